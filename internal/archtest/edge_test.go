@@ -1,0 +1,141 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// edge lists what only the edge may use: the environment, the arguments, the
+// standard streams, the clock, the process's end, and sources of randomness
+// that no seed determines. The star stands for every function of a package.
+var edge = map[string][]string{
+	"os":           {"Getenv", "LookupEnv", "Environ", "ExpandEnv", "Setenv", "Args", "Stdin", "Stdout", "Stderr", "Exit", "Getpid", "Hostname"},
+	"time":         {"Now", "Since", "Until", "Tick", "After", "AfterFunc", "NewTimer", "NewTicker", "Sleep"},
+	"log":          {"*"},
+	"fmt":          {"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"},
+	"math/rand":    {"*"},
+	"math/rand/v2": {"*"},
+	"crypto/rand":  {"*"},
+}
+
+// allowed lists who may use what of the edge, each for a reason.
+var allowed = []struct{ pkg, name, reason string }{
+	{"pipeline", "os.*", "main is the edge"},
+	{"pipeline", "time.Now", "main is the edge"},
+	{"data/importer", "os.*", "a command of its own, for the maintainers"},
+	{"data/importer", "fmt.*", "a command of its own, for the maintainers"},
+	{"data/importer", "log.*", "a command of its own, for the maintainers"},
+	{"pipeline/dag", "time.Sleep", "the pause between tries to lock a shared file system; it changes no result"},
+	{"internal/seed", "math/rand/v2.*", "the only place that makes random sources, from seeds"},
+}
+
+// types and constructors of math/rand/v2 that draw from a given source are no
+// hidden randomness.
+var seeded = []string{"Rand", "Source", "PCG", "ChaCha8", "Zipf", "New", "NewPCG", "NewChaCha8", "NewZipf"}
+
+func edgeFaults(f folder) []string {
+	var faults []string
+	for _, file := range f.files {
+		imported := importNames(file)
+		ast.Inspect(file.ast, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			x, ok := sel.X.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			if pkg, name := imported[x.Name], sel.Sel.Name; forbidden(f.path, pkg, name) {
+				faults = append(faults, fmt.Sprintf("%s: %s uses %s.%s: inject it from the edge", file.at(sel), f.path, pkg, name))
+			}
+			return true
+		})
+		for local, pkg := range imported {
+			if local == "." && edge[pkg] != nil {
+				faults = append(faults, fmt.Sprintf("%s: dot import of %s", file.name, pkg))
+			}
+		}
+	}
+	return faults
+}
+
+func forbidden(in, pkg, name string) bool {
+	names, watched := edge[pkg]
+	if !watched || !slices.Contains(names, name) && names[0] != "*" {
+		return false
+	}
+	if pkg == "math/rand/v2" && slices.Contains(seeded, name) {
+		return false
+	}
+	for _, a := range allowed {
+		if a.pkg == in && (a.name == pkg+"."+name || a.name == pkg+".*") {
+			return false
+		}
+	}
+	return true
+}
+
+// importNames maps the local names of a file's imports to their paths.
+func importNames(f file) map[string]string {
+	names := make(map[string]string)
+	for _, spec := range f.ast.Imports {
+		target, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue // the parser would have refused it
+		}
+		local := target
+		for i := len(target) - 1; i >= 0; i-- {
+			if target[i] == '/' {
+				local = target[i+1:]
+				break
+			}
+		}
+		if target == "math/rand/v2" {
+			local = "rand"
+		}
+		if spec.Name != nil {
+			local = spec.Name.Name
+		}
+		names[local] = target
+	}
+	return names
+}
+
+func TestOnlyTheEdgeTouchesTheWorld(t *testing.T) {
+	for _, f := range repository(t) {
+		report(t, edgeFaults(f))
+	}
+}
+
+func TestEdgeRuleCatches(t *testing.T) {
+	tests := []struct{ pkg, imported, use, want string }{
+		{"internal/p", "os", `os.Getenv("X")`, "uses os.Getenv"},
+		{"internal/p", "os", "os.Args", "uses os.Args"},
+		{"internal/p", "os", "os.Stdout", "uses os.Stdout"},
+		{"internal/p", "os", "os.Stderr", "uses os.Stderr"},
+		{"internal/p", "os", "os.Open", ""},
+		{"stages/p", "time", "time.Now()", "uses time.Now"},
+		{"stages/p", "time", "time.Second", ""},
+		{"stages/p", "fmt", "fmt.Println()", "uses fmt.Println"},
+		{"stages/p", "fmt", "fmt.Sprint()", ""},
+		{"stages/p", "log", "log.Fatal", "uses log.Fatal"},
+		{"stages/p", "math/rand", "rand.New", "uses math/rand.New"},
+		{"stages/p", "math/rand/v2", "rand.IntN(3)", "uses math/rand/v2.IntN"},
+		{"stages/p", "math/rand/v2", "rand.New(nil)", ""},
+		{"internal/seed", "math/rand/v2", "rand.NewPCG(1, 2)", ""},
+		{"pipeline", "time", "time.Now()", ""},
+		{"pipeline/dag", "time", "time.Now()", "uses time.Now"},
+		{"pipeline/dag", "time", "time.Sleep", ""},
+		{"pipeline/executor", "os", "os.Exit", "uses os.Exit"},
+	}
+	for _, test := range tests {
+		source := fmt.Sprintf("package p\nimport %q\nvar _ = %s\n", test.imported, test.use)
+		catches(t, edgeFaults(made(t, test.pkg, source)), test.want)
+	}
+	catches(t, edgeFaults(made(t, "internal/p", "package p\nimport clock \"time\"\nvar _ = clock.Now\n")), "uses time.Now")
+	catches(t, edgeFaults(made(t, "internal/p", "package p\nimport . \"os\"\n")), "dot import of os")
+}

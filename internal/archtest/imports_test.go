@@ -1,0 +1,127 @@
+package archtest
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// importRule says which packages of this module a package may import. The
+// first rule that matches a package counts. In patterns, * is one word and …
+// stands for the folders below as well.
+type importRule struct {
+	packages string
+	may      []string
+}
+
+// importRules is the layout of the repository, from top to bottom. Imports go
+// down this list only. A package that no rule matches is a fault: add it where
+// it belongs, and to the README.
+var importRules = []importRule{
+	{"pipeline", []string{"pipeline/config", "pipeline/dag", "pipeline/executor", "stages/…", "data", "internal/…"}},
+	{"pipeline/executor", []string{"pipeline/dag"}},
+	{"stages/*", []string{"pipeline/dag", "data", "internal/…"}}, // never one another: they meet in files
+	{"pipeline/config", []string{"internal/profile", "internal/spelling", "internal/benchmark"}},
+	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
+	{"pipeline/dag", []string{"internal/atomicfile"}},
+	{"data/importer", []string{"internal/…"}},
+	{"data", nil},
+
+	// Statistics, and the rows in which its results are stored.
+	{"internal/pilot", []string{"internal/seed"}},
+	{"internal/neyman", nil},
+	{"internal/seed", nil},
+	{"internal/variance", nil},
+	{"internal/table/textest", nil},
+	{"internal/table", nil},
+
+	// Facts, as typed values and in files.
+	{"internal/benchmark", []string{"internal/csvfile", "internal/rowfile"}},
+	{"internal/measurement", []string{"internal/csvfile", "internal/rowfile"}},
+	{"internal/flops", []string{"internal/csvfile", "internal/rowfile"}},
+	{"internal/profile", []string{"internal/csvfile", "internal/rowfile"}},
+	{"internal/csvfile", nil},
+	{"internal/rowfile", nil},
+
+	// Support, each of one idea.
+	{"internal/archtest", nil},
+	{"internal/atomicfile", nil},
+	{"internal/spelling", nil},
+}
+
+// terminalUI may be imported by main alone: what shows progress is the edge.
+const terminalUI = "github.com/schollz/progressbar/v3"
+
+func matches(pattern, pkg string) bool {
+	if base, deep := strings.CutSuffix(pattern, "/…"); deep {
+		return strings.HasPrefix(pkg, base+"/")
+	}
+	ok, _ := path.Match(pattern, pkg)
+	return ok
+}
+
+func importFaults(f folder) []string {
+	var rule *importRule
+	for i := range importRules {
+		if matches(importRules[i].packages, f.path) {
+			rule = &importRules[i]
+			break
+		}
+	}
+	if rule == nil {
+		return []string{fmt.Sprintf("package %s has no import rule: add one, and name the package in the README", f.path)}
+	}
+	var faults []string
+	for _, file := range f.files {
+		for _, spec := range file.ast.Imports {
+			target, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				faults = append(faults, fmt.Sprintf("%s: %v", file.at(spec), err))
+			}
+			if target == terminalUI && f.path != "pipeline" {
+				faults = append(faults, fmt.Sprintf("%s: %s imports the terminal's progress bars", file.at(spec), f.path))
+			}
+			inside, ours := strings.CutPrefix(target, module+"/")
+			if ours && !rule.allows(inside) {
+				faults = append(faults, fmt.Sprintf("%s: %s may not import %s", file.at(spec), f.path, inside))
+			}
+		}
+	}
+	return faults
+}
+
+func (r *importRule) allows(pkg string) bool {
+	for _, pattern := range r.may {
+		if matches(pattern, pkg) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestImportsGoOneWay(t *testing.T) {
+	for _, f := range repository(t) {
+		report(t, importFaults(f))
+	}
+}
+
+func TestImportRuleCatches(t *testing.T) {
+	tests := []struct{ pkg, target, want string }{
+		{"stages/replay", "speceval/stages/report", "stages/replay may not import stages/report"},
+		{"stages/replay", "speceval/pipeline/executor", "may not import"},
+		{"stages/replay", "speceval/internal/neyman", ""},
+		{"internal/neyman", "speceval/pipeline/dag", "may not import"},
+		{"internal/neyman", "math", ""},
+		{"pipeline/dag", "speceval/stages/replay", "may not import"},
+		{"pipeline/config", "speceval/stages/score", "may not import"},
+		{"pipeline", "speceval/stages/score", ""},
+		{"pipeline/dag", "github.com/schollz/progressbar/v3", "progress bars"},
+		{"internal/common", "fmt", "has no import rule"},
+	}
+	for _, test := range tests {
+		source := fmt.Sprintf("package p\nimport _ %q\n", test.target)
+		catches(t, importFaults(made(t, test.pkg, source)), test.want)
+	}
+}

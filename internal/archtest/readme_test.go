@@ -1,0 +1,52 @@
+package archtest
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layoutLine is a line of the README's layout: a folder and what it is for.
+var layoutLine = regexp.MustCompile(`(?m)^([a-z/]+)/ +\S`)
+
+// layoutFaults compares the folders that a README lists with the packages. Test
+// helpers (…test below another package) and programs that make data need no
+// line.
+func layoutFaults(readme string, packages []string) []string {
+	var listed, faults []string
+	for _, match := range layoutLine.FindAllStringSubmatch(readme, -1) {
+		listed = append(listed, match[1])
+		if !slices.Contains(packages, match[1]) {
+			faults = append(faults, "README.md lists "+match[1]+", which is no package")
+		}
+	}
+	for _, p := range packages {
+		helper := strings.HasSuffix(p, "test") && strings.Count(p, "/") > 1 || p == "data/importer"
+		if !helper && !slices.Contains(listed, p) {
+			faults = append(faults, "README.md does not list "+p)
+		}
+	}
+	return faults
+}
+
+func TestReadmeListsEveryPackage(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packages []string
+	for _, f := range repository(t) {
+		packages = append(packages, f.path)
+	}
+	report(t, layoutFaults(string(readme), packages))
+}
+
+func TestLayoutRuleCatches(t *testing.T) {
+	packages := []string{"pipeline", "pipeline/dag", "pipeline/dag/dagtest", "data/importer"}
+	catches(t, layoutFaults("pipeline/   main\npipeline/dag/ units\n", packages), "")
+	catches(t, layoutFaults("pipeline/   main\n", packages), "does not list pipeline/dag")
+	catches(t, layoutFaults("pipeline/ a\npipeline/dag/ b\nlib/ c\n", packages), "lists lib, which is no package")
+}

@@ -1,0 +1,162 @@
+// Package atomicfile makes files appear whole or not at all. Content goes to
+// a temporary file in the same folder, is synced to disk and renamed over the
+// old file; a crash at any moment leaves the old file or the new one, and at
+// most a leftover with a known suffix, which [Sweep] removes.
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Suffix ends the name of every temporary file. Nothing else in an output
+// folder may end in it.
+const Suffix = ".partial"
+
+// File is a file in the making. Exactly one of Commit and Discard ends it.
+type File struct {
+	path   string // where the file will stand
+	temp   *os.File
+	failed error // the first failed write, if any
+}
+
+// Create starts a file that will stand at path, making its folder if needed.
+// Nothing is seen at path before [File.Commit].
+func Create(path string) (*File, error) {
+	dir, name := filepath.Split(path)
+	if err := os.MkdirAll(filepath.Clean(dir), 0o777); err != nil {
+		return nil, advise(path, err)
+	}
+	temp, err := os.CreateTemp(filepath.Clean(dir), name+".*"+Suffix)
+	if err != nil {
+		return nil, advise(path, err)
+	}
+	return &File{path: path, temp: temp}, nil
+}
+
+// Write appends to the temporary file.
+func (f *File) Write(p []byte) (int, error) {
+	n, err := f.temp.Write(p)
+	if err != nil && f.failed == nil {
+		f.failed = advise(f.path, err)
+		err = f.failed
+	}
+	return n, err
+}
+
+// Commit syncs the content to disk and renames it into place. It fails if any
+// Write did. After an error the file that stood at the path before is
+// untouched, and the temporary one is gone.
+func (f *File) Commit() error {
+	err := f.failed
+	if err == nil {
+		err = f.temp.Chmod(0o644)
+	}
+	if err == nil {
+		err = f.temp.Sync()
+	}
+	if closed := f.temp.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.temp.Name(), f.path)
+	}
+	if err != nil {
+		os.Remove(f.temp.Name())
+		return advise(f.path, err)
+	}
+	return syncFolder(filepath.Dir(f.path))
+}
+
+// Discard drops what was written. The file that stood at the path stays.
+func (f *File) Discard() {
+	f.temp.Close()
+	os.Remove(f.temp.Name())
+}
+
+// Write makes the file at path from what write writes. If write fails, or the
+// disk is full, the file that stood at path before is untouched.
+func Write(path string, write func(w io.Writer) error) error {
+	f, err := Create(path)
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		f.Discard()
+		return advise(path, err)
+	}
+	return f.Commit()
+}
+
+// Sweep removes the temporary files that a crash left under root, and returns
+// their paths. It must not run while another process writes there. A root
+// that does not exist has nothing to sweep.
+func Sweep(root string) (removed []string, err error) {
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() || !strings.HasSuffix(path, Suffix) {
+			return err
+		}
+		removed = append(removed, path)
+		return os.Remove(path)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
+		return removed, fmt.Errorf("sweep leftovers under %s: %w", root, err)
+	}
+	return removed, nil
+}
+
+// syncFolder makes a rename in dir durable. File systems that cannot sync a
+// folder say EINVAL or ENOTSUP, and need not.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync folder %s: %w", dir, err)
+	}
+	defer d.Close()
+	err = d.Sync()
+	if err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
+		return fmt.Errorf("sync folder %s: %w", dir, err)
+	}
+	return nil
+}
+
+// advised is an error that already names the file and what to do.
+type advised struct {
+	path   string
+	advice string
+	err    error
+}
+
+func (e *advised) Error() string {
+	return fmt.Sprintf("write %s: %v%s", e.path, e.err, e.advice)
+}
+
+func (e *advised) Unwrap() error { return e.err }
+
+// advise names the file in err once, and tells the user what to do about
+// errors that are not the program's fault.
+func advise(path string, err error) error {
+	var already *advised
+	if errors.As(err, &already) {
+		return err
+	}
+	e := &advised{path: path, err: err}
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		e.advice = ": the disk is full; free some space and run again, nothing that was there is lost"
+	case errors.Is(err, fs.ErrPermission):
+		e.advice = ": not allowed to write here; choose another output folder, or change its permissions"
+	case errors.Is(err, syscall.EROFS):
+		e.advice = ": the file system is read-only; choose another output folder"
+	}
+	return e
+}

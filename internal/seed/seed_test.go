@@ -1,0 +1,83 @@
+package seed
+
+import (
+	"math"
+	"testing"
+)
+
+// TestStreamsDoNotMove pins the first values of some streams: results that
+// were published from a seed must come out again from it for ever.
+func TestStreamsDoNotMove(t *testing.T) {
+	tests := []struct {
+		seed  Seed
+		label string
+		want  [2]uint64
+	}{
+		{Root(42), "42/speceval", [2]uint64{0x2491fdba2602e0d, 0xae55c5bd6703f724}},
+		{Root(42).Child("replay"), "42/speceval/replay", [2]uint64{0x1cacda53f1a70cc1, 0x45ab5c36f60331ea}},
+		{Root(42).Child("replay").Index(7), "42/speceval/replay/7", [2]uint64{0xa2bc513543994aa4, 0x162bd132fe16de8}},
+		{Root(0), "0/speceval", [2]uint64{0x7590bdb7bbabc634, 0xe59347c49f98af2f}},
+	}
+	for _, tt := range tests {
+		if tt.seed.Label() != tt.label {
+			t.Errorf("label %q, want %q", tt.seed.Label(), tt.label)
+		}
+		s := tt.seed.Stream()
+		if got := [2]uint64{s.Uint64(), s.Uint64()}; got != tt.want {
+			t.Errorf("%s: stream starts %#x, want %#x", tt.label, got, tt.want)
+		}
+	}
+}
+
+func TestDifferentPathsAreDifferentSeeds(t *testing.T) {
+	root := Root(1)
+	seeds := []Seed{
+		root, Root(2), root.Child("a"), root.Child("b"), root.Child("ab"), root.Child("a").Child("b"),
+		root.Child("a/b"), root.Child(""), root.Child("").Child(""), root.Child("1"), root.Child("a").Index(1),
+	}
+	seen := map[uint64]string{}
+	for _, s := range seeds {
+		stream := s.Stream()
+		first := stream.Uint64()
+		if other, ok := seen[first]; ok {
+			t.Errorf("%q and %q give the same stream", s.Label(), other)
+		}
+		seen[first] = s.Label()
+	}
+	if a, b := root.Child("1").Stream(), root.Index(1).Stream(); a != b {
+		t.Error("Index(1) is not Child(\"1\")")
+	}
+}
+
+// TestFloat64IsUniform compares the mean, the variance and the correlation of
+// neighbours with those of a uniform number, at five standard errors each.
+func TestFloat64IsUniform(t *testing.T) {
+	const n = 1 << 20
+	s := Root(3).Stream()
+	fork := s.Fork()
+	for name, stream := range map[string]*Stream{"stream": &s, "fork": &fork} {
+		var sum, squares, products, last float64
+		for range n {
+			x := stream.Float64() - 0.5
+			if x < -0.5 || x >= 0.5 {
+				t.Fatalf("%s: %v is outside [0, 1)", name, x+0.5)
+			}
+			sum, squares, products, last = sum+x, squares+x*x, products+x*last, x
+		}
+		check := func(what string, got, want, deviation float64) {
+			if math.Abs(got/n-want) > 5*deviation/math.Sqrt(n) {
+				t.Errorf("%s: %s is %v, want %v", name, what, got/n, want)
+			}
+		}
+		check("mean", sum, 0, math.Sqrt(1.0/12))
+		check("variance", squares, 1.0/12, math.Sqrt(1.0/180))
+		check("correlation", products, 0, 1.0/12)
+	}
+}
+
+func BenchmarkUint64(b *testing.B) {
+	s := Root(1).Stream()
+	for b.Loop() {
+		s.Uint64()
+	}
+}
