@@ -1,0 +1,211 @@
+package neyman
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/internal/seed"
+)
+
+// greedy is the paper's procedure word for word: start from one rollout a task
+// and give each further one to the task with the largest marginal reduction,
+// the first of those that are equal.
+func greedy(scores []float64, total int) []int {
+	allocation := make([]int, len(scores))
+	for i := range allocation {
+		allocation[i] = 1
+	}
+	if slices.Max(scores) == 0 {
+		for spent := len(scores); spent < total; spent++ {
+			allocation[spent%len(scores)]++
+		}
+		return allocation
+	}
+	for spent := len(scores); spent < total; spent++ {
+		best, gain := 0, -1.0
+		for i, v := range scores {
+			l := allocation[i]
+			if g := v / float64(l*(l+1)); g > gain {
+				best, gain = i, g
+			}
+		}
+		allocation[best]++
+	}
+	return allocation
+}
+
+// kindsOfScores makes scores as the policies do: few different values with many
+// ties, values over many orders of magnitude, zeros.
+func kindsOfScores(random *seed.Stream) []float64 {
+	n := 1 + int(random.Uint64()%40)
+	scores := make([]float64, n)
+	kind := random.Uint64() % 5
+	m := 1 + int(random.Uint64()%12)
+	for i := range scores {
+		s := float64(random.Uint64() % uint64(m+1))
+		switch kind {
+		case 0: // EN
+			scores[i] = s * (float64(m) - s)
+		case 1: // IBN
+			scores[i] = (100*s + 13) * (100*(float64(m)-s) + 13)
+		case 2:
+			scores[i] = random.Float64()
+		case 3:
+			scores[i] = math.Exp(-30 * random.Float64())
+		case 4: // squares, whose marginal gains tie between different scores
+			scores[i] = float64([]int{0, 1, 3, 6, 10, 15}[random.Uint64()%6])
+		}
+	}
+	return scores
+}
+
+func TestAllocationIsTheGreedyOne(t *testing.T) {
+	random := seed.Root(1).Stream()
+	for range 20_000 {
+		scores := kindsOfScores(&random)
+		total := len(scores) + int(random.Uint64()%uint64(20*len(scores)))
+		got, err := Allocate(scores, total)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := greedy(scores, total); !slices.Equal(got, want) {
+			t.Fatalf("Allocate(%v, %d) =\n%v, greedy gives\n%v", scores, total, got, want)
+		}
+	}
+}
+
+// TestAllocationIsOptimal compares the value with every possible allocation of
+// small cases.
+func TestAllocationIsOptimal(t *testing.T) {
+	random := seed.Root(2).Stream()
+	for range 300 {
+		scores := kindsOfScores(&random)
+		scores = scores[:min(4, len(scores))]
+		total := len(scores) + int(random.Uint64()%8)
+		got, err := Allocate(scores, total)
+		if err != nil {
+			t.Fatal(err)
+		}
+		value := VarianceRatio(scores, got, 1)
+		least := math.Inf(1)
+		every(len(scores), total, func(allocation []int) {
+			least = min(least, VarianceRatio(scores, allocation, 1))
+		})
+		if value > least*(1+1e-14) {
+			t.Fatalf("Allocate(%v, %d) = %v: Σ v/L is %v, the least is %v", scores, total, got, value, least)
+		}
+	}
+}
+
+// every visits the allocations of total rollouts to tasks, one to each at least.
+func every(tasks, total int, visit func([]int)) {
+	allocation := make([]int, tasks)
+	var fill func(task, left int)
+	fill = func(task, left int) {
+		if task == tasks-1 {
+			allocation[task] = left
+			visit(allocation)
+			return
+		}
+		for n := 1; left-n >= tasks-1-task; n++ {
+			allocation[task] = n
+			fill(task+1, left-n)
+		}
+	}
+	fill(0, total)
+}
+
+func TestAllocationRefusesNonsense(t *testing.T) {
+	tests := []struct {
+		scores []float64
+		total  int
+		want   string
+	}{
+		{nil, 3, "0 tasks"},
+		{[]float64{1, 1}, 1, "every task needs one"},
+		{[]float64{1, -1}, 5, "score 1 is -1"},
+		{[]float64{math.NaN(), 1}, 5, "score 0 is NaN"},
+		{[]float64{math.Inf(1), 1}, 5, "score 0 is +Inf"},
+	}
+	for _, tt := range tests {
+		if got, err := Allocate(tt.scores, tt.total); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("Allocate(%v, %d) = %v, %v; want an error with %q", tt.scores, tt.total, got, err, tt.want)
+		}
+	}
+}
+
+func FuzzAllocate(f *testing.F) {
+	f.Add(uint16(7), 1.0, 2.0, 0.0)
+	f.Add(uint16(500), 1e-300, 1e300, 1.0)
+	f.Add(uint16(60000), 1e-320, 5e-324, 0.25)
+	f.Fuzz(func(t *testing.T, total uint16, a, b, c float64) {
+		scores := []float64{a, b, c, a}
+		allocation, err := Allocate(scores, int(total))
+		if err != nil {
+			return
+		}
+		sum := 0
+		for i, n := range allocation {
+			if n < 1 {
+				t.Fatalf("task %d gets %d", i, n)
+			}
+			sum += n
+		}
+		if sum != int(total) {
+			t.Fatalf("%d rollouts allocated, want %d", sum, total)
+		}
+	})
+}
+
+// TestWeightIsOptimal compares the closed form with other weights.
+func TestWeightIsOptimal(t *testing.T) {
+	for _, m := range []int{1, 4, 16} {
+		for _, coefficient := range []float64{0.01, 0.2, 3} {
+			w := Weight(m, coefficient)
+			risk := Risk(64, m, w, coefficient)
+			if other := 64 * w / float64(m); math.Abs(risk-other) > 1e-12*risk {
+				t.Errorf("risk %v is not b·w/m = %v", risk, other)
+			}
+			for _, d := range []float64{-1e-3, 1e-3} {
+				if Risk(64, m, w+d, coefficient) <= risk {
+					t.Errorf("m = %d, C = %v: weight %v is better than %v", m, coefficient, w+d, w)
+				}
+			}
+		}
+	}
+}
+
+func TestUniformHasRatioOne(t *testing.T) {
+	if got := VarianceRatio([]float64{0.1, 0.2, 0}, []int{8, 8, 8}, 8); math.Abs(got-1) > 1e-15 {
+		t.Errorf("ratio %v", got)
+	}
+}
+
+// BenchmarkAllocate times an allocation task by task, beside the greedy
+// procedure that it replaces.
+func BenchmarkAllocate(b *testing.B) {
+	for _, n := range []int{30, 100, 1000} {
+		random := seed.Root(1).Stream()
+		scores := make([]float64, n)
+		for i := range scores {
+			scores[i] = random.Float64()
+		}
+		b.Run(fmt.Sprintf("greedy/N=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				greedy(scores, n*32)
+			}
+			perSecond(b, "allocations/s")
+		})
+		b.Run(fmt.Sprintf("exact/N=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Allocate(scores, n*32); err != nil {
+					b.Fatal(err)
+				}
+			}
+			perSecond(b, "allocations/s")
+		})
+	}
+}

@@ -1,0 +1,199 @@
+package neyman
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/integrate/quad"
+)
+
+// Prior is the reference hierarchical prior on its quadrature grid: the mean ξ
+// and the dispersion δ of the task probabilities are independent and uniform
+// on (0, 1), and p | ξ, δ ~ Beta(ξκ, (1−ξ)κ) with κ = (1−δ)/δ (paper, Eq. 5).
+// A Prior is safe for concurrent use.
+type Prior struct {
+	order int
+	a, b  []float64 // ξκ and (1−ξ)κ at every node, ξ slowest
+	log   []float64 // log quadrature weight of every node
+}
+
+// MeanVariance is E[p(1−p)] under the reference prior: E[ξ(1−ξ)]·E[1−δ].
+const MeanVariance = 1.0 / 12
+
+// NewPrior returns the prior on a tensor grid of Gauss–Legendre nodes of the
+// given order in each of ξ and δ (paper, appendix on the HBN design: 16).
+func NewPrior(order int) (*Prior, error) {
+	if order < 1 {
+		return nil, fmt.Errorf("quadrature order %d: need at least 1", order)
+	}
+	nodes, weights := make([]float64, order), make([]float64, order)
+	quad.Legendre{}.FixedLocations(nodes, weights, 0, 1)
+	p := &Prior{order: order}
+	for i, xi := range nodes {
+		for j, delta := range nodes {
+			kappa := (1 - delta) / delta
+			p.a = append(p.a, xi*kappa)
+			p.b = append(p.b, (1-xi)*kappa)
+			p.log = append(p.log, math.Log(weights[i]*weights[j]))
+		}
+	}
+	return p, nil
+}
+
+// Pilots makes the tables of posteriors for pilots of any size up to a longest.
+type Pilots struct {
+	prior *Prior
+
+	// Logs of rising factorials, [s][node]: of ξκ, (1−ξ)κ and κ.
+	successes, failures, all [][]float64
+}
+
+// Pilots prepares for pilots of up to longest rollouts per task.
+func (p *Prior) Pilots(longest int) *Pilots {
+	kappa := make([]float64, len(p.a))
+	floats.AddTo(kappa, p.a, p.b)
+	return &Pilots{p, rising(p.a, longest), rising(p.b, longest), rising(kappa, longest)}
+}
+
+// rising returns the rows log[x(x+1)…(x+s−1)], s = 0, …, last, over the nodes.
+func rising(x []float64, last int) [][]float64 {
+	rows := make([][]float64, last+1)
+	rows[0] = make([]float64, len(x))
+	for s := 1; s <= last; s++ {
+		rows[s] = make([]float64, len(x))
+		for k, v := range x {
+			rows[s][k] = rows[s-1][k] + math.Log(v+float64(s-1))
+		}
+	}
+	return rows
+}
+
+// Posterior is the update of the prior by pilots of one size. Its tables are
+// made once; any number of pilot vectors can then be evaluated, each goroutine
+// with a Work of its own. The zero value is ready for Set.
+type Posterior struct {
+	prior    *Prior
+	marginal [][]float64 // [S][node]: log of B(a+S, b+m−S)/B(a, b)
+	moments  [3][]float64
+}
+
+// Pilot returns the posterior for m pilot rollouts per task.
+func (p *Prior) Pilot(m int) *Posterior {
+	var post Posterior
+	post.Set(p.Pilots(m), m)
+	return &post
+}
+
+// Set makes post the posterior for m pilot rollouts per task, in the memory
+// that it has.
+func (post *Posterior) Set(pilots *Pilots, m int) {
+	p := pilots.prior
+	nodes := len(p.a)
+	post.prior = p
+	for s := range m + 1 {
+		if s == len(post.marginal) {
+			post.marginal = append(post.marginal, make([]float64, nodes))
+		}
+		floats.AddTo(post.marginal[s], pilots.successes[s], pilots.failures[m-s])
+		floats.Sub(post.marginal[s], pilots.all[m])
+	}
+	for i := range post.moments {
+		post.moments[i] = sized(post.moments[i], nodes)
+	}
+	n := float64(m)
+	for k, a := range p.a {
+		b := p.b[k]
+		d := 1 / ((a + b + n) * (a + b + n + 1))
+		post.moments[0][k] = a * (b + n) * d
+		post.moments[1][k] = (b - a + n) * d
+		post.moments[2][k] = d
+	}
+}
+
+// Work is the memory of one goroutine for evaluating posteriors, and the range
+// of nodes that still matter for the pilot path it follows.
+type Work struct {
+	log     []float64 // weight of every node, in the log domain
+	weights []float64 // the same relative to the largest
+	largest float64   // of log
+	lo, hi  int       // the nodes that matter
+}
+
+// NewWork returns a Work for the prior with every node in play.
+func (p *Prior) NewWork() *Work {
+	n := len(p.a)
+	return &Work{log: make([]float64, n), weights: make([]float64, n), hi: n}
+}
+
+// Restart brings every node back into play, for another pilot path.
+func (w *Work) Restart() { w.lo, w.hi = 0, len(w.log) }
+
+// Scores are the posterior expectations of p(1−p) by pilot successes, which
+// are a quadratic in S (paper, Eq. 7, multiplied out).
+type Scores struct{ constant, linear, square float64 }
+
+// At returns the score of a task with s pilot successes. It is positive.
+func (s Scores) At(successes int) float64 {
+	x := float64(successes)
+	return s.constant + x*(s.linear-x*s.square)
+}
+
+// negligible is how far in log weight a node may lie below the largest without
+// changing a sum in double precision.
+const negligible = 38
+
+// Scores evaluates a pilot vector given as the number of tasks by successes,
+// counts[S] for S = 0, …, m. The hyperposterior weights (paper, Eq. 6) are
+// taken in the log domain.
+func (p *Posterior) Scores(counts []int, w *Work) Scores {
+	lo, hi := w.lo, w.hi
+	log := w.log[lo:hi]
+	copy(log, p.prior.log[lo:hi])
+	for s, n := range counts {
+		if n != 0 {
+			floats.AddScaled(log, float64(n), p.marginal[s][lo:hi])
+		}
+	}
+	w.largest = largest(log)
+	weights := w.weights[lo:hi]
+	for k, l := range log {
+		weights[k] = 0
+		if l -= w.largest; l > -negligible {
+			weights[k] = math.Exp(l)
+		}
+	}
+	scale := 1 / floats.Sum(weights)
+	return Scores{
+		scale * floats.Dot(weights, p.moments[0][lo:hi]),
+		scale * floats.Dot(weights, p.moments[1][lo:hi]),
+		scale * floats.Dot(weights, p.moments[2][lo:hi]),
+	}
+}
+
+// Narrow takes the outer values of ξ out of play at which, after the pilot last
+// evaluated, no node has a relative weight above exp(−drop). It suits a path
+// drawn from the prior and followed to larger pilots: relative weights are
+// then martingales, so that a node left out returns to weight x with a
+// probability of at most exp(−drop)/x.
+func (w *Work) Narrow(p *Prior, drop float64) {
+	floor := w.largest - drop
+	for w.hi-w.lo > p.order && largest(w.log[w.lo:w.lo+p.order]) < floor {
+		w.lo += p.order
+	}
+	for w.hi-w.lo > p.order && largest(w.log[w.hi-p.order:w.hi]) < floor {
+		w.hi -= p.order
+	}
+}
+
+// largest returns the greatest of some finite numbers; floats.Max spends most of
+// its time looking for NaN.
+func largest(xs []float64) float64 {
+	top := xs[0]
+	for _, x := range xs {
+		if x > top {
+			top = x
+		}
+	}
+	return top
+}
