@@ -1,0 +1,134 @@
+package rowfile
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/apache/arrow/go/v17/parquet"
+	"github.com/apache/arrow/go/v17/parquet/file"
+	"github.com/apache/arrow/go/v17/parquet/schema"
+)
+
+// codec moves the values of one Go type to and from one physical type.
+type codec interface {
+	physical() parquet.Type
+	write(chunk file.ColumnChunkWriter, rows reflect.Value, c column) error
+	read(pages file.PageReader, descr *schema.Column, count int) (values, error)
+}
+
+// values is a decoded column of a row group.
+type values interface {
+	// store sets field c of every row. An error comes with the 0-based row
+	// at which it stopped.
+	store(rows reflect.Value, c column) (int, error)
+}
+
+// typed is the codec between the Go type G and the library's type P.
+type typed[G, P any] struct {
+	parquetType parquet.Type
+	encode      func(G) (P, error)
+	decode      func(P) (G, error)
+}
+
+func (t typed[G, P]) physical() parquet.Type { return t.parquetType }
+
+func (t typed[G, P]) write(chunk file.ColumnChunkWriter, rows reflect.Value, c column) error {
+	writer, ok := chunk.(interface {
+		WriteBatch(values []P, defLevels, repLevels []int16) (int64, error)
+	})
+	if !ok {
+		return fmt.Errorf("%T does not take %s", chunk, t.parquetType)
+	}
+	present := make([]P, 0, rows.Len())
+	var levels []int16 // 1 where an optional column has a value
+	for i := range rows.Len() {
+		cell := rows.Index(i).Field(c.field).Addr().Interface()
+		value, ok := cell.(*G)
+		if !ok {
+			value = *cell.(**G)
+			levels = append(levels, 0)
+		}
+		if value == nil {
+			continue
+		}
+		if !ok {
+			levels[i] = 1
+		}
+		encoded, err := t.encode(*value)
+		if err != nil {
+			return fmt.Errorf("row %d: %w", i+1, err)
+		}
+		present = append(present, encoded)
+	}
+	_, err := writer.WriteBatch(present, levels, nil)
+	return err
+}
+
+func (t typed[G, P]) read(pages file.PageReader, descr *schema.Column, count int) (values, error) {
+	chunk := file.NewColumnReader(descr, pages, pageMemory{}, nil)
+	reader, ok := chunk.(interface {
+		ReadBatch(batchSize int64, values []P, defLvls, repLvls []int16) (int64, int, error)
+	})
+	if !ok {
+		return nil, fmt.Errorf("%T does not give %s", chunk, t.parquetType)
+	}
+	const batch = 8192 // grow by what is there, not by what the file claims
+	all := decoded[G, P]{decode: t.decode}
+	buffer, levels := make([]P, batch), make([]int16, batch)
+	if descr.MaxDefinitionLevel() == 0 {
+		levels = nil
+	}
+	for total := int64(0); total < int64(count); {
+		n, present, err := reader.ReadBatch(min(batch, int64(count)-total), buffer, levels, nil)
+		if err == nil {
+			err = chunk.Err()
+		}
+		if err == nil && n == 0 {
+			err = fmt.Errorf("only %d of %d rows are there", total, count)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("damaged Parquet file: %w", err)
+		}
+		all.present = append(all.present, buffer[:present]...)
+		if levels != nil {
+			all.levels = append(all.levels, levels[:n]...)
+		}
+		total += n
+	}
+	return all, nil
+}
+
+// decoded is a column of a row group: the values that are present and, if the
+// file's column may hold nulls, for each row whether (1) it has one.
+type decoded[G, P any] struct {
+	present []P
+	levels  []int16
+	decode  func(P) (G, error)
+}
+
+var errNull = errors.New("null in a column that needs a value")
+
+func (d decoded[G, P]) store(rows reflect.Value, c column) (int, error) {
+	next := 0
+	for i := range rows.Len() {
+		if d.levels != nil && d.levels[i] != 1 {
+			if !c.optional {
+				return i, errNull
+			}
+			continue
+		}
+		value, err := d.decode(d.present[next])
+		if err != nil {
+			return i, err
+		}
+		next++
+		switch cell := rows.Index(i).Field(c.field).Addr().Interface().(type) {
+		case *G:
+			*cell = value
+		case **G:
+			*cell = &value
+		}
+	}
+	return rows.Len(), nil
+}

@@ -1,0 +1,116 @@
+package rowfile
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"unicode/utf8"
+
+	"github.com/apache/arrow/go/v17/parquet"
+	"github.com/apache/arrow/go/v17/parquet/schema"
+)
+
+// column is a tagged field of a row struct.
+type column struct {
+	name     string
+	field    int          // index in the struct
+	kind     reflect.Type // type of the value, behind the pointer if optional
+	optional bool
+	codec    codec // in the physical type that is written
+}
+
+// columnsOf lists the columns of a row struct in the order of its fields.
+func columnsOf(row reflect.Type) ([]column, error) {
+	if row.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("rowfile: row type %s is not a struct", row)
+	}
+	var columns []column
+	for i := range row.NumField() {
+		field := row.Field(i)
+		name, tagged := field.Tag.Lookup("parquet")
+		if !tagged || !field.IsExported() {
+			return nil, fmt.Errorf("rowfile: field %s.%s needs to be exported and to have a parquet tag", row, field.Name)
+		}
+		kind, optional := field.Type, field.Type.Kind() == reflect.Pointer
+		if optional {
+			kind = kind.Elem()
+		}
+		codecs := codecsFor(kind)
+		if codecs == nil {
+			return nil, fmt.Errorf("rowfile: field %s.%s has type %s, want string, bool, int32, int64, float64 or a pointer to one", row, field.Name, field.Type)
+		}
+		columns = append(columns, column{name: name, field: i, kind: kind, optional: optional, codec: codecs[0]})
+	}
+	return columns, nil
+}
+
+// codecsFor lists the physical types that a Go type is read from. The first
+// is the one that is written; the others are there because pandas, Polars and
+// DuckDB write small integers in 64 bits.
+func codecsFor(kind reflect.Type) []codec {
+	switch kind {
+	case reflect.TypeFor[string]():
+		return []codec{typed[string, parquet.ByteArray]{parquet.Types.ByteArray, encodeString, decodeString}}
+	case reflect.TypeFor[bool]():
+		return []codec{typed[bool, bool]{parquet.Types.Boolean, same[bool], same[bool]}}
+	case reflect.TypeFor[float64]():
+		return []codec{typed[float64, float64]{parquet.Types.Double, same[float64], same[float64]}}
+	case reflect.TypeFor[int32]():
+		return []codec{
+			typed[int32, int32]{parquet.Types.Int32, same[int32], same[int32]},
+			typed[int32, int64]{parquet.Types.Int64, widen, narrow},
+		}
+	case reflect.TypeFor[int64]():
+		return []codec{
+			typed[int64, int64]{parquet.Types.Int64, same[int64], same[int64]},
+			typed[int64, int32]{parquet.Types.Int32, narrow, widen},
+		}
+	}
+	return nil
+}
+
+func same[V any](v V) (V, error) { return v, nil }
+
+func widen(v int32) (int64, error) { return int64(v), nil }
+
+func narrow(v int64) (int32, error) {
+	if v < math.MinInt32 || v > math.MaxInt32 {
+		return 0, fmt.Errorf("%d does not fit in 32 bits", v)
+	}
+	return int32(v), nil
+}
+
+func encodeString(s string) (parquet.ByteArray, error) {
+	if !utf8.ValidString(s) {
+		return nil, fmt.Errorf("%q is not valid UTF-8", s)
+	}
+	return parquet.ByteArray(s), nil
+}
+
+func decodeString(b parquet.ByteArray) (string, error) {
+	if !utf8.Valid(b) {
+		return "", fmt.Errorf("%q is not valid UTF-8", []byte(b))
+	}
+	return string(b), nil
+}
+
+// schemaOf is the Parquet schema of the columns.
+func schemaOf(columns []column) (*schema.GroupNode, error) {
+	var fields schema.FieldList
+	for _, c := range columns {
+		repetition := parquet.Repetitions.Required
+		if c.optional {
+			repetition = parquet.Repetitions.Optional
+		}
+		logical := schema.LogicalType(schema.NoLogicalType{})
+		if c.kind == reflect.TypeFor[string]() {
+			logical = schema.StringLogicalType{}
+		}
+		node, err := schema.NewPrimitiveNodeLogical(c.name, repetition, logical, c.codec.physical(), -1, -1)
+		if err != nil {
+			return nil, fmt.Errorf("rowfile: column %s: %w", c.name, err)
+		}
+		fields = append(fields, node)
+	}
+	return schema.NewGroupNode("rows", parquet.Repetitions.Required, fields, -1)
+}
