@@ -1,0 +1,61 @@
+// Package flops estimates the compute of a rollout from its length, by the
+// sequence-length-aware proxy of the paper (Appendix B.5).
+package flops
+
+import (
+	"fmt"
+	"strconv"
+
+	"speceval/internal/csvfile"
+)
+
+// Architecture is what the proxy needs to know of a model (paper, Table 7).
+type Architecture struct {
+	Model               string
+	ThetaCore           int64 // text-core parameters without embeddings, head, vision and multi-token prediction
+	ThetaHead           int64 // parameters of the output projection
+	FullAttentionLayers int64 // a
+	AttentionWidth      int64 // d_attn, query heads × head dimension
+}
+
+// Request is the estimated FLOPs of one rollout of the given token counts, a
+// multiply-add counting as two:
+// 2·θ_core·Q + 2·θ_head·C + 2·a·d_attn·Q(Q+1), where C is the completion and
+// Q the prompt and the completion.
+func (a Architecture) Request(promptTokens, completionTokens int) float64 {
+	q, c := float64(promptTokens)+float64(completionTokens), float64(completionTokens)
+	return 2*float64(a.ThetaCore)*q + 2*float64(a.ThetaHead)*c +
+		2*float64(a.FullAttentionLayers)*float64(a.AttentionWidth)*q*(q+1)
+}
+
+// Parse reads architectures from a CSV file with the columns model,
+// theta_core, theta_head, full_attention_layers and attention_width, in file
+// order; name is what errors call the file.
+func Parse(data []byte, name string) ([]Architecture, error) {
+	columns := []string{"model", "theta_core", "theta_head", "full_attention_layers", "attention_width"}
+	records, faults := csvfile.Parse(data, columns)
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("%s: %w", name, faults[0])
+	}
+	seen := map[string]bool{}
+	var architectures []Architecture
+	for _, record := range records {
+		a := Architecture{Model: record.Fields[0]}
+		if a.Model == "" || seen[a.Model] {
+			return nil, fmt.Errorf("%s: row %d: model %q is empty or there twice", name, record.Number, a.Model)
+		}
+		seen[a.Model] = true
+		for i, field := range []*int64{&a.ThetaCore, &a.ThetaHead, &a.FullAttentionLayers, &a.AttentionWidth} {
+			value, err := strconv.ParseInt(record.Fields[i+1], 10, 64)
+			if err != nil || value < 1 {
+				return nil, fmt.Errorf("%s: row %d: %s %q is not a positive integer", name, record.Number, columns[i+1], record.Fields[i+1])
+			}
+			*field = value
+		}
+		architectures = append(architectures, a)
+	}
+	if len(architectures) == 0 {
+		return nil, fmt.Errorf("%s: there are no rows", name)
+	}
+	return architectures, nil
+}

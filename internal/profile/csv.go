@@ -1,0 +1,42 @@
+package profile
+
+import (
+	"errors"
+	"strconv"
+
+	"speceval/internal/csvfile"
+)
+
+// csvRows reads a CSV file with a header.
+func csvRows(data []byte, faults *faults) []numbered {
+	columns := []string{"benchmark", "model", "task_index", "task_id", "pass_count", "tested_k"}
+	records, wrong := csvfile.Parse(data, columns, "scorer")
+	for _, err := range wrong {
+		faults.add("%v", err)
+	}
+	var rows []numbered
+	for _, record := range records {
+		sound := true
+		integer := func(column int) int32 {
+			text := record.Fields[column]
+			value, err := strconv.ParseInt(text, 10, 32)
+			switch {
+			case errors.Is(err, strconv.ErrRange):
+				faults.add("row %d: %s %q is out of range", record.Number, columns[column], text)
+			case err != nil:
+				faults.add("row %d: %s %q is not an integer", record.Number, columns[column], text)
+			}
+			sound = sound && err == nil
+			return int32(value)
+		}
+		f := record.Fields
+		r := row{
+			Benchmark: f[0], Model: f[1], TaskIndex: integer(2), TaskID: f[3],
+			PassCount: integer(4), TestedK: integer(5), Scorer: f[6],
+		}
+		if sound {
+			rows = append(rows, numbered{r, record.Number})
+		}
+	}
+	return rows
+}

@@ -1,0 +1,230 @@
+package profile_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/internal/profile"
+	"speceval/internal/rowfile"
+)
+
+const header = "benchmark,model,task_index,task_id,pass_count,tested_k\n"
+
+// good holds two profiles, rows and profiles out of order, with K = 100 and 7.
+const good = header + `b2,m1,1,y,7,7
+b1,m2,0,t0,0,100
+b1,m2,2,"t,2",100,100
+b1,m2,1,t1,37,100
+b2,m1,0,x,3,7
+`
+
+func TestRowsInAnyOrderAreSorted(t *testing.T) {
+	want := []profile.Profile{
+		{Benchmark: "b1", Model: "m2", TaskIDs: []string{"t0", "t1", "t,2"}, PassCounts: []int{0, 37, 100}, TestedK: 100},
+		{Benchmark: "b2", Model: "m1", TaskIDs: []string{"x", "y"}, PassCounts: []int{3, 7}, TestedK: 7},
+	}
+	forms := map[string]string{
+		"plain":          good,
+		"byte order":     "\ufeff" + good,
+		"CRLF":           strings.ReplaceAll(good, "\n", "\r\n"),
+		"further column": "note," + strings.ReplaceAll(strings.TrimSpace(good), "\nb", "\nn,b") + "\n",
+	}
+	for form, text := range forms {
+		got, err := profile.Parse([]byte(text), "p.csv")
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %v, %v", form, got, err)
+		}
+	}
+}
+
+func TestParquetAndCSVSayTheSame(t *testing.T) {
+	fromCSV := mustParse(t, strings.ReplaceAll(strings.ReplaceAll(good, "tested_k", "tested_k,scorer"), "00\n", "00,v1\n"), func(s string) string {
+		return strings.ReplaceAll(s, ",7\n", ",7,v2\n")
+	})
+	var b bytes.Buffer
+	if err := profile.Write(&b, fromCSV, map[string]string{"speceval.schema": profile.Schema}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "any-name") // told by content, not by extension
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	fromParquet, err := profile.Read(path)
+	if err != nil || !reflect.DeepEqual(fromParquet, fromCSV) {
+		t.Errorf("got %v, %v, want %v", fromParquet, err, fromCSV)
+	}
+	if fromCSV[0].Scorer != "v1" || fromCSV[1].Scorer != "v2" {
+		t.Errorf("scorers %q and %q", fromCSV[0].Scorer, fromCSV[1].Scorer)
+	}
+}
+
+func mustParse(t *testing.T, text string, change func(string) string) []profile.Profile {
+	t.Helper()
+	profiles, err := profile.Parse([]byte(change(text)), "p.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return profiles
+}
+
+func TestParquetOfOtherWriters(t *testing.T) {
+	type wide struct { // as pandas writes: 64-bit integers, nullable, no scorer
+		Benchmark *string `parquet:"benchmark"`
+		Model     *string `parquet:"model"`
+		TaskIndex int64   `parquet:"task_index"`
+		TaskID    string  `parquet:"task_id"`
+		PassCount int64   `parquet:"pass_count"`
+		TestedK   int64   `parquet:"tested_k"`
+	}
+	b, m := "b", "m"
+	var file bytes.Buffer
+	if err := rowfile.Write(&file, []wide{{&b, &m, 1, "y", 2, 9}, {&b, &m, 0, "x", 1, 9}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	got, err := profile.Parse(file.Bytes(), "p.parquet")
+	want := []profile.Profile{{Benchmark: "b", Model: "m", TaskIDs: []string{"x", "y"}, PassCounts: []int{1, 2}, TestedK: 9}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	file.Reset()
+	if err := rowfile.Write(&file, []wide{{&b, &m, 0, "x", 1, 9}, {&b, nil, 1, "y", 11, 9}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err = profile.Parse(file.Bytes(), "p.parquet")
+	wantText(t, "null", err, "p.parquet: column model, row 2: null")
+}
+
+func TestFaultsAreToldWithFileAndRow(t *testing.T) {
+	rows := func(lines ...string) string { return header + strings.Join(lines, "\n") + "\n" }
+	cases := []struct{ name, text, want string }{
+		{"empty", "", "p.csv: the file is empty"},
+		{"header only", header, "p.csv: there are no rows"},
+		{"missing column", "benchmark,model,task_index,task_id,tested_k\n", "p.csv: column pass_count is missing"},
+		{"doubled column", strings.Replace(header, "model", "benchmark", 1), "p.csv: column benchmark is there twice"},
+		{"over", rows("b,m,0,x,1,9", "b,m,1,y,10,9"), "p.csv: row 2: pass_count 10 is outside 0 to tested_k = 9"},
+		{"negative", rows("b,m,0,x,-1,9", "b,m,1,y,1,9"), "p.csv: row 1: pass_count -1 is outside"},
+		{"tested_k", rows("b,m,0,x,0,0", "b,m,1,y,0,0"), "p.csv: row 1: tested_k 0 is not positive"},
+		{"negative index", rows("b,m,-1,x,1,9", "b,m,1,y,1,9"), "row 1: task_index -1 is negative"},
+		{"index twice", rows("b,m,0,x,1,9", "b,m,1,y,1,9", "b,m,1,z,1,9"), "row 3: b__model=m has task_index 1 already in row 2"},
+		{"id twice", rows("b,m,0,x,1,9", "b,m,1,x,1,9"), `row 2: b__model=m has task_id "x" already in row 1`},
+		{"gap", rows("b,m,0,x,1,9", "b,m,2,y,1,9"), "p.csv: b__model=m has no task_index 1 (row 2 has 2)"},
+		{"starts at one", rows("b,m,1,x,1,9", "b,m,2,y,1,9"), "has no task_index 0"},
+		{"mixed K", rows("b,m,0,x,1,9", "b,m,1,y,1,8"), "row 2: b__model=m has tested_k 8 here but 9 in row 1"},
+		{"one task", rows("b,m,0,x,1,9"), "p.csv: b__model=m has 1 task, allocation needs at least 2"},
+		{"fraction", rows("b,m,0,x,1.0,9", "b,m,1,y,1,9"), `row 1: pass_count "1.0" is not an integer`},
+		{"huge", rows("b,m,0,x,1,99999999999", "b,m,1,y,1,9"), `row 1: tested_k "99999999999" is out of range`},
+		{"blank", rows("b,m,0,x,,9", "b,m,1,y,1,9"), `row 1: pass_count "" is not an integer`},
+		{"UTF-8", rows("b,m,0,x,1,9", "b,m,1,\xff,1,9"), `row 2: task_id "\xff" is not valid UTF-8`},
+		{"no id", rows("b,m,0,,1,9", "b,m,1,y,1,9"), "row 1: task_id is empty"},
+		{"slash", rows("b,org/m,0,x,1,9", "b,org/m,1,y,1,9"), `row 1: model "org/m" is not a name`},
+		{"climbing", rows("..,m,0,x,1,9", "..,m,1,y,1,9"), `row 1: benchmark ".." is not a name`},
+		{"short row", rows("b,m,0,x,1,9", "b,m,1,y,1"), "row 2: 5 fields, the header has 6"},
+		{"cut in quotes", header + "b,m,0,\"x", "p.csv: row 1: "},
+		{"scorers", strings.Replace(header, "\n", ",scorer\n", 1) + "b,m,0,x,1,9,v1\nb,m,1,y,1,9,v2\n", `row 2: b__model=m has scorer "v2" here but "v1" in row 1`},
+		{"not Parquet inside", "PAR1 and then nothing", "p.csv: truncated Parquet"},
+	}
+	for _, c := range cases {
+		_, err := profile.Parse([]byte(c.text), "p.csv")
+		wantText(t, c.name, err, c.want)
+	}
+}
+
+func TestSeveralFaultsAreToldAtOnce(t *testing.T) {
+	text := header
+	for i := range 25 {
+		text += fmt.Sprintf("b,m,%d,t%d,9,8\n", i, i)
+	}
+	_, err := profile.Parse([]byte(text), "p.csv")
+	wantText(t, "25 faults", err, "row 1: ", "row 10: ", "p.csv: and 15 more faults")
+	if lines := strings.Count(err.Error(), "\n") + 1; lines != 11 {
+		t.Errorf("%d lines, want 11", lines)
+	}
+}
+
+func TestMissingFileIsNamed(t *testing.T) {
+	_, err := profile.Read("testdata/absent.csv")
+	wantText(t, "absent", err, "testdata/absent.csv")
+}
+
+func TestEvaluatedSetsDegenerateProfilesAside(t *testing.T) {
+	mixed := profile.Profile{Benchmark: "b", Model: "mixed", TaskIDs: []string{"x", "y"}, PassCounts: []int{0, 3}, TestedK: 4}
+	sure := profile.Profile{Benchmark: "b", Model: "sure", TaskIDs: []string{"x", "y"}, PassCounts: []int{0, 4}, TestedK: 4}
+	kept, degenerate, err := profile.Evaluated([]profile.Profile{sure, mixed})
+	if err != nil || len(kept) != 1 || kept[0].Model != "mixed" || len(degenerate) != 1 || degenerate[0].Model != "sure" {
+		t.Errorf("kept %v, degenerate %v, %v", kept, degenerate, err)
+	}
+	if v := mixed.VarianceSum(); v != 0.75*0.25 {
+		t.Errorf("variance sum %v", v)
+	}
+	_, _, err = profile.Evaluated([]profile.Profile{sure})
+	wantText(t, "all degenerate", err, "none of the 1 profiles can be evaluated")
+	_, _, err = profile.Evaluated(nil)
+	wantText(t, "none", err, "none of the 0 profiles")
+}
+
+func TestDigestFollowsEveryPartOfTheContent(t *testing.T) {
+	base := profile.Profile{Benchmark: "b", Model: "m", TaskIDs: []string{"x", "y"}, PassCounts: []int{1, 3}, TestedK: 4}
+	changes := map[string]func(*profile.Profile){
+		"benchmark": func(p *profile.Profile) { p.Benchmark = "c" },
+		"model":     func(p *profile.Profile) { p.Model = "n" },
+		"task id":   func(p *profile.Profile) { p.TaskIDs = []string{"x", "z"} },
+		"order":     func(p *profile.Profile) { p.TaskIDs = []string{"y", "x"} },
+		"count":     func(p *profile.Profile) { p.PassCounts = []int{1, 2} },
+		"K":         func(p *profile.Profile) { p.TestedK = 5 },
+	}
+	seen := map[string]string{base.SHA256(): "base"}
+	for part, change := range changes {
+		p := base
+		change(&p)
+		if other, ok := seen[p.SHA256()]; ok {
+			t.Errorf("%s: digest of %s", part, other)
+		}
+		seen[p.SHA256()] = part
+	}
+	if other := base; other.SHA256() != base.SHA256() || len(base.SHA256()) != 64 {
+		t.Error("digest is not stable")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(good))
+	f.Add([]byte(header + "b,m,0,x,1,9\nb,m,1,y,10,9\n"))
+	f.Add([]byte("benchmark,model,scorer,task_index,task_id,pass_count,tested_k\nb,m,s,0,\"x\ny\",1,2\nb,m,s,1,z,2,2\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		profiles, err := profile.Parse(data, "fuzz.csv")
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "fuzz.csv: ") {
+				t.Errorf("error %q does not name the file", err)
+			}
+			return
+		}
+		var b bytes.Buffer
+		if err := profile.Write(&b, profiles, nil); err != nil {
+			t.Fatal(err)
+		}
+		again, err := profile.Parse(b.Bytes(), "again.parquet")
+		if err != nil || !reflect.DeepEqual(again, profiles) {
+			t.Errorf("profiles changed on the way through Parquet: %v, %v, %v", profiles, again, err)
+		}
+		for _, p := range profiles {
+			if p.N() < 2 || slices.Max(p.PassCounts) > p.TestedK || slices.Min(p.PassCounts) < 0 {
+				t.Errorf("unsound profile %v", p)
+			}
+		}
+	})
+}
+
+func wantText(t *testing.T, name string, err error, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: error %q, want one with %q", name, fmt.Sprint(err), text)
+		}
+	}
+}

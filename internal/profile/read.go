@@ -1,0 +1,147 @@
+package profile
+
+import (
+	"cmp"
+	"os"
+	"regexp"
+	"slices"
+
+	"speceval/internal/rowfile"
+)
+
+// Read reads the profiles of the CSV or Parquet file at path, as Parse does.
+func Read(path string) ([]Profile, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(data, path)
+}
+
+// Parse reads profiles from a CSV or a Parquet file held in memory, which is
+// told from its content; name is what errors call it. The file has a row per
+// task, in any order, with the columns benchmark, model, task_index (0-based),
+// task_id, pass_count, tested_k and, if wanted, scorer. Profiles are returned
+// sorted by benchmark, then model, tasks by task_index.
+//
+// An error tells up to ten faults at once, each with the file and, where there
+// is one, the 1-based data row.
+func Parse(data []byte, name string) ([]Profile, error) {
+	faults := &faults{name: name}
+	var rows []numbered
+	if rowfile.IsParquet(data) {
+		read, err := parquetRows(data, name)
+		if err != nil {
+			return nil, err
+		}
+		for i, r := range read {
+			rows = append(rows, numbered{r, i + 1})
+		}
+	} else {
+		rows = csvRows(data, faults)
+	}
+	if len(rows) == 0 && faults.count == 0 {
+		faults.add("there are no rows")
+	}
+	rows = slices.DeleteFunc(rows, func(r numbered) bool { return !checkRow(r, faults) })
+	incomplete := faults.count > 0 // rows are left out: do not call tasks missing
+	profiles := assemble(rows, incomplete, faults)
+	if err := faults.err(); err != nil {
+		return nil, err
+	}
+	return profiles, nil
+}
+
+// numbered is a row with its 1-based number among the data rows of its file.
+type numbered struct {
+	row
+	number int
+}
+
+// plainName is what a benchmark or model may be called: it becomes part of
+// file names and of unit names.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
+
+// checkRow reports whether a row is sound in itself.
+func checkRow(r numbered, faults *faults) bool {
+	before := faults.count
+	for _, name := range []struct{ column, value string }{{"benchmark", r.Benchmark}, {"model", r.Model}} {
+		if !plainName.MatchString(name.value) {
+			faults.add("row %d: %s %q is not a name of letters, digits, and . _ + - (write org__model for org/model)", r.number, name.column, name.value)
+		}
+	}
+	if r.TaskID == "" {
+		faults.add("row %d: task_id is empty", r.number)
+	}
+	if r.TaskIndex < 0 {
+		faults.add("row %d: task_index %d is negative", r.number, r.TaskIndex)
+	}
+	if r.TestedK < 1 {
+		faults.add("row %d: tested_k %d is not positive", r.number, r.TestedK)
+	} else if r.PassCount < 0 || r.PassCount > r.TestedK {
+		faults.add("row %d: pass_count %d is outside 0 to tested_k = %d", r.number, r.PassCount, r.TestedK)
+	}
+	return faults.count == before
+}
+
+// assemble sorts the rows and makes a profile of every run of one benchmark
+// and model.
+func assemble(rows []numbered, incomplete bool, faults *faults) []Profile {
+	slices.SortStableFunc(rows, func(a, b numbered) int {
+		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model), cmp.Compare(a.TaskIndex, b.TaskIndex))
+	})
+	var profiles []Profile
+	for start := 0; start < len(rows); {
+		first := rows[start]
+		end := start
+		for end < len(rows) && rows[end].Benchmark == first.Benchmark && rows[end].Model == first.Model {
+			end++
+		}
+		profiles = append(profiles, assembleOne(rows[start:end], incomplete, faults))
+		start = end
+	}
+	return profiles
+}
+
+// assembleOne makes a profile of its rows, sorted by task_index.
+func assembleOne(rows []numbered, incomplete bool, faults *faults) Profile {
+	first := rows[0]
+	p := Profile{Benchmark: first.Benchmark, Model: first.Model, Scorer: first.Scorer, TestedK: int(first.TestedK)}
+	seen := make(map[string]int, len(rows)) // task id to row number
+	for i, r := range rows {
+		if i > 0 && r.TaskIndex == rows[i-1].TaskIndex {
+			faults.add("row %d: %s has task_index %d already in row %d", r.number, p.Name(), r.TaskIndex, rows[i-1].number)
+		}
+		if other, ok := seen[r.TaskID]; ok {
+			faults.add("row %d: %s has task_id %q already in row %d", r.number, p.Name(), r.TaskID, other)
+		}
+		if r.TestedK != first.TestedK {
+			faults.add("row %d: %s has tested_k %d here but %d in row %d", r.number, p.Name(), r.TestedK, first.TestedK, first.number)
+		}
+		if r.Scorer != first.Scorer {
+			faults.add("row %d: %s has scorer %q here but %q in row %d", r.number, p.Name(), r.Scorer, first.Scorer, first.number)
+		}
+		seen[r.TaskID] = r.number
+		p.TaskIDs = append(p.TaskIDs, r.TaskID)
+		p.PassCounts = append(p.PassCounts, int(r.PassCount))
+	}
+	if !incomplete {
+		checkComplete(p, rows, faults)
+	}
+	return p
+}
+
+// checkComplete checks that tasks 0 to N−1 are all there and that N ≥ 2.
+func checkComplete(p Profile, rows []numbered, faults *faults) {
+	next := int32(0)
+	for _, r := range rows {
+		if r.TaskIndex > next {
+			faults.add("%s has no task_index %d (row %d has %d)", p.Name(), next, r.number, r.TaskIndex)
+			return
+		}
+		next = r.TaskIndex + 1
+	}
+	if p.N() < 2 {
+		faults.add("%s has 1 task, allocation needs at least 2", p.Name())
+	}
+}
