@@ -1,0 +1,58 @@
+// Package data embeds the published facts: the profiles and measurements of
+// the paper's data release, the definitions of benchmarks and models, and the
+// numbers that the paper prints. README.md beside it gives sources, columns
+// and terms.
+package data
+
+import _ "embed"
+
+//go:embed profiles.parquet
+var profiles []byte
+
+//go:embed measurements.parquet
+var measurements []byte
+
+//go:embed profile_sha256.csv
+var profileSHA256 []byte
+
+//go:embed benchmarks.csv
+var benchmarks []byte
+
+//go:embed architectures.csv
+var architectures []byte
+
+//go:embed paper_targets.toml
+var paperTargets []byte
+
+// Names of the embedded files, as errors and plans show them.
+const (
+	ProfilesName      = "data/profiles.parquet"
+	MeasurementsName  = "data/measurements.parquet"
+	ProfileSHA256Name = "data/profile_sha256.csv"
+	BenchmarksName    = "data/benchmarks.csv"
+	ArchitecturesName = "data/architectures.csv"
+	PaperTargetsName  = "data/paper_targets.toml"
+)
+
+// Profiles is a Parquet file, to be read by profile.Parse: 108 profiles, one of
+// them degenerate. Like all that this package returns it is read-only.
+func Profiles() []byte { return profiles }
+
+// Measurements is a Parquet file, to be read by measurement.Parse: the runs of
+// the 107 evaluated profiles at four budgets.
+func Measurements() []byte { return measurements }
+
+// ProfileSHA256 is a CSV file with the columns benchmark, model and sha256:
+// the digest of the release's own profile file, from which the coupled
+// rewards of the systems study are derived.
+func ProfileSHA256() []byte { return profileSHA256 }
+
+// Benchmarks is a CSV file, to be read by benchmark.Parse.
+func Benchmarks() []byte { return benchmarks }
+
+// Architectures is a CSV file, to be read by flops.Parse.
+func Architectures() []byte { return architectures }
+
+// PaperTargets is a TOML file with every number of the paper's tables, as
+// printed: a table of values per table of the paper.
+func PaperTargets() []byte { return paperTargets }
