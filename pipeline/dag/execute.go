@@ -1,0 +1,136 @@
+package dag
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// prepare makes the job of unit i from what is on disk now.
+func (s *Snapshot) prepare(i int, origin Origin) (*execution, error) {
+	g := s.graph
+	parts, blocked := s.partsOf(i)
+	if len(blocked) > 0 {
+		return nil, fmt.Errorf("unit %s needs outputs of %s, which are not there", g.ref(i), g.ref(blocked[0]))
+	}
+	unit := g.nodes[i].unit
+	e := &execution{parts: parts, inputs: []File{}}
+	e.job = &Job{
+		dir: s.dir, ref: g.ref(i), unit: unit, key: parts.Key(), origin: origin,
+		inputs:   make(map[string]bool),
+		recorded: make(map[string]string),
+		written:  make(map[string]File),
+	}
+	if m := s.records[i].manifest; m != nil {
+		for _, f := range m.Outputs {
+			e.job.recorded[f.Path] = f.SHA256
+		}
+	}
+	for _, need := range g.nodes[i].needs {
+		r := &s.records[need]
+		for k, output := range g.nodes[need].unit.Outputs {
+			if e.job.inputs[output] {
+				continue // the same unit is needed twice
+			}
+			e.job.inputs[output] = true
+			input, _ := r.manifest.output(output)
+			input.Path, input.SHA256 = output, r.have[k]
+			e.inputs = append(e.inputs, input)
+		}
+	}
+	return e, nil
+}
+
+// execution is one unit about to run.
+type execution struct {
+	job    *Job
+	parts  Parts
+	inputs []File
+}
+
+// run computes the unit and writes its manifest. A panic of the unit becomes
+// an error. It may be called on any goroutine.
+func (e *execution) run(ctx context.Context, now func() time.Time) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+		if err != nil && len(e.job.notes) > 0 {
+			err = fmt.Errorf("%w (%s)", err, strings.Join(e.job.notes, "; "))
+		}
+	}()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	runtime.LockOSThread() // so that the thread's CPU time is the unit's
+	defer runtime.UnlockOSThread()
+	start, cpu := now(), threadSeconds()
+	if err := e.job.unit.Run(ctx, e.job); err != nil {
+		return err
+	}
+	m := &Manifest{
+		Format: manifestFormat, Key: e.job.key, Parts: e.parts, Provenance: e.job.unit.Provenance,
+		Inputs: e.inputs, Notes: e.job.notes, Origin: e.job.origin, Start: start.UTC(),
+		WallSeconds: microseconds(now().Sub(start).Seconds()),
+		CPUSeconds:  microseconds(threadSeconds() - cpu),
+		PeakBytes:   ReadUsage().PeakBytes,
+		Seeds:       []string{},
+	}
+	if e.job.unit.Seed != "" {
+		m.Seeds = append(m.Seeds, e.job.unit.Seed)
+	}
+	if m.Outputs, err = e.job.outputs(); err != nil {
+		return err
+	}
+	return writeManifest(e.job.dir, e.job.ref, m)
+}
+
+// microseconds rounds seconds to what clocks can tell.
+func microseconds(seconds float64) float64 { return math.Round(seconds*1e6) / 1e6 }
+
+// RunUnit runs the one unit of a stage whose key is key, fresh or not, and
+// writes its outputs and manifest; the key may be cut short to eight digits
+// or more. It takes no lock: it is what an executor calls elsewhere.
+func (s *Snapshot) RunUnit(ctx context.Context, stage, key string, origin Origin, now func() time.Time) (*Manifest, error) {
+	if _, known := s.graph.member[stage]; !known {
+		return nil, &UnknownStageError{Name: stage, Known: s.graph.StageNames()}
+	}
+	i, err := s.find(stage, key)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.prepare(i, origin)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.run(ctx, now); err != nil {
+		return nil, fmt.Errorf("unit %s: %w", e.job.ref, err)
+	}
+	return readManifest(s.dir, e.job.ref)
+}
+
+// find is the unit of a stage whose key begins with key.
+func (s *Snapshot) find(stage, key string) (int, error) {
+	found := -1
+	for i := range s.graph.nodes {
+		if s.graph.stageOf(i).Name != stage {
+			continue
+		}
+		parts, blocked := s.partsOf(i)
+		if len(blocked) > 0 || len(key) < 8 || !strings.HasPrefix(parts.Key(), key) {
+			continue
+		}
+		if found >= 0 {
+			return 0, fmt.Errorf("several units of %s have keys that begin with %s: give more digits", stage, key)
+		}
+		found = i
+	}
+	if found < 0 {
+		return 0, fmt.Errorf("no unit of %s has the key %s with this configuration and these inputs: `speceval why %s` lists the keys", stage, key, stage)
+	}
+	return found, nil
+}

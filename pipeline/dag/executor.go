@@ -1,0 +1,29 @@
+package dag
+
+import "context"
+
+// Task is a unit that is ready to run: all that it needs is there.
+type Task struct {
+	Ref Ref
+	Key string
+
+	// Run runs the unit in this process, up to and with its manifest. An
+	// executor that runs units elsewhere does not call it: there, the command
+	// `speceval unit STAGE KEY` does the same.
+	Run func(ctx context.Context) error
+}
+
+// Result is how a task ended.
+type Result struct {
+	Task Task
+	Err  error
+}
+
+// Executor decides where units run, and how many at a time.
+type Executor interface {
+	// Execute runs the tasks that arrive on ready, in any order and several
+	// at a time, and sends the result of each. It takes a task from ready
+	// only when it can start it. It returns when ready is closed and every
+	// result is sent. Once ctx is cancelled it ends what is running.
+	Execute(ctx context.Context, ready <-chan Task, results chan<- Result)
+}

@@ -1,0 +1,169 @@
+package dag
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"speceval/internal/atomicfile"
+)
+
+// editedMark stands between the name of an output that was moved aside and
+// the first digits of its hash.
+const editedMark = ".edited-"
+
+// Job is what a unit sees of the world while it runs: its inputs, its
+// outputs, and who it is. Its methods may be called concurrently.
+type Job struct {
+	dir    string // the output folder
+	ref    Ref
+	unit   *Unit
+	key    string
+	origin Origin
+	inputs map[string]bool // outputs of the needed units
+
+	// recorded holds the hashes of the outputs that an earlier manifest
+	// vouches for: these bytes, and no others, may be overwritten.
+	recorded map[string]string
+
+	mu      sync.Mutex
+	written map[string]File
+	notes   []string
+}
+
+// Input is the local path of an output of a unit that this one needs. Any
+// other file is an error: the key would not know of it.
+func (j *Job) Input(output string) (path string, err error) {
+	if !j.inputs[output] {
+		return "", fmt.Errorf("unit %s reads %s, which none of the units that it needs writes", j.ref, output)
+	}
+	return j.path(output), nil
+}
+
+// Write makes a declared output from what write writes: whole, or not at all.
+// rows is its number of rows, -1 when it is not tabular. A file that stands
+// there and that no manifest vouches for (edited by hand, say) is moved aside.
+func (j *Job) Write(output string, rows int, write func(w io.Writer) error) error {
+	if err := j.mayWrite(output); err != nil {
+		return err
+	}
+	file, err := atomicfile.Create(j.path(output))
+	if err != nil {
+		return err
+	}
+	defer file.Discard() // does nothing once committed
+	hash := sha256.New()
+	size := new(byteCount)
+	buffered := bufio.NewWriterSize(io.MultiWriter(file, hash, size), 1<<16)
+	if err := write(buffered); err != nil {
+		return fmt.Errorf("write %s: %w", output, err)
+	}
+	if err := buffered.Flush(); err != nil {
+		return err
+	}
+	made := File{Path: output, SHA256: hex.EncodeToString(hash.Sum(nil)), Bytes: int64(*size), Rows: rows}
+	if err := j.preserve(output, made.SHA256); err != nil {
+		return err
+	}
+	if err := file.Commit(); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.written[output] = made
+	return nil
+}
+
+// Footer is what a Parquet file of the unit says about itself.
+func (j *Job) Footer(schema string) map[string]string {
+	return map[string]string{
+		"speceval.schema": schema,
+		"speceval.key":    j.key,
+		"speceval.commit": j.Commit(),
+	}
+}
+
+// Key is the unit's key.
+func (j *Job) Key() string { return j.key }
+
+// Commit is the git commit of the program, ending in "-dirty" if it was built
+// from uncommitted changes.
+func (j *Job) Commit() string {
+	if j.origin.Dirty {
+		return j.origin.Commit + "-dirty"
+	}
+	return j.origin.Commit
+}
+
+// Command is a command that makes the unit's outputs again. It is the same
+// however the unit came to run, so that it may be written into outputs.
+func (j *Job) Command() string { return "speceval run " + j.ref.Stage }
+
+func (j *Job) path(output string) string {
+	return filepath.Join(j.dir, filepath.FromSlash(output))
+}
+
+func (j *Job) mayWrite(output string) error {
+	if !slices.Contains(j.unit.Outputs, output) {
+		return fmt.Errorf("unit %s writes %s, which it does not declare", j.ref, output)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if _, twice := j.written[output]; twice {
+		return fmt.Errorf("unit %s writes %s twice", j.ref, output)
+	}
+	return nil
+}
+
+// preserve moves the file at output aside, unless its bytes are the new ones
+// or those that an earlier manifest vouches for.
+func (j *Job) preserve(output, sum string) error {
+	old, err := hashFile(j.path(output), make([]byte, hashBuffer))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at the %s that is to be replaced: %w", output, err)
+	}
+	if old == sum || old == j.recorded[output] {
+		return nil
+	}
+	aside := output + editedMark + short(old)
+	if err := os.Rename(j.path(output), j.path(aside)); err != nil {
+		return fmt.Errorf("move %s aside: %w", output, err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.notes = append(j.notes, fmt.Sprintf("%s was not as recorded; it is kept as %s", output, aside))
+	return nil
+}
+
+// outputs lists what was written, in the order declared; an error names what
+// was not.
+func (j *Job) outputs() ([]File, error) {
+	files := make([]File, 0, len(j.unit.Outputs))
+	for _, output := range j.unit.Outputs {
+		made, ok := j.written[output]
+		if !ok {
+			return nil, fmt.Errorf("it ended without writing %s", output)
+		}
+		files = append(files, made)
+	}
+	return files, nil
+}
+
+// byteCount counts what is written to it.
+type byteCount int64
+
+func (c *byteCount) Write(p []byte) (int, error) {
+	*c += byteCount(len(p))
+	return len(p), nil
+}

@@ -1,0 +1,93 @@
+package dag
+
+// State says how a unit's record stands to what would be computed now.
+type State int
+
+// The states of a unit, from worst to best.
+const (
+	Missing State = iota // never run, as far as any manifest knows
+	Stale                // run, but not of this, or its outputs are not there as made
+	Fresh                // has a manifest for its key and the outputs that it recorded
+)
+
+// String is the state as status prints it.
+func (s State) String() string {
+	return [...]string{"missing", "stale", "fresh"}[s]
+}
+
+// verdict is what the disk alone says about a unit, whatever else will run.
+type verdict struct {
+	reasons []Reason // none = fresh
+	blocked []int    // needed units without usable outputs
+	key     string   // with the inputs that are there now; empty if blocked
+}
+
+// judge compares the record of unit i with the unit as it is declared now.
+func (s *Snapshot) judge(i int) verdict {
+	r := &s.records[i]
+	now, blocked := s.partsOf(i)
+	v := verdict{blocked: blocked}
+	if len(blocked) == 0 {
+		v.key = now.Key()
+	}
+	switch {
+	case r.problem != nil:
+		v.reasons = []Reason{{Kind: Unreadable, New: r.problem.Error()}}
+		return v
+	case r.manifest == nil:
+		v.reasons = []Reason{{Kind: NeverRun}}
+		return v
+	}
+	for _, need := range blocked { // nothing is known of these inputs: no change to report
+		for _, output := range s.graph.nodes[need].unit.Outputs {
+			if sum, had := r.manifest.Parts.Inputs[output]; had {
+				now.Inputs[output] = sum
+			}
+		}
+	}
+	if r.manifest.Key != v.key { // also when blocked: v.key is empty
+		v.reasons = changes(r.manifest.Parts, now)
+	}
+	v.reasons = append(v.reasons, s.outputReasons(i)...)
+	return v
+}
+
+// outputReasons says what is wrong with the outputs of unit i, which has a
+// manifest.
+func (s *Snapshot) outputReasons(i int) []Reason {
+	unit, r := s.graph.nodes[i].unit, &s.records[i]
+	var reasons []Reason
+	if r.manifest.Provenance != unit.Provenance {
+		reasons = append(reasons, Reason{Provenance, "", r.manifest.Provenance, unit.Provenance})
+	}
+	declared := make(map[string]bool, len(unit.Outputs))
+	for k, output := range unit.Outputs {
+		declared[output] = true
+		made, known := r.manifest.output(output)
+		switch {
+		case !known:
+			reasons = append(reasons, Reason{Kind: OutputDeclared, Subject: output, New: "new"})
+		case r.have[k] == "":
+			reasons = append(reasons, Reason{Kind: OutputMissing, Subject: output})
+		case r.have[k] != made.SHA256:
+			reasons = append(reasons, Reason{OutputEdited, output, made.SHA256, r.have[k]})
+		}
+	}
+	for _, f := range r.manifest.Outputs {
+		if !declared[f.Path] {
+			reasons = append(reasons, Reason{Kind: OutputDeclared, Subject: f.Path, New: "no longer written"})
+		}
+	}
+	return reasons
+}
+
+// state sums up a unit that will run for the given reasons.
+func (s *Snapshot) state(i int, reasons []Reason) State {
+	switch {
+	case s.records[i].manifest == nil && s.records[i].problem == nil:
+		return Missing
+	case len(reasons) > 0:
+		return Stale
+	}
+	return Fresh
+}

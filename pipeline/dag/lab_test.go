@@ -1,0 +1,257 @@
+package dag
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// lab is a small experiment in a temporary folder. Each unit writes a text
+// that depends on its configuration and the texts of its inputs, and nothing
+// else, so that equal inputs give equal bytes.
+type lab struct {
+	t       *testing.T
+	dir     string
+	stages  []Stage
+	workers int
+	keep    bool // KeepGoing
+
+	mu   sync.Mutex
+	ran  []string                                               // units run, in order of start
+	hook func(ctx context.Context, unit string, job *Job) error // runs before the unit's own work
+}
+
+func newLab(t *testing.T) *lab { return &lab{t: t, dir: t.TempDir(), workers: 1} }
+
+// add appends a unit to a stage, which is made if it is not there. needs are
+// "stage/unit"; the unit writes stage/unit.txt.
+func (l *lab) add(stage, unit string, config map[string]string, needs ...string) {
+	if n := len(l.stages); n == 0 || l.stages[n-1].Name != stage {
+		l.stages = append(l.stages, Stage{Name: stage, Version: 1})
+	}
+	s := &l.stages[len(l.stages)-1]
+	u := Unit{
+		ID: unit, Config: config, Seed: "seed/" + unit, Provenance: "computed",
+		Outputs: []string{stage + "/" + unit + ".txt"},
+	}
+	for _, need := range needs {
+		stage, unit, _ := strings.Cut(need, "/")
+		u.Needs = append(u.Needs, Ref{stage, unit})
+	}
+	at, place := len(l.stages)-1, len(s.Units)
+	u.Run = func(ctx context.Context, job *Job) error { return l.work(ctx, &l.stages[at].Units[place], job) }
+	s.Units = append(s.Units, u)
+}
+
+// unit finds a unit by its name "stage/unit".
+func (l *lab) unit(name string) *Unit {
+	stage, id, _ := strings.Cut(name, "/")
+	for s := range l.stages {
+		for u := range l.stages[s].Units {
+			if l.stages[s].Name == stage && l.stages[s].Units[u].ID == id {
+				return &l.stages[s].Units[u]
+			}
+		}
+	}
+	l.t.Fatalf("the lab has no unit %s", name)
+	return nil
+}
+
+func (l *lab) work(ctx context.Context, u *Unit, job *Job) error {
+	l.mu.Lock()
+	l.ran = append(l.ran, job.ref.String())
+	l.mu.Unlock()
+	if l.hook != nil {
+		if err := l.hook(ctx, job.ref.String(), job); err != nil {
+			return err
+		}
+	}
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(u.Config)) {
+		fmt.Fprintf(&b, "%s=%s\n", key, u.Config[key])
+	}
+	for _, need := range u.Needs {
+		path, err := job.Input(need.Stage + "/" + need.Unit + ".txt")
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "[%s]\n", data)
+	}
+	return job.Write(u.Outputs[0], -1, func(w io.Writer) error {
+		_, err := io.WriteString(w, b.String())
+		return err
+	})
+}
+
+// crossing is the usual lab: score (2 units) → replay (3 units, one of which
+// needs another) → report (1 unit, needs all of replay).
+func crossing(t *testing.T) *lab {
+	l := newLab(t)
+	l.cross()
+	return l
+}
+
+func (l *lab) cross() {
+	l.add("score", "a", map[string]string{"score.k": "3"})
+	l.add("score", "b", map[string]string{"score.k": "3"})
+	l.add("replay", "x", map[string]string{"replay.draws": "8192"}, "score/a")
+	l.add("replay", "y", map[string]string{"replay.draws": "8192"}, "score/b")
+	l.add("replay", "z", nil, "replay/x", "score/b")
+	l.add("report", "all", nil, "replay/x", "replay/y", "replay/z")
+}
+
+func (l *lab) graph() *Graph {
+	l.t.Helper()
+	g, err := New(l.stages)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return g
+}
+
+func (l *lab) scan() *Snapshot {
+	l.t.Helper()
+	s, err := l.graph().Scan(context.Background(), l.dir)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return s
+}
+
+func (l *lab) plan(sel Selection) *Plan {
+	l.t.Helper()
+	p, err := l.scan().Plan(sel)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return p
+}
+
+func (l *lab) runner() *Runner {
+	return &Runner{
+		Executor: pool(l.workers), Observer: NoObserver{}, Now: time.Now, KeepGoing: l.keep,
+		Origin: Origin{Commit: "abc", Host: "lab"},
+	}
+}
+
+// try runs a selection and returns the units that ran, in order of start.
+func (l *lab) try(sel Selection) ([]string, error) {
+	l.t.Helper()
+	l.ran = nil
+	err := l.runner().Run(l.t.Context(), nil, l.plan(sel))
+	return l.ran, err
+}
+
+// run is try without an error.
+func (l *lab) run(sel Selection) []string {
+	l.t.Helper()
+	ran, err := l.try(sel)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return ran
+}
+
+func (l *lab) file(name string) string { return filepath.Join(l.dir, filepath.FromSlash(name)) }
+
+func (l *lab) put(name, content string) {
+	l.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(l.file(name)), 0o777); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := os.WriteFile(l.file(name), []byte(content), 0o666); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *lab) get(name string) string {
+	l.t.Helper()
+	data, err := os.ReadFile(l.file(name))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (l *lab) remove(name string) {
+	l.t.Helper()
+	if err := os.Remove(l.file(name)); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// contents are the output files by name, without manifests.
+func (l *lab) contents() map[string]string {
+	l.t.Helper()
+	files := make(map[string]string)
+	err := filepath.WalkDir(l.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(l.dir, path)
+		if strings.HasPrefix(name, manifestDir) {
+			return err
+		}
+		files[filepath.ToSlash(name)] = l.get(name)
+		return err
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return files
+}
+
+// planned lists the units of a plan with their reasons.
+func planned(p *Plan) map[string]string {
+	got := make(map[string]string)
+	for _, s := range p.Stages {
+		for _, u := range s.Run {
+			var why []string
+			for _, r := range u.Reasons {
+				why = append(why, r.String())
+			}
+			got[u.Ref.String()] = strings.Join(why, "; ")
+		}
+	}
+	return got
+}
+
+func wantUnits(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	got = slices.Sorted(slices.Values(got))
+	want = slices.Sorted(slices.Values(want))
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: units %v, want %v", what, got, want)
+	}
+}
+
+// pool runs units on so many goroutines.
+type pool int
+
+func (p pool) Execute(ctx context.Context, ready <-chan Task, results chan<- Result) {
+	var wg sync.WaitGroup
+	for range int(p) {
+		wg.Go(func() {
+			for task := range ready {
+				results <- Result{task, task.Run(ctx)}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+var errBroken = errors.New("broken")

@@ -1,0 +1,89 @@
+package dag
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// lockName is the file in the output folder that is locked while a run writes
+// there. It stays when the lock is gone: only the lock counts, not the file.
+const lockName = ".lock"
+
+// Shared file systems may refuse a lock for a moment; try a few times.
+const (
+	lockTries = 4
+	lockPause = 50 * time.Millisecond
+)
+
+// Lock is the right to write in an output folder. The operating system holds
+// it for the process, and takes it back however the process ends.
+type Lock struct{ file *os.File }
+
+// LockedError says who holds the lock of an output folder.
+type LockedError struct {
+	Dir    string
+	Holder string // what the holder said about itself: process, host, command
+}
+
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("another run is writing in %s (%s): wait until it ends, or choose another folder with --out", e.Dir, e.Holder)
+}
+
+// Acquire takes the lock of an output folder, making the folder if needed.
+// holder says who asks, for the message that others get: process, host and
+// command. Its error is a *LockedError if another process has the lock.
+func Acquire(dir, holder string) (*Lock, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("make the output folder: %w", err)
+	}
+	path := filepath.Join(dir, lockName)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("lock the output folder: %w", err)
+	}
+	if err := tryLock(file); err != nil {
+		defer file.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, &LockedError{Dir: dir, Holder: readHolder(file)}
+		}
+		return nil, fmt.Errorf("lock %s: %w (its file system may not support locks; choose another folder with --out)", path, err)
+	}
+	// The text only serves messages: that it cannot be written is no reason
+	// not to run.
+	if file.Truncate(0) == nil {
+		file.WriteAt([]byte(holder+"\n"), 0)
+	}
+	return &Lock{file}, nil
+}
+
+// Release gives the lock back.
+func (l *Lock) Release() error {
+	l.file.Truncate(0)
+	return l.file.Close() // closing unlocks
+}
+
+func tryLock(file *os.File) error {
+	var err error
+	for range lockTries {
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return nil
+		}
+		time.Sleep(lockPause)
+	}
+	return err
+}
+
+func readHolder(file *os.File) string {
+	text, err := io.ReadAll(io.LimitReader(file, 1<<12))
+	if holder := strings.TrimSpace(string(text)); err == nil && holder != "" {
+		return holder
+	}
+	return "it has not said who it is"
+}

@@ -1,0 +1,108 @@
+package dag
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMain lets this test program play other processes: see TestLockOfAnother
+// and TestKilled.
+func TestMain(m *testing.M) {
+	switch dir := os.Getenv("SPECEVAL_TEST_DIR"); os.Getenv("SPECEVAL_TEST_ROLE") {
+	case "lock holder":
+		holdLock(dir)
+	case "victim":
+		runAndDie(dir, os.Getenv("SPECEVAL_TEST_VICTIM"))
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// holdLock takes the lock, says so, and keeps it until its input ends.
+func holdLock(dir string) {
+	if _, err := Acquire(dir, "pid 1234 on alpha: speceval run replay"); err != nil {
+		os.Stdout.WriteString(err.Error() + "\n")
+		os.Exit(1)
+	}
+	os.Stdout.WriteString("locked\n")
+	bufio.NewReader(os.Stdin).ReadString('\n')
+	os.Exit(0)
+}
+
+// other is this test program in another role.
+func other(t *testing.T, role, dir string, more ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), "SPECEVAL_TEST_ROLE="+role, "SPECEVAL_TEST_DIR="+dir)
+	cmd.Env = append(cmd.Env, more...)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+func TestLockOfAnotherProcess(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	cmd := other(t, "lock holder", dir)
+	if _, err := cmd.StdinPipe(); err != nil { // never written to: it holds until it is killed
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "locked\n" {
+		t.Fatalf("the other process says %q, %v", line, err)
+	}
+
+	_, err = Acquire(dir, "me")
+	var locked *LockedError
+	if !errors.As(err, &locked) || !strings.Contains(err.Error(), "pid 1234 on alpha: speceval run replay") || !strings.Contains(err.Error(), "--out") {
+		t.Errorf("error %v does not say who holds the lock and what to do", err)
+	}
+
+	// However the holder ends, the lock goes with it.
+	cmd.Process.Kill()
+	cmd.Wait()
+	lock, err := Acquire(dir, "me")
+	if err != nil {
+		t.Fatalf("the lock outlived its process: %v", err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLockIsHeldUntilReleased(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := Acquire(dir, "first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Acquire(dir, "second"); err == nil || !strings.Contains(err.Error(), "first") {
+		t.Errorf("error %v, want one that names the first", err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if lock, err = Acquire(dir, "third"); err != nil {
+		t.Fatal(err)
+	}
+	lock.Release()
+}
+
+func TestLockWhereNothingCanBeMade(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Acquire(filepath.Join(file, "out"), "me"); err == nil || !strings.Contains(err.Error(), "make the output folder") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,127 @@
+package dag
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"speceval/internal/atomicfile"
+)
+
+// manifestFormat is the version of the manifest's layout.
+const manifestFormat = 1
+
+// Manifest is the record of a unit that has run. It is written after the
+// unit's outputs; only a manifest means done.
+type Manifest struct {
+	Format     int    `json:"format"` // version of this layout
+	Key        string `json:"key"`
+	Parts      Parts  `json:"parts"` // what the key was made of
+	Provenance string `json:"provenance"`
+
+	Inputs  []File   `json:"inputs"`
+	Outputs []File   `json:"outputs"`
+	Seeds   []string `json:"seeds"` // labels of the branches of the seed tree
+	Notes   []string `json:"notes,omitempty"`
+
+	Origin
+	Start       time.Time `json:"start"` // UTC
+	WallSeconds float64   `json:"wall_seconds"`
+	CPUSeconds  float64   `json:"cpu_seconds"` // of the unit's own thread, see usage
+	PeakBytes   int64     `json:"peak_bytes"`  // largest resident set of the process so far
+}
+
+// File is an input or output as it was when the unit ran.
+type File struct {
+	Path   string `json:"path"` // relative to the output folder
+	SHA256 string `json:"sha256"`
+	Bytes  int64  `json:"bytes"`
+	Rows   int    `json:"rows"` // -1 when not tabular
+}
+
+// Origin is what a unit was run by.
+type Origin struct {
+	Commit    string `json:"commit"` // git commit of the program, "unknown" outside git
+	Dirty     bool   `json:"dirty"`  // built from uncommitted changes
+	GoVersion string `json:"go_version"`
+	Host      string `json:"host"`
+	Command   string `json:"command"` // as typed
+}
+
+// manifestPath is where the manifest of a unit stands, slash-separated and
+// relative to the output folder.
+func manifestPath(ref Ref) string {
+	return path.Join(manifestDir, ref.Stage, ref.Unit+".json")
+}
+
+// output finds the record of an output.
+func (m *Manifest) output(name string) (File, bool) {
+	for _, f := range m.Outputs {
+		if f.Path == name {
+			return f, true
+		}
+	}
+	return File{}, false
+}
+
+// readManifest reads the manifest of a unit. The error wraps fs.ErrNotExist
+// if there is none; any other says why the one there cannot be used.
+func readManifest(dir string, ref Ref) (*Manifest, error) {
+	name := manifestPath(ref)
+	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	m, err := parseManifest(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", name, err)
+	}
+	if found := (Ref{m.Parts.Stage, m.Parts.Unit}); found != ref {
+		return nil, fmt.Errorf("%s belongs to another unit, %s", name, found)
+	}
+	if m.Key != m.Parts.Key() {
+		return nil, fmt.Errorf("%s was edited: its key is not that of its parts", name)
+	}
+	return m, nil
+}
+
+// parseManifest reads the layout that this program knows. Its errors continue
+// a sentence that begins with the file's name.
+func parseManifest(data []byte) (*Manifest, error) {
+	m := new(Manifest)
+	damage := json.Unmarshal(data, m)
+	if damage == nil && m.Format == manifestFormat {
+		return m, nil
+	}
+	var layout struct{ Format int } // of a later format no more can be read
+	if err := json.Unmarshal(data, &layout); err == nil && layout.Format != manifestFormat {
+		return nil, fmt.Errorf("has format %d, this program knows format %d", layout.Format, manifestFormat)
+	}
+	return nil, fmt.Errorf("is damaged: %w", damage)
+}
+
+// writeManifest writes the manifest of a unit, atomically.
+func writeManifest(dir string, ref Ref, m *Manifest) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(m); err != nil {
+		return fmt.Errorf("manifest of %s: %w", ref, err)
+	}
+	file := filepath.Join(dir, filepath.FromSlash(manifestPath(ref)))
+	return atomicfile.Write(file, func(w io.Writer) error {
+		_, err := w.Write(b.Bytes())
+		return err
+	})
+}

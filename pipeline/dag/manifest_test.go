@@ -1,0 +1,98 @@
+package dag
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestManifestRecordsTheRun(t *testing.T) {
+	l := crossing(t)
+	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	r := l.runner()
+	r.Origin = Origin{Commit: "abc", Dirty: true, GoVersion: "go1.26", Host: "lab", Command: "speceval run"}
+	r.Now = func() time.Time { clock = clock.Add(time.Second); return clock }
+	l.unit("score/a").Run = func(_ context.Context, j *Job) error { return j.Write("score/a.txt", 7, text("seven rows")) }
+	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err != nil {
+		t.Fatal(err)
+	}
+
+	m, err := readManifest(l.dir, Ref{"replay", "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	input := File{"score/a.txt", "110c932d0591671b10ef6ec1cd23d187d47265645e5a7db271220b730a7e3b35", 10, 7}
+	if !slices.Equal(m.Inputs, []File{input}) || m.Parts.Inputs["score/a.txt"] != input.SHA256 {
+		t.Errorf("inputs %+v, in the key %v; want %+v", m.Inputs, m.Parts.Inputs, input)
+	}
+	if len(m.Outputs) != 1 || m.Outputs[0].Rows != -1 || m.Outputs[0].Bytes != int64(len(l.get("replay/x.txt"))) {
+		t.Errorf("outputs %+v", m.Outputs)
+	}
+	if m.Origin != r.Origin || m.Provenance != "computed" || !slices.Equal(m.Seeds, []string{"seed/x"}) {
+		t.Errorf("origin %+v, provenance %q, seeds %q", m.Origin, m.Provenance, m.Seeds)
+	}
+	if m.WallSeconds != 1 || m.Start.Year() != 2026 || m.PeakBytes < 1<<20 || m.CPUSeconds < 0 {
+		t.Errorf("start %v, wall %g s, CPU %g s, peak %d bytes", m.Start, m.WallSeconds, m.CPUSeconds, m.PeakBytes)
+	}
+}
+
+// TestManifestFields pins the names that other programs read.
+func TestManifestFields(t *testing.T) {
+	l := crossing(t)
+	l.run(Selection{})
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(l.get("manifests/replay/x.json")), &fields); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range strings.Fields("format key parts provenance inputs outputs seeds commit dirty go_version host command start wall_seconds cpu_seconds peak_bytes") {
+		if _, ok := fields[want]; !ok {
+			t.Errorf("manifest has no %s", want)
+		}
+	}
+}
+
+func TestCPUTimeIsTheUnitsOwn(t *testing.T) {
+	l := newLab(t)
+	l.workers = 2
+	l.add("s", "busy", nil)
+	l.add("s", "idle", nil)
+	finished := make(chan struct{})
+	l.hook = func(_ context.Context, unit string, _ *Job) error {
+		if unit == "s/idle" {
+			<-finished
+			return nil
+		}
+		defer close(finished)
+		for start := threadSeconds(); threadSeconds()-start < 0.05; {
+		}
+		return nil
+	}
+	if threadSeconds() == 0 {
+		t.Skip("this system does not tell the CPU time of a thread")
+	}
+	l.run(Selection{})
+	seconds := func(unit string) float64 {
+		m, err := readManifest(l.dir, Ref{"s", unit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.CPUSeconds
+	}
+	if busy, idle := seconds("busy"), seconds("idle"); busy < 0.05 || idle > busy/2 {
+		t.Errorf("busy unit %g s, idle one beside it %g s", busy, idle)
+	}
+}
+
+func FuzzParseManifest(f *testing.F) {
+	f.Add([]byte(`{"format":1}`))
+	f.Add([]byte(`{"format":2,"key":7}`))
+	f.Add([]byte(`[`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if m, err := parseManifest(data); (m == nil) != (err != nil) {
+			t.Errorf("manifest %v with error %v", m, err)
+		}
+	})
+}

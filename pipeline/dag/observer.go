@@ -1,0 +1,33 @@
+package dag
+
+// Observer is told about the progress of a run, by one goroutine at a time.
+type Observer interface {
+	Begin(plan *Plan)      // before the first unit
+	Started(unit Ref)      // handed to the executor
+	Finished(done Outcome) // one unit has ended
+	End()                  // after the last unit, exactly once
+}
+
+// Outcome is how a unit ended: with a manifest or with an error.
+type Outcome struct {
+	Unit     Ref
+	Manifest *Manifest
+	Err      error
+}
+
+// NoObserver watches nothing.
+type NoObserver struct{}
+
+var _ Observer = NoObserver{}
+
+// Begin does nothing.
+func (NoObserver) Begin(*Plan) {}
+
+// Started does nothing.
+func (NoObserver) Started(Ref) {}
+
+// Finished does nothing.
+func (NoObserver) Finished(Outcome) {}
+
+// End does nothing.
+func (NoObserver) End() {}

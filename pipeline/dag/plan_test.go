@@ -1,0 +1,182 @@
+package dag
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestFirstRunRunsEverythingAndASecondNothing(t *testing.T) {
+	l := crossing(t)
+	wantUnits(t, "first run", l.run(Selection{}), "score/a", "score/b", "replay/x", "replay/y", "replay/z", "report/all")
+	wantUnits(t, "second run", l.run(Selection{}))
+}
+
+// TestReasons breaks one thing at a time in a finished folder, and checks what
+// is planned and why.
+func TestReasons(t *testing.T) {
+	remade := "input replay/y.txt will be remade"
+	tests := []struct {
+		name  string
+		wreck func(l *lab)
+		want  map[string]string // unit to reasons
+	}{
+		{"nothing", func(l *lab) {}, map[string]string{}},
+		{"config", func(l *lab) { l.unit("replay/y").Config = map[string]string{"replay.draws": "4096"} },
+			map[string]string{"replay/y": "replay.draws 8192 → 4096", "report/all": remade}},
+		{"version", func(l *lab) { l.stages[2].Version = 2 },
+			map[string]string{"report/all": "code version 1 → 2"}},
+		{"manifest gone", func(l *lab) { l.remove("manifests/replay/y.json") },
+			map[string]string{"replay/y": "never run", "report/all": remade}},
+		{"output gone", func(l *lab) { l.remove("replay/y.txt") },
+			map[string]string{"replay/y": "output replay/y.txt is missing", "report/all": remade}},
+		{"output edited", func(l *lab) { l.put("replay/y.txt", "by hand") },
+			map[string]string{"replay/y": "output replay/y.txt is not as recorded: edited by hand, or its remake was cut short (sha256 f74f1990… → c9616cb5…)", "report/all": "input replay/y.txt changed (sha256 f74f1990… → c9616cb5…); " + remade}},
+		{"manifest damaged", func(l *lab) { l.put("manifests/replay/y.json", "{") },
+			map[string]string{"replay/y": "its manifest cannot be used: manifests/replay/y.json is damaged: unexpected end of JSON input", "report/all": remade}},
+		{"manifest of a later format", func(l *lab) { l.put("manifests/replay/y.json", `{"format": 7, "key": 5}`) },
+			map[string]string{"replay/y": "its manifest cannot be used: manifests/replay/y.json has format 7, this program knows format 1", "report/all": remade}},
+		{"manifest of another unit", func(l *lab) { l.put("manifests/replay/y.json", l.get("manifests/replay/x.json")) },
+			map[string]string{"replay/y": "its manifest cannot be used: manifests/replay/y.json belongs to another unit, replay/x", "report/all": remade}},
+		{"manifest edited", func(l *lab) {
+			l.put("manifests/replay/y.json", strings.Replace(l.get("manifests/replay/y.json"), "8192", "4096", 1))
+		}, map[string]string{"replay/y": "its manifest cannot be used: manifests/replay/y.json was edited: its key is not that of its parts", "report/all": remade}},
+		{"provenance", func(l *lab) { l.unit("replay/y").Provenance = "measured" },
+			map[string]string{"replay/y": "provenance computed → measured", "report/all": remade}},
+		{"other outputs", func(l *lab) { l.unit("report/all").Outputs = []string{"report/new.txt"} },
+			map[string]string{"report/all": "output report/new.txt is new; output report/all.txt is no longer written"}},
+		{"source", func(l *lab) { l.unit("report/all").Sources = []Source{{"data/paper.toml", "abcdefabcdef"}} },
+			map[string]string{"report/all": "source data/paper.toml added (sha256 abcdefab…)"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			l := crossing(t)
+			l.run(Selection{})
+			test.wreck(l)
+			want := slices.Sorted(maps.Keys(test.want))
+			got := planned(l.plan(Selection{}))
+			for _, name := range want {
+				if got[name] != test.want[name] {
+					t.Errorf("%s is planned because %q,\nwant %q", name, got[name], test.want[name])
+				}
+			}
+			wantUnits(t, "planned", slices.Collect(maps.Keys(got)), want...)
+			wantUnits(t, "run", l.run(Selection{}), want...)
+			wantUnits(t, "run again", l.run(Selection{}))
+		})
+	}
+}
+
+func TestSelections(t *testing.T) {
+	tests := []struct {
+		sel  Selection
+		want string // units run in a finished folder, forced
+	}{
+		{Selection{}, "score/a score/b replay/x replay/y replay/z report/all"},
+		{Selection{Stages: []string{"replay"}}, "replay/x replay/y replay/z"},
+		{Selection{Stages: []string{"report", "score"}}, "score/a score/b report/all"},
+		{Selection{From: "replay"}, "replay/x replay/y replay/z report/all"},
+		{Selection{Until: "replay"}, "score/a score/b replay/x replay/y replay/z"},
+		{Selection{From: "replay", Until: "replay"}, "replay/x replay/y replay/z"},
+	}
+	for _, test := range tests {
+		l := crossing(t)
+		l.run(Selection{})
+		wantUnits(t, fmt.Sprintf("%+v", test.sel), l.run(test.sel))
+		test.sel.Force = true
+		wantUnits(t, fmt.Sprintf("%+v", test.sel), l.run(test.sel), strings.Fields(test.want)...)
+	}
+}
+
+func TestWrongSelections(t *testing.T) {
+	g := crossing(t).graph()
+	var unknown *UnknownStageError
+	for _, sel := range []Selection{{Stages: []string{"reply"}}, {From: "reply"}, {Until: "reply"}} {
+		if err := g.Check(sel); !errors.As(err, &unknown) || unknown.Name != "reply" {
+			t.Errorf("%+v: error %v, want an unknown stage", sel, err)
+		}
+	}
+	for _, sel := range []Selection{{Stages: []string{"replay"}, From: "score"}, {From: "report", Until: "score"}} {
+		if err := g.Check(sel); err == nil || errors.As(err, &unknown) {
+			t.Errorf("%+v: error %v, want a clash", sel, err)
+		}
+	}
+}
+
+func TestMissingUpstreamSaysWhatToRun(t *testing.T) {
+	for _, wreck := range []func(l *lab){
+		func(l *lab) { l.remove("score/b.txt") },
+		func(l *lab) { l.remove("manifests/score/b.json") },
+		func(l *lab) { l.put("manifests/score/b.json", "?") },
+	} {
+		l := crossing(t)
+		l.run(Selection{})
+		wreck(l)
+		_, err := l.scan().Plan(Selection{Stages: []string{"replay"}})
+		var missing *MissingInputError
+		if !errors.As(err, &missing) || missing.Upstream != "score" || !strings.Contains(err.Error(), "speceval run score") {
+			t.Errorf("error %v does not say to run score first", err)
+		}
+	}
+}
+
+func TestStaleUpstreamIsUsedWithAWarning(t *testing.T) {
+	l := crossing(t)
+	l.run(Selection{})
+	l.unit("score/a").Config["score.k"] = "4"
+	l.unit("replay/y").Config["replay.draws"] = "16"
+
+	p := l.plan(Selection{Stages: []string{"replay"}})
+	wantUnits(t, "planned", slices.Collect(maps.Keys(planned(p))), "replay/y")
+	if len(p.Warnings) != 1 || p.Warnings[0] != "score is stale (1 unit: score.k 3 → 4); replay uses its stored outputs" {
+		t.Errorf("warnings %q", p.Warnings)
+	}
+	wantUnits(t, "run", l.run(Selection{Stages: []string{"replay"}}), "replay/y")
+
+	// The report is stale now, for replay's new bytes and for score's staleness.
+	p = l.plan(Selection{Stages: []string{"report"}})
+	if len(p.Warnings) != 1 || !strings.HasPrefix(p.Warnings[0], "replay is stale (2 units: something before it is stale)") {
+		t.Errorf("warnings %q", p.Warnings)
+	}
+}
+
+func TestSameBytesLeaveLaterStagesFresh(t *testing.T) {
+	l := crossing(t)
+	l.run(Selection{})
+	wantUnits(t, "forced", l.run(Selection{Stages: []string{"replay"}, Force: true}), "replay/x", "replay/y", "replay/z")
+	wantUnits(t, "afterwards", l.run(Selection{}))
+
+	l.stages[1].Version = 2 // other code, same numbers
+	wantUnits(t, "new code", l.run(Selection{Stages: []string{"replay"}}), "replay/x", "replay/y", "replay/z")
+	wantUnits(t, "afterwards", l.run(Selection{}))
+}
+
+func TestEstimateComesFromEarlierManifests(t *testing.T) {
+	l := crossing(t)
+	if e := l.plan(Selection{}).Estimate(2); e.Seconds != 0 || e.Unknown != 6 {
+		t.Errorf("before any run: %+v, want 6 unknown", e)
+	}
+	l.run(Selection{})
+	for unit, seconds := range map[string]float64{"replay/x": 10, "replay/y": 20, "replay/z": 30, "report/all": 1} {
+		stage, id, _ := strings.Cut(unit, "/")
+		m, err := readManifest(l.dir, Ref{stage, id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.WallSeconds = seconds
+		if err := writeManifest(l.dir, Ref{stage, id}, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.remove("manifests/replay/z.json") // counts as the mean of x and y
+	p := l.plan(Selection{Stages: []string{"replay"}, Force: true})
+	if e := p.Estimate(1); e.Seconds != 45 || e.Unknown != 0 {
+		t.Errorf("one worker: %+v, want 45 s", e)
+	}
+	if e := p.Estimate(100); e.Seconds != 15 {
+		t.Errorf("100 workers for 3 units: %+v, want 15 s", e)
+	}
+}

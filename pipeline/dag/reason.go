@@ -1,0 +1,203 @@
+package dag
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Kind says what sort of reason a unit has to run.
+type Kind int
+
+// The kinds of reasons, in the order in which they are shown.
+const (
+	Forced     Kind = iota // asked for, though fresh
+	NeverRun               // no manifest
+	Unreadable             // a manifest that cannot be used
+	KeyFormat              // keys are made in another way now
+	Version                // the stage's code version changed
+	Config                 // a configuration value changed
+	Seed                   // the seed label changed
+	SourceChanged
+	InputChanged   // an input's content changed
+	InputMissing   // an input is not there
+	InputRemade    // an input will be remade by the same plan
+	OutputMissing  // an output is gone
+	OutputEdited   // an output is not what the manifest recorded
+	OutputDeclared // the unit writes other files than it used to
+	Provenance     // the numbers would carry another provenance
+)
+
+// Reason is one cause for a unit to run.
+type Reason struct {
+	Kind     Kind
+	Subject  string // the configuration key, source or file concerned
+	Old, New string // empty where there was none or is none any more
+}
+
+// String is the reason in full.
+func (r Reason) String() string {
+	switch r.Kind {
+	case Forced:
+		return "forced"
+	case NeverRun:
+		return "never run"
+	case Unreadable:
+		return fmt.Sprintf("its manifest cannot be used: %s", r.New)
+	case KeyFormat:
+		return fmt.Sprintf("key format %s → %s", r.Old, r.New)
+	case Version:
+		return fmt.Sprintf("code version %s → %s", r.Old, r.New)
+	case Config:
+		return fmt.Sprintf("%s %s → %s", r.Subject, orNone(r.Old), orNone(r.New))
+	case Seed:
+		return fmt.Sprintf("seed label %s → %s", orNone(r.Old), orNone(r.New))
+	case SourceChanged:
+		return fmt.Sprintf("source %s %s", r.Subject, hashChange(r.Old, r.New))
+	case InputChanged:
+		return fmt.Sprintf("input %s %s", r.Subject, hashChange(r.Old, r.New))
+	case InputMissing:
+		return fmt.Sprintf("input %s is missing", r.Subject)
+	case InputRemade:
+		return fmt.Sprintf("input %s will be remade", r.Subject)
+	case OutputMissing:
+		return fmt.Sprintf("output %s is missing", r.Subject)
+	case OutputEdited:
+		return fmt.Sprintf("output %s is not as recorded: edited by hand, or its remake was cut short (sha256 %s… → %s…)", r.Subject, short(r.Old), short(r.New))
+	case OutputDeclared:
+		return fmt.Sprintf("output %s is %s", r.Subject, r.New)
+	case Provenance:
+		return fmt.Sprintf("provenance %s → %s", orNone(r.Old), orNone(r.New))
+	}
+	return fmt.Sprintf("reason %d: %s", r.Kind, r.Subject)
+}
+
+// Brief is the reason without what differs from unit to unit, so that units
+// with the same brief can be counted together.
+func (r Reason) Brief() string {
+	switch r.Kind {
+	case Unreadable:
+		return "manifest cannot be used"
+	case Config:
+		return fmt.Sprintf("%s %s → %s", r.Subject, shorten(orNone(r.Old)), shorten(orNone(r.New)))
+	case Seed:
+		return "seed label changed"
+	case InputChanged:
+		return "inputs changed"
+	case InputMissing:
+		return "inputs are missing"
+	case InputRemade:
+		return "inputs will be remade"
+	case OutputMissing:
+		return "outputs are missing"
+	case OutputEdited:
+		return "outputs are not as recorded"
+	case OutputDeclared:
+		return "declares other outputs"
+	}
+	return r.String()
+}
+
+// Brief joins the brief forms of reasons, each once.
+func Brief(reasons []Reason) string {
+	var briefs []string
+	for _, r := range reasons {
+		if b := r.Brief(); !slices.Contains(briefs, b) {
+			briefs = append(briefs, b)
+		}
+	}
+	return strings.Join(briefs, ", ")
+}
+
+// Explain joins reasons in full, but those that differ only in their subject
+// are counted: "8 inputs will be remade".
+func Explain(reasons []Reason) string {
+	alike := make(map[string]int)
+	for _, r := range reasons {
+		alike[r.Brief()]++
+	}
+	var parts []string
+	for _, r := range reasons {
+		switch brief := r.Brief(); alike[brief] {
+		case 0: // counted already
+		case 1:
+			parts = append(parts, r.String())
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", alike[brief], brief))
+			alike[brief] = 0
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// changes explains, part by part, why the key of now is not that of before.
+func changes(before, now Parts) []Reason {
+	var reasons []Reason
+	if before.Format != now.Format {
+		reasons = append(reasons, Reason{KeyFormat, "", strconv.Itoa(before.Format), strconv.Itoa(now.Format)})
+	}
+	if before.Version != now.Version {
+		reasons = append(reasons, Reason{Version, "", strconv.Itoa(before.Version), strconv.Itoa(now.Version)})
+	}
+	reasons = append(reasons, mapChanges(Config, before.Config, now.Config)...)
+	if before.Seed != now.Seed {
+		reasons = append(reasons, Reason{Seed, "", before.Seed, now.Seed})
+	}
+	reasons = append(reasons, mapChanges(SourceChanged, before.Sources, now.Sources)...)
+	return append(reasons, mapChanges(InputChanged, before.Inputs, now.Inputs)...)
+}
+
+func mapChanges(kind Kind, before, now map[string]string) []Reason {
+	union := maps.Clone(before)
+	if union == nil {
+		union = make(map[string]string)
+	}
+	maps.Copy(union, now)
+	var reasons []Reason
+	for _, name := range slices.Sorted(maps.Keys(union)) {
+		old, had := before[name]
+		new, has := now[name]
+		if had != has || old != new {
+			reasons = append(reasons, Reason{kind, name, shown(old, had), shown(new, has)})
+		}
+	}
+	return reasons
+}
+
+// shown tells an empty value from an absent one.
+func shown(value string, present bool) string {
+	if present && value == "" {
+		return `""`
+	}
+	return value
+}
+
+func orNone(value string) string {
+	if value == "" {
+		return "(none)"
+	}
+	return value
+}
+
+func hashChange(old, new string) string {
+	switch {
+	case old == "":
+		return fmt.Sprintf("added (sha256 %s…)", short(new))
+	case new == "":
+		return "no longer read"
+	}
+	return fmt.Sprintf("changed (sha256 %s… → %s…)", short(old), short(new))
+}
+
+func short(hash string) string { return hash[:min(8, len(hash))] }
+
+func shorten(value string) string {
+	const most = 48
+	runes := []rune(value)
+	if len(runes) <= most {
+		return value
+	}
+	return string(runes[:most-1]) + "…"
+}

@@ -1,0 +1,214 @@
+package dag
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"speceval/internal/atomicfile"
+)
+
+// Runner carries out plans.
+type Runner struct {
+	Executor  Executor
+	Observer  Observer
+	Origin    Origin           // recorded in every manifest
+	Now       func() time.Time // the clock of the start and wall times
+	KeepGoing bool             // after a failure, run what does not depend on it
+}
+
+// Run runs exactly the units of the plan, each after those that it needs, and
+// keeps the snapshot of the plan up to date.
+//
+// When drain is closed no further unit starts and those in flight finish;
+// when ctx is cancelled those in flight are told to end. Either way the error
+// is an *Error that says so: a run that was asked to stop never succeeds.
+// A unit that fails makes the run fail with an *Error too, after the units in
+// flight, or with KeepGoing all that do not depend on it, have finished.
+//
+// The caller holds the output folder's lock.
+func (r *Runner) Run(ctx context.Context, drain <-chan struct{}, plan *Plan) error {
+	s := plan.snapshot
+	if _, err := atomicfile.Sweep(s.dir); err != nil {
+		return err
+	}
+	f := &flight{
+		Runner: r, snapshot: s,
+		waiting: make(map[int]int), executions: make(map[Ref]int),
+		tasks: make(chan Task), results: make(chan Result),
+	}
+	f.queueUp(plan)
+
+	r.Observer.Begin(plan)
+	defer r.Observer.End()
+	executed := make(chan struct{})
+	go func() {
+		defer close(executed)
+		r.Executor.Execute(ctx, f.tasks, f.results)
+	}()
+	f.fly(ctx, drain, executed)
+	close(f.tasks)
+	<-executed
+
+	f.problems.NotRun = plan.Units() - f.done - len(f.problems.Failures)
+	f.problems.Interrupted = f.problems.Interrupted || ctx.Err() != nil || closed(drain)
+	if f.problems.Interrupted || len(f.problems.Failures) > 0 {
+		return &f.problems
+	}
+	if f.problems.NotRun > 0 {
+		return fmt.Errorf("%s of the plan did not run: the executor gave up", count(f.problems.NotRun))
+	}
+	return nil
+}
+
+// flight is a run under way. Only the goroutine of Run touches it.
+type flight struct {
+	*Runner
+	snapshot *Snapshot
+
+	waiting    map[int]int // planned unit to its planned needs that are not done
+	queue      []int       // planned units that wait for nothing
+	head       Task        // the first of queue, if prepared
+	prepared   bool
+	executions map[Ref]int // units in flight, to their index
+	tasks      chan Task
+	results    chan Result
+
+	stopping bool
+	done     int
+	problems Error
+}
+
+// queueUp counts what each planned unit waits for.
+func (f *flight) queueUp(plan *Plan) {
+	planned := make(map[int]bool)
+	for _, stage := range plan.Stages {
+		for _, u := range stage.Run {
+			planned[u.index] = true
+		}
+	}
+	for _, stage := range plan.Stages {
+		for _, u := range stage.Run {
+			for _, need := range f.snapshot.graph.nodes[u.index].needs {
+				if planned[need] {
+					f.waiting[u.index]++
+				}
+			}
+			if f.waiting[u.index] == 0 {
+				f.queue = append(f.queue, u.index)
+			}
+		}
+	}
+}
+
+// fly starts units and takes results until nothing is in flight and nothing
+// more may start, or the executor has left.
+func (f *flight) fly(ctx context.Context, drain, executed <-chan struct{}) {
+	cancelled := ctx.Done()
+	for {
+		if ctx.Err() != nil || closed(drain) {
+			f.stopping = true
+		}
+		var start chan<- Task // nil: nothing to start
+		if f.next() {
+			start = f.tasks
+		} else if len(f.executions) == 0 {
+			return
+		}
+		select {
+		case start <- f.head:
+			f.executions[f.head.Ref] = f.queue[0]
+			f.queue, f.prepared = f.queue[1:], false
+			f.Observer.Started(f.head.Ref)
+		case result := <-f.results:
+			f.land(ctx, result)
+		case <-drain:
+			drain, f.stopping, f.problems.Interrupted = nil, true, true
+		case <-cancelled:
+			cancelled, f.stopping = nil, true
+		case <-executed:
+			return
+		}
+	}
+}
+
+// next tells whether a unit may start, and prepares the head of the queue for
+// it. A unit that cannot even be prepared fails here.
+func (f *flight) next() bool {
+	for len(f.queue) > 0 && !f.stopping {
+		if f.prepared {
+			return true
+		}
+		i := f.queue[0]
+		e, err := f.snapshot.prepare(i, f.Origin)
+		if err != nil {
+			f.queue = f.queue[1:]
+			f.fail(f.snapshot.graph.ref(i), err)
+			continue
+		}
+		run := func(ctx context.Context) error { return e.run(ctx, f.Now) }
+		f.head, f.prepared = Task{Ref: e.job.ref, Key: e.job.key, Run: run}, true
+	}
+	return false
+}
+
+// land books a result, and queues the units that waited for it.
+func (f *flight) land(ctx context.Context, result Result) {
+	ref, err := result.Task.Ref, result.Err
+	i := f.executions[ref]
+	delete(f.executions, ref)
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return // it was told to end: interrupted, not failed
+	}
+	if err == nil {
+		err = f.accept(i, result.Task.Key)
+	}
+	if err != nil {
+		f.fail(ref, err)
+		return
+	}
+	f.done++
+	f.Observer.Finished(Outcome{Unit: ref, Manifest: f.snapshot.records[i].manifest})
+	for _, d := range f.snapshot.graph.nodes[i].dependents {
+		if f.waiting[d] > 0 {
+			f.waiting[d]--
+			if f.waiting[d] == 0 {
+				f.queue = append(f.queue, d)
+			}
+		}
+	}
+}
+
+// accept takes the manifest of a unit that says it is done, wherever it ran.
+func (f *flight) accept(i int, key string) error {
+	m, err := readManifest(f.snapshot.dir, f.snapshot.graph.ref(i))
+	if err != nil {
+		return fmt.Errorf("it left no manifest: %w", err)
+	}
+	if m.Key != key {
+		return fmt.Errorf("its manifest has key %s, not %s: did another process run it?", short(m.Key), short(key))
+	}
+	r := record{manifest: m, have: make([]string, len(f.snapshot.graph.nodes[i].unit.Outputs))}
+	for k, output := range f.snapshot.graph.nodes[i].unit.Outputs {
+		made, _ := m.output(output)
+		r.have[k] = made.SHA256
+	}
+	f.snapshot.records[i] = r
+	return nil
+}
+
+func (f *flight) fail(ref Ref, err error) {
+	f.problems.Failures = append(f.problems.Failures, Failure{ref, err})
+	f.stopping = f.stopping || !f.KeepGoing
+	f.Observer.Finished(Outcome{Unit: ref, Err: err})
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

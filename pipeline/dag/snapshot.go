@@ -1,0 +1,142 @@
+package dag
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Snapshot is what an output folder held when it was read: every manifest,
+// and the content hash of every output that a manifest speaks of. A run keeps
+// it up to date with what it makes. It is not safe for concurrent use.
+type Snapshot struct {
+	graph   *Graph
+	dir     string
+	records []record // by index into graph.nodes
+}
+
+// record is what stands on disk for one unit.
+type record struct {
+	manifest *Manifest // nil if there is none, or none that can be used
+	problem  error     // why the manifest there cannot be used
+	have     []string  // SHA-256 of each declared output, "" where missing
+}
+
+// usable tells whether the unit's outputs can serve as inputs: a manifest
+// vouches that they were made, and they are still there.
+func (r *record) usable() bool {
+	if r.manifest == nil {
+		return false
+	}
+	for _, sum := range r.have {
+		if sum == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// Scan reads the manifests and hashes the outputs in dir, several at a time.
+// A folder that does not exist is an empty one. What is odd about a manifest
+// is kept as a reason to run its unit; an output that cannot be read is an
+// error.
+func (g *Graph) Scan(ctx context.Context, dir string) (*Snapshot, error) {
+	s := &Snapshot{graph: g, dir: dir, records: make([]record, len(g.nodes))}
+	errs := make([]error, len(g.nodes))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(len(g.nodes), 2*runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			buffer := make([]byte, hashBuffer)
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(g.nodes) {
+					return
+				}
+				errs[i] = s.read(i, buffer)
+			}
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// read fills the record of unit i from disk.
+func (s *Snapshot) read(i int, buffer []byte) error {
+	unit := s.graph.nodes[i].unit
+	r := record{have: make([]string, len(unit.Outputs))}
+	m, err := readManifest(s.dir, s.graph.ref(i))
+	switch {
+	case err == nil:
+		r.manifest = m
+	case !errors.Is(err, fs.ErrNotExist):
+		r.problem = err
+	}
+	if r.manifest != nil {
+		for k, output := range unit.Outputs {
+			sum, err := hashFile(s.path(output), buffer)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("read output %s of %s: %w", output, s.graph.ref(i), err)
+			}
+			r.have[k] = sum
+		}
+	}
+	s.records[i] = r
+	return nil
+}
+
+// path is the local path of a file of the output folder.
+func (s *Snapshot) path(output string) string {
+	return filepath.Join(s.dir, filepath.FromSlash(output))
+}
+
+// hashBuffer is the size of the buffer that files are hashed through.
+const hashBuffer = 1 << 16
+
+// partsOf gathers all parts of unit i from what is on disk now. blocked lists
+// the needed units whose outputs cannot be used; their part is missing then.
+func (s *Snapshot) partsOf(i int) (parts Parts, blocked []int) {
+	n := &s.graph.nodes[i]
+	parts = partsOf(s.graph.stageOf(i), n.unit)
+	for _, need := range n.needs {
+		r := &s.records[need]
+		if !r.usable() {
+			blocked = append(blocked, need)
+			continue
+		}
+		for k, output := range s.graph.nodes[need].unit.Outputs {
+			parts.Inputs[output] = r.have[k]
+		}
+	}
+	return parts, blocked
+}
+
+// hashFile is the SHA-256 of a file's content in hex, read through buffer.
+func hashFile(path string, buffer []byte) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	onlyReader := struct{ io.Reader }{f} // else the file would copy with a buffer of its own
+	if _, err := io.CopyBuffer(h, onlyReader, buffer); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
