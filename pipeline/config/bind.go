@@ -1,0 +1,134 @@
+package config
+
+import "math"
+
+// bind reads every key of the experiment from d over the values that c has,
+// and returns the canonical text of all keys. This is the one place that names
+// the keys, their types and their ranges. Faults are collected in d.
+func bind(c *Config, d *document) map[string]string {
+	e := d.table("experiment")
+	e.seed("seed", &c.Experiment.Seed)
+	e.integers("budgets", &c.Experiment.Budgets, 2, 1024)
+	e.text("out", &c.Experiment.Out)
+
+	corpus := d.table("corpus")
+	corpus.choice("source", &c.Corpus.Source, SourcePublished, SourceVLLM)
+	if c.Corpus.Source == SourceVLLM {
+		corpus.fault("source", `the generate stage is not available in this version; set source = "published" and, for profiles of your own, corpus.profiles`)
+	}
+	corpus.optionalText("profiles", &c.Corpus.Profiles)
+	corpus.integer("rollouts_per_task", &c.Corpus.RolloutsPerTask, 1, 1<<20)
+
+	bindLists(c, d)
+
+	s := d.table("sampling")
+	s.number("temperature", &c.Sampling.Temperature, 0, 2)
+	s.number("top_p", &c.Sampling.TopP, smallest, 1)
+	s.integer("top_k", &c.Sampling.TopK, 0, 1<<20)
+	s.integer("max_tokens", &c.Sampling.MaxTokens, 1, 1<<20)
+	s.integer("context_tokens", &c.Sampling.ContextTokens, 2, 1<<22)
+	if c.Sampling.MaxTokens >= c.Sampling.ContextTokens {
+		s.fault("max_tokens", "must be less than sampling.context_tokens, to leave room for the prompt")
+	}
+
+	bindReplay(&c.Replay, d.table("replay"))
+
+	systems := d.table("systems")
+	systems.choice("engine", &c.Systems.Engine, EngineSimulated, EngineVLLM)
+	systems.integer("replicas", &c.Systems.Replicas, 1, 4096)
+	systems.integer("window", &c.Systems.Window, 1, 65536)
+
+	judge := d.table("judge")
+	judge.url("url", &c.Judge.URL)
+	judge.text("model", &c.Judge.Model)
+	judge.number("temperature", &c.Judge.Temperature, 0, 2)
+
+	sandbox := d.table("sandbox")
+	sandbox.integer("seconds_per_test", &c.Sandbox.SecondsPerTest, 1, 3600)
+	sandbox.integer("memory_mib", &c.Sandbox.MemoryMiB, 64, 1<<20)
+
+	executor := d.table("executor")
+	executor.choice("kind", &c.Executor.Kind, ExecutorLocal, ExecutorSlurm)
+	if c.Executor.Kind == ExecutorSlurm {
+		executor.fault("kind", `running on Slurm is not available in this version; set kind = "local"`)
+	}
+	executor.integer("workers", &c.Executor.Workers, 0, 4096)
+	executor.optionalText("partition", &c.Executor.Partition)
+	executor.integer("array_size", &c.Executor.ArraySize, 1, 1<<20)
+
+	d.table("report").choice("pdf", &c.Report.PDF, PDFAuto, PDFNever)
+
+	d.refuseUnknown()
+	return d.values
+}
+
+const smallest = math.SmallestNonzeroFloat64 // the range begins after 0
+
+func bindReplay(r *Replay, t *table) {
+	t.integer("draws", &r.Draws, 2, 1<<24) // a standard error needs two
+	t.integer("replicates", &r.Replicates, 2, 4096)
+	t.integer("quadrature_order", &r.QuadratureOrder, 1, 64)
+	t.numbers("ibn_alphas", &r.IBNAlphas, 1e-6, 1000)
+
+	ts := t.table("ts_neyman")
+	ts.choice("search", &r.TSNeyman.Search, SearchRacing, SearchExhaustive)
+	ts.numbers("alphas", &r.TSNeyman.Alphas, smallest, 1000)
+	ts.integers("warm_starts", &r.TSNeyman.WarmStarts, 1, 1<<20)
+	ts.integer("draws", &r.TSNeyman.Draws, 2, 1<<24)
+	ts.integer("race_draws", &r.TSNeyman.RaceDraws, 2, 1<<24)
+	ts.integer("final_draws", &r.TSNeyman.FinalDraws, 2, 1<<24)
+}
+
+// bindLists reads the arrays of tables. A list that the file gives replaces
+// the default one whole.
+func bindLists(c *Config, d *document) {
+	if tables, given := d.list("model"); given {
+		c.Models = make([]Model, len(tables))
+		for i, t := range tables {
+			m := &c.Models[i]
+			t.id("id", &m.ID)
+			m.Title, m.MaxSequences = m.ID, 128
+			t.text("title", &m.Title)
+			t.boolean("thinking", &m.Thinking)
+			t.integer("thinking_budget", &m.ThinkingBudget, 0, 1<<20)
+			t.integer("max_sequences", &m.MaxSequences, 1, 65536)
+			if m.ThinkingBudget > 0 && !m.Thinking {
+				t.fault("thinking_budget", "must be 0 or left out without thinking = true")
+			}
+		}
+		unique(tables, "id", func(i int) string { return c.Models[i].ID })
+	}
+	if tables, given := d.list("benchmark"); given {
+		c.Benchmarks = make([]Benchmark, len(tables))
+		for i, t := range tables {
+			t.id("id", &c.Benchmarks[i].ID)
+		}
+		unique(tables, "id", func(i int) string { return c.Benchmarks[i].ID })
+	}
+	if tables, given := d.list("worker"); given {
+		c.Workers = make([]Worker, len(tables))
+		for i, t := range tables {
+			w := &c.Workers[i]
+			t.id("name", &w.Name)
+			t.urls("urls", &w.URLs)
+			t.optionalText("launch", &w.Launch)
+			if (len(w.URLs) == 0) == (w.Launch == "") {
+				t.fault("urls", "needs either urls of running replicas or a launch command, and not both")
+			}
+		}
+		unique(tables, "name", func(i int) string { return c.Workers[i].Name })
+	}
+	d.values["model"], d.values["benchmark"] = canonical(c.Models), canonical(c.Benchmarks)
+	d.values["worker"] = canonical(c.Workers)
+}
+
+// unique refuses a list in which two tables have the same name.
+func unique(tables []*table, key string, name func(int) string) {
+	seen := map[string]bool{}
+	for i, t := range tables {
+		if seen[name(i)] && name(i) != "" {
+			t.fault(key, "is there twice")
+		}
+		seen[name(i)] = true
+	}
+}

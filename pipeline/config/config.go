@@ -1,0 +1,167 @@
+// Package config reads the experiment: experiments.toml and overrides from the
+// command line become one validated value that nothing changes afterwards.
+//
+// Reading is strict. An unknown key, a value of the wrong type or out of its
+// range is an error, and all of them are told at once, each with its line. A
+// key that is left out has the value of Default, which is the paper's setting
+// and equal to the shipped experiments.toml.
+package config
+
+import "maps"
+
+// Config is the whole experiment. It is made by Load or Default and read-only.
+type Config struct {
+	Experiment Experiment
+	Corpus     Corpus
+	Models     []Model     // [[model]]
+	Benchmarks []Benchmark // [[benchmark]]
+	Sampling   Sampling
+	Replay     Replay
+	Systems    Systems
+	Workers    []Worker // [[worker]]
+	Judge      Judge
+	Sandbox    Sandbox
+	Executor   Executor
+	Report     Report
+
+	values map[string]string // canonical text of every key, for Slice
+}
+
+// Experiment is what all stages share.
+type Experiment struct {
+	Seed    uint64 // master seed, from which every random stream is derived
+	Budgets []int  // rollouts per task, each at least 2, ascending and unique
+	Out     string // folder of all outputs
+}
+
+// Sources of the corpus.
+const (
+	SourcePublished = "published" // the profiles of the paper's release, or a file of the user's
+	SourceVLLM      = "vllm"      // rollouts from vLLM servers
+)
+
+// Corpus says where the profiles come from.
+type Corpus struct {
+	Source          string
+	Profiles        string // CSV or Parquet file of profiles that stands in for the published ones; "" for these
+	RolloutsPerTask int    // K, sampled for every task when Source is "vllm"
+}
+
+// Model is a model of the experiment.
+type Model struct {
+	ID             string // as in the profiles: "qwen2_5_3b"
+	Title          string // for tables: "Qwen2.5-3B"
+	Thinking       bool   // whether the chat template's thinking mode is on
+	ThinkingBudget int    // tokens of thinking at most, within sampling.max_tokens; 0 without thinking
+	MaxSequences   int    // sequences that one engine runs at a time
+}
+
+// Benchmark is a benchmark of the experiment.
+type Benchmark struct {
+	ID string // as in data/benchmarks.csv
+}
+
+// Sampling is how a rollout is generated (paper, Appendix B.1).
+type Sampling struct {
+	Temperature   float64
+	TopP          float64
+	TopK          int // 0: no truncation
+	MaxTokens     int // of a response, thinking included
+	ContextTokens int // of prompt and response
+}
+
+// Replay is the precision of designs and replays (paper, Appendices B.2–B.4).
+type Replay struct {
+	Draws           int       // panels of a design replicate; pilot vectors of a replay
+	Replicates      int       // independent replicates of a design
+	QuadratureOrder int       // Gauss–Legendre nodes in each of ξ and δ
+	IBNAlphas       []float64 // candidate prior strengths of IBN, ascending and unique
+	TSNeyman        TSNeyman
+}
+
+// Searches of TS-Neyman.
+const (
+	SearchRacing     = "racing"     // few trajectories for all candidates, many for the finalists
+	SearchExhaustive = "exhaustive" // Draws trajectories for every candidate
+)
+
+// TSNeyman is the search for the best TS-Neyman (paper, Appendix C.3).
+type TSNeyman struct {
+	Search     string
+	Alphas     []float64 // candidate prior strengths, ascending and unique
+	WarmStarts []int     // candidate initial rollouts per task, ascending and unique
+	Draws      int       // trajectories of a candidate in the exhaustive search
+	RaceDraws  int       // trajectories of every candidate in the race
+	FinalDraws int       // further trajectories of a finalist
+}
+
+// Engines of the systems stage.
+const (
+	EngineSimulated = "simulated"
+	EngineVLLM      = "vllm"
+)
+
+// Systems is the coupled-reward study of time and compute (paper, Appendix B.5).
+type Systems struct {
+	Engine   string
+	Replicas int // of a worker
+	Window   int // outstanding requests per replica
+}
+
+// Worker is a machine with vLLM replicas: running ones, or a way to start them.
+type Worker struct {
+	Name   string
+	URLs   []string // of running replicas
+	Launch string   // command that starts one replica
+}
+
+// Judge is the model that scores free-form answers.
+type Judge struct {
+	URL         string // of an OpenAI-compatible server; "" for none
+	Model       string
+	Temperature float64
+}
+
+// Sandbox bounds the programs that code scorers run.
+type Sandbox struct {
+	SecondsPerTest int
+	MemoryMiB      int
+}
+
+// Executors.
+const (
+	ExecutorLocal = "local"
+	ExecutorSlurm = "slurm"
+)
+
+// Executor says where units run. It never changes a result.
+type Executor struct {
+	Kind      string
+	Workers   int    // units at a time on this machine; 0: one per core
+	Partition string // of Slurm; "" for the site's default
+	ArraySize int    // units of one Slurm array at most
+}
+
+// Ways to make out/report.pdf.
+const (
+	PDFAuto  = "auto"  // where a TeX engine is installed
+	PDFNever = "never" // not at all
+)
+
+// Report is what the report stage makes beside tables and figures.
+type Report struct{ PDF string }
+
+// All gives the canonical text of every key, as Slice does.
+func (c *Config) All() map[string]string { return maps.Clone(c.values) }
+
+// Slice gives the canonical text of the named keys, for the part of the
+// configuration that a unit reads: {"replay.draws": "8192"}. Strings are
+// quoted and lists bracketed, as in JSON; [[model]] and the like are one key,
+// "model". An unknown key gives "", which no value has.
+func (c *Config) Slice(keys ...string) map[string]string {
+	slice := make(map[string]string, len(keys))
+	for _, key := range keys {
+		slice[key] = c.values[key]
+	}
+	return slice
+}

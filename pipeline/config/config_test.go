@@ -1,0 +1,204 @@
+package config_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"speceval/data"
+	"speceval/pipeline/config"
+)
+
+const shipped = "../../experiments.toml"
+
+func TestTheShippedFileIsTheDefault(t *testing.T) {
+	c, err := config.Load(shipped, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := config.Default(); !reflect.DeepEqual(c, want) {
+		t.Errorf("experiments.toml gives\n%+v\nand the defaults are\n%+v", c, want)
+	}
+	if r := c.Replay; len(r.IBNAlphas) != 23 || r.IBNAlphas[12] != 0.13 || r.Draws != 8192 || r.Replicates != 8 {
+		t.Errorf("replay is not the paper's: %+v", r)
+	}
+}
+
+func TestEveryKeyStandsInTheShippedFile(t *testing.T) {
+	text, err := os.ReadFile(shipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key := range config.Default().All() {
+		last := key[strings.LastIndexByte(key, '.')+1:]
+		if !strings.Contains(string(text), "\n"+last+" = ") && !strings.Contains(string(text), "[["+last+"]]") {
+			t.Errorf("experiments.toml does not show %s", key)
+		}
+	}
+}
+
+func TestKeysLeftOutHaveTheirDefaults(t *testing.T) {
+	c, err := config.Parse([]byte("[experiment]\nbudgets = [32, 8]\n[corpus]\nprofiles = \"mine.csv\"\n"), "small.toml", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(c.Experiment.Budgets, []int{8, 32}) || c.Corpus.Profiles != "mine.csv" || c.Replay.Draws != 8192 || len(c.Models) != 6 {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestOverrides(t *testing.T) {
+	sets := []string{"replay.draws=1024", "experiment.budgets = [16, 8]", "experiment.out=a b", `corpus.profiles="mine.csv"`,
+		"replay.ts_neyman.search=exhaustive", "judge.model=3", "sampling.temperature=1", "replay.draws=2048"}
+	c, err := config.Load(shipped, sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Replay.Draws != 2048 || !reflect.DeepEqual(c.Experiment.Budgets, []int{8, 16}) || c.Experiment.Out != "a b" ||
+		c.Corpus.Profiles != "mine.csv" || c.Replay.TSNeyman.Search != "exhaustive" || c.Judge.Model != "3" || c.Sampling.Temperature != 1 {
+		t.Errorf("got %+v", c)
+	}
+	empty, err := config.Parse(nil, "empty.toml", []string{"replay.draws=16"})
+	if err != nil || empty.Replay.Draws != 16 {
+		t.Errorf("override of an empty file: %v", err)
+	}
+}
+
+func TestBadOverridesSayWhereTheyCameFrom(t *testing.T) {
+	cases := map[string]string{
+		"replay.draws":           `--set "replay.draws": must have the form key=value`,
+		"=3":                     `--set "=3": must have the form`,
+		"replay.draws=1":         "--set replay.draws = 1: must be an integer from 2 to",
+		"replay.draws=many":      `--set replay.draws = "many": must be an integer`,
+		"replay.drws=9":          "--set replay.drws: unknown key, did you mean replay.draws?",
+		"raplay.draws=9":         "--set raplay: unknown key, did you mean replay?",
+		"experiment.draws=9":     "--set experiment.draws: unknown key, did you mean replay.draws?",
+		"model.id=x":             "--set model.id=x: cannot be set on the command line, edit",
+		"replay=3":               "--set replay = 3: must be a table",
+		"corpus.source=vllm":     "--set corpus.source = \"vllm\": the generate stage is not available in this version",
+		"replay.draws=4\nseed=3": `--set replay.draws = "4\nseed=3": must be an integer`,
+	}
+	for set, want := range cases {
+		_, err := config.Load(shipped, []string{set})
+		if !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("--set %s: error %q, want one with %q", set, fmt.Sprint(err), want)
+		}
+	}
+}
+
+func TestSliceIsCanonical(t *testing.T) {
+	one, err := config.Parse([]byte("[experiment]\nbudgets = [64, 8]\n[replay]\nibn_alphas = [0.50, 1]\n"), "a", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := config.Parse([]byte("[experiment]\nbudgets=[8,64]\n[replay]\nibn_alphas=[1.0, 5e-1]\n"), "b", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := []string{"experiment.budgets", "replay.ibn_alphas", "replay.draws", "corpus.source"}
+	want := map[string]string{"experiment.budgets": "[8,64]", "replay.ibn_alphas": "[0.5,1]", "replay.draws": "8192", "corpus.source": `"published"`}
+	if got := one.Slice(keys...); !reflect.DeepEqual(got, want) || !reflect.DeepEqual(got, other.Slice(keys...)) {
+		t.Errorf("got %v and %v, want %v", got, other.Slice(keys...), want)
+	}
+	if got := one.Slice("replay.drws"); got["replay.drws"] != "" {
+		t.Errorf("an unknown key gives %q", got)
+	}
+	for key, text := range one.All() {
+		if text == "" {
+			t.Errorf("%s has no text", key)
+		}
+	}
+}
+
+func TestMissingFileSaysWhatToDo(t *testing.T) {
+	_, err := config.Load("testdata/absent.toml", nil)
+	if text := fmt.Sprint(err); !strings.Contains(text, "testdata/absent.toml: there is no such file") || !strings.Contains(text, "--config FILE") {
+		t.Errorf("error %q", text)
+	}
+}
+
+// Each testdata/*.bad.toml begins with the errors that it gives, a comment
+// line for each.
+func TestBadFiles(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.bad.toml")
+	if err != nil || len(paths) < 10 {
+		t.Fatalf("%d bad files, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for line := range strings.Lines(string(text)) {
+			if fault, ok := strings.CutPrefix(line, "#! "); ok {
+				want = append(want, filepath.Base(path)+":"+strings.TrimSpace(fault))
+			}
+		}
+		_, err = config.Parse(text, filepath.Base(path), nil)
+		if got := strings.Split(fmt.Sprint(err), "\n"); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got\n\t%s\nwant\n\t%s", path, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+		}
+	}
+}
+
+func TestProfilesOfTheCorpus(t *testing.T) {
+	count := func(text string) (int, error) {
+		c, err := config.Parse([]byte(text), "c.toml", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		profiles, err := c.Profiles(data.Profiles(), data.ProfilesName)
+		return len(profiles), err
+	}
+	if n, err := count(""); n != 108 || err != nil {
+		t.Errorf("by default %d profiles, %v", n, err)
+	}
+	two := "[[model]]\nid = \"qwen3_5_4b\"\n[[model]]\nid = \"qwen2_5_3b\"\n[[benchmark]]\nid = \"aime24\"\n"
+	if n, err := count(two); n != 2 || err != nil {
+		t.Errorf("two models on one benchmark: %d profiles, %v", n, err)
+	}
+	if _, err := count("[[model]]\nid = \"gpt\"\n"); !strings.Contains(fmt.Sprint(err), `model "gpt": data/profiles.parquet has no profile`) {
+		t.Errorf("unknown model: %v", err)
+	}
+	if _, err := count("[[benchmark]]\nid = \"aime\"\n"); !strings.Contains(fmt.Sprint(err), `benchmark "aime": data/profiles.parquet has no profile`) {
+		t.Errorf("unknown benchmark: %v", err)
+	}
+	own := filepath.Join(t.TempDir(), "own.csv")
+	if err := os.WriteFile(own, []byte("benchmark,model,task_index,task_id,pass_count,tested_k\nb,m,0,x,1,4\nb,m,1,y,2,4\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := config.Default().Corpus.StandIn(data.ProfilesName); got != "published profiles stand in: data/profiles.parquet" {
+		t.Errorf("stand-in %q", got)
+	}
+	if got := (config.Corpus{Profiles: "own.csv"}).StandIn(data.ProfilesName); got != "profiles from own.csv" {
+		t.Errorf("stand-in %q", got)
+	}
+	if n, err := count(fmt.Sprintf("[corpus]\nprofiles = %q\n", own)); n != 1 || err != nil {
+		t.Errorf("a file of one's own: %d profiles, %v", n, err)
+	}
+	if _, err := count("[corpus]\nprofiles = \"absent.csv\"\n"); !strings.Contains(fmt.Sprint(err), "corpus.profiles: open absent.csv") {
+		t.Errorf("absent file: %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	paths, _ := filepath.Glob("testdata/*.toml")
+	for _, path := range append(paths, shipped) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text, "replay.draws=7")
+	}
+	f.Add([]byte("a = \"\"\"\"quoted\"\"\"\"\n[b.'c d']\ne = [\n{f = 1}, # ]\n]\n"), "b = [{id = 1}]")
+	f.Fuzz(func(t *testing.T, text []byte, set string) {
+		c, err := config.Parse(text, "fuzz.toml", []string{set})
+		if err == nil && (len(c.Experiment.Budgets) == 0 || c.Replay.Draws < 2) {
+			t.Errorf("unsound configuration %+v", c)
+		}
+	})
+}

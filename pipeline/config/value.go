@@ -1,0 +1,236 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// take fetches the value of a key and notes that the key is known.
+func (t *table) take(key string) (value any, given bool) {
+	t.known = append(t.known, key)
+	value, given = t.content[key]
+	return value, given
+}
+
+// record notes the canonical text of a key's value. Keys of array tables are
+// recorded with their array.
+func (t *table) record(key string, value any) {
+	if !strings.Contains(t.path, "[") {
+		t.values[t.join(key)] = canonical(value)
+	}
+}
+
+// canonical is the JSON of a value: one text for one value.
+func canonical(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil { // NaN and infinities, in messages only
+		return fmt.Sprint(value)
+	}
+	return string(text)
+}
+
+// shown is a value for a message: unlike its canonical text, 8.0 is not 8.
+func shown(value any) string {
+	text := canonical(value)
+	if _, isFloat := value.(float64); isFloat && !strings.ContainsAny(text, ".eNI") {
+		text += ".0"
+	}
+	return text
+}
+
+func (t *table) seed(key string, target *uint64) {
+	seed := int64(*target)
+	if value, given := t.take(key); given {
+		n, ok := value.(int64)
+		if !ok || n < 0 {
+			t.fault(key, "must be an integer from 0 to %d", int64(math.MaxInt64))
+			return
+		}
+		seed = n
+	}
+	*target = uint64(seed)
+	t.record(key, seed)
+}
+
+func (t *table) integer(key string, target *int, low, high int) {
+	if value, given := t.take(key); given {
+		n, ok := value.(int64)
+		if !ok || n < int64(low) || n > int64(high) {
+			t.fault(key, "must be an integer from %d to %d", low, high)
+			return
+		}
+		*target = int(n)
+	}
+	t.record(key, *target)
+}
+
+func (t *table) number(key string, target *float64, low, high float64) {
+	if value, given := t.take(key); given {
+		x, ok := number(value)
+		if !ok || !(x >= low && x <= high) {
+			t.fault(key, "must be a number %s", span(low, high))
+			return
+		}
+		*target = x
+	}
+	t.record(key, *target)
+}
+
+// number accepts 1 for 1.0.
+func number(value any) (float64, bool) {
+	switch x := value.(type) {
+	case float64:
+		return x, true
+	case int64:
+		return float64(x), true
+	}
+	return 0, false
+}
+
+func span(low, high float64) string {
+	if low == smallest {
+		return fmt.Sprintf("above 0, up to %v", high)
+	}
+	return fmt.Sprintf("from %v to %v", low, high)
+}
+
+// integers reads a list without repetition and sorts it.
+func (t *table) integers(key string, target *[]int, low, high int) {
+	if value, given := t.take(key); given {
+		list, ok := readList(value, func(element any) (int, bool) {
+			n, ok := element.(int64)
+			return int(n), ok && n >= int64(low) && n <= int64(high)
+		})
+		if !ok {
+			t.fault(key, "must be a list of different integers from %d to %d, at least one", low, high)
+			return
+		}
+		*target = list
+	}
+	t.record(key, *target)
+}
+
+// numbers reads a list without repetition and sorts it.
+func (t *table) numbers(key string, target *[]float64, low, high float64) {
+	if value, given := t.take(key); given {
+		list, ok := readList(value, func(element any) (float64, bool) {
+			x, ok := number(element)
+			return x, ok && x >= low && x <= high
+		})
+		if !ok {
+			t.fault(key, "must be a list of different numbers %s, at least one", span(low, high))
+			return
+		}
+		*target = list
+	}
+	t.record(key, *target)
+}
+
+// readList sorts the elements of a list; not ok if there are none, one is
+// repeated or one is not read.
+func readList[V int | float64](value any, read func(any) (V, bool)) ([]V, bool) {
+	elements, ok := value.([]any)
+	if !ok || len(elements) == 0 {
+		return nil, false
+	}
+	var list []V
+	for _, element := range elements {
+		v, ok := read(element)
+		if !ok || slices.Contains(list, v) {
+			return nil, false
+		}
+		list = append(list, v)
+	}
+	slices.Sort(list)
+	return list, true
+}
+
+func (t *table) boolean(key string, target *bool) {
+	if value, given := t.take(key); given {
+		yes, ok := value.(bool)
+		if !ok {
+			t.fault(key, "must be true or false")
+			return
+		}
+		*target = yes
+	}
+	t.record(key, *target)
+}
+
+// text reads a string that may not be empty.
+func (t *table) text(key string, target *string) {
+	t.textIf(key, target, "a text, not empty", isFilled)
+}
+
+// optionalText reads a string that may be empty.
+func (t *table) optionalText(key string, target *string) {
+	t.textIf(key, target, "a text", func(string) bool { return true })
+}
+
+func (t *table) choice(key string, target *string, choices ...string) {
+	t.textIf(key, target, "one of "+canonical(choices), func(s string) bool { return slices.Contains(choices, s) })
+}
+
+// id reads a name that has to be given.
+func (t *table) id(key string, target *string) {
+	if _, given := t.content[key]; !given {
+		t.take(key)
+		t.fault(key, "is missing")
+		return
+	}
+	t.textIf(key, target, "a name of letters, digits, and . _ + -", plainName.MatchString)
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
+
+func (t *table) url(key string, target *string) {
+	t.textIf(key, target, "the http or https address of a server, or empty", func(s string) bool { return s == "" || isURL(s) })
+}
+
+func (t *table) urls(key string, target *[]string) {
+	value, given := t.take(key)
+	if !given {
+		return
+	}
+	elements, ok := value.([]any)
+	var list []string
+	for _, element := range elements {
+		s, isText := element.(string)
+		ok = ok && isText && isURL(s) && !slices.Contains(list, s)
+		list = append(list, s)
+	}
+	if !ok {
+		t.fault(key, "must be a list of different http or https addresses")
+		return
+	}
+	*target = list
+}
+
+func isFilled(s string) bool { return strings.TrimSpace(s) != "" }
+
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// textIf reads a string that passes the test. An override without quotes that
+// happens to be a number or a date is the text that was typed.
+func (t *table) textIf(key string, target *string, want string, test func(string) bool) {
+	if value, given := t.take(key); given {
+		s, ok := value.(string)
+		if typed, override := t.sets[t.join(key)]; override && !ok {
+			s, ok = typed, true
+		}
+		if !ok || !test(s) {
+			t.fault(key, "must be %s", want)
+			return
+		}
+		*target = s
+	}
+	t.record(key, *target)
+}
