@@ -1,0 +1,116 @@
+package replay
+
+import (
+	"fmt"
+	"testing"
+
+	"speceval/internal/neyman"
+	"speceval/internal/profile"
+	"speceval/internal/seed"
+	"speceval/internal/variance"
+)
+
+// paper is the paper's setting of everything that costs time.
+var paper = Settings{
+	Seed: 42, Budgets: []int{8, 16, 32, 64}, Draws: 8192, Replicates: 8, QuadratureOrder: 16,
+	Alphas: []float64{
+		0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.10,
+		0.11, 0.12, 0.13, 0.14, 0.15, 0.16, 0.17, 0.18, 0.19, 0.20, 0.25, 0.50, 1.00,
+	},
+}
+
+func BenchmarkHBNDesignReplicate(b *testing.B) {
+	prior, err := neyman.NewPrior(paper.QuadratureOrder)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, tasks := range []int{30, 100} {
+		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
+			for b.Loop() {
+				hbnMasses(b.Context(), prior, allCandidates(paper.Budgets), tasks, paper.Draws, seed.Root(1).Stream())
+			}
+			b.ReportMetric(float64(63*paper.Draws*b.N)/b.Elapsed().Seconds(), "posteriors/s")
+		})
+	}
+}
+
+func BenchmarkIBNDesignReplicate(b *testing.B) {
+	cs := allCandidates(paper.Budgets)
+	for _, tasks := range []int{30, 100} {
+		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
+			for b.Loop() {
+				ibnMasses(b.Context(), paper.Alphas, cs, tasks, paper.Draws, seed.Root(1).Stream())
+			}
+			b.ReportMetric(float64(len(cs)*len(paper.Alphas)*paper.Draws*b.N)/b.Elapsed().Seconds(), "allocations/s")
+		})
+	}
+}
+
+func BenchmarkENDesignProfile(b *testing.B) {
+	for _, tasks := range []int{30, 100} {
+		p := benchProfile(tasks)
+		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
+			for b.Loop() {
+				enCoefficients(b.Context(), probabilities(p), allCandidates(paper.Budgets), paper.Draws, seed.Root(1).Stream())
+			}
+		})
+	}
+}
+
+func BenchmarkReplayProfile(b *testing.B) {
+	prior, err := neyman.NewPrior(paper.QuadratureOrder)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, tasks := range []int{30, 100} {
+		p := benchProfile(tasks)
+		designs := benchDesigns(tasks)
+		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := replay(b.Context(), p, designs, prior, paper.Draws, seed.Root(1).Stream()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// benchProfile is a U-shaped profile, as most published ones are: a fifth of
+// the tasks at 0 or 1, the others mostly near them.
+func benchProfile(tasks int) profile.Profile {
+	p := profile.Profile{Benchmark: "made", Model: "made", TestedK: 1024}
+	random := seed.Root(9).Stream()
+	for i := range tasks {
+		u := random.Float64()
+		k := int(1025 * u * u * random.Float64())
+		if i%2 == 0 {
+			k = 1024 - k
+		}
+		if i%5 == 0 {
+			k = 1024 * (i % 2)
+		}
+		p.PassCounts = append(p.PassCounts, k)
+		p.TaskIDs = append(p.TaskIDs, fmt.Sprint(i))
+	}
+	return p
+}
+
+// benchDesigns are designs close to those that the paper selects.
+func benchDesigns(tasks int) []variance.Design {
+	pilots := map[int32][3]int32{8: {4, 6, 4}, 16: {6, 14, 7}, 32: {10, 28, 11}, 64: {16, 55, 18}}
+	var designs []variance.Design
+	for _, b := range paper.Budgets {
+		add := func(policy string, m int32, alpha *float64) {
+			designs = append(designs, variance.Design{
+				Policy: policy, NTasks: int32(tasks), Budget: int32(b), M: m, W: 0.4, Alpha: alpha, Selected: true,
+			})
+		}
+		ms := pilots[int32(b)]
+		add(variance.HBN, ms[0], nil)
+		add(variance.TunedEN, ms[1], nil)
+		for i := range paper.Alphas {
+			add(variance.TunedIBN, ms[2]+int32(i/8), &paper.Alphas[i])
+		}
+	}
+	return designs
+}

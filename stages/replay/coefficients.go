@@ -1,0 +1,80 @@
+package replay
+
+import (
+	"fmt"
+	"io"
+
+	"speceval/internal/rowfile"
+	"speceval/pipeline/dag"
+)
+
+// coefficient is a row of a design unit's output: one estimate of the
+// continuation coefficient C, the expected Σ v/L over Σ v, of a candidate.
+type coefficient struct {
+	Alpha       *float64 `parquet:"alpha"` // IBN's prior strength; null for the others
+	Budget      int32    `parquet:"budget"`
+	M           int32    `parquet:"m"`
+	Replicate   int32    `parquet:"replicate"` // replicate of a design, or batch of EN's draws
+	Coefficient float64  `parquet:"coefficient"`
+}
+
+// writeRows writes the rows of an output as Parquet.
+func writeRows[T any](job *dag.Job, output, schema string, rows []T) error {
+	return job.Write(output, len(rows), func(w io.Writer) error {
+		return rowfile.Write(w, rows, job.Footer(schema))
+	})
+}
+
+// readRows reads the rows of an input.
+func readRows[T any](job *dag.Job, input string) ([]T, error) {
+	path, err := job.Input(input)
+	if err != nil {
+		return nil, err
+	}
+	rows, _, err := rowfile.ReadFile[T](path)
+	return rows, err
+}
+
+// coefficientRows lists the estimates of every candidate, those of replicate
+// first coming first: estimates[candidate][replicate − first].
+func coefficientRows(cs candidates, alpha *float64, estimates [][]float64, first int) []coefficient {
+	var rows []coefficient
+	for k, c := range cs {
+		for r, estimate := range estimates[k] {
+			rows = append(rows, coefficient{alpha, int32(c.budget), int32(c.m), int32(first + r), estimate})
+		}
+	}
+	return rows
+}
+
+// gathered are the coefficients of all replicates of one policy and task count,
+// for one prior strength: [candidate][replicate].
+type gathered [][]float64
+
+func newGathered(cs candidates, replicates int) gathered {
+	g := make(gathered, len(cs))
+	for k := range g {
+		g[k] = make([]float64, replicates)
+	}
+	return g
+}
+
+// add adds a share of each row, which must be those of coefficientRows for the
+// same candidates and some replicates, to what has been gathered.
+func (g gathered) add(cs candidates, rows []coefficient, share float64) error {
+	per := len(rows) / len(cs)
+	if len(rows) != per*len(cs) || per == 0 {
+		return fmt.Errorf("%d coefficients for %d candidates", len(rows), len(cs))
+	}
+	for i, row := range rows {
+		k := i / per
+		if c := cs[k]; int(row.Budget) != c.budget || int(row.M) != c.m {
+			return fmt.Errorf("row %d is of budget %d and m = %d, want %d and %d", i+1, row.Budget, row.M, c.budget, c.m)
+		}
+		if row.Replicate < 0 || int(row.Replicate) >= len(g[k]) {
+			return fmt.Errorf("row %d is of replicate %d, of %d", i+1, row.Replicate, len(g[k]))
+		}
+		g[k][row.Replicate] += share * row.Coefficient
+	}
+	return nil
+}

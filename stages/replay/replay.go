@@ -1,0 +1,133 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"speceval/internal/neyman"
+	"speceval/internal/profile"
+	"speceval/internal/seed"
+	"speceval/internal/variance"
+)
+
+// replayed is a two-stage policy with the design chosen for it.
+type replayed struct {
+	design variance.Design
+	sum    float64 // Σ C over the draws
+	shift  float64 // C of the first draw, against cancellation
+	drift  float64 // Σ (C − first)
+	square float64 // Σ (C − first)²
+}
+
+// continuation values the continuation of a draw: Σ p(1−p)/L over the tasks,
+// for a sweep that stands at the policy's pilot size.
+type continuation interface {
+	value(sw *sweep, draw, budget int) float64
+}
+
+// policies are the continuations of a replay, which take turns in one memory.
+type policies struct {
+	prior     *neyman.Prior
+	symmetric symmetric
+}
+
+// of returns the continuation of a design; it holds until the next call.
+func (p *policies) of(d variance.Design) (continuation, error) {
+	tasks, m := int(d.NTasks), int(d.M)
+	longest := tasks * (int(d.Budget) - m)
+	switch d.Policy {
+	case variance.HBN:
+		return newHBN(p.prior, m), nil
+	case variance.TunedEN:
+		p.symmetric.prepare(enScores(m), tasks, longest)
+		return &p.symmetric, nil
+	case variance.TunedIBN:
+		scores, _ := ibnScores(*d.Alpha, m)
+		p.symmetric.prepare(scores, tasks, longest)
+		return &p.symmetric, nil
+	}
+	return nil, fmt.Errorf("design of policy %q: this replay does not know it", d.Policy)
+}
+
+// add takes the continuation coefficient C = Σ(v/L)/Σv of one more draw.
+func (r *replayed) add(coefficient float64) {
+	if r.sum == 0 {
+		r.shift = coefficient
+	}
+	d := coefficient - r.shift
+	r.sum += coefficient
+	r.drift += d
+	r.square += d * d
+}
+
+// ratio turns the draws into the variance ratio b·{w²/m + (1−w)²·C} with its
+// Monte Carlo standard error (paper, Eq. 9 over Uniform's variance).
+func (r *replayed) ratio(p profile.Profile, draws int) variance.Ratio {
+	d, n := r.design, float64(draws)
+	spread := math.NaN()
+	if draws > 1 {
+		spread = math.Sqrt(max(0, r.square-r.drift*r.drift/n) / (n - 1))
+	}
+	slope := float64(d.Budget) * (1 - d.W) * (1 - d.W)
+	return variance.Ratio{
+		Benchmark: p.Benchmark, Model: p.Model, NTasks: d.NTasks, Budget: d.Budget,
+		Policy: d.Policy, Alpha: d.Alpha, M: &d.M, W: &d.W,
+		VarianceRatio: neyman.Risk(int(d.Budget), int(d.M), d.W, r.sum/n),
+		RatioSE:       slope * spread / math.Sqrt(n),
+		Draws:         int32(draws),
+	}
+}
+
+// replay evaluates the selected designs on a fixed profile: draws pilot vectors,
+// shared by all policies and budgets as prefixes of one path, with the
+// continuation's variance computed exactly (paper, appendix on the variance
+// evaluation protocol). The Oracle's rows come first.
+func replay(ctx context.Context, p profile.Profile, designs []variance.Design, prior *neyman.Prior, draws int, random seed.Stream) ([]variance.Ratio, error) {
+	ratios, err := oracle(p, designs)
+	if err != nil {
+		return nil, err
+	}
+	longest := 0
+	runs := make([]*replayed, len(designs))
+	for i, d := range designs {
+		runs[i] = &replayed{design: d}
+		longest = max(longest, int(d.Budget)-1)
+	}
+	take := policies{prior: prior}
+	err = eachSweep(ctx, probabilities(p), draws, longest, random, func(sw *sweep, _ int) error {
+		all := total(sw.variances)
+		for sw.m < sw.rollouts {
+			sw.advance()
+			for _, run := range runs {
+				if int(run.design.M) != sw.m {
+					continue
+				}
+				policy, err := take.of(run.design)
+				if err != nil {
+					return err
+				}
+				for draw := range sw.draws {
+					run.add(policy.value(sw, draw, int(run.design.Budget)) / all)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range runs {
+		ratios = append(ratios, run.ratio(p, draws))
+	}
+	return ratios, nil
+}
+
+// total is the sum of xs, in order.
+func total(xs []float64) float64 {
+	sum := 0.0
+	for _, x := range xs {
+		sum += x
+	}
+	return sum
+}

@@ -1,0 +1,146 @@
+// Package replay is the stage that finds out what each policy's variance would
+// be: ex-ante designs of the pilot size and stage weight, and replays of the
+// designs on fixed task-probability profiles.
+//
+// Its units are one replicate of HBN's or IBN's design for one task count, the
+// search of EN's design on one profile, the selection of all designs, the
+// replay of one profile, and the final tables of ratios. Designs and replays
+// draw from distinct branches of the seed tree.
+package replay
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"speceval/internal/profile"
+	"speceval/internal/seed"
+	"speceval/pipeline/dag"
+)
+
+// Settings are what the stage reads of the configuration.
+type Settings struct {
+	Seed            uint64    // of the experiment
+	Budgets         []int     // average rollouts per task, each at least 2, ascending
+	Draws           int       // panels of a design replicate and pilot vectors of a replay
+	Replicates      int       // independent replicates of HBN's and IBN's designs
+	QuadratureOrder int       // Gauss–Legendre nodes in each of ξ and δ
+	Alphas          []float64 // IBN's prior strengths, ascending
+
+	// Slice gives the canonical text of keys of the configuration, by key, for
+	// the units that read them.
+	Slice func(keys ...string) map[string]string
+}
+
+// The units that write variance.DesignsFile, and variance.RatiosFile with
+// variance.CandidatesFile.
+var (
+	designsRef = dag.Ref{Stage: name, Unit: "designs"}
+	ratiosRef  = dag.Ref{Stage: name, Unit: "ratios"}
+)
+
+const (
+	name = "replay"
+
+	// version is raised when the same inputs give other numbers.
+	version = 1
+)
+
+// mostTasks bounds a profile, so that a count of its tasks fits the 16 bits
+// that the panels give it.
+const mostTasks = 1<<16 - 1
+
+// Stage returns the stage for the profiles to evaluate, none of them
+// degenerate. It is an error if one has more tasks than the stage can count.
+func Stage(s Settings, profiles []profile.Profile) (dag.Stage, error) {
+	b := builder{Settings: s, profiles: profiles, cs: allCandidates(s.Budgets)}
+	for _, p := range profiles {
+		if p.N() > mostTasks {
+			return dag.Stage{}, fmt.Errorf("profile %s has %d tasks, the replay takes at most %d: split the benchmark", p.Name(), p.N(), mostTasks)
+		}
+		if !slices.Contains(b.sizes, p.N()) {
+			b.sizes = append(b.sizes, p.N())
+		}
+	}
+	slices.Sort(b.sizes)
+	return dag.Stage{
+		Name:    name,
+		About:   "designs and variance replays of HBN, EN, IBN and the Oracle",
+		Version: version,
+		Units:   b.units(),
+	}, nil
+}
+
+// builder makes the units of a stage.
+type builder struct {
+	Settings
+	profiles []profile.Profile
+	sizes    []int // task counts, ascending
+	cs       candidates
+}
+
+func (b *builder) units() []dag.Unit {
+	var units []dag.Unit
+	for _, tasks := range b.sizes {
+		for replicate := range b.Replicates {
+			units = append(units, b.hbnUnit(tasks, replicate), b.ibnUnit(tasks, replicate))
+		}
+	}
+	for _, p := range b.profiles {
+		units = append(units, b.enUnit(p))
+	}
+	selection := b.designsUnit(units)
+	units = append(units, selection)
+	ratios := b.ratiosUnit()
+	for _, p := range b.profiles {
+		unit := b.profileUnit(p)
+		units = append(units, unit)
+		ratios.Needs = append(ratios.Needs, dag.Ref{Stage: name, Unit: unit.ID})
+	}
+	return append(units, ratios)
+}
+
+// unit is a unit with one Parquet file of its own.
+func (b *builder) unit(id string, config map[string]string) dag.Unit {
+	return dag.Unit{
+		ID: id, Config: config,
+		Outputs:    []string{partFile(id)},
+		Provenance: "computed",
+	}
+}
+
+// partFile is where a unit keeps its rows.
+func partFile(id string) string { return "replay/parts/" + id + ".parquet" }
+
+// seeded gives a unit its branch of the seed tree and returns it.
+func (b *builder) seeded(u *dag.Unit) seed.Seed {
+	at := seed.Root(b.Seed).Child(name)
+	for label := range strings.SplitSeq(u.ID, "/") {
+		at = at.Child(label)
+	}
+	u.Seed = at.Label()
+	return at
+}
+
+// Keys of the configuration that units read.
+const (
+	keySeed       = "experiment.seed"
+	keyBudgets    = "experiment.budgets"
+	keyDraws      = "replay.draws"
+	keyReplicates = "replay.replicates"
+	keyOrder      = "replay.quadrature_order"
+	keyAlphas     = "replay.ibn_alphas"
+)
+
+// source is a profile as an input of a unit.
+func source(p profile.Profile) dag.Source {
+	return dag.Source{Name: "profile " + p.Name(), SHA256: p.SHA256()}
+}
+
+// enID is the unit that searches EN's design on a profile.
+func enID(p profile.Profile) string { return "design/en/" + p.Name() }
+
+// designID is the unit of one replicate of a design.
+func designID(policy string, tasks, replicate int) string {
+	return fmt.Sprintf("design/%s/n=%d/replicate=%d", policy, tasks, replicate)
+}

@@ -1,0 +1,253 @@
+package replay_test
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"speceval/internal/profile"
+	"speceval/internal/rowfile"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
+	"speceval/stages/replay"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// small is an experiment that runs in a moment.
+func small() replay.Settings {
+	s := replay.Settings{
+		Seed: 7, Budgets: []int{3, 6}, Draws: 200, Replicates: 3, QuadratureOrder: 8,
+		Alphas: []float64{0.1, 1},
+	}
+	s.Slice = func(keys ...string) map[string]string { return sliceOf(s, keys) }
+	return s
+}
+
+// profiles are two of four tasks and one of five; K is not the paper's 1024.
+func profiles() []profile.Profile {
+	made := func(model string, counts ...int) profile.Profile {
+		p := profile.Profile{Benchmark: "made", Model: model, TestedK: 10, PassCounts: counts}
+		for i := range counts {
+			p.TaskIDs = append(p.TaskIDs, fmt.Sprint("t", i))
+		}
+		return p
+	}
+	return []profile.Profile{made("a", 0, 5, 10, 9), made("b", 1, 1, 5, 8), made("c", 0, 0, 3, 7, 10)}
+}
+
+func stage(t *testing.T, s replay.Settings, profiles []profile.Profile) dag.Stage {
+	t.Helper()
+	st, err := replay.Stage(s, profiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func TestTooManyTasksAreRefused(t *testing.T) {
+	p := profile.Profile{Benchmark: "made", Model: "huge", TestedK: 2, PassCounts: make([]int, 1<<16)}
+	if _, err := replay.Stage(small(), []profile.Profile{p}); err == nil || !strings.Contains(err.Error(), "huge has 65536 tasks") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func read[T any](t *testing.T, dir, file string) []T {
+	t.Helper()
+	rows, footer, err := rowfile.ReadFile[T](filepath.Join(dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if footer["speceval.schema"] == "" || footer["speceval.key"] == "" {
+		t.Errorf("%s: footer %v", file, footer)
+	}
+	return rows
+}
+
+func TestStageLeavesDesignsAndRatios(t *testing.T) {
+	dir := t.TempDir()
+	s := small()
+	dagtest.Run(t, []dag.Stage{stage(t, s, profiles())}, dir)
+
+	designs := read[variance.Design](t, dir, variance.DesignsFile)
+	candidates := 2 + 5 // m = 1, …, b−1
+	if want := 2 * candidates * (1 + 1 + len(s.Alphas)); len(designs) != want {
+		t.Errorf("%d designs, want %d", len(designs), want)
+	}
+	type group struct {
+		policy string
+		tasks  int32
+		budget int32
+		alpha  float64
+	}
+	selected := map[group]variance.Design{}
+	for _, d := range designs {
+		if !(d.Risk > 0 && d.RiskSE >= 0 && d.W > 0 && d.W < 1) || d.Gap < 0 {
+			t.Errorf("design %+v", d)
+		}
+		if d.Selected {
+			g := group{d.Policy, d.NTasks, d.Budget, value(d.Alpha)}
+			if _, twice := selected[g]; twice {
+				t.Errorf("two designs selected for %+v", g)
+			}
+			selected[g] = d
+		}
+	}
+	if want := 2 * 2 * (2 + len(s.Alphas)); len(selected) != want {
+		t.Errorf("%d designs selected, want %d", len(selected), want)
+	}
+
+	ratios := read[variance.Ratio](t, dir, variance.RatiosFile)
+	if want := 3 * 2 * 4; len(ratios) != want {
+		t.Errorf("%d ratios, want %d: every profile, budget and policy", len(ratios), want)
+	}
+	for _, r := range ratios {
+		if r.Policy == variance.Oracle {
+			if r.M != nil || r.W != nil || r.RatioSE != 0 || r.Draws != 0 || r.VarianceRatio > 1 {
+				t.Errorf("oracle %+v", r)
+			}
+			continue
+		}
+		d := selected[group{r.Policy, r.NTasks, r.Budget, value(r.Alpha)}]
+		if *r.M != d.M || *r.W != d.W || int(r.Draws) != s.Draws || !(r.RatioSE >= 0) {
+			t.Errorf("ratio %+v is not of design %+v", r, d)
+		}
+	}
+	strengths := read[variance.Ratio](t, dir, variance.CandidatesFile)
+	if want := 3 * 2 * len(s.Alphas); len(strengths) != want {
+		t.Errorf("%d candidates of IBN, want %d", len(strengths), want)
+	}
+}
+
+func value(x *float64) float64 {
+	if x == nil {
+		return math.Inf(-1)
+	}
+	return *x
+}
+
+// TestUnitsFollowTheirPartOfTheExperiment changes one thing at a time and looks
+// which units must run again.
+func TestUnitsFollowTheirPartOfTheExperiment(t *testing.T) {
+	dir := t.TempDir()
+	dagtest.Run(t, []dag.Stage{stage(t, small(), profiles())}, dir)
+	always := []string{"designs", "profile", "ratios"} // by way of their inputs
+	tests := []struct {
+		name   string
+		change func(*replay.Settings, []profile.Profile)
+		want   []string // kinds of units, besides always
+	}{
+		{"nothing", func(*replay.Settings, []profile.Profile) {}, nil},
+		{"seed", func(s *replay.Settings, _ []profile.Profile) { s.Seed++ }, []string{"design/en", "design/hbn", "design/ibn"}},
+		{"draws", func(s *replay.Settings, _ []profile.Profile) { s.Draws++ }, []string{"design/en", "design/hbn", "design/ibn"}},
+		{"order", func(s *replay.Settings, _ []profile.Profile) { s.QuadratureOrder++ }, []string{"design/hbn"}},
+		{"alphas", func(s *replay.Settings, _ []profile.Profile) { s.Alphas = []float64{0.2} }, []string{"design/ibn"}},
+		{"a profile", func(_ *replay.Settings, p []profile.Profile) { p[0].PassCounts[1]++ }, []string{"design/en"}},
+	}
+	for _, tt := range tests {
+		s, ps := small(), profiles()
+		tt.change(&s, ps)
+		base := s
+		s.Slice = func(keys ...string) map[string]string { return sliceOf(base, keys) }
+		got := map[string]bool{}
+		for _, id := range planned(t, dir, stage(t, s, ps)) {
+			got[kind(id)] = true
+		}
+		want := map[string]bool{}
+		for _, k := range tt.want {
+			want[k] = true
+		}
+		if len(want) > 0 {
+			for _, k := range always {
+				want[k] = true
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s changed: %v run again, want %v", tt.name, got, want)
+		}
+	}
+}
+
+func sliceOf(s replay.Settings, keys []string) map[string]string {
+	all := map[string]string{
+		"experiment.seed": fmt.Sprint(s.Seed), "experiment.budgets": fmt.Sprint(s.Budgets),
+		"replay.draws": fmt.Sprint(s.Draws), "replay.replicates": fmt.Sprint(s.Replicates),
+		"replay.quadrature_order": fmt.Sprint(s.QuadratureOrder), "replay.ibn_alphas": fmt.Sprint(s.Alphas),
+	}
+	slice := map[string]string{}
+	for _, key := range keys {
+		slice[key] = all[key]
+	}
+	return slice
+}
+
+// planned lists the units that would run.
+func planned(t *testing.T, dir string, stage dag.Stage) []string {
+	t.Helper()
+	graph, err := dag.New([]dag.Stage{stage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := graph.Scan(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := snapshot.Plan(dag.Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, s := range plan.Stages {
+		for _, u := range s.Run {
+			ids = append(ids, u.Ref.Unit)
+		}
+	}
+	return ids
+}
+
+// kind is a unit's ID without what tells it from its like.
+func kind(id string) string {
+	for _, k := range []string{"design/en", "design/hbn", "design/ibn", "profile"} {
+		if len(id) > len(k) && id[:len(k)+1] == k+"/" {
+			return k
+		}
+	}
+	return id
+}
+
+// TestResultsDoNotMove pins the numbers of a small run: a change here means that
+// published results can no longer be had from their seed, and asks for a new
+// version of the stage.
+func TestResultsDoNotMove(t *testing.T) {
+	dir := t.TempDir()
+	dagtest.Run(t, []dag.Stage{stage(t, small(), profiles())}, dir)
+	ratios := read[variance.Ratio](t, dir, variance.RatiosFile)
+	var got []string
+	for _, r := range ratios {
+		if r.Benchmark == "made" && r.Model == "c" {
+			got = append(got, fmt.Sprintf("%s b=%d %.12f ± %.12f", r.Policy, r.Budget, r.VarianceRatio, r.RatioSE))
+		}
+	}
+	golden := filepath.Join("testdata", "small.golden")
+	text := fmt.Sprintln(len(got))
+	for _, line := range got {
+		text += line + "\n"
+	}
+	if *update {
+		if err := os.WriteFile(golden, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != string(want) {
+		t.Errorf("results are\n%swant\n%s", text, want)
+	}
+}

@@ -1,0 +1,153 @@
+package replay
+
+import (
+	"context"
+	"math/bits"
+	"slices"
+
+	"speceval/internal/pilot"
+	"speceval/internal/seed"
+)
+
+// sweep takes draws of one fixed profile through the pilot sizes m = 1, 2, …:
+// at every m it knows, for each draw, the folded count min(S, m−S) of every
+// task, how many tasks have each count and the sum of their true variances.
+// That is all that the symmetric scores of EN and IBN need. Tasks whose
+// outcome is certain keep the count zero and are never drawn.
+type sweep struct {
+	variances []float64 // p(1−p) by task
+	draws     int
+	rollouts  int // length of the paths
+	m         int // pilot size reached
+
+	failing       []int     // tasks with p = 0
+	passing       []int     // tasks with p = 1
+	uncertain     []int     // the others
+	probabilities []float64 // by uncertain task
+	paths         []uint64  // [draw][uncertain task][word]
+	words         int
+
+	rises     []uint64 // [draw][m−1][task word]: tasks whose folded count rises
+	taskWords int
+	folded    []uint16  // [draw][task]
+	counts    []float64 // [draw][class]: tasks
+	masses    []float64 // [draw][class]: Σ p(1−p)
+	lanes     int
+}
+
+// sweepBytes bounds the memory of a sweep, to stay in the processor's cache
+// while it goes through the pilot sizes.
+const sweepBytes = 8 << 20
+
+// size is the number of draws that a sweep takes at a time. Results do not
+// depend on it.
+func (s *sweep) size(draws int) int {
+	each := 8*(len(s.uncertain)*s.words+s.rollouts*s.taskWords+2*s.lanes) + 2*len(s.variances)
+	return min(draws, max(64, sweepBytes/each))
+}
+
+// eachSweep visits all draws of a profile, in order, as many at a time as a
+// sweep holds. The first draw of a sweep has the given index among all.
+func eachSweep(ctx context.Context, probabilities []float64, draws, rollouts int, random seed.Stream, visit func(sw *sweep, first int) error) error {
+	sw := newSweep(probabilities, rollouts)
+	for first := 0; first < draws; first += sw.draws {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		sw.start(min(sw.size(draws), draws-first), &random)
+		if err := visit(sw, first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newSweep returns a sweep of a profile, still without draws.
+func newSweep(probabilities []float64, rollouts int) *sweep {
+	s := &sweep{
+		rollouts: rollouts, words: pilot.Words(rollouts),
+		taskWords: (len(probabilities) + 63) / 64, lanes: rollouts/2 + 1,
+	}
+	for i, p := range probabilities {
+		s.variances = append(s.variances, p*(1-p))
+		switch p {
+		case 0:
+			s.failing = append(s.failing, i)
+		case 1:
+			s.passing = append(s.passing, i)
+		default:
+			s.uncertain = append(s.uncertain, i)
+			s.probabilities = append(s.probabilities, p)
+		}
+	}
+	return s
+}
+
+// start draws the paths of some draws and stands before the first rollout.
+// Each task of each draw is independent.
+func (s *sweep) start(draws int, random *seed.Stream) {
+	s.draws, s.m = draws, 0
+	s.paths = sized(s.paths, draws*len(s.uncertain)*s.words)
+	s.rises = zeroed(s.rises, draws*s.rollouts*s.taskWords)
+	s.folded = zeroed(s.folded, draws*len(s.variances))
+	s.counts = zeroed(s.counts, draws*s.lanes)
+	s.masses = zeroed(s.masses, draws*s.lanes)
+	all := total(s.variances)
+	events := make([]uint64, s.words)
+	for draw := range draws {
+		s.counts[draw*s.lanes] = float64(len(s.variances))
+		s.masses[draw*s.lanes] = all
+		rises := s.rises[draw*s.rollouts*s.taskWords:]
+		for u, task := range s.uncertain {
+			path := s.path(draw, u)
+			pilot.Bernoulli(path, s.rollouts, s.probabilities[u], random)
+			pilot.Fold(path, s.rollouts, events)
+			bit := uint64(1) << (task & 63)
+			for i, word := range events {
+				for ; word != 0; word &= word - 1 {
+					rises[(i<<6+bits.TrailingZeros64(word))*s.taskWords+task>>6] |= bit
+				}
+			}
+		}
+	}
+}
+
+// sized returns a slice of length n with any content, in the memory of s if it
+// is large enough.
+func sized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
+
+// zeroed is sized with zeros.
+func zeroed[T any](s []T, n int) []T {
+	s = sized(s, n)
+	clear(s)
+	return s
+}
+
+// path returns the outcomes of the u-th uncertain task in a draw.
+func (s *sweep) path(draw, u int) []uint64 {
+	first := (draw*len(s.uncertain) + u) * s.words
+	return s.paths[first : first+s.words]
+}
+
+// advance takes every draw one pilot rollout further.
+func (s *sweep) advance() {
+	s.m++
+	tasks := len(s.variances)
+	for draw := range s.draws {
+		counts := s.counts[draw*s.lanes : (draw+1)*s.lanes]
+		masses := s.masses[draw*s.lanes : (draw+1)*s.lanes]
+		folded := s.folded[draw*tasks : (draw+1)*tasks]
+		first := (draw*s.rollouts + s.m - 1) * s.taskWords
+		for i, word := range s.rises[first : first+s.taskWords] {
+			for ; word != 0; word &= word - 1 {
+				task := i<<6 + bits.TrailingZeros64(word)
+				j, v := folded[task], s.variances[task]
+				folded[task] = j + 1
+				counts[j]--
+				counts[j+1]++
+				masses[j] -= v
+				masses[j+1] += v
+			}
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"speceval/internal/neyman"
+	"speceval/internal/profile"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+)
+
+// hbnUnit estimates HBN's coefficients in one replicate for one task count.
+func (b *builder) hbnUnit(tasks, replicate int) dag.Unit {
+	id := designID("hbn", tasks, replicate)
+	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyDraws, keyOrder))
+	random := b.seeded(&u).Stream()
+	u.Run = func(ctx context.Context, job *dag.Job) error {
+		prior, err := neyman.NewPrior(b.QuadratureOrder)
+		if err != nil {
+			return err
+		}
+		masses, err := hbnMasses(ctx, prior, b.cs, tasks, b.Draws, random)
+		if err != nil {
+			return err
+		}
+		rows := coefficientRows(b.cs, nil, normalized(masses, tasks, neyman.MeanVariance), replicate)
+		return writeRows(job, partFile(id), "coefficients.v1", rows)
+	}
+	return u
+}
+
+// ibnUnit estimates IBN's coefficients in one replicate for one task count, for
+// all prior strengths.
+func (b *builder) ibnUnit(tasks, replicate int) dag.Unit {
+	id := designID("ibn", tasks, replicate)
+	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyDraws, keyAlphas))
+	random := b.seeded(&u).Stream()
+	u.Run = func(ctx context.Context, job *dag.Job) error {
+		all, err := ibnMasses(ctx, b.Alphas, b.cs, tasks, b.Draws, random)
+		if err != nil {
+			return err
+		}
+		var rows []coefficient
+		for a, masses := range all {
+			alpha := b.Alphas[a]
+			estimates := normalized(masses, tasks, ibnMeanVariance(alpha))
+			rows = append(rows, coefficientRows(b.cs, &alpha, estimates, replicate)...)
+		}
+		return writeRows(job, partFile(id), "coefficients.v1", rows)
+	}
+	return u
+}
+
+// normalized turns the masses B of one replicate into coefficients B/(N·v̄).
+func normalized(masses []float64, tasks int, meanVariance float64) [][]float64 {
+	estimates := make([][]float64, len(masses))
+	for k, mass := range masses {
+		estimates[k] = []float64{mass / (float64(tasks) * meanVariance)}
+	}
+	return estimates
+}
+
+// enUnit estimates EN's coefficients on one profile, in batches of draws.
+func (b *builder) enUnit(p profile.Profile) dag.Unit {
+	id := enID(p)
+	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyDraws))
+	u.Sources = []dag.Source{source(p)}
+	random := b.seeded(&u).Stream()
+	u.Run = func(ctx context.Context, job *dag.Job) error {
+		estimates, err := enCoefficients(ctx, probabilities(p), b.cs, b.Draws, random)
+		if err != nil {
+			return err
+		}
+		return writeRows(job, partFile(id), "coefficients.v1", coefficientRows(b.cs, nil, estimates, 0))
+	}
+	return u
+}
+
+// designsUnit selects the designs of all policies from the estimates of the
+// given units.
+func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
+	u := dag.Unit{
+		ID: designsRef.Unit, Config: b.Slice(keyBudgets, keyReplicates, keyAlphas),
+		Outputs: []string{variance.DesignsFile}, Provenance: "computed",
+	}
+	for _, e := range estimates {
+		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: e.ID})
+	}
+	u.Run = func(_ context.Context, job *dag.Job) error {
+		var rows []variance.Design
+		for _, policy := range []func(*dag.Job, int) ([]variance.Design, error){b.hbnDesigns, b.enDesigns, b.ibnDesigns} {
+			for _, tasks := range b.sizes {
+				more, err := policy(job, tasks)
+				if err != nil {
+					return err
+				}
+				rows = append(rows, more...)
+			}
+		}
+		return writeRows(job, variance.DesignsFile, "designs.v1", rows)
+	}
+	return u
+}
+
+func (b *builder) hbnDesigns(job *dag.Job, tasks int) ([]variance.Design, error) {
+	g := newGathered(b.cs, b.Replicates)
+	for replicate := range b.Replicates {
+		if err := b.gather(job, designID("hbn", tasks, replicate), 1, g); err != nil {
+			return nil, err
+		}
+	}
+	return designs(variance.HBN, tasks, nil, b.cs, g), nil
+}
+
+// enDesigns pools the coefficients of all profiles with the same task count
+// (paper, Eq. 17).
+func (b *builder) enDesigns(job *dag.Job, tasks int) ([]variance.Design, error) {
+	var group []profile.Profile
+	for _, p := range b.profiles {
+		if p.N() == tasks {
+			group = append(group, p)
+		}
+	}
+	g := newGathered(b.cs, min(batches, b.Draws))
+	for _, p := range group {
+		if err := b.gather(job, enID(p), 1/float64(len(group)), g); err != nil {
+			return nil, err
+		}
+	}
+	return designs(variance.TunedEN, tasks, nil, b.cs, g), nil
+}
+
+func (b *builder) ibnDesigns(job *dag.Job, tasks int) ([]variance.Design, error) {
+	gs := make([]gathered, len(b.Alphas))
+	for a := range gs {
+		gs[a] = newGathered(b.cs, b.Replicates)
+	}
+	for replicate := range b.Replicates {
+		if err := b.gather(job, designID("ibn", tasks, replicate), 1, gs...); err != nil {
+			return nil, err
+		}
+	}
+	var rows []variance.Design
+	for a, g := range gs {
+		rows = append(rows, designs(variance.TunedIBN, tasks, &b.Alphas[a], b.cs, g)...)
+	}
+	return rows, nil
+}
+
+// gather adds a share of a unit's estimates to the given coefficients, of one
+// prior strength after the other.
+func (b *builder) gather(job *dag.Job, id string, share float64, into ...gathered) error {
+	rows, err := readRows[coefficient](job, partFile(id))
+	if err != nil {
+		return err
+	}
+	for i, g := range into {
+		part := rows[i*len(rows)/len(into) : (i+1)*len(rows)/len(into)]
+		if err := g.add(b.cs, part, share); err != nil {
+			return fmt.Errorf("%s: %w", partFile(id), err)
+		}
+	}
+	return nil
+}
+
+// profileUnit replays every policy on one profile; all of IBN's prior strengths
+// are replayed, each with its own design.
+func (b *builder) profileUnit(p profile.Profile) dag.Unit {
+	id := "profile/" + p.Name()
+	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyDraws, keyOrder))
+	u.Sources = []dag.Source{source(p)}
+	u.Needs = []dag.Ref{designsRef}
+	random := b.seeded(&u).Stream()
+	u.Run = func(ctx context.Context, job *dag.Job) error {
+		all, err := readRows[variance.Design](job, variance.DesignsFile)
+		if err != nil {
+			return err
+		}
+		selected := slices.DeleteFunc(all, func(d variance.Design) bool {
+			return !d.Selected || int(d.NTasks) != p.N()
+		})
+		prior, err := neyman.NewPrior(b.QuadratureOrder)
+		if err != nil {
+			return err
+		}
+		ratios, err := replay(ctx, p, selected, prior, b.Draws, random)
+		if err != nil {
+			return err
+		}
+		return writeRows(job, partFile(id), "ratios.v1", ratios)
+	}
+	return u
+}
+
+// ratiosUnit gathers the ratios of all profiles and keeps, of IBN, the prior
+// strength with the least mean at each budget (paper, Eq. 22).
+func (b *builder) ratiosUnit() dag.Unit {
+	u := dag.Unit{ID: ratiosRef.Unit, Outputs: []string{variance.RatiosFile, variance.CandidatesFile}, Provenance: "computed"}
+	u.Run = func(_ context.Context, job *dag.Job) error {
+		var all []variance.Ratio
+		for _, p := range b.profiles {
+			rows, err := readRows[variance.Ratio](job, partFile("profile/"+p.Name()))
+			if err != nil {
+				return err
+			}
+			all = append(all, rows...)
+		}
+		ratios, strengths := tuneIBN(all)
+		inOrder(ratios)
+		inOrder(strengths)
+		if err := writeRows(job, variance.RatiosFile, "ratios.v1", ratios); err != nil {
+			return err
+		}
+		return writeRows(job, variance.CandidatesFile, "ratios.v1", strengths)
+	}
+	return u
+}
+
+// inOrder sorts ratios by profile, budget, policy and prior strength.
+func inOrder(ratios []variance.Ratio) {
+	policies := []string{variance.Oracle, variance.TunedEN, variance.TunedIBN, variance.HBN}
+	slices.SortStableFunc(ratios, func(a, b variance.Ratio) int {
+		return cmp.Or(
+			cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model),
+			cmp.Compare(a.Budget, b.Budget),
+			cmp.Compare(slices.Index(policies, a.Policy), slices.Index(policies, b.Policy)),
+		)
+	})
+}
+
+// probabilities are a profile's task probabilities.
+func probabilities(p profile.Profile) []float64 {
+	ps := make([]float64, p.N())
+	for i := range ps {
+		ps[i] = p.P(i)
+	}
+	return ps
+}
