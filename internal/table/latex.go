@@ -1,0 +1,140 @@
+package table
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// LaTeX writes t as a complete booktabs tabular to be \input inside a table
+// environment; the document needs \usepackage{booktabs} and nothing else. The
+// comments come first, one line each, then the caption and the label, as
+// comments too: where they go is the author's choice.
+func LaTeX(w io.Writer, t Table, comments ...string) error {
+	if err := t.Validate(); err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, c := range comments {
+		fmt.Fprintf(&b, "%% %s\n", oneLine(c))
+	}
+	fmt.Fprintf(&b, "%% \\caption{%s}\n", oneLine(t.caption()))
+	fmt.Fprintf(&b, "%% \\label{%s}\n", oneLine(t.Label))
+	fmt.Fprintf(&b, "\\begin{tabular}{@{}%s@{}}\n  \\toprule\n", texAligns(t.Columns))
+	texHeads(&b, t)
+	b.WriteString("  \\midrule\n")
+	for _, row := range t.Rows {
+		cells := make([]string, len(row))
+		for j, c := range row {
+			cells[j] = c.latex(t.Columns[j].Format)
+		}
+		texLine(&b, cells)
+	}
+	b.WriteString("  \\bottomrule\n")
+	if len(t.Notes) > 0 {
+		b.WriteString("  \\addlinespace[2pt]\n")
+	}
+	for _, note := range t.Notes { // in a box of no width, so that no column grows
+		fmt.Fprintf(&b, "  \\multicolumn{%d}{@{}l@{}}{\\makebox[0pt][l]{\\footnotesize %s}} \\\\\n",
+			len(t.Columns), Escape(note))
+	}
+	b.WriteString("\\end{tabular}%\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (t Table) caption() string {
+	if t.Caption != "" {
+		return t.Caption
+	}
+	return Escape(t.Title)
+}
+
+// oneLine keeps a comment a comment.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func texAligns(columns []Column) string {
+	var b strings.Builder
+	for _, c := range columns {
+		b.WriteByte("rlc"[c.Align])
+	}
+	return b.String()
+}
+
+// texHeads writes the line of group headings with their rules, if there are
+// groups, and the line of column headings.
+func texHeads(b *strings.Builder, t Table) {
+	if runs, grouped := t.spans(); grouped {
+		heads := make([]string, len(runs))
+		var rules []string
+		for i, r := range runs {
+			if r.head == (Head{}) {
+				continue
+			}
+			heads[i] = fmt.Sprintf("\\multicolumn{%d}{c}{%s}", r.to-r.from, r.head.latex())
+			rules = append(rules, fmt.Sprintf("\\cmidrule(lr){%d-%d}", r.from+1, r.to))
+		}
+		texLine(b, heads)
+		fmt.Fprintf(b, "  %s\n", strings.Join(rules, " "))
+	}
+	heads := make([]string, len(t.Columns))
+	for j, c := range t.Columns {
+		heads[j] = c.head().latex()
+	}
+	texLine(b, heads)
+}
+
+// texLine writes one line of a tabular. An opening bracket or a star at its
+// start would be read as an argument of the \\ or the rule before it.
+func texLine(b *strings.Builder, cells []string) {
+	line := strings.TrimLeft(strings.Join(cells, " & "), " ")
+	if strings.HasPrefix(line, "[") || strings.HasPrefix(line, "*") {
+		line = "{}" + line
+	}
+	fmt.Fprintf(b, "  %s \\\\\n", line)
+}
+
+func (h Head) latex() string {
+	if h.TeX != "" {
+		return h.TeX
+	}
+	return Escape(h.Plain)
+}
+
+// latex is the cell as LaTeX, rounded by its column's format.
+func (c Cell) latex(f Format) string {
+	var s string
+	switch c.kind {
+	case missing:
+		s = "---"
+	case number:
+		s = texNumber(f.format(c.number))
+	case integer:
+		s = texNumber(strconv.FormatInt(c.int, 10))
+	case pair:
+		s = fmt.Sprintf("(%s, %s)", texNumber(strconv.FormatInt(c.int, 10)),
+			texNumber(f.format(c.number)))
+	case text:
+		if s = c.tex; s == "" {
+			s = Escape(c.text)
+		}
+	}
+	if c.bold {
+		s = "\\textbf{" + s + "}"
+	}
+	if c.mark != "" {
+		s += "\\makebox[0pt][l]{" + Escape(c.mark) + "}" // no width: numbers stay aligned
+	}
+	return s
+}
+
+// texNumber sets a minus sign, which text mode would print as a hyphen, and
+// escapes the percent sign.
+func texNumber(s string) string {
+	s = strings.ReplaceAll(s, "%", `\%`)
+	if digits, negative := strings.CutPrefix(s, "-"); negative {
+		return "$-$" + digits
+	}
+	return s
+}

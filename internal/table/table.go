@@ -1,0 +1,142 @@
+// Package table is the model of a printed table and its three forms: CSV for
+// readers that compute, LaTeX for papers, aligned text for terminals.
+//
+// A table holds values, never formatted strings: CSV writes them at full
+// precision, the other two round at the edge as each column says. A value
+// that does not exist is Missing and prints as a dash or an empty field; it
+// is never zero.
+package table
+
+import (
+	"fmt"
+	"math"
+)
+
+// Table is a titled grid of cells, one row per observation.
+type Table struct {
+	Title   string // what the rows are, one or a few sentences
+	Caption string // the same as raw LaTeX; the escaped title where empty
+	Label   string // LaTeX label, "tab:variance"
+	Columns []Column
+	Rows    [][]Cell
+	Notes   []string // printed under the table, one line each
+}
+
+// Column names a column and says how its numbers are rounded in print.
+type Column struct {
+	Name string // CSV header; part of a file contract
+	Head Head   // printed heading; the name where empty
+
+	// Group is a heading over adjacent columns that carry the same one; the
+	// zero Head stands alone.
+	Group Head
+
+	Align  Align
+	Format Format
+}
+
+// Head is a heading in plain words and, where those would not do, in LaTeX.
+type Head struct {
+	Plain string
+	TeX   string // raw LaTeX; the escaped Plain where empty
+}
+
+// Align is the horizontal placement of a column's cells in print.
+type Align int
+
+// Placements of cells. Numbers with the same decimals align when set Right.
+const (
+	Right Align = iota
+	Left
+	Center
+)
+
+// Format rounds a column's numbers for print. CSV ignores it.
+type Format struct {
+	Decimals int  // digits after the point
+	Percent  bool // multiply by 100 and append a percent sign
+
+	// Shortest prints the fewest digits that read back as the same number,
+	// and ignores Decimals: for constants such as a prior strength.
+	Shortest bool
+	Scale    float64 // multiply by it first; 0 means 1
+}
+
+// kind says which field of a cell carries its value.
+type kind int
+
+const (
+	missing kind = iota
+	number
+	integer
+	text
+	pair
+)
+
+// Cell is one value. The zero Cell is Missing.
+type Cell struct {
+	kind   kind
+	number float64
+	int    int64
+	text   string
+	tex    string // raw LaTeX for text; empty means escaped text
+	bold   bool
+	mark   string
+}
+
+// Missing is a value that does not exist.
+func Missing() Cell { return Cell{} }
+
+// Number is a real value. It must be finite: say Missing for a value that is
+// not there.
+func Number(v float64) Cell { return Cell{kind: number, number: v} }
+
+// Optional is Number of what v points at, Missing where v is nil.
+func Optional(v *float64) Cell {
+	if v == nil {
+		return Missing()
+	}
+	return Number(*v)
+}
+
+// Integer is a count, printed with no decimals under any Format.
+func Integer[T ~int | ~int32 | ~int64](v T) Cell {
+	return Cell{kind: integer, int: int64(v)}
+}
+
+// Text is a name or a phrase.
+func Text(s string) Cell { return Cell{kind: text, text: s} }
+
+// Math is a phrase whose LaTeX form is given raw: Math("b = 8", "$b=8$").
+func Math(plain, tex string) Cell { return Cell{kind: text, text: plain, tex: tex} }
+
+// Pair is a count with a real value, printed "(4, 0.48)": the cell of a grid
+// of schedules. It has no CSV form.
+func Pair(count int64, v float64) Cell {
+	return Cell{kind: pair, int: count, number: v}
+}
+
+// Bold is c set in bold face: the best of its row or column.
+func (c Cell) Bold() Cell { c.bold = true; return c }
+
+// Marked is c followed by a mark, usually a dagger that a note explains. CSV
+// leaves marks out.
+func (c Cell) Marked(mark string) Cell { c.mark = mark; return c }
+
+// Validate reports the first cell that cannot be printed: a row of the wrong
+// length or a number that is not finite.
+func (t Table) Validate() error {
+	for i, row := range t.Rows {
+		if len(row) != len(t.Columns) {
+			return fmt.Errorf("table %s: row %d has %d cells, want %d",
+				t.Label, i+1, len(row), len(t.Columns))
+		}
+		for j, c := range row {
+			if math.IsNaN(c.number) || math.IsInf(c.number, 0) {
+				return fmt.Errorf("table %s: row %d, column %s: %v is not a finite number",
+					t.Label, i+1, t.Columns[j].Name, c.number)
+			}
+		}
+	}
+	return nil
+}

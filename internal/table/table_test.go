@@ -1,0 +1,140 @@
+package table
+
+import (
+	"bytes"
+	"encoding/csv"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// sample has every kind of cell, a grouped heading, marks and notes.
+func sample() Table {
+	return Table{
+		Title: "Variance of A & B: 100% of it",
+		Label: "tab:sample",
+		Columns: []Column{
+			{Name: "model_name", Head: Head{Plain: "Model"}, Align: Left},
+			{Name: "n", Head: Head{Plain: "N", TeX: "$N$"}},
+			{Name: "ratio", Head: Head{Plain: "Obtained"}, Group: Head{Plain: "Ratio"},
+				Format: Format{Decimals: 1, Percent: true}},
+			{Name: "paper_ratio", Head: Head{Plain: "Paper"}, Group: Head{Plain: "Ratio"},
+				Format: Format{Decimals: 1, Percent: true}},
+			{Name: "alpha", Head: Head{Plain: "α"}, Format: Format{Shortest: true}},
+			{Name: "theta", Head: Head{Plain: "θ/10^9"}, Format: Format{Decimals: 6, Scale: 1e-9}},
+		},
+		Rows: [][]Cell{
+			{Text("qwen_3b"), Integer(100), Number(0.8726999), Number(0.872), Number(0.13), Integer(2774773760)},
+			{Math("b = 8", "$b=8$"), Integer(-3), Number(-1e-9), Missing(), Optional(nil), Number(2774773760)},
+			{Text("[odd], \"x\""), Integer(0), Number(1.0 / 3).Bold(), Number(-0.25).Marked("†"), Number(1e-7), Missing()},
+		},
+		Notes: []string{"† paper: (53, 0.728)"},
+	}
+}
+
+// golden compares got with testdata/name and leaves a .got file beside it
+// when they differ.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		if err := os.WriteFile(path+".got", got, 0o644); err != nil {
+			t.Error(err)
+		}
+		t.Errorf("%s differs from the golden file; see %s.got\n%s", name, path, got)
+	}
+}
+
+func TestFormsMatchGoldenFiles(t *testing.T) {
+	tex := func(w io.Writer, t Table) error { return LaTeX(w, t, "command: x; commit: y; key: z") }
+	for name, write := range map[string]func(io.Writer, Table) error{
+		"sample.csv": CSV, "sample.tex": tex, "sample.txt": WriteText,
+	} {
+		var b bytes.Buffer
+		if err := write(&b, sample()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		golden(t, name, b.Bytes())
+	}
+}
+
+func TestCSVReadsBackTheSameNumbers(t *testing.T) {
+	values := []float64{0.1, 1.0 / 3, math.Pi * 1e-12, math.MaxFloat64, math.SmallestNonzeroFloat64, -0.25, 1e6}
+	tab := Table{Columns: []Column{{Name: "v"}, {Name: "name"}}}
+	for _, v := range values {
+		tab.Rows = append(tab.Rows, []Cell{Number(v), Text("a,\"b\"\nc")})
+	}
+	tab.Rows = append(tab.Rows, []Cell{Missing(), Missing()})
+	var b bytes.Buffer
+	if err := CSV(&b, tab); err != nil {
+		t.Fatal(err)
+	}
+	records, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(records[0], ","); got != "v,name" {
+		t.Errorf("header %q", got)
+	}
+	for i, v := range values {
+		if got, err := strconv.ParseFloat(records[i+1][0], 64); err != nil || got != v {
+			t.Errorf("%v read back as %v (%v)", v, got, err)
+		}
+		if records[i+1][1] != "a,\"b\"\nc" {
+			t.Errorf("text read back as %q", records[i+1][1])
+		}
+	}
+	if last := records[len(records)-1]; last[0] != "" || last[1] != "" {
+		t.Errorf("missing cells read back as %q", last)
+	}
+}
+
+func TestBadTablesAreRefused(t *testing.T) {
+	columns := []Column{{Name: "v"}}
+	for _, c := range []struct {
+		name, want string
+		rows       [][]Cell
+	}{
+		{"short row", "row 2 has 0 cells, want 1", [][]Cell{{Number(1)}, {}}},
+		{"NaN", "row 1, column v: NaN", [][]Cell{{Number(math.NaN())}}},
+		{"infinity", "row 1, column v: +Inf", [][]Cell{{Number(math.Inf(1))}}},
+	} {
+		tab := Table{Label: "tab:bad", Columns: columns, Rows: c.rows}
+		for form, err := range map[string]error{
+			"CSV": CSV(io.Discard, tab), "LaTeX": LaTeX(io.Discard, tab), "text": WriteText(io.Discard, tab),
+		} {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s, %s: error %v, want one with %q", c.name, form, err, c.want)
+			}
+		}
+	}
+	if err := CSV(io.Discard, Table{Columns: columns, Rows: [][]Cell{{Pair(4, 0.5)}}}); err == nil {
+		t.Error("CSV of a pair: no error")
+	}
+}
+
+func TestSmallNegativeNumbersPrintWithoutASign(t *testing.T) {
+	if got := (Format{Decimals: 2}).format(-0.001); got != "0.00" {
+		t.Errorf("got %q", got)
+	}
+	if got := (Format{Decimals: 2}).format(-0.01); got != "-0.01" {
+		t.Errorf("got %q", got)
+	}
+}
