@@ -1,0 +1,86 @@
+package report
+
+import (
+	"math"
+	"slices"
+
+	"speceval/internal/variance"
+)
+
+// Estimate is a number with its Monte Carlo standard error, 0 when exact.
+type Estimate struct{ Value, SE float64 }
+
+// meanRatio is the mean over profiles of ratios of one policy at one budget,
+// the entry of Table 1, with the standard error of both its noises.
+//
+// Replay: profiles draw independently, so the mean of n has the variance
+// Σ se_j² / n².
+//
+// Design: the stage weight w was estimated too, and ratio_j depends on it.
+// With C_j the continuation mass of profile j over its total variance,
+//
+//	ratio_j = b·(w²/m + (1−w)²·C_j),
+//	d ratio_j / dw = 2b·(w/m − (1−w)·C_j).
+//
+// At the optimum the risk is b·w/m (Eq. 12), hence se_w = se_risk·m/b. The
+// profiles with the same task count share one design: their derivatives add
+// up before they are squared, those of different task counts afterwards.
+// A policy without a pilot, the Oracle, is exact.
+func meanRatio(designs schedules, ratios []variance.Ratio) (Estimate, error) {
+	n := float64(len(ratios))
+	var sum, replay float64
+	slope := map[int32]float64{} // by task count: Σ d ratio_j/dw · se_w
+	for _, r := range ratios {
+		sum += r.VarianceRatio
+		replay += r.RatioSE * r.RatioSE
+		noise, err := designNoise(designs, r)
+		if err != nil {
+			return Estimate{}, err
+		}
+		slope[r.NTasks] += noise
+	}
+	total := replay
+	for _, nTasks := range sortedKeys(slope) {
+		total += slope[nTasks] * slope[nTasks]
+	}
+	return Estimate{sum / n, math.Sqrt(total) / n}, nil
+}
+
+// designNoise is d ratio/dw · se_w: the signed change of a ratio when its
+// design's stage weight is one standard error larger.
+func designNoise(designs schedules, r variance.Ratio) (float64, error) {
+	if r.M == nil || r.W == nil {
+		return 0, nil
+	}
+	d, err := designs.behind(r)
+	if err != nil {
+		return 0, err
+	}
+	b, m, w := float64(r.Budget), float64(*r.M), *r.W
+	if w == 1 {
+		return 0, nil // the continuation has no weight to change
+	}
+	c := (r.VarianceRatio/b - w*w/m) / ((1 - w) * (1 - w))
+	return 2 * b * (w/m - (1-w)*c) * weightSE(d), nil
+}
+
+// weightSE is the Monte Carlo standard error of a design's stage weight, from
+// that of its risk b·w/m.
+func weightSE(d variance.Design) float64 {
+	return d.RiskSE * float64(d.M) / float64(d.Budget)
+}
+
+// totalSE is the standard error of one profile's ratio, replay and design.
+func totalSE(designs schedules, r variance.Ratio) (float64, error) {
+	noise, err := designNoise(designs, r)
+	return math.Hypot(r.RatioSE, noise), err
+}
+
+func sortedKeys(m map[int32]float64) []int32 {
+	keys := make([]int32, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

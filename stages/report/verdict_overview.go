@@ -1,0 +1,43 @@
+package report
+
+import (
+	"slices"
+
+	"speceval/internal/table"
+)
+
+// overview is Table 1 in a form to be taken in at a glance: a row for each
+// budget, each policy's mean beside the paper's.
+func (v Verdicts) overview() table.Table {
+	t := table.Table{
+		Title:   "Table 1: mean variance relative to Uniform over the profiles",
+		Columns: []table.Column{{Name: "budget", Align: table.Left}},
+	}
+	for _, policy := range policies {
+		group := table.Head{Plain: policyName[policy]}
+		t.Columns = append(t.Columns,
+			table.Column{Head: table.Head{Plain: "obtained"}, Group: group, Format: table.Format{Decimals: 4}},
+			table.Column{Head: table.Head{Plain: "paper"}, Group: group, Format: table.Format{Decimals: 3}},
+		)
+	}
+	for _, c := range v.Cells {
+		at := slices.Index(policies, c.Column)
+		if c.Table != "table1_variance" || at < 0 {
+			continue
+		}
+		if at == 0 {
+			t.Rows = append(t.Rows, []table.Cell{table.Text(c.Row)})
+		}
+		last := &t.Rows[len(t.Rows)-1]
+		*last = append(*last, number(c.Obtained), number(c.Paper))
+	}
+	return t
+}
+
+// number is a cell with a number, or a missing one.
+func number(v *float64) table.Cell {
+	if v == nil {
+		return table.Missing()
+	}
+	return table.Number(*v)
+}

@@ -1,0 +1,115 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	"speceval/internal/table"
+)
+
+// JSON writes the verdicts as one object: published, passed, agree, total,
+// summary, cells.
+func (v Verdicts) JSON(w io.Writer) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	return out.Encode(struct {
+		Verdicts
+		Passed  bool   `json:"passed"`
+		Agree   int    `json:"agree"`
+		Total   int    `json:"total"`
+		Summary string `json:"summary"`
+	}{v, v.Passed(), v.Agreeing(), len(v.Cells), v.Summary()})
+}
+
+// Text writes the verdicts for a terminal: a block for each table of the
+// paper, what the columns mean, Table 1 beside the paper's, and the verdict in
+// one line.
+func (v Verdicts) Text(w io.Writer) error {
+	for start := 0; start < len(v.Cells); {
+		end := start
+		for end < len(v.Cells) && v.Cells[end].Table == v.Cells[start].Table {
+			end++
+		}
+		if err := table.WriteText(w, block(v.Cells[start:end])); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+		start = end
+	}
+	if v.Published {
+		fmt.Fprint(w, legend)
+	}
+	if overview := v.overview(); len(overview.Rows) > 0 {
+		if err := table.WriteText(w, overview); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	if v.Skipped != "" {
+		fmt.Fprintln(w, v.Skipped)
+	}
+	_, err := fmt.Fprintln(w, v.Summary())
+	return err
+}
+
+const legend = `s.e.: Monte Carlo standard error of the difference; the paper's run has noise
+of the same size. SEs: distance from what prints as the paper's number, in such
+standard errors; up to 3 agree within noise. Means of Table 1 agree within
+0.001 whatever the noise. A tie is another choice of ours (m, alpha, profile)
+than the paper's, which under our own numbers is no worse beyond noise.
+
+`
+
+// block is the verdicts on one table as a table.
+func block(cells []Cell) table.Table {
+	t := table.Table{Title: fmt.Sprintf("%s (%d of %d agree)", cells[0].Table, Verdicts{Cells: cells}.Agreeing(), len(cells))}
+	for _, head := range []string{"row", "column", "obtained", "paper", "difference", "s.e.", "SEs", "verdict"} {
+		t.Columns = append(t.Columns, table.Column{Name: head})
+	}
+	for _, left := range []int{0, 1, 7} {
+		t.Columns[left].Align = table.Left
+	}
+	for _, c := range cells {
+		t.Rows = append(t.Rows, c.line())
+	}
+	return t
+}
+
+// line is a cell as a row of text. A cell has its own decimals, those of the
+// paper's number and two more, so it is rounded here, at the edge.
+func (c Cell) line() []table.Cell {
+	verdict := string(c.Verdict)
+	if c.Note != "" {
+		verdict += ": " + c.Note
+	}
+	more := c.decimals
+	if c.decimals >= 3 || c.decimals > 0 && c.SE != nil {
+		more += 2
+	}
+	obtained, paper := rounded(c.Obtained, more, ""), rounded(c.Paper, c.decimals, "")
+	if c.PaperName != "" {
+		paper = table.Text(c.PaperName)
+		obtained = table.Text(c.ObtainedName)
+		if c.ObtainedName == "" {
+			obtained = table.Missing()
+		}
+	}
+	return []table.Cell{table.Text(c.Row), table.Text(c.Column), obtained, paper,
+		rounded(c.Difference, more, "+"), rounded(c.SE, c.decimals+2, ""), rounded(c.SEs, 1, ""),
+		table.Text(verdict)}
+}
+
+// rounded is a number with its own decimals, with a plus sign if asked for.
+func rounded(v *float64, decimals int, plus string) table.Cell {
+	if v == nil {
+		return table.Missing()
+	}
+	// Half a unit below zero prints as 0, not −0.
+	if math.Abs(*v) < 0.5*math.Pow(10, float64(-decimals)) {
+		plus = ""
+		v = new(float64)
+	}
+	return table.Text(fmt.Sprintf("%"+plus+".*f", decimals, *v))
+}
