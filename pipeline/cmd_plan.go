@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"speceval/pipeline/dag"
+)
+
+func planCommand() command {
+	return command{
+		name:  "plan",
+		args:  "[STAGE…] [--force] [--from S] [--until S] [-j N] [--set KEY=VALUE]",
+		about: "show exactly what run would do with the same words and flags, and why",
+		examples: `  speceval plan                           what a full run would do
+  speceval plan replay                    what ` + "`speceval run replay`" + ` would do
+  speceval plan --set replay.draws=1024   what that change would cost
+`,
+		flags: selectionFlags,
+		run: func(s *session, stages []string) error {
+			o, plan, err := s.look(s.selection(stages))
+			if err != nil {
+				return err
+			}
+			for _, w := range plan.Warnings {
+				s.warn("%s", w)
+			}
+			s.sayNotes(o)
+			return writePlan(s.stdout, plan, o.workers)
+		},
+	}
+}
+
+// maxGroups bounds the reasons that plan shows of a stage.
+const maxGroups = 8
+
+// writePlan writes, stage by stage, what will run, why and how long it takes.
+func writePlan(w io.Writer, plan *dag.Plan, workers int) error {
+	var b strings.Builder
+	width := nameWidth(plan)
+	for i := range plan.Stages {
+		stage := &plan.Stages[i]
+		fmt.Fprintf(&b, "%-*s  ", width, stage.Stage.Name)
+		switch {
+		case stage.Stage.Satisfied != "":
+			fmt.Fprintf(&b, "nothing to run: %s\n", stage.Stage.Satisfied)
+			continue
+		case len(stage.Run) == 0:
+			fmt.Fprintf(&b, "nothing to run: %s fresh\n", units(stage.Fresh))
+			continue
+		}
+		fmt.Fprintf(&b, "%d of %s to run, %s\n", len(stage.Run), units(len(stage.Run)+stage.Fresh), estimated(stage.Estimate(workers)))
+		groups := grouped(stage.Run)
+		for _, g := range groups[:min(len(groups), maxGroups)] {
+			fmt.Fprintf(&b, "%*s  %s: %s\n", width, "", units(len(g.units)), g.why())
+		}
+		if more := len(groups) - maxGroups; more > 0 {
+			fmt.Fprintf(&b, "%*s  and %d more reasons: `speceval why %s`\n", width, "", more, stage.Stage.Name)
+		}
+	}
+	if n := plan.Units(); n > 0 {
+		fmt.Fprintf(&b, "%-*s  %s, %s with -j %d\n", width, "total", units(n), estimated(plan.Estimate(workers)), workers)
+	} else {
+		fmt.Fprintf(&b, "%-*s  nothing to run\n", width, "total")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func nameWidth(plan *dag.Plan) int {
+	width := len("total")
+	for _, stage := range plan.Stages {
+		width = max(width, len(stage.Stage.Name))
+	}
+	return width
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+
+	"speceval/pipeline/dag"
+	"speceval/pipeline/executor"
+)
+
+func runCommand() command {
+	return command{
+		name:  "run",
+		args:  "[STAGE…] [--force] [--from S] [--until S] [-j N] [--set KEY=VALUE] [--keep-going]",
+		about: "run what is stale: all stages, or those named",
+		examples: `  speceval run                               everything that is stale
+  speceval run replay                        that stage alone, on the stored inputs
+  speceval run replay --force                the same, though it is fresh
+  speceval run --from replay                 replay and all later stages
+  speceval run --set replay.draws=1024 -j 4  other values, four units at a time
+`,
+		flags: func(fs *flag.FlagSet, o *options) {
+			selectionFlags(fs, o)
+			fs.BoolVar(&o.keepGoing, "keep-going", false, "after a failure, run what does not depend on it")
+		},
+		run: func(s *session, stages []string) error {
+			_, err := s.runSelection(s.selection(stages))
+			return err
+		},
+	}
+}
+
+// runSelection runs what the selection chooses: what run and tables share. It
+// returns the plan that it carried out.
+func (s *session) runSelection(sel dag.Selection) (*dag.Plan, error) {
+	o, err := s.open(sel)
+	if err != nil {
+		return nil, err
+	}
+	ctx, drain, stop := s.drainable()
+	defer stop()
+	lock, err := dag.Acquire(o.out, fmt.Sprintf("pid %d on %s, %s: %s", s.pid, s.origin.Host, dated(s.now()), s.origin.Command))
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Release()
+	snapshot, err := o.graph.Scan(ctx, o.out)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := snapshot.Plan(sel)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range plan.Warnings {
+		s.warn("%s", w)
+	}
+	s.sayNotes(o)
+	s.sayPlan(plan, o.workers)
+	err = s.carryOut(ctx, drain, o, plan)
+	if err == nil {
+		s.sayStale(snapshot, plan)
+	}
+	return plan, err
+}
+
+// sayPlan says in one line a stage what will run.
+func (s *session) sayPlan(plan *dag.Plan, workers int) {
+	for _, stage := range plan.Stages {
+		switch {
+		case stage.Stage.Satisfied != "":
+			s.say("%s: nothing to run (%s)", stage.Stage.Name, stage.Stage.Satisfied)
+		case len(stage.Run) == 0:
+			s.say("%s: fresh (%s)", stage.Stage.Name, units(stage.Fresh))
+		default:
+			s.say("%s: %d of %s to run, %s", stage.Stage.Name, len(stage.Run), units(len(stage.Run)+stage.Fresh), estimated(stage.Estimate(workers)))
+		}
+	}
+}
+
+// carryOut runs the plan and says what it took.
+func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened, plan *dag.Plan) error {
+	runner := dag.Runner{
+		Executor:  executor.Local{Workers: o.workers},
+		Observer:  s.observer(plan),
+		Origin:    s.origin,
+		Now:       s.now,
+		KeepGoing: s.keepGoing,
+	}
+	start, before := s.now(), dag.ReadUsage()
+	err := runner.Run(ctx, drain, plan)
+	if plan.Units() > 0 {
+		used := dag.ReadUsage()
+		what := units(plan.Units()) + " done"
+		if err != nil {
+			what = "ended"
+		}
+		s.say("%s in %s (CPU %s, peak memory %s)", what, duration(s.now().Sub(start).Seconds()),
+			duration(used.CPUSeconds-before.CPUSeconds), megabytes(used.PeakBytes))
+	}
+	return err
+}
+
+// sayStale names the stages after those of the plan that the run has left
+// stale.
+func (s *session) sayStale(snapshot *dag.Snapshot, done *dag.Plan) {
+	whole, err := snapshot.Plan(dag.Selection{})
+	if err != nil {
+		return // cannot be: a plan of everything has no missing inputs
+	}
+	ran := make(map[string]bool)
+	for _, stage := range done.Stages {
+		ran[stage.Stage.Name] = true
+	}
+	var stale []string
+	later := false
+	for _, stage := range whole.Stages {
+		name := stage.Stage.Name
+		later = later || ran[name]
+		if later && !ran[name] && len(stage.Run) > 0 {
+			stale = append(stale, name)
+		}
+	}
+	if len(stale) > 0 {
+		s.say("stale now: %s (run `speceval run %s`)", strings.Join(stale, ", "), strings.Join(stale, " "))
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"speceval/pipeline/dag"
+)
+
+func statusCommand() command {
+	return command{
+		name:  "status",
+		args:  "[--json] [--check]",
+		about: "show what is fresh, stale and missing; with --check exit 3 unless all is fresh",
+		examples: `  speceval status            a line for each stage
+  speceval status --check    for scripts: exit code 3 if anything is stale or missing
+  speceval status --json     one JSON document
+`,
+		flags: func(fs *flag.FlagSet, o *options) {
+			fs.BoolVar(&o.json, "json", false, "print one JSON document")
+			fs.BoolVar(&o.check, "check", false, "exit 3 if anything is stale or missing")
+		},
+		run: runStatus,
+	}
+}
+
+func runStatus(s *session, words []string) error {
+	if err := wantWords(words, 0, 0, "nothing"); err != nil {
+		return err
+	}
+	o, plan, err := s.look(dag.Selection{})
+	if err != nil {
+		return err
+	}
+	st := statusOf(o.out, plan)
+	write := st.text
+	if s.json {
+		write = st.json
+	}
+	if err := write(s.stdout); err != nil {
+		return err
+	}
+	if s.check && !st.Fresh {
+		return errStale
+	}
+	return nil
+}
+
+// status is the document of status --json.
+type status struct {
+	Out    string        `json:"out"`
+	Fresh  bool          `json:"fresh"` // nothing to run
+	Stages []stageStatus `json:"stages"`
+}
+
+// stageStatus is how one stage stands.
+type stageStatus struct {
+	Name      string   `json:"name"`
+	About     string   `json:"about"`
+	State     string   `json:"state"`               // satisfied, fresh, stale, or missing if no unit has ever run
+	Satisfied string   `json:"satisfied,omitempty"` // why there is nothing to run
+	Fresh     int      `json:"fresh"`               // units
+	Stale     int      `json:"stale"`
+	Missing   int      `json:"missing"`
+	Reasons   []reason `json:"reasons,omitempty"`
+}
+
+// reason is why some units of a stage are not fresh.
+type reason struct {
+	Units int    `json:"units"`
+	Why   string `json:"why"`
+}
+
+func statusOf(out string, plan *dag.Plan) status {
+	st := status{Out: out, Fresh: plan.Units() == 0}
+	for _, p := range plan.Stages {
+		line := stageStatus{
+			Name: p.Stage.Name, About: p.Stage.About, Satisfied: p.Stage.Satisfied,
+			Fresh: p.Fresh, Missing: p.Missing, Stale: len(p.Run) - p.Missing,
+		}
+		switch {
+		case p.Stage.Satisfied != "":
+			line.State = "satisfied"
+		case len(p.Run) == 0:
+			line.State = dag.Fresh.String()
+		case p.Missing == len(p.Run) && p.Fresh == 0:
+			line.State = dag.Missing.String()
+		default:
+			line.State = dag.Stale.String()
+		}
+		for _, g := range grouped(p.Run) {
+			line.Reasons = append(line.Reasons, reason{len(g.units), g.why()})
+		}
+		st.Stages = append(st.Stages, line)
+	}
+	return st
+}
+
+func (st status) json(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(st)
+}
+
+func (st status) text(w io.Writer) error {
+	var b strings.Builder
+	width := len("stage")
+	for _, s := range st.Stages {
+		width = max(width, len(s.Name))
+	}
+	fmt.Fprintf(&b, "%-*s  %-9s  %7s  %7s  %7s\n", width, "stage", "state", "fresh", "stale", "missing")
+	for _, s := range st.Stages {
+		fmt.Fprintf(&b, "%-*s  %-9s  %7d  %7d  %7d", width, s.Name, s.State, s.Fresh, s.Stale, s.Missing)
+		switch {
+		case s.Satisfied != "":
+			fmt.Fprintf(&b, "  %s", s.Satisfied)
+		case len(s.Reasons) > 0:
+			fmt.Fprintf(&b, "  %s", s.Reasons[0].Why)
+			if more := len(s.Reasons) - 1; more > 0 {
+				fmt.Fprintf(&b, " (and %d more reasons)", more)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func (b *bench) wreck(file, content string) {
+	b.t.Helper()
+	if err := os.WriteFile(filepath.Join(b.out, filepath.FromSlash(file)), []byte(content), 0o666); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func TestPlanShowsReasonsAndTimes(t *testing.T) {
+	b := newBench(t)
+	stdout, _ := b.ok("plan")
+	const first = `generate  nothing to run: published profiles stand in
+replay    3 of 3 units to run, time unknown
+          3 units: never run
+report    1 of 1 unit to run, time unknown
+          1 unit: never run
+total     4 units, time unknown with -j 1
+`
+	if stdout != first {
+		t.Errorf("before any run:\n%s\nwant:\n%s", stdout, first)
+	}
+	b.ok("run")
+	b.wreck("replay/b.txt", "edited")
+	stdout, _ = b.ok("plan --set replay.draws=4096")
+	want(t, "plan", stdout,
+		"replay    3 of 3 units to run, about 3.0 s by earlier runs", // a second each, by the bench's clock
+		"2 units: replay.draws 8192 → 4096\n",
+		"1 unit: replay.draws 8192 → 4096; output replay/b.txt is not as recorded",
+		"1 unit: input replay/b.txt changed (sha256 ",
+		"; 3 inputs will be remade\n",
+		"total     4 units, about 4.0 s by earlier runs with -j 1")
+	stdout, _ = b.ok("plan replay -j 3 --force --set replay.draws=8192")
+	want(t, "plan", stdout, "2 units: forced\n", "total   3 units, about 1.0 s by earlier runs with -j 3")
+	if strings.Contains(stdout, "report") {
+		t.Errorf("a plan of replay speaks of report:\n%s", stdout)
+	}
+}
+
+func TestWhyShowsKeysThatUnitTakes(t *testing.T) {
+	b := newBench(t)
+	b.ok("run")
+	stdout, _ := b.ok("why replay --set replay.draws=1024")
+	want(t, "why", stdout, "replay: 3 of 3 units not fresh", "3 units: replay.draws 8192 → 1024", "    replay.draws 8192 → 1024\n")
+	key := regexp.MustCompile(`  b  key [0-9a-f]{16} → ([0-9a-f]{16})\n`).FindStringSubmatch(stdout)
+	if key == nil {
+		t.Fatalf("no keys in:\n%s", stdout)
+	}
+	_, stderr := b.ok("unit replay " + key[1] + " --set replay.draws=1024")
+	want(t, "unit", stderr, "replay/b done in")
+	stdout, _ = b.ok("plan replay --set replay.draws=1024")
+	want(t, "plan", stdout, "2 of 3 units to run")
+
+	stdout, _ = b.ok("why report --set replay.draws=1024")
+	want(t, "why", stdout, "→ (depends on inputs to be made)", "input replay/a.txt will be remade", "input replay/b.txt changed")
+	stdout, _ = b.ok("why generate")
+	want(t, "why", stdout, "generate has nothing to run: published profiles stand in")
+}
+
+func TestStatusCountsStates(t *testing.T) {
+	b := newBench(t)
+	b.ok("run")
+	b.wreck("manifests/replay/c.json", "{")
+	stdout, _ := b.ok("status --json")
+	var st status
+	if err := json.Unmarshal([]byte(stdout), &st); err != nil {
+		t.Fatal(err)
+	}
+	if st.Fresh || st.Out != b.out || len(st.Stages) != 3 {
+		t.Fatalf("status %+v", st)
+	}
+	if s := st.Stages[1]; s.Name != "replay" || s.State != "stale" || s.Fresh != 2 || s.Stale != 1 || s.Missing != 0 ||
+		len(s.Reasons) != 1 || !strings.Contains(s.Reasons[0].Why, "manifests/replay/c.json is damaged") {
+		t.Errorf("replay: %+v", s)
+	}
+	stdout, _ = b.ok("status")
+	want(t, "status", stdout, "replay    stale            2        1        0  its manifest cannot be used", "generate  satisfied")
+}
+
+func TestRunSaysWhatIsStaleNow(t *testing.T) {
+	b := newBench(t)
+	b.ok("run")
+	_, stderr := b.ok("run replay --set replay.draws=1024")
+	want(t, "run", stderr, "replay: 3 of 3 units to run, about 3.0 s", "stale now: report (run `speceval run report`)", "CPU", "peak memory")
+	_, stderr = b.ok("run replay --force --set replay.draws=1024") // the same bytes
+	want(t, "run", stderr, "stale now: report")
+	b.ok("run --set replay.draws=1024")
+	_, stderr = b.ok("run replay --force --set replay.draws=1024")
+	if strings.Contains(stderr, "stale now") {
+		t.Errorf("the same bytes made something stale:\n%s", stderr)
+	}
+}
+
+func TestRunWarnsOfStaleInputs(t *testing.T) {
+	b := newBench(t)
+	b.ok("run")
+	_, stderr := b.ok("run report --force --set replay.draws=1024")
+	want(t, "run", stderr, "warning: replay is stale (3 units: replay.draws 8192 → 1024); report uses its stored outputs")
+	if strings.Contains(stderr, "stale now") {
+		t.Errorf("the run has made nothing stale:\n%s", stderr)
+	}
+}
+
+func TestTablesRunsTheReportAlone(t *testing.T) {
+	b := newBench(t)
+	b.ok("run")
+	var ran []string
+	b.hook = func(_ context.Context, unit string) error { ran = append(ran, unit); return nil }
+	b.ok("tables --set replay.draws=1024")
+	if fmt.Sprint(ran) != "[report/table]" {
+		t.Errorf("tables ran %v", ran)
+	}
+}
+
+func TestRunTellsOfFilesKept(t *testing.T) {
+	b := newBench(t)
+	b.ok("run")
+	b.wreck("replay/b.txt", "my own numbers")
+	_, stderr := b.ok("run -q")
+	want(t, "even a quiet run", stderr, "replay/b: replay/b.txt was not as recorded; it is kept as replay/b.txt.edited-")
+}
+
+func TestSecondInterruptStopsUnitsInFlight(t *testing.T) {
+	b := newBench(t)
+	b.hook = func(ctx context.Context, unit string) error {
+		if unit == "replay/b" {
+			b.interrupts <- os.Interrupt
+			b.interrupts <- os.Interrupt
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	}
+	code, _, stderr := b.do("run")
+	if code != exitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	want(t, "stderr", stderr, "interrupt again to stop them", "stopping the units in flight", "interrupted: 3 units not run")
+	b.hook = nil
+	_, stderr = b.ok("run")
+	want(t, "the next run", stderr, "replay: 2 of 3 units to run", "3 units done")
+}

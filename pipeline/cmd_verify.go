@@ -1,0 +1,52 @@
+package main
+
+import (
+	"flag"
+
+	"speceval/pipeline/dag"
+)
+
+func verifyCommand() command {
+	return command{
+		name:  "verify",
+		args:  "[--json]",
+		about: "compare the results with the paper, cell by cell; exit 4 outside tolerance",
+		examples: `  speceval verify          every number beside the paper's, with a verdict
+  speceval verify --json   one JSON document
+`,
+		flags: func(fs *flag.FlagSet, o *options) {
+			fs.BoolVar(&o.json, "json", false, "print one JSON document")
+		},
+		run: runVerify,
+	}
+}
+
+func runVerify(s *session, words []string) error {
+	if err := wantWords(words, 0, 0, "nothing"); err != nil {
+		return err
+	}
+	o, plan, err := s.look(dag.Selection{})
+	if err != nil {
+		return err
+	}
+	for _, stage := range plan.Stages {
+		if len(stage.Run) > 0 {
+			s.warn("%s is not fresh; `speceval plan` says why", stage.Stage.Name)
+		}
+	}
+	v, err := s.pipeline.verify(o.out)
+	if err != nil {
+		return err
+	}
+	write := v.Text
+	if s.json {
+		write = v.JSON
+	}
+	if err := write(s.stdout); err != nil {
+		return err
+	}
+	if !v.Passed() {
+		return errOutside
+	}
+	return nil
+}

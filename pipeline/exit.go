@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"speceval/pipeline/dag"
+)
+
+// The exit codes of speceval.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2 // usage or configuration
+	exitStale       = 3 // status --check
+	exitOutside     = 4 // verify: outside tolerance
+	exitInterrupted = 130
+)
+
+// usageError is a fault of the command line or the configuration.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// errStale is the outcome of status --check when something is stale.
+var errStale = errors.New("stale: `speceval plan` says why, `speceval run` makes it fresh")
+
+// errOutside is the outcome of verify when a number differs from the paper's.
+var errOutside = errors.New("outside tolerance")
+
+// exitCode is the process's exit code for the outcome of a command.
+func exitCode(err error) int {
+	var usage *usageError
+	var stage *dag.UnknownStageError
+	var run *dag.Error
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &run) && !run.Interrupted:
+		return exitFailed // whatever its units failed of
+	case run != nil, errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &usage), errors.As(err, &stage):
+		return exitUsage
+	case errors.Is(err, errStale):
+		return exitStale
+	case errors.Is(err, errOutside):
+		return exitOutside
+	}
+	return exitFailed
+}

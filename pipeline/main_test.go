@@ -1,0 +1,269 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"speceval/pipeline/dag"
+)
+
+// bench is a small experiment behind the command line: data stands in for
+// generate, replay has three units, report one that needs them all.
+type bench struct {
+	t          *testing.T
+	out        string
+	draws      string
+	hook       func(ctx context.Context, unit string) error // before a unit's own work
+	agree      bool                                         // what verify finds
+	interrupts chan os.Signal
+	terminal   bool
+
+	mu    sync.Mutex
+	clock time.Time
+
+	stdout, stderr buffer
+}
+
+// buffer is a bytes.Buffer that goroutines may share.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+// take returns what was written since it was last asked.
+func (b *buffer) take() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.b.Reset()
+	return b.b.String()
+}
+
+func newBench(t *testing.T) *bench {
+	return &bench{
+		t: t, out: filepath.Join(t.TempDir(), "out"), draws: "8192",
+		interrupts: make(chan os.Signal, 2),
+		clock:      time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
+	}
+}
+
+func (b *bench) load(file string, sets []string) (experiment, error) {
+	if file != "experiments.toml" {
+		return experiment{}, fmt.Errorf("%s: there is no such file", file)
+	}
+	draws := b.draws
+	for _, set := range sets {
+		value, ok := strings.CutPrefix(set, "replay.draws=")
+		if !ok {
+			return experiment{}, fmt.Errorf("--set %s: unknown key", set)
+		}
+		draws = value
+	}
+	replay := dag.Stage{Name: "replay", About: "variance ratios", Version: 1}
+	report := b.unit("report/table", "tables/table.csv", nil)
+	for _, id := range []string{"a", "b", "c"} {
+		replay.Units = append(replay.Units, b.unit("replay/"+id, "replay/"+id+".txt", map[string]string{"replay.draws": draws}))
+		report.Needs = append(report.Needs, dag.Ref{Stage: "replay", Unit: id})
+	}
+	return experiment{out: b.out, workers: 1, stages: []dag.Stage{
+		{Name: "generate", About: "rollouts", Satisfied: "published profiles stand in"},
+		replay,
+		{Name: "report", About: "tables", Version: 1, Units: []dag.Unit{report}},
+	}}, nil
+}
+
+func (b *bench) unit(name, output string, config map[string]string) dag.Unit {
+	_, id, _ := strings.Cut(name, "/")
+	return dag.Unit{ID: id, Config: config, Outputs: []string{output}, Provenance: "computed",
+		Run: func(ctx context.Context, job *dag.Job) error {
+			if b.hook != nil {
+				if err := b.hook(ctx, name); err != nil {
+					return err
+				}
+			}
+			return job.Write(output, -1, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, name, config)
+				return err
+			})
+		}}
+}
+
+// opinion is a verdict on everything at once.
+type opinion bool
+
+func (o opinion) Text(w io.Writer) error { _, err := fmt.Fprintln(w, "agree:", o); return err }
+func (o opinion) JSON(w io.Writer) error { return o.Text(w) }
+func (o opinion) Passed() bool           { return bool(o) }
+
+// do carries out a command line and returns its exit code, stdout and stderr.
+func (b *bench) do(line string) (code int, stdout, stderr string) {
+	sh := &shell{
+		stdout: &b.stdout, stderr: &b.stderr, terminal: b.terminal, pid: 7,
+		now:        b.now,
+		origin:     dag.Origin{Commit: "abc", Host: "lab", GoVersion: "go1.26", Command: "speceval " + line},
+		interrupts: b.interrupts, release: func() {},
+	}
+	p := pipeline{load: b.load, verify: func(string) (verdicts, error) { return opinion(b.agree), nil }}
+	code = run(strings.Fields(line), sh, p)
+	return code, b.stdout.take(), b.stderr.take()
+}
+
+// now is a second later each time.
+func (b *bench) now() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.clock = b.clock.Add(time.Second)
+	return b.clock
+}
+
+// ok is do for a command line that must succeed.
+func (b *bench) ok(line string) (stdout, stderr string) {
+	b.t.Helper()
+	code, stdout, stderr := b.do(line)
+	if code != exitDone {
+		b.t.Fatalf("speceval %s: exit code %d\n%s%s", line, code, stdout, stderr)
+	}
+	return stdout, stderr
+}
+
+// want checks that a text has every part.
+func want(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s lacks %q:\n%s", what, part, text)
+		}
+	}
+}
+
+var errBroken = errors.New("broken")
+
+// TestExitCodes is the contract with scripts.
+func TestExitCodes(t *testing.T) {
+	fail := func(b *bench) { b.hook = func(context.Context, string) error { return errBroken } }
+	interrupt := func(b *bench) {
+		b.hook = func(context.Context, string) error { b.interrupts <- os.Interrupt; return nil }
+	}
+	held := func(b *bench) {
+		lock, err := dag.Acquire(b.out, "pid 1 on alpha")
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		b.t.Cleanup(func() { lock.Release() })
+	}
+	done := func(b *bench) { b.ok("run") }
+	tests := []struct {
+		line   string
+		setup  func(b *bench)
+		code   int
+		stdout string // part of it
+		stderr string
+	}{
+		{"run", nil, 0, "", "4 units done"},
+		{"run", done, 0, "", "replay: fresh (3 units)"},
+		{"plan", nil, 0, "never run", ""},
+		{"status", nil, 0, "missing", ""},
+		{"why replay", nil, 0, "never run", ""},
+		{"tables", done, 0, "", "1 file written from stored results"},
+		{"verify", func(b *bench) { b.agree = true }, 0, "agree: true", "replay is not fresh"},
+		{"version", nil, 0, "speceval abc (go1.26", ""},
+		{"help", nil, 0, "Commands:", ""},
+		{"--help", nil, 0, "Commands:", ""},
+		{"run --help", nil, 0, "Examples:", ""},
+		{"help run", nil, 0, "Examples:", ""},
+
+		{"run", fail, 1, "", "1 unit failed, 3 not run\n  replay/a: broken"},
+		{"run --keep-going", fail, 1, "", "3 units failed, 1 not run"},
+		{"run report", nil, 1, "", "run `speceval run replay` first"},
+		{"plan report", nil, 1, "", "run `speceval run replay` first"},
+		{"tables", nil, 1, "", "run `speceval run replay` first"},
+		{"run", held, 1, "", "another run is writing in"},
+		{"unit replay 0123456789", nil, 1, "", "no unit of replay has the key"},
+		{"plan", held, 0, "never run", ""},
+		{"status", held, 0, "missing", ""},
+
+		{"", nil, 2, "", "no command given"},
+		{"rnu", nil, 2, "", `there is no command "rnu", did you mean run?`},
+		{"run --froce", nil, 2, "", "run has no flag --froce, did you mean --force?"},
+		{"run -j many", nil, 2, "", "invalid value"},
+		{"run -j -1", nil, 2, "", "at least one unit"},
+		{"run reply", nil, 2, "", `there is no stage "reply": stages are generate, replay, report, did you mean replay?`},
+		{"run replay --from report", nil, 2, "", "not both"},
+		{"run --from report --until replay", nil, 2, "", "comes before"},
+		{"why", nil, 2, "", "want one stage after the command, have nothing"},
+		{"why reply", nil, 2, "", "did you mean replay?"},
+		{"unit replay", nil, 2, "", "want a stage and a key"},
+		{"status now", nil, 2, "", `have "now"`},
+		{"run --config other.toml", nil, 2, "", "other.toml: there is no such file"},
+		{"plan --set replay.drawz=1", nil, 2, "", "unknown key"},
+		{"help rnu", nil, 2, "", "did you mean run?"},
+
+		{"status --check", done, 0, "fresh", ""},
+		{"status --check", nil, 3, "missing", "stale"},
+		{"verify", func(b *bench) { b.agree = false }, 4, "agree: false", "outside tolerance"},
+		{"run", interrupt, 130, "", "interrupted: 3 units not run"},
+	}
+	for _, test := range tests {
+		t.Run(test.line, func(t *testing.T) {
+			b := newBench(t)
+			if test.setup != nil {
+				test.setup(b)
+			}
+			code, stdout, stderr := b.do(test.line)
+			if code != test.code {
+				t.Errorf("exit code %d, want %d\nstdout: %s\nstderr: %s", code, test.code, stdout, stderr)
+			}
+			want(t, "stdout", stdout, test.stdout)
+			want(t, "stderr", stderr, test.stderr)
+			if code == exitUsage && stdout != "" {
+				t.Errorf("a usage error wrote data: %s", stdout)
+			}
+		})
+	}
+}
+
+func TestFlagsMayStandAnywhere(t *testing.T) {
+	for _, line := range []string{
+		"--out DIR -q run replay --force -j 2",
+		"run --out=DIR replay -j2 -q --force",
+		"run -q -force --out DIR -j=2 -- replay",
+	} {
+		b := newBench(t)
+		dir := t.TempDir()
+		if _, stderr := b.ok(strings.Replace(line, "DIR", dir, 1)); stderr != "" {
+			t.Errorf("%s: not quiet: %s", line, stderr)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "replay", "a.txt")); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		if _, err := os.Stat(b.out); err == nil {
+			t.Errorf("%s: wrote in the folder of the configuration too", line)
+		}
+	}
+}
+
+func TestHelpOfEveryCommandLeadsWithExamples(t *testing.T) {
+	b := newBench(t)
+	overview, _ := b.ok("help")
+	for _, c := range commands() {
+		want(t, "the list of commands", overview, "  "+c.name+" ")
+		text, _ := b.ok(c.name + " --help")
+		if !strings.HasPrefix(text, "Examples:\n  speceval "+c.name) {
+			t.Errorf("help of %s does not lead with an example:\n%s", c.name, text)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"speceval/pipeline/dag"
+)
+
+const (
+	// fewUnits is how many units of a stage get a line each. Of more, lines
+	// come at intervals.
+	fewUnits     = 20
+	lineInterval = 5 * time.Second
+)
+
+// lines shows progress as dated lines, for logs.
+type lines struct {
+	w     io.Writer
+	now   func() time.Time
+	pace  *pace
+	stage map[string]*stageLines
+}
+
+// stageLines is how far one stage is.
+type stageLines struct {
+	total, done, failed int
+	last                time.Time // of the last line
+}
+
+var _ dag.Observer = (*lines)(nil)
+
+// Begin notes what there is to do.
+func (l *lines) Begin(plan *dag.Plan) {
+	start := l.now()
+	l.pace = newPace(plan, start)
+	l.stage = make(map[string]*stageLines)
+	for _, s := range plan.Stages {
+		l.stage[s.Stage.Name] = &stageLines{total: len(s.Run), last: start}
+	}
+}
+
+// Started says nothing.
+func (l *lines) Started(dag.Ref) {}
+
+// Finished writes a line if the unit failed, is one of few or the last of its
+// stage, or if the stage has not had a line for some time.
+func (l *lines) Finished(done dag.Outcome) {
+	s, now := l.stage[done.Unit.Stage], l.now()
+	l.pace.finish(done.Unit)
+	for _, note := range notes(done) {
+		fmt.Fprintln(l.w, dated(now), note)
+	}
+	if done.Err != nil {
+		s.failed++
+		fmt.Fprintln(l.w, dated(now), done.Unit, "failed")
+		return
+	}
+	s.done++
+	if s.total > fewUnits && s.done+s.failed < s.total && now.Sub(s.last) < lineInterval {
+		return
+	}
+	s.last = now
+	fmt.Fprintf(l.w, "%s %s %d/%d, %s in %s, %s\n", dated(now), done.Unit.Stage, s.done, s.total,
+		done.Unit.Unit, duration(done.Manifest.WallSeconds), l.pace.left(now))
+}
+
+// End says nothing: the run's summary follows.
+func (l *lines) End() {}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/pipeline/dag"
+)
+
+func TestFewUnitsGetADatedLineEach(t *testing.T) {
+	b := newBench(t)
+	_, stderr := b.ok("run")
+	want(t, "stderr", stderr,
+		"2026-11-21T12:00:", "Z replay 1/3, a in 1.0 s, about ", " left\n", "Z replay 3/3, c in 1.0 s", "Z report 1/1, table in 1.0 s, about 0.0 s left\n")
+}
+
+func TestFailuresGetALineAndAreListedLast(t *testing.T) {
+	b := newBench(t)
+	b.hook = func(_ context.Context, unit string) error {
+		if unit == "replay/b" {
+			return errBroken
+		}
+		return nil
+	}
+	_, _, stderr := b.do("run")
+	want(t, "stderr", stderr, "Z replay/b failed\n")
+	if !strings.HasSuffix(stderr, "speceval: 1 unit failed, 2 not run\n  replay/b: broken\n") {
+		t.Errorf("the failures do not come last:\n%s", stderr)
+	}
+}
+
+// manyUnits is a plan of n units of one stage.
+func manyUnits(t *testing.T, n int) *dag.Plan {
+	t.Helper()
+	stage := dag.Stage{Name: "replay"}
+	for i := range n {
+		stage.Units = append(stage.Units, dag.Unit{
+			ID: fmt.Sprint(i), Outputs: []string{fmt.Sprint("f", i)},
+			Run: func(context.Context, *dag.Job) error { return nil },
+		})
+	}
+	g, err := dag.New([]dag.Stage{stage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := g.Scan(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Plan(dag.Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestManyUnitsGetALineEveryFiveSeconds(t *testing.T) {
+	plan := manyUnits(t, 100)
+	var w strings.Builder
+	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	l := &lines{w: &w, now: func() time.Time { return clock }}
+	l.Begin(plan)
+	for _, u := range plan.Stages[0].Run {
+		clock = clock.Add(time.Second)
+		l.Finished(dag.Outcome{Unit: u.Ref, Manifest: &dag.Manifest{WallSeconds: 1}})
+	}
+	l.End()
+	got := strings.Split(strings.TrimSpace(w.String()), "\n")
+	if len(got) != 20 || !strings.Contains(got[0], "replay 5/100, 4 in 1.0 s, about 1 min 35 s left") || !strings.Contains(got[19], "replay 100/100") {
+		t.Errorf("%d lines:\n%s", len(got), w.String())
+	}
+}
+
+func TestBarOnATerminal(t *testing.T) {
+	b := newBench(t)
+	b.terminal = true
+	b.hook = func(_ context.Context, unit string) error {
+		if unit == "report/table" {
+			return errBroken
+		}
+		return nil
+	}
+	_, _, stderr := b.do("run")
+	want(t, "stderr", stderr, "\r", "replay", "report/table failed\n", "1 unit failed")
+	if strings.Contains(stderr, "\x1b[3") {
+		t.Errorf("the bar has colours: %q", stderr)
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for seconds, want := range map[float64]string{
+		0: "0.0 s", 0.04: "0.0 s", 1: "1.0 s", 9.94: "9.9 s", 9.96: "10 s", 59.4: "59 s", 59.6: "1 min 0 s",
+		200: "3 min 20 s", 3599.6: "1 h 0 min", 9000: "2 h 30 min",
+	} {
+		if got := duration(seconds); got != want {
+			t.Errorf("duration(%g) = %q, want %q", seconds, got, want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+
+	"speceval/pipeline/dag"
+)
+
+// session is one command at work.
+type session struct {
+	*shell
+	options
+	pipeline pipeline
+}
+
+// opened is the experiment that a command works on.
+type opened struct {
+	out     string // output folder
+	workers int
+	graph   *dag.Graph
+	notes   []string
+}
+
+// open reads the configuration and checks the selection against its stages.
+// What is wrong with either is a usageError.
+func (s *session) open(sel dag.Selection) (*opened, error) {
+	e, err := s.pipeline.load(s.config, s.sets)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	graph, err := dag.New(e.stages)
+	if err != nil {
+		return nil, err
+	}
+	if err := graph.Check(sel); err != nil {
+		return nil, &usageError{err}
+	}
+	o := &opened{out: e.out, workers: e.workers, graph: graph, notes: e.notes}
+	if s.out != "" {
+		o.out = s.out
+	}
+	if s.jobs < 0 {
+		return nil, usagef("-j %d: want at least one unit at a time", s.jobs)
+	}
+	if s.jobs > 0 {
+		o.workers = s.jobs
+	}
+	if o.workers == 0 {
+		o.workers = runtime.GOMAXPROCS(0)
+	}
+	return o, nil
+}
+
+// look opens the experiment and plans a selection of it, for commands that
+// change nothing.
+func (s *session) look(sel dag.Selection) (*opened, *dag.Plan, error) {
+	o, err := s.open(sel)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, stop := s.interruptible()
+	defer stop()
+	snapshot, err := o.graph.Scan(ctx, o.out)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, err := snapshot.Plan(sel)
+	return o, plan, err
+}
+
+// sayNotes tells what the user should know of the experiment.
+func (s *session) sayNotes(o *opened) {
+	for _, note := range o.notes {
+		s.say("note: %s", note)
+	}
+}
+
+// say writes a message for the user, unless asked to be quiet.
+func (s *session) say(format string, args ...any) {
+	if !s.quiet {
+		fmt.Fprintf(s.stderr, format+"\n", args...)
+	}
+}
+
+// warn writes a message that being quiet does not silence.
+func (s *session) warn(format string, args ...any) {
+	fmt.Fprintf(s.stderr, "speceval: warning: "+format+"\n", args...)
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"speceval/pipeline/dag"
+)
+
+// shell is everything of the world outside that commands touch. It is made
+// once, by main; tests make their own.
+type shell struct {
+	stdout, stderr io.Writer
+	terminal       bool // stderr is one that can show progress bars
+	now            func() time.Time
+	pid            int
+	origin         dag.Origin // of this program and command line
+	interrupts     <-chan os.Signal
+	release        func() // gives interrupts back their usual effect
+}
+
+// Set by the linker, see the Makefile; empty when built in another way.
+var linkedCommit, linkedDirty string
+
+// newShell is the process's own shell.
+func newShell(args []string, interrupts chan os.Signal) *shell {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	commit, dirty := revision()
+	return &shell{
+		stdout:   os.Stdout,
+		stderr:   os.Stderr,
+		terminal: isTerminal(os.Stderr) && os.Getenv("TERM") != "dumb",
+		now:      time.Now,
+		pid:      os.Getpid(),
+		origin: dag.Origin{
+			Commit: commit, Dirty: dirty, GoVersion: runtime.Version(), Host: host,
+			Command: strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " "),
+		},
+		interrupts: interrupts,
+		release:    func() { signal.Stop(interrupts) },
+	}
+}
+
+// isTerminal tells a character device from a file or a pipe.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// revision is the git commit that the program was built from, and whether
+// there were uncommitted changes.
+func revision() (commit string, dirty bool) {
+	if linkedCommit != "" {
+		return linkedCommit, linkedDirty == "true"
+	}
+	commit = "unknown"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return commit, false
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value
+		case "vcs.modified":
+			dirty = s.Value == "true"
+		}
+	}
+	return commit, dirty
+}
+
+// interruptible is a context that the first interrupt cancels. stop ends the
+// watch.
+func (s *shell) interruptible() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		select {
+		case <-s.interrupts:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// drainable is a context for runs: the first interrupt closes drain, so that
+// units in flight may finish; the second cancels the context; a third has its
+// usual effect and ends the process. stop ends the watch.
+func (s *shell) drainable() (ctx context.Context, drain <-chan struct{}, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	draining := make(chan struct{})
+	go func() {
+		select {
+		case <-s.interrupts:
+		case <-ctx.Done():
+			return
+		}
+		s.interrupted("stopping when the units in flight are done; interrupt again to stop them")
+		close(draining)
+		select {
+		case <-s.interrupts:
+		case <-ctx.Done():
+			return
+		}
+		s.release()
+		s.interrupted("stopping the units in flight")
+		cancel()
+	}()
+	return ctx, draining, cancel
+}
+
+// interrupted answers an interrupt; on a terminal on a line of its own, below
+// the progress bar.
+func (s *shell) interrupted(answer string) {
+	if s.terminal {
+		fmt.Fprintln(s.stderr)
+	}
+	fmt.Fprintln(s.stderr, "speceval:", answer)
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/internal/rowfile"
+	"speceval/internal/variance"
+)
+
+// small makes the shipped experiment quick: the published profiles at a
+// precision that proves nothing but that everything fits together.
+var small = []string{
+	"--config", "../experiments.toml",
+	"--set", "experiment.budgets=[4,8]", "--set", "replay.draws=16",
+	"--set", "replay.replicates=2", "--set", "replay.ibn_alphas=[0.1,0.5]",
+}
+
+// speceval runs the shipped pipeline with the small setting and returns its
+// exit code and what it wrote.
+func speceval(t *testing.T, out string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	s := &shell{
+		stdout: &o, stderr: &e, now: time.Now, pid: os.Getpid(),
+		interrupts: make(chan os.Signal), release: func() {},
+	}
+	code = run(append(append(args, "--out", out), small...), s, shipped)
+	return code, o.String(), e.String()
+}
+
+// files are the contents of all outputs below dir by name; manifests, which
+// hold times, and the lock are none.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	contents := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if d != nil && d.Name() == "manifests" {
+				return fs.SkipDir
+			}
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if name, _ := filepath.Rel(dir, path); name != ".lock" {
+			contents[name] = string(data)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return contents
+}
+
+// TestShippedExperiment runs the pipeline as it is shipped, from the published
+// profiles to verdicts.
+func TestShippedExperiment(t *testing.T) {
+	dir := t.TempDir()
+	one, three := filepath.Join(dir, "one"), filepath.Join(dir, "three")
+	for out, jobs := range map[string]string{one: "1", three: "3"} {
+		if code, _, stderr := speceval(t, out, "run", "-j", jobs); code != 0 {
+			t.Fatalf("run -j %s: exit code %d\n%s", jobs, code, stderr)
+		}
+	}
+	results := files(t, one)
+	same(t, "-j 1", results, "-j 3", files(t, three))
+	for _, want := range []string{
+		"replay/designs.parquet", "replay/ratios.parquet",
+		"tables/table1_variance.csv", "tables/table1_variance.tex", "tables/table5_hbn_schedule.csv",
+		"tables/table6_en_schedule.tex", "tables/table7_flop_coefficients.csv", "tables/robustness.csv",
+		"tables/profile_ratios.csv",
+	} {
+		if results[want] == "" {
+			t.Errorf("%s is not there", want)
+		}
+	}
+	ratios, _, err := rowfile.ReadFile[variance.Ratio](filepath.Join(one, "replay", "ratios.parquet"))
+	if err != nil || len(ratios) != 107*2*4 {
+		t.Errorf("%d ratios (%v), want those of 107 profiles, 2 budgets and 4 policies", len(ratios), err)
+	}
+
+	if code, plan, _ := speceval(t, one, "plan"); code != 0 || !strings.Contains(plan, "nothing to run: 236 units fresh") {
+		t.Errorf("plan after the run: exit code %d\n%s", code, plan)
+	}
+	if code, plan, _ := speceval(t, one, "plan", "--set", "replay.quadrature_order=8"); code != 0 ||
+		!strings.Contains(plan, "replay.quadrature_order 16 → 8") {
+		t.Errorf("plan after a change: exit code %d\n%s", code, plan)
+	}
+	if code, _, _ := speceval(t, one, "status", "--check", "--set", "replay.quadrature_order=8"); code != 3 {
+		t.Errorf("status --check of a changed experiment: exit code %d, want 3", code)
+	}
+	if code, _, stderr := speceval(t, one, "tables"); code != 0 {
+		t.Errorf("tables: exit code %d\n%s", code, stderr)
+	}
+	same(t, "before", results, "after tables", files(t, one))
+	code, verdicts, stderr := speceval(t, one, "verify")
+	if code != 0 && code != 4 || !strings.Contains(verdicts, "table1_variance") || !strings.Contains(verdicts, "budgets [16 32 64]") {
+		t.Errorf("verify: exit code %d\n%s%s", code, verdicts, stderr)
+	}
+}
+
+func same(t *testing.T, a string, as map[string]string, b string, bs map[string]string) {
+	t.Helper()
+	if len(as) != len(bs) {
+		t.Errorf("%s has %d files, %s %d", a, len(as), b, len(bs))
+	}
+	for name, content := range as {
+		if bs[name] != content {
+			t.Errorf("%s and %s differ in %s", a, b, name)
+		}
+	}
+}
+
+// TestOwnProfiles runs profiles of a user's: other task counts, another number
+// of rollouts, and no paper to compare with.
+func TestOwnProfiles(t *testing.T) {
+	dir := t.TempDir()
+	mine := filepath.Join(dir, "mine.csv")
+	rows := "benchmark,model,task_index,task_id,pass_count,tested_k\n" +
+		"quiz,m,1,b,3,7\nquiz,m,0,a,7,7\n" +
+		"exam,m,0,x,0,50\nexam,m,1,y,25,50\nexam,m,2,z,49,50\n" +
+		"easy,m,0,x,5,5\neasy,m,1,y,5,5\n"
+	if err := os.WriteFile(mine, []byte(rows), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	own := []string{"--set", "corpus.profiles=" + mine}
+	if _, _, stderr := speceval(t, out, append([]string{"plan"}, own...)...); !strings.Contains(stderr, "easy__model=m is left out: its variance is zero") {
+		t.Errorf("the plan does not tell of the degenerate profile:\n%s", stderr)
+	}
+	if code, _, stderr := speceval(t, out, append([]string{"run"}, own...)...); code != 0 {
+		t.Fatalf("run: exit code %d\n%s", code, stderr)
+	}
+	table := files(t, out)["tables/table1_variance.csv"]
+	if strings.Contains(table, "paper") || !strings.HasPrefix(table, "budget,oracle,tuned_en,") || strings.Count(table, "\n") != 3 {
+		t.Errorf("table 1 of own profiles is\n%s", table)
+	}
+	robustness := files(t, out)["tables/robustness.csv"]
+	if !strings.Contains(robustness, "\n4,2,") {
+		t.Errorf("two of the three profiles can be evaluated, robustness says\n%s", robustness)
+	}
+	code, verdict, _ := speceval(t, out, append([]string{"verify"}, own...)...)
+	if code != 0 || !strings.Contains(verdict, "no verdict") {
+		t.Errorf("verify: exit code %d\n%s", code, verdict)
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"io"
+	"slices"
+
+	"speceval/data"
+	"speceval/internal/profile"
+	"speceval/pipeline/config"
+	"speceval/pipeline/dag"
+	"speceval/stages/generate"
+	"speceval/stages/replay"
+	"speceval/stages/report"
+	"speceval/stages/score"
+)
+
+// pipeline is what the commands work on. Tests put small experiments in place
+// of the shipped one.
+type pipeline struct {
+	// load reads the configuration, with overrides of the form key=value.
+	load func(file string, sets []string) (experiment, error)
+	// verify compares the results in an output folder with the paper.
+	verify func(out string) (verdicts, error)
+}
+
+// experiment is a configuration turned into stages.
+type experiment struct {
+	out     string // output folder
+	workers int    // units at a time; 0 = one per core
+	stages  []dag.Stage
+	notes   []string // what the user should know before a run
+}
+
+// verdicts is the comparison of results with the paper.
+type verdicts interface {
+	Text(io.Writer) error
+	JSON(io.Writer) error
+	Passed() bool
+}
+
+// reportStage is the stage that `speceval tables` runs.
+const reportStage = "report"
+
+// shipped is the pipeline of experiments.toml.
+var shipped = pipeline{load: load, verify: verify}
+
+func load(file string, sets []string) (experiment, error) {
+	cfg, err := config.Load(file, sets)
+	if err != nil {
+		return experiment{}, err
+	}
+	all, err := cfg.Profiles(data.Profiles(), data.ProfilesName)
+	if err != nil {
+		return experiment{}, err
+	}
+	profiles, degenerate, err := profile.Evaluated(all)
+	if err != nil {
+		return experiment{}, err
+	}
+	e := experiment{out: cfg.Experiment.Out, workers: cfg.Executor.Workers}
+	for _, p := range degenerate {
+		e.notes = append(e.notes, p.Name()+" is left out: its variance is zero, every task passes always or never")
+	}
+	e.stages, err = stages(cfg, profiles)
+	return e, err
+}
+
+// stages is the literal list of stages, in order, for the profiles to evaluate.
+func stages(cfg *config.Config, profiles []profile.Profile) ([]dag.Stage, error) {
+	published, err := arePublished(profiles)
+	if err != nil {
+		return nil, err
+	}
+	replays, err := replay.Stage(replay.Settings{
+		Seed:            cfg.Experiment.Seed,
+		Budgets:         cfg.Experiment.Budgets,
+		Draws:           cfg.Replay.Draws,
+		Replicates:      cfg.Replay.Replicates,
+		QuadratureOrder: cfg.Replay.QuadratureOrder,
+		Alphas:          cfg.Replay.IBNAlphas,
+		Slice:           cfg.Slice,
+	}, profiles)
+	if err != nil {
+		return nil, err
+	}
+	standIn := cfg.Corpus.StandIn(data.ProfilesName)
+	return []dag.Stage{
+		generate.Stage(standIn),
+		score.Stage(standIn),
+		replays,
+		report.Stage(report.Settings{
+			Published:     published,
+			Budgets:       cfg.Experiment.Budgets,
+			Profiles:      profiles,
+			Targets:       data.PaperTargets(),
+			Architectures: data.Architectures(),
+		}),
+	}, nil
+}
+
+// arePublished reports whether profiles, evaluated ones, are exactly the
+// paper's: only then do its numbers apply. Both are sorted.
+func arePublished(profiles []profile.Profile) (bool, error) {
+	all, err := profile.Parse(data.Profiles(), data.ProfilesName)
+	if err != nil {
+		return false, err
+	}
+	papers, _, err := profile.Evaluated(all)
+	return slices.EqualFunc(profiles, papers, func(a, b profile.Profile) bool {
+		return a.SHA256() == b.SHA256()
+	}), err
+}
+
+func verify(out string) (verdicts, error) {
+	return report.Verify(out, data.PaperTargets())
+}
