@@ -193,6 +193,10 @@ func TestDesignsSelectTheLeastRisk(t *testing.T) {
 	if rows[0].RiskSE != 0 || rows[1].RiskSE == 0 {
 		t.Errorf("standard errors %v, %v; want zero for equal replicates only", rows[0].RiskSE, rows[1].RiskSE)
 	}
+	// dR/dC = b(1−w)² = 4/9 at w = 2/3; the mean of 0.875 and 1.125 is off by 0.125.
+	if want := 0.125 * 4 / 9; math.Abs(rows[1].RiskSE-want) > 1e-12 || math.Abs(rows[1].GapSE-want) > 1e-12 {
+		t.Errorf("standard errors %v of the risk and %v of the gap, want %v", rows[1].RiskSE, rows[1].GapSE, want)
+	}
 	tie := designs(variance.HBN, 10, nil, candidates{{4, 1}, {4, 2}}, [][]float64{{0.5}, {1}})
 	if math.Abs(tie[0].Risk-4.0/3) > 1e-15 || !math.IsNaN(tie[0].RiskSE) {
 		t.Errorf("one replicate: risk %v ± %v, want 4/3 and no error", tie[0].Risk, tie[0].RiskSE)

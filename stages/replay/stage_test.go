@@ -90,6 +90,10 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 		if !(d.Risk > 0 && d.RiskSE >= 0 && d.W > 0 && d.W < 1) || d.Gap < 0 {
 			t.Errorf("design %+v", d)
 		}
+		// With one continuation rollout a task, C = Σ v/L / Σ v is 1 on every profile.
+		if c := d.W / (1 - d.W) / float64(d.M); d.Policy == variance.TunedEN && d.M == d.Budget-1 && math.Abs(c-1) > 1e-12 {
+			t.Errorf("EN, b = %d, m = %d: pooled coefficient %v, want 1", d.Budget, d.M, c)
+		}
 		if d.Selected {
 			g := group{d.Policy, d.NTasks, d.Budget, value(d.Alpha)}
 			if _, twice := selected[g]; twice {

@@ -1,0 +1,92 @@
+package replay
+
+import (
+	"math"
+	"testing"
+
+	"speceval/internal/neyman"
+	"speceval/internal/pilot"
+	"speceval/internal/seed"
+)
+
+// TestUrnValuesAreThoseOfTheAllocator recomputes the sums over IBN's panels,
+// prior strength after prior strength, from the paths and task by task.
+func TestUrnValuesAreThoseOfTheAllocator(t *testing.T) {
+	for _, tasks := range []int{2, 9, 40} {
+		cs := allCandidates([]int{5, 12})
+		random := seed.Root(21).Index(tasks).Stream()
+		u := newUrns(60, tasks, cs.longestPilot(), &random)
+		var panel ibnPanel
+		for _, alpha := range []float64{0.01, 0.02, 0.25, 1} {
+			u.setPrior(alpha)
+			got, want := make([]float64, len(cs)), make([]float64, len(cs))
+			u.addMasses(&panel, got, alpha, cs)
+			for k, c := range cs {
+				for p := range u.panels {
+					want[k] += valueByTask(t, ibnPosterior(alpha)(t, foldedOf(u, p, c.m), c.m), tasks*(c.budget-c.m))
+				}
+			}
+			for k, c := range cs {
+				if math.Abs(got[k]-want[k]) > 1e-11*want[k] {
+					t.Errorf("%d tasks, α = %v, b = %d, m = %d: sum %v, want %v", tasks, alpha, c.budget, c.m, got[k], want[k])
+				}
+			}
+		}
+	}
+}
+
+// foldedOf is the smaller count of every task of a panel after m rollouts.
+func foldedOf(u *urns, panel, m int) []int {
+	folded := make([]int, u.tasks)
+	for task := range folded {
+		i := (panel*u.tasks + task) * u.words
+		s := pilot.Successes(u.paths[i:i+u.words], m)
+		folded[task] = min(s, m-s)
+	}
+	return folded
+}
+
+// valueByTask is Σ v/L for the allocation made task by task.
+func valueByTask(t *testing.T, scores []float64, total int) float64 {
+	t.Helper()
+	allocation, err := neyman.Allocate(scores, total)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for i, l := range allocation {
+		sum += scores[i] / float64(l)
+	}
+	return sum
+}
+
+// TestPriorPanelsUseTheWholePosterior recomputes the sums over HBN's panels, in
+// two blocks, with every node of the quadrature and task by task.
+func TestPriorPanelsUseTheWholePosterior(t *testing.T) {
+	prior, err := neyman.NewPrior(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const tasks = 40
+	cs := allCandidates([]int{4, 20})
+	d := newPriorPanels(prior, cs, tasks)
+	random := seed.Root(22).Stream()
+	for range 2 {
+		got, want := make([]float64, len(cs)), make([]float64, len(cs))
+		const panels = 30
+		d.block(panels, got, &random)
+		for k, c := range cs {
+			for p := range panels {
+				successes := make([]int, tasks)
+				for task := range successes {
+					i := (p*tasks + task) * d.words
+					successes[task] = pilot.Successes(d.paths[i:i+d.words], c.m)
+				}
+				want[k] += valueByTask(t, hbnByTask(t, successes, c.m), tasks*(c.budget-c.m))
+			}
+			if math.Abs(got[k]-want[k]) > 1e-10*want[k] {
+				t.Errorf("b = %d, m = %d: sum %v, want %v", c.budget, c.m, got[k], want[k])
+			}
+		}
+	}
+}
