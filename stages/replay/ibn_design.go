@@ -204,12 +204,12 @@ func (p *ibnPanel) histogram(rises []uint16, above []float64, tasks float64) {
 	p.tally.SetMass(mass, counts[0]*roots[0])
 }
 
-// value returns Σ score/L of the panel's optimal allocation of total rollouts.
+// value returns Σ score/L of the panel's optimal allocation of total rollouts, a
+// multiple of the number of tasks.
 func (p *ibnPanel) value(total float64) float64 {
 	if p.tally.Top == 1 { // all tasks alike: an even split
-		n, v := p.tally.Counts[0], p.scores[0]
-		units := math.Floor(total / n)
-		return n*v/units - (total-n*units)*v/(units*(units+1))
+		n := p.tally.Counts[0]
+		return n * p.scores[0] / (total / n)
 	}
 	if place, ok := p.ladder.Find(&p.tally, total); ok {
 		return place.Value - place.Extra*p.ladder.Drop(place.Step)
