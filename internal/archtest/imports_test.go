@@ -48,6 +48,7 @@ var importRules = []importRule{
 	// Support, each of one idea.
 	{"internal/archtest", nil},
 	{"internal/atomicfile", nil},
+	{"internal/golden", nil},
 	{"internal/spelling", nil},
 }
 

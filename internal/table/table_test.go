@@ -3,17 +3,13 @@ package table
 import (
 	"bytes"
 	"encoding/csv"
-	"flag"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
+	"speceval/internal/golden"
 	"strconv"
 	"strings"
 	"testing"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // sample has every kind of cell, a grouped heading, marks and notes.
 func sample() Table {
@@ -39,29 +35,6 @@ func sample() Table {
 	}
 }
 
-// golden compares got with testdata/name and leaves a .got file beside it
-// when they differ.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		if err := os.WriteFile(path+".got", got, 0o644); err != nil {
-			t.Error(err)
-		}
-		t.Errorf("%s differs from the golden file; see %s.got\n%s", name, path, got)
-	}
-}
-
 func TestFormsMatchGoldenFiles(t *testing.T) {
 	tex := func(w io.Writer, t Table) error { return LaTeX(w, t, "command: x; commit: y; key: z") }
 	for name, write := range map[string]func(io.Writer, Table) error{
@@ -71,7 +44,7 @@ func TestFormsMatchGoldenFiles(t *testing.T) {
 		if err := write(&b, sample()); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		golden(t, name, b.Bytes())
+		golden.Check(t, name, b.Bytes())
 	}
 }
 

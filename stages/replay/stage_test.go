@@ -1,14 +1,13 @@
 package replay_test
 
 import (
-	"flag"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"speceval/internal/golden"
 	"speceval/internal/profile"
 	"speceval/internal/rowfile"
 	"speceval/internal/variance"
@@ -16,8 +15,6 @@ import (
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/replay"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // small is an experiment that runs in a moment.
 func small() replay.Settings {
@@ -237,21 +234,6 @@ func TestResultsDoNotMove(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s b=%d %.12f ± %.12f", r.Policy, r.Budget, r.VarianceRatio, r.RatioSE))
 		}
 	}
-	golden := filepath.Join("testdata", "small.golden")
-	text := fmt.Sprintln(len(got))
-	for _, line := range got {
-		text += line + "\n"
-	}
-	if *update {
-		if err := os.WriteFile(golden, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("results are\n%swant\n%s", text, want)
-	}
+	text := fmt.Sprintln(len(got)) + strings.Join(got, "\n") + "\n"
+	golden.Check(t, "small.golden", []byte(text))
 }

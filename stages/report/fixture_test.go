@@ -1,11 +1,7 @@
 package report
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -13,31 +9,6 @@ import (
 	"speceval/internal/flops"
 	"speceval/internal/variance"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares got with testdata/name and leaves a .got file beside it
-// when they differ.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		if err := os.WriteFile(path+".got", got, 0o644); err != nil {
-			t.Error(err)
-		}
-		t.Errorf("%s differs from the golden file; see %s.got\n%s", name, path, got)
-	}
-}
 
 func paperTargets(t *testing.T) Targets {
 	t.Helper()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"speceval/internal/golden"
 	"speceval/internal/table/textest"
 )
 
@@ -19,7 +20,7 @@ func TestNumbersMatchTheGoldenFileAndLaTeX(t *testing.T) {
 	if err := writeMacros(&b, "command: c; commit: d; key: e", macros); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "numbers.tex", b.Bytes())
+	golden.Check(t, "numbers.tex", b.Bytes())
 
 	path := filepath.Join(t.TempDir(), "numbers.tex")
 	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {

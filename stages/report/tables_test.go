@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"speceval/internal/flops"
+	"speceval/internal/golden"
 	"speceval/internal/table"
 	"speceval/internal/table/textest"
 	"speceval/internal/variance"
@@ -72,11 +73,11 @@ func TestTablesMatchGoldenFiles(t *testing.T) {
 			if err := table.CSV(&data, s.Data); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, filepath.Join(folder, s.Base+".csv"), data.Bytes())
+			golden.Check(t, filepath.Join(folder, s.Base+".csv"), data.Bytes())
 			if err := table.LaTeX(&print, s.Print, "command: make report; commit: 0123abc; key: 4567def"); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, filepath.Join(folder, s.Base+".tex"), print.Bytes())
+			golden.Check(t, filepath.Join(folder, s.Base+".tex"), print.Bytes())
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"speceval/internal/golden"
 	"speceval/internal/variance"
 )
 
@@ -176,7 +177,7 @@ func TestVerdictsPrint(t *testing.T) {
 	if err := v.Text(&text); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "verify.txt", text.Bytes())
+	golden.Check(t, "verify.txt", text.Bytes())
 	if err := v.JSON(&object); err != nil {
 		t.Fatal(err)
 	}
