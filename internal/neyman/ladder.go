@@ -41,9 +41,9 @@ const mostMarks = 1 << 19
 // Build makes l the ladder of classes with the given positive scores, up to
 // t = reach or as far as a bound on memory allows. A unit of weight of class c
 // adds worth[c]/L to the value of an allocation: in a design that is the score
-// itself, in a replay 1. Gains that are equal as fractions are exactly equal if
-// the scores are integers and those times the rollouts of a task stay below
-// 2^26. Building again reuses the memory.
+// itself, in a replay 1. If the scores are integers, gains are equal floats where
+// they are equal as fractions, and differ where they do not as long as a score
+// times L(L+1) stays below 2^52. Building again reuses the memory.
 func (l *Ladder) Build(scores, worth []float64, reach float64) {
 	l.roots = l.roots[:0]
 	total := 0.0

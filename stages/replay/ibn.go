@@ -8,8 +8,8 @@ import (
 
 // ibnScores returns IBN's scores (S+α)(m−S+α) for the folded counts
 // S = 0, …, ⌊m/2⌋ and the unit that turns them into the posterior expectation
-// of p(1−p) (paper, Eq. 15). For α with few decimals the scores are scaled to
-// integers, so that gains that are equal are equal to the last bit.
+// of p(1−p) (paper, Eq. 15). For α with up to three decimals the scores are
+// scaled to integers, so that gains that are equal are equal to the last bit.
 func ibnScores(alpha float64, m int) (scores []float64, unit float64) {
 	scale := 1.0
 	for ; scale < 1e4 && alpha*scale != math.Round(alpha*scale); scale *= 10 {

@@ -35,6 +35,28 @@ func TestUrnValuesAreThoseOfTheAllocator(t *testing.T) {
 	}
 }
 
+// TestScoresAreIntegers guards the ties between classes: for every prior
+// strength of the paper's grid the scores are integers, and the unit turns them
+// into those of Eq. 15.
+func TestScoresAreIntegers(t *testing.T) {
+	for _, alpha := range append([]float64{0.125}, paper.Alphas...) {
+		for _, m := range []int{1, 2, 17, 63} {
+			scores, unit := ibnScores(alpha, m)
+			for s, v := range scores {
+				if v != math.Round(v) {
+					t.Errorf("α = %v, m = %d, S = %d: score %v is no integer", alpha, m, s, v)
+				}
+				if want := ibnPosterior(alpha)(t, []int{s}, m)[0]; math.Abs(v/unit-want) > 1e-14*want {
+					t.Errorf("α = %v, m = %d, S = %d: %v, want %v", alpha, m, s, v/unit, want)
+				}
+			}
+		}
+	}
+	if scores, unit := ibnScores(math.Pi/100, 4); math.Abs(scores[1]/unit-ibnPosterior(math.Pi/100)(t, []int{1}, 4)[0]) > 1e-15 {
+		t.Errorf("a strength with many decimals gives %v in units of %v", scores, unit)
+	}
+}
+
 // foldedOf is the smaller count of every task of a panel after m rollouts.
 func foldedOf(u *urns, panel, m int) []int {
 	folded := make([]int, u.tasks)
