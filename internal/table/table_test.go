@@ -5,10 +5,11 @@ import (
 	"encoding/csv"
 	"io"
 	"math"
-	"speceval/internal/golden"
 	"strconv"
 	"strings"
 	"testing"
+
+	"speceval/internal/golden"
 )
 
 // sample has every kind of cell, a grouped heading, marks and notes.

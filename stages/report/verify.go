@@ -1,7 +1,9 @@
 package report
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"speceval/internal/flops"
 )
@@ -25,6 +27,9 @@ func Verify(outDir string, targets []byte) (Verdicts, error) {
 		return Verdicts{}, err
 	}
 	stored, err := load(outDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Verdicts{}, fmt.Errorf("verify: the results in %s are not complete (%w): run `speceval run` first", outDir, err)
+	}
 	if err != nil {
 		return Verdicts{}, fmt.Errorf("verify: %w", err)
 	}

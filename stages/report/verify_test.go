@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"speceval/data"
 	"speceval/internal/golden"
 	"speceval/internal/variance"
 )
@@ -193,5 +194,12 @@ func TestVerdictsPrint(t *testing.T) {
 	}
 	if got.Passed || !got.Published || got.Agree != 134 || got.Total != 135 || len(got.Cells) != 135 {
 		t.Errorf("JSON says %+v", got)
+	}
+}
+
+func TestVerifyWithoutResultsSaysWhatToRun(t *testing.T) {
+	_, err := Verify(t.TempDir(), data.PaperTargets())
+	if err == nil || !strings.Contains(err.Error(), "run `speceval run` first") {
+		t.Errorf("error %v", err)
 	}
 }
