@@ -23,11 +23,24 @@ var importRules = []importRule{
 	{"pipeline", []string{"pipeline/config", "pipeline/dag", "pipeline/executor", "stages/…", "data", "internal/…"}},
 	{"pipeline/executor", []string{"pipeline/dag"}},
 	{"stages/*", []string{"pipeline/dag", "data", "internal/…"}}, // never one another: they meet in files
+	{"drills/*", []string{"data", "internal/…"}},                 // commands that try the built program
 	{"pipeline/config", []string{"internal/profile", "internal/spelling", "internal/benchmark"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"internal/atomicfile"}},
 	{"data/importer", []string{"internal/…"}},
+	{"data/smallbench/make", []string{"data", "internal/…"}},
 	{"data", nil},
+
+	// Serving: from the pool of replicas down to one server's client, and the
+	// fleet that stands in for servers.
+	{"internal/serving", []string{"internal/pool", "internal/launcher", "internal/vllm", "internal/clock"}},
+	{"internal/conformance", []string{"internal/vllm", "internal/clock"}},
+	{"internal/launcher", []string{"internal/vllm", "internal/clock"}},
+	{"internal/pool", []string{"internal/vllm", "internal/clock"}},
+	{"internal/fleet/imitation", []string{"internal/fleet", "internal/benchmark", "internal/seed", "internal/clock"}},
+	{"internal/fleet", []string{"internal/benchmark", "internal/seed"}},
+	{"internal/vllm", []string{"internal/seed", "internal/clock"}},
+	{"internal/rollout", []string{"internal/rowfile", "internal/atomicfile"}},
 
 	// Statistics, and the rows in which its results are stored.
 	{"internal/pilot", []string{"internal/seed"}},
@@ -48,6 +61,7 @@ var importRules = []importRule{
 	// Support, each of one idea.
 	{"internal/archtest", nil},
 	{"internal/atomicfile", nil},
+	{"internal/clock", nil},
 	{"internal/golden", nil},
 	{"internal/spelling", nil},
 }
