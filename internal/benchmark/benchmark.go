@@ -1,5 +1,6 @@
-// Package benchmark defines the benchmarks: their ids, sizes and scorers. It
-// holds no benchmark text.
+// Package benchmark defines the benchmarks: their ids, sizes and scorers, the
+// files that hold their tasks, and the templates that make a prompt of a
+// problem. It holds no benchmark text.
 package benchmark
 
 import (

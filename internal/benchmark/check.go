@@ -1,0 +1,187 @@
+package benchmark
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxOptions is one for every letter.
+const maxOptions = 26
+
+var (
+	// plainName is what a benchmark may be called: it becomes part of file names.
+	plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
+	// identifier is what a function may be called.
+	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+// check holds the tasks of a file to the rules, in order.
+type check struct {
+	faults    *faults
+	position  int
+	benchmark string            // of the first task
+	ids       map[string]string // to the place where they were seen first
+	prompts   map[string]string // the same of user prompts
+}
+
+func newCheck(faults *faults) *check {
+	return &check{faults: faults, ids: map[string]string{}, prompts: map[string]string{}}
+}
+
+// skip passes over a task that could not be read.
+func (c *check) skip() { c.position++ }
+
+// task checks the next task, which stands at place.
+func (c *check) task(place string, t Task) {
+	fault := func(key, format string, args ...any) { c.faults.add(place, key, format, args...) }
+	c.identity(place, t)
+	switch {
+	case t.Prompt == "":
+		fault("prompt", "is missing or empty")
+	case t.UserPrompt == "":
+		fault("user_prompt", "is empty")
+	}
+	if first, again := c.prompts[t.UserPrompt]; again && t.UserPrompt != "" {
+		fault("user_prompt", "is the same as in %s: answers could not be told apart", first)
+	} else {
+		c.prompts[t.UserPrompt] = place
+	}
+	if !slices.Contains(families, t.Scorer) {
+		fault("scorer", "is %q, must be one of %s", t.Scorer, strings.Join(families, ", "))
+		return
+	}
+	checkAnswer(t, fault)
+	checkOptions(t, fault)
+	c.tests(place, t)
+}
+
+// identity checks where a task belongs.
+func (c *check) identity(place string, t Task) {
+	fault := func(key, format string, args ...any) { c.faults.add(place, key, format, args...) }
+	if !plainName.MatchString(t.Benchmark) {
+		fault("benchmark_id", "is %q, must be a name of letters, digits, and . _ + -", t.Benchmark)
+	}
+	if c.benchmark == "" {
+		c.benchmark = t.Benchmark
+	}
+	if t.Benchmark != c.benchmark {
+		fault("benchmark_id", "is %q, but %q in the first record: a file has one benchmark", t.Benchmark, c.benchmark)
+	}
+	if first, again := c.ids[t.ID]; again && t.ID != "" {
+		fault("task_id", "is %q, as in %s", t.ID, first)
+	} else {
+		c.ids[t.ID] = place
+	}
+	if t.ID == "" {
+		fault("task_id", "is missing or empty")
+	}
+	if t.Index != c.position {
+		fault("task_index", "is %d, must be %d here", t.Index, c.position)
+	}
+	c.position++
+}
+
+func checkAnswer(t Task, fault func(key, format string, args ...any)) {
+	switch {
+	case t.Scorer == "code" && t.Answer != "":
+		fault("answer", "is there, but code is scored by its tests")
+	case t.Scorer != "code" && t.Answer == "":
+		fault("answer", "is missing or empty")
+	case t.Scorer == "choice" && t.Options >= 2 && t.Options <= maxOptions && !isLetter(t.Answer, t.Options):
+		fault("answer", "is %q, must be a letter from A to %c", t.Answer, 'A'+t.Options-1)
+	}
+}
+
+func isLetter(answer string, options int) bool {
+	return len(answer) == 1 && answer[0] >= 'A' && int(answer[0]-'A') < options
+}
+
+func checkOptions(t Task, fault func(key, format string, args ...any)) {
+	switch {
+	case t.Scorer != "choice" && t.Options != 0:
+		fault("options", "is there, but the scorer is %s", t.Scorer)
+	case t.Scorer != "choice" && t.OptionTexts != nil:
+		fault("option_texts", "is there, but the scorer is %s", t.Scorer)
+	case t.Scorer == "choice" && (t.Options < 2 || t.Options > maxOptions):
+		fault("options", "is missing or not from 2 to %d", maxOptions)
+	case t.OptionTexts != nil && len(t.OptionTexts) != t.Options:
+		fault("option_texts", "has %d texts, options says %d", len(t.OptionTexts), t.Options)
+	case slices.Contains(t.OptionTexts, ""):
+		fault("option_texts", "has an empty text")
+	}
+}
+
+// tests checks what decides about a program.
+func (c *check) tests(place string, t Task) {
+	fault := func(key, format string, args ...any) { c.faults.add(place, key, format, args...) }
+	switch {
+	case t.Scorer != "code" && len(t.Tests) > 0:
+		fault("tests", "is there, but the scorer is %s", t.Scorer)
+	case t.Scorer != "code" && t.TestsFile != "":
+		fault("tests_file", "is there, but the scorer is %s", t.Scorer)
+	case t.Scorer == "code" && len(t.Tests) == 0 && t.TestsFile == "":
+		fault("tests", "is missing or empty, and there is no tests_file")
+	case len(t.Tests) > 0 && t.TestsFile != "":
+		fault("tests_file", "is there beside tests: one of the two")
+	case t.TestsFile != "" && !insideFolder(t.TestsFile):
+		fault("tests_file", "is %q, must be a path below the task file's folder, with / between folders", t.TestsFile)
+	}
+	checkTests(t.Tests, place, c.faults)
+}
+
+// insideFolder tells whether a path stays below the folder it starts from, as
+// far as its text says.
+func insideFolder(path string) bool {
+	return filepath.IsLocal(filepath.FromSlash(path)) && !strings.ContainsAny(path, "\\\x00")
+}
+
+// checkTests holds the tests of a task to the rules.
+func checkTests(tests []Test, place string, faults *faults) {
+	for i, test := range tests {
+		at := fmt.Sprintf("%stests[%d]", prefix(place), i)
+		fault := func(key, format string, args ...any) { faults.add(at, key, format, args...) }
+		switch {
+		case test.Kind != "stdin" && test.Kind != "function":
+			fault("kind", "is %q, must be stdin or function", test.Kind)
+		case test.Kind != tests[0].Kind:
+			fault("kind", "is %q, but %q in the first test", test.Kind, tests[0].Kind)
+		case test.Function != tests[0].Function:
+			fault("function", "is %q, but %q in the first test", test.Function, tests[0].Function)
+		case test.Kind == "stdin" && test.Function != "":
+			fault("function", "is there, but the kind is stdin")
+		case test.Kind == "function" && !identifier.MatchString(test.Function):
+			fault("function", "is %q, must be the name of a function", test.Function)
+		case test.Kind == "function":
+			checkCall(test, fault)
+		}
+	}
+}
+
+// checkCall checks that arguments and result of a call are JSON values.
+func checkCall(test Test, fault func(key, format string, args ...any)) {
+	if !json.Valid([]byte(test.Output)) {
+		fault("output", "is %.40q, must be a JSON value", test.Output)
+	}
+	if test.Input == "" {
+		return // no arguments
+	}
+	for _, argument := range strings.Split(strings.TrimSuffix(test.Input, "\n"), "\n") {
+		if !json.Valid([]byte(argument)) {
+			fault("input", "has the line %.40q, must be a JSON value a line", argument)
+		}
+	}
+}
+
+// valid tells whether all texts of a task are UTF-8, as those of a file are.
+func (t Task) valid() bool {
+	texts := append([]string{t.Benchmark, t.ID, t.Prompt, t.UserPrompt, t.SystemPrompt, t.Answer, t.TestsFile}, t.OptionTexts...)
+	for _, test := range t.Tests {
+		texts = append(texts, test.Function, test.Input, test.Output)
+	}
+	return !slices.ContainsFunc(texts, func(s string) bool { return !utf8.ValidString(s) })
+}
