@@ -1,10 +1,13 @@
 // Package data embeds the published facts: the profiles and measurements of
 // the paper's data release, the definitions of benchmarks and models, and the
-// numbers that the paper prints. README.md beside it gives sources, columns
-// and terms.
+// numbers that the paper prints; and what is ours: a small benchmark and the
+// templates of prompts. README.md beside it gives sources, columns and terms.
 package data
 
-import _ "embed"
+import (
+	"embed"
+	"io/fs"
+)
 
 //go:embed profiles.parquet
 var profiles []byte
@@ -24,6 +27,12 @@ var architectures []byte
 //go:embed paper_targets.toml
 var paperTargets []byte
 
+//go:embed smallbench/smallbench.jsonl
+var smallBenchmark []byte
+
+//go:embed prompts/*.txt
+var prompts embed.FS
+
 // Names of the embedded files, as errors and plans show them.
 const (
 	ProfilesName      = "data/profiles.parquet"
@@ -32,6 +41,8 @@ const (
 	BenchmarksName    = "data/benchmarks.csv"
 	ArchitecturesName = "data/architectures.csv"
 	PaperTargetsName  = "data/paper_targets.toml"
+
+	SmallBenchmarkName = "data/smallbench/smallbench.jsonl"
 )
 
 // Profiles is a Parquet file, to be read by profile.Parse: 108 profiles, one of
@@ -56,3 +67,17 @@ func Architectures() []byte { return architectures }
 // PaperTargets is a TOML file with every number of the paper's tables, as
 // printed: a table of values per table of the paper.
 func PaperTargets() []byte { return paperTargets }
+
+// SmallBenchmark is a task file, to be read by benchmark.ParseTasks: a
+// benchmark of our own, smallbench, with tasks for every kind of scorer.
+func SmallBenchmark() []byte { return smallBenchmark }
+
+// Prompts is the folder of prompt templates, to be read by
+// benchmark.ParsePrompts.
+func Prompts() fs.FS {
+	folder, err := fs.Sub(prompts, "prompts")
+	if err != nil {
+		panic(err) // only of an invalid name
+	}
+	return folder
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"speceval/data"
+	"speceval/internal/benchmark"
+)
+
+// committed is the benchmark that ships.
+func committed(t *testing.T) []benchmark.Task {
+	t.Helper()
+	tasks, err := benchmark.ParseTasks(data.SmallBenchmark(), data.SmallBenchmarkName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tasks
+}
+
+func TestCommittedFileIsWhatTheProgramMakes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "made.jsonl")
+	var said strings.Builder
+	if err := run([]string{"-to", path}, &said); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, data.SmallBenchmark()) {
+		t.Errorf("%s is not up to date: run go run ./data/smallbench/make", data.SmallBenchmarkName)
+	}
+	if said.String() != "60 tasks\n" {
+		t.Errorf("said %q", said.String())
+	}
+	if err := run([]string{"-to", filepath.Join(path, "below")}, io.Discard); err == nil {
+		t.Error("a path below a file was written to")
+	}
+}
+
+func TestEveryKindOfScorerHasItsTasks(t *testing.T) {
+	count, options := map[string]int{}, map[int]bool{}
+	kinds := map[string]int{}
+	for _, task := range committed(t) {
+		count[task.Scorer]++
+		options[task.Options] = true
+		if !strings.HasPrefix(task.ID, task.Scorer+"-") || task.Benchmark != "smallbench" {
+			t.Errorf("%s is a task of %s in %s", task.ID, task.Scorer, task.Benchmark)
+		}
+		if task.Options != len(task.OptionTexts) {
+			t.Errorf("%s: %d options, %d texts", task.ID, task.Options, len(task.OptionTexts))
+		}
+		if task.Scorer != "code" {
+			continue
+		}
+		kinds[task.Tests[0].Kind]++
+		if len(task.Tests) < 3 {
+			t.Errorf("%s has %d tests", task.ID, len(task.Tests))
+		}
+		if name := task.Tests[0].Function; !strings.Contains(task.Prompt, name+"(") && name != "" {
+			t.Errorf("%s does not tell the name of %s", task.ID, name)
+		}
+	}
+	for _, scorer := range []string{"math", "choice", "code", "judge"} {
+		if count[scorer] < 8 {
+			t.Errorf("%d tasks for %s", count[scorer], scorer)
+		}
+	}
+	for n := 4; n <= 10; n++ {
+		if !options[n] {
+			t.Errorf("no choice has %d options", n)
+		}
+	}
+	if kinds["stdin"] == 0 || kinds["function"] == 0 {
+		t.Errorf("kinds of tests: %v", kinds)
+	}
+}
+
+// TestReferenceSolutionsPass runs a Python solution of every program on its
+// tests. It is skipped without python3, except under SPECEVAL_CI=1.
+func TestReferenceSolutionsPass(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		if os.Getenv("SPECEVAL_CI") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip("python3 is not installed")
+	}
+	var programs []benchmark.Task
+	for _, task := range committed(t) {
+		if task.Scorer == "code" {
+			programs = append(programs, task)
+		}
+	}
+	if said := runSolutions(t, python, programs); said != "" {
+		t.Error(said)
+	}
+	for i := range programs {
+		programs[i].Tests = withWrongEnd(programs[i].Tests)
+	}
+	if said := runSolutions(t, python, programs); strings.Count(said, "\n") != len(programs) {
+		t.Errorf("wrong outputs of %d programs were not all noticed:\n%s", len(programs), said)
+	}
+}
+
+// withWrongEnd gives the tests with a wrong output in the last one.
+func withWrongEnd(tests []benchmark.Test) []benchmark.Test {
+	wrong := append([]benchmark.Test(nil), tests...)
+	last := &wrong[len(wrong)-1]
+	if last.Output = "[[0]]"; last.Kind == "stdin" {
+		last.Output = "wrong\n"
+	}
+	return wrong
+}
+
+func runSolutions(t *testing.T, python string, tasks []benchmark.Task) string {
+	t.Helper()
+	input, err := json.Marshal(tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(python, "testdata/run.py")
+	command.Stdin = bytes.NewReader(input)
+	var stderr strings.Builder
+	command.Stderr = &stderr
+	output, err := command.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	return string(output)
+}
