@@ -1,0 +1,169 @@
+package vllm
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+)
+
+// answer is what is read of a chat completion, whole or a chunk of a stream.
+// Only the first choice counts.
+type answer struct {
+	id, fingerprint string
+	message         bool // there is a choice with a message
+	text, reasoning string
+	finish          string
+	tokens          []int32
+	counted         bool // there is a usage
+	usage           Usage
+	failure
+}
+
+// read reads a JSON text with a walker.
+func (a *answer) read(w *walker, data []byte) error {
+	*a = answer{tokens: a.tokens[:0]}
+	w.start(data)
+	w.fields(func(name string) {
+		switch name {
+		case `"id"`:
+			w.text(&a.id)
+		case `"system_fingerprint"`:
+			w.text(&a.fingerprint)
+		case `"choices"`:
+			w.items(func(i int) {
+				if i > 0 {
+					w.skip()
+					return
+				}
+				a.readChoice(w)
+			})
+		case `"usage"`:
+			a.readUsage(w)
+		case `"error"`:
+			a.Error = []byte(w.raw().Clone())
+		default:
+			w.skip()
+		}
+	})
+	if err := w.end(); err != nil {
+		return &Error{Kind: Garbage, Message: fmt.Sprintf("not the JSON of an answer, starts %q", clip(string(data[:min(len(data), 80)]))), Err: err}
+	}
+	return nil
+}
+
+func (a *answer) readChoice(w *walker) {
+	w.fields(func(name string) {
+		switch name {
+		case `"message"`, `"delta"`:
+			a.message = w.next() != 'n'
+			a.readMessage(w)
+		case `"finish_reason"`:
+			w.text(&a.finish)
+		case `"token_ids"`:
+			w.items(func(int) { a.tokens = append(a.tokens, int32(w.whole())) })
+		default:
+			w.skip()
+		}
+	})
+}
+
+func (a *answer) readMessage(w *walker) {
+	w.fields(func(name string) {
+		switch name {
+		case `"content"`:
+			w.text(&a.text)
+		case `"reasoning"`, `"reasoning_content"`: // the latter by other servers
+			w.text(&a.reasoning)
+		default:
+			w.skip()
+		}
+	})
+}
+
+func (a *answer) readUsage(w *walker) {
+	if w.null() {
+		return
+	}
+	a.counted = true
+	a.usage = Usage{Reasoning: -1}
+	w.fields(func(name string) {
+		switch name {
+		case `"prompt_tokens"`:
+			a.usage.Prompt = w.whole()
+		case `"completion_tokens"`:
+			a.usage.Completion = w.whole()
+		case `"completion_tokens_details"`:
+			a.readDetails(w)
+		default:
+			w.skip()
+		}
+	})
+}
+
+func (a *answer) readDetails(w *walker) {
+	w.fields(func(name string) {
+		if name != `"reasoning_tokens"` || w.next() == 'n' {
+			w.skip()
+			return
+		}
+		if a.usage.Reasoning = w.whole(); a.usage.Reasoning < 0 {
+			w.fail(fmt.Errorf("%d reasoning tokens", a.usage.Reasoning))
+		}
+	})
+}
+
+// check says what is wrong with a usage.
+func (u Usage) check() error {
+	switch {
+	case u.Prompt < 1 || u.Completion < 0:
+		return garbage(fmt.Sprintf("usage of %d prompt and %d completion tokens", u.Prompt, u.Completion))
+	case u.Reasoning > u.Completion:
+		return garbage(fmt.Sprintf("usage of %d reasoning tokens in %d", u.Reasoning, u.Completion))
+	}
+	return nil
+}
+
+func garbage(message string) error { return &Error{Kind: Garbage, Message: message} }
+
+// decodeAnswer reads a whole chat completion.
+func decodeAnswer(data []byte, into *Completion) error {
+	var a answer
+	if err := a.read(new(walker), data); err != nil {
+		return err
+	}
+	switch {
+	case a.present():
+		return a.event("")
+	case !a.message:
+		return garbage("no choices in the answer")
+	case !a.counted:
+		return garbage("no usage")
+	}
+	into.ID, into.Fingerprint, into.Finish, into.TokenIDs = a.id, a.fingerprint, a.finish, a.tokens
+	into.Text, into.Reasoning, into.Usage = a.text, a.reasoning, a.usage
+	if err := a.usage.check(); err != nil {
+		return err
+	}
+	return into.fault()
+}
+
+// fault says what is wrong with a completion that came to its end.
+func (c *Completion) fault() error {
+	switch {
+	case c.Finish == "":
+		return garbage("no finish_reason")
+	case c.Finish == "abort" || c.Finish == "error":
+		return &Error{Kind: Cut, Message: fmt.Sprintf("the server ended the request itself (finish_reason %q)", c.Finish)}
+	case c.Usage.Completion == 0 && (c.Text != "" || c.Reasoning != "" || len(c.TokenIDs) > 0):
+		return garbage("a text of 0 tokens by its usage")
+	}
+	return nil
+}
+
+// decode reads JSON of a control answer.
+func decode(data []byte, into any) error {
+	if err := json.Unmarshal(data, into); err != nil {
+		return &Error{Kind: Garbage, Message: fmt.Sprintf("not the JSON expected, starts %q", clip(string(data[:min(len(data), 80)]))), Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package vllm
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// instant answers requests as fast as a connection carries them, without
+// reading more of them than their length.
+func instant(b *testing.B, answer string) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				for reader := bufio.NewReader(c); ; {
+					length := 0
+					for line := []byte{0}; len(line) > 0; {
+						var err error
+						if line, err = reader.ReadSlice('\n'); err != nil {
+							return
+						}
+						line = bytes.TrimSpace(line)
+						if n, found := bytes.CutPrefix(line, []byte("Content-Length: ")); found {
+							length, _ = strconv.Atoi(string(n))
+						}
+					}
+					reader.Discard(length)
+					io.WriteString(c, answer)
+				}
+			}()
+		}
+	}()
+	return "http://" + listener.Addr().String()
+}
+
+const chunksOfStream = 256
+
+// answers are what a server says to a request of 256 tokens, whole and in
+// pieces.
+func answers() (whole, pieces string) {
+	text := strings.Repeat(" word", chunksOfStream)
+	body := fmt.Sprintf(`{"id":"chatcmpl-1","object":"chat.completion","created":1795280926,"model":"m","choices":[{"index":0,`+
+		`"message":{"role":"assistant","content":%q,"refusal":null,"tool_calls":[],"reasoning":null},"logprobs":null,`+
+		`"finish_reason":"stop","stop_reason":null}],"system_fingerprint":"vllm-0.23.0-564dff19",`+
+		`"usage":{"prompt_tokens":21,"total_tokens":277,"completion_tokens":256,"prompt_tokens_details":null}}`, text)
+	whole = fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\nContent-Type: application/json\r\n\r\n%s", len(body), body)
+
+	var b strings.Builder
+	b.WriteString("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\n")
+	piece := func(data string) { fmt.Fprintf(&b, "%x\r\ndata: %s\n\n\r\n", len(data)+8, data) }
+	for i := range chunksOfStream {
+		finish := "null"
+		if i == chunksOfStream-1 {
+			finish = `"stop"`
+		}
+		piece(fmt.Sprintf(`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1795280926,"model":"m","choices":[{"index":0,`+
+			`"delta":{"content":" word"},"logprobs":null,"finish_reason":%s}],"usage":{"prompt_tokens":21,"total_tokens":%d,"completion_tokens":%d}}`,
+			finish, 22+i, 1+i))
+	}
+	piece("[DONE]")
+	b.WriteString("0\r\n\r\n")
+	return whole, b.String()
+}
+
+// BenchmarkComplete compares with net/http and encoding/json alone, which check
+// nothing. The server's share is in both.
+func BenchmarkComplete(b *testing.B) {
+	whole, _ := answers()
+	url := instant(b, whole)
+	b.Run("client", func(b *testing.B) {
+		c := dial(b, url, Options{Connections: 64})
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := c.Complete(b.Context(), request()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("bare", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			bare(b, url, func(body io.Reader) { json.NewDecoder(body).Decode(new(plain)) })
+		}
+	})
+}
+
+// BenchmarkStream is of one stream of 256 chunks.
+func BenchmarkStream(b *testing.B) {
+	_, pieces := answers()
+	url := instant(b, pieces)
+	b.Run("client", func(b *testing.B) {
+		c := dial(b, url, Options{Connections: 64})
+		b.ReportAllocs()
+		for b.Loop() {
+			got, err := c.Stream(b.Context(), request(), func(Usage) {})
+			if err != nil || got.Usage.Completion != chunksOfStream {
+				b.Fatal(got.Usage, err)
+			}
+		}
+	})
+	b.Run("bare", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			bare(b, url, func(body io.Reader) {
+				for lines := bufio.NewScanner(body); lines.Scan(); {
+					if data, found := bytes.CutPrefix(lines.Bytes(), []byte("data: ")); found {
+						json.Unmarshal(data, new(plain))
+					}
+				}
+			})
+		}
+	})
+}
+
+// plain is what an answer decodes to without this package.
+type plain struct {
+	ID      string `json:"id"`
+	Choices []struct {
+		Message struct {
+			Content   string `json:"content"`
+			Reasoning string `json:"reasoning"`
+		} `json:"message"`
+		Delta struct {
+			Content   string `json:"content"`
+			Reasoning string `json:"reasoning"`
+		} `json:"delta"`
+		Finish   string  `json:"finish_reason"`
+		TokenIDs []int32 `json:"token_ids"`
+	} `json:"choices"`
+	Usage *struct {
+		Prompt     int `json:"prompt_tokens"`
+		Completion int `json:"completion_tokens"`
+	} `json:"usage"`
+}
+
+// bare is a request without this package.
+func bare(b *testing.B, url string, read func(io.Reader)) {
+	question, err := json.Marshal(request())
+	if err != nil {
+		b.Fatal(err)
+	}
+	response, err := http.Post(url, "application/json", bytes.NewReader(question))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer response.Body.Close()
+	read(response.Body)
+	io.Copy(io.Discard, response.Body)
+}

@@ -1,0 +1,200 @@
+package vllm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"speceval/internal/clock"
+)
+
+// Options are what a client needs besides an address. The zero value is good
+// for one request at a time to a server without a key.
+type Options struct {
+	Key         string        // sent as bearer; "" sends none
+	Clock       clock.Clock   // nil: clock.Wall
+	Idle        time.Duration // longest silence of a stream, from the request on; 0: none
+	Connections int           // idle connections kept; 0: 2
+	Plain       bool          // send no field that only vLLM knows, for servers that refuse such
+
+	// Dial opens connections; nil: over the network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Limits on what a server may send, so that a broken one cannot take all memory.
+const (
+	largestAnswer  = 128 << 20 // bytes of one answer, whole or streamed
+	largestRefusal = 1 << 20   // bytes of a body that says why not
+	longestLine    = 16 << 20  // bytes of one event of a stream
+)
+
+// Times of connections. A server of vLLM closes a connection that was idle for
+// five seconds; ours are given up before.
+const (
+	connectWithin = 10 * time.Second
+	idleWithin    = 4 * time.Second
+	controlWithin = 20 * time.Second // for a question that needs no engine
+)
+
+// Client talks to one server. Its methods may be called concurrently.
+type Client struct {
+	root      string // without /v1
+	options   Options
+	transport *http.Transport
+	buffers   sync.Pool // of *bytes.Buffer, for whole answers
+}
+
+// New makes a client of the server at baseURL, like http://127.0.0.1:8000, with
+// or without /v1. Nothing is sent. It is an error if that is no such address.
+func New(baseURL string, o Options) (*Client, error) {
+	u, err := url.Parse(baseURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("server address %q: want one like http://127.0.0.1:8000", baseURL)
+	}
+	if o.Clock == nil {
+		o.Clock = clock.Wall{}
+	}
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{Timeout: connectWithin, KeepAlive: 15 * time.Second}).DialContext
+	}
+	var protocols http.Protocols
+	protocols.SetHTTP1(true) // a connection for each request, so that closing one aborts one
+	return &Client{
+		root:    strings.TrimSuffix(strings.TrimRight(baseURL, "/"), "/v1"),
+		options: o,
+		transport: &http.Transport{
+			DialContext:            o.Dial,
+			Protocols:              &protocols,
+			DisableCompression:     true,
+			MaxIdleConnsPerHost:    o.Connections,
+			IdleConnTimeout:        idleWithin,
+			MaxResponseHeaderBytes: 1 << 20,
+		},
+		buffers: sync.Pool{New: func() any { return new(bytes.Buffer) }},
+	}, nil
+}
+
+// URL is the address of the server, without /v1.
+func (c *Client) URL() string { return c.root }
+
+// Close closes the connections that are idle now. The client stays usable.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+// Complete asks for a completion in one piece. Beside an error the Completion
+// holds times only: the server tells nothing before it has finished.
+func (c *Client) Complete(ctx context.Context, r Request) (Completion, error) {
+	completion := Completion{Sent: c.options.Clock.Now(), Usage: Usage{Reasoning: -1}}
+	err := c.whole(ctx, r, &completion)
+	completion.Finished = c.options.Clock.Now()
+	return completion, err
+}
+
+func (c *Client) whole(ctx context.Context, r Request, into *Completion) error {
+	body, err := r.body(false, c.options.Plain)
+	if err != nil {
+		return &Error{Kind: Rejected, URL: c.root, Message: "not sent", Unsent: true, Err: err}
+	}
+	response, err := c.send(ctx, http.MethodPost, "/v1/chat/completions", r.ID, body)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	buffer := c.buffers.Get().(*bytes.Buffer)
+	defer func() {
+		if buffer.Cap() < 1<<20 {
+			buffer.Reset()
+			c.buffers.Put(buffer)
+		}
+	}()
+	if err := c.read(ctx, response, buffer, largestAnswer); err != nil {
+		return err
+	}
+	return c.blame(decodeAnswer(buffer.Bytes(), into))
+}
+
+// send sends one request and returns the response if its status is 200. Its
+// body must be closed, which closes the connection unless all was read.
+func (c *Client) send(ctx context.Context, method, path, id string, body []byte) (*http.Response, error) {
+	var sent atomic.Bool // on any connection, for the first may turn out to be closed
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(sent.Load() || w.Err == nil) },
+	})
+	request, err := http.NewRequestWithContext(traced, method, c.root+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, &Error{Kind: Rejected, URL: c.root, Message: "not sent", Unsent: true, Err: err}
+	}
+	// An empty key says to the transport, and to no one else, that the request
+	// may be sent again when a kept connection turns out to be closed before a
+	// byte of an answer came.
+	request.Header["Idempotency-Key"] = nil
+	if len(body) > 0 {
+		request.Header["Content-Type"] = []string{"application/json"}
+	}
+	if c.options.Key != "" {
+		request.Header["Authorization"] = []string{"Bearer " + c.options.Key}
+	}
+	if id != "" {
+		request.Header["X-Request-Id"] = []string{id}
+	}
+	response, err := c.transport.RoundTrip(request)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, c.ended(ctx)
+		}
+		return nil, &Error{Kind: Unreachable, URL: c.root, Message: "no answer", Unsent: !sent.Load(), Err: err}
+	}
+	if response.StatusCode == http.StatusOK {
+		return response, nil
+	}
+	defer response.Body.Close()
+	var buffer bytes.Buffer
+	if err := c.read(ctx, response, &buffer, largestRefusal); err != nil && ctx.Err() != nil {
+		return nil, err
+	}
+	return nil, refusal(c.root, response.StatusCode, response.Header.Get("Location"), buffer.Bytes())
+}
+
+// read reads a whole body of at most limit bytes.
+func (c *Client) read(ctx context.Context, response *http.Response, buffer *bytes.Buffer, limit int64) error {
+	if n := response.ContentLength; n > 0 {
+		buffer.Grow(int(min(n, 1<<20)) + bytes.MinRead)
+	}
+	n, err := buffer.ReadFrom(io.LimitReader(response.Body, limit+1))
+	switch {
+	case n > limit:
+		return &Error{Kind: Garbage, URL: c.root, Message: fmt.Sprintf("an answer of more than %d MiB", limit>>20)}
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return c.ended(ctx)
+	}
+	return &Error{Kind: Cut, URL: c.root, Message: fmt.Sprintf("the connection broke after %d bytes", n), Err: err}
+}
+
+// ended is the error of a request whose context is done: the context's, or the
+// *Error for which this package ended it.
+func (c *Client) ended(ctx context.Context) error {
+	var own *Error
+	if errors.As(context.Cause(ctx), &own) && own.Kind == Idle {
+		return own
+	}
+	return fmt.Errorf("%s: request given up: %w", c.root, ctx.Err())
+}
+
+// blame names the server in an error that its bytes caused.
+func (c *Client) blame(err error) error {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		e.URL = c.root
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package vllm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// Model is a model that a server serves.
+type Model struct {
+	ID          string // the name that requests give
+	Root        string // where the weights came from
+	MaxModelLen int    // tokens of prompt and answer together; 0 if the server does not tell
+}
+
+// Health asks whether the engine is alive. A hung one still says yes. A server
+// that answers that it is not gives an Error of kind EngineDead.
+func (c *Client) Health(ctx context.Context) error {
+	_, err := c.ask(ctx, http.MethodGet, "/health", nil)
+	if e := (*Error)(nil); errors.As(err, &e) && e.Status == http.StatusServiceUnavailable {
+		e.Kind = EngineDead
+	}
+	return err
+}
+
+// Version is the server's version of vLLM, like "0.23.0" or "0.23.0+cpu".
+func (c *Client) Version(ctx context.Context) (string, error) {
+	var answer struct {
+		Version string `json:"version"`
+	}
+	if err := c.get(ctx, "/version", &answer); err != nil {
+		return "", err
+	}
+	if answer.Version == "" {
+		return "", c.blame(garbage("no version in the answer to /version"))
+	}
+	return answer.Version, nil
+}
+
+// Models lists what the server serves.
+func (c *Client) Models(ctx context.Context) ([]Model, error) {
+	var answer struct {
+		Data []struct {
+			ID          string `json:"id"`
+			Root        string `json:"root"`
+			MaxModelLen int    `json:"max_model_len"`
+		} `json:"data"`
+	}
+	if err := c.get(ctx, "/v1/models", &answer); err != nil {
+		return nil, err
+	}
+	models := make([]Model, len(answer.Data))
+	for i, m := range answer.Data {
+		models[i] = Model{ID: m.ID, Root: m.Root, MaxModelLen: m.MaxModelLen}
+	}
+	return models, nil
+}
+
+// Tokenize is the tokens of a bare text, special ones recognised, none added.
+func (c *Client) Tokenize(ctx context.Context, model, text string) ([]int32, error) {
+	question, err := json.Marshal(map[string]any{"model": model, "prompt": text, "add_special_tokens": false})
+	if err != nil {
+		return nil, err
+	}
+	body, err := c.ask(ctx, http.MethodPost, "/tokenize", question)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Tokens []int32 `json:"tokens"`
+	}
+	if err := decode(body, &answer); err != nil {
+		return nil, c.blame(err)
+	}
+	return answer.Tokens, nil
+}
+
+// ResetPrefixCache forgets cached prefixes. Only servers in development mode
+// (VLLM_SERVER_DEV_MODE=1) can; the error of others wraps ErrNotOffered.
+func (c *Client) ResetPrefixCache(ctx context.Context) error {
+	_, err := c.ask(ctx, http.MethodPost, "/reset_prefix_cache", nil)
+	if e := (*Error)(nil); errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {
+		e.Err = ErrNotOffered
+	}
+	return err
+}
+
+func (c *Client) get(ctx context.Context, path string, into any) error {
+	body, err := c.ask(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	return c.blame(decode(body, into))
+}
+
+// ask sends a short question, which needs no tokens generated, and returns the
+// body of the answer. An Error of kind Idle says that none came in good time.
+func (c *Client) ask(ctx context.Context, method, path string, question []byte) ([]byte, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		if c.options.Clock.Sleep(ctx, controlWithin) == nil {
+			cancel(&Error{Kind: Idle, URL: c.root, Message: fmt.Sprintf("no answer to %s within %v", path, controlWithin)})
+		}
+	}()
+	response, err := c.send(ctx, method, path, "", question)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	var buffer bytes.Buffer
+	err = c.read(ctx, response, &buffer, largestAnswer)
+	return buffer.Bytes(), err
+}

@@ -1,0 +1,121 @@
+package vllm
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+)
+
+// all reads every event of a text.
+func all(r io.Reader, longest int) ([]string, error) {
+	e := newEvents(r, longest)
+	var found []string
+	for {
+		data, err := e.next()
+		if err != nil {
+			return found, err
+		}
+		found = append(found, string(data))
+	}
+}
+
+func TestEvents(t *testing.T) {
+	tests := []struct {
+		text string
+		want []string
+		err  error
+	}{
+		{"", nil, io.EOF},
+		{"data: a\n\n", []string{"a"}, io.EOF},
+		{"data: a\r\n\r\ndata: b\r\n\r\n", []string{"a", "b"}, io.EOF},
+		{"data: a\r\rdata: b\n\n", []string{"a", "b"}, io.EOF},
+		{"data: a\ndata: b\n\n", []string{"a\nb"}, io.EOF},
+		{"data: a\r\ndata: b\r\n\r\n", []string{"a\nb"}, io.EOF},
+		{"data\n\n", []string{""}, io.EOF},
+		{"data:  a\n\n", []string{" a"}, io.EOF},
+		{":c\n\n\n\nevent: e\n\ndatum: a\n\ndata: b\nid: 1\n\n", []string{"b"}, io.EOF},
+		{"data: a\n\ndata: b\n", []string{"a"}, io.EOF},
+		{"data: 345678\n\n", []string{"345678"}, io.EOF},
+		{"data: 345678901234567\n\n", nil, errLongLine},
+		{"data: 3456789\ndata: 3456789\ndata: 3456789\n\n", nil, errLongLine},
+	}
+	for _, tt := range tests {
+		for name, r := range map[string]io.Reader{"at once": strings.NewReader(tt.text), "by the byte": iotest.OneByteReader(strings.NewReader(tt.text))} {
+			got, err := all(r, 16)
+			if strings.Join(got, "|") != strings.Join(tt.want, "|") || len(got) != len(tt.want) || !errors.Is(err, tt.err) {
+				t.Errorf("%q %s: %q, %v, want %q, %v", tt.text, name, got, err, tt.want, tt.err)
+			}
+		}
+	}
+	if _, err := all(iotest.ErrReader(io.ErrClosedPipe), 16); err != io.ErrClosedPipe {
+		t.Errorf("error %v of a reader that fails", err)
+	}
+	if _, err := all(idler{}, 16); err != io.ErrNoProgress {
+		t.Errorf("error %v of a reader that never gives anything", err)
+	}
+}
+
+type idler struct{}
+
+func (idler) Read([]byte) (int, error) { return 0, nil }
+
+// FuzzEvents compares with a plain reading of the whole text, and one by
+// single bytes.
+func FuzzEvents(f *testing.F) {
+	for _, s := range []string{"data: a\n\n", "data: a\r\n\r\n:c\rdata:b\r\r", "\n\ndata\n\ndata: x\nevent: y\ndata: z\n\n", "data: a"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		plain := strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+		var want []string
+		var data []string
+		lines := strings.Split(plain, "\n")
+		for _, line := range lines[:len(lines)-1] { // the last has no end
+			if rest, found := strings.CutPrefix(line, "data:"); found {
+				data = append(data, strings.TrimPrefix(rest, " "))
+			} else if line == "data" {
+				data = append(data, "")
+			} else if line == "" && data != nil {
+				want = append(want, strings.Join(data, "\n"))
+				data = nil
+			}
+		}
+		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
+			got, err := all(r, 1<<20)
+			if err != io.EOF || strings.Join(got, "|") != strings.Join(want, "|") || len(got) != len(want) {
+				t.Fatalf("%q: %q, %v, want %q", text, got, err, want)
+			}
+		}
+	})
+}
+
+// FuzzAnswer feeds the decoder anything: it must not panic, and what it lets
+// through must be sound and, apart from what it drops, the text that was sent.
+func FuzzAnswer(f *testing.F) {
+	f.Add([]byte(good))
+	f.Add([]byte(`{"choices":[{"message":{"content":"\ud83d\ude00\\u00ff","reasoning":"r"},"finish_reason":"stop","token_ids":[1]}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`))
+	f.Add([]byte(`{"error":{"message":5,"code":"x"}}`))
+	f.Add([]byte(`{"error":[],"detail":{}}`))
+	f.Add([]byte(`{"choices":[{"message":{"content":"\uD800"}}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		refusal("u", 400, "", data)
+		var c Completion
+		err := decodeAnswer(data, &c)
+		if err != nil {
+			if e := (*Error)(nil); !errors.As(err, &e) || e.Kind == 0 || !utf8.ValidString(e.Message) {
+				t.Fatalf("%q: error %#v", data, err)
+			}
+			return
+		}
+		if c.Usage.Prompt < 1 || c.Usage.Completion < 0 || c.Finish == "" || !utf8.ValidString(c.Text+c.Reasoning) {
+			t.Fatalf("%q: let through as %+v", data, c)
+		}
+		if !bytes.ContainsRune(data, utf8.RuneError) && !bytes.Contains(bytes.ToLower(data), []byte("fffd")) && strings.ContainsRune(c.Text, utf8.RuneError) {
+			t.Fatalf("%q: text mended to %q", data, c.Text)
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package vllm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Message is one turn of a chat.
+type Message struct {
+	Role    string `json:"role"` // "system" or "user"
+	Content string `json:"content"`
+}
+
+// Request is a chat completion to ask for. Every sampling parameter is always
+// sent, so that no default of a server or a model counts.
+type Request struct {
+	ID       string // X-Request-Id, for the server's log; "" sends none
+	Model    string // as served
+	Messages []Message
+	Seed     int64 // of this request's sampling, not negative
+
+	Temperature float64
+	TopP        float64
+	TopK        int // 0: off
+	MaxTokens   int // of the answer, thinking included; at least 1
+
+	// TemplateArguments are the chat_template_kwargs, such as
+	// {"enable_thinking": true}; none are sent when it is empty.
+	TemplateArguments map[string]any
+	// ThinkingBudget is the thinking_token_budget; 0 sends none. Servers that do
+	// not know it ignore it in silence: see the pool's check.
+	ThinkingBudget int
+	// TokenIDs asks for the ids of the answer's tokens, a vLLM feature.
+	TokenIDs bool
+}
+
+// fault says what is wrong with the request before a server sees it; nil if
+// nothing is.
+func (r *Request) fault() error {
+	switch {
+	case r.Model == "":
+		return errors.New("no model is named")
+	case len(r.Messages) == 0:
+		return errors.New("no messages")
+	case r.Seed < 0:
+		return fmt.Errorf("seed %d is negative, which servers take for none", r.Seed)
+	case r.MaxTokens < 1:
+		return fmt.Errorf("max tokens is %d, want at least 1", r.MaxTokens)
+	case strings.ContainsFunc(r.ID, func(c rune) bool { return c <= ' ' || c > '~' }):
+		return fmt.Errorf("id %q is not fit for a header, want printable ASCII", r.ID)
+	}
+	for i, m := range r.Messages {
+		if !utf8.ValidString(m.Content) {
+			return fmt.Errorf("message %d is not valid UTF-8", i)
+		}
+	}
+	return nil
+}
+
+// standard are the fields that every OpenAI-compatible server knows.
+type standard struct {
+	Model       string         `json:"model"`
+	Messages    []Message      `json:"messages"`
+	Seed        int64          `json:"seed"`
+	Temperature float64        `json:"temperature"`
+	TopP        float64        `json:"top_p"`
+	MaxTokens   int            `json:"max_tokens"`
+	Stream      bool           `json:"stream,omitempty"`
+	StreamWith  *streamOptions `json:"stream_options,omitempty"`
+}
+
+// extended are the fields of vLLM besides. What is always sent is neutral: it
+// stands there to overrule the defaults of a model or a server.
+type extended struct {
+	standard
+	TopK              int            `json:"top_k"`
+	MinP              float64        `json:"min_p"`
+	RepetitionPenalty float64        `json:"repetition_penalty"`
+	TemplateArguments map[string]any `json:"chat_template_kwargs,omitempty"`
+	ThinkingBudget    int            `json:"thinking_token_budget,omitempty"`
+	TokenIDs          bool           `json:"return_token_ids,omitempty"`
+}
+
+type streamOptions struct {
+	IncludeUsage    bool `json:"include_usage"`
+	ContinuousUsage bool `json:"continuous_usage_stats,omitempty"`
+}
+
+// body is the request as JSON. A plain one holds the standard fields alone.
+func (r *Request) body(stream, plain bool) ([]byte, error) {
+	if err := r.fault(); err != nil {
+		return nil, err
+	}
+	s := standard{
+		Model: r.Model, Messages: r.Messages, Seed: r.Seed, Temperature: r.Temperature, TopP: r.TopP,
+		MaxTokens: r.MaxTokens, Stream: stream,
+	}
+	if stream {
+		s.StreamWith = &streamOptions{IncludeUsage: true, ContinuousUsage: !plain}
+	}
+	if plain {
+		return json.Marshal(s)
+	}
+	return json.Marshal(extended{
+		standard: s, TopK: r.TopK, RepetitionPenalty: 1,
+		TemplateArguments: r.TemplateArguments, ThinkingBudget: r.ThinkingBudget, TokenIDs: r.TokenIDs,
+	})
+}

@@ -1,0 +1,170 @@
+package vllm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"speceval/internal/clock"
+)
+
+// lingerWithin is how long a stream may stay open after it said that it is done.
+const lingerWithin = time.Second
+
+// Stream asks for a completion in pieces. After every piece that tells one,
+// seen gets the usage so far, on the caller's goroutine; it may be nil. Beside
+// an error, or after an abort, the Completion holds what was seen.
+func (c *Client) Stream(ctx context.Context, r Request, seen func(Usage)) (Completion, error) {
+	completion := Completion{Sent: c.options.Clock.Now(), Usage: Usage{Reasoning: -1}}
+	body, err := r.body(true, c.options.Plain)
+	if err != nil {
+		completion.Finished = completion.Sent
+		return completion, &Error{Kind: Rejected, URL: c.root, Message: "not sent", Unsent: true, Err: err}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watch := silence{clock: c.options.Clock, start: completion.Sent, longest: c.options.Idle}
+	if watch.longest > 0 {
+		go watch.run(ctx, cancel, c.root)
+	}
+	response, err := c.send(ctx, http.MethodPost, "/v1/chat/completions", r.ID, body)
+	if err == nil {
+		a := assembly{completion: &completion, clock: c.options.Clock, seen: seen, watch: &watch}
+		err = c.blame(a.read(response.Body))
+		if err != nil && ctx.Err() != nil {
+			err = c.ended(ctx)
+		}
+		completion.Finished = c.options.Clock.Now()
+		if err == nil {
+			c.linger(ctx, cancel, response.Body)
+		}
+		response.Body.Close()
+		return completion, err
+	}
+	completion.Finished = c.options.Clock.Now()
+	return completion, err
+}
+
+// linger reads a stream that is done to its end, so that its connection can be
+// used again, but not for long.
+func (c *Client) linger(ctx context.Context, cancel context.CancelCauseFunc, body io.Reader) {
+	go func() {
+		if c.options.Clock.Sleep(ctx, lingerWithin) == nil {
+			cancel(nil)
+		}
+	}()
+	io.Copy(io.Discard, io.LimitReader(body, 64<<10)) // an error costs a connection, no more
+}
+
+// assembly puts the chunks of a stream together.
+type assembly struct {
+	completion *Completion
+	clock      clock.Clock
+	seen       func(Usage)
+	watch      *silence
+
+	walker          walker
+	chunk           answer // the last
+	text, reasoning strings.Builder
+	counted         bool // a usage came
+}
+
+func (a *assembly) read(body io.Reader) error {
+	limited := &io.LimitedReader{R: body, N: largestAnswer}
+	err := a.chunks(newEvents(limited, longestLine))
+	a.completion.Text, a.completion.Reasoning = a.text.String(), a.reasoning.String()
+	switch {
+	case errors.Is(err, errLongLine):
+		return &Error{Kind: Garbage, Message: fmt.Sprintf("an event of more than %d MiB", longestLine>>20)}
+	case err == io.EOF && limited.N <= 0:
+		return &Error{Kind: Garbage, Message: fmt.Sprintf("an answer of more than %d MiB", largestAnswer>>20)}
+	case err == io.EOF:
+		return &Error{Kind: Cut, Message: "the stream ended without [DONE]"}
+	case err != nil:
+		if e := (*Error)(nil); errors.As(err, &e) {
+			return err
+		}
+		return &Error{Kind: Cut, Message: "the stream broke", Err: err}
+	case a.completion.Finish == "":
+		return &Error{Kind: Cut, Message: "the stream ended without a finish_reason"}
+	case !a.counted:
+		return garbage("no usage")
+	}
+	return a.completion.fault()
+}
+
+// chunks reads events up to [DONE].
+func (a *assembly) chunks(events *events) error {
+	for {
+		data, err := events.next()
+		if err != nil {
+			return err
+		}
+		if string(data) == "[DONE]" {
+			return nil
+		}
+		if err := a.chunk.read(&a.walker, data); err != nil {
+			return err
+		}
+		if a.chunk.present() {
+			return a.chunk.event("")
+		}
+		if err := a.add(&a.chunk); err != nil {
+			return err
+		}
+	}
+}
+
+func (a *assembly) add(chunk *answer) error {
+	into := a.completion
+	now := a.clock.Now()
+	a.watch.heard(now)
+	into.ID, into.Fingerprint = cmp.Or(chunk.id, into.ID), cmp.Or(chunk.fingerprint, into.Fingerprint)
+	a.text.WriteString(chunk.text)
+	a.reasoning.WriteString(chunk.reasoning)
+	into.TokenIDs = append(into.TokenIDs, chunk.tokens...)
+	into.Finish = cmp.Or(chunk.finish, into.Finish)
+	if chunk.counted {
+		if err := chunk.usage.check(); err != nil {
+			return err
+		}
+		into.Usage, a.counted = chunk.usage, true
+	}
+	if into.First.IsZero() && (chunk.text != "" || chunk.reasoning != "" || len(chunk.tokens) > 0 || chunk.usage.Completion > 0) {
+		into.First = now
+	}
+	if chunk.counted && a.seen != nil {
+		a.seen(chunk.usage)
+	}
+	return nil
+}
+
+// silence ends a stream on which nothing is heard for too long.
+type silence struct {
+	clock   clock.Clock
+	start   time.Time
+	longest time.Duration
+	last    atomic.Int64 // when something was heard, in nanoseconds after start
+}
+
+func (s *silence) heard(now time.Time) { s.last.Store(int64(now.Sub(s.start))) }
+
+func (s *silence) run(ctx context.Context, cancel context.CancelCauseFunc, url string) {
+	for {
+		last := s.start.Add(time.Duration(s.last.Load()))
+		left := s.longest - s.clock.Now().Sub(last)
+		if left <= 0 {
+			cancel(&Error{Kind: Idle, URL: url, Message: fmt.Sprintf("nothing came for %v", s.longest)})
+			return
+		}
+		if s.clock.Sleep(ctx, left) != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,303 @@
+package vllm
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestRecordedStream reads a stream that vLLM 0.23.0 sent, with every change
+// that server-sent events allow.
+func TestRecordedStream(t *testing.T) {
+	recorded, err := os.ReadFile("testdata/stream.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(recorded)
+	tests := map[string]string{
+		"as recorded":   text,
+		"CRLF":          strings.ReplaceAll(text, "\n", "\r\n"),
+		"CR":            strings.ReplaceAll(text, "\n", "\r"),
+		"comments":      ": hello\n\n" + strings.ReplaceAll(text, "data:", ":ping\nid: 1\nevent: message\nretry: 5\ndata:"),
+		"several lines": strings.ReplaceAll(text, `,"object"`, ",\ndata:\"object\""),
+		"no space":      strings.ReplaceAll(text, "data: ", "data:"),
+	}
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			var counts []int
+			got, err := client(t, Options{}, says(200, text)).Stream(t.Context(), request(), func(u Usage) { counts = append(counts, u.Completion) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkRecorded(t, got)
+			if want := []int{0, 1, 2, 3, 4, 4}; !slices.Equal(counts, want) {
+				t.Errorf("usage seen %v, want %v", counts, want)
+			}
+			if got.First.Before(got.Sent) || got.Finished.Before(got.First) {
+				t.Errorf("times %v, %v, %v", got.Sent, got.First, got.Finished)
+			}
+		})
+	}
+}
+
+// chunk is an event with a text, a finish reason or null, and a usage.
+func chunk(text, finish string, tokens int) string {
+	return fmt.Sprintf("data: {\"choices\":[{\"delta\":{\"content\":%q},\"finish_reason\":%s}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":%d}}\n\n", text, finish, tokens)
+}
+
+const done = "data: [DONE]\n\n"
+
+func TestBadStreams(t *testing.T) {
+	a := chunk("a", "null", 1)
+	end := chunk("b", `"stop"`, 2)
+	tests := []struct {
+		name, body string
+		want       Kind
+		status     int
+	}{
+		{"nothing", "", Cut, 0},
+		{"no end", a, Cut, 0},
+		{"finish, no [DONE]", a + end, Cut, 0},
+		{"[DONE] half sent", a + end + "data: [DON", Cut, 0},
+		{"[DONE] without its blank line", a + end + "data: [DONE]\n", Cut, 0},
+		{"[DONE], no finish", a + done, Cut, 0},
+		{"half a chunk", a + end[:20], Cut, 0},
+		{"ended by the server", a + chunk("", `"abort"`, 1) + done, Cut, 0},
+		{"no usage", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n" + done, Garbage, 0},
+		{"no usage of nothing", "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n" + done, Garbage, 0},
+		{"negative usage", a + chunk("b", "null", -1) + end + done, Garbage, 0},
+		{"NaN usage", a + strings.Replace(end, `"completion_tokens":2`, `"completion_tokens":NaN`, 1) + done, Garbage, 0},
+		{"empty usage", a + "data: {\"choices\":[],\"usage\":{}}\n\n" + end + done, Garbage, 0},
+		{"text of no tokens", chunk("a", `"stop"`, 0) + done, Garbage, 0},
+		{"not JSON", a + "data: <html>\n\n" + end + done, Garbage, 0},
+		{"not UTF-8", a + "data: {\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}\n\n" + end + done, Garbage, 0},
+		{"lone surrogate", a + `data: {"choices":[{"delta":{"content":"\ud800"}}]}` + "\n\n" + end + done, Garbage, 0},
+		{"rejected late", `data: {"error": {"message": "m", "type": "BadRequestError", "param": null, "code": 400}}` + "\n\n" + done, Rejected, 400},
+		{"rejected late without a code", `data: {"error": {"message": "m", "type": "BadRequestError"}}` + "\n\n" + done, Rejected, 400},
+		{"rejected late by another server", `data: {"error": {"message": "m", "type": "invalid_request_error", "code": null}}` + "\n\n" + done, Rejected, 400},
+		{"fault late", a + `data: {"error": {"message": "m", "type": "InternalServerError", "code": 500}}` + "\n\n" + done, ServerFault, 500},
+		{"fault with a word for a code", a + `data: {"error": {"message": "m", "code": "overloaded"}}` + "\n\n" + done, ServerFault, 0},
+		{"engine dies", a + `data: {"error": {"message": "EngineCore encountered an issue.", "type": "InternalServerError", "code": 500}}` + "\n\n" + done, EngineDead, 500},
+		{"error in a word", a + `data: {"error": "m"}` + "\n\n" + done, ServerFault, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := client(t, Options{}, says(200, tt.body)).Stream(t.Context(), request(), nil)
+			e := fails(t, err, tt.want)
+			if e.Status != tt.status || tt.status != 0 && e.Message == "" {
+				t.Errorf("error %+v, want status %d", e, tt.status)
+			}
+			if strings.HasPrefix(tt.body, a) && (!strings.HasPrefix(got.Text, "a") || got.Usage.Completion < 1) {
+				t.Errorf("what was seen is lost: %+v", got)
+			}
+		})
+	}
+}
+
+func TestGoodStreams(t *testing.T) {
+	tests := []struct {
+		name, body, text, reasoning string
+		tokens                      int
+	}{
+		{"skipped usage catches up", `data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n" + chunk("b", `"stop"`, 5) + done, "ab", "", 5},
+		{"reasoning", `data: {"choices":[{"delta":{"reasoning":"r"}}]}` + "\n\n" + `data: {"choices":[{"delta":{"reasoning_content":"s"}}]}` + "\n\n" + chunk("b", `"stop"`, 3) + done, "b", "rs", 3},
+		{"usage at the end only", `data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}` + "\n\n" + `data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}` + "\n\n" + done, "a", "", 1},
+		{"null usage between", `data: {"choices":[{"delta":{"content":"a"}}],"usage":null}` + "\n\n" + chunk("", `"length"`, 2) + done, "a", "", 2},
+		{"of two choices the first", strings.Replace(chunk("a", `"stop"`, 2), "}]", `},{"delta":{"content":"b"}}]`, 1) + done, "a", "", 2},
+		{"nothing was said", chunk("", `"stop"`, 1) + done, "", "", 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := client(t, Options{}, says(200, tt.body)).Stream(t.Context(), request(), nil)
+			if err != nil || got.Text != tt.text || got.Reasoning != tt.reasoning || got.Usage.Completion != tt.tokens {
+				t.Errorf("%+v, %v, want %q, %q, %d", got, err, tt.text, tt.reasoning, tt.tokens)
+			}
+		})
+	}
+}
+
+// TestNamesStay has the id in the first chunk alone, and then the fingerprint.
+func TestNamesStay(t *testing.T) {
+	body := `data: {"id":"i","choices":[]}` + "\n\n" + `data: {"system_fingerprint":"f"}` + "\n\n" + chunk("a", `"stop"`, 1) + done
+	got, err := client(t, Options{}, says(200, body)).Stream(t.Context(), request(), nil)
+	if err != nil || got.ID != "i" || got.Fingerprint != "f" {
+		t.Errorf("id %q, fingerprint %q, %v", got.ID, got.Fingerprint, err)
+	}
+}
+
+// TestStreamBreaks cuts the connection inside a stream.
+func TestStreamBreaks(t *testing.T) {
+	c := client(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, chunk("a", "null", 1))
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	got, err := c.Stream(t.Context(), request(), nil)
+	if fails(t, err, Cut); got.Text != "a" {
+		t.Errorf("text %q, want what was seen", got.Text)
+	}
+}
+
+// TestStreamConnectionIsReused has a server whose body ends a moment after
+// [DONE]: it must be read to its end for the connection to be used again.
+func TestStreamConnectionIsReused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		connections := 0
+		c := dial(t, "http://h", Options{Dial: func(context.Context, string, string) (net.Conn, error) {
+			connections++
+			ours, theirs := net.Pipe()
+			go func() {
+				defer theirs.Close()
+				for reader := bufio.NewReader(theirs); ; {
+					r, err := http.ReadRequest(reader)
+					if err != nil {
+						return
+					}
+					io.Copy(io.Discard, r.Body)
+					body := chunk("a", `"stop"`, 1) + done
+					fmt.Fprintf(theirs, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(body), body)
+					time.Sleep(10 * time.Millisecond)
+					io.WriteString(theirs, "0\r\n\r\n")
+				}
+			}()
+			return ours, nil
+		}})
+		for range 5 {
+			if _, err := c.Stream(t.Context(), request(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Close()
+		if connections != 1 {
+			t.Errorf("%d connections for 5 streams, want 1", connections)
+		}
+	})
+}
+
+// TestStreamStaysOpen has a server that says it is done and hangs then.
+func TestStreamStaysOpen(t *testing.T) {
+	left := make(chan bool)
+	c := client(t, Options{Clock: new(hasty)}, func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		io.WriteString(w, chunk("a", `"stop"`, 1)+done)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		left <- true
+	})
+	if got, err := c.Stream(t.Context(), request(), nil); err != nil || got.Text != "a" {
+		t.Errorf("%q, %v", got.Text, err)
+	}
+	<-left
+}
+
+// TestAbortStream cancels a stream in its middle: the server learns of it, and
+// the last usage is kept.
+func TestAbortStream(t *testing.T) {
+	left := make(chan bool)
+	c := client(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		for i := range 3 {
+			io.WriteString(w, chunk("a", "null", i+1))
+		}
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		left <- true
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	got, err := c.Stream(ctx, request(), func(u Usage) {
+		if u.Completion == 3 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
+		t.Errorf("error %v, want the context's", err)
+	}
+	if got.Usage.Completion != 3 || got.Text != "aaa" || got.Finish != "" {
+		t.Errorf("seen %+v, want 3 tokens", got)
+	}
+	<-left
+}
+
+func TestIdleStream(t *testing.T) {
+	for name, first := range map[string]string{"from the start": "", "after a comment": ": still here\n\n"} {
+		c := client(t, Options{Idle: time.Minute, Clock: new(hasty)}, func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			io.WriteString(w, first)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		})
+		_, err := c.Stream(t.Context(), request(), nil)
+		if errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v looks like the caller's own abort", name, err)
+		}
+		fails(t, err, Idle)
+	}
+}
+
+// TestSlowStreamIsNotIdle has a word every 40 s, of at most 60 s of silence.
+func TestSlowStreamIsNotIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		go func() {
+			defer theirs.Close()
+			r, _ := http.ReadRequest(bufio.NewReader(theirs))
+			io.Copy(io.Discard, r.Body)
+			io.WriteString(theirs, "HTTP/1.0 200 OK\r\n\r\n")
+			for i := range 3 {
+				time.Sleep(40 * time.Second)
+				io.WriteString(theirs, chunk("a", "null", i+1))
+			}
+			io.WriteString(theirs, chunk("", `"stop"`, 4)+done)
+		}()
+		c := dial(t, "http://h", Options{Idle: time.Minute, Dial: func(context.Context, string, string) (net.Conn, error) { return ours, nil }})
+		got, err := c.Stream(t.Context(), request(), nil)
+		if err != nil || got.Text != "aaa" || got.Finished.Sub(got.First) != 80*time.Second {
+			t.Errorf("%q in %v, %v", got.Text, got.Finished.Sub(got.First), err)
+		}
+	})
+}
+
+// scripted is a clock that moves by what is slept, and calls a function before.
+type scripted struct {
+	now    time.Time
+	before func(d time.Duration)
+}
+
+func (s *scripted) Now() time.Time { return s.now }
+
+func (s *scripted) Sleep(_ context.Context, d time.Duration) error {
+	s.before(d)
+	s.now = s.now.Add(d)
+	return nil
+}
+
+// TestSilenceCountsFromTheLastWord hears something 40 s and 70 s after the
+// start, of at most 60 s of silence: the end is at 130 s.
+func TestSilenceCountsFromTheLastWord(t *testing.T) {
+	start := time.Unix(1000, 0)
+	clock := &scripted{now: start}
+	s := silence{clock: clock, start: start, longest: time.Minute}
+	var slept []time.Duration
+	clock.before = func(d time.Duration) {
+		slept = append(slept, d)
+		if n := len(slept); n < 3 {
+			s.heard(start.Add([]time.Duration{40, 70}[n-1] * time.Second))
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s.run(ctx, cancel, "http://h")
+	if want := []time.Duration{60 * time.Second, 40 * time.Second, 30 * time.Second}; !slices.Equal(slept, want) {
+		t.Errorf("slept %v, want %v", slept, want)
+	}
+	fails(t, context.Cause(ctx), Idle)
+}
