@@ -1,0 +1,211 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"speceval/internal/vllm"
+)
+
+// Requirement is what every replica must be.
+type Requirement struct {
+	Model         string // as served
+	ContextTokens int    // at least, prompt and answer together
+	Version       string // of vLLM, like "0.23.0"; "" for any, the same everywhere
+	// ThinkingBudget asks for a proof that a thinking budget is enforced, on a
+	// short request with TemplateArguments.
+	ThinkingBudget    bool
+	TemplateArguments map[string]any
+}
+
+// Served is what a replica turned out to be.
+type Served struct {
+	URL         string
+	Version     string // whole, with what follows a "+"
+	Root        string // where the weights came from
+	MaxModelLen int    // tokens
+	ThinkEnd    int32  // id of the token </think>; -1 if that is no single token
+}
+
+// The proof of a thinking budget: so many tokens of thinking, of so many in all,
+// and so many more for an opening tag and what a server writes at the end.
+const (
+	proofBudget = 4
+	proofTokens = 16
+	proofSlack  = 4
+	proofWithin = 2 * time.Minute
+)
+
+// Check asks every replica whether it is what is required, and returns what
+// those are that answer. The others count as dead, unless all are. Its error
+// names every fault of every replica, and what to do. A replica that was dead,
+// or dies later, has to meet the same requirement to come back.
+func (p *Pool) Check(ctx context.Context, need Requirement) ([]Served, error) {
+	findings := make([]finding, len(p.replicas))
+	var all sync.WaitGroup
+	for i, r := range p.replicas {
+		all.Go(func() {
+			findings[i].served, findings[i].faults = p.inspect(ctx, r, need)
+		})
+	}
+	all.Wait()
+	var served []Served
+	var faults, dead []error
+	for _, f := range findings {
+		if f.dead() {
+			dead = append(dead, f.faults...)
+			continue
+		}
+		served = append(served, f.served)
+		faults = append(faults, f.faults...)
+	}
+	if versions := releases(served); len(versions) > 1 {
+		faults = append(faults, fmt.Errorf("replicas run different versions of vLLM (%s): run one", strings.Join(versions, ", ")))
+	}
+	if len(faults) > 0 || len(dead) == len(p.replicas) {
+		return served, errors.Join(append(append(faults, dead...), p.nobody())...)
+	}
+	p.mu.Lock()
+	p.requirement = &need
+	p.mu.Unlock()
+	for i, f := range findings {
+		if f.dead() {
+			p.takeOut(p.replicas[i], 0, errors.Join(f.faults...), nil)
+		}
+	}
+	return served, ctx.Err()
+}
+
+// nobody is the error of a pool without replicas.
+func (p *Pool) nobody() error {
+	if len(p.replicas) == 0 {
+		return ErrOutage
+	}
+	return nil
+}
+
+// finding is what one replica turned out to be, and what is wrong with it.
+type finding struct {
+	served Served
+	faults []error
+}
+
+// dead tells whether the replica did not answer, or has no engine.
+func (f finding) dead() bool {
+	var e *vllm.Error
+	return len(f.faults) == 1 && errors.As(f.faults[0], &e) && (e.Kind == vllm.Unreachable || e.Kind == vllm.EngineDead)
+}
+
+// releases lists the different versions of replicas.
+func releases(served []Served) []string {
+	versions := map[string]bool{}
+	for _, s := range served {
+		if s.Version != "" {
+			versions[release(s.Version)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(versions))
+}
+
+// release is a version without what follows a "+".
+func release(version string) string {
+	version, _, _ = strings.Cut(version, "+")
+	return version
+}
+
+// inspect asks one replica. What could not be asked after a fault is left out.
+func (p *Pool) inspect(ctx context.Context, r *replica, need Requirement) (Served, []error) {
+	url := r.Client.URL()
+	s := Served{URL: url, ThinkEnd: -1}
+	if err := r.Client.Health(ctx); err != nil {
+		return s, []error{fmt.Errorf("%w: is it started, and at this address?", err)}
+	}
+	var faults []error
+	wrong := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("%s: %s", url, fmt.Sprintf(format, args...)))
+	}
+	version, err := r.Client.Version(ctx)
+	s.Version = version
+	switch {
+	case err != nil:
+		faults = append(faults, fmt.Errorf("version: %w", err))
+	case need.Version != "" && release(version) != release(need.Version):
+		wrong("vLLM %s, want %s: install that, or set the version in the configuration", version, need.Version)
+	}
+	models, err := r.Client.Models(ctx)
+	if err != nil {
+		return s, append(faults, fmt.Errorf("models: %w", err))
+	}
+	at := slices.IndexFunc(models, func(m vllm.Model) bool { return m.ID == need.Model })
+	if at < 0 {
+		wrong("serves %s, not %q: start it with --served-model-name %s", names(models), need.Model, need.Model)
+		return s, faults
+	}
+	s.Root, s.MaxModelLen = models[at].Root, models[at].MaxModelLen
+	if s.MaxModelLen < need.ContextTokens {
+		wrong("a context of %d tokens, want %d: start it with --max-model-len %d", s.MaxModelLen, need.ContextTokens, need.ContextTokens)
+	}
+	m, err := r.Client.Metrics(ctx)
+	switch {
+	case errors.Is(err, vllm.ErrNotOffered):
+		wrong("no metrics of vLLM, by which hung servers are found: start it without --disable-log-stats")
+	case err != nil:
+		faults = append(faults, fmt.Errorf("metrics: %w", err))
+	case strings.EqualFold(m.PrefixCaching, "true"):
+		wrong("prefix caching is on: start it with --no-enable-prefix-caching")
+	}
+	if ids, err := r.Client.Tokenize(ctx, need.Model, "</think>"); err == nil && len(ids) == 1 {
+		s.ThinkEnd = ids[0]
+	}
+	if need.ThinkingBudget {
+		if err := p.proveBudget(ctx, r.Client, need, s.ThinkEnd); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return s, faults
+}
+
+func names(models []vllm.Model) string {
+	ids := make([]string, len(models))
+	for i, m := range models {
+		ids[i] = fmt.Sprintf("%q", m.ID)
+	}
+	return strings.Join(ids, ", ")
+}
+
+// proveBudget asks a question that takes thought, with next to no budget for
+// it. A server that does not know the field thinks on.
+func (p *Pool) proveBudget(ctx context.Context, c *vllm.Client, need Requirement, end int32) error {
+	if end < 0 {
+		return fmt.Errorf("%s: a thinking budget needs a model in which </think> is one token", c.URL())
+	}
+	ctx, cancel := p.within(ctx, proofWithin)
+	defer cancel()
+	var answer vllm.Completion
+	retry := vllm.Retry{Attempts: p.settings.Attempts, Clock: p.settings.Clock}
+	err := retry.Do(ctx, func(ctx context.Context) error {
+		var err error
+		answer, err = c.Complete(ctx, vllm.Request{
+			Model:    need.Model,
+			Messages: []vllm.Message{{Role: "user", Content: "Prove that there are infinitely many primes, and that the square root of 2 is irrational."}},
+			Seed:     1, Temperature: 0.6, TopP: 0.95, MaxTokens: proofTokens,
+			TemplateArguments: need.TemplateArguments, ThinkingBudget: proofBudget, TokenIDs: true,
+		})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("a request with a thinking budget: %w: start it with --reasoning-parser, and with VLLM_USE_V2_MODEL_RUNNER=0", err)
+	}
+	at := slices.Index(answer.TokenIDs, end)
+	if at < 0 || at > proofBudget+proofSlack {
+		return fmt.Errorf("%s: ignores thinking_token_budget: a budget of %d tokens, and no </think> among the first %d: "+
+			"start vLLM 0.19 or later with --reasoning-parser", c.URL(), proofBudget, proofBudget+proofSlack+1)
+	}
+	return nil
+}

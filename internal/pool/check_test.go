@@ -1,0 +1,194 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestCheck(t *testing.T) {
+	need := Requirement{
+		Model: "m", ContextTokens: 4096, Version: "0.23.0", ThinkingBudget: true,
+		TemplateArguments: map[string]any{"enable_thinking": true},
+	}
+	tests := []struct {
+		name  string
+		spoil func(s *server) // the second of two
+		want  []string        // in the error; nil if there is none
+	}{
+		{"well", func(s *server) {}, nil},
+		{"built otherwise", func(s *server) { s.version = "0.23.0+cpu" }, nil},
+		{"another version", func(s *server) { s.version = "0.22.1" }, []string{"vLLM 0.22.1, want 0.23.0", "different versions of vLLM (0.22.1, 0.23.0)"}},
+		{"another model", func(s *server) { s.model = "x" }, []string{`serves "x", not "m"`, "--served-model-name m"}},
+		{"small context", func(s *server) { s.context = 2048 }, []string{"2048", "--max-model-len 4096"}},
+		{"prefix caching", func(s *server) { s.caching = "True" }, []string{"--no-enable-prefix-caching"}},
+		{"no metrics", func(s *server) { s.metrics = "up 1\n" }, []string{"--disable-log-stats"}},
+		{"budget ignored", func(s *server) { s.ids = "[1,2,3,4,5,6,7,8,9,10,260]" }, []string{"ignores thinking_token_budget"}},
+		{"no token", func(s *server) { s.think = []int{1, 2} }, []string{"</think> is one token"}},
+		{"budget refused", func(s *server) {
+			s.answer = func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(400) }
+		}, []string{"--reasoning-parser", "VLLM_USE_V2_MODEL_RUNNER=0"}},
+		{"hangs", func(s *server) { s.answer = forever }, []string{"thinking budget"}},
+		{"two faults", func(s *server) { s.context, s.caching = 1, "True" }, []string{"--max-model-len", "--no-enable-prefix-caching"}},
+	}
+	for _, tt := range tests {
+		bubble(t, tt.name, func(t *testing.T) {
+			f := start(t, 2)
+			p, end := f.pool(Settings{Window: 1, Attempts: 1})
+			defer end()
+			tt.spoil(f.servers[1])
+			served, err := p.Check(t.Context(), need)
+			if (err == nil) != (tt.want == nil) {
+				t.Fatalf("error %v", err)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "http://server-1") || strings.Contains(err.Error(), "http://server-0") {
+					t.Errorf("error %v\nwants %q and names server 1 alone", err, want)
+				}
+			}
+			if want := (Served{"http://server-0", "0.23.0", "folder", 4096, 260}); served[0] != want {
+				t.Errorf("served %+v, want %+v", served[0], want)
+			}
+		})
+	}
+}
+
+// TestCheckOfDeadReplicas goes on without those that are dead, until they meet
+// the requirement, but not without any.
+func TestCheckOfDeadReplicas(t *testing.T) {
+	for name, spoil := range map[string]func(s *server, dead bool){
+		"unreachable": func(s *server, dead bool) { s.down = dead },
+		"engine dead": func(s *server, dead bool) { s.unhealthy = dead },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			f := start(t, 2)
+			p, end := f.pool(Settings{Window: 3, Attempts: 1})
+			defer end()
+			need := Requirement{Model: "m", ContextTokens: 4096}
+			all := f.servers[:]
+			for _, s := range all {
+				s.set(func() { spoil(s, true) })
+			}
+			if _, err := p.Check(t.Context(), need); err == nil || strings.Count(err.Error(), name) != 2 {
+				t.Errorf("all are dead: %v", err)
+			}
+			all[1].set(func() { spoil(all[1], false) })
+			served, err := p.Check(t.Context(), need)
+			if err != nil || len(served) != 1 || served[0].URL != "http://server-1" || p.Slots() != 3 {
+				t.Errorf("served %+v with %d places, %v", served, p.Slots(), err)
+			}
+			all[0].set(func() { spoil(all[0], false); all[0].context = 1 })
+			time.Sleep(time.Minute)
+			if p.Slots() != 3 {
+				t.Error("a replica with too small a context is in")
+			}
+			all[0].set(func() { all[0].context = 4096 })
+			time.Sleep(time.Minute)
+			if p.Slots() != 6 {
+				t.Error("a replica that is well again is out")
+			}
+		})
+	}
+}
+
+func TestCheckOfManyVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 2)
+		p, end := f.pool(Settings{})
+		defer end()
+		f.servers[0].set(func() { f.servers[0].version = "0.24.0" })
+		if _, err := p.Check(t.Context(), Requirement{Model: "m"}); err == nil || !strings.Contains(err.Error(), "different versions") {
+			t.Errorf("error %v", err)
+		}
+		f.servers[1].set(func() { f.servers[1].version = "0.24.0+x" })
+		if _, err := p.Check(t.Context(), Requirement{Model: "m"}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestReturnMeetsRequirement checks a replica that comes back as it was checked
+// at first.
+func TestReturnMeetsRequirement(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 2)
+		p, end := f.pool(Settings{Window: 1, Attempts: 1})
+		defer end()
+		if _, err := p.Check(t.Context(), Requirement{Model: "m", ContextTokens: 4096}); err != nil {
+			t.Fatal(err)
+		}
+		wait := ask(p, t.Context(), 0, 2)
+		s := f.servers[1]
+		s.kill()
+		answered(t, wait(), 0)
+		s.set(func() { s.down, s.context = false, 100 })
+		time.Sleep(time.Minute)
+		if p.Slots() != 1 || !f.reported("r1 stays out", "--max-model-len") {
+			t.Errorf("%d slots; log %q", p.Slots(), f.log())
+		}
+	})
+}
+
+func TestReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 2)
+		p, end := f.pool(Settings{Window: 1, Attempts: 1})
+		defer end()
+		wait := ask(p, t.Context(), 0, 1)
+		if err := p.Reset(t.Context()); err == nil || !strings.Contains(err.Error(), "1 requests are outstanding") {
+			t.Errorf("error %v with a request outstanding", err)
+		}
+		answered(t, wait(), 0)
+
+		// The second replica drains for three seconds; requests wait so long.
+		f.servers[1].set(func() { f.servers[1].running = 1 })
+		started := time.Now()
+		reset := make(chan error)
+		go func() { reset <- p.Reset(t.Context()) }()
+		synctest.Wait()
+		late := ask(p, t.Context(), 1, 1)
+		if err := p.Reset(t.Context()); err == nil {
+			t.Error("two resets at once")
+		}
+		time.Sleep(3 * time.Second)
+		f.servers[1].set(func() { f.servers[1].running = 0 })
+		if err := <-reset; err != nil || f.servers[0].resets != 1 || f.servers[1].resets != 1 {
+			t.Errorf("%v, %d and %d caches emptied", err, f.servers[0].resets, f.servers[1].resets)
+		}
+		answered(t, late(), 1)
+		if took := time.Since(started); took < 4*time.Second {
+			t.Errorf("a request passed a reset, after %v", took)
+		}
+
+		f.servers[0].kill()
+		ask(p, t.Context(), 2, 1)()
+		if err := p.Reset(t.Context()); err == nil || !strings.Contains(err.Error(), "1 of 2 are out") {
+			t.Errorf("error %v with a replica out", err)
+		}
+	})
+}
+
+func TestResetGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 1)
+		p, end := f.pool(Settings{Window: 1, Attempts: 1})
+		defer end()
+		f.servers[0].set(func() { f.servers[0].running = 1 })
+		if err := p.Reset(t.Context()); err == nil || !strings.Contains(err.Error(), "1 requests run") {
+			t.Errorf("error %v of a replica that never drains", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := p.Reset(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v, want the context's", err)
+		}
+		if slices.Contains(f.log(), "") {
+			t.Error("an empty line in the log")
+		}
+	})
+}

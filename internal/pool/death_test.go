@@ -1,0 +1,280 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestReplicaDies kills one of three with requests on it: the others answer
+// them, and it is used again when it is back.
+func TestReplicaDies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 3)
+		p, end := f.pool(Settings{Window: 2, Attempts: 1, Outage: time.Minute})
+		defer end()
+		wait := ask(p, t.Context(), 0, 12)
+		time.Sleep(500 * time.Millisecond)
+		f.servers[1].kill()
+		synctest.Wait()
+		if p.Slots() != 4 || !f.reported("replica r1 is out", "2 of 3 left") {
+			t.Errorf("%d slots after a death, want 4; log %q", p.Slots(), f.log())
+		}
+		counts := answered(t, wait(), 0)
+		if counts["r1"] != 0 || p.Resent() != 2 {
+			t.Errorf("answers by %v, %d sent again, want 2", counts, p.Resent())
+		}
+		f.servers[1].set(func() { f.servers[1].down = false })
+		time.Sleep(time.Minute)
+		if p.Slots() != 6 || !f.reported("replica r1 is back") {
+			t.Errorf("%d slots after its return, want 6; log %q", p.Slots(), f.log())
+		}
+		if counts := answered(t, ask(p, t.Context(), 12, 6)(), 12); counts["r1"] != 2 {
+			t.Errorf("answers by %v after its return", counts)
+		}
+	})
+}
+
+// TestGivenBackRequestsComeFirst kills a replica while others wait: what it had
+// is served before those.
+func TestGivenBackRequestsComeFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 2)
+		p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Minute})
+		defer end()
+		wait := ask(p, t.Context(), 0, 5)
+		f.servers[1].kill() // had request 1
+		answered(t, wait(), 0)
+		if got := f.servers[0].seeds; got[0] != 0 || got[1] != 1 {
+			t.Errorf("served in the order %v, want 0 and 1 first", got)
+		}
+	})
+}
+
+func TestEngineDies(t *testing.T) {
+	deaths := map[string]func(w http.ResponseWriter){
+		"500": func(w http.ResponseWriter) {
+			w.WriteHeader(500)
+			io.WriteString(w, `{"error":{"message":"EngineCore encountered an issue.","type":"InternalServerError","code":500}}`)
+		},
+		"cut and unhealthy": func(w http.ResponseWriter) {
+			io.WriteString(w, `{"choices":`)
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		},
+	}
+	for name, die := range deaths {
+		bubble(t, name, func(t *testing.T) {
+			f := start(t, 2)
+			p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Minute})
+			defer end()
+			s := f.servers[0]
+			s.http.ErrorLog = nil
+			s.answer = func(w http.ResponseWriter, _ *http.Request, _ int) {
+				s.set(func() { s.unhealthy = true; s.running-- })
+				die(w)
+			}
+			counts := answered(t, ask(p, t.Context(), 0, 3)(), 0)
+			if counts["r1"] != 3 || p.Slots() != 1 {
+				t.Errorf("answers by %v, %d slots", counts, p.Slots())
+			}
+		})
+	}
+}
+
+// TestLateFailureOfAnEarlierLife fails two requests of one death, the second
+// when the replica is back: it stays in.
+func TestLateFailureOfAnEarlierLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 1)
+		p, end := f.pool(Settings{Window: 2, Attempts: 1, Outage: time.Minute})
+		defer end()
+		s := f.servers[0]
+		s.answer = func(w http.ResponseWriter, r *http.Request, seed int) {
+			if s.arrived() > 2 {
+				s.say(w, seed)
+				return
+			}
+			rest(r, time.Duration(10+seed)*time.Second)
+			w.WriteHeader(500)
+			io.WriteString(w, `{"error":{"message":"EngineCore encountered an issue."}}`)
+		}
+		answered(t, ask(p, t.Context(), 0, 2)(), 0)
+		outs := 0
+		for _, line := range f.log() {
+			if strings.Contains(line, "is out") {
+				outs++
+			}
+		}
+		if outs != 1 {
+			t.Errorf("taken out %d times; log %q", outs, f.log())
+		}
+	})
+}
+
+// TestCutByHealthyReplica counts as an attempt of the request.
+func TestCutByHealthyReplica(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 1)
+		p, end := f.pool(Settings{Window: 1, Attempts: 2})
+		defer end()
+		f.servers[0].answer = func(w http.ResponseWriter, _ *http.Request, _ int) {
+			w.Header().Set("Content-Length", "100")
+			io.WriteString(w, "{")
+		}
+		_, _, err := p.Complete(t.Context(), asked(0))
+		if err == nil || !strings.Contains(err.Error(), "2 attempts") || f.servers[0].arrived() != 2 || p.Slots() != 1 {
+			t.Errorf("error %v after %d requests", err, f.servers[0].arrived())
+		}
+	})
+}
+
+// TestDeadlyRequest has a request that kills whatever it touches.
+func TestDeadlyRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 2)
+		p, end := f.pool(Settings{Window: 4, Attempts: 1, Deaths: 3, Outage: time.Hour})
+		defer end()
+		deaths := 0
+		for _, s := range f.servers {
+			s.answer = func(w http.ResponseWriter, r *http.Request, seed int) {
+				if seed != 3 {
+					s.say(w, seed)
+					return
+				}
+				deaths++
+				s.kill()
+				go func() { // supervised elsewhere
+					time.Sleep(10 * time.Second)
+					s.set(func() { s.down = false })
+				}()
+			}
+		}
+		outcomes := ask(p, t.Context(), 0, 8)()
+		bad := outcomes[3]
+		if !errors.Is(bad.err, ErrDeadly) || !strings.Contains(bad.err.Error(), "q-3") || deaths != 3 {
+			t.Errorf("error %v after %d deaths, want ErrDeadly that names q-3 after 3", bad.err, deaths)
+		}
+		answered(t, outcomes[:3], 0)
+		answered(t, outcomes[4:], 4)
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestRefusedConnectionsAreNobodysFault lets a replica look well and refuse
+// requests more often than a request may see deaths.
+func TestRefusedConnectionsAreNobodysFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 1)
+		p, end := f.pool(Settings{Window: 1, Attempts: 1, Deaths: 1, Outage: time.Hour})
+		defer end()
+		s := f.servers[0]
+		s.set(func() { s.down = true })
+		wait := ask(p, t.Context(), 0, 1)
+		time.Sleep(time.Minute)
+		s.set(func() { s.down = false })
+		answered(t, wait(), 0)
+	})
+}
+
+func TestReturnsWithAnotherModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 2)
+		p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Minute})
+		defer end()
+		wait := ask(p, t.Context(), 0, 4)
+		s := f.servers[1]
+		s.kill()
+		answered(t, wait(), 0)
+		s.set(func() { s.down, s.model = false, "other" })
+		time.Sleep(5 * time.Minute)
+		if p.Slots() != 1 || !f.reported("r1 stays out", "no longer serves m") {
+			t.Errorf("%d slots with another model there; log %q", p.Slots(), f.log())
+		}
+		s.set(func() { s.model = "m" })
+		time.Sleep(time.Minute)
+		if p.Slots() != 2 {
+			t.Errorf("%d slots with the right model", p.Slots())
+		}
+	})
+}
+
+func TestOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 2)
+		p, end := f.pool(Settings{Window: 1, Attempts: 3, Outage: 10 * time.Minute})
+		defer end()
+		wait := ask(p, t.Context(), 0, 4)
+		started := time.Now()
+		for _, s := range f.servers {
+			s.kill()
+		}
+		for _, o := range wait() {
+			if !errors.Is(o.err, ErrOutage) || !strings.Contains(o.err.Error(), "r0") || !strings.Contains(o.err.Error(), "r1") {
+				t.Errorf("error %v, want an outage with every replica", o.err)
+			}
+		}
+		if took := time.Since(started); took != 10*time.Minute {
+			t.Errorf("given up after %v, want 10 m", took)
+		}
+		if o := ask(p, t.Context(), 4, 1)()[0]; !errors.Is(o.err, ErrOutage) || time.Since(started) != 10*time.Minute {
+			t.Errorf("error %v after %v, want an outage at once", o.err, time.Since(started))
+		}
+		f.servers[0].set(func() { f.servers[0].down = false })
+		time.Sleep(time.Minute)
+		answered(t, ask(p, t.Context(), 5, 2)(), 5)
+	})
+}
+
+// TestOutageEndsInTime brings a replica back before the outage counts, and lets
+// it die again: that is another outage.
+func TestOutageEndsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 1)
+		p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: 3 * time.Minute})
+		defer end()
+		s := f.servers[0]
+		s.answer = func(w http.ResponseWriter, r *http.Request, seed int) {
+			if rest(r, time.Minute) {
+				s.say(w, seed)
+			}
+		}
+		wait := ask(p, t.Context(), 0, 2)
+		for range 3 {
+			s.kill()
+			time.Sleep(2 * time.Minute)
+			s.set(func() { s.down = false })
+			time.Sleep(30*time.Second + 500*time.Millisecond) // the longest wait between two looks
+		}
+		answered(t, wait(), 0)
+	})
+}
+
+func TestRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 2)
+		var restarts []int
+		p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Minute, Restart: func(ctx context.Context, i int) error {
+			restarts = append(restarts, i)
+			if len(restarts) == 1 {
+				return errNever
+			}
+			f.servers[i].set(func() { f.servers[i].down = false })
+			return nil
+		}})
+		defer end()
+		wait := ask(p, t.Context(), 0, 4)
+		f.servers[1].kill()
+		answered(t, wait(), 0)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(restarts) != 2 || restarts[0] != 1 || p.Slots() != 2 || !f.reported("r1", "not started again") {
+			t.Errorf("restarts %v, %d slots; log %q", restarts, p.Slots(), f.log())
+		}
+	})
+}

@@ -1,0 +1,221 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"speceval/internal/vllm"
+)
+
+func TestLeastLoadedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 3)
+		p, end := f.pool(Settings{Window: 2, Attempts: 1})
+		defer end()
+		release := make([]chan bool, 20)
+		for i := range release {
+			release[i] = make(chan bool)
+		}
+		for _, s := range f.servers {
+			s.answer = func(w http.ResponseWriter, r *http.Request, seed int) { <-release[seed]; s.say(w, seed) }
+		}
+		seeds := func() string {
+			synctest.Wait()
+			text := ""
+			for _, s := range f.servers {
+				s.set(func() { text += fmt.Sprint(s.seeds) })
+			}
+			return text
+		}
+		wait := ask(p, t.Context(), 0, 8)
+		if got := seeds(); got != "[0 3][1 4][2 5]" || p.Slots() != 6 {
+			t.Errorf("seeds at the replicas %s, %d slots", got, p.Slots())
+		}
+		close(release[4]) // 6 takes its place at once, 7 waits on
+		if got := seeds(); got != "[0 3][1 4 6][2 5]" {
+			t.Errorf("seeds at the replicas %s", got)
+		}
+		close(release[2])
+		close(release[5])
+		if got := seeds(); got != "[0 3][1 4 6][2 5 7]" {
+			t.Errorf("seeds at the replicas %s", got)
+		}
+		wait2 := ask(p, t.Context(), 8, 1) // the third has one free
+		if got := seeds(); got != "[0 3][1 4 6][2 5 7 8]" {
+			t.Errorf("seeds at the replicas %s", got)
+		}
+		for i, c := range release {
+			if i != 2 && i != 4 && i != 5 {
+				close(c)
+			}
+		}
+		answered(t, wait(), 0)
+		answered(t, wait2(), 8)
+	})
+}
+
+// TestWindow keeps every replica full, never fuller, and serves in order.
+func TestWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 2)
+		p, end := f.pool(Settings{Window: 3, Attempts: 1})
+		defer end()
+		started := time.Now()
+		counts := answered(t, ask(p, t.Context(), 0, 30)(), 0)
+		if took := time.Since(started); took != 5*time.Second || counts["r0"] != 15 || counts["r1"] != 15 {
+			t.Errorf("30 requests of 1 s in 6 places took %v, by replica %v", took, counts)
+		}
+		for _, s := range f.servers {
+			if s.most != 3 {
+				t.Errorf("replica %d had up to %d requests, want 3", s.index, s.most)
+			}
+			for i := 3; i < s.arrived(); i += 3 {
+				if slices.Max(s.seeds[:i]) > slices.Min(s.seeds[i:]) {
+					t.Errorf("replica %d had the seeds %v: not in order of arrival", s.index, s.seeds)
+				}
+			}
+		}
+	})
+}
+
+func TestTransientAndPermanentErrors(t *testing.T) {
+	tests := []struct {
+		name     string
+		status   int
+		fail     int // times
+		attempts int
+		requests int
+		want     string // of the error
+	}{
+		{"transient", 500, 2, 3, 3, ""},
+		{"transient too often", 500, 3, 3, 3, "3 attempts"},
+		{"permanent", 400, 1, 3, 1, "rejected"},
+	}
+	for _, tt := range tests {
+		bubble(t, tt.name, func(t *testing.T) {
+			f := start(t, 1)
+			p, end := f.pool(Settings{Window: 1, Attempts: tt.attempts})
+			defer end()
+			s := f.servers[0]
+			s.answer = func(w http.ResponseWriter, r *http.Request, seed int) {
+				if s.arrived() <= tt.fail {
+					w.WriteHeader(tt.status)
+					return
+				}
+				s.say(w, seed)
+			}
+			_, name, err := p.Complete(t.Context(), asked(1))
+			if s.arrived() != tt.requests || name != "r0" || p.Resent() != tt.requests-1 {
+				t.Errorf("%d requests, %d sent again, replica %s", s.arrived(), p.Resent(), name)
+			}
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+			if p.Slots() != 1 {
+				t.Error("the replica was taken out")
+			}
+		})
+	}
+}
+
+func TestStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 1)
+		p, end := f.pool(Settings{Window: 1, Attempts: 2})
+		defer end()
+		s := f.servers[0]
+		s.answer = func(w http.ResponseWriter, r *http.Request, seed int) {
+			io.WriteString(w, `data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`+"\n\n")
+			if s.arrived() == 2 {
+				io.WriteString(w, "data: [DONE]\n\n")
+			}
+		}
+		var seen []int
+		got, name, err := p.Stream(t.Context(), asked(1), func(u vllm.Usage) { seen = append(seen, u.Completion) })
+		if err != nil || got.Text != "a" || name != "r0" || !slices.Equal(seen, []int{2, 2}) {
+			t.Errorf("%q from %s, usage %v, %v", got.Text, name, seen, err)
+		}
+	})
+}
+
+func TestCallerGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 1)
+		p, end := f.pool(Settings{Window: 1, Attempts: 3})
+		defer end()
+		f.servers[0].answer = forever
+		ctx, cancel := context.WithCancel(t.Context())
+		wait := ask(p, ctx, 0, 3) // one runs, two wait
+		cancel()
+		for _, o := range wait() {
+			if !errors.Is(o.err, context.Canceled) {
+				t.Errorf("error %v, want the context's", o.err)
+			}
+		}
+		f.servers[0].set(func() {
+			f.servers[0].answer = func(w http.ResponseWriter, _ *http.Request, seed int) { f.servers[0].say(w, seed) }
+		})
+		answered(t, ask(p, t.Context(), 3, 1)(), 3) // the place is free again
+		if n := f.servers[0].arrived(); n != 2 {
+			t.Errorf("%d requests arrived, want 2: those that waited must not", n)
+		}
+	})
+}
+
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 2)
+		p, end := f.pool(Settings{Window: 1, Attempts: 3, Hang: time.Minute, Poll: time.Second, Outage: time.Hour})
+		for _, s := range f.servers {
+			s.answer = forever
+		}
+		wait := ask(p, t.Context(), 0, 4)
+		f.servers[1].kill() // one is being revived
+		synctest.Wait()
+		arrived := f.servers[0].arrived() + f.servers[1].arrived()
+		end()
+		if now := f.servers[0].arrived() + f.servers[1].arrived(); now != arrived {
+			t.Errorf("%d requests were sent after Close", now-arrived)
+		}
+		for _, o := range append(wait(), ask(p, t.Context(), 4, 1)()...) {
+			if !errors.Is(o.err, ErrClosed) {
+				t.Errorf("error %v, want ErrClosed", o.err)
+			}
+		}
+	})
+}
+
+// TestCloseInAnOutage has requests that wait for no one.
+func TestCloseInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 1)
+		p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Hour})
+		f.servers[0].kill()
+		wait := ask(p, t.Context(), 0, 3)
+		end()
+		for _, o := range wait() {
+			if !errors.Is(o.err, ErrClosed) {
+				t.Errorf("error %v, want ErrClosed", o.err)
+			}
+		}
+	})
+}
+
+func TestNoReplicas(t *testing.T) {
+	p := New(nil, Settings{})
+	defer p.Close()
+	if _, _, err := p.Complete(t.Context(), asked(0)); !errors.Is(err, ErrOutage) {
+		t.Errorf("error %v, want an outage", err)
+	}
+	if _, err := p.Check(t.Context(), Requirement{}); err == nil {
+		t.Error("a pool of nothing passes the check")
+	}
+}
