@@ -1,0 +1,184 @@
+package fleet
+
+import "strings"
+
+// Reasons why an answer ends, as vLLM names them.
+const (
+	Stop   = "stop"   // the model ended it, or a stop string or token did
+	Length = "length" // max_tokens or the context did
+)
+
+// Answer is what a model writes for one request, whole before its first token
+// is sent. Its tokens are the bytes of Thinking, a </think> if Closed, the bytes
+// of Text and of Tail, and the end of the turn if Ended.
+type Answer struct {
+	Thinking string
+	Closed   bool // </think> follows the thinking
+	Text     string
+	Tail     string // what was generated to the end of the stop string, and is not shown
+	Ended    bool   // the last token ends the turn; it has no text
+
+	Finish string // Stop or Length
+	Cause  any    // the stop string or token id behind Stop; nil for the end of the turn
+}
+
+// Tokens is the number of tokens, at least 1 for what an Author writes.
+func (a *Answer) Tokens() int {
+	n := len(a.Thinking) + len(a.Text) + len(a.Tail)
+	if a.Closed {
+		n++
+	}
+	if a.Ended {
+		n++
+	}
+	return n
+}
+
+// Piece is a run of an answer's tokens.
+type Piece struct {
+	Thinking string
+	Closes   bool // </think> is among the tokens
+	Text     string
+}
+
+// Piece is tokens from to to (excluded), which must be within the answer.
+func (a *Answer) Piece(from, to int) Piece {
+	var p Piece
+	thinking := len(a.Thinking)
+	p.Thinking = a.Thinking[min(from, thinking):min(to, thinking)]
+	if a.Closed {
+		p.Closes = from <= thinking && to > thinking
+		thinking++
+	}
+	p.Text = a.Text[clamp(from-thinking, len(a.Text)):clamp(to-thinking, len(a.Text))]
+	return p
+}
+
+// IDs is the ids of tokens from to to.
+func (a *Answer) IDs(from, to int) []int32 {
+	p := a.Piece(from, to)
+	ids := make([]int32, 0, to-from)
+	ids = appendBytes(ids, p.Thinking)
+	if p.Closes {
+		ids = append(ids, ThinkEnd)
+	}
+	ids = appendBytes(ids, p.Text)
+	shown := a.Tokens() - len(a.Tail)
+	if a.Tail != "" {
+		ids = appendBytes(ids, a.Tail[clamp(from-shown, len(a.Tail)):clamp(to-shown, len(a.Tail))])
+	}
+	if a.Ended && to >= a.Tokens() && from < to {
+		ids = append(ids, TurnEnd)
+	}
+	return ids
+}
+
+func appendBytes(ids []int32, text string) []int32 {
+	for i := range len(text) {
+		ids = append(ids, int32(text[i]))
+	}
+	return ids
+}
+
+// Raw is the whole text, as a server without a reasoning parser shows it.
+func (a *Answer) Raw() string {
+	if !a.Closed {
+		return a.Thinking + a.Text
+	}
+	return a.Thinking + "</think>" + a.Text
+}
+
+// Limits are what a request sets around an answer.
+type Limits struct {
+	Most       int // tokens at most, at least 1
+	Least      int // tokens before the turn may end
+	Endless    bool
+	Budget     int      // tokens of thinking before </think> is forced; -1: none
+	Stops      []string // the answer ends before the first of these
+	StopTokens []int32  // or after the first of these
+}
+
+// apply bounds an answer: the thinking by its budget, then the whole by stop
+// strings, stop tokens and the number of tokens. pad gives more text for answers
+// that may not end yet.
+func (l Limits) apply(a *Answer, pad func(tokens int) string) {
+	if l.Budget >= 0 && l.Budget < len(a.Thinking) {
+		a.Thinking, a.Closed = a.Thinking[:l.Budget], true
+	}
+	if l.Endless {
+		a.Ended = false
+		l.Least = l.Most
+	}
+	if missing := min(l.Least, l.Most) - a.Tokens(); missing > 0 || l.Endless {
+		a.extend(pad(max(0, missing)))
+	}
+	a.Finish = Stop
+	if !a.Ended {
+		a.Finish = Length
+	}
+	l.stop(a)
+	a.cut(l.Most)
+}
+
+// extend lengthens the part of the answer that is being written.
+func (a *Answer) extend(more string) {
+	if a.Text == "" && !a.Closed && a.Thinking != "" {
+		a.Thinking += more
+		return
+	}
+	a.Text += more
+}
+
+// cut leaves at most so many tokens.
+func (a *Answer) cut(most int) {
+	if a.Tokens() <= most {
+		return
+	}
+	p := a.Piece(0, most)
+	a.Thinking, a.Closed, a.Text, a.Ended = p.Thinking, p.Closes, p.Text, false
+	a.Finish, a.Cause = Length, nil
+}
+
+// match is a place at which an answer stops: its tokens before the stop string
+// or token, and that.
+type match struct {
+	at    int
+	tail  string
+	cause any
+}
+
+func (m match) end() int { return m.at + len(m.tail) }
+
+// stop ends the answer at the first stop string or token that ends after Least
+// tokens and within Most.
+func (l Limits) stop(a *Answer) {
+	var first *match
+	consider := func(text string, start int, stop string, cause any) {
+		i := strings.Index(text, stop)
+		m := match{start + i, stop, cause}
+		if i >= 0 && m.end() > l.Least && m.end() <= l.Most && (first == nil || m.end() < first.end()) {
+			first = &m
+		}
+	}
+	after := len(a.Thinking)
+	if a.Closed {
+		after++
+	}
+	for _, s := range l.Stops {
+		consider(a.Thinking, 0, s, s)
+		consider(a.Text, after, s, s)
+	}
+	for _, id := range l.StopTokens {
+		if id >= 0 && id < EndOfText {
+			consider(a.Thinking, 0, TokenText(id), id)
+			consider(a.Text, after, TokenText(id), id)
+		}
+	}
+	if first == nil {
+		return
+	}
+	a.cut(first.at)
+	a.Tail, a.Finish, a.Cause = first.tail, Stop, first.cause
+}
+
+func clamp(n, most int) int { return min(max(n, 0), most) }

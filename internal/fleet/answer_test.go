@@ -1,0 +1,286 @@
+package fleet_test
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/internal/benchmark"
+	"speceval/internal/fleet"
+)
+
+var tasks = []benchmark.Task{
+	{Benchmark: "b", ID: "sum", UserPrompt: "What is 17+25?", Scorer: "math", Answer: "42"},
+	{Benchmark: "b", ID: "root", UserPrompt: "Simplify.", Prompt: "bare", Scorer: "math", Answer: `2\sqrt{29}`},
+	{Benchmark: "b", ID: "word", UserPrompt: "Which?", Scorer: "choice", Answer: "C", Options: 4},
+	{Benchmark: "b", ID: "river", UserPrompt: "Which river?", Scorer: "judge", Answer: "The Danube"},
+	{Benchmark: "b", ID: "hill", UserPrompt: "Which hill?", Scorer: "judge", Answer: "The Brocken"},
+	{Benchmark: "b", ID: "add", UserPrompt: "Add.", Scorer: "code", Tests: []benchmark.Test{
+		{Kind: "function", Function: "add", Input: "1\n2", Output: "3"},
+		{Kind: "function", Function: "add", Input: "[\"é\"]\n[]", Output: "[\"é\"]"},
+	}},
+	{Benchmark: "b", ID: "echo", UserPrompt: "Echo.", Scorer: "code", Tests: []benchmark.Test{
+		{Kind: "stdin", Input: "a\nb\n", Output: "a\n"}, {Kind: "stdin", Input: "c", Output: "YES"},
+	}},
+}
+
+func author(pass float64) *fleet.Author {
+	passes := map[fleet.TaskKey]float64{}
+	for _, t := range tasks {
+		passes[fleet.TaskKey{Benchmark: t.Benchmark, ID: t.ID}] = pass
+	}
+	return fleet.NewAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
+}
+
+// free are limits that limit nothing.
+var free = fleet.Limits{Most: 1 << 20, Budget: -1}
+
+func ask(a *fleet.Author, user string, seed int64) fleet.Answer {
+	limits := free
+	limits.Most = 1 << 14
+	return a.Answer(fleet.Question{User: user, Prompt: user, Seed: seed, Limits: limits})
+}
+
+var box = regexp.MustCompile(`\\boxed\{((?:[^{}]|\{[^{}]*\})*)\}`)
+
+// result is what a scorer would read of an answer, "" if there is nothing.
+func result(task benchmark.Task, text string) string {
+	switch task.Scorer {
+	case "judge":
+		_, after, _ := strings.Cut(text, "\nAnswer: ")
+		line, _, _ := strings.Cut(after, "\n")
+		return line
+	case "code":
+		_, after, _ := strings.Cut(text, "```python\n")
+		code, _, _ := strings.Cut(after, "```")
+		return code
+	}
+	if m := box.FindAllStringSubmatch(text, -1); len(m) == 1 {
+		return m[0][1]
+	}
+	return ""
+}
+
+func TestRightAndWrong(t *testing.T) {
+	always, never := author(1), author(0)
+	for _, task := range tasks {
+		right := result(task, ask(always, task.UserPrompt, 0).Text)
+		if task.Scorer != "code" && right != task.Answer {
+			t.Errorf("%s: right is %q, want %q", task.ID, right, task.Answer)
+		}
+		var missing, rambling int
+		others := map[string]bool{}
+		for seed := range int64(200) {
+			if got := result(task, ask(always, task.UserPrompt, seed).Text); got != right {
+				t.Fatalf("%s: seed %d answers %q though it always knows %q", task.ID, seed, got, right)
+			}
+			a := ask(never, task.UserPrompt, seed)
+			got := result(task, a.Text)
+			switch {
+			case got == right:
+				t.Fatalf("%s: seed %d answers right though it never knows", task.ID, seed)
+			case a.Finish == fleet.Length:
+				rambling++
+			case got == "":
+				missing++
+			}
+			others[got] = true
+		}
+		if missing < 2 || missing > 30 || rambling > 12 || len(others) < 3 {
+			t.Errorf("%s: of 200 wrong answers %d say nothing and %d never end; there are %d different ones", task.ID, missing, rambling, len(others))
+		}
+	}
+}
+
+func TestChanceIsAsGiven(t *testing.T) {
+	const n = 2000
+	for _, pass := range []float64{0.1, 0.5, 0.83} {
+		a, right := author(pass), 0
+		for seed := range int64(n) {
+			if result(tasks[0], ask(a, tasks[0].UserPrompt, seed).Text) == tasks[0].Answer {
+				right++
+			}
+		}
+		if sd := math.Sqrt(pass * (1 - pass) * n); math.Abs(float64(right)-pass*n) > 5*sd {
+			t.Errorf("%d of %d are right, with probability %v", right, n, pass)
+		}
+	}
+}
+
+func TestAnswersAreDetermined(t *testing.T) {
+	a, other := author(0.5), fleet.NewAuthor(fleet.AuthorSettings{Model: "other", Tasks: tasks})
+	texts := map[string]bool{}
+	for seed := range int64(50) {
+		for _, user := range []string{tasks[0].UserPrompt, "bare", "nobody knows this"} {
+			first, again := ask(a, user, seed), ask(a, user, seed)
+			if first != again {
+				t.Fatalf("%q with seed %d gives two answers", user, seed)
+			}
+			foreign := ask(other, user, seed)
+			texts[first.Raw()] = true
+			texts[foreign.Raw()] = true
+		}
+	}
+	if len(texts) != 300 {
+		t.Errorf("%d texts of 300 are different", len(texts))
+	}
+	greedy := func(seed int64) fleet.Answer {
+		return a.Answer(fleet.Question{User: tasks[0].UserPrompt, Seed: seed, Greedy: true, Limits: free})
+	}
+	if greedy(1) != greedy(2) {
+		t.Error("at temperature 0 the seed counts")
+	}
+}
+
+func TestGreedyIsTheLikeliest(t *testing.T) {
+	for pass, want := range map[float64]bool{0.45: false, 0.55: true} {
+		a := author(pass)
+		for _, task := range tasks[:5] {
+			answer := a.Answer(fleet.Question{User: task.UserPrompt, Greedy: true, Limits: free})
+			if got := result(task, answer.Text) == task.Answer; got != want {
+				t.Errorf("%s with probability %v is answered %q", task.ID, pass, result(task, answer.Text))
+			}
+		}
+	}
+}
+
+func TestBareProblemIsKnown(t *testing.T) {
+	if got := result(tasks[1], ask(author(1), "bare", 3).Text); got != tasks[1].Answer {
+		t.Errorf("the bare problem is answered %q", got)
+	}
+}
+
+func TestLengthsAreHeavyTailed(t *testing.T) {
+	a := author(1)
+	var tokens []int
+	for seed := range int64(1000) {
+		answer := ask(a, "unknown", seed)
+		tokens = append(tokens, answer.Tokens())
+	}
+	slices.Sort(tokens)
+	if m := tokens[500]; m < 180 || m > 300 || tokens[989] < 3*m {
+		t.Errorf("median %d, 99th percentile %d", m, tokens[989])
+	}
+}
+
+func TestDefaultPassSpreads(t *testing.T) {
+	var zero, one, between int
+	for i := range 1000 {
+		switch p := fleet.DefaultPass("m", fleet.TaskKey{Benchmark: "b", ID: fmt.Sprint(i)}); {
+		case p == 0:
+			zero++
+		case p == 1:
+			one++
+		case p > 0 && p < 1:
+			between++
+		}
+	}
+	if zero < 90 || one < 90 || between < 600 {
+		t.Errorf("%d never, %d always, %d between", zero, one, between)
+	}
+}
+
+// TestTokensAgree checks that pieces, ids and counts are of the same answer,
+// however it is bounded and cut into chunks.
+func TestTokensAgree(t *testing.T) {
+	a := author(0.5)
+	limits := []fleet.Limits{
+		free, {Most: 1, Budget: -1}, {Most: 7, Budget: 3}, {Most: 500, Budget: 20}, {Most: 300, Budget: -1, Endless: true},
+		{Most: 900, Budget: 0}, {Most: 5000, Least: 4000, Budget: -1}, {Most: 5000, Budget: 100, Stops: []string{". ", "zzz"}},
+		{Most: 5000, Budget: 100, Stops: []string{"box"}}, {Most: 5000, Budget: -1, StopTokens: []int32{'x', 7}},
+	}
+	for _, thinking := range []bool{true, false} {
+		for i, l := range limits {
+			for seed := range int64(20) {
+				q := fleet.Question{User: tasks[seed%7].UserPrompt, Seed: seed, Thinking: thinking, Limits: l}
+				checkAnswer(t, fmt.Sprintf("limits %d, thinking %t, seed %d", i, thinking, seed), a.Answer(q), q)
+			}
+		}
+	}
+}
+
+func checkAnswer(t *testing.T, what string, a fleet.Answer, q fleet.Question) {
+	t.Helper()
+	n := a.Tokens()
+	if n < 1 || n > q.Limits.Most {
+		t.Fatalf("%s: %d tokens, at most %d", what, n, q.Limits.Most)
+	}
+	if whole := a.IDs(0, n); len(whole) != n {
+		t.Fatalf("%s: %d ids of %d tokens", what, len(whole), n)
+	}
+	var thinking, text string
+	var ids []int32
+	for from := 0; from < n; {
+		to := min(n, from+1+from%5)
+		p := a.Piece(from, to)
+		part := a.IDs(from, to)
+		if len(part) != to-from || p.Closes != slices.Contains(part, fleet.ThinkEnd) {
+			t.Fatalf("%s: tokens %d to %d are %v, piece %+v", what, from, to, part, p)
+		}
+		thinking, text, ids, from = thinking+p.Thinking, text+p.Text, append(ids, part...), to
+	}
+	if thinking != a.Thinking || text != a.Text || !slices.Equal(ids, a.IDs(0, n)) {
+		t.Fatalf("%s: the pieces do not make up the answer", what)
+	}
+	switch l := q.Limits; {
+	case q.Thinking && l.Budget >= 0 && len(a.Thinking) > l.Budget:
+		t.Errorf("%s: %d tokens of thinking, budget %d", what, len(a.Thinking), l.Budget)
+	case a.Finish == fleet.Length && n != l.Most:
+		t.Errorf("%s: cut at %d of %d tokens", what, n, l.Most)
+	case a.Finish == fleet.Stop && a.Cause == nil && !a.Ended:
+		t.Errorf("%s: stops for no reason", what)
+	case l.Endless && n != l.Most:
+		t.Errorf("%s: %d tokens without an end, want %d", what, n, l.Most)
+	case a.Cause == nil && n < min(l.Least, l.Most):
+		t.Errorf("%s: %d tokens, at least %d were asked for", what, n, l.Least)
+	}
+}
+
+// TestShorterIsAPrefix: what a request may write does not change what it
+// writes, as far as it goes.
+func TestShorterIsAPrefix(t *testing.T) {
+	a := author(0.5)
+	q := fleet.Question{User: tasks[0].UserPrompt, Seed: 9, Thinking: true, Limits: free}
+	long := a.Answer(q)
+	q.Limits.Most = 40
+	short := a.Answer(q)
+	if short.Finish != fleet.Length || short.Closed || !strings.HasPrefix(long.Thinking, short.Thinking) || len(short.Thinking) != 40 {
+		t.Errorf("cut inside the thinking: %+v", short)
+	}
+}
+
+func TestBudgetForcesTheEnd(t *testing.T) {
+	a := author(1)
+	natural := a.Answer(fleet.Question{User: tasks[0].UserPrompt, Seed: 4, Thinking: true, Limits: free})
+	n := len(natural.Thinking)
+	for _, budget := range []int{0, 1, 2, 17, n / 2, n - 2, n - 1, n} {
+		q := fleet.Question{User: tasks[0].UserPrompt, Seed: 4, Thinking: true, Limits: fleet.Limits{Most: 4000, Budget: budget}}
+		answer := a.Answer(q)
+		if got := slices.Index(answer.IDs(0, answer.Tokens()), fleet.ThinkEnd); got != budget {
+			t.Errorf("budget %d: </think> is token %d", budget, got)
+		}
+		if got := result(tasks[0], answer.Text); got != "42" {
+			t.Errorf("budget %d: the answer is %q", budget, got)
+		}
+	}
+}
+
+func TestStopStrings(t *testing.T) {
+	a := author(1)
+	q := fleet.Question{User: tasks[0].UserPrompt, Seed: 4, Limits: fleet.Limits{Most: 4000, Budget: -1, Stops: []string{"}$", "boxed"}}}
+	answer := a.Answer(q)
+	if !strings.HasSuffix(answer.Text, "The answer is $\\") || answer.Tail != "boxed" || answer.Cause != "boxed" || answer.Finish != fleet.Stop {
+		t.Errorf("stopped at %q before %q by %v (%s)", answer.Text, answer.Tail, answer.Cause, answer.Finish)
+	}
+	q.Limits.Stops, q.Limits.StopTokens = nil, []int32{'$'}
+	if answer := a.Answer(q); !strings.HasSuffix(answer.Text, "The answer is ") || answer.Cause != int32('$') {
+		t.Errorf("stopped at %q by %v", answer.Text, answer.Cause)
+	}
+	q.Limits.Least = 4000
+	if answer := a.Answer(q); answer.Cause != nil {
+		t.Errorf("stopped by %v before there are enough tokens", answer.Cause)
+	}
+}

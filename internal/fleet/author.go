@@ -1,0 +1,185 @@
+package fleet
+
+import (
+	"strings"
+
+	"speceval/internal/benchmark"
+	"speceval/internal/seed"
+)
+
+// TaskKey names a task among those of all benchmarks.
+type TaskKey struct{ Benchmark, ID string }
+
+// Author writes the answers of one model. It is read-only and may be shared.
+type Author struct {
+	model  string
+	tasks  map[string]*benchmark.Task // by user turn
+	passes map[TaskKey]float64
+	answer lengths
+	think  lengths
+	others map[string][]string // answers of a benchmark's open questions, for wrong ones
+}
+
+// AuthorSettings are what an Author works from. The zero value knows no task
+// and answers everything with noise.
+type AuthorSettings struct {
+	Model  string              // answers of different models are independent
+	Tasks  []benchmark.Task    // recognised by their user turn, or by the bare problem
+	Passes map[TaskKey]float64 // probability to answer right; see DefaultPass for tasks that are not in it
+
+	AnswerTokens   int     // median length of an answer; 0: 240
+	ThinkingTokens int     // median length of the thinking; 0: 600
+	Spread         float64 // of the logarithm of both; 0: 0.7
+}
+
+// NewAuthor is an author of these tasks' answers.
+func NewAuthor(s AuthorSettings) *Author {
+	a := &Author{
+		model: s.Model, passes: s.Passes,
+		tasks:  make(map[string]*benchmark.Task, 2*len(s.Tasks)),
+		others: map[string][]string{},
+	}
+	spread := s.Spread
+	if spread <= 0 {
+		spread = 0.7
+	}
+	a.answer = lengths{float64(or(s.AnswerTokens, 240)), spread}
+	a.think = lengths{float64(or(s.ThinkingTokens, 600)), spread}
+	for i := range s.Tasks {
+		task := &s.Tasks[i]
+		a.tasks[task.UserPrompt] = task
+		if task.Scorer == "judge" {
+			a.others[task.Benchmark] = append(a.others[task.Benchmark], task.Answer)
+		}
+	}
+	for i := range s.Tasks { // a whole user turn wins over a bare problem
+		if task := &s.Tasks[i]; a.tasks[task.Prompt] == nil && task.Prompt != "" {
+			a.tasks[task.Prompt] = task
+		}
+	}
+	return a
+}
+
+// or is n, or otherwise if n is not positive.
+func or(n, otherwise int) int {
+	if n > 0 {
+		return n
+	}
+	return otherwise
+}
+
+// Question is a request as far as its answer depends on it.
+type Question struct {
+	User     string // the last user turn, by which a task is recognised
+	Prompt   string // the whole rendered prompt, from which noise for others is made
+	Seed     int64
+	Greedy   bool // temperature 0: the likeliest answer, whatever the seed
+	Thinking bool // the prompt ends inside the thinking
+	Limits   Limits
+}
+
+// Answer is the answer to a question, always the same one.
+func (a *Author) Answer(q Question) Answer {
+	task := a.tasks[q.User]
+	node := seed.Root(uint64(q.Seed)).Child(a.model)
+	if q.Greedy {
+		node = seed.Root(0).Child("greedy").Child(a.model)
+	}
+	if task != nil {
+		node = node.Child(task.Benchmark).Child(task.ID)
+	} else {
+		node = node.Child("unknown").Child(q.Prompt)
+	}
+	s := node.Stream()
+	padding := s.Fork()
+	right := s.Float64()
+	var answer Answer
+	if q.Thinking {
+		answer.Thinking, answer.Closed = exactly(&s, max(1, a.think.draw(&s))), true
+		answer.Text = "\n\n"
+	}
+	ending := ""
+	answer.Ended = true
+	if task != nil {
+		pass := a.Pass(*task)
+		if q.Greedy {
+			right = 0.5
+		}
+		ending, answer.Ended = a.conclude(&s, task, right < pass)
+	}
+	answer.Text += prose(&s, max(1, a.answer.draw(&s)-len(ending))) + ending
+	if !answer.Ended { // it rambles until something cuts it
+		q.Limits.Endless = true
+	}
+	q.Limits.apply(&answer, func(n int) string { return exactly(&padding, n) })
+	return answer
+}
+
+// Shares of wrong answers that cannot be scored.
+const (
+	unboxed  = 0.06 // say nothing in the asked form
+	rambling = 0.01 // never end
+)
+
+// longestProgram is the most bytes of a program. Tests that need a longer one
+// are never passed: no model writes a table of them.
+const longestProgram = 8000
+
+// conclude is the end of an answer, which holds the result in the form that
+// the task's scorer reads, and whether the answer ends after it.
+func (a *Author) conclude(s *seed.Stream, task *benchmark.Task, right bool) (ending string, ends bool) {
+	if !right {
+		switch u := s.Float64(); {
+		case u < rambling:
+			return "", false
+		case u < rambling+unboxed:
+			return "I could not settle this one.", true
+		}
+	}
+	switch task.Scorer {
+	case "math":
+		result := task.Answer
+		if !right {
+			result = offValue(s, result)
+		}
+		return "\n\nThe answer is $\\boxed{" + result + "}$.", true
+	case "choice":
+		letter := task.Answer
+		if !right {
+			letter = otherLetter(s, letter, task.Options)
+		}
+		return "\n\nSo the answer is \\boxed{" + letter + "}.", true
+	case "code":
+		code := program(s, task.Tests, right)
+		if len(code) > longestProgram {
+			code = program(s, nil, false)
+		}
+		return "\n\n```python\n" + code + "```\n", true
+	}
+	result := task.Answer
+	if !right {
+		result = a.otherAnswer(s, task)
+	}
+	return "\n\nExplanation: " + strings.TrimSpace(thoughts[pick(s, len(thoughts))]) +
+		"\nAnswer: " + result + "\nConfidence: " + confidences[pick(s, len(confidences))] + "%", true
+}
+
+var confidences = [...]string{"55", "70", "80", "90", "95"}
+
+// Pass is the probability that the task is answered right.
+func (a *Author) Pass(task benchmark.Task) float64 {
+	key := TaskKey{task.Benchmark, task.ID}
+	if p, known := a.passes[key]; known {
+		return p
+	}
+	return DefaultPass(a.model, key)
+}
+
+// DefaultPass is the probability of a task that nothing is known of: 0 for one
+// in seven, 1 for another, and between them spread evenly, by a hash of model
+// and task.
+func DefaultPass(model string, key TaskKey) float64 {
+	s := seed.Root(0).Child("pass").Child(model).Child(key.Benchmark).Child(key.ID).Stream()
+	const ends = 1.0 / 7
+	return min(max((s.Float64()-ends)/(1-2*ends), 0), 1)
+}

@@ -1,0 +1,134 @@
+package fleet
+
+import (
+	"slices"
+	"time"
+)
+
+// Sequence is one request in a replica. Its owner keeps the pointer; the batch
+// changes nothing but Generated.
+type Sequence struct {
+	Owner any // for its owner's use
+
+	Prompt    int // tokens of the prompt
+	Tokens    int // tokens of the answer, at least 1: known beforehand, since nothing is really sampled
+	Generated int // tokens of the answer so far
+}
+
+// left is the number of steps to the sequence's end.
+func (s *Sequence) left() int { return max(1, s.Tokens-s.Generated) }
+
+// Batch is the state of one replica's continuous batching: sequences that run,
+// at most so many, and sequences that wait, first come first served. It moves
+// in steps: Begin says how long the next takes, Advance makes it happen. The
+// zero Batch is of no use; see NewBatch.
+type Batch struct {
+	timing   Timing
+	most     int
+	running  []*Sequence
+	waiting  []*Sequence
+	context  int // tokens of all running sequences
+	admitted int // prompt tokens that the coming step has to read
+}
+
+// NewBatch is an empty batch that runs at most so many sequences at a time.
+func NewBatch(t Timing, sequences int) *Batch { return &Batch{timing: t, most: max(1, sequences)} }
+
+// Add puts a sequence at the end of the queue.
+func (b *Batch) Add(s *Sequence) { b.waiting = append(b.waiting, s) }
+
+// Remove takes a sequence out, wherever it is, and tells whether it was there.
+// After Begin it takes no part in the step under way, the duration of which
+// stays what it was.
+func (b *Batch) Remove(s *Sequence) bool {
+	if i := slices.Index(b.running, s); i >= 0 {
+		b.running = slices.Delete(b.running, i, i+1)
+		b.context -= s.Prompt + s.Generated
+		return true
+	}
+	i := slices.Index(b.waiting, s)
+	if i >= 0 {
+		b.waiting = slices.Delete(b.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// Running is the number of sequences that run, Waiting of those that wait.
+func (b *Batch) Running() int { return len(b.running) }
+
+// Waiting is the number of sequences that wait to be admitted.
+func (b *Batch) Waiting() int { return len(b.waiting) }
+
+// Context is the number of tokens, of prompts and answers, that are kept for
+// the running sequences.
+func (b *Batch) Context() int { return b.context }
+
+// Each calls f with every running sequence, in order of admission.
+func (b *Batch) Each(f func(*Sequence)) {
+	for _, s := range b.running {
+		f(s)
+	}
+}
+
+// EachWaiting calls f with every waiting sequence, in order of arrival.
+func (b *Batch) EachWaiting(f func(*Sequence)) {
+	for _, s := range b.waiting {
+		f(s)
+	}
+}
+
+// Begin admits what there is room for and says how long the next k steps take,
+// reading the admitted prompts included; k must be at least 1 and at most what
+// Next says after Begin. With nothing to run it is 0.
+func (b *Batch) Begin(k int) time.Duration {
+	b.admit()
+	return b.timing.Steps(len(b.running), b.context, k) + b.timing.Prefill(b.admitted)
+}
+
+// Next admits what there is room for and is the number of steps until a running
+// sequence ends, 0 with nothing to run. Until then the batch changes only if
+// something is added to a batch that has room, or removed: Begin and Advance
+// may take all these steps at once.
+func (b *Batch) Next() int {
+	b.admit()
+	steps := 0
+	for _, s := range b.running {
+		if left := s.left(); steps == 0 || left < steps {
+			steps = left
+		}
+	}
+	return steps
+}
+
+func (b *Batch) admit() {
+	n := min(b.most-len(b.running), len(b.waiting))
+	if n <= 0 {
+		return
+	}
+	for _, s := range b.waiting[:n] {
+		b.running = append(b.running, s)
+		b.context += s.Prompt + s.Generated
+		b.admitted += s.Prompt
+	}
+	b.waiting = slices.Delete(b.waiting, 0, n)
+}
+
+// Advance ends k steps that Begin announced: every running sequence has k more
+// tokens, and those that are complete leave and are returned.
+func (b *Batch) Advance(k int) (ended []*Sequence) {
+	b.admitted = 0
+	kept := b.running[:0]
+	for _, s := range b.running {
+		s.Generated += k
+		b.context += k
+		if s.Generated < s.Tokens {
+			kept = append(kept, s)
+			continue
+		}
+		b.context -= s.Prompt + s.Generated
+		ended = append(ended, s)
+	}
+	clear(b.running[len(kept):])
+	b.running = kept
+	return ended
+}

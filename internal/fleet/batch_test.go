@@ -1,0 +1,116 @@
+package fleet_test
+
+import (
+	"testing"
+	"time"
+
+	"speceval/internal/fleet"
+	"speceval/internal/seed"
+)
+
+func TestStepsAddUp(t *testing.T) {
+	for _, model := range []string{"qwen2_5_32b", "qwen3_5_4b", "unknown"} {
+		timing, _ := fleet.Preset(model)
+		for _, n := range []int{0, 1, 3, 8, 33, 200, 300, 600} {
+			sum := time.Duration(0)
+			for k := range 100 {
+				if got := timing.Steps(n, 70*n, k); got != sum {
+					t.Fatalf("%s: %d steps of %d sequences take %v, one by one %v", model, k, n, got, sum)
+				}
+				sum += timing.Step(n, 70*n+k*n)
+			}
+		}
+	}
+}
+
+func TestPublishedStep(t *testing.T) {
+	timing, known := fleet.Preset("qwen3_5_27b")
+	// 14.4 ms + 24 × 0.357 ms (the graph for 17 sequences is of 24) + 1000 × 79 ns
+	if want := 14400*time.Microsecond + 24*357*time.Microsecond + 79*time.Microsecond; !known || timing.Step(17, 1000) != want {
+		t.Errorf("a step takes %v, want %v", timing.Step(17, 1000), want)
+	}
+	if _, known := fleet.Preset("gpt"); known {
+		t.Error("a foreign model has a preset")
+	}
+}
+
+func TestGraphSizes(t *testing.T) {
+	timing := fleet.Timing{Sequence: 1, Graphs: true}
+	for n, want := range map[int]time.Duration{1: 1, 2: 2, 3: 4, 5: 8, 8: 8, 9: 16, 17: 24, 250: 256, 257: 272, 512: 512, 513: 513} {
+		if got := timing.Step(n, 0); got != want {
+			t.Errorf("%d sequences cost as %d, want %d", n, got, want)
+		}
+	}
+}
+
+func TestFirstComeFirstServed(t *testing.T) {
+	b := fleet.NewBatch(fleet.Timing{Base: 10, Prompt: 1}, 2)
+	first, second, third := &fleet.Sequence{Prompt: 5, Tokens: 2}, &fleet.Sequence{Prompt: 7, Tokens: 1}, &fleet.Sequence{Prompt: 3, Tokens: 1}
+	for _, s := range []*fleet.Sequence{first, second, third} {
+		b.Add(s)
+	}
+	if d := b.Begin(1); d != 10+12 || b.Running() != 2 || b.Waiting() != 1 || b.Context() != 12 {
+		t.Fatalf("begin %v, %d run, %d wait, context %d", d, b.Running(), b.Waiting(), b.Context())
+	}
+	if ended := b.Advance(1); len(ended) != 1 || ended[0] != second || b.Context() != 6 {
+		t.Fatalf("ended %v, context %d", ended, b.Context())
+	}
+	if d := b.Begin(1); d != 10+3 {
+		t.Errorf("the step that admits the third takes %v, want 13", d)
+	}
+	if !b.Remove(first) || b.Remove(first) {
+		t.Error("a sequence leaves once")
+	}
+	if ended := b.Advance(1); len(ended) != 1 || ended[0] != third || first.Generated != 1 || b.Context() != 0 {
+		t.Errorf("ended %v, the aborted one has %d tokens, context %d", ended, first.Generated, b.Context())
+	}
+	if b.Begin(1) != 0 || b.Next() != 0 {
+		t.Error("an empty batch takes time")
+	}
+	b.Add(first)
+	if !b.Remove(first) || b.Waiting() != 0 {
+		t.Error("a waiting sequence cannot leave")
+	}
+}
+
+// TestFastForward drives the same random load step by step and by whole runs up
+// to the next end, and compares the time of every end.
+func TestFastForward(t *testing.T) {
+	timing, _ := fleet.Preset("qwen2_5_7b")
+	for trial := range 50 {
+		random := seed.Root(uint64(trial)).Stream()
+		count := 3 + int(random.Float64()*30)
+		load := make([]fleet.Sequence, count)
+		for i := range load {
+			load[i] = fleet.Sequence{Prompt: int(random.Float64() * 500), Tokens: 1 + int(random.Float64()*300)}
+		}
+		slow := drive(timing, load, func(*fleet.Batch) int { return 1 })
+		fast := drive(timing, load, (*fleet.Batch).Next)
+		for i := range slow {
+			if slow[i] != fast[i] {
+				t.Fatalf("trial %d: sequence %d ends at %v step by step, %v fast forward", trial, i, slow[i], fast[i])
+			}
+		}
+	}
+}
+
+// drive runs a load to its end, steps at a time, and gives the time of each end.
+func drive(timing fleet.Timing, load []fleet.Sequence, steps func(*fleet.Batch) int) []time.Duration {
+	b := fleet.NewBatch(timing, 4)
+	at := map[*fleet.Sequence]int{}
+	for i := range load {
+		s := load[i]
+		at[&s] = i
+		b.Add(&s)
+	}
+	ends := make([]time.Duration, len(load))
+	now := time.Duration(0)
+	for b.Running()+b.Waiting() > 0 {
+		k := steps(b)
+		now += b.Begin(k)
+		for _, s := range b.Advance(k) {
+			ends[at[s]] = now
+		}
+	}
+	return ends
+}
