@@ -1,0 +1,277 @@
+package imitation_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"speceval/internal/clock"
+	"speceval/internal/fleet"
+	"speceval/internal/fleet/imitation"
+)
+
+// even takes 10 ms for a step, whatever its batch.
+var even = fleet.Timing{Base: 10 * time.Millisecond}
+
+// timed is a replica in a bubble of fake time.
+func timed(speed float64) imitation.Settings {
+	s := dense()
+	s.Timing, s.Speed = even, speed
+	return s
+}
+
+func TestTimeIsTheModels(t *testing.T) {
+	for _, test := range []struct {
+		speed float64
+		want  time.Duration
+	}{{1, time.Second}, {0.5, 2 * time.Second}, {100, 10 * time.Millisecond}, {0, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := timed(test.speed)
+			s.Timing.Prompt = time.Second / 100 / 33 // of a prompt of 33 tokens: one step more, nearly
+			r := imitation.New(s)
+			defer r.Close()
+			begin := time.Now()
+			post(r, chats, chat(`,"max_tokens":99,"ignore_eos":true`))
+			// The simulation may be up to a millisecond ahead.
+			if took := time.Since(begin); took > test.want || took < test.want-2*time.Millisecond {
+				t.Errorf("speed %v: takes %v, want %v", test.speed, took, test.want)
+			}
+		})
+	}
+}
+
+// sleepy is a clock that once sleeps a second longer than it was told.
+type sleepy struct {
+	clock.Wall
+	once sync.Once
+}
+
+func (s *sleepy) Sleep(ctx context.Context, d time.Duration) error {
+	s.once.Do(func() { d += time.Second })
+	return s.Wall.Sleep(ctx, d)
+}
+
+// TestBusyMachine: what a machine is late by is not made up for at once, but
+// for a little.
+func TestBusyMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := timed(1)
+		s.Clock = new(sleepy)
+		r := imitation.New(s)
+		defer r.Close()
+		begin := time.Now()
+		post(r, chats, chat(`,"max_tokens":100,"ignore_eos":true`))
+		if took := time.Since(begin); took != 1980*time.Millisecond {
+			t.Errorf("a second late, 100 steps of 10 ms take %v", took)
+		}
+	})
+}
+
+func TestBatchIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := imitation.New(timed(1))
+		defer r.Close()
+		begin := time.Now()
+		ends := make(chan time.Duration, 6)
+		for i := range 6 { // of which 4 may run
+			go func() {
+				post(r, chats, chat(fmt.Sprintf(`,"max_tokens":%d,"ignore_eos":true`, 10*(i+1))))
+				ends <- time.Since(begin)
+			}()
+			synctest.Wait() // so that they arrive in order
+		}
+		if running, waiting := metric(t, r, "num_requests_running"), metric(t, r, "num_requests_waiting{"); running+waiting == 0 || running > 4 {
+			t.Errorf("%v run and %v wait", running, waiting)
+		}
+		time.Sleep(15 * time.Millisecond)
+		if running, waiting := metric(t, r, "num_requests_running"), metric(t, r, "num_requests_waiting{"); running != 4 || waiting != 2 {
+			t.Errorf("%v run and %v wait, want 4 and 2", running, waiting)
+		}
+		// The first arrived alone, in the middle of a step that the others missed.
+		for i, want := range []int{10, 21, 31, 41, 60, 81} {
+			if got := <-ends; got != time.Duration(want)*10*time.Millisecond {
+				t.Errorf("number %d ends after %v, want %v", i, got, time.Duration(want)*10*time.Millisecond)
+			}
+		}
+	})
+}
+
+// reader is a client that reads a stream when it likes.
+type reader struct {
+	*httptest.ResponseRecorder
+	slow time.Duration // for every chunk
+}
+
+func (r reader) Write(p []byte) (int, error) {
+	time.Sleep(r.slow)
+	return r.ResponseRecorder.Write(p)
+}
+
+func stream(ctx context.Context, h http.Handler, slow time.Duration, body string) reader {
+	request := httptest.NewRequestWithContext(ctx, http.MethodPost, chats, strings.NewReader(body))
+	request.Header.Set("Content-Type", "application/json")
+	r := reader{httptest.NewRecorder(), slow}
+	h.ServeHTTP(r, request)
+	return r
+}
+
+const everyUsage = `,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}`
+
+func TestSlowClientGetsMergedChunksAndHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := imitation.New(timed(1))
+		defer r.Close()
+		begin := time.Now()
+		slow := make(chan reader)
+		go func() {
+			slow <- stream(t.Context(), r, 100*time.Millisecond, chat(`,"max_tokens":50`+everyUsage))
+		}()
+		synctest.Wait()
+		fast := stream(t.Context(), r, 0, chat(`,"max_tokens":50`+everyUsage))
+		if took := time.Since(begin); took > 520*time.Millisecond {
+			t.Errorf("beside a slow client it takes %v", took)
+		}
+		if n := len(events(t, fast.Body)); n != 53 { // first, 50, usage, done
+			t.Errorf("%d events of 50 tokens", n)
+		}
+		all := events(t, (<-slow).Body)
+		if len(all) > 15 || parse(t, []byte(all[len(all)-2])).Usage.Completion != 50 {
+			t.Errorf("a slow client gets %d events: %q", len(all), all)
+		}
+	})
+}
+
+func TestStreamInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := timed(1)
+		s.StreamInterval = 16
+		r := imitation.New(s)
+		defer r.Close()
+		var got []int
+		for _, e := range events(t, stream(t.Context(), r, 0, chat(`,"max_tokens":40`+everyUsage)).Body) {
+			if e != "[DONE]" {
+				got = append(got, parse(t, []byte(e)).Usage.Completion)
+			}
+		}
+		if fmt.Sprint(got) != "[0 1 17 33 40 40]" {
+			t.Errorf("usage is %v: the first token and the last are never held back, the others until 16", got)
+		}
+	})
+}
+
+func TestAbortFreesThePlaceWithinAStep(t *testing.T) {
+	for _, body := range []string{chat(`,"max_tokens":900` + everyUsage), chat(`,"max_tokens":900,"ignore_eos":true`)} {
+		synctest.Test(t, func(t *testing.T) {
+			r := imitation.New(timed(1))
+			defer r.Close()
+			ctx, leave := context.WithCancel(t.Context())
+			gone := make(chan reader)
+			go func() { gone <- stream(ctx, r, 0, body) }()
+			time.Sleep(205 * time.Millisecond) // in the 21st step
+			leave()
+			got := <-gone
+			synctest.Wait()
+			if strings.Contains(body, "stream") {
+				all := events(t, got.Body)
+				if seen := parse(t, []byte(all[len(all)-1])).Usage.Completion; seen != 20 {
+					t.Errorf("the client saw %d tokens", seen)
+				}
+			}
+			time.Sleep(10 * time.Millisecond)
+			for name, want := range map[string]float64{
+				"num_requests_running": 0, "generation_tokens_total": 20, "prompt_tokens_total": 33,
+				"request_success_total": 0, "e2e_request_latency_seconds_count": 0, "time_to_first_token_seconds_count": 1,
+			} {
+				if got := metric(t, r, name); got != want {
+					t.Errorf("%s is %v, want %v", name, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestWaitingRequestsMayLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := timed(1)
+		s.MaxSequences = 1
+		r := imitation.New(s)
+		defer r.Close()
+		first := make(chan int)
+		go func() {
+			first <- post(r, chats, chat(`,"max_tokens":20,"ignore_eos":true`)).Code
+		}()
+		synctest.Wait()
+		ctx, leave := context.WithCancel(t.Context())
+		second := make(chan int)
+		go func() {
+			second <- postWith(ctx, r, chats, chat(`,"max_tokens":20`)).Body.Len()
+		}()
+		time.Sleep(15 * time.Millisecond)
+		leave()
+		if n := <-second; n != 0 {
+			t.Errorf("%d bytes for a request that was given up", n)
+		}
+		time.Sleep(15 * time.Millisecond)
+		if waiting := metric(t, r, "num_requests_waiting{"); waiting != 0 {
+			t.Errorf("%v still wait", waiting)
+		}
+		if code := <-first; code != 200 || metric(t, r, "generation_tokens_total") != 20 {
+			t.Errorf("the other ends with %d, %v tokens in all", code, metric(t, r, "generation_tokens_total"))
+		}
+	})
+}
+
+func TestMetricsCountWhatWasDone(t *testing.T) {
+	r := imitation.New(dense())
+	defer r.Close()
+	tokens := 0
+	for seed := range 10 {
+		tokens += parse(t, post(r, chats, fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":"What is 17+25?"}],"seed":%d}`, seed)).Body.Bytes()).Usage.Completion
+	}
+	post(r, chats, chat(`,"max_tokens":1`))
+	post(r, chats, chat(`,"temperature":-1`))
+	for name, want := range map[string]float64{
+		"generation_tokens_total": float64(tokens + 1), "prompt_tokens_total": 33 * 11, "num_requests_running": 0, "kv_cache_usage_perc": 0,
+		`request_success_total{engine="0",finished_reason="stop"`: 10, `request_success_total{engine="0",finished_reason="length"`: 1,
+		`request_success_total{engine="0",finished_reason="abort"`: 0, "request_generation_tokens_sum": float64(tokens + 1),
+		"request_generation_tokens_count": 11, `request_generation_tokens_bucket{engine="0",le="+Inf"`: 11, `request_generation_tokens_bucket{engine="0",le="1.0"`: 1,
+		`prefix_cache_queries_total{engine="0",model_name="m"`: 0, `cache_config_info{block_size="16",cache_dtype="auto",enable_prefix_caching="False"`: 1,
+	} {
+		if got := metric(t, r, name); got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	page := get(r, "/metrics").Body.String()
+	for _, line := range []string{
+		`http_requests_total{handler="/v1/chat/completions",method="POST",status="4xx"} 1.0`,
+		"# TYPE vllm:request_success_total counter",
+		`vllm:num_requests_waiting_by_reason{engine="0",model_name="m",reason="capacity"} 0.0`,
+	} {
+		if !strings.Contains(page, line+"\n") {
+			t.Errorf("/metrics lacks %q", line)
+		}
+	}
+}
+
+func TestClosedReplicaEndsItsRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // in which every goroutine has to end
+		r := imitation.New(timed(1))
+		code := make(chan int)
+		go func() {
+			code <- post(r, chats, chat(`,"max_tokens":900,"ignore_eos":true`)).Code
+		}()
+		time.Sleep(50 * time.Millisecond)
+		r.Hang()
+		time.Sleep(50 * time.Millisecond)
+		r.Close()
+		if got := <-code; got != 500 {
+			t.Errorf("a request in a closed replica ends with %d", got)
+		}
+	})
+}

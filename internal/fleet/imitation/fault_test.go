@@ -1,0 +1,380 @@
+package imitation_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"speceval/internal/fleet/imitation"
+)
+
+func TestParseFaults(t *testing.T) {
+	f, err := imitation.ParseFaults("crash=0.1, 500=0.2,slow=0.5")
+	if want := (imitation.Faults{Crash: 0.1, Error: 0.2, Slow: 0.5}); err != nil || f != want {
+		t.Errorf("%+v, %v", f, err)
+	}
+	for text, want := range map[string]string{
+		"crush=1": `fault "crush" is none of crash hang 500 cut garbage slow`, "crash": `rate ""`, "cut=2": `rate "2" is not a number from 0 to 1`,
+		"cut=NaN": `rate "NaN"`, "cut=0.6,hang=0.6": "add up to 1.2, more than 1",
+	} {
+		if _, err := imitation.ParseFaults(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// send posts to a listening replica.
+func send(t *testing.T, r *imitation.Replica, body string) (*http.Response, error) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.URL()+chats, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	transport := &http.Transport{DisableKeepAlives: true}
+	return transport.RoundTrip(request)
+}
+
+func TestErrorFault(t *testing.T) {
+	s := dense()
+	s.Faults.Error = 1
+	r := imitation.New(s)
+	defer r.Close()
+	w := post(r, chats, chat(""))
+	if w.Code != 500 || w.Body.String() != `{"error":{"message":"Internal server error","type":"InternalServerError","param":null,"code":500}}` {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	all := events(t, post(r, chats, chat(`,"stream":true`)).Body)
+	if n := len(all); n < 3 || all[n-1] != "[DONE]" || all[n-2] != `{"error": {"message": "Internal server error", "type": "InternalServerError", "param": null, "code": 500}}` {
+		t.Errorf("a stream ends with %q", all)
+	}
+	r.SetFaults(imitation.Faults{})
+	if w := post(r, chats, chat("")); w.Code != 200 {
+		t.Errorf("without faults: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestCutFault(t *testing.T) {
+	s := dense()
+	s.Faults.Cut = 1
+	r := listening(t, s)
+	for _, more := range []string{"", `,"stream":true`} {
+		response, err := send(t, r, chat(more))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if !errors.Is(err, io.ErrUnexpectedEOF) || response.StatusCode != 200 || len(body) == 0 || strings.Contains(string(body), "[DONE]") {
+			t.Errorf("%q: %d, %v after %q", more, response.StatusCode, err, body)
+		}
+	}
+	if n := metric(t, r, "request_success_total"); n != 0 {
+		t.Errorf("%v of two requests that were cut count as done", n)
+	}
+}
+
+func TestGarbageFault(t *testing.T) {
+	s := dense()
+	s.Faults.Garbage = 1
+	r := imitation.New(s)
+	defer r.Close()
+	kinds := map[string]int{}
+	for range 200 {
+		w := post(r, chats, chat(""))
+		body := w.Body.Bytes()
+		var a answer
+		switch err := json.Unmarshal(body, &a); {
+		case !utf8.Valid(body):
+			kinds["no UTF-8"]++
+		case strings.Contains(string(body), "NaN"):
+			kinds["NaN"]++
+		case err != nil:
+			kinds["no JSON"]++
+		case a.Usage == nil:
+			kinds["no usage"]++
+		default:
+			t.Errorf("garbage is %d %s", w.Code, body)
+		}
+		if w.Code != 200 {
+			t.Errorf("garbage comes with %d", w.Code)
+		}
+	}
+	if len(kinds) != 4 {
+		t.Errorf("kinds of garbage are %v", kinds)
+	}
+}
+
+func TestSlowFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := timed(1)
+		s.Faults.Slow, s.Slow = 1, 5
+		r := imitation.New(s)
+		defer r.Close()
+		begin := time.Now()
+		post(r, chats, chat(`,"max_tokens":20,"ignore_eos":true`))
+		r.SetFaults(imitation.Faults{})
+		slow := time.Since(begin)
+		post(r, chats, chat(`,"max_tokens":20,"ignore_eos":true`))
+		if normal := time.Since(begin) - slow; slow != time.Second || normal != 200*time.Millisecond {
+			t.Errorf("slow %v, then %v", slow, normal)
+		}
+	})
+}
+
+func TestCrashRefusesConnectionsUntilTheRestart(t *testing.T) {
+	s := dense()
+	s.Speed, s.Timing = 1, even
+	s.Restart = 50 * time.Millisecond
+	r := listening(t, s)
+	whole := make(chan string, 1)
+	go func() {
+		response, err := send(t, r, chat(`,"max_tokens":3000,"ignore_eos":true`))
+		if err != nil {
+			whole <- err.Error()
+			return
+		}
+		defer response.Body.Close()
+		body, _ := io.ReadAll(response.Body)
+		whole <- fmt.Sprint(response.StatusCode, " ", string(body))
+	}()
+	response, err := send(t, r, chat(`,"max_tokens":3000`+everyUsage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	lines := bufio.NewReader(response.Body)
+	for metric(t, r, "num_requests_running") < 2 {
+		if _, err := lines.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Crash()
+	const dead = "EngineCore encountered an issue. See stack trace (above) for the root cause."
+	if got := <-whole; !strings.HasPrefix(got, "500 ") || !strings.Contains(got, dead) {
+		t.Errorf("in flight: %s", got)
+	}
+	rest, err := io.ReadAll(lines)
+	if err != nil || !strings.Contains(string(rest), `data: {"error": {"message": "`+dead) || !strings.HasSuffix(string(rest), "data: [DONE]\n\n") {
+		t.Errorf("in a stream: %v after %q", err, rest)
+	}
+	refused := false
+	for {
+		response, err := send(t, r, chat(`,"max_tokens":1`))
+		if err != nil {
+			refused = refused || errors.Is(err, syscall.ECONNREFUSED)
+			continue
+		}
+		response.Body.Close()
+		if response.StatusCode == 200 {
+			break
+		}
+	}
+	if !refused {
+		t.Error("no connection was refused")
+	}
+	if got := metric(t, r, "generation_tokens_total"); got > 1 {
+		t.Errorf("the new process has counted %v tokens", got)
+	}
+}
+
+func TestCrashFaultStrikes(t *testing.T) {
+	s := dense()
+	s.Faults.Crash = 1
+	r := imitation.New(s)
+	defer r.Close()
+	if w := post(r, chats, chat("")); w.Code != 500 || !strings.Contains(w.Body.String(), "EngineCore encountered an issue") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestCrashEndsWaitingRequestsToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := timed(1)
+		s.MaxSequences = 1
+		r := imitation.New(s)
+		defer r.Close()
+		codes := make(chan int)
+		for range 3 {
+			go func() { codes <- post(r, chats, chat(`,"max_tokens":900,"ignore_eos":true`)).Code }()
+		}
+		time.Sleep(time.Second)
+		r.Crash()
+		for range 3 {
+			if code := <-codes; code != 500 {
+				t.Errorf("a request ends with %d", code)
+			}
+		}
+	})
+}
+
+func TestHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := timed(1)
+		s.Faults.Hang = 1
+		r := imitation.New(s)
+		defer r.Close()
+		code := make(chan int)
+		go func() { code <- post(r, chats, chat(`,"max_tokens":100,"ignore_eos":true`)).Code }()
+		time.Sleep(10 * time.Second)
+		before := metric(t, r, "generation_tokens_total")
+		time.Sleep(10 * time.Second)
+		after, running := metric(t, r, "generation_tokens_total"), metric(t, r, "num_requests_running")
+		if health := get(r, "/health").Code; before != after || before >= 100 || running != 1 || health != 200 {
+			t.Errorf("tokens %v, then %v, %v running, health %d", before, after, running, health)
+		}
+		r.Resume()
+		if got := <-code; got != 200 || metric(t, r, "generation_tokens_total") != 100 {
+			t.Errorf("resumed, the request ends with %d", got)
+		}
+	})
+}
+
+func TestHungReplicaIsRestarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := timed(1)
+		s.Restart = 30 * time.Second
+		r := imitation.New(s)
+		defer r.Close()
+		r.Hang()
+		begin := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if w := postWith(ctx, r, chats, chat("")); w.Code != 500 || time.Since(begin) != 30*time.Second {
+			t.Errorf("a request in a hung replica ends with %d after %v", w.Code, time.Since(begin))
+		}
+		time.Sleep(31 * time.Second) // down
+		if w := post(r, chats, chat("")); w.Code != 200 {
+			t.Errorf("after the restart: %d", w.Code)
+		}
+	})
+}
+
+// TestFaultsRepeat: the same seed draws the same faults, in order of arrival,
+// and at the rates asked for.
+func TestFaultsRepeat(t *testing.T) {
+	draw := func(seed uint64) []string {
+		var log buffer
+		s := dense()
+		s.Seed, s.Log = seed, &log
+		s.Faults = imitation.Faults{Error: 0.2, Garbage: 0.3}
+		r := imitation.New(s)
+		defer r.Close()
+		for range 300 {
+			post(r, chats, chat(`,"max_tokens":4`))
+		}
+		var kinds []string
+		for line := range strings.Lines(log.String()) {
+			var e imitation.Entry
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatal(err)
+			}
+			kinds = append(kinds, e.Fault)
+		}
+		return kinds
+	}
+	first, again, other := draw(1), draw(1), draw(2)
+	if fmt.Sprint(first) != fmt.Sprint(again) || fmt.Sprint(first) == fmt.Sprint(other) {
+		t.Error("faults do not follow the seed")
+	}
+	counts := map[string]int{}
+	for _, k := range first {
+		counts[k]++
+	}
+	if len(first) != 300 || counts["500"] < 30 || counts["500"] > 90 || counts["garbage"] < 55 || counts["garbage"] > 125 {
+		t.Errorf("of %d requests: %v", len(first), counts)
+	}
+}
+
+func TestLogIsInOrderOfArrival(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log buffer
+		s := timed(1)
+		s.Log, s.Index = &log, 3
+		r := imitation.New(s)
+		done := make(chan bool)
+		ctx, leave := context.WithCancel(t.Context())
+		for i, more := range []string{`,"max_tokens":40,"request_id":"a"`, `,"max_tokens":10`, `,"max_tokens":900`, `,"temperature":-1`} {
+			go func() {
+				postWith(ctx, r, chats, strings.Replace(chat(`,"ignore_eos":true`+more), `"seed":4`, fmt.Sprintf(`"seed":%d`, i), 1))
+				done <- true
+			}()
+			time.Sleep(time.Millisecond)
+		}
+		<-done
+		<-done
+		if log.String() != "" {
+			t.Errorf("logged before the first has ended: %s", log.String())
+		}
+		<-done
+		leave()
+		<-done
+		r.Close()
+		want := `{"seconds":0,"replica":3,"seed":0,"id":"a","fault":"","tokens":40,"outcome":"length"}
+{"seconds":0.001,"replica":3,"seed":1,"id":"","fault":"","tokens":10,"outcome":"length"}
+{"seconds":0.002,"replica":3,"seed":2,"id":"","fault":"","tokens":0,"outcome":"aborted"}
+{"seconds":0.003,"replica":3,"seed":3,"id":"","fault":"","tokens":0,"outcome":"refused"}
+`
+		if log.String() != want {
+			t.Errorf("the log is\n%s\nwant\n%s", log.String(), want)
+		}
+	})
+}
+
+// TestConnections: one serves several requests, an idle one is closed, and so is
+// one after an error that vLLM raises as a plain exception.
+func TestConnections(t *testing.T) {
+	s := dense()
+	s.KeepAlive = 50 * time.Millisecond
+	r := listening(t, s)
+	for _, test := range []struct {
+		more string
+		open bool
+	}{{"", true}, {`,"temperature":-1`, true}, {`,"model":"zz"`, true}, {`,"top_k":-5`, false}, {`,"messages":[]`, false}} {
+		u, err := url.Parse(r.URL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := net.Dial("tcp", u.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := bufio.NewReader(conn)
+		knock := func() error {
+			body := chat(test.more)
+			fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", chats, len(body), body)
+			response, err := http.ReadResponse(in, nil)
+			if err != nil {
+				return err
+			}
+			defer response.Body.Close()
+			if response.Close {
+				t.Errorf("%q: the server says that it will close", test.more)
+			}
+			_, err = io.Copy(io.Discard, response.Body)
+			return err
+		}
+		if err := knock(); err != nil {
+			t.Errorf("%q: %v", test.more, err)
+		}
+		if err := knock(); (err == nil) != test.open {
+			t.Errorf("%q: a second request on the connection ends with %v", test.more, err)
+		}
+		if _, err := in.ReadByte(); test.open && err != io.EOF {
+			t.Errorf("%q: an idle connection ends with %v", test.more, err)
+		}
+		conn.Close()
+	}
+}
