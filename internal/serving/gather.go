@@ -1,0 +1,192 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"speceval/internal/launcher"
+	"speceval/internal/pool"
+	"speceval/internal/vllm"
+)
+
+// pollEvery is how often the pool looks at the metrics of its replicas.
+const pollEvery = 5 * time.Second
+
+// candidate is a replica that may serve a model.
+type candidate struct {
+	replica pool.Replica
+	restart func(ctx context.Context) error // nil for a server that we did not start
+}
+
+// gather finds the replicas of a model and starts those that recipes can.
+func (s *Servers) gather(ctx context.Context, m Model) (*group, error) {
+	found, silent, others, err := s.find(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	started, err := s.launch(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 && len(started) == 0 {
+		return nil, s.unserved(m, others)
+	}
+	all := slices.Concat(found, silent, started)
+	g := &group{pool: s.newPool(all), places: len(all) * s.settings.Window}
+	for _, c := range all {
+		g.close = append(g.close, c.replica.Client.Close)
+	}
+	if g.served, err = g.pool.Check(ctx, m.Requires); err != nil {
+		g.end()
+		return nil, err
+	}
+	return g, nil
+}
+
+// unserved is the error of a model that no server serves, each for a reason.
+func (s *Servers) unserved(m Model, reasons []error) error {
+	hint := ""
+	for _, reason := range reasons {
+		if e := (*vllm.Error)(nil); errors.As(reason, &e) && e.Kind == vllm.Unauthorized {
+			hint = "\nthe key is taken from " + s.settings.KeyFrom
+		}
+	}
+	return fmt.Errorf("no server serves %s as %q:\n%w%s", m.ID, m.Requires.Model, errors.Join(reasons...), hint)
+}
+
+// newPool makes the pool of some replicas.
+func (s *Servers) newPool(all []candidate) *pool.Pool {
+	settings := pool.Settings{
+		Window: s.settings.Window, Attempts: s.settings.Attempts,
+		Hang: s.settings.Hang, Outage: s.settings.Outage, Poll: pollEvery,
+		Clock: s.settings.Clock, Report: s.settings.Report,
+	}
+	replicas := make([]pool.Replica, len(all))
+	for i, c := range all {
+		replicas[i] = c.replica
+		if c.restart != nil {
+			settings.Restart = func(ctx context.Context, i int) error {
+				if all[i].restart == nil {
+					return errors.New("it was not started here")
+				}
+				return all[i].restart(ctx)
+			}
+		}
+	}
+	return pool.New(replicas, settings)
+}
+
+// find asks every running server what it serves, side by side. Those that do
+// not answer are silent: they may serve the model when they are back. others
+// says of those that are not found why not.
+func (s *Servers) find(ctx context.Context, m Model) (found, silent []candidate, others []error, err error) {
+	var urls []string
+	for _, w := range s.settings.Workers {
+		urls = append(urls, w.URLs...)
+	}
+	clients := make([]*vllm.Client, len(urls))
+	faults := make([]error, len(urls))
+	var asking sync.WaitGroup
+	for i, url := range urls {
+		client, err := s.client(url)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		clients[i] = client
+		asking.Go(func() { faults[i] = notServing(ctx, client, m.Requires.Model) })
+	}
+	asking.Wait()
+	for i, fault := range faults {
+		c := candidate{replica: pool.Replica{Name: urls[i], Client: clients[i]}}
+		var failure *vllm.Error
+		switch {
+		case fault == nil:
+			found = append(found, c)
+			continue
+		case errors.As(fault, &failure) && failure.Kind == vllm.Unreachable:
+			silent = append(silent, c)
+		default:
+			clients[i].Close()
+		}
+		others = append(others, fault)
+	}
+	return found, silent, others, ctx.Err()
+}
+
+// client makes a client with a connection for every request of the window.
+func (s *Servers) client(url string) (*vllm.Client, error) {
+	return vllm.New(url, vllm.Options{Key: s.settings.Key, Clock: s.settings.Clock, Connections: s.settings.Window + 2})
+}
+
+// notServing says why a server is none for a model: an *vllm.Error if it does
+// not answer.
+func notServing(ctx context.Context, client *vllm.Client, model string) error {
+	models, err := client.Models(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(models, func(m vllm.Model) bool { return m.ID == model }) {
+		return nil
+	}
+	var names []string
+	for _, m := range models {
+		names = append(names, m.ID)
+	}
+	return fmt.Errorf("%s serves %s", client.URL(), strings.Join(names, ", "))
+}
+
+// launch starts the model on every worker with a recipe, after it has stopped
+// the model that was there. Nobody uses that one.
+func (s *Servers) launch(ctx context.Context, m Model) ([]candidate, error) {
+	var recipes []Worker
+	for _, w := range s.settings.Workers {
+		if w.Recipe != nil {
+			recipes = append(recipes, w)
+		}
+	}
+	if len(recipes) == 0 {
+		return nil, nil
+	}
+	if err := s.unload(ctx); err != nil {
+		return nil, err
+	}
+	var all []candidate
+	for _, w := range recipes {
+		s.settings.Report(fmt.Sprintf("worker %s: starting %d servers of %s", w.Name, w.Recipe.Replicas, m.ID))
+		servers, err := launcher.Start(ctx, *w.Recipe, m.Launch, launcher.Options{
+			Logs: filepath.Join(s.settings.Logs, w.Name, m.ID), Start: s.settings.Start, Clock: s.settings.Clock,
+			Environment: s.settings.Environment, Key: s.settings.Key, Report: s.settings.Report,
+		})
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("worker %s: %w", w.Name, err), s.stop(context.WithoutCancel(ctx)))
+		}
+		s.started(servers, m.ID)
+		for i, url := range servers.URLs() {
+			client, err := s.client(url)
+			if err != nil {
+				return nil, errors.Join(err, s.stop(context.WithoutCancel(ctx)))
+			}
+			restart := func(ctx context.Context) error { return servers.Restart(ctx, i) }
+			all = append(all, candidate{pool.Replica{Name: url, Client: client}, restart})
+		}
+	}
+	return all, nil
+}
+
+// unload stops the launched model.
+func (s *Servers) unload(ctx context.Context) error {
+	s.mu.Lock()
+	old := s.open[s.model]
+	delete(s.open, s.model)
+	s.mu.Unlock()
+	if old != nil {
+		old.end()
+	}
+	return s.stop(ctx)
+}

@@ -1,0 +1,312 @@
+package serving_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"speceval/internal/fleet/imitation"
+	"speceval/internal/launcher"
+	"speceval/internal/pool"
+	"speceval/internal/serving"
+	"speceval/internal/vllm"
+)
+
+// The test binary is also the server that recipes start.
+func TestMain(m *testing.M) {
+	if os.Getenv("SERVE") != "" {
+		serve()
+	}
+	os.Exit(m.Run())
+}
+
+// serve imitates a server as the flags of a recipe say, until it is killed.
+func serve() {
+	r := imitation.New(imitation.Settings{Model: flagValue("--served-model-name"), MaxModelLen: 4096})
+	if err := r.Listen("127.0.0.1:" + flagValue("--port")); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	select {}
+}
+
+func flagValue(name string) string {
+	for i, word := range os.Args {
+		if word == name {
+			return os.Args[i+1]
+		}
+	}
+	return ""
+}
+
+// running is a server of a model.
+func running(t *testing.T, s imitation.Settings) *imitation.Replica {
+	t.Helper()
+	r := imitation.New(s)
+	t.Cleanup(r.Close)
+	if err := r.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// said collects the lines of reports.
+type said struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (s *said) report(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = append(s.lines, text)
+}
+
+func (s *said) all() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.lines, "\n")
+}
+
+func servers(t *testing.T, workers ...serving.Worker) (*serving.Servers, *said) {
+	t.Helper()
+	log := new(said)
+	s := serving.New(serving.Settings{
+		Workers: workers, Window: 4, Attempts: 2, Start: time.Minute,
+		Logs: t.TempDir(), Environment: append(os.Environ(), "SERVE=1"), Report: log.report,
+	})
+	t.Cleanup(func() {
+		if err := s.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, log
+}
+
+func model(id string) serving.Model {
+	return serving.Model{
+		ID:       id,
+		Launch:   launcher.Model{Path: "weights/" + id, Served: id, MaxSequences: 8, ContextTokens: 4096},
+		Requires: pool.Requirement{Model: id, ContextTokens: 4096, Version: "0.23.0"},
+	}
+}
+
+func acquire(t *testing.T, s *serving.Servers, m serving.Model) *serving.Lease {
+	t.Helper()
+	lease, err := s.Acquire(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
+
+func ask(t *testing.T, l *serving.Lease, model string) {
+	t.Helper()
+	request := vllm.Request{
+		Model: model, Messages: []vllm.Message{{Role: "user", Content: "?"}},
+		Temperature: 1, TopP: 1, MaxTokens: 3, Seed: 1,
+	}
+	if c, server, err := l.Complete(t.Context(), request); err != nil || c.Usage.Completion == 0 {
+		t.Errorf("%s at %q: %+v, %v", model, server, c, err)
+	}
+}
+
+// until waits for something that other goroutines bring about.
+func until(t *testing.T, happens func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !happens(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("waited in vain")
+		}
+	}
+}
+
+func TestRunningServersAreFoundByTheirModel(t *testing.T) {
+	a1, a2, b := running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "b"})
+	s, log := servers(t, serving.Worker{Name: "one", URLs: []string{a1.URL(), b.URL()}}, serving.Worker{Name: "two", URLs: []string{a2.URL()}})
+	la, lb := acquire(t, s, model("a")), acquire(t, s, model("b"))
+	if len(la.Served) != 2 || la.Slots() != 8 || len(lb.Served) != 1 || lb.Slots() != 4 || la.Served[1].Version != imitation.Version {
+		t.Errorf("a is served by %+v, b by %+v", la.Served, lb.Served)
+	}
+	ask(t, la, "a")
+	ask(t, lb, "b")
+	if again := acquire(t, s, model("a")); again.Pool != la.Pool {
+		t.Error("the same model has two pools")
+	}
+	la.Release()
+	la.Release() // twice is once
+	ask(t, la, "a")
+	if log.all() != "" {
+		t.Errorf("said %q", log.all())
+	}
+}
+
+func TestAServerThatIsNotThereMayComeLater(t *testing.T) {
+	a := running(t, imitation.Settings{Model: "a"})
+	port := strconv.Itoa(freePort(t))
+	gone := "http://127.0.0.1:" + port
+	s, log := servers(t, serving.Worker{Name: "one", URLs: []string{gone, a.URL()}})
+	lease := acquire(t, s, model("a"))
+	if len(lease.Served) != 1 || lease.Slots() != 4 || lease.Places != 8 || !strings.Contains(log.all(), "replica "+gone+" is out, 1 of 2 left: "+gone+": unreachable") {
+		t.Errorf("served %+v, said %q", lease.Served, log.all())
+	}
+	ask(t, lease, "a")
+	_, err := s.Acquire(t.Context(), model("c"))
+	if err == nil || !strings.Contains(err.Error(), `no server serves c as "c"`) ||
+		!strings.Contains(err.Error(), a.URL()+" serves a") || !strings.Contains(err.Error(), gone) {
+		t.Errorf("error %v", err)
+	}
+	late := imitation.New(imitation.Settings{Model: "a"})
+	t.Cleanup(late.Close)
+	if err := late.Listen("127.0.0.1:" + port); err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() bool { return lease.Slots() == 8 })
+	ask(t, lease, "a")
+}
+
+func TestServersThatDoNotFitAreRefused(t *testing.T) {
+	short := running(t, imitation.Settings{Model: "a", MaxModelLen: 1000})
+	s, _ := servers(t, serving.Worker{Name: "one", URLs: []string{short.URL()}})
+	if _, err := s.Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "1000") {
+		t.Errorf("context too small: %v", err)
+	}
+	other := model("a")
+	other.Requires.ContextTokens, other.Requires.Version = 500, "0.24.0"
+	if _, err := s.Acquire(t.Context(), other); err == nil || !strings.Contains(err.Error(), "0.24.0") {
+		t.Errorf("another version: %v", err)
+	}
+	fitting := model("a")
+	fitting.Requires.ContextTokens = 1000
+	acquire(t, s, fitting) // the refusals have left nothing behind
+}
+
+func TestARefusedKeySaysWhereToPutIt(t *testing.T) {
+	locked := running(t, imitation.Settings{Model: "a", Key: "sesame"})
+	s := serving.New(serving.Settings{Workers: []serving.Worker{{URLs: []string{locked.URL()}}}, Window: 1, Attempts: 1, KeyFrom: "the safe"})
+	if _, err := s.Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "key refused (401)") || !strings.HasSuffix(err.Error(), "the key is taken from the safe") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestWithoutWorkersTheErrorSaysWhatToDo(t *testing.T) {
+	s, _ := servers(t)
+	if _, err := s.Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "add a [[worker]]") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func recipe(t *testing.T, replicas int) *launcher.Recipe {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &launcher.Recipe{Command: strconv.Quote(self) + " serve {model}", Port: freePort(t), Replicas: replicas}
+}
+
+func TestARecipeServesOneModelAtATime(t *testing.T) {
+	s, log := servers(t, serving.Worker{Name: "gpus", Recipe: recipe(t, 1)})
+	a := acquire(t, s, model("a"))
+	ask(t, a, "a")
+
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.Acquire(short, model("b")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("b while a is in use: %v", err)
+	}
+	got := make(chan *serving.Lease)
+	go func() {
+		lease, err := s.Acquire(t.Context(), model("b"))
+		if err != nil {
+			t.Error(err)
+		}
+		got <- lease
+	}()
+	a.Release()
+	b := <-got
+	ask(t, b, "b")
+	if _, _, err := a.Complete(t.Context(), vllm.Request{}); !errors.Is(err, pool.ErrClosed) {
+		t.Errorf("a after it was given back and stopped: %v", err)
+	}
+	b.Release()
+	if again := acquire(t, s, model("b")); again.Pool != b.Pool {
+		t.Error("b was started again")
+	}
+	if n := strings.Count(log.all(), "worker gpus: starting 1 servers of "); n != 2 {
+		t.Errorf("%d starts: %s", n, log.all())
+	}
+}
+
+func TestTwoUseAModelAtATime(t *testing.T) {
+	a := running(t, imitation.Settings{Model: "a"})
+	s, _ := servers(t, serving.Worker{Name: "one", URLs: []string{a.URL()}})
+	first := acquire(t, s, model("a"))
+	acquire(t, s, model("a"))
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.Acquire(short, model("a")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a third one: %v", err)
+	}
+	first.Release()
+	acquire(t, s, model("a"))
+}
+
+// Starting a model takes minutes: as long as somebody waits for the one that is
+// up, no other is started.
+func TestTheModelThatIsUpGoesFirst(t *testing.T) {
+	s, log := servers(t, serving.Worker{Name: "gpus", Recipe: recipe(t, 1)})
+	one, two := acquire(t, s, model("a")), acquire(t, s, model("a"))
+	var all sync.WaitGroup
+	ids := []string{"b", "a", "b", "a", "a"}
+	for _, id := range ids {
+		all.Go(func() {
+			lease, err := s.Acquire(t.Context(), model(id))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ask(t, lease, id)
+			lease.Release()
+		})
+	}
+	until(t, func() bool { return s.Waiting() == len(ids) })
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // both are given back before anybody looks
+	one.Release()
+	two.Release()
+	all.Wait()
+	if n := strings.Count(log.all(), "worker gpus: starting 1 servers of "); n != 2 {
+		t.Errorf("%d starts: %s", n, log.all())
+	}
+}
+
+func TestAFailedStartLeavesNothingBehind(t *testing.T) {
+	r := recipe(t, 1)
+	good := r.Command
+	s, _ := servers(t, serving.Worker{Name: "gpus", Recipe: r})
+	r.Command = "false {model}"
+	if _, err := s.Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "worker gpus") || !strings.Contains(err.Error(), filepath.Join("gpus", "a", "replica-0.log")) {
+		t.Errorf("error %v", err)
+	}
+	r.Command = good
+	ask(t, acquire(t, s, model("a")), "a")
+}
