@@ -12,111 +12,15 @@ package rowfile
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
-	"io"
-	"maps"
 	"os"
 	"reflect"
-	"slices"
 
 	"github.com/apache/arrow/go/v17/parquet"
-	"github.com/apache/arrow/go/v17/parquet/compress"
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/metadata"
 )
-
-// rowGroupRows is the number of rows of a row group, DuckDB's own default.
-const rowGroupRows = 122_880
-
-// Write writes rows as one Parquet file with the given footer key-values. The
-// bytes depend on the rows and the footer alone. An error leaves w with part
-// of a file: write to a temporary file and rename it.
-func Write[T any](w io.Writer, rows []T, footer map[string]string) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("write parquet: %v", r)
-		}
-	}()
-	columns, err := columnsOf(reflect.TypeFor[T]())
-	if err != nil {
-		return err
-	}
-	root, err := schemaOf(columns)
-	if err != nil {
-		return err
-	}
-	keyValues, err := footerOf(footer)
-	if err != nil {
-		return err
-	}
-	sink := &sink{w: w}
-	writer := file.NewParquetWriter(sink, root,
-		file.WithWriterProps(writerProperties(columns)), file.WithWriteMetadata(keyValues))
-	for group := range slices.Chunk(rows, rowGroupRows) {
-		if err := writeGroup(writer, columns, reflect.ValueOf(group)); err != nil {
-			return err
-		}
-	}
-	if err := writer.Close(); err != nil {
-		return fmt.Errorf("write parquet: %w", err)
-	}
-	return sink.err
-}
-
-func writeGroup(writer *file.Writer, columns []column, rows reflect.Value) error {
-	group := writer.AppendRowGroup()
-	for _, c := range columns {
-		chunk, err := group.NextColumn()
-		if err != nil {
-			return fmt.Errorf("write column %s: %w", c.name, err)
-		}
-		if err := c.codec.write(chunk, rows, c); err != nil {
-			return fmt.Errorf("write column %s: %w", c.name, err)
-		}
-	}
-	return group.Close()
-}
-
-func writerProperties(columns []column) *parquet.WriterProperties {
-	properties := []parquet.WriterProperty{
-		parquet.WithCompression(compress.Codecs.Zstd),
-		parquet.WithCompressionLevel(1), // the next level takes four times the time and memory on a small file
-		parquet.WithDictionaryDefault(false),
-	}
-	for _, c := range columns {
-		if c.kind == reflect.TypeFor[string]() {
-			properties = append(properties, parquet.WithDictionaryFor(c.name, true))
-		}
-	}
-	return parquet.NewWriterProperties(properties...)
-}
-
-// footerOf orders the key-values, so that the bytes do not depend on a map.
-func footerOf(footer map[string]string) (metadata.KeyValueMetadata, error) {
-	keyValues := metadata.NewKeyValueMetadata()
-	for _, key := range slices.Sorted(maps.Keys(footer)) {
-		if err := keyValues.Append(key, footer[key]); err != nil {
-			return nil, fmt.Errorf("write parquet footer: %w", err)
-		}
-	}
-	return keyValues, nil
-}
-
-// sink keeps the first error of w, which the library does not always report,
-// and hides any Close method of w from it.
-type sink struct {
-	w   io.Writer
-	err error
-}
-
-func (s *sink) Write(p []byte) (int, error) {
-	if s.err != nil {
-		return 0, s.err
-	}
-	n, err := s.w.Write(p)
-	s.err = err
-	return n, err
-}
 
 // ReadFile reads the rows and the footer key-values of the file at path.
 func ReadFile[T any](path string) ([]T, map[string]string, error) {
@@ -125,6 +29,53 @@ func ReadFile[T any](path string) ([]T, map[string]string, error) {
 		return nil, nil, err
 	}
 	return Decode[T](data, path)
+}
+
+// ReadFooter reads only the number of rows and the footer key-values of the
+// file at path.
+func ReadFooter(path string) (rows int64, footer map[string]string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			rows, footer, err = 0, nil, fmt.Errorf("%s: damaged Parquet file: %v", path, r)
+		}
+	}()
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer f.Close()
+	if err := checkEnds(f); err != nil {
+		return 0, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	reader, err := file.NewParquetReader(f, file.WithReadProps(parquet.NewReaderProperties(pageMemory{})))
+	if err != nil {
+		return 0, nil, fmt.Errorf("%s: damaged Parquet file: %w", path, err)
+	}
+	return reader.NumRows(), footerMap(reader.MetaData().KeyValueMetadata()), nil
+}
+
+// checkEnds is checkFrame for a file on disk.
+func checkEnds(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	const end = 8 // length of the footer and PAR1
+	size := info.Size()
+	head, tail := make([]byte, min(size, 12)), make([]byte, min(size, end))
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return err
+	}
+	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil {
+		return err
+	}
+	if err := checkFrame(append(head, tail...)); err != nil {
+		return err
+	}
+	if length := int64(binary.LittleEndian.Uint32(tail)); length > size-2*int64(len(magic))-4 {
+		return fmt.Errorf("damaged Parquet file: its footer claims %d bytes of %d", length, size)
+	}
+	return nil
 }
 
 // IsParquet reports whether data begins as a Parquet file does.
