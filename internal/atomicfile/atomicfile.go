@@ -31,11 +31,11 @@ type File struct {
 func Create(path string) (*File, error) {
 	dir, name := filepath.Split(path)
 	if err := os.MkdirAll(filepath.Clean(dir), 0o777); err != nil {
-		return nil, advise(path, err)
+		return nil, Advise(path, err)
 	}
 	temp, err := os.CreateTemp(filepath.Clean(dir), name+".*"+Suffix)
 	if err != nil {
-		return nil, advise(path, err)
+		return nil, Advise(path, err)
 	}
 	return &File{path: path, temp: temp}, nil
 }
@@ -44,7 +44,7 @@ func Create(path string) (*File, error) {
 func (f *File) Write(p []byte) (int, error) {
 	n, err := f.temp.Write(p)
 	if err != nil && f.failed == nil {
-		f.failed = advise(f.path, err)
+		f.failed = Advise(f.path, err)
 		err = f.failed
 	}
 	return n, err
@@ -69,7 +69,7 @@ func (f *File) Commit() error {
 	}
 	if err != nil {
 		os.Remove(f.temp.Name())
-		return advise(f.path, err)
+		return Advise(f.path, err)
 	}
 	return syncFolder(filepath.Dir(f.path))
 }
@@ -89,7 +89,7 @@ func Write(path string, write func(w io.Writer) error) error {
 	}
 	if err := write(f); err != nil {
 		f.Discard()
-		return advise(path, err)
+		return Advise(path, err)
 	}
 	return f.Commit()
 }
@@ -142,9 +142,10 @@ func (e *advised) Error() string {
 
 func (e *advised) Unwrap() error { return e.err }
 
-// advise names the file in err once, and tells the user what to do about
-// errors that are not the program's fault.
-func advise(path string, err error) error {
+// Advise names the file in err once, and tells the user what to do about
+// errors that are not the program's fault. It serves files that grow in place
+// too.
+func Advise(path string, err error) error {
 	var already *advised
 	if errors.As(err, &already) {
 		return err
@@ -159,4 +160,12 @@ func advise(path string, err error) error {
 		e.advice = ": the file system is read-only; choose another output folder"
 	}
 	return e
+}
+
+// WriteText makes the file at path of a text.
+func WriteText(path, text string) error {
+	return Write(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
 }

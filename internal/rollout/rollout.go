@@ -1,0 +1,41 @@
+// Package rollout keeps rollouts, the answers of a model to a task: one by one
+// in a journal while they come in, so that no kill loses one that has arrived,
+// and in Parquet parts when all of a part are there.
+package rollout
+
+import "fmt"
+
+// Schema is the value of the footer key speceval.schema of a part.
+const Schema = "rollouts/1"
+
+// Rollout is one answer, as a row of a part and a line of a journal.
+type Rollout struct {
+	Benchmark        string  `parquet:"benchmark" json:"benchmark"`
+	Model            string  `parquet:"model" json:"model"`
+	TaskIndex        int32   `parquet:"task_index" json:"task_index"`
+	TaskID           string  `parquet:"task_id" json:"task_id"`
+	Rollout          int32   `parquet:"rollout" json:"rollout"` // from 0
+	Seed             int64   `parquet:"seed" json:"seed"`       // of its sampling
+	PromptTokens     int32   `parquet:"prompt_tokens" json:"prompt_tokens"`
+	CompletionTokens int32   `parquet:"completion_tokens" json:"completion_tokens"` // reasoning included
+	ReasoningTokens  *int32  `parquet:"reasoning_tokens" json:"reasoning_tokens"`   // nil where nobody told
+	FinishReason     string  `parquet:"finish_reason" json:"finish_reason"`
+	Text             string  `parquet:"text" json:"text"`           // without reasoning
+	Reasoning        string  `parquet:"reasoning" json:"reasoning"` // "" without thinking
+	LatencySeconds   float64 `parquet:"latency_seconds" json:"latency_seconds"`
+	Server           string  `parquet:"server" json:"server"` // address of the replica
+}
+
+// ID names a rollout in the corpus of one benchmark and model.
+type ID struct{ Task, Rollout int32 }
+
+// ID of the rollout.
+func (r *Rollout) ID() ID { return ID{r.TaskIndex, r.Rollout} }
+
+// String is how messages name it.
+func (id ID) String() string { return fmt.Sprintf("rollout %d of task %d", id.Rollout, id.Task) }
+
+// size is about how much memory the rollout takes.
+func (r *Rollout) size() int {
+	return 200 + len(r.Text) + len(r.Reasoning)
+}

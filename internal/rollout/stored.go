@@ -1,0 +1,69 @@
+package rollout
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"speceval/internal/rowfile"
+)
+
+// Place says of which benchmark and model a rollout is, and which it is.
+type Place struct {
+	Benchmark string `parquet:"benchmark"`
+	Model     string `parquet:"model"`
+	TaskIndex int32  `parquet:"task_index"`
+	Rollout   int32  `parquet:"rollout"`
+	Seed      int64  `parquet:"seed"`
+}
+
+// Stored lists every rollout that the folder holds, in its parts and journals,
+// in the order of the files' names. It changes nothing, so that it may look at
+// what a killed process has left.
+func Stored(folder string) ([]Place, error) {
+	var all []Place
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // nothing was stored, or it was just removed
+		case err != nil || entry.IsDir():
+			return err
+		case filepath.Ext(path) == JournalSuffix:
+			places, err := journaled(path)
+			all = append(all, places...)
+			return err
+		case filepath.Ext(path) == ".parquet" && strings.HasPrefix(entry.Name(), "part-"):
+			places, _, err := rowfile.ReadFile[Place](path)
+			all = append(all, places...)
+			return err
+		}
+		return nil
+	})
+	return all, err
+}
+
+func journaled(path string) ([]Place, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var places []Place
+	reader := bufio.NewReaderSize(file, 1<<16)
+	for {
+		line, err := readLine(reader)
+		if errors.Is(err, io.EOF) {
+			return places, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if r, err := parseLine(line); err == nil {
+			places = append(places, Place{r.Benchmark, r.Model, r.TaskIndex, r.Rollout, r.Seed})
+		}
+	}
+}
