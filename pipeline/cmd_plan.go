@@ -51,6 +51,9 @@ func writePlan(w io.Writer, plan *dag.Plan, workers int) error {
 			continue
 		}
 		fmt.Fprintf(&b, "%d of %s to run, %s\n", len(stage.Run), units(len(stage.Run)+stage.Fresh), estimated(stage.Estimate(workers)))
+		if expect := stage.Expect(); len(expect) > 0 {
+			fmt.Fprintf(&b, "%*s  %s\n", width, "", quantities(expect))
+		}
 		groups := grouped(stage.Run)
 		for _, g := range groups[:min(len(groups), maxGroups)] {
 			fmt.Fprintf(&b, "%*s  %s: %s\n", width, "", units(len(g.units)), g.why())

@@ -17,7 +17,7 @@ func (s *session) observer(plan *dag.Plan) dag.Observer {
 	case s.quiet:
 		return &quiet{w: s.stderr}
 	case s.terminal:
-		return &bar{w: s.stderr}
+		return &bar{w: s.stderr, now: s.now}
 	}
 	return &lines{w: s.stderr, now: s.now}
 }

@@ -13,18 +13,24 @@ import (
 // bar shows progress as one bar for all units, on a terminal. It has no
 // colours.
 type bar struct {
-	w   io.Writer
-	bar *progressbar.ProgressBar
+	w    io.Writer
+	now  func() time.Time
+	bar  *progressbar.ProgressBar
+	done int // units
+	long longUnits
 }
+
+// steps is how finely the bar shows a part of a unit.
+const steps = 1000
 
 var _ dag.Observer = (*bar)(nil)
 
 // Begin draws the empty bar.
 func (b *bar) Begin(plan *dag.Plan) {
-	b.bar = progressbar.NewOptions(plan.Units(),
+	b.long = longUnits{}
+	b.bar = progressbar.NewOptions(plan.Units()*steps,
 		progressbar.OptionSetWriter(b.w),
 		progressbar.OptionSetWidth(30),
-		progressbar.OptionShowCount(),
 		progressbar.OptionSetPredictTime(true),
 		progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionClearOnFinish(),
@@ -33,6 +39,24 @@ func (b *bar) Begin(plan *dag.Plan) {
 
 // Started shows which stage is at work.
 func (b *bar) Started(unit dag.Ref) { b.bar.Describe(unit.Stage) }
+
+// Advanced moves the bar by a part of a unit, and shows how far the long ones
+// are.
+func (b *bar) Advanced(unit dag.Ref, p dag.Progress) {
+	now := b.now()
+	b.long.note(unit, p, now)
+	b.bar.Describe(unit.Stage + " " + b.long.together(now))
+	b.show()
+}
+
+// show sets the bar to the units done and the parts of those under way.
+func (b *bar) show() {
+	parts := 0.0
+	for _, u := range b.long {
+		parts += u.part()
+	}
+	b.bar.Set(b.done*steps + int(parts*steps))
+}
 
 // Finished moves the bar. Failures and notes get a line above it.
 func (b *bar) Finished(done dag.Outcome) {
@@ -46,8 +70,16 @@ func (b *bar) Finished(done dag.Outcome) {
 			fmt.Fprintln(b.w, line)
 		}
 	}
-	b.bar.Add(1)
+	b.done++
+	delete(b.long, done.Unit)
+	b.show()
 }
 
-// End takes the bar away.
-func (b *bar) End() { b.bar.Exit() }
+// End takes the bar away, and tells how far the long units are that did not
+// finish.
+func (b *bar) End() {
+	b.bar.Exit()
+	for _, line := range b.long.unfinished() {
+		fmt.Fprintln(b.w, line)
+	}
+}

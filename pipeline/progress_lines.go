@@ -21,6 +21,7 @@ type lines struct {
 	now   func() time.Time
 	pace  *pace
 	stage map[string]*stageLines
+	long  longUnits
 }
 
 // stageLines is how far one stage is.
@@ -36,6 +37,7 @@ func (l *lines) Begin(plan *dag.Plan) {
 	start := l.now()
 	l.pace = newPace(plan, start)
 	l.stage = make(map[string]*stageLines)
+	l.long = longUnits{}
 	for _, s := range plan.Stages {
 		l.stage[s.Stage.Name] = &stageLines{total: len(s.Run), last: start}
 	}
@@ -44,11 +46,20 @@ func (l *lines) Begin(plan *dag.Plan) {
 // Started says nothing.
 func (l *lines) Started(dag.Ref) {}
 
+// Advanced writes a line about a long unit, at intervals.
+func (l *lines) Advanced(unit dag.Ref, p dag.Progress) {
+	now := l.now()
+	if u := l.long.note(unit, p, now); u.due(now) {
+		fmt.Fprintf(l.w, "%s %s %s\n", dated(now), unit, u.text(now))
+	}
+}
+
 // Finished writes a line if the unit failed, is one of few or the last of its
 // stage, or if the stage has not had a line for some time.
 func (l *lines) Finished(done dag.Outcome) {
 	s, now := l.stage[done.Unit.Stage], l.now()
 	l.pace.finish(done.Unit)
+	delete(l.long, done.Unit)
 	for _, note := range notes(done) {
 		fmt.Fprintln(l.w, dated(now), note)
 	}
@@ -66,5 +77,10 @@ func (l *lines) Finished(done dag.Outcome) {
 		done.Unit.Unit, duration(done.Manifest.WallSeconds), l.pace.left(now))
 }
 
-// End says nothing: the run's summary follows.
-func (l *lines) End() {}
+// End tells how far the long units are that did not finish; the run's summary
+// follows.
+func (l *lines) End() {
+	for _, line := range l.long.unfinished() {
+		fmt.Fprintln(l.w, dated(l.now()), line)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -13,6 +14,17 @@ import (
 
 // manifestDir is the part of the output folder that holds the manifests.
 const manifestDir = "manifests"
+
+// LogsDir is the part of the output folder for logs of what units start.
+const LogsDir = "logs"
+
+// reserved are the names at the top of an output folder that no unit may use.
+var reserved = []string{manifestDir, scratchDir, supersededDir, LogsDir, lockName}
+
+func firstPart(name string) string {
+	first, _, _ := strings.Cut(name, "/")
+	return first
+}
 
 // maxFaults bounds how many faults one error lists.
 const maxFaults = 20
@@ -72,7 +84,7 @@ func (c *checker) unit(g *Graph, s *Stage, u *Unit) {
 		switch fault := pathFault(output); {
 		case fault != "":
 			c.fault("unit %s: output %q %s", ref, output, fault)
-		case output == manifestDir || strings.HasPrefix(output, manifestDir+"/") || output == lockName:
+		case slices.Contains(reserved, firstPart(output)):
 			c.fault("unit %s: output %q is where the runner keeps its own files", ref, output)
 		case strings.HasSuffix(output, atomicfile.Suffix) || strings.Contains(output, editedMark):
 			c.fault("unit %s: output %q has a name that the runner uses for leftovers", ref, output)

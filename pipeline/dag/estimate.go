@@ -1,8 +1,10 @@
 package dag
 
+import "slices"
+
 // unitPlan describes unit i, which will run.
 func (s *Snapshot) unitPlan(i int, reasons []Reason, v verdict) UnitPlan {
-	u := UnitPlan{Ref: s.graph.ref(i), State: s.state(i, v.reasons), Reasons: reasons, Seconds: -1, Key: v.key, index: i}
+	u := UnitPlan{Ref: s.graph.ref(i), State: s.state(i, v.reasons), Reasons: reasons, Seconds: -1, Key: v.key, index: i, expect: s.graph.nodes[i].unit.Expect}
 	if u.State == Fresh && reasons[0].Kind != Forced {
 		u.State = Stale // by what it needs
 	}
@@ -63,4 +65,19 @@ func (p *Plan) Estimate(workers int) Estimate {
 		total.Unknown += e.Unknown
 	}
 	return total
+}
+
+// Expect sums what the units to run take, in the order in which they name it.
+func (p *StagePlan) Expect() []Quantity {
+	var sums []Quantity
+	for _, u := range p.Run {
+		for _, q := range u.expect {
+			at := slices.IndexFunc(sums, func(s Quantity) bool { return s.Name == q.Name })
+			if at < 0 {
+				at, sums = len(sums), append(sums, Quantity{Name: q.Name})
+			}
+			sums[at].Amount += q.Amount
+		}
+	}
+	return sums
 }

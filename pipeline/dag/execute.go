@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -28,6 +29,10 @@ func (s *Snapshot) prepare(i int, origin Origin) (*execution, error) {
 	if m := s.records[i].manifest; m != nil {
 		for _, f := range m.Outputs {
 			e.job.recorded[f.Path] = f.SHA256
+		}
+		e.job.fresh = m.Key == e.job.key
+		for k, output := range unit.Outputs {
+			e.job.fresh = e.job.fresh && s.records[i].have[k] == e.job.recorded[output]
 		}
 	}
 	for _, need := range g.nodes[i].needs {
@@ -73,7 +78,7 @@ func (e *execution) run(ctx context.Context, now func() time.Time) (err error) {
 		return err
 	}
 	m := &Manifest{
-		Format: manifestFormat, Key: e.job.key, Parts: e.parts, Provenance: e.job.unit.Provenance,
+		Format: manifestFormat, Key: e.job.key, Parts: e.parts, Provenance: cmp.Or(e.job.unit.Provenance, e.job.provenance),
 		Inputs: e.inputs, Notes: e.job.notes, Origin: e.job.origin, Start: start.UTC(),
 		WallSeconds: microseconds(now().Sub(start).Seconds()),
 		CPUSeconds:  microseconds(threadSeconds() - cpu),
@@ -86,7 +91,10 @@ func (e *execution) run(ctx context.Context, now func() time.Time) (err error) {
 	if m.Outputs, err = e.job.outputs(); err != nil {
 		return err
 	}
-	return writeManifest(e.job.dir, e.job.ref, m)
+	if err := writeManifest(e.job.dir, e.job.ref, m); err != nil {
+		return err
+	}
+	return e.job.sweepScratch()
 }
 
 // microseconds rounds seconds to what clocks can tell.

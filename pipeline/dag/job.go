@@ -33,10 +33,15 @@ type Job struct {
 	// recorded holds the hashes of the outputs that an earlier manifest
 	// vouches for: these bytes, and no others, may be overwritten.
 	recorded map[string]string
+	fresh    bool // every output stands as recorded under this key
 
-	mu      sync.Mutex
-	written map[string]File
-	notes   []string
+	advance func(Progress)  // nil: nobody watches
+	drain   <-chan struct{} // nil: nobody can ask
+
+	mu         sync.Mutex
+	written    map[string]File
+	notes      []string
+	provenance string // where the unit leaves it open
 }
 
 // Input is the local path of an output of a unit that this one needs. Any
@@ -154,6 +159,13 @@ func (j *Job) outputs() ([]File, error) {
 		made, ok := j.written[output]
 		if !ok {
 			return nil, fmt.Errorf("it ended without writing %s", output)
+		}
+		if made.Bytes >= large {
+			info, err := os.Stat(j.path(output))
+			if err != nil {
+				return nil, err
+			}
+			made.Modified = info.ModTime().UnixNano()
 		}
 		files = append(files, made)
 	}

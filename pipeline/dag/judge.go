@@ -57,7 +57,7 @@ func (s *Snapshot) judge(i int) verdict {
 func (s *Snapshot) outputReasons(i int) []Reason {
 	unit, r := s.graph.nodes[i].unit, &s.records[i]
 	var reasons []Reason
-	if r.manifest.Provenance != unit.Provenance {
+	if unit.Provenance != "" && r.manifest.Provenance != unit.Provenance {
 		reasons = append(reasons, Reason{Provenance, "", r.manifest.Provenance, unit.Provenance})
 	}
 	declared := make(map[string]bool, len(unit.Outputs))

@@ -44,7 +44,15 @@ type File struct {
 	SHA256 string `json:"sha256"`
 	Bytes  int64  `json:"bytes"`
 	Rows   int    `json:"rows"` // -1 when not tabular
+
+	// Modified is the modification time of a large output, in nanoseconds since
+	// 1970; 0 of any other. While it and the size stay, the content counts as
+	// unchanged and is not read again: a corpus has many gigabytes.
+	Modified int64 `json:"modified,omitempty"`
 }
+
+// large is the size, in bytes, from which outputs are not read to be looked at.
+const large = 16 << 20
 
 // Origin is what a unit was run by.
 type Origin struct {

@@ -24,7 +24,7 @@ func TestManifestRecordsTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	input := File{"score/a.txt", "110c932d0591671b10ef6ec1cd23d187d47265645e5a7db271220b730a7e3b35", 10, 7}
+	input := File{Path: "score/a.txt", SHA256: "110c932d0591671b10ef6ec1cd23d187d47265645e5a7db271220b730a7e3b35", Bytes: 10, Rows: 7}
 	if !slices.Equal(m.Inputs, []File{input}) || m.Parts.Inputs["score/a.txt"] != input.SHA256 {
 		t.Errorf("inputs %+v, in the key %v; want %+v", m.Inputs, m.Parts.Inputs, input)
 	}

@@ -2,10 +2,11 @@ package dag
 
 // Observer is told about the progress of a run, by one goroutine at a time.
 type Observer interface {
-	Begin(plan *Plan)      // before the first unit
-	Started(unit Ref)      // handed to the executor
-	Finished(done Outcome) // one unit has ended
-	End()                  // after the last unit, exactly once
+	Begin(plan *Plan)              // before the first unit
+	Started(unit Ref)              // handed to the executor
+	Advanced(unit Ref, p Progress) // a long unit tells how far it is
+	Finished(done Outcome)         // one unit has ended
+	End()                          // after the last unit, exactly once
 }
 
 // Outcome is how a unit ended: with a manifest or with an error.
@@ -25,6 +26,9 @@ func (NoObserver) Begin(*Plan) {}
 
 // Started does nothing.
 func (NoObserver) Started(Ref) {}
+
+// Advanced does nothing.
+func (NoObserver) Advanced(Ref, Progress) {}
 
 // Finished does nothing.
 func (NoObserver) Finished(Outcome) {}

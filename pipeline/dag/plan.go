@@ -33,7 +33,8 @@ type UnitPlan struct {
 	Before  string   // key of its manifest; empty if it has none
 	Key     string   // empty if it depends on inputs that are still to be made
 
-	index int // into Graph.nodes
+	index  int // into Graph.nodes
+	expect []Quantity
 }
 
 // Units is the number of units that will run.

@@ -37,6 +37,7 @@ func (r *Runner) Run(ctx context.Context, drain <-chan struct{}, plan *Plan) err
 		Runner: r, snapshot: s,
 		waiting: make(map[int]int), executions: make(map[Ref]int),
 		tasks: make(chan Task), results: make(chan Result),
+		advances: make(chan advance, 64), drain: drain,
 	}
 	f.queueUp(plan)
 
@@ -74,10 +75,18 @@ type flight struct {
 	executions map[Ref]int // units in flight, to their index
 	tasks      chan Task
 	results    chan Result
+	advances   chan advance
+	drain      <-chan struct{}
 
 	stopping bool
 	done     int
 	problems Error
+}
+
+// advance is a unit's report of its progress.
+type advance struct {
+	unit     Ref
+	progress Progress
 }
 
 // queueUp counts what each planned unit waits for.
@@ -123,6 +132,8 @@ func (f *flight) fly(ctx context.Context, drain, executed <-chan struct{}) {
 			f.Observer.Started(f.head.Ref)
 		case result := <-f.results:
 			f.land(ctx, result)
+		case a := <-f.advances:
+			f.Observer.Advanced(a.unit, a.progress)
 		case <-drain:
 			drain, f.stopping, f.problems.Interrupted = nil, true, true
 		case <-cancelled:
@@ -147,19 +158,46 @@ func (f *flight) next() bool {
 			f.fail(f.snapshot.graph.ref(i), err)
 			continue
 		}
+		e.job.drain, e.job.advance = f.drain, f.advanced(e.job.ref)
 		run := func(ctx context.Context) error { return e.run(ctx, f.Now) }
 		f.head, f.prepared = Task{Ref: e.job.ref, Key: e.job.key, Run: run}, true
 	}
 	return false
 }
 
+// advanced gives a unit the means to report its progress, from any goroutine.
+func (f *flight) advanced(unit Ref) func(Progress) {
+	return func(p Progress) {
+		select {
+		case f.advances <- advance{unit, p}:
+		default: // many reports wait already
+		}
+	}
+}
+
+// tell passes on the reports that wait.
+func (f *flight) tell() {
+	for {
+		select {
+		case a := <-f.advances:
+			f.Observer.Advanced(a.unit, a.progress)
+		default:
+			return
+		}
+	}
+}
+
 // land books a result, and queues the units that waited for it.
 func (f *flight) land(ctx context.Context, result Result) {
+	f.tell()
 	ref, err := result.Task.Ref, result.Err
 	i := f.executions[ref]
 	delete(f.executions, ref)
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return // it was told to end: interrupted, not failed
+	}
+	if errors.Is(err, ErrDrained) && f.stopping {
+		return
 	}
 	if err == nil {
 		err = f.accept(i, result.Task.Key)

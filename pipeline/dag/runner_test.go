@@ -248,6 +248,9 @@ type watcher struct{ told []string }
 
 func (w *watcher) Begin(p *Plan) { w.told = append(w.told, fmt.Sprintf("begin %d", p.Units())) }
 func (w *watcher) Started(u Ref) { w.told = append(w.told, "start "+u.String()) }
+func (w *watcher) Advanced(u Ref, p Progress) {
+	w.told = append(w.told, fmt.Sprintf("at %s %d/%d %s", u, p.Done, p.Total, p.What))
+}
 func (w *watcher) Finished(o Outcome) {
 	w.told = append(w.told, fmt.Sprintf("end %s %v", o.Unit, o.Err))
 }

@@ -39,12 +39,22 @@ type Unit struct {
 	Needs   []Ref    // units whose outputs are inputs, of this stage or an earlier one
 	Outputs []string // files it writes, slash-separated, relative to the output folder
 
-	Provenance string // "published", "simulated", "measured" or "computed"
+	// Provenance is "published", "simulated", "measured" or "computed"; empty if
+	// only the run can tell, which then does by Job.Provenance.
+	Provenance string
+
+	Expect []Quantity // what a run of it takes, for plans
 
 	// Run computes the unit. It reads inputs and writes outputs through job
 	// alone, and returns soon after ctx is cancelled, having lost nothing but
 	// its own work.
 	Run func(ctx context.Context, job *Job) error
+}
+
+// Quantity is so much of something that a unit takes, such as tokens.
+type Quantity struct {
+	Name   string // a plural: "requests"
+	Amount float64
 }
 
 // Source is an input from outside the output folder: a file of the user's or

@@ -1,0 +1,157 @@
+package dag
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// This file is what a long unit has beyond inputs and outputs: a place where
+// its work survives a kill, a way to take up finished outputs again, and ways
+// to tell how far it is and to stop early.
+
+// Folders of an output folder that hold no outputs.
+const (
+	scratchDir    = "scratch"    // work of units that have not finished
+	supersededDir = "superseded" // files that made room for new ones
+)
+
+// ErrDrained is what a unit returns, wrapped or not, that stopped early
+// because the run is draining. It counts as interrupted, not as failed.
+var ErrDrained = errors.New("stopped early, to go on later")
+
+// Progress is how far a unit is.
+type Progress struct {
+	Done, Total int
+	Stored      int    // of Done, what an earlier attempt had left
+	What        string // what is counted: "rollouts"
+	Detail      string // anything more, for the log: "1.2 M tokens"
+}
+
+// Advance tells observers how far the unit is. It never waits: a report that
+// comes too soon after another may be dropped.
+func (j *Job) Advance(p Progress) {
+	if j.advance != nil {
+		j.advance(p)
+	}
+}
+
+// Draining is closed when the run wants to end soon: a long unit then finishes
+// what it has begun, stores it, and returns ErrDrained. It is nil, and never
+// closed, where nobody can ask.
+func (j *Job) Draining() <-chan struct{} { return j.drain }
+
+// Note adds a line to the unit's manifest, which the user is shown too.
+func (j *Job) Note(format string, args ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.notes = append(j.notes, fmt.Sprintf(format, args...))
+}
+
+// Provenance says where the numbers come from, for a unit that leaves it open.
+func (j *Job) Provenance(p string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.provenance = p
+}
+
+// Redo reports whether every output stands as recorded under this key: the
+// unit runs only because it was asked to run again.
+func (j *Job) Redo() bool { return j.fresh }
+
+// Scratch is a folder, made here, for work that a later attempt at the same
+// key goes on with. It is removed when the unit succeeds; while it lasts, no
+// attempt at another key sees it.
+func (j *Job) Scratch() (dir string, err error) {
+	dir = j.path(path.Join(scratchDir, j.ref.Stage, j.ref.Unit, short(j.key)))
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", fmt.Errorf("make the scratch folder: %w", err)
+	}
+	return dir, nil
+}
+
+// sweepScratch removes the unit's scratch folder and those above it that have
+// become empty.
+func (j *Job) sweepScratch() error {
+	at := path.Join(scratchDir, j.ref.Stage, j.ref.Unit, short(j.key))
+	if err := os.RemoveAll(j.path(at)); err != nil {
+		return fmt.Errorf("remove the scratch folder: %w", err)
+	}
+	for at = path.Dir(at); at != "."; at = path.Dir(at) {
+		if os.Remove(j.path(at)) != nil {
+			return nil // it is not empty, or not there
+		}
+	}
+	return nil
+}
+
+// Keep takes a declared output as it stands, made by an earlier attempt at the
+// same key, instead of writing it. The caller vouches for its content.
+func (j *Job) Keep(output string, rows int) error {
+	if err := j.mayWrite(output); err != nil {
+		return err
+	}
+	info, err := os.Stat(j.path(output))
+	if err != nil {
+		return fmt.Errorf("keep %s: %w", output, err)
+	}
+	sum, err := hashFile(j.path(output), make([]byte, hashBuffer))
+	if err != nil {
+		return fmt.Errorf("keep %s: %w", output, err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.written[output] = File{Path: output, SHA256: sum, Bytes: info.Size(), Rows: rows}
+	return nil
+}
+
+// Clear moves files out of the folders of the unit's outputs, which must be
+// its own: all that keep, given a slash-separated name relative to the output
+// folder and a local path, does not want there. They are kept under
+// superseded/, and a note says so: what took long to make is never lost.
+func (j *Job) Clear(keep func(name, path string) bool) error {
+	var folders []string
+	for _, output := range j.unit.Outputs {
+		if folder := path.Dir(output); !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+		}
+	}
+	for _, folder := range folders {
+		entries, err := os.ReadDir(j.path(folder))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("look into %s: %w", folder, err)
+		}
+		for _, entry := range entries {
+			name := path.Join(folder, entry.Name())
+			if entry.IsDir() || keep(name, j.path(name)) {
+				continue
+			}
+			if err := j.supersede(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (j *Job) supersede(name string) error {
+	sum, err := hashFile(j.path(name), make([]byte, hashBuffer))
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", name, err)
+	}
+	ext := path.Ext(name)
+	aside := path.Join(supersededDir, strings.TrimSuffix(name, ext)+"."+short(sum)+ext)
+	if err := os.MkdirAll(filepath.Dir(j.path(aside)), 0o777); err != nil {
+		return fmt.Errorf("move %s aside: %w", name, err)
+	}
+	if err := os.Rename(j.path(name), j.path(aside)); err != nil {
+		return fmt.Errorf("move %s aside: %w", name, err)
+	}
+	j.Note("%s is of another setting or damaged; it is kept as %s", name, aside)
+	return nil
+}

@@ -1,0 +1,246 @@
+package dag
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// long is a lab of one unit with two outputs.
+func long(t *testing.T, run func(ctx context.Context, job *Job) error) *lab {
+	l := newLab(t)
+	l.add("generate", "b/m", nil)
+	u := l.unit("generate/b/m")
+	u.Outputs = []string{"generate/b/part-0", "generate/b/part-1"}
+	u.Run = run
+	return l
+}
+
+func saying(s string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, s)
+		return err
+	}
+}
+
+func TestScratchSurvivesAFailureAndGoesWithSuccess(t *testing.T) {
+	attempt := 0
+	l := long(t, func(_ context.Context, job *Job) error {
+		attempt++
+		dir, err := job.Scratch()
+		if err != nil {
+			return err
+		}
+		journal := filepath.Join(dir, "journal")
+		if attempt == 1 {
+			if err := job.Write("generate/b/part-0", 1, saying("zero")); err != nil {
+				return err
+			}
+			return errors.Join(os.WriteFile(journal, []byte("half"), 0o666), errBroken)
+		}
+		if left, err := os.ReadFile(journal); err != nil || string(left) != "half" {
+			t.Errorf("the second attempt finds %q, %v", left, err)
+		}
+		if err := job.Keep("generate/b/part-0", 1); err != nil {
+			return err
+		}
+		return job.Write("generate/b/part-1", 2, saying("one"))
+	})
+	if _, err := l.try(Selection{}); !errors.Is(err, errBroken) {
+		t.Fatalf("first attempt: %v", err)
+	}
+	l.run(Selection{})
+	if _, err := os.Stat(l.file("scratch")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the scratch folder is still there: %v", err)
+	}
+	if again := l.plan(Selection{}); again.Units() != 0 {
+		t.Errorf("the unit is not fresh: %v", planned(again))
+	}
+	if m := l.scan().records[0].manifest; m.Outputs[0].Rows != 1 || m.Outputs[0].Bytes != 4 || m.Outputs[1].Rows != 2 {
+		t.Errorf("outputs %+v", m.Outputs)
+	}
+}
+
+func TestScratchOfAnotherKeyIsNotSeen(t *testing.T) {
+	var dirs []string
+	l := long(t, func(_ context.Context, job *Job) error {
+		dir, err := job.Scratch()
+		dirs = append(dirs, dir)
+		return errors.Join(err, errBroken)
+	})
+	for _, k := range []string{"3", "4", "3"} {
+		l.unit("generate/b/m").Config = map[string]string{"k": k}
+		l.try(Selection{})
+	}
+	if len(dirs) != 3 || dirs[0] == dirs[1] || dirs[0] != dirs[2] {
+		t.Errorf("folders %v", dirs)
+	}
+}
+
+func TestKeepNeedsADeclaredFileThatIsThere(t *testing.T) {
+	l := long(t, func(_ context.Context, job *Job) error {
+		if err := job.Keep("generate/b/part-0", 1); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("a file that is not there: %v", err)
+		}
+		if err := job.Keep("generate/b/other", 1); err == nil {
+			t.Error("a file that is not declared is kept")
+		}
+		return errBroken
+	})
+	l.try(Selection{})
+}
+
+func TestClearKeepsWhatItMovesAway(t *testing.T) {
+	l := long(t, func(_ context.Context, job *Job) error {
+		if err := job.Clear(func(name, path string) bool { return strings.HasSuffix(name, "part-0") }); err != nil {
+			return err
+		}
+		if err := job.Keep("generate/b/part-0", 1); err != nil {
+			return err
+		}
+		return job.Write("generate/b/part-1", 1, saying("new"))
+	})
+	l.put("generate/b/part-0", "zero")
+	l.put("generate/b/part-1", "one")
+	l.put("generate/b/part-7.x", "seven")
+	l.put("generate/other", "not the unit's folder")
+	l.put("generate/b/below/part-9", "not the unit's folder either")
+	l.run(Selection{})
+	files := l.contents()
+	var moved []string
+	for name, content := range files {
+		if strings.HasPrefix(name, "superseded/generate/b/part-") {
+			moved = append(moved, content)
+		}
+	}
+	if len(moved) != 2 || files["generate/b/part-0"] != "zero" || files["generate/b/part-1"] != "new" || files["generate/other"] == "" || files["generate/b/below/part-9"] == "" || files["generate/b/part-7.x"] != "" {
+		t.Errorf("files %v", files)
+	}
+	if notes := l.scan().records[0].manifest.Notes; len(notes) != 2 || !strings.Contains(notes[1], "it is kept as superseded/generate/b/part-7.") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+func TestRedoOnlyOfWhatIsComplete(t *testing.T) {
+	var redo []bool
+	l := long(t, func(_ context.Context, job *Job) error {
+		redo = append(redo, job.Redo())
+		return errors.Join(job.Write("generate/b/part-0", 1, saying("a")), job.Write("generate/b/part-1", 1, saying("b")))
+	})
+	force := Selection{Stages: []string{"generate"}, Force: true}
+	l.run(Selection{})
+	l.run(force)
+	l.remove("generate/b/part-1")
+	l.run(force)
+	l.unit("generate/b/m").Config = map[string]string{"k": "4"}
+	l.run(Selection{})
+	if want := []bool{false, true, false, false}; len(redo) != 4 || redo[0] != want[0] || redo[1] != want[1] || redo[2] != want[2] || redo[3] != want[3] {
+		t.Errorf("redo %v, want %v", redo, want)
+	}
+}
+
+func TestADrainedUnitIsInterruptedNotFailed(t *testing.T) {
+	drain := make(chan struct{})
+	begun := make(chan struct{})
+	l := long(t, func(_ context.Context, job *Job) error {
+		close(begun)
+		<-job.Draining()
+		return ErrDrained
+	})
+	go func() {
+		<-begun
+		close(drain)
+	}()
+	err := l.runner().Run(t.Context(), drain, l.plan(Selection{}))
+	var run *Error
+	if !errors.As(err, &run) || !run.Interrupted || len(run.Failures) != 0 || run.NotRun != 1 {
+		t.Errorf("got %+v", err)
+	}
+	l = long(t, func(context.Context, *Job) error { return ErrDrained })
+	if _, err := l.try(Selection{}); !errors.As(err, &run) || run.Interrupted || len(run.Failures) != 1 {
+		t.Errorf("a unit that drains unasked: %+v", err)
+	}
+}
+
+func TestProgressAndProvenanceAreToldByTheJob(t *testing.T) {
+	l := long(t, func(_ context.Context, job *Job) error {
+		job.Provenance("simulated")
+		for i := range 40 {
+			job.Advance(Progress{Done: i, Total: 40, What: "rollouts"})
+		}
+		return errors.Join(job.Write("generate/b/part-0", 1, saying("a")), job.Write("generate/b/part-1", 1, saying("b")))
+	})
+	l.unit("generate/b/m").Provenance = ""
+	w := &watcher{}
+	r := l.runner()
+	r.Observer = w
+	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err != nil {
+		t.Fatal(err)
+	}
+	if want := "at generate/b/m 39/40 rollouts"; len(w.told) != 44 || w.told[41] != want {
+		t.Errorf("told %q, want %q before the end", w.told, want)
+	}
+	if got := l.scan().records[0].manifest.Provenance; got != "simulated" {
+		t.Errorf("provenance %q", got)
+	}
+	if again := l.plan(Selection{}); again.Units() != 0 {
+		t.Errorf("the unit is not fresh: %v", planned(again))
+	}
+}
+
+func TestExpectSumsTheUnitsToRun(t *testing.T) {
+	l := newLab(t)
+	l.add("generate", "a", nil)
+	l.add("generate", "b", nil)
+	l.unit("generate/a").Expect = []Quantity{{"requests", 3}, {"tokens", 10}}
+	l.unit("generate/b").Expect = []Quantity{{"requests", 4}, {"GPU-hours", 0.5}}
+	got := l.plan(Selection{}).Stages[0].Expect()
+	want := []Quantity{{"requests", 7}, {"tokens", 10}, {"GPU-hours", 0.5}}
+	if len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	l.run(Selection{})
+	if got := l.plan(Selection{}).Stages[0].Expect(); got != nil {
+		t.Errorf("nothing runs, and yet %v", got)
+	}
+}
+
+func TestLargeOutputsAreReadOnlyIfTheyLookChanged(t *testing.T) {
+	content := strings.Repeat("x", large)
+	l := long(t, func(_ context.Context, job *Job) error {
+		return errors.Join(job.Write("generate/b/part-0", 1, saying(content)), job.Write("generate/b/part-1", 1, saying("small")))
+	})
+	l.run(Selection{})
+	path := l.file("generate/b/part-0")
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(what string, fresh bool) {
+		t.Helper()
+		if got := l.plan(Selection{}).Units() == 0; got != fresh {
+			t.Errorf("%s: fresh is %v, want %v", what, got, fresh)
+		}
+	}
+	look("as it was made", true)
+	later := info.ModTime().Add(time.Second)
+	if err := os.Chtimes(path, later, later); err != nil {
+		t.Fatal(err)
+	}
+	look("another time, the same content", true)
+	l.put("generate/b/part-0", content+"x")
+	look("another size", false)
+	l.put("generate/b/part-0", "y"+content[1:])
+	look("another content, and time", false)
+	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	look("as it was made, by its looks", true) // what not reading costs
+	l.put("generate/b/part-1", "other")
+	look("a small output of another content", false)
+}

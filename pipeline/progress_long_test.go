@@ -1,0 +1,77 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/pipeline/dag"
+)
+
+func TestLongUnitsGetALineEveryFiveSeconds(t *testing.T) {
+	plan := manyUnits(t, 2)
+	unit := plan.Stages[0].Run[0].Ref
+	var w strings.Builder
+	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	clock := start
+	l := &lines{w: &w, now: func() time.Time { return clock }}
+	l.Begin(plan)
+	for second := range 11 { // 100 a second, of which 1000 had been stored
+		clock = start.Add(time.Duration(second) * time.Second)
+		l.Advanced(unit, dag.Progress{Done: 1000 + 100*second, Total: 20480, Stored: 1000, What: "rollouts", Detail: "1.2 M tokens"})
+	}
+	l.End()
+	const want = `2026-11-21T12:00:05Z replay/0 1,500/20,480 rollouts, 100/s, 1.2 M tokens, about 3 min 10 s left
+2026-11-21T12:00:10Z replay/0 2,000/20,480 rollouts, 100/s, 1.2 M tokens, about 3 min 5 s left
+2026-11-21T12:00:10Z replay/0: 2,000 of 20,480 rollouts are stored, and the next run goes on from there
+`
+	if w.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", w.String(), want)
+	}
+}
+
+func TestTheBarShowsPartsOfUnits(t *testing.T) {
+	plan := manyUnits(t, 2)
+	var w strings.Builder
+	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	b := &bar{w: &w, now: func() time.Time { return clock }}
+	b.Begin(plan)
+	first, second := plan.Stages[0].Run[0].Ref, plan.Stages[0].Run[1].Ref
+	at := func(want int64) {
+		t.Helper()
+		if got := b.bar.State().CurrentNum; got != want {
+			t.Errorf("the bar is at %d of 2000, want %d", got, want)
+		}
+	}
+	b.Advanced(first, dag.Progress{Done: 5, Total: 10, What: "rollouts"})
+	at(500)
+	clock = clock.Add(2 * time.Second)
+	b.Advanced(second, dag.Progress{Done: 1, Total: 10, What: "rollouts"})
+	at(600)
+	b.Advanced(first, dag.Progress{Done: 5, Total: 10, What: "rollouts"})
+	at(600)
+	clock = clock.Add(2 * time.Second)
+	b.Advanced(first, dag.Progress{Done: 9, Total: 10, What: "rollouts"})
+	at(1000)
+	b.Finished(dag.Outcome{Unit: first, Manifest: &dag.Manifest{}})
+	at(1100)
+	b.Finished(dag.Outcome{Unit: second, Manifest: &dag.Manifest{}})
+	at(2000)
+	b.End()
+	if got, want := b.bar.State().Description, "replay 10/20 rollouts, 1.0/s"; got != want {
+		t.Errorf("the bar said %q at last, want %q", got, want)
+	}
+}
+
+func TestAmounts(t *testing.T) {
+	all := []dag.Quantity{{Name: "requests", Amount: 8_712_192}, {Name: "tokens", Amount: 2.34e10}, {Name: "GPU-hours", Amount: 5.43}, {Name: "errors"}, {Name: "rows", Amount: 12_345_678}}
+	const want = "8,712,192 requests, 23 billion tokens, 5.4 GPU-hours, 0 errors, 12 million rows"
+	if got := quantities(all); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -100: "-100", -1234: "-1,234"} {
+		if got := thousands(n); got != want {
+			t.Errorf("thousands(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
