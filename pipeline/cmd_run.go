@@ -91,6 +91,9 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 	}
 	start, before := s.now(), dag.ReadUsage()
 	err := runner.Run(ctx, drain, plan)
+	if closed := o.close(ctx); err == nil {
+		err = closed
+	}
 	if plan.Units() > 0 {
 		used := dag.ReadUsage()
 		what := units(plan.Units()) + " done"

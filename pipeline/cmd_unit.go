@@ -31,6 +31,9 @@ func runUnit(s *session, words []string) error {
 		return err
 	}
 	m, err := snapshot.RunUnit(ctx, words[0], words[1], s.origin, s.now)
+	if closed := o.close(ctx); err == nil {
+		err = closed
+	}
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func newBench(t *testing.T) *bench {
 	}
 }
 
-func (b *bench) load(file string, sets []string) (experiment, error) {
+func (b *bench) load(file string, sets []string, o outside) (experiment, error) {
 	if file != "experiments.toml" {
 		return experiment{}, fmt.Errorf("%s: there is no such file", file)
 	}
@@ -79,7 +80,7 @@ func (b *bench) load(file string, sets []string) (experiment, error) {
 		replay.Units = append(replay.Units, b.unit("replay/"+id, "replay/"+id+".txt", map[string]string{"replay.draws": draws}))
 		report.Needs = append(report.Needs, dag.Ref{Stage: "replay", Unit: id})
 	}
-	return experiment{out: b.out, workers: 1, stages: []dag.Stage{
+	return experiment{out: cmp.Or(o.out, b.out), workers: 1, stages: []dag.Stage{
 		{Name: "generate", About: "rollouts", Satisfied: "published profiles stand in"},
 		replay,
 		{Name: "report", About: "tables", Version: 1, Units: []dag.Unit{report}},

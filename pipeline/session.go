@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 
@@ -20,12 +21,22 @@ type opened struct {
 	workers int
 	graph   *dag.Graph
 	notes   []string
+	end     func(ctx context.Context) error // nil: nothing to end
+}
+
+// close ends what units have started: servers, for one. An interrupt cuts the
+// politeness short.
+func (o *opened) close(ctx context.Context) error {
+	if o.end == nil {
+		return nil
+	}
+	return o.end(ctx)
 }
 
 // open reads the configuration and checks the selection against its stages.
 // What is wrong with either is a usageError.
 func (s *session) open(sel dag.Selection) (*opened, error) {
-	e, err := s.pipeline.load(s.config, s.sets)
+	e, err := s.pipeline.load(s.config, s.sets, outside{out: s.out, key: s.key, environment: s.environment, report: s.report})
 	if err != nil {
 		return nil, &usageError{err}
 	}
@@ -36,10 +47,7 @@ func (s *session) open(sel dag.Selection) (*opened, error) {
 	if err := graph.Check(sel); err != nil {
 		return nil, &usageError{err}
 	}
-	o := &opened{out: e.out, workers: e.workers, graph: graph, notes: e.notes}
-	if s.out != "" {
-		o.out = s.out
-	}
+	o := &opened{out: e.out, workers: e.workers, graph: graph, notes: e.notes, end: e.close}
 	if s.jobs < 0 {
 		return nil, usagef("-j %d: want at least one unit at a time", s.jobs)
 	}
@@ -81,6 +89,18 @@ func (s *session) say(format string, args ...any) {
 	if !s.quiet {
 		fmt.Fprintf(s.stderr, format+"\n", args...)
 	}
+}
+
+// report shows a line while units run. It may be called from any goroutine.
+func (s *session) report(text string) {
+	if s.quiet {
+		return
+	}
+	erase := ""
+	if s.terminal {
+		erase = "\r\x1b[2K" // the bar, which comes back by itself
+	}
+	fmt.Fprintf(s.stderr, "%s%s %s\n", erase, dated(s.now()), text)
 }
 
 // warn writes a message that being quiet does not silence.

@@ -23,12 +23,17 @@ type shell struct {
 	now            func() time.Time
 	pid            int
 	origin         dag.Origin // of this program and command line
+	key            string     // that servers want
+	environment    []string
 	interrupts     <-chan os.Signal
 	release        func() // gives interrupts back their usual effect
 }
 
 // Set by the linker, see the Makefile; empty when built in another way.
 var linkedCommit, linkedDirty string
+
+// keyVariable is the environment variable with the key of servers.
+const keyVariable = "SPECEVAL_API_KEY"
 
 // newShell is the process's own shell.
 func newShell(args []string, interrupts chan os.Signal) *shell {
@@ -43,6 +48,7 @@ func newShell(args []string, interrupts chan os.Signal) *shell {
 		terminal: isTerminal(os.Stderr) && os.Getenv("TERM") != "dumb",
 		now:      time.Now,
 		pid:      os.Getpid(),
+		key:      os.Getenv(keyVariable), environment: os.Environ(),
 		origin: dag.Origin{
 			Commit: commit, Dirty: dirty, GoVersion: runtime.Version(), Host: host,
 			Command: strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " "),

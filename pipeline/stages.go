@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"slices"
 
@@ -18,9 +19,17 @@ import (
 // of the shipped one.
 type pipeline struct {
 	// load reads the configuration, with overrides of the form key=value.
-	load func(file string, sets []string) (experiment, error)
+	load func(file string, sets []string, o outside) (experiment, error)
 	// verify compares the results in an output folder with the paper.
 	verify func(out string) (verdicts, error)
+}
+
+// outside is what of the world outside stages may use.
+type outside struct {
+	out         string            // output folder, in place of the configured one; "" for that
+	key         string            // that servers want; "" for none
+	environment []string          // for processes that are started
+	report      func(text string) // shows a line while units run, from any goroutine
 }
 
 // experiment is a configuration turned into stages.
@@ -28,7 +37,8 @@ type experiment struct {
 	out     string // output folder
 	workers int    // units at a time; 0 = one per core
 	stages  []dag.Stage
-	notes   []string // what the user should know before a run
+	notes   []string                        // what the user should know before a run
+	close   func(ctx context.Context) error // ends what units have started; nil: nothing
 }
 
 // verdicts is the comparison of results with the paper.
@@ -44,10 +54,16 @@ const reportStage = "report"
 // shipped is the pipeline of experiments.toml.
 var shipped = pipeline{load: load, verify: verify}
 
-func load(file string, sets []string) (experiment, error) {
+func load(file string, sets []string, o outside) (experiment, error) {
 	cfg, err := config.Load(file, sets)
 	if err != nil {
 		return experiment{}, err
+	}
+	if o.out == "" {
+		o.out = cfg.Experiment.Out
+	}
+	if cfg.Corpus.Source == config.SourceVLLM {
+		return sampled(cfg, o)
 	}
 	all, err := cfg.Profiles(data.Profiles(), data.ProfilesName)
 	if err != nil {
@@ -57,12 +73,27 @@ func load(file string, sets []string) (experiment, error) {
 	if err != nil {
 		return experiment{}, err
 	}
-	e := experiment{out: cfg.Experiment.Out, workers: cfg.Executor.Workers}
+	e := experiment{out: o.out, workers: cfg.Executor.Workers}
 	for _, p := range degenerate {
 		e.notes = append(e.notes, p.Name()+" is left out: its variance is zero, every task passes always or never")
 	}
 	e.stages, err = stages(cfg, profiles)
 	return e, err
+}
+
+// sampled is the experiment whose rollouts are sampled from servers.
+func sampled(cfg *config.Config, o outside) (experiment, error) {
+	servers := servers(cfg, o)
+	settings, err := generateSettings(cfg, servers)
+	if err != nil {
+		return experiment{}, err
+	}
+	return experiment{
+		out: o.out, workers: cfg.Executor.Workers,
+		stages: []dag.Stage{generate.Stage(settings)},
+		notes:  []string{"rollouts are sampled but not scored: that stage, and what follows from it, is not in this version"},
+		close:  servers.Close,
+	}, nil
 }
 
 // stages is the literal list of stages, in order, for the profiles to evaluate.
@@ -85,7 +116,7 @@ func stages(cfg *config.Config, profiles []profile.Profile) ([]dag.Stage, error)
 	}
 	standIn := cfg.Corpus.StandIn(data.ProfilesName)
 	return []dag.Stage{
-		generate.Stage(standIn),
+		generate.Satisfied(standIn),
 		score.Stage(standIn),
 		replays,
 		report.Stage(report.Settings{

@@ -1,6 +1,9 @@
 package config
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // bind reads every key of the experiment from d over the values that c has,
 // and returns the canonical text of all keys. This is the one place that names
@@ -13,10 +16,11 @@ func bind(c *Config, d *document) map[string]string {
 
 	corpus := d.table("corpus")
 	corpus.choice("source", &c.Corpus.Source, SourcePublished, SourceVLLM)
-	if c.Corpus.Source == SourceVLLM {
-		corpus.fault("source", `the generate stage is not available in this version; set source = "published" and, for profiles of your own, corpus.profiles`)
-	}
 	corpus.optionalText("profiles", &c.Corpus.Profiles)
+	if c.Corpus.Source == SourceVLLM && c.Corpus.Profiles != "" {
+		corpus.fault("profiles", `must be empty with source = "vllm", which makes profiles`)
+	}
+	corpus.text("tasks", &c.Corpus.Tasks)
 	corpus.integer("rollouts_per_task", &c.Corpus.RolloutsPerTask, 1, 1<<20)
 
 	bindLists(c, d)
@@ -37,6 +41,13 @@ func bind(c *Config, d *document) map[string]string {
 	systems.choice("engine", &c.Systems.Engine, EngineSimulated, EngineVLLM)
 	systems.integer("replicas", &c.Systems.Replicas, 1, 4096)
 	systems.integer("window", &c.Systems.Window, 1, 65536)
+
+	serving := d.table("serving")
+	serving.optionalText("version", &c.Serving.Version)
+	serving.integer("attempts", &c.Serving.Attempts, 1, 100)
+	serving.integer("hang_seconds", &c.Serving.HangSeconds, 1, 1<<20)
+	serving.integer("outage_seconds", &c.Serving.OutageSeconds, 0, 1<<20)
+	serving.integer("start_seconds", &c.Serving.StartSeconds, 1, 1<<20)
 
 	judge := d.table("judge")
 	judge.url("url", &c.Judge.URL)
@@ -85,16 +96,7 @@ func bindLists(c *Config, d *document) {
 	if tables, given := d.list("model"); given {
 		c.Models = make([]Model, len(tables))
 		for i, t := range tables {
-			m := &c.Models[i]
-			t.id("id", &m.ID)
-			m.Title, m.MaxSequences = m.ID, 128
-			t.text("title", &m.Title)
-			t.boolean("thinking", &m.Thinking)
-			t.integer("thinking_budget", &m.ThinkingBudget, 0, 1<<20)
-			t.integer("max_sequences", &m.MaxSequences, 1, 65536)
-			if m.ThinkingBudget > 0 && !m.Thinking {
-				t.fault("thinking_budget", "must be 0 or left out without thinking = true")
-			}
+			bindModel(&c.Models[i], t)
 		}
 		unique(tables, "id", func(i int) string { return c.Models[i].ID })
 	}
@@ -108,18 +110,45 @@ func bindLists(c *Config, d *document) {
 	if tables, given := d.list("worker"); given {
 		c.Workers = make([]Worker, len(tables))
 		for i, t := range tables {
-			w := &c.Workers[i]
-			t.id("name", &w.Name)
-			t.urls("urls", &w.URLs)
-			t.optionalText("launch", &w.Launch)
-			if (len(w.URLs) == 0) == (w.Launch == "") {
-				t.fault("urls", "needs either urls of running replicas or a launch command, and not both")
-			}
+			bindWorker(&c.Workers[i], t)
 		}
 		unique(tables, "name", func(i int) string { return c.Workers[i].Name })
 	}
 	d.values["model"], d.values["benchmark"] = canonical(c.Models), canonical(c.Benchmarks)
 	d.values["worker"] = canonical(c.Workers)
+}
+
+func bindModel(m *Model, t *table) {
+	t.id("id", &m.ID)
+	m.Title, m.Path, m.Served, m.MaxSequences = m.ID, m.ID, m.ID, 128
+	t.text("title", &m.Title)
+	t.boolean("thinking", &m.Thinking)
+	t.integer("thinking_budget", &m.ThinkingBudget, 0, 1<<20)
+	if m.ThinkingBudget > 0 && !m.Thinking {
+		t.fault("thinking_budget", "must be 0 or left out without thinking = true")
+	}
+	t.integer("max_sequences", &m.MaxSequences, 1, 65536)
+	t.text("path", &m.Path)
+	t.text("served", &m.Served)
+	t.optionalText("reasoning_parser", &m.ReasoningParser)
+}
+
+func bindWorker(w *Worker, t *table) {
+	t.id("name", &w.Name)
+	t.urls("urls", &w.URLs)
+	t.optionalText("launch", &w.Launch)
+	w.Port = 8000
+	t.integer("port", &w.Port, 1, 65535)
+	t.texts("arguments", &w.Arguments)
+	t.texts("environment", &w.Environment)
+	for _, entry := range w.Environment {
+		if name, _, found := strings.Cut(entry, "="); !found || name == "" {
+			t.fault("environment", "must have entries of the form KEY=VALUE, %q has not", entry)
+		}
+	}
+	if (len(w.URLs) == 0) == (w.Launch == "") {
+		t.fault("urls", "needs either urls of running replicas or a launch command, and not both")
+	}
 }
 
 // unique refuses a list in which two tables have the same name.

@@ -19,6 +19,7 @@ type Config struct {
 	Replay     Replay
 	Systems    Systems
 	Workers    []Worker // [[worker]]
+	Serving    Serving
 	Judge      Judge
 	Sandbox    Sandbox
 	Executor   Executor
@@ -44,6 +45,7 @@ const (
 type Corpus struct {
 	Source          string
 	Profiles        string // CSV or Parquet file of profiles that stands in for the published ones; "" for these
+	Tasks           string // folder with a task file <benchmark>.jsonl for every benchmark
 	RolloutsPerTask int    // K, sampled for every task when Source is "vllm"
 }
 
@@ -54,6 +56,10 @@ type Model struct {
 	Thinking       bool   // whether the chat template's thinking mode is on
 	ThinkingBudget int    // tokens of thinking at most, within sampling.max_tokens; 0 without thinking
 	MaxSequences   int    // sequences that one engine runs at a time
+
+	Path            string // what a launched server loads: a folder, or a name on Hugging Face
+	Served          string // the name that servers give it
+	ReasoningParser string // of vLLM, which separates thinking from the answer; "" for none
 }
 
 // Benchmark is a benchmark of the experiment.
@@ -110,9 +116,24 @@ type Systems struct {
 
 // Worker is a machine with vLLM replicas: running ones, or a way to start them.
 type Worker struct {
-	Name   string
-	URLs   []string // of running replicas
-	Launch string   // command that starts one replica
+	Name string
+	URLs []string // of running replicas
+
+	// Launch is the command that starts a replica, with {model}, {port} and
+	// {replica} in the place of what they name; flags of the setting follow it.
+	Launch      string
+	Port        int      // of replica 0; the others have the next ones
+	Arguments   []string // further flags, which win over those of the setting
+	Environment []string // KEY=VALUE
+}
+
+// Serving is how servers are watched. It never changes what is asked of them.
+type Serving struct {
+	Version       string // of vLLM; "" for any
+	Attempts      int    // tries of a request that a server fails
+	HangSeconds   int    // without a token, while requests run, until a replica counts as hung
+	OutageSeconds int    // without a live replica until a run gives up
+	StartSeconds  int    // for launched servers to become healthy
 }
 
 // Judge is the model that scores free-form answers.

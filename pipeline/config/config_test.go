@@ -78,7 +78,7 @@ func TestBadOverridesSayWhereTheyCameFrom(t *testing.T) {
 		"experiment.draws=9":     "--set experiment.draws: unknown key, did you mean replay.draws?",
 		"model.id=x":             "--set model.id=x: cannot be set on the command line, edit",
 		"replay=3":               "--set replay = 3: must be a table",
-		"corpus.source=vllm":     "--set corpus.source = \"vllm\": the generate stage is not available in this version",
+		"corpus.source=vlm":      "--set corpus.source = \"vlm\": must be one of",
 		"replay.draws=4\nseed=3": `--set replay.draws = "4\nseed=3": must be an integer`,
 	}
 	for set, want := range cases {

@@ -4,7 +4,7 @@ package config
 func Default() *Config {
 	c := &Config{
 		Experiment: Experiment{Seed: 42, Budgets: []int{8, 16, 32, 64}, Out: "out"},
-		Corpus:     Corpus{Source: SourcePublished, RolloutsPerTask: 1024},
+		Corpus:     Corpus{Source: SourcePublished, Tasks: "tasks", RolloutsPerTask: 1024},
 		Models:     defaultModels(),
 		Sampling:   Sampling{Temperature: 0.6, TopP: 0.95, TopK: 0, MaxTokens: 16384, ContextTokens: 32768},
 		Replay: Replay{
@@ -15,6 +15,7 @@ func Default() *Config {
 			},
 		},
 		Systems:  Systems{Engine: EngineSimulated, Replicas: 8, Window: 32},
+		Serving:  Serving{Version: "0.23.0", Attempts: 5, HangSeconds: 300, OutageSeconds: 900, StartSeconds: 1800},
 		Judge:    Judge{Model: "Qwen3.6-35B-A3B"},
 		Sandbox:  Sandbox{SecondsPerTest: 6, MemoryMiB: 4096},
 		Executor: Executor{Kind: ExecutorLocal, ArraySize: 1000},
@@ -39,14 +40,18 @@ func defaultAlphas() []float64 {
 
 // defaultModels are the paper's six checkpoints (Appendix B.1).
 func defaultModels() []Model {
-	return []Model{
-		{ID: "qwen2_5_3b", Title: "Qwen2.5-3B", MaxSequences: 256},
-		{ID: "qwen2_5_7b", Title: "Qwen2.5-7B", MaxSequences: 192},
-		{ID: "qwen2_5_32b", Title: "Qwen2.5-32B", MaxSequences: 128},
-		{ID: "qwen3_5_4b", Title: "Qwen3.5-4B", Thinking: true, ThinkingBudget: 8192, MaxSequences: 128},
-		{ID: "qwen3_5_9b", Title: "Qwen3.5-9B", Thinking: true, ThinkingBudget: 8192, MaxSequences: 128},
-		{ID: "qwen3_5_27b", Title: "Qwen3.5-27B", Thinking: true, ThinkingBudget: 8192, MaxSequences: 64},
+	models := []Model{
+		{ID: "qwen2_5_3b", Title: "Qwen2.5-3B", MaxSequences: 256, Path: "Qwen/Qwen2.5-3B-Instruct"},
+		{ID: "qwen2_5_7b", Title: "Qwen2.5-7B", MaxSequences: 192, Path: "Qwen/Qwen2.5-7B-Instruct"},
+		{ID: "qwen2_5_32b", Title: "Qwen2.5-32B", MaxSequences: 128, Path: "Qwen/Qwen2.5-32B-Instruct"},
+		{ID: "qwen3_5_4b", Title: "Qwen3.5-4B", Thinking: true, ThinkingBudget: 8192, MaxSequences: 128, Path: "Qwen/Qwen3.5-4B", ReasoningParser: "qwen3"},
+		{ID: "qwen3_5_9b", Title: "Qwen3.5-9B", Thinking: true, ThinkingBudget: 8192, MaxSequences: 128, Path: "Qwen/Qwen3.5-9B", ReasoningParser: "qwen3"},
+		{ID: "qwen3_5_27b", Title: "Qwen3.5-27B", Thinking: true, ThinkingBudget: 8192, MaxSequences: 64, Path: "Qwen/Qwen3.5-27B", ReasoningParser: "qwen3"},
 	}
+	for i := range models {
+		models[i].Served = models[i].ID
+	}
+	return models
 }
 
 // defaultBenchmarks are the paper's 18 groups, in the order of data/benchmarks.csv.

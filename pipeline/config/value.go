@@ -211,6 +211,26 @@ func (t *table) urls(key string, target *[]string) {
 	*target = list
 }
 
+// texts reads a list of strings.
+func (t *table) texts(key string, target *[]string) {
+	value, given := t.take(key)
+	if !given {
+		return
+	}
+	elements, ok := value.([]any)
+	var list []string
+	for _, element := range elements {
+		s, isText := element.(string)
+		ok = ok && isText
+		list = append(list, s)
+	}
+	if !ok {
+		t.fault(key, "must be a list of texts")
+		return
+	}
+	*target = list
+}
+
 func isFilled(s string) bool { return strings.TrimSpace(s) != "" }
 
 func isURL(s string) bool {

@@ -1,17 +1,181 @@
 // Package generate is the stage that samples rollouts of every task from vLLM
-// servers. In this version profiles stand in for it: it has no units of its
-// own, and the configuration refuses a corpus that would need them.
+// servers (paper, Appendix B.1): one unit a benchmark and model, K rollouts of
+// each task, each under a seed of its own. What has arrived is stored at once
+// and never asked for again. Where profiles stand in for rollouts the stage
+// has nothing to run.
 package generate
 
-import "speceval/pipeline/dag"
+import (
+	"context"
+	"fmt"
+	"maps"
 
-// Stage is the generate stage. standIn says what makes it unnecessary, as
-// config.Corpus.StandIn puts it.
-func Stage(standIn string) dag.Stage {
-	return dag.Stage{
-		Name:      "generate",
-		About:     "rollouts of every task, sampled from vLLM servers",
-		Version:   1,
-		Satisfied: standIn,
+	"speceval/internal/benchmark"
+	"speceval/internal/clock"
+	"speceval/internal/rollout"
+	"speceval/internal/seed"
+	"speceval/internal/vllm"
+	"speceval/pipeline/dag"
+)
+
+// Name and version of the stage.
+const (
+	name    = "generate"
+	about   = "rollouts of every task, sampled from vLLM servers"
+	version = 1
+)
+
+// partRows is the number of rollouts of a part, but for the last of a unit: at
+// K = 1024 those of eight tasks, some ten to a hundred megabytes.
+const partRows = 8192
+
+// Settings are what the stage needs to know.
+type Settings struct {
+	Seed       uint64
+	Rollouts   int // K, of every task
+	Benchmarks []Benchmark
+	Models     []Model
+
+	Temperature float64
+	TopP        float64
+	TopK        int // 0: off
+	MaxTokens   int // of an answer, thinking included
+
+	// Config is the part of the configuration that every rollout depends on.
+	Config map[string]string
+	// Servers finds replicas that serve a model, called for every unit that
+	// has something to ask.
+	Servers func(ctx context.Context, model string) (Servers, error)
+	Clock   clock.Clock
+}
+
+// Benchmark is what is asked.
+type Benchmark struct {
+	ID     string
+	Tasks  []benchmark.Task
+	Source dag.Source // of what is asked
+}
+
+// Model is who is asked.
+type Model struct {
+	ID                string
+	Served            string         // the name that servers give it
+	TemplateArguments map[string]any // of the chat template
+	ThinkingBudget    int            // 0: none
+	Config            string         // canonical text of what its rollouts depend on
+	// Expect is what so many requests of a benchmark take, for plans.
+	Expect func(benchmark string, requests int) []dag.Quantity
+}
+
+// Servers answer requests for one model. Their methods may be called
+// concurrently.
+type Servers interface {
+	// Complete waits for a free place and asks; failures that another try may
+	// mend have been tried again.
+	Complete(ctx context.Context, r vllm.Request) (answer vllm.Completion, server string, err error)
+	// Places is how many requests can be under way at a time.
+	Places() int
+	// Resent counts the requests that were sent again, of everybody.
+	Resent() int
+	// Versions are the versions of the servers, without repetition, sorted.
+	Versions() []string
+	// ThinkEnd is the id of the token that ends the thinking; -1 if there is none.
+	ThinkEnd() int32
+	// Release gives the servers back.
+	Release()
+}
+
+// Satisfied is the stage where profiles stand in for rollouts; standIn says
+// which, as config.Corpus.StandIn puts it.
+func Satisfied(standIn string) dag.Stage {
+	return dag.Stage{Name: name, About: about, Version: version, Satisfied: standIn}
+}
+
+// Stage is the stage with a unit for every model on every benchmark, one model
+// after the other, so that servers change models as seldom as can be.
+func Stage(s Settings) dag.Stage {
+	stage := dag.Stage{Name: name, About: about, Version: version}
+	root := seed.Root(s.Seed).Child(name)
+	for m := range s.Models {
+		for b := range s.Benchmarks {
+			c := &corpus{
+				Settings: &s, benchmark: &s.Benchmarks[b], model: &s.Models[m],
+				seed: root.Child(s.Benchmarks[b].ID).Child(s.Models[m].ID),
+			}
+			stage.Units = append(stage.Units, c.unit())
+		}
 	}
+	return stage
+}
+
+// corpus is the rollouts of one model on one benchmark.
+type corpus struct {
+	*Settings
+	benchmark *Benchmark
+	model     *Model
+	seed      seed.Seed
+}
+
+func (c *corpus) unit() dag.Unit {
+	u := dag.Unit{
+		ID:      c.benchmark.ID + "/" + c.model.ID,
+		Config:  maps.Clone(c.Config),
+		Seed:    c.seed.Label(),
+		Sources: []dag.Source{c.benchmark.Source},
+		Run:     c.run,
+	}
+	u.Config["model"] = c.model.Config
+	for p := range c.parts() {
+		u.Outputs = append(u.Outputs, c.output(p))
+	}
+	if c.model.Expect != nil {
+		u.Expect = c.model.Expect(c.benchmark.ID, c.total())
+	}
+	return u
+}
+
+// total is the number of rollouts.
+func (c *corpus) total() int { return len(c.benchmark.Tasks) * c.Rollouts }
+
+// parts is the number of files that they are kept in.
+func (c *corpus) parts() int { return (c.total() + partRows - 1) / partRows }
+
+// output is the file of a part.
+func (c *corpus) output(part int) string {
+	return fmt.Sprintf("generate/benchmark=%s/model=%s/part-%04d.parquet", c.benchmark.ID, c.model.ID, part)
+}
+
+// id is the rollout at a place of the corpus. Places count the rollouts of the
+// first task, then those of the second.
+func (c *corpus) id(place int) rollout.ID {
+	return rollout.ID{Task: int32(place / c.Rollouts), Rollout: int32(place % c.Rollouts)}
+}
+
+// request is what is asked for the rollout at a place.
+func (c *corpus) request(place int) vllm.Request {
+	task := &c.benchmark.Tasks[place/c.Rollouts]
+	k := place % c.Rollouts
+	r := vllm.Request{
+		ID:                fmt.Sprintf("%s/%s/%s/%d", c.benchmark.ID, c.model.ID, task.ID, k),
+		Model:             c.model.Served,
+		Seed:              c.samplingSeed(task.ID, k),
+		Temperature:       c.Temperature,
+		TopP:              c.TopP,
+		TopK:              c.TopK,
+		MaxTokens:         c.MaxTokens,
+		TemplateArguments: c.model.TemplateArguments,
+		ThinkingBudget:    c.model.ThinkingBudget,
+	}
+	if task.SystemPrompt != "" {
+		r.Messages = append(r.Messages, vllm.Message{Role: "system", Content: task.SystemPrompt})
+	}
+	r.Messages = append(r.Messages, vllm.Message{Role: "user", Content: task.UserPrompt})
+	return r
+}
+
+// samplingSeed is a number of 63 bits that depends on the experiment's seed,
+// benchmark, model, task and rollout, and on nothing else.
+func (c *corpus) samplingSeed(task string, k int) int64 {
+	stream := c.seed.Child(task).Index(k).Stream()
+	return int64(stream.Uint64() >> 1)
 }

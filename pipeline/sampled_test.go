@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/data"
+	"speceval/internal/benchmark"
+	"speceval/internal/fleet"
+	"speceval/internal/fleet/imitation"
+	"speceval/internal/rollout"
+	"speceval/internal/rowfile"
+)
+
+// fleetExperiment is a configuration of two models on the small benchmark, and
+// imitated servers of both.
+func fleetExperiment(t *testing.T, faults imitation.Faults) string {
+	t.Helper()
+	var urls []string
+	for i, model := range []string{"direct", "thinker", "direct"} {
+		r := imitation.New(imitation.Settings{
+			Model: model, MaxModelLen: 4096, Thinking: model == "thinker", ReasoningParser: map[string]string{"thinker": "qwen3"}[model],
+			Author: author(t), Faults: faults, Index: i, Seed: 1,
+		})
+		t.Cleanup(r.Close)
+		if err := r.Listen("127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+		urls = append(urls, fmt.Sprintf("%q", r.URL()))
+	}
+	text := `[corpus]
+source = "vllm"
+rollouts_per_task = 3
+[[model]]
+id = "direct"
+[[model]]
+id = "thinker"
+thinking = true
+thinking_budget = 100
+reasoning_parser = "qwen3"
+[[benchmark]]
+id = "smallbench"
+[sampling]
+max_tokens = 600
+context_tokens = 4096
+[[worker]]
+name = "here"
+urls = [` + strings.Join(urls, ", ") + "]\n"
+	path := filepath.Join(t.TempDir(), "experiments.toml")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func author(t *testing.T) *fleet.Author {
+	t.Helper()
+	tasks, err := benchmark.ParseTasks(data.SmallBenchmark(), data.SmallBenchmarkName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fleet.NewAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks})
+}
+
+// sample runs the command line on an experiment of its own.
+func sample(t *testing.T, config, out string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	s := &shell{
+		stdout: &o, stderr: &e, now: time.Now, pid: os.Getpid(),
+		interrupts: make(chan os.Signal), release: func() {},
+	}
+	code = run(append(args, "--config", config, "--out", out), s, shipped)
+	return code, o.String(), e.String()
+}
+
+func corpusOf(t *testing.T, out, model string) []rollout.Rollout {
+	t.Helper()
+	rows, _, err := rowfile.ReadFile[rollout.Rollout](filepath.Join(out, "generate", "benchmark=smallbench", "model="+model, "part-0000.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestTheSmallBenchmarkIsSampledOverHTTP(t *testing.T) {
+	config, out := fleetExperiment(t, imitation.Faults{}), filepath.Join(t.TempDir(), "out")
+	_, plan, _ := sample(t, config, out, "plan")
+	want(t, "plan", plan, "generate  2 of 2 units to run", "360 requests, 216,000 tokens at most of what no published run covers")
+	if code, _, stderr := sample(t, config, out, "run", "generate"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	for _, model := range []string{"direct", "thinker"} {
+		rows := corpusOf(t, out, model)
+		if len(rows) != 180 {
+			t.Fatalf("%d rollouts of %s", len(rows), model)
+		}
+		for i, r := range rows {
+			if r.TaskIndex != int32(i/3) || r.Rollout != int32(i%3) || r.Model != model || r.Server == "" || r.CompletionTokens == 0 {
+				t.Fatalf("row %d of %s: %+v", i, model, r)
+			}
+			if thinks := r.ReasoningTokens != nil && *r.ReasoningTokens > 0; thinks != (model == "thinker") {
+				t.Errorf("row %d of %s has %v reasoning tokens", i, model, r.ReasoningTokens)
+			}
+			if model == "thinker" && *r.ReasoningTokens > 100 {
+				t.Errorf("row %d: %d tokens of thinking, over the budget", i, *r.ReasoningTokens)
+			}
+		}
+	}
+	manifest, err := os.ReadFile(filepath.Join(out, "manifests", "generate", "smallbench", "direct.json"))
+	if err != nil || !strings.Contains(string(manifest), `"provenance": "simulated"`) {
+		t.Errorf("manifest %s, %v", manifest, err)
+	}
+	_, status, _ := sample(t, config, out, "status")
+	want(t, "status", status, "generate  fresh")
+
+	// Nothing that a rollout does not depend on makes it stale, and all else does.
+	for set, n := range map[string]string{"systems.window=4": "nothing to run", "serving.attempts=2": "nothing to run",
+		"sampling.top_p=0.9": "2 of 2 units to run", "experiment.seed=7": "2 of 2 units to run", "corpus.rollouts_per_task=4": "2 of 2 units to run"} {
+		_, plan, _ := sample(t, config, out, "plan", "--set", set)
+		want(t, "plan --set "+set, plan, n)
+	}
+}
+
+func TestFaultsOfServersLeaveNoTrace(t *testing.T) {
+	faulty, clean := filepath.Join(t.TempDir(), "faulty"), filepath.Join(t.TempDir(), "clean")
+	if code, _, stderr := sample(t, fleetExperiment(t, imitation.Faults{Error: 0.05, Cut: 0.05, Garbage: 0.05}), faulty, "run"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	if code, _, stderr := sample(t, fleetExperiment(t, imitation.Faults{}), clean, "run"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	a, b := corpusOf(t, faulty, "direct"), corpusOf(t, clean, "direct")
+	for i := range a {
+		if a[i].Text != b[i].Text || a[i].Seed != b[i].Seed {
+			t.Errorf("row %d: %q after faults, %q without", i, a[i].Text, b[i].Text)
+		}
+	}
+}
+
+func TestWhatStandsInTheWayOfSampling(t *testing.T) {
+	config, out := fleetExperiment(t, imitation.Faults{}), filepath.Join(t.TempDir(), "out")
+	for _, tt := range []struct {
+		sets []string
+		code int
+		want string
+	}{
+		{[]string{"serving.version=0.24.0"}, 1, "0.24.0"},
+		{[]string{"sampling.context_tokens=5000"}, 1, "5000"},
+		{[]string{"corpus.tasks=nowhere", "corpus.source=published"}, 2, "no profile"},
+	} {
+		args := []string{"run", "generate"}
+		for _, set := range tt.sets {
+			args = append(args, "--set", set)
+		}
+		code, _, stderr := sample(t, config, out, args...)
+		if code != tt.code || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%v: exit code %d\n%s", tt.sets, code, stderr)
+		}
+	}
+	code, _, stderr := sample(t, "../experiments.toml", out, "plan", "--set", "corpus.source=vllm")
+	if code != 2 || !strings.Contains(stderr, "no task files tasks/aime24.jsonl, ") {
+		t.Errorf("no task files: exit code %d\n%s", code, stderr)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "smallbench.jsonl"), []byte("{\"task_id\":\"a\"}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr = sample(t, config, out, "plan", "--set", "corpus.tasks="+dir)
+	if code != 2 || !strings.Contains(stderr, "smallbench.jsonl: line 1: prompt: is missing") {
+		t.Errorf("a bad task file: exit code %d\n%s", code, stderr)
+	}
+}
+
+func TestATaskFileOfAnotherBenchmarkIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "smallbench.jsonl"), []byte(`{"benchmark_id":"quiz","task_id":"a","prompt":"?","answer":"1","scorer":"math"}`+"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := sample(t, fleetExperiment(t, imitation.Faults{}), filepath.Join(dir, "out"), "plan", "--set", "corpus.tasks="+dir)
+	if code != 2 || !strings.Contains(stderr, "holds tasks of quiz") {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+}
+
+func TestTheSmallExperimentIsShippedForTheFleet(t *testing.T) {
+	code, plan, stderr := sample(t, "../experiments-small.toml", filepath.Join(t.TempDir(), "out"), "plan")
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	want(t, "plan", plan, "generate  2 of 2 units to run", "7,680 requests")
+}

@@ -1,0 +1,452 @@
+package generate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/internal/pool"
+	"speceval/internal/rollout"
+	"speceval/internal/rowfile"
+	"speceval/internal/vllm"
+	"speceval/pipeline/dag"
+	"speceval/stages/generate"
+)
+
+func TestProfilesStandInForTheStage(t *testing.T) {
+	stage := generate.Satisfied("profiles from mine.csv")
+	if stage.Name != "generate" || stage.Satisfied != "profiles from mine.csv" || len(stage.Units) != 0 {
+		t.Errorf("got %+v", stage)
+	}
+}
+
+func TestEveryRolloutIsAskedForOnce(t *testing.T) {
+	l := newLab(t, 3, 3000) // two parts, the second one short
+	l.settings.Benchmarks[0].Tasks[1].SystemPrompt = "be brief"
+	if n := l.run(); n != 9000 {
+		t.Errorf("%d requests", n)
+	}
+	rows := l.wantWhole()
+	want := rollout.Rollout{
+		Benchmark: "quiz", Model: "m", TaskIndex: 1, TaskID: "t1", Rollout: 0, Seed: rows[3000].Seed,
+		PromptTokens: 3, CompletionTokens: 5, ReasoningTokens: new(int32), FinishReason: "stop", Text: "answer to question 1", Server: "http://a:1",
+	}
+	if !reflect.DeepEqual(rows[3000], want) {
+		t.Errorf("row %+v, want %+v", rows[3000], want)
+	}
+	_, footer, err := rowfile.ReadFile[rollout.Rollout](l.file(part(1)))
+	if err != nil || footer["speceval.schema"] != rollout.Schema || len(footer["speceval.key"]) != 64 ||
+		footer["speceval.commit"] == "" || footer["speceval.vllm"] != "0.23.0" || footer["speceval.provenance"] != "measured" {
+		t.Errorf("footer %v, %v", footer, err)
+	}
+	at := slices.IndexFunc(l.asked, func(r vllm.Request) bool { return r.ID == "quiz/m/t1/7" })
+	asked := vllm.Request{
+		ID: "quiz/m/t1/7", Model: "served-m", Seed: rows[3007].Seed, Temperature: 0.6, TopP: 0.95, MaxTokens: 100,
+		Messages: []vllm.Message{{Role: "system", Content: "be brief"}, {Role: "user", Content: "question 1"}},
+	}
+	if at < 0 || !reflect.DeepEqual(l.asked[at], asked) {
+		t.Errorf("asked %+v, want %+v", l.asked[at], asked)
+	}
+	if n := l.run(); n != 0 {
+		t.Errorf("%d requests of a corpus that is fresh", n)
+	}
+}
+
+// The seeds must never change: rollouts already sampled would be sampled again.
+func TestSeedsDependOnNamesAlone(t *testing.T) {
+	l := newLab(t, 3, 2)
+	l.run()
+	first := l.rows()
+	more := newLab(t, 5, 4)
+	more.settings.Models = append([]generate.Model{{ID: "other", Served: "x"}}, more.settings.Models...)
+	more.try(false)
+	for i, r := range more.rows() {
+		if r.TaskIndex < 3 && r.Rollout < 2 && r.Seed != first[int(r.TaskIndex)*2+int(r.Rollout)].Seed {
+			t.Errorf("row %d: the seed of %s has changed", i, r.ID())
+		}
+	}
+	if got, want := first[3].Seed, int64(9046018122925091671); got != want {
+		t.Errorf("seed of rollout 1 of t1 is %d, want %d", got, want)
+	}
+}
+
+var errOutage = fmt.Errorf("pool: %w", pool.ErrOutage)
+
+func TestStoppedRunsGoOn(t *testing.T) {
+	const most = 4200 // requests of a run: the second one stops after the first part, within the other
+	l := newLab(t, 3, 3000)
+	sent := make(map[string]int)
+	for stop := 1; ; stop++ {
+		l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+			if n > most {
+				return vllm.Completion{}, errOutage
+			}
+			return echo(n, r)
+		}
+		n, err := l.try(false)
+		for _, r := range l.asked[:min(n, most)] {
+			sent[r.ID]++
+		}
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, pool.ErrOutage) || n > most+50 || stop > 3 {
+			t.Fatalf("stop %d after %d requests: %v", stop, n, err)
+		}
+		if _, err := os.Stat(l.file(part(0))); err == nil {
+			if left, _ := filepath.Glob(l.file("scratch/generate/quiz/m/*/part-0000.journal")); len(left) > 0 {
+				t.Errorf("%v is left of a part that is written", left)
+			}
+		}
+		if got, want := len(sent), stop*most; got != want {
+			t.Fatalf("%d different rollouts after stop %d, want %d", got, stop, want)
+		}
+	}
+	l.wantWhole()
+	for id, n := range sent {
+		if n != 1 {
+			t.Errorf("%s was sampled %d times", id, n)
+		}
+	}
+}
+
+func TestADrainEndsWithWhatIsUnderWay(t *testing.T) {
+	l := newLab(t, 2, 1000)
+	l.drain = make(chan struct{})
+	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+		if n == 100 {
+			close(l.drain)
+		}
+		return echo(n, r)
+	}
+	n, err := l.try(false)
+	var run *dag.Error
+	if !errors.As(err, &run) || !run.Interrupted || len(run.Failures) > 0 || n < 100 || n > 1000 {
+		t.Fatalf("after %d requests: %v", n, err)
+	}
+	l.drain, l.answer = nil, echo
+	if rest := l.run(); rest != 2000-n {
+		t.Errorf("%d requests after %d, want the rest of 2000", rest, n)
+	}
+	l.wantWhole()
+}
+
+func TestADrainEndsTheWaitForServers(t *testing.T) {
+	l := newLab(t, 2, 10)
+	l.drain = make(chan struct{})
+	l.settings.Servers = func(ctx context.Context, _ string) (generate.Servers, error) {
+		close(l.drain)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	var run *dag.Error
+	if _, err := l.try(false); !errors.As(err, &run) || !run.Interrupted || len(run.Failures) > 0 {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAnyStopBetweenJournalAndPartIsHealed(t *testing.T) {
+	l := newLab(t, 1, 10)
+	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+		if n == 10 {
+			return vllm.Completion{}, errOutage
+		}
+		return echo(n, r)
+	}
+	if _, err := l.try(false); err == nil {
+		t.Fatal("no error")
+	}
+	journals, _ := filepath.Glob(l.file("scratch/generate/quiz/m/*/part-0000.journal"))
+	if len(journals) != 1 {
+		t.Fatalf("journals %v", journals)
+	}
+	old, err := os.ReadFile(journals[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.answer = echo
+	if n := l.run(); n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+	first := l.wantWhole()
+
+	// As if the kill had come after the part was written, before the journal
+	// was removed and the manifest written.
+	os.MkdirAll(filepath.Dir(journals[0]), 0o777)
+	if err := errors.Join(os.WriteFile(journals[0], old, 0o666), os.Remove(l.file("manifests/generate/quiz/m.json"))); err != nil {
+		t.Fatal(err)
+	}
+	if n := l.run(); n != 0 {
+		t.Errorf("%d requests of a part that is there", n)
+	}
+	if !reflect.DeepEqual(first, l.wantWhole()) {
+		t.Error("the part has changed")
+	}
+}
+
+func TestACompleteJournalNeedsNoServer(t *testing.T) {
+	l := newLab(t, 1, 3)
+	l.run()
+	rows := l.rows()
+	manifest, err := os.ReadFile(l.file("manifests/generate/quiz/m.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := string(manifest[strings.Index(string(manifest), `"key": "`)+8:][:8])
+	if err := errors.Join(os.Remove(l.file("manifests/generate/quiz/m.json")), os.Remove(l.file(part(0)))); err != nil {
+		t.Fatal(err)
+	}
+	dir := l.file("scratch/generate/quiz/m/" + key)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	journal, _, err := rollout.OpenJournal(filepath.Join(dir, "part-0000.journal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{2, 0, 1} { // as they may arrive
+		if err := journal.Append(&rows[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	journal.Close()
+	l.settings.Servers = nil // any call would panic
+	if n := l.run(); n != 0 || !reflect.DeepEqual(rows, l.wantWhole()) {
+		t.Errorf("%d requests; rows %v", n, l.rows())
+	}
+}
+
+func rejected(n int, r vllm.Request) (vllm.Completion, error) {
+	if strings.Contains(r.Messages[0].Content, "question 1") {
+		return vllm.Completion{}, &vllm.Error{Kind: vllm.Rejected, Status: 400, Message: "the prompt is too long"}
+	}
+	return echo(n, r)
+}
+
+func TestARefusedTaskStopsNoOther(t *testing.T) {
+	l := newLab(t, 3, 500)
+	l.answer = rejected
+	n, err := l.try(false)
+	if err == nil || !strings.Contains(err.Error(), "1 of 3 tasks have rollouts missing") || !strings.Contains(err.Error(), "t1 is refused") ||
+		!strings.Contains(err.Error(), "the prompt is too long") {
+		t.Fatalf("error %v", err)
+	}
+	if n < 1001 || n > 1000+8+1 {
+		t.Errorf("%d requests, want 1000 and a few of the task that is refused", n)
+	}
+	l.answer = echo
+	if n := l.run(); n != 500 {
+		t.Errorf("%d requests in the second run, want 500", n)
+	}
+	l.wantWhole()
+}
+
+func TestFailuresThatGoOnEndTheUnit(t *testing.T) {
+	fault := func(kind vllm.Kind) func(int, vllm.Request) (vllm.Completion, error) {
+		return func(n int, r vllm.Request) (vllm.Completion, error) {
+			if n <= 50 {
+				return echo(n, r)
+			}
+			return vllm.Completion{}, &vllm.Error{Kind: kind, URL: "http://a:1"}
+		}
+	}
+	for _, tt := range []struct {
+		kind vllm.Kind
+		most int
+		want string
+	}{
+		{vllm.Unauthorized, 50 + 8, "key refused"},
+		{vllm.UnknownModel, 50 + 8, "not found"},
+		{vllm.ServerFault, 50 + 100 + 50, "100 requests in a row failed"},
+		{vllm.Garbage, 50 + 100 + 50, "100 requests in a row failed"},
+	} {
+		l := newLab(t, 2, 500)
+		l.answer = fault(tt.kind)
+		n, err := l.try(false)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || n > tt.most {
+			t.Errorf("%s: %d requests, error %v", tt.kind, n, err)
+		}
+		l.answer = echo
+		if n := l.run(); n != 950 {
+			t.Errorf("%s: %d requests in the second run, want 950", tt.kind, n)
+		}
+		l.wantWhole()
+	}
+}
+
+func TestAFewFailuresAreNamed(t *testing.T) {
+	l := newLab(t, 3, 100)
+	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+		c, err := echo(n, r)
+		if n%30 == 0 {
+			c.Finish = "abort"
+		}
+		return c, err
+	}
+	if _, err := l.try(false); err == nil || !strings.Contains(err.Error(), "3 of 3 tasks have rollouts missing") || !strings.Contains(err.Error(), `finish_reason "abort"`) {
+		t.Errorf("error %v", err)
+	}
+	l.answer = echo
+	if n := l.run(); n != 10 {
+		t.Errorf("%d requests in the second run, want 10", n)
+	}
+	l.wantWhole()
+}
+
+func TestManyFailuresAmongSuccessesEndNothing(t *testing.T) {
+	l := newLab(t, 2, 600)
+	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+		switch n % 4 {
+		case 0:
+			return vllm.Completion{}, &vllm.Error{Kind: vllm.ServerFault, URL: "http://a:1"}
+		case 1:
+			return vllm.Completion{}, fmt.Errorf("pool: %w", pool.ErrDeadly)
+		}
+		return echo(n, r)
+	}
+	if n, err := l.try(false); n != 1200 || err == nil || !strings.Contains(err.Error(), "2 of 2 tasks have rollouts missing") {
+		t.Fatalf("%d requests, error %v", n, err)
+	}
+	l.answer = echo
+	if n := l.run(); n != 600 {
+		t.Errorf("%d requests in the second run, want 600", n)
+	}
+	l.wantWhole()
+}
+
+func TestOtherSettingsMoveTheOldRolloutsAside(t *testing.T) {
+	l := newLab(t, 3, 3000)
+	l.run()
+	l.settings.Config = map[string]string{"sampling.temperature": "0.7"}
+	l.settings.Rollouts = 5
+	if n := l.run(); n != 15 {
+		t.Errorf("%d requests", n)
+	}
+	l.wantWhole()
+	old, err := filepath.Glob(l.file("superseded/generate/benchmark=quiz/model=m/part-*.parquet"))
+	if err != nil || len(old) != 2 {
+		t.Errorf("kept %v, %v", old, err)
+	}
+}
+
+func TestAForcedRunSamplesAgain(t *testing.T) {
+	l := newLab(t, 2, 50)
+	l.run()
+	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+		if n == 30 {
+			return vllm.Completion{}, errOutage
+		}
+		return echo(n, r)
+	}
+	if n, err := l.try(true); err == nil || n < 30 {
+		t.Fatalf("%d requests, %v", n, err)
+	}
+	before := len(must(rollout.Stored(l.file("scratch"))))
+	l.answer = echo
+	if n, err := l.try(true); err != nil || n != 100-before {
+		t.Errorf("%d requests after %d were stored: the second forced run goes on with the first (%v)", n, before, err)
+	}
+	l.wantWhole()
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func TestReasoningTokens(t *testing.T) {
+	l := newLab(t, 1, 4)
+	l.settings.Models[0].TemplateArguments = map[string]any{"enable_thinking": true}
+	l.settings.Models[0].ThinkingBudget = 9
+	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+		c, err := echo(n, r)
+		if !r.TokenIDs || r.ThinkingBudget != 9 {
+			t.Errorf("asked %+v", r)
+		}
+		switch strings.TrimPrefix(r.ID, "quiz/m/t0/") {
+		case "0":
+			c.TokenIDs = []int32{4, 4, 4, 7, 4}
+		case "1":
+			c.TokenIDs = []int32{4, 4, 4, 4, 4} // cut within the thinking
+		case "2":
+			c.Usage.Reasoning = 2
+		}
+		return c, err
+	}
+	l.run()
+	var got []string
+	for _, r := range l.rows() {
+		text := "null"
+		if r.ReasoningTokens != nil {
+			text = fmt.Sprint(*r.ReasoningTokens)
+		}
+		got = append(got, text)
+	}
+	if want := []string{"3", "5", "2", "null"}; !slices.Equal(got, want) {
+		t.Errorf("reasoning tokens %v, want %v", got, want)
+	}
+}
+
+func TestTheSimulatedFleetIsMarked(t *testing.T) {
+	l := newLab(t, 1, 20)
+	l.version = "0.23.0+simulated"
+	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+		if n > 10 {
+			return vllm.Completion{}, errOutage
+		}
+		return echo(n, r)
+	}
+	l.try(false)
+	l.version, l.answer = "0.23.0", echo // the rest from a real server: the whole is not measured
+	l.run()
+	_, footer, err := rowfile.ReadFile[rollout.Rollout](l.file(part(0)))
+	if err != nil || footer["speceval.vllm"] != "0.23.0 0.23.0+simulated" || footer["speceval.provenance"] != "simulated" {
+		t.Errorf("footer %v, %v", footer, err)
+	}
+	manifest := string(must(os.ReadFile(l.file("manifests/generate/quiz/m.json"))))
+	if !strings.Contains(manifest, `"provenance": "simulated"`) {
+		t.Errorf("manifest %s", manifest)
+	}
+}
+
+func TestNoServerIsAnError(t *testing.T) {
+	l := newLab(t, 1, 2)
+	l.settings.Models[0].ID = "other"
+	if _, err := l.try(false); err == nil || !strings.Contains(err.Error(), "no server for other") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestPlansSayWhatAUnitTakes(t *testing.T) {
+	l := newLab(t, 3, 20)
+	l.settings.Models[0].Expect = func(benchmark string, requests int) []dag.Quantity {
+		return []dag.Quantity{{Name: "requests of " + benchmark, Amount: float64(requests)}}
+	}
+	units := generate.Stage(l.settings).Units
+	if len(units) != 1 || len(units[0].Expect) != 1 || units[0].Expect[0] != (dag.Quantity{Name: "requests of quiz", Amount: 60}) {
+		t.Errorf("units %+v", units)
+	}
+}
+
+func TestLatencyIsFromSendingToTheEnd(t *testing.T) {
+	l := newLab(t, 1, 1)
+	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+		c, err := echo(n, r)
+		c.Sent = time.Unix(100, 0)
+		c.Finished = c.Sent.Add(1500 * time.Millisecond)
+		return c, err
+	}
+	l.run()
+	if got := l.rows()[0].LatencySeconds; got != 1.5 {
+		t.Errorf("latency %g s", got)
+	}
+}

@@ -1,0 +1,164 @@
+package generate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"speceval/internal/rollout"
+)
+
+// part is a range of places, whose rollouts are in a journal until all are
+// there and then in a file. Its methods may be called concurrently, but for
+// open and close.
+type part struct {
+	store    *store
+	output   string
+	from, to int
+
+	mu       sync.Mutex
+	complete bool             // every rollout is there
+	journal  *rollout.Journal // nil until one arrives, and when the file is written
+}
+
+func (p *part) rows() int { return p.to - p.from }
+
+// open finds out how many rollouts there are: in the file, or in a journal.
+func (p *part) open() (stored int, err error) {
+	err = p.store.job.Keep(p.output, p.rows())
+	if err == nil {
+		p.complete = true
+		err := os.Remove(p.journalPath()) // left by a kill between file and removal
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return 0, err
+		}
+		return p.rows(), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	if _, err := os.Stat(p.journalPath()); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return 0, nil
+		}
+		return 0, err
+	}
+	if err := p.openJournal(); err != nil {
+		return 0, err
+	}
+	stored = p.journal.Len()
+	p.writeIfComplete()
+	return stored, nil
+}
+
+func (p *part) journalPath() string {
+	return filepath.Join(p.store.dir, fmt.Sprintf("part-%04d%s", p.from/partRows, rollout.JournalSuffix))
+}
+
+func (p *part) openJournal() error {
+	journal, damaged, err := rollout.OpenJournal(p.journalPath())
+	if err != nil {
+		return err
+	}
+	if damaged > 0 {
+		p.store.job.Note("%d lines of %s were damaged; their rollouts are sampled again", damaged, p.journalPath())
+	}
+	p.journal = journal
+	return nil
+}
+
+// has reports whether the rollout at a place is stored.
+func (p *part) has(place int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.complete || p.journal != nil && p.journal.Has(p.store.corpus.id(place))
+}
+
+// put stores a rollout.
+func (p *part) put(r *rollout.Rollout) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.journal == nil {
+		if err := p.openJournal(); err != nil {
+			return err
+		}
+	}
+	if err := p.journal.Append(r); err != nil {
+		return err
+	}
+	p.writeIfComplete()
+	return nil
+}
+
+// writeIfComplete starts writing the file once every rollout is there.
+func (p *part) writeIfComplete() {
+	if p.complete || p.journal.Len() < p.rows() {
+		return
+	}
+	p.complete = true
+	s := p.store
+	s.writers.Go(func() {
+		s.turn.Lock()
+		defer s.turn.Unlock()
+		if err := p.write(); err != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.err = errors.Join(s.err, err)
+		}
+	})
+}
+
+// write makes the file of the journal and removes that.
+func (p *part) write() error {
+	err := p.store.job.Write(p.output, p.rows(), func(w io.Writer) error {
+		return rollout.WritePart(w, p.rollouts(), p.store.footer())
+	})
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	journal := p.journal
+	p.journal = nil
+	return journal.Remove()
+}
+
+// rollouts reads those of a complete journal, in order.
+func (p *part) rollouts() iter.Seq2[*rollout.Rollout, error] {
+	return func(yield func(*rollout.Rollout, error) bool) {
+		for place := p.from; place < p.to; place++ {
+			r, err := p.journal.Read(p.store.corpus.id(place))
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (p *part) sync() error {
+	p.mu.Lock()
+	journal := p.journal
+	p.mu.Unlock()
+	if journal == nil {
+		return nil
+	}
+	err := journal.Sync()
+	if errors.Is(err, fs.ErrClosed) {
+		return nil // its file has been written meanwhile
+	}
+	return err
+}
+
+func (p *part) close() error {
+	if p.journal == nil {
+		return nil
+	}
+	err := errors.Join(p.journal.Sync(), p.journal.Close())
+	p.journal = nil
+	return err
+}

@@ -1,0 +1,253 @@
+package generate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"speceval/internal/rollout"
+	"speceval/internal/vllm"
+	"speceval/pipeline/dag"
+)
+
+// Provenances of rollouts.
+const (
+	measured  = "measured"  // of real servers
+	simulated = "simulated" // of the simulated fleet
+)
+
+// syncEvery is how much a machine that stops can lose at most; a process that
+// is killed loses nothing that has arrived.
+const syncEvery = time.Second
+
+// run is the unit: it samples what is not stored yet.
+func (c *corpus) run(ctx context.Context, job *dag.Job) (err error) {
+	s, err := openStore(c, job)
+	if err != nil {
+		return err
+	}
+	if s.before < c.total() {
+		err = c.sample(ctx, job, s)
+	}
+	if err := errors.Join(err, s.close()); err != nil {
+		return err
+	}
+	job.Provenance(s.provenance())
+	return nil
+}
+
+// sample asks servers for every rollout that is missing.
+func (c *corpus) sample(ctx context.Context, job *dag.Job, s *store) error {
+	servers, err := c.acquire(ctx, job)
+	if err != nil {
+		return err
+	}
+	defer servers.Release()
+	if err := s.asked(servers.Versions()); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	f := &sampling{corpus: c, job: job, store: s, servers: servers, resent: servers.Resent(), cancel: cancel}
+	var background sync.WaitGroup
+	background.Go(func() { f.keepSynced(ctx) })
+	err = f.all(ctx)
+	cancel(nil)
+	background.Wait()
+	return err
+}
+
+// acquire waits for servers, which may take minutes to start, as long as the
+// run goes on.
+func (c *corpus) acquire(ctx context.Context, job *dag.Job) (Servers, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-job.Draining():
+			cancel(dag.ErrDrained)
+		case <-ctx.Done():
+		}
+	}()
+	servers, err := c.Servers(ctx, c.model.ID)
+	if err != nil && errors.Is(context.Cause(ctx), dag.ErrDrained) {
+		return nil, dag.ErrDrained
+	}
+	return servers, err
+}
+
+// sampling is the requests of a unit under way.
+type sampling struct {
+	*corpus
+	job     *dag.Job
+	store   *store
+	servers Servers
+	resent  int                     // by servers before
+	cancel  context.CancelCauseFunc // gives up everything for a reason
+
+	tokens atomic.Int64 // of the completions of this run
+	faults faults
+	told   reportTimes
+}
+
+// all hands out the missing places to as many askers as servers have places
+// for, and waits until every request under way has ended.
+func (f *sampling) all(ctx context.Context) error {
+	places := make(chan int)
+	var askers sync.WaitGroup
+	for range f.servers.Places() {
+		askers.Go(func() {
+			for place := range places {
+				f.one(ctx, place)
+			}
+		})
+	}
+	drained := f.handOut(ctx, places)
+	close(places)
+	askers.Wait()
+	f.advance()
+	switch cause := context.Cause(ctx); {
+	case cause != nil:
+		return cause
+	case f.faults.any():
+		return f.faults.err(f.corpus)
+	case drained:
+		return dag.ErrDrained
+	}
+	return nil
+}
+
+// handOut sends the missing places until there are none, or the run wants to
+// end.
+func (f *sampling) handOut(ctx context.Context, places chan<- int) (drained bool) {
+	for place := range f.store.missing() {
+		if f.faults.refused(place / f.Rollouts) {
+			continue
+		}
+		select {
+		case places <- place:
+		case <-f.job.Draining():
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return false
+}
+
+// one asks for the rollout at a place and stores it.
+func (f *sampling) one(ctx context.Context, place int) {
+	if ctx.Err() != nil {
+		return
+	}
+	r, err := f.ask(ctx, place)
+	if err != nil {
+		if ctx.Err() != nil {
+			return // given up, not failed
+		}
+		if fatal := f.faults.add(place/f.Rollouts, err); fatal != nil {
+			f.cancel(fatal)
+		}
+		return
+	}
+	if err := f.store.put(place, r); err != nil {
+		f.cancel(err)
+		return
+	}
+	f.faults.success()
+	f.tokens.Add(int64(r.CompletionTokens))
+	if f.told.due(f.Clock.Now()) {
+		f.advance()
+	}
+}
+
+func (f *sampling) ask(ctx context.Context, place int) (*rollout.Rollout, error) {
+	request := f.request(place)
+	if end := f.servers.ThinkEnd(); f.thinks() && end >= 0 {
+		request.TokenIDs = true
+	}
+	answer, server, err := f.servers.Complete(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	switch answer.Finish {
+	case "stop", "length", "repetition":
+	default:
+		return nil, &vllm.Error{Kind: vllm.Garbage, URL: server, Message: fmt.Sprintf("an answer with finish_reason %q", answer.Finish)}
+	}
+	task := &f.benchmark.Tasks[place/f.Rollouts]
+	return &rollout.Rollout{
+		Benchmark: f.benchmark.ID, Model: f.model.ID, TaskIndex: int32(task.Index), TaskID: task.ID,
+		Rollout: int32(place % f.Rollouts), Seed: request.Seed,
+		PromptTokens: int32(answer.Usage.Prompt), CompletionTokens: int32(answer.Usage.Completion),
+		ReasoningTokens: f.reasoningTokens(&answer),
+		FinishReason:    answer.Finish, Text: answer.Text, Reasoning: answer.Reasoning,
+		LatencySeconds: answer.Finished.Sub(answer.Sent).Seconds(), Server: server,
+	}, nil
+}
+
+// thinks reports whether the model is asked to think.
+func (c *corpus) thinks() bool { return c.model.TemplateArguments["enable_thinking"] == true }
+
+// reasoningTokens counts the tokens before the end of the thinking: as the
+// server tells, or by the token ids. Without an end it is all of them.
+func (f *sampling) reasoningTokens(answer *vllm.Completion) *int32 {
+	n := int32(answer.Usage.Reasoning)
+	switch {
+	case n >= 0:
+	case !f.thinks():
+		n = 0
+	case answer.TokenIDs == nil:
+		return nil
+	default:
+		n = 0
+		for _, id := range answer.TokenIDs {
+			if id == f.servers.ThinkEnd() {
+				break
+			}
+			n++
+		}
+	}
+	return &n
+}
+
+// keepSynced syncs the journals until ctx is done.
+func (f *sampling) keepSynced(ctx context.Context) {
+	for f.Clock.Sleep(ctx, syncEvery) == nil {
+		if err := f.store.sync(); err != nil {
+			f.cancel(err)
+			return
+		}
+	}
+}
+
+// advance tells how far the unit is.
+func (f *sampling) advance() {
+	detail := fmt.Sprintf("%.3g M tokens", float64(f.tokens.Load())/1e6)
+	if n := f.servers.Resent() - f.resent; n > 0 {
+		detail += fmt.Sprintf(", %d sent again", n)
+	}
+	f.job.Advance(dag.Progress{Done: f.store.count(), Total: f.total(), Stored: f.store.before, What: "rollouts", Detail: detail})
+}
+
+// reportEvery is how often progress is told.
+const reportEvery = 500 * time.Millisecond
+
+// reportTimes spaces reports.
+type reportTimes struct {
+	mu   sync.Mutex
+	last time.Time
+}
+
+func (t *reportTimes) due(now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now.Sub(t.last) < reportEvery {
+		return false
+	}
+	t.last = now
+	return true
+}

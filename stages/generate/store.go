@@ -1,0 +1,164 @@
+package generate
+
+import (
+	"errors"
+	"io/fs"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"speceval/internal/atomicfile"
+	"speceval/internal/rollout"
+	"speceval/pipeline/dag"
+)
+
+// store keeps the rollouts of a corpus: each in the journal of its part when it
+// arrives, and the part in its file when it is complete. What may be called
+// concurrently says so.
+type store struct {
+	corpus *corpus
+	job    *dag.Job
+	dir    string // of the journals
+	parts  []*part
+	before int // rollouts that were there when it was opened
+
+	writers sync.WaitGroup
+	turn    sync.Mutex // one part is written at a time, to bound memory
+
+	mu       sync.Mutex
+	stored   int
+	versions []string // of all servers that were asked, sorted
+	err      error    // of writers
+}
+
+// openStore takes up what earlier attempts at the same key have left. Files of
+// other keys, and all if the unit was asked for again, are moved aside.
+func openStore(c *corpus, job *dag.Job) (*store, error) {
+	s := &store{corpus: c, job: job}
+	rows := make(map[string]int)
+	for from := 0; from < c.total(); from += partRows {
+		p := &part{store: s, output: c.output(from / partRows), from: from, to: min(from+partRows, c.total())}
+		s.parts = append(s.parts, p)
+		rows[p.output] = p.rows()
+	}
+	redo := job.Redo()
+	err := job.Clear(func(name, path string) bool {
+		n, mine := rows[name]
+		return mine && !redo && rollout.CheckPart(path, job.Key(), n) == nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.dir, err = job.Scratch(); err != nil {
+		return nil, err
+	}
+	if err := s.readVersions(); err != nil {
+		return nil, err
+	}
+	for _, p := range s.parts {
+		n, err := p.open()
+		if err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		s.stored += n
+	}
+	s.before = s.stored
+	return s, nil
+}
+
+// missing gives the places whose rollouts are not there, in order. The answer
+// for each place is that of the moment when it is reached.
+func (s *store) missing() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for _, p := range s.parts {
+			for place := p.from; place < p.to; place++ {
+				if !p.has(place) && !yield(place) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// put stores the rollout at a place. When it is the last of its part, the part
+// is written in the background. It may be called concurrently.
+func (s *store) put(place int, r *rollout.Rollout) error {
+	if err := s.parts[place/partRows].put(r); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stored++
+	return s.err
+}
+
+// count is how many rollouts are stored. It may be called concurrently.
+func (s *store) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stored
+}
+
+// sync makes the journals survive a machine that stops. It may be called
+// concurrently.
+func (s *store) sync() error {
+	var errs []error
+	for _, p := range s.parts {
+		errs = append(errs, p.sync())
+	}
+	return errors.Join(errs...)
+}
+
+// close waits for the parts that are being written, and closes the journals.
+func (s *store) close() error {
+	s.writers.Wait()
+	errs := []error{s.err}
+	for _, p := range s.parts {
+		errs = append(errs, p.close())
+	}
+	return errors.Join(errs...)
+}
+
+// versionsFile names, in the scratch folder, the versions of the servers that
+// earlier attempts have asked.
+const versionsFile = "versions"
+
+func (s *store) readVersions() error {
+	text, err := os.ReadFile(filepath.Join(s.dir, versionsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	s.versions = strings.Fields(string(text))
+	return err
+}
+
+// asked notes the versions of the servers that are going to be asked.
+func (s *store) asked(versions []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.versions = slices.Compact(slices.Sorted(slices.Values(append(versions, s.versions...))))
+	return atomicfile.WriteText(filepath.Join(s.dir, versionsFile), strings.Join(s.versions, "\n")+"\n")
+}
+
+// provenance is measured unless any of the servers asked was an imitation, as
+// its version tells.
+func (s *store) provenance() string {
+	if slices.ContainsFunc(s.versions, func(v string) bool { return strings.Contains(v, "+simulated") }) {
+		return simulated
+	}
+	return measured
+}
+
+// footer is what a part says about itself.
+func (s *store) footer() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	footer := maps.Clone(s.job.Footer(rollout.Schema))
+	footer["speceval.vllm"] = strings.Join(s.versions, " ")
+	footer["speceval.provenance"] = s.provenance()
+	return footer
+}
