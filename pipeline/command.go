@@ -26,7 +26,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		runCommand(), planCommand(), statusCommand(), whyCommand(),
-		tablesCommand(), verifyCommand(), unitCommand(), versionCommand(), helpCommand(),
+		tablesCommand(), verifyCommand(), fleetCommand(), unitCommand(), versionCommand(), helpCommand(),
 	}
 }
 

@@ -23,6 +23,8 @@ type options struct {
 	jobs             int // 0: as the configuration says
 
 	json, check, all bool
+
+	fleet fleetOptions
 }
 
 // newFlagSet has the flags that every command takes, and those of more.

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/pipeline/config"
+)
+
+// fleetConfig is a small experiment with two models on the built-in benchmark.
+const fleetConfig = `
+[corpus]
+tasks = "no-such-folder"
+[[model]]
+id = "qwen3_5_4b"
+title = "Qwen3.5-4B"
+thinking = true
+thinking_budget = 512
+reasoning_parser = "qwen3"
+max_sequences = 8
+[[model]]
+id = "plain"
+title = "Plain"
+served = "org/plain"
+max_sequences = 16
+[[benchmark]]
+id = "smallbench"
+[sampling]
+max_tokens = 2048
+context_tokens = 4096
+`
+
+// announcer is a buffer that tells when a text has been written to it.
+type announcer struct {
+	buffer
+	text string
+	said chan struct{}
+}
+
+func (a *announcer) Write(p []byte) (int, error) {
+	n, err := a.buffer.Write(p)
+	if strings.Contains(string(p), a.text) {
+		close(a.said)
+	}
+	return n, err
+}
+
+// fleetOf starts `speceval fleet` with more words and workers, and returns the
+// lines that it prints, one a replica, and what ends it: its exit code and
+// stderr.
+func fleetOf(t *testing.T, workers, key string, words ...string) (lines []string, end func() (int, string)) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "e.toml")
+	if err := os.WriteFile(file, []byte(fleetConfig+workers), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var stdout buffer
+	stderr := announcer{text: "serving; interrupt to stop", said: make(chan struct{})}
+	interrupts := make(chan os.Signal, 2)
+	s := &shell{stdout: &stdout, stderr: &stderr, now: time.Now, key: key, interrupts: interrupts, release: func() {}}
+	code := make(chan int, 1)
+	go func() { code <- run(append([]string{"fleet", "--config", file}, words...), s, shipped) }()
+	select {
+	case c := <-code:
+		return nil, func() (int, string) { return c, stderr.take() }
+	case <-stderr.said:
+	}
+	lines = strings.Split(strings.TrimSpace(stdout.take()), "\n")
+	return lines, func() (int, string) {
+		interrupts <- os.Interrupt
+		return <-code, stderr.take()
+	}
+}
+
+// chatTo sends one chat to a served replica.
+func chatTo(t *testing.T, line, model, key string) (int, string) {
+	t.Helper()
+	body := fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":"Which river flows through Vienna, Budapest and Belgrade?"}],"seed":1}`, model)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, strings.Fields(line)[0]+"/v1/chat/completions", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+key)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var a struct {
+		Choices []struct{ Message struct{ Content string } }
+	}
+	if err := json.NewDecoder(response.Body).Decode(&a); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Choices) == 0 {
+		return response.StatusCode, ""
+	}
+	return response.StatusCode, a.Choices[0].Message.Content
+}
+
+func TestFleetServes(t *testing.T) {
+	dir := t.TempDir()
+	profiles, log := filepath.Join(dir, "p.csv"), filepath.Join(dir, "log.jsonl")
+	rows := "benchmark,model,task_index,task_id,pass_count,tested_k\nsmallbench,plain,0,judge-river,10,10\nsmallbench,plain,1,math-product,0,10\n"
+	if err := os.WriteFile(profiles, []byte(rows), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	lines, end := fleetOf(t, "", "secret", "--replicas", "3", "--port", "0", "--speed", "0", "--profiles", profiles, "--log", log, "--seed", "7")
+	if len(lines) != 3 || !strings.Contains(lines[0], "qwen3_5_4b  vLLM 0.23.0+simulated, 4096 tokens, 8 sequences, as Qwen3.5-4B on an H20, without waiting") ||
+		!strings.Contains(lines[1], "  org/plain  ") || !strings.Contains(lines[2], "  qwen3_5_4b  ") {
+		_, said := end()
+		t.Fatalf("serves %q\n%s", lines, said)
+	}
+	if code, text := chatTo(t, lines[1], "org/plain", "secret"); code != 200 || !strings.Contains(text, "\nAnswer: The Danube\n") {
+		t.Errorf("%d %q", code, text)
+	}
+	if code, _ := chatTo(t, lines[0], "org/plain", "secret"); code != 404 {
+		t.Errorf("another model is answered with %d", code)
+	}
+	if code, said := end(); code != exitDone || !strings.Contains(said, "p.csv has no profile of model qwen3_5_4b") {
+		t.Errorf("an interrupt ends it with %d: %s", code, said)
+	}
+	logged, err := os.ReadFile(log)
+	if err != nil || strings.Count(string(logged), "\n") != 2 || !strings.Contains(string(logged), `"outcome":"stop"`) {
+		t.Errorf("the log is %q (%v)", logged, err)
+	}
+}
+
+// TestFleetTakesTheWorkersHere serves what the configuration names, and says
+// when a port is taken.
+func TestFleetTakesTheWorkersHere(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	workers := fmt.Sprintf("[[worker]]\nname = \"w\"\nurls = [\"http://far:8000\", \"http://%s\"]\n", taken.Addr())
+	_, end := fleetOf(t, workers, "")
+	if code, said := end(); code != exitFailed || !strings.Contains(said, "address already in use; something else may be serving there") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+}
+
+func TestFleetPlaces(t *testing.T) {
+	cfg := &config.Config{Workers: []config.Worker{
+		{URLs: []string{"http://h20:8000", "http://localhost:8001", "https://127.0.0.1:1", "http://127.0.0.2:8002/v1"}},
+		{URLs: []string{"http://[::1]"}},
+	}}
+	places, err := (&fleetOptions{}).places(cfg)
+	if got := strings.Join(places, " "); err != nil || got != "localhost:8001 127.0.0.2:8002 [::1]:80" {
+		t.Errorf("places %s (%v)", got, err)
+	}
+	places, err = (&fleetOptions{replicas: 2, port: 8000}).places(cfg)
+	if got := strings.Join(places, " "); err != nil || got != "127.0.0.1:8000 127.0.0.1:8001" {
+		t.Errorf("places %s (%v)", got, err)
+	}
+}
+
+func TestFleetRefuses(t *testing.T) {
+	for words, fault := range map[string]string{
+		"":                                       "no [[worker]] with a URL on this machine",
+		"--replicas -1":                          "want a number of replicas",
+		"--replicas 9 --port 65530":              "want a number of replicas",
+		"--replicas 1 --model other":             "the configuration has no such model",
+		"--replicas 1 --speed -1":                "want a factor of time",
+		"--replicas 1 --fail crush=1":            `fault "crush" is none of`,
+		"--replicas 1 --profiles missing.csv":    "missing.csv",
+		"--replicas 1 --tasks missing.jsonl":     "--tasks: ",
+		"--replicas 1 more":                      "want nothing after the command",
+		"--replicas 1 --config missing.toml":     "there is no such file",
+		"--replicas 1 --seed x":                  `invalid value "x"`,
+		"--replicas 1 --set corpus.nonsense=1":   "corpus.nonsense",
+		"--replicas 1 --fail cut=0.9,crash=0.9 ": "add up to",
+	} {
+		_, end := fleetOf(t, "", "", strings.Fields(words)...)
+		if code, said := end(); code != exitUsage || !regexp.MustCompile(regexp.QuoteMeta(fault)).MatchString(said) {
+			t.Errorf("%s: exit code %d: %s", words, code, said)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"speceval/internal/benchmark"
+	"speceval/internal/fleet"
+	"speceval/internal/fleet/imitation"
+	"speceval/internal/profile"
+	"speceval/pipeline/config"
+)
+
+// places are the addresses to serve at: as many as asked for, or those of the
+// configured workers that are on this machine.
+func (o *fleetOptions) places(cfg *config.Config) ([]string, error) {
+	if o.replicas < 0 || o.port < 0 || o.port+o.replicas > 65536 {
+		return nil, usagef("--replicas %d --port %d: want a number of replicas, with ports up to 65535", o.replicas, o.port)
+	}
+	var places []string
+	for i := range o.replicas {
+		port := o.port
+		if port > 0 {
+			port += i
+		}
+		places = append(places, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	}
+	if o.replicas > 0 {
+		return places, nil
+	}
+	for _, w := range cfg.Workers {
+		for _, text := range w.URLs {
+			u, err := url.Parse(text)
+			if err != nil || u.Scheme != "http" || !onLoopback(u.Hostname()) {
+				continue
+			}
+			port := u.Port()
+			if port == "" {
+				port = "80"
+			}
+			places = append(places, net.JoinHostPort(u.Hostname(), port))
+		}
+	}
+	if len(places) == 0 {
+		return nil, usagef("the configuration has no [[worker]] with a URL on this machine, such as http://127.0.0.1:8000; say how many to serve: --replicas N")
+	}
+	return places, nil
+}
+
+// onLoopback tells whether a host name is this machine's, for itself alone.
+func onLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// imitated is what replicas of one model are.
+type imitated struct {
+	imitation.Settings
+	about string // what they imitate, for people
+}
+
+// fleetSettings are the replicas of each model to serve.
+func (s *session) fleetSettings(cfg *config.Config) ([]imitated, error) {
+	o := &s.fleet
+	if o.speed < 0 {
+		return nil, usagef("--speed %v: want a factor of time, or 0 never to wait", o.speed)
+	}
+	tasks, err := s.fleetTasks(cfg)
+	if err != nil {
+		return nil, err
+	}
+	var profiles []profile.Profile
+	if o.profiles != "" {
+		if profiles, err = profile.Read(o.profiles); err != nil {
+			return nil, &usageError{err}
+		}
+	}
+	var all []imitated
+	for _, m := range cfg.Models {
+		if o.model == "" || o.model == m.ID {
+			all = append(all, s.imitate(cfg, m, tasks, profiles))
+		}
+	}
+	if len(all) == 0 {
+		return nil, usagef("--model %s: the configuration has no such model", o.model)
+	}
+	return all, nil
+}
+
+// imitate is a replica of one model.
+func (s *session) imitate(cfg *config.Config, m config.Model, tasks []benchmark.Task, profiles []profile.Profile) imitated {
+	o := &s.fleet
+	timing, known := fleet.Preset(m.ID)
+	pace := "a toy model on two cores"
+	if known {
+		pace = m.Title + " on an H20"
+	}
+	author := fleet.AuthorSettings{Model: m.ID, Tasks: tasks, Passes: passes(m.ID, profiles)}
+	if profiles != nil && len(author.Passes) == 0 {
+		s.warn("%s has no profile of model %s, which answers right by a hash", o.profiles, m.ID)
+	}
+	settings := imitation.Settings{
+		Model: m.Served, Root: m.Path, MaxModelLen: cfg.Sampling.ContextTokens, MaxSequences: m.MaxSequences,
+		Thinking: m.Thinking || m.ReasoningParser != "", ReasoningParser: m.ReasoningParser, Key: s.key,
+		Timing: timing, Speed: o.speed, Author: fleet.NewAuthor(author),
+		Faults: o.faults, Restart: o.restart, Seed: cfg.Experiment.Seed,
+	}
+	if o.maxModelLen > 0 {
+		settings.MaxModelLen = o.maxModelLen
+	}
+	if o.seed != nil {
+		settings.Seed = *o.seed
+	}
+	speed := fmt.Sprintf("at %g times its speed", o.speed)
+	if o.speed == 0 {
+		speed = "without waiting"
+	}
+	about := fmt.Sprintf("vLLM %s, %d tokens, %d sequences, as %s, %s", imitation.Version, settings.MaxModelLen, m.MaxSequences, pace, speed)
+	return imitated{settings, about}
+}
+
+// passes are the probabilities of a model's profiles.
+func passes(model string, profiles []profile.Profile) map[fleet.TaskKey]float64 {
+	known := map[fleet.TaskKey]float64{}
+	for _, p := range profiles {
+		if p.Model != model {
+			continue
+		}
+		for i, id := range p.TaskIDs {
+			known[fleet.TaskKey{Benchmark: p.Benchmark, ID: id}] = p.P(i)
+		}
+	}
+	return known
+}
+
+// fleetTasks are the tasks that are known by their answers: of the configured
+// benchmarks that have a task file, and of more files.
+func (s *session) fleetTasks(cfg *config.Config) ([]benchmark.Task, error) {
+	var tasks []benchmark.Task
+	for _, b := range cfg.Benchmarks {
+		path := filepath.Join(cfg.Corpus.Tasks, b.ID+".jsonl")
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && b.ID != smallBenchmark {
+			continue
+		}
+		read, err := readBenchmark(b.ID, path)
+		if err != nil {
+			return nil, &usageError{err}
+		}
+		tasks = append(tasks, read.Tasks...)
+	}
+	for _, path := range s.fleet.tasks {
+		read, err := benchmark.ReadTasks(path)
+		if err != nil {
+			return nil, &usageError{fmt.Errorf("--tasks: %w", err)}
+		}
+		tasks = append(tasks, read...)
+	}
+	if len(tasks) == 0 {
+		s.say("note: no benchmark has a task file in %s, and there is no --tasks: every answer is noise", cfg.Corpus.Tasks)
+	}
+	if slices.ContainsFunc(tasks, func(t benchmark.Task) bool { return t.TestsFile != "" }) {
+		s.say("note: tasks with a tests_file are never answered right")
+	}
+	return tasks, nil
+}
