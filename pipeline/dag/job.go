@@ -53,6 +53,9 @@ func (j *Job) Input(output string) (path string, err error) {
 	return j.path(output), nil
 }
 
+// Path is the local path of a declared output, there or not.
+func (j *Job) Path(output string) string { return j.path(output) }
+
 // Write makes a declared output from what write writes: whole, or not at all.
 // rows is its number of rows, -1 when it is not tabular. A file that stands
 // there and that no manifest vouches for (edited by hand, say) is moved aside.

@@ -113,7 +113,8 @@ func (j *Job) Keep(output string, rows int) error {
 // Clear moves files out of the folders of the unit's outputs, which must be
 // its own: all that keep, given a slash-separated name relative to the output
 // folder and a local path, does not want there. They are kept under
-// superseded/, and a note says so: what took long to make is never lost.
+// superseded/, and a note says so: what took long to make is never lost, and
+// Restore finds it again.
 func (j *Job) Clear(keep func(name, path string) bool) error {
 	var folders []string
 	for _, output := range j.unit.Outputs {
@@ -144,14 +145,53 @@ func (j *Job) supersede(name string) error {
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", name, err)
 	}
-	ext := path.Ext(name)
-	aside := path.Join(supersededDir, strings.TrimSuffix(name, ext)+"."+short(sum)+ext)
+	stem, ext := supersededName(name)
+	aside := stem + short(sum) + ext
 	if err := os.MkdirAll(filepath.Dir(j.path(aside)), 0o777); err != nil {
 		return fmt.Errorf("move %s aside: %w", name, err)
 	}
 	if err := os.Rename(j.path(name), j.path(aside)); err != nil {
 		return fmt.Errorf("move %s aside: %w", name, err)
 	}
-	j.Note("%s is of another setting or damaged; it is kept as %s", name, aside)
+	j.Note("%s makes room for another; it is kept as %s", name, aside)
+	return nil
+}
+
+// supersededName is the beginning and the end of the names that a file gets
+// when it makes room; the first digits of its hash stand between them.
+func supersededName(name string) (stem, ext string) {
+	ext = path.Ext(name)
+	return path.Join(supersededDir, strings.TrimSuffix(name, ext)) + ".", ext
+}
+
+// Restore puts a file that made room for another back to where an output
+// belongs, if accept, given a local path, finds one that is it. What stands
+// there makes room in turn.
+func (j *Job) Restore(output string, accept func(path string) bool) (restored bool, err error) {
+	stem, ext := supersededName(output)
+	entries, err := os.ReadDir(j.path(path.Dir(stem)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("look for an earlier %s: %w", output, err)
+	}
+	for _, entry := range entries {
+		name := path.Join(path.Dir(stem), entry.Name())
+		if strings.HasPrefix(name, stem) && strings.HasSuffix(name, ext) && accept(j.path(name)) {
+			return true, j.restore(output, name)
+		}
+	}
+	return false, nil
+}
+
+func (j *Job) restore(output, from string) error {
+	if err := j.supersede(output); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(j.path(output)), 0o777); err != nil {
+		return fmt.Errorf("restore %s: %w", output, err)
+	}
+	if err := os.Rename(j.path(from), j.path(output)); err != nil {
+		return fmt.Errorf("restore %s: %w", output, err)
+	}
+	j.Note("%s is back from %s", output, from)
 	return nil
 }

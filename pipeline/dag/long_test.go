@@ -126,6 +126,53 @@ func TestClearKeepsWhatItMovesAway(t *testing.T) {
 	}
 }
 
+func TestRestoreFindsWhatMadeRoom(t *testing.T) {
+	l := long(t, func(_ context.Context, job *Job) error {
+		if job.Path("generate/b/part-0") == "" {
+			t.Error("no path")
+		}
+		if err := job.Clear(func(string, string) bool { return false }); err != nil {
+			return err
+		}
+		if err := job.Write("generate/b/part-1", 1, saying("new")); err != nil {
+			return err
+		}
+		is := func(content string) func(path string) bool {
+			return func(path string) bool {
+				data, err := os.ReadFile(path)
+				return err == nil && string(data) == content
+			}
+		}
+		if found, err := job.Restore("generate/b/part-0", is("one")); found || err != nil {
+			t.Errorf("another output's file is taken: %v, %v", found, err)
+		}
+		if found, err := job.Restore("generate/b/part-0", is("zero")); !found || err != nil {
+			t.Errorf("restored %v, %v", found, err)
+		}
+		l := job.Path("generate/b/part-0")
+		if data, err := os.ReadFile(l); err != nil || string(data) != "zero" {
+			t.Errorf("it holds %q, %v", data, err)
+		}
+		if found, err := job.Restore("generate/b/part-1", is("one")); !found || err != nil { // of another, which makes room
+			t.Errorf("restored %v, %v", found, err)
+		}
+		return job.Keep("generate/b/part-0", 1)
+	})
+	l.put("generate/b/part-0", "zero")
+	l.put("generate/b/part-1", "one")
+	l.run(Selection{})
+	files := l.contents()
+	kept := ""
+	for name, content := range files {
+		if strings.HasPrefix(name, "superseded/") {
+			kept += content
+		}
+	}
+	if files["generate/b/part-1"] != "one" || kept != "new" {
+		t.Errorf("files %v", files)
+	}
+}
+
 func TestRedoOnlyOfWhatIsComplete(t *testing.T) {
 	var redo []bool
 	l := long(t, func(_ context.Context, job *Job) error {

@@ -336,6 +336,78 @@ func TestOtherSettingsMoveTheOldRolloutsAside(t *testing.T) {
 	}
 }
 
+func TestSettingsThatComeBackFindTheirRollouts(t *testing.T) {
+	l := newLab(t, 3, 3000)
+	set := func(temperature string) {
+		l.settings.Config = map[string]string{"sampling.temperature": temperature}
+		l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+			c, err := echo(n, r)
+			c.Text = temperature
+			return c, err
+		}
+	}
+	want := func(temperature string, requests int) {
+		t.Helper()
+		set(temperature)
+		if n := l.run(); n != requests {
+			t.Errorf("%d requests at %s, want %d", n, temperature, requests)
+		}
+		for _, r := range l.wantWhole() {
+			if r.Text != temperature {
+				t.Fatalf("%s at %s says %s", r.ID(), temperature, r.Text)
+			}
+		}
+	}
+	want("0.6", 9000)
+
+	set("0.7")
+	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) { // fails before a part is complete
+		if n > 100 {
+			return vllm.Completion{}, errOutage
+		}
+		return vllm.Completion{Text: "0.7", Finish: "stop", Usage: vllm.Usage{Prompt: 1, Completion: 1}}, nil
+	}
+	if _, err := l.try(false); err == nil {
+		t.Fatal("no error")
+	}
+	set("0.6")
+	if n := l.run(); n != 0 {
+		t.Errorf("%d requests at 0.6, whose parts nothing has replaced", n)
+	}
+	os.RemoveAll(l.file("scratch"))
+	want("0.7", 9000)
+	want("0.6", 0)
+	want("0.7", 0)
+	l.settings.Config = map[string]string{"sampling.temperature": "0.8"}
+	want("0.8", 9000)
+	want("0.6", 0)
+}
+
+func TestAForcedRunOfManyPartsKeepsNoOldOnes(t *testing.T) {
+	l := newLab(t, 3, 3000)
+	l.run()
+	again := func(n int, r vllm.Request) (vllm.Completion, error) {
+		if n > 8500 {
+			return vllm.Completion{}, errOutage
+		}
+		c, err := echo(n, r)
+		c.Text = "again"
+		return c, err
+	}
+	l.answer = again
+	if _, err := l.try(true); err == nil {
+		t.Fatal("no error")
+	}
+	if n, err := l.try(false); err != nil || n > 600 {
+		t.Errorf("%d requests, %v", n, err)
+	}
+	for _, r := range l.wantWhole() {
+		if r.Text != "again" {
+			t.Fatalf("%s is an old one", r.ID())
+		}
+	}
+}
+
 func TestAForcedRunSamplesAgain(t *testing.T) {
 	l := newLab(t, 2, 50)
 	l.run()

@@ -30,17 +30,18 @@ func (p *part) rows() int { return p.to - p.from }
 
 // open finds out how many rollouts there are: in the file, or in a journal.
 func (p *part) open() (stored int, err error) {
-	err = p.store.job.Keep(p.output, p.rows())
-	if err == nil {
+	there, err := p.find()
+	if err != nil {
+		return 0, err
+	}
+	if there {
 		p.complete = true
+		p.store.mine[p.output] = true
 		err := os.Remove(p.journalPath()) // left by a kill between file and removal
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return 0, err
 		}
-		return p.rows(), nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
+		return p.rows(), p.store.job.Keep(p.output, p.rows())
 	}
 	if _, err := os.Stat(p.journalPath()); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -54,6 +55,20 @@ func (p *part) open() (stored int, err error) {
 	stored = p.journal.Len()
 	p.writeIfComplete()
 	return stored, nil
+}
+
+// find looks for the file, made under this key: where it belongs, or where it
+// went when it made room for one of another setting.
+func (p *part) find() (bool, error) {
+	job := p.store.job
+	if job.Redo() {
+		return false, nil
+	}
+	good := func(path string) bool { return rollout.CheckPart(path, job.Key(), p.rows()) == nil }
+	if good(job.Path(p.output)) || p.store.redo {
+		return good(job.Path(p.output)), nil
+	}
+	return job.Restore(p.output, good)
 }
 
 func (p *part) journalPath() string {
@@ -115,6 +130,10 @@ func (p *part) writeIfComplete() {
 
 // write makes the file of the journal and removes that.
 func (p *part) write() error {
+	if err := p.store.clear(); err != nil {
+		return err
+	}
+	p.store.mine[p.output] = true
 	err := p.store.job.Write(p.output, p.rows(), func(w io.Writer) error {
 		return rollout.WritePart(w, p.rollouts(), p.store.footer())
 	})

@@ -35,6 +35,9 @@ func (c *corpus) run(ctx context.Context, job *dag.Job) (err error) {
 	if err := errors.Join(err, s.close()); err != nil {
 		return err
 	}
+	if err := s.clear(); err != nil {
+		return err
+	}
 	job.Provenance(s.provenance())
 	return nil
 }

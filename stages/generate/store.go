@@ -24,10 +24,12 @@ type store struct {
 	job    *dag.Job
 	dir    string // of the journals
 	parts  []*part
-	before int // rollouts that were there when it was opened
+	before int  // rollouts that were there when it was opened
+	redo   bool // a complete corpus is sampled again
 
 	writers sync.WaitGroup
-	turn    sync.Mutex // one part is written at a time, to bound memory
+	turn    sync.Mutex      // one part is written at a time, to bound memory
+	mine    map[string]bool // files that are there under this key
 
 	mu       sync.Mutex
 	stored   int
@@ -35,25 +37,17 @@ type store struct {
 	err      error    // of writers
 }
 
-// openStore takes up what earlier attempts at the same key have left. Files of
-// other keys, and all if the unit was asked for again, are moved aside.
-func openStore(c *corpus, job *dag.Job) (*store, error) {
-	s := &store{corpus: c, job: job}
-	rows := make(map[string]int)
+// openStore takes up what earlier attempts at the same key have left, but for
+// parts if the unit was asked for again.
+func openStore(c *corpus, job *dag.Job) (_ *store, err error) {
+	s := &store{corpus: c, job: job, mine: make(map[string]bool)}
 	for from := 0; from < c.total(); from += partRows {
-		p := &part{store: s, output: c.output(from / partRows), from: from, to: min(from+partRows, c.total())}
-		s.parts = append(s.parts, p)
-		rows[p.output] = p.rows()
-	}
-	redo := job.Redo()
-	err := job.Clear(func(name, path string) bool {
-		n, mine := rows[name]
-		return mine && !redo && rollout.CheckPart(path, job.Key(), n) == nil
-	})
-	if err != nil {
-		return nil, err
+		s.parts = append(s.parts, &part{store: s, output: c.output(from / partRows), from: from, to: min(from+partRows, c.total())})
 	}
 	if s.dir, err = job.Scratch(); err != nil {
+		return nil, err
+	}
+	if err := s.readRedo(); err != nil {
 		return nil, err
 	}
 	if err := s.readVersions(); err != nil {
@@ -113,6 +107,12 @@ func (s *store) sync() error {
 	return errors.Join(errs...)
 }
 
+// clear moves what other settings have left out of the folder, once there is
+// something to take its place.
+func (s *store) clear() error {
+	return s.job.Clear(func(name, _ string) bool { return s.mine[name] })
+}
+
 // close waits for the parts that are being written, and closes the journals.
 func (s *store) close() error {
 	s.writers.Wait()
@@ -121,6 +121,24 @@ func (s *store) close() error {
 		errs = append(errs, p.close())
 	}
 	return errors.Join(errs...)
+}
+
+// redoFile stands in the scratch folder while a corpus is sampled again, though
+// it was complete: its old parts are not wanted back then.
+const redoFile = "redo"
+
+func (s *store) readRedo() error {
+	path := filepath.Join(s.dir, redoFile)
+	if s.job.Redo() {
+		s.redo = true
+		return atomicfile.WriteText(path, "")
+	}
+	_, err := os.Stat(path)
+	s.redo = err == nil
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // versionsFile names, in the scratch folder, the versions of the servers that
