@@ -42,19 +42,19 @@ func WritePart(w io.Writer, rollouts iter.Seq2[*Rollout, error], footer map[stri
 	return writer.Close()
 }
 
-// CheckPart looks at the footer of the part at path: it must be whole, of this
+// CheckPart reads the footer of the part at path, which must be whole, of this
 // schema, made under the given key, and of so many rows.
-func CheckPart(path, key string, rows int) error {
+func CheckPart(path, key string, rows int) (footer map[string]string, err error) {
 	n, footer, err := rowfile.ReadFooter(path)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case footer["speceval.schema"] != Schema:
-		return fmt.Errorf("%s has schema %q, want %q", path, footer["speceval.schema"], Schema)
+		return nil, fmt.Errorf("%s has schema %q, want %q", path, footer["speceval.schema"], Schema)
 	case footer["speceval.key"] != key:
-		return fmt.Errorf("%s was made under another key", path)
+		return nil, fmt.Errorf("%s was made under another key", path)
 	case n != int64(rows):
-		return fmt.Errorf("%s has %d rows, want %d", path, n, rows)
+		return nil, fmt.Errorf("%s has %d rows, want %d", path, n, rows)
 	}
-	return nil
+	return footer, nil
 }

@@ -192,7 +192,7 @@ func TestAnyStopBetweenJournalAndPartIsHealed(t *testing.T) {
 }
 
 func TestACompleteJournalNeedsNoServer(t *testing.T) {
-	l := newLab(t, 1, 3)
+	l := newLab(t, 1, 8200) // its second part is there
 	l.run()
 	rows := l.rows()
 	manifest, err := os.ReadFile(l.file("manifests/generate/quiz/m.json"))
@@ -211,15 +211,18 @@ func TestACompleteJournalNeedsNoServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, i := range []int{2, 0, 1} { // as they may arrive
-		if err := journal.Append(&rows[i]); err != nil {
+	for i := range 8192 { // in another order, as they may arrive
+		if err := journal.Append(&rows[8191-i]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	journal.Close()
 	l.settings.Servers = nil // any call would panic
 	if n := l.run(); n != 0 || !reflect.DeepEqual(rows, l.wantWhole()) {
-		t.Errorf("%d requests; rows %v", n, l.rows())
+		t.Errorf("%d requests", n)
+	}
+	if moved, _ := os.Stat(l.file("superseded")); moved != nil {
+		t.Error("the part that was there made room")
 	}
 }
 
@@ -484,9 +487,23 @@ func TestTheSimulatedFleetIsMarked(t *testing.T) {
 	if err != nil || footer["speceval.vllm"] != "0.23.0 0.23.0+simulated" || footer["speceval.provenance"] != "simulated" {
 		t.Errorf("footer %v, %v", footer, err)
 	}
+	l.wantProvenance("simulated")
+
+	l.settings.Config = map[string]string{"sampling.temperature": "0.7"}
+	l.run()
+	l.wantProvenance("measured")
+	l.settings.Config = map[string]string{"sampling.temperature": "0.6"}
+	if n := l.run(); n != 0 {
+		t.Errorf("%d requests of a corpus that comes back", n)
+	}
+	l.wantProvenance("simulated")
+}
+
+func (l *lab) wantProvenance(provenance string) {
+	l.t.Helper()
 	manifest := string(must(os.ReadFile(l.file("manifests/generate/quiz/m.json"))))
-	if !strings.Contains(manifest, `"provenance": "simulated"`) {
-		t.Errorf("manifest %s", manifest)
+	if !strings.Contains(manifest, `"provenance": "`+provenance+`"`) {
+		l.t.Errorf("want %s in the manifest %s", provenance, manifest)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"speceval/internal/rollout"
@@ -52,9 +53,7 @@ func (p *part) open() (stored int, err error) {
 	if err := p.openJournal(); err != nil {
 		return 0, err
 	}
-	stored = p.journal.Len()
-	p.writeIfComplete()
-	return stored, nil
+	return p.journal.Len(), nil
 }
 
 // find looks for the file, made under this key: where it belongs, or where it
@@ -64,9 +63,15 @@ func (p *part) find() (bool, error) {
 	if job.Redo() {
 		return false, nil
 	}
-	good := func(path string) bool { return rollout.CheckPart(path, job.Key(), p.rows()) == nil }
-	if good(job.Path(p.output)) || p.store.redo {
-		return good(job.Path(p.output)), nil
+	good := func(path string) bool {
+		footer, err := rollout.CheckPart(path, job.Key(), p.rows())
+		if err == nil {
+			p.store.versions = append(p.store.versions, strings.Fields(footer[versionsKey])...)
+		}
+		return err == nil
+	}
+	if there := good(job.Path(p.output)); there || p.store.redo {
+		return there, nil
 	}
 	return job.Restore(p.output, good)
 }
@@ -112,7 +117,7 @@ func (p *part) put(r *rollout.Rollout) error {
 
 // writeIfComplete starts writing the file once every rollout is there.
 func (p *part) writeIfComplete() {
-	if p.complete || p.journal.Len() < p.rows() {
+	if p.complete || p.journal == nil || p.journal.Len() < p.rows() {
 		return
 	}
 	p.complete = true

@@ -61,6 +61,10 @@ func openStore(c *corpus, job *dag.Job) (_ *store, err error) {
 		s.stored += n
 	}
 	s.before = s.stored
+	s.versions = unique(s.versions)
+	for _, p := range s.parts { // now that all files are known that must stay
+		p.writeIfComplete()
+	}
 	return s, nil
 }
 
@@ -141,6 +145,10 @@ func (s *store) readRedo() error {
 	return err
 }
 
+// versionsKey is the footer key under which a part names the versions of the
+// servers that its corpus came from.
+const versionsKey = "speceval.vllm"
+
 // versionsFile names, in the scratch folder, the versions of the servers that
 // earlier attempts have asked.
 const versionsFile = "versions"
@@ -158,8 +166,13 @@ func (s *store) readVersions() error {
 func (s *store) asked(versions []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.versions = slices.Compact(slices.Sorted(slices.Values(append(versions, s.versions...))))
+	s.versions = unique(slices.Concat(versions, s.versions))
 	return atomicfile.WriteText(filepath.Join(s.dir, versionsFile), strings.Join(s.versions, "\n")+"\n")
+}
+
+func unique(versions []string) []string {
+	slices.Sort(versions)
+	return slices.Compact(versions)
 }
 
 // provenance is measured unless any of the servers asked was an imitation, as
@@ -176,7 +189,7 @@ func (s *store) footer() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	footer := maps.Clone(s.job.Footer(rollout.Schema))
-	footer["speceval.vllm"] = strings.Join(s.versions, " ")
+	footer[versionsKey] = strings.Join(s.versions, " ")
 	footer["speceval.provenance"] = s.provenance()
 	return footer
 }
