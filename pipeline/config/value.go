@@ -193,26 +193,19 @@ func (t *table) url(key string, target *string) {
 }
 
 func (t *table) urls(key string, target *[]string) {
-	value, given := t.take(key)
-	if !given {
-		return
-	}
-	elements, ok := value.([]any)
-	var list []string
-	for _, element := range elements {
-		s, isText := element.(string)
-		ok = ok && isText && isURL(s) && !slices.Contains(list, s)
-		list = append(list, s)
-	}
-	if !ok {
-		t.fault(key, "must be a list of different http or https addresses")
-		return
-	}
-	*target = list
+	t.textsIf(key, target, "a list of different http or https addresses", func(s string, before []string) bool {
+		return isURL(s) && !slices.Contains(before, s)
+	})
 }
 
 // texts reads a list of strings.
 func (t *table) texts(key string, target *[]string) {
+	t.textsIf(key, target, "a list of texts", func(string, []string) bool { return true })
+}
+
+// textsIf reads a list of strings, each of which passes the test beside those
+// before it.
+func (t *table) textsIf(key string, target *[]string, want string, test func(s string, before []string) bool) {
 	value, given := t.take(key)
 	if !given {
 		return
@@ -221,11 +214,11 @@ func (t *table) texts(key string, target *[]string) {
 	var list []string
 	for _, element := range elements {
 		s, isText := element.(string)
-		ok = ok && isText
+		ok = ok && isText && test(s, list)
 		list = append(list, s)
 	}
 	if !ok {
-		t.fault(key, "must be a list of texts")
+		t.fault(key, "must be %s", want)
 		return
 	}
 	*target = list
