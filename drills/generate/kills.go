@@ -65,7 +65,7 @@ func (l *lab) disturbed(ctx context.Context, stdout io.Writer) (*disturbance, er
 	if err != nil {
 		return nil, err
 	}
-	defer fleet.kill()
+	defer fleet.Kill()
 	d := &disturbance{}
 	seen := &arrivals{path: l.requestLog("disturbed")}
 	stored := newProgress(l.path("disturbed"))
@@ -78,8 +78,8 @@ func (l *lab) disturbed(ctx context.Context, stdout io.Writer) (*disturbance, er
 		}
 		killed, code, err := l.attempt(ctx, attempt, next, stored, seen)
 		switch {
-		case fleet.gone():
-			return nil, fmt.Errorf("the fleet ended by itself, exit code %d: %s", fleet.code(), fleet.last())
+		case fleet.Gone():
+			return nil, fmt.Errorf("the fleet ended by itself, exit code %d: %s", fleet.Code(), fleet.Last())
 		case err != nil:
 			return nil, err
 		case killed != nil:
@@ -118,13 +118,13 @@ func (l *lab) attempt(ctx context.Context, number int, next *moment, stored *pro
 	if err != nil {
 		return nil, 0, err
 	}
-	defer p.kill()
+	defer p.Kill()
 	begun := time.Now()
 	var reached time.Time // when enough was stored
 	for {
 		select {
-		case <-p.ended:
-			return nil, p.code(), seen.settle(ctx)
+		case <-p.Ended():
+			return nil, p.Code(), seen.settle(ctx)
 		case <-ctx.Done():
 			return nil, 0, ctx.Err()
 		case <-time.After(5 * time.Millisecond):
@@ -141,9 +141,9 @@ func (l *lab) attempt(ctx context.Context, number int, next *moment, stored *pro
 		if time.Since(reached) < next.delay {
 			continue
 		}
-		p.kill()
-		if p.code() >= 0 {
-			return nil, p.code(), nil // it ended a moment earlier
+		p.Kill()
+		if p.Code() >= 0 {
+			return nil, p.Code(), nil // it ended a moment earlier
 		}
 		k := &kill{moment: *next, ran: time.Since(begun)}
 		if k.found, err = rollout.Stored(l.path("disturbed")); err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"speceval/data"
+	"speceval/drills/process"
 	"speceval/internal/benchmark"
 )
 
@@ -114,24 +115,24 @@ outage_seconds = 60
 }
 
 // fleet starts the fleet and waits until every replica is healthy.
-func (l *lab) fleet(ctx context.Context, name, faults string) (*process, error) {
+func (l *lab) fleet(ctx context.Context, name, faults string) (*process.Process, error) {
 	args := []string{"fleet", "--config", l.path("experiments.toml"), "--log", l.requestLog(name),
 		"--restart", "2s",
 		"--seed", strconv.FormatUint(l.seed, 10), "--speed", strconv.FormatFloat(l.speed, 'g', -1, 64)}
 	if faults != "" {
 		args = append(args, "--fail", faults)
 	}
-	p, err := start(l.path(name+"-fleet.txt"), l.binary, args...)
+	p, err := process.Start(l.path(name+"-fleet.txt"), nil, l.binary, args...)
 	if err != nil {
 		return nil, err
 	}
 	for _, url := range l.urls {
 		for !healthy(ctx, url) {
 			select {
-			case <-p.ended:
-				return nil, fmt.Errorf("the fleet ended by itself: %s", p.last())
+			case <-p.Ended():
+				return nil, fmt.Errorf("the fleet ended by itself: %s", p.Last())
 			case <-ctx.Done():
-				p.kill()
+				p.Kill()
 				return nil, fmt.Errorf("%s is not healthy", url)
 			case <-time.After(50 * time.Millisecond):
 			}
@@ -158,8 +159,8 @@ func healthy(ctx context.Context, url string) bool {
 func (l *lab) requestLog(name string) string { return l.path(name + "-requests.jsonl") }
 
 // stage starts the generate stage with its outputs in the folder of that name.
-func (l *lab) stage(name string, attempt int) (*process, error) {
-	return start(l.path(fmt.Sprintf("%s-run-%02d.txt", name, attempt)), l.binary,
+func (l *lab) stage(name string, attempt int) (*process.Process, error) {
+	return process.Start(l.path(fmt.Sprintf("%s-run-%02d.txt", name, attempt)), nil, l.binary,
 		"run", "generate", "--config", l.path("experiments.toml"), "--out", l.path(name))
 }
 
@@ -169,16 +170,16 @@ func (l *lab) undisturbed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer fleet.kill()
+	defer fleet.Kill()
 	p, err := l.stage("undisturbed", 0)
 	if err != nil {
 		return err
 	}
-	defer p.kill()
+	defer p.Kill()
 	select {
-	case <-p.ended:
-		if p.code() != 0 {
-			return fmt.Errorf("exit code %d: %s", p.code(), p.last())
+	case <-p.Ended():
+		if p.Code() != 0 {
+			return fmt.Errorf("exit code %d: %s", p.Code(), p.Last())
 		}
 		return nil
 	case <-ctx.Done():

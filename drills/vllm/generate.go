@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"speceval/data"
+	"speceval/drills/process"
 	"speceval/internal/benchmark"
 	"speceval/internal/rollout"
 )
@@ -124,8 +125,8 @@ func list(words []string) string {
 
 func (f *field) out() string { return filepath.Join(f.dir, "out") }
 
-func (f *field) start(name string) (*process, error) {
-	return start(filepath.Join(f.dir, name+".txt"), f.environment, f.binary,
+func (f *field) start(name string) (*process.Process, error) {
+	return process.Start(filepath.Join(f.dir, name+".txt"), f.environment, f.binary,
 		"run", "generate", "--config", filepath.Join(f.dir, "experiments.toml"), "--out", f.out())
 }
 
@@ -136,11 +137,11 @@ func (f *field) killed(ctx context.Context, stdout io.Writer) ([]rollout.Place, 
 	if err != nil {
 		return nil, err
 	}
-	defer p.kill()
+	defer p.Kill()
 	if err := f.await(ctx, p, f.total()/5); err != nil {
 		return nil, err
 	}
-	p.kill()
+	p.Kill()
 	stored, err := rollout.Stored(f.out())
 	if err != nil {
 		return nil, err
@@ -163,7 +164,7 @@ func (f *field) resumed(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer p.kill()
+	defer p.Kill()
 	if err := f.await(ctx, p, f.total()/2); err != nil {
 		return err
 	}
@@ -172,18 +173,18 @@ func (f *field) resumed(ctx context.Context, stdout io.Writer) error {
 	}
 	fmt.Fprintln(stdout, "an engine killed when a half was stored")
 	select {
-	case <-p.ended:
+	case <-p.Ended():
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if p.code() != 0 {
-		return fmt.Errorf("exit code %d:\n%s", p.code(), p.last())
+	if p.Code() != 0 {
+		return fmt.Errorf("exit code %d:\n%s", p.Code(), p.Last())
 	}
 	return nil
 }
 
 // await waits until so many rollouts are stored.
-func (f *field) await(ctx context.Context, p *process, n int) error {
+func (f *field) await(ctx context.Context, p *process.Process, n int) error {
 	for {
 		stored, err := rollout.Stored(f.out())
 		if err != nil {
@@ -193,8 +194,8 @@ func (f *field) await(ctx context.Context, p *process, n int) error {
 			return nil
 		}
 		select {
-		case <-p.ended:
-			return fmt.Errorf("it ended with %d of %d rollouts, exit code %d:\n%s", len(stored), f.total(), p.code(), p.last())
+		case <-p.Ended():
+			return fmt.Errorf("it ended with %d of %d rollouts, exit code %d:\n%s", len(stored), f.total(), p.Code(), p.Last())
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(100 * time.Millisecond):

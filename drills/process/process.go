@@ -1,0 +1,70 @@
+// Package process runs a program beside a drill.
+package process
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+)
+
+// Process is a program that runs beside the drill, its output in a file.
+type Process struct {
+	command *exec.Cmd
+	output  string
+	ended   chan struct{}
+}
+
+// Start starts a program whose output goes to a new file. A nil environment is
+// that of the drill.
+func Start(output string, environment []string, program string, args ...string) (*Process, error) {
+	file, err := os.Create(output)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() // the process has it, too
+	p := &Process{command: exec.Command(program, args...), output: output, ended: make(chan struct{})}
+	p.command.Env, p.command.Stdout, p.command.Stderr = environment, file, file
+	if err := p.command.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		p.command.Wait() // its outcome is in ProcessState
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// Ended is closed when the process has ended and was waited for.
+func (p *Process) Ended() <-chan struct{} { return p.ended }
+
+// Gone tells whether it has.
+func (p *Process) Gone() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Kill sends SIGKILL and waits for the end. It may be called again.
+func (p *Process) Kill() {
+	p.command.Process.Kill()
+	<-p.ended
+}
+
+// Code is the exit code of a process that has ended, -1 if a signal ended it.
+func (p *Process) Code() int { return p.command.ProcessState.ExitCode() }
+
+// lastLines are enough to see why a program ended.
+const lastLines = 12
+
+// Last is the end of the output, for messages.
+func (p *Process) Last() string {
+	text, err := os.ReadFile(p.output)
+	if err != nil {
+		return err.Error()
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return string(bytes.Join(lines[max(0, len(lines)-lastLines):], []byte("\n")))
+}
