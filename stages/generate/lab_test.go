@@ -69,13 +69,13 @@ func (l *lab) servers(_ context.Context, model string) (generate.Servers, error)
 }
 
 func (l *lab) Complete(ctx context.Context, r vllm.Request) (vllm.Completion, string, error) {
+	if err := ctx.Err(); err != nil {
+		return vllm.Completion{}, "http://a:1", err
+	}
 	l.mu.Lock()
 	l.asked = append(l.asked, r)
 	n, answer := len(l.asked), l.answer
 	l.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return vllm.Completion{}, "http://a:1", err
-	}
 	c, err := answer(n, r)
 	return c, "http://a:1", err
 }
