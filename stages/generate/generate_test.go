@@ -59,6 +59,22 @@ func TestEveryRolloutIsAskedForOnce(t *testing.T) {
 	}
 }
 
+// A task may be called anything; the id of a request goes into a header.
+func TestTasksOfAnyNameAreAsked(t *testing.T) {
+	l := newLab(t, 1, 2)
+	l.settings.Benchmarks[0].Tasks[0].ID = "Straße 1/ü\n"
+	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+		if strings.ContainsFunc(r.ID, func(c rune) bool { return c <= ' ' || c > '~' }) {
+			return vllm.Completion{}, &vllm.Error{Kind: vllm.Rejected, Message: "no header: " + r.ID}
+		}
+		return echo(n, r)
+	}
+	l.run()
+	if rows := l.rows(); len(rows) != 2 || rows[1].TaskID != "Straße 1/ü\n" || rows[0].Seed == rows[1].Seed {
+		t.Errorf("rows %+v", rows)
+	}
+}
+
 // The seeds must never change: rollouts already sampled would be sampled again.
 func TestSeedsDependOnNamesAlone(t *testing.T) {
 	l := newLab(t, 3, 2)

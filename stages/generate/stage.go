@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/url"
 
 	"speceval/internal/benchmark"
 	"speceval/internal/clock"
@@ -156,7 +157,7 @@ func (c *corpus) request(place int) vllm.Request {
 	task := &c.benchmark.Tasks[place/c.Rollouts]
 	k := place % c.Rollouts
 	r := vllm.Request{
-		ID:                fmt.Sprintf("%s/%s/%s/%d", c.benchmark.ID, c.model.ID, task.ID, k),
+		ID:                fmt.Sprintf("%s/%s/%s/%d", c.benchmark.ID, c.model.ID, url.PathEscape(task.ID), k),
 		Model:             c.model.Served,
 		Seed:              c.samplingSeed(task.ID, k),
 		Temperature:       c.Temperature,
