@@ -39,11 +39,8 @@ func (s *Servers) gather(ctx context.Context, m Model) (*group, error) {
 	}
 	all := slices.Concat(found, silent, started)
 	g := &group{pool: s.newPool(all), places: len(all) * s.settings.Window}
-	for _, c := range all {
-		g.close = append(g.close, c.replica.Client.Close)
-	}
 	if g.served, err = g.pool.Check(ctx, m.Requires); err != nil {
-		g.end()
+		g.pool.Close()
 		return nil, err
 	}
 	return g, nil
@@ -91,14 +88,14 @@ func (s *Servers) find(ctx context.Context, m Model) (found, silent []candidate,
 		urls = append(urls, w.URLs...)
 	}
 	clients := make([]*vllm.Client, len(urls))
-	faults := make([]error, len(urls))
-	var asking sync.WaitGroup
 	for i, url := range urls {
-		client, err := s.client(url)
-		if err != nil {
+		if clients[i], err = s.client(url); err != nil {
 			return nil, nil, nil, err
 		}
-		clients[i] = client
+	}
+	faults := make([]error, len(urls))
+	var asking sync.WaitGroup
+	for i, client := range clients {
 		asking.Go(func() { faults[i] = notServing(ctx, client, m.Requires.Model) })
 	}
 	asking.Wait()
@@ -186,7 +183,7 @@ func (s *Servers) unload(ctx context.Context) error {
 	delete(s.open, s.model)
 	s.mu.Unlock()
 	if old != nil {
-		old.end()
+		old.pool.Close()
 	}
 	return s.stop(ctx)
 }

@@ -71,7 +71,6 @@ type group struct {
 	served []pool.Served
 	places int
 	users  int
-	close  []func()
 }
 
 // New makes Servers of settings. Nothing is asked or started before Acquire.
@@ -184,16 +183,9 @@ func (s *Servers) Close(ctx context.Context) error {
 	s.open = make(map[string]*group)
 	s.mu.Unlock()
 	for _, g := range groups {
-		g.end()
+		g.pool.Close()
 	}
 	return s.stop(ctx)
-}
-
-func (g *group) end() {
-	g.pool.Close()
-	for _, end := range g.close {
-		end()
-	}
 }
 
 // stop ends launched servers.
