@@ -126,20 +126,30 @@ func (rd *reader) forbidden(name, param, text string, raw json.RawMessage) {
 	rd.faults = append(rd.faults, d)
 }
 
-// integer is a field that is an integer, or nil.
-func (rd *reader) integer(name string, nullable bool) *int64 {
-	const base = "Input should be a valid integer"
-	raw, typ, there := rd.take(name, nullable, "int_type", base)
+// numeral is the text of a field that may stand for a number, in quotes or not,
+// and whether there is one. Any other type is a fault.
+func (rd *reader) numeral(name string, nullable bool, kind, base string) (raw json.RawMessage, typ, text string, there bool) {
+	raw, typ, there = rd.take(name, nullable, kind, base)
 	if !there {
-		return nil
+		return raw, typ, "", false
 	}
-	text := strings.TrimSpace(strings.Trim(string(raw), `"`))
+	text = strings.TrimSpace(strings.Trim(string(raw), `"`))
 	switch typ {
 	case "bool":
 		text = map[string]string{"true": "1", "false": "0"}[text]
 	case "int", "float", "str":
 	default:
-		rd.fault("int_type", name, base, raw)
+		rd.fault(kind, name, base, raw)
+		return raw, typ, "", false
+	}
+	return raw, typ, text, true
+}
+
+// integer is a field that is an integer, or nil.
+func (rd *reader) integer(name string, nullable bool) *int64 {
+	const base = "Input should be a valid integer"
+	raw, typ, text, there := rd.numeral(name, nullable, "int_type", base)
+	if !there {
 		return nil
 	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -173,17 +183,8 @@ func (rd *reader) beyond(name string, above bool, raw json.RawMessage) {
 // number is a field that is a number, or nil.
 func (rd *reader) number(name string, nullable bool) *float64 {
 	const base = "Input should be a valid number"
-	raw, typ, there := rd.take(name, nullable, "float_type", base)
+	raw, typ, text, there := rd.numeral(name, nullable, "float_type", base)
 	if !there {
-		return nil
-	}
-	text := strings.TrimSpace(strings.Trim(string(raw), `"`))
-	switch typ {
-	case "bool":
-		text = map[string]string{"true": "1", "false": "0"}[text]
-	case "int", "float", "str":
-	default:
-		rd.fault("float_type", name, base, raw)
 		return nil
 	}
 	v, err := strconv.ParseFloat(text, 64)
