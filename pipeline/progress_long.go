@@ -117,7 +117,7 @@ func rounded(x float64) string {
 	return thousands(int(x + 0.5))
 }
 
-// quantities writes what a plan takes: "64,512 requests, 1.2 G tokens".
+// quantities writes what a plan takes: "64,512 requests, 12 billion tokens".
 func quantities(all []dag.Quantity) string {
 	var parts []string
 	for _, q := range all {

@@ -168,7 +168,8 @@ func publishedCosts() (costs, error) {
 }
 
 // tokensOf inverts the FLOP proxy: tokens of prompt and answer, all counted as
-// if they were the answer's, which makes them up to a seventh too few.
+// if they were the answer's. Where prompts are the most of it that is too few,
+// by θ_head/(θ_core + θ_head), 15% at most (paper, Table 7).
 func tokensOf(a flops.Architecture, work float64) float64 {
 	low, high := 0, 1<<20
 	for low < high {
