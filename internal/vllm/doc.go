@@ -8,7 +8,8 @@
 // measured first. The SDK took 310-370 µs of CPU a request and 40-47 µs a chunk
 // of a stream (256 streams of 40 tokens a second: over 40% of a core), where
 // this client takes 60-80 µs, and 17-23% of a core for those streams (26% in one
-// run of eight), most of it the system's. And the SDK hides failures: a stream without its end ends
-// without an error, a count that is no number becomes 0, invalid UTF-8 passes,
-// and the body of vLLM's 401 becomes a JSON error without a status.
+// run of eight), most of it the system's. And the SDK hides failures: a stream
+// without its end ends without an error, a count that is no number becomes 0,
+// invalid UTF-8 passes, and the body of vLLM's 401 becomes a JSON error without
+// a status.
 package vllm
