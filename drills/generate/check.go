@@ -185,6 +185,9 @@ func (l *lab) checkReaders(ctx context.Context) error {
 	if err := json.Unmarshal(output, &found); err != nil {
 		return err
 	}
+	if len(found.Folders) != 2 {
+		return fmt.Errorf("%d runs were read, want the one with kills and the one without", len(found.Folders))
+	}
 	for folder, f := range found.Folders {
 		rows := 0
 		for _, n := range f.Parts {
