@@ -29,6 +29,7 @@ var allowed = []struct{ pkg, name, reason string }{
 	{"data/importer", "fmt.*", "a command of its own, for the maintainers"},
 	{"data/importer", "log.*", "a command of its own, for the maintainers"},
 	{"data/smallbench/make", "os.*", "a command of its own, for the maintainers"},
+	{"data/fleet/fit", "os.*", "a command of its own, for the maintainers"},
 	{"pipeline/dag", "time.Sleep", "the pause between tries to lock a shared file system; it changes no result"},
 	{"internal/clock", "time.*", "the operating system's clock, behind the interface that others take"},
 	{"drills/vllm", "os.*", "a command of its own"},
@@ -37,6 +38,10 @@ var allowed = []struct{ pkg, name, reason string }{
 	{"drills/generate", "os.*", "a command of its own"},
 	{"drills/generate", "fmt.*", "a command of its own"},
 	{"drills/generate", "time.*", "a command of its own"},
+	{"drills/systems", "os.*", "a command of its own"},
+	{"drills/systems", "fmt.*", "a command of its own"},
+	{"drills/systems", "time.*", "a command of its own"},
+	{"drills/timed", "time.*", "watches servers beside a command"},
 	{"internal/seed", "math/rand/v2.*", "the only place that makes random sources, from seeds"},
 }
 

@@ -24,13 +24,24 @@ var importRules = []importRule{
 	{"pipeline/executor", []string{"pipeline/dag"}},
 	{"stages/*", []string{"pipeline/dag", "data", "internal/…"}}, // never one another: they meet in files
 	{"drills/process", nil},
-	{"drills/*", []string{"drills/process", "data", "internal/…"}}, // commands that try the built program
+	{"drills/timed", []string{"data", "internal/…"}},
+	{"drills/*", []string{"drills/process", "drills/timed", "data", "internal/…"}}, // commands that try the built program
 	{"pipeline/config", []string{"internal/profile", "internal/spelling", "internal/benchmark"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"internal/atomicfile"}},
 	{"data/importer", []string{"internal/…"}},
 	{"data/smallbench/make", []string{"data", "internal/…"}},
+	{"data/fleet/fit", []string{"data", "internal/…"}},
 	{"data", nil},
+
+	// Executing a policy: identities and rewards, the policies themselves, the
+	// loop that runs one, and the two kinds of worker that it runs on.
+	{"internal/coupled", []string{"internal/controller", "internal/profile", "internal/csvfile"}},
+	{"internal/worker", []string{"internal/router", "internal/controller", "internal/pool", "internal/vllm", "internal/clock"}},
+	{"internal/fleet/virtual", []string{"internal/router", "internal/controller", "internal/fleet", "internal/seed"}},
+	{"internal/fleet/workload", []string{"internal/fleet", "internal/controller", "internal/csvfile", "internal/seed", "internal/profile"}},
+	{"internal/router", []string{"internal/controller", "internal/flops"}},
+	{"internal/controller", []string{"internal/neyman"}},
 
 	// Serving: from the pool of replicas down to one server's client, and the
 	// fleet that stands in for servers.
@@ -47,7 +58,7 @@ var importRules = []importRule{
 	{"internal/pilot", []string{"internal/seed"}},
 	{"internal/neyman", nil},
 	{"internal/seed", nil},
-	{"internal/variance", nil},
+	{"internal/variance", []string{"internal/rowfile"}},
 	{"internal/table/textest", nil},
 	{"internal/table", nil},
 

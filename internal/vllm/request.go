@@ -37,6 +37,31 @@ type Request struct {
 	TokenIDs bool
 }
 
+// Sampling is how a model is asked: all of a request but the question, its seed
+// and its id.
+type Sampling struct {
+	Model             string // as served
+	Temperature       float64
+	TopP              float64
+	TopK              int // 0: off
+	MaxTokens         int // of the answer, thinking included
+	TemplateArguments map[string]any
+	ThinkingBudget    int // 0: none
+}
+
+// Request asks a question, after a system prompt unless that is empty.
+func (s Sampling) Request(system, user string) Request {
+	r := Request{
+		Model: s.Model, Temperature: s.Temperature, TopP: s.TopP, TopK: s.TopK, MaxTokens: s.MaxTokens,
+		TemplateArguments: s.TemplateArguments, ThinkingBudget: s.ThinkingBudget,
+	}
+	if system != "" {
+		r.Messages = append(r.Messages, Message{Role: "system", Content: system})
+	}
+	r.Messages = append(r.Messages, Message{Role: "user", Content: user})
+	return r
+}
+
 // fault says what is wrong with the request before a server sees it; nil if
 // nothing is.
 func (r *Request) fault() error {

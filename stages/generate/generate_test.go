@@ -81,7 +81,7 @@ func TestSeedsDependOnNamesAlone(t *testing.T) {
 	l.run()
 	first := l.rows()
 	more := newLab(t, 5, 4)
-	more.settings.Models = append([]generate.Model{{ID: "other", Served: "x"}}, more.settings.Models...)
+	more.settings.Models = append([]generate.Model{{ID: "other", Sampling: vllm.Sampling{Model: "x"}}}, more.settings.Models...)
 	more.try(false)
 	for i, r := range more.rows() {
 		if r.TaskIndex < 3 && r.Rollout < 2 && r.Seed != first[int(r.TaskIndex)*2+int(r.Rollout)].Seed {
@@ -456,8 +456,8 @@ func must[T any](v T, err error) T {
 
 func TestReasoningTokens(t *testing.T) {
 	l := newLab(t, 1, 4)
-	l.settings.Models[0].TemplateArguments = map[string]any{"enable_thinking": true}
-	l.settings.Models[0].ThinkingBudget = 9
+	l.settings.Models[0].Sampling.TemplateArguments = map[string]any{"enable_thinking": true}
+	l.settings.Models[0].Sampling.ThinkingBudget = 9
 	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
 		c, err := echo(n, r)
 		if !r.TokenIDs || r.ThinkingBudget != 9 {

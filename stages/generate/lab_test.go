@@ -42,8 +42,9 @@ func newLab(t *testing.T, tasks, rollouts int) *lab {
 	}
 	l.settings = generate.Settings{
 		Seed: 42, Rollouts: rollouts, Benchmarks: []generate.Benchmark{b},
-		Models:      []generate.Model{{ID: "m", Served: "served-m", Config: "m/1"}},
-		Temperature: 0.6, TopP: 0.95, MaxTokens: 100,
+		Models: []generate.Model{{
+			ID: "m", Sampling: vllm.Sampling{Model: "served-m", Temperature: 0.6, TopP: 0.95, MaxTokens: 100}, Config: "m/1",
+		}},
 		Config:  map[string]string{"sampling.temperature": "0.6"},
 		Servers: l.servers, Clock: clock.Wall{},
 	}

@@ -193,7 +193,7 @@ func (f *sampling) ask(ctx context.Context, place int) (*rollout.Rollout, error)
 }
 
 // thinks reports whether the model is asked to think.
-func (c *corpus) thinks() bool { return c.model.TemplateArguments["enable_thinking"] == true }
+func (c *corpus) thinks() bool { return c.model.Sampling.TemplateArguments["enable_thinking"] == true }
 
 // reasoningTokens counts the tokens before the end of the thinking: as the
 // server tells, or by the token ids. Without an end it is all of them.

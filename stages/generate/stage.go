@@ -37,11 +37,6 @@ type Settings struct {
 	Benchmarks []Benchmark
 	Models     []Model
 
-	Temperature float64
-	TopP        float64
-	TopK        int // 0: off
-	MaxTokens   int // of an answer, thinking included
-
 	// Config is the part of the configuration that every rollout depends on.
 	Config map[string]string
 	// Servers finds replicas that serve a model, called for every unit that
@@ -59,11 +54,9 @@ type Benchmark struct {
 
 // Model is who is asked.
 type Model struct {
-	ID                string
-	Served            string         // the name that servers give it
-	TemplateArguments map[string]any // of the chat template
-	ThinkingBudget    int            // 0: none
-	Config            string         // canonical text of what its rollouts depend on
+	ID       string
+	Sampling vllm.Sampling
+	Config   string // canonical text of what its rollouts depend on
 	// Expect is what so many requests of a benchmark take, for plans.
 	Expect func(benchmark string, requests int) []dag.Quantity
 }
@@ -156,21 +149,9 @@ func (c *corpus) id(place int) rollout.ID {
 func (c *corpus) request(place int) vllm.Request {
 	task := &c.benchmark.Tasks[place/c.Rollouts]
 	k := place % c.Rollouts
-	r := vllm.Request{
-		ID:                fmt.Sprintf("%s/%s/%s/%d", c.benchmark.ID, c.model.ID, url.PathEscape(task.ID), k),
-		Model:             c.model.Served,
-		Seed:              c.samplingSeed(task.ID, k),
-		Temperature:       c.Temperature,
-		TopP:              c.TopP,
-		TopK:              c.TopK,
-		MaxTokens:         c.MaxTokens,
-		TemplateArguments: c.model.TemplateArguments,
-		ThinkingBudget:    c.model.ThinkingBudget,
-	}
-	if task.SystemPrompt != "" {
-		r.Messages = append(r.Messages, vllm.Message{Role: "system", Content: task.SystemPrompt})
-	}
-	r.Messages = append(r.Messages, vllm.Message{Role: "user", Content: task.UserPrompt})
+	r := c.model.Sampling.Request(task.SystemPrompt, task.UserPrompt)
+	r.ID = fmt.Sprintf("%s/%s/%s/%d", c.benchmark.ID, c.model.ID, url.PathEscape(task.ID), k)
+	r.Seed = c.samplingSeed(task.ID, k)
 	return r
 }
 
