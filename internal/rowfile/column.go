@@ -43,7 +43,7 @@ func (t typed[G, P]) write(chunk file.ColumnChunkWriter, rows reflect.Value, c c
 	present := make([]P, 0, rows.Len())
 	var levels []int16 // 1 where an optional column has a value
 	for i := range rows.Len() {
-		cell := rows.Index(i).Field(c.field).Addr().Interface()
+		cell := rows.Index(i).FieldByIndex(c.field).Addr().Interface()
 		value, ok := cell.(*G)
 		if !ok {
 			value = *cell.(**G)
@@ -123,7 +123,7 @@ func (d decoded[G, P]) store(rows reflect.Value, c column) (int, error) {
 			return i, err
 		}
 		next++
-		switch cell := rows.Index(i).Field(c.field).Addr().Interface().(type) {
+		switch cell := rows.Index(i).FieldByIndex(c.field).Addr().Interface().(type) {
 		case *G:
 			*cell = value
 		case **G:

@@ -1,7 +1,8 @@
 // Package rowfile keeps typed rows in Parquet files, the form in which the
 // stages of the pipeline meet.
 //
-// A row is a flat struct whose exported fields carry `parquet:"name"` tags.
+// A row is a struct whose exported fields carry `parquet:"name"` tags. A struct
+// embedded in it without a tag stands for its own fields; columns are flat.
 // Field types are string, bool, int32, int64 and float64; a pointer to one of
 // them is an optional column, nil meaning null. Files are written with zstd,
 // dictionary-encoded strings and plain numbers, and the same rows and footer

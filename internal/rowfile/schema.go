@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v17/parquet"
@@ -13,21 +14,47 @@ import (
 // column is a tagged field of a row struct.
 type column struct {
 	name     string
-	field    int          // index in the struct
+	field    []int        // index in the struct, and within those embedded in it
 	kind     reflect.Type // type of the value, behind the pointer if optional
 	optional bool
 	codec    codec // in the physical type that is written
 }
 
-// columnsOf lists the columns of a row struct in the order of its fields.
+// columnsOf lists the columns of a row struct in the order of its fields. The
+// fields of an embedded struct stand in its place.
 func columnsOf(row reflect.Type) ([]column, error) {
 	if row.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("rowfile: row type %s is not a struct", row)
 	}
+	columns, err := fieldColumns(row, nil)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, c := range columns {
+		if seen[c.name] {
+			return nil, fmt.Errorf("rowfile: row type %s has two columns %s", row, c.name)
+		}
+		seen[c.name] = true
+	}
+	return columns, nil
+}
+
+// fieldColumns lists the columns of a struct that is found at an index of the
+// row struct.
+func fieldColumns(row reflect.Type, at []int) ([]column, error) {
 	var columns []column
 	for i := range row.NumField() {
-		field := row.Field(i)
+		field, index := row.Field(i), append(slices.Clone(at), i)
 		name, tagged := field.Tag.Lookup("parquet")
+		if field.Anonymous && !tagged && field.Type.Kind() == reflect.Struct {
+			embedded, err := fieldColumns(field.Type, index)
+			if err != nil {
+				return nil, err
+			}
+			columns = append(columns, embedded...)
+			continue
+		}
 		if !tagged || !field.IsExported() {
 			return nil, fmt.Errorf("rowfile: field %s.%s needs to be exported and to have a parquet tag", row, field.Name)
 		}
@@ -39,7 +66,7 @@ func columnsOf(row reflect.Type) ([]column, error) {
 		if codecs == nil {
 			return nil, fmt.Errorf("rowfile: field %s.%s has type %s, want string, bool, int32, int64, float64 or a pointer to one", row, field.Name, field.Type)
 		}
-		columns = append(columns, column{name: name, field: i, kind: kind, optional: optional, codec: codecs[0]})
+		columns = append(columns, column{name: name, field: index, kind: kind, optional: optional, codec: codecs[0]})
 	}
 	return columns, nil
 }
