@@ -98,15 +98,20 @@ func (post *Posterior) Set(pilots *Pilots, m int) {
 		floats.AddTo(post.marginal[s], pilots.successes[s], pilots.failures[m-s])
 		floats.Sub(post.marginal[s], pilots.all[m])
 	}
+	post.setMoments(p, m)
+}
+
+// setMoments sets what the scores of tasks with n pilot rollouts are made of.
+func (post *Posterior) setMoments(p *Prior, n int) {
 	for i := range post.moments {
-		post.moments[i] = sized(post.moments[i], nodes)
+		post.moments[i] = sized(post.moments[i], len(p.a))
 	}
-	n := float64(m)
+	observed := float64(n)
 	for k, a := range p.a {
 		b := p.b[k]
-		d := 1 / ((a + b + n) * (a + b + n + 1))
-		post.moments[0][k] = a * (b + n) * d
-		post.moments[1][k] = (b - a + n) * d
+		d := 1 / ((a + b + observed) * (a + b + observed + 1))
+		post.moments[0][k] = a * (b + observed) * d
+		post.moments[1][k] = (b - a + observed) * d
 		post.moments[2][k] = d
 	}
 }
