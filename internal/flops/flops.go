@@ -23,9 +23,33 @@ type Architecture struct {
 // 2·θ_core·Q + 2·θ_head·C + 2·a·d_attn·Q(Q+1), where C is the completion and
 // Q the prompt and the completion.
 func (a Architecture) Request(promptTokens, completionTokens int) float64 {
-	q, c := float64(promptTokens)+float64(completionTokens), float64(completionTokens)
-	return 2*float64(a.ThetaCore)*q + 2*float64(a.ThetaHead)*c +
-		2*float64(a.FullAttentionLayers)*float64(a.AttentionWidth)*q*(q+1)
+	var t Tokens
+	t.Add(promptTokens, completionTokens)
+	return a.Total(t)
+}
+
+// Tokens are the sums over rollouts that the proxy is made of, whatever the
+// architecture. They are exact.
+type Tokens struct {
+	Sequence   int64 // Σ Q, tokens of prompts and completions
+	Completion int64 // Σ C
+	Pairs      int64 // Σ Q(Q+1)
+}
+
+// Add counts one more rollout.
+func (t *Tokens) Add(promptTokens, completionTokens int) {
+	q := int64(promptTokens) + int64(completionTokens)
+	t.Sequence += q
+	t.Completion += int64(completionTokens)
+	t.Pairs += q * (q + 1)
+}
+
+// Total is the estimated FLOPs of rollouts, the sum of Request over them.
+func (a Architecture) Total(t Tokens) float64 {
+	core := 2 * float64(a.ThetaCore) * float64(t.Sequence)
+	head := 2 * float64(a.ThetaHead) * float64(t.Completion)
+	attention := 2 * float64(a.FullAttentionLayers) * float64(a.AttentionWidth) * float64(t.Pairs)
+	return float64(core) + float64(head) + float64(attention) // the conversions forbid fused multiply-adds
 }
 
 // Parse reads architectures from a CSV file with the columns model,

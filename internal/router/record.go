@@ -1,0 +1,86 @@
+package router
+
+import (
+	"time"
+
+	"speceval/internal/controller"
+	"speceval/internal/flops"
+)
+
+// State is how a request ended.
+type State uint8
+
+// States.
+const (
+	Outstanding State = iota // not yet ended
+	Accepted                 // completed and selected
+	Discarded                // completed, not selected
+	AbortedRunning
+	CancelledQueued // aborted before a replica was seen to begin
+	Faulty          // failed
+)
+
+// String is the state's name in files.
+func (s State) String() string {
+	return [...]string{"outstanding", "accepted", "completed_discarded", "aborted_running", "cancelled_queued", "failed"}[s]
+}
+
+// Request is one request that was submitted. Times are since the first
+// dispatch.
+type Request struct {
+	ID         controller.ID
+	Replica    int
+	State      State
+	Prefetched bool // submitted before the barrier, as a speculative continuation
+	Passed     bool // its reward, if it completed
+
+	Submitted, Started, Finished, RewardReady time.Duration // Started and RewardReady negative if they never were
+	Prompt, Generated                         int           // tokens, as in Event
+}
+
+// Record is one execution of a policy.
+type Record struct {
+	Policy     controller.Policy
+	Requests   []Request // in the order of submission
+	Allocation []int     // continuations of each task (L); of Uniform b − m each
+
+	Time       time.Duration // from the first dispatch to the last selected reward
+	PilotReady time.Duration // when the last pilot reward was there
+	Allocated  time.Duration // when the final allocation was known
+	Released   time.Duration // when the last request had ended
+
+	Races    int           // surplus requests that completed although they were to be aborted
+	Retries  int           // requests that were submitted again after a failure
+	Updates  int           // provisional allocations that came into force
+	Handling time.Duration // wall time of the router's own work, events and dispatches
+}
+
+// Count is the number of requests that ended in a state.
+func (r *Record) Count(s State) int {
+	n := 0
+	for i := range r.Requests {
+		if r.Requests[i].State == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Extra is the number of surplus rollouts: completed and discarded, or aborted
+// while they ran.
+func (r *Record) Extra() int { return r.Count(Discarded) + r.Count(AbortedRunning) }
+
+// Tokens are those of accepted rollouts, and of surplus ones as far as they were
+// seen (paper, appendix on system execution).
+func (r *Record) Tokens() (useful, wasted flops.Tokens) {
+	for i := range r.Requests {
+		q := &r.Requests[i]
+		switch q.State {
+		case Accepted:
+			useful.Add(q.Prompt, q.Generated)
+		case Discarded, AbortedRunning:
+			wasted.Add(q.Prompt, q.Generated)
+		}
+	}
+	return useful, wasted
+}

@@ -1,0 +1,234 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"speceval/internal/controller"
+)
+
+// Settings are one execution.
+type Settings struct {
+	Controller *controller.Controller // new
+	Engine     Engine                 // new, with nothing outstanding
+
+	// Reward is the reward of a rollout, asked for once, when it has completed.
+	Reward func(controller.ID) bool
+
+	// Retries is how often a rollout that failed is submitted again. A further
+	// failure ends the execution.
+	Retries int
+
+	// Sparse works as the published runs did where the paper asks for more: a
+	// provisional allocation that newer rewards have overtaken is dropped, and
+	// free places wait for a request to end.
+	Sparse bool
+}
+
+// FailedError is the end of an execution by a request that failed too often.
+type FailedError struct {
+	ID  controller.ID
+	Err error
+}
+
+// Error names the rollout.
+func (e *FailedError) Error() string { return fmt.Sprintf("%v failed: %v", e.ID, e.Err) }
+
+// Unwrap is the failure.
+func (e *FailedError) Unwrap() error { return e.Err }
+
+// Run executes a policy. It returns when every selected rollout has its reward
+// and every surplus request has ended. With an error the engine may have
+// requests outstanding, and the record is what there was.
+func Run(ctx context.Context, s Settings) (*Record, error) {
+	r := &run{Settings: s, slots: s.Engine.Slots(), record: &Record{Policy: s.Controller.Policy}}
+	r.record.Requests = make([]Request, 0, s.Controller.Tasks*s.Controller.Budget+r.slots)
+	if r.slots < 1 {
+		return r.record, fmt.Errorf("router: the engine has no place for a request")
+	}
+	err := r.loop(ctx)
+	r.record.Allocation = s.Controller.Allocation()
+	return r.record, err
+}
+
+// run is an execution under way.
+type run struct {
+	Settings
+	record *Record
+	slots  int
+	start  time.Duration // by the engine's clock
+
+	outstanding int
+	ready       bool // every selected reward is there
+	computing   *controller.Provisional
+	failures    map[controller.ID]int
+}
+
+// since is the time since the first dispatch.
+func (r *run) since(t time.Duration) time.Duration { return t - r.start }
+
+func (r *run) loop(ctx context.Context) error {
+	r.start = r.Engine.Now()
+	r.fill()
+	r.record.Handling += r.Engine.Now() - r.start
+	for !r.ready || r.outstanding > 0 {
+		e, err := r.Engine.Next(ctx)
+		if err != nil {
+			return err
+		}
+		began := r.Engine.Now()
+		if err := r.handle(e); err != nil {
+			return err
+		}
+		now := r.Engine.Now()
+		r.record.Handling += now - began
+		if !r.ready && r.Controller.Done() {
+			r.ready = true
+			r.record.Time = r.since(now)
+		}
+	}
+	r.record.Released = r.since(r.Engine.Now())
+	return nil
+}
+
+// handle takes note of one event and fills the places that are free then.
+func (r *run) handle(e Event) error {
+	if e.Kind == Computed {
+		r.computed()
+		if r.Sparse {
+			return nil
+		}
+		r.fill()
+		return nil
+	}
+	if e.Request < 0 || e.Request >= len(r.record.Requests) || r.record.Requests[e.Request].State != Outstanding {
+		return fmt.Errorf("router: an event of request %d, which is not outstanding", e.Request)
+	}
+	r.outstanding--
+	q := &r.record.Requests[e.Request]
+	q.Replica, q.Prompt, q.Generated = e.Replica, e.Prompt, e.Generated
+	q.Finished = r.since(e.Finished)
+	if e.Started >= 0 {
+		q.Started = r.since(e.Started)
+	}
+	var err error
+	switch e.Kind {
+	case Completed:
+		err = r.completed(q)
+	case Aborted:
+		err = r.aborted(q)
+	default:
+		err = r.failed(q, e.Err)
+	}
+	if err != nil {
+		return err
+	}
+	r.fill()
+	return nil
+}
+
+// completed reveals the reward of a rollout, and passes the barrier if it is
+// the last of the pilot's.
+func (r *run) completed(q *Request) error {
+	q.Passed = r.Reward(q.ID)
+	q.RewardReady = r.since(r.Engine.Now())
+	q.State = Accepted
+	if r.Controller.Surplus(q.ID) {
+		q.State = Discarded
+		r.record.Races++
+	}
+	released, err := r.Controller.Completed(q.ID, q.Passed)
+	if err != nil {
+		return err
+	}
+	if q.ID.Phase == controller.Pilot {
+		r.record.PilotReady = max(r.record.PilotReady, q.RewardReady)
+	}
+	if released {
+		r.record.Allocated = r.since(r.Engine.Now())
+		r.abortSurplus()
+	}
+	r.compute()
+	return nil
+}
+
+// abortSurplus ends, at the barrier, what is not selected.
+func (r *run) abortSurplus() {
+	for i := range r.record.Requests {
+		q := &r.record.Requests[i]
+		switch {
+		case !r.Controller.Surplus(q.ID):
+		case q.State == Outstanding:
+			r.Engine.Abort(i)
+		case q.State == Accepted:
+			q.State = Discarded
+		}
+	}
+}
+
+func (r *run) aborted(q *Request) error {
+	if !r.Controller.Surplus(q.ID) {
+		return fmt.Errorf("router: %v was aborted by someone else", q.ID)
+	}
+	q.State = AbortedRunning
+	if q.Started < 0 {
+		q.State = CancelledQueued
+	}
+	return r.Controller.Ended(q.ID)
+}
+
+func (r *run) failed(q *Request, cause error) error {
+	q.State = Faulty
+	surplus := r.Controller.Surplus(q.ID)
+	if err := r.Controller.Failed(q.ID); err != nil || surplus {
+		return err
+	}
+	if r.failures == nil {
+		r.failures = make(map[controller.ID]int)
+	}
+	r.failures[q.ID]++
+	if r.failures[q.ID] > r.Retries {
+		return &FailedError{q.ID, cause}
+	}
+	r.record.Retries++
+	return nil
+}
+
+// compute starts a provisional allocation of the latest rewards, unless one is
+// being worked out.
+func (r *run) compute() {
+	if r.computing != nil {
+		return
+	}
+	if p := r.Controller.Snapshot(); p != nil {
+		r.computing = p
+		r.Engine.Compute(p.Solve)
+	}
+}
+
+func (r *run) computed() {
+	p := r.computing
+	r.computing = nil
+	if p != nil && !(r.Sparse && r.Controller.Stale(p)) && r.Controller.Apply(p) {
+		r.record.Updates++
+	}
+	r.compute()
+}
+
+// fill submits until every place is taken or nothing may be submitted.
+func (r *run) fill() {
+	for r.outstanding < r.slots {
+		id, ok := r.Controller.Next()
+		if !ok {
+			return
+		}
+		request := len(r.record.Requests)
+		r.record.Requests = append(r.record.Requests, Request{
+			ID: id, Submitted: r.since(r.Engine.Now()), Started: -1, RewardReady: -1,
+			Prefetched: id.Phase == controller.Continuation && r.Controller.Allocation() == nil,
+		})
+		r.outstanding++
+		r.Engine.Submit(request, id)
+	}
+}
