@@ -1,16 +1,25 @@
 // Package measurement holds what running a benchmark under a strategy cost:
 // time, compute and rollouts, in the Parquet form in which the published
-// measurements and those of the systems stage are kept.
+// measurements and those of the systems stage are kept, and the ratios over
+// many runs that the paper reports (Tables 2 to 4).
 package measurement
 
 import (
 	"fmt"
-
-	"speceval/internal/rowfile"
+	"math"
+	"slices"
 )
 
 // Schema is the value of the footer key speceval.schema of a measurement file.
 const Schema = "measurements/1"
+
+// Files of the output folder that the systems stage writes. File has a row for
+// every profile, budget, strategy and provenance: the mean over repeats, extra
+// rollouts rounded. RepeatsFile has a row for every execution.
+const (
+	File        = "systems/measurements.parquet" // Measurement
+	RepeatsFile = "systems/repeats.parquet"      // Repeat
+)
 
 // Strategies (paper, Section 4.3).
 const (
@@ -19,6 +28,9 @@ const (
 	HBNAsync          = "hbn-async"          // HBN that fills the barrier with speculative rollouts
 	UniformEquivalent = "uniform-equivalent" // Uniform at ⌊b/r⌋, the budget that HBN's variance is worth
 )
+
+// strategies are all of them, in the order in which errors name them.
+var strategies = []string{Uniform, HBNSync, HBNAsync, UniformEquivalent}
 
 // Provenance of a measurement. Nothing simulated may be shown as measured.
 const (
@@ -48,21 +60,10 @@ type Measurement struct {
 	ExtraRollouts    int32   `parquet:"extra_rollouts"`    // completed and discarded, or aborted while running
 }
 
-// Parse reads a measurement file held in memory; name is what errors call it.
-// Every row is checked: positive time and useful compute, nothing negative,
-// accepted rollouts equal to n_tasks × budget, a known strategy and
-// provenance.
-func Parse(data []byte, name string) ([]Measurement, error) {
-	rows, _, err := rowfile.Decode[Measurement](data, name)
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range rows {
-		if err := r.Check(); err != nil {
-			return nil, fmt.Errorf("%s: row %d (%s__model=%s): %w", name, i+1, r.Benchmark, r.Model, err)
-		}
-	}
-	return rows, nil
+// Repeat is one of several executions of the same setting and strategy.
+type Repeat struct {
+	Measurement
+	Repeat int32 `parquet:"repeat"` // from 0
 }
 
 // Check says what is wrong with a measurement, if anything.
@@ -74,16 +75,24 @@ func (m Measurement) Check() error {
 		return fmt.Errorf("n_tasks %d, budget %d or reference_budget %d is not positive", m.NTasks, m.Budget, m.ReferenceBudget)
 	case m.Strategy != UniformEquivalent && m.Budget != m.ReferenceBudget:
 		return fmt.Errorf("budget %d differs from reference_budget %d under %s", m.Budget, m.ReferenceBudget, m.Strategy)
-	case m.Strategy != Uniform && m.Strategy != HBNSync && m.Strategy != HBNAsync && m.Strategy != UniformEquivalent:
+	case !slices.Contains(strategies, m.Strategy):
 		return fmt.Errorf("strategy %q is unknown", m.Strategy)
 	case m.Provenance != Published && m.Provenance != Simulated && m.Provenance != Measured:
 		return fmt.Errorf("provenance %q is unknown", m.Provenance)
-	case !(m.TimeSeconds > 0) || !(m.UsefulFLOPs > 0) || !(m.WastedFLOPs >= 0):
+	case !positive(m.TimeSeconds) || !positive(m.UsefulFLOPs) || !(m.WastedFLOPs == 0 || positive(m.WastedFLOPs)):
 		return fmt.Errorf("time %v s, useful %v or wasted %v FLOPs is out of range", m.TimeSeconds, m.UsefulFLOPs, m.WastedFLOPs)
 	case int64(m.AcceptedRollouts) != int64(m.NTasks)*int64(m.Budget):
 		return fmt.Errorf("accepted_rollouts %d is not n_tasks × budget = %d", m.AcceptedRollouts, int64(m.NTasks)*int64(m.Budget))
 	case m.ExtraRollouts < 0:
 		return fmt.Errorf("extra_rollouts %d is negative", m.ExtraRollouts)
+	case m.Strategy != HBNAsync && (m.ExtraRollouts > 0 || m.WastedFLOPs > 0):
+		return fmt.Errorf("%d extra rollouts or %v wasted FLOPs under %s, which discards nothing", m.ExtraRollouts, m.WastedFLOPs, m.Strategy)
 	}
 	return nil
 }
+
+// positive reports whether v is a positive, finite number.
+func positive(v float64) bool { return v > 0 && v <= math.MaxFloat64 }
+
+// Profile is the profile that was run, as the paper's files spell it.
+func (m Measurement) Profile() string { return m.Benchmark + "__model=" + m.Model }

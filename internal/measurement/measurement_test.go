@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -11,24 +14,61 @@ import (
 	"speceval/internal/rowfile"
 )
 
-func sound() measurement.Measurement {
-	return measurement.Measurement{
-		Benchmark: "b", Model: "m", NTasks: 30, ReferenceBudget: 8, Budget: 8,
-		Strategy: measurement.HBNAsync, Provenance: measurement.Simulated,
-		TimeSeconds: 1.5, UsefulFLOPs: 1e16, WastedFLOPs: 0, AcceptedRollouts: 240, ExtraRollouts: 3,
+// setting is sound runs of one profile at b = 8 under all four strategies.
+func setting(provenance string) []measurement.Measurement {
+	var runs []measurement.Measurement
+	for _, strategy := range []string{measurement.Uniform, measurement.HBNSync, measurement.HBNAsync, measurement.UniformEquivalent} {
+		m := measurement.Measurement{
+			Benchmark: "b", Model: "m", NTasks: 30, ReferenceBudget: 8, Budget: 8,
+			Strategy: strategy, Provenance: provenance,
+			TimeSeconds: 1.5, UsefulFLOPs: 1e16, AcceptedRollouts: 240,
+		}
+		switch strategy {
+		case measurement.HBNAsync:
+			m.WastedFLOPs, m.ExtraRollouts = 1e14, 3
+		case measurement.UniformEquivalent:
+			m.Budget, m.AcceptedRollouts = 9, 270
+		}
+		runs = append(runs, m)
 	}
+	return runs
+}
+
+// repeated is n executions of the same.
+func repeated(runs []measurement.Measurement, n int32) []measurement.Repeat {
+	var out []measurement.Repeat
+	for repeat := range n {
+		for _, m := range runs {
+			m.TimeSeconds += float64(repeat)
+			out = append(out, measurement.Repeat{Measurement: m, Repeat: repeat})
+		}
+	}
+	return out
+}
+
+func encode[T any](t *testing.T, rows []T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := rowfile.Write(&b, rows, nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 func TestSoundRowsComeBack(t *testing.T) {
-	equivalent := sound()
-	equivalent.Strategy, equivalent.Budget, equivalent.AcceptedRollouts = measurement.UniformEquivalent, 9, 270
-	want := []measurement.Measurement{sound(), equivalent}
-	var b bytes.Buffer
-	if err := rowfile.Write(&b, want, nil); err != nil {
+	want := append(setting(measurement.Simulated), setting(measurement.Measured)...)
+	path := filepath.Join(t.TempDir(), "m.parquet")
+	if err := os.WriteFile(path, encode(t, want), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got, err := measurement.Parse(b.Bytes(), "m.parquet")
-	if err != nil || len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+	if got, err := measurement.Read(path); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	repeats := repeated(want, 3)
+	if err := os.WriteFile(path, encode(t, repeats), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := measurement.ReadRepeats(path); err != nil || !reflect.DeepEqual(got, repeats) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
@@ -41,21 +81,79 @@ func TestUnsoundRowsAreRefused(t *testing.T) {
 		`strategy "" is unknown`:      func(m *measurement.Measurement) { m.Strategy = "" },
 		`provenance "guessed"`:        func(m *measurement.Measurement) { m.Provenance = "guessed" },
 		"time NaN s":                  func(m *measurement.Measurement) { m.TimeSeconds = math.NaN() },
+		"time +Inf s":                 func(m *measurement.Measurement) { m.TimeSeconds = math.Inf(1) },
+		"time 0 s":                    func(m *measurement.Measurement) { m.TimeSeconds = 0 },
 		"useful -1":                   func(m *measurement.Measurement) { m.UsefulFLOPs = -1 },
+		"useful +Inf":                 func(m *measurement.Measurement) { m.UsefulFLOPs = math.Inf(1) },
 		"wasted -1":                   func(m *measurement.Measurement) { m.WastedFLOPs = -1 },
+		"wasted NaN":                  func(m *measurement.Measurement) { m.WastedFLOPs = math.NaN() },
 		"n_tasks × budget = 240":      func(m *measurement.Measurement) { m.AcceptedRollouts = 239 },
 		"extra_rollouts -1":           func(m *measurement.Measurement) { m.ExtraRollouts = -1 },
+		"1 extra rollouts or 0 wasted FLOPs under hbn-sync": func(m *measurement.Measurement) { m.ExtraRollouts = 1 },
+		"0 extra rollouts or 5 wasted FLOPs under hbn-sync": func(m *measurement.Measurement) { m.WastedFLOPs = 5 },
 	}
 	for want, spoil := range cases {
-		m := sound()
-		spoil(&m)
-		var b bytes.Buffer
-		if err := rowfile.Write(&b, []measurement.Measurement{sound(), m}, nil); err != nil {
-			t.Fatal(err)
+		rows := setting(measurement.Simulated)
+		spoil(&rows[1])
+		_, err := measurement.Parse(encode(t, rows), "m.parquet")
+		wantError(t, err, "m.parquet: row 2 (b__model=", want)
+		_, err = measurement.ParseRepeats(encode(t, repeated(rows, 1)), "m.parquet")
+		if want != "time NaN s" { // the fixture adds to the time
+			wantError(t, err, "m.parquet: row 2 (b__model=", want)
 		}
-		_, err := measurement.Parse(b.Bytes(), "m.parquet")
-		if text := fmt.Sprint(err); !strings.HasPrefix(text, "m.parquet: row 2 (b__model=") || !strings.Contains(text, want) {
-			t.Errorf("error %q, want one with %q", text, want)
+	}
+	negative := repeated(setting(measurement.Simulated), 1)
+	negative[0].Repeat = -1
+	_, err := measurement.ParseRepeats(encode(t, negative), "m.parquet")
+	wantError(t, err, "m.parquet: row 1 (b__model=m at budget 8): ", "repeat -1 is negative")
+}
+
+func TestSettingsThatAreNotWholeAreRefused(t *testing.T) {
+	simulated, measured := setting(measurement.Simulated), setting(measurement.Measured)
+	other := setting(measurement.Simulated)
+	other[3].NTasks, other[3].AcceptedRollouts = 31, 279
+	mixed := append(setting(measurement.Simulated)[:2], measured[2:]...)
+	for _, c := range []struct {
+		name  string
+		rows  []measurement.Measurement
+		wants []string
+	}{
+		{"doubled", append(setting(measurement.Simulated), simulated[1]),
+			[]string{"row 5 (b__model=m at budget 8): a second simulated hbn-sync, after row 2"}},
+		{"missing", append(setting(measurement.Measured), simulated[0], simulated[1], simulated[2]),
+			[]string{"row 5 (b__model=m at budget 8): the setting has no simulated uniform-equivalent", "but a measured one"}},
+		{"missing everywhere", simulated[1:], []string{"row 1 (b__model=m at budget 8): the setting has no simulated uniform"}},
+		{"mixed", mixed, []string{"row 1 (b__model=m at budget 8): the setting has no simulated hbn-async but a measured one: provenances may not be mixed within a setting"}},
+		{"task counts", other, []string{"row 4 (b__model=m at budget 8): n_tasks 31, but 30 in row"}},
+	} {
+		_, err := measurement.Parse(encode(t, c.rows), "m.parquet")
+		wantError(t, err, "m.parquet: ", c.wants...)
+	}
+	repeats := repeated(simulated, 3)
+	_, err := measurement.ParseRepeats(encode(t, append(repeats, repeats[5])), "r.parquet")
+	wantError(t, err, "r.parquet: row 13 (b__model=m at budget 8): ", "a second simulated hbn-sync in repeat 1, after row 6")
+	_, err = measurement.ParseRepeats(encode(t, repeats[:11]), "r.parquet")
+	wantError(t, err, "r.parquet: row 9 (b__model=m at budget 8): ", "no simulated uniform-equivalent in repeat 2")
+}
+
+func TestUnreadableFilesAreNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "absent.parquet")
+	_, err := measurement.Read(path)
+	wantError(t, err, "", "absent.parquet")
+	_, err = measurement.ReadRepeats(path)
+	wantError(t, err, "", "absent.parquet")
+	_, err = measurement.ParseRepeats(encode(t, setting(measurement.Simulated)), "m.parquet")
+	wantError(t, err, "m.parquet: ", "column repeat is missing")
+	_, err = measurement.Parse([]byte("PAR1"), "m.parquet")
+	wantError(t, err, "m.parquet: ", "truncated")
+}
+
+func wantError(t *testing.T, err error, prefix string, texts ...string) {
+	t.Helper()
+	got := fmt.Sprint(err)
+	for _, text := range texts {
+		if !strings.HasPrefix(got, prefix) || !strings.Contains(got, text) {
+			t.Errorf("error %q, want one with %q", got, text)
 		}
 	}
 }

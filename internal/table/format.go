@@ -2,8 +2,13 @@ package table
 
 import (
 	"fmt"
+	"math"
 	"strconv"
+	"strings"
 )
+
+// Print is a number as it is printed in plain text.
+func (f Format) Print(v float64) string { return f.format(v) }
 
 // format rounds v for print.
 func (f Format) format(v float64) string {
@@ -14,10 +19,25 @@ func (f Format) format(v float64) string {
 	if f.Percent {
 		v, suffix = 100*v, "%"
 	}
+	if f.Fine && math.Abs(v) < math.Pow10(1-decimals) {
+		decimals++
+	}
 	if f.Shortest {
 		decimals = -1
 	}
-	return unsignedZero(strconv.FormatFloat(v, 'f', decimals, 64)) + suffix
+	s := unsignedZero(strconv.FormatFloat(v, 'f', decimals, 64))
+	if f.Signed && v > 0 && strings.Trim(s, "0.") != "" {
+		s = "+" + s
+	}
+	return s + suffix
+}
+
+// formatSpread rounds the spread of a number for print: in the same unit, which
+// it does not name, and with as many decimals.
+func (f Format) formatSpread(number, spread float64) string {
+	_, fraction, _ := strings.Cut(strings.TrimSuffix(f.format(number), "%"), ".")
+	f.Signed, f.Fine, f.Decimals = false, false, len(fraction)
+	return strings.TrimSuffix(f.format(spread), "%")
 }
 
 // unsignedZero drops the sign of a number that was rounded to zero.
@@ -42,6 +62,9 @@ func (c Cell) plain(f Format) string {
 		s = fmt.Sprintf("(%d, %s)", c.int, f.format(c.number))
 	case text:
 		s = c.text
+	}
+	if c.spread != nil {
+		s += " ±" + f.formatSpread(c.number, *c.spread)
 	}
 	return s + c.mark
 }

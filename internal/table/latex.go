@@ -24,7 +24,8 @@ func LaTeX(w io.Writer, t Table, comments ...string) error {
 	fmt.Fprintf(&b, "\\begin{tabular}{@{}%s@{}}\n  \\toprule\n", texAligns(t.Columns))
 	texHeads(&b, t)
 	b.WriteString("  \\midrule\n")
-	for _, row := range t.Rows {
+	for i, row := range t.Rows {
+		texSection(&b, t, i)
 		cells := make([]string, len(row))
 		for j, c := range row {
 			cells[j] = c.latex(t.Columns[j].Format)
@@ -85,6 +86,18 @@ func texHeads(b *strings.Builder, t Table) {
 	texLine(b, heads)
 }
 
+// texSection writes the heading before a row, if it has one.
+func texSection(b *strings.Builder, t Table, row int) {
+	head, ok := t.section(row)
+	if !ok {
+		return
+	}
+	if row > 0 {
+		b.WriteString("  \\addlinespace\n")
+	}
+	fmt.Fprintf(b, "  \\multicolumn{%d}{@{}l}{\\emph{%s}} \\\\\n", len(t.Columns), head.latex())
+}
+
 // texLine writes one line of a tabular. An opening bracket or a star at its
 // start would be read as an argument of the \\ or the rule before it.
 func texLine(b *strings.Builder, cells []string) {
@@ -119,6 +132,9 @@ func (c Cell) latex(f Format) string {
 		if s = c.tex; s == "" {
 			s = Escape(c.text)
 		}
+	}
+	if c.spread != nil {
+		s += "{\\scriptsize$\\pm$" + f.formatSpread(c.number, *c.spread) + "}"
 	}
 	if c.bold {
 		s = "\\textbf{" + s + "}"

@@ -19,7 +19,18 @@ type Table struct {
 	Label   string // LaTeX label, "tab:variance"
 	Columns []Column
 	Rows    [][]Cell
-	Notes   []string // printed under the table, one line each
+
+	// Sections are headings across the table in print, each before the row it
+	// names, in rising order. CSV leaves them out.
+	Sections []Section
+
+	Notes []string // printed under the table, one line each
+}
+
+// Section is a heading of the rows from Row (0-based) to the next section.
+type Section struct {
+	Row  int
+	Head Head
 }
 
 // Column names a column and says how its numbers are rounded in print.
@@ -55,6 +66,11 @@ const (
 type Format struct {
 	Decimals int  // digits after the point
 	Percent  bool // multiply by 100 and append a percent sign
+	Signed   bool // put a plus sign before numbers above zero
+
+	// Fine gives one decimal more to a number that would have fewer than two
+	// significant digits: 0.073 among numbers with two decimals.
+	Fine bool
 
 	// Shortest prints the fewest digits that read back as the same number,
 	// and ignores Decimals: for constants such as a prior strength.
@@ -80,6 +96,7 @@ type Cell struct {
 	int    int64
 	text   string
 	tex    string // raw LaTeX for text; empty means escaped text
+	spread *float64
 	bold   bool
 	mark   string
 }
@@ -116,6 +133,10 @@ func Pair(count int64, v float64) Cell {
 	return Cell{kind: pair, int: count, number: v}
 }
 
+// PlusMinus is a number followed in print by its spread, in the same unit and
+// rounded likewise. CSV leaves spreads out: they are columns of their own.
+func (c Cell) PlusMinus(spread float64) Cell { c.spread = &spread; return c }
+
 // Bold is c set in bold face: the best of its row or column.
 func (c Cell) Bold() Cell { c.bold = true; return c }
 
@@ -123,8 +144,8 @@ func (c Cell) Bold() Cell { c.bold = true; return c }
 // leaves marks out.
 func (c Cell) Marked(mark string) Cell { c.mark = mark; return c }
 
-// Validate reports the first cell that cannot be printed: a row of the wrong
-// length or a number that is not finite.
+// Validate reports the first thing that cannot be printed: a row of the wrong
+// length, a number that is not finite, or a section out of place.
 func (t Table) Validate() error {
 	for i, row := range t.Rows {
 		if len(row) != len(t.Columns) {
@@ -132,11 +153,40 @@ func (t Table) Validate() error {
 				t.Label, i+1, len(row), len(t.Columns))
 		}
 		for j, c := range row {
-			if math.IsNaN(c.number) || math.IsInf(c.number, 0) {
+			if v, ok := c.notFinite(); ok {
 				return fmt.Errorf("table %s: row %d, column %s: %v is not a finite number",
-					t.Label, i+1, t.Columns[j].Name, c.number)
+					t.Label, i+1, t.Columns[j].Name, v)
 			}
 		}
 	}
+	for i, s := range t.Sections {
+		if s.Row < 0 || s.Row >= len(t.Rows) || i > 0 && s.Row <= t.Sections[i-1].Row {
+			return fmt.Errorf("table %s: section %q before row %d is out of place", t.Label, s.Head.Plain, s.Row+1)
+		}
+	}
 	return nil
+}
+
+// notFinite is the number or spread of a cell that is not finite.
+func (c Cell) notFinite() (v float64, found bool) {
+	numbers := []float64{c.number}
+	if c.spread != nil {
+		numbers = append(numbers, *c.spread)
+	}
+	for _, v := range numbers {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+// section is the heading before a row, if one stands there.
+func (t Table) section(row int) (Head, bool) {
+	for _, s := range t.Sections {
+		if s.Row == row {
+			return s.Head, true
+		}
+	}
+	return Head{}, false
 }

@@ -12,7 +12,7 @@ import (
 	"speceval/internal/golden"
 )
 
-// sample has every kind of cell, a grouped heading, marks and notes.
+// sample has every kind of cell, a grouped heading, sections, marks and notes.
 func sample() Table {
 	return Table{
 		Title: "Variance of A & B: 100% of it",
@@ -31,8 +31,10 @@ func sample() Table {
 			{Text("qwen_3b"), Integer(100), Number(0.8726999), Number(0.872), Number(0.13), Integer(2774773760)},
 			{Math("b = 8", "$b=8$"), Integer(-3), Number(-1e-9), Missing(), Optional(nil), Number(2774773760)},
 			{Text("[odd], \"x\""), Integer(0), Number(1.0 / 3).Bold(), Number(-0.25).Marked("†"), Number(1e-7), Missing()},
+			{Text("spread"), Integer(0), Number(0.5).PlusMinus(0.0123), Number(-0.25).PlusMinus(0.2).Marked("†"), Missing(), Missing()},
 		},
-		Notes: []string{"† paper: (53, 0.728)"},
+		Sections: []Section{{Row: 0, Head: Head{Plain: "100% real"}}, {Row: 2, Head: Head{Plain: "made (α)", TeX: `made ($\alpha$)`}}},
+		Notes:    []string{"† paper: (53, 0.728)"},
 	}
 }
 
@@ -88,6 +90,7 @@ func TestBadTablesAreRefused(t *testing.T) {
 	}{
 		{"short row", "row 2 has 0 cells, want 1", [][]Cell{{Number(1)}, {}}},
 		{"NaN", "row 1, column v: NaN", [][]Cell{{Number(math.NaN())}}},
+		{"spread", "row 1, column v: NaN", [][]Cell{{Number(1).PlusMinus(math.NaN())}}},
 		{"infinity", "row 1, column v: +Inf", [][]Cell{{Number(math.Inf(1))}}},
 	} {
 		tab := Table{Label: "tab:bad", Columns: columns, Rows: c.rows}
@@ -97,6 +100,12 @@ func TestBadTablesAreRefused(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s, %s: error %v, want one with %q", c.name, form, err, c.want)
 			}
+		}
+	}
+	for _, bad := range [][]Section{{{Row: 1}}, {{Row: -1}}, {{Row: 0}, {Row: 0}}} {
+		tab := Table{Columns: columns, Rows: [][]Cell{{Number(1)}}, Sections: bad}
+		if err := CSV(io.Discard, tab); err == nil || !strings.Contains(err.Error(), "out of place") {
+			t.Errorf("sections %v: error %v", bad, err)
 		}
 	}
 	if err := CSV(io.Discard, Table{Columns: columns, Rows: [][]Cell{{Pair(4, 0.5)}}}); err == nil {
@@ -110,5 +119,22 @@ func TestSmallNegativeNumbersPrintWithoutASign(t *testing.T) {
 	}
 	if got := (Format{Decimals: 2}).format(-0.01); got != "-0.01" {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestSignsAndFineDecimals(t *testing.T) {
+	f := Format{Decimals: 2, Percent: true, Signed: true, Fine: true}
+	for v, want := range map[float64]string{
+		0.028876: "+2.89%", 0.00073463: "+0.073%", -0.0736: "-7.36%", 0.00139457: "+0.14%",
+		-0.0007: "-0.070%", 0: "0.000%", 1e-9: "0.000%", -1e-9: "0.000%", 0.001: "+0.10%",
+	} {
+		if got := f.format(v); got != want {
+			t.Errorf("%v prints %s, want %s", v, got, want)
+		}
+	}
+	for number, want := range map[float64]string{0.05: "0.04", 0.0005: "0.040", 12: "0.04"} {
+		if got := f.formatSpread(number, 0.0004); got != want {
+			t.Errorf("a spread of %v prints %s, want %s", number, got, want)
+		}
 	}
 }

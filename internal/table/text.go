@@ -30,6 +30,9 @@ func WriteText(w io.Writer, t Table) error {
 		writeGroups(&b, runs, widths)
 	}
 	for i, line := range lines {
+		if head, ok := t.section(i - 1); ok {
+			fmt.Fprintf(&b, "%s\n", head.Plain)
+		}
 		writeLine(&b, t.Columns, line, widths)
 		if i == 0 {
 			fmt.Fprintln(&b, strings.Repeat("-", lineWidth(widths)))
