@@ -27,6 +27,12 @@ var architectures []byte
 //go:embed paper_targets.toml
 var paperTargets []byte
 
+//go:embed fleet/models.csv
+var fleetModels []byte
+
+//go:embed fleet/lengths.csv
+var fleetLengths []byte
+
 //go:embed smallbench/smallbench.jsonl
 var smallBenchmark []byte
 
@@ -42,6 +48,7 @@ const (
 	ArchitecturesName = "data/architectures.csv"
 	PaperTargetsName  = "data/paper_targets.toml"
 
+	FleetName          = "data/fleet"
 	SmallBenchmarkName = "data/smallbench/smallbench.jsonl"
 )
 
@@ -67,6 +74,13 @@ func Architectures() []byte { return architectures }
 // PaperTargets is a TOML file with every number of the paper's tables, as
 // printed: a table of values per table of the paper.
 func PaperTargets() []byte { return paperTargets }
+
+// FleetModels and FleetLengths are CSV files, to be read by workload.Parse: how
+// fast the simulated fleet is and how long its answers are.
+func FleetModels() []byte { return fleetModels }
+
+// FleetLengths is described at FleetModels.
+func FleetLengths() []byte { return fleetLengths }
 
 // SmallBenchmark is a task file, to be read by benchmark.ParseTasks: a
 // benchmark of our own, smallbench, with tasks for every kind of scorer.

@@ -11,9 +11,11 @@ import (
 	"slices"
 	"strconv"
 
+	"speceval/data"
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
+	"speceval/internal/fleet/workload"
 	"speceval/internal/profile"
 	"speceval/pipeline/config"
 )
@@ -82,10 +84,14 @@ func (s *session) fleetSettings(cfg *config.Config) ([]imitated, error) {
 			return nil, &usageError{err}
 		}
 	}
+	calibrated, err := calibration()
+	if err != nil {
+		return nil, err
+	}
 	var all []imitated
 	for _, m := range cfg.Models {
 		if o.model == "" || o.model == m.ID {
-			all = append(all, s.imitate(cfg, m, tasks, profiles))
+			all = append(all, s.imitate(cfg, m, calibrated, tasks, profiles))
 		}
 	}
 	if len(all) == 0 {
@@ -95,12 +101,11 @@ func (s *session) fleetSettings(cfg *config.Config) ([]imitated, error) {
 }
 
 // imitate is a replica of one model.
-func (s *session) imitate(cfg *config.Config, m config.Model, tasks []benchmark.Task, profiles []profile.Profile) imitated {
+func (s *session) imitate(cfg *config.Config, m config.Model, calibrated *workload.Workload, tasks []benchmark.Task, profiles []profile.Profile) imitated {
 	o := &s.fleet
-	timing, known := fleet.Preset(m.ID)
-	pace := "a toy model on two cores"
-	if known {
-		pace = m.Title + " on an H20"
+	timing, pace := fleet.Small, "a toy model on two cores"
+	if model, known := calibrated.Model(m.ID); known {
+		timing, pace = model.Timing, m.Title+" on an H20"
 	}
 	author := fleet.AuthorSettings{Model: m.ID, Tasks: tasks, Passes: passes(m.ID, profiles)}
 	if profiles != nil && len(author.Passes) == 0 {
@@ -169,4 +174,9 @@ func (s *session) fleetTasks(cfg *config.Config) ([]benchmark.Task, error) {
 		s.say("note: tasks with a tests_file are never answered right")
 	}
 	return tasks, nil
+}
+
+// calibration is what the simulated fleet knows of the published runs.
+func calibration() (*workload.Workload, error) {
+	return workload.Parse(data.FleetModels(), data.FleetLengths())
 }

@@ -27,8 +27,9 @@ type Batch struct {
 	most     int
 	running  []*Sequence
 	waiting  []*Sequence
-	context  int // tokens of all running sequences
-	admitted int // prompt tokens that the coming step has to read
+	load     Load // of the running sequences
+	admitted int  // prompt tokens that the coming step has to read
+	ended    []*Sequence
 }
 
 // NewBatch is an empty batch that runs at most so many sequences at a time.
@@ -43,7 +44,7 @@ func (b *Batch) Add(s *Sequence) { b.waiting = append(b.waiting, s) }
 func (b *Batch) Remove(s *Sequence) bool {
 	if i := slices.Index(b.running, s); i >= 0 {
 		b.running = slices.Delete(b.running, i, i+1)
-		b.context -= s.Prompt + s.Generated
+		b.count(s, -1)
 		return true
 	}
 	i := slices.Index(b.waiting, s)
@@ -61,7 +62,7 @@ func (b *Batch) Waiting() int { return len(b.waiting) }
 
 // Context is the number of tokens, of prompts and answers, that are kept for
 // the running sequences.
-func (b *Batch) Context() int { return b.context }
+func (b *Batch) Context() int { return b.load.Context }
 
 // Each calls f with every running sequence, in order of admission.
 func (b *Batch) Each(f func(*Sequence)) {
@@ -82,18 +83,35 @@ func (b *Batch) EachWaiting(f func(*Sequence)) {
 // Next says after Begin. With nothing to run it is 0.
 func (b *Batch) Begin(k int) time.Duration {
 	b.admit()
-	return b.timing.Steps(len(b.running), b.context, k) + b.timing.Prefill(b.admitted)
+	return b.timing.Steps(b.load, k) + b.timing.Prefill(b.admitted)
+}
+
+// late tells whether a sequence counts as late.
+func (b *Batch) late(s *Sequence) bool { return b.timing.After > 0 && s.Generated >= b.timing.After }
+
+// count adds a sequence to the load, or with sign -1 takes it out.
+func (b *Batch) count(s *Sequence, sign int) {
+	b.load.Sequences += sign
+	b.load.Context += sign * (s.Prompt + s.Generated)
+	if b.late(s) {
+		b.load.Late += sign
+		b.load.Answers += sign * s.Generated
+	}
 }
 
 // Next admits what there is room for and is the number of steps until a running
-// sequence ends, 0 with nothing to run. Until then the batch changes only if
-// something is added to a batch that has room, or removed: Begin and Advance
-// may take all these steps at once.
+// sequence ends or becomes late, 0 with nothing to run. Until then the batch
+// changes only if something is added to a batch that has room, or removed: Begin
+// and Advance may take all these steps at once.
 func (b *Batch) Next() int {
 	b.admit()
 	steps := 0
 	for _, s := range b.running {
-		if left := s.left(); steps == 0 || left < steps {
+		left := s.left()
+		if young := b.timing.After - s.Generated; young > 0 {
+			left = min(left, young)
+		}
+		if steps == 0 || left < steps {
 			steps = left
 		}
 	}
@@ -107,28 +125,43 @@ func (b *Batch) admit() {
 	}
 	for _, s := range b.waiting[:n] {
 		b.running = append(b.running, s)
-		b.context += s.Prompt + s.Generated
+		b.count(s, 1)
 		b.admitted += s.Prompt
 	}
 	b.waiting = slices.Delete(b.waiting, 0, n)
 }
 
 // Advance ends k steps that Begin announced: every running sequence has k more
-// tokens, and those that are complete leave and are returned.
+// tokens, and those that are complete leave and are returned. The slice is good
+// until the next call.
 func (b *Batch) Advance(k int) (ended []*Sequence) {
 	b.admitted = 0
+	ended = b.ended[:0]
+	b.load.Context += k * b.load.Sequences
+	b.load.Answers += k * b.load.Late
 	kept := b.running[:0]
 	for _, s := range b.running {
+		late := b.late(s)
 		s.Generated += k
-		b.context += k
+		if !late && b.late(s) {
+			b.load.Late++
+			b.load.Answers += s.Generated
+		}
 		if s.Generated < s.Tokens {
 			kept = append(kept, s)
 			continue
 		}
-		b.context -= s.Prompt + s.Generated
+		b.count(s, -1)
 		ended = append(ended, s)
 	}
 	clear(b.running[len(kept):])
 	b.running = kept
+	b.ended = ended
 	return ended
+}
+
+// Within is the number of whole steps, of those that Begin and Next spoke of,
+// that are over after so long.
+func (b *Batch) Within(d time.Duration) int {
+	return b.timing.Within(b.load, d-b.timing.Prefill(b.admitted))
 }

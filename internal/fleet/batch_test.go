@@ -8,36 +8,38 @@ import (
 	"speceval/internal/seed"
 )
 
+// large is a large model on a GPU.
+var large = fleet.Timing{
+	Base: 14400 * time.Microsecond, Sequence: 357 * time.Microsecond, Context: 79, Late: 40, After: 100,
+	Prompt: 610 * time.Microsecond, Graphs: true,
+}
+
 func TestStepsAddUp(t *testing.T) {
-	for _, model := range []string{"qwen2_5_32b", "qwen3_5_4b", "unknown"} {
-		timing, _ := fleet.Preset(model)
+	for _, timing := range []fleet.Timing{large, fleet.Small} {
 		for _, n := range []int{0, 1, 3, 8, 33, 200, 300, 600} {
 			sum := time.Duration(0)
 			for k := range 100 {
-				if got := timing.Steps(n, 70*n, k); got != sum {
-					t.Fatalf("%s: %d steps of %d sequences take %v, one by one %v", model, k, n, got, sum)
+				if got := timing.Steps(fleet.Load{Sequences: n, Context: 70 * n}, k); got != sum {
+					t.Fatalf("%+v: %d steps of %d sequences take %v, one by one %v", timing, k, n, got, sum)
 				}
-				sum += timing.Step(n, 70*n+k*n)
+				sum += timing.Step(fleet.Load{Sequences: n, Context: 70*n + k*n})
 			}
 		}
 	}
 }
 
-func TestPublishedStep(t *testing.T) {
-	timing, known := fleet.Preset("qwen3_5_27b")
-	// 14.4 ms + 24 × 0.357 ms (the graph for 17 sequences is of 24) + 1000 × 79 ns
-	if want := 14400*time.Microsecond + 24*357*time.Microsecond + 79*time.Microsecond; !known || timing.Step(17, 1000) != want {
-		t.Errorf("a step takes %v, want %v", timing.Step(17, 1000), want)
-	}
-	if _, known := fleet.Preset("gpt"); known {
-		t.Error("a foreign model has a preset")
+func TestStep(t *testing.T) {
+	// 14.4 ms + 24 × 0.357 ms (the graph for 17 sequences is of 24) + 1000 × 79 ns + 300 × 40 ns
+	want := 14400*time.Microsecond + 24*357*time.Microsecond + 79*time.Microsecond + 12*time.Microsecond
+	if got := large.Step(fleet.Load{Sequences: 17, Context: 1000, Late: 2, Answers: 300}); got != want {
+		t.Errorf("a step takes %v, want %v", got, want)
 	}
 }
 
 func TestGraphSizes(t *testing.T) {
 	timing := fleet.Timing{Sequence: 1, Graphs: true}
 	for n, want := range map[int]time.Duration{1: 1, 2: 2, 3: 4, 5: 8, 8: 8, 9: 16, 17: 24, 250: 256, 257: 272, 512: 512, 513: 513} {
-		if got := timing.Step(n, 0); got != want {
+		if got := timing.Step(fleet.Load{Sequences: n}); got != want {
 			t.Errorf("%d sequences cost as %d, want %d", n, got, want)
 		}
 	}
@@ -76,7 +78,7 @@ func TestFirstComeFirstServed(t *testing.T) {
 // TestFastForward drives the same random load step by step and by whole runs up
 // to the next end, and compares the time of every end.
 func TestFastForward(t *testing.T) {
-	timing, _ := fleet.Preset("qwen2_5_7b")
+	timing := large
 	for trial := range 50 {
 		random := seed.Root(uint64(trial)).Stream()
 		count := 3 + int(random.Float64()*30)
@@ -113,4 +115,25 @@ func drive(timing fleet.Timing, load []fleet.Sequence, steps func(*fleet.Batch) 
 		}
 	}
 	return ends
+}
+
+func TestWithin(t *testing.T) {
+	timings := []fleet.Timing{{Base: 1}, {Base: 7, Context: 3}, {Context: 1}, {Base: 3, Late: 11}, {Sequence: 5, Context: 1, Base: 1e9}}
+	for _, timing := range timings {
+		for _, n := range []int{1, 5, 32} {
+			for _, k := range []int{1, 2, 17, 5000} {
+				load := fleet.Load{Sequences: n, Context: 900, Late: 1, Answers: 50}
+				exact := timing.Steps(load, k)
+				if got := timing.Within(load, exact); got != k {
+					t.Errorf("%+v: %d steps of %d sequences are over after %v, want %d", timing, got, n, exact, k)
+				}
+				if got := timing.Within(load, exact-1); got != k-1 {
+					t.Errorf("%+v: %d steps are over a moment before %d are", timing, got, k)
+				}
+			}
+			if got := timing.Within(fleet.Load{Sequences: n}, -5); got != 0 {
+				t.Errorf("%d steps in no time", got)
+			}
+		}
+	}
 }

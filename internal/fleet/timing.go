@@ -1,30 +1,69 @@
 package fleet
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
-// Timing is how long one replica takes for a step of its batch: the published
-// simulation's Base + Sequence·n + Context·Σcontext, and Prompt for every token
-// of a prompt that the step admits. Whole nanoseconds make sums exact.
+// Timing is how long one replica takes for a step of its batch: Base +
+// Sequence·n + Context·Σcontext + Late·Σlate, and Prompt for every token of a
+// prompt that the step admits. Whole nanoseconds make sums exact.
 type Timing struct {
 	Base     time.Duration // of every step
 	Sequence time.Duration // for every running sequence
 	Context  time.Duration // for every token of prompt and answer that is attended to
+	Late     time.Duration // for every token of an answer that has After or more
+	After    int           // 0: none is late
 	Prompt   time.Duration // for every prompt token, once
 	Graphs   bool          // the number of sequences counts as the next CUDA graph size
 }
 
-// Step is the duration of a step of n sequences with context tokens in all; no
-// sequences take no time.
-func (t Timing) Step(n, context int) time.Duration { return t.Steps(n, context, 1) }
+// Load is what a step works on.
+type Load struct {
+	Sequences int // that run
+	Context   int // tokens of their prompts and answers
+	Late      int // sequences whose answers have After tokens or more
+	Answers   int // tokens of those answers
+}
 
-// Steps is the duration of k steps with the same n sequences, the first of
-// which has context tokens. Every step adds one token to every sequence.
-func (t Timing) Steps(n, context, k int) time.Duration {
-	if n <= 0 || k <= 0 {
+// Step is the duration of a step; without sequences it takes no time.
+func (t Timing) Step(l Load) time.Duration { return t.Steps(l, 1) }
+
+// Steps is the duration of k steps with the same sequences, the load being that
+// of the first. Every step adds one token to every sequence.
+func (t Timing) Steps(l Load, k int) time.Duration {
+	if l.Sequences <= 0 || k <= 0 {
 		return 0
 	}
-	grown := k*context + n*(k*(k-1)/2)
-	return time.Duration(k)*(t.Base+t.Sequence*time.Duration(t.counted(n))) + t.Context*time.Duration(grown)
+	first, growth := t.rate(l)
+	return time.Duration(k)*first + growth*time.Duration(k*(k-1)/2)
+}
+
+// rate is the duration of the first step, and by how much each takes longer
+// than the one before.
+func (t Timing) rate(l Load) (first, growth time.Duration) {
+	first = t.Base + t.Sequence*time.Duration(t.counted(l.Sequences)) + t.Context*time.Duration(l.Context) + t.Late*time.Duration(l.Answers)
+	return first, t.Context*time.Duration(l.Sequences) + t.Late*time.Duration(l.Late)
+}
+
+// Within is the largest number of steps of the same sequences that take at most
+// d together: 0 if there is none, or if steps take no time.
+func (t Timing) Within(l Load, d time.Duration) int {
+	first, growth := t.rate(l)
+	if l.Sequences <= 0 || first <= 0 || d < first {
+		return 0
+	}
+	// d = k·first + growth·k(k−1)/2, solved for k: in a form that stays exact
+	// when growth is small. What rounding does to it is put right in integers.
+	half := float64(first) - float64(growth)/2
+	k := int(2 * float64(d) / (half + math.Sqrt(half*half+2*float64(growth)*float64(d))))
+	for k > 0 && t.Steps(l, k) > d {
+		k--
+	}
+	for t.Steps(l, k+1) <= d {
+		k++
+	}
+	return k
 }
 
 // Prefill is what a step takes longer for admitting prompts of so many tokens.
@@ -58,41 +97,3 @@ func graphSize(n int) int {
 // Small is a toy model of two layers on two cores: 1.6 ms a step alone, 6.3 ms
 // with 64 sequences, as measured of vLLM 0.23.0's CPU build.
 var Small = Timing{Base: 1530 * time.Microsecond, Sequence: 75 * time.Microsecond, Prompt: 20 * time.Microsecond}
-
-// presets are the models of the paper on one H20 each. Base, Sequence and
-// Context were fitted to the published timings in a feasibility study (a, beta
-// and c there). Prompt is no fit: two FLOP for every parameter at 60% of an
-// H20's 148 TFLOP/s.
-var presets = []struct {
-	model  string
-	timing Timing
-}{
-	{"qwen2_5_3b", preset(3500, 68, 17, 70)},
-	{"qwen2_5_7b", preset(5000, 118, 30, 170)},
-	{"qwen2_5_32b", preset(21300, 159, 122, 730)},
-	{"qwen3_5_4b", preset(3800, 141, 35, 90)},
-	{"qwen3_5_9b", preset(5000, 162, 39, 200)},
-	{"qwen3_5_27b", preset(14400, 357, 79, 610)},
-}
-
-// preset is a timing in µs, µs per sequence, ns per context token and µs per
-// prompt token.
-func preset(base, sequence, context, prompt int) Timing {
-	return Timing{
-		Base:     time.Duration(base) * time.Microsecond,
-		Sequence: time.Duration(sequence) * time.Microsecond,
-		Context:  time.Duration(context),
-		Prompt:   time.Duration(prompt) * time.Microsecond,
-		Graphs:   true,
-	}
-}
-
-// Preset is the timing of a model of the paper by its id, or Small and false.
-func Preset(model string) (Timing, bool) {
-	for _, p := range presets {
-		if p.model == model {
-			return p.timing, true
-		}
-	}
-	return Small, false
-}

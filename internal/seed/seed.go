@@ -92,3 +92,11 @@ func oddGamma(z uint64) uint64 {
 	}
 	return z
 }
+
+// At is the stream that s keeps for a number: streams of different numbers, and
+// of different s, are as good as independent. It costs a few nanoseconds where a
+// child of a seed costs a digest.
+func (s Stream) At(n uint64) Stream {
+	state := mix(s.state + mix(s.gamma+n*0x9e3779b97f4a7c15))
+	return Stream{state: state, gamma: oddGamma(state ^ s.gamma)}
+}

@@ -81,3 +81,32 @@ func BenchmarkUint64(b *testing.B) {
 		s.Uint64()
 	}
 }
+
+// TestNumberedStreams checks streams kept for numbers: that they do not depend
+// on what was drawn, differ for numbers and for owners that are neighbours, and
+// that their first values are uniform and uncorrelated, at five standard errors.
+func TestNumberedStreams(t *testing.T) {
+	s := Root(4).Stream()
+	seen := map[uint64]bool{}
+	const n = 1 << 17
+	var sum, squares, products, last float64
+	for i := range uint64(n) {
+		own := s.At(i)
+		first := own.Uint64()
+		other := Root(5).Stream()
+		foreign := other.At(i)
+		if second := foreign.Uint64(); seen[first] || seen[second] {
+			t.Fatalf("stream %d starts like another", i)
+		} else {
+			seen[first], seen[second] = true, true
+		}
+		x := float64(first>>11)*0x1p-53 - 0.5
+		sum, squares, products, last = sum+x, squares+x*x, products+x*last, x
+	}
+	if math.Abs(sum/n) > 5*math.Sqrt(1.0/12/n) || math.Abs(squares/n-1.0/12) > 5*math.Sqrt(1.0/180/n) || math.Abs(products/n) > 5.0/12/math.Sqrt(n) {
+		t.Errorf("mean %v, variance %v, correlation %v", sum/n, squares/n, products/n)
+	}
+	if s != Root(4).Stream() {
+		t.Error("At changes the stream")
+	}
+}

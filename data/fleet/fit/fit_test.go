@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"speceval/data"
+	"speceval/internal/coupled"
+	"speceval/internal/csvfile"
+	"speceval/internal/fleet"
+	"speceval/internal/fleet/workload"
+	"speceval/internal/flops"
+	"speceval/internal/neyman"
+	"speceval/internal/profile"
+)
+
+func TestLoadIsBlind(t *testing.T) {
+	facts, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(facts) != 107 {
+		t.Errorf("%d profiles", len(facts))
+	}
+	for _, f := range facts {
+		if len(f.uniform) != 8 || len(f.adaptive) != 8 {
+			t.Fatalf("%s has %d runs of Uniform and %d of HBN", f.Name(), len(f.uniform), len(f.adaptive))
+		}
+		for _, b := range budgets {
+			total := 0
+			for _, n := range f.selected[b] {
+				total += n
+			}
+			if total != f.N()*b {
+				t.Errorf("%s: HBN selects %d rollouts at b = %d", f.Name(), total, b)
+			}
+		}
+	}
+	// What the fit may know of HBN's runs, besides which they are.
+	if n := reflect.TypeFor[adaptive]().NumField(); n != 2 {
+		t.Errorf("a run of HBN has %d fields", n)
+	}
+}
+
+// made are profiles whose runs follow a known model, by simulation.
+func made(t *testing.T, m workload.Model) []*fact {
+	t.Helper()
+	prior, err := neyman.NewPrior(4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var facts []*fact
+	for k := range 5 {
+		f := &fact{
+			Profile:      profile.Profile{Benchmark: fmt.Sprint("quiz", k), Model: m.Model, TestedK: 100},
+			architecture: flops.Architecture{Model: m.Model, ThetaCore: 7e9, ThetaHead: 1e9, FullAttentionLayers: 8, AttentionWidth: 4096},
+			prompt:       100, selected: map[int][]int{},
+		}
+		for i := range 40 {
+			f.TaskIDs, f.PassCounts = append(f.TaskIDs, fmt.Sprint(i)), append(f.PassCounts, i*100/39)
+		}
+		l := workload.Lengths{
+			Benchmark: f.Benchmark, Model: f.Model, Prompt: 100, Location: 7 + 0.4*float64(k), Hard: 1.2, Noisy: 0.3,
+			TaskSpread: 0.3, Spread: 0.5, Closing: 500, Endless: 0.8,
+		}
+		c := newCell(&fact{Profile: f.Profile, architecture: f.architecture, prompt: f.prompt, uniform: []uniform{{budget: 1, flops: 1}}}, &m, nil)
+		means := c.means(l)
+		for _, b := range budgets {
+			for _, equivalent := range []bool{false, true} {
+				r := uniform{reference: b, budget: b, equivalent: equivalent, flops: average(means) * float64(b*f.N())}
+				if equivalent {
+					r.budget, r.flops = b*5/4, r.flops*float64(b*5/4)/float64(b)
+				}
+				x := c.execution(m, l, r.budget, 0, fmt.Sprint("made ", b))
+				if r.seconds, err = x.seconds(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				f.uniform = append(f.uniform, r)
+			}
+			if f.selected[b], err = selection(prior, coupled.NewRewards(f.Profile, "made", 1), f.N(), b); err != nil {
+				t.Fatal(err)
+			}
+			sum := 0.0
+			for i, n := range f.selected[b] {
+				sum += float64(n) * means[i]
+			}
+			f.adaptive = append(f.adaptive, adaptive{b, sum}, adaptive{b, sum})
+		}
+		facts = append(facts, f)
+	}
+	return facts
+}
+
+// TestSearchFindsTheModel fits runs of a known model, whose times have the
+// chance of one draw, from a start that is off by a tenth. Times at the larger
+// budgets hang on throughput alone and must come out closely.
+func TestSearchFindsTheModel(t *testing.T) {
+	m := start("qwen3_5_9b", 128, 5500, 160, 25, 180)
+	facts := made(t, m)
+	o := options{rounds: 6, draws: 8}
+	var log bytes.Buffer
+	s := newSearch(start("qwen3_5_9b", 128, 5000, 145, 28, 180), facts, o, &log)
+	if err := s.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	full := fleet.Load{Sequences: window, Context: 4000 * window}
+	if got, want := s.model.Timing.Step(full), m.Timing.Step(full); math.Abs(float64(got)/float64(want)-1) > 0.06 {
+		t.Errorf("a step of a full replica takes %v, want %v\n%s", got, want, &log)
+	}
+	for _, c := range s.cells {
+		r, err := c.residuals(t.Context(), s.model, c.lengths, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, run := range c.uniform {
+			if most := map[bool]float64{true: 0.25, false: 0.07}[run.budget < 32]; math.Abs(r[i]) > most {
+				t.Errorf("%s at b = %d: the logarithm of time is off by %.3f", c.Benchmark, run.budget, r[i])
+			}
+		}
+		for k, gap := range r[len(c.uniform)+1:] {
+			if math.Abs(gap) > 0.02 {
+				t.Errorf("%s: HBN's FLOPs at b = %d are off by %.3f", c.Benchmark, budgets[k], gap)
+			}
+		}
+	}
+	again := newSearch(start("qwen3_5_9b", 128, 5000, 145, 28, 180), facts, o, io.Discard)
+	if err := again.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(again.here(), s.here()) {
+		t.Error("the same facts give another model")
+	}
+}
+
+// TestLoopsAreCounted makes runs of short answers of which some loop.
+func TestLoopsAreCounted(t *testing.T) {
+	m := start("qwen2_5_7b", 192, 5000, 100, 30, 100)
+	f := &fact{
+		Profile:      profile.Profile{Benchmark: "quiz", Model: m.Model, TaskIDs: make([]string, 100), PassCounts: make([]int, 100), TestedK: 1},
+		architecture: flops.Architecture{Model: m.Model, ThetaCore: 6e9, ThetaHead: 1e9, FullAttentionLayers: 28, AttentionWidth: 3584}, prompt: 100,
+	}
+	bulk := []float64{6, 8, 12, 15, 24, 30, 48, 60}
+	looped := []int{0, 1, 0, 0, 2, 0, 3, 1}
+	for i, n := range looped {
+		budget := []int{8, 10, 16, 20, 32, 40, 64, 80}[i]
+		r := uniform{reference: 8 << (i / 2), budget: budget, equivalent: i%2 == 1, seconds: bulk[i]}
+		r.flops = f.cost(100)*float64(100*budget-n) + f.cost(16384)*float64(n)
+		if n > 0 {
+			r.seconds = 90 + bulk[i]/2
+		}
+		f.uniform = append(f.uniform, r)
+	}
+	c := newCell(f, &m, nil)
+	c.findLoops(bulk)
+	for i, n := range looped {
+		if !c.loops[i].sure || math.Abs(c.loops[i].count-float64(n)) > 0.3 {
+			t.Errorf("run %d: %+v, want %d", i, c.loops[i], n)
+		}
+	}
+	if math.Abs(c.target/f.cost(100)-1) > 0.02 {
+		t.Errorf("other answers cost %.3g, want %.3g", c.target, f.cost(100))
+	}
+	if c.loop < 7.0/27000/4 || c.loop > 7.0/27000*4 {
+		t.Errorf("the probability to loop is %.2g, 7 of 27,000 did", c.loop)
+	}
+}
+
+// TestSimulatedRunIsFirstInFirstOut checks the loop that stands in for the
+// router: with answers of one token and no time but per step, 256 at a time.
+func TestSimulatedRunIsFirstInFirstOut(t *testing.T) {
+	m := start("qwen2_5_7b", 192, 1000, 0, 0, 0)
+	m.Handling = 0
+	p := profile.Profile{Benchmark: "quiz", Model: m.Model, TaskIDs: make([]string, 64), PassCounts: make([]int, 64), TestedK: 1}
+	law := workload.NewLaw(m, workload.Lengths{Location: -9, Spread: 0.01}, p)
+	s, err := execution{model: m, law: law, tasks: 64, budget: 10, seed: (&fact{Profile: p}).seed("x")}.seconds(t.Context())
+	if err != nil || math.Abs(s-0.003) > 1e-9 {
+		t.Errorf("640 requests take %v s, want 3 steps of 1 ms; %v", s, err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	o, err := parse([]string{"-without", "8,64", "-models", "a,b"})
+	if err != nil || fmt.Sprint(o.without, o.models) != "[8 64] [a b]" {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if _, err := parse([]string{"-without", "9"}); err == nil || !strings.Contains(err.Error(), "reference budgets are [8 16 32 64]") {
+		t.Errorf("a foreign budget: %v", err)
+	}
+	c := newCell(&fact{uniform: []uniform{{reference: 8, budget: 9}}}, &starts[0], o.without)
+	if !c.held(uniform{reference: 8, budget: 9}) || c.held(uniform{reference: 16, budget: 16}) {
+		t.Error("the wrong runs are held out")
+	}
+}
+
+// TestStoredCalibration checks the files that the program embeds: they know all
+// profiles, and times of Uniform come out as README.md says, in sum.
+func TestStoredCalibration(t *testing.T) {
+	w, err := workload.Parse(data.FleetModels(), data.FleetLengths())
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range facts {
+		m, _, err := w.Law(f.Profile)
+		if err != nil {
+			t.Error(err)
+		}
+		if m.MaxTokens != 16384 || m.Timing.Base <= 0 {
+			t.Errorf("%s is served by %+v", f.Name(), m)
+		}
+	}
+	file, err := os.ReadFile("../errors.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, faults := csvfile.Parse(file, []string{"reference_budget", "strategy", "time_seconds", "simulated_seconds"})
+	if len(faults) > 0 || len(records) != 8*107 {
+		t.Fatalf("errors.csv has %d rows; %v", len(records), faults)
+	}
+	published, simulated := map[string]float64{}, map[string]float64{}
+	for _, r := range records {
+		key := r.Fields[1] + " at b = " + r.Fields[0]
+		a, _ := strconv.ParseFloat(r.Fields[2], 64)
+		b, _ := strconv.ParseFloat(r.Fields[3], 64)
+		published[key], simulated[key] = published[key]+a, simulated[key]+b
+	}
+	for key, p := range published {
+		if off := simulated[key]/p - 1; !(math.Abs(off) < 0.025) {
+			t.Errorf("%s: the sum of times is off by %.2f%%", key, 100*off)
+		}
+	}
+}

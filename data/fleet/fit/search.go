@@ -1,0 +1,278 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"gonum.org/v1/gonum/mat"
+
+	"speceval/internal/fleet/workload"
+)
+
+// search fits one model and its profiles: the timing, which they share, and the
+// spread, slopes and endlessness of each one's answers, together, by Levenberg
+// and Marquardt's method on the logarithms of times and of HBN's useful FLOPs.
+// The location follows from the mean FLOPs in every trial.
+type search struct {
+	options
+	log     io.Writer
+	model   workload.Model
+	cells   []*cell
+	timing  []parameter[workload.Model]
+	shape   []parameter[workload.Lengths]
+	damping float64
+}
+
+func newSearch(m workload.Model, facts []*fact, o options, log io.Writer) *search {
+	s := &search{options: o, log: log, model: m, damping: 0.1}
+	if m.ThinkingTokens == 0 {
+		s.draws /= 2 // chance is in loops, which are given
+	}
+	s.timing = timingParameters(m)
+	s.shape = shapeParameters(m)
+	for _, f := range facts {
+		if f.Model == m.Model {
+			s.cells = append(s.cells, newCell(f, &s.model, o.without))
+		}
+	}
+	return s
+}
+
+func newCell(f *fact, m *workload.Model, without []int) *cell {
+	c := &cell{fact: f, model: m, held: func(u uniform) bool {
+		for _, b := range without {
+			if u.reference == b {
+				return true
+			}
+		}
+		return false
+	}}
+	c.lengths = workload.Lengths{
+		Benchmark: f.Benchmark, Model: f.Model, Prompt: f.prompt, TaskSpread: 0.3, Spread: 0.65,
+		Hard: hardPrior.mean, Noisy: noisyPrior.mean, Location: 8,
+	}
+	if m.ThinkingTokens > 0 {
+		c.lengths.Closing, c.lengths.Endless = 500, 0.8
+		flops, rollouts := 0.0, 0.0
+		for _, r := range f.uniform {
+			if !c.held(r) {
+				flops += r.flops
+				rollouts += float64(f.N() * r.budget)
+			}
+		}
+		c.target = flops / rollouts
+	} else {
+		c.lengths.Location, c.lengths.Spread = 6, 0.5
+	}
+	return c
+}
+
+// each calls f for every cell.
+func (s *search) each(f func(i int, c *cell) error) error { return each(s.cells, f) }
+
+// each calls f for every cell, on all processors, and gives the first fault.
+func each(cells []*cell, f func(i int, c *cell) error) error {
+	faults := make([]error, len(cells))
+	next := atomic.Int64{}
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(cells)) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(cells); i = int(next.Add(1)) - 1 {
+				faults[i] = f(i, cells[i])
+			}
+		})
+	}
+	workers.Wait()
+	return errors.Join(faults...)
+}
+
+// point is a place that the search may move to.
+type point struct {
+	model   workload.Model
+	lengths []workload.Lengths // by cell
+}
+
+func (s *search) here() point {
+	p := point{model: s.model}
+	for _, c := range s.cells {
+		p.lengths = append(p.lengths, c.lengths)
+	}
+	return p
+}
+
+func (s *search) move(p point) {
+	s.model = p.model
+	for i, c := range s.cells {
+		c.lengths = p.lengths[i]
+	}
+}
+
+// run searches.
+func (s *search) run(ctx context.Context) error {
+	if err := s.each(func(_ int, c *cell) error { return c.prepare(ctx, s.draws) }); err != nil {
+		return err
+	}
+	least, best := math.Inf(1), s.here()
+	for round := range s.rounds {
+		if round < s.rounds/2 {
+			s.recenter()
+		}
+		now, err := s.linearize(ctx)
+		if err != nil {
+			return err
+		}
+		if round >= s.rounds/2 && now.cost < least {
+			least, best = now.cost, s.here()
+		}
+		fmt.Fprintf(s.log, "%s: round %d: cost %.1f, damping %.2g, %s\n", s.model.Model, round+1, now.cost, s.damping, s.describe())
+		if err := s.step(ctx, now); err != nil {
+			return err
+		}
+		if err := s.each(func(_ int, c *cell) error {
+			return c.refresh(ctx, s.draws, round < s.rounds/2 && round%3 == 2)
+		}); err != nil {
+			return err
+		}
+	}
+	s.move(best)
+	return nil
+}
+
+// prepare makes a first guess of all that follows from FLOPs.
+func (c *cell) prepare(ctx context.Context, draws int) error {
+	if c.model.ThinkingTokens == 0 {
+		c.findLoops(make([]float64, len(c.uniform)))
+	}
+	return c.refresh(ctx, draws, true)
+}
+
+// refresh brings up to date what follows from FLOPs once the model has moved.
+func (c *cell) refresh(ctx context.Context, draws int, all bool) error {
+	c.locate(&c.lengths)
+	if c.model.ThinkingTokens == 0 && all {
+		bulk := make([]float64, len(c.uniform))
+		for i, r := range c.uniform {
+			var err error
+			if bulk[i], err = c.execution(*c.model, c.lengths, r.budget, 0, "bulk").seconds(ctx); err != nil {
+				return err
+			}
+		}
+		c.findLoops(bulk)
+		c.locate(&c.lengths)
+	}
+	if all {
+		return c.chance(ctx, draws)
+	}
+	return nil
+}
+
+// recenter sets what shapes are believed to be to their mean.
+func (s *search) recenter() {
+	for j := range s.shape {
+		if s.shape[j].name == "hard" || s.shape[j].name == "noisy" {
+			continue
+		}
+		sum := 0.0
+		for _, c := range s.cells {
+			sum += s.shape[j].get(&c.lengths)
+		}
+		s.shape[j].prior.mean = sum / float64(len(s.cells))
+	}
+}
+
+// cost is what a point costs.
+func (s *search) cost(ctx context.Context, p point) (float64, error) {
+	costs := make([]float64, len(s.cells))
+	err := s.each(func(i int, c *cell) error {
+		r, err := c.residuals(ctx, p.model, p.lengths[i], s.draws)
+		for k := range r {
+			if c.usable(k) {
+				cost, _ := loss(r[k] / c.deviations[k])
+				costs[i] += cost
+			}
+		}
+		for _, q := range s.shape {
+			costs[i] += q.believed(&p.lengths[i])
+		}
+		return err
+	})
+	sum := 0.0
+	for _, v := range costs {
+		sum += v
+	}
+	for _, q := range s.timing {
+		sum += q.believed(&p.model)
+	}
+	return sum, err
+}
+
+// step goes where the linear problem says it is better. Simulated times jump a
+// little: where no step is better, the least bad is taken, and run remembers the
+// best place.
+func (s *search) step(ctx context.Context, l *linear) error {
+	least, best := math.Inf(1), point{}
+	for range 3 {
+		size := l.slope.Len()
+		damped := mat.NewSymDense(size, nil)
+		damped.CopySym(l.normal)
+		for i := range size {
+			damped.SetSym(i, i, l.normal.At(i, i)*(1+s.damping))
+		}
+		var factors mat.Cholesky
+		var move mat.VecDense
+		if !factors.Factorize(damped) {
+			return errors.New("the normal equations are singular")
+		}
+		if err := factors.SolveVecTo(&move, l.slope); err != nil {
+			return err
+		}
+		p := s.target(&move)
+		if err := s.each(func(i int, c *cell) error { c.locate(&p.lengths[i]); return nil }); err != nil {
+			return err
+		}
+		cost, err := s.cost(ctx, p)
+		if err != nil {
+			return err
+		}
+		if cost < least {
+			least, best = cost, p
+		}
+		if cost < l.cost {
+			s.damping = math.Max(s.damping/4, 1e-3)
+			break
+		}
+		s.damping = math.Min(4*s.damping, 10)
+	}
+	s.move(best)
+	return nil
+}
+
+// target is where a move leads to.
+func (s *search) target(move *mat.VecDense) point {
+	p := s.here()
+	for j, q := range s.timing {
+		q.set(&p.model, q.get(&p.model)+clamp(move.AtVec(j), q.most))
+	}
+	for i := range s.cells {
+		for j, q := range s.shape {
+			q.set(&p.lengths[i], q.get(&p.lengths[i])+clamp(move.AtVec(len(s.timing)+i*len(s.shape)+j), q.most))
+		}
+	}
+	return p
+}
+
+// describe is the model as it stands.
+func (s *search) describe() string {
+	t := s.model.Timing
+	text := fmt.Sprintf("base %v, sequence %v, context %v, late %v, prompt %v, handling %.1f ns", t.Base, t.Sequence, t.Context, t.Late, t.Prompt, s.model.Handling)
+	for _, q := range s.shape {
+		text += fmt.Sprintf(", %s about %.2f", q.name, q.prior.mean)
+	}
+	return text
+}

@@ -1,0 +1,243 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"speceval/internal/controller"
+	"speceval/internal/fleet"
+	"speceval/internal/router"
+)
+
+// Settings describe a simulated worker.
+type Settings struct {
+	Timing       fleet.Timing // of each replica
+	Replicas     int          // at least 1
+	Window       int          // outstanding requests per replica, at least 1
+	MaxSequences int          // that a replica runs at a time, the others wait there; 0: no limit
+
+	// Lengths are the tokens of a rollout: of its prompt and, at least 1, of its
+	// answer. It is asked once for every request.
+	Lengths func(controller.ID) (prompt, tokens int)
+
+	// Handling is how long the router is busy with a completion before it
+	// dispatches anything new. The replicas go on meanwhile.
+	Handling time.Duration
+	// Computation is how long a background computation takes.
+	Computation time.Duration
+}
+
+// Engine is a worker that is simulated event by event, a router.Engine. It is
+// for one execution and one goroutine.
+type Engine struct {
+	settings Settings
+	now      time.Duration
+	replicas []replica
+	flights  []flight // one per place
+	free     []int32  // places that are
+	places   []int32  // of requests, by number
+	pending  queue    // ends that the router has not seen
+	computed time.Duration
+	err      error
+}
+
+// never is later than everything.
+const never = time.Duration(1<<63 - 1)
+
+// flight is a request on its way.
+type flight struct {
+	sequence fleet.Sequence
+	request  int
+	replica  int32
+	seen     int // tokens that were there when its end was asked for
+	aborted  bool
+	over     bool          // its end is pending
+	started  time.Duration // negative while it waits in its replica
+}
+
+// New is an idle worker at time 0.
+func New(s Settings) (*Engine, error) {
+	if s.Replicas < 1 || s.Window < 1 || s.Lengths == nil {
+		return nil, fmt.Errorf("a simulated worker needs replicas, a window and lengths: has %d and %d", s.Replicas, s.Window)
+	}
+	if s.MaxSequences <= 0 {
+		s.MaxSequences = s.Window
+	}
+	slots := s.Replicas * s.Window
+	e := &Engine{
+		settings: s,
+		replicas: make([]replica, s.Replicas),
+		flights:  make([]flight, slots),
+		free:     make([]int32, slots),
+		computed: never,
+	}
+	for i := range e.replicas {
+		e.replicas[i] = replica{batch: fleet.NewBatch(s.Timing, s.MaxSequences), most: s.MaxSequences}
+	}
+	for i := range e.flights {
+		e.free[i] = int32(slots - 1 - i)
+		e.flights[i].sequence.Owner = &e.flights[i]
+	}
+	return e, nil
+}
+
+// Slots is the number of requests that may be outstanding.
+func (e *Engine) Slots() int { return len(e.flights) }
+
+// Now is the virtual time.
+func (e *Engine) Now() time.Duration { return e.now }
+
+// Submit sends a rollout to the replica with the fewest outstanding requests,
+// the first of those. It joins that replica's next step.
+func (e *Engine) Submit(request int, id controller.ID) {
+	if len(e.free) == 0 || request != len(e.places) {
+		e.fail(fmt.Errorf("request %d (%s) is submitted with %d of %d places free and after %d requests", request, id, len(e.free), len(e.flights), len(e.places)))
+		return
+	}
+	target := 0
+	for i := range e.replicas {
+		if e.replicas[i].outstanding < e.replicas[target].outstanding {
+			target = i
+		}
+	}
+	place := e.free[len(e.free)-1]
+	e.free = e.free[:len(e.free)-1]
+	e.places = append(e.places, place)
+
+	f := &e.flights[place]
+	f.request, f.replica = request, int32(target)
+	f.aborted, f.over, f.seen, f.started = false, false, 0, -1
+	f.sequence.Generated = 0
+	f.sequence.Prompt, f.sequence.Tokens = e.settings.Lengths(id)
+	if f.sequence.Prompt < 0 || f.sequence.Tokens < 1 {
+		e.fail(fmt.Errorf("%s has %d prompt and %d answer tokens", id, f.sequence.Prompt, f.sequence.Tokens))
+	}
+	e.catchUp(target)
+	e.replicas[target].add(f, e.now)
+}
+
+// Abort ends a request at the end of the step under way, with the tokens that
+// are there now: a server looks for aborts between steps, and drops what such a
+// step gave. A request that has ended is left as it is.
+func (e *Engine) Abort(request int) {
+	if request < 0 || request >= len(e.places) {
+		e.fail(fmt.Errorf("request %d is to be aborted and was never submitted", request))
+		return
+	}
+	f := &e.flights[e.places[request]]
+	if f.request != request || f.aborted || f.over {
+		return
+	}
+	e.catchUp(int(f.replica))
+	if !f.over && e.replicas[f.replica].abort(f, e.now) {
+		e.end(f, e.now)
+	}
+}
+
+// Compute says that f is done once a computation has taken its time. It does
+// not call f, the result of which is only worth its time if somebody wants it.
+func (e *Engine) Compute(func()) {
+	if e.computed != never {
+		e.fail(errors.New("a background computation is asked for while one is under way"))
+	}
+	e.computed = e.now + e.settings.Computation
+}
+
+// Next is the next event: the first in time, then by replica and request. A
+// background computation comes before requests that end in the same instant.
+func (e *Engine) Next(ctx context.Context) (router.Event, error) {
+	for e.err == nil {
+		due := min(e.computed, e.pending.due())
+		first := e.first(due)
+		switch {
+		case first >= 0:
+			e.advance(first)
+		case due == never:
+			e.fail(errors.New("nothing is outstanding, so that no event will come"))
+		case ctx.Err() != nil:
+			return router.Event{}, context.Cause(ctx)
+		case e.computed == due:
+			e.computed = never
+			e.now = max(e.now, due)
+			return router.Event{Kind: router.Computed, Request: -1, Replica: -1, Started: -1, Finished: due}, nil
+		default:
+			return e.deliver(e.pending.pop()), nil
+		}
+	}
+	return router.Event{}, e.err
+}
+
+// first is the replica whose run of steps ends first, by a given time; -1 if
+// none does. Runs begin as late as they can, for a request that comes in the
+// same instant is part of them.
+func (e *Engine) first(by time.Duration) int {
+	first := -1
+	for i := range e.replicas {
+		if at := e.replicas[i].due(); at != never && at <= by && (first < 0 || at < by) {
+			first, by = i, at
+		}
+	}
+	for i := range e.replicas {
+		if at := e.replicas[i].next(by); at != never && at <= by && (first < 0 || at < by) {
+			first, by = i, at
+		}
+	}
+	return first
+}
+
+// deliver frees the place of a request that has ended and moves the clock to
+// when the router has dealt with it.
+func (e *Engine) deliver(event router.Event) router.Event {
+	e.replicas[event.Replica].outstanding--
+	e.free = append(e.free, e.places[event.Request])
+	e.now = max(e.now, event.Finished)
+	if event.Kind == router.Completed {
+		e.now += e.settings.Handling
+	}
+	return event
+}
+
+// catchUp takes a replica to the present, for its load is about to change.
+func (e *Engine) catchUp(i int) {
+	for e.replicas[i].next(e.now) <= e.now {
+		e.advance(i)
+	}
+}
+
+// advance ends a replica's run of steps.
+func (e *Engine) advance(i int) {
+	r := &e.replicas[i]
+	for _, s := range r.advance() {
+		f := s.Owner.(*flight)
+		e.end(f, r.at)
+	}
+	if r.aborts > 0 {
+		for _, f := range r.removeAborted() {
+			e.end(f, r.at)
+		}
+	}
+}
+
+// end makes the event of a request that is over.
+func (e *Engine) end(f *flight, at time.Duration) {
+	f.over = true
+	event := router.Event{
+		Kind: router.Completed, Request: f.request, Replica: int(f.replica), Started: f.started, Finished: at,
+		Prompt: f.sequence.Prompt, Generated: f.sequence.Tokens,
+	}
+	if f.aborted {
+		event.Kind, event.Generated = router.Aborted, f.seen
+		if f.seen == 0 { // nothing was seen of it, not even its prompt's length
+			event.Prompt = 0
+		}
+	}
+	e.pending.push(event)
+}
+
+func (e *Engine) fail(err error) {
+	if e.err == nil {
+		e.err = err
+	}
+}

@@ -1,0 +1,266 @@
+package virtual_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/internal/controller"
+	"speceval/internal/fleet"
+	"speceval/internal/fleet/virtual"
+	"speceval/internal/router"
+	"speceval/internal/seed"
+)
+
+// load is a random small case.
+type load struct {
+	settings virtual.Settings
+	requests int
+	aborts   float64 // probability that an event has one of the outstanding aborted
+	lazy     float64 // that a free place is left empty
+}
+
+func randomLoad(random *seed.Stream) load {
+	pick := func(n int) int { return int(random.Float64() * float64(n)) }
+	lengths := random.Fork()
+	longest := []int{3, 30, 400}[pick(3)]
+	l := load{requests: 1 + pick(60), aborts: []float64{0, 0.1, 0.5}[pick(3)], lazy: []float64{0, 0.3}[pick(2)]}
+	l.settings = virtual.Settings{
+		// Small numbers, so that much happens in the same instant.
+		Timing: fleet.Timing{
+			Base: time.Duration(1 + pick(5)), Sequence: time.Duration(pick(3)), Context: time.Duration(pick(2)),
+			Late: time.Duration(pick(2)), After: pick(20), Prompt: time.Duration(pick(2)), Graphs: pick(2) == 0,
+		},
+		Replicas: 1 + pick(3), Window: 1 + pick(5), MaxSequences: pick(4),
+		Handling: time.Duration([]int{0, 1, 40}[pick(3)]), Computation: time.Duration(pick(100)),
+		Lengths: func(id controller.ID) (int, int) {
+			own := lengths
+			for range id.Ordinal % 50 {
+				own.Uint64()
+			}
+			return int(own.Float64() * 5), 1 + int(own.Float64()*float64(longest))
+		},
+	}
+	return l
+}
+
+// execute drives an engine by random decisions that follow from the events
+// alone, checks what must always hold, and writes down what happened.
+func execute(t *testing.T, e router.Engine, l load, random seed.Stream) []string {
+	t.Helper()
+	var log []string
+	out := map[int]bool{}
+	aborted := map[int]bool{}
+	submitted, computing := 0, false
+	last := time.Duration(0)
+	for {
+		for len(out) < e.Slots() && submitted < l.requests && (len(out) == 0 || random.Float64() >= l.lazy) {
+			e.Submit(submitted, controller.ID{Ordinal: int32(submitted)})
+			out[submitted] = true
+			submitted++
+		}
+		if !computing && random.Float64() < 0.1 {
+			e.Compute(nil)
+			computing = true
+		}
+		if len(out) == 0 && !computing {
+			return log
+		}
+		event, err := e.Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		log = append(log, fmt.Sprintf("%+v at %d", event, e.Now()))
+		if e.Now() < last || event.Finished > e.Now() {
+			t.Fatalf("the clock shows %d after %d, and event %+v", e.Now(), last, event)
+		}
+		last = e.Now()
+		if event.Kind == router.Computed {
+			computing = false
+			continue
+		}
+		if !out[event.Request] || event.Kind == router.Aborted && !aborted[event.Request] {
+			t.Fatalf("event %+v of no outstanding request, or of none to be aborted", event)
+		}
+		delete(out, event.Request)
+		if random.Float64() < l.aborts {
+			for victim := range submitted { // the first, so that the choice repeats
+				if out[victim] && random.Float64() < 0.3 {
+					e.Abort(victim)
+					aborted[victim] = true
+				}
+			}
+		}
+	}
+}
+
+func TestAsStepByStep(t *testing.T) {
+	for trial := range 400 {
+		random := seed.Root(uint64(trial)).Stream()
+		l := randomLoad(&random)
+		decisions := random.Fork()
+		e, err := virtual.New(l.settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := execute(t, e, l, decisions), execute(t, newStepwise(l.settings), l, decisions)
+		for i := range want {
+			if i >= len(got) || got[i] != want[i] {
+				t.Fatalf("trial %d, %+v: event %d is\n%s\nstep by step it is\n%s", trial, l, i, got[min(i, len(got)-1)], want[i])
+			}
+		}
+		if len(got) != len(want) {
+			t.Fatalf("trial %d: %d events, step by step %d", trial, len(got), len(want))
+		}
+	}
+}
+
+func TestAbort(t *testing.T) {
+	e, err := virtual.New(virtual.Settings{
+		Timing: fleet.Timing{Base: 10, Prompt: 1}, Replicas: 1, Window: 3, MaxSequences: 1,
+		Lengths:     func(id controller.ID) (int, int) { return 4, 100 * int(id.Ordinal) },
+		Computation: 35, // 4 for the prompt, three steps, and one of another
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for request := range 3 {
+		e.Submit(request, controller.ID{Ordinal: int32(request + 1)})
+	}
+	e.Compute(nil)
+	next := func() router.Event {
+		event, err := e.Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return event
+	}
+	if event := next(); event.Kind != router.Computed || e.Now() != 35 {
+		t.Fatalf("first event %+v at %d", event, e.Now())
+	}
+	for range 2 { // once is enough
+		e.Abort(0)
+		e.Abort(1)
+	}
+	if event := next(); event != (router.Event{Kind: router.Aborted, Request: 1, Started: -1, Finished: 35}) {
+		t.Errorf("the one that waits: %+v", event)
+	}
+	if event := next(); event != (router.Event{Kind: router.Aborted, Request: 0, Finished: 44, Prompt: 4, Generated: 3}) {
+		t.Errorf("the one that runs: %+v", event)
+	}
+	e.Abort(0) // its place may be another's
+	if event := next(); event != (router.Event{Kind: router.Completed, Request: 2, Started: 44, Finished: 44 + 4 + 3000, Prompt: 4, Generated: 300}) {
+		t.Errorf("the one that is left: %+v", event)
+	}
+	e.Abort(2)
+	if _, err := e.Next(context.Background()); err == nil || !strings.Contains(err.Error(), "nothing is outstanding") {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestLeastLoaded(t *testing.T) {
+	settings := virtual.Settings{
+		Timing: fleet.Timing{Base: 1}, Replicas: 3, Window: 2,
+		Lengths: func(id controller.ID) (int, int) { return 1, int(id.Ordinal) },
+	}
+	e, err := virtual.New(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for request, length := range []int32{50, 9, 50, 50, 7, 50} {
+		e.Submit(request, controller.ID{Ordinal: length})
+	}
+	for i, want := range []int{1, 1} {
+		event, err := e.Next(context.Background())
+		if err != nil || event.Replica != want {
+			t.Fatalf("event %d: %+v, %v", i, event, err)
+		}
+	}
+	e.Submit(6, controller.ID{Ordinal: 1})
+	if event, err := e.Next(context.Background()); err != nil || event.Replica != 1 || event.Request != 6 {
+		t.Errorf("the free replica gets the next: %+v, %v", event, err)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	sound := virtual.Settings{Replicas: 1, Window: 1, Timing: fleet.Timing{Base: 1}, Lengths: func(controller.ID) (int, int) { return 1, 1 }}
+	for want, spoil := range map[string]func(*virtual.Settings){
+		"needs replicas": func(s *virtual.Settings) { s.Replicas = 0 },
+		"a window":       func(s *virtual.Settings) { s.Window = 0 },
+		"and lengths":    func(s *virtual.Settings) { s.Lengths = nil },
+	} {
+		s := sound
+		spoil(&s)
+		if _, err := virtual.New(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	for want, use := range map[string]func(*virtual.Engine){
+		"0 of 1 places free":   func(e *virtual.Engine) { e.Submit(0, controller.ID{}); e.Submit(1, controller.ID{}) },
+		"after 0 requests":     func(e *virtual.Engine) { e.Submit(1, controller.ID{}) },
+		"was never submitted":  func(e *virtual.Engine) { e.Abort(0) },
+		"while one is under w": func(e *virtual.Engine) { e.Compute(nil); e.Compute(nil) },
+	} {
+		e, err := virtual.New(sound)
+		if err != nil {
+			t.Fatal(err)
+		}
+		use(e)
+		if _, err := e.Next(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	sound.Lengths = func(controller.ID) (int, int) { return 1, 0 }
+	e, _ := virtual.New(sound)
+	e.Submit(0, controller.ID{})
+	if _, err := e.Next(context.Background()); err == nil || !strings.Contains(err.Error(), "1 prompt and 0 answer tokens") {
+		t.Errorf("no tokens: %v", err)
+	}
+}
+
+func TestStops(t *testing.T) {
+	e, err := virtual.New(virtual.Settings{Replicas: 1, Window: 1, Timing: fleet.Timing{Base: 1}, Lengths: func(controller.ID) (int, int) { return 1, 1 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Submit(0, controller.ID{})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := e.Next(ctx); err != context.Canceled {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// BenchmarkUniform is one request from submission to completion, on a full
+// worker of the paper's size.
+func BenchmarkUniform(b *testing.B) {
+	timing := fleet.Timing{Base: 5200 * time.Microsecond, Sequence: 130 * time.Microsecond, Context: 27, Late: 20, After: 8192, Prompt: 180 * time.Microsecond, Graphs: true}
+	for _, handling := range []time.Duration{0, 4 * time.Millisecond} {
+		b.Run(fmt.Sprintf("handling=%v", handling), func(b *testing.B) {
+			lengths := seed.Root(1).Stream()
+			e, err := virtual.New(virtual.Settings{
+				Timing: timing, Replicas: 8, Window: 32, MaxSequences: 128, Handling: handling,
+				Lengths: func(controller.ID) (int, int) { return 200, 500 + int(lengths.Uint64()%8000) },
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			submitted := 0
+			for range b.N {
+				for ; submitted < min(b.N, e.Slots()); submitted++ {
+					e.Submit(submitted, controller.ID{})
+				}
+				if _, err := e.Next(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+				if submitted < b.N {
+					e.Submit(submitted, controller.ID{})
+					submitted++
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,224 @@
+package workload_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"speceval/internal/controller"
+	"speceval/internal/fleet/workload"
+	"speceval/internal/profile"
+	"speceval/internal/seed"
+)
+
+const (
+	models = "model,base_us,sequence_us,context_ns,late_ns,prompt_us,max_sequences,max_tokens,thinking_tokens,handling_ns,computation_ms\n" +
+		"thinker,5000,140.5,28,19,180,128,16384,8192,640.5,50\n" +
+		"plain,3500,70,17,0,60,256,16384,0,640,50\n"
+	lengths = "benchmark,model,prompt_tokens,location,hard,noisy,task_spread,spread,closing,endless,loop\n" +
+		"quiz,thinker,200,8.2,1.2,0.3,0.3,0.7,500,0.8,0\n" +
+		"quiz,plain,150,6,1,0.5,0.2,0.5,0,0,0.001\n"
+)
+
+func calibrated(t testing.TB) *workload.Workload {
+	t.Helper()
+	w, err := workload.Parse([]byte(models), []byte(lengths))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func quiz(model string) profile.Profile {
+	p := profile.Profile{Benchmark: "quiz", Model: model, TestedK: 1000}
+	for i := range 20 {
+		p.TaskIDs, p.PassCounts = append(p.TaskIDs, fmt.Sprint(i)), append(p.PassCounts, 50*i)
+	}
+	return p
+}
+
+func TestFilesComeBack(t *testing.T) {
+	m, l := calibrated(t).Files()
+	if string(m) != models || string(l) != lengths {
+		t.Errorf("got\n%s\n%s", m, l)
+	}
+}
+
+func TestFaultsNameFileRowAndColumn(t *testing.T) {
+	for want, spoil := range map[string]func(models, lengths string) (string, string){
+		"models.csv: column base_us is missing": func(m, l string) (string, string) { return strings.Replace(m, "base_us", "base", 1), l },
+		`models.csv: row 1: base_us "x" is not`: func(m, l string) (string, string) { return strings.Replace(m, "5000", "x", 1), l },
+		`row 2: prompt_us "-60" is not a`:       func(m, l string) (string, string) { return strings.Replace(m, ",60,", ",-60,", 1), l },
+		`max_sequences "1.5" is not a whole`:    func(m, l string) (string, string) { return strings.Replace(m, ",128,", ",1.5,", 1), l },
+		`model "thinker" is empty or there`:     func(m, l string) (string, string) { return strings.Replace(m, "plain", "thinker", 1), l },
+		"models.csv: there are no rows":         func(m, l string) (string, string) { return m[:strings.Index(m, "\n")+1], l },
+		"lengths.csv: the file is empty":        func(m, l string) (string, string) { return m, "" },
+		`lengths.csv: row 1: endless "1.8" is`:  func(m, l string) (string, string) { return m, strings.Replace(l, "0.8", "1.8", 1) },
+		`row 2: loop "NaN" is not`:              func(m, l string) (string, string) { return m, strings.Replace(l, "0.001", "NaN", 1) },
+		`model "other" is not in models.csv`:    func(m, l string) (string, string) { return m, strings.Replace(l, "plain", "other", 1) },
+		`benchmark "quiz" is empty or there tw`: func(m, l string) (string, string) { return m, strings.Replace(l, "plain", "thinker", 1) },
+	} {
+		m, l := spoil(models, lengths)
+		if _, err := workload.Parse([]byte(m), []byte(l)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
+func TestUnknownProfiles(t *testing.T) {
+	w := calibrated(t)
+	for _, p := range []profile.Profile{{Benchmark: "quiz", Model: "other"}, {Benchmark: "exam", Model: "plain"}} {
+		if _, _, err := w.Law(p); err == nil || !strings.Contains(err.Error(), "not been calibrated") || w.Knows(p.Benchmark, p.Model) {
+			t.Errorf("%s is known: %v", p.Name(), err)
+		}
+	}
+	if !w.Knows("quiz", "plain") {
+		t.Error("a profile of the file is unknown")
+	}
+}
+
+// TestLengthsFollowTheLaw draws 40,000 lengths of three tasks and compares their
+// mean, and that of their squares, with the law's expectations, at five standard
+// errors and a quadrature error of two parts in a thousand.
+func TestLengthsFollowTheLaw(t *testing.T) {
+	for _, model := range []string{"thinker", "plain"} {
+		_, law, err := calibrated(t).Law(quiz(model))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, task := range []int{0, 10, 19} {
+			for power, f := range map[int]func(float64) float64{1: func(x float64) float64 { return x }, 2: func(x float64) float64 { return x * x }} {
+				const n = 40_000
+				random := seed.Root(1).Child(model).Index(task).Stream()
+				sum, squares := 0.0, 0.0
+				for range n {
+					x := law.Draw(task, &random)
+					if x < 1 || x > 16384 {
+						t.Fatalf("%s: a length of %d tokens", model, x)
+					}
+					y := f(float64(x))
+					sum, squares = sum+y, squares+y*y
+				}
+				mean := sum / n
+				want := law.Mean(task, f)
+				se := math.Sqrt((squares/n - mean*mean) / n)
+				if math.Abs(mean-want) > 5*se+0.002*want {
+					t.Errorf("%s task %d, power %d: mean %.0f, expected %.0f, standard error %.1f", model, task, power, mean, want, se)
+				}
+			}
+		}
+	}
+}
+
+func TestHardTasksTakeLonger(t *testing.T) {
+	_, law, err := calibrated(t).Law(quiz("plain"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := func(x float64) float64 { return x }
+	if hard, easy := law.Mean(0, tokens), law.Mean(19, tokens); hard < 1.3*easy {
+		t.Errorf("a hard task takes %.0f tokens, an easy one %.0f", hard, easy)
+	}
+	loops := func(x float64) float64 { return math.Floor(x / 16384) }
+	sum := 0.0
+	for task := range 20 {
+		sum += law.Mean(task, loops) / 20
+	}
+	if math.Abs(sum-0.001) > 1e-4 {
+		t.Errorf("answers loop with probability %v, want 0.001", sum)
+	}
+}
+
+// TestThinkingIsCut: no answer ends within the last thousands of tokens before
+// the limit, or just below the budget's end with nothing after it.
+func TestThinkingIsCut(t *testing.T) {
+	_, law, err := calibrated(t).Law(quiz("thinker"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := seed.Root(2).Stream()
+	var natural, answered, endless int
+	for range 20_000 {
+		switch n := law.Draw(2, &random); {
+		case n == 16384:
+			endless++
+		case n > 8192+750:
+			t.Fatalf("an answer of %d tokens", n)
+		case n > 8192+250:
+			answered++
+		default:
+			natural++
+		}
+	}
+	if share := float64(endless) / float64(endless+answered); share < 0.75 || share > 0.85 || natural < 2000 {
+		t.Errorf("%d end by themselves, %d after the cut, %d at the limit", natural, answered, endless)
+	}
+}
+
+func TestSamplerDependsOnTheIDAlone(t *testing.T) {
+	_, law, err := calibrated(t).Law(quiz("thinker"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := seed.Root(3).Child("x")
+	one, again, other := law.Sampler(node), law.Sampler(node), law.Sampler(seed.Root(3).Child("y"))
+	var ids []controller.ID
+	for task := range int32(20) {
+		for ordinal := range int32(30) {
+			ids = append(ids, controller.ID{Task: task, Phase: controller.Pilot, Ordinal: ordinal + 1}, controller.ID{Task: task, Phase: controller.Continuation, Ordinal: ordinal + 1})
+		}
+	}
+	first := make([]int, len(ids))
+	for i, id := range ids {
+		prompt, tokens := one(id)
+		if first[i] = tokens; prompt != 200 {
+			t.Fatalf("a prompt of %d tokens", prompt)
+		}
+	}
+	same, phases := 0, 0
+	for i := len(ids) - 1; i >= 0; i-- {
+		if _, tokens := again(ids[i]); tokens != first[i] {
+			t.Fatalf("%s has %d tokens, and then %d", ids[i], first[i], tokens)
+		}
+		if _, tokens := other(ids[i]); tokens == first[i] && tokens < 16384 {
+			same++
+		}
+		if i%2 == 0 && first[i] == first[i+1] && first[i] < 16384 {
+			phases++
+		}
+	}
+	if same > 20 || phases > 10 {
+		t.Errorf("%d of %d lengths are those of another execution, %d those of the other phase", same, len(ids), phases)
+	}
+}
+
+func TestSamplerDoesNotAllocate(t *testing.T) {
+	_, law, err := calibrated(t).Law(quiz("thinker"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	draw := law.Sampler(seed.Root(1))
+	if n := testing.AllocsPerRun(100, func() { draw(controller.ID{Task: 3, Ordinal: 2}) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestHandling(t *testing.T) {
+	m, _ := calibrated(t).Model("thinker")
+	if got := m.HandlingOf(100, 8); got != 512400 {
+		t.Errorf("a completion of 800 rollouts takes %d ns, want 512400", got)
+	}
+}
+
+func BenchmarkSampler(b *testing.B) {
+	_, law, err := calibrated(b).Law(quiz("thinker"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	draw := law.Sampler(seed.Root(1))
+	b.ReportAllocs()
+	for i := range b.N {
+		draw(controller.ID{Task: int32(i % 20), Ordinal: int32(i)})
+	}
+}
