@@ -64,6 +64,7 @@ type Pool struct {
 	endOutage   context.CancelFunc // of the watch on an outage
 	requirement *Requirement       // of the last Check
 	resent      int
+	lost        []string
 }
 
 // replica is one server and the pool's view of it. Pool.mu guards it.

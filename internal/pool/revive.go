@@ -28,6 +28,7 @@ func (p *Pool) takeOut(r *replica, life int, fault error, stuck *vllm.Metrics) {
 	}
 	r.alive, r.fault = false, fault
 	p.alive--
+	p.lost = append(p.lost, r.Name)
 	left := p.alive
 	if stuck != nil {
 		r.revoke(errTakenOut)

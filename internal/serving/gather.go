@@ -54,7 +54,7 @@ func (s *Servers) unserved(m Model, reasons []error) error {
 			hint = "\nthe key is taken from " + s.settings.KeyFrom
 		}
 	}
-	return fmt.Errorf("no server serves %s as %q:\n%w%s", m.ID, m.Requires.Model, errors.Join(reasons...), hint)
+	return fmt.Errorf("%w %s as %q:\n%w%s", ErrUnserved, m.ID, m.Requires.Model, errors.Join(reasons...), hint)
 }
 
 // newPool makes the pool of some replicas.

@@ -87,19 +87,24 @@ func New(s Settings) *Servers {
 // Lease is the use of a model's replicas.
 type Lease struct {
 	*pool.Pool
-	Served  []pool.Served // the replicas that were there, each checked
-	Places  int           // requests that can be outstanding with all replicas there
-	servers *Servers
-	group   *group
-	once    sync.Once
+	Served []pool.Served // the replicas that were there, each checked
+	Places int           // requests that can be outstanding with all replicas there
+	Worker string        // that was lent whole; "" if the replicas are of any worker
+
+	servers  *Servers
+	group    *group
+	once     sync.Once
+	released func() // what else to do then; nil for nothing
 }
+
+var errNoWorkers = errors.New("there is no server to ask: add a [[worker]] with urls of running servers, or with a launch command")
 
 // Acquire finds or starts replicas of a model and checks them. It waits while
 // two others use them, and while recipes serve another model that somebody uses
 // or waits for. Release gives them back.
 func (s *Servers) Acquire(ctx context.Context, m Model) (*Lease, error) {
 	if len(s.settings.Workers) == 0 {
-		return nil, errors.New("there is no server to ask: add a [[worker]] with urls of running servers, or with a launch command")
+		return nil, errNoWorkers
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,9 +155,12 @@ func (s *Servers) wait(ctx context.Context) error {
 func (l *Lease) Release() {
 	l.once.Do(func() {
 		l.servers.mu.Lock()
-		defer l.servers.mu.Unlock()
 		l.group.users--
 		l.servers.signal()
+		l.servers.mu.Unlock()
+		if l.released != nil {
+			l.released()
+		}
 	})
 }
 

@@ -1,0 +1,231 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"speceval/internal/clock"
+	"speceval/internal/fleet/imitation"
+	"speceval/internal/router"
+	"speceval/internal/worker"
+)
+
+func TestRequestsComplete(t *testing.T) {
+	b := setUp(t, 2, nil)
+	e := b.begin()
+	if e.Slots() != 4 {
+		t.Errorf("%d slots, want 4", e.Slots())
+	}
+	lengths := []int{30, 60, 90, 120, 10, 5} // the last two when there is room
+	where := []int{0, 1, 0, 1, 0, 0}
+	for i := range 4 {
+		e.Submit(i, of(lengths[i]))
+	}
+	last := time.Duration(0)
+	for sent, ended := 4, 0; ended < len(lengths); ended++ {
+		event := next(t, e)
+		i := event.Request
+		if event.Kind != router.Completed || event.Err != nil || event.Replica != where[i] || event.Generated != lengths[i] || event.Prompt == 0 {
+			t.Errorf("request %d of %d tokens at replica %d: %+v", i, lengths[i], where[i], event)
+		}
+		if event.Started < 0 || event.Finished < event.Started || event.Finished > e.Now() || e.Now() < last {
+			t.Errorf("times %v to %v, now %v", event.Started, event.Finished, e.Now())
+		}
+		last = e.Now()
+		if sent < len(lengths) {
+			e.Submit(sent, of(lengths[sent]))
+			sent++
+		}
+	}
+	closes(t, e)
+	if total := b.metrics(0).GenerationTokens + b.metrics(1).GenerationTokens; total != 315 {
+		t.Errorf("the replicas made %v tokens, want 315", total)
+	}
+}
+
+// TestPlacesAreTheRouters keeps a place until the event is taken: the router
+// counts what it knows, and so does the choice of a replica.
+func TestPlacesAreTheRouters(t *testing.T) {
+	b := setUp(t, 2, nil)
+	e := b.begin()
+	e.Submit(0, of(5))
+	e.Submit(1, of(endless))
+	until(t, func() bool { return b.metrics(0).GenerationTokens == 5 && b.metrics(0).Running == 0 })
+	e.Submit(2, of(endless)) // replica 0, both have one
+	e.Submit(3, of(endless)) // replica 1
+	event := next(t, e)
+	if event.Request != 0 || event.Kind != router.Completed {
+		t.Errorf("event %+v", event)
+	}
+	for i, want := range []int{0, 1, 0} {
+		e.Abort(i + 1)
+		if event := next(t, e); event.Kind != router.Aborted || event.Request != i+1 || event.Replica != []int{1, 0, 1}[i] {
+			t.Errorf("abort of %d: %+v, want replica %d", i+1, event, want)
+		}
+	}
+	closes(t, e)
+}
+
+func TestAbort(t *testing.T) {
+	b := setUp(t, 1, func(_ int, s *imitation.Settings, _ *worker.Settings) { s.MaxSequences = 1 })
+	e := b.begin()
+	e.Submit(0, of(endless))
+	b.running(0, 1, 20)
+	e.Submit(1, of(endless))
+	until(t, func() bool { return b.metrics(0).Waiting == 1 })
+	e.Abort(7) // nobody
+	e.Abort(1)
+	event := next(t, e)
+	if event.Kind != router.Aborted || event.Request != 1 || event.Started >= 0 || event.Prompt != 0 || event.Generated != 0 {
+		t.Errorf("a request that waited: %+v", event)
+	}
+	e.Abort(0)
+	e.Abort(0)
+	event = next(t, e)
+	if event.Kind != router.Aborted || event.Request != 0 || event.Started < 0 || event.Prompt == 0 || event.Generated < 1 || event.Finished < event.Started {
+		t.Errorf("a request that ran: %+v", event)
+	}
+	e.Abort(0) // has ended
+	until(t, func() bool { m := b.metrics(0); return m.Running+m.Waiting == 0 })
+	if made := b.metrics(0).GenerationTokens; made < float64(event.Generated) || made > float64(event.Generated)+256 {
+		t.Errorf("the replica made %v tokens, the event has %d", made, event.Generated)
+	}
+	closes(t, e)
+}
+
+// TestAbortAfterTheEnd aborts what has completed and was not told yet.
+func TestAbortAfterTheEnd(t *testing.T) {
+	b := setUp(t, 1, nil)
+	e := b.begin()
+	e.Submit(0, of(4))
+	e.Submit(1, of(endless))
+	until(t, func() bool { return b.metrics(0).Running == 1 && b.metrics(0).GenerationTokens > 30 })
+	time.Sleep(50 * time.Millisecond) // its end is on the way; if it is late, the next test has the case
+	e.Abort(0)
+	if event := next(t, e); event.Request != 0 || event.Kind == router.Failed || event.Kind == router.Completed && event.Generated != 4 {
+		t.Errorf("event %+v", event)
+	}
+	closes(t, e)
+}
+
+// TestAbortRace aborts requests about when they complete: each has one event,
+// of one kind or the other, and no place is lost.
+func TestAbortRace(t *testing.T) {
+	b := setUp(t, 2, func(_ int, s *imitation.Settings, _ *worker.Settings) { s.Speed = 20 })
+	e := b.begin()
+	kinds := map[router.Kind]int{}
+	for round := range 40 {
+		for i := range 4 {
+			e.Submit(4*round+i, of(1+2*i+round%7))
+		}
+		time.Sleep(time.Duration(round) * 50 * time.Microsecond)
+		for i := range 4 {
+			e.Abort(4*round + i)
+		}
+		seen := map[int]bool{}
+		for range 4 {
+			event := next(t, e)
+			kinds[event.Kind]++
+			if seen[event.Request] || event.Request/4 != round {
+				t.Fatalf("round %d: event %+v", round, event)
+			}
+			seen[event.Request] = true
+			if want := 1 + 2*(event.Request%4) + round%7; event.Kind == router.Completed && event.Generated != want || event.Generated > want {
+				t.Errorf("round %d: %d tokens, want %d: %+v", round, event.Generated, want, event)
+			}
+		}
+	}
+	if kinds[router.Completed]+kinds[router.Aborted] != 160 {
+		t.Errorf("kinds of events %v", kinds)
+	}
+	closes(t, e)
+}
+
+func TestCloseEndsWhatIsLeft(t *testing.T) {
+	b := setUp(t, 2, nil)
+	e := b.begin()
+	for i := range 4 {
+		e.Submit(i, of(endless))
+	}
+	b.running(0, 2, 10)
+	b.running(1, 2, 10)
+	closes(t, e)
+	for i := range b.replicas {
+		if m := b.metrics(i); m.Running+m.Waiting != 0 {
+			t.Errorf("replica %d has %d requests after the run", i, m.Running+m.Waiting)
+		}
+	}
+	if _, err := e.Next(t.Context()); err == nil {
+		t.Error("a closed run has events")
+	}
+	closes(t, b.begin())
+}
+
+func TestNextEndsWithItsContext(t *testing.T) {
+	b := setUp(t, 1, nil)
+	e := b.begin()
+	e.Submit(0, of(endless))
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	if _, err := e.Next(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	e.Abort(0) // the run goes on
+	if event := next(t, e); event.Kind != router.Aborted {
+		t.Errorf("event %+v", event)
+	}
+	closes(t, e)
+}
+
+func TestCompute(t *testing.T) {
+	b := setUp(t, 1, nil)
+	e := b.begin()
+	e.Submit(0, of(endless))
+	done := false
+	e.Compute(func() { done = true })
+	if event := next(t, e); event.Kind != router.Computed || !done || event.Finished < event.Started {
+		t.Errorf("event %+v, done %v", event, done)
+	}
+	closes(t, e)
+	for name, f := range map[string]func(){
+		"panics": func() { panic("two minus one") },
+		"exits":  runtime.Goexit,
+	} {
+		e := b.begin()
+		e.Compute(f)
+		_, err := e.Next(t.Context())
+		if err == nil || errors.Is(err, worker.ErrVoid) || name == "panics" && !strings.Contains(err.Error(), "two minus one") {
+			t.Errorf("a computation that %s: %v", name, err)
+		}
+		if e.Close(t.Context()) == nil {
+			t.Errorf("a run whose computation %s is well", name)
+		}
+	}
+}
+
+// shifted is the wall clock, put back by so much.
+type shifted struct {
+	clock.Wall
+	back atomic.Int64
+}
+
+func (s *shifted) Now() time.Time { return s.Wall.Now().Add(-time.Duration(s.back.Load())) }
+
+func TestClockThatGoesBack(t *testing.T) {
+	c := new(shifted)
+	b := setUp(t, 1, func(_ int, _ *imitation.Settings, w *worker.Settings) { w.Clock = c })
+	e := b.begin()
+	until(t, func() bool { return e.Now() > 0 })
+	before := e.Now()
+	c.back.Store(int64(time.Hour))
+	if e.Now() != before {
+		t.Errorf("%v after %v", e.Now(), before)
+	}
+	_, err := e.Next(t.Context())
+	voided(t, err, "the clock went back")
+}

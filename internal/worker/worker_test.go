@@ -1,0 +1,280 @@
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"speceval/internal/controller"
+	"speceval/internal/fleet"
+	"speceval/internal/fleet/imitation"
+	"speceval/internal/pool"
+	"speceval/internal/router"
+	"speceval/internal/vllm"
+	"speceval/internal/worker"
+)
+
+// endless is a number of tokens that no test waits for.
+const endless = 30000
+
+// bench is some imitated replicas that listen, the pool of them, and a worker.
+type bench struct {
+	*worker.Worker
+	t        *testing.T
+	pool     *pool.Pool
+	replicas []*imitation.Replica
+	clients  []*vllm.Client
+}
+
+// setUp makes n replicas with a window of two requests each, which answer with
+// as many tokens as they may, one in 1.6 ms and more. Tests change the settings.
+func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *worker.Settings)) *bench {
+	t.Helper()
+	return setUpWindow(t, n, 2, change)
+}
+
+func setUpWindow(t *testing.T, n, window int, change func(i int, s *imitation.Settings, w *worker.Settings)) *bench {
+	t.Helper()
+	author := fleet.NewAuthor(fleet.AuthorSettings{Model: "m", AnswerTokens: 2 * endless, Spread: 1e-6})
+	b := &bench{t: t}
+	settings := worker.Settings{Request: ordinal, Replicas: n, Look: time.Hour}
+	var members []pool.Replica
+	for i := range n {
+		s := imitation.Settings{Model: "m", MaxModelLen: 4 * endless, Author: author, Speed: 1, Index: i}
+		if change != nil {
+			change(i, &s, &settings)
+		}
+		r := imitation.New(s)
+		t.Cleanup(r.Close)
+		if err := r.Listen("127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+		c, err := vllm.New(r.URL(), vllm.Options{Connections: window + 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.replicas, b.clients = append(b.replicas, r), append(b.clients, c)
+		members = append(members, pool.Replica{Client: c})
+	}
+	b.pool = pool.New(members, pool.Settings{Window: window, Attempts: 1, Outage: time.Hour})
+	t.Cleanup(b.pool.Close)
+	b.Worker = worker.New(b.pool, settings)
+	return b
+}
+
+// ordinal asks for as many tokens as the rollout's ordinal says.
+func ordinal(id controller.ID) vllm.Request { return question(int(id.Ordinal)) }
+
+func question(tokens int) vllm.Request {
+	return vllm.Request{
+		Model: "m", Messages: []vllm.Message{{Role: "user", Content: "What is 17+25?"}},
+		Seed: 7, Temperature: 0.6, TopP: 0.95, MaxTokens: tokens,
+	}
+}
+
+// of is a rollout of so many tokens.
+func of(tokens int) controller.ID { return controller.ID{Ordinal: int32(tokens)} }
+
+func (b *bench) begin() *worker.Engine {
+	b.t.Helper()
+	e, err := b.Begin(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { e.Close(context.Background()) })
+	return e
+}
+
+func next(t *testing.T, e *worker.Engine) router.Event {
+	t.Helper()
+	event, err := e.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return event
+}
+
+// closes fails the test unless the run was good.
+func closes(t *testing.T, e *worker.Engine) {
+	t.Helper()
+	if err := e.Close(t.Context()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
+
+// voided fails the test unless an error says that the run is void, in such
+// words.
+func voided(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if !errors.Is(err, worker.ErrVoid) {
+		t.Fatalf("error %v, want a void run", err)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("error %q does not say %q", err, w)
+		}
+	}
+}
+
+// metrics asks a replica.
+func (b *bench) metrics(i int) vllm.Metrics {
+	b.t.Helper()
+	m, err := b.clients[i].Metrics(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return m
+}
+
+// until waits for something that others bring about.
+func until(t *testing.T, happens func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !happens(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("waited in vain")
+		}
+	}
+}
+
+// running waits until a replica has made tokens of so many running requests.
+func (b *bench) running(i, requests, tokens int) {
+	b.t.Helper()
+	until(b.t, func() bool {
+		m := b.metrics(i)
+		return m.Running == requests && m.GenerationTokens >= float64(tokens)
+	})
+}
+
+func TestWarmUpAsksEveryReplicaOnce(t *testing.T) {
+	var log [3]bytes.Buffer
+	b := setUp(t, 3, func(i int, s *imitation.Settings, _ *worker.Settings) { s.Speed, s.Log = 0, &log[i] })
+	if err := b.WarmUp(t.Context(), question(1000)); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range b.replicas {
+		r.Close()
+		var entry imitation.Entry
+		if err := json.Unmarshal(log[i].Bytes(), &entry); err != nil {
+			t.Fatalf("replica %d had the requests %q: %v", i, log[i].String(), err)
+		}
+		if entry.Tokens != 64 || *entry.Seed != int64(7+i) {
+			t.Errorf("replica %d was asked for %d tokens with seed %d", i, entry.Tokens, *entry.Seed)
+		}
+	}
+}
+
+func TestWarmUpFails(t *testing.T) {
+	b := setUp(t, 2, func(i int, s *imitation.Settings, _ *worker.Settings) {
+		if i == 1 {
+			s.Faults.Error = 1
+		}
+	})
+	err := b.WarmUp(t.Context(), question(1))
+	if err == nil || !strings.Contains(err.Error(), "warm-up of replica "+b.replicas[1].URL()) || strings.Contains(err.Error(), b.replicas[0].URL()) {
+		t.Errorf("error %v, want one that names replica 1", err)
+	}
+	b.replicas[1].SetFaults(imitation.Faults{})
+	if err := b.WarmUp(t.Context(), question(1)); err != nil {
+		t.Errorf("the second warm-up: %v", err)
+	}
+	place, err := b.pool.Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer place.Release()
+	if err := b.WarmUp(t.Context(), question(1)); err == nil || !strings.Contains(err.Error(), "somebody else") {
+		t.Errorf("a warm-up while a place is taken: %v", err)
+	}
+}
+
+func TestBeginRefuses(t *testing.T) {
+	b := setUp(t, 2, nil)
+	e := b.begin()
+	e.Submit(0, of(endless))
+	if _, err := b.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 requests are outstanding") {
+		t.Errorf("a run in a run: %v", err)
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	b.ask(0, endless)
+	until(t, func() bool { return b.metrics(0).Running == 1 })
+	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := b.Begin(soon); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a run while somebody else uses a replica: %v", err)
+	}
+	few := worker.New(b.pool, worker.Settings{Replicas: 3})
+	if _, err := few.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "2 replicas serve the model, want 3") {
+		t.Errorf("a run on 2 of 3 replicas: %v", err)
+	}
+}
+
+// TestBeginWaitsForReplicas has a replica die, which is found by a request.
+func TestBeginWaitsForReplicas(t *testing.T) {
+	b := setUp(t, 2, func(_ int, s *imitation.Settings, w *worker.Settings) {
+		s.Restart, w.Return = 300*time.Millisecond, 20*time.Second
+	})
+	e := b.begin()
+	e.Submit(0, of(endless))
+	b.running(0, 1, 1)
+	b.replicas[0].Crash()
+	next(t, e) // failed
+	voided(t, e.Close(t.Context()))
+	if _, err := worker.New(b.pool, worker.Settings{Request: ordinal}).Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 of 2 replicas are out") {
+		t.Errorf("a run without a wait: %v", err)
+	}
+	again := b.begin()
+	again.Submit(0, of(3))
+	if event := next(t, again); event.Kind != router.Completed || event.Replica != 0 {
+		t.Errorf("after its return: %+v", event)
+	}
+	closes(t, again)
+}
+
+// TestNothingIsLeftBehind counts goroutines after runs that end in every way.
+func TestNothingIsLeftBehind(t *testing.T) {
+	b := setUp(t, 2, func(_ int, _ *imitation.Settings, w *worker.Settings) { w.Look = 5 * time.Millisecond })
+	run := func() {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		e, err := b.Begin(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 4 {
+			e.Submit(i, of(endless))
+		}
+		b.running(0, 2, 1)
+		var waits sync.WaitGroup
+		waits.Go(func() {
+			if event, err := e.Next(context.Background()); !errors.Is(err, context.Canceled) {
+				t.Errorf("next after the end of the run: %+v, %v", event, err)
+			}
+		})
+		cancel()
+		waits.Wait()
+		if err := e.Close(t.Context()); !errors.Is(err, context.Canceled) || errors.Is(err, worker.ErrVoid) {
+			t.Errorf("close after the end of the run: %v", err)
+		}
+		if again := e.Close(t.Context()); again == nil {
+			t.Error("closed again, it is well")
+		}
+		until(t, func() bool { m := b.metrics(0); return m.Running+m.Waiting == 0 })
+		b.clients[0].Close() // what is kept open
+		b.clients[1].Close()
+	}
+	run()
+	var before int
+	until(t, func() bool { n := runtime.NumGoroutine(); same := n == before; before = n; return same })
+	for range 3 {
+		run()
+	}
+	until(t, func() bool { return runtime.NumGoroutine() <= before })
+}
