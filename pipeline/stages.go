@@ -125,6 +125,7 @@ func stages(cfg *config.Config, profiles []profile.Profile) ([]dag.Stage, error)
 			Profiles:      profiles,
 			Targets:       data.PaperTargets(),
 			Architectures: data.Architectures(),
+			Measurements:  data.Measurements(),
 		}),
 	}, nil
 }

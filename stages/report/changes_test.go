@@ -78,11 +78,11 @@ func noisy(s *stored) {
 	}
 }
 
-// hbnOn sets HBN's ratio on one benchmark at one budget.
-func hbnOn(benchmark string, budget int32, ratio float64) func(*stored) {
+// hbnOn sets HBN's ratio on one profile at one budget.
+func hbnOn(profile string, budget int32, ratio float64) func(*stored) {
 	return func(s *stored) {
 		for i, r := range s.Ratios {
-			if r.Benchmark == benchmark && r.Policy == variance.HBN && r.Budget == budget {
+			if name(r) == profile && r.Policy == variance.HBN && r.Budget == budget {
 				s.Ratios[i].VarianceRatio = ratio
 			}
 		}
@@ -90,10 +90,12 @@ func hbnOn(benchmark string, budget int32, ratio float64) func(*stored) {
 }
 
 // adverse sets HBN's ratio on the paper's adverse profile.
-func adverse(budget int32, ratio float64) func(*stored) { return hbnOn("math_100", budget, ratio) }
+func adverse(budget int32, ratio float64) func(*stored) {
+	return hbnOn("math_100__model=qwen3_5_4b", budget, ratio)
+}
 
 // another sets HBN's ratio on another profile at b = 16.
-func another(ratio float64) func(*stored) { return hbnOn("made_19_0", 16, ratio) }
+func another(ratio float64) func(*stored) { return hbnOn("aime24__model=qwen3_5_4b", 16, ratio) }
 
 // weight moves the selected EN weight for 30 tasks at b = 8.
 func weight(d float64) func(*stored) {
@@ -111,6 +113,39 @@ func without(policy string) func(*stored) {
 	return func(s *stored) {
 		s.Ratios = slices.DeleteFunc(s.Ratios, func(r variance.Ratio) bool { return r.Policy == policy })
 		s.Designs = slices.DeleteFunc(s.Designs, func(d variance.Design) bool { return d.Policy == policy })
+	}
+}
+
+// cost adds d to a number of a stored row of Tables 2 to 4.
+func cost(kind costKind, provenance string, budget int32, column string, d float64) func(*stored) {
+	return func(s *stored) {
+		for _, r := range s.costs[kind.base] {
+			for i, c := range kind.columns {
+				if r.provenance == provenance && r.budget == budget && c.name == column {
+					r.cells[i].Value += d
+				}
+			}
+		}
+	}
+}
+
+// withoutCosts drops the rows of a table at one budget.
+func withoutCosts(kind costKind, provenance string, budget int32) func(*stored) {
+	return func(s *stored) {
+		s.costs[kind.base] = slices.DeleteFunc(s.costs[kind.base], func(r costRow) bool {
+			return r.provenance == provenance && r.budget == budget
+		})
+	}
+}
+
+// fewer takes a profile away from every row of a table and provenance.
+func fewer(kind costKind, provenance string) func(*stored) {
+	return func(s *stored) {
+		for i := range s.costs[kind.base] {
+			if r := &s.costs[kind.base][i]; r.provenance == provenance {
+				r.profiles--
+			}
+		}
 	}
 }
 

@@ -37,6 +37,12 @@ func load(outDir string) (stored, error) {
 	if s.Candidates, err = readRatios(in, variance.CandidatesFile); err != nil {
 		return s, err
 	}
+	s.costs = map[string][]costRow{}
+	for _, kind := range costKinds {
+		if s.costs[kind.base], err = readCostRows(in, kind); err != nil {
+			return s, err
+		}
+	}
 	path := filepath.Join(outDir, filepath.FromSlash(flopsFile))
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -61,17 +67,7 @@ func readDesigns(in locate) ([]variance.Design, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, _, err := rowfile.ReadFile[variance.Design](path)
-	if err != nil {
-		return nil, err
-	}
-	for i, d := range rows {
-		if !(d.W > 0 && d.W < 1) || d.M < 1 || d.M >= d.Budget || !(d.RiskSE >= 0) {
-			return nil, fmt.Errorf("%s: row %d: m = %d, w = %v, risk_se = %v are no design for budget %d",
-				path, i+1, d.M, d.W, d.RiskSE, d.Budget)
-		}
-	}
-	return rows, nil
+	return variance.ReadDesigns(path)
 }
 
 // readRatios reads and checks one of the stored files of ratios.

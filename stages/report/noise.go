@@ -12,9 +12,22 @@ type Estimate struct{ Value, SE float64 }
 
 // meanRatio is the mean over profiles of ratios of one policy at one budget,
 // the entry of Table 1, with the standard error of both its noises.
+func meanRatio(designs schedules, ratios []variance.Ratio) (Estimate, error) {
+	n := float64(len(ratios))
+	var sum float64
+	ones := make([]float64, len(ratios))
+	for i, r := range ratios {
+		sum += r.VarianceRatio
+		ones[i] = 1
+	}
+	se, err := sumSE(designs, ratios, ones)
+	return Estimate{sum / n, se / n}, err
+}
+
+// sumSE is the standard error of Σ g_j·ratio_j over profiles j, for ratios of
+// one policy at one budget and weights g_j.
 //
-// Replay: profiles draw independently, so the mean of n has the variance
-// Σ se_j² / n².
+// Replay: profiles draw independently, so the variance is Σ g_j²·se_j².
 //
 // Design: the stage weight w was estimated too, and ratio_j depends on it.
 // With C_j the continuation mass of profile j over its total variance,
@@ -26,24 +39,22 @@ type Estimate struct{ Value, SE float64 }
 // profiles with the same task count share one design: their derivatives add
 // up before they are squared, those of different task counts afterwards.
 // A policy without a pilot, the Oracle, is exact.
-func meanRatio(designs schedules, ratios []variance.Ratio) (Estimate, error) {
-	n := float64(len(ratios))
-	var sum, replay float64
-	slope := map[int32]float64{} // by task count: Σ d ratio_j/dw · se_w
-	for _, r := range ratios {
-		sum += r.VarianceRatio
-		replay += r.RatioSE * r.RatioSE
+func sumSE(designs schedules, ratios []variance.Ratio, weights []float64) (float64, error) {
+	var total float64
+	slope := map[int32]float64{} // by task count: Σ g_j · d ratio_j/dw · se_w
+	for j, r := range ratios {
+		g := weights[j]
+		total += g * g * r.RatioSE * r.RatioSE
 		noise, err := designNoise(designs, r)
 		if err != nil {
-			return Estimate{}, err
+			return 0, err
 		}
-		slope[r.NTasks] += noise
+		slope[r.NTasks] += g * noise
 	}
-	total := replay
 	for _, nTasks := range sortedKeys(slope) {
 		total += slope[nTasks] * slope[nTasks]
 	}
-	return Estimate{sum / n, math.Sqrt(total) / n}, nil
+	return math.Sqrt(total), nil
 }
 
 // designNoise is d ratio/dw · se_w: the signed change of a ratio when its

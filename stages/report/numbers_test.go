@@ -12,9 +12,22 @@ import (
 )
 
 func TestNumbersMatchTheGoldenFileAndLaTeX(t *testing.T) {
-	macros, err := numbers(paperStudy(t).Results)
+	s := paperStudy(t)
+	macros, err := numbers(s.Results)
 	if err != nil {
 		t.Fatal(err)
+	}
+	costs, err := costNumbers(withFleet(paperCosts(t, s)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	macros = append(macros, costs...)
+	seen := map[string]bool{}
+	for _, m := range macros {
+		if seen[m.name] {
+			t.Errorf("\\%s is defined twice", m.name)
+		}
+		seen[m.name] = true
 	}
 	var b bytes.Buffer
 	if err := writeMacros(&b, "command: c; commit: d; key: e", macros); err != nil {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"speceval/internal/table"
 )
@@ -26,6 +27,14 @@ func optionalInt(v *int32) table.Cell {
 		return table.Missing()
 	}
 	return table.Integer(*v)
+}
+
+// between is the least and the greatest of some counts: "107", or "3 to 107".
+func between(counts []int) string {
+	if least, most := slices.Min(counts), slices.Max(counts); least != most {
+		return fmt.Sprintf("%d to %d", least, most)
+	}
+	return fmt.Sprint(counts[0])
 }
 
 // found is a cell of a paper's number, Missing where the paper has none.

@@ -27,29 +27,43 @@ type Settings struct {
 	Budgets   []int             // rollouts per task
 	Profiles  []profile.Profile // evaluated profiles, in canonical order
 
+	// Systems says that the experiment has a systems stage, whose runs
+	// Tables 2 to 4 then have beside the published ones.
+	Systems bool
+
 	Targets       []byte // the paper's numbers, as ParseTargets reads them
 	Architectures []byte // CSV, as flops.Parse reads it
+	Measurements  []byte // the published runs, as measurement.Parse reads them
 }
 
 // Stage is the report: a unit for each table, and one for the facts of the
-// experiment that verdicts need.
+// experiment that verdicts need. There are no tables of costs where neither
+// published runs nor a systems stage would fill them.
 func Stage(settings Settings) dag.Stage {
 	designs := dag.Ref{Stage: "replay", Unit: "designs"}
 	ratios := dag.Ref{Stage: "replay", Unit: "ratios"}
+	units := []dag.Unit{
+		experimentUnit(settings),
+		tableUnit(settings, "table1_variance", []dag.Ref{designs, ratios}, buildVariance),
+	}
+	if settings.hasCosts() {
+		units = append(units,
+			costUnit(settings, computeTable),
+			costUnit(settings, timeTable),
+			costUnit(settings, benefitTable, designs, ratios))
+	}
 	return dag.Stage{
 		Name:    "report",
 		About:   "tables and verdicts from stored results",
 		Version: version,
-		Units: []dag.Unit{
-			experimentUnit(settings),
-			tableUnit(settings, "table1_variance", []dag.Ref{designs, ratios}, buildVariance),
+		Units: append(units,
 			tableUnit(settings, "table5_hbn_schedule", []dag.Ref{designs}, buildSchedule(hbnSchedule)),
 			tableUnit(settings, "table6_en_schedule", []dag.Ref{designs}, buildSchedule(enSchedule)),
 			flopUnit(settings),
 			tableUnit(settings, "robustness", []dag.Ref{ratios}, buildRobustness),
 			profilesUnit(settings, ratios),
-			numbersUnit(designs, ratios),
-		},
+			numbersUnit(settings, designs, ratios),
+		),
 	}
 }
 
@@ -104,15 +118,11 @@ func profilesUnit(s Settings, ratios dag.Ref) dag.Unit {
 }
 
 // numbersUnit is the unit of the numbers that a text quotes.
-func numbersUnit(needs ...dag.Ref) dag.Unit {
-	return dag.Unit{
+func numbersUnit(s Settings, needs ...dag.Ref) dag.Unit {
+	u := dag.Unit{
 		ID: "numbers", Needs: needs, Outputs: []string{numbersFile}, Provenance: "computed",
 		Run: func(_ context.Context, job *dag.Job) error {
-			res, err := readResults(job.Input)
-			if err != nil {
-				return err
-			}
-			macros, err := numbers(res)
+			macros, err := allNumbers(job.Input, s)
 			if err != nil {
 				return err
 			}
@@ -121,6 +131,28 @@ func numbersUnit(needs ...dag.Ref) dag.Unit {
 			})
 		},
 	}
+	s.addRuns(&u)
+	return u
+}
+
+// allNumbers is the macros of the variance study, and of Tables 2 to 4 where
+// the experiment has them.
+func allNumbers(in locate, s Settings) ([]macro, error) {
+	res, err := readResults(in)
+	if err != nil {
+		return nil, err
+	}
+	macros, err := numbers(res)
+	if err != nil || !s.hasCosts() {
+		return macros, err
+	}
+	costs, err := readCosts(in, s)
+	if err != nil {
+		return nil, err
+	}
+	costs.Results = res
+	more, err := costNumbers(costs)
+	return append(macros, more...), err
 }
 
 const architecturesFile = "data/architectures.csv"

@@ -15,20 +15,27 @@ import (
 )
 
 // sheets is every table of made-up results.
-func sheets(t *testing.T, s stored, paper *Targets) []Sheet {
+func sheets(t *testing.T, s stored, costs Costs, paper *Targets) []Sheet {
 	t.Helper()
 	first, err := VarianceTable(s.Results, paper)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []Sheet{
-		first,
+	all := []Sheet{first}
+	for _, kind := range costKinds {
+		sheet, err := costTable(kind, costs, paper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, sheet)
+	}
+	return append(all,
 		scheduleTable(hbnSchedule, s.Designs, paper),
 		scheduleTable(enSchedule, s.Designs, paper),
 		FLOPTable(s.architectures, paper),
 		RobustnessTable(s.Ratios, paper),
 		ProfileTable(s.Ratios),
-	}
+	)
 }
 
 // smallStudy has three profiles, two budgets, one of them not the paper's, a
@@ -68,7 +75,7 @@ func smallStudy() stored {
 func TestTablesMatchGoldenFiles(t *testing.T) {
 	paper := paperTargets(t)
 	for folder, p := range map[string]*Targets{"paper": &paper, "own": nil} {
-		for _, s := range sheets(t, smallStudy(), p) {
+		for _, s := range sheets(t, smallStudy(), smallCosts(smallStudy()), p) {
 			var data, print bytes.Buffer
 			if err := table.CSV(&data, s.Data); err != nil {
 				t.Fatal(err)
@@ -84,7 +91,14 @@ func TestTablesMatchGoldenFiles(t *testing.T) {
 
 func TestCSVColumnsAreTheContract(t *testing.T) {
 	want := map[string]string{
-		"table1_variance":          "budget,oracle,tuned_en,tuned_en_se,tuned_ibn,tuned_ibn_se,ibn_alpha,hbn,hbn_se",
+		"table1_variance": "budget,oracle,tuned_en,tuned_en_se,tuned_ibn,tuned_ibn_se,ibn_alpha,hbn,hbn_se",
+		"table2_compute": "budget,provenance,extra_rollouts,useful_flops,wasted_flops,actual_flops," +
+			"extra_rollouts_sd,useful_flops_sd,wasted_flops_sd,actual_flops_sd,profiles,repeats",
+		"table3_time": "budget,provenance,sync_time,async_time,delta_time,sync_normalized,async_normalized,delta_normalized," +
+			"sync_time_sd,async_time_sd,delta_time_sd,sync_normalized_sd,async_normalized_sd,delta_normalized_sd,profiles,repeats",
+		"table4_benefit": "budget,provenance,continuous_budget,rounded_budget,rounded_over_continuous,uniform_equivalent_time,async_time,delta," +
+			"continuous_budget_se,rounded_budget_se,rounded_over_continuous_se,uniform_equivalent_time_sd,async_time_sd,delta_sd," +
+			"profiles,repeats,budgets_differing",
 		"table5_hbn_schedule":      "n_tasks,budget,m,w,risk,risk_se",
 		"table6_en_schedule":       "n_tasks,budget,m,w,risk,risk_se",
 		"table7_flop_coefficients": "model,theta_core,theta_head,full_attention_layers,attention_width",
@@ -92,8 +106,9 @@ func TestCSVColumnsAreTheContract(t *testing.T) {
 		"profile_ratios":           "benchmark,model,n_tasks,budget,policy,alpha,m,w,variance_ratio,ratio_se,draws",
 	}
 	paper := paperTargets(t)
+	full := paperStudy(t)
 	for _, p := range []*Targets{nil, &paper} {
-		for _, s := range sheets(t, paperStudy(t), p) {
+		for _, s := range sheets(t, full, withFleet(paperCosts(t, full)), p) {
 			var ours, theirs []string
 			for _, c := range s.Data.Columns {
 				if strings.HasPrefix(c.Name, "paper_") {
@@ -122,7 +137,9 @@ func TestRealLaTeXSetsEveryTable(t *testing.T) {
 	full := paperStudy(t)
 	swap(variance.TunedEN, 100, 64, 54, 0.0002)(&full)
 	for study, all := range map[string][]Sheet{
-		"full": sheets(t, full, &paper), "small": sheets(t, smallStudy(), &paper), "own": sheets(t, smallStudy(), nil),
+		"full":  sheets(t, full, withFleet(paperCosts(t, full)), &paper),
+		"small": sheets(t, smallStudy(), smallCosts(smallStudy()), &paper),
+		"own":   sheets(t, smallStudy(), smallCosts(smallStudy()), nil),
 	} {
 		for _, s := range all {
 			path := filepath.Join(dir, study+"_"+s.Base+".tex")
@@ -163,7 +180,7 @@ func TestIBNOfMixedStrengthsIsAnError(t *testing.T) {
 	s := paperStudy(t)
 	other := 0.2
 	for i, r := range s.Ratios {
-		if r.Policy == variance.TunedIBN && r.Benchmark == "math_100" {
+		if r.Policy == variance.TunedIBN && name(r) == "math_100__model=qwen3_5_4b" {
 			s.Ratios[i].Alpha = &other
 		}
 	}

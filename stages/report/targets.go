@@ -158,9 +158,15 @@ type shape struct {
 // shapes lists the sections that ParseTargets insists on. Schedules have no
 // budgets of their own: they run along those of Table 1.
 func (t Targets) shapes() []shape {
-	t1, t7, budgets := t.Table1, t.Table7, len(t.Table1.Budget)
+	t1, t2, t3, t4 := t.Table1, t.Table2, t.Table3, t.Table4
+	t7, budgets := t.Table7, len(t.Table1.Budget)
 	return []shape{
 		{"table1_variance", budgets, []int{len(t1.Oracle), len(t1.TunedEN), len(t1.TunedIBN), len(t1.HBN), len(t1.IBNAlpha)}},
+		{"table2_compute", len(t2.Budget), []int{len(t2.ExtraRollouts), len(t2.UsefulFLOPs), len(t2.WastedFLOPs), len(t2.ActualFLOPs)}},
+		{"table3_time", len(t3.Budget), []int{len(t3.SyncTime), len(t3.AsyncTime), len(t3.DeltaTime),
+			len(t3.SyncNormalized), len(t3.AsyncNormalized), len(t3.DeltaNormalized)}},
+		{"table4_benefit", len(t4.Budget), []int{len(t4.ContinuousBudget), len(t4.RoundedBudget), len(t4.RoundedOverContinuous),
+			len(t4.UniformEquivalentTime), len(t4.AsyncTime), len(t4.Delta)}},
 		{"table5_hbn_schedule", len(t.Table5.NTasks), []int{len(t.Table5.M), len(t.Table5.W)}},
 		{"table5_hbn_schedule", budgets, t.Table5.rowLengths()},
 		{"table6_en_schedule", len(t.Table6.NTasks), []int{len(t.Table6.M), len(t.Table6.W)}},
@@ -197,6 +203,13 @@ func (t Targets) schedule(s scheduleTargets, nTasks, budget int32) (p schedule, 
 		return schedule{}, false
 	}
 	return schedule{s.M[i][j], s.W[i][j]}, true
+}
+
+// HBNPilots is the pilot size m of the paper's HBN schedule (Table 5) for a
+// task count and a budget; ok is false where the paper has none.
+func (t Targets) HBNPilots(nTasks, budget int) (m int, ok bool) {
+	p, ok := t.schedule(t.Table5, int32(nTasks), int32(budget))
+	return int(p.m), ok
 }
 
 // at is the value of a list at a budget; ok is false where the paper has none.

@@ -7,13 +7,14 @@ import (
 // Verdict is the outcome of one comparison with the paper.
 type Verdict string
 
-// Verdicts. The first three pass.
+// Verdicts. The first three pass, the last one neither passes nor fails.
 const (
 	Agrees      Verdict = "agrees"              // rounds to the paper's number, or is within the table's tolerance
 	WithinNoise Verdict = "agrees within noise" // no further than 3 standard errors
 	Tie         Verdict = "tie within noise"    // another choice, as good as the paper's within 3 standard errors
 	Differs     Verdict = "differs"
 	Absent      Verdict = "missing" // not among the stored results
+	Shown       Verdict = "shown"   // beside the paper's, which it need not equal
 )
 
 // Passes reports whether the verdict is one of agreement.
@@ -55,6 +56,12 @@ type Cell struct {
 	// SEs is the distance from the interval of numbers that print as the
 	// paper's, in standard errors; null where there is no noise.
 	SEs *float64 `json:"ses"`
+
+	// Tolerance is how far a simulated number may be from the paper's, null
+	// for the others. Its SE is by how much the published suite, a single one,
+	// differs from the mean over repeats by chance, and SEs counts from the
+	// tolerance.
+	Tolerance *float64 `json:"tolerance,omitempty"`
 
 	Verdict Verdict `json:"verdict"`
 	Note    string  `json:"note,omitempty"` // why, where that is not plain

@@ -34,6 +34,30 @@ func (v Verdicts) overview() table.Table {
 	return t
 }
 
+// costOverview is Table 2, 3 or 4 likewise: a row for each provenance and
+// budget, each number beside the paper's.
+func (v Verdicts) costOverview(kind costKind) table.Table {
+	t := table.Table{Title: kind.overview, Columns: []table.Column{{Name: "row", Align: table.Left}}}
+	for _, c := range kind.columns {
+		group := table.Head{Plain: c.name}
+		t.Columns = append(t.Columns,
+			table.Column{Head: table.Head{Plain: "obtained"}, Group: group, Format: c.format},
+			table.Column{Head: table.Head{Plain: "paper"}, Group: group, Format: c.format})
+	}
+	for _, cell := range v.Cells {
+		at := slices.IndexFunc(kind.columns, func(c costColumn) bool { return c.name == cell.Column })
+		if cell.Table != kind.base || at < 0 {
+			continue
+		}
+		if at == 0 {
+			t.Rows = append(t.Rows, []table.Cell{table.Text(cell.Row)})
+		}
+		last := &t.Rows[len(t.Rows)-1]
+		*last = append(*last, number(cell.Obtained), number(cell.Paper))
+	}
+	return t
+}
+
 // number is a cell with a number, or a missing one.
 func number(v *float64) table.Cell {
 	if v == nil {

@@ -41,6 +41,7 @@ type stored struct {
 	Experiment
 	Results
 	architectures []flops.Architecture
+	costs         map[string][]costRow // Tables 2 to 4, by base name
 }
 
 // judge makes all cells, in the order of the paper's tables.
@@ -54,6 +55,9 @@ func judge(s stored, paper Targets) (Verdicts, error) {
 		return v, fmt.Errorf("verify: %w", err)
 	}
 	v.Cells = append(v.Cells, cells...)
+	for _, kind := range costKinds {
+		v.Cells = append(v.Cells, judgeCosts(kind, s, paper)...)
+	}
 	v.Cells = append(v.Cells, judgeSchedules(hbnSchedule, s, paper)...)
 	v.Cells = append(v.Cells, judgeSchedules(enSchedule, s, paper)...)
 	v.Cells = append(v.Cells, judgeFLOPs(s.architectures, paper)...)
@@ -90,14 +94,25 @@ func (v Verdicts) Agreeing() int {
 	return n
 }
 
+// Judged counts the cells that pass or fail.
+func (v Verdicts) Judged() int {
+	n := 0
+	for _, c := range v.Cells {
+		if c.Verdict != Shown {
+			n++
+		}
+	}
+	return n
+}
+
 // Passed reports that no cell differs or is missing. It is true, with no
 // cells, for results that are not of the paper's profiles.
-func (v Verdicts) Passed() bool { return v.Agreeing() == len(v.Cells) }
+func (v Verdicts) Passed() bool { return v.Agreeing() == v.Judged() }
 
 // Summary is the verdict in one line.
 func (v Verdicts) Summary() string {
 	if !v.Published {
 		return "verify: no verdict: the profiles are not the paper's, so its numbers do not apply"
 	}
-	return fmt.Sprintf("verify: %d of %d cells agree with the paper", v.Agreeing(), len(v.Cells))
+	return fmt.Sprintf("verify: %d of %d cells agree with the paper", v.Agreeing(), v.Judged())
 }

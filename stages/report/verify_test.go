@@ -10,6 +10,7 @@ import (
 
 	"speceval/data"
 	"speceval/internal/golden"
+	"speceval/internal/measurement"
 	"speceval/internal/variance"
 )
 
@@ -37,7 +38,7 @@ func (v Verdicts) cell(t *testing.T, table, row, column string) Cell {
 
 func TestResultsOfThePaperAgreeInEveryCell(t *testing.T) {
 	v := judged(t, paperStudy(t))
-	if !v.Passed() || len(v.Cells) != 135 {
+	if !v.Passed() || len(v.Cells) != 200 {
 		t.Errorf("%s", v.Summary())
 	}
 	for _, c := range v.Cells {
@@ -170,9 +171,10 @@ func TestFilesOfDifferentRunsAreAnError(t *testing.T) {
 }
 
 func TestVerdictsPrint(t *testing.T) {
-	s := paperStudy(t)
+	s := fleetStudy(t)
 	shift(variance.HBN, 8, 0.0015)(&s)
 	swap(variance.TunedEN, 100, 64, 54, 0.0002)(&s)
+	cost(timeTable, measurement.Simulated, 8, "sync_time", 0.05)(&s)
 	v := judged(t, s)
 	var text, object bytes.Buffer
 	if err := v.Text(&text); err != nil {
@@ -192,7 +194,7 @@ func TestVerdictsPrint(t *testing.T) {
 	if err := json.Unmarshal(object.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Passed || !got.Published || got.Agree != 134 || got.Total != 135 || len(got.Cells) != 135 {
+	if got.Passed || !got.Published || got.Agree != 263 || got.Total != 265 || len(got.Cells) != 330 {
 		t.Errorf("JSON says %+v", got)
 	}
 }
