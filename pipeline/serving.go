@@ -16,6 +16,10 @@ import (
 
 // servers are the workers of the experiment.
 func servers(cfg *config.Config, o outside) *serving.Servers {
+	return serving.New(servingSettings(cfg, o))
+}
+
+func servingSettings(cfg *config.Config, o outside) serving.Settings {
 	s := serving.Settings{
 		Window:      cfg.Systems.Window,
 		Attempts:    cfg.Serving.Attempts,
@@ -39,7 +43,7 @@ func servers(cfg *config.Config, o outside) *serving.Servers {
 		}
 		s.Workers = append(s.Workers, worker)
 	}
-	return serving.New(s)
+	return s
 }
 
 // servedModel is what servers must be for a model of the experiment.

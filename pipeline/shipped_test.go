@@ -20,7 +20,7 @@ import (
 // precision that proves nothing but that everything fits together.
 var small = []string{
 	"--config", "../experiments.toml",
-	"--set", "experiment.budgets=[4,8]", "--set", "replay.draws=16",
+	"--set", "experiment.budgets=[4,8]", "--set", "systems.repeats=1", "--set", "replay.draws=16",
 	"--set", "replay.replicates=2", "--set", "replay.ibn_alphas=[0.1,0.5]",
 }
 

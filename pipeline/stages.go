@@ -7,6 +7,7 @@ import (
 
 	"speceval/data"
 	"speceval/internal/profile"
+	"speceval/internal/serving"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/stages/generate"
@@ -77,7 +78,13 @@ func load(file string, sets []string, o outside) (experiment, error) {
 	for _, p := range degenerate {
 		e.notes = append(e.notes, p.Name()+" is left out: its variance is zero, every task passes always or never")
 	}
-	e.stages, err = stages(cfg, profiles)
+	var workers *serving.Workers
+	if cfg.Systems.Engine == config.EngineVLLM {
+		workers = timedWorkers(cfg, o)
+		e.close = workers.Close
+	}
+	stages, notes, err := stages(cfg, profiles, workers)
+	e.stages, e.notes = stages, append(e.notes, notes...)
 	return e, err
 }
 
@@ -97,10 +104,12 @@ func sampled(cfg *config.Config, o outside) (experiment, error) {
 }
 
 // stages is the literal list of stages, in order, for the profiles to evaluate.
-func stages(cfg *config.Config, profiles []profile.Profile) ([]dag.Stage, error) {
+// Workers are those of timed runs, nil where none are to be made. Notes are what
+// the user should know.
+func stages(cfg *config.Config, profiles []profile.Profile, workers *serving.Workers) (_ []dag.Stage, notes []string, err error) {
 	published, err := arePublished(profiles)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	replays, err := replay.Stage(replay.Settings{
 		Seed:            cfg.Experiment.Seed,
@@ -112,13 +121,18 @@ func stages(cfg *config.Config, profiles []profile.Profile) ([]dag.Stage, error)
 		Slice:           cfg.Slice,
 	}, profiles)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	timed, notes, err := systemsStage(cfg, profiles, workers)
+	if err != nil {
+		return nil, nil, err
 	}
 	standIn := cfg.Corpus.StandIn(data.ProfilesName)
 	return []dag.Stage{
 		generate.Satisfied(standIn),
 		score.Stage(standIn),
 		replays,
+		timed,
 		report.Stage(report.Settings{
 			Published:     published,
 			Budgets:       cfg.Experiment.Budgets,
@@ -126,8 +140,9 @@ func stages(cfg *config.Config, profiles []profile.Profile) ([]dag.Stage, error)
 			Targets:       data.PaperTargets(),
 			Architectures: data.Architectures(),
 			Measurements:  data.Measurements(),
+			Systems:       timed.Satisfied == "",
 		}),
-	}, nil
+	}, notes, nil
 }
 
 // arePublished reports whether profiles, evaluated ones, are exactly the

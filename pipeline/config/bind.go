@@ -41,6 +41,11 @@ func bind(c *Config, d *document) map[string]string {
 	systems.choice("engine", &c.Systems.Engine, EngineSimulated, EngineVLLM)
 	systems.integer("replicas", &c.Systems.Replicas, 1, 4096)
 	systems.integer("window", &c.Systems.Window, 1, 65536)
+	systems.integer("repeats", &c.Systems.Repeats, 0, 1000)
+	systems.choice("protocol", &c.Systems.Protocol, ProtocolPaper, ProtocolPublished)
+	if c.Systems.Engine == EngineVLLM && len(c.Workers) == 0 {
+		systems.fault("engine", `needs a [[worker]] with urls of running servers, or with a launch command`)
+	}
 
 	serving := d.table("serving")
 	serving.optionalText("version", &c.Serving.Version)
@@ -131,6 +136,24 @@ func bindModel(m *Model, t *table) {
 	t.text("path", &m.Path)
 	t.text("served", &m.Served)
 	t.optionalText("reasoning_parser", &m.ReasoningParser)
+	t.integer("theta_core", &m.ThetaCore, 0, 1<<50)
+	t.integer("theta_head", &m.ThetaHead, 0, 1<<50)
+	t.integer("full_attention_layers", &m.FullAttentionLayers, 0, 1<<20)
+	t.integer("attention_width", &m.AttentionWidth, 0, 1<<30)
+	if n := positive(m.ThetaCore, m.ThetaHead, m.FullAttentionLayers, m.AttentionWidth); n != 0 && n != 4 {
+		t.fault("theta_core", "needs theta_head, full_attention_layers and attention_width beside it, all positive: the FLOP proxy takes all four")
+	}
+}
+
+// positive counts the positive numbers.
+func positive(numbers ...int) int {
+	n := 0
+	for _, x := range numbers {
+		if x > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func bindWorker(w *Worker, t *table) {

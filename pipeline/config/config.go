@@ -60,6 +60,11 @@ type Model struct {
 	Path            string // what a launched server loads: a folder, or a name on Hugging Face
 	Served          string // the name that servers give it
 	ReasoningParser string // of vLLM, which separates thinking from the answer; "" for none
+
+	// What the FLOP proxy needs to know of a model (paper, Appendix B.5); all 0
+	// for a model of the paper.
+	ThetaCore, ThetaHead                int // parameters
+	FullAttentionLayers, AttentionWidth int
 }
 
 // Benchmark is a benchmark of the experiment.
@@ -107,11 +112,19 @@ const (
 	EngineVLLM      = "vllm"
 )
 
+// Protocols of the router.
+const (
+	ProtocolPaper     = "paper"     // Algorithm 2: speculation fills free places from the prior at once
+	ProtocolPublished = "published" // as in the published runs: not before the first completion
+)
+
 // Systems is the coupled-reward study of time and compute (paper, Appendix B.5).
 type Systems struct {
 	Engine   string
 	Replicas int // of a worker
 	Window   int // outstanding requests per replica
+	Repeats  int // executions of each strategy in a setting; 0: 8 of the simulated fleet, 1 of servers
+	Protocol string
 }
 
 // Worker is a machine with vLLM replicas: running ones, or a way to start them.

@@ -14,7 +14,7 @@ func Default() *Config {
 				Draws: 8192, RaceDraws: 40, FinalDraws: 400,
 			},
 		},
-		Systems:  Systems{Engine: EngineSimulated, Replicas: 8, Window: 32},
+		Systems:  Systems{Engine: EngineSimulated, Replicas: 8, Window: 32, Protocol: ProtocolPaper},
 		Serving:  Serving{Version: "0.23.0", Attempts: 5, HangSeconds: 300, OutageSeconds: 900, StartSeconds: 1800},
 		Judge:    Judge{Model: "Qwen3.6-35B-A3B"},
 		Sandbox:  Sandbox{SecondsPerTest: 6, MemoryMiB: 4096},

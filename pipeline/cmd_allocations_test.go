@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/data"
+	"speceval/internal/rowfile"
+	"speceval/internal/variance"
+	"speceval/stages/report"
+)
+
+// onShell runs the shipped pipeline, with the shipped configuration unless
+// args say otherwise.
+func onShell(args ...string) (code int, stdout, stderr string) {
+	var o, e bytes.Buffer
+	s := &shell{
+		stdout: &o, stderr: &e, now: time.Now, pid: os.Getpid(),
+		interrupts: make(chan os.Signal), release: func() {},
+	}
+	code = run(append([]string{"--config", "../experiments.toml"}, args...), s, shipped)
+	return code, o.String(), e.String()
+}
+
+// store writes designs where the replay stage would.
+func store(t *testing.T, out string, designs []variance.Design) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := rowfile.Write(&b, designs, nil); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(out, filepath.FromSlash(variance.DesignsFile))
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// paperDesigns are the paper's HBN designs as the replay would store them,
+// each beside a pilot of 3 that is not selected and one of another policy.
+func paperDesigns(t *testing.T) []variance.Design {
+	t.Helper()
+	targets, err := report.ParseTargets(data.PaperTargets())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var designs []variance.Design
+	for _, n := range []int{19, 30, 86, 93, 100} {
+		for _, b := range []int{8, 16, 32, 64} {
+			m, ok := targets.HBNPilots(n, b)
+			if !ok {
+				t.Fatalf("no pilot size for N=%d b=%d", n, b)
+			}
+			d := variance.Design{Policy: variance.HBN, NTasks: int32(n), Budget: int32(b), M: int32(m), W: 0.5, Selected: true}
+			worse, other := d, d
+			worse.M, worse.Selected = 3, false
+			other.Policy, other.M = variance.TunedEN, 5
+			designs = append(designs, worse, other, d)
+		}
+	}
+	return designs
+}
+
+// The digests of aime24 with qwen3_5_4b are those of the published runs. The
+// others were not published one by one; the digest of them all keeps them as
+// they are.
+func TestPublishedAllocations(t *testing.T) {
+	code, stdout, stderr := onShell("allocations", "--schedule", "paper", "--out", t.TempDir())
+	if code != 0 || stderr != "" {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	want(t, "allocations", stdout, "benchmark,model,budget,allocation_sha256\n",
+		"aime24,qwen3_5_4b,8,1c8147563528eb96590deec3257414f845cb8f6f2ad3e96e6b0624665fccadf8\n",
+		"aime24,qwen3_5_4b,16,74f18461c563bc86f1217379bd72b9d82d5175a28836863ec4373544b19510d5\n",
+		"aime24,qwen3_5_4b,32,08ff90bfbbdd0c251c3ad0d307ec9e5a0dc6b8c73ed1c689802b65c424650b9b\n",
+		"aime24,qwen3_5_4b,64,8c6ba7d187127fcb1f7b01c08dbc24ecb3eb033c4f1eb8fa09c1a2807f124ded\n")
+	if lines := strings.Count(stdout, "\n"); lines != 1+107*4 {
+		t.Errorf("%d lines, want a header and 107 profiles at 4 budgets", lines)
+	}
+	const all = "cb82c3b053a2fe4e7c201f5b121e0cfa59bcadaa01cf16c26e228d11b92ec845"
+	if sum := sha256.Sum256([]byte(stdout)); hex.EncodeToString(sum[:]) != all {
+		t.Errorf("the output has the digest %x, want %s", sum, all)
+	}
+}
+
+func TestComputedAllocations(t *testing.T) {
+	out := t.TempDir()
+	store(t, out, paperDesigns(t))
+	_, paper, _ := onShell("allocations", "--schedule", "paper")
+	code, computed, stderr := onShell("allocations", "--out", out)
+	if code != 0 || computed != paper {
+		t.Errorf("exit code %d; the paper's designs, as if computed, do not allocate as the paper's\n%s", code, stderr)
+	}
+	want(t, "stderr", stderr, "warning: replay/designs.parquet is not fresh; `speceval plan replay` says why")
+	_, seeded, _ := onShell("allocations", "--out", out, "--set", "experiment.seed=43")
+	if seeded == paper || len(seeded) != len(paper) {
+		t.Error("another seed allocates the same")
+	}
+}
+
+func TestAllocationsOfOwnProfiles(t *testing.T) {
+	dir := t.TempDir()
+	mine := filepath.Join(dir, "mine.csv")
+	rows := "benchmark,model,task_index,task_id,pass_count,tested_k\n" +
+		"quiz,m,1,\"b \"\"é\"\"\",3,7\nquiz,m,0,a,7,7\n" +
+		"easy,m,0,x,5,5\neasy,m,1,y,5,5\n"
+	if err := os.WriteFile(mine, []byte(rows), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	store(t, dir, []variance.Design{{Policy: variance.HBN, NTasks: 2, Budget: 12, M: 5, W: 0.5, Selected: true}})
+	code, stdout, stderr := onShell("allocations", "--out", dir, "--set", "corpus.profiles="+mine, "--set", "experiment.budgets=[12]")
+	if code != 0 || strings.Count(stdout, "\n") != 2 {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	want(t, "allocations", stdout, "\nquiz,m,12,")
+}
+
+func TestAllocationFaults(t *testing.T) {
+	empty, covered, twice, broken := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+	designs := paperDesigns(t)
+	store(t, covered, designs)
+	store(t, twice, append(designs, variance.Design{Policy: variance.HBN, NTasks: 19, Budget: 8, M: 6, W: 0.5, Selected: true}))
+	store(t, broken, append(designs, variance.Design{Policy: variance.HBN, NTasks: 19, Budget: 8, M: 8, W: 0.5, Selected: true}))
+	tests := []struct {
+		args   string
+		code   int
+		stderr string
+	}{
+		{"--out " + empty, 1, empty + "/replay/designs.parquet is not there: run `speceval run replay` first, or take --schedule paper"},
+		{"--out " + covered + " --set experiment.budgets=[8,12]", 1, "aime24__model=qwen2_5_32b: no design for 30 tasks at budget 12: run `speceval run replay` first"},
+		{"--out " + twice, 1, "two designs are selected for 19 tasks at budget 8, m = 4 and m = 6"},
+		{"--out " + broken, 1, "replay/designs.parquet: row 61: m = 8, w = 0.5"},
+		{"--schedule papr", 2, "--schedule papr: want computed or paper"},
+		{"--schedule paper --set experiment.budgets=[8,12]", 2, "Table 5 of the paper has no pilot size for 30 tasks at budget 12: take --schedule computed"},
+		{"now", 2, `want nothing after the command, have "now"`},
+		{"--config ../experiments-small.toml", 2, `corpus.source = "vllm": allocations follow from profiles`},
+		{"--config ../absent.toml", 2, "absent.toml"},
+		{"--set corpus.profiles=absent.csv", 2, "corpus.profiles: open absent.csv"},
+	}
+	for _, test := range tests {
+		code, stdout, stderr := onShell(append([]string{"allocations"}, strings.Fields(test.args)...)...)
+		if code != test.code || stdout != "" {
+			t.Errorf("allocations %s: exit code %d, want %d\n%s", test.args, code, test.code, stdout)
+		}
+		want(t, "allocations "+test.args, stderr, test.stderr)
+	}
+}

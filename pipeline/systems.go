@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"speceval/data"
+	"speceval/internal/clock"
+	"speceval/internal/fleet/virtual"
+	"speceval/internal/flops"
+	"speceval/internal/profile"
+	"speceval/internal/seed"
+	"speceval/internal/serving"
+	"speceval/internal/vllm"
+	"speceval/pipeline/config"
+	"speceval/pipeline/dag"
+	"speceval/stages/systems"
+)
+
+// Executions of each strategy in a setting where the configuration leaves it
+// open: the simulated fleet's cost next to nothing.
+const (
+	simulatedRepeats = 8
+	measuredRepeats  = 1
+)
+
+// uncalibrated are the profiles that the simulated fleet does not know.
+func uncalibrated(s *systems.Simulated, profiles []profile.Profile) []string {
+	var names []string
+	for _, p := range profiles {
+		if !s.Knows(p) {
+			names = append(names, p.Name())
+		}
+	}
+	return names
+}
+
+// systemsStage is the systems stage for the profiles to evaluate, with what the
+// user should know of it. Workers are those of timed runs; nil with the
+// simulated engine.
+func systemsStage(cfg *config.Config, profiles []profile.Profile, workers *serving.Workers) (dag.Stage, []string, error) {
+	s := systems.Settings{
+		Seed: cfg.Experiment.Seed, Budgets: cfg.Experiment.Budgets, QuadratureOrder: cfg.Replay.QuadratureOrder,
+		Profiles: profiles, AsPublished: cfg.Systems.Protocol == config.ProtocolPublished,
+		Sampling: func(model string) map[string]string { return samplingText(cfg, model) },
+		Slice:    cfg.Slice,
+	}
+	var err error
+	if s.Architectures, err = architectures(cfg); err != nil {
+		return dag.Stage{}, nil, err
+	}
+	if s.Releases, err = releases(); err != nil {
+		return dag.Stage{}, nil, err
+	}
+	if s.Simulated, err = simulatedFleet(cfg); err != nil {
+		return dag.Stage{}, nil, err
+	}
+	if workers != nil {
+		if s.Measured, err = measuredRuns(cfg, profiles, workers); err != nil {
+			return dag.Stage{}, nil, err
+		}
+	}
+	unknown := uncalibrated(s.Simulated, profiles)
+	if s.Measured == nil && len(unknown) == len(profiles) {
+		return systems.Satisfied(`the simulated fleet was calibrated for other profiles; set systems.engine = "vllm" to measure these`), nil, nil
+	}
+	var notes []string
+	if len(unknown) > 0 {
+		notes = append(notes, fmt.Sprintf("the simulated fleet was not calibrated for %s: simulated runs leave them out", strings.Join(unknown, ", ")))
+	}
+	stage, err := systems.Stage(s)
+	return stage, notes, err
+}
+
+// architectures are those of the configuration's own models, and then the
+// paper's.
+func architectures(cfg *config.Config) ([]flops.Architecture, error) {
+	var all []flops.Architecture
+	for _, m := range cfg.Models {
+		if m.ThetaCore > 0 {
+			all = append(all, flops.Architecture{
+				Model: m.ID, ThetaCore: int64(m.ThetaCore), ThetaHead: int64(m.ThetaHead),
+				FullAttentionLayers: int64(m.FullAttentionLayers), AttentionWidth: int64(m.AttentionWidth),
+			})
+		}
+	}
+	papers, err := flops.Parse(data.Architectures(), data.ArchitecturesName)
+	return append(all, papers...), err
+}
+
+// samplingText is how rollouts of a model are generated, for their identities.
+func samplingText(cfg *config.Config, model string) map[string]string {
+	text := cfg.Slice("sampling.temperature", "sampling.top_p", "sampling.top_k", "sampling.max_tokens")
+	if i := slices.IndexFunc(cfg.Models, func(m config.Model) bool { return m.ID == model }); i >= 0 {
+		text["model"] = modelText(cfg.Models[i])
+	}
+	return text
+}
+
+// timedWorkers are the workers of the experiment, for timed runs.
+func timedWorkers(cfg *config.Config, o outside) *serving.Workers {
+	return serving.NewWorkers(servingSettings(cfg, o))
+}
+
+// measuredRuns are runs on the servers of workers.
+func measuredRuns(cfg *config.Config, profiles []profile.Profile, workers *serving.Workers) (*systems.Measured, error) {
+	m := &systems.Measured{
+		Repeats: cfg.Systems.Repeats, Replicas: cfg.Systems.Replicas, Clock: clock.Wall{},
+		Return: time.Duration(cfg.Serving.OutageSeconds) * time.Second,
+		Tasks:  make(map[string]systems.Tasks), Models: make(map[string]vllm.Sampling),
+	}
+	if m.Repeats == 0 {
+		m.Repeats = measuredRepeats
+	}
+	all, err := benchmarks(cfg)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range all {
+		m.Tasks[b.ID] = systems.Tasks{Tasks: b.Tasks, Source: b.Source}
+	}
+	served := make(map[string]serving.Model)
+	for _, model := range cfg.Models {
+		served[model.ID] = servedModel(cfg, model)
+		m.Models[model.ID] = sampling(cfg, model)
+	}
+	var faults []error
+	for _, p := range profiles {
+		_, asked := m.Tasks[p.Benchmark]
+		_, known := m.Models[p.Model]
+		if !asked || !known {
+			faults = append(faults, fmt.Errorf("profile %s: list its benchmark and its model in the configuration, to run it on servers", p.Name()))
+		}
+	}
+	m.Acquire = func(ctx context.Context, model string) (systems.Lease, error) {
+		lease, err := workers.Acquire(ctx, served[model])
+		if err != nil {
+			return systems.Lease{}, err
+		}
+		return systems.Lease{
+			Pool: lease.Pool, Release: lease.Release,
+			Simulated: strings.Contains(strings.Join(replicas{lease}.Versions(), " "), "simulated"),
+		}, nil
+	}
+	return m, errors.Join(faults...)
+}
+
+// Of our own router, in the simulated fleet: BENCHMARKS.md has what they really
+// are, which is less.
+const (
+	ownHandling    = 10 * time.Microsecond  // of a completion
+	ownComputation = 100 * time.Microsecond // of a provisional allocation
+)
+
+// simulatedFleet is the calibrated fleet, with our own router or, by the
+// protocol of the configuration, with the published one.
+func simulatedFleet(cfg *config.Config) (*systems.Simulated, error) {
+	w, err := calibration()
+	if err != nil {
+		return nil, err
+	}
+	s := &systems.Simulated{
+		Repeats: cfg.Systems.Repeats,
+		Source:  dag.Source{Name: data.FleetName, SHA256: digest(data.FleetModels(), data.FleetLengths())},
+		Knows:   func(p profile.Profile) bool { return w.Knows(p.Benchmark, p.Model) },
+	}
+	if s.Repeats == 0 {
+		s.Repeats = simulatedRepeats
+	}
+	s.Worker = func(p profile.Profile, budget int, lengths seed.Seed) (virtual.Settings, error) {
+		model, law, err := w.Law(p)
+		if err != nil {
+			return virtual.Settings{}, err
+		}
+		v := virtual.Settings{
+			Timing: model.Timing, Replicas: cfg.Systems.Replicas, Window: cfg.Systems.Window, MaxSequences: model.MaxSequences,
+			Lengths: law.Sampler(lengths), Handling: ownHandling, Computation: ownComputation,
+		}
+		if cfg.Systems.Protocol == config.ProtocolPublished {
+			v.Handling, v.Computation = model.HandlingOf(p.N(), budget), model.Computation
+		}
+		return v, nil
+	}
+	return s, nil
+}
+
+// digest is the SHA-256 of files, one after the other.
+func digest(files ...[]byte) string {
+	h := sha256.New()
+	for _, f := range files {
+		h.Write(f)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,126 @@
+package systems
+
+import (
+	"context"
+	"slices"
+
+	"speceval/internal/controller"
+	"speceval/internal/coupled"
+	"speceval/internal/measurement"
+	"speceval/internal/neyman"
+	"speceval/internal/profile"
+	"speceval/internal/router"
+	"speceval/internal/seed"
+)
+
+// setting is a profile at a budget: what strategies are compared in.
+type setting struct {
+	*Settings
+	profile profile.Profile
+	digest  string // that coupled rewards follow from
+	budget  int    // b
+}
+
+// strategies are the executions of a setting (paper, Section 4.3).
+var strategies = []string{measurement.Uniform, measurement.HBNSync, measurement.HBNAsync, measurement.UniformEquivalent}
+
+// execution is one run of a strategy.
+type execution struct {
+	*setting
+	plan
+	strategy string
+	repeat   int
+}
+
+// executions lists the runs of a setting in the order in which they are made.
+// The order of strategies is drawn once for a profile; every repeat begins it
+// with another one, so that none always comes first.
+func (s *setting) executions(p plan, repeats int) []execution {
+	order := slices.Clone(strategies)
+	random := s.seed().Child("order").Stream()
+	for i := len(order) - 1; i > 0; i-- {
+		j := int(random.Float64() * float64(i+1))
+		order[i], order[j] = order[j], order[i]
+	}
+	var all []execution
+	for repeat := range repeats {
+		for k := range order {
+			all = append(all, execution{s, p, order[(k+repeat)%len(order)], repeat})
+		}
+	}
+	return all
+}
+
+// seed is the branch of the seed tree of the setting's profile.
+func (s *setting) seed() seed.Seed {
+	return seed.Root(s.Seed).Child(name).Child(s.profile.Benchmark).Child(s.profile.Model)
+}
+
+// policy is how the strategy is executed.
+func (e execution) policy() controller.Policy {
+	switch e.strategy {
+	case measurement.HBNSync:
+		return controller.Sync
+	case measurement.HBNAsync:
+		return controller.Async
+	}
+	return controller.Uniform
+}
+
+// accepts is the budget that the run spends, b or the equivalent one.
+func (e execution) accepts() int {
+	if e.strategy == measurement.UniformEquivalent {
+		return e.Equivalent
+	}
+	return e.budget
+}
+
+// controller is the policy, ready to begin.
+func (e execution) controller() (*controller.Controller, error) {
+	s := controller.Settings{
+		Policy: e.policy(), Tasks: e.profile.N(), Budget: e.accepts(), Pilots: min(e.Pilots, e.accepts()),
+		Late: e.AsPublished,
+	}
+	if s.Policy != controller.Uniform {
+		prior, err := neyman.NewPrior(e.QuadratureOrder)
+		if err != nil {
+			return nil, err
+		}
+		s.Prior, s.Order = prior, coupled.Ranks(e.profile.TaskIDs, e.Seed)
+	}
+	return controller.New(s)
+}
+
+// run executes the strategy on an engine.
+func (e execution) run(ctx context.Context, engine router.Engine) (outcome, error) {
+	ctl, err := e.controller()
+	if err != nil {
+		return outcome{}, err
+	}
+	rewards := coupled.NewRewards(e.profile, e.digest, e.Seed)
+	record, err := router.Run(ctx, router.Settings{
+		Controller: ctl, Engine: engine, Reward: rewards.Reward, Sparse: e.AsPublished,
+	})
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{e, record}, nil
+}
+
+// outcome is an execution and what came of it.
+type outcome struct {
+	execution
+	record *router.Record
+}
+
+// identities names the run's rollouts. Strategies of a setting share them, but
+// for the equivalent budget, which is a setting of its own.
+func (e execution) identities() coupled.Identities {
+	p := coupled.Protocol{
+		Profile: e.digest, Budget: e.accepts(), Pilots: e.Pilots, Seed: e.Seed, Sampling: e.Sampling(e.profile.Model),
+	}
+	if e.strategy == measurement.UniformEquivalent {
+		p.Reference = e.budget
+	}
+	return coupled.NewIdentities(p.Fingerprint(), e.profile.TaskIDs, e.Seed)
+}

@@ -1,0 +1,136 @@
+package systems
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+
+	"speceval/internal/measurement"
+	"speceval/pipeline/dag"
+)
+
+// gathering makes the stage's measurements of its runs.
+type gathering struct {
+	simulated, measured []*setting
+}
+
+// Gathered is the unit that writes measurement.File and measurement.RepeatsFile.
+var Gathered = dag.Ref{Stage: name, Unit: "measurements"}
+
+func (g gathering) unit() dag.Unit {
+	u := dag.Unit{
+		ID:      Gathered.Unit,
+		Sources: []dag.Source{{Name: "coefficients of the FLOP proxy", SHA256: g.coefficients()}},
+		Outputs: []string{measurement.File, measurement.RepeatsFile},
+		Run:     g.run,
+	}
+	for _, s := range g.simulated {
+		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: simulatedKind + "/" + s.id()})
+	}
+	for _, s := range g.measured {
+		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: measuredKind + "/" + s.id()})
+	}
+	return u
+}
+
+// coefficients is the digest of what the FLOP proxy knows of the models.
+func (g gathering) coefficients() string {
+	h := sha256.New()
+	for _, s := range slices.Concat(g.simulated, g.measured) {
+		a, _ := s.architecture(s.profile.Model) // checked before
+		fmt.Fprintln(h, a)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// run is the unit. Runs over HTTP on the simulated fleet take the place of those
+// under the virtual clock: one provenance must not mix the two.
+func (g gathering) run(_ context.Context, job *dag.Job) error {
+	measured, err := gathered(job, g.measured, measuredKind)
+	if err != nil {
+		return err
+	}
+	simulated, err := gathered(job, g.simulated, simulatedKind)
+	if err != nil {
+		return err
+	}
+	provenance := measurement.Simulated
+	if len(measured) > 0 {
+		provenance = measured[0].Provenance
+		for _, r := range measured {
+			if r.Provenance != provenance {
+				return fmt.Errorf("%s__model=%s at budget %d ran on %s replicas, others on %s ones: one experiment is either; run those of one kind again", r.Benchmark, r.Model, r.ReferenceBudget, r.Provenance, provenance)
+			}
+		}
+		if provenance == measurement.Simulated {
+			job.Note("runs over HTTP on the simulated fleet take the place of those under the virtual clock")
+			simulated = nil
+		}
+	}
+	job.Provenance(provenance)
+	all := append(simulated, measured...)
+	if err := writeRows(job, measurement.RepeatsFile, measurement.Schema, all); err != nil {
+		return err
+	}
+	return writeRows(job, measurement.File, measurement.Schema, means(all))
+}
+
+// gathered reads the runs of all settings of a kind.
+func gathered(job *dag.Job, settings []*setting, kind string) ([]measurement.Repeat, error) {
+	var all []measurement.Repeat
+	for _, s := range settings {
+		rows, err := readRows[runRow](job, s.runsFile(kind))
+		if err != nil {
+			return nil, err
+		}
+		architecture, err := s.architecture(s.profile.Model)
+		if err != nil {
+			return nil, err
+		}
+		for _, strategy := range strategies {
+			for _, row := range rows {
+				if row.Strategy == strategy {
+					all = append(all, row.measurement(architecture))
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// means are the means over repeats, which lie side by side: in the order of the
+// runs, a row for each setting, strategy and provenance.
+func means(runs []measurement.Repeat) []measurement.Measurement {
+	var all []measurement.Measurement
+	for len(runs) > 0 {
+		n := slices.IndexFunc(runs, func(r measurement.Repeat) bool { return !sameSetting(r, runs[0]) })
+		if n < 0 {
+			n = len(runs)
+		}
+		all = append(all, mean(runs[:n]))
+		runs = runs[n:]
+	}
+	return all
+}
+
+func sameSetting(a, b measurement.Repeat) bool {
+	return a.Benchmark == b.Benchmark && a.Model == b.Model && a.ReferenceBudget == b.ReferenceBudget &&
+		a.Strategy == b.Strategy && a.Provenance == b.Provenance
+}
+
+// mean is the mean of repeats, with extra rollouts rounded.
+func mean(runs []measurement.Repeat) measurement.Measurement {
+	m := runs[0].Measurement
+	var seconds, useful, wasted, extra float64
+	for _, r := range runs {
+		seconds, useful, wasted = seconds+r.TimeSeconds, useful+r.UsefulFLOPs, wasted+r.WastedFLOPs
+		extra += float64(r.ExtraRollouts)
+	}
+	n := float64(len(runs))
+	m.TimeSeconds, m.UsefulFLOPs, m.WastedFLOPs = seconds/n, useful/n, wasted/n
+	m.ExtraRollouts = int32(math.Round(extra / n))
+	return m
+}

@@ -1,0 +1,97 @@
+package systems_test
+
+import (
+	"context"
+	"io"
+	"testing"
+	"time"
+
+	"speceval/data"
+	"speceval/internal/controller"
+	"speceval/internal/coupled"
+	"speceval/internal/fleet"
+	"speceval/internal/fleet/virtual"
+	"speceval/internal/flops"
+	"speceval/internal/profile"
+	"speceval/internal/rowfile"
+	"speceval/internal/seed"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
+	"speceval/stages/systems"
+)
+
+// lab is the stage on two small profiles, after a replay that is made up.
+type lab struct {
+	t        testing.TB
+	dir      string
+	settings systems.Settings
+	designs  []variance.Design
+	ratios   []variance.Ratio
+}
+
+func newLab(t testing.TB) *lab {
+	architectures, err := flops.Parse(data.Architectures(), data.ArchitecturesName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lab{t: t, dir: t.TempDir()}
+	l.settings = systems.Settings{
+		Seed: 42, Budgets: []int{4, 9}, QuadratureOrder: 8, Releases: coupled.Releases{}, Architectures: architectures,
+		Profiles: []profile.Profile{
+			{Benchmark: "quiz", Model: "qwen3_5_4b", TaskIDs: []string{"a", "b", "c", "d", "e"}, PassCounts: []int{0, 3, 8, 15, 16}, TestedK: 16},
+			{Benchmark: "quiz", Model: "qwen2_5_3b", TaskIDs: []string{"a", "b", "c", "d", "e"}, PassCounts: []int{0, 0, 4, 8, 16}, TestedK: 16},
+		},
+		Sampling:  func(string) map[string]string { return nil },
+		Simulated: &systems.Simulated{Repeats: 3, Source: dag.Source{Name: "fleet", SHA256: "f"}, Knows: func(profile.Profile) bool { return true }, Worker: smallWorker},
+		Slice:     func(keys ...string) map[string]string { return map[string]string{} },
+	}
+	for _, budget := range []int32{4, 9} {
+		l.designs = append(l.designs, variance.Design{Policy: variance.HBN, NTasks: 5, Budget: budget, M: budget / 3, W: 0.4, Risk: 0.8, Selected: true})
+		for _, p := range l.settings.Profiles {
+			l.ratios = append(l.ratios, variance.Ratio{Benchmark: p.Benchmark, Model: p.Model, NTasks: 5, Budget: budget, Policy: variance.HBN, VarianceRatio: 0.7})
+			if p.Model == "qwen2_5_3b" && budget == 4 {
+				l.ratios[len(l.ratios)-1].VarianceRatio = 1
+			}
+		}
+	}
+	return l
+}
+
+// smallWorker is a worker of two replicas with four places each, on which
+// harder tasks take longer.
+func smallWorker(p profile.Profile, _ int, lengths seed.Seed) (virtual.Settings, error) {
+	random := lengths.Stream()
+	return virtual.Settings{
+		Timing: fleet.Small, Replicas: 2, Window: 4,
+		Lengths: func(id controller.ID) (prompt, tokens int) {
+			return 20, 1 + int(300*random.Float64()*(1.5-p.P(int(id.Task))))
+		},
+	}, nil
+}
+
+// stages are the made-up replay and the stage.
+func (l *lab) stages() []dag.Stage {
+	write := func(job *dag.Job, output string, write func(io.Writer) error) error {
+		return job.Write(output, 1, write)
+	}
+	replay := dag.Stage{Name: "replay", Version: 1, Units: []dag.Unit{
+		{ID: "designs", Outputs: []string{variance.DesignsFile}, Provenance: "computed", Run: func(_ context.Context, job *dag.Job) error {
+			return write(job, variance.DesignsFile, func(w io.Writer) error { return rowfile.Write(w, l.designs, nil) })
+		}},
+		{ID: "ratios", Outputs: []string{variance.RatiosFile}, Provenance: "computed", Run: func(_ context.Context, job *dag.Job) error {
+			return write(job, variance.RatiosFile, func(w io.Writer) error { return rowfile.Write(w, l.ratios, nil) })
+		}},
+	}}
+	stage, err := systems.Stage(l.settings)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return []dag.Stage{replay, stage}
+}
+
+func (l *lab) run() { dagtest.Run(l.t, l.stages(), l.dir) }
+
+type serial = dagtest.Serial
+
+func epoch() time.Time { return time.Unix(0, 0) }

@@ -1,0 +1,143 @@
+package systems
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"speceval/internal/profile"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+)
+
+// plan is what the replay says about one setting: HBN's design, and the budget
+// at which Uniform would be as precise.
+type plan struct {
+	Pilots     int `json:"pilots"`     // m
+	Equivalent int `json:"equivalent"` // ⌊b/r⌋
+}
+
+// planRow is the plan of a setting, as plansFile keeps it.
+type planRow struct {
+	Benchmark  string `parquet:"benchmark"`
+	Model      string `parquet:"model"`
+	Budget     int32  `parquet:"budget"`
+	Pilots     int32  `parquet:"pilots"`
+	Equivalent int32  `parquet:"equivalent_budget"`
+}
+
+const (
+	plansFile   = "systems/plans.parquet"
+	plansSchema = "systems-plans/1"
+)
+
+var plansRef = dag.Ref{Stage: name, Unit: "plans"}
+
+// plansUnit looks the plans of all settings up in the replay's results.
+func (s *Settings) plansUnit() dag.Unit {
+	u := dag.Unit{
+		ID:         plansRef.Unit,
+		Config:     s.Slice("experiment.budgets"),
+		Needs:      []dag.Ref{{Stage: "replay", Unit: "designs"}, {Stage: "replay", Unit: "ratios"}},
+		Outputs:    []string{plansFile},
+		Provenance: "computed",
+		Run:        s.writePlans,
+	}
+	for _, p := range s.Profiles {
+		u.Sources = append(u.Sources, dag.Source{Name: "profile " + p.Name(), SHA256: p.SHA256()})
+	}
+	return u
+}
+
+func (s *Settings) writePlans(_ context.Context, job *dag.Job) error {
+	path, err := job.Input(variance.DesignsFile)
+	if err != nil {
+		return err
+	}
+	designs, err := variance.ReadDesigns(path)
+	if err != nil {
+		return err
+	}
+	ratios, err := readRows[variance.Ratio](job, variance.RatiosFile)
+	if err != nil {
+		return err
+	}
+	var rows []planRow
+	for _, setting := range s.settings() {
+		p, err := newPlan(designs, ratios, setting.profile, setting.budget)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, planRow{
+			setting.profile.Benchmark, setting.profile.Model, int32(setting.budget),
+			int32(p.Pilots), int32(p.Equivalent),
+		})
+	}
+	return writeRows(job, plansFile, plansSchema, rows)
+}
+
+// plan reads the setting's plan.
+func (s *setting) plan(job *dag.Job) (plan, error) {
+	rows, err := readRows[planRow](job, plansFile)
+	if err != nil {
+		return plan{}, err
+	}
+	for _, r := range rows {
+		if r.Benchmark == s.profile.Benchmark && r.Model == s.profile.Model && int(r.Budget) == s.budget {
+			return plan{int(r.Pilots), int(r.Equivalent)}, nil
+		}
+	}
+	return plan{}, fmt.Errorf("%s does not have %s at budget %d; run the systems stage again with --force", plansFile, s.profile.Name(), s.budget)
+}
+
+// planUnit keeps what the replay says of a setting by itself. Runs on servers
+// are dear: they are made again when this changes, and not whenever some other
+// number of the replay does.
+func (s *setting) planUnit() dag.Unit {
+	return dag.Unit{
+		ID:         "plan/" + s.id(),
+		Sources:    s.sources()[:1],
+		Needs:      []dag.Ref{plansRef},
+		Outputs:    []string{s.planFile()},
+		Provenance: "computed",
+		Run: func(_ context.Context, job *dag.Job) error {
+			p, err := s.plan(job)
+			if err != nil {
+				return err
+			}
+			return job.Write(s.planFile(), -1, func(w io.Writer) error { return json.NewEncoder(w).Encode(p) })
+		},
+	}
+}
+
+func (s *setting) planFile() string {
+	return fmt.Sprintf("systems/plans/benchmark=%s/model=%s/budget=%d.json", s.profile.Benchmark, s.profile.Model, s.budget)
+}
+
+// newPlan looks up HBN's selected design and its variance ratio r on a profile
+// (paper, Section 4.3, A5). It is an error if the replay does not cover the
+// setting, or not with this design.
+func newPlan(designs []variance.Design, ratios []variance.Ratio, p profile.Profile, budget int) (plan, error) {
+	d := slices.IndexFunc(designs, func(d variance.Design) bool {
+		return d.Policy == variance.HBN && d.Selected && int(d.NTasks) == p.N() && int(d.Budget) == budget
+	})
+	if d < 0 {
+		return plan{}, fmt.Errorf("%s has no selected design of HBN for %d tasks at budget %d; run the replay stage again", variance.DesignsFile, p.N(), budget)
+	}
+	r := slices.IndexFunc(ratios, func(r variance.Ratio) bool {
+		return r.Policy == variance.HBN && r.Benchmark == p.Benchmark && r.Model == p.Model && int(r.Budget) == budget
+	})
+	if r < 0 {
+		return plan{}, fmt.Errorf("%s does not cover %s at budget %d; run the replay stage again", variance.RatiosFile, p.Name(), budget)
+	}
+	equivalent, err := variance.EquivalentBudget(int32(budget), ratios[r].VarianceRatio)
+	if err == nil && equivalent < 1 {
+		err = fmt.Errorf("a variance ratio of %v leaves Uniform no rollout", ratios[r].VarianceRatio)
+	}
+	if err != nil {
+		return plan{}, fmt.Errorf("%s: row %d, %s at budget %d: %w", variance.RatiosFile, r+1, p.Name(), budget, err)
+	}
+	return plan{int(designs[d].M), int(equivalent)}, nil
+}

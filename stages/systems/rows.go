@@ -1,0 +1,173 @@
+package systems
+
+import (
+	"fmt"
+	"time"
+
+	"speceval/internal/coupled"
+	"speceval/internal/flops"
+	"speceval/internal/measurement"
+	"speceval/internal/router"
+)
+
+// runRow is one execution, as runs files keep it. Times are seconds since the
+// first dispatch. Tokens are the sums that the FLOP proxy is made of: what it
+// says of a model can change without a new run.
+type runRow struct {
+	Benchmark       string `parquet:"benchmark"`
+	Model           string `parquet:"model"`
+	NTasks          int32  `parquet:"n_tasks"`
+	ReferenceBudget int32  `parquet:"reference_budget"`
+	Budget          int32  `parquet:"budget"`
+	Pilots          int32  `parquet:"pilots"` // m
+	Strategy        string `parquet:"strategy"`
+	Provenance      string `parquet:"provenance"`
+	Repeat          int32  `parquet:"repeat"`
+	Started         string `parquet:"started"` // by the wall clock, RFC 3339; empty under the virtual one
+
+	Time      float64 `parquet:"time_seconds"`      // to the last selected reward
+	Pilot     float64 `parquet:"pilot_seconds"`     // to the last pilot reward
+	Allocated float64 `parquet:"allocated_seconds"` // to the final allocation
+	Released  float64 `parquet:"released_seconds"`  // to the end of the last aborted request
+	Handling  float64 `parquet:"handling_seconds"`  // that the router was at work, of time_seconds
+
+	Accepted   int32 `parquet:"accepted_rollouts"`
+	Prefetched int32 `parquet:"prefetched"` // submitted before the barrier
+	Discarded  int32 `parquet:"completed_discarded"`
+	Aborted    int32 `parquet:"aborted_running"`
+	Cancelled  int32 `parquet:"cancelled_queued"`
+	Races      int32 `parquet:"races"`   // completed although they were to be aborted
+	Updates    int32 `parquet:"updates"` // provisional allocations that came into force
+
+	UsefulTokens     int64 `parquet:"useful_tokens"` // of prompts and completions
+	UsefulCompletion int64 `parquet:"useful_completion_tokens"`
+	UsefulPairs      int64 `parquet:"useful_pairs"` // Σ Q(Q+1), Q being a rollout's tokens
+	WastedTokens     int64 `parquet:"wasted_tokens"`
+	WastedCompletion int64 `parquet:"wasted_completion_tokens"`
+	WastedPairs      int64 `parquet:"wasted_pairs"`
+
+	Allocation string `parquet:"allocation_sha256"`
+}
+
+const (
+	runSchema     = "systems-runs/1"
+	requestSchema = "systems-requests/1"
+)
+
+// row is the outcome as a row.
+func (o outcome) row(provenance string) runRow {
+	r := o.record
+	useful, wasted := r.Tokens()
+	row := runRow{
+		Benchmark: o.profile.Benchmark, Model: o.profile.Model, NTasks: int32(o.profile.N()),
+		ReferenceBudget: int32(o.budget), Budget: int32(o.accepts()), Pilots: int32(o.Pilots),
+		Strategy: o.strategy, Provenance: provenance, Repeat: int32(o.repeat),
+		Time: r.Time.Seconds(), Pilot: r.PilotReady.Seconds(), Allocated: r.Allocated.Seconds(),
+		Released: r.Released.Seconds(), Handling: r.Handling.Seconds(),
+		Accepted: int32(r.Count(router.Accepted)), Discarded: int32(r.Count(router.Discarded)),
+		Aborted: int32(r.Count(router.AbortedRunning)), Cancelled: int32(r.Count(router.CancelledQueued)),
+		Races: int32(r.Races), Updates: int32(r.Updates),
+		UsefulTokens: useful.Sequence, UsefulCompletion: useful.Completion, UsefulPairs: useful.Pairs,
+		WastedTokens: wasted.Sequence, WastedCompletion: wasted.Completion, WastedPairs: wasted.Pairs,
+		Allocation: coupled.AllocationDigest(o.profile.TaskIDs, r.Allocation),
+	}
+	for i := range r.Requests {
+		if r.Requests[i].Prefetched {
+			row.Prefetched++
+		}
+	}
+	return row
+}
+
+// measurement is the row with its compute, by the FLOP proxy.
+func (r *runRow) measurement(a flops.Architecture) measurement.Repeat {
+	return measurement.Repeat{
+		Measurement: measurement.Measurement{
+			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks,
+			ReferenceBudget: r.ReferenceBudget, Budget: r.Budget, Strategy: r.Strategy, Provenance: r.Provenance,
+			TimeSeconds:      r.Time,
+			UsefulFLOPs:      a.Total(flops.Tokens{Sequence: r.UsefulTokens, Completion: r.UsefulCompletion, Pairs: r.UsefulPairs}),
+			WastedFLOPs:      a.Total(flops.Tokens{Sequence: r.WastedTokens, Completion: r.WastedCompletion, Pairs: r.WastedPairs}),
+			AcceptedRollouts: r.Accepted, ExtraRollouts: r.Discarded + r.Aborted,
+		},
+		Repeat: r.Repeat,
+	}
+}
+
+// check says what is wrong with an outcome: a run that did not do what its
+// strategy says must not become a number.
+func (o outcome) check() error {
+	accepted, want := o.record.Count(router.Accepted), o.profile.N()*o.accepts()
+	switch {
+	case accepted != want:
+		return fmt.Errorf("%d rollouts were accepted, want %d", accepted, want)
+	case o.record.Retries > 0:
+		return fmt.Errorf("%d requests were sent again", o.record.Retries)
+	case o.record.Time <= 0:
+		return fmt.Errorf("it took %v", o.record.Time)
+	case o.record.Extra() > 0 && o.strategy != measurement.HBNAsync:
+		return fmt.Errorf("%d rollouts more than accepted, under %s", o.record.Extra(), o.strategy)
+	}
+	return nil
+}
+
+// requestRow is one request, as requests files keep it. Times are seconds since
+// the first dispatch of its run.
+type requestRow struct {
+	Strategy string `parquet:"strategy"`
+	Repeat   int32  `parquet:"repeat"`
+	ID       string `parquet:"id"`
+	Seed     *int64 `parquet:"seed"` // of its generation; null where nothing is generated
+	Task     string `parquet:"task"`
+	Phase    string `parquet:"phase"`
+	Ordinal  int32  `parquet:"ordinal"`
+	Replica  int32  `parquet:"replica"`
+
+	Submitted   float64  `parquet:"submitted"`
+	Started     *float64 `parquet:"started"` // null if no replica was seen to begin
+	Finished    float64  `parquet:"finished"`
+	RewardReady *float64 `parquet:"reward_ready"` // null without a reward
+
+	PromptTokens     int32  `parquet:"prompt_tokens"`
+	CompletionTokens int32  `parquet:"completion_tokens"` // 0 if it was aborted
+	AbortedTokens    *int32 `parquet:"aborted_tokens"`    // seen before the abort; null if it completed
+
+	State      string `parquet:"state"`
+	Passed     *bool  `parquet:"passed"` // its coupled reward; null without one
+	Prefetched bool   `parquet:"prefetched"`
+}
+
+// requests are the outcome's requests as rows, in the order of submission.
+// Generated says that they have been generated, under seeds.
+func (o outcome) requests(generated bool) []requestRow {
+	identities := o.identities()
+	rows := make([]requestRow, len(o.record.Requests))
+	for i, q := range o.record.Requests {
+		row := &rows[i]
+		*row = requestRow{
+			Strategy: o.strategy, Repeat: int32(o.repeat), ID: identities.Logical(q.ID),
+			Task: o.profile.TaskIDs[q.ID.Task], Phase: q.ID.Phase.String(), Ordinal: q.ID.Ordinal, Replica: int32(q.Replica),
+			Submitted: q.Submitted.Seconds(), Finished: q.Finished.Seconds(),
+			PromptTokens: int32(q.Prompt), State: q.State.String(), Prefetched: q.Prefetched,
+		}
+		if generated {
+			seed := identities.Seed(q.ID)
+			row.Seed = &seed
+		}
+		if q.Started >= 0 {
+			row.Started = seconds(q.Started)
+		}
+		if q.RewardReady >= 0 {
+			row.RewardReady, row.Passed, row.CompletionTokens = seconds(q.RewardReady), &q.Passed, int32(q.Generated)
+		} else {
+			seen := int32(q.Generated)
+			row.AbortedTokens = &seen
+		}
+	}
+	return rows
+}
+
+func seconds(d time.Duration) *float64 {
+	s := d.Seconds()
+	return &s
+}

@@ -1,0 +1,231 @@
+package systems_test
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/internal/coupled"
+	"speceval/internal/measurement"
+	"speceval/internal/neyman"
+	"speceval/internal/rowfile"
+	"speceval/pipeline/dag"
+	"speceval/stages/systems"
+)
+
+// request is what the tests want of a requests file.
+type request struct {
+	Strategy         string `parquet:"strategy"`
+	Repeat           int32  `parquet:"repeat"`
+	ID               string `parquet:"id"`
+	Task             string `parquet:"task"`
+	State            string `parquet:"state"`
+	CompletionTokens int32  `parquet:"completion_tokens"`
+	AbortedTokens    *int32 `parquet:"aborted_tokens"`
+	Passed           *bool  `parquet:"passed"`
+	Prefetched       bool   `parquet:"prefetched"`
+}
+
+// run is what the tests want of a runs file.
+type run struct {
+	Strategy   string  `parquet:"strategy"`
+	Provenance string  `parquet:"provenance"`
+	Repeat     int32   `parquet:"repeat"`
+	Time       float64 `parquet:"time_seconds"`
+	Allocation string  `parquet:"allocation_sha256"`
+	Prefetched int32   `parquet:"prefetched"`
+}
+
+func read[T any](t testing.TB, dir, file string) []T {
+	t.Helper()
+	rows, _, err := rowfile.ReadFile[T](filepath.Join(dir, filepath.FromSlash(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// accepted are the accepted rollouts of a strategy, with their rewards, without
+// the part of the ids that names the setting.
+func accepted(requests []request, strategy string) []string {
+	var ids []string
+	for _, r := range requests {
+		if r.Strategy == strategy && r.Repeat == 0 && r.State == "accepted" {
+			_, id, _ := strings.Cut(r.ID, "|")
+			if *r.Passed {
+				id += " passed"
+			}
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestMeasurementsCoverEverySetting(t *testing.T) {
+	l := newLab(t)
+	l.run()
+	rows := read[measurement.Measurement](t, l.dir, measurement.File)
+	repeats := read[measurement.Repeat](t, l.dir, measurement.RepeatsFile)
+	if len(rows) != 2*2*4 || len(repeats) != 3*len(rows) {
+		t.Fatalf("%d measurements and %d repeats, want 16 and 48", len(rows), len(repeats))
+	}
+	for i, m := range rows {
+		if err := m.Check(); err != nil {
+			t.Errorf("row %d: %v", i, err)
+		}
+		if m.Provenance != measurement.Simulated {
+			t.Errorf("row %d is %s", i, m.Provenance)
+		}
+		want := map[int32]int32{4: 5, 9: 12}[m.ReferenceBudget]
+		if m.Model == "qwen2_5_3b" && m.ReferenceBudget == 4 {
+			want = 4
+		}
+		if m.Strategy == measurement.UniformEquivalent && m.Budget != want {
+			t.Errorf("the equivalent of budget %d is %d, want %d", m.ReferenceBudget, m.Budget, want)
+		}
+		var times []float64
+		for _, r := range repeats {
+			if r.Benchmark == m.Benchmark && r.Model == m.Model && r.ReferenceBudget == m.ReferenceBudget && r.Strategy == m.Strategy {
+				times = append(times, r.TimeSeconds)
+			}
+		}
+		if len(times) != 3 || times[0] == times[1] {
+			t.Fatalf("row %d: repeats took %v", i, times)
+		}
+		if mean := (times[0] + times[1] + times[2]) / 3; math.Abs(m.TimeSeconds-mean) > 1e-12 {
+			t.Errorf("row %d: %v s, want the mean of %v", i, m.TimeSeconds, times)
+		}
+	}
+}
+
+func TestStrategiesShareWhatTheySelect(t *testing.T) {
+	l := newLab(t)
+	l.run()
+	prior, err := neyman.NewPrior(l.settings.QuadratureOrder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range l.settings.Profiles {
+		for budget, pilots := range map[int]int{4: 1, 9: 3} {
+			file := "/simulated/benchmark=quiz/model=" + p.Model + "/budget=" + map[int]string{4: "4", 9: "9"}[budget] + ".parquet"
+			requests := read[request](t, l.dir, "systems/requests"+file)
+			sync, async, uniform := accepted(requests, "hbn-sync"), accepted(requests, "hbn-async"), accepted(requests, "uniform")
+			if len(uniform) != 5*budget || len(sync) != 5*budget || !slices.Equal(sync, async) {
+				t.Errorf("%s at %d: %d, %d and %d rollouts accepted, or others by sync than by async", p.Model, budget, len(uniform), len(sync), len(async))
+			}
+			allocation, err := systems.Allocation(prior, coupled.NewRewards(p, p.SHA256(), 42), pilots, budget)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := coupled.AllocationDigest(p.TaskIDs, allocation)
+			for _, r := range read[run](t, l.dir, "systems/runs"+file) {
+				if strings.HasPrefix(r.Strategy, "hbn") && r.Allocation != want {
+					t.Errorf("%s at %d: %s repeat %d allocates otherwise than the coupled rewards say", p.Model, budget, r.Strategy, r.Repeat)
+				}
+			}
+			for _, r := range requests {
+				if r.Prefetched && r.Strategy != "hbn-async" || (r.AbortedTokens == nil) != (r.Passed != nil) {
+					t.Fatalf("an inconsistent row: %+v", r)
+				}
+			}
+		}
+	}
+}
+
+// TestRunsOfASettingAreRunsOfTheirOwn looks at a setting whose equivalent budget
+// is its own: Uniform is executed twice, with other lengths and identities.
+func TestRunsOfASettingAreRunsOfTheirOwn(t *testing.T) {
+	l := newLab(t)
+	l.run()
+	file := "/simulated/benchmark=quiz/model=qwen2_5_3b/budget=4.parquet"
+	runs := read[run](t, l.dir, "systems/runs"+file)
+	times, first := map[string]float64{}, map[string]bool{}
+	for i, r := range runs {
+		if r.Repeat == 0 {
+			times[r.Strategy] = r.Time
+		}
+		if i%4 == 0 {
+			first[r.Strategy] = true
+		}
+	}
+	if times["uniform"] == times["uniform-equivalent"] {
+		t.Error("Uniform and its equivalent take the same time: their lengths are the same")
+	}
+	if len(first) != 3 {
+		t.Errorf("the three repeats begin with %v, want another strategy each", first)
+	}
+	requests := read[request](t, l.dir, "systems/requests"+file)
+	fingerprints := map[string]string{}
+	for _, r := range requests {
+		if r.Repeat != 0 {
+			t.Fatalf("a request of repeat %d is kept", r.Repeat)
+		}
+		fingerprints[r.Strategy], _, _ = strings.Cut(r.ID, "|")
+	}
+	if fingerprints["uniform"] != fingerprints["hbn-sync"] || fingerprints["uniform"] == fingerprints["uniform-equivalent"] {
+		t.Errorf("fingerprints %v: strategies share one, the equivalent budget has its own", fingerprints)
+	}
+}
+
+func TestSameSeedSameBytes(t *testing.T) {
+	one, other := newLab(t), newLab(t)
+	slices.Reverse(other.settings.Profiles) // the order of units must not matter
+	one.run()
+	other.run()
+	file := "systems/runs/simulated/benchmark=quiz/model=qwen2_5_3b/budget=9.parquet"
+	if !slices.Equal(read[run](t, one.dir, file), read[run](t, other.dir, file)) {
+		t.Error("another order of the units gives other runs")
+	}
+	third := newLab(t)
+	third.settings.Seed = 43
+	third.run()
+	if slices.Equal(read[run](t, one.dir, file), read[run](t, third.dir, file)) {
+		t.Error("another seed gives the same runs")
+	}
+}
+
+// TestReplayMustCoverTheSetting spoils what the replay says.
+func TestReplayMustCoverTheSetting(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(l *lab)
+		want  string
+	}{
+		"no design":      {func(l *lab) { l.designs = l.designs[:1] }, "no selected design of HBN for 5 tasks at budget 9"},
+		"m = b":          {func(l *lab) { l.designs[1].M = 9 }, "are no design for budget 9"},
+		"no ratio":       {func(l *lab) { l.ratios = l.ratios[:3] }, "does not cover quiz__model=qwen2_5_3b at budget 9"},
+		"negative ratio": {func(l *lab) { l.ratios[3].VarianceRatio = -1 }, "quiz__model=qwen2_5_3b at budget 9: variance ratio -1"},
+		"huge ratio":     {func(l *lab) { l.ratios[3].VarianceRatio = 99 }, "leaves Uniform no rollout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			test.spoil(l)
+			err := l.try()
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want one with %q", err, test.want)
+			}
+		})
+	}
+}
+
+// try runs the stages and returns the first failure of a unit.
+func (l *lab) try() error {
+	l.t.Helper()
+	graph, err := dag.New(l.stages())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	snapshot, err := graph.Scan(l.t.Context(), l.dir)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	plan, err := snapshot.Plan(dag.Selection{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	runner := dag.Runner{Executor: serial{}, Observer: dag.NoObserver{}, Now: epoch}
+	return runner.Run(context.Background(), nil, plan)
+}

@@ -1,0 +1,160 @@
+package systems
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"speceval/internal/coupled"
+	"speceval/internal/flops"
+	"speceval/internal/profile"
+	"speceval/pipeline/dag"
+)
+
+// Name and version of the stage.
+const (
+	name    = "systems"
+	about   = "timed runs of Uniform, HBN-sync and HBN-async under coupled rewards"
+	version = 1
+)
+
+// Settings are what the stage needs to know.
+type Settings struct {
+	Seed            uint64 // of the experiment, and of coupled rewards
+	Budgets         []int
+	QuadratureOrder int
+	Profiles        []profile.Profile
+	Releases        coupled.Releases
+	Architectures   []flops.Architecture
+
+	// AsPublished lets the router work as in the published runs, where the paper
+	// asks for more: see controller.Settings.Late and router.Settings.Sparse.
+	AsPublished bool
+	// Sampling is how rollouts of a model are generated, for identities.
+	Sampling func(model string) map[string]string
+
+	Simulated *Simulated // nil: no simulated runs
+	Measured  *Measured  // nil: no measured runs
+
+	// Slice gives the canonical text of keys of the configuration, by key.
+	Slice func(keys ...string) map[string]string
+}
+
+// Keys of the configuration that units read.
+var (
+	commonKeys    = []string{"experiment.seed", "replay.quadrature_order", "systems.replicas", "systems.window", "systems.repeats", "systems.protocol"}
+	simulatedKind = "simulated"
+	measuredKind  = "measured"
+)
+
+// Satisfied is the stage where nothing can be run; why says so.
+func Satisfied(why string) dag.Stage {
+	return dag.Stage{Name: name, About: about, Version: version, Satisfied: why}
+}
+
+// Stage is the stage with a unit for every setting, a profile at a budget,
+// under the virtual clock and on servers, and one that gathers measurements.
+func Stage(s Settings) (dag.Stage, error) {
+	stage := dag.Stage{Name: name, About: about, Version: version}
+	if err := s.check(); err != nil {
+		return stage, err
+	}
+	stage.Units = append(stage.Units, s.plansUnit())
+	var g gathering
+	for _, setting := range s.settings() {
+		if s.simulates(setting.profile) {
+			stage.Units = append(stage.Units, setting.simulatedUnit())
+			g.simulated = append(g.simulated, setting)
+		}
+	}
+	if s.Measured != nil {
+		for _, setting := range s.byModel() {
+			stage.Units = append(stage.Units, setting.planUnit(), setting.measuredUnit())
+			g.measured = append(g.measured, setting)
+		}
+	}
+	stage.Units = append(stage.Units, g.unit())
+	return stage, nil
+}
+
+// simulates reports whether a profile has simulated runs.
+func (s *Settings) simulates(p profile.Profile) bool {
+	return s.Simulated != nil && s.Simulated.Knows(p)
+}
+
+// check says what is wrong with the settings, if anything.
+func (s *Settings) check() error {
+	var faults []error
+	for _, p := range s.Profiles {
+		if _, err := s.architecture(p.Model); err != nil && (s.Measured != nil || s.simulates(p)) {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// settings are the profiles at each budget, in canonical order.
+func (s *Settings) settings() []*setting {
+	var all []*setting
+	for _, p := range s.Profiles {
+		for _, b := range s.Budgets {
+			all = append(all, &setting{Settings: s, profile: p, digest: s.Releases.Digest(p), budget: b})
+		}
+	}
+	return all
+}
+
+// byModel are the settings of one model after the other, so that servers
+// change models as seldom as can be.
+func (s *Settings) byModel() []*setting {
+	var models []string
+	for _, p := range s.Profiles {
+		if !slices.Contains(models, p.Model) {
+			models = append(models, p.Model)
+		}
+	}
+	all := s.settings()
+	slices.SortStableFunc(all, func(a, b *setting) int {
+		return slices.Index(models, a.profile.Model) - slices.Index(models, b.profile.Model)
+	})
+	return all
+}
+
+func (s *Settings) architecture(model string) (flops.Architecture, error) {
+	i := slices.IndexFunc(s.Architectures, func(a flops.Architecture) bool { return a.Model == model })
+	if i < 0 {
+		return flops.Architecture{}, fmt.Errorf("the FLOP proxy has no coefficients for model %s: give its [[model]] theta_core, theta_head, full_attention_layers and attention_width", model)
+	}
+	return s.Architectures[i], nil
+}
+
+// config is the part of the configuration that a unit of the setting reads: the
+// keys given, and how rollouts are generated, which their identities name.
+func (s *setting) config(keys ...string) map[string]string {
+	c := s.Slice(append(keys, commonKeys...)...)
+	for key, value := range s.Sampling(s.profile.Model) {
+		c[key] = value
+	}
+	return c
+}
+
+// id is the setting in a unit's name.
+func (s *setting) id() string { return fmt.Sprintf("%s/budget=%d", s.profile.Name(), s.budget) }
+
+// runsFile holds the setting's executions of a kind, a runRow each, and
+// requestsFile their requests.
+func (s *setting) runsFile(kind string) string { return s.file("runs", kind) }
+
+func (s *setting) requestsFile(kind string) string { return s.file("requests", kind) }
+
+func (s *setting) file(what, kind string) string {
+	return fmt.Sprintf("systems/%s/%s/benchmark=%s/model=%s/budget=%d.parquet", what, kind, s.profile.Benchmark, s.profile.Model, s.budget)
+}
+
+// sources are the inputs of the setting from outside the output folder.
+func (s *setting) sources() []dag.Source {
+	return []dag.Source{
+		{Name: "profile " + s.profile.Name(), SHA256: s.profile.SHA256()},
+		{Name: "digest of the profile's file, for coupled rewards", SHA256: s.digest},
+	}
+}
