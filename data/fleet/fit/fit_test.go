@@ -186,9 +186,14 @@ func TestSimulatedRunIsFirstInFirstOut(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	o, err := parse([]string{"-without", "8,64", "-models", "a,b"})
+	o, err := parse([]string{"-without", "8,64", "-models", "a,b", "-to", "elsewhere"})
 	if err != nil || fmt.Sprint(o.without, o.models) != "[8 64] [a b]" {
 		t.Errorf("%+v, %v", o, err)
+	}
+	for _, trial := range [][]string{{"-without", "8"}, {"-models", "a"}, {"-models", "a", "-to", "data/fleet"}} {
+		if _, err := parse(trial); err == nil || !strings.Contains(err.Error(), "must not replace data/fleet") {
+			t.Errorf("%v: error %v, want one that keeps the calibration", trial, err)
+		}
 	}
 	if _, err := parse([]string{"-without", "9"}); err == nil || !strings.Contains(err.Error(), "reference budgets are [8 16 32 64]") {
 		t.Errorf("a foreign budget: %v", err)

@@ -35,6 +35,9 @@ func main() {
 	}
 }
 
+// shipped is where the calibration is that the program embeds.
+const shipped = "data/fleet"
+
 // options are what the command line says.
 type options struct {
 	to      string
@@ -69,7 +72,7 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 func parse(args []string) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("fit", flag.ContinueOnError)
-	flags.StringVar(&o.to, "to", "data/fleet", "`folder` that the files go to")
+	flags.StringVar(&o.to, "to", shipped, "`folder` that the files go to; a trial needs another one")
 	models := flags.String("models", "", "only these `models`, as a trial")
 	without := flags.String("without", "", "hold out the runs of these reference `budgets`, as a trial")
 	flags.IntVar(&o.rounds, "rounds", 16, "steps of the fit")
@@ -86,6 +89,9 @@ func parse(args []string) (options, error) {
 			return o, fmt.Errorf("-without %s: the reference budgets are %v", *without, budgets)
 		}
 		o.without = append(o.without, b)
+	}
+	if o.to == shipped && (len(o.models) > 0 || len(o.without) > 0) {
+		return o, fmt.Errorf("-models and -without are for trials, which must not replace %s: name another folder with -to", shipped)
 	}
 	return o, nil
 }
