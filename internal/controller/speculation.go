@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"container/heap"
+	"slices"
 
 	"speceval/internal/neyman"
 )
@@ -13,32 +14,27 @@ import (
 // are submitted in order, and the queue need hold no more of a task than the
 // next one.
 type speculation struct {
-	partial   *neyman.Partial
-	work      *neyman.Work // for snapshots alone: they are solved beside the rest
-	observed  int          // pilot rewards in the latest snapshot
-	version   int          // of the latest snapshot
-	inForce   int          // version in force
-	incoming  *Provisional // in force, but not yet in the queue
-	allocated []int        // provisional allocation in force (L̃)
-	queue     candidates
+	partial  *neyman.Partial
+	work     *neyman.Work // for snapshots alone: they are solved beside the rest
+	observed int          // pilot rewards in the latest snapshot
+	version  int          // of the latest snapshot
+	inForce  int          // version in force
+	incoming *Provisional // in force, but not yet in the queue
+	queue    candidates
 }
 
 // begin puts the prior's allocation in force: without any reward every task has
 // the same score, and so the same share of the C = N(b − m) continuations.
 func (s *speculation) begin(c *Controller) {
 	s.partial, s.work = c.Prior.Partial(c.Pilots), c.Prior.NewWork()
-	s.allocated = make([]int, c.Tasks)
-	for i := range s.allocated {
-		s.allocated[i] = c.Budget - c.Pilots
-	}
-	s.queue.fill(c, s.allocated)
+	s.queue.fill(c, slices.Repeat([]int{c.Budget - c.Pilots}, c.Tasks))
 }
 
 // next takes the first of the queue.
 func (s *speculation) next(c *Controller) (ID, bool) {
 	if s.incoming != nil {
-		s.allocated, s.incoming = s.incoming.allocation(), nil
-		s.queue.fill(c, s.allocated)
+		s.queue.fill(c, s.incoming.allocation())
+		s.incoming = nil
 	}
 	if len(s.queue) == 0 {
 		return ID{}, false
@@ -121,15 +117,6 @@ func (c *Controller) Apply(p *Provisional) bool {
 	}
 	c.spec.inForce, c.spec.incoming = p.version, p
 	return true
-}
-
-// Provisional is the provisional allocation that is in force (L̃), nil without
-// one.
-func (c *Controller) Provisional() []int {
-	if c.spec.incoming != nil {
-		return c.spec.incoming.allocation()
-	}
-	return c.spec.allocated
 }
 
 // candidate is the next continuation of a task.
