@@ -40,12 +40,16 @@ type Settings struct {
 	Slice func(keys ...string) map[string]string
 }
 
-// Keys of the configuration that units read.
-var (
-	commonKeys    = []string{"experiment.seed", "replay.quadrature_order", "systems.replicas", "systems.window", "systems.repeats", "systems.protocol"}
-	simulatedKind = "simulated"
-	measuredKind  = "measured"
+// Kinds of units and of the folders of their files.
+const (
+	simulatedKind = "simulated" // under the virtual clock
+	measuredKind  = "measured"  // on servers
 )
+
+// commonKeys are keys of the configuration that all executions depend on.
+var commonKeys = []string{
+	"experiment.seed", "replay.quadrature_order", "systems.replicas", "systems.window", "systems.repeats", "systems.protocol",
+}
 
 // Satisfied is the stage where nothing can be run; why says so.
 func Satisfied(why string) dag.Stage {
