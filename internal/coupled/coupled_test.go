@@ -193,7 +193,7 @@ func FuzzTasks(f *testing.F) {
 	f.Add("", strings.Repeat("é", 400), 1, 1<<40, -5)
 	f.Fuzz(func(t *testing.T, a, b string, count, k, ordinal int) {
 		if a == b || k < 1 || count < 0 || count > k {
-			t.Skip()
+			t.Skip("the ids of a profile are unique, its counts within the rollouts")
 		}
 		tasks := []string{a, b}
 		p := profile.Profile{Benchmark: "b", Model: "m", TaskIDs: tasks, PassCounts: []int{count, count / 2}, TestedK: k}
