@@ -20,12 +20,14 @@ type importRule struct {
 // down this list only. A package that no rule matches is a fault: add it where
 // it belongs, and to the README.
 var importRules = []importRule{
-	{"pipeline", []string{"pipeline/config", "pipeline/dag", "pipeline/executor", "stages/…", "data", "internal/…"}},
+	{"pipeline", []string{"pipeline/config", "pipeline/dag", "pipeline/executor", "pipeline/pair", "stages/…", "data", "internal/…"}},
 	{"pipeline/executor", []string{"pipeline/dag"}},
-	{"stages/*", []string{"pipeline/dag", "data", "internal/…"}}, // never one another: they meet in files
+	{"pipeline/pair", []string{"pipeline/dag", "internal/profile"}},
+	{"stages/*", []string{"pipeline/dag", "pipeline/pair", "data", "internal/…"}}, // never one another: they meet in files
 	{"drills/process", nil},
+	{"drills/drill", nil},
 	{"drills/timed", []string{"data", "internal/…"}},
-	{"drills/*", []string{"drills/process", "drills/timed", "data", "internal/…"}}, // commands that try the built program
+	{"drills/*", []string{"drills/drill", "drills/process", "drills/timed", "data", "internal/…"}}, // commands that try the built program
 	{"pipeline/config", []string{"internal/profile", "internal/spelling", "internal/benchmark"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"internal/atomicfile"}},
@@ -33,6 +35,17 @@ var importRules = []importRule{
 	{"data/smallbench/make", []string{"data", "internal/…"}},
 	{"data/fleet/fit", []string{"data", "internal/…"}},
 	{"data", nil},
+
+	// Scoring: the families of scorers, and what they are made of.
+	{"internal/scorer/maths", []string{"internal/scorer", "internal/latex", "internal/algebra"}},
+	{"internal/scorer/choice", []string{"internal/scorer"}},
+	{"internal/scorer/judge", []string{"internal/scorer", "internal/vllm"}},
+	{"internal/scorer/code", []string{"internal/scorer", "internal/sandbox", "internal/benchmark"}},
+	{"internal/scorer", nil},
+	{"internal/latex", []string{"internal/algebra"}},
+	{"internal/algebra", nil},
+	{"internal/sandbox/hostile", []string{"internal/sandbox"}},
+	{"internal/sandbox", nil},
 
 	// Executing a policy: identities and rewards, the policies themselves, the
 	// loop that runs one, and the two kinds of worker that it runs on.
@@ -52,7 +65,7 @@ var importRules = []importRule{
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/benchmark", "internal/seed", "internal/clock"}},
 	{"internal/fleet", []string{"internal/benchmark", "internal/seed"}},
 	{"internal/vllm", []string{"internal/seed", "internal/clock"}},
-	{"internal/rollout", []string{"internal/rowfile", "internal/atomicfile"}},
+	{"internal/rollout", []string{"internal/rowfile", "internal/journal", "internal/atomicfile"}},
 
 	// Statistics, and the rows in which its results are stored.
 	{"internal/pilot", []string{"internal/seed"}},
@@ -75,6 +88,7 @@ var importRules = []importRule{
 	{"internal/atomicfile", nil},
 	{"internal/clock", nil},
 	{"internal/golden", nil},
+	{"internal/journal", []string{"internal/atomicfile"}},
 	{"internal/spelling", nil},
 }
 

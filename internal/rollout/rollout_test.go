@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -29,14 +28,14 @@ func some(task, k int) *rollout.Rollout {
 	return r
 }
 
-func open(t testing.TB, path string) (*rollout.Journal, int) {
+func open(t testing.TB, path string) *rollout.Journal {
 	t.Helper()
 	j, damaged, err := rollout.OpenJournal(path)
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || damaged != 0 {
+		t.Fatal(damaged, err)
 	}
 	t.Cleanup(func() { j.Close() })
-	return j, damaged
+	return j
 }
 
 func appendAll(t testing.TB, j *rollout.Journal, all ...*rollout.Rollout) {
@@ -48,17 +47,12 @@ func appendAll(t testing.TB, j *rollout.Journal, all ...*rollout.Rollout) {
 	}
 }
 
-func TestAJournalGivesBackWhatItTook(t *testing.T) {
+func TestAJournalGivesBackRollouts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a"+rollout.JournalSuffix)
-	j, _ := open(t, path)
-	long := some(1, 1)
-	long.Text = strings.Repeat("x", 200_000) // longer than the reader's buffer
-	appendAll(t, j, some(0, 0), long, some(0, 3))
-	for _, j := range []*rollout.Journal{j, first(open(t, path))} {
-		if j.Len() != 3 || !j.Has(rollout.ID{Task: 0, Rollout: 3}) || j.Has(rollout.ID{Task: 3, Rollout: 0}) {
-			t.Errorf("%d rollouts", j.Len())
-		}
-		for _, want := range []*rollout.Rollout{some(0, 0), long, some(0, 3)} {
+	j := open(t, path)
+	appendAll(t, j, some(0, 0), some(0, 3))
+	for _, j := range []*rollout.Journal{j, open(t, path)} {
+		for _, want := range []*rollout.Rollout{some(0, 0), some(0, 3)} {
 			if got, err := j.Read(want.ID()); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("read %+v, %v", got, err)
 			}
@@ -69,123 +63,16 @@ func TestAJournalGivesBackWhatItTook(t *testing.T) {
 	}
 }
 
-func first(j *rollout.Journal, _ int) *rollout.Journal { return j }
-
-func TestAJournalCutAnywhereKeepsItsWholeLines(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a.journal")
-	j, _ := open(t, path)
-	appendAll(t, j, some(0, 0), some(0, 1))
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+// A corpus takes weeks: what an earlier version of the program has journaled
+// must be found again.
+func TestLinesOfAJournalStayAsTheyAre(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a"+rollout.JournalSuffix)
+	appendAll(t, open(t, path), some(3, 1))
+	got, err := os.ReadFile(path)
+	const want = `e7fd6387 {"benchmark":"b","model":"m","task_index":3,"task_id":"t3","rollout":1,"seed":3001,"prompt_tokens":12,"completion_tokens":34,"reasoning_tokens":null,"finish_reason":"stop","text":"line\nbreak “quoted” \u003c\u0026\u003e \u2028 \u0000 \\boxed{1}","reasoning":"because","latency_seconds":0.25,"server":"http://a:1"}`
+	if err != nil || string(got) != want+"\n" {
+		t.Errorf("got  %s\nwant %s\n%v", got, want, err)
 	}
-	for n := range data {
-		cut := filepath.Join(dir, "cut.journal")
-		if err := os.WriteFile(cut, data[:n], 0o666); err != nil {
-			t.Fatal(err)
-		}
-		j, damaged := open(t, cut)
-		if want := bytes.Count(data[:n], []byte("\n")); j.Len() != want || damaged != 0 {
-			t.Fatalf("of %d bytes: %d rollouts and %d damaged lines, want %d and 0", n, j.Len(), damaged, want)
-		}
-		appendAll(t, j, some(5, 5))
-		if again, damaged := open(t, cut); again.Len() != j.Len() || damaged != 0 {
-			t.Fatalf("of %d bytes: after another append %d rollouts, %d damaged lines", n, again.Len(), damaged)
-		}
-		j.Close()
-	}
-}
-
-func TestALongUnfinishedLineLeavesNothing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.journal")
-	if err := os.WriteFile(path, bytes.Repeat([]byte("x"), 100_000), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	j, _ := open(t, path)
-	appendAll(t, j, some(0, 0))
-	if again, damaged := open(t, path); again.Len() != 1 || damaged != 0 {
-		t.Errorf("%d rollouts, %d damaged lines", again.Len(), damaged)
-	}
-	if info, err := os.Stat(path); err != nil || info.Size() > 1000 {
-		t.Errorf("the journal has %d bytes, %v", info.Size(), err)
-	}
-}
-
-func TestADamagedLineCostsOneRollout(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.journal")
-	j, _ := open(t, path)
-	appendAll(t, j, some(0, 0), some(0, 1), some(0, 2))
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := bytes.Index(data, []byte(`"rollout":1`))
-	for _, b := range []int{at, at + 10, bytes.IndexByte(data, '\n') + 2} {
-		bad := slices.Clone(data)
-		bad[b] ^= 1
-		if err := os.WriteFile(path, bad, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		j, damaged := open(t, path)
-		if j.Len() != 2 || damaged != 1 || j.Has(rollout.ID{Rollout: 1}) {
-			t.Errorf("byte %d: %d rollouts, %d damaged lines", b, j.Len(), damaged)
-		}
-	}
-}
-
-func TestAJournalThatCannotBeWrittenSaysSo(t *testing.T) {
-	j, _ := open(t, filepath.Join(t.TempDir(), "a.journal"))
-	j.Close()
-	for range 2 {
-		if err := j.Append(some(0, 0)); err == nil || !strings.Contains(err.Error(), "store rollout 0 of task 0") {
-			t.Errorf("error %v", err)
-		}
-	}
-	if _, _, err := rollout.OpenJournal(t.TempDir()); err == nil {
-		t.Error("a folder is a journal")
-	}
-}
-
-func TestRemove(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.journal")
-	j, _ := open(t, path)
-	if err := j.Remove(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("still there: %v", err)
-	}
-}
-
-func FuzzJournal(f *testing.F) {
-	path := filepath.Join(f.TempDir(), "seed.journal")
-	j, _ := open(f, path)
-	appendAll(f, j, some(0, 0), some(2, 1))
-	data, err := os.ReadFile(path)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(data)
-	f.Add([]byte("00000000 {}\n"))
-	f.Add([]byte("zz\n\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		path := filepath.Join(t.TempDir(), "a.journal")
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		j, damaged := open(t, path)
-		if n := bytes.Count(data, []byte("\n")); j.Len()+damaged > n {
-			t.Errorf("%d rollouts and %d damaged lines of %d", j.Len(), damaged, n)
-		}
-		before := j.Len()
-		had := j.Has(some(7, 7).ID())
-		appendAll(t, j, some(7, 7))
-		again, _ := open(t, path)
-		if got, err := again.Read(some(7, 7).ID()); err != nil || !reflect.DeepEqual(got, some(7, 7)) || again.Len() != j.Len() || (again.Len() == before) != had {
-			t.Errorf("after an append: %d rollouts, had %d; %+v, %v", again.Len(), before, got, err)
-		}
-	})
 }
 
 func sequence(all []*rollout.Rollout, end error) iter.Seq2[*rollout.Rollout, error] {
@@ -260,7 +147,7 @@ func TestStoredListsPartsAndJournals(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(deep, "part-0000.parquet"), b.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	j, _ := open(t, filepath.Join(dir, "scratch.journal"))
+	j := open(t, filepath.Join(dir, "scratch.journal"))
 	appendAll(t, j, some(4, 2))
 	if err := os.WriteFile(filepath.Join(dir, "half.journal"), []byte("0123"), 0o666); err != nil {
 		t.Fatal(err)

@@ -1,14 +1,12 @@
 package rollout
 
 import (
-	"bufio"
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"speceval/internal/journal"
 	"speceval/internal/rowfile"
 )
 
@@ -47,23 +45,12 @@ func Stored(folder string) ([]Place, error) {
 }
 
 func journaled(path string) ([]Place, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
 	var places []Place
-	reader := bufio.NewReaderSize(file, 1<<16)
-	for {
-		line, err := readLine(reader)
-		if errors.Is(err, io.EOF) {
-			return places, nil
-		}
+	for r, err := range journal.Records[Rollout](path) {
 		if err != nil {
 			return nil, err
 		}
-		if r, err := parseLine(line); err == nil {
-			places = append(places, Place{r.Benchmark, r.Model, r.TaskIndex, r.Rollout, r.Seed})
-		}
+		places = append(places, Place{r.Benchmark, r.Model, r.TaskIndex, r.Rollout, r.Seed})
 	}
+	return places, nil
 }

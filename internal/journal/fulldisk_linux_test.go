@@ -1,4 +1,4 @@
-package rollout_test
+package journal_test
 
 import (
 	"errors"
@@ -7,8 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"speceval/internal/rollout"
 )
 
 // TestFullDisk fills a real file system, and goes on when there is room again.
@@ -31,7 +29,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("got %v, want a full disk and what to do about it", err)
 	}
 	if again := j.Append(some(0, 2000)); again == nil || j.Len() != stored {
-		t.Errorf("%d rollouts and error %v, want %d and another error", j.Len(), again, stored)
+		t.Errorf("%d notes and error %v, want %d and another error", j.Len(), again, stored)
 	}
 	j.Close()
 
@@ -40,11 +38,11 @@ func TestFullDisk(t *testing.T) {
 	}
 	j, damaged := open(t, path)
 	if j.Len() != stored || damaged != 0 {
-		t.Fatalf("%d rollouts and %d damaged lines, want %d", j.Len(), damaged, stored)
+		t.Fatalf("%d notes and %d damaged lines, want %d", j.Len(), damaged, stored)
 	}
 	appendAll(t, j, some(1, 1))
-	for _, want := range []*rollout.Rollout{some(0, stored-1), some(1, 1)} {
-		if got, err := j.Read(want.ID()); err != nil || !reflect.DeepEqual(got, want) {
+	for _, want := range []*note{some(0, stored-1), some(1, 1)} {
+		if got, err := j.Read(want.key()); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("read %+v, %v", got, err)
 		}
 	}
