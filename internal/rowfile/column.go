@@ -27,9 +27,13 @@ type values interface {
 // typed is the codec between the Go type G and the library's type P.
 type typed[G, P any] struct {
 	parquetType parquet.Type
-	encode      func(G) (P, error)
-	decode      func(P) (G, error)
+	encode      translator[G, P]
+	decode      translator[P, G]
 }
+
+// translator turns a value into one of another type. It is given what it made
+// of the value before, whose memory an equal one may share.
+type translator[From, To any] func(value From, before To) (To, error)
 
 func (t typed[G, P]) physical() parquet.Type { return t.parquetType }
 
@@ -42,6 +46,7 @@ func (t typed[G, P]) write(chunk file.ColumnChunkWriter, rows reflect.Value, c c
 	}
 	present := make([]P, 0, rows.Len())
 	var levels []int16 // 1 where an optional column has a value
+	var encoded P
 	for i := range rows.Len() {
 		cell := rows.Index(i).FieldByIndex(c.field).Addr().Interface()
 		value, ok := cell.(*G)
@@ -55,8 +60,8 @@ func (t typed[G, P]) write(chunk file.ColumnChunkWriter, rows reflect.Value, c c
 		if !ok {
 			levels[i] = 1
 		}
-		encoded, err := t.encode(*value)
-		if err != nil {
+		var err error
+		if encoded, err = t.encode(*value, encoded); err != nil {
 			return fmt.Errorf("row %d: %w", i+1, err)
 		}
 		present = append(present, encoded)
@@ -79,6 +84,7 @@ func (t typed[G, P]) read(pages file.PageReader, descr *schema.Column, count int
 	if descr.MaxDefinitionLevel() == 0 {
 		levels = nil
 	}
+	text := 0
 	for total := int64(0); total < int64(count); {
 		n, present, err := reader.ReadBatch(min(batch, int64(count)-total), buffer, levels, nil)
 		if err == nil {
@@ -90,6 +96,9 @@ func (t typed[G, P]) read(pages file.PageReader, descr *schema.Column, count int
 		if err != nil {
 			return nil, fmt.Errorf("damaged Parquet file: %w", err)
 		}
+		if text += textBytes(buffer[:present]); text > maxGroupText {
+			return nil, fmt.Errorf("a row group has more than %d bytes of text, write the file with smaller ones", maxGroupText)
+		}
 		all.present = append(all.present, buffer[:present]...)
 		if levels != nil {
 			all.levels = append(all.levels, levels[:n]...)
@@ -99,17 +108,28 @@ func (t typed[G, P]) read(pages file.PageReader, descr *schema.Column, count int
 	return all, nil
 }
 
+// textBytes is the length of values that are texts. A damaged file can claim
+// that a long one is there a million times.
+func textBytes[P any](batch []P) (n int) {
+	texts, _ := any(batch).([]parquet.ByteArray)
+	for _, text := range texts {
+		n += len(text)
+	}
+	return n
+}
+
 // decoded is a column of a row group: the values that are present and, if the
 // file's column may hold nulls, for each row whether (1) it has one.
 type decoded[G, P any] struct {
 	present []P
 	levels  []int16
-	decode  func(P) (G, error)
+	decode  translator[P, G]
 }
 
 var errNull = errors.New("null in a column that needs a value")
 
 func (d decoded[G, P]) store(rows reflect.Value, c column) (int, error) {
+	var value G
 	next := 0
 	for i := range rows.Len() {
 		if d.levels != nil && d.levels[i] != 1 {
@@ -118,8 +138,8 @@ func (d decoded[G, P]) store(rows reflect.Value, c column) (int, error) {
 			}
 			continue
 		}
-		value, err := d.decode(d.present[next])
-		if err != nil {
+		var err error
+		if value, err = d.decode(d.present[next], value); err != nil {
 			return i, err
 		}
 		next++
@@ -127,7 +147,8 @@ func (d decoded[G, P]) store(rows reflect.Value, c column) (int, error) {
 		case *G:
 			*cell = value
 		case **G:
-			*cell = &value
+			copied := value
+			*cell = &copied
 		}
 	}
 	return rows.Len(), nil

@@ -2,9 +2,9 @@ package rowfile
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"fmt"
+	"io"
 )
 
 // pageStream gives the library the bytes of a column. It looks at every page
@@ -12,11 +12,11 @@ import (
 // claims.
 type pageStream struct {
 	*bufio.Reader
-	rest *bytes.Reader // bytes that the buffer has not taken yet
+	rest *io.LimitedReader // bytes that the buffer has not taken yet
 }
 
-func newPageStream(column []byte) *pageStream {
-	rest := bytes.NewReader(column)
+func newPageStream(column io.Reader, length int64) *pageStream {
+	rest := &io.LimitedReader{R: column, N: length}
 	return &pageStream{Reader: bufio.NewReaderSize(rest, maxHeaderBytes), rest: rest}
 }
 
@@ -26,7 +26,7 @@ func (s *pageStream) Peek(n int) ([]byte, error) {
 	if len(view) == 0 {
 		return view, err
 	}
-	left := int64(s.Buffered() + s.rest.Len())
+	left := int64(s.Buffered()) + s.rest.N
 	size, ok := compressedSize(view)
 	if !ok || size > left {
 		return nil, fmt.Errorf("a page claims %d bytes where %d are left", size, left)
@@ -53,7 +53,7 @@ func compressedSize(header []byte) (size int64, ok bool) {
 }
 
 // pageMemory allocates for the library and refuses pages of absurd size. The
-// panic is turned into an error by Decode.
+// panic is turned into an error by all that reads.
 type pageMemory struct{}
 
 func (pageMemory) Allocate(size int) []byte {

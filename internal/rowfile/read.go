@@ -2,6 +2,7 @@ package rowfile
 
 import (
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
 
@@ -13,6 +14,8 @@ import (
 // damaged or hostile file from taking all memory.
 const (
 	maxRows        = 1 << 26 // eight times the paper's whole corpus of responses
+	maxGroupRows   = 1 << 22 // of a row group that is read alone; writers make them of 2^20 at most
+	maxGroupText   = 1 << 30 // bytes in the texts of a column of a row group
 	maxPageBytes   = 1 << 26
 	maxHeaderBytes = 1 << 16
 )
@@ -65,21 +68,36 @@ func plainType(c *schema.Column) bool {
 	return false
 }
 
-// readGroup appends the rows of a row group to rows.
-func readGroup[T any](data []byte, group *file.RowGroupReader, sources []source, rows []T) ([]T, error) {
-	before, count := len(rows), group.NumRows()
-	if count < 0 || count > maxRows-int64(before) {
-		return nil, fmt.Errorf("damaged Parquet file: a row group claims %d rows, at most %d can be read", count, maxRows)
+// group is a row group of a file that is being read.
+type group struct {
+	*file.RowGroupReader
+	at   io.ReaderAt
+	size int64 // of the file, in bytes
+	rows int   // that it claims
+}
+
+// openGroup looks at row group i of a file, which may claim so many rows.
+func openGroup(f *parquetFile, i int, most int64) (group, error) {
+	reader := f.RowGroup(i)
+	count := reader.NumRows()
+	if count < 0 || count > most {
+		return group{}, fmt.Errorf("damaged Parquet file: a row group claims %d rows, at most %d can be read", count, most)
 	}
+	return group{reader, f.at, f.size, int(count)}, nil
+}
+
+// readGroup appends the rows of a row group to rows; so many rows of the file
+// come before it.
+func readGroup[T any](g group, sources []source, rows []T, before int) ([]T, error) {
 	for i, s := range sources {
-		values, err := readChunk(data, group, s, int(count))
+		values, err := g.readChunk(s)
 		if err != nil {
 			return nil, fmt.Errorf("column %s: %w", s.name, err)
 		}
 		if i == 0 { // only now is it known that the rows are there
-			rows = append(rows, make([]T, count)...)
+			rows = append(rows, make([]T, g.rows)...)
 		}
-		added := reflect.ValueOf(rows[before:])
+		added := reflect.ValueOf(rows[len(rows)-g.rows:])
 		if at, err := values.store(added, s.column); err != nil {
 			return nil, fmt.Errorf("column %s, row %d: %w", s.name, before+at+1, err)
 		}
@@ -87,30 +105,32 @@ func readGroup[T any](data []byte, group *file.RowGroupReader, sources []source,
 	return rows, nil
 }
 
-// readChunk decodes one column of a row group, count values with the nulls.
-func readChunk(data []byte, group *file.RowGroupReader, s source, count int) (values, error) {
-	chunk, err := group.MetaData().ColumnChunk(s.index)
+// readChunk decodes one column of a row group. It reads a page at a time, and
+// nothing of other columns.
+func (g group) readChunk(s source) (values, error) {
+	chunk, err := g.MetaData().ColumnChunk(s.index)
 	if err != nil {
 		return nil, err
 	}
 	if chunk.CryptoMetadata() != nil {
 		return nil, fmt.Errorf("encrypted columns cannot be read")
 	}
-	if chunk.NumValues() != int64(count) {
-		return nil, fmt.Errorf("damaged Parquet file: %d values in a row group of %d rows", chunk.NumValues(), count)
+	if chunk.NumValues() != int64(g.rows) {
+		return nil, fmt.Errorf("damaged Parquet file: %d values in a row group of %d rows", chunk.NumValues(), g.rows)
 	}
 	from, length := chunk.DataPageOffset(), chunk.TotalCompressedSize()
 	if chunk.HasDictionaryPage() && chunk.DictionaryPageOffset() > 0 {
 		from = min(from, chunk.DictionaryPageOffset())
 	}
-	if size := int64(len(data)); from < 0 || from > size || length < 0 || length > size-from {
-		return nil, fmt.Errorf("damaged Parquet file: the column claims %d bytes at %d of a file of %d", length, from, size)
+	if from < 0 || from > g.size || length < 0 || length > g.size-from {
+		return nil, fmt.Errorf("damaged Parquet file: the column claims %d bytes at %d of a file of %d", length, from, g.size)
 	}
-	pages, err := file.NewPageReader(newPageStream(data[from:from+length]), int64(count), chunk.Compression(), pageMemory{}, nil)
+	stream := newPageStream(io.NewSectionReader(g.at, from, length), length)
+	pages, err := file.NewPageReader(stream, int64(g.rows), chunk.Compression(), pageMemory{}, nil)
 	if err != nil {
 		return nil, err
 	}
 	pages.SetMaxPageHeaderSize(maxHeaderBytes)
-	checked := &checkedPages{PageReader: pages, nullable: s.nullable, left: int64(count)}
-	return s.codec.read(checked, group.MetaData().Schema.Column(s.index), count)
+	checked := &checkedPages{PageReader: pages, nullable: s.nullable, left: int64(g.rows)}
+	return s.codec.read(checked, g.MetaData().Schema.Column(s.index), g.rows)
 }

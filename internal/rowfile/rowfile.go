@@ -13,70 +13,50 @@ package rowfile
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"os"
-	"reflect"
 
 	"github.com/apache/arrow/go/v17/parquet"
-	"github.com/apache/arrow/go/v17/parquet/file"
-	"github.com/apache/arrow/go/v17/parquet/metadata"
 )
 
 // ReadFile reads the rows and the footer key-values of the file at path.
-func ReadFile[T any](path string) ([]T, map[string]string, error) {
-	data, err := os.ReadFile(path)
+func ReadFile[T any](path string) (rows []T, footer map[string]string, err error) {
+	f, size, err := openSized(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	return Decode[T](data, path)
+	defer f.Close()
+	return decode[T](f, size, path)
 }
 
 // ReadFooter reads only the number of rows and the footer key-values of the
 // file at path.
 func ReadFooter(path string) (rows int64, footer map[string]string, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			rows, footer, err = 0, nil, fmt.Errorf("%s: damaged Parquet file: %v", path, r)
-		}
-	}()
-	f, err := os.Open(path)
+	defer damaged(path, &err)
+	f, size, err := openSized(path)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer f.Close()
-	if err := checkEnds(f); err != nil {
+	parsed, err := parse(f, size)
+	if err != nil {
 		return 0, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	reader, err := file.NewParquetReader(f, file.WithReadProps(parquet.NewReaderProperties(pageMemory{})))
-	if err != nil {
-		return 0, nil, fmt.Errorf("%s: damaged Parquet file: %w", path, err)
-	}
-	return reader.NumRows(), footerMap(reader.MetaData().KeyValueMetadata()), nil
+	return parsed.NumRows(), parsed.footer(), nil
 }
 
-// checkEnds is checkFrame for a file on disk.
-func checkEnds(f *os.File) error {
+// openSized opens the file at path and tells its size in bytes.
+func openSized(path string) (*os.File, int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
 	info, err := f.Stat()
 	if err != nil {
-		return err
+		f.Close()
+		return nil, 0, err
 	}
-	const end = 8 // length of the footer and PAR1
-	size := info.Size()
-	head, tail := make([]byte, min(size, 12)), make([]byte, min(size, end))
-	if _, err := f.ReadAt(head, 0); err != nil {
-		return err
-	}
-	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil {
-		return err
-	}
-	if err := checkFrame(append(head, tail...)); err != nil {
-		return err
-	}
-	if length := int64(binary.LittleEndian.Uint32(tail)); length > size-2*int64(len(magic))-4 {
-		return fmt.Errorf("damaged Parquet file: its footer claims %d bytes of %d", length, size)
-	}
-	return nil
+	return f, info.Size(), nil
 }
 
 // IsParquet reports whether data begins as a Parquet file does.
@@ -89,51 +69,30 @@ var magic = []byte("PAR1")
 // where one is at fault, the 1-based row. Damaged and hostile files give
 // errors too: a panic of the Parquet library is turned into one here.
 func Decode[T any](data []byte, name string) (rows []T, footer map[string]string, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			rows, footer, err = nil, nil, fmt.Errorf("%s: damaged Parquet file: %v", name, r)
-		}
-	}()
-	if err := checkFrame(data); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
-	}
-	columns, err := columnsOf(reflect.TypeFor[T]())
+	return decode[T](bytes.NewReader(data), int64(len(data)), name)
+}
+
+func decode[T any](r parquet.ReaderAtSeeker, size int64, name string) (rows []T, footer map[string]string, err error) {
+	defer damaged(name, &err)
+	f, sources, err := openRows[T](r, size, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	reader, err := file.NewParquetReader(bytes.NewReader(data),
-		file.WithReadProps(parquet.NewReaderProperties(pageMemory{})))
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: damaged Parquet file: %w", name, err)
-	}
-	sources, err := locate(reader.MetaData().Schema, columns)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
-	}
-	for g := range reader.NumRowGroups() {
-		if rows, err = readGroup(data, reader.RowGroup(g), sources, rows); err != nil {
+	for i := range f.NumRowGroups() {
+		g, err := openGroup(f, i, maxRows-int64(len(rows)))
+		if err == nil {
+			rows, err = readGroup(g, sources, rows, len(rows))
+		}
+		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return rows, footerMap(reader.MetaData().KeyValueMetadata()), nil
+	return rows, f.footer(), nil
 }
 
-func checkFrame(data []byte) error {
-	switch {
-	case len(data) == 0:
-		return fmt.Errorf("the file is empty, expected Parquet")
-	case !IsParquet(data):
-		return fmt.Errorf("not a Parquet file (it does not begin with PAR1)")
-	case len(data) < 12 || !bytes.HasSuffix(data, magic):
-		return fmt.Errorf("truncated Parquet file (it does not end with PAR1)")
+// damaged turns a panic of the Parquet library into an error.
+func damaged(name string, err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%s: damaged Parquet file: %v", name, r)
 	}
-	return nil
-}
-
-func footerMap(keyValues metadata.KeyValueMetadata) map[string]string {
-	footer := make(map[string]string, keyValues.Len())
-	for i, key := range keyValues.Keys() {
-		footer[key] = keyValues.Values()[i]
-	}
-	return footer
 }

@@ -96,27 +96,36 @@ func codecsFor(kind reflect.Type) []codec {
 	return nil
 }
 
-func same[V any](v V) (V, error) { return v, nil }
+func same[V any](v, _ V) (V, error) { return v, nil }
 
-func widen(v int32) (int64, error) { return int64(v), nil }
+func widen(v int32, _ int64) (int64, error) { return int64(v), nil }
 
-func narrow(v int64) (int32, error) {
+func narrow(v int64, _ int32) (int32, error) {
 	if v < math.MinInt32 || v > math.MaxInt32 {
 		return 0, fmt.Errorf("%d does not fit in 32 bits", v)
 	}
 	return int32(v), nil
 }
 
-func encodeString(s string) (parquet.ByteArray, error) {
+// Texts that repeat, as in columns that name the benchmark, the model or the
+// task, are kept once.
+
+func encodeString(s string, before parquet.ByteArray) (parquet.ByteArray, error) {
+	if before != nil && s == string(before) { // nil and empty give other statistics
+		return before, nil
+	}
 	if !utf8.ValidString(s) {
-		return nil, fmt.Errorf("%q is not valid UTF-8", s)
+		return nil, fmt.Errorf("%.100q is not valid UTF-8", s)
 	}
 	return parquet.ByteArray(s), nil
 }
 
-func decodeString(b parquet.ByteArray) (string, error) {
+func decodeString(b parquet.ByteArray, before string) (string, error) {
+	if string(b) == before {
+		return before, nil
+	}
 	if !utf8.Valid(b) {
-		return "", fmt.Errorf("%q is not valid UTF-8", []byte(b))
+		return "", fmt.Errorf("%.100q is not valid UTF-8", []byte(b))
 	}
 	return string(b), nil
 }

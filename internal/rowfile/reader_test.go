@@ -1,0 +1,279 @@
+package rowfile_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"speceval/internal/rowfile"
+)
+
+// inGroups writes rows in row groups of the given size.
+func inGroups[T any](t testing.TB, rows []T, size int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := rowfile.NewWriter[T](&b, footer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(rows) > 0 {
+		n := min(size, len(rows))
+		if err := w.Append(rows[:n]); err != nil {
+			t.Fatal(err)
+		}
+		rows = rows[n:]
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func onDisk(t testing.TB, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "rows.parquet")
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// readAll reads a file group by group, and tells how many groups it has.
+func readAll[T any](path string) (rows []T, groups int, footer map[string]string, err error) {
+	r, err := rowfile.Open[T](path)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	defer r.Close()
+	for {
+		group, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return rows, groups, r.Footer(), nil
+		}
+		if err != nil {
+			return rows, groups, nil, err
+		}
+		rows = append(rows, group...)
+		groups++
+	}
+}
+
+func TestAFileIsReadGroupByGroup(t *testing.T) {
+	for _, n := range []int{0, 1, 100, 101, 300} {
+		got, groups, keys, err := readAll[row](onDisk(t, inGroups(t, someRows(n), 100)))
+		if err != nil || n > 0 && !reflect.DeepEqual(got, someRows(n)) || groups != (n+99)/100 || !reflect.DeepEqual(keys, footer) {
+			t.Errorf("of %d rows: %d in %d groups, footer %v, %v", n, len(got), groups, keys, err)
+		}
+	}
+}
+
+func TestGroupsAreNotReused(t *testing.T) {
+	r, err := rowfile.Open[row](onDisk(t, inGroups(t, someRows(20), 10)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	first, err1 := r.Next()
+	_, err2 := r.Next()
+	if err1 != nil || err2 != nil || !reflect.DeepEqual(first, someRows(10)) {
+		t.Errorf("after the second group the first is %v, %v, %v", first, err1, err2)
+	}
+	for range 2 {
+		if rows, err := r.Next(); err != io.EOF || rows != nil {
+			t.Errorf("after the last group: %v, %v", rows, err)
+		}
+	}
+}
+
+func TestRowsAreCountedOverTheWholeFile(t *testing.T) {
+	type wide struct {
+		N int64 `parquet:"n"`
+	}
+	type narrow struct {
+		N int32 `parquet:"n"`
+	}
+	rows := make([]wide, 30)
+	rows[24].N = 1 << 40
+	path := onDisk(t, inGroups(t, rows, 10))
+	got, groups, _, err := readAll[narrow](path)
+	wantError(t, err, path+": column n, row 25: 1099511627776 does not fit in 32 bits")
+	if len(got) != 20 || groups != 2 {
+		t.Errorf("%d rows before it", len(got))
+	}
+}
+
+func TestOpenSaysWhatIsWrong(t *testing.T) {
+	type missing struct {
+		Other string `parquet:"other"`
+	}
+	data := encode(t, someRows(10))
+	path := onDisk(t, data)
+	_, err := rowfile.Open[missing](path)
+	wantError(t, err, path+": column other is missing")
+	var column *rowfile.MissingColumnError
+	if !errors.As(err, &column) || column.Column != "other" {
+		t.Errorf("no MissingColumnError: %v", err)
+	}
+	path = onDisk(t, data[:len(data)-3])
+	_, err = rowfile.Open[row](path)
+	wantError(t, err, path+": truncated Parquet file")
+	path = onDisk(t, nil)
+	_, err = rowfile.Open[row](path)
+	wantError(t, err, path+": the file is empty")
+	_, err = rowfile.Open[row](path + ".absent")
+	wantError(t, err, "absent")
+	_, err = rowfile.Open[int](path)
+	wantError(t, err, "not a struct")
+	_, err = rowfile.Open[row](t.TempDir())
+	wantError(t, err, "directory")
+}
+
+// Only the columns of the struct are read: damage to others does not matter.
+func TestOtherColumnsAreNotRead(t *testing.T) {
+	type pair struct {
+		A string `parquet:"a"`
+		B string `parquet:"b"`
+	}
+	type second struct {
+		B string `parquet:"b"`
+	}
+	rows := make([]pair, 40)
+	for i := range rows {
+		rows[i] = pair{strings.Repeat(fmt.Sprint("a", i), 20), strings.Repeat(fmt.Sprint("b", i), 20)}
+	}
+	data := inGroups(t, rows, 40)
+	clear(data[10:200]) // within the first column
+	path := onDisk(t, data)
+	if _, _, _, err := readAll[pair](path); err == nil {
+		t.Error("the damage is not seen")
+	}
+	if got, _, _, err := readAll[second](path); err != nil || len(got) != 40 || got[39].B != rows[39].B {
+		t.Errorf("%d rows, %v", len(got), err)
+	}
+}
+
+// What a long file takes is what its largest row group takes: here 60 MB of
+// texts are read in groups of 1 MB, and no more than some of them are alive at
+// any time.
+func TestReadingTakesTheMemoryOfAGroup(t *testing.T) {
+	type long struct {
+		Text string `parquet:"text"`
+	}
+	path := filepath.Join(t.TempDir(), "long.parquet")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := rowfile.NewWriter[long](file, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const groups, size = 60, 1 << 20
+	for g := range groups {
+		rows := make([]long, 8)
+		for i := range rows {
+			rows[i].Text = strings.Repeat(string(rune('a'+(g+i)%26)), size/len(rows))
+		}
+		if err := w.Append(rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := rowfile.Open[long](path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	before, most, read := heap(), uint64(0), 0
+	for range groups {
+		rows, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			read += len(row.Text)
+		}
+		if now := heap(); now > before {
+			most = max(most, now-before)
+		}
+	}
+	if read != groups*size || most > 10*size {
+		t.Errorf("of %d bytes read, %d were held at once", read, most)
+	}
+}
+
+// heap is how many bytes are alive.
+func heap() uint64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+// A dictionary lets a small file claim a long text many times.
+func TestAbsurdAmountsOfTextAreErrors(t *testing.T) {
+	rows := make([]texts, 1200)
+	long := strings.Repeat("x", 900_000)
+	for i := range rows {
+		rows[i].V = long
+	}
+	data := inGroups(t, rows, len(rows))
+	if len(data) > 100_000 {
+		t.Fatalf("the file has %d bytes", len(data))
+	}
+	_, _, _, err := readAll[texts](onDisk(t, data))
+	wantError(t, err, "column v: a row group has more than 1073741824 bytes of text")
+	_, _, err = rowfile.Decode[texts](data, "absurd.parquet")
+	wantError(t, err, "absurd.parquet: column v: a row group has more than 1073741824 bytes of text")
+}
+
+func TestEveryTruncatedFileIsAnError(t *testing.T) {
+	data := inGroups(t, someRows(50), 20)
+	for n := 0; n < len(data); n += 3 {
+		if _, _, _, err := readAll[row](onDisk(t, data[:n])); err == nil {
+			t.Fatalf("the first %d of %d bytes were read without an error", n, len(data))
+		}
+	}
+}
+
+// A reader and Decode find the same rows and the same faults in whatever a file
+// holds.
+func FuzzReader(f *testing.F) {
+	f.Add(inGroups(f, someRows(0), 1))
+	f.Add(inGroups(f, someRows(3), 2))
+	f.Add(inGroups(f, someRows(300), 100))
+	f.Add([]byte("PAR1PAR1PAR1"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := onDisk(t, data)
+		want, keys, wantErr := rowfile.Decode[row](data, path)
+		got, _, footer, err := readAll[row](path)
+		if err != nil && strings.Contains(err.Error(), "at most") {
+			return // a group of more rows than a reader takes
+		}
+		if fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Fatalf("error %v, Decode says %v", err, wantErr)
+		}
+		if err == nil && (len(got) != len(want) || !reflect.DeepEqual(footer, keys)) {
+			t.Errorf("%d rows and %v, Decode says %d and %v", len(got), footer, len(want), keys)
+		}
+	})
+}
+
+func BenchmarkReader(b *testing.B) {
+	path := onDisk(b, inGroups(b, someRows(100_000), 10_000))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, _, err := readAll[row](path); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
