@@ -8,25 +8,34 @@ import (
 	"speceval/internal/rowfile"
 )
 
-// groupBytes is about how much text a row group of a part holds: it bounds the
-// memory that writing and reading take, however long the answers are.
-const groupBytes = 32 << 20
+// Bounds of a row group, and so of the memory that writing and reading take,
+// however long the answers are.
+const (
+	groupBytes = 32 << 20 // of text, about
+	groupRows  = 122_880  // as rowfile.Write
+)
 
 // WritePart writes rollouts as one Parquet file, in the order given, with the
 // given footer key-values. It stops at the first error of either side.
 func WritePart(w io.Writer, rollouts iter.Seq2[*Rollout, error], footer map[string]string) error {
-	writer, err := rowfile.NewWriter[Rollout](w, footer)
+	return write(w, rollouts, (*Rollout).size, footer)
+}
+
+// write writes rows, a row group at a time. size is about how much memory one
+// takes.
+func write[T any](w io.Writer, rows iter.Seq2[*T, error], size func(*T) int, footer map[string]string) error {
+	writer, err := rowfile.NewWriter[T](w, footer)
 	if err != nil {
 		return err
 	}
-	var group []Rollout
+	var group []T
 	bytes := 0
-	for r, err := range rollouts {
+	for row, err := range rows {
 		if err != nil {
 			return err
 		}
-		group = append(group, *r)
-		if bytes += r.size(); bytes >= groupBytes {
+		group = append(group, *row)
+		if bytes += size(row); bytes >= groupBytes || len(group) == groupRows {
 			if err := writer.Append(group); err != nil {
 				return err
 			}

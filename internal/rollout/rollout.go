@@ -1,9 +1,13 @@
 // Package rollout keeps rollouts, the answers of a model to a task: one by one
 // in a journal while they come in, so that no kill loses one that has arrived,
-// and in Parquet parts when all of a part are there.
+// and in Parquet parts when all of a part are there. Scores, the verdicts on
+// them, are kept likewise.
 package rollout
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Schema is the value of the footer key speceval.schema of a part.
 const Schema = "rollouts/1"
@@ -34,6 +38,11 @@ func (r *Rollout) ID() ID { return ID{r.TaskIndex, r.Rollout} }
 
 // String is how messages name it.
 func (id ID) String() string { return fmt.Sprintf("rollout %d of task %d", id.Rollout, id.Task) }
+
+// Compare orders rollouts as files hold them: by task, then by rollout.
+func (id ID) Compare(other ID) int {
+	return cmp.Or(cmp.Compare(id.Task, other.Task), cmp.Compare(id.Rollout, other.Rollout))
+}
 
 // size is about how much memory the rollout takes.
 func (r *Rollout) size() int {
