@@ -1,0 +1,189 @@
+package profile
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Comparison is two profiles of one benchmark and model side by side. Values in
+// pairs are of the first and of the second.
+type Comparison struct {
+	Benchmark, Model string
+	Scorer           [2]string
+	TestedK          [2]int
+	Mean             [2]float64 // success probability, over the tasks of both
+	Tasks            []TaskDifference
+	Only             [2][]string // ids of the tasks that the other one lacks
+
+	// Bias is the first mean less the second, and SE its standard error, as
+	// those of a task. P is its p-value, and Biased says whether that is too
+	// small for chance.
+	Bias, SE, P float64
+	Biased      bool
+}
+
+// TaskDifference is a task of both profiles.
+type TaskDifference struct {
+	TaskID string     `json:"task_id"`
+	Passes [2]int     `json:"passes"`
+	Rate   [2]float64 `json:"rate"` // passes over tested_k
+
+	// Difference is the first rate less the second. SE is the standard error
+	// that it has if both estimate the same probability,
+	//
+	//	√( p(1−p) (1/K₁ + 1/K₂) ),  p = passes of both / (K₁ + K₂),
+	//
+	// and Z their ratio, 0 if both are 0.
+	Difference float64 `json:"difference"`
+	SE         float64 `json:"se"`
+	Z          float64 `json:"z"`
+
+	P       float64 `json:"p"`       // p-value
+	Differs bool    `json:"differs"` // it is too small for chance
+}
+
+// Compare compares the tasks that two profiles of one benchmark and model have
+// in common, by their ids and in the order of the first. level is the false
+// alarm rate: two profiles that count rollouts of the same success
+// probabilities disagree with at most this probability.
+//
+// If the success probability of a task is the same in both, any of its rollouts
+// is as likely to be among those that passed, so that the passes of the first,
+// given those of both, follow a hypergeometric distribution; p-values are twice
+// its tail (Fisher's exact test), and hold for any number of rollouts. The p-value
+// of the bias is that of the passes of all tasks together, given those of both
+// task by task, whose distribution is the convolution of these. Half of the
+// level goes to the bias; the other half is divided among the tasks by Holm's
+// procedure.
+func Compare(a, b Profile, level float64) Comparison {
+	c := Comparison{
+		Benchmark: a.Benchmark, Model: a.Model,
+		Scorer: [2]string{a.Scorer, b.Scorer}, TestedK: [2]int{a.TestedK, b.TestedK},
+	}
+	places := make(map[string]int, b.N())
+	for j, id := range b.TaskIDs {
+		places[id] = j
+	}
+	for i, id := range a.TaskIDs {
+		j, common := places[id]
+		if !common {
+			c.Only[0] = append(c.Only[0], id)
+			continue
+		}
+		delete(places, id)
+		c.Tasks = append(c.Tasks, c.task(id, a.PassCounts[i], b.PassCounts[j]))
+	}
+	for _, id := range b.TaskIDs {
+		if _, left := places[id]; left {
+			c.Only[1] = append(c.Only[1], id)
+		}
+	}
+	c.overall()
+	c.Biased = c.P <= level/2
+	c.holm(level / 2)
+	return c
+}
+
+func (c *Comparison) task(id string, passes1, passes2 int) TaskDifference {
+	n1, n2 := float64(c.TestedK[0]), float64(c.TestedK[1])
+	t := TaskDifference{
+		TaskID: id, Passes: [2]int{passes1, passes2},
+		Rate: [2]float64{float64(passes1) / n1, float64(passes2) / n2},
+		P:    shared(c.TestedK[0], c.TestedK[1], passes1+passes2).surprise(passes1),
+	}
+	p := float64(passes1+passes2) / (n1 + n2)
+	t.Difference = t.Rate[0] - t.Rate[1]
+	t.SE = math.Sqrt(p * (1 - p) * (1/n1 + 1/n2))
+	if t.SE > 0 {
+		t.Z = t.Difference / t.SE
+	}
+	return t
+}
+
+// exactVariance is how much variance of the passes of all tasks is worth a
+// convolution. Above it their distribution is as good as normal: with a skewness
+// of 1/50 at most, a tail at four standard deviations is off by a fifth.
+const exactVariance = 2500
+
+// overall finds means, bias and its p-value.
+func (c *Comparison) overall() {
+	c.P = 1
+	if len(c.Tasks) == 0 {
+		return
+	}
+	passes, both, variance := 0, 0, 0.0
+	n1, n2 := c.TestedK[0], c.TestedK[1]
+	for _, t := range c.Tasks {
+		c.Mean[0] += t.Rate[0]
+		c.Mean[1] += t.Rate[1]
+		c.SE += t.SE * t.SE
+		passes += t.Passes[0]
+		both += t.Passes[0] + t.Passes[1]
+		variance += sharedVariance(n1, n2, t.Passes[0]+t.Passes[1])
+	}
+	n := float64(len(c.Tasks))
+	c.Mean[0] /= n
+	c.Mean[1] /= n
+	c.SE = math.Sqrt(c.SE) / n
+	c.Bias = c.Mean[0] - c.Mean[1]
+	if variance > exactVariance {
+		c.P = normalSurprise(float64(passes), float64(both)*float64(n1)/float64(n1+n2), variance)
+		return
+	}
+	laws := make([]law, len(c.Tasks))
+	for i, t := range c.Tasks {
+		laws[i] = shared(n1, n2, t.Passes[0]+t.Passes[1])
+	}
+	c.P = sum(laws).surprise(passes)
+}
+
+// holm marks the tasks that differ, with the given probability of any mark if
+// none does: the smallest of n p-values is held against level/n, the next one
+// against level/(n−1), until one is too large (Holm 1979).
+func (c *Comparison) holm(level float64) {
+	for k, i := range c.bySurprise() {
+		if c.Tasks[i].P > level/float64(len(c.Tasks)-k) {
+			return
+		}
+		c.Tasks[i].Differs = true
+	}
+}
+
+// bySurprise is the places of the tasks, the smallest p-value first.
+func (c *Comparison) bySurprise() []int {
+	order := make([]int, len(c.Tasks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, b := c.Tasks[i], c.Tasks[j]
+		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(math.Abs(b.Difference), math.Abs(a.Difference)))
+	})
+	return order
+}
+
+// Worst is the tasks, the most surprising difference first.
+func (c *Comparison) Worst() []TaskDifference {
+	tasks := make([]TaskDifference, 0, len(c.Tasks))
+	for _, i := range c.bySurprise() {
+		tasks = append(tasks, c.Tasks[i])
+	}
+	return tasks
+}
+
+// Differing is how many tasks differ.
+func (c *Comparison) Differing() (n int) {
+	for _, t := range c.Tasks {
+		if t.Differs {
+			n++
+		}
+	}
+	return n
+}
+
+// Agree reports whether the profiles have tasks in common and differ neither in
+// one of them nor in the mean.
+func (c *Comparison) Agree() bool {
+	return len(c.Tasks) > 0 && !c.Biased && c.Differing() == 0
+}
