@@ -1,0 +1,251 @@
+package choice_test
+
+import (
+	"strings"
+	"testing"
+
+	"speceval/data"
+	"speceval/internal/benchmark"
+	"speceval/internal/fleet"
+	"speceval/internal/scorer"
+	"speceval/internal/scorer/choice"
+)
+
+// read is the letter that is read of a response, and the note.
+func read(t testing.TB, options int, texts []string, text string, cut bool) (string, string) {
+	t.Helper()
+	v, err := choice.New('A', options, texts).Score(t.Context(), scorer.Response{Text: text, Cut: cut})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Correct != (v.Answer == "A") {
+		t.Errorf("%q: answer %q is correct: %t", text, v.Answer, v.Correct)
+	}
+	return v.Answer, v.Note
+}
+
+func TestOrderOfRules(t *testing.T) {
+	for _, test := range []struct{ text, want, note string }{
+		{"The answer is A.\nAnswer: B\n\\boxed{C}\nD", "C", ""},
+		{"The answer is A.\nSo it is \\boxed{12}.\nD", "A", "no option in the box: read from a phrase"},
+		{"The answer is A.\n\nD", "A", "no box: read from a phrase"},
+		{"Some thoughts.\n\nD", "D", "no box: read from the last line"},
+		{"It is \\boxed{12}.\n\nD", "D", "no option in the box: read from the last line"},
+		{"The answer is \\boxed{B}. It is \\boxed{12}.\nD", "B", ""},
+		{"\\boxed{B}, \\boxed{F} and \\boxed{12}", "", "no answer: there is no option of this letter"},
+		{"\\boxed{F} The answer is A.", "", "no answer: there is no option of this letter"},
+		{"\\boxed{A, B} The answer is A.", "", "no answer: several options are named"},
+		{"\\boxed{\\text{both A and B}} The answer is A.", "", "no answer: several options are named"},
+		{"The answer is A. \\boxed{", "", "no answer: the response ends inside its box"},
+		{"", "", "empty response"},
+		{" \n\t", "", "empty response"},
+		{"No idea.", "", "no answer: nothing in the response names an option"},
+	} {
+		if got, note := read(t, 4, nil, test.text, false); got != test.want || note != test.note {
+			t.Errorf("%q: %q (%s), want %q (%s)", test.text, got, note, test.want, test.note)
+		}
+	}
+}
+
+func TestCutResponses(t *testing.T) {
+	const cut = "no answer: cut short without a box that names an option"
+	for _, test := range []struct{ text, want, note string }{
+		{"\\boxed{C} and then", "C", ""},
+		{"\\boxed{C} and \\boxed{12}, which", "C", ""},
+		{"The answer is C. It", "", cut},
+		{"C", "", cut},
+		{"\\boxed{12} The answer is C. It", "", cut},
+		{"\\boxed{C} and \\boxed{", "", "no answer: the response ends inside its box"},
+		{"", "", "empty response"},
+	} {
+		if got, note := read(t, 4, nil, test.text, true); got != test.want || note != test.note {
+			t.Errorf("%q: %q (%s), want %q (%s)", test.text, got, note, test.want, test.note)
+		}
+	}
+}
+
+// TestLines has what a table of one-line cases cannot hold.
+func TestLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"Reasoning.\n\n**C**\n":                                       "C",
+		"Reasoning.\r\n\r\n(C)\r\n":                                   "C",
+		"Reasoning.\n\nC) the text":                                   "C",
+		"Reasoning.\n\nC. The text":                                   "", // E. coli
+		"Reasoning.\n\n**(C) the text**":                              "C",
+		"A) one\nB) two\nC) three":                                    "",
+		"A\nB\nC":                                                     "",
+		"- A: one\n- B: two":                                          "",
+		"Choose the correct answer:\nA) one\nB) two":                  "",
+		"Answer:\nC":                                                  "C",
+		"Answer:\n\nA) one":                                           "A",
+		"Answer:\nA plane is faster.":                                 "",
+		"### Answer\n\nC":                                             "C",
+		"C\n\nBecause the mass is conserved.":                         "C",
+		"C\n\nThe others: D is too large.":                            "C",
+		"A\n\nplane":                                                  "A",
+		"Reasoning.\n\nA plane is faster than a train.":               "",
+		"Reasoning.\nI think so.":                                     "",
+		"Reasoning.\n(B) is wrong because of its mass.":               "",
+		"Reasoning.\nB or C":                                          "",
+		"Reasoning.\nThus (B) is correct.":                            "B",
+		"**Answer: B**\n\nC) is wrong since x.":                       "B",
+		"The correct answer is **B) Banana**.\n\nC) Cherry is wrong.": "B",
+		"The answer is (C)\n\n(D) is wrong as x":                      "C",
+		"The correct answer is B.\nC. is wrong":                       "B",
+		"Choose the right answer:\nB) one\nC) two":                    "",
+		"The correct answer: A) one\nB) two":                          "",
+		"### Answer\n**C**\n\nBecause it is red.":                     "C",
+		"**Final Answer**\n\n(C)\n\nIt is red.":                       "C",
+		"# The correct answer\nC\nIt is red.":                         "C",
+		"# Answer\nA\nB\nC\nNot sure.":                                "",
+		"# Answer\nC is what some say.\nNot sure.":                    "",
+		"# Tempting answer\nC\nNot sure.":                             "",
+		"We seek an answer\nC\nNot sure.":                             "",
+		"Reasoning.\nC is cold.\nTherefore, C is correct.":            "C",
+		"I weigh them.\nSo it's C.":                                   "C",
+		"I weigh them.\nI choose C.":                                  "C",
+		"Reasoning.\n**B** is correct.":                               "B",
+		"The answer is\n\nB":                                          "B",
+		"The correct answer is B.\nA) is for planes.":                 "B",
+		"Option A is right for x.\nOption B is correct.":              "B",
+		"Answer: B\nAnswer: C":                                        "C",
+	} {
+		if got, note := read(t, 4, nil, text, false); got != want {
+			t.Errorf("%q: %q (%s), want %q", text, got, note, want)
+		}
+	}
+}
+
+func TestTexts(t *testing.T) {
+	colours := []string{"red", "blue", "green and blue", "red."}
+	cells := []string{"A plane", "T cells", "B cells", "5", "5.2 km", "E. coli", `$\frac{1}{2}$`, "-5", "Vitamin C"}
+	fruit := []string{"Apple", "Banana", "Cherry", "Date", "Elder", "Fig", "Grape", "Hazel", "Iris", "Jasmine"}
+	lengths := []string{"5 m", "10 m", "15 m", "20 m"}
+	for _, test := range []struct {
+		texts      []string
+		text, want string
+	}{
+		{colours, `\boxed{blue}`, "B"},
+		{colours, `\boxed{\text{Green and blue}}`, "C"},
+		{colours, `\boxed{red}`, ""}, // two of them
+		{colours, `\boxed{C) green and blue}`, "C"},
+		{colours, `\boxed{C \text{ green and blue}}`, "C"},
+		{colours, `\boxed{C \text{ like the sky}}`, ""},
+		{colours, `\boxed{B) green and blue}`, ""}, // one letter, another text
+		{colours, `\boxed{violet}`, ""},
+		{colours, "The correct answer is blue.", "B"},
+		{colours, "The correct answer is green and blue, since the sky is.", "C"},
+		{colours, "The answer is: **blue**", "B"},
+		{colours, "The answer is bluer.", ""},
+		{colours, "The answer is not blue.", ""},
+		{colours, "The answer is red.", ""},
+		{colours, "Hence:\n\nBlue.", "B"},
+		{colours, "Hence:\n\n**green and blue**", "C"},
+		{colours, "Hence:\n\nB) blue", "B"},
+		{colours, "Hence:\n\nB. blue", "B"},
+		{colours, "Hence:\n\nB. green and blue", ""},
+		{colours, "Hence:\n\nB) the sky", ""},
+		{colours, "The answer is blue. I mean, the answer is C.", "C"},
+		{colours, "The answer is C. I mean, the answer is blue.", "C"}, // letters first
+		{cells, "The answer is B cells.", "C"},
+		{cells, `\boxed{B cells}`, "C"},
+		{cells, `\boxed{\text{Vitamin C}}`, "I"},
+		{cells, `\boxed{E. coli}`, "F"},
+		{cells, "Answer: E. coli", "F"},
+		{cells, "The answer is A plane.", "A"},
+		{cells, "A plane", "A"},
+		{cells, "A plane flies.", ""},
+		{cells, "The answer is 5.", "D"},
+		{cells, "The answer is 5.2 km.", "E"},
+		{cells, "The answer is 5.3 km.", ""},
+		{cells, "The answer is 5 kg.", ""},
+		{cells, "The answer is -5.", "H"},
+		{cells, `\boxed{\frac{1}{2}}`, "G"},
+		{cells, `The answer is \(\frac{1}{2}\).`, "G"},
+		{[]string{"B", "C", "A", "D"}, `\boxed{A}`, "A"}, // letters are letters
+		{[]string{"B", "C", "A", "D"}, "The answer is B.", "B"},
+		{fruit, "Answer: F) Grape", ""},
+		{fruit, "Answer: G) Grape", "G"},
+		{fruit, "Answer: G. grape", "G"},
+		{fruit, "Answer: G grape", "G"},
+		{fruit, "Answer: F) Grape is the fruit of a vine.", "F"},
+		{fruit, "The answer is Grape (F).", ""},
+		{fruit, "The answer is **Grape** (**F**).", ""},
+		{fruit, "The answer is Grape (G).", "G"},
+		{fruit, "The answer is Grape (Z).", "G"},
+		{fruit, "The answer is F.\nGrape", "F"},
+		{lengths, "The answer is B, 15 m.", ""},
+		{lengths, "The answer is C, 15 m.", "C"},
+		{lengths, "The answer is B, 12 m.", "B"},
+		{lengths, `\boxed{B. 15 m}`, ""},
+		{colours, `So \boxed{C. green and blue} it is.`, "C"},
+		{colours, `So \boxed{C green and blue} it is. Answer: A`, "C"},
+		{colours, `So \boxed{B. green and blue} it is. Answer: A`, ""},
+		{[]string{"", "", "x", ""}, "The answer is .", ""},
+		{[]string{"", "", "x", ""}, `\boxed{ }`, ""},
+	} {
+		if got, note := read(t, len(test.texts), test.texts, test.text, false); got != test.want {
+			t.Errorf("%q of %q: %q (%s), want %q", test.text, test.texts, got, note, test.want)
+		}
+	}
+}
+
+func TestNumbersOfOptions(t *testing.T) {
+	for options := 2; options <= 26; options++ {
+		for i := range 26 {
+			letter := string(rune('A' + i))
+			want := letter
+			if i >= options {
+				want = ""
+			}
+			for _, text := range []string{`\boxed{` + letter + `}`, "The answer is " + letter + ".", "(" + letter + ")", letter} {
+				if got, _ := read(t, options, nil, text, false); got != want {
+					t.Errorf("%d options, %q: %q, want %q", options, text, got, want)
+				}
+			}
+		}
+	}
+	for _, options := range []int{-1, 0, 1, 99} {
+		read(t, options, []string{"one", "two"}, "The answer is two. \\boxed{B}", false)
+	}
+}
+
+// TestGoldDoesNotCount: which option is right must not change what is read.
+func TestGoldDoesNotCount(t *testing.T) {
+	for _, text := range []string{"A\nB", `\boxed{c}`, "The answer is B or C", "I"} {
+		var answers []string
+		for gold := byte('A'); gold <= 'J'; gold++ {
+			v, _ := choice.New(gold, 10, nil).Score(t.Context(), scorer.Response{Text: text})
+			answers = append(answers, v.Answer)
+		}
+		if strings.Join(answers, "") != strings.Repeat(answers[0], 10) {
+			t.Errorf("%q: %q", text, answers)
+		}
+	}
+}
+
+// TestAnswersOfTheFleet reads what the simulated fleet writes.
+func TestAnswersOfTheFleet(t *testing.T) {
+	tasks, err := benchmark.ParseTasks(data.SmallBenchmark(), data.SmallBenchmarkName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pass := range []float64{0, 1} {
+		passes := map[fleet.TaskKey]float64{}
+		for _, task := range tasks {
+			passes[fleet.TaskKey{Benchmark: task.Benchmark, ID: task.ID}] = pass
+		}
+		author := fleet.NewAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
+		for _, task := range tasks {
+			if task.Scorer != "choice" {
+				continue
+			}
+			answer := author.Answer(fleet.Question{User: task.UserPrompt, Seed: 3, Limits: fleet.Limits{Most: 4000, Budget: -1}})
+			s := choice.New(task.Answer[0], task.Options, task.OptionTexts)
+			v, err := s.Score(t.Context(), scorer.Response{Text: answer.Text, Cut: answer.Finish == fleet.Length})
+			if err != nil || v.Correct != (pass == 1) {
+				t.Errorf("%s: %+v, %v, of %q", task.ID, v, err, answer.Text)
+			}
+		}
+	}
+}
