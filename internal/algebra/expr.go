@@ -1,0 +1,102 @@
+package algebra
+
+import "math/big"
+
+// Op is the kind of a node of an expression.
+type Op uint8
+
+// The kinds of nodes.
+const (
+	Number    Op = iota // Num
+	Symbol              // a variable called Name
+	Pi                  // the ratio of a circle's circumference to its diameter
+	Euler               // the base of natural logarithms
+	Imaginary           // the square root of -1
+	Infinity            // positive infinity
+	Add                 // the sum of Args
+	Mul                 // the product of Args
+	Div                 // Args[0] over Args[1]
+	Pow                 // Args[0] to the power of Args[1]
+	Neg                 // the negative of Args[0]
+	Call                // the function Name of Args
+)
+
+// Expr is a node of an expression. It is not changed once it is made, and parts
+// may be shared.
+type Expr struct {
+	Op      Op
+	Num     *big.Rat
+	Name    string
+	Args    []*Expr
+	Decimal bool // a Number that was written with a decimal point
+	Places  int  // of a Decimal: digits after the point
+}
+
+// Int is the number n.
+func Int(n int64) *Expr { return &Expr{Op: Number, Num: big.NewRat(n, 1)} }
+
+// Rational is the number r.
+func Rational(r *big.Rat) *Expr { return &Expr{Op: Number, Num: r} }
+
+// Var is the variable called name.
+func Var(name string) *Expr { return &Expr{Op: Symbol, Name: name} }
+
+// Make is a node with arguments.
+func Make(op Op, args ...*Expr) *Expr { return &Expr{Op: op, Args: args} }
+
+// Apply is the function called name of args. Functions are named as in LaTeX
+// (sin, arctan, ln, binom), and root(x, n), log(x, base), degrees, abs, floor, ceil,
+// factorial, doublefactorial, conjugate, re, im, and gcd, lcm, max, min of two; a function that is not known has no value.
+func Apply(name string, args ...*Expr) *Expr { return &Expr{Op: Call, Name: name, Args: args} }
+
+// Size counts the nodes of e, no further than limit.
+func (e *Expr) Size(limit int) int {
+	n := 1
+	for _, arg := range e.Args {
+		if n >= limit {
+			break
+		}
+		n += arg.Size(limit - n)
+	}
+	return n
+}
+
+// Any tells whether is holds for a node of e.
+func (e *Expr) Any(is func(*Expr) bool) bool {
+	if is(e) {
+		return true
+	}
+	for _, arg := range e.Args {
+		if arg.Any(is) {
+			return true
+		}
+	}
+	return false
+}
+
+// Same tells whether a and b are written alike, node by node.
+func Same(a, b *Expr) bool {
+	if a.Op != b.Op || a.Name != b.Name || len(a.Args) != len(b.Args) {
+		return false
+	}
+	if a.Op == Number {
+		return a.Num.Cmp(b.Num) == 0
+	}
+	for i := range a.Args {
+		if !Same(a.Args[i], b.Args[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Infinite is the sign of an infinity, and 0 for any other expression.
+func Infinite(e *Expr) int {
+	switch {
+	case e.Op == Infinity:
+		return 1
+	case e.Op == Neg:
+		return -Infinite(e.Args[0])
+	}
+	return 0
+}

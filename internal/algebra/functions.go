@@ -1,0 +1,202 @@
+package algebra
+
+import "math/big"
+
+func exp(b ball) (ball, bool) {
+	if exponent(b.re) > 18 || exponent(b.im) > 60 || b.err > -2 {
+		return ball{}, false
+	}
+	r := expReal(b.re)
+	if b.im == nil {
+		if b.zero() {
+			return whole(1), true
+		}
+		return rounded(r, nil, exponent(r)+b.err+1)
+	}
+	s, c := sinCos(b.im)
+	return rounded(c.Mul(c, r), s.Mul(s, r), exponent(r)+b.err+1)
+}
+
+// ln is the principal natural logarithm.
+func ln(b ball) (ball, bool) {
+	if b.nought() {
+		return ball{}, false
+	}
+	norm, ok := b.size()
+	if !ok {
+		return ball{}, false
+	}
+	re := logReal(norm.re)
+	// An absolute error: the logarithm may be near zero.
+	err := sumOf(b.err-b.low()+1, -precision)
+	if b.im == nil && b.re.Sign() > 0 {
+		if b.err <= exactly && re.Sign() == 0 {
+			return whole(0), true
+		}
+		return rounded(re, nil, err)
+	}
+	return rounded(re, angle(b.re, b.imaginary()), err)
+}
+
+// power is a to the b, the principal value.
+func power(a, b ball) (ball, bool) {
+	if n, ok := b.integer(); ok && -1<<16 < n && n < 1<<16 {
+		return integerPower(a, n)
+	}
+	if a.zero() {
+		return a, b.im == nil && b.re.Sign() > 0 && !b.nought()
+	}
+	l, ok := ln(a)
+	if !ok {
+		return ball{}, false
+	}
+	if l, ok = l.mul(b); !ok {
+		return ball{}, false
+	}
+	return exp(l)
+}
+
+func integerPower(a ball, n int64) (ball, bool) {
+	if n <= 0 && a.nought() {
+		return ball{}, false
+	}
+	if n < 0 {
+		inverse, ok := a.inverse()
+		if !ok {
+			return ball{}, false
+		}
+		return integerPower(inverse, -n)
+	}
+	result, ok := whole(1), true
+	for ; n > 0 && ok; n >>= 1 {
+		if n&1 == 1 {
+			if result, ok = result.mul(a); !ok {
+				break
+			}
+		}
+		if n > 1 {
+			a, ok = a.mul(a)
+		}
+	}
+	return result, ok
+}
+
+// root is the n-th root of a: of a negative number the real one if n is odd,
+// else the principal one.
+func root(a ball, n *big.Rat, realOnly bool) (ball, bool) {
+	if n.Sign() == 0 {
+		return ball{}, false
+	}
+	if a.zero() {
+		return a, n.Sign() > 0
+	}
+	odd := n.IsInt() && n.Num().Bit(0) == 1
+	negative := realOnly && odd && a.im == nil && a.re.Sign() < 0
+	if negative {
+		a = a.neg()
+	}
+	r, ok := power(a, rational(new(big.Rat).Inv(n)))
+	if negative && ok {
+		r = r.neg()
+	}
+	return r, ok
+}
+
+// sine and cosine of complex numbers go by the exponential function.
+func sine(b ball) (ball, bool) {
+	if b.im != nil {
+		return hyperbolic(b, -1, true)
+	}
+	if b.zero() || exponent(b.re) > 60 {
+		return b, b.zero()
+	}
+	s, _ := sinCos(b.re)
+	return rounded(s, nil, sumOf(b.err, -precision))
+}
+
+func cosine(b ball) (ball, bool) {
+	if b.im != nil {
+		return hyperbolic(b, 1, true)
+	}
+	if exponent(b.re) > 60 {
+		return ball{}, false
+	}
+	_, c := sinCos(b.re)
+	return rounded(c, nil, sumOf(b.err, -precision))
+}
+
+// hyperbolic is (e^z + sign·e^−z)/2, of z = ib if it is turned: cos b then, or
+// with a further division by i, sin b.
+func hyperbolic(b ball, sign int64, turned bool) (ball, bool) {
+	i := ball{re: newFloat(), im: newFloat().SetInt64(1), err: exactly}
+	z, ok := b, true
+	if turned {
+		z, ok = b.mul(i)
+	}
+	up, okUp := exp(z)
+	down, okDown := exp(z.neg())
+	if !ok || !okUp || !okDown {
+		return ball{}, false
+	}
+	if sign < 0 {
+		down = down.neg()
+	}
+	sum, ok := up.add(down)
+	if !ok {
+		return ball{}, false
+	}
+	half := ball{re: big.NewFloat(0.5), err: exactly}
+	if turned && sign < 0 { // 1/(2i)
+		half = ball{re: newFloat(), im: big.NewFloat(-0.5), err: exactly}
+	}
+	return sum.mul(half)
+}
+
+func over(a ball, okA bool, b ball, okB bool) (ball, bool) {
+	if !okA || !okB {
+		return ball{}, false
+	}
+	inverse, ok := b.inverse()
+	if !ok {
+		return ball{}, false
+	}
+	return a.mul(inverse)
+}
+
+// arc is the angle whose cosine is x and whose sine is y, for real numbers.
+func arc(x, y ball, ok bool) (ball, bool) {
+	if !ok || x.im != nil || y.im != nil || x.nought() && y.nought() {
+		return ball{}, false
+	}
+	low := max(x.low(), y.low())
+	return rounded(angle(x.re, y.re), nil, sumOf(x.err-low+1, y.err-low+1, -precision))
+}
+
+// other is the root of 1 − b², the cosine for a sine and the other way round.
+func other(b ball) (ball, bool) {
+	square, ok := b.mul(b)
+	if !ok {
+		return ball{}, false
+	}
+	rest, ok := whole(1).add(square.neg())
+	if !ok {
+		return ball{}, false
+	}
+	return rest.sqrt()
+}
+
+// nearest is the greatest integer that is no more than b, a real number. What
+// is as good as an integer counts as one.
+func nearest(b ball) (ball, bool) {
+	if n, ok := b.integer(); ok {
+		return whole(n), true
+	}
+	if b.im != nil || exponent(b.re) > 60 || b.err > -60 {
+		return ball{}, false
+	}
+	n, _ := b.re.Int64()
+	if b.re.Sign() < 0 {
+		n--
+	}
+	return whole(n), true
+}

@@ -1,0 +1,241 @@
+package latex
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// lexer cuts a text into tokens.
+type lexer struct {
+	text      string
+	pos       int
+	tokens    []token
+	space     bool // there was space before what comes next
+	brackets  int  // open brackets other than braces
+	commas    bool // commas between digits separate numbers
+	thousands bool // a comma between digits was read as a separator of thousands
+	depth     int
+	failed    bool
+}
+
+func (lx *lexer) emit(kind tokenKind, text string) {
+	if len(lx.tokens) >= maxTokens {
+		lx.failed = true
+		return
+	}
+	switch text {
+	case "(", "[", "\\{":
+		lx.brackets++
+	case ")", "]", "\\}":
+		lx.brackets--
+	}
+	lx.tokens = append(lx.tokens, token{kind, text, lx.space})
+	lx.space = false
+}
+
+// run reads the text to its end, as prose rather than mathematics if it says so.
+func (lx *lexer) run(prose bool) {
+	for lx.pos < len(lx.text) && !lx.failed {
+		c := lx.text[lx.pos]
+		switch {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '~' || c == '$':
+			lx.space = true
+			lx.pos++
+		case isDigit(c) || c == '.' && lx.pos+1 < len(lx.text) && isDigit(lx.text[lx.pos+1]):
+			lx.number()
+		case strings.HasPrefix(lx.text[lx.pos:], "...") && len(lx.tokens) > 0 && lx.tokens[len(lx.tokens)-1].text == ",": // 1, 2, ..., 9
+			lx.emit(symbol, `\ldots`)
+			lx.pos += 3
+		case c == '\\':
+			lx.command()
+		case isLetter(c) || c >= utf8.RuneSelf:
+			lx.letters(prose)
+		case c == '*' && strings.HasPrefix(lx.text[lx.pos:], "**"):
+			if n := len(lx.tokens); n > 0 && lx.pos+2 < len(lx.text) && lx.afterValue() && isDigit(lx.text[lx.pos+2]) {
+				lx.emit(operator, "^") // 2**3; else the bold of Markdown
+			}
+			lx.pos += 2
+		case c == '<' || c == '>' || c == '!' || c == ':':
+			lx.comparison(c)
+		case strings.HasPrefix(lx.text[lx.pos:], "{:}"):
+			lx.emit(operator, ":")
+			lx.pos += 3
+		default:
+			lx.emit(operator, string(c))
+			lx.pos++
+		}
+	}
+}
+
+func (lx *lexer) comparison(c byte) {
+	lx.pos++
+	if lx.pos < len(lx.text) && lx.text[lx.pos] == '=' {
+		lx.pos++
+		lx.emit(operator, map[byte]string{'<': "≤", '>': "≥", '!': "≠", ':': "="}[c])
+		return
+	}
+	lx.emit(operator, string(c))
+}
+
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// afterValue tells whether the last token ends a number, a variable or a group.
+func (lx *lexer) afterValue() bool {
+	if len(lx.tokens) == 0 {
+		return false
+	}
+	t := lx.tokens[len(lx.tokens)-1]
+	switch t.kind {
+	case number, symbol, word:
+		return true
+	case operator:
+		return t.text == ")" || t.text == "}" || t.text == "]" || t.text == "%" || t.text == "°" || t.text == "∘" || t.text == "!"
+	}
+	return false
+}
+
+// command reads what begins with a backslash.
+func (lx *lexer) command() {
+	rest := lx.text[lx.pos+1:]
+	n := 0
+	for n < len(rest) && isLetter(rest[n]) {
+		n++
+	}
+	if n == 0 {
+		lx.escape(rest)
+		return
+	}
+	name := rest[:n]
+	lx.pos += 1 + n
+	withArgument, drop := dropped[name]
+	switch {
+	case name == "begin" || name == "end":
+		environment := strings.TrimSuffix(strings.TrimSpace(lx.argument()), "*")
+		lx.emit(operator, `\`+name+environment)
+	case upright[name]:
+		lx.upright(name)
+	case drop:
+		if withArgument {
+			lx.argument()
+		}
+		if name == "quad" || name == "qquad" {
+			lx.space = true
+		}
+		if (name == "left" || name == "right") && strings.HasPrefix(lx.text[lx.pos:], ".") {
+			lx.pos++ // no bracket
+		}
+	case name == "not":
+		lx.not()
+	case constants[name] != "":
+		lx.emit(symbol, constants[name])
+	case functions[name] != "":
+		lx.emit(function, functions[name])
+	case commands[name] != "":
+		lx.emit(operator, commands[name])
+	default:
+		if letter, ok := greek(name); ok {
+			lx.emit(symbol, letter)
+			return
+		}
+		lx.failed = true
+	}
+}
+
+// not reads what \not negates.
+func (lx *lexer) not() {
+	rest := strings.TrimLeft(lx.text[lx.pos:], " ")
+	if !strings.HasPrefix(rest, "=") {
+		lx.failed = true
+		return
+	}
+	lx.pos = len(lx.text) - len(rest) + 1
+	lx.emit(operator, "≠")
+}
+
+// escape reads a backslash with what is not a letter after it.
+func (lx *lexer) escape(rest string) {
+	lx.pos += min(2, 1+len(rest))
+	if rest == "" {
+		return
+	}
+	switch c := rest[0]; c {
+	case '{', '}', '|', '%', '$', '&', '\\':
+		if c == '\\' && doubled(rest[1:]) {
+			lx.pos--
+			return
+		}
+		if commands[string(c)] == `\\` && strings.HasPrefix(rest, `\[`) { // the space after a row: \\[2pt]
+			if end := strings.IndexByte(rest, ']'); end > 0 && end < 12 && strings.HasSuffix(rest[:end], "pt") {
+				lx.pos += end
+			}
+		}
+		lx.emit(operator, commands[string(c)])
+	case '!':
+	case ',', ';', ':', ' ', '\n', '>', '(', ')', '[', ']', '/':
+		lx.space = true
+	default:
+		if c >= utf8.RuneSelf || isDigit(c) {
+			lx.pos--
+			return
+		}
+		lx.emit(operator, string(c))
+	}
+}
+
+// doubled tells whether a backslash before text is there twice by mistake, for
+// an end of a line is hardly followed by these.
+func doubled(text string) bool {
+	for _, name := range [...]string{"frac", "dfrac", "tfrac", "sqrt", "text", "pi", "cdot", "times", "infty", "left", "right", "boxed"} {
+		if strings.HasPrefix(text, name) && (len(text) == len(name) || !isLetter(text[len(name)])) {
+			return true
+		}
+	}
+	return false
+}
+
+// argument skips a group in braces, or nothing, and is its content.
+func (lx *lexer) argument() string {
+	rest := strings.TrimLeft(lx.text[lx.pos:], " ")
+	if !strings.HasPrefix(rest, "{") {
+		return ""
+	}
+	depth := 0
+	for i := 0; i < len(rest); i++ {
+		switch rest[i] {
+		case '\\':
+			i++
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				lx.pos = len(lx.text) - len(rest) + i + 1
+				return rest[1:i]
+			}
+		}
+	}
+	lx.failed = true
+	return ""
+}
+
+// upright reads the argument of \text, \mathrm and the like in place.
+func (lx *lexer) upright(name string) {
+	if !strings.HasPrefix(strings.TrimLeft(lx.text[lx.pos:], " "), "{") {
+		return // \mathrm x
+	}
+	content := lx.argument()
+	if lx.depth++; lx.depth > maxDepth {
+		lx.failed = true
+	}
+	prose := strings.HasPrefix(name, "text") || strings.HasSuffix(name, "box") || name == "emph" || name == "mathrm"
+	inner := strings.TrimSpace(content)
+	if name == "mathrm" && (inner == "i" || inner == "e" || inner == "d") {
+		prose = false
+	}
+	text, pos := lx.text, lx.pos
+	lx.text, lx.pos = content, 0
+	lx.space = lx.space || strings.HasPrefix(content, " ")
+	lx.run(prose)
+	lx.text, lx.pos = text, pos
+	lx.depth--
+}

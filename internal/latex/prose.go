@@ -1,0 +1,150 @@
+package latex
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// letters reads a run of letters: words, names of functions, or variables.
+func (lx *lexer) letters(prose bool) {
+	start := lx.pos
+	for lx.pos < len(lx.text) {
+		r, size := utf8.DecodeRuneInString(lx.text[lx.pos:])
+		if !unicode.IsLetter(r) {
+			break
+		}
+		lx.pos += size
+	}
+	run := lx.text[start:lx.pos]
+	if run == "" { // some other character
+		_, size := utf8.DecodeRuneInString(lx.text[start:])
+		lx.pos += size
+		lx.emit(operator, lx.text[start:lx.pos])
+		return
+	}
+	lower := strings.ToLower(run)
+	switch {
+	case lower == "and":
+		lx.emit(operator, ";")
+	case lower == "or":
+		lx.emit(operator, "∨")
+	case (lower == "p" || lower == "a") && lx.afterValue() && strings.HasPrefix(strings.ToLower(lx.text[lx.pos:min(lx.pos+2, len(lx.text))]), ".m"):
+		lx.pos += 2 // p.m.
+		if strings.HasPrefix(lx.text[lx.pos:], ".") {
+			lx.pos++
+		}
+		lx.emit(word, lower+"m")
+	case run == "x" && lx.afterValue() && strings.HasPrefix(strings.TrimLeft(lx.text[lx.pos:], " "), "10^"): // 2 x 10^3
+		lx.emit(operator, "*")
+	case prose && (len(run) > 1 || lx.afterValue() || lx.inUnit()):
+		lx.named(run, prose)
+	case len(run) == 1 && lx.unitLetter(run):
+		lx.emit(word, run)
+	case len(run) == 1:
+		lx.letter(run)
+	default:
+		lx.named(run, prose)
+	}
+}
+
+// unitLetter tells whether a letter is a unit: behind a number and a space, at
+// the end or before a slash.
+func (lx *lexer) unitLetter(letter string) bool {
+	if !lx.space || len(lx.tokens) == 0 || lx.tokens[len(lx.tokens)-1].kind != number || !strings.Contains("msghLNJWV", letter) {
+		return false
+	}
+	rest := strings.TrimRight(lx.text[lx.pos:], " .$")
+	rest = strings.TrimSuffix(strings.TrimSuffix(rest, "^2"), "^{2}")
+	return rest == "" || len(rest) < 5 && rest[0] == '/' && isLetter(rest[len(rest)-1])
+}
+
+// inUnit tells whether a word begins a part of a fraction that is a unit: that
+// after a number, or below other words.
+func (lx *lexer) inUnit() bool {
+	n := len(lx.tokens)
+	if n < 3 || lx.tokens[n-1].text != "{" {
+		return false
+	}
+	return lx.tokens[n-2].text == `\frac` && lx.tokens[n-3].kind == number || lx.tokens[n-2].text == "}" && lx.tokens[n-3].kind == word
+}
+
+// named reads a run of several letters, or one that is a unit.
+func (lx *lexer) named(run string, prose bool) {
+	lower := strings.ToLower(run)
+	_, isUnit := unitNames[lower]
+	switch {
+	case constants[run] != "" && len(run) > 1:
+		lx.emit(symbol, constants[run])
+	case functions[run] != "":
+		lx.emit(function, functions[run])
+	case prose, isUnit && lx.afterValue(), !product(run) && !(len(run) == 2 && lx.besideSign()):
+		if rest, name := functionIn(run); name != "" && run[0] >= 'a' && !prose && !isUnit {
+			lx.emit(function, functions[name])
+			lx.spread(rest)
+			return
+		}
+		lx.emit(word, lower)
+	default:
+		lx.spread(run)
+	}
+}
+
+// besideSign tells whether what was read is a factor rather than a word: at in
+// v + at.
+func (lx *lexer) besideSign() bool {
+	if rest := strings.TrimLeft(lx.text[lx.pos:], " "); rest != "" && strings.IndexByte("+-*/^", rest[0]) >= 0 {
+		return true
+	}
+	if len(lx.tokens) == 0 {
+		return false
+	}
+	t := lx.tokens[len(lx.tokens)-1]
+	return t.kind == operator && strings.Contains("+-*/^", t.text)
+}
+
+// functionIn finds the name of a function at the beginning of a run whose rest
+// are variables: sinx, cosxy.
+func functionIn(run string) (rest, name string) {
+	for length := 5; length >= 2; length-- {
+		if len(run) <= length || len(run) > length+2 {
+			continue
+		}
+		if functions[run[:length]] != "" && product("x"+run[length:]) {
+			return run[length:], run[:length]
+		}
+	}
+	return "", ""
+}
+
+// spread emits a run as a product of variables.
+func (lx *lexer) spread(run string) {
+	for _, r := range run {
+		lx.letter(string(r))
+	}
+}
+
+func (lx *lexer) letter(letter string) {
+	if c, ok := constants[letter]; ok {
+		letter = c
+	}
+	lx.emit(symbol, letter)
+}
+
+// shortWords are words that could be products of variables, but are not.
+const shortWords = " is the so we of to if for are has yes no not all set men red odd day one two six ten can may its it be by as at on an in us " +
+	"get let sum our out via was had but any now see use way put how why who did too she he you me my do go up nor end add new old top big got lot off own say try none ans usd eur dne "
+
+// product tells whether a run of letters is a product of variables rather than
+// a word.
+func product(run string) bool {
+	for i := 0; i < len(run); i++ {
+		if run[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	if len(run) <= 3 {
+		return (len(run) == 2 || run[0] >= 'a' || run[1] < 'a') && !strings.Contains(shortWords, " "+strings.ToLower(run)+" ")
+	}
+	return strings.Trim(run, "abcd") == "" || strings.Trim(run, "pqrstuvwxyz") == "" || strings.Trim(run, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" && len(run) <= 4
+}

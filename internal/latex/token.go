@@ -1,0 +1,81 @@
+package latex
+
+import "strings"
+
+type tokenKind uint8
+
+const (
+	number   tokenKind = iota // digits, with a point perhaps, or a repeating decimal like 0.1(6)
+	symbol                    // a variable or a constant
+	function                  // sin, ln, sqrt
+	word                      // of prose, or a unit
+	operator                  // all else: + ( \frac \in
+)
+
+type token struct {
+	kind  tokenKind
+	text  string
+	space bool // there is space before it
+}
+
+// commands gives each LaTeX command that is an operator its one spelling.
+var commands = map[string]string{
+	"cdot": "*", "times": "*", "ast": "*", "div": "/", "pm": "±", "mp": "∓", "bullet": "*",
+	"le": "≤", "leq": "≤", "leqslant": "≤", "leqq": "≤", "ge": "≥", "geq": "≥", "geqslant": "≥", "geqq": "≥",
+	"lt": "<", "gt": ">", "ne": "≠", "neq": "≠", "approx": "≈", "simeq": "≈", "cong": "≈", "equiv": "=", "in": "∈",
+	"cup": "∪", "bigcup": "∪", "cap": "∩", "bigcap": "∩", "setminus": "∖", "backslash": "∖", "lor": "∨", "vee": "∨", "wedge": ";", "land": ";",
+	"lbrace": "\\{", "rbrace": "\\}", "{": "\\{", "}": "\\}", "lbrack": "[", "rbrack": "]", "langle": "(", "rangle": ")", "lparen": "(", "rparen": ")",
+	"vert": "|", "mid": "|", "|": "‖", "Vert": "‖", "lVert": "‖(", "rVert": "‖)", "lvert": "|(", "rvert": "|)",
+	"lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "emptyset": "∅", "varnothing": "∅",
+	"%": "%", "$": "$", "dollar": "$", "pounds": "£", "euro": "€", "degree": "°", "circ": "∘", "prime": "'", "colon": ":", "&": "&", "\\": "\\\\", "newline": "\\\\",
+	"frac": "\\frac", "dfrac": "\\frac", "tfrac": "\\frac", "cfrac": "\\frac", "nicefrac": "\\frac", "sfrac": "\\frac", "fracd": "\\frac",
+	"binom": "\\binom", "dbinom": "\\binom", "tbinom": "\\binom", "over": "\\over", "choose": "\\choose",
+	"overline": "\\bar", "bar": "\\bar", "overrightarrow": "\\vec", "vec": "\\vec", "hat": "\\hat", "widehat": "\\hat", "tilde": "\\tilde", "dot": "\\dot", "ddot": "\\ddot", "overleftrightarrow": "\\bar", "overarc": "\\bar",
+	"sum": "\\sum", "prod": "\\prod", "angle": "\\angle", "measuredangle": "\\angle", "triangle": "\\triangle", "square": "\\square", "mathbb": "\\mathbb", "mathds": "\\mathbb",
+}
+
+// dropped are commands without meaning for an answer; those with true take an
+// argument with them.
+var dropped = map[string]bool{
+	"left": false, "right": false, "big": false, "Big": false, "bigg": false, "Bigg": false, "bigl": false, "bigr": false, "Bigl": false, "Bigr": false,
+	"biggl": false, "biggr": false, "Biggl": false, "Biggr": false, "middle": false, "displaystyle": false, "textstyle": false, "scriptstyle": false, "limits": false, "nolimits": false,
+	"hline": false, "bf": false, "rm": false, "it": false, "tt": false, "cal": false, "large": false, "Large": false, "nonumber": false, "notag": false, "boxed": false, "fbox": false,
+	"underline": false, "noindent": false, "par": false, "hfill": false, "smallskip": false, "medskip": false, "bigskip": false, "linebreak": false, "cancel": false, "mathstrut": false, "strut": false, "allowbreak": false, "small": false, "normalsize": false, "quad": false, "qquad": false, "enspace": false, "thinspace": false,
+	"mathord": false, "mathop": false, "mathbin": false, "mathrel": false, "ensuremath": false, "centering": false, "therefore": false, "checkmark": false, "blacksquare": false,
+	"color": true, "textcolor": true, "hspace": true, "vspace": true, "label": true, "tag": true, "phantom": true, "hphantom": true, "vphantom": true, "mspace": true, "fontsize": true,
+}
+
+// upright are commands whose argument is words, or mathematics in another font.
+var upright = map[string]bool{
+	"text": true, "textbf": true, "textit": true, "textrm": true, "textnormal": true, "textsf": true, "texttt": true, "textup": true, "mbox": true, "hbox": true, "emph": true,
+	"mathrm": true, "mathbf": true, "mathit": true, "mathsf": true, "mathtt": true, "mathcal": true, "mathscr": true, "mathfrak": true, "boldsymbol": true, "bm": true, "operatorname": true, "pmb": true, "mathnormal": true,
+	"textsuperscript": true, "bold": true,
+}
+
+// functions are the names of functions, as commands and as plain words, and
+// what the algebra calls them.
+var functions = map[string]string{
+	"sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "tg": "tan", "ctg": "cot", "cosec": "csc",
+	"sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "coth": "coth", "sech": "sech", "csch": "csch",
+	"arcsin": "arcsin", "arccos": "arccos", "arctan": "arctan", "arccot": "arccot", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "arctg": "arctan",
+	"ln": "ln", "log": "log", "lg": "lg", "exp": "exp", "sqrt": "sqrt", "abs": "abs", "floor": "floor", "ceil": "ceil",
+	"max": "max", "min": "min", "gcd": "gcd", "lcm": "lcm", "det": "det", "cis": "cis", "Re": "re", "Im": "im", "arg": "arg",
+}
+
+// constants are words for constants.
+var constants = map[string]string{"pi": "π", "infty": "∞", "infinity": "∞", "inf": "∞", "oo": "∞", "e": "e", "i": "i", "varpi": "π"}
+
+// greek tells whether a command is a letter. Variants are the same letter.
+func greek(name string) (string, bool) {
+	name = strings.TrimPrefix(name, "var")
+	switch strings.ToLower(name) {
+	case "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi",
+		"omicron", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega":
+		return `\` + name, true
+	case "ell", "hbar", "nabla", "partial", "infty", "aleph", "star":
+		return `\` + name, true
+	case "ldots", "dots", "cdots", "dotsc", "dotsb":
+		return `\ldots`, true
+	}
+	return "", false
+}
