@@ -1,0 +1,217 @@
+package maths
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"speceval/internal/latex"
+)
+
+// announcements come before an answer; the first of them that a text has
+// counts, at its last place.
+var announcements = [...]string{"final answer is", "final answer:", "answer is", "answer:", "answer =", "####"}
+
+// announced is what follows an announcement.
+func announced(text string) (string, bool) {
+	lower := lowered(text)
+	for _, phrase := range announcements {
+		i := strings.LastIndex(lower, phrase)
+		if i < 0 {
+			continue
+		}
+		tail := text[i+len(phrase):]
+		tail = strings.TrimLeft(tail, " :*}\n\t")
+		tail = tail[:min(len(tail), longestTail)]
+		tail, _, _ = strings.Cut(tail, "\n")
+		if found, ok := statement(tail); ok {
+			return found, true
+		}
+	}
+	return "", false
+}
+
+// lowered is a text of the same length with small letters for capitals.
+func lowered(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c | 0x20
+		}
+	}
+	return string(b)
+}
+
+// statement is the answer at the beginning of a sentence.
+func statement(tail string) (string, bool) {
+	whole := trimmed(tail)
+	if _, ok := latex.Read(whole); ok {
+		return whole, true
+	}
+	sentence, _, _ := strings.Cut(tail, ". ")
+	if sentence = trimmed(sentence); sentence != whole {
+		if _, ok := latex.Read(sentence); ok {
+			return sentence, true
+		}
+	}
+	if found, ok := firstMath(sentence); ok {
+		return found, true
+	}
+	words := strings.Fields(sentence)
+	for n := min(len(words), mostWords); n > 0; n-- {
+		if part := strings.Join(words[:n], " "); mathematical(part) {
+			return part, true
+		}
+	}
+	return "", false
+}
+
+// mathematical tells whether a text is an answer without any words.
+func mathematical(text string) bool {
+	a, ok := latex.Read(text)
+	return ok && !hasWords(a)
+}
+
+// hasWords tells whether words are an answer, or an item of it.
+func hasWords(a latex.Answer) bool {
+	return a.Kind == latex.Words || slices.ContainsFunc(a.Items, func(item latex.Answer) bool { return item.Kind == latex.Words })
+}
+
+// wordy tells whether a word is of letters, and so rather not the beginning of
+// an answer.
+func wordy(word string) bool {
+	word = strings.ToLower(strings.Trim(word, ".,:;"))
+	return len(word) > 1 && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") == ""
+}
+
+// ending is the longest answer at the end of a text.
+func ending(text string) (string, bool) {
+	text = strings.TrimSpace(text)
+	text = text[max(0, len(text)-longestTail):]
+	words := strings.Fields(text[strings.LastIndexByte(text, '\n')+1:])
+	for n := min(len(words), mostWords); n > 0; n-- {
+		if wordy(words[len(words)-n]) {
+			continue
+		}
+		if part := trimmed(strings.Join(words[len(words)-n:], " ")); mathematical(part) {
+			return part, !qualified(words[:len(words)-n])
+		}
+	}
+	return "", false
+}
+
+// delimiters begin and end formulas. The longer ones come first.
+var delimiters = [...][2]string{{"$$", "$$"}, {"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}}
+
+// qualified tells whether the last of some words says that the number after
+// them is not the answer: at least 5, more than 5, not 5.
+func qualified(words []string) bool {
+	if len(words) == 0 {
+		return false
+	}
+	last := words[len(words)-1]
+	if last == "}" && len(words) > 1 {
+		last = words[len(words)-2]
+	}
+	last = strings.TrimPrefix(lowered(last), `\text{`)
+	return last != "" && strings.Contains(" least most than not under over below above between ", " "+strings.Trim(last, "}{,")+" ")
+}
+
+// formulas calls yield with each formula in dollar signs or brackets, in
+// order, until it says no.
+func formulas(text string, yield func(string) bool) {
+	var endless [len(delimiters)]bool // the rest of the text does not have its end
+	for i := 0; i < len(text); {
+		d := delimiter(text[i:])
+		if d < 0 {
+			if text[i] == '\\' {
+				i++
+			}
+			i++
+			continue
+		}
+		i += len(delimiters[d][0])
+		length := -1
+		if !endless[d] {
+			length = strings.Index(text[i:], delimiters[d][1])
+		}
+		if length < 0 {
+			endless[d] = true
+			continue
+		}
+		if strings.TrimSpace(text[i:i+length]) != "" && !yield(text[i:i+length]) {
+			return
+		}
+		i += length + len(delimiters[d][1])
+	}
+}
+
+// delimiter tells which of the delimiters text begins with; -1 if none.
+func delimiter(text string) int {
+	if text[0] == '$' || text[0] == '\\' {
+		for d := range delimiters {
+			if strings.HasPrefix(text, delimiters[d][0]) {
+				return d
+			}
+		}
+	}
+	return -1
+}
+
+func firstMath(text string) (found string, ok bool) {
+	formulas(text, func(f string) bool { found, ok = f, true; return false })
+	return found, ok
+}
+
+func lastMath(text string) (found string, ok bool) {
+	formulas(text, func(f string) bool { found, ok = f, true; return true })
+	return found, ok
+}
+
+// prose tells whether a text has words in it.
+func prose(text string) bool {
+	run, capital, command := 0, false, false
+	for i, r := range text[:min(len(text), 2000)] {
+		if unicode.IsLetter(r) {
+			if run++; run == 1 {
+				capital, command = unicode.IsUpper(r), i > 0 && text[i-1] == '\\'
+			}
+			continue
+		}
+		if !command && (run > 2 || run == 2 && capital) {
+			return true
+		}
+		run = 0
+	}
+	return !command && run > 2
+}
+
+// commands tells whether a text has commands of LaTeX: a short one is a formula
+// then, of which the last number is a part.
+func commands(text string) bool {
+	for i := 1; i < len(text); i++ {
+		if text[i-1] == '\\' && ('a' <= text[i] && text[i] <= 'z' || 'A' <= text[i] && text[i] <= 'Z') {
+			return true
+		}
+	}
+	return false
+}
+
+// lastNumber is the last number of a text.
+func lastNumber(text string) (string, bool) {
+	end := strings.LastIndexAny(text, "0123456789")
+	if end < 0 {
+		return "", false
+	}
+	from := end
+	for from > 0 && end-from < 64 && strings.IndexByte("0123456789.,/", text[from-1]) >= 0 {
+		from--
+	}
+	if from > 0 && text[from-1] == '-' {
+		from--
+	}
+	if qualified(strings.Fields(text[max(0, from-longestTail):from])) {
+		return "", false
+	}
+	return strings.TrimLeft(text[from:end+1], ".,/"), true
+}
