@@ -39,6 +39,9 @@ var smallBenchmark []byte
 //go:embed prompts/*.txt
 var prompts embed.FS
 
+//go:embed prompts/judge/verdict.txt
+var verdictPrompt []byte
+
 // Names of the embedded files, as errors and plans show them.
 const (
 	ProfilesName      = "data/profiles.parquet"
@@ -50,6 +53,7 @@ const (
 
 	FleetName          = "data/fleet"
 	SmallBenchmarkName = "data/smallbench/smallbench.jsonl"
+	VerdictPromptName  = "data/prompts/judge/verdict.txt"
 )
 
 // Profiles is a Parquet file, to be read by profile.Parse: 108 profiles, one of
@@ -95,3 +99,7 @@ func Prompts() fs.FS {
 	}
 	return folder
 }
+
+// VerdictPrompt is a template of the turn by which a judge model is asked for a
+// verdict, to be read by judge.ParsePrompt.
+func VerdictPrompt() []byte { return verdictPrompt }
