@@ -10,13 +10,16 @@ import (
 // TaskKey names a task among those of all benchmarks.
 type TaskKey struct{ Benchmark, ID string }
 
-// Author writes the answers of one model. It is read-only and may be shared.
+// Author writes the answers of one model. It also judges: asked whether a
+// response to a known task for a judge is right, it gives a verdict, by which the
+// fleet can serve as a judge model. It is read-only and may be shared.
 type Author struct {
 	model  string
 	tasks  map[string]*benchmark.Task // by user turn
 	passes map[TaskKey]float64
 	answer lengths
 	think  lengths
+	open   []*benchmark.Task   // open questions, for a judge
 	others map[string][]string // answers of a benchmark's open questions, for wrong ones
 }
 
@@ -50,6 +53,9 @@ func NewAuthor(s AuthorSettings) *Author {
 		a.tasks[task.UserPrompt] = task
 		if task.Scorer == "judge" {
 			a.others[task.Benchmark] = append(a.others[task.Benchmark], task.Answer)
+			if task.Prompt != "" {
+				a.open = append(a.open, task)
+			}
 		}
 	}
 	for i := range s.Tasks { // a whole user turn wins over a bare problem
@@ -98,21 +104,30 @@ func (a *Author) Answer(q Question) Answer {
 		answer.Thinking, answer.Closed = exactly(&s, max(1, a.think.draw(&s))), true
 		answer.Text = "\n\n"
 	}
-	ending := ""
-	answer.Ended = true
-	if task != nil {
-		pass := a.Pass(*task)
-		if q.Greedy {
-			right = 0.5
-		}
-		ending, answer.Ended = a.conclude(&s, task, right < pass)
-	}
-	answer.Text += prose(&s, max(1, a.answer.draw(&s)-len(ending))) + ending
-	if !answer.Ended { // it rambles until something cuts it
+	text, ends := a.write(&s, q, task, right)
+	answer.Text += text
+	answer.Ended = ends
+	if !ends { // it rambles until something cuts it
 		q.Limits.Endless = true
 	}
 	q.Limits.apply(&answer, func(n int) string { return exactly(&padding, n) })
 	return answer
+}
+
+// write is the text of an answer to a known task, of a verdict, or of noise, and
+// whether it ends. Right is a draw that is below the probability of a right one.
+func (a *Author) write(s *seed.Stream, q Question, task *benchmark.Task, right float64) (text string, ends bool) {
+	if task == nil {
+		if judged := a.judged(q.User); judged != nil {
+			return verdict(s, q.User, judged), true
+		}
+		return prose(s, max(1, a.answer.draw(s))), true
+	}
+	if q.Greedy {
+		right = 0.5
+	}
+	ending, ends := a.conclude(s, task, right < a.Pass(*task))
+	return prose(s, max(1, a.answer.draw(s)-len(ending))) + ending, ends
 }
 
 // Shares of wrong answers that cannot be scored.
@@ -161,7 +176,7 @@ func (a *Author) conclude(s *seed.Stream, task *benchmark.Task, right bool) (end
 		result = a.otherAnswer(s, task)
 	}
 	return "\n\nExplanation: " + strings.TrimSpace(thoughts[pick(s, len(thoughts))]) +
-		"\nAnswer: " + result + "\nConfidence: " + confidences[pick(s, len(confidences))] + "%", true
+		resultField + result + confidenceField + confidences[pick(s, len(confidences))] + "%", true
 }
 
 var confidences = [...]string{"55", "70", "80", "90", "95"}
