@@ -1,0 +1,123 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// nobody is the user that programs run as, who owns nothing.
+const nobody = 65534
+
+// command is a sandbox with the driver in it, not started yet. filter is the
+// file descriptor of the filter of system calls in there.
+func (s *Sandbox) command(longest, filter int) *exec.Cmd {
+	arguments := []string{
+		"--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		"--hostname", "sandbox", "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv",
+		"--seccomp", strconv.Itoa(filter),
+	}
+	attributes := &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us
+	if os.Geteuid() == 0 {
+		// The limit of processes does not count for root, who may not be root for
+		// the kernel in there, then: the driver becomes nobody. It is root before,
+		// for the interpreter may be where others cannot read.
+		mapping := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}, {ContainerID: nobody, HostID: nobody, Size: 1}}
+		attributes.Cloneflags = syscall.CLONE_NEWUSER
+		attributes.UidMappings, attributes.GidMappings, attributes.GidMappingsEnableSetgroups = mapping, mapping, true
+		arguments = append(arguments, "--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
+	} else {
+		id := strconv.Itoa(nobody)
+		arguments = append(arguments, "--unshare-user", "--uid", id, "--gid", id)
+	}
+	arguments = append(arguments, s.tree(longest)...)
+	arguments = append(arguments, s.python.Path, "-S", "-s", "-B", "-X", "utf8", "-c", driver)
+	for _, limit := range []int64{s.settings.Memory, MaxOutput, MaxFiles, MaxProcesses, maxOpen, s.settings.CPU.Milliseconds()} {
+		arguments = append(arguments, strconv.FormatInt(limit, 10))
+	}
+	command := exec.Command(s.wrapper, append(arguments, s.python.Sites...)...)
+	command.SysProcAttr = attributes
+	return command
+}
+
+// environment is all that programs find in theirs. Sets have the same order
+// every time, and libraries start no threads of their own accord.
+var environment = []string{
+	"HOME=/tmp", "TMPDIR=/tmp", "LANG=C.UTF-8", "PYTHONHASHSEED=0",
+	"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1", "MALLOC_ARENA_MAX=1",
+}
+
+// tree says what programs see of files.
+func (s *Sandbox) tree(longest int) []string {
+	var arguments, made []string
+	parents := func(path string) {
+		for _, folder := range ancestors(path) {
+			if !slices.Contains(made, folder) {
+				made = append(made, folder)
+				arguments = append(arguments, "--perms", "0755", "--dir", folder)
+			}
+		}
+	}
+	paths := append([]string{"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache", s.python.Path}, s.python.Folders...)
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		if err != nil {
+			continue
+		}
+		parents(path)
+		if target, err := os.Readlink(path); info.Mode()&os.ModeSymlink != 0 && err == nil {
+			arguments = append(arguments, "--symlink", target, path)
+		} else {
+			arguments = append(arguments, "--ro-bind", path, path)
+		}
+	}
+	scratch := int64(MaxScratch) + MaxOutput + int64(longest)
+	arguments = append(arguments,
+		"--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--remount-ro", "/dev",
+		"--perms", "1777", "--size", strconv.FormatInt(scratch, 10), "--tmpfs", "/tmp",
+		"--remount-ro", "/", "--chdir", "/tmp")
+	for _, variable := range environment {
+		name, value, _ := strings.Cut(variable, "=")
+		arguments = append(arguments, "--setenv", name, value)
+	}
+	return arguments
+}
+
+// ancestors lists the folders above a path, from the top, without the root.
+func ancestors(path string) []string {
+	var folders []string
+	for folder := filepath.Dir(path); folder != "/" && folder != "."; folder = filepath.Dir(folder) {
+		folders = append(folders, folder)
+	}
+	slices.Reverse(folders)
+	return folders
+}
+
+// sacrifice has the kernel end a sandbox, and nothing else, should the machine
+// run out of memory. It is no fault if that cannot be had.
+func sacrifice(wrapper int) {
+	os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", wrapper), []byte("1000"), 0)
+}
+
+// killInside kills the driver, with which everything else in there ends, by the
+// process of bubblewrap that waits for it. Were that killed alone, the driver
+// would be left to the machine's first process. While there is no driver yet,
+// all that there is is in one group.
+func killInside(wrapper int) {
+	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", wrapper, wrapper))
+	children := strings.Fields(string(list))
+	if err != nil || len(children) == 0 {
+		syscall.Kill(-wrapper, syscall.SIGKILL)
+		return
+	}
+	for _, child := range children {
+		if process, err := strconv.Atoi(child); err == nil {
+			syscall.Kill(process, syscall.SIGKILL)
+		}
+	}
+}

@@ -1,0 +1,5 @@
+# prints to standard error without end
+# ends: time
+import sys
+while True:
+    sys.stderr.write("x" * 1000)

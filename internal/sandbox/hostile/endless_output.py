@@ -1,0 +1,4 @@
+# prints without end
+# ends: output
+while True:
+    print("x" * 1000)

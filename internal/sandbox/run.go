@@ -1,0 +1,88 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Run runs the program on its i-th input. The error is one of the sandbox or
+// of the context, never of the program.
+//
+// How a test ends does not depend on what else the machine does. Limits are of
+// CPU time. A shared machine makes a program take more of it, so a test may take
+// twice its limit, and one that takes more than 80 % of it, finished or not, is
+// run again with no other program beside it, and that counts; only one that
+// needs more than twice its limit has failed for good. What ended for want of
+// wall time, or by a signal that nobody in there sent, is run again as well.
+// Sleeping is limited to as long as the limit of CPU time, and only time when no
+// thread wanted to run is sleep.
+func (s *Session) Run(ctx context.Context, i int) (Result, error) {
+	gate, limit := s.sandbox.gate, s.sandbox.settings.CPU
+	var result Result
+	err := gate.beside(ctx, func() (err error) {
+		result, err = s.once(ctx, i, 2*limit)
+		return err
+	})
+	if err == nil && atEdge(result, limit) {
+		err = gate.byItself(ctx, func() (err error) {
+			result, err = s.once(ctx, i, limit)
+			return err
+		})
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return plain(result), nil
+}
+
+// atEdge tells whether a result may be another one when the test runs alone.
+func atEdge(r Result, limit time.Duration) bool {
+	switch r.End {
+	case TimeLimit:
+		return r.CPU < 2*limit
+	case starved, Killed, Broke:
+		return true
+	}
+	return r.CPU >= limit*8/10
+}
+
+// plain is a result in the words of others.
+func plain(r Result) Result {
+	switch r.End {
+	case slept, starved:
+		r.End = TimeLimit
+	case returned:
+		r.End = Finished
+	}
+	if r.End != Finished {
+		r.Output = ""
+	}
+	return r
+}
+
+// once runs a test.
+func (s *Session) once(ctx context.Context, i int, limit time.Duration) (Result, error) {
+	if s.inside == nil {
+		if err := s.open(ctx); err != nil {
+			return Result{}, err
+		}
+	}
+	// The driver keeps the same time. Should it not answer, it is no more.
+	bounded, cancel := context.WithTimeout(ctx, s.sandbox.settings.wall()+10*time.Second)
+	defer cancel()
+	stop := s.inside.killWhenDone(bounded)
+	result, err := s.inside.ask(limit, s.program.Inputs[i])
+	if !stop() && err == nil {
+		err = errors.New("killed")
+	}
+	if err == nil {
+		return result, nil
+	}
+	complaint := s.inside.complaint
+	s.drop()
+	if ctx.Err() != nil {
+		return Result{}, ctx.Err()
+	}
+	return Result{End: Broke, Message: complaint.last()}, nil
+}
