@@ -1,0 +1,129 @@
+// Package code scores programs: it takes the program out of a response and runs
+// it against the tests of its task, in a sandbox. The expected outputs stay
+// outside.
+package code
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"speceval/internal/benchmark"
+	"speceval/internal/sandbox"
+	"speceval/internal/scorer"
+)
+
+// Version names the rules of this package in scores and profiles.
+const Version = "speceval_code_v1"
+
+// Settings are the limits of one test.
+type Settings struct {
+	Python  string        // the interpreter: a name or a path
+	CPU     time.Duration // of one test
+	Memory  int64         // bytes
+	AtATime int           // programs that run at a time; the others wait
+}
+
+// Runner runs programs for scorers. It may be used concurrently.
+type Runner struct {
+	box *sandbox.Sandbox
+	cpu time.Duration
+}
+
+// NewRunner tries the sandbox once. The error says what is missing and how to
+// get it: without a sandbox nothing is ever run.
+func NewRunner(ctx context.Context, s Settings) (*Runner, error) {
+	box, err := sandbox.New(ctx, sandbox.Settings{Python: s.Python, CPU: s.CPU, Memory: s.Memory, AtATime: s.AtATime})
+	if err != nil {
+		return nil, err
+	}
+	return &Runner{box, s.CPU}, nil
+}
+
+// Scorer scores responses to one task.
+type Scorer struct {
+	runner *Runner
+	tests  []benchmark.Test
+	inputs []string
+}
+
+var _ scorer.Scorer = (*Scorer)(nil)
+
+// New is the scorer for a task with these tests, at least one.
+func New(r *Runner, tests []benchmark.Test) *Scorer {
+	s := &Scorer{runner: r, tests: tests}
+	for _, test := range tests {
+		s.inputs = append(s.inputs, test.Input)
+	}
+	return s
+}
+
+// Score runs the program of a response on one test after another, until one
+// fails. It is correct if none does. The error is one of the sandbox or of the
+// context, never of the program.
+func (s *Scorer) Score(ctx context.Context, r scorer.Response) (scorer.Verdict, error) {
+	if len(s.tests) == 0 {
+		return scorer.Verdict{}, errors.New("the task has no tests")
+	}
+	program, why := Extract(r.Text)
+	if why != "" {
+		return scorer.Verdict{Note: why}, nil
+	}
+	session, err := s.runner.box.Start(ctx, sandbox.Program{Source: program, Function: s.tests[0].Function, Inputs: s.inputs})
+	if err != nil {
+		return scorer.Verdict{}, err
+	}
+	defer session.Close()
+	verdict := scorer.Verdict{Answer: scorer.Shorten(program)}
+	for i, test := range s.tests {
+		result, err := session.Run(ctx, i)
+		if err != nil {
+			return scorer.Verdict{}, fmt.Errorf("test %d: %w", i+1, err)
+		}
+		if fault := s.fault(test, result); fault != "" {
+			verdict.Note = scorer.Shorten(fmt.Sprintf("test %d: %s", i+1, fault))
+			return verdict, nil
+		}
+	}
+	verdict.Correct = true
+	return verdict, nil
+}
+
+// address is where something happened to be in memory.
+var address = regexp.MustCompile(`0x[0-9a-f]{6,}`)
+
+// fault says why a test is not passed, "" if it is. It says the same of the same
+// program every time.
+func (s *Scorer) fault(test benchmark.Test, r sandbox.Result) string {
+	switch r.End {
+	case sandbox.Finished:
+		switch {
+		case test.Kind == "stdin" && SameOutput(r.Output, test.Output):
+		case test.Kind == "function" && SameValue(r.Output, test.Output):
+		case test.Kind == "function" && r.Output == "":
+			return "no result"
+		case test.Kind == "function":
+			return "wrong result"
+		default:
+			return "wrong output"
+		}
+		return ""
+	case sandbox.Failed:
+		return address.ReplaceAllString(r.Message, "0x…")
+	case sandbox.TimeLimit:
+		return fmt.Sprintf("time limit of %g s", s.runner.cpu.Seconds())
+	case sandbox.MemoryLimit:
+		return "memory limit"
+	case sandbox.OutputLimit:
+		return "output limit"
+	case sandbox.FilesLimit:
+		return "too many files"
+	case sandbox.Crashed:
+		return "crashed by signal " + r.Message
+	case sandbox.Killed:
+		return "killed"
+	}
+	return "broke the sandbox"
+}
