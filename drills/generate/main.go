@@ -10,13 +10,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"time"
+
+	"speceval/drills/drill"
 )
 
 func main() {
@@ -56,29 +56,16 @@ func run(args []string, python string, stdout, stderr io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("not done after %v", o.limit))
-	defer cancel()
-	err := drill(ctx, o, stdout)
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = errors.Join(cause, err)
-		}
-		fmt.Fprintf(stdout, "drill-generate: failed: %v\n", err)
-		return 1
-	}
-	fmt.Fprintln(stdout, "drill-generate: passed")
-	return 0
+	return drill.Run("drill-generate", o.limit, stdout, func(ctx context.Context) error { return do(ctx, o, stdout) })
 }
 
-// drill does it all.
-func drill(ctx context.Context, o options, stdout io.Writer) (err error) {
-	dir, done, err := folder(o.dir)
-	if err != nil {
-		return err
-	}
-	defer func() { done(err != nil) }()
+// do is the drill.
+func do(ctx context.Context, o options, stdout io.Writer) error {
+	return drill.InFolder(o.dir, stdout, func(dir string) error { return inFolder(ctx, o, dir, stdout) })
+}
+
+// inFolder does it with a folder for all files.
+func inFolder(ctx context.Context, o options, dir string, stdout io.Writer) error {
 	lab, err := newLab(o, dir)
 	if err != nil {
 		return err
@@ -93,17 +80,4 @@ func drill(ctx context.Context, o options, stdout io.Writer) (err error) {
 		return fmt.Errorf("undisturbed run: %w", err)
 	}
 	return lab.check(ctx, disturbed, stdout)
-}
-
-// folder makes the folder of the drill, and a function that ends its use.
-func folder(dir string) (path string, done func(failed bool), err error) {
-	if dir != "" {
-		return dir, func(bool) {}, os.Mkdir(dir, 0o777)
-	}
-	dir, err = os.MkdirTemp("", "speceval-drill-generate-")
-	return dir, func(failed bool) {
-		if !failed {
-			os.RemoveAll(dir)
-		}
-	}, err
 }

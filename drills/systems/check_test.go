@@ -15,7 +15,7 @@ func TestFlags(t *testing.T) {
 	if code := run([]string{"-no-such-flag"}, &out, &errs); code != 2 {
 		t.Errorf("an unknown flag: exit code %d", code)
 	}
-	if code := run([]string{"-speceval", "/nowhere", "-short", "-dir", filepath.Join(t.TempDir(), "lab")}, &out, &errs); code != 1 || !strings.Contains(out.String(), "drill-systems: failed: ") {
+	if code := run([]string{"-speceval", "/nowhere", "-short", "-dir", filepath.Join(t.TempDir(), "lab")}, &out, &errs); code != 1 || !strings.Contains(out.String(), "\ndrill-systems: failed\n") {
 		t.Errorf("without a program: exit code %d, %s", code, out.String())
 	}
 }

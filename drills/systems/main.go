@@ -10,13 +10,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"time"
+
+	"speceval/drills/drill"
 )
 
 func main() {
@@ -44,38 +44,16 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("not done after %v", o.limit))
-	defer cancel()
-	if err := drill(ctx, o, stdout); err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = errors.Join(cause, err)
-		}
-		fmt.Fprintf(stdout, "drill-systems: failed: %v\n", err)
-		return 1
-	}
-	fmt.Fprintln(stdout, "drill-systems: passed")
-	return 0
+	return drill.Run("drill-systems", o.limit, stdout, func(ctx context.Context) error { return do(ctx, o, stdout) })
 }
 
-// drill does it all.
-func drill(ctx context.Context, o options, stdout io.Writer) (err error) {
-	dir := o.dir
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "speceval-drill-systems-"); err != nil {
-			return err
-		}
-		defer func() {
-			if err == nil {
-				os.RemoveAll(dir)
-			} else {
-				fmt.Fprintf(stdout, "the files are in %s\n", dir)
-			}
-		}()
-	} else if err := os.Mkdir(dir, 0o777); err != nil {
-		return err
-	}
+// do is the drill.
+func do(ctx context.Context, o options, stdout io.Writer) error {
+	return drill.InFolder(o.dir, stdout, func(dir string) error { return inFolder(ctx, o, dir, stdout) })
+}
+
+// inFolder does it with a folder for all files.
+func inFolder(ctx context.Context, o options, dir string, stdout io.Writer) error {
 	lab, err := newLab(o, dir)
 	if err != nil {
 		return err

@@ -10,16 +10,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
+	"speceval/drills/drill"
 	"speceval/internal/conformance"
 )
 
@@ -49,20 +47,11 @@ func run(args, environment []string, stdout, stderr io.Writer) int {
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("not done after %v", o.limit))
-	defer cancel()
-	if err := drill(ctx, o, stdout); err != nil {
-		fmt.Fprintf(stdout, "%v\ndrill-vllm: failed\n", errors.Join(context.Cause(ctx), err))
-		return 1
-	}
-	fmt.Fprintln(stdout, "drill-vllm: passed")
-	return 0
+	return drill.Run("drill-vllm", o.limit, stdout, func(ctx context.Context) error { return do(ctx, o, stdout) })
 }
 
 // drill does it all, or a part.
-func drill(ctx context.Context, o options, stdout io.Writer) error {
+func do(ctx context.Context, o options, stdout io.Writer) error {
 	if err := installed(o.dir); err != nil {
 		return err
 	}
