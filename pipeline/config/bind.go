@@ -55,13 +55,16 @@ func bind(c *Config, d *document) map[string]string {
 	serving.integer("start_seconds", &c.Serving.StartSeconds, 1, 1<<20)
 
 	judge := d.table("judge")
-	judge.url("url", &c.Judge.URL)
+	judge.urls("urls", &c.Judge.URLs)
 	judge.text("model", &c.Judge.Model)
 	judge.number("temperature", &c.Judge.Temperature, 0, 2)
+	judge.integer("max_tokens", &c.Judge.MaxTokens, 1, 1<<20)
+	judge.optionalText("prompt", &c.Judge.Prompt)
 
 	sandbox := d.table("sandbox")
 	sandbox.integer("seconds_per_test", &c.Sandbox.SecondsPerTest, 1, 3600)
 	sandbox.integer("memory_mib", &c.Sandbox.MemoryMiB, 64, 1<<20)
+	sandbox.text("python", &c.Sandbox.Python)
 
 	executor := d.table("executor")
 	executor.choice("kind", &c.Executor.Kind, ExecutorLocal, ExecutorSlurm)

@@ -151,15 +151,18 @@ type Serving struct {
 
 // Judge is the model that scores free-form answers.
 type Judge struct {
-	URL         string // of an OpenAI-compatible server; "" for none
-	Model       string
+	URLs        []string // of running servers; none: answers that need a judge cannot be scored
+	Model       string   // the name that servers give it
 	Temperature float64
+	MaxTokens   int    // of a verdict
+	Prompt      string // file of the judge's user turn; "" for our own wording
 }
 
 // Sandbox bounds the programs that code scorers run.
 type Sandbox struct {
-	SecondsPerTest int
+	SecondsPerTest int // of CPU time
 	MemoryMiB      int
+	Python         string // the interpreter: a name or a path
 }
 
 // Executors.

@@ -16,8 +16,8 @@ func Default() *Config {
 		},
 		Systems:  Systems{Engine: EngineSimulated, Replicas: 8, Window: 32, Protocol: ProtocolPaper},
 		Serving:  Serving{Version: "0.23.0", Attempts: 5, HangSeconds: 300, OutageSeconds: 900, StartSeconds: 1800},
-		Judge:    Judge{Model: "Qwen3.6-35B-A3B"},
-		Sandbox:  Sandbox{SecondsPerTest: 6, MemoryMiB: 4096},
+		Judge:    Judge{Model: "Qwen3.6-35B-A3B", MaxTokens: 4096},
+		Sandbox:  Sandbox{SecondsPerTest: 6, MemoryMiB: 4096, Python: "python3"},
 		Executor: Executor{Kind: ExecutorLocal, ArraySize: 1000},
 		Report:   Report{PDF: PDFAuto},
 	}

@@ -188,10 +188,6 @@ func (t *table) id(key string, target *string) {
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
 
-func (t *table) url(key string, target *string) {
-	t.textIf(key, target, "the http or https address of a server, or empty", func(s string) bool { return s == "" || isURL(s) })
-}
-
 func (t *table) urls(key string, target *[]string) {
 	t.textsIf(key, target, "a list of different http or https addresses", func(s string, before []string) bool {
 		return isURL(s) && !slices.Contains(before, s)
