@@ -22,7 +22,7 @@ func (s *Snapshot) prepare(i int, origin Origin) (*execution, error) {
 	e := &execution{parts: parts, inputs: []File{}}
 	e.job = &Job{
 		dir: s.dir, ref: g.ref(i), unit: unit, key: parts.Key(), origin: origin,
-		inputs:   make(map[string]bool),
+		inputs:   make(map[string]string),
 		recorded: make(map[string]string),
 		written:  make(map[string]File),
 	}
@@ -38,10 +38,10 @@ func (s *Snapshot) prepare(i int, origin Origin) (*execution, error) {
 	for _, need := range g.nodes[i].needs {
 		r := &s.records[need]
 		for k, output := range g.nodes[need].unit.Outputs {
-			if e.job.inputs[output] {
+			if e.job.inputs[output] != "" {
 				continue // the same unit is needed twice
 			}
-			e.job.inputs[output] = true
+			e.job.inputs[output] = r.have[k]
 			input, _ := r.manifest.output(output)
 			input.Path, input.SHA256 = output, r.have[k]
 			e.inputs = append(e.inputs, input)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,7 +29,7 @@ type Job struct {
 	unit   *Unit
 	key    string
 	origin Origin
-	inputs map[string]bool // outputs of the needed units
+	inputs map[string]string // outputs of the needed units, to their SHA-256
 
 	// recorded holds the hashes of the outputs that an earlier manifest
 	// vouches for: these bytes, and no others, may be overwritten.
@@ -47,11 +48,18 @@ type Job struct {
 // Input is the local path of an output of a unit that this one needs. Any
 // other file is an error: the key would not know of it.
 func (j *Job) Input(output string) (path string, err error) {
-	if !j.inputs[output] {
+	if _, needed := j.inputs[output]; !needed {
 		return "", fmt.Errorf("unit %s reads %s, which none of the units that it needs writes", j.ref, output)
 	}
 	return j.path(output), nil
 }
+
+// Inputs are the outputs of all needed units, sorted.
+func (j *Job) Inputs() []string { return slices.Sorted(maps.Keys(j.inputs)) }
+
+// InputSHA256 is the digest of an input, as the unit's key has it; "" of any
+// other file.
+func (j *Job) InputSHA256(output string) string { return j.inputs[output] }
 
 // Path is the local path of a declared output, there or not.
 func (j *Job) Path(output string) string { return j.path(output) }
