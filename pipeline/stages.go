@@ -10,6 +10,7 @@ import (
 	"speceval/internal/serving"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 	"speceval/stages/generate"
 	"speceval/stages/replay"
 	"speceval/stages/report"
@@ -111,6 +112,7 @@ func stages(cfg *config.Config, profiles []profile.Profile, workers *serving.Wor
 	if err != nil {
 		return nil, nil, err
 	}
+	pairs := pair.AllKnown(profiles)
 	replays, err := replay.Stage(replay.Settings{
 		Seed:            cfg.Experiment.Seed,
 		Budgets:         cfg.Experiment.Budgets,
@@ -119,11 +121,11 @@ func stages(cfg *config.Config, profiles []profile.Profile, workers *serving.Wor
 		QuadratureOrder: cfg.Replay.QuadratureOrder,
 		Alphas:          cfg.Replay.IBNAlphas,
 		Slice:           cfg.Slice,
-	}, profiles)
+	}, pairs)
 	if err != nil {
 		return nil, nil, err
 	}
-	timed, notes, err := systemsStage(cfg, profiles, workers)
+	timed, notes, err := systemsStage(cfg, pairs, workers)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -136,7 +138,7 @@ func stages(cfg *config.Config, profiles []profile.Profile, workers *serving.Wor
 		report.Stage(report.Settings{
 			Published:     published,
 			Budgets:       cfg.Experiment.Budgets,
-			Profiles:      profiles,
+			Pairs:         pairs,
 			Targets:       data.PaperTargets(),
 			Architectures: data.Architectures(),
 			Measurements:  data.Measurements(),

@@ -20,6 +20,7 @@ import (
 	"speceval/internal/vllm"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 	"speceval/stages/systems"
 )
 
@@ -30,10 +31,10 @@ const (
 	measuredRepeats  = 1
 )
 
-// uncalibrated are the profiles that the simulated fleet does not know.
-func uncalibrated(s *systems.Simulated, profiles []profile.Profile) []string {
+// uncalibrated are the pairs that the simulated fleet does not know.
+func uncalibrated(s *systems.Simulated, pairs []pair.Pair) []string {
 	var names []string
-	for _, p := range profiles {
+	for _, p := range pairs {
 		if !s.Knows(p) {
 			names = append(names, p.Name())
 		}
@@ -41,16 +42,17 @@ func uncalibrated(s *systems.Simulated, profiles []profile.Profile) []string {
 	return names
 }
 
-// systemsStage is the systems stage for the profiles to evaluate, with what the
+// systemsStage is the systems stage for the pairs to evaluate, with what the
 // user should know of it. Workers are those of timed runs; nil with the
 // simulated engine.
-func systemsStage(cfg *config.Config, profiles []profile.Profile, workers *serving.Workers) (dag.Stage, []string, error) {
+func systemsStage(cfg *config.Config, pairs []pair.Pair, workers *serving.Workers) (dag.Stage, []string, error) {
 	s := systems.Settings{
 		Seed: cfg.Experiment.Seed, Budgets: cfg.Experiment.Budgets, QuadratureOrder: cfg.Replay.QuadratureOrder,
-		Profiles: profiles, AsPublished: cfg.Systems.Protocol == config.ProtocolPublished,
+		Pairs: pairs, AsPublished: cfg.Systems.Protocol == config.ProtocolPublished,
 		Sampling: func(model string) map[string]string { return samplingText(cfg, model) },
 		Slice:    cfg.Slice,
 	}
+	s.ReleasesSource = dag.Source{Name: data.ProfileSHA256Name, SHA256: digest(data.ProfileSHA256())}
 	var err error
 	if s.Architectures, err = architectures(cfg); err != nil {
 		return dag.Stage{}, nil, err
@@ -62,12 +64,12 @@ func systemsStage(cfg *config.Config, profiles []profile.Profile, workers *servi
 		return dag.Stage{}, nil, err
 	}
 	if workers != nil {
-		if s.Measured, err = measuredRuns(cfg, profiles, workers); err != nil {
+		if s.Measured, err = measuredRuns(cfg, pairs, workers); err != nil {
 			return dag.Stage{}, nil, err
 		}
 	}
-	unknown := uncalibrated(s.Simulated, profiles)
-	if s.Measured == nil && len(unknown) == len(profiles) {
+	unknown := uncalibrated(s.Simulated, pairs)
+	if s.Measured == nil && len(unknown) == len(pairs) {
 		return systems.Satisfied(`the simulated fleet was calibrated for other profiles; set systems.engine = "vllm" to measure these`), nil, nil
 	}
 	var notes []string
@@ -109,7 +111,7 @@ func timedWorkers(cfg *config.Config, o outside) *serving.Workers {
 }
 
 // measuredRuns are runs on the servers of workers.
-func measuredRuns(cfg *config.Config, profiles []profile.Profile, workers *serving.Workers) (*systems.Measured, error) {
+func measuredRuns(cfg *config.Config, pairs []pair.Pair, workers *serving.Workers) (*systems.Measured, error) {
 	m := &systems.Measured{
 		Repeats: cfg.Systems.Repeats, Replicas: cfg.Systems.Replicas, Clock: clock.Wall{},
 		Return: time.Duration(cfg.Serving.OutageSeconds) * time.Second,
@@ -131,7 +133,7 @@ func measuredRuns(cfg *config.Config, profiles []profile.Profile, workers *servi
 		m.Models[model.ID] = sampling(cfg, model)
 	}
 	var faults []error
-	for _, p := range profiles {
+	for _, p := range pairs {
 		_, asked := m.Tasks[p.Benchmark]
 		_, known := m.Models[p.Model]
 		if !asked || !known {
@@ -168,7 +170,7 @@ func simulatedFleet(cfg *config.Config) (*systems.Simulated, error) {
 	s := &systems.Simulated{
 		Repeats: cfg.Systems.Repeats,
 		Source:  dag.Source{Name: data.FleetName, SHA256: digest(data.FleetModels(), data.FleetLengths())},
-		Knows:   func(p profile.Profile) bool { return w.Knows(p.Benchmark, p.Model) },
+		Knows:   func(p pair.Pair) bool { return w.Knows(p.Benchmark, p.Model) },
 	}
 	if s.Repeats == 0 {
 		s.Repeats = simulatedRepeats

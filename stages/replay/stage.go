@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 )
 
 // Settings are what the stage reads of the configuration.
@@ -50,11 +50,12 @@ const (
 // that the panels give it.
 const mostTasks = 1<<16 - 1
 
-// Stage returns the stage for the profiles to evaluate, none of them
-// degenerate. It is an error if one has more tasks than the stage can count.
-func Stage(s Settings, profiles []profile.Profile) (dag.Stage, error) {
-	b := builder{Settings: s, profiles: profiles, cs: allCandidates(s.Budgets)}
-	for _, p := range profiles {
+// Stage returns the stage for the pairs to evaluate. A profile that turns out to
+// be degenerate when it is made is left out of all results. It is an error if
+// one has more tasks than the stage can count.
+func Stage(s Settings, pairs []pair.Pair) (dag.Stage, error) {
+	b := builder{Settings: s, pairs: pairs, cs: allCandidates(s.Budgets)}
+	for _, p := range pairs {
 		if p.N() > mostTasks {
 			return dag.Stage{}, fmt.Errorf("profile %s has %d tasks, the replay takes at most %d: split the benchmark", p.Name(), p.N(), mostTasks)
 		}
@@ -74,9 +75,9 @@ func Stage(s Settings, profiles []profile.Profile) (dag.Stage, error) {
 // builder makes the units of a stage.
 type builder struct {
 	Settings
-	profiles []profile.Profile
-	sizes    []int // task counts, ascending
-	cs       candidates
+	pairs []pair.Pair
+	sizes []int // task counts, ascending
+	cs    candidates
 }
 
 func (b *builder) units() []dag.Unit {
@@ -86,13 +87,13 @@ func (b *builder) units() []dag.Unit {
 			units = append(units, b.hbnUnit(tasks, replicate), b.ibnUnit(tasks, replicate))
 		}
 	}
-	for _, p := range b.profiles {
+	for _, p := range b.pairs {
 		units = append(units, b.enUnit(p))
 	}
 	selection := b.designsUnit(units)
 	units = append(units, selection)
 	ratios := b.ratiosUnit()
-	for _, p := range b.profiles {
+	for _, p := range b.pairs {
 		unit := b.profileUnit(p)
 		units = append(units, unit)
 		ratios.Needs = append(ratios.Needs, dag.Ref{Stage: name, Unit: unit.ID})
@@ -132,13 +133,8 @@ const (
 	keyAlphas     = "replay.ibn_alphas"
 )
 
-// source is a profile as an input of a unit.
-func source(p profile.Profile) dag.Source {
-	return dag.Source{Name: "profile " + p.Name(), SHA256: p.SHA256()}
-}
-
 // enID is the unit that searches EN's design on a profile.
-func enID(p profile.Profile) string { return "design/en/" + p.Name() }
+func enID(p pair.Pair) string { return "design/en/" + p.Name() }
 
 // designID is the unit of one replicate of a design.
 func designID(policy string, tasks, replicate int) string {

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"speceval/internal/golden"
 	"speceval/internal/profile"
@@ -13,6 +16,7 @@ import (
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
+	"speceval/pipeline/pair"
 	"speceval/stages/replay"
 )
 
@@ -40,7 +44,7 @@ func profiles() []profile.Profile {
 
 func stage(t *testing.T, s replay.Settings, profiles []profile.Profile) dag.Stage {
 	t.Helper()
-	st, err := replay.Stage(s, profiles)
+	st, err := replay.Stage(s, pair.AllKnown(profiles))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +52,8 @@ func stage(t *testing.T, s replay.Settings, profiles []profile.Profile) dag.Stag
 }
 
 func TestTooManyTasksAreRefused(t *testing.T) {
-	p := profile.Profile{Benchmark: "made", Model: "huge", TestedK: 2, PassCounts: make([]int, 1<<16)}
-	if _, err := replay.Stage(small(), []profile.Profile{p}); err == nil || !strings.Contains(err.Error(), "huge has 65536 tasks") {
+	p := profile.Profile{Benchmark: "made", Model: "huge", TestedK: 2, PassCounts: make([]int, 1<<16), TaskIDs: make([]string, 1<<16)}
+	if _, err := replay.Stage(small(), []pair.Pair{pair.Known(p)}); err == nil || !strings.Contains(err.Error(), "huge has 65536 tasks") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -122,6 +126,57 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 	strengths := read[variance.Ratio](t, dir, variance.CandidatesFile)
 	if want := 3 * 2 * len(s.Alphas); len(strengths) != want {
 		t.Errorf("%d candidates of IBN, want %d", len(strengths), want)
+	}
+}
+
+// TestDegenerateProfilesChangeNothing adds one among profiles of its size, and
+// one of a size of its own, as the score stage may turn out to have made them.
+func TestDegenerateProfilesChangeNothing(t *testing.T) {
+	s, without, with := small(), t.TempDir(), t.TempDir()
+	dagtest.Run(t, []dag.Stage{stage(t, s, profiles())}, without)
+	dagtest.Run(t, []dag.Stage{stage(t, s, append(profiles(), degenerate(4), degenerate(7)))}, with)
+	for _, file := range []string{variance.RatiosFile, variance.CandidatesFile} {
+		if a, b := read[variance.Ratio](t, without, file), read[variance.Ratio](t, with, file); !reflect.DeepEqual(a, b) {
+			t.Errorf("%s: %d rows with degenerate profiles, %d without, or others", file, len(b), len(a))
+		}
+	}
+	ofSize := func(d variance.Design) bool { return d.NTasks == 7 }
+	designs := read[variance.Design](t, with, variance.DesignsFile)
+	for _, d := range designs {
+		if ofSize(d) && d.Policy == variance.TunedEN {
+			t.Errorf("EN has a design for degenerate profiles: %+v", d)
+		}
+	}
+	if a, b := read[variance.Design](t, without, variance.DesignsFile), slices.DeleteFunc(designs, ofSize); !reflect.DeepEqual(a, b) {
+		t.Error("a degenerate profile changes designs")
+	}
+}
+
+// degenerate is a profile of tasks that always or never pass.
+func degenerate(tasks int) profile.Profile {
+	p := profile.Profile{Benchmark: "made", Model: fmt.Sprint("sure", tasks), TestedK: 10}
+	for i := range tasks {
+		p.TaskIDs, p.PassCounts = append(p.TaskIDs, fmt.Sprint(i)), append(p.PassCounts, 10*(i%2))
+	}
+	return p
+}
+
+func TestOnlyDegenerateProfilesAreAnError(t *testing.T) {
+	graph, err := dag.New([]dag.Stage{stage(t, small(), []profile.Profile{degenerate(4), degenerate(5)})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := graph.Scan(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := snapshot.Plan(dag.Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner := dag.Runner{Executor: dagtest.Serial{}, Observer: dag.NoObserver{}, Now: func() time.Time { return time.Unix(0, 0) }}
+	if err := runner.Run(t.Context(), nil, plan); err == nil || !strings.Contains(err.Error(), "none of the 2 profiles can be evaluated") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"speceval/internal/profile"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 )
 
 // hbnUnit estimates HBN's coefficients in one replicate for one task count.
@@ -64,17 +65,25 @@ func normalized(masses []float64, tasks int, meanVariance float64) [][]float64 {
 }
 
 // enUnit estimates EN's coefficients on one profile, in batches of draws.
-func (b *builder) enUnit(p profile.Profile) dag.Unit {
-	id := enID(p)
+func (b *builder) enUnit(of pair.Pair) dag.Unit {
+	id := enID(of)
 	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyDraws))
-	u.Sources = []dag.Source{source(p)}
+	of.Feed(&u)
 	random := b.seeded(&u).Stream()
 	u.Run = func(ctx context.Context, job *dag.Job) error {
-		estimates, err := enCoefficients(ctx, probabilities(p), b.cs, b.Draws, random)
+		p, err := of.Profile(job)
 		if err != nil {
 			return err
 		}
-		return writeRows(job, partFile(id), "coefficients.v1", coefficientRows(b.cs, nil, estimates, 0))
+		var rows []coefficient
+		if p.VarianceSum() > 0 {
+			estimates, err := enCoefficients(ctx, probabilities(p), b.cs, b.Draws, random)
+			if err != nil {
+				return err
+			}
+			rows = coefficientRows(b.cs, nil, estimates, 0)
+		}
+		return writeRows(job, partFile(id), "coefficients.v1", rows)
 	}
 	return u
 }
@@ -108,7 +117,7 @@ func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
 func (b *builder) hbnDesigns(job *dag.Job, tasks int) ([]variance.Design, error) {
 	g := newGathered(b.cs, b.Replicates)
 	for replicate := range b.Replicates {
-		if err := b.gather(job, designID("hbn", tasks, replicate), 1, g); err != nil {
+		if err := b.gather(job, designID("hbn", tasks, replicate), g); err != nil {
 			return nil, err
 		}
 	}
@@ -116,18 +125,28 @@ func (b *builder) hbnDesigns(job *dag.Job, tasks int) ([]variance.Design, error)
 }
 
 // enDesigns pools the coefficients of all profiles with the same task count
-// (paper, Eq. 17).
+// (paper, Eq. 17). There are none where all of these are degenerate.
 func (b *builder) enDesigns(job *dag.Job, tasks int) ([]variance.Design, error) {
-	var group []profile.Profile
-	for _, p := range b.profiles {
-		if p.N() == tasks {
-			group = append(group, p)
+	var group [][]coefficient
+	for _, p := range b.pairs {
+		if p.N() != tasks {
+			continue
+		}
+		rows, err := readRows[coefficient](job, partFile(enID(p)))
+		if err != nil {
+			return nil, err
+		}
+		if len(rows) > 0 {
+			group = append(group, rows)
 		}
 	}
+	if len(group) == 0 {
+		return nil, nil
+	}
 	g := newGathered(b.cs, min(batches, b.Draws))
-	for _, p := range group {
-		if err := b.gather(job, enID(p), 1/float64(len(group)), g); err != nil {
-			return nil, err
+	for _, rows := range group {
+		if err := g.add(b.cs, rows, 1/float64(len(group))); err != nil {
+			return nil, fmt.Errorf("EN's estimates for %d tasks: %w", tasks, err)
 		}
 	}
 	return designs(variance.TunedEN, tasks, nil, b.cs, g), nil
@@ -139,7 +158,7 @@ func (b *builder) ibnDesigns(job *dag.Job, tasks int) ([]variance.Design, error)
 		gs[a] = newGathered(b.cs, b.Replicates)
 	}
 	for replicate := range b.Replicates {
-		if err := b.gather(job, designID("ibn", tasks, replicate), 1, gs...); err != nil {
+		if err := b.gather(job, designID("ibn", tasks, replicate), gs...); err != nil {
 			return nil, err
 		}
 	}
@@ -150,16 +169,16 @@ func (b *builder) ibnDesigns(job *dag.Job, tasks int) ([]variance.Design, error)
 	return rows, nil
 }
 
-// gather adds a share of a unit's estimates to the given coefficients, of one
-// prior strength after the other.
-func (b *builder) gather(job *dag.Job, id string, share float64, into ...gathered) error {
+// gather adds a unit's estimates to the given coefficients, of one prior
+// strength after the other.
+func (b *builder) gather(job *dag.Job, id string, into ...gathered) error {
 	rows, err := readRows[coefficient](job, partFile(id))
 	if err != nil {
 		return err
 	}
 	for i, g := range into {
 		part := rows[i*len(rows)/len(into) : (i+1)*len(rows)/len(into)]
-		if err := g.add(b.cs, part, share); err != nil {
+		if err := g.add(b.cs, part, 1); err != nil {
 			return fmt.Errorf("%s: %w", partFile(id), err)
 		}
 	}
@@ -168,13 +187,20 @@ func (b *builder) gather(job *dag.Job, id string, share float64, into ...gathere
 
 // profileUnit replays every policy on one profile; all of IBN's prior strengths
 // are replayed, each with its own design.
-func (b *builder) profileUnit(p profile.Profile) dag.Unit {
-	id := "profile/" + p.Name()
+func (b *builder) profileUnit(of pair.Pair) dag.Unit {
+	id := "profile/" + of.Name()
 	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyDraws, keyOrder))
-	u.Sources = []dag.Source{source(p)}
 	u.Needs = []dag.Ref{designsRef}
+	of.Feed(&u)
 	random := b.seeded(&u).Stream()
 	u.Run = func(ctx context.Context, job *dag.Job) error {
+		p, err := of.Profile(job)
+		if err != nil {
+			return err
+		}
+		if p.VarianceSum() == 0 {
+			return writeRows[variance.Ratio](job, partFile(id), "ratios.v1", nil)
+		}
 		all, err := readRows[variance.Design](job, variance.DesignsFile)
 		if err != nil {
 			return err
@@ -201,12 +227,15 @@ func (b *builder) ratiosUnit() dag.Unit {
 	u := dag.Unit{ID: ratiosRef.Unit, Outputs: []string{variance.RatiosFile, variance.CandidatesFile}, Provenance: "computed"}
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		var all []variance.Ratio
-		for _, p := range b.profiles {
+		for _, p := range b.pairs {
 			rows, err := readRows[variance.Ratio](job, partFile("profile/"+p.Name()))
 			if err != nil {
 				return err
 			}
 			all = append(all, rows...)
+		}
+		if len(all) == 0 {
+			return fmt.Errorf("none of the %d profiles can be evaluated: a profile needs a task that some rollouts pass and others fail", len(b.pairs))
 		}
 		ratios, strengths := tuneIBN(all)
 		inOrder(ratios)

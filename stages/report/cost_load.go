@@ -59,15 +59,15 @@ func publishedRuns(s Settings) ([]measurement.Measurement, error) {
 		return nil, err
 	}
 	wanted := map[string]bool{}
-	for _, p := range s.Profiles {
+	for _, p := range s.Pairs {
 		wanted[p.Name()] = true
 	}
 	runs := slices.DeleteFunc(all, func(m measurement.Measurement) bool {
 		return !slices.Contains(s.Budgets, int(m.ReferenceBudget)) || !wanted[m.Profile()] || !isPublished(m)
 	})
 	for _, b := range runBudgets(runs, measurement.Published) {
-		if n := len(measurement.Settings(runs, measurement.Published, b)); n != len(s.Profiles) {
-			return nil, fmt.Errorf("%s: %d of the %d profiles have runs at budget %d", measurementsFile, n, len(s.Profiles), b)
+		if n := len(measurement.Settings(runs, measurement.Published, b)); n != len(s.Pairs) {
+			return nil, fmt.Errorf("%s: %d of the %d profiles have runs at budget %d", measurementsFile, n, len(s.Pairs), b)
 		}
 	}
 	return runs, nil

@@ -75,11 +75,11 @@ func TestOnlyTheExperimentsRunsAreShown(t *testing.T) {
 	s := paperStudy(t)
 	s.Budgets = []int32{16, 12}
 	few := settings(t, s)
-	few.Profiles = few.Profiles[:5]
+	few.Pairs = few.Pairs[:5]
 	for _, settings := range []Settings{settings(t, s), few} {
 		runs, err := publishedRuns(settings)
-		if err != nil || len(runs) != 4*len(settings.Profiles) || runs[0].ReferenceBudget != 16 {
-			t.Errorf("%d runs of %d profiles, %v", len(runs), len(settings.Profiles), err)
+		if err != nil || len(runs) != 4*len(settings.Pairs) || runs[0].ReferenceBudget != 16 {
+			t.Errorf("%d runs of %d profiles, %v", len(runs), len(settings.Pairs), err)
 		}
 	}
 }

@@ -1,19 +1,30 @@
 package report
 
-import "speceval/internal/profile"
+import (
+	"speceval/internal/profile"
+	"speceval/pipeline/dag"
+)
 
-// newExperiment gathers the facts of the evaluated profiles.
-func newExperiment(s Settings) Experiment {
+// newExperiment gathers the facts of the evaluated profiles, without those that
+// turned out to be degenerate.
+func newExperiment(s Settings, job *dag.Job) (Experiment, error) {
 	e := Experiment{Published: s.Published}
 	for _, b := range s.Budgets {
 		e.Budgets = append(e.Budgets, int32(b))
 	}
-	for _, p := range s.Profiles {
+	for _, pair := range s.Pairs {
+		p, err := pair.Profile(job)
+		if err != nil {
+			return e, err
+		}
+		if p.VarianceSum() == 0 {
+			continue
+		}
 		e.Profiles = append(e.Profiles, ProfileFact{
 			Name: p.Name(), NTasks: int32(p.N()), Outside: outside(p), SHA256: p.SHA256(),
 		})
 	}
-	return e
+	return e, nil
 }
 
 // outside counts the tasks whose pass probability is outside [0.2, 0.8], the

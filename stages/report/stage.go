@@ -9,10 +9,10 @@ import (
 	"strconv"
 
 	"speceval/internal/flops"
-	"speceval/internal/profile"
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 )
 
 // version is the stage's code version: raise it when the same inputs give
@@ -24,8 +24,8 @@ type Settings struct {
 	// Published says that the profiles are the paper's own; tables then carry
 	// its numbers beside the obtained ones.
 	Published bool
-	Budgets   []int             // rollouts per task
-	Profiles  []profile.Profile // evaluated profiles, in canonical order
+	Budgets   []int       // rollouts per task
+	Pairs     []pair.Pair // what is evaluated, in canonical order
 
 	// Systems says that the experiment has a systems stage, whose runs
 	// Tables 2 to 4 then have beside the published ones.
@@ -159,7 +159,6 @@ const architecturesFile = "data/architectures.csv"
 
 // experimentUnit is the unit that stores the facts of the experiment.
 func experimentUnit(s Settings) dag.Unit {
-	facts := newExperiment(s)
 	u := dag.Unit{
 		ID: "experiment",
 		Config: map[string]string{
@@ -169,10 +168,14 @@ func experimentUnit(s Settings) dag.Unit {
 		Outputs:    []string{experimentFile},
 		Provenance: "computed",
 	}
-	for _, p := range facts.Profiles {
-		u.Sources = append(u.Sources, dag.Source{Name: p.Name, SHA256: p.SHA256})
+	for _, p := range s.Pairs {
+		p.Feed(&u)
 	}
 	u.Run = func(_ context.Context, job *dag.Job) error {
+		facts, err := newExperiment(s, job)
+		if err != nil {
+			return err
+		}
 		return job.Write(experimentFile, -1, facts.write)
 	}
 	return u

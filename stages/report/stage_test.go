@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
+	"speceval/pipeline/pair"
 )
 
 // replayed is a stage that stores made-up results under the names of the
@@ -83,7 +85,7 @@ func settings(t *testing.T, s stored) Settings {
 			p.TaskIDs = append(p.TaskIDs, string('a'+i))
 			p.PassCounts = append(p.PassCounts, count)
 		}
-		out.Profiles = append(out.Profiles, p)
+		out.Pairs = append(out.Pairs, pair.Known(p))
 	}
 	return out
 }
@@ -231,7 +233,13 @@ func TestPublishedAdverseProfileIsNearTheEndpoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newExperiment(Settings{Profiles: kept})
+	e, err := newExperiment(Settings{Pairs: pair.AllKnown(kept)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if with, err := newExperiment(Settings{Pairs: pair.AllKnown(all)}, nil); err != nil || len(all) == len(kept) || !reflect.DeepEqual(with, e) {
+		t.Errorf("a degenerate profile is not left out: %d profiles, %v", len(with.Profiles), err)
+	}
 	paper := paperTargets(t)
 	if got := int64(len(e.Profiles)); got != paper.Corpus.Profiles {
 		t.Errorf("%d profiles, want %d", got, paper.Corpus.Profiles)

@@ -20,7 +20,8 @@ func BenchmarkSetting(b *testing.B) {
 		p.TaskIDs, p.PassCounts = append(p.TaskIDs, fmt.Sprint(i)), append(p.PassCounts, i*10)
 	}
 	l := newLab(b)
-	l.settings.Budgets, l.settings.Profiles, l.settings.QuadratureOrder = []int{64}, []profile.Profile{p}, 16
+	l.settings.Budgets, l.settings.QuadratureOrder = []int{64}, 16
+	l.know(p)
 	l.settings.Simulated.Repeats = 1
 	l.settings.Simulated.Worker = func(_ profile.Profile, _ int, lengths seed.Seed) (virtual.Settings, error) {
 		random := lengths.Stream()

@@ -11,14 +11,15 @@ import (
 	"speceval/internal/profile"
 	"speceval/internal/router"
 	"speceval/internal/seed"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 )
 
-// setting is a profile at a budget: what strategies are compared in.
+// setting is a pair at a budget: what strategies are compared in.
 type setting struct {
 	*Settings
-	profile profile.Profile
-	digest  string // that coupled rewards follow from
-	budget  int    // b
+	pair   pair.Pair
+	budget int // b
 }
 
 // strategies are the executions of a setting (paper, Section 4.3).
@@ -28,14 +29,24 @@ var strategies = []string{measurement.Uniform, measurement.HBNSync, measurement.
 type execution struct {
 	*setting
 	plan
+	profile  profile.Profile
+	digest   string // that coupled rewards follow from
 	strategy string
 	repeat   int
 }
 
 // executions lists the runs of a setting in the order in which they are made.
+// Without a plan there are none.
 // The order of strategies is drawn once for a profile; every repeat begins it
 // with another one, so that none always comes first.
-func (s *setting) executions(p plan, repeats int) []execution {
+func (s *setting) executions(job *dag.Job, p *plan, repeats int) ([]execution, error) {
+	if p == nil {
+		return nil, nil
+	}
+	known, err := s.pair.Profile(job)
+	if err != nil {
+		return nil, err
+	}
 	order := slices.Clone(strategies)
 	random := s.seed().Child("order").Stream()
 	for i := len(order) - 1; i > 0; i-- {
@@ -45,15 +56,15 @@ func (s *setting) executions(p plan, repeats int) []execution {
 	var all []execution
 	for repeat := range repeats {
 		for k := range order {
-			all = append(all, execution{s, p, order[(k+repeat)%len(order)], repeat})
+			all = append(all, execution{s, *p, known, s.Releases.Digest(known), order[(k+repeat)%len(order)], repeat})
 		}
 	}
-	return all
+	return all, nil
 }
 
-// seed is the branch of the seed tree of the setting's profile.
+// seed is the branch of the seed tree of the setting's pair.
 func (s *setting) seed() seed.Seed {
-	return seed.Root(s.Seed).Child(name).Child(s.profile.Benchmark).Child(s.profile.Model)
+	return seed.Root(s.Seed).Child(name).Child(s.pair.Benchmark).Child(s.pair.Model)
 }
 
 // policy is how the strategy is executed.

@@ -40,7 +40,7 @@ func (g gathering) unit() dag.Unit {
 func (g gathering) coefficients() string {
 	h := sha256.New()
 	for _, s := range slices.Concat(g.simulated, g.measured) {
-		a, _ := s.architecture(s.profile.Model) // checked before
+		a, _ := s.architecture(s.pair.Model) // checked before
 		fmt.Fprintln(h, a)
 	}
 	return hex.EncodeToString(h.Sum(nil))
@@ -86,7 +86,7 @@ func gathered(job *dag.Job, settings []*setting, kind string) ([]measurement.Rep
 		if err != nil {
 			return nil, err
 		}
-		architecture, err := s.architecture(s.profile.Model)
+		architecture, err := s.architecture(s.pair.Model)
 		if err != nil {
 			return nil, err
 		}

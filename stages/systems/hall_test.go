@@ -60,9 +60,10 @@ type server struct {
 // of 9, once for each strategy. Nothing waits there unless a speed is set.
 func newHall(t *testing.T, speed float64) *hall {
 	h := &hall{lab: newLab(t), drain: make(chan struct{})}
-	h.settings.Profiles, h.settings.Budgets = h.settings.Profiles[:1], []int{9}
+	h.settings.Budgets = []int{9}
+	h.know(h.profiles[0])
 	quiz := systems.Tasks{Source: dag.Source{Name: "quiz.jsonl", SHA256: "q"}}
-	for i, id := range h.settings.Profiles[0].TaskIDs {
+	for i, id := range h.profiles[0].TaskIDs {
 		question := fmt.Sprintf("How much is %d and %d?", i, 17*i)
 		quiz.Tasks = append(quiz.Tasks, benchmark.Task{Benchmark: "quiz", ID: id, Index: i, Prompt: question, UserPrompt: question, Scorer: "math", Answer: fmt.Sprint(18 * i)})
 	}
@@ -163,8 +164,8 @@ func (h *hall) acquire(ctx context.Context, model string) (systems.Lease, error)
 func (h *hall) attempt(ctx context.Context) error {
 	h.t.Helper()
 	stages := h.stages()
-	for i := range stages[1].Units {
-		unit := &stages[1].Units[i]
+	for i := range stages[2].Units {
+		unit := &stages[2].Units[i]
 		if run := unit.Run; unit.ID == measuredUnit && h.beforeMeasuring != nil {
 			unit.Run = func(ctx context.Context, job *dag.Job) error {
 				h.beforeMeasuring()

@@ -18,6 +18,7 @@ import (
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
+	"speceval/pipeline/pair"
 	"speceval/stages/systems"
 )
 
@@ -26,6 +27,7 @@ type lab struct {
 	t        testing.TB
 	dir      string
 	settings systems.Settings
+	profiles []profile.Profile // known ones, of settings.Pairs
 	designs  []variance.Design
 	ratios   []variance.Ratio
 }
@@ -37,18 +39,18 @@ func newLab(t testing.TB) *lab {
 	}
 	l := &lab{t: t, dir: t.TempDir()}
 	l.settings = systems.Settings{
-		Seed: 42, Budgets: []int{4, 9}, QuadratureOrder: 8, Releases: coupled.Releases{}, Architectures: architectures,
-		Profiles: []profile.Profile{
-			{Benchmark: "quiz", Model: "qwen3_5_4b", TaskIDs: []string{"a", "b", "c", "d", "e"}, PassCounts: []int{0, 3, 8, 15, 16}, TestedK: 16},
-			{Benchmark: "quiz", Model: "qwen2_5_3b", TaskIDs: []string{"a", "b", "c", "d", "e"}, PassCounts: []int{0, 0, 4, 8, 16}, TestedK: 16},
-		},
+		Seed: 42, Budgets: []int{4, 9}, QuadratureOrder: 8, Releases: coupled.Releases{}, ReleasesSource: dag.Source{Name: "releases", SHA256: "r"}, Architectures: architectures,
 		Sampling:  func(string) map[string]string { return nil },
-		Simulated: &systems.Simulated{Repeats: 3, Source: dag.Source{Name: "fleet", SHA256: "f"}, Knows: func(profile.Profile) bool { return true }, Worker: smallWorker},
+		Simulated: &systems.Simulated{Repeats: 3, Source: dag.Source{Name: "fleet", SHA256: "f"}, Knows: func(pair.Pair) bool { return true }, Worker: smallWorker},
 		Slice:     func(keys ...string) map[string]string { return map[string]string{} },
 	}
+	l.know(
+		profile.Profile{Benchmark: "quiz", Model: "qwen3_5_4b", TaskIDs: []string{"a", "b", "c", "d", "e"}, PassCounts: []int{0, 3, 8, 15, 16}, TestedK: 16},
+		profile.Profile{Benchmark: "quiz", Model: "qwen2_5_3b", TaskIDs: []string{"a", "b", "c", "d", "e"}, PassCounts: []int{0, 0, 4, 8, 16}, TestedK: 16},
+	)
 	for _, budget := range []int32{4, 9} {
 		l.designs = append(l.designs, variance.Design{Policy: variance.HBN, NTasks: 5, Budget: budget, M: budget / 3, W: 0.4, Risk: 0.8, Selected: true})
-		for _, p := range l.settings.Profiles {
+		for _, p := range l.profiles {
 			l.ratios = append(l.ratios, variance.Ratio{Benchmark: p.Benchmark, Model: p.Model, NTasks: 5, Budget: budget, Policy: variance.HBN, VarianceRatio: 0.7})
 			if p.Model == "qwen2_5_3b" && budget == 4 {
 				l.ratios[len(l.ratios)-1].VarianceRatio = 1
@@ -56,6 +58,11 @@ func newLab(t testing.TB) *lab {
 		}
 	}
 	return l
+}
+
+// know makes these the profiles of the lab.
+func (l *lab) know(profiles ...profile.Profile) {
+	l.profiles, l.settings.Pairs = profiles, pair.AllKnown(profiles)
 }
 
 // smallWorker is a worker of two replicas with four places each, on which
@@ -87,7 +94,46 @@ func (l *lab) stages() []dag.Stage {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return []dag.Stage{replay, stage}
+	score := dag.Stage{Name: "score", Version: 1}
+	for _, p := range l.profiles {
+		score.Units = append(score.Units, dag.Unit{ID: p.Name(), Sources: []dag.Source{{Name: "answers", SHA256: p.SHA256()}}, Outputs: []string{profileFile(p)}, Provenance: "computed", Run: func(_ context.Context, job *dag.Job) error {
+			return write(job, profileFile(p), func(w io.Writer) error { return profile.Write(w, []profile.Profile{p}, nil) })
+		}})
+	}
+	return []dag.Stage{score, replay, stage}
+}
+
+// profileFile is where the made-up score stage writes a profile.
+func profileFile(p profile.Profile) string { return "score/" + p.Name() + ".parquet" }
+
+// make lets the made-up score stage make the profiles of the lab.
+func (l *lab) make() {
+	for i, p := range l.profiles {
+		l.settings.Pairs[i] = pair.Made(p.Benchmark, p.Model, p.TaskIDs, dag.Ref{Stage: "score", Unit: p.Name()}, profileFile(p))
+	}
+}
+
+// stale lists the units of the stage that would run.
+func (l *lab) stale() (ids []string) {
+	l.t.Helper()
+	graph, err := dag.New(l.stages())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	snapshot, err := graph.Scan(l.t.Context(), l.dir)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	plan, err := snapshot.Plan(dag.Selection{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, stage := range plan.Stages {
+		for _, u := range stage.Run {
+			ids = append(ids, u.Ref.Unit)
+		}
+	}
+	return ids
 }
 
 func (l *lab) run() { dagtest.Run(l.t, l.stages(), l.dir) }

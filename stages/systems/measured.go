@@ -55,16 +55,18 @@ func (l Lease) provenance() string {
 
 // measuredUnit executes the setting on servers.
 func (s *setting) measuredUnit() dag.Unit {
-	tasks := s.Measured.Tasks[s.profile.Benchmark]
-	return dag.Unit{
+	tasks := s.Measured.Tasks[s.pair.Benchmark]
+	u := dag.Unit{
 		ID:      measuredKind + "/" + s.id(),
 		Config:  s.config("serving.version"),
 		Seed:    s.seed().Label(),
-		Sources: append(s.sources(), tasks.Source),
+		Sources: []dag.Source{tasks.Source},
 		Needs:   []dag.Ref{{Stage: name, Unit: "plan/" + s.id()}},
 		Outputs: []string{s.runsFile(measuredKind), s.requestsFile(measuredKind)},
 		Run:     s.measure,
 	}
+	s.feed(&u)
+	return u
 }
 
 // measure is the unit. Every run that is good is kept as soon as it ends; a
@@ -77,47 +79,62 @@ func (s *setting) measure(ctx context.Context, job *dag.Job) error {
 	if err := s.matchTasks(); err != nil {
 		return err
 	}
+	all, err := s.executions(job, p, s.Measured.Repeats)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return s.writeNothing(job)
+	}
 	kept, err := openRuns(job)
 	if err != nil {
 		return err
 	}
-	all := s.executions(p, s.Measured.Repeats)
 	if err := s.measureMissing(ctx, job, all, kept); err != nil {
 		return err
 	}
 	return kept.assemble(job, s, all)
 }
 
+// writeNothing makes the outputs of a setting without runs.
+func (s *setting) writeNothing(job *dag.Job) error {
+	job.Provenance("computed")
+	if err := writeRows[requestRow](job, s.requestsFile(measuredKind), requestSchema, nil); err != nil {
+		return err
+	}
+	return writeRows[runRow](job, s.runsFile(measuredKind), runSchema, nil)
+}
+
 // readPlan reads what planUnit has kept.
-func (s *setting) readPlan(job *dag.Job) (plan, error) {
+func (s *setting) readPlan(job *dag.Job) (*plan, error) {
 	path, err := job.Input(s.planFile())
 	if err != nil {
-		return plan{}, err
+		return nil, err
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return plan{}, err
+		return nil, err
 	}
-	var p plan
+	var p *plan
 	err = json.Unmarshal(text, &p)
-	if err == nil && (p.Pilots < 1 || p.Pilots >= s.budget || p.Equivalent < 1) {
+	if err == nil && p != nil && (p.Pilots < 1 || p.Pilots >= s.budget || p.Equivalent < 1) {
 		err = fmt.Errorf("a pilot of %d and an equivalent budget of %d do not fit budget %d", p.Pilots, p.Equivalent, s.budget)
 	}
 	if err != nil {
-		return plan{}, fmt.Errorf("%s: %w; it has changed meanwhile: run again, and it is made again", path, err)
+		return nil, fmt.Errorf("%s: %w; it has changed meanwhile: run again, and it is made again", path, err)
 	}
 	return p, nil
 }
 
 // matchTasks compares the tasks that are asked with the profile's.
 func (s *setting) matchTasks() error {
-	tasks := s.Measured.Tasks[s.profile.Benchmark].Tasks
-	if len(tasks) != s.profile.N() {
-		return fmt.Errorf("the task file of %s has %d tasks, the profile %s has %d", s.profile.Benchmark, len(tasks), s.profile.Name(), s.profile.N())
+	tasks := s.Measured.Tasks[s.pair.Benchmark].Tasks
+	if len(tasks) != s.pair.N() {
+		return fmt.Errorf("the task file of %s has %d tasks, the profile %s has %d", s.pair.Benchmark, len(tasks), s.pair.Name(), s.pair.N())
 	}
 	for i, t := range tasks {
-		if t.ID != s.profile.TaskIDs[i] {
-			return fmt.Errorf("task %d of %s is %q in the task file and %q in the profile %s: they must be the same, in the same order", i, s.profile.Benchmark, t.ID, s.profile.TaskIDs[i], s.profile.Name())
+		if t.ID != s.pair.TaskIDs[i] {
+			return fmt.Errorf("task %d of %s is %q in the task file and %q in the profile %s: they must be the same, in the same order", i, s.pair.Benchmark, t.ID, s.pair.TaskIDs[i], s.pair.Name())
 		}
 	}
 	return nil
@@ -177,7 +194,7 @@ func (s *setting) acquire(ctx context.Context, job *dag.Job) (Lease, error) {
 		case <-ctx.Done():
 		}
 	}()
-	lease, err := s.Measured.Acquire(ctx, s.profile.Model)
+	lease, err := s.Measured.Acquire(ctx, s.pair.Model)
 	if err != nil && errors.Is(context.Cause(ctx), dag.ErrDrained) {
 		return lease, dag.ErrDrained
 	}
@@ -230,8 +247,8 @@ func (e execution) requester() func(controller.ID) vllm.Request {
 
 // ask is the question of a task.
 func (e execution) ask(task int) vllm.Request {
-	t := &e.Measured.Tasks[e.profile.Benchmark].Tasks[task]
-	return e.Measured.Models[e.profile.Model].Request(t.SystemPrompt, t.UserPrompt)
+	t := &e.Measured.Tasks[e.pair.Benchmark].Tasks[task]
+	return e.Measured.Models[e.pair.Model].Request(t.SystemPrompt, t.UserPrompt)
 }
 
 // warmUp is the first task, under the master seed.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"speceval/internal/measurement"
-	"speceval/internal/profile"
+	"speceval/pipeline/pair"
 	"speceval/stages/systems"
 )
 
@@ -125,7 +125,7 @@ func TestWhatIsMeasuredAndWhatIsNot(t *testing.T) {
 // another by what says that it is real.
 func TestOneExperimentIsOfOneProvenance(t *testing.T) {
 	h := newHall(t, 0)
-	h.settings.Profiles = newLab(t).settings.Profiles
+	h.know(newLab(t).profiles...)
 	h.settings.Measured.Acquire = func(ctx context.Context, model string) (systems.Lease, error) {
 		lease, err := h.acquire(ctx, model)
 		lease.Simulated = model == "qwen3_5_4b"
@@ -137,10 +137,21 @@ func TestOneExperimentIsOfOneProvenance(t *testing.T) {
 // TestWithoutACalibratedFleet measures a profile that cannot be simulated.
 func TestWithoutACalibratedFleet(t *testing.T) {
 	h := newHall(t, 0)
-	h.settings.Simulated.Knows = func(profile.Profile) bool { return false }
+	h.settings.Simulated.Knows = func(pair.Pair) bool { return false }
 	h.succeed()
 	if rows := read[measurement.Measurement](t, h.dir, measurement.File); len(rows) != 4 {
 		t.Errorf("%d measurements, want 4", len(rows))
+	}
+}
+
+// TestADegenerateProfileIsNotMeasured makes one, which no server is asked for.
+func TestADegenerateProfileIsNotMeasured(t *testing.T) {
+	h := newHall(t, 0)
+	h.make()
+	h.profiles[0].PassCounts = []int{16, 0, 0, 16, 16}
+	h.succeed()
+	if rows := read[measurement.Measurement](t, h.dir, measurement.File); len(rows) != 0 || h.acquired != 0 {
+		t.Errorf("%d measurements, %d leases", len(rows), h.acquired)
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"io"
 	"slices"
 
-	"speceval/internal/profile"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 )
 
 // plan is what the replay says about one setting: HBN's design, and the budget
@@ -45,8 +45,8 @@ func (s *Settings) plansUnit() dag.Unit {
 		Provenance: "computed",
 		Run:        s.writePlans,
 	}
-	for _, p := range s.Profiles {
-		u.Sources = append(u.Sources, dag.Source{Name: "profile " + p.Name(), SHA256: p.SHA256()})
+	for _, p := range s.Pairs {
+		p.Feed(&u)
 	}
 	return u
 }
@@ -66,39 +66,42 @@ func (s *Settings) writePlans(_ context.Context, job *dag.Job) error {
 	}
 	var rows []planRow
 	for _, setting := range s.settings() {
-		p, err := newPlan(designs, ratios, setting.profile, setting.budget)
+		known, err := setting.pair.Profile(job)
 		if err != nil {
 			return err
 		}
-		rows = append(rows, planRow{
-			setting.profile.Benchmark, setting.profile.Model, int32(setting.budget),
-			int32(p.Pilots), int32(p.Equivalent),
-		})
+		if known.VarianceSum() == 0 {
+			continue
+		}
+		p, err := newPlan(designs, ratios, setting.pair, setting.budget)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, planRow{known.Benchmark, known.Model, int32(setting.budget), int32(p.Pilots), int32(p.Equivalent)})
 	}
 	return writeRows(job, plansFile, plansSchema, rows)
 }
 
-// plan reads the setting's plan.
-func (s *setting) plan(job *dag.Job) (plan, error) {
+// plan reads the setting's plan, nil where the profile is degenerate.
+func (s *setting) plan(job *dag.Job) (*plan, error) {
 	rows, err := readRows[planRow](job, plansFile)
 	if err != nil {
-		return plan{}, err
+		return nil, err
 	}
 	for _, r := range rows {
-		if r.Benchmark == s.profile.Benchmark && r.Model == s.profile.Model && int(r.Budget) == s.budget {
-			return plan{int(r.Pilots), int(r.Equivalent)}, nil
+		if r.Benchmark == s.pair.Benchmark && r.Model == s.pair.Model && int(r.Budget) == s.budget {
+			return &plan{int(r.Pilots), int(r.Equivalent)}, nil
 		}
 	}
-	return plan{}, fmt.Errorf("%s does not have %s at budget %d; run the systems stage again with --force", plansFile, s.profile.Name(), s.budget)
+	return nil, nil
 }
 
 // planUnit keeps what the replay says of a setting by itself. Runs on servers
 // are dear: they are made again when this changes, and not whenever some other
 // number of the replay does.
 func (s *setting) planUnit() dag.Unit {
-	return dag.Unit{
+	u := dag.Unit{
 		ID:         "plan/" + s.id(),
-		Sources:    s.sources()[:1],
 		Needs:      []dag.Ref{plansRef},
 		Outputs:    []string{s.planFile()},
 		Provenance: "computed",
@@ -110,16 +113,18 @@ func (s *setting) planUnit() dag.Unit {
 			return job.Write(s.planFile(), -1, func(w io.Writer) error { return json.NewEncoder(w).Encode(p) })
 		},
 	}
+	s.pair.Feed(&u)
+	return u
 }
 
 func (s *setting) planFile() string {
-	return fmt.Sprintf("systems/plans/benchmark=%s/model=%s/budget=%d.json", s.profile.Benchmark, s.profile.Model, s.budget)
+	return fmt.Sprintf("systems/plans/benchmark=%s/model=%s/budget=%d.json", s.pair.Benchmark, s.pair.Model, s.budget)
 }
 
 // newPlan looks up HBN's selected design and its variance ratio r on a profile
 // (paper, Section 4.3, A5). It is an error if the replay does not cover the
 // setting, or not with this design.
-func newPlan(designs []variance.Design, ratios []variance.Ratio, p profile.Profile, budget int) (plan, error) {
+func newPlan(designs []variance.Design, ratios []variance.Ratio, p pair.Pair, budget int) (plan, error) {
 	d := slices.IndexFunc(designs, func(d variance.Design) bool {
 		return d.Policy == variance.HBN && d.Selected && int(d.NTasks) == p.N() && int(d.Budget) == budget
 	})

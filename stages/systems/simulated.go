@@ -9,14 +9,15 @@ import (
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 )
 
 // Simulated is the simulated fleet.
 type Simulated struct {
 	Repeats int        // executions of every strategy in a setting
 	Source  dag.Source // what it was calibrated by
-	// Knows reports whether it has been calibrated for a profile.
-	Knows func(p profile.Profile) bool
+	// Knows reports whether it has been calibrated for a pair.
+	Knows func(p pair.Pair) bool
 	// Worker is a worker that serves a profile's model at an average budget, the
 	// lengths of its answers drawn from a branch of the seed tree.
 	Worker func(p profile.Profile, budget int, lengths seed.Seed) (virtual.Settings, error)
@@ -24,16 +25,18 @@ type Simulated struct {
 
 // simulatedUnit executes the setting under a virtual clock.
 func (s *setting) simulatedUnit() dag.Unit {
-	return dag.Unit{
+	u := dag.Unit{
 		ID:         simulatedKind + "/" + s.id(),
 		Config:     s.config(),
 		Seed:       s.seed().Label(),
-		Sources:    append(s.sources(), s.Simulated.Source),
+		Sources:    []dag.Source{s.Simulated.Source},
 		Needs:      []dag.Ref{plansRef},
 		Outputs:    []string{s.runsFile(simulatedKind), s.requestsFile(simulatedKind)},
 		Provenance: measurement.Simulated,
 		Run:        s.simulate,
 	}
+	s.feed(&u)
+	return u
 }
 
 // simulate is the unit. Of requests it keeps those of the first repeat: the
@@ -43,9 +46,13 @@ func (s *setting) simulate(ctx context.Context, job *dag.Job) error {
 	if err != nil {
 		return err
 	}
+	all, err := s.executions(job, p, s.Simulated.Repeats)
+	if err != nil {
+		return err
+	}
 	var runs []runRow
 	var requests []requestRow
-	for _, e := range s.executions(p, s.Simulated.Repeats) {
+	for _, e := range all {
 		o, err := e.simulate(ctx)
 		if err != nil {
 			return fmt.Errorf("%s, repeat %d: %w", e.strategy, e.repeat, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -109,7 +110,7 @@ func TestStrategiesShareWhatTheySelect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range l.settings.Profiles {
+	for _, p := range l.profiles {
 		for budget, pilots := range map[int]int{4: 1, 9: 3} {
 			file := "/simulated/benchmark=quiz/model=" + p.Model + "/budget=" + map[int]string{4: "4", 9: "9"}[budget] + ".parquet"
 			requests := read[request](t, l.dir, "systems/requests"+file)
@@ -173,12 +174,17 @@ func TestRunsOfASettingAreRunsOfTheirOwn(t *testing.T) {
 
 func TestSameSeedSameBytes(t *testing.T) {
 	one, other := newLab(t), newLab(t)
-	slices.Reverse(other.settings.Profiles) // the order of units must not matter
+	slices.Reverse(other.settings.Pairs) // the order of units must not matter
 	one.run()
 	other.run()
 	file := "systems/runs/simulated/benchmark=quiz/model=qwen2_5_3b/budget=9.parquet"
 	if !slices.Equal(read[run](t, one.dir, file), read[run](t, other.dir, file)) {
 		t.Error("another order of the units gives other runs")
+	}
+	again := newLab(t)
+	again.settings.ReleasesSource.SHA256, again.dir = "other", one.dir
+	if stale := again.stale(); !slices.Contains(stale, "simulated/quiz__model=qwen2_5_3b/budget=9") || slices.Contains(stale, "plans") {
+		t.Errorf("with other digests of releases %v is stale", stale)
 	}
 	third := newLab(t)
 	third.settings.Seed = 43
@@ -228,4 +234,24 @@ func (l *lab) try() error {
 	}
 	runner := dag.Runner{Executor: serial{}, Observer: dag.NoObserver{}, Now: epoch}
 	return runner.Run(context.Background(), nil, plan)
+}
+
+// TestAProfileThatIsMade comes to the same as one that is known beforehand, and
+// one that turns out to be degenerate has no runs.
+func TestAProfileThatIsMade(t *testing.T) {
+	known, made := newLab(t), newLab(t)
+	made.make()
+	for _, l := range []*lab{known, made} {
+		l.run()
+	}
+	before := read[measurement.Repeat](t, known.dir, measurement.RepeatsFile)
+	if after := read[measurement.Repeat](t, made.dir, measurement.RepeatsFile); !reflect.DeepEqual(before, after) || len(after) != 2*2*4*3 {
+		t.Errorf("%d runs of profiles that are made, %d of known ones, or others", len(after), len(before))
+	}
+	made.profiles[0].PassCounts = []int{16, 0, 0, 16, 16}
+	made.run()
+	after := read[measurement.Repeat](t, made.dir, measurement.RepeatsFile)
+	if i := slices.IndexFunc(after, func(r measurement.Repeat) bool { return r.Model != "qwen2_5_3b" }); i >= 0 || len(after) != 2*4*3 {
+		t.Errorf("%d runs, some of the degenerate profile", len(after))
+	}
 }

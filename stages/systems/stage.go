@@ -7,8 +7,8 @@ import (
 
 	"speceval/internal/coupled"
 	"speceval/internal/flops"
-	"speceval/internal/profile"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 )
 
 // Name and version of the stage.
@@ -23,8 +23,9 @@ type Settings struct {
 	Seed            uint64 // of the experiment, and of coupled rewards
 	Budgets         []int
 	QuadratureOrder int
-	Profiles        []profile.Profile
+	Pairs           []pair.Pair
 	Releases        coupled.Releases
+	ReleasesSource  dag.Source // of Releases
 	Architectures   []flops.Architecture
 
 	// AsPublished lets the router work as in the published runs, where the paper
@@ -56,7 +57,7 @@ func Satisfied(why string) dag.Stage {
 	return dag.Stage{Name: name, About: about, Version: version, Satisfied: why}
 }
 
-// Stage is the stage with a unit for every setting, a profile at a budget,
+// Stage is the stage with a unit for every setting, a pair at a budget,
 // under the virtual clock and on servers, and one that gathers measurements.
 func Stage(s Settings) (dag.Stage, error) {
 	stage := dag.Stage{Name: name, About: about, Version: version}
@@ -66,7 +67,7 @@ func Stage(s Settings) (dag.Stage, error) {
 	stage.Units = append(stage.Units, s.plansUnit())
 	var g gathering
 	for _, setting := range s.settings() {
-		if s.simulates(setting.profile) {
+		if s.simulates(setting.pair) {
 			stage.Units = append(stage.Units, setting.simulatedUnit())
 			g.simulated = append(g.simulated, setting)
 		}
@@ -81,15 +82,15 @@ func Stage(s Settings) (dag.Stage, error) {
 	return stage, nil
 }
 
-// simulates reports whether a profile has simulated runs.
-func (s *Settings) simulates(p profile.Profile) bool {
+// simulates reports whether a pair has simulated runs.
+func (s *Settings) simulates(p pair.Pair) bool {
 	return s.Simulated != nil && s.Simulated.Knows(p)
 }
 
 // check says what is wrong with the settings, if anything.
 func (s *Settings) check() error {
 	var faults []error
-	for _, p := range s.Profiles {
+	for _, p := range s.Pairs {
 		if _, err := s.architecture(p.Model); err != nil && (s.Measured != nil || s.simulates(p)) {
 			faults = append(faults, err)
 		}
@@ -97,12 +98,12 @@ func (s *Settings) check() error {
 	return errors.Join(faults...)
 }
 
-// settings are the profiles at each budget, in canonical order.
+// settings are the pairs at each budget, in canonical order.
 func (s *Settings) settings() []*setting {
 	var all []*setting
-	for _, p := range s.Profiles {
+	for _, p := range s.Pairs {
 		for _, b := range s.Budgets {
-			all = append(all, &setting{Settings: s, profile: p, digest: s.Releases.Digest(p), budget: b})
+			all = append(all, &setting{Settings: s, pair: p, budget: b})
 		}
 	}
 	return all
@@ -112,14 +113,14 @@ func (s *Settings) settings() []*setting {
 // change models as seldom as can be.
 func (s *Settings) byModel() []*setting {
 	var models []string
-	for _, p := range s.Profiles {
+	for _, p := range s.Pairs {
 		if !slices.Contains(models, p.Model) {
 			models = append(models, p.Model)
 		}
 	}
 	all := s.settings()
 	slices.SortStableFunc(all, func(a, b *setting) int {
-		return slices.Index(models, a.profile.Model) - slices.Index(models, b.profile.Model)
+		return slices.Index(models, a.pair.Model) - slices.Index(models, b.pair.Model)
 	})
 	return all
 }
@@ -136,14 +137,14 @@ func (s *Settings) architecture(model string) (flops.Architecture, error) {
 // keys given, and how rollouts are generated, which their identities name.
 func (s *setting) config(keys ...string) map[string]string {
 	c := s.Slice(append(keys, commonKeys...)...)
-	for key, value := range s.Sampling(s.profile.Model) {
+	for key, value := range s.Sampling(s.pair.Model) {
 		c[key] = value
 	}
 	return c
 }
 
 // id is the setting in a unit's name.
-func (s *setting) id() string { return fmt.Sprintf("%s/budget=%d", s.profile.Name(), s.budget) }
+func (s *setting) id() string { return fmt.Sprintf("%s/budget=%d", s.pair.Name(), s.budget) }
 
 // runsFile holds the setting's executions of a kind, a runRow each, and
 // requestsFile their requests.
@@ -152,13 +153,12 @@ func (s *setting) runsFile(kind string) string { return s.file("runs", kind) }
 func (s *setting) requestsFile(kind string) string { return s.file("requests", kind) }
 
 func (s *setting) file(what, kind string) string {
-	return fmt.Sprintf("systems/%s/%s/benchmark=%s/model=%s/budget=%d.parquet", what, kind, s.profile.Benchmark, s.profile.Model, s.budget)
+	return fmt.Sprintf("systems/%s/%s/benchmark=%s/model=%s/budget=%d.parquet", what, kind, s.pair.Benchmark, s.pair.Model, s.budget)
 }
 
-// sources are the inputs of the setting from outside the output folder.
-func (s *setting) sources() []dag.Source {
-	return []dag.Source{
-		{Name: "profile " + s.profile.Name(), SHA256: s.profile.SHA256()},
-		{Name: "digest of the profile's file, for coupled rewards", SHA256: s.digest},
-	}
+// feed makes the profile, and what coupled rewards follow from, inputs of a
+// unit.
+func (s *setting) feed(u *dag.Unit) {
+	s.pair.Feed(u)
+	u.Sources = append(u.Sources, s.ReleasesSource)
 }

@@ -1,0 +1,75 @@
+// Package pair is what is evaluated: a benchmark and a model. Their profile is
+// known before anything runs, or the score stage makes it; stages that need one
+// declare it as an input of their units, and need not know which.
+package pair
+
+import (
+	"fmt"
+
+	"speceval/internal/profile"
+	"speceval/pipeline/dag"
+)
+
+// Pair is a benchmark and a model. It is read-only.
+type Pair struct {
+	Benchmark, Model string
+	TaskIDs          []string // in benchmark order
+
+	known *profile.Profile // nil if it is made
+	by    dag.Ref          // the unit that makes it
+	file  string           // and the output that holds it and no other
+}
+
+// Known is the pair of a profile that is there.
+func Known(p profile.Profile) Pair {
+	return Pair{Benchmark: p.Benchmark, Model: p.Model, TaskIDs: p.TaskIDs, known: &p}
+}
+
+// AllKnown are the pairs of profiles that are there.
+func AllKnown(profiles []profile.Profile) []Pair {
+	var all []Pair
+	for _, p := range profiles {
+		all = append(all, Known(p))
+	}
+	return all
+}
+
+// Made is the pair of a profile that a unit makes, alone in one of its outputs.
+func Made(benchmark, model string, taskIDs []string, by dag.Ref, file string) Pair {
+	return Pair{Benchmark: benchmark, Model: model, TaskIDs: taskIDs, by: by, file: file}
+}
+
+// N is the number of tasks.
+func (p Pair) N() int { return len(p.TaskIDs) }
+
+// Name is that of the profile, see profile.Profile.Name.
+func (p Pair) Name() string { return profile.Profile{Benchmark: p.Benchmark, Model: p.Model}.Name() }
+
+// Feed makes the profile an input of a unit.
+func (p Pair) Feed(u *dag.Unit) {
+	if p.known != nil {
+		u.Sources = append(u.Sources, dag.Source{Name: "profile " + p.Name(), SHA256: p.known.SHA256()})
+		return
+	}
+	u.Needs = append(u.Needs[:len(u.Needs):len(u.Needs)], p.by)
+}
+
+// Profile is the pair's profile, for a unit that Feed has given it to. One that
+// was made may be degenerate.
+func (p Pair) Profile(job *dag.Job) (profile.Profile, error) {
+	if p.known != nil {
+		return *p.known, nil
+	}
+	path, err := job.Input(p.file)
+	if err != nil {
+		return profile.Profile{}, err
+	}
+	all, err := profile.Read(path)
+	if err != nil {
+		return profile.Profile{}, err
+	}
+	if len(all) != 1 || all[0].Name() != p.Name() || all[0].N() != p.N() {
+		return profile.Profile{}, fmt.Errorf("%s has %s of %d tasks, among %d profiles; want %s of %d alone", path, all[0].Name(), all[0].N(), len(all), p.Name(), p.N())
+	}
+	return all[0], nil
+}

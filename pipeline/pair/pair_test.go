@@ -1,0 +1,91 @@
+package pair_test
+
+import (
+	"context"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/internal/profile"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
+	"speceval/pipeline/pair"
+)
+
+func quiz(counts ...int) profile.Profile {
+	p := profile.Profile{Benchmark: "quiz", Model: "m", TestedK: 8, Scorer: "s"}
+	for i, n := range counts {
+		p.TaskIDs, p.PassCounts = append(p.TaskIDs, string(rune('a'+i))), append(p.PassCounts, n)
+	}
+	return p
+}
+
+// read runs a unit that is fed the pair, after one that writes profiles into
+// the file made.parquet, and returns what it reads.
+func read(t *testing.T, p pair.Pair, made ...profile.Profile) (got profile.Profile, err error) {
+	t.Helper()
+	reader := dag.Unit{ID: "read", Outputs: []string{"read.txt"}, Run: func(_ context.Context, job *dag.Job) error {
+		if got, err = p.Profile(job); err != nil {
+			return err
+		}
+		return job.Write("read.txt", -1, func(io.Writer) error { return nil })
+	}}
+	p.Feed(&reader)
+	writer := dag.Unit{ID: "make", Outputs: []string{"made.parquet"}, Run: func(_ context.Context, job *dag.Job) error {
+		return job.Write("made.parquet", 2, func(w io.Writer) error { return profile.Write(w, made, nil) })
+	}}
+	graph, fault := dag.New([]dag.Stage{{Name: "score", Units: []dag.Unit{writer}}, {Name: "replay", Units: []dag.Unit{reader}}})
+	if fault != nil {
+		t.Fatal(fault)
+	}
+	dir := t.TempDir()
+	snapshot, fault := graph.Scan(t.Context(), dir)
+	if fault != nil {
+		t.Fatal(fault)
+	}
+	plan, fault := snapshot.Plan(dag.Selection{})
+	if fault != nil {
+		t.Fatal(fault)
+	}
+	runner := dag.Runner{Executor: dagtest.Serial{}, Observer: dag.NoObserver{}, Now: func() time.Time { return time.Unix(0, 0) }}
+	return got, runner.Run(t.Context(), nil, plan)
+}
+
+func TestAPairGivesItsProfile(t *testing.T) {
+	p := quiz(3, 8, 0)
+	made := pair.Made("quiz", "m", p.TaskIDs, dag.Ref{Stage: "score", Unit: "make"}, "made.parquet")
+	for name, pair := range map[string]pair.Pair{"known": pair.Known(p), "made": made} {
+		if pair.Name() != "quiz__model=m" || pair.N() != 3 {
+			t.Errorf("%s: %s of %d tasks", name, pair.Name(), pair.N())
+		}
+		if got, err := read(t, pair, p); err != nil || !reflect.DeepEqual(got, p) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+func TestAPairKnowsItsProfile(t *testing.T) {
+	made := pair.Made("quiz", "m", []string{"a", "b", "c"}, dag.Ref{Stage: "score", Unit: "make"}, "made.parquet")
+	other := quiz(1, 2, 3)
+	other.Model = "other"
+	for name, profiles := range map[string][]profile.Profile{
+		"another model":     {other},
+		"another size":      {quiz(1, 2)},
+		"another one there": {quiz(1, 2, 3), other},
+	} {
+		if _, err := read(t, made, profiles...); err == nil || !strings.Contains(err.Error(), "want quiz__model=m of 3 alone") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+func TestAKnownProfileIsPartOfTheKey(t *testing.T) {
+	var a, b dag.Unit
+	pair.Known(quiz(1, 2)).Feed(&a)
+	pair.Known(quiz(1, 3)).Feed(&b)
+	if len(a.Sources) != 1 || len(a.Needs) != 0 || a.Sources[0].Name != b.Sources[0].Name || a.Sources[0].SHA256 == b.Sources[0].SHA256 {
+		t.Errorf("%+v and %+v", a, b)
+	}
+}
