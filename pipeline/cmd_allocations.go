@@ -20,6 +20,7 @@ import (
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/stages/report"
+	"speceval/stages/score"
 	"speceval/stages/systems"
 )
 
@@ -56,11 +57,11 @@ func runAllocations(s *session, words []string) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	profiles, err := profilesToEvaluate(cfg)
+	profiles, err := s.profilesToEvaluate(cfg)
 	if err != nil {
-		return &usageError{err}
+		return err
 	}
-	schedule, err := s.allocationSchedule(cfg)
+	schedule, err := s.allocationSchedule()
 	if err != nil {
 		return err
 	}
@@ -72,14 +73,30 @@ func runAllocations(s *session, words []string) error {
 	return err
 }
 
-// profilesToEvaluate are the profiles of the experiment, without degenerate
-// ones.
-func profilesToEvaluate(cfg *config.Config) ([]profile.Profile, error) {
-	if cfg.Corpus.Source != config.SourcePublished {
-		return nil, fmt.Errorf("corpus.source = %q: allocations follow from profiles, which only %q has in this version", cfg.Corpus.Source, config.SourcePublished)
+// profilesToEvaluate are the profiles of the experiment, known or stored, without
+// degenerate ones.
+func (s *session) profilesToEvaluate(cfg *config.Config) ([]profile.Profile, error) {
+	if cfg.Corpus.Source == config.SourcePublished {
+		all, err := cfg.Profiles(data.Profiles(), data.ProfilesName)
+		if err != nil {
+			return nil, &usageError{err}
+		}
+		profiles, _, err := profile.Evaluated(all)
+		return profiles, err
 	}
-	all, err := cfg.Profiles(data.Profiles(), data.ProfilesName)
+	out, err := s.outFolder()
 	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(out, filepath.FromSlash(score.ProfilesFile))
+	all, err := profile.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not there: run `speceval run --until score` first", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.warnUnlessFresh(score.ProfilesFile); err != nil {
 		return nil, err
 	}
 	profiles, _, err := profile.Evaluated(all)
@@ -87,7 +104,7 @@ func profilesToEvaluate(cfg *config.Config) ([]profile.Profile, error) {
 }
 
 // allocationSchedule is the schedule that the flag asks for.
-func (s *session) allocationSchedule(cfg *config.Config) (systems.Schedule, error) {
+func (s *session) allocationSchedule() (systems.Schedule, error) {
 	if s.schedule == paperSchedule {
 		targets, err := report.ParseTargets(data.PaperTargets())
 		if err != nil {
@@ -101,9 +118,9 @@ func (s *session) allocationSchedule(cfg *config.Config) (systems.Schedule, erro
 			return m, nil
 		}, nil
 	}
-	out := s.out
-	if out == "" {
-		out = cfg.Experiment.Out
+	out, err := s.outFolder()
+	if err != nil {
+		return nil, err
 	}
 	path := filepath.Join(out, filepath.FromSlash(variance.DesignsFile))
 	designs, err := variance.ReadDesigns(path)

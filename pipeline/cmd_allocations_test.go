@@ -141,7 +141,7 @@ func TestAllocationFaults(t *testing.T) {
 		{"--schedule papr", 2, "--schedule papr: want computed or paper"},
 		{"--schedule paper --set experiment.budgets=[8,12]", 2, "Table 5 of the paper has no pilot size for 30 tasks at budget 12: take --schedule computed"},
 		{"now", 2, `want nothing after the command, have "now"`},
-		{"--config ../experiments-small.toml", 2, `corpus.source = "vllm": allocations follow from profiles`},
+		{"--config ../experiments-small.toml", 1, "score/profiles.parquet is not there: run `speceval run --until score` first"},
 		{"--config ../absent.toml", 2, "absent.toml"},
 		{"--set corpus.profiles=absent.csv", 2, "corpus.profiles: open absent.csv"},
 	}

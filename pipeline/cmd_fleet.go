@@ -31,7 +31,7 @@ func fleetCommand() command {
 	return command{
 		name:  "fleet",
 		args:  "[--replicas N] [--port P] [--model ID] [--speed X] [--fail KIND=RATE,…]",
-		about: "serve simulated vLLM replicas until interrupted: those of the [[worker]]s on this machine",
+		about: "serve simulated vLLM replicas until interrupted: those of the [[worker]]s and the judge on this machine",
 		examples: `  speceval fleet --config experiments-small.toml   the replicas that the configuration names
   speceval fleet --replicas 8 --port 8000          eight, at ports 8000 to 8007
   speceval fleet --speed 100 --fail crash=0.0001,cut=0.01 --log requests.jsonl
@@ -43,7 +43,7 @@ func fleetCommand() command {
 
 func fleetFlags(fs *flag.FlagSet, o *options) {
 	f := &o.fleet
-	fs.IntVar(&f.replicas, "replicas", 0, "serve `N` replicas (as many as the workers' URLs on this machine, at these)")
+	fs.IntVar(&f.replicas, "replicas", 0, "serve `N` replicas and no judge (as many as the workers' URLs on this machine, at these, and the judge's)")
 	fs.IntVar(&f.port, "port", 8000, "with --replicas: the first at port `P`, the others at the next ones; 0 takes free ones")
 	fs.StringVar(&f.model, "model", "", "serve only this model of the configuration, by `ID` (all, in turn)")
 	fs.Float64Var(&f.speed, "speed", 1, "let time pass `X` times faster than the model; 0 never waits")
@@ -75,11 +75,11 @@ func runFleet(s *session, words []string) (err error) {
 	if err != nil {
 		return &usageError{err}
 	}
-	places, err := s.fleet.places(cfg)
+	places, judges, err := s.fleet.places(cfg)
 	if err != nil {
 		return err
 	}
-	settings, err := s.fleetSettings(cfg)
+	settings, judge, err := s.fleetSettings(cfg)
 	if err != nil {
 		return err
 	}
@@ -94,8 +94,11 @@ func runFleet(s *session, words []string) (err error) {
 	}
 	ctx, stop := s.interruptible()
 	defer stop()
-	for i, place := range places {
-		one := settings[i%len(settings)]
+	for i, place := range append(places, judges...) {
+		one := judge
+		if i < len(places) {
+			one = settings[i%len(settings)]
+		}
 		one.Index, one.Log = i, log
 		replica := imitation.New(one.Settings)
 		defer replica.Close()

@@ -155,13 +155,19 @@ func TestFleetPlaces(t *testing.T) {
 		{URLs: []string{"http://h20:8000", "http://localhost:8001", "https://127.0.0.1:1", "http://127.0.0.2:8002/v1"}},
 		{URLs: []string{"http://[::1]"}},
 	}}
-	places, err := (&fleetOptions{}).places(cfg)
-	if got := strings.Join(places, " "); err != nil || got != "localhost:8001 127.0.0.2:8002 [::1]:80" {
-		t.Errorf("places %s (%v)", got, err)
-	}
-	places, err = (&fleetOptions{replicas: 2, port: 8000}).places(cfg)
-	if got := strings.Join(places, " "); err != nil || got != "127.0.0.1:8000 127.0.0.1:8001" {
-		t.Errorf("places %s (%v)", got, err)
+	cfg.Judge.URLs = []string{"http://localhost:9000", "http://far:9000"}
+	for _, test := range []struct {
+		options fleetOptions
+		want    string
+	}{
+		{fleetOptions{}, "localhost:8001 127.0.0.2:8002 [::1]:80; localhost:9000"},
+		{fleetOptions{model: "one"}, "localhost:8001 127.0.0.2:8002 [::1]:80; "},
+		{fleetOptions{replicas: 2, port: 8000}, "127.0.0.1:8000 127.0.0.1:8001; "},
+	} {
+		workers, judges, err := test.options.places(cfg)
+		if got := strings.Join(workers, " ") + "; " + strings.Join(judges, " "); err != nil || got != test.want {
+			t.Errorf("%+v: places %s (%v), want %s", test.options, got, err, test.want)
+		}
 	}
 }
 

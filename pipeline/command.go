@@ -16,7 +16,7 @@ import (
 type command struct {
 	name     string
 	args     string // what may follow, for help
-	about    string // one line
+	about    string // one line, and for help more below a blank one
 	examples string // what help shows first
 	flags    func(fs *flag.FlagSet, o *options)
 	run      func(s *session, args []string) error
@@ -26,7 +26,8 @@ type command struct {
 func commands() []command {
 	return []command{
 		runCommand(), planCommand(), statusCommand(), whyCommand(),
-		tablesCommand(), verifyCommand(), allocationsCommand(), fleetCommand(), unitCommand(), versionCommand(), helpCommand(),
+		tablesCommand(), verifyCommand(), allocationsCommand(),
+		fleetCommand(), unitCommand(), versionCommand(), helpCommand(),
 	}
 }
 
@@ -116,11 +117,17 @@ func usage(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("usage: speceval [--config FILE] [--out DIR] [-q] COMMAND …\n\nCommands:\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-11s %s\n", c.name, c.about)
+		fmt.Fprintf(&b, "  %-13s %s\n", c.name, c.line())
 	}
 	b.WriteString("\n`speceval COMMAND --help` shows examples and flags.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// line is the first line of what the command is about.
+func (c command) line() string {
+	line, _, _ := strings.Cut(c.about, "\n")
+	return line
 }
 
 // help shows examples, then what the command does, then its flags.

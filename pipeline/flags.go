@@ -25,6 +25,7 @@ type options struct {
 	json, check, all bool
 
 	schedule string // of the command allocations
+	most     int    // rollouts that the command disagreements lists; 0: all
 
 	fleet fleetOptions
 }

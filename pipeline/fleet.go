@@ -21,39 +21,48 @@ import (
 )
 
 // places are the addresses to serve at: as many as asked for, or those of the
-// configured workers that are on this machine.
-func (o *fleetOptions) places(cfg *config.Config) ([]string, error) {
+// configured workers that are on this machine, and of the judge there.
+func (o *fleetOptions) places(cfg *config.Config) (workers, judge []string, err error) {
 	if o.replicas < 0 || o.port < 0 || o.port+o.replicas > 65536 {
-		return nil, usagef("--replicas %d --port %d: want a number of replicas, with ports up to 65535", o.replicas, o.port)
+		return nil, nil, usagef("--replicas %d --port %d: want a number of replicas, with ports up to 65535", o.replicas, o.port)
 	}
-	var places []string
 	for i := range o.replicas {
 		port := o.port
 		if port > 0 {
 			port += i
 		}
-		places = append(places, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		workers = append(workers, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	}
 	if o.replicas > 0 {
-		return places, nil
+		return workers, nil, nil
 	}
 	for _, w := range cfg.Workers {
-		for _, text := range w.URLs {
-			u, err := url.Parse(text)
-			if err != nil || u.Scheme != "http" || !onLoopback(u.Hostname()) {
-				continue
-			}
-			port := u.Port()
-			if port == "" {
-				port = "80"
-			}
-			places = append(places, net.JoinHostPort(u.Hostname(), port))
+		workers = append(workers, onThisMachine(w.URLs)...)
+	}
+	if o.model == "" {
+		judge = onThisMachine(cfg.Judge.URLs)
+	}
+	if len(workers) == 0 {
+		return nil, nil, usagef("the configuration has no [[worker]] with a URL on this machine, such as http://127.0.0.1:8000; say how many to serve: --replicas N")
+	}
+	return workers, judge, nil
+}
+
+// onThisMachine are the addresses of those URLs that only this machine can mean.
+func onThisMachine(urls []string) []string {
+	var places []string
+	for _, text := range urls {
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "http" || !onLoopback(u.Hostname()) {
+			continue
 		}
+		port := u.Port()
+		if port == "" {
+			port = "80"
+		}
+		places = append(places, net.JoinHostPort(u.Hostname(), port))
 	}
-	if len(places) == 0 {
-		return nil, usagef("the configuration has no [[worker]] with a URL on this machine, such as http://127.0.0.1:8000; say how many to serve: --replicas N")
-	}
-	return places, nil
+	return places
 }
 
 // onLoopback tells whether a host name is this machine's, for itself alone.
@@ -68,36 +77,36 @@ type imitated struct {
 	about string // what they imitate, for people
 }
 
-// fleetSettings are the replicas of each model to serve.
-func (s *session) fleetSettings(cfg *config.Config) ([]imitated, error) {
+// fleetSettings are the replicas of each model to serve, and one of the judge.
+func (s *session) fleetSettings(cfg *config.Config) (all []imitated, judge imitated, err error) {
 	o := &s.fleet
 	if o.speed < 0 {
-		return nil, usagef("--speed %v: want a factor of time, or 0 never to wait", o.speed)
+		return nil, judge, usagef("--speed %v: want a factor of time, or 0 never to wait", o.speed)
 	}
 	tasks, err := s.fleetTasks(cfg)
 	if err != nil {
-		return nil, err
+		return nil, judge, err
 	}
 	var profiles []profile.Profile
 	if o.profiles != "" {
 		if profiles, err = profile.Read(o.profiles); err != nil {
-			return nil, &usageError{err}
+			return nil, judge, &usageError{err}
 		}
 	}
 	calibrated, err := calibration()
 	if err != nil {
-		return nil, err
+		return nil, judge, err
 	}
-	var all []imitated
 	for _, m := range cfg.Models {
 		if o.model == "" || o.model == m.ID {
 			all = append(all, s.imitate(cfg, m, calibrated, tasks, profiles))
 		}
 	}
 	if len(all) == 0 {
-		return nil, usagef("--model %s: the configuration has no such model", o.model)
+		return nil, judge, usagef("--model %s: the configuration has no such model", o.model)
 	}
-	return all, nil
+	model := config.Model{ID: cfg.Judge.Model, Served: cfg.Judge.Model, Path: cfg.Judge.Model, MaxSequences: 256}
+	return all, s.imitate(cfg, model, calibrated, tasks, nil), nil
 }
 
 // imitate is a replica of one model.
@@ -154,11 +163,11 @@ func (s *session) fleetTasks(cfg *config.Config) ([]benchmark.Task, error) {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && b.ID != smallBenchmark {
 			continue
 		}
-		read, err := readBenchmark(b.ID, path)
+		read, err := readTaskFile(b.ID, path)
 		if err != nil {
 			return nil, &usageError{err}
 		}
-		tasks = append(tasks, read.Tasks...)
+		tasks = append(tasks, read.tasks...)
 	}
 	for _, path := range s.fleet.tasks {
 		read, err := benchmark.ReadTasks(path)

@@ -12,7 +12,7 @@ import (
 )
 
 // generateSettings are those of the generate stage.
-func generateSettings(cfg *config.Config, servers *serving.Servers) (generate.Settings, error) {
+func generateSettings(cfg *config.Config, servers *serving.Servers, tasks []taskFile) (generate.Settings, error) {
 	s := generate.Settings{
 		Seed: cfg.Experiment.Seed, Rollouts: cfg.Corpus.RolloutsPerTask,
 		Config: cfg.Slice("experiment.seed", "corpus.rollouts_per_task", "serving.version",
@@ -40,8 +40,10 @@ func generateSettings(cfg *config.Config, servers *serving.Servers) (generate.Se
 		}
 		return replicas{lease}, nil
 	}
-	s.Benchmarks, err = benchmarks(cfg)
-	return s, err
+	for _, b := range tasks {
+		s.Benchmarks = append(s.Benchmarks, generate.Benchmark{ID: b.id, Tasks: b.tasks, Source: b.prompts()})
+	}
+	return s, nil
 }
 
 // replicas are a lease as the generate stage sees it.

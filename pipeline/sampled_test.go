@@ -131,10 +131,10 @@ func TestFaultsOfServersLeaveNoTrace(t *testing.T) {
 	faulty, clean := filepath.Join(t.TempDir(), "faulty"), filepath.Join(t.TempDir(), "clean")
 	// That twelve attempts of one of 360 requests all fail happens in 5e-8 of runs.
 	faults := imitation.Faults{Error: 0.05, Cut: 0.05, Garbage: 0.05}
-	if code, _, stderr := sample(t, fleetExperiment(t, faults), faulty, "run", "--set", "serving.attempts=12"); code != 0 {
+	if code, _, stderr := sample(t, fleetExperiment(t, faults), faulty, "run", "generate", "--set", "serving.attempts=12"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
-	if code, _, stderr := sample(t, fleetExperiment(t, imitation.Faults{}), clean, "run"); code != 0 {
+	if code, _, stderr := sample(t, fleetExperiment(t, imitation.Faults{}), clean, "run", "generate"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
 	a, b := corpusOf(t, faulty, "direct"), corpusOf(t, clean, "direct")
@@ -195,5 +195,6 @@ func TestTheSmallExperimentIsShippedForTheFleet(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
-	want(t, "plan", plan, "generate  2 of 2 units to run", "7,680 requests")
+	want(t, "plan", plan, "generate  2 of 2 units to run", "3,840 requests",
+		"score     3 of 3 units to run", "3,840 responses, 768 questions to the judge, 832 programs", "systems   10 of 10 units to run")
 }

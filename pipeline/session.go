@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 )
 
@@ -75,6 +76,18 @@ func (s *session) look(sel dag.Selection) (*opened, *dag.Plan, error) {
 	}
 	plan, err := snapshot.Plan(sel)
 	return o, plan, err
+}
+
+// outFolder is the output folder that the flags or the configuration name.
+func (s *session) outFolder() (string, error) {
+	if s.out != "" {
+		return s.out, nil
+	}
+	cfg, err := config.Load(s.config, s.sets)
+	if err != nil {
+		return "", err
+	}
+	return cfg.Experiment.Out, nil
 }
 
 // sayNotes tells what the user should know of the experiment.

@@ -18,6 +18,7 @@ import (
 // shell is everything of the world outside that commands touch. It is made
 // once, by main; tests make their own.
 type shell struct {
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	terminal       bool // stderr is one that can show progress bars
 	now            func() time.Time
@@ -43,6 +44,7 @@ func newShell(args []string, interrupts chan os.Signal) *shell {
 	}
 	commit, dirty := revision()
 	return &shell{
+		stdin:    os.Stdin,
 		stdout:   os.Stdout,
 		stderr:   os.Stderr,
 		terminal: isTerminal(os.Stderr) && os.Getenv("TERM") != "dumb",

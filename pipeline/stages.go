@@ -2,19 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
-	"slices"
 
 	"speceval/data"
-	"speceval/internal/profile"
-	"speceval/internal/serving"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
-	"speceval/pipeline/pair"
-	"speceval/stages/generate"
 	"speceval/stages/replay"
 	"speceval/stages/report"
-	"speceval/stages/score"
 )
 
 // pipeline is what the commands work on. Tests put small experiments in place
@@ -64,55 +59,24 @@ func load(file string, sets []string, o outside) (experiment, error) {
 	if o.out == "" {
 		o.out = cfg.Experiment.Out
 	}
-	if cfg.Corpus.Source == config.SourceVLLM {
-		return sampled(cfg, o)
-	}
-	all, err := cfg.Profiles(data.Profiles(), data.ProfilesName)
+	c, err := newCorpus(cfg, o)
 	if err != nil {
 		return experiment{}, err
 	}
-	profiles, degenerate, err := profile.Evaluated(all)
-	if err != nil {
-		return experiment{}, err
-	}
-	e := experiment{out: o.out, workers: cfg.Executor.Workers}
-	for _, p := range degenerate {
-		e.notes = append(e.notes, p.Name()+" is left out: its variance is zero, every task passes always or never")
-	}
-	var workers *serving.Workers
+	var timed *timing
 	if cfg.Systems.Engine == config.EngineVLLM {
-		workers = timedWorkers(cfg, o)
-		e.close = workers.Close
+		timed = &timing{workers: timedWorkers(cfg, o), vacate: c.close}
 	}
-	stages, notes, err := stages(cfg, profiles, workers)
-	e.stages, e.notes = stages, append(e.notes, notes...)
-	return e, err
-}
-
-// sampled is the experiment whose rollouts are sampled from servers.
-func sampled(cfg *config.Config, o outside) (experiment, error) {
-	servers := servers(cfg, o)
-	settings, err := generateSettings(cfg, servers)
-	if err != nil {
-		return experiment{}, err
-	}
+	stages, notes, err := stages(cfg, c, timed)
 	return experiment{
-		out: o.out, workers: cfg.Executor.Workers,
-		stages: []dag.Stage{generate.Stage(settings)},
-		notes:  []string{"rollouts are sampled but not scored: that stage, and what follows from it, is not in this version"},
-		close:  servers.Close,
-	}, nil
+		out: o.out, workers: cfg.Executor.Workers, stages: stages, notes: append(c.notes, notes...),
+		close: func(ctx context.Context) error { return errors.Join(c.end(ctx), timed.end(ctx)) },
+	}, err
 }
 
-// stages is the literal list of stages, in order, for the profiles to evaluate.
-// Workers are those of timed runs, nil where none are to be made. Notes are what
-// the user should know.
-func stages(cfg *config.Config, profiles []profile.Profile, workers *serving.Workers) (_ []dag.Stage, notes []string, err error) {
-	published, err := arePublished(profiles)
-	if err != nil {
-		return nil, nil, err
-	}
-	pairs := pair.AllKnown(profiles)
+// stages is the literal list of stages, in order, with what the user should
+// know. Timed is nil where no timed runs are to be made on servers.
+func stages(cfg *config.Config, c corpus, timed *timing) (_ []dag.Stage, notes []string, err error) {
 	replays, err := replay.Stage(replay.Settings{
 		Seed:            cfg.Experiment.Seed,
 		Budgets:         cfg.Experiment.Budgets,
@@ -121,43 +85,27 @@ func stages(cfg *config.Config, profiles []profile.Profile, workers *serving.Wor
 		QuadratureOrder: cfg.Replay.QuadratureOrder,
 		Alphas:          cfg.Replay.IBNAlphas,
 		Slice:           cfg.Slice,
-	}, pairs)
+	}, c.pairs)
 	if err != nil {
 		return nil, nil, err
 	}
-	timed, notes, err := systemsStage(cfg, pairs, workers)
+	runs, notes, err := systemsStage(cfg, c.pairs, timed)
 	if err != nil {
 		return nil, nil, err
 	}
-	standIn := cfg.Corpus.StandIn(data.ProfilesName)
-	return []dag.Stage{
-		generate.Satisfied(standIn),
-		score.Stage(standIn),
+	return append(c.stages,
 		replays,
-		timed,
+		runs,
 		report.Stage(report.Settings{
-			Published:     published,
+			Published:     c.published,
 			Budgets:       cfg.Experiment.Budgets,
-			Pairs:         pairs,
+			Pairs:         c.pairs,
 			Targets:       data.PaperTargets(),
 			Architectures: data.Architectures(),
 			Measurements:  data.Measurements(),
-			Systems:       timed.Satisfied == "",
+			Systems:       runs.Satisfied == "",
 		}),
-	}, notes, nil
-}
-
-// arePublished reports whether profiles, evaluated ones, are exactly the
-// paper's: only then do its numbers apply. Both are sorted.
-func arePublished(profiles []profile.Profile) (bool, error) {
-	all, err := profile.Parse(data.Profiles(), data.ProfilesName)
-	if err != nil {
-		return false, err
-	}
-	papers, _, err := profile.Evaluated(all)
-	return slices.EqualFunc(profiles, papers, func(a, b profile.Profile) bool {
-		return a.SHA256() == b.SHA256()
-	}), err
+	), notes, nil
 }
 
 func verify(out string) (verdicts, error) {

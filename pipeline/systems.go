@@ -43,9 +43,8 @@ func uncalibrated(s *systems.Simulated, pairs []pair.Pair) []string {
 }
 
 // systemsStage is the systems stage for the pairs to evaluate, with what the
-// user should know of it. Workers are those of timed runs; nil with the
-// simulated engine.
-func systemsStage(cfg *config.Config, pairs []pair.Pair, workers *serving.Workers) (dag.Stage, []string, error) {
+// user should know of it. Timed is nil with the simulated engine.
+func systemsStage(cfg *config.Config, pairs []pair.Pair, timed *timing) (dag.Stage, []string, error) {
 	s := systems.Settings{
 		Seed: cfg.Experiment.Seed, Budgets: cfg.Experiment.Budgets, QuadratureOrder: cfg.Replay.QuadratureOrder,
 		Pairs: pairs, AsPublished: cfg.Systems.Protocol == config.ProtocolPublished,
@@ -63,13 +62,13 @@ func systemsStage(cfg *config.Config, pairs []pair.Pair, workers *serving.Worker
 	if s.Simulated, err = simulatedFleet(cfg); err != nil {
 		return dag.Stage{}, nil, err
 	}
-	if workers != nil {
-		if s.Measured, err = measuredRuns(cfg, pairs, workers); err != nil {
+	if timed != nil {
+		if s.Measured, err = measuredRuns(cfg, pairs, timed); err != nil {
 			return dag.Stage{}, nil, err
 		}
 	}
 	unknown := uncalibrated(s.Simulated, pairs)
-	if s.Measured == nil && len(unknown) == len(pairs) {
+	if timed == nil && len(unknown) == len(pairs) {
 		return systems.Satisfied(`the simulated fleet was calibrated for other profiles; set systems.engine = "vllm" to measure these`), nil, nil
 	}
 	var notes []string
@@ -105,13 +104,40 @@ func samplingText(cfg *config.Config, model string) map[string]string {
 	return text
 }
 
+// timing is the servers of timed runs.
+type timing struct {
+	workers *serving.Workers
+	// vacate ends the servers that rollouts were sampled from, which may hold the
+	// same devices; nil: there are none. Whoever times runs has profiles of all
+	// rollouts, so that nobody samples any more.
+	vacate func(ctx context.Context) error
+}
+
+// acquire waits for a worker that serves a model and that nobody else uses.
+func (t *timing) acquire(ctx context.Context, m serving.Model) (*serving.Lease, error) {
+	if t.vacate != nil {
+		if err := t.vacate(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return t.workers.Acquire(ctx, m)
+}
+
+// end stops what was started, if anything was.
+func (t *timing) end(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	return t.workers.Close(ctx)
+}
+
 // timedWorkers are the workers of the experiment, for timed runs.
 func timedWorkers(cfg *config.Config, o outside) *serving.Workers {
 	return serving.NewWorkers(servingSettings(cfg, o))
 }
 
 // measuredRuns are runs on the servers of workers.
-func measuredRuns(cfg *config.Config, pairs []pair.Pair, workers *serving.Workers) (*systems.Measured, error) {
+func measuredRuns(cfg *config.Config, pairs []pair.Pair, timed *timing) (*systems.Measured, error) {
 	m := &systems.Measured{
 		Repeats: cfg.Systems.Repeats, Replicas: cfg.Systems.Replicas, Clock: clock.Wall{},
 		Return: time.Duration(cfg.Serving.OutageSeconds) * time.Second,
@@ -120,12 +146,12 @@ func measuredRuns(cfg *config.Config, pairs []pair.Pair, workers *serving.Worker
 	if m.Repeats == 0 {
 		m.Repeats = measuredRepeats
 	}
-	all, err := benchmarks(cfg)
+	all, err := readTasks(cfg)
 	if err != nil {
 		return nil, err
 	}
 	for _, b := range all {
-		m.Tasks[b.ID] = systems.Tasks{Tasks: b.Tasks, Source: b.Source}
+		m.Tasks[b.id] = systems.Tasks{Tasks: b.tasks, Source: b.prompts()}
 	}
 	served := make(map[string]serving.Model)
 	for _, model := range cfg.Models {
@@ -141,7 +167,7 @@ func measuredRuns(cfg *config.Config, pairs []pair.Pair, workers *serving.Worker
 		}
 	}
 	m.Acquire = func(ctx context.Context, model string) (systems.Lease, error) {
-		lease, err := workers.Acquire(ctx, served[model])
+		lease, err := timed.acquire(ctx, served[model])
 		if err != nil {
 			return systems.Lease{}, err
 		}

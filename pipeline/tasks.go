@@ -11,21 +11,27 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
-	"speceval/stages/generate"
 )
 
 // smallBenchmark is the id of the benchmark that is built in.
 const smallBenchmark = "smallbench"
 
-// benchmarks reads the task file of every benchmark of the experiment. The
-// error names all that cannot be used.
-func benchmarks(cfg *config.Config) ([]generate.Benchmark, error) {
-	var all []generate.Benchmark
+// taskFile is the tasks of a benchmark and where they come from.
+type taskFile struct {
+	id    string
+	path  string
+	tasks []benchmark.Task
+}
+
+// readTasks reads the task file of every benchmark of the experiment. The error
+// names all that cannot be used.
+func readTasks(cfg *config.Config) ([]taskFile, error) {
+	var all []taskFile
 	var faults []error
 	var absent []string
 	for _, b := range cfg.Benchmarks {
 		path := filepath.Join(cfg.Corpus.Tasks, b.ID+".jsonl")
-		read, err := readBenchmark(b.ID, path)
+		read, err := readTaskFile(b.ID, path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			absent = append(absent, path)
@@ -40,22 +46,24 @@ func benchmarks(cfg *config.Config) ([]generate.Benchmark, error) {
 	return all, errors.Join(faults...)
 }
 
-// readBenchmark reads a task file, or the one that is built in where there is
+// readTaskFile reads a task file, or the one that is built in where there is
 // none.
-func readBenchmark(id, path string) (generate.Benchmark, error) {
+func readTaskFile(id, path string) (taskFile, error) {
 	tasks, err := benchmark.ReadTasks(path)
 	if errors.Is(err, fs.ErrNotExist) && id == smallBenchmark {
 		path = data.SmallBenchmarkName
 		tasks, err = benchmark.ParseTasks(data.SmallBenchmark(), path)
 	}
 	if err != nil {
-		return generate.Benchmark{}, fmt.Errorf("benchmark %s: %w", id, err)
+		return taskFile{}, fmt.Errorf("benchmark %s: %w", id, err)
 	}
 	if found := tasks[0].Benchmark; found != id {
-		return generate.Benchmark{}, fmt.Errorf("benchmark %s: %s holds tasks of %s", id, path, found)
+		return taskFile{}, fmt.Errorf("benchmark %s: %s holds tasks of %s", id, path, found)
 	}
-	return generate.Benchmark{
-		ID: id, Tasks: tasks,
-		Source: dag.Source{Name: path + " (prompts)", SHA256: benchmark.PromptDigest(tasks)},
-	}, nil
+	return taskFile{id, path, tasks}, nil
+}
+
+// prompts is the file as an input, as far as rollouts depend on it.
+func (f taskFile) prompts() dag.Source {
+	return dag.Source{Name: f.path + " (prompts)", SHA256: benchmark.PromptDigest(f.tasks)}
 }

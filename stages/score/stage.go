@@ -1,17 +1,184 @@
-// Package score is the stage that scores rollouts and counts them into
-// profiles. In this version profiles stand in for it: it has no units of its
-// own, and the configuration refuses a corpus that would need them.
+// Package score is the stage that turns rollouts into verdicts, by the rule of
+// each task, and counts these into profiles: one unit a benchmark and model,
+// which keeps every verdict, and one that gathers the profiles. Where profiles
+// stand in for rollouts the stage has nothing to run.
 package score
 
-import "speceval/pipeline/dag"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
 
-// Stage is the score stage. standIn says what makes it unnecessary, as
-// config.Corpus.StandIn puts it.
-func Stage(standIn string) dag.Stage {
-	return dag.Stage{
-		Name:      "score",
-		About:     "scores of the rollouts, and profiles",
-		Version:   1,
-		Satisfied: standIn,
+	"speceval/internal/benchmark"
+	"speceval/internal/scorer/code"
+	"speceval/internal/scorer/judge"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
+)
+
+// Name and version of the stage. The version is of how verdicts are kept and
+// counted; the rules of scoring have versions of their own.
+const (
+	name    = "score"
+	about   = "verdicts on rollouts, and profiles that count them"
+	version = 2
+)
+
+// Settings are what the stage needs to know.
+type Settings struct {
+	Rollouts   int // K, of every task
+	Benchmarks []Benchmark
+	Models     []Model
+
+	// Judge finds the servers of the judge, called by every unit that needs one.
+	Judge func(ctx context.Context) (Judge, error)
+	// Runner is what runs programs, called by every unit that has some.
+	Runner func(ctx context.Context) (*code.Runner, error)
+	// JudgeName is what the version of the judge's verdicts includes: its model,
+	// and its prompt if that is not ours.
+	JudgeName string
+
+	// Config is the part of the configuration that verdicts of a family depend
+	// on, by the name of the family.
+	Config map[string]map[string]string
+	// Sources are inputs from outside the output folder that verdicts of a
+	// family depend on.
+	Sources map[string][]dag.Source
+	AtATime int // responses that are scored at a time, where no judge is asked
+}
+
+// Benchmark is a benchmark with what its answers are scored by.
+type Benchmark struct {
+	ID      string
+	Tasks   []benchmark.Task
+	Answers dag.Source // right answers, options and tests
+	// Tests gives the tests of a task whose answers are programs.
+	Tests func(t benchmark.Task) ([]benchmark.Test, error)
+}
+
+// Model is a model whose rollouts are scored.
+type Model struct {
+	ID string
+	// Unparted says that thinking stands before the answer, in one text.
+	Unparted bool
+}
+
+// Judge is the servers of the judge, and how they are asked.
+type Judge struct {
+	judge.Settings
+	Places  int // questions that can be asked at a time
+	Release func()
+}
+
+// Satisfied is the stage where profiles stand in for rollouts; standIn says
+// which, as config.Corpus.StandIn puts it.
+func Satisfied(standIn string) dag.Stage {
+	return dag.Stage{Name: name, About: about, Version: version, Satisfied: standIn}
+}
+
+// Stage is the stage. It is an error if a benchmark has too few tasks.
+func Stage(s Settings) (dag.Stage, error) {
+	stage := dag.Stage{Name: name, About: about, Version: version}
+	var faults []error
+	for _, b := range s.Benchmarks {
+		if len(b.Tasks) < 2 {
+			faults = append(faults, fmt.Errorf("benchmark %s has %d task: allocation needs at least 2", b.ID, len(b.Tasks)))
+		}
 	}
+	for _, c := range s.corpora() {
+		stage.Units = append(stage.Units, c.unit())
+	}
+	stage.Units = append(stage.Units, s.profilesUnit())
+	return stage, errors.Join(faults...)
+}
+
+// Pairs are what the stage makes profiles of.
+func Pairs(s Settings) []pair.Pair {
+	var all []pair.Pair
+	for _, c := range s.corpora() {
+		var ids []string
+		for _, t := range c.benchmark.Tasks {
+			ids = append(ids, t.ID)
+		}
+		all = append(all, pair.Made(c.benchmark.ID, c.model.ID, ids, c.ref(), c.file("profile")))
+	}
+	return all
+}
+
+// corpus is the rollouts of one model on one benchmark.
+type corpus struct {
+	*Settings
+	benchmark *Benchmark
+	model     *Model
+}
+
+func (s *Settings) corpora() []*corpus {
+	var all []*corpus
+	for m := range s.Models {
+		for b := range s.Benchmarks {
+			all = append(all, &corpus{s, &s.Benchmarks[b], &s.Models[m]})
+		}
+	}
+	return all
+}
+
+func (c *corpus) ref() dag.Ref { return dag.Ref{Stage: name, Unit: c.benchmark.ID + "/" + c.model.ID} }
+
+func (c *corpus) unit() dag.Unit {
+	u := dag.Unit{
+		ID:      c.ref().Unit,
+		Config:  map[string]string{"corpus.rollouts_per_task": fmt.Sprint(c.Rollouts), "model.unparted": fmt.Sprint(c.model.Unparted)},
+		Sources: []dag.Source{c.benchmark.Answers},
+		Needs:   []dag.Ref{{Stage: "generate", Unit: c.ref().Unit}},
+		Outputs: []string{c.file("scores"), c.file("profile")},
+		Expect:  c.expect(),
+		Run:     c.run,
+	}
+	for _, family := range c.families() {
+		u.Config["scorer."+family] = c.version(family)
+		maps.Copy(u.Config, c.Config[family])
+		u.Sources = append(u.Sources, c.Sources[family]...)
+	}
+	return u
+}
+
+// expect is what the unit takes, for plans.
+func (c *corpus) expect() []dag.Quantity {
+	all := []dag.Quantity{{Name: "responses", Amount: float64(c.total())}}
+	for _, q := range []struct{ family, name string }{{judgeFamily, "questions to the judge"}, {codeFamily, "programs"}} {
+		if n := c.responses(q.family); n > 0 {
+			all = append(all, dag.Quantity{Name: q.name, Amount: float64(n)})
+		}
+	}
+	return all
+}
+
+// responses counts those to tasks of a family.
+func (c *corpus) responses(family string) int {
+	n := 0
+	for _, t := range c.benchmark.Tasks {
+		if t.Scorer == family {
+			n += c.Rollouts
+		}
+	}
+	return n
+}
+
+// families are those of the tasks, sorted.
+func (c *corpus) families() []string {
+	found := map[string]bool{}
+	for _, t := range c.benchmark.Tasks {
+		found[t.Scorer] = true
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// total is the number of rollouts.
+func (c *corpus) total() int { return len(c.benchmark.Tasks) * c.Rollouts }
+
+// file is an output of the unit: its scores or its profile.
+func (c *corpus) file(what string) string {
+	return fmt.Sprintf("score/benchmark=%s/model=%s/%s.parquet", c.benchmark.ID, c.model.ID, what)
 }

@@ -1,14 +1,192 @@
 package score_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
+	"speceval/internal/benchmark"
+	"speceval/internal/profile"
+	"speceval/internal/rollout"
+	"speceval/internal/scorer/code"
 	"speceval/stages/score"
 )
 
 func TestProfilesStandInForTheStage(t *testing.T) {
-	stage := score.Stage("profiles from mine.csv")
+	stage := score.Satisfied("profiles from mine.csv")
 	if stage.Name != "score" || stage.Satisfied != "profiles from mine.csv" || len(stage.Units) != 0 {
 		t.Errorf("got %+v", stage)
+	}
+}
+
+func TestVerdictsAreKeptAndCounted(t *testing.T) {
+	l := newLab(t)
+	l.rollouts[3].Text = `again \boxed{C}`
+	l.succeed()
+	if got := l.correct(); got != "10111010" {
+		t.Errorf("verdicts %s", got)
+	}
+	rows := l.scores()
+	want := rollout.Score{Benchmark: "quiz", Model: "m", TaskID: "sum", Correct: true, Answer: "42", Scorer: "speceval_math_v1"}
+	if rows[0] != want {
+		t.Errorf("row 0 is %+v", rows[0])
+	}
+	for task, scorer := range []string{"speceval_math_v1", "speceval_choice_v1", "speceval_judge_v1:wise", "speceval_choice_v1"} {
+		if got := rows[2*task+1]; got.Scorer != scorer || got.TaskIndex != int32(task) || got.Rollout != 1 {
+			t.Errorf("task %d: %+v, want scorer %s", task, got, scorer)
+		}
+	}
+	for _, file := range []string{profileFile, score.ProfilesFile} {
+		got, err := profile.Read(filepath.Join(l.dir, file))
+		want := profile.Profile{
+			Benchmark: "quiz", Model: "m", Scorer: "speceval_choice_v1+speceval_judge_v1:wise+speceval_math_v1",
+			TaskIDs: []string{"sum", "which", "river", "again"}, PassCounts: []int{1, 2, 1, 1}, TestedK: 2,
+		}
+		if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
+			t.Errorf("%s: %+v, %v", file, got, err)
+		}
+	}
+	if m := l.manifest(); !strings.Contains(m, `"provenance": "measured"`) || strings.Contains(m, "degenerate") {
+		t.Errorf("manifest %s", m)
+	}
+}
+
+// manifest is that of the corpus.
+func (l *lab) manifest() string {
+	l.t.Helper()
+	found, err := filepath.Glob(filepath.Join(l.dir, "manifests", "score", "quiz", "*"))
+	if err != nil || len(found) != 1 {
+		l.t.Fatalf("%d manifests, %v", len(found), err)
+	}
+	text, err := os.ReadFile(found[0])
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestOneSimulatedPartMakesTheScoresSimulated(t *testing.T) {
+	for _, parts := range [][2]string{{"simulated", "measured"}, {"measured", "simulated"}} {
+		l := newLab(t)
+		l.parts = parts
+		l.succeed()
+		if m := l.manifest(); !strings.Contains(m, `"provenance": "simulated"`) {
+			t.Errorf("%v: manifest %s", parts, m)
+		}
+	}
+}
+
+// TestScoresDoNotDependOnWorkers compares files byte by byte.
+func TestScoresDoNotDependOnWorkers(t *testing.T) {
+	var before []byte
+	for _, workers := range []int{1, 2, 9} {
+		l := newLab(t)
+		l.settings.AtATime = workers
+		l.succeed()
+		data, err := os.ReadFile(filepath.Join(l.dir, scoresFile))
+		if err != nil || before != nil && !bytes.Equal(data, before) {
+			t.Errorf("%d workers write other scores, %v", workers, err)
+		}
+		before = data
+	}
+}
+
+func TestOnlyWhatFollowsTheThinkingCounts(t *testing.T) {
+	for name, test := range map[string]struct {
+		text, finish string
+		unparted     bool
+		want         string
+	}{
+		"an answer in the thinking":    {`\boxed{42}</think>I cannot say.`, "stop", true, "0"},
+		"an answer after the thinking": {`\boxed{41}</think> \boxed{42}`, "stop", true, "1"},
+		"two ends of thinking":         {`\boxed{42}</think>no idea`, "stop", true, "0"},
+		"thinking without end":         {`surely \boxed{42}`, "length", true, "0"},
+		"an answer that was parted":    {`\boxed{42}`, "stop", false, "1"},
+		"a tag that was not taken out": {`\boxed{41} </think> \boxed{42}`, "stop", false, "1"},
+		"cut inside the box":           {`so \boxed{42`, "length", false, "0"},
+		"cut after the box":            {`so \boxed{42}, because`, "length", false, "1"},
+		"no box, and cut":              {"The answer is 42", "length", false, "0"},
+		"no box, and ended":            {"The answer is 42", "stop", false, "1"},
+		"nothing":                      {"", "stop", false, "0"},
+		"a NUL":                        {"\x00 \\boxed{42} \x00", "stop", false, "1"},
+		"a megabyte on a line":         {strings.Repeat(`\boxed{`, 150_000), "length", false, "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			l.settings.Models[0].Unparted = test.unparted
+			if test.unparted {
+				for i := range l.rollouts {
+					l.rollouts[i].Text = "hm</think>" + l.rollouts[i].Text
+				}
+			}
+			l.rollouts[0].Text, l.rollouts[0].FinishReason = test.text, test.finish
+			l.succeed()
+			if got := l.correct(); got != test.want+"0101010" {
+				t.Errorf("verdicts %s, want %s first", got, test.want)
+			}
+		})
+	}
+}
+
+// TestBadCorpora leave nothing behind.
+func TestBadCorpora(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(l *lab)
+		want  string
+	}{
+		"a missing rollout":   {func(l *lab) { l.rollouts = slices.Delete(l.rollouts, 3, 4) }, "1 of 4 tasks have fewer than 2 rollouts: which has 1; run `speceval run generate`"},
+		"missing tasks":       {func(l *lab) { l.rollouts = l.rollouts[:2] }, "3 of 4 tasks have fewer than 2 rollouts: which has 0, river has 0, again has 0"},
+		"an unknown task":     {func(l *lab) { l.rollouts[6].TaskID, l.rollouts[7].TaskID = "new", "new" }, "there is a rollout of task new, but task 3 of quiz is again"},
+		"a task too many":     {func(l *lab) { l.rollouts[7].TaskIndex = 4 }, "there is a rollout of task 4 (again), but quiz has 4 tasks"},
+		"a rollout too many":  {func(l *lab) { l.rollouts[7].Rollout = 2 }, "there is a rollout 2 of task again, of which there should be 2"},
+		"a rollout twice":     {func(l *lab) { l.rollouts[1] = l.rollouts[0] }, "rollout 0 of task 0 stands after rollout 0 of task 0"},
+		"another model":       {func(l *lab) { l.eachRollout(func(r *rollout.Rollout) { r.Model = "other" }) }, "a rollout of quiz by other is among those of quiz by m"},
+		"no sandbox":          {func(l *lab) { l.settings.Benchmarks[0].Tasks[3].Scorer = "code" }, "no sandbox here"},
+		"tests that are gone": {func(l *lab) { l.loseTests() }, "score rollout 0 of task 3 (again): no tests.json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			test.spoil(l)
+			l.fail(test.want)
+			if left, _ := filepath.Glob(filepath.Join(l.dir, "score", "*", "*", "*")); len(left) != 0 {
+				t.Errorf("%v are left", left)
+			}
+		})
+	}
+}
+
+func (l *lab) eachRollout(change func(*rollout.Rollout)) {
+	for i := range l.rollouts {
+		change(&l.rollouts[i])
+	}
+}
+
+func (l *lab) loseTests() {
+	b := &l.settings.Benchmarks[0]
+	b.Tasks[3].Scorer = "code"
+	l.settings.Runner = func(context.Context) (*code.Runner, error) { return nil, nil }
+	b.Tests = func(benchmark.Task) ([]benchmark.Test, error) { return nil, errors.New("no tests.json") }
+}
+
+func TestABenchmarkNeedsTwoTasks(t *testing.T) {
+	l := newLab(t)
+	l.settings.Benchmarks[0].Tasks = l.settings.Benchmarks[0].Tasks[:1]
+	if _, err := score.Stage(l.settings); err == nil || !strings.Contains(err.Error(), "quiz has 1 task") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestADegenerateProfileIsNoted(t *testing.T) {
+	l := newLab(t)
+	l.eachRollout(func(r *rollout.Rollout) { r.Text = "no idea" })
+	l.succeed()
+	if m := l.manifest(); !strings.Contains(m, "quiz__model=m is degenerate") {
+		t.Errorf("manifest %s", m)
 	}
 }

@@ -1,0 +1,196 @@
+package score
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"speceval/internal/journal"
+	"speceval/internal/profile"
+	"speceval/internal/rollout"
+	"speceval/internal/rowfile"
+	"speceval/internal/scorer"
+	"speceval/internal/scorer/judge"
+	"speceval/pipeline/dag"
+)
+
+// scoring is a unit under way.
+type scoring struct {
+	*corpus
+	*scorers
+	job    *dag.Job
+	kept   *journal.Journal[rollout.Score, rollout.ID] // of slow verdicts; nil if there are none
+	stored int                                         // verdicts that earlier attempts had reached
+
+	unparsable atomic.Int64 // answers of the judge
+}
+
+// run is the unit. The profile is written last: with it, all is there.
+func (c *corpus) run(ctx context.Context, job *dag.Job) (err error) {
+	parts, err := c.parts(job)
+	if err != nil {
+		return err
+	}
+	from, err := provenance(parts)
+	if err != nil {
+		return err
+	}
+	job.Provenance(from)
+	s := &scoring{corpus: c, job: job}
+	if err := s.openKept(); err != nil {
+		return err
+	}
+	if s.kept != nil {
+		defer func() { err = errors.Join(err, s.kept.Close()) }()
+	}
+	if s.scorers, err = c.scorers(ctx); err != nil {
+		return err
+	}
+	defer s.release()
+	t := newTally(c)
+	err = job.Write(c.file("scores"), c.total(), func(w io.Writer) error {
+		if err := rollout.WriteScores(w, t.count(s.scores(ctx, parts)), c.footer(job)); err != nil {
+			return err
+		}
+		return errors.Join(t.short(), c.supersede(job))
+	})
+	if err != nil {
+		return err
+	}
+	p := t.profile()
+	if p.VarianceSum() == 0 {
+		job.Note("%s is degenerate: every task passes always or never, so that it is left out of replays and timed runs", p.Name())
+	}
+	if n := s.unparsable.Load(); n > 0 {
+		job.Note("the judge gave no verdict on %d responses, which count as wrong", n)
+	}
+	return job.Write(c.file("profile"), p.N(), func(w io.Writer) error {
+		return profile.Write(w, []profile.Profile{p}, job.Footer(profile.Schema))
+	})
+}
+
+// parts are the files of the rollouts.
+func (c *corpus) parts(job *dag.Job) ([]string, error) {
+	var paths []string
+	for _, output := range job.Inputs() {
+		path, err := job.Input(output)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// provenance is that of the rollouts, as their files say.
+func provenance(parts []string) (string, error) {
+	found := ""
+	for _, path := range parts {
+		_, footer, err := rowfile.ReadFooter(path)
+		if err != nil {
+			return "", err
+		}
+		if p := footer["speceval.provenance"]; found == "" || p == "simulated" {
+			found = p
+		}
+	}
+	return found, nil
+}
+
+// openKept opens the journal of slow verdicts, if there will be some.
+func (s *scoring) openKept() error {
+	if !slices.ContainsFunc(s.families(), slow) {
+		return nil
+	}
+	dir, err := s.job.Scratch()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, "scores"+journal.Suffix)
+	kept, damaged, err := journal.Open(path, (*rollout.Score).ID)
+	if err != nil {
+		return err
+	}
+	if damaged > 0 {
+		s.job.Note("%d lines of %s were damaged; those responses are scored again", damaged, path)
+	}
+	s.kept, s.stored = kept, kept.Len()
+	return nil
+}
+
+// score reaches the verdict on a response. It may be called concurrently.
+func (s *scoring) score(ctx context.Context, r *rollout.Response) (*rollout.Score, error) {
+	task := &s.benchmark.Tasks[r.TaskIndex]
+	id := rollout.ID{Task: r.TaskIndex, Rollout: r.Rollout}
+	if s.kept != nil && s.kept.Has(id) {
+		return s.kept.Read(id)
+	}
+	one, err := s.of(r.TaskIndex)
+	if err != nil {
+		return nil, fmt.Errorf("score %s (%s): %w", id, task.ID, err)
+	}
+	v, err := one.Score(ctx, s.model.response(r))
+	unparsable := errors.Is(err, judge.ErrUnparsable)
+	if unparsable {
+		v, err = scorer.Verdict{Note: judge.ErrUnparsable.Error()}, s.countUnparsable(err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("score %s (%s): %w", id, task.ID, err)
+	}
+	score := &rollout.Score{
+		Benchmark: s.benchmark.ID, Model: s.model.ID, TaskIndex: r.TaskIndex, TaskID: task.ID, Rollout: r.Rollout,
+		// As copies: a piece of a response would keep all of it in memory.
+		Correct: v.Correct, Answer: strings.Clone(v.Answer), Scorer: s.version(task.Scorer), Note: strings.Clone(v.Note),
+	}
+	if slow(task.Scorer) && !unparsable {
+		err = s.kept.Append(score)
+	}
+	return score, err
+}
+
+// tolerated is the share of responses on which a judge may give no verdict.
+const tolerated = 0.01
+
+// countUnparsable is an error once the judge has given no verdict too often.
+func (s *scoring) countUnparsable(last error) error {
+	asked := s.responses(judgeFamily)
+	n := s.unparsable.Add(1)
+	if float64(n) <= math.Ceil(tolerated*float64(asked)) {
+		return nil
+	}
+	return fmt.Errorf("on more than %g%% of %d responses: %w; mend the judge (judge.model, judge.prompt) and run again, which asks for the missing verdicts alone", 100*tolerated, asked, last)
+}
+
+// footer is what a file of scores says about itself.
+func (c *corpus) footer(job *dag.Job) map[string]string {
+	footer := job.Footer(rollout.ScoreSchema)
+	footer[rollout.RolloutsKey] = c.rollouts(job)
+	return footer
+}
+
+// rollouts tells one set of rollouts from another.
+func (c *corpus) rollouts(job *dag.Job) string {
+	var digests []string
+	for _, output := range job.Inputs() {
+		digests = append(digests, job.InputSHA256(output))
+	}
+	return strings.Join(digests, " ")
+}
+
+// supersede moves scores of the same rollouts by other rules aside, so that the
+// two can be compared.
+func (c *corpus) supersede(job *dag.Job) error {
+	return job.Clear(func(output, path string) bool {
+		if output != c.file("scores") {
+			return true
+		}
+		_, footer, err := rowfile.ReadFooter(path)
+		return err != nil || footer["speceval.key"] == job.Key() || footer[rollout.RolloutsKey] != c.rollouts(job)
+	})
+}
