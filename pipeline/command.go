@@ -27,6 +27,7 @@ func commands() []command {
 	return []command{
 		runCommand(), planCommand(), statusCommand(), whyCommand(),
 		tablesCommand(), verifyCommand(), allocationsCommand(),
+		checkScorerCommand(),
 		fleetCommand(), unitCommand(), versionCommand(), helpCommand(),
 	}
 }
