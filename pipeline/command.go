@@ -27,7 +27,7 @@ func commands() []command {
 	return []command{
 		runCommand(), planCommand(), statusCommand(), whyCommand(),
 		tablesCommand(), verifyCommand(), allocationsCommand(),
-		checkScorerCommand(),
+		checkScorerCommand(), compareCommand(),
 		fleetCommand(), unitCommand(), versionCommand(), helpCommand(),
 	}
 }

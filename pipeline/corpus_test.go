@@ -113,4 +113,8 @@ urls = [%q]
 			t.Errorf("%s has %d of 16 by the other answer, %d before", id, after.PassCounts[i], before.PassCounts[i])
 		}
 	}
+	code, stdout, stderr := sample(t, config, out, "compare", filepath.Join(out, "score", "profiles.parquet"), filepath.Join(out, "score", "profiles.parquet"))
+	if code != 0 || !strings.Contains(stdout, "agrees") {
+		t.Errorf("compare: exit code %d\n%s%s", code, stdout, stderr)
+	}
 }
