@@ -27,7 +27,7 @@ func commands() []command {
 	return []command{
 		runCommand(), planCommand(), statusCommand(), whyCommand(),
 		tablesCommand(), verifyCommand(), allocationsCommand(),
-		checkScorerCommand(), compareCommand(),
+		checkScorerCommand(), compareCommand(), disagreementsCommand(),
 		fleetCommand(), unitCommand(), versionCommand(), helpCommand(),
 	}
 }
