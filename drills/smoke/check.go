@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"speceval/internal/atomicfile"
+	"speceval/internal/fleet"
+	"speceval/internal/measurement"
+	"speceval/internal/profile"
+	"speceval/internal/rollout"
+	"speceval/internal/rowfile"
+)
+
+// check holds what the stages have left to what it must be.
+func (l *lab) check(ctx context.Context) error {
+	if err := l.speceval(ctx, "status", "--check"); err != nil {
+		return err
+	}
+	profiles, err := profile.Read(filepath.Join(l.out, "score", "profiles.parquet"))
+	if err != nil {
+		return err
+	}
+	truth := filepath.Join(filepath.Dir(l.config), "truth.parquet")
+	if err := writeTruth(truth, profiles); err != nil {
+		return err
+	}
+	err = l.speceval(ctx, "compare", filepath.Join(l.out, "score", "profiles.parquet"), truth)
+	return errors.Join(err, l.checkScores(profiles), l.checkRuns(profiles), l.checkTables())
+}
+
+// exactly is the number of rollouts that a true probability is written as a
+// share of.
+const exactly = 1 << 30
+
+// writeTruth writes the probabilities that the fleet answers by.
+func writeTruth(path string, obtained []profile.Profile) error {
+	var truth []profile.Profile
+	for _, p := range obtained {
+		p.TestedK, p.Scorer = exactly, "the fleet itself"
+		p.PassCounts = make([]int, p.N())
+		for i, id := range p.TaskIDs {
+			pass := fleet.DefaultPass(p.Model, fleet.TaskKey{Benchmark: p.Benchmark, ID: id})
+			p.PassCounts[i] = int(math.Round(pass * exactly))
+		}
+		truth = append(truth, p)
+	}
+	return atomicfile.Write(path, func(w io.Writer) error { return profile.Write(w, truth, nil) })
+}
+
+// checkScores sees to it that every kind of scorer has found answers right and
+// wrong.
+func (l *lab) checkScores(profiles []profile.Profile) error {
+	var faults []error
+	for _, p := range profiles {
+		path := filepath.Join(l.out, "score", "benchmark="+p.Benchmark, "model="+p.Model, "scores.parquet")
+		rows, _, err := rowfile.ReadFile[rollout.Score](path)
+		if err != nil {
+			return err
+		}
+		right, wrong := map[string]int{}, map[string]int{}
+		for _, r := range rows {
+			if r.Correct {
+				right[r.Scorer]++
+			} else {
+				wrong[r.Scorer]++
+			}
+		}
+		for _, scorer := range strings.Split(p.Scorer, "+") {
+			fmt.Fprintf(l.stdout, "%s: %s: %d right, %d wrong\n", p.Name(), scorer, right[scorer], wrong[scorer])
+			if right[scorer] == 0 || wrong[scorer] == 0 {
+				faults = append(faults, fmt.Errorf("%s: %s has found all answers right, or all wrong", p.Name(), scorer))
+			}
+		}
+		if len(right) != 4 || len(rows) != p.N()*p.TestedK {
+			faults = append(faults, fmt.Errorf("%s: %d scores by %d scorers, want %d by 4", p.Name(), len(rows), len(right), p.N()*p.TestedK))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// checkRuns counts the timed runs.
+func (l *lab) checkRuns(profiles []profile.Profile) error {
+	runs, err := measurement.Read(filepath.Join(l.out, filepath.FromSlash(measurement.File)))
+	if err != nil {
+		return err
+	}
+	budgets := map[int32]bool{}
+	for _, r := range runs {
+		budgets[r.ReferenceBudget] = true
+		if r.Provenance != measurement.Simulated {
+			return fmt.Errorf("a run on the fleet says that it is %s", r.Provenance)
+		}
+	}
+	if want := 4 * len(profiles) * len(budgets); len(runs) != want || len(budgets) == 0 {
+		return fmt.Errorf("%d timed runs, want %d", len(runs), want)
+	}
+	return nil
+}
+
+// tables are some that must be there, each with what it must have.
+var tables = []struct{ name, has string }{
+	{"table1_variance.csv", "budget,oracle"},
+	{"table2_compute.csv", ",simulated,"},
+	{"table3_time.csv", ",simulated,"},
+	{"table4_benefit.tex", `\begin{tabular}`},
+	{"profile_ratios.csv", "smallbench"},
+	{"numbers.tex", `\newcommand`},
+}
+
+func (l *lab) checkTables() error {
+	var faults []error
+	for _, table := range tables {
+		text, err := os.ReadFile(filepath.Join(l.out, "tables", table.name))
+		if err == nil && !strings.Contains(string(text), table.has) {
+			err = fmt.Errorf("%s lacks %q", table.name, table.has)
+		}
+		faults = append(faults, err)
+	}
+	return errors.Join(slices.DeleteFunc(faults, func(err error) bool { return err == nil })...)
+}
