@@ -1,0 +1,206 @@
+package main
+
+import (
+	"fmt"
+	"math/big"
+)
+
+// tree is an expression: a number, a letter, or an operation on two others.
+type tree struct {
+	op          byte // one of + - * / ^, x for a letter, 0 for a number
+	n           int  // the number, or the power
+	letter      string
+	left, right *tree
+}
+
+func whole(n int) *tree { return &tree{n: n} }
+
+func join(op byte, left, right *tree) *tree { return &tree{op: op, left: left, right: right} }
+
+// grown is a random expression.
+func grown(d *dice, depth int, letters []string) *tree {
+	if depth == 0 {
+		if len(letters) > 0 && d.chance(0.7) {
+			return &tree{op: 'x', letter: pick(d, letters...)}
+		}
+		return whole(d.from(1, 12))
+	}
+	if d.chance(0.15) {
+		return &tree{op: '^', n: d.from(2, 3), left: grown(d, depth-1, letters)}
+	}
+	return join(pick(d, byte('+'), '+', '-', '*', '*', '/'), grown(d, depth-1, letters), grown(d, pick(d, 0, depth-1), letters))
+}
+
+// value is what the expression is at a point; false if it divides by zero.
+func (t *tree) value(at map[string]*big.Rat) (*big.Rat, bool) {
+	switch t.op {
+	case 0:
+		return big.NewRat(int64(t.n), 1), true
+	case 'x':
+		return at[t.letter], true
+	case '^':
+		base, ok := t.left.value(at)
+		power := big.NewRat(1, 1)
+		for range t.n {
+			power.Mul(power, base)
+		}
+		return power, ok
+	}
+	x, left := t.left.value(at)
+	y, right := t.right.value(at)
+	if !left || !right || t.op == '/' && y.Sign() == 0 {
+		return new(big.Rat), false
+	}
+	switch t.op {
+	case '+':
+		return new(big.Rat).Add(x, y), true
+	case '-':
+		return new(big.Rat).Sub(x, y), true
+	case '*':
+		return new(big.Rat).Mul(x, y), true
+	}
+	return new(big.Rat).Quo(x, y), true
+}
+
+// points are enough to tell expressions of this size apart: two that are
+// different agree at a random one of a hundred million in less than one case of
+// a million (Schwartz and Zippel).
+func points(d *dice, letters []string) []map[string]*big.Rat {
+	list := make([]map[string]*big.Rat, 2)
+	for i := range list {
+		list[i] = map[string]*big.Rat{}
+		for _, v := range letters {
+			list[i][v] = big.NewRat(int64(d.from(1, 1e8)), 1)
+		}
+	}
+	return list
+}
+
+// values are those at several points; "" if it divides by zero.
+func (t *tree) values(at []map[string]*big.Rat) string {
+	text := ""
+	for _, p := range at {
+		v, ok := t.value(p)
+		if !ok {
+			return ""
+		}
+		text += v.String() + " "
+	}
+	return text
+}
+
+// rewritten is an expression of the same value: sides are exchanged, products
+// multiplied out, fractions extended.
+func (t *tree) rewritten(d *dice) *tree {
+	if t.left == nil {
+		if t.op == 0 && d.chance(0.2) {
+			k := d.from(1, 5)
+			return join('-', whole(t.n+k), whole(k))
+		}
+		return t
+	}
+	left := t.left.rewritten(d)
+	if t.op == '^' {
+		if t.n == 2 && d.chance(0.3) {
+			return join('*', left, left)
+		}
+		return &tree{op: '^', n: t.n, left: left}
+	}
+	right := t.right.rewritten(d)
+	switch same := d.chance(0.4); {
+	case same:
+	case t.op == '+' || t.op == '*' && t.right.op != '+':
+		return join(t.op, right, left)
+	case t.op == '*': // a sum, which stays one
+		return join('+', join('*', left, right.left), join('*', left, right.right))
+	case t.op == '-':
+		return join('*', whole(-1), join('-', right, left))
+	case t.op == '/':
+		k := whole(d.from(2, 5))
+		return join('/', join('*', k, left), join('*', right, k))
+	}
+	return join(t.op, left, right)
+}
+
+// spoilt is the expression with another leaf or operation somewhere.
+func (t *tree) spoilt(d *dice, letters []string) *tree {
+	switch c := *t; {
+	case t.left == nil:
+		return whole(t.n + d.from(1, 3))
+	case t.op == '^':
+		c.left = t.left.spoilt(d, letters)
+		return &c
+	case d.chance(0.3):
+		c.op = map[byte]byte{'+': '-', '-': '+', '*': '+', '/': '*'}[t.op]
+		return &c
+	case d.chance(0.5):
+		c.left = t.left.spoilt(d, letters)
+		return &c
+	default:
+		c.right = t.right.spoilt(d, letters)
+		return &c
+	}
+}
+
+// latex writes the expression, in parentheses where it must be.
+func (t *tree) latex(d *dice) string {
+	inside := func(u *tree, needs bool) string {
+		if needs {
+			return between(d, "(", u.latex(d), ")")
+		}
+		return u.latex(d)
+	}
+	additive := func(u *tree) bool { return u.op == '+' || u.op == '-' || u.op == 0 && u.n < 0 }
+	switch t.op {
+	case 0:
+		return fmt.Sprint(t.n)
+	case 'x':
+		return t.letter
+	case '^':
+		return fmt.Sprintf("%s^{%d}", inside(t.left, t.left.left != nil || t.left.n < 0), t.n)
+	case '+':
+		return t.left.latex(d) + "+" + inside(t.right, t.right.op == 0 && t.right.n < 0 || t.right.leftmost().n < 0)
+	case '-':
+		return t.left.latex(d) + "-" + inside(t.right, additive(t.right) || t.right.leftmost().n < 0)
+	case '*':
+		return inside(t.left, additive(t.left)) + pick(d, ` \cdot `, ` \cdot `, ` \times `, "*") + inside(t.right, additive(t.right) || t.right.leftmost().n < 0)
+	}
+	return pick(d, `\frac`, `\frac`, `\dfrac`) + "{" + t.left.latex(d) + "}{" + t.right.latex(d) + "}"
+}
+
+// leftmost is the leaf that is written first.
+func (t *tree) leftmost() *tree {
+	for t.left != nil && t.op != '/' {
+		t = t.left
+	}
+	return t
+}
+
+// expressions are random ones, of two letters or of numbers only, in several
+// ways that are shown to have the same value or another.
+func expressions(d *dice) sample {
+	letters := pick(d, []string{"x", "y"}, []string{"a", "b"}, []string{"n"}, nil)
+	at := points(d, letters)
+	for {
+		t := grown(d, 3, letters)
+		value := t.values(at)
+		if len(value) == 0 || len(value) > 400 {
+			continue // divides by zero, or is of a high degree
+		}
+		s := a(t.latex(d))
+		if v, _ := t.value(at[0]); letters == nil {
+			s.equals(latex(v))
+		}
+		for range 4 {
+			if u := t.rewritten(d).rewritten(d); u.values(at) == value {
+				s.equals(u.latex(d))
+			}
+			if u := t.spoilt(d, letters).rewritten(d); u.values(at) != value && u.values(at) != "" {
+				s.misses(u.latex(d))
+			}
+		}
+		if len(s.same) > 0 && len(s.near) > 0 {
+			return s
+		}
+	}
+}
