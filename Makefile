@@ -4,6 +4,8 @@
 #   tables      every table again, from stored results only
 #   verify      the results beside the paper's, with verdicts
 #   build       bin/speceval
+#   smoke       all five stages end to end over HTTP, on the simulated fleet and
+#               a small benchmark; needs bwrap and python3 (under a minute)
 #   test, bench, clean
 #   fit         calibrate the simulated fleet again, by the published runs of
 #               Uniform (minutes; data/fleet/README.md)
@@ -14,6 +16,10 @@
 #                    (minutes)
 #   drill-generate   kill a run of rollouts over and over, on a fleet with
 #                    faults, and count what is left; needs python3 (minutes)
+#   drill-sandbox    programs that try to break out of the sandbox, or to break it;
+#                    needs bwrap and python3
+#   drill-math       the scorer of mathematical answers beside Math-Verify, on
+#                    thousands of made pairs; needs python3 (a minute)
 #   drill-systems    timed runs over HTTP, through the loss of a replica and of
 #                    the program, checked from their files (a minute)
 #
@@ -22,7 +28,7 @@
 #            DRILL="flags of a drill"
 
 .DEFAULT_GOAL := reproduce
-.PHONY: reproduce generate score replay systems report tables verify test bench build fit clean vllm-cpu drill-vllm drill-generate drill-systems
+.PHONY: reproduce generate score replay systems report tables verify smoke test bench build fit clean vllm-cpu drill-vllm drill-generate drill-sandbox drill-math drill-systems
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -44,6 +50,10 @@ tables: build
 
 verify: build
 	bin/speceval verify $(FLAGS)
+
+smoke: build
+	$(GO) build -trimpath -o bin/smoke ./drills/smoke
+	bin/smoke $(DRILL)
 
 # The Go tool rebuilds what has changed and nothing else.
 build:
@@ -77,6 +87,22 @@ $(READERS)/made:
 drill-generate: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
 	$(GO) build -trimpath -o bin/drill-generate ./drills/generate
 	SPECEVAL_PYTHON=$(READER) bin/drill-generate $(DRILL)
+
+drill-sandbox:
+	$(GO) build -trimpath -o bin/drill-sandbox ./drills/sandbox
+	bin/drill-sandbox $(DRILL)
+
+# A Python with Math-Verify: SPECEVAL_PYTHON, or one that is made here.
+MATHVERIFY := bin/mathverify
+
+$(MATHVERIFY)/made:
+	python3 -m venv --clear $(MATHVERIFY)
+	$(MATHVERIFY)/bin/pip install --quiet --requirement drills/math/requirements.txt
+	touch $@
+
+drill-math: $(if $(SPECEVAL_PYTHON),,$(MATHVERIFY)/made)
+	$(GO) build -trimpath -o bin/drill-math ./drills/math
+	SPECEVAL_PYTHON=$(or $(SPECEVAL_PYTHON),$(MATHVERIFY)/bin/python) bin/drill-math $(DRILL)
 
 drill-systems: build
 	$(GO) build -trimpath -o bin/drill-systems ./drills/systems
