@@ -73,8 +73,9 @@ func scoreSettings(cfg *config.Config, servers *serving.Servers, tasks []taskFil
 		if err != nil {
 			return score.Judge{}, err
 		}
-		prompt.Servers = lease
-		return score.Judge{Settings: prompt, Places: lease.Places, Release: lease.Release}, nil
+		asked := prompt // a copy: units run side by side
+		asked.Servers = lease
+		return score.Judge{Settings: asked, Places: lease.Places, Release: lease.Release}, nil
 	}
 	s.Runner = (&programs{cfg: cfg}).runner
 	return s, notes, nil
