@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -63,15 +64,19 @@ func (c *corpus) run(ctx context.Context, job *dag.Job) (err error) {
 	if err != nil {
 		return err
 	}
-	p := t.profile()
+	return s.writeProfile(t.profile())
+}
+
+// writeProfile writes the profile, and notes what is odd about it.
+func (s *scoring) writeProfile(p profile.Profile) error {
 	if p.VarianceSum() == 0 {
-		job.Note("%s is degenerate: every task passes always or never, so that it is left out of replays and timed runs", p.Name())
+		s.job.Note("%s is degenerate: every task passes always or never, so that it is left out of replays and timed runs", p.Name())
 	}
 	if n := s.unparsable.Load(); n > 0 {
-		job.Note("the judge gave no verdict on %d responses, which count as wrong", n)
+		s.job.Note("the judge gave no verdict on %d responses, which count as wrong", n)
 	}
-	return job.Write(c.file("profile"), p.N(), func(w io.Writer) error {
-		return profile.Write(w, []profile.Profile{p}, job.Footer(profile.Schema))
+	return s.job.Write(s.file("profile"), p.N(), func(w io.Writer) error {
+		return profile.Write(w, []profile.Profile{p}, s.job.Footer(profile.Schema))
 	})
 }
 
@@ -124,10 +129,16 @@ func (s *scoring) openKept() error {
 	return nil
 }
 
-// score reaches the verdict on a response. It may be called concurrently.
-func (s *scoring) score(ctx context.Context, r *rollout.Response) (*rollout.Score, error) {
+// score reaches the verdict on a response. It may be called concurrently. A panic
+// of a scorer becomes an error, which leaves other units alone.
+func (s *scoring) score(ctx context.Context, r *rollout.Response) (_ *rollout.Score, err error) {
 	task := &s.benchmark.Tasks[r.TaskIndex]
 	id := rollout.ID{Task: r.TaskIndex, Rollout: r.Rollout}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("score %s (%s): panic: %v\n%s", id, task.ID, p, debug.Stack())
+		}
+	}()
 	if s.kept != nil && s.kept.Has(id) {
 		return s.kept.Read(id)
 	}

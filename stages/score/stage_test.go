@@ -140,14 +140,18 @@ func TestBadCorpora(t *testing.T) {
 		spoil func(l *lab)
 		want  string
 	}{
-		"a missing rollout":   {func(l *lab) { l.rollouts = slices.Delete(l.rollouts, 3, 4) }, "1 of 4 tasks have fewer than 2 rollouts: which has 1; run `speceval run generate`"},
-		"missing tasks":       {func(l *lab) { l.rollouts = l.rollouts[:2] }, "3 of 4 tasks have fewer than 2 rollouts: which has 0, river has 0, again has 0"},
-		"an unknown task":     {func(l *lab) { l.rollouts[6].TaskID, l.rollouts[7].TaskID = "new", "new" }, "there is a rollout of task new, but task 3 of quiz is again"},
-		"a task too many":     {func(l *lab) { l.rollouts[7].TaskIndex = 4 }, "there is a rollout of task 4 (again), but quiz has 4 tasks"},
-		"a rollout too many":  {func(l *lab) { l.rollouts[7].Rollout = 2 }, "there is a rollout 2 of task again, of which there should be 2"},
-		"a rollout twice":     {func(l *lab) { l.rollouts[1] = l.rollouts[0] }, "rollout 0 of task 0 stands after rollout 0 of task 0"},
-		"another model":       {func(l *lab) { l.eachRollout(func(r *rollout.Rollout) { r.Model = "other" }) }, "a rollout of quiz by other is among those of quiz by m"},
-		"no sandbox":          {func(l *lab) { l.settings.Benchmarks[0].Tasks[3].Scorer = "code" }, "no sandbox here"},
+		"a missing rollout":  {func(l *lab) { l.rollouts = slices.Delete(l.rollouts, 3, 4) }, "1 of 4 tasks have fewer than 2 rollouts: which has 1; run `speceval run generate`"},
+		"missing tasks":      {func(l *lab) { l.rollouts = l.rollouts[:2] }, "3 of 4 tasks have fewer than 2 rollouts: which has 0, river has 0, again has 0"},
+		"an unknown task":    {func(l *lab) { l.rollouts[6].TaskID, l.rollouts[7].TaskID = "new", "new" }, "there is a rollout of task new, but task 3 of quiz is again"},
+		"a task too many":    {func(l *lab) { l.rollouts[7].TaskIndex = 4 }, "there is a rollout of task 4 (again), but quiz has 4 tasks"},
+		"a rollout too many": {func(l *lab) { l.rollouts[7].Rollout = 2 }, "there is a rollout 2 of task again, of which there should be 2"},
+		"a rollout twice":    {func(l *lab) { l.rollouts[1] = l.rollouts[0] }, "rollout 0 of task 0 stands after rollout 0 of task 0"},
+		"another model":      {func(l *lab) { l.eachRollout(func(r *rollout.Rollout) { r.Model = "other" }) }, "a rollout of quiz by other is among those of quiz by m"},
+		"no sandbox":         {func(l *lab) { l.settings.Benchmarks[0].Tasks[3].Scorer = "code" }, "no sandbox here"},
+		"a fault of a scorer": {func(l *lab) {
+			l.loseTests()
+			l.settings.Benchmarks[0].Tests = func(benchmark.Task) ([]benchmark.Test, error) { panic("odd") }
+		}, "score rollout 0 of task 3 (again): panic: odd"},
 		"tests that are gone": {func(l *lab) { l.loseTests() }, "score rollout 0 of task 3 (again): no tests.json"},
 	} {
 		t.Run(name, func(t *testing.T) {
