@@ -113,8 +113,8 @@ func (l *lab) make() {
 	}
 }
 
-// stale lists the units of the stage that would run.
-func (l *lab) stale() (ids []string) {
+// plan is what a run would do.
+func (l *lab) plan() *dag.Plan {
 	l.t.Helper()
 	graph, err := dag.New(l.stages())
 	if err != nil {
@@ -128,7 +128,13 @@ func (l *lab) stale() (ids []string) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	for _, stage := range plan.Stages {
+	return plan
+}
+
+// stale lists the units that would run.
+func (l *lab) stale() (ids []string) {
+	l.t.Helper()
+	for _, stage := range l.plan().Stages {
 		for _, u := range stage.Run {
 			ids = append(ids, u.Ref.Unit)
 		}

@@ -220,20 +220,8 @@ func TestReplayMustCoverTheSetting(t *testing.T) {
 // try runs the stages and returns the first failure of a unit.
 func (l *lab) try() error {
 	l.t.Helper()
-	graph, err := dag.New(l.stages())
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	snapshot, err := graph.Scan(l.t.Context(), l.dir)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	plan, err := snapshot.Plan(dag.Selection{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
 	runner := dag.Runner{Executor: serial{}, Observer: dag.NoObserver{}, Now: epoch}
-	return runner.Run(context.Background(), nil, plan)
+	return runner.Run(context.Background(), nil, l.plan())
 }
 
 // TestAProfileThatIsMade comes to the same as one that is known beforehand, and
