@@ -23,6 +23,8 @@ var importRules = []importRule{
 	{"pipeline", []string{"pipeline/config", "pipeline/dag", "pipeline/executor", "pipeline/pair", "stages/…", "data", "internal/…"}},
 	{"pipeline/executor", []string{"pipeline/dag"}},
 	{"pipeline/pair", []string{"pipeline/dag", "internal/profile"}},
+	{"stages/report", []string{"stages/report/formula", "pipeline/dag", "pipeline/pair", "data", "internal/…"}},
+	{"stages/report/formula", []string{"internal/table", "internal/variance", "internal/measurement"}},
 	{"stages/*", []string{"pipeline/dag", "pipeline/pair", "data", "internal/…"}}, // never one another: they meet in files
 	{"drills/process", nil},
 	{"drills/drill", nil},
@@ -69,9 +71,16 @@ var importRules = []importRule{
 
 	// Statistics, and the rows in which its results are stored.
 	{"internal/pilot", []string{"internal/seed"}},
+	{"internal/tsneyman", []string{"internal/seed"}},
 	{"internal/neyman", nil},
 	{"internal/seed", nil},
 	{"internal/variance", []string{"internal/rowfile"}},
+
+	// What people look at.
+	{"internal/page", []string{"internal/table", "internal/figure"}},
+	{"internal/figure", []string{"internal/table", "internal/typeface"}},
+	{"internal/typeface", nil},
+	{"internal/typeset", nil},
 	{"internal/table/textest", nil},
 	{"internal/table", nil},
 

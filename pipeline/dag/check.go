@@ -131,7 +131,7 @@ func (c *checker) needs(g *Graph) {
 	for s, stage := range g.stages {
 		for _, unit := range stage.Units {
 			ref := Ref{stage.Name, unit.ID}
-			for _, need := range unit.Needs {
+			for _, need := range slices.Concat(unit.Needs, unit.Wants) {
 				if _, known := g.index[need]; !known {
 					c.fault("unit %s needs %s, which does not exist", ref, need)
 				} else if g.member[need.Stage] > s {

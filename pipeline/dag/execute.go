@@ -23,6 +23,7 @@ func (s *Snapshot) prepare(i int, origin Origin) (*execution, error) {
 	e.job = &Job{
 		dir: s.dir, ref: g.ref(i), unit: unit, key: parts.Key(), origin: origin,
 		inputs:   make(map[string]string),
+		absent:   make(map[string]string),
 		recorded: make(map[string]string),
 		written:  make(map[string]File),
 	}
@@ -37,6 +38,10 @@ func (s *Snapshot) prepare(i int, origin Origin) (*execution, error) {
 	}
 	for _, need := range g.nodes[i].needs {
 		r := &s.records[need]
+		if !r.usable() {
+			e.job.lacks(g.stageOf(need).Name, g.nodes[need].unit.Outputs)
+			continue
+		}
 		for k, output := range g.nodes[need].unit.Outputs {
 			if e.job.inputs[output] != "" {
 				continue // the same unit is needed twice

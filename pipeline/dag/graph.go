@@ -2,6 +2,7 @@ package dag
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -19,6 +20,7 @@ type node struct {
 	stage      int // into Graph.stages
 	unit       *Unit
 	needs      []int // into Graph.nodes, all smaller than its own index
+	wanted     int   // needs[wanted:] are only wanted
 	dependents []int
 }
 
@@ -86,7 +88,7 @@ func (g *Graph) order() error {
 		at := places[ref]
 		unit := &g.stages[at.stage].Units[at.unit]
 		needs := make([]int, 0, len(unit.Needs))
-		for _, need := range unit.Needs {
+		for _, need := range slices.Concat(unit.Needs, unit.Wants) {
 			i, err := visit(need)
 			if err != nil {
 				return 0, err
@@ -98,7 +100,7 @@ func (g *Graph) order() error {
 		for _, i := range needs {
 			g.nodes[i].dependents = append(g.nodes[i].dependents, self)
 		}
-		g.nodes = append(g.nodes, node{stage: at.stage, unit: unit, needs: needs})
+		g.nodes = append(g.nodes, node{stage: at.stage, unit: unit, needs: needs, wanted: len(unit.Needs)})
 		g.index[ref] = self
 		return self, nil
 	}

@@ -30,6 +30,7 @@ type Job struct {
 	key    string
 	origin Origin
 	inputs map[string]string // outputs of the needed units, to their SHA-256
+	absent map[string]string // outputs of wanted units that are not there, to their stage
 
 	// recorded holds the hashes of the outputs that an earlier manifest
 	// vouches for: these bytes, and no others, may be overwritten.
@@ -45,9 +46,27 @@ type Job struct {
 	provenance string // where the unit leaves it open
 }
 
-// Input is the local path of an output of a unit that this one needs. Any
-// other file is an error: the key would not know of it.
+// AbsentError says that an output that a unit only wants is not there.
+type AbsentError struct{ Output, Stage string }
+
+func (e *AbsentError) Error() string {
+	return fmt.Sprintf("%s is not there: run `speceval run %s` first", e.Output, e.Stage)
+}
+
+// lacks notes the outputs of a wanted unit that are not there.
+func (j *Job) lacks(stage string, outputs []string) {
+	for _, output := range outputs {
+		j.absent[output] = stage
+	}
+}
+
+// Input is the local path of an output of a unit that this one needs or wants:
+// an *AbsentError if it is only wanted and not there. Any other file is an error
+// too: the key would not know of it.
 func (j *Job) Input(output string) (path string, err error) {
+	if stage, wanted := j.absent[output]; wanted {
+		return "", &AbsentError{output, stage}
+	}
 	if _, needed := j.inputs[output]; !needed {
 		return "", fmt.Errorf("unit %s reads %s, which none of the units that it needs writes", j.ref, output)
 	}

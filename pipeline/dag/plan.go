@@ -53,6 +53,8 @@ type MissingInputError struct {
 	Upstream string // the stage to run first
 	Unit     string // one of the units of Upstream that are wanting
 	Units    int    // how many are
+
+	seen map[int]bool // those counted
 }
 
 func (e *MissingInputError) Error() string {
@@ -63,13 +65,14 @@ func (e *MissingInputError) Error() string {
 // Plan computes what a run of the selection does. A unit is planned if it is
 // not fresh or is forced, or if a selected unit that it needs is planned.
 // Inputs from stages not selected are used as they are stored: with a warning
-// if they are stale, and a *MissingInputError if they are not there.
+// if they are stale, and a *MissingInputError if they are not there and needed,
+// or only wanted and the selection is strict.
 func (s *Snapshot) Plan(sel Selection) (*Plan, error) {
 	marks, err := s.graph.selected(sel)
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{snapshot: s, force: sel.Force, selected: marks}
+	p := &planner{snapshot: s, force: sel.Force, strict: sel.Strict, selected: marks}
 	return p.plan()
 }
 
@@ -77,11 +80,13 @@ func (s *Snapshot) Plan(sel Selection) (*Plan, error) {
 type planner struct {
 	snapshot *Snapshot
 	force    bool
+	strict   bool
 	selected []bool // by stage
 
 	planned []bool // by unit: will run
 	behind  []bool // by unit: would run if every stage were selected
 	missing map[[2]int]*MissingInputError
+	absent  map[[2]int]*MissingInputError // wanted inputs only
 	stale   map[[2]int]*staleInputs
 }
 
@@ -96,6 +101,7 @@ func (p *planner) plan() (*Plan, error) {
 	p.planned = make([]bool, len(s.graph.nodes))
 	p.behind = make([]bool, len(s.graph.nodes))
 	p.missing = make(map[[2]int]*MissingInputError)
+	p.absent = make(map[[2]int]*MissingInputError)
 	p.stale = make(map[[2]int]*staleInputs)
 	stages := make([]StagePlan, len(s.graph.stages))
 	for i := range s.graph.nodes {
@@ -163,24 +169,37 @@ func (p *planner) foreign(i int, v verdict, runs bool) {
 	at := g.nodes[i].stage
 	for _, need := range v.blocked {
 		if from := g.nodes[need].stage; runs && !p.selected[from] {
-			p.noteMissing(at, from, need)
+			p.note(p.missing, at, from, need)
 		}
 	}
-	for _, need := range g.nodes[i].needs {
-		if from := g.nodes[need].stage; !p.selected[from] && p.behind[need] {
+	for k, need := range g.nodes[i].needs {
+		from := g.nodes[need].stage
+		if p.selected[from] || !p.behind[need] {
+			continue
+		}
+		switch absent := !p.snapshot.records[need].usable(); {
+		case !absent:
 			p.noteStale(at, from, need)
+		case k >= g.nodes[i].wanted && p.strict:
+			p.note(p.missing, at, from, need)
+		case k >= g.nodes[i].wanted:
+			p.note(p.absent, at, from, need)
 		}
 	}
 }
 
-func (p *planner) noteMissing(at, from, need int) {
+// note counts an input that is not there.
+func (p *planner) note(inputs map[[2]int]*MissingInputError, at, from, need int) {
 	g := p.snapshot.graph
-	e := p.missing[[2]int{at, from}]
+	e := inputs[[2]int{at, from}]
 	if e == nil {
-		e = &MissingInputError{Stage: g.stages[at].Name, Upstream: g.stages[from].Name, Unit: g.nodes[need].unit.ID}
-		p.missing[[2]int{at, from}] = e
+		e = &MissingInputError{Stage: g.stages[at].Name, Upstream: g.stages[from].Name, Unit: g.nodes[need].unit.ID, seen: map[int]bool{}}
+		inputs[[2]int{at, from}] = e
 	}
-	e.Units++
+	if !e.seen[need] {
+		e.seen[need] = true
+		e.Units++
+	}
 }
 
 func (p *planner) noteStale(at, from, need int) {
@@ -201,6 +220,10 @@ func (p *planner) result(stages []StagePlan) (*Plan, error) {
 		for from := range at {
 			if e := p.missing[[2]int{at, from}]; e != nil {
 				return nil, e
+			}
+			if e := p.absent[[2]int{at, from}]; e != nil {
+				plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s has not run (%s, such as %s): %s goes without its outputs",
+					e.Upstream, count(e.Units), e.Unit, e.Stage))
 			}
 			if e := p.stale[[2]int{at, from}]; e != nil {
 				plan.Warnings = append(plan.Warnings, e.warning(g.stages[at].Name, g.stages[from].Name))

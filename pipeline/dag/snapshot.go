@@ -121,14 +121,17 @@ func (s *Snapshot) path(output string) string {
 const hashBuffer = 1 << 16
 
 // partsOf gathers all parts of unit i from what is on disk now. blocked lists
-// the needed units whose outputs cannot be used; their part is missing then.
+// the needed units whose outputs cannot be used; their part is missing then, as
+// is that of wanted units that are not there.
 func (s *Snapshot) partsOf(i int) (parts Parts, blocked []int) {
 	n := &s.graph.nodes[i]
 	parts = partsOf(s.graph.stageOf(i), n.unit)
-	for _, need := range n.needs {
+	for k, need := range n.needs {
 		r := &s.records[need]
 		if !r.usable() {
-			blocked = append(blocked, need)
+			if k < n.wanted {
+				blocked = append(blocked, need)
+			}
 			continue
 		}
 		for k, output := range s.graph.nodes[need].unit.Outputs {

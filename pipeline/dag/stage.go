@@ -37,6 +37,7 @@ type Unit struct {
 	Seed    string   // label of its branch of the seed tree; empty without randomness
 	Sources []Source // inputs from outside the output folder
 	Needs   []Ref    // units whose outputs are inputs, of this stage or an earlier one
+	Wants   []Ref    // likewise, but without their outputs the unit runs all the same
 	Outputs []string // files it writes, slash-separated, relative to the output folder
 
 	// Provenance is "published", "simulated", "measured" or "computed"; empty if

@@ -16,6 +16,28 @@ var Origin = dag.Origin{Commit: "test", GoVersion: "test", Host: "test", Command
 // outDir. Any fault of a stage or failure of a unit ends the test.
 func Run(t testing.TB, stages []dag.Stage, outDir string) {
 	t.Helper()
+	Select(t, stages, outDir, dag.Selection{})
+}
+
+// Select is Run for the selected stages alone.
+func Select(t testing.TB, stages []dag.Stage, outDir string, selection dag.Selection) {
+	t.Helper()
+	if err := Try(t, stages, outDir, selection); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Try is Select, and returns the failure of a unit.
+func Try(t testing.TB, stages []dag.Stage, outDir string, selection dag.Selection) error {
+	t.Helper()
+	runner := dag.Runner{Executor: Serial{}, Observer: dag.NoObserver{}, Origin: Origin, Now: epoch}
+	return runner.Run(t.Context(), nil, Plan(t, stages, outDir, selection))
+}
+
+// Scan looks at what is stored in outDir of the stages. A fault of a stage ends
+// the test.
+func Scan(t testing.TB, stages []dag.Stage, outDir string) *dag.Snapshot {
+	t.Helper()
 	graph, err := dag.New(stages)
 	if err != nil {
 		t.Fatal(err)
@@ -24,14 +46,18 @@ func Run(t testing.TB, stages []dag.Stage, outDir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := snapshot.Plan(dag.Selection{})
+	return snapshot
+}
+
+// Plan is what a run of the selection would do in outDir. An input that is not
+// there ends the test.
+func Plan(t testing.TB, stages []dag.Stage, outDir string, selection dag.Selection) *dag.Plan {
+	t.Helper()
+	plan, err := Scan(t, stages, outDir).Plan(selection)
 	if err != nil {
 		t.Fatal(err)
 	}
-	runner := dag.Runner{Executor: Serial{}, Observer: dag.NoObserver{}, Origin: Origin, Now: epoch}
-	if err := runner.Run(t.Context(), nil, plan); err != nil {
-		t.Fatal(err)
-	}
+	return plan
 }
 
 func epoch() time.Time { return time.Unix(0, 0) }

@@ -1,0 +1,97 @@
+package dag
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Record is what an output folder says of one unit: what it was last made of,
+// and whether that is what would be made now.
+type Record struct {
+	Ref      Ref
+	Manifest *Manifest // nil where there is none, or none that can be read
+	Key      string    // with the inputs that are there now; empty where some are missing
+	Fresh    bool      // neither the unit nor anything that it is made of has a reason to run
+	Reasons  []Reason  // why the unit itself would run; none where only what it is made of is stale
+
+	Needs []Ref // the units whose outputs it reads, each once; the wanted ones are the last
+	Wants []Ref // those of Needs without which it runs all the same
+
+	Provenance string   // of its numbers as recorded, as declared where nothing is
+	Outputs    []string // files that it writes, relative to the output folder
+	Sources    []Source // inputs from outside the output folder, as they are now
+}
+
+// Records are the records of all units, each after the units that it needs.
+func (s *Snapshot) Records() []Record {
+	records := make([]Record, len(s.graph.nodes))
+	for i := range s.graph.nodes {
+		records[i] = s.record(i, records)
+	}
+	return records
+}
+
+// record is the record of unit i; before are those of the earlier units.
+func (s *Snapshot) record(i int, before []Record) Record {
+	n := &s.graph.nodes[i]
+	v := s.judge(i)
+	r := Record{
+		Ref: s.graph.ref(i), Manifest: s.records[i].manifest, Key: v.key,
+		Fresh: len(v.reasons) == 0, Reasons: v.reasons,
+		Provenance: n.unit.Provenance, Outputs: slices.Clone(n.unit.Outputs), Sources: slices.Clone(n.unit.Sources),
+	}
+	if r.Manifest != nil {
+		r.Provenance = r.Manifest.Provenance
+	}
+	for k, need := range n.needs {
+		ref := s.graph.ref(need)
+		if slices.Contains(r.Needs, ref) {
+			continue
+		}
+		r.Needs = append(r.Needs, ref)
+		wanted := k >= n.wanted
+		if wanted {
+			r.Wants = append(r.Wants, ref)
+		}
+		// A wanted unit that never ran makes nothing stale: it is done without.
+		if !before[need].Fresh && !(wanted && !s.records[need].usable()) {
+			r.Fresh = false
+		}
+	}
+	return r
+}
+
+// Manifests are those in an output folder that can be read, by unit, whatever
+// experiment they are of. unreadable counts the others.
+func Manifests(outDir string) (byUnit map[Ref]*Manifest, unreadable int, err error) {
+	byUnit = make(map[Ref]*Manifest)
+	root := filepath.Join(outDir, manifestDir)
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if os.IsNotExist(err) && path == root {
+			return nil // no unit has run
+		}
+		if err != nil || !d.Type().IsRegular() || filepath.Ext(path) != ".json" {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		stage, unit, _ := strings.Cut(strings.TrimSuffix(filepath.ToSlash(name), ".json"), "/")
+		ref := Ref{Stage: stage, Unit: unit}
+		m, err := readManifest(outDir, ref)
+		if err != nil {
+			unreadable++
+			return nil
+		}
+		byUnit[ref] = m
+		return nil
+	})
+	return byUnit, unreadable, err
+}
+
+// Changes explains, part by part, why the key of now is not that of before.
+func Changes(before, now Parts) []Reason { return changes(before, now) }
