@@ -65,6 +65,10 @@ func (s *Stream) Uint64() uint64 {
 	return mix(s.state)
 }
 
+// Word is the value that the n-th next call of Uint64 would return, counted from
+// 0: a random word for every number, in any order.
+func (s Stream) Word(n uint64) uint64 { return mix(s.state + (n+1)*s.gamma) }
+
 // Float64 returns a uniform number in [0, 1) with 53 random bits.
 func (s *Stream) Float64() float64 {
 	return float64(s.Uint64()>>11) * 0x1p-53

@@ -75,6 +75,17 @@ func TestFloat64IsUniform(t *testing.T) {
 	}
 }
 
+// TestWordsAreThoseOfTheStream holds access in any order to the sequence.
+func TestWordsAreThoseOfTheStream(t *testing.T) {
+	start := Root(6).Stream()
+	s := start
+	for n := range uint64(1000) {
+		if word, next := start.Word(n), s.Uint64(); word != next {
+			t.Fatalf("word %d is %#x, the stream gives %#x", n, word, next)
+		}
+	}
+}
+
 func BenchmarkUint64(b *testing.B) {
 	s := Root(1).Stream()
 	for b.Loop() {
