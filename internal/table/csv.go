@@ -29,7 +29,7 @@ func CSV(w io.Writer, t Table) error {
 				return fmt.Errorf("table %s: row %d, column %s: a pair has no CSV form",
 					t.Label, i+1, t.Columns[j].Name)
 			}
-			record[j] = c.exact()
+			record[j] = c.Exact()
 		}
 		if err := out.Write(record); err != nil {
 			return err
@@ -39,8 +39,9 @@ func CSV(w io.Writer, t Table) error {
 	return out.Error()
 }
 
-// exact is the cell's value with nothing lost.
-func (c Cell) exact() string {
+// Exact is the cell's value with nothing lost, empty where it is missing: its
+// field in CSV.
+func (c Cell) Exact() string {
 	switch c.kind {
 	case number:
 		return strconv.FormatFloat(c.number, 'g', -1, 64)

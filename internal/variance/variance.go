@@ -1,6 +1,7 @@
-// Package variance holds what the replay stage finds out: ex-ante designs and
-// Uniform-normalized variance ratios, with the Parquet form in which the
-// later stages read them. Stages meet in these files, never in each other.
+// Package variance holds what the replay stage finds out: ex-ante designs,
+// Uniform-normalized variance ratios with their differences and errors, and the
+// search for TS-Neyman, in the Parquet form in which later stages read them.
+// Stages meet in these files, never in each other.
 package variance
 
 // Policies, as named in designs.parquet, ratios.parquet and the tables.
@@ -10,13 +11,20 @@ const (
 	TunedIBN = "tuned_ibn"
 	HBN      = "hbn"
 	TSNeyman = "ts_neyman"
+
+	Uniform = "uniform" // every task alike: what the others are held against
 )
 
 // Files of the output folder, with the rows that they hold.
 const (
-	DesignsFile    = "replay/designs.parquet"        // Design
-	RatiosFile     = "replay/ratios.parquet"         // Ratio
-	CandidatesFile = "replay/ibn_candidates.parquet" // Ratio, of every prior strength of IBN
+	DesignsFile     = "replay/designs.parquet"        // Design
+	TwoStageFile    = "replay/two_stage.parquet"      // Ratio, of all policies but TS-Neyman
+	RatiosFile      = "replay/ratios.parquet"         // Ratio, of all policies
+	CandidatesFile  = "replay/ibn_candidates.parquet" // Ratio, of every prior strength of IBN
+	SearchFile      = "replay/ts_candidates.parquet"  // Search
+	DifferencesFile = "replay/differences.parquet"    // Difference
+	ErrorsFile      = "replay/profile_errors.parquet" // ProfileError
+	EstimatesFile   = "replay/case_study.parquet"     // Estimates
 )
 
 // Design is one candidate of an ex-ante design: a pilot size with its optimal
@@ -55,4 +63,78 @@ type Ratio struct {
 	VarianceRatio float64 `parquet:"variance_ratio"` // 1 = as Uniform
 	RatioSE       float64 `parquet:"ratio_se"`       // Monte Carlo standard error given (m, w); 0 when analytic
 	Draws         int32   `parquet:"draws"`          // pilot vectors replayed; 0 when analytic
+}
+
+// Difference is by how much another policy's ratio on a profile is above HBN's,
+// from the draws that both share.
+type Difference struct {
+	Benchmark string   `parquet:"benchmark"`
+	Model     string   `parquet:"model"`
+	NTasks    int32    `parquet:"n_tasks"`
+	Budget    int32    `parquet:"budget"`
+	Policy    string   `parquet:"policy"` // the other one
+	Alpha     *float64 `parquet:"alpha"`  // its prior strength; null where there is none
+
+	Difference   float64 `parquet:"difference"`    // its variance ratio minus HBN's
+	DifferenceSE float64 `parquet:"difference_se"` // Monte Carlo standard error, given both designs
+	Draws        int32   `parquet:"draws"`         // pilot vectors that both were replayed on
+}
+
+// ProfileError is the error of a ratio that comes from its profile: the pass
+// probabilities are estimates, of so many rollouts each.
+type ProfileError struct {
+	Benchmark string   `parquet:"benchmark"`
+	Model     string   `parquet:"model"`
+	NTasks    int32    `parquet:"n_tasks"`
+	Budget    int32    `parquet:"budget"`
+	Policy    string   `parquet:"policy"`
+	Alpha     *float64 `parquet:"alpha"`
+
+	// ProfileSE is the standard deviation of the ratio over profiles redrawn by
+	// the binomial law of their pass counts, under the same designs, less what the
+	// replay's Monte Carlo error adds to it: the square is unbiased, but 0 where
+	// it came out negative, which is too small to be told from the draws. Shift is
+	// by how much the mean ratio of redrawn profiles exceeds the profile's.
+	ProfileSE float64 `parquet:"profile_se"`
+	Shift     float64 `parquet:"shift"`
+	ShiftSE   float64 `parquet:"shift_se"`
+	Resamples int32   `parquet:"resamples"` // profiles redrawn
+	Draws     int32   `parquet:"draws"`     // pilot vectors of each; 0 when analytic
+}
+
+// Estimates is a bin of the sampling distribution of the estimated benchmark
+// mean, over simulated evaluations of one profile.
+type Estimates struct {
+	Benchmark string `parquet:"benchmark"`
+	Model     string `parquet:"model"`
+	Budget    int32  `parquet:"budget"`
+	Policy    string `parquet:"policy"` // Uniform, HBN or Oracle
+
+	Low   float64 `parquet:"low"` // the bin is [Low, High), of estimates of the mean
+	High  float64 `parquet:"high"`
+	Count int64   `parquet:"count"` // evaluations in it
+
+	// The same for all bins of a policy: what they are evaluations of.
+	Repetitions int64   `parquet:"repetitions"`
+	Truth       float64 `parquet:"truth"` // the benchmark mean
+	Mean        float64 `parquet:"mean"`  // of the estimates
+	MeanSE      float64 `parquet:"mean_se"`
+	SD          float64 `parquet:"sd"`          // of the estimates
+	Expected    float64 `parquet:"expected_sd"` // by the variance formula, Eqs. 1 and 9
+}
+
+// Search is a candidate of the search for TS-Neyman: the mean over profiles of
+// its Uniform-normalized MSE at one budget (paper, Appendix C.3).
+type Search struct {
+	Budget int32   `parquet:"budget"`
+	Alpha  float64 `parquet:"alpha"` // prior strength
+	M0     int32   `parquet:"m0"`    // warm start, rollouts per task
+
+	MSE      float64 `parquet:"mse"`    // with the control variate
+	MSESE    float64 `parquet:"mse_se"` // Monte Carlo standard error
+	Raw      float64 `parquet:"raw"`    // the plain mean of squared errors
+	RawSE    float64 `parquet:"raw_se"`
+	Draws    int32   `parquet:"draws"`    // trajectories of each profile
+	Finalist bool    `parquet:"finalist"` // it ran all trajectories
+	Selected bool    `parquet:"selected"` // least MSE of the finalists at its budget
 }

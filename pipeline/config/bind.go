@@ -88,14 +88,22 @@ func bindReplay(r *Replay, t *table) {
 	t.integer("replicates", &r.Replicates, 2, 4096)
 	t.integer("quadrature_order", &r.QuadratureOrder, 1, 64)
 	t.numbers("ibn_alphas", &r.IBNAlphas, 1e-6, 1000)
+	t.integer("resamples", &r.Resamples, 2, 1<<20)
+	t.integer("resample_draws", &r.ResampleDraws, 2, 1<<24)
+
+	study := t.table("case_study")
+	study.text("profile", &r.CaseStudy.Profile)
+	study.integer("budget", &r.CaseStudy.Budget, 2, 1<<20)
+	study.integer("repetitions", &r.CaseStudy.Repetitions, 2, 1<<30)
 
 	ts := t.table("ts_neyman")
 	ts.choice("search", &r.TSNeyman.Search, SearchRacing, SearchExhaustive)
-	ts.numbers("alphas", &r.TSNeyman.Alphas, smallest, 1000)
+	ts.numbers("alphas", &r.TSNeyman.Alphas, 1e-6, 1000) // the sampler's limits
 	ts.integers("warm_starts", &r.TSNeyman.WarmStarts, 1, 1<<20)
 	ts.integer("draws", &r.TSNeyman.Draws, 2, 1<<24)
 	ts.integer("race_draws", &r.TSNeyman.RaceDraws, 2, 1<<24)
 	ts.integer("final_draws", &r.TSNeyman.FinalDraws, 2, 1<<24)
+	ts.integer("finalists", &r.TSNeyman.Finalists, 1, 1<<20)
 }
 
 // bindLists reads the arrays of tables. A list that the file gives replaces

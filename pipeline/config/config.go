@@ -87,7 +87,17 @@ type Replay struct {
 	Replicates      int       // independent replicates of a design
 	QuadratureOrder int       // Gauss–Legendre nodes in each of ξ and δ
 	IBNAlphas       []float64 // candidate prior strengths of IBN, ascending and unique
+	Resamples       int       // profiles redrawn from each, for the error that comes from their rollouts
+	ResampleDraws   int       // pilot vectors of the replay of one
+	CaseStudy       CaseStudy
 	TSNeyman        TSNeyman
+}
+
+// CaseStudy is the profile that is looked at closely (paper, Appendix C.2).
+type CaseStudy struct {
+	Profile     string // "<benchmark>__model=<model>"; there is no study where it is not evaluated
+	Budget      int    // rollouts per task of the sampling distributions
+	Repetitions int    // evaluations simulated, rollout by rollout, of each policy
 }
 
 // Searches of TS-Neyman.
@@ -104,6 +114,7 @@ type TSNeyman struct {
 	Draws      int       // trajectories of a candidate in the exhaustive search
 	RaceDraws  int       // trajectories of every candidate in the race
 	FinalDraws int       // further trajectories of a finalist
+	Finalists  int       // candidates that go on from the race, at each budget
 }
 
 // Engines of the systems stage.

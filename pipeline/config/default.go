@@ -9,9 +9,11 @@ func Default() *Config {
 		Sampling:   Sampling{Temperature: 0.6, TopP: 0.95, TopK: 0, MaxTokens: 16384, ContextTokens: 32768},
 		Replay: Replay{
 			Draws: 8192, Replicates: 8, QuadratureOrder: 16, IBNAlphas: defaultAlphas(),
+			Resamples: 128, ResampleDraws: 64,
+			CaseStudy: CaseStudy{Profile: "aime24__model=qwen3_5_4b", Budget: 32, Repetitions: 200_000},
 			TSNeyman: TSNeyman{
 				Search: SearchRacing, Alphas: defaultAlphas(), WarmStarts: []int{2, 5, 10},
-				Draws: 8192, RaceDraws: 40, FinalDraws: 400,
+				Draws: 8192, RaceDraws: 12, FinalDraws: 500, Finalists: 1,
 			},
 		},
 		Systems:  Systems{Engine: EngineSimulated, Replicas: 8, Window: 32, Protocol: ProtocolPaper},

@@ -13,6 +13,7 @@ import (
 // paper is the paper's setting of everything that costs time.
 var paper = Settings{
 	Seed: 42, Budgets: []int{8, 16, 32, 64}, Draws: 8192, Replicates: 8, QuadratureOrder: 16,
+	Resamples: 128, ResampleDraws: 64,
 	Alphas: []float64{
 		0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.10,
 		0.11, 0.12, 0.13, 0.14, 0.15, 0.16, 0.17, 0.18, 0.19, 0.20, 0.25, 0.50, 1.00,
@@ -67,12 +68,57 @@ func BenchmarkReplayProfile(b *testing.B) {
 		designs := benchDesigns(tasks)
 		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := replay(b.Context(), p, designs, prior, paper.Draws, seed.Root(1).Stream()); err != nil {
+				if _, _, err := replay(b.Context(), p, designs, prior, paper.Draws, seed.Root(1).Stream()); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
+}
+
+// BenchmarkResampleProfile is the error of a profile's ratios at the default
+// effort, to be held beside the replay of that profile.
+func BenchmarkResampleProfile(b *testing.B) {
+	prior, err := neyman.NewPrior(paper.QuadratureOrder)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, tasks := range []int{30, 100} {
+		p := benchProfile(tasks)
+		ratios := benchRatios(tasks)
+		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := resample(b.Context(), p, ratios, prior, paper.Resamples, paper.ResampleDraws, seed.Root(1)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCaseStudy is a whole evaluation under each of Uniform, HBN and the
+// Oracle, of as many tasks and rollouts as in the paper's case study.
+func BenchmarkCaseStudy(b *testing.B) {
+	prior, err := neyman.NewPrior(paper.QuadratureOrder)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, w := int32(10), 0.286
+	hbn := variance.Ratio{Budget: 32, M: &m, W: &w, VarianceRatio: 0.84}
+	if _, err := caseStudy(b.Context(), benchProfile(30), hbn, prior, b.N, seed.Root(1)); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// benchRatios are rows as of benchDesigns, with one strength of IBN a budget.
+func benchRatios(tasks int) []variance.Ratio {
+	var ratios []variance.Ratio
+	for _, d := range benchDesigns(tasks) {
+		if d.Alpha == nil || *d.Alpha == 0.13 {
+			ratios = append(ratios, variance.Ratio{Policy: d.Policy, NTasks: d.NTasks, Budget: d.Budget, Alpha: d.Alpha, M: &d.M, W: &d.W})
+		}
+	}
+	return ratios
 }
 
 // benchProfile is a U-shaped profile, as most published ones are: a fifth of

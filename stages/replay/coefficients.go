@@ -6,6 +6,7 @@ import (
 
 	"speceval/internal/rowfile"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 )
 
 // coefficient is a row of a design unit's output: one estimate of the
@@ -33,6 +34,19 @@ func readRows[T any](job *dag.Job, input string) ([]T, error) {
 	}
 	rows, _, err := rowfile.ReadFile[T](path)
 	return rows, err
+}
+
+// ofEachPair reads the rows of one output of each pair, in the pairs' order.
+func ofEachPair[T any](job *dag.Job, pairs []pair.Pair, output func(pair.Pair) string) ([]T, error) {
+	var all []T
+	for _, p := range pairs {
+		rows, err := readRows[T](job, output(p))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+	}
+	return all, nil
 }
 
 // coefficientRows lists the estimates of every candidate, those of replicate

@@ -80,7 +80,7 @@ func TestContinuationsAreThoseOfTheAllocator(t *testing.T) {
 		for _, budget := range []int{2, 8, 33, 100} {
 			random := seed.Root(1).Child(name).Index(budget).Stream()
 			sw := newSweep(p, budget-1)
-			sw.start(40, &random)
+			sw.start(0, 40, oneStream(random))
 			for sw.m < sw.rollouts {
 				sw.advance()
 				for _, tt := range tests {
@@ -139,7 +139,7 @@ func TestReplayMatchesEnumeration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ratios, err := replay(t.Context(), p, designs, prior, 40_000, seed.Root(3).Stream())
+	ratios, _, err := replay(t.Context(), p, designs, prior, 40_000, seed.Root(3).Stream())
 	if err != nil {
 		t.Fatal(err)
 	}

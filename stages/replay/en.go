@@ -30,7 +30,7 @@ func enCoefficients(ctx context.Context, probabilities []float64, cs candidates,
 		coefficients[k] = make([]float64, min(batches, draws))
 	}
 	var policy symmetric
-	err := eachSweep(ctx, probabilities, draws, rollouts, random, func(sw *sweep, first int) error {
+	err := eachSweep(ctx, probabilities, draws, rollouts, oneStream(random), func(sw *sweep, first int) error {
 		for m := 1; m <= rollouts; m++ {
 			sw.advance()
 			which := cs.withPilot(m)

@@ -12,6 +12,7 @@ type hbn struct {
 
 	counts    []int     // tasks by pilot successes
 	masses    []float64 // Σ p(1−p) by pilot successes
+	of        *sweep    // whose draws it values
 	successes []uint16  // by task
 	classes   neyman.Classes
 	label     []int     // pilot successes of each class
@@ -57,7 +58,8 @@ func (h *hbn) value(sw *sweep, draw, budget int) float64 {
 
 // observe counts the pilot successes of a draw.
 func (h *hbn) observe(sw *sweep, draw int) {
-	if h.successes == nil {
+	if h.of != sw {
+		h.of = sw
 		h.successes = make([]uint16, len(sw.variances))
 		for _, task := range sw.passing {
 			h.successes[task] = uint16(sw.m)

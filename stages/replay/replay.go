@@ -18,6 +18,9 @@ type replayed struct {
 	shift  float64 // C of the first draw, against cancellation
 	drift  float64 // Σ (C − first)
 	square float64 // Σ (C − first)²
+
+	values []float64 // C of the draws of a sweep
+	paired paired    // with HBN's at the same budget
 }
 
 // continuation values the continuation of a draw: Σ p(1−p)/L over the tasks,
@@ -69,24 +72,30 @@ func (r *replayed) ratio(p profile.Profile, draws int) variance.Ratio {
 	if draws > 1 {
 		spread = math.Sqrt(max(0, r.square-r.drift*r.drift/n) / (n - 1))
 	}
-	slope := float64(d.Budget) * (1 - d.W) * (1 - d.W)
 	return variance.Ratio{
 		Benchmark: p.Benchmark, Model: p.Model, NTasks: d.NTasks, Budget: d.Budget,
 		Policy: d.Policy, Alpha: d.Alpha, M: &d.M, W: &d.W,
 		VarianceRatio: neyman.Risk(int(d.Budget), int(d.M), d.W, r.sum/n),
-		RatioSE:       slope * spread / math.Sqrt(n),
+		RatioSE:       r.slope() * spread / math.Sqrt(n),
 		Draws:         int32(draws),
 	}
+}
+
+// slope is that of the ratio in C.
+func (r *replayed) slope() float64 {
+	d := r.design
+	return float64(d.Budget) * (1 - d.W) * (1 - d.W)
 }
 
 // replay evaluates the selected designs on a fixed profile: draws pilot vectors,
 // shared by all policies and budgets as prefixes of one path, with the
 // continuation's variance computed exactly (paper, appendix on the variance
-// evaluation protocol). The Oracle's rows come first.
-func replay(ctx context.Context, p profile.Profile, designs []variance.Design, prior *neyman.Prior, draws int, random seed.Stream) ([]variance.Ratio, error) {
+// evaluation protocol). The Oracle's rows come first. The differences are those
+// of every ratio to HBN's at its budget, in the same order.
+func replay(ctx context.Context, p profile.Profile, designs []variance.Design, prior *neyman.Prior, draws int, random seed.Stream) ([]variance.Ratio, []variance.Difference, error) {
 	ratios, err := oracle(p, designs)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	longest := 0
 	runs := make([]*replayed, len(designs))
@@ -95,32 +104,47 @@ func replay(ctx context.Context, p profile.Profile, designs []variance.Design, p
 		longest = max(longest, int(d.Budget)-1)
 	}
 	take := policies{prior: prior}
-	err = eachSweep(ctx, probabilities(p), draws, longest, random, func(sw *sweep, _ int) error {
-		all := total(sw.variances)
-		for sw.m < sw.rollouts {
-			sw.advance()
-			for _, run := range runs {
-				if int(run.design.M) != sw.m {
-					continue
-				}
-				policy, err := take.of(run.design)
-				if err != nil {
-					return err
-				}
-				for draw := range sw.draws {
-					run.add(policy.value(sw, draw, int(run.design.Budget)) / all)
-				}
-			}
+	err = eachSweep(ctx, probabilities(p), draws, longest, oneStream(random), func(sw *sweep, _ int) error {
+		for _, run := range runs {
+			run.values = run.values[:0]
 		}
-		return nil
+		err := eachValue(sw, designs, func(k int) (continuation, error) { return take.of(designs[k]) }, func(k, _ int, c float64) {
+			runs[k].values = append(runs[k].values, c)
+			runs[k].add(c)
+		})
+		pairUp(runs)
+		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, run := range runs {
 		ratios = append(ratios, run.ratio(p, draws))
 	}
-	return ratios, nil
+	return ratios, differences(ratios, runs), nil
+}
+
+// eachValue takes a sweep to its end and visits the continuation coefficient of
+// every draw under every design, by the design's index. At a design's pilot size
+// it asks for the continuation, which it uses at once for all draws.
+func eachValue(sw *sweep, designs []variance.Design, of func(k int) (continuation, error), visit func(k, draw int, coefficient float64)) error {
+	all := total(sw.variances)
+	for sw.m < sw.rollouts {
+		sw.advance()
+		for k, d := range designs {
+			if int(d.M) != sw.m {
+				continue
+			}
+			policy, err := of(k)
+			if err != nil {
+				return err
+			}
+			for draw := range sw.draws {
+				visit(k, draw, policy.value(sw, draw, int(d.Budget))/all)
+			}
+		}
+	}
+	return nil
 }
 
 // total is the sum of xs, in order.

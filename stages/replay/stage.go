@@ -4,8 +4,10 @@
 //
 // Its units are one replicate of HBN's or IBN's design for one task count, the
 // search of EN's design on one profile, the selection of all designs, the
-// replay of one profile, and the final tables of ratios. Designs and replays
-// draw from distinct branches of the seed tree.
+// replay of one profile, and the final tables of ratios, with their differences.
+// Beside them stand what of a ratio's error comes from its profile, a unit a
+// profile, and simulated evaluations of one. All draw from distinct branches of
+// the seed tree.
 package replay
 
 import (
@@ -26,17 +28,22 @@ type Settings struct {
 	Replicates      int       // independent replicates of HBN's and IBN's designs
 	QuadratureOrder int       // Gauss–Legendre nodes in each of ξ and δ
 	Alphas          []float64 // IBN's prior strengths, ascending
+	Resamples       int       // profiles redrawn from each, at least 2
+	ResampleDraws   int       // pilot vectors of the replay of one
+	CaseStudy       CaseStudy
+	TSNeyman        TSNeyman
 
 	// Slice gives the canonical text of keys of the configuration, by key, for
 	// the units that read them.
 	Slice func(keys ...string) map[string]string
 }
 
-// The units that write variance.DesignsFile, and variance.RatiosFile with
-// variance.CandidatesFile.
+// The units that write variance.DesignsFile, variance.TwoStageFile with
+// variance.CandidatesFile, and variance.RatiosFile.
 var (
-	designsRef = dag.Ref{Stage: name, Unit: "designs"}
-	ratiosRef  = dag.Ref{Stage: name, Unit: "ratios"}
+	designsRef  = dag.Ref{Stage: name, Unit: "designs"}
+	twoStageRef = dag.Ref{Stage: name, Unit: "two_stage"}
+	ratiosRef   = dag.Ref{Stage: name, Unit: "ratios"}
 )
 
 const (
@@ -92,13 +99,14 @@ func (b *builder) units() []dag.Unit {
 	}
 	selection := b.designsUnit(units)
 	units = append(units, selection)
-	ratios := b.ratiosUnit()
 	for _, p := range b.pairs {
-		unit := b.profileUnit(p)
-		units = append(units, unit)
-		ratios.Needs = append(ratios.Needs, dag.Ref{Stage: name, Unit: unit.ID})
+		units = append(units, b.profileUnit(p))
 	}
-	return append(units, ratios)
+	units = append(units, b.twoStageUnit(), b.differencesUnit())
+	units = append(units, b.resampleUnits()...)
+	units = append(units, b.caseUnits()...)
+	units = append(units, b.tsUnits()...)
+	return append(units, b.ratiosUnit())
 }
 
 // unit is a unit with one Parquet file of its own.
@@ -132,6 +140,9 @@ const (
 	keyOrder      = "replay.quadrature_order"
 	keyAlphas     = "replay.ibn_alphas"
 )
+
+// profileID is the unit that replays a profile.
+func profileID(p pair.Pair) string { return "profile/" + p.Name() }
 
 // enID is the unit that searches EN's design on a profile.
 func enID(p pair.Pair) string { return "design/en/" + p.Name() }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"speceval/internal/golden"
 	"speceval/internal/profile"
@@ -24,7 +23,8 @@ import (
 func small() replay.Settings {
 	s := replay.Settings{
 		Seed: 7, Budgets: []int{3, 6}, Draws: 200, Replicates: 3, QuadratureOrder: 8,
-		Alphas: []float64{0.1, 1},
+		Alphas: []float64{0.1, 1}, Resamples: 9, ResampleDraws: 20,
+		CaseStudy: replay.CaseStudy{Profile: "made__model=c", Budget: 6, Repetitions: 500},
 	}
 	s.Slice = func(keys ...string) map[string]string { return sliceOf(s, keys) }
 	return s
@@ -123,6 +123,7 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 			t.Errorf("ratio %+v is not of design %+v", r, d)
 		}
 	}
+	checkDifferences(t, ratios, read[variance.Difference](t, dir, variance.DifferencesFile))
 	strengths := read[variance.Ratio](t, dir, variance.CandidatesFile)
 	if want := 3 * 2 * len(s.Alphas); len(strengths) != want {
 		t.Errorf("%d candidates of IBN, want %d", len(strengths), want)
@@ -140,6 +141,7 @@ func TestDegenerateProfilesChangeNothing(t *testing.T) {
 			t.Errorf("%s: %d rows with degenerate profiles, %d without, or others", file, len(b), len(a))
 		}
 	}
+	compareErrors(t, without, with)
 	ofSize := func(d variance.Design) bool { return d.NTasks == 7 }
 	designs := read[variance.Design](t, with, variance.DesignsFile)
 	for _, d := range designs {
@@ -162,20 +164,8 @@ func degenerate(tasks int) profile.Profile {
 }
 
 func TestOnlyDegenerateProfilesAreAnError(t *testing.T) {
-	graph, err := dag.New([]dag.Stage{stage(t, small(), []profile.Profile{degenerate(4), degenerate(5)})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	snapshot, err := graph.Scan(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := snapshot.Plan(dag.Selection{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	runner := dag.Runner{Executor: dagtest.Serial{}, Observer: dag.NoObserver{}, Now: func() time.Time { return time.Unix(0, 0) }}
-	if err := runner.Run(t.Context(), nil, plan); err == nil || !strings.Contains(err.Error(), "none of the 2 profiles can be evaluated") {
+	stages := []dag.Stage{stage(t, small(), []profile.Profile{degenerate(4), degenerate(5)})}
+	if err := dagtest.Try(t, stages, t.TempDir(), dag.Selection{}); err == nil || !strings.Contains(err.Error(), "none of the 2 profiles can be evaluated") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -192,7 +182,7 @@ func value(x *float64) float64 {
 func TestUnitsFollowTheirPartOfTheExperiment(t *testing.T) {
 	dir := t.TempDir()
 	dagtest.Run(t, []dag.Stage{stage(t, small(), profiles())}, dir)
-	always := []string{"designs", "profile", "ratios"} // by way of their inputs
+	always := []string{"designs", "profile", "two_stage", "differences", "ratios", "resample", "profile_errors", "case_study"} // by way of their inputs
 	tests := []struct {
 		name   string
 		change func(*replay.Settings, []profile.Profile)
@@ -234,6 +224,9 @@ func sliceOf(s replay.Settings, keys []string) map[string]string {
 		"experiment.seed": fmt.Sprint(s.Seed), "experiment.budgets": fmt.Sprint(s.Budgets),
 		"replay.draws": fmt.Sprint(s.Draws), "replay.replicates": fmt.Sprint(s.Replicates),
 		"replay.quadrature_order": fmt.Sprint(s.QuadratureOrder), "replay.ibn_alphas": fmt.Sprint(s.Alphas),
+		"replay.resamples": fmt.Sprint(s.Resamples), "replay.resample_draws": fmt.Sprint(s.ResampleDraws),
+		"replay.case_study.profile": s.CaseStudy.Profile, "replay.case_study.budget": fmt.Sprint(s.CaseStudy.Budget),
+		"replay.case_study.repetitions": fmt.Sprint(s.CaseStudy.Repetitions),
 	}
 	slice := map[string]string{}
 	for _, key := range keys {
@@ -245,20 +238,8 @@ func sliceOf(s replay.Settings, keys []string) map[string]string {
 // planned lists the units that would run.
 func planned(t *testing.T, dir string, stage dag.Stage) []string {
 	t.Helper()
-	graph, err := dag.New([]dag.Stage{stage})
-	if err != nil {
-		t.Fatal(err)
-	}
-	snapshot, err := graph.Scan(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := snapshot.Plan(dag.Selection{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var ids []string
-	for _, s := range plan.Stages {
+	for _, s := range dagtest.Plan(t, []dag.Stage{stage}, dir, dag.Selection{}).Stages {
 		for _, u := range s.Run {
 			ids = append(ids, u.Ref.Unit)
 		}
@@ -268,7 +249,7 @@ func planned(t *testing.T, dir string, stage dag.Stage) []string {
 
 // kind is a unit's ID without what tells it from its like.
 func kind(id string) string {
-	for _, k := range []string{"design/en", "design/hbn", "design/ibn", "profile"} {
+	for _, k := range []string{"design/en", "design/hbn", "design/ibn", "profile", "resample"} {
 		if len(id) > len(k) && id[:len(k)+1] == k+"/" {
 			return k
 		}

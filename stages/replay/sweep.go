@@ -48,18 +48,39 @@ func (s *sweep) size(draws int) int {
 
 // eachSweep visits all draws of a profile, in order, as many at a time as a
 // sweep holds. The first draw of a sweep has the given index among all.
-func eachSweep(ctx context.Context, probabilities []float64, draws, rollouts int, random seed.Stream, visit func(sw *sweep, first int) error) error {
+func eachSweep(ctx context.Context, probabilities []float64, draws, rollouts int, random streams, visit func(sw *sweep, first int) error) error {
 	sw := newSweep(probabilities, rollouts)
 	for first := 0; first < draws; first += sw.draws {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		sw.start(min(sw.size(draws), draws-first), &random)
+		sw.start(first, min(sw.size(draws), draws-first), random)
 		if err := visit(sw, first); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// streams gives the stream that a word of the path of a task in a draw, counted
+// from zero among all draws, is drawn from. It holds until the next call.
+type streams func(draw, task, word int) *seed.Stream
+
+// oneStream draws all paths from one stream, one after the other.
+func oneStream(random seed.Stream) streams {
+	return func(_, _, _ int) *seed.Stream { return &random }
+}
+
+// ownStreams keeps a stream for every word of every path, so that profiles of as
+// many tasks have common random numbers: the same uniform number decides on the
+// same outcome, which passes where that number is below p.
+func ownStreams(random seed.Stream, tasks, rollouts int) streams {
+	words := pilot.Words(rollouts)
+	var own seed.Stream
+	return func(draw, task, word int) *seed.Stream {
+		own = random.At(uint64((draw*tasks+task)*words + word))
+		return &own
+	}
 }
 
 // newSweep returns a sweep of a profile, still without draws.
@@ -83,9 +104,10 @@ func newSweep(probabilities []float64, rollouts int) *sweep {
 	return s
 }
 
-// start draws the paths of some draws and stands before the first rollout.
-// Each task of each draw is independent.
-func (s *sweep) start(draws int, random *seed.Stream) {
+// start draws the paths of some draws, the first of which has the given index
+// among all, and stands before the first rollout. Each task of each draw is
+// independent.
+func (s *sweep) start(first, draws int, random streams) {
 	s.draws, s.m = draws, 0
 	s.paths = sized(s.paths, draws*len(s.uncertain)*s.words)
 	s.rises = zeroed(s.rises, draws*s.rollouts*s.taskWords)
@@ -100,7 +122,9 @@ func (s *sweep) start(draws int, random *seed.Stream) {
 		rises := s.rises[draw*s.rollouts*s.taskWords:]
 		for u, task := range s.uncertain {
 			path := s.path(draw, u)
-			pilot.Bernoulli(path, s.rollouts, s.probabilities[u], random)
+			for word := range path {
+				pilot.Bernoulli(path[word:word+1], min(64, s.rollouts-word<<6), s.probabilities[u], random(first+draw, task, word))
+			}
 			pilot.Fold(path, s.rollouts, events)
 			bit := uint64(1) << (task & 63)
 			for i, word := range events {

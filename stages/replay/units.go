@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -186,10 +185,11 @@ func (b *builder) gather(job *dag.Job, id string, into ...gathered) error {
 }
 
 // profileUnit replays every policy on one profile; all of IBN's prior strengths
-// are replayed, each with its own design.
+// are replayed, each with its own design, and held against HBN.
 func (b *builder) profileUnit(of pair.Pair) dag.Unit {
-	id := "profile/" + of.Name()
+	id := profileID(of)
 	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyDraws, keyOrder))
+	u.Outputs = append(u.Outputs, differencesPart(of))
 	u.Needs = []dag.Ref{designsRef}
 	of.Feed(&u)
 	random := b.seeded(&u).Stream()
@@ -199,7 +199,7 @@ func (b *builder) profileUnit(of pair.Pair) dag.Unit {
 			return err
 		}
 		if p.VarianceSum() == 0 {
-			return writeRows[variance.Ratio](job, partFile(id), "ratios.v1", nil)
+			return writeReplay(job, of, nil, nil)
 		}
 		all, err := readRows[variance.Design](job, variance.DesignsFile)
 		if err != nil {
@@ -212,27 +212,34 @@ func (b *builder) profileUnit(of pair.Pair) dag.Unit {
 		if err != nil {
 			return err
 		}
-		ratios, err := replay(ctx, p, selected, prior, b.Draws, random)
+		ratios, differences, err := replay(ctx, p, selected, prior, b.Draws, random)
 		if err != nil {
 			return err
 		}
-		return writeRows(job, partFile(id), "ratios.v1", ratios)
+		return writeReplay(job, of, ratios, differences)
 	}
 	return u
 }
 
-// ratiosUnit gathers the ratios of all profiles and keeps, of IBN, the prior
+// writeReplay writes what the replay of a profile gives.
+func writeReplay(job *dag.Job, of pair.Pair, ratios []variance.Ratio, differences []variance.Difference) error {
+	if err := writeRows(job, partFile(profileID(of)), "ratios.v1", ratios); err != nil {
+		return err
+	}
+	return writeRows(job, differencesPart(of), "differences.v1", differences)
+}
+
+// twoStageUnit gathers the ratios of all profiles and keeps, of IBN, the prior
 // strength with the least mean at each budget (paper, Eq. 22).
-func (b *builder) ratiosUnit() dag.Unit {
-	u := dag.Unit{ID: ratiosRef.Unit, Outputs: []string{variance.RatiosFile, variance.CandidatesFile}, Provenance: "computed"}
+func (b *builder) twoStageUnit() dag.Unit {
+	u := dag.Unit{ID: twoStageRef.Unit, Outputs: []string{variance.TwoStageFile, variance.CandidatesFile}, Provenance: "computed"}
+	for _, p := range b.pairs {
+		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: profileID(p)})
+	}
 	u.Run = func(_ context.Context, job *dag.Job) error {
-		var all []variance.Ratio
-		for _, p := range b.pairs {
-			rows, err := readRows[variance.Ratio](job, partFile("profile/"+p.Name()))
-			if err != nil {
-				return err
-			}
-			all = append(all, rows...)
+		all, err := ofEachPair[variance.Ratio](job, b.pairs, func(p pair.Pair) string { return partFile(profileID(p)) })
+		if err != nil {
+			return err
 		}
 		if len(all) == 0 {
 			return fmt.Errorf("none of the %d profiles can be evaluated: a profile needs a task that some rollouts pass and others fail", len(b.pairs))
@@ -240,7 +247,7 @@ func (b *builder) ratiosUnit() dag.Unit {
 		ratios, strengths := tuneIBN(all)
 		inOrder(ratios)
 		inOrder(strengths)
-		if err := writeRows(job, variance.RatiosFile, "ratios.v1", ratios); err != nil {
+		if err := writeRows(job, variance.TwoStageFile, "ratios.v1", ratios); err != nil {
 			return err
 		}
 		return writeRows(job, variance.CandidatesFile, "ratios.v1", strengths)
@@ -248,16 +255,31 @@ func (b *builder) ratiosUnit() dag.Unit {
 	return u
 }
 
+// ratiosUnit gathers the ratios of all policies.
+func (b *builder) ratiosUnit() dag.Unit {
+	u := dag.Unit{
+		ID: ratiosRef.Unit, Needs: []dag.Ref{twoStageRef, tsRef},
+		Outputs: []string{variance.RatiosFile}, Provenance: "computed",
+	}
+	u.Run = func(_ context.Context, job *dag.Job) error {
+		ratios, err := readRows[variance.Ratio](job, variance.TwoStageFile)
+		if err != nil {
+			return err
+		}
+		sequential, err := readRows[variance.Ratio](job, tsRatiosFile)
+		if err != nil {
+			return err
+		}
+		ratios = append(ratios, sequential...)
+		inOrder(ratios)
+		return writeRows(job, variance.RatiosFile, "ratios.v1", ratios)
+	}
+	return u
+}
+
 // inOrder sorts ratios by profile, budget, policy and prior strength.
 func inOrder(ratios []variance.Ratio) {
-	policies := []string{variance.Oracle, variance.TunedEN, variance.TunedIBN, variance.HBN}
-	slices.SortStableFunc(ratios, func(a, b variance.Ratio) int {
-		return cmp.Or(
-			cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model),
-			cmp.Compare(a.Budget, b.Budget),
-			cmp.Compare(slices.Index(policies, a.Policy), slices.Index(policies, b.Policy)),
-		)
-	})
+	sortRows(ratios, func(r variance.Ratio) place { return place{r.Benchmark, r.Model, r.Budget, r.Policy} })
 }
 
 // probabilities are a profile's task probabilities.

@@ -21,6 +21,7 @@ import (
 	"speceval/internal/pool"
 	"speceval/internal/vllm"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/systems"
 )
 
@@ -173,20 +174,9 @@ func (h *hall) attempt(ctx context.Context) error {
 			}
 		}
 	}
-	graph, err := dag.New(stages)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	snapshot, err := graph.Scan(h.t.Context(), h.dir)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	plan, err := snapshot.Plan(dag.Selection{})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	runner := dag.Runner{Executor: serial{}, Observer: dag.NoObserver{}, Now: epoch}
-	err = runner.Run(ctx, h.drain, plan)
+	plan := dagtest.Plan(h.t, stages, h.dir, dag.Selection{})
+	runner := dag.Runner{Executor: dagtest.Serial{}, Observer: dag.NoObserver{}, Now: func() time.Time { return time.Unix(0, 0) }}
+	err := runner.Run(ctx, h.drain, plan)
 	h.idle()
 	return err
 }

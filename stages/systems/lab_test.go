@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"testing"
-	"time"
 
 	"speceval/data"
 	"speceval/internal/controller"
@@ -86,8 +85,8 @@ func (l *lab) stages() []dag.Stage {
 		{ID: "designs", Outputs: []string{variance.DesignsFile}, Provenance: "computed", Run: func(_ context.Context, job *dag.Job) error {
 			return write(job, variance.DesignsFile, func(w io.Writer) error { return rowfile.Write(w, l.designs, nil) })
 		}},
-		{ID: "ratios", Outputs: []string{variance.RatiosFile}, Provenance: "computed", Run: func(_ context.Context, job *dag.Job) error {
-			return write(job, variance.RatiosFile, func(w io.Writer) error { return rowfile.Write(w, l.ratios, nil) })
+		{ID: "two_stage", Outputs: []string{variance.TwoStageFile}, Provenance: "computed", Run: func(_ context.Context, job *dag.Job) error {
+			return write(job, variance.TwoStageFile, func(w io.Writer) error { return rowfile.Write(w, l.ratios, nil) })
 		}},
 	}}
 	stage, err := systems.Stage(l.settings)
@@ -116,19 +115,7 @@ func (l *lab) make() {
 // plan is what a run would do.
 func (l *lab) plan() *dag.Plan {
 	l.t.Helper()
-	graph, err := dag.New(l.stages())
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	snapshot, err := graph.Scan(l.t.Context(), l.dir)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	plan, err := snapshot.Plan(dag.Selection{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	return plan
+	return dagtest.Plan(l.t, l.stages(), l.dir, dag.Selection{})
 }
 
 // stale lists the units that would run.
@@ -143,7 +130,3 @@ func (l *lab) stale() (ids []string) {
 }
 
 func (l *lab) run() { dagtest.Run(l.t, l.stages(), l.dir) }
-
-type serial = dagtest.Serial
-
-func epoch() time.Time { return time.Unix(0, 0) }

@@ -40,7 +40,7 @@ func (s *Settings) plansUnit() dag.Unit {
 	u := dag.Unit{
 		ID:         plansRef.Unit,
 		Config:     s.Slice("experiment.budgets"),
-		Needs:      []dag.Ref{{Stage: "replay", Unit: "designs"}, {Stage: "replay", Unit: "ratios"}},
+		Needs:      []dag.Ref{{Stage: "replay", Unit: "designs"}, {Stage: "replay", Unit: "two_stage"}},
 		Outputs:    []string{plansFile},
 		Provenance: "computed",
 		Run:        s.writePlans,
@@ -60,7 +60,7 @@ func (s *Settings) writePlans(_ context.Context, job *dag.Job) error {
 	if err != nil {
 		return err
 	}
-	ratios, err := readRows[variance.Ratio](job, variance.RatiosFile)
+	ratios, err := readRows[variance.Ratio](job, variance.TwoStageFile)
 	if err != nil {
 		return err
 	}
@@ -135,14 +135,14 @@ func newPlan(designs []variance.Design, ratios []variance.Ratio, p pair.Pair, bu
 		return r.Policy == variance.HBN && r.Benchmark == p.Benchmark && r.Model == p.Model && int(r.Budget) == budget
 	})
 	if r < 0 {
-		return plan{}, fmt.Errorf("%s does not cover %s at budget %d; run the replay stage again", variance.RatiosFile, p.Name(), budget)
+		return plan{}, fmt.Errorf("%s does not cover %s at budget %d; run the replay stage again", variance.TwoStageFile, p.Name(), budget)
 	}
 	equivalent, err := variance.EquivalentBudget(int32(budget), ratios[r].VarianceRatio)
 	if err == nil && equivalent < 1 {
 		err = fmt.Errorf("a variance ratio of %v leaves Uniform no rollout", ratios[r].VarianceRatio)
 	}
 	if err != nil {
-		return plan{}, fmt.Errorf("%s: row %d, %s at budget %d: %w", variance.RatiosFile, r+1, p.Name(), budget, err)
+		return plan{}, fmt.Errorf("%s: row %d, %s at budget %d: %w", variance.TwoStageFile, r+1, p.Name(), budget, err)
 	}
 	return plan{int(designs[d].M), int(equivalent)}, nil
 }

@@ -1,7 +1,6 @@
 package systems_test
 
 import (
-	"context"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -14,6 +13,7 @@ import (
 	"speceval/internal/neyman"
 	"speceval/internal/rowfile"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/systems"
 )
 
@@ -220,8 +220,7 @@ func TestReplayMustCoverTheSetting(t *testing.T) {
 // try runs the stages and returns the first failure of a unit.
 func (l *lab) try() error {
 	l.t.Helper()
-	runner := dag.Runner{Executor: serial{}, Observer: dag.NoObserver{}, Now: epoch}
-	return runner.Run(context.Background(), nil, l.plan())
+	return dagtest.Try(l.t, l.stages(), l.dir, dag.Selection{})
 }
 
 // TestAProfileThatIsMade comes to the same as one that is known beforehand, and

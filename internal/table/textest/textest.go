@@ -29,16 +29,7 @@ func Document(tables []string) string {
 // fails where required.
 func Compile(t *testing.T, required bool, document string) string {
 	t.Helper()
-	lack := t.Skipf
-	if required {
-		lack = t.Fatalf
-	}
-	if _, err := exec.LookPath("pdflatex"); err != nil {
-		lack("pdflatex is not installed (Debian: texlive-latex-base): %v", err)
-	}
-	if err := exec.Command("kpsewhich", "booktabs.sty").Run(); err != nil {
-		lack("LaTeX lacks booktabs (Debian: texlive-latex-recommended): %v", err)
-	}
+	lacking(t, required)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "doc.tex"), []byte(document), 0o644); err != nil {
 		t.Fatal(err)
@@ -51,6 +42,22 @@ func Compile(t *testing.T, required bool, document string) string {
 		t.Fatalf("pdflatex: %v\n%s", err, tail(log.String(), 40))
 	}
 	return filepath.Join(dir, "doc.pdf")
+}
+
+// lacking skips the test where pdflatex or booktabs is not there, or fails it
+// where required.
+func lacking(t *testing.T, required bool) {
+	t.Helper()
+	lack := t.Skipf
+	if required {
+		lack = t.Fatalf
+	}
+	if _, err := exec.LookPath("pdflatex"); err != nil {
+		lack("pdflatex is not installed (Debian: texlive-latex-base): %v", err)
+	}
+	if err := exec.Command("kpsewhich", "booktabs.sty").Run(); err != nil {
+		lack("LaTeX lacks booktabs (Debian: texlive-latex-recommended): %v", err)
+	}
 }
 
 // tail is the last n lines of s.

@@ -1,0 +1,83 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func setting(t *testing.T, c *Config, key string) Setting {
+	t.Helper()
+	all := c.Settings()
+	i := slices.IndexFunc(all, func(s Setting) bool { return s.Key == key })
+	if i < 0 {
+		t.Fatalf("%s is not listed", key)
+	}
+	return all[i]
+}
+
+func TestSettingsAreListedWithWhatDiffers(t *testing.T) {
+	for _, s := range Default().Settings() {
+		if s.Default != "" || s.Value == "" {
+			t.Errorf("the default %+v differs from itself, or is not there", s)
+		}
+	}
+	c, err := Parse([]byte("[replay]\ndraws = 16\n"), "x.toml", []string{"experiment.budgets=[4,8]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := setting(t, c, "replay.draws"); s.Value != "16" || s.Default != "8192" {
+		t.Errorf("%+v", s)
+	}
+	if s := setting(t, c, "experiment.budgets"); s.Value != "[4, 8]" || s.Default != "[8, 16, 32, 64]" {
+		t.Errorf("%+v", s)
+	}
+	keys := []string{}
+	for _, s := range c.Settings() {
+		keys = append(keys, s.Key)
+	}
+	if !slices.IsSorted(keys) || len(keys) < 40 {
+		t.Errorf("%d keys: %q", len(keys), keys)
+	}
+}
+
+func TestListsOfTablesReadAsInTheFile(t *testing.T) {
+	s := setting(t, Default(), "model")
+	first, rest, _ := strings.Cut(s.Value, "\n")
+	if first != `id = "qwen2_5_3b", title = "Qwen2.5-3B", max_sequences = 256, path = "Qwen/Qwen2.5-3B-Instruct", served = "qwen2_5_3b"` || strings.Count(rest, "\n") != 4 {
+		t.Errorf("model is listed as\n%s", s.Value)
+	}
+	if s := setting(t, Default(), "benchmark"); !strings.HasPrefix(s.Value, `"aime24", "aime25", `) {
+		t.Errorf("benchmark is listed as %s", s.Value)
+	}
+}
+
+// TestSettingsTellNoSecrets: the list is shown to others.
+func TestSettingsTellNoSecrets(t *testing.T) {
+	file := `[[worker]]
+name = "a"
+urls = ["http://me:hush@host:8000"]
+[[worker]]
+name = "b"
+launch = "vllm serve {model} --api-key hush"
+arguments = ["--api-key=hush"]
+environment = ["HF_TOKEN=hush", "CUDA_HOME=/opt"]
+[judge]
+urls = ["http://me:hush@judge"]
+`
+	c, err := Parse([]byte(file), "x.toml", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range c.Settings() {
+		if strings.Contains(s.Value+s.Default, "hush") {
+			t.Errorf("%s tells a secret: %s", s.Key, s.Value)
+		}
+	}
+	if s := setting(t, c, "worker"); !strings.Contains(s.Value, "HF_TOKEN=…") || !strings.Contains(s.Value, "host:8000") {
+		t.Errorf("worker is listed as %s", s.Value)
+	}
+	if c.Workers[1].Environment[0] != "HF_TOKEN=hush" {
+		t.Error("the listing has changed the configuration")
+	}
+}

@@ -1,0 +1,90 @@
+package replay
+
+import (
+	"math"
+
+	"speceval/internal/variance"
+)
+
+// paired sums, over draws that a policy shares with HBN, by how much its ratio
+// is above HBN's. The draws are common random numbers: what both owe to a pilot
+// vector cancels.
+type paired struct {
+	draws  float64
+	first  float64 // difference of the first draw, against cancellation
+	drift  float64 // Σ (difference − first)
+	square float64 // Σ (difference − first)²
+}
+
+func (p *paired) add(difference float64) {
+	if p.draws == 0 {
+		p.first = difference
+	}
+	d := difference - p.first
+	p.draws++
+	p.drift += d
+	p.square += d * d
+}
+
+// se is the standard error of the mean difference, NaN of a single draw.
+func (p *paired) se() float64 {
+	if p.draws < 2 {
+		return math.NaN()
+	}
+	return math.Sqrt(max(0, p.square-p.drift*p.drift/p.draws) / (p.draws - 1) / p.draws)
+}
+
+// pairUp adds the draws of a sweep, which every policy has met at its own pilot
+// size, to the differences to HBN.
+func pairUp(runs []*replayed) {
+	for _, run := range runs {
+		hbn := hbnAt(runs, run.design.Budget)
+		if hbn == nil || hbn == run {
+			continue
+		}
+		slope, its := run.slope(), hbn.slope()
+		for draw, c := range run.values {
+			run.paired.add(slope*c - its*hbn.values[draw])
+		}
+	}
+}
+
+// hbnAt is HBN at a budget, nil if it is not replayed.
+func hbnAt(runs []*replayed, budget int32) *replayed {
+	for _, run := range runs {
+		if run.design.Policy == variance.HBN && run.design.Budget == budget {
+			return run
+		}
+	}
+	return nil
+}
+
+// differences turns ratios, the last of which are those of the runs and the
+// others analytic, into differences to HBN's. What is analytic has no error of
+// its own, so that HBN's is that of the difference.
+func differences(ratios []variance.Ratio, runs []*replayed) []variance.Difference {
+	hbn := map[int32]variance.Ratio{}
+	for _, r := range ratios {
+		if r.Policy == variance.HBN {
+			hbn[r.Budget] = r
+		}
+	}
+	analytic := len(ratios) - len(runs)
+	var rows []variance.Difference
+	for i, r := range ratios {
+		its, ok := hbn[r.Budget]
+		if !ok || r.Policy == variance.HBN {
+			continue
+		}
+		row := variance.Difference{
+			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget,
+			Policy: r.Policy, Alpha: r.Alpha,
+			Difference: r.VarianceRatio - its.VarianceRatio, DifferenceSE: its.RatioSE, Draws: its.Draws,
+		}
+		if i >= analytic {
+			row.DifferenceSE = runs[i-analytic].paired.se()
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

@@ -1,0 +1,158 @@
+package replay
+
+import (
+	"context"
+	"math"
+
+	"speceval/internal/neyman"
+	"speceval/internal/pilot"
+	"speceval/internal/profile"
+	"speceval/internal/seed"
+	"speceval/internal/variance"
+)
+
+// redrawn is a profile with other pass counts, as another run of its K rollouts
+// per task might have given them: Binomial(K, p̂), independent. A profile that
+// turns out degenerate is drawn again, since it would not have been evaluated.
+func redrawn(p profile.Profile, random *seed.Stream) profile.Profile {
+	path := make([]uint64, pilot.Words(p.TestedK))
+	other := p
+	other.PassCounts = make([]int, p.N())
+	for {
+		for i := range other.PassCounts {
+			pilot.Bernoulli(path, p.TestedK, p.P(i), random)
+			other.PassCounts[i] = pilot.Successes(path, p.TestedK)
+		}
+		if other.VarianceSum() > 0 {
+			return other
+		}
+	}
+}
+
+// together is how many redrawn profiles, at least, meet the same draws. More
+// would replay the profile itself less often, for the shift, but on fewer draws
+// in all; and what a profile's change is worth varies with the draw.
+const together = 8
+
+// resampled replays the designs of one profile on redrawn ones.
+type resampled struct {
+	designs       []variance.Design
+	continuations []continuation
+	rollouts      int // of the longest pilot
+	draws         int
+	errors        []pooled            // by design
+	analytic      map[int32][]float64 // the Oracle's ratios, by budget
+}
+
+// newResampled takes the designs from the ratios of a profile.
+func newResampled(ratios []variance.Ratio, prior *neyman.Prior, draws int) (*resampled, error) {
+	s := &resampled{draws: draws, analytic: map[int32][]float64{}}
+	for _, r := range ratios {
+		if r.M == nil {
+			continue // analytic
+		}
+		d := variance.Design{Policy: r.Policy, NTasks: r.NTasks, Budget: r.Budget, Alpha: r.Alpha, M: *r.M, W: *r.W}
+		own := policies{prior: prior} // so that it keeps its tables
+		policy, err := own.of(d)
+		if err != nil {
+			return nil, err
+		}
+		s.designs = append(s.designs, d)
+		s.continuations = append(s.continuations, policy)
+		s.rollouts = max(s.rollouts, int(d.M))
+	}
+	s.errors = make([]pooled, len(s.designs))
+	return s, nil
+}
+
+// resample finds out what of the error of a profile's ratios, given in full,
+// comes from its pass probabilities being estimates: the ratio of every policy,
+// with its design held as it is, on so many redrawn profiles, replayed on so
+// many draws each. Groups of them have common random numbers, which they share
+// with the profile itself.
+func resample(ctx context.Context, p profile.Profile, ratios []variance.Ratio, prior *neyman.Prior, resamples, draws int, at seed.Seed) ([]variance.ProfileError, error) {
+	s, err := newResampled(ratios, prior, draws)
+	if err != nil {
+		return nil, err
+	}
+	random := at.Child("profiles").Stream()
+	groups := max(1, resamples/together)
+	for g := range groups {
+		var others []profile.Profile
+		for range (g+1)*resamples/groups - g*resamples/groups {
+			others = append(others, redrawn(p, &random))
+		}
+		if err := s.group(ctx, p, others, at.Child("pilots").Index(g).Stream()); err != nil {
+			return nil, err
+		}
+	}
+	return s.rows(ratios, resamples), nil
+}
+
+// group replays redrawn profiles and the profile itself on the same draws.
+func (s *resampled) group(ctx context.Context, p profile.Profile, others []profile.Profile, pilots seed.Stream) error {
+	base := make([][]float64, len(s.designs)) // ratio of the profile itself: [design][draw]
+	tables := make([]*crossed, len(s.designs))
+	for k := range s.designs {
+		base[k] = make([]float64, s.draws)
+		tables[k] = newCrossed(len(others), s.draws)
+	}
+	if err := s.replay(ctx, p, pilots, func(k, draw int, ratio float64) { base[k][draw] = ratio }); err != nil {
+		return err
+	}
+	for row, other := range others {
+		err := s.replay(ctx, other, pilots, func(k, draw int, ratio float64) {
+			tables[k].set(row, draw, ratio-base[k][draw])
+		})
+		if err != nil {
+			return err
+		}
+		oracles, err := oracle(other, s.designs)
+		if err != nil {
+			return err
+		}
+		for _, r := range oracles {
+			s.analytic[r.Budget] = append(s.analytic[r.Budget], r.VarianceRatio)
+		}
+	}
+	for k, table := range tables {
+		s.errors[k].add(table)
+	}
+	return nil
+}
+
+// replay visits the ratio of every design and draw on a profile.
+func (s *resampled) replay(ctx context.Context, p profile.Profile, pilots seed.Stream, visit func(k, draw int, ratio float64)) error {
+	of := func(k int) (continuation, error) { return s.continuations[k], nil }
+	return eachSweep(ctx, probabilities(p), s.draws, s.rollouts, ownStreams(pilots, p.N(), s.rollouts), func(sw *sweep, first int) error {
+		return eachValue(sw, s.designs, of, func(k, draw int, coefficient float64) {
+			d := s.designs[k]
+			visit(k, first+draw, neyman.Risk(int(d.Budget), int(d.M), d.W, coefficient))
+		})
+	})
+}
+
+// rows are the errors of the given ratios. That of the Oracle, which is computed
+// exactly, is the plain standard deviation.
+func (s *resampled) rows(ratios []variance.Ratio, resamples int) []variance.ProfileError {
+	var rows []variance.ProfileError
+	k := 0
+	for _, r := range ratios {
+		row := variance.ProfileError{
+			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget,
+			Policy: r.Policy, Alpha: r.Alpha, Resamples: int32(resamples),
+		}
+		if r.M == nil {
+			mean, se := meanAndError(s.analytic[r.Budget])
+			row.Shift, row.ShiftSE = mean-r.VarianceRatio, se
+			row.ProfileSE = se * math.Sqrt(float64(resamples))
+		} else {
+			row.Draws = int32(s.draws)
+			row.ProfileSE = s.errors[k].spread()
+			row.Shift, row.ShiftSE = s.errors[k].mean()
+			k++
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

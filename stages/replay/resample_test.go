@@ -1,0 +1,224 @@
+package replay
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"speceval/internal/neyman"
+	"speceval/internal/profile"
+	"speceval/internal/seed"
+	"speceval/internal/variance"
+)
+
+// TestRedrawnProfilesAreBinomial compares how often each count comes up with
+// its binomial probability, given that the profile is not degenerate, at five
+// standard errors of each of the twelve frequencies.
+func TestRedrawnProfilesAreBinomial(t *testing.T) {
+	p := profileOf(5, 1, 0, 4)
+	random := seed.Root(31).Stream()
+	const draws = 40_000
+	seen := map[[2]int]float64{}
+	for range draws {
+		other := redrawn(p, &random)
+		if other.TestedK != 5 || other.PassCounts[1] != 0 || other.VarianceSum() == 0 || other.Name() != p.Name() {
+			t.Fatalf("redrawn profile %+v", other)
+		}
+		seen[[2]int{0, other.PassCounts[0]}]++
+		seen[[2]int{1, other.PassCounts[2]}]++
+	}
+	if !slices.Equal(p.PassCounts, []int{1, 0, 4}) {
+		t.Errorf("the profile itself is now %v", p.PassCounts)
+	}
+	sure := func(chance float64) float64 { return math.Pow(chance, 5) + math.Pow(1-chance, 5) }
+	for k := range 6 {
+		for task, chance := range []float64{0.2, 0.8} {
+			want := binomial(5, k, chance)
+			if k == 0 || k == 5 { // then the other task must vary
+				want *= 1 - sure(chance)
+			}
+			want /= 1 - sure(0.2)*sure(0.8)
+			got := seen[[2]int{task, k}] / draws
+			if math.Abs(got-want) > 5*math.Sqrt(want*(1-want)/draws) {
+				t.Errorf("task %d has count %d with frequency %v, want %v", task, k, got, want)
+			}
+		}
+	}
+}
+
+// TestCommonPathsAreNested draws two profiles from the same streams: where the
+// probability is higher at least the same outcomes pass, where it is equal the
+// same, and it does not matter how many draws a sweep takes.
+func TestCommonPathsAreNested(t *testing.T) {
+	const draws, rollouts = 30, 70
+	low, high := []float64{0.25, 0, 0.5, 1, 0.7}, []float64{0.26, 0.01, 0.5, 1, 0.9}
+	own := seed.Root(32).Stream()
+	path := func(p []float64, first, count int) func(draw, task int) []uint64 {
+		sw := newSweep(p, rollouts)
+		sw.start(first, count, ownStreams(own, len(p), rollouts))
+		return func(draw, task int) []uint64 {
+			if u := slices.Index(sw.uncertain, task); u >= 0 {
+				return sw.path(draw-first, u)
+			}
+			return []uint64{0, 0}
+		}
+	}
+	a, b, tail := path(low, 0, draws), path(high, 0, draws), path(high, 20, draws-20)
+	more := 0
+	for draw := range draws {
+		for _, task := range []int{0, 1, 2, 4} {
+			for i, word := range a(draw, task) {
+				if word&^b(draw, task)[i] != 0 || task == 2 && word != b(draw, task)[i] {
+					t.Fatalf("draw %d, task %d: paths %x and %x", draw, task, a(draw, task), b(draw, task))
+				}
+				if word != b(draw, task)[i] {
+					more++
+				}
+			}
+			if draw >= 20 && !slices.Equal(tail(draw, task), b(draw, task)) {
+				t.Fatalf("draw %d, task %d depends on the sweep", draw, task)
+			}
+		}
+	}
+	if more == 0 || slices.Equal(a(0, 0), a(1, 0)) {
+		t.Errorf("%d paths differ; the first of task 0 are %x and %x", more, a(0, 0), a(1, 0))
+	}
+}
+
+// TestContinuationsMayChangeProfiles keeps continuations over profiles whose sure
+// tasks are others, and wants of every draw what new ones give.
+func TestContinuationsMayChangeProfiles(t *testing.T) {
+	prior, err := neyman.NewPrior(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ratios := benchRatios(6)
+	kept, err := newResampled(ratios, prior, 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, counts := range [][]int{{4, 4, 0, 1, 2, 4}, {0, 4, 1, 4, 4, 0}, {1, 0, 4, 2, 4, 4}} {
+		fresh, err := newResampled(ratios, prior, 30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var values [2][]float64
+		for of, s := range []*resampled{kept, fresh} {
+			if err := s.replay(t.Context(), profileOf(4, counts...), seed.Root(34).Stream(), func(_, _ int, ratio float64) {
+				values[of] = append(values[of], ratio)
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(values[0], values[1]) {
+			t.Errorf("profile %d: kept continuations give other values", i+1)
+		}
+	}
+}
+
+// TestResamplingMatchesEnumeration resamples a profile of which all redrawn
+// ones and all their pilots can be listed. Forty runs give mean and error of
+// what is estimated: the spread's square and the shift must be exact at five
+// standard errors, which are small, and the errors claimed for shifts must be
+// those seen, within what forty runs can tell.
+func TestResamplingMatchesEnumeration(t *testing.T) {
+	p := profileOf(4, 1, 2, 0)
+	prior, err := neyman.NewPrior(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ratios, byTask := resampleCase(t, p)
+	const runs, resamples, draws = 40, 201, 3
+	all := make([][]variance.ProfileError, runs)
+	for run := range all {
+		if all[run], err = resample(t.Context(), p, ratios, prior, resamples, draws, seed.Root(33).Index(run)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for k, r := range ratios {
+		spread, shift := redrawnLaw(t, p, r, byTask[k])
+		var squares, shifts, claimed []float64
+		for _, rows := range all {
+			e := rows[k]
+			if e.Policy != r.Policy || e.Budget != r.Budget || e.Alpha != r.Alpha || e.Resamples != resamples || (e.Draws == draws) != (r.M != nil) {
+				t.Fatalf("error %+v of ratio %+v", e, r)
+			}
+			squares = append(squares, e.ProfileSE*e.ProfileSE)
+			shifts = append(shifts, e.Shift)
+			claimed = append(claimed, e.ShiftSE*e.ShiftSE)
+		}
+		mean, se := meanAndError(squares)
+		if !(math.Abs(mean-spread*spread) < 5*se) || se > 0.08*mean {
+			t.Errorf("%s: mean square of the error %v ± %v, exactly %v", r.Policy, mean, se, spread*spread)
+		}
+		mean, se = meanAndError(shifts)
+		if !(math.Abs(mean-shift) < 5*se) || se > 0.04*spread {
+			t.Errorf("%s: shift %v ± %v, exactly %v", r.Policy, mean, se, shift)
+		}
+		theirs, _ := meanAndError(claimed)
+		if seen := se * se * runs; theirs < 0.4*seen || theirs > 2.5*seen { // χ² of 39: five standard errors
+			t.Errorf("%s: shifts vary with variance %v, claimed %v", r.Policy, seen, theirs)
+		}
+	}
+}
+
+// resampleCase is a ratio of each policy, exact, with the scores of a pilot.
+func resampleCase(t *testing.T, p profile.Profile) ([]variance.Ratio, []pilotScores) {
+	t.Helper()
+	alpha := 0.13
+	ms, ws := []int32{3, 2, 2}, []float64{0.4, 0.3, 0.6}
+	byTask := []pilotScores{nil, enByTask, ibnByTask(13), hbnByTask}
+	ratios := []variance.Ratio{
+		{Policy: variance.Oracle},
+		{Policy: variance.TunedEN, M: &ms[0], W: &ws[0]},
+		{Policy: variance.TunedIBN, M: &ms[1], W: &ws[1], Alpha: &alpha},
+		{Policy: variance.HBN, M: &ms[2], W: &ws[2]},
+	}
+	for k := range ratios {
+		ratios[k].NTasks, ratios[k].Budget = int32(p.N()), 5
+		ratios[k].VarianceRatio = exactRatio(t, p, ratios[k], byTask[k])
+	}
+	return ratios, byTask
+}
+
+// exactRatio is the ratio of a design on a profile, by all pilots.
+func exactRatio(t *testing.T, p profile.Profile, r variance.Ratio, scores pilotScores) float64 {
+	t.Helper()
+	if r.M == nil {
+		ratios, err := oracle(p, []variance.Design{{Budget: r.Budget}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ratios[0].VarianceRatio
+	}
+	c := enumerate(t, probabilities(p), int(*r.M), int(r.Budget), scores)
+	return neyman.Risk(int(r.Budget), int(*r.M), *r.W, c)
+}
+
+// redrawnLaw is the standard deviation of a ratio over all redrawn profiles and
+// by how much its mean exceeds the profile's own.
+func redrawnLaw(t *testing.T, p profile.Profile, r variance.Ratio, scores pilotScores) (spread, shift float64) {
+	t.Helper()
+	var mass, mean, square float64
+	other := p
+	other.PassCounts = make([]int, p.N())
+	var visit func(task int, chance float64)
+	visit = func(task int, chance float64) {
+		if task < p.N() {
+			for k := range p.TestedK + 1 {
+				if c := binomial(p.TestedK, k, p.P(task)); c > 0 {
+					other.PassCounts[task] = k
+					visit(task+1, chance*c)
+				}
+			}
+			return
+		}
+		if other.VarianceSum() > 0 {
+			d := exactRatio(t, other, r, scores) - r.VarianceRatio
+			mass, mean, square = mass+chance, mean+chance*d, square+chance*d*d
+		}
+	}
+	visit(0, 1)
+	mean, square = mean/mass, square/mass
+	return math.Sqrt(square - mean*mean), mean
+}

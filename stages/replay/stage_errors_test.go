@@ -1,0 +1,186 @@
+package replay_test
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
+	"speceval/stages/replay"
+)
+
+// checkDifferences holds the paired differences beside the ratios: one for each
+// ratio that is not HBN's, in their order, of the same designs.
+func checkDifferences(t *testing.T, ratios []variance.Ratio, differences []variance.Difference) {
+	t.Helper()
+	type at struct {
+		model  string
+		budget int32
+	}
+	hbn := map[at]variance.Ratio{}
+	for _, r := range ratios {
+		if r.Policy == variance.HBN {
+			hbn[at{r.Model, r.Budget}] = r
+		}
+	}
+	others := slices.DeleteFunc(slices.Clone(ratios), func(r variance.Ratio) bool { return r.Policy == variance.HBN })
+	if len(differences) != len(others) {
+		t.Fatalf("%d differences to HBN, want %d", len(differences), len(others))
+	}
+	for i, r := range others {
+		its := hbn[at{r.Model, r.Budget}]
+		want := variance.Difference{
+			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget, Policy: r.Policy, Alpha: r.Alpha,
+			Difference: r.VarianceRatio - its.VarianceRatio, DifferenceSE: differences[i].DifferenceSE, Draws: its.Draws,
+		}
+		if !reflect.DeepEqual(differences[i], want) {
+			t.Errorf("difference %+v, want %+v", differences[i], want)
+		}
+		// The triangle inequality holds for standard errors of any dependence.
+		if se := want.DifferenceSE; se > r.RatioSE+its.RatioSE+1e-12 || se < math.Abs(r.RatioSE-its.RatioSE)-1e-12 {
+			t.Errorf("%s on %s at b = %d: paired error %v of %v and %v", r.Policy, r.Model, r.Budget, se, r.RatioSE, its.RatioSE)
+		}
+	}
+}
+
+// TestStageLeavesProfileErrors runs the stage and wants an error for each ratio
+// of the two-stage policies, in their order.
+func TestStageLeavesProfileErrors(t *testing.T) {
+	dir := t.TempDir()
+	s := small()
+	dagtest.Run(t, []dag.Stage{stage(t, s, profiles())}, dir)
+	ratios := read[variance.Ratio](t, dir, variance.TwoStageFile)
+	errors := read[variance.ProfileError](t, dir, variance.ErrorsFile)
+	if len(errors) != len(ratios) {
+		t.Fatalf("%d errors for %d ratios", len(errors), len(ratios))
+	}
+	for i, r := range ratios {
+		e := errors[i]
+		if e.Benchmark != r.Benchmark || e.Model != r.Model || e.NTasks != r.NTasks || e.Budget != r.Budget || e.Policy != r.Policy || !reflect.DeepEqual(e.Alpha, r.Alpha) {
+			t.Errorf("error %+v of ratio %+v", e, r)
+		}
+		draws := int32(s.ResampleDraws)
+		if r.Policy == variance.Oracle {
+			draws = 0
+		}
+		if !(e.ProfileSE >= 0 && e.ProfileSE < 1 && e.ShiftSE >= 0 && math.Abs(e.Shift) < 1) || int(e.Resamples) != s.Resamples || e.Draws != draws {
+			t.Errorf("error %+v", e)
+		}
+	}
+}
+
+// TestStageLeavesTheCaseStudy holds its rows beside the replayed ratio.
+func TestStageLeavesTheCaseStudy(t *testing.T) {
+	dir := t.TempDir()
+	s := small()
+	dagtest.Run(t, []dag.Stage{stage(t, s, profiles())}, dir)
+	counts, expected := map[string]int64{}, map[string]float64{}
+	var policies []string
+	for _, r := range read[variance.Estimates](t, dir, variance.EstimatesFile) {
+		counts[r.Policy] += r.Count
+		expected[r.Policy] = r.Expected
+		if !slices.Contains(policies, r.Policy) {
+			policies = append(policies, r.Policy)
+		}
+		if r.Model != "c" || int(r.Budget) != s.CaseStudy.Budget || int(r.Repetitions) != s.CaseStudy.Repetitions || math.Abs(r.Truth-0.4) > 1e-12 {
+			t.Errorf("bin %+v", r)
+		}
+	}
+	if want := []string{variance.Uniform, variance.HBN, variance.Oracle}; !slices.Equal(policies, want) {
+		t.Errorf("policies %v, want %v", policies, want)
+	}
+	for policy, n := range counts {
+		if int(n) != s.CaseStudy.Repetitions {
+			t.Errorf("%s: %d evaluations in bins, want %d", policy, n, s.CaseStudy.Repetitions)
+		}
+	}
+	for _, r := range read[variance.Ratio](t, dir, variance.TwoStageFile) {
+		if r.Model == "c" && int(r.Budget) == s.CaseStudy.Budget && (r.Policy == variance.HBN || r.Policy == variance.Oracle) {
+			if got := math.Pow(expected[r.Policy]/expected[variance.Uniform], 2); math.Abs(got-r.VarianceRatio) > 1e-12 {
+				t.Errorf("%s: expected variance ratio %v, replayed %v", r.Policy, got, r.VarianceRatio)
+			}
+		}
+	}
+}
+
+// TestNoCaseStudyWithoutItsProfile names one that is not evaluated, and a budget
+// that is not replayed; a profile that turns out degenerate has no estimates.
+func TestNoCaseStudyWithoutItsProfile(t *testing.T) {
+	for _, study := range []replay.CaseStudy{{Profile: "made__model=z", Budget: 6, Repetitions: 5}, {Profile: "made__model=c", Budget: 5, Repetitions: 5}} {
+		s := small()
+		s.CaseStudy = study
+		for _, u := range stage(t, s, profiles()).Units {
+			if u.ID == "case_study" {
+				t.Errorf("%+v has a unit", study)
+			}
+		}
+	}
+	dir := t.TempDir()
+	s := small()
+	s.CaseStudy.Profile = "made__model=sure4"
+	dagtest.Run(t, []dag.Stage{stage(t, s, append(profiles(), degenerate(4)))}, dir)
+	if rows := read[variance.Estimates](t, dir, variance.EstimatesFile); len(rows) != 0 {
+		t.Errorf("%d bins of a degenerate profile", len(rows))
+	}
+}
+
+// TestErrorsFollowTheirPartOfTheExperiment changes what the errors of profiles
+// and the case study alone depend on.
+func TestErrorsFollowTheirPartOfTheExperiment(t *testing.T) {
+	dir := t.TempDir()
+	dagtest.Run(t, []dag.Stage{stage(t, small(), profiles())}, dir)
+	tests := []struct {
+		name   string
+		change func(*replay.Settings)
+		want   []string
+	}{
+		{"resamples", func(s *replay.Settings) { s.Resamples++ }, []string{"profile_errors", "resample"}},
+		{"resample draws", func(s *replay.Settings) { s.ResampleDraws++ }, []string{"profile_errors", "resample"}},
+		{"repetitions", func(s *replay.Settings) { s.CaseStudy.Repetitions++ }, []string{"case_study"}},
+		{"budget of the case", func(s *replay.Settings) { s.CaseStudy.Budget = 3 }, []string{"case_study"}},
+		{"profile of the case", func(s *replay.Settings) { s.CaseStudy.Profile = "made__model=a" }, []string{"case_study"}},
+	}
+	for _, tt := range tests {
+		s := small()
+		tt.change(&s)
+		base := s
+		s.Slice = func(keys ...string) map[string]string { return sliceOf(base, keys) }
+		var got []string
+		for _, id := range planned(t, dir, stage(t, s, profiles())) {
+			got = append(got, kind(id))
+		}
+		slices.Sort(got)
+		if got = slices.Compact(got); fmt.Sprint(got) != fmt.Sprint(tt.want) {
+			t.Errorf("%s changed: %v run again, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestResultsFollowFromTheSeedAlone runs the units once in their order and once
+// in the opposite one.
+func TestResultsFollowFromTheSeedAlone(t *testing.T) {
+	one, other := t.TempDir(), t.TempDir()
+	dagtest.Run(t, []dag.Stage{stage(t, small(), profiles())}, one)
+	units := stage(t, small(), profiles())
+	slices.Reverse(units.Units)
+	dagtest.Run(t, []dag.Stage{units}, other)
+	compareErrors(t, one, other)
+	if a, b := read[variance.Estimates](t, one, variance.EstimatesFile), read[variance.Estimates](t, other, variance.EstimatesFile); !reflect.DeepEqual(a, b) {
+		t.Error("estimates depend on the order of units")
+	}
+}
+
+// compareErrors wants the same differences and errors in two output folders.
+func compareErrors(t *testing.T, one, other string) {
+	t.Helper()
+	if a, b := read[variance.Difference](t, one, variance.DifferencesFile), read[variance.Difference](t, other, variance.DifferencesFile); !reflect.DeepEqual(a, b) {
+		t.Errorf("%d and %d differences, or others", len(a), len(b))
+	}
+	if a, b := read[variance.ProfileError](t, one, variance.ErrorsFile), read[variance.ProfileError](t, other, variance.ErrorsFile); !reflect.DeepEqual(a, b) {
+		t.Errorf("%d and %d errors of profiles, or others", len(a), len(b))
+	}
+}

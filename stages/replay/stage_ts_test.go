@@ -1,0 +1,115 @@
+package replay_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
+	"speceval/stages/replay"
+)
+
+// searching is small with a search for TS-Neyman of four candidates.
+func searching(exhaustive bool) replay.Settings {
+	s := small()
+	s.TSNeyman = replay.TSNeyman{
+		Exhaustive: exhaustive, Alphas: []float64{0.07, 0.5}, WarmStarts: []int{2, 5},
+		Draws: 6, RaceDraws: 6, FinalDraws: 20, Finalists: 1,
+	}
+	base := s
+	s.Slice = func(keys ...string) map[string]string { return sliceOf(base, keys) }
+	return s
+}
+
+func TestTheSearchLeavesItsCandidatesAndRatios(t *testing.T) {
+	dir := t.TempDir()
+	dagtest.Run(t, []dag.Stage{stage(t, searching(false), profiles())}, dir)
+	search := read[variance.Search](t, dir, variance.SearchFile)
+	var feasible []int32
+	selected := map[int32]variance.Search{}
+	for _, c := range search {
+		feasible = append(feasible, c.Budget)
+		if want := map[bool]int32{false: 6, true: 20}[c.Finalist]; c.Draws != want {
+			t.Errorf("%+v: %d trajectories, want %d", c, c.Draws, want)
+		}
+		if c.Selected {
+			selected[c.Budget] = c
+		}
+	}
+	if want := []int32{3, 3, 6, 6, 6, 6}; !slices.Equal(feasible, want) || len(selected) != 2 {
+		t.Errorf("candidates at budgets %v, want %v; %d selected", feasible, want, len(selected))
+	}
+	sums := map[int32]float64{}
+	for _, r := range read[variance.Ratio](t, dir, variance.RatiosFile) {
+		if r.Policy == variance.TSNeyman {
+			best := selected[r.Budget]
+			sums[r.Budget] += r.VarianceRatio / float64(len(profiles()))
+			if *r.Alpha != best.Alpha || *r.M != best.M0 || r.W != nil || r.Draws != 20 {
+				t.Errorf("%+v is not of the selected candidate %+v", r, best)
+			}
+		}
+	}
+	for b, best := range selected {
+		if d := sums[b] - best.MSE; d > 1e-12 || d < -1e-12 {
+			t.Errorf("b = %d: the mean of the ratios is %v, of the search %v", b, sums[b], best.MSE)
+		}
+	}
+}
+
+// TestExhaustiveSearchHasTheTrajectoriesOfTheRace runs as many trajectories of
+// every candidate as the race does: the same ones.
+func TestExhaustiveSearchHasTheTrajectoriesOfTheRace(t *testing.T) {
+	raced, all := t.TempDir(), t.TempDir()
+	dagtest.Run(t, []dag.Stage{stage(t, searching(false), profiles())}, raced)
+	dagtest.Run(t, []dag.Stage{stage(t, searching(true), profiles())}, all)
+	compared := 0
+	for _, c := range read[variance.Search](t, all, variance.SearchFile) {
+		if !c.Finalist || c.Draws != 6 {
+			t.Errorf("%+v has not run all trajectories", c)
+		}
+		for _, r := range read[variance.Search](t, raced, variance.SearchFile) {
+			if r.Budget == c.Budget && r.Alpha == c.Alpha && r.M0 == c.M0 && !r.Finalist {
+				compared++
+				c.Finalist, c.Selected = false, false
+				if !reflect.DeepEqual(c, r) {
+					t.Errorf("exhaustively %+v, raced %+v", c, r)
+				}
+			}
+		}
+	}
+	if compared == 0 {
+		t.Error("nothing compared")
+	}
+}
+
+// TestTheSearchResumes loses a part of an exhaustive search: it alone is made
+// again, with the same bytes.
+func TestTheSearchResumes(t *testing.T) {
+	dir := t.TempDir()
+	of := stage(t, searching(true), profiles())
+	dagtest.Run(t, []dag.Stage{of}, dir)
+	const lost = "ts_neyman/exhaustive/alpha=0.5/made__model=b"
+	path := filepath.Join(dir, "replay", "parts", filepath.FromSlash(lost)+".parquet")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range planned(t, dir, of) {
+		if strings.HasPrefix(id, "ts_neyman/exhaustive") && id != lost {
+			t.Errorf("%s is to run again", id)
+		}
+	}
+	dagtest.Run(t, []dag.Stage{of}, dir)
+	after, err := os.ReadFile(path)
+	if err != nil || !slices.Equal(before, after) {
+		t.Errorf("the lost part is not made as before: %v", err)
+	}
+}

@@ -1,0 +1,269 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+
+	"speceval/internal/seed"
+	"speceval/internal/tsneyman"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
+)
+
+// TSNeyman is the search for the best TS-Neyman (paper, Appendix C.3).
+type TSNeyman struct {
+	Exhaustive bool      // Draws trajectories of every candidate, in place of a race
+	Alphas     []float64 // prior strengths, ascending
+	WarmStarts []int     // first rollouts of every task, ascending
+	Draws      int
+	RaceDraws  int // trajectories of every candidate, in the race
+	FinalDraws int // further trajectories of a finalist
+	Finalists  int // candidates that go on from the race, at each budget
+}
+
+// tsRow is a row of a part of the search: the MSE of a candidate on a profile,
+// relative to Uniform's.
+type tsRow struct {
+	Benchmark string  `parquet:"benchmark"`
+	Model     string  `parquet:"model"`
+	NTasks    int32   `parquet:"n_tasks"`
+	Budget    int32   `parquet:"budget"`
+	Alpha     float64 `parquet:"alpha"`
+	M0        int32   `parquet:"m0"`
+	MSE       float64 `parquet:"mse"`
+	MSESE     float64 `parquet:"mse_se"`
+	Raw       float64 `parquet:"raw"`
+	RawSE     float64 `parquet:"raw_se"`
+	Draws     int32   `parquet:"draws"`
+}
+
+// tsFinalist is a candidate that goes on from the race.
+type tsFinalist struct {
+	Alpha float64 `parquet:"alpha"`
+	M0    int32   `parquet:"m0"`
+}
+
+// tsRef is the unit that writes variance.SearchFile and the ratios of the
+// selected candidates.
+var tsRef = dag.Ref{Stage: name, Unit: "ts_neyman"}
+
+const (
+	tsFinalists  = "ts_neyman/finalists"
+	tsRatiosFile = "replay/parts/ts_neyman/ratios.parquet"
+)
+
+// Keys of the configuration that the search reads.
+const (
+	keyTSSearch     = "replay.ts_neyman.search"
+	keyTSAlphas     = "replay.ts_neyman.alphas"
+	keyTSWarmStarts = "replay.ts_neyman.warm_starts"
+	keyTSDraws      = "replay.ts_neyman.draws"
+	keyTSRace       = "replay.ts_neyman.race_draws"
+	keyTSFinal      = "replay.ts_neyman.final_draws"
+	keyTSFinalists  = "replay.ts_neyman.finalists"
+)
+
+// tsUnits are those of the search for TS-Neyman: a race of all candidates, a unit
+// for each prior strength, and a unit for each candidate that may come out of
+// it; or, exhaustively, a unit for each prior strength and profile.
+func (b *builder) tsUnits() []dag.Unit {
+	var trials, more []dag.Unit
+	ts := b.TSNeyman
+	switch {
+	case ts.Exhaustive:
+		for _, alpha := range ts.Alphas {
+			for _, p := range b.pairs {
+				id := fmt.Sprintf("ts_neyman/exhaustive/alpha=%g/%s", alpha, p.Name())
+				config := b.Slice(keySeed, keyBudgets, keyTSWarmStarts, keyTSDraws)
+				trials = append(trials, b.tsTrial(id, config, []pair.Pair{p}, tsTask{alpha, ts.WarmStarts, 0, ts.Draws}))
+			}
+		}
+	default:
+		for _, alpha := range ts.Alphas {
+			id := fmt.Sprintf("ts_neyman/race/alpha=%g", alpha)
+			config := b.Slice(keySeed, keyBudgets, keyTSWarmStarts, keyTSRace)
+			trials = append(trials, b.tsTrial(id, config, b.pairs, tsTask{alpha, ts.WarmStarts, 0, ts.RaceDraws}))
+		}
+		more = append(more, b.tsFinalistsUnit(trials))
+		for _, alpha := range ts.Alphas {
+			for _, warm := range ts.WarmStarts {
+				more = append(more, b.tsFinalUnit(alpha, warm))
+			}
+		}
+	}
+	selection := b.tsSelectUnit(trials, more)
+	return append(append(trials, more...), selection)
+}
+
+// tsTask is what a trial runs on each of its profiles.
+type tsTask struct {
+	alpha        float64
+	warmStarts   []int
+	first, draws int // trajectories
+}
+
+// tsTrial is the unit that runs candidates of one prior strength on profiles.
+func (b *builder) tsTrial(id string, config map[string]string, pairs []pair.Pair, task tsTask) dag.Unit {
+	u := b.unit(id, config)
+	at := b.tsSeed(&u)
+	for _, p := range pairs {
+		p.Feed(&u)
+	}
+	u.Run = func(ctx context.Context, job *dag.Job) error {
+		rows, err := b.tsRows(ctx, job, pairs, task, at)
+		if err != nil {
+			return err
+		}
+		return writeRows(job, partFile(id), "ts_neyman.v1", rows)
+	}
+	return u
+}
+
+// tsFinalUnit is the unit of a candidate's further trajectories. It has no rows if
+// the candidate is no finalist.
+func (b *builder) tsFinalUnit(alpha float64, warm int) dag.Unit {
+	id := fmt.Sprintf("ts_neyman/final/alpha=%g/m0=%d", alpha, warm)
+	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyTSRace, keyTSFinal))
+	u.Needs = []dag.Ref{{Stage: name, Unit: tsFinalists}}
+	at := b.tsSeed(&u)
+	for _, p := range b.pairs {
+		p.Feed(&u)
+	}
+	u.Run = func(ctx context.Context, job *dag.Job) error {
+		finalists, err := readRows[tsFinalist](job, partFile(tsFinalists))
+		if err != nil {
+			return err
+		}
+		var rows []tsRow
+		for _, f := range finalists {
+			if f.Alpha != alpha || int(f.M0) != warm {
+				continue
+			}
+			task := tsTask{alpha, []int{warm}, b.TSNeyman.RaceDraws, b.TSNeyman.FinalDraws}
+			if rows, err = b.tsRows(ctx, job, b.pairs, task, at); err != nil {
+				return err
+			}
+		}
+		return writeRows(job, partFile(id), "ts_neyman.v1", rows)
+	}
+	return u
+}
+
+// tsSeed gives a unit the branch of the seed tree that all candidates share.
+func (b *builder) tsSeed(u *dag.Unit) seed.Seed {
+	at := seed.Root(b.Seed).Child(name).Child("ts_neyman")
+	u.Seed = at.Label()
+	return at
+}
+
+// tsRows runs a task on profiles, leaving out degenerate ones.
+func (b *builder) tsRows(ctx context.Context, job *dag.Job, pairs []pair.Pair, task tsTask, at seed.Seed) ([]tsRow, error) {
+	sampler := tsneyman.NewSampler(task.alpha)
+	var rows []tsRow
+	for done, of := range pairs {
+		p, err := of.Profile(job)
+		if err != nil {
+			return nil, err
+		}
+		if p.VarianceSum() == 0 {
+			continue
+		}
+		ps, below := probabilities(p), at.Child(p.Name())
+		streams := tsStreams{below.Child("outcomes").Stream(), below.Child("choices").Stream()}
+		for _, warm := range task.warmStarts {
+			budgets := feasible(b.Budgets, warm)
+			counts, err := tsRun(ctx, sampler, ps, warm, budgets, task.first, task.draws, streams)
+			if err != nil {
+				return nil, err
+			}
+			for k, budget := range budgets {
+				mse, raw := counts[k].mse(ps, budget)
+				rows = append(rows, tsRow{
+					Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: int32(budget),
+					Alpha: task.alpha, M0: int32(warm),
+					MSE: mse.value, MSESE: mse.se, Raw: raw.value, RawSE: raw.se, Draws: int32(task.draws),
+				})
+			}
+		}
+		job.Advance(dag.Progress{Done: done + 1, Total: len(pairs), What: "profiles"})
+	}
+	return rows, nil
+}
+
+// feasible is the budgets that are not below a warm start.
+func feasible(budgets []int, warm int) []int {
+	var out []int
+	for _, b := range budgets {
+		if b >= warm {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// tsFinalistsUnit is the unit that picks who goes on from the race.
+func (b *builder) tsFinalistsUnit(race []dag.Unit) dag.Unit {
+	u := b.unit(tsFinalists, b.Slice(keyTSAlphas, keyTSFinalists))
+	for _, trial := range race {
+		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: trial.ID})
+	}
+	u.Run = func(_ context.Context, job *dag.Job) error {
+		raced, err := tsGather(job, race)
+		if err != nil {
+			return err
+		}
+		return writeRows(job, partFile(tsFinalists), "ts_finalists.v1", tsBest(tsMeans(raced), b.TSNeyman.Finalists))
+	}
+	return u
+}
+
+// tsSelectUnit is the unit that sums up the search: the mean of every candidate
+// and the one that is best at each budget. Finalists are judged by their further
+// trajectories alone, so that luck in the race does not count twice.
+func (b *builder) tsSelectUnit(trials, more []dag.Unit) dag.Unit {
+	u := dag.Unit{
+		ID: tsRef.Unit, Config: b.Slice(keyTSSearch, keyTSAlphas), Provenance: "computed",
+		Outputs: []string{variance.SearchFile, tsRatiosFile},
+	}
+	var finals []dag.Unit
+	for _, unit := range append(trials[:len(trials):len(trials)], more...) {
+		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: unit.ID})
+	}
+	for _, unit := range more {
+		if unit.ID != tsFinalists {
+			finals = append(finals, unit)
+		}
+	}
+	u.Run = func(_ context.Context, job *dag.Job) error {
+		first, err := tsGather(job, trials)
+		if err != nil {
+			return err
+		}
+		last := first
+		if len(finals) > 0 {
+			if last, err = tsGather(job, finals); err != nil {
+				return err
+			}
+		}
+		search, ratios := tsSelect(first, last)
+		if err := writeRows(job, variance.SearchFile, "ts_search.v1", search); err != nil {
+			return err
+		}
+		return writeRows(job, tsRatiosFile, "ratios.v1", ratios)
+	}
+	return u
+}
+
+// tsGather reads the rows of all trials.
+func tsGather(job *dag.Job, trials []dag.Unit) ([]tsRow, error) {
+	var all []tsRow
+	for _, trial := range trials {
+		rows, err := readRows[tsRow](job, partFile(trial.ID))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+	}
+	return all, nil
+}
