@@ -1,0 +1,96 @@
+package typeset
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Error is the first thing that TeX found wrong with a document.
+type Error struct {
+	Engine  string
+	File    string // of the document; "" where TeX does not say
+	Line    int    // of File, from 1; 0 where TeX does not say
+	Message string // TeX's own
+	Near    string // what TeX was reading; "" where it does not say
+
+	Missing string // the style or font that is not installed; "" for other errors
+	Package string // the Debian package that has it; "" if unknown
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Engine + ": ")
+	if e.File != "" {
+		fmt.Fprintf(&b, "%s:%d: ", e.File, e.Line)
+	} else if e.Line > 0 {
+		fmt.Fprintf(&b, "line %d: ", e.Line)
+	}
+	b.WriteString(e.Message)
+	if e.Near != "" {
+		fmt.Fprintf(&b, " (near %q)", e.Near)
+	}
+	if e.Missing != "" {
+		fmt.Fprintf(&b, "; this TeX lacks %s", e.Missing)
+	}
+	if e.Package != "" {
+		fmt.Fprintf(&b, ": on Debian, apt-get install %s", e.Package)
+	}
+	return b.String()
+}
+
+var (
+	located = regexp.MustCompile(`^(?:\./)?([^\s:()]+):(\d+): (.+)$`)
+	at      = regexp.MustCompile(`^l\.(\d+) ?(.*)$`)
+	style   = regexp.MustCompile("File [`']([^'`]+\\.(?:sty|cls|def|fd))' not found")
+	font    = regexp.MustCompile(`(?i)\bfont \\?\S*?([a-z]{2,}\d+)\b.* not (?:found|loadable)`)
+)
+
+// firstError is what the output of an engine says first: a line that begins
+// with a place in a file, or with an exclamation mark.
+func firstError(engine, output string) *Error {
+	e := &Error{Engine: engine, Message: "it failed without saying why"}
+	lines := strings.Split(strings.ReplaceAll(output, "\r\n", "\n"), "\n")
+	for i, line := range lines {
+		if !e.begins(line) {
+			continue
+		}
+		e.read(lines[i+1:])
+		break
+	}
+	for _, missing := range []*regexp.Regexp{style, font} {
+		if m := missing.FindStringSubmatch(e.Message); m != nil {
+			e.Missing, e.Package = m[1], packageOf(m[1])
+			break
+		}
+	}
+	return e
+}
+
+// begins takes an error's first line, if this is one.
+func (e *Error) begins(line string) bool {
+	if m := located.FindStringSubmatch(line); m != nil {
+		e.File, e.Message = m[1], m[3]
+		e.Line, _ = strconv.Atoi(m[2])
+		return true
+	}
+	if message, ok := strings.CutPrefix(line, "!"); ok {
+		e.Message = strings.TrimSpace(message)
+		return true
+	}
+	return false
+}
+
+// read takes from the rest of an error what TeX was reading.
+func (e *Error) read(lines []string) {
+	for _, line := range lines {
+		if m := at.FindStringSubmatch(line); m != nil {
+			e.Near = m[2]
+			if e.Line == 0 {
+				e.Line, _ = strconv.Atoi(m[1])
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package typeset
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// engine is one by its name. Where it is not installed the test is skipped, or
+// fails if it is pdflatex and nothing may be skipped.
+func engine(t *testing.T, name string) *Engine {
+	t.Helper()
+	only := func(program string) (string, error) {
+		if program != name {
+			return "", exec.ErrNotFound
+		}
+		return exec.LookPath(program)
+	}
+	e, err := Find(t.Context(), only, os.Environ())
+	if err != nil {
+		if name == "pdflatex" && os.Getenv("SPECEVAL_CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	return e
+}
+
+func document(body string) Document {
+	text := "\\documentclass{article}\n\\begin{document}\n" + body + "\n\\end{document}\n"
+	return Document{Main: "doc.tex", Files: map[string][]byte{"doc.tex": []byte(text)}}
+}
+
+func TestSameBytesInEveryFolder(t *testing.T) {
+	for _, candidate := range engines {
+		t.Run(candidate.Name, func(t *testing.T) {
+			e := engine(t, candidate.Name)
+			if !strings.Contains(e.Version, "TeX") || strings.Contains(e.Version, "\n") {
+				t.Errorf("version %q", e.Version)
+			}
+			d := document("\\tableofcontents\\section{One}\\label{one}See \\ref{two}.\\newpage\\section{Two}\\label{two}See \\pageref{one}. \\today")
+			first, err := e.PDF(t.Context(), d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			elsewhere := t.TempDir()
+			t.Setenv("TMPDIR", elsewhere)
+			second, err := e.PDF(t.Context(), d)
+			if err != nil || !bytes.Equal(first, second) {
+				t.Errorf("two runs differ: %d and %d bytes, %v", len(first), len(second), err)
+			}
+			if left, err := os.ReadDir(elsewhere); err != nil || len(left) != 0 {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+			if !bytes.HasPrefix(first, []byte("%PDF-")) {
+				t.Errorf("not a PDF: %.20q", first)
+			}
+		})
+	}
+}
+
+// counting is a document that counts its passes up to a most, in a file by
+// which passes tell the next, and writes into the PDF how far it came.
+func counting(most string) Document {
+	return document("\\newcount\\x\\InputIfFileExists{doc.lof}{}{}\\ifnum\\x<" + most + " \\advance\\x by 1 \\fi" +
+		"\\pdfobjcompresslevel=0\\pdfinfo{/Keywords (pass \\the\\x)}x" +
+		"\\newwrite\\f\\immediate\\openout\\f=doc.lof \\immediate\\write\\f{\\x=\\the\\x\\relax}\\immediate\\closeout\\f")
+}
+
+func TestADocumentIsSetUntilItSettles(t *testing.T) {
+	e := engine(t, "pdflatex")
+	pdf, err := e.PDF(t.Context(), counting("4"))
+	if err != nil || !bytes.Contains(pdf, []byte("(pass 4)")) {
+		t.Errorf("references that settle in pass 4: %v", err)
+	}
+	if _, err := e.PDF(t.Context(), counting("99")); !errors.Is(err, ErrUnsettled) {
+		t.Errorf("a document that never settles: %v", err)
+	}
+}
+
+func TestErrorsQuoteTeX(t *testing.T) {
+	e := engine(t, "pdflatex")
+	tests := []struct {
+		name, body string
+		want       Error
+	}{
+		{"command", "fine\n\\undefinedthing{x}", Error{File: "doc.tex", Line: 4, Message: "Undefined control sequence.", Near: `\undefinedthing`}},
+		{"input", "\\input{tables/gone.tex}", Error{Line: 3, Message: "File `tables/gone.tex' not found"}},
+		{"late package", "\\usepackage{booktabs}", Error{File: "doc.tex", Line: 3}},
+	}
+	for _, test := range tests {
+		_, err := e.PDF(t.Context(), document(test.body))
+		got := new(Error)
+		if !errors.As(err, &got) {
+			t.Fatalf("%s: %v", test.name, err)
+		}
+		if got.File != test.want.File || got.Line != test.want.Line || !strings.Contains(got.Message, test.want.Message) || test.want.Near != "" && got.Near != test.want.Near {
+			t.Errorf("%s: %+v", test.name, *got)
+		}
+	}
+	d := document("x")
+	d.Files["doc.tex"] = bytes.Replace(d.Files["doc.tex"], []byte("\\begin"), []byte("\\usepackage{nosuchstyle}\n\\begin"), 1)
+	if _, err := e.PDF(t.Context(), d); err == nil || !strings.Contains(err.Error(), "lacks nosuchstyle.sty: on Debian, apt-get install texlive-latex-extra") {
+		t.Errorf("missing style: %v", err)
+	}
+	d.Files["doc.tex"] = []byte("\\documentclass{article}\\usepackage[T1]{fontenc}\\begin{document}x\\end{document}")
+	if pdf, err := e.PDF(t.Context(), d); err == nil && bytes.Contains(pdf, []byte("/Type3")) {
+		t.Error("a bitmap font was made")
+	} else if err != nil && !strings.Contains(err.Error(), "apt-get install cm-super") {
+		t.Errorf("missing font: %v", err)
+	}
+}
+
+func TestTeXMayDoNothingElse(t *testing.T) {
+	e := engine(t, "pdflatex")
+	dir := t.TempDir()
+	secret := filepath.Join(dir, "secret.tex")
+	if err := os.WriteFile(secret, []byte("secret"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.PDF(t.Context(), document("\\input{"+secret+"}")); err == nil {
+		t.Error("it read a file that is not of the document")
+	}
+	made := filepath.Join(dir, "made")
+	e.PDF(t.Context(), document("\\immediate\\write18{touch "+made+"}x"))
+	if _, err := os.Stat(made); err == nil {
+		t.Error("it ran a command")
+	}
+	d := document("x")
+	d.Files["../up.tex"] = nil
+	if _, err := e.PDF(t.Context(), d); err == nil {
+		t.Error("a document wrote above its folder")
+	}
+}
+
+func TestEndlessDocumentsAreEnded(t *testing.T) {
+	e := engine(t, "pdflatex")
+	d := document("\\def\\x{\\x}\\x")
+	d.Limit = 50 * time.Millisecond
+	if _, err := e.PDF(t.Context(), d); err == nil || !strings.Contains(err.Error(), "did not end within 50ms") {
+		t.Errorf("time limit: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := e.PDF(ctx, document("x")); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestNoEngine(t *testing.T) {
+	none := func(string) (string, error) { return "", exec.ErrNotFound }
+	_, err := Find(t.Context(), none, nil)
+	lack := new(NoEngineError)
+	if !errors.As(err, &lack) || len(lack.Tried) != len(engines) || !strings.Contains(err.Error(), "apt-get install texlive-latex-base") {
+		t.Errorf("error %v", err)
+	}
+	broken := func(string) (string, error) { return filepath.Join(t.TempDir(), "gone"), nil }
+	if _, err := Find(t.Context(), broken, nil); !errors.As(err, &lack) {
+		t.Errorf("an engine that does not start: %v", err)
+	}
+	mute := filepath.Join(t.TempDir(), "mute")
+	if err := os.WriteFile(mute, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	silent := func(string) (string, error) { return mute, nil }
+	if _, err := Find(t.Context(), silent, nil); !errors.As(err, &lack) {
+		t.Errorf("an engine that tells no version: %v", err)
+	}
+}
+
+func TestFirstErrorOfManyOutputs(t *testing.T) {
+	tests := []struct{ output, want string }{
+		{"This is pdfTeX\n! Emergency stop.\n<*> x\n", "pdflatex: Emergency stop."},
+		{"x\n./a.tex:7: LaTeX Error: File `booktabs.sty' not found.\n\nType X\nl.7 \\begin\n{document}\n",
+			"pdflatex: a.tex:7: LaTeX Error: File `booktabs.sty' not found. (near \"\\\\begin\"); this TeX lacks booktabs.sty: on Debian, apt-get install texlive-latex-recommended"},
+		{"!pdfTeX error: pdflatex (file ecrm1000): Font ecrm1000 at 600 not found\n ==> Fatal\n",
+			"pdflatex: pdfTeX error: pdflatex (file ecrm1000): Font ecrm1000 at 600 not found; this TeX lacks ecrm1000: on Debian, apt-get install cm-super"},
+		{"", "pdflatex: it failed without saying why"},
+	}
+	for _, test := range tests {
+		if got := firstError("pdflatex", test.output).Error(); got != test.want {
+			t.Errorf("%s, want %s", got, test.want)
+		}
+	}
+}
+
+// TestInterruptsAreNotForTeX lets a document in the making be finished: what the
+// terminal sends to all of a process group must not end the engine.
+func TestInterruptsAreNotForTeX(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "engine")
+	script := "#!/bin/sh\nkill -0 -$$ || exit 1 # there is a group of its own\necho set > doc.pdf\n"
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&Engine{Name: "engine", Path: path}).PDF(t.Context(), document("")); err != nil {
+		t.Errorf("it shares our process group: %v", err)
+	}
+}
