@@ -1,0 +1,145 @@
+package page
+
+import (
+	"bufio"
+	"cmp"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"html/template"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+)
+
+//go:embed page.html.tmpl parts.html.tmpl run.html.tmpl
+var templates embed.FS
+
+//go:embed page.css
+var style string
+
+//go:embed page.js
+var script string
+
+// mostLongest is how many of the longest units are listed.
+const mostLongest = 10
+
+// lanes is how many colours the timeline has for stages.
+const lanes = 5
+
+// view is a page as the templates walk it.
+type view struct {
+	Page
+	Policy        string
+	Style, Script template.HTML
+	Summary       *viewSummary
+	Tables        []viewTable
+	Timeline      viewTimeline
+	StageRows     []stageRow
+	Longest       []Bar
+	Changed       int // settings that differ from the defaults
+}
+
+// viewTimeline has the sizes as the drawing takes them.
+type viewTimeline struct {
+	timeline
+	W, H, Foot string
+}
+
+// stageRow is a stage with what its units took.
+type stageRow struct {
+	Stage
+	Ran         bool
+	First, Last time.Time
+	Wall, CPU   float64
+	Peak        int64
+}
+
+// Write writes the page: one HTML file that asks for nothing else, and that
+// forbids itself to. The same page gives the same bytes.
+func Write(w io.Writer, p Page) error {
+	parsed, err := template.New("page.html.tmpl").Funcs(template.FuncMap{
+		"short": short, "duration": Duration, "moment": moment, "megabytes": megabytes,
+		"lane": func(i int) int { return i % lanes },
+	}).ParseFS(templates, "*.tmpl")
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	if err := parsed.Execute(out, newView(p)); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+func newView(p Page) view {
+	v := view{Page: p, Policy: policy(), Longest: longestBars(p.Run.Bars)}
+	v.Style = template.HTML("<style>\n" + style + "</style>")
+	v.Script = template.HTML("<script>" + script + "</script>")
+	for i, t := range p.Tables {
+		v.Tables = append(v.Tables, newViewTable(i+1, t))
+	}
+	v.Summary = newViewSummary(p.Summary, v.Tables)
+	t := newTimeline(p.Run)
+	v.Timeline = viewTimeline{t, px(t.Width + 4), px(t.Height), px(t.Height - laneGap/2)}
+	for _, s := range p.Run.Stages {
+		v.StageRows = append(v.StageRows, newStageRow(s, p.Run.Bars))
+	}
+	for _, s := range p.Settings {
+		if s.Default != "" {
+			v.Changed++
+		}
+	}
+	return v
+}
+
+// policy forbids the page everything but its own styles and its one script.
+func policy() string {
+	sum := sha256.Sum256([]byte(script))
+	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; img-src data:; base-uri 'none'; form-action 'none'"
+}
+
+func newStageRow(s Stage, bars []Bar) stageRow {
+	row := stageRow{Stage: s}
+	for _, b := range bars {
+		if b.Stage != s.Name {
+			continue
+		}
+		if !row.Ran || b.Start.Before(row.First) {
+			row.First = b.Start
+		}
+		if b.end().After(row.Last) {
+			row.Last = b.end()
+		}
+		row.Ran = true
+		row.Wall, row.CPU = row.Wall+b.Wall, row.CPU+b.CPU
+		row.Peak = max(row.Peak, b.PeakBytes)
+	}
+	return row
+}
+
+// longestBars is the units that took the longest, the longest first.
+func longestBars(bars []Bar) []Bar {
+	all := slices.Clone(bars)
+	slices.SortFunc(all, func(a, b Bar) int {
+		return cmp.Or(cmp.Compare(b.Wall, a.Wall), cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Unit, b.Unit))
+	})
+	return all[:min(mostLongest, len(all))]
+}
+
+// short is the beginning of a hash, enough to tell it from others.
+func short(hash string) string { return hash[:min(12, len(hash))] }
+
+// moment is a time to the second, in UTC; nothing of the zero time.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05")
+}
+
+func megabytes(bytes int64) string {
+	return strconv.FormatInt((bytes+500_000)/1_000_000, 10) + " MB"
+}

@@ -1,0 +1,183 @@
+package page
+
+import "time"
+
+// Page is everything that the page shows. It holds text and times; how they
+// look is decided here, where they are written. Names may be anybody's: whatever
+// they hold is shown, never obeyed. Figures are the exception, see [Figure].
+type Page struct {
+	Title    string
+	Lead     string   // a paragraph under the title
+	Warnings []string // what a reader must know first: results that are stale, stages that have not run
+	Summary  *Summary // nil where nothing is compared
+	Tables   []Table
+	Others   []Group // numbers that are compared and stand in no table
+	Figures  []Figure
+	Run      Run
+	Settings []Setting
+	Facts    []Fact // about the machines and programs that made the results
+}
+
+// Summary is the outcome of all comparisons.
+type Summary struct {
+	Line    string // the outcome in one sentence
+	Passed  bool
+	Counts  []Count   // by verdict, the most agreeing first
+	Tables  []Tally   // by table, in their order
+	Differ  []Pointer // the cells that do not agree
+	Legend  []string  // what the verdicts mean, a paragraph each
+	Skipped string    // numbers that were not compared, and why; may be empty
+}
+
+// Count is how many cells have a verdict.
+type Count struct {
+	Verdict Verdict
+	Cells   int
+}
+
+// Tally is how many cells of a table agree, of those that pass or fail.
+type Tally struct {
+	Table           string // its ID, which may be that of a group
+	Name            string
+	Agreeing, Total int
+}
+
+// Pointer names a cell and leads to it.
+type Pointer struct {
+	Table, Row, Column string
+	Name               string // the table as people call it
+	Text               string // what is to be said of it
+}
+
+// Verdict is the outcome of one comparison: a word with a mark, and the class
+// that it is coloured by. The zero Verdict is none.
+type Verdict struct {
+	Mark string // "✓"
+	Word string // "agrees"
+	Kind string // "good", "noise", "bad" or "none"
+}
+
+// Table is a table of results.
+type Table struct {
+	ID      string // its file name without extension, and its anchor
+	Name    string // as the paper counts it: "Table 1"; may be empty
+	Title   string // what the rows are
+	Absent  string // why there are no rows: "not run: systems"; empty where there are
+	Columns []Column
+	Rows    []Row
+	Notes   []string
+	Extra   []Line // numbers compared that belong to the table but are none of its cells
+	Folded  bool   // long: shown when asked for, and without a line of explanation for each cell
+
+	Files []File // that hold the table
+	Chain []Unit // that made it, the last one first
+}
+
+// Column is a column of a table. Key columns come first and name the rows.
+type Column struct {
+	Name    string // in CSV, and as `speceval explain` is told
+	Head    string // in words
+	Key     bool
+	Text    bool   // its cells are names
+	Spread  string // what stands behind ±: "s.e."; empty where nothing does
+	Formula string // in words and plain symbols; empty if none is known
+}
+
+// Row is a row of a table.
+type Row struct {
+	Label string   // as `speceval explain` is told
+	Keys  []string // in the key columns
+	Cells []Cell   // in the others
+}
+
+// Cell is a value as shown, with what there is to say about it.
+type Cell struct {
+	Text   string // rounded; empty where there is no value
+	Spread string // rounded; may be empty
+	Exact  string // with nothing lost
+	Paper  string // the paper's value; empty where it has none
+	Verdict
+	Difference string // from the paper's
+	SEs        string // the same in standard errors
+	Note       string // why the verdict, where that is not plain
+}
+
+// Line is a number that is compared and has no cell.
+type Line struct {
+	Row, Column string
+	Cell
+}
+
+// Group is numbers of the paper's that belong together and to no table.
+type Group struct {
+	ID, Name string
+	Lines    []Line
+}
+
+// File is a file of the output folder, or one that the program carries.
+type File struct {
+	Path   string
+	SHA256 string
+	Rows   int // negative where it is not tabular or not known
+}
+
+// Unit is a unit of the run that a table is made from, or several alike.
+type Unit struct {
+	Name     string // "replay/ratios", or "replay/profile/…" for several
+	Count    int    // how many
+	State    string // "fresh", "stale" or "missing"; of several the worst
+	Key      string // of one
+	Seeds    []string
+	Inputs   []File // of one; none where they are the outputs of listed units
+	Sources  []File // from outside the output folder
+	Commit   string // git commit of the program, or how many
+	Manifest string // where the records stand
+	Start    time.Time
+	Wall     float64 // seconds, in sum
+	CPU      float64 // seconds, in sum
+}
+
+// Figure is a figure as an <svg> element. SVG is written as it is: it must come
+// from a drawing program that escapes the names in it.
+type Figure struct {
+	ID, Name, Title string
+	Caption         string // plain text
+	Absent          string // why there is no drawing
+	SVG             string
+	Width           float64 // at printed size, in points
+	Files           []File
+	Chain           []Unit
+}
+
+// Run is when and for how long everything ran that the results are made of.
+type Run struct {
+	Stages []Stage
+	Bars   []Bar
+}
+
+// Stage is a stage of the run.
+type Stage struct {
+	Name, About string
+	State       string // "fresh", or what else it is
+	Units       int
+}
+
+// Bar is one unit that ran.
+type Bar struct {
+	Stage, Unit string
+	Start       time.Time
+	Wall, CPU   float64 // seconds
+	PeakBytes   int64   // largest resident set of the process by then
+}
+
+// Setting is a key of the configuration with its value.
+type Setting struct {
+	Key, Value string
+	Default    string // the default value, where it is another; empty otherwise
+}
+
+// Fact is a fact of the environment.
+type Fact struct {
+	Name   string
+	Values []string
+}

@@ -1,0 +1,100 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Names that a user could give, each of which would do something if the page
+// took it for more than text.
+const (
+	hostile      = `<script>alert("1")</script>`
+	hostileQuote = `"' onclick=alert(2) x='`
+	hostileURL   = `javascript:alert(3)`
+)
+
+// at is a moment of the made run, in seconds from its beginning.
+func at(seconds float64) time.Time {
+	return time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
+}
+
+// sample is a page with something of everything, and hostile names wherever
+// a name of the user's can come.
+func sample() Page {
+	good, bad := Verdict{"✓", "agrees", "good"}, Verdict{"✗", "differs", "bad"}
+	small := Table{
+		ID: "table1_made", Name: "Table 1", Title: "Variance of " + hostile + " by budget.",
+		Columns: []Column{
+			{Name: "provenance", Head: "Provenance", Key: true}, {Name: "budget", Head: "b", Key: true},
+			{Name: "hbn", Head: "HBN", Spread: "s.e.", Formula: "The mean of r over profiles < all & sundry."},
+			{Name: "worst_profile", Head: "Worst profile", Text: true},
+		},
+		Rows: []Row{
+			{Label: "published b=8", Keys: []string{"published", "8"}, Cells: []Cell{
+				{Text: "0.8725", Spread: "0.0002", Exact: "0.87247", Paper: "0.872", Verdict: good, Difference: "+0.0005"},
+				{Text: hostile, Exact: hostile, Paper: "quiz", Verdict: bad, Note: hostileQuote}}},
+			{Label: "published b=16", Keys: []string{"published", "16"}, Cells: []Cell{
+				{Text: "0.8010", Exact: "0.8010"}, {}}},
+			{Label: hostileQuote + " b=16", Keys: []string{hostileQuote, "16"}, Cells: []Cell{
+				{Text: "0.9", Exact: "0.9"}, {Text: hostileURL, Exact: hostileURL}}},
+		},
+		Notes: []string{"A note on " + hostile},
+		Extra: []Line{{Row: "all", Column: "profiles", Cell: Cell{Text: "107", Paper: "107", Verdict: good}}},
+		Files: []File{{Path: "tables/table1_made.csv", SHA256: strings.Repeat("ab", 32), Rows: 3}},
+		Chain: []Unit{
+			{Name: "report/table1_made", Count: 1, State: "fresh", Key: strings.Repeat("cd", 32), Commit: "0123456789ab",
+				Inputs:   []File{{Path: "replay/" + hostile + ".parquet", SHA256: strings.Repeat("ef", 32), Rows: 12}},
+				Sources:  []File{{Path: "data/paper_targets.toml", SHA256: strings.Repeat("01", 32), Rows: -1}},
+				Manifest: "manifests/report/table1_made.json", Start: at(90), Wall: 0.02, CPU: 0.018},
+			{Name: "replay/profile/…", Count: 107, State: "stale", Seeds: []string{"42/speceval/" + hostile}, Start: at(0), Wall: 43, CPU: 42},
+			{Name: "replay/extra", Count: 1, State: "missing"},
+		},
+	}
+	for i := range 8 { // wider than a phone
+		small.Columns = append(small.Columns, Column{Name: fmt.Sprintf("column_%d", i), Head: "A further column"})
+		for j := range small.Rows {
+			small.Rows[j].Cells = append(small.Rows[j].Cells, Cell{Text: "0.123456", Spread: "0.000123", Exact: "0.1234561", Paper: "0.1235", Verdict: good})
+		}
+	}
+	long := Table{ID: "profile_ratios", Title: "Every ratio.", Folded: true, Columns: []Column{
+		{Name: "benchmark, model", Head: "Profile", Key: true}, {Name: "policy", Head: "Policy", Key: true}, {Name: "variance_ratio", Head: "Variance ratio"}}}
+	for _, profile := range []string{"a very long name of a benchmark" + hostile + "__model=m", "b__model=m"} {
+		for _, policy := range []string{"hbn", "oracle"} {
+			long.Rows = append(long.Rows, Row{Label: profile + " b=8 " + policy, Keys: []string{profile, policy}, Cells: []Cell{{Text: "0.5", Exact: "0.5"}}})
+		}
+	}
+	return Page{
+		Title: "Results of " + hostile, Lead: "Two profiles.", Warnings: []string{"The systems stage has not run."},
+		Summary: &Summary{Line: "1 of 2 cells agree.", Counts: []Count{{good, 1}, {bad, 1}},
+			Tables: []Tally{{"table1_made", "Table 1", 1, 2}},
+			Differ: []Pointer{{Table: "table1_made", Row: "published b=8", Column: "worst_profile", Name: "Table 1", Text: hostile},
+				{Table: "table2_made", Row: "b=8", Column: "time", Name: "Table 2", Text: "missing"}},
+			Legend: []string{"What it means."}, Skipped: "budgets [64] were not run"},
+		Tables: []Table{small, {ID: "table2_made", Name: "Table 2", Title: "Times.", Absent: "not run: systems",
+			Chain: []Unit{{Name: "report/table2_made", Count: 1, State: "fresh"}}}, long},
+		Others: []Group{{ID: "corpus", Name: "Corpus", Lines: []Line{{Column: "tasks", Cell: Cell{Text: "5", Paper: "6", Verdict: bad}}}}},
+		Figures: []Figure{
+			{ID: "figure1_made", Name: "Figure 1", Title: "A drawing.", Caption: "Of " + hostile, SVG: `<svg viewBox="0 0 10 10"><circle r="3"><title>point</title></circle></svg>`, Width: 250,
+				Chain: []Unit{{Name: "report/figure1_made", Count: 1, State: "fresh"}}},
+			{ID: "figure2_made", Name: "Figure 2", Absent: "not run: replay"}},
+		Run:      madeRun(),
+		Settings: []Setting{{Key: "experiment.out", Value: hostile}, {Key: "replay.draws", Value: "16", Default: "8192"}},
+		Facts:    []Fact{{Name: "Host", Values: []string{"Mixed: 2 hosts.", hostile, "lab"}}},
+	}
+}
+
+// madeRun is a run of two stages, and of the last one again two days later.
+func madeRun() Run {
+	return Run{
+		Stages: []Stage{{Name: "generate", About: "rollouts", State: "nothing to run"},
+			{Name: "replay", About: "ratios", State: "fresh", Units: 3}, {Name: "report", About: "tables", State: "fresh", Units: 2}},
+		Bars: []Bar{
+			{Stage: "report", Unit: "table1_made", Start: at(2 * 86400), Wall: 0.5, CPU: 0.4, PeakBytes: 60e6},
+			{Stage: "replay", Unit: "b", Start: at(0), Wall: 60, CPU: 59, PeakBytes: 300e6},
+			{Stage: "replay", Unit: "a" + hostile, Start: at(0), Wall: 30, CPU: 29, PeakBytes: 200e6},
+			{Stage: "replay", Unit: "c", Start: at(30), Wall: 60, CPU: 58, PeakBytes: 340e6},
+			{Stage: "report", Unit: "numbers", Start: at(90), Wall: 0.01, CPU: 0.01, PeakBytes: 60e6},
+		},
+	}
+}
