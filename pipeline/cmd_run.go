@@ -62,6 +62,7 @@ func (s *session) runSelection(sel dag.Selection) (*dag.Plan, error) {
 	err = s.carryOut(ctx, drain, o, plan)
 	if err == nil {
 		s.sayStale(snapshot, plan)
+		err = s.writePage(o, snapshot)
 	}
 	return plan, err
 }

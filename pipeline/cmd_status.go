@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -99,12 +98,7 @@ func statusOf(out string, plan *dag.Plan) status {
 	return st
 }
 
-func (st status) json(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(st)
-}
+func (st status) json(w io.Writer) error { return writeJSON(w, st) }
 
 func (st status) text(w io.Writer) error {
 	var b strings.Builder

@@ -1,22 +1,28 @@
 package main
 
 import (
+	"flag"
+
 	"speceval/pipeline/dag"
 )
 
 func tablesCommand() command {
 	return command{
 		name:  "tables",
-		args:  "[--set KEY=VALUE]",
-		about: "write every table and figure again from stored results only",
-		examples: `  speceval tables              all tables, in under two seconds
+		args:  "[--set KEY=VALUE] [--strict]",
+		about: "write every table, figure and document again, and report.html, from stored results only",
+		examples: `  speceval tables              all tables, in two or three seconds
   speceval tables --out out2   from the results in another folder
+  speceval tables --strict     and fail where a stage has not run
 `,
+		flags: func(fs *flag.FlagSet, o *options) {
+			fs.BoolVar(&o.strict, "strict", false, "fail where a stage has not run, in place of leaving its numbers out")
+		},
 		run: func(s *session, words []string) error {
 			if err := wantWords(words, 0, 0, "nothing"); err != nil {
 				return err
 			}
-			plan, err := s.runSelection(dag.Selection{Stages: []string{reportStage}, Force: true})
+			plan, err := s.runSelection(dag.Selection{Stages: []string{reportStage}, Force: true, Strict: s.strict})
 			if err == nil {
 				s.say("tables: %s written from stored results", outputs(plan))
 			}

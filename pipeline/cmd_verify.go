@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 
 	"speceval/pipeline/dag"
 )
@@ -9,13 +10,15 @@ import (
 func verifyCommand() command {
 	return command{
 		name:  "verify",
-		args:  "[--json]",
+		args:  "[--json] [--strict]",
 		about: "compare the results with the paper, cell by cell; exit 4 outside tolerance",
 		examples: `  speceval verify          every number beside the paper's, with a verdict
   speceval verify --json   one JSON document
+  speceval verify --strict exit 4 too where results are missing
 `,
 		flags: func(fs *flag.FlagSet, o *options) {
 			fs.BoolVar(&o.json, "json", false, "print one JSON document")
+			fs.BoolVar(&o.strict, "strict", false, "exit 4 too if a result is missing")
 		},
 		run: runVerify,
 	}
@@ -45,8 +48,11 @@ func runVerify(s *session, words []string) error {
 	if err := write(s.stdout); err != nil {
 		return err
 	}
-	if !v.Passed() {
+	switch missing := v.Missing(); {
+	case !v.Passed():
 		return errOutside
+	case s.strict && missing > 0:
+		return fmt.Errorf("%w: %s of stages that have not run", errOutside, counted(missing, "number", "numbers"))
 	}
 	return nil
 }

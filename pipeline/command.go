@@ -26,7 +26,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		runCommand(), planCommand(), statusCommand(), whyCommand(),
-		tablesCommand(), verifyCommand(), allocationsCommand(),
+		tablesCommand(), verifyCommand(), explainCommand(), diffCommand(), allocationsCommand(),
 		checkScorerCommand(), compareCommand(), disagreementsCommand(),
 		fleetCommand(), unitCommand(), versionCommand(), helpCommand(),
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -206,8 +205,5 @@ func (c *compared) json(w io.Writer, all bool) error {
 		}
 		document.Profiles = append(document.Profiles, line)
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(document)
+	return writeJSON(w, document)
 }

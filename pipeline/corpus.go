@@ -17,10 +17,11 @@ import (
 
 // corpus is what is evaluated, and the stages that make its profiles.
 type corpus struct {
-	pairs     []pair.Pair // sorted by benchmark, then model
-	published bool        // their profiles are the paper's
-	stages    []dag.Stage // generate and score
-	notes     []string    // what the user should know
+	pairs     []pair.Pair       // sorted by benchmark, then model
+	leftOut   []profile.Profile // known ones that cannot be evaluated
+	published bool              // their profiles are the paper's
+	stages    []dag.Stage       // generate and score
+	notes     []string          // what the user should know
 
 	// close ends the servers that answer and judge; nil: there are none.
 	close func(ctx context.Context) error
@@ -46,7 +47,7 @@ func knownCorpus(cfg *config.Config) (corpus, error) {
 		return corpus{}, err
 	}
 	standIn := cfg.Corpus.StandIn(data.ProfilesName)
-	c := corpus{pairs: pair.AllKnown(profiles), stages: []dag.Stage{generate.Satisfied(standIn), score.Satisfied(standIn)}}
+	c := corpus{pairs: pair.AllKnown(profiles), leftOut: degenerate, stages: []dag.Stage{generate.Satisfied(standIn), score.Satisfied(standIn)}}
 	for _, p := range degenerate {
 		c.notes = append(c.notes, p.Name()+" is left out: its variance is zero, every task passes always or never")
 	}

@@ -58,6 +58,8 @@ tasks = %q
 [replay]
 draws = 64
 replicates = 2
+resamples = 2
+resample_draws = 2
 [[model]]
 id = "m"
 [[benchmark]]

@@ -14,7 +14,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2 // usage or configuration
 	exitStale       = 3 // status --check
-	exitOutside     = 4 // verify, compare: outside tolerance
+	exitOutside     = 4 // verify, compare, diff: outside tolerance
 	exitInterrupted = 130
 )
 
@@ -32,7 +32,7 @@ func usagef(format string, args ...any) error {
 var errStale = errors.New("stale: `speceval plan` says why, `speceval run` makes it fresh")
 
 // errOutside is the outcome of verify when a number differs from the paper's,
-// and of compare when a profile differs.
+// of compare when a profile differs, and of diff when a number does.
 var errOutside = errors.New("outside tolerance")
 
 // exitCode is the process's exit code for the outcome of a command.

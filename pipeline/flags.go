@@ -22,7 +22,7 @@ type options struct {
 	from, until      string
 	jobs             int // 0: as the configuration says
 
-	json, check, all bool
+	json, check, all, strict bool
 
 	schedule string // of the command allocations
 	most     int    // rollouts that the command disagreements lists; 0: all

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"speceval/pipeline/dag"
+	"speceval/stages/report"
 )
 
 // bench is a small experiment behind the command line: data stands in for
@@ -25,6 +26,7 @@ type bench struct {
 	draws      string
 	hook       func(ctx context.Context, unit string) error // before a unit's own work
 	agree      bool                                         // what verify finds
+	page       func(w io.Writer, h report.History) error    // nil: there is none
 	interrupts chan os.Signal
 	terminal   bool
 
@@ -80,7 +82,7 @@ func (b *bench) load(file string, sets []string, o outside) (experiment, error) 
 		replay.Units = append(replay.Units, b.unit("replay/"+id, "replay/"+id+".txt", map[string]string{"replay.draws": draws}))
 		report.Needs = append(report.Needs, dag.Ref{Stage: "replay", Unit: id})
 	}
-	return experiment{out: cmp.Or(o.out, b.out), workers: 1, stages: []dag.Stage{
+	return experiment{out: cmp.Or(o.out, b.out), workers: 1, page: b.page, stages: []dag.Stage{
 		{Name: "generate", About: "rollouts", Satisfied: "published profiles stand in"},
 		replay,
 		{Name: "report", About: "tables", Version: 1, Units: []dag.Unit{report}},
@@ -109,6 +111,7 @@ type opinion bool
 func (o opinion) Text(w io.Writer) error { _, err := fmt.Fprintln(w, "agree:", o); return err }
 func (o opinion) JSON(w io.Writer) error { return o.Text(w) }
 func (o opinion) Passed() bool           { return bool(o) }
+func (o opinion) Missing() int           { return 2 }
 
 // do carries out a command line and returns its exit code, stdout and stderr.
 func (b *bench) do(line string) (code int, stdout, stderr string) {
@@ -181,6 +184,7 @@ func TestExitCodes(t *testing.T) {
 		{"why replay", nil, 0, "never run", ""},
 		{"tables", done, 0, "", "1 file written from stored results"},
 		{"verify", func(b *bench) { b.agree = true }, 0, "agree: true", "replay is not fresh"},
+		{"verify --strict", func(b *bench) { b.agree = true }, 4, "agree: true", "outside tolerance"},
 		{"version", nil, 0, "speceval abc (go1.26", ""},
 		{"help", nil, 0, "Commands:", ""},
 		{"--help", nil, 0, "Commands:", ""},

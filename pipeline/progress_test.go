@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
 )
 
 func TestFewUnitsGetADatedLineEach(t *testing.T) {
@@ -42,19 +43,7 @@ func manyUnits(t *testing.T, n int) *dag.Plan {
 			Run: func(context.Context, *dag.Job) error { return nil },
 		})
 	}
-	g, err := dag.New([]dag.Stage{stage})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := g.Scan(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.Plan(dag.Selection{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return dagtest.Plan(t, []dag.Stage{stage}, t.TempDir(), dag.Selection{})
 }
 
 func TestManyUnitsGetALineEveryFiveSeconds(t *testing.T) {

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"runtime"
 
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
+	"speceval/stages/report"
 )
 
 // session is one command at work.
@@ -21,7 +23,10 @@ type opened struct {
 	out     string // output folder
 	workers int
 	graph   *dag.Graph
+	stages  []dag.Stage
+	report  report.Settings
 	notes   []string
+	page    func(w io.Writer, h report.History) error
 	end     func(ctx context.Context) error // nil: nothing to end
 }
 
@@ -48,7 +53,7 @@ func (s *session) open(sel dag.Selection) (*opened, error) {
 	if err := graph.Check(sel); err != nil {
 		return nil, &usageError{err}
 	}
-	o := &opened{out: e.out, workers: e.workers, graph: graph, notes: e.notes, end: e.close}
+	o := &opened{out: e.out, workers: e.workers, graph: graph, stages: e.stages, report: e.report, notes: e.notes, page: e.page, end: e.close}
 	if s.jobs < 0 {
 		return nil, usagef("-j %d: want at least one unit at a time", s.jobs)
 	}

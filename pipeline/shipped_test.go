@@ -17,11 +17,16 @@ import (
 )
 
 // small makes the shipped experiment quick: the published profiles at a
-// precision that proves nothing but that everything fits together.
+// precision that proves nothing but that everything fits together, and without a
+// TeX, which not every machine has.
 var small = []string{
 	"--config", "../experiments.toml",
 	"--set", "experiment.budgets=[4,8]", "--set", "systems.repeats=1", "--set", "replay.draws=16",
 	"--set", "replay.replicates=2", "--set", "replay.ibn_alphas=[0.1,0.5]",
+	"--set", "replay.resamples=2", "--set", "replay.resample_draws=2",
+	"--set", "report.pdf=never",
+	"--set", "replay.ts_neyman.alphas=[0.07]", "--set", "replay.ts_neyman.warm_starts=[2,5]",
+	"--set", "replay.ts_neyman.race_draws=2", "--set", "replay.ts_neyman.final_draws=2",
 }
 
 // speceval runs the shipped pipeline with the small setting and returns its
@@ -37,8 +42,8 @@ func speceval(t *testing.T, out string, args ...string) (code int, stdout, stder
 	return code, o.String(), e.String()
 }
 
-// files are the contents of all outputs below dir by name; manifests, which
-// hold times, and the lock are none.
+// files are the contents of all outputs below dir by name. Manifests and the
+// page of the report, which hold times, and the lock are none.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	contents := map[string]string{}
@@ -50,7 +55,7 @@ func files(t *testing.T, dir string) map[string]string {
 			return err
 		}
 		data, err := os.ReadFile(path)
-		if name, _ := filepath.Rel(dir, path); name != ".lock" {
+		if name, _ := filepath.Rel(dir, path); name != ".lock" && name != pageFile {
 			contents[name] = string(data)
 		}
 		return err
@@ -77,18 +82,20 @@ func TestShippedExperiment(t *testing.T) {
 		"replay/designs.parquet", "replay/ratios.parquet",
 		"tables/table1_variance.csv", "tables/table1_variance.tex", "tables/table5_hbn_schedule.csv",
 		"tables/table6_en_schedule.tex", "tables/table7_flop_coefficients.csv", "tables/robustness.csv",
-		"tables/profile_ratios.csv",
+		"tables/profile_ratios.csv", "report.tex",
 	} {
 		if results[want] == "" {
 			t.Errorf("%s is not there", want)
 		}
 	}
 	ratios, _, err := rowfile.ReadFile[variance.Ratio](filepath.Join(one, "replay", "ratios.parquet"))
-	if err != nil || len(ratios) != 107*2*4 {
-		t.Errorf("%d ratios (%v), want those of 107 profiles, 2 budgets and 4 policies", len(ratios), err)
+	if err != nil || len(ratios) != 107*2*5 {
+		t.Errorf("%d ratios (%v), want those of 107 profiles, 2 budgets and 5 policies", len(ratios), err)
 	}
 
-	if code, plan, _ := speceval(t, one, "plan"); code != 0 || !strings.Contains(plan, "nothing to run: 236 units fresh") {
+	checkPage(t, filepath.Join(one, pageFile))
+
+	if code, plan, _ := speceval(t, one, "plan"); code != 0 || !strings.Contains(plan, "nothing to run: 351 units fresh") {
 		t.Errorf("plan after the run: exit code %d\n%s", code, plan)
 	}
 	if code, plan, _ := speceval(t, one, "plan", "--set", "replay.quadrature_order=8"); code != 0 ||
@@ -105,6 +112,20 @@ func TestShippedExperiment(t *testing.T) {
 	code, verdicts, stderr := speceval(t, one, "verify")
 	if code != 0 && code != 4 || !strings.Contains(verdicts, "table1_variance") || !strings.Contains(verdicts, "budgets [16 32 64]") {
 		t.Errorf("verify: exit code %d\n%s%s", code, verdicts, stderr)
+	}
+}
+
+// checkPage looks for the parts of a page of the whole experiment.
+func checkPage(t *testing.T, file string) {
+	t.Helper()
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, file, string(page), "<h2>Verdicts</h2>", `id="table1_variance"`, `id="profile_ratios"`, "speceval explain table1_variance b=8 hbn",
+		"changed</strong> <code>[4, 8]</code>", "replay/design/ibn/…", `class="timeline"`)
+	if len(page) > 2_500_000 {
+		t.Errorf("%s has %d bytes", file, len(page))
 	}
 }
 
@@ -160,9 +181,9 @@ func TestOwnProfiles(t *testing.T) {
 	}
 	out := filepath.Join(dir, "out")
 	own := []string{"--set", "corpus.profiles=" + mine}
-	if _, _, stderr := speceval(t, out, append([]string{"plan"}, own...)...); !strings.Contains(stderr, "easy__model=m is left out: its variance is zero") {
-		t.Errorf("the plan does not tell of the degenerate profile:\n%s", stderr)
-	}
+	_, _, stderr := speceval(t, out, append([]string{"plan"}, own...)...)
+	want(t, "the plan", stderr, "easy__model=m is left out: its variance is zero",
+		"no case study: the profile aime24__model=qwen3_5_4b is not among the evaluated ones; replay.case_study.profile names another")
 	if code, _, stderr := speceval(t, out, append([]string{"run"}, own...)...); code != 0 {
 		t.Fatalf("run: exit code %d\n%s", code, stderr)
 	}

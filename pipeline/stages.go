@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os/exec"
+	"slices"
 
 	"speceval/data"
+	"speceval/internal/typeset"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/stages/replay"
@@ -34,8 +37,12 @@ type experiment struct {
 	out     string // output folder
 	workers int    // units at a time; 0 = one per core
 	stages  []dag.Stage
+	report  report.Settings                 // of the report stage, for commands that explain its tables
 	notes   []string                        // what the user should know before a run
 	close   func(ctx context.Context) error // ends what units have started; nil: nothing
+
+	// page writes the page of the report; nil: there is none.
+	page func(w io.Writer, h report.History) error
 }
 
 // verdicts is the comparison of results with the paper.
@@ -43,6 +50,7 @@ type verdicts interface {
 	Text(io.Writer) error
 	JSON(io.Writer) error
 	Passed() bool
+	Missing() int
 }
 
 // reportStage is the stage that `speceval tables` runs.
@@ -67,16 +75,22 @@ func load(file string, sets []string, o outside) (experiment, error) {
 	if cfg.Systems.Engine == config.EngineVLLM {
 		timed = &timing{workers: timedWorkers(cfg, o), vacate: c.close}
 	}
-	stages, notes, err := stages(cfg, c, timed)
+	engine, texNotes := texEngine(cfg, o.out, exec.LookPath, o.environment)
+	stages, reports, notes, err := stages(cfg, c, timed, engine)
 	return experiment{
-		out: o.out, workers: cfg.Executor.Workers, stages: stages, notes: append(c.notes, notes...),
+		page: func(w io.Writer, h report.History) error {
+			h.Settings = pageSettings(cfg)
+			return report.WritePage(w, o.out, reports, h)
+		},
+		out: o.out, workers: cfg.Executor.Workers, stages: stages, report: reports, notes: slices.Concat(c.notes, notes, texNotes),
 		close: func(ctx context.Context) error { return errors.Join(c.end(ctx), timed.end(ctx)) },
 	}, err
 }
 
-// stages is the literal list of stages, in order, with what the user should
-// know. Timed is nil where no timed runs are to be made on servers.
-func stages(cfg *config.Config, c corpus, timed *timing) (_ []dag.Stage, notes []string, err error) {
+// stages is the literal list of stages, in order, with the settings of the last
+// one and what the user should know. Timed is nil where no timed runs are to be
+// made on servers, and engine where no PDF of the report is.
+func stages(cfg *config.Config, c corpus, timed *timing, engine *typeset.Engine) (_ []dag.Stage, _ report.Settings, notes []string, err error) {
 	replays, err := replay.Stage(replay.Settings{
 		Seed:            cfg.Experiment.Seed,
 		Budgets:         cfg.Experiment.Budgets,
@@ -84,28 +98,44 @@ func stages(cfg *config.Config, c corpus, timed *timing) (_ []dag.Stage, notes [
 		Replicates:      cfg.Replay.Replicates,
 		QuadratureOrder: cfg.Replay.QuadratureOrder,
 		Alphas:          cfg.Replay.IBNAlphas,
-		Slice:           cfg.Slice,
+		Resamples:       cfg.Replay.Resamples,
+		ResampleDraws:   cfg.Replay.ResampleDraws,
+		CaseStudy:       replay.CaseStudy(cfg.Replay.CaseStudy),
+		TSNeyman: replay.TSNeyman{
+			Exhaustive: cfg.Replay.TSNeyman.Search == config.SearchExhaustive,
+			Alphas:     cfg.Replay.TSNeyman.Alphas,
+			WarmStarts: cfg.Replay.TSNeyman.WarmStarts,
+			Draws:      cfg.Replay.TSNeyman.Draws,
+			RaceDraws:  cfg.Replay.TSNeyman.RaceDraws,
+			FinalDraws: cfg.Replay.TSNeyman.FinalDraws,
+			Finalists:  cfg.Replay.TSNeyman.Finalists,
+		},
+		Slice: cfg.Slice,
 	}, c.pairs)
 	if err != nil {
-		return nil, nil, err
+		return nil, report.Settings{}, nil, err
 	}
 	runs, notes, err := systemsStage(cfg, c.pairs, timed)
 	if err != nil {
-		return nil, nil, err
+		return nil, report.Settings{}, nil, err
 	}
-	return append(c.stages,
-		replays,
-		runs,
-		report.Stage(report.Settings{
-			Published:     c.published,
-			Budgets:       cfg.Experiment.Budgets,
-			Pairs:         c.pairs,
-			Targets:       data.PaperTargets(),
-			Architectures: data.Architectures(),
-			Measurements:  data.Measurements(),
-			Systems:       runs.Satisfied == "",
-		}),
-	), notes, nil
+	reports := report.Settings{
+		Published:     c.published,
+		Budgets:       cfg.Experiment.Budgets,
+		Pairs:         c.pairs,
+		LeftOut:       c.leftOut,
+		CaseStudy:     report.CaseStudy{Profile: cfg.Replay.CaseStudy.Profile, Budget: cfg.Replay.CaseStudy.Budget},
+		Targets:       data.PaperTargets(),
+		Architectures: data.Architectures(),
+		Measurements:  data.Measurements(),
+		Systems:       runs.Satisfied == "",
+		Configuration: shownConfiguration(cfg),
+		TeX:           engine,
+	}
+	if why := reports.NoCaseStudy(); why != "" {
+		notes = append(notes, why)
+	}
+	return append(c.stages, replays, runs, report.Stage(reports)), reports, notes, nil
 }
 
 func verify(out string) (verdicts, error) {

@@ -1,7 +1,11 @@
 // Package spelling guesses which known word was meant by an unknown one.
 package spelling
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Nearest is the known word that is spelt most like word, the first of equals;
 // empty if none is near. Words are near if they differ in at most a third of
@@ -19,6 +23,29 @@ func Nearest(word string, known []string) string {
 		}
 	}
 	return best
+}
+
+// Closest are the known words that are spelt most like word, or begin most like
+// it, the likest first and most of them at most, however unlike they are.
+func Closest(word string, known []string, most int) []string {
+	type guess struct {
+		known string
+		n     int
+	}
+	guesses := make([]guess, len(known))
+	for i, k := range known {
+		n := min(distance(word, k), 1+distance(word, k[:min(len(word), len(k))]))
+		if strings.Contains(k, word) {
+			n = min(n, 1)
+		}
+		guesses[i] = guess{k, n}
+	}
+	slices.SortStableFunc(guesses, func(a, b guess) int { return cmp.Compare(a.n, b.n) })
+	var out []string
+	for _, g := range guesses[:min(most, len(guesses))] {
+		out = append(out, g.known)
+	}
+	return out
 }
 
 // distance is the number of letters (bytes) to insert, drop, replace or swap

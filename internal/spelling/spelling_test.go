@@ -1,6 +1,9 @@
 package spelling
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestNearest(t *testing.T) {
 	known := []string{"run", "plan", "replay", "report", "keep-going"}
@@ -30,5 +33,24 @@ func TestDistanceIsSymmetric(t *testing.T) {
 		if d, e := distance(test.a, test.b), distance(test.b, test.a); d != test.want || e != test.want {
 			t.Errorf("distance(%q, %q) = %d and %d, want %d", test.a, test.b, d, e, test.want)
 		}
+	}
+}
+
+func TestClosest(t *testing.T) {
+	known := []string{"oracle", "tuned_en", "tuned_ibn", "hbn", "hbn_se"}
+	for word, want := range map[string][]string{
+		"hbm":    {"hbn", "hbn_se"},
+		"ibn":    {"tuned_ibn", "hbn"},
+		"orakel": {"oracle", "hbn"},
+	} {
+		if got := Closest(word, known, 2); !slices.Equal(got, want) {
+			t.Errorf("Closest(%q) = %q, want %q", word, got, want)
+		}
+	}
+	if got := Closest("tabel7", []string{"table3_time", "table7_flop_coefficients", "robustness"}, 1); got[0] != "table7_flop_coefficients" {
+		t.Errorf("by its beginning: %q", got)
+	}
+	if got := Closest("x", nil, 3); got != nil {
+		t.Errorf("of nothing: %q", got)
 	}
 }

@@ -15,14 +15,15 @@ type Pair struct {
 	Benchmark, Model string
 	TaskIDs          []string // in benchmark order
 
-	known *profile.Profile // nil if it is made
-	by    dag.Ref          // the unit that makes it
-	file  string           // and the output that holds it and no other
+	known  *profile.Profile // nil if it is made
+	digest string           // of what is known: most units of a plan have many profiles as inputs
+	by     dag.Ref          // the unit that makes it
+	file   string           // and the output that holds it and no other
 }
 
 // Known is the pair of a profile that is there.
 func Known(p profile.Profile) Pair {
-	return Pair{Benchmark: p.Benchmark, Model: p.Model, TaskIDs: p.TaskIDs, known: &p}
+	return Pair{Benchmark: p.Benchmark, Model: p.Model, TaskIDs: p.TaskIDs, known: &p, digest: p.SHA256()}
 }
 
 // AllKnown are the pairs of profiles that are there.
@@ -48,7 +49,7 @@ func (p Pair) Name() string { return profile.Profile{Benchmark: p.Benchmark, Mod
 // Feed makes the profile an input of a unit.
 func (p Pair) Feed(u *dag.Unit) {
 	if p.known != nil {
-		u.Sources = append(u.Sources, dag.Source{Name: "profile " + p.Name(), SHA256: p.known.SHA256()})
+		u.Sources = append(u.Sources, dag.Source{Name: "profile " + p.Name(), SHA256: p.digest})
 		return
 	}
 	u.Needs = append(u.Needs[:len(u.Needs):len(u.Needs)], p.by)

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"speceval/internal/profile"
 	"speceval/pipeline/dag"
@@ -36,21 +35,9 @@ func read(t *testing.T, p pair.Pair, made ...profile.Profile) (got profile.Profi
 	writer := dag.Unit{ID: "make", Outputs: []string{"made.parquet"}, Run: func(_ context.Context, job *dag.Job) error {
 		return job.Write("made.parquet", 2, func(w io.Writer) error { return profile.Write(w, made, nil) })
 	}}
-	graph, fault := dag.New([]dag.Stage{{Name: "score", Units: []dag.Unit{writer}}, {Name: "replay", Units: []dag.Unit{reader}}})
-	if fault != nil {
-		t.Fatal(fault)
-	}
-	dir := t.TempDir()
-	snapshot, fault := graph.Scan(t.Context(), dir)
-	if fault != nil {
-		t.Fatal(fault)
-	}
-	plan, fault := snapshot.Plan(dag.Selection{})
-	if fault != nil {
-		t.Fatal(fault)
-	}
-	runner := dag.Runner{Executor: dagtest.Serial{}, Observer: dag.NoObserver{}, Now: func() time.Time { return time.Unix(0, 0) }}
-	return got, runner.Run(t.Context(), nil, plan)
+	stages := []dag.Stage{{Name: "score", Units: []dag.Unit{writer}}, {Name: "replay", Units: []dag.Unit{reader}}}
+	err = dagtest.Try(t, stages, t.TempDir(), dag.Selection{})
+	return got, err
 }
 
 func TestAPairGivesItsProfile(t *testing.T) {

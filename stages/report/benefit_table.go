@@ -19,7 +19,7 @@ var benefitTable = costKind{
 	title: "HBN-async against Uniform at the budget that has its variance. " +
 		"Budgets are averages weighted by the number of tasks: b/r, with the replayed variance ratio r of HBN, " +
 		"and what was executed, b/r rounded down. Times are relative to those of Uniform at budget b, from sums over profiles. " +
-		"Delta: rounded-equivalent Uniform minus HBN-async, in percentage points.",
+		"Delta: rounded-equivalent Uniform minus HBN-async.",
 	caption: `HBN-async against Uniform at the budget that has its variance. ` +
 		`Budgets are averages weighted by the number of tasks: $b/r$, with the replayed variance ratio~$r$ of HBN, ` +
 		`and what was executed, $b/r$ rounded down. Times are relative to those of Uniform at budget~$b$, from sums over profiles. ` +

@@ -30,8 +30,8 @@ func readCosts(in locate, s Settings) (Costs, error) {
 	if !s.Systems {
 		return costs, nil
 	}
-	path, err := in(measurement.File)
-	if err != nil {
+	path, err := in.there(measurement.File)
+	if err != nil || path == "" {
 		return costs, err
 	}
 	runs, err := measurement.Read(path)
@@ -75,8 +75,8 @@ func publishedRuns(s Settings) ([]measurement.Measurement, error) {
 
 // readCostRows reads a stored table of costs again.
 func readCostRows(in locate, kind costKind) ([]costRow, error) {
-	path, err := in("tables/" + kind.base + ".csv")
-	if err != nil {
+	path, err := in.there("tables/" + kind.base + ".csv")
+	if err != nil || path == "" {
 		return nil, err
 	}
 	data, err := os.ReadFile(path)

@@ -16,7 +16,7 @@ import (
 )
 
 // fleetSettings is those of a study that has a systems stage.
-func fleetSettings(t *testing.T, s stored) Settings {
+func fleetSettings(t testing.TB, s stored) Settings {
 	t.Helper()
 	out := settings(t, s)
 	out.Systems = true
@@ -32,7 +32,7 @@ func TestTheStageShowsEveryProvenance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !v.Passed() || len(v.Cells) != 330 {
+	if !v.Passed() || len(v.Cells) != paperCells+130 {
 		t.Errorf("%d cells, %s", len(v.Cells), v.Summary())
 	}
 	in := func(file string) (string, error) { return filepath.Join(dir, filepath.FromSlash(file)), nil }

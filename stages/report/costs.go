@@ -36,6 +36,11 @@ type costKind struct {
 	differing func(Costs, []measurement.Setting) (int, error)
 }
 
+// replayed reports whether some column comes from the replay.
+func (k costKind) replayed() bool {
+	return slices.ContainsFunc(k.columns, func(c costColumn) bool { return c.replayed })
+}
+
 // costColumn is a number of Tables 2 to 4: a fraction, or a budget.
 type costColumn struct {
 	name        string // in CSV
@@ -94,6 +99,9 @@ func (r costRow) chance(column int) float64 {
 // costRows computes a table: a row for each provenance and budget that has a
 // whole setting.
 func costRows(kind costKind, costs Costs) ([]costRow, error) {
+	if kind.replayed() && len(costs.Ratios) == 0 {
+		return nil, nil // the replay has not run
+	}
 	var rows []costRow
 	for _, provenance := range provenances {
 		for _, b := range runBudgets(costs.Runs, provenance) {

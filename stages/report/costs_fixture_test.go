@@ -11,7 +11,7 @@ import (
 )
 
 // paperCosts is the published runs with the study's ratios.
-func paperCosts(t *testing.T, s stored) Costs {
+func paperCosts(t testing.TB, s stored) Costs {
 	t.Helper()
 	runs, err := publishedMeasurements()
 	if err != nil {
@@ -25,7 +25,7 @@ var publishedMeasurements = sync.OnceValues(func() ([]measurement.Measurement, e
 })
 
 // storedCosts is the rows of Tables 2 to 4.
-func storedCosts(t *testing.T, costs Costs) map[string][]costRow {
+func storedCosts(t testing.TB, costs Costs) map[string][]costRow {
 	t.Helper()
 	out := map[string][]costRow{}
 	for _, kind := range costKinds {

@@ -15,12 +15,24 @@ type Experiment struct {
 	Published bool          `json:"published"` // the profiles are the paper's
 	Budgets   []int32       `json:"budgets"`   // rollouts per task
 	Profiles  []ProfileFact `json:"profiles"`
+	Corpus    CorpusFact    `json:"corpus"`
+
+	// CaseStudy is null where the profile of the case study is not evaluated.
+	CaseStudy *CaseFact `json:"case_study"`
+}
+
+// CorpusFact is the size of the corpus that the profiles count, those without
+// variance included.
+type CorpusFact struct {
+	Tasks     int64 `json:"tasks"`     // of all benchmarks
+	Responses int64 `json:"responses"` // rollouts of all tasks and models
 }
 
 // ProfileFact is what the report needs to know of an evaluated profile.
 type ProfileFact struct {
 	Name    string `json:"name"` // "<benchmark>__model=<model>"
 	NTasks  int32  `json:"n_tasks"`
+	TestedK int    `json:"tested_k"`            // rollouts of each task, by which its probability is known
 	Outside int64  `json:"tasks_outside_02_08"` // tasks with p outside [0.2, 0.8]
 	SHA256  string `json:"sha256"`
 }

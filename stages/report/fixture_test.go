@@ -12,7 +12,7 @@ import (
 	"speceval/internal/variance"
 )
 
-func paperTargets(t *testing.T) Targets {
+func paperTargets(t testing.TB) Targets {
 	t.Helper()
 	targets, err := ParseTargets(data.PaperTargets())
 	if err != nil {
@@ -20,6 +20,13 @@ func paperTargets(t *testing.T) Targets {
 	}
 	return targets
 }
+
+// Cells of the paper's numbers, the timed runs of a fleet and of servers apart,
+// and how many of them carry a verdict.
+const (
+	paperCells  = 223
+	paperJudged = paperCells - 1 // the hours of generation are only shown
+)
 
 // Sizes of the paper's study, and the noise that made-up results carry.
 const (
@@ -42,7 +49,7 @@ var publishedProfiles = sync.OnceValues(func() ([]profile.Profile, error) {
 // paper's numbers: every profile has the mean ratio of Table 1, but for the
 // adverse one, for which the others make up. HBN's ratios are spread around
 // the mean, so that the continuous budgets are those of Table 4.
-func paperStudy(t *testing.T) stored {
+func paperStudy(t testing.TB) stored {
 	t.Helper()
 	paperOnce.Do(func() { paperMade = makePaperStudy(t) })
 	return paperMade.clone()
@@ -57,6 +64,7 @@ var (
 func (s stored) clone() stored {
 	s.Budgets, s.Profiles = slices.Clone(s.Budgets), slices.Clone(s.Profiles)
 	s.Designs, s.Ratios, s.Candidates = slices.Clone(s.Designs), slices.Clone(s.Ratios), slices.Clone(s.Candidates)
+	s.Search = slices.Clone(s.Search)
 	s.architectures = slices.Clone(s.architectures)
 	s.costs = maps.Clone(s.costs)
 	for base, rows := range s.costs {
@@ -69,7 +77,7 @@ func (s stored) clone() stored {
 	return s
 }
 
-func makePaperStudy(t *testing.T) stored {
+func makePaperStudy(t testing.TB) stored {
 	t.Helper()
 	paper := paperTargets(t)
 	s := stored{Experiment: Experiment{Published: true, Budgets: slices.Clone(paper.Table1.Budget)}}
@@ -79,7 +87,7 @@ func makePaperStudy(t *testing.T) stored {
 		t.Fatal(err)
 	}
 	for _, p := range profiles {
-		fact := ProfileFact{Name: p.Name(), NTasks: int32(p.N())}
+		fact := ProfileFact{Name: p.Name(), NTasks: int32(p.N()), TestedK: p.TestedK}
 		if p.Name() == paper.Robustness.AdverseProfile {
 			fact.Outside = paper.Robustness.AdverseOutside
 		}
@@ -93,6 +101,8 @@ func makePaperStudy(t *testing.T) stored {
 		spreadRatios(s.Ratios, b, paper.Robustness.AdverseProfile, continuous)
 	}
 	s.Candidates = paperCandidates(s.Ratios)
+	s.Search = paperSearch(paper)
+	s.Corpus = CorpusFact{Tasks: paper.Corpus.Tasks, Responses: paper.Corpus.Responses}
 	for i, model := range paper.Table7.Model {
 		p := paper.Table7
 		s.architectures = append(s.architectures, flops.Architecture{Model: model,
@@ -209,6 +219,21 @@ func candidates(policy string, n, b int32, alpha *float64, p schedule) []varianc
 		d.Risk = best + d.Gap
 		d.W = d.Risk * float64(m) / float64(b)
 		out = append(out, d)
+	}
+	return out
+}
+
+// paperSearch is the paper's candidates of TS-Neyman, and a worse one at each
+// budget.
+func paperSearch(paper Targets) []variance.Search {
+	var out []variance.Search
+	p := paper.Table8
+	for i, b := range p.Budget {
+		best := variance.Search{Budget: b, Alpha: p.Alpha[i], M0: p.M0[i], MSE: p.TS[i], MSESE: 0.002,
+			Raw: p.TS[i] + 0.001, RawSE: 0.004, Draws: 800, Finalist: true, Selected: true}
+		worse := best
+		worse.Alpha, worse.MSE, worse.Draws, worse.Finalist, worse.Selected = 0.5, best.MSE+0.02, 40, false, false
+		out = append(out, best, worse)
 	}
 	return out
 }

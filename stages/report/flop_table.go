@@ -11,9 +11,9 @@ import (
 
 var architectureColumns = []string{"model", "theta_core", "theta_head", "full_attention_layers", "attention_width"}
 
-// FLOPTable is the paper's Table 7: the coefficients of the FLOP proxy, exact
+// flopTable is the paper's Table 7: the coefficients of the FLOP proxy, exact
 // in the data, in billions of parameters in print.
-func FLOPTable(archs []flops.Architecture, paper *Targets) Sheet {
+func flopTable(archs []flops.Architecture, paper *Targets) Sheet {
 	billions := table.Format{Decimals: 6, Scale: 1e-9}
 	s := Sheet{Base: "table7_flop_coefficients"}
 	s.Data.Columns = names(architectureColumns...)
@@ -36,8 +36,10 @@ func FLOPTable(archs []flops.Architecture, paper *Targets) Sheet {
 			table.Integer(a.FullAttentionLayers), table.Integer(a.AttentionWidth)})
 	}
 	s.Print.Label = "tab:systems-flop-coefficients"
-	s.Print.Title = "Coefficients for the estimated FLOP proxy. Parameter counts are displayed in billions " +
-		"and rounded; attention width need not equal the model hidden size."
+	s.Print.Title = "Constants of the FLOP proxy: parameters of the text core and of the output head, " +
+		"layers with full attention a, and the width d_attn of their query heads together."
+	s.Print.Caption = "Constants of the FLOP proxy: parameters of the text core and of the output head, in billions, " +
+		`layers with full attention~$a$, and the width~$d_{\mathrm{attn}}$ of their query heads together.`
 	s.Data.Title, s.Data.Label = s.Print.Title, s.Print.Label
 	return s
 }

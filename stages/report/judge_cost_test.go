@@ -12,12 +12,15 @@ import (
 func TestCostsOfThePaperAgree(t *testing.T) {
 	v := judged(t, fleetStudy(t))
 	for _, c := range v.Cells {
-		measured := strings.HasPrefix(c.Row, "measured")
+		measured := strings.HasPrefix(c.Row, "measured") || c.Column == "generation_hours"
+		if c.Table == tsTable {
+			continue
+		}
 		if measured != (c.Verdict == Shown) || !measured && c.Verdict != Agrees {
 			t.Errorf("%s %s %s: %s %s", c.Table, c.Row, c.Column, c.Verdict, c.Note)
 		}
 	}
-	if v.Judged() != 265 || len(v.Cells) != 330 || !v.Passed() {
+	if v.Judged() != paperJudged+65 || len(v.Cells) != paperCells+130 || !v.Passed() {
 		t.Errorf("%d cells, %s", len(v.Cells), v.Summary())
 	}
 }

@@ -35,9 +35,7 @@ func judgeRobustness(s stored, paper Targets) ([]Cell, error) {
 		}
 		cells = append(cells, worst.in(robustness, row, "worst_profile"), value.in(robustness, row, "worst_ratio"))
 	}
-	cells = append(cells, judgeEndpoints(s, paper.Robustness)...)
-	c := compare(Estimate{Value: float64(len(s.Profiles))}, float64(paper.Corpus.Profiles), rule{})
-	return append(cells, c.in(robustness, "all", "profiles")), nil
+	return append(cells, judgeEndpoints(s, paper.Robustness)...), nil
 }
 
 // judgeGaining compares the number of profiles that meet the criterion

@@ -40,21 +40,31 @@ func meanRatio(designs schedules, ratios []variance.Ratio) (Estimate, error) {
 // up before they are squared, those of different task counts afterwards.
 // A policy without a pilot, the Oracle, is exact.
 func sumSE(designs schedules, ratios []variance.Ratio, weights []float64) (float64, error) {
-	var total float64
+	v, err := sumVariance(designs, ratios, weights)
+	return math.Sqrt(v.total), err
+}
+
+// variances are the squares of the two parts of a standard error, and their sum.
+type variances struct{ replay, design, total float64 }
+
+// sumVariance is the square of sumSE with its parts.
+func sumVariance(designs schedules, ratios []variance.Ratio, weights []float64) (v variances, err error) {
 	slope := map[int32]float64{} // by task count: Σ g_j · d ratio_j/dw · se_w
 	for j, r := range ratios {
 		g := weights[j]
-		total += g * g * r.RatioSE * r.RatioSE
+		v.replay += g * g * r.RatioSE * r.RatioSE
 		noise, err := designNoise(designs, r)
 		if err != nil {
-			return 0, err
+			return variances{}, err
 		}
 		slope[r.NTasks] += g * noise
 	}
+	v.total = v.replay
 	for _, nTasks := range sortedKeys(slope) {
-		total += slope[nTasks] * slope[nTasks]
+		v.design += slope[nTasks] * slope[nTasks]
+		v.total += slope[nTasks] * slope[nTasks]
 	}
-	return math.Sqrt(total), nil
+	return v, nil
 }
 
 // designNoise is d ratio/dw · se_w: the signed change of a ratio when its

@@ -9,6 +9,7 @@ import (
 
 	"speceval/internal/golden"
 	"speceval/internal/table/textest"
+	"speceval/internal/variance"
 )
 
 func TestNumbersMatchTheGoldenFileAndLaTeX(t *testing.T) {
@@ -22,6 +23,11 @@ func TestNumbersMatchTheGoldenFileAndLaTeX(t *testing.T) {
 		t.Fatal(err)
 	}
 	macros = append(macros, costs...)
+	macros = append(macros, tsNumbers([]variance.Search{
+		{Budget: 8, Alpha: 0.07, M0: 5, MSE: 0.886, MSESE: 0.0021, Selected: true}, {Budget: 8, Alpha: 0.06, M0: 5, MSE: 0.887},
+		{Budget: 64, Alpha: 0.04, M0: 10, MSE: 0.66, MSESE: 0.001, Selected: true}, {Budget: 12, MSE: 1, Selected: true},
+	}, map[int32]float64{8: 0.8725, 64: 0.6644})...)
+	macros = append(macros, experimentNumbers(s.Experiment)...)
 	seen := map[string]bool{}
 	for _, m := range macros {
 		if seen[m.name] {
@@ -46,4 +52,14 @@ func TestNumbersMatchTheGoldenFileAndLaTeX(t *testing.T) {
 	}
 	doc.WriteString("\\end{document}\n")
 	textest.Compile(t, os.Getenv("SPECEVAL_CI") != "", doc.String())
+}
+
+func TestNumbersBelowZeroHaveASign(t *testing.T) {
+	var b bytes.Buffer
+	if err := writeMacros(&b, "made up", []macro{{"specA", "-0.2%"}, {"specB", "a-b"}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "% made up\n\\newcommand{\\specA}{$-$0.2\\%}\n\\newcommand{\\specB}{a-b}\n"; b.String() != want {
+		t.Errorf("%s, want %s", b.String(), want)
+	}
 }

@@ -7,9 +7,9 @@ import (
 	"speceval/internal/variance"
 )
 
-// ProfileTable is every replayed ratio, as stored, in the data; in print, HBN
+// profileTable is every replayed ratio, as stored, in the data; in print, HBN
 // beside the Oracle on every profile.
-func ProfileTable(ratios []variance.Ratio) Sheet {
+func profileTable(ratios []variance.Ratio) Sheet {
 	s := Sheet{Base: "profile_ratios", Print: profilePrint(ratios)}
 	s.Data.Title, s.Data.Label = s.Print.Title, s.Print.Label
 	s.Data.Columns = names("benchmark", "model", "n_tasks", "budget", "policy",
@@ -24,49 +24,58 @@ func ProfileTable(ratios []variance.Ratio) Sheet {
 	return s
 }
 
-// profilePrint has a row per profile, in stored order, and per budget the
-// ratios of HBN and the Oracle.
+// profilePrint has a row per profile and per budget the ratios of HBN and the
+// Oracle.
 func profilePrint(ratios []variance.Ratio) table.Table {
-	t := table.Table{
+	p := newProfileRows(table.Table{
 		Label:   "tab:profile-ratios",
 		Title:   "Uniform-normalized variance of HBN and of the Oracle on every profile, by average budget b.",
 		Caption: `Uniform-normalized variance of HBN and of the Oracle on every profile, by average budget~$b$.`,
-		Columns: []table.Column{
-			{Head: table.Head{Plain: "Benchmark"}, Align: table.Left},
-			{Head: table.Head{Plain: "Checkpoint"}, Align: table.Left},
-			{Head: table.Head{Plain: "N", TeX: "$N$"}},
-		},
-	}
-	shown := []string{variance.HBN, variance.Oracle}
-	all := budgets(ratios)
-	for _, b := range all {
-		group := table.Head{Plain: fmt.Sprintf("b = %d", b), TeX: fmt.Sprintf("$b=%d$", b)}
-		for _, policy := range shown {
-			t.Columns = append(t.Columns, table.Column{
-				Head: table.Head{Plain: policyName[policy]}, Group: group, Format: table.Format{Decimals: 3}})
+	})
+	column := map[string]int{}
+	key := func(budget int32, policy string) string { return fmt.Sprint(budget, policy) }
+	for _, b := range budgets(ratios) {
+		for _, policy := range []string{variance.HBN, variance.Oracle} {
+			column[key(b, policy)] = len(p.Columns)
+			p.Columns = append(p.Columns, table.Column{
+				Head: table.Head{Plain: policyName[policy]}, Group: budgetHead(b), Format: table.Format{Decimals: 3}})
 		}
 	}
-	type entry struct {
-		budget int32
-		policy string
-	}
-	column := map[entry]int{}
-	for i, b := range all {
-		for j, policy := range shown {
-			column[entry{b, policy}] = 3 + i*len(shown) + j
-		}
-	}
-	row := map[string]int{}
 	for _, r := range ratios {
-		if _, seen := row[name(r)]; !seen {
-			row[name(r)] = len(t.Rows)
-			line := make([]table.Cell, len(t.Columns))
-			line[0], line[1], line[2] = table.Text(r.Benchmark), table.Text(modelName(r.Model)), table.Integer(r.NTasks)
-			t.Rows = append(t.Rows, line)
-		}
-		if j, ok := column[entry{r.Budget, r.Policy}]; ok {
-			t.Rows[row[name(r)]][j] = table.Number(r.VarianceRatio)
+		row := p.of(r)
+		if j, ok := column[key(r.Budget, r.Policy)]; ok {
+			row[j] = table.Number(r.VarianceRatio)
 		}
 	}
-	return t
+	return p.Table
+}
+
+// profileRows is a printed table with a row per profile, in stored order.
+type profileRows struct {
+	table.Table
+	places map[string]int // of rows, by profile
+}
+
+// newProfileRows adds the columns that name a profile to a table without any.
+func newProfileRows(t table.Table) profileRows {
+	t.Columns = []table.Column{
+		{Head: table.Head{Plain: "Benchmark"}, Align: table.Left},
+		{Head: table.Head{Plain: "Checkpoint"}, Align: table.Left},
+		{Head: table.Head{Plain: "N", TeX: "$N$"}},
+	}
+	return profileRows{t, map[string]int{}}
+}
+
+// of is the row of a ratio's profile, empty behind its name when it is new. All
+// columns must be there by then.
+func (p *profileRows) of(r variance.Ratio) []table.Cell {
+	at, seen := p.places[name(r)]
+	if !seen {
+		at = len(p.Rows)
+		p.places[name(r)] = at
+		row := make([]table.Cell, len(p.Columns))
+		row[0], row[1], row[2] = table.Text(r.Benchmark), table.Text(modelName(r.Model)), table.Integer(r.NTasks)
+		p.Rows = append(p.Rows, row)
+	}
+	return p.Rows[at]
 }

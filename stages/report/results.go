@@ -13,6 +13,7 @@ type Results struct {
 	Designs    []variance.Design // every candidate of every ex-ante design
 	Ratios     []variance.Ratio  // selected policies on every profile
 	Candidates []variance.Ratio  // IBN at every prior strength of the grid
+	Search     []variance.Search // every candidate of TS-Neyman
 }
 
 // policies are the columns of Table 1, in the paper's order.

@@ -55,9 +55,9 @@ func (t robustnessTargets) adverse(budget int32) (ratio float64, ok bool) {
 	return 0, false
 }
 
-// RobustnessTable counts the profiles on which HBN gains, and names the worst
+// robustnessTable counts the profiles on which HBN gains, and names the worst
 // one, by budget (paper, appendix on profile robustness).
-func RobustnessTable(ratios []variance.Ratio, paper *Targets) Sheet {
+func robustnessTable(ratios []variance.Ratio, paper *Targets) Sheet {
 	s := Sheet{Base: "robustness"}
 	s.Data.Columns = names("budget", "profiles", "profiles_gaining", "worst_profile", "worst_ratio", "worst_se")
 	if paper != nil {

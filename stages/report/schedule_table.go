@@ -17,15 +17,15 @@ type scheduleKind struct {
 
 var hbnSchedule = scheduleKind{
 	base: "table5_hbn_schedule", label: "tab:hbn-ex-ante-schedule", policy: variance.HBN, decimals: 2,
-	title:   "Ex-ante HBN design selected under the reference prior: pilot size and stage weight (m, w) by task count N and average budget b.",
-	caption: `Ex-ante HBN design selected under the reference prior: pilot size and stage weight $(m,w)$ by task count~$N$ and average budget~$b$.`,
+	title:   "HBN's design, fixed by the reference prior before any outcome: pilot size and stage weight (m, w) by task count N and average budget b.",
+	caption: `HBN's design, fixed by the reference prior before any outcome: pilot size and stage weight $(m,w)$ by task count~$N$ and average budget~$b$.`,
 	targets: func(t *Targets) scheduleTargets { return t.Table5 },
 }
 
 var enSchedule = scheduleKind{
 	base: "table6_en_schedule", label: "tab:en-tuned-schedule", policy: variance.TunedEN, decimals: 3,
-	title:   "Tuned EN's post-hoc selected pilot size and stage weight (m, w) by task count N and average budget b.",
-	caption: `Tuned EN's post-hoc selected pilot size and stage weight $(m,w)$ by task count~$N$ and average budget~$b$.`,
+	title:   "EN's design, tuned in hindsight on the profiles with as many tasks: pilot size and stage weight (m, w) by task count N and average budget b.",
+	caption: `EN's design, tuned in hindsight on the profiles with as many tasks: pilot size and stage weight $(m,w)$ by task count~$N$ and average budget~$b$.`,
 	targets: func(t *Targets) scheduleTargets { return t.Table6 },
 }
 
@@ -72,7 +72,7 @@ func scheduleGrid(kind scheduleKind, rows []variance.Design, paper *Targets) tab
 	counts, budgets = slices.Compact(counts), slices.Compact(budgets)
 	for _, b := range budgets {
 		t.Columns = append(t.Columns, table.Column{
-			Head:  table.Head{Plain: fmt.Sprintf("b = %d", b), TeX: fmt.Sprintf("$b=%d$", b)},
+			Head:  budgetHead(b),
 			Align: table.Center, Format: table.Format{Decimals: kind.decimals},
 		})
 	}

@@ -3,7 +3,9 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"speceval/internal/profile"
 	"speceval/internal/table"
 )
 
@@ -14,11 +16,53 @@ type Sheet struct {
 	Print table.Table // LaTeX: as the paper sets it, rounded
 }
 
+// Labels names the rows of the data by its key columns, as verdicts do and as
+// `speceval explain` is told: "b=8", "published b=8", "N=19 b=8", a checkpoint,
+// or "aime24__model=qwen3_5_4b b=8 hbn".
+func (s Sheet) Labels() []string {
+	at := map[string]int{}
+	for j, c := range s.Data.Columns {
+		at[c.Name] = j
+	}
+	labels := make([]string, len(s.Data.Rows))
+	for i, row := range s.Data.Rows {
+		field := func(column string) string {
+			if j, ok := at[column]; ok {
+				return row[j].Exact()
+			}
+			return ""
+		}
+		var words []string
+		add := func(before, word string) {
+			if word != "" {
+				words = append(words, before+word)
+			}
+		}
+		add("", field("provenance"))
+		if benchmark := field("benchmark"); benchmark != "" {
+			add("", profile.Profile{Benchmark: benchmark, Model: field("model")}.Name())
+		} else {
+			add("", field("model"))
+			add("N=", field("n_tasks"))
+		}
+		add("b=", field("budget"))
+		add("", field("policy"))
+		labels[i] = strings.Join(words, " ")
+	}
+	return labels
+}
+
 const dagger = "†" // marks a printed value that differs from the paper's
+
+// budgetHead is a budget as a heading of columns or of a section.
+func budgetHead(budget int32) table.Head {
+	return table.Head{Plain: fmt.Sprintf("b = %d", budget), TeX: fmt.Sprintf("$b=%d$", budget)}
+}
 
 // budgetCell is a budget as a row heading.
 func budgetCell(budget int32) table.Cell {
-	return table.Math(fmt.Sprintf("b = %d", budget), fmt.Sprintf("$b=%d$", budget))
+	head := budgetHead(budget)
+	return table.Math(head.Plain, head.TeX)
 }
 
 // optionalInt is an integer that may be absent.

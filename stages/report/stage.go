@@ -6,18 +6,20 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 
-	"speceval/internal/flops"
+	"speceval/internal/profile"
 	"speceval/internal/table"
-	"speceval/internal/variance"
+	"speceval/internal/typeset"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )
 
 // version is the stage's code version: raise it when the same inputs give
 // other tables.
-const version = 1
+const version = 2
 
 // Settings is what the stage needs to know of the experiment.
 type Settings struct {
@@ -27,6 +29,12 @@ type Settings struct {
 	Budgets   []int       // rollouts per task
 	Pairs     []pair.Pair // what is evaluated, in canonical order
 
+	// LeftOut are profiles of the corpus that are known to have no variance, and
+	// so are not evaluated.
+	LeftOut []profile.Profile
+
+	CaseStudy CaseStudy // what Figure 2 shows
+
 	// Systems says that the experiment has a systems stage, whose runs
 	// Tables 2 to 4 then have beside the published ones.
 	Systems bool
@@ -34,61 +42,53 @@ type Settings struct {
 	Targets       []byte // the paper's numbers, as ParseTargets reads them
 	Architectures []byte // CSV, as flops.Parse reads it
 	Measurements  []byte // the published runs, as measurement.Parse reads them
+
+	Configuration map[string]string // that the document shows: key to canonical value
+	TeX           *typeset.Engine   // that sets the document; nil: there is none, or none is wanted
 }
 
-// Stage is the report: a unit for each table, and one for the facts of the
-// experiment that verdicts need. There are no tables of costs where neither
-// published runs nor a systems stage would fill them.
+// Stage is the report: a unit for each table and each figure, one for the
+// numbers that a text quotes, one for the facts of the experiment that verdicts
+// need, and those of the document.
 func Stage(settings Settings) dag.Stage {
-	designs := dag.Ref{Stage: "replay", Unit: "designs"}
-	ratios := dag.Ref{Stage: "replay", Unit: "ratios"}
-	units := []dag.Unit{
-		experimentUnit(settings),
-		tableUnit(settings, "table1_variance", []dag.Ref{designs, ratios}, buildVariance),
+	units := []dag.Unit{experimentUnit(settings)}
+	for _, kind := range settings.tables() {
+		units = append(units, tableUnit(settings, kind))
 	}
-	if settings.hasCosts() {
-		units = append(units,
-			costUnit(settings, computeTable),
-			costUnit(settings, timeTable),
-			costUnit(settings, benefitTable, designs, ratios))
+	for _, kind := range settings.figures() {
+		units = append(units, figureUnit(kind))
 	}
 	return dag.Stage{
 		Name:    "report",
-		About:   "tables and verdicts from stored results",
+		About:   "tables, figures, documents and verdicts from stored results",
 		Version: version,
-		Units: append(units,
-			tableUnit(settings, "table5_hbn_schedule", []dag.Ref{designs}, buildSchedule(hbnSchedule)),
-			tableUnit(settings, "table6_en_schedule", []dag.Ref{designs}, buildSchedule(enSchedule)),
-			flopUnit(settings),
-			tableUnit(settings, "robustness", []dag.Ref{ratios}, buildRobustness),
-			profilesUnit(settings, ratios),
-			numbersUnit(settings, designs, ratios),
-		),
+		Units:   append(append(units, numbersUnit(settings)), settings.documentUnits()...),
 	}
 }
 
-// build makes a table of stored results. paper is nil unless the profiles are
-// the paper's.
-type build func(in locate, paper *Targets) (Sheet, error)
-
-// tableUnit is the unit of a table made from stored results.
-func tableUnit(s Settings, base string, needs []dag.Ref, make build) dag.Unit {
+// tableUnit is the unit of a table.
+func tableUnit(s Settings, kind tableKind) dag.Unit {
 	u := dag.Unit{
-		ID:         base,
-		Config:     map[string]string{"report.paper_columns": strconv.FormatBool(s.Published)},
-		Needs:      needs,
-		Outputs:    []string{"tables/" + base + ".csv", "tables/" + base + ".tex"},
+		ID:         kind.base,
+		Wants:      kind.wants,
+		Outputs:    []string{"tables/" + kind.base + ".csv", "tables/" + kind.base + ".tex"},
 		Provenance: "computed",
+		Sources:    kind.sources,
 	}
-	if s.Published {
-		u.Sources = []dag.Source{source("data/paper_targets.toml", s.Targets)}
+	if kind.provenance != "" {
+		u.Provenance = kind.provenance
+	}
+	if kind.compared {
+		u.Config = map[string]string{"report.paper_columns": strconv.FormatBool(s.Published)}
+		if s.Published {
+			u.Sources = append(u.Sources, source("data/paper_targets.toml", s.Targets))
+		}
+	}
+	if kind.runs {
+		s.addRuns(&u)
 	}
 	u.Run = func(_ context.Context, job *dag.Job) error {
-		paper, err := s.paper()
-		if err != nil {
-			return err
-		}
-		sheet, err := make(job.Input, paper)
+		sheet, err := s.sheet(kind, job.Input)
 		if err != nil {
 			return err
 		}
@@ -97,30 +97,11 @@ func tableUnit(s Settings, base string, needs []dag.Ref, make build) dag.Unit {
 	return u
 }
 
-// flopUnit is the unit of Table 7, which comes from model configurations and
-// not from stored results.
-func flopUnit(s Settings) dag.Unit {
-	u := tableUnit(s, "table7_flop_coefficients", nil, func(_ locate, paper *Targets) (Sheet, error) {
-		archs, err := flops.Parse(s.Architectures, architecturesFile)
-		return FLOPTable(archs, paper), err
-	})
-	u.Sources = append(u.Sources, source(architecturesFile, s.Architectures))
-	u.Provenance = "published"
-	return u
-}
-
-// profilesUnit is the unit of the per-profile ratios, of which the paper
-// prints none.
-func profilesUnit(s Settings, ratios dag.Ref) dag.Unit {
-	u := tableUnit(s, "profile_ratios", []dag.Ref{ratios}, buildProfiles)
-	u.Config, u.Sources = nil, nil
-	return u
-}
-
 // numbersUnit is the unit of the numbers that a text quotes.
-func numbersUnit(s Settings, needs ...dag.Ref) dag.Unit {
+func numbersUnit(s Settings) dag.Unit {
 	u := dag.Unit{
-		ID: "numbers", Needs: needs, Outputs: []string{numbersFile}, Provenance: "computed",
+		ID: "numbers", Needs: []dag.Ref{experimentRef}, Wants: append([]dag.Ref{designsRef, ratiosRef, searchRef}, s.caseWants()...), Config: s.caseConfig(),
+		Outputs: []string{numbersFile}, Provenance: "computed",
 		Run: func(_ context.Context, job *dag.Job) error {
 			macros, err := allNumbers(job.Input, s)
 			if err != nil {
@@ -143,6 +124,11 @@ func allNumbers(in locate, s Settings) ([]macro, error) {
 		return nil, err
 	}
 	macros, err := numbers(res)
+	if err != nil {
+		return nil, err
+	}
+	more, err := otherNumbers(in, s, res)
+	macros = append(macros, more...)
 	if err != nil || !s.hasCosts() {
 		return macros, err
 	}
@@ -151,11 +137,31 @@ func allNumbers(in locate, s Settings) ([]macro, error) {
 		return nil, err
 	}
 	costs.Results = res
-	more, err := costNumbers(costs)
+	more, err = costNumbers(costs)
 	return append(macros, more...), err
 }
 
-const architecturesFile = "data/architectures.csv"
+// otherNumbers is the macros of the corpus, of TS-Neyman and of the case study.
+func otherNumbers(in locate, s Settings, res Results) ([]macro, error) {
+	path, err := in(experimentFile)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := readExperiment(path)
+	if err != nil {
+		return nil, err
+	}
+	search, err := readSearch(in)
+	if err != nil {
+		return nil, err
+	}
+	means, err := hbnMeans(res)
+	if err != nil {
+		return nil, err
+	}
+	study, err := s.readCase(in)
+	return slices.Concat(experimentNumbers(facts), tsNumbers(search, means), caseNumbers(study)), err
+}
 
 // experimentUnit is the unit that stores the facts of the experiment.
 func experimentUnit(s Settings) dag.Unit {
@@ -168,8 +174,12 @@ func experimentUnit(s Settings) dag.Unit {
 		Outputs:    []string{experimentFile},
 		Provenance: "computed",
 	}
+	maps.Copy(u.Config, s.caseConfig())
 	for _, p := range s.Pairs {
 		p.Feed(&u)
+	}
+	for _, p := range s.LeftOut {
+		u.Sources = append(u.Sources, dag.Source{Name: "profile " + p.Name(), SHA256: p.SHA256()})
 	}
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		facts, err := newExperiment(s, job)
@@ -213,29 +223,4 @@ func writeSheet(job *dag.Job, s Sheet) error {
 // origin is the first comment of a LaTeX file: where it comes from.
 func origin(job *dag.Job) string {
 	return fmt.Sprintf("command: %s; commit: %s; key: %s", job.Command(), job.Commit(), job.Key())
-}
-
-func buildVariance(in locate, paper *Targets) (Sheet, error) {
-	res, err := readResults(in)
-	if err != nil {
-		return Sheet{}, err
-	}
-	return VarianceTable(res, paper)
-}
-
-func buildSchedule(kind scheduleKind) build {
-	return func(in locate, paper *Targets) (Sheet, error) {
-		designs, err := readDesigns(in)
-		return scheduleTable(kind, designs, paper), err
-	}
-}
-
-func buildRobustness(in locate, paper *Targets) (Sheet, error) {
-	ratios, err := readRatios(in, variance.RatiosFile)
-	return RobustnessTable(ratios, paper), err
-}
-
-func buildProfiles(in locate, _ *Targets) (Sheet, error) {
-	ratios, err := readRatios(in, variance.RatiosFile)
-	return ProfileTable(ratios), err
 }

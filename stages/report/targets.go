@@ -172,6 +172,8 @@ func (t Targets) shapes() []shape {
 		{"table6_en_schedule", len(t.Table6.NTasks), []int{len(t.Table6.M), len(t.Table6.W)}},
 		{"table6_en_schedule", budgets, t.Table6.rowLengths()},
 		{"table7_flop_coefficients", len(t7.Model), []int{len(t7.ThetaCore), len(t7.ThetaHead), len(t7.Layers), len(t7.AttentionWidth)}},
+		{"table8_ts_neyman", len(t.Table8.Budget), []int{len(t.Table8.Alpha), len(t.Table8.M0), len(t.Table8.TS), len(t.Table8.HBN), len(t.Table8.Delta)}},
+		{"case_study", 0, nil},
 		{"robustness", len(t.Robustness.Budget), []int{len(t.Robustness.ProfilesGaining)}},
 		{"corpus", 0, nil},
 	}

@@ -72,7 +72,7 @@ func TestTable7ReadsBackTheSame(t *testing.T) {
 	want := paperStudy(t).architectures
 	for _, p := range []*Targets{nil, &paper} {
 		var b bytes.Buffer
-		if err := table.CSV(&b, FLOPTable(want, p).Data); err != nil {
+		if err := table.CSV(&b, flopTable(want, p).Data); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := flops.Parse(b.Bytes(), "table7"); err != nil || !slices.Equal(got, want) {

@@ -19,7 +19,7 @@ var timeTable = costKind{
 	overview: "Table 3: time relative to Uniform",
 	title: "Time of HBN-sync and HBN-async relative to Uniform, from times summed over profiles at each average budget b. " +
 		"Normalized: each time first rescaled, profile by profile, to Uniform's useful FLOPs. " +
-		"Delta: HBN-sync minus HBN-async, in percentage points.",
+		"Delta: HBN-sync minus HBN-async.",
 	caption: `Time of HBN-sync and HBN-async relative to Uniform, from times summed over profiles at each average budget~$b$. ` +
 		`Normalized: each time first rescaled, profile by profile, to Uniform's useful FLOPs. ` +
 		`$\Delta$: HBN-sync minus HBN-async, in percentage points.`,

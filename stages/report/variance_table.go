@@ -63,10 +63,10 @@ func oneAlpha(ratios []variance.Ratio) (*float64, error) {
 	return alpha, nil
 }
 
-// VarianceTable is the paper's Table 1: mean Uniform-normalized variance over
+// varianceTable is the paper's Table 1: mean Uniform-normalized variance over
 // profiles, by budget and policy. paper is nil where the profiles are not the
 // paper's.
-func VarianceTable(res Results, paper *Targets) (Sheet, error) {
+func varianceTable(res Results, paper *Targets) (Sheet, error) {
 	rows, err := meanRows(res)
 	if err != nil {
 		return Sheet{}, err
@@ -174,12 +174,12 @@ func varianceTitle(rows []meanRow) string {
 			strengths = append(strengths, fmt.Sprintf("%g", *r.alpha))
 		}
 	}
-	tuning := "EN and IBN use hindsight tuning"
+	tuning := "EN and IBN were tuned in hindsight"
 	if len(strengths) > 0 {
 		tuning += fmt.Sprintf(" (IBN prior strengths %s)", strings.Join(strengths, ", "))
 	}
-	return fmt.Sprintf("Mean Uniform-normalized variance across %d benchmark–checkpoint profiles "+
-		"(Uniform = 100%%); lower is better. %s; HBN uses ex-ante design. "+
+	return fmt.Sprintf("How much of Uniform's variance each policy leaves, the mean over %d profiles of a benchmark and a checkpoint; "+
+		"100%% would be no gain. %s, while HBN's design was fixed before any outcome. "+
 		"Monte Carlo standard errors are at most %.2f percentage points.", profiles, tuning, 100*worst)
 }
 

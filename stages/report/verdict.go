@@ -7,13 +7,14 @@ import (
 // Verdict is the outcome of one comparison with the paper.
 type Verdict string
 
-// Verdicts. The first three pass, the last one neither passes nor fails.
+// Verdicts. The first three pass, the last two neither pass nor fail.
 const (
 	Agrees      Verdict = "agrees"              // rounds to the paper's number, or is within the table's tolerance
 	WithinNoise Verdict = "agrees within noise" // no further than 3 standard errors
 	Tie         Verdict = "tie within noise"    // another choice, as good as the paper's within 3 standard errors
 	Differs     Verdict = "differs"
-	Absent      Verdict = "missing" // not among the stored results
+	Absent      Verdict = "missing" // not among the results, though their stage has run
+	NotRun      Verdict = "not run" // the stage that finds it out has not run
 	Shown       Verdict = "shown"   // beside the paper's, which it need not equal
 )
 

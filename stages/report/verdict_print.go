@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -10,17 +9,16 @@ import (
 )
 
 // JSON writes the verdicts as one object: published, passed, agree, total,
-// summary, cells.
+// missing, summary, cells.
 func (v Verdicts) JSON(w io.Writer) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	return out.Encode(struct {
+	return writeJSON(w, struct {
 		Verdicts
 		Passed  bool   `json:"passed"`
 		Agree   int    `json:"agree"`
 		Total   int    `json:"total"`
+		Missing int    `json:"missing"`
 		Summary string `json:"summary"`
-	}{v, v.Passed(), v.Agreeing(), v.Judged(), v.Summary()})
+	}{v, v.Passed(), v.Agreeing(), v.Judged(), v.Missing(), v.Summary()})
 }
 
 // Text writes the verdicts for a terminal: a block for each table of the

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"speceval/internal/table"
+	"speceval/pipeline/dag"
+	"speceval/stages/report"
+)
+
+func explainCommand() command {
+	return command{
+		name: "explain",
+		args: "[TABLE [ROW [COLUMN]]] [--json] [--all]",
+		about: "say where a number of a table comes from: formula, errors, stored rows, units and seeds\n\n" +
+			"Tables and columns are named as in out/tables, rows by their key columns: \"b=8\",\n" +
+			"\"published b=8\", \"N=19 b=8\", \"aime24__model=qwen3_5_4b b=8 hbn\". Case does not\n" +
+			"matter, b= and N= may be left out, and so may what tells a name from no other.",
+		examples: `  speceval explain                                    the tables
+  speceval explain table1                             its rows and columns
+  speceval explain table1 8                           a row of it
+  speceval explain table1_variance b=8 hbn            one number
+  speceval explain table3 "simulated b=16" async_time --all
+  speceval explain profile_ratios "aime24__model=qwen3_5_4b b=32 hbn" variance_ratio --json
+`,
+		flags: func(fs *flag.FlagSet, o *options) {
+			fs.BoolVar(&o.json, "json", false, "print one JSON document, with all of everything")
+			fs.BoolVar(&o.all, "all", false, "list all parts and units, not only the heaviest and those that differ")
+		},
+		run: runExplain,
+	}
+}
+
+func runExplain(s *session, words []string) error {
+	x, err := s.explainer()
+	if err != nil {
+		return err
+	}
+	if len(words) == 0 {
+		return s.explainTables(x)
+	}
+	sheet, err := x.Table(words[0])
+	if err != nil {
+		return explainFault(err)
+	}
+	row, column, err := chooseCell(sheet, words[1:])
+	if err != nil {
+		return explainFault(err)
+	}
+	switch {
+	case row < 0:
+		return s.explainTable(sheet)
+	case column < 0:
+		return s.explainRow(sheet, row)
+	}
+	e := x.Explain(sheet, row, column)
+	if s.json {
+		return e.JSON(s.stdout)
+	}
+	return e.Text(s.stdout, s.all)
+}
+
+// explainer reads the configuration and the manifests of its output folder.
+func (s *session) explainer() (*report.Explainer, error) {
+	o, err := s.open(dag.Selection{})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(o.out); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no output folder %s: `speceval run` makes it, --out names another", o.out)
+	}
+	ctx, stop := s.interruptible()
+	defer stop()
+	snapshot, err := o.graph.Scan(ctx, o.out)
+	if err != nil {
+		return nil, err
+	}
+	return report.NewExplainer(o.report, o.out, snapshot.Records()), nil
+}
+
+// chooseCell finds the row and the column that words name; −1 for one that they
+// do not. A row of several words may come without quotes around them.
+func chooseCell(sheet report.Sheet, words []string) (row, column int, err error) {
+	if len(words) == 0 {
+		return -1, -1, nil
+	}
+	if len(sheet.Data.Rows) == 0 {
+		return 0, 0, fmt.Errorf("%s has no rows: what it is made of has not run (`speceval plan` says what), or this experiment has none of it", sheet.Base)
+	}
+	row, whole := sheet.Row(strings.Join(words, " "))
+	if whole == nil {
+		return row, -1, nil
+	}
+	if len(words) == 1 {
+		return 0, 0, whole
+	}
+	last := len(words) - 1
+	if row, err = sheet.Row(strings.Join(words[:last], " ")); err != nil {
+		return 0, 0, err
+	}
+	column, err = sheet.Column(words[last])
+	return row, column, err
+}
+
+// explainFault makes a usage error of a word that names nothing.
+func explainFault(err error) error {
+	var name *report.NameError
+	if errors.As(err, &name) {
+		return &usageError{fmt.Errorf("%w; `speceval explain` lists the tables, `speceval explain TABLE` its rows and columns", err)}
+	}
+	return err
+}
+
+// tableList is the document of explain --json without a table.
+type tableList struct {
+	Tables []tableLine `json:"tables"`
+}
+
+// tableLine is a table, with its rows and columns where it is named.
+type tableLine struct {
+	Table   string   `json:"table"`
+	Stored  bool     `json:"stored"`
+	Rows    []string `json:"rows"`
+	Columns []string `json:"columns"`
+}
+
+func (s *session) explainTables(x *report.Explainer) error {
+	list := tableList{Tables: []tableLine{}}
+	for _, base := range x.Tables() {
+		sheet, err := x.Table(base)
+		var missing *report.MissingError
+		if err != nil && !errors.As(err, &missing) {
+			return err
+		}
+		list.Tables = append(list.Tables, lineOf(base, sheet, err == nil))
+	}
+	if s.json {
+		return writeJSON(s.stdout, list)
+	}
+	t := table.Table{Columns: []table.Column{{Name: "table", Align: table.Left}, {Name: "rows"}, {Name: "columns"}}}
+	for _, l := range list.Tables {
+		row := []table.Cell{table.Text(l.Table), table.Integer(len(l.Rows)), table.Integer(len(l.Columns))}
+		if !l.Stored {
+			row[1], row[2] = table.Text("not stored"), table.Missing()
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return table.WriteText(s.stdout, t)
+}
+
+func (s *session) explainTable(sheet report.Sheet) error {
+	l := lineOf(sheet.Base, sheet, true)
+	if s.json {
+		return writeJSON(s.stdout, l)
+	}
+	const few = 20
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nrows:\n", l.Table)
+	for i, row := range l.Rows {
+		if i == few && !s.all && len(l.Rows) > few+1 {
+			fmt.Fprintf(&b, "  … and %d more (--all)\n", len(l.Rows)-few)
+			break
+		}
+		fmt.Fprintf(&b, "  %s\n", row)
+	}
+	b.WriteString("\ncolumns:\n")
+	for _, column := range l.Columns {
+		fmt.Fprintf(&b, "  %s\n", column)
+	}
+	_, err := io.WriteString(s.stdout, b.String())
+	return err
+}
+
+// lineOf is a table with its rows and columns.
+func lineOf(base string, sheet report.Sheet, stored bool) tableLine {
+	l := tableLine{Table: base, Stored: stored, Rows: []string{}, Columns: []string{}}
+	if stored {
+		l.Rows = append(l.Rows, sheet.Labels()...)
+		l.Columns = append(l.Columns, sheet.ColumnNames()...)
+	}
+	return l
+}
+
+func (s *session) explainRow(sheet report.Sheet, row int) error {
+	if s.json {
+		values := map[string]string{}
+		for j, column := range sheet.ColumnNames() {
+			values[column] = sheet.Data.Rows[row][j].Exact()
+		}
+		return writeJSON(s.stdout, values)
+	}
+	t := table.Table{Title: fmt.Sprintf("%s, row %q", sheet.Base, sheet.Labels()[row]), Columns: []table.Column{{Name: "column", Align: table.Left}, {Name: "stored", Align: table.Left}}}
+	for j, column := range sheet.ColumnNames() {
+		t.Rows = append(t.Rows, []table.Cell{table.Text(column), sheet.Data.Rows[row][j]})
+	}
+	return table.WriteText(s.stdout, t)
+}
+
+// writeJSON writes a document for scripts.
+func writeJSON(w io.Writer, document any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(document)
+}

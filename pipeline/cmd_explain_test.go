@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/data"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
+	"speceval/stages/report"
+)
+
+// published is a pipeline that reports the published numbers alone: what the
+// replay would store is declared, and has not run.
+func published(t *testing.T, out string) pipeline {
+	t.Helper()
+	settings := report.Settings{
+		Published: true, Budgets: []int{8, 16}, Targets: data.PaperTargets(),
+		Architectures: data.Architectures(), Measurements: data.Measurements(),
+	}
+	stages := []dag.Stage{onlyUnits(report.Stage(settings), "experiment", "table7_flop_coefficients")}
+	dagtest.Run(t, stages, out)
+	return pipeline{load: func(string, []string, outside) (experiment, error) {
+		return experiment{out: out, stages: stages, report: settings}, nil
+	}}
+}
+
+// explainIn runs explain on a pipeline's output folder.
+func explainIn(p pipeline, args ...string) (code int, stdout, stderr string) {
+	var o, e bytes.Buffer
+	sh := &shell{stdout: &o, stderr: &e, interrupts: nil}
+	code = run(append([]string{"explain"}, args...), sh, p)
+	return code, o.String(), e.String()
+}
+
+func TestExplainTellsWhereANumberComesFrom(t *testing.T) {
+	p := published(t, t.TempDir())
+	code, stdout, stderr := explainIn(p)
+	if code != exitDone || stderr != "" {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	want(t, "the list of tables", stdout, "table7_flop_coefficients           6        9", "table1_variance           not stored")
+	_, stdout, _ = explainIn(p, "table7")
+	want(t, "the table", stdout, "rows:\n  qwen2_5_3b\n", "columns:\n  model\n  theta_core\n")
+	_, stdout, _ = explainIn(p, "table7", "qwen3_5_9b")
+	want(t, "the row", stdout, "attention_width              4096")
+	code, stdout, stderr = explainIn(p, "Table7", "qwen3_5_9b", "theta_core")
+	if code != exitDone || stderr != "" {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	want(t, "the cell", stdout, `row "qwen3_5_9b", column theta_core: 6919565824`, "Eq. 23", "report/table7_flop_coefficients", "data/architectures.csv", "fresh", "paper: 6.919566")
+
+	_, stdout, _ = explainIn(p, "--json", "table7", "qwen3_5_9b", "theta_core")
+	var e report.Explanation
+	if err := json.Unmarshal([]byte(stdout), &e); err != nil || e.Value == nil || *e.Value != 6919565824 || len(e.Units) != 1 || e.Units[0].Commit != "test" || len(e.Sources) != 2 {
+		t.Errorf("%v\n%s", err, stdout)
+	}
+	for _, args := range [][]string{{"--json"}, {"--json", "table7"}, {"--json", "table7", "qwen3_5_9b"}} {
+		if code, stdout, _ := explainIn(p, args...); code != exitDone || !json.Valid([]byte(stdout)) {
+			t.Errorf("%q: exit code %d, %s", args, code, stdout)
+		}
+	}
+}
+
+func TestExplainRefusesWhatIsNotThere(t *testing.T) {
+	out := t.TempDir()
+	p := published(t, out)
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"tabel7"}, exitUsage, `there is no table "tabel7"; the nearest are table7_flop_coefficients`},
+		{[]string{"table"}, exitUsage, `"table" could be more than one table: table1_variance, table2_compute`},
+		{[]string{"table7", "qwen4"}, exitUsage, `there is no row of table7_flop_coefficients "qwen4"; the nearest are qwen2_5_3b, `},
+		{[]string{"table7", "qwen3_5_9b", "theta"}, exitUsage, `"theta" could be more than one column of table7_flop_coefficients: theta_core, theta_head`},
+		{[]string{"table7", "qwen3_5_9b", "width"}, exitUsage, "the nearest are attention_width"},
+		{[]string{"table1", "8", "hbn"}, exitFailed, "table table1_variance is not there: " + out + "/tables/table1_variance.csv does not exist; run `speceval tables` first"},
+		{[]string{"--josn"}, exitUsage, "did you mean --json?"},
+	} {
+		code, stdout, stderr := explainIn(p, c.args...)
+		if code != c.code || stdout != "" {
+			t.Errorf("%q: exit code %d, want %d\n%s", c.args, code, c.code, stdout)
+		}
+		want(t, "stderr", stderr, c.want)
+	}
+	for _, c := range []struct{ stored, want string }{
+		{"model,model\n", "table7_flop_coefficients is damaged (`speceval tables` writes it again): " + filepath.Join(out, "tables", "table7_flop_coefficients.csv") + ": header: column 2"},
+		{"model,theta_core\n", "table7_flop_coefficients has no rows: what it is made of has not run"},
+	} {
+		if err := os.WriteFile(filepath.Join(out, "tables", "table7_flop_coefficients.csv"), []byte(c.stored), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		code, _, stderr := explainIn(p, "table7", "qwen3_5_9b")
+		if code != exitFailed {
+			t.Errorf("a damaged table: exit code %d", code)
+		}
+		want(t, "stderr", stderr, c.want)
+	}
+	if err := os.RemoveAll(out); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := explainIn(p, "table7")
+	if code != exitFailed {
+		t.Errorf("no output folder: exit code %d", code)
+	}
+	want(t, "stderr", stderr, "there is no output folder "+out+": `speceval run` makes it")
+}
+
+func TestDiffOfFolders(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	published(t, a)
+	published(t, b)
+	code, stdout, stderr := onShell("diff", a, b)
+	if code != exitDone || stderr != "" {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	want(t, "the comparison", stdout, "diff: 0 of 54 cells of 1 table changed, 0 beyond noise")
+
+	path := filepath.Join(b, "tables", "table7_flop_coefficients.csv")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := strings.Replace(string(text), "6919565824", "6919565825", 1)
+	if err := os.WriteFile(path, []byte(edited), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr = onShell("diff", a, b)
+	if code != exitOutside {
+		t.Errorf("exit code %d", code)
+	}
+	want(t, "the comparison", stdout, "qwen3_5_9b  theta_core  6919565824  6919565825      1", "changed, and has no noise")
+	want(t, "stderr", stderr, "outside tolerance: 1 cell changed beyond noise")
+	if code, stdout, _ = onShell("diff", "--json", a, b); code != exitOutside || !json.Valid([]byte(stdout)) {
+		t.Errorf("exit code %d, %s", code, stdout)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{a}, "want two output folders after the command"},
+		{[]string{a, t.TempDir()}, "is no output folder with tables"},
+		{[]string{a, a, a}, "want two output folders after the command"},
+	} {
+		code, stdout, stderr := onShell(append([]string{"diff"}, c.args...)...)
+		if code != exitUsage || stdout != "" {
+			t.Errorf("%q: exit code %d", c.args, code)
+		}
+		want(t, "stderr", stderr, c.want)
+	}
+}
+
+// onlyUnits is a stage with some of its units.
+func onlyUnits(s dag.Stage, ids ...string) dag.Stage {
+	s.Units = slices.DeleteFunc(slices.Clone(s.Units), func(u dag.Unit) bool { return !slices.Contains(ids, u.ID) })
+	return s
+}

@@ -1,0 +1,160 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"speceval/internal/table"
+)
+
+// prose is the document in the making. A sentence that quotes a number or a
+// table that is not there is left out.
+type prose struct {
+	document
+	placed map[string]bool // bases that a chapter has named
+	count  int             // LaTeX's counter of tables
+	most   int             // the greatest that it was
+	failed error           // the first one
+	strings.Builder
+}
+
+func (p *prose) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+
+// paragraph sets those of the sentences that can be said, as one paragraph.
+func (p *prose) paragraph(sentences ...string) {
+	var said []string
+	for _, s := range sentences {
+		if text, ok := p.expand(s); ok {
+			said = append(said, text)
+		}
+	}
+	if len(said) > 0 {
+		p.line("\n%s", strings.Join(said, "\n"))
+	}
+}
+
+var (
+	refMark = regexp.MustCompile(`<ref (\w+)>`)
+	macroOf = regexp.MustCompile(`\\(spec[A-Za-z]+)`)
+)
+
+// expand fills in a sentence: <low> and <high> are the least and the greatest
+// budget, <LOW> and <HIGH> how macros spell them, <ref BASE> is a reference to a
+// table or a figure. ok is false if something that it names is not there.
+func (p *prose) expand(s string) (text string, ok bool) {
+	if len(p.Budgets) > 0 {
+		low, high := slices.Min(p.Budgets), slices.Max(p.Budgets)
+		s = strings.NewReplacer("<low>", fmt.Sprint(low), "<high>", fmt.Sprint(high),
+			"<LOW>", "B"+spelled(low), "<HIGH>", "B"+spelled(high)).Replace(s)
+	}
+	ok = true
+	s = refMark.ReplaceAllStringFunc(s, func(mark string) string {
+		base := refMark.FindStringSubmatch(mark)[1]
+		if printed, isTable := p.tables[base]; isTable && printed.Rows() > 0 {
+			return fmt.Sprintf(`Table~\ref{%s}`, printed.Label)
+		}
+		if f := p.figure(base); f != nil {
+			return fmt.Sprintf(`Figure~\ref{%s}`, f.label)
+		}
+		ok = false
+		return mark
+	})
+	for _, m := range macroOf.FindAllStringSubmatch(s, -1) {
+		ok = ok && p.quoted[m[1]]
+	}
+	return s, ok
+}
+
+// abstract is what the document finds, by the numbers.
+func (p *prose) abstract() {
+	p.line(`\begin{abstract}`)
+	p.line("\\noindent A stochastic language model is evaluated by repeated rollouts, and the same number for every task wastes most of them.")
+	if p.Published {
+		p.goOn("This document recomputes the numbers of the paper on HBN, which gives most of a budget to the noisy tasks, from the paper's published task-probability profiles.")
+	} else {
+		p.goOn("This document shows what HBN, which gives most of a budget to the noisy tasks, is worth on profiles that are not the paper's, and so without the paper's numbers and without verdicts.")
+	}
+	p.goOn(
+		`Over \specProfiles{} profiles of benchmark and checkpoint, HBN's variance is on average \specHBNVariance<LOW>{} of Uniform's at $b=<low>$ rollouts per task and \specHBNVariance<HIGH>{} at $b=<high>$: a reduction by \specHBNReductionLeast{} to \specHBNReductionMost{}.`,
+		`At these budgets it gains beyond noise on \specProfilesGaining<LOW>{} and \specProfilesGaining<HIGH>{} of them.`,
+		`In the published runs, HBN-async takes \specPublishedAsyncTime<HIGH>{} more time than Uniform at $b=<high>$; a Uniform of the same variance takes \specPublishedEquivalentTime<HIGH>{} more.`,
+	)
+	if p.Published {
+		p.goOn(p.summary())
+	}
+	p.line(`\end{abstract}`)
+}
+
+// goOn adds sentences to the paragraph before.
+func (p *prose) goOn(sentences ...string) {
+	for _, s := range sentences {
+		if text, ok := p.expand(s); ok {
+			p.line("%s", text)
+		}
+	}
+}
+
+// summary is the verdict on everything in a sentence.
+func (p *prose) summary() string {
+	v := p.verdicts
+	if v.Judged() == 0 {
+		return "No number can be compared with the paper's yet."
+	}
+	text := fmt.Sprintf("Of the %d numbers of the paper that are compared here, %d agree.", v.Judged(), v.Agreeing())
+	if v.Passed() {
+		text = fmt.Sprintf("All %d numbers of the paper that are compared here agree.", v.Judged())
+	}
+	if n := v.Missing(); n > 0 {
+		text += fmt.Sprintf(" %d more belong to stages that have not run.", n)
+	}
+	return text
+}
+
+// provenance says what kinds of numbers there are.
+func (p *prose) provenance() {
+	p.line("\n\\section{What is shown}")
+	p.paragraph(
+		`Budgets $b$ are rollouts per task, averaged over the $N$ tasks of a benchmark. A \emph{profile} is a benchmark with a checkpoint: the probability of each task to be passed.`,
+		`The \specProfiles{} profiles are of \specBenchmarks{} benchmarks with \specTasks{} tasks, and come from a corpus of \specResponses{} responses.`,
+		`Variances are those of the estimated benchmark mean, relative to Uniform's: 100\% is no gain. A standard error (s.e.) is of Monte Carlo draws unless it says otherwise.`)
+	if cells := p.verdicts.on("corpus"); len(cells) > 0 {
+		p.goOn("Of these counts, " + verdictText(cells))
+	}
+	p.paragraph(`Every number has one of four sources, and no row mixes two.`)
+	p.line(`\begin{description}`)
+	p.line(`\item[computed] from profiles, seeds and formulas alone; the same bytes on every machine.`)
+	if p.Published {
+		p.line(`\item[published] summed here from the paper's released runs on its own servers.`)
+	}
+	p.line(`\item[simulated] executed under a virtual clock on a simulated fleet of servers, which was fitted to the published times of Uniform and saw none of HBN's.`)
+	p.line(`\item[measured] executed on real servers under the wall clock, where the experiment has any.`)
+	p.line(`\end{description}`)
+	if p.Published {
+		p.paragraph(`The line under a table is its verdict: how many of its numbers agree with the paper's. A number agrees if it prints as the paper's or is within three standard errors of the difference; a choice, such as a pilot size, also agrees if the paper's is no worse under our numbers beyond noise (a tie). Appendix~\ref{app:verdicts} has every comparison.`)
+	}
+	if v := p.verdicts; v.Skipped != "" {
+		p.paragraph(table.Escape(strings.ToUpper(v.Skipped[:1]) + v.Skipped[1:] + "."))
+	}
+	p.paragraph(`The numbers of this text are commands of \texttt{tables/numbers.tex}, and its tables are files for \texttt{\textbackslash input}.`)
+}
+
+// texttt is a word in typewriter type, which may break anywhere.
+func texttt(word string) string { return `\texttt{` + breakable(word) + `}` }
+
+// breakable is plain text in which a line may end after every character that is
+// no letter or digit, and within long words.
+func breakable(s string) string {
+	var b strings.Builder
+	run := 0
+	for _, r := range s {
+		b.WriteString(table.Escape(string(r)))
+		run++
+		if word := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'; !word || run >= 16 {
+			b.WriteString(`\allowbreak{}`)
+			run = 0
+		}
+	}
+	return b.String()
+}
