@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -152,7 +153,7 @@ func TestRunningServersAreFoundByTheirModel(t *testing.T) {
 
 func TestAServerThatIsNotThereMayComeLater(t *testing.T) {
 	a := running(t, imitation.Settings{Model: "a"})
-	port := strconv.Itoa(freePort(t))
+	port := strconv.Itoa(freePorts(t, 1))
 	gone := "http://127.0.0.1:" + port
 	s, log := servers(t, serving.Worker{Name: "one", URLs: []string{gone, a.URL()}})
 	lease := acquire(t, s, model("a"))
@@ -205,14 +206,34 @@ func TestWithoutWorkersTheErrorSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func freePort(t *testing.T) int {
+// freePorts is the first of so many ports that nobody listens on. They lie below
+// those that the system gives to connections, which would take one at any time.
+func freePorts(t *testing.T, n int) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	first := 10000 + os.Getpid()*16%20000
+	for range 100 {
+		taken := slices.ContainsFunc(portsFrom(first, n), func(port int) bool {
+			l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+			if err == nil {
+				l.Close()
+			}
+			return err != nil
+		})
+		if !taken {
+			return first
+		}
+		first += n
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no free ports")
+	return 0
+}
+
+func portsFrom(first, n int) []int {
+	var ports []int
+	for i := range n {
+		ports = append(ports, first+i)
+	}
+	return ports
 }
 
 func recipe(t *testing.T, replicas int) *launcher.Recipe {
@@ -221,7 +242,7 @@ func recipe(t *testing.T, replicas int) *launcher.Recipe {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &launcher.Recipe{Command: strconv.Quote(self) + " serve {model}", Port: freePort(t), Replicas: replicas}
+	return &launcher.Recipe{Command: strconv.Quote(self) + " serve {model}", Port: freePorts(t, replicas), Replicas: replicas}
 }
 
 func TestARecipeServesOneModelAtATime(t *testing.T) {
