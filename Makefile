@@ -1,7 +1,7 @@
 # Targets:
 #   reproduce   run everything that is stale, then compare with the paper
 #   generate, score, replay, systems, report   that stage again, and no other
-#   tables      every table again, from stored results only
+#   tables      every table, figure and document again, from stored results only
 #   verify      the results beside the paper's, with verdicts
 #   build       bin/speceval
 #   smoke       all five stages end to end over HTTP, on the simulated fleet and
@@ -40,7 +40,7 @@ JOBS := $(if $(J), -j $(J))
 
 reproduce: build
 	bin/speceval run $(FLAGS)$(JOBS)
-	bin/speceval verify $(FLAGS)
+	bin/speceval verify --strict $(FLAGS)
 
 generate score replay systems report: build
 	bin/speceval run $@ --force $(FLAGS)$(JOBS)

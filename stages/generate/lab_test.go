@@ -95,19 +95,7 @@ func (l *lab) Release() {
 func (l *lab) try(force bool) (requests int, err error) {
 	l.t.Helper()
 	l.asked = nil
-	graph, err := dag.New([]dag.Stage{generate.Stage(l.settings)})
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	snapshot, err := graph.Scan(l.t.Context(), l.dir)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	sel := dag.Selection{Stages: []string{"generate"}, Force: force}
-	plan, err := snapshot.Plan(sel)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	plan := dagtest.Plan(l.t, []dag.Stage{generate.Stage(l.settings)}, l.dir, dag.Selection{Stages: []string{"generate"}, Force: force})
 	runner := dag.Runner{Executor: dagtest.Serial{}, Observer: dag.NoObserver{}, Origin: dagtest.Origin, Now: clock.Wall{}.Now, KeepGoing: true}
 	err = runner.Run(l.t.Context(), l.drain, plan)
 	if l.leases != 0 {

@@ -150,24 +150,13 @@ func (l *lab) attempt() error { return l.attemptUnder(l.t.Context()) }
 
 func (l *lab) attemptUnder(ctx context.Context) error {
 	l.t.Helper()
-	graph, err := dag.New(l.stages())
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	snapshot, err := graph.Scan(l.t.Context(), l.dir)
-	if err != nil {
-		l.t.Fatal(err)
-	}
 	selection := dag.Selection{}
 	if l.force {
 		selection = dag.Selection{Stages: []string{"score"}, Force: true}
 	}
-	plan, err := snapshot.Plan(selection)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	plan := dagtest.Plan(l.t, l.stages(), l.dir, selection)
 	runner := dag.Runner{Executor: dagtest.Serial{}, Observer: dag.NoObserver{}, Now: func() time.Time { return time.Unix(0, 0) }}
-	err = runner.Run(ctx, l.drain, plan)
+	err := runner.Run(ctx, l.drain, plan)
 	if l.leases != 0 {
 		l.t.Errorf("%d leases of the judge are not given back", l.leases)
 	}
