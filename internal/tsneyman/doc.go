@@ -1,6 +1,6 @@
 // Package tsneyman samples the sequential baseline: Bernoulli TS-Neyman, which
 // gives each new rollout to the task whose posterior draw of
-// p(1−p)/(n(n+1)) is largest (paper, Appendix C.3, Eq. 28). Its law is exact, and
+// p(1−p)/(n(n+1)) is largest (paper, Appendix C.3, Eq. 24). Its law is exact, and
 // a step touches few of the tasks.
 //
 // # A race instead of draws

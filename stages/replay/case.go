@@ -39,7 +39,7 @@ func fixed(ps []float64, allocation []int) evaluation {
 
 // twoStage evaluates by HBN: a pilot of every task, the exact integer allocation
 // of the continuation to its posterior scores, fresh rollouts, and the two
-// means with fixed weights (paper, Eqs. 3 and 6 to 8).
+// means with fixed weights (paper, Eqs. 4 and 6 to 8).
 func twoStage(ps []float64, d variance.Design, prior *neyman.Prior) evaluation {
 	m, tasks := int(d.M), float64(len(ps))
 	posterior, work := prior.Pilot(m), prior.NewWork()

@@ -44,6 +44,16 @@ func TestTheSearchLeavesItsCandidatesAndRatios(t *testing.T) {
 	if want := []int32{3, 3, 6, 6, 6, 6}; !slices.Equal(feasible, want) || len(selected) != 2 {
 		t.Errorf("candidates at budgets %v, want %v; %d selected", feasible, want, len(selected))
 	}
+	type finalist struct {
+		Alpha float64 `parquet:"alpha"`
+		M0    int32   `parquet:"m0"`
+	}
+	finalists := read[finalist](t, dir, "replay/parts/ts_neyman/finalists.parquet")
+	for _, c := range search {
+		if c.Finalist != slices.Contains(finalists, finalist{c.Alpha, c.M0}) {
+			t.Errorf("%+v is no finalist of %v, or the reverse", c, finalists)
+		}
+	}
 	sums := map[int32]float64{}
 	for _, r := range read[variance.Ratio](t, dir, variance.RatiosFile) {
 		if r.Policy == variance.TSNeyman {
@@ -65,7 +75,9 @@ func TestTheSearchLeavesItsCandidatesAndRatios(t *testing.T) {
 // every candidate as the race does: the same ones.
 func TestExhaustiveSearchHasTheTrajectoriesOfTheRace(t *testing.T) {
 	raced, all := t.TempDir(), t.TempDir()
-	dagtest.Run(t, []dag.Stage{stage(t, searching(false), profiles())}, raced)
+	race := searching(false)
+	race.TSNeyman.FinalDraws = race.TSNeyman.RaceDraws
+	dagtest.Run(t, []dag.Stage{stage(t, race, profiles())}, raced)
 	dagtest.Run(t, []dag.Stage{stage(t, searching(true), profiles())}, all)
 	compared := 0
 	for _, c := range read[variance.Search](t, all, variance.SearchFile) {
@@ -73,7 +85,11 @@ func TestExhaustiveSearchHasTheTrajectoriesOfTheRace(t *testing.T) {
 			t.Errorf("%+v has not run all trajectories", c)
 		}
 		for _, r := range read[variance.Search](t, raced, variance.SearchFile) {
-			if r.Budget == c.Budget && r.Alpha == c.Alpha && r.M0 == c.M0 && !r.Finalist {
+			same := r.Budget == c.Budget && r.Alpha == c.Alpha && r.M0 == c.M0
+			if same && r.Finalist && r.MSE == c.MSE {
+				t.Errorf("%+v was judged by the trajectories of the race again", r)
+			}
+			if same && !r.Finalist {
 				compared++
 				c.Finalist, c.Selected = false, false
 				if !reflect.DeepEqual(c, r) {

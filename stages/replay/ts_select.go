@@ -91,7 +91,7 @@ func tsSelect(first, last []tsRow) (search []variance.Search, ratios []variance.
 			m = f
 		}
 		top := best[m.Budget]
-		m.Selected = m.Finalist && m.Alpha == top.Alpha && m.M0 == top.M0
+		m.Selected = m.Alpha == top.Alpha && m.M0 == top.M0
 		search = append(search, m)
 	}
 	for _, r := range last {

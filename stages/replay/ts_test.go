@@ -80,6 +80,28 @@ func TestTheControlVariateHasMeanZero(t *testing.T) {
 	}
 }
 
+// TestFewTrajectoriesGiveNoBias takes trajectories four at a time: denominators
+// that knew of the trajectory itself would show in the mean over all fours.
+func TestFewTrajectoriesGiveNoBias(t *testing.T) {
+	all := trajectories(t, 0.07, mixed, 2, []int{4}, 0, 8000)[0]
+	var controlled []float64
+	for start := 0; start < len(all.rollouts); start += 4 * all.tasks {
+		end := start + 4*all.tasks
+		few, _ := tsCounts{all.tasks, all.rollouts[start:end], all.successes[start:end]}.mse(mixed, 4)
+		controlled = append(controlled, few.value)
+	}
+	_, raw := all.mse(mixed, 4)
+	if mean, _ := meanAndError(controlled); math.Abs(mean-raw.value) > 4*raw.se {
+		t.Errorf("%v by fours, %v ± %v by the plain mean of all", mean, raw.value, raw.se)
+	}
+}
+
+func TestAWarmStartMaySpendTheWholeBudget(t *testing.T) {
+	if got := feasible([]int{5, 8, 10}, 8); !slices.Equal(got, []int{8, 10}) {
+		t.Errorf("feasible budgets %v", got)
+	}
+}
+
 func tsRows(budget int32, alpha float64, m0 int32, draws int32, values ...float64) []tsRow {
 	var rows []tsRow
 	for i, v := range values {
