@@ -80,19 +80,22 @@ func TestTheControlVariateHasMeanZero(t *testing.T) {
 	}
 }
 
-// TestFewTrajectoriesGiveNoBias takes trajectories four at a time: denominators
-// that knew of the trajectory itself would show in the mean over all fours.
-func TestFewTrajectoriesGiveNoBias(t *testing.T) {
-	all := trajectories(t, 0.07, mixed, 2, []int{4}, 0, 8000)[0]
-	var controlled []float64
-	for start := 0; start < len(all.rollouts); start += 4 * all.tasks {
-		end := start + 4*all.tasks
-		few, _ := tsCounts{all.tasks, all.rollouts[start:end], all.successes[start:end]}.mse(mixed, 4)
-		controlled = append(controlled, few.value)
+// TestDenominatorsComeFromTheOtherHalf has two trajectories on two tasks: each is
+// held against a martingale with the rollouts of the other, by hand.
+func TestDenominatorsComeFromTheOtherHalf(t *testing.T) {
+	ps := []float64{0.5, 0.2}
+	c := tsCounts{2, []int32{2, 6, 4, 4}, []int32{2, 1, 1, 2}}
+	uniform := (0.25 + 0.16) / (4 * 4)
+	by := func(n, d, other [2]float64) float64 {
+		e := (d[0]/n[0] + d[1]/n[1]) / 2
+		z := (d[0]/other[0] + d[1]/other[1]) / 2
+		a := (n[0]*0.25/(other[0]*other[0]) + n[1]*0.16/(other[1]*other[1])) / 4
+		return (e*e - (z*z - a)) / uniform
 	}
-	_, raw := all.mse(mixed, 4)
-	if mean, _ := meanAndError(controlled); math.Abs(mean-raw.value) > 4*raw.se {
-		t.Errorf("%v by fours, %v ± %v by the plain mean of all", mean, raw.value, raw.se)
+	first, second := [2]float64{2, 6}, [2]float64{4, 4}
+	want := (by(first, [2]float64{1, -0.2}, second) + by(second, [2]float64{-1, 1.2}, first)) / 2
+	if got, _ := c.mse(ps, 4); math.Abs(got.value-want) > 1e-12 {
+		t.Errorf("%v, want %v", got.value, want)
 	}
 }
 
