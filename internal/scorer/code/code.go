@@ -47,6 +47,7 @@ type Scorer struct {
 	runner *Runner
 	tests  []benchmark.Test
 	inputs []string
+	known  known
 }
 
 var _ scorer.Scorer = (*Scorer)(nil)
@@ -61,7 +62,8 @@ func New(r *Runner, tests []benchmark.Test) *Scorer {
 }
 
 // Score runs the program of a response on one test after another, until one
-// fails. It is correct if none does. The error is one of the sandbox or of the
+// fails. It is correct if none does. A program whose verdict is known is not run
+// again, if it cannot get another one. The error is one of the sandbox or of the
 // context, never of the program.
 func (s *Scorer) Score(ctx context.Context, r scorer.Response) (scorer.Verdict, error) {
 	if len(s.tests) == 0 {
@@ -70,6 +72,9 @@ func (s *Scorer) Score(ctx context.Context, r scorer.Response) (scorer.Verdict, 
 	program, why := Extract(r.Text)
 	if why != "" {
 		return scorer.Verdict{Note: why}, nil
+	}
+	if verdict, ok := s.known.of(program); ok {
+		return verdict, nil
 	}
 	session, err := s.runner.box.Start(ctx, sandbox.Program{Source: program, Function: s.tests[0].Function, Inputs: s.inputs})
 	if err != nil {
@@ -84,10 +89,14 @@ func (s *Scorer) Score(ctx context.Context, r scorer.Response) (scorer.Verdict, 
 		}
 		if fault := s.fault(test, result); fault != "" {
 			verdict.Note = scorer.Shorten(fmt.Sprintf("test %d: %s", i+1, fault))
+			if steady(result.End) {
+				s.known.remember(program, verdict)
+			}
 			return verdict, nil
 		}
 	}
 	verdict.Correct = true
+	s.known.remember(program, verdict)
 	return verdict, nil
 }
 
