@@ -19,16 +19,18 @@ type Recipe struct {
 	Host        string   // that servers listen on; "" is 127.0.0.1
 	Port        int      // of replica 0; replica i has Port+i
 	Replicas    int      // one per GPU
+	MemoryGiB   float64  // main memory that a replica needs; 0: not checked
 }
 
 // Model is what all replicas serve.
 type Model struct {
-	Path            string // folder or name of the checkpoint
-	Served          string // name in requests
-	MaxSequences    int    // the engine's limit of running sequences
-	ContextTokens   int    // longest prompt and answer together
-	ReasoningParser string // "" none
-	ThinkingBudget  bool   // requests will carry one
+	Path            string   // folder or name of the checkpoint
+	Served          string   // name in requests
+	MaxSequences    int      // the engine's limit of running sequences
+	ContextTokens   int      // longest prompt and answer together
+	ReasoningParser string   // "" none
+	ThinkingBudget  bool     // requests will carry one
+	Flags           []string // further ones, by which servers load it
 }
 
 // memoryUtilization is the share of a GPU's memory that the engine may use
@@ -83,6 +85,7 @@ func (r Recipe) setting(m Model, replica int) []string {
 	if m.ReasoningParser != "" {
 		flags = append(flags, "--reasoning-parser", m.ReasoningParser)
 	}
+	flags = append(flags, m.Flags...)
 	// Requests carry seeds of their own; the server's differ so that none that
 	// does not can draw what another replica draws.
 	return append(flags, "--seed", strconv.Itoa(replica), "--disable-uvicorn-access-log")

@@ -51,7 +51,7 @@ func TestRecipeWins(t *testing.T) {
 		Environment: []string{"CUDA_VISIBLE_DEVICES=GPU-{replica}", "VLLM_API_KEY=theirs", "PORT={port}"},
 		Host:        "::1", Port: 9000, Replicas: 2,
 	}
-	m := Model{Path: "/models/a b", Served: "tiny", MaxSequences: 8, ContextTokens: 64}
+	m := Model{Path: "/models/a b", Served: "tiny", MaxSequences: 8, ContextTokens: 64, Flags: []string{"--load-format", "dummy"}}
 	words, err := r.Words(m, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestRecipeWins(t *testing.T) {
 	if !slices.Equal(words[:len(begin)], begin) {
 		t.Errorf("the command begins with %q, want %q", words[:len(begin)], begin)
 	}
-	end := []string{"--seed", "1", "--disable-uvicorn-access-log", "--max-num-seqs", "32", "--extra", `{"a": "/models/a b"}`}
+	end := []string{"--load-format", "dummy", "--seed", "1", "--disable-uvicorn-access-log", "--max-num-seqs", "32", "--extra", `{"a": "/models/a b"}`}
 	if got := words[len(words)-len(end):]; !slices.Equal(got, end) {
 		t.Errorf("the command ends with %q, want %q", got, end)
 	}

@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,7 +103,7 @@ func answers(kind string) http.Handler {
 
 // launchForever is a process that has started a server and does not stop it.
 func launchForever() int {
-	_, err := Start(context.Background(), recipeAt(atoi(os.Getenv("PORT")), 1, "ready", "TELL="+os.Getenv("TELL")), tiny,
+	_, err := Start(context.Background(), recipeAt(atoi(os.Getenv("PORT")), 1, cmp.Or(os.Getenv("OF"), "ready"), "TELL="+os.Getenv("TELL")), tiny,
 		Options{Logs: os.Getenv("LOGS"), Start: time.Minute, Clock: clock.Wall{}, Environment: os.Environ()})
 	fmt.Println(err)
 	select {}
@@ -137,7 +138,7 @@ func ports(t *testing.T, n int) int {
 		}
 		first := l.Addr().(*net.TCPAddr).Port
 		l.Close()
-		if first+n < 65536 && free(Recipe{Port: first, Replicas: n}) == nil {
+		if first+n < 65536 && free(context.Background(), Recipe{Port: first, Replicas: n}, Options{Clock: clock.Wall{}}) == nil {
 			return first
 		}
 	}

@@ -5,13 +5,10 @@ package launcher
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"path/filepath"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"speceval/internal/clock"
@@ -25,6 +22,9 @@ type Options struct {
 	Environment []string     // of this process, as KEY=VALUE; servers inherit it
 	Key         string       // that clients must send; "" none
 	Report      func(string) // takes one line for people, from any goroutine; may be nil
+
+	// Memory is how many bytes new processes can have here; nil: it is not asked.
+	Memory func() (int64, error)
 }
 
 // Servers are running replicas.
@@ -35,8 +35,9 @@ type Servers struct {
 }
 
 // Start starts all replicas at once and returns when each is healthy and serves
-// the model. If one cannot, all are stopped, and the error names its log and
-// quotes the log's end. A done ctx stops the start; later it does not matter,
+// the model. What can be known to be wrong before that, its error tells at once,
+// and nothing is started. If a replica cannot start, all are stopped, and the
+// error names its log and quotes its own error from there. A done ctx stops the start; later it does not matter,
 // and Stop must be called.
 func Start(ctx context.Context, r Recipe, m Model, o Options) (*Servers, error) {
 	if err := r.check(m); err != nil {
@@ -45,7 +46,7 @@ func Start(ctx context.Context, r Recipe, m Model, o Options) (*Servers, error) 
 	if o.Report == nil {
 		o.Report = func(string) {}
 	}
-	if err := free(r); err != nil {
+	if err := r.preflight(ctx, m, o); err != nil {
 		return nil, err
 	}
 	life, stopping := context.WithCancel(context.WithoutCancel(ctx))
@@ -70,24 +71,6 @@ func Start(ctx context.Context, r Recipe, m Model, o Options) (*Servers, error) 
 		s.watchers.Go(func() { p.watch(life) })
 	}
 	return s, nil
-}
-
-// free finds replicas' ports that something else listens on. Were it not
-// asked, that could be taken for the server.
-func free(r Recipe) error {
-	var faults []error
-	for i := range r.Replicas {
-		listener, err := net.Listen("tcp", r.address(i))
-		switch {
-		case errors.Is(err, syscall.EADDRINUSE):
-			faults = append(faults, fmt.Errorf("replica %d: %s is in use: stop what listens there, or choose another port", i, r.address(i)))
-		case err != nil:
-			faults = append(faults, fmt.Errorf("replica %d: cannot listen on %s: %w", i, r.address(i), err))
-		default:
-			listener.Close()
-		}
-	}
-	return errors.Join(faults...)
 }
 
 // startAll starts the replicas side by side, and gives all up when one fails.

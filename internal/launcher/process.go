@@ -1,7 +1,6 @@
 package launcher
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -19,16 +18,17 @@ import (
 const (
 	// grace is how long a server may take to end after SIGTERM.
 	grace = 15 * time.Second
-	// lastLines is how many lines of a log an error quotes, and tailBytes where
-	// at most they are looked for.
+	// lastLines is how many lines of a log an error quotes when they name no
+	// cause, and tailBytes where at most they are looked for.
 	lastLines = 12
-	tailBytes = 16 << 10
+	tailBytes = 128 << 10
 )
 
 // process is one run of a server's command.
 type process struct {
 	cmd    *exec.Cmd
 	log    string
+	keeper *keeper       // ends it if we cannot; nil if there is none
 	begin  int64         // where in the log this run's lines begin
 	asked  atomic.Bool   // to end
 	exited chan struct{} // closed when the process is gone
@@ -61,7 +61,13 @@ func launch(words, parent, variables []string, log string, now time.Time) (*proc
 		return nil, fmt.Errorf("start %s: %w", words[0], err)
 	}
 	p := &process{cmd: cmd, log: log, begin: info.Size(), exited: make(chan struct{})}
+	p.keeper, err = keep(cmd.Process.Pid, grace)
 	go p.wait()
+	if err != nil {
+		p.signal(syscall.SIGKILL)
+		<-p.exited
+		return nil, err
+	}
 	return p, nil
 }
 
@@ -91,6 +97,9 @@ func (p *process) wait() {
 	_ = p.cmd.Wait() // what it says is in the state
 	p.state = p.cmd.ProcessState.String()
 	p.signal(syscall.SIGKILL) // an engine that lost its server holds memory
+	if p.keeper != nil {
+		p.keeper.dismiss()
+	}
 	close(p.exited)
 }
 
@@ -131,8 +140,9 @@ func (p *process) stop(ctx context.Context, c clock.Clock) {
 	<-p.exited
 }
 
-// last quotes the end of what this run wrote.
-func (p *process) last() string {
+// words quotes from what this run wrote why it ended: the error, or the last
+// lines if there is none.
+func (p *process) words() string {
 	file, err := os.Open(p.log)
 	if err != nil {
 		return err.Error()
@@ -146,10 +156,13 @@ func (p *process) last() string {
 	if err != nil {
 		return err.Error()
 	}
-	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
-	lines = lines[max(0, len(lines)-lastLines):]
-	if len(lines[0]) == 0 {
+	lines := cause(string(text))
+	if lines == nil {
+		lines = strings.Split(strings.TrimSpace(string(text)), "\n")
+		lines = lines[max(0, len(lines)-lastLines):]
+	}
+	if lines[0] == "" {
 		return "    (it wrote nothing)"
 	}
-	return "    " + string(bytes.Join(lines, []byte("\n    ")))
+	return "    " + strings.Join(lines, "\n    ")
 }

@@ -110,7 +110,7 @@ func (p *replica) healthy(ctx context.Context, run *process) error {
 	err = probe(ctx, client, p.served)
 	for pause := firstPause; err != nil; pause = min(2*pause, longestPause) {
 		if !c.Now().Before(end) {
-			return fmt.Errorf("not healthy after %s: %w; its log %s ends with\n%s", p.options.Start, err, p.log, run.last())
+			return fmt.Errorf("not healthy after %s: %w; its log %s says\n%s", p.options.Start, err, p.log, run.words())
 		}
 		if c.Sleep(ctx, pause) != nil {
 			break
@@ -118,7 +118,7 @@ func (p *replica) healthy(ctx context.Context, run *process) error {
 		err = probe(ctx, client, p.served)
 	}
 	if cause := context.Cause(ctx); cause != nil && !run.running() {
-		return fmt.Errorf("%w; its log %s ends with\n%s", cause, p.log, run.last())
+		return fmt.Errorf("%w; its log %s says\n%s", cause, p.log, run.words())
 	}
 	return context.Cause(ctx)
 }

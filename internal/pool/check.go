@@ -71,6 +71,9 @@ func (p *Pool) Check(ctx context.Context, need Requirement) ([]Served, error) {
 	if len(faults) > 0 || len(dead) == len(p.replicas) {
 		return served, errors.Join(append(append(faults, dead...), p.nobody())...)
 	}
+	if need.Version == "" && len(served) > 0 {
+		need.Version = release(served[0].Version) // for those that come back, or are late
+	}
 	p.mu.Lock()
 	p.requirement = &need
 	p.mu.Unlock()

@@ -134,6 +134,27 @@ func TestReturnMeetsRequirement(t *testing.T) {
 	})
 }
 
+// Where any version will do, those that come back have that of the others.
+func TestReturnHasTheVersionOfTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 2)
+		p, end := f.pool(Settings{Window: 1, Attempts: 1})
+		defer end()
+		if _, err := p.Check(t.Context(), Requirement{Model: "m"}); err != nil {
+			t.Fatal(err)
+		}
+		wait := ask(p, t.Context(), 0, 2)
+		s := f.servers[1]
+		s.kill()
+		answered(t, wait(), 0)
+		s.set(func() { s.down, s.version = false, "0.24.0" })
+		time.Sleep(time.Minute)
+		if p.Slots() != 1 || !f.reported("r1 stays out", "vLLM 0.24.0") {
+			t.Errorf("%d slots; log %q", p.Slots(), f.log())
+		}
+	})
+}
+
 func TestReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 2)

@@ -156,10 +156,7 @@ func (s *Servers) launch(ctx context.Context, m Model) ([]candidate, error) {
 	var all []candidate
 	for _, w := range recipes {
 		s.settings.Report(fmt.Sprintf("worker %s: starting %d servers of %s", w.Name, w.Recipe.Replicas, m.ID))
-		servers, err := launcher.Start(ctx, *w.Recipe, m.Launch, launcher.Options{
-			Logs: filepath.Join(s.settings.Logs, w.Name, m.ID), Start: s.settings.Start, Clock: s.settings.Clock,
-			Environment: s.settings.Environment, Key: s.settings.Key, Report: s.settings.Report,
-		})
+		servers, err := s.start(ctx, w, m)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("worker %s: %w", w.Name, err), s.stop(context.WithoutCancel(ctx)))
 		}
@@ -174,6 +171,18 @@ func (s *Servers) launch(ctx context.Context, m Model) ([]candidate, error) {
 		}
 	}
 	return all, nil
+}
+
+// start starts a model on a worker with a recipe.
+func (s *Servers) start(ctx context.Context, w Worker, m Model) (*launcher.Servers, error) {
+	load, err := w.loads(m)
+	if err != nil {
+		return nil, err
+	}
+	return launcher.Start(ctx, *w.Recipe, load, launcher.Options{
+		Logs: filepath.Join(s.settings.Logs, w.Name, m.ID), Start: s.settings.Start, Clock: s.settings.Clock,
+		Environment: s.settings.Environment, Key: s.settings.Key, Report: s.settings.Report, Memory: s.settings.Memory,
+	})
 }
 
 // unload stops the launched model.

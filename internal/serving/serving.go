@@ -21,6 +21,17 @@ type Worker struct {
 	Name   string
 	URLs   []string         // of running servers
 	Recipe *launcher.Recipe // starts servers; nil for those at URLs
+	// Prepare makes what the recipe's servers load for a model, before they are
+	// started; nil: Model.Launch, as it is.
+	Prepare func(m Model) (launcher.Model, error)
+}
+
+// loads is what the worker's servers load for a model.
+func (w Worker) loads(m Model) (launcher.Model, error) {
+	if w.Prepare == nil {
+		return m.Launch, nil
+	}
+	return w.Prepare(m)
 }
 
 // Model is what replicas must serve.
@@ -39,12 +50,13 @@ type Settings struct {
 	Outage   time.Duration // without a live replica until requests fail
 	Start    time.Duration // for launched servers to become healthy
 
-	Key         string            // that servers want; "" for none
-	KeyFrom     string            // where the user puts the key, for messages
-	Logs        string            // folder of the logs of launched servers
-	Environment []string          // of this process, for launched servers
-	Clock       clock.Clock       // nil: clock.Wall
-	Report      func(text string) // lines for the log, from several goroutines; may be nil
+	Key         string                // that servers want; "" for none
+	KeyFrom     string                // where the user puts the key, for messages
+	Logs        string                // folder of the logs of launched servers
+	Environment []string              // of this process, for launched servers
+	Memory      func() (int64, error) // bytes that launched servers can have; nil: not asked
+	Clock       clock.Clock           // nil: clock.Wall
+	Report      func(text string)     // lines for the log, from several goroutines; may be nil
 }
 
 // Servers are the replicas of all workers. Its methods may be called

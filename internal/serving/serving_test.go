@@ -331,3 +331,26 @@ func TestAFailedStartLeavesNothingBehind(t *testing.T) {
 	r.Command = good
 	ask(t, acquire(t, s, model("a")), "a")
 }
+
+// TestWhatAWorkerLoads prepares a model before it is started.
+func TestWhatAWorkerLoads(t *testing.T) {
+	prepared, fault := 0, error(nil)
+	worker := serving.Worker{Name: "gpus", Recipe: recipe(t, 1), Prepare: func(m serving.Model) (launcher.Model, error) {
+		prepared++
+		load := m.Launch
+		load.Path, load.Served = "elsewhere", "b" // under another name than the model's, so that it can be told
+		return load, fault
+	}}
+	s, _ := servers(t, worker)
+	m := model("a")
+	m.Requires.Model = "b"
+	acquire(t, s, m).Release()
+	if prepared != 1 {
+		t.Errorf("prepared %d times", prepared)
+	}
+	fault = errors.New("no such shape")
+	s, _ = servers(t, worker)
+	if _, err := s.Acquire(t.Context(), m); err == nil || !strings.Contains(err.Error(), "worker gpus: no such shape") {
+		t.Errorf("error %v", err)
+	}
+}
