@@ -12,62 +12,15 @@ import json
 import pathlib
 import sys
 
-SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<think>", "</think>"]
 CONTEXT = 32768
 
-# Newlines are written as expressions, since the tags take the space around them.
-NEWLINE = '{{ "\\n" }}'
-TURNS = (
-    "{%- for message in messages -%}"
-    "<|im_start|>{{ message.role }}" + NEWLINE + "{{ message.content }}<|im_end|>" + NEWLINE +
-    "{%- endfor -%}"
-    "{%- if add_generation_prompt -%}<|im_start|>assistant" + NEWLINE
-)
-# A thinking model's prompt ends inside the thinking, or, when that is switched
-# off, after an empty one.
-THINKING = (
-    "{%- if enable_thinking is defined and not enable_thinking -%}"
-    "<think>" + 2 * NEWLINE + "</think>" + 2 * NEWLINE +
-    "{%- else -%}<think>" + NEWLINE + "{%- endif -%}"
-)
-TEMPLATES = {
-    "dense": TURNS + "{%- endif -%}",
-    "hybrid": TURNS + THINKING + "{%- endif -%}",
-}
-
-
-def byte_letters():
-    """The 256 bytes as the printable characters by which byte-level BPE names them."""
-    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    rest = [b for b in range(256) if b not in plain]
-    letters = {b: chr(b) for b in plain} | {b: chr(256 + i) for i, b in enumerate(rest)}
-    return [letters[b] for b in range(256)]
-
-
-def tokenizer():
-    """A token for every byte, and the special ones; no merges."""
-    vocabulary = byte_letters() + SPECIAL
-    added = [
-        {
-            "id": 256 + i, "content": token, "special": "think" not in token,
-            "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
-        }
-        for i, token in enumerate(SPECIAL)
-    ]
-    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
-    return {
-        "version": "1.0", "truncation": None, "padding": None, "added_tokens": added,
-        "normalizer": None, "pre_tokenizer": level, "post_processor": None, "decoder": level,
-        "model": {
-            "type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
-            "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False,
-            "vocab": {token: i for i, token in enumerate(vocabulary)}, "merges": [],
-        },
-    }
-
+# The tokenizer, a token for every byte and the special ones, and the templates.
+SHARED = pathlib.Path(__file__).parent.parent / "internal" / "checkpoint"
+TOKENIZER = json.loads((SHARED / "tokenizer.json").read_text())
+TEMPLATES = {"dense": "chat.jinja", "hybrid": "thinking.jinja"}
 
 END, STOP = 256, 258  # <|endoftext|>, <|im_end|>
-SIZE = 256 + len(SPECIAL)
+SIZE = len(TOKENIZER["model"]["vocab"])
 
 DENSE = {
     "architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "dtype": "bfloat16",
@@ -108,25 +61,19 @@ HYBRID = {
     },
 }
 
-# The sampling values here are there to be ignored: the experiment's servers run
-# with --generation-config vllm, and only the ids may count.
-GENERATION = {
-    "bos_token_id": END, "pad_token_id": END, "eos_token_id": [STOP, END],
-    "do_sample": True, "temperature": 0.1, "top_p": 0.5, "top_k": 1,
-}
-
-
 def write(folder, name, config):
     """Writes the model folder of one architecture."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {
         "config.json": config,
-        "generation_config.json": GENERATION,
-        "tokenizer.json": tokenizer(),
+        # Its sampling values are there to be ignored: the experiment's servers run
+        # with --generation-config vllm, and only the ids may count.
+        "generation_config.json": json.loads((SHARED / "generation_config.json").read_text()),
+        "tokenizer.json": TOKENIZER,
         "tokenizer_config.json": {
             "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": CONTEXT,
             "bos_token": None, "eos_token": "<|im_end|>", "pad_token": "<|endoftext|>", "unk_token": None,
-            "clean_up_tokenization_spaces": False, "chat_template": TEMPLATES[name],
+            "clean_up_tokenization_spaces": False, "chat_template": (SHARED / TEMPLATES[name]).read_text().strip(),
         },
     }
     for file, content in files.items():

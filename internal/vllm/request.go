@@ -26,6 +26,9 @@ type Request struct {
 	TopP        float64
 	TopK        int // 0: off
 	MaxTokens   int // of the answer, thinking included; at least 1
+	// IgnoreEOS has the model write on when it would end its answer, so that the
+	// answer has exactly MaxTokens tokens; a vLLM feature.
+	IgnoreEOS bool
 
 	// TemplateArguments are the chat_template_kwargs, such as
 	// {"enable_thinking": true}; none are sent when it is empty.
@@ -106,6 +109,7 @@ type extended struct {
 	RepetitionPenalty float64        `json:"repetition_penalty"`
 	TemplateArguments map[string]any `json:"chat_template_kwargs,omitempty"`
 	ThinkingBudget    int            `json:"thinking_token_budget,omitempty"`
+	IgnoreEOS         bool           `json:"ignore_eos,omitempty"`
 	TokenIDs          bool           `json:"return_token_ids,omitempty"`
 }
 
@@ -131,6 +135,6 @@ func (r *Request) body(stream, plain bool) ([]byte, error) {
 	}
 	return json.Marshal(extended{
 		standard: s, TopK: r.TopK, RepetitionPenalty: 1,
-		TemplateArguments: r.TemplateArguments, ThinkingBudget: r.ThinkingBudget, TokenIDs: r.TokenIDs,
+		TemplateArguments: r.TemplateArguments, ThinkingBudget: r.ThinkingBudget, IgnoreEOS: r.IgnoreEOS, TokenIDs: r.TokenIDs,
 	})
 }

@@ -9,6 +9,7 @@ import (
 func TestBody(t *testing.T) {
 	full := request()
 	full.TopK, full.ThinkingBudget = 20, 8192
+	full.IgnoreEOS = true
 	full.TemplateArguments = map[string]any{"enable_thinking": true}
 	bare := request()
 	bare.TokenIDs, bare.Temperature = false, 0
@@ -23,7 +24,7 @@ func TestBody(t *testing.T) {
 		want          string
 	}{
 		{"whole", full, false, false, usual +
-			`,"top_k":20,"min_p":0,"repetition_penalty":1,"chat_template_kwargs":{"enable_thinking":true},"thinking_token_budget":8192,"return_token_ids":true}`},
+			`,"top_k":20,"min_p":0,"repetition_penalty":1,"chat_template_kwargs":{"enable_thinking":true},"thinking_token_budget":8192,"ignore_eos":true,"return_token_ids":true}`},
 		{"zeros are sent", bare, false, false, start + `"temperature":0,"top_p":0.95,"max_tokens":4,"top_k":0,"min_p":0,"repetition_penalty":1}`},
 		{"stream", bare, true, false, start + `"temperature":0,"top_p":0.95,"max_tokens":4,"stream":true,` +
 			`"stream_options":{"include_usage":true,"continuous_usage_stats":true},"top_k":0,"min_p":0,"repetition_penalty":1}`},
