@@ -267,3 +267,21 @@ func BenchmarkSeed(b *testing.B) {
 		identities.Seed(continuation(5, ordinal&0xfff))
 	}
 }
+
+func TestReplicatesHaveIdentitiesAndSeedsOfTheirOwn(t *testing.T) {
+	first := coupled.NewIdentities("f", []string{"a"}, 42)
+	id := controller.ID{Phase: controller.Pilot, Ordinal: 12}
+	if got, want := first.Replicate(7).Logical(id), "f|task=a|phase=pilot|ordinal=0012|replicate=007"; got != want {
+		t.Errorf("identity %q, want %q", got, want)
+	}
+	if first.Replicate(0).Logical(id) != first.Logical(id) {
+		t.Error("replicate 0 is not the first")
+	}
+	seen := map[int64]bool{}
+	for replicate := range 2000 {
+		seen[first.Replicate(replicate).Seed(id)] = true
+	}
+	if len(seen) != 2000 {
+		t.Errorf("2000 replicates have %d seeds", len(seen))
+	}
+}

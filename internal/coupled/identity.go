@@ -14,12 +14,20 @@ type Identities struct {
 	fingerprint string
 	tasks       []string
 	seed        uint64
+	replicate   int
 }
 
 // NewIdentities returns the identities of a setting with the given
 // fingerprint, task ids in profile order, and master seed.
 func NewIdentities(fingerprint string, tasks []string, seed uint64) Identities {
-	return Identities{fingerprint, tasks, seed}
+	return Identities{fingerprint: fingerprint, tasks: tasks, seed: seed}
+}
+
+// Replicate is the same rollouts once more, under identities and seeds of their
+// own; 0, the first, is what the published runs have.
+func (n Identities) Replicate(replicate int) Identities {
+	n.replicate = replicate
+	return n
 }
 
 // Logical is the identity of a rollout,
@@ -47,9 +55,15 @@ func (n Identities) append(to []byte, id controller.ID) []byte {
 	to = append(to, "|phase="...)
 	to = append(to, id.Phase.String()...)
 	to = append(to, "|ordinal="...)
-	for limit := int32(1000); id.Ordinal < limit && limit > 1; limit /= 10 {
+	to = appendPadded(to, int(id.Ordinal), 1000)
+	to = append(to, "|replicate="...)
+	return appendPadded(to, n.replicate, 100)
+}
+
+// appendPadded appends a number with as many digits as limit, or more.
+func appendPadded(to []byte, number, limit int) []byte {
+	for ; number < limit && limit > 1; limit /= 10 {
 		to = append(to, '0')
 	}
-	to = strconv.AppendInt(to, int64(id.Ordinal), 10)
-	return append(to, "|replicate=000"...)
+	return strconv.AppendInt(to, int64(number), 10)
 }

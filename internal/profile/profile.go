@@ -33,6 +33,15 @@ func (p Profile) Name() string { return p.Benchmark + "__model=" + p.Model }
 // P is the estimated success probability of task i, its passes over TestedK.
 func (p Profile) P(i int) float64 { return float64(p.PassCounts[i]) / float64(p.TestedK) }
 
+// Mean is the benchmark's mean, the average probability of its tasks (μ).
+func (p Profile) Mean() float64 {
+	sum := 0
+	for _, count := range p.PassCounts {
+		sum += count
+	}
+	return float64(sum) / float64(p.TestedK) / float64(p.N())
+}
+
 // VarianceSum is Σ p(1−p) over the tasks, N²·b times the variance of the
 // Uniform estimator at a budget of b rollouts per task. It is 0, exactly, if
 // and only if the profile is degenerate: every rollout of a task went the same

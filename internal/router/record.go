@@ -1,6 +1,7 @@
 package router
 
 import (
+	"slices"
 	"time"
 
 	"speceval/internal/controller"
@@ -35,7 +36,13 @@ type Request struct {
 	Passed     bool // its reward, if it completed
 
 	Submitted, Started, Finished, RewardReady time.Duration // Started and RewardReady negative if they never were
-	Prompt, Generated                         int           // tokens, as in Event
+
+	// Freed is when the request ended whose place this one took, where all
+	// others were taken: Submitted−Freed is what the router cost the place.
+	// Negative where places had been free, since nothing had been waiting.
+	Freed time.Duration
+
+	Prompt, Generated int // tokens, as in Event
 }
 
 // Record is one execution of a policy.
@@ -64,6 +71,21 @@ func (r *Record) Count(s State) int {
 		}
 	}
 	return n
+}
+
+// Gaps are the times from the end of a request to the submission that took its
+// place, sorted: of all submissions that found no other place free. Of Uniform
+// those are all but the first that fill the places; of HBN they are those for
+// which work was waiting when the place became free.
+func (r *Record) Gaps() []time.Duration {
+	var gaps []time.Duration
+	for i := range r.Requests {
+		if q := &r.Requests[i]; q.Freed >= 0 {
+			gaps = append(gaps, q.Submitted-q.Freed)
+		}
+	}
+	slices.Sort(gaps)
+	return gaps
 }
 
 // Extra is the number of surplus rollouts: completed and discarded, or aborted

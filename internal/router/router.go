@@ -70,7 +70,7 @@ func (r *run) since(t time.Duration) time.Duration { return t - r.start }
 
 func (r *run) loop(ctx context.Context) error {
 	r.start = r.Engine.Now()
-	r.fill()
+	r.fill(never)
 	r.record.Handling += r.Engine.Now() - r.start
 	for !r.ready || r.outstanding > 0 {
 		e, err := r.Engine.Next(ctx)
@@ -99,11 +99,15 @@ func (r *run) handle(e Event) error {
 		if r.Sparse {
 			return nil
 		}
-		r.fill()
+		r.fill(never)
 		return nil
 	}
 	if e.Request < 0 || e.Request >= len(r.record.Requests) || r.record.Requests[e.Request].State != Outstanding {
 		return fmt.Errorf("router: an event of request %d, which is not outstanding", e.Request)
+	}
+	freed := never
+	if r.outstanding == r.slots {
+		freed = r.since(e.Finished)
 	}
 	r.outstanding--
 	q := &r.record.Requests[e.Request]
@@ -124,7 +128,7 @@ func (r *run) handle(e Event) error {
 	if err != nil {
 		return err
 	}
-	r.fill()
+	r.fill(freed)
 	return nil
 }
 
@@ -216,8 +220,12 @@ func (r *run) computed() {
 	r.compute()
 }
 
-// fill submits until every place is taken or nothing may be submitted.
-func (r *run) fill() {
+// never is the time of what has not been.
+const never time.Duration = -1
+
+// fill submits until every place is taken or nothing may be submitted. Freed is
+// when the one place became free that is; never if others were free before.
+func (r *run) fill(freed time.Duration) {
 	for r.outstanding < r.slots {
 		id, ok := r.Controller.Next()
 		if !ok {
@@ -225,7 +233,7 @@ func (r *run) fill() {
 		}
 		request := len(r.record.Requests)
 		r.record.Requests = append(r.record.Requests, Request{
-			ID: id, Submitted: r.since(r.Engine.Now()), Started: -1, RewardReady: -1,
+			ID: id, Submitted: r.since(r.Engine.Now()), Started: never, RewardReady: never, Freed: freed,
 			Prefetched: id.Phase == controller.Continuation && r.Controller.Allocation() == nil,
 		})
 		r.outstanding++

@@ -3,6 +3,7 @@ package router_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -32,8 +33,14 @@ func (s *script) Next(context.Context) (router.Event, error) {
 	}
 	e := s.events[0]
 	s.events = s.events[1:]
+	if e.Finished > 0 {
+		s.now = e.Finished + handling
+	}
 	return e, nil
 }
+
+// handling is how long after its end the router is told of a request.
+const handling = 2 * time.Millisecond
 
 var errEnd = errors.New("the script ends")
 
@@ -81,6 +88,26 @@ func TestFreePlacesAreFilledAtOnce(t *testing.T) {
 		}
 		if s.heard[0] != test.first || s.heard[1] != test.then {
 			t.Errorf("late %v: %d submitted at first and %d after a completion, want %d and %d", test.late, s.heard[0], s.heard[1], test.first, test.then)
+		}
+	}
+}
+
+// TestGapsAreOfPlacesThatWorkWaitsFor has three places, which are always taken,
+// and ten, six of which stay free until the first completion.
+func TestGapsAreOfPlacesThatWorkWaitsFor(t *testing.T) {
+	for _, test := range []struct {
+		slots int
+		late  bool
+		want  []time.Duration
+	}{{3, false, []time.Duration{handling, handling}}, {10, true, []time.Duration{handling}}} {
+		s := &script{slots: test.slots, events: []router.Event{
+			{Kind: router.Completed, Request: 0, Finished: 10 * time.Millisecond},
+			{Kind: router.Computed},
+			{Kind: router.Completed, Request: 2, Finished: 20 * time.Millisecond},
+		}}
+		record, err := s.play(t, router.Settings{}, test.late)
+		if gaps := record.Gaps(); !errors.Is(err, errEnd) || !slices.Equal(gaps, test.want) {
+			t.Errorf("%d places: gaps %v, want %v (%v)", test.slots, gaps, test.want, err)
 		}
 	}
 }

@@ -33,6 +33,9 @@ func (e *Engine) send(r *request) router.Event {
 		tokens = u.Completion
 	})
 	r.tally.ended(err != nil)
+	if err == nil && e.settings.Answer != nil {
+		err = e.settings.Answer(r.ctx, r.id, completion)
+	}
 	event := router.Event{
 		Request: r.number, Replica: r.place.Replica(),
 		Started: started, Finished: e.since(completion.Finished),

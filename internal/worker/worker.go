@@ -21,7 +21,11 @@ var ErrVoid = errors.New("the timed run is void")
 type Settings struct {
 	// Request is what to ask for a rollout. It is called by many goroutines at a
 	// time.
-	Request  func(controller.ID) vllm.Request
+	Request func(controller.ID) vllm.Request
+	// Answer takes the completion of a rollout before its event is given, on a
+	// goroutine of the request, whose place is held until it returns. An error
+	// voids the run. nil: nobody wants completions.
+	Answer   func(context.Context, controller.ID, vllm.Completion) error
 	Replicas int           // that the pool must have; 0: any number
 	Return   time.Duration // longest wait before a run for replicas that are out; 0: none
 	Look     time.Duration // between two looks at the replicas' metrics during a run; 0: 5 s

@@ -22,6 +22,9 @@ type Settings struct {
 	// answer. It is asked once for every request.
 	Lengths func(controller.ID) (prompt, tokens int)
 
+	// Latency is how long a request takes beside the steps of its replica. Its
+	// end is told that much later; its place stays taken meanwhile.
+	Latency time.Duration
 	// Handling is how long the router is busy with a completion before it
 	// dispatches anything new. The replicas go on meanwhile.
 	Handling time.Duration
@@ -224,7 +227,7 @@ func (e *Engine) advance(i int) {
 func (e *Engine) end(f *flight, at time.Duration) {
 	f.over = true
 	event := router.Event{
-		Kind: router.Completed, Request: f.request, Replica: int(f.replica), Started: f.started, Finished: at,
+		Kind: router.Completed, Request: f.request, Replica: int(f.replica), Started: f.started, Finished: at + e.settings.Latency,
 		Prompt: f.sequence.Prompt, Generated: f.sequence.Tokens,
 	}
 	if f.aborted {

@@ -89,7 +89,7 @@ func (e *stepwise) leave(q *request, at time.Duration) {
 	r.running = slices.DeleteFunc(r.running, func(o *request) bool { return o == q })
 	r.waiting = slices.DeleteFunc(r.waiting, func(o *request) bool { return o == q })
 	q.over = true
-	event := router.Event{Request: q.number, Replica: q.replica, Started: q.started, Finished: at, Prompt: q.prompt, Generated: q.generated}
+	event := router.Event{Request: q.number, Replica: q.replica, Started: q.started, Finished: at + e.settings.Latency, Prompt: q.prompt, Generated: q.generated}
 	if q.aborted {
 		event.Kind, event.Generated = router.Aborted, q.seen
 		if q.seen == 0 {
@@ -178,9 +178,14 @@ func (e *stepwise) Next(context.Context) (router.Event, error) {
 	}
 }
 
-// later is when the next step ends, or the computation.
+// later is when the next step ends, or the computation, or an end is told.
 func (e *stepwise) later(tick time.Duration) time.Duration {
 	next := e.computed
+	for _, event := range e.ended {
+		if next < 0 || event.Finished < next {
+			next = event.Finished
+		}
+	}
 	for i := range e.replicas {
 		r := &e.replicas[i]
 		e.step(i, tick) // begins one

@@ -35,6 +35,7 @@ func randomLoad(random *seed.Stream) load {
 		},
 		Replicas: 1 + pick(3), Window: 1 + pick(5), MaxSequences: pick(4),
 		Handling: time.Duration([]int{0, 1, 40}[pick(3)]), Computation: time.Duration(pick(100)),
+		Latency: time.Duration([]int{0, 3, 90}[pick(3)]),
 		Lengths: func(id controller.ID) (int, int) {
 			own := lengths
 			for range id.Ordinal % 50 {
