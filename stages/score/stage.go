@@ -136,9 +136,8 @@ func (c *corpus) unit() dag.Unit {
 		Expect:  c.expect(),
 		Run:     c.run,
 	}
+	maps.Copy(u.Config, c.Rules(c.benchmark.ID, c.model.ID))
 	for _, family := range c.families() {
-		u.Config["scorer."+family] = c.version(family)
-		maps.Copy(u.Config, c.Config[family])
 		u.Sources = append(u.Sources, c.Sources[family]...)
 	}
 	return u

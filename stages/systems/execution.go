@@ -33,6 +33,9 @@ type execution struct {
 	digest   string // that coupled rewards follow from
 	strategy string
 	repeat   int
+
+	rewards   string // measurement.Coupled or measurement.Scored
+	replicate int    // of the identities: 0 under coupled rewards, else the run's own
 }
 
 // executions lists the runs of a setting in the order in which they are made.
@@ -56,7 +59,10 @@ func (s *setting) executions(job *dag.Job, p *plan, repeats int) ([]execution, e
 	var all []execution
 	for repeat := range repeats {
 		for k := range order {
-			all = append(all, execution{s, *p, known, s.Releases.Digest(known), order[(k+repeat)%len(order)], repeat})
+			all = append(all, execution{
+				setting: s, plan: *p, profile: known, digest: s.Releases.Digest(known),
+				strategy: order[(k+repeat)%len(order)], repeat: repeat, rewards: measurement.Coupled,
+			})
 		}
 	}
 	return all, nil
@@ -102,15 +108,14 @@ func (e execution) controller() (*controller.Controller, error) {
 	return controller.New(s)
 }
 
-// run executes the strategy on an engine.
-func (e execution) run(ctx context.Context, engine router.Engine) (outcome, error) {
+// run executes the strategy on an engine, under these rewards.
+func (e execution) run(ctx context.Context, engine router.Engine, reward func(controller.ID) bool) (outcome, error) {
 	ctl, err := e.controller()
 	if err != nil {
 		return outcome{}, err
 	}
-	rewards := coupled.NewRewards(e.profile, e.digest, e.Seed)
 	record, err := router.Run(ctx, router.Settings{
-		Controller: ctl, Engine: engine, Reward: rewards.Reward, Sparse: e.AsPublished,
+		Controller: ctl, Engine: engine, Reward: reward, Sparse: e.AsPublished,
 	})
 	if err != nil {
 		return outcome{}, err
@@ -124,8 +129,9 @@ type outcome struct {
 	record *router.Record
 }
 
-// identities names the run's rollouts. Strategies of a setting share them, but
-// for the equivalent budget, which is a setting of its own.
+// identities names the run's rollouts. Under coupled rewards strategies of a
+// setting share them, but for the equivalent budget, which is a setting of its
+// own; under real ones every run has its own.
 func (e execution) identities() coupled.Identities {
 	p := coupled.Protocol{
 		Profile: e.digest, Budget: e.accepts(), Pilots: e.Pilots, Seed: e.Seed, Sampling: e.Sampling(e.profile.Model),
@@ -133,5 +139,5 @@ func (e execution) identities() coupled.Identities {
 	if e.strategy == measurement.UniformEquivalent {
 		p.Reference = e.budget
 	}
-	return coupled.NewIdentities(p.Fingerprint(), e.profile.TaskIDs, e.Seed)
+	return coupled.NewIdentities(p.Fingerprint(), e.profile.TaskIDs, e.Seed).Replicate(e.replicate)
 }

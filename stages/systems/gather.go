@@ -15,10 +15,14 @@ import (
 // gathering makes the stage's measurements of its runs.
 type gathering struct {
 	simulated, measured []*setting
+	scored              []*setting
 }
 
 // Gathered is the unit that writes measurement.File and measurement.RepeatsFile.
 var Gathered = dag.Ref{Stage: name, Unit: "measurements"}
+
+// Runs is the unit that writes measurement.RunsFile.
+var Runs = dag.Ref{Stage: name, Unit: "runs"}
 
 func (g gathering) unit() dag.Unit {
 	u := dag.Unit{
@@ -26,6 +30,9 @@ func (g gathering) unit() dag.Unit {
 		Sources: []dag.Source{{Name: "coefficients of the FLOP proxy", SHA256: g.coefficients()}},
 		Outputs: []string{measurement.File, measurement.RepeatsFile},
 		Run:     g.run,
+	}
+	if g.drawn() {
+		u.Config = g.measured[0].Slice(drawnKey)
 	}
 	for _, s := range g.simulated {
 		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: simulatedKind + "/" + s.id()})
@@ -72,17 +79,17 @@ func (g gathering) run(_ context.Context, job *dag.Job) error {
 	}
 	job.Provenance(provenance)
 	all := append(simulated, measured...)
-	if err := writeRows(job, measurement.RepeatsFile, measurement.Schema, all); err != nil {
+	if err := writeMeasurements(job, measurement.RepeatsFile, all, g.drawn()); err != nil {
 		return err
 	}
-	return writeRows(job, measurement.File, measurement.Schema, means(all))
+	return writeMeasurements(job, measurement.File, means(all), g.drawn())
 }
 
 // gathered reads the runs of all settings of a kind.
 func gathered(job *dag.Job, settings []*setting, kind string) ([]measurement.Repeat, error) {
 	var all []measurement.Repeat
 	for _, s := range settings {
-		rows, err := readRows[runRow](job, s.runsFile(kind))
+		rows, err := readRows[measurement.Run](job, s.runsFile(kind))
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +100,7 @@ func gathered(job *dag.Job, settings []*setting, kind string) ([]measurement.Rep
 		for _, strategy := range strategies {
 			for _, row := range rows {
 				if row.Strategy == strategy {
-					all = append(all, row.measurement(architecture))
+					all = append(all, row.Costs(architecture))
 				}
 			}
 		}
@@ -133,4 +140,67 @@ func mean(runs []measurement.Repeat) measurement.Measurement {
 	m.TimeSeconds, m.UsefulFLOPs, m.WastedFLOPs = seconds/n, useful/n, wasted/n
 	m.ExtraRollouts = int32(math.Round(extra / n))
 	return m
+}
+
+// runsUnit gathers every execution of the stage.
+func (g gathering) runsUnit() dag.Unit {
+	u := dag.Unit{ID: Runs.Unit, Needs: []dag.Ref{plansRef}, Outputs: []string{measurement.RunsFile}}
+	kinds := []struct {
+		kind     string
+		settings []*setting
+	}{{simulatedKind, g.simulated}, {measuredKind, g.measured}, {scoredKind, g.scored}}
+	for _, k := range kinds {
+		for _, s := range k.settings {
+			u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: k.kind + "/" + s.id()})
+		}
+	}
+	u.Run = func(_ context.Context, job *dag.Job) error {
+		weights, err := stageWeights(job)
+		if err != nil {
+			return err
+		}
+		var all []measurement.Run
+		for _, k := range kinds {
+			for _, s := range k.settings {
+				rows, err := readRows[measurement.Run](job, s.runsFile(k.kind))
+				if err != nil {
+					return err
+				}
+				for i := range rows {
+					r := &rows[i]
+					r.Weigh(weights[settingKey{r.Benchmark, r.Model, r.ReferenceBudget}])
+				}
+				all = append(all, rows...)
+			}
+		}
+		job.Provenance(provenanceOf(all))
+		return writeRows(job, measurement.RunsFile, measurement.RunSchema, all)
+	}
+	return u
+}
+
+// settingKey names a setting in rows of files.
+type settingKey struct {
+	benchmark, model string
+	budget           int32
+}
+
+// stageWeights are those of HBN's designs, by setting.
+func stageWeights(job *dag.Job) (map[settingKey]float64, error) {
+	rows, err := readRows[planRow](job, plansFile)
+	weights := make(map[settingKey]float64)
+	for _, r := range rows {
+		weights[settingKey{r.Benchmark, r.Model, r.Budget}] = r.Weight
+	}
+	return weights, err
+}
+
+// provenanceOf is what a file of runs says of itself: measured if any is.
+func provenanceOf(runs []measurement.Run) string {
+	for _, r := range runs {
+		if r.Provenance == measurement.Measured {
+			return measurement.Measured
+		}
+	}
+	return measurement.Simulated
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/measurement"
 	"speceval/internal/rowfile"
 	"speceval/pipeline/dag"
 )
@@ -35,13 +36,13 @@ func (r *runs) path(e execution, what string) string {
 }
 
 // read is a run that was kept. The error says that it is not there, whole.
-func (r *runs) read(e execution) (runRow, []requestRow, error) {
-	rows, _, err := rowfile.ReadFile[runRow](r.path(e, "run"))
+func (r *runs) read(e execution) (measurement.Run, []requestRow, error) {
+	rows, _, err := rowfile.ReadFile[measurement.Run](r.path(e, "run"))
 	if err == nil && len(rows) != 1 {
 		err = fmt.Errorf("%s has %d rows, want 1", r.path(e, "run"), len(rows))
 	}
 	if err != nil {
-		return runRow{}, nil, err
+		return measurement.Run{}, nil, err
 	}
 	requests, _, err := rowfile.ReadFile[requestRow](r.path(e, "requests"))
 	return rows[0], requests, err
@@ -62,12 +63,12 @@ func (r *runs) complete(all []execution) bool {
 }
 
 // keep stores a run, its requests first: the run itself says that all is there.
-func (r *runs) keep(e execution, row runRow, requests []requestRow) error {
+func (r *runs) keep(e execution, row measurement.Run, requests []requestRow) error {
 	err := atomicfile.Write(r.path(e, "requests"), func(w io.Writer) error { return rowfile.Write(w, requests, nil) })
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(r.path(e, "run"), func(w io.Writer) error { return rowfile.Write(w, []runRow{row}, nil) })
+	return atomicfile.Write(r.path(e, "run"), func(w io.Writer) error { return rowfile.Write(w, []measurement.Run{row}, nil) })
 }
 
 // void notes a run that was void, as why says.
@@ -83,8 +84,8 @@ func (r *runs) void(now time.Time, why error) error {
 
 // assemble makes the outputs of all runs, which must be there, of one
 // provenance.
-func (r *runs) assemble(job *dag.Job, s *setting, all []execution) error {
-	var rows []runRow
+func (r *runs) assemble(job *dag.Job, s *setting, kind string, all []execution) error {
+	var rows []measurement.Run
 	var requests []requestRow
 	for _, e := range all {
 		row, more, err := r.read(e)
@@ -97,10 +98,10 @@ func (r *runs) assemble(job *dag.Job, s *setting, all []execution) error {
 	if err := r.noteVoids(job); err != nil {
 		return err
 	}
-	if err := writeRows(job, s.requestsFile(measuredKind), requestSchema, requests); err != nil {
+	if err := writeRows(job, s.requestsFile(kind), requestSchema, requests); err != nil {
 		return err
 	}
-	return writeRows(job, s.runsFile(measuredKind), runSchema, rows)
+	return writeRows(job, s.runsFile(kind), measurement.RunSchema, rows)
 }
 
 // noteVoids puts the void runs into the manifest.

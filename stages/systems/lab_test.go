@@ -29,6 +29,7 @@ type lab struct {
 	profiles []profile.Profile // known ones, of settings.Pairs
 	designs  []variance.Design
 	ratios   []variance.Ratio
+	remade   int // how often the replay was changed
 }
 
 func newLab(t testing.TB) *lab {
@@ -81,7 +82,7 @@ func (l *lab) stages() []dag.Stage {
 	write := func(job *dag.Job, output string, write func(io.Writer) error) error {
 		return job.Write(output, 1, write)
 	}
-	replay := dag.Stage{Name: "replay", Version: 1, Units: []dag.Unit{
+	replay := dag.Stage{Name: "replay", Version: 1 + l.remade, Units: []dag.Unit{
 		{ID: "designs", Outputs: []string{variance.DesignsFile}, Provenance: "computed", Run: func(_ context.Context, job *dag.Job) error {
 			return write(job, variance.DesignsFile, func(w io.Writer) error { return rowfile.Write(w, l.designs, nil) })
 		}},

@@ -17,19 +17,32 @@ import (
 	"speceval/internal/vllm"
 	"speceval/internal/worker"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 )
 
 // Measured is real servers.
 type Measured struct {
 	Repeats  int                      // executions of every strategy in a setting
 	Replicas int                      // of a worker
+	Window   int                      // outstanding requests per replica
 	Tasks    map[string]Tasks         // by benchmark: what is asked
 	Models   map[string]vllm.Sampling // by id: who is asked
+	Drawn    *Drawn                   // lengths of prompts without tasks, and of answers; nil: the models'
+
+	// Expect is what the runs of a setting take, for plans; nil: nobody knows.
+	Expect func(p pair.Pair, budget int) []dag.Quantity
+
+	// MaxSequences is how many requests a replica of a model runs at a time; 0,
+	// or no entry: as many as there are.
+	MaxSequences map[string]int
 
 	// Acquire waits for a worker that serves a model and that nobody else uses.
 	Acquire func(ctx context.Context, model string) (Lease, error)
 	Return  time.Duration // longest wait for a replica that is out
 	Clock   clock.Clock
+	CPU     func() time.Duration // of this process so far
+
+	Scored *Scored // runs under real rewards as well; nil: none
 }
 
 // Tasks are the tasks of a benchmark, in profile order.
@@ -53,17 +66,34 @@ func (l Lease) provenance() string {
 	return measurement.Measured
 }
 
-// measuredUnit executes the setting on servers.
+// measuredUnit executes the setting on servers under coupled rewards.
 func (s *setting) measuredUnit() dag.Unit {
-	tasks := s.Measured.Tasks[s.pair.Benchmark]
+	u := s.serverUnit(measuredKind)
+	for key, value := range s.Slice("systems.repeats") {
+		u.Config[key] = value
+	}
+	return u
+}
+
+// serverUnit executes the setting's runs of a kind on servers.
+func (s *setting) serverUnit(kind string) dag.Unit {
 	u := dag.Unit{
-		ID:      measuredKind + "/" + s.id(),
+		ID:      kind + "/" + s.id(),
 		Config:  s.config("serving.version"),
 		Seed:    s.seed().Label(),
-		Sources: []dag.Source{tasks.Source},
 		Needs:   []dag.Ref{{Stage: name, Unit: "plan/" + s.id()}},
-		Outputs: []string{s.runsFile(measuredKind), s.requestsFile(measuredKind)},
-		Run:     s.measure,
+		Outputs: []string{s.runsFile(kind), s.requestsFile(kind)},
+		Run:     func(ctx context.Context, job *dag.Job) error { return s.measure(ctx, job, kind) },
+	}
+	if s.asks() {
+		u.Sources = append(u.Sources, s.Measured.Tasks[s.pair.Benchmark].Source)
+	}
+	if s.Measured.Drawn != nil {
+		u.Config[drawnKey] = s.Slice(drawnKey)[drawnKey]
+		u.Sources = append(u.Sources, s.Measured.Drawn.Source)
+	}
+	if s.Measured.Expect != nil {
+		u.Expect = s.Measured.Expect(s.pair, s.budget)
 	}
 	s.feed(&u)
 	return u
@@ -71,7 +101,7 @@ func (s *setting) measuredUnit() dag.Unit {
 
 // measure is the unit. Every run that is good is kept as soon as it ends; a
 // void one is noted and leaves the unit to be run again, for that run alone.
-func (s *setting) measure(ctx context.Context, job *dag.Job) error {
+func (s *setting) measure(ctx context.Context, job *dag.Job, kind string) error {
 	p, err := s.readPlan(job)
 	if err != nil {
 		return err
@@ -79,12 +109,12 @@ func (s *setting) measure(ctx context.Context, job *dag.Job) error {
 	if err := s.matchTasks(); err != nil {
 		return err
 	}
-	all, err := s.executions(job, p, s.Measured.Repeats)
+	all, err := s.measuredExecutions(job, p, kind)
 	if err != nil {
 		return err
 	}
 	if len(all) == 0 {
-		return s.writeNothing(job)
+		return s.writeNothing(job, kind)
 	}
 	kept, err := openRuns(job)
 	if err != nil {
@@ -93,16 +123,26 @@ func (s *setting) measure(ctx context.Context, job *dag.Job) error {
 	if err := s.measureMissing(ctx, job, all, kept); err != nil {
 		return err
 	}
-	return kept.assemble(job, s, all)
+	s.noteDrawn(job)
+	return kept.assemble(job, s, kind, all)
+}
+
+// measuredExecutions lists the runs of a kind in the order in which they are
+// made.
+func (s *setting) measuredExecutions(job *dag.Job, p *plan, kind string) ([]execution, error) {
+	if kind == scoredKind {
+		return s.scoredExecutions(job, p)
+	}
+	return s.executions(job, p, s.Measured.Repeats)
 }
 
 // writeNothing makes the outputs of a setting without runs.
-func (s *setting) writeNothing(job *dag.Job) error {
+func (s *setting) writeNothing(job *dag.Job, kind string) error {
 	job.Provenance("computed")
-	if err := writeRows[requestRow](job, s.requestsFile(measuredKind), requestSchema, nil); err != nil {
+	if err := writeRows[requestRow](job, s.requestsFile(kind), requestSchema, nil); err != nil {
 		return err
 	}
-	return writeRows[runRow](job, s.runsFile(measuredKind), runSchema, nil)
+	return writeRows[measurement.Run](job, s.runsFile(kind), measurement.RunSchema, nil)
 }
 
 // readPlan reads what planUnit has kept.
@@ -126,8 +166,11 @@ func (s *setting) readPlan(job *dag.Job) (*plan, error) {
 	return p, nil
 }
 
-// matchTasks compares the tasks that are asked with the profile's.
+// matchTasks compares the tasks that are asked, if any, with the profile's.
 func (s *setting) matchTasks() error {
+	if !s.asks() && s.Measured.Drawn != nil {
+		return nil
+	}
 	tasks := s.Measured.Tasks[s.pair.Benchmark].Tasks
 	if len(tasks) != s.pair.N() {
 		return fmt.Errorf("the task file of %s has %d tasks, the profile %s has %d", s.pair.Benchmark, len(tasks), s.pair.Name(), s.pair.N())
@@ -145,12 +188,19 @@ func (s *setting) measureMissing(ctx context.Context, job *dag.Job, all []execut
 	if kept.complete(all) {
 		return nil
 	}
-	lease, err := s.acquire(ctx, job)
-	if err != nil {
+	b := bench{kept: kept}
+	var err error
+	if all[0].rewards == measurement.Scored {
+		if b.scorer, err = s.Measured.Scored.Scorer(ctx, s.pair); err != nil {
+			return err
+		}
+		defer b.scorer.Release()
+	}
+	if b.Lease, err = s.acquire(ctx, job); err != nil {
 		return err
 	}
-	defer lease.Release()
-	missing := kept.missing(all, lease.provenance())
+	defer b.Lease.Release()
+	missing := kept.missing(all, b.provenance())
 	var voids []error
 	warm := false
 	for i, e := range missing {
@@ -160,7 +210,7 @@ func (s *setting) measureMissing(ctx context.Context, job *dag.Job, all []execut
 		default:
 		}
 		job.Advance(dag.Progress{Done: len(all) - len(missing) + i, Total: len(all), Stored: len(all) - len(missing), What: "runs", Detail: e.strategy})
-		err := e.measure(ctx, lease, kept, warm)
+		err := e.measure(ctx, b, warm)
 		warm = err == nil // what voids a run may leave a replica cold
 		switch {
 		case errors.Is(err, worker.ErrVoid):
@@ -201,14 +251,31 @@ func (s *setting) acquire(ctx context.Context, job *dag.Job) (Lease, error) {
 	return lease, err
 }
 
+// bench is what runs of a unit are made with.
+type bench struct {
+	Lease
+	scorer Scorer // of runs under real rewards
+	kept   *runs
+}
+
 // measure executes the strategy on a worker, which is warmed up unless it is
 // warm, and keeps the outcome.
-func (e execution) measure(ctx context.Context, lease Lease, kept *runs, warm bool) error {
-	w := worker.New(lease.Pool, worker.Settings{
-		Request: e.requester(), Replicas: e.Measured.Replicas, Return: e.Measured.Return, Clock: e.Measured.Clock,
-	})
+func (e execution) measure(ctx context.Context, b bench, warm bool) error {
+	lengths, err := e.lengths()
+	if err != nil {
+		return err
+	}
+	settings := worker.Settings{
+		Request: e.requester(lengths), Replicas: e.Measured.Replicas, Return: e.Measured.Return, Clock: e.Measured.Clock,
+	}
+	reward := e.coupledRewards()
+	if e.rewards == measurement.Scored {
+		v := &verdicts{scorer: b.scorer, passed: make(map[controller.ID]bool)}
+		settings.Answer, reward = v.take, v.reward
+	}
+	w := worker.New(b.Pool, settings)
 	if !warm {
-		if err := w.WarmUp(ctx, e.warmUp()); err != nil {
+		if err := w.WarmUp(ctx, e.warmUp(lengths)); err != nil {
 			return err
 		}
 	}
@@ -216,8 +283,9 @@ func (e execution) measure(ctx context.Context, lease Lease, kept *runs, warm bo
 	if err != nil {
 		return err
 	}
-	started := e.Measured.Clock.Now()
-	o, err := e.run(ctx, engine)
+	started, cpu := e.Measured.Clock.Now(), e.Measured.CPU()
+	o, err := e.run(ctx, engine, reward)
+	cpu = e.Measured.CPU() - cpu
 	if closed := engine.Close(ctx); err == nil {
 		err = closed
 	}
@@ -229,20 +297,31 @@ func (e execution) measure(ctx context.Context, lease Lease, kept *runs, warm bo
 	if err != nil {
 		return fmt.Errorf("%s, repeat %d: %w", e.strategy, e.repeat, err)
 	}
-	row := o.row(lease.provenance())
-	row.Started = started.UTC().Format(time.RFC3339Nano)
-	return kept.keep(e, row, o.requests(true))
+	if err := o.checkLengths(lengths); err != nil {
+		return fmt.Errorf("%s, repeat %d: %w", e.strategy, e.repeat, err)
+	}
+	row := o.row(b.provenance())
+	row.Started, row.CPU = started.UTC().Format(time.RFC3339Nano), cpu.Seconds()
+	return b.kept.keep(e, row, o.requests(true))
 }
 
 // requester makes the request of a rollout: its task, under its seed and
-// identity.
-func (e execution) requester() func(controller.ID) vllm.Request {
+// identity, with an answer of its length if lengths are drawn.
+func (e execution) requester(lengths Lengths) func(controller.ID) vllm.Request {
 	identities := e.identities()
 	return func(id controller.ID) vllm.Request {
-		r := e.ask(int(id.Task))
+		r := e.question(id, lengths)
 		r.ID, r.Seed = url.PathEscape(identities.Logical(id)), identities.Seed(id)
 		return r
 	}
+}
+
+// question is what is asked for a rollout.
+func (e execution) question(id controller.ID, lengths Lengths) vllm.Request {
+	if lengths != nil {
+		return e.askDrawn(id, lengths)
+	}
+	return e.ask(int(id.Task))
 }
 
 // ask is the question of a task.
@@ -252,8 +331,8 @@ func (e execution) ask(task int) vllm.Request {
 }
 
 // warmUp is the first task, under the master seed.
-func (e execution) warmUp() vllm.Request {
-	r := e.ask(0)
+func (e execution) warmUp(lengths Lengths) vllm.Request {
+	r := e.question(controller.ID{}, lengths)
 	r.ID, r.Seed = "warm-up", int64(e.Seed&(1<<62-1))
 	return r
 }

@@ -69,10 +69,22 @@ func TestServersSelectWhatTheVirtualClockDoes(t *testing.T) {
 			if r.Strategy == measurement.HBNAsync {
 				prefetched += r.Prefetched
 			}
+			if r.Strategy == measurement.Uniform && (int(r.Gaps) != 5*budget-replicas*window || r.GapMedian <= 0 || r.GapP99 < r.GapMedian) {
+				t.Errorf("at %d, run %d: %d gaps, median %v s, 99th percentile %v s", budget, i, r.Gaps, r.GapMedian, r.GapP99)
+			}
 		}
 	}
 	if prefetched == 0 {
 		t.Error("HBN-async never speculated")
+	}
+	predictions := read[measurement.Prediction](t, h.dir, measurement.PredictionsFile)
+	for _, p := range predictions {
+		if p.Runs != 2 || !(p.Measured > 0) || !(p.Predicted > 0) || !(p.MeasuredSE > 0) {
+			t.Errorf("prediction %+v", p)
+		}
+	}
+	if len(predictions) != 8 {
+		t.Errorf("%d predictions, want 8", len(predictions))
 	}
 	if m := h.manifest(measuredUnit); !strings.Contains(m, `"provenance": "simulated"`) {
 		t.Error("runs on the imitation do not say that they are simulated")

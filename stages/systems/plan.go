@@ -21,16 +21,17 @@ type plan struct {
 
 // planRow is the plan of a setting, as plansFile keeps it.
 type planRow struct {
-	Benchmark  string `parquet:"benchmark"`
-	Model      string `parquet:"model"`
-	Budget     int32  `parquet:"budget"`
-	Pilots     int32  `parquet:"pilots"`
-	Equivalent int32  `parquet:"equivalent_budget"`
+	Benchmark  string  `parquet:"benchmark"`
+	Model      string  `parquet:"model"`
+	Budget     int32   `parquet:"budget"`
+	Pilots     int32   `parquet:"pilots"`
+	Weight     float64 `parquet:"weight"` // w, by which estimates are made of runs
+	Equivalent int32   `parquet:"equivalent_budget"`
 }
 
 const (
 	plansFile   = "systems/plans.parquet"
-	plansSchema = "systems-plans/1"
+	plansSchema = "systems-plans/2"
 )
 
 var plansRef = dag.Ref{Stage: name, Unit: "plans"}
@@ -77,7 +78,7 @@ func (s *Settings) writePlans(_ context.Context, job *dag.Job) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, planRow{known.Benchmark, known.Model, int32(setting.budget), int32(p.Pilots), int32(p.Equivalent)})
+		rows = append(rows, p)
 	}
 	return writeRows(job, plansFile, plansSchema, rows)
 }
@@ -124,25 +125,25 @@ func (s *setting) planFile() string {
 // newPlan looks up HBN's selected design and its variance ratio r on a profile
 // (paper, Section 4.3, A5). It is an error if the replay does not cover the
 // setting, or not with this design.
-func newPlan(designs []variance.Design, ratios []variance.Ratio, p pair.Pair, budget int) (plan, error) {
+func newPlan(designs []variance.Design, ratios []variance.Ratio, p pair.Pair, budget int) (planRow, error) {
 	d := slices.IndexFunc(designs, func(d variance.Design) bool {
 		return d.Policy == variance.HBN && d.Selected && int(d.NTasks) == p.N() && int(d.Budget) == budget
 	})
 	if d < 0 {
-		return plan{}, fmt.Errorf("%s has no selected design of HBN for %d tasks at budget %d; run the replay stage again", variance.DesignsFile, p.N(), budget)
+		return planRow{}, fmt.Errorf("%s has no selected design of HBN for %d tasks at budget %d; run the replay stage again", variance.DesignsFile, p.N(), budget)
 	}
 	r := slices.IndexFunc(ratios, func(r variance.Ratio) bool {
 		return r.Policy == variance.HBN && r.Benchmark == p.Benchmark && r.Model == p.Model && int(r.Budget) == budget
 	})
 	if r < 0 {
-		return plan{}, fmt.Errorf("%s does not cover %s at budget %d; run the replay stage again", variance.TwoStageFile, p.Name(), budget)
+		return planRow{}, fmt.Errorf("%s does not cover %s at budget %d; run the replay stage again", variance.TwoStageFile, p.Name(), budget)
 	}
 	equivalent, err := variance.EquivalentBudget(int32(budget), ratios[r].VarianceRatio)
 	if err == nil && equivalent < 1 {
 		err = fmt.Errorf("a variance ratio of %v leaves Uniform no rollout", ratios[r].VarianceRatio)
 	}
 	if err != nil {
-		return plan{}, fmt.Errorf("%s: row %d, %s at budget %d: %w", variance.TwoStageFile, r+1, p.Name(), budget, err)
+		return planRow{}, fmt.Errorf("%s: row %d, %s at budget %d: %w", variance.TwoStageFile, r+1, p.Name(), budget, err)
 	}
-	return plan{int(designs[d].M), int(equivalent)}, nil
+	return planRow{p.Benchmark, p.Model, int32(budget), designs[d].M, designs[d].W, equivalent}, nil
 }

@@ -2,66 +2,25 @@ package systems
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"speceval/internal/coupled"
-	"speceval/internal/flops"
 	"speceval/internal/measurement"
 	"speceval/internal/router"
 )
 
-// runRow is one execution, as runs files keep it. Times are seconds since the
-// first dispatch. Tokens are the sums that the FLOP proxy is made of: what it
-// says of a model can change without a new run.
-type runRow struct {
-	Benchmark       string `parquet:"benchmark"`
-	Model           string `parquet:"model"`
-	NTasks          int32  `parquet:"n_tasks"`
-	ReferenceBudget int32  `parquet:"reference_budget"`
-	Budget          int32  `parquet:"budget"`
-	Pilots          int32  `parquet:"pilots"` // m
-	Strategy        string `parquet:"strategy"`
-	Provenance      string `parquet:"provenance"`
-	Repeat          int32  `parquet:"repeat"`
-	Started         string `parquet:"started"` // by the wall clock, RFC 3339; empty under the virtual one
-
-	Time      float64 `parquet:"time_seconds"`      // to the last selected reward
-	Pilot     float64 `parquet:"pilot_seconds"`     // to the last pilot reward
-	Allocated float64 `parquet:"allocated_seconds"` // to the final allocation
-	Released  float64 `parquet:"released_seconds"`  // to the end of the last aborted request
-	Handling  float64 `parquet:"handling_seconds"`  // that the router was at work, of time_seconds
-
-	Accepted   int32 `parquet:"accepted_rollouts"`
-	Prefetched int32 `parquet:"prefetched"` // submitted before the barrier
-	Discarded  int32 `parquet:"completed_discarded"`
-	Aborted    int32 `parquet:"aborted_running"`
-	Cancelled  int32 `parquet:"cancelled_queued"`
-	Races      int32 `parquet:"races"`   // completed although they were to be aborted
-	Updates    int32 `parquet:"updates"` // provisional allocations that came into force
-
-	UsefulTokens     int64 `parquet:"useful_tokens"` // of prompts and completions
-	UsefulCompletion int64 `parquet:"useful_completion_tokens"`
-	UsefulPairs      int64 `parquet:"useful_pairs"` // Σ Q(Q+1), Q being a rollout's tokens
-	WastedTokens     int64 `parquet:"wasted_tokens"`
-	WastedCompletion int64 `parquet:"wasted_completion_tokens"`
-	WastedPairs      int64 `parquet:"wasted_pairs"`
-
-	Allocation string `parquet:"allocation_sha256"`
-}
-
-const (
-	runSchema     = "systems-runs/1"
-	requestSchema = "systems-requests/1"
-)
+// requestSchema is that of requests files.
+const requestSchema = "systems-requests/1"
 
 // row is the outcome as a row.
-func (o outcome) row(provenance string) runRow {
+func (o outcome) row(provenance string) measurement.Run {
 	r := o.record
 	useful, wasted := r.Tokens()
-	row := runRow{
+	row := measurement.Run{
 		Benchmark: o.profile.Benchmark, Model: o.profile.Model, NTasks: int32(o.profile.N()),
 		ReferenceBudget: int32(o.budget), Budget: int32(o.accepts()), Pilots: int32(o.Pilots),
-		Strategy: o.strategy, Provenance: provenance, Repeat: int32(o.repeat),
+		Strategy: o.strategy, Provenance: provenance, Rewards: o.rewards, Repeat: int32(o.repeat),
 		Time: r.Time.Seconds(), Pilot: r.PilotReady.Seconds(), Allocated: r.Allocated.Seconds(),
 		Released: r.Released.Seconds(), Handling: r.Handling.Seconds(),
 		Accepted: int32(r.Count(router.Accepted)), Discarded: int32(r.Count(router.Discarded)),
@@ -71,27 +30,22 @@ func (o outcome) row(provenance string) runRow {
 		WastedTokens: wasted.Sequence, WastedCompletion: wasted.Completion, WastedPairs: wasted.Pairs,
 		Allocation: coupled.AllocationDigest(o.profile.TaskIDs, r.Allocation),
 	}
+	row.PilotMean, row.ContinuationMean = o.means()
 	for i := range r.Requests {
 		if r.Requests[i].Prefetched {
 			row.Prefetched++
 		}
 	}
+	if gaps := r.Gaps(); len(gaps) > 0 {
+		row.Gaps = int32(len(gaps))
+		row.GapMedian, row.GapP99 = quantile(gaps, 0.5).Seconds(), quantile(gaps, 0.99).Seconds()
+	}
 	return row
 }
 
-// measurement is the row with its compute, by the FLOP proxy.
-func (r *runRow) measurement(a flops.Architecture) measurement.Repeat {
-	return measurement.Repeat{
-		Measurement: measurement.Measurement{
-			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks,
-			ReferenceBudget: r.ReferenceBudget, Budget: r.Budget, Strategy: r.Strategy, Provenance: r.Provenance,
-			TimeSeconds:      r.Time,
-			UsefulFLOPs:      a.Total(flops.Tokens{Sequence: r.UsefulTokens, Completion: r.UsefulCompletion, Pairs: r.UsefulPairs}),
-			WastedFLOPs:      a.Total(flops.Tokens{Sequence: r.WastedTokens, Completion: r.WastedCompletion, Pairs: r.WastedPairs}),
-			AcceptedRollouts: r.Accepted, ExtraRollouts: r.Discarded + r.Aborted,
-		},
-		Repeat: r.Repeat,
-	}
+// quantile is the smallest of sorted times that a share of them do not exceed.
+func quantile(sorted []time.Duration, share float64) time.Duration {
+	return sorted[max(0, int(math.Ceil(share*float64(len(sorted))))-1)]
 }
 
 // check says what is wrong with an outcome: a run that did not do what its
@@ -133,7 +87,7 @@ type requestRow struct {
 	AbortedTokens    *int32 `parquet:"aborted_tokens"`    // seen before the abort; null if it completed
 
 	State      string `parquet:"state"`
-	Passed     *bool  `parquet:"passed"` // its coupled reward; null without one
+	Passed     *bool  `parquet:"passed"` // its reward; null without one
 	Prefetched bool   `parquet:"prefetched"`
 }
 

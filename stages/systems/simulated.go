@@ -27,7 +27,7 @@ type Simulated struct {
 func (s *setting) simulatedUnit() dag.Unit {
 	u := dag.Unit{
 		ID:         simulatedKind + "/" + s.id(),
-		Config:     s.config(),
+		Config:     s.config("systems.repeats"),
 		Seed:       s.seed().Label(),
 		Sources:    []dag.Source{s.Simulated.Source},
 		Needs:      []dag.Ref{plansRef},
@@ -50,7 +50,7 @@ func (s *setting) simulate(ctx context.Context, job *dag.Job) error {
 	if err != nil {
 		return err
 	}
-	var runs []runRow
+	var runs []measurement.Run
 	var requests []requestRow
 	for _, e := range all {
 		o, err := e.simulate(ctx)
@@ -65,7 +65,7 @@ func (s *setting) simulate(ctx context.Context, job *dag.Job) error {
 	if err := writeRows(job, s.requestsFile(simulatedKind), requestSchema, requests); err != nil {
 		return err
 	}
-	return writeRows(job, s.runsFile(simulatedKind), runSchema, runs)
+	return writeRows(job, s.runsFile(simulatedKind), measurement.RunSchema, runs)
 }
 
 // simulate executes the strategy on a simulated worker. Lengths are drawn anew
@@ -80,7 +80,7 @@ func (e execution) simulate(ctx context.Context) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	o, err := e.run(ctx, engine)
+	o, err := e.run(ctx, engine, e.coupledRewards())
 	if err != nil {
 		return o, err
 	}

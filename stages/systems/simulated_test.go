@@ -24,6 +24,7 @@ type request struct {
 	ID               string `parquet:"id"`
 	Task             string `parquet:"task"`
 	State            string `parquet:"state"`
+	PromptTokens     int32  `parquet:"prompt_tokens"`
 	CompletionTokens int32  `parquet:"completion_tokens"`
 	AbortedTokens    *int32 `parquet:"aborted_tokens"`
 	Passed           *bool  `parquet:"passed"`
@@ -38,6 +39,9 @@ type run struct {
 	Time       float64 `parquet:"time_seconds"`
 	Allocation string  `parquet:"allocation_sha256"`
 	Prefetched int32   `parquet:"prefetched"`
+	Gaps       int32   `parquet:"gaps"`
+	GapMedian  float64 `parquet:"gap_median_seconds"`
+	GapP99     float64 `parquet:"gap_p99_seconds"`
 }
 
 func read[T any](t testing.TB, dir, file string) []T {

@@ -14,8 +14,8 @@ import (
 // Name and version of the stage.
 const (
 	name    = "systems"
-	about   = "timed runs of Uniform, HBN-sync and HBN-async under coupled rewards"
-	version = 1
+	about   = "timed runs of Uniform, HBN-sync and HBN-async"
+	version = 2
 )
 
 // Settings are what the stage needs to know.
@@ -45,11 +45,12 @@ type Settings struct {
 const (
 	simulatedKind = "simulated" // under the virtual clock
 	measuredKind  = "measured"  // on servers
+	scoredKind    = "scored"    // on servers, under real rewards
 )
 
 // commonKeys are keys of the configuration that all executions depend on.
 var commonKeys = []string{
-	"experiment.seed", "replay.quadrature_order", "systems.replicas", "systems.window", "systems.repeats", "systems.protocol",
+	"experiment.seed", "replay.quadrature_order", "systems.replicas", "systems.window", "systems.protocol",
 }
 
 // Satisfied is the stage where nothing can be run; why says so.
@@ -76,9 +77,16 @@ func Stage(s Settings) (dag.Stage, error) {
 		for _, setting := range s.byModel() {
 			stage.Units = append(stage.Units, setting.planUnit(), setting.measuredUnit())
 			g.measured = append(g.measured, setting)
+			if setting.scoredRepeats() > 0 {
+				stage.Units = append(stage.Units, setting.scoredUnit())
+				g.scored = append(g.scored, setting)
+			}
 		}
 	}
-	stage.Units = append(stage.Units, g.unit())
+	stage.Units = append(stage.Units, g.unit(), g.runsUnit())
+	if len(g.measured) > 0 {
+		stage.Units = append(stage.Units, predicting{&s, g.measured}.unit())
+	}
 	return stage, nil
 }
 
@@ -146,7 +154,7 @@ func (s *setting) config(keys ...string) map[string]string {
 // id is the setting in a unit's name.
 func (s *setting) id() string { return fmt.Sprintf("%s/budget=%d", s.pair.Name(), s.budget) }
 
-// runsFile holds the setting's executions of a kind, a runRow each, and
+// runsFile holds the setting's executions of a kind, a measurement.Run each, and
 // requestsFile their requests.
 func (s *setting) runsFile(kind string) string { return s.file("runs", kind) }
 

@@ -1,0 +1,70 @@
+package score
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"speceval/internal/rollout"
+	"speceval/internal/scorer"
+	"speceval/internal/scorer/judge"
+)
+
+// Scorers are those of one benchmark's tasks, for responses of one model that
+// are scored as they come in, by the same rules as the stage's.
+type Scorers struct{ made *scorers }
+
+// Open finds what the scorers need. They must be released.
+func (s *Settings) Open(ctx context.Context, benchmark, model string) (*Scorers, error) {
+	c := s.corpus(benchmark, model)
+	if c == nil {
+		return nil, fmt.Errorf("%s of %s is not among what is scored", model, benchmark)
+	}
+	made, err := c.scorers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Scorers{made}, nil
+}
+
+// Rules is what verdicts on a pair depend on besides the answers: the versions of
+// the scorers of its tasks, and the keys of the configuration that they read.
+func (s *Settings) Rules(benchmark, model string) map[string]string {
+	rules := make(map[string]string)
+	c := s.corpus(benchmark, model)
+	if c == nil {
+		return rules
+	}
+	for _, family := range c.families() {
+		rules["scorer."+family] = c.version(family)
+		maps.Copy(rules, c.Config[family])
+	}
+	return rules
+}
+
+func (s *Settings) corpus(benchmark, model string) *corpus {
+	for _, c := range s.corpora() {
+		if c.benchmark.ID == benchmark && c.model.ID == model {
+			return c
+		}
+	}
+	return nil
+}
+
+// Score scores a response to a task; finish is why it ended, as vLLM names it.
+// Many goroutines may call it.
+func (s *Scorers) Score(ctx context.Context, task int, text, finish string) (scorer.Verdict, error) {
+	one, err := s.made.of(int32(task))
+	if err != nil {
+		return scorer.Verdict{}, err
+	}
+	v, err := one.Score(ctx, s.made.corpus.model.response(&rollout.Response{Text: text, FinishReason: finish}))
+	if errors.Is(err, judge.ErrUnparsable) {
+		return scorer.Verdict{Note: judge.ErrUnparsable.Error()}, nil
+	}
+	return v, err
+}
+
+// Release gives back what Open found.
+func (s *Scorers) Release() { s.made.release() }

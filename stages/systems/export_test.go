@@ -1,0 +1,4 @@
+package systems
+
+// RequestRow is a row of requests files.
+type RequestRow = requestRow

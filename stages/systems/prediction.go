@@ -1,0 +1,226 @@
+package systems
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"speceval/internal/fleet/speed"
+	"speceval/internal/fleet/virtual"
+	"speceval/internal/measurement"
+	"speceval/internal/seed"
+	"speceval/pipeline/dag"
+)
+
+// Predictions is the unit that writes measurement.PredictionsFile and
+// measurement.SpeedsFile.
+var Predictions = dag.Ref{Stage: name, Unit: "predictions"}
+
+// draws is how many executions under the virtual clock a prediction is the mean
+// of.
+const draws = 32
+
+// computation is how long a provisional allocation takes in the background.
+// BenchmarkProvisional says 11 to 14 µs on an idle machine (BENCHMARKS.md); a
+// hundred times as much would not show in a time.
+const computation = 100 * time.Microsecond
+
+// predicting is the settings that were executed on servers, for predictions.
+type predicting struct {
+	*Settings
+	settings []*setting
+}
+
+func (p predicting) unit() dag.Unit {
+	u := dag.Unit{
+		ID:         Predictions.Unit,
+		Config:     p.Slice(append([]string{"systems.repeats"}, commonKeys...)...),
+		Seed:       seed.Root(p.Seed).Child(name).Label(),
+		Outputs:    []string{measurement.PredictionsFile, measurement.SpeedsFile},
+		Provenance: "computed",
+		Run:        p.run,
+	}
+	for _, s := range p.settings {
+		s.feed(&u)
+		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: measuredKind + "/" + s.id()}, dag.Ref{Stage: name, Unit: "plan/" + s.id()})
+	}
+	return u
+}
+
+// run is the unit. A model whose runs do not tell its speed has no predictions,
+// and a note says why.
+func (p predicting) run(ctx context.Context, job *dag.Job) error {
+	var predictions []measurement.Prediction
+	var speeds []measurement.Speed
+	for _, m := range p.models() {
+		found, err := p.read(job, m)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			continue
+		}
+		o := observed{settings: found}
+		if err := o.fit(ctx); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			job.Note("no times of %s are predicted: %v", m, err)
+			continue
+		}
+		speeds = append(speeds, o.row(m))
+		for _, s := range found {
+			rows, err := o.predict(ctx, s)
+			if err != nil {
+				return fmt.Errorf("predict times of %s: %w", s.id(), err)
+			}
+			predictions = append(predictions, rows...)
+		}
+	}
+	if err := writeRows(job, measurement.PredictionsFile, measurement.PredictionSchema, predictions); err != nil {
+		return err
+	}
+	return writeRows(job, measurement.SpeedsFile, measurement.SpeedSchema, speeds)
+}
+
+// models are those of the settings, in their order.
+func (p predicting) models() []string {
+	var models []string
+	for _, s := range p.settings {
+		if !slices.Contains(models, s.pair.Model) {
+			models = append(models, s.pair.Model)
+		}
+	}
+	return models
+}
+
+// observed is what runs of Uniform tell of one model's replicas. It knows no
+// other run but by its time, which it is compared with.
+type observed struct {
+	settings []*timedSetting
+	speed    speed.Speed
+	handling time.Duration           // of the router, for a completion
+	scale    float64                 // of all times of the fit, that Uniform's sum come out
+	runs     int                     // that were fitted
+	tasks    map[benchmarkTask][]int // tokens of their rollouts
+}
+
+// fit finds the speed by the requests of Uniform's runs, and then the scale by
+// their times: executed again, with the same lengths, they must take as long in
+// all.
+func (o *observed) fit(ctx context.Context) error {
+	var served []speed.Served
+	handled, completions := 0.0, 0
+	for _, s := range o.settings {
+		if most := s.Measured.MaxSequences[s.pair.Model]; most > 0 && most < s.Measured.Window {
+			return fmt.Errorf("of %d requests at a replica only %d run at a time: what waits there cannot be told from what runs", s.Measured.Window, most)
+		}
+		for _, r := range s.runs {
+			if !ofUniform(r.Strategy) {
+				continue
+			}
+			served = append(served, s.served(r)...)
+			handled, completions = handled+r.Handling, completions+int(r.Accepted)
+			o.runs++
+		}
+	}
+	if o.runs == 0 {
+		return fmt.Errorf("there are no runs of %s", measurement.Uniform)
+	}
+	var err error
+	if o.speed, err = speed.Fit(served); err != nil {
+		return err
+	}
+	o.handling = time.Duration(handled / float64(completions) * float64(time.Second))
+	measured, predicted := 0.0, 0.0
+	for _, s := range o.settings {
+		for _, e := range s.executions {
+			run := s.run(e)
+			if !ofUniform(e.strategy) || run == nil {
+				continue
+			}
+			t, err := o.execute(ctx, s, e, e.repeat)
+			if err != nil {
+				return err
+			}
+			measured, predicted = measured+run.Time, predicted+t
+		}
+	}
+	o.scale = measured / predicted
+	o.speed = o.speed.Scaled(o.scale)
+	return nil
+}
+
+// ofUniform reports whether a strategy is Uniform at some budget.
+func ofUniform(strategy string) bool {
+	return strategy == measurement.Uniform || strategy == measurement.UniformEquivalent
+}
+
+// execute is the time of an execution under the virtual clock, in seconds. The
+// draw says which of Uniform's runs rollouts have their lengths of.
+func (o *observed) execute(ctx context.Context, s *timedSetting, e execution, draw int) (float64, error) {
+	engine, err := virtual.New(virtual.Settings{
+		Timing: o.speed.Timing, Latency: o.speed.Latency, Handling: o.handling, Computation: computation,
+		Replicas: s.Measured.Replicas, Window: s.Measured.Window, Lengths: o.lengths(s, e, draw),
+	})
+	if err != nil {
+		return 0, err
+	}
+	out, err := e.run(ctx, engine, e.coupledRewards())
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", e.strategy, err)
+	}
+	return out.record.Time.Seconds(), nil
+}
+
+// predict are the rows of a setting.
+func (o *observed) predict(ctx context.Context, s *timedSetting) ([]measurement.Prediction, error) {
+	var rows []measurement.Prediction
+	for _, strategy := range strategies {
+		at := slices.IndexFunc(s.executions, func(e execution) bool { return e.strategy == strategy })
+		var measured, predicted []float64
+		for _, r := range s.runs {
+			if r.Strategy == strategy {
+				measured = append(measured, r.Time)
+			}
+		}
+		if at < 0 || len(measured) == 0 {
+			continue
+		}
+		for draw := range draws {
+			t, err := o.execute(ctx, s, s.executions[at], draw)
+			if err != nil {
+				return nil, err
+			}
+			predicted = append(predicted, t)
+		}
+		row := measurement.Prediction{
+			Benchmark: s.pair.Benchmark, Model: s.pair.Model, NTasks: int32(s.pair.N()), Budget: int32(s.budget), Strategy: strategy,
+			Runs: int32(len(measured)), Draws: draws, Measured: average(measured), Predicted: average(predicted),
+		}
+		_, row.MeasuredSE = measurement.Spread(measured)
+		row.PredictedSD, row.PredictedSE = measurement.Spread(predicted)
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func average(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / math.Max(1, float64(len(values)))
+}
+
+// row is what was found.
+func (o *observed) row(model string) measurement.Speed {
+	t := o.speed.Timing
+	return measurement.Speed{
+		Model: model, Base: t.Base.Seconds(), Sequence: t.Sequence.Seconds(), Prompt: t.Prompt.Seconds(),
+		Latency: o.speed.Latency.Seconds(), Handling: o.handling.Seconds(), Scale: o.scale,
+		Runs: int32(o.runs), Requests: int32(o.speed.Requests), Residual: o.speed.Residual,
+	}
+}

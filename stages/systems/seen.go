@@ -1,0 +1,156 @@
+package systems
+
+import (
+	"fmt"
+
+	"speceval/internal/controller"
+	"speceval/internal/fleet/speed"
+	"speceval/internal/measurement"
+	"speceval/internal/seed"
+	"speceval/pipeline/dag"
+)
+
+// timedSetting is a setting with its runs on servers under coupled rewards.
+type timedSetting struct {
+	*setting
+	executions []execution
+	runs       []measurement.Run
+	requests   []requestRow // of Uniform and its equivalent alone
+	prompts    []int        // tokens, by task
+	seen       map[rollout]int
+}
+
+// rollout is one of Uniform's in one run.
+type rollout struct {
+	strategy string
+	repeat   int
+	id       controller.ID
+}
+
+// read are the settings of a model that have runs. Of requests only Uniform's
+// are kept.
+func (p predicting) read(job *dag.Job, model string) ([]*timedSetting, error) {
+	var found []*timedSetting
+	for _, s := range p.settings {
+		if s.pair.Model != model {
+			continue
+		}
+		t := &timedSetting{setting: s}
+		var err error
+		if t.runs, err = readRows[measurement.Run](job, s.runsFile(measuredKind)); err != nil {
+			return nil, err
+		}
+		if len(t.runs) == 0 {
+			continue
+		}
+		plan, err := s.readPlan(job)
+		if err != nil {
+			return nil, err
+		}
+		if t.executions, err = s.executions(job, plan, s.Measured.Repeats); err != nil {
+			return nil, err
+		}
+		rows, err := readRows[requestRow](job, s.requestsFile(measuredKind))
+		if err != nil {
+			return nil, err
+		}
+		if err := t.take(rows); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.requestsFile(measuredKind), err)
+		}
+		found = append(found, t)
+	}
+	return found, nil
+}
+
+// take keeps the requests of Uniform, and their lengths.
+func (t *timedSetting) take(rows []requestRow) error {
+	tasks := make(map[string]int32, t.pair.N())
+	for i, id := range t.pair.TaskIDs {
+		tasks[id] = int32(i)
+	}
+	t.seen, t.prompts = make(map[rollout]int), make([]int, t.pair.N())
+	for i, r := range rows {
+		if !ofUniform(r.Strategy) {
+			continue
+		}
+		task, known := tasks[r.Task]
+		if !known || r.CompletionTokens < 1 || int(r.Replica) >= t.Measured.Replicas || r.Replica < 0 {
+			return fmt.Errorf("row %d: task %q with %d tokens at replica %d is none of this setting", i+1, r.Task, r.CompletionTokens, r.Replica)
+		}
+		id := controller.ID{Task: task, Phase: controller.Pilot, Ordinal: r.Ordinal}
+		if r.Phase != controller.Pilot.String() {
+			id.Phase = controller.Continuation
+		}
+		t.seen[rollout{r.Strategy, int(r.Repeat), id}] = int(r.CompletionTokens)
+		t.prompts[task] = int(r.PromptTokens)
+		t.requests = append(t.requests, r)
+	}
+	return nil
+}
+
+// run is the row of an execution; nil if there is none.
+func (t *timedSetting) run(e execution) *measurement.Run {
+	for i, r := range t.runs {
+		if r.Strategy == e.strategy && int(r.Repeat) == e.repeat {
+			return &t.runs[i]
+		}
+	}
+	return nil
+}
+
+// served is what each replica served in a run.
+func (t *timedSetting) served(run measurement.Run) []speed.Served {
+	all := make([]speed.Served, t.Measured.Replicas)
+	for _, r := range t.requests {
+		if r.Strategy != run.Strategy || r.Repeat != run.Repeat {
+			continue
+		}
+		all[r.Replica] = append(all[r.Replica], speed.Request{
+			Submitted: r.Submitted, Finished: r.Finished, Prompt: int(r.PromptTokens), Tokens: int(r.CompletionTokens),
+		})
+	}
+	return all
+}
+
+// lengths gives a rollout the length that it had in one of Uniform's runs of
+// the setting: strategies share rollouts with their seeds, so that it is the
+// same text. One that Uniform had no use for has the length of some rollout of
+// its task, in any of Uniform's runs of the profile.
+func (o *observed) lengths(s *timedSetting, e execution, draw int) func(controller.ID) (prompt, tokens int) {
+	strategy := measurement.Uniform
+	if e.strategy == measurement.UniformEquivalent {
+		strategy = measurement.UniformEquivalent
+	}
+	repeat := draw % s.Measured.Repeats
+	random := s.predictionSeed().Index(s.budget).Child(e.strategy).Index(draw).Stream()
+	return func(id controller.ID) (prompt, tokens int) {
+		if tokens, there := s.seen[rollout{strategy, repeat, id}]; there {
+			return s.prompts[id.Task], tokens
+		}
+		all := o.ofTask(s, id.Task)
+		own := random.At(uint64(id.Task)<<33 | uint64(id.Phase)<<32 | uint64(uint32(id.Ordinal)))
+		return s.prompts[id.Task], all[int(own.Float64()*float64(len(all)))]
+	}
+}
+
+// ofTask are the lengths of a task in all runs of Uniform on its profile, in
+// the order of the settings and their rows.
+func (o *observed) ofTask(s *timedSetting, task int32) []int {
+	key := benchmarkTask{s.pair.Benchmark, s.pair.TaskIDs[task]}
+	if o.tasks == nil {
+		o.tasks = make(map[benchmarkTask][]int)
+		for _, other := range o.settings {
+			for _, r := range other.requests {
+				k := benchmarkTask{other.pair.Benchmark, r.Task}
+				o.tasks[k] = append(o.tasks[k], int(r.CompletionTokens))
+			}
+		}
+	}
+	return o.tasks[key]
+}
+
+// benchmarkTask names a task.
+type benchmarkTask struct{ benchmark, task string }
+
+// predictionSeed is the branch of the seed tree of the setting's predictions.
+func (s *setting) predictionSeed() seed.Seed { return s.seed().Child("predictions") }
