@@ -1,6 +1,9 @@
 package page
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Page is everything that the page shows. It holds text and times; how they
 // look is decided here, where they are written. Names may be anybody's: whatever
@@ -21,6 +24,7 @@ type Page struct {
 // Summary is the outcome of all comparisons.
 type Summary struct {
 	Line    string // the outcome in one sentence
+	Against string // what numbers stand beside; the paper’s where empty
 	Passed  bool
 	Counts  []Count   // by verdict, the most agreeing first
 	Tables  []Tally   // by table, in their order
@@ -28,6 +32,9 @@ type Summary struct {
 	Legend  []string  // what the verdicts mean, a paragraph each
 	Skipped string    // numbers that were not compared, and why; may be empty
 }
+
+// Beside is what numbers stand beside.
+func (s Summary) Beside() string { return cmp.Or(s.Against, "the paper’s") }
 
 // Count is how many cells have a verdict.
 type Count struct {
@@ -81,6 +88,7 @@ type Column struct {
 	Text    bool   // its cells are names
 	Spread  string // what stands behind ±: "s.e."; empty where nothing does
 	Formula string // in words and plain symbols; empty if none is known
+	Beside  string // what stands beside its numbers as Cell.Paper: "predicted"; the paper's where empty
 }
 
 // Row is a row of a table.
@@ -95,7 +103,7 @@ type Cell struct {
 	Text   string // rounded; empty where there is no value
 	Spread string // rounded; may be empty
 	Exact  string // with nothing lost
-	Paper  string // the paper's value; empty where it has none
+	Paper  string // the paper's value, or what Column.Beside says; empty where there is none
 	Verdict
 	Difference string // from the paper's
 	SEs        string // the same in standard errors

@@ -66,7 +66,9 @@ func (b *markup) cell(c viewCell) {
 	if c.Paper != "" || c.Word != "" {
 		b.raw("<i>")
 		if c.Paper != "" {
-			b.raw(`<span class="vh">paper </span>`)
+			b.raw(`<span class="vh">`)
+			b.text(c.Beside + " ")
+			b.raw(`</span>`)
 			b.text(c.Paper)
 			b.raw(" ")
 		}

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"regexp"
@@ -41,6 +42,7 @@ type viewCell struct {
 	Target string // fragment of its explanation
 	Hover  string
 	Wide   bool
+	Beside string // what Paper is
 }
 
 // viewColumn is the explanation of a column.
@@ -49,6 +51,14 @@ type viewColumn struct {
 	Anchor   string
 	Compared bool // some cell has a number of the paper's, or a verdict
 	Lines    []viewLine
+}
+
+// beside is what stands beside the column's numbers, and Against heads it.
+func (c viewColumn) beside() string { return cmp.Or(c.Beside, "paper") }
+
+func (c viewColumn) Against() string {
+	word := c.beside()
+	return strings.ToUpper(word[:1]) + word[1:]
 }
 
 // viewLine is the explanation of a cell.
@@ -154,7 +164,7 @@ func newViewTable(n int, t Table) viewTable {
 			line.Keys = append(line.Keys, viewKey{key, scope, spans[i][j], t.Folded && j == 0})
 		}
 		for j, cell := range row.Cells {
-			c := viewCell{Cell: cell, Target: v.Explained[j].Anchor, Wide: v.Explained[j].Text}
+			c := viewCell{Cell: cell, Target: v.Explained[j].Anchor, Wide: v.Explained[j].Text, Beside: v.Explained[j].beside()}
 			if !t.Folded {
 				c.Target = v.Explained[j].Lines[i].Anchor
 				c.Hover = cell.hover()

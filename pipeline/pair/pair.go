@@ -57,11 +57,14 @@ func (p Pair) Feed(u *dag.Unit) {
 
 // Profile is the pair's profile, for a unit that Feed has given it to. One that
 // was made may be degenerate.
-func (p Pair) Profile(job *dag.Job) (profile.Profile, error) {
+func (p Pair) Profile(job *dag.Job) (profile.Profile, error) { return p.ProfileIn(job.Input) }
+
+// ProfileIn is the pair's profile, where in finds the files of the output folder.
+func (p Pair) ProfileIn(in func(file string) (path string, err error)) (profile.Profile, error) {
 	if p.known != nil {
 		return *p.known, nil
 	}
-	path, err := job.Input(p.file)
+	path, err := in(p.file)
 	if err != nil {
 		return profile.Profile{}, err
 	}

@@ -42,6 +42,9 @@ func readCosts(in locate, s Settings) (Costs, error) {
 		return costs, fmt.Errorf("%s: row %d (%s at budget %d): the systems stage has no published runs", path, i+1, runs[i].Profile(), runs[i].ReferenceBudget)
 	}
 	costs.Runs = append(costs.Runs, runs...)
+	if costs.Drawn, err = measurement.AreDrawn(path); err != nil {
+		return costs, err
+	}
 	if path, err = in(measurement.RepeatsFile); err != nil {
 		return costs, err
 	}

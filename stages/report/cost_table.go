@@ -137,14 +137,19 @@ func costCellPrint(kind costKind, r costRow, column int, paper *Targets) (cell t
 // profiles and repeats are in them.
 func sectionHead(rows []costRow, provenance string) string {
 	var profiles, repeats []int
+	drawn := false
 	for _, r := range rows {
 		if r.provenance == provenance {
+			drawn = r.drawn
 			profiles, repeats = append(profiles, r.profiles), append(repeats, r.repeats)
 		}
 	}
 	head := fmt.Sprintf("%s (profiles: %s", provenanceName[provenance], between(profiles))
 	if repeats[0] > 1 {
 		head += fmt.Sprintf("; mean of %s repeats ± standard deviation of one", between(repeats))
+	}
+	if drawn {
+		head += "; lengths of answers drawn from the length model"
 	}
 	return head + ")"
 }

@@ -13,6 +13,7 @@ import (
 type Costs struct {
 	Runs    []measurement.Measurement // published runs, and those of the systems stage
 	Repeats []measurement.Repeat      // the executions behind those of the systems stage
+	Drawn   bool                      // answers of measured runs had drawn lengths
 	Results                           // designs and HBN's ratios, of which Table 4 makes equivalent budgets
 }
 
@@ -75,6 +76,7 @@ type costRow struct {
 	provenance string
 	cells      []costCell // by column of the kind
 	profiles   int        // settings that the sums are over
+	drawn      bool       // the lengths of answers were drawn, and not the models'
 	repeats    int        // executions of all of them
 	differing  int        // settings whose executed equivalent budget is not that of the ratios
 }
@@ -121,6 +123,7 @@ func costRows(kind costKind, costs Costs) ([]costRow, error) {
 
 func newCostRow(kind costKind, costs Costs, settings []measurement.Setting) (costRow, error) {
 	row := costRow{budget: settings[0].Budget, provenance: settings[0].Provenance, profiles: len(settings), repeats: 1}
+	row.drawn = costs.Drawn && row.provenance == measurement.Measured
 	figures, err := kind.figures(costs, settings)
 	if err != nil {
 		return row, err

@@ -236,3 +236,24 @@ func TestRoundedBudgetsMoveAsTheirNoiseSays(t *testing.T) {
 		t.Errorf("rounded budgets move by %v, expected at most %v", got, rounded)
 	}
 }
+
+// TestDrawnLengthsAreSaid: only above the measured rows, and only where it is so.
+func TestDrawnLengthsAreSaid(t *testing.T) {
+	const said = "lengths of answers drawn from the length model"
+	for _, drawn := range []bool{false, true} {
+		costs := smallCosts(smallStudy())
+		costs.Drawn = drawn
+		for _, kind := range costKinds {
+			sheet, err := costTable(kind, costs, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, section := range sheet.Print.Sections {
+				measured := strings.HasPrefix(section.Head.Plain, "Measured")
+				if strings.Contains(section.Head.Plain, said) != (drawn && measured) {
+					t.Errorf("%s, drawn %t: %s", kind.base, drawn, section.Head.Plain)
+				}
+			}
+		}
+	}
+}

@@ -1,5 +1,7 @@
 package report
 
+import "speceval/stages/report/measured"
+
 // chapter is a section of the document.
 type chapter struct {
 	title string
@@ -21,6 +23,15 @@ var chapters = []chapter{
 		about: []string{"Times and computation are summed over the profiles and relative to Uniform's at the same budget.",
 			"Rows of a simulated or a measured run are means over repeats of the whole suite, with the standard deviation of one suite after the sign $\\pm$."},
 		shows: []string{computeTable.base, timeTable.base, benefitTable.base},
+	},
+	{
+		title: "Prediction against measurement",
+		about: []string{"What the other tables say of these profiles are predictions of what servers do. Here they are held against runs and rollouts that none of them has seen."},
+		shows: []string{measured.TimesTable, measured.VarianceTable, measured.ProfileTable, measured.TasksTable, measured.OrchestratorTable},
+	},
+	{
+		title: "The sampled profiles",
+		shows: []string{measured.SpreadTable, spreadFigure},
 	},
 	{
 		title: "Designs and constants",
@@ -86,6 +97,22 @@ var remarks = map[string][]string{
 	},
 	"paired_differences": {
 		`Policies are replayed on the same draws where they can be, so that their differences are known better than each alone: <ref paired_differences>.`,
+	},
+	measured.TimesTable: {
+		`<ref prediction_times> asks whether a timing model that has seen the runs of Uniform alone knows how long those of HBN take on the same servers.`,
+	},
+	measured.VarianceTable: {
+		`<ref prediction_variance> asks whether the estimates of repeated runs, under real rewards and fresh seeds, spread as the replay of the profile says.`,
+		`The replay knows the profile from a finite number of rollouts: its error is in that of the prediction.`,
+	},
+	measured.ProfileTable: {
+		`<ref prediction_profile> asks whether a second, independent generation finds the same pass probabilities.`,
+	},
+	measured.OrchestratorTable: {
+		`<ref orchestrator> has what the program that submits the rollouts took itself, on the machine that it shares with the servers.`,
+	},
+	measured.SpreadTable: {
+		`<ref profile_spread> has how the tasks spread from never passed to always passed, and how long the responses are.`,
 	},
 	"profile_ratios": {`<ref profile_ratios> has HBN and the Oracle on every profile, at every budget.`},
 }

@@ -71,9 +71,12 @@ func (p *prose) expand(s string) (text string, ok bool) {
 func (p *prose) abstract() {
 	p.line(`\begin{abstract}`)
 	p.line("\\noindent A stochastic language model is evaluated by repeated rollouts, and the same number for every task wastes most of them.")
-	if p.Published {
+	switch paper, live := p.verdicts.sides(); {
+	case p.Published:
 		p.goOn("This document recomputes the numbers of the paper on HBN, which gives most of a budget to the noisy tasks, from the paper's published task-probability profiles.")
-	} else {
+	case len(live.Cells) > len(paper.Cells):
+		p.goOn("This document shows what HBN, which gives most of a budget to the noisy tasks, is worth on profiles of our own, and holds what was measured against what was predicted of it. The profiles are not the paper's, whose numbers do not apply.")
+	default:
 		p.goOn("This document shows what HBN, which gives most of a budget to the noisy tasks, is worth on profiles that are not the paper's, and so without the paper's numbers and without verdicts.")
 	}
 	p.goOn(
@@ -81,8 +84,8 @@ func (p *prose) abstract() {
 		`At these budgets it gains beyond noise on \specProfilesGaining<LOW>{} and \specProfilesGaining<HIGH>{} of them.`,
 		`In the published runs, HBN-async takes \specPublishedAsyncTime<HIGH>{} more time than Uniform at $b=<high>$; a Uniform of the same variance takes \specPublishedEquivalentTime<HIGH>{} more.`,
 	)
-	if p.Published {
-		p.goOn(p.summary())
+	if summary := p.summary(); summary != "" {
+		p.goOn(summary)
 	}
 	p.line(`\end{abstract}`)
 }
@@ -96,15 +99,28 @@ func (p *prose) goOn(sentences ...string) {
 	}
 }
 
-// summary is the verdict on everything in a sentence.
+// summary is the verdict on everything: a sentence about the paper's numbers, and
+// one about what was measured.
 func (p *prose) summary() string {
-	v := p.verdicts
-	if v.Judged() == 0 {
-		return "No number can be compared with the paper's yet."
+	paper, live := p.verdicts.sides()
+	var said []string
+	if p.Published {
+		said = append(said, paper.inWords("numbers of the paper that are compared here", "No number can be compared with the paper's yet."))
 	}
-	text := fmt.Sprintf("Of the %d numbers of the paper that are compared here, %d agree.", v.Judged(), v.Agreeing())
+	if len(live.Cells) > 0 {
+		said = append(said, live.inWords("measured numbers that are held against a prediction", "No measured number can be held against a prediction yet."))
+	}
+	return strings.Join(said, " ")
+}
+
+// inWords says how many of the judged cells agree, or what is said of none.
+func (v Verdicts) inWords(what, none string) string {
+	if v.Judged() == 0 {
+		return none
+	}
+	text := fmt.Sprintf("Of the %d %s, %d agree.", v.Judged(), what, v.Agreeing())
 	if v.Passed() {
-		text = fmt.Sprintf("All %d numbers of the paper that are compared here agree.", v.Judged())
+		text = fmt.Sprintf("All %d %s agree.", v.Judged(), what)
 	}
 	if n := v.Missing(); n > 0 {
 		text += fmt.Sprintf(" %d more belong to stages that have not run.", n)
@@ -133,6 +149,9 @@ func (p *prose) provenance() {
 	p.line(`\end{description}`)
 	if p.Published {
 		p.paragraph(`The line under a table is its verdict: how many of its numbers agree with the paper's. A number agrees if it prints as the paper's or is within three standard errors of the difference; a choice, such as a pilot size, also agrees if the paper's is no worse under our numbers beyond noise (a tie). Appendix~\ref{app:verdicts} has every comparison.`)
+	}
+	if _, live := p.verdicts.sides(); len(live.Cells) > 0 {
+		p.paragraph(`The line under a table of measured numbers says how many of them agree with what was predicted; the appendix has every comparison, with its tolerance and its error.`)
 	}
 	if v := p.verdicts; v.Skipped != "" {
 		p.paragraph(table.Escape(strings.ToUpper(v.Skipped[:1]) + v.Skipped[1:] + "."))

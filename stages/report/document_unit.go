@@ -53,6 +53,7 @@ func (s Settings) documentUnit() dag.Unit {
 	for _, kind := range s.figures() { // for their captions
 		maps.Copy(u.Config, kind.config)
 		u.Wants = append(u.Wants, kind.wants...)
+		s.addProfiles(&u, kind.profiles)
 	}
 	if s.Published {
 		u.Sources = append(u.Sources, source("data/paper_targets.toml", s.Targets))
@@ -172,11 +173,14 @@ func (s Settings) newDocument(job *dag.Job) (document, error) {
 	return d, err
 }
 
-// verdicts compares what a unit reads with the paper.
+// verdicts compares what a unit reads with the paper and with predictions.
 func (s Settings) verdicts(e Experiment, in locate) (Verdicts, error) {
 	paper, err := s.paper()
-	if err != nil || paper == nil {
+	if err != nil || !s.judged() {
 		return Verdicts{}, err
+	}
+	if paper == nil {
+		paper = &Targets{}
 	}
 	results, err := gather(e, in)
 	if err != nil {

@@ -52,7 +52,11 @@ func verdictText(cells []Cell) string {
 		if noise > 0 {
 			within = fmt.Sprintf(", %d of them within noise", noise)
 		}
-		say("%d of %d numbers agree with the paper's%s.", all.Agreeing(), all.Judged(), within)
+		whom := "the paper's"
+		if cells[0].Live {
+			whom = "what was predicted"
+		}
+		say("%d of %d numbers agree with %s%s.", all.Agreeing(), all.Judged(), whom, within)
 	}
 	if shown > 0 {
 		say("Shown without a verdict: %d.", shown)
@@ -71,10 +75,13 @@ func verdictText(cells []Cell) string {
 	return strings.Join(said, " ")
 }
 
-// told is a cell that is not as the paper's, in words.
+// told is a cell that is not as the paper's or as predicted, in words.
 func (c Cell) told() string {
 	obtained, paper := c.values()
 	text := fmt.Sprintf("%s, %s: %s (%s for the paper's %s", c.Row, c.Column, c.Verdict, obtained, paper)
+	if c.Live {
+		text = fmt.Sprintf("%s, %s: %s (%s, where %s", c.Row, c.Column, c.Verdict, obtained, c.wanted())
+	}
 	if c.Note != "" {
 		text += "; " + c.Note
 	}
@@ -94,22 +101,38 @@ func (c Cell) values() (obtained, paper string) {
 	return obtained, paper
 }
 
-// verdictAppendix is every comparison with the paper.
+// verdictAppendix is every comparison: with the paper, and with what was
+// predicted.
 func (p *prose) verdictAppendix() {
-	if len(p.verdicts.Cells) == 0 {
-		return
-	}
-	p.line("\n\\section{Every number beside the paper's}\\label{app:verdicts}")
-	p.paragraph(table.Escape(strings.Join(strings.Fields(legend), " ")))
-	t := table.Table{
+	paper, live := p.verdicts.sides()
+	title, label := "Every number beside the paper's", "app:verdicts"
+	p.comparisons(paper.Cells, title, label, legend, table.Table{
 		Title: "Every number of the paper that is compared: ours (obtained), the paper's, the difference, its standard error, and the verdict.",
 		Label: "tab:verdicts",
+	})
+	title = "Every measurement beside its prediction"
+	if len(paper.Cells) > 0 {
+		label = "app:measured"
 	}
-	for _, head := range []string{"row", "number", "obtained", "paper", "difference", "s.e.", "SEs", "verdict"} {
+	p.comparisons(live.Cells, title, label, liveLegend, table.Table{
+		Title: "Every measured number that was predicted, the prediction, the difference, its standard error, and the verdict.",
+		Label: "tab:measured",
+	})
+}
+
+// comparisons sets cells of one kind as a section of the appendix.
+func (p *prose) comparisons(cells []Cell, title, label, legend string, t table.Table) {
+	if len(cells) == 0 {
+		return
+	}
+	p.line("\n\\section{%s}\\label{%s}", title, label)
+	p.paragraph(table.Escape(strings.Join(strings.Fields(legend), " ")))
+	obtained, expected := cells[0].sides()
+	for _, head := range []string{"row", "number", obtained, expected, "difference", "s.e.", "SEs", "verdict"} {
 		t.Columns = append(t.Columns, table.Column{Head: table.Head{Plain: head}})
 	}
 	last := ""
-	for _, c := range p.verdicts.Cells {
+	for _, c := range cells {
 		if c.Table != last {
 			t.Sections = append(t.Sections, table.Section{Row: len(t.Rows), Head: table.Head{Plain: c.Table}})
 			last = c.Table

@@ -70,11 +70,10 @@ func (e *evidence) searched() ([]variance.Search, error) {
 	return e.search.get(func() ([]variance.Search, error) { return readSearch(e.in) })
 }
 
-// verdicts are all comparisons with the paper; none where the profiles are not
-// the paper's.
+// verdicts are all comparisons with the paper and with predictions.
 func (e *evidence) verdicts() ([]Cell, error) {
 	return e.cells.get(func() ([]Cell, error) {
-		if !e.settings.Published {
+		if !e.settings.judged() {
 			return nil, nil
 		}
 		v, err := Verify(e.out, e.settings.Targets)

@@ -19,6 +19,9 @@ type Experiment struct {
 
 	// CaseStudy is null where the profile of the case study is not evaluated.
 	CaseStudy *CaseFact `json:"case_study"`
+
+	// Compared are the tables of what was measured beside what was predicted.
+	Compared []string `json:"compared,omitempty"`
 }
 
 // CorpusFact is the size of the corpus that the profiles count, those without

@@ -38,7 +38,7 @@ type Explanation struct {
 
 	Formula formula.Formula `json:"formula"`
 	Errors  []ErrorOf       `json:"errors"` // standard errors of Value, by cause
-	Paper   *Beside         `json:"paper"`  // null where the paper has no such number
+	Paper   *Beside         `json:"paper"`  // or the prediction; null where there is neither
 
 	Parts   *Parts    `json:"parts"`             // what it is made of; null where that is a single stored number
 	Repeats []float64 `json:"repeats,omitempty"` // the number as each single execution of the suite gives it
@@ -54,7 +54,8 @@ type ErrorOf struct {
 	About string   `json:"about"`
 }
 
-// Beside is the paper's number and the verdict of ours beside it.
+// Beside is the paper's number, or the predicted one, and the verdict of ours
+// beside it.
 type Beside struct {
 	Cell
 	Reason string `json:"reason"`
@@ -128,7 +129,7 @@ func (x *Explainer) Explain(s Sheet, row, column int) *Explanation {
 	return e
 }
 
-// beside finds the paper's number of a cell, and the verdict.
+// beside finds the number that a cell stands beside, and the verdict.
 func (x *Explainer) beside(e *Explanation, at place) error {
 	cells, err := x.evidence.verdicts()
 	if err != nil {

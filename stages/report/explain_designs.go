@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"speceval/internal/variance"
+	"speceval/stages/report/measured"
 )
 
 // takeSchedule takes a cell of Table 5 or 6 apart: the pilot sizes that could
@@ -120,16 +121,17 @@ func oneIf(yes bool) float64 {
 // dissections take cells apart, by table. A table that is not here is made of
 // published constants alone.
 var dissections = map[string]func(*evidence, place) (dissected, error){
-	"table1_variance":    takeVariance,
-	computeTable.base:    takeCosts(computeTable),
-	timeTable.base:       takeCosts(timeTable),
-	benefitTable.base:    takeCosts(benefitTable),
-	hbnSchedule.base:     takeSchedule(hbnSchedule),
-	enSchedule.base:      takeSchedule(enSchedule),
-	"table8_ts_neyman":   takeSearch,
-	"robustness":         takeRobustness,
-	"profile_ratios":     takeProfile,
-	"error_split":        takeErrors,
-	"paired_differences": takePaired,
-	"budget_equivalents": takeProfile,
+	"table1_variance":      takeVariance,
+	computeTable.base:      takeCosts(computeTable),
+	timeTable.base:         takeCosts(timeTable),
+	benefitTable.base:      takeCosts(benefitTable),
+	hbnSchedule.base:       takeSchedule(hbnSchedule),
+	enSchedule.base:        takeSchedule(enSchedule),
+	"table8_ts_neyman":     takeSearch,
+	"robustness":           takeRobustness,
+	"profile_ratios":       takeProfile,
+	"error_split":          takeErrors,
+	"paired_differences":   takePaired,
+	"budget_equivalents":   takeProfile,
+	measured.VarianceTable: takeRuns,
 }

@@ -51,11 +51,16 @@ func (e *Explanation) paperText(b *strings.Builder) {
 		return
 	}
 	line := "paper: "
-	switch {
+	if p.Live {
+		line = "predicted: "
+	}
+	switch expected := p.expected(); {
 	case p.PaperName != "":
 		line += p.PaperName
-	case p.Paper != nil:
-		line += strconv.FormatFloat(*p.Paper, 'g', -1, 64)
+	case expected != nil:
+		line += strconv.FormatFloat(*expected, 'g', -1, 64)
+	case p.Live:
+		line = "verdict"
 	}
 	if p.Difference != nil {
 		line += fmt.Sprintf("; difference %+.6g", *p.Difference)

@@ -7,6 +7,9 @@ import (
 
 // reason is why a cell has its verdict, in words.
 func (c Cell) reason() string {
+	if c.Live {
+		return c.liveReason()
+	}
 	why := ""
 	switch {
 	case c.Verdict == Agrees && c.Difference == nil:

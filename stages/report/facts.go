@@ -10,7 +10,7 @@ import (
 // newExperiment gathers the facts of the evaluated profiles, without those that
 // turn out to be degenerate, and the size of the whole corpus.
 func newExperiment(s Settings, job *dag.Job) (Experiment, error) {
-	e := Experiment{Published: s.Published}
+	e := Experiment{Published: s.Published, Compared: s.compared()}
 	for _, b := range s.Budgets {
 		e.Budgets = append(e.Budgets, int32(b))
 	}

@@ -17,6 +17,8 @@ type figureKind struct {
 	wants  []dag.Ref // units that it reads, as far as they have run
 	config map[string]string
 
+	profiles bool // it reads the profiles of all pairs
+
 	// make makes the figure of stored results.
 	make func(in locate) (figure.Figure, error)
 }
@@ -31,16 +33,20 @@ func (s Settings) figures() []figureKind {
 			config: s.caseConfig(), make: s.makeCase,
 		})
 	}
+	if len(s.Live.Rollouts) > 0 {
+		kinds = append(kinds, figureKind{base: spreadFigure, wants: []dag.Ref{lengthsRef}, profiles: true, make: s.drawSpread})
+	}
 	return kinds
 }
 
 // figureUnit is the unit of a figure, in all its forms.
-func figureUnit(kind figureKind) dag.Unit {
+func figureUnit(s Settings, kind figureKind) dag.Unit {
 	path := "figures/" + kind.base
 	u := dag.Unit{
 		ID: kind.base, Wants: kind.wants, Config: kind.config, Provenance: "computed",
 		Outputs: []string{path + ".csv", path + ".pdf", path + ".svg"},
 	}
+	s.addProfiles(&u, kind.profiles)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		f, err := kind.make(job.Input)
 		if err != nil {

@@ -13,8 +13,10 @@ type tableKind struct {
 	base     string    // file name in tables/, without extension
 	wants    []dag.Ref // units that it reads, as far as they have run
 	runs     bool      // it reads the runs that readCosts gathers as well
+	profiles bool      // it reads the profiles of all pairs
 	compared bool      // the paper has it too
 	sources  []dag.Source
+	config   map[string]string
 
 	provenance string // "computed" where empty
 
@@ -64,7 +66,7 @@ func (s Settings) tables() []tableKind {
 			tableKind{base: timeTable.base, runs: true, compared: true, make: s.makeCosts(timeTable)},
 			tableKind{base: benefitTable.base, wants: both, runs: true, compared: true, make: s.makeCosts(benefitTable)})
 	}
-	return append(kinds,
+	kinds = append(kinds,
 		tableKind{base: hbnSchedule.base, wants: designs, compared: true, make: makeSchedule(hbnSchedule)},
 		tableKind{base: enSchedule.base, wants: designs, compared: true, make: makeSchedule(enSchedule)},
 		tableKind{base: "table7_flop_coefficients", compared: true, provenance: "published", make: s.makeFLOPs,
@@ -76,6 +78,7 @@ func (s Settings) tables() []tableKind {
 		tableKind{base: "paired_differences", wants: []dag.Ref{ratiosRef, pairedRef}, make: makePaired},
 		tableKind{base: "budget_equivalents", wants: both, make: makeEquivalents},
 	)
+	return append(kinds, s.liveTables()...)
 }
 
 // sheet makes a table of stored results. Where some are not there it has fewer

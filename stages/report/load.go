@@ -73,8 +73,8 @@ func gather(e Experiment, in locate) (stored, error) {
 	s := stored{Experiment: e}
 	in = in.noting(&s.lacking)
 	var err error
-	if !s.Published {
-		return s, nil // nothing will be compared
+	if s.live, err = readLive(in, e.Compared); err != nil || !s.Published {
+		return s, err
 	}
 	if s.Results, err = readResults(in); err != nil {
 		return s, err

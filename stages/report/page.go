@@ -34,7 +34,7 @@ func WritePage(w io.Writer, outDir string, s Settings, h History) error {
 
 func newPage(outDir string, s Settings, h History) (page.Page, error) {
 	b := pageBuilder{Settings: s, in: folder(outDir), records: byRef(h.Records)}
-	if s.Published {
+	if s.judged() {
 		verdicts, err := Verify(outDir, s.Targets)
 		if err != nil {
 			return page.Page{}, err
@@ -65,7 +65,7 @@ func newPage(outDir string, s Settings, h History) (page.Page, error) {
 		p.Figures = append(p.Figures, f)
 	}
 	p.Others = b.cells.rest()
-	if b.verdicts.Published {
+	if len(b.verdicts.Cells) > 0 {
 		p.Summary = summary(b.verdicts)
 	}
 	return p, nil
@@ -83,8 +83,11 @@ type pageBuilder struct {
 // lead says what was evaluated.
 func (b pageBuilder) lead() string {
 	what := "profiles, which are not the paper’s: its numbers do not apply, and no verdict is given"
-	if b.Published {
+	switch {
+	case b.Published:
 		what = "published profiles of the paper, beside its numbers"
+	case len(b.compared()) > 0:
+		what = "profiles of our own, with what was measured beside what was predicted of it; they are not the paper’s, whose numbers do not apply"
 	}
 	return fmt.Sprintf("What speculative evaluation saves on %d %s. Average budgets: %s rollouts per task.",
 		len(b.Pairs), what, spoken(b.Budgets))
@@ -113,6 +116,8 @@ func (b pageBuilder) table(kind tableKind) (page.Table, error) {
 		return t, err
 	case len(sheet.Data.Rows) == 0 && len(lacking) > 0:
 		t.Absent = "not run: " + strings.Join(lacking, ", ")
+	case len(sheet.Data.Rows) == 0 && len(sheet.Print.Notes) > 0:
+		t.Absent = sheet.Print.Notes[0]
 	case len(sheet.Data.Rows) == 0:
 		t.Absent = "no rows: nothing of this experiment belongs here"
 	}

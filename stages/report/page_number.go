@@ -93,8 +93,8 @@ func (f format) judge(c *page.Cell, judged Cell) {
 	if judged.SEs != nil {
 		c.SEs = rounded(judged.SEs, 1, "").Exact()
 	}
-	if c.Paper == "" && judged.Paper != nil {
-		c.Paper = withMinus(strconv.FormatFloat(*judged.Paper, 'f', judged.decimals, 64))
+	if expected := judged.expected(); c.Paper == "" && expected != nil {
+		c.Paper = withMinus(strconv.FormatFloat(*expected, 'f', judged.decimals, 64))
 		c.Difference = withMinus(rounded(judged.Difference, judged.decimals+2, "+").Exact())
 	}
 	if c.Paper == "" {

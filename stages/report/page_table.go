@@ -15,7 +15,7 @@ import (
 const mostRows = 64
 
 // keyColumns are the columns that name a row, in the order of its label.
-var keyColumns = []string{"provenance", "benchmark", "model", "n_tasks", "budget", "policy"}
+var keyColumns = []string{"provenance", "benchmark", "model", "n_tasks", "budget", "policy", "rewards", "strategy", "task_id"}
 
 // layout is which columns of a sheet stand where on the page.
 type layout struct {
@@ -117,7 +117,10 @@ func (b pageBuilder) fill(t *page.Table, s Sheet) {
 		formats[i] = newFormat(s.Data, v, cells)
 		words, _ := formula.Of(t.ID, v.name)
 		c := page.Column{Name: v.name, Head: heading(v.name), Spread: v.spreadName, Formula: words.Plain}
-		c.Text = len(s.Data.Rows) > 0 && s.Data.Rows[0][v.at].IsText()
+		c.Text = slices.ContainsFunc(s.Data.Rows, func(row []table.Cell) bool { return row[v.at].IsText() })
+		if len(cells) > 0 && cells[0].Live {
+			_, c.Beside = cells[0].sides()
+		}
 		t.Columns = append(t.Columns, c)
 	}
 	for i, row := range s.Data.Rows {

@@ -31,7 +31,13 @@ func verdictMark(v Verdict) page.Verdict {
 // summary is the outcome of all comparisons.
 func summary(v Verdicts) *page.Summary {
 	_, line, _ := strings.Cut(v.Summary(), ": ")
-	s := &page.Summary{Line: line + ".", Passed: v.Passed(), Legend: paragraphs(legend), Skipped: v.Skipped}
+	s := &page.Summary{Line: line + ".", Passed: v.Passed(), Legend: paragraphs(v.legend()), Skipped: v.Skipped}
+	switch paper, live := v.sides(); {
+	case len(live.Cells) > 0 && len(paper.Cells) > 0:
+		s.Against = "the paper’s or the prediction"
+	case len(live.Cells) > 0:
+		s.Against = "the prediction"
+	}
 	for _, verdict := range verdictOrder {
 		if n := v.count(func(one Verdict) bool { return one == verdict }); n > 0 {
 			mark := verdictMark(verdict)
@@ -75,6 +81,9 @@ func placeName(base string) string {
 func disagreement(c Cell) string {
 	line := c.line() // as verify prints it
 	words := fmt.Sprintf("%s, where the paper has %s", line[2].Exact(), line[3].Exact())
+	if c.Live {
+		return fmt.Sprintf("%s, where %s: %s", line[2].Exact(), c.wanted(), c.liveReason())
+	}
 	if line[2].IsMissing() {
 		words = fmt.Sprintf("there is none, where the paper has %s", line[3].Exact())
 	}

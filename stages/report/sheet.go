@@ -46,7 +46,9 @@ func (s Sheet) Labels() []string {
 			add("N=", field("n_tasks"))
 		}
 		add("b=", field("budget"))
-		add("", field("policy"))
+		for _, key := range []string{"policy", "rewards", "strategy", "task_id"} {
+			add("", field(key))
+		}
 		labels[i] = strings.Join(words, " ")
 	}
 	return labels

@@ -39,6 +39,8 @@ type Settings struct {
 	// Tables 2 to 4 then have beside the published ones.
 	Systems bool
 
+	Live Live // what was measured here, beside what was predicted
+
 	Targets       []byte // the paper's numbers, as ParseTargets reads them
 	Architectures []byte // CSV, as flops.Parse reads it
 	Measurements  []byte // the published runs, as measurement.Parse reads them
@@ -56,7 +58,10 @@ func Stage(settings Settings) dag.Stage {
 		units = append(units, tableUnit(settings, kind))
 	}
 	for _, kind := range settings.figures() {
-		units = append(units, figureUnit(kind))
+		units = append(units, figureUnit(settings, kind))
+	}
+	if unit := settings.lengthsUnit(); unit != nil {
+		units = append(units, *unit)
 	}
 	return dag.Stage{
 		Name:    "report",
@@ -86,6 +91,10 @@ func tableUnit(s Settings, kind tableKind) dag.Unit {
 	}
 	if kind.runs {
 		s.addRuns(&u)
+	}
+	s.addProfiles(&u, kind.profiles)
+	if kind.config != nil {
+		u.Config = kind.config
 	}
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		sheet, err := s.sheet(kind, job.Input)
@@ -175,6 +184,9 @@ func experimentUnit(s Settings) dag.Unit {
 		Provenance: "computed",
 	}
 	maps.Copy(u.Config, s.caseConfig())
+	if compared := s.compared(); len(compared) > 0 {
+		u.Config["report.compared"] = fmt.Sprint(compared)
+	}
 	for _, p := range s.Pairs {
 		p.Feed(&u)
 	}

@@ -4,7 +4,8 @@ import (
 	"math"
 )
 
-// Verdict is the outcome of one comparison with the paper.
+// Verdict is the outcome of one comparison: with the paper, or of what was
+// measured with what was predicted.
 type Verdict string
 
 // Verdicts. The first three pass, the last two neither pass nor fail.
@@ -34,7 +35,8 @@ const (
 	float = 1e-12
 )
 
-// Cell is one number of the paper beside the obtained one.
+// Cell is an obtained number beside the paper's or, if Live, a measured one
+// beside its prediction.
 type Cell struct {
 	Table  string `json:"table"`
 	Row    string `json:"row"`
@@ -44,14 +46,16 @@ type Cell struct {
 	// gives a name. Obtained is null when missing.
 	Obtained     *float64 `json:"obtained"`
 	Paper        *float64 `json:"paper"`
+	Predicted    *float64 `json:"predicted,omitempty"` // in the paper's place where Live
+	Live         bool     `json:"live,omitempty"`
 	ObtainedName string   `json:"obtained_name,omitempty"`
 	PaperName    string   `json:"paper_name,omitempty"`
 
-	Difference *float64 `json:"difference"` // obtained − paper
+	Difference *float64 `json:"difference"` // obtained − paper, or measured − predicted
 
 	// SE is the Monte Carlo standard error of Difference: √2 times our own,
-	// since the paper's run has the same sizes and noise of its own. It is
-	// null for a number without noise.
+	// since the paper's run has the same sizes and noise of its own; of a live
+	// one it has the errors of both sides. It is null for a number without noise.
 	SE *float64 `json:"se"`
 
 	// SEs is the distance from the interval of numbers that print as the
@@ -117,6 +121,14 @@ func beyondRounding(v, paper float64, decimals int) float64 {
 // absent is the cell of a number that the stored results lack.
 func absent(paper float64, decimals int, note string) Cell {
 	return Cell{Paper: &paper, Verdict: Absent, Note: note, decimals: decimals}
+}
+
+// expected is the paper's number, or the predicted one.
+func (c Cell) expected() *float64 {
+	if c.Live {
+		return c.Predicted
+	}
+	return c.Paper
 }
 
 // in places a cell in the paper.

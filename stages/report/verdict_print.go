@@ -36,9 +36,7 @@ func (v Verdicts) Text(w io.Writer) error {
 		fmt.Fprintln(w)
 		start = end
 	}
-	if v.Published {
-		fmt.Fprint(w, legend)
-	}
+	fmt.Fprint(w, v.legend())
 	overviews := []table.Table{v.overview()}
 	for _, kind := range costKinds {
 		overviews = append(overviews, v.costOverview(kind))
@@ -73,11 +71,24 @@ shown, not judged.
 
 `
 
+// legend says what the columns mean, of the cells that there are.
+func (v Verdicts) legend() string {
+	text := ""
+	if v.Published {
+		text = legend
+	}
+	if _, live := v.sides(); len(live.Cells) > 0 {
+		text += liveLegend
+	}
+	return text
+}
+
 // block is the verdicts on one table as a table.
 func block(cells []Cell) table.Table {
 	all := Verdicts{Cells: cells}
 	t := table.Table{Title: fmt.Sprintf("%s (%d of %d agree)", cells[0].Table, all.Agreeing(), all.Judged())}
-	for _, head := range []string{"row", "column", "obtained", "paper", "difference", "s.e.", "SEs", "verdict"} {
+	obtained, expected := cells[0].sides()
+	for _, head := range []string{"row", "column", obtained, expected, "difference", "s.e.", "SEs", "verdict"} {
 		t.Columns = append(t.Columns, table.Column{Name: head})
 	}
 	for _, left := range []int{0, 1, 7} {
@@ -100,7 +111,11 @@ func (c Cell) line() []table.Cell {
 	if c.decimals >= 3 || c.decimals > 0 && c.SE != nil {
 		more += 2
 	}
-	obtained, paper := rounded(c.Obtained, more, ""), rounded(c.Paper, c.decimals, "")
+	errors := c.decimals + 2
+	if c.Live {
+		more, errors = c.decimals, c.decimals
+	}
+	obtained, paper := rounded(c.Obtained, more, ""), rounded(c.expected(), c.decimals, "")
 	if c.PaperName != "" {
 		paper = table.Text(c.PaperName)
 		obtained = table.Text(c.ObtainedName)
@@ -109,7 +124,7 @@ func (c Cell) line() []table.Cell {
 		}
 	}
 	return []table.Cell{table.Text(c.Row), table.Text(c.Column), obtained, paper,
-		rounded(c.Difference, more, "+"), rounded(c.SE, c.decimals+2, ""), rounded(c.SEs, 1, ""),
+		rounded(c.Difference, more, "+"), rounded(c.SE, errors, ""), rounded(c.SEs, 1, ""),
 		table.Text(verdict)}
 }
 

@@ -12,10 +12,11 @@ import (
 	"speceval/internal/variance"
 )
 
-// Verdicts is the comparison of stored results with the paper.
+// Verdicts is the comparison of stored results with the paper, and of what was
+// measured with what was predicted.
 type Verdicts struct {
 	// Published says that the results are of the paper's own profiles. Where
-	// it is false there is nothing to compare, and no cells.
+	// it is false no cell is about a number of the paper's.
 	Published bool   `json:"published"`
 	Cells     []Cell `json:"cells"`
 	Skipped   string `json:"skipped,omitempty"` // numbers of the paper that this experiment does not ask for
@@ -48,6 +49,7 @@ type stored struct {
 	architectures []flops.Architecture
 	costs         map[string][]costRow // Tables 2 to 4, by base name
 	estimates     []variance.Estimates // of the case study
+	live          []Sheet              // what was measured, beside what was predicted
 	lacking       []string             // stages that have not run
 }
 
@@ -69,12 +71,25 @@ func (s stored) excuse(cells []Cell) {
 	}
 }
 
-// judge makes all cells, in the order of the paper's tables.
+// judge makes all cells: those of the paper's tables, where its numbers apply,
+// and those of what was measured here.
 func judge(s stored, paper Targets) (Verdicts, error) {
 	v := Verdicts{Published: s.Published}
-	if !s.Published {
-		return v, nil
+	if s.Published {
+		if err := v.judgePaper(s, paper); err != nil {
+			return v, fmt.Errorf("verify: %w", err)
+		}
 	}
+	live, err := judgeLive(s.live)
+	if err != nil {
+		return v, fmt.Errorf("verify: %w", err)
+	}
+	v.Cells = append(v.Cells, live...)
+	return v, nil
+}
+
+// judgePaper makes the cells of the paper's tables, in their order.
+func (v *Verdicts) judgePaper(s stored, paper Targets) error {
 	var failed error
 	add := func(cells []Cell, err error) { v.Cells, failed = append(v.Cells, cells...), cmp.Or(failed, err) }
 	add(judgeVariance(s, paper))
@@ -89,11 +104,11 @@ func judge(s stored, paper Targets) (Verdicts, error) {
 	add(judgeCorpus(s, paper), nil)
 	add(judgeCase(s, paper))
 	if failed != nil {
-		return v, fmt.Errorf("verify: %w", failed)
+		return failed
 	}
 	s.excuse(v.Cells)
 	v.Skipped = skipped(s.Experiment, paper)
-	return v, nil
+	return nil
 }
 
 // skipped names what of the paper the experiment does not have: budgets, and the
@@ -141,17 +156,39 @@ func (v Verdicts) count(holds func(Verdict) bool) (n int) {
 }
 
 // Passed reports that no cell differs, or is missing though its stage has run. It
-// is true, with no cells, for results that are not of the paper's profiles.
+// is true where there are no cells.
 func (v Verdicts) Passed() bool { return v.Agreeing() == v.Judged() }
 
 // Summary is the verdict in one line.
 func (v Verdicts) Summary() string {
-	if !v.Published {
+	paper, live := v.sides()
+	var parts []string
+	if v.Published {
+		parts = append(parts, paper.tally("cells agree with the paper"))
+	}
+	if len(live.Cells) > 0 {
+		parts = append(parts, live.tally("measurements agree with their predictions"))
+	}
+	if len(parts) == 0 {
 		return "verify: no verdict: the profiles are not the paper's, so its numbers do not apply"
 	}
-	summary := fmt.Sprintf("verify: %d of %d cells agree with the paper", v.Agreeing(), v.Judged())
+	return "verify: " + strings.Join(parts, "; ")
+}
+
+// tally says how many of the judged cells do what is said.
+func (v Verdicts) tally(what string) string {
+	text := fmt.Sprintf("%d of %d %s", v.Agreeing(), v.Judged(), what)
 	if n := v.Missing(); n > 0 {
-		summary += fmt.Sprintf("; %d more are of stages that have not run", n)
+		text += fmt.Sprintf("; %d more are of stages that have not run", n)
 	}
-	return summary
+	return text
+}
+
+// sides are the cells about the paper's numbers, and those about what was
+// measured here.
+func (v Verdicts) sides() (paper, live Verdicts) {
+	of := func(isLive bool) Verdicts {
+		return Verdicts{Published: v.Published, Cells: slices.DeleteFunc(slices.Clone(v.Cells), func(c Cell) bool { return c.Live != isLive })}
+	}
+	return of(false), of(true)
 }

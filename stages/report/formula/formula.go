@@ -29,7 +29,7 @@ func Of(base, column string) (f Formula, ok bool) {
 
 // formulas are the words of every column, by table. In them «plain¦TeX» is a
 // formula in two forms, «same» one that both forms share, and ‹file› a file.
-var formulas = join(varianceFormulas, costFormulas, designFormulas, profileFormulas, errorFormulas)
+var formulas = join(varianceFormulas, costFormulas, designFormulas, profileFormulas, errorFormulas, measuredFormulas)
 
 func join(parts ...map[string]map[string]string) map[string]map[string]string {
 	all := map[string]map[string]string{}

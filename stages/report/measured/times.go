@@ -1,0 +1,38 @@
+package measured
+
+import (
+	"speceval/internal/agreement"
+	"speceval/internal/measurement"
+	"speceval/internal/table"
+)
+
+// TimesTable is the base name of the table of times.
+const TimesTable = "prediction_times"
+
+var timeColumns = []column{
+	benchmarkColumn, modelColumn, budgetColumn, strategyColumn, runsColumn,
+	{name: "measured_seconds", head: table.Head{Plain: "measured"}, group: table.Head{Plain: "Seconds"}, format: decimals(2), spread: "measured_se"},
+	{name: "measured_se"},
+	{name: "predicted_seconds", head: table.Head{Plain: "predicted"}, group: table.Head{Plain: "Seconds"}, format: decimals(2), spread: "predicted_se"},
+	{name: "predicted_se"},
+	{name: "difference", head: table.Head{Plain: "Difference"}, format: table.Format{Decimals: 1, Percent: true, Signed: true}, spread: "difference_se"},
+	{name: "difference_se"},
+	verdictColumn("verdict", "Verdict"),
+}
+
+// Times sets measured times beside those that a timing model predicts which has
+// seen Uniform's alone. Of Uniform the table says how well the model fits.
+func Times(predictions []measurement.Prediction) Sheet {
+	var rows [][]table.Cell
+	for _, p := range predictions {
+		d := agreement.Time(agreement.Estimate{Value: p.Measured, SE: p.MeasuredSE}, agreement.Estimate{Value: p.Predicted, SE: p.PredictedSE})
+		if p.Strategy == measurement.Uniform {
+			d.Verdict = agreement.Fitted
+		}
+		rows = append(rows, []table.Cell{table.Text(p.Benchmark), table.Text(p.Model), table.Integer(p.Budget), table.Text(p.Strategy), table.Integer(p.Runs),
+			number(p.Measured), number(p.MeasuredSE), number(p.Predicted), number(p.PredictedSE), number(d.Value), number(d.SE), verdict(d.Verdict)})
+	}
+	return newSheet(TimesTable, "Measured times, and those that a timing model predicts which has seen the runs of Uniform alone. "+
+		"±: standard error, by the spread of the runs and of the draws of the prediction. Difference: measured minus predicted, over measured; "+
+		"it agrees within 5%, or within 3 standard errors. Of Uniform it is how well the model fits.", timeColumns, rows)
+}
