@@ -1,6 +1,6 @@
 // Package data embeds the published facts: the profiles and measurements of
 // the paper's data release, the definitions of benchmarks and models, and the
-// numbers that the paper prints; and what is ours: a small benchmark and the
+// numbers that the paper prints; and what is ours: two benchmarks and the
 // templates of prompts. README.md beside it gives sources, columns and terms.
 package data
 
@@ -36,6 +36,9 @@ var fleetLengths []byte
 //go:embed smallbench/smallbench.jsonl
 var smallBenchmark []byte
 
+//go:embed smallmodel/primer.jsonl
+var primer []byte
+
 //go:embed prompts/*.txt
 var prompts embed.FS
 
@@ -53,6 +56,7 @@ const (
 
 	FleetName          = "data/fleet"
 	SmallBenchmarkName = "data/smallbench/smallbench.jsonl"
+	PrimerName         = "data/smallmodel/primer.jsonl"
 	VerdictPromptName  = "data/prompts/judge/verdict.txt"
 )
 
@@ -89,6 +93,22 @@ func FleetLengths() []byte { return fleetLengths }
 // SmallBenchmark is a task file, to be read by benchmark.ParseTasks: a
 // benchmark of our own, smallbench, with tasks for every kind of scorer.
 func SmallBenchmark() []byte { return smallBenchmark }
+
+// Primer is a task file like SmallBenchmark: the benchmark primer, whose tasks
+// the small model in the same folder can be asked.
+func Primer() []byte { return primer }
+
+// BuiltIn finds the task file of a benchmark that needs none from the user, and
+// its name. It is false for the id of any other benchmark.
+func BuiltIn(id string) (tasks []byte, name string, ok bool) {
+	switch id {
+	case "smallbench":
+		return smallBenchmark, SmallBenchmarkName, true
+	case "primer":
+		return primer, PrimerName, true
+	}
+	return nil, "", false
+}
 
 // Prompts is the folder of prompt templates, to be read by
 // benchmark.ParsePrompts.

@@ -1,0 +1,340 @@
+package data_test
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"speceval/data"
+	"speceval/internal/benchmark"
+)
+
+// problemsProgram makes the primer and the training texts of the small model.
+const problemsProgram = "smallmodel/problems.py"
+
+// primer is the benchmark that ships.
+func primer(t *testing.T) []benchmark.Task {
+	t.Helper()
+	tasks, err := benchmark.ParseTasks(data.Primer(), data.PrimerName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tasks
+}
+
+// problems runs the program that makes problems. The test is skipped without
+// python3, except under SPECEVAL_CI=1.
+func problems(t *testing.T, words ...string) []byte {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		if os.Getenv("SPECEVAL_CI") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip("python3 is not installed")
+	}
+	command := exec.Command(python, append([]string{"-B", problemsProgram}, words...)...)
+	var stderr strings.Builder
+	command.Stderr = &stderr
+	output, err := command.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	return output
+}
+
+func TestPrimerIsWhatTheProgramMakes(t *testing.T) {
+	made := problems(t, "tasks")
+	if !bytes.Equal(made, data.Primer()) {
+		t.Errorf("%s is not up to date: run python3 data/%s tasks", data.PrimerName, problemsProgram)
+	}
+	tasks := primer(t)
+	if len(tasks) < 64 {
+		t.Errorf("%d tasks, at least 64 are promised", len(tasks))
+	}
+	// What is built in is written as all task files are.
+	var again bytes.Buffer
+	if err := benchmark.WriteTasks(&again, tasks); err != nil || !bytes.Equal(again.Bytes(), made) {
+		t.Errorf("the file is not in the form that WriteTasks gives it (%v)", err)
+	}
+	count := map[string]int{}
+	for _, task := range tasks {
+		count[task.Scorer]++
+		if len(task.UserPrompt) > 70 {
+			t.Errorf("%s: the prompt has %d bytes, at most 70 are promised", task.ID, len(task.UserPrompt))
+		}
+	}
+	for _, scorer := range []string{"math", "choice", "code"} {
+		if count[scorer] < 8 {
+			t.Errorf("%d tasks for %s", count[scorer], scorer)
+		}
+	}
+}
+
+// TestPrimerAnswers works every answer out again, from the text of the prompt.
+func TestPrimerAnswers(t *testing.T) {
+	for _, task := range primer(t) {
+		switch task.Scorer {
+		case "math":
+			if got := mathAnswer(task.Prompt); got != task.Answer {
+				t.Errorf("%s: the answer is %q, the file says %q", task.ID, got, task.Answer)
+			}
+		case "choice":
+			if got := fitting(task); got != task.Answer {
+				t.Errorf("%s: the options that fit are %q, the file says %q", task.ID, got, task.Answer)
+			}
+		case "code":
+			for _, test := range task.Tests {
+				if got := stepByStep(task.Prompt, test.Input); got != test.Output || test.Function != "f" {
+					t.Errorf("%s: %s(%s) is %q, the file says %q", task.ID, test.Function, test.Input, got, test.Output)
+				}
+			}
+		}
+	}
+}
+
+var (
+	question = regexp.MustCompile(`^What is (\d+)(\+|-|\*| mod )(\d+)(?:\*(\d+))?\?$`)
+	multiple = regexp.MustCompile(`^Multiple of (\d)\? `)
+	numbers  = regexp.MustCompile(`\d+`)
+	label    = regexp.MustCompile(` [B-Z]\) `)
+)
+
+func integer(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		panic(fmt.Sprintf("%q was matched as a number", text))
+	}
+	return n
+}
+
+// mathAnswer is the answer to a question, "" if it is not understood.
+func mathAnswer(prompt string) string {
+	if strings.HasPrefix(prompt, "Add ") {
+		sum := 0
+		for _, n := range numbers.FindAllString(prompt, -1) {
+			sum += integer(n)
+		}
+		return strconv.Itoa(sum)
+	}
+	m := question.FindStringSubmatch(prompt)
+	if m == nil {
+		return ""
+	}
+	a, b := integer(m[1]), integer(m[3])
+	if m[4] != "" {
+		b *= integer(m[4]) // a product goes before a sum
+	}
+	switch m[2] {
+	case "+":
+		return strconv.Itoa(a + b)
+	case "-":
+		return strconv.Itoa(a - b)
+	case "*":
+		return strconv.Itoa(a * b)
+	}
+	return strconv.Itoa(a % b)
+}
+
+// fitting are the letters of the options that fit the question of a choice.
+func fitting(task benchmark.Task) string {
+	value := func(option string) *big.Rat {
+		sum := new(big.Rat)
+		for term := range strings.SplitSeq(option, "+") {
+			r, ok := new(big.Rat).SetString(term)
+			if !ok {
+				return nil
+			}
+			sum.Add(sum, r)
+		}
+		return sum
+	}
+	fits := func(option *big.Rat) bool { return false }
+	all := make([]*big.Rat, len(task.OptionTexts))
+	for i, text := range task.OptionTexts {
+		all[i] = value(text)
+	}
+	if m := multiple.FindStringSubmatch(task.Prompt); m != nil {
+		fits = func(o *big.Rat) bool { return integer(o.RatString())%integer(m[1]) == 0 }
+	} else if strings.HasPrefix(task.Prompt, "Largest? ") {
+		fits = func(o *big.Rat) bool {
+			return !slices.ContainsFunc(all, func(other *big.Rat) bool { return other.Cmp(o) > 0 })
+		}
+	} else if strings.HasPrefix(task.Prompt, "Smallest? ") {
+		fits = func(o *big.Rat) bool {
+			return !slices.ContainsFunc(all, func(other *big.Rat) bool { return other.Cmp(o) < 0 })
+		}
+	}
+	letters := ""
+	for i, option := range all {
+		if fits(option) {
+			letters += string(rune('A' + i))
+		}
+		// The prompt shows the options that the scorer knows.
+		if !strings.Contains(task.Prompt+" ", fmt.Sprintf(" %c) %s ", 'A'+i, task.OptionTexts[i])) {
+			return "an option that is not in the prompt"
+		}
+	}
+	return letters
+}
+
+// stepByStep does what a program is asked to do, to one number.
+func stepByStep(prompt, input string) string {
+	steps, ok := strings.CutPrefix(strings.TrimSuffix(prompt, "."), "Python f(x): ")
+	if !ok {
+		return ""
+	}
+	x := integer(strings.TrimPrefix(input, "-"))
+	if strings.HasPrefix(input, "-") {
+		x = -x
+	}
+	for step := range strings.SplitSeq(steps, ", ") {
+		name, k, _ := strings.Cut(step, " ")
+		switch name {
+		case "add":
+			x += integer(k)
+		case "minus":
+			x -= integer(k)
+		case "times":
+			x *= integer(k)
+		case "from":
+			x = integer(k) - x
+		default:
+			return "what " + name + " means is not known"
+		}
+	}
+	return strconv.Itoa(x)
+}
+
+// form is the same for prompts that ask the same: addends, factors and options
+// may stand in any order.
+func form(prompt string) string {
+	var parts []string
+	m := question.FindStringSubmatch(prompt)
+	switch kind, options, isChoice := strings.Cut(prompt, "? A) "); {
+	case isChoice:
+		parts = append(label.Split(options, -1), kind)
+	case strings.HasPrefix(prompt, "Add "):
+		parts = append(numbers.FindAllString(prompt, -1), "Add")
+	case m != nil && m[4] == "" && (m[2] == "+" || m[2] == "*"):
+		parts = m[1:]
+	default:
+		return prompt
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, " ")
+}
+
+// asked finds the tasks of the benchmark among training texts, and counts the
+// texts.
+func asked(t *testing.T, tasks []benchmark.Task, texts io.Reader) (found []string, count int) {
+	t.Helper()
+	known := map[string]string{}
+	for _, task := range tasks {
+		known[form(task.Prompt)] = task.ID
+	}
+	if len(known) != len(tasks) {
+		t.Errorf("%d tasks ask %d different things", len(tasks), len(known))
+	}
+	lines := bufio.NewScanner(texts)
+	for lines.Scan() {
+		var text struct{ Prompt, Response string }
+		if err := json.Unmarshal(lines.Bytes(), &text); err != nil || text.Prompt == "" || text.Response == "" {
+			t.Fatalf("%q is no training text (%v)", lines.Text(), err)
+		}
+		if id := known[form(text.Prompt)]; id != "" {
+			found = append(found, id)
+		}
+		count++
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return found, count
+}
+
+// TestPrimerIsKeptOutOfTraining reads texts of the two seeds by which the small
+// model was trained.
+func TestPrimerIsKeptOutOfTraining(t *testing.T) {
+	const each = 100_000
+	tasks := primer(t)
+	var trained []byte
+	for _, seed := range []string{"8", "9"} {
+		trained = append(trained, problems(t, "texts", seed, strconv.Itoa(each))...)
+	}
+	found, count := asked(t, tasks, bytes.NewReader(trained))
+	if len(found) > 0 || count != 2*each {
+		t.Errorf("%d training texts, among them the tasks %v", count, found)
+	}
+
+	planted := `{"prompt":"What is 88+86?","response":"174"}
+{"prompt":"Add 8, 4, 8, 5, 3, 1.","response":"29"}
+{"prompt":"Largest? A) 0.34 B) 0.3 C) 0.183","response":"Answer: A"}
+{"prompt":"Python f(x): add 68.","response":"x+68"}
+`
+	found, _ = asked(t, tasks, io.MultiReader(bytes.NewReader(trained[:1+bytes.LastIndexByte(trained[:1<<20], '\n')]), strings.NewReader(planted)))
+	if want := []string{"sum-1a", "list-1a", "decimals-2a", "program-1a"}; !slices.Equal(found, want) {
+		t.Errorf("planted tasks: found %v, want %v", found, want)
+	}
+}
+
+// TestSmallModelIsWhole compares the folder of the small model with its sums.
+func TestSmallModelIsWhole(t *testing.T) {
+	sums, err := os.ReadFile("smallmodel/SHA256SUMS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	described, err := os.ReadFile("smallmodel/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for line := range strings.Lines(string(sums)) {
+		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		content, err := os.ReadFile("smallmodel/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%x", sha256.Sum256(content)); got != sum {
+			t.Errorf("%s has the SHA-256 %s, SHA256SUMS says %s", name, got, sum)
+		}
+		if name == "model.safetensors" && (len(content) >= 2_000_000 || !strings.Contains(string(described), sum)) {
+			t.Errorf("%s has %d bytes, at most 2 MB are promised, and README.md must have its SHA-256", name, len(content))
+		}
+		names = append(names, name)
+	}
+	if want := "config.json generation_config.json model.safetensors tokenizer.json tokenizer_config.json"; strings.Join(names, " ") != want {
+		t.Errorf("SHA256SUMS has %v, want %s", names, want)
+	}
+}
+
+func TestBenchmarksThatAreBuiltIn(t *testing.T) {
+	for _, id := range []string{"smallbench", "primer"} {
+		content, name, ok := data.BuiltIn(id)
+		if !ok {
+			t.Errorf("%s is not built in", id)
+			continue
+		}
+		tasks, err := benchmark.ParseTasks(content, name)
+		if err != nil || tasks[0].Benchmark != id {
+			t.Errorf("%s: %v", id, err)
+		}
+		if file, err := os.ReadFile(strings.TrimPrefix(name, "data/")); err != nil || !bytes.Equal(file, content) {
+			t.Errorf("%s is not %s (%v)", id, name, err)
+		}
+	}
+	if _, _, ok := data.BuiltIn("aime24"); ok {
+		t.Error("aime24 is built in")
+	}
+}
