@@ -11,8 +11,8 @@ func verifyCommand() command {
 	return command{
 		name:  "verify",
 		args:  "[--json] [--strict]",
-		about: "compare the results with the paper, cell by cell; exit 4 outside tolerance",
-		examples: `  speceval verify          every number beside the paper's, with a verdict
+		about: "compare with the paper, and what was measured with what was predicted; exit 4 outside tolerance",
+		examples: `  speceval verify          every number beside the paper's or its prediction, with a verdict
   speceval verify --json   one JSON document
   speceval verify --strict exit 4 too where results are missing
 `,

@@ -7,10 +7,16 @@ import (
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 )
 
 // cost is what a rollout took in the published timing runs, on eight H20 GPUs.
 type cost struct{ tokens, gpuHours float64 }
+
+const (
+	publishedGPUs  = 8 // that a published run had
+	secondsPerHour = 3600
+)
 
 type costs map[[2]string]cost // by benchmark and model
 
@@ -25,7 +31,6 @@ func publishedCosts() (costs, error) {
 	if err != nil {
 		return nil, err
 	}
-	const gpus, secondsPerHour = 8, 3600
 	longest := make(map[[2]string]int)
 	all := make(costs)
 	for _, run := range runs {
@@ -37,7 +42,7 @@ func publishedCosts() (costs, error) {
 		longest[key] = n
 		all[key] = cost{
 			tokens:   tokensOf(architectures[at], run.UsefulFLOPs/float64(n)),
-			gpuHours: run.TimeSeconds * gpus / secondsPerHour / float64(n),
+			gpuHours: run.TimeSeconds * publishedGPUs / secondsPerHour / float64(n),
 		}
 	}
 	return all, nil
@@ -69,4 +74,33 @@ func (c costs) expect(benchmark, model string, requests, maxTokens int) []dag.Qu
 		{Name: "requests", Amount: n}, {Name: "tokens of prompts and answers", Amount: n * known.tokens},
 		{Name: "GPU-hours as in the published runs on H20", Amount: n * known.gpuHours},
 	}
+}
+
+// expectedSuites is what the runs of all strategies in a setting take, each so
+// many times: as they did in the published runs, where those have the setting.
+func expectedSuites(repeats int) (func(pair.Pair, int) []dag.Quantity, error) {
+	runs, err := measurement.Parse(data.Measurements(), data.MeasurementsName)
+	if err != nil {
+		return nil, err
+	}
+	type setting struct {
+		profile string
+		budget  int
+	}
+	requests, hours := make(map[setting]float64), make(map[setting]float64)
+	for _, run := range runs {
+		key := setting{run.Profile(), int(run.ReferenceBudget)}
+		requests[key] += float64(repeats) * float64(run.AcceptedRollouts+run.ExtraRollouts)
+		hours[key] += float64(repeats) * run.TimeSeconds * publishedGPUs / secondsPerHour
+	}
+	return func(p pair.Pair, budget int) []dag.Quantity {
+		key := setting{p.Name(), budget}
+		if requests[key] == 0 {
+			return nil
+		}
+		return []dag.Quantity{
+			{Name: "requests", Amount: requests[key]},
+			{Name: "GPU-hours as in the published runs on H20", Amount: hours[key]},
+		}
+	}, nil
 }

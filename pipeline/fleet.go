@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -159,11 +158,10 @@ func passes(model string, profiles []profile.Profile) map[fleet.TaskKey]float64 
 func (s *session) fleetTasks(cfg *config.Config) ([]benchmark.Task, error) {
 	var tasks []benchmark.Task
 	for _, b := range cfg.Benchmarks {
-		path := filepath.Join(cfg.Corpus.Tasks, b.ID+".jsonl")
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && b.ID != smallBenchmark {
+		read, err := readTaskFile(b.ID, filepath.Join(cfg.Corpus.Tasks, b.ID+".jsonl"))
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		read, err := readTaskFile(b.ID, path)
 		if err != nil {
 			return nil, &usageError{err}
 		}

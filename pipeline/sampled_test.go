@@ -196,5 +196,5 @@ func TestTheSmallExperimentIsShippedForTheFleet(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
 	want(t, "plan", plan, "generate  2 of 2 units to run", "3,840 requests",
-		"score     3 of 3 units to run", "3,840 responses, 768 questions to the judge, 832 programs", "systems   10 of 10 units to run")
+		"score     3 of 3 units to run", "3,840 responses, 768 questions to the judge, 832 programs", "systems   14 of 14 units to run")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -31,6 +32,7 @@ func servingSettings(cfg *config.Config, o outside) serving.Settings {
 		Environment: o.environment,
 		Logs:        filepath.Join(o.out, dag.LogsDir),
 		Clock:       clock.Wall{},
+		Memory:      availableMemory,
 		Report:      o.report,
 	}
 	for _, w := range cfg.Workers {
@@ -38,12 +40,24 @@ func servingSettings(cfg *config.Config, o outside) serving.Settings {
 		if w.Launch != "" {
 			worker.Recipe = &launcher.Recipe{
 				Command: w.Launch, Arguments: w.Arguments, Environment: w.Environment,
-				Port: w.Port, Replicas: cfg.Systems.Replicas,
+				Port: w.Port, Replicas: cfg.Systems.Replicas, MemoryGiB: w.MemoryGiB,
+			}
+			if w.Weights == config.WeightsDummy {
+				worker.Prepare = weightless(o.out)
 			}
 		}
 		s.Workers = append(s.Workers, worker)
 	}
 	return s
+}
+
+// availableMemory is how many bytes new processes can have here.
+func availableMemory() (int64, error) {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, err
+	}
+	return launcher.AvailableMemory(string(text))
 }
 
 // servedModel is what servers must be for a model of the experiment.

@@ -73,7 +73,7 @@ func load(file string, sets []string, o outside) (experiment, error) {
 	}
 	var timed *timing
 	if cfg.Systems.Engine == config.EngineVLLM {
-		timed = &timing{workers: timedWorkers(cfg, o), vacate: c.close}
+		timed = &timing{workers: timedWorkers(cfg, o), vacate: c.close, judges: judgeServers(cfg, o)}
 	}
 	engine, texNotes := texEngine(cfg, o.out, exec.LookPath, o.environment)
 	stages, reports, notes, err := stages(cfg, c, timed, engine)
@@ -119,7 +119,12 @@ func stages(cfg *config.Config, c corpus, timed *timing, engine *typeset.Engine)
 	if err != nil {
 		return nil, report.Settings{}, nil, err
 	}
+	live, err := liveResults(cfg, c, runs)
+	if err != nil {
+		return nil, report.Settings{}, nil, err
+	}
 	reports := report.Settings{
+		Live:          live,
 		Published:     c.published,
 		Budgets:       cfg.Experiment.Budgets,
 		Pairs:         c.pairs,

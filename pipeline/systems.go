@@ -75,6 +75,9 @@ func systemsStage(cfg *config.Config, pairs []pair.Pair, timed *timing) (dag.Sta
 	if len(unknown) > 0 {
 		notes = append(notes, fmt.Sprintf("the simulated fleet was not calibrated for %s: simulated runs leave them out", strings.Join(unknown, ", ")))
 	}
+	if s.Measured != nil {
+		notes = append(notes, madePrompts(cfg, s.Measured)...)
+	}
 	stage, err := systems.Stage(s)
 	return stage, notes, err
 }
@@ -111,6 +114,7 @@ type timing struct {
 	// same devices; nil: there are none. Whoever times runs has profiles of all
 	// rollouts, so that nobody samples any more.
 	vacate func(ctx context.Context) error
+	judges *serving.Servers // that score free answers of runs under real rewards
 }
 
 // acquire waits for a worker that serves a model and that nobody else uses.
@@ -128,7 +132,7 @@ func (t *timing) end(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	return t.workers.Close(ctx)
+	return errors.Join(t.workers.Close(ctx), t.judges.Close(ctx))
 }
 
 // timedWorkers are the workers of the experiment, for timed runs.
@@ -139,28 +143,46 @@ func timedWorkers(cfg *config.Config, o outside) *serving.Workers {
 // measuredRuns are runs on the servers of workers.
 func measuredRuns(cfg *config.Config, pairs []pair.Pair, timed *timing) (*systems.Measured, error) {
 	m := &systems.Measured{
-		Repeats: cfg.Systems.Repeats, Replicas: cfg.Systems.Replicas, Clock: clock.Wall{},
+		Repeats: cfg.Systems.Repeats, Replicas: cfg.Systems.Replicas, Window: cfg.Systems.Window, Clock: clock.Wall{}, CPU: processCPU,
 		Return: time.Duration(cfg.Serving.OutageSeconds) * time.Second,
 		Tasks:  make(map[string]systems.Tasks), Models: make(map[string]vllm.Sampling),
+		MaxSequences: make(map[string]int),
 	}
 	if m.Repeats == 0 {
 		m.Repeats = measuredRepeats
 	}
-	all, err := readTasks(cfg)
+	var err error
+	if m.Drawn, err = drawnLengths(cfg, pairs); err != nil {
+		return nil, err
+	}
+	read := readTasks
+	if m.Drawn != nil { // where there is no task file, prompts are made
+		read = presentTasks
+	}
+	all, err := read(cfg)
 	if err != nil {
 		return nil, err
 	}
 	for _, b := range all {
 		m.Tasks[b.id] = systems.Tasks{Tasks: b.tasks, Source: b.prompts()}
 	}
+	if len(cfg.Systems.ScoredRepeats) > 0 {
+		if m.Scored, err = scoredRuns(cfg, all, timed.judges); err != nil {
+			return nil, err
+		}
+	}
 	served := make(map[string]serving.Model)
 	for _, model := range cfg.Models {
 		served[model.ID] = servedModel(cfg, model)
-		m.Models[model.ID] = sampling(cfg, model)
+		m.Models[model.ID], m.MaxSequences[model.ID] = sampling(cfg, model), model.MaxSequences
 	}
-	var faults []error
+	if m.Expect, err = expectedSuites(m.Repeats); err != nil {
+		return nil, err
+	}
+	faults := []error{checkShapes(cfg)}
 	for _, p := range pairs {
 		_, asked := m.Tasks[p.Benchmark]
+		asked = asked || m.Drawn != nil
 		_, known := m.Models[p.Model]
 		if !asked || !known {
 			faults = append(faults, fmt.Errorf("profile %s: list its benchmark and its model in the configuration, to run it on servers", p.Name()))
@@ -177,6 +199,11 @@ func measuredRuns(cfg *config.Config, pairs []pair.Pair, timed *timing) (*system
 		}, nil
 	}
 	return m, errors.Join(faults...)
+}
+
+// processCPU is the CPU time of this process so far.
+func processCPU() time.Duration {
+	return time.Duration(dag.ReadUsage().CPUSeconds * float64(time.Second))
 }
 
 // Of our own router, in the simulated fleet: BENCHMARKS.md has what they really

@@ -13,9 +13,6 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// smallBenchmark is the id of the benchmark that is built in.
-const smallBenchmark = "smallbench"
-
 // taskFile is the tasks of a benchmark and where they come from.
 type taskFile struct {
 	id    string
@@ -26,9 +23,22 @@ type taskFile struct {
 // readTasks reads the task file of every benchmark of the experiment. The error
 // names all that cannot be used.
 func readTasks(cfg *config.Config) ([]taskFile, error) {
-	var all []taskFile
+	all, absent, err := findTasks(cfg)
+	if len(absent) > 0 {
+		err = errors.Join(err, fmt.Errorf("no task files %s: put them there, or name their folder in corpus.tasks", strings.Join(absent, ", ")))
+	}
+	return all, err
+}
+
+// presentTasks reads the task files that are there.
+func presentTasks(cfg *config.Config) ([]taskFile, error) {
+	all, _, err := findTasks(cfg)
+	return all, err
+}
+
+// findTasks reads the task files that are there, and lists those that are not.
+func findTasks(cfg *config.Config) (all []taskFile, absent []string, err error) {
 	var faults []error
-	var absent []string
 	for _, b := range cfg.Benchmarks {
 		path := filepath.Join(cfg.Corpus.Tasks, b.ID+".jsonl")
 		read, err := readTaskFile(b.ID, path)
@@ -37,22 +47,20 @@ func readTasks(cfg *config.Config) ([]taskFile, error) {
 			absent = append(absent, path)
 		case err != nil:
 			faults = append(faults, err)
+		default:
+			all = append(all, read)
 		}
-		all = append(all, read)
 	}
-	if len(absent) > 0 {
-		faults = append(faults, fmt.Errorf("no task files %s: put them there, or name their folder in corpus.tasks", strings.Join(absent, ", ")))
-	}
-	return all, errors.Join(faults...)
+	return all, absent, errors.Join(faults...)
 }
 
 // readTaskFile reads a task file, or the one that is built in where there is
 // none.
 func readTaskFile(id, path string) (taskFile, error) {
 	tasks, err := benchmark.ReadTasks(path)
-	if errors.Is(err, fs.ErrNotExist) && id == smallBenchmark {
-		path = data.SmallBenchmarkName
-		tasks, err = benchmark.ParseTasks(data.SmallBenchmark(), path)
+	if builtIn, name, ok := data.BuiltIn(id); ok && errors.Is(err, fs.ErrNotExist) {
+		path = name
+		tasks, err = benchmark.ParseTasks(builtIn, path)
 	}
 	if err != nil {
 		return taskFile{}, fmt.Errorf("benchmark %s: %w", id, err)

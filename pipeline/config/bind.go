@@ -2,6 +2,7 @@ package config
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -43,6 +44,23 @@ func bind(c *Config, d *document) map[string]string {
 	systems.integer("window", &c.Systems.Window, 1, 65536)
 	systems.integer("repeats", &c.Systems.Repeats, 0, 1000)
 	systems.choice("protocol", &c.Systems.Protocol, ProtocolPaper, ProtocolPublished)
+	systems.counts("scored_repeats", &c.Systems.ScoredRepeats, 0, 1000)
+	if n := len(c.Systems.ScoredRepeats); n > 0 && n != len(c.Experiment.Budgets) {
+		systems.fault("scored_repeats", "has %d numbers for the %d budgets of experiment.budgets: one for each, or none", n, len(c.Experiment.Budgets))
+	}
+	if len(c.Systems.ScoredRepeats) > 0 && c.Systems.Engine != EngineVLLM {
+		systems.fault("scored_repeats", `needs engine = "vllm": the simulated engine writes no responses to score`)
+	}
+	systems.choice("lengths", &c.Systems.Lengths, LengthsNatural, LengthsDrawn)
+	if c.Systems.Lengths == LengthsDrawn && len(c.Systems.ScoredRepeats) > 0 {
+		systems.fault("scored_repeats", `needs lengths = "natural": what is cut at a drawn length cannot be scored`)
+	}
+	if c.Systems.Lengths == LengthsDrawn && c.Corpus.Source == SourceVLLM {
+		systems.fault("lengths", `needs corpus.source = "published": the length model knows the published profiles`)
+	}
+	if c.Systems.Lengths != LengthsDrawn && slices.ContainsFunc(c.Workers, func(w Worker) bool { return w.Weights == WeightsDummy }) {
+		systems.fault("lengths", `must be "drawn" for a [[worker]] with weights = "dummy": what such models write is noise`)
+	}
 	if c.Systems.Engine == EngineVLLM && len(c.Workers) == 0 {
 		systems.fault("engine", `needs a [[worker]] with urls of running servers, or with a launch command`)
 	}
@@ -75,7 +93,9 @@ func bind(c *Config, d *document) map[string]string {
 	executor.optionalText("partition", &c.Executor.Partition)
 	executor.integer("array_size", &c.Executor.ArraySize, 1, 1<<20)
 
-	d.table("report").choice("pdf", &c.Report.PDF, PDFAuto, PDFNever)
+	report := d.table("report")
+	report.choice("pdf", &c.Report.PDF, PDFAuto, PDFNever)
+	report.optionalText("second", &c.Report.Second)
 
 	d.refuseUnknown()
 	return d.values
@@ -175,6 +195,11 @@ func bindWorker(w *Worker, t *table) {
 	t.integer("port", &w.Port, 1, 65535)
 	t.texts("arguments", &w.Arguments)
 	t.texts("environment", &w.Environment)
+	t.number("memory_gib", &w.MemoryGiB, 0, 1<<16)
+	t.choice("weights", &w.Weights, "", WeightsDummy)
+	if w.Weights == WeightsDummy && w.Launch == "" {
+		t.fault("weights", "needs a launch command: nobody can take the weights from servers that run already")
+	}
 	for _, entry := range w.Environment {
 		if name, _, found := strings.Cut(entry, "="); !found || name == "" {
 			t.fault("environment", "must have entries of the form KEY=VALUE, %q has not", entry)

@@ -129,6 +129,15 @@ const (
 	ProtocolPublished = "published" // as in the published runs: not before the first completion
 )
 
+// Lengths of the answers in timed runs on servers.
+const (
+	LengthsNatural = "natural" // what the model writes
+	LengthsDrawn   = "drawn"   // drawn from the length model of the published runs
+)
+
+// WeightsDummy is in Worker.Weights for servers of models without weights.
+const WeightsDummy = "dummy"
+
 // Systems is the coupled-reward study of time and compute (paper, Appendix B.5).
 type Systems struct {
 	Engine   string
@@ -136,6 +145,11 @@ type Systems struct {
 	Window   int // outstanding requests per replica
 	Repeats  int // executions of each strategy in a setting; 0: 8 of the simulated fleet, 1 of servers
 	Protocol string
+
+	// ScoredRepeats are executions of each strategy under real rewards, one
+	// number for each of the budgets; empty: none.
+	ScoredRepeats []int
+	Lengths       string // of answers
 }
 
 // Worker is a machine with vLLM replicas: running ones, or a way to start them.
@@ -149,6 +163,8 @@ type Worker struct {
 	Port        int      // of replica 0; the others have the next ones
 	Arguments   []string // further flags, which win over those of the setting
 	Environment []string // KEY=VALUE
+	MemoryGiB   float64  // main memory that a launched replica needs; 0: not checked
+	Weights     string   // of the models that it starts: "" for theirs, or WeightsDummy
 }
 
 // Serving is how servers are watched. It never changes what is asked of them.
@@ -197,7 +213,10 @@ const (
 )
 
 // Report is what the report stage makes beside tables and figures.
-type Report struct{ PDF string }
+type Report struct {
+	PDF    string
+	Second string // profile file of a second generation to hold the first against; "" for none
+}
 
 // All gives the canonical text of every key, as Slice does.
 func (c *Config) All() map[string]string { return maps.Clone(c.values) }

@@ -115,6 +115,25 @@ func (t *table) integers(key string, target *[]int, low, high int) {
 	t.record(key, *target)
 }
 
+// counts reads a list of integers as it is; it may be empty.
+func (t *table) counts(key string, target *[]int, low, high int) {
+	if value, given := t.take(key); given {
+		elements, ok := value.([]any)
+		list := []int{}
+		for _, element := range elements {
+			n, whole := element.(int64)
+			ok = ok && whole && n >= int64(low) && n <= int64(high)
+			list = append(list, int(n))
+		}
+		if !ok {
+			t.fault(key, "must be a list of integers from %d to %d", low, high)
+			return
+		}
+		*target = list
+	}
+	t.record(key, *target)
+}
+
 // numbers reads a list without repetition and sorts it.
 func (t *table) numbers(key string, target *[]float64, low, high float64) {
 	if value, given := t.take(key); given {
