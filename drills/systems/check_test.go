@@ -26,9 +26,9 @@ func TestWhatWasKeptAndVoided(t *testing.T) {
 	for _, strategy := range timed.Strategies {
 		run := timed.Run{Strategy: strategy, Started: strategy + " began"}
 		r.Runs = append(r.Runs, run)
-		kept[runName(r, run)] = run.Started
+		kept[timed.RunName(r, run)] = run.Started
 	}
-	last := runName(r, r.Runs[3])
+	last := timed.RunName(r, r.Runs[3])
 	all := []*timed.Results{r}
 	good := &story{kept: kept, voids: []string{"one"}}
 	if err := good.checkKept(all); err == nil {
@@ -41,7 +41,7 @@ func TestWhatWasKeptAndVoided(t *testing.T) {
 	if err := good.checkVoids(); err != nil {
 		t.Error(err)
 	}
-	kept[runName(r, r.Runs[0])] = "another time"
+	kept[timed.RunName(r, r.Runs[0])] = "another time"
 	if err := good.checkKept(all); err == nil || !strings.Contains(err.Error(), "uniform, repeat 0 was begun at another time") {
 		t.Errorf("a run was made again: %v", err)
 	}

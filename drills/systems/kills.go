@@ -2,19 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"speceval/drills/process"
 	"speceval/drills/timed"
-	"speceval/internal/rowfile"
 )
 
 // story is what happened.
@@ -34,14 +30,14 @@ func (l *lab) disturbed(ctx context.Context, stdout io.Writer) (*story, error) {
 	if err := l.killed(ctx, stdout); err != nil {
 		return nil, fmt.Errorf("the run that is killed: %w", err)
 	}
-	kept, err := l.kept()
+	kept, err := timed.Kept(l.out(), l.settings)
 	if err != nil {
 		return nil, err
 	}
 	if s.voids, err = l.bereft(ctx, stdout); err != nil {
 		return nil, fmt.Errorf("the run that loses a replica: %w", err)
 	}
-	if s.kept, err = l.kept(); err != nil {
+	if s.kept, err = timed.Kept(l.out(), l.settings); err != nil {
 		return nil, err
 	}
 	for run, started := range kept {
@@ -78,7 +74,7 @@ func (l *lab) killed(ctx context.Context, stdout io.Writer) error {
 	defer p.Kill()
 	busy := 0
 	err = l.until(ctx, p, func() (bool, error) {
-		kept, err := l.kept()
+		kept, err := timed.Kept(l.out(), l.settings)
 		if err != nil || len(kept) == 0 {
 			return false, err
 		}
@@ -90,7 +86,7 @@ func (l *lab) killed(ctx context.Context, stdout io.Writer) error {
 	}
 	p.Kill()
 	killed := time.Now()
-	kept, err := l.kept()
+	kept, err := timed.Kept(l.out(), l.settings)
 	if err != nil {
 		return err
 	}
@@ -165,59 +161,5 @@ func (l *lab) bereft(ctx context.Context, stdout io.Writer) ([]string, error) {
 	if p.Code() != 1 || !strings.Contains(p.Last(), "runs are void") {
 		return nil, fmt.Errorf("exit code %d: %s", p.Code(), p.Last())
 	}
-	return l.voids()
-}
-
-// scratch finds files of timed runs that are not done.
-func (l *lab) scratch(name string) []string {
-	found, _ := filepath.Glob(filepath.Join(l.out(), "scratch", "systems", "measured", "*", "*", "*", name)) // the pattern is good
-	return found
-}
-
-// voids are the notes of void runs.
-func (l *lab) voids() ([]string, error) {
-	var lines []string
-	for _, path := range l.scratch("void.txt") {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		lines = append(lines, strings.Split(strings.TrimSpace(string(text)), "\n")...)
-	}
-	return lines, nil
-}
-
-// kept are the runs that are stored, each with its start: those of units that
-// are done, and the others.
-func (l *lab) kept() (map[string]string, error) {
-	all := map[string]string{}
-	results, err := timed.ReadAll(l.out(), timed.Measured, l.settings, true)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range results {
-		for _, run := range r.Runs {
-			all[runName(r, run)] = run.Started
-		}
-	}
-	for _, s := range l.settings {
-		unit := filepath.Join(l.out(), "scratch", "systems", "measured", s.Profile.Name(), fmt.Sprintf("budget=%d", s.Budget))
-		paths, _ := filepath.Glob(filepath.Join(unit, "*", "*.run.parquet")) // the pattern is good
-		for _, path := range paths {
-			rows, _, err := rowfile.ReadFile[timed.Run](path)
-			if errors.Is(err, os.ErrNotExist) {
-				continue // the unit was done just now
-			}
-			if err != nil || len(rows) != 1 {
-				return nil, fmt.Errorf("%s: %d rows: %w", path, len(rows), err)
-			}
-			all[runName(&timed.Results{Setting: s}, rows[0])] = rows[0].Started
-		}
-	}
-	return all, nil
-}
-
-// runName is a run, for people and maps.
-func runName(r *timed.Results, run timed.Run) string {
-	return fmt.Sprintf("%s, %s, repeat %d", r.Name(), run.Strategy, run.Repeat)
+	return timed.Voids(l.out())
 }

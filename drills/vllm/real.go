@@ -7,11 +7,10 @@ import (
 	"io"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
+	"speceval/drills/process"
 	"speceval/internal/clock"
 	"speceval/internal/conformance"
 	"speceval/internal/launcher"
@@ -110,24 +109,9 @@ func realResult(ctx context.Context, o options, kind string, core int, say func(
 	defer servers.Stop(context.WithoutCancel(ctx))
 	say("%s: up after %.0f s", kind, time.Since(begin).Seconds())
 	t := target(servers.URLs()[0], kind)
-	t.Kill = func() error { return killEngine(servers.Process(0)) }
+	t.Kill = func() error { return process.KillEngine(servers.Process(0)) }
 	begin = time.Now()
 	results := conformance.RunAll(ctx, t)
 	say("%s: %d checks in %.0f s", kind, len(results), time.Since(begin).Seconds())
 	return results, ctx.Err()
-}
-
-// killEngine kills the engine of a server, which is a process of its own in the
-// server's group.
-func killEngine(group int) error {
-	var engines []int
-	for pid, words := range commands() {
-		if of, err := syscall.Getpgid(pid); err == nil && of == group && strings.HasPrefix(words[0], "VLLM::EngineCore") {
-			engines = append(engines, pid)
-		}
-	}
-	if len(engines) != 1 {
-		return fmt.Errorf("%d engines in the process group %d", len(engines), group)
-	}
-	return syscall.Kill(engines[0], syscall.SIGKILL)
 }

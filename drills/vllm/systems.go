@@ -48,11 +48,7 @@ func systems(ctx context.Context, o options, stdout io.Writer) (err error) {
 		}
 		os.RemoveAll(dir)
 	}()
-	t := &trial{options: o, dir: dir, profile: profile.Profile{
-		Benchmark: "quiz", Model: timedModel, TestedK: 64,
-		TaskIDs:    []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"},
-		PassCounts: []int{0, 64, 32, 3, 60, 0, 64, 20, 45, 1, 64, 0},
-	}}
+	t := &trial{options: o, dir: dir, profile: quiz("quiz", timedModel)}
 	for _, budget := range timedBudgets {
 		t.settings = append(t.settings, timed.Setting{Profile: t.profile, Digest: t.profile.SHA256(), Seed: 42, Budget: budget})
 	}
@@ -157,7 +153,7 @@ func (t *trial) run(ctx context.Context, stdout io.Writer) ([]timed.Sample, erro
 	}
 	fmt.Fprintf(stdout, "done after %.0f s; the servers were up after %.0f s\n", time.Since(begin).Seconds(), samples[0].At.Sub(begin).Seconds())
 	for port := range 2 {
-		if err := freed(ctx, firstPort+port); err != nil {
+		if err := process.Freed(ctx, firstPort+port); err != nil {
 			return nil, err
 		}
 	}
@@ -181,6 +177,9 @@ func (t *trial) check(samples []timed.Sample, stdout io.Writer) error {
 		return err
 	}
 	if err := timed.Table(stdout, measured); err != nil {
+		return err
+	}
+	if err := timed.Predictions(stdout, t.path("out")); err != nil {
 		return err
 	}
 	share, largest := timed.Handling(measured)

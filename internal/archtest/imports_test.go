@@ -23,8 +23,9 @@ var importRules = []importRule{
 	{"pipeline", []string{"pipeline/config", "pipeline/dag", "pipeline/executor", "pipeline/pair", "stages/…", "data", "internal/…"}},
 	{"pipeline/executor", []string{"pipeline/dag"}},
 	{"pipeline/pair", []string{"pipeline/dag", "internal/profile"}},
-	{"stages/report", []string{"stages/report/formula", "pipeline/dag", "pipeline/pair", "data", "internal/…"}},
+	{"stages/report", []string{"stages/report/formula", "stages/report/measured", "pipeline/dag", "pipeline/pair", "data", "internal/…"}},
 	{"stages/report/formula", []string{"internal/table", "internal/variance", "internal/measurement"}},
+	{"stages/report/measured", []string{"internal/agreement", "internal/measurement", "internal/profile", "internal/table"}},
 	{"stages/*", []string{"pipeline/dag", "pipeline/pair", "data", "internal/…"}}, // never one another: they meet in files
 	{"drills/process", nil},
 	{"drills/drill", nil},
@@ -54,6 +55,7 @@ var importRules = []importRule{
 	{"internal/coupled", []string{"internal/controller", "internal/profile", "internal/csvfile"}},
 	{"internal/worker", []string{"internal/router", "internal/controller", "internal/pool", "internal/vllm", "internal/clock"}},
 	{"internal/fleet/virtual", []string{"internal/router", "internal/controller", "internal/fleet", "internal/seed"}},
+	{"internal/fleet/speed", []string{"internal/fleet"}},
 	{"internal/fleet/workload", []string{"internal/fleet", "internal/controller", "internal/csvfile", "internal/seed", "internal/profile"}},
 	{"internal/router", []string{"internal/controller", "internal/flops"}},
 	{"internal/controller", []string{"internal/neyman"}},
@@ -62,6 +64,7 @@ var importRules = []importRule{
 	// fleet that stands in for servers.
 	{"internal/serving", []string{"internal/pool", "internal/launcher", "internal/vllm", "internal/clock"}},
 	{"internal/conformance", []string{"internal/vllm", "internal/clock"}},
+	{"internal/checkpoint", []string{"internal/fleet", "internal/flops", "internal/atomicfile"}},
 	{"internal/launcher", []string{"internal/vllm", "internal/clock"}},
 	{"internal/pool", []string{"internal/vllm", "internal/clock"}},
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/benchmark", "internal/seed", "internal/clock"}},
@@ -75,6 +78,7 @@ var importRules = []importRule{
 	{"internal/neyman", nil},
 	{"internal/seed", nil},
 	{"internal/variance", []string{"internal/rowfile"}},
+	{"internal/agreement", nil},
 
 	// What people look at.
 	{"internal/page", []string{"internal/table", "internal/figure"}},
@@ -86,7 +90,7 @@ var importRules = []importRule{
 
 	// Facts, as typed values and in files.
 	{"internal/benchmark", []string{"internal/csvfile", "internal/rowfile"}},
-	{"internal/measurement", []string{"internal/csvfile", "internal/rowfile"}},
+	{"internal/measurement", []string{"internal/flops", "internal/csvfile", "internal/rowfile"}},
 	{"internal/flops", []string{"internal/csvfile", "internal/rowfile"}},
 	{"internal/profile", []string{"internal/csvfile", "internal/rowfile"}},
 	{"internal/csvfile", nil},

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"speceval/drills/process"
+	"speceval/internal/benchmark"
+)
+
+// prepare writes what the programs read: a configuration and its task file, and
+// half of the tasks for each process of inspect_ai.
+func (b *bench) prepare() error {
+	id := b.all[0].Benchmark
+	text, err := os.ReadFile(b.tasks)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(b.path(id+".jsonl"), text, 0o666); err != nil {
+		return err
+	}
+	config := fmt.Sprintf(`[corpus]
+source = "vllm"
+tasks = %q
+rollouts_per_task = %d
+
+[[model]]
+id = %q
+path = %q
+max_sequences = %d
+
+[[benchmark]]
+id = %q
+
+[sampling]
+temperature = %g
+top_p = %g
+max_tokens = %d
+context_tokens = %d
+
+[systems]
+replicas = %d
+window = %d
+
+[[worker]]
+name = "cpu"
+urls = ["%s"]
+`, b.dir, b.rollouts, served, b.model, b.window, id, temperature, topP, maxTokens, contextTokens, replicas, b.window, strings.Join(b.urls, `", "`))
+	if err := os.WriteFile(b.path("experiments.toml"), []byte(config), 0o666); err != nil {
+		return err
+	}
+	for half := range replicas {
+		if err := b.writeHalf(half); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeHalf writes every other task for inspect_ai.
+func (b *bench) writeHalf(half int) error {
+	var lines strings.Builder
+	for i, task := range b.all {
+		if i%replicas != half {
+			continue
+		}
+		line, err := json.Marshal(map[string]string{"prompt": prompt(task), "answer": task.Answer})
+		if err != nil {
+			return err
+		}
+		lines.Write(append(line, '\n'))
+	}
+	return os.WriteFile(b.half(half), []byte(lines.String()), 0o666)
+}
+
+// prompt is the whole of what is asked, in one turn.
+func prompt(task benchmark.Task) string {
+	return strings.TrimSpace(task.SystemPrompt + "\n" + task.UserPrompt)
+}
+
+func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
+func (b *bench) half(n int) string       { return b.path(fmt.Sprintf("half-%d.jsonl", n)) }
+
+// speceval generates and scores into a new folder. Its start and its checks of
+// the servers count.
+func (b *bench) speceval(ctx context.Context, round int) (float64, error) {
+	name := fmt.Sprintf("speceval-%d", round)
+	begin := time.Now()
+	p, err := process.Start(b.path(name+".txt"), b.environment, b.binary,
+		"run", "generate", "score", "--config", b.path("experiments.toml"), "--out", b.path(name), "--set", fmt.Sprintf("experiment.seed=%d", round))
+	if err != nil {
+		return 0, err
+	}
+	if err := wait(ctx, p); err != nil {
+		return 0, err
+	}
+	return float64(len(b.all)*b.rollouts) / time.Since(begin).Seconds(), nil
+}
+
+// wait waits for the end of a program, which must be a good one.
+func wait(ctx context.Context, p *process.Process) error {
+	defer p.Kill()
+	select {
+	case <-p.Ended():
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if p.Code() != 0 {
+		return fmt.Errorf("exit code %d:\n%s", p.Code(), p.Last())
+	}
+	return nil
+}
+
+// evaluation is what evaluate.py says of one server, in seconds since 1970.
+type evaluation struct {
+	Begin, End float64
+	Samples    int
+}
+
+// inspect evaluates half of the tasks on each server at the same time.
+func (b *bench) inspect(ctx context.Context, round int) (float64, error) {
+	halves := make([]evaluation, replicas)
+	faults := make([]error, replicas)
+	var both sync.WaitGroup
+	for i := range halves {
+		both.Go(func() { halves[i], faults[i] = b.evaluate(ctx, round, i) })
+	}
+	both.Wait()
+	for _, err := range faults {
+		if err != nil {
+			return 0, err
+		}
+	}
+	return rate(halves), nil
+}
+
+// rate is the number of samples over the time from the first begin to the last
+// end.
+func rate(parts []evaluation) float64 {
+	begin, end, samples := parts[0].Begin, parts[0].End, 0
+	for _, p := range parts {
+		begin, end, samples = min(begin, p.Begin), max(end, p.End), samples+p.Samples
+	}
+	return float64(samples) / (end - begin)
+}
+
+func (b *bench) evaluate(ctx context.Context, round, half int) (evaluation, error) {
+	var e evaluation
+	output := b.path(fmt.Sprintf("inspect-%d-%d.txt", round, half))
+	p, err := process.Start(output, b.environment, b.python, b.script, b.half(half), strconv.Itoa(b.epochs), b.urls[half], served,
+		strconv.Itoa(b.window), fmt.Sprint(temperature), fmt.Sprint(topP), strconv.Itoa(maxTokens))
+	if err != nil {
+		return e, err
+	}
+	if err := wait(ctx, p); err != nil {
+		return e, err
+	}
+	text, err := os.ReadFile(output)
+	if err != nil {
+		return e, err
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &e); err != nil {
+		return e, fmt.Errorf("%s: %w", output, err)
+	}
+	return e, nil
+}
