@@ -186,7 +186,7 @@ func (t *trial) checkDrawn(ctx context.Context, stdout io.Writer) error {
 	}
 	var untold error
 	if !strings.Contains(string(table), "lengths of answers drawn") {
-		untold = fmt.Errorf("Table 3 does not say it")
+		untold = fmt.Errorf("it is not said in Table 3")
 	}
 	checks := timed.Checks(measured, timed.Shape{Replicas: 2, Window: sequences, Repeats: 1, Provenance: timed.Measured})
 	checks = append(checks,
