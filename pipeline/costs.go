@@ -77,8 +77,8 @@ func (c costs) expect(benchmark, model string, requests, maxTokens int) []dag.Qu
 }
 
 // expectedSuites is what the runs of all strategies in a setting take, each so
-// many times: as they did in the published runs, where those have the setting.
-func expectedSuites(repeats int) (func(pair.Pair, int) []dag.Quantity, error) {
+// many times at each of the budgets: as they did in the published runs, where those have the setting.
+func expectedSuites(budgets, repeats []int) (func(pair.Pair, int) []dag.Quantity, error) {
 	runs, err := measurement.Parse(data.Measurements(), data.MeasurementsName)
 	if err != nil {
 		return nil, err
@@ -90,8 +90,12 @@ func expectedSuites(repeats int) (func(pair.Pair, int) []dag.Quantity, error) {
 	requests, hours := make(map[setting]float64), make(map[setting]float64)
 	for _, run := range runs {
 		key := setting{run.Profile(), int(run.ReferenceBudget)}
-		requests[key] += float64(repeats) * float64(run.AcceptedRollouts+run.ExtraRollouts)
-		hours[key] += float64(repeats) * run.TimeSeconds * publishedGPUs / secondsPerHour
+		at := slices.Index(budgets, key.budget)
+		if at < 0 {
+			continue
+		}
+		requests[key] += float64(repeats[at]) * float64(run.AcceptedRollouts+run.ExtraRollouts)
+		hours[key] += float64(repeats[at]) * run.TimeSeconds * publishedGPUs / secondsPerHour
 	}
 	return func(p pair.Pair, budget int) []dag.Quantity {
 		key := setting{p.Name(), budget}

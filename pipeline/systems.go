@@ -24,12 +24,9 @@ import (
 	"speceval/stages/systems"
 )
 
-// Executions of each strategy in a setting where the configuration leaves it
-// open: the simulated fleet's cost next to nothing.
-const (
-	simulatedRepeats = 8
-	measuredRepeats  = 1
-)
+// simulatedRepeats are executions of each strategy in a setting of the simulated
+// fleet where the configuration leaves it open: they cost next to nothing.
+const simulatedRepeats = 8
 
 // uncalibrated are the pairs that the simulated fleet does not know.
 func uncalibrated(s *systems.Simulated, pairs []pair.Pair) []string {
@@ -143,13 +140,10 @@ func timedWorkers(cfg *config.Config, o outside) *serving.Workers {
 // measuredRuns are runs on the servers of workers.
 func measuredRuns(cfg *config.Config, pairs []pair.Pair, timed *timing) (*systems.Measured, error) {
 	m := &systems.Measured{
-		Repeats: cfg.Systems.Repeats, Replicas: cfg.Systems.Replicas, Window: cfg.Systems.Window, Clock: clock.Wall{}, CPU: processCPU,
+		Repeats: measuredRepeats(cfg), Replicas: cfg.Systems.Replicas, Window: cfg.Systems.Window, Clock: clock.Wall{}, CPU: processCPU,
 		Return: time.Duration(cfg.Serving.OutageSeconds) * time.Second,
 		Tasks:  make(map[string]systems.Tasks), Models: make(map[string]vllm.Sampling),
 		MaxSequences: make(map[string]int),
-	}
-	if m.Repeats == 0 {
-		m.Repeats = measuredRepeats
 	}
 	var err error
 	if m.Drawn, err = drawnLengths(cfg, pairs); err != nil {
@@ -176,7 +170,7 @@ func measuredRuns(cfg *config.Config, pairs []pair.Pair, timed *timing) (*system
 		served[model.ID] = servedModel(cfg, model)
 		m.Models[model.ID], m.MaxSequences[model.ID] = sampling(cfg, model), model.MaxSequences
 	}
-	if m.Expect, err = expectedSuites(m.Repeats); err != nil {
+	if m.Expect, err = expectedSuites(cfg.Experiment.Budgets, m.Repeats); err != nil {
 		return nil, err
 	}
 	faults := []error{checkShapes(cfg)}
@@ -199,6 +193,14 @@ func measuredRuns(cfg *config.Config, pairs []pair.Pair, timed *timing) (*system
 		}, nil
 	}
 	return m, errors.Join(faults...)
+}
+
+// measuredRepeats are those of each budget.
+func measuredRepeats(cfg *config.Config) []int {
+	if len(cfg.Systems.MeasuredRepeats) > 0 {
+		return cfg.Systems.MeasuredRepeats
+	}
+	return slices.Repeat([]int{1}, len(cfg.Experiment.Budgets))
 }
 
 // processCPU is the CPU time of this process so far.

@@ -102,7 +102,7 @@ const PredictionsFile = "systems/predictions.parquet"
 
 // PredictionSchema is the value of the footer key speceval.schema of
 // PredictionsFile.
-const PredictionSchema = "systems-predictions/1"
+const PredictionSchema = "systems-predictions/2"
 
 // Prediction is the predicted time of a strategy in a setting beside the
 // measured one. Of Uniform and its equivalent it says how well the model fits
@@ -119,8 +119,9 @@ type Prediction struct {
 	Measured    float64 `parquet:"measured_seconds"` // mean of the runs
 	MeasuredSE  float64 `parquet:"measured_se"`      // of the mean, by the spread of runs; NaN of a single one
 	Predicted   float64 `parquet:"predicted_seconds"`
-	PredictedSE float64 `parquet:"predicted_se"` // by the spread of the draws
-	PredictedSD float64 `parquet:"predicted_sd"` // of one execution
+	PredictedSE float64 `parquet:"predicted_se"` // by PredictedSD, for all runs share their lengths, and by the error of Scale
+	PredictedSD float64 `parquet:"predicted_sd"` // of one execution, by the lengths that Uniform did not see
+	Scale       float64 `parquet:"scale"`        // of the fitted speed's times, that those of Uniform in the setting come out in sum
 }
 
 // SpeedsFile holds the speed of each model's replicas as fitted to the runs of
@@ -128,7 +129,7 @@ type Prediction struct {
 const SpeedsFile = "systems/speeds.parquet"
 
 // SpeedSchema is the value of the footer key speceval.schema of SpeedsFile.
-const SpeedSchema = "systems-speeds/1"
+const SpeedSchema = "systems-speeds/2"
 
 // Speed is how fast the replicas of a model were. A step of n sequences takes
 // Base + Sequence·n, and Prompt longer for every prompt token that it reads.
@@ -139,7 +140,6 @@ type Speed struct {
 	Prompt   float64 `parquet:"prompt_seconds"`
 	Latency  float64 `parquet:"latency_seconds"`  // of a request, beside the steps
 	Handling float64 `parquet:"handling_seconds"` // of the router, for a completion
-	Scale    float64 `parquet:"scale"`            // by which the fit of requests was multiplied for Uniform's times, in sum
 	Runs     int32   `parquet:"runs"`             // that were fitted
 	Requests int32   `parquet:"requests"`
 	Residual float64 `parquet:"residual"` // root mean square of the requests' durations, as a fraction

@@ -44,10 +44,7 @@ func bind(c *Config, d *document) map[string]string {
 	systems.integer("window", &c.Systems.Window, 1, 65536)
 	systems.integer("repeats", &c.Systems.Repeats, 0, 1000)
 	systems.choice("protocol", &c.Systems.Protocol, ProtocolPaper, ProtocolPublished)
-	systems.counts("scored_repeats", &c.Systems.ScoredRepeats, 0, 1000)
-	if n := len(c.Systems.ScoredRepeats); n > 0 && n != len(c.Experiment.Budgets) {
-		systems.fault("scored_repeats", "has %d numbers for the %d budgets of experiment.budgets: one for each, or none", n, len(c.Experiment.Budgets))
-	}
+	c.Systems.bindRepeats(systems, len(c.Experiment.Budgets))
 	if len(c.Systems.ScoredRepeats) > 0 && c.Systems.Engine != EngineVLLM {
 		systems.fault("scored_repeats", `needs engine = "vllm": the simulated engine writes no responses to score`)
 	}
@@ -218,5 +215,18 @@ func unique(tables []*table, key string, name func(int) string) {
 			t.fault(key, "is there twice")
 		}
 		seen[name(i)] = true
+	}
+}
+
+// bindRepeats reads how often strategies are run on servers at each budget.
+func (s *Systems) bindRepeats(t *table, budgets int) {
+	t.counts("measured_repeats", &s.MeasuredRepeats, 1, 1000)
+	t.counts("scored_repeats", &s.ScoredRepeats, 0, 1000)
+	const wrong = "has %d numbers for the %d budgets of experiment.budgets: one for each, or none"
+	if n := len(s.MeasuredRepeats); n > 0 && n != budgets {
+		t.fault("measured_repeats", wrong, n, budgets)
+	}
+	if n := len(s.ScoredRepeats); n > 0 && n != budgets {
+		t.fault("scored_repeats", wrong, n, budgets)
 	}
 }

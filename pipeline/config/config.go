@@ -143,8 +143,12 @@ type Systems struct {
 	Engine   string
 	Replicas int // of a worker
 	Window   int // outstanding requests per replica
-	Repeats  int // executions of each strategy in a setting; 0: 8 of the simulated fleet, 1 of servers
+	Repeats  int // executions of each strategy in a setting of the simulated fleet; 0: 8
 	Protocol string
+
+	// MeasuredRepeats are executions of each strategy on servers, one number for
+	// each of the budgets; empty: one of each.
+	MeasuredRepeats []int
 
 	// ScoredRepeats are executions of each strategy under real rewards, one
 	// number for each of the budgets; empty: none.

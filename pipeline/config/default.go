@@ -16,7 +16,7 @@ func Default() *Config {
 				Draws: 8192, RaceDraws: 12, FinalDraws: 500, Finalists: 1,
 			},
 		},
-		Systems:  Systems{Engine: EngineSimulated, Replicas: 8, Window: 32, Protocol: ProtocolPaper, Lengths: LengthsNatural, ScoredRepeats: []int{}},
+		Systems:  Systems{Engine: EngineSimulated, Replicas: 8, Window: 32, Protocol: ProtocolPaper, Lengths: LengthsNatural, MeasuredRepeats: []int{}, ScoredRepeats: []int{}},
 		Serving:  Serving{Version: "0.23.0", Attempts: 5, HangSeconds: 300, OutageSeconds: 900, StartSeconds: 1800},
 		Judge:    Judge{Model: "Qwen3.6-35B-A3B", MaxTokens: 4096},
 		Sandbox:  Sandbox{SecondsPerTest: 6, MemoryMiB: 4096, Python: "python3"},

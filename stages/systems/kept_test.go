@@ -97,7 +97,7 @@ func TestAFailureAfterAVoidRunTellsOfBoth(t *testing.T) {
 // run without its last file, one whose files are torn, temporary files.
 func TestKilledBetweenTwoFiles(t *testing.T) {
 	h := newHall(t, 0)
-	h.settings.Measured.Repeats = 2
+	h.settings.Measured.Repeats = []int{2}
 	ctx, cancel := context.WithCancel(t.Context())
 	h.at(250, func(*server, http.ResponseWriter) bool { cancel(); return false })
 	if err := h.attempt(ctx); !errors.Is(err, context.Canceled) && err == nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"speceval/internal/benchmark"
@@ -20,7 +21,7 @@ import (
 
 // Measured is real servers.
 type Measured struct {
-	Repeats  int                      // executions of every strategy in a setting
+	Repeats  []int                    // executions of every strategy at each of the budgets, at least 1
 	Replicas int                      // of a worker
 	Window   int                      // outstanding requests per replica
 	Tasks    map[string]Tasks         // by benchmark: what is asked
@@ -64,12 +65,16 @@ func (l Lease) provenance() string {
 	return measurement.Measured
 }
 
+// measuredRepeatsKey is the key of the configuration for Measured.Repeats.
+const measuredRepeatsKey = "systems.measured_repeats"
+
+// measuredRepeats is how often each strategy is run on servers.
+func (s *setting) measuredRepeats() int { return s.Measured.Repeats[s.budgetIndex()] }
+
 // measuredUnit executes the setting on servers under coupled rewards.
 func (s *setting) measuredUnit() dag.Unit {
 	u := s.serverUnit(measuredKind)
-	for key, value := range s.Slice("systems.repeats") {
-		u.Config[key] = value
-	}
+	u.Config[measuredRepeatsKey] = strconv.Itoa(s.measuredRepeats())
 	return u
 }
 
@@ -131,7 +136,7 @@ func (s *setting) measuredExecutions(job *dag.Job, p *plan, kind string) ([]exec
 	if kind == scoredKind {
 		return s.scoredExecutions(job, p)
 	}
-	return s.executions(job, p, s.Measured.Repeats)
+	return s.executions(job, p, s.measuredRepeats())
 }
 
 // writeNothing makes the outputs of a setting without runs.

@@ -39,7 +39,7 @@ var allStrategies = []string{measurement.Uniform, measurement.HBNSync, measureme
 // time, so that there is something to speculate with.
 func TestServersSelectWhatTheVirtualClockDoes(t *testing.T) {
 	h := newHall(t, 40)
-	h.settings.Budgets, h.settings.Measured.Repeats = []int{4, 9}, 2
+	h.settings.Budgets, h.settings.Measured.Repeats = []int{4, 9}, []int{2, 2}
 	h.succeed()
 	prefetched := int32(0)
 	for budget, equivalent := range map[int]int{4: 5, 9: 12} {
@@ -102,7 +102,7 @@ func TestWhatIsMeasuredAndWhatIsNot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHall(t, 0)
-			h.real, h.settings.Measured.Repeats = test.real, 2
+			h.real, h.settings.Measured.Repeats = test.real, []int{2}
 			h.succeed()
 			rows := read[measurement.Measurement](t, h.dir, measurement.File)
 			times := map[string]int{}

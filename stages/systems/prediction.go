@@ -36,7 +36,7 @@ type predicting struct {
 func (p predicting) unit() dag.Unit {
 	u := dag.Unit{
 		ID:         Predictions.Unit,
-		Config:     p.Slice(append([]string{"systems.repeats"}, commonKeys...)...),
+		Config:     p.Slice(append([]string{measuredRepeatsKey}, commonKeys...)...),
 		Seed:       seed.Root(p.Seed).Child(name).Label(),
 		Outputs:    []string{measurement.PredictionsFile, measurement.SpeedsFile},
 		Provenance: "computed",
@@ -102,14 +102,12 @@ type observed struct {
 	settings []*timedSetting
 	speed    speed.Speed
 	handling time.Duration           // of the router, for a completion
-	scale    float64                 // of all times of the fit, that Uniform's sum come out
 	runs     int                     // that were fitted
 	tasks    map[benchmarkTask][]int // tokens of their rollouts
 }
 
-// fit finds the speed by the requests of Uniform's runs, and then the scale by
-// their times: executed again, with the same lengths, they must take as long in
-// all.
+// fit finds the speed by the requests of Uniform's runs, and then each setting's
+// scale by their times.
 func (o *observed) fit(ctx context.Context) error {
 	var served []speed.Served
 	handled, completions := 0.0, 0
@@ -134,22 +132,38 @@ func (o *observed) fit(ctx context.Context) error {
 		return err
 	}
 	o.handling = time.Duration(handled / float64(completions) * float64(time.Second))
-	measured, predicted := 0.0, 0.0
 	for _, s := range o.settings {
-		for _, e := range s.executions {
-			run := s.run(e)
-			if !ofUniform(e.strategy) || run == nil {
-				continue
-			}
-			t, err := o.execute(ctx, s, e, e.repeat)
-			if err != nil {
-				return err
-			}
-			measured, predicted = measured+run.Time, predicted+t
+		if err := o.fitScale(ctx, s); err != nil {
+			return err
 		}
 	}
-	o.scale = measured / predicted
-	o.speed = o.speed.Scaled(o.scale)
+	return nil
+}
+
+// fitScale finds by how much a setting's times are longer than the speed says:
+// Uniform's runs of the setting, executed again with the same lengths, must take
+// as long in all. How fast a machine is can change between settings; within one,
+// runs of the strategies take turns.
+func (o *observed) fitScale(ctx context.Context, s *timedSetting) error {
+	s.scale = 1
+	measured, predicted := 0.0, 0.0
+	var ratios []float64
+	for _, e := range s.executions {
+		run := s.run(e)
+		if !ofUniform(e.strategy) || run == nil {
+			continue
+		}
+		t, err := o.execute(ctx, s, e, e.repeat)
+		if err != nil {
+			return err
+		}
+		measured, predicted = measured+run.Time, predicted+t
+		ratios = append(ratios, run.Time/t)
+	}
+	if len(ratios) > 0 {
+		s.scale = measured / predicted
+		_, s.scaleSE = measurement.Spread(ratios)
+	}
 	return nil
 }
 
@@ -161,8 +175,9 @@ func ofUniform(strategy string) bool {
 // execute is the time of an execution under the virtual clock, in seconds. The
 // draw says which of Uniform's runs rollouts have their lengths of.
 func (o *observed) execute(ctx context.Context, s *timedSetting, e execution, draw int) (float64, error) {
+	speed := o.speed.Scaled(s.scale)
 	engine, err := virtual.New(virtual.Settings{
-		Timing: o.speed.Timing, Latency: o.speed.Latency, Handling: o.handling, Computation: computation,
+		Timing: speed.Timing, Latency: speed.Latency, Handling: o.handling, Computation: computation,
 		Replicas: s.Measured.Replicas, Window: s.Measured.Window, Lengths: o.lengths(s, e, draw),
 	})
 	if err != nil {
@@ -198,10 +213,11 @@ func (o *observed) predict(ctx context.Context, s *timedSetting) ([]measurement.
 		}
 		row := measurement.Prediction{
 			Benchmark: s.pair.Benchmark, Model: s.pair.Model, NTasks: int32(s.pair.N()), Budget: int32(s.budget), Strategy: strategy,
-			Runs: int32(len(measured)), Draws: draws, Measured: average(measured), Predicted: average(predicted),
+			Runs: int32(len(measured)), Draws: draws, Measured: average(measured), Predicted: average(predicted), Scale: s.scale,
 		}
 		_, row.MeasuredSE = measurement.Spread(measured)
-		row.PredictedSD, row.PredictedSE = measurement.Spread(predicted)
+		row.PredictedSD, _ = measurement.Spread(predicted)
+		row.PredictedSE = math.Hypot(row.PredictedSD, row.Predicted*s.scaleSE/s.scale)
 		rows = append(rows, row)
 	}
 	return rows, nil
@@ -220,7 +236,7 @@ func (o *observed) row(model string) measurement.Speed {
 	t := o.speed.Timing
 	return measurement.Speed{
 		Model: model, Base: t.Base.Seconds(), Sequence: t.Sequence.Seconds(), Prompt: t.Prompt.Seconds(),
-		Latency: o.speed.Latency.Seconds(), Handling: o.handling.Seconds(), Scale: o.scale,
+		Latency: o.speed.Latency.Seconds(), Handling: o.handling.Seconds(),
 		Runs: int32(o.runs), Requests: int32(o.speed.Requests), Residual: o.speed.Residual,
 	}
 }

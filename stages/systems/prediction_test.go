@@ -63,7 +63,7 @@ func newCourse(t *testing.T) *course {
 		return s, nil
 	}
 	c.settings.Measured = &systems.Measured{
-		Repeats: 1, Replicas: replicas, Window: theTruth.Window,
+		Repeats: []int{1, 1}, Replicas: replicas, Window: theTruth.Window,
 		Tasks: map[string]systems.Tasks{"quiz": {Source: dag.Source{Name: "quiz.jsonl", SHA256: "q"}}},
 	}
 	return c
@@ -125,7 +125,8 @@ func TestPredictionsComeTrue(t *testing.T) {
 				t.Errorf("%s took %v s, predicted are %v s, with a spread of %v", what, p.Measured, p.Predicted, p.PredictedSD)
 			}
 		}
-		if p.NTasks != 40 || p.Runs != 1 || p.Draws < 8 || p.PredictedSE > p.PredictedSD || !math.IsNaN(p.MeasuredSE) {
+		if p.NTasks != 40 || p.Runs != 1 || p.Draws < 8 || p.PredictedSE < p.PredictedSD || p.PredictedSE > p.PredictedSD+0.01*p.Predicted ||
+			math.Abs(p.Scale-1) > 0.01 || !math.IsNaN(p.MeasuredSE) {
 			t.Errorf("%s: %+v", what, p)
 		}
 	}
@@ -134,8 +135,35 @@ func TestPredictionsComeTrue(t *testing.T) {
 		t.Fatalf("%d speeds, want 1", len(speeds))
 	}
 	s, step := speeds[0], theTruth.Timing.Step(fleet.Load{Sequences: 8}).Seconds()
-	if s.Model != courseModel || s.Runs != 4 || s.Requests != 40*(6+7+16+20) || math.Abs(s.Base+8*s.Sequence-step) > 0.005*step || math.Abs(s.Scale-1) > 0.01 {
+	if s.Model != courseModel || s.Runs != 4 || s.Requests != 40*(6+7+16+20) || math.Abs(s.Base+8*s.Sequence-step) > 0.005*step {
 		t.Errorf("%+v, a step of 8 takes %v s", s, step)
+	}
+}
+
+// TestEverySettingHasItsScale has a machine that was slower at one budget: what
+// is predicted there must be as much longer.
+func TestEverySettingHasItsScale(t *testing.T) {
+	want := newCourse(t).predict()
+	c := newCourse(t)
+	c.spoil = func(runs []measurement.Run, requests []systems.RequestRow) {
+		if runs[0].ReferenceBudget != 16 {
+			return
+		}
+		for i := range runs {
+			runs[i].Time *= 1.5
+		}
+		for i := range requests {
+			requests[i].Submitted, requests[i].Finished = 1.5*requests[i].Submitted, 1.5*requests[i].Finished
+		}
+	}
+	for what, p := range c.predict() {
+		slower := 1.0
+		if p.Budget == 16 {
+			slower = 1.5
+		}
+		if longer := p.Predicted / want[what].Predicted; math.Abs(longer-slower) > 0.02*slower {
+			t.Errorf("%s: predicted is %v times as long, want %v", what, longer, slower)
+		}
 	}
 }
 

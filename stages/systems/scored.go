@@ -41,12 +41,7 @@ func (s *setting) scoredRepeats() int {
 	if s.Measured == nil || s.Measured.Scored == nil {
 		return 0
 	}
-	for i, b := range s.Budgets {
-		if b == s.budget {
-			return s.Measured.Scored.Repeats[i]
-		}
-	}
-	return 0
+	return s.Measured.Scored.Repeats[s.budgetIndex()]
 }
 
 // scoredUnit executes the setting on servers under real rewards.

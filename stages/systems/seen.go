@@ -18,6 +18,9 @@ type timedSetting struct {
 	requests   []requestRow // of Uniform and its equivalent alone
 	prompts    []int        // tokens, by task
 	seen       map[rollout]int
+
+	scale   float64 // of the times that the speed says, that Uniform's come out in sum
+	scaleSE float64 // by the spread of Uniform's runs
 }
 
 // rollout is one of Uniform's in one run.
@@ -47,7 +50,7 @@ func (p predicting) read(job *dag.Job, model string) ([]*timedSetting, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.executions, err = s.executions(job, plan, s.Measured.Repeats); err != nil {
+		if t.executions, err = s.executions(job, plan, t.measuredRepeats()); err != nil {
 			return nil, err
 		}
 		rows, err := readRows[requestRow](job, s.requestsFile(measuredKind))
@@ -121,7 +124,7 @@ func (o *observed) lengths(s *timedSetting, e execution, draw int) func(controll
 	if e.strategy == measurement.UniformEquivalent {
 		strategy = measurement.UniformEquivalent
 	}
-	repeat := draw % s.Measured.Repeats
+	repeat := draw % s.measuredRepeats()
 	random := s.predictionSeed().Index(s.budget).Child(e.strategy).Index(draw).Stream()
 	return func(id controller.ID) (prompt, tokens int) {
 		if tokens, there := s.seen[rollout{strategy, repeat, id}]; there {

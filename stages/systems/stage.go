@@ -151,6 +151,9 @@ func (s *setting) config(keys ...string) map[string]string {
 	return c
 }
 
+// budgetIndex is the place of the setting's budget among all.
+func (s *setting) budgetIndex() int { return slices.Index(s.Budgets, s.budget) }
+
 // id is the setting in a unit's name.
 func (s *setting) id() string { return fmt.Sprintf("%s/budget=%d", s.pair.Name(), s.budget) }
 

@@ -9,7 +9,6 @@ import (
 type row struct {
 	duration float64
 	factors  [terms]float64
-	weight   float64
 }
 
 // fitted is the duration by these coefficients.
@@ -62,7 +61,6 @@ func observe(served Served, c coefficients) []row {
 		rows[i] = row{
 			duration: l.Finished - l.Submitted,
 			factors:  [terms]float64{latency: 1, base: l.steps(), sequence: together, prompt: float64(prompts)},
-			weight:   1 / l.steps(),
 		}
 	}
 	return rows

@@ -2,19 +2,17 @@ package speed
 
 import (
 	"errors"
-	"math"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// solve is the least squares of the rows by their weights, with no coefficient
-// below 0: the most negative one, in the time that it stands for, is taken as 0
+// solve is the least squares of the rows, with no coefficient below 0: the most negative one, in the time that it stands for, is taken as 0
 // until there is none.
 func solve(rows []row) (coefficients, error) {
 	var totals [terms]float64
 	for _, r := range rows {
 		for i, f := range r.factors {
-			totals[i] += f * r.weight
+			totals[i] += f
 		}
 	}
 	free := []int{}
@@ -51,11 +49,10 @@ func solve(rows []row) (coefficients, error) {
 func squares(rows []row, free []int) ([]float64, error) {
 	design, target := mat.NewDense(len(rows), len(free), nil), mat.NewVecDense(len(rows), nil)
 	for i, r := range rows {
-		root := math.Sqrt(r.weight)
 		for j, term := range free {
-			design.Set(i, j, r.factors[term]*root)
+			design.Set(i, j, r.factors[term])
 		}
-		target.SetVec(i, r.duration*root)
+		target.SetVec(i, r.duration)
 	}
 	var solution mat.VecDense
 	if err := solution.SolveVec(design, target); err != nil {

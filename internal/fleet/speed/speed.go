@@ -45,10 +45,12 @@ const rounds = 12
 //	Latency + Base·(G+½) + Sequence·(tokens that all made meanwhile) + Prompt·(prompt tokens read meanwhile)
 //
 // The half is the wait for the end of the step under way. Least squares give
-// the four, none negative; a request counts by the inverse of its tokens, for
-// a duration is a sum of so many terms. How many of its tokens another request
-// made meanwhile follows from the replica's clock, which counts steps and is
-// itself worked out with the speed of the round before.
+// the four, none negative. A second missed counts the same in all requests: the
+// few long ones say how fast few sequences run together, which is what the end
+// of a run takes, and by the inverse of their tokens they would not be heard
+// among the many short ones. How many of its tokens another request made
+// meanwhile follows from the replica's clock, which counts steps and is itself
+// worked out with the speed of the round before.
 //
 // The error says that the requests do not tell.
 func Fit(all []Served) (Speed, error) {
@@ -108,8 +110,8 @@ func (c coefficients) speed(all []Served) Speed {
 		for _, r := range observe(served, c) {
 			s.Requests++
 			off := r.duration - r.fitted(c)
-			missed += off * off * r.weight
-			squares += r.duration * r.duration * r.weight
+			missed += off * off
+			squares += r.duration * r.duration
 		}
 	}
 	s.Residual = math.Sqrt(missed / squares)

@@ -33,6 +33,6 @@ func Times(predictions []measurement.Prediction) Sheet {
 			number(p.Measured), number(p.MeasuredSE), number(p.Predicted), number(p.PredictedSE), number(d.Value), number(d.SE), verdict(d.Verdict)})
 	}
 	return newSheet(TimesTable, "Measured times, and those that a timing model predicts which has seen the runs of Uniform alone. "+
-		"±: standard error, by the spread of the runs and of the draws of the prediction. Difference: measured minus predicted, over measured; "+
+		"±: standard error, of a measured time by the spread of its runs, of a predicted one by the spread of Uniform's and by the lengths of rollouts that Uniform did not have. Difference: measured minus predicted, over measured; "+
 		"it agrees within 5%, or within 3 standard errors. Of Uniform it is how well the model fits.", timeColumns, rows)
 }
