@@ -51,13 +51,13 @@ type Difference struct {
 	Verdict Verdict
 }
 
-// Time compares a measured time with a predicted one. The difference is
-// relative to the measured time. An unknown error of either leaves the tolerance
-// alone to judge by.
-func Time(measured, predicted Estimate) Difference {
-	d := minus(measured, predicted)
-	d.Value /= measured.Value
-	d.SE /= measured.Value
+// Time compares a measured time with a predicted one, by the standard error of
+// their difference. The difference is relative to the measured time. An unknown
+// error leaves the tolerance alone to judge by.
+func Time(measured, predicted, se float64) Difference {
+	d := minus(Estimate{measured, se}, Estimate{predicted, 0})
+	d.Value /= measured
+	d.SE /= measured
 	if math.Abs(d.Value) <= TimeTolerance {
 		d.Verdict = Agrees
 	}

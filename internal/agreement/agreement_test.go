@@ -8,20 +8,20 @@ import (
 
 func TestTimes(t *testing.T) {
 	for _, c := range []struct {
-		name                string
-		measured, predicted Estimate
-		difference, z       float64
-		want                Verdict
+		name                    string
+		measured, predicted, se float64
+		difference, z           float64
+		want                    Verdict
 	}{
-		{"the tolerance itself", Estimate{100, 0.1}, Estimate{95, 0}, 0.05, 50, Agrees},
-		{"beyond it, by noise", Estimate{100, 1.5}, Estimate{94, 2}, 0.06, 2.4, Within},
-		{"beyond both", Estimate{100, 1.5}, Estimate{92, 2}, 0.08, 3.2, Differs},
-		{"too long a prediction", Estimate{100, 1.5}, Estimate{108, 2}, -0.08, -3.2, Differs},
-		{"a single run, near", Estimate{100, math.NaN()}, Estimate{104, 1}, -0.04, math.NaN(), Agrees},
-		{"a single run, far", Estimate{100, math.NaN()}, Estimate{110, 1}, -0.1, math.NaN(), Differs},
-		{"the same, exactly", Estimate{5, 0}, Estimate{5, 0}, 0, 0, Agrees},
+		{"the tolerance itself", 100, 95, 0.1, 0.05, 50, Agrees},
+		{"beyond it, by noise", 100, 94, 2.5, 0.06, 2.4, Within},
+		{"beyond both", 100, 92, 2.5, 0.08, 3.2, Differs},
+		{"too long a prediction", 100, 108, 2.5, -0.08, -3.2, Differs},
+		{"a single run, near", 100, 104, math.NaN(), -0.04, math.NaN(), Agrees},
+		{"a single run, far", 100, 110, math.NaN(), -0.1, math.NaN(), Differs},
+		{"the same, exactly", 5, 5, 0, 0, 0, Agrees},
 	} {
-		got := Time(c.measured, c.predicted)
+		got := Time(c.measured, c.predicted, c.se)
 		if !near(got.Value, c.difference) || !near(got.Z, c.z) || got.Verdict != c.want {
 			t.Errorf("%s: %+v; want %v, z = %v, %s", c.name, got, c.difference, c.z, c.want)
 		}

@@ -116,12 +116,17 @@ type Prediction struct {
 	Runs      int32  `parquet:"runs"`  // measured ones
 	Draws     int32  `parquet:"draws"` // executions under the virtual clock
 
-	Measured    float64 `parquet:"measured_seconds"` // mean of the runs
-	MeasuredSE  float64 `parquet:"measured_se"`      // of the mean, by the spread of runs; NaN of a single one
-	Predicted   float64 `parquet:"predicted_seconds"`
-	PredictedSE float64 `parquet:"predicted_se"` // by PredictedSD, for all runs share their lengths, and by the error of Scale
-	PredictedSD float64 `parquet:"predicted_sd"` // of one execution, by the lengths that Uniform did not see
-	Scale       float64 `parquet:"scale"`        // of the fitted speed's times, that those of Uniform in the setting come out in sum
+	Measured    float64 `parquet:"measured_seconds"`  // mean of the runs
+	MeasuredSE  float64 `parquet:"measured_se"`       // of the mean, by the spread of runs; NaN of a single one
+	Predicted   float64 `parquet:"predicted_seconds"` // with the scales of the repeats
+	PredictedSD float64 `parquet:"predicted_sd"`      // of one execution, by the lengths that Uniform did not see: all runs share them
+
+	// DifferenceSE is of Measured minus Predicted, by the spread of what was missed
+	// in each repeat and by PredictedSD; NaN of a single run.
+	DifferenceSE float64 `parquet:"difference_se"`
+	// Scale is of the fitted speed's times: in each repeat as much that Uniform's
+	// come out in sum, and here the mean of that.
+	Scale float64 `parquet:"scale"`
 }
 
 // SpeedsFile holds the speed of each model's replicas as fitted to the runs of

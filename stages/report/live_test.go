@@ -87,7 +87,7 @@ func newLiveStudy() *liveStudy {
 	}
 	for strategy, seconds := range map[string][2]float64{measurement.Uniform: {2, 2.01}, measurement.HBNSync: {2.5, 2.44}, measurement.HBNAsync: {2.1, 2.35}} {
 		s.predictions = append(s.predictions, measurement.Prediction{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Strategy: strategy, Runs: 3, Draws: 200,
-			Measured: seconds[0], MeasuredSE: 0.05, Predicted: seconds[1], PredictedSE: 0.02, PredictedSD: 0.3})
+			Measured: seconds[0], MeasuredSE: 0.05, Predicted: seconds[1], PredictedSD: 0.02, DifferenceSE: 0.055, Scale: 1.1})
 	}
 	slices.SortFunc(s.predictions, func(a, b measurement.Prediction) int { return strings.Compare(b.Strategy, a.Strategy) })
 	return s

@@ -106,48 +106,54 @@ type observed struct {
 	tasks    map[benchmarkTask][]int // tokens of their rollouts
 }
 
-// fit finds the speed by the requests of Uniform's runs, and then each setting's
-// scale by their times.
+// settling is how often the speed and the scales are found from each other: more
+// changes nothing in the third digit.
+const settling = 3
+
+// fit finds the speed by the requests of Uniform's runs, and how much slower the
+// replicas were in each repeat by their times.
 func (o *observed) fit(ctx context.Context) error {
-	var served []speed.Served
 	handled, completions := 0.0, 0
 	for _, s := range o.settings {
 		if most := s.Measured.MaxSequences[s.pair.Model]; most > 0 && most < s.Measured.Window {
 			return fmt.Errorf("of %d requests at a replica only %d run at a time: what waits there cannot be told from what runs", s.Measured.Window, most)
 		}
 		for _, r := range s.runs {
-			if !ofUniform(r.Strategy) {
-				continue
+			if ofUniform(r.Strategy) {
+				handled, completions = handled+r.Handling, completions+int(r.Accepted)
+				o.runs++
 			}
-			served = append(served, s.served(r)...)
-			handled, completions = handled+r.Handling, completions+int(r.Accepted)
-			o.runs++
 		}
+		s.scales = slices.Repeat([]float64{1}, s.measuredRepeats())
 	}
 	if o.runs == 0 {
 		return fmt.Errorf("there are no runs of %s", measurement.Uniform)
 	}
-	var err error
-	if o.speed, err = speed.Fit(served); err != nil {
-		return err
-	}
 	o.handling = time.Duration(handled / float64(completions) * float64(time.Second))
-	for _, s := range o.settings {
-		if err := o.fitScale(ctx, s); err != nil {
+	for range settling {
+		var served []speed.Served
+		for _, s := range o.settings {
+			served = append(served, s.served()...)
+		}
+		var err error
+		if o.speed, err = speed.Fit(served); err != nil {
 			return err
+		}
+		for _, s := range o.settings {
+			if err := o.scale(ctx, s); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// fitScale finds by how much a setting's times are longer than the speed says:
-// Uniform's runs of the setting, executed again with the same lengths, must take
-// as long in all. How fast a machine is can change between settings; within one,
-// runs of the strategies take turns.
-func (o *observed) fitScale(ctx context.Context, s *timedSetting) error {
-	s.scale = 1
-	measured, predicted := 0.0, 0.0
-	var ratios []float64
+// scale finds by how much the times of each repeat of a setting are longer than
+// the speed says: its runs of Uniform, executed again with the same lengths, must
+// take as long in all. A machine's speed may change from minute to minute; within
+// a repeat all strategies are run one after another.
+func (o *observed) scale(ctx context.Context, s *timedSetting) error {
+	measured, predicted := make([]float64, len(s.scales)), make([]float64, len(s.scales))
 	for _, e := range s.executions {
 		run := s.run(e)
 		if !ofUniform(e.strategy) || run == nil {
@@ -157,12 +163,12 @@ func (o *observed) fitScale(ctx context.Context, s *timedSetting) error {
 		if err != nil {
 			return err
 		}
-		measured, predicted = measured+run.Time, predicted+t
-		ratios = append(ratios, run.Time/t)
+		measured[e.repeat], predicted[e.repeat] = measured[e.repeat]+run.Time, predicted[e.repeat]+t
 	}
-	if len(ratios) > 0 {
-		s.scale = measured / predicted
-		_, s.scaleSE = measurement.Spread(ratios)
+	for r := range s.scales {
+		if predicted[r] > 0 {
+			s.scales[r] = measured[r] / predicted[r]
+		}
 	}
 	return nil
 }
@@ -175,9 +181,8 @@ func ofUniform(strategy string) bool {
 // execute is the time of an execution under the virtual clock, in seconds. The
 // draw says which of Uniform's runs rollouts have their lengths of.
 func (o *observed) execute(ctx context.Context, s *timedSetting, e execution, draw int) (float64, error) {
-	speed := o.speed.Scaled(s.scale)
 	engine, err := virtual.New(virtual.Settings{
-		Timing: speed.Timing, Latency: speed.Latency, Handling: o.handling, Computation: computation,
+		Timing: o.speed.Timing, Latency: o.speed.Latency, Handling: o.handling, Computation: computation,
 		Replicas: s.Measured.Replicas, Window: s.Measured.Window, Lengths: o.lengths(s, e, draw),
 	})
 	if err != nil {
@@ -195,32 +200,46 @@ func (o *observed) predict(ctx context.Context, s *timedSetting) ([]measurement.
 	var rows []measurement.Prediction
 	for _, strategy := range strategies {
 		at := slices.IndexFunc(s.executions, func(e execution) bool { return e.strategy == strategy })
-		var measured, predicted []float64
+		var measured, scales []float64
 		for _, r := range s.runs {
 			if r.Strategy == strategy {
-				measured = append(measured, r.Time)
+				measured, scales = append(measured, r.Time), append(scales, s.scales[r.Repeat])
 			}
 		}
 		if at < 0 || len(measured) == 0 {
 			continue
 		}
-		for draw := range draws {
-			t, err := o.execute(ctx, s, s.executions[at], draw)
-			if err != nil {
+		drawn := make([]float64, draws)
+		for draw := range drawn {
+			var err error
+			if drawn[draw], err = o.execute(ctx, s, s.executions[at], draw); err != nil {
 				return nil, err
 			}
-			predicted = append(predicted, t)
 		}
 		row := measurement.Prediction{
 			Benchmark: s.pair.Benchmark, Model: s.pair.Model, NTasks: int32(s.pair.N()), Budget: int32(s.budget), Strategy: strategy,
-			Runs: int32(len(measured)), Draws: draws, Measured: average(measured), Predicted: average(predicted), Scale: s.scale,
+			Runs: int32(len(measured)), Draws: draws,
 		}
-		_, row.MeasuredSE = measurement.Spread(measured)
-		row.PredictedSD, _ = measurement.Spread(predicted)
-		row.PredictedSE = math.Hypot(row.PredictedSD, row.Predicted*s.scaleSE/s.scale)
+		compare(&row, measured, scales, drawn)
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// compare sets a row's numbers: by the times of the runs, the scales of their
+// repeats, and the times of the draws, which the scales multiply.
+func compare(row *measurement.Prediction, measured, scales, drawn []float64) {
+	row.Scale = average(scales)
+	row.Measured, row.Predicted = average(measured), row.Scale*average(drawn)
+	_, row.MeasuredSE = measurement.Spread(measured)
+	row.PredictedSD, _ = measurement.Spread(drawn)
+	row.PredictedSD *= row.Scale
+	missed := make([]float64, len(measured))
+	for i, t := range measured {
+		missed[i] = t - scales[i]*average(drawn)
+	}
+	_, paired := measurement.Spread(missed)
+	row.DifferenceSE = math.Hypot(paired, row.PredictedSD)
 }
 
 func average(values []float64) float64 {

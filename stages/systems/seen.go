@@ -19,8 +19,7 @@ type timedSetting struct {
 	prompts    []int        // tokens, by task
 	seen       map[rollout]int
 
-	scale   float64 // of the times that the speed says, that Uniform's come out in sum
-	scaleSE float64 // by the spread of Uniform's runs
+	scales []float64 // by repeat: of the times that the speed says, that Uniform's come out in sum
 }
 
 // rollout is one of Uniform's in one run.
@@ -101,15 +100,24 @@ func (t *timedSetting) run(e execution) *measurement.Run {
 	return nil
 }
 
-// served is what each replica served in a run.
-func (t *timedSetting) served(run measurement.Run) []speed.Served {
-	all := make([]speed.Served, t.Measured.Replicas)
+// served is what each replica served in each of Uniform's runs, in the seconds
+// that it would have taken without the scales.
+func (t *timedSetting) served() []speed.Served {
+	type place struct {
+		strategy        string
+		repeat, replica int32
+	}
+	at := make(map[place]int)
+	var all []speed.Served
 	for _, r := range t.requests {
-		if r.Strategy != run.Strategy || r.Repeat != run.Repeat {
-			continue
+		p := place{r.Strategy, r.Repeat, r.Replica}
+		if _, there := at[p]; !there {
+			at[p] = len(all)
+			all = append(all, nil)
 		}
-		all[r.Replica] = append(all[r.Replica], speed.Request{
-			Submitted: r.Submitted, Finished: r.Finished, Prompt: int(r.PromptTokens), Tokens: int(r.CompletionTokens),
+		scale := t.scales[r.Repeat]
+		all[at[p]] = append(all[at[p]], speed.Request{
+			Submitted: r.Submitted / scale, Finished: r.Finished / scale, Prompt: int(r.PromptTokens), Tokens: int(r.CompletionTokens),
 		})
 	}
 	return all

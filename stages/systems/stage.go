@@ -15,7 +15,7 @@ import (
 const (
 	name    = "systems"
 	about   = "timed runs of Uniform, HBN-sync and HBN-async"
-	version = 2
+	version = 3
 )
 
 // Settings are what the stage needs to know.

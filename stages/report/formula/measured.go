@@ -26,9 +26,11 @@ var predictionFormulas = map[string]map[string]string{
 		"measured_seconds":  "The wall-clock time of a run, from the first dispatch to the last selected reward (Section 4.3): the mean over runs." + ofPredictions,
 		"measured_se":       "The standard error of measured_seconds: the spread over runs, over the root of their number; none of a single run.",
 		"predicted_seconds": "What a timing model says of the same setting that was fitted to the runs of Uniform alone, on the same servers: the mean over executions under a virtual clock." + ofPredictions,
-		"predicted_se":      "The standard error of predicted_seconds, by the spread over the executions under the virtual clock.",
+		"predicted_sd":      "The standard deviation of the executions under the virtual clock: their lengths are drawn where Uniform had no such rollout.",
 		"difference":        "Measured minus predicted, over measured: «1 − predicted/measured¦1-\\mathrm{predicted}/\\mathrm{measured}».",
-		"difference_se":     "The standard error of difference: those of both times added in squares, over the measured time.",
+		"difference_se":     "The standard error of difference: error_seconds over the measured time.",
+		"error_seconds":     "The standard error of measured minus predicted: the standard error of what was missed in each repeat, and predicted_sd, added in squares; none of a single run." + ofPredictions,
+		"scale":             "How much longer the times of the fitted speed are made, that those of Uniform and its equivalent come out in sum in each repeat: the mean over repeats." + ofPredictions,
 		"verdict":           "Agreement within 5%, whatever the error; or within noise, up to 3 standard errors. Uniform's times are fitted and not judged.",
 	},
 	"prediction_variance": {

@@ -17,7 +17,7 @@ type Comparison struct {
 func Comparisons() []Comparison {
 	none := 0.0
 	return []Comparison{
-		{Table: TimesTable, Column: "measured_seconds", Predicted: "predicted_seconds", Errors: []string{"measured_se", "predicted_se"}, Verdict: "verdict", Decimals: 2},
+		{Table: TimesTable, Column: "measured_seconds", Predicted: "predicted_seconds", Errors: []string{"error_seconds"}, Verdict: "verdict", Decimals: 2},
 		{Table: VarianceTable, Column: "ratio", Predicted: "replayed", Errors: []string{"ratio_se", "replayed_se"}, Z: "z", Verdict: "verdict", Decimals: 3},
 		{Table: VarianceTable, Column: "mean", Predicted: "profile_mean", Errors: []string{"bias_se"}, Z: "bias_z", Verdict: "bias_verdict", Decimals: 4},
 		{Table: ProfileTable, Column: "tasks_differing", Bound: &none, Verdict: "tasks_verdict"},
