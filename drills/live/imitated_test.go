@@ -71,7 +71,7 @@ func TestDrillOnImitations(t *testing.T) {
 	for _, part := range []string{"launched", "running"} {
 		var out, errs bytes.Buffer
 		code := run([]string{
-			"-speceval", binary, "-serve", self, "-model", model, "-part", part, "-rollouts", "100", "-port", "18140", "-dir", filepath.Join(t.TempDir(), "lab"),
+			"-speceval", binary, "-config", "../../experiments-live.toml", "-serve", self, "-model", model, "-part", part, "-rollouts", "100", "-port", "18140", "-dir", filepath.Join(t.TempDir(), "lab"),
 		}, append(os.Environ(), "DRILL_SERVER=1"), &out, &errs)
 		if code != 0 || !strings.HasSuffix(out.String(), "\ndrill-live: passed\n") {
 			t.Errorf("%s: exit code %d\n%s%s", part, code, out.String(), errs.String())

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"speceval/drills/timed"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
+	"speceval/pipeline/config"
 )
 
 // The drill's experiment. The window is small, so that there is a middle of a
@@ -34,6 +36,7 @@ const (
 // and what programs said.
 type lab struct {
 	options
+	shipped config.Worker // of the shipped experiment
 	dir     string
 	profile profile.Profile
 	stdout  io.Writer
@@ -41,7 +44,11 @@ type lab struct {
 }
 
 func newLab(o options, dir string, stdout io.Writer) (*lab, error) {
-	l := &lab{options: o, dir: dir, stdout: stdout, profile: profile.Profile{
+	shipped, err := config.Load(o.config, nil)
+	if err != nil {
+		return nil, err
+	}
+	l := &lab{options: o, shipped: shipped.Workers[0], dir: dir, stdout: stdout, profile: profile.Profile{
 		Benchmark: quiz, Model: modelID, TestedK: 64,
 		TaskIDs:    []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"},
 		PassCounts: []int{0, 64, 32, 3, 60, 0, 64, 20, 45, 1, 64, 0},
@@ -81,23 +88,20 @@ func (l *lab) urls() []string {
 	return all
 }
 
-// arguments are the flags of servers on a CPU. Seeded sampling there cannot go on
-// after a prompt that was split, so none is.
+// arguments are the flags of the servers of the shipped experiment, but that they
+// start sooner: the drill starts many.
 func (l *lab) arguments() []string {
-	words := []string{
-		"--enforce-eager", "--kv-cache-memory-bytes", "134217728",
-		"--no-enable-chunked-prefill", "--max-num-batched-tokens", "8192", "--stream-interval", "16",
-	}
+	words := append(slices.Clone(l.shipped.Arguments), "--enforce-eager")
 	if weights, _ := filepath.Glob(filepath.Join(l.model, "*.safetensors")); len(weights) == 0 { // the pattern is good
 		words = append(words, "--load-format", "dummy")
 	}
 	return words
 }
 
-// variables are the environment of servers: a core each, and the second one's
-// API stays when its engine is dead.
+// variables are the environment of servers. The second one's API stays when its
+// engine is dead.
 func (l *lab) variables() []string {
-	return []string{"VLLM_CPU_OMP_THREADS_BIND={replica}", "VLLM_CPU_NUM_OF_RESERVED_CPU=0", "VLLM_KEEP_ALIVE_ON_ENGINE_DEATH={replica}"}
+	return append(slices.Clone(l.shipped.Environment), "VLLM_KEEP_ALIVE_ON_ENGINE_DEATH={replica}")
 }
 
 // command starts a server.

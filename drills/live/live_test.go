@@ -22,7 +22,7 @@ func TestFlags(t *testing.T) {
 func TestWithoutServers(t *testing.T) {
 	var out, errs bytes.Buffer
 	environment := []string{"VLLM_CPU_DIR=" + t.TempDir(), "PATH=/usr/bin:/bin"}
-	if code := run([]string{"-serve", "../../vllm-cpu/serve.sh"}, environment, &out, &errs); code != 1 || !strings.Contains(out.String(), "make vllm-cpu") {
+	if code := run([]string{"-config", "../../experiments-live.toml", "-serve", "../../vllm-cpu/serve.sh"}, environment, &out, &errs); code != 1 || !strings.Contains(out.String(), "make vllm-cpu") {
 		t.Errorf("exit code %d: %s", code, out.String())
 	}
 }

@@ -26,6 +26,7 @@ func main() {
 // options are the flags of the drill, and its environment.
 type options struct {
 	binary      string // speceval
+	config      string // whose servers are tried
 	serve       string // command that starts a server, less its flags
 	model       string // folder
 	dir         string // for all files; "" for a temporary folder
@@ -41,6 +42,7 @@ func run(args, environment []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("drill-live", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.binary, "speceval", "bin/speceval", "the program to try")
+	flags.StringVar(&o.config, "config", "experiments-live.toml", "the experiment whose servers are tried")
 	flags.StringVar(&o.serve, "serve", "vllm-cpu/serve.sh", "the command that starts a server")
 	flags.StringVar(&o.model, "model", "data/smallmodel", "model folder; one without weights gets random ones")
 	flags.StringVar(&o.dir, "dir", "", "new folder for everything, kept afterwards; empty: a temporary one, kept after a failure")

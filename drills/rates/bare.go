@@ -19,9 +19,9 @@ import (
 func (b *bench) bare(ctx context.Context, round int) (float64, error) {
 	total := len(b.all) * b.rollouts
 	if round < 0 {
-		total = 4 * replicas * b.window // a warm-up
+		total = 4 * len(b.urls) * b.window() // a warm-up
 	}
-	transport := &http.Transport{MaxIdleConnsPerHost: b.window}
+	transport := &http.Transport{MaxIdleConnsPerHost: b.window()}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -30,7 +30,7 @@ func (b *bench) bare(ctx context.Context, round int) (float64, error) {
 	var askers sync.WaitGroup
 	begin := time.Now()
 	for _, url := range b.urls {
-		for range b.window {
+		for range b.window() {
 			askers.Go(func() {
 				for i := int(next.Add(1) - 1); i < total; i = int(next.Add(1) - 1) {
 					if err := b.ask(ctx, client, url, i, int64(round+1)<<32+int64(i)); err != nil {
@@ -51,15 +51,15 @@ func (b *bench) bare(ctx context.Context, round int) (float64, error) {
 // ask asks for one rollout of a task; tasks take turns as in generation, where
 // all rollouts of one follow one another.
 func (b *bench) ask(ctx context.Context, client *http.Client, url string, number int, seed int64) error {
-	task := b.all[number/b.rollouts]
+	task, sampling := b.all[number/b.rollouts], b.shipped.Sampling
 	var messages []map[string]string
 	if task.SystemPrompt != "" {
 		messages = append(messages, map[string]string{"role": "system", "content": task.SystemPrompt})
 	}
 	messages = append(messages, map[string]string{"role": "user", "content": task.UserPrompt})
 	body, err := json.Marshal(map[string]any{
-		"model": served, "messages": messages, "seed": seed,
-		"temperature": temperature, "top_p": topP, "max_tokens": maxTokens,
+		"model": b.model().ID, "messages": messages, "seed": seed,
+		"temperature": sampling.Temperature, "top_p": sampling.TopP, "max_tokens": sampling.MaxTokens,
 	})
 	if err != nil {
 		return err

