@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // answer is what is read of a chat completion, whole or a chunk of a stream.
@@ -23,8 +24,8 @@ type answer struct {
 func (a *answer) read(w *walker, data []byte) error {
 	*a = answer{tokens: a.tokens[:0]}
 	w.start(data)
-	w.fields(func(name string) {
-		switch name {
+	w.fields(func(name jsontext.Value) {
+		switch string(name) {
 		case `"id"`:
 			w.text(&a.id)
 		case `"system_fingerprint"`:
@@ -52,8 +53,8 @@ func (a *answer) read(w *walker, data []byte) error {
 }
 
 func (a *answer) readChoice(w *walker) {
-	w.fields(func(name string) {
-		switch name {
+	w.fields(func(name jsontext.Value) {
+		switch string(name) {
 		case `"message"`, `"delta"`:
 			a.message = w.next() != 'n'
 			a.readMessage(w)
@@ -68,8 +69,8 @@ func (a *answer) readChoice(w *walker) {
 }
 
 func (a *answer) readMessage(w *walker) {
-	w.fields(func(name string) {
-		switch name {
+	w.fields(func(name jsontext.Value) {
+		switch string(name) {
 		case `"content"`:
 			w.text(&a.text)
 		case `"reasoning"`, `"reasoning_content"`: // the latter by other servers
@@ -86,8 +87,8 @@ func (a *answer) readUsage(w *walker) {
 	}
 	a.counted = true
 	a.usage = Usage{Reasoning: -1}
-	w.fields(func(name string) {
-		switch name {
+	w.fields(func(name jsontext.Value) {
+		switch string(name) {
 		case `"prompt_tokens"`:
 			a.usage.Prompt = w.whole()
 		case `"completion_tokens"`:
@@ -101,8 +102,8 @@ func (a *answer) readUsage(w *walker) {
 }
 
 func (a *answer) readDetails(w *walker) {
-	w.fields(func(name string) {
-		if name != `"reasoning_tokens"` || w.next() == 'n' {
+	w.fields(func(name jsontext.Value) {
+		if string(name) != `"reasoning_tokens"` || w.next() == 'n' {
 			w.skip()
 			return
 		}

@@ -52,6 +52,7 @@ type Client struct {
 	options   Options
 	transport *http.Transport
 	buffers   sync.Pool // of *bytes.Buffer, for whole answers
+	streams   sync.Pool // of *events
 }
 
 // New makes a client of the server at baseURL, like http://127.0.0.1:8000, with
@@ -81,6 +82,7 @@ func New(baseURL string, o Options) (*Client, error) {
 			MaxResponseHeaderBytes: 1 << 20,
 		},
 		buffers: sync.Pool{New: func() any { return new(bytes.Buffer) }},
+		streams: sync.Pool{New: func() any { return newEvents(nil, longestLine) }},
 	}, nil
 }
 

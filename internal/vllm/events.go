@@ -23,7 +23,14 @@ type events struct {
 }
 
 func newEvents(source io.Reader, longest int) *events {
-	return &events{source: source, longest: longest, buffer: make([]byte, min(8<<10, longest))}
+	e := &events{longest: longest, buffer: make([]byte, min(8<<10, longest))}
+	e.restart(source)
+	return e
+}
+
+// restart reads from another source.
+func (e *events) restart(source io.Reader) {
+	e.source, e.start, e.end, e.afterCR = source, 0, 0, false
 }
 
 // next is the data of the next event, valid until the next call. At the end of

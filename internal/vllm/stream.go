@@ -36,7 +36,7 @@ func (c *Client) Stream(ctx context.Context, r Request, seen func(Usage)) (Compl
 	response, err := c.send(ctx, http.MethodPost, "/v1/chat/completions", r.ID, body)
 	if err == nil {
 		a := assembly{completion: &completion, clock: c.options.Clock, seen: seen, watch: &watch}
-		err = c.blame(a.read(response.Body))
+		err = c.blame(c.assemble(&a, response.Body))
 		if err != nil && ctx.Err() != nil {
 			err = c.ended(ctx)
 		}
@@ -75,9 +75,22 @@ type assembly struct {
 	counted         bool // a usage came
 }
 
-func (a *assembly) read(body io.Reader) error {
+// assemble reads a stream, with a buffer that other streams have used.
+func (c *Client) assemble(a *assembly, body io.Reader) error {
+	events := c.streams.Get().(*events)
+	defer func() {
+		events.restart(nil)
+		if len(events.buffer) < 1<<20 {
+			c.streams.Put(events)
+		}
+	}()
+	return a.read(events, body)
+}
+
+func (a *assembly) read(events *events, body io.Reader) error {
 	limited := &io.LimitedReader{R: body, N: largestAnswer}
-	err := a.chunks(newEvents(limited, longestLine))
+	events.restart(limited)
+	err := a.chunks(events)
 	a.completion.Text, a.completion.Reasoning = a.text.String(), a.reasoning.String()
 	switch {
 	case errors.Is(err, errLongLine):

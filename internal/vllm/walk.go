@@ -100,13 +100,13 @@ func (w *walker) null() bool {
 }
 
 // fields reads an object; read must read the value of the name that it gets, in
-// quotes. A null has no fields.
-func (w *walker) fields(read func(name string)) {
+// quotes and valid until then. A null has no fields.
+func (w *walker) fields(read func(name jsontext.Value)) {
 	if w.null() {
 		return
 	}
 	for w.token('{'); w.next() == '"'; {
-		read(string(w.raw()))
+		read(w.raw())
 	}
 	w.token('}')
 }
