@@ -36,8 +36,8 @@ const (
 	// same success probabilities are said to differ, by all tests together.
 	FalseAlarms = 0.01
 
-	// MostCPU is the share of one processor core that the orchestrator may take
-	// during a timed run.
+	// MostCPU is the share of the processors of its machine that the orchestrator
+	// may take during a timed run.
 	MostCPU = 0.05
 )
 
@@ -64,9 +64,14 @@ func Time(measured, predicted, se float64) Difference {
 	return d
 }
 
-// Mean compares the mean of a sample with the number that it estimates.
+// Mean compares the mean of a sample with the number that it estimates. That of a
+// single run has an unknown error.
 func Mean(s Sample, truth Estimate) Difference {
-	d := minus(Estimate{s.Mean, math.Sqrt(s.Variance / float64(s.Runs))}, truth)
+	se := math.NaN()
+	if s.Runs > 1 {
+		se = math.Sqrt(s.Variance / float64(s.Runs))
+	}
+	d := minus(Estimate{s.Mean, se}, truth)
 	if s.Runs < LeastRuns {
 		d.Verdict = TooFew
 	}
@@ -92,7 +97,7 @@ func byNoise(z float64) Verdict {
 	return Differs // an unknown z as well: nothing excuses the difference
 }
 
-// CPU judges the orchestrator's share of one processor core.
+// CPU judges the orchestrator's share of the processors.
 func CPU(share float64) Verdict {
 	if share < MostCPU {
 		return Agrees

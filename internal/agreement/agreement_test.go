@@ -41,6 +41,7 @@ func TestMeans(t *testing.T) {
 		{16, Estimate{0.531, 0}, -3.1, Differs},
 		{16, Estimate{0.469, 0.01}, 3.1 / math.Sqrt2, Within},
 		{9, Estimate{0.1, 0}, 30, TooFew},
+		{1, Estimate{0.1, 0}, math.NaN(), TooFew},
 	} {
 		s.Runs = c.runs
 		if got := Mean(s, c.truth); !near(got.Z, c.z) || got.Verdict != c.want {
