@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -140,7 +141,7 @@ func timedWorkers(cfg *config.Config, o outside) *serving.Workers {
 // measuredRuns are runs on the servers of workers.
 func measuredRuns(cfg *config.Config, pairs []pair.Pair, timed *timing) (*systems.Measured, error) {
 	m := &systems.Measured{
-		Repeats: measuredRepeats(cfg), Replicas: cfg.Systems.Replicas, Window: cfg.Systems.Window, Clock: clock.Wall{}, CPU: processCPU,
+		Repeats: measuredRepeats(cfg), Replicas: cfg.Systems.Replicas, Window: cfg.Systems.Window, Clock: clock.Wall{}, CPU: processCPU, Cores: runtime.NumCPU(),
 		Return: time.Duration(cfg.Serving.OutageSeconds) * time.Second,
 		Tasks:  make(map[string]systems.Tasks), Models: make(map[string]vllm.Sampling),
 		MaxSequences: make(map[string]int),

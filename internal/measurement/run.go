@@ -7,7 +7,7 @@ import "speceval/internal/flops"
 const RunsFile = "systems/runs.parquet"
 
 // RunSchema is the value of the footer key speceval.schema of files of runs.
-const RunSchema = "systems-runs/3"
+const RunSchema = "systems-runs/4"
 
 // What the rewards of a run's rollouts are.
 const (
@@ -37,6 +37,7 @@ type Run struct {
 	Released  float64 `parquet:"released_seconds"`  // to the end of the last aborted request
 	Handling  float64 `parquet:"handling_seconds"`  // that the router was at work, of time_seconds
 	CPU       float64 `parquet:"cpu_seconds"`       // of the whole process during the run; 0 under the virtual clock
+	Cores     int32   `parquet:"cores"`             // of the machine that the process runs on; 0 under the virtual clock
 
 	// From the end of a request to the submission that took its place, where no
 	// other place was free: work was waiting. 0 without any such submission.
@@ -121,8 +122,9 @@ type Prediction struct {
 	Predicted   float64 `parquet:"predicted_seconds"` // with the scales of the repeats
 	PredictedSD float64 `parquet:"predicted_sd"`      // of one execution, by the lengths that Uniform did not see: all runs share them
 
-	// DifferenceSE is of Measured minus Predicted, by the spread of what was missed
-	// in each repeat and by PredictedSD; NaN of a single run.
+	// DifferenceSE is of Measured minus Predicted: by PredictedSD, and by how far
+	// single runs of HBN were from what was predicted of them, a relative spread that
+	// all settings of the model have in common. NaN if none has two runs.
 	DifferenceSE float64 `parquet:"difference_se"`
 	// Scale is of the fitted speed's times: in each repeat as much that Uniform's
 	// come out in sum, and here the mean of that.

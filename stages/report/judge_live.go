@@ -17,8 +17,8 @@ both sides; SEs is the difference in such errors. A predicted time agrees within
 errors; ratios of variances are compared on the logarithmic scale. Uniform's times
 were fitted and are shown, and so is what fewer than 10 runs say. Two generations
 of one profile are said to differ by chance with a probability of 1%, all tests
-of the profile together. The orchestrator takes less than 5% of a core of a
-timed run.
+of the profile together. The orchestrator takes less than 5% of the
+processors of its machine during a timed run.
 
 `
 

@@ -76,7 +76,7 @@ func newLiveStudy() *liveStudy {
 		sample := normalScores(random, 30)
 		for i := range 30 {
 			r := measurement.Run{Benchmark: "primer", Model: "small", NTasks: 24, ReferenceBudget: 8, Budget: 8, Strategy: strategy, Provenance: measurement.Measured,
-				Rewards: measurement.Scored, Repeat: int32(i), Time: 2, CPU: 0.25, Handling: 0.01, GapMedian: 0.0002, GapP99: 0.003}
+				Rewards: measurement.Scored, Repeat: int32(i), Time: 2, CPU: 0.25, Cores: 2, Handling: 0.01, GapMedian: 0.0002, GapP99: 0.003}
 			r.Estimate = mean + 0.003 + sample[i]*math.Sqrt(of*sd)
 			s.runs = append(s.runs, r)
 			if i < 3 {
@@ -284,7 +284,7 @@ func TestLiveVerdictsFollowTheMeasurements(t *testing.T) {
 				s.second.PassCounts[i] -= 12
 			}
 		}, Differs},
-		{"a busy orchestrator", measured.OrchestratorTable, "measured " + setting + "coupled uniform", "cpu_share", func(s *liveStudy) { each(s.runs, func(r *measurement.Run) { r.CPU = 0.11 }) }, Differs},
+		{"a busy orchestrator", measured.OrchestratorTable, "measured " + setting + "coupled uniform", "cpu_share", func(s *liveStudy) { each(s.runs, func(r *measurement.Run) { r.CPU = 0.21 }) }, Differs},
 		{"one that scores", measured.OrchestratorTable, "measured " + setting + "scored uniform", "cpu_share", func(*liveStudy) {}, Shown},
 		{"nothing measured", measured.OrchestratorTable, "all", "cpu_share", func(s *liveStudy) { s.runs = nil }, NotRun},
 	} {

@@ -62,7 +62,7 @@ func (e execution) measure(ctx context.Context, b bench, warm bool) error {
 		return fmt.Errorf("%s, repeat %d: %w", e.strategy, e.repeat, err)
 	}
 	row := o.row(b.provenance())
-	row.Started, row.CPU = started.UTC().Format(time.RFC3339Nano), cpu.Seconds()
+	row.Started, row.CPU, row.Cores = started.UTC().Format(time.RFC3339Nano), cpu.Seconds(), int32(e.Measured.Cores)
 	return b.kept.keep(e, row, o.requests(true))
 }
 

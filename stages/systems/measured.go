@@ -40,6 +40,7 @@ type Measured struct {
 	Return  time.Duration // longest wait for a replica that is out
 	Clock   clock.Clock
 	CPU     func() time.Duration // of this process so far
+	Cores   int                  // of this machine
 
 	Scored *Scored // runs under real rewards as well; nil: none
 }

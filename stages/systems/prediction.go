@@ -3,7 +3,6 @@ package systems
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -71,13 +70,11 @@ func (p predicting) run(ctx context.Context, job *dag.Job) error {
 			continue
 		}
 		speeds = append(speeds, o.row(m))
-		for _, s := range found {
-			rows, err := o.predict(ctx, s)
-			if err != nil {
-				return fmt.Errorf("predict times of %s: %w", s.id(), err)
-			}
-			predictions = append(predictions, rows...)
+		rows, err := o.predictAll(ctx)
+		if err != nil {
+			return err
 		}
+		predictions = append(predictions, rows...)
 	}
 	if err := writeRows(job, measurement.PredictionsFile, measurement.PredictionSchema, predictions); err != nil {
 		return err
@@ -193,61 +190,6 @@ func (o *observed) execute(ctx context.Context, s *timedSetting, e execution, dr
 		return 0, fmt.Errorf("%s: %w", e.strategy, err)
 	}
 	return out.record.Time.Seconds(), nil
-}
-
-// predict are the rows of a setting.
-func (o *observed) predict(ctx context.Context, s *timedSetting) ([]measurement.Prediction, error) {
-	var rows []measurement.Prediction
-	for _, strategy := range strategies {
-		at := slices.IndexFunc(s.executions, func(e execution) bool { return e.strategy == strategy })
-		var measured, scales []float64
-		for _, r := range s.runs {
-			if r.Strategy == strategy {
-				measured, scales = append(measured, r.Time), append(scales, s.scales[r.Repeat])
-			}
-		}
-		if at < 0 || len(measured) == 0 {
-			continue
-		}
-		drawn := make([]float64, draws)
-		for draw := range drawn {
-			var err error
-			if drawn[draw], err = o.execute(ctx, s, s.executions[at], draw); err != nil {
-				return nil, err
-			}
-		}
-		row := measurement.Prediction{
-			Benchmark: s.pair.Benchmark, Model: s.pair.Model, NTasks: int32(s.pair.N()), Budget: int32(s.budget), Strategy: strategy,
-			Runs: int32(len(measured)), Draws: draws,
-		}
-		compare(&row, measured, scales, drawn)
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
-// compare sets a row's numbers: by the times of the runs, the scales of their
-// repeats, and the times of the draws, which the scales multiply.
-func compare(row *measurement.Prediction, measured, scales, drawn []float64) {
-	row.Scale = average(scales)
-	row.Measured, row.Predicted = average(measured), row.Scale*average(drawn)
-	_, row.MeasuredSE = measurement.Spread(measured)
-	row.PredictedSD, _ = measurement.Spread(drawn)
-	row.PredictedSD *= row.Scale
-	missed := make([]float64, len(measured))
-	for i, t := range measured {
-		missed[i] = t - scales[i]*average(drawn)
-	}
-	_, paired := measurement.Spread(missed)
-	row.DifferenceSE = math.Hypot(paired, row.PredictedSD)
-}
-
-func average(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / math.Max(1, float64(len(values)))
 }
 
 // row is what was found.

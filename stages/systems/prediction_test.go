@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +94,9 @@ func (c *course) measure(outputs []string) func(context.Context, *dag.Job) error
 	return func(_ context.Context, job *dag.Job) error {
 		runs := read[measurement.Run](c.t, c.dir, strings.Replace(outputs[0], "measured", "simulated", 1))
 		requests := read[systems.RequestRow](c.t, c.dir, strings.Replace(outputs[1], "measured", "simulated", 1))
+		repeats := int32(c.settings.Measured.Repeats[slices.Index(c.settings.Budgets, int(runs[0].ReferenceBudget))])
+		runs = slices.DeleteFunc(runs, func(r measurement.Run) bool { return r.Repeat >= repeats })
+		requests = slices.DeleteFunc(requests, func(r systems.RequestRow) bool { return r.Repeat >= repeats })
 		if c.spoil != nil {
 			c.spoil(runs, requests)
 		}
@@ -162,6 +166,29 @@ func TestEverySettingHasItsScale(t *testing.T) {
 		}
 		if longer := p.Predicted / want[what].Predicted; math.Abs(longer-slower) > 0.02*slower {
 			t.Errorf("%s: predicted is %v times as long, want %v", what, longer, slower)
+		}
+	}
+}
+
+// TestErrorsAreOfAllSettings has runs of HBN that take 0.9, 1 and 1.1 times as long
+// at one budget, and single runs at the other: all have a relative spread of 0.1.
+func TestErrorsAreOfAllSettings(t *testing.T) {
+	c := newCourse(t)
+	c.settings.Simulated.Repeats, c.settings.Measured.Repeats = 3, []int{3, 1}
+	c.spoil = func(runs []measurement.Run, _ []systems.RequestRow) {
+		for i := range runs {
+			if r := &runs[i]; r.ReferenceBudget == 6 && strings.HasPrefix(r.Strategy, "hbn") {
+				r.Time *= 0.9 + 0.1*float64(r.Repeat)
+			}
+		}
+	}
+	for what, p := range c.predict() {
+		spread := math.Sqrt(p.DifferenceSE*p.DifferenceSE-p.PredictedSD*p.PredictedSD) * math.Sqrt(float64(p.Runs)) / p.Predicted
+		if math.Abs(spread-0.1) > 0.02 {
+			t.Errorf("%s: a run has an error of %v, want 0.1: %+v", what, spread, p)
+		}
+		if runs := map[int32]int32{6: 3, 16: 1}[p.Budget]; p.Runs != runs {
+			t.Errorf("%s: %d runs, want %d", what, p.Runs, runs)
 		}
 	}
 }

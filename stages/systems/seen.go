@@ -45,6 +45,11 @@ func (p predicting) read(job *dag.Job, model string) ([]*timedSetting, error) {
 		if len(t.runs) == 0 {
 			continue
 		}
+		for i, r := range t.runs {
+			if !t.repeated(r.Repeat) {
+				return nil, fmt.Errorf("%s: row %d: there is no repeat %d of this setting", s.runsFile(measuredKind), i+1, r.Repeat)
+			}
+		}
 		plan, err := s.readPlan(job)
 		if err != nil {
 			return nil, err
@@ -64,6 +69,11 @@ func (p predicting) read(job *dag.Job, model string) ([]*timedSetting, error) {
 	return found, nil
 }
 
+// repeated reports whether the setting has a repeat.
+func (t *timedSetting) repeated(repeat int32) bool {
+	return repeat >= 0 && int(repeat) < t.measuredRepeats()
+}
+
 // take keeps the requests of Uniform, and their lengths.
 func (t *timedSetting) take(rows []requestRow) error {
 	tasks := make(map[string]int32, t.pair.N())
@@ -76,8 +86,8 @@ func (t *timedSetting) take(rows []requestRow) error {
 			continue
 		}
 		task, known := tasks[r.Task]
-		if !known || r.CompletionTokens < 1 || int(r.Replica) >= t.Measured.Replicas || r.Replica < 0 {
-			return fmt.Errorf("row %d: task %q with %d tokens at replica %d is none of this setting", i+1, r.Task, r.CompletionTokens, r.Replica)
+		if !known || r.CompletionTokens < 1 || int(r.Replica) >= t.Measured.Replicas || r.Replica < 0 || !t.repeated(r.Repeat) {
+			return fmt.Errorf("row %d: task %q with %d tokens at replica %d in repeat %d is none of this setting", i+1, r.Task, r.CompletionTokens, r.Replica, r.Repeat)
 		}
 		id := controller.ID{Task: task, Phase: controller.Pilot, Ordinal: r.Ordinal}
 		if r.Phase != controller.Pilot.String() {

@@ -78,6 +78,7 @@ func TestSharesAreMeansOverRuns(t *testing.T) {
 	a, b := run(measurement.Uniform, 0), run(measurement.Uniform, 0)
 	a.Rewards, a.Time, a.CPU, a.Handling, a.GapMedian, a.GapP99 = measurement.Coupled, 1, 0.01, 0.1, 0.001, 0.01
 	b.Rewards, b.Time, b.CPU, b.Handling, b.GapMedian, b.GapP99 = measurement.Coupled, 3, 0.11, 0.1, 0.003, 0.03
+	a.Cores, b.Cores = 3, 3
 	virtual, fleet := a, a
 	virtual.CPU = 0
 	fleet.Provenance, fleet.CPU = measurement.Simulated, 0.5
@@ -85,7 +86,8 @@ func TestSharesAreMeansOverRuns(t *testing.T) {
 	if len(s.Data.Rows) != 2 {
 		t.Fatalf("%d rows", len(s.Data.Rows))
 	}
-	number1(t, s, 0, "cpu_share", 0.03)
+	number1(t, s, 0, "core_share", 0.03)
+	number1(t, s, 0, "cpu_share", 0.01)
 	number1(t, s, 0, "router_share", 0.05)
 	number1(t, s, 0, "gap_median_seconds", 0.002)
 	number1(t, s, 0, "gap_p99_seconds", 0.02)

@@ -11,15 +11,19 @@ import (
 // OrchestratorTable is the base name of the table of our own share in the runs.
 const OrchestratorTable = "orchestrator"
 
-var gapGroup = table.Head{Plain: "Gap (ms)"}
+var (
+	cpuGroup = table.Head{Plain: "CPU"}
+	gapGroup = table.Head{Plain: "Gap (ms)"}
+)
 
 var orchestratorColumns = []column{
 	provenanceColumn, benchmarkColumn, modelColumn,
 	{name: "rewards", head: table.Head{Plain: "Rewards"}, align: table.Left},
 	budgetColumn, strategyColumn, runsColumn,
 	{name: "wall_seconds", head: table.Head{Plain: "Seconds"}, format: decimals(2)},
-	{name: "cpu_seconds"},
-	{name: "cpu_share", head: table.Head{Plain: "CPU"}, format: percent(2)},
+	{name: "cpu_seconds"}, {name: "cores"},
+	{name: "core_share", head: table.Head{Plain: "of a core"}, group: cpuGroup, format: percent(2)},
+	{name: "cpu_share", head: table.Head{Plain: "of all"}, group: cpuGroup, format: percent(2)},
 	{name: "router_share", head: table.Head{Plain: "Router"}, format: percent(2)},
 	{name: "gap_median_seconds", head: table.Head{Plain: "median"}, group: gapGroup, format: table.Format{Decimals: 2, Scale: 1000}},
 	{name: "gap_p99_seconds", head: table.Head{Plain: "99%"}, group: gapGroup, format: table.Format{Decimals: 2, Scale: 1000}},
@@ -39,8 +43,8 @@ func Orchestrator(runs []measurement.Run) Sheet {
 			rows = append(rows, g.orchestratorRow(strategy))
 		}
 	}
-	return newSheet(OrchestratorTable, "What the orchestrator itself took: wall-clock time of a run, its processor time over that, in percent of one core, the part of the time that the router was at work, "+
-		"and the time from a completion to the next submission. Means over runs. Of runs under coupled rewards on real servers the claim is less than 5% of a core; "+
+	return newSheet(OrchestratorTable, "What the orchestrator itself took: wall-clock time of a run, its processor time over that, in percent of one core and of all cores of its machine, the part of the time that the router was at work, "+
+		"and the time from a completion to the next submission. Means over runs. Of runs under coupled rewards on real servers the claim is less than 5% of all; "+
 		"under real rewards it scores responses as well.", orchestratorColumns, rows)
 }
 
@@ -56,11 +60,13 @@ func (g *group) orchestratorRow(strategy string) []table.Cell {
 	wall := over(func(r measurement.Run) float64 { return r.Time })
 	cpu := over(func(r measurement.Run) float64 { return r.CPU })
 	handling := over(func(r measurement.Run) float64 { return r.Handling })
-	judged := agreement.CPU(cpu / wall)
-	if g.rewards != measurement.Coupled || g.provenance != measurement.Measured || math.IsNaN(cpu/wall) {
+	cores := over(func(r measurement.Run) float64 { return float64(r.Cores) })
+	share := cpu / wall / cores
+	judged := agreement.CPU(share)
+	if g.rewards != measurement.Coupled || g.provenance != measurement.Measured || math.IsNaN(share) {
 		judged = agreement.Shown
 	}
 	return []table.Cell{table.Text(g.provenance), table.Text(g.benchmark), table.Text(g.model), table.Text(g.rewards), table.Integer(g.budget), table.Text(strategy),
-		table.Integer(len(runs)), number(wall), number(cpu), number(cpu / wall), number(handling / wall),
+		table.Integer(len(runs)), number(wall), number(cpu), number(cores), number(cpu / wall), number(share), number(handling / wall),
 		number(over(func(r measurement.Run) float64 { return r.GapMedian })), number(over(func(r measurement.Run) float64 { return r.GapP99 })), verdict(judged)}
 }

@@ -36,7 +36,7 @@ func Times(predictions []measurement.Prediction) Sheet {
 	}
 	return newSheet(TimesTable, "Measured times, and those that a timing model predicts which has seen the runs of Uniform alone. "+
 		"±: of a measured time the standard error by the spread of its runs; of a predicted one the spread by the lengths of rollouts that Uniform did not have, one draw of which all runs share; "+
-		"of the difference the standard error, by what was missed in each repeat, whose strategies are run one after another. "+
+		"of the difference the standard error, by that and by how far single runs of HBN were from what was predicted of them, relatively and in all settings together. "+
 		"Scale: how much slower the replicas were than the speed that was fitted to all settings, by the times of Uniform in the same repeats. "+
 		"Difference: measured minus predicted, over measured; it agrees within 5%, or within 3 standard errors. Of Uniform it is how well the model fits.", timeColumns, rows)
 }
