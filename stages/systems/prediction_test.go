@@ -70,9 +70,8 @@ func newCourse(t *testing.T) *course {
 	return c
 }
 
-// predict runs everything and returns what is predicted.
-func (c *course) predict() map[string]measurement.Prediction {
-	c.t.Helper()
+// courses are the stages, with simulated runs in the place of measured ones.
+func (c *course) courses() []dag.Stage {
 	stages := c.stages()
 	for i := range stages[2].Units {
 		u := &stages[2].Units[i]
@@ -81,7 +80,13 @@ func (c *course) predict() map[string]measurement.Prediction {
 			u.Provenance, u.Run = measurement.Simulated, c.measure(u.Outputs)
 		}
 	}
-	dagtest.Run(c.t, stages, c.dir)
+	return stages
+}
+
+// predict runs everything and returns what is predicted.
+func (c *course) predict() map[string]measurement.Prediction {
+	c.t.Helper()
+	dagtest.Run(c.t, c.courses(), c.dir)
 	all := map[string]measurement.Prediction{}
 	for _, p := range read[measurement.Prediction](c.t, c.dir, measurement.PredictionsFile) {
 		all[fmt.Sprintf("%s at %d", p.Strategy, p.Budget)] = p
@@ -168,6 +173,9 @@ func TestEverySettingHasItsScale(t *testing.T) {
 			t.Errorf("%s: predicted is %v times as long, want %v", what, longer, slower)
 		}
 	}
+	if s := read[measurement.Speed](t, c.dir, measurement.SpeedsFile)[0]; s.Residual > 0.03 {
+		t.Errorf("one speed fits requests of both budgets to %v", s.Residual)
+	}
 }
 
 // TestErrorsAreOfAllSettings has runs of HBN that take 0.9, 1 and 1.1 times as long
@@ -242,6 +250,24 @@ func TestWhatCannotBePredicted(t *testing.T) {
 		manifest, err := os.ReadFile(filepath.Join(c.dir, "manifests", "systems", "predictions.json"))
 		if err != nil || !strings.Contains(string(manifest), "no times of "+courseModel+" are predicted") || !strings.Contains(string(manifest), want) {
 			t.Errorf("%v: the manifest does not say %q:\n%s", err, want, manifest)
+		}
+	}
+}
+
+// TestRowsOfNoRepeat has files that were changed by hand.
+func TestRowsOfNoRepeat(t *testing.T) {
+	for want, spoil := range map[string]func([]measurement.Run, []systems.RequestRow){
+		"row 1: there is no repeat -1": func(runs []measurement.Run, _ []systems.RequestRow) { runs[0].Repeat = -1 },
+		"in repeat -3 is none": func(_ []measurement.Run, requests []systems.RequestRow) {
+			for i := range requests {
+				requests[i].Repeat = -3
+			}
+		},
+	} {
+		c := newCourse(t)
+		c.spoil = spoil
+		if err := dagtest.Try(t, c.courses(), c.dir, dag.Selection{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }
