@@ -3,14 +3,16 @@ package pool
 import (
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"speceval/internal/vllm"
 )
 
-// watch looks at a replica's metrics now and then, and takes it out when it
-// holds requests and makes no token of them, or does not answer. /health does
-// not show that.
+// watch looks at the metrics of a replica that has requests now and then, and
+// takes it out when it makes no token of them, or does not answer. /health does
+// not show that. It is out at once when it lets nobody in any more: a vLLM that is
+// told to end may keep the connections of requests that it will not answer.
 func (p *Pool) watch(r *replica) {
 	var s stillness
 	for p.settings.Clock.Sleep(p.ctx, p.settings.Poll) == nil {
@@ -22,6 +24,10 @@ func (p *Pool) watch(r *replica) {
 			continue
 		}
 		m, err := r.Client.Metrics(p.ctx)
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			p.takeOut(r, life, err, nil)
+			continue
+		}
 		now := p.settings.Clock.Now()
 		if s.look(now, m, err); now.Sub(s.since) < p.settings.Hang {
 			continue

@@ -51,6 +51,27 @@ func TestHang(t *testing.T) {
 	})
 }
 
+// TestLeftWithItsRequests has a server that ended but for the connections of its
+// requests: others answer them long before the time of a hang.
+func TestLeftWithItsRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 2)
+		p, end := f.pool(watched())
+		defer end()
+		s := f.servers[1]
+		s.hang()
+		started := time.Now()
+		wait := ask(p, t.Context(), 0, 4)
+		time.Sleep(12 * time.Second)
+		s.set(func() { s.down = true })
+		s.http.SetKeepAlivesEnabled(false) // ends the idle ones
+		counts := answered(t, wait(), 0)
+		if took := time.Since(started); took > 20*time.Second || counts["r0"] != 4 || !f.reported("r1 is out", "refused") {
+			t.Errorf("answers by %v after %v; log %q", counts, took, f.log())
+		}
+	})
+}
+
 func TestHangIsRestarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 2)
