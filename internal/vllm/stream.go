@@ -80,7 +80,7 @@ func (c *Client) assemble(a *assembly, body io.Reader) error {
 	events := c.streams.Get().(*events)
 	defer func() {
 		events.restart(nil)
-		if len(events.buffer) < 1<<20 {
+		if len(events.buffer)+cap(events.data) < 1<<20 { // memory of one that was very large goes
 			c.streams.Put(events)
 		}
 	}()
