@@ -58,3 +58,18 @@ func TestFoldersAreKeptAfterAFailureOrWhenNamed(t *testing.T) {
 		t.Errorf("a folder that is there: %v", err)
 	}
 }
+
+func TestExperimentsWithoutServersOfTheirOwn(t *testing.T) {
+	if e, err := drill.Experiment("../../experiments-live.toml"); err != nil || e.Workers[0].Launch == "" {
+		t.Errorf("the shipped one: %v", err)
+	}
+	urls := filepath.Join(t.TempDir(), "urls.toml")
+	if err := os.WriteFile(urls, []byte("[[model]]\nid = \"m\"\n[[worker]]\nname = \"w\"\nurls = [\"http://a:1\"]\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"../../experiments.toml", urls} {
+		if _, err := drill.Experiment(path); err == nil || !strings.HasPrefix(err.Error(), path+": a drill needs") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"speceval/data"
 	"speceval/drills/process"
@@ -127,32 +124,12 @@ func (l *lab) fleet(ctx context.Context, name, faults string) (*process.Process,
 		return nil, err
 	}
 	for _, url := range l.urls {
-		for !healthy(ctx, url) {
-			select {
-			case <-p.Ended():
-				return nil, fmt.Errorf("the fleet ended by itself: %s", p.Last())
-			case <-ctx.Done():
-				p.Kill()
-				return nil, fmt.Errorf("%s is not healthy", url)
-			case <-time.After(50 * time.Millisecond):
-			}
+		if err := p.Until(ctx, func() (bool, error) { return process.Healthy(ctx, url), nil }); err != nil {
+			p.Kill()
+			return nil, fmt.Errorf("the fleet, of which %s is to be healthy: %w", url, err)
 		}
 	}
 	return p, nil
-}
-
-func healthy(ctx context.Context, url string) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/health", nil)
-	if err != nil {
-		return false
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return false
-	}
-	io.Copy(io.Discard, response.Body)
-	response.Body.Close()
-	return response.StatusCode == http.StatusOK
 }
 
 // requestLog is where the fleet of a run writes what is asked of it.
@@ -176,13 +153,5 @@ func (l *lab) undisturbed(ctx context.Context) error {
 		return err
 	}
 	defer p.Kill()
-	select {
-	case <-p.Ended():
-		if p.Code() != 0 {
-			return fmt.Errorf("exit code %d: %s", p.Code(), p.Last())
-		}
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return p.Succeed(ctx)
 }

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"speceval/drills/drill"
 	"speceval/drills/process"
 	"speceval/drills/timed"
 	"speceval/internal/profile"
@@ -44,7 +44,7 @@ type lab struct {
 }
 
 func newLab(o options, dir string, stdout io.Writer) (*lab, error) {
-	shipped, err := config.Load(o.config, nil)
+	shipped, err := drill.Experiment(o.config)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (l *lab) installed(ctx context.Context) error {
 		return err
 	}
 	defer p.Kill()
-	if err := ended(ctx, p); err != nil {
+	if err := p.Wait(ctx); err != nil {
 		return err
 	}
 	if p.Code() != 0 {
@@ -209,35 +209,9 @@ func (l *lab) said(step string) string {
 	return string(text)
 }
 
-// until waits for something while a program runs.
-func (l *lab) until(ctx context.Context, p *process.Process, happens func() (bool, error)) error {
-	for {
-		if yes, err := happens(); yes || err != nil {
-			return err
-		}
-		select {
-		case <-p.Ended():
-			return fmt.Errorf("it ended too soon, exit code %d:\n%s", p.Code(), p.Last())
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-// ended waits for the end of a program.
-func ended(ctx context.Context, p *process.Process) error {
-	select {
-	case <-p.Ended():
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // stored waits until so many rollouts are on disk.
 func (l *lab) stored(ctx context.Context, p *process.Process, out string, n int) error {
-	return l.until(ctx, p, func() (bool, error) {
+	return p.Until(ctx, func() (bool, error) {
 		all, err := rollout.Stored(l.path(out))
 		return len(all) >= n, err
 	})

@@ -55,12 +55,8 @@ func launched(ctx context.Context, l *lab) error {
 		return err
 	}
 	defer p.Kill()
-	if err := ended(ctx, p); err != nil {
-		return err
-	}
-	err = l.complete(out, before)
-	if p.Code() != 0 {
-		err = fmt.Errorf("exit code %d:\n%s", p.Code(), p.Last())
+	if err = p.Succeed(ctx); err == nil {
+		err = l.complete(out, before)
 	}
 	l.note("the generation after all that", begin, fmt.Sprintf("went on from %d, and each of %d is there once", len(before), l.total()), "nothing", err)
 	return ctx.Err()
@@ -69,7 +65,7 @@ func launched(ctx context.Context, l *lab) error {
 // engines waits until both servers have started their engines, and so are far
 // from being ready and have much to leave behind.
 func (l *lab) engines(ctx context.Context, p *process.Process) error {
-	return l.until(ctx, p, func() (bool, error) {
+	return p.Until(ctx, func() (bool, error) {
 		groups := l.groups()
 		for _, group := range groups {
 			if len(process.Members(group)) < 2 {
@@ -89,7 +85,7 @@ func (l *lab) leaves(ctx context.Context, fault string, p *process.Process, s sy
 	defer cancel()
 	err := p.Signal(s)
 	if err == nil {
-		err = ended(ctx, p)
+		err = p.Wait(ctx)
 	}
 	processes := 0
 	for _, group := range groups {
@@ -119,12 +115,12 @@ func (l *lab) engineDeath(ctx context.Context, p *process.Process, step string, 
 	says := func(words string) func() (bool, error) {
 		return func() (bool, error) { return strings.Contains(l.said(step)[already:], words), nil }
 	}
-	if err := l.until(ctx, p, says("replica "+url+" is out")); err != nil {
+	if err := p.Until(ctx, says("replica "+url+" is out")); err != nil {
 		return "", fmt.Errorf("nobody missed it: %w", err)
 	}
 	missed := time.Since(begin)
 	health := healthOf(ctx, url)
-	if err := l.until(ctx, p, says("replica "+url+" is back")); err != nil {
+	if err := p.Until(ctx, says("replica "+url+" is back")); err != nil {
 		return "", fmt.Errorf("it did not come back: %w", err)
 	}
 	return fmt.Sprintf("/health said %s; missed after %.1f s, back after %.0f s", health, missed.Seconds(), time.Since(begin).Seconds()), nil

@@ -93,16 +93,12 @@ func (l *lab) restarted(ctx context.Context, servers *launcher.Servers) error {
 	says := func(words string) func() (bool, error) {
 		return func() (bool, error) { return strings.Contains(l.said(step), "replica "+l.urls()[0]+words), nil }
 	}
-	err = l.until(ctx, p, says(" is out"))
+	err = p.Until(ctx, says(" is out"))
 	l.note("SIGTERM of a server with requests in flight", begin, fmt.Sprintf("missed after %.1f s, its requests sent again", time.Since(begin).Seconds()), "nothing", err)
-	err = l.until(ctx, p, says(" is back"))
+	err = p.Until(ctx, says(" is back"))
 	l.note("a server started again on the same port", begin, "taken back by the same run", "nothing", err)
-	if err := ended(ctx, p); err != nil {
-		return err
-	}
-	err = l.complete(out, before)
-	if p.Code() != 0 {
-		err = fmt.Errorf("exit code %d:\n%s", p.Code(), p.Last())
+	if err = p.Succeed(ctx); err == nil {
+		err = l.complete(out, before)
 	}
 	l.note("that generation", begin, fmt.Sprintf("each of %d is there once", l.total()), "nothing", err)
 	return ctx.Err()
@@ -119,8 +115,8 @@ func (l *lab) void(ctx context.Context, servers *launcher.Servers) error {
 		return err
 	}
 	defer replay.Kill()
-	if err := ended(ctx, replay); err != nil || replay.Code() != 0 {
-		return errors.Join(err, fmt.Errorf("replay: %s", replay.Last()))
+	if err := replay.Succeed(ctx); err != nil {
+		return fmt.Errorf("replay: %w", err)
 	}
 	p, err := l.begin("void", s, out, "run", "systems")
 	if err != nil {
@@ -134,7 +130,7 @@ func (l *lab) void(ctx context.Context, servers *launcher.Servers) error {
 	if err := process.KillEngine(servers.Process(0)); err != nil {
 		return err
 	}
-	if err := ended(ctx, p); err != nil {
+	if err := p.Wait(ctx); err != nil {
 		return err
 	}
 	kept, err := timed.Kept(l.path(out), settings)
@@ -155,24 +151,19 @@ func (l *lab) void(ctx context.Context, servers *launcher.Servers) error {
 		return err
 	}
 	defer again.Kill()
-	if err := ended(ctx, again); err != nil {
-		return err
-	}
+	failed := again.Succeed(ctx)
 	all, err := timed.Kept(l.path(out), settings)
-	if err == nil && again.Code() != 0 {
-		err = fmt.Errorf("exit code %d:\n%s", again.Code(), again.Last())
-	}
 	if err == nil {
 		err = alone(kept, all)
 	}
-	l.note("the timed runs made again", begin, fmt.Sprintf("%d made, %d left as they were", len(all)-len(kept), len(kept)), "nothing", err)
+	l.note("the timed runs made again", begin, fmt.Sprintf("%d made, %d left as they were", len(all)-len(kept), len(kept)), "nothing", errors.Join(failed, err))
 	return ctx.Err()
 }
 
 // midRun waits until a run is kept and the next one has requests at the first
 // server.
 func (l *lab) midRun(ctx context.Context, p *process.Process, out string, settings []timed.Setting) error {
-	return l.until(ctx, p, func() (bool, error) {
+	return p.Until(ctx, func() (bool, error) {
 		kept, err := timed.Kept(l.path(out), settings)
 		if err != nil || len(kept) == 0 {
 			return false, err
@@ -184,16 +175,14 @@ func (l *lab) midRun(ctx context.Context, p *process.Process, out string, settin
 
 // wellAgain waits until the killed server has been started again.
 func (l *lab) wellAgain(ctx context.Context, servers *launcher.Servers) error {
-	for {
-		if servers.Process(0) != 0 && healthOf(ctx, l.urls()[0]) == "200" {
-			return nil
-		}
+	for servers.Process(0) == 0 || healthOf(ctx, l.urls()[0]) != "200" {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(time.Second):
 		}
 	}
+	return nil
 }
 
 // alone tells whether runs were made again that were kept.

@@ -64,7 +64,7 @@ func (l *lab) refusal(ctx context.Context, step string, s setting, words []strin
 		return "", err
 	}
 	defer p.Kill()
-	if err := ended(ctx, p); err != nil {
+	if err := p.Wait(ctx); err != nil {
 		return "", err
 	}
 	text := l.said(step)

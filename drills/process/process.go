@@ -4,8 +4,11 @@ package process
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
+	"time"
 )
 
 // Process is a program that runs beside the drill, its output in a file.
@@ -46,6 +49,55 @@ func (p *Process) Gone() bool {
 	default:
 		return false
 	}
+}
+
+// Wait waits for the end.
+func (p *Process) Wait(ctx context.Context) error {
+	select {
+	case <-p.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Succeed waits for the end, which must be one with exit code 0.
+func (p *Process) Succeed(ctx context.Context) error {
+	if err := p.Wait(ctx); err != nil {
+		return err
+	}
+	if p.Code() != 0 {
+		return p.end("")
+	}
+	return nil
+}
+
+// look is between two looks for something to happen.
+const look = 5 * time.Millisecond
+
+// Until waits for something to happen while the process runs. It is an error if
+// that ends first.
+func (p *Process) Until(ctx context.Context, happens func() (bool, error)) error {
+	for {
+		ended := p.Gone() // before the look: what happened last is not missed
+		if yes, err := happens(); yes || err != nil {
+			return err
+		}
+		if ended {
+			return p.end("it ended too soon, ")
+		}
+		select {
+		case <-p.ended:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(look):
+		}
+	}
+}
+
+// end is an error about how the process ended.
+func (p *Process) end(how string) error {
+	return fmt.Errorf("%sexit code %d:\n%s", how, p.Code(), p.Last())
 }
 
 // Kill sends SIGKILL and waits for the end. It may be called again.

@@ -1,6 +1,8 @@
 package process_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +20,8 @@ func TestMain(m *testing.M) {
 			fmt.Println("line", i)
 		}
 		os.Exit(3)
+	case "succeeds":
+		os.Exit(0)
 	case "stays":
 		select {}
 	}
@@ -44,6 +48,39 @@ func TestAProgramThatEnds(t *testing.T) {
 		t.Errorf("exit code %d, output %q", p.Code(), last)
 	}
 	p.Kill() // does nothing more
+}
+
+func TestWaiting(t *testing.T) {
+	ctx := context.Background()
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	yes := func() (bool, error) { return true, nil }
+	no := func() (bool, error) { return false, nil }
+	for _, test := range []struct {
+		program string
+		wait    func(*process.Process) error
+		want    string // "": no error
+	}{
+		{"ends", func(p *process.Process) error { return p.Wait(ctx) }, ""},
+		{"ends", func(p *process.Process) error { return p.Succeed(ctx) }, "exit code 3:\nline 8\n"},
+		{"succeeds", func(p *process.Process) error { return p.Succeed(ctx) }, ""},
+		{"ends", func(p *process.Process) error { return p.Until(ctx, no) }, "it ended too soon, exit code 3:\nline 8\n"},
+		{"ends", func(p *process.Process) error { return p.Until(ctx, func() (bool, error) { return p.Gone(), nil }) }, ""},
+		{"stays", func(p *process.Process) error { return p.Until(ctx, yes) }, ""},
+		{"stays", func(p *process.Process) error {
+			return p.Until(ctx, func() (bool, error) { return false, errors.New("no file") })
+		}, "no file"},
+		{"stays", func(p *process.Process) error { return p.Until(gone, no) }, context.Canceled.Error()},
+		{"stays", func(p *process.Process) error { return p.Wait(gone) }, context.Canceled.Error()},
+		{"stays", func(p *process.Process) error { return p.Succeed(gone) }, context.Canceled.Error()},
+	} {
+		p := start(t, test.program)
+		err := test.wait(p)
+		p.Kill()
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
+			t.Errorf("%s: %v, want %q", test.program, err, test.want)
+		}
+	}
 }
 
 func TestAProgramThatIsKilled(t *testing.T) {

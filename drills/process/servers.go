@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -102,4 +104,19 @@ func Gone(ctx context.Context, group int) error {
 		case <-time.After(lookEvery):
 		}
 	}
+}
+
+// Healthy tells whether a server answers that it is.
+func Healthy(ctx context.Context, url string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/health", nil)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	io.Copy(io.Discard, response.Body)
+	response.Body.Close()
+	return response.StatusCode == http.StatusOK
 }

@@ -95,7 +95,7 @@ func measure(ctx context.Context, o options, dir string, stdout io.Writer) error
 	if err != nil {
 		return err
 	}
-	if o.shipped, err = config.Load(o.config, nil); err != nil {
+	if o.shipped, err = drill.Experiment(o.config); err != nil {
 		return err
 	}
 	begin := time.Now()

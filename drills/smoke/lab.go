@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,32 +66,13 @@ func (l *lab) serve(ctx context.Context) (err error) {
 		return err
 	}
 	for _, url := range l.urls {
-		for !healthy(ctx, url) {
-			if l.fleet.Gone() {
-				return fmt.Errorf("the fleet has ended:\n%s", l.fleet.Last())
-			}
-			if err := ctx.Err(); err != nil {
-				l.fleet.Kill()
-				return err
-			}
-			time.Sleep(20 * time.Millisecond)
+		if err := l.fleet.Until(ctx, func() (bool, error) { return process.Healthy(ctx, url), nil }); err != nil {
+			l.fleet.Kill()
+			return fmt.Errorf("the fleet, of which %s is to be healthy: %w", url, err)
 		}
 	}
 	fmt.Fprintf(l.stdout, "%d simulated servers, at %g times their speed\n", len(l.urls), l.speed)
 	return nil
-}
-
-func healthy(ctx context.Context, url string) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/health", nil)
-	if err != nil {
-		return false
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return false
-	}
-	response.Body.Close()
-	return response.StatusCode == http.StatusOK
 }
 
 // speceval runs a command of the program on the experiment. What it says is

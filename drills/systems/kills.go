@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"speceval/drills/process"
 	"speceval/drills/timed"
 )
 
@@ -73,7 +72,7 @@ func (l *lab) killed(ctx context.Context, stdout io.Writer) error {
 	}
 	defer p.Kill()
 	busy := 0
-	err = l.until(ctx, p, func() (bool, error) {
+	err = p.Until(ctx, func() (bool, error) {
 		kept, err := timed.Kept(l.out(), l.settings)
 		if err != nil || len(kept) == 0 {
 			return false, err
@@ -99,22 +98,6 @@ func (l *lab) killed(ctx context.Context, stdout io.Writer) error {
 	return nil
 }
 
-// until waits for something to happen while a process runs.
-func (l *lab) until(ctx context.Context, p *process.Process, happens func() (bool, error)) error {
-	for {
-		if yes, err := happens(); yes || err != nil {
-			return err
-		}
-		select {
-		case <-p.Ended():
-			return fmt.Errorf("it ended too soon, exit code %d: %s", p.Code(), p.Last())
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-}
-
 // busy is how many requests the servers have.
 func (l *lab) busy(ctx context.Context) (int, error) {
 	samples, err := timed.Look(ctx, l.urls)
@@ -133,7 +116,7 @@ func (l *lab) bereft(ctx context.Context, stdout io.Writer) ([]string, error) {
 		return nil, err
 	}
 	defer p.Kill()
-	err = l.until(ctx, p, func() (bool, error) {
+	err = p.Until(ctx, func() (bool, error) {
 		samples, err := timed.Look(ctx, l.urls[:1])
 		return err == nil && samples[0].Requests >= window/8, err
 	})
@@ -153,10 +136,8 @@ func (l *lab) bereft(ctx context.Context, stdout io.Writer) ([]string, error) {
 	if l.victim, _, err = l.start(ctx, "victim-again", l.models()[0], 1, port); err != nil {
 		return nil, err
 	}
-	select {
-	case <-p.Ended():
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := p.Wait(ctx); err != nil {
+		return nil, err
 	}
 	if p.Code() != 1 || !strings.Contains(p.Last(), "runs are void") {
 		return nil, fmt.Errorf("exit code %d: %s", p.Code(), p.Last())

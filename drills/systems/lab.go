@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"speceval/data"
 	"speceval/drills/process"
@@ -168,29 +167,22 @@ func (l *lab) start(ctx context.Context, name, model string, n, port int) (*proc
 	if err != nil {
 		return nil, nil, err
 	}
-	for {
-		var urls []string
+	var urls []string
+	err = p.Until(ctx, func() (bool, error) {
 		text, err := os.ReadFile(output)
-		if err != nil {
-			return nil, nil, err
-		}
+		urls = nil
 		for line := range strings.Lines(string(text)) {
 			if strings.HasPrefix(line, "http://") && strings.HasSuffix(line, "\n") {
 				urls = append(urls, strings.Fields(line)[0])
 			}
 		}
-		if len(urls) == n {
-			return p, urls, nil
-		}
-		select {
-		case <-p.Ended():
-			return nil, nil, fmt.Errorf("the fleet of %s ended by itself: %s", model, p.Last())
-		case <-ctx.Done():
-			p.Kill()
-			return nil, nil, ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
+		return len(urls) == n, err
+	})
+	if err != nil {
+		p.Kill()
+		return nil, nil, fmt.Errorf("the fleet of %s: %w", model, err)
 	}
+	return p, urls, nil
 }
 
 func (l *lab) close() {
@@ -206,13 +198,8 @@ func (l *lab) speceval(ctx context.Context, name string, args ...string) (string
 		return "", err
 	}
 	defer p.Kill()
-	select {
-	case <-p.Ended():
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-	if p.Code() != 0 {
-		return "", fmt.Errorf("speceval %s: exit code %d: %s", strings.Join(args, " "), p.Code(), p.Last())
+	if err := p.Succeed(ctx); err != nil {
+		return "", fmt.Errorf("speceval %s: %w", strings.Join(args, " "), err)
 	}
 	text, err := os.ReadFile(l.path(name + ".txt"))
 	return string(text), err

@@ -46,18 +46,7 @@ const (
 
 // drawn has the program time the strategies on models without weights, with
 // answers of drawn lengths and prompts that it makes.
-func drawn(ctx context.Context, o options, stdout io.Writer) (err error) {
-	dir, err := os.MkdirTemp("", "speceval-drill-vllm-drawn-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			fmt.Fprintf(stdout, "the files are in %s\n", dir)
-			return
-		}
-		os.RemoveAll(dir)
-	}()
+func drawn(ctx context.Context, o options, dir string, stdout io.Writer) error {
 	t := &trial{options: o, dir: dir}
 	var profiles []profile.Profile
 	for _, shape := range small {

@@ -33,18 +33,7 @@ type field struct {
 // generate has the program make a few thousand rollouts by two servers that it
 // launches itself. The program is killed in the middle and run again; then an
 // engine is killed. In the end every rollout must be there, once.
-func generate(ctx context.Context, o options, stdout io.Writer) (err error) {
-	dir, err := os.MkdirTemp("", "speceval-drill-vllm-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			fmt.Fprintf(stdout, "the files are in %s\n", dir)
-			return
-		}
-		os.RemoveAll(dir)
-	}()
+func generate(ctx context.Context, o options, dir string, stdout io.Writer) error {
 	tasks, err := benchmark.ParseTasks(data.SmallBenchmark(), data.SmallBenchmarkName)
 	if err != nil {
 		return err
@@ -181,35 +170,15 @@ func (f *field) resumed(ctx context.Context, stdout io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(stdout, "an engine killed when a half was stored")
-	select {
-	case <-p.Ended():
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if p.Code() != 0 {
-		return fmt.Errorf("exit code %d:\n%s", p.Code(), p.Last())
-	}
-	return nil
+	return p.Succeed(ctx)
 }
 
 // await waits until so many rollouts are stored.
 func (f *field) await(ctx context.Context, p *process.Process, n int) error {
-	for {
+	return p.Until(ctx, func() (bool, error) {
 		stored, err := rollout.Stored(f.out())
-		if err != nil {
-			return err
-		}
-		if len(stored) >= n {
-			return nil
-		}
-		select {
-		case <-p.Ended():
-			return fmt.Errorf("it ended with %d of %d rollouts, exit code %d:\n%s", len(stored), f.total(), p.Code(), p.Last())
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+		return len(stored) >= n, err
+	})
 }
 
 // check counts what is stored.

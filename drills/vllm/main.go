@@ -57,7 +57,7 @@ func do(ctx context.Context, o options, stdout io.Writer) error {
 	}
 	parts := []struct {
 		name string
-		do   func(context.Context, options, io.Writer) error
+		do   func(ctx context.Context, o options, dir string, stdout io.Writer) error
 	}{{"checks", checks}, {"generate", generate}, {"systems", systems}, {"drawn", drawn}}
 	known := false
 	for _, part := range parts {
@@ -65,7 +65,8 @@ func do(ctx context.Context, o options, stdout io.Writer) error {
 			continue
 		}
 		known = true
-		if err := part.do(ctx, o, stdout); err != nil {
+		err := drill.InFolder("", stdout, func(dir string) error { return part.do(ctx, o, dir, stdout) })
+		if err != nil {
 			return err
 		}
 	}
@@ -76,9 +77,9 @@ func do(ctx context.Context, o options, stdout io.Writer) error {
 }
 
 // checks compares real servers with fake ones.
-func checks(ctx context.Context, o options, stdout io.Writer) error {
+func checks(ctx context.Context, o options, dir string, stdout io.Writer) error {
 	fmt.Fprintln(stdout, "starting a dense and a thinking model on real servers; this takes a minute or more")
-	real, err := realResults(ctx, o, stdout)
+	real, err := realResults(ctx, o, dir, stdout)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func target(url, kind string) *conformance.Target {
 }
 
 // realResults makes all checks of two real servers.
-func realResults(ctx context.Context, o options, stdout io.Writer) (map[string][]conformance.Result, error) {
+func realResults(ctx context.Context, o options, dir string, stdout io.Writer) (map[string][]conformance.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var mu sync.Mutex
@@ -82,7 +82,7 @@ func realResults(ctx context.Context, o options, stdout io.Writer) (map[string][
 	var group sync.WaitGroup
 	for core, kind := range kinds {
 		group.Go(func() {
-			r, err := realResult(ctx, o, kind, core, say)
+			r, err := realResult(ctx, o, dir, kind, core, say)
 			if err != nil {
 				faults[core] = fmt.Errorf("%s: %w", kind, err)
 				cancel()
@@ -97,10 +97,10 @@ func realResults(ctx context.Context, o options, stdout io.Writer) (map[string][
 	return results, errors.Join(faults...)
 }
 
-func realResult(ctx context.Context, o options, kind string, core int, say func(string, ...any)) ([]conformance.Result, error) {
+func realResult(ctx context.Context, o options, dir, kind string, core int, say func(string, ...any)) ([]conformance.Result, error) {
 	begin := time.Now()
 	servers, err := launcher.Start(ctx, recipe(o, kind, core), model(o, kind), launcher.Options{
-		Logs: filepath.Join(o.dir, "logs", kind), Start: startLimit, Clock: clock.Wall{}, Environment: o.environment, Key: key,
+		Logs: filepath.Join(dir, kind), Start: startLimit, Clock: clock.Wall{}, Environment: o.environment, Key: key,
 		Report: func(line string) { say("%s: %s", kind, line) },
 	})
 	if err != nil {

@@ -36,18 +36,7 @@ const lookEvery = 100 * time.Millisecond
 
 // systems has the program time every strategy on two servers that it launches
 // itself, and holds what it leaves to what it must be.
-func systems(ctx context.Context, o options, stdout io.Writer) (err error) {
-	dir, err := os.MkdirTemp("", "speceval-drill-vllm-systems-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			fmt.Fprintf(stdout, "the files are in %s\n", dir)
-			return
-		}
-		os.RemoveAll(dir)
-	}()
+func systems(ctx context.Context, o options, dir string, stdout io.Writer) error {
 	t := &trial{options: o, dir: dir, profile: quiz("quiz", timedModel)}
 	for _, budget := range timedBudgets {
 		t.settings = append(t.settings, timed.Setting{Profile: t.profile, Digest: t.profile.SHA256(), Seed: 42, Budget: budget})
@@ -113,13 +102,8 @@ func (t *trial) speceval(ctx context.Context, name string, words ...string) (str
 		return "", err
 	}
 	defer p.Kill()
-	select {
-	case <-p.Ended():
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-	if p.Code() != 0 {
-		return "", fmt.Errorf("speceval %s: exit code %d:\n%s", words[0], p.Code(), p.Last())
+	if err := p.Succeed(ctx); err != nil {
+		return "", fmt.Errorf("speceval %s: %w", words[0], err)
 	}
 	text, err := os.ReadFile(output)
 	return string(text), err

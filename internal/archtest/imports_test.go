@@ -28,7 +28,7 @@ var importRules = []importRule{
 	{"stages/report/measured", []string{"internal/agreement", "internal/measurement", "internal/profile", "internal/table"}},
 	{"stages/*", []string{"pipeline/dag", "pipeline/pair", "data", "internal/…"}}, // never one another: they meet in files
 	{"drills/process", nil},
-	{"drills/drill", nil},
+	{"drills/drill", []string{"pipeline/config"}},
 	{"drills/timed", []string{"data", "internal/…"}},
 	{"drills/*", []string{"drills/drill", "drills/process", "drills/timed", "pipeline/config", "data", "internal/…"}}, // commands that try the built program
 	{"pipeline/config", []string{"internal/profile", "internal/spelling", "internal/benchmark"}},
