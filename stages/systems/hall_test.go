@@ -70,7 +70,7 @@ func newHall(t *testing.T, speed float64) *hall {
 	}
 	sampling := vllm.Sampling{Model: "m", Temperature: 0.6, TopP: 0.95, MaxTokens: 400}
 	h.settings.Measured = &systems.Measured{
-		Repeats: []int{1}, Replicas: replicas, Window: window, Return: time.Minute, Clock: clock.Wall{}, CPU: func() time.Duration { return 0 },
+		Repeats: []int{1}, Replicas: replicas, Window: window, Return: time.Minute, Clock: clock.Wall{}, CPU: func() time.Duration { return 0 }, Cores: 3,
 		Tasks:   map[string]systems.Tasks{"quiz": quiz},
 		Models:  map[string]vllm.Sampling{"qwen3_5_4b": sampling, "qwen2_5_3b": sampling},
 		Acquire: h.acquire,

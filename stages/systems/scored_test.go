@@ -119,7 +119,15 @@ func TestRealRewardsAreTheScorers(t *testing.T) {
 		t.Errorf("%s has %d runs", measurement.RunsFile, len(all))
 	}
 	kept := read[request](t, h.dir, measuredFile("requests", 9))
+	for _, r := range all[:3*4] {
+		if r.Cores != 0 {
+			t.Errorf("a run under the virtual clock has %d cores", r.Cores)
+		}
+	}
 	for i, r := range all[3*4:] {
+		if r.Cores != 3 {
+			t.Errorf("run %d on servers has %d cores, want 3", i, r.Cores)
+		}
 		want := estimated(r, kept)
 		if r.Rewards == measurement.Scored {
 			want = estimated(r, requests)
