@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// solve is the least squares of the rows, with no coefficient below 0: the most negative one, in the time that it stands for, is taken as 0
-// until there is none.
+// solve is the least squares of the rows, with no coefficient below 0: the most
+// negative one, in the time that it stands for, is taken as 0 until there is none.
 func solve(rows []row) (coefficients, error) {
 	var totals [terms]float64
 	for _, r := range rows {
