@@ -36,10 +36,11 @@ func recipe(o options, kind string, core int) launcher.Recipe {
 		Command: "'" + filepath.Join(o.dir, "env/bin/python") + "' -m vllm.entrypoints.openai.api_server --model {model}",
 		Arguments: []string{
 			"--load-format", "dummy", "--enforce-eager", "--kv-cache-memory-bytes", "134217728",
-			"--no-enable-chunked-prefill", "--max-num-batched-tokens", "8192",
+			"--no-enable-chunked-prefill", "--max-num-batched-tokens", "8192", "--distributed-executor-backend", "uni",
 		},
 		Environment: []string{
 			"VLLM_CPU_OMP_THREADS_BIND=" + strconv.Itoa(core), "VLLM_CPU_NUM_OF_RESERVED_CPU=0",
+			"VLLM_ENABLE_V1_MULTIPROCESSING=0", "OMP_NUM_THREADS=1", // the model runs in the engine's process
 			fmt.Sprintf("VLLM_HTTP_TIMEOUT_KEEP_ALIVE=%d", int(keepAlive.Seconds())),
 		},
 		Port: firstPort + core, Replicas: 1,

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -50,6 +51,19 @@ func TestChecksCatch(t *testing.T) {
 			h.ServeHTTP(w, r.WithContext(context.WithoutCancel(r.Context())))
 		})
 	}
+	mute := func(field string) func(http.Handler) http.Handler { // a server that does not know it
+		return func(h http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				body = bytes.ReplaceAll(body, []byte(field), []byte("unknown"))
+				r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+				h.ServeHTTP(w, r)
+			})
+		}
+	}
 	tests := []struct {
 		check string
 		wrap  func(http.Handler) http.Handler
@@ -62,6 +76,7 @@ func TestChecksCatch(t *testing.T) {
 		{"server/models", replace("dense", "dance"), "does not list dense"},
 		{"server/metrics", replace("vllm:num_requests_running", "vllm:running"), "no vllm:num_requests_running"},
 		{"abort/stream", deaf, "counted by the server"},
+		{"length/ignore_eos", mute("ignore_eos"), "800 tokens asked for"},
 	}
 	for _, test := range tests {
 		t.Run(test.check, func(t *testing.T) {
