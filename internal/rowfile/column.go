@@ -7,14 +7,13 @@ import (
 
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/file"
-	"github.com/apache/arrow/go/v17/parquet/schema"
 )
 
 // codec moves the values of one Go type to and from one physical type.
 type codec interface {
 	physical() parquet.Type
 	write(chunk file.ColumnChunkWriter, rows reflect.Value, c column) error
-	read(pages file.PageReader, descr *schema.Column, count int) (values, error)
+	read(chunk file.ColumnChunkReader, count int) (values, error)
 }
 
 // values is a decoded column of a row group.
@@ -70,8 +69,7 @@ func (t typed[G, P]) write(chunk file.ColumnChunkWriter, rows reflect.Value, c c
 	return err
 }
 
-func (t typed[G, P]) read(pages file.PageReader, descr *schema.Column, count int) (values, error) {
-	chunk := file.NewColumnReader(descr, pages, pageMemory{}, nil)
+func (t typed[G, P]) read(chunk file.ColumnChunkReader, count int) (values, error) {
 	reader, ok := chunk.(interface {
 		ReadBatch(batchSize int64, values []P, defLvls, repLvls []int16) (int64, int, error)
 	})
@@ -81,7 +79,7 @@ func (t typed[G, P]) read(pages file.PageReader, descr *schema.Column, count int
 	const batch = 8192 // grow by what is there, not by what the file claims
 	all := decoded[G, P]{decode: t.decode}
 	buffer, levels := make([]P, batch), make([]int16, batch)
-	if descr.MaxDefinitionLevel() == 0 {
+	if chunk.Descriptor().MaxDefinitionLevel() == 0 {
 		levels = nil
 	}
 	text := 0

@@ -2,9 +2,10 @@ package rowfile
 
 import (
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
+
+	"speceval/internal/parquetfile"
 
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/schema"
@@ -13,11 +14,10 @@ import (
 // Limits on what a file may claim, far above any file of ours: they keep a
 // damaged or hostile file from taking all memory.
 const (
-	maxRows        = 1 << 26 // eight times the paper's whole corpus of responses
-	maxGroupRows   = 1 << 22 // of a row group that is read alone; writers make them of 2^20 at most
-	maxGroupText   = 1 << 30 // bytes in the texts of a column of a row group
-	maxPageBytes   = 1 << 26
-	maxHeaderBytes = 1 << 16
+	maxRows      = 1 << 26 // eight times the paper's whole corpus of responses
+	maxGroupRows = 1 << 22 // of a row group that is read alone; writers make them of 2^20 at most
+	maxGroupText = 1 << 30 // bytes in the texts of a column of a row group
+	maxPageBytes = 1 << 26
 )
 
 // MissingColumnError says that a file lacks a column of the row struct.
@@ -30,8 +30,7 @@ func (e *MissingColumnError) Error() string {
 // source is a column of a row struct as it stands in one file.
 type source struct {
 	column
-	index    int  // of the column in the file
-	nullable bool // the file may hold nulls, whether the struct may or not
+	index int // of the column in the file
 }
 
 // locate finds every column of the struct in the file's schema, by name.
@@ -50,7 +49,7 @@ func locate(file *schema.Schema, columns []column) ([]source, error) {
 				found.PhysicalType(), found.LogicalType(), c.codec.physical())
 		}
 		c.codec = codecs[match]
-		sources[i] = source{column: c, index: index, nullable: found.MaxDefinitionLevel() > 0}
+		sources[i] = source{column: c, index: index}
 	}
 	return sources, nil
 }
@@ -71,19 +70,18 @@ func plainType(c *schema.Column) bool {
 // group is a row group of a file that is being read.
 type group struct {
 	*file.RowGroupReader
-	at   io.ReaderAt
-	size int64 // of the file, in bytes
-	rows int   // that it claims
+	file *parquetfile.File
+	rows int // that it claims
 }
 
 // openGroup looks at row group i of a file, which may claim so many rows.
-func openGroup(f *parquetFile, i int, most int64) (group, error) {
+func openGroup(f *parquetfile.File, i int, most int64) (group, error) {
 	reader := f.RowGroup(i)
 	count := reader.NumRows()
 	if count < 0 || count > most {
 		return group{}, fmt.Errorf("damaged Parquet file: a row group claims %d rows, at most %d can be read", count, most)
 	}
-	return group{reader, f.at, f.size, int(count)}, nil
+	return group{reader, f, int(count)}, nil
 }
 
 // readGroup appends the rows of a row group to rows; so many rows of the file
@@ -105,32 +103,14 @@ func readGroup[T any](g group, sources []source, rows []T, before int) ([]T, err
 	return rows, nil
 }
 
-// readChunk decodes one column of a row group. It reads a page at a time, and
-// nothing of other columns.
+// readChunk decodes one column of a row group.
 func (g group) readChunk(s source) (values, error) {
-	chunk, err := g.MetaData().ColumnChunk(s.index)
+	chunk, values, err := g.file.Column(g.RowGroupReader, s.index)
 	if err != nil {
 		return nil, err
 	}
-	if chunk.CryptoMetadata() != nil {
-		return nil, fmt.Errorf("encrypted columns cannot be read")
+	if values != int64(g.rows) {
+		return nil, fmt.Errorf("damaged Parquet file: %d values in a row group of %d rows", values, g.rows)
 	}
-	if chunk.NumValues() != int64(g.rows) {
-		return nil, fmt.Errorf("damaged Parquet file: %d values in a row group of %d rows", chunk.NumValues(), g.rows)
-	}
-	from, length := chunk.DataPageOffset(), chunk.TotalCompressedSize()
-	if chunk.HasDictionaryPage() && chunk.DictionaryPageOffset() > 0 {
-		from = min(from, chunk.DictionaryPageOffset())
-	}
-	if from < 0 || from > g.size || length < 0 || length > g.size-from {
-		return nil, fmt.Errorf("damaged Parquet file: the column claims %d bytes at %d of a file of %d", length, from, g.size)
-	}
-	stream := newPageStream(io.NewSectionReader(g.at, from, length), length)
-	pages, err := file.NewPageReader(stream, int64(g.rows), chunk.Compression(), pageMemory{}, nil)
-	if err != nil {
-		return nil, err
-	}
-	pages.SetMaxPageHeaderSize(maxHeaderBytes)
-	checked := &checkedPages{PageReader: pages, nullable: s.nullable, left: int64(g.rows)}
-	return s.codec.read(checked, g.MetaData().Schema.Column(s.index), g.rows)
+	return s.codec.read(chunk, g.rows)
 }

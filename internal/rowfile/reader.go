@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"speceval/internal/parquetfile"
 )
 
 // Reader reads a file of more rows than fit in memory, a row group at a time.
@@ -11,7 +13,7 @@ import (
 type Reader[T any] struct {
 	path    string
 	disk    *os.File
-	file    *parquetFile
+	file    *parquetfile.File
 	sources []source
 	group   int // the next one
 	rows    int // before it
@@ -34,18 +36,18 @@ func Open[T any](path string) (*Reader[T], error) {
 }
 
 func (r *Reader[T]) open(size int64) (err error) {
-	defer damaged(r.path, &err)
+	defer parquetfile.Recover(r.path, &err)
 	r.file, r.sources, err = openRows[T](r.disk, size, r.path)
 	return err
 }
 
 // Footer is the key-values of the file.
-func (r *Reader[T]) Footer() map[string]string { return r.file.footer() }
+func (r *Reader[T]) Footer() map[string]string { return r.file.Footer() }
 
 // Next reads the next row group, into memory of its own. After the last one
 // the error is io.EOF.
 func (r *Reader[T]) Next() (rows []T, err error) {
-	defer damaged(r.path, &err)
+	defer parquetfile.Recover(r.path, &err)
 	if r.group == r.file.NumRowGroups() {
 		return nil, io.EOF
 	}

@@ -16,6 +16,8 @@ import (
 	"fmt"
 	"os"
 
+	"speceval/internal/parquetfile"
+
 	"github.com/apache/arrow/go/v17/parquet"
 )
 
@@ -32,17 +34,17 @@ func ReadFile[T any](path string) (rows []T, footer map[string]string, err error
 // ReadFooter reads only the number of rows and the footer key-values of the
 // file at path.
 func ReadFooter(path string) (rows int64, footer map[string]string, err error) {
-	defer damaged(path, &err)
+	defer parquetfile.Recover(path, &err)
 	f, size, err := openSized(path)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer f.Close()
-	parsed, err := parse(f, size)
+	parsed, err := parquetfile.Open(f, size, maxPageBytes)
 	if err != nil {
 		return 0, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return parsed.NumRows(), parsed.footer(), nil
+	return parsed.NumRows(), parsed.Footer(), nil
 }
 
 // openSized opens the file at path and tells its size in bytes.
@@ -60,9 +62,7 @@ func openSized(path string) (*os.File, int64, error) {
 }
 
 // IsParquet reports whether data begins as a Parquet file does.
-func IsParquet(data []byte) bool { return bytes.HasPrefix(data, magic) }
-
-var magic = []byte("PAR1")
+func IsParquet(data []byte) bool { return parquetfile.IsParquet(data) }
 
 // Decode reads the rows and the footer key-values of a Parquet file held in
 // memory; name is what errors call it. Errors name the file, the column and,
@@ -73,7 +73,7 @@ func Decode[T any](data []byte, name string) (rows []T, footer map[string]string
 }
 
 func decode[T any](r parquet.ReaderAtSeeker, size int64, name string) (rows []T, footer map[string]string, err error) {
-	defer damaged(name, &err)
+	defer parquetfile.Recover(name, &err)
 	f, sources, err := openRows[T](r, size, name)
 	if err != nil {
 		return nil, nil, err
@@ -87,12 +87,5 @@ func decode[T any](r parquet.ReaderAtSeeker, size int64, name string) (rows []T,
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return rows, f.footer(), nil
-}
-
-// damaged turns a panic of the Parquet library into an error.
-func damaged(name string, err *error) {
-	if r := recover(); r != nil {
-		*err = fmt.Errorf("%s: damaged Parquet file: %v", name, r)
-	}
+	return rows, f.Footer(), nil
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 
+	"speceval/internal/parquetfile"
+
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/compress"
 	"github.com/apache/arrow/go/v17/parquet/file"
@@ -48,8 +50,8 @@ type Writer[T any] struct {
 // an error of any of its methods w has part of a file.
 func NewWriter[T any](w io.Writer, footer map[string]string) (_ *Writer[T], err error) {
 	defer recovered(&err)
-	if zstdFault != nil {
-		return nil, zstdFault
+	if err := parquetfile.Codecs(); err != nil {
+		return nil, err
 	}
 	columns, err := columnsOf(reflect.TypeFor[T]())
 	if err != nil {

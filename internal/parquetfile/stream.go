@@ -1,4 +1,4 @@
-package rowfile
+package parquetfile
 
 import (
 	"bufio"
@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 )
+
+// maxHeaderBytes is how long the header of a page may be.
+const maxHeaderBytes = 1 << 16
 
 // pageStream gives the library the bytes of a column. It looks at every page
 // header first, since the library makes room for whatever size a header
@@ -54,11 +57,11 @@ func compressedSize(header []byte) (size int64, ok bool) {
 
 // pageMemory allocates for the library and refuses pages of absurd size. The
 // panic is turned into an error by all that reads.
-type pageMemory struct{}
+type pageMemory struct{ maxPage int }
 
-func (pageMemory) Allocate(size int) []byte {
-	if size < 0 || size > maxPageBytes {
-		panic(fmt.Sprintf("a page claims %d bytes, at most %d can be read", size, maxPageBytes))
+func (m pageMemory) Allocate(size int) []byte {
+	if size < 0 || size > m.maxPage {
+		panic(fmt.Sprintf("a page claims %d bytes, at most %d can be read", size, m.maxPage))
 	}
 	return make([]byte, size)
 }
