@@ -1,5 +1,5 @@
-// Package csvfile reads small CSV files that begin with a header, column by
-// name.
+// Package csvfile reads small CSV files: [Parse] those that begin with a header,
+// column by name, and [Rows] any, every byte of a cell as it is.
 package csvfile
 
 import (

@@ -1,0 +1,210 @@
+package jsonlist_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"speceval/internal/jsonlist"
+)
+
+var keys = []string{"a", "b"}
+
+func read(r io.Reader) (objects []map[string]string, err error) {
+	err = jsonlist.Read(r, keys, func(i int, object map[string]string) error {
+		if i != len(objects) {
+			return fmt.Errorf("object %d is called %d", len(objects), i)
+		}
+		objects = append(objects, maps.Clone(object))
+		return nil
+	})
+	return objects, err
+}
+
+func TestRead(t *testing.T) {
+	const text = ` [ {"a":"1\n\u00e9\ud83d\ude42 é","b":""} , {}, {"b":"{\"a\":[]}"} ] ` + "\n"
+	want := []map[string]string{{"a": "1\né🙂 é", "b": ""}, {}, {"b": `{"a":[]}`}}
+	for name, r := range map[string]io.Reader{"whole": strings.NewReader(text), "byte by byte": iotest.OneByteReader(strings.NewReader(text))} {
+		if got, err := read(r); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
+		}
+	}
+	if got, err := read(strings.NewReader("[]")); err != nil || got != nil {
+		t.Errorf("an empty list: %q, %v", got, err)
+	}
+	for _, nothing := range []string{"", " \n"} {
+		if _, err := read(strings.NewReader(nothing)); err != io.EOF {
+			t.Errorf("%q: %v", nothing, err)
+		}
+	}
+}
+
+func TestFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		`{}`:                      "must be a list, is an object",
+		`"a"`:                     "must be a list, is a text",
+		`x`:                       "byte 0: ",
+		`[`:                       "item 0: byte 1: unexpected EOF",
+		`[{}`:                     "item 1: byte 3: unexpected EOF",
+		`[{},]`:                   "item 1: ",
+		`[{}{}]`:                  "item 1: ",
+		`[7]`:                     "item 0: must be an object, is a number",
+		`[{},[]]`:                 "item 1: must be an object, is a list",
+		`[null]`:                  "item 0: must be an object, is null",
+		`[{"a":"1"`:               "item 0: byte 9: unexpected EOF",
+		`[{"a":"1`:                "item 0: byte 8: unexpected EOF",
+		`[{"a":"1",}]`:            "item 0: ",
+		`[{"a" "1"}]`:             "item 0: ",
+		`[{1:"1"}]`:               "item 0: ",
+		`[{"a":1}]`:               "item 0: a: must be a text, is a number",
+		`[{"a":null}]`:            "item 0: a: must be a text, is null",
+		`[{"a":["1"]}]`:           "item 0: a: must be a text, is a list",
+		`[{"c":"1"}]`:             `item 0: "c" is none of the keys a, b`,
+		`[{"A":"1"}]`:             `item 0: "A" is none of the keys a, b`,
+		`[{"a":"1","\u0061":""}]`: "item 0: a: is there twice",
+		"[{\"a\":\"\xff\"}]":      "invalid UTF-8",
+		"[{\"a\":\"\n\"}]":        "item 0: ",
+		`[{"a":"\ud800"}]`:        "surrogate",
+		`[{"a":"\x"}]`:            "item 0: ",
+		`[] []`:                   "more follows after its end",
+		`[]x`:                     "more follows after its end",
+		"[]\x00":                  "more follows after its end",
+	} {
+		if _, err := read(strings.NewReader(text)); !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%q: %v; want an error with %q", text, err, want)
+		}
+	}
+}
+
+func TestErrorsOfOthersAreReturned(t *testing.T) {
+	broken := errors.New("broken")
+	for _, text := range []string{"", "[", `[{"a":`, `[{"a":"1"}`, "[]"} {
+		if _, err := read(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+			t.Errorf("%q: %v", text, err)
+		}
+		if _, err := read(io.MultiReader(strings.NewReader(text), iotest.ErrReader(io.ErrUnexpectedEOF))); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	calls := 0
+	err := jsonlist.Read(strings.NewReader("[{},{}]"), nil, func(int, map[string]string) error { calls++; return broken })
+	if err != broken || calls != 1 {
+		t.Errorf("%v after %d calls", err, calls)
+	}
+}
+
+// repeated gives a text over and over, n times.
+type repeated struct {
+	text string
+	n    int
+	rest string
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	if r.rest == "" {
+		if r.n == 0 {
+			return 0, io.EOF
+		}
+		r.n--
+		r.rest = r.text
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// eager reads as much as it is asked for.
+type eager struct{ io.Reader }
+
+func (e eager) Read(p []byte) (int, error) {
+	n, err := io.ReadFull(e.Reader, p)
+	if err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	return n, err
+}
+
+// An object may be as long as it is allowed to be, and not longer even if much of it
+// was read together with the one before.
+func TestLongObjects(t *testing.T) {
+	const most = jsonlist.Longest - len(`[{"a":""}`)
+	object := func(long int) io.Reader {
+		return io.MultiReader(strings.NewReader(`{"a":"`), &repeated{text: strings.Repeat("x", 1<<20), n: long >> 20}, strings.NewReader(strings.Repeat("x", long%(1<<20))+`"}`))
+	}
+	got, err := read(io.MultiReader(strings.NewReader("["), object(most), strings.NewReader("]")))
+	if err != nil || len(got) != 1 || len(got[0]["a"]) != most {
+		t.Errorf("%d objects, %v", len(got), err)
+	}
+	_, err = read(eager{io.MultiReader(strings.NewReader("["), object(40<<20), strings.NewReader(","), object(most+1), strings.NewReader("]"))})
+	if !strings.Contains(fmt.Sprint(err), "item 1: is longer than 64 MiB") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A list of 128 MiB takes no more memory than a few of its objects.
+func TestMemory(t *testing.T) {
+	object := `{"a":"` + strings.Repeat("x", 1<<17) + `\n","b":"1"}`
+	list := io.MultiReader(strings.NewReader("["+object), &repeated{text: "," + object, n: 1 << 10}, strings.NewReader("]"))
+	before, most := live(), uint64(0)
+	err := jsonlist.Read(list, keys, func(i int, object map[string]string) error {
+		if i%128 == 0 {
+			most = max(most, live())
+		}
+		return nil
+	})
+	if err != nil || most > before+2<<20 {
+		t.Errorf("%d KiB of memory, %d before, %v", most>>10, before>>10, err)
+	}
+}
+
+// live is how much memory is in use, without what is left to be collected.
+func live() uint64 {
+	runtime.GC()
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	return now.HeapAlloc
+}
+
+// FuzzRead reads what encoding/json reads, and the same, unless it says why not;
+// the same in pieces, but for the words of errors.
+func FuzzRead(f *testing.F) {
+	for _, seed := range []string{"[]", `[{"a":"1\n","b":"\ud83d\ude42"},{}]`, `[{"a":"\ud800"}]`, `[{"c":1}]`, "[{\"a\":\"\xff\"}]", `[{"a":""},`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := read(iotest.HalfReader(strings.NewReader(text)))
+		if whole, errWhole := read(strings.NewReader(text)); !reflect.DeepEqual(whole, got) || (errWhole == nil) != (err == nil) {
+			t.Fatalf("%q: %q, %v in pieces; %q, %v at once", text, got, err, whole, errWhole)
+		}
+		if err != nil {
+			return
+		}
+		var want []map[string]string
+		if err := json.Unmarshal([]byte(text), &want); err != nil || len(got) != len(want) {
+			t.Fatalf("%q: %q; want %q, %v", text, got, want, err)
+		}
+		for i := range want {
+			if !maps.Equal(got[i], want[i]) {
+				t.Fatalf("%q: %q; want %q", text, got, want)
+			}
+		}
+	})
+}
+
+func BenchmarkRead(b *testing.B) {
+	text := "[" + strings.TrimSuffix(strings.Repeat(`{"a":"`+strings.Repeat(`123456 7890\n`, 1<<12)+`","b":"42\n"},`, 200), ",") + "]"
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := jsonlist.Read(strings.NewReader(text), keys, func(int, map[string]string) error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
