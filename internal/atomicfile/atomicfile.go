@@ -65,13 +65,22 @@ func (f *File) Commit() error {
 		err = closed
 	}
 	if err == nil {
-		err = os.Rename(f.temp.Name(), f.path)
+		err = Rename(f.temp.Name(), f.path)
 	}
 	if err != nil {
 		os.Remove(f.temp.Name())
 		return Advise(f.path, err)
 	}
-	return syncFolder(filepath.Dir(f.path))
+	return nil
+}
+
+// Rename makes a file whose content is synced stand at another path of its
+// folder, durably. It serves files that grew in place.
+func Rename(from, path string) error {
+	if err := os.Rename(from, path); err != nil {
+		return Advise(path, err)
+	}
+	return syncFolder(filepath.Dir(path))
 }
 
 // Discard drops what was written. The file that stood at the path stays.

@@ -1,0 +1,215 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"syscall"
+	"time"
+
+	"speceval/internal/seed"
+)
+
+// Waits between attempts.
+const (
+	longestWait  = time.Minute      // of our own accord
+	longestAsked = 10 * time.Minute // that a service may ask for
+)
+
+// download is one call of Fetch.
+type download struct {
+	*Client
+	file     File
+	path     string
+	progress func(done, total int64)
+
+	looked  bool  // at the file that was there before
+	reached int64 // the most bytes that were ever there
+}
+
+// passing is a fault that may be gone at the next attempt.
+type passing struct {
+	err   error
+	asked time.Duration // to wait, by the service
+}
+
+func (e *passing) Error() string { return e.err.Error() }
+
+func (e *passing) Unwrap() error { return e.err }
+
+// run tries until the file is there, a fault will not pass, or too many attempts
+// in a row have brought no new byte.
+func (d *download) run(ctx context.Context) (Fetched, error) {
+	fruitless := 0
+	for {
+		before := d.reached
+		fetched, err := d.attempt(ctx)
+		if err == nil {
+			return fetched, nil
+		}
+		if ctx.Err() != nil {
+			return Fetched{}, fmt.Errorf("%w%s", context.Cause(ctx), d.left())
+		}
+		var fault *passing
+		if !errors.As(err, &fault) {
+			return Fetched{}, err
+		}
+		if d.reached > before {
+			fruitless = 0
+		}
+		fruitless++
+		if fruitless >= d.options.Attempts {
+			return Fetched{}, fmt.Errorf("given up after %d attempts without a new byte: %w%s", fruitless, err, d.left())
+		}
+		if fault.asked > longestAsked {
+			return Fetched{}, fmt.Errorf("%w; the service asks to come back in %v%s", err, fault.asked.Round(time.Second), d.left())
+		}
+		wait := max(d.wait(fruitless), fault.asked)
+		d.report(d.file, "%v; trying again in %v", err, wait.Round(time.Millisecond))
+		if d.options.Clock.Sleep(ctx, wait) != nil {
+			return Fetched{}, fmt.Errorf("%w, while waiting to try again after: %w%s", context.Cause(ctx), err, d.left())
+		}
+	}
+}
+
+// left says what is kept of a file that is not whole.
+func (d *download) left() string {
+	info, err := os.Stat(d.path + partSuffix)
+	if err != nil || info.Size() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d bytes are kept in %s, run again to go on from there", info.Size(), info.Name())
+}
+
+// wait is the time after some attempts in a row without a new byte. A random
+// half of it is left out, so that many who failed together do not come back
+// together.
+func (d *download) wait(fruitless int) time.Duration {
+	whole := min(d.options.Wait<<min(fruitless-1, 20), longestWait)
+	stream := seed.Root(d.options.Seed).Child("hub").Child(d.file.Dataset).Child(d.file.Name).Index(fruitless).Stream()
+	return whole - time.Duration(stream.Float64()*float64(whole)/2)
+}
+
+// attempt asks what the file is, brings what is missing of it, and checks it.
+func (d *download) attempt(ctx context.Context) (Fetched, error) {
+	want, err := d.describe(ctx)
+	if err != nil {
+		return Fetched{}, err
+	}
+	if !d.looked {
+		if fetched, err := d.kept(ctx, want); err != nil || fetched.Kept {
+			return fetched, err
+		}
+		d.looked = true
+	}
+	part, err := openPart(d.path, note{d.file, want})
+	if err != nil {
+		return Fetched{}, err
+	}
+	defer part.close()
+	d.tell(part.size, want.Size)
+	if part.size < want.Size {
+		if err := d.receive(ctx, want, part); err != nil {
+			return Fetched{}, err
+		}
+	}
+	return part.finish(ctx)
+}
+
+func (d *download) tell(done, total int64) {
+	d.reached = max(d.reached, done)
+	d.progress(done, total)
+}
+
+// kept looks at the file that is there already, if there is one.
+func (d *download) kept(ctx context.Context, want content) (Fetched, error) {
+	there, err := exists(d.path)
+	if err != nil || !there {
+		return Fetched{}, err
+	}
+	file, err := os.Open(d.path)
+	if err != nil {
+		return Fetched{}, err
+	}
+	defer file.Close()
+	fetched, err := want.verify(ctx, file)
+	if other := (*otherBytes)(nil); errors.As(err, &other) {
+		d.report(d.file, "the file that is there is another (%v); fetching it again", other)
+		return Fetched{}, nil
+	}
+	if err != nil {
+		return Fetched{}, fmt.Errorf("check %s: %w", d.path, err)
+	}
+	fetched.Kept = true
+	if begun, err := exists(d.path + partSuffix); err == nil && !begun {
+		os.Remove(d.path + noteSuffix) // of a process that ended while it tidied up
+	}
+	d.tell(fetched.Bytes, fetched.Bytes)
+	d.report(d.file, "is there already, checked by %s", fetched.Verified)
+	return fetched, nil
+}
+
+// receive adds to a part what is missing of it.
+func (d *download) receive(ctx context.Context, want content, part *part) error {
+	ctx, heard, stop := d.listen(ctx)
+	defer stop()
+	response, said, err := d.ask(ctx, http.MethodGet, d.file, part.size)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if err := want.agrees(said); err != nil {
+		return part.restart(err)
+	}
+	switch response.StatusCode {
+	case http.StatusOK:
+		if part.size > 0 {
+			d.report(d.file, "the service does not send from the middle; starting over")
+			if err := part.reset(); err != nil {
+				return err
+			}
+		}
+	case http.StatusPartialContent:
+		if err := checkRange(response.Header.Get("Content-Range"), part.size, want.Size); err != nil {
+			return part.restart(err)
+		}
+	case http.StatusRequestedRangeNotSatisfiable:
+		return part.restart(fmt.Errorf("the service has nothing after byte %d", part.size))
+	}
+	return d.copy(ctx, response.Body, want, part, heard)
+}
+
+// copy writes a body behind a part.
+func (d *download) copy(ctx context.Context, body io.Reader, want content, part *part, heard func()) error {
+	buffer := make([]byte, 256<<10)
+	for {
+		n, err := body.Read(buffer)
+		heard()
+		if part.size+int64(n) > want.Size {
+			return part.restart(fmt.Errorf("the service sends more than the %d bytes that it spoke of", want.Size))
+		}
+		if n > 0 {
+			if err := part.write(buffer[:n]); err != nil {
+				return full(err, want.Size-part.size)
+			}
+			d.tell(part.size, want.Size)
+		}
+		switch {
+		case err == io.EOF && part.size == want.Size:
+			return nil
+		case err != nil:
+			return &passing{err: fmt.Errorf("cut off after %d of %d bytes: %w", part.size, want.Size, d.broken(ctx, err))}
+		}
+	}
+}
+
+// full says how many bytes a full disk has no room for.
+func full(err error, missing int64) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w; %d bytes (%.1f MiB) are still missing, what came is kept", err, missing, float64(missing)/(1<<20))
+	}
+	return err
+}
