@@ -320,13 +320,17 @@ func TestSmallModelIsWhole(t *testing.T) {
 }
 
 func TestBenchmarksThatAreBuiltIn(t *testing.T) {
+	prompts, err := benchmark.ParsePrompts(data.Prompts())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, id := range []string{"smallbench", "primer"} {
 		content, name, ok := data.BuiltIn(id)
 		if !ok {
 			t.Errorf("%s is not built in", id)
 			continue
 		}
-		tasks, err := benchmark.ParseTasks(content, name)
+		tasks, err := benchmark.Reader{Prompts: prompts}.Parse(content, name)
 		if err != nil || tasks[0].Benchmark != id {
 			t.Errorf("%s: %v", id, err)
 		}

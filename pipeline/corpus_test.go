@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"speceval/data"
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
@@ -20,7 +21,7 @@ func quiz(answer string) string {
 	var b strings.Builder
 	for i := range 6 {
 		fmt.Fprintf(&b, `{"task_id":"sum-%d","prompt":"What is %d+%d?","answer":"%d","scorer":"math"}`+"\n", i, i, 17*i, 18*i)
-		fmt.Fprintf(&b, `{"task_id":"pick-%d","prompt":"Pick %d.","answer":%q,"scorer":"choice","options":4}`+"\n", i, i, answer)
+		fmt.Fprintf(&b, `{"task_id":"pick-%d","prompt":"Pick %d.","answer":%q,"scorer":"choice","options":["red","green","blue","grey"]}`+"\n", i, i, answer)
 	}
 	return b.String()
 }
@@ -37,7 +38,11 @@ func TestRolloutsBecomeTables(t *testing.T) {
 		}
 	}
 	write(tasks, quiz("C"))
-	all, err := benchmark.ReadTasks(tasks)
+	prompts, err := benchmark.ParsePrompts(data.Prompts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := benchmark.Reader{Prompts: prompts}.Read(tasks)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -154,33 +155,63 @@ func passes(model string, profiles []profile.Profile) map[fleet.TaskKey]float64 
 }
 
 // fleetTasks are the tasks that are known by their answers: of the configured
-// benchmarks that have a task file, and of more files.
+// benchmarks that have a task file, and of more files. Two that are asked the same
+// are refused: the fleet sees no more of a task than what is asked.
 func (s *session) fleetTasks(cfg *config.Config) ([]benchmark.Task, error) {
+	prompts, err := promptsOf(cfg)
+	if err != nil {
+		return nil, &usageError{err}
+	}
 	var tasks []benchmark.Task
 	for _, b := range cfg.Benchmarks {
-		read, err := readTaskFile(b.ID, filepath.Join(cfg.Corpus.Tasks, b.ID+".jsonl"))
+		read, err := readTaskFile(b, taskPath(cfg, b), prompts)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, &usageError{err}
 		}
-		tasks = append(tasks, read.tasks...)
+		tasks = append(tasks, withTests(read.path, read.tasks)...)
 	}
 	for _, path := range s.fleet.tasks {
-		read, err := benchmark.ReadTasks(path)
+		read, err := benchmark.Reader{Prompts: prompts}.Read(path)
 		if err != nil {
 			return nil, &usageError{fmt.Errorf("--tasks: %w", err)}
 		}
-		tasks = append(tasks, read...)
+		tasks = append(tasks, withTests(path, read)...)
 	}
 	if len(tasks) == 0 {
 		s.say("note: no benchmark has a task file in %s, and there is no --tasks: every answer is noise", cfg.Corpus.Tasks)
 	}
-	if slices.ContainsFunc(tasks, func(t benchmark.Task) bool { return t.TestsFile != "" }) {
-		s.say("note: tasks with a tests_file are never answered right")
+	if same := askedTwice(tasks); len(same) > 0 {
+		a, b := same[0][0], same[0][1]
+		return nil, usagef("task %s of %s and task %s of %s have the same user turn, by which alone the simulated fleet knows a task: leave one out", a.ID, a.Benchmark, b.ID, b.Benchmark)
+	}
+	if slices.ContainsFunc(tasks, func(t benchmark.Task) bool { return t.TestsFile != "" && t.Tests == nil }) {
+		s.say("note: tasks with large tests are never answered right")
 	}
 	return tasks, nil
+}
+
+// largestTests is the size of a tests_file, in bytes, that the fleet can answer by.
+const largestTests = 64 << 10
+
+// withTests gives tasks the tests that are in small files of their own.
+func withTests(path string, tasks []benchmark.Task) []benchmark.Task {
+	tasks = slices.Clone(tasks)
+	for i, t := range tasks {
+		if t.TestsFile == "" {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(filepath.Dir(path), filepath.FromSlash(t.TestsFile)))
+		if err != nil || info.Size() > largestTests {
+			continue
+		}
+		if tests, err := benchmark.ReadTests(path, t); err == nil { // otherwise score will say what is wrong
+			tasks[i].Tests = tests
+		}
+	}
+	return tasks
 }
 
 // calibration is what the simulated fleet knows of the published runs.

@@ -60,7 +60,11 @@ urls = [` + strings.Join(urls, ", ") + "]\n"
 
 func author(t *testing.T) *fleet.Author {
 	t.Helper()
-	tasks, err := benchmark.ParseTasks(data.SmallBenchmark(), data.SmallBenchmarkName)
+	prompts, err := benchmark.ParsePrompts(data.Prompts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
 	if err != nil {
 		t.Fatal(err)
 	}

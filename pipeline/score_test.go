@@ -18,7 +18,7 @@ func sampledConfig(t *testing.T) (cfg *config.Config, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, text := range map[string]string{
-		"b.jsonl":      `{"task_id":"1","prompt":"p","scorer":"code","tests_file":"tests.json"}` + "\n" + `{"task_id":"2","prompt":"q","answer":"x","scorer":"judge"}` + "\n",
+		"b.jsonl":      `{"task_id":"1","prompt":"p","user_prompt":"p","scorer":"code","tests_file":"tests.json"}` + "\n" + `{"task_id":"2","prompt":"q","answer":"x","scorer":"judge"}` + "\n",
 		"a.jsonl":      `{"task_id":"1","prompt":"p","answer":"1","scorer":"math"}` + "\n" + `{"task_id":"2","prompt":"q","answer":"2","scorer":"math"}` + "\n",
 		"tests.json":   `[{"kind":"stdin","input":"1","output":"1"}]`,
 		"official.txt": "{{.Question}} {{.Response}} {{.Answer}}",
@@ -75,6 +75,17 @@ func TestWhatScoringIsTold(t *testing.T) {
 	}
 	if after, err := tasks[0].answers(); err != nil || after.Name != before.Name || after.SHA256 == before.SHA256 {
 		t.Errorf("with other tests %+v, %v; before %+v", after, err, before)
+	}
+	tasks[0].tasks[0].TestsSHA256 = strings.Repeat("0", 64)
+	recorded, err := tasks[0].answers()
+	if err != nil || recorded.SHA256 == before.SHA256 {
+		t.Errorf("with the digest of the tests %+v, %v", recorded, err)
+	}
+	if err := os.Remove(filepath.Join(dir, "tests.json")); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := tasks[0].answers(); err != nil || again != recorded {
+		t.Errorf("tests are read though their digest is there: %+v, %v", again, err)
 	}
 	if _, err := s.Judge(t.Context()); err == nil || !strings.Contains(err.Error(), "judge.urls") {
 		t.Errorf("without a judge: %v", err)

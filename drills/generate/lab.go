@@ -28,7 +28,11 @@ type lab struct {
 // newLab writes the configuration and the task files.
 func newLab(o options, dir string) (*lab, error) {
 	l := &lab{options: o, dir: dir, model: "qwen2_5_3b"}
-	small, err := benchmark.ParseTasks(data.SmallBenchmark(), data.SmallBenchmarkName)
+	prompts, err := benchmark.ParsePrompts(data.Prompts())
+	if err != nil {
+		return nil, err
+	}
+	small, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
 	if err != nil {
 		return nil, err
 	}

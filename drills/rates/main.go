@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"speceval/data"
 	"speceval/drills/drill"
 	"speceval/internal/benchmark"
 	"speceval/internal/clock"
@@ -91,7 +92,11 @@ var contenders = []contender{
 }
 
 func measure(ctx context.Context, o options, dir string, stdout io.Writer) error {
-	tasks, err := benchmark.ReadTasks(o.tasks)
+	prompts, err := benchmark.ParsePrompts(data.Prompts())
+	if err != nil {
+		return err
+	}
+	tasks, err := benchmark.Reader{Prompts: prompts}.Read(o.tasks)
 	if err != nil {
 		return err
 	}

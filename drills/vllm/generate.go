@@ -34,7 +34,11 @@ type field struct {
 // launches itself. The program is killed in the middle and run again; then an
 // engine is killed. In the end every rollout must be there, once.
 func generate(ctx context.Context, o options, dir string, stdout io.Writer) error {
-	tasks, err := benchmark.ParseTasks(data.SmallBenchmark(), data.SmallBenchmarkName)
+	prompts, err := benchmark.ParsePrompts(data.Prompts())
+	if err != nil {
+		return err
+	}
+	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
 	if err != nil {
 		return err
 	}

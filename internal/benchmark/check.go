@@ -1,8 +1,6 @@
 package benchmark
 
 import (
-	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,23 +16,19 @@ var (
 	plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
 	// identifier is what a function may be called.
 	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	// hexDigest is a SHA-256.
+	hexDigest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
 // check holds the tasks of a file to the rules, in order.
 type check struct {
 	faults    *faults
-	position  int
+	position  int               // of the next task
 	benchmark string            // of the first task
 	ids       map[string]string // to the place where they were seen first
-	prompts   map[string]string // the same of user prompts
 }
 
-func newCheck(faults *faults) *check {
-	return &check{faults: faults, ids: map[string]string{}, prompts: map[string]string{}}
-}
-
-// skip passes over a task that could not be read.
-func (c *check) skip() { c.position++ }
+func newCheck(faults *faults) *check { return &check{faults: faults, ids: map[string]string{}} }
 
 // task checks the next task, which stands at place.
 func (c *check) task(place string, t Task) {
@@ -44,12 +38,7 @@ func (c *check) task(place string, t Task) {
 	case t.Prompt == "":
 		fault("prompt", "is missing or empty")
 	case t.UserPrompt == "":
-		fault("user_prompt", "is empty")
-	}
-	if first, again := c.prompts[t.UserPrompt]; again && t.UserPrompt != "" {
-		fault("user_prompt", "is the same as in %s: answers could not be told apart", first)
-	} else {
-		c.prompts[t.UserPrompt] = place
+		fault("user_prompt", "is missing or empty")
 	}
 	if !slices.Contains(families, t.Scorer) {
 		fault("scorer", "is %q, must be one of %s", t.Scorer, strings.Join(families, ", "))
@@ -131,6 +120,12 @@ func (c *check) tests(place string, t Task) {
 	case t.TestsFile != "" && !insideFolder(t.TestsFile):
 		fault("tests_file", "is %q, must be a path below the task file's folder, with / between folders", t.TestsFile)
 	}
+	switch {
+	case t.TestsSHA256 != "" && t.TestsFile == "":
+		fault("tests_sha256", "is there without a tests_file")
+	case t.TestsSHA256 != "" && !hexDigest.MatchString(t.TestsSHA256):
+		fault("tests_sha256", "is %.80q, must be a SHA-256: 64 digits, 0 to 9 and a to f", t.TestsSHA256)
+	}
 	checkTests(t.Tests, place, c.faults)
 }
 
@@ -140,48 +135,8 @@ func insideFolder(path string) bool {
 	return filepath.IsLocal(filepath.FromSlash(path)) && !strings.ContainsAny(path, "\\\x00")
 }
 
-// checkTests holds the tests of a task to the rules.
-func checkTests(tests []Test, place string, faults *faults) {
-	for i, test := range tests {
-		at := fmt.Sprintf("%stests[%d]", prefix(place), i)
-		fault := func(key, format string, args ...any) { faults.add(at, key, format, args...) }
-		switch {
-		case test.Kind != "stdin" && test.Kind != "function":
-			fault("kind", "is %q, must be stdin or function", test.Kind)
-		case test.Kind != tests[0].Kind:
-			fault("kind", "is %q, but %q in the first test", test.Kind, tests[0].Kind)
-		case test.Function != tests[0].Function:
-			fault("function", "is %q, but %q in the first test", test.Function, tests[0].Function)
-		case test.Kind == "stdin" && test.Function != "":
-			fault("function", "is there, but the kind is stdin")
-		case test.Kind == "function" && !identifier.MatchString(test.Function):
-			fault("function", "is %q, must be the name of a function", test.Function)
-		case test.Kind == "function":
-			checkCall(test, fault)
-		}
-	}
-}
-
-// checkCall checks that arguments and result of a call are JSON values.
-func checkCall(test Test, fault func(key, format string, args ...any)) {
-	if !json.Valid([]byte(test.Output)) {
-		fault("output", "is %.40q, must be a JSON value", test.Output)
-	}
-	if test.Input == "" {
-		return // no arguments
-	}
-	for _, argument := range strings.Split(strings.TrimSuffix(test.Input, "\n"), "\n") {
-		if !json.Valid([]byte(argument)) {
-			fault("input", "has the line %.40q, must be a JSON value a line", argument)
-		}
-	}
-}
-
 // valid tells whether all texts of a task are UTF-8, as those of a file are.
 func (t Task) valid() bool {
 	texts := append([]string{t.Benchmark, t.ID, t.Prompt, t.UserPrompt, t.SystemPrompt, t.Answer, t.TestsFile}, t.OptionTexts...)
-	for _, test := range t.Tests {
-		texts = append(texts, test.Function, test.Input, test.Output)
-	}
 	return !slices.ContainsFunc(texts, func(s string) bool { return !utf8.ValidString(s) })
 }

@@ -1,17 +1,21 @@
 package benchmark
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"text/template"
+	"unicode/utf8"
 )
 
 // Prompts makes the turns of a chat out of bare problems, by a template for
-// each family.
+// each family, or for one of its benchmarks.
 type Prompts struct {
-	families map[string]*template.Template
+	templates map[string]*template.Template
 }
 
 // turn is what a template can say of a task.
@@ -31,20 +35,10 @@ type turn struct {
 // feed of a file is not part of the prompt. A template that loses the problem
 // or its options is refused.
 func ParsePrompts(folder fs.FS) (*Prompts, error) {
-	prompts := &Prompts{families: map[string]*template.Template{}}
+	prompts := &Prompts{templates: map[string]*template.Template{}}
 	var faults []error
 	for _, family := range families {
-		name := family + ".txt"
-		text, err := fs.ReadFile(folder, name)
-		if err == nil {
-			prompts.families[family], err = template.New(name).Parse(strings.TrimSuffix(string(text), "\n"))
-		}
-		if err == nil {
-			err = prompts.probe(family)
-		}
-		if err != nil {
-			faults = append(faults, fmt.Errorf("prompt %s: %w", name, err))
-		}
+		faults = append(faults, prompts.read(folder, family))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
@@ -52,33 +46,111 @@ func ParsePrompts(folder fs.FS) (*Prompts, error) {
 	return prompts, nil
 }
 
-// probe tries the template of a family.
-func (p *Prompts) probe(family string) error {
-	task := Task{Prompt: "<the problem>", Scorer: family}
-	want := []string{task.Prompt}
-	if family == "choice" {
-		task.OptionTexts = []string{"<one>", "<two>"}
-		want = append(want, "A) <one>, B) <two>")
-	}
-	asked, err := p.Ask(task)
+// With are the prompts with the templates of a folder in their place: a file for
+// a family, or for one of the names, such as gpqa.txt, which wins over it where a
+// task is asked by that name. Files that do not end in .txt are passed over; one
+// for nothing is a fault.
+func (p *Prompts) With(folder fs.FS, names ...string) (*Prompts, error) {
+	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("prompts: %w", err)
 	}
-	for _, text := range want {
-		if !strings.Contains(asked.UserPrompt, text) {
-			return fmt.Errorf("the user turn lacks %q: use {{.Problem}}, and {{.Options}} for a choice", text)
+	all := &Prompts{templates: maps.Clone(p.templates)}
+	var faults []error
+	found := false
+	for _, entry := range entries {
+		name, isText := strings.CutSuffix(entry.Name(), ".txt")
+		if !isText || entry.IsDir() {
+			continue
+		}
+		found = true
+		switch {
+		case slices.Contains(families, name) || slices.Contains(names, name):
+			faults = append(faults, all.read(folder, name))
+		default:
+			faults = append(faults, fmt.Errorf("prompt %s: is for nothing that is asked: call it %s.txt, or as one of %s",
+				entry.Name(), strings.Join(families, ".txt, "), strings.Join(names, ", ")))
 		}
 	}
-	return nil
+	if !found {
+		faults = append(faults, fmt.Errorf("there is no prompt: %s.txt", strings.Join(families, ".txt, ")))
+	}
+	return all, errors.Join(faults...)
+}
+
+// read reads and tries the template with a name.
+func (p *Prompts) read(folder fs.FS, name string) error {
+	file := name + ".txt"
+	text, err := fs.ReadFile(folder, file)
+	switch {
+	case err != nil:
+		return fmt.Errorf("prompt %s: %w", file, err)
+	case !utf8.Valid(text) || bytes.HasPrefix(text, []byte("\ufeff")):
+		return fmt.Errorf("prompt %s: must be UTF-8 without a byte order mark", file)
+	}
+	parsed, err := template.New(file).Parse(strings.TrimSuffix(string(text), "\n"))
+	if err != nil {
+		return fmt.Errorf("prompt %s: %w", file, err)
+	}
+	p.templates[name] = parsed
+	_, err = p.Ask(probe(name), name)
+	return err
+}
+
+// probe is a task that a template is tried on. Whether that of one benchmark
+// shows options is not known before it is asked about tasks that have them.
+func probe(name string) Task {
+	task := Task{Prompt: "<the problem>", Scorer: name}
+	if name == "choice" {
+		task.OptionTexts = []string{"<one>", "<two>"}
+	}
+	return task
 }
 
 // Ask gives the task with its user and system turns made from its bare problem,
-// option texts and tests. The error says what is wrong with the template.
-func (p *Prompts) Ask(task Task) (Task, error) {
-	family := p.families[task.Scorer]
-	if family == nil {
+// option texts and tests, by the template for the first of the names that has
+// one, or else that of its family. The error says what is wrong with the
+// template.
+func (p *Prompts) Ask(task Task, names ...string) (Task, error) {
+	chosen := p.choose(names, task.Scorer)
+	if chosen == nil {
 		return task, fmt.Errorf("task %s: no prompt for scorer %q", task.ID, task.Scorer)
 	}
+	values := turnOf(task)
+	var user, system strings.Builder
+	err := chosen.Execute(&user, values)
+	if part := chosen.Lookup("system"); err == nil && part != nil {
+		err = part.Execute(&system, values)
+	}
+	shown := []string{values.Problem}
+	if task.Scorer == "choice" {
+		shown = append(shown, values.Options)
+	}
+	for _, text := range shown {
+		if err == nil && !strings.Contains(user.String(), text) {
+			err = fmt.Errorf("the user turn lacks %.60q: use {{.Problem}}, and {{.Options}} for a choice", text)
+		}
+	}
+	if err != nil {
+		return task, fmt.Errorf("prompt %s: %w", chosen.Name(), err)
+	}
+	task.UserPrompt, task.SystemPrompt = user.String(), system.String()
+	return task, nil
+}
+
+// choose is the template for the first name that has one, or that of the family;
+// nil: there is neither. A name that is a family's counts for that family alone.
+func (p *Prompts) choose(names []string, family string) *template.Template {
+	for _, name := range names {
+		if chosen := p.templates[name]; chosen != nil && !slices.Contains(families, name) {
+			return chosen
+		}
+	}
+	return p.templates[family]
+}
+
+// turnOf is what a template sees of a task.
+func turnOf(task Task) turn {
 	values := turn{Problem: task.Prompt, First: "A", Last: letter(len(task.OptionTexts) - 1)}
 	var options []string
 	for i, text := range task.OptionTexts {
@@ -88,13 +160,7 @@ func (p *Prompts) Ask(task Task) (Task, error) {
 	if len(task.Tests) > 0 {
 		values.Function = task.Tests[0].Function
 	}
-	var user, system strings.Builder
-	err := family.Execute(&user, values)
-	if part := family.Lookup("system"); err == nil && part != nil {
-		err = part.Execute(&system, values)
-	}
-	task.UserPrompt, task.SystemPrompt = user.String(), system.String()
-	return task, err
+	return values
 }
 
 // letter names option i, from A on.

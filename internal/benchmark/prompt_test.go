@@ -28,6 +28,16 @@ func templates(replaced map[string]string) fs.FS {
 	return folder
 }
 
+// reader asks by small templates.
+func reader(t testing.TB) benchmark.Reader {
+	t.Helper()
+	prompts, err := benchmark.ParsePrompts(templates(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return benchmark.Reader{Prompts: prompts}
+}
+
 func TestProblemsAreInsertedAsTheyAre(t *testing.T) {
 	prompts, err := benchmark.ParsePrompts(templates(nil))
 	if err != nil {

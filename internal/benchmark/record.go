@@ -11,36 +11,84 @@ import (
 	"strings"
 )
 
-// parseRecord reads one line into task, whose defaults are set, and tells
-// whether it is a record at all.
-func parseRecord(line []byte, place string, task *Task, faults *faults) bool {
-	asked := false
-	err := members(line, func(key string, value json.RawMessage) error {
-		asked = asked || key == "user_prompt"
-		return task.set(key, value, place, faults)
-	}, place, faults)
-	if err != nil {
-		faults.add(place, "", "is no record: %v", err)
-		return false
-	}
-	if !asked {
-		task.UserPrompt = task.Prompt
-	}
-	return true
+// record is a task as a file has it.
+type record struct {
+	Task
+	given map[string]bool // the keys that it has, with a value that is not null
+	idKey string          // the one that names it: id or task_id
 }
 
-// set reads the value of a key of a record.
-func (t *Task) set(key string, value json.RawMessage, place string, faults *faults) error {
-	texts := map[string]*string{
-		"benchmark_id": &t.Benchmark, "task_id": &t.ID, "prompt": &t.Prompt, "user_prompt": &t.UserPrompt,
-		"system_prompt": &t.SystemPrompt, "answer": &t.Answer, "scorer": &t.Scorer, "tests_file": &t.TestsFile,
+// set reads the value of a key.
+func (r *record) set(key string, value json.RawMessage, place string, faults *faults) error {
+	if !isKey(key) {
+		return errors.New("is not a key of a task file")
 	}
+	if string(value) == "null" {
+		return nil
+	}
+	r.given[key] = true
+	if key == "id" || key == "task_id" {
+		r.idKey = key
+	}
+	switch {
+	case key == r.idKey && r.given["id"] && r.given["task_id"]:
+		return errors.New("is there beside the other of id and task_id: one of the two")
+	case key == "option_texts" && r.listed(), key == "options" && value[0] == '[' && r.given["option_texts"]:
+		return errors.New("is there beside another list of the options: one of the two")
+	case key == "options" && value[0] == '[':
+		err := r.Task.set("option_texts", value, place, faults)
+		r.Options = len(r.OptionTexts)
+		return err
+	}
+	return r.Task.set(key, value, place, faults)
+}
+
+// listed tells whether options is the list of their texts.
+func (r *record) listed() bool { return r.given["options"] && r.OptionTexts != nil }
+
+// called is what the record calls what the rules call otherwise.
+func (r *record) called() map[string]string {
+	names := map[string]string{"task_id": r.idKey}
+	if !r.given["option_texts"] {
+		names["option_texts"] = "options"
+	}
+	return names
+}
+
+// text is where the value of a key belongs that is a text; nil for other keys.
+func (t *Task) text(key string) *string {
 	switch key {
-	case "system_prompt", "answer":
-		if string(value) == "null" {
-			return nil
-		}
-		return readText(value, texts[key])
+	case "benchmark_id":
+		return &t.Benchmark
+	case "id", "task_id":
+		return &t.ID
+	case "prompt":
+		return &t.Prompt
+	case "user_prompt":
+		return &t.UserPrompt
+	case "system_prompt":
+		return &t.SystemPrompt
+	case "answer":
+		return &t.Answer
+	case "scorer":
+		return &t.Scorer
+	case "tests_file":
+		return &t.TestsFile
+	case "tests_sha256":
+		return &t.TestsSHA256
+	}
+	return nil
+}
+
+func isText(key string) bool { return new(Task).text(key) != nil }
+
+func isKey(key string) bool {
+	return isText(key) || slices.Contains([]string{"task_index", "options", "option_texts", "tests"}, key)
+}
+
+// set reads the value of a key of a task.
+func (t *Task) set(key string, value json.RawMessage, place string, faults *faults) error {
+	switch key {
 	case "task_index":
 		return readNumber(value, &t.Index)
 	case "options":
@@ -53,10 +101,7 @@ func (t *Task) set(key string, value json.RawMessage, place string, faults *faul
 	case "tests":
 		return readTests(value, &t.Tests, place, faults)
 	}
-	if texts[key] == nil {
-		return errors.New("is not a key of a task file")
-	}
-	return readText(value, texts[key])
+	return readText(value, t.text(key))
 }
 
 // readTests reads a list of tests.

@@ -16,6 +16,7 @@ type Task struct {
 	OptionTexts []string // of a choice, from A on; nil where they are not known
 	Tests       []Test   // of a program; nil where they are in TestsFile
 	TestsFile   string   // file with the tests, see [ReadTests]; "" where they are in Tests
+	TestsSHA256 string   // of the tests in TestsFile; "" if it is not known
 }
 
 // Test is one check of a program. All tests of a task are of one kind and call

@@ -1,101 +1,93 @@
 package benchmark
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 )
 
-// maxLine is the longest record of a task file, in bytes. Bigger tests go into
-// a file of their own.
-const maxLine = 16 << 20
+const (
+	// maxRecord is the longest record of a task file, in bytes. Bigger tests go
+	// into a file of their own.
+	maxRecord = 16 << 20
+	// maxTasks is how many records a task file has at most.
+	maxTasks = 1 << 18
+)
 
-// ReadTasks reads the task file at path, as [ParseTasks] does, and sees to it
-// that the files with tests exist. It does not read those: see [ReadTests].
-func ReadTasks(path string) ([]Task, error) {
+// Reader reads task files. A task file has a record for every task, in the order
+// of the benchmark. If its name ends in .jsonl it is JSONL in UTF-8: an object a line,
+// each ended by LF and nothing else. If it ends in .csv it is CSV in UTF-8 (RFC
+// 4180): a header with the keys, then a record a row. The keys are
+//
+//	benchmark_id   the same in all records; left out, it is the reader's
+//	id             unique; task_id is the same
+//	task_index     0, 1, 2, …; may be left out
+//	prompt         the bare problem
+//	user_prompt    the whole user turn; left out, the problem is put into the template of its scorer
+//	system_prompt  the system turn; left out, it is that of the template, or none beside a user_prompt
+//	answer         a text; of a choice a letter; left out where there are tests
+//	scorer         math, choice, judge or code
+//	options        of a choice: their texts, from A on; or how many there are, beside a user_prompt that shows them
+//	option_texts   of a choice: their texts, where options is their number; may be left out
+//	tests          of code: a list of objects with kind (stdin or function), function, input, output
+//	tests_file     of code: instead of tests, a file with that list, relative to this one; compressed by gzip
+//	               if its name ends in .gz; beside a user_prompt
+//	tests_sha256   beside tests_file: the digest of the tests, as [TestsWriter] gives it; may be left out
+//
+// and no others. A value that is null is left out, as is one of CSV that is empty.
+// Lists and numbers of CSV are written as in JSON; texts are taken byte for byte,
+// with line breaks as they are. An error tells up to 20 faults at once, each with
+// the file, the line and the key.
+//
+// The zero Reader reads files whose tasks all have their user turn.
+type Reader struct {
+	Prompts   *Prompts // of tasks without a user turn, as Ask by the benchmark's name; nil: each must have one
+	Benchmark string   // of records that name none; "": the file's name without its ending
+	MostTold  int      // how many faults an error tells at most; 0: 20
+}
+
+// ReadTasks reads the task file at path by the zero [Reader].
+func ReadTasks(path string) ([]Task, error) { return Reader{}.Read(path) }
+
+// ParseTasks reads a task file held in memory by the zero [Reader].
+func ParseTasks(data []byte, name string) ([]Task, error) { return Reader{}.Parse(data, name) }
+
+// Read reads the task file at path, and sees to it that the files with tests
+// exist. It does not read those: see [ReadTests].
+func (r Reader) Read(path string) ([]Task, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read tasks: %w", err)
 	}
-	faults := newFaults(path)
-	tasks := parseTasks(data, faults)
-	findTestFiles(filepath.Dir(path), tasks, faults)
-	if err := faults.err(); err != nil {
-		return nil, err
+	folder, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, fmt.Errorf("read tasks: %w", err)
 	}
-	return tasks, nil
+	defer folder.Close()
+	return r.parse(data, path, folder)
 }
 
-// ParseTasks reads a task file held in memory; name is what errors call it. A
-// task file is JSONL in UTF-8: an object a line, each ended by LF and nothing
-// else, one for every task in the order of the benchmark. The keys are
-//
-//	benchmark_id   the same in all records; may be left out, and is then the file's name
-//	task_id        unique
-//	task_index     0, 1, 2, …; may be left out
-//	prompt         the bare problem
-//	user_prompt    the whole user turn, unique; may be left out, and is then the prompt
-//	system_prompt  null or left out for none
-//	answer         a text; of a choice a letter; null or left out where there are tests
-//	scorer         math, choice, judge or code
-//	options        of a choice: how many there are
-//	option_texts   of a choice: their texts, from A on; may be left out
-//	tests          of code: a list of objects with kind (stdin or function), function, input, output
-//	tests_file     of code: instead of tests, a file with that list, relative to this one
-//
-// and no others. An error tells up to 20 faults at once, each with the file,
-// the line and the key.
-func ParseTasks(data []byte, name string) ([]Task, error) {
+// Parse reads a task file held in memory; name is what errors call it.
+func (r Reader) Parse(data []byte, name string) ([]Task, error) { return r.parse(data, name, nil) }
+
+func (r Reader) parse(data []byte, name string, folder *os.Root) ([]Task, error) {
+	ending := filepath.Ext(name)
+	r.Benchmark = cmp.Or(r.Benchmark, strings.TrimSuffix(filepath.Base(name), ending))
 	faults := newFaults(name)
-	tasks := parseTasks(data, faults)
+	faults.most = cmp.Or(r.MostTold, shownFaults)
+	file := &reading{Reader: r, folder: folder, faults: faults, check: newCheck(faults), idKey: "task_id"}
+	switch strings.ToLower(ending) {
+	case ".jsonl":
+		file.lines(data)
+	case ".csv":
+		file.rows(data)
+	default:
+		faults.add("", "", "must be called .jsonl or .csv, as what it is")
+	}
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
-	return tasks, nil
-}
-
-func parseTasks(data []byte, faults *faults) []Task {
-	rest, marked := bytes.CutPrefix(data, []byte("\ufeff"))
-	if marked {
-		faults.add("", "", "begins with a byte order mark: save it as UTF-8 without one")
-	}
-	if len(rest) == 0 {
-		faults.add("", "", "is empty: a task file has a record a line")
-		return nil
-	}
-	stem := strings.TrimSuffix(filepath.Base(faults.name), ".jsonl")
-	check := newCheck(faults)
-	var tasks []Task
-	// Lines end at LF only: texts may hold other line separators.
-	for i, line := range bytes.Split(bytes.TrimSuffix(rest, []byte("\n")), []byte("\n")) {
-		place := fmt.Sprintf("line %d", i+1)
-		task := Task{Benchmark: stem, Index: i}
-		if soundLine(line, place, faults) && parseRecord(line, place, &task, faults) {
-			check.task(place, task)
-		} else {
-			check.skip()
-		}
-		tasks = append(tasks, task) // so that task i stands in line i+1
-	}
-	return tasks
-}
-
-// soundLine tells whether a line can be read at all.
-func soundLine(line []byte, place string, faults *faults) bool {
-	switch {
-	case len(line) > maxLine:
-		faults.add(place, "", "is longer than %d MiB: put the tests into a file and name it in tests_file", maxLine>>20)
-	case len(bytes.TrimSpace(line)) == 0:
-		faults.add(place, "", "is empty")
-	case line[len(line)-1] == '\r':
-		faults.add(place, "", "ends in CR LF: save the file with LF alone")
-	case !utf8.Valid(line):
-		faults.add(place, "", "is not valid UTF-8")
-	default:
-		return true
-	}
-	return false
+	return file.tasks, nil
 }

@@ -1,18 +1,26 @@
 package benchmark
 
 import (
-	"bytes"
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"unicode/utf8"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+
+	"speceval/internal/jsonlist"
 )
 
 // ReadTests gives the tests of a task of the task file at path: those in its
-// record, or those in its tests_file, a JSON list in UTF-8 as in a record. It
-// follows no path or link out of the folder of the task file. An error tells
-// up to 20 faults at once.
+// record, or those in its tests_file, a JSON list in UTF-8 as in a record, of
+// tests up to 64 MiB each and 1 GiB together. It follows no path or link out of
+// the folder of the task file. Tests that are not those of tests_sha256 are
+// refused. An error tells up to 20 faults at once.
 func ReadTests(path string, task Task) ([]Test, error) {
 	if task.TestsFile == "" {
 		return task.Tests, nil
@@ -27,69 +35,92 @@ func ReadTests(path string, task Task) ([]Test, error) {
 		return nil, fmt.Errorf("read tests of %s: %w", task.ID, err)
 	}
 	defer file.Close()
-	data, err := io.ReadAll(file)
-	if err != nil {
-		return nil, fmt.Errorf("read tests of %s: %w", task.ID, err)
-	}
-	return parseTests(bytes.TrimSpace(data), filepath.Join(filepath.Dir(path), task.TestsFile))
+	f := testsFile{check: testCheck{faults: newFaults(filepath.Join(filepath.Dir(path), task.TestsFile))}}
+	f.read(file, strings.HasSuffix(task.TestsFile, ".gz"), task.TestsSHA256)
+	return f.tests, f.check.faults.err()
 }
 
-// parseTests reads a file of tests.
-func parseTests(data []byte, name string) ([]Test, error) {
-	faults := newFaults(name)
-	var tests []Test
+// testsFile is a file of tests that is being read.
+type testsFile struct {
+	tests []Test
+	check testCheck
+}
+
+// read reads the tests, whose digest must be this one unless it is "".
+func (f *testsFile) read(content io.Reader, zipped bool, digest string) {
+	fault := func(format string, args ...any) { f.check.faults.add("", "", format, args...) }
+	if zipped {
+		unzipped, err := gzip.NewReader(content)
+		if err != nil {
+			fault("is not compressed by gzip, as its name says: %v", err)
+			return
+		}
+		content = unzipped
+	}
+	sum := sha256.New()
+	list := listWriter{to: sum}
+	err := jsonlist.Read(bufio.NewReaderSize(content, 1<<16), []string{"kind", "function", "input", "output"}, func(_ int, members map[string]string) error {
+		test := f.add(members)
+		if digest == "" {
+			return f.check.room()
+		}
+		return errors.Join(f.check.room(), list.add(test))
+	})
 	switch {
-	case !utf8.Valid(data):
-		faults.add("", "", "is not valid UTF-8")
-	case len(data) == 0:
-		faults.add("", "", "is empty")
-	default:
-		if err := readTests(data, &tests, "", faults); err != nil {
-			faults.add("", "", "%v", err)
-		}
-		if len(tests) == 0 {
-			faults.add("", "", "has no tests")
-		}
-		checkTests(tests, "", faults)
+	case err == io.EOF:
+		fault("is empty")
+	case err != nil:
+		fault("%v", err)
+	case len(f.tests) == 0:
+		fault("has no tests")
+	case digest != "" && f.check.faults.err() == nil && (list.end() != nil || hex.EncodeToString(sum.Sum(nil)) != digest):
+		fault("has other tests than tests_sha256 of the task file says: one of the two was changed after they were written; prepare the benchmark again")
 	}
-	return tests, faults.err()
 }
 
-// WriteTests writes the content of a tests_file, the same bytes for the same
-// tests. Tests that break the rules are refused before anything is written.
+// add keeps and checks a test of a file.
+func (f *testsFile) add(members map[string]string) Test {
+	for _, key := range []string{"input", "output"} {
+		if _, there := members[key]; !there {
+			f.check.faults.add(f.check.next(), key, "is missing")
+		}
+	}
+	test := Test{Kind: members["kind"], Function: members["function"], Input: members["input"], Output: members["output"]}
+	f.check.test(test)
+	f.tests = append(f.tests, test)
+	return test
+}
+
+// WriteTests writes the content of a tests_file without compression, the same
+// bytes for the same tests. Tests that break the rules are refused before anything
+// is written.
 func WriteTests(w io.Writer, tests []Test) error {
 	faults := newFaults("tests")
 	if len(tests) == 0 {
 		faults.add("", "", "there are none")
 	}
 	checkTests(tests, "", faults)
-	if !(Task{Tests: tests}).valid() {
-		faults.add("", "", "are not valid UTF-8")
-	}
 	if err := faults.err(); err != nil {
 		return err
 	}
-	_, err := w.Write(append(appendTests(nil, tests), '\n'))
-	return err
+	out := bufio.NewWriter(w)
+	list := listWriter{to: out}
+	for _, test := range tests {
+		if err := list.add(test); err != nil {
+			return err
+		}
+	}
+	return errors.Join(list.end(), out.Flush())
 }
 
-// findTestFiles sees to it that the files with tests are there.
-func findTestFiles(dir string, tasks []Task, faults *faults) {
-	folder, err := os.OpenRoot(dir)
-	if err != nil {
-		faults.add("", "", "%v", err)
+// findTests sees to it that the tests_file of a task is there.
+func (r *reading) findTests(place string, task Task) {
+	if r.folder == nil || task.TestsFile == "" || !insideFolder(task.TestsFile) {
 		return
 	}
-	defer folder.Close()
-	for i, task := range tasks {
-		place := fmt.Sprintf("line %d", i+1)
-		if task.TestsFile == "" || !insideFolder(task.TestsFile) {
-			continue
-		}
-		if info, err := folder.Stat(filepath.FromSlash(task.TestsFile)); err != nil {
-			faults.add(place, "tests_file", "%v", err)
-		} else if !info.Mode().IsRegular() {
-			faults.add(place, "tests_file", "%q is no file", task.TestsFile)
-		}
+	if info, err := r.folder.Stat(filepath.FromSlash(task.TestsFile)); err != nil {
+		r.faults.add(place, "tests_file", "%v", err)
+	} else if !info.Mode().IsRegular() {
+		r.faults.add(place, "tests_file", "%q is no file", task.TestsFile)
 	}
 }

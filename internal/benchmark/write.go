@@ -10,7 +10,7 @@ import (
 )
 
 // WriteTasks writes a task file, the same bytes for the same tasks: keys in the
-// order that [ParseTasks] lists, no blanks, and every character as it is but for
+// order that [Reader] lists, no blanks, and every character as it is but for
 // those that JSON must escape. Keys that say nothing are left out after
 // system_prompt. Tasks that break the rules of a task file are refused before
 // anything is written.
@@ -38,7 +38,8 @@ func WriteTasks(w io.Writer, tasks []Task) error {
 }
 
 // Digest is the SHA-256, in hexadecimal, of the file that WriteTasks makes of
-// tasks. Of tests that have a file of their own it covers the name alone.
+// tasks. Tests that have a file of their own it covers by tests_sha256, and where
+// that is missing not at all.
 func Digest(tasks []Task) string { return digest(tasks, appendRecord) }
 
 // PromptDigest is the SHA-256, in hexadecimal, of what is asked: records with
@@ -67,11 +68,7 @@ func appendRecord(b []byte, t Task) []byte {
 		b = strconv.AppendInt(append(b, `,"options":`...), int64(t.Options), 10)
 	}
 	if len(t.OptionTexts) > 0 {
-		b = append(b, `,"option_texts":`...)
-		for i, text := range t.OptionTexts {
-			b = appendString(append(b, opening(i, '[')), text)
-		}
-		b = append(b, ']')
+		b = appendTexts(append(b, `,"option_texts":`...), t.OptionTexts)
 	}
 	if len(t.Tests) > 0 {
 		b = appendTests(append(b, `,"tests":`...), t.Tests)
@@ -79,12 +76,15 @@ func appendRecord(b []byte, t Task) []byte {
 	if t.TestsFile != "" {
 		b = appendMember(b, "tests_file", t.TestsFile)
 	}
+	if t.TestsSHA256 != "" {
+		b = appendMember(b, "tests_sha256", t.TestsSHA256)
+	}
 	return append(b, "}\n"...)
 }
 
 // appendAsked appends the record of a task up to system_prompt.
 func appendAsked(b []byte, t Task) []byte {
-	b = appendString(append(b, `{"benchmark_id":`...), t.Benchmark)
+	b = AppendString(append(b, `{"benchmark_id":`...), t.Benchmark)
 	b = appendMember(b, "task_id", t.ID)
 	b = strconv.AppendInt(append(b, `,"task_index":`...), int64(t.Index), 10)
 	b = appendMember(b, "prompt", t.Prompt)
@@ -95,17 +95,30 @@ func appendAsked(b []byte, t Task) []byte {
 	return appendMember(b, "system_prompt", t.SystemPrompt)
 }
 
+// appendTexts appends a list of texts.
+func appendTexts(b []byte, texts []string) []byte {
+	for i, text := range texts {
+		b = AppendString(append(b, opening(i, '[')), text)
+	}
+	return append(b, ']')
+}
+
 // appendTests appends a list of tests.
 func appendTests(b []byte, tests []Test) []byte {
 	for i, test := range tests {
-		b = appendString(append(append(b, opening(i, '[')), `{"kind":`...), test.Kind)
-		if test.Function != "" {
-			b = appendMember(b, "function", test.Function)
-		}
-		b = appendMember(b, "input", test.Input)
-		b = append(appendMember(b, "output", test.Output), '}')
+		b = appendTest(append(b, opening(i, '[')), test)
 	}
 	return append(b, ']')
+}
+
+// appendTest appends a test.
+func appendTest(b []byte, test Test) []byte {
+	b = AppendString(append(b, `{"kind":`...), test.Kind)
+	if test.Function != "" {
+		b = appendMember(b, "function", test.Function)
+	}
+	b = appendMember(b, "input", test.Input)
+	return append(appendMember(b, "output", test.Output), '}')
 }
 
 // opening is what stands before item i of a list.
@@ -118,26 +131,31 @@ func opening(i int, bracket byte) byte {
 
 func appendMember(b []byte, key, value string) []byte {
 	b = append(append(append(b, `,"`...), key...), `":`...)
-	return appendString(b, value)
+	return AppendString(b, value)
 }
 
-// appendString appends a JSON string that escapes what JSON must have escaped
+// AppendString appends a JSON string that escapes what JSON must have escaped
 // (RFC 8259, section 7) and nothing else. The encoder of the standard library
 // escapes more: <, >, & and the line separators U+2028 and U+2029.
-func appendString(b []byte, s string) []byte {
+func AppendString(b []byte, s string) []byte {
 	const short = "btn\x00fr" // after the backslash for 8 to 13; 11 has none
 	b = append(b, '"')
+	written := 0
 	for i := range len(s) {
-		switch c := s[i]; {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, s[written:i]...)
+		written = i + 1
+		switch {
 		case c == '"' || c == '\\':
 			b = append(b, '\\', c)
 		case c >= '\b' && c <= '\r' && c != '\v':
 			b = append(b, '\\', short[c-'\b'])
-		case c < ' ':
-			b = fmt.Appendf(b, `\u%04x`, c)
 		default:
-			b = append(b, c)
+			b = fmt.Appendf(b, `\u%04x`, c)
 		}
 	}
-	return append(b, '"')
+	return append(append(b, s[written:]...), '"')
 }

@@ -22,6 +22,7 @@ func bind(c *Config, d *document) map[string]string {
 		corpus.fault("profiles", `must be empty with source = "vllm", which makes profiles`)
 	}
 	corpus.text("tasks", &c.Corpus.Tasks)
+	corpus.optionalText("prompts", &c.Corpus.Prompts)
 	corpus.integer("rollouts_per_task", &c.Corpus.RolloutsPerTask, 1, 1<<20)
 
 	bindLists(c, d)
@@ -137,6 +138,7 @@ func bindLists(c *Config, d *document) {
 		c.Benchmarks = make([]Benchmark, len(tables))
 		for i, t := range tables {
 			t.id("id", &c.Benchmarks[i].ID)
+			t.optionalText("tasks", &c.Benchmarks[i].Tasks)
 		}
 		unique(tables, "id", func(i int) string { return c.Benchmarks[i].ID })
 	}
@@ -147,8 +149,18 @@ func bindLists(c *Config, d *document) {
 		}
 		unique(tables, "name", func(i int) string { return c.Workers[i].Name })
 	}
-	d.values["model"], d.values["benchmark"] = canonical(c.Models), canonical(c.Benchmarks)
+	d.values["model"], d.values["benchmark"] = canonical(c.Models), canonical(named(c.Benchmarks))
 	d.values["worker"] = canonical(c.Workers)
+}
+
+// named is benchmarks without their files, whose content counts, and not where
+// they are.
+func named(benchmarks []Benchmark) []Benchmark {
+	out := slices.Clone(benchmarks)
+	for i := range out {
+		out[i].Tasks = ""
+	}
+	return out
 }
 
 func bindModel(m *Model, t *table) {

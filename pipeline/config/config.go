@@ -45,7 +45,8 @@ const (
 type Corpus struct {
 	Source          string
 	Profiles        string // CSV or Parquet file of profiles that stands in for the published ones; "" for these
-	Tasks           string // folder with a task file <benchmark>.jsonl for every benchmark
+	Tasks           string // folder with a task file <benchmark>.jsonl for every benchmark that names none
+	Prompts         string // folder with templates that win over the built-in ones; "" for none
 	RolloutsPerTask int    // K, sampled for every task when Source is "vllm"
 }
 
@@ -69,7 +70,8 @@ type Model struct {
 
 // Benchmark is a benchmark of the experiment.
 type Benchmark struct {
-	ID string // as in data/benchmarks.csv
+	ID    string // as in data/benchmarks.csv, or a name of your own
+	Tasks string `json:",omitempty"` // task file, JSONL or CSV; "" for the one in Corpus.Tasks
 }
 
 // Sampling is how a rollout is generated (paper, Appendix B.1).

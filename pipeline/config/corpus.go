@@ -48,5 +48,5 @@ func (c Corpus) StandIn(published string) string {
 // covers reports whether the experiment lists the model and the benchmark.
 func (c *Config) covers(p profile.Profile) bool {
 	return slices.ContainsFunc(c.Models, func(m Model) bool { return m.ID == p.Model }) &&
-		slices.Contains(c.Benchmarks, Benchmark{ID: p.Benchmark})
+		slices.ContainsFunc(c.Benchmarks, func(b Benchmark) bool { return b.ID == p.Benchmark })
 }

@@ -38,6 +38,7 @@ func (c *Config) shown() map[string]string {
 	values := c.All()
 	values["worker"] = canonical(veiled(c.Workers))
 	values["judge.urls"] = canonical(withoutPasswords(c.Judge.URLs)) // no unit reads it, so All lacks it
+	values["benchmark"] = canonical(c.Benchmarks)                    // All lacks their files
 	return values
 }
 

@@ -50,6 +50,17 @@ func TestListsOfTablesReadAsInTheFile(t *testing.T) {
 	if s := setting(t, Default(), "benchmark"); !strings.HasPrefix(s.Value, `"aime24", "aime25", `) {
 		t.Errorf("benchmark is listed as %s", s.Value)
 	}
+	c, err := Parse([]byte("[[benchmark]]\nid = \"aime24\"\n[[benchmark]]\nid = \"mine\"\ntasks = \"mine.csv\"\n"), "x.toml", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := setting(t, c, "benchmark"); s.Value != "id = \"aime24\"\nid = \"mine\", tasks = \"mine.csv\"" {
+		t.Errorf("benchmark is listed as %s", s.Value)
+	}
+	// No result depends on where a file is.
+	if got := c.Slice("benchmark")["benchmark"]; got != `[{"ID":"aime24"},{"ID":"mine"}]` {
+		t.Errorf("units read of benchmarks %s", got)
+	}
 }
 
 // TestSettingsTellNoSecrets: the list is shown to others.

@@ -55,11 +55,7 @@ func (s *Settings) corpus(benchmark, model string) *corpus {
 // Score scores a response to a task; finish is why it ended, as vLLM names it.
 // Many goroutines may call it.
 func (s *Scorers) Score(ctx context.Context, task int, text, finish string) (scorer.Verdict, error) {
-	one, err := s.made.of(int32(task))
-	if err != nil {
-		return scorer.Verdict{}, err
-	}
-	v, err := one.Score(ctx, s.made.corpus.model.response(&rollout.Response{Text: text, FinishReason: finish}))
+	v, err := s.made.of(int32(task)).Score(ctx, s.made.corpus.model.response(&rollout.Response{Text: text, FinishReason: finish}))
 	if errors.Is(err, judge.ErrUnparsable) {
 		return scorer.Verdict{Note: judge.ErrUnparsable.Error()}, nil
 	}
@@ -67,4 +63,4 @@ func (s *Scorers) Score(ctx context.Context, task int, text, finish string) (sco
 }
 
 // Release gives back what Open found.
-func (s *Scorers) Release() { s.made.release() }
+func (s *Scorers) Release() { s.made.close() }

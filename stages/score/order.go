@@ -52,7 +52,7 @@ func (s *scoring) scores(ctx context.Context, parts []string) iter.Seq2[*rollout
 			written++
 			s.advance(written)
 			if written%s.Rollouts == 0 {
-				s.done(item.response.TaskIndex)
+				s.done(item.response.TaskIndex + 1)
 			}
 		}
 		if err := ctx.Err(); err != nil {

@@ -53,7 +53,7 @@ func (c *corpus) run(ctx context.Context, job *dag.Job) (err error) {
 	if s.scorers, err = c.scorers(ctx); err != nil {
 		return err
 	}
-	defer s.release()
+	defer s.close()
 	t := newTally(c)
 	err = job.Write(c.file("scores"), c.total(), func(w io.Writer) error {
 		if err := rollout.WriteScores(w, t.count(s.scores(ctx, parts)), c.footer(job)); err != nil {
@@ -142,11 +142,7 @@ func (s *scoring) score(ctx context.Context, r *rollout.Response) (_ *rollout.Sc
 	if s.kept != nil && s.kept.Has(id) {
 		return s.kept.Read(id)
 	}
-	one, err := s.of(r.TaskIndex)
-	if err != nil {
-		return nil, fmt.Errorf("score %s (%s): %w", id, task.ID, err)
-	}
-	v, err := one.Score(ctx, s.model.response(r))
+	v, err := s.of(r.TaskIndex).Score(ctx, s.model.response(r))
 	unparsable := errors.Is(err, judge.ErrUnparsable)
 	if unparsable {
 		v, err = scorer.Verdict{Note: judge.ErrUnparsable.Error()}, s.countUnparsable(err)

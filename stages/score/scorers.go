@@ -2,7 +2,7 @@ package score
 
 import (
 	"context"
-	"maps"
+	"math"
 	"strings"
 	"sync"
 
@@ -41,7 +41,8 @@ func (s *Settings) version(family string) string {
 func slow(family string) bool { return family == judgeFamily || family == codeFamily }
 
 // scorers are those of a corpus's tasks. They are made when they are needed, and
-// forgotten when their task is done: the tests of programs may be large.
+// forgotten when their task is done. The tests of programs may be large: they are
+// loaded when a program is to be run.
 type scorers struct {
 	corpus  *corpus
 	judge   Judge
@@ -74,41 +75,47 @@ func (c *corpus) scorers(ctx context.Context) (_ *scorers, err error) {
 }
 
 // of is the scorer of a task.
-func (s *scorers) of(task int32) (scorer.Scorer, error) {
+func (s *scorers) of(task int32) scorer.Scorer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if one := s.made[task]; one != nil {
-		return one, nil
+	if s.made[task] == nil {
+		s.made[task] = s.make(s.corpus.benchmark.Tasks[task])
 	}
-	one, err := s.make(s.corpus.benchmark.Tasks[task])
-	if err == nil {
-		s.made[task] = one
-	}
-	return one, err
+	return s.made[task]
 }
 
-// done forgets the scorers of tasks before this one.
-func (s *scorers) done(task int32) {
+// done forgets the scorers of tasks before this one, and their tests.
+func (s *scorers) done(before int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.made, func(made int32, _ scorer.Scorer) bool { return made < task })
+	for task, one := range s.made {
+		if task >= before {
+			continue
+		}
+		if program, is := one.(*code.Scorer); is {
+			program.Drop()
+		}
+		delete(s.made, task)
+	}
+}
+
+// close forgets all scorers, and gives servers back.
+func (s *scorers) close() {
+	s.done(math.MaxInt32)
+	s.release()
 }
 
 // make makes the scorer of a task.
-func (s *scorers) make(t benchmark.Task) (scorer.Scorer, error) {
+func (s *scorers) make(t benchmark.Task) scorer.Scorer {
 	switch t.Scorer {
 	case mathFamily:
-		return maths.New(t.Answer), nil
+		return maths.New(t.Answer)
 	case choiceFamily:
-		return choice.New(t.Answer[0], t.Options, t.OptionTexts), nil
+		return choice.New(t.Answer[0], t.Options, t.OptionTexts)
 	case judgeFamily:
-		return judge.New(s.judge.Settings, t.Prompt, t.Answer), nil
+		return judge.New(s.judge.Settings, t.Prompt, t.Answer)
 	}
-	tests, err := s.corpus.benchmark.Tests(t)
-	if err != nil {
-		return nil, err
-	}
-	return code.New(s.runner, tests), nil
+	return code.NewFrom(s.runner, func() ([]benchmark.Test, error) { return s.corpus.benchmark.Tests(t) })
 }
 
 // thinkEnd ends the thinking of a model.

@@ -174,7 +174,8 @@ func (l *lab) eachRollout(change func(*rollout.Rollout)) {
 func (l *lab) loseTests() {
 	b := &l.settings.Benchmarks[0]
 	b.Tasks[3].Scorer = "code"
-	l.settings.Runner = func(context.Context) (*code.Runner, error) { return nil, nil }
+	l.settings.Runner = func(context.Context) (*code.Runner, error) { return new(code.Runner), nil }
+	l.rollouts[6].Text = "```python\nprint(1)\n```"
 	b.Tests = func(benchmark.Task) ([]benchmark.Test, error) { return nil, errors.New("no tests.json") }
 }
 

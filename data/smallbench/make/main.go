@@ -1,6 +1,6 @@
 // Command make writes the small benchmark, data/smallbench/smallbench.jsonl,
-// from the problems beside it and the shipped prompt templates. It is run by
-// hand after a change of either, and makes the same bytes every time:
+// from the problems beside it, as bare ones: the shipped templates ask them. It is
+// run by hand after a change, and makes the same bytes every time:
 //
 //	go run ./data/smallbench/make -to data/smallbench/smallbench.jsonl
 package main
@@ -30,30 +30,11 @@ func run(args []string, stdout io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	tasks, err := smallBenchmark()
-	if err != nil {
-		return err
-	}
-	err = atomicfile.Write(*to, func(w io.Writer) error { return benchmark.WriteTasks(w, tasks) })
+	tasks := slices.Concat(mathProblems(), choiceProblems(), stdinProblems(), functionProblems(), openQuestions())
+	err := atomicfile.Write(*to, func(w io.Writer) error { return benchmark.WriteProblems(w, tasks) })
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(stdout, "%d tasks\n", len(tasks))
 	return err
-}
-
-// smallBenchmark is the whole benchmark, ready to be written.
-func smallBenchmark() ([]benchmark.Task, error) {
-	prompts, err := benchmark.ParsePrompts(data.Prompts())
-	if err != nil {
-		return nil, err
-	}
-	tasks := slices.Concat(mathProblems(), choiceProblems(), stdinProblems(), functionProblems(), openQuestions())
-	for i := range tasks {
-		tasks[i].Benchmark, tasks[i].Index, tasks[i].Options = "smallbench", i, len(tasks[i].OptionTexts)
-		if tasks[i], err = prompts.Ask(tasks[i]); err != nil {
-			return nil, err
-		}
-	}
-	return tasks, nil
 }

@@ -17,11 +17,24 @@ import (
 // committed is the benchmark that ships.
 func committed(t *testing.T) []benchmark.Task {
 	t.Helper()
-	tasks, err := benchmark.ParseTasks(data.SmallBenchmark(), data.SmallBenchmarkName)
+	prompts, err := benchmark.ParsePrompts(data.Prompts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tasks
+}
+
+// What is asked is part of what rollouts are of: a change of a problem or of a
+// template sets aside those that people have. If it is meant, change the digest.
+func TestWhatIsAskedStays(t *testing.T) {
+	const want = "2b58cb80ff93babca495030b3d75145931b433481b480e0cd76213ec9245126e"
+	if got := benchmark.PromptDigest(committed(t)); got != want {
+		t.Errorf("what is asked has the digest %s, was %s", got, want)
+	}
 }
 
 func TestCommittedFileIsWhatTheProgramMakes(t *testing.T) {

@@ -226,7 +226,11 @@ func TestGoldDoesNotCount(t *testing.T) {
 
 // TestAnswersOfTheFleet reads what the simulated fleet writes.
 func TestAnswersOfTheFleet(t *testing.T) {
-	tasks, err := benchmark.ParseTasks(data.SmallBenchmark(), data.SmallBenchmarkName)
+	prompts, err := benchmark.ParsePrompts(data.Prompts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
 	if err != nil {
 		t.Fatal(err)
 	}

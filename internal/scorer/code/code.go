@@ -26,10 +26,12 @@ type Settings struct {
 	AtATime int           // programs that run at a time; the others wait
 }
 
-// Runner runs programs for scorers. It may be used concurrently.
+// Runner runs programs for scorers, and has the tests of those that load them. It
+// may be used concurrently.
 type Runner struct {
-	box *sandbox.Sandbox
-	cpu time.Duration
+	box   *sandbox.Sandbox
+	cpu   time.Duration
+	shelf shelf
 }
 
 // NewRunner tries the sandbox once. The error says what is missing and how to
@@ -39,14 +41,14 @@ func NewRunner(ctx context.Context, s Settings) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Runner{box, s.CPU}, nil
+	return &Runner{box: box, cpu: s.CPU}, nil
 }
 
 // Scorer scores responses to one task.
 type Scorer struct {
 	runner *Runner
-	tests  []benchmark.Test
-	inputs []string
+	tests  *tests // nil if they are loaded when they are needed
+	source source
 	known  known
 }
 
@@ -54,21 +56,36 @@ var _ scorer.Scorer = (*Scorer)(nil)
 
 // New is the scorer for a task with these tests, at least one.
 func New(r *Runner, tests []benchmark.Test) *Scorer {
-	s := &Scorer{runner: r, tests: tests}
-	for _, test := range tests {
-		s.inputs = append(s.inputs, test.Input)
+	return &Scorer{runner: r, tests: newTests(tests)}
+}
+
+// NewFrom is the scorer for a task whose tests are loaded when a program has to be
+// run, and forgotten when there is no room for them. They must always be the same.
+func NewFrom(r *Runner, load func() ([]benchmark.Test, error)) *Scorer {
+	return &Scorer{runner: r, source: source{load: load}}
+}
+
+// Drop forgets tests that were loaded and are not in use.
+func (s *Scorer) Drop() {
+	if s.tests == nil {
+		s.runner.shelf.drop(&s.source)
 	}
-	return s
+}
+
+// take gives the tests; giveBack must be called when they are used no more.
+func (s *Scorer) take(ctx context.Context) (_ *tests, giveBack func(), err error) {
+	if s.tests != nil {
+		return s.tests, func() {}, nil
+	}
+	tests, err := s.runner.shelf.take(ctx, &s.source)
+	return tests, func() { s.runner.shelf.giveBack(&s.source) }, err
 }
 
 // Score runs the program of a response on one test after another, until one
 // fails. It is correct if none does. A program whose verdict is known is not run
-// again, if it cannot get another one. The error is one of the sandbox or of the
-// context, never of the program.
+// again, if it cannot get another one. The error is one of the sandbox, of the
+// tests' source or of the context, never of the program.
 func (s *Scorer) Score(ctx context.Context, r scorer.Response) (scorer.Verdict, error) {
-	if len(s.tests) == 0 {
-		return scorer.Verdict{}, errors.New("the task has no tests")
-	}
 	program, why := Extract(r.Text)
 	if why != "" {
 		return scorer.Verdict{Note: why}, nil
@@ -76,13 +93,26 @@ func (s *Scorer) Score(ctx context.Context, r scorer.Response) (scorer.Verdict, 
 	if verdict, ok := s.known.of(program); ok {
 		return verdict, nil
 	}
-	session, err := s.runner.box.Start(ctx, sandbox.Program{Source: program, Function: s.tests[0].Function, Inputs: s.inputs})
+	tests, giveBack, err := s.take(ctx)
+	if err != nil {
+		return scorer.Verdict{}, err
+	}
+	defer giveBack()
+	return s.run(ctx, program, tests)
+}
+
+// run runs a program.
+func (s *Scorer) run(ctx context.Context, program string, tests *tests) (scorer.Verdict, error) {
+	if len(tests.all) == 0 {
+		return scorer.Verdict{}, errors.New("the task has no tests")
+	}
+	session, err := s.runner.box.Start(ctx, sandbox.Program{Source: program, Function: tests.all[0].Function, Inputs: tests.inputs})
 	if err != nil {
 		return scorer.Verdict{}, err
 	}
 	defer session.Close()
 	verdict := scorer.Verdict{Answer: scorer.Shorten(program)}
-	for i, test := range s.tests {
+	for i, test := range tests.all {
 		result, err := session.Run(ctx, i)
 		if err != nil {
 			return scorer.Verdict{}, fmt.Errorf("test %d: %w", i+1, err)

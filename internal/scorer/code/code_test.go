@@ -216,3 +216,36 @@ func TestKnownPrograms(t *testing.T) {
 		t.Errorf("another task has the verdict %+v, %v", v, err)
 	}
 }
+
+// Tests are loaded when a program is run, not before, and not again for one whose
+// verdict is known.
+func TestTestsAreLoadedWhenTheyAreNeeded(t *testing.T) {
+	loads := 0
+	s := code.NewFrom(runner(t), func() ([]benchmark.Test, error) {
+		loads++
+		return stdin("1\n", "1\n"), nil
+	})
+	s.Drop()
+	for _, c := range []struct {
+		response scorer.Response
+		correct  bool
+		loads    int
+	}{
+		{scorer.Response{Text: "no program"}, false, 0}, {fenced("print(input())"), true, 1}, {fenced("print(2)"), false, 1}, {fenced("print(input())"), true, 1},
+	} {
+		if v, err := s.Score(t.Context(), c.response); err != nil || v.Correct != c.correct || loads != c.loads {
+			t.Errorf("%q: %+v, %v, loaded %d times; want %t, %d times", c.response.Text, v, err, loads, c.correct, c.loads)
+		}
+	}
+	s.Drop()
+	if v, err := s.Score(t.Context(), fenced("print(input())")); err != nil || !v.Correct || loads != 1 {
+		t.Errorf("known: %+v, %v, loaded %d times", v, err, loads)
+	}
+	if v, err := s.Score(t.Context(), fenced("print(int(input()))")); err != nil || !v.Correct || loads != 2 {
+		t.Errorf("after they were dropped: %+v, %v, loaded %d times", v, err, loads)
+	}
+	broken := code.NewFrom(runner(t), func() ([]benchmark.Test, error) { return nil, errors.New("no tests.json") })
+	if v, err := broken.Score(t.Context(), fenced("print(1)")); err == nil || err.Error() != "no tests.json" {
+		t.Errorf("without tests %+v, %v", v, err)
+	}
+}

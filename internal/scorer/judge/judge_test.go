@@ -226,7 +226,11 @@ func (s oneServer) Complete(ctx context.Context, r vllm.Request) (vllm.Completio
 
 // TestSimulatedJudge lets the simulated fleet judge its own answers over HTTP.
 func TestSimulatedJudge(t *testing.T) {
-	read, err := benchmark.ParseTasks(data.SmallBenchmark(), data.SmallBenchmarkName)
+	prompts, err := benchmark.ParsePrompts(data.Prompts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
 	if err != nil {
 		t.Fatal(err)
 	}

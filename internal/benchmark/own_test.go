@@ -1,0 +1,286 @@
+package benchmark_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"speceval/internal/benchmark"
+)
+
+// own is a benchmark of a user's own, as JSONL and as CSV with the line ends of
+// a spreadsheet.
+const (
+	ownLines = `{"id":"a","prompt":"1+1,\r\nor \"two\"?","answer":"2","scorer":"math"}
+{"id":"b","prompt":"Which?","answer":"B","scorer":"choice","options":["ä","x, y"]}
+{"id":"c","prompt":"Which? A) 1 B) 2","user_prompt":"Which? A) 1 B) 2","answer":"A","scorer":"choice","options":2}
+{"id":"d","prompt":"Add.","scorer":"code","tests":[{"kind":"function","function":"add","input":"1\n2","output":"3"}]}
+{"id":"e","prompt":"Why?","answer":"So","scorer":"judge","system_prompt":"Be long."}
+{"id":"f","prompt":"1+1,\r\nor \"two\"?","answer":"2","scorer":"math"}
+`
+	ownRows = "\ufeffscorer,id,prompt,answer,options,tests,user_prompt,system_prompt\r\n" +
+		"math,a,\"1+1,\r\nor \"\"two\"\"?\",2,,,,\r\n" +
+		"choice,b,Which?,B,\"[\"\"ä\"\", \"\"x, y\"\"]\",,,\r\n" +
+		"choice,c,Which? A) 1 B) 2,A,2,,Which? A) 1 B) 2,\r\n" +
+		"code,d,Add.,,,\"[{\"\"kind\"\":\"\"function\"\",\"\"function\"\":\"\"add\"\",\"\"input\"\":\"\"1\\n2\"\",\"\"output\"\":\"\"3\"\"}]\",,\r\n" +
+		"judge,e,Why?,So,,,,Be long.\r\n" +
+		"math,f,\"1+1,\r\nor \"\"two\"\"?\",2,,,,\r\n"
+)
+
+func TestABenchmarkOfOnesOwn(t *testing.T) {
+	const sum = "1+1,\r\nor \"two\"?"
+	want := []benchmark.Task{
+		{Benchmark: "mine", ID: "a", Prompt: sum, UserPrompt: "P: " + sum + "\n", Answer: "2", Scorer: "math"},
+		{Benchmark: "mine", ID: "b", Index: 1, Prompt: "Which?", UserPrompt: "A-B|Which?|A) ä, B) x, y",
+			Answer: "B", Scorer: "choice", Options: 2, OptionTexts: []string{"ä", "x, y"}},
+		{Benchmark: "mine", ID: "c", Index: 2, Prompt: "Which? A) 1 B) 2", UserPrompt: "Which? A) 1 B) 2",
+			Answer: "A", Scorer: "choice", Options: 2},
+		{Benchmark: "mine", ID: "d", Index: 3, Prompt: "Add.", UserPrompt: "call add: Add.", Scorer: "code",
+			Tests: []benchmark.Test{{Kind: "function", Function: "add", Input: "1\n2", Output: "3"}}},
+		{Benchmark: "mine", ID: "e", Index: 4, Prompt: "Why?", UserPrompt: "Why?", SystemPrompt: "Be long.", Answer: "So", Scorer: "judge"},
+		{Benchmark: "mine", ID: "f", Index: 5, Prompt: sum, UserPrompt: "P: " + sum + "\n", Answer: "2", Scorer: "math"},
+	}
+	for name, text := range map[string]string{"a/mine.jsonl": ownLines, "mine.csv": ownRows, "MINE.CSV": strings.ReplaceAll(ownRows, "\ufeff", "")} {
+		r := reader(t)
+		if name == "MINE.CSV" {
+			r.Benchmark = "mine"
+		}
+		got, err := r.Parse([]byte(text), name)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+		// What is asked is a task file like any other.
+		if again, err := benchmark.ParseTasks([]byte(written(t, got)), "other.jsonl"); err != nil || !reflect.DeepEqual(again, want) {
+			t.Errorf("%s: read back as %+v, %v", name, again, err)
+		}
+	}
+}
+
+func TestSystemTurnsOfTemplatesAndOfTasks(t *testing.T) {
+	judge := func(more string) string {
+		return `{"id":"x","prompt":"Why?","answer":"So","scorer":"judge"` + more + "}"
+	}
+	for more, want := range map[string]string{
+		"": "Brief.", `,"system_prompt":null`: "Brief.", `,"system_prompt":""`: "", `,"system_prompt":"Long."`: "Long.",
+		`,"user_prompt":"u"`: "", `,"user_prompt":"u","system_prompt":"s"`: "s",
+	} {
+		tasks, err := reader(t).Parse([]byte(judge(more)), "b.jsonl")
+		if err != nil || tasks[0].SystemPrompt != want {
+			t.Errorf("%s: %+v, %v; want %q", more, tasks, err, want)
+		}
+	}
+}
+
+func TestFaultsOfOwnFilesNameLineAndColumn(t *testing.T) {
+	const head = "id,prompt,answer,scorer,options,tests\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"b.csv", "", "b.csv: is empty: a task file has a header"},
+		{"b.csv", "\ufeff", "b.csv: is empty"},
+		{"b.csv", head, "b.csv: is empty"},
+		{"b.csv", "\xff\xfei\x00d\x00", "b.csv: is UTF-16: save it as CSV in UTF-8"},
+		{"b.csv", "id;prompt;answer;scorer\n1;p;2;math\n", `line 1: is no header: it has one column, "id;prompt;answer;scorer": cells are separated by commas`},
+		{"b.csv", "\nid,prompt\n", "line 1: is no header: the column id is missing"},
+		{"b.csv", "id,id\n", `line 1: is no header: the column "id" is there twice`},
+		{"b.csv", "id,\"prompt\n", "line 1: is no header: a quote opens a cell"},
+		{"b.csv", "id,prompt,answer\nx,p,2\n", `line 1: is no header: the column scorer is missing, there are ["id" "prompt" "answer"]`},
+		{"b.csv", "prompt,scorer\np,math\n", "line 1: is no header: the column id is missing"},
+		{"b.csv", "id,prompt,answer,scorer,level\nx,p,2,math,9\n", `line 1: "level": is not a key of a task file`},
+		{"b.csv", "id,prompt,answer,scorer,\nx,p,2,math,\n", "line 1: column 5: has no name"},
+		{"b.csv", head + "x,\"a\nb\",2,math,,\nx,q,2,math,,\n", `line 4: id: is "x", as in line 2`},
+		{"b.csv", strings.Replace(head, "id", "task_id", 1) + "x,p,2,math,,\nx,q,2,math,,\n", `line 3: task_id: is "x", as in line 2`},
+		{"b.csv", head + ",p,2,math,,\n", "line 2: id: is missing or empty"},
+		{"b.csv", head + "x,,2,math,,\n", "line 2: prompt: is missing or empty"},
+		{"b.csv", head + "x,p,2,,,\n", `line 2: scorer: is "", must be one of`},
+		{"b.csv", head + "x,p,,math,,\n", "line 2: answer: is missing or empty"},
+		{"b.csv", head + "x,p,2,math\n", "line 2: has 4 cells, the header has 6"},
+		{"b.csv", head + "x,p,2,math,,\n\n", "line 3: is empty"},
+		{"b.csv", head + "x,p,2,math,,\n,,,,,\n", "line 3: is empty"},
+		{"b.csv", head + "x,\xff,2,math,,\n", "line 2: prompt: is not valid UTF-8"},
+		{"b.csv", head + "x,say \"p\",2,math,,\n", "line 2: is no record: there is a quote in a cell"},
+		{"b.csv", head + "x,\"p,2,math,,\n", "line 2: is no record: a quote opens a cell and is never closed"},
+		{"b.csv", head + "x," + strings.Repeat("p", 16<<20) + ",2,math,,\n", "line 2: is longer than 16 MiB"},
+		{"b.csv", head + "x,p,C,choice,\"[\"\"1\"\",\"\"2\"\"]\",\n", `line 2: answer: is "C", must be a letter from A to B`},
+		{"b.csv", head + "x,p,A,choice,\"1, 2\",\n", "line 2: options: is not JSON"},
+		{"b.csv", head + "x,p,A,choice,\"[1,2]\",\n", "line 2: options: item 0: must be a text, is a number"},
+		{"b.csv", head + "x,p,A,choice,\"[\"\"1\"\",\"\"\"\"]\",\n", "line 2: options: has an empty text"},
+		{"b.csv", head + "x,p,A,choice,\"[\"\"1\"\"]\",\n", "line 2: options: is missing or not from 2 to 26"},
+		{"b.csv", head + "x,p,A,choice,[],\n", "line 2: options: is missing or not from 2 to 26"},
+		{"b.csv", head + "x,p,A,choice,,\n", "line 2: options: is missing or not from 2 to 26"},
+		{"b.csv", head + "x,p,A,choice,4,\n", "line 2: options: is a number, and nothing shows the options"},
+		{"b.csv", head + "x,p,,code,,[{}]\n", "line 2: tests[0]: "},
+		{"b.csv", head + "x,p,,code,,\n", "line 2: tests: is missing or empty"},
+		{"b.csv", "id,prompt,scorer,tests_file\nx,p,code,t.json\n", "line 2: user_prompt: is missing: a tests_file does not tell"},
+		{"b.jsonl", `{"id":"x","task_id":"x","prompt":"p","answer":"2","scorer":"math"}`, "line 1: task_id: is there beside the other of id and task_id"},
+		{"b.jsonl", `{"task_id":"x","id":"x","prompt":"p","answer":"2","scorer":"math"}`, "line 1: id: is there beside the other of id and task_id"},
+		{"b.jsonl", `{"id":7,"prompt":"p","answer":"2","scorer":"math"}`, "line 1: id: must be a text, is a number"},
+		{"b.jsonl", `{"id":"x","prompt":"p","answer":"A","scorer":"choice","options":["1","2"],"option_texts":["1","2"]}`, "line 1: option_texts: is there beside another list"},
+		{"b.jsonl", `{"id":"x","prompt":"p","answer":"A","scorer":"choice","option_texts":["1","2"],"options":["1","2"]}`, "line 1: options: is there beside another list"},
+		{"b.jsonl", `{"id":"x","prompt":"p","answer":"2","scorer":"math","options":["1","2"]}`, "line 1: options: is there, but the scorer is math"},
+	} {
+		_, err := reader(t).Parse([]byte(c.text), c.name)
+		text := fmt.Sprint(err)
+		// Tests have a fault for every key that they lack.
+		if !strings.Contains(text, c.want) || !strings.HasPrefix(text, c.name+": ") || strings.Contains(text, "\n") && !strings.Contains(c.want, "tests[0]") {
+			t.Errorf("%.120q: error %q, want one fault with %q", c.text, text, c.want)
+		}
+	}
+	_, err := benchmark.ParseTasks([]byte(ownLines), "b.jsonl")
+	if !strings.Contains(fmt.Sprint(err), "line 1: user_prompt: is missing or empty") {
+		t.Errorf("without templates: %v", err)
+	}
+}
+
+func TestAsManyFaultsAreToldAsAreWanted(t *testing.T) {
+	text := "id,prompt,answer,scorer\n" + strings.Repeat("x,p,2,maths\n", 100)
+	r := reader(t)
+	r.MostTold = 150
+	_, err := r.Parse([]byte(text), "b.csv")
+	if lines := strings.Split(fmt.Sprint(err), "\n"); len(lines) != 151 || lines[150] != "b.csv: and 49 more faults" {
+		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
+	}
+}
+
+func TestAFileHasNotAnyNumberOfTasks(t *testing.T) {
+	_, err := reader(t).Parse([]byte("id,prompt,scorer"+strings.Repeat("\n", 1<<18+3)), "b.csv")
+	if !strings.Contains(fmt.Sprint(err), "and 262125 more faults") { // a blank line each, and the one that is too many
+		t.Error(err)
+	}
+}
+
+func TestTemplatesOfAFolderWin(t *testing.T) {
+	shipped, err := benchmark.ParsePrompts(templates(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := func(files ...string) fstest.MapFS {
+		all := fstest.MapFS{"README.md": {}, "old.txt/x": {}}
+		for i := 0; i < len(files); i += 2 {
+			all[files[i]] = &fstest.MapFile{Data: []byte(files[i+1])}
+		}
+		return all
+	}
+	prompts, err := shipped.With(folder("math.txt", "M {{.Problem}}", "gpqa.txt", "G {{.Problem}} {{.Options}}\n", "mine.txt", "{{.Problem}}?"), "gpqa", "mine", "math")
+	if err != nil {
+		t.Fatal(err)
+	}
+	choice := benchmark.Task{ID: "x", Prompt: "p", Scorer: "choice", OptionTexts: []string{"1", "2"}}
+	for _, c := range []struct {
+		names []string
+		want  string
+	}{
+		{nil, "A-B|p|A) 1, B) 2"}, {[]string{"mmlu"}, "A-B|p|A) 1, B) 2"}, {[]string{"gpqa"}, "G p A) 1, B) 2"},
+		{[]string{"mmlu", "gpqa", "mine"}, "G p A) 1, B) 2"},
+		{[]string{"math"}, "A-B|p|A) 1, B) 2"}, // a benchmark that is called as a family is
+	} {
+		if got, err := prompts.Ask(choice, c.names...); err != nil || got.UserPrompt != c.want {
+			t.Errorf("%v: %q, %v; want %q", c.names, got.UserPrompt, err, c.want)
+		}
+	}
+	math := benchmark.Task{Prompt: "p", Scorer: "math"}
+	if got, err := prompts.Ask(math, "math"); err != nil || got.UserPrompt != "M p" {
+		t.Errorf("another template of a family: %+v, %v", got, err)
+	}
+	if got, err := shipped.Ask(math); err != nil || got.UserPrompt != "P: p\n" {
+		t.Errorf("the shipped template is now %+v, %v", got, err)
+	}
+	if _, err := prompts.Ask(choice, "mine"); !strings.Contains(fmt.Sprint(err), `prompt mine.txt: the user turn lacks "A) 1, B) 2": use {{.Problem}}, and {{.Options}}`) {
+		t.Errorf("options that are not shown: %v", err)
+	}
+	tasks, err := benchmark.Reader{Prompts: prompts}.Parse([]byte(`{"id":"x","prompt":"p","answer":"2","scorer":"math"}`), "mine.jsonl")
+	if err != nil || tasks[0].UserPrompt != "p?" {
+		t.Errorf("a template by the benchmark's name: %+v, %v", tasks, err)
+	}
+	for want, bad := range map[string]fstest.MapFS{
+		"prompt maths.txt: is for nothing that is asked: call it math.txt, choice.txt, judge.txt, code.txt, or as one of gpqa": folder("maths.txt", "{{.Problem}}"),
+		`prompt gpqa.txt: the user turn lacks "<the problem>"`:                                                                 folder("gpqa.txt", "Answer."),
+		`prompt choice.txt: the user turn lacks "A) <one>, B) <two>"`:                                                          folder("choice.txt", "{{.Problem}}"),
+		"prompt math.txt: must be UTF-8 without a byte order mark":                                                             folder("math.txt", "\ufeff{{.Problem}}"),
+		"prompt code.txt: must be UTF-8":                                                                                       folder("code.txt", "\xff{{.Problem}}"),
+		"there is no prompt: math.txt, choice.txt, judge.txt":                                                                  folder(),
+	} {
+		if _, err := shipped.With(bad, "gpqa"); !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+func TestProblemsAreReadBackAsTheyWereAsked(t *testing.T) {
+	asked, err := reader(t).Parse([]byte(ownLines), "mine.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked = asked[:2]
+	var bare bytes.Buffer
+	if err := benchmark.WriteProblems(&bare, asked); err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Join(strings.SplitAfter(ownLines, "\n")[:2], ""); bare.String() != want {
+		t.Errorf("written as\n%swant\n%s", bare.String(), want)
+	}
+}
+
+// asRows writes tasks as CSV.
+func asRows(t *testing.T, tasks []benchmark.Task) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	rows := csv.NewWriter(&b)
+	rows.Write([]string{"task_id", "prompt", "user_prompt", "system_prompt", "answer", "scorer", "options", "option_texts", "tests_file"}) // errors: see rows.Error
+	for _, task := range tasks {
+		options, texts := "", ""
+		if task.Options > 0 {
+			options = fmt.Sprint(task.Options)
+		}
+		for i, text := range task.OptionTexts {
+			texts += map[bool]string{true: "[", false: ","}[i == 0] + string(benchmark.AppendString(nil, text))
+		}
+		if texts != "" {
+			texts += "]"
+		}
+		rows.Write([]string{task.ID, task.Prompt, task.UserPrompt, task.SystemPrompt, task.Answer, task.Scorer, options, texts, task.TestsFile})
+	}
+	rows.Flush()
+	if err := rows.Error(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// FuzzParseRows reads anything as CSV. What can be read is a task file like any
+// other, and is read back from CSV that another writer made of it.
+func FuzzParseRows(f *testing.F) {
+	f.Add([]byte(ownRows))
+	f.Add([]byte("id,prompt,answer,scorer,tests_file\n\"a\r\nb\",\"\"\"\",A,choice,t\n\"\n,\"\"x\"y\n"))
+	f.Add([]byte("task_id,user_prompt,prompt,scorer,options,option_texts,answer\nx,u,p,choice,2,\"[\"\"\\u0000\"\",\"\"\\ud83d\\ude42\"\"]\",A\n"))
+	r := reader(f)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		tasks, err := r.Parse(text, "b.csv")
+		if err != nil {
+			return
+		}
+		again, err := benchmark.ParseTasks([]byte(written(t, tasks)), "b.jsonl")
+		if err != nil || !reflect.DeepEqual(again, tasks) {
+			t.Fatalf("read back as %+v, %v\nwas %+v", again, err, tasks)
+		}
+		for i, task := range tasks {
+			if task.Tests != nil || tasks[i].Benchmark != "b" || strings.Contains(fmt.Sprint(task), "\r") {
+				return // the other writer has no tests, and rewrites carriage returns
+			}
+		}
+		again, err = r.Parse(asRows(t, tasks), "b.csv")
+		if err != nil {
+			t.Fatalf("from rows: %v", err)
+		}
+		for i := range again { // a cell cannot say that there is no system turn
+			if tasks[i].SystemPrompt == "" {
+				again[i].SystemPrompt = ""
+			}
+		}
+		if !reflect.DeepEqual(again, tasks) {
+			t.Fatalf("read back from rows as %+v\nwas %+v", again, tasks)
+		}
+	})
+}
