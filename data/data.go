@@ -27,6 +27,12 @@ var architectures []byte
 //go:embed paper_targets.toml
 var paperTargets []byte
 
+//go:embed upstream/sources.csv
+var upstreamSources []byte
+
+//go:embed upstream/groups.csv
+var upstreamGroups []byte
+
 //go:embed fleet/models.csv
 var fleetModels []byte
 
@@ -83,6 +89,13 @@ func Architectures() []byte { return architectures }
 // printed: a table of values per table of the paper.
 func PaperTargets() []byte { return paperTargets }
 
+// UpstreamSources and UpstreamGroups are CSV files, to be read by upstream.Parse:
+// which files the paper's benchmarks come from, and which benchmarks those make.
+func UpstreamSources() []byte { return upstreamSources }
+
+// UpstreamGroups is described at UpstreamSources.
+func UpstreamGroups() []byte { return upstreamGroups }
+
 // FleetModels and FleetLengths are CSV files, to be read by workload.Parse: how
 // fast the simulated fleet is and how long its answers are.
 func FleetModels() []byte { return fleetModels }
@@ -90,12 +103,13 @@ func FleetModels() []byte { return fleetModels }
 // FleetLengths is described at FleetModels.
 func FleetLengths() []byte { return fleetLengths }
 
-// SmallBenchmark is a task file, to be read by benchmark.ParseTasks: a
-// benchmark of our own, smallbench, with tasks for every kind of scorer.
+// SmallBenchmark is a task file of bare problems, to be read by a benchmark.Reader
+// with Prompts: a benchmark of our own, smallbench, with tasks for every kind of
+// scorer.
 func SmallBenchmark() []byte { return smallBenchmark }
 
-// Primer is a task file like SmallBenchmark: the benchmark primer, whose tasks
-// the small model in the same folder can be asked.
+// Primer is a whole task file: the benchmark primer, whose tasks the small model
+// in the same folder can be asked, in these very words.
 func Primer() []byte { return primer }
 
 // BuiltIn finds the task file of a benchmark that needs none from the user, and

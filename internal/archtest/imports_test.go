@@ -89,12 +89,23 @@ var importRules = []importRule{
 	{"internal/table", nil},
 
 	// Facts, as typed values and in files.
-	{"internal/benchmark", []string{"internal/csvfile", "internal/rowfile"}},
+	{"internal/benchmark", []string{"internal/csvfile", "internal/rowfile", "internal/jsonlist"}},
 	{"internal/measurement", []string{"internal/flops", "internal/csvfile", "internal/rowfile"}},
 	{"internal/flops", []string{"internal/csvfile", "internal/rowfile"}},
 	{"internal/profile", []string{"internal/csvfile", "internal/rowfile"}},
 	{"internal/csvfile", nil},
-	{"internal/rowfile", nil},
+	{"internal/jsonlist", nil},
+	{"internal/rowfile", []string{"internal/parquetfile"}},
+	{"internal/parquetfile", nil},
+
+	// What others publish: benchmarks, and the service that they are fetched from.
+	{"internal/upstream/made", []string{"internal/upstream", "internal/mersenne"}},
+	{"internal/upstream/rows", []string{"internal/parquetfile", "internal/csvfile"}},
+	{"internal/upstream/testcases", []string{"internal/benchmark", "internal/jsonlist"}},
+	{"internal/upstream", []string{"internal/upstream/rows", "internal/upstream/testcases", "internal/benchmark", "internal/mersenne", "internal/csvfile", "internal/atomicfile"}},
+	{"internal/mersenne", nil},
+	{"internal/hub/hubtest", nil},
+	{"internal/hub", []string{"internal/atomicfile", "internal/clock", "internal/seed"}},
 
 	// Support, each of one idea.
 	{"internal/archtest", nil},

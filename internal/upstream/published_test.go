@@ -1,0 +1,153 @@
+package upstream
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/data"
+	"speceval/internal/benchmark"
+	"speceval/internal/profile"
+)
+
+// published are the ids of every benchmark of the paper, in order.
+func published(t *testing.T) map[string][]string {
+	t.Helper()
+	profiles, err := profile.Parse(data.Profiles(), data.ProfilesName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string][]string{}
+	for _, p := range profiles {
+		ids[p.Benchmark] = p.TaskIDs
+	}
+	return ids
+}
+
+func groups(t *testing.T) []Group {
+	t.Helper()
+	all, err := Parse(data.UpstreamSources(), data.UpstreamGroups())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestGroupsAreThePapers has the eighteen benchmarks, scored by the family that
+// their definitions name.
+func TestGroupsAreThePapers(t *testing.T) {
+	definitions, err := benchmark.Parse(data.Benchmarks(), data.BenchmarksName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, ids := groups(t), published(t)
+	if len(all) != 18 || len(ids) != 18 {
+		t.Fatalf("%d groups and %d published benchmarks", len(all), len(ids))
+	}
+	for _, g := range all {
+		i := slices.IndexFunc(definitions, func(d benchmark.Definition) bool { return d.ID == g.ID })
+		if i < 0 || definitions[i].Family != readers[g.Source.ID].scorer || definitions[i].NTasks != len(ids[g.ID]) {
+			t.Errorf("%s is scored by %s, has %d published tasks; defined %v", g.ID, readers[g.Source.ID].scorer, len(ids[g.ID]), definitions)
+		}
+	}
+}
+
+// whole tells whether a group to rank has at most a hundred rows, as published.
+func whole(g Group) bool {
+	return strings.HasPrefix(g.ID, "gpqa") || g.ID == "mmlu_science__subject_college_chemistry"
+}
+
+// TestPublishedOrderIsTheRank has every ranked group of which there were more than a
+// hundred rows.
+func TestPublishedOrderIsTheRank(t *testing.T) {
+	ids, n := published(t), 0
+	for _, g := range groups(t) {
+		if g.Selection != Rank || whole(g) {
+			continue
+		}
+		n++
+		rows := make([]row, 0, len(ids[g.ID])+1)
+		for _, id := range slices.Sorted(slices.Values(ids[g.ID])) {
+			rows = append(rows, row{id: id})
+		}
+		last := RankKey(g.ID, ids[g.ID][99])
+		for i := 0; len(rows) < 150; i++ { // a pool with others that come after
+			if id := "other-" + itoa(i); RankKey(g.ID, id) > last {
+				rows = append(rows, row{id: id})
+			}
+		}
+		chosen, err := g.choose(rows, false)
+		if err != nil || !slices.Equal(idsOf(chosen), ids[g.ID]) {
+			t.Errorf("%s: %v: another order: %v", g.ID, err, idsOf(chosen)[:5])
+		}
+	}
+	if n != 9 {
+		t.Errorf("%d groups were ranked, want 9", n)
+	}
+}
+
+func TestWholeGroupsKeepTheirOrder(t *testing.T) {
+	for _, g := range groups(t) {
+		ids := published(t)[g.ID]
+		if g.Selection != All && !whole(g) {
+			continue
+		}
+		rows := make([]row, len(ids))
+		for i, id := range ids {
+			rows[i].id = id
+		}
+		if chosen, err := g.choose(rows, false); err != nil || !slices.Equal(idsOf(chosen), ids) {
+			t.Errorf("%s: %v: another order", g.ID, err)
+		}
+	}
+}
+
+// sampled are the rows of MATH-500 in MATH-100, as published.
+const sampled = "3 12 13 15 16 22 23 35 36 40 44 47 49 51 52 57 63 71 79 81 83 98 101 107 110 111 112 114 116 119 125 135 136 140 142 148 150 172 174 176 181 183 185 186 189 193 194 214 216 229 232 235 258 274 279 282 287 295 301 302 308 309 316 321 325 327 331 332 338 343 346 349 357 359 360 366 373 377 379 388 390 395 412 413 414 424 433 444 445 447 454 456 464 470 478 480 483 486 490 496"
+
+func TestSampleIsThePublishedOne(t *testing.T) {
+	i := slices.IndexFunc(groups(t), func(g Group) bool { return g.Selection == Sample })
+	g := groups(t)[i]
+	rows := make([]row, 500)
+	for i := range rows {
+		rows[i].id = itoa(i)
+	}
+	chosen, err := g.choose(rows, false)
+	if got := strings.Join(idsOf(chosen), " "); err != nil || got != sampled {
+		t.Errorf("%v: %s", err, got)
+	}
+	if _, err := g.choose(rows[1:], false); err == nil || !strings.Contains(err.Error(), "499 rows, want 500") {
+		t.Errorf("of 499 rows: %v", err)
+	}
+	if chosen, err := g.choose(rows[:60], true); err != nil || len(chosen) != 60 {
+		t.Errorf("of 60 rows that were never published: %d, %v", len(chosen), err)
+	}
+}
+
+// TestContentHash has a row of MMLU that needs every kind of escape, and the hash of
+// it that CPython gives.
+func TestContentHash(t *testing.T) {
+	r := row{
+		right: 2, options: []string{`a "b" \ c`, "<d> & e", "f\u2028g", "h\ti\n\x01\x7f"}, problem: "What is ½ of ∞?", part: "college_physics",
+	}
+	if got, want := contentHash(&r), "f276aaf2c34b0619904474aa997977ab0aab1cecd1906fe5bb64faca3b26a2a7"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// The published letters of the right options of GPQA, and the orders of options, by
+// place in a group.
+const (
+	letters = "DDBADCCDABCAADDDCCBCCACADDBDDBDCDAABCAAAABCBDBCDBDAACBAABBAAABDBCABCBAADBCCCBCCDADBCDDACABCAB"
+	orders  = "2130 2310 1023 0312 2310 3102 3102 3210 0213 3021 3102 0231 0231 1230 3210 2310 3201 2301 3012 1203 3201 0213 2103 0213 3210 2130 1023 1230 3210 1032 1320 3102 2310 0123 0312 3012 2301 0231 0312 0213 0231 2013 3102 3021 3120 3021 2103 3120 3021 1320 0123 0123 2301 2031 0312 0231 1032 2013 0231 0321 0321 1023 1230 1032 2103 0321 3021 3102 1023 0231 0123 3120 3021 1302 1302 3201 2031 3102 2301 2130 0321 2310 1032 2301 3120 1320 0231 3102 0213 3012 2103 0213 1023"
+)
+
+func TestShuffleIsThePublishedOne(t *testing.T) {
+	for place, order := range strings.Fields(orders) {
+		r := row{options: []string{"0", "1", "2", "3"}}
+		gpqa.finish(&r, place)
+		if got := strings.Join(r.options, ""); got != order || letter(r.right) != letters[place:place+1] {
+			t.Errorf("place %d: %s, right is %s; want %s, %s", place, got, letter(r.right), order, letters[place:place+1])
+		}
+	}
+}

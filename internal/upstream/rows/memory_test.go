@@ -1,0 +1,168 @@
+package rows_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v17/parquet"
+	"github.com/apache/arrow/go/v17/parquet/compress"
+	"github.com/apache/arrow/go/v17/parquet/file"
+	"github.com/apache/arrow/go/v17/parquet/schema"
+
+	"speceval/internal/upstream/rows"
+)
+
+// write makes a file by what writes to it.
+func write(t testing.TB, name string, fill func(w *bufio.Writer) error) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	if err := errors.Join(fill(w), w.Flush(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Texts of JSON: packed tests are like the first one, others like the second.
+var (
+	packed  = strings.Repeat("QUJD+/09", 1<<13-2) + `\u000a∑`
+	escaped = strings.Repeat(`1 2\n3 \"∑\"\n`, 1<<12)
+)
+
+// longLine is a line of JSON whose place and another value have so many bytes each.
+func longLine(t testing.TB, size int, block string) string {
+	return write(t, "long.jsonl", func(w *bufio.Writer) error {
+		for _, begin := range []string{`{"text":"short","other":["`, `"],"place":"`} {
+			fmt.Fprint(w, begin)
+			for range size / len(block) {
+				fmt.Fprint(w, block)
+			}
+		}
+		_, err := fmt.Fprint(w, "\"}\n")
+		return err
+	})
+}
+
+// allocated is how many bytes a call allocates in all, freed or not: a bound on what
+// it holds that the collector has no part in.
+func allocated(call func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	call()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+func TestALongLineTakesLittleMemory(t *testing.T) {
+	const size = 150 << 20
+	path := longLine(t, size, packed)
+	var at rows.Span
+	took := allocated(func() {
+		if err := readJSON(path, func(r rows.Row) error { at = r.Place("place"); return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+	if took > 1<<20 || at.Length < size*9/10 {
+		t.Errorf("a line of 300 MB takes %d bytes, the place is %v", took, at)
+	}
+	took = allocated(func() {
+		text, err := rows.OpenText(path, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer text.Close()
+		if n, err := io.Copy(io.Discard, text); err != nil || n < size*8/10 {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+	})
+	if took > 1<<20 {
+		t.Errorf("a text of 150 MB takes %d bytes", took)
+	}
+}
+
+func TestCancelledWithinALine(t *testing.T) {
+	path := longLine(t, 1<<20, escaped)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err := rows.Read(ctx, path, "jsonl", jsonColumns, func(rows.Row) error { return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// imageFile has rows of an id and an image of so many bytes, all in one row group.
+func imageFile(t testing.TB, count, size int, codec compress.Compression) string {
+	return write(t, "images.parquet", func(w *bufio.Writer) error {
+		id := schema.NewInt64Node("id", parquet.Repetitions.Required, -1)
+		image := schema.NewByteArrayNode("image", parquet.Repetitions.Optional, -1)
+		root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, schema.FieldList{id, image}, -1)
+		if err != nil {
+			return err
+		}
+		out := file.NewParquetWriter(w, root, file.WithWriterProps(parquet.NewWriterProperties(
+			parquet.WithCompression(codec), parquet.WithDictionaryDefault(false), parquet.WithStats(false), parquet.WithBatchSize(1))))
+		group := out.AppendRowGroup()
+		ids, err := group.NextColumn()
+		if err != nil {
+			return err
+		}
+		for i := range count {
+			if _, err := ids.(*file.Int64ColumnChunkWriter).WriteBatch([]int64{int64(i)}, nil, nil); err != nil {
+				return err
+			}
+		}
+		images, err := group.NextColumn()
+		if err != nil {
+			return err
+		}
+		for i := range count {
+			value := parquet.ByteArray(strings.Repeat(string(rune('a'+i%26)), size*(i%2)))
+			if _, err := images.(*file.ByteArrayColumnChunkWriter).WriteBatch([]parquet.ByteArray{value}, []int16{1}, nil); err != nil {
+				return err
+			}
+		}
+		return errors.Join(group.Close(), out.Close())
+	})
+}
+
+// A column of images in one row group takes the memory of some pages, not of the
+// group: of 100 MB, in pages of 2 MB, few are ever alive.
+func TestALargeColumnTakesTheMemoryOfPages(t *testing.T) {
+	const count, size = 100, 2 << 20
+	for _, codec := range []compress.Compression{compress.Codecs.Snappy, compress.Codecs.Uncompressed} {
+		path := imageFile(t, count, size, codec)
+		filled, before, most := 0, heap(), uint64(0)
+		err := rows.Read(context.Background(), path, "parquet", []rows.Column{{Name: "id"}, {Name: "image", Kind: rows.Filled}}, func(r rows.Row) error {
+			if r.Filled("image") {
+				filled++
+			}
+			if now := heap(); r.Number()%10 == 0 && now > before {
+				most = max(most, now-before)
+			}
+			return nil
+		})
+		if err != nil || filled != count/2 || most > 16<<20 {
+			t.Errorf("%s: %d images, at most %d bytes at once, %v", codec, filled, most, err)
+		}
+	}
+}
+
+// heap is how many bytes are alive.
+func heap() uint64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
