@@ -27,7 +27,8 @@ type options struct {
 	schedule string // of the command allocations
 	most     int    // rollouts that the command disagreements lists; 0: all
 
-	fleet fleetOptions
+	fleet      fleetOptions
+	benchmarks benchmarksOptions
 }
 
 // newFlagSet has the flags that every command takes, and those of more.

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+
+	"speceval/data"
+	"speceval/internal/profile"
+	"speceval/internal/upstream"
+	"speceval/pipeline/config"
+)
+
+// benchmarksOptions are the flags of the command benchmarks.
+type benchmarksOptions struct {
+	from, to    string
+	download    bool
+	unpublished bool
+}
+
+// upstreamFolder is where downloaded files are kept.
+const upstreamFolder = "upstream"
+
+func benchmarksCommand() command {
+	return command{
+		name: "benchmarks",
+		args: "[--from DIR | --download] [--to OUT] [--unpublished] [GROUP...] | list [--json] | check PATH",
+		about: `make task files of the paper's benchmarks from the files of their authors
+
+Files are looked for at DIR/<dataset>/<file>. With --download they are fetched there
+first, at the revisions of the paper; HF_TOKEN holds the token for those whose terms
+must be accepted, HF_ENDPOINT another address of the service. Every task file is
+compared with the published ids, in order.`,
+		examples: `  speceval benchmarks list                     what there is, and where it comes from
+  speceval benchmarks --download               fetch everything (5 GB) into upstream/ and make all 18
+  speceval benchmarks --download aime24 hmmt   two of them
+  speceval benchmarks --from /data/upstream    from files that are there, into the folder corpus.tasks
+  speceval benchmarks check tasks              task files again, against the published ids
+  speceval benchmarks check mine.csv           a file of your own, line by line
+`,
+		flags: func(fs *flag.FlagSet, o *options) {
+			fs.StringVar(&o.benchmarks.from, "from", "", "read upstream files below `DIR`")
+			fs.BoolVar(&o.benchmarks.download, "download", false, "fetch what is missing, into upstream or the folder of --from")
+			fs.StringVar(&o.benchmarks.to, "to", "", "write task files into `OUT` (the configuration's corpus.tasks)")
+			fs.BoolVar(&o.benchmarks.unpublished, "unpublished", false, "prepare other data through the same selections, compared with nothing")
+			fs.BoolVar(&o.json, "json", false, "list as one JSON document")
+		},
+		run: runBenchmarks,
+	}
+}
+
+func runBenchmarks(s *session, words []string) error {
+	if len(words) > 0 {
+		switch words[0] {
+		case "list":
+			return runBenchmarksList(s, words[1:])
+		case "check":
+			return runBenchmarksCheck(s, words[1:])
+		}
+	}
+	groups, err := groupsNamed(words)
+	if err != nil {
+		return err
+	}
+	o := &s.benchmarks
+	if o.from == "" && !o.download {
+		return usagef("name the folder of upstream files with --from, or fetch them with --download")
+	}
+	cfg, err := config.Load(s.config, s.sets)
+	if err != nil {
+		return &usageError{err}
+	}
+	prompts, err := promptsOf(cfg)
+	if err != nil {
+		return err
+	}
+	published, err := publishedIDs()
+	if err != nil {
+		return err
+	}
+	ctx, stop := s.interruptible()
+	defer stop()
+	from := cmp.Or(o.from, upstreamFolder)
+	var absent error
+	if o.download {
+		if groups, absent = s.download(ctx, groups, from); ctx.Err() != nil {
+			return absent
+		}
+	}
+	return errors.Join(absent, s.prepare(ctx, groups, upstream.Options{
+		From: from, To: cmp.Or(o.to, cfg.Corpus.Tasks), Prompts: prompts, Published: published, Unpublished: o.unpublished,
+	}))
+}
+
+// largeFile is the size of a file, in bytes, that takes a while to read.
+const largeFile = 50_000_000
+
+// prepare makes the task files, a line each.
+func (s *session) prepare(ctx context.Context, groups []upstream.Group, o upstream.Options) error {
+	if o.Unpublished {
+		fmt.Fprintln(s.stdout, "compared with no published ids: this is not the paper's corpus")
+	}
+	o.Reading = func(path string) {
+		if info, err := os.Stat(path); err == nil && info.Size() > largeFile {
+			s.report(fmt.Sprintf("reading %s, %s", path, megabytes(info.Size())))
+		}
+	}
+	o.Done = func(p upstream.Prepared) {
+		ids := ", the published ids in order"
+		if o.Unpublished {
+			ids = ""
+		}
+		tests := ""
+		if p.Tests > 0 {
+			tests = fmt.Sprintf(", %d tests", p.Tests)
+		}
+		fmt.Fprintf(s.stdout, "%s: %d tasks%s%s; %s\n", p.Path, p.Tasks, tests, ids, asked(p.Group, p.PromptsSHA256))
+	}
+	return upstream.Prepare(ctx, groups, o)
+}
+
+// asked says in whose words tasks are asked, by the digest of those.
+func asked(g upstream.Group, promptsSHA256 string) string {
+	if promptsSHA256 == g.PromptsSHA256 {
+		return "asked in upstream's words, with the published digest"
+	}
+	return "asked in other words than upstream's"
+}
+
+// groupsNamed are the groups with these ids, or all, those of a source one after
+// another.
+func groupsNamed(ids []string) ([]upstream.Group, error) {
+	all, err := upstream.Parse(data.UpstreamSources(), data.UpstreamGroups())
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 {
+		return all, nil
+	}
+	var named []upstream.Group
+	for _, id := range ids {
+		if !slices.ContainsFunc(all, func(g upstream.Group) bool { return g.ID == id }) {
+			return nil, usagef("there is no benchmark %q: `speceval benchmarks list` shows them", id)
+		}
+	}
+	for _, g := range all {
+		if slices.Contains(ids, g.ID) {
+			named = append(named, g)
+		}
+	}
+	return named, nil
+}
+
+// publishedIDs are the ids of the tasks of every published benchmark, in order.
+func publishedIDs() (map[string][]string, error) {
+	profiles, err := profile.Parse(data.Profiles(), data.ProfilesName)
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string][]string{}
+	for _, p := range profiles {
+		if other, again := ids[p.Benchmark]; again && !slices.Equal(other, p.TaskIDs) {
+			return nil, fmt.Errorf("%s: models have different tasks of %s", data.ProfilesName, p.Benchmark)
+		}
+		ids[p.Benchmark] = p.TaskIDs
+	}
+	return ids, nil
+}

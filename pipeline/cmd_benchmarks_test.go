@@ -1,0 +1,157 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/internal/golden"
+	"speceval/internal/hub/hubtest"
+	"speceval/internal/upstream"
+	"speceval/internal/upstream/made"
+)
+
+// upstreamFiles makes the files of some sources, and gives their folder.
+func upstreamFiles(t *testing.T, sources ...string) string {
+	t.Helper()
+	groups, err := groupsNamed(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups = slices.DeleteFunc(groups, func(g upstream.Group) bool { return !slices.Contains(sources, g.Source.ID) })
+	ids, err := publishedIDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := made.Write(dir, made.Options{Groups: groups, IDs: ids, Seed: 1, Tests: 1 << 20, Images: 3000}); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestBenchmarksList(t *testing.T) {
+	code, stdout, stderr := onShell("benchmarks", "list")
+	if code != exitDone {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	golden.Check(t, "benchmarks-list.txt", []byte(stdout))
+	_, stdout, _ = onShell("benchmarks", "list", "--json")
+	var all []map[string]any
+	if err := json.Unmarshal([]byte(stdout), &all); err != nil || len(all) != 18 {
+		t.Fatalf("%d benchmarks, %v", len(all), err)
+	}
+	gpqa := all[slices.IndexFunc(all, func(g map[string]any) bool { return g["benchmark"] == "gpqa_diamond__domain_physics" })]
+	if gpqa["gated"] != true || gpqa["tasks"] != 86.0 || gpqa["revision"] != "633f5ee89ab8ad4522a9f850766b73f62147ffdd" || gpqa["scorer"] != "choice" {
+		t.Errorf("GPQA is %v", gpqa)
+	}
+}
+
+func TestBenchmarksUsage(t *testing.T) {
+	for line, part := range map[string]string{
+		"benchmarks":                      "--from",
+		"benchmarks --from x aime23":      `no benchmark "aime23"`,
+		"benchmarks list all":             "nothing",
+		"benchmarks --from x --config no": "no such file",
+	} {
+		code, stdout, stderr := onShell(strings.Fields(line)...)
+		if code != exitUsage || stdout != "" {
+			t.Errorf("%s: exit code %d, %q", line, code, stdout)
+		}
+		want(t, line, stderr, part)
+	}
+}
+
+func TestBenchmarksFromAFolder(t *testing.T) {
+	from, to := upstreamFiles(t, "aime25", "hmmt", "mmlu"), filepath.Join(t.TempDir(), "tasks")
+	code, stdout, stderr := onShell("benchmarks", "--from", from, "--to", to, "hmmt", "aime25")
+	if code != exitDone {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	want(t, "stdout", stdout, filepath.Join(to, "aime25.jsonl")+": 30 tasks, the published ids in order; asked in other words than upstream's", "hmmt.jsonl: 30 tasks")
+
+	// A group that cannot be prepared does not keep the others from it.
+	code, stdout, stderr = onShell("benchmarks", "--from", from, "--to", to, "aime25", "aime26", "mmlu_science__subject_college_physics")
+	if code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	want(t, "stdout", stdout, "aime25.jsonl: 30 tasks")
+	want(t, "stderr", stderr, "aime26: ", "is not there: download it (--download)", "mmlu_science__subject_college_physics: not the tasks of the paper", "another revision")
+
+	code, stdout, stderr = onShell("benchmarks", "--from", from, "--to", to, "--unpublished", "mmlu_science__subject_college_physics")
+	if code != exitDone {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	want(t, "stdout", stdout, "this is not the paper's corpus", "physics.jsonl: 100 tasks; asked")
+	if strings.Contains(stdout, "published ids in order") {
+		t.Errorf("unpublished data are said to be published: %s", stdout)
+	}
+}
+
+func TestBenchmarksDownload(t *testing.T) {
+	const token = "hf_secretoftests"
+	hub := hubtest.Start(t, &hubtest.Hub{
+		Dir: upstreamFiles(t, "aime25", "gpqa", "hle", "livecodebench"), Token: token, Gated: []string{"Idavidrein/gpqa", "cais/hle"}, Large: 1 << 15,
+	})
+	from, to := filepath.Join(t.TempDir(), "upstream"), filepath.Join(t.TempDir(), "tasks")
+	words := []string{"benchmarks", "--download", "--from", from, "--to", to, "aime25", "gpqa_diamond__domain_biology", "gpqa_diamond__domain_physics", "livecodebench_gt_2024_03_30__difficulty_hard"}
+	environment := []string{"HF_ENDPOINT=" + hub.URL}
+	code, stdout, stderr := onShellWith(environment, words...)
+	if code != exitFailed {
+		t.Errorf("without a token: exit code %d", code)
+	}
+	want(t, "stdout", stdout, "aime25.jsonl: 30 tasks", "hard.jsonl: 100 tasks, 600 tests")
+	want(t, "stderr", stderr, hub.URL+"/datasets/Idavidrein/gpqa", "HF_TOKEN")
+	if n := strings.Count(stderr, "/datasets/Idavidrein/gpqa"); n != 1 {
+		t.Errorf("the gated set is named %d times:\n%s", n, stderr)
+	}
+
+	code, stdout, stderr = onShellWith(append(environment, "HF_TOKEN="+token), words...)
+	if code != exitDone {
+		t.Fatalf("with a token: exit code %d\n%s", code, stderr)
+	}
+	want(t, "stdout", stdout, "biology.jsonl: 19 tasks", "physics.jsonl: 86 tasks")
+	want(t, "stderr", stderr, "test5.jsonl: there already", "gpqa_diamond.csv: fetched")
+	if strings.Contains(stdout+stderr, token) {
+		t.Error("the token was printed")
+	}
+
+	code, _, stderr = onShellWith([]string{"HF_ENDPOINT=nonsense"}, words...)
+	if code != exitUsage {
+		t.Errorf("exit code %d for an endpoint that is none", code)
+	}
+	want(t, "stderr", stderr, "HF_ENDPOINT")
+}
+
+// TestBenchmarksCheckHoldsThePapersIDs prepares a group, and changes its order.
+func TestBenchmarksCheckHoldsThePapersIDs(t *testing.T) {
+	from, to := upstreamFiles(t, "aime25"), t.TempDir()
+	if code, _, stderr := onShell("benchmarks", "--from", from, "--to", to, "aime25"); code != exitDone {
+		t.Fatal(stderr)
+	}
+	code, stdout, stderr := onShell("benchmarks", "check", to)
+	if code != exitDone {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	want(t, "stdout", stdout, "aime25.jsonl: 30 tasks of aime25: 30 math; the published ids in order; asked in other words")
+	path := filepath.Join(to, "aime25.jsonl")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.NewReplacer(`"task_id":"3"`, `"task_id":"4"`, `"task_id":"4"`, `"task_id":"3"`).Replace(string(text))
+	if err := os.WriteFile(path, []byte(changed), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr = onShell("benchmarks", "check", path)
+	if code != exitFailed {
+		t.Errorf("another order: exit code %d", code)
+	}
+	want(t, "stderr", stderr, `task 3 is "4", published is "3"`, "order differs", "--unpublished")
+	if code, stdout, _ := onShell("benchmarks", "check", "--unpublished", path); code != exitDone || strings.Contains(stdout, "published") {
+		t.Errorf("unpublished: exit code %d, %s", code, stdout)
+	}
+}
