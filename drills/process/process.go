@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"syscall"
 	"time"
 )
 
@@ -111,6 +112,16 @@ func (p *Process) Signal(s os.Signal) error { return p.command.Process.Signal(s)
 
 // Code is the exit code of a process that has ended, -1 if a signal ended it.
 func (p *Process) Code() int { return p.command.ProcessState.ExitCode() }
+
+// Memory is the most that a process which has ended had of memory at a time, in
+// bytes; 0 where the system does not tell.
+func (p *Process) Memory() int64 {
+	usage, ok := p.command.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	return usage.Maxrss << 10
+}
 
 // lastLines are enough to see why a program ended.
 const lastLines = 12
