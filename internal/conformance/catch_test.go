@@ -37,6 +37,16 @@ func (f filter) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 
 func (f filter) Flush() { f.ResponseWriter.(http.Flusher).Flush() }
 
+// talker writes on whether anybody listens or not.
+type talker struct{ http.ResponseWriter }
+
+func (w talker) Write(b []byte) (int, error) {
+	w.ResponseWriter.Write(b)
+	return len(b), nil
+}
+
+func (w talker) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
+
 // Each change makes a server one that our client could not work with.
 func TestChecksCatch(t *testing.T) {
 	replace := func(old, new string) func(http.Handler) http.Handler {
@@ -48,7 +58,7 @@ func TestChecksCatch(t *testing.T) {
 	}
 	deaf := func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			h.ServeHTTP(w, r.WithContext(context.WithoutCancel(r.Context())))
+			h.ServeHTTP(talker{w}, r.WithContext(context.WithoutCancel(r.Context())))
 		})
 	}
 	mute := func(field string) func(http.Handler) http.Handler { // a server that does not know it
