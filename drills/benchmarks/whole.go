@@ -73,7 +73,7 @@ func (l *lab) whole(ctx context.Context) error {
 		return err
 	}
 	fmt.Fprintf(l.stdout, "generated and scored in %.0f s\n", time.Since(begin).Seconds())
-	return l.compare()
+	return l.compare(l.path("out/score/profiles.parquet"))
 }
 
 // configuration is an experiment on all groups, with one server and one judge, whose
@@ -100,23 +100,29 @@ func (l *lab) configuration(tasks string) (text, url, judge string, err error) {
 	return b.String(), urls[0], urls[1], nil
 }
 
-// compare holds the verdicts against the probabilities that the fleet answers by.
-func (l *lab) compare() error {
-	read, err := profile.Read(l.path("out/score/profiles.parquet"))
-	if err != nil {
-		return err
-	}
-	want, err := profile.Parse(data.Profiles(), data.ProfilesName)
-	if err != nil {
-		return err
-	}
+// probabilities are those that the fleet answers by, of each benchmark's tasks.
+func (l *lab) probabilities() (map[string][]float64, error) {
+	published, err := profile.Parse(data.Profiles(), data.ProfilesName)
 	probabilities := map[string][]float64{}
-	for _, p := range want {
+	for _, p := range published {
 		if p.Model == modelID {
 			for i := range p.TaskIDs {
 				probabilities[p.Benchmark] = append(probabilities[p.Benchmark], p.P(i))
 			}
 		}
+	}
+	return probabilities, err
+}
+
+// compare holds profiles against the probabilities that the fleet answers by.
+func (l *lab) compare(profiles string) error {
+	read, err := profile.Read(profiles)
+	if err != nil {
+		return err
+	}
+	probabilities, err := l.probabilities()
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(l.stdout, "%-48s tasks  passed  expected\n", "benchmark")
 	tasks, off := 0, 0

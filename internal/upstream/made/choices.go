@@ -73,16 +73,20 @@ func (m *maker) superGPQA(s *upstream.Source) error {
 	return m.records(s, s.Files[0], lines)
 }
 
-// mmlu has as many rows as the real subjects.
+// mmlu has as many rows as the real subjects. The last file does not name its own.
 func (m *maker) mmlu(s *upstream.Source) error {
 	for at, name := range s.Files {
 		var rows [][]any
 		for i := range []int{102, 100, 144}[at] {
 			problem, answer := m.sum(1000*at + i)
 			right := m.random.IntN(4)
-			rows = append(rows, []any{problem, path.Dir(name), options(answer, 4, right), right})
+			rows = append(rows, []any{problem, options(answer, 4, right), right, path.Dir(name)})
 		}
-		if err := m.table(s, name, []arrow.Field{text("question"), text("subject"), texts("choices"), integer("answer")}, rows); err != nil {
+		columns := []arrow.Field{text("question"), texts("choices"), integer("answer"), text("subject")}
+		if at == 2 {
+			columns = columns[:3]
+		}
+		if err := m.table(s, name, columns, rows); err != nil {
 			return err
 		}
 	}

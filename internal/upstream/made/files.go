@@ -63,7 +63,7 @@ func record(schema *arrow.Schema, rows [][]any) arrow.Record {
 	builder := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer builder.Release()
 	for _, row := range rows {
-		for i, value := range row {
+		for i, value := range row[:schema.NumFields()] {
 			switch value := value.(type) {
 			case nil:
 				builder.Field(i).AppendNull()

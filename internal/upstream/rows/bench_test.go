@@ -29,10 +29,37 @@ func benchmark(b *testing.B, path, format string, columns []rows.Column) {
 	}
 }
 
+// baseline reads the lines of a file with encoding/json, all keys of them.
+func baseline(b *testing.B, path string) {
+	info, err := os.Stat(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(info.Size())
+	b.ReportAllocs()
+	for b.Loop() {
+		file, err := os.Open(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for lines := json.NewDecoder(file); ; {
+			var values map[string]any
+			if err := lines.Decode(&values); err == io.EOF {
+				break
+			} else if err != nil {
+				b.Fatal(err)
+			}
+		}
+		file.Close()
+	}
+}
+
 // As in LiveCodeBench: nearly all of a file is a text that is passed over.
 func BenchmarkPlace(b *testing.B) {
 	for name, block := range map[string]string{"packed": packed, "escaped": escaped} {
-		b.Run(name, func(b *testing.B) { benchmark(b, longLine(b, 32<<20, block), "jsonl", jsonColumns) })
+		path := longLine(b, 32<<20, block)
+		b.Run(name, func(b *testing.B) { benchmark(b, path, "jsonl", jsonColumns) })
+		b.Run(name+"/encoding-json", func(b *testing.B) { baseline(b, path) })
 	}
 }
 
@@ -73,7 +100,8 @@ func BenchmarkJSONL(b *testing.B) {
 		}
 		return nil
 	})
-	benchmark(b, path, "jsonl", append(flatColumns, listColumns...))
+	b.Run("rows", func(b *testing.B) { benchmark(b, path, "jsonl", append(flatColumns, listColumns...)) })
+	b.Run("encoding-json", func(b *testing.B) { baseline(b, path) })
 }
 
 func BenchmarkCSV(b *testing.B) {
