@@ -69,11 +69,20 @@ func (j *Job) Redo() bool { return j.fresh }
 // attempt at another key sees it.
 func (j *Job) Scratch() (dir string, err error) {
 	dir = j.path(path.Join(scratchDir, j.ref.Stage, j.ref.Unit, short(j.key)))
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	for range scratchAttempts {
+		if err = os.MkdirAll(dir, 0o777); !errors.Is(err, fs.ErrNotExist) {
+			break // otherwise a unit that ended has just removed a folder above
+		}
+	}
+	if err != nil {
 		return "", fmt.Errorf("make the scratch folder: %w", err)
 	}
 	return dir, nil
 }
+
+// scratchAttempts is how often units that end at the same moment may be in the way
+// of a scratch folder.
+const scratchAttempts = 1000
 
 // sweepScratch removes the unit's scratch folder and those above it that have
 // become empty.

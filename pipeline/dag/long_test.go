@@ -3,10 +3,12 @@ package dag
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -64,6 +66,29 @@ func TestScratchSurvivesAFailureAndGoesWithSuccess(t *testing.T) {
 	if m := l.scan().records[0].manifest; m.Outputs[0].Rows != 1 || m.Outputs[0].Bytes != 4 || m.Outputs[1].Rows != 2 {
 		t.Errorf("outputs %+v", m.Outputs)
 	}
+}
+
+// TestScratchFoldersOfQuickUnits has units that begin while others end, and take
+// empty folders above their scratch away.
+func TestScratchFoldersOfQuickUnits(t *testing.T) {
+	at := t.TempDir()
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			job := &Job{dir: at, ref: Ref{Stage: "generate", Unit: fmt.Sprintf("b%d/m", i)}, key: "0123456789abcdef"}
+			for range 500 {
+				dir, err := job.Scratch()
+				if err == nil {
+					err = os.WriteFile(filepath.Join(dir, "journal"), nil, 0o666)
+				}
+				if err := errors.Join(err, job.sweepScratch()); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestScratchOfAnotherKeyIsNotSeen(t *testing.T) {
