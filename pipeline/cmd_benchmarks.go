@@ -76,7 +76,7 @@ func runBenchmarks(s *session, words []string) error {
 	}
 	prompts, err := promptsOf(cfg)
 	if err != nil {
-		return err
+		return &usageError{err}
 	}
 	published, err := publishedIDs()
 	if err != nil {
