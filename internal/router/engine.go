@@ -11,8 +11,8 @@ import (
 // virtual clock, or servers under the wall clock. The router uses it from one
 // goroutine.
 type Engine interface {
-	// Slots is how many requests may be outstanding: those submitted of which
-	// no event has ended.
+	// Slots is how many requests may be outstanding: those submitted that no event
+	// has ended. An answer that waits for its reward has no place any more.
 	Slots() int
 	// Submit sends a rollout to the replica with the fewest outstanding
 	// requests, the first of those. It does not wait. Request numbers the
@@ -34,9 +34,11 @@ type Engine interface {
 // Kind is what happened.
 type Kind uint8
 
-// Kinds of events. The first three end a request.
+// Kinds of events. Each of the first four ends a request but for a Completed one
+// after Answered, and all but Answered are the last of theirs.
 const (
-	Completed Kind = iota // the rollout is there
+	Completed Kind = iota // the rollout is there, and its reward can be asked for
+	Answered              // the rollout is there; a Completed event follows with its reward
 	Aborted               // the request has ended without one, as asked
 	Failed                // the request has ended without one, by a fault
 	Computed              // the background computation is done

@@ -17,8 +17,9 @@ import (
 )
 
 // chaos is an engine in which anything may happen next that can: any
-// outstanding request completes, one to be aborted is aborted or completes all
-// the same, one fails, a computation ends. It checks what the router asks.
+// outstanding request completes, with its reward or before that, one to be aborted
+// is aborted or completes all the same, one fails, a computation ends. It checks
+// what the router asks.
 type chaos struct {
 	t        *testing.T
 	random   *rand.Rand
@@ -27,11 +28,13 @@ type chaos struct {
 	pilots   int
 	policy   controller.Policy
 	failing  float64                             // chance that an event is a failure
+	delayed  float64                             // chance that a reward comes after its answer
 	slowness func(id controller.ID) (weight int) // how unlikely a request is to be next, at least 1
 
 	now         time.Duration
 	ids         []controller.ID
 	outstanding []int
+	scoring     []int
 	aborting    map[int]bool
 	live        map[controller.ID]bool // outstanding or completed
 	submitted   int                    // pilots, without repeats
@@ -85,6 +88,12 @@ var errChaos = errors.New("made to fail")
 
 func (c *chaos) Next(context.Context) (router.Event, error) {
 	c.now++
+	if len(c.scoring) > 0 && (len(c.outstanding) == 0 || c.random.IntN(3) == 0) {
+		at := c.random.IntN(len(c.scoring))
+		request := c.scoring[at]
+		c.scoring = slices.Delete(c.scoring, at, at+1)
+		return router.Event{Kind: router.Completed, Request: request}, nil
+	}
 	if c.computing != nil && (len(c.outstanding) == 0 || c.random.IntN(4) == 0) {
 		if c.random.IntN(2) == 0 {
 			c.computing() // else it is left to who needs it
@@ -112,6 +121,10 @@ func (c *chaos) Next(context.Context) (router.Event, error) {
 	case c.aborting[request]:
 		c.races++
 	}
+	if e.Kind == router.Completed && c.random.Float64() < c.delayed {
+		e.Kind = router.Answered
+		c.scoring = append(c.scoring, request)
+	}
 	return e, nil
 }
 
@@ -137,7 +150,7 @@ func (c *chaos) pick() int {
 // trial is a random setting.
 type trial struct {
 	tasks, budget, pilots, slots int
-	failing                      float64
+	failing, delayed             float64
 	late, sparse                 bool
 	reward                       func(controller.ID) bool
 	slowness                     func(controller.ID) int
@@ -147,6 +160,7 @@ func newTrial(random *rand.Rand) trial {
 	s := trial{tasks: 2 + random.IntN(12), budget: 2 + random.IntN(12), slots: 1 + random.IntN(40)}
 	s.pilots = 1 + random.IntN(s.budget-1)
 	s.failing = []float64{0, 0, 0.05, 0.3}[random.IntN(4)]
+	s.delayed = []float64{0, 0.3, 1}[random.IntN(3)]
 	s.late, s.sparse = random.IntN(2) == 0, random.IntN(2) == 0
 	passes := make([]float64, s.tasks)
 	for i := range passes {
@@ -178,7 +192,7 @@ func (s trial) execute(t *testing.T, policy controller.Policy, random *rand.Rand
 		t.Fatal(err)
 	}
 	engine := &chaos{
-		t: t, random: random, slots: s.slots, tasks: s.tasks, pilots: s.pilots, policy: policy, failing: s.failing,
+		t: t, random: random, slots: s.slots, tasks: s.tasks, pilots: s.pilots, policy: policy, failing: s.failing, delayed: s.delayed,
 		slowness: s.slowness, aborting: map[int]bool{}, live: map[controller.ID]bool{},
 	}
 	asked := map[controller.ID]bool{}

@@ -14,6 +14,7 @@ type State uint8
 // States.
 const (
 	Outstanding State = iota // not yet ended
+	Scoring                  // completed, its reward still to come
 	Accepted                 // completed and selected
 	Discarded                // completed, not selected
 	AbortedRunning
@@ -23,7 +24,7 @@ const (
 
 // String is the state's name in files.
 func (s State) String() string {
-	return [...]string{"outstanding", "accepted", "completed_discarded", "aborted_running", "cancelled_queued", "failed"}[s]
+	return [...]string{"outstanding", "scoring", "accepted", "completed_discarded", "aborted_running", "cancelled_queued", "failed"}[s]
 }
 
 // Request is one request that was submitted. Times are since the first
@@ -54,7 +55,7 @@ type Record struct {
 	Time       time.Duration // from the first dispatch to the last selected reward
 	PilotReady time.Duration // when the last pilot reward was there
 	Allocated  time.Duration // when the final allocation was known
-	Released   time.Duration // when the last request had ended
+	Released   time.Duration // when the last request had ended, and had its reward
 
 	Races    int           // surplus requests that completed although they were to be aborted
 	Retries  int           // requests that were submitted again after a failure

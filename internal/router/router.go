@@ -39,8 +39,8 @@ func (e *FailedError) Error() string { return fmt.Sprintf("%v failed: %v", e.ID,
 func (e *FailedError) Unwrap() error { return e.Err }
 
 // Run executes a policy. It returns when every selected rollout has its reward
-// and every surplus request has ended. With an error the engine may have
-// requests outstanding, and the record is what there was.
+// and every surplus request has ended, with its reward if it completed. With an
+// error the engine may have requests outstanding, and the record is what there was.
 func Run(ctx context.Context, s Settings) (*Record, error) {
 	r := &run{Settings: s, slots: s.Engine.Slots(), record: &Record{Policy: s.Controller.Policy}}
 	r.record.Requests = make([]Request, 0, s.Controller.Tasks*s.Controller.Budget+r.slots)
@@ -60,6 +60,7 @@ type run struct {
 	start  time.Duration // by the engine's clock
 
 	outstanding int
+	scoring     int  // answered, and no reward yet
 	ready       bool // every selected reward is there
 	computing   *controller.Provisional
 	failures    map[controller.ID]int
@@ -72,7 +73,7 @@ func (r *run) loop(ctx context.Context) error {
 	r.start = r.Engine.Now()
 	r.fill(never)
 	r.record.Handling += r.Engine.Now() - r.start
-	for !r.ready || r.outstanding > 0 {
+	for !r.ready || r.outstanding+r.scoring > 0 {
 		e, err := r.Engine.Next(ctx)
 		if err != nil {
 			return err
@@ -102,7 +103,21 @@ func (r *run) handle(e Event) error {
 		r.fill(never)
 		return nil
 	}
-	if e.Request < 0 || e.Request >= len(r.record.Requests) || r.record.Requests[e.Request].State != Outstanding {
+	if e.Request < 0 || e.Request >= len(r.record.Requests) {
+		return fmt.Errorf("router: an event of request %d, of %d", e.Request, len(r.record.Requests))
+	}
+	q := &r.record.Requests[e.Request]
+	switch {
+	case q.State == Scoring && e.Kind == Completed:
+		r.scoring--
+		if err := r.completed(q); err != nil {
+			return err
+		}
+		r.fill(never)
+		return nil
+	case q.State == Scoring && e.Kind == Failed:
+		return &FailedError{q.ID, e.Err}
+	case q.State != Outstanding:
 		return fmt.Errorf("router: an event of request %d, which is not outstanding", e.Request)
 	}
 	freed := never
@@ -110,7 +125,6 @@ func (r *run) handle(e Event) error {
 		freed = r.since(e.Finished)
 	}
 	r.outstanding--
-	q := &r.record.Requests[e.Request]
 	q.Replica, q.Prompt, q.Generated = e.Replica, e.Prompt, e.Generated
 	q.Finished = r.since(e.Finished)
 	if e.Started >= 0 {
@@ -119,7 +133,12 @@ func (r *run) handle(e Event) error {
 	var err error
 	switch e.Kind {
 	case Completed:
+		r.raced(q)
 		err = r.completed(q)
+	case Answered:
+		r.raced(q)
+		q.State = Scoring
+		r.scoring++
 	case Aborted:
 		err = r.aborted(q)
 	default:
@@ -132,6 +151,13 @@ func (r *run) handle(e Event) error {
 	return nil
 }
 
+// raced counts a request that has completed although it was to be aborted.
+func (r *run) raced(q *Request) {
+	if r.Controller.Surplus(q.ID) {
+		r.record.Races++
+	}
+}
+
 // completed reveals the reward of a rollout, and passes the barrier if it is
 // the last of the pilot's.
 func (r *run) completed(q *Request) error {
@@ -140,7 +166,6 @@ func (r *run) completed(q *Request) error {
 	q.State = Accepted
 	if r.Controller.Surplus(q.ID) {
 		q.State = Discarded
-		r.record.Races++
 	}
 	released, err := r.Controller.Completed(q.ID, q.Passed)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -149,6 +150,49 @@ func TestNewAllocationsFillFreePlaces(t *testing.T) {
 		before, after := s.heard[3], s.heard[5]
 		if before != 40 || (after > before) == sparse {
 			t.Errorf("sparse %v: %d submitted before the new allocations and %d after", sparse, before, after)
+		}
+	}
+}
+
+// TestRewardsThatComeLater has two places. The first answer frees its own before
+// its reward is there.
+func TestRewardsThatComeLater(t *testing.T) {
+	s := &script{slots: 2, events: []router.Event{
+		{Kind: router.Answered, Request: 0, Finished: 10 * time.Millisecond, Generated: 7},
+		{Kind: router.Answered, Request: 1, Finished: 20 * time.Millisecond},
+		{Kind: router.Completed, Request: 0, Finished: 30 * time.Millisecond},
+	}}
+	record, err := s.play(t, router.Settings{}, false)
+	if !errors.Is(err, errEnd) {
+		t.Fatal(err)
+	}
+	if want := []int{2, 3, 4, 4}; !slices.Equal(s.heard, want) {
+		t.Errorf("submitted before each event: %v, want %v", s.heard, want)
+	}
+	first, second := record.Requests[0], record.Requests[1]
+	if first.State != router.Accepted || !first.Passed || first.Finished != 10*time.Millisecond || first.RewardReady != 30*time.Millisecond+handling || first.Generated != 7 {
+		t.Errorf("the first is %+v", first)
+	}
+	if second.State != router.Scoring || second.RewardReady >= 0 {
+		t.Errorf("the second is %+v", second)
+	}
+	if gaps := record.Gaps(); !slices.Equal(gaps, []time.Duration{handling, handling}) {
+		t.Errorf("gaps %v", gaps)
+	}
+}
+
+func TestEventsOutOfOrder(t *testing.T) {
+	cause := errors.New("no judge")
+	answered := router.Event{Kind: router.Answered}
+	for want, second := range map[string]router.Event{
+		"no judge":                    {Kind: router.Failed, Err: cause},
+		"request 0, which is not out": {Kind: router.Answered},
+		"of request 0, which":         {Kind: router.Aborted},
+		"request 9, of":               {Kind: router.Completed, Request: 9},
+	} {
+		s := &script{slots: 1, events: []router.Event{answered, second}}
+		if _, err := s.play(t, router.Settings{Retries: 5}, false); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", second, err, want)
 		}
 	}
 }

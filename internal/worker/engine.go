@@ -29,10 +29,10 @@ type Engine struct {
 	end   context.CancelFunc
 	tasks sync.WaitGroup
 
-	events      chan router.Event // with room for all that can be on their way
-	outstanding map[int]*request
-	now         time.Duration // as last told
-	waiting     atomic.Int64  // since when Next waits, in nanoseconds of the run; 0: it does not
+	events      chan router.Event // with room for the ends of all requests that have a place
+	outstanding map[int]*request  // whose last event was not taken
+	now         time.Duration     // as last told
+	waiting     atomic.Int64      // since when Next waits, in nanoseconds of the run; 0: it does not
 
 	closing sync.Once
 	broken  chan struct{} // closed when fault is set
@@ -82,7 +82,7 @@ func (e *Engine) Submit(number int, id controller.ID) {
 	r := &request{number: number, id: id, place: place, ctx: ctx, abort: cancel, tally: e.guard.tallies[place.Replica()]}
 	r.tally.submitted()
 	e.outstanding[number] = r
-	e.tasks.Go(func() { e.events <- e.send(r) })
+	e.tasks.Go(func() { e.carry(r) })
 }
 
 // Abort closes the request's connection, which ends it at the replica. Of one
@@ -111,7 +111,7 @@ func (e *Engine) Compute(f func()) {
 	})
 }
 
-// Next waits for the next event. A request keeps its place until its event is
+// Next waits for the next event. A request keeps its place until its first event is
 // taken. After a Failed one, whose error wraps ErrVoid, and whenever else the run
 // is void or a computation has panicked, the error says why.
 func (e *Engine) Next(ctx context.Context) (router.Event, error) {
@@ -155,8 +155,11 @@ func (e *Engine) deliver(event router.Event) router.Event {
 		return event
 	}
 	r := e.outstanding[event.Request]
+	r.place.Release() // nothing, if it was released before
+	if event.Kind == router.Answered {
+		return event
+	}
 	delete(e.outstanding, event.Request)
-	r.place.Release()
 	r.abort() // it has ended: this frees its context
 	if event.Kind == router.Failed {
 		event.Err = fmt.Errorf("%w: request %d, %s, failed: %w", ErrVoid, r.number, r.id, event.Err)

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"speceval/internal/clock"
+	"speceval/internal/controller"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/router"
+	"speceval/internal/vllm"
 	"speceval/internal/worker"
 )
 
@@ -228,4 +231,74 @@ func TestClockThatGoesBack(t *testing.T) {
 	}
 	_, err := e.Next(t.Context())
 	voided(t, err, "the clock went back")
+}
+
+// TestScoringHoldsNoPlace scores one answer until the test lets it, while others
+// take its place, and a surplus one is scored though it was to be aborted.
+func TestScoringHoldsNoPlace(t *testing.T) {
+	let := make(chan struct{})
+	var scored sync.Map
+	b := setUpWindow(t, 1, 1, func(_ int, _ *imitation.Settings, w *worker.Settings) {
+		w.Answer = func(ctx context.Context, id controller.ID, c vllm.Completion) error {
+			if id == of(3) {
+				select {
+				case <-let:
+				case <-ctx.Done():
+				}
+			}
+			scored.Store(id, c.Usage.Completion)
+			return ctx.Err()
+		}
+	})
+	e := b.begin()
+	e.Submit(0, of(3))
+	if event := next(t, e); event.Request != 0 || event.Kind != router.Answered || event.Generated != 3 {
+		t.Fatalf("the first answer: %+v", event)
+	}
+	e.Submit(1, of(4)) // the only place
+	for _, want := range []router.Kind{router.Answered, router.Completed} {
+		if event := next(t, e); event.Request != 1 || event.Kind != want {
+			t.Errorf("the second answer: %+v, want kind %d", event, want)
+		}
+	}
+	e.Abort(0) // its answer is there
+	close(let)
+	if event := next(t, e); event.Request != 0 || event.Kind != router.Completed {
+		t.Errorf("the first answer when it is scored: %+v", event)
+	}
+	closes(t, e)
+	if n, _ := scored.Load(of(3)); n != 3 {
+		t.Errorf("what was scored had %v tokens", n)
+	}
+}
+
+func TestScoringThatFailsVoidsTheRun(t *testing.T) {
+	broken := errors.New("no judge")
+	b := setUp(t, 1, func(_ int, _ *imitation.Settings, w *worker.Settings) {
+		w.Answer = func(context.Context, controller.ID, vllm.Completion) error { return broken }
+	})
+	e := b.begin()
+	e.Submit(0, of(3))
+	next(t, e)
+	if event := next(t, e); event.Kind != router.Failed || !errors.Is(event.Err, broken) || !errors.Is(event.Err, worker.ErrVoid) {
+		t.Errorf("event %+v", event)
+	}
+	if err := e.Close(t.Context()); !errors.Is(err, broken) {
+		t.Errorf("close: %v", err)
+	}
+}
+
+// TestCloseEndsScoring closes a run while many answers are scored.
+func TestCloseEndsScoring(t *testing.T) {
+	b := setUp(t, 2, func(_ int, _ *imitation.Settings, w *worker.Settings) {
+		w.Answer = func(ctx context.Context, _ controller.ID, _ vllm.Completion) error { <-ctx.Done(); return ctx.Err() }
+	})
+	e := b.begin()
+	for i := range 20 {
+		e.Submit(i, of(2))
+		if event := next(t, e); event.Kind != router.Answered {
+			t.Fatalf("event %+v", event)
+		}
+	}
+	closes(t, e)
 }

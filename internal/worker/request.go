@@ -21,9 +21,34 @@ type request struct {
 	tally  *tally // of its replica
 }
 
+// carry gives the events of a request: of its end, and where somebody takes the
+// completion, of when that is done.
+func (e *Engine) carry(r *request) {
+	event, completion := e.send(r)
+	if event.Kind != router.Completed || e.settings.Answer == nil {
+		e.give(event)
+		return
+	}
+	event.Kind = router.Answered
+	e.give(event)
+	err := e.settings.Answer(e.ctx, r.id, completion) // not r.ctx: surplus that has completed is scored, too
+	if event.Kind = router.Completed; err != nil {
+		event.Kind, event.Err = router.Failed, err
+	}
+	e.give(event)
+}
+
+// give puts an event where Next finds it, unless the run is over.
+func (e *Engine) give(event router.Event) {
+	select {
+	case e.events <- event:
+	case <-e.ctx.Done():
+	}
+}
+
 // send streams a request to its end, and is the event of that. Of the pieces
 // that come in between only the counts of tokens are kept.
-func (e *Engine) send(r *request) router.Event {
+func (e *Engine) send(r *request) (router.Event, vllm.Completion) {
 	started, tokens := time.Duration(-1), 0
 	completion, err := r.place.Stream(e.settings.Request(r.id), func(u vllm.Usage) {
 		if started < 0 {
@@ -33,9 +58,6 @@ func (e *Engine) send(r *request) router.Event {
 		tokens = u.Completion
 	})
 	r.tally.ended(err != nil)
-	if err == nil && e.settings.Answer != nil {
-		err = e.settings.Answer(r.ctx, r.id, completion)
-	}
 	event := router.Event{
 		Request: r.number, Replica: r.place.Replica(),
 		Started: started, Finished: e.since(completion.Finished),
@@ -49,5 +71,5 @@ func (e *Engine) send(r *request) router.Event {
 	default:
 		event.Kind, event.Err = router.Failed, err
 	}
-	return event
+	return event, completion
 }

@@ -22,8 +22,8 @@ type Settings struct {
 	// Request is what to ask for a rollout. It is called by many goroutines at a
 	// time.
 	Request func(controller.ID) vllm.Request
-	// Answer takes the completion of a rollout before its event is given, on a
-	// goroutine of the request, whose place is held until it returns. An error
+	// Answer takes the completion of a rollout, on a goroutine of the request, whose
+	// place is free by then; the rollout's reward is there when it returns. An error
 	// voids the run. nil: nobody wants completions.
 	Answer   func(context.Context, controller.ID, vllm.Completion) error
 	Replicas int           // that the pool must have; 0: any number
