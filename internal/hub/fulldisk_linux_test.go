@@ -9,10 +9,14 @@ import (
 	"testing"
 )
 
-// TestFullDisk fetches to a real file system of 256 KiB, then to a larger one.
+// TestFullDisk fetches to a real file system of 256 KiB, then to a larger one. It is
+// skipped where none can be mounted, except under SPECEVAL_CI=1.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
+		if os.Getenv("SPECEVAL_CI") == "1" {
+			t.Fatal(err)
+		}
 		t.Skipf("cannot mount a small file system here (needs root): %v", err)
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, 0) })
