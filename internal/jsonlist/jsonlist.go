@@ -81,8 +81,10 @@ func (l *list) object() error {
 			return err
 		}
 	}
-	_, err = l.decoder.ReadToken()
-	return err
+	if _, err := l.decoder.ReadToken(); err != nil {
+		return l.fault(err)
+	}
+	return nil
 }
 
 // member reads the value of a key.
