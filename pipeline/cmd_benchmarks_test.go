@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"speceval/internal/golden"
 	"speceval/internal/hub/hubtest"
@@ -124,6 +126,24 @@ func TestBenchmarksDownload(t *testing.T) {
 		t.Errorf("exit code %d for an endpoint that is none", code)
 	}
 	want(t, "stderr", stderr, "HF_ENDPOINT")
+}
+
+// TestTransfersSayHowFarTheyAre has a file of 100 MB, of which 20 were there, that
+// comes in with 4 MB a second.
+func TestTransfersSayHowFarTheyAre(t *testing.T) {
+	now := time.Unix(1000, 0)
+	var errs bytes.Buffer
+	s := &session{shell: &shell{stderr: &errs, now: func() time.Time { return now }}}
+	moving := s.transfer("a/b.jsonl")
+	for done := int64(20e6); done < 60e6; done += 4e6 {
+		moving.progress(done, 100e6)
+		now = now.Add(time.Second)
+	}
+	moving.end()
+	lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
+	if len(lines) != 1 || !strings.HasSuffix(lines[0], " a/b.jsonl 40 MB of 100 MB, 4.0 MB/s, about 15 s left") {
+		t.Errorf("it says %q", lines)
+	}
 }
 
 // TestBenchmarksCheckHoldsThePapersIDs prepares a group, and changes its order.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -120,7 +121,10 @@ func (p *Process) Memory() int64 {
 	if !ok {
 		return 0
 	}
-	return usage.Maxrss << 10
+	if runtime.GOOS == "darwin" {
+		return usage.Maxrss
+	}
+	return usage.Maxrss << 10 // kilobytes
 }
 
 // lastLines are enough to see why a program ended.
