@@ -116,7 +116,7 @@ func TestBenchmarksDownload(t *testing.T) {
 		t.Fatalf("with a token: exit code %d\n%s", code, stderr)
 	}
 	want(t, "stdout", stdout, "biology.jsonl: 19 tasks", "physics.jsonl: 86 tasks")
-	want(t, "stderr", stderr, "test5.jsonl: there already", "gpqa_diamond.csv: fetched")
+	want(t, "stderr", stderr, "test5.jsonl of livecodebench/code_generation_lite: is there already", "gpqa_diamond.csv: fetched")
 	if strings.Contains(stdout+stderr, token) {
 		t.Error("the token was printed")
 	}

@@ -60,11 +60,9 @@ func (s *session) fetch(ctx context.Context, client *hub.Client, source *upstrea
 		if err != nil {
 			return err
 		}
-		how := "fetched"
-		if fetched.Kept {
-			how = "there already"
+		if !fetched.Kept { // of which the client tells
+			s.say("%s: fetched, %s, checked by %s", source.Path(to, name), megabytes(fetched.Bytes), fetched.Verified)
 		}
-		s.say("%s: %s, %s, checked by %s", source.Path(to, name), how, megabytes(fetched.Bytes), fetched.Verified)
 	}
 	return nil
 }
