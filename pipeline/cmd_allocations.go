@@ -14,9 +14,9 @@ import (
 
 	"speceval/data"
 	"speceval/internal/coupled"
-	"speceval/internal/neyman"
 	"speceval/internal/profile"
 	"speceval/internal/variance"
+	"speceval/method/neyman"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/stages/report"

@@ -9,11 +9,11 @@ import (
 
 	"speceval/data"
 	"speceval/internal/checkpoint"
-	"speceval/internal/controller"
 	"speceval/internal/launcher"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/serving"
+	"speceval/method/controller"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"

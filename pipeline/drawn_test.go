@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/controller"
 	"speceval/internal/fleet"
 	"speceval/internal/launcher"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/serving"
+	"speceval/method/controller"
 	"speceval/pipeline/config"
 	"speceval/pipeline/pair"
 )

@@ -6,9 +6,9 @@ import (
 	"io"
 	"slices"
 
-	"speceval/internal/controller"
 	"speceval/internal/coupled"
 	"speceval/internal/measurement"
+	"speceval/method/controller"
 )
 
 // Check is something that must hold, and why it does not.

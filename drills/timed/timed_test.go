@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/controller"
 	"speceval/internal/coupled"
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
+	"speceval/method/controller"
 )
 
 // shape is the worker of the made runs.

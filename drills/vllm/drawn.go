@@ -14,11 +14,11 @@ import (
 	"speceval/drills/process"
 	"speceval/drills/timed"
 	"speceval/internal/checkpoint"
-	"speceval/internal/controller"
 	"speceval/internal/fleet/workload"
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
+	"speceval/method/controller"
 )
 
 // small are both architectures at a size that two cores can serve, with the whole

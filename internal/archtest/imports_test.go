@@ -20,23 +20,23 @@ type importRule struct {
 // down this list only. A package that no rule matches is a fault: add it where
 // it belongs, and to the README.
 var importRules = []importRule{
-	{"pipeline", []string{"pipeline/config", "pipeline/dag", "pipeline/executor", "pipeline/pair", "stages/…", "data", "internal/…"}},
+	{"pipeline", []string{"pipeline/config", "pipeline/dag", "pipeline/executor", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/executor", []string{"pipeline/dag"}},
 	{"pipeline/pair", []string{"pipeline/dag", "internal/profile"}},
-	{"stages/report", []string{"stages/report/formula", "stages/report/measured", "pipeline/dag", "pipeline/pair", "data", "internal/…"}},
+	{"stages/report", []string{"stages/report/formula", "stages/report/measured", "pipeline/dag", "pipeline/pair", "data", "method/…", "internal/…"}},
 	{"stages/report/formula", []string{"internal/table", "internal/variance", "internal/measurement"}},
 	{"stages/report/measured", []string{"internal/agreement", "internal/measurement", "internal/profile", "internal/table"}},
-	{"stages/*", []string{"pipeline/dag", "pipeline/pair", "data", "internal/…"}}, // never one another: they meet in files
+	{"stages/*", []string{"pipeline/dag", "pipeline/pair", "data", "method/…", "internal/…"}}, // never one another: they meet in files
 	{"drills/process", nil},
 	{"drills/drill", []string{"pipeline/config"}},
-	{"drills/timed", []string{"data", "internal/…"}},
-	{"drills/*", []string{"drills/drill", "drills/process", "drills/timed", "pipeline/config", "data", "internal/…"}}, // commands that try the built program
+	{"drills/timed", []string{"data", "method/…", "internal/…"}},
+	{"drills/*", []string{"drills/drill", "drills/process", "drills/timed", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
 	{"pipeline/config", []string{"internal/profile", "internal/spelling", "internal/benchmark"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"internal/atomicfile"}},
-	{"data/importer", []string{"internal/…"}},
-	{"data/smallbench/make", []string{"data", "internal/…"}},
-	{"data/fleet/fit", []string{"data", "internal/…"}},
+	{"data/importer", []string{"method/…", "internal/…"}},
+	{"data/smallbench/make", []string{"data", "method/…", "internal/…"}},
+	{"data/fleet/fit", []string{"data", "method/…", "internal/…"}},
 	{"data", nil},
 
 	// Scoring: the families of scorers, and what they are made of.
@@ -52,13 +52,13 @@ var importRules = []importRule{
 
 	// Executing a policy: identities and rewards, the policies themselves, the
 	// loop that runs one, and the two kinds of worker that it runs on.
-	{"internal/coupled", []string{"internal/controller", "internal/profile", "internal/csvfile"}},
-	{"internal/worker", []string{"internal/router", "internal/controller", "internal/pool", "internal/vllm", "internal/clock"}},
-	{"internal/fleet/virtual", []string{"internal/router", "internal/controller", "internal/fleet", "internal/seed"}},
+	{"internal/coupled", []string{"method/controller", "internal/profile", "internal/csvfile"}},
+	{"internal/worker", []string{"internal/router", "method/controller", "internal/pool", "internal/vllm", "internal/clock"}},
+	{"internal/fleet/virtual", []string{"internal/router", "method/controller", "internal/fleet", "internal/seed"}},
 	{"internal/fleet/speed", []string{"internal/fleet"}},
-	{"internal/fleet/workload", []string{"internal/fleet", "internal/controller", "internal/csvfile", "internal/seed", "internal/profile"}},
-	{"internal/router", []string{"internal/controller", "internal/flops"}},
-	{"internal/controller", []string{"internal/neyman"}},
+	{"internal/fleet/workload", []string{"internal/fleet", "method/controller", "internal/csvfile", "internal/seed", "internal/profile"}},
+	{"internal/router", []string{"method/controller", "internal/flops"}},
+	{"method/controller", []string{"method/neyman"}},
 
 	// Serving: from the pool of replicas down to one server's client, and the
 	// fleet that stands in for servers.
@@ -75,7 +75,7 @@ var importRules = []importRule{
 	// Statistics, and the rows in which its results are stored.
 	{"internal/pilot", []string{"internal/seed"}},
 	{"internal/tsneyman", []string{"internal/seed"}},
-	{"internal/neyman", nil},
+	{"method/neyman", nil},
 	{"internal/seed", nil},
 	{"internal/variance", []string{"internal/rowfile"}},
 	{"internal/agreement", nil},
@@ -176,9 +176,9 @@ func TestImportRuleCatches(t *testing.T) {
 	tests := []struct{ pkg, target, want string }{
 		{"stages/replay", "speceval/stages/report", "stages/replay may not import stages/report"},
 		{"stages/replay", "speceval/pipeline/executor", "may not import"},
-		{"stages/replay", "speceval/internal/neyman", ""},
-		{"internal/neyman", "speceval/pipeline/dag", "may not import"},
-		{"internal/neyman", "math", ""},
+		{"stages/replay", "speceval/method/neyman", ""},
+		{"method/neyman", "speceval/pipeline/dag", "may not import"},
+		{"method/neyman", "math", ""},
 		{"pipeline/dag", "speceval/stages/replay", "may not import"},
 		{"pipeline/config", "speceval/stages/score", "may not import"},
 		{"pipeline", "speceval/stages/score", ""},

@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 
 	"speceval/data"
-	"speceval/internal/controller"
 	"speceval/internal/coupled"
 	"speceval/internal/profile"
+	"speceval/method/controller"
 )
 
 // one is a profile of one task of interest and one more.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"speceval/internal/controller"
+	"speceval/method/controller"
 )
 
 // AllocationDigest is the SHA-256 of an allocation by task, in hex: of the

@@ -1,6 +1,6 @@
 package coupled
 
-import "speceval/internal/controller"
+import "speceval/method/controller"
 
 // Draw is the hash behind a reward.
 func (r *Rewards) Draw(id controller.ID) [32]byte { return r.draw(id) }

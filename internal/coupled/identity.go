@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"strconv"
 
-	"speceval/internal/controller"
+	"speceval/method/controller"
 )
 
 // Identities names the rollouts of one setting and gives them their generation

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/controller"
 	"speceval/internal/coupled"
 	"speceval/internal/profile"
+	"speceval/method/controller"
 )
 
 // The published runs of one profile, aime24 with qwen3_5_4b, master seed 42.

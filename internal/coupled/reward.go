@@ -6,8 +6,8 @@ import (
 	"math/bits"
 	"strconv"
 
-	"speceval/internal/controller"
 	"speceval/internal/profile"
+	"speceval/method/controller"
 )
 
 // Rewards gives the rollouts of a profile their coupled rewards. It is safe for

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/controller"
-	"speceval/internal/neyman"
 	"speceval/internal/router"
+	"speceval/method/controller"
+	"speceval/method/neyman"
 )
 
 // instant is an engine in which requests end in the order of their submission

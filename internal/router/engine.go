@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"speceval/internal/controller"
+	"speceval/method/controller"
 )
 
 // Engine is the replicas of one worker and their clock: simulated ones under a

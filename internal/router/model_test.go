@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/controller"
 	"speceval/internal/flops"
-	"speceval/internal/neyman"
 	"speceval/internal/router"
+	"speceval/method/controller"
+	"speceval/method/neyman"
 )
 
 // chaos is an engine in which anything may happen next that can: any

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"speceval/internal/controller"
 	"speceval/internal/flops"
+	"speceval/method/controller"
 )
 
 // State is how a request ended.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"speceval/internal/controller"
+	"speceval/method/controller"
 )
 
 // Settings are one execution.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/controller"
 	"speceval/internal/router"
+	"speceval/method/controller"
 )
 
 // script is an engine whose events a test gives one by one.

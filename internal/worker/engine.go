@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"speceval/internal/controller"
 	"speceval/internal/pool"
 	"speceval/internal/router"
+	"speceval/method/controller"
 )
 
 var _ router.Engine = (*Engine)(nil)

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"speceval/internal/clock"
-	"speceval/internal/controller"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/router"
 	"speceval/internal/vllm"
 	"speceval/internal/worker"
+	"speceval/method/controller"
 )
 
 func TestRequestsComplete(t *testing.T) {

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"testing"
 
-	"speceval/internal/controller"
 	"speceval/internal/fleet/imitation"
-	"speceval/internal/neyman"
 	"speceval/internal/router"
 	"speceval/internal/vllm"
 	"speceval/internal/worker"
+	"speceval/method/controller"
+	"speceval/method/neyman"
 )
 
 // A small setting, whose continuations all fit beside its pilot.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"speceval/internal/controller"
 	"speceval/internal/pool"
 	"speceval/internal/router"
 	"speceval/internal/vllm"
+	"speceval/method/controller"
 )
 
 // request is a rollout on its way.

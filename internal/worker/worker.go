@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"speceval/internal/clock"
-	"speceval/internal/controller"
 	"speceval/internal/pool"
 	"speceval/internal/vllm"
+	"speceval/method/controller"
 )
 
 // ErrVoid is what the error of a run wraps whose times mean nothing. The

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/controller"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/pool"
 	"speceval/internal/router"
 	"speceval/internal/vllm"
 	"speceval/internal/worker"
+	"speceval/method/controller"
 )
 
 // endless is a number of tokens that no test waits for.

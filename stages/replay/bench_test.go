@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"testing"
 
-	"speceval/internal/neyman"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
+	"speceval/method/neyman"
 )
 
 // paper is the paper's setting of everything that costs time.

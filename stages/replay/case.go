@@ -4,11 +4,11 @@ import (
 	"context"
 	"math"
 
-	"speceval/internal/neyman"
 	"speceval/internal/pilot"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
+	"speceval/method/neyman"
 )
 
 // evaluation is one whole evaluation of a profile, every rollout of it a

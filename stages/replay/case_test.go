@@ -6,9 +6,9 @@ import (
 	"math"
 	"testing"
 
-	"speceval/internal/neyman"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
+	"speceval/method/neyman"
 )
 
 // TestEvaluationsHaveTheExactLaw simulates a profile whose evaluations can all

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"speceval/internal/neyman"
 	"speceval/internal/pilot"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
+	"speceval/method/neyman"
 )
 
 // pilotScores are the scores of a policy for a pilot vector, task by task.

@@ -3,8 +3,8 @@ package replay
 import (
 	"math"
 
-	"speceval/internal/neyman"
 	"speceval/internal/variance"
+	"speceval/method/neyman"
 )
 
 // designs turns the continuation coefficients C of every candidate, estimated

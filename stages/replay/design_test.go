@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/neyman"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
+	"speceval/method/neyman"
 )
 
 // profileOf makes a profile with the given pass counts of k rollouts each.

@@ -1,8 +1,8 @@
 package replay
 
 import (
-	"speceval/internal/neyman"
 	"speceval/internal/pilot"
+	"speceval/method/neyman"
 )
 
 // hbn values HBN's continuation allocations on the draws of a sweep.

@@ -3,9 +3,9 @@ package replay
 import (
 	"context"
 
-	"speceval/internal/neyman"
 	"speceval/internal/pilot"
 	"speceval/internal/seed"
+	"speceval/method/neyman"
 )
 
 // hbnMasses estimates the continuation masses B of HBN (paper, Eq. 10) for each

@@ -5,9 +5,9 @@ import (
 	"math"
 	"math/bits"
 
-	"speceval/internal/neyman"
 	"speceval/internal/pilot"
 	"speceval/internal/seed"
+	"speceval/method/neyman"
 )
 
 // urns are the prior-predictive panels of IBN: for every panel and task the

@@ -3,9 +3,9 @@ package replay
 import (
 	"fmt"
 
-	"speceval/internal/neyman"
 	"speceval/internal/profile"
 	"speceval/internal/variance"
+	"speceval/method/neyman"
 )
 
 // oracle is the exact integer Neyman allocation for the true variances (paper,

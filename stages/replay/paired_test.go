@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"speceval/internal/neyman"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
+	"speceval/method/neyman"
 )
 
 // TestDifferencesMatchEnumeration replays a profile of which all outcomes of all

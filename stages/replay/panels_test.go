@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"speceval/internal/neyman"
 	"speceval/internal/pilot"
 	"speceval/internal/seed"
+	"speceval/method/neyman"
 )
 
 // TestUrnValuesAreThoseOfTheAllocator recomputes the sums over IBN's panels,

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 
-	"speceval/internal/neyman"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
+	"speceval/method/neyman"
 )
 
 // replayed is a two-stage policy with the design chosen for it.

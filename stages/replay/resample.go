@@ -4,11 +4,11 @@ import (
 	"context"
 	"math"
 
-	"speceval/internal/neyman"
 	"speceval/internal/pilot"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
+	"speceval/method/neyman"
 )
 
 // redrawn is a profile with other pass counts, as another run of its K rollouts

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"speceval/internal/neyman"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
+	"speceval/method/neyman"
 )
 
 // TestRedrawnProfilesAreBinomial compares how often each count comes up with

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"speceval/internal/neyman"
 	"speceval/internal/profile"
 	"speceval/internal/variance"
+	"speceval/method/neyman"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )

@@ -3,7 +3,7 @@ package replay
 import (
 	"math"
 
-	"speceval/internal/neyman"
+	"speceval/method/neyman"
 )
 
 // symmetric values the continuation allocations of a score that depends on the

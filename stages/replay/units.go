@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"speceval/internal/neyman"
 	"speceval/internal/profile"
 	"speceval/internal/variance"
+	"speceval/method/neyman"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )

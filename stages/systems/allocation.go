@@ -3,9 +3,9 @@ package systems
 import (
 	"fmt"
 
-	"speceval/internal/controller"
 	"speceval/internal/coupled"
-	"speceval/internal/neyman"
+	"speceval/method/controller"
+	"speceval/method/neyman"
 )
 
 // Allocation is HBN's final allocation in a setting: the continuations of each

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"speceval/internal/coupled"
-	"speceval/internal/neyman"
 	"speceval/internal/profile"
+	"speceval/method/neyman"
 	"speceval/stages/systems"
 )
 

@@ -6,10 +6,10 @@ import (
 	"net/url"
 	"time"
 
-	"speceval/internal/controller"
 	"speceval/internal/measurement"
 	"speceval/internal/vllm"
 	"speceval/internal/worker"
+	"speceval/method/controller"
 )
 
 // bench is what runs of a unit are made with.

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"testing"
 
-	"speceval/internal/controller"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
+	"speceval/method/controller"
 )
 
 // BenchmarkSetting is the unit of a setting with N = 100 and b = 64, files

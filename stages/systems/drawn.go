@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"io"
 
-	"speceval/internal/controller"
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
 	"speceval/internal/router"
 	"speceval/internal/rowfile"
 	"speceval/internal/seed"
 	"speceval/internal/vllm"
+	"speceval/method/controller"
 	"speceval/pipeline/dag"
 )
 

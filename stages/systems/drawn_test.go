@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/controller"
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
+	"speceval/method/controller"
 	"speceval/pipeline/dag"
 	"speceval/stages/systems"
 )

@@ -4,13 +4,13 @@ import (
 	"context"
 	"slices"
 
-	"speceval/internal/controller"
 	"speceval/internal/coupled"
 	"speceval/internal/measurement"
-	"speceval/internal/neyman"
 	"speceval/internal/profile"
 	"speceval/internal/router"
 	"speceval/internal/seed"
+	"speceval/method/controller"
+	"speceval/method/neyman"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/controller"
 	"speceval/internal/coupled"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/virtual"
@@ -15,6 +14,7 @@ import (
 	"speceval/internal/rowfile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
+	"speceval/method/controller"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/pipeline/pair"

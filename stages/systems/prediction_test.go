@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/controller"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/measurement"
@@ -20,6 +19,7 @@ import (
 	"speceval/internal/rowfile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
+	"speceval/method/controller"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/systems"

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"sync"
 
-	"speceval/internal/controller"
 	"speceval/internal/coupled"
 	"speceval/internal/measurement"
 	"speceval/internal/router"
 	"speceval/internal/vllm"
+	"speceval/method/controller"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )

@@ -3,10 +3,10 @@ package systems
 import (
 	"fmt"
 
-	"speceval/internal/controller"
 	"speceval/internal/fleet/speed"
 	"speceval/internal/measurement"
 	"speceval/internal/seed"
+	"speceval/method/controller"
 	"speceval/pipeline/dag"
 )
 

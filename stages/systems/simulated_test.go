@@ -10,8 +10,8 @@ import (
 
 	"speceval/internal/coupled"
 	"speceval/internal/measurement"
-	"speceval/internal/neyman"
 	"speceval/internal/rowfile"
+	"speceval/method/neyman"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/systems"

@@ -17,8 +17,8 @@ import (
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/workload"
 	"speceval/internal/flops"
-	"speceval/internal/neyman"
 	"speceval/internal/profile"
+	"speceval/method/neyman"
 )
 
 func TestLoadIsBlind(t *testing.T) {

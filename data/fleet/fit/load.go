@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"speceval/data"
-	"speceval/internal/controller"
 	"speceval/internal/coupled"
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
-	"speceval/internal/neyman"
 	"speceval/internal/profile"
+	"speceval/method/controller"
+	"speceval/method/neyman"
 )
 
 // budgets are the paper's.

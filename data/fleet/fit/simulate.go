@@ -4,10 +4,10 @@ import (
 	"context"
 	"math"
 
-	"speceval/internal/controller"
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/fleet/workload"
 	"speceval/internal/seed"
+	"speceval/method/controller"
 )
 
 // The published workers.

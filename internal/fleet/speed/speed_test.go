@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/controller"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/speed"
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/seed"
+	"speceval/method/controller"
 )
 
 // serve is what two replicas serve of Uniform's requests under a virtual clock.

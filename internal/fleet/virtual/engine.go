@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"speceval/internal/controller"
 	"speceval/internal/fleet"
 	"speceval/internal/router"
+	"speceval/method/controller"
 )
 
 // Settings describe a simulated worker.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"speceval/internal/controller"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/router"
+	"speceval/method/controller"
 )
 
 // stepwise is the same worker as virtual.Engine, done the long way: one step

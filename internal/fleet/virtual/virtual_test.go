@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/controller"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/router"
 	"speceval/internal/seed"
+	"speceval/method/controller"
 )
 
 // load is a random small case.

@@ -3,9 +3,9 @@ package workload
 import (
 	"math"
 
-	"speceval/internal/controller"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
+	"speceval/method/controller"
 )
 
 // Law is the distribution of the answer lengths of a profile's tasks.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/controller"
 	"speceval/internal/fleet/workload"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
+	"speceval/method/controller"
 )
 
 const (

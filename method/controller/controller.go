@@ -3,7 +3,7 @@ package controller
 import (
 	"fmt"
 
-	"speceval/internal/neyman"
+	"speceval/method/neyman"
 )
 
 // Settings are a policy and the setting that it is executed in.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"speceval/internal/neyman"
+	"speceval/method/neyman"
 )
 
 // aime24 is the tie order of its tasks under master seed 42, task 0 being "60".

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"speceval/internal/neyman"
+	"speceval/method/neyman"
 )
 
 // BenchmarkProvisional is a provisional allocation and the start of its queue,

@@ -1,6 +1,6 @@
 package controller
 
-import "speceval/internal/neyman"
+import "speceval/method/neyman"
 
 // Allocate is the final allocation: so many continuations in all, divided among
 // the tasks by the posterior of a complete pilot (paper, Eqs. 6 to 8). The

@@ -5,7 +5,7 @@ import (
 	"container/heap"
 	"slices"
 
-	"speceval/internal/neyman"
+	"speceval/method/neyman"
 )
 
 // speculation is HBN-async's queue of continuations before the barrier: all
