@@ -75,6 +75,7 @@ var importRules = []importRule{
 	// Statistics, and the rows in which its results are stored.
 	{"internal/pilot", []string{"internal/seed"}},
 	{"internal/tsneyman", []string{"internal/seed"}},
+	{"method/estimate", []string{"method/neyman"}},
 	{"method/neyman", nil},
 	{"internal/seed", nil},
 	{"internal/variance", []string{"internal/rowfile"}},

@@ -1,0 +1,34 @@
+// Package estimate turns the rollouts of an evaluation into a benchmark mean with
+// its error, and plans evaluations by the error that they will have.
+//
+// The estimate is the paper's (Eq. 3): of every task the pass rate of its pilot
+// with the stage weight w, that of its continuation with 1 − w, and the mean over
+// tasks. It is unbiased for any profile: w is fixed before the evaluation, and
+// continuations are fresh rollouts, however many the pilot has them be.
+//
+// # Its error
+//
+// Given the pilot, and so the allocation L, a continuation's pass rate has the
+// mean p and the variance v/L with v = p(1−p). Pilot and continuation are
+// therefore uncorrelated (paper, Section 3), and the variance of the estimate is
+//
+//	(1/N²) Σ v·E[w²/m + (1−w)²/L]
+//
+// The standard error is the root of the same sum with the L that came out and
+// with E[v | all rollouts], the posterior expectation under the reference prior,
+// in the place of v. Sample variances will not do: a task of which every pilot
+// rollout passed is given a short continuation because of that, its sample
+// variance is zero, and the error would be too small just where the allocation
+// spent little. The posterior is right about that, because the allocation depends
+// on nothing but rollouts that it knows: whatever stopped the sampling, E[v/L]
+// over evaluations of tasks as the prior has them is what is reported. That it
+// holds for profiles as they are, too, is a matter of experience: the repository
+// has the coverage on all of the paper's.
+//
+// # Its interval
+//
+// The 95% interval is Wilson's, for a share that was found with the standard error
+// above: it stays between 0 and 1 and is longer towards 1/2, as the law of the
+// estimate is near 0 and 1. It is about the mean of these tasks, with the model's
+// randomness as the only chance: other tasks of the same kind are not part of it.
+package estimate

@@ -1,0 +1,267 @@
+package estimate_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"speceval/method/estimate"
+	"speceval/method/neyman"
+)
+
+func reference(t testing.TB) *neyman.Prior {
+	t.Helper()
+	prior, err := neyman.NewPrior(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prior
+}
+
+func TestTheEstimateIsThePapers(t *testing.T) {
+	tasks := []estimate.Task{{4, 1, 10, 4}, {4, 4, 2, 1}}
+	m, err := estimate.Of(reference(t), tasks, 0.3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (0.3*0.25 + 0.7*0.4 + 0.3 + 0.7*0.5) / 2; math.Abs(m.Value-want) > 1e-15 {
+		t.Errorf("estimate %v, want %v", m.Value, want)
+	}
+	variance, spread := 0.0, 0.0
+	for i, l := range []float64{10, 2} {
+		variance += m.Tasks[i].Variance * (0.09/4 + 0.49/l) / 4
+		spread += m.Tasks[i].Variance / 4
+	}
+	if math.Abs(m.StandardError-math.Sqrt(variance)) > 1e-15 || math.Abs(m.Uniform-spread/variance) > 1e-12 {
+		t.Errorf("standard error %v and %v rollouts, want %v and %v", m.StandardError, m.Uniform, math.Sqrt(variance), spread/variance)
+	}
+	if !(0 < m.Low && m.Low < m.Value && m.Value < m.High && m.High < 1) {
+		t.Errorf("interval %v to %v about %v", m.Low, m.High, m.Value)
+	}
+}
+
+// Uniform is a pilot and nothing else: its error is that of b rollouts a task.
+func TestUniformIsItsOwnEquivalent(t *testing.T) {
+	m, err := estimate.Of(reference(t), []estimate.Task{{Pilots: 16, PilotPasses: 3}, {Pilots: 16, PilotPasses: 16}, {Pilots: 16, PilotPasses: 9}}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(m.Uniform-16) > 1e-9 || math.Abs(m.Value-28.0/48) > 1e-15 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// Where all rollouts agree the interval has the estimate at its end, and a length
+// that falls with the rollouts.
+func TestUnanimousRolloutsLeaveDoubt(t *testing.T) {
+	prior := reference(t)
+	last := 1.0
+	for _, b := range []int{2, 8, 64} {
+		var none, every []estimate.Task
+		for range 30 {
+			none = append(none, estimate.Task{Pilots: b})
+			every = append(every, estimate.Task{Pilots: b, PilotPasses: b})
+		}
+		low, err := estimate.Of(prior, none, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		high, err := estimate.Of(prior, every, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if low.Value != 0 || low.Low != 0 || low.High <= 0 || low.High >= last || high.Value != 1 || high.High != 1 {
+			t.Errorf("b = %d: %v to %v, and %v to %v", b, low.Low, low.High, high.Low, high.High)
+		}
+		if math.Abs(low.High-(1-high.Low)) > 1e-9 {
+			t.Errorf("b = %d: none passed up to %v, all passed from %v: not the same mirrored", b, low.High, high.Low)
+		}
+		last = low.High
+	}
+}
+
+func TestBadNumbersAreRefused(t *testing.T) {
+	prior := reference(t)
+	good := estimate.Task{Pilots: 2, PilotPasses: 1, Continuations: 1, ContinuationPasses: 1}
+	for name, tt := range map[string]struct {
+		task   estimate.Task
+		weight float64
+	}{
+		"no pilot":            {estimate.Task{Continuations: 1}, 0.5},
+		"no continuation":     {estimate.Task{Pilots: 1}, 0.5},
+		"too many passes":     {estimate.Task{Pilots: 1, PilotPasses: 2, Continuations: 1}, 0.5},
+		"negative passes":     {estimate.Task{Pilots: 1, Continuations: 1, ContinuationPasses: -1}, 0.5},
+		"weight above one":    {good, 1.1},
+		"weight below zero":   {good, -0.1},
+		"weight not a number": {good, math.NaN()},
+	} {
+		if _, err := estimate.Of(prior, []estimate.Task{good, tt.task}, tt.weight); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, err := estimate.Of(prior, nil, 0.5); err == nil {
+		t.Error("no tasks: no error")
+	}
+}
+
+// evaluate is one evaluation by HBN of tasks with the given probabilities.
+func evaluate(t testing.TB, prior *neyman.Prior, ps []float64, p estimate.Plan, random *rand.Rand) []estimate.Task {
+	t.Helper()
+	tasks := make([]estimate.Task, len(ps))
+	counts := make([]int, p.Pilots+1)
+	pass := func(q float64, n int) (s int) {
+		for range n {
+			if random.Float64() < q {
+				s++
+			}
+		}
+		return s
+	}
+	for i, q := range ps {
+		tasks[i].Pilots, tasks[i].PilotPasses = p.Pilots, pass(q, p.Pilots)
+		counts[tasks[i].PilotPasses]++
+	}
+	by := prior.Pilot(p.Pilots).Scores(counts, prior.NewWork())
+	scores := make([]float64, len(ps))
+	for i := range scores {
+		scores[i] = by.At(tasks[i].PilotPasses)
+	}
+	allocation, err := neyman.Allocate(scores, len(ps)*(p.Budget-p.Pilots))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, l := range allocation {
+		tasks[i].Continuations, tasks[i].ContinuationPasses = l, pass(ps[i], l)
+	}
+	return tasks
+}
+
+// Over profiles as the prior has them, squared standard errors average to squared
+// errors: what is reported is the variance, in spite of an allocation that follows
+// the pilot.
+func TestErrorsAreCalibratedUnderThePrior(t *testing.T) {
+	prior := reference(t)
+	p := estimate.Plan{Budget: 8, Pilots: 3, Weight: 0.3}
+	random := rand.New(rand.NewPCG(5, 6))
+	nothing, err := prior.Update(make([]int, 30), make([]int, 30))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const evaluations = 3000
+	ps := make([]float64, 30)
+	var stated, seen, fourth, bias float64
+	for range evaluations {
+		nothing.Draw(random, ps)
+		truth := 0.0
+		for _, q := range ps {
+			truth += q / 30
+		}
+		m, err := estimate.Of(prior, evaluate(t, prior, ps, p, random), p.Weight)
+		if err != nil {
+			t.Fatal(err)
+		}
+		away := m.Value - truth
+		stated += m.StandardError * m.StandardError / evaluations
+		seen += away * away / evaluations
+		fourth += math.Pow(away, 4) / evaluations
+		bias += away / evaluations
+	}
+	if se := math.Sqrt((fourth - seen*seen) / evaluations); math.Abs(stated-seen) > 4*se {
+		t.Errorf("stated variance %v, seen %v ± %v", stated, seen, se)
+	}
+	if se := math.Sqrt(seen / evaluations); math.Abs(bias) > 4*se {
+		t.Errorf("bias %v ± %v", bias, se)
+	}
+}
+
+// A forecast by what is known of the tasks is the error that evaluations of them
+// have.
+func TestForecastsComeTrue(t *testing.T) {
+	prior := reference(t)
+	p := estimate.Plan{Budget: 8, Pilots: 3, Weight: 0.3}
+	random := rand.New(rand.NewPCG(7, 8))
+	const n, known = 40, 4000
+	ps, observed, successes := make([]float64, n), make([]int, n), make([]int, n)
+	for i := range ps {
+		observed[i] = known
+		if i%3 > 0 { // a third are hopeless
+			successes[i] = 1 + (i*97)%(known-1)
+		}
+		ps[i] = float64(successes[i]) / known
+	}
+	earlier, err := prior.Update(observed, successes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := estimate.Predict(prior, earlier, p, 400, random)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth, spread := 0.0, 0.0
+	for _, q := range ps {
+		truth += q / n
+		spread += q * (1 - q) / n / n
+	}
+	if math.Abs(f.Uniform/math.Sqrt(spread/8)-1) > 0.01 {
+		t.Errorf("Uniform's error is forecast as %v, it is %v", f.Uniform, math.Sqrt(spread/8))
+	}
+	const evaluations = 2000
+	seen, fourth := 0.0, 0.0
+	for range evaluations {
+		m, err := estimate.Of(prior, evaluate(t, prior, ps, p, random), p.Weight)
+		if err != nil {
+			t.Fatal(err)
+		}
+		square := (m.Value - truth) * (m.Value - truth)
+		seen += square / evaluations
+		fourth += square * square / evaluations
+	}
+	if se := math.Sqrt((fourth - seen*seen) / evaluations); math.Abs(f.StandardError*f.StandardError-seen) > 4*se+0.02*seen {
+		t.Errorf("forecast variance %v, seen %v ± %v", f.StandardError*f.StandardError, seen, se)
+	}
+}
+
+func TestForecastsNeedAPlanThatFits(t *testing.T) {
+	prior := reference(t)
+	u, err := prior.Update([]int{1, 1}, []int{0, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		plan  estimate.Plan
+		draws int
+	}{{estimate.Plan{2, 2, 0.5}, 1}, {estimate.Plan{2, 0, 0.5}, 1}, {estimate.Plan{2, 1, 0.5}, 0}} {
+		if _, err := estimate.Predict(prior, u, tt.plan, tt.draws, rand.NewPCG(1, 1)); err == nil {
+			t.Errorf("%+v with %d draws: no error", tt.plan, tt.draws)
+		}
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	a := estimate.Mean{Value: 0.6, StandardError: 0.03, Low: 0.54, High: 0.66}
+	b := estimate.Mean{Value: 0.5, StandardError: 0.04, Low: 0.42, High: 0.58}
+	d := a.Minus(b)
+	if math.Abs(d.Value-0.1) > 1e-15 || math.Abs(d.StandardError-0.05) > 1e-15 || math.Abs(d.Low-0) > 1e-12 || math.Abs(d.High-0.2) > 1e-12 {
+		t.Errorf("%+v", d)
+	}
+	if e := b.Minus(a); e.Value != -d.Value || math.Abs(e.Low+d.High) > 1e-15 || math.Abs(e.High+d.Low) > 1e-15 {
+		t.Errorf("the other way round %+v", e)
+	}
+}
+
+// A test at 5% of a difference that is as large as Resolving says finds it four
+// times in five.
+func TestResolvingHasThePower(t *testing.T) {
+	se := estimate.Resolving(-0.02)
+	random := rand.New(rand.NewPCG(9, 9))
+	const trials = 100_000
+	found := 0
+	for range trials {
+		if math.Abs(0.02+se*random.NormFloat64()) > 1.96*se {
+			found++
+		}
+	}
+	if share := float64(found) / trials; math.Abs(share-0.8) > 4*math.Sqrt(0.16/trials) {
+		t.Errorf("found in %v of the trials", share)
+	}
+}

@@ -1,0 +1,119 @@
+package neyman
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Update is the prior after rollouts of which every task may have its own
+// number: Eq. 13 of the paper, with all that is known of a task in the place of
+// its pilot. It holds whatever decided on the numbers, as long as that knew no
+// more of the tasks than these rollouts. Posterior and Partial give the same, for
+// the many updates of a replay or of a run.
+type Update struct {
+	prior               *Prior
+	observed, successes []int
+	weights             []float64 // of the nodes; their sum is 1
+}
+
+// Update returns the update by observed[i] rollouts of task i, of which
+// successes[i] passed. It is an error if there are no tasks, or if these are not
+// counts.
+func (p *Prior) Update(observed, successes []int) (*Update, error) {
+	if len(observed) == 0 || len(observed) != len(successes) {
+		return nil, fmt.Errorf("rollouts of %d tasks, successes of %d: want one of each for every task", len(observed), len(successes))
+	}
+	passed, failed, all := tally{}, tally{}, tally{}
+	for i, n := range observed {
+		if s := successes[i]; s < 0 || s > n {
+			return nil, fmt.Errorf("task %d has %d successes of %d rollouts", i, s, n)
+		}
+		passed[successes[i]]++
+		failed[n-successes[i]]++
+		all[n]++
+	}
+	u := &Update{prior: p, observed: observed, successes: successes, weights: slices.Clone(p.log)}
+	passed.add(u.weights, p.a, 1)
+	failed.add(u.weights, p.b, 1)
+	kappa := make([]float64, len(p.a))
+	floats.AddTo(kappa, p.a, p.b)
+	all.add(u.weights, kappa, -1)
+	top := largest(u.weights)
+	for k, l := range u.weights {
+		u.weights[k] = math.Exp(l - top)
+	}
+	floats.Scale(1/floats.Sum(u.weights), u.weights)
+	return u, nil
+}
+
+// tally counts tasks by a number of rollouts.
+type tally map[int]float64
+
+// add adds to each sum, sign times, the logs of the rising factorials
+// x(x+1)…(x+n−1) of all tasks, n being the task's number.
+func (t tally) add(sums, xs []float64, sign float64) {
+	for _, n := range slices.Sorted(maps.Keys(t)) {
+		for k, x := range xs {
+			sums[k] += sign * t[n] * logRising(x, n)
+		}
+	}
+}
+
+// fewFactors is a number of factors that are multiplied sooner than looked up in
+// the gamma function, and whose product cannot overflow.
+const fewFactors = 16
+
+// logRising is log[x(x+1)…(x+n−1)].
+func logRising(x float64, n int) float64 {
+	if n > fewFactors {
+		to, _ := math.Lgamma(x + float64(n))
+		from, _ := math.Lgamma(x)
+		return to - from
+	}
+	product := 1.0
+	for i := range n {
+		product *= x + float64(i)
+	}
+	return math.Log(product)
+}
+
+// Moments are the posterior expectations of a task's p and p(1−p).
+func (u *Update) Moments(task int) (mean, variance float64) {
+	n, s := float64(u.observed[task]), float64(u.successes[task])
+	for k, weight := range u.weights {
+		a, b := u.prior.a[k]+s, u.prior.b[k]+n-s
+		mean += weight * a / (a + b)
+		variance += weight * a * b / ((a + b) * (a + b + 1))
+	}
+	return mean, variance
+}
+
+// Tasks is the number of tasks.
+func (u *Update) Tasks() int { return len(u.observed) }
+
+// Draw draws the probabilities of all tasks from their joint posterior into ps.
+func (u *Update) Draw(source rand.Source, ps []float64) {
+	at, left := 0, uniform(source)
+	for ; at < len(u.weights)-1 && left >= u.weights[at]; at++ {
+		left -= u.weights[at]
+	}
+	for i, n := range u.observed {
+		a, b := u.prior.a[at]+float64(u.successes[i]), u.prior.b[at]+float64(n-u.successes[i])
+		ps[i] = distuv.Beta{Alpha: a, Beta: b, Src: source}.Rand()
+		if math.IsNaN(ps[i]) { // shapes so small that p is 0 or 1 in double precision
+			ps[i] = 0
+			if uniform(source) < a/(a+b) {
+				ps[i] = 1
+			}
+		}
+	}
+}
+
+// uniform returns a uniform number in [0, 1).
+func uniform(source rand.Source) float64 { return float64(source.Uint64()>>11) * 0x1p-53 }

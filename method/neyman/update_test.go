@@ -1,0 +1,102 @@
+package neyman
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestUpdateIsThatOfPartial holds the two ways against each other, and the mean
+// against the definition.
+func TestUpdateIsThatOfPartial(t *testing.T) {
+	prior := mustPrior(t, 16)
+	random := rand.New(rand.NewPCG(1, 2))
+	for trial := range 20 {
+		n := 1 + random.IntN(60)
+		observed, successes := make([]int, n), make([]int, n)
+		observed32, successes32, scores := make([]int32, n), make([]int32, n), make([]float64, n)
+		for i := range observed {
+			observed[i] = random.IntN(90)
+			if observed[i] > 0 {
+				successes[i] = random.IntN(observed[i] + 1)
+			}
+			observed32[i], successes32[i] = int32(observed[i]), int32(successes[i])
+		}
+		prior.Partial(90).Scores(observed32, successes32, prior.NewWork(), scores)
+		u, err := prior.Update(observed, successes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range observed {
+			mean, variance := u.Moments(i)
+			if math.Abs(variance/scores[i]-1) > 1e-9 {
+				t.Fatalf("trial %d, task %d: variance %v, by Partial %v", trial, i, variance, scores[i])
+			}
+			if want := directMean(prior, observed, successes, i); math.Abs(mean/want-1) > 1e-9 {
+				t.Fatalf("trial %d, task %d: mean %v, want %v", trial, i, mean, want)
+			}
+		}
+	}
+}
+
+// directMean is E[p] of a task by beta functions.
+func directMean(p *Prior, observed, successes []int, task int) float64 {
+	logs := make([]float64, len(p.a))
+	for k, a := range p.a {
+		logs[k] = p.log[k]
+		for i, n := range observed {
+			s := float64(successes[i])
+			logs[k] += lbeta(a+s, p.b[k]+float64(n)-s) - lbeta(a, p.b[k])
+		}
+	}
+	top := largest(logs)
+	sum, all := 0.0, 0.0
+	for k, l := range logs {
+		weight := math.Exp(l - top)
+		all += weight
+		sum += weight * (p.a[k] + float64(successes[task])) / (p.a[k] + p.b[k] + float64(observed[task]))
+	}
+	return sum / all
+}
+
+// Drawn profiles have the moments of the posterior.
+func TestDrawsHaveThePosteriorsMoments(t *testing.T) {
+	prior := mustPrior(t, 16)
+	u, err := prior.Update([]int{8, 8, 4, 0, 40}, []int{8, 3, 0, 0, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const draws = 20000
+	source := rand.NewPCG(3, 4)
+	ps := make([]float64, u.Tasks())
+	var means, variances, squares [5]float64
+	for range draws {
+		u.Draw(source, ps)
+		for i, p := range ps {
+			if !(p >= 0 && p <= 1) {
+				t.Fatalf("task %d has the probability %v", i, p)
+			}
+			means[i] += p / draws
+			squares[i] += p * p / draws
+			variances[i] += p * (1 - p) / draws
+		}
+	}
+	for i := range ps {
+		mean, variance := u.Moments(i)
+		se := math.Sqrt((squares[i] - means[i]*means[i]) / draws)
+		if math.Abs(means[i]-mean) > 5*se || math.Abs(variances[i]-variance) > 5*se {
+			t.Errorf("task %d: drawn mean %v and variance %v, want %v and %v within %v", i, means[i], variances[i], mean, variance, 5*se)
+		}
+	}
+}
+
+func TestUpdateRefusesWhatIsNoCount(t *testing.T) {
+	prior := mustPrior(t, 2)
+	for _, tt := range []struct{ observed, successes []int }{
+		{nil, nil}, {[]int{2}, nil}, {[]int{2}, []int{3}}, {[]int{2}, []int{-1}}, {[]int{-1}, []int{-1}},
+	} {
+		if _, err := prior.Update(tt.observed, tt.successes); err == nil {
+			t.Errorf("%v of %v is taken", tt.successes, tt.observed)
+		}
+	}
+}
