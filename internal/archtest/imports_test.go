@@ -70,6 +70,7 @@ var importRules = []importRule{
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/benchmark", "internal/seed", "internal/clock"}},
 	{"internal/fleet", []string{"internal/benchmark", "internal/seed"}},
 	{"internal/vllm", []string{"internal/seed", "internal/clock"}},
+	{"internal/sampler", []string{"internal/rollout", "internal/vllm", "internal/benchmark", "internal/seed"}},
 	{"internal/rollout", []string{"internal/rowfile", "internal/journal", "internal/atomicfile"}},
 
 	// Statistics, and the rows in which its results are stored.

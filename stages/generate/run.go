@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"speceval/internal/rollout"
-	"speceval/internal/vllm"
 	"speceval/pipeline/dag"
 )
 
@@ -168,53 +167,12 @@ func (f *sampling) one(ctx context.Context, place int) {
 }
 
 func (f *sampling) ask(ctx context.Context, place int) (*rollout.Rollout, error) {
-	request := f.request(place)
-	if end := f.servers.ThinkEnd(); f.thinks() && end >= 0 {
-		request.TokenIDs = true
-	}
-	answer, server, err := f.servers.Complete(ctx, request)
+	id, end := f.id(place), f.servers.ThinkEnd()
+	answer, server, err := f.servers.Complete(ctx, f.asked.Request(id, end))
 	if err != nil {
 		return nil, err
 	}
-	switch answer.Finish {
-	case "stop", "length", "repetition":
-	default:
-		return nil, &vllm.Error{Kind: vllm.Garbage, URL: server, Message: fmt.Sprintf("an answer with finish_reason %q", answer.Finish)}
-	}
-	task := &f.benchmark.Tasks[place/f.Rollouts]
-	return &rollout.Rollout{
-		Benchmark: f.benchmark.ID, Model: f.model.ID, TaskIndex: int32(task.Index), TaskID: task.ID,
-		Rollout: int32(place % f.Rollouts), Seed: request.Seed,
-		PromptTokens: int32(answer.Usage.Prompt), CompletionTokens: int32(answer.Usage.Completion),
-		ReasoningTokens: f.reasoningTokens(&answer),
-		FinishReason:    answer.Finish, Text: answer.Text, Reasoning: answer.Reasoning,
-		LatencySeconds: answer.Finished.Sub(answer.Sent).Seconds(), Server: server,
-	}, nil
-}
-
-// thinks reports whether the model is asked to think.
-func (c *corpus) thinks() bool { return c.model.Sampling.TemplateArguments["enable_thinking"] == true }
-
-// reasoningTokens counts the tokens before the end of the thinking: as the
-// server tells, or by the token ids. Without an end it is all of them.
-func (f *sampling) reasoningTokens(answer *vllm.Completion) *int32 {
-	n := int32(answer.Usage.Reasoning)
-	switch {
-	case n >= 0:
-	case !f.thinks():
-		n = 0
-	case answer.TokenIDs == nil:
-		return nil
-	default:
-		n = 0
-		for _, id := range answer.TokenIDs {
-			if id == f.servers.ThinkEnd() {
-				break
-			}
-			n++
-		}
-	}
-	return &n
+	return f.asked.Rollout(id, &answer, server, end)
 }
 
 // keepSynced syncs the journals until ctx is done.

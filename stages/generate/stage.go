@@ -9,11 +9,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/url"
 
 	"speceval/internal/benchmark"
 	"speceval/internal/clock"
 	"speceval/internal/rollout"
+	"speceval/internal/sampler"
 	"speceval/internal/seed"
 	"speceval/internal/vllm"
 	"speceval/pipeline/dag"
@@ -94,7 +94,10 @@ func Stage(s Settings) dag.Stage {
 		for b := range s.Benchmarks {
 			c := &corpus{
 				Settings: &s, benchmark: &s.Benchmarks[b], model: &s.Models[m],
-				seed: root.Child(s.Benchmarks[b].ID).Child(s.Models[m].ID),
+				asked: sampler.Corpus{
+					Benchmark: s.Benchmarks[b].ID, Model: s.Models[m].ID, Tasks: s.Benchmarks[b].Tasks, Sampling: s.Models[m].Sampling,
+					Seed: root.Child(s.Benchmarks[b].ID).Child(s.Models[m].ID),
+				},
 			}
 			stage.Units = append(stage.Units, c.unit())
 		}
@@ -107,14 +110,14 @@ type corpus struct {
 	*Settings
 	benchmark *Benchmark
 	model     *Model
-	seed      seed.Seed
+	asked     sampler.Corpus
 }
 
 func (c *corpus) unit() dag.Unit {
 	u := dag.Unit{
 		ID:      c.benchmark.ID + "/" + c.model.ID,
 		Config:  maps.Clone(c.Config),
-		Seed:    c.seed.Label(),
+		Seed:    c.asked.Seed.Label(),
 		Sources: []dag.Source{c.benchmark.Source},
 		Run:     c.run,
 	}
@@ -143,21 +146,4 @@ func (c *corpus) output(part int) string {
 // first task, then those of the second.
 func (c *corpus) id(place int) rollout.ID {
 	return rollout.ID{Task: int32(place / c.Rollouts), Rollout: int32(place % c.Rollouts)}
-}
-
-// request is what is asked for the rollout at a place.
-func (c *corpus) request(place int) vllm.Request {
-	task := &c.benchmark.Tasks[place/c.Rollouts]
-	k := place % c.Rollouts
-	r := c.model.Sampling.Request(task.SystemPrompt, task.UserPrompt)
-	r.ID = fmt.Sprintf("%s/%s/%s/%d", c.benchmark.ID, c.model.ID, url.PathEscape(task.ID), k)
-	r.Seed = c.samplingSeed(task.ID, k)
-	return r
-}
-
-// samplingSeed is a number of 63 bits that depends on the experiment's seed,
-// benchmark, model, task and rollout, and on nothing else.
-func (c *corpus) samplingSeed(task string, k int) int64 {
-	stream := c.seed.Child(task).Index(k).Stream()
-	return int64(stream.Uint64() >> 1)
 }

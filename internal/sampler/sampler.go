@@ -1,0 +1,84 @@
+// Package sampler is how a model is asked for rollouts of a benchmark's tasks:
+// the request of each, and what came of it as a rollout.
+package sampler
+
+import (
+	"fmt"
+	"net/url"
+
+	"speceval/internal/benchmark"
+	"speceval/internal/rollout"
+	"speceval/internal/seed"
+	"speceval/internal/vllm"
+)
+
+// Corpus is the rollouts of one model on one benchmark.
+type Corpus struct {
+	Benchmark string // its id
+	Model     string // its id
+	Tasks     []benchmark.Task
+	Sampling  vllm.Sampling
+	Seed      seed.Seed // of this benchmark and model
+}
+
+// Request is what is asked for a rollout. Where thinking is to be counted it asks
+// for the tokens' ids; thinkEnd is the one that ends the thinking, -1 if none does.
+func (c *Corpus) Request(id rollout.ID, thinkEnd int32) vllm.Request {
+	task := &c.Tasks[id.Task]
+	r := c.Sampling.Request(task.SystemPrompt, task.UserPrompt)
+	r.ID = fmt.Sprintf("%s/%s/%s/%d", c.Benchmark, c.Model, url.PathEscape(task.ID), id.Rollout)
+	r.Seed = c.seedOf(id)
+	r.TokenIDs = c.thinks() && thinkEnd >= 0
+	return r
+}
+
+// seedOf is a number of 63 bits that depends on the corpus's seed, the task's id
+// and the rollout, and on nothing else.
+func (c *Corpus) seedOf(id rollout.ID) int64 {
+	stream := c.Seed.Child(c.Tasks[id.Task].ID).Index(int(id.Rollout)).Stream()
+	return int64(stream.Uint64() >> 1)
+}
+
+// Rollout is what came of the request of a rollout, from a server of the given
+// name. An answer that ended in a way that no answer ends in is an error.
+func (c *Corpus) Rollout(id rollout.ID, answer *vllm.Completion, server string, thinkEnd int32) (*rollout.Rollout, error) {
+	switch answer.Finish {
+	case "stop", "length", "repetition":
+	default:
+		return nil, &vllm.Error{Kind: vllm.Garbage, URL: server, Message: fmt.Sprintf("an answer with finish_reason %q", answer.Finish)}
+	}
+	task := &c.Tasks[id.Task]
+	return &rollout.Rollout{
+		Benchmark: c.Benchmark, Model: c.Model, TaskIndex: id.Task, TaskID: task.ID,
+		Rollout: id.Rollout, Seed: c.seedOf(id),
+		PromptTokens: int32(answer.Usage.Prompt), CompletionTokens: int32(answer.Usage.Completion),
+		ReasoningTokens: c.reasoningTokens(answer, thinkEnd),
+		FinishReason:    answer.Finish, Text: answer.Text, Reasoning: answer.Reasoning,
+		LatencySeconds: answer.Finished.Sub(answer.Sent).Seconds(), Server: server,
+	}, nil
+}
+
+// thinks reports whether the model is asked to think.
+func (c *Corpus) thinks() bool { return c.Sampling.TemplateArguments["enable_thinking"] == true }
+
+// reasoningTokens counts the tokens before the end of the thinking: as the
+// server tells, or by the token ids. Without an end it is all of them.
+func (c *Corpus) reasoningTokens(answer *vllm.Completion, thinkEnd int32) *int32 {
+	n := int32(answer.Usage.Reasoning)
+	switch {
+	case n >= 0:
+	case !c.thinks():
+		n = 0
+	case answer.TokenIDs == nil:
+		return nil
+	default:
+		n = 0
+		for _, id := range answer.TokenIDs {
+			if id == thinkEnd {
+				break
+			}
+			n++
+		}
+	}
+	return &n
+}
