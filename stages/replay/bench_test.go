@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"speceval/internal/exante"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
@@ -28,7 +29,7 @@ func BenchmarkHBNDesignReplicate(b *testing.B) {
 	for _, tasks := range []int{30, 100} {
 		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
 			for b.Loop() {
-				hbnMasses(b.Context(), prior, allCandidates(paper.Budgets), tasks, paper.Draws, seed.Root(1).Stream())
+				exante.Masses(b.Context(), prior, exante.AllCandidates(paper.Budgets), tasks, paper.Draws, seed.Root(1).Stream())
 			}
 			b.ReportMetric(float64(63*paper.Draws*b.N)/b.Elapsed().Seconds(), "posteriors/s")
 		})
@@ -36,7 +37,7 @@ func BenchmarkHBNDesignReplicate(b *testing.B) {
 }
 
 func BenchmarkIBNDesignReplicate(b *testing.B) {
-	cs := allCandidates(paper.Budgets)
+	cs := exante.AllCandidates(paper.Budgets)
 	for _, tasks := range []int{30, 100} {
 		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
 			for b.Loop() {
@@ -52,7 +53,7 @@ func BenchmarkENDesignProfile(b *testing.B) {
 		p := benchProfile(tasks)
 		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
 			for b.Loop() {
-				enCoefficients(b.Context(), probabilities(p), allCandidates(paper.Budgets), paper.Draws, seed.Root(1).Stream())
+				enCoefficients(b.Context(), probabilities(p), exante.AllCandidates(paper.Budgets), paper.Draws, seed.Root(1).Stream())
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"speceval/internal/exante"
 	"speceval/internal/rowfile"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
@@ -51,11 +52,11 @@ func ofEachPair[T any](job *dag.Job, pairs []pair.Pair, output func(pair.Pair) s
 
 // coefficientRows lists the estimates of every candidate, those of replicate
 // first coming first: estimates[candidate][replicate − first].
-func coefficientRows(cs candidates, alpha *float64, estimates [][]float64, first int) []coefficient {
+func coefficientRows(cs exante.Candidates, alpha *float64, estimates [][]float64, first int) []coefficient {
 	var rows []coefficient
 	for k, c := range cs {
 		for r, estimate := range estimates[k] {
-			rows = append(rows, coefficient{alpha, int32(c.budget), int32(c.m), int32(first + r), estimate})
+			rows = append(rows, coefficient{alpha, int32(c.Budget), int32(c.M), int32(first + r), estimate})
 		}
 	}
 	return rows
@@ -65,7 +66,7 @@ func coefficientRows(cs candidates, alpha *float64, estimates [][]float64, first
 // for one prior strength: [candidate][replicate].
 type gathered [][]float64
 
-func newGathered(cs candidates, replicates int) gathered {
+func newGathered(cs exante.Candidates, replicates int) gathered {
 	g := make(gathered, len(cs))
 	for k := range g {
 		g[k] = make([]float64, replicates)
@@ -75,15 +76,15 @@ func newGathered(cs candidates, replicates int) gathered {
 
 // add adds a share of each row, which must be those of coefficientRows for the
 // same candidates and some replicates, to what has been gathered.
-func (g gathered) add(cs candidates, rows []coefficient, share float64) error {
+func (g gathered) add(cs exante.Candidates, rows []coefficient, share float64) error {
 	per := len(rows) / len(cs)
 	if len(rows) != per*len(cs) || per == 0 {
 		return fmt.Errorf("%d coefficients for %d candidates", len(rows), len(cs))
 	}
 	for i, row := range rows {
 		k := i / per
-		if c := cs[k]; int(row.Budget) != c.budget || int(row.M) != c.m {
-			return fmt.Errorf("row %d is of budget %d and m = %d, want %d and %d", i+1, row.Budget, row.M, c.budget, c.m)
+		if c := cs[k]; int(row.Budget) != c.Budget || int(row.M) != c.M {
+			return fmt.Errorf("row %d is of budget %d and m = %d, want %d and %d", i+1, row.Budget, row.M, c.Budget, c.M)
 		}
 		if row.Replicate < 0 || int(row.Replicate) >= len(g[k]) {
 			return fmt.Errorf("row %d is of replicate %d, of %d", i+1, row.Replicate, len(g[k]))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"speceval/data"
+	"speceval/internal/exante"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
@@ -25,7 +26,7 @@ func profileOf(k int, counts ...int) profile.Profile {
 // for two tasks with their exact prior expectations.
 func TestMassesMatchEnumeration(t *testing.T) {
 	const tasks, panels, rounds = 2, 4096, 8
-	cs := allCandidates([]int{2, 5})
+	cs := exante.AllCandidates([]int{2, 5})
 	prior, err := neyman.NewPrior(16)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +35,7 @@ func TestMassesMatchEnumeration(t *testing.T) {
 	estimates := map[string][][]float64{} // [candidate][round]
 	for round := range rounds {
 		random := seed.Root(5).Index(round)
-		masses, err := hbnMasses(t.Context(), prior, cs, tasks, panels, random.Stream())
+		masses, err := exante.Masses(t.Context(), prior, cs, tasks, panels, random.Stream())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,15 +50,15 @@ func TestMassesMatchEnumeration(t *testing.T) {
 	}
 	for k, c := range cs {
 		check := func(name string, want float64) {
-			mean, se := meanAndError(estimates[name][k])
+			mean, se := exante.MeanAndError(estimates[name][k])
 			// t with 7 degrees of freedom: beyond 15 with probability 1.4e-6.
 			if math.Abs(mean-want) > 15*se+1e-12 || se > 0.03*want {
-				t.Errorf("%s, b = %d, m = %d: B = %v ± %v, exactly %v", name, c.budget, c.m, mean, se, want)
+				t.Errorf("%s, b = %d, m = %d: B = %v ± %v, exactly %v", name, c.Budget, c.M, mean, se, want)
 			}
 		}
-		check("hbn", exactMass(t, c, hbnLaw(c.m), hbnByTask))
+		check("hbn", exactMass(t, c, hbnLaw(c.M), hbnByTask))
 		for _, alpha := range alphas {
-			check(fmt.Sprint(alpha), exactMass(t, c, betaLaw(c.m, alpha), ibnPosterior(alpha)))
+			check(fmt.Sprint(alpha), exactMass(t, c, betaLaw(c.M, alpha), ibnPosterior(alpha)))
 		}
 	}
 }
@@ -72,12 +73,12 @@ func collect(estimates map[string][][]float64, name string, masses []float64) {
 }
 
 // exactMass is E[Σ score/L] over the pilots of two tasks with the given law.
-func exactMass(t *testing.T, c candidate, law func(s1, s2 int) float64, scores pilotScores) float64 {
+func exactMass(t *testing.T, c exante.Candidate, law func(s1, s2 int) float64, scores pilotScores) float64 {
 	sum := 0.0
-	for s1 := range c.m + 1 {
-		for s2 := range c.m + 1 {
-			vs := scores(t, []int{s1, s2}, c.m)
-			allocation, err := neyman.Allocate(vs, 2*(c.budget-c.m))
+	for s1 := range c.M + 1 {
+		for s2 := range c.M + 1 {
+			vs := scores(t, []int{s1, s2}, c.M)
+			allocation, err := neyman.Allocate(vs, 2*(c.Budget-c.M))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,16 +143,16 @@ func ibnPosterior(alpha float64) pilotScores {
 // TestENCoefficientsMatchEnumeration does the same for EN on a fixed profile.
 func TestENCoefficientsMatchEnumeration(t *testing.T) {
 	p := []float64{0.5, 0.0625, 0.9375, 0}
-	cs := allCandidates([]int{4, 6})
+	cs := exante.AllCandidates([]int{4, 6})
 	got, err := enCoefficients(t.Context(), p, cs, 20_000, seed.Root(8).Stream())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for k, c := range cs {
-		mean, se := meanAndError(got[k])
-		want := enumerate(t, p, c.m, c.budget, enByTask)
+		mean, se := exante.MeanAndError(got[k])
+		want := enumerate(t, p, c.M, c.Budget, enByTask)
 		if math.Abs(mean-want) > 15*se+1e-12 || se > 0.02*want {
-			t.Errorf("b = %d, m = %d: C = %v ± %v, exactly %v", c.budget, c.m, mean, se, want)
+			t.Errorf("b = %d, m = %d: C = %v ± %v, exactly %v", c.Budget, c.M, mean, se, want)
 		}
 	}
 }
@@ -177,7 +178,7 @@ func TestBatchesPartitionTheDraws(t *testing.T) {
 }
 
 func TestDesignsSelectTheLeastRisk(t *testing.T) {
-	cs := allCandidates([]int{4})
+	cs := exante.AllCandidates([]int{4})
 	rows := designs(variance.HBN, 10, nil, cs, [][]float64{{0.25, 0.25}, {0.875, 1.125}, {9, 9}}) // risks 4/5, 4/3, 9/7
 	if !rows[0].Selected || rows[1].Selected || rows[2].Selected {
 		t.Errorf("selected %v %v %v, want the first", rows[0].Selected, rows[1].Selected, rows[2].Selected)
@@ -197,11 +198,11 @@ func TestDesignsSelectTheLeastRisk(t *testing.T) {
 	if want := 0.125 * 4 / 9; math.Abs(rows[1].RiskSE-want) > 1e-12 || math.Abs(rows[1].GapSE-want) > 1e-12 {
 		t.Errorf("standard errors %v of the risk and %v of the gap, want %v", rows[1].RiskSE, rows[1].GapSE, want)
 	}
-	tie := designs(variance.HBN, 10, nil, candidates{{4, 1}, {4, 2}}, [][]float64{{0.5}, {1}})
+	tie := designs(variance.HBN, 10, nil, exante.Candidates{{Budget: 4, M: 1}, {Budget: 4, M: 2}}, [][]float64{{0.5}, {1}})
 	if math.Abs(tie[0].Risk-4.0/3) > 1e-15 || !math.IsNaN(tie[0].RiskSE) {
 		t.Errorf("one replicate: risk %v ± %v, want 4/3 and no error", tie[0].Risk, tie[0].RiskSE)
 	}
-	equal := designs(variance.HBN, 10, nil, candidates{{4, 2}, {4, 2}}, [][]float64{{0.5}, {0.5}})
+	equal := designs(variance.HBN, 10, nil, exante.Candidates{{Budget: 4, M: 2}, {Budget: 4, M: 2}}, [][]float64{{0.5}, {0.5}})
 	if !equal[0].Selected || equal[1].Selected {
 		t.Error("an exact tie does not go to the first, smaller pilot")
 	}

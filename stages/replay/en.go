@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 
+	"speceval/internal/exante"
 	"speceval/internal/seed"
 )
 
@@ -23,8 +24,8 @@ const batches = 8
 // enCoefficients estimates EN's continuation coefficient C on one profile
 // (paper, Eq. 17) for every candidate and batch of draws: [candidate][batch].
 // All candidates share nested paths.
-func enCoefficients(ctx context.Context, probabilities []float64, cs candidates, draws int, random seed.Stream) ([][]float64, error) {
-	tasks, rollouts := len(probabilities), cs.longestPilot()
+func enCoefficients(ctx context.Context, probabilities []float64, cs exante.Candidates, draws int, random seed.Stream) ([][]float64, error) {
+	tasks, rollouts := len(probabilities), cs.LongestPilot()
 	coefficients := make([][]float64, len(cs))
 	for k := range coefficients {
 		coefficients[k] = make([]float64, min(batches, draws))
@@ -33,12 +34,12 @@ func enCoefficients(ctx context.Context, probabilities []float64, cs candidates,
 	err := eachSweep(ctx, probabilities, draws, rollouts, oneStream(random), func(sw *sweep, first int) error {
 		for m := 1; m <= rollouts; m++ {
 			sw.advance()
-			which := cs.withPilot(m)
-			policy.prepare(enScores(m), tasks, tasks*(cs.largestBudget()-m))
+			which := cs.WithPilot(m)
+			policy.prepare(enScores(m), tasks, tasks*(cs.LargestBudget()-m))
 			for draw := range sw.draws {
 				batch := batchOf(first+draw, draws)
 				for _, k := range which {
-					coefficients[k][batch] += policy.value(sw, draw, cs[k].budget)
+					coefficients[k][batch] += policy.value(sw, draw, cs[k].Budget)
 				}
 			}
 		}

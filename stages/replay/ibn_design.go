@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 
+	"speceval/internal/exante"
 	"speceval/internal/pilot"
 	"speceval/internal/seed"
 	"speceval/method/neyman"
@@ -104,12 +105,12 @@ func (u *urns) count(panel int, events []uint64, one uint16) {
 // ibnMasses estimates the continuation masses B of IBN (paper, Eq. 20), for
 // each prior strength, ascending, and candidate, from one replicate of
 // prior-predictive panels.
-func ibnMasses(ctx context.Context, alphas []float64, cs candidates, tasks, panels int, random seed.Stream) ([][]float64, error) {
+func ibnMasses(ctx context.Context, alphas []float64, cs exante.Candidates, tasks, panels int, random seed.Stream) ([][]float64, error) {
 	masses := make([][]float64, len(alphas))
 	for a := range masses {
 		masses[a] = make([]float64, len(cs))
 	}
-	rollouts := cs.longestPilot()
+	rollouts := cs.LongestPilot()
 	piece := piecePanels(tasks, rollouts)
 	var panel ibnPanel
 	for first := 0; first < panels; first += piece {
@@ -140,15 +141,15 @@ func piecePanels(tasks, rollouts int) int {
 
 // addMasses adds the value of every panel under the current prior to the sum of
 // each candidate.
-func (u *urns) addMasses(p *ibnPanel, sums []float64, alpha float64, cs candidates) {
+func (u *urns) addMasses(p *ibnPanel, sums []float64, alpha float64, cs exante.Candidates) {
 	above := make([]float64, u.panels*u.lanes) // [panel][j]: tasks with folded count > j
 	for m := 1; m <= u.rollouts; m++ {
-		which := cs.withPilot(m)
-		p.prepare(alpha, m, u.tasks, u.tasks*(cs.largestBudget()-m))
+		which := cs.WithPilot(m)
+		p.prepare(alpha, m, u.tasks, u.tasks*(cs.LargestBudget()-m))
 		for panel := range u.panels {
 			p.histogram(u.risesAt(panel, m), above[panel*u.lanes:], float64(u.tasks))
 			for _, k := range which {
-				sums[k] += p.worth * p.value(float64(u.tasks*(cs[k].budget-m)))
+				sums[k] += p.worth * p.value(float64(u.tasks*(cs[k].Budget-m)))
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"speceval/internal/exante"
 	"speceval/internal/pilot"
 	"speceval/internal/seed"
 	"speceval/method/neyman"
@@ -13,9 +14,9 @@ import (
 // prior strength after prior strength, from the paths and task by task.
 func TestUrnValuesAreThoseOfTheAllocator(t *testing.T) {
 	for _, tasks := range []int{2, 9, 40} {
-		cs := allCandidates([]int{5, 12})
+		cs := exante.AllCandidates([]int{5, 12})
 		random := seed.Root(21).Index(tasks).Stream()
-		u := newUrns(60, tasks, cs.longestPilot(), &random)
+		u := newUrns(60, tasks, cs.LongestPilot(), &random)
 		var panel ibnPanel
 		for _, alpha := range []float64{0.01, 0.02, 0.25, 1} {
 			u.setPrior(alpha)
@@ -23,12 +24,12 @@ func TestUrnValuesAreThoseOfTheAllocator(t *testing.T) {
 			u.addMasses(&panel, got, alpha, cs)
 			for k, c := range cs {
 				for p := range u.panels {
-					want[k] += valueByTask(t, ibnPosterior(alpha)(t, foldedOf(u, p, c.m), c.m), tasks*(c.budget-c.m))
+					want[k] += valueByTask(t, ibnPosterior(alpha)(t, foldedOf(u, p, c.M), c.M), tasks*(c.Budget-c.M))
 				}
 			}
 			for k, c := range cs {
 				if math.Abs(got[k]-want[k]) > 1e-11*want[k] {
-					t.Errorf("%d tasks, α = %v, b = %d, m = %d: sum %v, want %v", tasks, alpha, c.budget, c.m, got[k], want[k])
+					t.Errorf("%d tasks, α = %v, b = %d, m = %d: sum %v, want %v", tasks, alpha, c.Budget, c.M, got[k], want[k])
 				}
 			}
 		}
@@ -80,35 +81,4 @@ func valueByTask(t *testing.T, scores []float64, total int) float64 {
 		sum += scores[i] / float64(l)
 	}
 	return sum
-}
-
-// TestPriorPanelsUseTheWholePosterior recomputes the sums over HBN's panels, in
-// two blocks, with every node of the quadrature and task by task.
-func TestPriorPanelsUseTheWholePosterior(t *testing.T) {
-	prior, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const tasks = 40
-	cs := allCandidates([]int{4, 20})
-	d := newPriorPanels(prior, cs, tasks)
-	random := seed.Root(22).Stream()
-	for range 2 {
-		got, want := make([]float64, len(cs)), make([]float64, len(cs))
-		const panels = 30
-		d.block(panels, got, &random)
-		for k, c := range cs {
-			for p := range panels {
-				successes := make([]int, tasks)
-				for task := range successes {
-					i := (p*tasks + task) * d.words
-					successes[task] = pilot.Successes(d.paths[i:i+d.words], c.m)
-				}
-				want[k] += valueByTask(t, hbnByTask(t, successes, c.m), tasks*(c.budget-c.m))
-			}
-			if math.Abs(got[k]-want[k]) > 1e-10*want[k] {
-				t.Errorf("b = %d, m = %d: sum %v, want %v", c.budget, c.m, got[k], want[k])
-			}
-		}
-	}
 }

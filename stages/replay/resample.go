@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"speceval/internal/exante"
 	"speceval/internal/pilot"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
@@ -143,7 +144,7 @@ func (s *resampled) rows(ratios []variance.Ratio, resamples int) []variance.Prof
 			Policy: r.Policy, Alpha: r.Alpha, Resamples: int32(resamples),
 		}
 		if r.M == nil {
-			mean, se := meanAndError(s.analytic[r.Budget])
+			mean, se := exante.MeanAndError(s.analytic[r.Budget])
 			row.Shift, row.ShiftSE = mean-r.VarianceRatio, se
 			row.ProfileSE = se * math.Sqrt(float64(resamples))
 		} else {

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/exante"
 	"speceval/internal/seed"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
@@ -61,7 +62,7 @@ const mostTasks = 1<<16 - 1
 // be degenerate when it is made is left out of all results. It is an error if
 // one has more tasks than the stage can count.
 func Stage(s Settings, pairs []pair.Pair) (dag.Stage, error) {
-	b := builder{Settings: s, pairs: pairs, cs: allCandidates(s.Budgets)}
+	b := builder{Settings: s, pairs: pairs, cs: exante.AllCandidates(s.Budgets)}
 	for _, p := range pairs {
 		if p.N() > mostTasks {
 			return dag.Stage{}, fmt.Errorf("profile %s has %d tasks, the replay takes at most %d: split the benchmark", p.Name(), p.N(), mostTasks)
@@ -84,7 +85,7 @@ type builder struct {
 	Settings
 	pairs []pair.Pair
 	sizes []int // task counts, ascending
-	cs    candidates
+	cs    exante.Candidates
 }
 
 func (b *builder) units() []dag.Unit {

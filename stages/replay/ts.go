@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"speceval/internal/exante"
 	"speceval/internal/seed"
 	"speceval/internal/tsneyman"
 )
@@ -101,7 +102,7 @@ func (c tsCounts) typical(half int) []float64 {
 }
 
 func meanError(xs []float64) tsError {
-	mean, se := meanAndError(xs)
+	mean, se := exante.MeanAndError(xs)
 	return tsError{mean, se}
 }
 

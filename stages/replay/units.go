@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"speceval/internal/exante"
 	"speceval/internal/profile"
 	"speceval/internal/variance"
 	"speceval/method/neyman"
@@ -22,7 +23,7 @@ func (b *builder) hbnUnit(tasks, replicate int) dag.Unit {
 		if err != nil {
 			return err
 		}
-		masses, err := hbnMasses(ctx, prior, b.cs, tasks, b.Draws, random)
+		masses, err := exante.Masses(ctx, prior, b.cs, tasks, b.Draws, random)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,175 @@
+package exante
+
+import (
+	"context"
+	"math/bits"
+
+	"speceval/internal/pilot"
+	"speceval/internal/seed"
+	"speceval/method/neyman"
+)
+
+// Masses estimates the continuation masses B of HBN (paper, Eq. 10) for each
+// candidate, from one replicate of panels drawn from the reference prior. All
+// candidates see the same panels, as nested paths.
+func Masses(ctx context.Context, prior *neyman.Prior, cs Candidates, tasks, panels int, random seed.Stream) ([]float64, error) {
+	sums := make([]float64, len(cs))
+	if err := NewPanels(prior, cs, tasks).Add(ctx, panels, sums, &random); err != nil {
+		return nil, err
+	}
+	for k := range sums {
+		sums[k] /= float64(panels)
+	}
+	return sums, nil
+}
+
+// mostBlock is the number of panels that are taken through the pilot sizes
+// together, so that the tables of a pilot size are made once for all of them
+// and stay in the processor's cache. Fewer are where the paths of so many would
+// take more than blockBytes. No result depends on either.
+const (
+	mostBlock  = 512
+	blockBytes = 32 << 20
+)
+
+// narrowDrop is the loss of log weight at which a node is given up for the
+// rest of a panel: far below anything that the eighth digit would show.
+const narrowDrop = 30
+
+// Panels are panels of the reference prior, evaluated for every candidate. They
+// are the memory of one goroutine.
+type Panels struct {
+	prior    *neyman.Prior
+	pilots   *neyman.Pilots
+	cs       Candidates
+	tasks    int
+	words    int
+	rollouts int
+	arranger pilot.Arranger
+
+	sizes     []int // pilot sizes of the candidates, ascending
+	m         int   // pilot size reached
+	which     []int // candidates with that pilot size
+	posterior neyman.Posterior
+
+	paths     []uint64 // [panel][task][word]
+	successes []uint16 // [panel][task]
+	works     []*neyman.Work
+	counts    []int
+	classes   neyman.Classes
+}
+
+// NewPanels prepares for panels of so many tasks, at most 65,535.
+func NewPanels(prior *neyman.Prior, cs Candidates, tasks int) *Panels {
+	rollouts := cs.LongestPilot()
+	words := pilot.Words(rollouts)
+	block := max(1, min(mostBlock, blockBytes/(8*words*tasks)))
+	p := &Panels{
+		prior: prior, pilots: prior.Pilots(rollouts), cs: cs, tasks: tasks, rollouts: rollouts, words: words,
+		arranger:  pilot.NewArranger(rollouts),
+		paths:     make([]uint64, block*tasks*words),
+		successes: make([]uint16, block*tasks),
+		counts:    make([]int, rollouts+1),
+	}
+	for m := 1; m <= rollouts; m++ {
+		if len(cs.WithPilot(m)) > 0 {
+			p.sizes = append(p.sizes, m)
+		}
+	}
+	for range block {
+		p.works = append(p.works, prior.NewWork())
+	}
+	return p
+}
+
+// Add draws further panels and adds their values Σ v/L to the sum of each
+// candidate, panel by panel.
+func (p *Panels) Add(ctx context.Context, panels int, sums []float64, random *seed.Stream) error {
+	for first := 0; first < panels; first += len(p.works) {
+		if err := p.block(ctx, min(len(p.works), panels-first), sums, random); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// block draws a block of panels and adds their values to sums.
+func (p *Panels) block(ctx context.Context, panels int, sums []float64, random *seed.Stream) error {
+	clear(p.successes)
+	var totals pilot.Totals
+	for panel := range panels {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p.works[panel].Restart()
+		p.draw(panel, &totals, random)
+	}
+	p.m = 0
+	for _, m := range p.sizes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		before := p.m
+		p.m, p.which = m, p.cs.WithPilot(m)
+		p.posterior.Set(p.pilots, m)
+		for panel := range panels {
+			p.count(panel, before)
+			p.evaluate(panel, sums)
+		}
+	}
+	return nil
+}
+
+// draw draws ξ and δ, and the pilot paths of all tasks given them.
+func (p *Panels) draw(panel int, totals *pilot.Totals, random *seed.Stream) {
+	xi, delta := open(random), open(random)
+	kappa := (1 - delta) / delta
+	totals.BetaBinomial(p.rollouts, xi*kappa, (1-xi)*kappa)
+	for task := range p.tasks {
+		i := (panel*p.tasks + task) * p.words
+		p.arranger.Draw(p.paths[i:i+p.words], totals.Invert(random.Float64()), random)
+	}
+}
+
+// open returns a uniform number in (0, 1).
+func open(random *seed.Stream) float64 {
+	return float64(random.Uint64()>>12)*0x1p-52 + 0x1p-53
+}
+
+// count takes a panel from the pilot size before to the one reached: the number
+// of tasks by successes.
+func (p *Panels) count(panel, before int) {
+	counts := p.counts[:p.m+1]
+	clear(counts)
+	successes := p.successes[panel*p.tasks : (panel+1)*p.tasks]
+	paths := p.paths[panel*p.tasks*p.words:]
+	for at := before; at < p.m; {
+		word, shift := at>>6, uint(at)&63
+		n := min(p.m-at, 64-int(shift))
+		mask := ^uint64(0) >> (64 - uint(n))
+		for task := range successes {
+			successes[task] += uint16(bits.OnesCount64(paths[task*p.words+word] >> shift & mask))
+		}
+		at += n
+	}
+	for _, s := range successes {
+		counts[s]++
+	}
+}
+
+// evaluate adds the values of a panel's candidates of the pilot size reached.
+func (p *Panels) evaluate(panel int, sums []float64) {
+	counts := p.counts[:p.m+1]
+	work := p.works[panel]
+	scores := p.posterior.Scores(counts, work)
+	work.Narrow(p.prior, narrowDrop)
+	p.classes.Reset()
+	for s, n := range counts {
+		if n != 0 {
+			p.classes.Add(n, scores.At(s))
+		}
+	}
+	for _, k := range p.which {
+		sums[k] += p.classes.Value(p.tasks * (p.cs[k].Budget - p.m))
+	}
+}
