@@ -74,6 +74,7 @@ var importRules = []importRule{
 	{"internal/rollout", []string{"internal/rowfile", "internal/journal", "internal/atomicfile"}},
 
 	// Statistics, and the rows in which its results are stored.
+	{"method/design", []string{"internal/exante", "internal/seed", "method/neyman"}},
 	{"internal/exante", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"internal/pilot", []string{"internal/seed"}},
 	{"internal/tsneyman", []string{"internal/seed"}},
