@@ -14,7 +14,7 @@ import (
 // candidates see the same panels, as nested paths.
 func Masses(ctx context.Context, prior *neyman.Prior, cs Candidates, tasks, panels int, random seed.Stream) ([]float64, error) {
 	sums := make([]float64, len(cs))
-	if err := NewPanels(prior, cs, tasks).Add(ctx, panels, sums, &random); err != nil {
+	if err := NewPanels(prior, cs, tasks).add(ctx, panels, sums, independent(&random), &random); err != nil {
 		return nil, err
 	}
 	for k := range sums {
@@ -82,11 +82,23 @@ func NewPanels(prior *neyman.Prior, cs Candidates, tasks int) *Panels {
 	return p
 }
 
-// Add draws further panels and adds their values Σ v/L to the sum of each
-// candidate, panel by panel.
-func (p *Panels) Add(ctx context.Context, panels int, sums []float64, random *seed.Stream) error {
+// Add draws further panels, their hyperparameters the next of a lattice, and adds
+// their values Σ v/L to the sum of each candidate, panel by panel.
+func (p *Panels) Add(ctx context.Context, panels int, sums []float64, lattice Lattice, random *seed.Stream) error {
+	return p.add(ctx, panels, sums, lattice.next, random)
+}
+
+// hyper draws ξ and δ of one panel after the other.
+type hyper func() (xi, delta float64)
+
+// independent draws them independently and uniformly.
+func independent(random *seed.Stream) hyper {
+	return func() (xi, delta float64) { return inside(random.Uint64()), inside(random.Uint64()) }
+}
+
+func (p *Panels) add(ctx context.Context, panels int, sums []float64, of hyper, random *seed.Stream) error {
 	for first := 0; first < panels; first += len(p.works) {
-		if err := p.block(ctx, min(len(p.works), panels-first), sums, random); err != nil {
+		if err := p.block(ctx, min(len(p.works), panels-first), sums, of, random); err != nil {
 			return err
 		}
 	}
@@ -94,7 +106,7 @@ func (p *Panels) Add(ctx context.Context, panels int, sums []float64, random *se
 }
 
 // block draws a block of panels and adds their values to sums.
-func (p *Panels) block(ctx context.Context, panels int, sums []float64, random *seed.Stream) error {
+func (p *Panels) block(ctx context.Context, panels int, sums []float64, of hyper, random *seed.Stream) error {
 	clear(p.successes)
 	var totals pilot.Totals
 	for panel := range panels {
@@ -102,7 +114,7 @@ func (p *Panels) block(ctx context.Context, panels int, sums []float64, random *
 			return err
 		}
 		p.works[panel].Restart()
-		p.draw(panel, &totals, random)
+		p.draw(panel, &totals, of, random)
 	}
 	p.m = 0
 	for _, m := range p.sizes {
@@ -121,19 +133,14 @@ func (p *Panels) block(ctx context.Context, panels int, sums []float64, random *
 }
 
 // draw draws ξ and δ, and the pilot paths of all tasks given them.
-func (p *Panels) draw(panel int, totals *pilot.Totals, random *seed.Stream) {
-	xi, delta := open(random), open(random)
+func (p *Panels) draw(panel int, totals *pilot.Totals, of hyper, random *seed.Stream) {
+	xi, delta := of()
 	kappa := (1 - delta) / delta
 	totals.BetaBinomial(p.rollouts, xi*kappa, (1-xi)*kappa)
 	for task := range p.tasks {
 		i := (panel*p.tasks + task) * p.words
 		p.arranger.Draw(p.paths[i:i+p.words], totals.Invert(random.Float64()), random)
 	}
-}
-
-// open returns a uniform number in (0, 1).
-func open(random *seed.Stream) float64 {
-	return float64(random.Uint64()>>12)*0x1p-52 + 0x1p-53
 }
 
 // count takes a panel from the pilot size before to the one reached: the number

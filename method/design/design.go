@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 
 	"speceval/internal/exante"
 	"speceval/method/neyman"
@@ -34,18 +33,24 @@ type Settings struct {
 	Tasks  int // N, from 2 to MostTasks
 	Budget int // b, from 2 to MostBudget
 
-	Panels          int    // of a replicate; 0: 8192
-	Replicates      int    // independent of one another; 0: 8
-	QuadratureOrder int    // Gauss–Legendre nodes in each of ξ and δ; 0: 16
+	Panels          int    // of a replicate, up to 2^24; 0: as many as the paper's precision takes
+	Replicates      int    // independent of one another, up to 1024; 0: 8
+	QuadratureOrder int    // Gauss–Legendre nodes in each of ξ and δ, up to 64; 0: 16
 	Seed            uint64 // of the panels
 	Workers         int    // goroutines, which change no result; 0: as many as processors
 }
 
-// The largest settings: counts of tasks have 16 bits.
+// The largest benchmark and budget: counts of tasks have 16 bits.
 const (
 	MostTasks  = 1<<16 - 1
 	MostBudget = 4096
-	mostOrder  = 64
+)
+
+// The largest precision.
+const (
+	mostPanels     = 1 << 24
+	mostReplicates = 1 << 10
+	mostOrder      = 64
 )
 
 // check says what is wrong with the settings, if anything.
@@ -55,29 +60,16 @@ func (s Settings) check() error {
 		return fmt.Errorf("design: %d tasks: want 2 to %d; split a larger benchmark", s.Tasks, MostTasks)
 	case s.Budget < 2 || s.Budget > MostBudget:
 		return fmt.Errorf("design: a budget of %d rollouts a task: want 2 to %d, at least one for the pilot and one for the continuation", s.Budget, MostBudget)
-	case s.Panels < 0:
-		return fmt.Errorf("design: %d panels: want at least 1, or 0 for the paper's number", s.Panels)
-	case s.Replicates < 0:
-		return fmt.Errorf("design: %d replicates: want at least 1, or 0 for the paper's number", s.Replicates)
+	case s.Panels < 0 || s.Panels > mostPanels:
+		return fmt.Errorf("design: %d panels: want 1 to %d, or 0 for the paper's precision", s.Panels, mostPanels)
+	case s.Replicates < 0 || s.Replicates > mostReplicates:
+		return fmt.Errorf("design: %d replicates: want 1 to %d, or 0 for the paper's number", s.Replicates, mostReplicates)
 	case s.QuadratureOrder < 0 || s.QuadratureOrder > mostOrder:
 		return fmt.Errorf("design: a quadrature of order %d: want 1 to %d, or 0 for the paper's order", s.QuadratureOrder, mostOrder)
 	case s.Workers < 0:
 		return fmt.Errorf("design: %d workers: want at least 1, or 0 for as many as there are processors", s.Workers)
 	}
 	return nil
-}
-
-// precise puts the paper's precision where none is given.
-func (s Settings) precise() Settings {
-	for _, f := range []struct {
-		field *int
-		paper int
-	}{{&s.Panels, 8192}, {&s.Replicates, 8}, {&s.QuadratureOrder, 16}, {&s.Workers, runtime.GOMAXPROCS(0)}} {
-		if *f.field == 0 {
-			*f.field = f.paper
-		}
-	}
-	return s
 }
 
 // Compute returns the design of least risk. It is an error if a setting is out of
@@ -96,12 +88,12 @@ func Curve(ctx context.Context, s Settings) ([]Design, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	s = s.precise()
+	cs := grid(s.Budget)
+	s = s.precise(cs)
 	prior, err := neyman.NewPrior(s.QuadratureOrder)
 	if err != nil {
 		return nil, fmt.Errorf("design: %w", err)
 	}
-	cs := exante.AllCandidates([]int{s.Budget})
 	coefficients, err := estimate(ctx, s, prior, cs)
 	if err != nil {
 		return nil, fmt.Errorf("design for %d tasks and %d rollouts a task: %w", s.Tasks, s.Budget, err)
