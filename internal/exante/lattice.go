@@ -26,17 +26,6 @@ func (l Lattice) From(n int) Lattice {
 	return Lattice{l.xi + uint64(n)*xiStep, l.delta + uint64(n)*deltaStep}
 }
 
-// Variance is the sum of E[p(1−p) | ξ, δ] = ξ(1−ξ)(1−δ) over the next n points,
-// of which n·neyman.MeanVariance is the expectation.
-func (l Lattice) Variance(n int) float64 {
-	sum := 0.0
-	for range n {
-		xi, delta := l.next()
-		sum += xi * (1 - xi) * (1 - delta)
-	}
-	return sum
-}
-
 // next returns a point and goes on to the one after it.
 func (l *Lattice) next() (xi, delta float64) {
 	at := *l

@@ -95,7 +95,7 @@ func TestBlocksChangeNothing(t *testing.T) {
 		p.works = p.works[:block]
 		random := seed.Root(23).Stream()
 		sums := make([]float64, len(cs))
-		if err := p.Add(t.Context(), 100, sums, NewLattice(&random), &random); err != nil {
+		if err := p.AddEven(t.Context(), 100, sums, NewLattice(&random), &random); err != nil {
 			t.Fatal(err)
 		}
 		return sums
@@ -117,7 +117,7 @@ func TestPathsAreBounded(t *testing.T) {
 	}
 	random := seed.Root(24).Stream()
 	sums := make([]float64, 2)
-	if err := p.Add(t.Context(), 1, sums, NewLattice(&random), &random); err != nil || !(sums[0] > 0 && sums[1] > 0) {
+	if err := p.AddEven(t.Context(), 1, sums, NewLattice(&random), &random); err != nil || !(sums[0] > 0 && sums[1] > 0) {
 		t.Errorf("sums %v, error %v", sums, err)
 	}
 }

@@ -28,12 +28,12 @@ func (d Design) StandardError(meanVariance float64) float64 {
 }
 
 // Settings are what a design is for, and the precision that it is computed with.
-// Zero stands for the paper's precision.
+// Zeros stand for the paper's precision, RiskSE about 0.001.
 type Settings struct {
 	Tasks  int // N, from 2 to MostTasks
 	Budget int // b, from 2 to MostBudget
 
-	Panels          int    // of a replicate, up to 2^24; 0: as many as the paper's precision takes
+	Panels          int    // of a replicate, up to 2^24; 0: 2^16/N within 256 and 4096, fewer for large budgets
 	Replicates      int    // independent of one another, up to 1024; 0: 8
 	QuadratureOrder int    // Gauss–Legendre nodes in each of ξ and δ, up to 64; 0: 16
 	Seed            uint64 // of the panels

@@ -67,3 +67,25 @@ func TestStandardError(t *testing.T) {
 		t.Errorf("standard error %v, want %v", got, want)
 	}
 }
+
+// TestLargeBudgetsTakeSteps considers every pilot size up to 64, and beyond it up
+// to 4·b^⅔ in steps of at most a thirty-second.
+func TestLargeBudgetsTakeSteps(t *testing.T) {
+	curve, err := design.Curve(t.Context(), design.Settings{Tasks: 5, Budget: 300, Panels: 2, Replicates: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := 0
+	for _, d := range curve {
+		if d.Pilots <= last || d.Pilots > last+1 && (last < 64 || d.Pilots-last > last/32) {
+			t.Errorf("pilot size %d comes after %d", d.Pilots, last)
+		}
+		last = d.Pilots
+		if !math.IsNaN(d.RiskSE) {
+			t.Errorf("one replicate has the error %v", d.RiskSE)
+		}
+	}
+	if bound := 4 * math.Pow(300, 2.0/3); float64(last) > bound || float64(last) < bound*31/32 {
+		t.Errorf("the sizes end at %d, want nearly %v", last, bound)
+	}
+}

@@ -16,7 +16,6 @@ const pieces = 8
 // piece is a part of a replicate: what its panels sum to, by candidate.
 type piece struct {
 	replicate, index int
-	panels, variance float64 // how many, and the sum over them of v̄ given ξ and δ
 	sums             []float64
 	err              error
 }
@@ -38,12 +37,13 @@ func estimate(ctx context.Context, s Settings, prior *neyman.Prior, cs exante.Ca
 	for k := range coefficients {
 		coefficients[k] = make([]float64, s.Replicates)
 	}
+	scale := 1 / (float64(s.Panels) * float64(s.Tasks) * neyman.MeanVariance)
 	for _, p := range all {
 		if p.err != nil {
 			return nil, p.err
 		}
-		for k, c := range cs {
-			coefficients[k][p.replicate] += p.coefficient(s, c, p.sums[k])
+		for k, sum := range p.sums {
+			coefficients[k][p.replicate] += scale * sum
 		}
 	}
 	return coefficients, nil
@@ -55,18 +55,7 @@ func (p *piece) add(ctx context.Context, s Settings, panels *exante.Panels) erro
 	first, end := p.index*s.Panels/parts, (p.index+1)*s.Panels/parts
 	replicate := seed.Root(s.Seed).Child("design").Index(s.Tasks).Index(s.Budget).Index(p.replicate)
 	start, random := replicate.Child("lattice").Stream(), replicate.Index(p.index).Stream()
-	lattice := exante.NewLattice(&start).From(first)
-	p.panels, p.variance = float64(end-first), lattice.Variance(end-first)
-	return panels.Add(ctx, end-first, p.sums, lattice, &random)
-}
-
-// coefficient is what a piece adds to the coefficient of a candidate. A uniform
-// continuation has exactly C = 1/(b−m), and on a panel Σ v/(b−m). So what is
-// estimated is the difference from that, for which a few panels do: nearly all by
-// which panels differ is how much variance their tasks have.
-func (p *piece) coefficient(s Settings, c exante.Candidate, sum float64) float64 {
-	all := float64(s.Panels) * neyman.MeanVariance
-	return sum/(all*float64(s.Tasks)) + (p.panels-p.variance/neyman.MeanVariance)/(float64(s.Panels)*float64(c.Budget-c.M))
+	return panels.AddEven(ctx, end-first, p.sums, exante.NewLattice(&start).From(first), &random)
 }
 
 // each calls a function for 0, …, n−1, every worker one of its own.
