@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
@@ -11,7 +12,9 @@ import (
 // Only the first choice counts.
 type answer struct {
 	id, fingerprint string
-	message         bool // there is a choice with a message
+	model           string // of this answer or the last that told one
+	modelAsJSON     string // the same, as it came
+	message         bool   // there is a choice with a message
 	text, reasoning string
 	finish          string
 	tokens          []int32
@@ -22,12 +25,14 @@ type answer struct {
 
 // read reads a JSON text with a walker.
 func (a *answer) read(w *walker, data []byte) error {
-	*a = answer{tokens: a.tokens[:0]}
+	*a = answer{tokens: a.tokens[:0], model: a.model, modelAsJSON: a.modelAsJSON}
 	w.start(data)
 	w.fields(func(name jsontext.Value) {
 		switch string(name) {
 		case `"id"`:
 			w.text(&a.id)
+		case `"model"`:
+			a.readModel(w)
 		case `"system_fingerprint"`:
 			w.text(&a.fingerprint)
 		case `"choices"`:
@@ -52,6 +57,24 @@ func (a *answer) read(w *walker, data []byte) error {
 	return nil
 }
 
+// readModel reads the name of the model, of which only a new one takes memory.
+func (a *answer) readModel(w *walker) {
+	if w.next() == 'n' {
+		w.skip()
+		return
+	}
+	raw := w.raw()
+	if string(raw) == a.modelAsJSON {
+		return
+	}
+	name, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil {
+		w.fail(fmt.Errorf("the model's name: %w", err))
+		return
+	}
+	a.model, a.modelAsJSON = string(name), string(raw)
+}
+
 func (a *answer) readChoice(w *walker) {
 	w.fields(func(name jsontext.Value) {
 		switch string(name) {
@@ -73,8 +96,10 @@ func (a *answer) readMessage(w *walker) {
 		switch string(name) {
 		case `"content"`:
 			w.text(&a.text)
-		case `"reasoning"`, `"reasoning_content"`: // the latter by other servers
-			w.text(&a.reasoning)
+		case `"reasoning"`, `"reasoning_content"`: // the latter by other servers, or both with one empty
+			var part string
+			w.text(&part)
+			a.reasoning = cmp.Or(part, a.reasoning)
 		default:
 			w.skip()
 		}
@@ -90,9 +115,9 @@ func (a *answer) readUsage(w *walker) {
 	w.fields(func(name jsontext.Value) {
 		switch string(name) {
 		case `"prompt_tokens"`:
-			a.usage.Prompt = w.whole()
+			a.usage.Prompt = w.count()
 		case `"completion_tokens"`:
-			a.usage.Completion = w.whole()
+			a.usage.Completion = w.count()
 		case `"completion_tokens_details"`:
 			a.readDetails(w)
 		default:
@@ -127,7 +152,7 @@ func (u Usage) check() error {
 func garbage(message string) error { return &Error{Kind: Garbage, Message: message} }
 
 // decodeAnswer reads a whole chat completion.
-func decodeAnswer(data []byte, into *Completion) error {
+func decodeAnswer(data []byte, plain bool, into *Completion) error {
 	var a answer
 	if err := a.read(new(walker), data); err != nil {
 		return err
@@ -137,28 +162,53 @@ func decodeAnswer(data []byte, into *Completion) error {
 		return a.event("")
 	case !a.message:
 		return garbage("no choices in the answer")
-	case !a.counted:
+	}
+	into.Model, into.ID, into.Fingerprint, into.Finish, into.TokenIDs = a.model, a.id, a.fingerprint, a.finish, a.tokens
+	into.Text, into.Reasoning = a.text, a.reasoning
+	if !a.counted && !plain {
 		return garbage("no usage")
 	}
-	into.ID, into.Fingerprint, into.Finish, into.TokenIDs = a.id, a.fingerprint, a.finish, a.tokens
-	into.Text, into.Reasoning, into.Usage = a.text, a.reasoning, a.usage
-	if err := a.usage.check(); err != nil {
+	if err := into.count(&a, plain); err != nil {
 		return err
 	}
-	return into.fault()
+	return into.fault(plain)
+}
+
+// count takes in the usage of an answer or a chunk, if it has one. That of a
+// plain server which cannot be counts as none.
+func (c *Completion) count(a *answer, plain bool) error {
+	if !a.counted {
+		return nil
+	}
+	err := a.usage.check()
+	switch {
+	case err == nil:
+		c.Usage = a.usage
+	case plain:
+		a.counted, err = false, nil
+	}
+	return err
 }
 
 // fault says what is wrong with a completion that came to its end.
-func (c *Completion) fault() error {
+func (c *Completion) fault(plain bool) error {
+	if plain && c.contradicts() {
+		c.Usage = untold
+	}
 	switch {
 	case c.Finish == "":
 		return garbage("no finish_reason")
 	case c.Finish == "abort" || c.Finish == "error":
 		return &Error{Kind: Cut, Message: fmt.Sprintf("the server ended the request itself (finish_reason %q)", c.Finish)}
-	case c.Usage.Completion == 0 && (c.Text != "" || c.Reasoning != "" || len(c.TokenIDs) > 0):
+	case c.contradicts():
 		return garbage("a text of 0 tokens by its usage")
 	}
 	return nil
+}
+
+// contradicts tells whether there is a text of no tokens.
+func (c *Completion) contradicts() bool {
+	return c.Usage.Completion == 0 && (c.Text != "" || c.Reasoning != "" || len(c.TokenIDs) > 0)
 }
 
 // decode reads JSON of a control answer.

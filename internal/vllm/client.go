@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,7 +26,7 @@ type Options struct {
 	Clock       clock.Clock   // nil: clock.Wall
 	Idle        time.Duration // longest silence of a stream, from the request on; 0: none
 	Connections int           // idle connections kept; 0: 2
-	Plain       bool          // send no field that only vLLM knows, for servers that refuse such
+	Plain       bool          // the server may be none of vLLM: see TreatAsPlain
 
 	// Dial opens connections; nil: over the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -49,14 +50,23 @@ const (
 // Client talks to one server. Its methods may be called concurrently.
 type Client struct {
 	root      string // without /v1
+	api       string // the address of chat/completions and models, without these
 	options   Options
 	transport *http.Transport
 	buffers   sync.Pool // of *bytes.Buffer, for whole answers
 	streams   sync.Pool // of *events
+	manner    atomic.Pointer[manner]
+
+	born  time.Time
+	heard atomic.Int64 // when the server last told a piece of any stream, in nanoseconds after born
 }
 
-// New makes a client of the server at baseURL, like http://127.0.0.1:8000, with
-// or without /v1. Nothing is sent. It is an error if that is no such address.
+// versioned tells a base path that has the version of the API in it already.
+var versioned = regexp.MustCompile(`/v[0-9][0-9a-z]*(/|$)`)
+
+// New makes a client of the server at baseURL, like http://127.0.0.1:8000 or
+// https://host/openai/v1. A path without a version gets /v1 at its end. Nothing
+// is sent. It is an error if that is no such address.
 func New(baseURL string, o Options) (*Client, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -70,9 +80,15 @@ func New(baseURL string, o Options) (*Client, error) {
 	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true) // a connection for each request, so that closing one aborts one
-	return &Client{
-		root:    strings.TrimSuffix(strings.TrimRight(baseURL, "/"), "/v1"),
+	api := strings.TrimRight(baseURL, "/")
+	if !versioned.MatchString(u.Path) {
+		api += "/v1"
+	}
+	c := &Client{
+		root:    strings.TrimSuffix(api, "/v1"),
+		api:     api,
 		options: o,
+		born:    o.Clock.Now(),
 		transport: &http.Transport{
 			DialContext:            o.Dial,
 			Protocols:              &protocols,
@@ -83,7 +99,9 @@ func New(baseURL string, o Options) (*Client, error) {
 		},
 		buffers: sync.Pool{New: func() any { return new(bytes.Buffer) }},
 		streams: sync.Pool{New: func() any { return newEvents(nil, longestLine) }},
-	}, nil
+	}
+	c.manner.Store(&manner{plain: o.Plain, idle: o.Idle})
+	return c, nil
 }
 
 // URL is the address of the server, without /v1.
@@ -95,22 +113,49 @@ func (c *Client) Close() { c.transport.CloseIdleConnections() }
 // Complete asks for a completion in one piece. Beside an error the Completion
 // holds times only: the server tells nothing before it has finished.
 func (c *Client) Complete(ctx context.Context, r Request) (Completion, error) {
-	completion := Completion{Sent: c.options.Clock.Now(), Usage: Usage{Reasoning: -1}}
+	completion := c.blank()
 	err := c.whole(ctx, r, &completion)
 	completion.Finished = c.options.Clock.Now()
 	return completion, err
 }
 
-func (c *Client) whole(ctx context.Context, r Request, into *Completion) error {
-	body, err := r.body(false, c.options.Plain)
-	if err != nil {
-		return &Error{Kind: Rejected, URL: c.root, Message: "not sent", Unsent: true, Err: err}
+// blank is the completion of a request that is about to be sent.
+func (c *Client) blank() Completion {
+	completion := Completion{Sent: c.options.Clock.Now(), Usage: Usage{Reasoning: -1}}
+	if c.Plain() {
+		completion.Usage = untold
 	}
-	response, err := c.send(ctx, http.MethodPost, "/v1/chat/completions", r.ID, body)
+	return completion
+}
+
+// post sends a request for a completion, and again without what a plain server
+// turns out to refuse.
+func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Response, error) {
+	for {
+		m := c.manner.Load()
+		body, err := r.body(stream, *m)
+		if err != nil {
+			return nil, &Error{Kind: Rejected, URL: c.root, Message: "not sent", Unsent: true, Err: err}
+		}
+		response, err := c.send(ctx, http.MethodPost, c.api+"/chat/completions", r.ID, body)
+		if err == nil {
+			return response, nil
+		}
+		after, ok := m.learn(err)
+		if !ok {
+			return nil, err
+		}
+		c.manner.CompareAndSwap(m, &after)
+	}
+}
+
+func (c *Client) whole(ctx context.Context, r Request, into *Completion) error {
+	response, err := c.post(ctx, &r, false)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
+	into.Software = response.Header.Get("Server")
 	buffer := c.buffers.Get().(*bytes.Buffer)
 	defer func() {
 		if buffer.Cap() < 1<<20 {
@@ -121,17 +166,22 @@ func (c *Client) whole(ctx context.Context, r Request, into *Completion) error {
 	if err := c.read(ctx, response, buffer, largestAnswer); err != nil {
 		return err
 	}
-	return c.blame(decodeAnswer(buffer.Bytes(), into))
+	plain := c.Plain()
+	err = decodeAnswer(buffer.Bytes(), plain, into)
+	if err == nil {
+		err = r.answeredBy(into.Model, plain)
+	}
+	return c.blame(err)
 }
 
 // send sends one request and returns the response if its status is 200. Its
 // body must be closed, which closes the connection unless all was read.
-func (c *Client) send(ctx context.Context, method, path, id string, body []byte) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, method, address, id string, body []byte) (*http.Response, error) {
 	var sent atomic.Bool // on any connection, for the first may turn out to be closed
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(sent.Load() || w.Err == nil) },
 	})
-	request, err := http.NewRequestWithContext(traced, method, c.root+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(traced, method, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, &Error{Kind: Rejected, URL: c.root, Message: "not sent", Unsent: true, Err: err}
 	}
@@ -163,7 +213,9 @@ func (c *Client) send(ctx context.Context, method, path, id string, body []byte)
 	if err := c.read(ctx, response, &buffer, largestRefusal); err != nil && ctx.Err() != nil {
 		return nil, err
 	}
-	return nil, refusal(c.root, response.StatusCode, response.Header.Get("Location"), buffer.Bytes())
+	e := refusal(c.root, response.StatusCode, response.Header.Get("Location"), buffer.Bytes())
+	e.Later = later(response.Header, c.options.Clock.Now())
+	return nil, e
 }
 
 // read reads a whole body of at most limit bytes.

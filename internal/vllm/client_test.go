@@ -17,9 +17,20 @@ import (
 )
 
 func TestNewAddresses(t *testing.T) {
-	for _, url := range []string{"http://h:8000", "http://h:8000/", "http://h:8000/v1", "http://h:8000/v1/"} {
-		if c := dial(t, url, Options{}); c.URL() != "http://h:8000" {
-			t.Errorf("New(%q) is of %q", url, c.URL())
+	for url, want := range map[string][2]string{
+		"http://h:8000":                {"http://h:8000", "http://h:8000/v1"},
+		"http://h:8000/":               {"http://h:8000", "http://h:8000/v1"},
+		"http://h:8000/v1":             {"http://h:8000", "http://h:8000/v1"},
+		"http://h:8000/v1/":            {"http://h:8000", "http://h:8000/v1"},
+		"https://api.example.com/v1":   {"https://api.example.com", "https://api.example.com/v1"},
+		"https://host/openai/v1":       {"https://host/openai", "https://host/openai/v1"},
+		"https://host/vault":           {"https://host/vault", "https://host/vault/v1"},
+		"https://host/api/paas/v4":     {"https://host/api/paas/v4", "https://host/api/paas/v4"},
+		"https://host/v1beta/openai/":  {"https://host/v1beta/openai", "https://host/v1beta/openai"},
+		"https://v1.example.com/proxy": {"https://v1.example.com/proxy", "https://v1.example.com/proxy/v1"},
+	} {
+		if c := dial(t, url, Options{}); c.URL() != want[0] || c.api != want[1] {
+			t.Errorf("New(%q) is of %q, asked at %q", url, c.URL(), c.api)
 		}
 	}
 	for _, url := range []string{"", "h:8000", "ftp://h", "http://", "http://u:p@h", "http://h?a=b", "http://h/%zz"} {
@@ -44,7 +55,7 @@ func TestRecordedAnswer(t *testing.T) {
 		w.Write(recorded)
 	})
 	r := request()
-	r.ID = "trace"
+	r.ID, r.Model = "trace", "tiny-dense"
 	got, err := c.Complete(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +73,7 @@ func TestRecordedAnswer(t *testing.T) {
 func checkRecorded(t *testing.T, got Completion) {
 	t.Helper()
 	want := Completion{
-		ID: "chatcmpl-trace", Text: "���H", Finish: "length", Usage: Usage{Prompt: 21, Completion: 4, Reasoning: -1},
+		ID: "chatcmpl-trace", Model: "tiny-dense", Text: "���H", Finish: "length", Usage: Usage{Prompt: 21, Completion: 4, Reasoning: -1},
 		TokenIDs: []int32{132, 131, 169, 72}, Fingerprint: "vllm-0.23.0-564dff19",
 		Sent: got.Sent, First: got.First, Finished: got.Finished,
 	}

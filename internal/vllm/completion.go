@@ -5,12 +5,14 @@ import "time"
 // Completion is an answer, whole or, beside an error, as far as it was seen.
 type Completion struct {
 	ID          string // of the response
+	Model       string // that answered, in the server's words; "" if it does not tell
 	Text        string // the answer proper, without reasoning
 	Reasoning   string // text of the thinking, where the server separates it
 	Finish      string // "stop", "length", "repetition", …; "" if it was not finished
 	Usage       Usage
 	TokenIDs    []int32 // of reasoning and answer; nil unless asked for
 	Fingerprint string  // system_fingerprint: version and configuration of the server
+	Software    string  // the Server header; "" if there is none
 
 	Sent     time.Time // when the request was handed to the network
 	First    time.Time // when the first token arrived; zero if not streamed
@@ -18,9 +20,17 @@ type Completion struct {
 }
 
 // Usage counts tokens as the server does. Of an aborted stream it is the last
-// that was reported, a lower bound.
+// that was reported, a lower bound. vLLM always tells Prompt and Completion; of
+// a plain server that does not, all three are -1.
 type Usage struct {
 	Prompt     int
 	Completion int // reasoning included
 	Reasoning  int // -1 where the server does not tell, as vLLM 0.23 does not
 }
+
+// untold is the usage of an answer without counts.
+var untold = Usage{Prompt: -1, Completion: -1, Reasoning: -1}
+
+// Told tells whether the server has counted: only then are Prompt and
+// Completion numbers of tokens.
+func (u Usage) Told() bool { return u.Completion >= 0 }

@@ -7,21 +7,35 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // Model is a model that a server serves.
 type Model struct {
 	ID          string // the name that requests give
 	Root        string // where the weights came from
+	Owner       string // owned_by: "vllm", and what others call themselves
 	MaxModelLen int    // tokens of prompt and answer together; 0 if the server does not tell
 }
 
 // Health asks whether the engine is alive. A hung one still says yes. A server
-// that answers that it is not gives an Error of kind EngineDead.
+// that answers that it is not gives an Error of kind EngineDead. A plain server
+// is asked for its models, and is alive if it answers whatever.
 func (c *Client) Health(ctx context.Context) error {
-	_, err := c.ask(ctx, http.MethodGet, "/health", nil)
-	if e := (*Error)(nil); errors.As(err, &e) && e.Status == http.StatusServiceUnavailable {
+	address := c.root + "/health"
+	plain := c.Plain()
+	if plain {
+		address = c.api + "/models"
+	}
+	_, err := c.ask(ctx, http.MethodGet, address, nil)
+	var e *Error
+	switch {
+	case !errors.As(err, &e) || e.Status == 0:
+		return err
+	case e.Status == http.StatusServiceUnavailable:
 		e.Kind = EngineDead
+	case plain:
+		return nil
 	}
 	return err
 }
@@ -31,7 +45,7 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	var answer struct {
 		Version string `json:"version"`
 	}
-	if err := c.get(ctx, "/version", &answer); err != nil {
+	if err := c.get(ctx, c.root+"/version", &answer); err != nil {
 		return "", err
 	}
 	if answer.Version == "" {
@@ -46,15 +60,16 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 		Data []struct {
 			ID          string `json:"id"`
 			Root        string `json:"root"`
+			Owner       string `json:"owned_by"`
 			MaxModelLen int    `json:"max_model_len"`
 		} `json:"data"`
 	}
-	if err := c.get(ctx, "/v1/models", &answer); err != nil {
+	if err := c.get(ctx, c.api+"/models", &answer); err != nil {
 		return nil, err
 	}
 	models := make([]Model, len(answer.Data))
 	for i, m := range answer.Data {
-		models[i] = Model{ID: m.ID, Root: m.Root, MaxModelLen: m.MaxModelLen}
+		models[i] = Model{ID: m.ID, Root: m.Root, Owner: m.Owner, MaxModelLen: m.MaxModelLen}
 	}
 	return models, nil
 }
@@ -65,7 +80,7 @@ func (c *Client) Tokenize(ctx context.Context, model, text string) ([]int32, err
 	if err != nil {
 		return nil, err
 	}
-	body, err := c.ask(ctx, http.MethodPost, "/tokenize", question)
+	body, err := c.ask(ctx, http.MethodPost, c.root+"/tokenize", question)
 	if err != nil {
 		return nil, err
 	}
@@ -81,15 +96,23 @@ func (c *Client) Tokenize(ctx context.Context, model, text string) ([]int32, err
 // ResetPrefixCache forgets cached prefixes. Only servers in development mode
 // (VLLM_SERVER_DEV_MODE=1) can; the error of others wraps ErrNotOffered.
 func (c *Client) ResetPrefixCache(ctx context.Context) error {
-	_, err := c.ask(ctx, http.MethodPost, "/reset_prefix_cache", nil)
+	if c.Plain() {
+		return c.notOffered()
+	}
+	_, err := c.ask(ctx, http.MethodPost, c.root+"/reset_prefix_cache", nil)
 	if e := (*Error)(nil); errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {
 		e.Err = ErrNotOffered
 	}
 	return err
 }
 
-func (c *Client) get(ctx context.Context, path string, into any) error {
-	body, err := c.ask(ctx, http.MethodGet, path, nil)
+// notOffered is the error of what a plain server is not even asked for.
+func (c *Client) notOffered() error {
+	return &Error{Kind: UnknownModel, URL: c.root, Message: "not asked: it may be none of vLLM", Err: ErrNotOffered}
+}
+
+func (c *Client) get(ctx context.Context, address string, into any) error {
+	body, err := c.ask(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
 	}
@@ -98,15 +121,15 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 
 // ask sends a short question, which needs no tokens generated, and returns the
 // body of the answer. An Error of kind Idle says that none came in good time.
-func (c *Client) ask(ctx context.Context, method, path string, question []byte) ([]byte, error) {
+func (c *Client) ask(ctx context.Context, method, address string, question []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
 		if c.options.Clock.Sleep(ctx, controlWithin) == nil {
-			cancel(&Error{Kind: Idle, URL: c.root, Message: fmt.Sprintf("no answer to %s within %v", path, controlWithin)})
+			cancel(&Error{Kind: Idle, URL: c.root, Message: fmt.Sprintf("no answer to %s within %v", strings.TrimPrefix(address, c.root), controlWithin)})
 		}
 	}()
-	response, err := c.send(ctx, method, path, "", question)
+	response, err := c.send(ctx, method, address, "", question)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func TestControl(t *testing.T) {
 	c := client(t, Options{}, paths(map[string]string{
 		"GET /health":              "",
 		"GET /version":             `{"version":"0.23.0+cpu"}`,
-		"GET /v1/models":           `{"object":"list","data":[{"id":"tiny-dense","root":"models/dense","max_model_len":4096,"permission":[]},{"id":"other"}]}`,
+		"GET /v1/models":           `{"object":"list","data":[{"id":"tiny-dense","root":"models/dense","owned_by":"vllm","max_model_len":4096,"permission":[]},{"id":"other"}]}`,
 		"POST /tokenize":           `{"count":1,"max_model_len":4096,"tokens":[260],"token_strs":null}`,
 		"GET /metrics":             string(metrics),
 		"POST /reset_prefix_cache": "",
@@ -44,7 +44,7 @@ func TestControl(t *testing.T) {
 		t.Errorf("version %q, %v", version, err)
 	}
 	models, err := c.Models(ctx)
-	if want := []Model{{"tiny-dense", "models/dense", 4096}, {ID: "other"}}; !slices.Equal(models, want) || err != nil {
+	if want := []Model{{"tiny-dense", "models/dense", "vllm", 4096}, {ID: "other"}}; !slices.Equal(models, want) || err != nil {
 		t.Errorf("models %v, %v", models, err)
 	}
 	if ids, err := c.Tokenize(ctx, "m", "</think>"); !slices.Equal(ids, []int32{260}) || err != nil {

@@ -1,7 +1,7 @@
 // Package vllm is a client of one vLLM server: chat completions, streamed or
 // not, and what the server says of itself. It holds what the paper's
-// experiment needs of vLLM 0.23, and works with any OpenAI-compatible server as
-// far as that goes. A request is aborted by cancelling its context, which
+// experiment needs of vLLM 0.23. Of another OpenAI-compatible server it asks
+// only what all of them know: see Client.TreatAsPlain. A request is aborted by cancelling its context, which
 // closes its connection; nothing is retried here but by Retry.
 //
 // It stands on net/http rather than on OpenAI's SDK for Go (v3.96.0), which was

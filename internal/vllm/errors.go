@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // Kind is a way in which a server fails, as far as callers must tell them apart.
@@ -30,6 +31,8 @@ const (
 	Cut
 	// Idle: nothing came for longer than allowed.
 	Idle
+	// OtherModel: another model answered than was asked for.
+	OtherModel
 	// Garbage: what came is no answer. Not JSON, not UTF-8, no choices, no
 	// usage or an impossible one, or too large.
 	Garbage
@@ -54,6 +57,8 @@ func (k Kind) String() string {
 		return "answer cut short"
 	case Idle:
 		return "silent"
+	case OtherModel:
+		return "another model"
 	case Garbage:
 		return "not an answer"
 	}
@@ -61,7 +66,9 @@ func (k Kind) String() string {
 }
 
 // Permanent tells whether asking again is useless.
-func (k Kind) Permanent() bool { return k == Unauthorized || k == UnknownModel || k == Rejected }
+func (k Kind) Permanent() bool {
+	return k == Unauthorized || k == UnknownModel || k == Rejected || k == OtherModel
+}
 
 // Error is a failure of a server, or of a request to it. All methods of Client
 // return it, except that a request whose context ended returns the context's
@@ -74,7 +81,10 @@ type Error struct {
 	Message string // in the server's words, or ours
 	Param   string // the field of the request that is wrong, if the server tells
 	Unsent  bool   // the server cannot have had the request
-	Err     error  // the cause, if there is one
+	// Later is how long the server wants to be left alone before it is asked
+	// again; 0 if it does not say.
+	Later time.Duration
+	Err   error // the cause, if there is one
 }
 
 // Error is one line that names the server, the failure and what to look at.
@@ -94,6 +104,11 @@ func (e *Error) Error() string {
 		b.WriteString(": give the key that the server was started with")
 	}
 	return b.String()
+}
+
+// Limited tells whether the server is well and takes no more requests for now.
+func (e *Error) Limited() bool {
+	return e.Kind == ServerFault && (e.Status == http.StatusTooManyRequests || e.Later > 0)
 }
 
 // Unwrap is the cause.

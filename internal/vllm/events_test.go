@@ -103,19 +103,50 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"choices":[{"message":{"content":"\uD800"}}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		refusal("u", 400, "", data)
-		var c Completion
-		err := decodeAnswer(data, &c)
-		if err != nil {
-			if e := (*Error)(nil); !errors.As(err, &e) || e.Kind == 0 || !utf8.ValidString(e.Message) {
-				t.Fatalf("%q: error %#v", data, err)
+		for _, plain := range []bool{false, true} {
+			c := Completion{Usage: untold}
+			if !sound(t, decodeAnswer(data, plain, &c), c, plain) {
+				continue
 			}
-			return
-		}
-		if c.Usage.Prompt < 1 || c.Usage.Completion < 0 || c.Finish == "" || !utf8.ValidString(c.Text+c.Reasoning) {
-			t.Fatalf("%q: let through as %+v", data, c)
-		}
-		if !bytes.ContainsRune(data, utf8.RuneError) && !bytes.Contains(bytes.ToLower(data), []byte("fffd")) && strings.ContainsRune(c.Text, utf8.RuneError) {
-			t.Fatalf("%q: text mended to %q", data, c.Text)
+			if !bytes.ContainsRune(data, utf8.RuneError) && !bytes.Contains(bytes.ToLower(data), []byte("fffd")) && strings.ContainsRune(c.Text, utf8.RuneError) {
+				t.Fatalf("%q: text mended to %q", data, c.Text)
+			}
 		}
 	})
+}
+
+// FuzzPlainStream is FuzzAnswer of a stream of a server that may leave out much.
+func FuzzPlainStream(f *testing.F) {
+	for _, d := range dialects {
+		f.Add([]byte(d.body))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c := dial(t, "http://h", Options{Plain: true})
+		completion := c.blank()
+		r := request()
+		a := assembly{request: &r, completion: &completion, clock: c.options.Clock, watch: new(silence), plain: true, seen: func(u Usage) {
+			if !u.Told() || u.check() != nil {
+				t.Fatalf("%q: usage %+v was told", data, u)
+			}
+		}}
+		sound(t, c.assemble(&a, bytes.NewReader(data)), completion, true)
+	})
+}
+
+// sound checks what came of an answer, and tells whether it was let through.
+func sound(t *testing.T, err error, c Completion, plain bool) bool {
+	t.Helper()
+	if err != nil {
+		if e := (*Error)(nil); !errors.As(err, &e) || e.Kind == 0 || !utf8.ValidString(e.Message) {
+			t.Fatalf("error %#v", err)
+		}
+	}
+	u := c.Usage
+	if told := u.Prompt >= 1 && u.Completion >= 0 && u.Reasoning >= -1 && u.Reasoning <= u.Completion; !told && (!plain || u != untold) && err == nil {
+		t.Fatalf("usage %+v", u)
+	}
+	if err == nil && (c.Finish == "" || !utf8.ValidString(c.Text+c.Reasoning)) {
+		t.Fatalf("let through as %+v", c)
+	}
+	return err == nil
 }

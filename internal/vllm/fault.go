@@ -66,6 +66,9 @@ func refusal(url string, status int, location string, body []byte) *Error {
 		e.Message = "the server says it is at " + clip(location) + ": use that address"
 	}
 	e.Kind = kindOf(status, e.Message)
+	if e.Type == "insufficient_quota" { // 429 as well, and waiting does not help
+		e.Kind = Rejected
+	}
 	return e
 }
 

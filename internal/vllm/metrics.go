@@ -23,7 +23,10 @@ type Metrics struct {
 // Metrics reads /metrics. The error of a server that has none of vLLM's, being
 // another or started with --disable-log-stats, wraps ErrNotOffered.
 func (c *Client) Metrics(ctx context.Context) (Metrics, error) {
-	body, err := c.ask(ctx, http.MethodGet, "/metrics", nil)
+	if c.Plain() {
+		return Metrics{}, c.notOffered()
+	}
+	body, err := c.ask(ctx, http.MethodGet, c.root+"/metrics", nil)
 	if err != nil {
 		return Metrics{}, err
 	}

@@ -15,7 +15,8 @@ type Message struct {
 }
 
 // Request is a chat completion to ask for. Every sampling parameter is always
-// sent, so that no default of a server or a model counts.
+// sent, so that no default of a server or a model counts; of a plain server,
+// its own top_k, min_p and penalties count.
 type Request struct {
 	ID       string // X-Request-Id, for the server's log; "" sends none
 	Model    string // as served
@@ -92,10 +93,11 @@ func (r *Request) fault() error {
 type standard struct {
 	Model       string         `json:"model"`
 	Messages    []Message      `json:"messages"`
-	Seed        int64          `json:"seed"`
+	Seed        *int64         `json:"seed,omitempty"`
 	Temperature float64        `json:"temperature"`
 	TopP        float64        `json:"top_p"`
-	MaxTokens   int            `json:"max_tokens"`
+	MaxTokens   int            `json:"max_tokens,omitempty"`
+	Longest     int            `json:"max_completion_tokens,omitempty"` // MaxTokens, by its other name
 	Stream      bool           `json:"stream,omitempty"`
 	StreamWith  *streamOptions `json:"stream_options,omitempty"`
 }
@@ -118,23 +120,59 @@ type streamOptions struct {
 	ContinuousUsage bool `json:"continuous_usage_stats,omitempty"`
 }
 
-// body is the request as JSON. A plain one holds the standard fields alone.
-func (r *Request) body(stream, plain bool) ([]byte, error) {
+// body is the request as JSON, in the manner of a server.
+func (r *Request) body(stream bool, m manner) ([]byte, error) {
 	if err := r.fault(); err != nil {
 		return nil, err
 	}
 	s := standard{
-		Model: r.Model, Messages: r.Messages, Seed: r.Seed, Temperature: r.Temperature, TopP: r.TopP,
+		Model: r.Model, Messages: r.Messages, Seed: &r.Seed, Temperature: r.Temperature, TopP: r.TopP,
 		MaxTokens: r.MaxTokens, Stream: stream,
 	}
-	if stream {
-		s.StreamWith = &streamOptions{IncludeUsage: true, ContinuousUsage: !plain}
+	if stream && !m.uncounted {
+		s.StreamWith = &streamOptions{IncludeUsage: true, ContinuousUsage: !m.plain}
 	}
-	if plain {
-		return json.Marshal(s)
+	if m.plain {
+		return r.plainBody(s, m)
 	}
 	return json.Marshal(extended{
 		standard: s, TopK: r.TopK, RepetitionPenalty: 1,
 		TemplateArguments: r.TemplateArguments, ThinkingBudget: r.ThinkingBudget, IgnoreEOS: r.IgnoreEOS, TokenIDs: r.TokenIDs,
 	})
+}
+
+// plainBody is the request with standard fields alone. Of the seed it has the
+// last 31 bits: servers keep it in a float64 or in 32 bits, of which all ones
+// may stand for none.
+func (r *Request) plainBody(s standard, m manner) ([]byte, error) {
+	if err := r.beyondStandard(); err != nil {
+		return nil, err
+	}
+	seed := r.Seed & (1<<31 - 1)
+	s.Seed = &seed
+	if m.seedless {
+		s.Seed = nil
+	}
+	if m.renamed {
+		s.MaxTokens, s.Longest = 0, r.MaxTokens
+	}
+	return json.Marshal(s)
+}
+
+// beyondStandard says what of the request only vLLM is known to take; nil if
+// nothing.
+func (r *Request) beyondStandard() error {
+	switch {
+	case r.TopK != 0:
+		return fmt.Errorf("top_k %d is a field of vLLM, which this server may ignore: set top_k to 0, which leaves it to the server, or serve the model by vLLM", r.TopK)
+	case len(r.TemplateArguments) > 0:
+		return errors.New("chat_template_kwargs are a field of vLLM, which this server may ignore, and so whether the model is told to think: serve it by vLLM, or configure a model that is not told")
+	case r.ThinkingBudget > 0:
+		return errors.New("a thinking budget needs vLLM: set thinking_budget to 0, or serve the model by vLLM")
+	case r.IgnoreEOS:
+		return errors.New("ignore_eos needs vLLM")
+	case r.TokenIDs:
+		return errors.New("ids of tokens need vLLM")
+	}
+	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"strconv"
 	"time"
 
 	"speceval/internal/clock"
@@ -12,7 +14,8 @@ import (
 
 // Retry tries something again that failed on a server's side, after waiting
 // First, then twice as long each time, up to Most; of each wait a random half
-// is left out, so that callers who failed together do not return together.
+// is left out, so that callers who failed together do not return together. A
+// server that says how long it wants to be left alone is left alone so long.
 type Retry struct {
 	Attempts int           // in all; less than 1 counts as 1
 	First    time.Duration // 0: 250 ms
@@ -40,7 +43,7 @@ func (r Retry) Do(ctx context.Context, f func(context.Context) error) error {
 			}
 			return err
 		}
-		wait := r.wait(attempt)
+		wait := max(r.wait(attempt), e.Later)
 		if r.Report != nil {
 			r.Report(attempt, err, wait)
 		}
@@ -48,6 +51,24 @@ func (r Retry) Do(ctx context.Context, f func(context.Context) error) error {
 			return fmt.Errorf("%w, while waiting to try again after: %v", ended, err)
 		}
 	}
+}
+
+// longestLater bounds what a server may ask for.
+const longestLater = 10 * time.Minute
+
+// later is how long a server wants to be left alone, by the header of an answer:
+// Retry-After in seconds or as a date, or the field in milliseconds that some
+// services have beside it. 0 if it does not say.
+func later(h http.Header, now time.Time) time.Duration {
+	var wait time.Duration
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+		wait = time.Duration(min(ms, 1e9) * float64(time.Millisecond))
+	} else if s, err := strconv.ParseFloat(h.Get("Retry-After"), 64); err == nil {
+		wait = time.Duration(min(s, 1e6) * float64(time.Second))
+	} else if date, err := http.ParseTime(h.Get("Retry-After")); err == nil {
+		wait = date.Sub(now)
+	}
+	return min(max(wait, 0), longestLater)
 }
 
 func (r Retry) clock() clock.Clock {

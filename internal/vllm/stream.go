@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -21,21 +20,21 @@ const lingerWithin = time.Second
 // seen gets the usage so far, on the caller's goroutine; it may be nil. Beside
 // an error, or after an abort, the Completion holds what was seen.
 func (c *Client) Stream(ctx context.Context, r Request, seen func(Usage)) (Completion, error) {
-	completion := Completion{Sent: c.options.Clock.Now(), Usage: Usage{Reasoning: -1}}
-	body, err := r.body(true, c.options.Plain)
-	if err != nil {
-		completion.Finished = completion.Sent
-		return completion, &Error{Kind: Rejected, URL: c.root, Message: "not sent", Unsent: true, Err: err}
-	}
+	completion := c.blank()
+	m := c.manner.Load()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	watch := silence{clock: c.options.Clock, start: completion.Sent, longest: c.options.Idle}
+	watch := silence{clock: c.options.Clock, start: completion.Sent, longest: m.idle}
+	if m.plain {
+		watch.server, watch.born = &c.heard, c.born
+	}
 	if watch.longest > 0 {
 		go watch.run(ctx, cancel, c.root)
 	}
-	response, err := c.send(ctx, http.MethodPost, "/v1/chat/completions", r.ID, body)
+	response, err := c.post(ctx, &r, true)
 	if err == nil {
-		a := assembly{completion: &completion, clock: c.options.Clock, seen: seen, watch: &watch}
+		completion.Software = response.Header.Get("Server")
+		a := assembly{request: &r, completion: &completion, clock: c.options.Clock, seen: seen, watch: &watch, plain: m.plain}
 		err = c.blame(c.assemble(&a, response.Body))
 		if err != nil && ctx.Err() != nil {
 			err = c.ended(ctx)
@@ -64,10 +63,12 @@ func (c *Client) linger(ctx context.Context, cancel context.CancelCauseFunc, bod
 
 // assembly puts the chunks of a stream together.
 type assembly struct {
+	request    *Request
 	completion *Completion
 	clock      clock.Clock
 	seen       func(Usage)
 	watch      *silence
+	plain      bool
 
 	walker          walker
 	chunk           answer // the last
@@ -92,6 +93,9 @@ func (a *assembly) read(events *events, body io.Reader) error {
 	events.restart(limited)
 	err := a.chunks(events)
 	a.completion.Text, a.completion.Reasoning = a.text.String(), a.reasoning.String()
+	if a.plain && err == io.EOF && limited.N > 0 && a.completion.Finish != "" {
+		err = nil // other servers may end a stream without [DONE]
+	}
 	switch {
 	case errors.Is(err, errLongLine):
 		return &Error{Kind: Garbage, Message: fmt.Sprintf("an event of more than %d MiB", longestLine>>20)}
@@ -106,10 +110,10 @@ func (a *assembly) read(events *events, body io.Reader) error {
 		return &Error{Kind: Cut, Message: "the stream broke", Err: err}
 	case a.completion.Finish == "":
 		return &Error{Kind: Cut, Message: "the stream ended without a finish_reason"}
-	case !a.counted:
+	case !a.counted && !a.plain:
 		return garbage("no usage")
 	}
-	return a.completion.fault()
+	return a.completion.fault(a.plain)
 }
 
 // chunks reads events up to [DONE].
@@ -137,41 +141,68 @@ func (a *assembly) chunks(events *events) error {
 func (a *assembly) add(chunk *answer) error {
 	into := a.completion
 	now := a.clock.Now()
-	a.watch.heard(now)
+	if chunk.model != into.Model {
+		if err := a.request.answeredBy(chunk.model, a.plain); err != nil {
+			return err
+		}
+		into.Model = chunk.model
+	}
 	into.ID, into.Fingerprint = cmp.Or(chunk.id, into.ID), cmp.Or(chunk.fingerprint, into.Fingerprint)
 	a.text.WriteString(chunk.text)
 	a.reasoning.WriteString(chunk.reasoning)
 	into.TokenIDs = append(into.TokenIDs, chunk.tokens...)
 	into.Finish = cmp.Or(chunk.finish, into.Finish)
-	if chunk.counted {
-		if err := chunk.usage.check(); err != nil {
-			return err
-		}
-		into.Usage, a.counted = chunk.usage, true
+	if err := into.count(chunk, a.plain); err != nil {
+		return err
 	}
+	a.counted = a.counted || chunk.counted
 	if into.First.IsZero() && (chunk.text != "" || chunk.reasoning != "" || len(chunk.tokens) > 0 || chunk.usage.Completion > 0) {
 		into.First = now
 	}
+	a.watch.heard(now, !into.First.IsZero())
 	if chunk.counted && a.seen != nil {
 		a.seen(chunk.usage)
 	}
 	return nil
 }
 
-// silence ends a stream on which nothing is heard for too long.
+// silence ends a stream on which nothing is heard for too long. One that has not
+// begun may wait for others at a server that works on a few at a time: until it
+// begins, what the others hear counts as well.
 type silence struct {
 	clock   clock.Clock
 	start   time.Time
 	longest time.Duration
 	last    atomic.Int64 // when something was heard, in nanoseconds after start
+	begun   atomic.Bool  // a token was heard
+
+	server *atomic.Int64 // when anybody heard something, in nanoseconds after born; nil: others do not count
+	born   time.Time
 }
 
-func (s *silence) heard(now time.Time) { s.last.Store(int64(now.Sub(s.start))) }
+func (s *silence) heard(now time.Time, begun bool) {
+	s.last.Store(int64(now.Sub(s.start)))
+	if s.server != nil {
+		s.begun.Store(begun)
+		s.server.Store(int64(now.Sub(s.born)))
+	}
+}
+
+// latest is when something was heard that counts, or the start.
+func (s *silence) latest() time.Time {
+	own := s.start.Add(time.Duration(s.last.Load()))
+	if s.server == nil || s.begun.Load() {
+		return own
+	}
+	if others := s.born.Add(time.Duration(s.server.Load())); others.After(own) {
+		return others
+	}
+	return own
+}
 
 func (s *silence) run(ctx context.Context, cancel context.CancelCauseFunc, url string) {
 	for {
-		last := s.start.Add(time.Duration(s.last.Load()))
-		left := s.longest - s.clock.Now().Sub(last)
+		left := s.longest - s.clock.Now().Sub(s.latest())
 		if left <= 0 {
 			cancel(&Error{Kind: Idle, URL: url, Message: fmt.Sprintf("nothing came for %v", s.longest)})
 			return

@@ -35,7 +35,9 @@ func TestRecordedStream(t *testing.T) {
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
 			var counts []int
-			got, err := client(t, Options{}, says(200, text)).Stream(t.Context(), request(), func(u Usage) { counts = append(counts, u.Completion) })
+			r := request()
+			r.Model = "tiny-dense"
+			got, err := client(t, Options{}, says(200, text)).Stream(t.Context(), r, func(u Usage) { counts = append(counts, u.Completion) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -291,7 +293,7 @@ func TestSilenceCountsFromTheLastWord(t *testing.T) {
 	clock.before = func(d time.Duration) {
 		slept = append(slept, d)
 		if n := len(slept); n < 3 {
-			s.heard(start.Add([]time.Duration{40, 70}[n-1] * time.Second))
+			s.heard(start.Add([]time.Duration{40, 70}[n-1]*time.Second), true)
 		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -131,6 +131,14 @@ func (w *walker) text(into *string) {
 	*into = w.token('"').String()
 }
 
+// count reads an integer of 32 bits, or a null as -1.
+func (w *walker) count() int {
+	if w.null() {
+		return -1
+	}
+	return w.whole()
+}
+
 // whole reads an integer of 32 bits.
 func (w *walker) whole() int {
 	digits := w.raw()

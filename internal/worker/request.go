@@ -38,6 +38,10 @@ func (e *Engine) carry(r *request) {
 	e.give(event)
 }
 
+// errUncounted is of a server that tells no tokens: what a run costs could not
+// be said.
+var errUncounted = errors.New("an answer without counts of tokens: serve the model by vLLM")
+
 // give puts an event where Next finds it, unless the run is over.
 func (e *Engine) give(event router.Event) {
 	select {
@@ -61,7 +65,11 @@ func (e *Engine) send(r *request) (router.Event, vllm.Completion) {
 	event := router.Event{
 		Request: r.number, Replica: r.place.Replica(),
 		Started: started, Finished: e.since(completion.Finished),
-		Prompt: completion.Usage.Prompt, Generated: completion.Usage.Completion,
+	}
+	if u := completion.Usage; u.Told() {
+		event.Prompt, event.Generated = u.Prompt, u.Completion
+	} else if err == nil {
+		err = errUncounted
 	}
 	switch {
 	case err == nil:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"speceval/internal/rollout"
+	"speceval/internal/vllm"
 	"speceval/pipeline/dag"
 )
 
@@ -171,6 +172,9 @@ func (f *sampling) ask(ctx context.Context, place int) (*rollout.Rollout, error)
 	answer, server, err := f.servers.Complete(ctx, f.asked.Request(id, end))
 	if err != nil {
 		return nil, err
+	}
+	if !answer.Usage.Told() {
+		return nil, &vllm.Error{Kind: vllm.Garbage, URL: server, Message: "an answer without counts of tokens"}
 	}
 	return f.asked.Rollout(id, &answer, server, end)
 }
