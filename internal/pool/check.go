@@ -22,6 +22,13 @@ type Requirement struct {
 	// short request with TemplateArguments.
 	ThinkingBudget    bool
 	TemplateArguments map[string]any
+
+	// Foreign lets any OpenAI-compatible server be a replica: vLLM of any
+	// version and kind, unless Version says which, and others, which get standard
+	// fields alone. Of those, Sampling is how requests will ask: what they cannot
+	// be asked is a fault.
+	Foreign  bool
+	Sampling vllm.Sampling
 }
 
 // Served is what a replica turned out to be.
@@ -31,6 +38,10 @@ type Served struct {
 	Root        string // where the weights came from
 	MaxModelLen int    // tokens
 	ThinkEnd    int32  // id of the token </think>; -1 if that is no single token
+
+	Plain    bool     // it is not vLLM
+	Software string   // "vLLM", or what another server calls itself: "llama.cpp b1", "unknown server (nginx)"
+	Notes    []string // what a user should know of its answers; see Notes
 }
 
 // The proof of a thinking budget: so many tokens of thinking, of so many in all,
@@ -51,7 +62,7 @@ func (p *Pool) Check(ctx context.Context, need Requirement) ([]Served, error) {
 	var all sync.WaitGroup
 	for i, r := range p.replicas {
 		all.Go(func() {
-			findings[i].served, findings[i].faults = p.inspect(ctx, r, need)
+			findings[i].served, findings[i].faults = p.meets(ctx, r, need)
 		})
 	}
 	all.Wait()
@@ -65,17 +76,22 @@ func (p *Pool) Check(ctx context.Context, need Requirement) ([]Served, error) {
 		served = append(served, f.served)
 		faults = append(faults, f.faults...)
 	}
-	if versions := releases(served); len(versions) > 1 {
+	if versions := releases(served); len(versions) > 1 && !need.Foreign {
 		faults = append(faults, fmt.Errorf("replicas run different versions of vLLM (%s): run one", strings.Join(versions, ", ")))
 	}
 	if len(faults) > 0 || len(dead) == len(p.replicas) {
 		return served, errors.Join(append(append(faults, dead...), p.nobody())...)
 	}
-	if need.Version == "" && len(served) > 0 {
+	if need.Version == "" && len(served) > 0 && !need.Foreign {
 		need.Version = release(served[0].Version) // for those that come back, or are late
 	}
 	p.mu.Lock()
 	p.requirement = &need
+	for i, f := range findings {
+		if !f.dead() {
+			p.replicas[i].found = &f.served
+		}
+	}
 	p.mu.Unlock()
 	for i, f := range findings {
 		if f.dead() {
@@ -122,10 +138,18 @@ func release(version string) string {
 	return version
 }
 
-// inspect asks one replica. What could not be asked after a fault is left out.
+// meets asks one replica whether it is what is required.
+func (p *Pool) meets(ctx context.Context, r *replica, need Requirement) (Served, []error) {
+	if need.Foreign {
+		return p.inspectAny(ctx, r, need)
+	}
+	return p.inspect(ctx, r, need)
+}
+
+// inspect asks one replica of vLLM. What could not be asked after a fault is left out.
 func (p *Pool) inspect(ctx context.Context, r *replica, need Requirement) (Served, []error) {
 	url := r.Client.URL()
-	s := Served{URL: url, ThinkEnd: -1}
+	s := Served{URL: url, Software: "vLLM", ThinkEnd: -1}
 	if err := r.Client.Health(ctx); err != nil {
 		return s, []error{fmt.Errorf("%w: is it started, and at this address?", err)}
 	}
@@ -147,7 +171,7 @@ func (p *Pool) inspect(ctx context.Context, r *replica, need Requirement) (Serve
 	}
 	at := slices.IndexFunc(models, func(m vllm.Model) bool { return m.ID == need.Model })
 	if at < 0 {
-		wrong("serves %s, not %q: start it with --served-model-name %s", names(models), need.Model, need.Model)
+		wrong("serves %s, not %q: start it with --served-model-name %s", Names(models), need.Model, need.Model)
 		return s, faults
 	}
 	s.Root, s.MaxModelLen = models[at].Root, models[at].MaxModelLen
@@ -156,6 +180,9 @@ func (p *Pool) inspect(ctx context.Context, r *replica, need Requirement) (Serve
 	}
 	m, err := r.Client.Metrics(ctx)
 	switch {
+	case need.Foreign && errors.Is(err, vllm.ErrNotOffered):
+		s.Notes = append(s.Notes, "has no metrics, by which a hang would be noticed: start it without --disable-log-stats")
+	case need.Foreign && err == nil:
 	case errors.Is(err, vllm.ErrNotOffered):
 		wrong("no metrics of vLLM, by which hung servers are found: start it without --disable-log-stats")
 	case err != nil:
@@ -174,10 +201,14 @@ func (p *Pool) inspect(ctx context.Context, r *replica, need Requirement) (Serve
 	return s, faults
 }
 
-func names(models []vllm.Model) string {
-	ids := make([]string, len(models))
-	for i, m := range models {
-		ids[i] = fmt.Sprintf("%q", m.ID)
+// Names lists models for a message, of very many the first.
+func Names(models []vllm.Model) string {
+	var ids []string
+	for _, m := range models[:min(len(models), 20)] {
+		ids = append(ids, fmt.Sprintf("%q", m.ID))
+	}
+	if more := len(models) - len(ids); more > 0 {
+		ids = append(ids, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(ids, ", ")
 }

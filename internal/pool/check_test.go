@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -51,7 +52,8 @@ func TestCheck(t *testing.T) {
 					t.Errorf("error %v\nwants %q and names server 1 alone", err, want)
 				}
 			}
-			if want := (Served{"http://server-0", "0.23.0", "folder", 4096, 260}); served[0] != want {
+			want := Served{URL: "http://server-0", Version: "0.23.0", Root: "folder", MaxModelLen: 4096, ThinkEnd: 260, Software: "vLLM"}
+			if !reflect.DeepEqual(served[0], want) {
 				t.Errorf("served %+v, want %+v", served[0], want)
 			}
 		})

@@ -36,6 +36,10 @@ type server struct {
 	ids       string
 	answer    func(w http.ResponseWriter, r *http.Request, seed int)
 
+	handler func(s *server, w http.ResponseWriter, r *http.Request) // instead of vLLM; nil: vLLM
+	hangs   bool                                                    // for a handler
+	astray  []string                                                // paths that a handler does not know
+
 	running, most int
 	tokens        int
 	resets        int
@@ -198,6 +202,11 @@ func (s *server) say(w io.Writer, seed int) {
 
 func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
+	if handler := s.handler; handler != nil {
+		s.mu.Unlock()
+		handler(s, w, r)
+		return
+	}
 	switch r.URL.Path {
 	case "/health":
 		if s.unhealthy {
@@ -206,7 +215,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	case "/version":
 		fmt.Fprintf(w, `{"version":%q}`, s.version)
 	case "/v1/models":
-		fmt.Fprintf(w, `{"data":[{"id":%q,"root":"folder","max_model_len":%d}]}`, s.model, s.context)
+		fmt.Fprintf(w, `{"data":[{"id":%q,"owned_by":"vllm","root":"folder","max_model_len":%d}]}`, s.model, s.context)
 	case "/metrics":
 		if s.metrics != "" {
 			io.WriteString(w, s.metrics)

@@ -69,6 +69,13 @@ func (p *Pool) release(l *lease) {
 	p.dispatch()
 }
 
+// answered notes that a replica has served a request.
+func (p *Pool) answered(r *replica) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r.rests = 0
+}
+
 // dispatch gives free places to those who wait. Pool.mu is held.
 func (p *Pool) dispatch() {
 	for len(p.waiting) > 0 && !p.held {
@@ -86,10 +93,13 @@ func (p *Pool) dispatch() {
 }
 
 // leastLoaded is the replica with the fewest requests, the first of those; nil
-// if all are full or dead.
+// if all are full, dead or at rest.
 func (p *Pool) leastLoaded() *replica {
 	var least *replica
 	for _, r := range p.replicas {
+		if !r.rested.IsZero() && p.settings.Clock.Now().Before(r.rested) {
+			continue
+		}
 		if r.alive && len(r.leases) < p.settings.Window && (least == nil || len(r.leases) < len(least.leases)) {
 			least = r
 		}

@@ -59,6 +59,7 @@ func (l *Place) Stream(r vllm.Request, seen func(vllm.Usage)) (vllm.Completion, 
 	l.pool.mu.Unlock()
 	completion, err := replica.Client.Stream(l.lease.ctx, r, seen)
 	if err == nil {
+		l.pool.answered(replica)
 		return completion, nil
 	}
 	cause := context.Cause(l.lease.ctx)
@@ -69,6 +70,7 @@ func (l *Place) Stream(r vllm.Request, seen func(vllm.Usage)) (vllm.Completion, 
 		return completion, ErrClosed
 	}
 	j := job{pool: l.pool, request: &r}
+	j.putOff(l.lease, err)
 	if j.lost(l.lease.ctx, l.lease, err) {
 		err = fmt.Errorf("replica %s is lost: %w", replica.Name, err)
 	}

@@ -74,8 +74,13 @@ type replica struct {
 	alive  bool
 	life   int // how often it came back: failures of an earlier life do not count
 	leases map[*lease]bool
-	model  string // of the latest request
-	fault  error  // why it is not alive
+	model  string  // of the latest request
+	fault  error   // why it is not alive
+	found  *Served // what it was when it was checked; nil if it was not there
+
+	rested time.Time // no request goes there before
+	rests  int       // since a request was answered
+	slow   bool      // that it rests has been reported
 }
 
 // New makes a pool of replicas that are taken to be alive until they fail. See
@@ -146,6 +151,9 @@ func (p *Pool) Resent() int {
 // the replica that it came from, or that failed last.
 func (p *Pool) Complete(ctx context.Context, r vllm.Request) (vllm.Completion, string, error) {
 	return p.request(ctx, r, func(ctx context.Context, c *vllm.Client) (vllm.Completion, error) {
+		if c.Plain() { // whose silence shows in pieces only
+			return c.Stream(ctx, r, nil)
+		}
 		return c.Complete(ctx, r)
 	})
 }

@@ -41,7 +41,8 @@ type job struct {
 	request *vllm.Request
 	send    sender
 	arrival uint64
-	deaths  int // of replicas that worked on it
+	deaths  int       // of replicas that worked on it
+	limited time.Time // when a replica first put it off; zero: never
 }
 
 // attempt sends the request once, and again after each death of its replica.
@@ -54,10 +55,11 @@ func (j *job) attempt(ctx context.Context) (vllm.Completion, string, error) {
 		r := l.replica
 		completion, err := j.send(l.ctx, r.Client)
 		if err == nil {
+			j.pool.answered(r)
 			j.pool.release(l)
 			return completion, r.Name, nil
 		}
-		lost := j.lost(ctx, l, err)
+		lost := j.lost(ctx, l, err) || j.putOff(l, err)
 		j.pool.release(l)
 		switch {
 		case ctx.Err() != nil:
@@ -73,8 +75,8 @@ func (j *job) attempt(ctx context.Context) (vllm.Completion, string, error) {
 	}
 }
 
-// lost tells whether a request failed because its replica died or hangs, takes
-// that replica out, and counts the death, unless the request never got there.
+// lost tells whether a request failed because its replica died or hangs, by its
+// metrics or by its silence, takes that replica out, and counts the death, unless the request never got there.
 func (j *job) lost(ctx context.Context, l *lease, err error) bool {
 	if errors.Is(context.Cause(l.ctx), errTakenOut) {
 		j.deaths++
@@ -85,7 +87,7 @@ func (j *job) lost(ctx context.Context, l *lease, err error) bool {
 		return false
 	}
 	switch e.Kind {
-	case vllm.Unreachable, vllm.EngineDead:
+	case vllm.Unreachable, vllm.EngineDead, vllm.Idle:
 	case vllm.Cut:
 		if l.replica.Client.Health(l.ctx) == nil {
 			return false

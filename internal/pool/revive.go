@@ -113,7 +113,7 @@ func (p *Pool) takeBack(r *replica) {
 // well says why a replica is not fit for requests; nil if it is.
 func (p *Pool) well(ctx context.Context, r *replica, stuck *vllm.Metrics) error {
 	p.mu.Lock()
-	requirement, model := p.requirement, r.model
+	requirement, model, found := p.requirement, r.model, r.found
 	p.mu.Unlock()
 	if stuck != nil {
 		if err := p.moves(ctx, r, model, stuck); err != nil {
@@ -121,7 +121,10 @@ func (p *Pool) well(ctx context.Context, r *replica, stuck *vllm.Metrics) error 
 		}
 	}
 	if requirement != nil {
-		_, faults := p.inspect(ctx, r, *requirement)
+		served, faults := p.meets(ctx, r, *requirement)
+		if len(faults) == 0 && found != nil && found.Plain != served.Plain {
+			return fmt.Errorf("%s: was %s and is %s now: start the server that was there", served.URL, found.Software, served.Software)
+		}
 		return errors.Join(faults...)
 	}
 	if err := r.Client.Health(ctx); err != nil {
@@ -131,7 +134,7 @@ func (p *Pool) well(ctx context.Context, r *replica, stuck *vllm.Metrics) error 
 	if err != nil {
 		return err
 	}
-	if model != "" && !slices.ContainsFunc(models, func(m vllm.Model) bool { return m.ID == model }) {
+	if model != "" && !slices.ContainsFunc(models, func(m vllm.Model) bool { return m.ID == model || r.Client.Plain() && vllm.SameModel(model, m.ID) }) {
 		return fmt.Errorf("%s: no longer serves %s", r.Client.URL(), model)
 	}
 	return nil

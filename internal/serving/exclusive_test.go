@@ -78,7 +78,7 @@ func TestAModelOfNoWorker(t *testing.T) {
 	a, b := running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "b"})
 	w, _ := workers(t, serving.Worker{Name: "one", URLs: []string{a.URL()}}, serving.Worker{Name: "two", URLs: []string{b.URL()}})
 	_, err := w.Acquire(t.Context(), model("c"))
-	if !errors.Is(err, serving.ErrUnserved) || !strings.Contains(err.Error(), "worker one: no server serves c") || !strings.Contains(err.Error(), b.URL()+" serves b") {
+	if !errors.Is(err, serving.ErrUnserved) || !strings.Contains(err.Error(), "worker one: no server serves c") || !strings.Contains(err.Error(), b.URL()+" serves \"b\"") {
 		t.Errorf("error %v", err)
 	}
 	short := model("b")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -41,17 +40,25 @@ func (s *Servers) gather(ctx context.Context, m Model) (*group, error) {
 	g := &group{pool: s.newPool(all), places: len(all) * s.settings.Window}
 	if g.served, err = g.pool.Check(ctx, m.Requires); err != nil {
 		g.pool.Close()
-		return nil, err
+		return nil, fmt.Errorf("%w%s", err, s.keyHint(err))
 	}
 	return g, nil
+}
+
+// keyHint says where the key is taken from, if one was refused.
+func (s *Servers) keyHint(err error) string {
+	if e := (*vllm.Error)(nil); errors.As(err, &e) && e.Kind == vllm.Unauthorized {
+		return "\nthe key is taken from " + s.settings.KeyFrom
+	}
+	return ""
 }
 
 // unserved is the error of a model that no server serves, each for a reason.
 func (s *Servers) unserved(m Model, reasons []error) error {
 	hint := ""
 	for _, reason := range reasons {
-		if e := (*vllm.Error)(nil); errors.As(reason, &e) && e.Kind == vllm.Unauthorized {
-			hint = "\nthe key is taken from " + s.settings.KeyFrom
+		if hint == "" {
+			hint = s.keyHint(reason)
 		}
 	}
 	return fmt.Errorf("%w %s as %q:\n%w%s", ErrUnserved, m.ID, m.Requires.Model, errors.Join(reasons...), hint)
@@ -96,7 +103,7 @@ func (s *Servers) find(ctx context.Context, m Model) (found, silent []candidate,
 	faults := make([]error, len(urls))
 	var asking sync.WaitGroup
 	for i, client := range clients {
-		asking.Go(func() { faults[i] = notServing(ctx, client, m.Requires.Model) })
+		asking.Go(func() { faults[i] = notServing(ctx, client, m.Requires) })
 	}
 	asking.Wait()
 	for i, fault := range faults {
@@ -121,21 +128,22 @@ func (s *Servers) client(url string) (*vllm.Client, error) {
 	return vllm.New(url, vllm.Options{Key: s.settings.Key, Clock: s.settings.Clock, Connections: s.settings.Window + 2})
 }
 
-// notServing says why a server is none for a model: an *vllm.Error if it does
-// not answer.
-func notServing(ctx context.Context, client *vllm.Client, model string) error {
+// notServing says why a server is none for what is required: an *vllm.Error if
+// it does not answer. Of one without a list of models the pool's check decides.
+func notServing(ctx context.Context, client *vllm.Client, need pool.Requirement) error {
 	models, err := client.Models(ctx)
-	if err != nil {
+	switch {
+	case need.Foreign && pool.Unlisted(models, err):
+		return nil
+	case err != nil:
 		return err
 	}
-	if slices.ContainsFunc(models, func(m vllm.Model) bool { return m.ID == model }) {
-		return nil
-	}
-	var names []string
 	for _, m := range models {
-		names = append(names, m.ID)
+		if m.ID == need.Model || need.Foreign && vllm.SameModel(need.Model, m.ID) {
+			return nil
+		}
 	}
-	return fmt.Errorf("%s serves %s", client.URL(), strings.Join(names, ", "))
+	return fmt.Errorf("%s serves %s", client.URL(), pool.Names(models))
 }
 
 // launch starts the model on every worker with a recipe, after it has stopped

@@ -163,7 +163,7 @@ func TestAServerThatIsNotThereMayComeLater(t *testing.T) {
 	ask(t, lease, "a")
 	_, err := s.Acquire(t.Context(), model("c"))
 	if err == nil || !strings.Contains(err.Error(), `no server serves c as "c"`) ||
-		!strings.Contains(err.Error(), a.URL()+" serves a") || !strings.Contains(err.Error(), gone) {
+		!strings.Contains(err.Error(), a.URL()+" serves \"a\"") || !strings.Contains(err.Error(), gone) {
 		t.Errorf("error %v", err)
 	}
 	late := imitation.New(imitation.Settings{Model: "a"})
