@@ -30,12 +30,16 @@ func (p *Pool) inspectAny(ctx context.Context, r *replica, need Requirement) (Se
 		return s, []error{err}
 	}
 	s.Root, s.MaxModelLen = m.Root, m.MaxModelLen
-	proof, err := p.prove(ctx, r.Client, need)
+	proof, same, err := p.prove(ctx, r.Client, need)
 	if err != nil {
 		return s, []error{err}
 	}
 	s.Software = software(proof.Software, m.Owner, proof.Fingerprint)
 	s.Notes = plainNotes(proof, r.Client, s)
+	if same {
+		s.Notes = append(s.Notes, "gave the same answer to different seeds: if it takes the likeliest token (a top_k of 1) or a seed of its own, "+
+			"rollouts of a task are one rollout, and no error of an estimate holds")
+	}
 	return s, nil
 }
 
@@ -80,12 +84,16 @@ func listed(url string, need Requirement, models []vllm.Model, err error) (vllm.
 	return models[at], nil
 }
 
+// proofSeeds are how many answers are compared to see that a server samples.
+const proofSeeds = 3
+
 // prove asks a plain server for a few tokens as requests will ask it: they show
-// whether it takes what is sent, which model answers, and what it counts.
-func (p *Pool) prove(ctx context.Context, c *vllm.Client, need Requirement) (answer vllm.Completion, err error) {
+// whether it takes what is sent, which model answers, and what it counts. same
+// says that it gave one answer to all seeds.
+func (p *Pool) prove(ctx context.Context, c *vllm.Client, need Requirement) (answer vllm.Completion, same bool, err error) {
 	ctx, cancel := p.within(ctx, proofWithin)
 	defer cancel()
-	r := need.Sampling.Request("", "Hello")
+	r := need.Sampling.Request("", "Write down a random number of ten digits.")
 	r.Model, r.MaxTokens = need.Model, proofTokens
 	if need.Sampling.TopP == 0 { // nothing is said of sampling
 		r.Temperature, r.TopP = 1, 1
@@ -99,9 +107,14 @@ func (p *Pool) prove(ctx context.Context, c *vllm.Client, need Requirement) (ans
 		return err
 	})
 	if err != nil {
-		err = fmt.Errorf("a request of %d tokens, to see that it serves %q: %w", proofTokens, need.Model, err)
+		return answer, false, fmt.Errorf("a request of %d tokens, to see that it serves %q: %w", proofTokens, need.Model, err)
 	}
-	return answer, err
+	same = r.Temperature > 0 && answer.Text+answer.Reasoning != ""
+	for r.Seed = 1; same && r.Seed < proofSeeds; r.Seed++ {
+		other, err := c.Stream(ctx, r, nil)
+		same = err == nil && other.Text == answer.Text && other.Reasoning == answer.Reasoning
+	}
+	return answer, same, nil
 }
 
 // plainNotes are what a user should know of results from a plain server.

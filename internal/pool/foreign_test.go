@@ -35,6 +35,7 @@ type dialect struct {
 	key     bool   // a key is wanted, and not given
 	field   string // of a request, that is refused
 	window  int    // most requests at a time; more get 429
+	greedy  bool   // seeds do not count
 }
 
 func (d *dialect) serve(s *server, w http.ResponseWriter, r *http.Request) {
@@ -95,7 +96,11 @@ func (d *dialect) chat(s *server, w http.ResponseWriter, r *http.Request, body s
 	if d.usage {
 		usage = `,"usage":{"prompt_tokens":3,"completion_tokens":5}`
 	}
-	fmt.Fprintf(w, "data: {\"id\":\"%d\",\"model\":%q,\"system_fingerprint\":\"b1\",\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]%s}\n\n", seed, d.names, usage)
+	text := fmt.Sprint("a", seed)
+	if d.greedy {
+		text = "a"
+	}
+	fmt.Fprintf(w, "data: {\"id\":\"%d\",\"model\":%q,\"system_fingerprint\":\"b1\",\"choices\":[{\"delta\":{\"content\":%q},\"finish_reason\":\"stop\"}]%s}\n\n", seed, d.names, text, usage)
 }
 
 var foreign = Requirement{Model: "m", ContextTokens: 4096, Foreign: true, Sampling: vllm.Sampling{Model: "m", Temperature: 0.6, TopP: 0.95, MaxTokens: 99}}
@@ -127,6 +132,7 @@ func TestCheckOfOtherServers(t *testing.T) {
 		{"no temperature", func(d *dialect) { d.field = "temperature" }, nil, "", []string{"temperature"}},
 		{"a wrong key", func(d *dialect) { d.key, d.version = true, 401 }, nil, "", []string{"key refused"}},
 		{"it fails", func(d *dialect) { d.version = 500 }, nil, "", []string{"server fault"}},
+		{"greedy", func(d *dialect) { d.greedy = true }, nil, "llama.cpp b1", []string{"same answer to different seeds"}},
 		{"top_k", nil, func(n *Requirement) { n.Sampling.TopK = 20 }, "", []string{"top_k"}},
 		{"template arguments", nil, func(n *Requirement) { n.TemplateArguments = map[string]any{"enable_thinking": true} }, "", []string{"chat_template_kwargs"}},
 		{"a thinking budget", nil, func(n *Requirement) { n.ThinkingBudget = true }, "", []string{"thinking budget"}},
@@ -151,6 +157,9 @@ func TestCheckOfOtherServers(t *testing.T) {
 				said = strings.Join(Notes(served), "\n")
 				if !served[0].Plain || served[0].Software != tt.software || served[0].ThinkEnd != -1 {
 					t.Errorf("served %+v, want %q", served[0], tt.software)
+				}
+				if greedy := strings.Contains(said, "same answer"); greedy != slices.Contains([]string{"greedy", "no seed"}, tt.name) {
+					t.Errorf("said %q", said)
 				}
 				if astray := f.servers[0].astray; len(astray) > 0 && !slices.Equal(astray, []string{"/v1/models"}) {
 					t.Errorf("asked for %q, which only vLLM has", astray)
@@ -273,7 +282,7 @@ func TestRateLimit(t *testing.T) {
 		}
 		started := time.Now()
 		answered(t, ask(p, t.Context(), 1, 6)(), 1)
-		if took := time.Since(started); took != 7*time.Second || len(p.Lost()) > 0 || f.servers[0].arrived() != 1+3+4+2 {
+		if took := time.Since(started); took != 7*time.Second || len(p.Lost()) > 0 || f.servers[0].arrived() != 2+3+4+2 {
 			t.Errorf("%v, %d requests, lost %q", took, f.servers[0].arrived(), p.Lost())
 		}
 		if !f.reported("r0 takes no more requests") {
