@@ -309,3 +309,28 @@ func TestEndlessRateLimit(t *testing.T) {
 		}
 	})
 }
+
+// TestRestsGrow has a server that takes no more requests twice in a row, and once
+// again after it has answered, and never says for how long.
+func TestRestsGrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 1)
+		p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Minute})
+		defer end()
+		s := f.servers[0]
+		s.answer = func(w http.ResponseWriter, r *http.Request, seed int) {
+			if n := s.arrived(); n == 3 || n == 5 {
+				s.say(w, seed)
+				return
+			}
+			w.WriteHeader(429)
+		}
+		for i, want := range []time.Duration{3 * time.Second, time.Second} {
+			started := time.Now()
+			answered(t, ask(p, t.Context(), i, 1)(), i)
+			if took := time.Since(started); took != want {
+				t.Errorf("request %d took %v, want %v", i, took, want)
+			}
+		}
+	})
+}

@@ -17,7 +17,7 @@ func (p *Pool) watch(r *replica) {
 	var s stillness
 	for p.settings.Clock.Sleep(p.ctx, p.settings.Poll) == nil {
 		p.mu.Lock()
-		busy, life := r.alive && len(r.leases) > 0 && !r.Client.Plain(), r.life
+		busy, life := r.alive && len(r.leases) > 0, r.life
 		p.mu.Unlock()
 		if !busy {
 			s = stillness{}

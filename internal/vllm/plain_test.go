@@ -365,3 +365,42 @@ func TestSilenceOfPlainServers(t *testing.T) {
 		}
 	})
 }
+
+// TestSilenceOfOneStream stops a stream that has begun, while another goes on.
+func TestSilenceOfOneStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		connections := make(chan int, 2)
+		c := dial(t, "http://h", Options{Plain: true, Idle: time.Minute, Dial: func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			connections <- 1
+			stops := len(connections) == 1
+			go func() {
+				defer theirs.Close()
+				r, _ := http.ReadRequest(bufio.NewReader(theirs))
+				io.Copy(io.Discard, r.Body)
+				io.WriteString(theirs, "HTTP/1.0 200 OK\r\n\r\n"+chunk("a", "null", 1))
+				if stops {
+					io.Copy(io.Discard, theirs)
+					return
+				}
+				for i := range 10 {
+					time.Sleep(20 * time.Second)
+					io.WriteString(theirs, chunk("a", "null", i+2))
+				}
+				io.WriteString(theirs, chunk("", `"stop"`, 11)+done)
+			}()
+			return ours, nil
+		}})
+		started := time.Now()
+		var took time.Duration
+		var stopped, other error
+		var all sync.WaitGroup
+		all.Go(func() { _, stopped = c.Stream(t.Context(), plainRequest(), nil); took = time.Since(started) })
+		synctest.Wait()
+		all.Go(func() { _, other = c.Stream(t.Context(), plainRequest(), nil) })
+		all.Wait()
+		if fails(t, stopped, Idle); other != nil || took != time.Minute {
+			t.Errorf("given up after %v; the other: %v", took, other)
+		}
+	})
+}

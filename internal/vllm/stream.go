@@ -93,8 +93,8 @@ func (a *assembly) read(events *events, body io.Reader) error {
 	events.restart(limited)
 	err := a.chunks(events)
 	a.completion.Text, a.completion.Reasoning = a.text.String(), a.reasoning.String()
-	if a.plain && err == io.EOF && limited.N > 0 && a.completion.Finish != "" {
-		err = nil // other servers may end a stream without [DONE]
+	if a.plain && err == io.EOF && limited.N > 0 {
+		err = nil // other servers may end a stream without [DONE], by its finish_reason
 	}
 	switch {
 	case errors.Is(err, errLongLine):

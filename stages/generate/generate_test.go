@@ -312,6 +312,14 @@ func TestAFewFailuresAreNamed(t *testing.T) {
 	if _, err := l.try(false); err == nil || !strings.Contains(err.Error(), "3 of 3 tasks have rollouts missing") || !strings.Contains(err.Error(), `finish_reason "abort"`) {
 		t.Errorf("error %v", err)
 	}
+	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+		c, err := echo(n, r)
+		c.Usage = vllm.Usage{Prompt: -1, Completion: -1, Reasoning: -1}
+		return c, err
+	}
+	if _, err := l.try(false); err == nil || !strings.Contains(err.Error(), "without counts of tokens") {
+		t.Errorf("answers without counts: %v", err)
+	}
 	l.answer = echo
 	if n := l.run(); n != 10 {
 		t.Errorf("%d requests in the second run, want 10", n)
