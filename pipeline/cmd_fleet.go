@@ -18,6 +18,8 @@ type fleetOptions struct {
 	replicas, port int
 	model          string
 	speed          float64
+	slowWrong      float64
+	interval       int // tokens of an event of a stream, at least
 	tasks          []string
 	profiles       string
 	faults         imitation.Faults
@@ -47,6 +49,8 @@ func fleetFlags(fs *flag.FlagSet, o *options) {
 	fs.IntVar(&f.port, "port", 8000, "with --replicas: the first at port `P`, the others at the next ones; 0 takes free ones")
 	fs.StringVar(&f.model, "model", "", "serve only this model of the configuration, by `ID` (all, in turn)")
 	fs.Float64Var(&f.speed, "speed", 1, "let time pass `X` times faster than the model; 0 never waits")
+	fs.IntVar(&f.interval, "stream-interval", 1, "send `N` tokens in an event of a stream, as vLLM's flag of that name")
+	fs.Float64Var(&f.slowWrong, "slow-wrong", 1, "make wrong answers `X` times as long as right ones, so that what completes first is right more often")
 	fs.Func("tasks", "answer the tasks of this `FILE` as well; may be repeated", func(file string) error {
 		f.tasks = append(f.tasks, file)
 		return nil

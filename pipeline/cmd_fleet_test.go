@@ -135,6 +135,28 @@ func TestFleetServes(t *testing.T) {
 	}
 }
 
+func TestFleetIsSlowWhereItIsWrong(t *testing.T) {
+	profiles := filepath.Join(t.TempDir(), "p.csv")
+	rows := "benchmark,model,task_index,task_id,pass_count,tested_k\nsmallbench,plain,0,judge-river,0,10\nsmallbench,plain,1,math-product,0,10\n"
+	if err := os.WriteFile(profiles, []byte(rows), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var lengths []int
+	for _, factor := range []string{"1", "3"} {
+		lines, end := fleetOf(t, "", "", "--replicas", "1", "--port", "0", "--model", "plain", "--speed", "0", "--profiles", profiles, "--slow-wrong", factor)
+		if len(lines) != 1 {
+			_, said := end()
+			t.Fatal(said)
+		}
+		_, text := chatTo(t, lines[0], "org/plain", "")
+		lengths = append(lengths, len(text))
+		end()
+	}
+	if lengths[1] < 2*lengths[0] {
+		t.Errorf("answers of %v characters", lengths)
+	}
+}
+
 func TestFleetCannotTellTasksApartThatAreAskedTheSame(t *testing.T) {
 	file := filepath.Join(filesIn(t, map[string]string{"mine.csv": ownRows}), "mine.csv")
 	_, end := fleetOf(t, "", "", "--replicas", "1", "--port", "0", "--tasks", file)
@@ -191,6 +213,9 @@ func TestFleetRefuses(t *testing.T) {
 		"--replicas 9 --port 65530":              "want a number of replicas",
 		"--replicas 1 --model other":             "the configuration has no such model",
 		"--replicas 1 --speed -1":                "want a factor of time",
+		"--replicas 1 --stream-interval 0":       "want a token at least",
+		"--replicas 1 --slow-wrong 0":            "want a factor of length",
+		"--replicas 1 --slow-wrong NaN":          "want a factor of length",
 		"--replicas 1 --fail crush=1":            `fault "crush" is none of`,
 		"--replicas 1 --profiles missing.csv":    "missing.csv",
 		"--replicas 1 --tasks missing.jsonl":     "--tasks: ",

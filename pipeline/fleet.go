@@ -77,11 +77,20 @@ type imitated struct {
 	about string // what they imitate, for people
 }
 
+// mostSlow is the largest factor of --slow-wrong: longer answers end at max_tokens.
+const mostSlow = 1000
+
 // fleetSettings are the replicas of each model to serve, and one of the judge.
 func (s *session) fleetSettings(cfg *config.Config) (all []imitated, judge imitated, err error) {
 	o := &s.fleet
 	if o.speed < 0 {
 		return nil, judge, usagef("--speed %v: want a factor of time, or 0 never to wait", o.speed)
+	}
+	if o.interval < 1 {
+		return nil, judge, usagef("--stream-interval %d: want a token at least", o.interval)
+	}
+	if !(o.slowWrong > 0 && o.slowWrong <= mostSlow) {
+		return nil, judge, usagef("--slow-wrong %v: want a factor of length, above 0 and up to %d", o.slowWrong, mostSlow)
 	}
 	tasks, err := s.fleetTasks(cfg)
 	if err != nil {
@@ -116,7 +125,7 @@ func (s *session) imitate(cfg *config.Config, m config.Model, calibrated *worklo
 	if model, known := calibrated.Model(m.ID); known {
 		timing, pace = model.Timing, m.Title+" on an H20"
 	}
-	author := fleet.AuthorSettings{Model: m.ID, Tasks: tasks, Passes: passes(m.ID, profiles)}
+	author := fleet.AuthorSettings{Model: m.ID, Tasks: tasks, Passes: passes(m.ID, profiles), SlowWrong: o.slowWrong}
 	if profiles != nil && len(author.Passes) == 0 {
 		s.warn("%s has no profile of model %s, which answers right by a hash", o.profiles, m.ID)
 	}
@@ -124,7 +133,7 @@ func (s *session) imitate(cfg *config.Config, m config.Model, calibrated *worklo
 		Model: m.Served, Root: m.Path, MaxModelLen: cfg.Sampling.ContextTokens, MaxSequences: m.MaxSequences,
 		Thinking: m.Thinking || m.ReasoningParser != "", ReasoningParser: m.ReasoningParser, Key: s.key,
 		Timing: timing, Speed: o.speed, Author: fleet.NewAuthor(author),
-		Faults: o.faults, Restart: o.restart, Seed: cfg.Experiment.Seed,
+		StreamInterval: o.interval, Faults: o.faults, Restart: o.restart, Seed: cfg.Experiment.Seed,
 	}
 	if o.maxModelLen > 0 {
 		settings.MaxModelLen = o.maxModelLen

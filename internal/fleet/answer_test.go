@@ -166,6 +166,41 @@ func TestLengthsAreHeavyTailed(t *testing.T) {
 	}
 }
 
+// TestWrongAnswersCanBeSlow checks that they alone are longer, by the factor, and
+// that the factor changes no result.
+func TestWrongAnswersCanBeSlow(t *testing.T) {
+	passes := map[fleet.TaskKey]float64{{Benchmark: "b", ID: "sum"}: 0.5}
+	plain := fleet.NewAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
+	slow := fleet.NewAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes, SlowWrong: 3})
+	for _, thinking := range []bool{false, true} {
+		for seed := range int64(200) {
+			q := fleet.Question{User: tasks[0].UserPrompt, Seed: seed, Thinking: thinking, Limits: free}
+			a, b := plain.Answer(q), slow.Answer(q)
+			right := result(tasks[0], a.Text) == tasks[0].Answer
+			want := 3.0
+			switch {
+			case right != (result(tasks[0], b.Text) == tasks[0].Answer):
+				t.Fatalf("seed %d: another verdict", seed)
+			case a.Finish == fleet.Length: // it never ends
+				continue
+			case right:
+				want = 1
+			}
+			before, after := a.Tokens(), b.Tokens()
+			if thinking { // what follows it is drawn anew
+				before, after = len(a.Thinking), len(b.Thinking)
+			}
+			if math.Abs(float64(after)-want*float64(before)) > 12 { // rounding, and tokens that are no prose
+				t.Errorf("seed %d, right %t, thinking %t: %d tokens, %d without the factor", seed, right, thinking, after, before)
+			}
+		}
+	}
+	noise := fleet.Question{User: "nobody knows this", Seed: 1, Limits: free}
+	if plain.Answer(noise) != slow.Answer(noise) {
+		t.Error("noise, which is neither right nor wrong, is slow")
+	}
+}
+
 func TestDefaultPassSpreads(t *testing.T) {
 	var zero, one, between int
 	for i := range 1000 {

@@ -19,6 +19,7 @@ type Author struct {
 	passes map[TaskKey]float64
 	answer lengths
 	think  lengths
+	slow   float64             // factor of both in a wrong answer
 	open   []*benchmark.Task   // open questions, for a judge
 	others map[string][]string // answers of a benchmark's open questions, for wrong ones
 }
@@ -33,6 +34,7 @@ type AuthorSettings struct {
 	AnswerTokens   int     // median length of an answer; 0: 240
 	ThinkingTokens int     // median length of the thinking; 0: 600
 	Spread         float64 // of the logarithm of both; 0: 0.7
+	SlowWrong      float64 // wrong answers to known tasks are so many times as long; 0: 1
 }
 
 // NewAuthor is an author of these tasks' answers.
@@ -41,6 +43,10 @@ func NewAuthor(s AuthorSettings) *Author {
 		model: s.Model, passes: s.Passes,
 		tasks:  make(map[string]*benchmark.Task, 2*len(s.Tasks)),
 		others: map[string][]string{},
+		slow:   s.SlowWrong,
+	}
+	if a.slow <= 0 {
+		a.slow = 1
 	}
 	spread := s.Spread
 	if spread <= 0 {
@@ -98,13 +104,17 @@ func (a *Author) Answer(q Question) Answer {
 	}
 	s := node.Stream()
 	padding := s.Fork()
-	right := s.Float64()
+	right := a.knows(task, s.Float64(), q.Greedy)
+	slow := 1.0
+	if task != nil && !right {
+		slow = a.slow
+	}
 	var answer Answer
 	if q.Thinking {
-		answer.Thinking, answer.Closed = exactly(&s, max(1, a.think.draw(&s))), true
+		answer.Thinking, answer.Closed = exactly(&s, max(1, a.think.draw(&s, slow))), true
 		answer.Text = "\n\n"
 	}
-	text, ends := a.write(&s, q, task, right)
+	text, ends := a.write(&s, q, task, right, slow)
 	answer.Text += text
 	answer.Ended = ends
 	if !ends { // it rambles until something cuts it
@@ -114,20 +124,26 @@ func (a *Author) Answer(q Question) Answer {
 	return answer
 }
 
+// knows tells whether a task is answered right, by a draw from 0 to 1. A greedy
+// answer is the likelier one.
+func (a *Author) knows(task *benchmark.Task, draw float64, greedy bool) bool {
+	if greedy {
+		draw = 0.5
+	}
+	return task != nil && draw < a.Pass(*task)
+}
+
 // write is the text of an answer to a known task, of a verdict, or of noise, and
-// whether it ends. Right is a draw that is below the probability of a right one.
-func (a *Author) write(s *seed.Stream, q Question, task *benchmark.Task, right float64) (text string, ends bool) {
+// whether it ends. Slow is by how much the answer is longer than others.
+func (a *Author) write(s *seed.Stream, q Question, task *benchmark.Task, right bool, slow float64) (text string, ends bool) {
 	if task == nil {
 		if judged := a.judged(q.User); judged != nil {
 			return verdict(s, q.User, judged), true
 		}
-		return prose(s, max(1, a.answer.draw(s))), true
+		return prose(s, max(1, a.answer.draw(s, 1))), true
 	}
-	if q.Greedy {
-		right = 0.5
-	}
-	ending, ends := a.conclude(s, task, right < a.Pass(*task))
-	return prose(s, max(1, a.answer.draw(s)-len(ending))) + ending, ends
+	ending, ends := a.conclude(s, task, right)
+	return prose(s, max(1, a.answer.draw(s, slow)-len(ending))) + ending, ends
 }
 
 // Shares of wrong answers that cannot be scored.

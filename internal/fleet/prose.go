@@ -64,8 +64,9 @@ func pick(s *seed.Stream, n int) int { return int(s.Float64() * float64(n)) }
 // lengths is a log-normal number of tokens.
 type lengths struct{ median, spread float64 }
 
-func (l lengths) draw(s *seed.Stream) int {
+// draw draws a number that is factor times as large as those of the law.
+func (l lengths) draw(s *seed.Stream, factor float64) int {
 	// Box and Muller; 1−u is never 0.
 	z := math.Sqrt(-2*math.Log(1-s.Float64())) * math.Cos(2*math.Pi*s.Float64())
-	return int(math.Min(l.median*math.Exp(l.spread*z), 1<<20))
+	return int(math.Min(factor*l.median*math.Exp(l.spread*z), 1<<20))
 }
