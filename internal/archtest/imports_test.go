@@ -53,6 +53,10 @@ var importRules = []importRule{
 	// Executing a policy: identities and rewards, the policies themselves, the
 	// loop that runs one, and the two kinds of worker that it runs on.
 	{"internal/coupled", []string{"method/controller", "internal/profile", "internal/csvfile"}},
+	{"internal/evaluation", []string{
+		"method/controller", "method/estimate", "method/neyman", "internal/router", "internal/coupled", "internal/sampler", "internal/vllm",
+		"internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/clock",
+	}},
 	{"internal/worker", []string{"internal/router", "method/controller", "internal/pool", "internal/vllm", "internal/clock"}},
 	{"internal/fleet/virtual", []string{"internal/router", "method/controller", "internal/fleet", "internal/seed"}},
 	{"internal/fleet/speed", []string{"internal/fleet"}},

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 
 	"speceval/internal/atomicfile"
@@ -111,6 +113,13 @@ func (j *Journal[T, K]) Len() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return len(j.lines)
+}
+
+// IDs are those of all records, in no order.
+func (j *Journal[T, K]) IDs() []K {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Collect(maps.Keys(j.lines))
 }
 
 // Read reads a record that is stored.

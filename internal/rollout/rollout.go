@@ -36,6 +36,11 @@ type ID struct{ Task, Rollout int32 }
 // ID of the rollout.
 func (r *Rollout) ID() ID { return ID{r.TaskIndex, r.Rollout} }
 
+// Response is what there is to score of it.
+func (r *Rollout) Response() *Response {
+	return &Response{r.Benchmark, r.Model, r.TaskIndex, r.TaskID, r.Rollout, r.FinishReason, r.Text}
+}
+
 // String is how messages name it.
 func (id ID) String() string { return fmt.Sprintf("rollout %d of task %d", id.Rollout, id.Task) }
 

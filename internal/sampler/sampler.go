@@ -26,7 +26,7 @@ type Corpus struct {
 func (c *Corpus) Request(id rollout.ID, thinkEnd int32) vllm.Request {
 	task := &c.Tasks[id.Task]
 	r := c.Sampling.Request(task.SystemPrompt, task.UserPrompt)
-	r.ID = fmt.Sprintf("%s/%s/%s/%d", c.Benchmark, c.Model, url.PathEscape(task.ID), id.Rollout)
+	r.ID = fmt.Sprintf("%s/%s/%s/%d", url.PathEscape(c.Benchmark), url.PathEscape(c.Model), url.PathEscape(task.ID), id.Rollout)
 	r.Seed = c.seedOf(id)
 	r.TokenIDs = c.thinks() && thinkEnd >= 0
 	return r
@@ -40,10 +40,12 @@ func (c *Corpus) seedOf(id rollout.ID) int64 {
 }
 
 // Rollout is what came of the request of a rollout, from a server of the given
-// name. An answer that ended in a way that no answer ends in is an error.
+// name. Tokens that it did not tell are 0, which no answer has. An answer that
+// ended in a way that no answer ends in is an error.
 func (c *Corpus) Rollout(id rollout.ID, answer *vllm.Completion, server string, thinkEnd int32) (*rollout.Rollout, error) {
 	switch answer.Finish {
 	case "stop", "length", "repetition":
+	case "eos_token", "stop_sequence", "content_filter": // of servers other than vLLM
 	default:
 		return nil, &vllm.Error{Kind: vllm.Garbage, URL: server, Message: fmt.Sprintf("an answer with finish_reason %q", answer.Finish)}
 	}
@@ -51,7 +53,7 @@ func (c *Corpus) Rollout(id rollout.ID, answer *vllm.Completion, server string, 
 	return &rollout.Rollout{
 		Benchmark: c.Benchmark, Model: c.Model, TaskIndex: id.Task, TaskID: task.ID,
 		Rollout: id.Rollout, Seed: c.seedOf(id),
-		PromptTokens: int32(answer.Usage.Prompt), CompletionTokens: int32(answer.Usage.Completion),
+		PromptTokens: int32(max(0, answer.Usage.Prompt)), CompletionTokens: int32(max(0, answer.Usage.Completion)),
 		ReasoningTokens: c.reasoningTokens(answer, thinkEnd),
 		FinishReason:    answer.Finish, Text: answer.Text, Reasoning: answer.Reasoning,
 		LatencySeconds: answer.Finished.Sub(answer.Sent).Seconds(), Server: server,
@@ -67,6 +69,8 @@ func (c *Corpus) reasoningTokens(answer *vllm.Completion, thinkEnd int32) *int32
 	n := int32(answer.Usage.Reasoning)
 	switch {
 	case n >= 0:
+	case !answer.Usage.Told():
+		return nil
 	case !c.thinks():
 		n = 0
 	case answer.TokenIDs == nil:

@@ -1,0 +1,137 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"speceval/internal/rollout"
+	"speceval/internal/router"
+	"speceval/internal/vllm"
+	"speceval/method/controller"
+)
+
+// record is a request that is about to be sent.
+func (e *engine) record(number int, id controller.ID) *Request {
+	place := e.place(id)
+	return &Request{
+		Session: e.store.session, Number: int32(number),
+		Task: e.Setup.TaskIDs[id.Task], Phase: id.Phase.String(), Ordinal: id.Ordinal, Rollout: place.Rollout,
+		Submitted: e.Now().Seconds(), State: lost,
+		Prefetched: id.Phase == controller.Continuation && e.control.Allocation() == nil,
+	}
+}
+
+// ask sends a request and keeps what comes of it, and then its score.
+func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
+	place, end := e.place(id), e.Servers.ThinkEnd()
+	request := e.Corpus.Request(place, end)
+	r.Seed = request.Seed
+	if err := e.store.requests.Append(r); err != nil {
+		e.stop(err)
+		return
+	}
+	started, seen := time.Duration(-1), vllm.Usage{}
+	answer, server, err := e.Servers.Stream(ctx, request, func(u vllm.Usage) {
+		if started < 0 {
+			started = e.Now()
+		}
+		seen = u
+	})
+	var kept *rollout.Rollout // nil beside an error
+	if err == nil {
+		kept, err = e.keep(place, &answer, server, end)
+	}
+	finished := e.Now()
+	e.counts.underWay.Add(-1)
+	r.Server, r.Finished, r.Started = server, seconds(finished), nil
+	if started >= 0 {
+		r.Started = seconds(started)
+	}
+	event := router.Event{Request: int(r.Number), Started: started, Finished: finished}
+	if err != nil {
+		event.Kind, r.State = e.failure(ctx, started, id, err)
+		tokens := int32(max(0, seen.Completion))
+		r.PromptTokens, r.AbortedTokens = int32(max(0, seen.Prompt)), &tokens
+		event.Prompt, event.Generated, event.Err = max(0, seen.Prompt), max(0, seen.Completion), err
+	} else {
+		event.Kind, r.State = router.Answered, completed
+		r.PromptTokens, r.CompletionTokens = kept.PromptTokens, kept.CompletionTokens
+		event.Prompt, event.Generated = int(kept.PromptTokens), int(kept.CompletionTokens)
+	}
+	if err := e.store.requests.Append(r); err != nil {
+		e.stop(err)
+	}
+	e.give(event)
+	if kept != nil {
+		e.score(int(r.Number), id, kept, r)
+	}
+}
+
+// keep stores an answer.
+func (e *engine) keep(place rollout.ID, answer *vllm.Completion, server string, thinkEnd int32) (*rollout.Rollout, error) {
+	r, err := e.Corpus.Rollout(place, answer, server, thinkEnd)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.store.rollouts.Append(r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// failure tells how a request without an answer ended: aborted as surplus, given
+// up with the evaluation, or by a fault. A fault that no other request can do
+// better than stops the evaluation.
+func (e *engine) failure(ctx context.Context, started time.Duration, id controller.ID, err error) (router.Kind, string) {
+	switch {
+	case e.ctx.Err() != nil:
+		return router.Aborted, lost
+	case ctx.Err() != nil && started < 0:
+		return router.Aborted, router.CancelledQueued.String()
+	case ctx.Err() != nil:
+		return router.Aborted, router.AbortedRunning.String()
+	}
+	var refused *vllm.Error
+	if !errors.As(err, &refused) || refused.Kind == vllm.Rejected || refused.Kind == vllm.Unauthorized || refused.Kind == vllm.UnknownModel || refused.Kind == vllm.OtherModel {
+		e.stop(fmt.Errorf("task %s: %w", e.Setup.TaskIDs[id.Task], err))
+	}
+	return router.Failed, router.Faulty.String()
+}
+
+// score scores an answer, keeps the verdict, and reveals the reward. Continuations
+// wait until the pilots are scored, for whose rewards alone there is an allocation. A
+// scorer that fails stops the evaluation: the answer is there to be scored again.
+func (e *engine) score(number int, id controller.ID, r *rollout.Rollout, request *Request) {
+	e.counts.scoring.Add(1)
+	defer e.counts.scoring.Add(-1)
+	if id.Phase == controller.Continuation {
+		select {
+		case <-e.allocated:
+		case <-e.stopped:
+			return
+		}
+	}
+	v, err := e.Score(e.ctx, r.Response())
+	if err != nil {
+		if e.ctx.Err() == nil {
+			e.stop(fmt.Errorf("score rollout %d of task %s: %w", r.Rollout, r.TaskID, err))
+		}
+		return
+	}
+	if err := e.store.verdicts.Append(&verdict{*v, e.Rules}); err != nil {
+		e.stop(err)
+		return
+	}
+	now := e.Now()
+	if request != nil {
+		request.RewardReady, request.Passed = seconds(now), &v.Correct
+		if err := e.store.requests.Append(request); err != nil {
+			e.stop(err)
+			return
+		}
+	}
+	e.reward(id, v.Correct)
+	e.give(router.Event{Kind: router.Completed, Request: number, Finished: now})
+}

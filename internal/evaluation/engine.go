@@ -1,0 +1,242 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"speceval/internal/rollout"
+	"speceval/internal/router"
+	"speceval/method/controller"
+)
+
+var _ router.Engine = (*engine)(nil)
+
+// engine is the servers as the router sees them. What has been answered before is
+// given at once; failures that another try or another replica may mend are the
+// servers' own business. It stops, and Next says why, when there is no point in
+// asking for more; then finish lets what is under way come to its end.
+type engine struct {
+	Settings
+	store   *store
+	control *controller.Controller
+	start   time.Time
+
+	ctx   context.Context
+	end   context.CancelFunc
+	tasks sync.WaitGroup // of requests
+	chore sync.WaitGroup // what goes on until the end
+
+	events      chan router.Event
+	ready       []router.Event             // of rollouts that were there
+	outstanding map[int]context.CancelFunc // aborts, by request
+
+	allocated  chan struct{} // closed when the final allocation is there
+	allocation sync.Once     // that closes it
+	stopped    chan struct{} // closed when cause is set
+	mu         sync.Mutex
+	cause      error
+	passed     map[controller.ID]bool
+
+	counts counts
+}
+
+// counts are how far an evaluation is; goroutines of requests add to them.
+type counts struct {
+	pilots, continuations, underWay, scoring atomic.Int64
+}
+
+func newEngine(ctx context.Context, s Settings, st *store, c *controller.Controller) *engine {
+	e := &engine{
+		Settings: s, store: st, control: c, start: s.Clock.Now(),
+		outstanding: make(map[int]context.CancelFunc),
+		allocated:   make(chan struct{}),
+		stopped:     make(chan struct{}), passed: make(map[controller.ID]bool),
+	}
+	e.events = make(chan router.Event, e.Slots()+1)
+	e.ctx, e.end = context.WithCancel(ctx)
+	e.chore.Go(e.keepSynced)
+	return e
+}
+
+// Slots is as many requests as all replicas have places for. Those that wait for
+// a replica that is out take one, too.
+func (e *engine) Slots() int { return max(1, e.Servers.Places()) }
+
+// Now is the time since the engine was made.
+func (e *engine) Now() time.Duration { return e.at(e.Clock.Now()) }
+
+func (e *engine) at(t time.Time) time.Duration { return max(0, t.Sub(e.start)) }
+
+// place is the rollout of an id: pilots first, then continuations, whatever the
+// policy, so that files have one number for each rollout of a task.
+func (e *engine) place(id controller.ID) rollout.ID {
+	n := id.Ordinal - 1
+	if id.Phase == controller.Continuation {
+		n += int32(e.control.Pilots)
+	}
+	return rollout.ID{Task: id.Task, Rollout: n}
+}
+
+// Submit gives the rollout that is there, or asks for it in the background.
+func (e *engine) Submit(number int, id controller.ID) {
+	r, v, err := e.store.find(e.place(id), e.Rules)
+	if err != nil {
+		e.stop(err)
+		return
+	}
+	ctx, cancel := context.WithCancel(e.ctx)
+	e.outstanding[number] = cancel
+	if r == nil {
+		request := e.record(number, id)
+		e.counts.underWay.Add(1)
+		e.tasks.Go(func() { e.ask(ctx, request, id) })
+		return
+	}
+	now := e.Now()
+	event := router.Event{
+		Kind: router.Answered, Request: number, Started: now, Finished: now,
+		Prompt: int(r.PromptTokens), Generated: int(r.CompletionTokens),
+	}
+	if v != nil {
+		e.reward(id, v.Correct)
+		event.Kind = router.Completed
+	} else {
+		e.tasks.Go(func() { e.score(number, id, r, nil) })
+	}
+	e.ready = append(e.ready, event)
+}
+
+// Abort closes the request's connection. Of one that has ended, nothing happens.
+func (e *engine) Abort(number int) {
+	if abort := e.outstanding[number]; abort != nil {
+		abort()
+	}
+}
+
+// Compute works f out in a goroutine of its own.
+func (e *engine) Compute(f func()) {
+	e.tasks.Go(func() {
+		defer func() {
+			if fault := recover(); fault != nil {
+				e.stop(fmt.Errorf("the provisional allocation panicked: %v\n%s", fault, debug.Stack()))
+			}
+		}()
+		f()
+		e.give(router.Event{Kind: router.Computed})
+	})
+}
+
+// Next waits for the next event.
+func (e *engine) Next(ctx context.Context) (router.Event, error) {
+	if err := e.why(); err != nil {
+		return router.Event{}, err
+	}
+	if e.control.Allocation() != nil {
+		e.allocation.Do(func() { close(e.allocated) })
+	}
+	if len(e.ready) > 0 {
+		event := e.ready[0]
+		e.ready = e.ready[1:]
+		return e.deliver(event), nil
+	}
+	select {
+	case event := <-e.events:
+		return e.deliver(event), nil
+	case <-e.stopped:
+	case <-e.Drain:
+		e.stop(ErrStopped)
+	case <-ctx.Done():
+		e.stop(ctx.Err())
+	}
+	return router.Event{}, e.why()
+}
+
+// deliver forgets a request whose last event is taken.
+func (e *engine) deliver(event router.Event) router.Event {
+	if abort := e.outstanding[event.Request]; abort != nil && event.Kind != router.Answered && event.Kind != router.Computed {
+		abort() // it has ended: this frees its context
+		delete(e.outstanding, event.Request)
+	}
+	return event
+}
+
+// reward notes a reward, for the router to ask for.
+func (e *engine) reward(id controller.ID, passed bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.passed[id] = passed
+	if id.Phase == controller.Pilot {
+		e.counts.pilots.Add(1)
+	} else {
+		e.counts.continuations.Add(1)
+	}
+}
+
+// rewarded is the reward of a rollout that has completed.
+func (e *engine) rewarded(id controller.ID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.passed[id]
+}
+
+// give puts an event where Next finds it, unless nobody looks any more.
+func (e *engine) give(event router.Event) {
+	select {
+	case e.events <- event:
+	case <-e.stopped:
+	}
+}
+
+// stop ends the evaluation with its first cause.
+func (e *engine) stop(cause error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.cause == nil {
+		e.cause = cause
+		close(e.stopped)
+	}
+}
+
+// why is the cause of the end; nil if there is none yet.
+func (e *engine) why() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.cause
+}
+
+// finish waits until nothing is under way any more: what is answered and scored
+// until then is kept. When the evaluation's context ends, the rest is given up.
+func (e *engine) finish() error {
+	e.stop(errOver)
+	e.tasks.Wait()
+	e.end()
+	e.chore.Wait()
+	return e.store.sync()
+}
+
+// errOver is the cause of the end of an evaluation that has all it needs.
+var errOver = errors.New("the evaluation is over")
+
+// syncEvery is how much a machine that stops can lose at most; a process that is
+// killed loses nothing that has arrived.
+const syncEvery = time.Second
+
+// keepSynced syncs the journals until the engine ends.
+func (e *engine) keepSynced() {
+	for e.Clock.Sleep(e.ctx, syncEvery) == nil {
+		if err := e.store.sync(); err != nil {
+			e.stop(err)
+			return
+		}
+	}
+}
+
+func seconds(d time.Duration) *float64 {
+	s := d.Seconds()
+	return &s
+}

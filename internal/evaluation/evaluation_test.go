@@ -1,0 +1,482 @@
+package evaluation_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/internal/evaluation"
+	"speceval/internal/rollout"
+	"speceval/internal/rowfile"
+	"speceval/internal/vllm"
+)
+
+var quiz = []float64{0, 0.1, 0.5, 0.9, 1, 0.3, 0.6, 0.97, 0.5, 0.02}
+
+func read[T any](t *testing.T, l *lab, name string) []T {
+	t.Helper()
+	rows, footer, err := rowfile.ReadFile[T](filepath.Join(l.settings.Folder, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if footer["speceval.schema"] == "" || len(footer["speceval.key"]) != 64 || footer["speceval.commit"] != "c" {
+		t.Errorf("%s has the footer %v", name, footer)
+	}
+	return rows
+}
+
+// outcome is what of a result must not depend on how it came about.
+func outcome(r *evaluation.Result) string {
+	return fmt.Sprint(r.Estimate, r.StandardError, r.Interval, r.Uniform, r.Rollouts, r.Rows, r.Tokens.Prompt, r.Tokens.Completion)
+}
+
+func TestFilesHoldWhatTheResultSays(t *testing.T) {
+	for _, policy := range evaluation.Policies {
+		t.Run(policy, func(t *testing.T) {
+			l := newLab(t, policy, 8, 3, quiz...)
+			r := l.run()
+			if r.Rollouts != 80 || r.Tasks != 10 || r.Sessions != 1 || r.Lost != 0 || r.Provenance != "measured" {
+				t.Errorf("%+v", r)
+			}
+			selected := recount(t, l, r)
+			if selected != 80 {
+				t.Errorf("%d rollouts count, want 80", selected)
+			}
+			if policy != "hbn-async" && (r.Extra > 0 || len(l.asked) != 80) {
+				t.Errorf("%d extra rollouts, %d requests", r.Extra, len(l.asked))
+			}
+			again, err := evaluation.ReadResult(l.settings.Folder)
+			if err != nil || !reflect.DeepEqual(again, r) {
+				t.Errorf("stored %+v, returned %+v, %v", again, r, err)
+			}
+			if left, _ := filepath.Glob(filepath.Join(l.settings.Folder, "*.journal")); len(left) > 0 {
+				t.Errorf("%v are left", left)
+			}
+		})
+	}
+}
+
+// recount works the estimate out from the files alone, and checks the requests
+// against them.
+func recount(t *testing.T, l *lab, r *evaluation.Result) (selected int) {
+	t.Helper()
+	rollouts, scores := read[rollout.Rollout](t, l, "rollouts.parquet"), read[rollout.Score](t, l, "scores.parquet")
+	requests, tasks := read[evaluation.Request](t, l, "requests.parquet"), read[evaluation.Task](t, l, "tasks.parquet")
+	if !reflect.DeepEqual(tasks, r.Rows) {
+		t.Errorf("tasks.parquet has %v, the result %v", tasks, r.Rows)
+	}
+	passed := make(map[rollout.ID]bool)
+	for i, s := range scores {
+		if rollouts[i].ID() != s.ID() {
+			t.Fatalf("row %d is %v, its verdict %v", i, rollouts[i].ID(), s.ID())
+		}
+		passed[s.ID()] = s.Correct
+	}
+	pilot, continuation := 0.0, 0.0
+	for i, task := range tasks {
+		for n := range task.Pilots + task.Continuations {
+			correct, there := passed[rollout.ID{Task: int32(i), Rollout: n}]
+			if !there {
+				t.Fatalf("rollout %d of task %d is not there", n, i)
+			}
+			selected++
+			switch {
+			case !correct:
+			case n < task.Pilots:
+				pilot += 1 / float64(task.Pilots)
+			default:
+				continuation += 1 / float64(task.Continuations)
+			}
+		}
+	}
+	w := r.Design.Weight
+	if want := (w*pilot + (1-w)*continuation) / float64(len(tasks)); math.Abs(r.Estimate-want) > 1e-12 {
+		t.Errorf("estimate %v, by the files %v", r.Estimate, want)
+	}
+	accepted, extra := 0, 0
+	for _, q := range requests {
+		switch q.State {
+		case "accepted":
+			accepted++
+		case "completed_discarded", "aborted_running":
+			extra++
+		}
+	}
+	if accepted != selected || extra != r.Extra {
+		t.Errorf("%d requests count and %d are extra, want %d and %d", accepted, extra, selected, r.Extra)
+	}
+	return selected
+}
+
+// A stop at any moment, by a signal or a kill, changes nothing but what it cost.
+func TestInterruptedEvaluationsEndTheSame(t *testing.T) {
+	for _, policy := range evaluation.Policies {
+		whole := newLab(t, policy, 8, 3, quiz...)
+		want := outcome(whole.run())
+		random := rand.New(rand.NewPCG(2, 3))
+		for range 6 {
+			l := newLab(t, policy, 8, 3, quiz...)
+			stops, sent := 0, 0
+			for r := (*evaluation.Result)(nil); r == nil; stops++ {
+				ctx, kill := context.WithCancel(t.Context())
+				drain := make(chan struct{})
+				l.settings.Drain = drain
+				at, hard := 1+random.IntN(30), random.IntN(2) == 0
+				l.fail = func(n int, _ vllm.Request) error {
+					if n == at && stops < 5 {
+						if hard {
+							kill()
+						} else {
+							close(drain)
+						}
+					}
+					return nil
+				}
+				result, err := evaluation.Run(ctx, l.settings)
+				kill()
+				var paused *evaluation.PausedError
+				if err != nil && !errors.As(err, &paused) {
+					t.Fatal(err)
+				}
+				sent += len(l.asked)
+				l.calm()
+				r = result
+				if r == nil {
+					continue
+				}
+				if got := outcome(r); got != want {
+					t.Errorf("%s after %d stops: %s\nwant %s", policy, stops, got, want)
+				}
+				recount(t, l, r)
+				rows := read[evaluation.Request](t, l, "requests.parquet")
+				if len(rows) != sent {
+					t.Errorf("%d requests are recorded, %d were sent", len(rows), sent)
+				}
+			}
+		}
+	}
+}
+
+// Fixed-id recovery: what has been answered is not asked again.
+func TestNothingIsAskedTwice(t *testing.T) {
+	l := newLab(t, "hbn-async", 8, 3, quiz...)
+	drain := make(chan struct{})
+	l.settings.Drain = drain
+	l.fail = func(n int, _ vllm.Request) error {
+		if n == 40 {
+			close(drain)
+		}
+		return nil
+	}
+	paused := l.paused(t.Context(), "stopped")
+	if !errors.Is(paused, evaluation.ErrStopped) || paused.Kept != len(l.asked) || paused.All != 80 {
+		t.Errorf("%+v after %d requests", paused, len(l.asked))
+	}
+	asked, scored := map[string]bool{}, l.scored
+	for _, r := range l.asked {
+		asked[r.ID] = true
+	}
+	l.calm()
+	l.settings.Drain = nil
+	l.run()
+	for _, r := range l.asked {
+		if asked[r.ID] {
+			t.Errorf("%s is asked again", r.ID)
+		}
+	}
+	if scored += l.scored; scored > len(l.asked)+len(asked) {
+		t.Errorf("%d answers are scored, there are %d", scored, len(l.asked)+len(asked))
+	}
+}
+
+func TestAScorerThatFailsPauses(t *testing.T) {
+	l := newLab(t, "hbn-async", 8, 3, quiz...)
+	l.unable = func(n int) error {
+		if n > 20 {
+			return errors.New("the judge is out")
+		}
+		return nil
+	}
+	paused := l.paused(t.Context(), "the judge is out")
+	if paused.Kept < 20 || !strings.Contains(paused.Error(), "the same command goes on") {
+		t.Errorf("%v", paused)
+	}
+	before := len(l.asked)
+	l.calm()
+	r := l.run()
+	if want := outcome(newLab(t, "hbn-async", 8, 3, quiz...).run()); outcome(r) != want {
+		t.Errorf("%s\nwant %s", outcome(r), want)
+	}
+	if l.scored < len(l.asked)+paused.Kept-20 {
+		t.Errorf("%d answers scored, %d of them new, after %d of which 20 were", l.scored, len(l.asked), before)
+	}
+}
+
+// A scorer that is slow delays the allocation by the pilots alone.
+func TestPilotsAreScoredFirst(t *testing.T) {
+	l := newLab(t, "hbn-async", 8, 3, quiz...)
+	var order []int32
+	score := l.settings.Score
+	l.settings.Score = func(ctx context.Context, r *rollout.Response) (*rollout.Score, error) {
+		l.mu.Lock()
+		order = append(order, r.Rollout)
+		l.mu.Unlock()
+		return score(ctx, r)
+	}
+	l.run()
+	for i, n := range order {
+		if pilot := n < 3; pilot != (i < 30) {
+			t.Fatalf("rollout %d of a task is scored as number %d, pilots are 30", n, i)
+		}
+	}
+}
+
+func TestServersThatFailPause(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err  error
+		most int // requests that may fail before the pause
+		want string
+	}{
+		"outage":      {errors.New("no replica is alive"), 7, "no replica is alive"},
+		"a refusal":   {&vllm.Error{Kind: vllm.Rejected, Message: "the prompt is too long"}, 7, "task t"},
+		"another key": {&vllm.Error{Kind: vllm.Unauthorized}, 7, "key"},
+		"garbage":     {&vllm.Error{Kind: vllm.Garbage, Message: "no JSON"}, 40, "no JSON"},
+	} {
+		l := newLab(t, "hbn-async", 8, 3, quiz...)
+		failed := 0
+		l.fail = func(n int, _ vllm.Request) error {
+			if n <= 30 {
+				return nil
+			}
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			failed++
+			return tt.err
+		}
+		if paused := l.paused(t.Context(), tt.want); paused.Kept != 30 || failed > tt.most {
+			t.Errorf("%s: %d rollouts kept, want 30, after %d failures", name, paused.Kept, failed)
+		}
+		l.calm()
+		if r := l.run(); r.Sessions != 2 || r.Lost != 0 {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+// A single fault of an answer is mended by asking again.
+func TestAnAnswerThatIsNoneIsAskedForAgain(t *testing.T) {
+	l := newLab(t, "uniform", 4, 4, quiz...)
+	l.fail = func(n int, _ vllm.Request) error {
+		if n%5 == 0 {
+			return &vllm.Error{Kind: vllm.Garbage, Message: "no JSON"}
+		}
+		return nil
+	}
+	r := l.run()
+	if recount(t, l, r) != 40 || len(l.asked) != 49 { // every fifth but the last failed
+		t.Errorf("%d requests", len(l.asked))
+	}
+}
+
+// Other rules score what is there again, before anything more is allocated.
+func TestOtherRulesScoreAgain(t *testing.T) {
+	l := newLab(t, "hbn-async", 8, 3, quiz...)
+	l.unable = func(n int) error {
+		if n > 25 {
+			return errors.New("pause")
+		}
+		return nil
+	}
+	l.paused(t.Context(), "pause")
+	l.calm()
+	l.settings.Rules = "r2"
+	r := l.run()
+	if r.Rules != "r2" || !reflect.DeepEqual(r.Scored, []string{"by eye r2"}) {
+		t.Errorf("rules %s, scorers %v", r.Rules, r.Scored)
+	}
+	recount(t, l, r)
+}
+
+func TestTheSetupIsKept(t *testing.T) {
+	l := newLab(t, "hbn-async", 8, 3, quiz...)
+	l.fail = func(int, vllm.Request) error { return errors.New("no server") }
+	l.paused(t.Context(), "no server")
+	l.calm()
+	for want, change := range map[string]func(s *evaluation.Setup){
+		"other prompts (p1, now p2)":         func(s *evaluation.Setup) { s.Asked = map[string]string{"prompts": "p2", "sampling.temperature": "0.6"} },
+		"other sampling.temperature (0.6, n": func(s *evaluation.Setup) { s.Asked = map[string]string{"prompts": "p1", "sampling.temperature": "0.7"} },
+		"other tasks (10, now 9)":            func(s *evaluation.Setup) { s.TaskIDs = s.TaskIDs[:9] },
+	} {
+		s := l.settings
+		change(&s.Setup)
+		if _, err := evaluation.Run(t.Context(), s); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--seed") {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	if len(l.asked) > 0 {
+		t.Errorf("%d requests of evaluations that are refused", len(l.asked))
+	}
+}
+
+func TestSetupsThatCannotBe(t *testing.T) {
+	for name, change := range map[string]func(s *evaluation.Setup){
+		"one task":          func(s *evaluation.Setup) { s.TaskIDs = s.TaskIDs[:1] },
+		"budget 1":          func(s *evaluation.Setup) { s.Budget = 1 },
+		"no such policy":    func(s *evaluation.Setup) { s.Policy = "best" },
+		"pilot too long":    func(s *evaluation.Setup) { s.Design.Pilots = 8 },
+		"no pilot":          func(s *evaluation.Setup) { s.Design.Pilots = 0 },
+		"weight 0":          func(s *evaluation.Setup) { s.Design.Weight = 0 },
+		"weight of uniform": func(s *evaluation.Setup) { s.Policy = "uniform" },
+	} {
+		l := newLab(t, "hbn-async", 8, 3, quiz...)
+		change(&l.settings.Setup)
+		if _, err := evaluation.Run(t.Context(), l.settings); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// A line that a disk has spoilt is asked for again, and told of.
+func TestDamagedLinesAreToldOf(t *testing.T) {
+	l := newLab(t, "uniform", 4, 4, quiz...)
+	l.fail = func(n int, _ vllm.Request) error {
+		if n > 20 {
+			return errors.New("pause")
+		}
+		return nil
+	}
+	l.paused(t.Context(), "pause")
+	path := filepath.Join(l.settings.Folder, "rollouts.journal")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[strings.Index(string(text[len(text)/2:]), "quiz")+len(text)/2] ^= 1
+	if err := os.WriteFile(path, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	l.calm()
+	said := ""
+	l.settings.Say = func(message string) { said += message }
+	r := l.run()
+	if !strings.Contains(said, "1 damaged") || len(l.asked) != 21 {
+		t.Errorf("said %q, %d requests", said, len(l.asked))
+	}
+	recount(t, l, r)
+}
+
+func TestRescoringKeepsTheAllocation(t *testing.T) {
+	l := newLab(t, "hbn-async", 8, 3, quiz...)
+	l.lateBarrier()
+	r := l.run()
+	if r.Extra == 0 {
+		t.Fatal("no surplus that could be counted")
+	}
+	lenient := l.settings
+	lenient.Rules = "r3"
+	lenient.Score = func(ctx context.Context, a *rollout.Response) (*rollout.Score, error) {
+		s, err := l.score(ctx, a)
+		s.Correct = s.Correct || a.TaskIndex == 0
+		return s, err
+	}
+	again, err := evaluation.Rescore(t.Context(), lenient, r, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, task := range again.Rows {
+		was := r.Rows[i]
+		if task.Pilots != was.Pilots || task.Continuations != was.Continuations {
+			t.Errorf("task %d: %+v, was %+v", i, task, was)
+		}
+		if i == 0 {
+			was.PilotPasses, was.ContinuationPasses = was.Pilots, was.Continuations
+		}
+		if task.PilotPasses != was.PilotPasses || task.ContinuationPasses != was.ContinuationPasses {
+			t.Errorf("task %d: %+v, want the passes of %+v", i, task, was)
+		}
+	}
+	if want := r.Estimate + 0.1; math.Abs(again.Estimate-want) > 1e-12 || again.Rules != "r3" {
+		t.Errorf("estimate %v, want %v", again.Estimate, want)
+	}
+	recount(t, l, again)
+	stored, err := evaluation.ReadResult(l.settings.Folder)
+	if err != nil || !reflect.DeepEqual(stored, again) {
+		t.Errorf("stored %+v, %v", stored, err)
+	}
+	lenient.Score = func(context.Context, *rollout.Response) (*rollout.Score, error) { return nil, errors.New("no sandbox") }
+	if _, err := evaluation.Rescore(t.Context(), lenient, r, 3); err == nil || !strings.Contains(err.Error(), "no sandbox") {
+		t.Errorf("error %v", err)
+	}
+	if after, _ := evaluation.ReadResult(l.settings.Folder); !reflect.DeepEqual(after, again) {
+		t.Error("a rescore that failed has changed the result")
+	}
+}
+
+// Surplus is aborted, and its state says whether any of it was seen.
+func TestSurplusThatRunsIsAborted(t *testing.T) {
+	for _, seen := range []bool{true, false} {
+		l := newLab(t, "hbn-async", 40, 3, quiz...)
+		l.places, l.slow, l.mute = 400, time.Second, !seen
+		l.run()
+		count := map[string]int{}
+		for _, q := range read[evaluation.Request](t, l, "requests.parquet") {
+			count[q.State]++
+			if q.State == "aborted_running" && (q.AbortedTokens == nil || *q.AbortedTokens != 1 || q.CompletionTokens != 0) {
+				t.Errorf("%+v", q)
+			}
+		}
+		if seen && (count["aborted_running"] == 0 || count["cancelled_queued"] > 0) || !seen && (count["aborted_running"] > 0 || count["cancelled_queued"] == 0) {
+			t.Errorf("seen %t: states %v", seen, count)
+		}
+	}
+}
+
+// A server that gives every task one answer has no rollouts.
+func TestOneAnswerToAllSeedsIsToldOf(t *testing.T) {
+	same := newLab(t, "uniform", 4, 4, 1, 1, 1).run()
+	if len(same.Notes) != 1 || !strings.Contains(same.Notes[0], "in the same words") {
+		t.Errorf("notes %q", same.Notes)
+	}
+	if varied := newLab(t, "uniform", 4, 4, 1, 1, 0.5).run(); len(varied.Notes) > 0 {
+		t.Errorf("notes %q", varied.Notes)
+	}
+}
+
+// The barrier costs HBN-sync the time of its slowest pilot; speculation fills it.
+func TestTimeLostAtTheBarrier(t *testing.T) {
+	const slow = 150 * time.Millisecond
+	idle := map[string]float64{}
+	for _, policy := range evaluation.Policies {
+		l := newLab(t, policy, 40, 3, quiz...)
+		l.places = 4
+		l.fail = func(n int, r vllm.Request) error {
+			if r.ID == "quiz/a%2Fb/t9/2" { // of the last pilots, unless there is none
+				time.Sleep(slow)
+			}
+			return nil
+		}
+		idle[policy] = l.run().Barrier
+	}
+	if idle["uniform"] != 0 || idle["hbn-sync"] < slow.Seconds()*3/4*0.9 || idle["hbn-async"] > idle["hbn-sync"]/2 { // of four places three were empty
+		t.Errorf("lost at the barrier: %v", idle)
+	}
+}
+
+func TestProgressIsTold(t *testing.T) {
+	l := newLab(t, "hbn-async", 8, 3, quiz...)
+	var last evaluation.Progress
+	l.settings.Watch = func(p evaluation.Progress) { last = p }
+	r := l.run()
+	want := evaluation.Progress{Pilots: 30, AllPilots: 30, Continuations: last.Continuations, AllContinuations: 50}
+	if last != want || last.Continuations < 50 || last.Continuations > 50+r.Extra {
+		t.Errorf("%+v, want %+v and 50 continuations or a few more", last, want)
+	}
+}

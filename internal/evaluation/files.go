@@ -1,0 +1,112 @@
+package evaluation
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"iter"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"speceval/internal/atomicfile"
+	"speceval/internal/rollout"
+	"speceval/internal/rowfile"
+)
+
+// Files of a complete evaluation, beside the result.
+const (
+	rolloutsFile = "rollouts.parquet" // rollout.Rollout, completed ones that do not count too
+	scoresFile   = "scores.parquet"   // rollout.Score
+	requestsFile = "requests.parquet" // Request
+	tasksFile    = "tasks.parquet"    // Task
+)
+
+// Values of the footer key speceval.schema.
+const (
+	requestsSchema = "evaluation-requests/1"
+	tasksSchema    = "evaluation-tasks/1"
+)
+
+// footer is that of a file of the evaluation.
+func (s *Settings) footer(schema string) map[string]string {
+	text, _ := json.Marshal(s.Setup) // cannot fail
+	key := sha256.Sum256(text)
+	footer := map[string]string{
+		"speceval.schema": schema, "speceval.key": hex.EncodeToString(key[:]), "speceval.provenance": s.Provenance,
+	}
+	maps.Copy(footer, s.Footer)
+	return footer
+}
+
+// write writes the files of the evaluation, the result last.
+func (s *Settings) write(st *store, r *Result, rows []Request) error {
+	err := s.file(rolloutsFile, func(w io.Writer) error {
+		return rollout.WritePart(w, st.answers(), s.footer(rollout.Schema))
+	})
+	if err != nil {
+		return err
+	}
+	err = s.file(requestsFile, func(w io.Writer) error { return rowfile.Write(w, rows, s.footer(requestsSchema)) })
+	if err != nil {
+		return err
+	}
+	return s.writeScored(r, st.scores(s.Rules))
+}
+
+// writeScored writes what verdicts lead to, the result last.
+func (s *Settings) writeScored(r *Result, scores iter.Seq2[*rollout.Score, error]) error {
+	err := s.file(scoresFile, func(w io.Writer) error { return rollout.WriteScores(w, scores, s.footer(rollout.ScoreSchema)) })
+	if err != nil {
+		return err
+	}
+	err = s.file(tasksFile, func(w io.Writer) error { return rowfile.Write(w, r.Rows, s.footer(tasksSchema)) })
+	if err != nil {
+		return err
+	}
+	return s.file(resultFile, func(w io.Writer) error { return writeJSON(w, r) })
+}
+
+func (s *Settings) file(name string, write func(io.Writer) error) error {
+	return atomicfile.Write(filepath.Join(s.Folder, name), write)
+}
+
+// answers are all rollouts in the order of files. Those of a task have no gaps but
+// for surplus that was aborted.
+func (s *store) answers() iter.Seq2[*rollout.Rollout, error] {
+	return func(yield func(*rollout.Rollout, error) bool) {
+		for _, id := range s.ids() {
+			r, err := s.rollouts.Read(id)
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// scores are the verdicts by some rules, in the order of files.
+func (s *store) scores(rules string) iter.Seq2[*rollout.Score, error] {
+	return func(yield func(*rollout.Score, error) bool) {
+		for _, id := range s.ids() {
+			_, v, err := s.find(id, rules)
+			if err == nil && v == nil {
+				continue // surplus that nobody asked for in this session
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(&v.Score, nil) {
+				return
+			}
+		}
+	}
+}
+
+// ids are the rollouts that have been answered, in the order of files.
+func (s *store) ids() []rollout.ID {
+	ids := s.rollouts.IDs()
+	slices.SortFunc(ids, rollout.ID.Compare)
+	return ids
+}

@@ -1,0 +1,97 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"speceval/internal/rollout"
+)
+
+// Rescore scores the answers of a complete evaluation again, so many at a time,
+// and writes the result that follows. The allocation stays as it was: that other
+// verdicts led to it costs precision at most, since continuations are fresh
+// rollouts whatever decided on their number. s needs no servers.
+func Rescore(ctx context.Context, s Settings, r *Result, atATime int) (*Result, error) {
+	scores, err := s.scoreAll(ctx, atATime)
+	if err != nil {
+		return nil, err
+	}
+	again := *r
+	again.Rules, again.Scored = s.Rules, nil
+	again.Rows = slices.Clone(r.Rows)
+	for i := range again.Rows {
+		again.Rows[i].PilotPasses, again.Rows[i].ContinuationPasses = 0, 0
+	}
+	counted := 0
+	for _, v := range scores {
+		if int(v.TaskIndex) >= len(again.Rows) {
+			return nil, fmt.Errorf("%s has a rollout of task %d, of %d", filepath.Join(s.Folder, rolloutsFile), v.TaskIndex, len(again.Rows))
+		}
+		t := &again.Rows[v.TaskIndex]
+		if v.Rollout < t.Pilots+t.Continuations {
+			counted++
+			t.take(v.Rollout, v.Correct)
+			again.Scored = append(again.Scored, v.Scorer)
+		}
+	}
+	if counted != again.Rollouts {
+		return nil, fmt.Errorf("%s has %d of the %d rollouts that count", filepath.Join(s.Folder, rolloutsFile), counted, again.Rollouts)
+	}
+	slices.Sort(again.Scored)
+	again.Scored = slices.Compact(again.Scored)
+	if err := again.estimate(s.Prior); err != nil {
+		return nil, err
+	}
+	return &again, s.writeScored(&again, all(scores))
+}
+
+// scoreAll scores every answer of rollouts.parquet, in its order.
+func (s *Settings) scoreAll(ctx context.Context, atATime int) ([]*rollout.Score, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var scores []*rollout.Score
+	var mu sync.Mutex
+	var under sync.WaitGroup
+	places := make(chan struct{}, max(1, atATime))
+	var fault error
+	for r, err := range rollout.Responses([]string{filepath.Join(s.Folder, rolloutsFile)}) {
+		if err != nil || ctx.Err() != nil {
+			fault = err
+			break
+		}
+		at := len(scores)
+		mu.Lock()
+		scores = append(scores, nil)
+		mu.Unlock()
+		places <- struct{}{}
+		under.Go(func() {
+			defer func() { <-places }()
+			v, err := s.Score(ctx, r)
+			if err != nil {
+				cancel(fmt.Errorf("score rollout %d of task %s: %w", r.Rollout, r.TaskID, err))
+				return
+			}
+			mu.Lock()
+			scores[at] = v
+			mu.Unlock()
+		})
+	}
+	under.Wait()
+	return scores, errors.Join(fault, context.Cause(ctx))
+}
+
+// all is a sequence of what is there.
+func all(scores []*rollout.Score) iter.Seq2[*rollout.Score, error] {
+	return func(yield func(*rollout.Score, error) bool) {
+		for _, v := range scores {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"speceval/internal/clock"
+	"speceval/internal/coupled"
+	"speceval/internal/rollout"
+	"speceval/internal/router"
+	"speceval/internal/sampler"
+	"speceval/internal/vllm"
+	"speceval/method/controller"
+	"speceval/method/neyman"
+)
+
+// Servers answer requests for the model. Their methods may be called concurrently.
+type Servers interface {
+	// Stream waits for a free place and asks; failures that another try may mend
+	// have been tried again. seen hears of the tokens that come in.
+	Stream(ctx context.Context, r vllm.Request, seen func(vllm.Usage)) (answer vllm.Completion, server string, err error)
+	// Places is how many requests can be under way at a time.
+	Places() int
+	// ThinkEnd is the id of the token that ends the thinking; -1 if there is none.
+	ThinkEnd() int32
+}
+
+// Settings are an evaluation and what it takes.
+type Settings struct {
+	Setup  Setup
+	Folder string // see Setup.Path; nobody else may write there
+	Prior  *neyman.Prior
+
+	Corpus  sampler.Corpus // its seed is that of Seed
+	Servers Servers
+	// Score scores an answer. It is called by many goroutines at a time; its error
+	// says why there is no verdict.
+	Score func(ctx context.Context, r *rollout.Response) (*rollout.Score, error)
+	Rules string // what verdicts depend on besides the answers, as a digest
+
+	Provenance string            // of the rollouts: measured or simulated
+	Notes      []string          // what a user should know of the servers' answers
+	Footer     map[string]string // further keys of Parquet footers
+	Clock      clock.Clock
+	Began      time.Time // of the command, for the time until the first request
+
+	Drain <-chan struct{}      // closed: ask for nothing more, and stop when what is under way is there
+	Watch func(p Progress)     // hears every second how far it is; may be nil
+	Say   func(message string) // tells the user something; may be nil
+}
+
+// Progress is how far an evaluation is.
+type Progress struct {
+	Pilots, AllPilots               int // rewards
+	Continuations, AllContinuations int // the former with surplus ones
+	UnderWay                        int // requests
+	Scoring                         int // answers
+}
+
+// ErrStopped is the cause of the pause of an evaluation that was asked to stop.
+var ErrStopped = errors.New("stopped")
+
+// PausedError is the end of an evaluation that can go on.
+type PausedError struct {
+	Cause     error
+	Kept, All int // rollouts that are there, and N·b
+	Folder    string
+}
+
+// Error says why, and that nothing is lost.
+func (e *PausedError) Error() string {
+	return fmt.Sprintf("the evaluation is paused: %v\n%d rollouts of %d are kept in %s; the same command goes on from there", e.Cause, e.Kept, e.All, e.Folder)
+}
+
+// Unwrap is the cause.
+func (e *PausedError) Unwrap() error { return e.Cause }
+
+// retries is how often a request is made again that failed in a way that may be
+// its own: the servers have tried what could be their fault.
+const retries = 3
+
+// Run evaluates, or goes on with an evaluation. Its error is a *PausedError where
+// what has been answered is kept for another run.
+func Run(ctx context.Context, s Settings) (_ *Result, err error) {
+	if err := s.Setup.keep(s.Folder); err != nil {
+		return nil, err
+	}
+	st, err := openStore(s.Folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, st.close()) }()
+	if st.damaged > 0 && s.Say != nil {
+		s.Say(fmt.Sprintf("%d damaged lines in the journals of %s: what they held is asked for again", st.damaged, s.Folder))
+	}
+	c, err := s.controller()
+	if err != nil {
+		return nil, err
+	}
+	e := newEngine(ctx, s, st, c)
+	stop := e.watch()
+	record, err := router.Run(ctx, router.Settings{Controller: c, Engine: e, Reward: e.rewarded, Retries: retries})
+	kept := e.finish()
+	stop()
+	if err != nil || kept != nil {
+		if cause := e.why(); err != nil && !errors.Is(cause, errOver) {
+			err = cause
+		}
+		return nil, &PausedError{errors.Join(err, kept), st.rollouts.Len(), len(s.Setup.TaskIDs) * s.Setup.Budget, s.Folder}
+	}
+	return s.conclude(st, c, record, e.start)
+}
+
+// controller is the policy, ready to begin.
+func (s *Settings) controller() (*controller.Controller, error) {
+	policy, err := s.Setup.policy()
+	if err != nil {
+		return nil, err
+	}
+	c := controller.Settings{Policy: policy, Tasks: len(s.Setup.TaskIDs), Budget: s.Setup.Budget, Pilots: s.Setup.Design.Pilots}
+	if policy != controller.Uniform {
+		c.Prior, c.Order = s.Prior, coupled.Ranks(s.Setup.TaskIDs, s.Setup.Seed)
+	}
+	return controller.New(c)
+}
+
+// watchEvery is the time between two reports of progress.
+const watchEvery = time.Second
+
+// watch reports progress until stop is called, and then once more.
+func (e *engine) watch() (stop func()) {
+	if e.Watch == nil {
+		return func() {}
+	}
+	e.chore.Go(func() {
+		for e.Clock.Sleep(e.ctx, watchEvery) == nil {
+			e.Watch(e.progress())
+		}
+	})
+	return func() { e.Watch(e.progress()) }
+}
+
+func (e *engine) progress() Progress {
+	tasks, m := len(e.Setup.TaskIDs), e.Setup.Design.Pilots
+	return Progress{
+		Pilots: int(e.counts.pilots.Load()), AllPilots: tasks * m,
+		Continuations: int(e.counts.continuations.Load()), AllContinuations: tasks * (e.Setup.Budget - m),
+		UnderWay: int(e.counts.underWay.Load()), Scoring: int(e.counts.scoring.Load()),
+	}
+}

@@ -1,0 +1,162 @@
+package evaluation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"speceval/internal/atomicfile"
+	"speceval/method/controller"
+)
+
+// Folder is the folder of evaluations in an output folder.
+const Folder = "evaluate"
+
+const (
+	setupFile   = "evaluation.json"
+	setupSchema = "evaluation/1"
+)
+
+// Setup is what an evaluation is. It is fixed before the first request.
+type Setup struct {
+	Schema    string   `json:"schema"`
+	Benchmark string   `json:"benchmark"`
+	Model     string   `json:"model"`
+	Policy    string   `json:"policy"`
+	Budget    int      `json:"budget"` // b, average rollouts per task
+	Seed      uint64   `json:"seed"`
+	Design    Design   `json:"design"`
+	TaskIDs   []string `json:"task_ids"`
+
+	// Asked is all that rollouts depend on besides their seeds, by name: the
+	// digest of the prompts, the model and how it is sampled.
+	Asked map[string]string `json:"asked"`
+}
+
+// Design is how the budget is divided. Under Uniform the pilot is all there is.
+type Design struct {
+	Pilots int      `json:"pilots"` // m
+	Weight float64  `json:"weight"` // w, of the pilot
+	Risk   *float64 `json:"risk"`   // variance relative to Uniform's that the prior expects; null under Uniform
+	Source string   `json:"source"` // its file in the output folder, or what else it follows from
+}
+
+// Name of the evaluation among those of its benchmark and model.
+func (s *Setup) Name() string {
+	return fmt.Sprintf("%s-b%d-seed%d", s.Policy, s.Budget, s.Seed)
+}
+
+// Path of the evaluation in an output folder.
+func (s *Setup) Path(out string) string {
+	return filepath.Join(out, Folder, "benchmark="+url.PathEscape(s.Benchmark), "model="+url.PathEscape(s.Model), s.Name())
+}
+
+// policy is that of the name.
+func (s *Setup) policy() (controller.Policy, error) { return ParsePolicy(s.Policy) }
+
+// Policies are the names of the policies, the default first.
+var Policies = []string{controller.Async.String(), controller.Sync.String(), controller.Uniform.String()}
+
+// ParsePolicy is the policy of a name.
+func ParsePolicy(name string) (controller.Policy, error) {
+	for _, p := range []controller.Policy{controller.Uniform, controller.Sync, controller.Async} {
+		if p.String() == name {
+			return p, nil
+		}
+	}
+	return 0, fmt.Errorf("there is no policy %q: want one of %s, %s and %s", name, Policies[0], Policies[1], Policies[2])
+}
+
+// ReadSetup reads the setup in the folder of an evaluation; fs.ErrNotExist is in
+// the error if there is none.
+func ReadSetup(folder string) (*Setup, error) {
+	path := filepath.Join(folder, setupFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var s Setup
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, fmt.Errorf("%s: %w: remove the folder to begin anew", path, err)
+	}
+	if s.Schema != setupSchema {
+		return nil, fmt.Errorf("%s has the schema %q, want %q: it was made by another version of speceval", path, s.Schema, setupSchema)
+	}
+	return &s, s.check(path)
+}
+
+// check says what is wrong with a setup, if anything.
+func (s *Setup) check(path string) error {
+	policy, err := s.policy()
+	d := s.Design
+	switch {
+	case err != nil:
+	case len(s.TaskIDs) < 2:
+		err = fmt.Errorf("%d tasks, want at least 2", len(s.TaskIDs))
+	case s.Budget < 2:
+		err = fmt.Errorf("a budget of %d rollouts per task, want at least 2", s.Budget)
+	case policy == controller.Uniform && (d.Pilots != s.Budget || d.Weight != 1):
+		err = fmt.Errorf("a pilot of %d with weight %v under uniform, want all %d rollouts with weight 1", d.Pilots, d.Weight, s.Budget)
+	case policy != controller.Uniform && (d.Pilots < 1 || d.Pilots >= s.Budget || !(d.Weight > 0 && d.Weight < 1)):
+		err = fmt.Errorf("a pilot of %d rollouts with weight %v does not fit a budget of %d", d.Pilots, d.Weight, s.Budget)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// keep writes the setup where there is none, and otherwise tells whether it is
+// the one that is there.
+func (s *Setup) keep(folder string) error {
+	s.Schema = setupSchema
+	path := filepath.Join(folder, setupFile)
+	if err := s.check(path); err != nil {
+		return err
+	}
+	there, err := ReadSetup(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return atomicfile.Write(path, func(w io.Writer) error { return writeJSON(w, s) })
+	}
+	if err != nil {
+		return err
+	}
+	return there.Matches(s)
+}
+
+// Matches is nil if rollouts of another setup of this name would be the same.
+func (s *Setup) Matches(other *Setup) error {
+	if !slices.Equal(s.TaskIDs, other.TaskIDs) {
+		return fmt.Errorf("evaluation %s of %s with %s has begun with other tasks (%d, now %d): take another --seed for these", s.Name(), s.Benchmark, s.Model, len(s.TaskIDs), len(other.TaskIDs))
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Asked)) {
+		if was, is := s.Asked[key], other.Asked[key]; was != is {
+			return fmt.Errorf("evaluation %s of %s with %s has begun with other %s (%s, now %s): put that back, or take another --seed", s.Name(), s.Benchmark, s.Model, key, brief(was), brief(is))
+		}
+	}
+	return nil
+}
+
+// brief is a text short enough for a message.
+func brief(text string) string {
+	const most = 40
+	if len(text) > most {
+		return text[:most/3] + "…"
+	}
+	return text
+}
+
+// writeJSON writes a value for people and programs.
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

@@ -1,0 +1,163 @@
+package evaluation
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"speceval/internal/journal"
+	"speceval/internal/rollout"
+)
+
+// Request is one request that was sent, as a row of requests.parquet. Times are
+// seconds since the first of its session, the process that sent it.
+type Request struct {
+	Session int32  `parquet:"session" json:"session"` // from 0
+	Number  int32  `parquet:"number" json:"number"`   // in the session, in order of submission
+	Task    string `parquet:"task" json:"task"`
+	Phase   string `parquet:"phase" json:"phase"`
+	Ordinal int32  `parquet:"ordinal" json:"ordinal"` // in the phase, from 1
+	Rollout int32  `parquet:"rollout" json:"rollout"` // of the task, as in rollouts.parquet
+	Seed    int64  `parquet:"seed" json:"seed"`
+	Server  string `parquet:"server" json:"server"` // "" if it reached none
+
+	Submitted   float64  `parquet:"submitted" json:"submitted"`
+	Started     *float64 `parquet:"started" json:"started"`           // its first tokens; null if none were seen
+	Finished    *float64 `parquet:"finished" json:"finished"`         // null if it was under way when the process ended
+	RewardReady *float64 `parquet:"reward_ready" json:"reward_ready"` // null without a reward
+
+	PromptTokens     int32  `parquet:"prompt_tokens" json:"prompt_tokens"`
+	CompletionTokens int32  `parquet:"completion_tokens" json:"completion_tokens"` // 0 unless it completed
+	AbortedTokens    *int32 `parquet:"aborted_tokens" json:"aborted_tokens"`       // seen before its end; null if it completed
+
+	State      string `parquet:"state" json:"state"`
+	Passed     *bool  `parquet:"passed" json:"passed"` // its reward; null without one
+	Prefetched bool   `parquet:"prefetched" json:"prefetched"`
+}
+
+// States of requests, beside those of package router.
+const (
+	lost      = "lost"      // under way when the process ended, or its answer was damaged
+	completed = "completed" // until it is known what is selected
+)
+
+// requestID finds a request again.
+type requestID struct{ Session, Number int32 }
+
+func (r *Request) id() requestID { return requestID{r.Session, r.Number} }
+
+// verdict is a score with what it depends on besides the answer.
+type verdict struct {
+	rollout.Score
+	Rules string `json:"rules"` // digest
+}
+
+// store is what has come in so far.
+type store struct {
+	folder   string
+	rollouts *rollout.Journal
+	verdicts *journal.Journal[verdict, rollout.ID]
+	requests *journal.Journal[Request, requestID]
+	session  int32
+	damaged  int // lines that could not be read
+}
+
+func openStore(folder string) (s *store, err error) {
+	s = &store{folder: folder}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, err
+	}
+	var damaged [3]int
+	if s.rollouts, damaged[0], err = rollout.OpenJournal(s.path("rollouts")); err != nil {
+		return nil, err
+	}
+	if s.verdicts, damaged[1], err = journal.Open(s.path("scores"), func(v *verdict) rollout.ID { return v.ID() }); err != nil {
+		return nil, err
+	}
+	if s.requests, damaged[2], err = journal.Open(s.path("requests"), (*Request).id); err != nil {
+		return nil, err
+	}
+	s.damaged = damaged[0] + damaged[1] + damaged[2]
+	for r, err := range journal.Records[Request](s.path("requests")) {
+		if err != nil {
+			return nil, err
+		}
+		s.session = max(s.session, r.Session+1)
+	}
+	return s, nil
+}
+
+func (s *store) path(what string) string { return filepath.Join(s.folder, what+journal.Suffix) }
+
+// find is a rollout that has been answered, and its verdict by the given rules if
+// it has one.
+func (s *store) find(id rollout.ID, rules string) (*rollout.Rollout, *verdict, error) {
+	if !s.rollouts.Has(id) {
+		return nil, nil, nil
+	}
+	r, err := s.rollouts.Read(id)
+	if err != nil || !s.verdicts.Has(id) {
+		return r, nil, err
+	}
+	v, err := s.verdicts.Read(id)
+	if err != nil || v.Rules != rules {
+		return r, nil, err
+	}
+	return r, v, nil
+}
+
+// rows are all requests of all sessions, in order.
+func (s *store) rows() ([]Request, error) {
+	var rows []Request
+	at := make(map[requestID]int)
+	for r, err := range journal.Records[Request](s.path("requests")) {
+		if err != nil {
+			return nil, err
+		}
+		if i, again := at[r.id()]; again {
+			rows[i] = *r
+			continue
+		}
+		at[r.id()] = len(rows)
+		rows = append(rows, *r)
+	}
+	return rows, nil
+}
+
+// sync makes what has come in survive a machine that stops.
+func (s *store) sync() error {
+	return errors.Join(s.rollouts.Sync(), s.verdicts.Sync(), s.requests.Sync())
+}
+
+func (s *store) close() error {
+	var errs []error
+	if s.rollouts != nil {
+		errs = append(errs, s.rollouts.Close())
+	}
+	if s.verdicts != nil {
+		errs = append(errs, s.verdicts.Close())
+	}
+	if s.requests != nil {
+		errs = append(errs, s.requests.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// clear removes the journals of an evaluation that is complete.
+func clear(folder string) error {
+	var errs []error
+	for _, what := range []string{"rollouts", "scores", "requests"} {
+		err := os.Remove(filepath.Join(folder, what+journal.Suffix))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("remove a journal that is no longer needed: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}

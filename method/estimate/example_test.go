@@ -1,0 +1,69 @@
+package estimate_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"speceval/method/estimate"
+	"speceval/method/neyman"
+)
+
+// Ten tasks after a pilot of 4 rollouts each, and continuations of which the one that
+// the model is unsure of had most: 8 rollouts on average.
+func ExampleOf() {
+	prior, err := neyman.NewPrior(16)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	unsure := estimate.Task{Pilots: 4, PilotPasses: 2, Continuations: 22, ContinuationPasses: 12}
+	tasks := []estimate.Task{unsure}
+	for range 9 {
+		tasks = append(tasks, estimate.Task{Pilots: 4, PilotPasses: 4, Continuations: 2, ContinuationPasses: 2})
+	}
+	mean, err := estimate.Of(prior, tasks, 0.4)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.3f ± %.3f, 95%% interval %.3f to %.3f\n", mean.Value, mean.StandardError, mean.Low, mean.High)
+	fmt.Printf("Uniform needs %.1f rollouts per task for this error\n", mean.Uniform)
+	// Output:
+	// 0.953 ± 0.018, 95% interval 0.908 to 0.976
+	// Uniform needs 10.1 rollouts per task for this error
+}
+
+// What a second evaluation at twice the budget would come to, by what the first has
+// found.
+func ExamplePredict() {
+	prior, err := neyman.NewPrior(16)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	observed, passed := []int{8, 8, 8, 8, 8, 8}, []int{8, 8, 4, 0, 0, 8}
+	earlier, err := prior.Update(observed, passed)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	f, err := estimate.Predict(prior, earlier, estimate.Plan{Budget: 16, Pilots: 6, Weight: 0.35}, 1000, rand.NewPCG(1, 2))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.3f, by Uniform %.3f\n", f.StandardError, f.Uniform)
+	// Output: 0.021, by Uniform 0.023
+}
+
+// Two models on the same tasks, and whether they were told apart.
+func ExampleMean_Minus() {
+	a := estimate.Mean{Value: 0.62, StandardError: 0.012, Low: 0.596, High: 0.643}
+	b := estimate.Mean{Value: 0.58, StandardError: 0.011, Low: 0.558, High: 0.601}
+	d := a.Minus(b)
+	fmt.Printf("%.3f ± %.3f, 95%% interval %.3f to %.3f\n", d.Value, d.StandardError, d.Low, d.High)
+	fmt.Printf("such errors find a difference of %.3f four times in five\n", d.StandardError/estimate.Resolving(1))
+	// Output:
+	// 0.040 ± 0.016, 95% interval 0.008 to 0.072
+	// such errors find a difference of 0.046 four times in five
+}
