@@ -112,6 +112,9 @@ func SmallBenchmark() []byte { return smallBenchmark }
 // in the same folder can be asked, in these very words.
 func Primer() []byte { return primer }
 
+// BuiltInNames are the ids of the benchmarks whose task files are built in.
+func BuiltInNames() []string { return []string{"smallbench", "primer"} }
+
 // BuiltIn finds the task file of a benchmark that needs none from the user, and
 // its name. It is false for the id of any other benchmark.
 func BuiltIn(id string) (tasks []byte, name string, ok bool) {

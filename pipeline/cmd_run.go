@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"strings"
 
 	"speceval/pipeline/dag"
@@ -39,9 +38,9 @@ func (s *session) runSelection(sel dag.Selection) (*dag.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, drain, stop := s.drainable()
+	ctx, drain, stop := s.drainable("the units")
 	defer stop()
-	lock, err := dag.Acquire(o.out, fmt.Sprintf("pid %d on %s, %s: %s", s.pid, s.origin.Host, dated(s.now()), s.origin.Command))
+	lock, err := dag.Acquire(o.out, s.holder())
 	if err != nil {
 		return nil, err
 	}

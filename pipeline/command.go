@@ -27,7 +27,7 @@ func commands() []command {
 	return []command{
 		runCommand(), planCommand(), statusCommand(), whyCommand(),
 		tablesCommand(), verifyCommand(), explainCommand(), diffCommand(), allocationsCommand(),
-		checkScorerCommand(), compareCommand(), disagreementsCommand(), benchmarksCommand(),
+		evaluateCommand(), checkScorerCommand(), compareCommand(), disagreementsCommand(), benchmarksCommand(),
 		fleetCommand(), unitCommand(), versionCommand(), helpCommand(),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"speceval/internal/evaluation"
 	"speceval/pipeline/dag"
 )
 
@@ -45,7 +46,7 @@ func exitCode(err error) int {
 		return exitDone
 	case errors.As(err, &run) && !run.Interrupted:
 		return exitFailed // whatever its units failed of
-	case run != nil, errors.Is(err, context.Canceled):
+	case run != nil, errors.Is(err, context.Canceled), errors.Is(err, evaluation.ErrStopped):
 		return exitInterrupted
 	case errors.As(err, &usage), errors.As(err, &stage):
 		return exitUsage

@@ -29,14 +29,18 @@ type options struct {
 
 	fleet      fleetOptions
 	benchmarks benchmarksOptions
+	evaluate   evaluateOptions
 }
+
+// defaultConfig is the configuration where no flag names one.
+const defaultConfig = "experiments.toml"
 
 // newFlagSet has the flags that every command takes, and those of more.
 func newFlagSet(name string, o *options, more func(*flag.FlagSet, *options)) *flag.FlagSet {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // errors are returned, help is ours
 	if o.config == "" {
-		o.config = "experiments.toml"
+		o.config = defaultConfig
 	}
 	fs.StringVar(&o.config, "config", o.config, "read the experiment from `FILE` (experiments.toml)")
 	fs.StringVar(&o.out, "out", o.out, "keep all outputs in `DIR` (as the configuration says: out)")

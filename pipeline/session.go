@@ -83,6 +83,11 @@ func (s *session) look(sel dag.Selection) (*opened, *dag.Plan, error) {
 	return o, plan, err
 }
 
+// holder says who writes in a folder, for the message that others get.
+func (s *session) holder() string {
+	return fmt.Sprintf("pid %d on %s, %s: %s", s.pid, s.origin.Host, dated(s.now()), s.origin.Command)
+}
+
 // outFolder is the output folder that the flags or the configuration name.
 func (s *session) outFolder() (string, error) {
 	if s.out != "" {

@@ -103,9 +103,9 @@ func (s *shell) interruptible() (ctx context.Context, stop func()) {
 }
 
 // drainable is a context for runs: the first interrupt closes drain, so that
-// units in flight may finish; the second cancels the context; a third has its
+// what is in flight, "the units" for one, may finish; the second cancels the context; a third has its
 // usual effect and ends the process. stop ends the watch.
-func (s *shell) drainable() (ctx context.Context, drain <-chan struct{}, stop func()) {
+func (s *shell) drainable(what string) (ctx context.Context, drain <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	draining := make(chan struct{})
 	go func() {
@@ -114,7 +114,7 @@ func (s *shell) drainable() (ctx context.Context, drain <-chan struct{}, stop fu
 		case <-ctx.Done():
 			return
 		}
-		s.interrupted("stopping when the units in flight are done; interrupt again to stop them")
+		s.interrupted("stopping when " + what + " in flight are done; interrupt again to stop them")
 		close(draining)
 		select {
 		case <-s.interrupts:
@@ -122,7 +122,7 @@ func (s *shell) drainable() (ctx context.Context, drain <-chan struct{}, stop fu
 			return
 		}
 		s.release()
-		s.interrupted("stopping the units in flight")
+		s.interrupted("stopping " + what + " in flight")
 		cancel()
 	}()
 	return ctx, draining, cancel

@@ -62,5 +62,11 @@ func (s *Scorers) Score(ctx context.Context, task int, text, finish string) (sco
 	return v, err
 }
 
+// Version names the rules that a task's answers are scored by.
+func (s *Scorers) Version(task int) string {
+	c := s.made.corpus
+	return c.version(c.benchmark.Tasks[task].Scorer)
+}
+
 // Release gives back what Open found.
 func (s *Scorers) Release() { s.made.close() }
