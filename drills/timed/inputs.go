@@ -24,7 +24,20 @@ func WriteInputs(dir string, profiles []profile.Profile) error {
 	if err := os.Mkdir(filepath.Join(dir, TasksFolder), 0o777); err != nil {
 		return err
 	}
-	file, err := os.Create(filepath.Join(dir, ProfilesFile))
+	if err := WriteProfiles(filepath.Join(dir, ProfilesFile), profiles); err != nil {
+		return err
+	}
+	for _, p := range profiles {
+		if err := writeTasks(filepath.Join(dir, TasksFolder, p.Benchmark+".jsonl"), p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteProfiles writes profiles into a new CSV file.
+func WriteProfiles(path string, profiles []profile.Profile) error {
+	file, err := os.Create(path)
 	if err != nil {
 		return err
 	}
@@ -36,15 +49,7 @@ func WriteInputs(dir string, profiles []profile.Profile) error {
 		}
 	}
 	rows.Flush()
-	if err := errors.Join(rows.Error(), file.Close()); err != nil {
-		return err
-	}
-	for _, p := range profiles {
-		if err := writeTasks(filepath.Join(dir, TasksFolder, p.Benchmark+".jsonl"), p); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(rows.Error(), file.Close())
 }
 
 // writeTasks makes a question for every task of a profile.

@@ -30,7 +30,8 @@ var importRules = []importRule{
 	{"drills/process", nil},
 	{"drills/drill", []string{"pipeline/config"}},
 	{"drills/timed", []string{"data", "method/…", "internal/…"}},
-	{"drills/*", []string{"drills/drill", "drills/process", "drills/timed", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
+	{"drills/evaluated", []string{"drills/process", "method/…", "internal/…"}},
+	{"drills/*", []string{"drills/drill", "drills/process", "drills/timed", "drills/evaluated", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
 	{"pipeline/config", []string{"internal/profile", "internal/spelling", "internal/benchmark"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"internal/atomicfile"}},
@@ -53,10 +54,6 @@ var importRules = []importRule{
 	// Executing a policy: identities and rewards, the policies themselves, the
 	// loop that runs one, and the two kinds of worker that it runs on.
 	{"internal/coupled", []string{"method/controller", "internal/profile", "internal/csvfile"}},
-	{"internal/evaluation", []string{
-		"method/controller", "method/estimate", "method/neyman", "internal/router", "internal/coupled", "internal/sampler", "internal/vllm",
-		"internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/clock",
-	}},
 	{"internal/worker", []string{"internal/router", "method/controller", "internal/pool", "internal/vllm", "internal/clock"}},
 	{"internal/fleet/virtual", []string{"internal/router", "method/controller", "internal/fleet", "internal/seed"}},
 	{"internal/fleet/speed", []string{"internal/fleet"}},
@@ -74,6 +71,10 @@ var importRules = []importRule{
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/benchmark", "internal/seed", "internal/clock"}},
 	{"internal/fleet", []string{"internal/benchmark", "internal/seed"}},
 	{"internal/vllm", []string{"internal/seed", "internal/clock"}},
+	{"internal/evaluation", []string{
+		"method/controller", "method/estimate", "method/neyman", "internal/router", "internal/coupled", "internal/sampler", "internal/vllm",
+		"internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/clock",
+	}},
 	{"internal/sampler", []string{"internal/rollout", "internal/vllm", "internal/benchmark", "internal/seed"}},
 	{"internal/rollout", []string{"internal/rowfile", "internal/journal", "internal/atomicfile"}},
 

@@ -1,0 +1,85 @@
+package evaluated
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"speceval/drills/process"
+)
+
+// Program is the built program with what all of its evaluations share.
+type Program struct {
+	Binary    string
+	Config    string
+	Out       string
+	Logs      string // folder for what it says
+	Benchmark string // id, or path of a task file
+	ID        string // of the benchmark
+	Model     string
+}
+
+// Order is an evaluation to make.
+type Order struct {
+	Policy  string
+	Budget  int
+	Seed    uint64
+	Workers []string // URLs
+}
+
+// Name tells the order from others of the same benchmark and model.
+func (o Order) Name() string { return fmt.Sprintf("%s-b%d-seed%d", o.Policy, o.Budget, o.Seed) }
+
+// Folder is where the program keeps the evaluation.
+func (p *Program) Folder(o Order) string {
+	return Folder(p.Out, p.ID, p.Model, o.Policy, o.Budget, o.Seed)
+}
+
+// Made reports whether the program has kept a result of the evaluation.
+func (p *Program) Made(o Order) bool {
+	r, err := Read(p.Folder(o))
+	return r != nil && err == nil
+}
+
+// Start starts an evaluation, or goes on with it. What it prints is in the file
+// that said names.
+func (p *Program) Start(o Order) (running *process.Process, said string, err error) {
+	words := []string{
+		"evaluate", "--benchmark", p.Benchmark, "--model", p.Model, "--budget", strconv.Itoa(o.Budget), "--policy", o.Policy,
+		"--seed", strconv.FormatUint(o.Seed, 10), "--config", p.Config, "--out", p.Out, "-q", "--json",
+	}
+	for _, url := range o.Workers {
+		words = append(words, "--worker", url)
+	}
+	said = filepath.Join(p.Logs, p.ID+"-"+o.Name()+".txt")
+	running, err = process.Start(said, nil, p.Binary, words...)
+	return running, said, err
+}
+
+// Run makes an evaluation to its end and reads what it prints, which is removed
+// then.
+func (p *Program) Run(ctx context.Context, o Order) (*Result, error) {
+	running, said, err := p.Start(o)
+	if err != nil {
+		return nil, err
+	}
+	defer running.Kill()
+	if err := running.Succeed(ctx); err != nil {
+		return nil, fmt.Errorf("%s: %w", o.Name(), err)
+	}
+	text, err := os.ReadFile(said)
+	if err != nil {
+		return nil, err
+	}
+	r, err := Parse(text[max(0, bytes.IndexByte(text, '{')):]) // warnings stand before it
+	if err != nil {
+		return nil, fmt.Errorf("%s: what it printed is no result: %w\n%s", o.Name(), err, running.Last())
+	}
+	if err := r.Check(o.Budget); err != nil {
+		return nil, fmt.Errorf("%s: %w", o.Name(), err)
+	}
+	return r, os.Remove(said)
+}

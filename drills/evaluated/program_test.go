@@ -1,0 +1,40 @@
+package evaluated_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"speceval/drills/evaluated"
+)
+
+// TestProgram lets a shell script be the program.
+func TestProgram(t *testing.T) {
+	dir := t.TempDir()
+	for script, want := range map[string]string{
+		"echo 'a warning' >&2\ncat <<E\n" + printed + "\nE\n": "",
+		"echo no good\nexit 1\n":                              "hbn-async-b4-seed7: exit code 1:\nno good",
+		"echo '{}'\n":                                         "what it printed is no result",
+		"cat <<E\n" + strings.Replace(printed, `"rollouts": 8`, `"rollouts": 7`, 1) + "\nE\n": "7 in all, want 8",
+	} {
+		binary := filepath.Join(dir, "program")
+		arguments := filepath.Join(dir, "arguments")
+		if err := os.WriteFile(binary, []byte("#!/bin/sh\necho \"$@\" > "+arguments+"\n"+script), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		p := &evaluated.Program{Binary: binary, Config: "e.toml", Out: "out", Logs: dir, Benchmark: "quiz.jsonl", ID: "quiz", Model: "m"}
+		o := evaluated.Order{Policy: evaluated.Async, Budget: 4, Seed: 7, Workers: []string{"http://a", "http://b"}}
+		r, err := p.Run(t.Context(), o)
+		if want == "" && (err != nil || r.Estimate != 0.625) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", script, err, want)
+		}
+		text, err := os.ReadFile(arguments)
+		if want := "evaluate --benchmark quiz.jsonl --model m --budget 4 --policy hbn-async --seed 7 --config e.toml --out out -q --json --worker http://a --worker http://b\n"; err != nil || string(text) != want {
+			t.Errorf("called with %s (%v), want %s", text, err, want)
+		}
+		if want := evaluated.Folder("out", "quiz", "m", evaluated.Async, 4, 7); p.Folder(o) != want {
+			t.Errorf("folder %s, want %s", p.Folder(o), want)
+		}
+	}
+}

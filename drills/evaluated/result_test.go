@@ -1,0 +1,248 @@
+package evaluated_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/drills/evaluated"
+	"speceval/internal/profile"
+	"speceval/internal/rollout"
+	"speceval/internal/rowfile"
+	"speceval/internal/variance"
+	"speceval/method/neyman"
+)
+
+// printed is a result as the program prints it, of two tasks at 4 rollouts each.
+const printed = `{
+  "benchmark": "quiz", "model": "m", "policy": "hbn-async", "budget": 4, "seed": 7, "n_tasks": 2, "provenance": "simulated",
+  "design": {"pilots": 2, "weight": 0.25, "risk": 0.9, "source": "x"},
+  "estimate": 0.625, "standard_error": 0.1, "interval": [0.4, 0.8], "rollouts": 8, "extra_rollouts": 1,
+  "tokens": {"prompt": 80, "completion": 100, "wasted": 5}, "seconds": 1.5, "barrier_seconds": 0.25, "startup_seconds": 0.5, "sessions": 2,
+  "tasks": [
+    {"task_id": "a", "pilots": 2, "pilot_passes": 2, "continuations": 1, "continuation_passes": 1, "mean": 0.9, "variance": 0.05},
+    {"task_id": "b", "pilots": 2, "pilot_passes": 0, "continuations": 3, "continuation_passes": 1, "mean": 0.3, "variance": 0.2}
+  ]
+}`
+
+func parse(t *testing.T, text string) *evaluated.Result {
+	t.Helper()
+	r, err := evaluated.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestResultsAreRead(t *testing.T) {
+	r := parse(t, printed)
+	if r.Policy != evaluated.Async || r.Tasks != 2 || r.Design.Pilots != 2 || r.Extra != 1 || r.Tokens.Wasted != 5 || r.Barrier != 0.25 ||
+		r.Startup != 0.5 || r.Rows[1].ContinuationPasses != 1 || r.Outcome() != (evaluated.Outcome{Estimate: 0.625, StandardError: 0.1, Low: 0.4, High: 0.8}) {
+		t.Errorf("%+v", r)
+	}
+	if _, err := evaluated.Parse([]byte(strings.Replace(printed, `"n_tasks": 2`, `"n_tasks": 3`, 1))); err == nil {
+		t.Error("a task is missing: no error")
+	}
+	out := t.TempDir()
+	folder := evaluated.Folder(out, "quiz", "m", evaluated.Async, 4, 7)
+	if want := filepath.Join(out, "evaluate/benchmark=quiz/model=m/hbn-async-b4-seed7"); folder != want {
+		t.Errorf("folder %s, want %s", folder, want)
+	}
+	if r, err := evaluated.Read(folder); r != nil || err != nil {
+		t.Errorf("an evaluation that is not there: %v, %v", r, err)
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for text, good := range map[string]bool{printed: true, "{": false} {
+		if err := os.WriteFile(filepath.Join(folder, "result.json"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := evaluated.Read(folder); (err == nil) != good || (r != nil) != good {
+			t.Errorf("%.20q: %v, %v", text, r, err)
+		}
+	}
+}
+
+func TestResultsThatCannotBe(t *testing.T) {
+	// 0.25·(1 + 0)/2 + 0.75·(1 + 1/3)/2 = 0.625
+	if err := parse(t, printed).Check(4); err != nil {
+		t.Error(err)
+	}
+	for old, wrong := range map[string]string{
+		`"continuations": 3`:    `"continuations": 4`,
+		`"rollouts": 8`:         `"rollouts": 9`,
+		`"estimate": 0.625`:     `"estimate": 0.626`,
+		`"b", "pilots": 2`:      `"b", "pilots": 3`,
+		`"pilot_passes": 2`:     `"pilot_passes": 1`,
+		`"continuations": 1`:    `"continuations": 0`,
+		`"weight": 0.25`:        `"weight": 0.35`,
+		`"policy": "hbn-async"`: `"policy": "hbn-async", "n_tasks": 2, "budget": 5`,
+	} {
+		budget := 4
+		r := parse(t, strings.Replace(printed, old, wrong, 1))
+		if strings.Contains(wrong, `"budget": 5`) {
+			budget = 5
+		}
+		if err := r.Check(budget); err == nil {
+			t.Errorf("%s: no error", wrong)
+		}
+	}
+}
+
+func TestSameResults(t *testing.T) {
+	a := parse(t, printed)
+	b := parse(t, strings.Replace(strings.Replace(printed, `"seconds": 1.5`, `"seconds": 9`, 1), `"sessions": 2`, `"sessions": 1`, 1))
+	if err := evaluated.Same(a, b); err != nil {
+		t.Errorf("another time: %v", err)
+	}
+	for _, change := range [][2]string{{`"standard_error": 0.1`, `"standard_error": 0.2`}, {`[0.4,`, `[0.3,`}, {`"continuation_passes": 1, "mean": 0.3`, `"continuation_passes": 2, "mean": 0.3`}} {
+		if err := evaluated.Same(a, parse(t, strings.Replace(printed, change[0], change[1], 1))); err == nil {
+			t.Errorf("%s: no difference", change[1])
+		}
+	}
+}
+
+// answered are the rollouts behind the printed result, with a surplus one of each
+// task that would pass.
+func answered() []rollout.Rollout {
+	right, wrong := `so \boxed{9}, no: \boxed{5}.`, `\boxed{5} or rather \boxed{6}`
+	texts := [][]string{{right, right, right, right}, {wrong, "nothing", wrong, right, wrong, right}}
+	var all []rollout.Rollout
+	for task, of := range texts {
+		for i, text := range of {
+			all = append(all, rollout.Rollout{Benchmark: "quiz", Model: "m", TaskIndex: int32(task), TaskID: string(rune('a' + task)), Rollout: int32(i), Text: text, FinishReason: "stop"})
+		}
+	}
+	return all
+}
+
+func TestRecount(t *testing.T) {
+	answers := map[string]string{"a": "5", "b": "5"}
+	r := parse(t, printed)
+	for name, test := range map[string]struct {
+		change func([]rollout.Rollout) []rollout.Rollout
+		want   string // "": no error
+	}{
+		"as it is":     {func(all []rollout.Rollout) []rollout.Rollout { return all }, ""},
+		"one missing":  {func(all []rollout.Rollout) []rollout.Rollout { return slices.Delete(all, 2, 3) }, "task a has 2 of 2 and 1 of 1 passes, by its rollouts 2 of 2 and 0 of 0"},
+		"another text": {func(all []rollout.Rollout) []rollout.Rollout { all[4].Text = all[0].Text; return all }, "task b has 0 of 2"},
+		"surplus":      {func(all []rollout.Rollout) []rollout.Rollout { return slices.Delete(all, 3, 4) }, ""},
+		"another task": {func(all []rollout.Rollout) []rollout.Rollout { all[0].TaskID = "c"; return all }, "task 0 is c"},
+	} {
+		folder := t.TempDir()
+		file, err := os.Create(filepath.Join(folder, "rollouts.parquet"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := test.change(answered())
+		err = rollout.WritePart(file, func(yield func(*rollout.Rollout, error) bool) {
+			for i := range all {
+				if !yield(&all[i], nil) {
+					return
+				}
+			}
+		}, map[string]string{"speceval.schema": rollout.Schema})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file.Close()
+		err = evaluated.Recount(folder, r, answers)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	type request struct {
+		Phase     string   `parquet:"phase"`
+		Submitted float64  `parquet:"submitted"`
+		Finished  *float64 `parquet:"finished"`
+		Passed    *bool    `parquet:"passed"`
+	}
+	yes, no := true, false
+	at := func(x float64) *float64 { return &x }
+	rows := []request{
+		{"pilot", 0, at(4), &no}, {"pilot", 8, at(9), &yes}, {"pilot", 0, at(3), &yes}, {"pilot", 0, at(2), &yes},
+		{"continuation", 0, at(0.5), &no}, {"pilot", 0, nil, nil},
+	}
+	folder := t.TempDir()
+	file, err := os.Create(filepath.Join(folder, "requests.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rowfile.Write(io.Writer(file), rows, nil); err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	if fast, slow, err := evaluated.Completion(folder); err != nil || fast != 1 || slow != 0.5 {
+		t.Errorf("%v, %v, %v", fast, slow, err)
+	}
+}
+
+func TestAllocationsByThePilot(t *testing.T) {
+	prior, err := neyman.NewPrior(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer(`"n_tasks": 2`, `"n_tasks": 3`, `{"task_id": "a"`, `{"task_id": "c", "pilots": 2, "pilot_passes": 1, "continuations": %d}, {"task_id": "a"`,
+		`"pilot_passes": 2, "continuations": 1`, `"pilot_passes": 2, "continuations": %d`, `"continuations": 3`, `"continuations": %d`).Replace(printed)
+	passes := []int{1, 2, 0}
+	counts := make([]int, 3)
+	for _, s := range passes {
+		counts[s]++
+	}
+	by := prior.Pilot(2).Scores(counts, prior.NewWork())
+	l, err := neyman.Allocate([]float64{by.At(1), by.At(2), by.At(0)}, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := evaluated.CheckAllocation(parse(t, fmt.Sprintf(text, l[0], l[1], l[2])), prior); err != nil {
+		t.Error(err)
+	}
+	if err := evaluated.CheckAllocation(parse(t, fmt.Sprintf(text, l[0]-1, l[1]+1, l[2])), prior); err == nil {
+		t.Error("a rollout at the wrong task: no error")
+	}
+}
+
+func TestPredictions(t *testing.T) {
+	out := t.TempDir()
+	path := filepath.Join(out, filepath.FromSlash(variance.TwoStageFile))
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write := func(rows []variance.Ratio) {
+		file, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if err := rowfile.Write(file, rows, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := profile.Profile{Benchmark: "quiz", Model: "m"}
+	row := variance.Ratio{Benchmark: "quiz", Model: "m", Budget: 8, Policy: variance.HBN, VarianceRatio: 0.9}
+	other := row
+	other.Policy, other.VarianceRatio = variance.Oracle, 0.5
+	write([]variance.Ratio{other, row})
+	all, err := evaluated.ReadPredictions(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := all.Of(p, 8); err != nil || r.VarianceRatio != 0.9 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := all.Of(p, 16); err == nil {
+		t.Error("another budget: no error")
+	}
+	write([]variance.Ratio{other})
+	if _, err := evaluated.ReadPredictions(out); err == nil {
+		t.Error("no row of HBN: no error")
+	}
+}
