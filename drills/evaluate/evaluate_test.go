@@ -210,7 +210,7 @@ func TestChecksOfTheFleet(t *testing.T) {
 	}{
 		"all is well": {func() *series { return seriesOf(evaluated.Uniform, 400, 0.5, 0.4) }, good, ""},
 		"no bite":     {func() *series { return seriesOf(evaluated.Uniform, 400, 0.5, 0.5) }, good, "completes sooner"},
-		"few kills":   {func() *series { return seriesOf(evaluated.Uniform, 400, 0.5, 0.4) }, kills{evaluations: 10, resumed: 1}, "undisturbed"},
+		"few kills":   {func() *series { return seriesOf(evaluated.Uniform, 400, 0.5, 0.4) }, kills{evaluations: 10, resumed: 4}, "undisturbed"},
 		"biased": {func() *series {
 			s := seriesOf(evaluated.Uniform, 400, 0.5, 0.4)
 			for _, r := range s.results {

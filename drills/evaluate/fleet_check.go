@@ -69,7 +69,7 @@ func sameSeries(s, other *series) error {
 
 // enough is an error if kills have not met the middle of evaluations.
 func (k kills) enough() error {
-	if k.resumed < k.evaluations/4 {
+	if k.resumed < k.evaluations/2 {
 		return fmt.Errorf("only %d of %d were interrupted after their first request", k.resumed, k.evaluations)
 	}
 	return nil
