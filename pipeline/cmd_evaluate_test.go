@@ -184,6 +184,13 @@ func TestAnInterruptedEvaluationGoesOn(t *testing.T) {
 	want(t, "pause", l.stderr, "stopping when the requests in flight are done", "the evaluation is paused: stopped", "rollouts of 30 are kept in out/evaluate")
 	_, list := l.do(nil, "list")
 	want(t, "list", list, "not complete")
+	half := "own/mine/hbn-async-b6-seed42"
+	if code, _ := l.do(nil, "plan", "--benchmark", "own.jsonl", "--resolve", "0.1", "--from", half); code != 2 || !strings.Contains(l.stderr, "is not complete: the command that began it goes on with it") {
+		t.Errorf("exit code %d\n%s", code, l.stderr)
+	}
+	if code, _ := l.do(nil, "show", half); code != 1 || !strings.Contains(l.stderr, "is not complete") {
+		t.Errorf("exit code %d\n%s", code, l.stderr)
+	}
 	l.asked = nil
 	whole, r := l.evaluate("--budget", "6", "--out", "undisturbed"), l.evaluate("--budget", "6")
 	if fmt.Sprint(r.Rows) != fmt.Sprint(whole.Rows) || r.Estimate != whole.Estimate || r.Sessions != 2 {

@@ -121,11 +121,7 @@ func (s *session) known(e *evaluated) (*knowledge, error) {
 	if s.evaluate.from == "" {
 		return k, nil
 	}
-	folder, err := s.evaluationFolder(e.out, s.evaluate.from)
-	if err != nil {
-		return nil, err
-	}
-	r, err := evaluation.ReadResult(folder)
+	r, folder, err := s.storedResult(e.out, s.evaluate.from)
 	if err != nil {
 		return nil, usagef("--from: %w", err)
 	}
