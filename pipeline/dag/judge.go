@@ -25,11 +25,8 @@ type verdict struct {
 // judge compares the record of unit i with the unit as it is declared now.
 func (s *Snapshot) judge(i int) verdict {
 	r := &s.records[i]
-	now, blocked := s.partsOf(i)
-	v := verdict{blocked: blocked}
-	if len(blocked) == 0 {
-		v.key = now.Key()
-	}
+	var v verdict
+	v.key, v.blocked = s.key(i)
 	switch {
 	case r.problem != nil:
 		v.reasons = []Reason{{Kind: Unreadable, New: r.problem.Error()}}
@@ -38,18 +35,26 @@ func (s *Snapshot) judge(i int) verdict {
 		v.reasons = []Reason{{Kind: NeverRun}}
 		return v
 	}
+	if r.manifest.Key != v.key { // also when blocked: v.key is empty
+		v.reasons = s.changes(i)
+	}
+	v.reasons = append(v.reasons, s.outputReasons(i)...)
+	return v
+}
+
+// changes are the reasons why the key of unit i, which has a manifest, is
+// another now.
+func (s *Snapshot) changes(i int) []Reason {
+	before := s.records[i].manifest.Parts
+	now, blocked := s.partsOf(i)
 	for _, need := range blocked { // nothing is known of these inputs: no change to report
 		for _, output := range s.graph.nodes[need].unit.Outputs {
-			if sum, had := r.manifest.Parts.Inputs[output]; had {
+			if sum, had := before.Inputs[output]; had {
 				now.Inputs[output] = sum
 			}
 		}
 	}
-	if r.manifest.Key != v.key { // also when blocked: v.key is empty
-		v.reasons = changes(r.manifest.Parts, now)
-	}
-	v.reasons = append(v.reasons, s.outputReasons(i)...)
-	return v
+	return changes(before, now)
 }
 
 // outputReasons says what is wrong with the outputs of unit i, which has a

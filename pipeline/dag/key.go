@@ -1,11 +1,5 @@
 package dag
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-)
-
 // keyFormat salts every key. Raising it makes everything stale.
 const keyFormat = 1
 
@@ -25,12 +19,13 @@ type Parts struct {
 // Key is the SHA-256 of the parts as canonical JSON (fields in the order of
 // the type, map keys sorted), in hex.
 func (p Parts) Key() string {
-	data, err := json.Marshal(p)
-	if err != nil {
-		panic(err) // strings and integers always marshal
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	c := newCanonical()
+	defer c.free()
+	c.config.gather(p.Config)
+	c.sources.gather(p.Sources)
+	c.inputs.gather(p.Inputs)
+	c.config.null, c.sources.null, c.inputs.null = p.Config == nil, p.Sources == nil, p.Inputs == nil
+	return c.key(&p)
 }
 
 // partsOf gathers the parts of a unit but for its inputs.

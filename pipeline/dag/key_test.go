@@ -1,6 +1,10 @@
 package dag
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -94,5 +98,48 @@ func TestPartsCannotRunIntoEachOther(t *testing.T) {
 	b := Parts{Config: map[string]string{"a": `b","c":"d`}}
 	if a.Key() == b.Key() {
 		t.Error("two configurations have one key")
+	}
+}
+
+// FuzzKey holds keys to the bytes of encoding/json, whatever the texts.
+func FuzzKey(f *testing.F) {
+	f.Add(1, "replay", "unit=1", "draws", "8192", "seed")
+	f.Add(-3, "", "a\x00\x7f\u2028", "\"<&>\\", "\xff→\t", "é")
+	f.Add(0, "s", "u", "", "", "")
+	f.Fuzz(func(t *testing.T, version int, stage, unit, name, value, seed string) {
+		for _, p := range []Parts{
+			{Stage: stage, Version: version, Unit: unit, Seed: seed},
+			{Format: 1, Stage: stage, Config: map[string]string{}, Inputs: map[string]string{name: value}},
+			{Unit: unit, Config: map[string]string{name: value, value: name, stage: unit, "b": ""}, Sources: map[string]string{unit: seed, seed: unit, name: "1"}},
+		} {
+			text, err := json.Marshal(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := sha256.Sum256(text)
+			if got := p.Key(); got != hex.EncodeToString(sum[:]) {
+				t.Errorf("key %s is not the hash of %s", got, text)
+			}
+		}
+	})
+}
+
+// TestKeyOfAUnitIsThatOfItsParts compares the key as plans compute it with that
+// of the parts, as a manifest records them: also of sources and needs that are
+// named twice.
+func TestKeyOfAUnitIsThatOfItsParts(t *testing.T) {
+	l := crossing(t)
+	l.run(Selection{})
+	l.unit("replay/z").Sources = []Source{{"b", "1"}, {"a", "2"}, {"b", "1"}}
+	l.unit("report/all").Needs = append(l.unit("report/all").Needs, Ref{"replay", "z"}, Ref{"replay", "x"})
+	l.unit("replay/y").Wants = []Ref{{"score", "a"}}
+	l.remove("score/b.txt")
+	s := l.scan()
+	for i := range s.graph.nodes {
+		parts, blocked := s.partsOf(i)
+		key, without := s.key(i)
+		if key != parts.Key() && len(blocked) == 0 || fmt.Sprint(blocked) != fmt.Sprint(without) || (key == "") != (len(blocked) > 0) {
+			t.Errorf("%s: key %s, blocked by %v; of its parts %s, blocked by %v", s.graph.ref(i), key, without, parts.Key(), blocked)
+		}
 	}
 }

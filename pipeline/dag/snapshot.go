@@ -120,6 +120,32 @@ func (s *Snapshot) path(output string) string {
 // hashBuffer is the size of the buffer that files are hashed through.
 const hashBuffer = 1 << 16
 
+// key is the key of unit i with the inputs that are there now, and the needed
+// units without usable outputs: the key is empty if there are any.
+func (s *Snapshot) key(i int) (key string, blocked []int) {
+	n := &s.graph.nodes[i]
+	c := newCanonical()
+	defer c.free()
+	for k, need := range n.needs {
+		r := &s.records[need]
+		if !r.usable() {
+			if k < n.wanted {
+				blocked = append(blocked, need)
+			}
+			continue
+		}
+		for k, output := range s.graph.nodes[need].unit.Outputs {
+			c.inputs.add(output, r.have[k])
+		}
+	}
+	if len(blocked) > 0 {
+		return "", blocked
+	}
+	c.unit(n.unit)
+	stage := s.graph.stageOf(i)
+	return c.key(&Parts{Format: keyFormat, Stage: stage.Name, Version: stage.Version, Unit: n.unit.ID, Seed: n.unit.Seed}), nil
+}
+
 // partsOf gathers all parts of unit i from what is on disk now. blocked lists
 // the needed units whose outputs cannot be used; their part is missing then, as
 // is that of wanted units that are not there.
