@@ -33,7 +33,9 @@ var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
 // checker collects the faults of a list of stages.
 type checker struct {
-	owner  map[string]string // file in the output folder to the unit that writes it
+	graph  *Graph
+	owner  map[string]int    // output to the unit that writes it
+	known  map[string]string // sources of the unit at hand
 	faults []string
 }
 
@@ -51,11 +53,11 @@ func (c *checker) err() error {
 	return fmt.Errorf("the pipeline is not well formed:\n  %s", strings.Join(c.faults, "\n  "))
 }
 
-func (c *checker) stage(g *Graph, s *Stage) {
+func (c *checker) stage(s *Stage) {
 	if !stageName.MatchString(s.Name) {
 		c.fault("stage name %q is not one lower-case word", s.Name)
 	}
-	if _, twice := g.member[s.Name]; twice {
+	if _, twice := c.graph.member[s.Name]; twice {
 		c.fault("two stages are named %s", s.Name)
 	}
 	if s.Satisfied != "" && len(s.Units) > 0 {
@@ -63,12 +65,16 @@ func (c *checker) stage(g *Graph, s *Stage) {
 	}
 }
 
-func (c *checker) unit(g *Graph, s *Stage, u *Unit) {
-	ref := Ref{s.Name, u.ID}
+// unit checks a unit of a stage and makes it a node, still without needs.
+func (c *checker) unit(stage int, u *Unit) {
+	g := c.graph
+	ref, self := Ref{g.stages[stage].Name, u.ID}, len(g.nodes)
 	if _, twice := g.index[ref]; twice {
 		c.fault("two units are named %s", ref)
 		return
 	}
+	g.index[ref] = self
+	g.nodes = append(g.nodes, node{stage: stage, unit: u, wanted: len(u.Needs)})
 	if fault := pathFault(u.ID); fault != "" {
 		c.fault("unit %s: its name %s", ref, fault)
 	}
@@ -79,7 +85,6 @@ func (c *checker) unit(g *Graph, s *Stage, u *Unit) {
 		c.fault("unit %s has no output", ref)
 	}
 	c.sources(ref, u.Sources)
-	c.claim(manifestPath(ref), ref)
 	for _, output := range u.Outputs {
 		switch fault := pathFault(output); {
 		case fault != "":
@@ -89,53 +94,95 @@ func (c *checker) unit(g *Graph, s *Stage, u *Unit) {
 		case strings.HasSuffix(output, atomicfile.Suffix) || strings.Contains(output, editedMark):
 			c.fault("unit %s: output %q has a name that the runner uses for leftovers", ref, output)
 		default:
-			c.claim(output, ref)
+			c.claim(output, self)
 		}
 	}
 }
 
 func (c *checker) sources(ref Ref, sources []Source) {
-	known := make(map[string]string, len(sources))
+	if len(sources) == 0 {
+		return
+	}
+	if c.known == nil {
+		c.known = make(map[string]string)
+	}
+	clear(c.known)
 	for _, s := range sources {
 		if s.SHA256 == "" {
 			c.fault("unit %s: source %s has no hash", ref, s.Name)
 		}
-		if sum, twice := known[s.Name]; twice && sum != s.SHA256 {
+		if sum, twice := c.known[s.Name]; twice && sum != s.SHA256 {
 			c.fault("unit %s: source %s has two contents", ref, s.Name)
 		}
-		known[s.Name] = s.SHA256
+		c.known[s.Name] = s.SHA256
 	}
 }
 
-func (c *checker) claim(file string, ref Ref) {
+func (c *checker) claim(file string, unit int) {
 	if other, taken := c.owner[file]; taken {
-		c.fault("%s is an output of both %s and %s", file, other, ref)
+		c.fault("%s is an output of both %s and %s", file, c.graph.ref(other), c.graph.ref(unit))
 		return
 	}
-	c.owner[file] = ref.String()
+	c.owner[file] = unit
 }
 
-// folders finds files that would have to be a folder too.
+// folders finds files that would have to be a folder too: outputs, and
+// manifests.
 func (c *checker) folders() {
-	for file, ref := range c.owner {
-		for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
-			if other, taken := c.owner[dir]; taken {
-				c.fault("%s of %s would have to be a folder for %s of %s", dir, other, file, ref)
+	g := c.graph
+	looked := make(map[string]bool) // folders of outputs
+	last := ""                      // of these, the one of the output before
+	for i := range g.nodes {
+		for _, output := range g.nodes[i].unit.Outputs {
+			dir := path.Dir(output)
+			if dir == last || looked[dir] {
+				continue // a file that is this folder is named already
+			}
+			last, looked[dir] = dir, true
+			for ; dir != "." && dir != "/"; dir = path.Dir(dir) {
+				if other, taken := c.owner[dir]; taken {
+					c.fault("%s of %s would have to be a folder for %s of %s", dir, g.ref(other), output, g.ref(i))
+				}
+			}
+		}
+		ref := g.ref(i)
+		for dir, more := parent(ref.Unit); more; dir, more = parent(dir) {
+			id, clash := strings.CutSuffix(dir, manifestExt)
+			if other := (Ref{ref.Stage, id}); clash && c.exists(other) {
+				c.fault("%s of %s would have to be a folder for %s of %s", manifestPath(other), other, manifestPath(ref), ref)
 			}
 		}
 	}
 }
 
-// needs checks that every needed unit exists and can run earlier.
-func (c *checker) needs(g *Graph) {
-	for s, stage := range g.stages {
-		for _, unit := range stage.Units {
-			ref := Ref{stage.Name, unit.ID}
-			for _, need := range slices.Concat(unit.Needs, unit.Wants) {
-				if _, known := g.index[need]; !known {
-					c.fault("unit %s needs %s, which does not exist", ref, need)
-				} else if g.member[need.Stage] > s {
-					c.fault("unit %s needs %s of a later stage", ref, need)
+func (c *checker) exists(ref Ref) bool {
+	_, known := c.graph.index[ref]
+	return known
+}
+
+// parent is the folder of a slash-separated name, if it has one.
+func parent(name string) (dir string, has bool) {
+	at := strings.LastIndexByte(name, '/')
+	return name[:max(at, 0)], at >= 0
+}
+
+// needs checks that every needed unit exists and can run earlier, and points
+// to it.
+func (c *checker) needs() {
+	g := c.graph
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		n.needs = make([]int, 0, len(n.unit.Needs)+len(n.unit.Wants))
+		for _, needs := range [][]Ref{n.unit.Needs, n.unit.Wants} {
+			for _, need := range needs {
+				at, known := g.index[need]
+				switch {
+				case !known:
+					c.fault("unit %s needs %s, which does not exist", g.ref(i), need)
+				case g.nodes[at].stage > n.stage:
+					c.fault("unit %s needs %s of a later stage", g.ref(i), need)
+				default:
+					n.needs = append(n.needs, at)
 				}
 			}
 		}
@@ -145,6 +192,14 @@ func (c *checker) needs(g *Graph) {
 // pathFault says what keeps a slash-separated name from being a file's path
 // inside a folder; empty if nothing does.
 func pathFault(name string) string {
+	if plainPath(name) {
+		return ""
+	}
+	return oddPathFault(name)
+}
+
+// oddPathFault is pathFault of any name, and slower.
+func oddPathFault(name string) string {
 	switch {
 	case name == "":
 		return "is empty"
@@ -159,4 +214,22 @@ func pathFault(name string) string {
 		}
 	}
 	return ""
+}
+
+// plainPath tells names that nothing can be wrong with; most are of this kind.
+func plainPath(name string) bool {
+	start := 0 // of the part at hand
+	for i := 0; i <= len(name); i++ {
+		switch {
+		case i == len(name) || name[i] == '/':
+			part := name[start:i]
+			if part == "" || part[0] == '.' || len(part) > 200 {
+				return false
+			}
+			start = i + 1
+		case name[i] < ' ' || name[i] > '~' || name[i] == '\\':
+			return false
+		}
+	}
+	return true
 }

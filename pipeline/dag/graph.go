@@ -2,7 +2,6 @@ package dag
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -38,80 +37,120 @@ func (r Ref) String() string { return r.Stage + "/" + r.Unit }
 // odd or repeated names, outputs that two units write, needs that do not exist
 // or lie in a later stage, and cycles.
 func New(stages []Stage) (*Graph, error) {
+	units, outputs := 0, 0
+	for s := range stages {
+		units += len(stages[s].Units)
+		for u := range stages[s].Units {
+			outputs += len(stages[s].Units[u].Outputs)
+		}
+	}
 	g := &Graph{
 		stages: stages,
-		index:  make(map[Ref]int),
+		nodes:  make([]node, 0, units),
+		index:  make(map[Ref]int, units),
 		member: make(map[string]int, len(stages)),
 	}
-	c := &checker{owner: make(map[string]string)}
+	c := &checker{graph: g, owner: make(map[string]int, outputs)}
 	for s := range stages {
-		stage := &stages[s]
-		c.stage(g, stage)
-		g.member[stage.Name] = s
-		for u := range stage.Units {
-			c.unit(g, stage, &stage.Units[u])
-			g.index[Ref{stage.Name, stage.Units[u].ID}] = -1 // known, not yet ordered
+		c.stage(&stages[s])
+		g.member[stages[s].Name] = s
+		for u := range stages[s].Units {
+			c.unit(s, &stages[s].Units[u])
 		}
 	}
 	c.folders()
-	c.needs(g)
+	c.needs()
 	if err := c.err(); err != nil {
 		return nil, err
 	}
 	if err := g.order(); err != nil {
 		return nil, err
 	}
+	g.depend()
 	return g, nil
 }
 
-// order fills nodes so that needs come first and everything else keeps its
-// canonical place.
+// order puts the nodes, which stand as declared, so that needs come first and
+// everything else keeps its place.
 func (g *Graph) order() error {
-	type place struct{ stage, unit int }
-	places := make(map[Ref]place)
-	for s, stage := range g.stages {
-		for u := range stage.Units {
-			places[Ref{stage.Name, stage.Units[u].ID}] = place{s, u}
+	o := &ordering{graph: g, place: make([]int, len(g.nodes)), order: make([]int, 0, len(g.nodes))}
+	for i := range o.place {
+		o.place[i] = unvisited
+	}
+	for i := range g.nodes {
+		if err := o.visit(i); err != nil {
+			return err
 		}
 	}
-	const ordering = -2 // on the path that is being followed
-	var path []string
-	var visit func(ref Ref) (int, error)
-	visit = func(ref Ref) (int, error) {
-		if i := g.index[ref]; i >= 0 {
-			return i, nil
-		} else if i == ordering {
-			return 0, fmt.Errorf("units need each other in a circle: %s needs %s", strings.Join(path, " needs "), ref)
+	nodes := make([]node, len(g.nodes))
+	for at, i := range o.order {
+		nodes[at] = g.nodes[i]
+		for k, need := range nodes[at].needs {
+			nodes[at].needs[k] = o.place[need]
 		}
-		g.index[ref] = ordering
-		path = append(path, ref.String())
-		at := places[ref]
-		unit := &g.stages[at.stage].Units[at.unit]
-		needs := make([]int, 0, len(unit.Needs))
-		for _, need := range slices.Concat(unit.Needs, unit.Wants) {
-			i, err := visit(need)
-			if err != nil {
-				return 0, err
-			}
-			needs = append(needs, i)
-		}
-		path = path[:len(path)-1]
-		self := len(g.nodes)
-		for _, i := range needs {
-			g.nodes[i].dependents = append(g.nodes[i].dependents, self)
-		}
-		g.nodes = append(g.nodes, node{stage: at.stage, unit: unit, needs: needs, wanted: len(unit.Needs)})
-		g.index[ref] = self
-		return self, nil
-	}
-	for s := range g.stages {
-		for u := range g.stages[s].Units {
-			if _, err := visit(Ref{g.stages[s].Name, g.stages[s].Units[u].ID}); err != nil {
-				return err
-			}
+		if at != i {
+			g.index[g.ref(i)] = at
 		}
 	}
+	g.nodes = nodes
 	return nil
+}
+
+// ordering follows needs from one node to the next.
+type ordering struct {
+	graph *Graph
+	path  []int // being followed
+	place []int // of each node, or one of the marks below
+	order []int // nodes by their place
+}
+
+const (
+	unvisited = -1
+	visiting  = -2 // on the path
+)
+
+func (o *ordering) visit(i int) error {
+	switch {
+	case o.place[i] >= 0:
+		return nil
+	case o.place[i] == visiting:
+		var names []string
+		for _, on := range o.path {
+			names = append(names, o.graph.ref(on).String())
+		}
+		return fmt.Errorf("units need each other in a circle: %s needs %s", strings.Join(names, " needs "), o.graph.ref(i))
+	}
+	o.place[i] = visiting
+	o.path = append(o.path, i)
+	for _, need := range o.graph.nodes[i].needs {
+		if err := o.visit(need); err != nil {
+			return err
+		}
+	}
+	o.path = o.path[:len(o.path)-1]
+	o.place[i] = len(o.order)
+	o.order = append(o.order, i)
+	return nil
+}
+
+// depend fills the dependents of every node, which the needs of the others are.
+func (g *Graph) depend() {
+	counts, sum := make([]int, len(g.nodes)), 0
+	for i := range g.nodes {
+		for _, need := range g.nodes[i].needs {
+			counts[need]++
+			sum++
+		}
+	}
+	room := make([]int, sum)
+	for i, n := range counts {
+		g.nodes[i].dependents, room = room[:0:n], room[n:]
+	}
+	for i := range g.nodes {
+		for _, need := range g.nodes[i].needs {
+			g.nodes[need].dependents = append(g.nodes[need].dependents, i)
+		}
+	}
 }
 
 // StageNames lists the stages in order.

@@ -36,6 +36,8 @@ func TestNewNamesEveryFault(t *testing.T) {
 		{"output is the lock", one(u("a", ".lock")), "where the runner keeps its own files"},
 		{"output like a leftover", one(u("a", "x.partial")), "uses for leftovers"},
 		{"file and folder", one(u("a", "x"), u("b", "x/y")), "x of s/a would have to be a folder for x/y of s/b"},
+		{"manifest and folder", one(u("a.json/b", "x"), u("a", "y")), "manifests/s/a.json of s/a would have to be a folder for manifests/s/a.json/b.json of s/a.json/b"},
+		{"file and folder of folders", one(u("a", "x/y/z/1"), u("b", "x/y/z/2"), u("c", "x")), "x of s/c would have to be a folder for x/y/z/1 of s/a"},
 		{"unknown need", one(u("a", "x", Ref{"s", "b"})), "needs s/b, which does not exist"},
 		{"need of a later stage", []Stage{{Name: "s", Units: []Unit{u("a", "x", Ref{"t", "b"})}}, {Name: "t", Units: []Unit{u("b", "y")}}}, "needs t/b of a later stage"},
 		{"need of itself", one(u("a", "x", Ref{"s", "a"})), "in a circle: s/a needs s/a"},
@@ -78,4 +80,15 @@ func TestNeedsComeFirstWhateverTheOrderOfDeclaration(t *testing.T) {
 	if want := []string{"first", "mid", "last", "free"}; !slices.Equal(got, want) {
 		t.Errorf("order %v, want %v", got, want)
 	}
+}
+
+func FuzzPlainPathsHaveNoFault(f *testing.F) {
+	for _, name := range []string{"a/b.txt", "", "/a", "a/", "a//b", "a/../b", ".", "a\\b", "a\x7f", "é", "a/.b"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if fault := oddPathFault(name); plainPath(name) && fault != "" {
+			t.Errorf("%q counts as plain, yet it %s", name, fault)
+		}
+	})
 }

@@ -63,10 +63,13 @@ type Origin struct {
 	Command   string `json:"command"` // as typed
 }
 
+// manifestExt ends the names of manifests.
+const manifestExt = ".json"
+
 // manifestPath is where the manifest of a unit stands, slash-separated and
 // relative to the output folder.
 func manifestPath(ref Ref) string {
-	return path.Join(manifestDir, ref.Stage, ref.Unit+".json")
+	return path.Join(manifestDir, ref.Stage, ref.Unit+manifestExt)
 }
 
 // output finds the record of an output.

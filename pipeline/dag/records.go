@@ -73,14 +73,14 @@ func Manifests(outDir string) (byUnit map[Ref]*Manifest, unreadable int, err err
 		if os.IsNotExist(err) && path == root {
 			return nil // no unit has run
 		}
-		if err != nil || !d.Type().IsRegular() || filepath.Ext(path) != ".json" {
+		if err != nil || !d.Type().IsRegular() || filepath.Ext(path) != manifestExt {
 			return err
 		}
 		name, err := filepath.Rel(root, path)
 		if err != nil {
 			return err
 		}
-		stage, unit, _ := strings.Cut(strings.TrimSuffix(filepath.ToSlash(name), ".json"), "/")
+		stage, unit, _ := strings.Cut(strings.TrimSuffix(filepath.ToSlash(name), manifestExt), "/")
 		ref := Ref{Stage: stage, Unit: unit}
 		m, err := readManifest(outDir, ref)
 		if err != nil {

@@ -7,24 +7,45 @@ import (
 	"testing"
 )
 
-// BenchmarkPlan plans a finished folder of 10,000 units in two stages, the
-// second of which needs all of the first in groups of a hundred.
+// BenchmarkPlan looks at 100,000 units in two stages, the second of which needs
+// all of the first in groups of a thousand, and plans them: all fresh, read from
+// disk or known from the index; all stale; and all missing.
 func BenchmarkPlan(b *testing.B) {
-	const units = 9900
-	t := new(testing.T)
-	l := &lab{t: t, dir: b.TempDir()}
-	config := map[string]string{"replay.draws": "8192", "replay.replicates": "8", "experiment.seed": "20260101"}
-	for i := range units {
-		l.add("replay", fmt.Sprintf("group=%d/unit=%d", i%100, i), config)
-	}
-	for group := range 100 {
-		var needs []string
-		for i := group; i < units; i += 100 {
-			needs = append(needs, fmt.Sprintf("replay/group=%d/unit=%d", group, i))
-		}
-		l.add("report", fmt.Sprint(group), config, needs...)
-	}
+	const units, groups = 100_000, 100
+	l := wide(b, units, groups)
 	pretend(l)
+	b.Run("read", func(b *testing.B) { l.benchmarkPlan(b, 0) })
+	b.Run("fresh", func(b *testing.B) { l.benchmarkPlan(b, 0) })
+	for s := range l.stages {
+		l.stages[s].Version++
+	}
+	b.Run("stale", func(b *testing.B) { l.benchmarkPlan(b, units) })
+	l.dir = b.TempDir()
+	b.Run("missing", func(b *testing.B) { l.benchmarkPlan(b, units) })
+}
+
+// wide is a lab of so many units: a stage in groups, and a stage with a unit for
+// each group.
+func wide(b *testing.B, units, groups int) *lab {
+	l := &lab{t: new(testing.T), dir: b.TempDir()}
+	config := map[string]string{"replay.draws": "8192", "replay.replicates": "8", "experiment.seed": "20260101"}
+	needs := make([][]string, groups)
+	for i := range units - groups {
+		group := i % groups
+		l.add("replay", fmt.Sprintf("group=%d/unit=%d", group, i), config)
+		needs[group] = append(needs[group], fmt.Sprintf("replay/group=%d/unit=%d", group, i))
+	}
+	for group := range groups {
+		l.add("report", fmt.Sprint(group), config, needs[group]...)
+	}
+	return l
+}
+
+func (l *lab) benchmarkPlan(b *testing.B, want int) {
+	units := 0
+	for _, stage := range l.stages {
+		units += len(stage.Units)
+	}
 	for b.Loop() {
 		g, err := New(l.stages)
 		if err != nil {
@@ -35,13 +56,12 @@ func BenchmarkPlan(b *testing.B) {
 			b.Fatal(err)
 		}
 		p, err := s.Plan(Selection{})
-		if err != nil || p.Units() > 0 {
+		if err != nil || p.Units() != want {
 			b.Fatalf("%d units to run, %v", p.Units(), err)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/(units+100), "µs/unit")
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(units), "µs/unit")
 }
-
 // pretend writes what a run of the lab would have left, without syncing.
 func pretend(l *lab) {
 	g, err := New(l.stages)
