@@ -1,5 +1,10 @@
 package dag
 
+import (
+	"runtime"
+	"slices"
+)
+
 // State says how a unit's record stands to what would be computed now.
 type State int
 
@@ -45,16 +50,34 @@ func (s *Snapshot) judge(i int) verdict {
 // changes are the reasons why the key of unit i, which has a manifest, is
 // another now.
 func (s *Snapshot) changes(i int) []Reason {
-	before := s.records[i].manifest.Parts
-	now, blocked := s.partsOf(i)
-	for _, need := range blocked { // nothing is known of these inputs: no change to report
-		for _, output := range s.graph.nodes[need].unit.Outputs {
-			if sum, had := before.Inputs[output]; had {
-				now.Inputs[output] = sum
+	before, n := &s.records[i].manifest.Parts, &s.graph.nodes[i]
+	stage := s.graph.stageOf(i)
+	now := Parts{
+		Format: keyFormat, Stage: stage.Name, Version: stage.Version, Unit: n.unit.ID, Seed: n.unit.Seed,
+		Config: n.unit.Config, Sources: sourceSums(n.unit), Inputs: make(map[string]string),
+	}
+	for k, need := range n.needs {
+		r := &s.records[need]
+		for at, output := range s.graph.nodes[need].unit.Outputs {
+			if r.usable() {
+				now.Inputs[output] = r.have[at]
+			} else if sum, had := before.Inputs[output]; had && k < n.wanted {
+				now.Inputs[output] = sum // nothing is known of it: no change to report
 			}
 		}
 	}
-	return changes(before, now)
+	return changes(before, &now)
+}
+
+// verdicts judge every unit.
+func (s *Snapshot) verdicts() []verdict {
+	verdicts := make([]verdict, len(s.graph.nodes))
+	spread(len(verdicts), runtime.GOMAXPROCS(0), func(next func() (int, bool)) {
+		for i, more := next(); more; i, more = next() {
+			verdicts[i] = s.judge(i)
+		}
+	})
+	return verdicts
 }
 
 // outputReasons says what is wrong with the outputs of unit i, which has a
@@ -65,9 +88,7 @@ func (s *Snapshot) outputReasons(i int) []Reason {
 	if unit.Provenance != "" && r.manifest.Provenance != unit.Provenance {
 		reasons = append(reasons, Reason{Provenance, "", r.manifest.Provenance, unit.Provenance})
 	}
-	declared := make(map[string]bool, len(unit.Outputs))
 	for k, output := range unit.Outputs {
-		declared[output] = true
 		made, known := r.manifest.output(output)
 		switch {
 		case !known:
@@ -78,7 +99,20 @@ func (s *Snapshot) outputReasons(i int) []Reason {
 			reasons = append(reasons, Reason{OutputEdited, output, made.SHA256, r.have[k]})
 		}
 	}
-	for _, f := range r.manifest.Outputs {
+	return append(reasons, noLongerWritten(r.manifest.Outputs, unit.Outputs)...)
+}
+
+// noLongerWritten are the reasons of outputs made that are not declared.
+func noLongerWritten(made []File, outputs []string) []Reason {
+	if slices.EqualFunc(made, outputs, func(f File, output string) bool { return f.Path == output }) {
+		return nil // as a rule
+	}
+	declared := make(map[string]bool, len(outputs))
+	for _, output := range outputs {
+		declared[output] = true
+	}
+	var reasons []Reason
+	for _, f := range made {
 		if !declared[f.Path] {
 			reasons = append(reasons, Reason{Kind: OutputDeclared, Subject: f.Path, New: "no longer written"})
 		}

@@ -37,14 +37,19 @@ func partsOf(s *Stage, u *Unit) Parts {
 		Unit:    u.ID,
 		Config:  make(map[string]string, len(u.Config)),
 		Seed:    u.Seed,
-		Sources: make(map[string]string, len(u.Sources)),
+		Sources: sourceSums(u),
 		Inputs:  make(map[string]string),
 	}
 	for key, value := range u.Config {
 		p.Config[key] = value
 	}
-	for _, source := range u.Sources {
-		p.Sources[source.Name] = source.SHA256
-	}
 	return p
+}
+
+func sourceSums(u *Unit) map[string]string {
+	sums := make(map[string]string, len(u.Sources))
+	for _, source := range u.Sources {
+		sums[source.Name] = source.SHA256
+	}
+	return sums
 }

@@ -65,7 +65,7 @@ func TestKeyMovesWithEachPart(t *testing.T) {
 				t.Errorf("the key moved: %t", moved)
 			}
 			var why []string
-			for _, r := range changes(before, now) {
+			for _, r := range changes(&before, &now) {
 				why = append(why, r.String())
 			}
 			if got := strings.Join(why, "; "); got != test.why {

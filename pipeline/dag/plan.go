@@ -2,7 +2,6 @@ package dag
 
 import (
 	"fmt"
-	"slices"
 )
 
 // Plan is exactly what a run will do, and why.
@@ -83,11 +82,12 @@ type planner struct {
 	strict   bool
 	selected []bool // by stage
 
-	planned []bool // by unit: will run
-	behind  []bool // by unit: would run if every stage were selected
-	missing map[[2]int]*MissingInputError
-	absent  map[[2]int]*MissingInputError // wanted inputs only
-	stale   map[[2]int]*staleInputs
+	verdicts []verdict // by unit
+	planned  []bool    // by unit: will run
+	behind   []bool    // by unit: would run if every stage were selected
+	missing  map[[2]int]*MissingInputError
+	absent   map[[2]int]*MissingInputError // wanted inputs only
+	stale    map[[2]int]*staleInputs
 }
 
 // staleInputs counts the stale units of one stage that another stage uses.
@@ -98,6 +98,7 @@ type staleInputs struct {
 
 func (p *planner) plan() (*Plan, error) {
 	s := p.snapshot
+	p.verdicts = s.verdicts()
 	p.planned = make([]bool, len(s.graph.nodes))
 	p.behind = make([]bool, len(s.graph.nodes))
 	p.missing = make(map[[2]int]*MissingInputError)
@@ -106,7 +107,7 @@ func (p *planner) plan() (*Plan, error) {
 	stages := make([]StagePlan, len(s.graph.stages))
 	for i := range s.graph.nodes {
 		n := &s.graph.nodes[i]
-		v := s.judge(i)
+		v := p.verdicts[i]
 		p.behind[i] = len(v.reasons) > 0 || p.any(p.behind, n.needs)
 		stage := &stages[n.stage]
 		stage.note(s.records[i].manifest)
@@ -141,15 +142,19 @@ func (p *planner) any(marks []bool, units []int) bool {
 // are not there.
 func (p *planner) reasons(i int, v verdict) []Reason {
 	g := p.snapshot.graph
-	reasons := v.reasons
+	reasons, blocked := v.reasons, v.blocked
 	for _, need := range g.nodes[i].needs {
 		kind := InputRemade
-		if !p.planned[need] {
-			if !slices.Contains(v.blocked, need) {
-				continue
-			}
+		missing := len(blocked) > 0 && blocked[0] == need // they are among the needs, in order
+		if missing {
+			blocked = blocked[1:]
+		}
+		switch {
+		case !p.planned[need] && !missing:
+			continue
+		case !p.planned[need]:
 			kind = InputMissing
-		} else if p.snapshot.state(i, nil) == Missing {
+		case p.snapshot.state(i, nil) == Missing:
 			continue // that it has never run says enough
 		}
 		for _, output := range g.nodes[need].unit.Outputs {
@@ -205,7 +210,7 @@ func (p *planner) note(inputs map[[2]int]*MissingInputError, at, from, need int)
 func (p *planner) noteStale(at, from, need int) {
 	e := p.stale[[2]int{at, from}]
 	if e == nil {
-		e = &staleInputs{units: make(map[int]bool), reasons: p.snapshot.judge(need).reasons}
+		e = &staleInputs{units: make(map[int]bool), reasons: p.verdicts[need].reasons}
 		p.stale[[2]int{at, from}] = e
 	}
 	e.units[need] = true

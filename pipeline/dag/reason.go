@@ -1,8 +1,8 @@
 package dag
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,7 +133,7 @@ func Explain(reasons []Reason) string {
 }
 
 // changes explains, part by part, why the key of now is not that of before.
-func changes(before, now Parts) []Reason {
+func changes(before, now *Parts) []Reason {
 	var reasons []Reason
 	if before.Format != now.Format {
 		reasons = append(reasons, Reason{KeyFormat, "", strconv.Itoa(before.Format), strconv.Itoa(now.Format)})
@@ -149,20 +149,20 @@ func changes(before, now Parts) []Reason {
 	return append(reasons, mapChanges(InputChanged, before.Inputs, now.Inputs)...)
 }
 
+// mapChanges are the changes of a map, sorted by name.
 func mapChanges(kind Kind, before, now map[string]string) []Reason {
-	union := maps.Clone(before)
-	if union == nil {
-		union = make(map[string]string)
-	}
-	maps.Copy(union, now)
 	var reasons []Reason
-	for _, name := range slices.Sorted(maps.Keys(union)) {
-		old, had := before[name]
-		new, has := now[name]
-		if had != has || old != new {
-			reasons = append(reasons, Reason{kind, name, shown(old, had), shown(new, has)})
+	for name, new := range now {
+		if old, had := before[name]; !had || old != new {
+			reasons = append(reasons, Reason{kind, name, shown(old, had), shown(new, true)})
 		}
 	}
+	for name, old := range before {
+		if _, has := now[name]; !has {
+			reasons = append(reasons, Reason{kind, name, shown(old, true), ""})
+		}
+	}
+	slices.SortFunc(reasons, func(a, b Reason) int { return cmp.Compare(a.Subject, b.Subject) })
 	return reasons
 }
 

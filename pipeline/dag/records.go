@@ -94,4 +94,4 @@ func Manifests(outDir string) (byUnit map[Ref]*Manifest, unreadable int, err err
 }
 
 // Changes explains, part by part, why the key of now is not that of before.
-func Changes(before, now Parts) []Reason { return changes(before, now) }
+func Changes(before, now Parts) []Reason { return changes(&before, &now) }
