@@ -85,14 +85,24 @@ func (m *Manifest) output(name string) (File, bool) {
 // readManifest reads the manifest of a unit. The error wraps fs.ErrNotExist
 // if there is none; any other says why the one there cannot be used.
 func readManifest(dir string, ref Ref) (*Manifest, error) {
-	name := manifestPath(ref)
-	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
+	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(manifestPath(ref))))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+		return nil, unreadable(ref, err)
 	}
+	return checkManifest(data, ref)
+}
+
+// unreadable is the error of a manifest that is not there, or cannot be read.
+func unreadable(ref Ref, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("read %s: %w", manifestPath(ref), err)
+}
+
+// checkManifest is the manifest of a unit, from what its file holds.
+func checkManifest(data []byte, ref Ref) (*Manifest, error) {
+	name := manifestPath(ref)
 	m, err := parseManifest(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", name, err)

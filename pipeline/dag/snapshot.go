@@ -11,8 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
-	"sync/atomic"
+	"slices"
 )
 
 // Snapshot is what an output folder held when it was read: every manifest,
@@ -22,6 +21,7 @@ type Snapshot struct {
 	graph   *Graph
 	dir     string
 	records []record // by index into graph.nodes
+	index   *index   // while scanning
 }
 
 // record is what stands on disk for one unit.
@@ -46,75 +46,116 @@ func (r *record) usable() bool {
 }
 
 // Scan reads the manifests and hashes the outputs in dir, several at a time.
-// A folder that does not exist is an empty one. What is odd about a manifest
-// is kept as a reason to run its unit; an output that cannot be read is an
-// error.
+// Files that an earlier scan has read and that have not changed since are not
+// read again, see index. A folder that does not exist is an empty one. What is
+// odd about a manifest is kept as a reason to run its unit; an output that cannot
+// be read is an error.
 func (g *Graph) Scan(ctx context.Context, dir string) (*Snapshot, error) {
-	s := &Snapshot{graph: g, dir: dir, records: make([]record, len(g.nodes))}
+	return g.scan(ctx, dir, openIndex(g, dir, settled))
+}
+
+func (g *Graph) scan(ctx context.Context, dir string, x *index) (*Snapshot, error) {
+	s := &Snapshot{graph: g, dir: filepath.Clean(dir), records: make([]record, len(g.nodes)), index: x}
+	defer x.drop() // unless written
 	errs := make([]error, len(g.nodes))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(len(g.nodes), 2*runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			buffer := make([]byte, hashBuffer)
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(g.nodes) {
-					return
-				}
-				errs[i] = s.read(i, buffer)
-			}
-		})
-	}
-	wg.Wait()
+	spread(len(g.nodes), 2*runtime.GOMAXPROCS(0), func(next func() (int, bool)) {
+		buffer := make([]byte, hashBuffer)
+		for i, more := next(); more && ctx.Err() == nil; i, more = next() {
+			errs[i] = s.read(i, buffer)
+		}
+	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	x.write()
+	s.index = nil
 	return s, nil
 }
 
 // read fills the record of unit i from disk.
 func (s *Snapshot) read(i int, buffer []byte) error {
-	unit := s.graph.nodes[i].unit
+	unit, known := s.graph.nodes[i].unit, s.index.recall(i)
+	var found sighted
 	r := record{have: make([]string, len(unit.Outputs))}
-	m, err := readManifest(s.dir, s.graph.ref(i))
+	m, err := s.readManifest(i, known, &found)
 	switch {
 	case err == nil:
 		r.manifest = m
 	case !errors.Is(err, fs.ErrNotExist):
 		r.problem = err
 	}
+	news := found.manifest != known.manifest
 	if r.manifest != nil {
 		for k, output := range unit.Outputs {
-			sum, err := s.sum(m, output, buffer)
+			sum, err := s.sum(m, output, known, &found, buffer)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("read output %s of %s: %w", output, s.graph.ref(i), err)
 			}
 			r.have[k] = sum
 		}
 	}
+	if news || !slices.Equal(found.outputs, known.outputs) {
+		s.index.keep(i, found)
+	}
 	s.records[i] = r
 	return nil
 }
 
+// readManifest is the manifest of unit i, from the index if that knows it.
+func (s *Snapshot) readManifest(i int, known sighted, found *sighted) (*Manifest, error) {
+	ref := s.graph.ref(i)
+	path := s.path(manifestPath(ref))
+	if known.manifest != nil && s.index.unchanged(path, known.stamp) {
+		found.manifest, found.stamp = known.manifest, known.stamp
+		return known.manifest, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, unreadable(ref, err)
+	}
+	defer file.Close()
+	found.stamp = s.index.stamp(file)
+	data, err := io.ReadAll(file)
+	if err != nil {
+		return nil, unreadable(ref, err)
+	}
+	found.manifest, err = checkManifest(data, ref)
+	return found.manifest, err
+}
+
 // sum is the hash of an output. A large one that looks as its manifest says is
-// not read.
-func (s *Snapshot) sum(m *Manifest, output string, buffer []byte) (string, error) {
+// not read, nor is one that the index knows.
+func (s *Snapshot) sum(m *Manifest, output string, known sighted, found *sighted, buffer []byte) (string, error) {
+	path := s.path(output)
 	if recorded, _ := m.output(output); recorded.Modified != 0 {
-		info, err := os.Stat(s.path(output))
+		info, err := os.Stat(path)
 		if err == nil && info.Size() == recorded.Bytes && info.ModTime().UnixNano() == recorded.Modified {
 			return recorded.SHA256, nil
 		}
 	}
-	return hashFile(s.path(output), buffer)
+	if c, seen := known.content(output); seen && s.index.unchanged(path, c.stamp) {
+		found.outputs = append(found.outputs, c)
+		return c.sum, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	at := s.index.stamp(file)
+	sum, err := hashOf(file, buffer)
+	if err == nil && at != (stamp{}) {
+		found.outputs = append(found.outputs, content{output, at, sum})
+	}
+	return sum, err
 }
 
 // path is the local path of a file of the output folder.
 func (s *Snapshot) path(output string) string {
-	return filepath.Join(s.dir, filepath.FromSlash(output))
+	return s.dir + string(filepath.Separator) + filepath.FromSlash(output)
 }
 
 // hashBuffer is the size of the buffer that files are hashed through.
@@ -174,6 +215,11 @@ func hashFile(path string, buffer []byte) (string, error) {
 		return "", err
 	}
 	defer f.Close()
+	return hashOf(f, buffer)
+}
+
+// hashOf is the SHA-256 of what is left of a file.
+func hashOf(f *os.File, buffer []byte) (string, error) {
 	h := sha256.New()
 	onlyReader := struct{ io.Reader }{f} // else the file would copy with a buffer of its own
 	if _, err := io.CopyBuffer(h, onlyReader, buffer); err != nil {

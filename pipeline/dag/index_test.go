@@ -1,0 +1,273 @@
+package dag
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// tick waits until the clock of the file system has moved on.
+func (l *lab) tick() {
+	l.t.Helper()
+	var first stamp
+	for now := first; now.changed == first.changed; {
+		l.put("tick", "")
+		now, _ = statStamp(l.file("tick"))
+		if first == (stamp{}) {
+			first = now
+		}
+	}
+	l.remove("tick")
+}
+
+// indexed is a plan of everything made with the index, and whether files were read for it.
+func (l *lab) indexed() (p *Plan, read bool) {
+	l.t.Helper()
+	g := l.graph()
+	x := openIndex(g, l.dir, 0)
+	if x == nil {
+		l.t.Skip("the file system of temporary files keeps no index")
+	}
+	return l.planOf(g, x), x.since != 0
+}
+
+func (l *lab) planOf(g *Graph, x *index) *Plan {
+	l.t.Helper()
+	s, err := g.scan(context.Background(), l.dir, x)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	p, err := s.Plan(Selection{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return p
+}
+
+// wantSameAsRead compares what is known with the index with what is on disk.
+func (l *lab) wantSameAsRead(what string) {
+	l.t.Helper()
+	with, _ := l.indexed()
+	without := l.planOf(l.graph(), nil)
+	for i, r := range without.snapshot.records {
+		if got := with.snapshot.records[i]; !reflect.DeepEqual(got.manifest, r.manifest) || !slices.Equal(got.have, r.have) {
+			l.t.Fatalf("%s: %s is %+v, %v with the index; %+v, %v without", what, with.snapshot.graph.ref(i), got.manifest, got.have, r.manifest, r.have)
+		}
+	}
+	for i, stage := range without.Stages {
+		if got := with.Stages[i]; !reflect.DeepEqual(got.Run, stage.Run) || got.Fresh != stage.Fresh {
+			l.t.Fatalf("%s: %+v with the index, %+v without", what, got, stage)
+		}
+	}
+}
+
+// tamper does to the files of a unit what people and programs do.
+func (l *lab) tamper(r *rand.Rand) string {
+	s := &l.stages[r.IntN(len(l.stages))]
+	u := &s.Units[r.IntN(len(s.Units))]
+	file := u.Outputs[0]
+	if r.IntN(2) == 0 {
+		file = manifestPath(Ref{s.Name, u.ID})
+	}
+	info, err := os.Stat(l.file(file))
+	if err != nil {
+		return "nothing"
+	}
+	data := []byte(l.get(file))
+	what := r.IntN(6)
+	switch what {
+	case 0: // another byte in place, all times that can be set as before
+		data[r.IntN(len(data))] ^= 1 + byte(r.IntN(7))
+		l.put(file, string(data))
+	case 1: // the same in a new file
+		data[r.IntN(len(data))] ^= 1 + byte(r.IntN(7))
+		l.put("new", string(data))
+		os.Chtimes(l.file("new"), info.ModTime(), info.ModTime())
+		os.Rename(l.file("new"), l.file(file))
+	case 2:
+		l.remove(file)
+		return file + " removed"
+	case 3: // the file of another unit
+		other := l.stages[0].Units[0].Outputs[0]
+		if strings.HasSuffix(file, manifestExt) {
+			other = manifestPath(Ref{l.stages[0].Name, l.stages[0].Units[0].ID})
+		}
+		os.Rename(l.file(other), l.file(file))
+		return other + " moved to " + file
+	case 4: // nothing but the times
+		os.Chtimes(l.file(file), time.Unix(1, 0), time.Unix(1, 0))
+		return file + " aged"
+	case 5:
+		os.Truncate(l.file(file), int64(r.IntN(len(data))))
+	}
+	os.Chtimes(l.file(file), info.ModTime(), info.ModTime())
+	return fmt.Sprintf("%s changed in way %d", file, what)
+}
+
+// TestPlansAreTheSameWithAnIndex tampers with random experiments, with and
+// without time for the clock to move in between, and runs some of them again:
+// what is known with the index is always what is on disk.
+func TestPlansAreTheSameWithAnIndex(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		l := randomLab(t, r)
+		l.run(Selection{})
+		for step := range 12 {
+			if r.IntN(2) == 0 {
+				l.tick()
+			}
+			l.wantSameAsRead(fmt.Sprintf("seed %d step %d", seed, step))
+			what := l.tamper(r)
+			if r.IntN(3) == 0 {
+				what += ", " + l.disturb(r)
+			}
+			l.wantSameAsRead(fmt.Sprintf("seed %d step %d, %s", seed, step, what))
+			if r.IntN(4) == 0 {
+				l.run(Selection{})
+			}
+		}
+	}
+}
+
+// TestWhatChangesAtOnceIsSeen changes a file in the same tick of the clock in
+// which it was made and read, often enough to hit it.
+func TestWhatChangesAtOnceIsSeen(t *testing.T) {
+	l := newLab(t)
+	l.add("s", "a", nil)
+	l.run(Selection{})
+	l.tick()
+	l.indexed()
+	for i := range 300 {
+		l.put("s/a.txt", fmt.Sprintf("%04d", i))
+		l.indexed()
+		l.put("s/a.txt", fmt.Sprintf("%04d", i+5000))
+		l.wantSameAsRead(fmt.Sprint("edit ", i))
+	}
+}
+
+func TestNothingIsReadTwice(t *testing.T) {
+	l := crossing(t)
+	l.run(Selection{})
+	l.tick()
+	if _, read := l.indexed(); !read {
+		t.Error("nothing was read of new files")
+	}
+	if _, read := l.indexed(); read {
+		t.Error("the same files were read again")
+	}
+	l.unit("replay/x").Config["replay.draws"] = "1024"
+	l.stages[0].Units = slices.Insert(l.stages[0].Units, 0, u("first", "score/first.txt"))
+	if p, read := l.indexed(); read || p.Units() != 4 {
+		t.Errorf("of another experiment %d units are to run, files read: %t; want 4, none", p.Units(), read)
+	}
+	l.put("score/a.txt", "edited")
+	if _, read := l.indexed(); !read {
+		t.Error("an edited file was not read")
+	}
+}
+
+// TestNewFilesAreNotTrusted holds Scan to the time that a file must rest.
+func TestNewFilesAreNotTrusted(t *testing.T) {
+	l := crossing(t)
+	l.run(Selection{})
+	l.tick()
+	g := l.graph()
+	if _, err := g.Scan(t.Context(), l.dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(l.file("manifests/.index")); err == nil {
+		t.Error("files that are not two seconds old are in the index")
+	}
+	if left, _ := filepath.Glob(l.file("manifests/.index*")); len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+func TestDamagedIndexIsWrittenAgain(t *testing.T) {
+	l := crossing(t)
+	l.run(Selection{})
+	l.tick()
+	l.indexed()
+	whole := l.get("manifests/.index")
+	r := rand.New(rand.NewPCG(1, 3))
+	for i := range 200 {
+		data := []byte(whole)
+		switch i % 3 {
+		case 0:
+			data = data[:r.IntN(len(data))]
+		case 1:
+			data[r.IntN(len(data))] ^= 1 << r.IntN(8)
+		case 2:
+			data = []byte(strings.Replace(whole, "index 1", "index 2", 1))
+		}
+		l.put("manifests/.index", string(data))
+		if p, read := l.indexed(); !read || p.Units() > 0 {
+			t.Fatalf("damage %d: %d units to run, files read: %t", i, p.Units(), read)
+		}
+		if l.get("manifests/.index") != whole {
+			t.Fatalf("damage %d: another index was written", i)
+		}
+	}
+}
+
+func TestFolderThatCannotBeWrittenIsRead(t *testing.T) {
+	l := crossing(t)
+	l.run(Selection{})
+	l.tick()
+	if err := os.Mkdir(l.file("manifests/.index.new"), 0o777); err != nil { // what begins an index cannot be made
+		t.Fatal(err)
+	}
+	for range 2 {
+		l.wantSameAsRead("no index can be written")
+	}
+	if _, err := os.Stat(l.file("manifests/.index")); err == nil {
+		t.Error("there is an index")
+	}
+	l.dir = filepath.Join(l.dir, "nowhere")
+	if p := l.plan(Selection{}); p.Units() != 6 {
+		t.Errorf("%d units to run in a folder that is not there", p.Units())
+	}
+	if _, err := os.Stat(l.dir); err == nil {
+		t.Error("a plan made the folder")
+	}
+}
+
+// TestScansAtTheSameTime has several scans write the index of a folder that
+// changes between them.
+func TestScansAtTheSameTime(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 4))
+	l := crossing(t)
+	l.run(Selection{})
+	for range 20 {
+		l.tick()
+		g := l.graph()
+		want := planned(l.planOf(g, nil))
+		var wg sync.WaitGroup
+		for range 6 {
+			wg.Go(func() {
+				s, err := g.scan(t.Context(), l.dir, openIndex(g, l.dir, 0))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if p, err := s.Plan(Selection{}); err != nil || !reflect.DeepEqual(planned(p), want) {
+					t.Errorf("planned %v, %v; want %v", planned(p), err, want)
+				}
+			})
+		}
+		wg.Wait()
+		l.tamper(r)
+		l.run(Selection{})
+	}
+	if left, _ := filepath.Glob(l.file("manifests/.index.*")); len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+}
