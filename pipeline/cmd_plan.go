@@ -32,6 +32,9 @@ func planCommand() command {
 	}
 }
 
+// textColumns is how long lines with reasons may become.
+const textColumns = 160
+
 // maxGroups bounds the reasons that plan shows of a stage.
 const maxGroups = 8
 
@@ -56,7 +59,8 @@ func writePlan(w io.Writer, plan *dag.Plan, workers int) error {
 		}
 		groups := grouped(stage.Run)
 		for _, g := range groups[:min(len(groups), maxGroups)] {
-			fmt.Fprintf(&b, "%*s  %s: %s\n", width, "", units(len(g.units)), g.why())
+			count := units(len(g.units))
+			fmt.Fprintf(&b, "%*s  %s: %s\n", width, "", count, g.whyWithin(textColumns-width-len(count)-4))
 		}
 		if more := len(groups) - maxGroups; more > 0 {
 			fmt.Fprintf(&b, "%*s  and %d more reasons: `speceval why %s`\n", width, "", more, stage.Stage.Name)

@@ -65,6 +65,8 @@ type stageStatus struct {
 	Stale     int      `json:"stale"`
 	Missing   int      `json:"missing"`
 	Reasons   []reason `json:"reasons,omitempty"`
+
+	groups []group // of Reasons
 }
 
 // reason is why some units of a stage are not fresh.
@@ -90,7 +92,8 @@ func statusOf(out string, plan *dag.Plan) status {
 		default:
 			line.State = dag.Stale.String()
 		}
-		for _, g := range grouped(p.Run) {
+		line.groups = grouped(p.Run)
+		for _, g := range line.groups {
 			line.Reasons = append(line.Reasons, reason{len(g.units), g.why()})
 		}
 		st.Stages = append(st.Stages, line)
@@ -108,15 +111,17 @@ func (st status) text(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "%-*s  %-9s  %7s  %7s  %7s\n", width, "stage", "state", "fresh", "stale", "missing")
 	for _, s := range st.Stages {
-		fmt.Fprintf(&b, "%-*s  %-9s  %7d  %7d  %7d", width, s.Name, s.State, s.Fresh, s.Stale, s.Missing)
+		line := fmt.Sprintf("%-*s  %-9s  %7d  %7d  %7d", width, s.Name, s.State, s.Fresh, s.Stale, s.Missing)
+		b.WriteString(line)
 		switch {
 		case s.Satisfied != "":
 			fmt.Fprintf(&b, "  %s", s.Satisfied)
-		case len(s.Reasons) > 0:
-			fmt.Fprintf(&b, "  %s", s.Reasons[0].Why)
-			if more := len(s.Reasons) - 1; more > 0 {
-				fmt.Fprintf(&b, " (and %d more reasons)", more)
+		case len(s.groups) > 0:
+			more := ""
+			if n := len(s.groups) - 1; n > 0 {
+				more = fmt.Sprintf(" (and %d more reasons)", n)
 			}
+			fmt.Fprintf(&b, "  %s%s", s.groups[0].whyWithin(textColumns-len(line)-len(more)-2), more)
 		}
 		b.WriteByte('\n')
 	}

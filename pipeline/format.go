@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"speceval/pipeline/dag"
 )
@@ -59,13 +62,17 @@ type group struct {
 func grouped(run []dag.UnitPlan) []group {
 	var groups []group
 	place := make(map[string]int)
-	for _, u := range run {
-		brief := dag.Brief(u.Reasons)
-		at, seen := place[brief]
-		if !seen {
-			at = len(groups)
-			place[brief] = at
-			groups = append(groups, group{brief: brief})
+	at := 0 // the group of the unit before
+	for i, u := range run {
+		if i == 0 || !slices.Equal(u.Reasons, run[i-1].Reasons) {
+			brief := dag.Brief(u.Reasons)
+			known, seen := place[brief]
+			if !seen {
+				known = len(groups)
+				place[brief] = known
+				groups = append(groups, group{brief: brief})
+			}
+			at = known
 		}
 		groups[at].units = append(groups[at].units, u)
 	}
@@ -78,6 +85,34 @@ func (g group) why() string {
 		return g.brief
 	}
 	return dag.Explain(g.units[0].Reasons)
+}
+
+// whyWithin is why in so many columns at most: what does not fit is counted.
+func (g group) whyWithin(columns int) string {
+	if why := g.why(); utf8.RuneCountInString(why) <= columns {
+		return why
+	}
+	return within(dag.Briefs(g.units[0].Reasons), columns)
+}
+
+// within joins as many items as fit into so many columns, and counts the others.
+// The first is there in any case, cut if it must be.
+func within(items []string, columns int) string {
+	for n := len(items); n > 0; n-- {
+		text := strings.Join(items[:n], ", ")
+		if more := len(items) - n; more > 0 {
+			text += fmt.Sprintf(", and %d more", more)
+		}
+		if utf8.RuneCountInString(text) <= columns {
+			return text
+		}
+	}
+	rest := ""
+	if more := len(items) - 1; more > 0 {
+		rest = fmt.Sprintf(", and %d more", more)
+	}
+	first := []rune(items[0])
+	return string(first[:max(0, min(len(first), columns-len(rest)-1))]) + "…" + rest
 }
 
 // outputs counts the files that the units of a plan write.

@@ -101,14 +101,31 @@ func (r Reason) Brief() string {
 }
 
 // Brief joins the brief forms of reasons, each once.
-func Brief(reasons []Reason) string {
+func Brief(reasons []Reason) string { return strings.Join(Briefs(reasons), ", ") }
+
+// Briefs are the brief forms of reasons, each once.
+func Briefs(reasons []Reason) []string {
 	var briefs []string
-	for _, r := range reasons {
-		if b := r.Brief(); !slices.Contains(briefs, b) {
+	seen := make(map[string]bool)
+	for i, r := range reasons {
+		if i > 0 && r.Kind == reasons[i-1].Kind && r.Kind.common() {
+			continue
+		}
+		if b := r.Brief(); !seen[b] {
+			seen[b] = true
 			briefs = append(briefs, b)
 		}
 	}
-	return strings.Join(briefs, ", ")
+	return briefs
+}
+
+// common tells the kinds whose reasons all have one brief form.
+func (k Kind) common() bool {
+	switch k {
+	case InputChanged, InputMissing, InputRemade, OutputMissing, OutputEdited, OutputDeclared:
+		return true
+	}
+	return false
 }
 
 // Explain joins reasons in full, but those that differ only in their subject

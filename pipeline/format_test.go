@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
+)
+
+// TestReasonsFitTheirLine changes hundreds of inputs of a stage: status and plan
+// say so in a line, and status --json tells all.
+func TestReasonsFitTheirLine(t *testing.T) {
+	out := t.TempDir()
+	table := func(sum string) []dag.Stage {
+		stage := dag.Stage{Name: "report", Version: 1}
+		for _, id := range []string{"a", "b"} {
+			u := dag.Unit{ID: id, Outputs: []string{id}, Run: func(_ context.Context, job *dag.Job) error {
+				return job.Write(id, -1, func(io.Writer) error { return nil })
+			}}
+			for i := range 300 {
+				u.Sources = append(u.Sources, dag.Source{Name: fmt.Sprintf("data/profile-%d.parquet", i), SHA256: sum})
+			}
+			stage.Units = append(stage.Units, u)
+		}
+		return []dag.Stage{stage}
+	}
+	dagtest.Run(t, table("1111"), out)
+	plan := dagtest.Plan(t, table("2222"), out, dag.Selection{})
+	st := statusOf(out, plan)
+	var text, planned, document strings.Builder
+	for _, err := range []error{st.text(&text), writePlan(&planned, plan, 1), st.json(&document)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range strings.Split(text.String()+planned.String(), "\n") {
+		if n := utf8.RuneCountInString(line); n > 160 {
+			t.Errorf("a line of %d columns: %s", n, line)
+		}
+	}
+	want(t, "status", text.String(), "source data/profile-0.parquet changed", ", and 299 more")
+	want(t, "plan", planned.String(), "source data/profile-0.parquet changed", " more")
+	want(t, "status --json", document.String(), "source data/profile-0.parquet changed", "source data/profile-299.parquet changed")
+}
+
+func TestWithinCountsWhatDoesNotFit(t *testing.T) {
+	for _, test := range []struct {
+		columns int
+		want    string
+	}{
+		{20, "alpha, beta, γάμμα"},
+		{18, "alpha, beta, γάμμα"},
+		{17, "alpha, and 2 more"},
+		{16, "alp…, and 2 more"},
+		{3, "…, and 2 more"},
+	} {
+		if got := within([]string{"alpha", "beta", "γάμμα"}, test.columns); got != test.want {
+			t.Errorf("within %d columns: %q, want %q", test.columns, got, test.want)
+		}
+	}
+}
