@@ -45,13 +45,15 @@ func scoreSettings(cfg *config.Config, servers *serving.Servers, tasks []taskFil
 		s.Models = append(s.Models, score.Model{ID: m.ID, Unparted: m.Thinking && m.ReasoningParser == ""})
 	}
 	for _, b := range tasks {
-		answers, err := b.answers()
+		answers, sums, err := b.answers()
 		if err != nil {
 			return s, nil, err
 		}
 		s.Benchmarks = append(s.Benchmarks, score.Benchmark{
 			ID: b.id, Tasks: b.tasks, Answers: answers,
-			Tests: func(t benchmark.Task) ([]benchmark.Test, error) { return benchmark.ReadTests(b.path, t) },
+			Tests: func(t benchmark.Task) ([]benchmark.Test, error) {
+				return benchmark.ReadTestsOf(b.path, t, sums[t.TestsFile])
+			},
 		})
 		if len(cfg.Judge.URLs) == 0 && slices.ContainsFunc(b.tasks, func(t benchmark.Task) bool { return t.Scorer == "judge" }) {
 			notes = append(notes, b.id+" has answers that a judge scores: name its servers in judge.urls before the score stage")
@@ -122,23 +124,33 @@ func (p *programs) runner(ctx context.Context) (_ *code.Runner, err error) {
 }
 
 // answers is the file as an input, as far as verdicts depend on it: with the
-// content of the files that hold tests, unless the file has their digests.
-func (f taskFile) answers() (dag.Source, error) {
+// content of the files that hold tests, unless the file has their digests. sums are
+// the digests of those that were read: who scores must find them so, however much
+// later.
+func (f taskFile) answers() (source dag.Source, sums map[string]string, err error) {
 	h := sha256.New()
 	io.WriteString(h, benchmark.Digest(f.tasks))
+	sums = make(map[string]string)
 	for _, t := range f.tasks {
 		if t.TestsFile == "" || t.TestsSHA256 != "" {
 			continue
 		}
-		file, err := os.Open(filepath.Join(filepath.Dir(f.path), filepath.FromSlash(t.TestsFile)))
-		if err != nil {
-			return dag.Source{}, fmt.Errorf("benchmark %s: %w", f.id, err)
+		own := sha256.New()
+		if err := copyFile(io.MultiWriter(h, own), filepath.Join(filepath.Dir(f.path), filepath.FromSlash(t.TestsFile))); err != nil {
+			return dag.Source{}, nil, fmt.Errorf("benchmark %s: %w", f.id, err)
 		}
-		_, err = io.Copy(h, file)
-		file.Close()
-		if err != nil {
-			return dag.Source{}, fmt.Errorf("benchmark %s: %w", f.id, err)
-		}
+		sums[t.TestsFile] = hex.EncodeToString(own.Sum(nil))
 	}
-	return dag.Source{Name: f.path + " (answers and tests)", SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+	return dag.Source{Name: f.path + " (answers and tests)", SHA256: hex.EncodeToString(h.Sum(nil))}, sums, nil
+}
+
+// copyFile writes the content of a file to w.
+func copyFile(w io.Writer, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(w, file)
+	return err
 }

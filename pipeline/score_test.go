@@ -70,21 +70,27 @@ func TestWhatScoringIsTold(t *testing.T) {
 		t.Errorf("notes %q", notes)
 	}
 	before := s.Benchmarks[0].Answers
+	if tests, err := s.Benchmarks[0].Tests(tasks[0].tasks[0]); err != nil || len(tests) != 1 {
+		t.Errorf("tests %v, %v", tests, err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "tests.json"), []byte(`[{"kind":"stdin","input":"1","output":"2"}]`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if after, err := tasks[0].answers(); err != nil || after.Name != before.Name || after.SHA256 == before.SHA256 {
+	if after, _, err := tasks[0].answers(); err != nil || after.Name != before.Name || after.SHA256 == before.SHA256 {
 		t.Errorf("with other tests %+v, %v; before %+v", after, err, before)
 	}
+	if _, err := s.Benchmarks[0].Tests(tasks[0].tasks[0]); err == nil || !strings.Contains(err.Error(), "tests.json was changed while this ran") {
+		t.Errorf("scores under the digest of other tests: %v", err)
+	}
 	tasks[0].tasks[0].TestsSHA256 = strings.Repeat("0", 64)
-	recorded, err := tasks[0].answers()
+	recorded, _, err := tasks[0].answers()
 	if err != nil || recorded.SHA256 == before.SHA256 {
 		t.Errorf("with the digest of the tests %+v, %v", recorded, err)
 	}
 	if err := os.Remove(filepath.Join(dir, "tests.json")); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := tasks[0].answers(); err != nil || again != recorded {
+	if again, _, err := tasks[0].answers(); err != nil || again != recorded {
 		t.Errorf("tests are read though their digest is there: %+v, %v", again, err)
 	}
 	if _, err := s.Judge(t.Context()); err == nil || !strings.Contains(err.Error(), "judge.urls") {

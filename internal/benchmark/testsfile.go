@@ -21,7 +21,12 @@ import (
 // tests up to 64 MiB each and 1 GiB together. It follows no path or link out of
 // the folder of the task file. Tests that are not those of tests_sha256 are
 // refused. An error tells up to 20 faults at once.
-func ReadTests(path string, task Task) ([]Test, error) {
+func ReadTests(path string, task Task) ([]Test, error) { return ReadTestsOf(path, task, "") }
+
+// ReadTestsOf is [ReadTests] of a tests_file that must still have the content of
+// this SHA-256, "" for any: what was read of it earlier is not mixed with what
+// somebody has made of it since.
+func ReadTestsOf(path string, task Task, content string) ([]Test, error) {
 	if task.TestsFile == "" {
 		return task.Tests, nil
 	}
@@ -36,7 +41,16 @@ func ReadTests(path string, task Task) ([]Test, error) {
 	}
 	defer file.Close()
 	f := testsFile{check: testCheck{faults: newFaults(filepath.Join(filepath.Dir(path), task.TestsFile))}}
-	f.read(file, strings.HasSuffix(task.TestsFile, ".gz"), task.TestsSHA256)
+	sum := sha256.New()
+	f.read(io.TeeReader(file, sum), strings.HasSuffix(task.TestsFile, ".gz"), task.TestsSHA256)
+	if content != "" {
+		if _, err := io.Copy(sum, file); err != nil { // what the reading has left
+			return nil, fmt.Errorf("read tests of %s: %w", task.ID, err)
+		}
+		if hex.EncodeToString(sum.Sum(nil)) != content {
+			return nil, fmt.Errorf("%s was changed while this ran: run again, which takes it as it is then", filepath.Join(filepath.Dir(path), task.TestsFile))
+		}
+	}
 	return f.tests, f.check.faults.err()
 }
 
