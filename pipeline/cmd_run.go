@@ -100,7 +100,7 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 		if err != nil {
 			what = "ended"
 		}
-		s.say("%s in %s (CPU %s, peak memory %s)", what, duration(s.now().Sub(start).Seconds()),
+		s.say("%s in %s (CPU %s, peak memory %s)", what, duration(max(0, s.now().Sub(start).Seconds())),
 			duration(used.CPUSeconds-before.CPUSeconds), megabytes(used.PeakBytes))
 	}
 	return err

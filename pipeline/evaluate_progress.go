@@ -44,7 +44,7 @@ func (v *evaluationProgress) show(p evaluation.Progress) {
 		}
 		v.bar.Describe(what)
 		v.bar.Set(min(p.Pilots+p.Continuations, p.AllPilots+p.AllContinuations))
-	case now.Sub(v.last) >= lineInterval:
+	case intervalOver(v.last, now):
 		v.last = now
 		fmt.Fprintln(v.stderr, dated(now), what)
 	}

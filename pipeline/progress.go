@@ -84,5 +84,8 @@ func (p *pace) left(now time.Time) string {
 		return "time left unknown"
 	}
 	elapsed := now.Sub(p.start).Seconds()
+	if elapsed < 0 {
+		return "time left unknown" // the clock was set back
+	}
 	return "about " + duration(elapsed*max(0, p.total-p.done)/p.done) + " left"
 }

@@ -69,12 +69,19 @@ func (l *lines) Finished(done dag.Outcome) {
 		return
 	}
 	s.done++
-	if s.total > fewUnits && s.done+s.failed < s.total && now.Sub(s.last) < lineInterval {
+	if s.total > fewUnits && s.done+s.failed < s.total && !intervalOver(s.last, now) {
 		return
 	}
 	s.last = now
 	fmt.Fprintf(l.w, "%s %s %d/%d, %s in %s, %s\n", dated(now), done.Unit.Stage, s.done, s.total,
 		done.Unit.Unit, duration(done.Manifest.WallSeconds), l.pace.left(now))
+}
+
+// intervalOver tells whether it is time for another line. It is after a clock was
+// set back, too: otherwise there would be none for as long as that.
+func intervalOver(last, now time.Time) bool {
+	since := now.Sub(last)
+	return since < 0 || since >= lineInterval
 }
 
 // End tells how far the long units are that did not finish; the run's summary

@@ -43,7 +43,7 @@ func (l longUnits) unfinished() []string {
 
 // due tells whether it is time for another line, and takes it that one follows.
 func (u *longUnit) due(now time.Time) bool {
-	if now.Sub(u.last) < lineInterval {
+	if !intervalOver(u.last, now) {
 		return false
 	}
 	u.last = now

@@ -75,3 +75,25 @@ func TestAmounts(t *testing.T) {
 		}
 	}
 }
+
+// TestAClockThatGoesBackSilencesNothing sets the clock back by an hour in the
+// middle of a run: lines go on, and none tells of negative times.
+func TestAClockThatGoesBackSilencesNothing(t *testing.T) {
+	plan := manyUnits(t, 100)
+	unit := plan.Stages[0].Run[0].Ref
+	var w strings.Builder
+	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	l := &lines{w: &w, now: func() time.Time { return clock }}
+	l.Begin(plan)
+	l.Advanced(unit, dag.Progress{Done: 10, Total: 100, What: "rollouts"})
+	clock = clock.Add(-time.Hour)
+	l.Advanced(unit, dag.Progress{Done: 20, Total: 100, What: "rollouts"})
+	l.Finished(dag.Outcome{Unit: unit, Manifest: &dag.Manifest{}})
+	l.End()
+	const want = `2026-11-21T11:00:00Z replay/0 20/100 rollouts
+2026-11-21T11:00:00Z replay 1/100, 0 in 0.0 s, time left unknown
+`
+	if w.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", w.String(), want)
+	}
+}

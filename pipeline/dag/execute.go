@@ -85,7 +85,7 @@ func (e *execution) run(ctx context.Context, now func() time.Time) (err error) {
 	m := &Manifest{
 		Format: manifestFormat, Key: e.job.key, Parts: e.parts, Provenance: cmp.Or(e.job.unit.Provenance, e.job.provenance),
 		Inputs: e.inputs, Notes: e.job.notes, Origin: e.job.origin, Start: start.UTC(),
-		WallSeconds: microseconds(now().Sub(start).Seconds()),
+		WallSeconds: microseconds(elapsed(start, now())),
 		CPUSeconds:  microseconds(threadSeconds() - cpu),
 		PeakBytes:   ReadUsage().PeakBytes,
 		Seeds:       []string{},
@@ -101,6 +101,10 @@ func (e *execution) run(ctx context.Context, now func() time.Time) (err error) {
 	}
 	return e.job.sweepScratch()
 }
+
+// elapsed is the time from start to end in seconds; none where the clock was set
+// back in between.
+func elapsed(start, end time.Time) float64 { return max(0, end.Sub(start).Seconds()) }
 
 // microseconds rounds seconds to what clocks can tell.
 func microseconds(seconds float64) float64 { return math.Round(seconds*1e6) / 1e6 }

@@ -39,6 +39,26 @@ func TestManifestRecordsTheRun(t *testing.T) {
 	}
 }
 
+// TestAClockThatGoesBack sets the clock back by an hour whenever it is read, in the
+// middle of every unit: no time is negative, and all is fresh.
+func TestAClockThatGoesBack(t *testing.T) {
+	l := crossing(t)
+	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	r := l.runner()
+	r.Now = func() time.Time { clock = clock.Add(-time.Hour); return clock }
+	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err != nil {
+		t.Fatal(err)
+	}
+	m, err := readManifest(l.dir, Ref{"replay", "x"})
+	if err != nil || m.WallSeconds != 0 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	wantUnits(t, "stale", l.run(Selection{}))
+	if e := l.plan(Selection{Force: true}).Estimate(1); e.Seconds != 0 || e.Unknown != 0 {
+		t.Errorf("estimate %+v", e)
+	}
+}
+
 // TestManifestFields pins the names that other programs read.
 func TestManifestFields(t *testing.T) {
 	l := crossing(t)

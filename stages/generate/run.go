@@ -210,8 +210,8 @@ type reportTimes struct {
 func (t *reportTimes) due(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if now.Sub(t.last) < reportEvery {
-		return false
+	if since := now.Sub(t.last); since >= 0 && since < reportEvery {
+		return false // otherwise a report is due, or the clock was set back
 	}
 	t.last = now
 	return true
