@@ -51,8 +51,8 @@ func write[T any](w io.Writer, rows iter.Seq2[*T, error], size func(*T) int, foo
 	return writer.Close()
 }
 
-// CheckPart reads the footer of the part at path, which must be whole, of this
-// schema, made under the given key, and of so many rows.
+// CheckPart reads the part at path, which must be whole, of this schema, made under
+// the given key, and of so many rows, and returns its footer.
 func CheckPart(path, key string, rows int) (footer map[string]string, err error) {
 	n, footer, err := rowfile.ReadFooter(path)
 	switch {
@@ -64,6 +64,11 @@ func CheckPart(path, key string, rows int) (footer map[string]string, err error)
 		return nil, fmt.Errorf("%s was made under another key", path)
 	case n != int64(rows):
 		return nil, fmt.Errorf("%s has %d rows, want %d", path, n, rows)
+	}
+	for _, err := range inOrder([]string{path}, Schema, func(r *Rollout) place { return place{r.Benchmark, r.Model, r.TaskID, r.ID()} }) {
+		if err != nil {
+			return nil, err
+		}
 	}
 	return footer, nil
 }

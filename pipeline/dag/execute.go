@@ -25,7 +25,8 @@ func (s *Snapshot) prepare(i int, origin Origin) (*execution, error) {
 		inputs:   make(map[string]string),
 		absent:   make(map[string]string),
 		recorded: make(map[string]string),
-		written:  make(map[string]File),
+		damaged:  make(map[string]bool), discredited: make(map[string]bool),
+		written: make(map[string]File),
 	}
 	if m := s.records[i].manifest; m != nil {
 		for _, f := range m.Outputs {
@@ -33,7 +34,9 @@ func (s *Snapshot) prepare(i int, origin Origin) (*execution, error) {
 		}
 		e.job.fresh = m.Key == e.job.key
 		for k, output := range unit.Outputs {
-			e.job.fresh = e.job.fresh && s.records[i].have[k] == e.job.recorded[output]
+			same := s.records[i].have[k] == e.job.recorded[output]
+			e.job.fresh = e.job.fresh && same
+			e.job.damaged[output] = m.Key == e.job.key && e.job.recorded[output] != "" && !same
 		}
 	}
 	for _, need := range g.nodes[i].needs {

@@ -35,15 +35,17 @@ type Job struct {
 	// recorded holds the hashes of the outputs that an earlier manifest
 	// vouches for: these bytes, and no others, may be overwritten.
 	recorded map[string]string
-	fresh    bool // every output stands as recorded under this key
+	fresh    bool            // every output stands as recorded under this key
+	damaged  map[string]bool // outputs that do not, though a manifest of this key recorded them
 
 	advance func(Progress)  // nil: nobody watches
 	drain   <-chan struct{} // nil: nobody can ask
 
-	mu         sync.Mutex
-	written    map[string]File
-	notes      []string
-	provenance string // where the unit leaves it open
+	mu          sync.Mutex
+	written     map[string]File
+	notes       []string
+	discredited map[string]bool // outputs of which nothing that stands there is wanted back
+	provenance  string          // where the unit leaves it open
 }
 
 // AbsentError says that an output that a unit only wants is not there.

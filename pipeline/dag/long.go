@@ -64,6 +64,29 @@ func (j *Job) Provenance(p string) {
 // unit runs only because it was asked to run again.
 func (j *Job) Redo() bool { return j.fresh }
 
+// Damaged reports whether an output that was recorded under this key is there no
+// more, or has other content: what is there must not be kept, unless the unit knows
+// that it has made it since.
+func (j *Job) Damaged(output string) bool { return j.damaged[output] }
+
+// Discredit says that what stands at an output is damaged: it is kept when it makes
+// room, but Restore does not find it again.
+func (j *Job) Discredit(output string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.discredited[output] = true
+}
+
+// takeDiscredit tells whether what stands at an output is discredited, once: what
+// comes in its place is not.
+func (j *Job) takeDiscredit(output string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	was := j.discredited[output]
+	delete(j.discredited, output)
+	return was
+}
+
 // Scratch is a folder, made here, for work that a later attempt at the same
 // key goes on with. It is removed when the unit succeeds; while it lasts, no
 // attempt at another key sees it.
@@ -156,6 +179,9 @@ func (j *Job) supersede(name string) error {
 	}
 	stem, ext := supersededName(name)
 	aside := stem + short(sum) + ext
+	if j.takeDiscredit(name) {
+		aside = stem + damagedMark + short(sum) + ext // which Restore passes by
+	}
 	if err := os.MkdirAll(filepath.Dir(j.path(aside)), 0o777); err != nil {
 		return fmt.Errorf("move %s aside: %w", name, err)
 	}
@@ -166,6 +192,9 @@ func (j *Job) supersede(name string) error {
 	return nil
 }
 
+// damagedMark stands before the hash of a file that was discredited.
+const damagedMark = "damaged-"
+
 // supersededName is the beginning and the end of the names that a file gets
 // when it makes room; the first digits of its hash stand between them.
 func supersededName(name string) (stem, ext string) {
@@ -174,8 +203,9 @@ func supersededName(name string) (stem, ext string) {
 }
 
 // Restore puts a file that made room for another back to where an output
-// belongs, if accept, given a local path, finds one that is it. What stands
-// there makes room in turn.
+// belongs, if accept, given a local path, finds one that is it. A file that is not
+// what it was when it made room stays where it is. What stands there makes room in
+// turn.
 func (j *Job) Restore(output string, accept func(path string) bool) (restored bool, err error) {
 	stem, ext := supersededName(output)
 	entries, err := os.ReadDir(j.path(path.Dir(stem)))
@@ -184,7 +214,14 @@ func (j *Job) Restore(output string, accept func(path string) bool) (restored bo
 	}
 	for _, entry := range entries {
 		name := path.Join(path.Dir(stem), entry.Name())
-		if strings.HasPrefix(name, stem) && strings.HasSuffix(name, ext) && accept(j.path(name)) {
+		if !strings.HasPrefix(name, stem) || !strings.HasSuffix(name, ext) || !accept(j.path(name)) {
+			continue
+		}
+		sum, err := hashFile(j.path(name), make([]byte, hashBuffer))
+		if err != nil {
+			return false, fmt.Errorf("look at an earlier %s: %w", output, err)
+		}
+		if name == stem+short(sum)+ext {
 			return true, j.restore(output, name)
 		}
 	}

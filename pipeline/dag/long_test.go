@@ -151,6 +151,54 @@ func TestClearKeepsWhatItMovesAway(t *testing.T) {
 	}
 }
 
+// TestDamagedOutputsDoNotComeBack spoils an output that is recorded: the unit is
+// told, and what made room for a new one is not restored, nor is what was spoilt
+// since it made room.
+func TestDamagedOutputsDoNotComeBack(t *testing.T) {
+	const output = "generate/b/part-0"
+	always := func(string) bool { return true }
+	var damaged, restored bool
+	l := long(t, func(_ context.Context, job *Job) error {
+		if damaged = job.Damaged(output); damaged {
+			job.Discredit(output)
+		}
+		if err := job.Clear(func(string, string) bool { return false }); err != nil {
+			return err
+		}
+		var err error
+		if restored, err = job.Restore(output, always); err != nil {
+			return err
+		}
+		if err := job.Write(output, 1, saying("good")); err != nil {
+			return err
+		}
+		return job.Write("generate/b/part-1", 1, saying("other"))
+	})
+	l.run(Selection{})
+	if damaged || restored {
+		t.Errorf("at first: damaged %t, restored %t", damaged, restored)
+	}
+	l.put(output, "bad")
+	l.run(Selection{})
+	if !damaged || restored {
+		t.Errorf("damaged %t, restored %t", damaged, restored)
+	}
+	l.run(Selection{Force: true})
+	if damaged || !restored {
+		t.Errorf("forced: damaged %t, restored %t", damaged, restored)
+	}
+	for name, content := range l.contents() {
+		if strings.HasPrefix(name, "superseded/") && content == "good" {
+			l.put(name, "spoilt")
+		}
+	}
+	l.put(output, "bad again")
+	l.run(Selection{})
+	if !damaged || restored {
+		t.Errorf("spoilt since: damaged %t, restored %t", damaged, restored)
+	}
+}
+
 func TestRestoreFindsWhatMadeRoom(t *testing.T) {
 	l := long(t, func(_ context.Context, job *Job) error {
 		if job.Path("generate/b/part-0") == "" {

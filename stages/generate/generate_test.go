@@ -1,6 +1,7 @@
 package generate_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -205,6 +206,85 @@ func TestAnyStopBetweenJournalAndPartIsHealed(t *testing.T) {
 	if !reflect.DeepEqual(first, l.wantWhole()) {
 		t.Error("the part has changed")
 	}
+}
+
+// A part that is not the bytes that were written is sampled again, whoever knows of
+// those: the manifest, or the note beside the journals of a run that was cut short.
+func TestADamagedPartIsNotKept(t *testing.T) {
+	l := newLab(t, 3, 3000) // two parts, of 8192 and 808 rollouts
+	l.run()
+	first := l.wantWhole()
+	part := l.file("generate/benchmark=quiz/model=m/part-0001.parquet")
+	damage := func() { // in a way that can be read
+		t.Helper()
+		rows, footer, err := rowfile.ReadFile[rollout.Rollout](part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows[7].Text += "?"
+		var b bytes.Buffer
+		if err := rowfile.Write(&b, rows, footer); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(part, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 { // the second time a damaged one could be taken back
+		damage()
+		if n := l.run(); n != 808 {
+			t.Errorf("%d requests, want those of the part that is damaged", n)
+		}
+		if !reflect.DeepEqual(first, l.wantWhole()) {
+			t.Fatal("rollouts have changed")
+		}
+	}
+
+	l.settings.Config = map[string]string{"sampling.temperature": "0.7"}
+	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+		if n == 9000 {
+			return vllm.Completion{}, errOutage
+		}
+		return echo(n, r)
+	}
+	if _, err := l.try(false); err == nil { // the first part is complete, the second one is not
+		t.Fatal("no error")
+	}
+	l.answer = echo
+	part = l.file("generate/benchmark=quiz/model=m/part-0000.parquet")
+	damage()
+	if n := l.run(); n != 8193 {
+		t.Errorf("%d requests, want those of the first part and one", n)
+	}
+	l.wantWhole()
+}
+
+// A part of settings that were tried and given up is found again, though its place
+// is that of a part that a manifest of other settings has recorded.
+func TestAPartOfOtherSettingsIsNotTakenForDamage(t *testing.T) {
+	l := newLab(t, 3, 3000)
+	l.run()
+	first := l.wantWhole()
+	l.settings.Config = map[string]string{"sampling.temperature": "0.7"}
+	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+		if n == 9000 {
+			return vllm.Completion{}, errOutage
+		}
+		return echo(n, r)
+	}
+	if _, err := l.try(false); err == nil { // the first part is complete, and in the place of the other
+		t.Fatal("no error")
+	}
+	l.answer = echo
+	l.settings.Config = map[string]string{"sampling.temperature": "0.6"}
+	if n, err := l.try(false); n != 0 || err != nil || !reflect.DeepEqual(first, l.rows()) {
+		t.Errorf("%d requests for what was there before, %v", n, err)
+	}
+	l.settings.Config = map[string]string{"sampling.temperature": "0.7"}
+	if n := l.run(); n != 1 {
+		t.Errorf("%d requests, want the one that failed", n)
+	}
+	l.wantWhole()
 }
 
 func TestACompleteJournalNeedsNoServer(t *testing.T) {

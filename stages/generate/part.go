@@ -1,6 +1,8 @@
 package generate
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +13,9 @@ import (
 	"strings"
 	"sync"
 
+	"speceval/internal/atomicfile"
 	"speceval/internal/rollout"
+	"speceval/internal/rowfile"
 )
 
 // part is a range of places, whose rollouts are in a journal until all are
@@ -57,11 +61,16 @@ func (p *part) open() (stored int, err error) {
 }
 
 // find looks for the file, made under this key: where it belongs, or where it
-// went when it made room for one of another setting.
+// went when it made room for one of another setting. One that is not the bytes that
+// were written counts as not there.
 func (p *part) find() (bool, error) {
 	job := p.store.job
 	if job.Redo() {
 		return false, nil
+	}
+	asWritten, err := p.asWritten()
+	if err != nil {
+		return false, err
 	}
 	good := func(path string) bool {
 		footer, err := rollout.CheckPart(path, job.Key(), p.rows())
@@ -70,15 +79,51 @@ func (p *part) find() (bool, error) {
 		}
 		return err == nil
 	}
-	if there := good(job.Path(p.output)); there || p.store.redo {
+	if there := asWritten && good(job.Path(p.output)); there || p.store.redo {
 		return there, nil
+	}
+	if _, footer, err := rowfile.ReadFooter(job.Path(p.output)); err != nil || footer["speceval.key"] == job.Key() {
+		job.Discredit(p.output) // otherwise it is of another setting, and whole as far as anybody knows
 	}
 	return job.Restore(p.output, good)
 }
 
-func (p *part) journalPath() string {
-	return filepath.Join(p.store.dir, fmt.Sprintf("part-%04d%s", p.from/partRows, rollout.JournalSuffix))
+// asWritten tells whether the file has the content that an attempt of this run's
+// noted when it wrote it, or else the one that a manifest of this key recorded.
+// Where neither is left it is taken for that.
+func (p *part) asWritten() (bool, error) {
+	want, err := os.ReadFile(p.scratch(sumSuffix))
+	if errors.Is(err, fs.ErrNotExist) {
+		return !p.store.job.Damaged(p.output), nil
+	}
+	if err != nil {
+		return false, err
+	}
+	file, err := os.Open(p.store.job.Path(p.output))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return false, err
+	}
+	return hex.EncodeToString(h.Sum(nil)) == string(want), nil
 }
+
+// sumSuffix ends the names of the files that hold the digests of parts, until there
+// is a manifest.
+const sumSuffix = ".sha256"
+
+// scratch is where something of the part is kept until the unit is done.
+func (p *part) scratch(suffix string) string {
+	return filepath.Join(p.store.dir, fmt.Sprintf("part-%04d%s", p.from/partRows, suffix))
+}
+
+func (p *part) journalPath() string { return p.scratch(rollout.JournalSuffix) }
 
 func (p *part) openJournal() error {
 	journal, damaged, err := rollout.OpenJournal(p.journalPath())
@@ -139,10 +184,14 @@ func (p *part) write() error {
 		return err
 	}
 	p.store.mine[p.output] = true
+	h := sha256.New()
 	err := p.store.job.Write(p.output, p.rows(), func(w io.Writer) error {
-		return rollout.WritePart(w, p.rollouts(), p.store.footer())
+		return rollout.WritePart(io.MultiWriter(w, h), p.rollouts(), p.store.footer())
 	})
 	if err != nil {
+		return err
+	}
+	if err := atomicfile.WriteText(p.scratch(sumSuffix), hex.EncodeToString(h.Sum(nil))); err != nil {
 		return err
 	}
 	p.mu.Lock()
