@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"speceval/internal/atomicfile"
 )
 
 // lockName is the file in the output folder that is locked while a run writes
@@ -40,12 +42,12 @@ func (e *LockedError) Error() string {
 // command. Its error is a *LockedError if another process has the lock.
 func Acquire(dir, holder string) (*Lock, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("make the output folder: %w", err)
+		return nil, fmt.Errorf("make the output folder: %w", atomicfile.Advise(dir, err))
 	}
 	path := filepath.Join(dir, lockName)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
-		return nil, fmt.Errorf("lock the output folder: %w", err)
+		return nil, fmt.Errorf("lock the output folder: %w", atomicfile.Advise(path, err))
 	}
 	if err := tryLock(file); err != nil {
 		defer file.Close()

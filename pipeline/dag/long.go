@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"speceval/internal/atomicfile"
 )
 
 // This file is what a long unit has beyond inputs and outputs: a place where
@@ -98,7 +100,7 @@ func (j *Job) Scratch() (dir string, err error) {
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("make the scratch folder: %w", err)
+		return "", fmt.Errorf("make the scratch folder: %w", atomicfile.Advise(dir, err))
 	}
 	return dir, nil
 }
