@@ -19,6 +19,7 @@ type Recipe struct {
 	Host        string   // that servers listen on; "" is 127.0.0.1
 	Port        int      // of replica 0; replica i has Port+i
 	Replicas    int      // one per GPU
+	GPUs        []string // that this process may use, as CUDA calls them, one for each replica; nil: all, by number
 	MemoryGiB   float64  // main memory that a replica needs; 0: not checked
 }
 
@@ -96,7 +97,7 @@ func (r Recipe) setting(m Model, replica int) []string {
 // The key that clients must send is among them unless it is "".
 func (r Recipe) Variables(m Model, replica int, key string) []string {
 	ours := []string{
-		"CUDA_VISIBLE_DEVICES=" + strconv.Itoa(replica),
+		"CUDA_VISIBLE_DEVICES=" + r.gpu(replica),
 		"HF_HUB_OFFLINE=1",
 		"TRANSFORMERS_OFFLINE=1",
 		"VLLM_HTTP_TIMEOUT_KEEP_ALIVE=" + keepAlive,
@@ -118,6 +119,14 @@ func (r Recipe) Variables(m Model, replica int, key string) []string {
 		return slices.ContainsFunc(theirs, func(v string) bool { return name(v) == name(variable) })
 	})
 	return append(ours, theirs...)
+}
+
+// gpu is the one of a replica.
+func (r Recipe) gpu(replica int) string {
+	if replica < len(r.GPUs) {
+		return r.GPUs[replica]
+	}
+	return strconv.Itoa(replica)
 }
 
 // URL is where a replica listens.
@@ -149,6 +158,7 @@ func (r Recipe) check(m Model) error {
 		}
 	}
 	fault(r.Replicas < 1, "replicas to launch: %d, at least 1", r.Replicas)
+	fault(len(r.GPUs) > 0 && len(r.GPUs) < r.Replicas, "CUDA_VISIBLE_DEVICES leaves %d GPUs for %d replicas: ask for more, or start fewer (systems.replicas)", len(r.GPUs), r.Replicas)
 	fault(r.Port < 1 || r.Port+r.Replicas-1 > 65535, "ports from %d for %d replicas: ports go from 1 to 65535", r.Port, r.Replicas)
 	fault(m.Path == "", "a model without a path cannot be launched")
 	fault(m.Served == "", "model %s has no served name", m.Path)

@@ -44,6 +44,20 @@ func TestPaperCommands(t *testing.T) {
 	golden.Check(t, "paper.txt", text.Bytes())
 }
 
+func TestReplicasTakeTheGPUsThatThereAre(t *testing.T) {
+	m := Model{Path: "m", Served: "m", MaxSequences: 8, ContextTokens: 64}
+	r := Recipe{Command: "serve", Port: 9000, Replicas: 2, GPUs: []string{"4", "GPU-ab", "7"}}
+	for i, want := range []string{"CUDA_VISIBLE_DEVICES=4", "CUDA_VISIBLE_DEVICES=GPU-ab"} {
+		if variables := r.Variables(m, i, ""); !slices.Contains(variables, want) {
+			t.Errorf("replica %d has %q, want %s", i, variables, want)
+		}
+	}
+	r.Replicas = 4
+	if _, err := r.Words(m, 0); err == nil || !strings.Contains(err.Error(), "CUDA_VISIBLE_DEVICES leaves 3 GPUs for 4 replicas") {
+		t.Errorf("four replicas on three GPUs: %v", err)
+	}
+}
+
 func TestRecipeWins(t *testing.T) {
 	r := Recipe{
 		Command:     `"/opt/my env/python" -m server --model '{model}' --tag {replica}:{port}`,
