@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"speceval/internal/parquetfile"
 
@@ -44,7 +45,7 @@ func locate(file *schema.Schema, columns []column) ([]source, error) {
 		found := file.Column(index)
 		codecs := codecsFor(c.kind)
 		match := slices.IndexFunc(codecs, func(k codec) bool { return k.physical() == found.PhysicalType() })
-		if match < 0 || !plainType(found) {
+		if match < 0 || !flat(found) || !c.means(found.LogicalType()) {
 			return nil, fmt.Errorf("column %s has type %s %s, want %s", c.name,
 				found.PhysicalType(), found.LogicalType(), c.codec.physical())
 		}
@@ -54,13 +55,18 @@ func locate(file *schema.Schema, columns []column) ([]source, error) {
 	return sources, nil
 }
 
-// plainType reports whether the values of a column mean what their physical
-// type says: not a list, not nested, not a decimal or a time.
-func plainType(c *schema.Column) bool {
-	if c.MaxRepetitionLevel() > 0 || c.MaxDefinitionLevel() > 1 {
-		return false
+// flat reports whether a column is neither a list nor nested.
+func flat(c *schema.Column) bool { return c.MaxRepetitionLevel() == 0 && c.MaxDefinitionLevel() <= 1 }
+
+// means reports whether the values of a column with a logical type mean what the
+// field does: a moment to the microsecond, or else what their physical type says
+// and no decimal or time.
+func (c column) means(logical schema.LogicalType) bool {
+	if c.kind == reflect.TypeFor[time.Time]() {
+		t, ok := logical.(*schema.TimestampLogicalType)
+		return ok && t.IsAdjustedToUTC() && t.TimeUnit() == schema.TimeUnitMicros
 	}
-	switch c.LogicalType().(type) {
+	switch logical.(type) {
 	case schema.NoLogicalType, schema.StringLogicalType, schema.IntLogicalType, *schema.IntLogicalType, schema.UnknownLogicalType:
 		return true
 	}

@@ -9,20 +9,23 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"speceval/internal/rowfile"
 )
 
 // row has every field type that a row may have.
 type row struct {
-	Name   string   `parquet:"name"`
-	Count  int32    `parquet:"count"`
-	Big    int64    `parquet:"big"`
-	Value  float64  `parquet:"value"`
-	Yes    bool     `parquet:"yes"`
-	Maybe  *float64 `parquet:"maybe"`
-	Number *int32   `parquet:"number"`
-	Label  *string  `parquet:"label"`
+	Name   string     `parquet:"name"`
+	Count  int32      `parquet:"count"`
+	Big    int64      `parquet:"big"`
+	Value  float64    `parquet:"value"`
+	Yes    bool       `parquet:"yes"`
+	Maybe  *float64   `parquet:"maybe"`
+	Number *int32     `parquet:"number"`
+	Label  *string    `parquet:"label"`
+	When   time.Time  `parquet:"when"`
+	Never  *time.Time `parquet:"never"`
 }
 
 func someRows(n int) []row {
@@ -31,6 +34,7 @@ func someRows(n int) []row {
 		rows[i] = row{
 			Name: fmt.Sprintf("task-%d", i%37), Count: int32(i) - 5, Big: int64(i) << 33,
 			Value: math.Sqrt(float64(i)), Yes: i%3 == 0,
+			When: time.Date(1969, 12, 31, 23, 59, 59, 999_999_000, time.UTC).Add(time.Duration(i) * 1_000_003 * time.Microsecond),
 		}
 		if i%4 != 1 {
 			v := float64(i) / 7
@@ -40,6 +44,7 @@ func someRows(n int) []row {
 			v := int32(i)
 			rows[i].Number = &v
 			rows[i].Label = &rows[i].Name
+			rows[i].Never = &rows[i].When
 		}
 	}
 	return rows
@@ -133,6 +138,27 @@ func TestIntegerWidths(t *testing.T) {
 	}
 	_, _, err = rowfile.Decode[narrow](encode(t, []wide{{7}, {1 << 40}}), "wide.parquet")
 	wantError(t, err, "wide.parquet: column n, row 2: 1099511627776 does not fit in 32 bits")
+}
+
+// TestMomentsAreNoNumbers reads moments as numbers, and the other way round.
+func TestMomentsAreNoNumbers(t *testing.T) {
+	type number struct {
+		V int64 `parquet:"v"`
+	}
+	type moment struct {
+		V time.Time `parquet:"v"`
+	}
+	if _, _, err := rowfile.Decode[number](encode(t, []moment{{}}), "f"); err == nil || !strings.Contains(err.Error(), "Timestamp") {
+		t.Errorf("moments as numbers: %v", err)
+	}
+	if _, _, err := rowfile.Decode[moment](encode(t, []number{{}}), "f"); err == nil || !strings.Contains(err.Error(), "column v has type") {
+		t.Errorf("numbers as moments: %v", err)
+	}
+	local := time.Date(2026, 3, 1, 1, 2, 3, 4_500, time.FixedZone("", 3600))
+	rows, _, err := rowfile.Decode[moment](encode(t, []moment{{local}}), "f")
+	if want := time.Date(2026, 3, 1, 0, 2, 3, 4_000, time.UTC); err != nil || rows[0].V != want {
+		t.Errorf("%v comes back as %v, %v, want %v", local, rows, err, want)
+	}
 }
 
 func TestFaultsNameFileColumnAndRow(t *testing.T) {

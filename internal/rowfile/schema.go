@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v17/parquet"
@@ -64,7 +65,7 @@ func fieldColumns(row reflect.Type, at []int) ([]column, error) {
 		}
 		codecs := codecsFor(kind)
 		if codecs == nil {
-			return nil, fmt.Errorf("rowfile: field %s.%s has type %s, want string, bool, int32, int64, float64 or a pointer to one", row, field.Name, field.Type)
+			return nil, fmt.Errorf("rowfile: field %s.%s has type %s, want string, bool, int32, int64, float64, time.Time or a pointer to one", row, field.Name, field.Type)
 		}
 		columns = append(columns, column{name: name, field: index, kind: kind, optional: optional, codec: codecs[0]})
 	}
@@ -92,9 +93,20 @@ func codecsFor(kind reflect.Type) []codec {
 			typed[int64, int64]{parquet.Types.Int64, same[int64], same[int64]},
 			typed[int64, int32]{parquet.Types.Int32, narrow, widen},
 		}
+	case reflect.TypeFor[time.Time]():
+		return []codec{typed[time.Time, int64]{parquet.Types.Int64, encodeMoment, decodeMoment}}
 	}
 	return nil
 }
+
+func encodeMoment(t time.Time, _ int64) (int64, error) { return t.UnixMicro(), nil }
+
+func decodeMoment(microseconds int64, _ time.Time) (time.Time, error) {
+	return time.UnixMicro(microseconds).UTC(), nil
+}
+
+// momentType is what Parquet calls a moment to the microsecond.
+var momentType = schema.NewTimestampLogicalType(true, schema.TimeUnitMicros)
 
 func same[V any](v, _ V) (V, error) { return v, nil }
 
@@ -139,8 +151,11 @@ func schemaOf(columns []column) (*schema.GroupNode, error) {
 			repetition = parquet.Repetitions.Optional
 		}
 		logical := schema.LogicalType(schema.NoLogicalType{})
-		if c.kind == reflect.TypeFor[string]() {
+		switch c.kind {
+		case reflect.TypeFor[string]():
 			logical = schema.StringLogicalType{}
+		case reflect.TypeFor[time.Time]():
+			logical = momentType
 		}
 		node, err := schema.NewPrimitiveNodeLogical(c.name, repetition, logical, c.codec.physical(), -1, -1)
 		if err != nil {
