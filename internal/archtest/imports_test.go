@@ -122,6 +122,7 @@ var importRules = []importRule{
 	{"internal/clock", nil},
 	{"internal/golden", nil},
 	{"internal/journal", []string{"internal/atomicfile"}},
+	{"internal/slurm", nil},
 	{"internal/spelling", nil},
 }
 

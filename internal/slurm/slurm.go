@@ -1,0 +1,163 @@
+// Package slurm speaks to a Slurm cluster by its commands: it submits job
+// arrays, asks how their elements stand, and cancels them. It knows nothing of
+// what the jobs do. What Slurm says is taken as said: a state may be late,
+// missing, or gone from its memory, and callers have to live with that.
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Command runs a program of Slurm and returns what it wrote to its standard
+// output. Its error quotes what it wrote to the other one.
+type Command func(ctx context.Context, program string, arguments ...string) (stdout string, err error)
+
+// Client speaks to the cluster that the commands reach.
+type Client struct {
+	run Command
+
+	noAccounting bool // sacct has said so
+}
+
+// New is a client that runs Slurm's programs by run.
+func New(run Command) *Client { return &Client{run: run} }
+
+// programs are those that a client runs.
+var programs = []string{"sbatch", "squeue", "scontrol", "scancel"}
+
+// Installed tells which of Slurm's programs lookPath does not find.
+func Installed(lookPath func(string) (string, error)) error {
+	for _, program := range programs {
+		if _, err := lookPath(program); err != nil {
+			return fmt.Errorf("%s is not there: run on a machine from which jobs are submitted, or set executor.kind = \"local\" (%w)", program, err)
+		}
+	}
+	return nil
+}
+
+// Limits are what the site allows.
+type Limits struct {
+	Version   string
+	ArraySize int // elements of an array at most
+}
+
+// defaultArraySize is Slurm's own, where the site does not tell.
+const defaultArraySize = 1001
+
+// Limits asks for them. An error says that no cluster answers.
+func (c *Client) Limits(ctx context.Context) (Limits, error) {
+	text, err := c.run(ctx, "scontrol", "show", "config")
+	if err != nil {
+		return Limits{}, fmt.Errorf("ask Slurm for its limits: %w", err)
+	}
+	l := Limits{ArraySize: defaultArraySize}
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(line, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		switch name {
+		case "SLURM_VERSION":
+			l.Version = value
+		case "MaxArraySize":
+			if n, err := strconv.Atoi(value); err == nil {
+				l.ArraySize = n
+			}
+		}
+	}
+	return l, nil
+}
+
+// Partition is a partition of the cluster.
+type Partition struct {
+	Name       string
+	Default    bool
+	MaxMinutes int      // 0: no limit
+	Accounts   []string // that may use it; nil: all
+}
+
+// Partitions lists them.
+func (c *Client) Partitions(ctx context.Context) ([]Partition, error) {
+	text, err := c.run(ctx, "scontrol", "show", "partition", "--oneliner")
+	if err != nil {
+		return nil, fmt.Errorf("ask Slurm for its partitions: %w", err)
+	}
+	var all []Partition
+	for line := range strings.Lines(text) {
+		f := fields(line)
+		if f["PartitionName"] == "" {
+			continue
+		}
+		minutes, _ := Minutes(f["MaxTime"])
+		p := Partition{Name: f["PartitionName"], Default: f["Default"] == "YES", MaxMinutes: minutes}
+		if allowed := f["AllowAccounts"]; allowed != "ALL" && allowed != "" {
+			p.Accounts = strings.Split(allowed, ",")
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// fields are the NAME=value pairs of a line of scontrol.
+func fields(line string) map[string]string {
+	f := make(map[string]string)
+	for word := range strings.FieldsSeq(line) {
+		if name, value, ok := strings.Cut(word, "="); ok {
+			if _, twice := f[name]; !twice {
+				f[name] = value
+			}
+		}
+	}
+	return f
+}
+
+// Minutes reads a time limit as Slurm writes it: "1-02:03:04", "02:03:04" or
+// "03:04", rounded up. No limit is 0 and false.
+func Minutes(text string) (minutes int, limited bool) {
+	days, clock, hasDays := strings.Cut(text, "-")
+	if !hasDays {
+		days, clock = "0", text
+	}
+	parts := strings.Split(clock, ":")
+	if len(parts) == 1 { // minutes, or with days hours
+		parts = append(parts, "0")
+		if hasDays {
+			parts = append(parts, "0")
+		}
+	}
+	if len(parts) == 2 && hasDays {
+		parts = append(parts, "0") // days-hours:minutes
+	}
+	seconds := 0
+	for _, part := range parts {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return 0, false
+		}
+		seconds = seconds*60 + n
+	}
+	n, err := strconv.Atoi(days)
+	if err != nil {
+		return 0, false
+	}
+	return n*24*60 + (seconds+59)/60, true
+}
+
+// Cancel cancels elements, named as in Element.Name, or whole jobs: those among
+// them that have the title.
+func (c *Client) Cancel(ctx context.Context, title string, names []string) error {
+	const most = 200 // words of one command
+	var errs []error
+	for part := range slices.Chunk(names, most) {
+		if _, err := c.run(ctx, "scancel", append([]string{"--name=" + title}, part...)...); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("cancel jobs: %w", err)
+	}
+	return nil
+}
