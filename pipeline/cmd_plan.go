@@ -27,7 +27,7 @@ func planCommand() command {
 				s.warn("%s", w)
 			}
 			s.sayNotes(o)
-			return writePlan(s.stdout, plan, o.workers)
+			return writePlan(s.stdout, plan, o)
 		},
 	}
 }
@@ -39,7 +39,7 @@ const textColumns = 160
 const maxGroups = 8
 
 // writePlan writes, stage by stage, what will run, why and how long it takes.
-func writePlan(w io.Writer, plan *dag.Plan, workers int) error {
+func writePlan(w io.Writer, plan *dag.Plan, o *opened) error {
 	var b strings.Builder
 	width := nameWidth(plan)
 	for i := range plan.Stages {
@@ -53,7 +53,7 @@ func writePlan(w io.Writer, plan *dag.Plan, workers int) error {
 			fmt.Fprintf(&b, "nothing to run: %s fresh\n", units(stage.Fresh))
 			continue
 		}
-		fmt.Fprintf(&b, "%d of %s to run, %s\n", len(stage.Run), units(len(stage.Run)+stage.Fresh), estimated(stage.Estimate(workers)))
+		fmt.Fprintf(&b, "%d of %s to run, %s\n", len(stage.Run), units(len(stage.Run)+stage.Fresh), o.estimated(stage))
 		if expect := stage.Expect(); len(expect) > 0 {
 			fmt.Fprintf(&b, "%*s  %s\n", width, "", quantities(expect))
 		}
@@ -66,10 +66,13 @@ func writePlan(w io.Writer, plan *dag.Plan, workers int) error {
 			fmt.Fprintf(&b, "%*s  and %d more reasons: `speceval why %s`\n", width, "", more, stage.Stage.Name)
 		}
 	}
-	if n := plan.Units(); n > 0 {
-		fmt.Fprintf(&b, "%-*s  %s, %s with -j %d\n", width, "total", units(n), estimated(plan.Estimate(workers)), workers)
-	} else {
+	switch n := plan.Units(); {
+	case n == 0:
 		fmt.Fprintf(&b, "%-*s  nothing to run\n", width, "total")
+	case o.inJobs():
+		fmt.Fprintf(&b, "%-*s  %s, %s\n", width, "total", units(n), coreHours(plan.Estimate(1)))
+	default:
+		fmt.Fprintf(&b, "%-*s  %s, %s with -j %d\n", width, "total", units(n), estimated(plan.Estimate(o.workers)), o.workers)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

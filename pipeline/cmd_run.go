@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"speceval/pipeline/dag"
-	"speceval/pipeline/executor"
 )
 
 func runCommand() command {
@@ -38,9 +37,10 @@ func (s *session) runSelection(sel dag.Selection) (*dag.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, drain, stop := s.drainable("the units")
+	ctx, drain, stop := s.watched(o)
 	defer stop()
-	lock, err := dag.Acquire(o.out, s.holder())
+	holder := s.holder()
+	lock, err := dag.Acquire(o.out, holder)
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +57,9 @@ func (s *session) runSelection(sel dag.Selection) (*dag.Plan, error) {
 		s.warn("%s", w)
 	}
 	s.sayNotes(o)
-	s.sayPlan(plan, o.workers)
-	err = s.carryOut(ctx, drain, o, plan)
+	s.sayPlan(plan, o)
+	err = s.carryOut(ctx, drain, o, plan, holder)
+	s.writeRuns(o, snapshot)
 	if err == nil {
 		s.sayStale(snapshot, plan)
 		err = s.writePage(o, snapshot)
@@ -66,8 +67,16 @@ func (s *session) runSelection(sel dag.Selection) (*dag.Plan, error) {
 	return plan, err
 }
 
+// watched is the context of a run, which interrupts end.
+func (s *session) watched(o *opened) (ctx context.Context, drain <-chan struct{}, stop func()) {
+	if o.inJobs() {
+		return s.stoppable("leaving the jobs; interrupt again to cancel them", "cancelling the jobs")
+	}
+	return s.drainable("the units")
+}
+
 // sayPlan says in one line a stage what will run.
-func (s *session) sayPlan(plan *dag.Plan, workers int) {
+func (s *session) sayPlan(plan *dag.Plan, o *opened) {
 	for _, stage := range plan.Stages {
 		switch {
 		case stage.Stage.Satisfied != "":
@@ -75,22 +84,28 @@ func (s *session) sayPlan(plan *dag.Plan, workers int) {
 		case len(stage.Run) == 0:
 			s.say("%s: fresh (%s)", stage.Stage.Name, units(stage.Fresh))
 		default:
-			s.say("%s: %d of %s to run, %s", stage.Stage.Name, len(stage.Run), units(len(stage.Run)+stage.Fresh), estimated(stage.Estimate(workers)))
+			s.say("%s: %d of %s to run, %s", stage.Stage.Name, len(stage.Run), units(len(stage.Run)+stage.Fresh), o.estimated(&stage))
 		}
 	}
 }
 
-// carryOut runs the plan and says what it took.
-func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened, plan *dag.Plan) error {
+// carryOut runs the plan, as the holder of the output folder, and says what it
+// took.
+func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened, plan *dag.Plan, holder string) error {
+	where, err := s.placeOf(ctx, o, drain, plan)
+	if err != nil {
+		return err
+	}
 	runner := dag.Runner{
-		Executor:  executor.Local{Workers: o.workers},
-		Observer:  s.observer(plan),
+		Executor:  where.Executor,
+		Observer:  s.recorder(o, s.observer(plan), holder),
 		Origin:    s.origin,
 		Now:       s.now,
-		KeepGoing: s.keepGoing,
+		KeepGoing: s.keepGoing || where.jobs,
+		Beside:    where.beside,
 	}
 	start, before := s.now(), dag.ReadUsage()
-	err := runner.Run(ctx, drain, plan)
+	err = runner.Run(ctx, drain, plan)
 	if closed := o.close(ctx); err == nil {
 		err = closed
 	}

@@ -11,9 +11,13 @@ import (
 
 func statusCommand() command {
 	return command{
-		name:  "status",
-		args:  "[--json] [--check]",
-		about: "show what is fresh, stale and missing; with --check exit 3 unless all is fresh",
+		name: "status",
+		args: "[--json] [--check]",
+		about: `show what is fresh, stale and missing; with --check exit 3 unless all is fresh
+
+Of the units of each stage it says too how many are queued, running and failed
+now, whatever their state. A unit counts as failed until it is fresh or would be
+made of something else. The last failures follow with their logs.`,
 		examples: `  speceval status            a line for each stage
   speceval status --check    for scripts: exit code 3 if anything is stale or missing
   speceval status --json     one JSON document
@@ -35,6 +39,11 @@ func runStatus(s *session, words []string) error {
 		return err
 	}
 	st := statusOf(o.out, plan)
+	if all, running, err := standings(o.out, plan, s.elsewhere); err != nil {
+		s.warn("what is queued, running and failed is not known: %v", err)
+	} else {
+		st.stand(all, running)
+	}
 	write := st.text
 	if s.json {
 		write = st.json
@@ -50,9 +59,11 @@ func runStatus(s *session, words []string) error {
 
 // status is the document of status --json.
 type status struct {
-	Out    string        `json:"out"`
-	Fresh  bool          `json:"fresh"` // nothing to run
-	Stages []stageStatus `json:"stages"`
+	Out      string        `json:"out"`
+	Fresh    bool          `json:"fresh"`         // nothing to run
+	Run      string        `json:"run,omitempty"` // the run that is under way, in its own words
+	Stages   []stageStatus `json:"stages"`
+	Failures []failure     `json:"failures,omitempty"` // in their order
 }
 
 // stageStatus is how one stage stands.
@@ -64,6 +75,9 @@ type stageStatus struct {
 	Fresh     int      `json:"fresh"`               // units
 	Stale     int      `json:"stale"`
 	Missing   int      `json:"missing"`
+	Queued    int      `json:"queued"` // units, of whatever state
+	Running   int      `json:"running"`
+	Failed    int      `json:"failed"`
 	Reasons   []reason `json:"reasons,omitempty"`
 
 	groups []group // of Reasons
@@ -109,9 +123,9 @@ func (st status) text(w io.Writer) error {
 	for _, s := range st.Stages {
 		width = max(width, len(s.Name))
 	}
-	fmt.Fprintf(&b, "%-*s  %-9s  %7s  %7s  %7s\n", width, "stage", "state", "fresh", "stale", "missing")
+	fmt.Fprintf(&b, "%-*s  %-9s  %7s  %7s  %7s  %6s  %7s  %6s\n", width, "stage", "state", "fresh", "stale", "missing", "queued", "running", "failed")
 	for _, s := range st.Stages {
-		line := fmt.Sprintf("%-*s  %-9s  %7d  %7d  %7d", width, s.Name, s.State, s.Fresh, s.Stale, s.Missing)
+		line := fmt.Sprintf("%-*s  %-9s  %7d  %7d  %7d  %6d  %7d  %6d", width, s.Name, s.State, s.Fresh, s.Stale, s.Missing, s.Queued, s.Running, s.Failed)
 		b.WriteString(line)
 		switch {
 		case s.Satisfied != "":
@@ -125,6 +139,7 @@ func (st status) text(w io.Writer) error {
 		}
 		b.WriteByte('\n')
 	}
+	st.standing(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

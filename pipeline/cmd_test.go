@@ -85,7 +85,7 @@ func TestStatusCountsStates(t *testing.T) {
 		t.Errorf("replay: %+v", s)
 	}
 	stdout, _ = b.ok("status")
-	want(t, "status", stdout, "replay    stale            2        1        0  its manifest cannot be used", "generate  satisfied")
+	want(t, "status", stdout, "replay    stale            2        1        0       0        0       0  manifest cannot be used", "generate  satisfied")
 }
 
 func TestRunSaysWhatIsStaleNow(t *testing.T) {

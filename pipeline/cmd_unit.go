@@ -1,22 +1,34 @@
 package main
 
 import (
+	"context"
+	"flag"
+
 	"speceval/pipeline/dag"
 )
 
 func unitCommand() command {
 	return command{
 		name:  "unit",
-		args:  "STAGE KEY",
+		args:  "STAGE KEY | --element DIR",
 		about: "run one unit, fresh or not: what an element of a Slurm array calls",
 		examples: `  speceval unit replay 2f39e31d75e99329   the unit of that key, or of the key that begins so
 `,
+		flags: func(fs *flag.FlagSet, o *options) {
+			fs.StringVar(&o.element, "element", "", "run what is not done of an element of the job array in `DIR`; Slurm says which element")
+		},
 		run: runUnit,
 	}
 }
 
 // runUnit takes no lock: the run that hands out units holds it.
 func runUnit(s *session, words []string) error {
+	if s.element != "" {
+		if err := wantWords(words, 0, 0, "nothing with --element"); err != nil {
+			return err
+		}
+		return s.runElement(s.element)
+	}
 	if err := wantWords(words, 2, 2, "a stage and a key"); err != nil {
 		return err
 	}
@@ -26,21 +38,35 @@ func runUnit(s *session, words []string) error {
 	}
 	ctx, stop := s.interruptible()
 	defer stop()
-	snapshot, err := o.graph.Scan(ctx, o.out)
-	if err != nil {
-		return err
-	}
-	m, err := snapshot.RunUnit(ctx, words[0], words[1], s.origin, s.now)
+	m, err := s.unitOfKey(ctx, o, words[0], words[1])
 	if closed := o.close(ctx); err == nil {
 		err = closed
 	}
 	if err != nil {
 		return err
 	}
+	s.sayUnit(m)
+	return nil
+}
+
+// unitOfKey finds a unit and runs it.
+func (s *session) unitOfKey(ctx context.Context, o *opened, stage, key string) (*dag.Manifest, error) {
+	snapshot, err := o.graph.Scan(ctx, o.out)
+	if err != nil {
+		return nil, err
+	}
+	ref, err := snapshot.Find(stage, key)
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.RunUnit(ctx, ref, s.origin, s.now, nil)
+}
+
+// sayUnit says what came of a unit.
+func (s *session) sayUnit(m *dag.Manifest) {
 	for _, note := range m.Notes {
 		s.warn("%s", note)
 	}
-	s.say("%s/%s done in %s (CPU %s, peak memory %s)", words[0], m.Parts.Unit,
+	s.say("%s/%s done in %s (CPU %s, peak memory %s)", m.Parts.Stage, m.Parts.Unit,
 		duration(m.WallSeconds), duration(m.CPUSeconds), megabytes(m.PeakBytes))
-	return nil
 }

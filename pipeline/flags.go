@@ -24,6 +24,7 @@ type options struct {
 
 	json, check, all, strict bool
 
+	element  string // folder of a batch, of the command unit
 	schedule string // of the command allocations
 	most     int    // rollouts that the command disagreements lists; 0: all
 

@@ -30,13 +30,31 @@ func estimated(e dag.Estimate) string {
 	if e.Seconds < 1 {
 		about = "less than 1 s"
 	}
-	switch {
-	case e.Unknown > 0 && e.Seconds > 0:
-		return fmt.Sprintf("%s by earlier runs, and %s of unknown time", about, units(e.Unknown))
-	case e.Unknown > 0:
+	return grounded(e, about)
+}
+
+// coreHours is an estimate for one core as plan shows it where jobs run.
+func coreHours(e dag.Estimate) string {
+	return grounded(e, fmt.Sprintf("about %.3g core-hours", e.Seconds/3600))
+}
+
+// grounded says what an estimate is about by.
+func grounded(e dag.Estimate, about string) string {
+	if e.Unknown > 0 && e.Seconds == 0 {
 		return "time unknown"
 	}
-	return about + " by earlier runs"
+	switch {
+	case e.Stated == 0:
+		about += " by earlier runs"
+	case e.Earlier == 0:
+		about += " by what such units took elsewhere"
+	default:
+		about += fmt.Sprintf(" by earlier runs, and by what such units took elsewhere for %d", e.Stated)
+	}
+	if e.Unknown > 0 {
+		about += fmt.Sprintf(", and %s of unknown time", units(e.Unknown))
+	}
+	return about
 }
 
 func units(n int) string {

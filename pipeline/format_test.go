@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 )
@@ -33,7 +34,7 @@ func TestReasonsFitTheirLine(t *testing.T) {
 	plan := dagtest.Plan(t, table("2222"), out, dag.Selection{})
 	st := statusOf(out, plan)
 	var text, planned, document strings.Builder
-	for _, err := range []error{st.text(&text), writePlan(&planned, plan, 1), st.json(&document)} {
+	for _, err := range []error{st.text(&text), writePlan(&planned, plan, &opened{workers: 1}), st.json(&document)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,6 +62,42 @@ func TestWithinCountsWhatDoesNotFit(t *testing.T) {
 	} {
 		if got := within([]string{"alpha", "beta", "γάμμα"}, test.columns); got != test.want {
 			t.Errorf("within %d columns: %q, want %q", test.columns, got, test.want)
+		}
+	}
+}
+
+func TestWhatAnEstimateGoesBy(t *testing.T) {
+	for _, test := range []struct {
+		e    dag.Estimate
+		want string
+	}{
+		{dag.Estimate{Unknown: 3}, "time unknown"},
+		{dag.Estimate{Seconds: 61, Earlier: 2}, "about 1 min 1 s by earlier runs"},
+		{dag.Estimate{Seconds: 61, Stated: 2}, "about 1 min 1 s by what such units took elsewhere"},
+		{dag.Estimate{Seconds: 0.5, Stated: 2, Earlier: 1, Unknown: 1}, "less than 1 s by earlier runs, and by what such units took elsewhere for 2, and 1 unit of unknown time"},
+	} {
+		if got := estimated(test.e); got != test.want {
+			t.Errorf("%+v: %s, want %s", test.e, got, test.want)
+		}
+	}
+	if got := coreHours(dag.Estimate{Seconds: 154000, Stated: 9}); got != "about 42.8 core-hours by what such units took elsewhere" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestPlansOfJobs(t *testing.T) {
+	o := &opened{workers: 2, executor: config.Default().Executor}
+	o.executor.Kind = config.ExecutorSlurm
+	run := make([]dag.UnitPlan, 120)
+	for i := range run {
+		run[i].Seconds = 30
+	}
+	for name, want := range map[string]string{
+		"replay": "about 1 core-hours by earlier runs, in about 12 elements of job arrays", // of five minutes
+		"report": "about 30 min 0 s by earlier runs",                                       // here
+	} {
+		if got := o.estimated(&dag.StagePlan{Stage: &dag.Stage{Name: name}, Run: run}); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
 }

@@ -27,8 +27,11 @@ type bench struct {
 	hook       func(ctx context.Context, unit string) error // before a unit's own work
 	agree      bool                                         // what verify finds
 	page       func(w io.Writer, h report.History) error    // nil: there is none
+	far        []unitStanding                               // units on other machines
 	interrupts chan os.Signal
 	terminal   bool
+
+	environment []string
 
 	mu    sync.Mutex
 	clock time.Time
@@ -93,6 +96,7 @@ func (b *bench) unit(name, output string, config map[string]string) dag.Unit {
 	_, id, _ := strings.Cut(name, "/")
 	return dag.Unit{ID: id, Config: config, Outputs: []string{output}, Provenance: "computed",
 		Run: func(ctx context.Context, job *dag.Job) error {
+			b.pass()
 			if b.hook != nil {
 				if err := b.hook(ctx, name); err != nil {
 					return err
@@ -116,22 +120,31 @@ func (o opinion) Missing() int           { return 2 }
 // do carries out a command line and returns its exit code, stdout and stderr.
 func (b *bench) do(line string) (code int, stdout, stderr string) {
 	sh := &shell{
-		stdout: &b.stdout, stderr: &b.stderr, terminal: b.terminal, pid: 7,
+		stdout: &b.stdout, stderr: &b.stderr, terminal: b.terminal, pid: 7, environment: b.environment,
 		now:        b.now,
 		origin:     dag.Origin{Commit: "abc", Host: "lab", GoVersion: "go1.26", Command: "speceval " + line},
 		interrupts: b.interrupts, release: func() {},
 	}
 	p := pipeline{load: b.load, verify: func(string) (verdicts, error) { return opinion(b.agree), nil }}
+	if b.far != nil {
+		p.elsewhere = func(string) ([]unitStanding, error) { return b.far, nil }
+	}
 	code = run(strings.Fields(line), sh, p)
 	return code, b.stdout.take(), b.stderr.take()
 }
 
-// now is a second later each time.
+// now is the time by the bench's clock.
 func (b *bench) now() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.clock = b.clock.Add(time.Second)
 	return b.clock
+}
+
+// pass lets a second pass: as long as a unit works.
+func (b *bench) pass() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.clock = b.clock.Add(time.Second)
 }
 
 // ok is do for a command line that must succeed.

@@ -38,7 +38,7 @@ func (b *bar) Begin(plan *dag.Plan) {
 }
 
 // Started shows which stage is at work.
-func (b *bar) Started(unit dag.Ref) { b.bar.Describe(unit.Stage) }
+func (b *bar) Started(unit dag.Ref, _ string) { b.bar.Describe(unit.Stage) }
 
 // Advanced moves the bar by a part of a unit, and shows how far the long ones
 // are.

@@ -44,7 +44,7 @@ func (l *lines) Begin(plan *dag.Plan) {
 }
 
 // Started says nothing.
-func (l *lines) Started(dag.Ref) {}
+func (l *lines) Started(dag.Ref, string) {}
 
 // Advanced writes a line about a long unit, at intervals.
 func (l *lines) Advanced(unit dag.Ref, p dag.Progress) {
@@ -73,8 +73,17 @@ func (l *lines) Finished(done dag.Outcome) {
 		return
 	}
 	s.last = now
-	fmt.Fprintf(l.w, "%s %s %d/%d, %s in %s, %s\n", dated(now), done.Unit.Stage, s.done, s.total,
-		done.Unit.Unit, duration(done.Manifest.WallSeconds), l.pace.left(now))
+	fmt.Fprintf(l.w, "%s %s %d/%d, %s in %s%s, %s\n", dated(now), done.Unit.Stage, s.done, s.total,
+		done.Unit.Unit, duration(done.Manifest.WallSeconds), elsewhere(done.Manifest), l.pace.left(now))
+}
+
+// elsewhere says where a unit ran that had to wait for a machine, and how long it
+// waited: " on n1 as job 12_3 after 40 s in the queue"; empty for any other.
+func elsewhere(m *dag.Manifest) string {
+	if m.Queue == nil {
+		return ""
+	}
+	return fmt.Sprintf(" on %s as job %s after %s in the queue", m.Host, m.Job, duration(m.QueueSeconds))
 }
 
 // intervalOver tells whether it is time for another line. It is after a clock was

@@ -63,6 +63,18 @@ func TestManyUnitsGetALineEveryFiveSeconds(t *testing.T) {
 	}
 }
 
+func TestLinesSayWhereAUnitRan(t *testing.T) {
+	plan := manyUnits(t, 2)
+	var w strings.Builder
+	l := &lines{w: &w, now: func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }}
+	l.Begin(plan)
+	for i, queue := range []*dag.Queue{nil, {Job: "12_3", QueueSeconds: 40, Attempt: 1}} {
+		m := &dag.Manifest{WallSeconds: 200, Origin: dag.Origin{Host: "n1", Queue: queue}}
+		l.Finished(dag.Outcome{Unit: plan.Stages[0].Run[i].Ref, Manifest: m})
+	}
+	want(t, "lines", w.String(), "replay 1/2, 0 in 3 min 20 s, about ", "replay 2/2, 1 in 3 min 20 s on n1 as job 12_3 after 40 s in the queue, about ")
+}
+
 func TestBarOnATerminal(t *testing.T) {
 	b := newBench(t)
 	b.terminal = true

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"speceval/internal/clock"
@@ -30,7 +32,7 @@ func servingSettings(cfg *config.Config, o outside) serving.Settings {
 		Key:         o.key,
 		KeyFrom:     "the environment variable " + keyVariable,
 		Environment: o.environment,
-		Logs:        filepath.Join(o.out, dag.LogsDir),
+		Logs:        cmp.Or(o.logs, filepath.Join(o.out, dag.LogsDir)),
 		Clock:       clock.Wall{},
 		Memory:      availableMemory,
 		Report:      o.report,
@@ -40,7 +42,7 @@ func servingSettings(cfg *config.Config, o outside) serving.Settings {
 		if w.Launch != "" {
 			worker.Recipe = &launcher.Recipe{
 				Command: w.Launch, Arguments: w.Arguments, Environment: w.Environment,
-				Port: w.Port, Replicas: cfg.Systems.Replicas, MemoryGiB: w.MemoryGiB,
+				Port: w.Port, Replicas: cfg.Systems.Replicas, GPUs: visibleGPUs(o.environment), MemoryGiB: w.MemoryGiB,
 			}
 			if w.Weights == config.WeightsDummy {
 				worker.Prepare = weightless(o.out)
@@ -49,6 +51,15 @@ func servingSettings(cfg *config.Config, o outside) serving.Settings {
 		s.Workers = append(s.Workers, worker)
 	}
 	return s
+}
+
+// visibleGPUs are those that CUDA_VISIBLE_DEVICES leaves this process, as in a
+// Slurm job; nil where it says nothing.
+func visibleGPUs(environment []string) []string {
+	if list := variable(environment, "CUDA_VISIBLE_DEVICES"); list != "" {
+		return strings.Split(list, ",")
+	}
+	return nil
 }
 
 // availableMemory is how many bytes new processes can have here.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"runtime/debug"
 
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
@@ -16,6 +17,7 @@ type session struct {
 	*shell
 	options
 	pipeline pipeline
+	logs     string // folder for logs of what units start; "": in the output folder
 }
 
 // opened is the experiment that a command works on.
@@ -23,11 +25,15 @@ type opened struct {
 	out     string // output folder
 	workers int
 	graph   *dag.Graph
-	stages  []dag.Stage
-	report  report.Settings
-	notes   []string
-	page    func(w io.Writer, h report.History) error
-	end     func(ctx context.Context) error // nil: nothing to end
+
+	executor config.Executor
+	servers  map[string]bool // stages whose units start servers
+
+	stages []dag.Stage
+	report report.Settings
+	notes  []string
+	page   func(w io.Writer, h report.History) error
+	end    func(ctx context.Context) error // nil: nothing to end
 }
 
 // close ends what units have started: servers, for one. An interrupt cuts the
@@ -42,7 +48,7 @@ func (o *opened) close(ctx context.Context) error {
 // open reads the configuration and checks the selection against its stages.
 // What is wrong with either is a usageError.
 func (s *session) open(sel dag.Selection) (*opened, error) {
-	e, err := s.pipeline.load(s.config, s.sets, outside{out: s.out, key: s.key, environment: s.environment, report: s.report})
+	e, err := s.pipeline.load(s.config, s.sets, outside{out: s.out, logs: s.logs, key: s.key, environment: s.environment, report: s.report})
 	if err != nil {
 		return nil, &usageError{err}
 	}
@@ -53,7 +59,7 @@ func (s *session) open(sel dag.Selection) (*opened, error) {
 	if err := graph.Check(sel); err != nil {
 		return nil, &usageError{err}
 	}
-	o := &opened{out: e.out, workers: e.workers, graph: graph, stages: e.stages, report: e.report, notes: e.notes, page: e.page, end: e.close}
+	o := &opened{out: e.out, workers: e.workers, executor: e.executor, servers: e.servers, graph: graph, stages: e.stages, report: e.report, notes: e.notes, page: e.page, end: e.close}
 	if s.jobs < 0 {
 		return nil, usagef("-j %d: want at least one unit at a time", s.jobs)
 	}
@@ -66,9 +72,14 @@ func (s *session) open(sel dag.Selection) (*opened, error) {
 	return o, nil
 }
 
+// lookGarbage is the garbage collector's target for commands that only look:
+// they read much and keep most of it, so that collecting gains little.
+const lookGarbage = 400
+
 // look opens the experiment and plans a selection of it, for commands that
 // change nothing.
 func (s *session) look(sel dag.Selection) (*opened, *dag.Plan, error) {
+	debug.SetGCPercent(lookGarbage)
 	o, err := s.open(sel)
 	if err != nil {
 		return nil, nil, err

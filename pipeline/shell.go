@@ -106,6 +106,12 @@ func (s *shell) interruptible() (ctx context.Context, stop func()) {
 // what is in flight, "the units" for one, may finish; the second cancels the context; a third has its
 // usual effect and ends the process. stop ends the watch.
 func (s *shell) drainable(what string) (ctx context.Context, drain <-chan struct{}, stop func()) {
+	return s.stoppable("stopping when "+what+" in flight are done; interrupt again to stop them", "stopping "+what+" in flight")
+}
+
+// stoppable is drainable with answers of its own to the first interrupt and to
+// the second.
+func (s *shell) stoppable(first, second string) (ctx context.Context, drain <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	draining := make(chan struct{})
 	go func() {
@@ -114,7 +120,7 @@ func (s *shell) drainable(what string) (ctx context.Context, drain <-chan struct
 		case <-ctx.Done():
 			return
 		}
-		s.interrupted("stopping when " + what + " in flight are done; interrupt again to stop them")
+		s.interrupted(first)
 		close(draining)
 		select {
 		case <-s.interrupts:
@@ -122,7 +128,7 @@ func (s *shell) drainable(what string) (ctx context.Context, drain <-chan struct
 			return
 		}
 		s.release()
-		s.interrupted("stopping " + what + " in flight")
+		s.interrupted(second)
 		cancel()
 	}()
 	return ctx, draining, cancel

@@ -14,6 +14,7 @@ import (
 	"speceval/internal/profile"
 	"speceval/internal/rowfile"
 	"speceval/internal/variance"
+	"speceval/pipeline/dag"
 )
 
 // small makes the shipped experiment quick: the published profiles at a
@@ -42,20 +43,21 @@ func speceval(t *testing.T, out string, args ...string) (code int, stdout, stder
 	return code, o.String(), e.String()
 }
 
-// files are the contents of all outputs below dir by name. Manifests and the
-// page of the report, which hold times, and the lock are none.
+// files are the contents of all outputs below dir by name. Manifests, logs, the
+// record of the runs and the page of the report, which hold times, and the lock
+// are none.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	contents := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			if d != nil && d.Name() == "manifests" {
+			if d != nil && (d.Name() == "manifests" || d.Name() == dag.LogsDir) {
 				return fs.SkipDir
 			}
 			return err
 		}
 		data, err := os.ReadFile(path)
-		if name, _ := filepath.Rel(dir, path); name != ".lock" && name != pageFile {
+		if name, _ := filepath.Rel(dir, path); name != ".lock" && name != pageFile && name != runsFile {
 			contents[name] = string(data)
 		}
 		return err

@@ -22,11 +22,15 @@ type pipeline struct {
 	load func(file string, sets []string, o outside) (experiment, error)
 	// verify compares the results in an output folder with the paper.
 	verify func(out string) (verdicts, error)
+	// elsewhere tells of the units of an output folder that run, or ran, on other
+	// machines; nil: none does.
+	elsewhere func(out string) ([]unitStanding, error)
 }
 
 // outside is what of the world outside stages may use.
 type outside struct {
 	out         string            // output folder, in place of the configured one; "" for that
+	logs        string            // folder for logs of what units start; "": in the output folder
 	key         string            // that servers want; "" for none
 	environment []string          // for processes that are started
 	report      func(text string) // shows a line while units run, from any goroutine
@@ -37,9 +41,13 @@ type experiment struct {
 	out     string // output folder
 	workers int    // units at a time; 0 = one per core
 	stages  []dag.Stage
-	report  report.Settings                 // of the report stage, for commands that explain its tables
-	notes   []string                        // what the user should know before a run
-	close   func(ctx context.Context) error // ends what units have started; nil: nothing
+
+	executor config.Executor
+	servers  map[string]bool // stages whose units start servers
+
+	report report.Settings                 // of the report stage, for commands that explain its tables
+	notes  []string                        // what the user should know before a run
+	close  func(ctx context.Context) error // ends what units have started; nil: nothing
 
 	// page writes the page of the report; nil: there is none.
 	page func(w io.Writer, h report.History) error
@@ -82,9 +90,18 @@ func load(file string, sets []string, o outside) (experiment, error) {
 			h.Settings = pageSettings(cfg)
 			return report.WritePage(w, o.out, reports, h)
 		},
-		out: o.out, workers: cfg.Executor.Workers, stages: stages, report: reports, notes: slices.Concat(c.notes, notes, texNotes),
+		out: o.out, workers: cfg.Executor.Workers, executor: cfg.Executor, servers: serverStages(cfg), stages: stages, report: reports, notes: slices.Concat(c.notes, notes, texNotes),
 		close: func(ctx context.Context) error { return errors.Join(c.end(ctx), timed.end(ctx)) },
 	}, err
+}
+
+// serverStages are the stages whose units start servers.
+func serverStages(cfg *config.Config) map[string]bool {
+	launched := slices.ContainsFunc(cfg.Workers, func(w config.Worker) bool { return w.Launch != "" })
+	return map[string]bool{
+		"generate": launched && cfg.Corpus.Source == config.SourceVLLM,
+		"systems":  launched && cfg.Systems.Engine == config.EngineVLLM,
+	}
 }
 
 // stages is the literal list of stages, in order, with the settings of the last

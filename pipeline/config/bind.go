@@ -82,14 +82,7 @@ func bind(c *Config, d *document) map[string]string {
 	sandbox.integer("memory_mib", &c.Sandbox.MemoryMiB, 64, 1<<20)
 	sandbox.text("python", &c.Sandbox.Python)
 
-	executor := d.table("executor")
-	executor.choice("kind", &c.Executor.Kind, ExecutorLocal, ExecutorSlurm)
-	if c.Executor.Kind == ExecutorSlurm {
-		executor.fault("kind", `running on Slurm is not available in this version; set kind = "local"`)
-	}
-	executor.integer("workers", &c.Executor.Workers, 0, 4096)
-	executor.optionalText("partition", &c.Executor.Partition)
-	executor.integer("array_size", &c.Executor.ArraySize, 1, 1<<20)
+	c.Executor.bind(d.table("executor"), c.Workers, c.Systems.Engine == EngineVLLM)
 
 	report := d.table("report")
 	report.choice("pdf", &c.Report.PDF, PDFAuto, PDFNever)

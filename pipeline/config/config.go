@@ -198,20 +198,6 @@ type Sandbox struct {
 	Python         string // the interpreter: a name or a path
 }
 
-// Executors.
-const (
-	ExecutorLocal = "local"
-	ExecutorSlurm = "slurm"
-)
-
-// Executor says where units run. It never changes a result.
-type Executor struct {
-	Kind      string
-	Workers   int    // units at a time on this machine; 0: one per core
-	Partition string // of Slurm; "" for the site's default
-	ArraySize int    // units of one Slurm array at most
-}
-
 // Ways to make out/report.pdf.
 const (
 	PDFAuto  = "auto"  // where a TeX engine is installed

@@ -20,7 +20,7 @@ func Default() *Config {
 		Serving:  Serving{Version: "0.23.0", Attempts: 5, HangSeconds: 300, OutageSeconds: 900, StartSeconds: 1800},
 		Judge:    Judge{Model: "Qwen3.6-35B-A3B", MaxTokens: 4096},
 		Sandbox:  Sandbox{SecondsPerTest: 6, MemoryMiB: 4096, Python: "python3"},
-		Executor: Executor{Kind: ExecutorLocal, ArraySize: 1000},
+		Executor: defaultExecutor(),
 		Report:   Report{PDF: PDFAuto},
 	}
 	for _, id := range defaultBenchmarks() {

@@ -15,11 +15,16 @@ import (
 // manifestDir is the part of the output folder that holds the manifests.
 const manifestDir = "manifests"
 
-// LogsDir is the part of the output folder for logs of what units start.
+// LogsDir is the part of the output folder for logs: of runs, and of what units
+// start.
 const LogsDir = "logs"
 
+// JobsDir is the part of the output folder for what was submitted to a
+// scheduler.
+const JobsDir = "slurm"
+
 // reserved are the names at the top of an output folder that no unit may use.
-var reserved = []string{manifestDir, scratchDir, supersededDir, LogsDir, lockName}
+var reserved = []string{manifestDir, scratchDir, supersededDir, LogsDir, JobsDir, lockName}
 
 func firstPart(name string) string {
 	first, _, _ := strings.Cut(name, "/")

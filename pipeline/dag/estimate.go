@@ -4,7 +4,8 @@ import "slices"
 
 // unitPlan describes unit i, which will run.
 func (s *Snapshot) unitPlan(i int, reasons []Reason, v verdict) UnitPlan {
-	u := UnitPlan{Ref: s.graph.ref(i), State: s.state(i, v.reasons), Reasons: reasons, Seconds: -1, Key: v.key, index: i, expect: s.graph.nodes[i].unit.Expect}
+	u := UnitPlan{Ref: s.graph.ref(i), State: s.state(i, v.reasons), Reasons: reasons, Seconds: -1, Key: v.key, index: i,
+		expect: s.graph.nodes[i].unit.Expect, cost: s.graph.nodes[i].unit.Cost}
 	if u.State == Fresh && reasons[0].Kind != Forced {
 		u.State = Stale // by what it needs
 	}
@@ -12,6 +13,15 @@ func (s *Snapshot) unitPlan(i int, reasons []Reason, v verdict) UnitPlan {
 		u.Seconds, u.Before = m.WallSeconds, m.Key
 	}
 	return u
+}
+
+// seconds are what unit i took when it last ran, or what a first run is said to
+// take; 0 if neither is known.
+func (s *Snapshot) seconds(i int) float64 {
+	if m := s.records[i].manifest; m != nil {
+		return m.WallSeconds
+	}
+	return s.graph.nodes[i].unit.Cost
 }
 
 // note counts what the earlier manifest of a unit says about its time.
@@ -32,28 +42,34 @@ func (p *StagePlan) add(u UnitPlan) {
 // Estimate is how long units will take, from how long they took before.
 type Estimate struct {
 	Seconds float64 // wall time with the given number of workers
+	Earlier int     // units that have run, or others of their stage have
+	Stated  int     // units that have never run, and count as their stage says
 	Unknown int     // units that nothing is known about and Seconds leaves out
 }
 
-// Estimate sums the earlier times of the units to run, a unit without one
-// counting as the mean of its stage, and divides by the workers that can be
-// busy at once.
+// Estimate sums the earlier times of the units to run and divides by the
+// workers that can be busy at once. A unit without one counts as its cost, or
+// if it has none as the mean of its stage.
 func (p *StagePlan) Estimate(workers int) Estimate {
-	if len(p.Run) == 0 {
-		return Estimate{}
-	}
-	if p.known == 0 {
-		return Estimate{Unknown: len(p.Run)}
-	}
+	var e Estimate
 	sum := 0.0
 	for _, u := range p.Run {
-		if u.Seconds >= 0 {
+		switch {
+		case u.Seconds >= 0:
 			sum += u.Seconds
-		} else {
+			e.Earlier++
+		case u.cost > 0:
+			sum += u.cost
+			e.Stated++
+		case p.known > 0:
 			sum += p.seconds / float64(p.known)
+			e.Earlier++
+		default:
+			e.Unknown++
 		}
 	}
-	return Estimate{Seconds: sum / float64(max(1, min(workers, len(p.Run))))}
+	e.Seconds = sum / float64(max(1, min(workers, len(p.Run))))
+	return e
 }
 
 // Estimate sums the estimates of the stages.
@@ -62,6 +78,8 @@ func (p *Plan) Estimate(workers int) Estimate {
 	for i := range p.Stages {
 		e := p.Stages[i].Estimate(workers)
 		total.Seconds += e.Seconds
+		total.Earlier += e.Earlier
+		total.Stated += e.Stated
 		total.Unknown += e.Unknown
 	}
 	return total

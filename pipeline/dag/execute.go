@@ -79,6 +79,7 @@ func (e *execution) run(ctx context.Context, now func() time.Time) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	defer e.job.letGo()
 	runtime.LockOSThread() // so that the thread's CPU time is the unit's
 	defer runtime.UnlockOSThread()
 	start, cpu := now(), threadSeconds()
@@ -111,46 +112,3 @@ func elapsed(start, end time.Time) float64 { return max(0, end.Sub(start).Second
 
 // microseconds rounds seconds to what clocks can tell.
 func microseconds(seconds float64) float64 { return math.Round(seconds*1e6) / 1e6 }
-
-// RunUnit runs the one unit of a stage whose key is key, fresh or not, and
-// writes its outputs and manifest; the key may be cut short to eight digits
-// or more. It takes no lock: it is what an executor calls elsewhere.
-func (s *Snapshot) RunUnit(ctx context.Context, stage, key string, origin Origin, now func() time.Time) (*Manifest, error) {
-	if _, known := s.graph.member[stage]; !known {
-		return nil, &UnknownStageError{Name: stage, Known: s.graph.StageNames()}
-	}
-	i, err := s.find(stage, key)
-	if err != nil {
-		return nil, err
-	}
-	e, err := s.prepare(i, origin)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.run(ctx, now); err != nil {
-		return nil, fmt.Errorf("unit %s: %w", e.job.ref, err)
-	}
-	return readManifest(s.dir, e.job.ref)
-}
-
-// find is the unit of a stage whose key begins with key.
-func (s *Snapshot) find(stage, key string) (int, error) {
-	found := -1
-	for i := range s.graph.nodes {
-		if s.graph.stageOf(i).Name != stage {
-			continue
-		}
-		parts, blocked := s.partsOf(i)
-		if len(blocked) > 0 || len(key) < 8 || !strings.HasPrefix(parts.Key(), key) {
-			continue
-		}
-		if found >= 0 {
-			return 0, fmt.Errorf("several units of %s have keys that begin with %s: give more digits", stage, key)
-		}
-		found = i
-	}
-	if found < 0 {
-		return 0, fmt.Errorf("no unit of %s has the key %s with this configuration and these inputs: `speceval why %s` lists the keys", stage, key, stage)
-	}
-	return found, nil
-}

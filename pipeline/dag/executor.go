@@ -4,13 +4,24 @@ import "context"
 
 // Task is a unit that is ready to run: all that it needs is there.
 type Task struct {
-	Ref Ref
-	Key string
+	Ref     Ref
+	Key     string
+	Redo    bool    // it is fresh, and runs because it was asked to
+	Seconds float64 // that it will take, roughly; 0 where nobody can tell
 
 	// Run runs the unit in this process, up to and with its manifest. An
 	// executor that runs units elsewhere does not call it: there, the command
 	// `speceval unit STAGE KEY` does the same.
 	Run func(ctx context.Context) error
+
+	// Done tells whether the unit has run since the task was made, wherever it
+	// did: whether a new manifest of this very key is there. It may be called on
+	// any goroutine.
+	Done func() (bool, error)
+
+	// Advance passes on how far the unit is, where it runs elsewhere. It never
+	// waits, and may be called on any goroutine.
+	Advance func(Progress)
 }
 
 // Result is how a task ended.

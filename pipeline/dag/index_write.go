@@ -16,7 +16,7 @@ func (x *index) start() {
 	if err != nil {
 		return // a folder to read, and no more
 	}
-	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !remains(file, path) {
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !stands(file, path) {
 		file.Close()
 		return
 	}
@@ -30,16 +30,6 @@ func (x *index) start() {
 		return
 	}
 	x.next, x.since = file, at.changed
-}
-
-// remains tells whether an open file is still the one at path.
-func remains(file *os.File, path string) bool {
-	open, err := file.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Stat(path)
-	return err == nil && os.SameFile(open, there)
 }
 
 // write puts the index that follows from the scan in the place of the one that

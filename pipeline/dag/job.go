@@ -42,6 +42,7 @@ type Job struct {
 	drain   <-chan struct{} // nil: nobody can ask
 
 	mu          sync.Mutex
+	held        *os.File // the lock of the scratch folder, once it is asked for
 	written     map[string]File
 	notes       []string
 	discredited map[string]bool // outputs of which nothing that stands there is wanted back
@@ -133,12 +134,7 @@ func (j *Job) Key() string { return j.key }
 
 // Commit is the git commit of the program, ending in "-dirty" if it was built
 // from uncommitted changes.
-func (j *Job) Commit() string {
-	if j.origin.Dirty {
-		return j.origin.Commit + "-dirty"
-	}
-	return j.origin.Commit
-}
+func (j *Job) Commit() string { return j.origin.Revision() }
 
 // Command is a command that makes the unit's outputs again. It is the same
 // however the unit came to run, so that it may be written into outputs.

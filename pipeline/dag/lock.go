@@ -64,6 +64,24 @@ func Acquire(dir, holder string) (*Lock, error) {
 	return &Lock{file}, nil
 }
 
+// Holder is what the holder of an output folder's lock has said about itself;
+// empty if nobody has the lock, or none that this machine knows of. It waits for
+// nothing, and takes nothing that an [Acquire] would miss.
+func Holder(dir string) string {
+	file, err := os.Open(filepath.Join(dir, lockName))
+	if err != nil {
+		return ""
+	}
+	defer file.Close() // and with it the lock, where it was free
+	if info, err := file.Stat(); err != nil || info.Size() == 0 {
+		return "" // released, or not yet said
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+		return "" // it was left by a process that was killed
+	}
+	return readHolder(file)
+}
+
 // Release gives the lock back.
 func (l *Lock) Release() error {
 	l.file.Truncate(0)

@@ -68,8 +68,14 @@ func TestLockOfAnotherProcess(t *testing.T) {
 	}
 
 	// However the holder ends, the lock goes with it.
+	if holder := Holder(dir); holder != "pid 1234 on alpha: speceval run replay" {
+		t.Errorf("the holder is %q", holder)
+	}
 	cmd.Process.Kill()
 	cmd.Wait()
+	if holder := Holder(dir); holder != "" {
+		t.Errorf("%q is dead, and yet the holder", holder)
+	}
 	lock, err := Acquire(dir, "me")
 	if err != nil {
 		t.Fatalf("the lock outlived its process: %v", err)
@@ -88,13 +94,25 @@ func TestLockIsHeldUntilReleased(t *testing.T) {
 	if _, err := Acquire(dir, "second"); err == nil || !strings.Contains(err.Error(), "first") {
 		t.Errorf("error %v, want one that names the first", err)
 	}
+	if holder := Holder(dir); holder != "first" {
+		t.Errorf("the holder is %q, want the first", holder)
+	}
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
+	}
+	if holder := Holder(dir); holder != "" {
+		t.Errorf("the holder of a free lock is %q", holder)
 	}
 	if lock, err = Acquire(dir, "third"); err != nil {
 		t.Fatal(err)
 	}
 	lock.Release()
+}
+
+func TestHolderWhereNobodyEverRan(t *testing.T) {
+	if holder := Holder(filepath.Join(t.TempDir(), "out")); holder != "" {
+		t.Errorf("the holder is %q", holder)
+	}
 }
 
 func TestLockWhereNothingCanBeMade(t *testing.T) {

@@ -29,10 +29,11 @@ var ErrDrained = errors.New("stopped early, to go on later")
 
 // Progress is how far a unit is.
 type Progress struct {
-	Done, Total int
-	Stored      int    // of Done, what an earlier attempt had left
-	What        string // what is counted: "rollouts"
-	Detail      string // anything more, for the log: "1.2 M tokens"
+	Done   int    `json:"done"`
+	Total  int    `json:"total"`
+	Stored int    `json:"stored"` // of Done, what an earlier attempt had left
+	What   string `json:"what"`   // what is counted: "rollouts"
+	Detail string `json:"detail"` // anything more, for the log: "1.2 M tokens"
 }
 
 // Advance tells observers how far the unit is. It never waits: a report that
@@ -91,18 +92,36 @@ func (j *Job) takeDiscredit(output string) bool {
 
 // Scratch is a folder, made here, for work that a later attempt at the same
 // key goes on with. It is removed when the unit succeeds; while it lasts, no
-// attempt at another key sees it.
+// attempt at another key sees it, and no other process that is at the same unit:
+// that one gets a *BusyError.
 func (j *Job) Scratch() (dir string, err error) {
-	dir = j.path(path.Join(scratchDir, j.ref.Stage, j.ref.Unit, short(j.key)))
+	dir = j.path(j.scratch())
+	if err := makeFolder(dir); err != nil {
+		return "", err
+	}
+	if err := j.hold(dir + heldMark); err != nil {
+		return "", err
+	}
+	return dir, makeFolder(dir) // who held it before may have removed it
+}
+
+// makeFolder makes a scratch folder and those above it.
+func makeFolder(dir string) (err error) {
 	for range scratchAttempts {
-		if err = os.MkdirAll(dir, 0o777); !errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(dir, 0o777); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			break // otherwise a unit that ended has just removed a folder above
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("make the scratch folder: %w", atomicfile.Advise(dir, err))
+		return fmt.Errorf("make the scratch folder: %w", atomicfile.Advise(dir, err))
 	}
-	return dir, nil
+	return nil
+}
+
+// scratch is the scratch folder, slash-separated and relative to the output
+// folder.
+func (j *Job) scratch() string {
+	return path.Join(scratchDir, j.ref.Stage, j.ref.Unit, short(j.key))
 }
 
 // scratchAttempts is how often units that end at the same moment may be in the way
@@ -112,10 +131,14 @@ const scratchAttempts = 1000
 // sweepScratch removes the unit's scratch folder and those above it that have
 // become empty.
 func (j *Job) sweepScratch() error {
-	at := path.Join(scratchDir, j.ref.Stage, j.ref.Unit, short(j.key))
+	at := j.scratch()
 	if err := os.RemoveAll(j.path(at)); err != nil {
 		return fmt.Errorf("remove the scratch folder: %w", err)
 	}
+	if err := os.Remove(j.path(at) + heldMark); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the scratch folder's lock: %w", err)
+	}
+	j.letGo()
 	for at = path.Dir(at); at != "."; at = path.Dir(at) {
 		if os.Remove(j.path(at)) != nil {
 			return nil // it is not empty, or not there

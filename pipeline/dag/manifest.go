@@ -61,6 +61,29 @@ type Origin struct {
 	GoVersion string `json:"go_version"`
 	Host      string `json:"host"`
 	Command   string `json:"command"` // as typed
+	*Queue           // nil for what did not have to wait for a machine
+}
+
+// Revision is the commit, ending in "-dirty" if the program was built from
+// uncommitted changes.
+func (o Origin) Revision() string {
+	if o.Dirty {
+		return o.Commit + "-dirty"
+	}
+	return o.Commit
+}
+
+// Queue is how a unit came to run that had to wait for a machine.
+type Queue struct {
+	Job          string    `json:"job"`           // of the scheduler: "1234_7"
+	Submitted    time.Time `json:"submitted"`     // UTC
+	QueueSeconds float64   `json:"queue_seconds"` // from there to the start of the process
+	Attempt      int       `json:"attempt"`       // at this unit, from 1
+}
+
+// Finished is when the unit was done.
+func (m *Manifest) Finished() time.Time {
+	return m.Start.Add(time.Duration(m.WallSeconds * float64(time.Second)))
 }
 
 // manifestExt ends the names of manifests.

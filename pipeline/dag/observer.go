@@ -3,7 +3,7 @@ package dag
 // Observer is told about the progress of a run, by one goroutine at a time.
 type Observer interface {
 	Begin(plan *Plan)              // before the first unit
-	Started(unit Ref)              // handed to the executor
+	Started(unit Ref, key string)  // handed to the executor
 	Advanced(unit Ref, p Progress) // a long unit tells how far it is
 	Finished(done Outcome)         // one unit has ended
 	End()                          // after the last unit, exactly once
@@ -12,6 +12,7 @@ type Observer interface {
 // Outcome is how a unit ended: with a manifest or with an error.
 type Outcome struct {
 	Unit     Ref
+	Key      string // empty where the unit failed before it was known
 	Manifest *Manifest
 	Err      error
 }
@@ -25,7 +26,7 @@ var _ Observer = NoObserver{}
 func (NoObserver) Begin(*Plan) {}
 
 // Started does nothing.
-func (NoObserver) Started(Ref) {}
+func (NoObserver) Started(Ref, string) {}
 
 // Advanced does nothing.
 func (NoObserver) Advanced(Ref, Progress) {}

@@ -34,6 +34,7 @@ type UnitPlan struct {
 
 	index  int // into Graph.nodes
 	expect []Quantity
+	cost   float64
 }
 
 // Units is the number of units that will run.

@@ -2,6 +2,7 @@ package dag
 
 import (
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,6 +63,18 @@ func (s *Snapshot) record(i int, before []Record) Record {
 		}
 	}
 	return r
+}
+
+// Made are the units that have a manifest, with it: each after those that it
+// needs.
+func (s *Snapshot) Made() iter.Seq2[Ref, *Manifest] {
+	return func(yield func(Ref, *Manifest) bool) {
+		for i := range s.records {
+			if m := s.records[i].manifest; m != nil && !yield(s.graph.ref(i), m) {
+				return
+			}
+		}
+	}
 }
 
 // Manifests are those in an output folder that can be read, by unit, whatever

@@ -16,6 +16,7 @@ type Runner struct {
 	Origin    Origin           // recorded in every manifest
 	Now       func() time.Time // the clock of the start and wall times
 	KeepGoing bool             // after a failure, run what does not depend on it
+	Beside    bool             // other processes write outputs in the folder, too
 }
 
 // Run runs exactly the units of the plan, each after those that it needs, and
@@ -30,8 +31,10 @@ type Runner struct {
 // The caller holds the output folder's lock.
 func (r *Runner) Run(ctx context.Context, drain <-chan struct{}, plan *Plan) error {
 	s := plan.snapshot
-	if _, err := atomicfile.Sweep(s.dir); err != nil {
-		return err
+	if !r.Beside { // or their half-written files would go
+		if _, err := atomicfile.Sweep(s.dir); err != nil {
+			return err
+		}
 	}
 	f := &flight{
 		Runner: r, snapshot: s,
@@ -129,7 +132,7 @@ func (f *flight) fly(ctx context.Context, drain, executed <-chan struct{}) {
 		case start <- f.head:
 			f.executions[f.head.Ref] = f.queue[0]
 			f.queue, f.prepared = f.queue[1:], false
-			f.Observer.Started(f.head.Ref)
+			f.Observer.Started(f.head.Ref, f.head.Key)
 		case result := <-f.results:
 			f.land(ctx, result)
 		case a := <-f.advances:
@@ -155,12 +158,16 @@ func (f *flight) next() bool {
 		e, err := f.snapshot.prepare(i, f.Origin)
 		if err != nil {
 			f.queue = f.queue[1:]
-			f.fail(f.snapshot.graph.ref(i), err)
+			f.fail(f.snapshot.graph.ref(i), "", err)
 			continue
 		}
 		e.job.drain, e.job.advance = f.drain, f.advanced(e.job.ref)
 		run := func(ctx context.Context) error { return e.run(ctx, f.Now) }
-		f.head, f.prepared = Task{Ref: e.job.ref, Key: e.job.key, Run: run}, true
+		before := f.snapshot.records[i].manifest
+		done := func() (bool, error) { return f.snapshot.done(e.job.ref, e.job.key, before) }
+		f.head, f.prepared = Task{
+			Ref: e.job.ref, Key: e.job.key, Redo: e.job.fresh, Seconds: f.snapshot.seconds(i), Run: run, Done: done, Advance: e.job.advance,
+		}, true
 	}
 	return false
 }
@@ -203,11 +210,11 @@ func (f *flight) land(ctx context.Context, result Result) {
 		err = f.accept(i, result.Task.Key)
 	}
 	if err != nil {
-		f.fail(ref, err)
+		f.fail(ref, result.Task.Key, err)
 		return
 	}
 	f.done++
-	f.Observer.Finished(Outcome{Unit: ref, Manifest: f.snapshot.records[i].manifest})
+	f.Observer.Finished(Outcome{Unit: ref, Key: result.Task.Key, Manifest: f.snapshot.records[i].manifest})
 	for _, d := range f.snapshot.graph.nodes[i].dependents {
 		if f.waiting[d] > 0 {
 			f.waiting[d]--
@@ -236,10 +243,10 @@ func (f *flight) accept(i int, key string) error {
 	return nil
 }
 
-func (f *flight) fail(ref Ref, err error) {
+func (f *flight) fail(ref Ref, key string, err error) {
 	f.problems.Failures = append(f.problems.Failures, Failure{ref, err})
 	f.stopping = f.stopping || !f.KeepGoing
-	f.Observer.Finished(Outcome{Unit: ref, Err: err})
+	f.Observer.Finished(Outcome{Unit: ref, Key: key, Err: err})
 }
 
 func closed(c <-chan struct{}) bool {

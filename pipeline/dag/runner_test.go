@@ -244,14 +244,21 @@ func TestRunSweepsLeftovers(t *testing.T) {
 }
 
 // watcher notes what an observer is told.
-type watcher struct{ told []string }
+type watcher struct {
+	told []string
+	keys []string // of starts and ends
+}
 
 func (w *watcher) Begin(p *Plan) { w.told = append(w.told, fmt.Sprintf("begin %d", p.Units())) }
-func (w *watcher) Started(u Ref) { w.told = append(w.told, "start "+u.String()) }
+func (w *watcher) Started(u Ref, key string) {
+	w.keys = append(w.keys, key)
+	w.told = append(w.told, "start "+u.String())
+}
 func (w *watcher) Advanced(u Ref, p Progress) {
 	w.told = append(w.told, fmt.Sprintf("at %s %d/%d %s", u, p.Done, p.Total, p.What))
 }
 func (w *watcher) Finished(o Outcome) {
+	w.keys = append(w.keys, o.Key)
 	w.told = append(w.told, fmt.Sprintf("end %s %v", o.Unit, o.Err))
 }
 func (w *watcher) End() { w.told = append(w.told, "end") }
@@ -273,5 +280,9 @@ func TestObserverIsToldEverythingOnce(t *testing.T) {
 	want := []string{"begin 6", "start score/a", "end score/a <nil>", "start score/b", "end score/b broken", "end"}
 	if !slices.Equal(w.told, want) {
 		t.Errorf("told %q, want %q", w.told, want)
+	}
+	first := l.scan().Records()[0].Key
+	if len(w.keys) != 4 || w.keys[0] != first || w.keys[1] != first || w.keys[2] != w.keys[3] || w.keys[2] == first || w.keys[2] == "" {
+		t.Errorf("keys %q: want that of score/a twice, %s, and that of score/b twice", w.keys, first)
 	}
 }

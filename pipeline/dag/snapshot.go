@@ -16,7 +16,7 @@ import (
 
 // Snapshot is what an output folder held when it was read: every manifest,
 // and the content hash of every output that a manifest speaks of. A run keeps
-// it up to date with what it makes. It is not safe for concurrent use.
+// it up to date with what it makes, and nobody else may use it meanwhile.
 type Snapshot struct {
 	graph   *Graph
 	dir     string

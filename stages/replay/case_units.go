@@ -39,7 +39,7 @@ func (b *builder) caseUnit(of pair.Pair) dag.Unit {
 	u := dag.Unit{
 		ID: "case_study", Needs: []dag.Ref{twoStageRef},
 		Config:  b.Slice(keySeed, keyOrder, keyCaseProfile, keyCaseBudget, keyCaseRepetitions),
-		Outputs: []string{variance.EstimatesFile}, Provenance: "computed",
+		Outputs: []string{variance.EstimatesFile}, Provenance: "computed", Cost: caseSeconds * float64(b.CaseStudy.Repetitions) / paperCase,
 	}
 	of.Feed(&u)
 	at := b.seeded(&u)

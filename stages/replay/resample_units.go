@@ -44,6 +44,7 @@ func (b *builder) resampleUnits() []dag.Unit {
 func (b *builder) resampleUnit(of pair.Pair) dag.Unit {
 	id := resampleID(of)
 	u := b.unit(id, b.Slice(keySeed, keyOrder, keyResamples, keyResampleDraws))
+	u.Cost = resampleSeconds * float64(b.Resamples*b.ResampleDraws) / paperResamples
 	u.Needs = []dag.Ref{twoStageRef}
 	of.Feed(&u)
 	at := b.seeded(&u)

@@ -72,11 +72,15 @@ func Stage(s Settings, pairs []pair.Pair) (dag.Stage, error) {
 		}
 	}
 	slices.Sort(b.sizes)
+	units := b.units()
+	for i := range units {
+		units[i].Cost = max(units[i].Cost, gatherSeconds)
+	}
 	return dag.Stage{
 		Name:    name,
 		About:   "designs and variance replays of HBN, EN, IBN and the Oracle",
 		Version: version,
-		Units:   b.units(),
+		Units:   units,
 	}, nil
 }
 

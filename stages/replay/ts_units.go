@@ -106,6 +106,7 @@ type tsTask struct {
 // tsTrial is the unit that runs candidates of one prior strength on profiles.
 func (b *builder) tsTrial(id string, config map[string]string, pairs []pair.Pair, task tsTask) dag.Unit {
 	u := b.unit(id, config)
+	u.Cost = b.tsCost(pairs, task)
 	at := b.tsSeed(&u)
 	for _, p := range pairs {
 		p.Feed(&u)
@@ -125,6 +126,8 @@ func (b *builder) tsTrial(id string, config map[string]string, pairs []pair.Pair
 func (b *builder) tsFinalUnit(alpha float64, warm int) dag.Unit {
 	id := fmt.Sprintf("ts_neyman/final/alpha=%g/m0=%d", alpha, warm)
 	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyTSRace, keyTSFinal))
+	task := tsTask{alpha, []int{warm}, b.TSNeyman.RaceDraws, b.TSNeyman.FinalDraws}
+	u.Cost = b.finalCost(task)
 	u.Needs = []dag.Ref{{Stage: name, Unit: tsFinalists}}
 	at := b.tsSeed(&u)
 	for _, p := range b.pairs {
@@ -140,7 +143,6 @@ func (b *builder) tsFinalUnit(alpha float64, warm int) dag.Unit {
 			if f.Alpha != alpha || int(f.M0) != warm {
 				continue
 			}
-			task := tsTask{alpha, []int{warm}, b.TSNeyman.RaceDraws, b.TSNeyman.FinalDraws}
 			if rows, err = b.tsRows(ctx, job, b.pairs, task, at); err != nil {
 				return err
 			}

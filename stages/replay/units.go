@@ -17,6 +17,7 @@ import (
 func (b *builder) hbnUnit(tasks, replicate int) dag.Unit {
 	id := designID("hbn", tasks, replicate)
 	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyDraws, keyOrder))
+	u.Cost = b.ofDraws(hbnSeconds)
 	random := b.seeded(&u).Stream()
 	u.Run = func(ctx context.Context, job *dag.Job) error {
 		prior, err := neyman.NewPrior(b.QuadratureOrder)
@@ -38,6 +39,7 @@ func (b *builder) hbnUnit(tasks, replicate int) dag.Unit {
 func (b *builder) ibnUnit(tasks, replicate int) dag.Unit {
 	id := designID("ibn", tasks, replicate)
 	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyDraws, keyAlphas))
+	u.Cost = b.ofDraws(ibnSeconds + ibnTaskSeconds*float64(tasks))
 	random := b.seeded(&u).Stream()
 	u.Run = func(ctx context.Context, job *dag.Job) error {
 		all, err := ibnMasses(ctx, b.Alphas, b.cs, tasks, b.Draws, random)
@@ -68,6 +70,7 @@ func normalized(masses []float64, tasks int, meanVariance float64) [][]float64 {
 func (b *builder) enUnit(of pair.Pair) dag.Unit {
 	id := enID(of)
 	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyDraws))
+	u.Cost = b.ofDraws(enSeconds)
 	of.Feed(&u)
 	random := b.seeded(&u).Stream()
 	u.Run = func(ctx context.Context, job *dag.Job) error {
@@ -190,6 +193,7 @@ func (b *builder) gather(job *dag.Job, id string, into ...gathered) error {
 func (b *builder) profileUnit(of pair.Pair) dag.Unit {
 	id := profileID(of)
 	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyDraws, keyOrder))
+	u.Cost = b.ofDraws(profileSeconds)
 	u.Outputs = append(u.Outputs, differencesPart(of))
 	u.Needs = []dag.Ref{designsRef}
 	of.Feed(&u)

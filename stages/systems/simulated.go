@@ -23,6 +23,10 @@ type Simulated struct {
 	Worker func(p profile.Profile, budget int, lengths seed.Seed) (virtual.Settings, error)
 }
 
+// simulatedSeconds is what a repeat of a setting takes of one core, as measured
+// in a run of the shipped experiment.
+const simulatedSeconds = 0.04
+
 // simulatedUnit executes the setting under a virtual clock.
 func (s *setting) simulatedUnit() dag.Unit {
 	u := dag.Unit{
@@ -34,6 +38,7 @@ func (s *setting) simulatedUnit() dag.Unit {
 		Outputs:    []string{s.runsFile(simulatedKind), s.requestsFile(simulatedKind)},
 		Provenance: measurement.Simulated,
 		Run:        s.simulate,
+		Cost:       simulatedSeconds * float64(s.Simulated.Repeats),
 	}
 	s.feed(&u)
 	return u

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/pipeline/dag"
+	"speceval/pipeline/executor"
+	"speceval/pipeline/runlog"
+)
+
+// batch stores a batch of the units of replay, and returns its folder.
+func (b *bench) batch(change func(*executor.Batch)) string {
+	b.t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	build, err := buildOf(program)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	batch := &executor.Batch{Format: 1, Name: "batch", Stage: "replay", Job: "12", Submitted: b.clock, Build: build, Attempt: 2, Workers: 1}
+	var all []executor.Member
+	for _, unit := range []string{"a", "b", "c"} {
+		all = append(all, executor.Member{Unit: unit, Key: b.key("replay", unit)})
+	}
+	batch.Elements = [][]executor.Member{nil, all}
+	if change != nil {
+		change(batch)
+	}
+	dir := filepath.Join(b.out, dag.JobsDir, batch.Name)
+	text, err := json.Marshal(batch)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o777)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "batch.json"), text, 0o666)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return dir
+}
+
+// key is the key that a plan gives a unit.
+func (b *bench) key(stage, unit string) string {
+	b.t.Helper()
+	stdout, _ := b.ok("why " + stage + " --all")
+	for line := range strings.Lines(stdout) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == unit {
+			return strings.Trim(words[len(words)-1], "()")
+		}
+	}
+	b.t.Fatalf("no unit %s in\n%s", unit, stdout)
+	return ""
+}
+
+// events are what element 1 has logged of units, in short.
+func events(t *testing.T, dir string) []string {
+	t.Helper()
+	all, err := runlog.NewReader(executor.EventsPath(dir, 1)).Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var short []string
+	for _, e := range all {
+		text := strings.TrimPrefix(e.What, "unit ") + " " + e.Unit.Unit
+		if e.Final {
+			text += " for good"
+		}
+		if e.Job != "12_1" || e.Host != "lab" {
+			t.Errorf("event %+v, want job 12_1 on lab", e)
+		}
+		short = append(short, text)
+	}
+	return short
+}
+
+func elementBench(t *testing.T) *bench {
+	b := newBench(t)
+	b.environment = []string{"SLURM_ARRAY_TASK_ID=1", "SLURM_ARRAY_JOB_ID=12"}
+	return b
+}
+
+func wantEvents(t *testing.T, dir, want string) {
+	t.Helper()
+	if got := strings.Join(events(t, dir), ", "); got != want {
+		t.Errorf("events %s\nwant   %s", got, want)
+	}
+}
+
+func TestAnElementRunsItsUnits(t *testing.T) {
+	b := elementBench(t)
+	dir := b.batch(nil)
+	broken := true
+	b.hook = func(_ context.Context, unit string) error {
+		if unit == "replay/b" && broken {
+			return errors.New("out of luck")
+		}
+		return nil
+	}
+	code, _, stderr := b.do("unit --element " + dir)
+	if code != exitFailed || !strings.Contains(stderr, "unit replay/b: out of luck") {
+		t.Errorf("exit %d:\n%s", code, stderr)
+	}
+	wantEvents(t, dir, "started a, done a, started b, failed b, started c, done c")
+	m, err := os.ReadFile(filepath.Join(b.out, "manifests", "replay", "c.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"job": "12_1"`, `"submitted": "2026-11-21T12:00:`, `"queue_seconds": `, `"attempt": 2`} {
+		if !strings.Contains(string(m), want) {
+			t.Errorf("the manifest lacks %s:\n%s", want, m)
+		}
+	}
+
+	broken = false // it is requeued
+	if code, _, stderr := b.do("unit --element " + dir); code != exitFailed || !strings.Contains(stderr, "replay/a was done before") ||
+		!strings.Contains(stderr, "unit replay/b failed before it was requeued, and is left alone: unit replay/b: out of luck") {
+		t.Errorf("again: exit %d:\n%s", code, stderr)
+	}
+	wantEvents(t, dir, "started a, done a, started b, failed b, started c, done c, done a, done c")
+}
+
+// TestAnElementRunsFreshUnitsAgain once, if the batch says so.
+func TestAnElementRunsFreshUnitsAgain(t *testing.T) {
+	b := elementBench(t)
+	dir := b.batch(func(batch *executor.Batch) { batch.Redo = true })
+	b.ok("run replay")
+	for range 2 {
+		b.ok("unit --element " + dir)
+	}
+	wantEvents(t, dir, "started a, done a, started b, done b, started c, done c, done a, done b, done c")
+}
+
+func TestAnElementSeveralUnitsAtATime(t *testing.T) {
+	b := elementBench(t)
+	dir := b.batch(func(batch *executor.Batch) { batch.Workers = 3 })
+	meet := make(chan struct{}, 3)
+	b.hook = func(context.Context, string) error {
+		meet <- struct{}{}
+		for len(meet) < 3 { // none ends before all have begun
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	}
+	b.ok("unit --element " + dir)
+}
+
+func TestAnElementRefuses(t *testing.T) {
+	tests := []struct {
+		name        string
+		change      func(*executor.Batch)
+		environment []string
+		code        int
+		says        string
+		events      string
+	}{
+		{"another program", func(batch *executor.Batch) { batch.Build = "0123456789" }, nil,
+			exitFailed, "is not the program that submitted this job", "failed a for good, failed b for good, failed c for good"},
+		{"another key", func(batch *executor.Batch) { batch.Elements[1][1].Key = strings.Repeat("0", 64) }, nil,
+			exitFailed, "unit replay/b no longer has the key", "started a, done a, failed b for good, started c, done c"},
+		{"a unit that is no more", func(batch *executor.Batch) { batch.Elements[1][1].Unit = "d" }, nil,
+			exitFailed, "there is no unit replay/d", "failed a for good, failed d for good, failed c for good"},
+		{"no number", nil, []string{"SLURM_ARRAY_JOB_ID=12"}, exitUsage, `SLURM_ARRAY_TASK_ID is ""`, ""},
+		{"no such element", nil, []string{"SLURM_ARRAY_TASK_ID=2"}, exitUsage, "want the number of one of the 2 elements", ""},
+		{"another format", func(batch *executor.Batch) { batch.Format = 9 }, nil, exitFailed, "has format 9", ""},
+	}
+	for _, test := range tests {
+		b := elementBench(t)
+		if test.environment != nil {
+			b.environment = test.environment
+		}
+		dir := b.batch(test.change)
+		code, _, stderr := b.do("unit --element " + dir)
+		if code != test.code || !strings.Contains(stderr, test.says) {
+			t.Errorf("%s: exit %d, want %d with %q:\n%s", test.name, code, test.code, test.says, stderr)
+		}
+		wantEvents(t, dir, test.events)
+	}
+}

@@ -1,0 +1,328 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"speceval/internal/clock"
+	"speceval/internal/slurm"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/runlog"
+)
+
+// cluster is a Slurm whose jobs are played by the test: each command of Slurm
+// that speceval gives is answered from its state. An element goes one step on at
+// each look at the queue.
+type cluster struct {
+	t  *testing.T
+	mu sync.Mutex
+
+	// play is what an element does when it runs. Its state is the last.
+	play func(a *acting) slurm.State
+
+	answers  func(program string, words []string) (text string, err error, ours bool) // instead of the cluster's own
+	jobs     []*job
+	commands []string
+	cancels  []string
+	exit     int             // of elements that fail
+	manifest map[string]bool // keys of units that are done
+}
+
+type job struct {
+	id, name, dir string
+	batch         *Batch
+	words         []string
+	elements      []*played
+	hidden        bool // from squeue
+}
+
+type played struct {
+	state slurm.State
+	why   string
+	looks int
+	gone  bool // from squeue, as an element that is cancelled while it waits
+}
+
+// acting is an element that runs.
+type acting struct {
+	*cluster
+	job     *job
+	index   int
+	members []Member
+	log     *runlog.Logger
+}
+
+// end writes what Slurm writes at the end of an element's log.
+func (r *acting) end(text string) {
+	if err := os.WriteFile(LogPath(r.job.dir, r.index), []byte("working\n"+text+"\n"), 0o666); err != nil {
+		r.t.Error(err)
+	}
+}
+
+// do has the element do a unit.
+func (r *acting) do(m Member) {
+	r.log.Started(r.job.batch.Ref(m), m.Key)
+	r.manifest[m.Key] = true
+	r.log.Done(r.job.batch.Ref(m), &dag.Manifest{Key: m.Key})
+}
+
+// begin has the element begin a unit and no more.
+func (r *acting) begin(m Member) { r.log.Started(r.job.batch.Ref(m), m.Key) }
+
+// fail has a unit of the element fail.
+func (r *acting) fail(m Member, final bool) {
+	r.log.Failed(r.job.batch.Ref(m), m.Key, errors.New("it is broken"), final)
+}
+
+// completes does all units of an element.
+func completes(r *acting) slurm.State {
+	for _, m := range r.members {
+		r.do(m)
+	}
+	return slurm.Completed
+}
+
+func newCluster(t *testing.T) *cluster {
+	return &cluster{t: t, play: completes, exit: 3, manifest: make(map[string]bool)}
+}
+
+func (c *cluster) command(ctx context.Context, program string, words ...string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	c.commands = append(c.commands, program+" "+strings.Join(words, " "))
+	if c.answers != nil {
+		if text, err, ours := c.answers(program, words); ours {
+			return text, err
+		}
+	}
+	switch program {
+	case "sbatch":
+		if slices.Contains(words, "--test-only") {
+			return "", nil
+		}
+		return c.sbatch(words), nil
+	case "squeue":
+		return c.squeue(words), nil
+	case "scancel":
+		for _, word := range words[1:] {
+			c.cancel(strings.TrimPrefix(words[0], "--name="), word)
+		}
+		return "", nil
+	case "scontrol":
+		switch words[1] {
+		case "config":
+			return "MaxArraySize            = 4\nSLURM_VERSION           = 22.05.8\n", nil
+		case "partition":
+			return "PartitionName=main Default=YES AllowAccounts=ALL MaxTime=01:00:00\nPartitionName=lab Default=NO AllowAccounts=us MaxTime=UNLIMITED\n", nil
+		}
+		return fmt.Sprintf("ExitCode=%d:0 BatchHost=n1\n", c.exit), nil
+	}
+	return "", errors.New("Slurm accounting storage is disabled")
+}
+
+// option is the value of an option of a command.
+func option(words []string, name string) string {
+	for _, word := range words {
+		if value, ok := strings.CutPrefix(word, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+func (c *cluster) sbatch(words []string) string {
+	dir := filepath.Dir(words[len(words)-1])
+	batch, err := ReadBatch(dir)
+	if err != nil {
+		c.t.Error(err)
+	}
+	j := &job{id: strconv.Itoa(100 + len(c.jobs)), name: option(words, "--job-name"), dir: dir, batch: batch, words: words}
+	if want := fmt.Sprintf("0-%d", len(batch.Elements)-1); strings.Split(option(words, "--array"), "%")[0] != want {
+		c.t.Errorf("array %s, want %s", option(words, "--array"), want)
+	}
+	for range batch.Elements {
+		j.elements = append(j.elements, &played{state: slurm.Pending})
+	}
+	c.jobs = append(c.jobs, j)
+	return "welcome to the cluster\n" + j.id + ";lab\n"
+}
+
+func (c *cluster) squeue(words []string) string {
+	var b strings.Builder
+	asked := strings.Split(option(words, "--jobs"), ",")
+	name := option(words, "--name")
+	for _, j := range c.jobs {
+		if name != "" && j.name == name {
+			fmt.Fprintln(&b, j.id)
+		}
+		if name != "" || j.hidden || !slices.Contains(asked, j.id) {
+			continue
+		}
+		for i, e := range j.elements {
+			if !e.gone {
+				c.step(j, i)
+			}
+			if !e.gone {
+				fmt.Fprintf(&b, "%s|%d|%s|%s|n1|%s\n", j.id, i, e.state, e.why, j.name)
+			}
+		}
+	}
+	return b.String()
+}
+
+// step brings an element one state on.
+func (c *cluster) step(j *job, i int) {
+	e := j.elements[i]
+	e.looks++
+	switch {
+	case e.state == slurm.Pending && e.looks > 1 && e.why == "":
+		e.state = slurm.Running
+	case e.state == slurm.Running:
+		file, err := os.OpenFile(EventsPath(j.dir, i), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+		if err != nil {
+			c.t.Error(err)
+			return
+		}
+		defer file.Close()
+		e.state = c.play(&acting{c, j, i, j.batch.Elements[i], runlog.New(file, time.Now, runlog.Place{Host: "n1", Job: j.id})})
+	}
+}
+
+func (c *cluster) cancel(title, name string) {
+	id, index, _ := strings.Cut(name, "_")
+	for _, j := range c.jobs {
+		if j.id == id && j.name == title {
+			c.cancels = append(c.cancels, name)
+		}
+		for i, e := range j.elements {
+			if j.id == id && (index == "" || index == strconv.Itoa(i)) && !e.state.Ended() {
+				e.state = slurm.Cancelled
+			}
+		}
+	}
+}
+
+// submissions are the words of every sbatch that submitted a job.
+func (c *cluster) submissions() [][]string {
+	var all [][]string
+	for _, j := range c.jobs {
+		all = append(all, j.words)
+	}
+	return all
+}
+
+// lab is units that are run on the cluster.
+type lab struct {
+	*cluster
+	settings Settings
+	drain    chan struct{}
+	mu       sync.Mutex
+	said     []string
+}
+
+func newLab(t *testing.T) *lab {
+	l := &lab{cluster: newCluster(t), drain: make(chan struct{})}
+	l.settings = Settings{
+		Client: slurm.New(l.command), Folder: filepath.Join(t.TempDir(), dag.JobsDir), Directory: "/", Program: []string{"/bin/speceval", "--out", "o'k"},
+		Build: "abc", Stages: map[string]Resources{"s": {CPUs: 1, Workers: 1, MemoryMiB: 1000, Minutes: 10}},
+		ArraySize: 1000, Element: time.Minute, Retries: 2, Poll: time.Millisecond, Settle: 5 * time.Millisecond, Grace: time.Millisecond,
+		Clock: clock.Wall{}, Drain: l.drain, Now: time.Now,
+		Report: func(text string) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.said = append(l.said, text)
+		},
+	}
+	return l
+}
+
+// unit is a task whose unit takes so many seconds.
+func (l *lab) unit(name string, seconds float64) dag.Task {
+	key := "key-of-" + name
+	return dag.Task{Ref: dag.Ref{Stage: "s", Unit: name}, Key: key, Seconds: seconds,
+		Run: func(context.Context) error { panic("it runs here") }, Advance: func(dag.Progress) {},
+		Done: func() (bool, error) {
+			l.cluster.mu.Lock()
+			defer l.cluster.mu.Unlock()
+			return l.manifest[key], nil
+		}}
+}
+
+// tasks are n units of ten seconds.
+func (l *lab) tasks(n int) []dag.Task {
+	var all []dag.Task
+	for i := range n {
+		all = append(all, l.unit(fmt.Sprintf("u%d", i), 10))
+	}
+	return all
+}
+
+// execute runs tasks and returns how each ended.
+func (l *lab) execute(ctx context.Context, tasks []dag.Task) map[string]error {
+	l.t.Helper()
+	x, err := Attach(ctx, l.settings)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return through(ctx, l.drain, x, tasks)
+}
+
+// through hands tasks to an executor as a run does, and returns how they ended.
+func through(ctx context.Context, drain <-chan struct{}, x dag.Executor, tasks []dag.Task) map[string]error {
+	ready, results, ended := make(chan dag.Task), make(chan dag.Result), make(chan struct{})
+	go func() {
+		defer close(ended)
+		x.Execute(ctx, ready, results)
+	}()
+	got := make(map[string]error)
+	handed := 0
+	for handed < len(tasks) || len(got) < handed {
+		var next chan<- dag.Task
+		var head dag.Task
+		if handed < len(tasks) {
+			next, head = ready, tasks[handed]
+		}
+		select {
+		case next <- head:
+			handed++
+		case r := <-results:
+			got[r.Task.Ref.Unit] = r.Err
+		case <-drain:
+			tasks, drain = tasks[:handed], nil
+		case <-ctx.Done():
+			tasks = tasks[:handed]
+			for len(got) < handed {
+				r := <-results
+				got[r.Task.Ref.Unit] = r.Err
+			}
+		}
+	}
+	close(ready)
+	<-ended
+	return got
+}
+
+// wantDone fails the test unless all units of n are done.
+func (l *lab) wantDone(got map[string]error, n int) {
+	l.t.Helper()
+	if len(got) != n {
+		l.t.Errorf("%d results, want %d", len(got), n)
+	}
+	for unit, err := range got {
+		if err != nil {
+			l.t.Errorf("%s: %v", unit, err)
+		}
+	}
+}

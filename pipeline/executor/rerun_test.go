@@ -1,0 +1,162 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/internal/slurm"
+	"speceval/pipeline/dag"
+)
+
+func TestARerunFindsItsJobs(t *testing.T) {
+	l := newLab(t)
+	holding := true
+	l.play = func(r *acting) slurm.State {
+		if holding {
+			return slurm.Running
+		}
+		return completes(r)
+	}
+	interrupt := make(chan struct{})
+	l.settings.Drain = interrupt
+	l.answers = func(program string, _ []string) (string, error, bool) {
+		if program == "squeue" && len(l.jobs) > 0 && l.jobs[0].elements[0].looks == 5 {
+			close(interrupt)
+		}
+		return "", nil, false
+	}
+	x, err := Attach(t.Context(), l.settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for unit, err := range through(t.Context(), interrupt, x, l.tasks(8)) {
+		if !errors.Is(err, dag.ErrDrained) {
+			t.Errorf("after an interrupt %s ended with %v", unit, err)
+		}
+	}
+	if len(l.cancels) > 0 || len(l.jobs) != 1 {
+		t.Fatalf("one interrupt: cancelled %v, %d jobs", l.cancels, len(l.jobs))
+	}
+	live := new(LiveError)
+	if err := Idle(t.Context(), l.settings.Client, l.settings.Folder); !errors.As(err, &live) || live.Units != 8 {
+		t.Errorf("another run is told %v", err)
+	}
+
+	l.answers, l.settings.Drain = nil, nil
+	again, err := Attach(t.Context(), l.settings)
+	if err != nil || again.Live() != 8 {
+		t.Fatalf("%d units live, %v", again.Live(), err)
+	}
+	holding = false
+	l.wantDone(through(t.Context(), nil, again, l.tasks(8)), 8)
+	if len(l.jobs) != 1 {
+		t.Errorf("%d jobs: units were submitted again", len(l.jobs))
+	}
+	if err := Idle(t.Context(), l.settings.Client, l.settings.Folder); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+func TestAJobIsForItsKeyAlone(t *testing.T) {
+	l := newLab(t)
+	x, err := Attach(t.Context(), l.settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Batch{Job: "7", Stage: "s", Elements: [][]Member{{{"u0", "old key"}}}}
+	a := newArray(b, t.TempDir())
+	x.earlier = []*array{a}
+	c := newCoordinator(x, nil)
+	c.take(l.unit("u0", 1))
+	if len(c.waiting) != 1 {
+		t.Errorf("a unit whose key has changed is left to the old job")
+	}
+}
+
+// TestAJobThatHasEndedSince has a unit become ready when the earlier job that was
+// at it has ended without it.
+func TestAJobThatHasEndedSince(t *testing.T) {
+	l := newLab(t)
+	x := attached(t, l)
+	b := &Batch{Job: "7", Name: "b", Stage: "s", Attempt: 1, Elements: [][]Member{{{"u0", "key-of-u0"}}}}
+	x.earlier = []*array{newArray(b, filepath.Join(x.Folder, "b"))}
+	c := newCoordinator(x, nil)
+	c.look(t.Context()) // Slurm knows no job 7
+	c.take(l.unit("u0", 1))
+	if len(c.waiting) != 1 {
+		t.Error("nobody looks after the unit")
+	}
+}
+
+// TestAttemptsCountOn has the last attempt of a unit be that of a job found again.
+func TestAttemptsCountOn(t *testing.T) {
+	l := newLab(t)
+	x := attached(t, l)
+	b := &Batch{Job: "7", Stage: "s", Attempt: 3, Elements: [][]Member{{{"u0", "key-of-u0"}}}}
+	a := newArray(b, t.TempDir())
+	x.earlier = []*array{a}
+	results := make(chan dag.Result, 1)
+	c := newCoordinator(x, results)
+	c.take(l.unit("u0", 1))
+	c.again(a.open[0], a.open[0].pieces[0], verdict{why: "failed"}, nil)
+	if len(results) != 1 || len(c.waiting) > 0 {
+		t.Fatal("a unit that has failed three times is tried again")
+	}
+	if err := (<-results).Err; !strings.Contains(err.Error(), "failed 3 times") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func TestASecondInterruptCancels(t *testing.T) {
+	l := newLab(t)
+	l.play = func(*acting) slurm.State { return slurm.Running }
+	ctx, cancel := context.WithCancel(t.Context())
+	l.settings.Drain, l.settings.Grace = l.drain, time.Hour
+	l.answers = func(program string, _ []string) (string, error, bool) {
+		if program == "squeue" && len(l.jobs) > 0 && l.jobs[0].elements[0].looks == 4 {
+			close(l.drain)
+			cancel()
+		}
+		return "", nil, false
+	}
+	got := l.execute(ctx, l.tasks(8))
+	for unit, err := range got {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s ended with %v", unit, err)
+		}
+	}
+	if !slices.Equal(l.cancels, []string{"100"}) {
+		t.Errorf("cancelled %v, want job 100", l.cancels)
+	}
+}
+
+// TestALostAnswer has sbatch submit a job and not live to tell.
+func TestALostAnswer(t *testing.T) {
+	for _, died := range []bool{false, true} {
+		l := newLab(t)
+		l.answers = func(program string, words []string) (string, error, bool) {
+			if program == "sbatch" && len(l.jobs) == 0 && !slices.Contains(words, "--test-only") {
+				l.sbatch(words)
+				return "", errors.New("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"), true
+			}
+			return "", nil, false
+		}
+		if died { // the coordinator, before it could look for the job
+			ctx, cancel := context.WithCancel(t.Context())
+			l.settings.Report = func(string) { cancel() }
+			l.execute(ctx, l.tasks(3))
+			l.settings.Report = func(string) {}
+			l.answers = nil
+			l.jobs[0].elements[0].state = slurm.Pending // nobody has cancelled it: its name was not known
+		}
+		l.wantDone(l.execute(t.Context(), l.tasks(3)), 3)
+		if len(l.jobs) != 1 {
+			t.Errorf("%d jobs, want 1 (the coordinator died: %v)", len(l.jobs), died)
+		}
+	}
+}

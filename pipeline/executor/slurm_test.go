@@ -1,0 +1,371 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/internal/slurm"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/runlog"
+)
+
+func TestUnitsRunAsArrays(t *testing.T) {
+	l := newLab(t)
+	l.settings.Throttle = 3
+	l.settings.Stages["s"] = Resources{
+		Partition: "lab", Account: "us", QOS: "high", CPUs: 4, Workers: 1, MemoryMiB: 1000, Minutes: 10, GPUs: 8, Exclusive: true,
+		Arguments: []string{"--constraint=h20"},
+	}
+	l.wantDone(l.execute(t.Context(), l.tasks(30)), 30) // 300 s: five elements of a minute, the site allows four
+	all := l.submissions()
+	if len(all) != 2 {
+		t.Fatalf("%d arrays, want 2", len(all))
+	}
+	for _, want := range []string{
+		"--parsable", "--requeue", "--open-mode=append", "--array=0-3%3", "--cpus-per-task=4", "--mem=1000", "--time=10", "--gpus-per-node=8",
+		"--exclusive", "--partition=lab", "--account=us", "--qos=high", "--constraint=h20", "--output=" + filepath.Join(l.jobs[0].dir, "element-%a.log"),
+	} {
+		if !slices.Contains(all[0], want) {
+			t.Errorf("sbatch %v, want %s in it", all[0], want)
+		}
+	}
+	text, err := os.ReadFile(all[0][len(all[0])-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `exec '/bin/speceval' '--out' 'o'\''k' unit --element '` + l.jobs[0].dir + "'\n"; !strings.HasSuffix(string(text), want) {
+		t.Errorf("script:\n%swant it to end %s", text, want)
+	}
+	if strings.Contains(string(text), "GOMAXPROCS") {
+		t.Errorf("script:\n%s\nit has the node for itself", text)
+	}
+	for _, j := range l.jobs {
+		if b, err := ReadBatch(j.dir); err != nil || !b.Ended || b.Job != j.id {
+			t.Errorf("afterwards the batch is %+v, %v", b, err)
+		}
+	}
+}
+
+// TestHowElementsEnd has the only unit of an element end in some way in its
+// first attempts, and tells how it is tried again.
+func TestHowElementsEnd(t *testing.T) {
+	begins := func(state slurm.State) func(*acting) slurm.State {
+		return func(r *acting) slurm.State { r.begin(r.members[0]); return state }
+	}
+	fails := func(final bool) func(*acting) slurm.State {
+		return func(r *acting) slurm.State { r.fail(r.members[0], final); return slurm.Failed }
+	}
+	silent := func(state slurm.State) func(*acting) slurm.State {
+		return func(*acting) slurm.State { return state }
+	}
+	const first, often = 1, 100
+	tests := []struct {
+		name     string
+		times    int // that it ends so, and then well
+		play     func(*acting) slurm.State
+		attempts int
+		words    string // of the last sbatch
+		err      string // "": it succeeds
+	}{
+		{"fails once", first, fails(false), 2, "--mem=1000", ""},
+		{"fails always", often, fails(false), 3, "--time=10", "failed 3 times, the last time: it is broken (job 102_0 on n1; its log is "},
+		{"fails for good", often, fails(true), 1, "", "it is broken (job 100_0 on n1"},
+		{"crashes", often, begins(slurm.Failed), 3, "", "job 102_0 on n1 failed with exit code 3"},
+		{"ends too soon", often, silent(slurm.Completed), 3, "", "ended without it"},
+		{"dies before it has begun", often, silent(slurm.Failed), 3, "", "failed with exit code 3"},
+		{"memory", 2, begins(slurm.OutOfMemory), 3, "--mem=4000", ""},
+		{"memory always", often, begins(slurm.OutOfMemory), 3, "--mem=4000", "ran out of memory"},
+		{"time", 2, begins(slurm.Timeout), 3, "--time=40", ""},
+		{"node", 5, begins(slurm.NodeFail), 6, "--mem=1000", ""},
+		{"node always", often, begins(slurm.NodeFail), 11, "", "lost its node"},
+		{"preempted", 3, begins(slurm.Preempted), 4, "--time=10", ""},
+		{"cancelled", often, begins(slurm.Cancelled), 1, "", "was cancelled"},
+		{"memory, says the log", 1, func(r *acting) slurm.State {
+			r.begin(r.members[0])
+			r.end("slurmstepd-n1: error: Detected 1 oom-kill event(s) in StepId=4.batch.")
+			return slurm.Failed
+		}, 2, "--mem=2000", ""},
+		{"an earlier life's end in the log", often, func(r *acting) slurm.State {
+			r.begin(r.members[0])
+			r.end("slurmstepd-n1: error: *** JOB 36 ON n1 CANCELLED AT 2026-11-22T17:28:55 DUE TO PREEMPTION ***\n1\n2\n3\n4\n5\n6")
+			return slurm.Failed
+		}, 3, "", "failed with exit code 3"},
+		{"time, says the log", 1, func(r *acting) slurm.State {
+			r.begin(r.members[0])
+			r.end("slurmstepd-n1: error: *** JOB 36 ON n1 CANCELLED AT 2026-11-22T17:28:55 DUE TO TIME LIMIT ***")
+			return slurm.Forgotten
+		}, 2, "--time=20", ""},
+		{"gone", 2, begins(slurm.Forgotten), 3, "", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			l := newLab(t)
+			l.play = func(r *acting) slurm.State {
+				if len(l.jobs) <= test.times {
+					return test.play(r)
+				}
+				return completes(r)
+			}
+			err := l.execute(t.Context(), l.tasks(1))["u0"]
+			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+				t.Errorf("ended with %v, want %q", err, test.err)
+			}
+			if len(l.jobs) != test.attempts {
+				t.Errorf("%d attempts, want %d", len(l.jobs), test.attempts)
+			}
+			if last := l.jobs[len(l.jobs)-1]; test.words != "" && !slices.Contains(last.words, test.words) {
+				t.Errorf("the last attempt was %v, want %s", last.words, test.words)
+			}
+		})
+	}
+}
+
+func TestAnElementHasItsCoresAlone(t *testing.T) {
+	l := newLab(t)
+	l.settings.Stages["s"] = Resources{CPUs: 3, Workers: 3}
+	l.wantDone(l.execute(t.Context(), l.tasks(3)), 3)
+	text, err := os.ReadFile(filepath.Join(l.jobs[0].dir, scriptFile))
+	if err != nil || !strings.Contains(string(text), "export GOMAXPROCS=3\n") {
+		t.Errorf("script:\n%s, %v", text, err)
+	}
+}
+
+func TestTheFolderIsNotShared(t *testing.T) {
+	l := newLab(t)
+	l.exit = unshared
+	l.play = func(*acting) slurm.State { return slurm.Failed }
+	err := l.execute(t.Context(), l.tasks(1))["u0"]
+	if err == nil || !strings.Contains(err.Error(), "file system that all nodes share") || len(l.jobs) != 1 {
+		t.Errorf("%d attempts, %v", len(l.jobs), err)
+	}
+}
+
+func TestLongUnitsHaveAllTheTimeThatThereIs(t *testing.T) {
+	l := newLab(t)
+	l.wantDone(l.execute(t.Context(), []dag.Task{l.unit("u0", 500)}), 1)
+	l.wantDone(l.execute(t.Context(), []dag.Task{l.unit("u1", 5000)}), 1)
+	for i, want := range []string{"--time=34", "--time=60"} {
+		if !slices.Contains(l.jobs[i].words, want) {
+			t.Errorf("%v, want %s", l.jobs[i].words, want)
+		}
+	}
+}
+
+func TestTimeEndsAtThePartitionsLimit(t *testing.T) {
+	l := newLab(t)
+	l.settings.Retries = 10
+	l.play = func(r *acting) slurm.State { r.begin(r.members[0]); return slurm.Timeout }
+	err := l.execute(t.Context(), l.tasks(1))["u0"]
+	if !errors.Is(err, errTooShort) || len(l.jobs) != 4 { // 10, 20, 40 and 60 minutes
+		t.Errorf("%d attempts, %v", len(l.jobs), err)
+	}
+}
+
+// TestOneBadUnitOfMany has one unit of an element fail, and another element die
+// in the middle: the others are done, and only they are tried again that must.
+func TestOneBadUnitOfMany(t *testing.T) {
+	l := newLab(t)
+	l.play = func(r *acting) slurm.State {
+		for i, m := range r.members {
+			switch {
+			case m.Unit == "u1":
+				r.fail(m, false)
+			case len(l.jobs) == 1 && r.index == 1 && i == 2:
+				r.begin(m)
+				return slurm.OutOfMemory
+			default:
+				r.do(m)
+			}
+		}
+		return slurm.Failed
+	}
+	got := l.execute(t.Context(), l.tasks(12))
+	for unit, err := range got {
+		if (err != nil) != (unit == "u1") {
+			t.Errorf("%s ended with %v", unit, err)
+		}
+	}
+	tried := make(map[string]int)
+	for _, j := range l.jobs {
+		for _, element := range j.batch.Elements {
+			for _, m := range element {
+				tried[m.Unit]++
+				if j != l.jobs[0] && j.batch.Attempt > 1 && len(element) > 1 {
+					t.Errorf("suspects are tried again together: %v", element)
+				}
+			}
+		}
+	}
+	if tried["u1"] != 3 {
+		t.Errorf("the broken unit was tried %d times, want 3", tried["u1"])
+	}
+	for _, j := range l.jobs[1:] {
+		for _, element := range j.batch.Elements {
+			begun := element[0].Unit == "u1" || slices.Contains(j.words, "--mem=2000")
+			if !begun && len(element) != 3 {
+				t.Errorf("units that had not begun are tried again apart: %v", j.batch.Elements)
+			}
+			if begun == (j.batch.Attempt == 1) {
+				t.Errorf("%v is attempt %d, %v", element, j.batch.Attempt, j.words)
+			}
+		}
+	}
+	again := 0
+	for unit, n := range tried {
+		if unit != "u1" && n > 1 {
+			again++
+		}
+	}
+	if again != 4 { // of the six units of the second element
+		t.Errorf("%d good units were tried again, want 4", again)
+	}
+}
+
+// TestAUnitIsDoneBeforeItsElement has an element go on with its second unit until
+// the first is booked.
+func TestAUnitIsDoneBeforeItsElement(t *testing.T) {
+	l := newLab(t)
+	booked := false
+	l.play = func(r *acting) slurm.State {
+		if !booked {
+			r.do(r.members[0])
+			return slurm.Running
+		}
+		return completes(r)
+	}
+	ready, results := make(chan dag.Task), make(chan dag.Result)
+	go func() {
+		for _, task := range l.tasks(2) {
+			ready <- task
+		}
+		close(ready)
+	}()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		attached(t, l).Execute(t.Context(), ready, results)
+	}()
+	first := <-results
+	l.cluster.mu.Lock()
+	booked = true
+	l.cluster.mu.Unlock()
+	if second := <-results; first.Err != nil || second.Err != nil || first.Task.Ref.Unit != "u0" {
+		t.Errorf("first %+v, then %+v", first, second)
+	}
+	<-ended
+}
+
+// TestFilesComeLate has a manifest be seen only some time after its job ended.
+func TestFilesComeLate(t *testing.T) {
+	l := newLab(t)
+	l.settings.Settle = time.Hour
+	task := l.unit("u0", 1)
+	looks := 0
+	task.Done = func() (bool, error) { looks++; return looks > 20, nil }
+	l.wantDone(through(t.Context(), nil, attached(t, l), []dag.Task{task}), 1)
+	if len(l.jobs) != 1 {
+		t.Errorf("%d jobs, want 1", len(l.jobs))
+	}
+}
+
+func attached(t *testing.T, l *lab) *Slurm {
+	t.Helper()
+	x, err := Attach(t.Context(), l.settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func TestSomeStagesRunHere(t *testing.T) {
+	l := newLab(t)
+	ran := 0
+	here := dag.Task{Ref: dag.Ref{Stage: "report", Unit: "tables"}, Run: func(context.Context) error { ran++; return nil }}
+	x := Routed{Here: Local{1}, Elsewhere: attached(t, l), IsHere: func(stage string) bool { return stage == "report" }}
+	got := through(t.Context(), nil, x, append(l.tasks(5), here))
+	l.wantDone(got, 6)
+	if ran != 1 || len(l.jobs) != 1 {
+		t.Errorf("%d units ran here, %d jobs", ran, len(l.jobs))
+	}
+}
+
+func TestHowUnitsStand(t *testing.T) {
+	l := newLab(t)
+	interrupt := make(chan struct{})
+	l.settings.Drain = interrupt
+	l.play = func(r *acting) slurm.State {
+		if r.index > 0 {
+			return slurm.Running
+		}
+		r.do(r.members[0])
+		r.fail(r.members[1], true)
+		r.begin(r.members[2])
+		return slurm.Running
+	}
+	l.answers = func(program string, _ []string) (string, error, bool) {
+		if program == "squeue" && len(l.jobs) > 0 && l.jobs[0].elements[0].looks == 3 {
+			close(interrupt)
+		}
+		return "", nil, false
+	}
+	x := attached(t, l)
+	through(t.Context(), interrupt, x, l.tasks(8)) // four in each of two elements
+	l.answers, l.play = nil, func(*acting) slurm.State { return slurm.Running }
+	away := slurm.New(func(context.Context, string, ...string) (string, error) { return "", errors.New("away") })
+	for _, client := range []*slurm.Client{l.settings.Client, nil, away} {
+		all, err := Standings(t.Context(), client, l.settings.Folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		states := make(map[string]int)
+		for _, s := range all {
+			states[s.State]++
+			if s.State == runlog.Failed && (s.Error != "it is broken" || s.Job != "100_0" || s.Log != LogPath(l.jobs[0].dir, 0)) {
+				t.Errorf("a failure: %+v", s)
+			}
+		}
+		if states[runlog.Queued] != 5 || states[runlog.Started] != 1 || states[runlog.Failed] != 1 || len(all) != 7 {
+			t.Errorf("states %v", states)
+		}
+	}
+	l.jobs[0].elements[0].state, l.jobs[0].elements[0].looks = slurm.Pending, 0
+	for _, s := range standings(t, l) {
+		if s.State == runlog.Started {
+			t.Errorf("%s runs in an element that waits to run again", s.Unit)
+		}
+	}
+	l.jobs[0].elements[0].state = slurm.NodeFail
+	all, err := Standings(t.Context(), l.settings.Client, l.settings.Folder)
+	if err != nil || len(all) != 6 || all[1].Error != "lost its node" {
+		t.Errorf("after the node has died: %+v, %v", all, err)
+	}
+}
+
+func standings(t *testing.T, l *lab) []Standing {
+	t.Helper()
+	all, err := Standings(t.Context(), l.settings.Client, l.settings.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestUnitsToDoAgainAreApart(t *testing.T) {
+	l := newLab(t)
+	tasks := l.tasks(4)
+	tasks[1].Redo = true
+	l.wantDone(l.execute(t.Context(), tasks), 4)
+	for _, j := range l.jobs {
+		for _, m := range slices.Concat(j.batch.Elements...) {
+			if j.batch.Redo != (m.Unit == "u1") {
+				t.Errorf("%s is in a batch that does fresh units again: %v", m.Unit, j.batch.Redo)
+			}
+		}
+	}
+}

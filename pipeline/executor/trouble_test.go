@@ -1,0 +1,209 @@
+package executor
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/internal/slurm"
+)
+
+func TestThereIsNoRoomForNow(t *testing.T) {
+	l := newLab(t)
+	refused := 0
+	l.answers = func(program string, words []string) (string, error, bool) {
+		full := len(l.jobs) == 1 && !l.jobs[0].elements[3].state.Ended()
+		if program == "sbatch" && full {
+			refused++
+			return "", errors.New("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"), true
+		}
+		return "", nil, false
+	}
+	l.wantDone(l.execute(t.Context(), l.tasks(30)), 30)
+	if refused == 0 || len(l.jobs) != 2 {
+		t.Errorf("%d refusals, %d jobs", refused, len(l.jobs))
+	}
+}
+
+// TestThereIsNeverRoom has a limit refuse the first array: nothing that ends could
+// make room.
+func TestThereIsNeverRoom(t *testing.T) {
+	l := newLab(t)
+	l.answers = func(program string, words []string) (string, error, bool) {
+		if program == "sbatch" && !slices.Contains(words, "--test-only") {
+			return "", errors.New("sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"), true
+		}
+		return "", nil, false
+	}
+	if err := l.execute(t.Context(), l.tasks(2))["u1"]; err == nil || !strings.Contains(err.Error(), "job submit limit") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func TestRefusedForGood(t *testing.T) {
+	l := newLab(t)
+	l.answers = func(program string, words []string) (string, error, bool) {
+		if program == "sbatch" && !slices.Contains(words, "--test-only") {
+			return "", errors.New("sbatch: error: Batch job submission failed: Invalid qos specification"), true
+		}
+		return "", nil, false
+	}
+	err := l.execute(t.Context(), l.tasks(2))["u1"]
+	if err == nil || !strings.Contains(err.Error(), "submit it to Slurm: sbatch: error: Batch job submission failed: Invalid qos") {
+		t.Errorf("ended with %v", err)
+	}
+	if left, _ := os.ReadDir(l.settings.Folder); len(left) > 0 {
+		t.Errorf("it leaves %v", left)
+	}
+}
+
+func TestSlurmIsAwayForAWhile(t *testing.T) {
+	l := newLab(t)
+	away := 0
+	l.answers = func(program string, _ []string) (string, error, bool) {
+		if program == "squeue" && len(l.jobs) > 0 && away < 5 {
+			away++
+			return "", errors.New("slurm_load_jobs error: Unable to contact slurm controller"), true
+		}
+		return "", nil, false
+	}
+	l.wantDone(l.execute(t.Context(), l.tasks(3)), 3)
+	said := strings.Join(l.said, "\n")
+	if len(l.jobs) != 1 || strings.Count(said, "asking on") != 1 || !strings.Contains(said, "answers again") {
+		t.Errorf("%d jobs; it said\n%s", len(l.jobs), said)
+	}
+}
+
+// TestSlurmForgets has Slurm forget a job as soon as it ended, as without
+// accounting: manifests tell.
+func TestSlurmForgets(t *testing.T) {
+	l := newLab(t)
+	l.play = func(r *acting) slurm.State {
+		r.job.hidden = true
+		return completes(r)
+	}
+	l.wantDone(l.execute(t.Context(), l.tasks(3)), 3)
+	if len(l.jobs) != 1 {
+		t.Errorf("%d jobs, want 1", len(l.jobs))
+	}
+}
+
+func TestARequeuedElementIsWaitedFor(t *testing.T) {
+	l := newLab(t)
+	requeued := false
+	l.answers = func(program string, _ []string) (string, error, bool) {
+		if program == "squeue" && len(l.jobs) > 0 && l.jobs[0].elements[0].state == slurm.NodeFail && !requeued {
+			requeued = true
+			l.jobs[0].elements[0].state = slurm.Pending
+		}
+		return "", nil, false
+	}
+	l.settings.Settle = time.Hour
+	l.play = func(r *acting) slurm.State {
+		if !requeued {
+			r.begin(r.members[0])
+			return slurm.NodeFail
+		}
+		return completes(r)
+	}
+	l.wantDone(l.execute(t.Context(), l.tasks(1)), 1)
+	if len(l.jobs) != 1 {
+		t.Errorf("%d jobs, want 1", len(l.jobs))
+	}
+}
+
+func TestAJobThatWouldWaitForEver(t *testing.T) {
+	l := newLab(t)
+	l.answers = func(program string, _ []string) (string, error, bool) {
+		if program == "squeue" && len(l.jobs) > 0 {
+			l.jobs[0].elements[0].why = "PartitionTimeLimit"
+		}
+		return "", nil, false
+	}
+	err := l.execute(t.Context(), l.tasks(1))["u0"]
+	if err == nil || !strings.Contains(err.Error(), "PartitionTimeLimit") || !strings.Contains(err.Error(), "executor.s.minutes") {
+		t.Errorf("ended with %v", err)
+	}
+	if !slices.Equal(l.cancels, []string{"100_0"}) {
+		t.Errorf("cancelled %v", l.cancels)
+	}
+}
+
+func TestWhatSlurmWouldNotTake(t *testing.T) {
+	tests := []struct {
+		name string
+		r    Resources
+		want string
+	}{
+		{"partition", Resources{Partition: "gpu"}, `partition "gpu" of stage s does not exist, there are main, lab: set executor.s.partition`},
+		{"minutes", Resources{Minutes: 61}, "executor.s.minutes = 61: partition main allows 60"},
+		{"account", Resources{Partition: "lab", Account: "them"}, `executor.s.account = "them": partition lab is for us`},
+		{"anything else", Resources{QOS: "bad"}, "Slurm takes no jobs of s (Invalid qos specification): look at executor.s"},
+	}
+	for _, test := range tests {
+		l := newLab(t)
+		l.settings.Stages["s"] = test.r
+		l.answers = func(program string, words []string) (string, error, bool) {
+			if option(words, "--qos") == "bad" {
+				return "", errors.New("Invalid qos specification"), true
+			}
+			return "", nil, false
+		}
+		if err := attached(t, l).Check(t.Context(), "s"); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
+		}
+	}
+}
+
+// TestSomebodyCancelsWhatWaits: Slurm forgets such an element at once.
+func TestSomebodyCancelsWhatWaits(t *testing.T) {
+	l := newLab(t)
+	l.answers = func(program string, _ []string) (string, error, bool) {
+		if program == "squeue" && len(l.jobs) > 0 && l.jobs[0].elements[1].looks == 1 {
+			l.jobs[0].elements[1].gone = true
+		}
+		return "", nil, false
+	}
+	cancelled := 0
+	for unit, err := range l.execute(t.Context(), l.tasks(8)) { // two elements
+		if err != nil {
+			cancelled++
+			if !strings.Contains(err.Error(), "was cancelled") {
+				t.Errorf("%s ended with %v", unit, err)
+			}
+		}
+	}
+	if cancelled != 4 || len(l.jobs) != 1 {
+		t.Errorf("%d units were cancelled, %d jobs", cancelled, len(l.jobs))
+	}
+}
+
+// TestAnIdComesBack: a controller that crashed gives the id of a job that it has
+// forgotten to somebody else's.
+func TestAnIdComesBack(t *testing.T) {
+	l := newLab(t)
+	name := ""
+	l.answers = func(program string, _ []string) (string, error, bool) {
+		if program == "squeue" && len(l.jobs) == 1 {
+			name = l.jobs[0].name
+			l.jobs[0].name, l.jobs[0].elements[0].state = "theirs", slurm.Running
+		}
+		return "", nil, false
+	}
+	l.play = func(r *acting) slurm.State {
+		if r.job.name == "theirs" {
+			return slurm.Running
+		}
+		return completes(r)
+	}
+	l.wantDone(l.execute(t.Context(), l.tasks(2)), 2)
+	if len(l.jobs) != 2 || name == "" {
+		t.Errorf("%d jobs", len(l.jobs))
+	}
+	if slices.Contains(l.cancels, "100_0") {
+		t.Error("somebody else's job was cancelled")
+	}
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"io"
+	"path/filepath"
+
+	"speceval/internal/atomicfile"
+	"speceval/pipeline/config"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/runlog"
+	"speceval/pipeline/runs"
+)
+
+// runsFile is the record of how units came to be, in the output folder. As the
+// page of the report it is no output of a unit: it holds times.
+const runsFile = "runs.parquet"
+
+// recorder writes the log of a run in the output folder, and shows its progress
+// by another observer.
+func (s *session) recorder(o *opened, shown dag.Observer, holder string) dag.Observer {
+	return &runlog.Recorder{
+		Observer: shown, Dir: filepath.Join(o.out, dag.LogsDir), Host: s.origin.Host, Now: s.now,
+		Run:       runlog.Run{PID: s.pid, Command: s.origin.Command, Commit: s.origin.Revision(), Config: s.config, Holder: holder},
+		Elsewhere: func(stage string) bool { return o.inJobs() && o.executor.Stages[stage].Where == config.WhereJobs },
+		Warn:      func(err error) { s.warn("the log of this run has gaps, which its results have not: %v", err) },
+	}
+}
+
+// writeRuns writes the record of all units that have run, also after a run that
+// failed. That it cannot be written is no failure: the next run makes it whole.
+func (s *session) writeRuns(o *opened, snapshot *dag.Snapshot) {
+	rows := runs.Rows(snapshot.Made())
+	if len(rows) == 0 {
+		return
+	}
+	write := func(w io.Writer) error { return runs.Write(w, rows, s.origin.Revision()) }
+	if err := atomicfile.Write(filepath.Join(o.out, runsFile), write); err != nil {
+		s.warn("the results are stored, but not the record of the runs: %v", err)
+	}
+}

@@ -1,0 +1,50 @@
+package runlog
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestFullDiskTearsNoLaterLine fills a real file system of 64 KiB while a log is
+// written, makes room, and goes on.
+func TestFullDiskTearsNoLaterLine(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skipf("cannot mount a small file system here (needs root): %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(dir, 0) })
+	ballast := filepath.Join(dir, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 32<<10), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	file, err := create(dir, noon, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	warnings := 0
+	w := &lasting{file: file, warn: func(error) { warnings++ }}
+	log := New(w, func() time.Time { return noon }, place)
+	for range 1000 {
+		log.Started(unit, "abc")
+	}
+	if warnings != 1 || !w.torn {
+		t.Fatalf("%d warnings, torn %v: want one, and a line cut off", warnings, w.torn)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	log.Stopped(unit, "later")
+	text, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := NewReader(file.Name()).Next()
+	if err != nil || len(events) < 50 || events[len(events)-1].Key != "later" {
+		t.Errorf("%d events, %v: the last line is %s", len(events), err, text[bytes.LastIndexByte(text[:len(text)-1], '\n')+1:])
+	}
+}

@@ -1,0 +1,45 @@
+package replay
+
+import "speceval/pipeline/pair"
+
+// What units take, in seconds of one core at the paper's precision, as measured
+// in a run of the shipped experiment. Plans, and the packing of units into jobs,
+// go by them where a unit has never run.
+const (
+	hbnSeconds      = 2.2
+	ibnSeconds      = 3.0   // and more with every task:
+	ibnTaskSeconds  = 0.021 //
+	enSeconds       = 0.4
+	profileSeconds  = 0.55
+	resampleSeconds = 0.3
+	caseSeconds     = 2.7
+	gatherSeconds   = 0.2 // of what only reads and sums up
+	tsStepSeconds   = 5e-7
+
+	paperDraws     = 8192
+	paperResamples = 128 * 64
+	paperCase      = 200_000
+)
+
+// ofDraws is what work takes that grows with the draws.
+func (b *builder) ofDraws(seconds float64) float64 { return seconds * float64(b.Draws) / paperDraws }
+
+// tsCost is what a trial takes: so many steps of TS-Neyman as there are rollouts
+// in its trajectories.
+func (b *builder) tsCost(pairs []pair.Pair, task tsTask) float64 {
+	tasks := 0
+	for _, p := range pairs {
+		tasks += p.N()
+	}
+	steps := float64(tasks*b.Budgets[len(b.Budgets)-1]) * float64(len(task.warmStarts)*task.draws)
+	return tsStepSeconds * steps
+}
+
+// finalCost is what a candidate's further trajectories take on average: most
+// candidates are no finalists.
+func (b *builder) finalCost(task tsTask) float64 {
+	ts := b.TSNeyman
+	candidates := len(ts.Alphas) * len(ts.WarmStarts)
+	finalists := min(candidates, ts.Finalists*len(b.Budgets))
+	return b.tsCost(b.pairs, task) * float64(finalists) / float64(candidates)
+}
