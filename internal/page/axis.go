@@ -32,19 +32,28 @@ func (s session) place(t time.Time) float64 {
 	return s.x + s.width*t.Sub(s.start).Seconds()/s.seconds()
 }
 
-// sessions cuts the time of a run where nothing ran for long, so that a stage
-// that was run again days later stays readable beside the first run.
+// sessions cuts the time of a run where nothing ran, or waited, for long, so that a
+// stage that was run again days later stays readable beside the first run. Bars are
+// sorted by when they begin.
 func sessions(bars []Bar) []session {
 	var all []session
 	for _, b := range bars {
 		last := len(all) - 1
-		if last < 0 || b.Start.Sub(all[last].end) > longestPause {
-			all = append(all, session{start: b.Start, end: b.end()})
+		if last < 0 || b.begin().Sub(all[last].end) > longestPause {
+			all = append(all, session{start: b.begin(), end: b.end()})
 		} else if b.end().After(all[last].end) {
 			all[last].end = b.end()
 		}
 	}
 	return all
+}
+
+// begin is when the unit was handed to a scheduler, or else started.
+func (b Bar) begin() time.Time {
+	if b.Wait != nil && b.Wait.Submitted.Before(b.Start) {
+		return b.Wait.Submitted
+	}
+	return b.Start
 }
 
 // end is when the unit was done.
@@ -72,12 +81,15 @@ func placed(all []session) ([]session, float64) {
 }
 
 // sessionOf is the session that a bar belongs to.
-func sessionOf(all []session, b Bar) session {
-	i, found := slices.BinarySearchFunc(all, b.Start, func(s session, t time.Time) int { return s.start.Compare(t) })
+func sessionOf(all []session, b Bar) session { return all[sessionAt(all, b.Start)] }
+
+// sessionAt is the place of the session in which something began at a moment.
+func sessionAt(all []session, t time.Time) int {
+	i, found := slices.BinarySearchFunc(all, t, func(s session, t time.Time) int { return s.start.Compare(t) })
 	if !found {
 		i--
 	}
-	return all[i]
+	return i
 }
 
 // step is the distance of two ticks of a session, in seconds: a round number,

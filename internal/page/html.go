@@ -37,7 +37,11 @@ type view struct {
 	Tables        []viewTable
 	Timeline      viewTimeline
 	StageRows     []stageRow
+	Hosts         []hostRow // none where there is one
 	Longest       []Bar
+	Queued        bool // some unit waited for a machine
+	Aggregated    bool // some stage has too many units for bars
+	MostDrawn     int
 	Changed       int // settings that differ from the defaults
 }
 
@@ -52,9 +56,46 @@ type stageRow struct {
 	Stage
 	Ran         bool
 	First, Last time.Time
-	Wall, CPU   float64
-	Peak        int64
+	used
 }
+
+// hostRow is a host with what its units took.
+type hostRow struct {
+	Name  string
+	Units int
+	used
+}
+
+// used is what units took together.
+type used struct {
+	Wall, CPU float64
+	Peak      int64
+	Waits     int     // units that waited for a machine
+	Waited    float64 // seconds, of all of these
+	Longest   float64 // of one
+}
+
+func (u *used) add(b Bar) {
+	u.Wall, u.CPU, u.Peak = u.Wall+b.Wall, u.CPU+b.CPU, max(u.Peak, b.PeakBytes)
+	if b.Wait != nil {
+		u.Waits++
+		u.Waited, u.Longest = u.Waited+b.Wait.Seconds, max(u.Longest, b.Wait.Seconds)
+	}
+}
+
+// Share is the CPU time as a part of the whole: "97%".
+func (u used) Share() string { return share(u.CPU, u.Wall) }
+
+// Queue is the mean time in the queue and the longest; empty where nothing waited.
+func (u used) Queue() string {
+	if u.Waits == 0 {
+		return ""
+	}
+	return Duration(u.Waited/float64(u.Waits)) + ", up to " + Duration(u.Longest)
+}
+
+// Share is the unit's CPU time as a part of its time.
+func (b Bar) Share() string { return share(b.CPU, b.Wall) }
 
 // Write writes the page: one HTML file that asks for nothing else, and that
 // forbids itself to. The same page gives the same bytes.
@@ -74,7 +115,7 @@ func Write(w io.Writer, p Page) error {
 }
 
 func newView(p Page) view {
-	v := view{Page: p, Policy: policy(), Longest: longestBars(p.Run.Bars)}
+	v := view{Page: p, Policy: policy(), Longest: longestBars(p.Run.Bars), Hosts: hostRows(p.Run.Bars), MostDrawn: mostDrawn}
 	v.Style = template.HTML("<style>\n" + style + "</style>")
 	v.Script = template.HTML("<script>" + script + "</script>")
 	for i, t := range p.Tables {
@@ -83,6 +124,13 @@ func newView(p Page) view {
 	v.Summary = newViewSummary(p.Summary, v.Tables)
 	t := newTimeline(p.Run)
 	v.Timeline = viewTimeline{t, px(t.Width + 4), px(t.Height), px(t.Height - laneGap/2)}
+	for _, l := range t.Lanes {
+		v.Queued = v.Queued || l.Waits != ""
+		v.Aggregated = v.Aggregated || len(l.Areas) > 0
+		for _, a := range l.Areas {
+			v.Queued = v.Queued || a.Waiting
+		}
+	}
 	for _, s := range p.Run.Stages {
 		v.StageRows = append(v.StageRows, newStageRow(s, p.Run.Bars))
 	}
@@ -114,10 +162,27 @@ func newStageRow(s Stage, bars []Bar) stageRow {
 			row.Last = b.end()
 		}
 		row.Ran = true
-		row.Wall, row.CPU = row.Wall+b.Wall, row.CPU+b.CPU
-		row.Peak = max(row.Peak, b.PeakBytes)
+		row.add(b)
 	}
 	return row
+}
+
+// hostRows is what was taken on each host; none where there is one.
+func hostRows(bars []Bar) []hostRow {
+	names := hostsOf(bars)
+	if len(names) < 2 {
+		return nil
+	}
+	rows := make([]hostRow, len(names))
+	for i, name := range names {
+		rows[i].Name = cmp.Or(name, "unknown")
+	}
+	for _, b := range bars {
+		i, _ := slices.BinarySearch(names, b.Host)
+		rows[i].Units++
+		rows[i].add(b)
+	}
+	return rows
 }
 
 // longestBars is the units that took the longest, the longest first.

@@ -176,6 +176,16 @@ type Bar struct {
 	Start       time.Time
 	Wall, CPU   float64 // seconds
 	PeakBytes   int64   // largest resident set of the process by then
+	Host        string  // may be empty
+	Wait        *Wait   // nil for a unit that did not have to wait for a machine
+}
+
+// Wait is how a unit came to its machine by way of a scheduler.
+type Wait struct {
+	Job       string // whose process ran the unit, perhaps after others
+	Attempt   int    // at the unit, from 1
+	Submitted time.Time
+	Seconds   float64 // from there to the start of the process
 }
 
 // Setting is a key of the configuration with its value.

@@ -78,10 +78,22 @@ func sample() Page {
 			{ID: "figure1_made", Name: "Figure 1", Title: "A drawing.", Caption: "Of " + hostile, SVG: `<svg viewBox="0 0 10 10"><circle r="3"><title>point</title></circle></svg>`, Width: 250,
 				Chain: []Unit{{Name: "report/figure1_made", Count: 1, State: "fresh"}}},
 			{ID: "figure2_made", Name: "Figure 2", Absent: "not run: replay"}},
-		Run:      madeRun(),
+		Run:      elsewhere(madeRun()),
 		Settings: []Setting{{Key: "experiment.out", Value: hostile}, {Key: "replay.draws", Value: "16", Default: "8192"}},
 		Facts:    []Fact{{Name: "Host", Values: []string{"Mixed: 2 hosts.", hostile, "lab"}}},
 	}
+}
+
+// elsewhere is a run of which two units waited 40 s for a machine of a hostile name.
+func elsewhere(run Run) Run {
+	for i := range run.Bars {
+		run.Bars[i].Host = "lab"
+		if b := &run.Bars[i]; b.Unit == "b" || b.Unit == "c" {
+			b.Host = "n1" + hostile
+			b.Wait = &Wait{Job: "12_3" + hostileQuote, Attempt: 2, Submitted: at(-40), Seconds: 40}
+		}
+	}
+	return run
 }
 
 // madeRun is a run of two stages, and of the last one again two days later.

@@ -3,19 +3,16 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 )
 
 const (
 	headHeight  = 44.0 // dates and ticks
 	laneHead    = 20.0 // name of a stage
 	laneGap     = 14.0
-	mostTitled  = 250 // bars of a stage that tell their name
-	leastTitled = 2.0 // width of a bar that a pointer can find
+	mostTitled  = 250  // bars of a stage that tell their name
+	mostDrawn   = 4000 // bars of a stage; of more only how many ran at a time is drawn
+	leastTitled = 2.0  // width of a bar that a pointer can find
 )
 
 // timeline is the drawing of a run, ready to be written.
@@ -40,11 +37,23 @@ type tick struct{ X, Label string }
 // lane is a stage in the timeline.
 type lane struct {
 	Name, About string // the stage, and what it took
-	Y, TextY    string
-	Height      string
+	TextY       string
+	Hosts       []hostLabel // where there are several
+	Waits       string      // path of the time in the queue; empty where nothing waited
+	WaitsTitle  string
+	Areas       []area // of a stage of very many units, in place of bars
 	Titled      []drawnBar
 	Rest        string // path of the bars that are too short to point at
 	RestTitle   string
+}
+
+// hostLabel is the name of a host above its part of a lane.
+type hostLabel struct{ Y, Name string }
+
+// area is how many units did something at a time, as a path.
+type area struct {
+	Path, Title string
+	Waiting     bool
 }
 
 type drawnBar struct{ X, Y, Width, Height, Title string }
@@ -54,7 +63,7 @@ type drawnBar struct{ X, Y, Width, Height, Title string }
 func newTimeline(run Run) timeline {
 	bars := slices.Clone(run.Bars)
 	slices.SortFunc(bars, func(a, b Bar) int {
-		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Unit, b.Unit))
+		return cmp.Or(a.begin().Compare(b.begin()), a.Start.Compare(b.Start), cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Unit, b.Unit))
 	})
 	axis, width := placed(sessions(bars))
 	t := timeline{Width: width, Height: headHeight}
@@ -73,76 +82,65 @@ func newTimeline(run Run) timeline {
 		t.Sessions = append(t.Sessions, drawSession(axis, i, t.Height))
 	}
 	t.Label = fmt.Sprintf("%s of %s in %s", count(len(bars), "unit"), count(len(t.Lanes), "stage"), count(len(axis), "session"))
+	if hosts := hostsOf(bars); len(hosts) > 1 {
+		t.Label += " on " + count(len(hosts), "host")
+	}
 	return t
 }
 
 // add draws the lane of a stage below the others.
 func (t *timeline) add(name string, bars []Bar, axis []session) {
-	rows, most := rowsOf(bars)
-	height := min(11, max(1.2, 88/float64(most)))
-	y := t.Height + laneHead
-	l := lane{Name: name, Y: px(y), TextY: px(t.Height + 13), Height: px(float64(most) * height)}
+	l := lane{Name: name, TextY: px(t.Height + 13)}
 	cpu := 0.0
 	for _, b := range bars {
 		cpu += b.CPU
 	}
 	l.About = fmt.Sprintf("%s, CPU %s", count(len(bars), "unit"), Duration(cpu))
-	titled := longest(bars, mostTitled)
-	var rest strings.Builder
-	var short []Bar
-	for i, b := range bars {
-		s := sessionOf(axis, b)
-		x := s.place(b.Start)
-		width := max(0.5, s.place(b.end())-x)
-		top, tall := y+float64(rows[i])*height, height*0.84
-		if width >= leastTitled && titled[i] {
-			l.Titled = append(l.Titled, drawnBar{px(x), px(top), px(width), px(tall), b.title()})
-			continue
-		}
-		short = append(short, b)
-		fmt.Fprintf(&rest, "M%s %sh%sv%sh-%sz", px(x), px(top), px(width), px(tall), px(width))
+	if hosts := hostsOf(bars); len(hosts) > 1 {
+		l.About += ", " + count(len(hosts), "host")
 	}
-	if len(short) > 0 {
-		l.Rest, l.RestTitle = rest.String(), shortTitle(name, short)
+	slices.SortStableFunc(bars, func(a, b Bar) int { return a.Start.Compare(b.Start) })
+	y := t.Height + laneHead
+	if len(bars) > mostDrawn {
+		y = l.addAreas(y, bars, axis)
+	} else {
+		y = l.addRows(y, bars, axis)
 	}
 	t.Lanes = append(t.Lanes, l)
-	t.Height = y + float64(most)*height + laneGap
+	t.Height = y + laneGap
 }
 
-// rowsOf gives each bar the first row that is free when it starts; most is how
-// many rows that takes. Bars are sorted by start.
-func rowsOf(bars []Bar) (rows []int, most int) {
-	var free []time.Time // by row: when its last bar ends
-	for _, b := range bars {
-		row := slices.IndexFunc(free, func(end time.Time) bool { return !end.After(b.Start) })
-		if row < 0 {
-			row = len(free)
-			free = append(free, time.Time{})
-		}
-		free[row] = b.end()
-		rows = append(rows, row)
-	}
-	return rows, len(free)
-}
-
-// longest marks the n bars that took the longest.
-func longest(bars []Bar, n int) map[int]bool {
+// longest names the n units of a stage that took the longest.
+func longest(bars []Bar, n int) map[string]bool {
 	order := make([]int, len(bars))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(bars[b].Wall, bars[a].Wall) })
-	marked := map[int]bool{}
+	marked := map[string]bool{}
 	for _, i := range order[:min(n, len(order))] {
-		marked[i] = true
+		marked[bars[i].Unit] = true
 	}
 	return marked
 }
 
 // title is what a bar says when pointed at.
 func (b Bar) title() string {
-	return fmt.Sprintf("%s/%s\n%s to %s UTC\n%s, CPU %s", b.Stage, b.Unit,
+	text := fmt.Sprintf("%s/%s\n%s to %s UTC\n%s, CPU %s", b.Stage, b.Unit,
 		b.Start.UTC().Format("2006-01-02 15:04:05"), b.end().UTC().Format("15:04:05"), Duration(b.Wall), Duration(b.CPU))
+	if share := share(b.CPU, b.Wall); share != "" {
+		text += " (" + share + " of a core)"
+	}
+	if b.PeakBytes > 0 {
+		text += ", peak memory " + megabytes(b.PeakBytes)
+	}
+	if b.Host != "" {
+		text += "\non " + b.Host
+	}
+	if w := b.Wait; w != nil {
+		text += fmt.Sprintf(", job %s, attempt %d\nafter %s in the queue", w.Job, w.Attempt, Duration(w.Seconds))
+	}
+	return text
 }
 
 func shortTitle(stage string, bars []Bar) string {
@@ -179,37 +177,4 @@ func drawSession(axis []session, i int, height float64) drawnSession {
 		d.Ticks = append(d.Ticks, tick{px(x), Duration(at)})
 	}
 	return d
-}
-
-// px is a length of the drawing, to a tenth of a unit.
-func px(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
-
-// Duration is a span of seconds as people say it: "3 min 20 s".
-func Duration(seconds float64) string {
-	s := int64(math.Round(seconds))
-	switch {
-	case seconds < 0.0095:
-		return strconv.FormatFloat(1000*seconds, 'f', 1, 64) + " ms"
-	case seconds < 0.995:
-		return strconv.FormatFloat(1000*seconds, 'f', 0, 64) + " ms"
-	case seconds < 9.95 && seconds != math.Trunc(seconds):
-		return strconv.FormatFloat(seconds, 'f', 1, 64) + " s"
-	case s < 60:
-		return fmt.Sprintf("%d s", s)
-	case s < 3600 && s%60 == 0:
-		return fmt.Sprintf("%d min", s/60)
-	case s < 3600:
-		return fmt.Sprintf("%d min %d s", s/60, s%60)
-	case s < 48*3600:
-		return fmt.Sprintf("%d h %d min", s/3600, s%3600/60)
-	}
-	return fmt.Sprintf("%d d %d h", s/86400, s%86400/3600)
-}
-
-// count is a number of things in words.
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

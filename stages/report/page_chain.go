@@ -170,14 +170,25 @@ func newRun(h History) page.Run {
 			fresh[r.Ref.Stage]++
 		}
 		if m := r.Manifest; m != nil {
-			run.Bars = append(run.Bars, page.Bar{Stage: r.Ref.Stage, Unit: r.Ref.Unit, Start: m.Start.Round(time.Microsecond),
-				Wall: m.WallSeconds, CPU: m.CPUSeconds, PeakBytes: m.PeakBytes})
+			run.Bars = append(run.Bars, newBar(r.Ref, m))
 		}
 	}
 	for _, s := range h.Stages {
 		run.Stages = append(run.Stages, page.Stage{Name: s.Name, About: s.About, Units: units[s.Name], State: stageState(s, fresh[s.Name], units[s.Name])})
 	}
 	return run
+}
+
+// newBar is when and where a unit ran.
+func newBar(unit dag.Ref, m *dag.Manifest) page.Bar {
+	b := page.Bar{
+		Stage: unit.Stage, Unit: unit.Unit, Start: m.Start.Round(time.Microsecond),
+		Wall: m.WallSeconds, CPU: m.CPUSeconds, PeakBytes: m.PeakBytes, Host: m.Host,
+	}
+	if q := m.Queue; q != nil {
+		b.Wait = &page.Wait{Job: q.Job, Attempt: q.Attempt, Submitted: q.Submitted.Round(time.Microsecond), Seconds: q.QueueSeconds}
+	}
+	return b
 }
 
 // stageState says how the stored results of a stage stand to what a run would

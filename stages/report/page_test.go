@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"speceval/data"
 	"speceval/internal/page"
@@ -303,5 +305,25 @@ func checkNames(t *testing.T, p page.Page, explainer *Explainer) {
 		if !slices.Equal(labels, sheet.Labels()) {
 			t.Errorf("%s has the rows %q", table.ID, labels)
 		}
+	}
+}
+
+// TestTheRunHasQueueAndPlace takes a run of a unit here and one of a scheduler.
+func TestTheRunHasQueueAndPlace(t *testing.T) {
+	start := time.Date(2026, 1, 1, 12, 0, 0, 1_600, time.UTC)
+	m := dag.Manifest{Start: start, WallSeconds: 3, CPUSeconds: 2, PeakBytes: 7, Origin: dag.Origin{Host: "n1"}}
+	queued := m
+	queued.Queue = &dag.Queue{Job: "12_3", Submitted: start.Add(-time.Minute), QueueSeconds: 40, Attempt: 2}
+	h := History{Records: []dag.Record{
+		{Ref: dag.Ref{Stage: "replay", Unit: "a"}, Manifest: &m},
+		{Ref: dag.Ref{Stage: "replay", Unit: "b"}, Manifest: &queued},
+		{Ref: dag.Ref{Stage: "replay", Unit: "c"}},
+	}}
+	at := start.Round(time.Microsecond)
+	here := page.Bar{Stage: "replay", Unit: "a", Start: at, Wall: 3, CPU: 2, PeakBytes: 7, Host: "n1"}
+	there := here
+	there.Unit, there.Wait = "b", &page.Wait{Job: "12_3", Attempt: 2, Submitted: at.Add(-time.Minute), Seconds: 40}
+	if got, want := newRun(h).Bars, []page.Bar{here, there}; !reflect.DeepEqual(got, want) {
+		t.Errorf("bars %+v\nwant %+v", got, want)
 	}
 }
