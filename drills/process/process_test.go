@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"speceval/drills/process"
 )
@@ -21,6 +23,11 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(3)
 	case "succeeds":
+		os.Exit(0)
+	case "works":
+		for used := (syscall.Rusage{}); used.Utime.Sec == 0 && used.Utime.Usec < 50_000; {
+			syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+		}
 		os.Exit(0)
 	case "stays":
 		select {}
@@ -48,6 +55,14 @@ func TestAProgramThatEnds(t *testing.T) {
 		t.Errorf("exit code %d, output %q", p.Code(), last)
 	}
 	p.Kill() // does nothing more
+}
+
+func TestTheTimeOfAProgram(t *testing.T) {
+	p := start(t, "works")
+	<-p.Ended()
+	if p.CPU() < 50*time.Millisecond {
+		t.Errorf("%v for a program that works until it has used 50 ms", p.CPU())
+	}
 }
 
 func TestWaiting(t *testing.T) {

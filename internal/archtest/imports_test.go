@@ -30,10 +30,12 @@ var importRules = []importRule{
 	{"stages/report/measured", []string{"internal/agreement", "internal/measurement", "internal/profile", "internal/table"}},
 	{"stages/*", []string{"pipeline/dag", "pipeline/pair", "data", "method/…", "internal/…"}}, // never one another: they meet in files
 	{"drills/process", nil},
+	{"drills/cluster", nil},
 	{"drills/drill", []string{"pipeline/config"}},
 	{"drills/timed", []string{"data", "method/…", "internal/…"}},
 	{"drills/evaluated", []string{"drills/process", "method/…", "internal/…"}},
-	{"drills/*", []string{"drills/drill", "drills/process", "drills/timed", "drills/evaluated", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
+	{"drills/undisturbed", []string{"drills/process", "data", "internal/…"}},
+	{"drills/*", []string{"drills/drill", "drills/process", "drills/cluster", "drills/timed", "drills/evaluated", "drills/undisturbed", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
 	{"pipeline/config", []string{"internal/profile", "internal/spelling", "internal/benchmark"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"internal/atomicfile"}},
