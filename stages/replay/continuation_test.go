@@ -64,6 +64,7 @@ func TestContinuationsAreThoseOfTheAllocator(t *testing.T) {
 		{variance.Design{Policy: variance.TunedIBN, Alpha: &alphas[1]}, ibnByTask(13)},
 		{variance.Design{Policy: variance.TunedIBN, Alpha: &alphas[2]}, ibnByTask(100)},
 		{variance.Design{Policy: variance.HBN}, hbnByTask},
+		{variance.Design{Policy: disagreement}, disagreementByTask},
 	}
 	prior, err := neyman.NewPrior(16)
 	if err != nil {
@@ -86,7 +87,7 @@ func TestContinuationsAreThoseOfTheAllocator(t *testing.T) {
 				for _, tt := range tests {
 					d := tt.design
 					d.NTasks, d.M, d.Budget = int32(len(p)), int32(sw.m), int32(budget)
-					policy, err := take.of(d)
+					policy, err := withWorked(&take, d)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"speceval/data"
+)
+
+// change is one to a configuration: the first text that a pattern fits becomes
+// another, or with all every one.
+type change struct{ pattern, to string }
+
+// key is the change of every value that a key has, in lines of its own.
+func key(name, value string) change {
+	return change{`(?ms)^` + name + ` = (\[.*?\]|[^\n#]*)`, name + " = " + value + " "}
+}
+
+// small are the changes that make experiments.toml a matter of seconds: two models
+// on two benchmarks, and few draws.
+var small = []change{
+	{`(?ms)^\[\[model\]\]\nid = "(qwen2_5_7b|qwen2_5_32b|qwen3_5_9b|qwen3_5_27b)".*?\n\n`, ""},
+	{`(?m)^\[\[benchmark\]\]\nid = "(aime25|aime26|gpqa|hle|livecode|math|mmlu|supergpqa)[a-z0-9_]*"\n`, ""},
+	key("draws", "64"), key("replicates", "2"), key("resamples", "2"), key("resample_draws", "2"), key("repetitions", "200"),
+	key("ibn_alphas", "[0.05, 0.1]"), key("alphas", "[0.05, 0.1]"), key("warm_starts", "[2]"),
+	key("race_draws", "2"), key("final_draws", "4"), key("repeats", "2"), key("pdf", `"never"`),
+}
+
+// smaller are the changes to experiments-small.toml: few tasks, and a second
+// generation to agree with.
+var smaller = []change{
+	{`id = "smallbench"`, "id = \"smallbench\"\ntasks = \"few.jsonl\""},
+	key("rollouts_per_task", "8"), key("draws", "64"), key("replicates", "2"), key("alphas", "[0.05]"),
+	key("race_draws", "2"), key("final_draws", "4"), key("scored_repeats", "[1, 0]"),
+	{`\z`, "\n[report]\npdf = \"never\"\nsecond = \"out-second/score/profiles.parquet\"\n"},
+}
+
+// changed applies changes, each of which must fit.
+func changed(text string, changes []change) (string, error) {
+	for _, c := range changes {
+		pattern := regexp.MustCompile(c.pattern)
+		if !pattern.MatchString(text) {
+			return "", fmt.Errorf("the configuration has nothing that fits %s", c.pattern)
+		}
+		text = pattern.ReplaceAllLiteralString(text, c.to)
+	}
+	return text, nil
+}
+
+// fewTasks are some of the small benchmark, at least one for every scorer.
+func fewTasks() string {
+	var kept []string
+	seen := map[string]int{}
+	for line := range strings.Lines(string(data.SmallBenchmark())) {
+		scorer := regexp.MustCompile(`"scorer":"[a-z]+"`).FindString(line)
+		if most := map[bool]int{true: 1, false: 5}[scorer == `"scorer":"code"`]; seen[scorer] < most {
+			seen[scorer]++
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "")
+}
+
+// standIn is an experiment whose simulated servers stand in for those of a user:
+// each serves another model.
+const standIn = `[[model]]
+id = "my-model"
+[[model]]
+id = "model-a"
+[[model]]
+id = "model-b"
+[[benchmark]]
+id = "mine"
+tasks = "mine.jsonl"
+[[worker]]
+name = "w"
+urls = ["http://127.0.0.1:8000", "http://127.0.0.1:8001", "http://127.0.0.1:8002"]
+`
+
+// mine is a benchmark of a user, with the two tasks that the README shows: so many
+// others that a small error does not take hundreds of rollouts of each.
+func mine() string {
+	text := shownTasks
+	for line := range strings.Lines(string(data.SmallBenchmark())) {
+		if strings.Contains(line, `"scorer":"math"`) || strings.Contains(line, `"scorer":"choice"`) {
+			text += line
+		}
+	}
+	return text
+}
+
+// Files that users have, where a page shows none.
+const (
+	shownTasks = `{"id":"primes","prompt":"How many primes are below 100?","answer":"25","scorer":"math"}
+{"id":"rose","prompt":"Which is red?","answer":"B","scorer":"choice","options":["sky","rose"]}
+`
+	mineCSV = "id,prompt,answer,scorer,options\nprimes,How many primes are below 100?,25,math,\n"
+	mineTSV = "1/2\t0.5\ttrue\n25\t26\tfalse\n"
+)
+
+// lay writes what stands in a scratch copy of the repository beside its files.
+func (l *lab) lay() error {
+	for _, f := range []struct {
+		name    string
+		changes []change
+	}{{"experiments.toml", small}, {"experiments-small.toml", smaller}} {
+		text, err := os.ReadFile(filepath.Join(l.whole, f.name))
+		if err != nil {
+			return err
+		}
+		done, err := changed(string(text), f.changes)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		if err := os.WriteFile(filepath.Join(l.whole, f.name), []byte(l.addressed(done)), 0o666); err != nil {
+			return err
+		}
+	}
+	if err := l.layInJobs(); err != nil {
+		return err
+	}
+	files := map[string]string{"few.jsonl": fewTasks(), "stand-in.toml": l.addressed(standIn), "mine.jsonl": mine(), "mine.csv": mineCSV, "mine.tsv": mineTSV}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(l.whole, name), []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// layInJobs makes experiments-slurm.toml as small as experiments.toml is already.
+func (l *lab) layInJobs() error {
+	shipped, err := os.ReadFile(filepath.Join(l.whole, "experiments-slurm.toml"))
+	if err != nil {
+		return err
+	}
+	small, err := os.ReadFile(filepath.Join(l.whole, "experiments.toml"))
+	if err != nil {
+		return err
+	}
+	text, err := inJobs(string(shipped), string(small))
+	if err != nil {
+		return fmt.Errorf("experiments-slurm.toml: %w", err)
+	}
+	return os.WriteFile(filepath.Join(l.whole, "experiments-slurm.toml"), []byte(text), 0o666)
+}
+
+// own writes the files that a page itself shows.
+func (l *lab) own(p page, dir string) error {
+	for _, f := range []struct{ lang, name string }{{"toml", "mine.toml"}, {"json", "mine.jsonl"}, {"csv", "mine.csv"}, {"tsv", "mine.tsv"}} {
+		if text, ok := p.first(f.lang); ok {
+			if err := os.WriteFile(filepath.Join(dir, f.name), []byte(l.addressed(text)), 0o666); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
