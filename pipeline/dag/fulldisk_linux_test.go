@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +16,9 @@ import (
 func TestFullDisk(t *testing.T) {
 	l := crossing(t)
 	if err := syscall.Mount("tmpfs", l.dir, "tmpfs", 0, "size=256k"); err != nil {
+		if os.Getenv("SPECEVAL_CI") == "1" {
+			t.Fatalf("cannot mount a small file system: %v", err)
+		}
 		t.Skipf("cannot mount a small file system here (needs root): %v", err)
 	}
 	t.Cleanup(func() { syscall.Unmount(l.dir, 0) })

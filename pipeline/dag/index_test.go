@@ -34,6 +34,9 @@ func (l *lab) indexed() (p *Plan, read bool) {
 	g := l.graph()
 	x := openIndex(g, l.dir, 0)
 	if x == nil {
+		if os.Getenv("SPECEVAL_CI") == "1" {
+			l.t.Fatal("the file system of temporary files keeps no index")
+		}
 		l.t.Skip("the file system of temporary files keeps no index")
 	}
 	return l.planOf(g, x), x.since != 0

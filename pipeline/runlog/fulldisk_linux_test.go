@@ -14,6 +14,9 @@ import (
 func TestFullDiskTearsNoLaterLine(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
+		if os.Getenv("SPECEVAL_CI") == "1" {
+			t.Fatalf("cannot mount a small file system: %v", err)
+		}
 		t.Skipf("cannot mount a small file system here (needs root): %v", err)
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, 0) })
