@@ -1,0 +1,5 @@
+package policy
+
+// Oracle is the exact integer Neyman allocation for the true variances (paper,
+// Eq. 2).
+var Oracle = &Policy{Name: "oracle", Label: "Oracle", Macro: "Oracle", PaperTable: 1, Clairvoyant: true}

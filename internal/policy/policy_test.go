@@ -1,0 +1,41 @@
+package policy_test
+
+import (
+	"regexp"
+	"testing"
+
+	"speceval/internal/policy"
+)
+
+// TestNamesTellPoliciesApart checks what files and LaTeX need of the names:
+// that they differ, and that those of commands have letters only.
+func TestNamesTellPoliciesApart(t *testing.T) {
+	seen := map[string]bool{}
+	take := func(kind, name, form string) {
+		if !regexp.MustCompile(form).MatchString(name) {
+			t.Errorf("%s %q is not of the form %s", kind, name, form)
+		}
+		if seen[kind+name] {
+			t.Errorf("there are two of %s %q", kind, name)
+		}
+		seen[kind+name] = true
+	}
+	for i, p := range append([]*policy.Policy{policy.Uniform}, policy.All...) {
+		take("name", p.Name, "^[a-z]+(_[a-z]+)*$")
+		take("label", p.Label, ".")
+		take("macro", p.Macro, "^[A-Za-z]+$")
+		if policy.Find(p.Name) != p || policy.Order(p.Name) != i-1 {
+			t.Errorf("%s is found as %v, at place %d", p.Name, policy.Find(p.Name), policy.Order(p.Name))
+		}
+	}
+	for _, s := range policy.Strategies {
+		take("strategy", s.Name, "^[a-z]+(-[a-z]+)*$")
+		take("label of strategy", s.Label, ".")
+		if policy.FindStrategy(s.Name) != s || policy.Find(s.Policy.Name) != s.Policy {
+			t.Errorf("%s is found as %v, of %v", s.Name, policy.FindStrategy(s.Name), policy.Find(s.Policy.Name))
+		}
+		if !s.Equivalent && s.Name != s.Controller.String() {
+			t.Errorf("%s is executed by the controller as %s", s.Name, s.Controller)
+		}
+	}
+}
