@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"speceval/internal/profile"
@@ -111,4 +112,14 @@ func WithMinus(printed string) string {
 		return "−" + digits
 	}
 	return printed
+}
+
+// Spelled is a number as the words of its digits: 64 is SixFour.
+func Spelled(n int32) string {
+	words := [10]string{"Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"}
+	var b strings.Builder
+	for _, digit := range strconv.Itoa(int(n)) {
+		b.WriteString(words[digit-'0'])
+	}
+	return b.String()
 }

@@ -36,12 +36,29 @@ type Table struct {
 	// Overview heads the table where verify shows it at a glance; empty: it does not.
 	Overview string
 
-	// Make makes the sheet of stored results. What is not there leaves rows out.
+	// Make makes the rows and columns of stored results. What is not there leaves
+	// rows out.
 	Make func(*stored.Source) (*Sheet, error)
 
 	// Macros are the numbers of the table that a text quotes, in the order of
 	// numbers.tex; nil: none.
 	Macros func(*stored.Source) ([]Macro, error)
+}
+
+// Sheet makes the table of stored results. Where some are not there it has fewer
+// rows, and says which stage has not run.
+func (t *Table) Sheet(src *stored.Source) (*Sheet, error) {
+	src = src.Anew()
+	s, err := t.Make(src)
+	if err != nil {
+		return nil, err
+	}
+	s.Table = t
+	if t.Reads.Paper {
+		s.Paper, err = src.Paper()
+	}
+	s.Lacking = src.Lacking()
+	return s, err
 }
 
 // Macro is a LaTeX command that stands for a number in running text.

@@ -1,6 +1,7 @@
 package stored
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -24,11 +25,25 @@ func MeanRatio(designs Schedules, ratios []variance.Ratio) (Estimate, error) {
 		sum += r.VarianceRatio
 		ones[i] = 1
 	}
-	se, err := SumSE(designs, ratios, ones)
-	return Estimate{sum / n, se / n}, err
+	e, err := SumErrors(designs, ratios, ones)
+	return Estimate{sum / n, e.Total / n}, err
 }
 
-// SumSE is the standard error of Σ g_j·ratio_j over profiles j, for ratios of
+// SumError is the standard error of a weighted sum of ratios, and its parts.
+type SumError struct {
+	Replay, Design float64
+	Total          float64 // of both
+	Slopes         []Slope // what Design is made of, by task count
+}
+
+// Slope is by how much a sum changes when the stage weight that the profiles with
+// one task count share is one standard error larger.
+type Slope struct {
+	NTasks int32
+	Change float64
+}
+
+// SumErrors is the standard errors of Σ g_j·ratio_j over profiles j, for ratios of
 // one policy at one budget and weights g_j.
 //
 // Replay: profiles draw independently, so the variance is Σ g_j²·se_j².
@@ -43,37 +58,31 @@ func MeanRatio(designs Schedules, ratios []variance.Ratio) (Estimate, error) {
 // profiles with the same task count share one design: their derivatives add
 // up before they are squared, those of different task counts afterwards.
 // A policy without a pilot, the Oracle, is exact.
-func SumSE(designs Schedules, ratios []variance.Ratio, weights []float64) (float64, error) {
-	v, err := sumVariance(designs, ratios, weights)
-	return math.Sqrt(v.total), err
-}
-
-// variances are the squares of the two parts of a standard error, and their sum.
-type variances struct{ replay, design, total float64 }
-
-// sumVariance is the square of SumSE with its parts.
-func sumVariance(designs Schedules, ratios []variance.Ratio, weights []float64) (v variances, err error) {
+func SumErrors(designs Schedules, ratios []variance.Ratio, weights []float64) (e SumError, err error) {
 	slope := map[int32]float64{} // by task count: Σ g_j · d ratio_j/dw · se_w
+	var replay2, design2 float64
 	for j, r := range ratios {
 		g := weights[j]
-		v.replay += g * g * r.RatioSE * r.RatioSE
-		noise, err := DesignNoise(designs, r)
+		replay2 += g * g * r.RatioSE * r.RatioSE
+		noise, err := designNoise(designs, r)
 		if err != nil {
-			return variances{}, err
+			return SumError{}, err
 		}
 		slope[r.NTasks] += g * noise
 	}
-	v.total = v.replay
-	for _, nTasks := range sortedKeys(slope) {
-		v.design += slope[nTasks] * slope[nTasks]
-		v.total += slope[nTasks] * slope[nTasks]
+	total := replay2
+	for _, n := range slices.Sorted(maps.Keys(slope)) {
+		design2 += slope[n] * slope[n]
+		total += slope[n] * slope[n]
+		e.Slopes = append(e.Slopes, Slope{n, slope[n]})
 	}
-	return v, nil
+	e.Replay, e.Design, e.Total = math.Sqrt(replay2), math.Sqrt(design2), math.Sqrt(total)
+	return e, nil
 }
 
-// DesignNoise is d ratio/dw · se_w: the signed change of a ratio when its
+// designNoise is d ratio/dw · se_w: the signed change of a ratio when its
 // design's stage weight is one standard error larger.
-func DesignNoise(designs Schedules, r variance.Ratio) (float64, error) {
+func designNoise(designs Schedules, r variance.Ratio) (float64, error) {
 	if r.M == nil || r.W == nil {
 		return 0, nil
 	}
@@ -97,15 +106,6 @@ func WeightSE(d variance.Design) float64 {
 
 // TotalSE is the standard error of one profile's ratio, replay and design.
 func TotalSE(designs Schedules, r variance.Ratio) (float64, error) {
-	noise, err := DesignNoise(designs, r)
+	noise, err := designNoise(designs, r)
 	return math.Hypot(r.RatioSE, noise), err
-}
-
-func sortedKeys(m map[int32]float64) []int32 {
-	keys := make([]int32, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
