@@ -3,7 +3,6 @@ package model
 import (
 	"speceval/internal/policy"
 	"speceval/internal/table"
-	"speceval/stages/report/stored"
 )
 
 // Words that tables share.
@@ -58,14 +57,9 @@ func PolicyKey(words string, of func(row int) *policy.Policy) Column {
 	return c
 }
 
-// Numbers is the cells of numbers; missing where one is not finite.
+// Numbers is the cells of numbers, which must be finite.
 func Numbers(of func(row int) float64) func(int) table.Cell {
-	return func(i int) table.Cell {
-		if v := of(i); stored.Finite(v) {
-			return table.Number(v)
-		}
-		return table.Missing()
-	}
+	return func(i int) table.Cell { return table.Number(of(i)) }
 }
 
 // Counts is the cells of counts.
