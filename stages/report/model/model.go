@@ -113,6 +113,9 @@ type Column struct {
 	PlusMinus   func(row int) *float64   // printed behind ±; nil: none
 	Paired      bool                     // the paper's number is printed beside
 
+	// Virtual columns are compared with the paper's text, and in neither form.
+	Virtual bool
+
 	Cell func(row int) table.Cell
 
 	// Noise is the Monte Carlo standard error of the number by other columns of its
@@ -168,7 +171,7 @@ func (s *Sheet) Column(name string) *Column {
 func (s *Sheet) Stored() []Column {
 	var ours, theirs []Column
 	for _, c := range s.Columns {
-		if c.Name == "" {
+		if c.Name == "" || c.Virtual {
 			continue
 		}
 		ours = append(ours, c)
@@ -185,7 +188,7 @@ const PaperPrefix = "paper_"
 // paperColumn is the column of the paper's numbers beside another, nil where the
 // paper has none.
 func (s *Sheet) paperColumn(c Column) *Column {
-	if s.Paper == nil || c.Rule == nil || c.Rule.Unstored {
+	if s.Paper == nil || c.Rule == nil {
 		return nil
 	}
 	words := c.Rule.Words
