@@ -9,7 +9,6 @@ import (
 	"speceval/internal/table"
 	"speceval/stages/report/model"
 	"speceval/stages/report/paper"
-	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
 )
 
@@ -43,7 +42,11 @@ func (v Verdicts) Text(w io.Writer) error {
 	fmt.Fprint(w, v.Legend())
 	var overviews []table.Table
 	for _, t := range tables.All {
-		if overview := v.overview(t); len(overview.Rows) > 0 {
+		overview, err := v.overview(t)
+		if err != nil {
+			return err
+		}
+		if len(overview.Rows) > 0 {
 			overviews = append(overviews, overview)
 		}
 	}
@@ -123,17 +126,21 @@ func (v Verdicts) block(base string) table.Table {
 
 // overview is a table to be taken in at a glance: a row for each of its rows, and
 // each number beside the paper's.
-func (v Verdicts) overview(of *model.Table) table.Table {
+func (v Verdicts) overview(of *model.Table) (t table.Table, err error) {
 	if of.Overview == "" || !v.Published {
-		return table.Table{}
+		return t, nil
+	}
+	blank, err := of.Blank()
+	if err != nil {
+		return t, err
 	}
 	head := "row"
 	if of.Base == paper.Variance {
 		head = "budget"
 	}
-	t := table.Table{Title: of.Overview, Columns: []table.Column{{Name: head, Align: table.Left}}}
+	t = table.Table{Title: of.Overview, Columns: []table.Column{{Name: head, Align: table.Left}}}
 	var names []string
-	for _, c := range of.Columns() {
+	for _, c := range blank.Columns {
 		if c.Rule == nil || c.Rule.Overview == nil {
 			continue
 		}
@@ -156,8 +163,5 @@ func (v Verdicts) overview(of *model.Table) table.Table {
 		row := &t.Rows[len(t.Rows)-1]
 		*row = append(*row, table.Optional(cell.Obtained), table.Optional(cell.Paper))
 	}
-	return t
+	return t, nil
 }
-
-// nothing finds no file.
-var _ = stored.Folder
