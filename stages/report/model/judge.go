@@ -26,6 +26,8 @@ type Rule struct {
 	Printed  func(key paper.Key) table.Cell           // in print, where it is not that form
 	Unjudged bool                                     // it is shown, not compared
 
+	Last bool // its verdict comes after those of the other columns
+
 	// Estimate is our number with its error, and Judge compares it; Judge is nil
 	// where rounding, noise and the tolerance decide.
 	Estimate func(row int) stored.Estimate
@@ -101,16 +103,28 @@ func (s *Sheet) withPaper(e stored.Experiment) (all []Comparison) {
 		} else if row < 0 {
 			lack = "no such row is stored"
 		}
-		for _, c := range s.Columns {
-			if c.Rule == nil || c.Rule.Unjudged {
-				continue
-			}
+		for _, c := range s.judged() {
 			if cell, ok := s.compare(c, row, key, lack); ok {
 				all = append(all, cell.In(s.Base, key.Label(), c.Name))
 			}
 		}
 	}
 	return all
+}
+
+// judged is the columns that are compared with the paper's, in the order of verdicts.
+func (s *Sheet) judged() (first []Column) {
+	var last []Column
+	for _, c := range s.Columns {
+		switch r := c.Rule; {
+		case r == nil || r.Unjudged:
+		case r.Last:
+			last = append(last, c)
+		default:
+			first = append(first, c)
+		}
+	}
+	return append(first, last...)
 }
 
 // compare is the comparison of a cell; ok is false where the paper has no number.

@@ -206,8 +206,8 @@ func strengthColumn(src *stored.Source, rows []meanRow) model.Column {
 		Break: func(i int) (model.Breakdown, error) { return strengthParts(src, rows[i].budget) },
 		Rule: &model.Rule{
 			Words:    "The prior strength that the paper's search selects (Appendix B.3), as ‹data/paper_targets.toml› has it.",
-			Decimals: 2,
-			Judge:    func(i int, want float64) model.Comparison { return judgeStrength(src, rows, i, want) },
+			Decimals: 2, Last: true,
+			Judge: func(i int, want float64) model.Comparison { return judgeStrength(src, rows, i, want) },
 		},
 	}
 }
