@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"speceval/internal/agreement"
+	"speceval/internal/paper"
 	"speceval/internal/table"
-	"speceval/stages/report/paper"
 	"speceval/stages/report/stored"
 )
 

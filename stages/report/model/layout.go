@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"speceval/internal/paper"
 	"speceval/internal/profile"
 	"speceval/internal/table"
-	"speceval/stages/report/paper"
 )
 
 // Dagger marks a printed value that differs from the paper's.

@@ -8,9 +8,9 @@ package model
 import (
 	"strings"
 
+	"speceval/internal/paper"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
-	"speceval/stages/report/paper"
 	"speceval/stages/report/stored"
 )
 

@@ -3,9 +3,9 @@ package stored
 import (
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
+	"speceval/internal/paper"
 	"speceval/internal/profile"
 	"speceval/internal/variance"
-	"speceval/stages/report/paper"
 )
 
 // Source reads the stored results of one output folder, each file once. What a

@@ -5,11 +5,11 @@ import (
 	"math"
 
 	"speceval/internal/measurement"
+	"speceval/internal/paper"
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
-	"speceval/stages/report/paper"
 	"speceval/stages/report/stored"
 )
 

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"speceval/internal/paper"
 	"speceval/stages/report/model"
-	"speceval/stages/report/paper"
 	"speceval/stages/report/stored"
 )
 

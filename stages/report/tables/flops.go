@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"speceval/internal/flops"
+	"speceval/internal/paper"
 	"speceval/internal/table"
 	"speceval/stages/report/model"
-	"speceval/stages/report/paper"
 	"speceval/stages/report/stored"
 )
 

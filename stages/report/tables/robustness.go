@@ -5,12 +5,12 @@ import (
 	"math"
 	"strconv"
 
+	"speceval/internal/paper"
 	"speceval/internal/policy"
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
-	"speceval/stages/report/paper"
 	"speceval/stages/report/stored"
 )
 

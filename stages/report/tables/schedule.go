@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
+	"speceval/internal/paper"
 	"speceval/internal/policy"
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
-	"speceval/stages/report/paper"
 	"speceval/stages/report/stored"
 )
 

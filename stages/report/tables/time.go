@@ -2,9 +2,9 @@ package tables
 
 import (
 	"speceval/internal/measurement"
+	"speceval/internal/paper"
 	"speceval/internal/table"
 	"speceval/stages/report/model"
-	"speceval/stages/report/paper"
 	"speceval/stages/report/stored"
 )
 

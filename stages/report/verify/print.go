@@ -6,9 +6,9 @@ import (
 	"io"
 	"slices"
 
+	"speceval/internal/paper"
 	"speceval/internal/table"
 	"speceval/stages/report/model"
-	"speceval/stages/report/paper"
 	"speceval/stages/report/tables"
 )
 

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/paper"
 	"speceval/stages/report/model"
-	"speceval/stages/report/paper"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
 )
