@@ -83,7 +83,9 @@ var importRules = []importRule{
 	{"internal/rollout", []string{"internal/rowfile", "internal/journal", "internal/atomicfile"}},
 
 	// Statistics, and the rows in which its results are stored.
-	{"internal/policy", []string{"method/controller"}},
+	{"internal/policy/policytest", []string{"internal/policy", "method/neyman"}},
+	{"internal/policy", []string{"internal/sweep", "internal/exante", "internal/tsneyman", "internal/seed", "internal/pilot", "method/controller", "method/neyman"}},
+	{"internal/sweep", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"method/design", []string{"internal/exante", "internal/seed", "method/neyman"}},
 	{"internal/exante", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"internal/pilot", []string{"internal/seed"}},

@@ -2,6 +2,8 @@ package replay
 
 import (
 	"math"
+	"speceval/internal/policy"
+	"speceval/internal/policy/policytest"
 	"testing"
 
 	"speceval/internal/seed"
@@ -26,7 +28,7 @@ func TestDifferencesMatchEnumeration(t *testing.T) {
 		t.Fatal(err)
 	}
 	const draws = 200_000
-	ratios, got, err := replay(t.Context(), p, designs, prior, draws, seed.Root(11).Stream())
+	ratios, got, err := replay(t.Context(), policy.All, p, designs, prior, draws, seed.Root(11).Stream())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +39,7 @@ func TestDifferencesMatchEnumeration(t *testing.T) {
 	if got[0].DifferenceSE != hbn.RatioSE || got[0].Difference != ratios[0].VarianceRatio-hbn.VarianceRatio {
 		t.Errorf("Oracle: %+v, of HBN %+v", got[0], hbn)
 	}
-	byTask := []pilotScores{enByTask, hbnByTask, ibnByTask(13)}
+	byTask := []policytest.Scores{policytest.ByTask(t, policy.EN.Name, 0), policytest.ByTask(t, policy.HBN.Name, 0), policytest.ByTask(t, policy.IBN.Name, 13)}
 	for row, other := range map[int]int{1: 0, 2: 2} {
 		mean, sd, kurtosis := pathDifference(t, probabilities(p), designs, byTask, other, 1)
 		se := sd / math.Sqrt(draws)
@@ -53,7 +55,7 @@ func TestDifferencesMatchEnumeration(t *testing.T) {
 
 // pathDifference is the law of the ratio of one design less that of another over
 // all paths that are as long as the longest pilot.
-func pathDifference(t *testing.T, p []float64, designs []variance.Design, scores []pilotScores, one, other int) (mean, sd, kurtosis float64) {
+func pathDifference(t *testing.T, p []float64, designs []variance.Design, scores []policytest.Scores, one, other int) (mean, sd, kurtosis float64) {
 	rollouts := int(max(designs[one].M, designs[other].M))
 	all := 0.0
 	for _, x := range p {

@@ -1,25 +1,16 @@
-package replay
+package policy
 
 import (
 	"context"
 
 	"speceval/internal/exante"
 	"speceval/internal/seed"
+	"speceval/internal/sweep"
 )
 
-// enScores returns EN's scores S(m−S) for the folded counts S = 0, …, ⌊m/2⌋,
-// without the common factor 1/[m(m+1)] (paper, Eq. 16).
-func enScores(m int) []float64 {
-	var scores []float64
-	for j := range m/2 + 1 {
-		scores = append(scores, float64(j*(m-j)))
-	}
-	return scores
-}
-
-// batches is the number of groups of draws whose means are kept apart, so that
+// Batches is the number of groups of draws whose means are kept apart, so that
 // differences between candidates, which share their draws, have an error too.
-const batches = 8
+func Batches(draws int) int { return min(8, draws) }
 
 // enCoefficients estimates EN's continuation coefficient C on one profile
 // (paper, Eq. 17) for every candidate and batch of draws: [candidate][batch].
@@ -28,18 +19,18 @@ func enCoefficients(ctx context.Context, probabilities []float64, cs exante.Cand
 	tasks, rollouts := len(probabilities), cs.LongestPilot()
 	coefficients := make([][]float64, len(cs))
 	for k := range coefficients {
-		coefficients[k] = make([]float64, min(batches, draws))
+		coefficients[k] = make([]float64, Batches(draws))
 	}
-	var policy symmetric
-	err := eachSweep(ctx, probabilities, draws, rollouts, oneStream(random), func(sw *sweep, first int) error {
+	var continuation sweep.Symmetric
+	err := sweep.Each(ctx, probabilities, draws, rollouts, sweep.OneStream(random), func(sw *sweep.Sweep, first int) error {
 		for m := 1; m <= rollouts; m++ {
-			sw.advance()
+			sw.Advance()
 			which := cs.WithPilot(m)
-			policy.prepare(enScores(m), tasks, tasks*(cs.LargestBudget()-m))
-			for draw := range sw.draws {
+			continuation.Prepare(enScores(m), tasks, tasks*(cs.LargestBudget()-m))
+			for draw := range sw.Draws() {
 				batch := batchOf(first+draw, draws)
 				for _, k := range which {
-					coefficients[k][batch] += policy.value(sw, draw, cs[k].Budget)
+					coefficients[k][batch] += continuation.Value(sw, draw, cs[k].Budget)
 				}
 			}
 		}
@@ -61,14 +52,14 @@ func enCoefficients(ctx context.Context, probabilities []float64, cs exante.Cand
 }
 
 // batchOf returns the batch of a draw: consecutive draws, in sizes that differ
-// by one at most. There are fewer batches when there are fewer draws.
+// by one at most.
 func batchOf(draw, draws int) int {
-	n := min(batches, draws)
+	n := Batches(draws)
 	return ((draw+1)*n - 1) / draws
 }
 
 // batchSize returns the number of draws in a batch.
 func batchSize(batch, draws int) int {
-	n := min(batches, draws)
+	n := Batches(draws)
 	return (batch+1)*draws/n - batch*draws/n
 }
