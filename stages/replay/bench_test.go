@@ -2,10 +2,10 @@ package replay
 
 import (
 	"fmt"
-	"speceval/internal/policy"
 	"testing"
 
 	"speceval/internal/exante"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"math"
-	"speceval/internal/policy"
-	"speceval/internal/policy/policytest"
 	"testing"
 
+	"speceval/internal/policy"
+	"speceval/internal/policy/policytest"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
 	"speceval/method/neyman"

@@ -3,11 +3,11 @@ package replay
 import (
 	"fmt"
 	"math"
-	"speceval/internal/policy"
 	"testing"
 
 	"speceval/data"
 	"speceval/internal/exante"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/variance"
 )

@@ -2,10 +2,10 @@ package replay
 
 import (
 	"math"
-	"speceval/internal/policy"
-	"speceval/internal/policy/policytest"
 	"testing"
 
+	"speceval/internal/policy"
+	"speceval/internal/policy/policytest"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
 	"speceval/method/neyman"

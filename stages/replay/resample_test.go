@@ -3,11 +3,11 @@ package replay
 import (
 	"math"
 	"slices"
-	"speceval/internal/policy"
-	"speceval/internal/policy/policytest"
 	"testing"
 
 	"speceval/internal/exante"
+	"speceval/internal/policy"
+	"speceval/internal/policy/policytest"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"

@@ -32,7 +32,7 @@ func openRuns(job *dag.Job) (*runs, error) {
 const voidsFile = "void.txt"
 
 func (r *runs) path(e execution, what string) string {
-	return filepath.Join(r.dir, fmt.Sprintf("repeat=%d.%s.%s.parquet", e.repeat, e.strategy, what))
+	return filepath.Join(r.dir, fmt.Sprintf("repeat=%d.%s.%s.parquet", e.repeat, e.strategy.Name, what))
 }
 
 // read is a run that was kept. The error says that it is not there, whole.

@@ -213,7 +213,7 @@ func (s *setting) measureMissing(ctx context.Context, job *dag.Job, all []execut
 			return dag.ErrDrained
 		default:
 		}
-		job.Advance(dag.Progress{Done: len(all) - len(missing) + i, Total: len(all), Stored: len(all) - len(missing), What: "runs", Detail: e.strategy})
+		job.Advance(dag.Progress{Done: len(all) - len(missing) + i, Total: len(all), Stored: len(all) - len(missing), What: "runs", Detail: e.strategy.Name})
 		err := e.measure(ctx, b, warm)
 		warm = err == nil // what voids a run may leave a replica cold
 		switch {

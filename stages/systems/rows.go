@@ -20,7 +20,7 @@ func (o outcome) row(provenance string) measurement.Run {
 	row := measurement.Run{
 		Benchmark: o.profile.Benchmark, Model: o.profile.Model, NTasks: int32(o.profile.N()),
 		ReferenceBudget: int32(o.budget), Budget: int32(o.accepts()), Pilots: int32(o.Pilots),
-		Strategy: o.strategy, Provenance: provenance, Rewards: o.rewards, Repeat: int32(o.repeat),
+		Strategy: o.strategy.Name, Provenance: provenance, Rewards: o.rewards, Repeat: int32(o.repeat),
 		Time: r.Time.Seconds(), Pilot: r.PilotReady.Seconds(), Allocated: r.Allocated.Seconds(),
 		Released: r.Released.Seconds(), Handling: r.Handling.Seconds(),
 		Accepted: int32(r.Count(router.Accepted)), Discarded: int32(r.Count(router.Discarded)),
@@ -59,8 +59,8 @@ func (o outcome) check() error {
 		return fmt.Errorf("%d requests were sent again", o.record.Retries)
 	case o.record.Time <= 0:
 		return fmt.Errorf("it took %v", o.record.Time)
-	case o.record.Extra() > 0 && o.strategy != measurement.HBNAsync:
-		return fmt.Errorf("%d rollouts more than accepted, under %s", o.record.Extra(), o.strategy)
+	case o.record.Extra() > 0 && !o.strategy.Speculates():
+		return fmt.Errorf("%d rollouts more than accepted, under %s", o.record.Extra(), o.strategy.Name)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (o outcome) requests(generated bool) []requestRow {
 	for i, q := range o.record.Requests {
 		row := &rows[i]
 		*row = requestRow{
-			Strategy: o.strategy, Repeat: int32(o.repeat), ID: identities.Logical(q.ID),
+			Strategy: o.strategy.Name, Repeat: int32(o.repeat), ID: identities.Logical(q.ID),
 			Task: o.profile.TaskIDs[q.ID.Task], Phase: q.ID.Phase.String(), Ordinal: q.ID.Ordinal, Replica: int32(q.Replica),
 			Submitted: q.Submitted.Seconds(), Finished: q.Finished.Seconds(),
 			PromptTokens: int32(q.Prompt), State: q.State.String(), Prefetched: q.Prefetched,

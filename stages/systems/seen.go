@@ -5,6 +5,7 @@ import (
 
 	"speceval/internal/fleet/speed"
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/seed"
 	"speceval/method/controller"
 	"speceval/pipeline/dag"
@@ -103,7 +104,7 @@ func (t *timedSetting) take(rows []requestRow) error {
 // run is the row of an execution; nil if there is none.
 func (t *timedSetting) run(e execution) *measurement.Run {
 	for i, r := range t.runs {
-		if r.Strategy == e.strategy && int(r.Repeat) == e.repeat {
+		if r.Strategy == e.strategy.Name && int(r.Repeat) == e.repeat {
 			return &t.runs[i]
 		}
 	}
@@ -138,12 +139,12 @@ func (t *timedSetting) served() []speed.Served {
 // same text. One that Uniform had no use for has the length of some rollout of
 // its task, in any of Uniform's runs of the profile.
 func (o *observed) lengths(s *timedSetting, e execution, draw int) func(controller.ID) (prompt, tokens int) {
-	strategy := measurement.Uniform
-	if e.strategy == measurement.UniformEquivalent {
-		strategy = measurement.UniformEquivalent
+	strategy := policy.UniformAtBudget.Name
+	if e.strategy.Equivalent {
+		strategy = e.strategy.Name
 	}
 	repeat := draw % s.measuredRepeats()
-	random := s.predictionSeed().Index(s.budget).Child(e.strategy).Index(draw).Stream()
+	random := s.predictionSeed().Index(s.budget).Child(e.strategy.Name).Index(draw).Stream()
 	return func(id controller.ID) (prompt, tokens int) {
 		if tokens, there := s.seen[rollout{strategy, repeat, id}]; there {
 			return s.prompts[id.Task], tokens
