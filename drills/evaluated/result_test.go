@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"speceval/drills/evaluated"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
@@ -227,9 +228,9 @@ func TestPredictions(t *testing.T) {
 		}
 	}
 	p := profile.Profile{Benchmark: "quiz", Model: "m"}
-	row := variance.Ratio{Benchmark: "quiz", Model: "m", Budget: 8, Policy: variance.HBN, VarianceRatio: 0.9}
+	row := variance.Ratio{Benchmark: "quiz", Model: "m", Budget: 8, Policy: policy.HBN.Name, VarianceRatio: 0.9}
 	other := row
-	other.Policy, other.VarianceRatio = variance.Oracle, 0.5
+	other.Policy, other.VarianceRatio = policy.Oracle.Name, 0.5
 	write([]variance.Ratio{other, row})
 	all, err := evaluated.ReadPredictions(out)
 	if err != nil {

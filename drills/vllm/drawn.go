@@ -15,7 +15,7 @@ import (
 	"speceval/drills/timed"
 	"speceval/internal/checkpoint"
 	"speceval/internal/fleet/workload"
-	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/method/controller"
@@ -202,7 +202,7 @@ func asDrawn(stdout io.Writer, w *workload.Workload, all []*timed.Results) error
 		completed, lengths := 0, make(map[int32]bool)
 		for _, run := range r.Runs {
 			draw := law.Sampler(branch)
-			if run.Strategy == measurement.UniformEquivalent {
+			if run.Strategy == policy.UniformEquivalent.Name {
 				draw = law.Sampler(branch.Child(run.Strategy))
 			}
 			for _, q := range r.Requests(run) {

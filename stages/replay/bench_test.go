@@ -143,10 +143,10 @@ func benchDesigns(tasks int) []variance.Design {
 			})
 		}
 		ms := pilots[int32(b)]
-		add(variance.HBN, ms[0], nil)
-		add(variance.TunedEN, ms[1], nil)
+		add(policy.HBN.Name, ms[0], nil)
+		add(policy.EN.Name, ms[1], nil)
 		for i := range paper.Alphas {
-			add(variance.TunedIBN, ms[2]+int32(i/8), &paper.Alphas[i])
+			add(policy.IBN.Name, ms[2]+int32(i/8), &paper.Alphas[i])
 		}
 	}
 	return designs

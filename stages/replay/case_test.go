@@ -23,7 +23,7 @@ func TestEvaluationsHaveTheExactLaw(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, w := int32(2), 0.35
-	hbn := variance.Ratio{NTasks: 3, Budget: 4, Policy: variance.HBN, M: &m, W: &w}
+	hbn := variance.Ratio{NTasks: 3, Budget: 4, Policy: policy.HBN.Name, M: &m, W: &w}
 	hbn.VarianceRatio = exactRatio(t, p, hbn, policytest.ByTask(t, policy.HBN.Name, 0))
 	const repetitions = 100_000
 	rows, err := caseStudy(t.Context(), p, hbn, prior, repetitions, seed.Root(41))
@@ -36,9 +36,9 @@ func TestEvaluationsHaveTheExactLaw(t *testing.T) {
 		t.Fatal(err)
 	}
 	laws := map[string]map[float64]float64{
-		variance.Uniform: fixedLaw(ps, []int{4, 4, 4}),
-		variance.Oracle:  fixedLaw(ps, oracle),
-		variance.HBN:     twoStageLaw(t, ps, 2, 4, w),
+		policy.Uniform.Name: fixedLaw(ps, []int{4, 4, 4}),
+		policy.Oracle.Name:  fixedLaw(ps, oracle),
+		policy.HBN.Name:     twoStageLaw(t, ps, 2, 4, w),
 	}
 	covered := map[string]float64{}
 	for i, r := range rows {

@@ -19,9 +19,9 @@ func TestDifferencesMatchEnumeration(t *testing.T) {
 	p := profileOf(64, 32, 8, 60)
 	alpha := 0.13
 	designs := []variance.Design{
-		{Policy: variance.TunedEN, NTasks: 3, Budget: 6, M: 4, W: 0.6},
-		{Policy: variance.HBN, NTasks: 3, Budget: 6, M: 3, W: 0.4},
-		{Policy: variance.TunedIBN, NTasks: 3, Budget: 6, M: 2, W: 0.3, Alpha: &alpha},
+		{Policy: policy.EN.Name, NTasks: 3, Budget: 6, M: 4, W: 0.6},
+		{Policy: policy.HBN.Name, NTasks: 3, Budget: 6, M: 3, W: 0.4},
+		{Policy: policy.IBN.Name, NTasks: 3, Budget: 6, M: 2, W: 0.3, Alpha: &alpha},
 	}
 	prior, err := neyman.NewPrior(16)
 	if err != nil {
@@ -32,7 +32,7 @@ func TestDifferencesMatchEnumeration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 3 || got[0].Policy != variance.Oracle || got[1].Policy != variance.TunedEN || got[2].Policy != variance.TunedIBN || *got[2].Alpha != alpha {
+	if len(got) != 3 || got[0].Policy != policy.Oracle.Name || got[1].Policy != policy.EN.Name || got[2].Policy != policy.IBN.Name || *got[2].Alpha != alpha {
 		t.Fatalf("differences %+v", got)
 	}
 	hbn := ratios[2]

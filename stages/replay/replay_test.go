@@ -18,9 +18,9 @@ func TestReplayMatchesEnumeration(t *testing.T) {
 	p := profileOf(64, 32, 8, 60)
 	alpha := 0.13
 	designs := []variance.Design{
-		{Policy: variance.HBN, NTasks: 3, Budget: 7, M: 3, W: 0.4},
-		{Policy: variance.TunedEN, NTasks: 3, Budget: 7, M: 4, W: 0.6},
-		{Policy: variance.TunedIBN, NTasks: 3, Budget: 7, M: 2, W: 0.3, Alpha: &alpha},
+		{Policy: policy.HBN.Name, NTasks: 3, Budget: 7, M: 3, W: 0.4},
+		{Policy: policy.EN.Name, NTasks: 3, Budget: 7, M: 4, W: 0.6},
+		{Policy: policy.IBN.Name, NTasks: 3, Budget: 7, M: 2, W: 0.3, Alpha: &alpha},
 	}
 	byTask := []policytest.Scores{policytest.ByTask(t, policy.HBN.Name, 0), policytest.ByTask(t, policy.EN.Name, 0), policytest.ByTask(t, policy.IBN.Name, 13)}
 	prior, err := neyman.NewPrior(16)
@@ -31,7 +31,7 @@ func TestReplayMatchesEnumeration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(ratios) != 4 || ratios[0].Policy != variance.Oracle || ratios[0].RatioSE != 0 || ratios[0].M != nil {
+	if len(ratios) != 4 || ratios[0].Policy != policy.Oracle.Name || ratios[0].RatioSE != 0 || ratios[0].M != nil {
 		t.Fatalf("ratios start with %+v", ratios[0])
 	}
 	for i, d := range designs {

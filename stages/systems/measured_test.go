@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/pipeline/pair"
 	"speceval/stages/systems"
 )
@@ -33,7 +34,7 @@ func identified(requests []request, strategy string, repeat int32) []string {
 	return ids
 }
 
-var allStrategies = []string{measurement.Uniform, measurement.HBNSync, measurement.HBNAsync, measurement.UniformEquivalent}
+var allStrategies = []string{policy.UniformAtBudget.Name, policy.HBNSync.Name, policy.HBNAsync.Name, policy.UniformEquivalent.Name}
 
 // TestServersSelectWhatTheVirtualClockDoes runs both, with tokens that take
 // time, so that there is something to speculate with.
@@ -48,7 +49,7 @@ func TestServersSelectWhatTheVirtualClockDoes(t *testing.T) {
 		for _, strategy := range allStrategies {
 			want := identified(virtual, strategy, 0)
 			accepted := 5 * budget
-			if strategy == measurement.UniformEquivalent {
+			if strategy == policy.UniformEquivalent.Name {
 				accepted = 5 * equivalent
 			}
 			for repeat := range int32(2) {
@@ -66,10 +67,10 @@ func TestServersSelectWhatTheVirtualClockDoes(t *testing.T) {
 			if w := want[i]; r.Strategy != w.Strategy || r.Repeat != w.Repeat || r.Allocation != w.Allocation {
 				t.Errorf("at %d, run %d is %+v, under the virtual clock %+v", budget, i, r, w)
 			}
-			if r.Strategy == measurement.HBNAsync {
+			if r.Strategy == policy.HBNAsync.Name {
 				prefetched += r.Prefetched
 			}
-			if r.Strategy == measurement.Uniform && (int(r.Gaps) != 5*budget-replicas*window || r.GapMedian <= 0 || r.GapP99 < r.GapMedian) {
+			if r.Strategy == policy.UniformAtBudget.Name && (int(r.Gaps) != 5*budget-replicas*window || r.GapMedian <= 0 || r.GapP99 < r.GapMedian) {
 				t.Errorf("at %d, run %d: %d gaps, median %v s, 99th percentile %v s", budget, i, r.Gaps, r.GapMedian, r.GapP99)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/rowfile"
 	"speceval/internal/seed"
@@ -50,8 +51,8 @@ func newCourse(t *testing.T) *course {
 	c.settings.Budgets = []int{6, 16}
 	c.designs, c.ratios = nil, nil
 	for budget, m := range map[int32]int32{6: 2, 16: 5} {
-		c.designs = append(c.designs, variance.Design{Policy: variance.HBN, NTasks: 40, Budget: budget, M: m, W: 0.4, Selected: true})
-		c.ratios = append(c.ratios, variance.Ratio{Benchmark: "quiz", Model: courseModel, NTasks: 40, Budget: budget, Policy: variance.HBN, VarianceRatio: 0.8})
+		c.designs = append(c.designs, variance.Design{Policy: policy.HBN.Name, NTasks: 40, Budget: budget, M: m, W: 0.4, Selected: true})
+		c.ratios = append(c.ratios, variance.Ratio{Benchmark: "quiz", Model: courseModel, NTasks: 40, Budget: budget, Policy: policy.HBN.Name, VarianceRatio: 0.8})
 	}
 	c.settings.Simulated.Repeats = 1
 	c.settings.Simulated.Worker = func(_ profile.Profile, budget int, _ seed.Seed) (virtual.Settings, error) {
@@ -125,7 +126,7 @@ func TestPredictionsComeTrue(t *testing.T) {
 	for what, p := range all {
 		off := math.Abs(p.Predicted - p.Measured)
 		switch p.Strategy {
-		case measurement.Uniform, measurement.UniformEquivalent:
+		case policy.UniformAtBudget.Name, policy.UniformEquivalent.Name:
 			if off > 0.005*p.Measured {
 				t.Errorf("%s took %v s, executed again %v s", what, p.Measured, p.Predicted)
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/vllm"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
@@ -82,7 +83,7 @@ func estimated(r measurement.Run, requests []request) float64 {
 		second += t.rest / t.count / 5
 		flat += (t.pilot + t.rest) / float64(r.Budget) / 5
 	}
-	if r.Strategy == measurement.Uniform || r.Strategy == measurement.UniformEquivalent {
+	if r.Strategy == policy.UniformAtBudget.Name || r.Strategy == policy.UniformEquivalent.Name {
 		return flat
 	}
 	return 0.4*first + 0.6*second
@@ -199,7 +200,7 @@ func TestRunsDoNotDependOnTheWeight(t *testing.T) {
 		if r.Estimate != before[i].Estimate {
 			changed++
 		}
-		if hbn := r.Strategy == measurement.HBNSync || r.Strategy == measurement.HBNAsync; hbn && r.Weight != 0.5 {
+		if hbn := r.Strategy == policy.HBNSync.Name || r.Strategy == policy.HBNAsync.Name; hbn && r.Weight != 0.5 {
 			t.Errorf("run %d, %s: weight %v", i, r.Strategy, r.Weight)
 		}
 	}

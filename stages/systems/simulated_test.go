@@ -10,6 +10,7 @@ import (
 
 	"speceval/internal/coupled"
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/rowfile"
 	"speceval/method/neyman"
 	"speceval/pipeline/dag"
@@ -89,7 +90,7 @@ func TestMeasurementsCoverEverySetting(t *testing.T) {
 		if m.Model == "qwen2_5_3b" && m.ReferenceBudget == 4 {
 			want = 4
 		}
-		if m.Strategy == measurement.UniformEquivalent && m.Budget != want {
+		if m.Strategy == policy.UniformEquivalent.Name && m.Budget != want {
 			t.Errorf("the equivalent of budget %d is %d, want %d", m.ReferenceBudget, m.Budget, want)
 		}
 		var times []float64
