@@ -72,7 +72,7 @@ func (r *Results) request(strategy string, task int, phase controller.Phase, ord
 	end := float64(at + 1)
 	return Request{
 		Strategy: strategy, ID: id.String(), Task: r.Profile.TaskIDs[task], Phase: phase.String(), Ordinal: id.Ordinal, Replica: int32(task),
-		Submitted: float64(at), Finished: end, RewardReady: &end, Tokens: 10, State: accepted, Passed: &passed,
+		Submitted: float64(at), Finished: end, RewardReady: &end, CompletionTokens: 10, State: accepted, Passed: &passed,
 	}
 }
 

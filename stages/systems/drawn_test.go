@@ -53,7 +53,7 @@ func TestDrawnLengths(t *testing.T) {
 			h.succeed()
 			lengths := map[string]map[string]int32{}
 			different := map[int32]bool{}
-			for _, r := range read[request](t, h.dir, measuredFile("requests", 9)) {
+			for _, r := range read[measurement.Request](t, h.dir, measuredFile("requests", 9)) {
 				if r.State != "accepted" {
 					continue
 				}

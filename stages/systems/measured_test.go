@@ -19,7 +19,7 @@ import (
 
 // identified are the accepted rollouts of a run with their whole ids, seeds and
 // rewards.
-func identified(requests []request, strategy string, repeat int32) []string {
+func identified(requests []measurement.Request, strategy string, repeat int32) []string {
 	var ids []string
 	for _, r := range requests {
 		if r.Strategy == strategy && r.Repeat == repeat && r.State == "accepted" {
@@ -45,7 +45,7 @@ func TestServersSelectWhatTheVirtualClockDoes(t *testing.T) {
 	prefetched := int32(0)
 	for budget, equivalent := range map[int]int{4: 5, 9: 12} {
 		simulated := strings.Replace(measuredFile("requests", budget), "measured", "simulated", 1)
-		virtual, real := read[request](t, h.dir, simulated), read[request](t, h.dir, measuredFile("requests", budget))
+		virtual, real := read[measurement.Request](t, h.dir, simulated), read[measurement.Request](t, h.dir, measuredFile("requests", budget))
 		for _, strategy := range allStrategies {
 			want := identified(virtual, strategy, 0)
 			accepted := 5 * budget
@@ -58,8 +58,8 @@ func TestServersSelectWhatTheVirtualClockDoes(t *testing.T) {
 				}
 			}
 		}
-		want := read[run](t, h.dir, strings.Replace(measuredFile("runs", budget), "measured", "simulated", 1))
-		runs := read[run](t, h.dir, measuredFile("runs", budget))
+		want := read[measurement.Run](t, h.dir, strings.Replace(measuredFile("runs", budget), "measured", "simulated", 1))
+		runs := read[measurement.Run](t, h.dir, measuredFile("runs", budget))
 		if len(runs) != 8 {
 			t.Fatalf("%d runs at %d, want 8", len(runs), budget)
 		}
@@ -119,13 +119,13 @@ func TestWhatIsMeasuredAndWhatIsNot(t *testing.T) {
 			if m := h.manifest("measurements"); !strings.Contains(m, test.note) {
 				t.Errorf("the manifest does not say %q", test.note)
 			}
-			runs := read[run](t, h.dir, measuredFile("runs", 9))
+			runs := read[measurement.Run](t, h.dir, measuredFile("runs", 9))
 			for _, m := range rows {
 				if (m.Provenance == measurement.Measured) != test.real {
 					continue
 				}
-				i := slices.IndexFunc(runs, func(r run) bool { return r.Strategy == m.Strategy && r.Repeat == 0 })
-				j := slices.IndexFunc(runs, func(r run) bool { return r.Strategy == m.Strategy && r.Repeat == 1 })
+				i := slices.IndexFunc(runs, func(r measurement.Run) bool { return r.Strategy == m.Strategy && r.Repeat == 0 })
+				j := slices.IndexFunc(runs, func(r measurement.Run) bool { return r.Strategy == m.Strategy && r.Repeat == 1 })
 				if m.TimeSeconds != (runs[i].Time+runs[j].Time)/2 {
 					t.Errorf("%s took %v s, its runs %v and %v", m.Strategy, m.TimeSeconds, runs[i].Time, runs[j].Time)
 				}

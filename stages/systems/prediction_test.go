@@ -36,7 +36,7 @@ var theTruth = virtual.Settings{
 // known speed. Strategies share rollouts and their lengths, as on servers.
 type course struct {
 	*lab
-	spoil func(runs []measurement.Run, requests []systems.RequestRow) // before they are stored; nil: nothing
+	spoil func(runs []measurement.Run, requests []measurement.Request) // before they are stored; nil: nothing
 }
 
 const courseModel = "qwen3_5_4b"
@@ -99,10 +99,10 @@ func (c *course) predict() map[string]measurement.Prediction {
 func (c *course) measure(outputs []string) func(context.Context, *dag.Job) error {
 	return func(_ context.Context, job *dag.Job) error {
 		runs := read[measurement.Run](c.t, c.dir, strings.Replace(outputs[0], "measured", "simulated", 1))
-		requests := read[systems.RequestRow](c.t, c.dir, strings.Replace(outputs[1], "measured", "simulated", 1))
+		requests := read[measurement.Request](c.t, c.dir, strings.Replace(outputs[1], "measured", "simulated", 1))
 		repeats := int32(c.settings.Measured.Repeats[slices.Index(c.settings.Budgets, int(runs[0].ReferenceBudget))])
 		runs = slices.DeleteFunc(runs, func(r measurement.Run) bool { return r.Repeat >= repeats })
-		requests = slices.DeleteFunc(requests, func(r systems.RequestRow) bool { return r.Repeat >= repeats })
+		requests = slices.DeleteFunc(requests, func(r measurement.Request) bool { return r.Repeat >= repeats })
 		if c.spoil != nil {
 			c.spoil(runs, requests)
 		}
@@ -154,7 +154,7 @@ func TestPredictionsComeTrue(t *testing.T) {
 func TestEverySettingHasItsScale(t *testing.T) {
 	want := newCourse(t).predict()
 	c := newCourse(t)
-	c.spoil = func(runs []measurement.Run, requests []systems.RequestRow) {
+	c.spoil = func(runs []measurement.Run, requests []measurement.Request) {
 		if runs[0].ReferenceBudget != 16 {
 			return
 		}
@@ -183,7 +183,7 @@ func TestEverySettingHasItsScale(t *testing.T) {
 // requests: the speed is the requests' own, and the scales are the tenth.
 func TestScalesHoldWhatRequestsDoNotTell(t *testing.T) {
 	c := newCourse(t)
-	c.spoil = func(runs []measurement.Run, _ []systems.RequestRow) {
+	c.spoil = func(runs []measurement.Run, _ []measurement.Request) {
 		for i := range runs {
 			runs[i].Time *= 1.1
 		}
@@ -204,7 +204,7 @@ func TestScalesHoldWhatRequestsDoNotTell(t *testing.T) {
 func TestErrorsAreOfAllSettings(t *testing.T) {
 	c := newCourse(t)
 	c.settings.Simulated.Repeats, c.settings.Measured.Repeats = 3, []int{3, 1}
-	c.spoil = func(runs []measurement.Run, _ []systems.RequestRow) {
+	c.spoil = func(runs []measurement.Run, _ []measurement.Request) {
 		for i := range runs {
 			if r := &runs[i]; r.ReferenceBudget == 6 && strings.HasPrefix(r.Strategy, "hbn") {
 				r.Time *= 0.9 + 0.1*float64(r.Repeat)
@@ -227,7 +227,7 @@ func TestErrorsAreOfAllSettings(t *testing.T) {
 func TestPredictionsKnowUniformAlone(t *testing.T) {
 	want := newCourse(t).predict()
 	c := newCourse(t)
-	c.spoil = func(runs []measurement.Run, requests []systems.RequestRow) {
+	c.spoil = func(runs []measurement.Run, requests []measurement.Request) {
 		for i := range runs {
 			if r := &runs[i]; strings.HasPrefix(r.Strategy, "hbn") {
 				r.Time, r.Handling, r.Accepted = 100*r.Time, 100*r.Handling, 1
@@ -255,7 +255,7 @@ func TestPredictionsKnowUniformAlone(t *testing.T) {
 func TestWhatCannotBePredicted(t *testing.T) {
 	for want, spoil := range map[string]func(*course){
 		"cannot be": func(c *course) {
-			c.spoil = func(_ []measurement.Run, requests []systems.RequestRow) {
+			c.spoil = func(_ []measurement.Run, requests []measurement.Request) {
 				for i := range requests {
 					requests[i].Finished = 0
 				}
@@ -277,9 +277,9 @@ func TestWhatCannotBePredicted(t *testing.T) {
 
 // TestRowsOfNoRepeat has files that were changed by hand.
 func TestRowsOfNoRepeat(t *testing.T) {
-	for want, spoil := range map[string]func([]measurement.Run, []systems.RequestRow){
-		"row 1: there is no repeat -1": func(runs []measurement.Run, _ []systems.RequestRow) { runs[0].Repeat = -1 },
-		"in repeat -3 is none": func(_ []measurement.Run, requests []systems.RequestRow) {
+	for want, spoil := range map[string]func([]measurement.Run, []measurement.Request){
+		"row 1: there is no repeat -1": func(runs []measurement.Run, _ []measurement.Request) { runs[0].Repeat = -1 },
+		"in repeat -3 is none": func(_ []measurement.Run, requests []measurement.Request) {
 			for i := range requests {
 				requests[i].Repeat = -3
 			}

@@ -16,7 +16,7 @@ type timedSetting struct {
 	*setting
 	executions []execution
 	runs       []measurement.Run
-	requests   []requestRow // of Uniform and its equivalent alone
+	requests   []measurement.Request // of Uniform and its equivalent alone
 	prompts    []int        // tokens, by task
 	seen       map[rollout]int
 
@@ -58,7 +58,7 @@ func (p predicting) read(job *dag.Job, model string) ([]*timedSetting, error) {
 		if t.executions, err = s.executions(job, plan, t.measuredRepeats()); err != nil {
 			return nil, err
 		}
-		rows, err := readRows[requestRow](job, s.requestsFile(measuredKind))
+		rows, err := readRows[measurement.Request](job, s.requestsFile(measuredKind))
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +76,7 @@ func (t *timedSetting) repeated(repeat int32) bool {
 }
 
 // take keeps the requests of Uniform, and their lengths.
-func (t *timedSetting) take(rows []requestRow) error {
+func (t *timedSetting) take(rows []measurement.Request) error {
 	tasks := make(map[string]int32, t.pair.N())
 	for i, id := range t.pair.TaskIDs {
 		tasks[id] = int32(i)

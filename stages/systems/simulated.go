@@ -56,7 +56,7 @@ func (s *setting) simulate(ctx context.Context, job *dag.Job) error {
 		return err
 	}
 	var runs []measurement.Run
-	var requests []requestRow
+	var requests []measurement.Request
 	for _, e := range all {
 		o, err := e.simulate(ctx)
 		if err != nil {
