@@ -1,7 +1,7 @@
 // Package policy is the policies, a value in a file of its own each: what a
-// policy is called in files and for people, and the facts about it that lists
-// of policies go by. A strategy is a way to execute one. Whoever enumerates,
-// orders or names policies or strategies reads the two lists, All and Strategies.
+// policy is called in files and for people, how its designs and allocations are
+// made, and how it is executed. A strategy is a way to execute one. What
+// enumerates, orders or names them reads the two lists, All and Strategies.
 package policy
 
 import (
@@ -20,8 +20,8 @@ type Policy struct {
 	// 8. It is 0 for Uniform, which is 1 by definition, and for policies of ours.
 	PaperTable int
 
-	// Clairvoyant policies know the pass probabilities: a bound, which nobody
-	// could execute.
+	// Clairvoyant policies know the pass probabilities: a bound that no evaluation
+	// can reach.
 	Clairvoyant bool
 
 	// Strength says that the policy has a prior strength α, which is chosen in
@@ -69,7 +69,3 @@ func Find(name string) *Policy {
 	}
 	return All.Find(name)
 }
-
-// Order is the place of a policy in All by its name, for sorting: -1 for
-// Uniform, so that it comes first.
-func Order(name string) int { return All.Order(name) }

@@ -2,9 +2,9 @@
 // be: ex-ante designs of the pilot size and stage weight, and replays of the
 // designs on fixed task-probability profiles.
 //
-// Its units are one replicate of HBN's or IBN's design for one task count, the
-// search of EN's design on one profile, the selection of all designs, the
-// replay of one profile, and the final tables of ratios, with their differences.
+// Its units are the estimates of designs, one replicate of panels for one task
+// count or one profile each, the selection of all designs, the replay of one
+// profile, and the final tables of ratios, with their differences.
 // Beside them stand what of a ratio's error comes from its profile, a unit a
 // profile, and simulated evaluations of one. All draw from distinct branches of
 // the seed tree.
