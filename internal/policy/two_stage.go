@@ -101,6 +101,10 @@ type Panels struct {
 	Alphas     []float64 // prior strengths, ascending
 }
 
+// Batches is the number of groups of draws on a profile whose means are kept apart, so that
+// differences between candidates, which share their draws, have an error too.
+func Batches(draws int) int { return min(8, draws) }
+
 // normalize turns continuation masses B into coefficients B/(N·v̄), v̄ being the
 // mean of p(1−p) under the prior.
 func (p Panels) normalize(masses []float64, meanVariance float64) {
