@@ -101,8 +101,9 @@ type Panels struct {
 	Alphas     []float64 // prior strengths, ascending
 }
 
-// Batches is the number of groups of draws on a profile whose means are kept apart, so that
-// differences between candidates, which share their draws, have an error too.
+// Batches is the number of groups of draws on a profile whose means are kept
+// apart, so that differences between candidates, which share their draws, have
+// an error too.
 func Batches(draws int) int { return min(8, draws) }
 
 // normalize turns continuation masses B into coefficients B/(N·v̄), v̄ being the
