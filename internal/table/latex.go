@@ -12,37 +12,30 @@ import (
 // comments come first, one line each, then the caption and the label, as
 // comments too: where they go is the author's choice.
 func LaTeX(w io.Writer, t Table, comments ...string) error {
-	if err := t.Validate(); err != nil {
+	p, err := Print(t)
+	if err != nil {
 		return err
 	}
 	var b strings.Builder
 	for _, c := range comments {
 		fmt.Fprintf(&b, "%% %s\n", oneLine(c))
 	}
-	fmt.Fprintf(&b, "%% \\caption{%s}\n", oneLine(t.caption()))
-	fmt.Fprintf(&b, "%% \\label{%s}\n", oneLine(t.Label))
-	fmt.Fprintf(&b, "\\begin{tabular}{@{}%s@{}}\n  \\toprule\n", texAligns(t.Columns))
-	texHeads(&b, t)
+	fmt.Fprintf(&b, "%% \\caption{%s}\n%% \\label{%s}\n", p.Caption, p.Label)
+	fmt.Fprintf(&b, "\\begin{tabular}{%s}\n  \\toprule\n", p.Align)
+	writeLines(&b, p.Heads)
 	b.WriteString("  \\midrule\n")
-	for i, row := range t.Rows {
-		texSection(&b, t, i)
-		cells := make([]string, len(row))
-		for j, c := range row {
-			cells[j] = c.latex(t.Columns[j].Format)
-		}
-		texLine(&b, cells)
-	}
+	writeLines(&b, p.Body)
 	b.WriteString("  \\bottomrule\n")
-	if len(t.Notes) > 0 {
-		b.WriteString("  \\addlinespace[2pt]\n")
-	}
-	for _, note := range t.Notes { // in a box of no width, so that no column grows
-		fmt.Fprintf(&b, "  \\multicolumn{%d}{@{}l@{}}{\\makebox[0pt][l]{\\footnotesize %s}} \\\\\n",
-			len(t.Columns), Escape(note))
-	}
+	writeLines(&b, p.Notes)
 	b.WriteString("\\end{tabular}%\n")
-	_, err := io.WriteString(w, b.String())
+	_, err = io.WriteString(w, b.String())
 	return err
+}
+
+func writeLines(b *strings.Builder, lines []string) {
+	for _, line := range lines {
+		b.WriteString(line + "\n")
+	}
 }
 
 func (t Table) caption() string {
@@ -63,9 +56,9 @@ func texAligns(columns []Column) string {
 	return b.String()
 }
 
-// texHeads writes the line of group headings with their rules, if there are
-// groups, and the line of column headings.
-func texHeads(b *strings.Builder, t Table) {
+// texHeads is the line of group headings with their rules, if there are groups,
+// and the line of column headings.
+func texHeads(t Table) (lines []string) {
 	if runs, grouped := t.spans(); grouped {
 		heads := make([]string, len(runs))
 		var rules []string
@@ -76,36 +69,52 @@ func texHeads(b *strings.Builder, t Table) {
 			heads[i] = fmt.Sprintf("\\multicolumn{%d}{c}{%s}", r.to-r.from, r.head.latex())
 			rules = append(rules, fmt.Sprintf("\\cmidrule(lr){%d-%d}", r.from+1, r.to))
 		}
-		texLine(b, heads)
-		fmt.Fprintf(b, "  %s\n", strings.Join(rules, " "))
+		lines = append(lines, texLine(heads), "  "+strings.Join(rules, " "))
 	}
 	heads := make([]string, len(t.Columns))
 	for j, c := range t.Columns {
 		heads[j] = c.head().latex()
 	}
-	texLine(b, heads)
+	return append(lines, texLine(heads))
 }
 
-// texSection writes the heading before a row, if it has one.
-func texSection(b *strings.Builder, t Table, row int) {
-	head, ok := t.section(row)
-	if !ok {
-		return
+// texBody is a line for every row, the headings of sections before them.
+func texBody(t Table) (lines []string) {
+	for i, row := range t.Rows {
+		if head, ok := t.section(i); ok {
+			if i > 0 {
+				lines = append(lines, `  \addlinespace`)
+			}
+			lines = append(lines, fmt.Sprintf("  \\multicolumn{%d}{@{}l}{\\emph{%s}} \\\\", len(t.Columns), head.latex()))
+		}
+		cells := make([]string, len(row))
+		for j, c := range row {
+			cells[j] = c.latex(t.Columns[j].Format)
+		}
+		lines = append(lines, texLine(cells))
 	}
-	if row > 0 {
-		b.WriteString("  \\addlinespace\n")
-	}
-	fmt.Fprintf(b, "  \\multicolumn{%d}{@{}l}{\\emph{%s}} \\\\\n", len(t.Columns), head.latex())
+	return lines
 }
 
-// texLine writes one line of a tabular. An opening bracket or a star at its
-// start would be read as an argument of the \\ or the rule before it.
-func texLine(b *strings.Builder, cells []string) {
+// texNotes is the notes, each in a box of no width, so that no column grows.
+func texNotes(t Table) (lines []string) {
+	if len(t.Notes) > 0 {
+		lines = append(lines, `  \addlinespace[2pt]`)
+	}
+	for _, note := range t.Notes {
+		lines = append(lines, fmt.Sprintf("  \\multicolumn{%d}{@{}l@{}}{\\makebox[0pt][l]{\\footnotesize %s}} \\\\", len(t.Columns), Escape(note)))
+	}
+	return lines
+}
+
+// texLine is one line of a tabular. An opening bracket or a star at its start
+// would be read as an argument of the \\ or the rule before it.
+func texLine(cells []string) string {
 	line := strings.TrimLeft(strings.Join(cells, " & "), " ")
 	if strings.HasPrefix(line, "[") || strings.HasPrefix(line, "*") {
 		line = "{}" + line
 	}
-	fmt.Fprintf(b, "  %s \\\\\n", line)
+	return fmt.Sprintf("  %s \\\\", line)
 }
 
 func (h Head) latex() string {

@@ -8,19 +8,31 @@ import (
 	"strings"
 )
 
-// Printed is a table as LaTeX has written it, read again: how a document places
-// it is the document's choice.
+// Printed is a table set in LaTeX, in the parts that a document places as it
+// likes.
 type Printed struct {
-	Comments []string // the first lines, without their percent signs
-	Caption  string   // raw LaTeX
-	Label    string
-	Align    string // the letters of the columns: "@{}lrr@{}"
+	Comments []string // the first lines of what ReadLaTeX has read, without their percent signs
+
+	Caption string // raw LaTeX, on one line
+	Label   string
+	Align   string // the letters of the columns: "@{}lrr@{}"
 
 	Heads []string // lines of headings, with the rules between them
 	Body  []string // lines of rows and sections
 	Notes []string // lines under the table, with the space before them
 
 	columns int
+}
+
+// Print sets a table in LaTeX. A table that Validate refuses is an error.
+func Print(t Table) (Printed, error) {
+	if err := t.Validate(); err != nil {
+		return Printed{}, err
+	}
+	return Printed{
+		Caption: oneLine(t.caption()), Label: oneLine(t.Label), Align: "@{}" + texAligns(t.Columns) + "@{}",
+		Heads: texHeads(t), Body: texBody(t), Notes: texNotes(t), columns: len(t.Columns),
+	}, nil
 }
 
 // ReadLaTeX reads what LaTeX has written. Any other text is an error.

@@ -1,10 +1,7 @@
 package table
 
 import (
-	"bytes"
 	"os"
-	"slices"
-	"strings"
 	"testing"
 
 	"speceval/internal/golden"
@@ -13,20 +10,16 @@ import (
 
 func printed(t *testing.T, tab Table) Printed {
 	t.Helper()
-	var b bytes.Buffer
-	if err := LaTeX(&b, tab, "command: a; commit: b; key: c"); err != nil {
-		t.Fatal(err)
-	}
-	p, err := ReadLaTeX(b.Bytes())
+	p, err := Print(tab)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-func TestPrintedTablesAreReadAgain(t *testing.T) {
+func TestPrintedTablesHaveParts(t *testing.T) {
 	p := printed(t, sample())
-	if !slices.Equal(p.Comments, []string{"command: a; commit: b; key: c"}) || p.Label != "tab:sample" ||
+	if p.Label != "tab:sample" ||
 		p.Caption != `Variance of A \& B: 100\% of it` || p.Align != "@{}lrrrrr@{}" || p.Rows() != 6 || len(p.Notes) != 2 {
 		t.Errorf("%+v, %d rows", p, p.Rows())
 	}
@@ -38,20 +31,6 @@ func TestPrintedTablesAreReadAgain(t *testing.T) {
 	empty.Rows, empty.Sections = nil, nil
 	if p := printed(t, empty); p.Rows() != 0 || len(p.Heads) == 0 {
 		t.Errorf("an empty table: %+v", p)
-	}
-}
-
-func TestWhatIsNoPrintedTableIsRefused(t *testing.T) {
-	var b bytes.Buffer
-	if err := LaTeX(&b, sample()); err != nil {
-		t.Fatal(err)
-	}
-	whole := b.String()
-	for _, text := range []string{"", "% only a comment", "\\newcommand{\\x}{1}", whole[:len(whole)/2], whole + "more\n",
-		strings.Replace(whole, "\\bottomrule", "", 1), strings.Replace(whole, "\\toprule", "", 1)} {
-		if p, err := ReadLaTeX([]byte(text)); err == nil {
-			t.Errorf("%.40q is taken for %+v", text, p)
-		}
 	}
 }
 

@@ -1,0 +1,257 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"speceval/internal/agreement"
+	"speceval/internal/table"
+	"speceval/stages/report/paper"
+	"speceval/stages/report/stored"
+)
+
+// Rule is how the numbers of a column are compared with the paper's.
+type Rule struct {
+	Where string // they stand in the paper: "Table 1"
+	Words string // of the column of the paper's numbers, where the usual ones will not do
+
+	Decimals   int                     // as printed
+	DecimalsOf func(paper float64) int // where they depend on the number
+	Tolerance  float64                 // accepted difference whatever the noise
+
+	Want     func(key paper.Key) (v float64, ok bool) // nil: the number of the column's name
+	Cell     func(key paper.Key) table.Cell           // its form in CSV, where it is not that number
+	Printed  func(key paper.Key) table.Cell           // in print, where it is not that form
+	Unjudged bool                                     // it is shown, not compared
+
+	Last bool // its verdict comes after those of the other columns
+
+	// Estimate is our number with its error, and Judge compares it; Judge is nil
+	// where rounding, noise and the tolerance decide.
+	Estimate func(row int) stored.Estimate
+	Judge    func(row int, want float64) Comparison
+
+	Overview *Overview // nil: it is not shown at a glance
+}
+
+// Overview is how a number is shown at a glance.
+type Overview struct {
+	Head             string
+	Obtained, Theirs table.Format
+}
+
+// Prediction is how the numbers of a column are compared with predicted ones, by
+// the columns beside it.
+type Prediction struct {
+	Predicted string   // the column of what was predicted; empty where Bound says it
+	Bound     *float64 // what is expected of every row, or not to be reached
+	Errors    []string // columns of the independent errors of the difference
+	Z         string   // the column of the difference in standard errors; may be empty
+	Verdict   string   // the column of the verdict
+	Decimals  int      // with which the numbers are shown
+	Tolerance func(obtained *float64) *float64
+}
+
+// Against is what a sheet is compared with beyond the rules of its columns.
+type Against struct {
+	PaperRows []paper.Key                                   // that are compared; nil: all of the section
+	Lack      func(row int, key paper.Key) string           // why a row, -1 if absent, cannot be compared
+	Extra     func(stored.Experiment) ([]Comparison, error) // of numbers that are in no column
+}
+
+// Compare is the comparisons of a sheet: row by row of the paper, where it has the
+// table, and then column by column with predictions.
+func (s *Sheet) Compare(e stored.Experiment) ([]Comparison, error) {
+	var all []Comparison
+	if s.Paper != nil {
+		all = s.withPaper(e)
+		if s.Extra != nil {
+			more, err := s.Extra(e)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, more...)
+		}
+		s.excuse(all)
+	}
+	live, err := s.withPredictions()
+	return append(all, live...), err
+}
+
+func (s *Sheet) withPaper(e stored.Experiment) (all []Comparison) {
+	rows := s.PaperRows
+	if rows == nil {
+		rows = s.Paper.Rows(s.Section)
+	}
+	at := map[paper.Key]int{}
+	for i := range s.Rows {
+		at[s.Key(i)] = i
+	}
+	for _, key := range rows {
+		if key.Budget != 0 && !e.Has(key.Budget) {
+			continue
+		}
+		row, ok := at[key]
+		if !ok {
+			row = -1
+		}
+		lack := ""
+		if s.Lack != nil {
+			lack = s.Lack(row, key)
+		} else if row < 0 {
+			lack = "no such row is stored"
+		}
+		for _, c := range s.judged() {
+			if cell, ok := s.compare(c, row, key, lack); ok {
+				all = append(all, cell.In(s.Base, key.Label(), c.Name))
+			}
+		}
+	}
+	return all
+}
+
+// judged is the columns that are compared with the paper's, in the order of verdicts.
+func (s *Sheet) judged() (first []Column) {
+	var last []Column
+	for _, c := range s.Columns {
+		switch r := c.Rule; {
+		case r == nil || r.Unjudged:
+		case r.Last:
+			last = append(last, c)
+		default:
+			first = append(first, c)
+		}
+	}
+	return append(first, last...)
+}
+
+// compare is the comparison of a cell; ok is false where the paper has no number.
+func (s *Sheet) compare(c Column, row int, key paper.Key, lack string) (cell Comparison, ok bool) {
+	r := c.Rule
+	want, ok := s.want(c, key)
+	if !ok {
+		return cell, false
+	}
+	decimals := r.Decimals
+	if r.DecimalsOf != nil {
+		decimals = r.DecimalsOf(want)
+	}
+	switch {
+	case lack != "":
+		return Lacking(want, decimals, lack), true
+	case r.Judge != nil:
+		return r.Judge(row, want), true
+	}
+	return Compare(r.Estimate(row), want, decimals, r.Tolerance), true
+}
+
+// excuse turns missing numbers of a stage that has not run into such.
+func (s *Sheet) excuse(cells []Comparison) {
+	if len(s.Reads.Units) == 0 || !slices.Contains(s.Lacking, s.Reads.Units[0].Stage) {
+		return
+	}
+	for i := range cells {
+		if cells[i].Verdict == Absent {
+			cells[i].Verdict, cells[i].Note = NotRun, fmt.Sprintf("the %s stage has not run", s.Reads.Units[0].Stage)
+		}
+	}
+}
+
+// withPredictions is the comparisons of the columns that have a prediction.
+func (s *Sheet) withPredictions() (all []Comparison, err error) {
+	labels := s.Labels()
+	for _, c := range s.Columns {
+		if c.Prediction == nil {
+			continue
+		}
+		if s.Rows == 0 {
+			all = append(all, Comparison{Live: true, Verdict: NotRun, Note: "nothing is measured yet", Decimals: c.Prediction.Decimals}.In(s.Base, "all", c.Name))
+		}
+		for i, label := range labels {
+			cell, ok, err := s.predicted(c, i)
+			if err != nil {
+				return nil, fmt.Errorf("%s: row %q: %w", s.Base, label, err)
+			}
+			if ok {
+				all = append(all, cell.In(s.Base, label, c.Name))
+			}
+		}
+	}
+	return all, nil
+}
+
+// predicted is a comparison in a row; ok is false where the row has none.
+func (s *Sheet) predicted(c Column, row int) (cell Comparison, ok bool, err error) {
+	p := c.Prediction
+	word := s.Column(p.Verdict).Cell(row).Exact()
+	if word == "" {
+		return cell, false, nil
+	}
+	cell = Comparison{Live: true, Decimals: p.Decimals, Predicted: p.Bound}
+	if cell.Verdict, cell.Note, err = liveVerdict(agreement.Verdict(word)); err != nil {
+		return cell, false, err
+	}
+	cell.Obtained = s.number(c.Name, row)
+	if p.Predicted != "" {
+		cell.Predicted = s.number(p.Predicted, row)
+	}
+	if p.Tolerance != nil {
+		cell.Tolerance = p.Tolerance(cell.Obtained)
+	}
+	if cell.Obtained == nil || cell.Predicted == nil {
+		return cell, true, nil
+	}
+	difference := *cell.Obtained - *cell.Predicted
+	cell.Difference = &difference
+	se := 0.0
+	for _, column := range p.Errors {
+		v := s.number(column, row)
+		if v == nil {
+			return cell, true, nil
+		}
+		se = math.Hypot(se, *v)
+	}
+	if se <= 0 {
+		return cell, true, nil
+	}
+	ses := math.Abs(difference) / se
+	if p.Z != "" {
+		if z := s.number(p.Z, row); z != nil {
+			ses = math.Abs(*z)
+		}
+	}
+	cell.SE, cell.SEs = &se, &ses
+	return cell, true, nil
+}
+
+// Number is the number in a cell, nil where there is none.
+func Number(c table.Cell) *float64 {
+	if v, err := strconv.ParseFloat(c.Exact(), 64); err == nil && !c.IsText() {
+		return &v
+	}
+	return nil
+}
+
+// number is the number in a column.
+func (s *Sheet) number(column string, row int) *float64 { return Number(s.Column(column).Cell(row)) }
+
+// liveVerdict is a verdict of a table as one of the report, with a note.
+func liveVerdict(v agreement.Verdict) (Verdict, string, error) {
+	switch v {
+	case agreement.Agrees:
+		return Agrees, "", nil
+	case agreement.Within:
+		return WithinNoise, "", nil
+	case agreement.Differs:
+		return Differs, "", nil
+	case agreement.Fitted:
+		return Shown, "the prediction was fitted to it", nil
+	case agreement.TooFew:
+		return Shown, fmt.Sprintf("fewer than %d runs", agreement.LeastRuns), nil
+	case agreement.Shown:
+		return Shown, "no claim is made about it", nil
+	}
+	return "", "", fmt.Errorf("the verdict %q is unknown", v)
+}

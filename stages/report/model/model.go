@@ -1,0 +1,305 @@
+// Package model is what a table of the report is: a value that knows its columns,
+// what each of them means and how a cell of it is computed, what its errors and
+// its parts are, what the paper says, and by which rule the two are compared.
+// Everything that shows, stores, judges, explains or compares tables reads these
+// values; none of them knows a table by its name.
+package model
+
+import (
+	"strings"
+
+	"speceval/internal/table"
+	"speceval/pipeline/dag"
+	"speceval/stages/report/paper"
+	"speceval/stages/report/stored"
+)
+
+// Table is a table of the report: what it is called, what it is made of, and how.
+type Table struct {
+	Base    string // file name in tables/, without extension; what verdicts call it
+	Label   string // LaTeX label
+	Section string // of the paper's numbers, or empty: see package paper
+
+	Reads      stored.Reads
+	Provenance string // of its numbers; "computed" where empty
+
+	// Has reports whether an experiment has the table; nil: every one.
+	Has func(*stored.Settings) bool
+
+	// Live tables hold what was measured against what was predicted.
+	Live bool
+
+	// Chapter is the section of the document that shows the table, and Remarks are
+	// sentences before it, as latex.prose reads them.
+	Chapter string
+	Remarks []string
+
+	// Overview heads the table where verify shows it at a glance; empty: it does not.
+	Overview string
+
+	// Make makes the rows and columns of stored results. What is not there leaves
+	// rows out.
+	Make func(*stored.Source) (*Sheet, error)
+
+	// Macros are the numbers of the table that a text quotes, in the order of
+	// numbers.tex; nil: none.
+	Macros func(*stored.Source) ([]Macro, error)
+}
+
+// Sheet makes the table of stored results. Where some are not there it has fewer
+// rows, and says which stage has not run.
+func (t *Table) Sheet(src *stored.Source) (*Sheet, error) {
+	src = src.Anew()
+	s, err := t.Make(src)
+	if err != nil {
+		return nil, err
+	}
+	s.Table = t
+	if t.Reads.Paper {
+		s.Paper, err = src.Paper()
+	}
+	s.Lacking = src.Lacking()
+	return s, err
+}
+
+// Blank is the table without rows: its columns, whatever the experiment.
+func (t *Table) Blank() (*Sheet, error) {
+	nothing := func(file string) (string, error) { return "", &dag.AbsentError{Output: file} }
+	return t.Sheet(stored.NewSource(&stored.Settings{}, nothing))
+}
+
+// Macro is a LaTeX command that stands for a number in running text.
+type Macro struct{ Name, Value string }
+
+// Role is what a column is among those of its table.
+type Role int
+
+// Roles of columns.
+const (
+	Value   Role = iota // a number or a name that was obtained
+	Key                 // one of those that tell rows apart
+	Error               // the Monte Carlo standard error of the column Of
+	Spread              // the standard deviation of Of over single executions of the suite
+	Cause               // an error of Of by one cause, or as it would be otherwise; it stands alone
+	Count               // of profiles, runs or the like
+	Outcome             // a verdict in words
+	Paper               // what the paper prints for the column Of
+)
+
+// IsNoise reports whether the column says how uncertain another one is.
+func (r Role) IsNoise() bool { return r == Error || r == Spread || r == Cause }
+
+// KeyKind is what a key column is of. Labels of rows have their words in this order.
+type KeyKind int
+
+// Kinds of keys.
+const (
+	ByProvenance KeyKind = iota
+	ByBenchmark
+	ByModel
+	ByTasks
+	ByBudget
+	ByPolicy
+	ByRewards
+	ByStrategy
+	ByTask
+)
+
+// Column is a column of a sheet. Functions take the index of a row.
+type Column struct {
+	Name  string // in CSV: part of a contract; empty for a column of the printed form alone
+	Role  Role
+	Kind  KeyKind // of a key
+	Of    string  // the column that an Error, a Spread, a Cause or a Paper is of
+	Words string  // what it is, as Words of this package reads them
+
+	// The printed form; a column without a head is in CSV alone, unless it is Shown.
+	Head, Group table.Head
+	Align       table.Align
+	Format      table.Format
+	Shown       func(row int) table.Cell // what is printed where that is not Cell
+	PlusMinus   func(row int) *float64   // printed behind ±; nil: none
+	Paired      bool                     // the paper's number is printed beside
+
+	// Virtual columns are compared with the paper's text, and in neither form.
+	Virtual bool
+
+	Cell func(row int) table.Cell
+
+	// Noise is the Monte Carlo standard error of the number by other columns of its
+	// row, which field reads; nil: that of the column's Error or Spread.
+	Noise func(field func(column string) float64) float64
+	Step  float64 // by which noise moves a number at once that is rounded down
+
+	// Break takes a cell apart; nil: it is a single stored number, or a name.
+	Break func(row int) (Breakdown, error)
+
+	Rule       *Rule       // how it is compared with the paper's; nil: not at all
+	Prediction *Prediction // how it is compared with predicted ones; nil: not at all
+
+	Macro string // its name in LaTeX commands; empty: it has none
+}
+
+// Printed reports whether the column is in the printed form.
+func (c Column) Printed() bool { return c.Head != (table.Head{}) || c.Shown != nil }
+
+// Sheet is a table with its rows.
+type Sheet struct {
+	*Table
+	Title, Caption string // of the printed form; the caption as raw LaTeX, where other than the escaped title
+	Columns        []Column
+	Rows           int
+	Notes          []string
+	Lacking        []string // stages that would have to run for all of it
+
+	// Key is the row of the paper that a row is, for tables that the paper has.
+	Key   func(row int) paper.Key
+	Paper *paper.Numbers // nil: the profiles are not the paper's
+
+	Heading func(row int) table.Head // of the section of rows that a row is in; nil: no sections
+	Layout  func(*table.Table)       // sets columns and rows of the printed form otherwise than in order; nil: in order
+
+	Against
+}
+
+// Add adds columns.
+func (s *Sheet) Add(columns ...Column) { s.Columns = append(s.Columns, columns...) }
+
+// Column is the column of that name, nil if there is none.
+func (s *Sheet) Column(name string) *Column {
+	for i := range s.Columns {
+		if s.Columns[i].Name == name {
+			return &s.Columns[i]
+		}
+	}
+	return nil
+}
+
+// Stored is the columns of the CSV form, those of the paper's numbers last.
+func (s *Sheet) Stored() []Column {
+	var ours, theirs []Column
+	for _, c := range s.Columns {
+		if c.Name == "" || c.Virtual {
+			continue
+		}
+		ours = append(ours, c)
+		if s.Paper != nil && c.inPaper() {
+			theirs = append(theirs, s.paperColumn(c))
+		}
+	}
+	return append(ours, theirs...)
+}
+
+// StoredColumn is the column of that name in CSV, nil if there is none. It may be
+// one of the paper's numbers though the profiles are not the paper's.
+func (s *Sheet) StoredColumn(name string) *Column {
+	if of, theirs := strings.CutPrefix(name, PaperPrefix); theirs {
+		if c := s.Column(of); c != nil && c.inPaper() {
+			p := s.paperColumn(*c)
+			return &p
+		}
+	}
+	return s.Column(name)
+}
+
+// PaperPrefix begins the names of columns with the paper's numbers.
+const PaperPrefix = "paper_"
+
+// inPaper reports whether a column of the paper's numbers can stand beside it.
+func (c Column) inPaper() bool { return c.Rule != nil && !c.Virtual }
+
+// paperColumn is the column of the paper's numbers beside another.
+func (s *Sheet) paperColumn(c Column) Column {
+	words := c.Rule.Words
+	if words == "" {
+		words = "The number that the paper prints for " + c.Name + " (" + c.Rule.Where + "), as ‹" + paper.File + "› has it: rounded, and with no error of its own given."
+	}
+	return Column{Name: PaperPrefix + c.Name, Role: Paper, Of: c.Name, Words: words, Format: c.Format,
+		Cell: func(row int) table.Cell { return s.paperCell(c, s.Key(row)) }}
+}
+
+// paperCell is the paper's number in a row of the paper, missing where it has none.
+func (s *Sheet) paperCell(c Column, key paper.Key) table.Cell {
+	if c.Rule.Cell != nil {
+		return c.Rule.Cell(key)
+	}
+	if v, ok := s.want(c, key); ok {
+		return table.Number(v)
+	}
+	return table.Missing()
+}
+
+// want is the paper's number in a row of the paper.
+func (s *Sheet) want(c Column, key paper.Key) (float64, bool) {
+	if c.Rule.Want != nil {
+		return c.Rule.Want(key)
+	}
+	return s.Paper.At(s.Section, c.Name, key)
+}
+
+// Data is the CSV form.
+func (s *Sheet) Data() table.Table {
+	t := table.Table{Title: s.Title, Label: s.Label}
+	columns := s.Stored()
+	for _, c := range columns {
+		t.Columns = append(t.Columns, table.Column{Name: c.Name})
+	}
+	for i := range s.Rows {
+		line := make([]table.Cell, len(columns))
+		for j, c := range columns {
+			line[j] = c.Cell(i)
+		}
+		t.Rows = append(t.Rows, line)
+	}
+	return t
+}
+
+// Keys is the key columns, in the order of labels.
+func Keys(columns []Column) (keys []Column) {
+	for kind := ByProvenance; kind <= ByTask; kind++ {
+		for _, c := range columns {
+			if c.Role == Key && c.Kind == kind {
+				keys = append(keys, c)
+			}
+		}
+	}
+	return keys
+}
+
+// RowLabel names a row by its keys, in the order of Keys, as verdicts do and as
+// `speceval explain` reads it: "b=8", "published b=8", "N=19 b=8", a checkpoint,
+// or "aime24__model=qwen3_5_4b b=8 hbn".
+func RowLabel(keys []Column, field func(Column) string) string {
+	var words []string
+	benchmark := ""
+	for _, c := range keys {
+		word := field(c)
+		switch {
+		case word == "":
+			continue
+		case c.Kind == ByBenchmark:
+			benchmark = word
+			continue
+		case c.Kind == ByModel && benchmark != "":
+			word = ProfileName(benchmark, word)
+		case c.Kind == ByTasks && benchmark != "":
+			continue
+		case c.Kind == ByTasks:
+			word = "N=" + word
+		case c.Kind == ByBudget:
+			word = "b=" + word
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+// Labels names the rows of a sheet.
+func (s *Sheet) Labels() []string {
+	keys := Keys(s.Columns)
+	labels := make([]string, s.Rows)
+	for i := range labels {
+		labels[i] = RowLabel(keys, func(c Column) string { return c.Cell(i).Exact() })
+	}
+	return labels
+}

@@ -1,0 +1,349 @@
+package tables
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"speceval/internal/policy"
+	"speceval/internal/table"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/stages/report/model"
+	"speceval/stages/report/paper"
+	"speceval/stages/report/stored"
+)
+
+// Variance is the paper's Table 1: mean Uniform-normalized variance over profiles,
+// by budget and policy.
+var Variance = &model.Table{
+	Base: paper.Variance, Section: paper.Variance, Label: "tab:bayesian-neyman-main",
+	Reads:    stored.Reads{Units: bothRefs, Paper: true},
+	Chapter:  "Variance",
+	Overview: "Table 1: mean variance relative to Uniform over the profiles",
+	Remarks: []string{
+		`<ref table1_variance> has the main result.`,
+		`HBN's mean variance is \specHBNVariance<LOW>{} of Uniform's at $b=<low>$ and \specHBNVariance<HIGH>{} at $b=<high>$.`,
+		`There EN's is larger by \specHBNBelowEN<LOW>{} and \specHBNBelowEN<HIGH>{} percentage points, and that of IBN, which was tuned in hindsight, by \specHBNBelowIBN<LOW>{} and \specHBNBelowIBN<HIGH>{}.`,
+		`The Oracle, which knows the profile, marks what is possible.`,
+		`In rollouts, HBN at $b=<high>$ is on average worth Uniform at $b=\specEquivalentBudget<HIGH>$.`,
+	},
+	Make: makeVariance, Macros: varianceMacros,
+}
+
+// bothRefs are the units that means of ratios with their errors are made of.
+var bothRefs = []dag.Ref{stored.DesignsRef, stored.RatiosRef}
+
+// meanPolicies are the columns of Table 1, in the paper's order.
+var meanPolicies = paperPolicies(1)
+
+// paperPolicies are the policies that a table of the paper has.
+func paperPolicies(number int) (all []*policy.Policy) {
+	for _, p := range policy.All {
+		if p.PaperTable == number {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// meanRow is a row of Table 1: means over profiles at one budget, by policy.
+type meanRow struct {
+	budget   int32
+	profiles int
+	means    map[*policy.Policy]mean // a policy that was not replayed is absent
+	alpha    *float64                // IBN's selected prior strength
+}
+
+// meanRows computes Table 1. Every policy of a budget must cover the same
+// number of profiles, and IBN one prior strength: a mean over fewer profiles
+// than its neighbour's would look like a gain.
+func meanRows(src *stored.Source) ([]meanRow, error) {
+	res, err := src.Results()
+	if err != nil {
+		return nil, err
+	}
+	var rows []meanRow
+	for _, b := range stored.Budgets(res.Ratios) {
+		row := meanRow{budget: b, means: map[*policy.Policy]mean{}}
+		for _, p := range meanPolicies {
+			ratios := stored.Pick(res.Ratios, p, b)
+			if len(ratios) == 0 {
+				continue
+			}
+			if row.profiles == 0 {
+				row.profiles = len(ratios)
+			}
+			if len(ratios) != row.profiles {
+				return nil, fmt.Errorf("ratios: %s covers %d profiles at budget %d where others cover %d; run the replay stage again",
+					p.Name, len(ratios), b, row.profiles)
+			}
+			if row.means[p], err = newMean(src, res, p, ratios); err != nil {
+				return nil, err
+			}
+			if p.Strength {
+				if row.alpha, err = oneAlpha(ratios); err != nil {
+					return nil, err
+				}
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// oneAlpha is the prior strength that all ratios share.
+func oneAlpha(ratios []variance.Ratio) (*float64, error) {
+	alpha := ratios[0].Alpha
+	for _, r := range ratios {
+		if stored.AlphaOf(r.Alpha) != stored.AlphaOf(alpha) {
+			return nil, fmt.Errorf("ratios: %s has more than one selected alpha at budget %d", r.Policy, r.Budget)
+		}
+	}
+	return alpha, nil
+}
+
+// best is the feasible policy with the least mean.
+func (r meanRow) best() (best *policy.Policy) {
+	for _, p := range meanPolicies {
+		e, ok := r.means[p]
+		if b, have := r.means[best]; ok && !p.Clairvoyant && (!have || e.Value < b.Value) {
+			best = p
+		}
+	}
+	return best
+}
+
+// makeVariance sets each policy in percent, in print beside the paper's entry. The
+// least feasible policy of a row is bold.
+func makeVariance(src *stored.Source) (*model.Sheet, error) {
+	rows, err := meanRows(src)
+	if err != nil {
+		return nil, err
+	}
+	s := &model.Sheet{Rows: len(rows), Title: varianceTitle(rows)}
+	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].budget} }
+	s.Lack = func(row int, _ paper.Key) string { return "" } // column by column
+	s.Add(model.BudgetRow(func(i int) int32 { return rows[i].budget }))
+	for _, p := range meanPolicies {
+		s.Add(meanColumns(rows, p)...)
+		if p.Strength {
+			s.Add(strengthColumn(src, rows))
+		}
+	}
+	return s, nil
+}
+
+// scores is how a policy of Table 1 comes to its continuations, in words.
+var scores = map[*policy.Policy]string{
+	policy.EN:  "«L» is the exact integer allocation (Eq. 8) of the empirical scores (Eq. 16), «(m, w)¦(m,w)» those of Table 6",
+	policy.IBN: "«L» is the exact integer allocation (Eq. 8) of the scores under Beta(α, α) priors (Eq. 15) with the strength in ibn_alpha, «(m, w)¦(m,w)» designed under that prior (Eqs. 20 and 21)",
+	policy.HBN: "«L» is the exact integer allocation (Eq. 8) of the posterior scores (Eqs. 6 and 7), «(m, w)¦(m,w)» those of Table 5",
+}
+
+// meanWords is the entry of a policy in a table of means.
+func meanWords(p *policy.Policy) string {
+	if p.Clairvoyant {
+		return "The variance of the Oracle over that of Uniform, " + meanForm + ". The Oracle knows the profile and takes the exact integer allocation «n*¦n^*» of Eq. 2, so that " +
+			"«r = b·Σ(v_i/n*_i)/Σ v_i¦r=b\\sum_i(v_i/n_i^*)/\\sum_i v_i», without Monte Carlo error. Of the oracle rows in ‹replay/ratios.parquet›."
+	}
+	return "The variance of " + p.Label + " over that of Uniform, " + meanForm + ". On each profile " + ratioForm +
+		"; " + scores[p] + ". Of the rows of that policy and budget in ‹replay/ratios.parquet›."
+}
+
+// meanColumns are the mean of a policy and, unless that is exact, its error.
+func meanColumns(rows []meanRow, p *policy.Policy) []model.Column {
+	cell := func(i int, of func(mean) float64) table.Cell {
+		if e, ok := rows[i].means[p]; ok {
+			return table.Number(of(e))
+		}
+		return table.Missing()
+	}
+	value := func(i int) table.Cell { return cell(i, func(m mean) float64 { return m.Value }) }
+	tolerance := 0.001 // the accepted difference of a Monte Carlo mean, whatever its error
+	if p.Clairvoyant {
+		tolerance = 0
+	}
+	c := model.Column{
+		Name: p.Name, Words: meanWords(p), Head: table.Head{Plain: p.Label}, Format: percent1, Paired: true, Cell: value,
+		Shown: func(i int) table.Cell {
+			if p == rows[i].best() {
+				return value(i).Bold()
+			}
+			return value(i)
+		},
+		Break: func(i int) (model.Breakdown, error) { return rows[i].means[p].breakdown() },
+		Rule: &model.Rule{Where: "Table 1", Decimals: 3,
+			Judge: func(i int, want float64) model.Comparison {
+				if i < 0 || len(rows[i].means[p].ratios) == 0 {
+					return model.Lacking(want, 3, "not replayed")
+				}
+				return model.Compare(rows[i].means[p].Estimate, want, 3, tolerance)
+			},
+			Overview: &model.Overview{Head: p.Label, Obtained: table.Format{Decimals: 4}, Theirs: table.Format{Decimals: 3}}},
+	}
+	if p.Clairvoyant {
+		return []model.Column{c}
+	}
+	se := model.Column{
+		Name: p.Name + "_se", Role: model.Error, Of: p.Name, Words: meanErrorWords,
+		Cell:  func(i int) table.Cell { return cell(i, func(m mean) float64 { return m.SE }) },
+		Break: func(i int) (model.Breakdown, error) { return rows[i].means[p].errorBreakdown() },
+	}
+	return []model.Column{c, se}
+}
+
+// strengthColumn is IBN's selected prior strength. Another strength than the
+// paper's is a tie if the paper's has a mean ratio no more than noise above the
+// least.
+func strengthColumn(src *stored.Source, rows []meanRow) model.Column {
+	return model.Column{
+		Name: "ibn_alpha",
+		Words: "The prior strength of IBN: the one of the grid whose mean ratio over the profiles is least at this budget (Eq. 22), the smaller of equals. " +
+			"Of the means over ‹replay/ibn_candidates.parquet›.",
+		Cell:  func(i int) table.Cell { return table.Optional(rows[i].alpha) },
+		Break: func(i int) (model.Breakdown, error) { return strengthParts(src, rows[i].budget) },
+		Rule: &model.Rule{
+			Words:    "The prior strength that the paper's search selects (Appendix B.3), as ‹data/paper_targets.toml› has it.",
+			Decimals: 2, Last: true,
+			Judge: func(i int, want float64) model.Comparison { return judgeStrength(src, rows, i, want) },
+		},
+	}
+}
+
+// judgeStrength compares a prior strength.
+//
+// Candidates share pilot paths within a profile, so the standard error of
+// their difference is less than that of independent ones, which is what the
+// stored standard errors give and what is used here: an upper bound. Design
+// noise is left out, since neighbouring strengths have nearly the same.
+func judgeStrength(src *stored.Source, rows []meanRow, i int, want float64) model.Comparison {
+	if i < 0 || rows[i].alpha == nil {
+		return model.Lacking(want, 2, "not replayed")
+	}
+	got := *rows[i].alpha
+	c := model.Compare(exactly(got), want, 2, 0)
+	if c.Verdict == model.Agrees {
+		return c
+	}
+	candidates, err := src.Candidates()
+	best, okBest := candidateMean(candidates, rows[i].budget, got)
+	theirs, okPaper := candidateMean(candidates, rows[i].budget, want)
+	if err != nil || !okBest || !okPaper {
+		return c.Noted("the grid of strengths lacks the paper's")
+	}
+	loss, se := theirs.Value-best.Value, math.Hypot(theirs.SE, best.SE)
+	return model.Choice(c, loss, se).Noted(fmt.Sprintf("at the paper's strength the mean is %.5f higher", loss))
+}
+
+// candidateMean is the mean ratio of IBN at one strength, with the standard
+// error of its replay.
+func candidateMean(candidates []variance.Ratio, budget int32, alpha float64) (stored.Estimate, bool) {
+	var sum, square, n float64
+	for _, r := range candidates {
+		if r.Policy == policy.IBN.Name && r.Budget == budget && stored.AlphaOf(r.Alpha) == alpha {
+			sum, square, n = sum+r.VarianceRatio, square+r.RatioSE*r.RatioSE, n+1
+		}
+	}
+	if n == 0 {
+		return stored.Estimate{}, false
+	}
+	return stored.Estimate{Value: sum / n, SE: math.Sqrt(square) / n}, true
+}
+
+// strengthParts lists the prior strengths that IBN could have.
+func strengthParts(src *stored.Source, budget int32) (d model.Breakdown, err error) {
+	candidates, err := src.Candidates()
+	var parts []model.Part
+	seen := map[float64]bool{}
+	for _, r := range candidates {
+		alpha := stored.AlphaOf(r.Alpha)
+		if e, ok := candidateMean(candidates, budget, alpha); ok && r.Budget == budget && !seen[alpha] {
+			seen[alpha] = true
+			parts = append(parts, model.Option(fmt.Sprintf("alpha=%g", alpha), e.Value, e.SE, alpha))
+		}
+	}
+	if len(parts) > 0 {
+		d.Parts = model.Ranked("prior strengths", "the one with the least mean is selected", []string{"mean variance_ratio", "replay s.e.", "alpha"}, parts, false)
+		d.Parts.Makes(d.Parts.Rows[0].Numbers[2])
+	}
+	return d, err
+}
+
+// varianceTitle is the caption of Table 1, with what its cells leave out: the
+// number of profiles, IBN's prior strengths, the largest standard error.
+func varianceTitle(rows []meanRow) string {
+	var profiles int
+	var worst float64
+	var strengths []string
+	for _, r := range rows {
+		profiles = max(profiles, r.profiles)
+		for _, p := range meanPolicies {
+			worst = max(worst, r.means[p].SE)
+		}
+		if r.alpha != nil {
+			strengths = append(strengths, fmt.Sprintf("%g", *r.alpha))
+		}
+	}
+	tuning := "EN and IBN were tuned in hindsight"
+	if len(strengths) > 0 {
+		tuning += fmt.Sprintf(" (IBN prior strengths %s)", strings.Join(strengths, ", "))
+	}
+	return fmt.Sprintf("How much of Uniform's variance each policy leaves, the mean over %d profiles of a benchmark and a checkpoint; "+
+		"100%% would be no gain. %s, while HBN's design was fixed before any outcome. "+
+		"Monte Carlo standard errors are at most %.2f percentage points.", profiles, tuning, 100*worst)
+}
+
+// varianceMacros are the means and what they leave to 100%, then what HBN gains:
+// the least and the greatest reduction, by how much it is below EN and IBN, and the
+// budget of a Uniform with its precision.
+func varianceMacros(src *stored.Source) (all []model.Macro, err error) {
+	rows, err := meanRows(src)
+	if err != nil {
+		return nil, err
+	}
+	add := func(name string, b int32, value string) { all = append(all, macroOf(name, b, value)) }
+	for _, r := range rows {
+		for _, p := range meanPolicies {
+			if e, ok := r.means[p]; ok {
+				add(p.Macro+"Variance", r.budget, percent1.Print(e.Value))
+				add(p.Macro+"Reduction", r.budget, percent1.Print(1-e.Value))
+			}
+		}
+		if r.alpha != nil {
+			add("IBNAlpha", r.budget, shortest(*r.alpha))
+		}
+	}
+	var reductions []float64
+	for _, r := range rows {
+		hbn, ok := r.means[policy.HBN]
+		if !ok {
+			continue
+		}
+		reductions = append(reductions, 1-hbn.Value)
+		for _, p := range meanPolicies {
+			if e, ok := r.means[p]; ok && p != policy.HBN && !p.Clairvoyant {
+				add("HBNBelow"+p.Macro, r.budget, minus(table.Format{Decimals: 1, Scale: 100}.Print(e.Value-hbn.Value)))
+			}
+		}
+		worth := meanEquivalent(hbn.ratios)
+		add("EquivalentBudget", r.budget, fmt.Sprintf("%.1f", worth))
+		add("EquivalentGain", r.budget, minus(percent1.Print(worth/float64(r.budget)-1)))
+	}
+	if len(reductions) > 0 {
+		all = append(all, model.Macro{Name: "specHBNReductionLeast", Value: minus(percent1.Print(slices.Min(reductions)))},
+			model.Macro{Name: "specHBNReductionMost", Value: minus(percent1.Print(slices.Max(reductions)))})
+	}
+	return all, nil
+}
+
+// meanEquivalent is the mean of b/r over profiles, weighted by their tasks.
+func meanEquivalent(hbn []variance.Ratio) float64 {
+	var tasks, sum float64
+	for _, r := range hbn {
+		tasks += float64(r.NTasks)
+		sum += float64(r.NTasks) * float64(r.Budget) / r.VarianceRatio
+	}
+	return sum / tasks
+}
