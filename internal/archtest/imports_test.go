@@ -76,14 +76,16 @@ var importRules = []importRule{
 	{"internal/fleet", []string{"internal/benchmark", "internal/seed"}},
 	{"internal/vllm", []string{"internal/seed", "internal/clock"}},
 	{"internal/evaluation", []string{
-		"method/controller", "method/estimate", "method/neyman", "internal/router", "internal/coupled", "internal/sampler", "internal/vllm",
+		"method/controller", "method/estimate", "method/neyman", "internal/policy", "internal/router", "internal/coupled", "internal/sampler", "internal/vllm",
 		"internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/clock",
 	}},
 	{"internal/sampler", []string{"internal/rollout", "internal/vllm", "internal/benchmark", "internal/seed"}},
 	{"internal/rollout", []string{"internal/rowfile", "internal/journal", "internal/atomicfile"}},
 
 	// Statistics, and the rows in which its results are stored.
-	{"internal/policy", []string{"method/controller"}},
+	{"internal/policy/policytest", []string{"internal/policy", "method/neyman"}},
+	{"internal/policy", []string{"internal/sweep", "internal/exante", "internal/tsneyman", "internal/seed", "internal/pilot", "method/controller", "method/neyman"}},
+	{"internal/sweep", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"method/design", []string{"internal/exante", "internal/seed", "method/neyman"}},
 	{"internal/exante", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"internal/pilot", []string{"internal/seed"}},
@@ -91,7 +93,7 @@ var importRules = []importRule{
 	{"method/estimate", []string{"method/neyman"}},
 	{"method/neyman", nil},
 	{"internal/seed", nil},
-	{"internal/variance", []string{"internal/rowfile"}},
+	{"internal/variance", []string{"internal/policy", "internal/rowfile"}},
 	{"internal/agreement", nil},
 
 	// What people look at.
@@ -104,7 +106,7 @@ var importRules = []importRule{
 
 	// Facts, as typed values and in files.
 	{"internal/benchmark", []string{"internal/csvfile", "internal/rowfile", "internal/jsonlist"}},
-	{"internal/measurement", []string{"internal/flops", "internal/csvfile", "internal/rowfile"}},
+	{"internal/measurement", []string{"internal/policy", "internal/flops", "internal/csvfile", "internal/rowfile"}},
 	{"internal/flops", []string{"internal/csvfile", "internal/rowfile"}},
 	{"internal/profile", []string{"internal/csvfile", "internal/rowfile"}},
 	{"internal/csvfile", nil},

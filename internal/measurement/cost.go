@@ -1,5 +1,7 @@
 package measurement
 
+import "speceval/internal/policy"
+
 // Compute is what HBN-async computes beyond Uniform over many settings, as
 // fractions of Uniform's compute and rollouts (paper, Table 2).
 type Compute struct {
@@ -14,7 +16,7 @@ type Compute struct {
 func ComputeOver(settings []Setting) Compute {
 	var extra, accepted, uniform, useful, wasted sum
 	for _, s := range settings {
-		async := s.Runs[HBNAsync]
+		async := s.Runs[policy.HBNAsync.Name]
 		extra.add(float64(async.ExtraRollouts))
 		accepted.add(float64(s.Uniform().AcceptedRollouts))
 		uniform.add(s.Uniform().UsefulFLOPs)
@@ -44,8 +46,8 @@ type Time struct {
 // TimeOver sums over the settings first and divides once. They need Uniform,
 // HBN-sync and HBN-async.
 func TimeOver(settings []Setting) Time {
-	sync, syncNormalized := slowdown(settings, HBNSync)
-	async, asyncNormalized := slowdown(settings, HBNAsync)
+	sync, syncNormalized := slowdown(settings, policy.HBNSync.Name)
+	async, asyncNormalized := slowdown(settings, policy.HBNAsync.Name)
 	return Time{Sync: sync, Async: async, SyncNormalized: syncNormalized, AsyncNormalized: asyncNormalized}
 }
 
@@ -73,18 +75,18 @@ type Benefit struct {
 }
 
 // BenefitOver takes the variance ratio of HBN in each setting. The settings
-// need Uniform, HBN-async and UniformEquivalent.
+// need Uniform, HBN-async and the equivalent Uniform.
 func BenefitOver(settings []Setting, ratios []float64) Benefit {
 	var tasks, continuous, rounded sum
 	for i, s := range settings {
 		n := float64(s.NTasks)
 		tasks.add(n)
 		continuous.add(n * float64(s.Budget) / ratios[i])
-		rounded.add(n * float64(s.Runs[UniformEquivalent].Budget))
+		rounded.add(n * float64(s.Runs[policy.UniformEquivalent.Name].Budget))
 	}
 	b := Benefit{Continuous: continuous.total() / tasks.total(), Rounded: rounded.total() / tasks.total()}
-	b.EquivalentTime, _ = slowdown(settings, UniformEquivalent)
-	b.AsyncTime, _ = slowdown(settings, HBNAsync)
+	b.EquivalentTime, _ = slowdown(settings, policy.UniformEquivalent.Name)
+	b.AsyncTime, _ = slowdown(settings, policy.HBNAsync.Name)
 	return b
 }
 

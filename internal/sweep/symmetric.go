@@ -1,4 +1,4 @@
-package replay
+package sweep
 
 import (
 	"math"
@@ -6,10 +6,10 @@ import (
 	"speceval/method/neyman"
 )
 
-// symmetric values the continuation allocations of a score that depends on the
-// folded count alone, that is of EN and IBN, on the draws of a sweep. The zero
-// value is ready for prepare.
-type symmetric struct {
+// Symmetric values the continuation allocations of a score that depends on the
+// folded count alone, as those of EN and IBN do, on the draws of a sweep. The zero
+// value is ready for Prepare.
+type Symmetric struct {
 	scores []float64 // by folded count, scores[0] possibly zero
 	roots  []float64
 	ones   []float64
@@ -22,9 +22,9 @@ type symmetric struct {
 	drops   []float64 // by folded count: what a tied task's next rollout saves
 }
 
-// prepare turns to the given scores and to allocations of up to longest
+// Prepare turns to the given scores and to allocations of up to longest
 // rollouts to tasks.
-func (s *symmetric) prepare(scores []float64, tasks, longest int) {
+func (s *Symmetric) Prepare(scores []float64, tasks, longest int) {
 	s.scores, s.drops = scores, zeroed(s.drops, len(scores))
 	s.roots, s.ones = s.roots[:0], s.ones[:0]
 	for _, v := range scores {
@@ -40,19 +40,19 @@ func (s *symmetric) prepare(scores []float64, tasks, longest int) {
 	}
 }
 
-// reachFor is how far the ladder goes: see ladderReach, but where the many tasks
+// reachFor is how far the ladder goes: see LadderReach, but where the many tasks
 // of the first class have score zero only the others count.
-func (s *symmetric) reachFor(tasks, longest int) float64 {
+func (s *Symmetric) reachFor(tasks, longest int) float64 {
 	if s.zero == 1 {
 		return float64(longest) / (8 * s.roots[len(s.roots)-1])
 	}
-	return ladderReach(s.scores, tasks, longest)
+	return LadderReach(s.scores, tasks, longest)
 }
 
-// value returns Σ p(1−p)/L over the tasks for the allocation of budget − m
+// Value returns Σ p(1−p)/L over the tasks for the allocation of budget − m
 // continuation rollouts a task after the pilot of a draw. Ties go to the tasks
 // first in order; if all scores are zero the continuation is uniform.
-func (s *symmetric) value(sw *sweep, draw, budget int) float64 {
+func (s *Symmetric) Value(sw *Sweep, draw, budget int) float64 {
 	tasks := len(sw.variances)
 	counts := sw.counts[draw*sw.lanes : draw*sw.lanes+len(s.scores)]
 	masses := sw.masses[draw*sw.lanes : draw*sw.lanes+len(s.scores)]
@@ -75,7 +75,7 @@ func (s *symmetric) value(sw *sweep, draw, budget int) float64 {
 }
 
 // count fills the tally.
-func (s *symmetric) count(counts, masses []float64) {
+func (s *Symmetric) count(counts, masses []float64) {
 	t := &s.tally
 	t.Counts, t.Weights = counts, masses
 	mass, top := 0.0, 0
@@ -91,7 +91,7 @@ func (s *symmetric) count(counts, masses []float64) {
 
 // settle gives the rollouts of the last, incomplete round to the first tasks
 // among all that are tied for it.
-func (s *symmetric) settle(place neyman.Place, folded []uint16, variances []float64) float64 {
+func (s *Symmetric) settle(place neyman.Place, folded []uint16, variances []float64) float64 {
 	first, end := s.ladder.Tied(place.Step)
 	sum, extra := place.Value, place.Extra
 	for at := first; at < place.Step; at++ {
@@ -112,8 +112,8 @@ func (s *symmetric) settle(place neyman.Place, folded []uint16, variances []floa
 	return sum
 }
 
-// slowly is value without a ladder.
-func (s *symmetric) slowly(total int, folded []uint16, variances []float64) float64 {
+// slowly is Value without a ladder.
+func (s *Symmetric) slowly(total int, folded []uint16, variances []float64) float64 {
 	s.classes.Reset()
 	s.label = s.label[:0]
 	for j, n := range s.tally.Counts[:s.tally.Top] {
@@ -151,4 +151,12 @@ func savings(extra int, drops []float64, class []uint16, variances []float64) fl
 		extra -= tied
 	}
 	return sum
+}
+
+// LadderReach is how far a ladder is built: to where t lies when two tasks are
+// in the middle class and all others in the first. Allocations beyond that are
+// of so few classes that they are as cheap without a ladder.
+func LadderReach(scores []float64, tasks, total int) float64 {
+	first, last := math.Sqrt(scores[0]), math.Sqrt(scores[len(scores)-1])
+	return float64(total) / (float64(tasks)*first + 2*last)
 }

@@ -1,4 +1,4 @@
-package replay
+package policy
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"speceval/internal/exante"
 	"speceval/internal/pilot"
 	"speceval/internal/seed"
+	"speceval/internal/sweep"
 	"speceval/method/neyman"
 )
 
@@ -131,6 +132,16 @@ func ibnMasses(ctx context.Context, alphas []float64, cs exante.Candidates, task
 	return masses, nil
 }
 
+// ibnCoefficients estimates IBN's continuation coefficients C = B/(N·v̄) on one
+// replicate of panels (paper, Eq. 20), of every prior strength.
+func ibnCoefficients(ctx context.Context, p Panels, random seed.Stream) ([][]float64, error) {
+	all, err := ibnMasses(ctx, p.Alphas, p.Candidates, p.Tasks, p.Draws, random)
+	for a, masses := range all {
+		p.normalize(masses, ibnMeanVariance(p.Alphas[a]))
+	}
+	return all, err
+}
+
 // piecePanels is the number of panels kept in memory at a time: all of the
 // paper's 8192, fewer of larger benchmarks and budgets.
 func piecePanels(tasks, rollouts int) int {
@@ -175,7 +186,7 @@ func (p *ibnPanel) prepare(alpha float64, m, tasks, longest int) {
 	for _, v := range p.scores {
 		p.roots = append(p.roots, math.Sqrt(v))
 	}
-	p.ladder.Build(p.scores, p.scores, ladderReach(p.scores, tasks, longest))
+	p.ladder.Build(p.scores, p.scores, sweep.LadderReach(p.scores, tasks, longest))
 	p.tally = neyman.Tally{Counts: make([]float64, len(p.scores))}
 	p.tally.Weights = p.tally.Counts
 }

@@ -1,4 +1,7 @@
-package replay
+// Package sweep takes pilots of one fixed profile through all pilot sizes: drawn
+// once as paths, shared by all policies and budgets as prefixes of them, and
+// valued for a whole class of scores at once.
+package sweep
 
 import (
 	"context"
@@ -9,13 +12,14 @@ import (
 	"speceval/internal/seed"
 )
 
-// sweep takes draws of one fixed profile through the pilot sizes m = 1, 2, …:
+// Sweep takes draws of one fixed profile through the pilot sizes m = 1, 2, …:
 // at every m it knows, for each draw, the folded count min(S, m−S) of every
 // task, how many tasks have each count and the sum of their true variances.
 // That is all that the symmetric scores of EN and IBN need. Tasks whose
 // outcome is certain keep the count zero and are never drawn.
-type sweep struct {
+type Sweep struct {
 	variances []float64 // p(1−p) by task
+	total     float64   // their sum
 	draws     int
 	rollouts  int // length of the paths
 	m         int // pilot size reached
@@ -41,14 +45,14 @@ const sweepBytes = 8 << 20
 
 // size is the number of draws that a sweep takes at a time. Results do not
 // depend on it.
-func (s *sweep) size(draws int) int {
+func (s *Sweep) size(draws int) int {
 	each := 8*(len(s.uncertain)*s.words+s.rollouts*s.taskWords+2*s.lanes) + 2*len(s.variances)
 	return min(draws, max(64, sweepBytes/each))
 }
 
-// eachSweep visits all draws of a profile, in order, as many at a time as a
+// Each visits all draws of a profile, in order, as many at a time as a
 // sweep holds. The first draw of a sweep has the given index among all.
-func eachSweep(ctx context.Context, probabilities []float64, draws, rollouts int, random streams, visit func(sw *sweep, first int) error) error {
+func Each(ctx context.Context, probabilities []float64, draws, rollouts int, random Streams, visit func(sw *Sweep, first int) error) error {
 	sw := newSweep(probabilities, rollouts)
 	for first := 0; first < draws; first += sw.draws {
 		if err := ctx.Err(); err != nil {
@@ -62,19 +66,19 @@ func eachSweep(ctx context.Context, probabilities []float64, draws, rollouts int
 	return nil
 }
 
-// streams gives the stream that a word of the path of a task in a draw, counted
+// Streams gives the stream that a word of the path of a task in a draw, counted
 // from zero among all draws, is drawn from. It holds until the next call.
-type streams func(draw, task, word int) *seed.Stream
+type Streams func(draw, task, word int) *seed.Stream
 
-// oneStream draws all paths from one stream, one after the other.
-func oneStream(random seed.Stream) streams {
+// OneStream draws all paths from one stream, one after the other.
+func OneStream(random seed.Stream) Streams {
 	return func(_, _, _ int) *seed.Stream { return &random }
 }
 
-// ownStreams keeps a stream for every word of every path, so that profiles of as
+// OwnStreams keeps a stream for every word of every path, so that profiles of as
 // many tasks have common random numbers: the same uniform number decides on the
 // same outcome, which passes where that number is below p.
-func ownStreams(random seed.Stream, tasks, rollouts int) streams {
+func OwnStreams(random seed.Stream, tasks, rollouts int) Streams {
 	words := pilot.Words(rollouts)
 	var own seed.Stream
 	return func(draw, task, word int) *seed.Stream {
@@ -84,13 +88,14 @@ func ownStreams(random seed.Stream, tasks, rollouts int) streams {
 }
 
 // newSweep returns a sweep of a profile, still without draws.
-func newSweep(probabilities []float64, rollouts int) *sweep {
-	s := &sweep{
+func newSweep(probabilities []float64, rollouts int) *Sweep {
+	s := &Sweep{
 		rollouts: rollouts, words: pilot.Words(rollouts),
 		taskWords: (len(probabilities) + 63) / 64, lanes: rollouts/2 + 1,
 	}
 	for i, p := range probabilities {
 		s.variances = append(s.variances, p*(1-p))
+		s.total += s.variances[i]
 		switch p {
 		case 0:
 			s.failing = append(s.failing, i)
@@ -107,18 +112,17 @@ func newSweep(probabilities []float64, rollouts int) *sweep {
 // start draws the paths of some draws, the first of which has the given index
 // among all, and stands before the first rollout. Each task of each draw is
 // independent.
-func (s *sweep) start(first, draws int, random streams) {
+func (s *Sweep) start(first, draws int, random Streams) {
 	s.draws, s.m = draws, 0
 	s.paths = sized(s.paths, draws*len(s.uncertain)*s.words)
 	s.rises = zeroed(s.rises, draws*s.rollouts*s.taskWords)
 	s.folded = zeroed(s.folded, draws*len(s.variances))
 	s.counts = zeroed(s.counts, draws*s.lanes)
 	s.masses = zeroed(s.masses, draws*s.lanes)
-	all := total(s.variances)
 	events := make([]uint64, s.words)
 	for draw := range draws {
 		s.counts[draw*s.lanes] = float64(len(s.variances))
-		s.masses[draw*s.lanes] = all
+		s.masses[draw*s.lanes] = s.total
 		rises := s.rises[draw*s.rollouts*s.taskWords:]
 		for u, task := range s.uncertain {
 			path := s.path(draw, u)
@@ -136,6 +140,21 @@ func (s *sweep) start(first, draws int, random streams) {
 	}
 }
 
+// Tasks is the number of tasks of the profile.
+func (s *Sweep) Tasks() int { return len(s.variances) }
+
+// Total is the sum of p(1−p) over the tasks.
+func (s *Sweep) Total() float64 { return s.total }
+
+// Draws is the number of draws that the sweep holds.
+func (s *Sweep) Draws() int { return s.draws }
+
+// M is the pilot size that the sweep stands at; 0 before the first.
+func (s *Sweep) M() int { return s.m }
+
+// Rollouts is the length of the paths: the last pilot size.
+func (s *Sweep) Rollouts() int { return s.rollouts }
+
 // sized returns a slice of length n with any content, in the memory of s if it
 // is large enough.
 func sized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
@@ -148,13 +167,13 @@ func zeroed[T any](s []T, n int) []T {
 }
 
 // path returns the outcomes of the u-th uncertain task in a draw.
-func (s *sweep) path(draw, u int) []uint64 {
+func (s *Sweep) path(draw, u int) []uint64 {
 	first := (draw*len(s.uncertain) + u) * s.words
 	return s.paths[first : first+s.words]
 }
 
-// advance takes every draw one pilot rollout further.
-func (s *sweep) advance() {
+// Advance takes every draw one pilot rollout further.
+func (s *Sweep) Advance() {
 	s.m++
 	tasks := len(s.variances)
 	for draw := range s.draws {
