@@ -1,6 +1,6 @@
 // Package scorer says what scoring is: a response to a task in, a verdict out.
-// The families of scorers, each with the rules of its kind of answer, are in
-// the packages below it.
+// The rules for each kind of answer are in the packages below it, and package
+// family lists them.
 package scorer
 
 import (
@@ -27,6 +27,11 @@ type Scorer interface {
 	// that does not answer for one: the response is to be scored again later. A
 	// response that cannot be read is no error, but wrong.
 	Score(ctx context.Context, r Response) (Verdict, error)
+}
+
+// Holder is a scorer that holds on to what is large.
+type Holder interface {
+	Drop() // forgets it; it is loaded again if it is needed
 }
 
 // longestAnswer bounds what a verdict repeats of a response, in bytes.

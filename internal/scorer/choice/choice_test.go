@@ -7,6 +7,7 @@ import (
 	"speceval/data"
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
+	"speceval/internal/fleet/fleettest"
 	"speceval/internal/scorer"
 	"speceval/internal/scorer/choice"
 )
@@ -239,7 +240,7 @@ func TestAnswersOfTheFleet(t *testing.T) {
 		for _, task := range tasks {
 			passes[fleet.TaskKey{Benchmark: task.Benchmark, ID: task.ID}] = pass
 		}
-		author := fleet.NewAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
+		author := fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
 		for _, task := range tasks {
 			if task.Scorer != "choice" {
 				continue
