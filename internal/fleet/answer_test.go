@@ -97,7 +97,7 @@ func TestRightAndWrong(t *testing.T) {
 	}
 }
 
-// TestNoScorerIsTakenForAnother has a task whose scorer is none.
+// TestNoScorerIsTakenForAnother has a task with an unknown scorer.
 func TestNoScorerIsTakenForAnother(t *testing.T) {
 	_, err := fleet.NewAuthor(fleet.AuthorSettings{Model: "m", Tasks: []benchmark.Task{{Benchmark: "b", ID: "x", UserPrompt: "?", Scorer: "essay"}}})
 	if err == nil || !strings.Contains(err.Error(), `benchmark b: task x: scorer is "essay", must be one of math, `) {

@@ -50,8 +50,8 @@ type AuthorSettings struct {
 	SlowWrong      float64 // wrong answers to known tasks are so many times as long; 0: 1
 }
 
-// NewAuthor is an author of these tasks' answers. It is an error if the scorer of
-// one is none.
+// NewAuthor is an author of these tasks' answers. It is an error if one has an
+// unknown scorer.
 func NewAuthor(s AuthorSettings) (*Author, error) {
 	a := &Author{
 		model: s.Model, passes: s.Passes,

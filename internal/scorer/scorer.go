@@ -29,11 +29,6 @@ type Scorer interface {
 	Score(ctx context.Context, r Response) (Verdict, error)
 }
 
-// Holder is a scorer that holds on to what is large.
-type Holder interface {
-	Drop() // forgets it; it is loaded again if it is needed
-}
-
 // longestAnswer bounds what a verdict repeats of a response, in bytes.
 const longestAnswer = 500
 

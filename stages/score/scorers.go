@@ -3,6 +3,7 @@ package score
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -39,12 +40,12 @@ func (c *corpus) scorers(ctx context.Context) (_ *scorers, err error) {
 	}
 	s := &scorers{corpus: c, atATime: c.AtATime, release: func() {}, made: make(map[int32]scorer.Scorer)}
 	s.resources.Tests = c.benchmark.Tests
-	if family.Count(c.benchmark.Tasks, family.Sandbox) > 0 {
+	if slices.Contains(c.needs(), family.Sandbox) {
 		if s.resources.Runner, err = c.Runner(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if family.Count(c.benchmark.Tasks, family.Judge) > 0 {
+	if slices.Contains(c.needs(), family.Judge) {
 		judge, err := c.Judge(ctx)
 		if err != nil {
 			return nil, err
@@ -73,8 +74,8 @@ func (s *scorers) done(before int32) {
 		if task >= before {
 			continue
 		}
-		if holder, is := one.(scorer.Holder); is {
-			holder.Drop()
+		if held, is := one.(interface{ Drop() }); is {
+			held.Drop()
 		}
 		delete(s.made, task)
 	}

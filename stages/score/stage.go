@@ -80,8 +80,8 @@ func Satisfied(standIn string) dag.Stage {
 	return dag.Stage{Name: name, About: about, Version: version, Satisfied: standIn}
 }
 
-// Stage is the stage. It is an error if a benchmark has too few tasks, or a task
-// whose scorer is none.
+// Stage is the stage. It is an error if a benchmark has too few tasks, or one with
+// an unknown scorer.
 func Stage(s Settings) (dag.Stage, error) {
 	stage := dag.Stage{Name: name, About: about, Version: version}
 	var faults []error
@@ -89,9 +89,10 @@ func Stage(s Settings) (dag.Stage, error) {
 		if len(b.Tasks) < 2 {
 			faults = append(faults, fmt.Errorf("benchmark %s has %d task: allocation needs at least 2", b.ID, len(b.Tasks)))
 		}
+		_, err := b.families()
+		faults = append(faults, err)
 	}
 	for _, c := range s.corpora() {
-		faults = append(faults, c.fault)
 		stage.Units = append(stage.Units, c.unit())
 	}
 	stage.Units = append(stage.Units, s.profilesUnit())
@@ -117,7 +118,7 @@ type corpus struct {
 	benchmark *Benchmark
 	model     *Model
 	families  []family.Family // of the tasks, by name in order
-	fault     error           // names a task whose scorer is none
+	fault     error           // names a task with an unknown scorer
 }
 
 func (s *Settings) corpora() []*corpus {
@@ -150,8 +151,8 @@ func (c *corpus) unit() dag.Unit {
 		Run:     c.run,
 	}
 	maps.Copy(u.Config, c.rules())
-	for _, f := range c.families {
-		u.Sources = append(u.Sources, c.Sources[f.Need]...)
+	for _, need := range c.needs() {
+		u.Sources = append(u.Sources, c.Sources[need]...)
 	}
 	return u
 }
@@ -175,8 +176,18 @@ func (c *corpus) responses(need family.Need) int {
 	return c.Rollouts * family.Count(c.benchmark.Tasks, need)
 }
 
-// families are those of the tasks, by name in order. The error names a task whose
-// scorer is none.
+// needs are those of the families, each once.
+func (c *corpus) needs() (all []family.Need) {
+	for _, f := range c.families {
+		if f.Slow() && !slices.Contains(all, f.Need) {
+			all = append(all, f.Need)
+		}
+	}
+	return all
+}
+
+// families are those of the tasks, by name in order. The error names a task with an
+// unknown scorer.
 func (b *Benchmark) families() (found []family.Family, err error) {
 	for _, t := range b.Tasks {
 		f, err := family.Named(t.Scorer)

@@ -187,7 +187,7 @@ func TestABenchmarkNeedsTwoTasks(t *testing.T) {
 	}
 }
 
-// TestNoScorerIsTakenForAnother has a task whose scorer is none.
+// TestNoScorerIsTakenForAnother has a task with an unknown scorer.
 func TestNoScorerIsTakenForAnother(t *testing.T) {
 	l := newLab(t)
 	l.settings.Benchmarks[0].Tasks[1].Scorer = "choose"

@@ -8,9 +8,10 @@ import (
 
 	"speceval/data"
 	"speceval/internal/benchmark"
+	"speceval/internal/fleet"
+	"speceval/internal/fleet/fleettest"
 	"speceval/internal/scorer"
 	"speceval/internal/scorer/family"
-	"speceval/internal/seed"
 )
 
 // TestFamiliesAreWhole finds a family that leaves something unsaid.
@@ -53,32 +54,36 @@ func TestSimulatedAnswersAreScored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
+	small, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
 	if err != nil {
 		t.Fatal(err)
 	}
-	others := []string{"one", "another", "a third"}
 	for _, f := range family.All() {
-		if f.Need != family.Nothing {
-			continue
-		}
-		tried := 0
-		for _, task := range tasks {
-			if task.Scorer == "judge" || f.Options != (task.Options > 0) || f.Tests != (task.Tests != nil) || f.Gold != nil && f.Gold(task) != "" {
+		var tasks []scorer.Task
+		passes := [2]map[fleet.TaskKey]float64{{}, {}}
+		for _, task := range small {
+			if f.Need != family.Nothing || task.Scorer == "judge" || f.Options != (task.Options > 0) || f.Tests != (task.Tests != nil) || f.Gold != nil && f.Gold(task) != "" {
 				continue
 			}
-			tried++
-			one := f.New(task, family.Resources{})
-			for i := range 20 {
-				s, right := seed.Root(uint64(i)).Child(task.ID).Stream(), i%2 == 0
-				text := f.Answer(&s, task, right, others)
-				if v, err := one.Score(t.Context(), scorer.Response{Text: text}); err != nil || v.Correct != right {
-					t.Errorf("%s: %s: %q is scored %+v, %v; want %t", f.Name, task.ID, text, v, err, right)
+			task.Scorer = f.Name
+			tasks = append(tasks, task)
+			key := fleet.TaskKey{Benchmark: task.Benchmark, ID: task.ID}
+			passes[0][key], passes[1][key] = 0, 1
+		}
+		if f.Need == family.Nothing && len(tasks) < 8 {
+			t.Errorf("%s is tried on %d tasks", f.Name, len(tasks))
+		}
+		for right, passes := range passes {
+			author := fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
+			for _, task := range tasks {
+				for seed := range int64(10) {
+					answer := author.Answer(fleet.Question{User: task.UserPrompt, Seed: seed, Limits: fleet.Limits{Most: 4000, Budget: -1}})
+					v, err := f.New(task, family.Resources{}).Score(t.Context(), scorer.Response{Text: answer.Text, Cut: answer.Finish == fleet.Length})
+					if err != nil || v.Correct != (right == 1) {
+						t.Errorf("%s: %s: %+v, %v, of %q", f.Name, task.ID, v, err, answer.Text)
+					}
 				}
 			}
-		}
-		if tried < 8 {
-			t.Errorf("%s was tried on %d tasks", f.Name, tried)
 		}
 	}
 }
