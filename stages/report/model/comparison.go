@@ -2,8 +2,7 @@ package model
 
 import (
 	"math"
-
-	"speceval/stages/report/stored"
+	"speceval/internal/variance"
 )
 
 // Verdict is the outcome of one comparison: with the paper, or of what was
@@ -75,7 +74,7 @@ type Comparison struct {
 // Compare holds an estimate against a number of the paper, printed with so many
 // decimals. The estimate's error is ours: the difference has √2 times as much. A
 // difference within the tolerance agrees whatever the noise.
-func Compare(obtained stored.Estimate, paper float64, decimals int, tolerance float64) Comparison {
+func Compare(obtained variance.Estimate, paper float64, decimals int, tolerance float64) Comparison {
 	c := Beside(obtained.Value, paper, decimals)
 	se := math.Sqrt2 * obtained.SE
 	beyond := BeyondRounding(obtained.Value, paper, decimals)

@@ -9,6 +9,7 @@ import (
 	"speceval/internal/agreement"
 	"speceval/internal/paper"
 	"speceval/internal/table"
+	"speceval/internal/variance"
 	"speceval/stages/report/stored"
 )
 
@@ -30,7 +31,7 @@ type Rule struct {
 
 	// Estimate is our number with its error, and Judge compares it; Judge is nil
 	// where rounding, noise and the tolerance decide.
-	Estimate func(row int) stored.Estimate
+	Estimate func(row int) variance.Estimate
 	Judge    func(row int, want float64) Comparison
 
 	Overview *Overview // nil: it is not shown at a glance

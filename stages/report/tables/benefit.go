@@ -123,7 +123,7 @@ func (r *costRow) budgetErrors() error {
 	for i, ratio := range r.ratios {
 		n := float64(ratio.NTasks)
 		slope := float64(ratio.Budget) / (ratio.VarianceRatio * ratio.VarianceRatio)
-		se, err := stored.TotalSE(r.designs, ratio)
+		se, err := variance.TotalSE(r.designs, ratio)
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (r *costRow) budgetErrors() error {
 		tasks += n
 		jumps += n * n * slope * se / math.SqrtPi
 	}
-	e, err := stored.SumErrors(r.designs, r.ratios, weights)
+	e, err := variance.SumErrors(r.designs, r.ratios, weights)
 	if err != nil {
 		return err
 	}
@@ -166,11 +166,11 @@ func (r *costRow) budgetCauses(src *stored.Source, column int) ([]model.ErrorOf,
 
 // kept is the share of the rollouts beyond b that rounding leaves, with its
 // Monte Carlo error.
-func (r *costRow) kept() stored.Estimate {
+func (r *costRow) kept() variance.Estimate {
 	c, d := r.cells[continuousColumn], r.cells[roundedColumn]
 	b := float64(r.budget)
 	share := (d.Value - b) / (c.Value - b)
-	return stored.Estimate{Value: share, SE: math.Abs(share) * math.Hypot(c.SE/(c.Value-b), d.SE/(d.Value-b))}
+	return variance.Estimate{Value: share, SE: math.Abs(share) * math.Hypot(c.SE/(c.Value-b), d.SE/(d.Value-b))}
 }
 
 // keptColumn compares that share at b = 8, a number of the paper's text.

@@ -110,8 +110,8 @@ func (j caseJudge) ratio(p *policy.Policy, budget int32) (model.Comparison, erro
 	if err != nil || !ok {
 		return model.Lacking(want, 3, "not replayed"), err
 	}
-	se, err := stored.TotalSE(res.Designs, r)
-	return model.Compare(stored.Estimate{Value: r.VarianceRatio, SE: se}, want, 3, 0), err
+	se, err := variance.TotalSE(res.Designs, r)
+	return model.Compare(variance.Estimate{Value: r.VarianceRatio, SE: se}, want, 3, 0), err
 }
 
 // weight compares HBN's stage weight at a budget, as Table 5 does with one decimal
@@ -174,7 +174,7 @@ func caseMacros(src *stored.Source) (all []model.Macro, err error) {
 	add("ShareBelow", share(c.Below(0.2)))
 	add("ShareAbove", share(c.Above(0.8)))
 	add("Endpoints", strconv.Itoa(c.Endpoints()))
-	for _, b := range stored.Budgets(c.Ratios) {
+	for _, b := range variance.Budgets(c.Ratios) {
 		for _, p := range policy.CaseStudy {
 			r, ok := c.Ratio(p, b)
 			if !ok {

@@ -62,7 +62,7 @@ type costRow struct {
 	settings   []measurement.Setting
 	suites     [][]measurement.Setting // the executions behind them; none of published runs
 	ratios     []variance.Ratio        // HBN's, where the table has what is replayed
-	designs    stored.Schedules
+	designs    variance.Schedules
 	cells      []costCell // by column
 	drawn      bool       // the lengths of answers were drawn, and not the models'
 	differing  int        // settings whose executed equivalent budget is not that of the ratios
@@ -71,7 +71,7 @@ type costRow struct {
 // costCell is a number with its Monte Carlo error and, with two repeats or
 // more, the standard deviation of a single execution of the suite.
 type costCell struct {
-	stored.Estimate
+	variance.Estimate
 	sd *float64
 }
 
@@ -181,8 +181,8 @@ func (r *costRow) fill(costs stored.Costs, ratios []variance.Ratio) (err error) 
 // cover is an error.
 func hbnRatios(settings []measurement.Setting, ratios []variance.Ratio) ([]variance.Ratio, error) {
 	byProfile := map[string]variance.Ratio{}
-	for _, r := range stored.Pick(ratios, policy.HBN, settings[0].Budget) {
-		byProfile[stored.ProfileOf(r)] = r
+	for _, r := range variance.Pick(ratios, policy.HBN, settings[0].Budget) {
+		byProfile[r.Profile()] = r
 	}
 	out := make([]variance.Ratio, len(settings))
 	for i, s := range settings {

@@ -23,8 +23,8 @@ var Equivalents = &model.Table{
 // equivalent is the Uniform budget that HBN's variance on a profile is worth.
 type equivalent struct {
 	variance.Ratio
-	budget  stored.Estimate // b/r
-	rounded int32           // ⌊b/r⌋
+	budget  variance.Estimate // b/r
+	rounded int32             // ⌊b/r⌋
 }
 
 // slope is that of b/r in r, without its sign.
@@ -39,15 +39,15 @@ func equivalents(res stored.Results) ([]equivalent, error) {
 		if r.Policy != policy.HBN.Name {
 			continue
 		}
-		se, err := stored.TotalSE(res.Designs, r)
+		se, err := variance.TotalSE(res.Designs, r)
 		if err != nil {
 			return nil, err
 		}
 		e := equivalent{Ratio: r}
 		if e.rounded, err = variance.EquivalentBudget(r.Budget, r.VarianceRatio); err != nil {
-			return nil, fmt.Errorf("%s: %s at budget %d: %w", variance.RatiosFile, stored.ProfileOf(r), r.Budget, err)
+			return nil, fmt.Errorf("%s: %s at budget %d: %w", variance.RatiosFile, r.Profile(), r.Budget, err)
 		}
-		e.budget = stored.Estimate{Value: float64(r.Budget) / r.VarianceRatio, SE: e.slope() * se}
+		e.budget = variance.Estimate{Value: float64(r.Budget) / r.VarianceRatio, SE: e.slope() * se}
 		all = append(all, e)
 	}
 	return all, nil

@@ -39,9 +39,9 @@ func errorRows(src *stored.Source) ([]errorRow, error) {
 		return nil, err
 	}
 	var rows []errorRow
-	for _, b := range stored.Budgets(res.Ratios) {
+	for _, b := range variance.Budgets(res.Ratios) {
 		for _, p := range policy.All {
-			ratios := stored.Pick(res.Ratios, p, b)
+			ratios := variance.Pick(res.Ratios, p, b)
 			if len(ratios) == 0 {
 				continue
 			}
@@ -120,7 +120,7 @@ func profileColumns(src *stored.Source, rows []errorRow, group, shift table.Head
 			var errors []variance.ProfileError
 			var names []string
 			for _, r := range rows[i].ratios {
-				errors, names = append(errors, redrawn[stored.EntryOf(r)]), append(names, stored.ProfileOf(r))
+				errors, names = append(errors, redrawn[variance.EntryOf(r)]), append(names, r.Profile())
 			}
 			d.Parts = parts(errors, names)
 			return d, nil

@@ -9,7 +9,6 @@ import (
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/stages/report/model"
-	"speceval/stages/report/stored"
 )
 
 // Words on means of variance ratios and their errors.
@@ -42,7 +41,7 @@ func errorColumn(name, of, words string, se func(row int) float64) model.Column 
 }
 
 // exactly is an estimate without error.
-func exactly(v float64) stored.Estimate { return stored.Estimate{Value: v} }
+func exactly(v float64) variance.Estimate { return variance.Estimate{Value: v} }
 
 // Formats of printed numbers.
 var (

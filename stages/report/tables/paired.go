@@ -44,7 +44,7 @@ func (e pairedEntry) independent() float64 { return math.Hypot(e.other.RatioSE, 
 func (e pairedEntry) inErrors() float64 {
 	z := e.Difference.Difference / e.DifferenceSE
 	switch {
-	case stored.Finite(z):
+	case variance.Finite(z):
 		return z
 	case e.Difference.Difference == 0:
 		return 0
@@ -55,21 +55,21 @@ func (e pairedEntry) inErrors() float64 {
 // pairedRows are all policies but HBN at every budget, as far as their
 // differences are stored. A file that lacks some profiles of a policy is an
 // error: a mean over fewer profiles would look like another difference.
-func pairedRows(ratios []variance.Ratio, differences stored.Differences) ([]pairedRow, error) {
+func pairedRows(ratios []variance.Ratio, differences variance.Differences) ([]pairedRow, error) {
 	var rows []pairedRow
-	for _, b := range stored.Budgets(ratios) {
+	for _, b := range variance.Budgets(ratios) {
 		hbn := map[string]variance.Ratio{}
-		for _, r := range stored.Pick(ratios, policy.HBN, b) {
-			hbn[stored.ProfileOf(r)] = r
+		for _, r := range variance.Pick(ratios, policy.HBN, b) {
+			hbn[r.Profile()] = r
 		}
 		for _, p := range policy.All {
 			if p == policy.HBN {
 				continue
 			}
-			row, others := pairedRow{budget: b, policy: p}, stored.Pick(ratios, p, b)
+			row, others := pairedRow{budget: b, policy: p}, variance.Pick(ratios, p, b)
 			for _, r := range others {
-				d, ok := differences[stored.EntryOf(r)]
-				if h, both := hbn[stored.ProfileOf(r)]; ok && both {
+				d, ok := differences[variance.EntryOf(r)]
+				if h, both := hbn[r.Profile()]; ok && both {
 					row.entries = append(row.entries, pairedEntry{d, r, h})
 				}
 			}
@@ -109,7 +109,7 @@ func (r pairedRow) rms(of func(pairedEntry) float64) float64 {
 // +1), or the higher (−1).
 func (r pairedRow) beyond(sign float64) (n int) {
 	for _, e := range r.entries {
-		if sign*e.Difference.Difference > stored.GainZ*e.DifferenceSE {
+		if sign*e.Difference.Difference > variance.GainZ*e.DifferenceSE {
 			n++
 		}
 	}
@@ -169,9 +169,9 @@ func makePaired(src *stored.Source) (*model.Sheet, error) {
 				return rows[i].squares(pairedEntry.independent, []string{errorColumns[0], "ratio_se", "ratio_se of hbn"}, func(e pairedEntry) []float64 { return []float64{e.other.RatioSE, e.hbn.RatioSE} })
 			}},
 		countColumn(rows, "profiles_better", "HBN lower", "On how many profiles HBN has the lower ratio beyond noise: a difference above 1.96 of its standard errors.",
-			func(r pairedRow) int { return r.beyond(1) }, fmt.Sprintf("those above %g are counted", stored.GainZ), true),
+			func(r pairedRow) int { return r.beyond(1) }, fmt.Sprintf("those above %g are counted", variance.GainZ), true),
 		countColumn(rows, "profiles_worse", "HBN higher", "On how many profiles HBN has the higher ratio beyond noise: a difference below −1.96 of its standard errors.",
-			func(r pairedRow) int { return r.beyond(-1) }, fmt.Sprintf("those below −%g are counted", stored.GainZ), false),
+			func(r pairedRow) int { return r.beyond(-1) }, fmt.Sprintf("those below −%g are counted", variance.GainZ), false),
 		countColumn(rows, "profiles", "Profiles", "The number of profiles that both policies were replayed on at this budget.",
 			func(r pairedRow) int { return len(r.entries) }, "all are counted", true))
 	return s, nil
@@ -190,7 +190,7 @@ func (r pairedRow) independentSE() float64 {
 func (r pairedRow) parts(of func(pairedEntry) model.Part) (parts []model.Part) {
 	for _, e := range r.entries {
 		p := of(e)
-		p.Name = stored.ProfileOf(e.other)
+		p.Name = e.other.Profile()
 		parts = append(parts, p)
 	}
 	return parts

@@ -96,13 +96,13 @@ func perProfile(rows []variance.Ratio, columns func(budget int32) []table.Column
 			{Head: table.Head{Plain: "N", TeX: "$N$"}},
 		}
 		first := map[int32]int{} // columns, by budget
-		for _, b := range stored.Budgets(rows) {
+		for _, b := range variance.Budgets(rows) {
 			first[b] = len(t.Columns)
 			t.Columns = append(t.Columns, columns(b)...)
 		}
 		at := map[string]int{} // rows, by profile
 		for i, r := range rows {
-			name := stored.ProfileOf(r)
+			name := r.Profile()
 			if _, seen := at[name]; !seen {
 				at[name] = len(t.Rows)
 				row := make([]table.Cell, len(t.Columns))

@@ -34,8 +34,8 @@ type spread struct {
 
 // spreads computes the spread of HBN's ratios at every budget.
 func spreads(ratios []variance.Ratio) (all []spread) {
-	for _, b := range stored.Budgets(ratios) {
-		s := spread{budget: b, hbn: stored.Pick(ratios, policy.HBN, b)}
+	for _, b := range variance.Budgets(ratios) {
+		s := spread{budget: b, hbn: variance.Pick(ratios, policy.HBN, b)}
 		if len(s.hbn) == 0 {
 			continue
 		}
@@ -54,7 +54,7 @@ func spreads(ratios []variance.Ratio) (all []spread) {
 }
 
 // gains is the paper's criterion: below Uniform by 1.96 standard errors.
-func gains(r variance.Ratio) bool { return r.VarianceRatio+stored.GainZ*r.RatioSE < 1 }
+func gains(r variance.Ratio) bool { return r.VarianceRatio+variance.GainZ*r.RatioSE < 1 }
 
 // printedProfile is a profile in print.
 func printedProfile(r variance.Ratio) string { return r.Benchmark + ", " + model.ModelName(r.Model) }
@@ -93,9 +93,9 @@ func (s spread) breakdown(how string, gained bool) *model.Parts {
 	for _, r := range s.hbn {
 		numbers := []float64{r.VarianceRatio, r.RatioSE}
 		if gained {
-			numbers = append([]float64{r.VarianceRatio + stored.GainZ*r.RatioSE}, numbers...)
+			numbers = append([]float64{r.VarianceRatio + variance.GainZ*r.RatioSE}, numbers...)
 		}
-		parts = append(parts, model.Option(stored.ProfileOf(r), numbers...))
+		parts = append(parts, model.Option(r.Profile(), numbers...))
 	}
 	return model.Ranked("profiles", how, columns, parts, true)
 }
@@ -161,7 +161,7 @@ func worstColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []m
 	columns := []model.Column{
 		{Name: "worst_profile", Head: table.Head{Plain: "name"}, Group: group, Align: table.Left,
 			Words: "The profile with the largest variance ratio of HBN at this budget. Of the hbn rows in ‹replay/ratios.parquet›.",
-			Cell:  func(i int) table.Cell { return table.Text(stored.ProfileOf(rows[i].worst)) },
+			Cell:  func(i int) table.Cell { return table.Text(rows[i].worst.Profile()) },
 			Shown: func(i int) table.Cell { return table.Text(printedProfile(rows[i].worst)) },
 			Break: func(i int) (model.Breakdown, error) {
 				return model.Breakdown{Parts: rows[i].breakdown("the greatest ratio is the worst", false)}, nil
@@ -212,11 +212,11 @@ func judgeGaining(src *stored.Source, rows []spread, i, want int) model.Comparis
 	res, err := src.Results()
 	var lost, won int // lost: gaining profiles that may not gain; won: the reverse
 	for _, r := range rows[i].hbn {
-		se, failed := stored.TotalSE(res.Designs, r)
+		se, failed := variance.TotalSE(res.Designs, r)
 		if err != nil || failed != nil {
 			return model.Lacking(float64(want), 0, "its designs cannot be read")
 		}
-		margin := 1 - (r.VarianceRatio + stored.GainZ*r.RatioSE)
+		margin := 1 - (r.VarianceRatio + variance.GainZ*r.RatioSE)
 		open := math.Abs(margin) <= model.Sigmas*math.Sqrt2*se
 		switch {
 		case open && gains(r):
@@ -243,18 +243,18 @@ func judgeAdverse(src *stored.Source, rows []spread, i int, profile string, want
 		return worst, value
 	}
 	top := rows[i].worst
-	worst.ObtainedName, worst.Verdict = stored.ProfileOf(top), model.Differs
-	theirs, ok := stored.ProfileRatio(rows[i].hbn, policy.HBN, profile, top.Budget)
+	worst.ObtainedName, worst.Verdict = top.Profile(), model.Differs
+	theirs, ok := variance.ProfileRatio(rows[i].hbn, policy.HBN, profile, top.Budget)
 	if !ok {
 		return worst, value
 	}
 	res, err := src.Results()
-	se, failed := stored.TotalSE(res.Designs, theirs)
-	topSE, failedTop := stored.TotalSE(res.Designs, top)
+	se, failed := variance.TotalSE(res.Designs, theirs)
+	topSE, failedTop := variance.TotalSE(res.Designs, top)
 	if err != nil || failed != nil || failedTop != nil {
 		return worst, value
 	}
-	value = model.Compare(stored.Estimate{Value: theirs.VarianceRatio, SE: se}, want, 3, 0)
+	value = model.Compare(variance.Estimate{Value: theirs.VarianceRatio, SE: se}, want, 3, 0)
 	if worst.ObtainedName == profile {
 		worst.Verdict = model.Agrees
 		return worst, value
@@ -271,7 +271,7 @@ func judgeEndpoints(e stored.Experiment, ratios []variance.Ratio, numbers *paper
 	if at := (paper.Key{Budget: 16}); e.Has(at.Budget) {
 		want := numbers.Number(paper.Robustness, "adverse_oracle_ratio")
 		c := model.Lacking(want, 3, "not replayed")
-		if r, ok := stored.ProfileRatio(ratios, policy.Oracle, profile, at.Budget); ok {
+		if r, ok := variance.ProfileRatio(ratios, policy.Oracle, profile, at.Budget); ok {
 			c = model.Compare(exactly(r.VarianceRatio), want, 3, 0)
 		}
 		cells = append(cells, c.In(paper.Robustness, at.Label(), "adverse_oracle_ratio"))

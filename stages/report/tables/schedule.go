@@ -73,7 +73,7 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := stored.NewSchedules(all).Of(k.policy)
+	rows := variance.NewSchedules(all).Of(k.policy)
 	candidates := slices.DeleteFunc(slices.Clone(all), func(d variance.Design) bool { return d.Policy != k.policy.Name })
 	s := &model.Sheet{Rows: len(rows), Title: k.title, Caption: k.caption}
 	s.Key = func(i int) paper.Key { return keyOf(rows[i]) }
@@ -112,7 +112,7 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 			Noise: func(field func(string) float64) float64 { return field("risk_se") * field("m") / field("budget") }, // risk = b·w/m
 			Rule:  &model.Rule{Where: k.where, Decimals: k.decimals, Judge: func(i int, _ float64) model.Comparison { _, w := judged(i); return w }}},
 			func(d variance.Design) float64 { return d.W }, func(d variance.Design) []model.ErrorOf {
-				se := stored.WeightSE(d)
+				se := variance.WeightSE(d)
 				return []model.ErrorOf{{Cause: model.DesignCause, SE: &se, About: "from that of risk = b·w/m, at this pilot size"}}
 			}),
 		of(model.Column{Name: "risk", Words: k.risk}, func(d variance.Design) float64 { return d.Risk }, func(d variance.Design) []model.ErrorOf {
@@ -203,7 +203,7 @@ func judgeDesign(candidates []variance.Design, ours variance.Design, numbers *pa
 func judgePair(candidates []variance.Design, ours variance.Design, paperM int32, paperW float64, decimals int) (m, w model.Comparison) {
 	theirs, _ := designAt(candidates, keyOf(ours), paperM)
 	m = model.Compare(exactly(float64(ours.M)), float64(paperM), 0, 0)
-	w = model.Compare(stored.Estimate{Value: theirs.W, SE: stored.WeightSE(theirs)}, paperW, decimals, 0)
+	w = model.Compare(variance.Estimate{Value: theirs.W, SE: variance.WeightSE(theirs)}, paperW, decimals, 0)
 	loss := riskAt(theirs, nearest(theirs.W, paperW, decimals)) - ours.Risk
 	note := fmt.Sprintf("the paper's (m, w) has a risk %.6f higher", loss)
 	if m.Verdict == model.Differs {

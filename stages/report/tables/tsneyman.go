@@ -41,8 +41,8 @@ type tsRow struct {
 }
 
 // delta is TS-Neyman's mean MSE less HBN's, with its Monte Carlo error.
-func (r tsRow) delta() stored.Estimate {
-	return stored.Estimate{Value: r.best.MSE - r.hbn.Value, SE: math.Hypot(r.best.MSESE, r.hbn.SE)}
+func (r tsRow) delta() variance.Estimate {
+	return variance.Estimate{Value: r.best.MSE - r.hbn.Value, SE: math.Hypot(r.best.MSESE, r.hbn.SE)}
 }
 
 // tsRows computes Table 8: budgets at which a candidate was selected.
@@ -55,7 +55,7 @@ func tsRows(src *stored.Source) (rows []tsRow, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range stored.Budgets(res.Ratios) {
+	for _, b := range variance.Budgets(res.Ratios) {
 		row := tsRow{}
 		for _, s := range search {
 			if s.Budget != b {
@@ -66,7 +66,7 @@ func tsRows(src *stored.Source) (rows []tsRow, err error) {
 				row.best = s
 			}
 		}
-		ratios := stored.Pick(res.Ratios, policy.HBN, b)
+		ratios := variance.Pick(res.Ratios, policy.HBN, b)
 		if !row.best.Selected || len(ratios) == 0 {
 			continue
 		}
@@ -239,7 +239,7 @@ func (r tsRow) tsBreakdown(src *stored.Source) (model.Breakdown, error) {
 	d.Errors = []model.ErrorOf{{Cause: model.ReplayCause, SE: &r.best.MSESE,
 		About: fmt.Sprintf("%d trajectories on a profile; the choice by the same trajectories is not in it", r.best.Draws)}}
 	res, err := src.Results()
-	ratios := stored.Pick(res.Ratios, policy.TS, r.best.Budget)
+	ratios := variance.Pick(res.Ratios, policy.TS, r.best.Budget)
 	if err != nil || len(ratios) == 0 {
 		return d, err
 	}
@@ -284,7 +284,7 @@ func paperNoise(s variance.Search) float64 {
 // compareWith is model.Compare with a standard error of the difference, for a
 // number of the paper that has less noise than ours.
 func compareWith(obtained, se, paper float64) model.Comparison {
-	return model.Compare(stored.Estimate{Value: obtained, SE: se / math.Sqrt2}, paper, 4, 0)
+	return model.Compare(variance.Estimate{Value: obtained, SE: se / math.Sqrt2}, paper, 4, 0)
 }
 
 // judgeChoice compares the selected prior strength and warm start. Another

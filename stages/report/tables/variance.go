@@ -65,10 +65,10 @@ func meanRows(src *stored.Source) ([]meanRow, error) {
 		return nil, err
 	}
 	var rows []meanRow
-	for _, b := range stored.Budgets(res.Ratios) {
+	for _, b := range variance.Budgets(res.Ratios) {
 		row := meanRow{budget: b, means: map[*policy.Policy]mean{}}
 		for _, p := range meanPolicies {
-			ratios := stored.Pick(res.Ratios, p, b)
+			ratios := variance.Pick(res.Ratios, p, b)
 			if len(ratios) == 0 {
 				continue
 			}
@@ -97,7 +97,7 @@ func meanRows(src *stored.Source) ([]meanRow, error) {
 func oneAlpha(ratios []variance.Ratio) (*float64, error) {
 	alpha := ratios[0].Alpha
 	for _, r := range ratios {
-		if stored.AlphaOf(r.Alpha) != stored.AlphaOf(alpha) {
+		if variance.AlphaOf(r.Alpha) != variance.AlphaOf(alpha) {
 			return nil, fmt.Errorf("ratios: %s has more than one selected alpha at budget %d", r.Policy, r.Budget)
 		}
 	}
@@ -239,17 +239,17 @@ func judgeStrength(src *stored.Source, rows []meanRow, i int, want float64) mode
 
 // candidateMean is the mean ratio of IBN at one strength, with the standard
 // error of its replay.
-func candidateMean(candidates []variance.Ratio, budget int32, alpha float64) (stored.Estimate, bool) {
+func candidateMean(candidates []variance.Ratio, budget int32, alpha float64) (variance.Estimate, bool) {
 	var sum, square, n float64
 	for _, r := range candidates {
-		if r.Policy == policy.IBN.Name && r.Budget == budget && stored.AlphaOf(r.Alpha) == alpha {
+		if r.Policy == policy.IBN.Name && r.Budget == budget && variance.AlphaOf(r.Alpha) == alpha {
 			sum, square, n = sum+r.VarianceRatio, square+r.RatioSE*r.RatioSE, n+1
 		}
 	}
 	if n == 0 {
-		return stored.Estimate{}, false
+		return variance.Estimate{}, false
 	}
-	return stored.Estimate{Value: sum / n, SE: math.Sqrt(square) / n}, true
+	return variance.Estimate{Value: sum / n, SE: math.Sqrt(square) / n}, true
 }
 
 // strengthParts lists the prior strengths that IBN could have.
@@ -258,7 +258,7 @@ func strengthParts(src *stored.Source, budget int32) (d model.Breakdown, err err
 	var parts []model.Part
 	seen := map[float64]bool{}
 	for _, r := range candidates {
-		alpha := stored.AlphaOf(r.Alpha)
+		alpha := variance.AlphaOf(r.Alpha)
 		if e, ok := candidateMean(candidates, budget, alpha); ok && r.Budget == budget && !seen[alpha] {
 			seen[alpha] = true
 			parts = append(parts, model.Option(fmt.Sprintf("alpha=%g", alpha), e.Value, e.SE, alpha))

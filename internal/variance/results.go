@@ -1,4 +1,4 @@
-package stored
+package variance
 
 import (
 	"cmp"
@@ -6,18 +6,10 @@ import (
 	"slices"
 
 	"speceval/internal/policy"
-	"speceval/internal/variance"
 )
 
-// Results is the replayed ratios of the selected policies on every profile, with
-// the designs that they were replayed under.
-type Results struct {
-	Designs Schedules
-	Ratios  []variance.Ratio
-}
-
-// ProfileOf is the profile of a ratio, as the paper's files spell it.
-func ProfileOf(r variance.Ratio) string { return r.Benchmark + "__model=" + r.Model }
+// Profile is the profile of a ratio, as the paper's files spell it.
+func (r Ratio) Profile() string { return r.Benchmark + "__model=" + r.Model }
 
 // AlphaOf is a prior strength as a comparable value: 0, which no prior has,
 // where there is none.
@@ -29,7 +21,7 @@ func AlphaOf(alpha *float64) float64 {
 }
 
 // Budgets is the budgets of the ratios in rising order.
-func Budgets(ratios []variance.Ratio) []int32 {
+func Budgets(ratios []Ratio) []int32 {
 	var all []int32
 	for _, r := range ratios {
 		all = append(all, r.Budget)
@@ -39,8 +31,8 @@ func Budgets(ratios []variance.Ratio) []int32 {
 }
 
 // Pick is the ratios of a policy at a budget, in stored order.
-func Pick(ratios []variance.Ratio, of *policy.Policy, budget int32) []variance.Ratio {
-	var out []variance.Ratio
+func Pick(ratios []Ratio, of *policy.Policy, budget int32) []Ratio {
+	var out []Ratio
 	for _, r := range ratios {
 		if r.Policy == of.Name && r.Budget == budget {
 			out = append(out, r)
@@ -50,13 +42,13 @@ func Pick(ratios []variance.Ratio, of *policy.Policy, budget int32) []variance.R
 }
 
 // ProfileRatio is the ratio of a policy on a profile at a budget.
-func ProfileRatio(ratios []variance.Ratio, of *policy.Policy, profile string, budget int32) (variance.Ratio, bool) {
+func ProfileRatio(ratios []Ratio, of *policy.Policy, profile string, budget int32) (Ratio, bool) {
 	for _, r := range ratios {
-		if r.Policy == of.Name && r.Budget == budget && ProfileOf(r) == profile {
+		if r.Policy == of.Name && r.Budget == budget && r.Profile() == profile {
 			return r, true
 		}
 	}
-	return variance.Ratio{}, false
+	return Ratio{}, false
 }
 
 // scheduleKey names an ex-ante design: alpha is 0 for policies without one.
@@ -67,10 +59,10 @@ type scheduleKey struct {
 }
 
 // Schedules is the selected candidate of every design.
-type Schedules map[scheduleKey]variance.Design
+type Schedules map[scheduleKey]Design
 
 // NewSchedules keeps the selected candidates.
-func NewSchedules(designs []variance.Design) Schedules {
+func NewSchedules(designs []Design) Schedules {
 	s := Schedules{}
 	for _, d := range designs {
 		if d.Selected {
@@ -82,14 +74,14 @@ func NewSchedules(designs []variance.Design) Schedules {
 
 // Of is the selected candidates of a policy without prior strength, by task
 // count and then budget.
-func (s Schedules) Of(of *policy.Policy) []variance.Design {
-	var out []variance.Design
+func (s Schedules) Of(of *policy.Policy) []Design {
+	var out []Design
 	for key, d := range s {
 		if key.policy == of.Name {
 			out = append(out, d)
 		}
 	}
-	slices.SortFunc(out, func(a, b variance.Design) int {
+	slices.SortFunc(out, func(a, b Design) int {
 		return cmp.Or(cmp.Compare(a.NTasks, b.NTasks), cmp.Compare(a.Budget, b.Budget))
 	})
 	return out
@@ -98,7 +90,7 @@ func (s Schedules) Of(of *policy.Policy) []variance.Design {
 // behind is the design that a ratio was replayed under. Its absence, or
 // another pilot size than the ratio's, means that the two files are not of
 // one run.
-func (s Schedules) behind(r variance.Ratio) (variance.Design, error) {
+func (s Schedules) behind(r Ratio) (Design, error) {
 	d, ok := s[scheduleKey{r.Policy, r.NTasks, r.Budget, AlphaOf(r.Alpha)}]
 	if !ok {
 		return d, fmt.Errorf("no design of %s for %d tasks at budget %d is selected; run the replay stage again",
@@ -106,7 +98,7 @@ func (s Schedules) behind(r variance.Ratio) (variance.Design, error) {
 	}
 	if r.M == nil || *r.M != d.M {
 		return d, fmt.Errorf("%s on %s at budget %d was not replayed under the stored design; run the replay stage again",
-			r.Policy, ProfileOf(r), r.Budget)
+			r.Policy, r.Profile(), r.Budget)
 	}
 	return d, nil
 }

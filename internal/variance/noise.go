@@ -1,11 +1,9 @@
-package stored
+package variance
 
 import (
 	"maps"
 	"math"
 	"slices"
-
-	"speceval/internal/variance"
 )
 
 // GainZ is the normal quantile of the paper's criterion of a gain (Appendix C.1),
@@ -17,7 +15,7 @@ type Estimate struct{ Value, SE float64 }
 
 // MeanRatio is the mean over profiles of ratios of one policy at one budget,
 // the entry of Table 1, with the standard error of both its noises.
-func MeanRatio(designs Schedules, ratios []variance.Ratio) (Estimate, error) {
+func MeanRatio(designs Schedules, ratios []Ratio) (Estimate, error) {
 	n := float64(len(ratios))
 	var sum float64
 	ones := make([]float64, len(ratios))
@@ -58,7 +56,7 @@ type Slope struct {
 // profiles with the same task count share one design: their derivatives add
 // up before they are squared, those of different task counts afterwards.
 // A policy without a pilot, the Oracle, is exact.
-func SumErrors(designs Schedules, ratios []variance.Ratio, weights []float64) (e SumError, err error) {
+func SumErrors(designs Schedules, ratios []Ratio, weights []float64) (e SumError, err error) {
 	slope := map[int32]float64{} // by task count: Σ g_j · d ratio_j/dw · se_w
 	var replay2, design2 float64
 	for j, r := range ratios {
@@ -82,7 +80,7 @@ func SumErrors(designs Schedules, ratios []variance.Ratio, weights []float64) (e
 
 // designNoise is d ratio/dw · se_w: the signed change of a ratio when its
 // design's stage weight is one standard error larger.
-func designNoise(designs Schedules, r variance.Ratio) (float64, error) {
+func designNoise(designs Schedules, r Ratio) (float64, error) {
 	if r.M == nil || r.W == nil {
 		return 0, nil
 	}
@@ -100,12 +98,12 @@ func designNoise(designs Schedules, r variance.Ratio) (float64, error) {
 
 // WeightSE is the Monte Carlo standard error of a design's stage weight, from
 // that of its risk b·w/m.
-func WeightSE(d variance.Design) float64 {
+func WeightSE(d Design) float64 {
 	return d.RiskSE * float64(d.M) / float64(d.Budget)
 }
 
 // TotalSE is the standard error of one profile's ratio, replay and design.
-func TotalSE(designs Schedules, r variance.Ratio) (float64, error) {
+func TotalSE(designs Schedules, r Ratio) (float64, error) {
 	noise, err := designNoise(designs, r)
 	return math.Hypot(r.RatioSE, noise), err
 }
