@@ -4,18 +4,16 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"speceval/internal/agreement"
 )
 
 // GainZ is the normal quantile of the paper's criterion of a gain (Appendix C.1),
 // and of its 95% intervals.
 const GainZ = 1.96
 
-// Estimate is a number with its Monte Carlo standard error, 0 when exact.
-type Estimate struct{ Value, SE float64 }
-
 // MeanRatio is the mean over profiles of ratios of one policy at one budget,
 // the entry of Table 1, with the standard error of both its noises.
-func MeanRatio(designs Schedules, ratios []Ratio) (Estimate, error) {
+func MeanRatio(designs Schedules, ratios []Ratio) (agreement.Estimate, error) {
 	n := float64(len(ratios))
 	var sum float64
 	ones := make([]float64, len(ratios))
@@ -24,7 +22,7 @@ func MeanRatio(designs Schedules, ratios []Ratio) (Estimate, error) {
 		ones[i] = 1
 	}
 	e, err := SumErrors(designs, ratios, ones)
-	return Estimate{sum / n, e.Total / n}, err
+	return agreement.Estimate{Value: sum / n, SE: e.Total / n}, err
 }
 
 // SumError is the standard error of a weighted sum of ratios, and its parts.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"speceval/internal/agreement"
 	"speceval/internal/measurement"
 	"speceval/internal/paper"
 	"speceval/internal/table"
@@ -166,11 +167,11 @@ func (r *costRow) budgetCauses(src *stored.Source, column int) ([]model.ErrorOf,
 
 // kept is the share of the rollouts beyond b that rounding leaves, with its
 // Monte Carlo error.
-func (r *costRow) kept() variance.Estimate {
+func (r *costRow) kept() agreement.Estimate {
 	c, d := r.cells[continuousColumn], r.cells[roundedColumn]
 	b := float64(r.budget)
 	share := (d.Value - b) / (c.Value - b)
-	return variance.Estimate{Value: share, SE: math.Abs(share) * math.Hypot(c.SE/(c.Value-b), d.SE/(d.Value-b))}
+	return agreement.Estimate{Value: share, SE: math.Abs(share) * math.Hypot(c.SE/(c.Value-b), d.SE/(d.Value-b))}
 }
 
 // keptColumn compares that share at b = 8, a number of the paper's text.
@@ -181,11 +182,11 @@ func keptColumn(rows []*costRow, numbers *paper.Numbers) model.Column {
 		Want: func(key paper.Key) (float64, bool) {
 			return numbers.Number(paper.Benefit, "extra_budget_kept_b8"), key.Budget == 8
 		},
-		Judge: func(i int, want float64) model.Comparison {
+		Judge: func(i int, want float64) agreement.Comparison {
 			if rows[i].provenance == measurement.Measured {
 				return rows[i].shown(rows[i].kept().Value, want, decimals)
 			}
-			return model.Compare(rows[i].kept(), want, decimals, 0)
+			return agreement.Compare(rows[i].kept(), want, decimals, 0)
 		},
 	}}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"speceval/internal/agreement"
 	"speceval/internal/paper"
 	"speceval/internal/policy"
 	"speceval/internal/table"
@@ -39,7 +40,7 @@ func makeCase(src *stored.Source) (*model.Sheet, error) {
 	}
 	s := &model.Sheet{}
 	s.PaperRows = []paper.Key{}
-	s.Extra = func(e stored.Experiment) ([]model.Comparison, error) {
+	s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
 		if e.CaseStudy == nil || e.CaseStudy.Evaluated().Name() != PaperCase {
 			return nil, nil
 		}
@@ -65,12 +66,12 @@ type caseJudge struct {
 
 func (j caseJudge) want(key string) float64 { return j.numbers.Number(paper.CaseStudy, key) }
 
-func (j caseJudge) cells() ([]model.Comparison, error) {
+func (j caseJudge) cells() ([]agreement.Comparison, error) {
 	n := float64(j.N())
-	fact := func(key string, v float64, decimals int) model.Comparison {
-		return model.Compare(exactly(v), j.want(key), decimals, 0).In(paper.CaseStudy, "all", key)
+	fact := func(key string, v float64, decimals int) agreement.Comparison {
+		return agreement.Compare(exactly(v), j.want(key), decimals, 0).In(paper.CaseStudy, "all", key)
 	}
-	cells := []model.Comparison{
+	cells := []agreement.Comparison{
 		fact("share_below_02", float64(j.Below(0.2))/n, 3),
 		fact("share_above_08", float64(j.Above(0.8))/n, 3),
 		fact("endpoint_tasks", float64(j.Endpoints()), 0),
@@ -88,7 +89,7 @@ func (j caseJudge) cells() ([]model.Comparison, error) {
 			cells = append(cells, c.In(paper.CaseStudy, row, p.Name+"_ratio"))
 		}
 		if b == 32 {
-			half := model.Compare(exactly(100*j.HalfWidth(1, b)), j.want("halfwidth_uniform_b32_pp"), 2, 0)
+			half := agreement.Compare(exactly(100*j.HalfWidth(1, b)), j.want("halfwidth_uniform_b32_pp"), 2, 0)
 			w, err := j.weight(b)
 			if err != nil {
 				return nil, err
@@ -103,30 +104,30 @@ func (j caseJudge) cells() ([]model.Comparison, error) {
 }
 
 // ratio compares the profile's ratio under a policy.
-func (j caseJudge) ratio(p *policy.Policy, budget int32) (model.Comparison, error) {
+func (j caseJudge) ratio(p *policy.Policy, budget int32) (agreement.Comparison, error) {
 	want := j.want(fmt.Sprintf("%s_ratio_b%d", p.Name, budget))
 	r, ok := j.Ratio(p, budget)
 	res, err := j.source.Results()
 	if err != nil || !ok {
-		return model.Lacking(want, 3, "not replayed"), err
+		return agreement.Lacking(want, 3, "not replayed"), err
 	}
 	se, err := variance.TotalSE(res.Designs, r)
-	return model.Compare(variance.Estimate{Value: r.VarianceRatio, SE: se}, want, 3, 0), err
+	return agreement.Compare(agreement.Estimate{Value: r.VarianceRatio, SE: se}, want, 3, 0), err
 }
 
 // weight compares HBN's stage weight at a budget, as Table 5 does with one decimal
 // less.
-func (j caseJudge) weight(budget int32) (model.Comparison, error) {
+func (j caseJudge) weight(budget int32) (agreement.Comparison, error) {
 	all, err := j.source.Designs()
 	if err != nil {
-		return model.Comparison{}, err
+		return agreement.Comparison{}, err
 	}
 	key := paper.Key{NTasks: int32(j.N()), Budget: budget}
 	m, _ := j.numbers.At(paper.HBNSchedule, "m", key)
 	candidates := slices.DeleteFunc(slices.Clone(all), func(d variance.Design) bool { return d.Policy != policy.HBN.Name })
 	selected := slices.IndexFunc(candidates, func(d variance.Design) bool { return d.Selected && keyOf(d) == key })
 	if _, ok := designAt(candidates, key, int32(m)); !ok || selected < 0 {
-		return model.Lacking(j.want("w_b32"), 3, "no such design is stored"), nil
+		return agreement.Lacking(j.want("w_b32"), 3, "no such design is stored"), nil
 	}
 	_, w := judgePair(candidates, candidates[selected], int32(m), j.want("w_b32"), 3)
 	return w, nil
@@ -135,15 +136,15 @@ func (j caseJudge) weight(budget int32) (model.Comparison, error) {
 // evaluations holds the simulated evaluations of each policy against what the
 // paper says of them: that they are centred, and spread as the variance formula
 // says. What stands for the paper's number is zero, and the formula's.
-func (j caseJudge) evaluations() (cells []model.Comparison) {
+func (j caseJudge) evaluations() (cells []agreement.Comparison) {
 	for _, p := range policy.CaseStudy {
 		row := paper.Key{Budget: j.Budget}.Label()
-		bias, sd := model.Lacking(0, 4, "not simulated"), model.Comparison{Verdict: model.Absent, Note: "not simulated", Decimals: 4}
+		bias, sd := agreement.Lacking(0, 4, "not simulated"), agreement.Comparison{Verdict: agreement.Absent, Note: "not simulated", Decimals: 4}
 		if bins := j.Distribution(p); len(bins) > 0 {
 			e := bins[0]
 			note := fmt.Sprintf("in %s simulated evaluations", model.Grouped(e.Repetitions))
-			bias = model.Exactly(100*e.Mean, 100*e.Truth, 100*e.MeanSE).Centred().Noted("of the estimates, " + note)
-			sd = model.Exactly(100*e.SD, 100*e.Expected, 100*j.spreadSE(p, e)).Noted("beside the formula's, " + note)
+			bias = agreement.Exactly(100*e.Mean, 100*e.Truth, 100*e.MeanSE).Centred().Noted("of the estimates, " + note)
+			sd = agreement.Exactly(100*e.SD, 100*e.Expected, 100*j.spreadSE(p, e)).Noted("beside the formula's, " + note)
 		}
 		cells = append(cells, bias.In(paper.CaseStudy, row, p.Name+"_bias_pp"), sd.In(paper.CaseStudy, row, p.Name+"_sd_pp"))
 	}

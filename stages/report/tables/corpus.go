@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"speceval/internal/agreement"
 	"speceval/internal/paper"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
@@ -22,13 +23,13 @@ func makeCorpus(src *stored.Source) (*model.Sheet, error) {
 	numbers, err := src.Paper()
 	s := &model.Sheet{}
 	s.PaperRows = []paper.Key{}
-	s.Extra = func(e stored.Experiment) ([]model.Comparison, error) {
-		count := func(column string, ours int64) model.Comparison {
-			return model.Compare(exactly(float64(ours)), numbers.Number(paper.Corpus, column), 0, 0).In(paper.Corpus, "all", column)
+	s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
+		count := func(column string, ours int64) agreement.Comparison {
+			return agreement.Compare(exactly(float64(ours)), numbers.Number(paper.Corpus, column), 0, 0).In(paper.Corpus, "all", column)
 		}
 		hours := numbers.Number(paper.Corpus, "generation_hours")
-		shown := model.Comparison{Paper: &hours, Verdict: model.Shown, Note: "hours of the authors' workers: a fact of their run, not a result"}
-		return []model.Comparison{
+		shown := agreement.Comparison{Paper: &hours, Verdict: agreement.Shown, Note: "hours of the authors' workers: a fact of their run, not a result"}
+		return []agreement.Comparison{
 			count("profiles", int64(len(e.Profiles))), count("tasks", e.Corpus.Tasks), count("responses", e.Corpus.Responses),
 			shown.In(paper.Corpus, "all", "generation_hours"),
 		}, nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/agreement"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
 	"speceval/internal/table"
@@ -71,7 +72,7 @@ type costRow struct {
 // costCell is a number with its Monte Carlo error and, with two repeats or
 // more, the standard deviation of a single execution of the suite.
 type costCell struct {
-	variance.Estimate
+	agreement.Estimate
 	sd *float64
 }
 

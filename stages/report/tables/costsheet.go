@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"speceval/internal/agreement"
 	"speceval/internal/measurement"
 	"speceval/internal/paper"
 	"speceval/internal/table"
@@ -100,7 +101,7 @@ func (k *costTable) column(src *stored.Source, rows []*costRow, numbers *paper.N
 		PlusMinus: func(i int) *float64 { return rows[i].cells[j].sd },
 		Break:     func(i int) (model.Breakdown, error) { return rows[i].breakdown(src, j) },
 		Rule: &model.Rule{Where: k.where, DecimalsOf: c.decimals,
-			Judge:    func(i int, want float64) model.Comparison { return rows[i].judge(j, want) },
+			Judge:    func(i int, want float64) agreement.Comparison { return rows[i].judge(j, want) },
 			Overview: &model.Overview{Head: c.name, Obtained: c.format, Theirs: c.format}},
 	}
 }
@@ -134,7 +135,7 @@ func (k *costTable) differs(r *costRow, j int, numbers *paper.Numbers) (want flo
 	}
 	c := k.columns[j]
 	want, ok := numbers.At(k.section, c.name, paper.Key{Budget: r.budget})
-	return want, ok && model.BeyondRounding(r.cells[j].Value, want, c.decimals(want)) != 0
+	return want, ok && agreement.BeyondRounding(r.cells[j].Value, want, c.decimals(want)) != 0
 }
 
 // differences are notes on the published numbers that print otherwise.
@@ -156,22 +157,22 @@ func (k *costTable) differences(rows []*costRow, numbers *paper.Numbers) (notes 
 // judge compares a number with the paper's: published ones digit by digit,
 // simulated ones within a tolerance. Measured ones are of other machines and shown
 // only.
-func (r *costRow) judge(column int, want float64) model.Comparison {
+func (r *costRow) judge(column int, want float64) agreement.Comparison {
 	c, cell := r.kind.columns[column], r.cells[column]
 	decimals := c.decimals(want)
 	switch {
 	case r.provenance == measurement.Measured:
 		return r.shown(cell.Value, want, decimals)
 	case r.provenance == measurement.Published || c.replayed != nil:
-		return model.Compare(cell.Estimate, want, decimals, 0)
+		return agreement.Compare(cell.Estimate, want, decimals, 0)
 	}
-	return model.Within(cell.Value, want, r.chance(column), c.tolerance(r.budget), decimals)
+	return agreement.WithinTolerance(cell.Value, want, r.chance(column), c.tolerance(r.budget), decimals)
 }
 
 // shown is a number beside the paper's without a verdict.
-func (r *costRow) shown(value, want float64, decimals int) model.Comparison {
-	c := model.Beside(value, want, decimals)
-	c.Verdict, c.Note = model.Shown, fmt.Sprintf("other machines; profiles: %d", len(r.settings))
+func (r *costRow) shown(value, want float64, decimals int) agreement.Comparison {
+	c := agreement.Beside(value, want, decimals)
+	c.Verdict, c.Note = agreement.Shown, fmt.Sprintf("other machines; profiles: %d", len(r.settings))
 	return c
 }
 

@@ -3,6 +3,7 @@ package tables
 import (
 	"fmt"
 
+	"speceval/internal/agreement"
 	"speceval/internal/policy"
 	"speceval/internal/table"
 	"speceval/internal/variance"
@@ -23,8 +24,8 @@ var Equivalents = &model.Table{
 // equivalent is the Uniform budget that HBN's variance on a profile is worth.
 type equivalent struct {
 	variance.Ratio
-	budget  variance.Estimate // b/r
-	rounded int32             // ⌊b/r⌋
+	budget  agreement.Estimate // b/r
+	rounded int32              // ⌊b/r⌋
 }
 
 // slope is that of b/r in r, without its sign.
@@ -47,7 +48,7 @@ func equivalents(res stored.Results) ([]equivalent, error) {
 		if e.rounded, err = variance.EquivalentBudget(r.Budget, r.VarianceRatio); err != nil {
 			return nil, fmt.Errorf("%s: %s at budget %d: %w", variance.RatiosFile, r.Profile(), r.Budget, err)
 		}
-		e.budget = variance.Estimate{Value: float64(r.Budget) / r.VarianceRatio, SE: e.slope() * se}
+		e.budget = agreement.Estimate{Value: float64(r.Budget) / r.VarianceRatio, SE: e.slope() * se}
 		all = append(all, e)
 	}
 	return all, nil

@@ -3,10 +3,10 @@ package tables
 import (
 	"math"
 
+	"speceval/internal/agreement"
 	"speceval/internal/flops"
 	"speceval/internal/paper"
 	"speceval/internal/table"
-	"speceval/internal/variance"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )
@@ -52,7 +52,7 @@ func makeFLOPs(src *stored.Source) (*model.Sheet, error) {
 	of := func(name string, head table.Head, words string, unit float64, decimals int, value func(flops.Architecture) int64) model.Column {
 		c := model.Column{Name: name, Head: head, Words: words, Cell: model.Counts(func(i int) int64 { return value(rows[i]) })}
 		c.Rule = &model.Rule{Where: "Table 7", Decimals: decimals,
-			Estimate: func(i int) variance.Estimate { return exactly(float64(value(rows[i])) / unit) },
+			Estimate: func(i int) agreement.Estimate { return exactly(float64(value(rows[i])) / unit) },
 			Cell: func(key paper.Key) table.Cell {
 				if v, ok := numbers.At(paper.FLOPs, name, key); ok {
 					return table.Integer(int64(math.Round(v * unit)))

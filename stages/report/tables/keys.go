@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"speceval/internal/agreement"
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/stages/report/model"
@@ -41,7 +42,7 @@ func errorColumn(name, of, words string, se func(row int) float64) model.Column 
 }
 
 // exactly is an estimate without error.
-func exactly(v float64) variance.Estimate { return variance.Estimate{Value: v} }
+func exactly(v float64) agreement.Estimate { return agreement.Estimate{Value: v} }
 
 // Formats of printed numbers.
 var (

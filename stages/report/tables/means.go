@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"speceval/internal/agreement"
 	"speceval/internal/policy"
 	"speceval/internal/variance"
 	"speceval/stages/report/model"
@@ -13,7 +14,7 @@ import (
 // mean is the mean over profiles of the ratios of one policy at one budget, with
 // what it and its errors are made of.
 type mean struct {
-	variance.Estimate
+	agreement.Estimate
 	policy  *policy.Policy
 	ratios  []variance.Ratio
 	designs variance.Schedules

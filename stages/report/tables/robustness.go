@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"speceval/internal/agreement"
 	"speceval/internal/paper"
 	"speceval/internal/policy"
 	"speceval/internal/table"
@@ -76,7 +77,9 @@ func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 	}
 	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].budget} }
 	s.Lack = func(int, paper.Key) string { return "" } // column by column
-	s.Extra = func(e stored.Experiment) ([]model.Comparison, error) { return judgeEndpoints(e, ratios, numbers), nil }
+	s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
+		return judgeEndpoints(e, ratios, numbers), nil
+	}
 	s.Add(model.BudgetRow(func(i int) int32 { return rows[i].budget }))
 	s.Add(gainColumns(src, rows, numbers)...)
 	s.Add(worstColumns(src, rows, numbers)...)
@@ -131,7 +134,7 @@ func gainColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []mo
 					n, _ := numbers.At(paper.Robustness, "profiles_gaining", key)
 					return table.Text(fmt.Sprintf("%.0f/%.0f", n, of))
 				},
-				Judge: func(i int, want float64) model.Comparison { return judgeGaining(src, rows, i, int(want)) }}},
+				Judge: func(i int, want float64) agreement.Comparison { return judgeGaining(src, rows, i, int(want)) }}},
 	}
 }
 
@@ -155,7 +158,7 @@ func worstColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []m
 		}
 		return table.Missing()
 	}
-	judged := func(i int, ratio float64) (worst, value model.Comparison) {
+	judged := func(i int, ratio float64) (worst, value agreement.Comparison) {
 		return judgeAdverse(src, rows, i, numbers.Name(paper.Robustness, "adverse_profile"), ratio)
 	}
 	columns := []model.Column{
@@ -173,7 +176,7 @@ func worstColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []m
 					}
 					return table.Missing()
 				},
-				Judge: func(i int, want float64) model.Comparison { worst, _ := judged(i, want); return worst }}},
+				Judge: func(i int, want float64) agreement.Comparison { worst, _ := judged(i, want); return worst }}},
 		{Name: "worst_ratio", Head: table.Head{Plain: "ratio"}, Group: group, Format: three,
 			Words: "HBN's variance ratio on the worst profile: " + ratioForm + ". The largest of the hbn rows in ‹replay/ratios.parquet›.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].worst.VarianceRatio }),
@@ -186,7 +189,7 @@ func worstColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []m
 				return d, err
 			},
 			Rule: &model.Rule{Where: "Appendix C.1", Decimals: 3, Want: adverse,
-				Judge: func(i int, want float64) model.Comparison { _, value := judged(i, want); return value }}},
+				Judge: func(i int, want float64) agreement.Comparison { _, value := judged(i, want); return value }}},
 		{Name: "worst_se", Role: model.Error, Of: "worst_ratio", Head: table.Head{Plain: "s.e."}, Group: group, Format: table.Format{Decimals: 4},
 			Words: "The Monte Carlo standard error of worst_ratio over the pilot vectors replayed, given the design «(m, w)¦(m,w)».",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].worst.RatioSE }),
@@ -205,19 +208,19 @@ func worstColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []m
 // ratio + 1.96 s.e. < 1. A profile whose left-hand side is within 3 standard
 // errors of a difference from 1 could fall on either side in another run; a
 // count that such profiles explain agrees within noise.
-func judgeGaining(src *stored.Source, rows []spread, i, want int) model.Comparison {
+func judgeGaining(src *stored.Source, rows []spread, i, want int) agreement.Comparison {
 	if i < 0 {
-		return model.Lacking(float64(want), 0, "not replayed")
+		return agreement.Lacking(float64(want), 0, "not replayed")
 	}
 	res, err := src.Results()
 	var lost, won int // lost: gaining profiles that may not gain; won: the reverse
 	for _, r := range rows[i].hbn {
 		se, failed := variance.TotalSE(res.Designs, r)
 		if err != nil || failed != nil {
-			return model.Lacking(float64(want), 0, "its designs cannot be read")
+			return agreement.Lacking(float64(want), 0, "its designs cannot be read")
 		}
 		margin := 1 - (r.VarianceRatio + variance.GainZ*r.RatioSE)
-		open := math.Abs(margin) <= model.Sigmas*math.Sqrt2*se
+		open := math.Abs(margin) <= agreement.Sigmas*math.Sqrt2*se
 		switch {
 		case open && gains(r):
 			lost++
@@ -226,9 +229,9 @@ func judgeGaining(src *stored.Source, rows []spread, i, want int) model.Comparis
 		}
 	}
 	gaining := rows[i].gaining
-	c := model.Compare(exactly(float64(gaining)), float64(want), 0, 0)
-	if c.Verdict == model.Differs && gaining-lost <= want && want <= gaining+won {
-		c.Verdict = model.WithinNoise
+	c := agreement.Compare(exactly(float64(gaining)), float64(want), 0, 0)
+	if c.Verdict == agreement.Differs && gaining-lost <= want && want <= gaining+won {
+		c.Verdict = agreement.Within
 		c.Note = fmt.Sprintf("%d profiles are too close to the criterion to call", lost+won)
 	}
 	return c
@@ -236,14 +239,14 @@ func judgeGaining(src *stored.Source, rows []spread, i, want int) model.Comparis
 
 // judgeAdverse compares the worst profile at a budget, by name, and the ratio
 // of the paper's worst.
-func judgeAdverse(src *stored.Source, rows []spread, i int, profile string, want float64) (worst, value model.Comparison) {
-	worst = model.Comparison{PaperName: profile, Verdict: model.Absent}
-	value = model.Lacking(want, 3, "not replayed")
+func judgeAdverse(src *stored.Source, rows []spread, i int, profile string, want float64) (worst, value agreement.Comparison) {
+	worst = agreement.Comparison{PaperName: profile, Verdict: agreement.Absent}
+	value = agreement.Lacking(want, 3, "not replayed")
 	if i < 0 {
 		return worst, value
 	}
 	top := rows[i].worst
-	worst.ObtainedName, worst.Verdict = top.Profile(), model.Differs
+	worst.ObtainedName, worst.Verdict = top.Profile(), agreement.Differs
 	theirs, ok := variance.ProfileRatio(rows[i].hbn, policy.HBN, profile, top.Budget)
 	if !ok {
 		return worst, value
@@ -254,32 +257,32 @@ func judgeAdverse(src *stored.Source, rows []spread, i int, profile string, want
 	if err != nil || failed != nil || failedTop != nil {
 		return worst, value
 	}
-	value = model.Compare(variance.Estimate{Value: theirs.VarianceRatio, SE: se}, want, 3, 0)
+	value = agreement.Compare(agreement.Estimate{Value: theirs.VarianceRatio, SE: se}, want, 3, 0)
 	if worst.ObtainedName == profile {
-		worst.Verdict = model.Agrees
+		worst.Verdict = agreement.Agrees
 		return worst, value
 	}
 	loss := top.VarianceRatio - theirs.VarianceRatio
-	return model.Choice(worst, loss, math.Hypot(se, topSE)).Noted(fmt.Sprintf("the paper's has a ratio %.4f lower", loss)), value
+	return agreement.Choice(worst, loss, math.Hypot(se, topSE)).Noted(fmt.Sprintf("the paper's has a ratio %.4f lower", loss)), value
 }
 
 // judgeEndpoints compares the adverse profile's Oracle ratio, at the smallest
 // budget at which the paper calls it adverse, and its tasks near the
 // endpoints.
-func judgeEndpoints(e stored.Experiment, ratios []variance.Ratio, numbers *paper.Numbers) (cells []model.Comparison) {
+func judgeEndpoints(e stored.Experiment, ratios []variance.Ratio, numbers *paper.Numbers) (cells []agreement.Comparison) {
 	profile := numbers.Name(paper.Robustness, "adverse_profile")
 	if at := (paper.Key{Budget: 16}); e.Has(at.Budget) {
 		want := numbers.Number(paper.Robustness, "adverse_oracle_ratio")
-		c := model.Lacking(want, 3, "not replayed")
+		c := agreement.Lacking(want, 3, "not replayed")
 		if r, ok := variance.ProfileRatio(ratios, policy.Oracle, profile, at.Budget); ok {
-			c = model.Compare(exactly(r.VarianceRatio), want, 3, 0)
+			c = agreement.Compare(exactly(r.VarianceRatio), want, 3, 0)
 		}
 		cells = append(cells, c.In(paper.Robustness, at.Label(), "adverse_oracle_ratio"))
 	}
 	want := numbers.Number(paper.Robustness, "adverse_outside_02_08")
-	c := model.Lacking(want, 0, "no such profile")
+	c := agreement.Lacking(want, 0, "no such profile")
 	if p := e.Find(profile); p != nil {
-		c = model.Compare(exactly(float64(p.Outside)), want, 0, 0)
+		c = agreement.Compare(exactly(float64(p.Outside)), want, 0, 0)
 	}
 	return append(cells, c.In(paper.Robustness, "all", "adverse_outside_02_08"))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"speceval/internal/agreement"
 	"speceval/internal/paper"
 	"speceval/internal/policy"
 	"speceval/internal/table"
@@ -85,7 +86,7 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 		return ""
 	}
 	// judged is the comparison of m and of w
-	judged := func(i int) (m, w model.Comparison) {
+	judged := func(i int) (m, w agreement.Comparison) {
 		return judgeDesign(candidates, rows[i], numbers, k.section, k.decimals)
 	}
 	// of is a column of the selected designs, with the candidates that they are of
@@ -106,11 +107,11 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 		model.CountKey(model.ByTasks, "n_tasks", model.TasksWords, func(i int) int32 { return rows[i].NTasks }),
 		model.BudgetKey(func(i int) int32 { return rows[i].Budget }),
 		of(model.Column{Name: "m", Words: k.m, Cell: model.Counts(func(i int) int32 { return rows[i].M }),
-			Rule: &model.Rule{Where: k.where, Judge: func(i int, _ float64) model.Comparison { m, _ := judged(i); return m }}},
+			Rule: &model.Rule{Where: k.where, Judge: func(i int, _ float64) agreement.Comparison { m, _ := judged(i); return m }}},
 			func(d variance.Design) float64 { return float64(d.M) }, nil),
 		of(model.Column{Name: "w", Words: k.w,
 			Noise: func(field func(string) float64) float64 { return field("risk_se") * field("m") / field("budget") }, // risk = b·w/m
-			Rule:  &model.Rule{Where: k.where, Decimals: k.decimals, Judge: func(i int, _ float64) model.Comparison { _, w := judged(i); return w }}},
+			Rule:  &model.Rule{Where: k.where, Decimals: k.decimals, Judge: func(i int, _ float64) agreement.Comparison { _, w := judged(i); return w }}},
 			func(d variance.Design) float64 { return d.W }, func(d variance.Design) []model.ErrorOf {
 				se := variance.WeightSE(d)
 				return []model.ErrorOf{{Cause: model.DesignCause, SE: &se, About: "from that of risk = b·w/m, at this pilot size"}}
@@ -186,7 +187,7 @@ func (k schedule) grid(t *table.Table, rows []variance.Design, numbers *paper.Nu
 }
 
 // judgeDesign compares a selected design with the paper's (m, w) of a section.
-func judgeDesign(candidates []variance.Design, ours variance.Design, numbers *paper.Numbers, section string, decimals int) (m, w model.Comparison) {
+func judgeDesign(candidates []variance.Design, ours variance.Design, numbers *paper.Numbers, section string, decimals int) (m, w agreement.Comparison) {
 	pm, _ := numbers.At(section, "m", keyOf(ours))
 	pw, _ := numbers.At(section, "w", keyOf(ours))
 	return judgePair(candidates, ours, int32(pm), pw, decimals)
@@ -200,18 +201,18 @@ func judgeDesign(candidates []variance.Design, ours variance.Design, numbers *pa
 // decides: how much worse is the paper's (m, w) than our selection under our
 // own masses? Common random numbers make the noise of that difference, GapSE,
 // small, so a tie is a statement of substance.
-func judgePair(candidates []variance.Design, ours variance.Design, paperM int32, paperW float64, decimals int) (m, w model.Comparison) {
+func judgePair(candidates []variance.Design, ours variance.Design, paperM int32, paperW float64, decimals int) (m, w agreement.Comparison) {
 	theirs, _ := designAt(candidates, keyOf(ours), paperM)
-	m = model.Compare(exactly(float64(ours.M)), float64(paperM), 0, 0)
-	w = model.Compare(variance.Estimate{Value: theirs.W, SE: variance.WeightSE(theirs)}, paperW, decimals, 0)
+	m = agreement.Compare(exactly(float64(ours.M)), float64(paperM), 0, 0)
+	w = agreement.Compare(agreement.Estimate{Value: theirs.W, SE: variance.WeightSE(theirs)}, paperW, decimals, 0)
 	loss := riskAt(theirs, nearest(theirs.W, paperW, decimals)) - ours.Risk
 	note := fmt.Sprintf("the paper's (m, w) has a risk %.6f higher", loss)
-	if m.Verdict == model.Differs {
-		m = model.Choice(m, loss, theirs.GapSE).Noted(note)
+	if m.Verdict == agreement.Differs {
+		m = agreement.Choice(m, loss, theirs.GapSE).Noted(note)
 		w.Note = fmt.Sprintf("ours at m = %d", paperM)
 	}
-	if w.Verdict == model.Differs {
-		w = model.Choice(w, loss, theirs.GapSE).Noted(note)
+	if w.Verdict == agreement.Differs {
+		w = agreement.Choice(w, loss, theirs.GapSE).Noted(note)
 	}
 	return m, w
 }
@@ -227,7 +228,7 @@ func riskAt(d variance.Design, w float64) float64 {
 
 // nearest is the number closest to v among those that print as paper.
 func nearest(v, paper float64, decimals int) float64 {
-	beyond := model.BeyondRounding(v, paper, decimals)
+	beyond := agreement.BeyondRounding(v, paper, decimals)
 	if v < paper {
 		return v + beyond
 	}

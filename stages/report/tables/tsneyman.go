@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"speceval/internal/agreement"
 	"speceval/internal/paper"
 	"speceval/internal/policy"
 	"speceval/internal/table"
@@ -41,8 +42,8 @@ type tsRow struct {
 }
 
 // delta is TS-Neyman's mean MSE less HBN's, with its Monte Carlo error.
-func (r tsRow) delta() variance.Estimate {
-	return variance.Estimate{Value: r.best.MSE - r.hbn.Value, SE: math.Hypot(r.best.MSESE, r.hbn.SE)}
+func (r tsRow) delta() agreement.Estimate {
+	return agreement.Estimate{Value: r.best.MSE - r.hbn.Value, SE: math.Hypot(r.best.MSESE, r.hbn.SE)}
 }
 
 // tsRows computes Table 8: budgets at which a candidate was selected.
@@ -75,7 +76,7 @@ func tsRows(src *stored.Source) (rows []tsRow, err error) {
 		}
 		for _, s := range row.candidates {
 			loss, noise := s.MSE-row.best.MSE, math.Hypot(s.MSESE, row.best.MSESE)
-			if s.Finalist && !s.Selected && loss <= model.Sigmas*noise {
+			if s.Finalist && !s.Selected && loss <= agreement.Sigmas*noise {
 				row.ties = append(row.ties, fmt.Sprintf("(%g, %d)", s.Alpha, s.M0))
 			}
 		}
@@ -129,7 +130,7 @@ func choiceColumns(rows []tsRow, numbers *paper.Numbers) []model.Column {
 		m0, _ = numbers.At(paper.TSNeyman, "m0", key)
 		return alpha, m0, ok
 	}
-	judged := func(i int) (alpha, m0 model.Comparison) {
+	judged := func(i int) (alpha, m0 agreement.Comparison) {
 		a, m, _ := want(paper.Key{Budget: rows[i].best.Budget})
 		return rows[i].judgeChoice(a, int32(m))
 	}
@@ -146,11 +147,11 @@ func choiceColumns(rows []tsRow, numbers *paper.Numbers) []model.Column {
 		{Name: "alpha", Cell: model.Numbers(func(i int) float64 { return rows[i].best.Alpha }),
 			Words: "The prior strength of TS-Neyman: with m0 the candidate whose mean over the profiles is least at this budget, among those that ran all trajectories (Appendix C.3). Of ‹replay/ts_candidates.parquet›.",
 			Break: func(i int) (model.Breakdown, error) { return rows[i].search(rows[i].best.Alpha), nil },
-			Rule:  &model.Rule{Where: "Table 8", Decimals: 2, Judge: func(i int, _ float64) model.Comparison { a, _ := judged(i); return a }}},
+			Rule:  &model.Rule{Where: "Table 8", Decimals: 2, Judge: func(i int, _ float64) agreement.Comparison { a, _ := judged(i); return a }}},
 		{Name: "m0", Cell: model.Counts(func(i int) int32 { return rows[i].best.M0 }),
 			Words: "The warm start of TS-Neyman, rollouts of every task before the sequential choices begin; selected together with alpha (Appendix C.3). Of ‹replay/ts_candidates.parquet›.",
 			Break: func(i int) (model.Breakdown, error) { return rows[i].search(float64(rows[i].best.M0)), nil },
-			Rule:  &model.Rule{Where: "Table 8", Judge: func(i int, _ float64) model.Comparison { _, m := judged(i); return m }}},
+			Rule:  &model.Rule{Where: "Table 8", Judge: func(i int, _ float64) agreement.Comparison { _, m := judged(i); return m }}},
 	}
 }
 
@@ -170,7 +171,7 @@ func tsColumns(src *stored.Source, rows []tsRow) []model.Column {
 		c.Role, c.Cell = model.Count, model.Counts(func(i int) int { return value(rows[i]) })
 		return c
 	}
-	judged := func(c model.Column, head table.Head, compare func(i int, want float64) model.Comparison) model.Column {
+	judged := func(c model.Column, head table.Head, compare func(i int, want float64) agreement.Comparison) model.Column {
 		c.Head, c.Align, c.Format, c.Paired = head, table.Center, percent2, true
 		c.Rule = &model.Rule{Where: "Table 8", Decimals: 4, Judge: compare}
 		return c
@@ -178,7 +179,7 @@ func tsColumns(src *stored.Source, rows []tsRow) []model.Column {
 	ts := judged(column("ts", "The mean squared error of TS-Neyman over that of Uniform, «V_U = Σ v_i/(N²b)¦V_{\\mathrm{U}}=\\sum_i v_i/(N^2b)», "+
 		"the mean over the profiles at the selected candidate: of whole sequential trajectories by Eq. 24, less a control variate of known mean. The row of ‹replay/ts_candidates.parquet› that is selected at this budget.",
 		func(r tsRow) float64 { return r.best.MSE }, true), table.Head{Plain: policy.TS.Label},
-		func(i int, want float64) model.Comparison {
+		func(i int, want float64) agreement.Comparison {
 			b := rows[i].best
 			return compareWith(b.MSE, math.Hypot(b.MSESE, paperNoise(b)), want)
 		})
@@ -186,10 +187,12 @@ func tsColumns(src *stored.Source, rows []tsRow) []model.Column {
 	ts.Break = func(i int) (model.Breakdown, error) { return rows[i].tsBreakdown(src) }
 	hbn := judged(column("hbn", "HBN's entry of Table 1, which is its mean squared error as well, since it has no bias. Of the hbn rows in ‹replay/ratios.parquet›.",
 		func(r tsRow) float64 { return r.hbn.Value }, true), table.Head{Plain: policy.HBN.Label},
-		func(i int, want float64) model.Comparison { return model.Compare(rows[i].hbn.Estimate, want, 4, 0) })
+		func(i int, want float64) agreement.Comparison {
+			return agreement.Compare(rows[i].hbn.Estimate, want, 4, 0)
+		})
 	hbn.Break = func(i int) (model.Breakdown, error) { return rows[i].hbn.breakdown() }
 	delta := judged(column("delta", "TS-Neyman minus HBN: «ts − hbn¦\\mathrm{ts}-\\mathrm{hbn}».", func(r tsRow) float64 { return r.delta().Value }, true), deltaHead,
-		func(i int, want float64) model.Comparison {
+		func(i int, want float64) agreement.Comparison {
 			r := rows[i]
 			return compareWith(r.delta().Value, math.Hypot(math.Hypot(r.delta().SE, r.hbn.SE), paperNoise(r.best)), want)
 		})
@@ -281,19 +284,19 @@ func paperNoise(s variance.Search) float64 {
 	return s.RawSE * math.Sqrt(float64(s.Draws)/paperTrajectories)
 }
 
-// compareWith is model.Compare with a standard error of the difference, for a
+// compareWith is agreement.Compare with a standard error of the difference, for a
 // number of the paper that has less noise than ours.
-func compareWith(obtained, se, paper float64) model.Comparison {
-	return model.Compare(variance.Estimate{Value: obtained, SE: se / math.Sqrt2}, paper, 4, 0)
+func compareWith(obtained, se, paper float64) agreement.Comparison {
+	return agreement.Compare(agreement.Estimate{Value: obtained, SE: se / math.Sqrt2}, paper, 4, 0)
 }
 
 // judgeChoice compares the selected prior strength and warm start. Another
 // choice is a tie if the paper's does no worse in our search than the noise of
 // both searches allows.
-func (r tsRow) judgeChoice(alpha float64, m0 int32) (a, m model.Comparison) {
-	a = model.Compare(exactly(r.best.Alpha), alpha, 2, 0)
-	m = model.Compare(exactly(float64(r.best.M0)), float64(m0), 0, 0)
-	if a.Verdict == model.Agrees && m.Verdict == model.Agrees {
+func (r tsRow) judgeChoice(alpha float64, m0 int32) (a, m agreement.Comparison) {
+	a = agreement.Compare(exactly(r.best.Alpha), alpha, 2, 0)
+	m = agreement.Compare(exactly(float64(r.best.M0)), float64(m0), 0, 0)
+	if a.Verdict == agreement.Agrees && m.Verdict == agreement.Agrees {
 		return a, m
 	}
 	for _, s := range r.candidates {
@@ -306,12 +309,12 @@ func (r tsRow) judgeChoice(alpha float64, m0 int32) (a, m model.Comparison) {
 			higher = "lower"
 		}
 		note := fmt.Sprintf("the paper's (%g, %d) is %.4f %s here, s.e. %.4f", alpha, m0, math.Abs(loss), higher, se)
-		tie := func(c model.Comparison) model.Comparison {
-			if c.Verdict == model.Agrees {
+		tie := func(c agreement.Comparison) agreement.Comparison {
+			if c.Verdict == agreement.Agrees {
 				return c
 			}
 			theirs := math.Hypot(paperNoise(s), paperNoise(r.best))
-			return model.Choice(c, loss, math.Hypot(se, theirs)/math.Sqrt2).Noted(note)
+			return agreement.Choice(c, loss, math.Hypot(se, theirs)/math.Sqrt2).Noted(note)
 		}
 		return tie(a), tie(m)
 	}

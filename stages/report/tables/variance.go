@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/agreement"
 	"speceval/internal/paper"
 	"speceval/internal/policy"
 	"speceval/internal/table"
@@ -175,11 +176,11 @@ func meanColumns(rows []meanRow, p *policy.Policy) []model.Column {
 		},
 		Break: func(i int) (model.Breakdown, error) { return rows[i].means[p].breakdown() },
 		Rule: &model.Rule{Where: "Table 1", Decimals: 3,
-			Judge: func(i int, want float64) model.Comparison {
+			Judge: func(i int, want float64) agreement.Comparison {
 				if i < 0 || len(rows[i].means[p].ratios) == 0 {
-					return model.Lacking(want, 3, "not replayed")
+					return agreement.Lacking(want, 3, "not replayed")
 				}
-				return model.Compare(rows[i].means[p].Estimate, want, 3, tolerance)
+				return agreement.Compare(rows[i].means[p].Estimate, want, 3, tolerance)
 			},
 			Overview: &model.Overview{Head: p.Label, Obtained: table.Format{Decimals: 4}, Theirs: table.Format{Decimals: 3}}},
 	}
@@ -207,7 +208,7 @@ func strengthColumn(src *stored.Source, rows []meanRow) model.Column {
 		Rule: &model.Rule{
 			Words:    "The prior strength that the paper's search selects (Appendix B.3), as ‹data/paper_targets.toml› has it.",
 			Decimals: 2, Last: true,
-			Judge: func(i int, want float64) model.Comparison { return judgeStrength(src, rows, i, want) },
+			Judge: func(i int, want float64) agreement.Comparison { return judgeStrength(src, rows, i, want) },
 		},
 	}
 }
@@ -218,13 +219,13 @@ func strengthColumn(src *stored.Source, rows []meanRow) model.Column {
 // their difference is less than that of independent ones, which is what the
 // stored standard errors give and what is used here: an upper bound. Design
 // noise is left out, since neighbouring strengths have nearly the same.
-func judgeStrength(src *stored.Source, rows []meanRow, i int, want float64) model.Comparison {
+func judgeStrength(src *stored.Source, rows []meanRow, i int, want float64) agreement.Comparison {
 	if i < 0 || rows[i].alpha == nil {
-		return model.Lacking(want, 2, "not replayed")
+		return agreement.Lacking(want, 2, "not replayed")
 	}
 	got := *rows[i].alpha
-	c := model.Compare(exactly(got), want, 2, 0)
-	if c.Verdict == model.Agrees {
+	c := agreement.Compare(exactly(got), want, 2, 0)
+	if c.Verdict == agreement.Agrees {
 		return c
 	}
 	candidates, err := src.Candidates()
@@ -234,12 +235,12 @@ func judgeStrength(src *stored.Source, rows []meanRow, i int, want float64) mode
 		return c.Noted("the grid of strengths lacks the paper's")
 	}
 	loss, se := theirs.Value-best.Value, math.Hypot(theirs.SE, best.SE)
-	return model.Choice(c, loss, se).Noted(fmt.Sprintf("at the paper's strength the mean is %.5f higher", loss))
+	return agreement.Choice(c, loss, se).Noted(fmt.Sprintf("at the paper's strength the mean is %.5f higher", loss))
 }
 
 // candidateMean is the mean ratio of IBN at one strength, with the standard
 // error of its replay.
-func candidateMean(candidates []variance.Ratio, budget int32, alpha float64) (variance.Estimate, bool) {
+func candidateMean(candidates []variance.Ratio, budget int32, alpha float64) (agreement.Estimate, bool) {
 	var sum, square, n float64
 	for _, r := range candidates {
 		if r.Policy == policy.IBN.Name && r.Budget == budget && variance.AlphaOf(r.Alpha) == alpha {
@@ -247,9 +248,9 @@ func candidateMean(candidates []variance.Ratio, budget int32, alpha float64) (va
 		}
 	}
 	if n == 0 {
-		return variance.Estimate{}, false
+		return agreement.Estimate{}, false
 	}
-	return variance.Estimate{Value: sum / n, SE: math.Sqrt(square) / n}, true
+	return agreement.Estimate{Value: sum / n, SE: math.Sqrt(square) / n}, true
 }
 
 // strengthParts lists the prior strengths that IBN could have.

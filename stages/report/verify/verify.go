@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/agreement"
 	"speceval/internal/paper"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
@@ -20,9 +21,9 @@ import (
 type Verdicts struct {
 	// Published says that the results are of the paper's own profiles. Where
 	// it is false no cell is about a number of the paper's.
-	Published bool               `json:"published"`
-	Cells     []model.Comparison `json:"cells"`
-	Skipped   string             `json:"skipped,omitempty"` // numbers of the paper that this experiment does not ask for
+	Published bool                   `json:"published"`
+	Cells     []agreement.Comparison `json:"cells"`
+	Skipped   string                 `json:"skipped,omitempty"` // numbers of the paper that this experiment does not ask for
 }
 
 // Folder compares the results stored in an output folder with the paper's numbers
@@ -114,17 +115,17 @@ func skipped(e stored.Experiment, numbers *paper.Numbers) string {
 
 // Of is the verdicts on a table.
 func (v Verdicts) Of(table string) Verdicts {
-	return v.where(func(c model.Comparison) bool { return c.Table == table })
+	return v.where(func(c agreement.Comparison) bool { return c.Table == table })
 }
 
 // Sides are the cells about the paper's numbers, and those about what was
 // measured here.
 func (v Verdicts) Sides() (paper, live Verdicts) {
-	return v.where(func(c model.Comparison) bool { return !c.Live }), v.where(func(c model.Comparison) bool { return c.Live })
+	return v.where(func(c agreement.Comparison) bool { return !c.Live }), v.where(func(c agreement.Comparison) bool { return c.Live })
 }
 
-func (v Verdicts) where(holds func(model.Comparison) bool) Verdicts {
-	return Verdicts{Published: v.Published, Cells: slices.DeleteFunc(slices.Clone(v.Cells), func(c model.Comparison) bool { return !holds(c) })}
+func (v Verdicts) where(holds func(agreement.Comparison) bool) Verdicts {
+	return Verdicts{Published: v.Published, Cells: slices.DeleteFunc(slices.Clone(v.Cells), func(c agreement.Comparison) bool { return !holds(c) })}
 }
 
 // Tables is the tables that cells are of, each once, in their order.
@@ -138,20 +139,20 @@ func (v Verdicts) Tables() (all []string) {
 }
 
 // Agreeing counts the cells that pass.
-func (v Verdicts) Agreeing() int { return v.Count(model.Verdict.Passes) }
+func (v Verdicts) Agreeing() int { return v.Count(agreement.Verdict.Passes) }
 
 // Judged counts the cells that pass or fail.
 func (v Verdicts) Judged() int {
-	return v.Count(func(one model.Verdict) bool { return one != model.Shown && one != model.NotRun })
+	return v.Count(func(one agreement.Verdict) bool { return one != agreement.Shown && one != agreement.NotRun })
 }
 
 // Missing counts the cells of numbers whose stage has not run.
 func (v Verdicts) Missing() int {
-	return v.Count(func(one model.Verdict) bool { return one == model.NotRun })
+	return v.Count(func(one agreement.Verdict) bool { return one == agreement.NotRun })
 }
 
 // Count counts the cells whose verdict holds.
-func (v Verdicts) Count(holds func(model.Verdict) bool) (n int) {
+func (v Verdicts) Count(holds func(agreement.Verdict) bool) (n int) {
 	for _, c := range v.Cells {
 		if holds(c.Verdict) {
 			n++

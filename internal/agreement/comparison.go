@@ -1,35 +1,8 @@
-package model
+package agreement
 
 import (
+	"fmt"
 	"math"
-	"speceval/internal/variance"
-)
-
-// Verdict is the outcome of one comparison: with the paper, or of what was
-// measured with what was predicted.
-type Verdict string
-
-// Verdicts. The first three pass, the last two neither pass nor fail.
-const (
-	Agrees      Verdict = "agrees"              // rounds to the paper's number, or is within the table's tolerance
-	WithinNoise Verdict = "agrees within noise" // no further than 3 standard errors
-	Tie         Verdict = "tie within noise"    // another choice, as good as the paper's within 3 standard errors
-	Differs     Verdict = "differs"
-	Absent      Verdict = "missing" // not among the results, though their stage has run
-	NotRun      Verdict = "not run" // the stage that finds it out has not run
-	Shown       Verdict = "shown"   // beside the paper's, which it need not equal
-)
-
-// Passes reports whether the verdict is one of agreement.
-func (v Verdict) Passes() bool { return v == Agrees || v == WithinNoise || v == Tie }
-
-const (
-	// Sigmas is how many standard errors of a difference count as noise. At
-	// 3, noise alone fails 0.3% of the cells whose rounding leaves no slack.
-	Sigmas = 3
-
-	// Float is the slack for the rounding of decimal fractions to float64.
-	Float = 1e-12
 )
 
 // Comparison is an obtained number beside the paper's or, if Live, a measured one
@@ -74,7 +47,7 @@ type Comparison struct {
 // Compare holds an estimate against a number of the paper, printed with so many
 // decimals. The estimate's error is ours: the difference has √2 times as much. A
 // difference within the tolerance agrees whatever the noise.
-func Compare(obtained variance.Estimate, paper float64, decimals int, tolerance float64) Comparison {
+func Compare(obtained Estimate, paper float64, decimals int, tolerance float64) Comparison {
 	c := Beside(obtained.Value, paper, decimals)
 	se := math.Sqrt2 * obtained.SE
 	beyond := BeyondRounding(obtained.Value, paper, decimals)
@@ -86,7 +59,7 @@ func Compare(obtained variance.Estimate, paper float64, decimals int, tolerance 
 	case beyond == 0 || math.Abs(*c.Difference) <= tolerance+Float:
 		c.Verdict = Agrees
 	case beyond <= Sigmas*se:
-		c.Verdict = WithinNoise
+		c.Verdict = Within
 	default:
 		c.Verdict = Differs
 	}
@@ -151,10 +124,10 @@ func Choice(c Comparison, loss, se float64) Comparison {
 	return c
 }
 
-// Within holds a simulated number against a published one: it agrees within
+// WithinTolerance holds a simulated number against a published one: it agrees within
 // the tolerance, and within noise up to 3 standard deviations by chance beyond
 // it.
-func Within(value, paper, se, tolerance float64, decimals int) Comparison {
+func WithinTolerance(value, paper, se, tolerance float64, decimals int) Comparison {
 	c := Beside(value, paper, decimals)
 	c.Tolerance = &tolerance
 	beyond := max(0, math.Abs(*c.Difference)-tolerance)
@@ -166,7 +139,7 @@ func Within(value, paper, se, tolerance float64, decimals int) Comparison {
 	case beyond <= Float:
 		c.Verdict = Agrees
 	case beyond <= Sigmas*se:
-		c.Verdict = WithinNoise
+		c.Verdict = Within
 	default:
 		c.Verdict = Differs
 	}
@@ -193,4 +166,18 @@ func (c Comparison) Centred() Comparison {
 	zero := 0.0
 	c.Obtained, c.Paper = c.Difference, &zero
 	return c
+}
+
+// Judged is the verdict of a measured number as comparisons count it, and why it is
+// shown without one.
+func (v Verdict) Judged() (Verdict, string) {
+	switch v {
+	case Fitted:
+		return Shown, "the prediction was fitted to it"
+	case TooFew:
+		return Shown, fmt.Sprintf("fewer than %d runs", LeastRuns)
+	case Shown:
+		return Shown, "no claim is made about it"
+	}
+	return v, ""
 }

@@ -1,10 +1,9 @@
-package model
+package agreement
 
 import (
 	"fmt"
 	"math"
 
-	"speceval/internal/agreement"
 	"speceval/internal/table"
 )
 
@@ -76,9 +75,9 @@ func (c Comparison) LiveReason() string {
 	case c.Predicted == nil && c.Tolerance != nil:
 		return fmt.Sprintf("less than %g is the claim", *c.Tolerance)
 	case c.Verdict == Agrees && c.Tolerance != nil:
-		return fmt.Sprintf("no further than the %.3g that are %g%% of the measured time", *c.Tolerance, 100*agreement.TimeTolerance)
+		return fmt.Sprintf("no further than the %.3g that are %g%% of the measured time", *c.Tolerance, 100*TimeTolerance)
 	case c.SEs != nil:
-		return fmt.Sprintf("%.2f standard errors of the difference, %.2g each; up to %d are noise", *c.SEs, *c.SE, agreement.Sigmas)
+		return fmt.Sprintf("%.2f standard errors of the difference, %.2g each; up to %d are noise", *c.SEs, *c.SE, Sigmas)
 	case c.Difference != nil:
 		return "by exact tests at the stated rate of false alarms"
 	}
@@ -100,7 +99,7 @@ func (c Comparison) Reason() string {
 		why = fmt.Sprintf("rounded to the paper's %s it is the paper's number", decimalsInWords(c.Decimals))
 	case c.Verdict == Agrees:
 		why = "no further than the tolerance of this table"
-	case c.Verdict == WithinNoise && c.SEs != nil:
+	case c.Verdict == Within && c.SEs != nil:
 		why = fmt.Sprintf("beyond rounding and tolerance by %.2f standard errors of the difference, %.2g each; up to %d are noise", *c.SEs, *c.SE, Sigmas)
 	case c.Verdict == Tie:
 		why = "another choice than the paper's, which would be no better beyond noise"
