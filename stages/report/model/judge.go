@@ -61,6 +61,17 @@ type Against struct {
 	Extra     func(stored.Experiment) ([]agreement.Comparison, error) // of numbers that are in no column
 }
 
+// IfAbsent is the reason why a row that is not there cannot be compared; a row that
+// is there can.
+func IfAbsent(reason string) func(int, paper.Key) string {
+	return func(row int, _ paper.Key) string {
+		if row < 0 {
+			return reason
+		}
+		return ""
+	}
+}
+
 // Compare is the comparisons of a sheet: row by row of the paper, where it has the
 // table, and then column by column with predictions.
 func (s *Sheet) Compare(e stored.Experiment) ([]agreement.Comparison, error) {
@@ -96,12 +107,7 @@ func (s *Sheet) withPaper(e stored.Experiment) (all []agreement.Comparison) {
 		if !ok {
 			row = -1
 		}
-		lack := ""
-		if s.Lack != nil {
-			lack = s.Lack(row, key)
-		} else if row < 0 {
-			lack = "no such row is stored"
-		}
+		lack := s.Lack(row, key)
 		for _, c := range s.judged() {
 			if cell, ok := s.compare(c, row, key, lack); ok {
 				all = append(all, cell.In(s.Base, key.Label(), c.Name))

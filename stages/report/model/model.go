@@ -111,7 +111,7 @@ type Column struct {
 	Role  Role
 	Kind  KeyKind // of a key
 	Of    string  // the column that an Error, a Spread, a Cause or a Paper is of
-	Words string  // what it is, as Words of this package reads them
+	Words string  // what it is, as table.NewFormula reads it
 
 	// The printed form; a column without a head is in CSV alone, unless it is Shown.
 	Head, Group table.Head
@@ -140,8 +140,17 @@ type Column struct {
 	Macro string // its name in LaTeX commands; empty: it has none
 }
 
+// PartsOf takes cells apart that have parts, and no error of their own.
+func PartsOf(of func(row int) *Parts) func(int) (Breakdown, error) {
+	return func(row int) (Breakdown, error) { return Breakdown{Parts: of(row)}, nil }
+}
+
 // Printed reports whether the column is in the printed form.
 func (c Column) Printed() bool { return c.Head != (table.Head{}) || c.Shown != nil }
+
+// Formula says what the column is: by which formula, named as in the paper, of which
+// stored rows.
+func (c Column) Formula() table.Formula { return table.NewFormula(c.Words) }
 
 // Sheet is a table with its rows.
 type Sheet struct {

@@ -57,7 +57,7 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 	}
 	s.Add(
 		model.Column{Name: "profiles", Role: model.Count, Words: settingsWords, Cell: model.Counts(func(i int) int { return len(rows[i].settings) }),
-			Break: func(i int) (d model.Breakdown, err error) { d.Parts = rows[i].counted(); return d, nil }},
+			Break: model.PartsOf(func(i int) *model.Parts { return rows[i].counted() })},
 		model.Column{Name: "repeats", Role: model.Count, Words: repeatsWords, Cell: model.Counts(func(i int) int { return rows[i].repeats() })})
 	if k.replayed {
 		s.Add(differingColumn(rows), keptColumn(rows, numbers))

@@ -85,10 +85,7 @@ func makeErrors(src *stored.Source) (*model.Sheet, error) {
 		model.Column{Name: "replay_se", Role: model.Cause, Of: "variance_ratio", Head: table.Head{Plain: "replay"}, Group: group, Format: points3,
 			Words: "The part of its error that comes from the finite number of draws of the replay: «(1/J)·√(Σ_j s_j²)¦J^{-1}(\\sum_j s_j^2)^{1/2}», with ratio_se of ‹replay/ratios.parquet›; profiles draw independently.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].replay }),
-			Break: func(i int) (d model.Breakdown, err error) {
-				d.Parts = model.Squared("profiles", errorColumns, rows[i].replayParts())
-				return d, nil
-			}},
+			Break: model.PartsOf(func(i int) *model.Parts { return model.Squared("profiles", errorColumns, rows[i].replayParts()) })},
 		model.Column{Name: "design_se", Role: model.Cause, Of: "variance_ratio", Head: table.Head{Plain: "design"}, Group: group, Format: points3,
 			Words: "The part that comes from the estimation of the design: «(1/J)·√(Σ_N (Σ_{j of N} (dr_j/dw)·s_w)²)¦J^{-1}\\bigl(\\sum_N(\\sum_{j:N_j=N}(\\partial r_j/\\partial w)\\,s_w)^2\\bigr)^{1/2}», " +
 				"with the error «s_w» of the stage weight that all profiles with one task count share. Of ‹replay/designs.parquet›; 0 for a policy without a design.",

@@ -39,12 +39,7 @@ func makeFLOPs(src *stored.Source) (*model.Sheet, error) {
 			`layers with full attention~$a$, and the width~$d_{\mathrm{attn}}$ of their query heads together.`,
 	}
 	s.Key = func(i int) paper.Key { return paper.Key{Model: rows[i].Model} }
-	s.Lack = func(i int, _ paper.Key) string {
-		if i < 0 {
-			return "no such checkpoint is stored"
-		}
-		return ""
-	}
+	s.Lack = model.IfAbsent("no such checkpoint is stored")
 	key := model.NameKey(model.ByModel, "model", "The checkpoint.", func(i int) string { return rows[i].Model })
 	key.Head = table.Head{Plain: "Checkpoint"}
 	key.Shown = func(i int) table.Cell { return table.Text(model.ModelName(rows[i].Model)) }

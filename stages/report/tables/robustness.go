@@ -86,8 +86,8 @@ func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 	return s, nil
 }
 
-// breakdown lists the profiles by their ratios, or by the criterion of a gain.
-func (s spread) breakdown(how string, gained bool) *model.Parts {
+// parts lists the profiles by their ratios, or by the criterion of a gain.
+func (s spread) parts(how string, gained bool) *model.Parts {
 	columns := []string{"variance_ratio", "ratio_se"}
 	if gained {
 		columns = []string{"ratio + 1.96 s.e.", "variance_ratio", "ratio_se"}
@@ -113,18 +113,18 @@ func gainColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []mo
 	return []model.Column{
 		{Name: "profiles", Role: model.Count, Words: "The number of profiles on which HBN was replayed at this budget. Of the hbn rows in ‹replay/ratios.parquet›.",
 			Cell: model.Counts(func(i int) int { return len(rows[i].hbn) }),
-			Break: func(i int) (model.Breakdown, error) {
-				return model.Breakdown{Parts: rows[i].breakdown("all are counted", false).Makes(float64(len(rows[i].hbn)))}, nil
-			},
+			Break: model.PartsOf(func(i int) *model.Parts {
+				return rows[i].parts("all are counted", false).Makes(float64(len(rows[i].hbn)))
+			}),
 			Rule: &model.Rule{Where: "Appendix C.1", Want: profiles, Unjudged: true}},
 		{Name: "profiles_gaining", Role: model.Count, Head: table.Head{Plain: "Profiles gaining"}, Paired: true,
 			Words: "On how many profiles HBN gains beyond its Monte Carlo error: «r_j + 1.96·s_j < 1¦r_j+1.96\\,s_j<1», «s_j» the standard error of the replay (Appendix C.1). " +
 				"Of the hbn rows in ‹replay/ratios.parquet›.",
 			Cell:  model.Counts(func(i int) int { return rows[i].gaining }),
 			Shown: func(i int) table.Cell { return table.Text(fmt.Sprintf("%d/%d", rows[i].gaining, len(rows[i].hbn))) },
-			Break: func(i int) (model.Breakdown, error) {
-				return model.Breakdown{Parts: rows[i].breakdown("those below 1 are counted", true).Makes(float64(rows[i].gaining))}, nil
-			},
+			Break: model.PartsOf(func(i int) *model.Parts {
+				return rows[i].parts("those below 1 are counted", true).Makes(float64(rows[i].gaining))
+			}),
 			Rule: &model.Rule{Where: "Appendix C.1",
 				Printed: func(key paper.Key) table.Cell {
 					of, ok := profiles(key)
@@ -166,9 +166,7 @@ func worstColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []m
 			Words: "The profile with the largest variance ratio of HBN at this budget. Of the hbn rows in ‹replay/ratios.parquet›.",
 			Cell:  func(i int) table.Cell { return table.Text(rows[i].worst.Profile()) },
 			Shown: func(i int) table.Cell { return table.Text(printedProfile(rows[i].worst)) },
-			Break: func(i int) (model.Breakdown, error) {
-				return model.Breakdown{Parts: rows[i].breakdown("the greatest ratio is the worst", false)}, nil
-			},
+			Break: model.PartsOf(func(i int) *model.Parts { return rows[i].parts("the greatest ratio is the worst", false) }),
 			Rule: &model.Rule{Where: "Appendix C.1", Want: adverse,
 				Cell: func(key paper.Key) table.Cell {
 					if _, ok := adverse(key); ok {
@@ -182,7 +180,7 @@ func worstColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []m
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].worst.VarianceRatio }),
 			Break: func(i int) (model.Breakdown, error) {
 				res, err := src.Results()
-				d := model.Breakdown{Parts: rows[i].breakdown("the greatest ratio is the worst", false).Makes(rows[i].worst.VarianceRatio)}
+				d := model.Breakdown{Parts: rows[i].parts("the greatest ratio is the worst", false).Makes(rows[i].worst.VarianceRatio)}
 				if err == nil {
 					d.Errors, err = causesOf(src, res.Designs, []variance.Ratio{rows[i].worst}, []float64{1})
 				}
@@ -193,9 +191,9 @@ func worstColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []m
 		{Name: "worst_se", Role: model.Error, Of: "worst_ratio", Head: table.Head{Plain: "s.e."}, Group: group, Format: table.Format{Decimals: 4},
 			Words: "The Monte Carlo standard error of worst_ratio over the pilot vectors replayed, given the design «(m, w)¦(m,w)».",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].worst.RatioSE }),
-			Break: func(i int) (model.Breakdown, error) {
-				return model.Breakdown{Parts: rows[i].breakdown("it is the error on the profile with the greatest ratio", false).Makes(rows[i].worst.RatioSE)}, nil
-			}},
+			Break: model.PartsOf(func(i int) *model.Parts {
+				return rows[i].parts("it is the error on the profile with the greatest ratio", false).Makes(rows[i].worst.RatioSE)
+			})},
 	}
 	if numbers != nil {
 		columns = append(columns, model.Column{Head: model.Theirs, Group: group, Format: three,

@@ -104,12 +104,7 @@ func makeTS(src *stored.Source) (*model.Sheet, error) {
 			`with Monte Carlo standard errors. $\Delta$: TS-Neyman minus HBN, in percentage points.`,
 	}
 	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].best.Budget} }
-	s.Lack = func(i int, _ paper.Key) string {
-		if i < 0 {
-			return "not searched"
-		}
-		return ""
-	}
+	s.Lack = model.IfAbsent("not searched")
 	for _, r := range rows {
 		s.Notes = append(s.Notes, r.note())
 	}

@@ -125,7 +125,7 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	}
 	s := &model.Sheet{Rows: len(rows), Title: varianceTitle(rows)}
 	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].budget} }
-	s.Lack = func(row int, _ paper.Key) string { return "" } // column by column
+	s.Lack = model.IfAbsent("not replayed")
 	s.Add(model.BudgetRow(func(i int) int32 { return rows[i].budget }))
 	for _, p := range meanPolicies {
 		s.Add(meanColumns(rows, p)...)
@@ -177,7 +177,7 @@ func meanColumns(rows []meanRow, p *policy.Policy) []model.Column {
 		Break: func(i int) (model.Breakdown, error) { return rows[i].means[p].breakdown() },
 		Rule: &model.Rule{Where: "Table 1", Decimals: 3,
 			Judge: func(i int, want float64) agreement.Comparison {
-				if i < 0 || len(rows[i].means[p].ratios) == 0 {
+				if len(rows[i].means[p].ratios) == 0 {
 					return agreement.Lacking(want, 3, "not replayed")
 				}
 				return agreement.Compare(rows[i].means[p].Estimate, want, 3, tolerance)
@@ -220,7 +220,7 @@ func strengthColumn(src *stored.Source, rows []meanRow) model.Column {
 // stored standard errors give and what is used here: an upper bound. Design
 // noise is left out, since neighbouring strengths have nearly the same.
 func judgeStrength(src *stored.Source, rows []meanRow, i int, want float64) agreement.Comparison {
-	if i < 0 || rows[i].alpha == nil {
+	if rows[i].alpha == nil {
 		return agreement.Lacking(want, 2, "not replayed")
 	}
 	got := *rows[i].alpha

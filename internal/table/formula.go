@@ -1,13 +1,10 @@
-package model
+package table
 
 import (
 	"strings"
-
-	"speceval/internal/table"
 )
 
-// Formula says what a column of a table is: by which formula, named as in the
-// paper, of which stored rows.
+// Formula says what a column of a table is, with formulas in it.
 type Formula struct {
 	Plain string `json:"plain"` // for a terminal
 	TeX   string `json:"tex"`   // the same as LaTeX text
@@ -17,10 +14,9 @@ type Formula struct {
 // full stop of "Eq." ends no sentence.
 var tied = strings.NewReplacer("Eq. ", "Eq.~", "Eqs. ", "Eqs.~", "Table ", "Table~", "Tables ", "Tables~", "Section ", "Section~", "Appendix ", "Appendix~")
 
-// Formula is the words of a column in both forms. In them «plain¦TeX» is a formula in
+// NewFormula is words in both forms. In them «plain¦TeX» is a formula in
 // two forms, «same» one that both forms share, and ‹file› a file.
-func (c Column) Formula() Formula {
-	words := c.Words
+func NewFormula(words string) Formula {
 	var plain, tex strings.Builder
 	for words != "" {
 		at := strings.IndexAny(words, "«‹")
@@ -28,7 +24,7 @@ func (c Column) Formula() Formula {
 			at = len(words)
 		}
 		plain.WriteString(words[:at])
-		tex.WriteString(tied.Replace(table.Escape(words[:at])))
+		tex.WriteString(tied.Replace(Escape(words[:at])))
 		words = words[at:]
 		if inner, rest, ok := enclosed(words, "«", "»"); ok {
 			p, t, two := strings.Cut(inner, "¦")
@@ -40,7 +36,7 @@ func (c Column) Formula() Formula {
 			words = rest
 		} else if inner, rest, ok := enclosed(words, "‹", "›"); ok {
 			plain.WriteString(inner)
-			tex.WriteString(`\texttt{` + table.Escape(inner) + "}")
+			tex.WriteString(`\texttt{` + Escape(inner) + "}")
 			words = rest
 		}
 	}
