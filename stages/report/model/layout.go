@@ -115,6 +115,15 @@ func Between(counts []int) string {
 	return fmt.Sprint(counts[0])
 }
 
+// Grouped is a count with commas: 200,000.
+func Grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
 // WithMinus is a printed number with a minus sign in place of a hyphen.
 func WithMinus(printed string) string {
 	if digits, negative := strings.CutPrefix(printed, "-"); negative {
@@ -131,13 +140,4 @@ func Spelled(n int32) string {
 		b.WriteString(words[digit-'0'])
 	}
 	return b.String()
-}
-
-// Grouped is a count with commas: 200,000.
-func Grouped(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
