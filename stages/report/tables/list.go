@@ -5,13 +5,14 @@ import (
 
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
+	"speceval/stages/report/tables/measured"
 )
 
 // All is every table that the report stores, in its order.
-var All = []*model.Table{
+var All = append([]*model.Table{
 	Variance, Compute, Time, Benefit, HBNSchedule, ENSchedule, FLOPs, TSNeyman,
 	Robustness, Profiles, Errors, Paired, Equivalents,
-}
+}, measured.All...)
 
 // Texts are the numbers of the paper's text that no table has.
 var Texts = []*model.Table{Corpus, CaseStudy}
