@@ -138,3 +138,17 @@ func TestSignsAndFineDecimals(t *testing.T) {
 		}
 	}
 }
+
+func TestTextIsWrapped(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", "!\n"},
+		{" a  b\n", "! a b\n"},
+		{strings.Repeat("é", 98) + " b", "! " + strings.Repeat("é", 98) + "\n  b\n"},
+		{strings.Repeat("é", 96) + " b c", "! " + strings.Repeat("é", 96) + " b\n  c\n"},
+		{strings.Repeat("x", 120) + " b", "! " + strings.Repeat("x", 120) + "\n  b\n"},
+	} {
+		if got := Wrap("! ", "  ", c.text); got != c.want {
+			t.Errorf("%q is %q, want %q", c.text, got, c.want)
+		}
+	}
+}
