@@ -1,7 +1,5 @@
 package measurement
 
-import "math"
-
 // Compute is what HBN-async computes beyond Uniform over many settings, as
 // fractions of Uniform's compute and rollouts (paper, Table 2).
 type Compute struct {
@@ -94,40 +92,4 @@ func BenefitOver(settings []Setting, ratios []float64) Benefit {
 // (Rounded − b)/(Continuous − b).
 func (b Benefit) Kept(budget int32) float64 {
 	return (b.Rounded - float64(budget)) / (b.Continuous - float64(budget))
-}
-
-// sum adds with compensation, by Neumaier's method: the error does not grow
-// with the number of terms.
-type sum struct{ value, lost float64 }
-
-func (s *sum) add(v float64) {
-	t := s.value + v
-	if math.Abs(s.value) >= math.Abs(v) {
-		s.lost += (s.value - t) + v
-	} else {
-		s.lost += (v - t) + s.value
-	}
-	s.value = t
-}
-
-func (s *sum) total() float64 { return s.value + s.lost }
-
-// Spread is the standard deviation of a statistic over repeats of the suite,
-// and its standard error, that of their mean. With fewer than two repeats
-// there is none, and both are NaN.
-func Spread(repeats []float64) (sd, se float64) {
-	n := float64(len(repeats))
-	if n < 2 {
-		return math.NaN(), math.NaN()
-	}
-	var total, squares sum
-	for _, v := range repeats {
-		total.add(v)
-	}
-	mean := total.total() / n
-	for _, v := range repeats {
-		squares.add((v - mean) * (v - mean))
-	}
-	sd = math.Sqrt(squares.total() / (n - 1))
-	return sd, sd / math.Sqrt(n)
 }

@@ -23,8 +23,8 @@ type Rule struct {
 
 	Want     func(key paper.Key) (v float64, ok bool) // nil: the number of the column's name
 	Cell     func(key paper.Key) table.Cell           // its form in CSV, where it is not that number
+	Printed  func(key paper.Key) table.Cell           // in print, where it is not that form
 	Unjudged bool                                     // it is shown, not compared
-	Unstored bool                                     // it has no column in CSV
 
 	// Estimate is our number with its error, and Judge compares it; Judge is nil
 	// where rounding, noise and the tolerance decide.

@@ -9,6 +9,7 @@ import (
 
 	"speceval/internal/profile"
 	"speceval/internal/table"
+	"speceval/stages/report/paper"
 )
 
 // Dagger marks a printed value that differs from the paper's.
@@ -41,7 +42,7 @@ func (s *Sheet) inOrder(t *table.Table) {
 			head.Head, head.Group = Ours, c.Head
 			theirs.Head, theirs.Group = Theirs, c.Head
 			t.Columns = append(t.Columns, head, theirs)
-			cells = append(cells, c.print, func(row int) table.Cell { return s.paperCell(c, s.Key(row)) })
+			cells = append(cells, c.print, func(row int) table.Cell { return s.paperPrint(c, s.Key(row)) })
 			continue
 		}
 		t.Columns = append(t.Columns, head)
@@ -59,6 +60,14 @@ func (s *Sheet) inOrder(t *table.Table) {
 		}
 		t.Rows = append(t.Rows, line)
 	}
+}
+
+// paperPrint is the paper's number as it is printed.
+func (s *Sheet) paperPrint(c Column, key paper.Key) table.Cell {
+	if c.Rule.Printed != nil {
+		return c.Rule.Printed(key)
+	}
+	return s.paperCell(c, key)
 }
 
 // print is a cell as it is printed.
@@ -122,4 +131,13 @@ func Spelled(n int32) string {
 		b.WriteString(words[digit-'0'])
 	}
 	return b.String()
+}
+
+// Grouped is a count with commas: 200,000.
+func Grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }

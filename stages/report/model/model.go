@@ -121,6 +121,9 @@ type Column struct {
 	PlusMinus   func(row int) *float64   // printed behind ±; nil: none
 	Paired      bool                     // the paper's number is printed beside
 
+	// Virtual columns are compared with the paper's text, and in neither form.
+	Virtual bool
+
 	Cell func(row int) table.Cell
 
 	// Noise is the Monte Carlo standard error of the number by other columns of its
@@ -176,7 +179,7 @@ func (s *Sheet) Column(name string) *Column {
 func (s *Sheet) Stored() []Column {
 	var ours, theirs []Column
 	for _, c := range s.Columns {
-		if c.Name == "" {
+		if c.Name == "" || c.Virtual {
 			continue
 		}
 		ours = append(ours, c)
@@ -196,14 +199,17 @@ func (s *Sheet) StoredColumn(name string) *Column {
 			return &p
 		}
 	}
-	return s.Column(name)
+	if c := s.Column(name); c != nil && !c.Virtual {
+		return c
+	}
+	return nil
 }
 
 // PaperPrefix begins the names of columns with the paper's numbers.
 const PaperPrefix = "paper_"
 
 // inPaper reports whether a column of the paper's numbers can stand beside it.
-func (c Column) inPaper() bool { return c.Rule != nil && !c.Rule.Unstored }
+func (c Column) inPaper() bool { return c.Rule != nil && !c.Virtual }
 
 // paperColumn is the column of the paper's numbers beside another.
 func (s *Sheet) paperColumn(c Column) Column {

@@ -21,13 +21,13 @@ func TestTablesHaveTheirColumnsWithoutRows(t *testing.T) {
 		}
 		for _, c := range s.Columns {
 			named := strings.HasSuffix(c.Name, "_se") || strings.HasSuffix(c.Name, "_sd")
-			if c.Name != "" && (c.Words == "" || c.Role.IsNoise() != named) {
+			if c.Name != "" && !c.Virtual && (c.Words == "" || c.Role.IsNoise() != named) {
 				t.Errorf("%s: %s has the role %d and the words %q", of.Base, c.Name, c.Role, c.Words)
 			}
 			if (c.Role == model.Error || c.Role == model.Spread) && s.Column(c.Of) == nil {
 				t.Errorf("%s: %s is of %q, which is no column", of.Base, c.Name, c.Of)
 			}
-			if p := s.StoredColumn(model.PaperPrefix + c.Name); (p != nil) != (c.Rule != nil && !c.Rule.Unstored) || p != nil && (p.Role != model.Paper || p.Of != c.Name || p.Words == "") {
+			if p := s.StoredColumn(model.PaperPrefix + c.Name); (p != nil) != (c.Rule != nil && !c.Virtual) || p != nil && (p.Role != model.Paper || p.Of != c.Name || p.Words == "") {
 				t.Errorf("%s: %s beside the paper's: %+v", of.Base, c.Name, p)
 			}
 		}

@@ -3,7 +3,6 @@
 package tables
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -67,6 +66,3 @@ func shortest(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // fixed is a number with so many decimals.
 func fixed(v float64, decimals int) string { return strconv.FormatFloat(v, 'f', decimals, 64) }
-
-// anyMore is the error of a stored file that has no longer what a table is made of.
-func anyMore(file, what string) error { return fmt.Errorf("%s has no %s any more", file, what) }
