@@ -152,3 +152,18 @@ func TestTextIsWrapped(t *testing.T) {
 		}
 	}
 }
+
+func TestGrids(t *testing.T) {
+	g := Grid{Title: "Units", Heads: []string{"<unit", "n", "<"}, Notes: []string{"and more"}}
+	g.Add("a", "10", "")
+	g.Add("long", "9", None)
+	var b bytes.Buffer
+	want := "Units\n\nunit   n\n-----------\na     10\nlong   9  —\nand more\n"
+	if err := g.Write(&b); err != nil || b.String() != want {
+		t.Errorf("%v, %q, want %q", err, b.String(), want)
+	}
+	b.Reset()
+	if err := (&Grid{Title: "Units"}).Write(&b); err != nil || b.Len() > 0 {
+		t.Errorf("%v, %q of an empty grid", err, b.String())
+	}
+}
