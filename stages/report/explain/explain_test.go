@@ -170,7 +170,7 @@ func TestUnitsAlikeShareALine(t *testing.T) {
 		part := model.Part{Name: name, Numbers: []float64{1}, Share: &share}
 		e.Parts = model.Added("profiles", []string{"ratio"}, append(partsOf(e.Parts), part))
 	}
-	for _, unit := range []string{"design/n=1", "design/n=2", "profile/p__model=m", "ratios"} {
+	for _, unit := range []string{"design/n=1", "design/n=2", "profile/p__model=m", "profile/q__model=m", "ratios"} {
 		ref := dag.Ref{Stage: "replay", Unit: unit}
 		m := &dag.Manifest{Key: "0123456789abcdef", Start: start, CPUSeconds: 1, Origin: dag.Origin{Commit: "fedcba9876543210", Dirty: unit == "design/n=2"}}
 		e.Units = append(e.Units, unitOf(dag.Record{Ref: ref, Manifest: m, Fresh: true}))
