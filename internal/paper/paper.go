@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -84,6 +86,19 @@ func (k Key) Label() string {
 		words = append(words, fmt.Sprintf("b=%d", k.Budget))
 	}
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+}
+
+var numbered = regexp.MustCompile(`^(table|figure)(\d+)_`)
+
+// Number is the number that the paper gives the table or figure of a section or a
+// file: 1 and "Table 1" of table1_variance; 0 for one that it does not have.
+func Number(base string) (n int, name string) {
+	m := numbered.FindStringSubmatch(base)
+	if m == nil {
+		return 0, ""
+	}
+	n, _ = strconv.Atoi(m[2])
+	return n, strings.ToUpper(m[1][:1]) + m[1][1:] + " " + m[2]
 }
 
 // Parse reads the paper's numbers, a TOML file, strictly: an unknown key, an

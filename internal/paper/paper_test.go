@@ -63,6 +63,14 @@ func TestNumbersAreFoundByRowAndKey(t *testing.T) {
 	}
 }
 
+func TestTablesHaveThePapersNumbers(t *testing.T) {
+	for base, want := range map[string]string{"table1_variance": "Table 1", "figure2_case_study": "Figure 2", "table12_x": "Table 12", "robustness": "", "mytable1_x": ""} {
+		if n, name := paper.Number(base); name != want || (n > 0) != (want != "") {
+			t.Errorf("%s is %q, number %d; want %q", base, name, n, want)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("[table1_variance]\nbudget = [8]\n"))
 	f.Add([]byte("x = {"))

@@ -1,7 +1,6 @@
 package tables
 
 import (
-	"strings"
 	"testing"
 
 	"speceval/stages/report/model"
@@ -20,8 +19,7 @@ func TestTablesHaveTheirColumnsWithoutRows(t *testing.T) {
 			t.Errorf("%s has %d rows, and the keys %v", of.Base, s.Rows, model.Keys(s.Columns))
 		}
 		for _, c := range s.Columns {
-			named := strings.HasSuffix(c.Name, "_se") || strings.HasSuffix(c.Name, "_sd")
-			if c.Name != "" && !c.Virtual && (c.Words == "" || c.Role.IsNoise() != named) {
+			if c.Name != "" && !c.Virtual && c.Words == "" {
 				t.Errorf("%s: %s has the role %d and the words %q", of.Base, c.Name, c.Role, c.Words)
 			}
 			if (c.Role == model.Error || c.Role == model.Spread) && s.Column(c.Of) == nil {
