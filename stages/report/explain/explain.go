@@ -40,7 +40,12 @@ type Explainer struct {
 func NewExplainer(s stored.Settings, outDir string, records []dag.Record) *Explainer {
 	x := &Explainer{settings: s, out: outDir, records: records, sheets: map[string]*model.Sheet{}}
 	x.source = stored.NewSource(&x.settings, stored.Folder(outDir))
-	x.verdicts = sync.OnceValues(func() (verify.Verdicts, error) { return verify.Of(x.source) })
+	x.verdicts = sync.OnceValues(func() (verify.Verdicts, error) {
+		if !s.Published && len(tables.Compared(&s)) == 0 {
+			return verify.Verdicts{}, nil
+		}
+		return verify.Folder(s, outDir)
+	})
 	return x
 }
 
