@@ -1,152 +1,174 @@
 package report
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path"
 	"slices"
 	"strings"
 
-	"speceval/internal/table"
+	"speceval/internal/typeset"
+	"speceval/pipeline/dag"
+	"speceval/stages/report/figures"
+	"speceval/stages/report/files"
+	"speceval/stages/report/latex"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+	"speceval/stages/report/tables"
+	"speceval/stages/report/verify"
 )
 
-// document is what report.tex is made of.
-type document struct {
-	Experiment
-	settings      Settings
-	origin        string                   // its first comment
-	quoted        map[string]bool          // commands that numbers.tex defines
-	tables        map[string]table.Printed // by base name
-	columns       map[string][]string      // of their CSV forms, likewise
-	figures       []plate
-	verdicts      Verdicts
-	inputs        [][2]string // file and SHA-256, sorted
-	configuration map[string]string
+// The documents that gather everything, relative to the output folder.
+const (
+	texFile = "report.tex"
+	pdfFile = "report.pdf"
+)
+
+// parts are the units of the stage that the document shows.
+func (s stage) parts() []dag.Ref {
+	refs := []dag.Ref{stored.ExperimentRef, stored.Own("numbers")}
+	for _, t := range tables.Of(s.Settings) {
+		refs = append(refs, stored.Own(t.Base))
+	}
+	for _, f := range figures.Of(s.Settings) {
+		refs = append(refs, stored.Own(f.Base))
+	}
+	return refs
 }
 
-// longRows is from how many lines on a table runs over pages, in the appendix.
-const longRows = 36
-
-// tex is the whole document.
-func (d document) tex() (string, error) {
-	p := &prose{document: d, placed: map[string]bool{}}
-	p.line("%% %s", d.origin)
-	p.line(`%% Set it from this folder: pdflatex report.tex, until it asks for no further run.`)
-	p.line("%s", preamble)
-	p.line(`\input{%s}`, numbersFile)
-	p.line("\\hypersetup{pdftitle={%s}}\n\\begin{document}", documentTitle)
-	p.line("\\begin{center}\\Large\\bfseries %s\\end{center}", documentTitle)
-	p.abstract()
-	p.provenance()
-	for _, c := range chapters {
-		p.chapter(c)
+// document is the unit of report.tex. It shows the configuration, and so depends on
+// all of it, and sets captions and verdicts of what tables and figures are made of.
+func (s stage) document() dag.Unit {
+	u := dag.Unit{ID: "document", Needs: s.parts(), Config: maps.Clone(s.Configuration), Outputs: []string{texFile}, Provenance: "computed"}
+	stored.Reads{Units: []dag.Ref{stored.DesignsRef, stored.RatiosRef, stored.TwoStageRef, stored.SearchRef}, Case: true}.Feed(&u, s.Settings)
+	for _, t := range tables.Of(s.Settings) {
+		t.Reads.Feed(&u, s.Settings)
 	}
-	p.rest()
-	p.line(`\appendix`)
-	p.longTables()
-	p.verdictAppendix()
-	p.formulaAppendix()
-	p.sources()
-	p.effective()
-	p.line(`\end{document}`)
-	return p.String(), p.failed
+	for _, f := range figures.Of(s.Settings) {
+		f.Reads.Feed(&u, s.Settings)
+	}
+	u.Needs, u.Wants, u.Sources = eachOnce(u.Needs, nil), eachOnce(u.Wants, u.Needs), eachOnce(u.Sources, nil)
+	u.Run = func(_ context.Context, job *dag.Job) error {
+		d, err := s.gather(job)
+		if err != nil {
+			return err
+		}
+		text, err := latex.Text(d)
+		if err != nil {
+			return err
+		}
+		return job.Write(texFile, -1, func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return err
+		})
+	}
+	return u
 }
 
-const documentTitle = "Speculative evaluation of stochastic LLMs: results recomputed"
-
-// chapter sets a section with those of its tables and figures that are there.
-func (p *prose) chapter(c chapter) {
-	var shown bool
-	for _, base := range c.shows {
-		_, isTable := p.tables[base]
-		shown = shown || isTable || p.figure(base) != nil
-	}
-	if !shown {
-		return
-	}
-	p.line("\n\\section{%s}", c.title)
-	about := c.about
-	for _, base := range c.shows {
-		p.placed[base] = true
-		if p.show(base, about) {
-			about = nil
+// eachOnce is each of the values once, and none of those that are there already.
+func eachOnce[T comparable](values, there []T) (out []T) {
+	for _, v := range values {
+		if !slices.Contains(out, v) && !slices.Contains(there, v) {
+			out = append(out, v)
 		}
 	}
+	return out
 }
 
-// rest sets what no chapter names, in the order of the stage.
-func (p *prose) rest() {
-	var others []string
-	for _, kind := range p.document.settings.tables() {
-		if !p.placed[kind.base] && !p.long(kind.base) {
-			others = append(others, kind.base)
+// gather gathers what the document shows.
+func (s stage) gather(job *dag.Job) (d latex.Document, err error) {
+	src := s.source(job)
+	d = latex.Document{Comment: files.Origin(job), Configuration: s.Configuration, Macros: map[string]bool{}}
+	if d.Experiment, err = src.Experiment(); err != nil {
+		return d, err
+	}
+	macros, err := tables.Macros(src)
+	if err != nil {
+		return d, err
+	}
+	for _, m := range macros {
+		d.Macros[m.Name] = true
+	}
+	for _, t := range tables.Of(s.Settings) {
+		sheet, err := t.Sheet(src)
+		if err != nil {
+			return d, err
 		}
-	}
-	for _, f := range p.figures {
-		if !p.placed[f.base] {
-			others = append(others, f.base)
+		key, err := files.Key(job.Input, t.Base)
+		if err != nil {
+			return d, err
 		}
+		d.Sheets = append(d.Sheets, sheet)
+		d.Origins = append(d.Origins, latex.Origin{Base: t.Base, MadeOf: s.madeOf(t), Key: key})
 	}
-	if len(others) > 0 {
-		p.chapter(chapter{title: "More results", shows: others})
+	for _, f := range figures.Of(s.Settings) {
+		made, err := f.Make(src)
+		if err != nil {
+			return d, fmt.Errorf("caption of %s: %w", f.Base, err)
+		}
+		d.Figures = append(d.Figures, latex.Figure{Base: f.Base, Chapter: f.Chapter, Remarks: f.Remarks, Caption: made.Caption, Label: made.Label, Judged: f.Judged})
 	}
+	for _, file := range job.Inputs() {
+		d.Inputs = append(d.Inputs, [2]string{file, job.InputSHA256(file)})
+	}
+	if d.Published || len(d.Compared) > 0 {
+		d.Verdicts, err = verify.Of(src)
+	}
+	return d, err
 }
 
-// long reports whether a table is set over pages, in the appendix.
-func (d document) long(base string) bool { return d.tables[base].Rows() > longRows }
-
-// figure is the figure of that base name, nil if there is none.
-func (d document) figure(base string) *plate {
-	if i := slices.IndexFunc(d.figures, func(f plate) bool { return f.base == base }); i >= 0 {
-		return &d.figures[i]
-	}
-	return nil
-}
-
-// show places a table or a figure, after what is to be said of it and, first,
-// about it. It reports whether there is one.
-func (p *prose) show(base string, about []string) bool {
-	about = slices.Concat(about, remarks[base])
-	printed, isTable := p.tables[base]
-	f := p.figure(base)
-	switch {
-	case isTable && printed.Rows() == 0:
-		p.paragraph(fmt.Sprintf("The table %s has no rows yet. %s", texttt("tables/"+base+".tex"), plainNotes(printed)))
-	case isTable && p.long(base):
-		p.paragraph(append(about, `It runs over pages, in Appendix~\ref{app:profiles}.`)...)
-	case isTable:
-		p.before(about)
-		p.number(base)
-		p.line("\\begin{table}[H]\n\\centering\\small")
-		p.line("\\caption{%s}\\label{%s}", printed.Caption, printed.Label)
-		p.line(`\fitted{\input{tables/%s.tex}}`, base)
-		p.verdict(base)
-		p.line(`\end{table}`)
-	case f != nil:
-		p.before(about)
-		p.line("\\begin{figure}[H]\n\\centering")
-		p.line(`\fitted{\includegraphics{figures/%s.pdf}}`, f.base)
-		p.line("\\caption{%s}\\label{%s}", f.caption, f.label)
-		p.verdict(base)
-		p.line(`\end{figure}`)
-	default:
-		return false
-	}
-	return true
-}
-
-// before sets sentences as a paragraph that stays with what follows.
-func (p *prose) before(sentences []string) {
-	p.line(`\begin{samepage}`)
-	p.paragraph(sentences...)
-	p.line("\\par\\end{samepage}\n\\nopagebreak")
-}
-
-// plainNotes are the notes of a table as running text.
-func plainNotes(printed table.Printed) string {
+// madeOf names the units and files that a table is made of.
+func (s stage) madeOf(t *model.Table) string {
+	u := s.table(t)
 	var words []string
-	for _, note := range printed.Notes {
-		if _, after, ok := strings.Cut(note, `{\footnotesize `); ok {
-			words = append(words, strings.TrimSuffix(after, `}} \\`))
+	for _, ref := range slices.Concat(u.Needs, u.Wants) {
+		words = append(words, ref.String())
+	}
+	for _, source := range u.Sources {
+		words = append(words, source.Name)
+	}
+	return strings.Join(words, ", ")
+}
+
+// pdf is the unit of report.pdf.
+func (s stage) pdf() dag.Unit {
+	return dag.Unit{
+		ID: "pdf", Needs: append(s.parts(), stored.Own("document")), Outputs: []string{pdfFile}, Provenance: "computed",
+		Sources: []dag.Source{stored.SourceOf("TeX engine: "+s.TeX.Version, []byte(s.TeX.Version))},
+		Run: func(ctx context.Context, job *dag.Job) error {
+			inputs, err := texInputs(job)
+			if err != nil {
+				return err
+			}
+			pdf, err := s.TeX.PDF(ctx, typeset.Document{Main: texFile, Files: inputs})
+			if err != nil {
+				return fmt.Errorf(`%s stands, but TeX cannot set it (report.pdf = "never" does without): %w`, texFile, err)
+			}
+			return job.Write(pdfFile, -1, func(w io.Writer) error {
+				_, err := w.Write(pdf)
+				return err
+			})
+		},
+	}
+}
+
+// texInputs reads what TeX may ask for.
+func texInputs(job *dag.Job) (map[string][]byte, error) {
+	inputs := map[string][]byte{}
+	for _, file := range job.Inputs() {
+		if ext := path.Ext(file); ext != ".tex" && ext != ".pdf" {
+			continue
+		}
+		local, err := job.Input(file)
+		if err != nil {
+			return nil, err
+		}
+		if inputs[file], err = os.ReadFile(local); err != nil {
+			return nil, err
 		}
 	}
-	return strings.Join(words, " ")
+	return inputs, nil
 }

@@ -1,190 +1,123 @@
+// Package report is the stage that turns stored results into what people read:
+// the paper's tables and figures and our own, and a document with all of them. Its
+// packages are, from the bottom up: what is stored, the model of a table, a file
+// for every table and figure, and what reads them: the verdicts beside the paper's
+// numbers, the document and, outside the stage's units, the explanation of a
+// number, the difference of two folders, and the page.
+//
+// Nothing here computes a design, replays a profile or times anything, so all
+// tables can be made again in a moment. Tables of runs have rows of three
+// provenances, and no row mixes two.
 package report
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"maps"
-	"slices"
-	"strconv"
+	"strings"
 
-	"speceval/internal/profile"
+	"speceval/internal/figure"
+	"speceval/internal/rowfile"
 	"speceval/internal/table"
-	"speceval/internal/typeset"
 	"speceval/pipeline/dag"
-	"speceval/pipeline/pair"
+	"speceval/stages/report/figures"
+	"speceval/stages/report/files"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+	"speceval/stages/report/tables"
 )
 
 // version is the stage's code version: raise it when the same inputs give
 // other tables.
-const version = 2
+const version = 3
 
-// Settings is what the stage needs to know of the experiment.
-type Settings struct {
-	// Published says that the profiles are the paper's own; tables then carry
-	// its numbers beside the obtained ones.
-	Published bool
-	Budgets   []int       // rollouts per task
-	Pairs     []pair.Pair // what is evaluated, in canonical order
-
-	// LeftOut are profiles of the corpus that are known to have no variance, and
-	// so are not evaluated.
-	LeftOut []profile.Profile
-
-	CaseStudy CaseStudy // what Figure 2 shows
-
-	// Systems says that the experiment has a systems stage, whose runs
-	// Tables 2 to 4 then have beside the published ones.
-	Systems bool
-
-	Live Live // what was measured here, beside what was predicted
-
-	Targets       []byte // the paper's numbers, as ParseTargets reads them
-	Architectures []byte // CSV, as flops.Parse reads it
-	Measurements  []byte // the published runs, as measurement.Parse reads them
-
-	Configuration map[string]string // that the document shows: key to canonical value
-	TeX           *typeset.Engine   // that sets the document; nil: there is none, or none is wanted
-}
+// numbersFile has a LaTeX command for every number that a text quotes.
+const numbersFile = "tables/numbers.tex"
 
 // Stage is the report: a unit for each table and each figure, one for the
 // numbers that a text quotes, one for the facts of the experiment that verdicts
 // need, and those of the document.
-func Stage(settings Settings) dag.Stage {
-	units := []dag.Unit{experimentUnit(settings)}
-	for _, kind := range settings.tables() {
-		units = append(units, tableUnit(settings, kind))
+func Stage(settings stored.Settings) dag.Stage {
+	s := stage{&settings}
+	units := []dag.Unit{s.experiment()}
+	for _, t := range tables.Of(s.Settings) {
+		units = append(units, s.table(t))
 	}
-	for _, kind := range settings.figures() {
-		units = append(units, figureUnit(settings, kind))
+	for _, f := range figures.Of(s.Settings) {
+		units = append(units, s.figure(f))
 	}
-	if unit := settings.lengthsUnit(); unit != nil {
-		units = append(units, *unit)
+	if len(s.Live.Rollouts) > 0 {
+		units = append(units, s.lengths())
+	}
+	units = append(units, s.numbers(), s.document())
+	if s.TeX != nil {
+		units = append(units, s.pdf())
 	}
 	return dag.Stage{
 		Name:    "report",
 		About:   "tables, figures, documents and verdicts from stored results",
 		Version: version,
-		Units:   append(append(units, numbersUnit(settings)), settings.documentUnits()...),
+		Units:   units,
 	}
 }
 
-// tableUnit is the unit of a table.
-func tableUnit(s Settings, kind tableKind) dag.Unit {
-	u := dag.Unit{
-		ID:         kind.base,
-		Wants:      kind.wants,
-		Outputs:    []string{"tables/" + kind.base + ".csv", "tables/" + kind.base + ".tex"},
-		Provenance: "computed",
-		Sources:    kind.sources,
+// stage makes the units of an experiment.
+type stage struct{ *stored.Settings }
+
+// source is the stored results that a unit reads.
+func (s stage) source(job *dag.Job) *stored.Source { return stored.NewSource(s.Settings, job.Input) }
+
+// table is the unit of a table.
+func (s stage) table(t *model.Table) dag.Unit {
+	u := dag.Unit{ID: t.Base, Outputs: files.Paths(t.Base), Provenance: "computed"}
+	if t.Provenance != "" {
+		u.Provenance = t.Provenance
 	}
-	if kind.provenance != "" {
-		u.Provenance = kind.provenance
-	}
-	if kind.compared {
-		u.Config = map[string]string{"report.paper_columns": strconv.FormatBool(s.Published)}
-		if s.Published {
-			u.Sources = append(u.Sources, source("data/paper_targets.toml", s.Targets))
-		}
-	}
-	if kind.runs {
-		s.addRuns(&u)
-	}
-	s.addProfiles(&u, kind.profiles)
-	if kind.config != nil {
-		u.Config = kind.config
-	}
+	t.Reads.Feed(&u, s.Settings)
 	u.Run = func(_ context.Context, job *dag.Job) error {
-		sheet, err := s.sheet(kind, job.Input)
+		sheet, err := t.Sheet(s.source(job))
 		if err != nil {
 			return err
 		}
-		return writeSheet(job, sheet)
+		return files.Write(job, sheet)
 	}
 	return u
 }
 
-// numbersUnit is the unit of the numbers that a text quotes.
-func numbersUnit(s Settings) dag.Unit {
-	u := dag.Unit{
-		ID: "numbers", Needs: []dag.Ref{experimentRef}, Wants: append([]dag.Ref{designsRef, ratiosRef, searchRef}, s.caseWants()...), Config: s.caseConfig(),
-		Outputs: []string{numbersFile}, Provenance: "computed",
-		Run: func(_ context.Context, job *dag.Job) error {
-			macros, err := allNumbers(job.Input, s)
-			if err != nil {
-				return err
-			}
-			return job.Write(numbersFile, -1, func(w io.Writer) error {
-				return writeMacros(w, origin(job), macros)
-			})
-		},
+// figure is the unit of a figure, in all its forms.
+func (s stage) figure(f *figures.Figure) dag.Unit {
+	path := "figures/" + f.Base
+	u := dag.Unit{ID: f.Base, Outputs: []string{path + ".csv", path + ".pdf", path + ".svg"}, Provenance: "computed"}
+	f.Reads.Feed(&u, s.Settings)
+	u.Run = func(_ context.Context, job *dag.Job) error {
+		made, err := f.Make(s.source(job))
+		if err != nil {
+			return err
+		}
+		if err := job.Write(path+".csv", len(made.Data.Rows), func(w io.Writer) error { return figure.CSV(w, made) }); err != nil {
+			return err
+		}
+		if err := job.Write(path+".pdf", -1, func(w io.Writer) error { return figure.PDF(w, made) }); err != nil {
+			return err
+		}
+		return job.Write(path+".svg", -1, func(w io.Writer) error { return figure.SVG(w, made) })
 	}
-	s.addRuns(&u)
 	return u
 }
 
-// allNumbers is the macros of the variance study, and of Tables 2 to 4 where
-// the experiment has them.
-func allNumbers(in locate, s Settings) ([]macro, error) {
-	res, err := readResults(in)
-	if err != nil {
-		return nil, err
-	}
-	macros, err := numbers(res)
-	if err != nil {
-		return nil, err
-	}
-	more, err := otherNumbers(in, s, res)
-	macros = append(macros, more...)
-	if err != nil || !s.hasCosts() {
-		return macros, err
-	}
-	costs, err := readCosts(in, s)
-	if err != nil {
-		return nil, err
-	}
-	costs.Results = res
-	more, err = costNumbers(costs)
-	return append(macros, more...), err
-}
-
-// otherNumbers is the macros of the corpus, of TS-Neyman and of the case study.
-func otherNumbers(in locate, s Settings, res Results) ([]macro, error) {
-	path, err := in(experimentFile)
-	if err != nil {
-		return nil, err
-	}
-	facts, err := readExperiment(path)
-	if err != nil {
-		return nil, err
-	}
-	search, err := readSearch(in)
-	if err != nil {
-		return nil, err
-	}
-	means, err := hbnMeans(res)
-	if err != nil {
-		return nil, err
-	}
-	study, err := s.readCase(in)
-	return slices.Concat(experimentNumbers(facts), tsNumbers(search, means), caseNumbers(study)), err
-}
-
-// experimentUnit is the unit that stores the facts of the experiment.
-func experimentUnit(s Settings) dag.Unit {
+// experiment is the unit that stores the facts of the experiment.
+func (s stage) experiment() dag.Unit {
 	u := dag.Unit{
-		ID: "experiment",
+		ID: stored.ExperimentRef.Unit, Outputs: []string{stored.ExperimentFile}, Provenance: "computed",
 		Config: map[string]string{
 			"experiment.budgets":   fmt.Sprint(s.Budgets),
-			"report.paper_columns": strconv.FormatBool(s.Published),
+			"report.paper_columns": fmt.Sprint(s.Published),
 		},
-		Outputs:    []string{experimentFile},
-		Provenance: "computed",
 	}
-	maps.Copy(u.Config, s.caseConfig())
-	if compared := s.compared(); len(compared) > 0 {
+	maps.Copy(u.Config, s.CaseConfig())
+	compared := tables.Compared(s.Settings)
+	if len(compared) > 0 {
 		u.Config["report.compared"] = fmt.Sprint(compared)
 	}
 	for _, p := range s.Pairs {
@@ -194,45 +127,52 @@ func experimentUnit(s Settings) dag.Unit {
 		u.Sources = append(u.Sources, dag.Source{Name: "profile " + p.Name(), SHA256: p.SHA256()})
 	}
 	u.Run = func(_ context.Context, job *dag.Job) error {
-		facts, err := newExperiment(s, job)
+		facts, err := stored.NewExperiment(s.Settings, compared, job.Input)
 		if err != nil {
 			return err
 		}
-		return job.Write(experimentFile, -1, facts.write)
+		return job.Write(stored.ExperimentFile, -1, facts.Write)
 	}
 	return u
 }
 
-// paper is the paper's numbers, nil unless the profiles are the paper's.
-func (s Settings) paper() (*Targets, error) {
-	if !s.Published {
-		return nil, nil
+// lengths is the unit that counts the sampled responses by their length.
+func (s stage) lengths() dag.Unit {
+	u := dag.Unit{ID: stored.LengthsRef.Unit, Outputs: []string{stored.LengthsFile}, Provenance: "computed"}
+	for _, p := range s.Pairs {
+		if r, ok := s.Live.Rollouts[p.Name()]; ok {
+			u.Wants = append(u.Wants, r.By)
+		}
 	}
-	t, err := ParseTargets(s.Targets)
-	return &t, err
-}
-
-// source is an input from outside the output folder, by its content.
-func source(name string, data []byte) dag.Source {
-	sum := sha256.Sum256(data)
-	return dag.Source{Name: name, SHA256: hex.EncodeToString(sum[:])}
-}
-
-// writeSheet writes both forms of a table. The first line of the LaTeX says
-// where it comes from; CSV has no comments.
-func writeSheet(job *dag.Job, s Sheet) error {
-	err := job.Write("tables/"+s.Base+".csv", len(s.Data.Rows), func(w io.Writer) error {
-		return table.CSV(w, s.Data)
-	})
-	if err != nil {
-		return err
+	u.Run = func(_ context.Context, job *dag.Job) error {
+		rows, err := stored.CountLengths(s.Settings, job.Input)
+		if err != nil {
+			return err
+		}
+		return job.Write(stored.LengthsFile, len(rows), func(w io.Writer) error { return rowfile.Write(w, rows, job.Footer(stored.LengthsSchema)) })
 	}
-	return job.Write("tables/"+s.Base+".tex", -1, func(w io.Writer) error {
-		return table.LaTeX(w, s.Print, origin(job))
-	})
+	return u
 }
 
-// origin is the first comment of a LaTeX file: where it comes from.
-func origin(job *dag.Job) string {
-	return fmt.Sprintf("command: %s; commit: %s; key: %s", job.Command(), job.Commit(), job.Key())
+// numbers is the unit of the numbers that a text quotes. A number below zero has
+// TeX's sign, not a hyphen.
+func (s stage) numbers() dag.Unit {
+	u := dag.Unit{ID: "numbers", Needs: []dag.Ref{stored.ExperimentRef}, Outputs: []string{numbersFile}, Provenance: "computed"}
+	stored.Reads{Units: []dag.Ref{stored.DesignsRef, stored.RatiosRef, stored.SearchRef}, Case: true, Runs: true}.Feed(&u, s.Settings)
+	u.Run = func(_ context.Context, job *dag.Job) error {
+		macros, err := tables.Macros(s.source(job))
+		if err != nil {
+			return err
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "%% %s\n", files.Origin(job))
+		for _, m := range macros {
+			fmt.Fprintf(&b, "\\newcommand{\\%s}{%s}\n", m.Name, table.Escape(model.WithMinus(m.Value)))
+		}
+		return job.Write(numbersFile, -1, func(w io.Writer) error {
+			_, err := io.WriteString(w, b.String())
+			return err
+		})
+	}
+	return u
 }

@@ -8,6 +8,7 @@ import (
 
 	"speceval/internal/agreement"
 	"speceval/internal/figure"
+	"speceval/internal/paper"
 	"speceval/internal/policy"
 	"speceval/internal/table"
 	"speceval/internal/variance"
@@ -22,6 +23,7 @@ var Case = &Figure{
 	Base:    caseBase,
 	Reads:   stored.Reads{Units: []dag.Ref{stored.RatiosRef}, Case: true},
 	Has:     (*stored.Settings).HasCase,
+	Judged:  paper.CaseStudy,
 	Chapter: "Variance",
 	Remarks: []string{
 		`<ref figure2_case_study> follows one profile from its task probabilities to the spread of the estimates.`,

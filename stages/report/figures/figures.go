@@ -25,6 +25,7 @@ type Figure struct {
 	// sentences before it, as latex.prose reads them.
 	Chapter string
 	Remarks []string
+	Judged  string // what the verdicts beneath it call it; Base where empty
 
 	// Make draws the figure of stored results; what is not there leaves words in
 	// place of a panel.

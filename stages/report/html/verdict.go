@@ -47,13 +47,13 @@ func summary(v verify.Verdicts) *page.Summary {
 		s.Against = "the prediction"
 	}
 	for _, m := range marks {
-		if n := v.Count(m.verdict); n > 0 {
+		if n := v.Count(func(one agreement.Verdict) bool { return one == m.verdict }); n > 0 {
 			m.mark.Word = string(m.verdict)
 			s.Counts = append(s.Counts, page.Count{Verdict: m.mark, Cells: n})
 		}
 	}
 	for _, table := range tablesOf(v.Cells) {
-		own := verify.Verdicts{Cells: v.Of(table)}
+		own := v.Of(table)
 		s.Tables = append(s.Tables, page.Tally{Table: table, Name: placeName(table), Agreeing: own.Agreeing(), Total: own.Judged()})
 	}
 	for _, c := range v.Cells {
@@ -116,7 +116,7 @@ func others(v verify.Verdicts, shown []page.Table) (groups []page.Group) {
 			continue
 		}
 		g := page.Group{ID: base, Name: placeName(base)}
-		for _, c := range v.Of(base) {
+		for _, c := range v.Of(base).Cells {
 			g.Lines = append(g.Lines, verdictLine(c))
 		}
 		groups = append(groups, g)

@@ -89,7 +89,7 @@ func TestTablesHaveThePapersNumbers(t *testing.T) {
 }
 
 func TestVerdictsInWords(t *testing.T) {
-	exact := func(v float64) stored.Estimate { return agreement.Estimate{Value: v} }
+	exact := func(v float64) agreement.Estimate { return agreement.Estimate{Value: v} }
 	cells := []agreement.Comparison{
 		agreement.Compare(exact(0.872), 0.872, 3, 0), agreement.Compare(agreement.Estimate{Value: 0.8741, SE: 0.0004}, 0.873, 3, 0),
 		agreement.Compare(exact(-0.5), 0.5, 1, 0).In("a_table", "b=8", "x_y"), agreement.Lacking(0.9, 2, "not replayed").In("a_table", "b=8", "z"),

@@ -16,7 +16,7 @@ const listed = 6
 
 // verdict sets the verdict on a table or a figure beneath it.
 func (p *prose) verdict(e *exhibit) {
-	if cells := p.Verdicts.Of(cmp.Or(e.Judged, e.Base)); len(cells) > 0 {
+	if cells := p.Verdicts.Of(cmp.Or(e.Judged, e.Base)).Cells; len(cells) > 0 {
 		p.line("\\verdict{%s}", verdictText(cells))
 	}
 }
@@ -29,7 +29,7 @@ func verdictText(cells []agreement.Comparison) string {
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
 	if all.Judged() > 0 {
 		within, whom := "", "the paper's"
-		if noise := all.Count(agreement.Within); noise > 0 {
+		if noise := all.Count(func(v agreement.Verdict) bool { return v == agreement.Within }); noise > 0 {
 			within = fmt.Sprintf(", %d of them within noise", noise)
 		}
 		if cells[0].Live {
@@ -37,7 +37,7 @@ func verdictText(cells []agreement.Comparison) string {
 		}
 		say("%d of %d numbers agree with %s%s.", all.Agreeing(), all.Judged(), whom, within)
 	}
-	if shown := all.Count(agreement.Shown); shown > 0 {
+	if shown := all.Count(func(v agreement.Verdict) bool { return v == agreement.Shown }); shown > 0 {
 		say("Shown without a verdict: %d.", shown)
 	}
 	if n := all.Missing(); n > 0 {

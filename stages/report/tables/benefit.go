@@ -73,12 +73,12 @@ var benefitTable = &costTable{
 		{name: "rounded_over_continuous", head: stacked("rounded/", "continuous"), group: equivalentBudget, format: points, macro: "RoundedOverContinuous", replayed: roundedOver,
 			words: "rounded_budget / continuous_budget: the share of the equivalent rollouts that rounding down leaves."},
 		{name: "uniform_equivalent_time", head: stacked("equivalent", " Uniform"), group: actualTime, format: change, macro: "EquivalentTime", tolerance: timeTolerance,
-			words: slowdownWords("Uniform at the rounded equivalent budget") + "." + runsWords, quotient: slower(seconds(measurement.UniformEquivalent))},
+			words: slowdownWords("Uniform at the rounded equivalent budget") + "." + runsWords, quotient: slower(seconds, measurement.UniformEquivalent)},
 		{name: "async_time", head: asyncHead, group: actualTime, format: change, tolerance: timeTolerance,
-			words: slowdownWords("HBN-async") + "." + runsWords, quotient: slower(seconds(measurement.HBNAsync))},
+			words: slowdownWords("HBN-async") + "." + runsWords, quotient: slower(seconds, measurement.HBNAsync)},
 		{name: "delta", head: deltaHead, group: actualTime, format: change, macro: "Benefit", tolerance: timeTolerance,
 			words:    "uniform_equivalent_time − async_time: what HBN-async saves at equal variance, as a share of the time of Uniform at the budget «b»." + runsWords,
-			quotient: apart(seconds(measurement.UniformEquivalent), seconds(measurement.HBNAsync))},
+			quotient: apart(seconds, measurement.UniformEquivalent, measurement.HBNAsync)},
 	},
 }
 

@@ -30,14 +30,16 @@ func normalized(strategy string) measurement.Term {
 }
 
 // slower is how much longer a time is than Uniform's, in sum over the settings.
-func slower(time measurement.Term) *measurement.Quotient {
-	return &measurement.Quotient{Above: []measurement.Term{time}, Below: seconds(measurement.Uniform), Change: true}
+func slower(time func(strategy string) measurement.Term, strategy string) *measurement.Quotient {
+	below := seconds(measurement.Uniform)
+	below.Name = time(measurement.Uniform).Name // which a rescaled time of Uniform's is, too
+	return &measurement.Quotient{Above: []measurement.Term{time(strategy)}, Below: below, Change: true}
 }
 
 // apart is by how much longer one time is than another, over Uniform's.
-func apart(one, other measurement.Term) *measurement.Quotient {
-	q := slower(one)
-	q.Less = slower(other)
+func apart(time func(strategy string) measurement.Term, one, other string) *measurement.Quotient {
+	q := slower(time, one)
+	q.Less = slower(time, other)
 	return q
 }
 
@@ -56,19 +58,19 @@ var timeTable = &costTable{
 	strategies: []string{measurement.Uniform, measurement.HBNSync, measurement.HBNAsync},
 	columns: []costColumn{
 		{name: "sync_time", head: syncHead, group: actualTime, format: change, macro: "SyncTime", tolerance: timeTolerance,
-			words: slowdownWords("HBN-sync") + "." + runsWords, quotient: slower(seconds(measurement.HBNSync))},
+			words: slowdownWords("HBN-sync") + "." + runsWords, quotient: slower(seconds, measurement.HBNSync)},
 		{name: "async_time", head: asyncHead, group: actualTime, format: change, macro: "AsyncTime", tolerance: timeTolerance,
-			words: slowdownWords("HBN-async") + "." + runsWords, quotient: slower(seconds(measurement.HBNAsync))},
+			words: slowdownWords("HBN-async") + "." + runsWords, quotient: slower(seconds, measurement.HBNAsync)},
 		{name: "delta_time", head: deltaHead, group: actualTime, format: points, macro: "DeltaTime", tolerance: timeTolerance,
 			words:    "sync_time − async_time: what filling the barrier saves." + runsWords,
-			quotient: apart(seconds(measurement.HBNSync), seconds(measurement.HBNAsync))},
+			quotient: apart(seconds, measurement.HBNSync, measurement.HBNAsync)},
 		{name: "sync_normalized", head: syncHead, group: normalizedTime, format: change, macro: "SyncNormalized", tolerance: timeTolerance,
-			words: slowdownWords("HBN-sync") + ", " + normalizedWords + "." + runsWords, quotient: slower(normalized(measurement.HBNSync))},
+			words: slowdownWords("HBN-sync") + ", " + normalizedWords + "." + runsWords, quotient: slower(normalized, measurement.HBNSync)},
 		{name: "async_normalized", head: asyncHead, group: normalizedTime, format: change, macro: "AsyncNormalized", tolerance: timeTolerance,
-			words: slowdownWords("HBN-async") + ", " + normalizedWords + "." + runsWords, quotient: slower(normalized(measurement.HBNAsync))},
+			words: slowdownWords("HBN-async") + ", " + normalizedWords + "." + runsWords, quotient: slower(normalized, measurement.HBNAsync)},
 		{name: "delta_normalized", head: deltaHead, group: normalizedTime, format: points, macro: "DeltaNormalized", tolerance: timeTolerance,
 			words:    "sync_normalized − async_normalized." + runsWords,
-			quotient: apart(normalized(measurement.HBNSync), normalized(measurement.HBNAsync))},
+			quotient: apart(normalized, measurement.HBNSync, measurement.HBNAsync)},
 	},
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,11 +32,11 @@ type Verdicts struct {
 // and with predictions. A folder without a report, or files that cannot be read,
 // are errors.
 func Folder(s stored.Settings, outDir string) (Verdicts, error) {
-	src := stored.NewSource(&s, stored.Folder(outDir))
-	e, err := src.Experiment()
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.ReadFile(filepath.Join(outDir, filepath.FromSlash(stored.ExperimentFile))); errors.Is(err, fs.ErrNotExist) {
 		return Verdicts{}, fmt.Errorf("verify: the results in %s are not complete (%w): run `speceval run` first", outDir, err)
 	}
+	src := stored.NewSource(&s, stored.Folder(outDir))
+	e, err := src.Experiment()
 	if err == nil {
 		// What is stored is compared as what it was stored as.
 		s.Published = e.Published
