@@ -14,6 +14,7 @@ import (
 	"speceval/method/design"
 	"speceval/method/estimate"
 	"speceval/method/neyman"
+	"speceval/pipeline/experiment"
 )
 
 // budgetPlan is an evaluation before anything is spent.
@@ -77,10 +78,10 @@ func (e *evaluated) plannedBudget(path string) (int, error) {
 	if err := json.Unmarshal(text, &p); err != nil {
 		return 0, usagef("--plan %s: %w: want what speceval evaluate plan --json writes", path, err)
 	}
-	if p.Benchmark != e.tasks.id || p.Tasks != len(e.tasks.tasks) {
-		return 0, usagef("--plan %s is of %s with %d tasks, not of %s with %d", path, p.Benchmark, p.Tasks, e.tasks.id, len(e.tasks.tasks))
+	if p.Benchmark != e.tasks.ID || p.Tasks != len(e.tasks.Tasks) {
+		return 0, usagef("--plan %s is of %s with %d tasks, not of %s with %d", path, p.Benchmark, p.Tasks, e.tasks.ID, len(e.tasks.Tasks))
 	}
-	if p.Prompts != e.tasks.prompts().SHA256 {
+	if p.Prompts != e.tasks.Prompts().SHA256 {
 		return 0, usagef("--plan %s was made for other prompts of %s: make it again", path, p.Benchmark)
 	}
 	return p.Budget, checkBudget(p.Budget)
@@ -117,7 +118,7 @@ type knowledge struct {
 
 // known reads what --from names.
 func (s *session) known(e *evaluated) (*knowledge, error) {
-	k := &knowledge{prior: e.prior, tasks: len(e.tasks.tasks), source: "the reference prior"}
+	k := &knowledge{prior: e.prior, tasks: len(e.tasks.Tasks), source: "the reference prior"}
 	if s.evaluate.from == "" {
 		return k, nil
 	}
@@ -134,13 +135,13 @@ func (s *session) known(e *evaluated) (*knowledge, error) {
 }
 
 // sameTasks is nil if an evaluation was of these tasks.
-func sameTasks(r *evaluation.Result, f taskFile) error {
-	if len(r.Rows) != len(f.tasks) {
-		return fmt.Errorf("it is of %s with %d tasks, not of %s with %d", r.Benchmark, len(r.Rows), f.id, len(f.tasks))
+func sameTasks(r *evaluation.Result, f experiment.TaskFile) error {
+	if len(r.Rows) != len(f.Tasks) {
+		return fmt.Errorf("it is of %s with %d tasks, not of %s with %d", r.Benchmark, len(r.Rows), f.ID, len(f.Tasks))
 	}
 	for i, t := range r.Rows {
-		if t.ID != f.tasks[i].ID {
-			return fmt.Errorf("its task %d is %s, that of %s is %s", i, t.ID, f.id, f.tasks[i].ID)
+		if t.ID != f.Tasks[i].ID {
+			return fmt.Errorf("its task %d is %s, that of %s is %s", i, t.ID, f.ID, f.Tasks[i].ID)
 		}
 	}
 	return nil
@@ -200,7 +201,7 @@ func (s *session) plan(ctx context.Context, e *evaluated) (*budgetPlan, error) {
 		p, err = k.least(ctx, target)
 		p.Target = &target
 	}
-	p.Benchmark, p.Prompts = e.tasks.id, e.tasks.prompts().SHA256
+	p.Benchmark, p.Prompts = e.tasks.ID, e.tasks.Prompts().SHA256
 	return &p, err
 }
 
