@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 
+	"speceval/internal/phrase"
 	"speceval/internal/upstream"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
@@ -104,7 +105,7 @@ func (s *session) prepare(ctx context.Context, groups []upstream.Group, o upstre
 	}
 	o.Reading = func(path string) {
 		if info, err := os.Stat(path); err == nil && info.Size() > largeFile {
-			s.report(fmt.Sprintf("reading %s, %s", path, megabytes(info.Size())))
+			s.report(fmt.Sprintf("reading %s, %s", path, phrase.Megabytes(info.Size())))
 		}
 	}
 	o.Done = func(p upstream.Prepared) {

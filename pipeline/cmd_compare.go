@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"speceval/data"
+	"speceval/internal/phrase"
 	"speceval/internal/profile"
 )
 
@@ -62,7 +63,7 @@ func runCompare(s *session, words []string) error {
 		return err
 	}
 	if n := c.differing(); n > 0 {
-		return fmt.Errorf("%w: %d of %s", errOutside, n, counted(len(c.profiles), "profile differs", "profiles differ"))
+		return fmt.Errorf("%w: %d of %s", errOutside, n, phrase.Count(len(c.profiles), "profile differs", "profiles differ"))
 	}
 	return nil
 }

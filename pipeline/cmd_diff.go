@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 
+	"speceval/internal/phrase"
 	"speceval/stages/report"
 )
 
@@ -51,7 +52,7 @@ func runDiff(s *session, words []string) error {
 	}
 	if !d.Same() {
 		if _, _, beyond := d.Cells(); beyond > 0 {
-			return fmt.Errorf("%w: %s beyond noise", errOutside, counted(beyond, "cell changed", "cells changed"))
+			return fmt.Errorf("%w: %s beyond noise", errOutside, phrase.Count(beyond, "cell changed", "cells changed"))
 		}
 		return fmt.Errorf("%w: the folders do not have the same tables, rows and columns", errOutside)
 	}

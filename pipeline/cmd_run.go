@@ -5,6 +5,7 @@ import (
 	"flag"
 	"strings"
 
+	"speceval/internal/phrase"
 	"speceval/pipeline/dag"
 )
 
@@ -82,9 +83,9 @@ func (s *session) sayPlan(plan *dag.Plan, o *opened) {
 		case stage.Stage.Satisfied != "":
 			s.say("%s: nothing to run (%s)", stage.Stage.Name, stage.Stage.Satisfied)
 		case len(stage.Run) == 0:
-			s.say("%s: fresh (%s)", stage.Stage.Name, units(stage.Fresh))
+			s.say("%s: fresh (%s)", stage.Stage.Name, phrase.Units(stage.Fresh))
 		default:
-			s.say("%s: %d of %s to run, %s", stage.Stage.Name, len(stage.Run), units(len(stage.Run)+stage.Fresh), o.estimated(&stage))
+			s.say("%s: %d of %s to run, %s", stage.Stage.Name, len(stage.Run), phrase.Units(len(stage.Run)+stage.Fresh), o.machines().Estimated(&stage))
 		}
 	}
 }
@@ -101,8 +102,8 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 		Observer:  s.recorder(o, s.observer(plan), holder),
 		Origin:    s.origin,
 		Now:       s.now,
-		KeepGoing: s.keepGoing || where.jobs,
-		Beside:    where.beside,
+		KeepGoing: s.keepGoing || where.Jobs,
+		Beside:    where.Beside,
 	}
 	start, before := s.now(), dag.ReadUsage()
 	err = runner.Run(ctx, drain, plan)
@@ -111,12 +112,12 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 	}
 	if plan.Units() > 0 {
 		used := dag.ReadUsage()
-		what := units(plan.Units()) + " done"
+		what := phrase.Units(plan.Units()) + " done"
 		if err != nil {
 			what = "ended"
 		}
-		s.say("%s in %s (CPU %s, peak memory %s)", what, duration(max(0, s.now().Sub(start).Seconds())),
-			duration(used.CPUSeconds-before.CPUSeconds), megabytes(used.PeakBytes))
+		s.say("%s in %s (CPU %s, peak memory %s)", what, phrase.Duration(max(0, s.now().Sub(start).Seconds())),
+			phrase.Duration(used.CPUSeconds-before.CPUSeconds), phrase.Megabytes(used.PeakBytes))
 	}
 	return err
 }

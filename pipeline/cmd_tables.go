@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 
+	"speceval/internal/phrase"
 	"speceval/pipeline/dag"
 )
 
@@ -29,4 +30,15 @@ func tablesCommand() command {
 			return err
 		},
 	}
+}
+
+// outputs counts the files that the units of a plan write.
+func outputs(plan *dag.Plan) string {
+	n := 0
+	for _, stage := range plan.Stages {
+		for _, u := range stage.Stage.Units {
+			n += len(u.Outputs)
+		}
+	}
+	return phrase.Count(n, "file", "files")
 }

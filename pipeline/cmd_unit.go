@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 
+	"speceval/internal/phrase"
 	"speceval/pipeline/dag"
 )
 
@@ -68,5 +69,5 @@ func (s *session) sayUnit(m *dag.Manifest) {
 		s.warn("%s", note)
 	}
 	s.say("%s/%s done in %s (CPU %s, peak memory %s)", m.Parts.Stage, m.Parts.Unit,
-		duration(m.WallSeconds), duration(m.CPUSeconds), megabytes(m.PeakBytes))
+		phrase.Duration(m.WallSeconds), phrase.Duration(m.CPUSeconds), phrase.Megabytes(m.PeakBytes))
 }

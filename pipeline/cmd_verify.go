@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 
+	"speceval/internal/phrase"
 	"speceval/pipeline/dag"
 )
 
@@ -52,7 +53,7 @@ func runVerify(s *session, words []string) error {
 	case !v.Passed():
 		return errOutside
 	case s.strict && missing > 0:
-		return fmt.Errorf("%w: %s of stages that have not run", errOutside, counted(missing, "number", "numbers"))
+		return fmt.Errorf("%w: %s of stages that have not run", errOutside, phrase.Count(missing, "number", "numbers"))
 	}
 	return nil
 }

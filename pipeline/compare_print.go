@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"speceval/internal/phrase"
 	"speceval/internal/profile"
 	"speceval/internal/table"
 )
@@ -24,7 +25,7 @@ func listed(c *profile.Comparison, all bool) []profile.TaskDifference {
 
 // verdictOn says whether two profiles agree, and on what.
 func verdictOn(c *profile.Comparison) string {
-	tasks := fmt.Sprintf("%d of %s", c.Differing(), counted(len(c.Tasks), "task", "tasks"))
+	tasks := fmt.Sprintf("%d of %s", c.Differing(), phrase.Count(len(c.Tasks), "task", "tasks"))
 	text := "agrees"
 	switch {
 	case len(c.Tasks) == 0:
@@ -38,7 +39,7 @@ func verdictOn(c *profile.Comparison) string {
 	}
 	for i, file := range [2]string{"the first file", "the second"} {
 		if n := len(c.Only[i]); n > 0 {
-			text += fmt.Sprintf("; %s only in %s", counted(n, "task is", "tasks are"), file)
+			text += fmt.Sprintf("; %s only in %s", phrase.Count(n, "task is", "tasks are"), file)
 		}
 	}
 	return text
@@ -130,16 +131,16 @@ func (c *compared) notes() []string {
 
 func (c *compared) summary() string {
 	n, differing := len(c.profiles), c.differing()
-	verdict := counted(n, "profile agrees", "profiles agree")
+	verdict := phrase.Count(n, "profile agrees", "profiles agree")
 	if differing > 0 {
-		verdict = fmt.Sprintf("%d of %s", differing, counted(n, "profile differs", "profiles differ"))
+		verdict = fmt.Sprintf("%d of %s", differing, phrase.Count(n, "profile differs", "profiles differ"))
 	}
 	return fmt.Sprintf("%s. If all success probabilities are the same, any is said to differ in at most %g %% of such comparisons.",
 		verdict, 100*falseAlarms)
 }
 
 // counted is a number with its noun: "1 task", "2 tasks".
-func counted(n int, one, more string) string {
+func Count(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}
@@ -149,7 +150,7 @@ func counted(n int, one, more string) string {
 // some is the number of profiles and the names of the first.
 func some(names []string) string {
 	const most = 5
-	text := counted(len(names), "profile", "profiles")
+	text := phrase.Count(len(names), "profile", "profiles")
 	if len(names) == 0 {
 		return text
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"speceval/internal/hub"
+	"speceval/internal/phrase"
 	"speceval/internal/upstream"
 )
 
@@ -61,7 +62,7 @@ func (s *session) fetch(ctx context.Context, client *hub.Client, source *upstrea
 			return err
 		}
 		if !fetched.Kept { // of which the client tells
-			s.say("%s: fetched, %s, checked by %s", source.Path(to, name), megabytes(fetched.Bytes), fetched.Verified)
+			s.say("%s: fetched, %s, checked by %s", source.Path(to, name), phrase.Megabytes(fetched.Bytes), fetched.Verified)
 		}
 	}
 	return nil
@@ -118,9 +119,9 @@ func (t *transfer) progress(done, total int64) {
 	rate := float64(done-t.at) / now.Sub(t.began).Seconds()
 	left := ""
 	if rate > 0 && total > done {
-		left = ", about " + duration(float64(total-done)/rate) + " left"
+		left = ", about " + phrase.Duration(float64(total-done)/rate) + " left"
 	}
-	t.say(fmt.Sprintf("%s %s of %s, %.1f MB/s%s", t.name, megabytes(done), megabytes(total), rate/1e6, left))
+	t.say(fmt.Sprintf("%s %s of %s, %.1f MB/s%s", t.name, phrase.Megabytes(done), phrase.Megabytes(total), rate/1e6, left))
 }
 
 func (t *transfer) end() {

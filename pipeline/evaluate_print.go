@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/phrase"
 	"speceval/internal/table"
 )
 
@@ -59,22 +60,22 @@ func rolloutsText(r *evaluation.Result) string {
 		text += fmt.Sprintf("; %d more in vain", r.Extra)
 	}
 	if r.Lost > 0 {
-		text += fmt.Sprintf("; %s", counted(r.Lost, "request was lost when a run ended", "requests were lost when runs ended"))
+		text += fmt.Sprintf("; %s", phrase.Count(r.Lost, "request was lost when a run ended", "requests were lost when runs ended"))
 	}
 	return text
 }
 
 func tokensText(t evaluation.Tokens) string {
 	if t.Untold > 0 {
-		return fmt.Sprintf("not told of %s", counted(t.Untold, "rollout", "rollouts"))
+		return fmt.Sprintf("not told of %s", phrase.Count(t.Untold, "rollout", "rollouts"))
 	}
 	return fmt.Sprintf("%s of answers and %s of prompts; %s more in vain", count(t.Completion), count(t.Prompt), count(t.Wasted))
 }
 
 func timeText(r *evaluation.Result) string {
-	text := duration(r.Seconds)
+	text := phrase.Duration(r.Seconds)
 	if r.Barrier > 0 {
-		text += fmt.Sprintf(", of which %s lost at the barrier", duration(r.Barrier))
+		text += fmt.Sprintf(", of which %s lost at the barrier", phrase.Duration(r.Barrier))
 	}
 	if r.Sessions > 1 {
 		text += fmt.Sprintf(", in %d runs", r.Sessions)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"speceval/pipeline/dag"
+	"speceval/pipeline/executor"
 	"speceval/pipeline/experiment"
 	"speceval/stages/report"
 )
@@ -28,7 +29,7 @@ type bench struct {
 	hook       func(ctx context.Context, unit string) error // before a unit's own work
 	agree      bool                                         // what verify finds
 	page       func(w io.Writer, h report.History) error    // nil: there is none
-	far        []unitStanding                               // units on other machines
+	far        []executor.Standing                          // units on other machines
 	interrupts chan os.Signal
 	terminal   bool
 
@@ -134,7 +135,7 @@ func (b *bench) do(line string) (code int, stdout, stderr string) {
 	}
 	p := pipeline{load: b.load, stages: benchStages, verify: func(string) (verdicts, error) { return opinion(b.agree), nil }}
 	if b.far != nil {
-		p.elsewhere = func(string) ([]unitStanding, error) { return b.far, nil }
+		p.elsewhere = func(string) ([]executor.Standing, error) { return b.far, nil }
 	}
 	code = run(strings.Fields(line), sh, p)
 	return code, b.stdout.take(), b.stderr.take()

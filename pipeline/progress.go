@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"speceval/internal/phrase"
 	"speceval/pipeline/dag"
 )
 
@@ -48,6 +49,9 @@ func notes(done dag.Outcome) []string {
 	return all
 }
 
+// dated is a moment as progress lines begin with it.
+func dated(t time.Time) string { return t.Format(time.RFC3339) }
+
 // pace predicts how long the rest of a plan takes, from what has been done and
 // how long the units took earlier.
 type pace struct {
@@ -87,5 +91,5 @@ func (p *pace) left(now time.Time) string {
 	if elapsed < 0 {
 		return "time left unknown" // the clock was set back
 	}
-	return "about " + duration(elapsed*max(0, p.total-p.done)/p.done) + " left"
+	return "about " + phrase.Duration(elapsed*max(0, p.total-p.done)/p.done) + " left"
 }

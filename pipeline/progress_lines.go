@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"speceval/internal/phrase"
 	"speceval/pipeline/dag"
 )
 
@@ -74,7 +75,7 @@ func (l *lines) Finished(done dag.Outcome) {
 	}
 	s.last = now
 	fmt.Fprintf(l.w, "%s %s %d/%d, %s in %s%s, %s\n", dated(now), done.Unit.Stage, s.done, s.total,
-		done.Unit.Unit, duration(done.Manifest.WallSeconds), elsewhere(done.Manifest), l.pace.left(now))
+		done.Unit.Unit, phrase.Duration(done.Manifest.WallSeconds), elsewhere(done.Manifest), l.pace.left(now))
 }
 
 // elsewhere says where a unit ran that had to wait for a machine, and how long it
@@ -83,7 +84,7 @@ func elsewhere(m *dag.Manifest) string {
 	if m.Queue == nil {
 		return ""
 	}
-	return fmt.Sprintf(" on %s as job %s after %s in the queue", m.Host, m.Job, duration(m.QueueSeconds))
+	return fmt.Sprintf(" on %s as job %s after %s in the queue", m.Host, m.Job, phrase.Duration(m.QueueSeconds))
 }
 
 // intervalOver tells whether it is time for another line. It is after a clock was

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"speceval/internal/phrase"
 	"speceval/pipeline/dag"
 )
 
@@ -35,7 +36,7 @@ func (l longUnits) note(unit dag.Ref, p dag.Progress, now time.Time) *longUnit {
 func (l longUnits) unfinished() []string {
 	var lines []string
 	for unit, u := range l {
-		lines = append(lines, fmt.Sprintf("%s: %s of %s %s are stored, and the next run goes on from there", unit, thousands(u.Done), thousands(u.Total), u.What))
+		lines = append(lines, fmt.Sprintf("%s: %s of %s %s are stored, and the next run goes on from there", unit, phrase.Thousands(u.Done), phrase.Thousands(u.Total), u.What))
 	}
 	slices.Sort(lines)
 	return lines
@@ -59,16 +60,16 @@ func (u *longUnit) part() float64 {
 
 // text is "1,204/20,480 rollouts, 310/s, 1.2 M tokens, about 1 min 2 s left".
 func (u *longUnit) text(now time.Time) string {
-	parts := []string{fmt.Sprintf("%s/%s %s", thousands(u.Done), thousands(u.Total), u.What)}
+	parts := []string{fmt.Sprintf("%s/%s %s", phrase.Thousands(u.Done), phrase.Thousands(u.Total), u.What)}
 	rate := u.rate(now)
 	if rate > 0 {
-		parts = append(parts, rounded(rate)+"/s")
+		parts = append(parts, phrase.Rounded(rate)+"/s")
 	}
 	if u.Detail != "" {
 		parts = append(parts, u.Detail)
 	}
 	if rate > 0 {
-		parts = append(parts, "about "+duration(float64(u.Total-u.Done)/rate)+" left")
+		parts = append(parts, "about "+phrase.Duration(float64(u.Total-u.Done)/rate)+" left")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -90,51 +91,9 @@ func (l longUnits) together(now time.Time) string {
 	for _, u := range l {
 		done, total, rate, what = done+u.Done, total+u.Total, rate+u.rate(now), u.What
 	}
-	text := fmt.Sprintf("%s/%s %s", thousands(done), thousands(total), what)
+	text := fmt.Sprintf("%s/%s %s", phrase.Thousands(done), phrase.Thousands(total), what)
 	if rate > 0 {
-		text += ", " + rounded(rate) + "/s"
+		text += ", " + phrase.Rounded(rate) + "/s"
 	}
 	return text
-}
-
-// thousands writes a count with separators: 20,480.
-func thousands(n int) string {
-	text := fmt.Sprint(n)
-	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
-}
-
-// rounded writes a positive number with about three digits: 0.12, 3.4, 310, 1,204.
-func rounded(x float64) string {
-	switch {
-	case x < 1:
-		return fmt.Sprintf("%.2f", x)
-	case x < 10:
-		return fmt.Sprintf("%.1f", x)
-	}
-	return thousands(int(x + 0.5))
-}
-
-// quantities writes what a plan takes: "64,512 requests, 12 billion tokens".
-func quantities(all []dag.Quantity) string {
-	var parts []string
-	for _, q := range all {
-		parts = append(parts, scaled(q.Amount)+" "+q.Name)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// scaled writes large amounts in millions and billions.
-func scaled(x float64) string {
-	switch {
-	case x >= 1e10:
-		return rounded(x/1e9) + " billion"
-	case x >= 1e7:
-		return rounded(x/1e6) + " million"
-	case x == 0:
-		return "0"
-	}
-	return rounded(x)
 }

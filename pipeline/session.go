@@ -9,6 +9,7 @@ import (
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
+	"speceval/pipeline/status"
 )
 
 // session is one command at work.
@@ -33,6 +34,14 @@ func (o *opened) close(ctx context.Context) error {
 		return nil
 	}
 	return o.Close(ctx)
+}
+
+// inJobs reports whether the units of some stages run in Slurm jobs.
+func (o *opened) inJobs() bool { return o.Executor.Kind == config.ExecutorSlurm }
+
+// machines are what estimates are for.
+func (o *opened) machines() status.Machines {
+	return status.Machines{Workers: o.Workers, Elements: o.ElementSeconds()}
 }
 
 // outside is what of the world outside the experiment may use.

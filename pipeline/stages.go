@@ -5,6 +5,7 @@ import (
 
 	"speceval/data"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/executor"
 	"speceval/pipeline/experiment"
 	"speceval/stages/report"
 )
@@ -20,7 +21,7 @@ type pipeline struct {
 	verify func(out string) (verdicts, error)
 	// elsewhere tells of the units of an output folder that run, or ran, on other
 	// machines; nil: none does.
-	elsewhere func(out string) ([]unitStanding, error)
+	elsewhere func(out string) ([]executor.Standing, error)
 }
 
 // verdicts is the comparison of results with the paper.

@@ -20,8 +20,9 @@ type importRule struct {
 // down this list only. A package that no rule matches is a fault: add it where
 // it belongs, and to the README.
 var importRules = []importRule{
-	{"pipeline", []string{"pipeline/config", "pipeline/experiment", "pipeline/dag", "pipeline/executor", "pipeline/runlog", "pipeline/runs", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
-	{"pipeline/experiment", []string{"pipeline/config", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
+	{"pipeline", []string{"pipeline/config", "pipeline/experiment", "pipeline/status", "pipeline/dag", "pipeline/executor", "pipeline/runlog", "pipeline/runs", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
+	{"pipeline/experiment", []string{"pipeline/config", "pipeline/executor", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
+	{"pipeline/status", []string{"pipeline/executor", "pipeline/runlog", "pipeline/dag", "internal/phrase"}},
 	{"pipeline/executor", []string{"pipeline/dag", "pipeline/runlog", "internal/slurm", "internal/atomicfile", "internal/clock"}},
 	{"pipeline/runlog", []string{"pipeline/dag"}},
 	{"pipeline/runs", []string{"pipeline/dag", "internal/rowfile"}},
@@ -126,6 +127,7 @@ var importRules = []importRule{
 	{"internal/atomicfile", nil},
 	{"internal/clock", nil},
 	{"internal/golden", nil},
+	{"internal/phrase", nil},
 	{"internal/journal", []string{"internal/atomicfile"}},
 	{"internal/slurm", nil},
 	{"internal/spelling", nil},

@@ -46,6 +46,9 @@ type Experiment struct {
 
 	// Page writes the page of the report; nil: there is none.
 	Page func(w io.Writer, h report.History) error
+
+	file string // of the configuration
+	sets []string
 }
 
 // Load reads a configuration with overrides of the form key=value, and makes
@@ -68,7 +71,7 @@ func Load(file string, sets []string, o Outside) (*Experiment, error) {
 	}
 	e := &Experiment{
 		Out: o.Out, Workers: cfg.Executor.Workers, Executor: cfg.Executor, Servers: serverStages(cfg),
-		Generate: c.generate, Score: c.score,
+		Generate: c.generate, Score: c.score, file: file, sets: sets,
 		Close: func(ctx context.Context) error { return errors.Join(c.end(ctx), timed.end(ctx)) },
 	}
 	if e.Replay, err = replay.Stage(replaySettings(cfg), c.pairs); err != nil {

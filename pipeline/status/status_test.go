@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"context"
@@ -8,14 +8,24 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
-	"speceval/pipeline/experiment"
+	"speceval/pipeline/executor"
+	"speceval/pipeline/runlog"
 )
 
+// want checks that a text has every part.
+func want(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s lacks %q:\n%s", what, part, text)
+		}
+	}
+}
+
 // TestReasonsFitTheirLine changes hundreds of inputs of a stage: status and plan
-// say so in a line, and status --json tells all.
+// say so in a line, and status --json has all.
 func TestReasonsFitTheirLine(t *testing.T) {
 	out := t.TempDir()
 	table := func(sum string) []dag.Stage {
@@ -33,9 +43,9 @@ func TestReasonsFitTheirLine(t *testing.T) {
 	}
 	dagtest.Run(t, table("1111"), out)
 	plan := dagtest.Plan(t, table("2222"), out, dag.Selection{})
-	st := statusOf(out, plan)
+	st := Of(out, plan)
 	var text, planned, document strings.Builder
-	for _, err := range []error{st.text(&text), writePlan(&planned, plan, &opened{Experiment: &experiment.Experiment{Workers: 1}}), st.json(&document)} {
+	for _, err := range []error{st.Text(&text), WritePlan(&planned, plan, Machines{Workers: 1}), st.JSON(&document)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,23 +58,6 @@ func TestReasonsFitTheirLine(t *testing.T) {
 	want(t, "status", text.String(), "source data/profile-0.parquet changed", ", and 299 more")
 	want(t, "plan", planned.String(), "source data/profile-0.parquet changed", " more")
 	want(t, "status --json", document.String(), "source data/profile-0.parquet changed", "source data/profile-299.parquet changed")
-}
-
-func TestWithinCountsWhatDoesNotFit(t *testing.T) {
-	for _, test := range []struct {
-		columns int
-		want    string
-	}{
-		{20, "alpha, beta, γάμμα"},
-		{18, "alpha, beta, γάμμα"},
-		{17, "alpha, and 2 more"},
-		{16, "alp…, and 2 more"},
-		{3, "…, and 2 more"},
-	} {
-		if got := within([]string{"alpha", "beta", "γάμμα"}, test.columns); got != test.want {
-			t.Errorf("within %d columns: %q, want %q", test.columns, got, test.want)
-		}
-	}
 }
 
 func TestWhatAnEstimateGoesBy(t *testing.T) {
@@ -87,8 +80,7 @@ func TestWhatAnEstimateGoesBy(t *testing.T) {
 }
 
 func TestPlansOfJobs(t *testing.T) {
-	o := &opened{Experiment: &experiment.Experiment{Workers: 2, Executor: config.Default().Executor}}
-	o.Executor.Kind = config.ExecutorSlurm
+	m := Machines{Workers: 2, Elements: map[string]float64{"replay": 300}}
 	run := make([]dag.UnitPlan, 120)
 	for i := range run {
 		run[i].Seconds = 30
@@ -97,8 +89,25 @@ func TestPlansOfJobs(t *testing.T) {
 		"replay": "about 1 core-hours by earlier runs, in about 12 elements of job arrays", // of five minutes
 		"report": "about 30 min 0 s by earlier runs",                                       // here
 	} {
-		if got := o.estimated(&dag.StagePlan{Stage: &dag.Stage{Name: name}, Run: run}); got != want {
+		if got := m.Estimated(&dag.StagePlan{Stage: &dag.Stage{Name: name}, Run: run}); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
+	}
+}
+
+func TestStatusListsTheLastFailures(t *testing.T) {
+	st := Status{Stages: []Stage{{Name: "s"}}}
+	var all []executor.Standing
+	for i := range 7 {
+		all = append(all, executor.Standing{Unit: dag.Ref{Stage: "s", Unit: fmt.Sprint(i)}, State: runlog.Failed, Error: "e", Log: "l"})
+	}
+	st.Add(all, "")
+	var b strings.Builder
+	if err := st.Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "status", b.String(), "  s/2: e\n", "  s/6: e\n", "  and 2 units before: `speceval status --json`\n")
+	if strings.Contains(b.String(), "s/1") || len(st.Failures) != 7 {
+		t.Errorf("%d failures, and\n%s", len(st.Failures), b.String())
 	}
 }
