@@ -52,6 +52,20 @@ compared with the published ids, in order.`,
 	}
 }
 
+func runBenchmarksList(s *session, words []string) error {
+	if err := wantWords(words, 0, 0, "nothing"); err != nil {
+		return err
+	}
+	all, err := experiment.PaperBenchmarks()
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return writeJSON(s.stdout, all)
+	}
+	return experiment.WriteBenchmarks(s.stdout, all)
+}
+
 func runBenchmarks(s *session, words []string) error {
 	if len(words) > 0 {
 		switch words[0] {

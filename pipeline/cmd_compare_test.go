@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"speceval/data"
+	"speceval/internal/comparison"
 	"speceval/internal/golden"
 	"speceval/internal/profile"
 )
@@ -101,7 +102,7 @@ func TestCompareWithThePublishedProfiles(t *testing.T) {
 	wrong[1].PassCounts[3] ^= 0x200
 	put(wrong)
 	code, stdout, stderr = onShell("compare", "--json", "--out", out)
-	var c comparisonJSON
+	var c comparison.Document
 	if err := json.Unmarshal([]byte(stdout), &c); err != nil || code != exitOutside {
 		t.Fatalf("exit code %d, %v\n%s", code, err, stderr)
 	}

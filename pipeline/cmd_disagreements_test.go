@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"speceval/internal/disagreement"
 	"speceval/internal/golden"
 	"speceval/internal/rollout"
 )
@@ -157,8 +158,17 @@ func TestDisagreementsAsJSON(t *testing.T) {
 	if len(lines) != 4 {
 		t.Fatalf("%d lines, want three rollouts and a summary:\n%s", len(lines), stdout)
 	}
-	var first, last oneJSON
-	var sum sumJSON
+	type verdict struct {
+		Correct      bool
+		Scorer, Note string
+	}
+	var first, last struct {
+		TaskID   string `json:"task_id"`
+		Rollout  int
+		Old, New verdict
+		Text     *string
+	}
+	var sum struct{ Summary json.RawMessage }
 	for i, to := range map[int]any{0: &first, 2: &last, 3: &sum} {
 		if err := json.Unmarshal([]byte(lines[i]), to); err != nil {
 			t.Fatal(err)
@@ -171,10 +181,12 @@ func TestDisagreementsAsJSON(t *testing.T) {
 	if last.TaskID != "t3" || last.Text != nil || last.Old.Note != "no box" {
 		t.Errorf("the last is %s, whose response is not there", lines[2])
 	}
-	s := sum.Summary
-	if s.Benchmark != "exam" || s.Listed != 3 || s.OnlyNew != 1 || s.OnlyOld != 0 || len(s.Scorers) != 2 ||
-		s.Scorers[0] != (scorersJSON{"choice/1", "choice/1", 3, 1, 0}) || s.Scorers[1] != (scorersJSON{"math/1", "math/2", 4, 2, 0}) {
-		t.Errorf("the summary is %s", lines[3])
+	const summary = `{"benchmark":"exam","model":"m","old":"OLD","new":"NEW","only_old":0,"only_new":1,"listed":3,"scorers":[` +
+		`{"old":"choice/1","new":"choice/1","compared":3,"right_to_wrong":1,"wrong_to_right":0},` +
+		`{"old":"math/1","new":"math/2","compared":4,"right_to_wrong":2,"wrong_to_right":0}]}`
+	got := strings.NewReplacer(filepath.Join(l.out, "old.parquet"), "OLD", filepath.Join(l.out, "new.parquet"), "NEW").Replace(string(sum.Summary))
+	if got != summary {
+		t.Errorf("the summary is %s, want %s", got, summary)
 	}
 }
 
@@ -215,7 +227,7 @@ func TestDisagreementsCanBeInterrupted(t *testing.T) {
 	path := filepath.Join(l.out, "a.parquet")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := disagree(ctx, scoreFiles{old: path, new: path}, 0, newDisagreementJSON(io.Discard))
+	err := disagreement.Write(ctx, disagreement.Files{Old: path, New: path}, 0, disagreement.JSON(io.Discard))
 	if exitCode(err) != exitInterrupted {
 		t.Errorf("error %v", err)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -30,25 +29,7 @@ func (s *session) download(ctx context.Context, groups []upstream.Group, to stri
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	missing := map[*upstream.Source]error{}
-	var faults []error
-	for _, g := range groups {
-		fault, tried := missing[g.Source]
-		if !tried {
-			fault = s.fetch(ctx, client, g.Source, to)
-			missing[g.Source] = fault
-			if ctx.Err() != nil {
-				return nil, fmt.Errorf("interrupted; what was fetched is kept: %w", ctx.Err())
-			}
-			if fault != nil {
-				faults = append(faults, fault)
-			}
-		}
-		if fault == nil {
-			whole = append(whole, g)
-		}
-	}
-	return whole, errors.Join(faults...)
+	return upstream.Download(ctx, groups, func(source *upstream.Source) error { return s.fetch(ctx, client, source, to) })
 }
 
 // fetch fetches the files of a source.

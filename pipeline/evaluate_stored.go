@@ -90,7 +90,7 @@ func (s *session) evaluateList(words []string) error {
 	t := table.Table{
 		Title: "Evaluations in " + cfg.Experiment.Out,
 		Columns: []table.Column{
-			{Name: "evaluation", Align: table.Left}, {Name: "rollouts"}, {Name: "mean", Format: rate}, {Name: "±", Format: rate}, {Name: "state", Align: table.Left},
+			{Name: "evaluation", Align: table.Left}, {Name: "rollouts"}, {Name: "mean", Format: table.Format{Decimals: 4}}, {Name: "±", Format: table.Format{Decimals: 4}}, {Name: "state", Align: table.Left},
 		},
 	}
 	for _, e := range all {

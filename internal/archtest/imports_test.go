@@ -51,6 +51,7 @@ var importRules = []importRule{
 	{"internal/scorer/choice", []string{"internal/scorer"}},
 	{"internal/scorer/judge", []string{"internal/scorer", "internal/vllm"}},
 	{"internal/scorer/code", []string{"internal/scorer", "internal/sandbox", "internal/benchmark"}},
+	{"internal/scorer/cases", []string{"internal/scorer"}},
 	{"internal/scorer", nil},
 	{"internal/latex", []string{"internal/algebra"}},
 	{"internal/algebra", nil},
@@ -96,6 +97,8 @@ var importRules = []importRule{
 	{"internal/agreement", nil},
 
 	// What people look at.
+	{"internal/comparison", []string{"internal/agreement", "internal/profile", "internal/table", "internal/phrase"}},
+	{"internal/disagreement", []string{"internal/rollout", "internal/rowfile", "internal/table"}},
 	{"internal/page", []string{"internal/table", "internal/figure"}},
 	{"internal/figure", []string{"internal/table", "internal/typeface"}},
 	{"internal/typeface", nil},

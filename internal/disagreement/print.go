@@ -1,4 +1,4 @@
-package main
+package disagreement
 
 import (
 	"encoding/json"
@@ -12,27 +12,29 @@ import (
 	"speceval/internal/table"
 )
 
-// disagreementText writes disagreements for people.
-type disagreementText struct{ w io.Writer }
+// Text is a Writer for people.
+func Text(w io.Writer) Writer { return &text{w} }
+
+type text struct{ w io.Writer }
 
 var verdictWords = map[bool]string{true: "right", false: "wrong"}
 
-func (t *disagreementText) one(d *overturned) error {
+func (t *text) One(d *Overturned) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s, task %s, rollout %d: %s → %s\n", d.new.Benchmark, d.new.Model,
-		printable(d.new.TaskID), d.new.Rollout, verdictWords[d.old.Correct], verdictWords[d.new.Correct])
+	fmt.Fprintf(&b, "%s %s, task %s, rollout %d: %s → %s\n", d.New.Benchmark, d.New.Model,
+		printable(d.New.TaskID), d.New.Rollout, verdictWords[d.Old.Correct], verdictWords[d.New.Correct])
 	for _, v := range []struct {
 		word  string
 		score *rollout.Score
-	}{{"old", d.old}, {"new", d.new}} {
+	}{{"old", d.Old}, {"new", d.New}} {
 		fmt.Fprintf(&b, "  %s  %s read %q", v.word, printable(v.score.Scorer), v.score.Answer)
 		if v.score.Note != "" {
 			fmt.Fprintf(&b, " (%s)", printable(v.score.Note))
 		}
 		b.WriteByte('\n')
 	}
-	if d.text != nil {
-		for line := range strings.Lines(ending(*d.text)) {
+	if d.Text != nil {
+		for line := range strings.Lines(ending(*d.Text)) {
 			fmt.Fprintf(&b, "  │ %s\n", printable(strings.TrimRight(line, "\r\n")))
 		}
 	}
@@ -72,13 +74,13 @@ func printable(text string) string {
 	}, text)
 }
 
-func (t *disagreementText) sum(d *disagreements) error {
+func (t *text) Sum(d *Summary) error {
 	if len(d.changes) == 0 {
-		_, err := fmt.Fprintf(t.w, "%s and %s have no rollout in common\n\n", d.files.old, d.files.new)
+		_, err := fmt.Fprintf(t.w, "%s and %s have no rollout in common\n\n", d.files.Old, d.files.New)
 		return err
 	}
 	grid := table.Table{
-		Title: fmt.Sprintf("%s %s: %s (old) and %s (new)", d.benchmark, d.model, d.files.old, d.files.new),
+		Title: fmt.Sprintf("%s %s: %s (old) and %s (new)", d.benchmark, d.model, d.files.Old, d.files.New),
 		Columns: []table.Column{
 			{Name: "old scorer", Align: table.Left}, {Name: "new scorer", Align: table.Left},
 			{Name: "compared"}, {Name: "right → wrong"}, {Name: "wrong → right"},
@@ -106,14 +108,14 @@ func (t *disagreementText) sum(d *disagreements) error {
 	return err
 }
 
-// disagreementJSON writes an object a line.
-type disagreementJSON struct{ out *json.Encoder }
-
-func newDisagreementJSON(w io.Writer) *disagreementJSON {
+// JSON is a Writer of an object a line.
+func JSON(w io.Writer) Writer {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
-	return &disagreementJSON{out}
+	return &lines{out}
 }
+
+type lines struct{ out *json.Encoder }
 
 // verdictJSON is what one scorer says.
 type verdictJSON struct {
@@ -135,11 +137,11 @@ type oneJSON struct {
 	Text      *string     `json:"text"` // null: the response is not there
 }
 
-func (j *disagreementJSON) one(d *overturned) error {
+func (j *lines) One(d *Overturned) error {
 	verdict := func(s *rollout.Score) verdictJSON { return verdictJSON{s.Correct, s.Answer, s.Scorer, s.Note} }
 	return j.out.Encode(oneJSON{
-		d.new.Benchmark, d.new.Model, d.new.TaskIndex, d.new.TaskID, d.new.Rollout,
-		verdict(d.old), verdict(d.new), d.text,
+		d.New.Benchmark, d.New.Model, d.New.TaskIndex, d.New.TaskID, d.New.Rollout,
+		verdict(d.Old), verdict(d.New), d.Text,
 	})
 }
 
@@ -165,10 +167,10 @@ type scorersJSON struct {
 	ToRight  int    `json:"wrong_to_right"`
 }
 
-func (j *disagreementJSON) sum(d *disagreements) error {
+func (j *lines) Sum(d *Summary) error {
 	var line sumJSON
 	s := &line.Summary
-	s.Benchmark, s.Model, s.Old, s.New = d.benchmark, d.model, d.files.old, d.files.new
+	s.Benchmark, s.Model, s.Old, s.New = d.benchmark, d.model, d.files.Old, d.files.New
 	s.OnlyOld, s.OnlyNew, s.Listed, s.Scorers = d.onlyOld, d.onlyNew, d.listed, []scorersJSON{}
 	for _, by := range d.byScorers() {
 		c := d.changes[by]

@@ -1,18 +1,17 @@
-package main
+package experiment
 
 import (
 	"fmt"
+	"io"
 	"slices"
 
 	"speceval/data"
 	"speceval/internal/benchmark"
 	"speceval/internal/table"
-	"speceval/internal/upstream"
-	"speceval/pipeline/experiment"
 )
 
-// listedGroup is a benchmark as the list shows it.
-type listedGroup struct {
+// PaperBenchmark is a benchmark of the paper and where its tasks come from.
+type PaperBenchmark struct {
 	Benchmark string   `json:"benchmark"`
 	Title     string   `json:"title"`
 	Tasks     int      `json:"tasks"`
@@ -24,39 +23,38 @@ type listedGroup struct {
 	Gated     bool     `json:"gated"`
 	Licence   string   `json:"licence"`
 	Selection string   `json:"selection"`
+
+	which string // the selection, for people
 }
 
-func runBenchmarksList(s *session, words []string) error {
-	if err := wantWords(words, 0, 0, "nothing"); err != nil {
-		return err
-	}
-	groups, err := experiment.PaperGroups()
+// PaperBenchmarks are all benchmarks of the paper, those of one source following
+// one another.
+func PaperBenchmarks() ([]PaperBenchmark, error) {
+	groups, err := PaperGroups()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	definitions, err := benchmark.Parse(data.Benchmarks(), data.BenchmarksName)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var all []listedGroup
+	var all []PaperBenchmark
 	for _, g := range groups {
 		i := slices.IndexFunc(definitions, func(d benchmark.Definition) bool { return d.ID == g.ID })
 		if i < 0 {
-			return fmt.Errorf("%s has no benchmark %s", data.BenchmarksName, g.ID)
+			return nil, fmt.Errorf("%s has no benchmark %s", data.BenchmarksName, g.ID)
 		}
 		d, source := definitions[i], g.Source
-		all = append(all, listedGroup{
+		all = append(all, PaperBenchmark{
 			Benchmark: g.ID, Title: d.Title, Tasks: d.NTasks, Scorer: d.Family, Dataset: source.Dataset, Revision: source.Revision,
-			Files: source.Files, Format: source.Format, Gated: source.Gated, Licence: source.Licence, Selection: string(g.Selection),
+			Files: source.Files, Format: source.Format, Gated: source.Gated, Licence: source.Licence, Selection: string(g.Selection), which: g.Which(),
 		})
 	}
-	if s.json {
-		return writeJSON(s.stdout, all)
-	}
-	return s.printGroups(all, groups)
+	return all, nil
 }
 
-func (s *session) printGroups(all []listedGroup, groups []upstream.Group) error {
+// WriteBenchmarks writes a table of benchmarks and one of their sources.
+func WriteBenchmarks(w io.Writer, all []PaperBenchmark) error {
 	left := func(name string) table.Column { return table.Column{Name: name, Align: table.Left} }
 	benchmarks := table.Table{
 		Title:   "Benchmarks",
@@ -70,7 +68,7 @@ func (s *session) printGroups(all []listedGroup, groups []upstream.Group) error 
 	for i, g := range all {
 		tasks += g.Tasks
 		benchmarks.Rows = append(benchmarks.Rows, []table.Cell{
-			table.Text(g.Benchmark), table.Integer(g.Tasks), table.Text(g.Scorer), table.Text(g.Dataset), table.Text(groups[i].Which()),
+			table.Text(g.Benchmark), table.Integer(g.Tasks), table.Text(g.Scorer), table.Text(g.Dataset), table.Text(g.which),
 		})
 		if i > 0 && all[i-1].Dataset == g.Dataset {
 			continue
@@ -87,9 +85,9 @@ func (s *session) printGroups(all []listedGroup, groups []upstream.Group) error 
 		})
 	}
 	benchmarks.Notes = []string{fmt.Sprintf("%d tasks in all", tasks)}
-	if err := table.WriteText(s.stdout, benchmarks); err != nil {
+	if err := table.WriteText(w, benchmarks); err != nil {
 		return err
 	}
-	fmt.Fprintln(s.stdout)
-	return table.WriteText(s.stdout, sources)
+	fmt.Fprintln(w)
+	return table.WriteText(w, sources)
 }

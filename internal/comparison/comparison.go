@@ -1,14 +1,73 @@
-package main
+// Package comparison compares two files of profiles, pass rate by pass rate, and
+// writes what differs as text and as JSON.
+package comparison
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"speceval/internal/agreement"
 	"speceval/internal/phrase"
 	"speceval/internal/profile"
 	"speceval/internal/table"
 )
+
+// File is the profiles of a file.
+type File struct {
+	Name     string
+	Profiles []profile.Profile
+}
+
+// Comparison is two files of profiles side by side.
+type Comparison struct {
+	Files    [2]string
+	Profiles []profile.Comparison // of both, in the order of the first
+	Only     [2][]string          // names of the profiles that the other lacks
+}
+
+// Of compares two files, at agreement.FalseAlarms for all their profiles
+// together, of which each has the same part. An error is that no profile is in
+// both.
+func Of(a, b File) (*Comparison, error) {
+	c := &Comparison{Files: [2]string{a.Name, b.Name}}
+	find := func(in []profile.Profile, name string) int {
+		return slices.IndexFunc(in, func(p profile.Profile) bool { return p.Name() == name })
+	}
+	var pairs [][2]profile.Profile
+	for _, p := range a.Profiles {
+		if j := find(b.Profiles, p.Name()); j >= 0 {
+			pairs = append(pairs, [2]profile.Profile{p, b.Profiles[j]})
+		} else {
+			c.Only[0] = append(c.Only[0], p.Name())
+		}
+	}
+	for _, p := range b.Profiles {
+		if find(a.Profiles, p.Name()) < 0 {
+			c.Only[1] = append(c.Only[1], p.Name())
+		}
+	}
+	if len(pairs) == 0 {
+		return nil, fmt.Errorf("no benchmark and model is in both files:\n%s has %s\n%s has %s",
+			a.Name, some(c.Only[0]), b.Name, some(c.Only[1]))
+	}
+	for _, pair := range pairs {
+		c.Profiles = append(c.Profiles, profile.Compare(pair[0], pair[1], agreement.FalseAlarms/float64(len(pairs))))
+	}
+	return c, nil
+}
+
+// Differing is how many profiles do not agree.
+func (c *Comparison) Differing() (n int) {
+	for i := range c.Profiles {
+		if !c.Profiles[i].Agree() {
+			n++
+		}
+	}
+	return n
+}
 
 // listed is the tasks of a profile to be listed, the worst first: five of a
 // profile that differs, one of one that agrees, or all.
@@ -51,9 +110,10 @@ var (
 	difference = table.Format{Decimals: 4, Signed: true}
 )
 
-func (c *compared) text(w io.Writer, all bool) error {
+// Text writes a table of the profiles and one of tasks, the worst or all.
+func (c *Comparison) Text(w io.Writer, all bool) error {
 	profiles := table.Table{
-		Title: fmt.Sprintf("Pass rates of %s (1) beside those of %s (2)", c.files[0], c.files[1]),
+		Title: fmt.Sprintf("Pass rates of %s (1) beside those of %s (2)", c.Files[0], c.Files[1]),
 		Columns: []table.Column{
 			{Name: "benchmark", Align: table.Left}, {Name: "model", Align: table.Left},
 			{Name: "tasks"}, {Name: "tested_k 1"}, {Name: "tested_k 2"},
@@ -72,8 +132,8 @@ func (c *compared) text(w io.Writer, all bool) error {
 	if all {
 		tasks.Title = "All tasks, those that differ most first"
 	}
-	for i := range c.profiles {
-		p := &c.profiles[i]
+	for i := range c.Profiles {
+		p := &c.Profiles[i]
 		profiles.Rows = append(profiles.Rows, []table.Cell{
 			table.Text(p.Benchmark), table.Text(p.Model),
 			table.Integer(len(p.Tasks)), table.Integer(p.TestedK[0]), table.Integer(p.TestedK[1]),
@@ -119,32 +179,24 @@ func pValue(p float64) string {
 }
 
 // notes say what ± is, and count the profiles that are in one file alone.
-func (c *compared) notes() []string {
+func (c *Comparison) notes() []string {
 	notes := []string{"± is the standard error of a difference if the success probabilities are the same."}
-	for i, names := range c.only {
+	for i, names := range c.Only {
 		if len(names) > 0 {
-			notes = append(notes, fmt.Sprintf("Only in %s: %s", c.files[i], some(names)))
+			notes = append(notes, fmt.Sprintf("Only in %s: %s", c.Files[i], some(names)))
 		}
 	}
 	return notes
 }
 
-func (c *compared) summary() string {
-	n, differing := len(c.profiles), c.differing()
+func (c *Comparison) summary() string {
+	n, differing := len(c.Profiles), c.Differing()
 	verdict := phrase.Count(n, "profile agrees", "profiles agree")
 	if differing > 0 {
 		verdict = fmt.Sprintf("%d of %s", differing, phrase.Count(n, "profile differs", "profiles differ"))
 	}
 	return fmt.Sprintf("%s. If all success probabilities are the same, any is said to differ in at most %g %% of such comparisons.",
-		verdict, 100*falseAlarms)
-}
-
-// counted is a number with its noun: "1 task", "2 tasks".
-func Count(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
+		verdict, 100*agreement.FalseAlarms)
 }
 
 // some is the number of profiles and the names of the first.
@@ -161,17 +213,18 @@ func some(names []string) string {
 	return text
 }
 
-// comparisonJSON is the document of compare --json; pairs are of the first file
+// Document is the document of compare --json; pairs are of the first file
 // and of the second.
-type comparisonJSON struct {
-	Files       [2]string     `json:"files"`
-	Agree       bool          `json:"agree"`
-	FalseAlarms float64       `json:"false_alarm_rate"` // of the whole comparison
-	Profiles    []profileJSON `json:"profiles"`
-	Only        [2][]string   `json:"only_in"` // names of profiles
+type Document struct {
+	Files       [2]string         `json:"files"`
+	Agree       bool              `json:"agree"`
+	FalseAlarms float64           `json:"false_alarm_rate"` // of the whole comparison
+	Profiles    []ProfileDocument `json:"profiles"`
+	Only        [2][]string       `json:"only_in"` // names of profiles
 }
 
-type profileJSON struct {
+// ProfileDocument is one profile in a Document.
+type ProfileDocument struct {
 	Benchmark string      `json:"benchmark"`
 	Model     string      `json:"model"`
 	Agree     bool        `json:"agree"`
@@ -195,16 +248,20 @@ func lists(pair [2][]string) [2][]string {
 	return [2][]string{append([]string{}, pair[0]...), append([]string{}, pair[1]...)}
 }
 
-func (c *compared) json(w io.Writer, all bool) error {
-	document := comparisonJSON{Files: c.files, Agree: c.differing() == 0, FalseAlarms: falseAlarms, Only: lists(c.only)}
-	for i := range c.profiles {
-		p := &c.profiles[i]
-		line := profileJSON{
+// JSON writes one document with the tasks, the worst or all.
+func (c *Comparison) JSON(w io.Writer, all bool) error {
+	document := Document{Files: c.Files, Agree: c.Differing() == 0, FalseAlarms: agreement.FalseAlarms, Only: lists(c.Only)}
+	for i := range c.Profiles {
+		p := &c.Profiles[i]
+		line := ProfileDocument{
 			Benchmark: p.Benchmark, Model: p.Model, Agree: p.Agree(), Verdict: verdictOn(p),
 			NTasks: len(p.Tasks), Differing: p.Differing(), TestedK: p.TestedK, Scorer: p.Scorer,
 			Mean: p.Mean, Bias: p.Bias, SE: p.SE, P: p.P, Biased: p.Biased, Only: lists(p.Only), Tasks: listed(p, all),
 		}
 		document.Profiles = append(document.Profiles, line)
 	}
-	return writeJSON(w, document)
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(document)
 }

@@ -1,4 +1,7 @@
-package main
+// Package disagreement finds the rollouts on which two versions of a scorer do
+// not agree, in two files of scores, and writes them with the ends of their
+// responses.
+package disagreement
 
 import (
 	"cmp"
@@ -14,10 +17,10 @@ import (
 	"speceval/internal/rollout"
 )
 
-// overturned is a rollout with two verdicts that are not the same.
-type overturned struct {
-	old, new *rollout.Score
-	text     *string // of the response, nil if it is not there
+// Overturned is a rollout with two verdicts that are not the same.
+type Overturned struct {
+	Old, New *rollout.Score
+	Text     *string // of the response, nil if it is not there
 }
 
 // scorerChange is a scorer and the one that took its place.
@@ -28,9 +31,9 @@ type changes struct {
 	compared, toWrong, toRight int
 }
 
-// disagreements sums up two files of scores.
-type disagreements struct {
-	files            scoreFiles
+// Summary sums up two files of scores.
+type Summary struct {
+	files            Files
 	benchmark, model string
 	changes          map[scorerChange]*changes
 	onlyOld, onlyNew int    // rollouts
@@ -39,20 +42,19 @@ type disagreements struct {
 	missing          bool   // it has no responses
 }
 
-// disagreementWriter shows disagreements while they are found, and then their
-// sum.
-type disagreementWriter interface {
-	one(d *overturned) error
-	sum(d *disagreements) error
+// Writer shows disagreements while they are found, and then their sum.
+type Writer interface {
+	One(d *Overturned) error
+	Sum(d *Summary) error
 }
 
-// disagree goes through two files of scores and writes at most so many
-// rollouts on which they disagree, all if that is 0, and their sum.
-func disagree(ctx context.Context, files scoreFiles, most int, write disagreementWriter) error {
-	d := &disagreements{files: files, changes: make(map[scorerChange]*changes)}
+// Write goes through two files of scores and writes at most so many rollouts on
+// which they disagree, all if that is 0, and their sum.
+func Write(ctx context.Context, files Files, most int, write Writer) error {
+	d := &Summary{files: files, changes: make(map[scorerChange]*changes)}
 	var texts *responseTexts
 	defer func() { texts.close() }()
-	for pair, err := range rollout.Pairs(files.old, files.new) {
+	for pair, err := range rollout.Pairs(files.Old, files.New) {
 		if err := cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
@@ -66,20 +68,20 @@ func disagree(ctx context.Context, files scoreFiles, most int, write disagreemen
 			}
 			d.missing = texts.next == nil
 		}
-		one := &overturned{old: pair.Old, new: pair.New}
-		if one.text, err = texts.of(pair.New.ID()); err != nil {
+		one := &Overturned{Old: pair.Old, New: pair.New}
+		if one.Text, err = texts.of(pair.New.ID()); err != nil {
 			return err
 		}
 		d.listed++
-		if err := write.one(one); err != nil {
+		if err := write.One(one); err != nil {
 			return err
 		}
 	}
-	return write.sum(d)
+	return write.Sum(d)
 }
 
 // count counts a pair, and reports whether its verdicts are not the same.
-func (d *disagreements) count(pair rollout.Pair) bool {
+func (d *Summary) count(pair rollout.Pair) bool {
 	there := cmp.Or(pair.New, pair.Old)
 	d.benchmark, d.model = there.Benchmark, there.Model
 	switch {
@@ -109,7 +111,7 @@ func (d *disagreements) count(pair rollout.Pair) bool {
 }
 
 // total adds up what was counted by scorers.
-func (d *disagreements) total() (sum changes) {
+func (d *Summary) total() (sum changes) {
 	for _, c := range d.changes {
 		sum.compared += c.compared
 		sum.toWrong += c.toWrong
@@ -119,7 +121,7 @@ func (d *disagreements) total() (sum changes) {
 }
 
 // byScorers is the pairs of scorers, in order.
-func (d *disagreements) byScorers() []scorerChange {
+func (d *Summary) byScorers() []scorerChange {
 	var all []scorerChange
 	for c := range d.changes {
 		all = append(all, c)
