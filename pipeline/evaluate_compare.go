@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -74,15 +73,11 @@ func compareEvaluations(results [2]*evaluation.Result, resolve float64) (*compar
 	c := &comparedEvaluations{
 		Estimates: [2]float64{a.Estimate, b.Estimate}, Errors: [2]float64{a.StandardError, b.StandardError},
 		Difference: d.Value, StandardError: d.StandardError, Interval: [2]float64{d.Low, d.High},
-		Resolves: d.StandardError / estimate.Resolving(1), Budgets: [2]int{a.Budget, b.Budget},
+		Resolves: estimate.Resolved(d.StandardError), Budgets: [2]int{a.Budget, b.Budget},
 	}
 	if resolve > 0 {
-		more := math.Pow(d.StandardError/estimate.Resolving(resolve), 2)
-		r := &resolution{Difference: resolve}
-		for i, from := range results {
-			r.Budgets[i] = max(2, int(math.Ceil(more*float64(from.Budget))))
-			r.Rollouts += r.Budgets[i] * from.Tasks
-		}
+		r := &resolution{Difference: resolve, Budgets: d.Budgets(c.Budgets, resolve)}
+		r.Rollouts = r.Budgets[0]*a.Tasks + r.Budgets[1]*b.Tasks
 		c.Resolve = r
 	}
 	return c, nil

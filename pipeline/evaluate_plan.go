@@ -3,17 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/seed"
 	"speceval/method/design"
 	"speceval/method/estimate"
-	"speceval/method/neyman"
 )
 
 // budgetPlan is an evaluation before anything is spent.
@@ -107,30 +104,23 @@ func (s *session) evaluatePlan(words []string) error {
 	return p.text(s.stdout)
 }
 
-// knowledge is what is known of the tasks before an evaluation.
-type knowledge struct {
-	prior  *neyman.Prior
-	update *neyman.Update // by an earlier evaluation; nil: nothing but the prior
-	tasks  int
-	source string
-}
-
-// known reads what --from names.
-func (s *session) known(e *evaluated) (*knowledge, error) {
-	k := &knowledge{prior: e.prior, tasks: len(e.tasks.tasks), source: "the reference prior"}
+// planner forecasts evaluations by what --from names, and otherwise by the prior.
+// source says which.
+func (s *session) planner(e *evaluated) (p estimate.Planner, source string, err error) {
+	p = estimate.Planner{Tasks: len(e.tasks.tasks), Seed: designSeed}
 	if s.evaluate.from == "" {
-		return k, nil
+		return p, "the reference prior", nil
 	}
 	r, folder, err := s.storedResult(e.out, s.evaluate.from)
 	if err != nil {
-		return nil, usagef("--from: %w", err)
+		return p, "", usagef("--from: %w", err)
 	}
 	if err := sameTasks(r, e.tasks); err != nil {
-		return nil, usagef("--from %s: %w", folder, err)
+		return p, "", usagef("--from %s: %w", folder, err)
 	}
-	k.update, err = r.Update(e.prior)
-	k.source = folder
-	return k, err
+	p.Prior = e.prior
+	p.Earlier, err = r.Update(e.prior)
+	return p, folder, err
 }
 
 // sameTasks is nil if an evaluation was of these tasks.
@@ -146,43 +136,10 @@ func sameTasks(r *evaluation.Result, f taskFile) error {
 	return nil
 }
 
-// Precision of designs and forecasts while a budget is looked for.
-const (
-	plannedPanels     = 1024
-	plannedReplicates = 2
-	plannedDraws      = 256
-)
-
-// expect is the plan of a budget.
-func (k *knowledge) expect(ctx context.Context, budget int) (p budgetPlan, err error) {
-	d, err := design.Compute(ctx, design.Settings{Tasks: k.tasks, Budget: budget, Panels: plannedPanels, Replicates: plannedReplicates, Seed: designSeed})
-	if err != nil {
-		return p, err
-	}
-	se, variance := d.StandardError(neyman.MeanVariance), k.uniform()
-	if k.update != nil {
-		stream := seed.Root(designSeed).Child("plan").Index(budget).Stream()
-		f, err := estimate.Predict(k.prior, k.update, estimate.Plan{Budget: budget, Pilots: d.Pilots, Weight: d.Weight}, plannedDraws, &stream)
-		if err != nil {
-			return p, err
-		}
-		se = f.StandardError
-	}
-	uniform := int(math.Ceil(variance/(se*se) - 1e-9))
-	return budgetPlan{
-		Tasks: k.tasks, From: k.source, Budget: budget, Pilots: d.Pilots, Rollouts: budget * k.tasks, StandardError: se,
-		Resolves: resolved(se), UniformBudget: uniform, Uniform: uniform * k.tasks,
-	}, nil
-}
-
-// resolved is the difference of two evaluations that is found four times in five,
-// each with this standard error.
-func resolved(se float64) float64 { return se * math.Sqrt2 / estimate.Resolving(1) }
-
 // plan is the least budget that has the error that the flags ask for, or the one
 // that they name.
 func (s *session) plan(ctx context.Context, e *evaluated) (*budgetPlan, error) {
-	k, err := s.known(e)
+	planner, source, err := s.planner(e)
 	if err != nil {
 		return nil, err
 	}
@@ -190,18 +147,17 @@ func (s *session) plan(ctx context.Context, e *evaluated) (*budgetPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	var p budgetPlan
-	if target == 0 {
-		if err := checkBudget(s.evaluate.budget); err != nil {
-			return nil, err
-		}
-		p, err = k.expect(ctx, s.evaluate.budget)
-	} else {
-		p, err = k.least(ctx, target)
+	p := &budgetPlan{Benchmark: e.tasks.id, Tasks: planner.Tasks, Prompts: e.tasks.prompts().SHA256, From: source}
+	var x estimate.Expectation
+	if target > 0 {
 		p.Target = &target
+		x, err = planner.Least(ctx, target)
+	} else if err = checkBudget(s.evaluate.budget); err == nil {
+		x, err = planner.Expect(ctx, s.evaluate.budget)
 	}
-	p.Benchmark, p.Prompts = e.tasks.id, e.tasks.prompts().SHA256
-	return &p, err
+	p.Budget, p.Pilots, p.Rollouts, p.StandardError = x.Budget, x.Pilots, x.Budget*p.Tasks, x.StandardError
+	p.Resolves, p.UniformBudget, p.Uniform = estimate.ResolvedByEach(x.StandardError), x.UniformBudget, x.UniformBudget*p.Tasks
+	return p, err
 }
 
 // target is the standard error that the flags ask for; 0 if they name a budget.
@@ -214,66 +170,9 @@ func (o *evaluateOptions) target() (float64, error) {
 	case o.resolve < 0 || o.resolve >= 1 || math.IsNaN(o.resolve):
 		return 0, usagef("--resolve %v: want a difference between 0 and 1", o.resolve)
 	case o.resolve > 0:
-		return estimate.Resolving(o.resolve) / math.Sqrt2, nil // of each of two
+		return estimate.ResolvingEach(o.resolve), nil
 	}
 	return o.targetSE, nil
-}
-
-// errTooPrecise is that no budget is large enough.
-var errTooPrecise = errors.New("more rollouts per task than can be planned")
-
-// leastRisk is about the variance relative to Uniform's of an allocation that
-// knows the tasks, under the prior and for the paper's profiles.
-const leastRisk = 0.35
-
-// uniform is the expected variance of an estimate by a rollout of each task.
-func (k *knowledge) uniform() float64 {
-	if k.update == nil {
-		return neyman.MeanVariance / float64(k.tasks)
-	}
-	sum := 0.0
-	for i := range k.tasks {
-		_, v := k.update.Moments(i)
-		sum += v
-	}
-	return sum / float64(k.tasks*k.tasks)
-}
-
-// least is the plan of the least budget with a standard error of at most the
-// target. The error falls with the budget, but for the noise of forecasts.
-func (k *knowledge) least(ctx context.Context, target float64) (budgetPlan, error) {
-	if uniform := k.uniform() / (target * target); uniform*leastRisk > design.MostBudget {
-		return budgetPlan{}, fmt.Errorf("a standard error of %g takes %w: some %.0f even if all variances were known", target, errTooPrecise, uniform*leastRisk)
-	}
-	low, high := 1, 2 // the error at low is too large
-	var found budgetPlan
-	for {
-		p, err := k.expect(ctx, high)
-		if err != nil {
-			return p, err
-		}
-		if p.StandardError <= target {
-			found = p
-			break
-		}
-		if high == design.MostBudget {
-			return p, fmt.Errorf("a standard error of %.5f takes %w: with %d it is %.5f", target, errTooPrecise, high, p.StandardError)
-		}
-		low, high = high, min(design.MostBudget, max(high+1, int(float64(high)*min(8, math.Pow(p.StandardError/target, 2)*1.05))))
-	}
-	for high-low > 1 {
-		middle := (low + high) / 2
-		p, err := k.expect(ctx, middle)
-		if err != nil {
-			return p, err
-		}
-		if p.StandardError <= target {
-			found, high = p, middle
-		} else {
-			low = middle
-		}
-	}
-	return found, nil
 }
 
 // text shows the plan to people.

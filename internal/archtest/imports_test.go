@@ -83,11 +83,11 @@ var importRules = []importRule{
 	{"internal/rollout", []string{"internal/rowfile", "internal/journal", "internal/atomicfile"}},
 
 	// Statistics, and the rows in which its results are stored.
+	{"method/estimate", []string{"method/design", "method/neyman", "internal/seed"}},
 	{"method/design", []string{"internal/exante", "internal/seed", "method/neyman"}},
 	{"internal/exante", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"internal/pilot", []string{"internal/seed"}},
 	{"internal/tsneyman", []string{"internal/seed"}},
-	{"method/estimate", []string{"method/neyman"}},
 	{"method/neyman", nil},
 	{"internal/seed", nil},
 	{"internal/variance", []string{"internal/rowfile"}},
