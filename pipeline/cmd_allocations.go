@@ -2,25 +2,18 @@ package main
 
 import (
 	"bytes"
-	"encoding/csv"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
 
-	"speceval/data"
-	"speceval/internal/coupled"
-	"speceval/internal/profile"
 	"speceval/internal/variance"
-	"speceval/method/neyman"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
-	"speceval/stages/report"
-	"speceval/stages/score"
+	"speceval/pipeline/experiment"
 	"speceval/stages/systems"
 )
 
@@ -57,83 +50,48 @@ func runAllocations(s *session, words []string) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	profiles, err := s.profilesToEvaluate(cfg)
-	if err != nil {
+	out := cmp.Or(s.out, cfg.Experiment.Out)
+	profiles, stored, err := experiment.Profiles(cfg, out)
+	switch {
+	case err != nil && stored == "":
+		return &usageError{err} // the configuration names them
+	case err != nil:
 		return err
+	case stored != "":
+		if err := s.warnUnlessFresh(stored); err != nil {
+			return err
+		}
 	}
-	schedule, err := s.allocationSchedule()
+	schedule, err := s.allocationSchedule(out)
 	if err != nil {
 		return err
 	}
 	var rows bytes.Buffer // all or nothing
-	if err := writeAllocations(&rows, cfg, profiles, schedule); err != nil {
+	err = experiment.WriteAllocations(&rows, cfg, profiles, schedule)
+	var none *experiment.NoPilotsError
+	if errors.As(err, &none) {
+		return usagef("%w: take --schedule %s", err, computedSchedule)
+	}
+	if err != nil {
 		return err
 	}
 	_, err = rows.WriteTo(s.stdout)
 	return err
 }
 
-// profilesToEvaluate are the profiles of the experiment, known or stored, without
-// degenerate ones.
-func (s *session) profilesToEvaluate(cfg *config.Config) ([]profile.Profile, error) {
-	if cfg.Corpus.Source == config.SourcePublished {
-		all, err := cfg.Profiles(data.Profiles(), data.ProfilesName)
-		if err != nil {
-			return nil, &usageError{err}
-		}
-		profiles, _, err := profile.Evaluated(all)
-		return profiles, err
-	}
-	out, err := s.outFolder()
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(out, filepath.FromSlash(score.ProfilesFile))
-	all, err := profile.Read(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not there: run `speceval run --until score` first", path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := s.warnUnlessFresh(score.ProfilesFile); err != nil {
-		return nil, err
-	}
-	profiles, _, err := profile.Evaluated(all)
-	return profiles, err
-}
-
 // allocationSchedule is the schedule that the flag asks for.
-func (s *session) allocationSchedule() (systems.Schedule, error) {
+func (s *session) allocationSchedule(out string) (systems.Schedule, error) {
 	if s.schedule == paperSchedule {
-		targets, err := report.ParseTargets(data.PaperTargets())
-		if err != nil {
-			return nil, err
-		}
-		return func(tasks, budget int) (int, error) {
-			m, ok := targets.HBNPilots(tasks, budget)
-			if !ok {
-				return 0, usagef("Table 5 of the paper has no pilot size for %d tasks at budget %d: take --schedule %s", tasks, budget, computedSchedule)
-			}
-			return m, nil
-		}, nil
+		return experiment.PaperSchedule()
 	}
-	out, err := s.outFolder()
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(out, filepath.FromSlash(variance.DesignsFile))
-	designs, err := variance.ReadDesigns(path)
+	schedule, err := experiment.StoredSchedule(out)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not there: run `speceval run replay` first, or take --schedule %s", path, paperSchedule)
+		return nil, fmt.Errorf("%s is not there: run `speceval run replay` first, or take --schedule %s", filepath.Join(out, filepath.FromSlash(variance.DesignsFile)), paperSchedule)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := s.warnUnlessFresh(variance.DesignsFile); err != nil {
-		return nil, err
-	}
-	return systems.Computed(designs)
+	return schedule, s.warnUnlessFresh(variance.DesignsFile)
 }
 
 // warnUnlessFresh warns of a stored file that a run would make anew.
@@ -153,43 +111,4 @@ func (s *session) warnUnlessFresh(file string) error {
 		}
 	}
 	return nil
-}
-
-// writeAllocations writes a row for every profile at every budget.
-func writeAllocations(w io.Writer, cfg *config.Config, profiles []profile.Profile, schedule systems.Schedule) error {
-	releases, err := releases()
-	if err != nil {
-		return err
-	}
-	prior, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
-	if err != nil {
-		return err
-	}
-	rows := csv.NewWriter(w)
-	rows.Write([]string{"benchmark", "model", "budget", "allocation_sha256"}) // errors: see rows.Error
-	for _, p := range profiles {
-		rewards := coupled.NewRewards(p, releases.Digest(p), cfg.Experiment.Seed)
-		for _, budget := range cfg.Experiment.Budgets {
-			pilots, err := schedule(p.N(), budget)
-			if err != nil {
-				return fmt.Errorf("%s: %w", p.Name(), err)
-			}
-			allocation, err := systems.Allocation(prior, rewards, pilots, budget)
-			if err != nil {
-				return fmt.Errorf("%s at budget %d: %w", p.Name(), budget, err)
-			}
-			rows.Write([]string{p.Benchmark, p.Model, strconv.Itoa(budget), coupled.AllocationDigest(p.TaskIDs, allocation)})
-		}
-	}
-	rows.Flush()
-	return rows.Error()
-}
-
-// releases are the digests of the published profiles' own files.
-func releases() (coupled.Releases, error) {
-	published, err := profile.Parse(data.Profiles(), data.ProfilesName)
-	if err != nil {
-		return nil, err
-	}
-	return coupled.ParseReleases(data.ProfileSHA256(), data.ProfileSHA256Name, published)
 }

@@ -7,12 +7,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 
-	"speceval/data"
-	"speceval/internal/profile"
 	"speceval/internal/upstream"
 	"speceval/pipeline/config"
+	"speceval/pipeline/experiment"
 )
 
 // benchmarksOptions are the flags of the command benchmarks.
@@ -62,9 +60,9 @@ func runBenchmarks(s *session, words []string) error {
 			return runBenchmarksCheck(s, words[1:])
 		}
 	}
-	groups, err := groupsNamed(words)
+	groups, err := experiment.PaperGroups(words...)
 	if err != nil {
-		return err
+		return &usageError{err}
 	}
 	o := &s.benchmarks
 	if o.from == "" && !o.download {
@@ -74,11 +72,11 @@ func runBenchmarks(s *session, words []string) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	prompts, err := promptsOf(cfg)
+	prompts, err := experiment.Prompts(cfg)
 	if err != nil {
 		return &usageError{err}
 	}
-	published, err := publishedIDs()
+	published, err := experiment.PaperIDs()
 	if err != nil {
 		return err
 	}
@@ -118,55 +116,7 @@ func (s *session) prepare(ctx context.Context, groups []upstream.Group, o upstre
 		if p.Tests > 0 {
 			tests = fmt.Sprintf(", %d tests", p.Tests)
 		}
-		fmt.Fprintf(s.stdout, "%s: %d tasks%s%s; %s\n", p.Path, p.Tasks, tests, ids, asked(p.Group, p.PromptsSHA256))
+		fmt.Fprintf(s.stdout, "%s: %d tasks%s%s; %s\n", p.Path, p.Tasks, tests, ids, experiment.AskedIn(p.Group, p.PromptsSHA256))
 	}
 	return upstream.Prepare(ctx, groups, o)
-}
-
-// asked says in whose words tasks are asked, by the digest of those.
-func asked(g upstream.Group, promptsSHA256 string) string {
-	if promptsSHA256 == g.PromptsSHA256 {
-		return "asked in upstream's words, with the published digest"
-	}
-	return "asked in other words than upstream's"
-}
-
-// groupsNamed are the groups with these ids, or all, those of a source one after
-// another.
-func groupsNamed(ids []string) ([]upstream.Group, error) {
-	all, err := upstream.Parse(data.UpstreamSources(), data.UpstreamGroups())
-	if err != nil {
-		return nil, err
-	}
-	if len(ids) == 0 {
-		return all, nil
-	}
-	var named []upstream.Group
-	for _, id := range ids {
-		if !slices.ContainsFunc(all, func(g upstream.Group) bool { return g.ID == id }) {
-			return nil, usagef("there is no benchmark %q: `speceval benchmarks list` shows them", id)
-		}
-	}
-	for _, g := range all {
-		if slices.Contains(ids, g.ID) {
-			named = append(named, g)
-		}
-	}
-	return named, nil
-}
-
-// publishedIDs are the ids of the tasks of every published benchmark, in order.
-func publishedIDs() (map[string][]string, error) {
-	profiles, err := profile.Parse(data.Profiles(), data.ProfilesName)
-	if err != nil {
-		return nil, err
-	}
-	ids := map[string][]string{}
-	for _, p := range profiles {
-		if other, again := ids[p.Benchmark]; again && !slices.Equal(other, p.TaskIDs) {
-			return nil, fmt.Errorf("%s: models have different tasks of %s", data.ProfilesName, p.Benchmark)
-		}
-		ids[p.Benchmark] = p.TaskIDs
-	}
-	return ids, nil
 }

@@ -8,6 +8,7 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/table"
 	"speceval/internal/upstream"
+	"speceval/pipeline/experiment"
 )
 
 // listedGroup is a benchmark as the list shows it.
@@ -29,7 +30,7 @@ func runBenchmarksList(s *session, words []string) error {
 	if err := wantWords(words, 0, 0, "nothing"); err != nil {
 		return err
 	}
-	groups, err := groupsNamed(nil)
+	groups, err := experiment.PaperGroups()
 	if err != nil {
 		return err
 	}

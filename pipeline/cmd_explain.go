@@ -73,16 +73,16 @@ func (s *session) explainer() (*report.Explainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(o.out); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no output folder %s: `speceval run` makes it, --out names another", o.out)
+	if _, err := os.Stat(o.Out); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no output folder %s: `speceval run` makes it, --out names another", o.Out)
 	}
 	ctx, stop := s.interruptible()
 	defer stop()
-	snapshot, err := o.graph.Scan(ctx, o.out)
+	snapshot, err := o.graph.Scan(ctx, o.Out)
 	if err != nil {
 		return nil, err
 	}
-	return report.NewExplainer(o.report, o.out, snapshot.Records()), nil
+	return report.NewExplainer(o.Reports, o.Out, snapshot.Records()), nil
 }
 
 // chooseCell finds the row and the column that words name; −1 for one that they

@@ -72,7 +72,7 @@ func writePlan(w io.Writer, plan *dag.Plan, o *opened) error {
 	case o.inJobs():
 		fmt.Fprintf(&b, "%-*s  %s, %s\n", width, "total", units(n), coreHours(plan.Estimate(1)))
 	default:
-		fmt.Fprintf(&b, "%-*s  %s, %s with -j %d\n", width, "total", units(n), estimated(plan.Estimate(o.workers)), o.workers)
+		fmt.Fprintf(&b, "%-*s  %s, %s with -j %d\n", width, "total", units(n), estimated(plan.Estimate(o.Workers)), o.Workers)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -40,12 +40,12 @@ func (s *session) runSelection(sel dag.Selection) (*dag.Plan, error) {
 	ctx, drain, stop := s.watched(o)
 	defer stop()
 	holder := s.holder()
-	lock, err := dag.Acquire(o.out, holder)
+	lock, err := dag.Acquire(o.Out, holder)
 	if err != nil {
 		return nil, err
 	}
 	defer lock.Release()
-	snapshot, err := o.graph.Scan(ctx, o.out)
+	snapshot, err := o.graph.Scan(ctx, o.Out)
 	if err != nil {
 		return nil, err
 	}

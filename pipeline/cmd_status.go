@@ -38,8 +38,8 @@ func runStatus(s *session, words []string) error {
 	if err != nil {
 		return err
 	}
-	st := statusOf(o.out, plan)
-	if all, running, err := standings(o.out, plan, s.elsewhere); err != nil {
+	st := statusOf(o.Out, plan)
+	if all, running, err := standings(o.Out, plan, s.elsewhere); err != nil {
 		s.warn("what is queued, running and failed is not known: %v", err)
 	} else {
 		st.stand(all, running)

@@ -51,7 +51,7 @@ func runUnit(s *session, words []string) error {
 
 // unitOfKey finds a unit and runs it.
 func (s *session) unitOfKey(ctx context.Context, o *opened, stage, key string) (*dag.Manifest, error) {
-	snapshot, err := o.graph.Scan(ctx, o.out)
+	snapshot, err := o.graph.Scan(ctx, o.Out)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func runVerify(s *session, words []string) error {
 			s.warn("%s is not fresh; `speceval plan` says why", stage.Stage.Name)
 		}
 	}
-	v, err := s.pipeline.verify(o.out)
+	v, err := s.pipeline.verify(o.Out)
 	if err != nil {
 		return err
 	}

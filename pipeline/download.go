@@ -68,11 +68,8 @@ func (s *session) fetch(ctx context.Context, client *hub.Client, source *upstrea
 }
 
 // variable is the value of an environment variable, "" if it is not set.
-func (s *shell) variable(name string) string { return variable(s.environment, name) }
-
-// variable is the value of a variable of an environment, "" if it is not set.
-func variable(environment []string, name string) string {
-	for _, v := range environment {
+func (s *shell) variable(name string) string {
+	for _, v := range s.environment {
 		if value, found := strings.CutPrefix(v, name+"="); found {
 			return value
 		}

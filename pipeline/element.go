@@ -124,7 +124,7 @@ func (e *element) runAll(ctx context.Context, o *opened) error {
 	for i, m := range e.members {
 		refs[i] = e.batch.Ref(m)
 	}
-	snapshot, err := o.graph.ScanUnits(o.out, refs)
+	snapshot, err := o.graph.ScanUnits(o.Out, refs)
 	if err != nil {
 		return e.refuse(err)
 	}

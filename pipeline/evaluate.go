@@ -11,6 +11,7 @@ import (
 	"speceval/internal/pool"
 	"speceval/internal/serving"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/experiment"
 )
 
 // evaluateNow evaluates, or goes on with an evaluation, or shows a complete one.
@@ -34,8 +35,8 @@ func (s *session) evaluateNow() (err error) {
 		return err
 	}
 	setup := e.setup(&s.evaluate, policy.String(), budget)
-	outside := outside{out: e.out, key: s.key, environment: s.environment, report: s.report}
-	judges := judgeServers(e.cfg, outside)
+	outside := experiment.Outside{Out: e.out, Key: s.key, Environment: s.environment, Report: s.report}
+	judges := experiment.Judges(e.cfg, outside)
 	defer func() { err = errors.Join(err, judges.Close(context.Background())) }()
 	scored, err := e.scorers(judges)
 	if err != nil {
@@ -43,7 +44,7 @@ func (s *session) evaluateNow() (err error) {
 	}
 	result, err := s.complete(&setup, e, scored.rules)
 	if result == nil && err == nil {
-		servers := servers(e.cfg, outside)
+		servers := experiment.Servers(e.cfg, outside)
 		defer func() { err = errors.Join(err, servers.Close(context.Background())) }()
 		result, err = s.goOn(ctx, e, setup, scored, evaluating{servers: servers, began: began, drain: drain})
 	}
@@ -70,9 +71,9 @@ func (s *session) goOn(ctx context.Context, e *evaluated, setup evaluation.Setup
 	if setup.Design, err = s.designOf(ctx, e, &setup); err != nil {
 		return nil, err
 	}
-	open, err := scored.Open(ctx, e.tasks.id, e.model.ID)
+	open, err := scored.Open(ctx, e.tasks.ID, e.model.ID)
 	if err != nil {
-		return nil, fmt.Errorf("answers on %s cannot be scored: %w", e.tasks.id, err)
+		return nil, fmt.Errorf("answers on %s cannot be scored: %w", e.tasks.ID, err)
 	}
 	defer open.Release()
 	lease, err := acquireUnless(ctx, now.drain, now.servers, e)
@@ -81,8 +82,8 @@ func (s *session) goOn(ctx context.Context, e *evaluated, setup evaluation.Setup
 	}
 	defer lease.Release()
 	settings := e.settings(setup, open, scored.rules, s.origin.Commit)
-	settings.Servers, settings.Began, settings.Drain = evaluationServers{replicas{lease}}, now.began, now.drain
-	settings.Provenance, settings.Notes = provenanceOf(replicas{lease}), pool.Notes(lease.Served)
+	settings.Servers, settings.Began, settings.Drain = evaluationServers{experiment.Replicas{Lease: lease}}, now.began, now.drain
+	settings.Provenance, settings.Notes = provenanceOf(experiment.Replicas{Lease: lease}), pool.Notes(lease.Served)
 	for _, note := range settings.Notes {
 		s.warn("%s", note)
 	}

@@ -11,6 +11,7 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/method/design"
 	"speceval/method/estimate"
+	"speceval/pipeline/experiment"
 )
 
 // budgetPlan is an evaluation before anything is spent.
@@ -74,10 +75,10 @@ func (e *evaluated) plannedBudget(path string) (int, error) {
 	if err := json.Unmarshal(text, &p); err != nil {
 		return 0, usagef("--plan %s: %w: want what speceval evaluate plan --json writes", path, err)
 	}
-	if p.Benchmark != e.tasks.id || p.Tasks != len(e.tasks.tasks) {
-		return 0, usagef("--plan %s is of %s with %d tasks, not of %s with %d", path, p.Benchmark, p.Tasks, e.tasks.id, len(e.tasks.tasks))
+	if p.Benchmark != e.tasks.ID || p.Tasks != len(e.tasks.Tasks) {
+		return 0, usagef("--plan %s is of %s with %d tasks, not of %s with %d", path, p.Benchmark, p.Tasks, e.tasks.ID, len(e.tasks.Tasks))
 	}
-	if p.Prompts != e.tasks.prompts().SHA256 {
+	if p.Prompts != e.tasks.Prompts().SHA256 {
 		return 0, usagef("--plan %s was made for other prompts of %s: make it again", path, p.Benchmark)
 	}
 	return p.Budget, checkBudget(p.Budget)
@@ -107,7 +108,7 @@ func (s *session) evaluatePlan(words []string) error {
 // planner forecasts evaluations by what --from names, and otherwise by the prior.
 // source says which.
 func (s *session) planner(e *evaluated) (p estimate.Planner, source string, err error) {
-	p = estimate.Planner{Tasks: len(e.tasks.tasks), Seed: designSeed}
+	p = estimate.Planner{Tasks: len(e.tasks.Tasks), Seed: designSeed}
 	if s.evaluate.from == "" {
 		return p, "the reference prior", nil
 	}
@@ -124,13 +125,13 @@ func (s *session) planner(e *evaluated) (p estimate.Planner, source string, err 
 }
 
 // sameTasks is nil if an evaluation was of these tasks.
-func sameTasks(r *evaluation.Result, f taskFile) error {
-	if len(r.Rows) != len(f.tasks) {
-		return fmt.Errorf("it is of %s with %d tasks, not of %s with %d", r.Benchmark, len(r.Rows), f.id, len(f.tasks))
+func sameTasks(r *evaluation.Result, f experiment.TaskFile) error {
+	if len(r.Rows) != len(f.Tasks) {
+		return fmt.Errorf("it is of %s with %d tasks, not of %s with %d", r.Benchmark, len(r.Rows), f.ID, len(f.Tasks))
 	}
 	for i, t := range r.Rows {
-		if t.ID != f.tasks[i].ID {
-			return fmt.Errorf("its task %d is %s, that of %s is %s", i, t.ID, f.id, f.tasks[i].ID)
+		if t.ID != f.Tasks[i].ID {
+			return fmt.Errorf("its task %d is %s, that of %s is %s", i, t.ID, f.ID, f.Tasks[i].ID)
 		}
 	}
 	return nil
@@ -147,7 +148,7 @@ func (s *session) plan(ctx context.Context, e *evaluated) (*budgetPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &budgetPlan{Benchmark: e.tasks.id, Tasks: planner.Tasks, Prompts: e.tasks.prompts().SHA256, From: source}
+	p := &budgetPlan{Benchmark: e.tasks.ID, Tasks: planner.Tasks, Prompts: e.tasks.Prompts().SHA256, From: source}
 	var x estimate.Expectation
 	if target > 0 {
 		p.Target = &target

@@ -8,6 +8,7 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/experiment"
 )
 
 // evaluateRescore scores the answers of a complete evaluation again.
@@ -37,7 +38,7 @@ func (s *session) evaluateRescore(words []string) (err error) {
 	}
 	ctx, stop := s.interruptible()
 	defer stop()
-	judges := judgeServers(e.cfg, outside{out: e.out, key: s.key, environment: s.environment, report: s.report})
+	judges := experiment.Judges(e.cfg, experiment.Outside{Out: e.out, Key: s.key, Environment: s.environment, Report: s.report})
 	defer func() { err = errors.Join(err, judges.Close(context.Background())) }()
 	scored, err := e.scorers(judges)
 	if err != nil {
@@ -48,7 +49,7 @@ func (s *session) evaluateRescore(words []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	open, err := scored.Open(ctx, e.tasks.id, e.model.ID)
+	open, err := scored.Open(ctx, e.tasks.ID, e.model.ID)
 	if err != nil {
 		return err
 	}

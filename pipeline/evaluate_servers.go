@@ -8,6 +8,7 @@ import (
 	"speceval/internal/measurement"
 	"speceval/internal/serving"
 	"speceval/internal/vllm"
+	"speceval/pipeline/experiment"
 )
 
 // acquireUnless waits for servers, of any kind that will do, as long as nobody asks
@@ -22,14 +23,14 @@ func acquireUnless(ctx context.Context, drain <-chan struct{}, servers *serving.
 		case <-ctx.Done():
 		}
 	}()
-	model := servedModel(e.cfg, e.model)
+	model := experiment.ServedModel(e.cfg, e.model)
 	model.Requires.Foreign, model.Requires.Version = true, ""
-	model.Requires.Sampling = sampling(e.cfg, e.model)
+	model.Requires.Sampling = experiment.Sampling(e.cfg, e.model)
 	return servers.Acquire(ctx, model)
 }
 
 // provenanceOf says whether servers are simulated ones.
-func provenanceOf(r replicas) string {
+func provenanceOf(r experiment.Replicas) string {
 	if strings.Contains(strings.Join(r.Versions(), " "), "simulated") {
 		return measurement.Simulated
 	}
@@ -37,7 +38,7 @@ func provenanceOf(r replicas) string {
 }
 
 // evaluationServers are a lease as an evaluation sees it.
-type evaluationServers struct{ replicas }
+type evaluationServers struct{ experiment.Replicas }
 
 var _ evaluation.Servers = evaluationServers{}
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,6 +22,7 @@ import (
 	"speceval/internal/serving"
 	"speceval/method/neyman"
 	"speceval/pipeline/config"
+	"speceval/pipeline/experiment"
 	"speceval/stages/score"
 )
 
@@ -27,7 +30,7 @@ import (
 type evaluated struct {
 	cfg   *config.Config // with this benchmark, this model and these workers alone
 	out   string
-	tasks taskFile
+	tasks experiment.TaskFile
 	model config.Model // none where only a benchmark is wanted
 	prior *neyman.Prior
 }
@@ -77,11 +80,7 @@ func (s *session) evaluated(needsModel bool) (*evaluated, error) {
 }
 
 // evaluatedTasks reads the tasks of the benchmark that is named.
-func (s *session) evaluatedTasks(cfg *config.Config) (taskFile, error) {
-	prompts, err := promptsOf(cfg)
-	if err != nil {
-		return taskFile{}, err
-	}
+func (s *session) evaluatedTasks(cfg *config.Config) (experiment.TaskFile, error) {
 	name := s.evaluate.benchmark
 	b := config.Benchmark{ID: name}
 	if i := slices.IndexFunc(cfg.Benchmarks, func(b config.Benchmark) bool { return b.ID == name }); i >= 0 {
@@ -90,7 +89,7 @@ func (s *session) evaluatedTasks(cfg *config.Config) (taskFile, error) {
 		file := filepath.Base(name)
 		b = config.Benchmark{ID: strings.TrimSuffix(file, filepath.Ext(file)), Tasks: name}
 	}
-	read, err := readTaskFile(b, taskPath(cfg, b), prompts)
+	read, err := experiment.ReadTasks(cfg, b)
 	if errors.Is(err, fs.ErrNotExist) {
 		return read, fmt.Errorf("%w; name a task file with --benchmark, or one of those that are built in: %s", err, strings.Join(data.BuiltInNames(), ", "))
 	}
@@ -134,14 +133,14 @@ func (e *evaluated) seed(o *evaluateOptions) uint64 {
 // setup is the evaluation of a policy at a budget, still without a design.
 func (e *evaluated) setup(o *evaluateOptions, policy string, budget int) evaluation.Setup {
 	setup := evaluation.Setup{
-		Benchmark: e.tasks.id, Model: e.model.ID, Policy: policy, Budget: budget, Seed: e.seed(o),
+		Benchmark: e.tasks.ID, Model: e.model.ID, Policy: policy, Budget: budget, Seed: e.seed(o),
 		Asked: e.cfg.Slice("sampling.temperature", "sampling.top_p", "sampling.top_k", "sampling.max_tokens"),
 	}
-	for _, t := range e.tasks.tasks {
+	for _, t := range e.tasks.Tasks {
 		setup.TaskIDs = append(setup.TaskIDs, t.ID)
 	}
-	setup.Asked["prompts"] = e.tasks.prompts().SHA256
-	setup.Asked["model"] = modelText(e.model)
+	setup.Asked["prompts"] = e.tasks.Prompts().SHA256
+	setup.Asked["model"] = experiment.ModelText(e.model)
 	return setup
 }
 
@@ -153,16 +152,17 @@ type scoring struct {
 
 // scorers are those of the benchmark's tasks, by the rules of the score stage.
 func (e *evaluated) scorers(judges *serving.Servers) (scoring, error) {
-	settings, _, err := scoreSettings(e.cfg, judges, []taskFile{e.tasks})
+	settings, _, err := experiment.ScoreSettings(e.cfg, judges, []experiment.TaskFile{e.tasks})
 	if err != nil {
 		return scoring{}, err
 	}
-	rules := settings.Rules(e.tasks.id, e.model.ID)
+	rules := settings.Rules(e.tasks.ID, e.model.ID)
 	text := []byte(settings.Benchmarks[0].Answers.SHA256)
 	for _, key := range slices.Sorted(maps.Keys(rules)) {
 		text = fmt.Appendf(text, "\n%s=%s", key, rules[key])
 	}
-	return scoring{&settings, digest(text)}, nil
+	digest := sha256.Sum256(text)
+	return scoring{&settings, hex.EncodeToString(digest[:])}, nil
 }
 
 // scoreOne scores an answer by opened scorers.
@@ -173,7 +173,7 @@ func (e *evaluated) scoreOne(open *score.Scorers) func(context.Context, *rollout
 			return nil, err
 		}
 		return &rollout.Score{
-			Benchmark: e.tasks.id, Model: e.model.ID, TaskIndex: r.TaskIndex, TaskID: e.tasks.tasks[r.TaskIndex].ID, Rollout: r.Rollout,
+			Benchmark: e.tasks.ID, Model: e.model.ID, TaskIndex: r.TaskIndex, TaskID: e.tasks.Tasks[r.TaskIndex].ID, Rollout: r.Rollout,
 			Correct: v.Correct, Answer: strings.Clone(v.Answer), Note: strings.Clone(v.Note), Scorer: open.Version(int(r.TaskIndex)),
 		}, nil
 	}
@@ -184,8 +184,8 @@ func (e *evaluated) settings(setup evaluation.Setup, open *score.Scorers, rules,
 	return evaluation.Settings{
 		Setup: setup, Folder: setup.Path(e.out), Prior: e.prior, Score: e.scoreOne(open), Rules: rules,
 		Corpus: sampler.Corpus{
-			Benchmark: e.tasks.id, Model: e.model.ID, Tasks: e.tasks.tasks, Sampling: sampling(e.cfg, e.model),
-			Seed: seed.Root(setup.Seed).Child("evaluate").Child(e.tasks.id).Child(e.model.ID),
+			Benchmark: e.tasks.ID, Model: e.model.ID, Tasks: e.tasks.Tasks, Sampling: experiment.Sampling(e.cfg, e.model),
+			Seed: seed.Root(setup.Seed).Child("evaluate").Child(e.tasks.ID).Child(e.model.ID),
 		},
 		Clock: clock.Wall{}, Footer: map[string]string{"speceval.commit": commit},
 	}

@@ -11,6 +11,7 @@ import (
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
+	"speceval/pipeline/experiment"
 )
 
 // TestReasonsFitTheirLine changes hundreds of inputs of a stage: status and plan
@@ -34,7 +35,7 @@ func TestReasonsFitTheirLine(t *testing.T) {
 	plan := dagtest.Plan(t, table("2222"), out, dag.Selection{})
 	st := statusOf(out, plan)
 	var text, planned, document strings.Builder
-	for _, err := range []error{st.text(&text), writePlan(&planned, plan, &opened{workers: 1}), st.json(&document)} {
+	for _, err := range []error{st.text(&text), writePlan(&planned, plan, &opened{Experiment: &experiment.Experiment{Workers: 1}}), st.json(&document)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,8 +87,8 @@ func TestWhatAnEstimateGoesBy(t *testing.T) {
 }
 
 func TestPlansOfJobs(t *testing.T) {
-	o := &opened{workers: 2, executor: config.Default().Executor}
-	o.executor.Kind = config.ExecutorSlurm
+	o := &opened{Experiment: &experiment.Experiment{Workers: 2, Executor: config.Default().Executor}}
+	o.Executor.Kind = config.ExecutorSlurm
 	run := make([]dag.UnitPlan, 120)
 	for i := range run {
 		run[i].Seconds = 30

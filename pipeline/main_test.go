@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"speceval/pipeline/dag"
+	"speceval/pipeline/experiment"
 	"speceval/stages/report"
 )
 
@@ -67,15 +68,15 @@ func newBench(t *testing.T) *bench {
 	}
 }
 
-func (b *bench) load(file string, sets []string, o outside) (experiment, error) {
+func (b *bench) load(file string, sets []string, o experiment.Outside) (*experiment.Experiment, error) {
 	if file != "experiments.toml" {
-		return experiment{}, fmt.Errorf("%s: there is no such file", file)
+		return nil, fmt.Errorf("%s: there is no such file", file)
 	}
 	draws := b.draws
 	for _, set := range sets {
 		value, ok := strings.CutPrefix(set, "replay.draws=")
 		if !ok {
-			return experiment{}, fmt.Errorf("--set %s: unknown key", set)
+			return nil, fmt.Errorf("--set %s: unknown key", set)
 		}
 		draws = value
 	}
@@ -85,11 +86,17 @@ func (b *bench) load(file string, sets []string, o outside) (experiment, error) 
 		replay.Units = append(replay.Units, b.unit("replay/"+id, "replay/"+id+".txt", map[string]string{"replay.draws": draws}))
 		report.Needs = append(report.Needs, dag.Ref{Stage: "replay", Unit: id})
 	}
-	return experiment{out: cmp.Or(o.out, b.out), workers: 1, page: b.page, stages: []dag.Stage{
-		{Name: "generate", About: "rollouts", Satisfied: "published profiles stand in"},
-		replay,
-		{Name: "report", About: "tables", Version: 1, Units: []dag.Unit{report}},
-	}}, nil
+	return &experiment.Experiment{
+		Out: cmp.Or(o.Out, b.out), Workers: 1, Page: b.page,
+		Generate: dag.Stage{Name: "generate", About: "rollouts", Satisfied: "published profiles stand in"},
+		Replay:   replay,
+		Report:   dag.Stage{Name: "report", About: "tables", Version: 1, Units: []dag.Unit{report}},
+	}, nil
+}
+
+// benchStages are the stages of a bench.
+func benchStages(e *experiment.Experiment) []dag.Stage {
+	return []dag.Stage{e.Generate, e.Replay, e.Report}
 }
 
 func (b *bench) unit(name, output string, config map[string]string) dag.Unit {
@@ -125,7 +132,7 @@ func (b *bench) do(line string) (code int, stdout, stderr string) {
 		origin:     dag.Origin{Commit: "abc", Host: "lab", GoVersion: "go1.26", Command: "speceval " + line},
 		interrupts: b.interrupts, release: func() {},
 	}
-	p := pipeline{load: b.load, verify: func(string) (verdicts, error) { return opinion(b.agree), nil }}
+	p := pipeline{load: b.load, stages: benchStages, verify: func(string) (verdicts, error) { return opinion(b.agree), nil }}
 	if b.far != nil {
 		p.elsewhere = func(string) ([]unitStanding, error) { return b.far, nil }
 	}

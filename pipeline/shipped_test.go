@@ -5,13 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"speceval/data"
-	"speceval/internal/profile"
 	"speceval/internal/rowfile"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
@@ -144,31 +141,6 @@ func same(t *testing.T, a string, as map[string]string, b string, bs map[string]
 }
 
 // TestPublishedMeansExactlyThePapersProfiles guards the paper's columns: any
-// other set of profiles must not be held against its numbers.
-func TestPublishedMeansExactlyThePapersProfiles(t *testing.T) {
-	all, err := profile.Parse(data.Profiles(), data.ProfilesName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	papers, _, err := profile.Evaluated(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := slices.Clone(papers)
-	changed[5].PassCounts = slices.Clone(changed[5].PassCounts)
-	changed[5].PassCounts[0] ^= 1
-	for name, tt := range map[string]struct {
-		profiles []profile.Profile
-		want     bool
-	}{
-		"the paper's": {papers, true}, "one less": {papers[1:], false}, "all of the release": {all, false}, "one count changed": {changed, false},
-	} {
-		if got, err := arePublished(tt.profiles); err != nil || got != tt.want {
-			t.Errorf("%s: published is %v (%v), want %v", name, got, err, tt.want)
-		}
-	}
-}
-
 // TestOwnProfiles runs profiles of a user's: other task counts, another number
 // of rollouts, and no paper to compare with.
 func TestOwnProfiles(t *testing.T) {

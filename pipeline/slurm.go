@@ -27,17 +27,17 @@ import (
 const grace = 10 * time.Second
 
 // inJobs tells whether the units of some stages run in Slurm jobs.
-func (o *opened) inJobs() bool { return o.executor.Kind == config.ExecutorSlurm }
+func (o *opened) inJobs() bool { return o.Executor.Kind == config.ExecutorSlurm }
 
 // estimated is how long the units of a stage will take where they run.
 func (o *opened) estimated(stage *dag.StagePlan) string {
-	resources, inJobs := jobStages(o.executor, o.servers)[stage.Stage.Name]
+	resources, inJobs := jobStages(o.Executor, o.Servers)[stage.Stage.Name]
 	if !o.inJobs() || !inJobs {
-		return estimated(stage.Estimate(o.workers))
+		return estimated(stage.Estimate(o.Workers))
 	}
 	e := stage.Estimate(1)
 	known := len(stage.Run) - e.Unknown
-	perElement := 60 * o.executor.ElementMinutes * float64(max(1, resources.Workers))
+	perElement := 60 * o.Executor.ElementMinutes * float64(max(1, resources.Workers))
 	elements := e.Unknown + min(known, int(math.Ceil(e.Seconds/max(perElement, 1))))
 	if elements == 1 {
 		return coreHours(e) + ", in about 1 element of a job array"
@@ -54,9 +54,9 @@ type place struct {
 
 // placeOf is where the units of the plan run.
 func (s *session) placeOf(ctx context.Context, o *opened, drain <-chan struct{}, plan *dag.Plan) (place, error) {
-	here := place{Executor: executor.Local{Workers: o.workers}}
+	here := place{Executor: executor.Local{Workers: o.Workers}}
 	client := slurm.New(s.slurmCommand)
-	live := s.idle(ctx, client, o.out)
+	live := s.idle(ctx, client, o.Out)
 	if !o.inJobs() {
 		return here, live
 	}
@@ -142,7 +142,7 @@ func (s *session) jobSettings(o *opened, client *slurm.Client, drain <-chan stru
 	if err != nil {
 		return executor.Settings{}, err
 	}
-	out, err := filepath.Abs(o.out)
+	out, err := filepath.Abs(o.Out)
 	if err != nil {
 		return executor.Settings{}, err
 	}
@@ -155,10 +155,10 @@ func (s *session) jobSettings(o *opened, client *slurm.Client, drain <-chan stru
 		words = append(words, "--set", set)
 	}
 	seconds := func(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
-	e := o.executor
+	e := o.Executor
 	return executor.Settings{
 		Client: client, Folder: filepath.Join(out, dag.JobsDir), Directory: directory, Program: words, Build: build, Process: s.pid,
-		Stages: jobStages(e, o.servers), ArraySize: e.ArraySize, Throttle: e.Throttle, Retries: e.Retries,
+		Stages: jobStages(e, o.Servers), ArraySize: e.ArraySize, Throttle: e.Throttle, Retries: e.Retries,
 		Element: seconds(60 * e.ElementMinutes), Poll: seconds(e.PollSeconds), Settle: seconds(e.SettleSeconds), Grace: grace,
 		Clock: clock.Wall{}, Drain: drain, Report: s.report, Now: s.now,
 	}, nil

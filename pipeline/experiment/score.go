@@ -1,4 +1,4 @@
-package main
+package experiment
 
 import (
 	"context"
@@ -25,15 +25,15 @@ import (
 	"speceval/stages/score"
 )
 
-// judgeServers are the servers of the judge.
-func judgeServers(cfg *config.Config, o outside) *serving.Servers {
+// Judges are the servers of the judge.
+func Judges(cfg *config.Config, o Outside) *serving.Servers {
 	s := servingSettings(cfg, o)
 	s.Workers = []serving.Worker{{Name: "judge", URLs: cfg.Judge.URLs}}
 	return serving.New(s)
 }
 
-// scoreSettings are those of the score stage, with what the user should know.
-func scoreSettings(cfg *config.Config, servers *serving.Servers, tasks []taskFile) (s score.Settings, notes []string, err error) {
+// ScoreSettings are those of the score stage, with what the user should know.
+func ScoreSettings(cfg *config.Config, servers *serving.Servers, tasks []TaskFile) (s score.Settings, notes []string, err error) {
 	s = score.Settings{
 		Rollouts: cfg.Corpus.RolloutsPerTask, JudgeName: cfg.Judge.Model, AtATime: runtime.GOMAXPROCS(0),
 		Config: map[string]map[string]string{
@@ -50,13 +50,13 @@ func scoreSettings(cfg *config.Config, servers *serving.Servers, tasks []taskFil
 			return s, nil, err
 		}
 		s.Benchmarks = append(s.Benchmarks, score.Benchmark{
-			ID: b.id, Tasks: b.tasks, Answers: answers,
+			ID: b.ID, Tasks: b.Tasks, Answers: answers,
 			Tests: func(t benchmark.Task) ([]benchmark.Test, error) {
-				return benchmark.ReadTestsOf(b.path, t, sums[t.TestsFile])
+				return benchmark.ReadTestsOf(b.Path, t, sums[t.TestsFile])
 			},
 		})
-		if len(cfg.Judge.URLs) == 0 && slices.ContainsFunc(b.tasks, func(t benchmark.Task) bool { return t.Scorer == "judge" }) {
-			notes = append(notes, b.id+" has answers that a judge scores: name its servers in judge.urls before the score stage")
+		if len(cfg.Judge.URLs) == 0 && slices.ContainsFunc(b.Tasks, func(t benchmark.Task) bool { return t.Scorer == "judge" }) {
+			notes = append(notes, b.ID+" has answers that a judge scores: name its servers in judge.urls before the score stage")
 		}
 	}
 	prompt, source, err := judgePrompt(cfg)
@@ -127,21 +127,21 @@ func (p *programs) runner(ctx context.Context) (_ *code.Runner, err error) {
 // content of the files that hold tests, unless the file has their digests. sums are
 // the digests of those that were read: who scores must find them so, however much
 // later.
-func (f taskFile) answers() (source dag.Source, sums map[string]string, err error) {
+func (f TaskFile) answers() (source dag.Source, sums map[string]string, err error) {
 	h := sha256.New()
-	io.WriteString(h, benchmark.Digest(f.tasks))
+	io.WriteString(h, benchmark.Digest(f.Tasks))
 	sums = make(map[string]string)
-	for _, t := range f.tasks {
+	for _, t := range f.Tasks {
 		if t.TestsFile == "" || t.TestsSHA256 != "" {
 			continue
 		}
 		own := sha256.New()
-		if err := copyFile(io.MultiWriter(h, own), filepath.Join(filepath.Dir(f.path), filepath.FromSlash(t.TestsFile))); err != nil {
-			return dag.Source{}, nil, fmt.Errorf("benchmark %s: %w", f.id, err)
+		if err := copyFile(io.MultiWriter(h, own), filepath.Join(filepath.Dir(f.Path), filepath.FromSlash(t.TestsFile))); err != nil {
+			return dag.Source{}, nil, fmt.Errorf("benchmark %s: %w", f.ID, err)
 		}
 		sums[t.TestsFile] = hex.EncodeToString(own.Sum(nil))
 	}
-	return dag.Source{Name: f.path + " (answers and tests)", SHA256: hex.EncodeToString(h.Sum(nil))}, sums, nil
+	return dag.Source{Name: f.Path + " (answers and tests)", SHA256: hex.EncodeToString(h.Sum(nil))}, sums, nil
 }
 
 // copyFile writes the content of a file to w.

@@ -1,4 +1,4 @@
-package main
+package experiment
 
 import (
 	"reflect"
@@ -18,7 +18,7 @@ func TestWhatServersAreToldOfThinking(t *testing.T) {
 		{config.Model{ID: "bounded", Thinking: true, ThinkingBudget: 8, ReasoningParser: "qwen3"}, map[string]any{"enable_thinking": true}, true},
 		{config.Model{ID: "could think", ReasoningParser: "qwen3"}, map[string]any{"enable_thinking": false}, false},
 	} {
-		m := servedModel(config.Default(), tt.model)
+		m := ServedModel(config.Default(), tt.model)
 		if !reflect.DeepEqual(m.Requires.TemplateArguments, tt.want) || m.Requires.ThinkingBudget != tt.proof || m.Launch.ThinkingBudget != tt.proof {
 			t.Errorf("%s: %+v", tt.model.ID, m)
 		}
@@ -30,17 +30,17 @@ func TestRolloutsDependOnTheModelNotOnItsServer(t *testing.T) {
 	change := func(change func(m *config.Model)) string {
 		m := base
 		change(&m)
-		return modelText(m)
+		return ModelText(m)
 	}
 	same := change(func(m *config.Model) { m.Title, m.Served, m.MaxSequences = "N", "n", 9 })
-	if same != modelText(base) {
+	if same != ModelText(base) {
 		t.Errorf("%s depends on title, served name or sequences", same)
 	}
 	for _, other := range []string{
 		change(func(m *config.Model) { m.ID = "n" }), change(func(m *config.Model) { m.Path = "q" }), change(func(m *config.Model) { m.Thinking = false }),
 		change(func(m *config.Model) { m.ThinkingBudget = 6 }), change(func(m *config.Model) { m.ReasoningParser = "" }),
 	} {
-		if other == modelText(base) {
+		if other == ModelText(base) {
 			t.Errorf("%s does not tell a change", other)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package experiment
 
 import (
 	"cmp"
@@ -20,15 +20,16 @@ type corpus struct {
 	pairs     []pair.Pair       // sorted by benchmark, then model
 	leftOut   []profile.Profile // known ones that cannot be evaluated
 	published bool              // their profiles are the paper's
-	stages    []dag.Stage       // generate and score
-	notes     []string          // what the user should know
+	generate  dag.Stage
+	score     dag.Stage
+	notes     []string // what the user should know
 
 	// close ends the servers that answer and judge; nil: there are none.
 	close func(ctx context.Context) error
 }
 
 // newCorpus is the corpus that the configuration asks for.
-func newCorpus(cfg *config.Config, o outside) (corpus, error) {
+func newCorpus(cfg *config.Config, o Outside) (corpus, error) {
 	if cfg.Corpus.Source == config.SourceVLLM {
 		return sampledCorpus(cfg, o)
 	}
@@ -47,7 +48,7 @@ func knownCorpus(cfg *config.Config) (corpus, error) {
 		return corpus{}, err
 	}
 	standIn := cfg.Corpus.StandIn(data.ProfilesName)
-	c := corpus{pairs: pair.AllKnown(profiles), leftOut: degenerate, stages: []dag.Stage{generate.Satisfied(standIn), score.Satisfied(standIn)}}
+	c := corpus{pairs: pair.AllKnown(profiles), leftOut: degenerate, generate: generate.Satisfied(standIn), score: score.Satisfied(standIn)}
 	for _, p := range degenerate {
 		c.notes = append(c.notes, p.Name()+" is left out: its variance is zero, every task passes always or never")
 	}
@@ -69,8 +70,8 @@ func arePublished(profiles []profile.Profile) (bool, error) {
 }
 
 // sampledCorpus is one whose rollouts are sampled from servers, and scored.
-func sampledCorpus(cfg *config.Config, o outside) (corpus, error) {
-	servers, judges := servers(cfg, o), judgeServers(cfg, o)
+func sampledCorpus(cfg *config.Config, o Outside) (corpus, error) {
+	servers, judges := Servers(cfg, o), Judges(cfg, o)
 	tasks, err := readTasks(cfg)
 	if err != nil {
 		return corpus{}, err
@@ -79,7 +80,7 @@ func sampledCorpus(cfg *config.Config, o outside) (corpus, error) {
 	if err != nil {
 		return corpus{}, err
 	}
-	scored, notes, err := scoreSettings(cfg, judges, tasks)
+	scored, notes, err := ScoreSettings(cfg, judges, tasks)
 	if err != nil {
 		return corpus{}, err
 	}
@@ -92,7 +93,7 @@ func sampledCorpus(cfg *config.Config, o outside) (corpus, error) {
 		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model))
 	})
 	return corpus{
-		pairs: pairs, stages: []dag.Stage{generate.Stage(sampled), stage}, notes: notes,
+		pairs: pairs, generate: generate.Stage(sampled), score: stage, notes: notes,
 		close: func(ctx context.Context) error { return errors.Join(servers.Close(ctx), judges.Close(ctx)) },
 	}, nil
 }

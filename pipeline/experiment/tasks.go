@@ -1,4 +1,4 @@
-package main
+package experiment
 
 import (
 	"cmp"
@@ -17,16 +17,27 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// taskFile is the tasks of a benchmark and where they come from.
-type taskFile struct {
-	id    string
-	path  string
-	tasks []benchmark.Task
+// TaskFile is the tasks of a benchmark and where they come from.
+type TaskFile struct {
+	ID    string // of the benchmark
+	Path  string // or the name of the file that is built in
+	Tasks []benchmark.Task
+}
+
+// ReadTasks reads the task file of a benchmark, or the one that is built in
+// where the benchmark names none and there is none. The error is fs.ErrNotExist
+// where there is neither.
+func ReadTasks(cfg *config.Config, b config.Benchmark) (TaskFile, error) {
+	prompts, err := Prompts(cfg)
+	if err != nil {
+		return TaskFile{}, err
+	}
+	return readTaskFile(b, taskPath(cfg, b), prompts)
 }
 
 // readTasks reads the task file of every benchmark of the experiment. The error
 // names all that cannot be used.
-func readTasks(cfg *config.Config) ([]taskFile, error) {
+func readTasks(cfg *config.Config) ([]TaskFile, error) {
 	all, absent, err := findTasks(cfg)
 	if len(absent) > 0 {
 		err = errors.Join(err, fmt.Errorf("no task files %s: put them there, or name their folder in corpus.tasks, or each in tasks of its [[benchmark]]", strings.Join(absent, ", ")))
@@ -35,14 +46,14 @@ func readTasks(cfg *config.Config) ([]taskFile, error) {
 }
 
 // presentTasks reads the task files that are there.
-func presentTasks(cfg *config.Config) ([]taskFile, error) {
+func presentTasks(cfg *config.Config) ([]TaskFile, error) {
 	all, _, err := findTasks(cfg)
 	return all, err
 }
 
 // findTasks reads the task files that are there, and lists those that are not.
-func findTasks(cfg *config.Config) (all []taskFile, absent []string, err error) {
-	prompts, err := promptsOf(cfg)
+func findTasks(cfg *config.Config) (all []TaskFile, absent []string, err error) {
+	prompts, err := Prompts(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -67,9 +78,8 @@ func taskPath(cfg *config.Config, b config.Benchmark) string {
 	return cmp.Or(b.Tasks, filepath.Join(cfg.Corpus.Tasks, b.ID+".jsonl"))
 }
 
-// readTaskFile reads the task file of a benchmark, or the one that is built in
-// where the benchmark names none and there is none.
-func readTaskFile(b config.Benchmark, path string, prompts *benchmark.Prompts) (taskFile, error) {
+// readTaskFile is ReadTasks with the path and the prompts.
+func readTaskFile(b config.Benchmark, path string, prompts *benchmark.Prompts) (TaskFile, error) {
 	reader := benchmark.Reader{Prompts: prompts, Benchmark: b.ID}
 	tasks, err := reader.Read(path)
 	if builtIn, name, ok := data.BuiltIn(b.ID); ok && b.Tasks == "" && errors.Is(err, fs.ErrNotExist) {
@@ -80,9 +90,9 @@ func readTaskFile(b config.Benchmark, path string, prompts *benchmark.Prompts) (
 		err = usable(b.ID, path, tasks)
 	}
 	if err != nil {
-		return taskFile{}, fmt.Errorf("benchmark %s: %w", b.ID, err)
+		return TaskFile{}, fmt.Errorf("benchmark %s: %w", b.ID, err)
 	}
-	return taskFile{b.ID, path, tasks}, nil
+	return TaskFile{b.ID, path, tasks}, nil
 }
 
 // usable tells whether the tasks of a file make the benchmark.
@@ -96,15 +106,15 @@ func usable(id, path string, tasks []benchmark.Task) error {
 	return nil
 }
 
-// prompts is the file as an input, as far as rollouts depend on it.
-func (f taskFile) prompts() dag.Source {
-	return dag.Source{Name: f.path + " (prompts)", SHA256: benchmark.PromptDigest(f.tasks)}
+// Prompts is the file as an input, as far as rollouts depend on it.
+func (f TaskFile) Prompts() dag.Source {
+	return dag.Source{Name: f.Path + " (prompts)", SHA256: benchmark.PromptDigest(f.Tasks)}
 }
 
-// promptsOf are the templates that problems are asked by: ours, and the user's
+// Prompts are the templates that problems are asked by: ours, and the user's
 // before them. Those may be for a benchmark of the experiment, or for a source of
 // the paper's.
-func promptsOf(cfg *config.Config) (*benchmark.Prompts, error) {
+func Prompts(cfg *config.Config) (*benchmark.Prompts, error) {
 	prompts, err := benchmark.ParsePrompts(data.Prompts())
 	if err != nil || cfg.Corpus.Prompts == "" {
 		return prompts, err
@@ -129,9 +139,9 @@ func promptsOf(cfg *config.Config) (*benchmark.Prompts, error) {
 	return prompts, nil
 }
 
-// askedTwice finds tasks with the user turn of an earlier one, each behind that. The
+// AskedTwice finds tasks with the user turn of an earlier one, each behind that. The
 // same task again, from another file, does not count.
-func askedTwice(tasks []benchmark.Task) (pairs [][2]benchmark.Task) {
+func AskedTwice(tasks []benchmark.Task) (pairs [][2]benchmark.Task) {
 	first := make(map[string]benchmark.Task, len(tasks))
 	for _, t := range tasks {
 		earlier, again := first[t.UserPrompt]

@@ -1,4 +1,4 @@
-package main
+package experiment
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"speceval/data"
 	"speceval/internal/clock"
+	"speceval/internal/coupled"
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/flops"
 	"speceval/internal/profile"
@@ -100,7 +101,7 @@ func architectures(cfg *config.Config) ([]flops.Architecture, error) {
 func samplingText(cfg *config.Config, model string) map[string]string {
 	text := cfg.Slice("sampling.temperature", "sampling.top_p", "sampling.top_k", "sampling.max_tokens")
 	if i := slices.IndexFunc(cfg.Models, func(m config.Model) bool { return m.ID == model }); i >= 0 {
-		text["model"] = modelText(cfg.Models[i])
+		text["model"] = ModelText(cfg.Models[i])
 	}
 	return text
 }
@@ -134,7 +135,7 @@ func (t *timing) end(ctx context.Context) error {
 }
 
 // timedWorkers are the workers of the experiment, for timed runs.
-func timedWorkers(cfg *config.Config, o outside) *serving.Workers {
+func timedWorkers(cfg *config.Config, o Outside) *serving.Workers {
 	return serving.NewWorkers(servingSettings(cfg, o))
 }
 
@@ -159,7 +160,7 @@ func measuredRuns(cfg *config.Config, pairs []pair.Pair, timed *timing) (*system
 		return nil, err
 	}
 	for _, b := range all {
-		m.Tasks[b.id] = systems.Tasks{Tasks: b.tasks, Source: b.prompts()}
+		m.Tasks[b.ID] = systems.Tasks{Tasks: b.Tasks, Source: b.Prompts()}
 	}
 	if len(cfg.Systems.ScoredRepeats) > 0 {
 		if m.Scored, err = scoredRuns(cfg, all, timed.judges); err != nil {
@@ -168,8 +169,8 @@ func measuredRuns(cfg *config.Config, pairs []pair.Pair, timed *timing) (*system
 	}
 	served := make(map[string]serving.Model)
 	for _, model := range cfg.Models {
-		served[model.ID] = servedModel(cfg, model)
-		m.Models[model.ID], m.MaxSequences[model.ID] = sampling(cfg, model), model.MaxSequences
+		served[model.ID] = ServedModel(cfg, model)
+		m.Models[model.ID], m.MaxSequences[model.ID] = Sampling(cfg, model), model.MaxSequences
 	}
 	if m.Expect, err = expectedSuites(cfg.Experiment.Budgets, m.Repeats); err != nil {
 		return nil, err
@@ -190,10 +191,39 @@ func measuredRuns(cfg *config.Config, pairs []pair.Pair, timed *timing) (*system
 		}
 		return systems.Lease{
 			Pool: lease.Pool, Release: lease.Release,
-			Simulated: strings.Contains(strings.Join(replicas{lease}.Versions(), " "), "simulated"),
+			Simulated: strings.Contains(strings.Join(Replicas{lease}.Versions(), " "), "simulated"),
 		}, nil
 	}
 	return m, errors.Join(faults...)
+}
+
+// scoredRuns are timed runs under real rewards, by the scorers of the score
+// stage.
+func scoredRuns(cfg *config.Config, tasks []TaskFile, judges *serving.Servers) (*systems.Scored, error) {
+	scoring, _, err := ScoreSettings(cfg, judges, tasks)
+	if err != nil {
+		return nil, err
+	}
+	s := &systems.Scored{
+		Repeats: cfg.Systems.ScoredRepeats,
+		Rules:   func(p pair.Pair) map[string]string { return scoring.Rules(p.Benchmark, p.Model) },
+		Answers: make(map[string]dag.Source),
+	}
+	for _, b := range scoring.Benchmarks {
+		s.Answers[b.ID] = b.Answers
+	}
+	s.Scorer = func(ctx context.Context, p pair.Pair) (systems.Scorer, error) {
+		open, err := scoring.Open(ctx, p.Benchmark, p.Model)
+		if err != nil {
+			return systems.Scorer{}, err
+		}
+		score := func(ctx context.Context, task int, c vllm.Completion) (bool, error) {
+			v, err := open.Score(ctx, task, c.Text, c.Finish)
+			return v.Correct, err
+		}
+		return systems.Scorer{Score: score, Release: open.Release}, nil
+	}
+	return s, nil
 }
 
 // measuredRepeats are those of each budget.
@@ -255,4 +285,13 @@ func digest(files ...[]byte) string {
 		h.Write(f)
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// releases are the digests of the published profiles' own files.
+func releases() (coupled.Releases, error) {
+	published, err := profile.Parse(data.Profiles(), data.ProfilesName)
+	if err != nil {
+		return nil, err
+	}
+	return coupled.ParseReleases(data.ProfileSHA256(), data.ProfileSHA256Name, published)
 }

@@ -1,8 +1,7 @@
-package main
+package experiment
 
 import (
 	"context"
-	"slices"
 
 	"speceval/internal/clock"
 	"speceval/internal/serving"
@@ -12,7 +11,7 @@ import (
 )
 
 // generateSettings are those of the generate stage.
-func generateSettings(cfg *config.Config, servers *serving.Servers, tasks []taskFile) (generate.Settings, error) {
+func generateSettings(cfg *config.Config, servers *serving.Servers, tasks []TaskFile) (generate.Settings, error) {
 	s := generate.Settings{
 		Seed: cfg.Experiment.Seed, Rollouts: cfg.Corpus.RolloutsPerTask,
 		Config: cfg.Slice("experiment.seed", "corpus.rollouts_per_task", "serving.version",
@@ -25,9 +24,9 @@ func generateSettings(cfg *config.Config, servers *serving.Servers, tasks []task
 	}
 	models := make(map[string]serving.Model)
 	for _, m := range cfg.Models {
-		models[m.ID] = servedModel(cfg, m)
+		models[m.ID] = ServedModel(cfg, m)
 		s.Models = append(s.Models, generate.Model{
-			ID: m.ID, Sampling: sampling(cfg, m), Config: modelText(m),
+			ID: m.ID, Sampling: Sampling(cfg, m), Config: ModelText(m),
 			Expect: func(benchmark string, requests int) []dag.Quantity {
 				return costs.expect(benchmark, m.ID, requests, cfg.Sampling.MaxTokens)
 			},
@@ -38,31 +37,10 @@ func generateSettings(cfg *config.Config, servers *serving.Servers, tasks []task
 		if err != nil {
 			return nil, err
 		}
-		return replicas{lease}, nil
+		return Replicas{lease}, nil
 	}
 	for _, b := range tasks {
-		s.Benchmarks = append(s.Benchmarks, generate.Benchmark{ID: b.id, Tasks: b.tasks, Source: b.prompts()})
+		s.Benchmarks = append(s.Benchmarks, generate.Benchmark{ID: b.ID, Tasks: b.Tasks, Source: b.Prompts()})
 	}
 	return s, nil
 }
-
-// replicas are a lease as the generate stage sees it.
-type replicas struct{ *serving.Lease }
-
-var _ generate.Servers = replicas{}
-
-// Places count those of replicas that are out for a while, too.
-func (r replicas) Places() int { return r.Lease.Places }
-
-// Versions are those of vLLM, and of the simulated fleet.
-func (r replicas) Versions() []string {
-	var all []string
-	for _, s := range r.Served {
-		all = append(all, s.Version)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// ThinkEnd is the same on all replicas: they serve one model.
-func (r replicas) ThinkEnd() int32 { return r.Served[0].ThinkEnd }

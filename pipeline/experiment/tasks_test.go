@@ -1,4 +1,4 @@
-package main
+package experiment
 
 import (
 	"errors"
@@ -21,23 +21,23 @@ const two = `{"id":"a","prompt":"1?","answer":"1","scorer":"math"}
 
 func TestTaskFilesThatAreBuiltIn(t *testing.T) {
 	dir := t.TempDir()
-	prompts, err := promptsOf(config.Default())
+	prompts, err := Prompts(config.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for id, name := range map[string]string{"smallbench": data.SmallBenchmarkName, "primer": data.PrimerName} {
 		path := filepath.Join(dir, id+".jsonl")
 		read, err := readTaskFile(config.Benchmark{ID: id}, path, prompts)
-		if err != nil || read.path != name || len(read.tasks) < 60 {
-			t.Errorf("%s: %d tasks of %s (%v)", id, len(read.tasks), read.path, err)
+		if err != nil || read.Path != name || len(read.Tasks) < 60 {
+			t.Errorf("%s: %d tasks of %s (%v)", id, len(read.Tasks), read.Path, err)
 		}
 		// A file of one's own comes first.
 		if err := os.WriteFile(path, []byte(two), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		read, err = readTaskFile(config.Benchmark{ID: id}, path, prompts)
-		if err != nil || read.path != path || len(read.tasks) != 2 {
-			t.Errorf("%s: %d tasks of %s (%v)", id, len(read.tasks), read.path, err)
+		if err != nil || read.Path != path || len(read.Tasks) != 2 {
+			t.Errorf("%s: %d tasks of %s (%v)", id, len(read.Tasks), read.Path, err)
 		}
 	}
 	if _, err := readTaskFile(config.Benchmark{ID: "aime24"}, filepath.Join(dir, "aime24.jsonl"), prompts); !errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +58,7 @@ func ownConfig(t *testing.T, corpus, tasks string) *config.Config {
 func TestOwnBenchmarksHaveOwnFiles(t *testing.T) {
 	dir := filesIn(t, map[string]string{"mine.csv": ownRows, "other.jsonl": `{"benchmark_id":"x","id":"a","prompt":"p","answer":"1","scorer":"math"}`, "own.jsonl": two})
 	all, err := readTasks(ownConfig(t, "", filepath.Join(dir, "mine.csv")))
-	if err != nil || len(all) != 1 || all[0].id != "own" || len(all[0].tasks) != 4 || all[0].tasks[0].Benchmark != "own" || all[0].tasks[0].Prompt != "Which one\r\nis \"red\"?" {
+	if err != nil || len(all) != 1 || all[0].ID != "own" || len(all[0].Tasks) != 4 || all[0].Tasks[0].Benchmark != "own" || all[0].Tasks[0].Prompt != "Which one\r\nis \"red\"?" {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if _, err := readTasks(ownConfig(t, "", filepath.Join(dir, "other.jsonl"))); err == nil || !strings.Contains(err.Error(), "other.jsonl holds tasks of x") {
@@ -87,7 +87,7 @@ func TestTemplatesArePartOfWhatRolloutsAreOf(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		return all[0].prompts().SHA256, nil
+		return all[0].Prompts().SHA256, nil
 	}
 	ours, err := source("")
 	if err != nil {
@@ -110,11 +110,11 @@ func TestTemplatesArePartOfWhatRolloutsAreOf(t *testing.T) {
 
 // The README shows the same two tasks in both forms.
 func TestOwnBenchmarksOfTheReadme(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
+	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	prompts, err := promptsOf(config.Default())
+	prompts, err := Prompts(config.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,3 +144,25 @@ func TestOwnBenchmarksOfTheReadme(t *testing.T) {
 		t.Errorf("%+v, %v", cfg, err)
 	}
 }
+
+// filesIn is a folder with these files, by their names.
+func filesIn(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const ownRows = "\ufeffid,prompt,answer,scorer,options\r\n" +
+	"a,\"Which one\r\nis \"\"red\"\"?\",B,choice,\"[\"\"sky\"\",\"\"rose\"\"]\"\r\n" +
+	"b,Why?,So,judge,\r\n" +
+	"c,1+1?,2,math,\r\n" +
+	"d,1+1?,2,math,\r\n"

@@ -1,4 +1,4 @@
-package main
+package experiment
 
 import (
 	"os"
@@ -14,22 +14,23 @@ import (
 	"speceval/internal/serving"
 	"speceval/method/controller"
 	"speceval/pipeline/config"
+	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )
 
 // timingFile is the paper's timing without weights.
-const timingFile = "../experiments-timing.toml"
+const timingFile = "../../experiments-timing.toml"
 
 // TestTimingWithoutWeights plans the shipped experiment: every profile at every
 // budget, and what that takes.
 func TestTimingWithoutWeights(t *testing.T) {
 	out := t.TempDir()
-	e, err := load(timingFile, nil, outside{out: out})
+	e, err := Load(timingFile, nil, Outside{Out: out})
 	if err != nil {
 		t.Fatal(err)
 	}
 	measured, hours := 0, 0.0
-	for _, stage := range e.stages {
+	for _, stage := range []dag.Stage{e.Generate, e.Score, e.Replay, e.Systems, e.Report} {
 		for _, u := range stage.Units {
 			if !strings.HasPrefix(u.ID, "measured/") {
 				continue
@@ -51,8 +52,8 @@ func TestTimingWithoutWeights(t *testing.T) {
 	if hours < 4000 || hours > 5000 { // 557 hours of eight GPUs
 		t.Errorf("%.0f GPU-hours", hours)
 	}
-	if !slices.ContainsFunc(e.notes, func(n string) bool { return strings.HasPrefix(n, "18 of 18 benchmarks have no task file in tasks") }) {
-		t.Errorf("notes %q", e.notes)
+	if !slices.ContainsFunc(e.Notes, func(n string) bool { return strings.HasPrefix(n, "18 of 18 benchmarks have no task file in tasks") }) {
+		t.Errorf("notes %q", e.Notes)
 	}
 	if entries, err := os.ReadDir(out); err != nil || len(entries) != 0 {
 		t.Errorf("planning leaves %v, %v", entries, err)

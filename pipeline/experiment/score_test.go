@@ -1,4 +1,4 @@
-package main
+package experiment
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func TestWhatScoringIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, notes, err := scoreSettings(cfg, judgeServers(cfg, outside{}), tasks)
+	s, notes, err := ScoreSettings(cfg, Judges(cfg, Outside{}), tasks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestWhatScoringIsTold(t *testing.T) {
 		t.Errorf("notes %q", notes)
 	}
 	before := s.Benchmarks[0].Answers
-	if tests, err := s.Benchmarks[0].Tests(tasks[0].tasks[0]); err != nil || len(tests) != 1 {
+	if tests, err := s.Benchmarks[0].Tests(tasks[0].Tasks[0]); err != nil || len(tests) != 1 {
 		t.Errorf("tests %v, %v", tests, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "tests.json"), []byte(`[{"kind":"stdin","input":"1","output":"2"}]`), 0o666); err != nil {
@@ -79,10 +79,10 @@ func TestWhatScoringIsTold(t *testing.T) {
 	if after, _, err := tasks[0].answers(); err != nil || after.Name != before.Name || after.SHA256 == before.SHA256 {
 		t.Errorf("with other tests %+v, %v; before %+v", after, err, before)
 	}
-	if _, err := s.Benchmarks[0].Tests(tasks[0].tasks[0]); err == nil || !strings.Contains(err.Error(), "tests.json was changed while this ran") {
+	if _, err := s.Benchmarks[0].Tests(tasks[0].Tasks[0]); err == nil || !strings.Contains(err.Error(), "tests.json was changed while this ran") {
 		t.Errorf("scores under the digest of other tests: %v", err)
 	}
-	tasks[0].tasks[0].TestsSHA256 = strings.Repeat("0", 64)
+	tasks[0].Tasks[0].TestsSHA256 = strings.Repeat("0", 64)
 	recorded, _, err := tasks[0].answers()
 	if err != nil || recorded.SHA256 == before.SHA256 {
 		t.Errorf("with the digest of the tests %+v, %v", recorded, err)
@@ -108,7 +108,7 @@ func TestAnOfficialPromptIsPartOfTheJudgesName(t *testing.T) {
 	if _, official, err := judgePrompt(cfg); err != nil || official.SHA256 == source.SHA256 {
 		t.Errorf("%+v, %v", official, err)
 	}
-	s, _, err := scoreSettings(cfg, judgeServers(cfg, outside{}), nil)
+	s, _, err := ScoreSettings(cfg, Judges(cfg, Outside{}), nil)
 	if err != nil || !strings.HasPrefix(s.JudgeName, cfg.Judge.Model+":prompt=") {
 		t.Errorf("name %q, %v", s.JudgeName, err)
 	}
@@ -120,7 +120,7 @@ func TestAnOfficialPromptIsPartOfTheJudgesName(t *testing.T) {
 
 func TestPairsAreInCanonicalOrder(t *testing.T) {
 	cfg, _ := sampledConfig(t)
-	c, err := newCorpus(cfg, outside{out: t.TempDir()})
+	c, err := newCorpus(cfg, Outside{Out: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
