@@ -20,6 +20,7 @@ import (
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/evaluate"
 )
 
 // ownBenchmark is a task file as a user would write it.
@@ -138,7 +139,7 @@ func TestStoredEvaluationsAreShown(t *testing.T) {
 	_, stdout = l.do(nil, "compare", name, "own/mine/hbn-async-b6-seed7", "--resolve", "0.1")
 	want(t, "compare", stdout, "difference", "95% interval", "to find 0.1", "rollouts per task")
 	_, stdout = l.do(nil, "compare", name, "own/mine/hbn-async-b6-seed7", "--resolve", "0.1", "--json")
-	var c comparedEvaluations
+	var c evaluate.Comparison
 	if err := json.Unmarshal([]byte(stdout), &c); err != nil || c.Resolve == nil {
 		t.Fatalf("compare --json: %v\n%s", err, stdout)
 	}
@@ -201,7 +202,7 @@ func TestAnInterruptedEvaluationGoesOn(t *testing.T) {
 func TestBudgetsArePlanned(t *testing.T) {
 	l := newEvaluationLab(t)
 	code, stdout := l.do(nil, "plan", "--benchmark", "own.jsonl", "--target-se", "0.05", "--json")
-	var p budgetPlan
+	var p evaluate.Plan
 	if err := json.Unmarshal([]byte(stdout), &p); code != 0 || err != nil {
 		t.Fatalf("exit code %d, %v\n%s", code, err, l.stderr)
 	}
@@ -219,16 +220,16 @@ func TestBudgetsArePlanned(t *testing.T) {
 	want(t, "plan", text, "by out/evaluate/benchmark=own", "expected; a difference of 0.", "Uniform         needs")
 
 	_, stdout = l.do(nil, "plan", "--benchmark", "own.jsonl", "--resolve", "0.2", "--json")
-	var resolving budgetPlan
+	var resolving evaluate.Plan
 	if err := json.Unmarshal([]byte(stdout), &resolving); err != nil || resolving.Resolves > 0.2 || resolving.Resolves < 0.18 {
 		t.Errorf("%+v, %v, want a plan that resolves 0.2", resolving, err)
 	}
 
-	for want, change := range map[string]func(p *budgetPlan){
-		"is of other with 5 tasks, not of own":  func(p *budgetPlan) { p.Benchmark = "other" },
-		"is of own with 9 tasks, not of own":    func(p *budgetPlan) { p.Tasks = 9 },
-		"was made for other prompts of own":     func(p *budgetPlan) { p.Prompts = "0" },
-		"--budget 1: want 2 to 4096 rollouts p": func(p *budgetPlan) { p.Budget = 1 },
+	for want, change := range map[string]func(p *evaluate.Plan){
+		"is of other with 5 tasks, not of own":  func(p *evaluate.Plan) { p.Benchmark = "other" },
+		"is of own with 9 tasks, not of own":    func(p *evaluate.Plan) { p.Tasks = 9 },
+		"was made for other prompts of own":     func(p *evaluate.Plan) { p.Prompts = "0" },
+		"--budget 1: want 2 to 4096 rollouts p": func(p *evaluate.Plan) { p.Budget = 1 },
 	} {
 		spoilt := p
 		change(&spoilt)

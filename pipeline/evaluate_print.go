@@ -9,15 +9,8 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/internal/table"
+	"speceval/pipeline/evaluate"
 )
-
-// showResult prints a result as the flags want it.
-func (s *session) showResult(r *evaluation.Result, folder string) error {
-	if s.json {
-		return writeJSON(s.stdout, r)
-	}
-	return writeResult(s.stdout, r, folder, s.all)
-}
 
 // fewTasks is how many tasks are shown unless all are asked for.
 const fewTasks = 5
@@ -126,4 +119,20 @@ func tasksTable(r *evaluation.Result, all bool) table.Table {
 // taskError is the standard error of a task's pass rate.
 func taskError(t evaluation.Task) float64 {
 	return math.Sqrt(t.Variance / float64(t.Pilots+t.Continuations))
+}
+
+// writeEvaluations lists the evaluations of an output folder.
+func writeEvaluations(w io.Writer, all []evaluate.Listed, out string) error {
+	t := table.Table{
+		Title: "Evaluations in " + out,
+		Columns: []table.Column{
+			{Name: "evaluation", Align: table.Left}, {Name: "rollouts"}, {Name: "mean", Format: rate}, {Name: "±", Format: rate}, {Name: "state", Align: table.Left},
+		},
+	}
+	for _, e := range all {
+		t.Rows = append(t.Rows, []table.Cell{
+			table.Text(e.Name), table.Integer(e.Rollouts), table.Optional(e.Estimate), table.Optional(e.StandardError), table.Text(e.State),
+		})
+	}
+	return table.WriteText(w, t)
 }

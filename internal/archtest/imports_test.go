@@ -20,7 +20,8 @@ type importRule struct {
 // down this list only. A package that no rule matches is a fault: add it where
 // it belongs, and to the README.
 var importRules = []importRule{
-	{"pipeline", []string{"pipeline/config", "pipeline/experiment", "pipeline/dag", "pipeline/executor", "pipeline/runlog", "pipeline/runs", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
+	{"pipeline", []string{"pipeline/config", "pipeline/evaluate", "pipeline/experiment", "pipeline/dag", "pipeline/executor", "pipeline/runlog", "pipeline/runs", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
+	{"pipeline/evaluate", []string{"pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/executor", []string{"pipeline/dag", "pipeline/runlog", "internal/slurm", "internal/atomicfile", "internal/clock"}},
 	{"pipeline/runlog", []string{"pipeline/dag"}},
