@@ -14,11 +14,7 @@ import (
 type evaluationProgress struct {
 	*session
 	bar  *progressbar.ProgressBar // nil: none yet
-	last time.Time                // of the last line
-}
-
-func (s *session) evaluationProgress() *evaluationProgress {
-	return &evaluationProgress{session: s, last: s.now()}
+	last time.Time                // of the last line, or of the first call
 }
 
 // show hears of progress every second.
@@ -34,7 +30,11 @@ func (v *evaluationProgress) show(p evaluation.Progress) {
 	if p.Scoring > 0 {
 		what += fmt.Sprintf(", %d to be scored", p.Scoring)
 	}
-	switch now := v.now(); {
+	now := v.now()
+	if v.last.IsZero() {
+		v.last = now
+	}
+	switch {
 	case v.quiet:
 	case v.terminal:
 		if v.bar == nil {

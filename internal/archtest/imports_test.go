@@ -20,7 +20,8 @@ type importRule struct {
 // down this list only. A package that no rule matches is a fault: add it where
 // it belongs, and to the README.
 var importRules = []importRule{
-	{"pipeline", []string{"pipeline/config", "pipeline/experiment", "pipeline/status", "pipeline/dag", "pipeline/executor", "pipeline/runlog", "pipeline/runs", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
+	{"pipeline", []string{"pipeline/config", "pipeline/evaluate", "pipeline/experiment", "pipeline/status", "pipeline/dag", "pipeline/executor", "pipeline/runlog", "pipeline/runs", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
+	{"pipeline/evaluate", []string{"pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/executor", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/status", []string{"pipeline/executor", "pipeline/runlog", "pipeline/dag", "internal/phrase"}},
 	{"pipeline/executor", []string{"pipeline/dag", "pipeline/runlog", "internal/slurm", "internal/atomicfile", "internal/clock"}},
@@ -86,11 +87,11 @@ var importRules = []importRule{
 	{"internal/rollout", []string{"internal/rowfile", "internal/journal", "internal/atomicfile"}},
 
 	// Statistics, and the rows in which its results are stored.
+	{"method/estimate", []string{"method/design", "method/neyman", "internal/seed"}},
 	{"method/design", []string{"internal/exante", "internal/seed", "method/neyman"}},
 	{"internal/exante", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"internal/pilot", []string{"internal/seed"}},
 	{"internal/tsneyman", []string{"internal/seed"}},
-	{"method/estimate", []string{"method/neyman"}},
 	{"method/neyman", nil},
 	{"internal/seed", nil},
 	{"internal/variance", []string{"internal/rowfile"}},

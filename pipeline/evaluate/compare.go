@@ -1,9 +1,8 @@
-package main
+package evaluate
 
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -11,9 +10,9 @@ import (
 	"speceval/method/estimate"
 )
 
-// comparedEvaluations are two evaluations side by side.
-type comparedEvaluations struct {
-	Evaluations   [2]string   `json:"evaluations"`
+// Comparison is two evaluations side by side.
+type Comparison struct {
+	Evaluations   [2]string   `json:"evaluations"` // as they were named
 	Estimates     [2]float64  `json:"estimates"`
 	Errors        [2]float64  `json:"standard_errors"`
 	Difference    float64     `json:"difference"` // first minus second
@@ -21,74 +20,53 @@ type comparedEvaluations struct {
 	Interval      [2]float64  `json:"interval"` // 95%
 	Resolves      float64     `json:"resolves"` // difference that is found four times in five with these budgets
 	Budgets       [2]int      `json:"budgets"`
-	Resolve       *resolution `json:"resolve"` // null unless asked for
+	Resolve       *Resolution `json:"resolve"` // null unless asked for
 }
 
-// resolution is what it takes to find a difference.
-type resolution struct {
+// Resolution is what it takes to find a difference four times in five.
+type Resolution struct {
 	Difference float64 `json:"difference"`
 	Budgets    [2]int  `json:"budgets"`  // of each, in rollouts per task
 	Rollouts   int     `json:"rollouts"` // of both, in all
 }
 
-// evaluateCompare prints the difference of two evaluations.
-func (s *session) evaluateCompare(words []string) error {
-	if err := wantWords(words, 2, 2, "two evaluations"); err != nil {
-		return err
-	}
-	cfg, err := s.evaluationConfig()
-	if err != nil {
-		return err
-	}
+// Compare returns the difference of two stored evaluations, named as for Stored,
+// and what it takes to find the difference resolve unless that is 0. It is a
+// *RequestError if their tasks differ or if they have rollouts in common.
+func Compare(out string, names [2]string, resolve float64) (*Comparison, error) {
 	var results [2]*evaluation.Result
-	for i, word := range words {
-		if results[i], _, err = s.storedResult(cfg.Experiment.Out, word); err != nil {
-			return err
+	for i, name := range names {
+		var err error
+		if results[i], _, err = Stored(out, name); err != nil {
+			return nil, err
 		}
 	}
-	if _, err := s.evaluate.target(); err != nil {
-		return err
+	if _, err := (Goal{Resolve: resolve}).standardError(); err != nil {
+		return nil, err
 	}
-	c, err := compareEvaluations(results, s.evaluate.resolve)
-	if err != nil {
-		return &usageError{err}
-	}
-	c.Evaluations = [2]string(words)
-	if s.json {
-		return writeJSON(s.stdout, c)
-	}
-	return c.text(s.stdout)
-}
-
-// compareEvaluations is the difference of two evaluations of the same tasks that
-// have no rollouts in common.
-func compareEvaluations(results [2]*evaluation.Result, resolve float64) (*comparedEvaluations, error) {
 	a, b := results[0], results[1]
 	if a.Benchmark != b.Benchmark || !slices.EqualFunc(a.Rows, b.Rows, func(x, y evaluation.Task) bool { return x.ID == y.ID }) {
-		return nil, fmt.Errorf("they are of different tasks: %s with %d, %s with %d", a.Benchmark, len(a.Rows), b.Benchmark, len(b.Rows))
+		return nil, requestf("they are of different tasks: %s with %d, %s with %d", a.Benchmark, len(a.Rows), b.Benchmark, len(b.Rows))
 	}
 	if a.Model == b.Model && a.Seed == b.Seed {
-		return nil, fmt.Errorf("both are of %s under seed %d and share rollouts: their difference has no error; evaluate one again under another --seed", a.Model, a.Seed)
+		return nil, requestf("both are of %s under seed %d and share rollouts: their difference has no error; evaluate one again under another --seed", a.Model, a.Seed)
 	}
 	d := a.Mean().Minus(b.Mean())
-	c := &comparedEvaluations{
-		Estimates: [2]float64{a.Estimate, b.Estimate}, Errors: [2]float64{a.StandardError, b.StandardError},
+	c := &Comparison{
+		Evaluations: names, Estimates: [2]float64{a.Estimate, b.Estimate}, Errors: [2]float64{a.StandardError, b.StandardError},
 		Difference: d.Value, StandardError: d.StandardError, Interval: [2]float64{d.Low, d.High},
-		Resolves: d.StandardError / estimate.Resolving(1), Budgets: [2]int{a.Budget, b.Budget},
+		Resolves: estimate.Resolved(d.StandardError), Budgets: [2]int{a.Budget, b.Budget},
 	}
 	if resolve > 0 {
-		more := math.Pow(d.StandardError/estimate.Resolving(resolve), 2)
-		r := &resolution{Difference: resolve}
-		for i, from := range results {
-			r.Budgets[i] = max(2, int(math.Ceil(more*float64(from.Budget))))
-			r.Rollouts += r.Budgets[i] * from.Tasks
-		}
+		r := &Resolution{Difference: resolve, Budgets: d.Budgets(c.Budgets, resolve)}
+		r.Rollouts = r.Budgets[0]*a.Tasks + r.Budgets[1]*b.Tasks
 		c.Resolve = r
 	}
 	return c, nil
 }
 
-func (c *comparedEvaluations) text(w io.Writer) error {
+// Text writes the comparison for people.
+func (c *Comparison) Text(w io.Writer) error {
 	var b strings.Builder
 	for i, name := range c.Evaluations {
 		fmt.Fprintf(&b, "%d  %.4f ± %.4f  %s\n", i+1, c.Estimates[i], c.Errors[i], name)

@@ -1,4 +1,4 @@
-package main
+package evaluate
 
 import (
 	"context"
@@ -17,10 +17,14 @@ import (
 	"speceval/method/design"
 )
 
+// designSeed is that of all designs that are computed for evaluations, so that a
+// design does not depend on which evaluation came first.
+const designSeed = 42
+
 // designOf is the design of an evaluation: the one that it has begun with, and
 // otherwise that of its numbers of tasks and rollouts.
-func (s *session) designOf(ctx context.Context, e *evaluated, setup *evaluation.Setup) (evaluation.Design, error) {
-	there, err := evaluation.ReadSetup(setup.Path(e.out))
+func designOf(ctx context.Context, out string, setup *evaluation.Setup, say func(string)) (evaluation.Design, error) {
+	there, err := evaluation.ReadSetup(setup.Path(out))
 	if err == nil {
 		return there.Design, nil
 	}
@@ -30,37 +34,39 @@ func (s *session) designOf(ctx context.Context, e *evaluated, setup *evaluation.
 	if setup.Policy == controller.Uniform.String() {
 		return evaluation.Design{Pilots: setup.Budget, Weight: 1, Source: "every task alike"}, nil
 	}
-	d, source, err := s.storedOrComputed(ctx, e.out, len(setup.TaskIDs), setup.Budget)
+	d, source, err := storedOrComputed(ctx, out, len(setup.TaskIDs), setup.Budget, say)
 	return evaluation.Design{Pilots: d.Pilots, Weight: d.Weight, Risk: &d.Risk, Source: source}, err
 }
 
 // storedOrComputed is HBN's design for so many tasks and rollouts: of the replay
 // stage where it has one, of an earlier evaluation, or computed and kept. source is
 // its file in the output folder.
-func (s *session) storedOrComputed(ctx context.Context, out string, tasks, budget int) (d design.Design, source string, err error) {
+func storedOrComputed(ctx context.Context, out string, tasks, budget int, say func(string)) (d design.Design, source string, err error) {
 	path := filepath.Join(out, filepath.FromSlash(variance.DesignsFile))
 	if d, err = replayedDesign(path, tasks, budget); err != nil || d.Tasks > 0 {
 		return d, variance.DesignsFile, err
 	}
-	source = designFile(tasks, budget)
+	source = fmt.Sprintf("%s/designs/tasks=%d,budget=%d.json", evaluation.Folder, tasks, budget)
 	path = filepath.Join(out, filepath.FromSlash(source))
 	if d, err = keptDesign(path, tasks, budget); err != nil || d.Tasks > 0 {
 		return d, source, err
 	}
-	s.say("computing the design for %d tasks and %d rollouts per task; it is kept in %s", tasks, budget, path)
+	say(fmt.Sprintf("computing the design for %d tasks and %d rollouts per task; it is kept in %s", tasks, budget, path))
 	if d, err = design.Compute(ctx, design.Settings{Tasks: tasks, Budget: budget, Seed: designSeed}); err != nil {
 		return d, "", err
 	}
-	err = atomicfile.Write(path, func(w io.Writer) error { return writeJSON(w, d) })
-	return d, source, err
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return d, "", err
+	}
+	return d, source, atomicfile.Write(path, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
 }
 
-// designSeed is that of all designs that are computed for evaluations, so that a
-// design does not depend on which evaluation came first.
-const designSeed = 42
-
-// replayedDesign looks a design up that the replay stage has selected; the zero
-// Design is that it has none.
+// replayedDesign finds a design that the replay stage has selected; the zero
+// Design if it has none.
 func replayedDesign(path string, tasks, budget int) (design.Design, error) {
 	all, err := variance.ReadDesigns(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,12 +83,8 @@ func replayedDesign(path string, tasks, budget int) (design.Design, error) {
 	return design.Design{}, nil
 }
 
-// designFile is where a computed design is kept, in the output folder.
-func designFile(tasks, budget int) string {
-	return fmt.Sprintf("%s/designs/tasks=%d,budget=%d.json", evaluation.Folder, tasks, budget)
-}
-
-// keptDesign reads a design that was kept; the zero Design is that there is none.
+// keptDesign reads a design that an earlier evaluation has computed; the zero
+// Design if there is none.
 func keptDesign(path string, tasks, budget int) (d design.Design, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,4 +1,4 @@
-package main
+package evaluate
 
 import (
 	"fmt"
@@ -12,19 +12,12 @@ import (
 	"speceval/internal/table"
 )
 
-// showResult prints a result as the flags want it.
-func (s *session) showResult(r *evaluation.Result, folder string) error {
-	if s.json {
-		return writeJSON(s.stdout, r)
-	}
-	return writeResult(s.stdout, r, folder, s.all)
-}
-
 // fewTasks is how many tasks are shown unless all are asked for.
 const fewTasks = 5
 
-// writeResult shows a result to people.
-func writeResult(w io.Writer, r *evaluation.Result, folder string, all bool) error {
+// WriteResult writes a result for people, with some tasks or all. Folder is that
+// of the evaluation.
+func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s with %s: %s, %d rollouts per task on average, seed %d (%s)\n\n", r.Benchmark, r.Model, r.Policy, r.Budget, r.Seed, r.Provenance)
 	line := func(what, format string, args ...any) {
@@ -127,4 +120,20 @@ func tasksTable(r *evaluation.Result, all bool) table.Table {
 // taskError is the standard error of a task's pass rate.
 func taskError(t evaluation.Task) float64 {
 	return math.Sqrt(t.Variance / float64(t.Pilots+t.Continuations))
+}
+
+// WriteList lists the evaluations of an output folder.
+func WriteList(w io.Writer, all []Listed, out string) error {
+	t := table.Table{
+		Title: "Evaluations in " + out,
+		Columns: []table.Column{
+			{Name: "evaluation", Align: table.Left}, {Name: "rollouts"}, {Name: "mean", Format: table.Format{Decimals: 4}}, {Name: "±", Format: table.Format{Decimals: 4}}, {Name: "state", Align: table.Left},
+		},
+	}
+	for _, e := range all {
+		t.Rows = append(t.Rows, []table.Cell{
+			table.Text(e.Name), table.Integer(e.Rollouts), table.Optional(e.Estimate), table.Optional(e.StandardError), table.Text(e.State),
+		})
+	}
+	return table.WriteText(w, t)
 }
