@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
+
+	"github.com/spf13/pflag"
 
 	"speceval/internal/variance"
 	"speceval/pipeline/config"
@@ -23,7 +24,11 @@ const (
 	paperSchedule    = "paper"
 )
 
+// allocationsOptions are the flags of allocations.
+type allocationsOptions struct{ schedule string }
+
 func allocationsCommand() command {
+	o := new(allocationsOptions)
 	return command{
 		name:  "allocations",
 		args:  "[--schedule computed|paper]",
@@ -32,19 +37,19 @@ func allocationsCommand() command {
   speceval allocations --schedule paper   with those of the paper's Table 5, without a replay
   speceval allocations > allocations.csv  benchmark, model, budget, allocation_sha256
 `,
-		flags: func(fs *flag.FlagSet, o *options) {
+		flags: func(fs *pflag.FlagSet) {
 			fs.StringVar(&o.schedule, "schedule", computedSchedule, "take pilot sizes from `WHERE`: computed, by the replay stage, or paper, its Table 5")
 		},
-		run: runAllocations,
+		run: o.run,
 	}
 }
 
-func runAllocations(s *session, words []string) error {
+func (o *allocationsOptions) run(s *session, words []string) error {
 	if err := wantWords(words, 0, 0, "nothing"); err != nil {
 		return err
 	}
-	if s.schedule != computedSchedule && s.schedule != paperSchedule {
-		return usagef("--schedule %s: want %s or %s", s.schedule, computedSchedule, paperSchedule)
+	if o.schedule != computedSchedule && o.schedule != paperSchedule {
+		return usagef("--schedule %s: want %s or %s", o.schedule, computedSchedule, paperSchedule)
 	}
 	cfg, err := config.Load(s.config, s.sets)
 	if err != nil {
@@ -62,7 +67,7 @@ func runAllocations(s *session, words []string) error {
 			return err
 		}
 	}
-	schedule, err := s.allocationSchedule(out)
+	schedule, err := o.pilots(s, out)
 	if err != nil {
 		return err
 	}
@@ -79,9 +84,9 @@ func runAllocations(s *session, words []string) error {
 	return err
 }
 
-// allocationSchedule is the schedule that the flag asks for.
-func (s *session) allocationSchedule(out string) (systems.Schedule, error) {
-	if s.schedule == paperSchedule {
+// pilots is the schedule that the flag asks for.
+func (o *allocationsOptions) pilots(s *session, out string) (systems.Schedule, error) {
+	if o.schedule == paperSchedule {
 		return experiment.PaperSchedule()
 	}
 	schedule, err := experiment.StoredSchedule(out)

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
+
+	"github.com/spf13/pflag"
 
 	"speceval/internal/phrase"
 	"speceval/internal/upstream"
@@ -25,6 +26,7 @@ type benchmarksOptions struct {
 const upstreamFolder = "upstream"
 
 func benchmarksCommand() command {
+	o := new(benchmarksOptions)
 	return command{
 		name: "benchmarks",
 		args: "[--from DIR | --download] [--to OUT] [--unpublished] [GROUP...] | list [--json] | check PATH",
@@ -41,18 +43,35 @@ compared with the published ids, in order.`,
   speceval benchmarks check tasks              task files again, against the published ids
   speceval benchmarks check mine.csv           a file of your own, line by line
 `,
-		flags: func(fs *flag.FlagSet, o *options) {
-			fs.StringVar(&o.benchmarks.from, "from", "", "read upstream files below `DIR`")
-			fs.BoolVar(&o.benchmarks.download, "download", false, "fetch what is missing, into upstream or the folder of --from")
-			fs.StringVar(&o.benchmarks.to, "to", "", "write task files into `OUT` (the configuration's corpus.tasks)")
-			fs.BoolVar(&o.benchmarks.unpublished, "unpublished", false, "prepare other data through the same selections, compared with nothing")
-			fs.BoolVar(&o.json, "json", false, "list as one JSON document")
+		flags: func(fs *pflag.FlagSet) {
+			fs.StringVar(&o.from, "from", "", "read upstream files below `DIR`")
+			fs.BoolVar(&o.download, "download", false, "fetch what is missing, into upstream or the folder of --from")
+			fs.StringVar(&o.to, "to", "", "write task files into `OUT` (the configuration's corpus.tasks)")
+			fs.BoolVar(&o.unpublished, "unpublished", false, "prepare other data through the same selections, compared with nothing")
 		},
-		run: runBenchmarks,
+		run:  o.run,
+		subs: []command{benchmarksListCommand(), benchmarksCheckCommand()},
 	}
 }
 
-func runBenchmarksList(s *session, words []string) error {
+// benchmarksListOptions are the flags of benchmarks list.
+type benchmarksListOptions struct{ json bool }
+
+func benchmarksListCommand() command {
+	o := new(benchmarksListOptions)
+	return command{
+		name:  "list",
+		args:  "[--json]",
+		about: "list the paper's benchmarks, and where their tasks come from",
+		examples: `  speceval benchmarks list          what there is, and where it comes from
+  speceval benchmarks list --json   one JSON document
+`,
+		flags: func(fs *pflag.FlagSet) { jsonFlag(fs, &o.json, "list as one JSON document") },
+		run:   o.run,
+	}
+}
+
+func (o *benchmarksListOptions) run(s *session, words []string) error {
 	if err := wantWords(words, 0, 0, "nothing"); err != nil {
 		return err
 	}
@@ -60,26 +79,17 @@ func runBenchmarksList(s *session, words []string) error {
 	if err != nil {
 		return err
 	}
-	if s.json {
+	if o.json {
 		return writeJSON(s.stdout, all)
 	}
 	return experiment.WriteBenchmarks(s.stdout, all)
 }
 
-func runBenchmarks(s *session, words []string) error {
-	if len(words) > 0 {
-		switch words[0] {
-		case "list":
-			return runBenchmarksList(s, words[1:])
-		case "check":
-			return runBenchmarksCheck(s, words[1:])
-		}
-	}
+func (o *benchmarksOptions) run(s *session, words []string) error {
 	groups, err := experiment.PaperGroups(words...)
 	if err != nil {
 		return &usageError{err}
 	}
-	o := &s.benchmarks
 	if o.from == "" && !o.download {
 		return usagef("name the folder of upstream files with --from, or fetch them with --download")
 	}

@@ -7,14 +7,35 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"speceval/internal/benchmark"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
 )
 
-// runBenchmarksCheck reports what is wrong with a task file, or with those of a
+// benchmarksCheckOptions are the flags of benchmarks check.
+type benchmarksCheckOptions struct{ unpublished bool }
+
+func benchmarksCheckCommand() command {
+	o := new(benchmarksCheckOptions)
+	return command{
+		name:  "check",
+		args:  "PATH [--unpublished]",
+		about: "check a task file, or those of a folder, and show what will be asked",
+		examples: `  speceval benchmarks check tasks      task files, against the published ids
+  speceval benchmarks check mine.csv   a file of your own, line by line
+`,
+		flags: func(fs *pflag.FlagSet) {
+			fs.BoolVar(&o.unpublished, "unpublished", false, "compare with no published ids")
+		},
+		run: o.run,
+	}
+}
+
+// run reports what is wrong with a task file, or with those of a
 // folder, and what is asked if nothing is.
-func runBenchmarksCheck(s *session, words []string) error {
+func (o *benchmarksCheckOptions) run(s *session, words []string) error {
 	if err := wantWords(words, 1, 1, "check and a task file or a folder of them"); err != nil {
 		return err
 	}
@@ -31,9 +52,9 @@ func runBenchmarksCheck(s *session, words []string) error {
 		return &usageError{err}
 	}
 	if info.IsDir() {
-		return s.checkTaskFolder(cfg, path)
+		return o.folder(s, cfg, path)
 	}
-	tasks, err := s.checkTaskFile(cfg, path)
+	tasks, err := o.file(s, cfg, path)
 	if err != nil {
 		return err
 	}
@@ -44,9 +65,9 @@ func runBenchmarksCheck(s *session, words []string) error {
 	return nil
 }
 
-// checkTaskFolder checks every task file in a folder, a line each. Faults of one
+// folder checks every task file in a folder, a line each. Faults of one
 // do not keep it from the others.
-func (s *session) checkTaskFolder(cfg *config.Config, folder string) error {
+func (o *benchmarksCheckOptions) folder(s *session, cfg *config.Config, folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return err
@@ -58,7 +79,7 @@ func (s *session) checkTaskFolder(cfg *config.Config, folder string) error {
 			continue
 		}
 		found = true
-		_, err := s.checkTaskFile(cfg, filepath.Join(folder, entry.Name()))
+		_, err := o.file(s, cfg, filepath.Join(folder, entry.Name()))
 		faults = append(faults, err)
 	}
 	if !found {
@@ -67,9 +88,9 @@ func (s *session) checkTaskFolder(cfg *config.Config, folder string) error {
 	return errors.Join(faults...)
 }
 
-// checkTaskFile checks a task file and prints a line about its tasks.
-func (s *session) checkTaskFile(cfg *config.Config, path string) ([]benchmark.Task, error) {
-	tasks, paper, err := experiment.CheckTasks(cfg, path, s.benchmarks.unpublished)
+// file checks a task file and prints a line about its tasks.
+func (o *benchmarksCheckOptions) file(s *session, cfg *config.Config, path string) ([]benchmark.Task, error) {
+	tasks, paper, err := experiment.CheckTasks(cfg, path, o.unpublished)
 	if err == nil {
 		fmt.Fprintf(s.stdout, "%s: %s%s\n", path, experiment.Content(tasks), paper)
 	}

@@ -1,9 +1,10 @@
 package main
 
 import (
-	"flag"
 	"io"
 	"os"
+
+	"github.com/spf13/pflag"
 
 	"speceval/internal/scorer"
 	"speceval/internal/scorer/cases"
@@ -25,7 +26,11 @@ var unchecked = map[string]string{
 	"code":  "it runs programs against the tests of a task, which a line cannot hold",
 }
 
+// checkScorerOptions are the flags of check-scorer.
+type checkScorerOptions struct{ json bool }
+
 func checkScorerCommand() command {
+	o := new(checkScorerOptions)
 	return command{
 		name: "check-scorer",
 		args: "SCORER FILE.tsv [--json]",
@@ -39,14 +44,14 @@ func checkScorerCommand() command {
   speceval check-scorer choice cases.tsv --json  one JSON object
   head -50 cases.tsv | speceval check-scorer math -
 `,
-		flags: func(fs *flag.FlagSet, o *options) {
-			fs.BoolVar(&o.json, "json", false, "print one JSON object, with the disagreements as a list")
+		flags: func(fs *pflag.FlagSet) {
+			jsonFlag(fs, &o.json, "print one JSON object, with the disagreements as a list")
 		},
-		run: runCheckScorer,
+		run: o.run,
 	}
 }
 
-func runCheckScorer(s *session, words []string) error {
+func (o *checkScorerOptions) run(s *session, words []string) error {
 	if err := wantWords(words, 2, 2, "a scorer and a file"); err != nil {
 		return err
 	}
@@ -62,7 +67,7 @@ func runCheckScorer(s *session, words []string) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	if s.json {
+	if o.json {
 		return found.JSON(s.stdout)
 	}
 	return found.Text(s.stdout)

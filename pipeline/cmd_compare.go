@@ -2,10 +2,11 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+
+	"github.com/spf13/pflag"
 
 	"speceval/data"
 	"speceval/internal/comparison"
@@ -16,7 +17,11 @@ import (
 // profilesFile is where the score stage puts its profiles in the output folder.
 const profilesFile = "score/profiles.parquet"
 
+// compareOptions are the flags of compare.
+type compareOptions struct{ json, all bool }
+
 func compareCommand() command {
+	o := new(compareOptions)
 	return command{
 		name:  "compare",
 		args:  "[FILE [OTHER]] [--json] [--all]",
@@ -26,15 +31,15 @@ func compareCommand() command {
   speceval compare new.csv old.parquet  any two files
   speceval compare --all                every task, not only the worst
 `,
-		flags: func(fs *flag.FlagSet, o *options) {
-			fs.BoolVar(&o.json, "json", false, "print one JSON document")
+		flags: func(fs *pflag.FlagSet) {
+			jsonFlag(fs, &o.json, "print one JSON document")
 			fs.BoolVar(&o.all, "all", false, "list every task, not only the worst")
 		},
-		run: runCompare,
+		run: o.run,
 	}
 }
 
-func runCompare(s *session, words []string) error {
+func (o *compareOptions) run(s *session, words []string) error {
 	if err := wantWords(words, 0, 2, "at most two files"); err != nil {
 		return err
 	}
@@ -51,10 +56,10 @@ func runCompare(s *session, words []string) error {
 		return &usageError{err}
 	}
 	write := c.Text
-	if s.json {
+	if o.json {
 		write = c.JSON
 	}
-	if err := write(s.stdout, s.all); err != nil {
+	if err := write(s.stdout, o.all); err != nil {
 		return err
 	}
 	if n := c.Differing(); n > 0 {

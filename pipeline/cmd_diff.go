@@ -2,14 +2,19 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
+
+	"github.com/spf13/pflag"
 
 	"speceval/internal/phrase"
 	"speceval/stages/report"
 )
 
+// diffOptions are the flags of diff.
+type diffOptions struct{ json, all bool }
+
 func diffCommand() command {
+	o := new(diffOptions)
 	return command{
 		name: "diff",
 		args: "A B [--json] [--all]",
@@ -22,15 +27,15 @@ func diffCommand() command {
   speceval diff out out-seed7 --all     every changed cell, errors among them
   speceval diff out out-before --json   one JSON document
 `,
-		flags: func(fs *flag.FlagSet, o *options) {
-			fs.BoolVar(&o.json, "json", false, "print one JSON document, with every changed cell")
+		flags: func(fs *pflag.FlagSet) {
+			jsonFlag(fs, &o.json, "print one JSON document, with every changed cell")
 			fs.BoolVar(&o.all, "all", false, "list every changed cell")
 		},
-		run: runDiff,
+		run: o.run,
 	}
 }
 
-func runDiff(s *session, words []string) error {
+func (o *diffOptions) run(s *session, words []string) error {
 	if err := wantWords(words, 2, 2, "two output folders"); err != nil {
 		return err
 	}
@@ -42,10 +47,10 @@ func runDiff(s *session, words []string) error {
 	if err != nil {
 		return err
 	}
-	if s.json {
+	if o.json {
 		err = d.JSON(s.stdout)
 	} else {
-		err = d.Text(s.stdout, s.all)
+		err = d.Text(s.stdout, o.all)
 	}
 	if err != nil {
 		return err

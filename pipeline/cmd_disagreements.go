@@ -1,16 +1,24 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/spf13/pflag"
+
 	"speceval/internal/disagreement"
 )
 
+// disagreementsOptions are the flags of disagreements.
+type disagreementsOptions struct {
+	most int // rollouts to list; 0: all
+	json bool
+}
+
 func disagreementsCommand() command {
+	o := new(disagreementsOptions)
 	return command{
 		name:  "disagreements",
 		args:  "[OLD.parquet NEW.parquet | BENCHMARK/MODEL…] [-n N] [--json]",
@@ -20,30 +28,30 @@ func disagreementsCommand() command {
   speceval disagreements old.parquet new.parquet   any two files of scores
   speceval disagreements --json                    an object a line, with whole responses; summaries last
 `,
-		flags: func(fs *flag.FlagSet, o *options) {
-			fs.IntVar(&o.most, "n", 20, "list at most `N` rollouts of each benchmark and model (20); 0: all")
-			fs.BoolVar(&o.json, "json", false, "print a JSON object a line")
+		flags: func(fs *pflag.FlagSet) {
+			fs.IntVarP(&o.most, "n", "n", 20, "list at most `N` rollouts of each benchmark and model (20); 0: all")
+			jsonFlag(fs, &o.json, "print a JSON object a line")
 		},
-		run: runDisagreements,
+		run: o.run,
 	}
 }
 
-func runDisagreements(s *session, words []string) error {
-	if s.most < 0 {
-		return usagef("-n %d: want 0, for all, or more", s.most)
+func (o *disagreementsOptions) run(s *session, words []string) error {
+	if o.most < 0 {
+		return usagef("-n %d: want 0, for all, or more", o.most)
 	}
 	files, err := s.scoreFiles(words)
 	if err != nil {
 		return &usageError{err}
 	}
 	write := disagreement.Text(s.stdout)
-	if s.json {
+	if o.json {
 		write = disagreement.JSON(s.stdout)
 	}
 	ctx, stop := s.interruptible()
 	defer stop()
 	for _, f := range files {
-		if err := disagreement.Write(ctx, f, s.most, write); err != nil {
+		if err := disagreement.Write(ctx, f, o.most, write); err != nil {
 			return err
 		}
 	}

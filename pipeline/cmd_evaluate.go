@@ -1,16 +1,14 @@
 package main
 
 import (
-	"flag"
-	"strconv"
+	"github.com/spf13/pflag"
 
 	"speceval/internal/evaluation"
 	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
 )
 
-// evaluateOptions are those of an evaluation itself. Those of the subcommands are
-// taken from the same flags.
+// evaluateOptions are the flags of an evaluation.
 type evaluateOptions struct {
 	benchmark, model string
 	workers          []string // in place of the configured ones
@@ -19,6 +17,7 @@ type evaluateOptions struct {
 }
 
 func evaluateCommand() command {
+	o := new(evaluateOptions)
 	return command{
 		name: "evaluate",
 		args: "--benchmark B --model M --budget b [--policy P] | plan | show E | list | compare E E | rescore E",
@@ -43,55 +42,37 @@ folder, or benchmark/model/name as list has it.
   speceval evaluate plan --benchmark mine.jsonl --resolve 0.02
   speceval evaluate compare mine/a/hbn-async-b16-seed42 mine/b/hbn-async-b16-seed42
 `,
-		flags: evaluateFlags,
-		run:   runEvaluate,
+		flags: o.flags,
+		run:   o.run,
+		subs: []command{
+			evaluatePlanCommand(), evaluateShowCommand(), evaluateListCommand(), evaluateCompareCommand(), evaluateRescoreCommand(),
+		},
 	}
 }
 
-func evaluateFlags(fs *flag.FlagSet, o *options) {
-	e := &o.evaluate
-	r := &e.request
-	fs.StringVar(&e.benchmark, "benchmark", "", "evaluate on `B`: an id, or a task file")
-	fs.StringVar(&e.model, "model", "", "evaluate `M`: an id, or the name that servers give it")
-	fs.IntVar(&r.Budget, "budget", 0, "spend `b` rollouts per task on average, at least 2")
+func (o *evaluateOptions) flags(fs *pflag.FlagSet) {
+	r := &o.request
+	benchmarkFlag(fs, &o.benchmark)
+	fs.StringVar(&o.model, "model", "", "evaluate `M`: an id, or the name that servers give it")
 	fs.StringVar(&r.Policy, "policy", "hbn-async", "hbn-async, hbn-sync or uniform: `P`")
-	fs.Func("worker", "ask the server at `URL`, in the place of the configured workers; may be repeated", func(url string) error {
-		e.workers = append(e.workers, url)
-		return nil
-	})
-	fs.Func("seed", "the seed of all rollouts, `S` (experiment.seed); another one is another evaluation", func(text string) error {
-		n, err := strconv.ParseUint(text, 10, 64)
-		r.Seed = &n
-		return err
-	})
-	fs.Float64Var(&r.TargetSE, "target-se", 0, "in the place of --budget: the least that has a standard error of `X`")
-	fs.Float64Var(&r.Resolve, "resolve", 0, "in the place of --budget: the least by which two models are told apart that differ by `D`")
-	fs.StringVar(&r.From, "from", "", "plan by what the evaluation `E` found, and not by the prior")
+	fs.StringArrayVar(&o.workers, "worker", nil, "ask the server at `URL`, in the place of the configured workers; may be repeated")
+	seedFlag(fs, &r.Seed, "the seed of all rollouts, `S` (experiment.seed); another one is another evaluation")
+	goalFlags(fs, &r.Goal)
 	fs.StringVar(&r.Plan, "plan", "", "take the budget from `FILE`, which evaluate plan --json wrote")
-	fs.BoolVar(&o.json, "json", false, "print one JSON document")
-	fs.BoolVar(&o.all, "all", false, "show every task")
+	o.shownResult.flags(fs)
 }
 
-func runEvaluate(s *session, words []string) error {
-	e := s.evaluate
-	e.shownResult = shownResult{json: s.json, all: s.all}
-	if len(words) == 0 {
-		return runEvaluation(s, e)
-	}
-	sub, words := words[0], words[1:]
-	switch sub {
-	case "plan":
-		return runEvaluatePlan(s, evaluatePlanOptions{benchmark: e.benchmark, goal: e.request.Goal, json: s.json}, words)
-	case "show":
-		return runEvaluateShow(s, e.shownResult, words)
-	case "list":
-		return runEvaluateList(s, s.json, words)
-	case "compare":
-		return runEvaluateCompare(s, evaluateCompareOptions{resolve: e.request.Resolve, json: s.json}, words)
-	case "rescore":
-		return runEvaluateRescore(s, evaluateRescoreOptions{benchmark: e.benchmark, shownResult: e.shownResult}, words)
-	}
-	return usagef("evaluate does not know %s: want plan, show, list, compare or rescore, or flags alone", quoted([]string{sub}))
+// benchmarkFlag defines the flag that names a benchmark.
+func benchmarkFlag(fs *pflag.FlagSet, benchmark *string) {
+	fs.StringVar(benchmark, "benchmark", "", "evaluate on `B`: an id, or a task file")
+}
+
+// goalFlags define what is to be spent or reached.
+func goalFlags(fs *pflag.FlagSet, g *evaluate.Goal) {
+	fs.IntVar(&g.Budget, "budget", 0, "spend `b` rollouts per task on average, at least 2")
+	fs.Float64Var(&g.TargetSE, "target-se", 0, "in the place of --budget: the least that has a standard error of `X`")
+	fs.Float64Var(&g.Resolve, "resolve", 0, "in the place of --budget: the least by which two models are told apart that differ by `D`")
+	fs.StringVar(&g.From, "from", "", "plan by what the evaluation `E` found, and not by the prior")
 }
 
 // evaluationConfig reads the configuration of an evaluation, with these servers
@@ -120,8 +101,11 @@ func (s *session) evaluationHost() evaluate.Host {
 	}
 }
 
-// runEvaluation evaluates, resumes an evaluation, or shows a complete one.
-func runEvaluation(s *session, o evaluateOptions) error {
+// run evaluates, resumes an evaluation, or shows a complete one.
+func (o *evaluateOptions) run(s *session, words []string) error {
+	if len(words) > 0 {
+		return usagef("evaluate does not know %s: want plan, show, list, compare or rescore, or flags alone", quoted(words[:1]))
+	}
 	host := s.evaluationHost()
 	benchmark, err := s.openBenchmark(o.benchmark, o.workers)
 	if err != nil {
@@ -150,8 +134,26 @@ type evaluatePlanOptions struct {
 	json      bool
 }
 
-// runEvaluatePlan prints the budget that an error takes.
-func runEvaluatePlan(s *session, o evaluatePlanOptions, words []string) error {
+func evaluatePlanCommand() command {
+	o := new(evaluatePlanOptions)
+	return command{
+		name:  "plan",
+		args:  "--benchmark B --target-se X | --resolve D | --budget b [--from E] [--json]",
+		about: "show the budget that a standard error takes, before anything is spent",
+		examples: `  speceval evaluate plan --benchmark mine.jsonl --resolve 0.02
+  speceval evaluate plan --benchmark aime24 --target-se 0.01 --json > plan.json
+`,
+		flags: func(fs *pflag.FlagSet) {
+			benchmarkFlag(fs, &o.benchmark)
+			goalFlags(fs, &o.goal)
+			jsonFlag(fs, &o.json, "print one JSON document, for --plan of evaluate")
+		},
+		run: o.run,
+	}
+}
+
+// run prints the budget that an error takes.
+func (o *evaluatePlanOptions) run(s *session, words []string) error {
 	if err := wantWords(words, 0, 0, "nothing"); err != nil {
 		return err
 	}
@@ -171,8 +173,23 @@ func runEvaluatePlan(s *session, o evaluatePlanOptions, words []string) error {
 	return p.Text(s.stdout)
 }
 
-// runEvaluateShow prints a result again.
-func runEvaluateShow(s *session, shown shownResult, words []string) error {
+func evaluateShowCommand() command {
+	o := new(shownResult)
+	return command{
+		name:  "show",
+		args:  "E [--json] [--all]",
+		about: "show the result of an evaluation again",
+		examples: `  speceval evaluate show mine/a/hbn-async-b16-seed42
+  speceval evaluate show mine/a/hbn-async-b16-seed42 --all   every task
+`,
+		flags:    o.flags,
+		complete: completeEvaluations,
+		run:      o.run,
+	}
+}
+
+// run prints a result again.
+func (o *shownResult) run(s *session, words []string) error {
 	if err := wantWords(words, 1, 1, "an evaluation"); err != nil {
 		return err
 	}
@@ -184,11 +201,26 @@ func runEvaluateShow(s *session, shown shownResult, words []string) error {
 	if err != nil {
 		return err
 	}
-	return shown.write(s, r, folder)
+	return o.write(s, r, folder)
 }
 
-// runEvaluateList lists the evaluations in the output folder.
-func runEvaluateList(s *session, json bool, words []string) error {
+// evaluateListOptions are those of evaluate list.
+type evaluateListOptions struct{ json bool }
+
+func evaluateListCommand() command {
+	o := new(evaluateListOptions)
+	return command{
+		name:     "list",
+		args:     "[--json]",
+		about:    "list the evaluations in the output folder",
+		examples: "  speceval evaluate list\n  speceval evaluate list --json   one JSON document\n",
+		flags:    func(fs *pflag.FlagSet) { jsonFlag(fs, &o.json, "print one JSON document") },
+		run:      o.run,
+	}
+}
+
+// run lists the evaluations in the output folder.
+func (o *evaluateListOptions) run(s *session, words []string) error {
 	if err := wantWords(words, 0, 0, "nothing"); err != nil {
 		return err
 	}
@@ -200,7 +232,7 @@ func runEvaluateList(s *session, json bool, words []string) error {
 	if err != nil {
 		return err
 	}
-	if json {
+	if o.json {
 		return writeJSON(s.stdout, all)
 	}
 	return evaluate.WriteList(s.stdout, all, cfg.Experiment.Out)
@@ -212,8 +244,26 @@ type evaluateCompareOptions struct {
 	json    bool
 }
 
-// runEvaluateCompare prints the difference of two evaluations.
-func runEvaluateCompare(s *session, o evaluateCompareOptions, words []string) error {
+func evaluateCompareCommand() command {
+	o := new(evaluateCompareOptions)
+	return command{
+		name:  "compare",
+		args:  "E E [--resolve D] [--json]",
+		about: "show the difference of two evaluations, and what would resolve it",
+		examples: `  speceval evaluate compare mine/a/hbn-async-b16-seed42 mine/b/hbn-async-b16-seed42
+  speceval evaluate compare --resolve 0.01 mine/a/hbn-async-b16-seed42 mine/b/hbn-async-b16-seed42
+`,
+		flags: func(fs *pflag.FlagSet) {
+			fs.Float64Var(&o.resolve, "resolve", 0, "show the budgets that find a difference of `D`, too")
+			jsonFlag(fs, &o.json, "print one JSON document")
+		},
+		complete: completeEvaluations,
+		run:      o.run,
+	}
+}
+
+// run prints the difference of two evaluations.
+func (o *evaluateCompareOptions) run(s *session, words []string) error {
 	if err := wantWords(words, 2, 2, "two evaluations"); err != nil {
 		return err
 	}
@@ -237,8 +287,26 @@ type evaluateRescoreOptions struct {
 	shownResult
 }
 
-// runEvaluateRescore scores the answers of a complete evaluation again.
-func runEvaluateRescore(s *session, o evaluateRescoreOptions, words []string) error {
+func evaluateRescoreCommand() command {
+	o := new(evaluateRescoreOptions)
+	return command{
+		name:  "rescore",
+		args:  "E [--benchmark B] [--json] [--all]",
+		about: "score the answers of an evaluation again by the scorers of today",
+		examples: `  speceval evaluate rescore mine/a/hbn-async-b16-seed42
+  speceval evaluate rescore mine/a/hbn-async-b16-seed42 --benchmark mine.jsonl   its task file, where it is elsewhere
+`,
+		flags: func(fs *pflag.FlagSet) {
+			fs.StringVar(&o.benchmark, "benchmark", "", "the tasks are those of `B`: an id, or a task file")
+			o.shownResult.flags(fs)
+		},
+		complete: completeEvaluations,
+		run:      o.run,
+	}
+}
+
+// run scores the answers of a complete evaluation again.
+func (o *evaluateRescoreOptions) run(s *session, words []string) error {
 	if err := wantWords(words, 1, 1, "an evaluation"); err != nil {
 		return err
 	}
@@ -262,7 +330,12 @@ type shownResult struct {
 	all  bool // with every task
 }
 
-func (o shownResult) write(s *session, r *evaluation.Result, folder string) error {
+func (o *shownResult) flags(fs *pflag.FlagSet) {
+	jsonFlag(fs, &o.json, "print one JSON document")
+	fs.BoolVar(&o.all, "all", false, "show every task")
+}
+
+func (o *shownResult) write(s *session, r *evaluation.Result, folder string) error {
 	if o.json {
 		return writeJSON(s.stdout, r)
 	}

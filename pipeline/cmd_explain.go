@@ -3,19 +3,24 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report"
 )
 
+// explainOptions are the flags of explain.
+type explainOptions struct{ json, all bool }
+
 func explainCommand() command {
+	o := new(explainOptions)
 	return command{
 		name: "explain",
 		args: "[TABLE [ROW [COLUMN]]] [--json] [--all]",
@@ -30,21 +35,22 @@ func explainCommand() command {
   speceval explain table3 "simulated b=16" async_time --all
   speceval explain profile_ratios "aime24__model=qwen3_5_4b b=32 hbn" variance_ratio --json
 `,
-		flags: func(fs *flag.FlagSet, o *options) {
-			fs.BoolVar(&o.json, "json", false, "print one JSON document, with all of everything")
+		complete: completeTables,
+		flags: func(fs *pflag.FlagSet) {
+			jsonFlag(fs, &o.json, "print one JSON document, with all of everything")
 			fs.BoolVar(&o.all, "all", false, "list all parts and units, not only the heaviest and those that differ")
 		},
-		run: runExplain,
+		run: o.run,
 	}
 }
 
-func runExplain(s *session, words []string) error {
+func (o *explainOptions) run(s *session, words []string) error {
 	x, err := s.explainer()
 	if err != nil {
 		return err
 	}
 	if len(words) == 0 {
-		return s.explainTables(x)
+		return o.tables(s, x)
 	}
 	sheet, err := x.Table(words[0])
 	if err != nil {
@@ -56,15 +62,15 @@ func runExplain(s *session, words []string) error {
 	}
 	switch {
 	case row < 0:
-		return s.explainTable(sheet)
+		return o.table(s, sheet)
 	case column < 0:
-		return s.explainRow(sheet, row)
+		return o.row(s, sheet, row)
 	}
 	e := x.Explain(sheet, row, column)
-	if s.json {
+	if o.json {
 		return e.JSON(s.stdout)
 	}
-	return e.Text(s.stdout, s.all)
+	return e.Text(s.stdout, o.all)
 }
 
 // explainer reads the configuration and the manifests of its output folder.
@@ -131,7 +137,7 @@ type tableLine struct {
 	Columns []string `json:"columns"`
 }
 
-func (s *session) explainTables(x *report.Explainer) error {
+func (o *explainOptions) tables(s *session, x *report.Explainer) error {
 	list := tableList{Tables: []tableLine{}}
 	for _, base := range x.Tables() {
 		sheet, err := x.Table(base)
@@ -141,7 +147,7 @@ func (s *session) explainTables(x *report.Explainer) error {
 		}
 		list.Tables = append(list.Tables, lineOf(base, sheet, err == nil))
 	}
-	if s.json {
+	if o.json {
 		return writeJSON(s.stdout, list)
 	}
 	t := table.Table{Columns: []table.Column{{Name: "table", Align: table.Left}, {Name: "rows"}, {Name: "columns"}}}
@@ -155,16 +161,16 @@ func (s *session) explainTables(x *report.Explainer) error {
 	return table.WriteText(s.stdout, t)
 }
 
-func (s *session) explainTable(sheet report.Sheet) error {
+func (o *explainOptions) table(s *session, sheet report.Sheet) error {
 	l := lineOf(sheet.Base, sheet, true)
-	if s.json {
+	if o.json {
 		return writeJSON(s.stdout, l)
 	}
 	const few = 20
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nrows:\n", l.Table)
 	for i, row := range l.Rows {
-		if i == few && !s.all && len(l.Rows) > few+1 {
+		if i == few && !o.all && len(l.Rows) > few+1 {
 			fmt.Fprintf(&b, "  … and %d more (--all)\n", len(l.Rows)-few)
 			break
 		}
@@ -188,8 +194,8 @@ func lineOf(base string, sheet report.Sheet, stored bool) tableLine {
 	return l
 }
 
-func (s *session) explainRow(sheet report.Sheet, row int) error {
-	if s.json {
+func (o *explainOptions) row(s *session, sheet report.Sheet, row int) error {
+	if o.json {
 		values := map[string]string{}
 		for j, column := range sheet.ColumnNames() {
 			values[column] = sheet.Data.Rows[row][j].Exact()

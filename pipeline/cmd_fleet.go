@@ -2,12 +2,12 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"speceval/internal/fleet/imitation"
 	"speceval/pipeline/config"
@@ -21,6 +21,7 @@ type fleetOptions struct {
 }
 
 func fleetCommand() command {
+	o := new(fleetOptions)
 	return command{
 		name:  "fleet",
 		args:  "[--replicas N] [--port P] [--model ID] [--speed X] [--fail KIND=RATE,…]",
@@ -29,36 +30,28 @@ func fleetCommand() command {
   speceval fleet --replicas 8 --port 8000          eight, at ports 8000 to 8007
   speceval fleet --speed 100 --fail crash=0.0001,cut=0.01 --log requests.jsonl
 `,
-		flags: fleetFlags,
-		run:   runFleet,
+		flags: o.flags,
+		run:   o.run,
 	}
 }
 
-func fleetFlags(fs *flag.FlagSet, o *options) {
-	f := &o.fleet
-	fs.IntVar(&f.Count, "replicas", 0, "serve `N` replicas and no judge (as many as the workers' URLs on this machine, at these, and the judge's)")
-	fs.IntVar(&f.Port, "port", 8000, "with --replicas: the first at port `P`, the others at the next ones; 0 takes free ones")
-	fs.StringVar(&f.Model, "model", "", "serve only this model of the configuration, by `ID` (all, in turn)")
-	fs.Float64Var(&f.Speed, "speed", 1, "let time pass `X` times faster than the model; 0 never waits")
-	fs.IntVar(&f.Interval, "stream-interval", 1, "send `N` tokens in an event of a stream, as vLLM's flag of that name")
-	fs.Float64Var(&f.Slow, "slow-wrong", 1, "make wrong answers `X` times as long as right ones, so that what completes first is right more often")
-	fs.Func("tasks", "answer the tasks of this `FILE` as well; may be repeated", func(file string) error {
-		f.Tasks = append(f.Tasks, file)
-		return nil
-	})
-	fs.StringVar(&f.Profiles, "profiles", "", "answer right as often as the profiles in `FILE` say (spread by a hash)")
+func (o *fleetOptions) flags(fs *pflag.FlagSet) {
+	fs.IntVar(&o.Count, "replicas", 0, "serve `N` replicas and no judge (as many as the workers' URLs on this machine, at these, and the judge's)")
+	fs.IntVar(&o.Port, "port", 8000, "with --replicas: the first at port `P`, the others at the next ones; 0 takes free ones")
+	fs.StringVar(&o.Model, "model", "", "serve only this model of the configuration, by `ID` (all, in turn)")
+	fs.Float64Var(&o.Speed, "speed", 1, "let time pass `X` times faster than the model; 0 never waits")
+	fs.IntVar(&o.Interval, "stream-interval", 1, "send `N` tokens in an event of a stream, as vLLM's flag of that name")
+	fs.Float64Var(&o.Slow, "slow-wrong", 1, "make wrong answers `X` times as long as right ones, so that what completes first is right more often")
+	fs.StringArrayVar(&o.Tasks, "tasks", nil, "answer the tasks of this `FILE` as well; may be repeated")
+	fs.StringVar(&o.Profiles, "profiles", "", "answer right as often as the profiles in `FILE` say (spread by a hash)")
 	fs.Func("fail", "meet faults at these rates per request, `KIND=RATE`,…; kinds: crash, hang, 500, cut, garbage, slow", func(text string) (err error) {
-		f.Faults, err = imitation.ParseFaults(text)
+		o.Faults, err = imitation.ParseFaults(text)
 		return err
 	})
-	fs.Func("seed", "draw faults and unseeded answers from seed `N` (experiment.seed)", func(text string) error {
-		n, err := strconv.ParseUint(text, 10, 64)
-		f.Seed = &n
-		return err
-	})
-	fs.StringVar(&f.log, "log", "", "append a JSON line per request to `FILE`, in order of arrival at each replica")
-	fs.IntVar(&f.Context, "max-model-len", 0, "refuse more than `N` tokens of prompt and answer (sampling.context_tokens)")
-	fs.DurationVar(&f.Restart, "restart", 10*time.Second, "restart a crashed or hung replica after this `TIME`; 0: never")
+	seedFlag(fs, &o.Seed, "draw faults and unseeded answers from seed `N` (experiment.seed)")
+	fs.StringVar(&o.log, "log", "", "append a JSON line per request to `FILE`, in order of arrival at each replica")
+	fs.IntVar(&o.Context, "max-model-len", 0, "refuse more than `N` tokens of prompt and answer (sampling.context_tokens)")
+	fs.DurationVar(&o.Restart, "restart", 10*time.Second, "restart a crashed or hung replica after this `TIME`; 0: never")
 }
 
 // largestSlow is the largest factor of --slow-wrong: longer answers end at max_tokens.
@@ -79,8 +72,8 @@ func (o *fleetOptions) check() error {
 	return nil
 }
 
-// runFleet serves until an interrupt. Having served is success.
-func runFleet(s *session, words []string) (err error) {
+// run serves until an interrupt. Having served is success.
+func (o *fleetOptions) run(s *session, words []string) (err error) {
 	if err := wantWords(words, 0, 0, "nothing"); err != nil {
 		return err
 	}
@@ -88,18 +81,18 @@ func runFleet(s *session, words []string) (err error) {
 	if err != nil {
 		return &usageError{err}
 	}
-	if err := s.fleet.check(); err != nil {
+	if err := o.check(); err != nil {
 		return err
 	}
-	served := s.fleet.Fleet
+	served := o.Fleet
 	served.Key, served.Say, served.Warn = s.key, s.say, s.warn
 	replicas, err := served.Replicas(cfg)
 	if err != nil {
 		return &usageError{err}
 	}
 	var log io.Writer
-	if s.fleet.log != "" {
-		file, err := os.OpenFile(s.fleet.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if o.log != "" {
+		file, err := os.OpenFile(o.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package main
 import "speceval/pipeline/status"
 
 func planCommand() command {
+	o := new(selectionOptions)
 	return command{
 		name:  "plan",
 		args:  "[STAGE…] [--force] [--from S] [--until S] [-j N] [--set KEY=VALUE]",
@@ -11,17 +12,21 @@ func planCommand() command {
   speceval plan replay                    what ` + "`speceval run replay`" + ` would do
   speceval plan --set replay.draws=1024   what that change would cost
 `,
-		flags: selectionFlags,
+		complete: completeStages,
+		flags:    o.flags,
 		run: func(s *session, stages []string) error {
-			o, plan, err := s.look(s.selection(stages))
+			x, plan, err := s.look(o.selection(stages))
 			if err != nil {
+				return err
+			}
+			if err := x.atATime(o.jobs); err != nil {
 				return err
 			}
 			for _, w := range plan.Warnings {
 				s.warn("%s", w)
 			}
-			s.sayNotes(o)
-			return status.WritePlan(s.stdout, plan, o.machines())
+			s.sayNotes(x)
+			return status.WritePlan(s.stdout, plan, x.machines())
 		},
 	}
 }

@@ -2,14 +2,22 @@ package main
 
 import (
 	"context"
-	"flag"
 	"strings"
+
+	"github.com/spf13/pflag"
 
 	"speceval/internal/phrase"
 	"speceval/pipeline/dag"
 )
 
+// runOptions are the flags of run.
+type runOptions struct {
+	selectionOptions
+	keepGoing bool
+}
+
 func runCommand() command {
+	o := new(runOptions)
 	return command{
 		name:  "run",
 		args:  "[STAGE…] [--force] [--from S] [--until S] [-j N] [--set KEY=VALUE] [--keep-going]",
@@ -20,12 +28,13 @@ func runCommand() command {
   speceval run --from replay                 replay and all later stages
   speceval run --set replay.draws=1024 -j 4  other values, four units at a time
 `,
-		flags: func(fs *flag.FlagSet, o *options) {
-			selectionFlags(fs, o)
+		complete: completeStages,
+		flags: func(fs *pflag.FlagSet) {
+			o.selectionOptions.flags(fs)
 			fs.BoolVar(&o.keepGoing, "keep-going", false, "after a failure, run what does not depend on it")
 		},
 		run: func(s *session, stages []string) error {
-			_, err := s.runSelection(s.selection(stages))
+			_, err := s.runSelection(o.selection(stages), *o)
 			return err
 		},
 	}
@@ -33,9 +42,12 @@ func runCommand() command {
 
 // runSelection runs what the selection chooses: what run and tables share. It
 // returns the plan that it carried out.
-func (s *session) runSelection(sel dag.Selection) (*dag.Plan, error) {
+func (s *session) runSelection(sel dag.Selection, how runOptions) (*dag.Plan, error) {
 	o, err := s.open(sel)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.atATime(how.jobs); err != nil {
 		return nil, err
 	}
 	ctx, drain, stop := s.watched(o)
@@ -59,7 +71,7 @@ func (s *session) runSelection(sel dag.Selection) (*dag.Plan, error) {
 	}
 	s.sayNotes(o)
 	s.sayPlan(plan, o)
-	err = s.carryOut(ctx, drain, o, plan, holder)
+	err = s.carryOut(ctx, drain, o, plan, holder, how.keepGoing)
 	s.writeRuns(o, snapshot)
 	if err == nil {
 		s.sayStale(snapshot, plan)
@@ -92,7 +104,7 @@ func (s *session) sayPlan(plan *dag.Plan, o *opened) {
 
 // carryOut runs the plan, as the holder of the output folder, and says what it
 // took.
-func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened, plan *dag.Plan, holder string) error {
+func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened, plan *dag.Plan, holder string, keepGoing bool) error {
 	where, err := s.placeOf(ctx, o, drain, plan)
 	if err != nil {
 		return err
@@ -102,7 +114,7 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 		Observer:  s.recorder(o, s.observer(plan), holder),
 		Origin:    s.origin,
 		Now:       s.now,
-		KeepGoing: s.keepGoing || where.Jobs,
+		KeepGoing: keepGoing || where.Jobs,
 		Beside:    where.Beside,
 	}
 	start, before := s.now(), dag.ReadUsage()

@@ -1,13 +1,17 @@
 package main
 
 import (
-	"flag"
+	"github.com/spf13/pflag"
 
 	"speceval/pipeline/dag"
 	"speceval/pipeline/status"
 )
 
+// statusOptions are the flags of status.
+type statusOptions struct{ json, check bool }
+
 func statusCommand() command {
+	o := new(statusOptions)
 	return command{
 		name: "status",
 		args: "[--json] [--check]",
@@ -20,36 +24,36 @@ made of something else. The last failures follow with their logs.`,
   speceval status --check    for scripts: exit code 3 if anything is stale or missing
   speceval status --json     one JSON document
 `,
-		flags: func(fs *flag.FlagSet, o *options) {
-			fs.BoolVar(&o.json, "json", false, "print one JSON document")
+		flags: func(fs *pflag.FlagSet) {
+			jsonFlag(fs, &o.json, "print one JSON document")
 			fs.BoolVar(&o.check, "check", false, "exit 3 if anything is stale or missing")
 		},
-		run: runStatus,
+		run: o.run,
 	}
 }
 
-func runStatus(s *session, words []string) error {
+func (o *statusOptions) run(s *session, words []string) error {
 	if err := wantWords(words, 0, 0, "nothing"); err != nil {
 		return err
 	}
-	o, plan, err := s.look(dag.Selection{})
+	x, plan, err := s.look(dag.Selection{})
 	if err != nil {
 		return err
 	}
-	st := status.Of(o.Out, plan)
-	if all, running, err := status.Units(o.Out, plan, s.elsewhere); err != nil {
+	st := status.Of(x.Out, plan)
+	if all, running, err := status.Units(x.Out, plan, s.elsewhere); err != nil {
 		s.warn("what is queued, running and failed is not known: %v", err)
 	} else {
 		st.Add(all, running)
 	}
 	write := st.Text
-	if s.json {
+	if o.json {
 		write = st.JSON
 	}
 	if err := write(s.stdout); err != nil {
 		return err
 	}
-	if s.check && !st.Fresh {
+	if o.check && !st.Fresh {
 		return errStale
 	}
 	return nil

@@ -1,13 +1,17 @@
 package main
 
 import (
-	"flag"
+	"github.com/spf13/pflag"
 
 	"speceval/pipeline/dag"
 	"speceval/pipeline/status"
 )
 
+// whyOptions are the flags of why.
+type whyOptions struct{ all bool }
+
 func whyCommand() command {
+	o := new(whyOptions)
 	return command{
 		name:  "why",
 		args:  "STAGE [--all]",
@@ -15,14 +19,15 @@ func whyCommand() command {
 		examples: `  speceval why replay         the changes, and some of the units of each
   speceval why replay --all   with every unit and its key
 `,
-		flags: func(fs *flag.FlagSet, o *options) {
+		complete: completeStages,
+		flags: func(fs *pflag.FlagSet) {
 			fs.BoolVar(&o.all, "all", false, "list every unit and reason")
 		},
-		run: runWhy,
+		run: o.run,
 	}
 }
 
-func runWhy(s *session, words []string) error {
+func (o *whyOptions) run(s *session, words []string) error {
 	if err := wantWords(words, 1, 1, "one stage"); err != nil {
 		return err
 	}
@@ -35,7 +40,7 @@ func runWhy(s *session, words []string) error {
 	}
 	for i := range plan.Stages {
 		if plan.Stages[i].Stage.Name == words[0] {
-			return status.WriteWhy(s.stdout, &plan.Stages[i], s.all)
+			return status.WriteWhy(s.stdout, &plan.Stages[i], o.all)
 		}
 	}
 	return nil

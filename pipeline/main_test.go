@@ -285,11 +285,22 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 func TestHelpOfEveryCommandLeadsWithExamples(t *testing.T) {
 	b := newBench(t)
 	overview, _ := b.ok("help")
-	for _, c := range commands() {
-		want(t, "the list of commands", overview, "  "+c.name+" ")
-		text, _ := b.ok(c.name + " --help")
-		if !strings.HasPrefix(text, "Examples:\n  speceval "+c.name) {
-			t.Errorf("help of %s does not lead with an example:\n%s", c.name, text)
+	var check func(all []command, path string)
+	check = func(all []command, path string) {
+		for _, c := range all {
+			words := strings.TrimSpace(path + " " + c.name)
+			text, _ := b.ok(words + " --help")
+			if !strings.HasPrefix(text, "Examples:\n  speceval "+words) {
+				t.Errorf("help of %s does not lead with an example:\n%s", words, text)
+			}
+			if again, _ := b.ok("help " + words); again != text {
+				t.Errorf("help %s is not its --help:\n%s", words, again)
+			}
+			if listed := strings.Contains(overview, "\n  "+c.name+" "); path == "" && listed == c.hidden {
+				t.Errorf("in the list of commands is %s: %t", words, listed)
+			}
+			check(c.subs, words)
 		}
 	}
+	check(commands(), "")
 }

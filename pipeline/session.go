@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/spf13/cobra"
+
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
@@ -17,7 +19,10 @@ type session struct {
 	*shell
 	options
 	pipeline pipeline
+	root     *cobra.Command
 	logs     string // folder for logs of what units start; "": in the output folder
+
+	helpError error // of writing help
 }
 
 // opened is the experiment that a command works on.
@@ -63,16 +68,22 @@ func (s *session) open(sel dag.Selection) (*opened, error) {
 	if err := o.graph.Check(sel); err != nil {
 		return nil, &usageError{err}
 	}
-	if s.jobs < 0 {
-		return nil, usagef("-j %d: want at least one unit at a time", s.jobs)
-	}
-	if s.jobs > 0 {
-		o.Workers = s.jobs
-	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	return o, nil
+}
+
+// atATime has the units of the experiment run so many at a time; 0 leaves it as
+// the configuration says.
+func (o *opened) atATime(jobs int) error {
+	if jobs < 0 {
+		return usagef("-j %d: want at least one unit at a time", jobs)
+	}
+	if jobs > 0 {
+		o.Workers = jobs
+	}
+	return nil
 }
 
 // lookGarbage is the garbage collector's target for commands that only look:
