@@ -117,22 +117,32 @@ func unknownFlag(c *cobra.Command, name string) error {
 	}
 	var known []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	path := strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
-	text := fmt.Sprintf("%s has no flag --%s", path, name)
-	if meant := spelling.Nearest(name, known); meant != "" {
-		return usagef("%s%s", text, didYouMean(dashed(meant)))
-	}
-	if owners := owners(c.Root(), name); len(owners) > 0 {
-		return usagef("%s, but %s", text, strings.Join(owners, ", "))
+	text := fmt.Sprintf("%s has no flag --%s", words(c), name)
+	owners := owners(c.Root(), name)
+	switch meant := spelling.Nearest(name, known); {
+	case meant != "":
+		text += didYouMean(dashed(meant))
+	case len(owners) > 0 && !c.HasParent():
+		text += ": it stands after the command"
+	case len(owners) > 0 && len(owners) <= fewOwners:
+		text += ": it is one of " + strings.Join(owners, ", ")
 	}
 	return usagef("%s", text)
 }
+
+// words are those of a command, without the program's name before them.
+func words(c *cobra.Command) string {
+	return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
+}
+
+// fewOwners is how many commands with a flag are named at most.
+const fewOwners = 4
 
 // owners are the words of the commands that have a flag.
 func owners(c *cobra.Command, name string) (all []string) {
 	for _, sub := range c.Commands() {
 		if sub.Flags().Lookup(name) != nil {
-			all = append(all, strings.TrimPrefix(sub.CommandPath(), c.Root().Name()+" "))
+			all = append(all, words(sub))
 		}
 		all = append(all, owners(sub, name)...)
 	}

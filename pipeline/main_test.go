@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -237,6 +239,18 @@ func TestExitCodes(t *testing.T) {
 		{"run --config other.toml", nil, 2, "", "other.toml: there is no such file"},
 		{"plan --set replay.drawz=1", nil, 2, "", "unknown key"},
 		{"help rnu", nil, 2, "", "did you mean run?"},
+		{"help evaluate lits", nil, 2, "", `there is no command "evaluate lits", did you mean list?`},
+		{"--force run", nil, 2, "", "speceval has no flag --force: it stands after the command"},
+		{"run --config", nil, 2, "", "flag needs an argument: --config"},
+		{"evaluate list --budget 7 --policy nonsense", nil, 2, "", "evaluate list has no flag --budget: it is one of evaluate, evaluate plan"},
+		{"evaluate show --resolve 0.1 x", nil, 2, "", "evaluate show has no flag --resolve"},
+		{"evaluate plan --workre x", nil, 2, "", "evaluate plan has no flag --workre"},
+		{"benchmarks --json", nil, 2, "", "benchmarks has no flag --json"},
+		{"benchmarks list --download", nil, 2, "", "benchmarks list has no flag --download: it is one of benchmarks"},
+		{"benchmarks --unpublished list", nil, 2, "", "benchmarks list has no flag --unpublished"},
+		{"status --strict", nil, 2, "", "status has no flag --strict: it is one of tables, verify"},
+		{"verify -n 3", nil, 2, "", "verify has no flag --n"},
+		{"completion tcsh", nil, 2, "", "want bash, zsh or fish"},
 
 		{"status --check", done, 0, "fresh", ""},
 		{"status --check", nil, 3, "missing", "stale"},
@@ -279,6 +293,89 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 		if _, err := os.Stat(b.out); err == nil {
 			t.Errorf("%s: wrote in the folder of the configuration too", line)
 		}
+	}
+}
+
+// TestEveryFlagIsItsCommandsOwn gives each command, after its words, every flag of
+// the others.
+func TestEveryFlagIsItsCommandsOwn(t *testing.T) {
+	b := newBench(t)
+	type taker struct {
+		words string
+		flags []string
+	}
+	var all []taker
+	known := map[string]bool{}
+	var walk func(path string, commands []command)
+	walk = func(path string, commands []command) {
+		for _, c := range commands {
+			one := taker{words: strings.TrimSpace(path + " " + c.name)}
+			for _, f := range c.flagList() {
+				name, _, _ := strings.Cut(f[0], " ")
+				one.flags = append(one.flags, name)
+				known[name] = true
+			}
+			all = append(all, one)
+			walk(one.words, c.subs)
+		}
+	}
+	walk("", commands())
+	for _, one := range all {
+		for flag := range known {
+			if slices.Contains(one.flags, flag) {
+				continue
+			}
+			code, stdout, stderr := b.do(one.words + " " + flag + " 1")
+			if code != exitUsage || stdout != "" || !strings.Contains(stderr, one.words+" has no flag --"+strings.TrimLeft(flag, "-")) {
+				t.Errorf("%s %s: exit code %d\n%s%s", one.words, flag, code, stdout, stderr)
+			}
+		}
+	}
+	if len(all) < 20 || len(known) < 30 {
+		t.Errorf("%d commands with %d flags", len(all), len(known))
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	b := newBench(t)
+	for shell, part := range map[string]string{"bash": "complete -o default", "zsh": "#compdef speceval", "fish": "complete -c speceval"} {
+		stdout, stderr := b.ok("completion " + shell)
+		if want(t, shell, stdout, part); stderr != "" {
+			t.Errorf("%s: %s", shell, stderr)
+		}
+	}
+	b.ok("run")
+	for line, parts := range map[string][]string{
+		"ru":                             {"run\trun what is stale"},
+		"run re":                         {"replay\n", "report\n"},
+		"run --keep":                     {"--keep-going"},
+		"evaluate li":                    {"list\tlist the evaluations"},
+		"completion z":                   {"zsh\n"},
+		"explain --out " + b.out + " ta": {"table\n"},
+	} {
+		code, stdout, _ := b.do("__complete " + line)
+		if want(t, line, stdout, parts...); code != exitDone || strings.Contains(stdout, "usage") {
+			t.Errorf("%s: exit code %d\n%s", line, code, stdout)
+		}
+	}
+}
+
+// TestManualPages has a page for every command, the same whenever they are made.
+func TestManualPages(t *testing.T) {
+	b := newBench(t)
+	var made [2]map[string]string
+	for i := range made {
+		dir := t.TempDir()
+		b.ok("man " + dir)
+		made[i] = files(t, dir)
+	}
+	if !maps.Equal(made[0], made[1]) {
+		t.Error("the pages are not the same twice")
+	}
+	want(t, "speceval.1", made[0]["speceval.1"], ".TH SPECEVAL 1\n", `\-\-config FILE`, `speceval\-evaluate\-plan(1)`)
+	want(t, "speceval-run.1", made[0]["speceval-run.1"], ".SH EXAMPLES\n.nf\n  speceval run  ", `\-\-force`)
+	if _, there := made[0]["speceval-man.1"]; there || len(made[0]) < 20 {
+		t.Errorf("%d pages", len(made[0]))
 	}
 }
 

@@ -131,6 +131,7 @@ var importRules = []importRule{
 	{"internal/atomicfile", nil},
 	{"internal/clock", nil},
 	{"internal/golden", nil},
+	{"internal/manpage", nil},
 	{"internal/phrase", nil},
 	{"internal/journal", []string{"internal/atomicfile"}},
 	{"internal/slurm", nil},

@@ -26,7 +26,7 @@ func Name(words string) string { return strings.ReplaceAll(words, " ", "-") }
 func (p Page) Write(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s 1\n.SH NAME\n%s \\- %s\n", strings.ToUpper(escaped(p.Name)), escaped(p.Name), escaped(p.About))
-	section(&b, "SYNOPSIS", p.Usage)
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n%s\n", escaped(p.Usage))
 	section(&b, "DESCRIPTION", p.Text)
 	section(&b, "EXAMPLES", p.Examples)
 	if len(p.Options) > 0 {
