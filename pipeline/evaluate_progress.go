@@ -7,6 +7,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"speceval/internal/evaluation"
+	"speceval/pipeline/status"
 )
 
 // evaluationProgress shows how far an evaluation is: a bar on a terminal, a dated
@@ -44,7 +45,7 @@ func (v *evaluationProgress) show(p evaluation.Progress) {
 		}
 		v.bar.Describe(what)
 		v.bar.Set(min(p.Pilots+p.Continuations, p.AllPilots+p.AllContinuations))
-	case intervalOver(v.last, now):
+	case status.Over(v.last, now, lineInterval):
 		v.last = now
 		fmt.Fprintln(v.stderr, dated(now), what)
 	}

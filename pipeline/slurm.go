@@ -10,6 +10,7 @@ import (
 	"speceval/internal/slurm"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/executor"
+	"speceval/pipeline/status"
 )
 
 // placeOf is where the units of the plan run.
@@ -70,7 +71,7 @@ func (s *session) work(w *executor.Worker) error {
 	}
 	ctx, stop := s.interruptible()
 	defer stop()
-	err = w.Run(ctx, o.graph, o.Out, &elementLines{session: s, long: longUnits{}})
+	err = w.Run(ctx, o.graph, o.Out, &elementLines{session: s, long: status.Running{}})
 	return errors.Join(err, o.close(ctx))
 }
 
@@ -79,13 +80,13 @@ func (s *session) work(w *executor.Worker) error {
 type elementLines struct {
 	dag.NoObserver
 	*session
-	long longUnits
+	long status.Running
 }
 
 // Advanced writes a line about a long unit.
 func (e *elementLines) Advanced(unit dag.Ref, p dag.Progress) {
 	now := e.now()
-	e.say("%s %s %s", dated(now), unit, e.long.note(unit, p, now).text(now))
+	e.say("%s %s %s", dated(now), unit, e.long.Note(unit, p, now).Text(now))
 }
 
 // Finished writes what came of a unit.
