@@ -71,7 +71,10 @@ func (s *session) tree() *cobra.Command {
 	s.options.flags(root.PersistentFlags())
 	root.Flags().SetInterspersed(false) // what follows an unknown command is not the root's
 	for _, c := range commands() {
-		root.AddCommand(s.branch(c, c.name))
+		b := s.branch(c, c.name)
+		if root.AddCommand(b); c.name == "help" {
+			root.SetHelpCommand(b) // and none of cobra's
+		}
 	}
 	return root
 }

@@ -346,6 +346,7 @@ func TestCompletion(t *testing.T) {
 	}
 	b.ok("run")
 	for line, parts := range map[string][]string{
+		"hel":                            {"help\t"},
 		"ru":                             {"run\trun what is stale"},
 		"run re":                         {"replay\n", "report\n"},
 		"run --keep":                     {"--keep-going"},
@@ -354,7 +355,7 @@ func TestCompletion(t *testing.T) {
 		"explain --out " + b.out + " ta": {"table\n"},
 	} {
 		code, stdout, _ := b.do("__complete " + line)
-		if want(t, line, stdout, parts...); code != exitDone || strings.Contains(stdout, "usage") {
+		if want(t, line, stdout, parts...); code != exitDone || strings.Contains(stdout, "usage") || strings.Count(stdout, parts[0]) != 1 {
 			t.Errorf("%s: exit code %d\n%s", line, code, stdout)
 		}
 	}
