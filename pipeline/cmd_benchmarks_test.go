@@ -14,17 +14,18 @@ import (
 	"speceval/internal/hub/hubtest"
 	"speceval/internal/upstream"
 	"speceval/internal/upstream/made"
+	"speceval/pipeline/experiment"
 )
 
 // upstreamFiles makes the files of some sources, and gives their folder.
 func upstreamFiles(t *testing.T, sources ...string) string {
 	t.Helper()
-	groups, err := groupsNamed(nil)
+	groups, err := experiment.PaperGroups()
 	if err != nil {
 		t.Fatal(err)
 	}
 	groups = slices.DeleteFunc(groups, func(g upstream.Group) bool { return !slices.Contains(sources, g.Source.ID) })
-	ids, err := publishedIDs()
+	ids, err := experiment.PaperIDs()
 	if err != nil {
 		t.Fatal(err)
 	}

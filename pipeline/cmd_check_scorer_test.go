@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"speceval/internal/scorer/cases"
 )
 
-// cases writes a file of cases and returns its path.
-func cases(t *testing.T, text string) string {
+// casesFile writes a file of cases and returns its path.
+func casesFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cases.tsv")
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
@@ -25,7 +27,7 @@ const labelled = "C\tThe answer is C.\ttrue\n" +
 	"B\t \\boxed{B}\tfalse"
 
 func TestCheckScorerPrintsDisagreements(t *testing.T) {
-	path := cases(t, labelled)
+	path := casesFile(t, labelled)
 	code, stdout, stderr := onShell("check-scorer", "choice", path)
 	lines := strings.Split(stdout, "\n")
 	if code != exitDone || len(lines) != 4 || lines[2] != `{"agree":2,"total":4}` || stderr != "" {
@@ -40,28 +42,19 @@ func TestCheckScorerPrintsDisagreements(t *testing.T) {
 }
 
 func TestCheckScorerAsJSON(t *testing.T) {
-	code, stdout, _ := onShell("check-scorer", "--json", "choice", cases(t, "\ufeff"+labelled))
-	var got agreement
+	code, stdout, _ := onShell("check-scorer", "--json", "choice", casesFile(t, "\ufeff"+labelled))
+	var got cases.Outcome
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitDone || strings.Count(stdout, "\n") != 1 || !strings.Contains(stdout, "<B> & C") {
 		t.Fatalf("exit code %d, %v:\n%s", code, err, stdout)
 	}
-	want := disagreement{Line: 4, Gold: "B", Prediction: ` \boxed{B}`, Correct: true, Answer: "B"}
+	want := cases.Disagreement{Line: 4, Gold: "B", Prediction: ` \boxed{B}`, Correct: true, Answer: "B"}
 	if got.Agree != 2 || got.Total != 4 || len(got.Disagreements) != 2 || got.Disagreements[1] != want {
 		t.Errorf("got %+v", got)
 	}
-	_, stdout, _ = onShell("check-scorer", "--json", "choice", cases(t, "A\tA\ttrue\n"))
+	_, stdout, _ = onShell("check-scorer", "--json", "choice", casesFile(t, "A\tA\ttrue\n"))
 	if want := `{"agree":1,"total":1,"disagreements":[]}` + "\n"; stdout != want {
 		t.Errorf("all agree: %s want %s", stdout, want)
 	}
-}
-
-func TestCheckScorerSkipsEmptyLines(t *testing.T) {
-	path := cases(t, "\nA\tA\ttrue\n\r\n\nA\tB\ttrue\n\n")
-	code, stdout, stderr := onShell("check-scorer", "choice", path)
-	if code != exitDone || stderr != "" {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
-	want(t, "stdout", stdout, path+":5: ", `{"agree":1,"total":2}`)
 }
 
 func TestCheckScorerReadsStandardInput(t *testing.T) {
@@ -74,7 +67,7 @@ func TestCheckScorerReadsStandardInput(t *testing.T) {
 }
 
 func TestCheckScorerRefuses(t *testing.T) {
-	good := cases(t, "A\tA\ttrue\n")
+	good := casesFile(t, "A\tA\ttrue\n")
 	for _, test := range []struct {
 		words []string
 		want  string
@@ -87,15 +80,9 @@ func TestCheckScorerRefuses(t *testing.T) {
 		{[]string{"judge", good}, "scorer judge cannot be tried on a file of cases: it asks a judge model"},
 		{[]string{"code", good}, "scorer code cannot be tried on a file of cases: it runs programs"},
 		{[]string{"choice", good + "x"}, "no such file"},
-		{[]string{"choice", cases(t, "")}, "cases.tsv is empty"},
-		{[]string{"choice", cases(t, "\n\r\n")}, "cases.tsv is empty"},
-		{[]string{"choice", cases(t, "A\tA\ttrue\n \n")}, "cases.tsv:2: it has 1 columns"},
-		{[]string{"choice", cases(t, "A\tA\ttrue\nA\ttrue\n")}, "cases.tsv:2: it has 2 columns"},
-		{[]string{"choice", cases(t, "A\tA\ttrue\n\n\t\n")}, "cases.tsv:3: it has 2 columns"},
-		{[]string{"choice", cases(t, "A\tA\ttrue\tx\ty\n")}, "cases.tsv:1: it has 5 columns"},
-		{[]string{"choice", cases(t, "A\tA\tyes\n")}, `cases.tsv:1: its label is "yes": want true or false`},
-		{[]string{"choice", cases(t, "A\tA\ttrue \n")}, `its label is "true "`},
-		{[]string{"choice", cases(t, "A\tA\xff\ttrue\n")}, "cases.tsv:1: it is not UTF-8"},
+		{[]string{"choice", casesFile(t, "")}, "cases.tsv is empty"},
+		{[]string{"choice", casesFile(t, "\n\r\n")}, "cases.tsv is empty"},
+		{[]string{"choice", casesFile(t, "A\tA\tyes\n")}, `cases.tsv:1: its label is "yes": want true or false`},
 	} {
 		code, stdout, stderr := onShell(append([]string{"check-scorer"}, test.words...)...)
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, test.want) {
@@ -105,7 +92,7 @@ func TestCheckScorerRefuses(t *testing.T) {
 }
 
 func TestCheckScorerKnowsMath(t *testing.T) {
-	code, stdout, _ := onShell("check-scorer", "math", cases(t, "2\tno number at all\tfalse\n"))
+	code, stdout, _ := onShell("check-scorer", "math", casesFile(t, "2\tno number at all\tfalse\n"))
 	if code != exitDone || stdout != `{"agree":1,"total":1}`+"\n" {
 		t.Errorf("exit code %d: %s", code, stdout)
 	}

@@ -2,13 +2,20 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 
-	"speceval/stages/report"
+	"github.com/spf13/pflag"
+
+	"speceval/internal/phrase"
+	"speceval/stages/report/diff"
+	"speceval/stages/report/files"
 )
 
+// diffOptions are the flags of diff.
+type diffOptions struct{ json, all bool }
+
 func diffCommand() command {
+	o := new(diffOptions)
 	return command{
 		name: "diff",
 		args: "A B [--json] [--all]",
@@ -21,37 +28,37 @@ func diffCommand() command {
   speceval diff out out-seed7 --all     every changed cell, errors among them
   speceval diff out out-before --json   one JSON document
 `,
-		flags: func(fs *flag.FlagSet, o *options) {
-			fs.BoolVar(&o.json, "json", false, "print one JSON document, with every changed cell")
+		flags: func(fs *pflag.FlagSet) {
+			jsonFlag(fs, &o.json, "print one JSON document, with every changed cell")
 			fs.BoolVar(&o.all, "all", false, "list every changed cell")
 		},
-		run: runDiff,
+		run: o.run,
 	}
 }
 
-func runDiff(s *session, words []string) error {
+func (o *diffOptions) run(s *session, words []string) error {
 	if err := wantWords(words, 2, 2, "two output folders"); err != nil {
 		return err
 	}
-	d, err := report.DiffFolders(words[0], words[1])
-	var none *report.NoFolderError
+	d, err := diff.Folders(words[0], words[1])
+	var none *files.NoFolderError
 	if errors.As(err, &none) {
 		return &usageError{err}
 	}
 	if err != nil {
 		return err
 	}
-	if s.json {
+	if o.json {
 		err = d.JSON(s.stdout)
 	} else {
-		err = d.Text(s.stdout, s.all)
+		err = d.Text(s.stdout, o.all)
 	}
 	if err != nil {
 		return err
 	}
 	if !d.Same() {
 		if _, _, beyond := d.Cells(); beyond > 0 {
-			return fmt.Errorf("%w: %s beyond noise", errOutside, counted(beyond, "cell changed", "cells changed"))
+			return fmt.Errorf("%w: %s beyond noise", errOutside, phrase.Count(beyond, "cell changed", "cells changed"))
 		}
 		return fmt.Errorf("%w: the folders do not have the same tables, rows and columns", errOutside)
 	}

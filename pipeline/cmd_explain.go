@@ -3,19 +3,24 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
-	"speceval/stages/report"
+	"speceval/stages/report/explain"
 )
 
+// explainOptions are the flags of explain.
+type explainOptions struct{ json, all bool }
+
 func explainCommand() command {
+	o := new(explainOptions)
 	return command{
 		name: "explain",
 		args: "[TABLE [ROW [COLUMN]]] [--json] [--all]",
@@ -30,21 +35,22 @@ func explainCommand() command {
   speceval explain table3 "simulated b=16" async_time --all
   speceval explain profile_ratios "aime24__model=qwen3_5_4b b=32 hbn" variance_ratio --json
 `,
-		flags: func(fs *flag.FlagSet, o *options) {
-			fs.BoolVar(&o.json, "json", false, "print one JSON document, with all of everything")
+		complete: completeTables,
+		flags: func(fs *pflag.FlagSet) {
+			jsonFlag(fs, &o.json, "print one JSON document, with all of everything")
 			fs.BoolVar(&o.all, "all", false, "list all parts and units, not only the heaviest and those that differ")
 		},
-		run: runExplain,
+		run: o.run,
 	}
 }
 
-func runExplain(s *session, words []string) error {
+func (o *explainOptions) run(s *session, words []string) error {
 	x, err := s.explainer()
 	if err != nil {
 		return err
 	}
 	if len(words) == 0 {
-		return s.explainTables(x)
+		return o.tables(s, x)
 	}
 	sheet, err := x.Table(words[0])
 	if err != nil {
@@ -56,42 +62,42 @@ func runExplain(s *session, words []string) error {
 	}
 	switch {
 	case row < 0:
-		return s.explainTable(sheet)
+		return o.table(s, sheet)
 	case column < 0:
-		return s.explainRow(sheet, row)
+		return o.row(s, sheet, row)
 	}
 	e := x.Explain(sheet, row, column)
-	if s.json {
+	if o.json {
 		return e.JSON(s.stdout)
 	}
-	return e.Text(s.stdout, s.all)
+	return e.Text(s.stdout, o.all)
 }
 
 // explainer reads the configuration and the manifests of its output folder.
-func (s *session) explainer() (*report.Explainer, error) {
+func (s *session) explainer() (*explain.Explainer, error) {
 	o, err := s.open(dag.Selection{})
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(o.out); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no output folder %s: `speceval run` makes it, --out names another", o.out)
+	if _, err := os.Stat(o.Out); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no output folder %s: `speceval run` makes it, --out names another", o.Out)
 	}
 	ctx, stop := s.interruptible()
 	defer stop()
-	snapshot, err := o.graph.Scan(ctx, o.out)
+	snapshot, err := o.graph.Scan(ctx, o.Out)
 	if err != nil {
 		return nil, err
 	}
-	return report.NewExplainer(o.report, o.out, snapshot.Records()), nil
+	return explain.NewExplainer(o.Reports, o.Out, snapshot.Records()), nil
 }
 
 // chooseCell finds the row and the column that words name; −1 for one that they
 // do not. A row of several words may come without quotes around them.
-func chooseCell(sheet report.Sheet, words []string) (row, column int, err error) {
+func chooseCell(sheet explain.Table, words []string) (row, column int, err error) {
 	if len(words) == 0 {
 		return -1, -1, nil
 	}
-	if len(sheet.Data.Rows) == 0 {
+	if len(sheet.Rows) == 0 {
 		return 0, 0, fmt.Errorf("%s has no rows: what it is made of has not run (`speceval plan` says what), or this experiment has none of it", sheet.Base)
 	}
 	row, whole := sheet.Row(strings.Join(words, " "))
@@ -111,7 +117,7 @@ func chooseCell(sheet report.Sheet, words []string) (row, column int, err error)
 
 // explainFault makes a usage error of a word that names nothing.
 func explainFault(err error) error {
-	var name *report.NameError
+	var name *explain.NameError
 	if errors.As(err, &name) {
 		return &usageError{fmt.Errorf("%w; `speceval explain` lists the tables, `speceval explain TABLE` its rows and columns", err)}
 	}
@@ -131,17 +137,17 @@ type tableLine struct {
 	Columns []string `json:"columns"`
 }
 
-func (s *session) explainTables(x *report.Explainer) error {
+func (o *explainOptions) tables(s *session, x *explain.Explainer) error {
 	list := tableList{Tables: []tableLine{}}
 	for _, base := range x.Tables() {
 		sheet, err := x.Table(base)
-		var missing *report.MissingError
+		var missing *explain.MissingError
 		if err != nil && !errors.As(err, &missing) {
 			return err
 		}
 		list.Tables = append(list.Tables, lineOf(base, sheet, err == nil))
 	}
-	if s.json {
+	if o.json {
 		return writeJSON(s.stdout, list)
 	}
 	t := table.Table{Columns: []table.Column{{Name: "table", Align: table.Left}, {Name: "rows"}, {Name: "columns"}}}
@@ -155,16 +161,16 @@ func (s *session) explainTables(x *report.Explainer) error {
 	return table.WriteText(s.stdout, t)
 }
 
-func (s *session) explainTable(sheet report.Sheet) error {
+func (o *explainOptions) table(s *session, sheet explain.Table) error {
 	l := lineOf(sheet.Base, sheet, true)
-	if s.json {
+	if o.json {
 		return writeJSON(s.stdout, l)
 	}
 	const few = 20
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nrows:\n", l.Table)
 	for i, row := range l.Rows {
-		if i == few && !s.all && len(l.Rows) > few+1 {
+		if i == few && !o.all && len(l.Rows) > few+1 {
 			fmt.Fprintf(&b, "  … and %d more (--all)\n", len(l.Rows)-few)
 			break
 		}
@@ -179,26 +185,26 @@ func (s *session) explainTable(sheet report.Sheet) error {
 }
 
 // lineOf is a table with its rows and columns.
-func lineOf(base string, sheet report.Sheet, stored bool) tableLine {
+func lineOf(base string, sheet explain.Table, stored bool) tableLine {
 	l := tableLine{Table: base, Stored: stored, Rows: []string{}, Columns: []string{}}
 	if stored {
-		l.Rows = append(l.Rows, sheet.Labels()...)
-		l.Columns = append(l.Columns, sheet.ColumnNames()...)
+		l.Rows = append(l.Rows, sheet.Labels...)
+		l.Columns = append(l.Columns, sheet.Columns...)
 	}
 	return l
 }
 
-func (s *session) explainRow(sheet report.Sheet, row int) error {
-	if s.json {
+func (o *explainOptions) row(s *session, sheet explain.Table, row int) error {
+	if o.json {
 		values := map[string]string{}
-		for j, column := range sheet.ColumnNames() {
-			values[column] = sheet.Data.Rows[row][j].Exact()
+		for j, column := range sheet.Columns {
+			values[column] = sheet.Rows[row][j]
 		}
 		return writeJSON(s.stdout, values)
 	}
-	t := table.Table{Title: fmt.Sprintf("%s, row %q", sheet.Base, sheet.Labels()[row]), Columns: []table.Column{{Name: "column", Align: table.Left}, {Name: "stored", Align: table.Left}}}
-	for j, column := range sheet.ColumnNames() {
-		t.Rows = append(t.Rows, []table.Cell{table.Text(column), sheet.Data.Rows[row][j]})
+	t := table.Table{Title: fmt.Sprintf("%s, row %q", sheet.Base, sheet.Labels[row]), Columns: []table.Column{{Name: "column", Align: table.Left}, {Name: "stored", Align: table.Left}}}
+	for j, column := range sheet.Columns {
+		t.Rows = append(t.Rows, []table.Cell{table.Text(column), table.Text(sheet.Rows[row][j])})
 	}
 	return table.WriteText(s.stdout, t)
 }

@@ -12,7 +12,7 @@ import (
 	"speceval/data"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
-	"speceval/stages/report"
+	"speceval/pipeline/experiment"
 )
 
 // published is a pipeline that reports the published numbers alone: what the
@@ -25,9 +25,9 @@ func published(t *testing.T, out string) pipeline {
 	}
 	stages := []dag.Stage{onlyUnits(report.Stage(settings), "experiment", "table7_flop_coefficients")}
 	dagtest.Run(t, stages, out)
-	return pipeline{load: func(string, []string, outside) (experiment, error) {
-		return experiment{out: out, stages: stages, report: settings}, nil
-	}}
+	return pipeline{load: func(string, []string, experiment.Outside) (*experiment.Experiment, error) {
+		return &experiment.Experiment{Out: out, Reports: settings}, nil
+	}, stages: func(*experiment.Experiment) []dag.Stage { return stages }}
 }
 
 // explainIn runs explain on a pipeline's output folder.

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"speceval/pipeline/config"
 )
 
 // fleetConfig is a small experiment with two models on the built-in benchmark.
@@ -182,27 +180,6 @@ func TestFleetTakesTheWorkersHere(t *testing.T) {
 	_, end := fleetOf(t, workers, "")
 	if code, said := end(); code != exitFailed || !strings.Contains(said, "address already in use; something else may be serving there") {
 		t.Errorf("exit code %d: %s", code, said)
-	}
-}
-
-func TestFleetPlaces(t *testing.T) {
-	cfg := &config.Config{Workers: []config.Worker{
-		{URLs: []string{"http://h20:8000", "http://localhost:8001", "https://127.0.0.1:1", "http://127.0.0.2:8002/v1"}},
-		{URLs: []string{"http://[::1]"}},
-	}}
-	cfg.Judge.URLs = []string{"http://localhost:9000", "http://far:9000"}
-	for _, test := range []struct {
-		options fleetOptions
-		want    string
-	}{
-		{fleetOptions{}, "localhost:8001 127.0.0.2:8002 [::1]:80; localhost:9000"},
-		{fleetOptions{model: "one"}, "localhost:8001 127.0.0.2:8002 [::1]:80; "},
-		{fleetOptions{replicas: 2, port: 8000}, "127.0.0.1:8000 127.0.0.1:8001; "},
-	} {
-		workers, judges, err := test.options.places(cfg)
-		if got := strings.Join(workers, " ") + "; " + strings.Join(judges, " "); err != nil || got != test.want {
-			t.Errorf("%+v: places %s (%v), want %s", test.options, got, err, test.want)
-		}
 	}
 }
 

@@ -2,13 +2,22 @@ package main
 
 import (
 	"context"
-	"flag"
 	"strings"
 
+	"github.com/spf13/pflag"
+
+	"speceval/internal/phrase"
 	"speceval/pipeline/dag"
 )
 
+// runOptions are the flags of run.
+type runOptions struct {
+	selectionOptions
+	keepGoing bool
+}
+
 func runCommand() command {
+	o := new(runOptions)
 	return command{
 		name:  "run",
 		args:  "[STAGE…] [--force] [--from S] [--until S] [-j N] [--set KEY=VALUE] [--keep-going]",
@@ -19,12 +28,13 @@ func runCommand() command {
   speceval run --from replay                 replay and all later stages
   speceval run --set replay.draws=1024 -j 4  other values, four units at a time
 `,
-		flags: func(fs *flag.FlagSet, o *options) {
-			selectionFlags(fs, o)
+		complete: completeStages,
+		flags: func(fs *pflag.FlagSet) {
+			o.selectionOptions.flags(fs)
 			fs.BoolVar(&o.keepGoing, "keep-going", false, "after a failure, run what does not depend on it")
 		},
 		run: func(s *session, stages []string) error {
-			_, err := s.runSelection(s.selection(stages))
+			_, err := s.runSelection(o.selection(stages), *o)
 			return err
 		},
 	}
@@ -32,20 +42,23 @@ func runCommand() command {
 
 // runSelection runs what the selection chooses: what run and tables share. It
 // returns the plan that it carried out.
-func (s *session) runSelection(sel dag.Selection) (*dag.Plan, error) {
+func (s *session) runSelection(sel dag.Selection, how runOptions) (*dag.Plan, error) {
 	o, err := s.open(sel)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.atATime(how.jobs); err != nil {
 		return nil, err
 	}
 	ctx, drain, stop := s.watched(o)
 	defer stop()
 	holder := s.holder()
-	lock, err := dag.Acquire(o.out, holder)
+	lock, err := dag.Acquire(o.Out, holder)
 	if err != nil {
 		return nil, err
 	}
 	defer lock.Release()
-	snapshot, err := o.graph.Scan(ctx, o.out)
+	snapshot, err := o.graph.Scan(ctx, o.Out)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +71,7 @@ func (s *session) runSelection(sel dag.Selection) (*dag.Plan, error) {
 	}
 	s.sayNotes(o)
 	s.sayPlan(plan, o)
-	err = s.carryOut(ctx, drain, o, plan, holder)
+	err = s.carryOut(ctx, drain, o, plan, holder, how.keepGoing)
 	s.writeRuns(o, snapshot)
 	if err == nil {
 		s.sayStale(snapshot, plan)
@@ -82,16 +95,16 @@ func (s *session) sayPlan(plan *dag.Plan, o *opened) {
 		case stage.Stage.Satisfied != "":
 			s.say("%s: nothing to run (%s)", stage.Stage.Name, stage.Stage.Satisfied)
 		case len(stage.Run) == 0:
-			s.say("%s: fresh (%s)", stage.Stage.Name, units(stage.Fresh))
+			s.say("%s: fresh (%s)", stage.Stage.Name, phrase.Units(stage.Fresh))
 		default:
-			s.say("%s: %d of %s to run, %s", stage.Stage.Name, len(stage.Run), units(len(stage.Run)+stage.Fresh), o.estimated(&stage))
+			s.say("%s: %d of %s to run, %s", stage.Stage.Name, len(stage.Run), phrase.Units(len(stage.Run)+stage.Fresh), o.machines().Estimated(&stage))
 		}
 	}
 }
 
 // carryOut runs the plan, as the holder of the output folder, and says what it
 // took.
-func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened, plan *dag.Plan, holder string) error {
+func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened, plan *dag.Plan, holder string, keepGoing bool) error {
 	where, err := s.placeOf(ctx, o, drain, plan)
 	if err != nil {
 		return err
@@ -101,8 +114,8 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 		Observer:  s.recorder(o, s.observer(plan), holder),
 		Origin:    s.origin,
 		Now:       s.now,
-		KeepGoing: s.keepGoing || where.jobs,
-		Beside:    where.beside,
+		KeepGoing: keepGoing || where.Jobs,
+		Beside:    where.Beside,
 	}
 	start, before := s.now(), dag.ReadUsage()
 	err = runner.Run(ctx, drain, plan)
@@ -111,12 +124,12 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 	}
 	if plan.Units() > 0 {
 		used := dag.ReadUsage()
-		what := units(plan.Units()) + " done"
+		what := phrase.Units(plan.Units()) + " done"
 		if err != nil {
 			what = "ended"
 		}
-		s.say("%s in %s (CPU %s, peak memory %s)", what, duration(max(0, s.now().Sub(start).Seconds())),
-			duration(used.CPUSeconds-before.CPUSeconds), megabytes(used.PeakBytes))
+		s.say("%s in %s (CPU %s, peak memory %s)", what, phrase.Duration(max(0, s.now().Sub(start).Seconds())),
+			phrase.Duration(used.CPUSeconds-before.CPUSeconds), phrase.Megabytes(used.PeakBytes))
 	}
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"speceval/pipeline/status"
 )
 
 func (b *bench) wreck(file, content string) {
@@ -73,7 +75,7 @@ func TestStatusCountsStates(t *testing.T) {
 	b.ok("run")
 	b.wreck("manifests/replay/c.json", "{")
 	stdout, _ := b.ok("status --json")
-	var st status
+	var st status.Status
 	if err := json.Unmarshal([]byte(stdout), &st); err != nil {
 		t.Fatal(err)
 	}

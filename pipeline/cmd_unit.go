@@ -2,32 +2,39 @@ package main
 
 import (
 	"context"
-	"flag"
 
+	"github.com/spf13/pflag"
+
+	"speceval/internal/phrase"
 	"speceval/pipeline/dag"
 )
 
+// unitOptions are the flags of unit.
+type unitOptions struct{ element string }
+
 func unitCommand() command {
+	u := new(unitOptions)
 	return command{
 		name:  "unit",
 		args:  "STAGE KEY | --element DIR",
 		about: "run one unit, fresh or not: what an element of a Slurm array calls",
 		examples: `  speceval unit replay 2f39e31d75e99329   the unit of that key, or of the key that begins so
 `,
-		flags: func(fs *flag.FlagSet, o *options) {
-			fs.StringVar(&o.element, "element", "", "run what is not done of an element of the job array in `DIR`; Slurm says which element")
+		complete: completeStages,
+		flags: func(fs *pflag.FlagSet) {
+			fs.StringVar(&u.element, "element", "", "run what is not done of an element of the job array in `DIR`; Slurm says which element")
 		},
-		run: runUnit,
+		run: u.run,
 	}
 }
 
-// runUnit takes no lock: the run that hands out units holds it.
-func runUnit(s *session, words []string) error {
-	if s.element != "" {
+// run takes no lock: the run that hands out units holds it.
+func (u *unitOptions) run(s *session, words []string) error {
+	if u.element != "" {
 		if err := wantWords(words, 0, 0, "nothing with --element"); err != nil {
 			return err
 		}
-		return s.runElement(s.element)
+		return s.runElement(u.element)
 	}
 	if err := wantWords(words, 2, 2, "a stage and a key"); err != nil {
 		return err
@@ -51,7 +58,7 @@ func runUnit(s *session, words []string) error {
 
 // unitOfKey finds a unit and runs it.
 func (s *session) unitOfKey(ctx context.Context, o *opened, stage, key string) (*dag.Manifest, error) {
-	snapshot, err := o.graph.Scan(ctx, o.out)
+	snapshot, err := o.graph.Scan(ctx, o.Out)
 	if err != nil {
 		return nil, err
 	}
@@ -68,5 +75,5 @@ func (s *session) sayUnit(m *dag.Manifest) {
 		s.warn("%s", note)
 	}
 	s.say("%s/%s done in %s (CPU %s, peak memory %s)", m.Parts.Stage, m.Parts.Unit,
-		duration(m.WallSeconds), duration(m.CPUSeconds), megabytes(m.PeakBytes))
+		phrase.Duration(m.WallSeconds), phrase.Duration(m.CPUSeconds), phrase.Megabytes(m.PeakBytes))
 }

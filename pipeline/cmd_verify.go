@@ -1,13 +1,19 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 
+	"github.com/spf13/pflag"
+
+	"speceval/internal/phrase"
 	"speceval/pipeline/dag"
 )
 
+// verifyOptions are the flags of verify.
+type verifyOptions struct{ json, strict bool }
+
 func verifyCommand() command {
+	o := new(verifyOptions)
 	return command{
 		name:  "verify",
 		args:  "[--json] [--strict]",
@@ -16,19 +22,19 @@ func verifyCommand() command {
   speceval verify --json   one JSON document
   speceval verify --strict exit 4 too where results are missing
 `,
-		flags: func(fs *flag.FlagSet, o *options) {
-			fs.BoolVar(&o.json, "json", false, "print one JSON document")
+		flags: func(fs *pflag.FlagSet) {
+			jsonFlag(fs, &o.json, "print one JSON document")
 			fs.BoolVar(&o.strict, "strict", false, "exit 4 too if a result is missing")
 		},
-		run: runVerify,
+		run: o.run,
 	}
 }
 
-func runVerify(s *session, words []string) error {
+func (o *verifyOptions) run(s *session, words []string) error {
 	if err := wantWords(words, 0, 0, "nothing"); err != nil {
 		return err
 	}
-	o, plan, err := s.look(dag.Selection{})
+	x, plan, err := s.look(dag.Selection{})
 	if err != nil {
 		return err
 	}
@@ -37,12 +43,12 @@ func runVerify(s *session, words []string) error {
 			s.warn("%s is not fresh; `speceval plan` says why", stage.Stage.Name)
 		}
 	}
-	v, err := s.pipeline.verify(o.out)
+	v, err := s.pipeline.verify(x.Experiment)
 	if err != nil {
 		return err
 	}
 	write := v.Text
-	if s.json {
+	if o.json {
 		write = v.JSON
 	}
 	if err := write(s.stdout); err != nil {
@@ -51,8 +57,8 @@ func runVerify(s *session, words []string) error {
 	switch missing := v.Missing(); {
 	case !v.Passed():
 		return errOutside
-	case s.strict && missing > 0:
-		return fmt.Errorf("%w: %s of stages that have not run", errOutside, counted(missing, "number", "numbers"))
+	case o.strict && missing > 0:
+		return fmt.Errorf("%w: %s of stages that have not run", errOutside, phrase.Count(missing, "number", "numbers"))
 	}
 	return nil
 }

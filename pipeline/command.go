@@ -1,25 +1,31 @@
 package main
 
 import (
+	"cmp"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"speceval/internal/spelling"
 	"speceval/pipeline/dag"
 )
 
-// command is one word of the command line and what it does.
+// command is a word of the command line and what it does.
 type command struct {
 	name     string
 	args     string // what may follow, for help
 	about    string // one line, and for help more below a blank one
 	examples string // what help shows first
-	flags    func(fs *flag.FlagSet, o *options)
-	run      func(s *session, args []string) error
+	hidden   bool   // from the list of commands
+	flags    func(fs *pflag.FlagSet)
+	complete func(s *session, words []string) []string // what the next word may be; nil: a file
+	run      func(s *session, words []string) error
+	subs     []command
 }
 
 // commands is the literal list of commands, in the order of help.
@@ -28,58 +34,90 @@ func commands() []command {
 		runCommand(), planCommand(), statusCommand(), whyCommand(),
 		tablesCommand(), verifyCommand(), explainCommand(), diffCommand(), allocationsCommand(),
 		evaluateCommand(), checkScorerCommand(), compareCommand(), disagreementsCommand(), benchmarksCommand(),
-		fleetCommand(), unitCommand(), versionCommand(), helpCommand(),
+		fleetCommand(), unitCommand(), completionCommand(), versionCommand(), helpCommand(), manCommand(),
 	}
 }
 
 // run carries out a command line and returns the exit code.
 func run(args []string, sh *shell, p pipeline) int {
-	err := dispatch(args, &session{shell: sh, pipeline: p})
+	s := &session{shell: sh, pipeline: p}
+	s.root = s.tree()
+	s.root.SetArgs(doubleDashed(args))
+	err := cmp.Or(s.root.Execute(), s.helpError)
 	if err != nil {
 		fmt.Fprintf(sh.stderr, "speceval: %v\n", hint(err))
 	}
 	return exitCode(err)
 }
 
-func dispatch(args []string, s *session) error {
-	global := newFlagSet("speceval", &s.options, nil)
-	rest, err := parseLeading(global, args)
-	if errors.Is(err, flag.ErrHelp) {
-		return usage(s.stdout)
-	}
-	if err != nil {
-		return err
-	}
-	if len(rest) == 0 {
-		if err := usage(s.stderr); err != nil {
+// tree is all commands as cobra has them. It parses and completes; what is
+// written to people is ours.
+func (s *session) tree() *cobra.Command {
+	root := &cobra.Command{
+		Use: "speceval", Args: cobra.ArbitraryArgs, SilenceErrors: true, SilenceUsage: true,
+		RunE: func(_ *cobra.Command, words []string) error {
+			if len(words) == 0 {
+				return errors.Join(usage(s.stderr), usagef("no command given"))
+			}
+			_, err := find(words)
 			return err
+		},
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetOut(s.stdout)
+	root.SetErr(s.stderr)
+	root.SetFlagErrorFunc(explainFlag)
+	root.SetHelpFunc(func(*cobra.Command, []string) { s.helpError = usage(s.stdout) })
+	s.options.flags(root.PersistentFlags())
+	root.Flags().SetInterspersed(false) // what follows an unknown command is not the root's
+	for _, c := range commands() {
+		b := s.branch(c, c.name)
+		if root.AddCommand(b); c.name == "help" {
+			root.SetHelpCommand(b) // and none of cobra's
 		}
-		return usagef("no command given")
 	}
-	c, err := find(rest[0])
-	if err != nil {
-		return err
-	}
-	words, err := parse(newFlagSet(c.name, &s.options, c.flags), rest[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		return c.help(s.stdout)
-	}
-	if err != nil {
-		return err
-	}
-	return c.run(s, words)
+	return root
 }
 
-func find(name string) (command, error) {
-	all := commands()
-	names := make([]string, len(all))
-	for i, c := range all {
-		if c.name == name {
-			return c, nil
-		}
-		names[i] = c.name
+// branch is one command, by its words, and those below it.
+func (s *session) branch(c command, path string) *cobra.Command {
+	b := &cobra.Command{
+		Use: c.name, Short: c.line(), Hidden: c.hidden, Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, words []string) error { return c.run(s, words) },
 	}
-	return command{}, usagef("there is no command %q%s; `speceval help` lists them", name, didYouMean(spelling.Nearest(name, names)))
+	b.SetHelpFunc(func(*cobra.Command, []string) { s.helpError = c.help(s.stdout, path) })
+	if c.flags != nil {
+		c.flags(b.Flags())
+	}
+	if c.complete != nil {
+		b.ValidArgsFunction = func(_ *cobra.Command, words []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return c.complete(s, words), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	for _, sub := range c.subs {
+		b.AddCommand(s.branch(sub, path+" "+sub.name))
+	}
+	return b
+}
+
+// find is the command of some words.
+func find(words []string) (command, error) {
+	all := commands()
+	var found command
+	for i, word := range words {
+		at := slices.IndexFunc(all, func(c command) bool { return c.name == word })
+		if at < 0 {
+			var names []string
+			for _, c := range all {
+				names = append(names, c.name)
+			}
+			path := strings.Join(words[:i+1], " ")
+			return command{}, usagef("there is no command %q%s; `speceval help` lists them", path, didYouMean(spelling.Nearest(word, names)))
+		}
+		found = all[at]
+		all = found.subs
+	}
+	return found, nil
 }
 
 // hint adds the nearest stage to an error about an unknown one.
@@ -118,7 +156,9 @@ func usage(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("usage: speceval [--config FILE] [--out DIR] [-q] COMMAND …\n\nCommands:\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-13s %s\n", c.name, c.line())
+		if !c.hidden {
+			fmt.Fprintf(&b, "  %-13s %s\n", c.name, c.line())
+		}
 	}
 	b.WriteString("\n`speceval COMMAND --help` shows examples and flags.\n")
 	_, err := io.WriteString(w, b.String())
@@ -131,24 +171,27 @@ func (c command) line() string {
 	return line
 }
 
-// help shows examples, then what the command does, then its flags.
-func (c command) help(w io.Writer) error {
+// help shows examples, then what the command of these words does, then its flags.
+func (c command) help(w io.Writer, path string) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Examples:\n%s\nusage: speceval %s\n\n%s\n\nFlags:\n", c.examples, strings.TrimSpace(c.name+" "+c.args), c.about)
-	fs := newFlagSet(c.name, new(options), c.flags)
-	var lines []string
-	fs.VisitAll(func(f *flag.Flag) {
-		value, what := flag.UnquoteUsage(f)
-		dash := "--"
-		if len(f.Name) == 1 {
-			dash = "-"
-		}
-		lines = append(lines, fmt.Sprintf("  %-20s %s", strings.TrimSpace(dash+f.Name+" "+value), what))
-	})
-	slices.SortStableFunc(lines, func(a, b string) int {
-		return strings.Compare(strings.TrimLeft(a, " -"), strings.TrimLeft(b, " -"))
-	})
-	b.WriteString(strings.Join(lines, "\n") + "\n")
+	fmt.Fprintf(&b, "Examples:\n%s\nusage: speceval %s\n\n%s\n\nFlags:\n", c.examples, strings.TrimSpace(path+" "+c.args), c.about)
+	for _, f := range c.flagList() {
+		fmt.Fprintf(&b, "  %-20s %s\n", f[0], f[1])
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// flagList is every flag of the command, as it is typed, and what it does.
+func (c command) flagList() (all [][2]string) {
+	fs := pflag.NewFlagSet(c.name, pflag.ContinueOnError)
+	new(options).flags(fs)
+	if c.flags != nil {
+		c.flags(fs)
+	}
+	fs.VisitAll(func(f *pflag.Flag) { // by their names
+		value, what := pflag.UnquoteUsage(f)
+		all = append(all, [2]string{strings.TrimSpace(dashed(f.Name) + " " + value), what})
+	})
+	return all
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"speceval/internal/hub"
+	"speceval/internal/phrase"
 	"speceval/internal/upstream"
 )
 
@@ -29,25 +29,7 @@ func (s *session) download(ctx context.Context, groups []upstream.Group, to stri
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	missing := map[*upstream.Source]error{}
-	var faults []error
-	for _, g := range groups {
-		fault, tried := missing[g.Source]
-		if !tried {
-			fault = s.fetch(ctx, client, g.Source, to)
-			missing[g.Source] = fault
-			if ctx.Err() != nil {
-				return nil, fmt.Errorf("interrupted; what was fetched is kept: %w", ctx.Err())
-			}
-			if fault != nil {
-				faults = append(faults, fault)
-			}
-		}
-		if fault == nil {
-			whole = append(whole, g)
-		}
-	}
-	return whole, errors.Join(faults...)
+	return upstream.Download(ctx, groups, func(source *upstream.Source) error { return s.fetch(ctx, client, source, to) })
 }
 
 // fetch fetches the files of a source.
@@ -61,18 +43,15 @@ func (s *session) fetch(ctx context.Context, client *hub.Client, source *upstrea
 			return err
 		}
 		if !fetched.Kept { // of which the client tells
-			s.say("%s: fetched, %s, checked by %s", source.Path(to, name), megabytes(fetched.Bytes), fetched.Verified)
+			s.say("%s: fetched, %s, checked by %s", source.Path(to, name), phrase.Megabytes(fetched.Bytes), fetched.Verified)
 		}
 	}
 	return nil
 }
 
 // variable is the value of an environment variable, "" if it is not set.
-func (s *shell) variable(name string) string { return variable(s.environment, name) }
-
-// variable is the value of a variable of an environment, "" if it is not set.
-func variable(environment []string, name string) string {
-	for _, v := range environment {
+func (s *shell) variable(name string) string {
+	for _, v := range s.environment {
 		if value, found := strings.CutPrefix(v, name+"="); found {
 			return value
 		}
@@ -121,9 +100,9 @@ func (t *transfer) progress(done, total int64) {
 	rate := float64(done-t.at) / now.Sub(t.began).Seconds()
 	left := ""
 	if rate > 0 && total > done {
-		left = ", about " + duration(float64(total-done)/rate) + " left"
+		left = ", about " + phrase.Duration(float64(total-done)/rate) + " left"
 	}
-	t.say(fmt.Sprintf("%s %s of %s, %.1f MB/s%s", t.name, megabytes(done), megabytes(total), rate/1e6, left))
+	t.say(fmt.Sprintf("%s %s of %s, %.1f MB/s%s", t.name, phrase.Megabytes(done), phrase.Megabytes(total), rate/1e6, left))
 }
 
 func (t *transfer) end() {

@@ -22,7 +22,7 @@ func (b *bench) batch(change func(*executor.Batch)) string {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	build, err := buildOf(program)
+	build, err := executor.BuildOf(program)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"speceval/internal/evaluation"
+	"speceval/pipeline/status"
 )
 
 // evaluationProgress shows how far an evaluation is: a bar on a terminal, a dated
@@ -14,11 +15,7 @@ import (
 type evaluationProgress struct {
 	*session
 	bar  *progressbar.ProgressBar // nil: none yet
-	last time.Time                // of the last line
-}
-
-func (s *session) evaluationProgress() *evaluationProgress {
-	return &evaluationProgress{session: s, last: s.now()}
+	last time.Time                // of the last line, or of the first call
 }
 
 // show hears of progress every second.
@@ -34,7 +31,11 @@ func (v *evaluationProgress) show(p evaluation.Progress) {
 	if p.Scoring > 0 {
 		what += fmt.Sprintf(", %d to be scored", p.Scoring)
 	}
-	switch now := v.now(); {
+	now := v.now()
+	if v.last.IsZero() {
+		v.last = now
+	}
+	switch {
 	case v.quiet:
 	case v.terminal:
 		if v.bar == nil {
@@ -44,7 +45,7 @@ func (v *evaluationProgress) show(p evaluation.Progress) {
 		}
 		v.bar.Describe(what)
 		v.bar.Set(min(p.Pilots+p.Continuations, p.AllPilots+p.AllContinuations))
-	case intervalOver(v.last, now):
+	case status.Over(v.last, now, lineInterval):
 		v.last = now
 		fmt.Fprintln(v.stderr, dated(now), what)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/evaluate"
 )
 
 // The exit codes of speceval.
@@ -39,6 +40,7 @@ var errOutside = errors.New("outside tolerance")
 // exitCode is the process's exit code for the outcome of a command.
 func exitCode(err error) int {
 	var usage *usageError
+	var request *evaluate.RequestError
 	var stage *dag.UnknownStageError
 	var run *dag.Error
 	switch {
@@ -48,7 +50,7 @@ func exitCode(err error) int {
 		return exitFailed // whatever its units failed of
 	case run != nil, errors.Is(err, context.Canceled), errors.Is(err, evaluation.ErrStopped):
 		return exitInterrupted
-	case errors.As(err, &usage), errors.As(err, &stage):
+	case errors.As(err, &usage), errors.As(err, &request), errors.As(err, &stage):
 		return exitUsage
 	case errors.Is(err, errStale):
 		return exitStale

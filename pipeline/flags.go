@@ -2,126 +2,149 @@ package main
 
 import (
 	"errors"
-	"flag"
-	"io"
+	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"speceval/internal/spelling"
 	"speceval/pipeline/dag"
 )
 
-// options are the flags of all commands.
+// options are the flags that every command takes.
 type options struct {
 	config string
 	out    string // empty: as the configuration says
 	quiet  bool
 	sets   []string
-
-	force, keepGoing bool
-	from, until      string
-	jobs             int // 0: as the configuration says
-
-	json, check, all, strict bool
-
-	element  string // folder of a batch, of the command unit
-	schedule string // of the command allocations
-	most     int    // rollouts that the command disagreements lists; 0: all
-
-	fleet      fleetOptions
-	benchmarks benchmarksOptions
-	evaluate   evaluateOptions
 }
 
 // defaultConfig is the configuration where no flag names one.
 const defaultConfig = "experiments.toml"
 
-// newFlagSet has the flags that every command takes, and those of more.
-func newFlagSet(name string, o *options, more func(*flag.FlagSet, *options)) *flag.FlagSet {
-	fs := flag.NewFlagSet(name, flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // errors are returned, help is ours
-	if o.config == "" {
-		o.config = defaultConfig
-	}
-	fs.StringVar(&o.config, "config", o.config, "read the experiment from `FILE` (experiments.toml)")
-	fs.StringVar(&o.out, "out", o.out, "keep all outputs in `DIR` (as the configuration says: out)")
-	fs.BoolVar(&o.quiet, "q", o.quiet, "no progress and no messages but warnings and errors")
-	fs.Func("set", "override a value of the configuration, `KEY=VALUE`; may be repeated", func(set string) error {
-		o.sets = append(o.sets, set)
-		return nil
-	})
-	if more != nil {
-		more(fs, o)
-	}
-	return fs
+func (o *options) flags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.config, "config", defaultConfig, "read the experiment from `FILE` (experiments.toml)")
+	fs.StringVar(&o.out, "out", "", "keep all outputs in `DIR` (as the configuration says: out)")
+	fs.BoolVarP(&o.quiet, "q", "q", false, "no progress and no messages but warnings and errors")
+	fs.StringArrayVar(&o.sets, "set", nil, "override a value of the configuration, `KEY=VALUE`; may be repeated")
 }
 
-// selectionFlags are the flags that choose what runs.
-func selectionFlags(fs *flag.FlagSet, o *options) {
+// selectionOptions choose what runs.
+type selectionOptions struct {
+	force       bool
+	from, until string
+	jobs        int // units at a time; 0: as the configuration says
+}
+
+func (o *selectionOptions) flags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.force, "force", false, "rerun the stages though they are fresh")
 	fs.StringVar(&o.from, "from", "", "this `STAGE` and all later ones")
 	fs.StringVar(&o.until, "until", "", "this `STAGE` and all earlier ones")
-	fs.IntVar(&o.jobs, "j", 0, "run `N` units at a time (as the configuration says: one per core)")
+	fs.IntVarP(&o.jobs, "j", "j", 0, "run `N` units at a time (as the configuration says: one per core)")
 }
 
 // selection is what the flags and the stages named choose.
-func (o *options) selection(stages []string) dag.Selection {
+func (o *selectionOptions) selection(stages []string) dag.Selection {
 	return dag.Selection{Stages: stages, From: o.from, Until: o.until, Force: o.force}
 }
 
-// gluedJobs is -j8, which package flag would take for a flag of that name.
-var gluedJobs = regexp.MustCompile(`^--?j(\d+)$`)
-
-// parseLeading parses flags up to the first word that is none.
-func parseLeading(fs *flag.FlagSet, args []string) (rest []string, err error) {
-	err = fs.Parse(args)
-	if err == nil {
-		return fs.Args(), nil
-	}
-	if errors.Is(err, flag.ErrHelp) {
-		return nil, err
-	}
-	return nil, &usageError{explainFlag(fs, err)}
+// jsonFlag defines the flag that asks for a document in place of text.
+func jsonFlag(fs *pflag.FlagSet, json *bool, what string) {
+	fs.BoolVar(json, "json", false, what)
 }
 
-// parse parses flags before, between and after the words, and returns these.
-// After "--" everything is a word.
-func parse(fs *flag.FlagSet, args []string) (words []string, err error) {
-	var tail []string
+// seedFlag defines a flag for a seed, which stays nil without it.
+func seedFlag(fs *pflag.FlagSet, seed **uint64, what string) {
+	fs.Func("seed", what, func(text string) error {
+		n, err := strconv.ParseUint(text, 10, 64)
+		*seed = &n
+		return err
+	})
+}
+
+// dashed is a flag as it is typed.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// long is a flag of several letters behind one dash.
+var long = regexp.MustCompile(`^-[A-Za-z][A-Za-z-]`)
+
+// doubleDashed is a command line in which flags of several letters have two
+// dashes, which pflag wants; one is enough for ours. After "--" everything is a
+// word.
+func doubleDashed(args []string) []string {
+	all := make([]string, 0, len(args))
 	for i, arg := range args {
 		if arg == "--" {
-			args, tail = args[:i], args[i+1:]
-			break
+			return append(all, args[i:]...)
 		}
-	}
-	args = append([]string(nil), args...)
-	for i, arg := range args {
-		args[i] = gluedJobs.ReplaceAllString(arg, "-j=$1")
-	}
-	for len(args) > 0 {
-		if args, err = parseLeading(fs, args); err != nil {
-			return nil, err
+		if long.MatchString(arg) {
+			arg = "-" + arg
 		}
-		if len(args) > 0 {
-			words, args = append(words, args[0]), args[1:]
-		}
+		all = append(all, arg)
 	}
-	return append(words, tail...), nil
+	return all
 }
 
-// explainFlag says what is wrong with a flag, with the one that may be meant.
-func explainFlag(fs *flag.FlagSet, err error) error {
-	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
-	if !unknown {
-		return err
+// explainFlag says what is wrong with a flag, with the one that may be meant or
+// the commands that have it.
+func explainFlag(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var value *pflag.InvalidValueError
+	var missing *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &unknown):
+		return unknownFlag(c, unknown.GetSpecifiedName())
+	case errors.As(err, &value):
+		return usagef("invalid value %q for flag %s: %w", value.GetValue(), dashed(value.GetFlag().Name), value.Unwrap())
+	case errors.As(err, &missing):
+		return usagef("flag needs an argument: %s", dashed(missing.GetFlag().Name))
+	}
+	return &usageError{err}
+}
+
+// unknownFlag is that a command has no such flag.
+func unknownFlag(c *cobra.Command, name string) error {
+	if len([]rune(name)) > 1 {
+		name = strings.TrimLeft(name, "-")
 	}
 	var known []string
-	fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
-	meant := spelling.Nearest(strings.TrimLeft(name, "-"), known)
-	if len(meant) == 1 {
-		meant = "-" + meant
-	} else if meant != "" {
-		meant = "--" + meant
+	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	text := fmt.Sprintf("%s has no flag --%s", words(c), name)
+	owners := owners(c.Root(), name)
+	switch meant := spelling.Nearest(name, known); {
+	case meant != "":
+		text += didYouMean(dashed(meant))
+	case len(owners) > 0 && !c.HasParent():
+		text += ": it stands after the command"
+	case len(owners) > 0 && len(owners) <= fewOwners:
+		text += ": it is one of " + strings.Join(owners, ", ")
 	}
-	return usagef("%s has no flag --%s%s", fs.Name(), strings.TrimLeft(name, "-"), didYouMean(meant))
+	return usagef("%s", text)
+}
+
+// words are those of a command, without the program's name before them.
+func words(c *cobra.Command) string {
+	return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
+}
+
+// fewOwners is how many commands with a flag are named at most.
+const fewOwners = 4
+
+// owners are the words of the commands that have a flag.
+func owners(c *cobra.Command, name string) (all []string) {
+	for _, sub := range c.Commands() {
+		if sub.Flags().Lookup(name) != nil {
+			all = append(all, words(sub))
+		}
+		all = append(all, owners(sub, name)...)
+	}
+	return all
 }

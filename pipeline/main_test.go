@@ -7,15 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"speceval/pipeline/dag"
-	"speceval/stages/report"
+	"speceval/pipeline/executor"
+	"speceval/pipeline/experiment"
+	"speceval/stages/report/html"
 )
 
 // bench is a small experiment behind the command line: data stands in for
@@ -26,8 +30,8 @@ type bench struct {
 	draws      string
 	hook       func(ctx context.Context, unit string) error // before a unit's own work
 	agree      bool                                         // what verify finds
-	page       func(w io.Writer, h report.History) error    // nil: there is none
-	far        []unitStanding                               // units on other machines
+	page       func(w io.Writer, h html.History) error      // nil: there is none
+	far        []executor.Standing                          // units on other machines
 	interrupts chan os.Signal
 	terminal   bool
 
@@ -67,15 +71,15 @@ func newBench(t *testing.T) *bench {
 	}
 }
 
-func (b *bench) load(file string, sets []string, o outside) (experiment, error) {
+func (b *bench) load(file string, sets []string, o experiment.Outside) (*experiment.Experiment, error) {
 	if file != "experiments.toml" {
-		return experiment{}, fmt.Errorf("%s: there is no such file", file)
+		return nil, fmt.Errorf("%s: there is no such file", file)
 	}
 	draws := b.draws
 	for _, set := range sets {
 		value, ok := strings.CutPrefix(set, "replay.draws=")
 		if !ok {
-			return experiment{}, fmt.Errorf("--set %s: unknown key", set)
+			return nil, fmt.Errorf("--set %s: unknown key", set)
 		}
 		draws = value
 	}
@@ -85,11 +89,17 @@ func (b *bench) load(file string, sets []string, o outside) (experiment, error) 
 		replay.Units = append(replay.Units, b.unit("replay/"+id, "replay/"+id+".txt", map[string]string{"replay.draws": draws}))
 		report.Needs = append(report.Needs, dag.Ref{Stage: "replay", Unit: id})
 	}
-	return experiment{out: cmp.Or(o.out, b.out), workers: 1, page: b.page, stages: []dag.Stage{
-		{Name: "generate", About: "rollouts", Satisfied: "published profiles stand in"},
-		replay,
-		{Name: "report", About: "tables", Version: 1, Units: []dag.Unit{report}},
-	}}, nil
+	return &experiment.Experiment{
+		Out: cmp.Or(o.Out, b.out), Workers: 1, Page: b.page,
+		Generate: dag.Stage{Name: "generate", About: "rollouts", Satisfied: "published profiles stand in"},
+		Replay:   replay,
+		Report:   dag.Stage{Name: "report", About: "tables", Version: 1, Units: []dag.Unit{report}},
+	}, nil
+}
+
+// benchStages are the stages of a bench.
+func benchStages(e *experiment.Experiment) []dag.Stage {
+	return []dag.Stage{e.Generate, e.Replay, e.Report}
 }
 
 func (b *bench) unit(name, output string, config map[string]string) dag.Unit {
@@ -125,9 +135,9 @@ func (b *bench) do(line string) (code int, stdout, stderr string) {
 		origin:     dag.Origin{Commit: "abc", Host: "lab", GoVersion: "go1.26", Command: "speceval " + line},
 		interrupts: b.interrupts, release: func() {},
 	}
-	p := pipeline{load: b.load, verify: func(string) (verdicts, error) { return opinion(b.agree), nil }}
+	p := pipeline{load: b.load, stages: benchStages, verify: func(*experiment.Experiment) (verdicts, error) { return opinion(b.agree), nil }}
 	if b.far != nil {
-		p.elsewhere = func(string) ([]unitStanding, error) { return b.far, nil }
+		p.elsewhere = func(string) ([]executor.Standing, error) { return b.far, nil }
 	}
 	code = run(strings.Fields(line), sh, p)
 	return code, b.stdout.take(), b.stderr.take()
@@ -229,6 +239,18 @@ func TestExitCodes(t *testing.T) {
 		{"run --config other.toml", nil, 2, "", "other.toml: there is no such file"},
 		{"plan --set replay.drawz=1", nil, 2, "", "unknown key"},
 		{"help rnu", nil, 2, "", "did you mean run?"},
+		{"help evaluate lits", nil, 2, "", `there is no command "evaluate lits", did you mean list?`},
+		{"--force run", nil, 2, "", "speceval has no flag --force: it stands after the command"},
+		{"run --config", nil, 2, "", "flag needs an argument: --config"},
+		{"evaluate list --budget 7 --policy nonsense", nil, 2, "", "evaluate list has no flag --budget: it is one of evaluate, evaluate plan"},
+		{"evaluate show --resolve 0.1 x", nil, 2, "", "evaluate show has no flag --resolve"},
+		{"evaluate plan --workre x", nil, 2, "", "evaluate plan has no flag --workre"},
+		{"benchmarks --json", nil, 2, "", "benchmarks has no flag --json"},
+		{"benchmarks list --download", nil, 2, "", "benchmarks list has no flag --download: it is one of benchmarks"},
+		{"benchmarks --unpublished list", nil, 2, "", "benchmarks list has no flag --unpublished"},
+		{"status --strict", nil, 2, "", "status has no flag --strict: it is one of tables, verify"},
+		{"verify -n 3", nil, 2, "", "verify has no flag --n"},
+		{"completion tcsh", nil, 2, "", "want bash, zsh or fish"},
 
 		{"status --check", done, 0, "fresh", ""},
 		{"status --check", nil, 3, "missing", "stale"},
@@ -274,14 +296,109 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 	}
 }
 
+// TestEveryFlagIsItsCommandsOwn gives each command, after its words, every flag of
+// the others.
+func TestEveryFlagIsItsCommandsOwn(t *testing.T) {
+	b := newBench(t)
+	type taker struct {
+		words string
+		flags []string
+	}
+	var all []taker
+	known := map[string]bool{}
+	var walk func(path string, commands []command)
+	walk = func(path string, commands []command) {
+		for _, c := range commands {
+			one := taker{words: strings.TrimSpace(path + " " + c.name)}
+			for _, f := range c.flagList() {
+				name, _, _ := strings.Cut(f[0], " ")
+				one.flags = append(one.flags, name)
+				known[name] = true
+			}
+			all = append(all, one)
+			walk(one.words, c.subs)
+		}
+	}
+	walk("", commands())
+	for _, one := range all {
+		for flag := range known {
+			if slices.Contains(one.flags, flag) {
+				continue
+			}
+			code, stdout, stderr := b.do(one.words + " " + flag + " 1")
+			if code != exitUsage || stdout != "" || !strings.Contains(stderr, one.words+" has no flag --"+strings.TrimLeft(flag, "-")) {
+				t.Errorf("%s %s: exit code %d\n%s%s", one.words, flag, code, stdout, stderr)
+			}
+		}
+	}
+	if len(all) < 20 || len(known) < 30 {
+		t.Errorf("%d commands with %d flags", len(all), len(known))
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	b := newBench(t)
+	for shell, part := range map[string]string{"bash": "complete -o default", "zsh": "#compdef speceval", "fish": "complete -c speceval"} {
+		stdout, stderr := b.ok("completion " + shell)
+		if want(t, shell, stdout, part); stderr != "" {
+			t.Errorf("%s: %s", shell, stderr)
+		}
+	}
+	b.ok("run")
+	for line, parts := range map[string][]string{
+		"hel":                            {"help\t"},
+		"ru":                             {"run\trun what is stale"},
+		"run re":                         {"replay\n", "report\n"},
+		"run --keep":                     {"--keep-going"},
+		"evaluate li":                    {"list\tlist the evaluations"},
+		"completion z":                   {"zsh\n"},
+		"explain --out " + b.out + " ta": {"table\n"},
+	} {
+		code, stdout, _ := b.do("__complete " + line)
+		if want(t, line, stdout, parts...); code != exitDone || strings.Contains(stdout, "usage") || strings.Count(stdout, parts[0]) != 1 {
+			t.Errorf("%s: exit code %d\n%s", line, code, stdout)
+		}
+	}
+}
+
+// TestManualPages has a page for every command, the same whenever they are made.
+func TestManualPages(t *testing.T) {
+	b := newBench(t)
+	var made [2]map[string]string
+	for i := range made {
+		dir := t.TempDir()
+		b.ok("man " + dir)
+		made[i] = folderFiles(t, dir)
+	}
+	if !maps.Equal(made[0], made[1]) {
+		t.Error("the pages are not the same twice")
+	}
+	want(t, "speceval.1", made[0]["speceval.1"], ".TH SPECEVAL 1\n", `\-\-config FILE`, `speceval\-evaluate\-plan(1)`)
+	want(t, "speceval-run.1", made[0]["speceval-run.1"], ".SH EXAMPLES\n.nf\n  speceval run  ", `\-\-force`)
+	if _, there := made[0]["speceval-man.1"]; there || len(made[0]) < 20 {
+		t.Errorf("%d pages", len(made[0]))
+	}
+}
+
 func TestHelpOfEveryCommandLeadsWithExamples(t *testing.T) {
 	b := newBench(t)
 	overview, _ := b.ok("help")
-	for _, c := range commands() {
-		want(t, "the list of commands", overview, "  "+c.name+" ")
-		text, _ := b.ok(c.name + " --help")
-		if !strings.HasPrefix(text, "Examples:\n  speceval "+c.name) {
-			t.Errorf("help of %s does not lead with an example:\n%s", c.name, text)
+	var check func(all []command, path string)
+	check = func(all []command, path string) {
+		for _, c := range all {
+			words := strings.TrimSpace(path + " " + c.name)
+			text, _ := b.ok(words + " --help")
+			if !strings.HasPrefix(text, "Examples:\n  speceval "+words) {
+				t.Errorf("help of %s does not lead with an example:\n%s", words, text)
+			}
+			if again, _ := b.ok("help " + words); again != text {
+				t.Errorf("help %s is not its --help:\n%s", words, again)
+			}
+			if listed := strings.Contains(overview, "\n  "+c.name+" "); path == "" && listed == c.hidden {
+				t.Errorf("in the list of commands is %s: %t", words, listed)
+			}
+			check(c.subs, words)
 		}
 	}
+	check(commands(), "")
 }

@@ -7,10 +7,8 @@ import (
 	"runtime"
 
 	"speceval/internal/atomicfile"
-	"speceval/internal/page"
-	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
-	"speceval/stages/report"
+	"speceval/stages/report/html"
 )
 
 // pageFile is the page of the report, in the output folder. It is no output of
@@ -20,27 +18,18 @@ const pageFile = "report.html"
 // writePage writes the page of the report if the report is as its stored inputs
 // make it. After anything else the page that is there stays.
 func (s *session) writePage(o *opened, snapshot *dag.Snapshot) error {
-	if o.page == nil {
+	if o.Page == nil {
 		return nil
 	}
 	plan, err := snapshot.Plan(dag.Selection{Stages: []string{reportStage}})
 	if err != nil || plan.Units() > 0 {
 		return nil // the report has not run, or not since its inputs changed
 	}
-	h := report.History{Stages: o.stages, Records: snapshot.Records(), Origin: s.origin, Cores: runtime.NumCPU()}
-	err = atomicfile.Write(filepath.Join(o.out, pageFile), func(w io.Writer) error { return o.page(w, h) })
+	h := html.History{Stages: o.stages, Records: snapshot.Records(), Origin: s.origin, Cores: runtime.NumCPU()}
+	err = atomicfile.Write(filepath.Join(o.Out, pageFile), func(w io.Writer) error { return o.Page(w, h) })
 	if err != nil {
 		return fmt.Errorf("the results are stored, but not the page: %w", err)
 	}
 	s.say("%s written", pageFile)
 	return nil
-}
-
-// pageSettings is the configuration as the page shows it.
-func pageSettings(cfg *config.Config) []page.Setting {
-	var all []page.Setting
-	for _, s := range cfg.Settings() {
-		all = append(all, page.Setting(s))
-	}
-	return all
 }

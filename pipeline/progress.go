@@ -48,44 +48,5 @@ func notes(done dag.Outcome) []string {
 	return all
 }
 
-// pace predicts how long the rest of a plan takes, from what has been done and
-// how long the units took earlier.
-type pace struct {
-	weight      map[dag.Ref]float64 // what a unit counts for
-	total, done float64
-	start       time.Time
-}
-
-func newPace(plan *dag.Plan, start time.Time) *pace {
-	p := &pace{weight: make(map[dag.Ref]float64), start: start}
-	known := true
-	for _, stage := range plan.Stages {
-		for _, u := range stage.Run {
-			known = known && u.Seconds > 0
-		}
-	}
-	for _, stage := range plan.Stages {
-		for _, u := range stage.Run {
-			p.weight[u.Ref] = 1
-			if known {
-				p.weight[u.Ref] = u.Seconds
-			}
-			p.total += p.weight[u.Ref]
-		}
-	}
-	return p
-}
-
-func (p *pace) finish(unit dag.Ref) { p.done += p.weight[unit] }
-
-// left is the predicted time to the end.
-func (p *pace) left(now time.Time) string {
-	if p.done == 0 {
-		return "time left unknown"
-	}
-	elapsed := now.Sub(p.start).Seconds()
-	if elapsed < 0 {
-		return "time left unknown" // the clock was set back
-	}
-	return "about " + duration(elapsed*max(0, p.total-p.done)/p.done) + " left"
-}
+// dated is a moment as progress lines begin with it.
+func dated(t time.Time) string { return t.Format(time.RFC3339) }

@@ -8,6 +8,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"speceval/pipeline/dag"
+	"speceval/pipeline/status"
 )
 
 // bar shows progress as one bar for all units, on a terminal. It has no
@@ -17,7 +18,7 @@ type bar struct {
 	now  func() time.Time
 	bar  *progressbar.ProgressBar
 	done int // units
-	long longUnits
+	long status.Running
 }
 
 // steps is how finely the bar shows a part of a unit.
@@ -27,7 +28,7 @@ var _ dag.Observer = (*bar)(nil)
 
 // Begin draws the empty bar.
 func (b *bar) Begin(plan *dag.Plan) {
-	b.long = longUnits{}
+	b.long = status.Running{}
 	b.bar = progressbar.NewOptions(plan.Units()*steps,
 		progressbar.OptionSetWriter(b.w),
 		progressbar.OptionSetWidth(30),
@@ -44,8 +45,8 @@ func (b *bar) Started(unit dag.Ref, _ string) { b.bar.Describe(unit.Stage) }
 // are.
 func (b *bar) Advanced(unit dag.Ref, p dag.Progress) {
 	now := b.now()
-	b.long.note(unit, p, now)
-	b.bar.Describe(unit.Stage + " " + b.long.together(now))
+	b.long.Note(unit, p, now)
+	b.bar.Describe(unit.Stage + " " + b.long.Together(now))
 	b.show()
 }
 
@@ -53,7 +54,7 @@ func (b *bar) Advanced(unit dag.Ref, p dag.Progress) {
 func (b *bar) show() {
 	parts := 0.0
 	for _, u := range b.long {
-		parts += u.part()
+		parts += u.Part()
 	}
 	b.bar.Set(b.done*steps + int(parts*steps))
 }
@@ -79,7 +80,7 @@ func (b *bar) Finished(done dag.Outcome) {
 // finish.
 func (b *bar) End() {
 	b.bar.Exit()
-	for _, line := range b.long.unfinished() {
+	for _, line := range b.long.Unfinished() {
 		fmt.Fprintln(b.w, line)
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"io"
 	"time"
 
+	"speceval/internal/phrase"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/status"
 )
 
 const (
@@ -19,9 +21,9 @@ const (
 type lines struct {
 	w     io.Writer
 	now   func() time.Time
-	pace  *pace
+	pace  *status.Pace
 	stage map[string]*stageLines
-	long  longUnits
+	long  status.Running
 }
 
 // stageLines is how far one stage is.
@@ -35,9 +37,9 @@ var _ dag.Observer = (*lines)(nil)
 // Begin notes what there is to do.
 func (l *lines) Begin(plan *dag.Plan) {
 	start := l.now()
-	l.pace = newPace(plan, start)
+	l.pace = status.NewPace(plan, start)
 	l.stage = make(map[string]*stageLines)
-	l.long = longUnits{}
+	l.long = status.Running{}
 	for _, s := range plan.Stages {
 		l.stage[s.Stage.Name] = &stageLines{total: len(s.Run), last: start}
 	}
@@ -49,8 +51,8 @@ func (l *lines) Started(dag.Ref, string) {}
 // Advanced writes a line about a long unit, at intervals.
 func (l *lines) Advanced(unit dag.Ref, p dag.Progress) {
 	now := l.now()
-	if u := l.long.note(unit, p, now); u.due(now) {
-		fmt.Fprintf(l.w, "%s %s %s\n", dated(now), unit, u.text(now))
+	if u := l.long.Note(unit, p, now); u.Due(now, lineInterval) {
+		fmt.Fprintf(l.w, "%s %s %s\n", dated(now), unit, u.Text(now))
 	}
 }
 
@@ -58,7 +60,7 @@ func (l *lines) Advanced(unit dag.Ref, p dag.Progress) {
 // stage, or if the stage has not had a line for some time.
 func (l *lines) Finished(done dag.Outcome) {
 	s, now := l.stage[done.Unit.Stage], l.now()
-	l.pace.finish(done.Unit)
+	l.pace.Finish(done.Unit)
 	delete(l.long, done.Unit)
 	for _, note := range notes(done) {
 		fmt.Fprintln(l.w, dated(now), note)
@@ -69,12 +71,12 @@ func (l *lines) Finished(done dag.Outcome) {
 		return
 	}
 	s.done++
-	if s.total > fewUnits && s.done+s.failed < s.total && !intervalOver(s.last, now) {
+	if s.total > fewUnits && s.done+s.failed < s.total && !status.Over(s.last, now, lineInterval) {
 		return
 	}
 	s.last = now
 	fmt.Fprintf(l.w, "%s %s %d/%d, %s in %s%s, %s\n", dated(now), done.Unit.Stage, s.done, s.total,
-		done.Unit.Unit, duration(done.Manifest.WallSeconds), elsewhere(done.Manifest), l.pace.left(now))
+		done.Unit.Unit, phrase.Duration(done.Manifest.WallSeconds), elsewhere(done.Manifest), l.pace.Left(now))
 }
 
 // elsewhere says where a unit ran that had to wait for a machine, and how long it
@@ -83,20 +85,13 @@ func elsewhere(m *dag.Manifest) string {
 	if m.Queue == nil {
 		return ""
 	}
-	return fmt.Sprintf(" on %s as job %s after %s in the queue", m.Host, m.Job, duration(m.QueueSeconds))
-}
-
-// intervalOver tells whether it is time for another line. It is after a clock was
-// set back, too: otherwise there would be none for as long as that.
-func intervalOver(last, now time.Time) bool {
-	since := now.Sub(last)
-	return since < 0 || since >= lineInterval
+	return fmt.Sprintf(" on %s as job %s after %s in the queue", m.Host, m.Job, phrase.Duration(m.QueueSeconds))
 }
 
 // End tells how far the long units are that did not finish; the run's summary
 // follows.
 func (l *lines) End() {
-	for _, line := range l.long.unfinished() {
+	for _, line := range l.long.Unfinished() {
 		fmt.Fprintln(l.w, dated(l.now()), line)
 	}
 }

@@ -63,21 +63,6 @@ func TestTheBarShowsPartsOfUnits(t *testing.T) {
 	}
 }
 
-func TestAmounts(t *testing.T) {
-	all := []dag.Quantity{{Name: "requests", Amount: 8_712_192}, {Name: "tokens", Amount: 2.34e10}, {Name: "GPU-hours", Amount: 5.43}, {Name: "errors"}, {Name: "rows", Amount: 12_345_678}}
-	const want = "8,712,192 requests, 23 billion tokens, 5.4 GPU-hours, 0 errors, 12 million rows"
-	if got := quantities(all); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -100: "-100", -1234: "-1,234"} {
-		if got := thousands(n); got != want {
-			t.Errorf("thousands(%d) = %q, want %q", n, got, want)
-		}
-	}
-}
-
-// TestAClockThatGoesBackSilencesNothing sets the clock back by an hour in the
-// middle of a run: lines go on, and none tells of negative times.
 func TestAClockThatGoesBackSilencesNothing(t *testing.T) {
 	plan := manyUnits(t, 100)
 	unit := plan.Stages[0].Run[0].Ref

@@ -90,14 +90,3 @@ func TestBarOnATerminal(t *testing.T) {
 		t.Errorf("the bar has colours: %q", stderr)
 	}
 }
-
-func TestDuration(t *testing.T) {
-	for seconds, want := range map[float64]string{
-		0: "0.0 s", 0.04: "0.0 s", 1: "1.0 s", 9.94: "9.9 s", 9.96: "10 s", 59.4: "59 s", 59.6: "1 min 0 s",
-		200: "3 min 20 s", 3599.6: "1 h 0 min", 9000: "2 h 30 min",
-	} {
-		if got := duration(seconds); got != want {
-			t.Errorf("duration(%g) = %q, want %q", seconds, got, want)
-		}
-	}
-}

@@ -19,9 +19,9 @@ const runsFile = "runs.parquet"
 // by another observer.
 func (s *session) recorder(o *opened, shown dag.Observer, holder string) dag.Observer {
 	return &runlog.Recorder{
-		Observer: shown, Dir: filepath.Join(o.out, dag.LogsDir), Host: s.origin.Host, Now: s.now,
+		Observer: shown, Dir: filepath.Join(o.Out, dag.LogsDir), Host: s.origin.Host, Now: s.now,
 		Run:       runlog.Run{PID: s.pid, Command: s.origin.Command, Commit: s.origin.Revision(), Config: s.config, Holder: holder},
-		Elsewhere: func(stage string) bool { return o.inJobs() && o.executor.Stages[stage].Where == config.WhereJobs },
+		Elsewhere: func(stage string) bool { return o.inJobs() && o.Executor.Stages[stage].Where == config.WhereJobs },
 		Warn:      func(err error) { s.warn("the log of this run has gaps, which its results have not: %v", err) },
 	}
 }
@@ -34,7 +34,7 @@ func (s *session) writeRuns(o *opened, snapshot *dag.Snapshot) {
 		return
 	}
 	write := func(w io.Writer) error { return runs.Write(w, rows, s.origin.Revision()) }
-	if err := atomicfile.Write(filepath.Join(o.out, runsFile), write); err != nil {
+	if err := atomicfile.Write(filepath.Join(o.Out, runsFile), write); err != nil {
 		s.warn("the results are stored, but not the record of the runs: %v", err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
+	"speceval/pipeline/experiment"
 )
 
 // BenchmarkLook has plan and status look at 100,000 units in two stages: all
@@ -49,7 +50,7 @@ type wide struct{ out, draws string }
 
 const wideUnits, wideGroups = 100_000, 100
 
-func (w *wide) load(string, []string, outside) (experiment, error) {
+func (w *wide) load(string, []string, experiment.Outside) (*experiment.Experiment, error) {
 	config := map[string]string{"replay.draws": w.draws, "replay.replicates": "8", "experiment.seed": "20260101"}
 	nothing := func(context.Context, *dag.Job) error { return nil }
 	replay, report := dag.Stage{Name: "replay", Version: 1}, dag.Stage{Name: "report", Version: 1}
@@ -62,13 +63,15 @@ func (w *wide) load(string, []string, outside) (experiment, error) {
 		}
 		report.Units = append(report.Units, table)
 	}
-	return experiment{out: w.out, workers: 1, stages: []dag.Stage{replay, report}}, nil
+	return &experiment.Experiment{Out: w.out, Workers: 1, Replay: replay, Report: report}, nil
 }
+
+func wideStages(e *experiment.Experiment) []dag.Stage { return []dag.Stage{e.Replay, e.Report} }
 
 // pretend writes what a run would have left, without syncing.
 func (w *wide) pretend(b *testing.B) {
-	e, _ := w.load("", nil, outside{})
-	for _, stage := range e.stages {
+	e, _ := w.load("", nil, experiment.Outside{})
+	for _, stage := range wideStages(e) {
 		for _, u := range stage.Units {
 			sum := sha256.Sum256([]byte(u.ID))
 			made := dag.File{Path: u.Outputs[0], SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(u.ID)), Rows: -1}
@@ -101,7 +104,7 @@ func (w *wide) put(name, text string) error {
 func (w *wide) do(b *testing.B, line, word string) {
 	var stdout strings.Builder
 	sh := &shell{stdout: &stdout, stderr: io.Discard, now: time.Now, release: func() {}}
-	if code := run(strings.Fields(line), sh, pipeline{load: w.load}); code != exitDone {
+	if code := run(strings.Fields(line), sh, pipeline{load: w.load, stages: wideStages}); code != exitDone {
 		b.Fatalf("%s: exit code %d", line, code)
 	}
 	want := map[string]string{"fresh": "fresh", "stale": "8192 → 1024", "missing": "never run"}[word]

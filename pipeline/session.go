@@ -3,13 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 
+	"github.com/spf13/cobra"
+
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
-	"speceval/stages/report"
+	"speceval/pipeline/experiment"
+	"speceval/pipeline/status"
 )
 
 // session is one command at work.
@@ -17,59 +19,71 @@ type session struct {
 	*shell
 	options
 	pipeline pipeline
+	root     *cobra.Command
 	logs     string // folder for logs of what units start; "": in the output folder
+
+	helpError error // of writing help
 }
 
 // opened is the experiment that a command works on.
 type opened struct {
-	out     string // output folder
-	workers int
-	graph   *dag.Graph
-
-	executor config.Executor
-	servers  map[string]bool // stages whose units start servers
-
+	*experiment.Experiment
 	stages []dag.Stage
-	report report.Settings
-	notes  []string
-	page   func(w io.Writer, h report.History) error
-	end    func(ctx context.Context) error // nil: nothing to end
+	graph  *dag.Graph
 }
 
 // close ends what units have started: servers, for one. An interrupt cuts the
 // politeness short.
 func (o *opened) close(ctx context.Context) error {
-	if o.end == nil {
+	if o.Close == nil {
 		return nil
 	}
-	return o.end(ctx)
+	return o.Close(ctx)
+}
+
+// inJobs reports whether the units of some stages run in Slurm jobs.
+func (o *opened) inJobs() bool { return o.Executor.Kind == config.ExecutorSlurm }
+
+// machines are what estimates are for.
+func (o *opened) machines() status.Machines {
+	return status.Machines{Workers: o.Workers, Elements: o.ElementSeconds()}
+}
+
+// outside is what of the world outside the experiment may use.
+func (s *session) outside() experiment.Outside {
+	return experiment.Outside{Out: s.out, Logs: s.logs, Key: s.key, Environment: s.environment, Report: s.report}
 }
 
 // open reads the configuration and checks the selection against its stages.
 // What is wrong with either is a usageError.
 func (s *session) open(sel dag.Selection) (*opened, error) {
-	e, err := s.pipeline.load(s.config, s.sets, outside{out: s.out, logs: s.logs, key: s.key, environment: s.environment, report: s.report})
+	e, err := s.pipeline.load(s.config, s.sets, s.outside())
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	graph, err := dag.New(e.stages)
-	if err != nil {
+	o := &opened{Experiment: e, stages: s.pipeline.stages(e)}
+	if o.graph, err = dag.New(o.stages); err != nil {
 		return nil, err
 	}
-	if err := graph.Check(sel); err != nil {
+	if err := o.graph.Check(sel); err != nil {
 		return nil, &usageError{err}
 	}
-	o := &opened{out: e.out, workers: e.workers, executor: e.executor, servers: e.servers, graph: graph, stages: e.stages, report: e.report, notes: e.notes, page: e.page, end: e.close}
-	if s.jobs < 0 {
-		return nil, usagef("-j %d: want at least one unit at a time", s.jobs)
-	}
-	if s.jobs > 0 {
-		o.workers = s.jobs
-	}
-	if o.workers == 0 {
-		o.workers = runtime.GOMAXPROCS(0)
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	return o, nil
+}
+
+// atATime has the units of the experiment run so many at a time; 0 leaves it as
+// the configuration says.
+func (o *opened) atATime(jobs int) error {
+	if jobs < 0 {
+		return usagef("-j %d: want at least one unit at a time", jobs)
+	}
+	if jobs > 0 {
+		o.Workers = jobs
+	}
+	return nil
 }
 
 // lookGarbage is the garbage collector's target for commands that only look:
@@ -86,7 +100,7 @@ func (s *session) look(sel dag.Selection) (*opened, *dag.Plan, error) {
 	}
 	ctx, stop := s.interruptible()
 	defer stop()
-	snapshot, err := o.graph.Scan(ctx, o.out)
+	snapshot, err := o.graph.Scan(ctx, o.Out)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -113,7 +127,7 @@ func (s *session) outFolder() (string, error) {
 
 // sayNotes tells what the user should know of the experiment.
 func (s *session) sayNotes(o *opened) {
-	for _, note := range o.notes {
+	for _, note := range o.Notes {
 		s.say("note: %s", note)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"speceval/pipeline/dag"
+	"speceval/pipeline/experiment"
 )
 
 // shell is everything of the world outside that commands touch. It is made
@@ -33,9 +34,6 @@ type shell struct {
 // Set by the linker, see the Makefile; empty when built in another way.
 var linkedCommit, linkedDirty string
 
-// keyVariable is the environment variable with the key of servers.
-const keyVariable = "SPECEVAL_API_KEY"
-
 // newShell is the process's own shell.
 func newShell(args []string, interrupts chan os.Signal) *shell {
 	host, err := os.Hostname()
@@ -50,7 +48,7 @@ func newShell(args []string, interrupts chan os.Signal) *shell {
 		terminal: isTerminal(os.Stderr) && os.Getenv("TERM") != "dumb",
 		now:      time.Now,
 		pid:      os.Getpid(),
-		key:      os.Getenv(keyVariable), environment: os.Environ(),
+		key:      os.Getenv(experiment.KeyVariable), environment: os.Environ(),
 		origin: dag.Origin{
 			Commit: commit, Dirty: dirty, GoVersion: runtime.Version(), Host: host,
 			Command: strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " "),

@@ -5,13 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"speceval/data"
-	"speceval/internal/profile"
 	"speceval/internal/rowfile"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
@@ -46,7 +43,7 @@ func speceval(t *testing.T, out string, args ...string) (code int, stdout, stder
 // files are the contents of all outputs below dir by name. Manifests, logs, the
 // record of the runs and the page of the report, which hold times, and the lock
 // are none.
-func files(t *testing.T, dir string) map[string]string {
+func folderFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	contents := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -78,8 +75,8 @@ func TestShippedExperiment(t *testing.T) {
 			t.Fatalf("run -j %s: exit code %d\n%s", jobs, code, stderr)
 		}
 	}
-	results := files(t, one)
-	same(t, "-j 1", results, "-j 3", files(t, three))
+	results := folderFiles(t, one)
+	same(t, "-j 1", results, "-j 3", folderFiles(t, three))
 	for _, want := range []string{
 		"replay/designs.parquet", "replay/ratios.parquet",
 		"tables/table1_variance.csv", "tables/table1_variance.tex", "tables/table5_hbn_schedule.csv",
@@ -110,7 +107,7 @@ func TestShippedExperiment(t *testing.T) {
 	if code, _, stderr := speceval(t, one, "tables"); code != 0 {
 		t.Errorf("tables: exit code %d\n%s", code, stderr)
 	}
-	same(t, "before", results, "after tables", files(t, one))
+	same(t, "before", results, "after tables", folderFiles(t, one))
 	code, verdicts, stderr := speceval(t, one, "verify")
 	if code != 0 && code != 4 || !strings.Contains(verdicts, "table1_variance") || !strings.Contains(verdicts, "budgets [16 32 64]") {
 		t.Errorf("verify: exit code %d\n%s%s", code, verdicts, stderr)
@@ -144,31 +141,6 @@ func same(t *testing.T, a string, as map[string]string, b string, bs map[string]
 }
 
 // TestPublishedMeansExactlyThePapersProfiles guards the paper's columns: any
-// other set of profiles must not be held against its numbers.
-func TestPublishedMeansExactlyThePapersProfiles(t *testing.T) {
-	all, err := profile.Parse(data.Profiles(), data.ProfilesName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	papers, _, err := profile.Evaluated(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := slices.Clone(papers)
-	changed[5].PassCounts = slices.Clone(changed[5].PassCounts)
-	changed[5].PassCounts[0] ^= 1
-	for name, tt := range map[string]struct {
-		profiles []profile.Profile
-		want     bool
-	}{
-		"the paper's": {papers, true}, "one less": {papers[1:], false}, "all of the release": {all, false}, "one count changed": {changed, false},
-	} {
-		if got, err := arePublished(tt.profiles); err != nil || got != tt.want {
-			t.Errorf("%s: published is %v (%v), want %v", name, got, err, tt.want)
-		}
-	}
-}
-
 // TestOwnProfiles runs profiles of a user's: other task counts, another number
 // of rollouts, and no paper to compare with.
 func TestOwnProfiles(t *testing.T) {
@@ -189,11 +161,11 @@ func TestOwnProfiles(t *testing.T) {
 	if code, _, stderr := speceval(t, out, append([]string{"run"}, own...)...); code != 0 {
 		t.Fatalf("run: exit code %d\n%s", code, stderr)
 	}
-	table := files(t, out)["tables/table1_variance.csv"]
+	table := folderFiles(t, out)["tables/table1_variance.csv"]
 	if strings.Contains(table, "paper") || !strings.HasPrefix(table, "budget,oracle,tuned_en,") || strings.Count(table, "\n") != 3 {
 		t.Errorf("table 1 of own profiles is\n%s", table)
 	}
-	robustness := files(t, out)["tables/robustness.csv"]
+	robustness := folderFiles(t, out)["tables/robustness.csv"]
 	if !strings.Contains(robustness, "\n4,2,") {
 		t.Errorf("two of the three profiles can be evaluated, robustness says\n%s", robustness)
 	}

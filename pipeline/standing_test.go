@@ -13,16 +13,19 @@ import (
 	"testing"
 
 	"speceval/pipeline/dag"
+	"speceval/pipeline/executor"
+	"speceval/pipeline/runlog"
+	"speceval/pipeline/status"
 )
 
 // status is what status --json says, a stage by its name.
-func (b *bench) status(flags string) (st status, stages map[string]stageStatus) {
+func (b *bench) status(flags string) (st status.Status, stages map[string]status.Stage) {
 	b.t.Helper()
 	stdout, _ := b.ok("status --json " + flags)
 	if err := json.Unmarshal([]byte(stdout), &st); err != nil {
 		b.t.Fatal(err)
 	}
-	stages = make(map[string]stageStatus)
+	stages = make(map[string]status.Stage)
 	for _, s := range st.Stages {
 		stages[s.Name] = s
 	}
@@ -135,11 +138,11 @@ func TestStatusOfUnitsElsewhere(t *testing.T) {
 	}
 	b.do("run --keep-going")
 	ref := func(unit string) dag.Ref { return dag.Ref{Stage: "replay", Unit: unit} }
-	b.far = []unitStanding{
-		{Unit: ref("a"), State: unitQueued, Job: "12_3"},
-		{Unit: ref("b"), State: unitRunning, Job: "12_4", Host: "n1"},
-		{Unit: ref("c"), State: unitFailed, Job: "12_5", Host: "n2", Error: "out of memory", Log: "slurm/1/element-5.log"},
-		{Unit: dag.Ref{Stage: "unknown", Unit: "x"}, State: unitRunning},
+	b.far = []executor.Standing{
+		{Unit: ref("a"), State: runlog.Queued, Job: "12_3"},
+		{Unit: ref("b"), State: runlog.Started, Job: "12_4", Node: "n1"},
+		{Unit: ref("c"), State: runlog.Failed, Job: "12_5", Node: "n2", Error: "out of memory", Log: "slurm/1/element-5.log"},
+		{Unit: dag.Ref{Stage: "unknown", Unit: "x"}, State: runlog.Started},
 	}
 	st, stages := b.status("")
 	if r := stages["replay"]; r.Queued != 1 || r.Running != 1 || r.Failed != 1 || len(st.Failures) != 1 {
@@ -147,21 +150,4 @@ func TestStatusOfUnitsElsewhere(t *testing.T) {
 	}
 	text, _ := b.ok("status")
 	want(t, "status", text, "  replay/c: out of memory\n    slurm/1/element-5.log, job 12_5, on n2\n", "       1        1       1  never run")
-}
-
-func TestStatusListsTheLastFailures(t *testing.T) {
-	st := status{Stages: []stageStatus{{Name: "s"}}}
-	var all []unitStanding
-	for i := range 7 {
-		all = append(all, unitStanding{Unit: dag.Ref{Stage: "s", Unit: fmt.Sprint(i)}, State: unitFailed, Error: "e", Log: "l"})
-	}
-	st.stand(all, "")
-	var b strings.Builder
-	if err := st.text(&b); err != nil {
-		t.Fatal(err)
-	}
-	want(t, "status", b.String(), "  s/2: e\n", "  s/6: e\n", "  and 2 units before: `speceval status --json`\n")
-	if strings.Contains(b.String(), "s/1") || len(st.Failures) != 7 {
-		t.Errorf("%d failures, and\n%s", len(st.Failures), b.String())
-	}
 }

@@ -24,6 +24,9 @@ func TestPagesNameWhatThereIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if known.help["evaluate plan"] == "" || known.help["benchmarks check"] == "" {
+		t.Error("subcommands were not asked for help")
+	}
 	pages, err := readPages(root)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +77,9 @@ func TestCommandsAreThoseOfAShell(t *testing.T) {
 // TestFaultsAreFound breaks every rule once.
 func TestFaultsAreFound(t *testing.T) {
 	known := &facts{root: filepath.Join("..", ".."), targets: []string{"build", "live"}, help: map[string]string{
-		"run": "Flags:\n  --config FILE  read\n  --set KEY=VALUE  override\n  -j N  at a time\n",
+		"run":           "Flags:\n  --config FILE  read\n  --set KEY=VALUE  override\n  -j N  at a time\n",
+		"evaluate":      "Flags:\n  --budget b  spend\n",
+		"evaluate list": "Flags:\n  --json  print\n",
 	}}
 	listed := func(text string) []exception { return []exception{{text: text, reason: "made"}} }
 	for _, test := range []struct {
@@ -87,6 +92,9 @@ func TestFaultsAreFound(t *testing.T) {
 		{"`make\nnothing`", nil, "no such target"},
 		{"`speceval walk it`", nil, "no such command"},
 		{"`bin/speceval run --fast`", nil, "no flag --fast"},
+		{"`speceval evaluate --budget 8` and `speceval evaluate list --json`", nil, ""},
+		{"`speceval evaluate list --budget 8`", nil, "speceval evaluate list has no flag --budget"},
+		{"`speceval evaluate --json`", nil, "speceval evaluate has no flag --json"},
 		{"`--fast`", nil, "no command has the flag --fast"},
 		{"`[system]`", nil, "no section system"},
 		{"`[[worker]] speed`", nil, "no key worker.speed"},

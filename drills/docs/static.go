@@ -16,7 +16,7 @@ import (
 // targets of the Makefile.
 type facts struct {
 	root    string
-	help    map[string]string // --help of every command
+	help    map[string]string // --help of every command, by its words
 	targets []string
 }
 
@@ -28,12 +28,9 @@ func gather(root, binary string) (*facts, error) {
 		return nil, fmt.Errorf("%s help: %w", binary, err)
 	}
 	for _, match := range regexp.MustCompile(`(?m)^  ([a-z-]+) +\S`).FindAllSubmatch(overview, -1) {
-		name := string(match[1])
-		help, err := exec.Command(binary, name, "--help").CombinedOutput()
-		if err != nil {
-			return nil, fmt.Errorf("%s %s --help: %w", binary, name, err)
+		if err := f.ask(binary, string(match[1])); err != nil {
+			return nil, err
 		}
-		f.help[name] = string(help)
 	}
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
@@ -46,6 +43,28 @@ func gather(root, binary string) (*facts, error) {
 		return nil, fmt.Errorf("%d commands and %d targets: is the drill still looking in the right place?", len(f.help), len(f.targets))
 	}
 	return f, nil
+}
+
+// subcommand is one in the usage line of a command: "| list [--json]".
+var subcommand = regexp.MustCompile(`\| ([a-z]+)\b`)
+
+// ask asks a command, and those below it, for help.
+func (f *facts) ask(binary string, words ...string) error {
+	help, err := exec.Command(binary, append(words, "--help")...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s --help: %w", binary, strings.Join(words, " "), err)
+	}
+	f.help[strings.Join(words, " ")] = string(help)
+	_, usage, _ := strings.Cut(string(help), "\nusage: ")
+	usage, _, _ = strings.Cut(usage, "\n")
+	for _, match := range subcommand.FindAllStringSubmatch(usage, -1) {
+		if exec.Command(binary, "help", words[0], match[1]).Run() == nil {
+			if err := f.ask(binary, words[0], match[1]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // faults of a command that is not run: a command, flag, key or target that does
@@ -91,6 +110,10 @@ func (f *facts) programFaults(at, sub string, args []string) (faults []error) {
 	help, ok := f.help[sub]
 	if !ok && sub != "help" {
 		return []error{fmt.Errorf("%s: speceval %s: there is no such command", at, sub)}
+	}
+	if len(args) > 0 && f.help[sub+" "+args[0]] != "" {
+		sub += " " + args[0]
+		help = f.help[sub]
 	}
 	file, sets := "experiments.toml", []string(nil)
 	for i, arg := range args {

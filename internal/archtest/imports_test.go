@@ -20,7 +20,10 @@ type importRule struct {
 // down this list only. A package that no rule matches is a fault: add it where
 // it belongs, and to the README.
 var importRules = []importRule{
-	{"pipeline", []string{"pipeline/config", "pipeline/dag", "pipeline/executor", "pipeline/runlog", "pipeline/runs", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
+	{"pipeline", []string{"pipeline/config", "pipeline/evaluate", "pipeline/experiment", "pipeline/status", "pipeline/dag", "pipeline/executor", "pipeline/runlog", "pipeline/runs", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
+	{"pipeline/evaluate", []string{"pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
+	{"pipeline/experiment", []string{"pipeline/config", "pipeline/executor", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
+	{"pipeline/status", []string{"pipeline/executor", "pipeline/runlog", "pipeline/dag", "internal/phrase"}},
 	{"pipeline/executor", []string{"pipeline/dag", "pipeline/runlog", "internal/slurm", "internal/atomicfile", "internal/clock"}},
 	{"pipeline/runlog", []string{"pipeline/dag"}},
 	{"pipeline/runs", []string{"pipeline/dag", "internal/rowfile"}},
@@ -93,17 +96,19 @@ var importRules = []importRule{
 	{"internal/policy/policytest", []string{"internal/policy", "method/neyman"}},
 	{"internal/policy", []string{"internal/sweep", "internal/exante", "internal/tsneyman", "internal/seed", "internal/pilot", "method/controller", "method/neyman"}},
 	{"internal/sweep", []string{"internal/pilot", "internal/seed", "method/neyman"}},
+	{"method/estimate", []string{"method/design", "method/neyman", "internal/seed"}},
 	{"method/design", []string{"internal/exante", "internal/seed", "method/neyman"}},
 	{"internal/exante", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"internal/pilot", []string{"internal/seed"}},
 	{"internal/tsneyman", []string{"internal/seed"}},
-	{"method/estimate", []string{"method/neyman"}},
 	{"method/neyman", nil},
 	{"internal/seed", nil},
 	{"internal/variance", []string{"internal/policy", "internal/rowfile"}},
 	{"internal/agreement", nil},
 
 	// What people look at.
+	{"internal/comparison", []string{"internal/agreement", "internal/profile", "internal/table", "internal/phrase"}},
+	{"internal/disagreement", []string{"internal/rollout", "internal/rowfile", "internal/table"}},
 	{"internal/page", []string{"internal/table", "internal/figure"}},
 	{"internal/figure", []string{"internal/table", "internal/typeface"}},
 	{"internal/typeface", nil},
@@ -134,6 +139,8 @@ var importRules = []importRule{
 	{"internal/atomicfile", nil},
 	{"internal/clock", nil},
 	{"internal/golden", nil},
+	{"internal/manpage", nil},
+	{"internal/phrase", nil},
 	{"internal/journal", []string{"internal/atomicfile"}},
 	{"internal/slurm", nil},
 	{"internal/spelling", nil},

@@ -5,17 +5,42 @@
 package slurm
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Command runs a program of Slurm and returns what it wrote to its standard
 // output. Its error quotes what it wrote to the other one.
 type Command func(ctx context.Context, program string, arguments ...string) (stdout string, err error)
+
+// answerLimit is how long a program of Slurm may take.
+const answerLimit = time.Minute
+
+// Run is a Command that runs the installed programs in an environment.
+func Run(environment []string) Command {
+	return func(ctx context.Context, program string, arguments ...string) (string, error) {
+		ctx, stop := context.WithTimeout(ctx, answerLimit)
+		defer stop()
+		c := exec.CommandContext(ctx, program, arguments...)
+		var stdout, stderr bytes.Buffer
+		c.Env, c.Stdout, c.Stderr = environment, &stdout, &stderr
+		err := c.Run()
+		if text := strings.TrimSpace(stderr.String()); err != nil && text != "" {
+			return "", fmt.Errorf("%s: %w: %s", program, err, text)
+		}
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", program, err)
+		}
+		return stdout.String(), nil
+	}
+}
 
 // Client speaks to the cluster that the commands reach.
 type Client struct {

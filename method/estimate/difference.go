@@ -25,3 +25,27 @@ const power = 0.8416212335729143
 // two-sided test at 5% four times in five. Of a difference of two evaluations it
 // is that of both together.
 func Resolving(difference float64) float64 { return math.Abs(difference) / (quantile + power) }
+
+// ResolvingEach is the standard error that each of two alike, independent
+// evaluations needs for their difference to have that of Resolving.
+func ResolvingEach(difference float64) float64 { return Resolving(difference) / math.Sqrt2 }
+
+// Resolved is the inverse of Resolving: the true difference that is found four
+// times in five under this standard error of a difference.
+func Resolved(standardError float64) float64 { return standardError / Resolving(1) }
+
+// ResolvedByEach is the inverse of ResolvingEach.
+func ResolvedByEach(standardError float64) float64 { return Resolved(standardError * math.Sqrt2) }
+
+// Budgets are the rollouts per task at which the two evaluations behind d would
+// find a true difference other than 0 four times in five, at least 2 each. given
+// are the budgets that they had. Both grow by the same factor, the inverse ratio of
+// the variances: no more is needed, since the allocation gets better with the
+// budget.
+func (d Difference) Budgets(given [2]int, difference float64) [2]int {
+	factor := math.Pow(d.StandardError/Resolving(difference), 2)
+	for i, b := range given {
+		given[i] = max(2, int(math.Ceil(factor*float64(b))))
+	}
+	return given
+}

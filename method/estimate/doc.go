@@ -1,5 +1,6 @@
 // Package estimate turns the rollouts of an evaluation into a benchmark mean with
-// its error, and plans evaluations by the error that they will have.
+// its error, compares two evaluations, and plans evaluations by the error that they
+// will have.
 //
 // The estimate is the paper's (Eq. 3): of every task the pass rate of its pilot
 // with the stage weight w, that of its continuation with 1 − w, and the mean over

@@ -1,6 +1,7 @@
 package estimate_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 
@@ -62,8 +63,27 @@ func ExampleMean_Minus() {
 	b := estimate.Mean{Value: 0.58, StandardError: 0.011, Low: 0.558, High: 0.601}
 	d := a.Minus(b)
 	fmt.Printf("%.3f ± %.3f, 95%% interval %.3f to %.3f\n", d.Value, d.StandardError, d.Low, d.High)
-	fmt.Printf("such errors find a difference of %.3f four times in five\n", d.StandardError/estimate.Resolving(1))
+	fmt.Printf("such errors find a difference of %.3f four times in five\n", estimate.Resolved(d.StandardError))
+	budgets := d.Budgets([2]int{8, 16}, 0.03)
+	fmt.Printf("one of 0.03 takes %d and %d rollouts per task, where it was 8 and 16\n", budgets[0], budgets[1])
 	// Output:
 	// 0.040 ± 0.016, 95% interval 0.008 to 0.072
 	// such errors find a difference of 0.046 four times in five
+	// one of 0.03 takes 19 and 37 rollouts per task, where it was 8 and 16
+}
+
+// The least budget for a benchmark of 100 tasks at which two models that differ by
+// 0.03 are told apart, before any rollout.
+func ExamplePlanner_Least() {
+	planner := estimate.Planner{Tasks: 100, Seed: 1}
+	e, err := planner.Least(context.Background(), estimate.ResolvingEach(0.03))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%d rollouts per task, %d of them in the pilot: a standard error of %.4f\n", e.Budget, e.Pilots, e.StandardError)
+	fmt.Printf("Uniform needs %d\n", e.UniformBudget)
+	// Output:
+	// 14 rollouts per task, 5 of them in the pilot: a standard error of 0.0075
+	// Uniform needs 15
 }

@@ -1,0 +1,183 @@
+// Package disagreement finds the rollouts on which two versions of a scorer do
+// not agree, in two files of scores, and writes them with the ends of their
+// responses.
+package disagreement
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"speceval/internal/rollout"
+)
+
+// Overturned is a rollout with two verdicts that are not the same.
+type Overturned struct {
+	Old, New *rollout.Score
+	Text     *string // of the response, nil if it is not there
+}
+
+// scorerChange is a scorer and the one that took its place.
+type scorerChange struct{ Old, New string }
+
+// changes counts the verdicts of rollouts that two files have in common.
+type changes struct {
+	compared, toWrong, toRight int
+}
+
+// Summary sums up two files of scores.
+type Summary struct {
+	files            Files
+	benchmark, model string
+	changes          map[scorerChange]*changes
+	onlyOld, onlyNew int    // rollouts
+	listed           int    // of those that disagree
+	responses        string // folder that was looked into, "" if none had to
+	missing          bool   // it has no responses
+}
+
+// Writer shows disagreements while they are found, and then their sum.
+type Writer interface {
+	One(d *Overturned) error
+	Sum(d *Summary) error
+}
+
+// Write goes through two files of scores and writes at most so many rollouts on
+// which they disagree, all if that is 0, and their sum.
+func Write(ctx context.Context, files Files, most int, write Writer) error {
+	d := &Summary{files: files, changes: make(map[scorerChange]*changes)}
+	var texts *responseTexts
+	defer func() { texts.close() }()
+	for pair, err := range rollout.Pairs(files.Old, files.New) {
+		if err := cmp.Or(err, ctx.Err()); err != nil {
+			return err
+		}
+		if !d.count(pair) || most > 0 && d.listed == most {
+			continue
+		}
+		if texts == nil {
+			d.responses = files.responses(d.benchmark, d.model)
+			if texts, err = openTexts(d.responses); err != nil {
+				return err
+			}
+			d.missing = texts.next == nil
+		}
+		one := &Overturned{Old: pair.Old, New: pair.New}
+		if one.Text, err = texts.of(pair.New.ID()); err != nil {
+			return err
+		}
+		d.listed++
+		if err := write.One(one); err != nil {
+			return err
+		}
+	}
+	return write.Sum(d)
+}
+
+// count counts a pair, and reports whether its verdicts are not the same.
+func (d *Summary) count(pair rollout.Pair) bool {
+	there := cmp.Or(pair.New, pair.Old)
+	d.benchmark, d.model = there.Benchmark, there.Model
+	switch {
+	case pair.New == nil:
+		d.onlyOld++
+		return false
+	case pair.Old == nil:
+		d.onlyNew++
+		return false
+	}
+	by := scorerChange{pair.Old.Scorer, pair.New.Scorer}
+	c := d.changes[by]
+	if c == nil {
+		c = new(changes)
+		d.changes[by] = c
+	}
+	c.compared++
+	switch {
+	case pair.Old.Correct == pair.New.Correct:
+		return false
+	case pair.New.Correct:
+		c.toRight++
+	default:
+		c.toWrong++
+	}
+	return true
+}
+
+// total adds up what was counted by scorers.
+func (d *Summary) total() (sum changes) {
+	for _, c := range d.changes {
+		sum.compared += c.compared
+		sum.toWrong += c.toWrong
+		sum.toRight += c.toRight
+	}
+	return sum
+}
+
+// byScorers is the pairs of scorers, in order.
+func (d *Summary) byScorers() []scorerChange {
+	var all []scorerChange
+	for c := range d.changes {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b scorerChange) int {
+		return cmp.Or(cmp.Compare(a.Old, b.Old), cmp.Compare(a.New, b.New))
+	})
+	return all
+}
+
+// responseTexts goes through the responses of a corpus, in order.
+type responseTexts struct {
+	next func() (*rollout.Response, error, bool) // nil if there are none
+	stop func()
+	at   *rollout.Response // nil before the first and after the last
+	done bool
+}
+
+// openTexts opens the parts in a folder. That it is not there, or has none, is
+// no error.
+func openTexts(folder string) (*responseTexts, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var parts []string
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), "part-") && filepath.Ext(entry.Name()) == ".parquet" {
+			parts = append(parts, filepath.Join(folder, entry.Name()))
+		}
+	}
+	t := new(responseTexts)
+	if len(parts) > 0 {
+		t.next, t.stop = iter.Pull2(rollout.Responses(parts))
+	}
+	return t, nil
+}
+
+// of is the text of a response, nil if it is not there. Responses must be asked
+// for in order.
+func (t *responseTexts) of(id rollout.ID) (*string, error) {
+	for t.next != nil && !t.done && (t.at == nil || t.at.ID().Compare(id) < 0) {
+		at, err, more := t.next()
+		if err != nil {
+			return nil, err
+		}
+		t.at, t.done = at, !more
+	}
+	if t.at == nil || t.at.ID() != id {
+		return nil, nil
+	}
+	return &t.at.Text, nil
+}
+
+func (t *responseTexts) close() {
+	if t != nil && t.stop != nil {
+		t.stop()
+	}
+}

@@ -1,0 +1,180 @@
+package disagreement
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"speceval/internal/rollout"
+	"speceval/internal/table"
+)
+
+// Text is a Writer for people.
+func Text(w io.Writer) Writer { return &text{w} }
+
+type text struct{ w io.Writer }
+
+var verdictWords = map[bool]string{true: "right", false: "wrong"}
+
+func (t *text) One(d *Overturned) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s, task %s, rollout %d: %s → %s\n", d.New.Benchmark, d.New.Model,
+		printable(d.New.TaskID), d.New.Rollout, verdictWords[d.Old.Correct], verdictWords[d.New.Correct])
+	for _, v := range []struct {
+		word  string
+		score *rollout.Score
+	}{{"old", d.Old}, {"new", d.New}} {
+		fmt.Fprintf(&b, "  %s  %s read %q", v.word, printable(v.score.Scorer), v.score.Answer)
+		if v.score.Note != "" {
+			fmt.Fprintf(&b, " (%s)", printable(v.score.Note))
+		}
+		b.WriteByte('\n')
+	}
+	if d.Text != nil {
+		for line := range strings.Lines(ending(*d.Text)) {
+			fmt.Fprintf(&b, "  │ %s\n", printable(strings.TrimRight(line, "\r\n")))
+		}
+	}
+	b.WriteByte('\n')
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+// What is shown of a response.
+const (
+	endingLines = 10
+	endingBytes = 600
+)
+
+// ending is the end of a text, with an ellipsis where something is left out.
+func ending(text string) string {
+	end := strings.TrimRightFunc(text, unicode.IsSpace)
+	from := max(0, len(end)-endingBytes)
+	for from < len(end) && !utf8.RuneStart(end[from]) {
+		from++
+	}
+	lines := strings.Split(end[from:], "\n")
+	shown := strings.Join(lines[max(0, len(lines)-endingLines):], "\n")
+	if len(shown) < len(end) {
+		shown = "…" + shown
+	}
+	return shown
+}
+
+// printable is a text in which nothing is meant for the terminal itself.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || unicode.IsGraphic(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}
+
+func (t *text) Sum(d *Summary) error {
+	if len(d.changes) == 0 {
+		_, err := fmt.Fprintf(t.w, "%s and %s have no rollout in common\n\n", d.files.Old, d.files.New)
+		return err
+	}
+	grid := table.Table{
+		Title: fmt.Sprintf("%s %s: %s (old) and %s (new)", d.benchmark, d.model, d.files.Old, d.files.New),
+		Columns: []table.Column{
+			{Name: "old scorer", Align: table.Left}, {Name: "new scorer", Align: table.Left},
+			{Name: "compared"}, {Name: "right → wrong"}, {Name: "wrong → right"},
+		},
+	}
+	for _, by := range d.byScorers() {
+		c := d.changes[by]
+		grid.Rows = append(grid.Rows, []table.Cell{table.Text(printable(by.Old)), table.Text(printable(by.New)),
+			table.Integer(c.compared), table.Integer(c.toWrong), table.Integer(c.toRight)})
+	}
+	total := d.total()
+	if all := total.toWrong + total.toRight; all > d.listed {
+		grid.Notes = append(grid.Notes, fmt.Sprintf("Listed are %d of %d: -n 0 lists all.", d.listed, all))
+	}
+	if d.onlyOld+d.onlyNew > 0 {
+		grid.Notes = append(grid.Notes, fmt.Sprintf("Not compared: rollouts that only one file has, %d of the old one and %d of the new.", d.onlyOld, d.onlyNew))
+	}
+	if d.missing {
+		grid.Notes = append(grid.Notes, fmt.Sprintf("Without responses: %s has none.", d.responses))
+	}
+	if err := table.WriteText(t.w, grid); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(t.w)
+	return err
+}
+
+// JSON is a Writer of an object a line.
+func JSON(w io.Writer) Writer {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	return &lines{out}
+}
+
+type lines struct{ out *json.Encoder }
+
+// verdictJSON is what one scorer says.
+type verdictJSON struct {
+	Correct bool   `json:"correct"`
+	Answer  string `json:"answer"`
+	Scorer  string `json:"scorer"`
+	Note    string `json:"note"`
+}
+
+// oneJSON is the line of an overturned verdict.
+type oneJSON struct {
+	Benchmark string      `json:"benchmark"`
+	Model     string      `json:"model"`
+	TaskIndex int32       `json:"task_index"`
+	TaskID    string      `json:"task_id"`
+	Rollout   int32       `json:"rollout"`
+	Old       verdictJSON `json:"old"`
+	New       verdictJSON `json:"new"`
+	Text      *string     `json:"text"` // null: the response is not there
+}
+
+func (j *lines) One(d *Overturned) error {
+	verdict := func(s *rollout.Score) verdictJSON { return verdictJSON{s.Correct, s.Answer, s.Scorer, s.Note} }
+	return j.out.Encode(oneJSON{
+		d.New.Benchmark, d.New.Model, d.New.TaskIndex, d.New.TaskID, d.New.Rollout,
+		verdict(d.Old), verdict(d.New), d.Text,
+	})
+}
+
+// sumJSON is the line that ends those of two files.
+type sumJSON struct {
+	Summary struct {
+		Benchmark string        `json:"benchmark"`
+		Model     string        `json:"model"`
+		Old       string        `json:"old"` // file
+		New       string        `json:"new"`
+		OnlyOld   int           `json:"only_old"` // rollouts
+		OnlyNew   int           `json:"only_new"`
+		Listed    int           `json:"listed"`
+		Scorers   []scorersJSON `json:"scorers"`
+	} `json:"summary"`
+}
+
+type scorersJSON struct {
+	Old      string `json:"old"`
+	New      string `json:"new"`
+	Compared int    `json:"compared"`
+	ToWrong  int    `json:"right_to_wrong"`
+	ToRight  int    `json:"wrong_to_right"`
+}
+
+func (j *lines) Sum(d *Summary) error {
+	var line sumJSON
+	s := &line.Summary
+	s.Benchmark, s.Model, s.Old, s.New = d.benchmark, d.model, d.files.Old, d.files.New
+	s.OnlyOld, s.OnlyNew, s.Listed, s.Scorers = d.onlyOld, d.onlyNew, d.listed, []scorersJSON{}
+	for _, by := range d.byScorers() {
+		c := d.changes[by]
+		s.Scorers = append(s.Scorers, scorersJSON{by.Old, by.New, c.compared, c.toWrong, c.toRight})
+	}
+	return j.out.Encode(line)
+}

@@ -1,0 +1,64 @@
+// Package manpage writes manual pages of section 1, the same bytes for the same
+// command: no date, no host.
+package manpage
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Page is the manual page of a command.
+type Page struct {
+	Name     string // of the page, as of Name
+	About    string // one line
+	Usage    string // the command line
+	Text     string // what it does, with its own line breaks
+	Examples string // lines
+	Options  [][2]string
+	See      []string // names of other pages
+}
+
+// Name is the name of the page of a command line's words.
+func Name(words string) string { return strings.ReplaceAll(words, " ", "-") }
+
+// Write writes the page as troff reads it.
+func (p Page) Write(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, ".TH %s 1\n.SH NAME\n%s \\- %s\n", strings.ToUpper(escaped(p.Name)), escaped(p.Name), escaped(p.About))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n%s\n", escaped(p.Usage))
+	section(&b, "DESCRIPTION", p.Text)
+	section(&b, "EXAMPLES", p.Examples)
+	if len(p.Options) > 0 {
+		b.WriteString(".SH OPTIONS\n")
+	}
+	for _, o := range p.Options {
+		fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", escaped(o[0]), escaped(o[1]))
+	}
+	if len(p.See) > 0 {
+		fmt.Fprintf(&b, ".SH SEE ALSO\n%s(1)\n", escaped(strings.Join(p.See, "(1), ")))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// section writes text as it is, line by line.
+func section(b *strings.Builder, title, text string) {
+	if text = strings.TrimRight(text, "\n"); text == "" {
+		return
+	}
+	fmt.Fprintf(b, ".SH %s\n.nf\n", title)
+	for line := range strings.Lines(text + "\n") {
+		b.WriteString(escaped(line))
+	}
+	b.WriteString(".fi\n")
+}
+
+// escaped is a text in which nothing is a request of troff.
+func escaped(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
+		text = `\&` + text
+	}
+	return text
+}

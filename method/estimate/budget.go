@@ -1,0 +1,128 @@
+package estimate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"speceval/internal/seed"
+	"speceval/method/design"
+	"speceval/method/neyman"
+)
+
+// Planner forecasts evaluations of one benchmark by HBN before any rollout is
+// spent, each with the design for its budget, and finds the least budget for a
+// standard error.
+type Planner struct {
+	Tasks int    // N, from 2 to design.MostTasks
+	Seed  uint64 // of the panels of designs and of the draws of forecasts
+
+	// Earlier is the posterior of the same tasks given earlier rollouts, and
+	// Prior the prior of it. Both are nil if nothing but the reference prior is
+	// known.
+	Prior   *neyman.Prior
+	Earlier *neyman.Update
+}
+
+// Expectation is a plan with the error that it is expected to have.
+type Expectation struct {
+	Plan
+	StandardError float64 // expected, of the estimate
+	UniformBudget int     // rollouts per task at which Uniform has this error, rounded up
+}
+
+// ErrTooPrecise means that no budget up to design.MostBudget has the standard
+// error that was asked for.
+var ErrTooPrecise = errors.New("more rollouts per task than can be planned")
+
+// Precision of designs and forecasts while a budget is searched for.
+const (
+	plannedPanels     = 1024
+	plannedReplicates = 2
+	plannedDraws      = 256
+)
+
+// idealRisk is about the variance relative to Uniform's of an allocation with
+// known variances, under the reference prior and for the paper's profiles.
+const idealRisk = 0.35
+
+// Expect returns the design for a budget of b rollouts per task with its expected
+// standard error: √(Risk·v̄/(N·b)) under the reference prior, or what Predict finds
+// given the earlier rollouts. Its own error is about 3%. A budget or a number of
+// tasks out of range is an error of design.Compute.
+func (p Planner) Expect(ctx context.Context, budget int) (Expectation, error) {
+	d, err := design.Compute(ctx, design.Settings{Tasks: p.Tasks, Budget: budget, Panels: plannedPanels, Replicates: plannedReplicates, Seed: p.Seed})
+	if err != nil {
+		return Expectation{}, err
+	}
+	e := Expectation{Plan: Plan{Budget: budget, Pilots: d.Pilots, Weight: d.Weight}, StandardError: d.StandardError(neyman.MeanVariance)}
+	if p.Earlier != nil {
+		stream := seed.Root(p.Seed).Child("plan").Index(budget).Stream()
+		f, err := Predict(p.Prior, p.Earlier, e.Plan, plannedDraws, &stream)
+		if err != nil {
+			return Expectation{}, err
+		}
+		e.StandardError = f.StandardError
+	}
+	e.UniformBudget = int(math.Ceil(p.single()/(e.StandardError*e.StandardError) - 1e-9))
+	return e, nil
+}
+
+// single is the expected variance of an estimate by one rollout of each task.
+func (p Planner) single() float64 {
+	if p.Earlier == nil {
+		return neyman.MeanVariance / float64(p.Tasks)
+	}
+	sum := 0.0
+	for i := range p.Tasks {
+		_, v := p.Earlier.Moments(i)
+		sum += v
+	}
+	return sum / float64(p.Tasks*p.Tasks)
+}
+
+// Least returns the expectation for the least budget with an expected standard
+// error of at most target. The error falls with the budget, but for the noise of
+// Expect, and so does the search. ErrTooPrecise is in the error if no budget is
+// large enough.
+func (p Planner) Least(ctx context.Context, target float64) (Expectation, error) {
+	if !(target > 0) {
+		return Expectation{}, fmt.Errorf("a standard error of %v: want a number above 0", target)
+	}
+	if ideal := p.single() / (target * target) * idealRisk; ideal > design.MostBudget {
+		return Expectation{}, fmt.Errorf("a standard error of %g takes %w: some %.0f even if all variances were known", target, ErrTooPrecise, ideal)
+	}
+	low, found, err := p.bracket(ctx, target)
+	if err != nil {
+		return Expectation{}, err
+	}
+	for found.Budget-low > 1 {
+		e, err := p.Expect(ctx, (low+found.Budget)/2)
+		if err != nil {
+			return Expectation{}, err
+		}
+		if e.StandardError <= target {
+			found = e
+		} else {
+			low = e.Budget
+		}
+	}
+	return found, nil
+}
+
+// bracket returns a budget whose error is too large, and a larger one whose error
+// is small enough.
+func (p Planner) bracket(ctx context.Context, target float64) (low int, found Expectation, err error) {
+	low, high := 1, 2
+	for {
+		e, err := p.Expect(ctx, high)
+		if err != nil || e.StandardError <= target {
+			return low, e, err
+		}
+		if high == design.MostBudget {
+			return low, e, fmt.Errorf("a standard error of %.5f takes %w: with %d it is %.5f", target, ErrTooPrecise, high, e.StandardError)
+		}
+		low, high = high, min(design.MostBudget, max(high+1, int(float64(high)*min(8, math.Pow(e.StandardError/target, 2)*1.05))))
+	}
+}

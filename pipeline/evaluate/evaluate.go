@@ -1,0 +1,202 @@
+// Package evaluate carries out live evaluations for the command of that name: it
+// finds the benchmark, the model, the budget, the design, the servers and the
+// scorers of a request, runs internal/evaluation with them, and finds stored
+// evaluations again to plan by, compare, list and rescore. It shows nothing: what
+// happens goes to the functions of a Host.
+package evaluate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"time"
+
+	"speceval/internal/evaluation"
+	"speceval/internal/pool"
+	"speceval/internal/serving"
+	"speceval/pipeline/config"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/experiment"
+)
+
+// RequestError is a fault of what was asked for: of an option, the configuration,
+// or a file that one of these names. Nothing has been asked of servers.
+type RequestError struct{ Err error }
+
+func (e *RequestError) Error() string { return e.Err.Error() }
+func (e *RequestError) Unwrap() error { return e.Err }
+
+func requestf(format string, args ...any) error {
+	return &RequestError{fmt.Errorf(format, args...)}
+}
+
+// Host is the program around an evaluation.
+type Host struct {
+	experiment.Outside // its Out is not used: the configuration has the output folder
+	Holder             string
+	Commit             string    // of the program, for the footers of Parquet files
+	Began              time.Time // of the command
+
+	Drain <-chan struct{}             // closed: ask for nothing more, and stop when what is in flight is done
+	Say   func(message string)        // shows a message
+	Warn  func(message string)        // shows what a user should know before trusting the result
+	Watch func(p evaluation.Progress) // hears of progress every second
+}
+
+// Request is an evaluation that is asked for.
+type Request struct {
+	Policy string // one of evaluation.Policies
+	Goal
+	Plan string  // file of a Plan whose budget is taken, in place of a Goal
+	Seed *uint64 // nil: the experiment's
+}
+
+// Evaluate begins an evaluation, resumes one that is not complete, or returns the
+// result of a complete one. folder is where it is. The error is an
+// *evaluation.PausedError if the same request resumes from there.
+func (s *Subject) Evaluate(ctx context.Context, r Request, h Host) (result *evaluation.Result, folder string, err error) {
+	policy, err := evaluation.ParsePolicy(r.Policy)
+	if err != nil {
+		return nil, "", &RequestError{err}
+	}
+	if len(s.cfg.Workers) == 0 {
+		return nil, "", requestf("there is no server to ask: name some with --worker URL, or a [[worker]] in the configuration")
+	}
+	budget, err := s.budget(ctx, r, h.Say)
+	if err != nil {
+		return nil, "", err
+	}
+	setup := s.setup(policy.String(), budget, r.Seed)
+	folder = setup.Path(s.out())
+	h.Out = s.out()
+	judges := experiment.Judges(s.cfg, h.Outside)
+	defer func() { err = errors.Join(err, judges.Close(context.Background())) }()
+	scored, err := s.scorers(judges)
+	if err != nil {
+		return nil, folder, &RequestError{err}
+	}
+	result, err = complete(&setup, folder, scored.rules, h.Say)
+	if result == nil && err == nil {
+		servers := experiment.Servers(s.cfg, h.Outside)
+		defer func() { err = errors.Join(err, servers.Close(context.Background())) }()
+		result, err = s.run(ctx, setup, scored, servers, h)
+	}
+	return result, folder, err
+}
+
+// complete is the result of an evaluation that is complete; nil if it is not.
+func complete(setup *evaluation.Setup, folder, rules string, say func(string)) (*evaluation.Result, error) {
+	there, err := evaluation.ReadSetup(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = there.Matches(setup)
+	}
+	if err != nil {
+		return nil, &RequestError{err}
+	}
+	r, err := evaluation.ReadResult(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.Rules != rules {
+		say("note: answers or scorers have changed since: speceval evaluate rescore " + folder)
+	}
+	say("this evaluation is complete; another --seed makes another one")
+	return r, nil
+}
+
+// run begins an evaluation, or resumes one that is not complete.
+func (s *Subject) run(ctx context.Context, setup evaluation.Setup, scored scoring, servers *serving.Servers, h Host) (_ *evaluation.Result, err error) {
+	lock, err := dag.Acquire(setup.Path(s.out()), h.Holder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	if setup.Design, err = designOf(ctx, s.out(), &setup, h.Say); err != nil {
+		return nil, err
+	}
+	open, err := scored.Open(ctx, s.tasks.ID, s.model.ID)
+	if err != nil {
+		return nil, fmt.Errorf("answers on %s cannot be scored: %w", s.tasks.ID, err)
+	}
+	defer open.Release()
+	lease, err := s.acquire(ctx, servers, h.Drain)
+	if err != nil {
+		return nil, err
+	}
+	defer lease.Release()
+	settings := s.settings(setup, open, scored.rules, h.Commit)
+	settings.Servers, settings.Began, settings.Drain = lease, h.Began, h.Drain
+	settings.Provenance, settings.Notes = lease.provenance(), pool.Notes(lease.Served)
+	for _, note := range settings.Notes {
+		h.Warn(note)
+	}
+	settings.Say, settings.Watch = h.Say, h.Watch
+	n := len(setup.TaskIDs)
+	h.Say(fmt.Sprintf("%s with %s: %d tasks, %d rollouts, %s with a pilot of %d each", setup.Benchmark, setup.Model, n, n*setup.Budget, setup.Policy, setup.Design.Pilots))
+	return evaluation.Run(ctx, settings)
+}
+
+// Rescored is an evaluation whose answers have been scored again.
+type Rescored struct {
+	Before, After *evaluation.Result
+	Folder        string
+}
+
+// Rescore scores the answers of a stored evaluation again, named as for Stored, by
+// the scorers and the answers of today, and stores the result that follows. Its
+// tasks are those of the benchmark, "" for the one that it names itself.
+func Rescore(ctx context.Context, cfg *config.Config, name, benchmark string, h Host) (*Rescored, error) {
+	r, folder, err := Stored(cfg.Experiment.Out, name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := OpenBenchmark(cfg, cmp.Or(benchmark, r.Benchmark))
+	if err != nil {
+		return nil, err
+	}
+	if err := b.sameTasks(r); err != nil {
+		return nil, requestf("%s: %w: name its task file with --benchmark", folder, err)
+	}
+	s, err := b.With(r.Model)
+	if err != nil {
+		return nil, err
+	}
+	again, err := s.rescore(ctx, r, folder, h)
+	return &Rescored{r, again, folder}, err
+}
+
+func (s *Subject) rescore(ctx context.Context, r *evaluation.Result, folder string, h Host) (_ *evaluation.Result, err error) {
+	setup, err := evaluation.ReadSetup(folder)
+	if err != nil {
+		return nil, err
+	}
+	h.Out = s.out()
+	judges := experiment.Judges(s.cfg, h.Outside)
+	defer func() { err = errors.Join(err, judges.Close(context.Background())) }()
+	scored, err := s.scorers(judges)
+	if err != nil {
+		return nil, &RequestError{err}
+	}
+	lock, err := dag.Acquire(folder, h.Holder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	open, err := scored.Open(ctx, s.tasks.ID, s.model.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer open.Release()
+	settings := s.settings(*setup, open, scored.rules, h.Commit)
+	settings.Folder, settings.Provenance = folder, r.Provenance
+	return evaluation.Rescore(ctx, settings, r, 4*runtime.GOMAXPROCS(0))
+}

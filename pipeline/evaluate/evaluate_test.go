@@ -1,0 +1,359 @@
+package evaluate_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/internal/evaluation"
+	"speceval/internal/rowfile"
+	"speceval/internal/variance"
+	"speceval/pipeline/config"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/evaluate"
+)
+
+// ownBenchmark is a task file as a user would write it.
+const ownBenchmark = `{"id":"one","prompt":"What is 1+1?","answer":"2","scorer":"math"}
+{"id":"two","prompt":"What is 12+9?","answer":"21","scorer":"math"}
+{"id":"three","prompt":"What is 3*17?","answer":"51","scorer":"math"}
+{"id":"red","prompt":"Which is red?","answer":"B","scorer":"choice","options":["sky","rose"]}
+{"id":"blue","prompt":"Which is blue?","answer":"A","scorer":"choice","options":["sky","rose"]}
+`
+
+// lab is a folder without an experiment, with a task file and a server.
+type lab struct {
+	t       *testing.T
+	url     string
+	sets    []string
+	said    []string
+	warned  []string
+	watched evaluation.Progress // the last
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	l := &lab{t: t, url: plainServer(t)}
+	l.write("own.jsonl", ownBenchmark)
+	return l
+}
+
+// plainServer speaks OpenAI's protocol and nothing of vLLM's. Under an even seed it
+// is right about the first task, under an odd one about the second.
+func plainServer(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/v1/models":
+			fmt.Fprint(w, `{"object":"list","data":[{"id":"plain","object":"model","owned_by":"somebody"}]}`)
+		case "/v1/chat/completions":
+			var asked struct {
+				Seed   int64 `json:"seed"`
+				Stream bool  `json:"stream"`
+				TopK   *int  `json:"top_k"`
+			}
+			if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || asked.TopK != nil || !asked.Stream {
+				http.Error(w, `{"error":{"message":"unknown field top_k"}}`, http.StatusBadRequest)
+				return
+			}
+			text := map[bool]string{true: "\\boxed{2}", false: "\\boxed{21}"}[asked.Seed%2 == 0]
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: {\"model\":\"plain\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", text)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func (l *lab) write(name, text string) {
+	l.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *lab) configuration() *config.Config {
+	l.t.Helper()
+	cfg, err := evaluate.Configuration(evaluate.Options{Config: "experiments.toml", Optional: true, Sets: l.sets, Workers: []string{l.url}})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return cfg
+}
+
+func (l *lab) benchmark() *evaluate.Benchmark {
+	l.t.Helper()
+	b, err := evaluate.OpenBenchmark(l.configuration(), "own.jsonl")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return b
+}
+
+// host keeps what is said.
+func (l *lab) host() evaluate.Host {
+	l.said, l.warned = nil, nil
+	return evaluate.Host{
+		Holder: "pid 2 on beta", Commit: "abc", Began: time.Now(),
+		Say:   func(m string) { l.said = append(l.said, m) },
+		Warn:  func(m string) { l.warned = append(l.warned, m) },
+		Watch: func(p evaluation.Progress) { l.watched = p },
+	}
+}
+
+// request is HBN-async under a seed at a budget.
+func request(budget int, seed uint64) evaluate.Request {
+	return evaluate.Request{Policy: evaluation.Policies[0], Goal: evaluate.Goal{Budget: budget}, Seed: &seed}
+}
+
+// try evaluates.
+func (l *lab) try(r evaluate.Request) (*evaluation.Result, string, error) {
+	l.t.Helper()
+	s, err := l.benchmark().With("plain")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return s.Evaluate(l.t.Context(), r, l.host())
+}
+
+// evaluate makes an evaluation that must succeed.
+func (l *lab) evaluate(r evaluate.Request) *evaluation.Result {
+	l.t.Helper()
+	result, _, err := l.try(r)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return result
+}
+
+// heard checks that a message with a text was said.
+func heard(t *testing.T, messages []string, text string) {
+	t.Helper()
+	if !slices.ContainsFunc(messages, func(m string) bool { return strings.Contains(m, text) }) {
+		t.Errorf("messages %q lack %q", messages, text)
+	}
+}
+
+// faulty checks an error's text, and whether it is a fault of the request.
+func faulty(t *testing.T, err error, ofRequest bool, text string) {
+	t.Helper()
+	var request *evaluate.RequestError
+	if err == nil || errors.As(err, &request) != ofRequest || !strings.Contains(err.Error(), text) {
+		t.Errorf("error %v (%T), want %q, a fault of the request: %v", err, err, text, ofRequest)
+	}
+}
+
+func TestAnyServerOfOpenAIsProtocolWillDo(t *testing.T) {
+	l := newLab(t)
+	r := l.evaluate(request(6, 42))
+	if r.Provenance != "measured" || r.Rollouts != 30 || r.Tokens.Untold != 30 || r.Tokens.Completion != 0 {
+		t.Errorf("%+v", r)
+	}
+	if n := r.Rows[0].PilotPasses + r.Rows[0].ContinuationPasses + r.Rows[1].PilotPasses + r.Rows[1].ContinuationPasses; n == 0 {
+		t.Errorf("nothing is right: %+v", r.Rows)
+	}
+	heard(t, l.warned, "is not vLLM")
+	heard(t, l.warned, "does not tell tokens")
+	if p := l.watched; p.Pilots != p.AllPilots || p.Continuations < p.AllContinuations || p.AllPilots+p.AllContinuations != 30 {
+		t.Errorf("progress at the end: %+v", p)
+	}
+	l.sets = []string{"sampling.top_k=5"}
+	_, _, err := l.try(request(6, 2))
+	faulty(t, err, false, "top_k")
+}
+
+func TestACompleteEvaluationIsNotMadeAgain(t *testing.T) {
+	l := newLab(t)
+	r, folder, err := l.try(request(6, 42))
+	if err != nil || folder != filepath.FromSlash("out/evaluate/benchmark=own/model=plain/hbn-async-b6-seed42") {
+		t.Fatalf("folder %s, %v", folder, err)
+	}
+	again := l.evaluate(request(6, 42))
+	if again.Estimate != r.Estimate || again.Seconds != r.Seconds {
+		t.Errorf("%+v, was %+v", again, r)
+	}
+	heard(t, l.said, "is complete")
+	l.write("own.jsonl", strings.ReplaceAll(ownBenchmark, "rose", "tulip"))
+	_, _, err = l.try(request(6, 42))
+	faulty(t, err, true, "other prompts")
+}
+
+func TestOtherAnswersAreRescored(t *testing.T) {
+	l := newLab(t)
+	r, folder, err := l.try(request(6, 42))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.write("own.jsonl", strings.Replace(ownBenchmark, `"answer":"2"`, `"answer":"7777"`, 1))
+	l.evaluate(request(6, 42))
+	heard(t, l.said, "speceval evaluate rescore "+folder)
+	rescored, err := evaluate.Rescore(t.Context(), l.configuration(), "own/plain/hbn-async-b6-seed42", "own.jsonl", l.host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := rescored.After
+	if n := after.Rows[0].PilotPasses + after.Rows[0].ContinuationPasses; n != 0 || after.Rules == r.Rules || rescored.Before.Rules != r.Rules || rescored.Folder != folder {
+		t.Errorf("%d rollouts of a task with another answer pass: %+v", n, after)
+	}
+	if stored, _, err := evaluate.Stored("out", folder); err != nil || stored.Estimate != after.Estimate || stored.Estimate >= r.Estimate {
+		t.Errorf("stored %+v, %v", stored, err)
+	}
+	l.write("own.jsonl", strings.Replace(ownBenchmark, `"red"`, `"violet"`, 1))
+	_, err = evaluate.Rescore(t.Context(), l.configuration(), folder, "own.jsonl", l.host())
+	faulty(t, err, true, "its task 3 is red")
+}
+
+// A folder that another process works in is left alone.
+func TestAnEvaluationIsMadeByOneProcess(t *testing.T) {
+	l := newLab(t)
+	setup := evaluation.Setup{Benchmark: "own", Model: "plain", Policy: "hbn-async", Budget: 3, Seed: 42}
+	lock, err := dag.Acquire(setup.Path("out"), "pid 1 on alpha")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = l.try(request(3, 42))
+	faulty(t, err, false, "pid 1 on alpha")
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	l.evaluate(request(3, 42))
+}
+
+// A design that is stored is used, and one that is damaged refused.
+func TestDesignsAreKept(t *testing.T) {
+	l := newLab(t)
+	first := l.evaluate(request(3, 1))
+	heard(t, l.said, "computing the design for 5 tasks and 3 rollouts")
+	second := l.evaluate(request(3, 2))
+	if strings.Contains(fmt.Sprint(l.said), "computing") || *second.Design.Risk != *first.Design.Risk || second.Design.Source != "evaluate/designs/tasks=5,budget=3.json" {
+		t.Errorf("%+v\n%q", second.Design, l.said)
+	}
+	l.write("out/evaluate/designs/tasks=5,budget=3.json", "{}")
+	_, _, err := l.try(request(3, 3))
+	faulty(t, err, false, "tasks=5,budget=3.json: it is no design for 5 tasks")
+}
+
+// A design that the replay has selected comes before one that would be computed.
+func TestTheReplaysDesignIsTaken(t *testing.T) {
+	l := newLab(t)
+	var file strings.Builder
+	if err := rowfile.Write(&file, []variance.Design{
+		{Policy: variance.HBN, NTasks: 5, Budget: 4, M: 1, W: 0.1, Risk: 2},
+		{Policy: variance.TunedEN, NTasks: 5, Budget: 4, M: 3, W: 0.6, Risk: 0.5, Selected: true},
+		{Policy: variance.HBN, NTasks: 5, Budget: 4, M: 2, W: 0.45, Risk: 0.9, Selected: true},
+	}, nil); err != nil {
+		t.Fatal(err)
+	}
+	l.write("out/"+variance.DesignsFile, file.String())
+	if d := l.evaluate(request(4, 1)).Design; d.Pilots != 2 || d.Weight != 0.45 || *d.Risk != 0.9 || d.Source != variance.DesignsFile {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestBudgetsArePlanned(t *testing.T) {
+	l := newLab(t)
+	p, err := l.benchmark().Plan(t.Context(), evaluate.Goal{TargetSE: 0.05})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.StandardError > 0.05 || p.StandardError < 0.04 || float64(p.UniformBudget) != math.Ceil(1/(60*p.StandardError*p.StandardError)) || p.Rollouts != 5*p.Budget || p.Budget < 3 || p.Budget > 7 {
+		t.Errorf("%+v", p)
+	}
+	toTarget := request(0, 9)
+	toTarget.TargetSE = 0.05
+	if r := l.evaluate(toTarget); r.Budget != p.Budget {
+		t.Errorf("budget %d, planned %d", r.Budget, p.Budget)
+	}
+	resolving, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Resolve: 0.2})
+	if err != nil || resolving.Resolves > 0.2 || resolving.Resolves < 0.18 {
+		t.Errorf("%+v, %v, want a plan that resolves 0.2", resolving, err)
+	}
+	if given, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Budget: p.Budget}); err != nil || given.Target != nil || given.StandardError != p.StandardError {
+		t.Errorf("%+v, %v, want the error of %+v", given, err, p)
+	}
+	known, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Resolve: 0.2, From: fmt.Sprintf("own/plain/hbn-async-b%d-seed9", p.Budget)})
+	if err != nil || !strings.HasPrefix(known.From, filepath.FromSlash("out/evaluate/benchmark=own")) || known.Budget == resolving.Budget && known.StandardError == resolving.StandardError {
+		t.Errorf("%+v, %v, want a plan by the evaluation, unlike %+v", known, err, resolving)
+	}
+}
+
+// The budget of a plan's file is taken if the plan is of these tasks.
+func TestPlansAreTakenFromFiles(t *testing.T) {
+	l := newLab(t)
+	plan, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Budget: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned := request(0, 1)
+	planned.Plan = "plan.json"
+	write := func(p evaluate.Plan) {
+		text, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.write("plan.json", string(text))
+	}
+	write(*plan)
+	if r := l.evaluate(planned); r.Budget != 4 {
+		t.Errorf("budget %d, planned 4", r.Budget)
+	}
+	for want, change := range map[string]func(p *evaluate.Plan){
+		"is of other with 5 tasks, not of own":  func(p *evaluate.Plan) { p.Benchmark = "other" },
+		"is of own with 9 tasks, not of own":    func(p *evaluate.Plan) { p.Tasks = 9 },
+		"was made for other prompts of own":     func(p *evaluate.Plan) { p.Prompts = "0" },
+		"--budget 1: want 2 to 4096 rollouts p": func(p *evaluate.Plan) { p.Budget = 1 },
+	} {
+		spoilt := *plan
+		change(&spoilt)
+		write(spoilt)
+		_, _, err := l.try(planned)
+		faulty(t, err, true, want)
+	}
+}
+
+func TestStoredEvaluationsAreComparedAndListed(t *testing.T) {
+	l := newLab(t)
+	names := [2]string{"own/plain/hbn-async-b6-seed1", "own/plain/hbn-async-b4-seed2"}
+	a, b := l.evaluate(request(6, 1)), l.evaluate(request(4, 2))
+	c, err := evaluate.Compare("out", names, 0.1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(c.Difference-(a.Estimate-b.Estimate)) > 1e-15 || c.StandardError != math.Hypot(a.StandardError, b.StandardError) || c.Evaluations != names || c.Budgets != [2]int{6, 4} {
+		t.Errorf("%+v", c)
+	}
+	factor := math.Pow(c.StandardError*(1.959964+0.841621)/0.1, 2)
+	if want := [2]int{int(math.Ceil(6 * factor)), int(math.Ceil(4 * factor))}; c.Resolve == nil || c.Resolve.Budgets != want || c.Resolve.Rollouts != 5*(want[0]+want[1]) {
+		t.Errorf("%+v, want budgets %v", c.Resolve, want)
+	}
+	if c, err := evaluate.Compare("out", names, 0); err != nil || c.Resolve != nil {
+		t.Errorf("%+v, %v, want no budgets", c, err)
+	}
+	_, err = evaluate.Compare("out", [2]string{names[0], names[0]}, 0)
+	faulty(t, err, true, "share rollouts")
+
+	lock := evaluation.Setup{Benchmark: "own", Model: "plain", Policy: "hbn-async", Budget: 9, Seed: 1}
+	l.write(filepath.Join(lock.Path("out"), "journal"), "") // of an evaluation without a setup yet
+	all, err := evaluate.List("out")
+	if err != nil || len(all) != 2 || all[0].Name != names[1] || all[1].Name != names[0] || all[0].Rollouts != 20 || all[0].State != "complete" || *all[0].Estimate != b.Estimate {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if none, err := evaluate.List("nowhere"); err != nil || none == nil || len(none) != 0 {
+		t.Errorf("%+v, %v", none, err)
+	}
+}

@@ -1,0 +1,166 @@
+package evaluate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"speceval/method/design"
+	"speceval/method/estimate"
+)
+
+// Goal is what an evaluation is to spend or to reach: one of its numbers is not 0.
+type Goal struct {
+	Budget   int     // rollouts per task on average
+	TargetSE float64 // standard error at most
+	Resolve  float64 // difference that two such evaluations find four times in five
+	From     string  // stored evaluation of the tasks to forecast by; "": the prior
+}
+
+// Plan is an evaluation before anything is spent.
+type Plan struct {
+	Benchmark string `json:"benchmark"`
+	Tasks     int    `json:"n_tasks"`
+	Prompts   string `json:"prompts_sha256"` // of what is asked
+	From      string `json:"from"`           // what is known of the tasks
+
+	Target   *float64 `json:"target_se"` // null where the budget was given
+	Resolves float64  `json:"resolves"`  // difference of two such evaluations that is found four times in five
+
+	Budget        int     `json:"budget"` // rollouts per task
+	Pilots        int     `json:"pilots"`
+	Rollouts      int     `json:"rollouts"`
+	StandardError float64 `json:"standard_error"` // expected
+	UniformBudget int     `json:"uniform_budget"` // of Uniform with that standard error
+	Uniform       int     `json:"uniform_rollouts"`
+}
+
+// Text writes the plan for people.
+func (p *Plan) Text(w io.Writer) error {
+	_, err := fmt.Fprintf(w, `%s, %d tasks, by %s
+
+  budget          %d rollouts per task, %d in all; a pilot of %d each
+  standard error  %.4f expected; a difference of %.4f between two such evaluations is
+                  found four times in five
+  Uniform         needs %d rollouts per task for this error, %d in all
+
+speceval evaluate --benchmark %s --budget %d --model …
+`, p.Benchmark, p.Tasks, p.From, p.Budget, p.Rollouts, p.Pilots, p.StandardError, p.Resolves, p.UniformBudget, p.Uniform, p.Benchmark, p.Budget)
+	return err
+}
+
+// Plan finds the least budget that reaches the goal, or what the budget of the
+// goal comes to. estimate.ErrTooPrecise is in the error if no budget reaches it.
+func (b *Benchmark) Plan(ctx context.Context, g Goal) (*Plan, error) {
+	planner, source, err := b.planner(g.From)
+	if err != nil {
+		return nil, err
+	}
+	target, err := g.standardError()
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Benchmark: b.tasks.ID, Tasks: planner.Tasks, Prompts: b.tasks.Prompts().SHA256, From: source}
+	var e estimate.Expectation
+	if target > 0 {
+		p.Target = &target
+		e, err = planner.Least(ctx, target)
+	} else if err = checkBudget(g.Budget); err == nil {
+		e, err = planner.Expect(ctx, g.Budget)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.Budget, p.Pilots, p.Rollouts, p.StandardError = e.Budget, e.Pilots, e.Budget*p.Tasks, e.StandardError
+	p.Resolves, p.UniformBudget, p.Uniform = estimate.ResolvedByEach(e.StandardError), e.UniformBudget, e.UniformBudget*p.Tasks
+	return p, nil
+}
+
+// planner forecasts evaluations of the benchmark by a stored one, or by the prior
+// if none is named. source says which.
+func (b *Benchmark) planner(from string) (p estimate.Planner, source string, err error) {
+	p = estimate.Planner{Tasks: len(b.tasks.Tasks), Seed: designSeed}
+	if from == "" {
+		return p, "the reference prior", nil
+	}
+	r, folder, err := Stored(b.out(), from)
+	if err != nil {
+		return p, "", requestf("--from: %w", err)
+	}
+	if err := b.sameTasks(r); err != nil {
+		return p, "", requestf("--from %s: %w", folder, err)
+	}
+	p.Prior = b.prior
+	p.Earlier, err = r.Update(b.prior)
+	return p, folder, err
+}
+
+// standardError is that of an evaluation that reaches the goal; 0 if the goal is
+// a budget.
+func (g Goal) standardError() (float64, error) {
+	switch {
+	case g.TargetSE != 0 && g.Resolve != 0:
+		return 0, requestf("--target-se or --resolve, not both")
+	case g.TargetSE < 0 || g.TargetSE >= 0.5 || math.IsNaN(g.TargetSE):
+		return 0, requestf("--target-se %v: want a number between 0 and 0.5", g.TargetSE)
+	case g.Resolve < 0 || g.Resolve >= 1 || math.IsNaN(g.Resolve):
+		return 0, requestf("--resolve %v: want a difference between 0 and 1", g.Resolve)
+	case g.Resolve > 0:
+		return estimate.ResolvingEach(g.Resolve), nil
+	}
+	return g.TargetSE, nil
+}
+
+func checkBudget(budget int) error {
+	if budget < 2 || budget > design.MostBudget {
+		return requestf("--budget %d: want 2 to %d rollouts per task, one for the pilot and one for the continuation at least", budget, design.MostBudget)
+	}
+	return nil
+}
+
+// budget is the one that a request names or leads to.
+func (b *Benchmark) budget(ctx context.Context, r Request, say func(string)) (int, error) {
+	given := 0
+	for _, is := range []bool{r.Budget != 0, r.TargetSE != 0, r.Resolve != 0, r.Plan != ""} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return 0, requestf("say what to spend, in one way: --budget, --target-se, --resolve or --plan")
+	case r.Plan != "":
+		return b.plannedBudget(r.Plan)
+	case r.Budget != 0:
+		return r.Budget, checkBudget(r.Budget)
+	}
+	p, err := b.Plan(ctx, r.Goal)
+	if err != nil {
+		return 0, err
+	}
+	say(fmt.Sprintf("a standard error of %.4f takes %d rollouts per task", p.StandardError, p.Budget))
+	return p.Budget, nil
+}
+
+// plannedBudget reads a budget from the file of a Plan, which must be of these
+// tasks.
+func (b *Benchmark) plannedBudget(path string) (int, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, requestf("--plan: %w", err)
+	}
+	var p Plan
+	if err := json.Unmarshal(text, &p); err != nil {
+		return 0, requestf("--plan %s: %w: want what speceval evaluate plan --json writes", path, err)
+	}
+	if f := b.tasks; p.Benchmark != f.ID || p.Tasks != len(f.Tasks) {
+		return 0, requestf("--plan %s is of %s with %d tasks, not of %s with %d", path, p.Benchmark, p.Tasks, f.ID, len(f.Tasks))
+	}
+	if p.Prompts != b.tasks.Prompts().SHA256 {
+		return 0, requestf("--plan %s was made for other prompts of %s: make it again", path, p.Benchmark)
+	}
+	return p.Budget, checkBudget(p.Budget)
+}

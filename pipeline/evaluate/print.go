@@ -1,0 +1,139 @@
+package evaluate
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"speceval/internal/evaluation"
+	"speceval/internal/phrase"
+	"speceval/internal/table"
+)
+
+// fewTasks is how many tasks are shown unless all are asked for.
+const fewTasks = 5
+
+// WriteResult writes a result for people, with some tasks or all. Folder is that
+// of the evaluation.
+func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s with %s: %s, %d rollouts per task on average, seed %d (%s)\n\n", r.Benchmark, r.Model, r.Policy, r.Budget, r.Seed, r.Provenance)
+	line := func(what, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-12s %s\n", what, fmt.Sprintf(format, args...))
+	}
+	line("mean", "%.4f ± %.4f, 95%% interval %.4f to %.4f", r.Estimate, r.StandardError, r.Interval[0], r.Interval[1])
+	line("rollouts", "%s", rolloutsText(r))
+	line("tokens", "%s", tokensText(r.Tokens))
+	line("time", "%s", timeText(r))
+	if r.Design.Risk != nil {
+		line("Uniform", "would have needed %.1f rollouts per task for this error, %d in all", r.Uniform.Budget, r.Uniform.Rollouts)
+	}
+	line("files", "%s", folder)
+	for _, note := range r.Notes {
+		line("note", "%s", note)
+	}
+	if _, err := fmt.Fprintln(w, b.String()); err != nil {
+		return err
+	}
+	return table.WriteText(w, tasksTable(r, all))
+}
+
+func rolloutsText(r *evaluation.Result) string {
+	text := fmt.Sprintf("%d of %d tasks", r.Rollouts, r.Tasks)
+	if r.Design.Risk != nil {
+		least, most := r.Rows[0].Continuations, r.Rows[0].Continuations
+		for _, t := range r.Rows {
+			least, most = min(least, t.Continuations), max(most, t.Continuations)
+		}
+		text += fmt.Sprintf(": a pilot of %d each, then %d to %d more", r.Design.Pilots, least, most)
+	}
+	if r.Extra > 0 {
+		text += fmt.Sprintf("; %d more in vain", r.Extra)
+	}
+	if r.Lost > 0 {
+		text += fmt.Sprintf("; %s", phrase.Count(r.Lost, "request was lost when a run ended", "requests were lost when runs ended"))
+	}
+	return text
+}
+
+func tokensText(t evaluation.Tokens) string {
+	if t.Untold > 0 {
+		return fmt.Sprintf("not told of %s", phrase.Count(t.Untold, "rollout", "rollouts"))
+	}
+	return fmt.Sprintf("%s of answers and %s of prompts; %s more in vain", count(t.Completion), count(t.Prompt), count(t.Wasted))
+}
+
+func timeText(r *evaluation.Result) string {
+	text := phrase.Duration(r.Seconds)
+	if r.Barrier > 0 {
+		text += fmt.Sprintf(", of which %s lost at the barrier", phrase.Duration(r.Barrier))
+	}
+	if r.Sessions > 1 {
+		text += fmt.Sprintf(", in %d runs", r.Sessions)
+	}
+	return text
+}
+
+// count is a large number in three digits.
+func count(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.3g G", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.3g M", float64(n)/1e6)
+	case n >= 1e3:
+		return fmt.Sprintf("%.3g k", float64(n)/1e3)
+	}
+	return fmt.Sprint(n)
+}
+
+// tasksTable lists the tasks, those that had most rollouts first.
+func tasksTable(r *evaluation.Result, all bool) table.Table {
+	rows := slices.Clone(r.Rows)
+	t := table.Table{
+		Title: "The tasks",
+		Columns: []table.Column{
+			{Name: "task", Align: table.Left}, {Name: "rollouts"}, {Name: "passed"},
+			{Name: "pass rate", Format: table.Format{Decimals: 3}}, {Name: "±", Format: table.Format{Decimals: 3}},
+		},
+		Notes: []string{"Pass rates are posterior means, which lean to those of the other tasks; ± is the standard deviation of a rollout over the root of their number."},
+	}
+	if !all && len(rows) > fewTasks {
+		slices.SortStableFunc(rows, func(a, b evaluation.Task) int {
+			return int(b.Pilots + b.Continuations - a.Pilots - a.Continuations)
+		})
+		rows = rows[:fewTasks]
+		t.Title = fmt.Sprintf("The tasks that the budget went to; --all shows all %d", len(r.Rows))
+	}
+	for _, row := range rows {
+		n := row.Pilots + row.Continuations
+		t.Rows = append(t.Rows, []table.Cell{
+			table.Text(row.ID), table.Integer(n), table.Integer(row.PilotPasses + row.ContinuationPasses),
+			table.Number(row.Mean), table.Number(taskError(row)),
+		})
+	}
+	return t
+}
+
+// taskError is the standard error of a task's pass rate.
+func taskError(t evaluation.Task) float64 {
+	return math.Sqrt(t.Variance / float64(t.Pilots+t.Continuations))
+}
+
+// WriteList lists the evaluations of an output folder.
+func WriteList(w io.Writer, all []Listed, out string) error {
+	t := table.Table{
+		Title: "Evaluations in " + out,
+		Columns: []table.Column{
+			{Name: "evaluation", Align: table.Left}, {Name: "rollouts"}, {Name: "mean", Format: table.Format{Decimals: 4}}, {Name: "±", Format: table.Format{Decimals: 4}}, {Name: "state", Align: table.Left},
+		},
+	}
+	for _, e := range all {
+		t.Rows = append(t.Rows, []table.Cell{
+			table.Text(e.Name), table.Integer(e.Rollouts), table.Optional(e.Estimate), table.Optional(e.StandardError), table.Text(e.State),
+		})
+	}
+	return table.WriteText(w, t)
+}

@@ -1,0 +1,215 @@
+package evaluate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"speceval/data"
+	"speceval/internal/clock"
+	"speceval/internal/evaluation"
+	"speceval/internal/rollout"
+	"speceval/internal/sampler"
+	"speceval/internal/seed"
+	"speceval/internal/serving"
+	"speceval/method/neyman"
+	"speceval/pipeline/config"
+	"speceval/pipeline/experiment"
+	"speceval/stages/score"
+)
+
+// Options say which configuration evaluations have.
+type Options struct {
+	Config   string   // file of the experiment
+	Optional bool     // where there is no such file the defaults will do
+	Sets     []string // overrides of the form key=value
+	Out      string   // output folder; "": the configured one
+	Workers  []string // URLs of servers; none: the configured workers
+}
+
+// Configuration reads the configuration, with the options in place of what it
+// says. What is wrong with it is a *RequestError.
+func Configuration(o Options) (*config.Config, error) {
+	cfg, err := config.Load(o.Config, o.Sets)
+	if _, there := os.Stat(o.Config); o.Optional && errors.Is(there, fs.ErrNotExist) {
+		cfg, err = config.Parse(nil, "the defaults", o.Sets)
+	}
+	if err != nil {
+		return nil, &RequestError{err}
+	}
+	c := *cfg
+	if o.Out != "" {
+		c.Experiment.Out = o.Out
+	}
+	if len(o.Workers) > 0 {
+		c.Workers = []config.Worker{{Name: "worker", URLs: o.Workers}}
+	}
+	return &c, nil
+}
+
+// Benchmark is the tasks that evaluations are of.
+type Benchmark struct {
+	cfg   *config.Config
+	tasks experiment.TaskFile
+	prior *neyman.Prior
+}
+
+// out is the output folder.
+func (b *Benchmark) out() string { return b.cfg.Experiment.Out }
+
+// OpenBenchmark reads the tasks of a benchmark: an id of the configuration, a
+// benchmark that is built in, or a task file. What is wrong with them is a
+// *RequestError.
+func OpenBenchmark(cfg *config.Config, name string) (*Benchmark, error) {
+	builtIn := strings.Join(data.BuiltInNames(), ", ")
+	if name == "" {
+		return nil, requestf("name a benchmark with --benchmark: an id of the configuration, one of %s, or a task file", builtIn)
+	}
+	named := config.Benchmark{ID: name}
+	if i := slices.IndexFunc(cfg.Benchmarks, func(b config.Benchmark) bool { return b.ID == name }); i >= 0 {
+		named = cfg.Benchmarks[i]
+	} else if isTaskFile(name) {
+		file := filepath.Base(name)
+		named = config.Benchmark{ID: strings.TrimSuffix(file, filepath.Ext(file)), Tasks: name}
+	}
+	tasks, err := experiment.ReadTasks(cfg, named)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; name a task file with --benchmark, or one of those that are built in: %s", err, builtIn)
+	}
+	if err != nil {
+		return nil, &RequestError{err}
+	}
+	prior, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
+	return &Benchmark{cfg: cfg, tasks: tasks, prior: prior}, err
+}
+
+// isTaskFile tells a path from the id of a benchmark.
+func isTaskFile(name string) bool {
+	switch filepath.Ext(name) {
+	case ".jsonl", ".csv":
+		return true
+	}
+	info, err := os.Stat(name)
+	return err == nil && !info.IsDir()
+}
+
+// sameTasks is nil if an evaluation was of these tasks.
+func (b *Benchmark) sameTasks(r *evaluation.Result) error {
+	f := b.tasks
+	if len(r.Rows) != len(f.Tasks) {
+		return fmt.Errorf("it is of %s with %d tasks, not of %s with %d", r.Benchmark, len(r.Rows), f.ID, len(f.Tasks))
+	}
+	for i, t := range r.Rows {
+		if t.ID != f.Tasks[i].ID {
+			return fmt.Errorf("its task %d is %s, that of %s is %s", i, t.ID, f.ID, f.Tasks[i].ID)
+		}
+	}
+	return nil
+}
+
+// Subject is what is evaluated: a model on a benchmark.
+type Subject struct {
+	*Benchmark // its configuration has this model alone
+	model      config.Model
+}
+
+// With is the benchmark with a model: an id of the configuration, or a name under
+// which servers have one.
+func (b *Benchmark) With(model string) (*Subject, error) {
+	if model == "" {
+		return nil, requestf("name a model with --model: an id of the configuration, or the name that servers give it")
+	}
+	cfg, with := *b.cfg, *b
+	s := &Subject{Benchmark: &with, model: namedModel(&cfg, model)}
+	cfg.Models, with.cfg = []config.Model{s.model}, &cfg
+	return s, nil
+}
+
+// namedModel is the model of a name: of the configuration, or one that servers
+// have under that name and that answers without thinking apart.
+func namedModel(cfg *config.Config, name string) config.Model {
+	for _, m := range cfg.Models {
+		if m.ID == name {
+			return m
+		}
+	}
+	for _, m := range cfg.Models {
+		if m.Served == name {
+			return m
+		}
+	}
+	return config.Model{ID: name, Title: name, Path: name, Served: name, MaxSequences: cfg.Systems.Window}
+}
+
+// setup is the evaluation under a policy at a budget, still without a design. A
+// seed of nil stands for the experiment's.
+func (s *Subject) setup(policy string, budget int, seed *uint64) evaluation.Setup {
+	setup := evaluation.Setup{
+		Benchmark: s.tasks.ID, Model: s.model.ID, Policy: policy, Budget: budget, Seed: s.cfg.Experiment.Seed,
+		Asked: s.cfg.Slice("sampling.temperature", "sampling.top_p", "sampling.top_k", "sampling.max_tokens"),
+	}
+	if seed != nil {
+		setup.Seed = *seed
+	}
+	for _, t := range s.tasks.Tasks {
+		setup.TaskIDs = append(setup.TaskIDs, t.ID)
+	}
+	setup.Asked["prompts"] = s.tasks.Prompts().SHA256
+	setup.Asked["model"] = experiment.ModelText(s.model)
+	return setup
+}
+
+// scoring is how answers are scored.
+type scoring struct {
+	*score.Settings
+	rules string // digest of what verdicts depend on besides the rollouts
+}
+
+// scorers are those of the benchmark's tasks, by the rules of the score stage.
+func (s *Subject) scorers(judges *serving.Servers) (scoring, error) {
+	settings, _, err := experiment.ScoreSettings(s.cfg, judges, []experiment.TaskFile{s.tasks})
+	if err != nil {
+		return scoring{}, err
+	}
+	rules := settings.Rules(s.tasks.ID, s.model.ID)
+	text := []byte(settings.Benchmarks[0].Answers.SHA256)
+	for _, key := range slices.Sorted(maps.Keys(rules)) {
+		text = fmt.Appendf(text, "\n%s=%s", key, rules[key])
+	}
+	digest := sha256.Sum256(text)
+	return scoring{&settings, hex.EncodeToString(digest[:])}, nil
+}
+
+// scoreOne scores an answer by opened scorers.
+func (s *Subject) scoreOne(open *score.Scorers) func(context.Context, *rollout.Response) (*rollout.Score, error) {
+	return func(ctx context.Context, r *rollout.Response) (*rollout.Score, error) {
+		v, err := open.Score(ctx, int(r.TaskIndex), r.Text, r.FinishReason)
+		if err != nil {
+			return nil, err
+		}
+		return &rollout.Score{
+			Benchmark: s.tasks.ID, Model: s.model.ID, TaskIndex: r.TaskIndex, TaskID: s.tasks.Tasks[r.TaskIndex].ID, Rollout: r.Rollout,
+			Correct: v.Correct, Answer: strings.Clone(v.Answer), Note: strings.Clone(v.Note), Scorer: open.Version(int(r.TaskIndex)),
+		}, nil
+	}
+}
+
+// settings are those of an evaluation, but for its servers.
+func (s *Subject) settings(setup evaluation.Setup, open *score.Scorers, rules, commit string) evaluation.Settings {
+	return evaluation.Settings{
+		Setup: setup, Folder: setup.Path(s.out()), Prior: s.prior, Score: s.scoreOne(open), Rules: rules,
+		Corpus: sampler.Corpus{
+			Benchmark: s.tasks.ID, Model: s.model.ID, Tasks: s.tasks.Tasks, Sampling: experiment.Sampling(s.cfg, s.model),
+			Seed: seed.Root(setup.Seed).Child("evaluate").Child(s.tasks.ID).Child(s.model.ID),
+		},
+		Clock: clock.Wall{}, Footer: map[string]string{"speceval.commit": commit},
+	}
+}

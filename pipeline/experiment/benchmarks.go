@@ -1,0 +1,132 @@
+package experiment
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"speceval/data"
+	"speceval/internal/benchmark"
+	"speceval/internal/profile"
+	"speceval/internal/upstream"
+	"speceval/pipeline/config"
+)
+
+// PaperGroups are the paper's benchmarks with these ids, or all of them: those
+// of one source follow one another. An error is an id that there is not.
+func PaperGroups(ids ...string) ([]upstream.Group, error) {
+	all, err := upstream.Parse(data.UpstreamSources(), data.UpstreamGroups())
+	if err != nil || len(ids) == 0 {
+		return all, err
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(all, func(g upstream.Group) bool { return g.ID == id }) {
+			return nil, fmt.Errorf("there is no benchmark %q: `speceval benchmarks list` shows them", id)
+		}
+	}
+	return slices.DeleteFunc(all, func(g upstream.Group) bool { return !slices.Contains(ids, g.ID) }), nil
+}
+
+// PaperIDs are the ids of the tasks of every published benchmark, in order.
+func PaperIDs() (map[string][]string, error) {
+	profiles, err := profile.Parse(data.Profiles(), data.ProfilesName)
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string][]string{}
+	for _, p := range profiles {
+		if other, again := ids[p.Benchmark]; again && !slices.Equal(other, p.TaskIDs) {
+			return nil, fmt.Errorf("%s: models have different tasks of %s", data.ProfilesName, p.Benchmark)
+		}
+		ids[p.Benchmark] = p.TaskIDs
+	}
+	return ids, nil
+}
+
+// AskedIn says in whose words the tasks of a group are asked, by the digest of
+// their prompts.
+func AskedIn(g upstream.Group, promptsSHA256 string) string {
+	if promptsSHA256 == g.PromptsSHA256 {
+		return "asked in upstream's words, with the published digest"
+	}
+	return "asked in other words than upstream's"
+}
+
+// reportedFaults is how many faults of a task file a check reports: all, of a
+// file that a person means to mend.
+const reportedFaults = 10_000
+
+// CheckTasks reads all of a task file, with its tests, and reports every fault.
+// A file that the configuration names is of the benchmark that it is named for.
+// The tasks of a benchmark of the paper are held against the published ids,
+// unless unpublished; paper is then a clause about them, otherwise empty.
+func CheckTasks(cfg *config.Config, path string, unpublished bool) (tasks []benchmark.Task, paper string, err error) {
+	prompts, err := Prompts(cfg)
+	if err != nil {
+		return nil, "", err
+	}
+	reader := benchmark.Reader{Prompts: prompts, MostTold: reportedFaults}
+	for _, b := range cfg.Benchmarks {
+		if filepath.Clean(taskPath(cfg, b)) == filepath.Clean(path) {
+			reader.Benchmark = b.ID
+		}
+	}
+	if tasks, err = reader.Read(path); err != nil {
+		return nil, "", err
+	}
+	faults := []error{usable(cmp.Or(reader.Benchmark, tasks[0].Benchmark), path, tasks)}
+	for _, t := range tasks {
+		_, err := benchmark.ReadTests(path, t)
+		faults = append(faults, err)
+	}
+	if !unpublished {
+		paper, err = paperTasks(path, tasks)
+		faults = append(faults, err)
+	}
+	return tasks, paper, errors.Join(faults...)
+}
+
+// paperTasks compares the tasks of a benchmark of the paper with the published
+// ids, and says how they are asked. Those of another benchmark are as they are.
+func paperTasks(path string, tasks []benchmark.Task) (string, error) {
+	published, err := PaperIDs()
+	if err != nil {
+		return "", err
+	}
+	want, ofPaper := published[tasks[0].Benchmark]
+	if !ofPaper {
+		return "", nil
+	}
+	ids := make([]string, len(tasks))
+	for i, t := range tasks {
+		ids[i] = t.ID
+	}
+	if err := upstream.Compare(ids, want, nil); err != nil {
+		return "", fmt.Errorf("%s: %w (--unpublished checks it without those)", path, err)
+	}
+	groups, err := PaperGroups(tasks[0].Benchmark)
+	if err != nil {
+		return "", err
+	}
+	return "; the published ids in order; " + AskedIn(groups[0], benchmark.PromptDigest(tasks)), nil
+}
+
+// Content says how many tasks there are, in all and for each scorer, those of
+// the most tasks first.
+func Content(tasks []benchmark.Task) string {
+	count := map[string]int{}
+	for _, t := range tasks {
+		count[t.Scorer]++
+	}
+	var each []string
+	for _, scorer := range slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
+	}) {
+		each = append(each, fmt.Sprintf("%d %s", count[scorer], scorer))
+	}
+	return fmt.Sprintf("%d tasks of %s: %s", len(tasks), tasks[0].Benchmark, strings.Join(each, ", "))
+}

@@ -1,0 +1,106 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"speceval/data"
+	"speceval/internal/typeset"
+	"speceval/pipeline/config"
+	"speceval/pipeline/dag"
+	"speceval/stages/report/stored"
+)
+
+// reportSettings are those of the report stage, but for its TeX engine.
+func reportSettings(cfg *config.Config, c corpus, runs dag.Stage) (stored.Settings, error) {
+	live, err := liveResults(cfg, c, runs)
+	return stored.Settings{
+		Live:          live,
+		Published:     c.published,
+		Budgets:       cfg.Experiment.Budgets,
+		Pairs:         c.pairs,
+		LeftOut:       c.leftOut,
+		CaseStudy:     stored.CaseStudy{Profile: cfg.Replay.CaseStudy.Profile, Budget: cfg.Replay.CaseStudy.Budget},
+		Targets:       data.PaperTargets(),
+		Architectures: data.Architectures(),
+		Measurements:  data.Measurements(),
+		Systems:       runs.Satisfied == "",
+		Configuration: shownConfiguration(cfg),
+	}, err
+}
+
+// liveResults is what the experiment measures of its own, by the units that its
+// stages have.
+func liveResults(cfg *config.Config, c corpus, runs dag.Stage) (stored.Live, error) {
+	onServers := cfg.Systems.Engine == config.EngineVLLM
+	live := stored.Live{
+		Timed:     onServers && hasUnit(runs, "runs"),
+		Predicted: onServers && hasUnit(runs, "predictions"),
+		Scored:    slices.Max(append(slices.Clone(cfg.Systems.ScoredRepeats), 0)) > 0 && hasUnit(runs, "runs"),
+		Rollouts:  map[string]stored.Rollouts{},
+	}
+	for _, p := range c.pairs {
+		id := p.Benchmark + "/" + p.Model
+		if i := slices.IndexFunc(c.generate.Units, func(u dag.Unit) bool { return u.ID == id }); i >= 0 {
+			live.Rollouts[p.Name()] = stored.Rollouts{By: dag.Ref{Stage: c.generate.Name, Unit: id}, Files: c.generate.Units[i].Outputs}
+		}
+	}
+	if cfg.Report.Second == "" {
+		return live, nil
+	}
+	names := map[string]bool{}
+	for _, p := range c.pairs {
+		names[p.Name()] = true
+	}
+	var err error
+	if live.Second, err = stored.ReadSecond(cfg.Report.Second, names); err != nil {
+		return live, fmt.Errorf("report.second: %w", err)
+	}
+	return live, nil
+}
+
+func hasUnit(s dag.Stage, id string) bool {
+	return slices.ContainsFunc(s.Units, func(u dag.Unit) bool { return u.ID == id })
+}
+
+// pdfFile is the report as it is printed, in the output folder.
+const pdfFile = "report.pdf"
+
+// texEngine is the TeX engine that sets the report in the folder out, nil where
+// there is none or none is wanted, with what the user should know of it.
+func texEngine(cfg *config.Config, out string, look func(string) (string, error), environment []string) (*typeset.Engine, []string) {
+	old := ""
+	if _, err := os.Stat(filepath.Join(out, pdfFile)); err == nil {
+		old = fmt.Sprintf("the %s in %s is of an earlier run", pdfFile, out)
+	}
+	if cfg.Report.PDF == config.PDFNever {
+		return nil, slices.DeleteFunc([]string{old}, func(note string) bool { return note == "" })
+	}
+	engine, err := typeset.Find(context.Background(), look, environment)
+	var lack *typeset.NoEngineError
+	if errors.As(err, &lack) {
+		note := fmt.Sprintf("report.tex is written without %s, since %v; or set it elsewhere (cd %s && pdflatex report.tex, twice)", pdfFile, lack, out)
+		return nil, []string{strings.TrimSuffix(note+"; "+old, "; ")}
+	}
+	return engine, nil
+}
+
+// unshown are the keys that the report leaves out: folders, servers, and how
+// units are run. No result depends on where something is.
+var unshown = []string{"experiment.out", "corpus.profiles", "corpus.tasks", "corpus.prompts", "judge.urls", "judge.prompt", "sandbox.python", "worker"}
+
+// shownConfiguration is what the report shows of the configuration.
+func shownConfiguration(cfg *config.Config) map[string]string {
+	shown := cfg.All()
+	for key := range shown {
+		if slices.Contains(unshown, key) || strings.HasPrefix(key, "executor.") || strings.HasPrefix(key, "report.") {
+			delete(shown, key)
+		}
+	}
+	return shown
+}

@@ -1,0 +1,156 @@
+package experiment
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"speceval/data"
+	"speceval/internal/benchmark"
+	"speceval/internal/pool"
+	"speceval/internal/scorer/code"
+	"speceval/internal/scorer/family"
+	"speceval/internal/scorer/judge"
+	"speceval/internal/serving"
+	"speceval/internal/vllm"
+	"speceval/pipeline/config"
+	"speceval/pipeline/dag"
+	"speceval/stages/score"
+)
+
+// Judges are the servers of the judge.
+func Judges(cfg *config.Config, o Outside) *serving.Servers {
+	s := servingSettings(cfg, o)
+	s.Workers = []serving.Worker{{Name: "judge", URLs: cfg.Judge.URLs}}
+	return serving.New(s)
+}
+
+// ScoreSettings are those of the score stage, with what the user should know.
+func ScoreSettings(cfg *config.Config, servers *serving.Servers, tasks []TaskFile) (s score.Settings, notes []string, err error) {
+	s = score.Settings{
+		Rollouts: cfg.Corpus.RolloutsPerTask, JudgeName: cfg.Judge.Model, AtATime: runtime.GOMAXPROCS(0),
+		Config: map[family.Need]map[string]string{
+			family.Judge:   cfg.Slice("judge.model", "judge.temperature", "judge.max_tokens"),
+			family.Sandbox: cfg.Slice("sandbox.seconds_per_test", "sandbox.memory_mib", "sandbox.python"),
+		},
+	}
+	for _, m := range cfg.Models {
+		s.Models = append(s.Models, score.Model{ID: m.ID, Unparted: m.Thinking && m.ReasoningParser == ""})
+	}
+	for _, b := range tasks {
+		answers, sums, err := b.answers()
+		if err != nil {
+			return s, nil, err
+		}
+		s.Benchmarks = append(s.Benchmarks, score.Benchmark{
+			ID: b.ID, Tasks: b.Tasks, Answers: answers,
+			Tests: func(t benchmark.Task) ([]benchmark.Test, error) {
+				return benchmark.ReadTestsOf(b.Path, t, sums[t.TestsFile])
+			},
+		})
+		if len(cfg.Judge.URLs) == 0 && family.Count(b.Tasks, family.Judge) > 0 {
+			notes = append(notes, b.ID+" has answers that a judge scores: name its servers in judge.urls before the score stage")
+		}
+	}
+	prompt, source, err := judgePrompt(cfg)
+	if err != nil {
+		return s, nil, err
+	}
+	s.Sources = map[family.Need][]dag.Source{family.Judge: {source}}
+	if cfg.Judge.Prompt != "" {
+		s.JudgeName += ":prompt=" + source.SHA256[:8]
+	}
+	s.Judge = func(ctx context.Context) (score.Judge, error) {
+		if len(cfg.Judge.URLs) == 0 {
+			return score.Judge{}, fmt.Errorf("no judge: name the servers of %s in judge.urls", cfg.Judge.Model)
+		}
+		lease, err := servers.Acquire(ctx, serving.Model{ID: cfg.Judge.Model, Requires: pool.Requirement{Model: cfg.Judge.Model}})
+		if err != nil {
+			return score.Judge{}, err
+		}
+		asked := prompt // a copy: units run side by side
+		asked.Servers = lease
+		return score.Judge{Settings: asked, Places: lease.Places, Release: lease.Release}, nil
+	}
+	s.Runner = (&programs{cfg: cfg}).runner
+	return s, notes, nil
+}
+
+// judgePrompt is how the judge is asked, and where that comes from.
+func judgePrompt(cfg *config.Config) (judge.Settings, dag.Source, error) {
+	text, name := data.VerdictPrompt(), data.VerdictPromptName
+	if cfg.Judge.Prompt != "" {
+		var err error
+		if text, err = os.ReadFile(cfg.Judge.Prompt); err != nil {
+			return judge.Settings{}, dag.Source{}, fmt.Errorf("judge.prompt: %w", err)
+		}
+		name = cfg.Judge.Prompt
+	}
+	template, err := judge.ParsePrompt(string(text), name)
+	return judge.Settings{
+		Sampling: vllm.Sampling{
+			Model: cfg.Judge.Model, Temperature: cfg.Judge.Temperature, TopP: 1, MaxTokens: cfg.Judge.MaxTokens,
+			TemplateArguments: map[string]any{"enable_thinking": false},
+		},
+		Prompt: template,
+	}, dag.Source{Name: "the judge's prompt", SHA256: digest(text)}, err
+}
+
+// programs is what runs programs of models: one runner, since its limits are of
+// the whole machine.
+type programs struct {
+	cfg  *config.Config
+	mu   sync.Mutex
+	made *code.Runner
+}
+
+func (p *programs) runner(ctx context.Context) (_ *code.Runner, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.made == nil {
+		p.made, err = code.NewRunner(ctx, code.Settings{
+			Python: p.cfg.Sandbox.Python, CPU: time.Duration(p.cfg.Sandbox.SecondsPerTest) * time.Second,
+			Memory: int64(p.cfg.Sandbox.MemoryMiB) << 20, AtATime: runtime.GOMAXPROCS(0),
+		})
+	}
+	return p.made, err
+}
+
+// answers is the file as an input, as far as verdicts depend on it: with the
+// content of the files that hold tests, unless the file has their digests. sums are
+// the digests of those that were read: who scores must find them so, however much
+// later.
+func (f TaskFile) answers() (source dag.Source, sums map[string]string, err error) {
+	h := sha256.New()
+	io.WriteString(h, benchmark.Digest(f.Tasks))
+	sums = make(map[string]string)
+	for _, t := range f.Tasks {
+		if t.TestsFile == "" || t.TestsSHA256 != "" {
+			continue
+		}
+		own := sha256.New()
+		if err := copyFile(io.MultiWriter(h, own), filepath.Join(filepath.Dir(f.Path), filepath.FromSlash(t.TestsFile))); err != nil {
+			return dag.Source{}, nil, fmt.Errorf("benchmark %s: %w", f.ID, err)
+		}
+		sums[t.TestsFile] = hex.EncodeToString(own.Sum(nil))
+	}
+	return dag.Source{Name: f.Path + " (answers and tests)", SHA256: hex.EncodeToString(h.Sum(nil))}, sums, nil
+}
+
+// copyFile writes the content of a file to w.
+func copyFile(w io.Writer, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(w, file)
+	return err
+}

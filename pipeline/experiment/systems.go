@@ -1,0 +1,297 @@
+package experiment
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"speceval/data"
+	"speceval/internal/clock"
+	"speceval/internal/coupled"
+	"speceval/internal/fleet/virtual"
+	"speceval/internal/flops"
+	"speceval/internal/profile"
+	"speceval/internal/seed"
+	"speceval/internal/serving"
+	"speceval/internal/vllm"
+	"speceval/pipeline/config"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
+	"speceval/stages/systems"
+)
+
+// simulatedRepeats are executions of each strategy in a setting of the simulated
+// fleet where the configuration leaves it open: they cost next to nothing.
+const simulatedRepeats = 8
+
+// uncalibrated are the pairs that the simulated fleet does not know.
+func uncalibrated(s *systems.Simulated, pairs []pair.Pair) []string {
+	var names []string
+	for _, p := range pairs {
+		if !s.Knows(p) {
+			names = append(names, p.Name())
+		}
+	}
+	return names
+}
+
+// systemsStage is the systems stage for the pairs to evaluate, with what the
+// user should know of it. Timed is nil with the simulated engine.
+func systemsStage(cfg *config.Config, pairs []pair.Pair, timed *timing) (dag.Stage, []string, error) {
+	s := systems.Settings{
+		Seed: cfg.Experiment.Seed, Budgets: cfg.Experiment.Budgets, QuadratureOrder: cfg.Replay.QuadratureOrder,
+		Pairs: pairs, AsPublished: cfg.Systems.Protocol == config.ProtocolPublished,
+		Sampling: func(model string) map[string]string { return samplingText(cfg, model) },
+		Slice:    cfg.Slice,
+	}
+	s.ReleasesSource = dag.Source{Name: data.ProfileSHA256Name, SHA256: digest(data.ProfileSHA256())}
+	var err error
+	if s.Architectures, err = architectures(cfg); err != nil {
+		return dag.Stage{}, nil, err
+	}
+	if s.Releases, err = releases(); err != nil {
+		return dag.Stage{}, nil, err
+	}
+	if s.Simulated, err = simulatedFleet(cfg); err != nil {
+		return dag.Stage{}, nil, err
+	}
+	if timed != nil {
+		if s.Measured, err = measuredRuns(cfg, pairs, timed); err != nil {
+			return dag.Stage{}, nil, err
+		}
+	}
+	unknown := uncalibrated(s.Simulated, pairs)
+	if timed == nil && len(unknown) == len(pairs) {
+		return systems.Satisfied(`the simulated fleet was calibrated for other profiles; set systems.engine = "vllm" to measure these`), nil, nil
+	}
+	var notes []string
+	if len(unknown) > 0 {
+		notes = append(notes, fmt.Sprintf("the simulated fleet was not calibrated for %s: simulated runs leave them out", strings.Join(unknown, ", ")))
+	}
+	if s.Measured != nil {
+		notes = append(notes, madePrompts(cfg, s.Measured)...)
+	}
+	stage, err := systems.Stage(s)
+	return stage, notes, err
+}
+
+// architectures are those of the configuration's own models, and then the
+// paper's.
+func architectures(cfg *config.Config) ([]flops.Architecture, error) {
+	var all []flops.Architecture
+	for _, m := range cfg.Models {
+		if m.ThetaCore > 0 {
+			all = append(all, flops.Architecture{
+				Model: m.ID, ThetaCore: int64(m.ThetaCore), ThetaHead: int64(m.ThetaHead),
+				FullAttentionLayers: int64(m.FullAttentionLayers), AttentionWidth: int64(m.AttentionWidth),
+			})
+		}
+	}
+	papers, err := flops.Parse(data.Architectures(), data.ArchitecturesName)
+	return append(all, papers...), err
+}
+
+// samplingText is how rollouts of a model are generated, for their identities.
+func samplingText(cfg *config.Config, model string) map[string]string {
+	text := cfg.Slice("sampling.temperature", "sampling.top_p", "sampling.top_k", "sampling.max_tokens")
+	if i := slices.IndexFunc(cfg.Models, func(m config.Model) bool { return m.ID == model }); i >= 0 {
+		text["model"] = ModelText(cfg.Models[i])
+	}
+	return text
+}
+
+// timing is the servers of timed runs.
+type timing struct {
+	workers *serving.Workers
+	// vacate ends the servers that rollouts were sampled from, which may hold the
+	// same devices; nil: there are none. Whoever times runs has profiles of all
+	// rollouts, so that nobody samples any more.
+	vacate func(ctx context.Context) error
+	judges *serving.Servers // that score free answers of runs under real rewards
+}
+
+// acquire waits for a worker that serves a model and that nobody else uses.
+func (t *timing) acquire(ctx context.Context, m serving.Model) (*serving.Lease, error) {
+	if t.vacate != nil {
+		if err := t.vacate(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return t.workers.Acquire(ctx, m)
+}
+
+// end stops what was started, if anything was.
+func (t *timing) end(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	return errors.Join(t.workers.Close(ctx), t.judges.Close(ctx))
+}
+
+// timedWorkers are the workers of the experiment, for timed runs.
+func timedWorkers(cfg *config.Config, o Outside) *serving.Workers {
+	return serving.NewWorkers(servingSettings(cfg, o))
+}
+
+// measuredRuns are runs on the servers of workers.
+func measuredRuns(cfg *config.Config, pairs []pair.Pair, timed *timing) (*systems.Measured, error) {
+	m := &systems.Measured{
+		Repeats: measuredRepeats(cfg), Replicas: cfg.Systems.Replicas, Window: cfg.Systems.Window, Clock: clock.Wall{}, CPU: processCPU, Cores: runtime.NumCPU(),
+		Return: time.Duration(cfg.Serving.OutageSeconds) * time.Second,
+		Tasks:  make(map[string]systems.Tasks), Models: make(map[string]vllm.Sampling),
+		MaxSequences: make(map[string]int),
+	}
+	var err error
+	if m.Drawn, err = drawnLengths(cfg, pairs); err != nil {
+		return nil, err
+	}
+	read := readTasks
+	if m.Drawn != nil { // where there is no task file, prompts are made
+		read = presentTasks
+	}
+	all, err := read(cfg)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range all {
+		m.Tasks[b.ID] = systems.Tasks{Tasks: b.Tasks, Source: b.Prompts()}
+	}
+	if len(cfg.Systems.ScoredRepeats) > 0 {
+		if m.Scored, err = scoredRuns(cfg, all, timed.judges); err != nil {
+			return nil, err
+		}
+	}
+	served := make(map[string]serving.Model)
+	for _, model := range cfg.Models {
+		served[model.ID] = ServedModel(cfg, model)
+		m.Models[model.ID], m.MaxSequences[model.ID] = Sampling(cfg, model), model.MaxSequences
+	}
+	if m.Expect, err = expectedSuites(cfg.Experiment.Budgets, m.Repeats); err != nil {
+		return nil, err
+	}
+	faults := []error{checkShapes(cfg)}
+	for _, p := range pairs {
+		_, asked := m.Tasks[p.Benchmark]
+		asked = asked || m.Drawn != nil
+		_, known := m.Models[p.Model]
+		if !asked || !known {
+			faults = append(faults, fmt.Errorf("profile %s: list its benchmark and its model in the configuration, to run it on servers", p.Name()))
+		}
+	}
+	m.Acquire = func(ctx context.Context, model string) (systems.Lease, error) {
+		lease, err := timed.acquire(ctx, served[model])
+		if err != nil {
+			return systems.Lease{}, err
+		}
+		return systems.Lease{
+			Pool: lease.Pool, Release: lease.Release,
+			Simulated: strings.Contains(strings.Join(Replicas{lease}.Versions(), " "), "simulated"),
+		}, nil
+	}
+	return m, errors.Join(faults...)
+}
+
+// scoredRuns are timed runs under real rewards, by the scorers of the score
+// stage.
+func scoredRuns(cfg *config.Config, tasks []TaskFile, judges *serving.Servers) (*systems.Scored, error) {
+	scoring, _, err := ScoreSettings(cfg, judges, tasks)
+	if err != nil {
+		return nil, err
+	}
+	s := &systems.Scored{
+		Repeats: cfg.Systems.ScoredRepeats,
+		Rules:   func(p pair.Pair) map[string]string { return scoring.Rules(p.Benchmark, p.Model) },
+		Answers: make(map[string]dag.Source),
+	}
+	for _, b := range scoring.Benchmarks {
+		s.Answers[b.ID] = b.Answers
+	}
+	s.Scorer = func(ctx context.Context, p pair.Pair) (systems.Scorer, error) {
+		open, err := scoring.Open(ctx, p.Benchmark, p.Model)
+		if err != nil {
+			return systems.Scorer{}, err
+		}
+		score := func(ctx context.Context, task int, c vllm.Completion) (bool, error) {
+			v, err := open.Score(ctx, task, c.Text, c.Finish)
+			return v.Correct, err
+		}
+		return systems.Scorer{Score: score, Release: open.Release}, nil
+	}
+	return s, nil
+}
+
+// measuredRepeats are those of each budget.
+func measuredRepeats(cfg *config.Config) []int {
+	if len(cfg.Systems.MeasuredRepeats) > 0 {
+		return cfg.Systems.MeasuredRepeats
+	}
+	return slices.Repeat([]int{1}, len(cfg.Experiment.Budgets))
+}
+
+// processCPU is the CPU time of this process so far.
+func processCPU() time.Duration {
+	return time.Duration(dag.ReadUsage().CPUSeconds * float64(time.Second))
+}
+
+// Of our own router, in the simulated fleet: BENCHMARKS.md has what they really
+// are, which is less.
+const (
+	ownHandling    = 10 * time.Microsecond  // of a completion
+	ownComputation = 100 * time.Microsecond // of a provisional allocation
+)
+
+// simulatedFleet is the calibrated fleet, with our own router or, by the
+// protocol of the configuration, with the published one.
+func simulatedFleet(cfg *config.Config) (*systems.Simulated, error) {
+	w, err := calibration()
+	if err != nil {
+		return nil, err
+	}
+	s := &systems.Simulated{
+		Repeats: cfg.Systems.Repeats,
+		Source:  dag.Source{Name: data.FleetName, SHA256: digest(data.FleetModels(), data.FleetLengths())},
+		Knows:   func(p pair.Pair) bool { return w.Knows(p.Benchmark, p.Model) },
+	}
+	if s.Repeats == 0 {
+		s.Repeats = simulatedRepeats
+	}
+	s.Worker = func(p profile.Profile, budget int, lengths seed.Seed) (virtual.Settings, error) {
+		model, law, err := w.Law(p)
+		if err != nil {
+			return virtual.Settings{}, err
+		}
+		v := virtual.Settings{
+			Timing: model.Timing, Replicas: cfg.Systems.Replicas, Window: cfg.Systems.Window, MaxSequences: model.MaxSequences,
+			Lengths: law.Sampler(lengths), Handling: ownHandling, Computation: ownComputation,
+		}
+		if cfg.Systems.Protocol == config.ProtocolPublished {
+			v.Handling, v.Computation = model.HandlingOf(p.N(), budget), model.Computation
+		}
+		return v, nil
+	}
+	return s, nil
+}
+
+// digest is the SHA-256 of files, one after the other.
+func digest(files ...[]byte) string {
+	h := sha256.New()
+	for _, f := range files {
+		h.Write(f)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// releases are the digests of the published profiles' own files.
+func releases() (coupled.Releases, error) {
+	published, err := profile.Parse(data.Profiles(), data.ProfilesName)
+	if err != nil {
+		return nil, err
+	}
+	return coupled.ParseReleases(data.ProfileSHA256(), data.ProfileSHA256Name, published)
+}

@@ -1,0 +1,178 @@
+// Package status says how the units of an experiment stand: what is fresh,
+// stale, missing, queued, running and failed, what a run would do and why, and
+// how long that takes; as text and as JSON. It changes nothing.
+package status
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"speceval/internal/phrase"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/executor"
+	"speceval/pipeline/runlog"
+)
+
+// Status is how the stages of an experiment stand, the document of status --json.
+type Status struct {
+	Out      string    `json:"out"`
+	Fresh    bool      `json:"fresh"`         // nothing to run
+	Run      string    `json:"run,omitempty"` // the run that is under way, in its own words
+	Stages   []Stage   `json:"stages"`
+	Failures []Failure `json:"failures,omitempty"` // in their order
+}
+
+// Stage is how one stage stands.
+type Stage struct {
+	Name      string   `json:"name"`
+	About     string   `json:"about"`
+	State     string   `json:"state"`               // satisfied, fresh, stale, or missing if no unit has ever run
+	Satisfied string   `json:"satisfied,omitempty"` // why there is nothing to run
+	Fresh     int      `json:"fresh"`               // units
+	Stale     int      `json:"stale"`
+	Missing   int      `json:"missing"`
+	Queued    int      `json:"queued"` // units, of whatever state
+	Running   int      `json:"running"`
+	Failed    int      `json:"failed"`
+	Reasons   []Reason `json:"reasons,omitempty"`
+
+	groups []group // of Reasons
+}
+
+// Reason is why some units of a stage are not fresh.
+type Reason struct {
+	Units int    `json:"units"`
+	Why   string `json:"why"`
+}
+
+// Of is how the stages of a plan of everything stand in the folder out, still
+// without what their units are at.
+func Of(out string, plan *dag.Plan) *Status {
+	st := &Status{Out: out, Fresh: plan.Units() == 0}
+	for _, p := range plan.Stages {
+		line := Stage{
+			Name: p.Stage.Name, About: p.Stage.About, Satisfied: p.Stage.Satisfied,
+			Fresh: p.Fresh, Missing: p.Missing, Stale: len(p.Run) - p.Missing,
+		}
+		switch {
+		case p.Stage.Satisfied != "":
+			line.State = "satisfied"
+		case len(p.Run) == 0:
+			line.State = dag.Fresh.String()
+		case p.Missing == len(p.Run) && p.Fresh == 0:
+			line.State = dag.Missing.String()
+		default:
+			line.State = dag.Stale.String()
+		}
+		line.groups = grouped(p.Run)
+		for _, g := range line.groups {
+			line.Reasons = append(line.Reasons, Reason{len(g.units), g.why()})
+		}
+		st.Stages = append(st.Stages, line)
+	}
+	return st
+}
+
+// JSON writes the document.
+func (st *Status) JSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(st)
+}
+
+// Text writes a line for each stage, the run under way, and the last failures.
+func (st *Status) Text(w io.Writer) error {
+	var b strings.Builder
+	width := len("stage")
+	for _, s := range st.Stages {
+		width = max(width, len(s.Name))
+	}
+	fmt.Fprintf(&b, "%-*s  %-9s  %7s  %7s  %7s  %6s  %7s  %6s\n", width, "stage", "state", "fresh", "stale", "missing", "queued", "running", "failed")
+	for _, s := range st.Stages {
+		line := fmt.Sprintf("%-*s  %-9s  %7d  %7d  %7d  %6d  %7d  %6d", width, s.Name, s.State, s.Fresh, s.Stale, s.Missing, s.Queued, s.Running, s.Failed)
+		b.WriteString(line)
+		switch {
+		case s.Satisfied != "":
+			fmt.Fprintf(&b, "  %s", s.Satisfied)
+		case len(s.groups) > 0:
+			more := ""
+			if n := len(s.groups) - 1; n > 0 {
+				more = fmt.Sprintf(" (and %d more reasons)", n)
+			}
+			fmt.Fprintf(&b, "  %s%s", s.groups[0].whyWithin(textColumns-len(line)-len(more)-2), more)
+		}
+		b.WriteByte('\n')
+	}
+	st.standing(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// fewFailures is how many failed units status lists; --json has all.
+const fewFailures = 5
+
+// Failure is a unit that failed and is not fresh since.
+type Failure struct {
+	Stage string    `json:"stage"`
+	Unit  string    `json:"unit"`
+	Time  time.Time `json:"time"`
+	Error string    `json:"error"` // its first line
+	Log   string    `json:"log"`   // file with the whole of it
+	Host  string    `json:"host,omitempty"`
+	Job   string    `json:"job,omitempty"`
+}
+
+// Add adds what units are at, as Units has it.
+func (st *Status) Add(all []executor.Standing, running string) {
+	st.Run = running
+	place := make(map[string]*Stage, len(st.Stages))
+	for i := range st.Stages {
+		place[st.Stages[i].Name] = &st.Stages[i]
+	}
+	for _, u := range all {
+		stage := place[u.Unit.Stage]
+		if stage == nil {
+			continue // of another configuration
+		}
+		switch u.State {
+		case runlog.Queued:
+			stage.Queued++
+		case runlog.Started:
+			stage.Running++
+		case runlog.Failed:
+			stage.Failed++
+			line, _, _ := strings.Cut(strings.TrimSpace(u.Error), "\n")
+			st.Failures = append(st.Failures, Failure{u.Unit.Stage, u.Unit.Unit, u.Time, line, u.Log, u.Node, u.Job})
+		}
+	}
+}
+
+// standing writes what comes below the table: the run under way, and the units
+// that failed last.
+func (st *Status) standing(b *strings.Builder) {
+	if st.Run != "" {
+		fmt.Fprintf(b, "\na run is under way: %s\n", st.Run)
+	}
+	if len(st.Failures) == 0 {
+		return
+	}
+	more := max(0, len(st.Failures)-fewFailures)
+	b.WriteString("\nfailed, and not fresh since:\n")
+	for _, f := range st.Failures[more:] {
+		fmt.Fprintf(b, "  %s/%s: %s\n    %s", f.Stage, f.Unit, f.Error, f.Log)
+		if f.Job != "" {
+			fmt.Fprintf(b, ", job %s", f.Job)
+		}
+		if f.Host != "" {
+			fmt.Fprintf(b, ", on %s", f.Host)
+		}
+		b.WriteByte('\n')
+	}
+	if more > 0 {
+		fmt.Fprintf(b, "  and %s before: `speceval status --json`\n", phrase.Units(more))
+	}
+}
