@@ -73,6 +73,13 @@ func (o Origin) Revision() string {
 	return o.Commit
 }
 
+// Short is the Revision with the beginning of the commit, enough to tell it from
+// others.
+func (o Origin) Short() string {
+	o.Commit = o.Commit[:min(12, len(o.Commit))]
+	return o.Revision()
+}
+
 // Queue is how a unit came to run that had to wait for a machine.
 type Queue struct {
 	Job          string    `json:"job"`           // of the scheduler: "1234_7"

@@ -26,6 +26,29 @@ type Record struct {
 	Sources    []Source // inputs from outside the output folder, as they are now
 }
 
+// State is how the stored outputs of the unit stand to what a run would make now,
+// what the unit is made of included.
+func (r Record) State() State {
+	switch {
+	case r.Fresh:
+		return Fresh
+	case r.Manifest == nil:
+		return Missing
+	}
+	return Stale
+}
+
+// Kind is the name that a unit shares with those alike, "replay/design/hbn" of
+// replay/design/hbn/n=30/replicate=3: its words before the first with an equals
+// sign. varies is false for the only unit of its kind, whose name it is.
+func (r Ref) Kind() (name string, varies bool) {
+	words := strings.Split(r.Unit, "/")
+	if i := slices.IndexFunc(words, func(w string) bool { return strings.Contains(w, "=") }); i >= 0 {
+		return strings.Join(append([]string{r.Stage}, words[:i]...), "/"), true
+	}
+	return r.String(), false
+}
+
 // Records are the records of all units, each after the units that it needs.
 func (s *Snapshot) Records() []Record {
 	records := make([]Record, len(s.graph.nodes))

@@ -69,6 +69,35 @@ func TestStaleRecordsAreThoseThatARunWouldMake(t *testing.T) {
 	}
 }
 
+func TestStatesOfRecords(t *testing.T) {
+	for want, r := range map[State]Record{Missing: {}, Stale: {Manifest: &Manifest{}}, Fresh: {Manifest: &Manifest{}, Fresh: true}} {
+		if got := r.State(); got != want {
+			t.Errorf("%+v is %s, want %s", r, got, want)
+		}
+	}
+}
+
+func TestKindsOfUnits(t *testing.T) {
+	for unit, want := range map[Ref]string{
+		{"replay", "design/ibn/n=100/replicate=3"}:  "replay/design/ibn",
+		{"replay", "profile/aime24__model=m"}:       "replay/profile",
+		{"generate", "aime24__model=m/replicate=1"}: "generate",
+		{"replay", "ratios"}:                        "replay/ratios",
+	} {
+		if got, varies := unit.Kind(); got != want || varies == (got == unit.String()) {
+			t.Errorf("%s is of the kind %s, want %s", unit, got, want)
+		}
+	}
+}
+
+func TestShortRevisions(t *testing.T) {
+	for want, o := range map[string]Origin{"0123456789ab": {Commit: "0123456789abcdef"}, "unknown-dirty": {Commit: "unknown", Dirty: true}} {
+		if got := o.Short(); got != want {
+			t.Errorf("%+v is %q, want %q", o, got, want)
+		}
+	}
+}
+
 func TestRecordsOfWantedUnits(t *testing.T) {
 	l := newLab(t)
 	l.add("replay", "x", nil)
