@@ -76,6 +76,7 @@ const (
 	Cause               // an error of Of by one cause, or as it would be otherwise; it stands alone
 	Count               // of profiles, runs or the like
 	Outcome             // a verdict in words
+	Paper               // the number that the paper prints for the column Of
 )
 
 // IsNoise reports whether the column says how uncertain another one is.
@@ -102,7 +103,7 @@ type Column struct {
 	Name  string // in CSV: part of a contract; empty for a column of the printed form alone
 	Role  Role
 	Kind  KeyKind // of a key
-	Of    string  // the column that an Error, a Spread or a Cause is of
+	Of    string  // the column that an Error, a Spread, a Cause or a Paper is of
 	Words string  // what it is, as Words of this package reads them
 
 	// The printed form; a column without a head is in CSV alone, unless it is Shown.
@@ -192,7 +193,7 @@ func (s *Sheet) paperColumn(c Column) *Column {
 	if words == "" {
 		words = "The number that the paper prints for " + c.Name + " (" + c.Rule.Where + "), as ‹" + paper.File + "› has it: rounded, and with no error of its own given."
 	}
-	return &Column{Name: PaperPrefix + c.Name, Words: words, Format: c.Format,
+	return &Column{Name: PaperPrefix + c.Name, Role: Paper, Of: c.Name, Words: words, Format: c.Format,
 		Cell: func(row int) table.Cell { return s.paperCell(c, s.Key(row)) }}
 }
 

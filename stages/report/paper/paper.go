@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -259,4 +261,17 @@ func (n *Numbers) Name(section, key string) string { return n.names[section+"."+
 func (n *Numbers) HBNPilots(nTasks, budget int) (m int, ok bool) {
 	v, ok := n.At(HBNSchedule, "m", Key{NTasks: int32(nTasks), Budget: int32(budget)})
 	return int(v), ok
+}
+
+var numbered = regexp.MustCompile(`^(table|figure)(\d+)_`)
+
+// Number is the number that the paper gives the table or figure of a section or a
+// file: 1 and "Table 1" of table1_variance; 0 for one that it does not have.
+func Number(base string) (n int, name string) {
+	m := numbered.FindStringSubmatch(base)
+	if m == nil {
+		return 0, ""
+	}
+	n, _ = strconv.Atoi(m[2])
+	return n, strings.ToUpper(m[1][:1]) + m[1][1:] + " " + m[2]
 }
