@@ -1,0 +1,203 @@
+package latex
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"speceval/internal/table"
+	"speceval/stages/report/model"
+	"speceval/stages/report/paper"
+	"speceval/stages/report/verify"
+)
+
+// prose is the document in the making. A sentence that quotes a number or a table
+// that is not there is left out.
+type prose struct {
+	Document
+	exhibits []exhibit // tables, then figures
+	count    int       // LaTeX's counter of tables
+	most     int       // the greatest that it was
+	failed   error
+	strings.Builder
+}
+
+func (p *prose) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+
+// paragraph sets those of the sentences that can be said, as one paragraph.
+func (p *prose) paragraph(sentences ...string) {
+	if said := p.sayable(sentences); len(said) > 0 {
+		p.line("\n%s", strings.Join(said, "\n"))
+	}
+}
+
+// goOn adds sentences to the paragraph before.
+func (p *prose) goOn(sentences ...string) {
+	for _, text := range p.sayable(sentences) {
+		p.line("%s", text)
+	}
+}
+
+// sayable is those of the sentences that can be said, filled in.
+func (p *prose) sayable(sentences []string) (said []string) {
+	for _, s := range sentences {
+		if text, ok := p.expand(s); ok {
+			said = append(said, text)
+		}
+	}
+	return said
+}
+
+var (
+	refMark = regexp.MustCompile(`<ref (\w+)>`)
+	macro   = regexp.MustCompile(`\\(spec[A-Za-z]+)`)
+)
+
+// expand fills in a sentence: <low> and <high> are the least and the greatest
+// budget, <LOW> and <HIGH> how macros spell them, <ref BASE> is a reference to a
+// table or a figure. ok is false if something that it names is not there.
+func (p *prose) expand(s string) (text string, ok bool) {
+	if len(p.Budgets) > 0 {
+		low, high := slices.Min(p.Budgets), slices.Max(p.Budgets)
+		s = strings.NewReplacer("<low>", fmt.Sprint(low), "<high>", fmt.Sprint(high),
+			"<LOW>", "B"+model.Spelled(low), "<HIGH>", "B"+model.Spelled(high)).Replace(s)
+	}
+	ok = true
+	s = refMark.ReplaceAllStringFunc(s, func(mark string) string {
+		base := refMark.FindStringSubmatch(mark)[1]
+		for _, e := range p.exhibits {
+			switch {
+			case e.Base != base || e.empty():
+			case e.sheet != nil:
+				return fmt.Sprintf(`Table~\ref{%s}`, e.Label)
+			default:
+				return fmt.Sprintf(`Figure~\ref{%s}`, e.Label)
+			}
+		}
+		ok = false
+		return mark
+	})
+	for _, m := range macro.FindAllStringSubmatch(s, -1) {
+		ok = ok && p.Macros[m[1]]
+	}
+	return s, ok
+}
+
+// paperTables is how many tables the paper has.
+const paperTables = 8
+
+// number gives the next table the number of the paper's, and one beyond all of the
+// paper's where it has none, whatever tables are missing: texts name tables by
+// these numbers. base is empty for a table that is no file.
+func (p *prose) number(base string) {
+	next, _ := paper.Number(base)
+	next = cmp.Or(next, max(p.most, paperTables)+1)
+	if next != p.count+1 {
+		p.line(`\setcounter{table}{%d}`, next-1)
+	}
+	p.count, p.most = next, max(p.most, next)
+}
+
+// abstract is what the document finds, by the numbers.
+func (p *prose) abstract() {
+	p.line(`\begin{abstract}`)
+	p.line("\\noindent A stochastic language model is evaluated by repeated rollouts, and the same number for every task wastes most of them.")
+	switch ofPaper, live := p.Verdicts.Sides(); {
+	case p.Published:
+		p.goOn("This document recomputes the numbers of the paper on HBN, which gives most of a budget to the noisy tasks, from the paper's published task-probability profiles.")
+	case len(live.Cells) > len(ofPaper.Cells):
+		p.goOn("This document shows what HBN, which gives most of a budget to the noisy tasks, is worth on profiles of our own, and holds what was measured against what was predicted of it. The profiles are not the paper's, whose numbers do not apply.")
+	default:
+		p.goOn("This document shows what HBN, which gives most of a budget to the noisy tasks, is worth on profiles that are not the paper's, and so without the paper's numbers and without verdicts.")
+	}
+	p.goOn(
+		`Over \specProfiles{} profiles of benchmark and checkpoint, HBN's variance is on average \specHBNVariance<LOW>{} of Uniform's at $b=<low>$ rollouts per task and \specHBNVariance<HIGH>{} at $b=<high>$: a reduction by \specHBNReductionLeast{} to \specHBNReductionMost{}.`,
+		`At these budgets it gains beyond noise on \specProfilesGaining<LOW>{} and \specProfilesGaining<HIGH>{} of them.`,
+		`In the published runs, HBN-async takes \specPublishedAsyncTime<HIGH>{} more time than Uniform at $b=<high>$; a Uniform of the same variance takes \specPublishedEquivalentTime<HIGH>{} more.`,
+	)
+	if summary := p.summary(); summary != "" {
+		p.goOn(summary)
+	}
+	p.line(`\end{abstract}`)
+}
+
+// summary is the verdict on everything: a sentence about the paper's numbers, and
+// one about what was measured.
+func (p *prose) summary() string {
+	ofPaper, live := p.Verdicts.Sides()
+	var said []string
+	if p.Published {
+		said = append(said, inWords(ofPaper, "numbers of the paper that are compared here", "No number can be compared with the paper's yet."))
+	}
+	if len(live.Cells) > 0 {
+		said = append(said, inWords(live, "measured numbers that are held against a prediction", "No measured number can be held against a prediction yet."))
+	}
+	return strings.Join(said, " ")
+}
+
+// inWords says how many of the judged cells agree, or what is said of none.
+func inWords(v verify.Verdicts, what, none string) string {
+	if v.Judged() == 0 {
+		return none
+	}
+	text := fmt.Sprintf("Of the %d %s, %d agree.", v.Judged(), what, v.Agreeing())
+	if v.Passed() {
+		text = fmt.Sprintf("All %d %s agree.", v.Judged(), what)
+	}
+	if n := v.Missing(); n > 0 {
+		text += fmt.Sprintf(" %d more belong to stages that have not run.", n)
+	}
+	return text
+}
+
+// provenance says what kinds of numbers there are.
+func (p *prose) provenance() {
+	p.line("\n\\section{What is shown}")
+	p.paragraph(
+		`Budgets $b$ are rollouts per task, averaged over the $N$ tasks of a benchmark. A \emph{profile} is a benchmark with a checkpoint: the probability of each task to be passed.`,
+		`The \specProfiles{} profiles are of \specBenchmarks{} benchmarks with \specTasks{} tasks, and come from a corpus of \specResponses{} responses.`,
+		`Variances are those of the estimated benchmark mean, relative to Uniform's: 100\% is no gain. A standard error (s.e.) is of Monte Carlo draws unless it says otherwise.`)
+	if cells := p.Verdicts.Of(paper.Corpus); len(cells) > 0 {
+		p.goOn("Of these counts, " + verdictText(cells))
+	}
+	p.paragraph(`Every number has one of four sources, and no row mixes two.`)
+	p.line(`\begin{description}`)
+	p.line(`\item[computed] from profiles, seeds and formulas alone; the same bytes on every machine.`)
+	if p.Published {
+		p.line(`\item[published] summed here from the paper's released runs on its own servers.`)
+	}
+	p.line(`\item[simulated] executed under a virtual clock on a simulated fleet of servers, which was fitted to the published times of Uniform and saw none of HBN's.`)
+	p.line(`\item[measured] executed on real servers under the wall clock, where the experiment has any.`)
+	p.line(`\end{description}`)
+	if p.Published {
+		p.paragraph(`The line under a table is its verdict: how many of its numbers agree with the paper's. A number agrees if it prints as the paper's or is within three standard errors of the difference; a choice, such as a pilot size, also agrees if the paper's is no worse under our numbers beyond noise (a tie). Appendix~\ref{app:verdicts} has every comparison.`)
+	}
+	if _, live := p.Verdicts.Sides(); len(live.Cells) > 0 {
+		p.paragraph(`The line under a table of measured numbers says how many of them agree with what was predicted; the appendix has every comparison, with its tolerance and its error.`)
+	}
+	if skipped := p.Verdicts.Skipped; skipped != "" {
+		p.paragraph(table.Escape(strings.ToUpper(skipped[:1]) + skipped[1:] + "."))
+	}
+	p.paragraph(`The numbers of this text are commands of \texttt{tables/numbers.tex}, and its tables are files for \texttt{\textbackslash input}.`)
+}
+
+// texttt is a word in typewriter type, which may break anywhere.
+func texttt(word string) string { return `\texttt{` + breakable(word) + `}` }
+
+// breakable is plain text in which a line may end after every character that is
+// no letter or digit, and within long words.
+func breakable(s string) string {
+	var b strings.Builder
+	run := 0
+	for _, r := range s {
+		b.WriteString(table.Escape(string(r)))
+		run++
+		if word := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'; !word || run >= 16 {
+			b.WriteString(`\allowbreak{}`)
+			run = 0
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,136 @@
+package latex
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"speceval/internal/table"
+	"speceval/stages/report/model"
+	"speceval/stages/report/verify"
+)
+
+// listed is how many cells a verdict under a table tells of at most.
+const listed = 6
+
+// verdict sets the verdict on a table or a figure beneath it.
+func (p *prose) verdict(e *exhibit) {
+	if cells := p.Verdicts.Of(cmp.Or(e.Judged, e.Base)); len(cells) > 0 {
+		p.line("\\verdict{%s}", verdictText(cells))
+	}
+}
+
+// verdictText is the verdict on a table in words: how many cells agree, and
+// which ones not, or only as a tie, and why.
+func verdictText(cells []model.Comparison) string {
+	all := verify.Verdicts{Cells: cells}
+	var said, told []string
+	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	if all.Judged() > 0 {
+		within, whom := "", "the paper's"
+		if noise := all.Count(model.WithinNoise); noise > 0 {
+			within = fmt.Sprintf(", %d of them within noise", noise)
+		}
+		if cells[0].Live {
+			whom = "what was predicted"
+		}
+		say("%d of %d numbers agree with %s%s.", all.Agreeing(), all.Judged(), whom, within)
+	}
+	if shown := all.Count(model.Shown); shown > 0 {
+		say("Shown without a verdict: %d.", shown)
+	}
+	if n := all.Missing(); n > 0 {
+		say("Of a stage that has not run: %d.", n)
+	}
+	for _, c := range cells {
+		if v := c.Verdict; v == model.Differs || v == model.Absent || v == model.Tie {
+			told = append(told, inFull(c))
+		}
+	}
+	rest := ""
+	if len(told) > listed {
+		rest = fmt.Sprintf("; %d more in Appendix~\\ref{app:verdicts}", len(told)-listed)
+		told = told[:listed]
+	}
+	if len(told) > 0 {
+		say("%s%s.", strings.Join(told, "; "), rest)
+	}
+	return strings.Join(said, " ")
+}
+
+// inFull is a number that is not as the paper's or as predicted, in words.
+func inFull(c model.Comparison) string {
+	line := c.Line()
+	obtained, expected := model.WithMinus(line[2].Exact()), " for the paper's "+model.WithMinus(line[3].Exact())
+	if c.Live {
+		expected = ", where " + c.Wanted()
+	}
+	text := fmt.Sprintf("%s, %s: %s (%s%s", c.Row, c.Column, c.Verdict, cmp.Or(obtained, "nothing"), expected)
+	if c.Note != "" {
+		text += "; " + c.Note
+	}
+	return table.Escape(text + ")")
+}
+
+// verdictAppendix is every comparison: with the paper, and with what was
+// predicted.
+func (p *prose) verdictAppendix() {
+	ofPaper, live := p.Verdicts.Sides()
+	label := "app:verdicts"
+	p.comparisons(ofPaper.Cells, "Every number beside the paper's", label, table.Table{
+		Title: "Every number of the paper that is compared: ours (obtained), the paper's, the difference, its standard error, and the verdict.",
+		Label: "tab:verdicts",
+	})
+	if len(ofPaper.Cells) > 0 {
+		label = "app:measured"
+	}
+	p.comparisons(live.Cells, "Every measurement beside its prediction", label, table.Table{
+		Title: "Every measured number that was predicted, the prediction, the difference, its standard error, and the verdict.",
+		Label: "tab:measured",
+	})
+}
+
+// comparisons sets cells of one kind as a section of the appendix.
+func (p *prose) comparisons(cells []model.Comparison, title, label string, t table.Table) {
+	if len(cells) == 0 {
+		return
+	}
+	legend := verify.Verdicts{Published: !cells[0].Live, Cells: cells}.Legend()
+	p.line("\n\\section{%s}\\label{%s}", title, label)
+	p.paragraph(table.Escape(strings.Join(strings.Fields(legend), " ")))
+	obtained, expected := cells[0].Sides()
+	t.Columns = columns("row", "number", obtained, expected, "difference", "s.e.", "SEs", "verdict")
+	last := ""
+	for _, c := range cells {
+		if c.Table != last {
+			t.Sections = append(t.Sections, table.Section{Row: len(t.Rows), Head: table.Head{Plain: c.Table}})
+			last = c.Table
+		}
+		t.Rows = append(t.Rows, appendixRow(c))
+	}
+	p.longTable(t, ragged(20), ragged(34), "rrrrr", ragged(28))
+}
+
+// appendixRow is a comparison as a row of the appendix.
+func appendixRow(c model.Comparison) []table.Cell {
+	line := c.Line()
+	line[0], line[1] = inBreaks(c.Row), inBreaks(c.Column)
+	for i := 2; i < 7; i++ {
+		if text := line[i].Exact(); strings.HasPrefix(text, "-") {
+			line[i] = table.Math(text, "$-$"+table.Escape(text[1:]))
+		}
+	}
+	verdict := string(c.Verdict)
+	if c.PaperName != "" {
+		verdict += ": " + c.PaperName
+		if c.Verdict != model.Agrees {
+			verdict = fmt.Sprintf("%s: %s, paper %s", c.Verdict, c.ObtainedName, c.PaperName)
+		}
+		line[2], line[3] = table.Text("name"), table.Text("name")
+	}
+	if c.Note != "" {
+		verdict += "; " + c.Note
+	}
+	line[7] = inBreaks(verdict)
+	return line
+}
