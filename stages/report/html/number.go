@@ -1,0 +1,154 @@
+package html
+
+import (
+	"cmp"
+	"math"
+	"strconv"
+	"strings"
+
+	"speceval/internal/page"
+	"speceval/internal/table"
+	"speceval/stages/report/model"
+)
+
+// mostDecimals is how many decimals any number is shown with.
+const mostDecimals = 6
+
+// setDecimals takes as many decimals as the number that needs most: four digits,
+// or one decimal more than the paper prints, and two digits of an error; but no
+// more than two beyond the paper's.
+func (c *column) setDecimals() {
+	paper, most := -1, mostDecimals
+	for _, judged := range c.judged {
+		if judged != nil {
+			paper = max(paper, judged.Decimals)
+		}
+	}
+	if paper >= 0 {
+		most = min(most, paper+2)
+	}
+	for i, cell := range c.obtained {
+		value, ok := cell.Float()
+		if !ok {
+			continue
+		}
+		need := digitsFor(value)
+		if paper > 0 {
+			need = min(paper+1, allDigits(value))
+		}
+		if se := c.error(i); se > 0 {
+			need = max(need, 1-int(math.Floor(math.Log10(se))))
+		}
+		c.decimals = max(c.decimals, min(need, most))
+	}
+}
+
+// error is the error of the number in a row, 0 where there is none.
+func (c *column) error(row int) (se float64) {
+	if c.errors != nil {
+		se, _ = c.errors[row].Float()
+	}
+	return se
+}
+
+// digitsFor is the decimals of four significant digits, or of all digits if the
+// number has fewer.
+func digitsFor(v float64) int {
+	if v == 0 {
+		return 0
+	}
+	return min(allDigits(v), max(0, 3-int(math.Floor(math.Log10(math.Abs(v))))))
+}
+
+// allDigits is the decimals of a number with nothing lost.
+func allDigits(v float64) int {
+	_, fraction, _ := strings.Cut(strconv.FormatFloat(v, 'f', -1, 64), ".")
+	return len(fraction)
+}
+
+// cell is a cell of the page: the number in a row with its error, the paper's
+// number and the verdict.
+func (c *column) cell(row int) page.Cell {
+	obtained, judged := c.obtained[row], c.judged[row]
+	cell := page.Cell{Text: c.show(obtained), Exact: obtained.Exact()}
+	if se := c.error(row); se > 0 {
+		cell.Spread = c.round(se)
+		cell.Exact += " ± " + c.errors[row].Exact()
+	}
+	if c.paper != nil && !c.paper[row].IsMissing() {
+		cell.Paper = c.show(c.paper[row])
+		if v, ok := c.paper[row].Float(); ok { // with the decimals that it has in the paper
+			decimals := allDigits(v)
+			if judged != nil {
+				decimals = max(decimals, judged.Decimals)
+			}
+			cell.Paper = fixed(v, decimals)
+		}
+		cell.Difference = difference(obtained, c.paper[row])
+	}
+	if judged == nil {
+		return cell
+	}
+	cell.Verdict, cell.Note = markOf(judged.Verdict), judged.Note
+	if judged.SEs != nil {
+		cell.SEs = model.Rounded(judged.SEs, 1, "").Exact()
+	}
+	if expected := judged.Expected(); cell.Paper == "" && expected != nil {
+		cell.Paper = fixed(*expected, judged.Decimals)
+		cell.Difference = model.WithMinus(model.Rounded(judged.Difference, judged.Decimals+2, "+").Exact())
+	}
+	cell.Paper = cmp.Or(cell.Paper, judged.PaperName)
+	return cell
+}
+
+// show is a value, rounded if it is a number.
+func (c *column) show(cell table.Cell) string {
+	if v, ok := cell.Float(); ok {
+		return c.round(v)
+	}
+	if cell.IsText() {
+		return cell.Exact()
+	}
+	return setApart(cell.Exact())
+}
+
+// round is a number with the column's decimals, and a zero without any: it is exact.
+func (c *column) round(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	return model.WithMinus(table.Format{Decimals: c.decimals}.Print(v))
+}
+
+// fixed is a number with so many decimals.
+func fixed(v float64, decimals int) string {
+	return model.WithMinus(strconv.FormatFloat(v, 'f', decimals, 64))
+}
+
+// difference is a value minus the paper's; empty where they are no numbers.
+func difference(value, paper table.Cell) string {
+	v, p := model.Number(value), model.Number(paper)
+	if v == nil || p == nil {
+		return ""
+	}
+	d := *v - *p
+	if math.Abs(d) < model.Float {
+		return "0"
+	}
+	return model.WithMinus(table.Format{Decimals: max(0, digitsFor(d)-2), Signed: true}.Print(d))
+}
+
+// setApart sets apart the thousands of a count by narrow spaces.
+func setApart(digits string) string {
+	if len(digits) < 5 || strings.Trim(digits, "0123456789") != "" {
+		return digits
+	}
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteRune('\u202f')
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}

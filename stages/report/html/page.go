@@ -1,0 +1,197 @@
+// Package html is the report as one HTML page: every table and figure with the
+// paper's numbers and the verdicts, what made each of them, and how the run went.
+// It fills the model of package page and leaves how that looks to it.
+package html
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"speceval/internal/figure"
+	"speceval/internal/page"
+	"speceval/pipeline/dag"
+	"speceval/stages/report/figures"
+	"speceval/stages/report/model"
+	"speceval/stages/report/paper"
+	"speceval/stages/report/stored"
+	"speceval/stages/report/tables"
+	"speceval/stages/report/verify"
+)
+
+// History is what the page tells beside the results: how they were made.
+type History struct {
+	Stages   []dag.Stage  // of the experiment, in order
+	Records  []dag.Record // of all their units
+	Settings []page.Setting
+	Origin   dag.Origin // of the program that writes the page
+	Cores    int        // of the machine that it runs on
+}
+
+// Write writes stored results, and what made them, as one HTML page. A table whose
+// stage has not run says so. It is an error if stored results cannot be read.
+func Write(w io.Writer, src *stored.Source, h History) error {
+	p, err := newPage(src, h)
+	if err != nil {
+		return fmt.Errorf("report.html: %w", err)
+	}
+	return page.Write(w, p)
+}
+
+// builder makes the parts of a page.
+type builder struct {
+	*stored.Source
+	records  map[dag.Ref]dag.Record
+	verdicts verify.Verdicts
+}
+
+func newPage(src *stored.Source, h History) (page.Page, error) {
+	b := builder{Source: src, records: map[dag.Ref]dag.Record{}}
+	if src.Published || hasLive(src.Settings) {
+		var err error
+		if b.verdicts, err = verify.Of(src); err != nil {
+			return page.Page{}, err
+		}
+	}
+	for _, r := range h.Records {
+		b.records[r.Ref] = r
+	}
+	p := page.Page{
+		Title:    "Speculative evaluation: results",
+		Lead:     b.lead(),
+		Warnings: warnings(h),
+		Run:      newRun(h),
+		Settings: h.Settings,
+		Facts:    facts(h),
+	}
+	for _, table := range tables.Of(src.Settings) {
+		t, err := b.table(table)
+		if err != nil {
+			return p, fmt.Errorf("%s: %w", table.Base, err)
+		}
+		p.Tables = append(p.Tables, t)
+	}
+	for _, figure := range figures.Of(src.Settings) {
+		f, err := b.figure(figure)
+		if err != nil {
+			return p, fmt.Errorf("%s: %w", figure.Base, err)
+		}
+		p.Figures = append(p.Figures, f)
+	}
+	p.Others = others(b.verdicts, p.Tables)
+	if len(b.verdicts.Cells) > 0 {
+		p.Summary = summary(b.verdicts)
+	}
+	return p, nil
+}
+
+// hasLive reports whether the experiment holds measurements against predictions.
+func hasLive(s *stored.Settings) bool {
+	return slices.ContainsFunc(tables.Of(s), func(t *model.Table) bool { return t.Live })
+}
+
+// lead says what was evaluated.
+func (b builder) lead() string {
+	what := "profiles, which are not the paper’s: its numbers do not apply, and no verdict is given"
+	switch {
+	case b.Published:
+		what = "published profiles of the paper, beside its numbers"
+	case hasLive(b.Settings):
+		what = "profiles of our own, with what was measured beside what was predicted of it; they are not the paper’s, whose numbers do not apply"
+	}
+	return fmt.Sprintf("What speculative evaluation saves on %d %s. Average budgets: %s rollouts per task.",
+		len(b.Pairs), what, spoken(b.Budgets))
+}
+
+// spoken is "8, 16, 32 and 64".
+func spoken(numbers []int) string {
+	words := strings.Fields(strings.Trim(fmt.Sprint(numbers), "[]"))
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// table is a table of the report with everything that is known of its cells.
+func (b builder) table(of *model.Table) (page.Table, error) {
+	ref := stored.Own(of.Base)
+	t := page.Table{ID: of.Base, Title: strings.ReplaceAll(of.Base, "_", " "), Chain: b.chain(ref), Files: b.outputs(ref)}
+	_, t.Name = paper.Number(of.Base)
+	sheet, err := of.Sheet(b.Source)
+	if t.Absent, err = notRun(err); err != nil {
+		return t, err
+	}
+	if t.Absent == "" {
+		t.Absent = noRows(sheet)
+		if sheet.Title != "" {
+			t.Title = sheet.Title
+		}
+	}
+	if t.Absent != "" {
+		return t, nil
+	}
+	fill(&t, sheet, b.verdicts.Of(of.Base))
+	for _, note := range sheet.Print().Notes {
+		if !strings.HasPrefix(note, model.Dagger) { // the paper's value stands in the cell
+			t.Notes = append(t.Notes, note)
+		}
+	}
+	return t, nil
+}
+
+// notRun takes the error of a file that is not there for a reason: the stage that
+// makes it has not run.
+func notRun(err error) (absent string, other error) {
+	var missing *dag.AbsentError
+	if errors.As(err, &missing) {
+		return "not run: " + missing.Stage, nil
+	}
+	return "", err
+}
+
+// noRows says why a table has no rows; empty where it has some.
+func noRows(s *model.Sheet) string {
+	switch {
+	case s.Rows > 0:
+		return ""
+	case len(s.Lacking) > 0:
+		return "not run: " + strings.Join(s.Lacking, ", ")
+	case len(s.Notes) > 0:
+		return s.Notes[0]
+	}
+	return "no rows: nothing of this experiment belongs here"
+}
+
+// figure is a figure of the report as the page shows it.
+func (b builder) figure(of *figures.Figure) (page.Figure, error) {
+	ref := stored.Own(of.Base)
+	p := page.Figure{ID: of.Base, Name: placeName(of.Base), Chain: b.chain(ref), Files: b.outputs(ref)}
+	src := b.Anew()
+	f, err := of.Make(src)
+	if p.Absent, err = notRun(err); p.Absent != "" || err != nil {
+		return p, err
+	}
+	if lacking := src.Lacking(); len(f.Data.Rows) == 0 && len(lacking) > 0 {
+		p.Absent, p.Title = "not run: "+strings.Join(lacking, ", "), f.Title
+		return p, nil
+	}
+	var drawn strings.Builder
+	if err := figure.Inline(&drawn, f); err != nil {
+		return p, err
+	}
+	p.SVG, p.Width, p.Caption = drawn.String(), f.Width, plainCaption.Replace(f.Caption)
+	for _, stage := range src.Lacking() {
+		p.Caption += fmt.Sprintf(" Not all is here: the %s stage has not run.", stage)
+	}
+	return p, nil
+}
+
+// plainCaption turns a LaTeX caption of ours into plain text. Captions have no
+// commands but those that stand for characters, and symbols in formulas.
+var plainCaption = strings.NewReplacer(
+	`\%`, "%", `\&`, "&", `\#`, "#", `\$`, "$", `\_`, "_", `\{`, "{", `\}`, "}",
+	`\textbackslash{}`, `\`, `\textasciitilde{}`, "~", `\textasciicircum{}`, "^", `\textless{}`, "<", `\textgreater{}`, ">",
+	"$", "", "~", "\u00a0", "---", "—", "--", "–", "{}", "",
+)
