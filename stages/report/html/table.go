@@ -49,6 +49,16 @@ func newColumns(s *model.Sheet) (values []*column) {
 	return values
 }
 
+// keysOf is the key columns of the page: a benchmark and a model share one.
+func keysOf(s *model.Sheet) []model.Column {
+	keys := model.Keys(s.Columns)
+	if len(keys) < 2 || keys[0].Kind != model.ByBenchmark || keys[1].Kind != model.ByModel {
+		return keys
+	}
+	name := func(row int) string { return model.ProfileName(keys[0].Cell(row).Exact(), keys[1].Cell(row).Exact()) }
+	return append([]model.Column{model.NameKey(model.ByBenchmark, "benchmark, model", "", name)}, keys[2:]...)
+}
+
 // cellRef names a cell of a table.
 type cellRef struct{ row, column string }
 
@@ -59,26 +69,17 @@ func fill(t *page.Table, s *model.Sheet, compared []model.Comparison) {
 	for i, c := range compared {
 		verdicts[cellRef{c.Row, c.Column}] = &compared[i]
 	}
-	keys, labels := model.Keys(s.Columns), s.Labels()
-	merged := len(keys) > 1 && keys[0].Kind == model.ByBenchmark && keys[1].Kind == model.ByModel
-	for i, c := range keys {
-		switch {
-		case merged && i == 0:
-			t.Columns = append(t.Columns, page.Column{Name: "benchmark, model", Head: "Profile", Key: true})
-		case !merged || i > 1:
-			t.Columns = append(t.Columns, page.Column{Name: c.Name, Head: heading(c.Name), Key: true})
-		}
+	keys, labels := keysOf(s), s.Labels()
+	for _, c := range keys {
+		t.Columns = append(t.Columns, page.Column{Name: c.Name, Head: heading(c.Name), Key: true})
 	}
 	t.Folded = s.Rows > mostRows
 	for i, label := range labels {
-		var words []string
+		row := page.Row{Label: label}
 		for _, c := range keys {
-			words = append(words, c.Cell(i).Exact())
+			row.Keys = append(row.Keys, c.Cell(i).Exact())
 		}
-		if merged {
-			words = append([]string{model.ProfileName(words[0], words[1])}, words[2:]...)
-		}
-		t.Rows = append(t.Rows, page.Row{Label: label, Keys: words})
+		t.Rows = append(t.Rows, row)
 	}
 	for _, c := range newColumns(s) {
 		shown := page.Column{Name: c.Name, Head: heading(c.Name), Spread: c.behind, Formula: c.Formula().Plain, Text: slices.ContainsFunc(c.obtained, table.Cell.IsText)}
@@ -103,8 +104,8 @@ func fill(t *page.Table, s *model.Sheet, compared []model.Comparison) {
 	}
 }
 
-// symbols are columns that have one.
-var symbols = map[string]string{"n_tasks": "N", "budget": "b", "m": "m", "w": "w", "m0": "m₀", "alpha": "α"}
+// symbols are columns that have a symbol or another name.
+var symbols = map[string]string{"benchmark, model": "Profile", "n_tasks": "N", "budget": "b", "m": "m", "w": "w", "m0": "m₀", "alpha": "α"}
 
 // spellings are words of column names that are no plain words.
 var spellings = map[string]string{
