@@ -108,31 +108,40 @@ func (s *session) fleetSettings(cfg *config.Config) (all []imitated, judge imita
 	}
 	for _, m := range cfg.Models {
 		if o.model == "" || o.model == m.ID {
-			all = append(all, s.imitate(cfg, m, calibrated, tasks, profiles))
+			one, err := s.imitate(cfg, m, calibrated, tasks, profiles)
+			if err != nil {
+				return nil, judge, err
+			}
+			all = append(all, one)
 		}
 	}
 	if len(all) == 0 {
 		return nil, judge, usagef("--model %s: the configuration has no such model", o.model)
 	}
 	model := config.Model{ID: cfg.Judge.Model, Served: cfg.Judge.Model, Path: cfg.Judge.Model, MaxSequences: 256}
-	return all, s.imitate(cfg, model, calibrated, tasks, nil), nil
+	judge, err = s.imitate(cfg, model, calibrated, tasks, nil)
+	return all, judge, err
 }
 
 // imitate is a replica of one model.
-func (s *session) imitate(cfg *config.Config, m config.Model, calibrated *workload.Workload, tasks []benchmark.Task, profiles []profile.Profile) imitated {
+func (s *session) imitate(cfg *config.Config, m config.Model, calibrated *workload.Workload, tasks []benchmark.Task, profiles []profile.Profile) (imitated, error) {
 	o := &s.fleet
 	timing, pace := fleet.Small, "a toy model on two cores"
 	if model, known := calibrated.Model(m.ID); known {
 		timing, pace = model.Timing, m.Title+" on an H20"
 	}
-	author := fleet.AuthorSettings{Model: m.ID, Tasks: tasks, Passes: passes(m.ID, profiles), SlowWrong: o.slowWrong}
-	if profiles != nil && len(author.Passes) == 0 {
+	known := passes(m.ID, profiles)
+	author, err := fleet.NewAuthor(fleet.AuthorSettings{Model: m.ID, Tasks: tasks, Passes: known, SlowWrong: o.slowWrong})
+	if err != nil {
+		return imitated{}, err
+	}
+	if profiles != nil && len(known) == 0 {
 		s.warn("%s has no profile of model %s, which answers right by a hash", o.profiles, m.ID)
 	}
 	settings := imitation.Settings{
 		Model: m.Served, Root: m.Path, MaxModelLen: cfg.Sampling.ContextTokens, MaxSequences: m.MaxSequences,
 		Thinking: m.Thinking || m.ReasoningParser != "", ReasoningParser: m.ReasoningParser, Key: s.key,
-		Timing: timing, Speed: o.speed, Author: fleet.NewAuthor(author),
+		Timing: timing, Speed: o.speed, Author: author,
 		StreamInterval: o.interval, Faults: o.faults, Restart: o.restart, Seed: cfg.Experiment.Seed,
 	}
 	if o.maxModelLen > 0 {
@@ -146,7 +155,7 @@ func (s *session) imitate(cfg *config.Config, m config.Model, calibrated *worklo
 		speed = "without waiting"
 	}
 	about := fmt.Sprintf("vLLM %s, %d tokens, %d sequences, as %s, %s", imitation.Version, settings.MaxModelLen, m.MaxSequences, pace, speed)
-	return imitated{settings, about}
+	return imitated{settings, about}, nil
 }
 
 // passes are the probabilities of a model's profiles.

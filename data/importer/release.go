@@ -9,6 +9,7 @@ import (
 
 	"speceval/internal/csvfile"
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 )
 
@@ -97,7 +98,7 @@ func parseRun(p profile.Profile, fields []string) (measurement.Measurement, erro
 	m := measurement.Measurement{
 		Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()),
 		ReferenceBudget: integer(fields[1]), Budget: integer(fields[2]),
-		Strategy: measurement.UniformEquivalent, Provenance: measurement.Published,
+		Strategy: policy.UniformEquivalent.Name, Provenance: measurement.Published,
 		TimeSeconds: number(fields[3], 0), UsefulFLOPs: number(fields[4], 18),
 	}
 	if len(fields) == 5 {

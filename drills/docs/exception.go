@@ -22,7 +22,7 @@ var exceptions = []exception{
 	{text: "bin/speceval fleet --config mine.toml --speed 100", beside: true, reason: "it serves until it is interrupted"},
 
 	{text: "go test ./internal/archtest", reason: "a part of make test"},
-	{text: "go test ./stages/replay -run 'Continuations|Worked' -v", reason: "a part of make test"},
+	{text: "go test ./internal/sweep ./internal/policy ./stages/replay", reason: "a part of make test"},
 	{text: "go test ./method/controller ./internal/router", reason: "a part of make test"},
 	{text: "make test", reason: "the tests, of which this list is checked by one"},
 	{text: "HF_TOKEN=... bin/speceval benchmarks --download", reason: "5 GB, and a token"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/rowfile"
 	"speceval/internal/variance"
@@ -21,12 +22,12 @@ func ReadPredictions(out string) (Predictions, error) {
 	}
 	var all Predictions
 	for _, r := range rows {
-		if r.Policy == variance.HBN {
+		if r.Policy == policy.HBN.Name {
 			all = append(all, r)
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s has no row of %s", path, variance.HBN)
+		return nil, fmt.Errorf("%s has no row of %s", path, policy.HBN.Name)
 	}
 	return all, nil
 }

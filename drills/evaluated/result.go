@@ -8,13 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"speceval/internal/policy"
 )
 
 // Policies, as the program calls them.
-const (
-	Async   = "hbn-async"
-	Sync    = "hbn-sync"
-	Uniform = "uniform"
+var (
+	Async   = policy.HBNAsync.Name
+	Sync    = policy.HBNSync.Name
+	Uniform = policy.UniformAtBudget.Name
 )
 
 // Result is what the program says of an evaluation, as --json prints it and

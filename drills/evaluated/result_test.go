@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"speceval/drills/evaluated"
+	"speceval/internal/evaluation"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
@@ -159,17 +161,12 @@ func TestRecount(t *testing.T) {
 }
 
 func TestCompletion(t *testing.T) {
-	type request struct {
-		Phase     string   `parquet:"phase"`
-		Submitted float64  `parquet:"submitted"`
-		Finished  *float64 `parquet:"finished"`
-		Passed    *bool    `parquet:"passed"`
+	rewarded := func(phase string, submitted, finished float64, passed bool) evaluation.Request {
+		return evaluation.Request{Phase: phase, Submitted: submitted, Finished: &finished, Passed: &passed}
 	}
-	yes, no := true, false
-	at := func(x float64) *float64 { return &x }
-	rows := []request{
-		{"pilot", 0, at(4), &no}, {"pilot", 8, at(9), &yes}, {"pilot", 0, at(3), &yes}, {"pilot", 0, at(2), &yes},
-		{"continuation", 0, at(0.5), &no}, {"pilot", 0, nil, nil},
+	rows := []evaluation.Request{
+		rewarded("pilot", 0, 4, false), rewarded("pilot", 8, 9, true), rewarded("pilot", 0, 3, true), rewarded("pilot", 0, 2, true),
+		rewarded("continuation", 0, 0.5, false), {Phase: "pilot"},
 	}
 	folder := t.TempDir()
 	file, err := os.Create(filepath.Join(folder, "requests.parquet"))
@@ -227,9 +224,9 @@ func TestPredictions(t *testing.T) {
 		}
 	}
 	p := profile.Profile{Benchmark: "quiz", Model: "m"}
-	row := variance.Ratio{Benchmark: "quiz", Model: "m", Budget: 8, Policy: variance.HBN, VarianceRatio: 0.9}
+	row := variance.Ratio{Benchmark: "quiz", Model: "m", Budget: 8, Policy: policy.HBN.Name, VarianceRatio: 0.9}
 	other := row
-	other.Policy, other.VarianceRatio = variance.Oracle, 0.5
+	other.Policy, other.VarianceRatio = policy.Oracle.Name, 0.5
 	write([]variance.Ratio{other, row})
 	all, err := evaluated.ReadPredictions(out)
 	if err != nil {

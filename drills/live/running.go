@@ -15,6 +15,7 @@ import (
 	"speceval/drills/timed"
 	"speceval/internal/clock"
 	"speceval/internal/launcher"
+	"speceval/internal/policy"
 	"speceval/internal/rollout"
 )
 
@@ -193,8 +194,8 @@ func alone(kept, all map[string]string) error {
 			faults = append(faults, fmt.Errorf("%s was begun at %s, and is now of %q", run, started, all[run]))
 		}
 	}
-	if len(all) != len(timed.Strategies) {
-		faults = append(faults, fmt.Errorf("%d runs of %d are there", len(all), len(timed.Strategies)))
+	if len(all) != len(policy.Strategies) {
+		faults = append(faults, fmt.Errorf("%d runs of %d are there", len(all), len(policy.Strategies)))
 	}
 	return errors.Join(faults...)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"speceval/drills/timed"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 )
 
@@ -23,8 +24,8 @@ func TestFlags(t *testing.T) {
 func TestWhatWasKeptAndVoided(t *testing.T) {
 	r := &timed.Results{Setting: timed.Setting{Profile: profile.Profile{Benchmark: "quiz", Model: "m"}, Budget: 8}}
 	kept := map[string]string{}
-	for _, strategy := range timed.Strategies {
-		run := timed.Run{Strategy: strategy, Started: strategy + " began"}
+	for _, strategy := range policy.Strategies {
+		run := timed.Run{Strategy: strategy.Name, Started: strategy.Name + " began"}
 		r.Runs = append(r.Runs, run)
 		kept[timed.RunName(r, run)] = run.Started
 	}

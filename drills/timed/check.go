@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"speceval/internal/coupled"
-	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/method/controller"
 )
 
@@ -75,20 +75,17 @@ func whole(all []*Results, s Shape) error {
 				faults = append(faults, fmt.Errorf("%s, %s is %s", r.Name(), run.Strategy, run.Provenance))
 			}
 		}
-		for _, strategy := range Strategies {
-			if times[strategy] != s.Repeats {
-				faults = append(faults, fmt.Errorf("%s has %d runs of %s, want %d", r.Name(), times[strategy], strategy, s.Repeats))
+		for _, strategy := range policy.Strategies {
+			if n := times[strategy.Name]; n != s.Repeats {
+				faults = append(faults, fmt.Errorf("%s has %d runs of %s, want %d", r.Name(), n, strategy.Name, s.Repeats))
 			}
 		}
-		if len(r.Runs) != len(Strategies)*s.Repeats {
+		if len(r.Runs) != len(policy.Strategies)*s.Repeats {
 			faults = append(faults, fmt.Errorf("%s has %d runs", r.Name(), len(r.Runs)))
 		}
 	}
 	return errors.Join(faults...)
 }
-
-// Strategies are those of the stage.
-var Strategies = []string{measurement.Uniform, measurement.HBNSync, measurement.HBNAsync, measurement.UniformEquivalent}
 
 // exact counts requests by state.
 func exact(r *Results, run Run) error {
@@ -99,13 +96,13 @@ func exact(r *Results, run Run) error {
 	}
 	n := int32(r.Profile.N())
 	switch {
-	case run.NTasks != n || run.Strategy != measurement.UniformEquivalent && int(run.Budget) != r.Budget:
+	case run.NTasks != n || run.Strategy != policy.UniformEquivalent.Name && int(run.Budget) != r.Budget:
 		return fmt.Errorf("it says %d tasks and budget %d", run.NTasks, run.Budget)
 	case run.Accepted != n*run.Budget || count[accepted] != run.Accepted:
 		return fmt.Errorf("%d accepted by its row, %d by its requests, want %d × %d", run.Accepted, count[accepted], n, run.Budget)
 	case count[discarded] != run.Discarded || count[aborted] != run.Aborted || count[cancelled] != run.Cancelled:
 		return fmt.Errorf("states %v; its row says %d discarded, %d aborted, %d cancelled", count, run.Discarded, run.Aborted, run.Cancelled)
-	case run.Strategy != measurement.HBNAsync && len(r.Requests(run)) != int(run.Accepted):
+	case run.Strategy != policy.HBNAsync.Name && len(r.Requests(run)) != int(run.Accepted):
 		return fmt.Errorf("%d requests for %d rollouts", len(r.Requests(run)), run.Accepted)
 	case len(ids) != len(r.Requests(run)):
 		return fmt.Errorf("%d ids for %d requests", len(ids), len(r.Requests(run)))
@@ -170,7 +167,8 @@ func allocates(r *Results, run Run) error {
 		return err
 	}
 	digest := coupled.AllocationDigest(r.Profile.TaskIDs, counts)
-	hbn := run.Strategy == measurement.HBNSync || run.Strategy == measurement.HBNAsync
+	strategy := policy.FindStrategy(run.Strategy)
+	hbn := strategy != nil && strategy.Policy == policy.HBN
 	switch {
 	case digest != run.Allocation:
 		return fmt.Errorf("its row says the allocation %.12s, its requests %.12s", run.Allocation, digest)

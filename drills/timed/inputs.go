@@ -42,7 +42,7 @@ func WriteProfiles(path string, profiles []profile.Profile) error {
 		return err
 	}
 	rows := csv.NewWriter(file)
-	rows.Write([]string{"benchmark", "model", "task_index", "task_id", "pass_count", "tested_k"}) // errors: see rows.Error
+	rows.Write(profile.Columns) // errors: see rows.Error
 	for _, p := range profiles {
 		for i, id := range p.TaskIDs {
 			rows.Write([]string{p.Benchmark, p.Model, strconv.Itoa(i), id, strconv.Itoa(p.PassCounts[i]), strconv.Itoa(p.TestedK)})

@@ -43,7 +43,7 @@ func Generated(all []*Results, count func(*Results, Run) bool) (tokens, unseen i
 				continue
 			}
 			for _, q := range r.Requests(run) {
-				tokens += int(q.Tokens)
+				tokens += int(q.CompletionTokens)
 				if q.AbortedTokens != nil {
 					tokens += int(*q.AbortedTokens)
 					unseen++

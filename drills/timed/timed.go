@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"speceval/internal/measurement"
 	"speceval/internal/profile"
 	"speceval/internal/rowfile"
 )
@@ -25,55 +26,11 @@ type Setting struct {
 // Name is the setting, for people.
 func (s Setting) Name() string { return fmt.Sprintf("%s at %d", s.Profile.Name(), s.Budget) }
 
-// Run is an execution, as a runs file has it. Times are in seconds since its
-// first dispatch.
-type Run struct {
-	Strategy   string `parquet:"strategy"`
-	Repeat     int32  `parquet:"repeat"`
-	Provenance string `parquet:"provenance"`
-	NTasks     int32  `parquet:"n_tasks"`
-	Budget     int32  `parquet:"budget"` // accepted per task
-	Pilots     int32  `parquet:"pilots"`
-	Started    string `parquet:"started"`
-
-	Time      float64 `parquet:"time_seconds"`
-	Pilot     float64 `parquet:"pilot_seconds"`
-	Allocated float64 `parquet:"allocated_seconds"`
-	Released  float64 `parquet:"released_seconds"`
-	Handling  float64 `parquet:"handling_seconds"`
-
-	Accepted   int32  `parquet:"accepted_rollouts"`
-	Prefetched int32  `parquet:"prefetched"`
-	Discarded  int32  `parquet:"completed_discarded"`
-	Aborted    int32  `parquet:"aborted_running"`
-	Cancelled  int32  `parquet:"cancelled_queued"`
-	Races      int32  `parquet:"races"`
-	Updates    int32  `parquet:"updates"`
-	Allocation string `parquet:"allocation_sha256"`
-}
-
-// Request is a request of a run, as a requests file has it.
-type Request struct {
-	Strategy string `parquet:"strategy"`
-	Repeat   int32  `parquet:"repeat"`
-	ID       string `parquet:"id"`
-	Task     string `parquet:"task"`
-	Phase    string `parquet:"phase"`
-	Ordinal  int32  `parquet:"ordinal"`
-	Replica  int32  `parquet:"replica"`
-
-	Submitted   float64  `parquet:"submitted"`
-	Started     *float64 `parquet:"started"`
-	Finished    float64  `parquet:"finished"`
-	RewardReady *float64 `parquet:"reward_ready"`
-
-	Prompt        int32  `parquet:"prompt_tokens"`
-	Tokens        int32  `parquet:"completion_tokens"`
-	AbortedTokens *int32 `parquet:"aborted_tokens"`
-	State         string `parquet:"state"`
-	Passed        *bool  `parquet:"passed"`
-	Prefetched    bool   `parquet:"prefetched"`
-}
+// Run is an execution, and Request a request of it, as their files have them.
+type (
+	Run     = measurement.Run
+	Request = measurement.Request
+)
 
 // States of requests.
 const (
@@ -91,8 +48,8 @@ const (
 
 // Kinds of runs: under the virtual clock, or on servers.
 const (
-	Simulated = "simulated"
-	Measured  = "measured"
+	Simulated = measurement.Simulated
+	Measured  = measurement.Measured
 )
 
 // Results are the runs of a setting and their requests.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"speceval/internal/coupled"
-	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/method/controller"
 )
@@ -26,18 +26,19 @@ func made() *Results {
 		Setting:  Setting{Profile: p, Digest: p.SHA256(), Seed: 42, Budget: 3, Allocation: coupled.AllocationDigest(p.TaskIDs, []int{1, 3})},
 		requests: map[key][]Request{},
 	}
-	for _, strategy := range Strategies {
+	for _, s := range policy.Strategies {
+		strategy := s.Name
 		allocation := []int{1, 3}
 		run := Run{Strategy: strategy, Provenance: "simulated", NTasks: 2, Budget: 3, Pilots: 1, Accepted: 6}
 		switch strategy {
-		case measurement.Uniform:
+		case policy.UniformAtBudget.Name:
 			allocation = []int{2, 2}
-		case measurement.UniformEquivalent:
+		case policy.UniformEquivalent.Name:
 			allocation, run.Budget, run.Accepted = []int{3, 3}, 4, 8
 		}
 		run.Allocation = coupled.AllocationDigest(p.TaskIDs, allocation)
 		requests := r.submit(strategy, allocation)
-		if strategy == measurement.HBNAsync { // the second pilot takes long, a surplus is aborted then
+		if strategy == policy.HBNAsync.Name { // the second pilot takes long, a surplus is aborted then
 			spare := r.request(strategy, 0, controller.Continuation, 2, 0)
 			spare.Submitted, spare.Finished, spare.State, spare.Prefetched = 0.2, 1, aborted, true
 			spare.Passed, spare.RewardReady, spare.AbortedTokens = nil, nil, new(int32)
@@ -71,7 +72,7 @@ func (r *Results) request(strategy string, task int, phase controller.Phase, ord
 	end := float64(at + 1)
 	return Request{
 		Strategy: strategy, ID: id.String(), Task: r.Profile.TaskIDs[task], Phase: phase.String(), Ordinal: id.Ordinal, Replica: int32(task),
-		Submitted: float64(at), Finished: end, RewardReady: &end, Tokens: 10, State: accepted, Passed: &passed,
+		Submitted: float64(at), Finished: end, RewardReady: &end, CompletionTokens: 10, State: accepted, Passed: &passed,
 	}
 }
 
@@ -87,7 +88,7 @@ func TestChecksPassWhatIsRight(t *testing.T) {
 
 // TestChecksCatch spoils right results.
 func TestChecksCatch(t *testing.T) {
-	sync, async := key{measurement.HBNSync, 0}, key{measurement.HBNAsync, 0}
+	sync, async := key{policy.HBNSync.Name, 0}, key{policy.HBNAsync.Name, 0}
 	for name, test := range map[string]struct {
 		spoil func(r *Results)
 		want  string
@@ -104,7 +105,7 @@ func TestChecksCatch(t *testing.T) {
 		"a pilot of another task":    {func(r *Results) { r.requests[sync][0] = r.request(sync.strategy, 1, controller.Pilot, 2, 0) }, "0 pilots of task a"},
 		"another allocation":         {func(r *Results) { r.Allocation = "0000" }, "want 0000"},
 		"an uneven Uniform": {func(r *Results) {
-			r.requests[key{measurement.Uniform, 0}] = r.requests[sync]
+			r.requests[key{policy.UniformAtBudget.Name, 0}] = r.requests[sync]
 			r.Runs[0].Allocation = r.Allocation
 		}, "1 to 3 continuations"},
 		"before the barrier":      {func(r *Results) { r.requests[sync][2].Submitted = 0.9 }, "before the last pilot reward at 1 s"},
@@ -139,7 +140,7 @@ func flip(q *Request) {
 
 func TestSelectionsMustBeTheSame(t *testing.T) {
 	other := made()
-	other.requests[key{measurement.HBNAsync, 0}][4].ID = "another"
+	other.requests[key{policy.HBNAsync.Name, 0}][4].ID = "another"
 	if err := SameSelection([]*Results{made()}, []*Results{other}); err == nil || !strings.Contains(err.Error(), "hbn-async, repeat 0 accepted others") {
 		t.Errorf("another selection: %v", err)
 	}
@@ -177,7 +178,7 @@ func TestGone(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
 	run := &r.Runs[2]
 	run.Started = start.Format(time.RFC3339Nano)
-	*r.requests[key{measurement.HBNAsync, 0}][2].AbortedTokens = 7
+	*r.requests[key{policy.HBNAsync.Name, 0}][2].AbortedTokens = 7
 	var samples []Sample
 	for i, has := range []int{2, 2, 2, 1, 1} {
 		samples = append(samples, Sample{At: start.Add(seconds(0.9 + 0.2*float64(i))), Replica: 0, Requests: has})

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"speceval/internal/measurement"
+	"speceval/internal/policy"
 )
 
 // ordered checks the order of pilots and continuations.
@@ -29,9 +29,9 @@ func ordered(r *Results, run Run) error {
 		case q.Phase == pilot:
 		case q.Submitted < lastPilot:
 			return fmt.Errorf("%s was submitted at %v s, the last pilot at %v s", q.ID, q.Submitted, lastPilot)
-		case run.Strategy == measurement.HBNSync && q.Submitted < lastReward:
+		case run.Strategy == policy.HBNSync.Name && q.Submitted < lastReward:
 			return fmt.Errorf("%s was submitted at %v s, before the last pilot reward at %v s", q.ID, q.Submitted, lastReward)
-		case q.Prefetched != (run.Strategy == measurement.HBNAsync && q.Submitted < run.Allocated):
+		case q.Prefetched != (run.Strategy == policy.HBNAsync.Name && q.Submitted < run.Allocated):
 			return fmt.Errorf("%s: submitted at %v s, allocation at %v s, prefetched %v", q.ID, q.Submitted, run.Allocated, q.Prefetched)
 		case (q.State != accepted) && !q.Prefetched:
 			return fmt.Errorf("%s is %s, and was submitted after the allocation", q.ID, q.State)
@@ -99,7 +99,8 @@ func timed(r *Results, run Run) error {
 // setting.
 func SameSelection(a, b []*Results) error {
 	for i := range a {
-		for _, strategy := range Strategies {
+		for _, s := range policy.Strategies {
+			strategy := s.Name
 			first := selection(b[i], key{strategy, 0})
 			for k := range a[i].requests {
 				if k.strategy == strategy && !slices.Equal(selection(a[i], k), first) {
@@ -131,7 +132,7 @@ func Speculated(all []*Results, aborts bool) error {
 	for _, r := range all {
 		prefetched := int32(0)
 		for _, run := range r.Runs {
-			if run.Strategy == measurement.HBNAsync {
+			if run.Strategy == policy.HBNAsync.Name {
 				prefetched += run.Prefetched
 				surplus += run.Discarded + run.Aborted + run.Cancelled
 				ended += run.Aborted + run.Cancelled

@@ -15,7 +15,7 @@ import (
 	"speceval/drills/timed"
 	"speceval/internal/checkpoint"
 	"speceval/internal/fleet/workload"
-	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/method/controller"
@@ -202,7 +202,7 @@ func asDrawn(stdout io.Writer, w *workload.Workload, all []*timed.Results) error
 		completed, lengths := 0, make(map[int32]bool)
 		for _, run := range r.Runs {
 			draw := law.Sampler(branch)
-			if run.Strategy == measurement.UniformEquivalent {
+			if run.Strategy == policy.UniformEquivalent.Name {
 				draw = law.Sampler(branch.Child(run.Strategy))
 			}
 			for _, q := range r.Requests(run) {
@@ -214,11 +214,11 @@ func asDrawn(stdout io.Writer, w *workload.Workload, all []*timed.Results) error
 					id.Phase = controller.Continuation
 				}
 				prompt, tokens := draw(id)
-				if want := min(tokens, drawnTokens); int(q.Tokens) != want || int(q.Prompt) != prompt {
-					return fmt.Errorf("%s, %s: %s has %d tokens after %d, want %d after %d", r.Name(), run.Strategy, q.ID, q.Tokens, q.Prompt, want, prompt)
+				if want := min(tokens, drawnTokens); int(q.CompletionTokens) != want || int(q.PromptTokens) != prompt {
+					return fmt.Errorf("%s, %s: %s has %d tokens after %d, want %d after %d", r.Name(), run.Strategy, q.ID, q.CompletionTokens, q.PromptTokens, want, prompt)
 				}
 				completed++
-				lengths[q.Tokens] = true
+				lengths[q.CompletionTokens] = true
 			}
 		}
 		fmt.Fprintf(stdout, "%s: %d answers of %d different lengths\n", r.Name(), completed, len(lengths))

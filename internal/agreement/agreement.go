@@ -6,23 +6,33 @@ package agreement
 
 import "math"
 
-// Verdict is the outcome of a comparison, in words that tables show.
+// Verdict is the outcome of one comparison: with the paper, or of what was
+// measured with what was predicted, in words that tables show.
 type Verdict string
 
-// Verdicts. The first two pass, the third fails, the others do neither.
+// Verdicts. The first three pass, Differs and Absent fail, the others do neither.
 const (
-	Agrees  Verdict = "agrees"              // within the tolerance
+	Agrees  Verdict = "agrees"              // rounds to the expected number, or is within the tolerance
 	Within  Verdict = "agrees within noise" // no further than Sigmas standard errors
+	Tie     Verdict = "tie within noise"    // another choice, as good as the expected one within Sigmas standard errors
 	Differs Verdict = "differs"
-	Fitted  Verdict = "fitted"          // the prediction has seen the measurement
-	TooFew  Verdict = "not enough runs" // fewer than LeastRuns
+	Absent  Verdict = "missing"         // not among the results, though their stage has run
+	NotRun  Verdict = "not run"         // the stage that finds it out has not run
 	Shown   Verdict = "shown"           // no claim is made about it
+	Fitted  Verdict = "fitted"          // shown: the prediction has seen the measurement
+	TooFew  Verdict = "not enough runs" // shown: fewer than LeastRuns
 )
+
+// Passes reports whether the verdict is one of agreement.
+func (v Verdict) Passes() bool { return v == Agrees || v == Within || v == Tie }
 
 const (
 	// Sigmas is how many standard errors count as noise: chance alone exceeds it
 	// in 0.3% of comparisons.
 	Sigmas = 3
+
+	// Float is the slack for the rounding of decimal fractions to float64.
+	Float = 1e-12
 
 	// TimeTolerance is how far a predicted time may be from the measured one,
 	// relative to that, whatever its error.

@@ -28,6 +28,8 @@ var importRules = []importRule{
 	{"stages/report", []string{"stages/report/formula", "stages/report/measured", "pipeline/dag", "pipeline/pair", "data", "method/…", "internal/…"}},
 	{"stages/report/formula", []string{"internal/table", "internal/variance", "internal/measurement"}},
 	{"stages/report/measured", []string{"internal/agreement", "internal/measurement", "internal/profile", "internal/table"}},
+	{"stages/report/figures", []string{"stages/report/model", "stages/report/stored", "pipeline/dag", "internal/figure", "internal/policy", "internal/profile", "internal/table", "internal/variance"}},
+	{"stages/report/tables/measured", []string{"stages/report/model", "stages/report/stored", "pipeline/dag", "internal/agreement", "internal/measurement", "internal/policy", "internal/profile", "internal/table", "internal/variance"}},
 	{"stages/*", []string{"pipeline/dag", "pipeline/pair", "data", "method/…", "internal/…"}}, // never one another: they meet in files
 	{"drills/process", nil},
 	{"drills/cluster", nil},
@@ -43,17 +45,6 @@ var importRules = []importRule{
 	{"data/smallbench/make", []string{"data", "method/…", "internal/…"}},
 	{"data/fleet/fit", []string{"data", "method/…", "internal/…"}},
 	{"data", nil},
-
-	// Scoring: the families of scorers, and what they are made of.
-	{"internal/scorer/maths", []string{"internal/scorer", "internal/latex", "internal/algebra"}},
-	{"internal/scorer/choice", []string{"internal/scorer"}},
-	{"internal/scorer/judge", []string{"internal/scorer", "internal/vllm"}},
-	{"internal/scorer/code", []string{"internal/scorer", "internal/sandbox", "internal/benchmark"}},
-	{"internal/scorer", nil},
-	{"internal/latex", []string{"internal/algebra"}},
-	{"internal/algebra", nil},
-	{"internal/sandbox/hostile", []string{"internal/sandbox"}},
-	{"internal/sandbox", nil},
 
 	// Executing a policy: identities and rewards, the policies themselves, the
 	// loop that runs one, and the two kinds of worker that it runs on.
@@ -73,17 +64,35 @@ var importRules = []importRule{
 	{"internal/launcher", []string{"internal/vllm", "internal/clock"}},
 	{"internal/pool", []string{"internal/vllm", "internal/clock"}},
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/benchmark", "internal/seed", "internal/clock"}},
-	{"internal/fleet", []string{"internal/benchmark", "internal/seed"}},
+	{"internal/fleet/fleettest", []string{"internal/fleet"}},
+	{"internal/fleet", []string{"internal/benchmark", "internal/scorer/family", "internal/seed"}},
+
+	// Scoring: tasks, the families of scorers, and what they are made of.
+	{"internal/benchmark", []string{"internal/scorer", "internal/scorer/family", "internal/csvfile", "internal/rowfile", "internal/jsonlist"}},
+	{"internal/scorer/family", []string{"internal/scorer", "internal/scorer/*", "internal/seed"}},
+	{"internal/scorer/maths", []string{"internal/scorer", "internal/latex", "internal/algebra"}},
+	{"internal/scorer/judge", []string{"internal/scorer", "internal/vllm"}},
+	{"internal/scorer/code", []string{"internal/scorer", "internal/sandbox"}},
+	{"internal/scorer/*", []string{"internal/scorer"}}, // those that need no more
+	{"internal/scorer", nil},
+	{"internal/latex", []string{"internal/algebra"}},
+	{"internal/algebra", nil},
+	{"internal/sandbox/hostile", []string{"internal/sandbox"}},
+	{"internal/sandbox", nil},
+
+	// A client of one server, and what is made over it.
 	{"internal/vllm", []string{"internal/seed", "internal/clock"}},
 	{"internal/evaluation", []string{
-		"method/controller", "method/estimate", "method/neyman", "internal/router", "internal/coupled", "internal/sampler", "internal/vllm",
+		"method/controller", "method/estimate", "method/neyman", "internal/policy", "internal/router", "internal/coupled", "internal/sampler", "internal/vllm",
 		"internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/clock",
 	}},
 	{"internal/sampler", []string{"internal/rollout", "internal/vllm", "internal/benchmark", "internal/seed"}},
 	{"internal/rollout", []string{"internal/rowfile", "internal/journal", "internal/atomicfile"}},
 
 	// Statistics, and the rows in which its results are stored.
-	{"internal/policy", []string{"method/controller"}},
+	{"internal/policy/policytest", []string{"internal/policy", "method/neyman"}},
+	{"internal/policy", []string{"internal/sweep", "internal/exante", "internal/tsneyman", "internal/seed", "internal/pilot", "method/controller", "method/neyman"}},
+	{"internal/sweep", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"method/design", []string{"internal/exante", "internal/seed", "method/neyman"}},
 	{"internal/exante", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"internal/pilot", []string{"internal/seed"}},
@@ -91,7 +100,7 @@ var importRules = []importRule{
 	{"method/estimate", []string{"method/neyman"}},
 	{"method/neyman", nil},
 	{"internal/seed", nil},
-	{"internal/variance", []string{"internal/rowfile"}},
+	{"internal/variance", []string{"internal/policy", "internal/rowfile"}},
 	{"internal/agreement", nil},
 
 	// What people look at.
@@ -103,8 +112,7 @@ var importRules = []importRule{
 	{"internal/table", nil},
 
 	// Facts, as typed values and in files.
-	{"internal/benchmark", []string{"internal/csvfile", "internal/rowfile", "internal/jsonlist"}},
-	{"internal/measurement", []string{"internal/flops", "internal/csvfile", "internal/rowfile"}},
+	{"internal/measurement", []string{"internal/policy", "internal/flops", "internal/csvfile", "internal/rowfile"}},
 	{"internal/flops", []string{"internal/csvfile", "internal/rowfile"}},
 	{"internal/profile", []string{"internal/csvfile", "internal/rowfile"}},
 	{"internal/csvfile", nil},

@@ -11,8 +11,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/policy"
 	"speceval/method/controller"
 )
 
@@ -58,20 +60,27 @@ func (s *Setup) Path(out string) string {
 	return filepath.Join(out, Folder, "benchmark="+url.PathEscape(s.Benchmark), "model="+url.PathEscape(s.Model), s.Name())
 }
 
-// policy is that of the name.
+// policy is that of the strategy.
 func (s *Setup) policy() (controller.Policy, error) { return ParsePolicy(s.Policy) }
 
-// Policies are the names of the policies, the default first.
-var Policies = []string{controller.Async.String(), controller.Sync.String(), controller.Uniform.String()}
-
-// ParsePolicy is the policy of a name.
-func ParsePolicy(name string) (controller.Policy, error) {
-	for _, p := range []controller.Policy{controller.Uniform, controller.Sync, controller.Async} {
-		if p.String() == name {
-			return p, nil
+// Policies are the names of the strategies that an evaluation can take, those at
+// its own budget, the default first.
+var Policies = func() (names []string) {
+	for _, s := range slices.Backward(policy.Strategies) {
+		if !s.Equivalent {
+			names = append(names, s.Name)
 		}
 	}
-	return 0, fmt.Errorf("there is no policy %q: want one of %s, %s and %s", name, Policies[0], Policies[1], Policies[2])
+	return names
+}()
+
+// ParsePolicy is what executes the strategy of a name.
+func ParsePolicy(name string) (controller.Policy, error) {
+	if s := policy.FindStrategy(name); s != nil && !s.Equivalent {
+		return s.Controller, nil
+	}
+	last := len(Policies) - 1
+	return 0, fmt.Errorf("there is no policy %q: want one of %s and %s", name, strings.Join(Policies[:last], ", "), Policies[last])
 }
 
 // ReadSetup reads the setup in the folder of an evaluation; fs.ErrNotExist is in

@@ -1,6 +1,6 @@
 package measurement
 
-import "math"
+import "speceval/internal/policy"
 
 // Compute is what HBN-async computes beyond Uniform over many settings, as
 // fractions of Uniform's compute and rollouts (paper, Table 2).
@@ -16,7 +16,7 @@ type Compute struct {
 func ComputeOver(settings []Setting) Compute {
 	var extra, accepted, uniform, useful, wasted sum
 	for _, s := range settings {
-		async := s.Runs[HBNAsync]
+		async := s.Runs[policy.HBNAsync.Name]
 		extra.add(float64(async.ExtraRollouts))
 		accepted.add(float64(s.Uniform().AcceptedRollouts))
 		uniform.add(s.Uniform().UsefulFLOPs)
@@ -46,8 +46,8 @@ type Time struct {
 // TimeOver sums over the settings first and divides once. They need Uniform,
 // HBN-sync and HBN-async.
 func TimeOver(settings []Setting) Time {
-	sync, syncNormalized := slowdown(settings, HBNSync)
-	async, asyncNormalized := slowdown(settings, HBNAsync)
+	sync, syncNormalized := slowdown(settings, policy.HBNSync.Name)
+	async, asyncNormalized := slowdown(settings, policy.HBNAsync.Name)
 	return Time{Sync: sync, Async: async, SyncNormalized: syncNormalized, AsyncNormalized: asyncNormalized}
 }
 
@@ -75,18 +75,18 @@ type Benefit struct {
 }
 
 // BenefitOver takes the variance ratio of HBN in each setting. The settings
-// need Uniform, HBN-async and UniformEquivalent.
+// need Uniform, HBN-async and the equivalent Uniform.
 func BenefitOver(settings []Setting, ratios []float64) Benefit {
 	var tasks, continuous, rounded sum
 	for i, s := range settings {
 		n := float64(s.NTasks)
 		tasks.add(n)
 		continuous.add(n * float64(s.Budget) / ratios[i])
-		rounded.add(n * float64(s.Runs[UniformEquivalent].Budget))
+		rounded.add(n * float64(s.Runs[policy.UniformEquivalent.Name].Budget))
 	}
 	b := Benefit{Continuous: continuous.total() / tasks.total(), Rounded: rounded.total() / tasks.total()}
-	b.EquivalentTime, _ = slowdown(settings, UniformEquivalent)
-	b.AsyncTime, _ = slowdown(settings, HBNAsync)
+	b.EquivalentTime, _ = slowdown(settings, policy.UniformEquivalent.Name)
+	b.AsyncTime, _ = slowdown(settings, policy.HBNAsync.Name)
 	return b
 }
 
@@ -94,40 +94,4 @@ func BenefitOver(settings []Setting, ratios []float64) Benefit {
 // (Rounded − b)/(Continuous − b).
 func (b Benefit) Kept(budget int32) float64 {
 	return (b.Rounded - float64(budget)) / (b.Continuous - float64(budget))
-}
-
-// sum adds with compensation, by Neumaier's method: the error does not grow
-// with the number of terms.
-type sum struct{ value, lost float64 }
-
-func (s *sum) add(v float64) {
-	t := s.value + v
-	if math.Abs(s.value) >= math.Abs(v) {
-		s.lost += (s.value - t) + v
-	} else {
-		s.lost += (v - t) + s.value
-	}
-	s.value = t
-}
-
-func (s *sum) total() float64 { return s.value + s.lost }
-
-// Spread is the standard deviation of a statistic over repeats of the suite,
-// and its standard error, that of their mean. With fewer than two repeats
-// there is none, and both are NaN.
-func Spread(repeats []float64) (sd, se float64) {
-	n := float64(len(repeats))
-	if n < 2 {
-		return math.NaN(), math.NaN()
-	}
-	var total, squares sum
-	for _, v := range repeats {
-		total.add(v)
-	}
-	mean := total.total() / n
-	for _, v := range repeats {
-		squares.add((v - mean) * (v - mean))
-	}
-	sd = math.Sqrt(squares.total() / (n - 1))
-	return sd, sd / math.Sqrt(n)
 }

@@ -7,7 +7,8 @@ package measurement
 import (
 	"fmt"
 	"math"
-	"slices"
+
+	"speceval/internal/policy"
 )
 
 // Schema is the value of the footer key speceval.schema of a measurement file.
@@ -21,16 +22,13 @@ const (
 	RepeatsFile = "systems/repeats.parquet"      // Repeat
 )
 
-// Strategies (paper, Section 4.3).
-const (
-	Uniform           = "uniform"            // b rollouts for every task
-	HBNSync           = "hbn-sync"           // HBN with a barrier after the pilot
-	HBNAsync          = "hbn-async"          // HBN that fills the barrier with speculative rollouts
-	UniformEquivalent = "uniform-equivalent" // Uniform at ⌊b/r⌋, the budget that HBN's variance is worth
+// Names of strategies, for readers that know one by its name alone.
+var (
+	Uniform           = policy.UniformAtBudget.Name
+	HBNSync           = policy.HBNSync.Name
+	HBNAsync          = policy.HBNAsync.Name
+	UniformEquivalent = policy.UniformEquivalent.Name
 )
-
-// strategies are all of them, in the order in which errors name them.
-var strategies = []string{Uniform, HBNSync, HBNAsync, UniformEquivalent}
 
 // Provenance of a measurement. Nothing simulated may be shown as measured.
 const (
@@ -47,7 +45,7 @@ type Measurement struct {
 
 	// ReferenceBudget is the budget b of the setting that the run belongs to,
 	// and Budget the rollouts per task that it accepted. They differ for
-	// UniformEquivalent alone.
+	// equivalent strategies alone.
 	ReferenceBudget int32  `parquet:"reference_budget"`
 	Budget          int32  `parquet:"budget"`
 	Strategy        string `parquet:"strategy"`
@@ -68,15 +66,16 @@ type Repeat struct {
 
 // Check says what is wrong with a measurement, if anything.
 func (m Measurement) Check() error {
+	s := policy.FindStrategy(m.Strategy)
 	switch {
 	case m.Benchmark == "" || m.Model == "":
 		return fmt.Errorf("benchmark or model is empty")
 	case m.NTasks < 1 || m.Budget < 1 || m.ReferenceBudget < 1:
 		return fmt.Errorf("n_tasks %d, budget %d or reference_budget %d is not positive", m.NTasks, m.Budget, m.ReferenceBudget)
-	case m.Strategy != UniformEquivalent && m.Budget != m.ReferenceBudget:
-		return fmt.Errorf("budget %d differs from reference_budget %d under %s", m.Budget, m.ReferenceBudget, m.Strategy)
-	case !slices.Contains(strategies, m.Strategy):
+	case s == nil:
 		return fmt.Errorf("strategy %q is unknown", m.Strategy)
+	case !s.Equivalent && m.Budget != m.ReferenceBudget:
+		return fmt.Errorf("budget %d differs from reference_budget %d under %s", m.Budget, m.ReferenceBudget, m.Strategy)
 	case m.Provenance != Published && m.Provenance != Simulated && m.Provenance != Measured:
 		return fmt.Errorf("provenance %q is unknown", m.Provenance)
 	case !positive(m.TimeSeconds) || !positive(m.UsefulFLOPs) || !(m.WastedFLOPs == 0 || positive(m.WastedFLOPs)):
@@ -85,7 +84,7 @@ func (m Measurement) Check() error {
 		return fmt.Errorf("accepted_rollouts %d is not n_tasks × budget = %d", m.AcceptedRollouts, int64(m.NTasks)*int64(m.Budget))
 	case m.ExtraRollouts < 0:
 		return fmt.Errorf("extra_rollouts %d is negative", m.ExtraRollouts)
-	case m.Strategy != HBNAsync && (m.ExtraRollouts > 0 || m.WastedFLOPs > 0):
+	case !s.Speculates() && (m.ExtraRollouts > 0 || m.WastedFLOPs > 0):
 		return fmt.Errorf("%d extra rollouts or %v wasted FLOPs under %s, which discards nothing", m.ExtraRollouts, m.WastedFLOPs, m.Strategy)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/policy"
 	"speceval/internal/rowfile"
 )
 
@@ -21,7 +22,7 @@ func Read(path string) ([]Measurement, error) {
 // Parse reads a measurement file held in memory; name is what errors call it.
 // Every row must pass Check. The settings must be whole: in each provenance
 // that a setting, a profile at a budget, has been run in, one row for each of
-// the four strategies, with the same number of tasks. Errors name the file,
+// the strategies, with the same number of tasks. Errors name the file,
 // the row and the setting.
 func Parse(data []byte, name string) ([]Measurement, error) {
 	rows, _, err := rowfile.Decode[Measurement](data, name)
@@ -120,7 +121,8 @@ func checkWhole(key suiteKey, suites map[suiteKey]map[string]int, runs []Repeat,
 	for _, i := range have {
 		first = min(first, i)
 	}
-	for _, strategy := range strategies {
+	for _, s := range policy.Strategies {
+		strategy := s.Name
 		if _, ok := have[strategy]; ok {
 			continue
 		}

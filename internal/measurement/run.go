@@ -1,6 +1,9 @@
 package measurement
 
-import "speceval/internal/flops"
+import (
+	"speceval/internal/flops"
+	"speceval/internal/policy"
+)
 
 // RunsFile holds every execution of the systems stage, a Run each: under
 // coupled and under real rewards, on servers and under the virtual clock.
@@ -76,7 +79,7 @@ type Run struct {
 // What a run measures does not depend on the weight, and is kept when it changes.
 func (r *Run) Weigh(design float64) {
 	r.Weight = design
-	if r.Strategy == Uniform || r.Strategy == UniformEquivalent {
+	if s := policy.FindStrategy(r.Strategy); s != nil && !s.HasPilot() {
 		r.Weight = float64(min(r.Pilots, r.Budget)) / float64(r.Budget)
 	}
 	r.Estimate = float64(r.Weight*r.PilotMean) + float64((1-r.Weight)*r.ContinuationMean)

@@ -3,6 +3,8 @@ package measurement
 import (
 	"cmp"
 	"slices"
+
+	"speceval/internal/policy"
 )
 
 // Setting is the runs of one profile at one budget in one provenance, one run
@@ -19,7 +21,7 @@ type Setting struct {
 func (s Setting) Profile() string { return s.Benchmark + "__model=" + s.Model }
 
 // Uniform is the run that the others are compared with.
-func (s Setting) Uniform() Measurement { return s.Runs[Uniform] }
+func (s Setting) Uniform() Measurement { return s.Runs[policy.UniformAtBudget.Name] }
 
 // Settings is the settings of one provenance at one budget that have a run of
 // each of the strategies asked for, by benchmark and then model; the other

@@ -1,8 +1,14 @@
 // Package policy is the policies, a value in a file of its own each: what a
-// policy is called in files and for people, and the facts about it that lists
-// of policies go by. A strategy is a way to execute one. Whoever enumerates,
-// orders or names policies or strategies reads the two lists, All and Strategies.
+// policy is called in files and for people, how its designs and allocations are
+// made, and how it is executed. A strategy is a way to execute one. What
+// enumerates, orders or names them reads the two lists, All and Strategies.
 package policy
+
+import (
+	"slices"
+
+	"speceval/internal/tsneyman"
+)
 
 // Policy is a rule that spends N·b rollouts on N tasks.
 type Policy struct {
@@ -14,46 +20,52 @@ type Policy struct {
 	// 8. It is 0 for Uniform, which is 1 by definition, and for policies of ours.
 	PaperTable int
 
-	// Clairvoyant policies know the pass probabilities: a bound, which nobody
-	// could execute.
+	// Clairvoyant policies know the pass probabilities: a bound that no evaluation
+	// can reach.
 	Clairvoyant bool
 
 	// Strength says that the policy has a prior strength α, which is chosen in
 	// hindsight: at each budget the one with the least mean ratio over profiles.
 	Strength bool
 
-	// Sequential policies choose every rollout after all those before it. They
-	// have a warm start m₀ and α in place of a pilot size, a weight and a design.
-	Sequential bool
+	// How the policy spends the budget, in one of three forms. An allocation known
+	// beforehand is made from the true variances and the number of rollouts, a
+	// multiple of the number of tasks.
+	Fixed    func(variances []float64, total int) ([]int, error)
+	TwoStage *TwoStage
+
+	// Sequential policies choose every rollout after all those before it, from a
+	// warm start m₀ and with a prior strength in place of a design.
+	Sequential func(alpha float64) *tsneyman.Sampler
 }
 
-// All is the policies of the replay, in the order of files and tables.
-var All = []*Policy{Oracle, EN, IBN, HBN, TS}
+// List is policies in the order of files and tables.
+type List []*Policy
+
+// All is the policies of the replay.
+var All = List{Oracle, EN, IBN, HBN, TS}
 
 // CaseStudy is the policies of the case study (paper, Figure 2), in the order
 // of its file and from back to front in its panels.
-var CaseStudy = []*Policy{Uniform, HBN, Oracle}
+var CaseStudy = List{Uniform, HBN, Oracle}
 
-// Find is the policy of a name, nil if there is none.
-func Find(name string) *Policy {
-	if name == Uniform.Name {
-		return Uniform
-	}
-	for _, p := range All {
-		if p.Name == name {
-			return p
-		}
+// Find is the policy of a name, nil if the list has none.
+func (l List) Find(name string) *Policy {
+	if at := l.Order(name); at >= 0 {
+		return l[at]
 	}
 	return nil
 }
 
-// Order is the place of a policy in All by its name, for sorting: -1 for
-// Uniform, so that it comes first.
-func Order(name string) int {
-	for i, p := range All {
-		if p.Name == name {
-			return i
-		}
+// Order is the place of a policy by its name, -1 if the list lacks it.
+func (l List) Order(name string) int {
+	return slices.IndexFunc(l, func(p *Policy) bool { return p.Name == name })
+}
+
+// Find is the policy of a name, Uniform among them; nil if there is none.
+func Find(name string) *Policy {
+	if name == Uniform.Name {
+		return Uniform
 	}
-	return -1
+	return All.Find(name)
 }

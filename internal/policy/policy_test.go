@@ -24,8 +24,8 @@ func TestNamesTellPoliciesApart(t *testing.T) {
 		take("name", p.Name, "^[a-z]+(_[a-z]+)*$")
 		take("label", p.Label, ".")
 		take("macro", p.Macro, "^[A-Za-z]+$")
-		if policy.Find(p.Name) != p || policy.Order(p.Name) != i-1 {
-			t.Errorf("%s is found as %v, at place %d", p.Name, policy.Find(p.Name), policy.Order(p.Name))
+		if policy.Find(p.Name) != p || policy.All.Order(p.Name) != i-1 {
+			t.Errorf("%s is found as %v, at place %d", p.Name, policy.Find(p.Name), policy.All.Order(p.Name))
 		}
 	}
 	for _, s := range policy.Strategies {
@@ -36,6 +36,33 @@ func TestNamesTellPoliciesApart(t *testing.T) {
 		}
 		if !s.Equivalent && s.Name != s.Controller.String() {
 			t.Errorf("%s is executed by the controller as %s", s.Name, s.Controller)
+		}
+	}
+}
+
+// TestEveryPolicySaysHowItSpends wants one of the three forms of each, with a form
+// of scores and a source of designs where they belong.
+func TestEveryPolicySaysHowItSpends(t *testing.T) {
+	count := func(are ...bool) (n int) {
+		for _, is := range are {
+			if is {
+				n++
+			}
+		}
+		return n
+	}
+	for _, p := range append(policy.List{policy.Uniform}, policy.All...) {
+		if count(p.Fixed != nil, p.TwoStage != nil, p.Sequential != nil) != 1 {
+			t.Errorf("%s has no single form", p.Name)
+		}
+		if two := p.TwoStage; two != nil {
+			d := two.Design
+			if count(two.Folded != nil, two.Scores != nil) != 1 || count(d.OnPanels != nil, d.OnProfile != nil, d.As != nil) != 1 {
+				t.Errorf("%s has no single form of scores or source of designs", p.Name)
+			}
+			if d.As == nil && (d.Unit == "" || d.Seconds == nil) || p.Strength && d.OnProfile != nil {
+				t.Errorf("the design of %s is incomplete: %+v", p.Name, d)
+			}
 		}
 	}
 }

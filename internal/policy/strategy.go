@@ -32,7 +32,7 @@ func FindStrategy(name string) *Strategy {
 
 // HasPilot reports whether the strategy waits for the rewards of a pilot: it
 // allocates by them, with a stage weight and a prior.
-func (s *Strategy) HasPilot() bool { return s.Controller != controller.Uniform }
+func (s *Strategy) HasPilot() bool { return s.Policy.TwoStage != nil }
 
 // Speculates reports whether the strategy requests rollouts that it may turn
 // out not to need: its runs have extra rollouts and wasted FLOPs.

@@ -1,9 +1,18 @@
 package policy
 
-import "speceval/method/controller"
+import (
+	"slices"
+
+	"speceval/method/controller"
+)
 
 // Uniform gives every task b rollouts: what all others are held against.
-var Uniform = &Policy{Name: "uniform", Label: "Uniform", Macro: "Uniform"}
+var Uniform = &Policy{Name: "uniform", Label: "Uniform", Macro: "Uniform", Fixed: evenly}
+
+// evenly gives each task as many of the rollouts, of which there are a multiple.
+func evenly(variances []float64, total int) ([]int, error) {
+	return slices.Repeat([]int{total / len(variances)}, len(variances)), nil
+}
 
 // UniformAtBudget is Uniform at the budget b.
 var UniformAtBudget = &Strategy{

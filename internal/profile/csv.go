@@ -7,10 +7,15 @@ import (
 	"speceval/internal/csvfile"
 )
 
+// Columns are those that a CSV file of profiles must have; scorerColumn may
+// follow.
+var Columns = []string{"benchmark", "model", "task_index", "task_id", "pass_count", "tested_k"}
+
+const scorerColumn = "scorer"
+
 // csvRows reads a CSV file with a header.
 func csvRows(data []byte, faults *faults) []numbered {
-	columns := []string{"benchmark", "model", "task_index", "task_id", "pass_count", "tested_k"}
-	records, wrong := csvfile.Parse(data, columns, "scorer")
+	records, wrong := csvfile.Parse(data, Columns, scorerColumn)
 	for _, err := range wrong {
 		faults.add("%v", err)
 	}
@@ -22,9 +27,9 @@ func csvRows(data []byte, faults *faults) []numbered {
 			value, err := strconv.ParseInt(text, 10, 32)
 			switch {
 			case errors.Is(err, strconv.ErrRange):
-				faults.add("row %d: %s %q is out of range", record.Number, columns[column], text)
+				faults.add("row %d: %s %q is out of range", record.Number, Columns[column], text)
 			case err != nil:
-				faults.add("row %d: %s %q is not an integer", record.Number, columns[column], text)
+				faults.add("row %d: %s %q is not an integer", record.Number, Columns[column], text)
 			}
 			sound = sound && err == nil
 			return int32(value)

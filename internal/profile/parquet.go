@@ -51,7 +51,7 @@ func Write(w io.Writer, profiles []Profile, footer map[string]string) error {
 func parquetRows(data []byte, name string) ([]row, error) {
 	rows, _, err := rowfile.Decode[row](data, name)
 	var missing *rowfile.MissingColumnError
-	if !errors.As(err, &missing) || missing.Column != "scorer" {
+	if !errors.As(err, &missing) || missing.Column != scorerColumn {
 		return rows, err
 	}
 	unscored, _, err := rowfile.Decode[unscoredRow](data, name)

@@ -4,23 +4,24 @@
 // Stages meet in these files, never in each other.
 package variance
 
-// Policies, as named in designs.parquet, ratios.parquet and the tables.
-const (
-	Oracle   = "oracle"
-	TunedEN  = "tuned_en"
-	TunedIBN = "tuned_ibn"
-	HBN      = "hbn"
-	TSNeyman = "ts_neyman"
+import "speceval/internal/policy"
 
-	Uniform = "uniform" // every task alike: what the others are held against
+// Names of policies, for readers that know one by its name alone.
+var (
+	Oracle   = policy.Oracle.Name
+	TunedEN  = policy.EN.Name
+	TunedIBN = policy.IBN.Name
+	HBN      = policy.HBN.Name
+	TSNeyman = policy.TS.Name
+	Uniform  = policy.Uniform.Name
 )
 
 // Files of the output folder, with the rows that they hold.
 const (
 	DesignsFile     = "replay/designs.parquet"        // Design
-	TwoStageFile    = "replay/two_stage.parquet"      // Ratio, of all policies but TS-Neyman
+	TwoStageFile    = "replay/two_stage.parquet"      // Ratio, of all policies but sequential ones
 	RatiosFile      = "replay/ratios.parquet"         // Ratio, of all policies
-	CandidatesFile  = "replay/ibn_candidates.parquet" // Ratio, of every prior strength of IBN
+	CandidatesFile  = "replay/ibn_candidates.parquet" // Ratio, of every prior strength of those in two stages
 	SearchFile      = "replay/ts_candidates.parquet"  // Search
 	DifferencesFile = "replay/differences.parquet"    // Difference
 	ErrorsFile      = "replay/profile_errors.parquet" // ProfileError
@@ -33,7 +34,7 @@ type Design struct {
 	Policy string   `parquet:"policy"`
 	NTasks int32    `parquet:"n_tasks"`
 	Budget int32    `parquet:"budget"` // rollouts per task
-	Alpha  *float64 `parquet:"alpha"`  // IBN's prior strength; null for the others
+	Alpha  *float64 `parquet:"alpha"`  // prior strength; null where there is none
 	M      int32    `parquet:"m"`      // pilot rollouts per task
 	W      float64  `parquet:"w"`      // stage weight of the pilot, b·w/m = risk
 
@@ -108,7 +109,7 @@ type Estimates struct {
 	Benchmark string `parquet:"benchmark"`
 	Model     string `parquet:"model"`
 	Budget    int32  `parquet:"budget"`
-	Policy    string `parquet:"policy"` // Uniform, HBN or Oracle
+	Policy    string `parquet:"policy"` // of policy.CaseStudy
 
 	Low   float64 `parquet:"low"` // the bin is [Low, High), of estimates of the mean
 	High  float64 `parquet:"high"`

@@ -12,15 +12,12 @@ const (
 	Async                 // HBN that fills the barrier with speculative continuations
 )
 
+var policyNames = [...]string{Uniform: "uniform", Sync: "hbn-sync", Async: "hbn-async"}
+
 // String is the policy's name in files and tables.
 func (p Policy) String() string {
-	switch p {
-	case Uniform:
-		return "uniform"
-	case Sync:
-		return "hbn-sync"
-	case Async:
-		return "hbn-async"
+	if int(p) < len(policyNames) {
+		return policyNames[p]
 	}
 	return fmt.Sprintf("policy %d", uint8(p))
 }

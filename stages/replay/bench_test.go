@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"speceval/internal/exante"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
@@ -21,41 +22,30 @@ var paper = Settings{
 	},
 }
 
-func BenchmarkHBNDesignReplicate(b *testing.B) {
-	prior, err := neyman.NewPrior(paper.QuadratureOrder)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, tasks := range []int{30, 100} {
-		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
-			for b.Loop() {
-				exante.Masses(b.Context(), prior, exante.AllCandidates(paper.Budgets), tasks, paper.Draws, seed.Root(1).Stream())
-			}
-			b.ReportMetric(float64(63*paper.Draws*b.N)/b.Elapsed().Seconds(), "posteriors/s")
-		})
-	}
-}
-
-func BenchmarkIBNDesignReplicate(b *testing.B) {
+// BenchmarkDesign is a unit of each design: a replicate of panels, or a profile.
+func BenchmarkDesign(b *testing.B) {
 	cs := exante.AllCandidates(paper.Budgets)
-	for _, tasks := range []int{30, 100} {
-		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
-			for b.Loop() {
-				ibnMasses(b.Context(), paper.Alphas, cs, tasks, paper.Draws, seed.Root(1).Stream())
-			}
-			b.ReportMetric(float64(len(cs)*len(paper.Alphas)*paper.Draws*b.N)/b.Elapsed().Seconds(), "allocations/s")
-		})
-	}
-}
-
-func BenchmarkENDesignProfile(b *testing.B) {
-	for _, tasks := range []int{30, 100} {
-		p := benchProfile(tasks)
-		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
-			for b.Loop() {
-				enCoefficients(b.Context(), probabilities(p), exante.AllCandidates(paper.Budgets), paper.Draws, seed.Root(1).Stream())
-			}
-		})
+	for _, of := range policy.All {
+		if of.TwoStage == nil {
+			continue
+		}
+		for _, tasks := range []int{30, 100} {
+			b.Run(fmt.Sprintf("%s/N=%d", of.TwoStage.Design.Unit, tasks), func(b *testing.B) {
+				d, random := of.TwoStage.Design, seed.Root(1).Stream()
+				panels := policy.Panels{Candidates: cs, Tasks: tasks, Draws: paper.Draws, Order: paper.QuadratureOrder, Alphas: paper.Alphas}
+				for b.Loop() {
+					var err error
+					if d.OnPanels != nil {
+						_, err = d.OnPanels(b.Context(), panels, random)
+					} else {
+						_, err = d.OnProfile(b.Context(), probabilities(benchProfile(tasks)), cs, paper.Draws, random)
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
 	}
 }
 
@@ -69,7 +59,7 @@ func BenchmarkReplayProfile(b *testing.B) {
 		designs := benchDesigns(tasks)
 		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
 			for b.Loop() {
-				if _, _, err := replay(b.Context(), p, designs, prior, paper.Draws, seed.Root(1).Stream()); err != nil {
+				if _, _, err := replay(b.Context(), policy.All, p, designs, prior, paper.Draws, seed.Root(1).Stream()); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -89,7 +79,7 @@ func BenchmarkResampleProfile(b *testing.B) {
 		ratios := benchRatios(tasks)
 		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := resample(b.Context(), p, ratios, prior, paper.Resamples, paper.ResampleDraws, seed.Root(1)); err != nil {
+				if _, err := resample(b.Context(), policy.All, p, ratios, prior, paper.Resamples, paper.ResampleDraws, seed.Root(1)); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -105,7 +95,7 @@ func BenchmarkCaseStudy(b *testing.B) {
 		b.Fatal(err)
 	}
 	m, w := int32(10), 0.286
-	hbn := variance.Ratio{Budget: 32, M: &m, W: &w, VarianceRatio: 0.84}
+	hbn := variance.Ratio{Budget: 32, Policy: policy.HBN.Name, M: &m, W: &w, VarianceRatio: 0.84}
 	if _, err := caseStudy(b.Context(), benchProfile(30), hbn, prior, b.N, seed.Root(1)); err != nil {
 		b.Fatal(err)
 	}
@@ -153,10 +143,10 @@ func benchDesigns(tasks int) []variance.Design {
 			})
 		}
 		ms := pilots[int32(b)]
-		add(variance.HBN, ms[0], nil)
-		add(variance.TunedEN, ms[1], nil)
+		add(policy.HBN.Name, ms[0], nil)
+		add(policy.EN.Name, ms[1], nil)
 		for i := range paper.Alphas {
-			add(variance.TunedIBN, ms[2]+int32(i/8), &paper.Alphas[i])
+			add(policy.IBN.Name, ms[2]+int32(i/8), &paper.Alphas[i])
 		}
 	}
 	return designs

@@ -2,11 +2,15 @@ package replay
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
 
 	"speceval/internal/pilot"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
+	"speceval/internal/sweep"
 	"speceval/internal/variance"
 	"speceval/method/neyman"
 )
@@ -19,7 +23,7 @@ type evaluation func(random *seed.Stream) float64
 type rollouts struct{ path []uint64 }
 
 func (r *rollouts) passed(n int, p float64, random *seed.Stream) int {
-	r.path = sized(r.path, pilot.Words(n))
+	r.path = slices.Grow(r.path[:0], pilot.Words(n))[:pilot.Words(n)]
 	pilot.Bernoulli(r.path, n, p, random)
 	return pilot.Successes(r.path, n)
 }
@@ -37,13 +41,13 @@ func fixed(ps []float64, allocation []int) evaluation {
 	}
 }
 
-// twoStage evaluates by HBN: a pilot of every task, the exact integer allocation
-// of the continuation to its posterior scores, fresh rollouts, and the two
+// twoStage evaluates in two stages: a pilot of every task, the exact integer
+// allocation of the continuation to its scores, fresh rollouts, and the two
 // means with fixed weights (paper, Eqs. 4 and 6 to 8).
-func twoStage(ps []float64, d variance.Design, prior *neyman.Prior) evaluation {
-	m, tasks := int(d.M), float64(len(ps))
-	posterior, work := prior.Pilot(m), prior.NewWork()
-	counts, successes, scores := make([]int, m+1), make([]int, len(ps)), make([]float64, len(ps))
+func twoStage(ps []float64, s policy.Setting, w float64, rule sweep.Scores) evaluation {
+	m, tasks := s.M, float64(len(ps))
+	counts, byCount := make([]int, m+1), make([]float64, m+1)
+	successes, scores := make([]int, len(ps)), make([]float64, len(ps))
 	var r rollouts
 	return func(random *seed.Stream) float64 {
 		clear(counts)
@@ -53,18 +57,18 @@ func twoStage(ps []float64, d variance.Design, prior *neyman.Prior) evaluation {
 			counts[successes[i]]++
 			first += successes[i]
 		}
-		byCount := posterior.Scores(counts, work)
-		for i, s := range successes {
-			scores[i] = byCount.At(s)
+		rule(counts, byCount)
+		for i, n := range successes {
+			scores[i] = byCount[n]
 		}
-		allocation, err := neyman.Allocate(scores, len(ps)*(int(d.Budget)-m))
-		if err != nil { // a design leaves each task a rollout, and posterior scores are positive
+		allocation, err := neyman.Allocate(scores, len(ps)*(s.Budget-m))
+		if err != nil { // a design leaves each task a rollout, and no scores are negative
 			panic(err)
 		}
 		for i, n := range allocation {
 			second += float64(r.passed(n, ps[i], random)) / float64(n)
 		}
-		return float64(d.W*(float64(first)/(tasks*float64(m)))) + (1-d.W)*(second/tasks)
+		return float64(w*(float64(first)/(tasks*float64(m)))) + (1-w)*(second/tasks)
 	}
 }
 
@@ -116,47 +120,65 @@ const binsPerSD = 10
 // checkEvery is the number of evaluations between looks at whether to go on.
 const checkEvery = 4096
 
-// caseStudy simulates whole evaluations of a profile under Uniform, HBN with the
-// design of its replayed ratio, and the Oracle, and holds their spread beside
-// that of the variance formulas (paper, Eqs. 1 and 9).
+// caseStudy simulates whole evaluations of a profile under the policies of the
+// case study, those in two stages with the design of the replayed ratio, and
+// holds their spread beside that of the variance formulas (paper, Eqs. 1 and 9).
 func caseStudy(ctx context.Context, p profile.Profile, replayed variance.Ratio, prior *neyman.Prior, repetitions int, at seed.Seed) ([]variance.Estimates, error) {
 	ps, budget := probabilities(p), int(replayed.Budget)
-	variances, uniform := make([]float64, len(ps)), make([]int, len(ps))
-	for i, x := range ps {
-		variances[i], uniform[i] = x*(1-x), budget
-	}
-	oracle, err := neyman.Allocate(variances, len(ps)*budget)
-	if err != nil {
-		return nil, err
-	}
-	design := variance.Design{Budget: replayed.Budget, M: *replayed.M, W: *replayed.W}
-	spread := math.Sqrt(total(variances)/float64(budget)) / float64(len(ps)) // of Uniform
+	spread := math.Sqrt(total(variances(ps))/float64(budget)) / float64(len(ps)) // of Uniform
 	lattice := float64(len(ps) * budget)
 	var rows []variance.Estimates
-	for _, policy := range []struct {
-		name  string
-		once  evaluation
-		ratio float64
-	}{
-		{variance.Uniform, fixed(ps, uniform), 1},
-		{variance.HBN, twoStage(ps, design, prior), replayed.VarianceRatio},
-		{variance.Oracle, fixed(ps, oracle), neyman.VarianceRatio(variances, oracle, budget)},
-	} {
+	for _, of := range policy.CaseStudy {
+		once, ratio, err := evaluations(of, p, replayed, prior)
+		if err != nil {
+			return nil, err
+		}
 		e := estimates{
 			lattice: lattice, width: max(1, int(math.Round(lattice*spread/binsPerSD))),
 			counts: map[int]int64{}, truth: total(ps) / float64(len(ps)),
 		}
-		random := at.Child(policy.name).Stream()
+		random := at.Child(of.Name).Stream()
 		for i := range repetitions {
 			if i%checkEvery == 0 && ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			e.add(policy.once(&random))
+			e.add(once(&random))
 		}
 		rows = append(rows, e.rows(variance.Estimates{
-			Benchmark: p.Benchmark, Model: p.Model, Budget: replayed.Budget, Policy: policy.name,
-			Expected: math.Sqrt(policy.ratio) * spread,
+			Benchmark: p.Benchmark, Model: p.Model, Budget: replayed.Budget, Policy: of.Name,
+			Expected: math.Sqrt(ratio) * spread,
 		})...)
 	}
 	return rows, nil
+}
+
+// evaluations is how a policy evaluates a profile, with the variance relative to
+// Uniform's. One in two stages has the design and the ratio of the replayed row.
+func evaluations(of *policy.Policy, p profile.Profile, replayed variance.Ratio, prior *neyman.Prior) (evaluation, float64, error) {
+	ps, budget := probabilities(p), int(replayed.Budget)
+	switch {
+	case of.Fixed != nil:
+		allocation, err := of.Fixed(variances(ps), len(ps)*budget)
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s on %s at budget %d: %w", of.Name, p.Name(), budget, err)
+		}
+		ratio := 1.0 // of Uniform, without rounding
+		if of != policy.Uniform {
+			ratio = neyman.VarianceRatio(variances(ps), allocation, budget)
+		}
+		return fixed(ps, allocation), ratio, nil
+	case of.Name == replayed.Policy:
+		s := policy.Setting{Tasks: len(ps), Budget: budget, M: int(*replayed.M)}
+		return twoStage(ps, s, *replayed.W, of.TwoStage.Allocates(prior, s)), replayed.VarianceRatio, nil
+	}
+	return nil, 0, fmt.Errorf("the case study of %s has no ratio of %s", p.Name(), of.Name)
+}
+
+// variances are p(1−p) of each task.
+func variances(ps []float64) []float64 {
+	vs := make([]float64, len(ps))
+	for i, p := range ps {
+		vs[i] = p * (1 - p)
+	}
+	return vs
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"speceval/internal/policy"
+	"speceval/internal/policy/policytest"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
 	"speceval/method/neyman"
@@ -21,8 +23,8 @@ func TestEvaluationsHaveTheExactLaw(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, w := int32(2), 0.35
-	hbn := variance.Ratio{NTasks: 3, Budget: 4, Policy: variance.HBN, M: &m, W: &w}
-	hbn.VarianceRatio = exactRatio(t, p, hbn, hbnByTask)
+	hbn := variance.Ratio{NTasks: 3, Budget: 4, Policy: policy.HBN.Name, M: &m, W: &w}
+	hbn.VarianceRatio = exactRatio(t, p, hbn, policytest.ByTask(t, policy.HBN.Name, 0))
 	const repetitions = 100_000
 	rows, err := caseStudy(t.Context(), p, hbn, prior, repetitions, seed.Root(41))
 	if err != nil {
@@ -34,9 +36,9 @@ func TestEvaluationsHaveTheExactLaw(t *testing.T) {
 		t.Fatal(err)
 	}
 	laws := map[string]map[float64]float64{
-		variance.Uniform: fixedLaw(ps, []int{4, 4, 4}),
-		variance.Oracle:  fixedLaw(ps, oracle),
-		variance.HBN:     twoStageLaw(t, ps, 2, 4, w),
+		policy.Uniform.Name: fixedLaw(ps, []int{4, 4, 4}),
+		policy.Oracle.Name:  fixedLaw(ps, oracle),
+		policy.HBN.Name:     twoStageLaw(t, ps, 2, 4, w),
 	}
 	covered := map[string]float64{}
 	for i, r := range rows {
@@ -85,7 +87,7 @@ func fixedLaw(ps []float64, allocation []int) map[float64]float64 {
 		}
 		n := allocation[task]
 		for s := range n + 1 {
-			visit(task+1, sum+float64(s)/float64(n), chance*binomial(n, s, ps[task]))
+			visit(task+1, sum+float64(s)/float64(n), chance*policytest.Binomial(n, s, ps[task]))
 		}
 	}
 	visit(0, 0, 1)
@@ -102,14 +104,14 @@ func twoStageLaw(t *testing.T, ps []float64, m, budget int, w float64) map[float
 		if task < len(ps) {
 			for s := range m + 1 {
 				successes[task] = s
-				visit(task+1, passed+s, chance*binomial(m, s, ps[task]))
+				visit(task+1, passed+s, chance*policytest.Binomial(m, s, ps[task]))
 			}
 			return
 		}
 		if chance == 0 {
 			return
 		}
-		allocation, err := neyman.Allocate(hbnByTask(t, successes, m), len(ps)*(budget-m))
+		allocation, err := neyman.Allocate(policytest.ByTask(t, policy.HBN.Name, 0)(t, successes, m), len(ps)*(budget-m))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +134,7 @@ func TestBinsSuitTheSpread(t *testing.T) {
 	for _, tasks := range []int{4, 30, 100, 400} {
 		p := benchProfile(tasks)
 		m, w := int32(3), 0.4
-		rows, err := caseStudy(t.Context(), p, variance.Ratio{Budget: 20, M: &m, W: &w, VarianceRatio: 0.8}, prior, 50, seed.Root(42))
+		rows, err := caseStudy(t.Context(), p, variance.Ratio{Policy: policy.HBN.Name, Budget: 20, M: &m, W: &w, VarianceRatio: 0.8}, prior, 50, seed.Root(42))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +158,7 @@ func TestCaseStudyStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, w := int32(1), 0.5
-	_, err = caseStudy(ctx, benchProfile(5), variance.Ratio{Budget: 2, M: &m, W: &w}, prior, 1<<30, seed.Root(43))
+	_, err = caseStudy(ctx, benchProfile(5), variance.Ratio{Policy: policy.HBN.Name, Budget: 2, M: &m, W: &w}, prior, 1<<30, seed.Root(43))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}

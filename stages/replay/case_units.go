@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"speceval/internal/policy"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
@@ -47,7 +48,7 @@ func (b *builder) caseUnit(of pair.Pair) dag.Unit {
 		var rows []variance.Estimates
 		p, ratios, prior, err := b.underDesigns(job, of)
 		i := slices.IndexFunc(ratios, func(r variance.Ratio) bool {
-			return r.Policy == variance.HBN && int(r.Budget) == b.CaseStudy.Budget
+			return r.Policy == policy.HBN.Name && int(r.Budget) == b.CaseStudy.Budget
 		})
 		if err == nil && i >= 0 {
 			rows, err = caseStudy(ctx, p, ratios[i], prior, b.CaseStudy.Repetitions, at)

@@ -13,10 +13,10 @@ import (
 // coefficient is a row of a design unit's output: one estimate of the
 // continuation coefficient C, the expected Σ v/L over Σ v, of a candidate.
 type coefficient struct {
-	Alpha       *float64 `parquet:"alpha"` // IBN's prior strength; null for the others
+	Alpha       *float64 `parquet:"alpha"` // prior strength; null where there is none
 	Budget      int32    `parquet:"budget"`
 	M           int32    `parquet:"m"`
-	Replicate   int32    `parquet:"replicate"` // replicate of a design, or batch of EN's draws
+	Replicate   int32    `parquet:"replicate"` // replicate of a design, or batch of draws
 	Coefficient float64  `parquet:"coefficient"`
 }
 
@@ -50,14 +50,11 @@ func ofEachPair[T any](job *dag.Job, pairs []pair.Pair, output func(pair.Pair) s
 	return all, nil
 }
 
-// coefficientRows lists the estimates of every candidate, those of replicate
-// first coming first: estimates[candidate][replicate − first].
-func coefficientRows(cs exante.Candidates, alpha *float64, estimates [][]float64, first int) []coefficient {
+// coefficientRows are the estimates of a candidate, of replicate first and on.
+func coefficientRows(c exante.Candidate, alpha *float64, estimates []float64, first int) []coefficient {
 	var rows []coefficient
-	for k, c := range cs {
-		for r, estimate := range estimates[k] {
-			rows = append(rows, coefficient{alpha, int32(c.Budget), int32(c.M), int32(first + r), estimate})
-		}
+	for r, estimate := range estimates {
+		rows = append(rows, coefficient{alpha, int32(c.Budget), int32(c.M), int32(first + r), estimate})
 	}
 	return rows
 }
@@ -74,8 +71,8 @@ func newGathered(cs exante.Candidates, replicates int) gathered {
 	return g
 }
 
-// add adds a share of each row, which must be those of coefficientRows for the
-// same candidates and some replicates, to what has been gathered.
+// add adds a share of each row, which must be those of coefficientRows for one
+// candidate after the other and some replicates, to what has been gathered.
 func (g gathered) add(cs exante.Candidates, rows []coefficient, share float64) error {
 	per := len(rows) / len(cs)
 	if len(rows) != per*len(cs) || per == 0 {

@@ -4,12 +4,8 @@ import "speceval/pipeline/pair"
 
 // What units take, in seconds of one core at the paper's precision, as measured
 // in a run of the shipped experiment. Plans, and the packing of units into jobs,
-// go by them where a unit has never run.
+// go by them where a unit has never run. Those of designs stand with the policies.
 const (
-	hbnSeconds      = 2.2
-	ibnSeconds      = 3.0   // and more with every task:
-	ibnTaskSeconds  = 0.021 //
-	enSeconds       = 0.4
 	profileSeconds  = 0.55
 	resampleSeconds = 0.3
 	caseSeconds     = 2.7

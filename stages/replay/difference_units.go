@@ -5,17 +5,18 @@ import (
 	"context"
 	"slices"
 
+	"speceval/internal/policy"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )
 
 // differencesPart is where the replay of a profile keeps its differences to HBN,
-// of all of IBN's prior strengths.
+// of all prior strengths.
 func differencesPart(p pair.Pair) string { return partFile("differences/" + p.Name()) }
 
-// differencesUnit gathers the paired differences of all profiles and keeps, of
-// IBN, the prior strength that was selected at each budget. TS-Neyman has draws
+// differencesUnit gathers the paired differences of all profiles and keeps the
+// prior strength that was selected at each budget. TS-Neyman has draws
 // of its own, so there is none of it.
 func (b *builder) differencesUnit() dag.Unit {
 	u := dag.Unit{
@@ -36,23 +37,12 @@ func (b *builder) differencesUnit() dag.Unit {
 			return err
 		}
 		all = slices.DeleteFunc(all, func(d variance.Difference) bool {
-			return d.Policy == variance.TunedIBN && *d.Alpha != strength[d.Budget]
+			return d.Alpha != nil && *d.Alpha != strength[choice{d.Policy, d.Budget}]
 		})
-		sortRows(all, func(d variance.Difference) place { return place{d.Benchmark, d.Model, d.Budget, d.Policy} })
+		sortRows(b.policies, all, func(d variance.Difference) place { return place{d.Benchmark, d.Model, d.Budget, d.Policy} })
 		return writeRows(job, variance.DifferencesFile, "differences.v1", all)
 	}
 	return u
-}
-
-// selectedStrengths is IBN's prior strength at each budget.
-func selectedStrengths(twoStage []variance.Ratio) map[int32]float64 {
-	strengths := map[int32]float64{}
-	for _, r := range twoStage {
-		if r.Policy == variance.TunedIBN {
-			strengths[r.Budget] = *r.Alpha
-		}
-	}
-	return strengths
 }
 
 // place is where a row belongs in a file of all profiles.
@@ -64,14 +54,13 @@ type place struct {
 
 // sortRows sorts rows by profile, budget and policy; rows of one place keep
 // their order.
-func sortRows[T any](rows []T, of func(T) place) {
-	policies := []string{variance.Oracle, variance.TunedEN, variance.TunedIBN, variance.HBN, variance.TSNeyman}
+func sortRows[T any](policies policy.List, rows []T, of func(T) place) {
 	slices.SortStableFunc(rows, func(x, y T) int {
 		a, b := of(x), of(y)
 		return cmp.Or(
 			cmp.Compare(a.benchmark, b.benchmark), cmp.Compare(a.model, b.model),
 			cmp.Compare(a.budget, b.budget),
-			cmp.Compare(slices.Index(policies, a.policy), slices.Index(policies, b.policy)),
+			cmp.Compare(policies.Order(a.policy), policies.Order(b.policy)),
 		)
 	})
 }

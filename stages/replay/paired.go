@@ -3,6 +3,7 @@ package replay
 import (
 	"math"
 
+	"speceval/internal/policy"
 	"speceval/internal/variance"
 )
 
@@ -52,7 +53,7 @@ func pairUp(runs []*replayed) {
 // hbnAt is HBN at a budget, nil if it is not replayed.
 func hbnAt(runs []*replayed, budget int32) *replayed {
 	for _, run := range runs {
-		if run.design.Policy == variance.HBN && run.design.Budget == budget {
+		if run.design.Policy == policy.HBN.Name && run.design.Budget == budget {
 			return run
 		}
 	}
@@ -65,7 +66,7 @@ func hbnAt(runs []*replayed, budget int32) *replayed {
 func differences(ratios []variance.Ratio, runs []*replayed) []variance.Difference {
 	hbn := map[int32]variance.Ratio{}
 	for _, r := range ratios {
-		if r.Policy == variance.HBN {
+		if r.Policy == policy.HBN.Name {
 			hbn[r.Budget] = r
 		}
 	}
@@ -73,7 +74,7 @@ func differences(ratios []variance.Ratio, runs []*replayed) []variance.Differenc
 	var rows []variance.Difference
 	for i, r := range ratios {
 		its, ok := hbn[r.Budget]
-		if !ok || r.Policy == variance.HBN {
+		if !ok || r.Policy == policy.HBN.Name {
 			continue
 		}
 		row := variance.Difference{

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"speceval/internal/policy"
+	"speceval/internal/policy/policytest"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
 	"speceval/method/neyman"
@@ -17,27 +19,27 @@ func TestDifferencesMatchEnumeration(t *testing.T) {
 	p := profileOf(64, 32, 8, 60)
 	alpha := 0.13
 	designs := []variance.Design{
-		{Policy: variance.TunedEN, NTasks: 3, Budget: 6, M: 4, W: 0.6},
-		{Policy: variance.HBN, NTasks: 3, Budget: 6, M: 3, W: 0.4},
-		{Policy: variance.TunedIBN, NTasks: 3, Budget: 6, M: 2, W: 0.3, Alpha: &alpha},
+		{Policy: policy.EN.Name, NTasks: 3, Budget: 6, M: 4, W: 0.6},
+		{Policy: policy.HBN.Name, NTasks: 3, Budget: 6, M: 3, W: 0.4},
+		{Policy: policy.IBN.Name, NTasks: 3, Budget: 6, M: 2, W: 0.3, Alpha: &alpha},
 	}
 	prior, err := neyman.NewPrior(16)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const draws = 200_000
-	ratios, got, err := replay(t.Context(), p, designs, prior, draws, seed.Root(11).Stream())
+	ratios, got, err := replay(t.Context(), policy.All, p, designs, prior, draws, seed.Root(11).Stream())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 3 || got[0].Policy != variance.Oracle || got[1].Policy != variance.TunedEN || got[2].Policy != variance.TunedIBN || *got[2].Alpha != alpha {
+	if len(got) != 3 || got[0].Policy != policy.Oracle.Name || got[1].Policy != policy.EN.Name || got[2].Policy != policy.IBN.Name || *got[2].Alpha != alpha {
 		t.Fatalf("differences %+v", got)
 	}
 	hbn := ratios[2]
 	if got[0].DifferenceSE != hbn.RatioSE || got[0].Difference != ratios[0].VarianceRatio-hbn.VarianceRatio {
 		t.Errorf("Oracle: %+v, of HBN %+v", got[0], hbn)
 	}
-	byTask := []pilotScores{enByTask, hbnByTask, ibnByTask(13)}
+	byTask := []policytest.Scores{policytest.ByTask(t, policy.EN.Name, 0), policytest.ByTask(t, policy.HBN.Name, 0), policytest.ByTask(t, policy.IBN.Name, 13)}
 	for row, other := range map[int]int{1: 0, 2: 2} {
 		mean, sd, kurtosis := pathDifference(t, probabilities(p), designs, byTask, other, 1)
 		se := sd / math.Sqrt(draws)
@@ -53,7 +55,7 @@ func TestDifferencesMatchEnumeration(t *testing.T) {
 
 // pathDifference is the law of the ratio of one design less that of another over
 // all paths that are as long as the longest pilot.
-func pathDifference(t *testing.T, p []float64, designs []variance.Design, scores []pilotScores, one, other int) (mean, sd, kurtosis float64) {
+func pathDifference(t *testing.T, p []float64, designs []variance.Design, scores []policytest.Scores, one, other int) (mean, sd, kurtosis float64) {
 	rollouts := int(max(designs[one].M, designs[other].M))
 	all := 0.0
 	for _, x := range p {

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math"
 
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
+	"speceval/internal/sweep"
 	"speceval/internal/variance"
 	"speceval/method/neyman"
 )
@@ -23,34 +25,22 @@ type replayed struct {
 	paired paired    // with HBN's at the same budget
 }
 
-// continuation values the continuation of a draw: Σ p(1−p)/L over the tasks,
-// for a sweep that stands at the policy's pilot size.
-type continuation interface {
-	value(sw *sweep, draw, budget int) float64
-}
-
-// policies are the continuations of a replay, which take turns in one memory.
-type policies struct {
-	prior     *neyman.Prior
-	symmetric symmetric
-}
-
-// of returns the continuation of a design; it holds until the next call.
-func (p *policies) of(d variance.Design) (continuation, error) {
-	tasks, m := int(d.NTasks), int(d.M)
-	longest := tasks * (int(d.Budget) - m)
-	switch d.Policy {
-	case variance.HBN:
-		return newHBN(p.prior, m), nil
-	case variance.TunedEN:
-		p.symmetric.prepare(enScores(m), tasks, longest)
-		return &p.symmetric, nil
-	case variance.TunedIBN:
-		scores, _ := ibnScores(*d.Alpha, m)
-		p.symmetric.prepare(scores, tasks, longest)
-		return &p.symmetric, nil
+// setting is what the continuation of a design is of.
+func setting(d variance.Design) policy.Setting {
+	s := policy.Setting{Tasks: int(d.NTasks), Budget: int(d.Budget), M: int(d.M)}
+	if d.Alpha != nil {
+		s.Alpha = *d.Alpha
 	}
-	return nil, fmt.Errorf("design of policy %q: this replay does not know it", d.Policy)
+	return s
+}
+
+// continuation is that of a design; it holds until the next call with this bench.
+func continuation(policies policy.List, d variance.Design, bench *policy.Bench) (policy.Continuation, error) {
+	p := policies.Find(d.Policy)
+	if p == nil || p.TwoStage == nil {
+		return nil, fmt.Errorf("design of policy %q: this replay does not know it", d.Policy)
+	}
+	return p.TwoStage.Continuation(bench, setting(d)), nil
 }
 
 // add takes the continuation coefficient C = Σ(v/L)/Σv of one more draw.
@@ -90,10 +80,11 @@ func (r *replayed) slope() float64 {
 // replay evaluates the selected designs on a fixed profile: draws pilot vectors,
 // shared by all policies and budgets as prefixes of one path, with the
 // continuation's variance computed exactly (paper, appendix on the variance
-// evaluation protocol). The Oracle's rows come first. The differences are those
+// evaluation protocol). The rows of allocations known
+// beforehand come first. The differences are those
 // of every ratio to HBN's at its budget, in the same order.
-func replay(ctx context.Context, p profile.Profile, designs []variance.Design, prior *neyman.Prior, draws int, random seed.Stream) ([]variance.Ratio, []variance.Difference, error) {
-	ratios, err := oracle(p, designs)
+func replay(ctx context.Context, policies policy.List, p profile.Profile, designs []variance.Design, prior *neyman.Prior, draws int, random seed.Stream) ([]variance.Ratio, []variance.Difference, error) {
+	ratios, err := analytic(policies, p, designs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,12 +94,12 @@ func replay(ctx context.Context, p profile.Profile, designs []variance.Design, p
 		runs[i] = &replayed{design: d}
 		longest = max(longest, int(d.Budget)-1)
 	}
-	take := policies{prior: prior}
-	err = eachSweep(ctx, probabilities(p), draws, longest, oneStream(random), func(sw *sweep, _ int) error {
+	bench := policy.Bench{Prior: prior}
+	err = sweep.Each(ctx, probabilities(p), draws, longest, sweep.OneStream(random), func(sw *sweep.Sweep, _ int) error {
 		for _, run := range runs {
 			run.values = run.values[:0]
 		}
-		err := eachValue(sw, designs, func(k int) (continuation, error) { return take.of(designs[k]) }, func(k, _ int, c float64) {
+		err := eachValue(sw, designs, func(k int) (policy.Continuation, error) { return continuation(policies, designs[k], &bench) }, func(k, _ int, c float64) {
 			runs[k].values = append(runs[k].values, c)
 			runs[k].add(c)
 		})
@@ -127,20 +118,19 @@ func replay(ctx context.Context, p profile.Profile, designs []variance.Design, p
 // eachValue takes a sweep to its end and visits the continuation coefficient of
 // every draw under every design, by the design's index. At a design's pilot size
 // it asks for the continuation, which it uses at once for all draws.
-func eachValue(sw *sweep, designs []variance.Design, of func(k int) (continuation, error), visit func(k, draw int, coefficient float64)) error {
-	all := total(sw.variances)
-	for sw.m < sw.rollouts {
-		sw.advance()
+func eachValue(sw *sweep.Sweep, designs []variance.Design, of func(k int) (policy.Continuation, error), visit func(k, draw int, coefficient float64)) error {
+	for sw.M() < sw.Rollouts() {
+		sw.Advance()
 		for k, d := range designs {
-			if int(d.M) != sw.m {
+			if int(d.M) != sw.M() {
 				continue
 			}
-			policy, err := of(k)
+			c, err := of(k)
 			if err != nil {
 				return err
 			}
-			for draw := range sw.draws {
-				visit(k, draw, policy.value(sw, draw, int(d.Budget))/all)
+			for draw := range sw.Draws() {
+				visit(k, draw, c.Value(sw, draw, int(d.Budget))/sw.Total())
 			}
 		}
 	}

@@ -6,8 +6,10 @@ import (
 
 	"speceval/internal/exante"
 	"speceval/internal/pilot"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
+	"speceval/internal/sweep"
 	"speceval/internal/variance"
 	"speceval/method/neyman"
 )
@@ -38,28 +40,29 @@ const together = 8
 // resampled replays the designs of one profile on redrawn ones.
 type resampled struct {
 	designs       []variance.Design
-	continuations []continuation
+	continuations []policy.Continuation
 	rollouts      int // of the longest pilot
 	draws         int
-	errors        []pooled            // by design
-	analytic      map[int32][]float64 // the Oracle's ratios, by budget
+	errors        []pooled             // by design
+	analytic      map[choice][]float64 // ratios of allocations known beforehand
+	policies      policy.List
 }
 
 // newResampled takes the designs from the ratios of a profile.
-func newResampled(ratios []variance.Ratio, prior *neyman.Prior, draws int) (*resampled, error) {
-	s := &resampled{draws: draws, analytic: map[int32][]float64{}}
+func newResampled(policies policy.List, ratios []variance.Ratio, prior *neyman.Prior, draws int) (*resampled, error) {
+	s := &resampled{policies: policies, draws: draws, analytic: map[choice][]float64{}}
 	for _, r := range ratios {
 		if r.M == nil {
 			continue // analytic
 		}
 		d := variance.Design{Policy: r.Policy, NTasks: r.NTasks, Budget: r.Budget, Alpha: r.Alpha, M: *r.M, W: *r.W}
-		own := policies{prior: prior} // so that it keeps its tables
-		policy, err := own.of(d)
+		own := policy.Bench{Prior: prior} // so that it keeps its tables
+		c, err := continuation(policies, d, &own)
 		if err != nil {
 			return nil, err
 		}
 		s.designs = append(s.designs, d)
-		s.continuations = append(s.continuations, policy)
+		s.continuations = append(s.continuations, c)
 		s.rollouts = max(s.rollouts, int(d.M))
 	}
 	s.errors = make([]pooled, len(s.designs))
@@ -71,8 +74,8 @@ func newResampled(ratios []variance.Ratio, prior *neyman.Prior, draws int) (*res
 // with its design held as it is, on so many redrawn profiles, replayed on so
 // many draws each. Groups of them have common random numbers, which they share
 // with the profile itself.
-func resample(ctx context.Context, p profile.Profile, ratios []variance.Ratio, prior *neyman.Prior, resamples, draws int, at seed.Seed) ([]variance.ProfileError, error) {
-	s, err := newResampled(ratios, prior, draws)
+func resample(ctx context.Context, policies policy.List, p profile.Profile, ratios []variance.Ratio, prior *neyman.Prior, resamples, draws int, at seed.Seed) ([]variance.ProfileError, error) {
+	s, err := newResampled(policies, ratios, prior, draws)
 	if err != nil {
 		return nil, err
 	}
@@ -108,12 +111,12 @@ func (s *resampled) group(ctx context.Context, p profile.Profile, others []profi
 		if err != nil {
 			return err
 		}
-		oracles, err := oracle(other, s.designs)
+		known, err := analytic(s.policies, other, s.designs)
 		if err != nil {
 			return err
 		}
-		for _, r := range oracles {
-			s.analytic[r.Budget] = append(s.analytic[r.Budget], r.VarianceRatio)
+		for _, r := range known {
+			s.analytic[choice{r.Policy, r.Budget}] = append(s.analytic[choice{r.Policy, r.Budget}], r.VarianceRatio)
 		}
 	}
 	for k, table := range tables {
@@ -124,8 +127,8 @@ func (s *resampled) group(ctx context.Context, p profile.Profile, others []profi
 
 // replay visits the ratio of every design and draw on a profile.
 func (s *resampled) replay(ctx context.Context, p profile.Profile, pilots seed.Stream, visit func(k, draw int, ratio float64)) error {
-	of := func(k int) (continuation, error) { return s.continuations[k], nil }
-	return eachSweep(ctx, probabilities(p), s.draws, s.rollouts, ownStreams(pilots, p.N(), s.rollouts), func(sw *sweep, first int) error {
+	of := func(k int) (policy.Continuation, error) { return s.continuations[k], nil }
+	return sweep.Each(ctx, probabilities(p), s.draws, s.rollouts, sweep.OwnStreams(pilots, p.N(), s.rollouts), func(sw *sweep.Sweep, first int) error {
 		return eachValue(sw, s.designs, of, func(k, draw int, coefficient float64) {
 			d := s.designs[k]
 			visit(k, first+draw, neyman.Risk(int(d.Budget), int(d.M), d.W, coefficient))
@@ -133,8 +136,8 @@ func (s *resampled) replay(ctx context.Context, p profile.Profile, pilots seed.S
 	})
 }
 
-// rows are the errors of the given ratios. That of the Oracle, which is computed
-// exactly, is the plain standard deviation.
+// rows are the errors of the given ratios. Those of ratios that are computed
+// exactly are the plain standard deviation.
 func (s *resampled) rows(ratios []variance.Ratio, resamples int) []variance.ProfileError {
 	var rows []variance.ProfileError
 	k := 0
@@ -144,7 +147,7 @@ func (s *resampled) rows(ratios []variance.Ratio, resamples int) []variance.Prof
 			Policy: r.Policy, Alpha: r.Alpha, Resamples: int32(resamples),
 		}
 		if r.M == nil {
-			mean, se := exante.MeanAndError(s.analytic[r.Budget])
+			mean, se := exante.MeanAndError(s.analytic[choice{r.Policy, r.Budget}])
 			row.Shift, row.ShiftSE = mean-r.VarianceRatio, se
 			row.ProfileSE = se * math.Sqrt(float64(resamples))
 		} else {

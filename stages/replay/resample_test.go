@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"speceval/internal/exante"
+	"speceval/internal/policy"
+	"speceval/internal/policy/policytest"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
@@ -34,7 +36,7 @@ func TestRedrawnProfilesAreBinomial(t *testing.T) {
 	sure := func(chance float64) float64 { return math.Pow(chance, 5) + math.Pow(1-chance, 5) }
 	for k := range 6 {
 		for task, chance := range []float64{0.2, 0.8} {
-			want := binomial(5, k, chance)
+			want := policytest.Binomial(5, k, chance)
 			if k == 0 || k == 5 { // then the other task must vary
 				want *= 1 - sure(chance)
 			}
@@ -47,45 +49,6 @@ func TestRedrawnProfilesAreBinomial(t *testing.T) {
 	}
 }
 
-// TestCommonPathsAreNested draws two profiles from the same streams: where the
-// probability is higher at least the same outcomes pass, where it is equal the
-// same, and it does not matter how many draws a sweep takes.
-func TestCommonPathsAreNested(t *testing.T) {
-	const draws, rollouts = 30, 70
-	low, high := []float64{0.25, 0, 0.5, 1, 0.7}, []float64{0.26, 0.01, 0.5, 1, 0.9}
-	own := seed.Root(32).Stream()
-	path := func(p []float64, first, count int) func(draw, task int) []uint64 {
-		sw := newSweep(p, rollouts)
-		sw.start(first, count, ownStreams(own, len(p), rollouts))
-		return func(draw, task int) []uint64 {
-			if u := slices.Index(sw.uncertain, task); u >= 0 {
-				return sw.path(draw-first, u)
-			}
-			return []uint64{0, 0}
-		}
-	}
-	a, b, tail := path(low, 0, draws), path(high, 0, draws), path(high, 20, draws-20)
-	more := 0
-	for draw := range draws {
-		for _, task := range []int{0, 1, 2, 4} {
-			for i, word := range a(draw, task) {
-				if word&^b(draw, task)[i] != 0 || task == 2 && word != b(draw, task)[i] {
-					t.Fatalf("draw %d, task %d: paths %x and %x", draw, task, a(draw, task), b(draw, task))
-				}
-				if word != b(draw, task)[i] {
-					more++
-				}
-			}
-			if draw >= 20 && !slices.Equal(tail(draw, task), b(draw, task)) {
-				t.Fatalf("draw %d, task %d depends on the sweep", draw, task)
-			}
-		}
-	}
-	if more == 0 || slices.Equal(a(0, 0), a(1, 0)) {
-		t.Errorf("%d paths differ; the first of task 0 are %x and %x", more, a(0, 0), a(1, 0))
-	}
-}
-
 // TestContinuationsMayChangeProfiles keeps continuations over profiles whose sure
 // tasks are others, and wants of every draw what new ones give.
 func TestContinuationsMayChangeProfiles(t *testing.T) {
@@ -94,12 +57,12 @@ func TestContinuationsMayChangeProfiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	ratios := benchRatios(6)
-	kept, err := newResampled(ratios, prior, 30)
+	kept, err := newResampled(policy.All, ratios, prior, 30)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, counts := range [][]int{{4, 4, 0, 1, 2, 4}, {0, 4, 1, 4, 4, 0}, {1, 0, 4, 2, 4, 4}} {
-		fresh, err := newResampled(ratios, prior, 30)
+		fresh, err := newResampled(policy.All, ratios, prior, 30)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +95,7 @@ func TestResamplingMatchesEnumeration(t *testing.T) {
 	const runs, resamples, draws = 40, 201, 3
 	all := make([][]variance.ProfileError, runs)
 	for run := range all {
-		if all[run], err = resample(t.Context(), p, ratios, prior, resamples, draws, seed.Root(33).Index(run)); err != nil {
+		if all[run], err = resample(t.Context(), policy.All, p, ratios, prior, resamples, draws, seed.Root(33).Index(run)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -164,16 +127,16 @@ func TestResamplingMatchesEnumeration(t *testing.T) {
 }
 
 // resampleCase is a ratio of each policy, exact, with the scores of a pilot.
-func resampleCase(t *testing.T, p profile.Profile) ([]variance.Ratio, []pilotScores) {
+func resampleCase(t *testing.T, p profile.Profile) ([]variance.Ratio, []policytest.Scores) {
 	t.Helper()
 	alpha := 0.13
 	ms, ws := []int32{3, 2, 2}, []float64{0.4, 0.3, 0.6}
-	byTask := []pilotScores{nil, enByTask, ibnByTask(13), hbnByTask}
+	byTask := []policytest.Scores{nil, policytest.ByTask(t, policy.EN.Name, 0), policytest.ByTask(t, policy.IBN.Name, 13), policytest.ByTask(t, policy.HBN.Name, 0)}
 	ratios := []variance.Ratio{
-		{Policy: variance.Oracle},
-		{Policy: variance.TunedEN, M: &ms[0], W: &ws[0]},
-		{Policy: variance.TunedIBN, M: &ms[1], W: &ws[1], Alpha: &alpha},
-		{Policy: variance.HBN, M: &ms[2], W: &ws[2]},
+		{Policy: policy.Oracle.Name},
+		{Policy: policy.EN.Name, M: &ms[0], W: &ws[0]},
+		{Policy: policy.IBN.Name, M: &ms[1], W: &ws[1], Alpha: &alpha},
+		{Policy: policy.HBN.Name, M: &ms[2], W: &ws[2]},
 	}
 	for k := range ratios {
 		ratios[k].NTasks, ratios[k].Budget = int32(p.N()), 5
@@ -183,22 +146,22 @@ func resampleCase(t *testing.T, p profile.Profile) ([]variance.Ratio, []pilotSco
 }
 
 // exactRatio is the ratio of a design on a profile, by all pilots.
-func exactRatio(t *testing.T, p profile.Profile, r variance.Ratio, scores pilotScores) float64 {
+func exactRatio(t *testing.T, p profile.Profile, r variance.Ratio, scores policytest.Scores) float64 {
 	t.Helper()
 	if r.M == nil {
-		ratios, err := oracle(p, []variance.Design{{Budget: r.Budget}})
+		ratios, err := analytic(policy.All, p, []variance.Design{{Budget: r.Budget}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return ratios[0].VarianceRatio
 	}
-	c := enumerate(t, probabilities(p), int(*r.M), int(r.Budget), scores)
+	c := policytest.Coefficient(t, probabilities(p), int(*r.M), int(r.Budget), scores)
 	return neyman.Risk(int(r.Budget), int(*r.M), *r.W, c)
 }
 
 // redrawnLaw is the standard deviation of a ratio over all redrawn profiles and
 // by how much its mean exceeds the profile's own.
-func redrawnLaw(t *testing.T, p profile.Profile, r variance.Ratio, scores pilotScores) (spread, shift float64) {
+func redrawnLaw(t *testing.T, p profile.Profile, r variance.Ratio, scores policytest.Scores) (spread, shift float64) {
 	t.Helper()
 	var mass, mean, square float64
 	other := p
@@ -207,7 +170,7 @@ func redrawnLaw(t *testing.T, p profile.Profile, r variance.Ratio, scores pilotS
 	visit = func(task int, chance float64) {
 		if task < p.N() {
 			for k := range p.TestedK + 1 {
-				if c := binomial(p.TestedK, k, p.P(task)); c > 0 {
+				if c := policytest.Binomial(p.TestedK, k, p.P(task)); c > 0 {
 					other.PassCounts[task] = k
 					visit(task+1, chance*c)
 				}

@@ -33,7 +33,7 @@ func (b *builder) resampleUnits() []dag.Unit {
 		if err != nil {
 			return err
 		}
-		sortRows(all, func(e variance.ProfileError) place { return place{e.Benchmark, e.Model, e.Budget, e.Policy} })
+		sortRows(b.policies, all, func(e variance.ProfileError) place { return place{e.Benchmark, e.Model, e.Budget, e.Policy} })
 		return writeRows(job, variance.ErrorsFile, "profile_errors.v1", all)
 	}
 	return append(units, gather)
@@ -52,7 +52,7 @@ func (b *builder) resampleUnit(of pair.Pair) dag.Unit {
 		var rows []variance.ProfileError
 		p, ratios, prior, err := b.underDesigns(job, of)
 		if err == nil && len(ratios) > 0 {
-			rows, err = resample(ctx, p, ratios, prior, b.Resamples, b.ResampleDraws, at)
+			rows, err = resample(ctx, b.policies, p, ratios, prior, b.Resamples, b.ResampleDraws, at)
 		}
 		if err != nil {
 			return err

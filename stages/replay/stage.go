@@ -2,9 +2,9 @@
 // be: ex-ante designs of the pilot size and stage weight, and replays of the
 // designs on fixed task-probability profiles.
 //
-// Its units are one replicate of HBN's or IBN's design for one task count, the
-// search of EN's design on one profile, the selection of all designs, the
-// replay of one profile, and the final tables of ratios, with their differences.
+// Its units are the estimates of designs, one replicate of panels for one task
+// count or one profile each, the selection of all designs, the replay of one
+// profile, and the final tables of ratios, with their differences.
 // Beside them stand what of a ratio's error comes from its profile, a unit a
 // profile, and simulated evaluations of one. All draw from distinct branches of
 // the seed tree.
@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"speceval/internal/exante"
+	"speceval/internal/policy"
 	"speceval/internal/seed"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
@@ -62,7 +63,12 @@ const mostTasks = 1<<16 - 1
 // be degenerate when it is made is left out of all results. It is an error if
 // one has more tasks than the stage can count.
 func Stage(s Settings, pairs []pair.Pair) (dag.Stage, error) {
-	b := builder{Settings: s, pairs: pairs, cs: exante.AllCandidates(s.Budgets)}
+	return stageOf(s, pairs, policy.All)
+}
+
+// stageOf is the stage for a list of policies.
+func stageOf(s Settings, pairs []pair.Pair, policies policy.List) (dag.Stage, error) {
+	b := builder{Settings: s, pairs: pairs, policies: policies, cs: exante.AllCandidates(s.Budgets)}
 	for _, p := range pairs {
 		if p.N() > mostTasks {
 			return dag.Stage{}, fmt.Errorf("profile %s has %d tasks, the replay takes at most %d: split the benchmark", p.Name(), p.N(), mostTasks)
@@ -87,21 +93,14 @@ func Stage(s Settings, pairs []pair.Pair) (dag.Stage, error) {
 // builder makes the units of a stage.
 type builder struct {
 	Settings
-	pairs []pair.Pair
-	sizes []int // task counts, ascending
-	cs    exante.Candidates
+	pairs    []pair.Pair
+	policies policy.List
+	sizes    []int // task counts, ascending
+	cs       exante.Candidates
 }
 
 func (b *builder) units() []dag.Unit {
-	var units []dag.Unit
-	for _, tasks := range b.sizes {
-		for replicate := range b.Replicates {
-			units = append(units, b.hbnUnit(tasks, replicate), b.ibnUnit(tasks, replicate))
-		}
-	}
-	for _, p := range b.pairs {
-		units = append(units, b.enUnit(p))
-	}
+	units := b.estimateUnits()
 	selection := b.designsUnit(units)
 	units = append(units, selection)
 	for _, p := range b.pairs {
@@ -142,17 +141,9 @@ const (
 	keyBudgets    = "experiment.budgets"
 	keyDraws      = "replay.draws"
 	keyReplicates = "replay.replicates"
-	keyOrder      = "replay.quadrature_order"
-	keyAlphas     = "replay.ibn_alphas"
+	keyOrder      = policy.KeyOrder
+	keyAlphas     = policy.KeyAlphas
 )
 
 // profileID is the unit that replays a profile.
 func profileID(p pair.Pair) string { return "profile/" + p.Name() }
-
-// enID is the unit that searches EN's design on a profile.
-func enID(p pair.Pair) string { return "design/en/" + p.Name() }
-
-// designID is the unit of one replicate of a design.
-func designID(policy string, tasks, replicate int) string {
-	return fmt.Sprintf("design/%s/n=%d/replicate=%d", policy, tasks, replicate)
-}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"speceval/internal/policy"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
@@ -23,11 +24,11 @@ func checkDifferences(t *testing.T, ratios []variance.Ratio, differences []varia
 	}
 	hbn := map[at]variance.Ratio{}
 	for _, r := range ratios {
-		if r.Policy == variance.HBN {
+		if r.Policy == policy.HBN.Name {
 			hbn[at{r.Model, r.Budget}] = r
 		}
 	}
-	others := slices.DeleteFunc(slices.Clone(ratios), func(r variance.Ratio) bool { return r.Policy == variance.HBN })
+	others := slices.DeleteFunc(slices.Clone(ratios), func(r variance.Ratio) bool { return r.Policy == policy.HBN.Name })
 	if len(differences) != len(others) {
 		t.Fatalf("%d differences to HBN, want %d", len(differences), len(others))
 	}
@@ -64,7 +65,7 @@ func TestStageLeavesProfileErrors(t *testing.T) {
 			t.Errorf("error %+v of ratio %+v", e, r)
 		}
 		draws := int32(s.ResampleDraws)
-		if r.Policy == variance.Oracle {
+		if r.Policy == policy.Oracle.Name {
 			draws = 0
 		}
 		if !(e.ProfileSE >= 0 && e.ProfileSE < 1 && e.ShiftSE >= 0 && math.Abs(e.Shift) < 1) || int(e.Resamples) != s.Resamples || e.Draws != draws {
@@ -90,7 +91,7 @@ func TestStageLeavesTheCaseStudy(t *testing.T) {
 			t.Errorf("bin %+v", r)
 		}
 	}
-	if want := []string{variance.Uniform, variance.HBN, variance.Oracle}; !slices.Equal(policies, want) {
+	if want := []string{policy.Uniform.Name, policy.HBN.Name, policy.Oracle.Name}; !slices.Equal(policies, want) {
 		t.Errorf("policies %v, want %v", policies, want)
 	}
 	for policy, n := range counts {
@@ -99,8 +100,8 @@ func TestStageLeavesTheCaseStudy(t *testing.T) {
 		}
 	}
 	for _, r := range read[variance.Ratio](t, dir, variance.TwoStageFile) {
-		if r.Model == "c" && int(r.Budget) == s.CaseStudy.Budget && (r.Policy == variance.HBN || r.Policy == variance.Oracle) {
-			if got := math.Pow(expected[r.Policy]/expected[variance.Uniform], 2); math.Abs(got-r.VarianceRatio) > 1e-12 {
+		if r.Model == "c" && int(r.Budget) == s.CaseStudy.Budget && (r.Policy == policy.HBN.Name || r.Policy == policy.Oracle.Name) {
+			if got := math.Pow(expected[r.Policy]/expected[policy.Uniform.Name], 2); math.Abs(got-r.VarianceRatio) > 1e-12 {
 				t.Errorf("%s: expected variance ratio %v, replayed %v", r.Policy, got, r.VarianceRatio)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"speceval/internal/golden"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/rowfile"
 	"speceval/internal/variance"
@@ -92,7 +93,7 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 			t.Errorf("design %+v", d)
 		}
 		// With one continuation rollout a task, C = Σ v/L / Σ v is 1 on every profile.
-		if c := d.W / (1 - d.W) / float64(d.M); d.Policy == variance.TunedEN && d.M == d.Budget-1 && math.Abs(c-1) > 1e-12 {
+		if c := d.W / (1 - d.W) / float64(d.M); d.Policy == policy.EN.Name && d.M == d.Budget-1 && math.Abs(c-1) > 1e-12 {
 			t.Errorf("EN, b = %d, m = %d: pooled coefficient %v, want 1", d.Budget, d.M, c)
 		}
 		if d.Selected {
@@ -112,7 +113,7 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 		t.Errorf("%d ratios, want %d: every profile, budget and policy", len(ratios), want)
 	}
 	for _, r := range ratios {
-		if r.Policy == variance.Oracle {
+		if r.Policy == policy.Oracle.Name {
 			if r.M != nil || r.W != nil || r.RatioSE != 0 || r.Draws != 0 || r.VarianceRatio > 1 {
 				t.Errorf("oracle %+v", r)
 			}
@@ -145,7 +146,7 @@ func TestDegenerateProfilesChangeNothing(t *testing.T) {
 	ofSize := func(d variance.Design) bool { return d.NTasks == 7 }
 	designs := read[variance.Design](t, with, variance.DesignsFile)
 	for _, d := range designs {
-		if ofSize(d) && d.Policy == variance.TunedEN {
+		if ofSize(d) && d.Policy == policy.EN.Name {
 			t.Errorf("EN has a design for degenerate profiles: %+v", d)
 		}
 	}

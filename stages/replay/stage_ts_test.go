@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"speceval/internal/policy"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
@@ -56,7 +57,7 @@ func TestTheSearchLeavesItsCandidatesAndRatios(t *testing.T) {
 	}
 	sums := map[int32]float64{}
 	for _, r := range read[variance.Ratio](t, dir, variance.RatiosFile) {
-		if r.Policy == variance.TSNeyman {
+		if r.Policy == policy.TS.Name {
 			best := selected[r.Budget]
 			sums[r.Budget] += r.VarianceRatio / float64(len(profiles()))
 			if *r.Alpha != best.Alpha || *r.M != best.M0 || r.W != nil || r.Draws != 20 {

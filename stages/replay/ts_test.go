@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"speceval/internal/policy"
 	"speceval/internal/seed"
 	"speceval/internal/tsneyman"
-	"speceval/internal/variance"
 )
 
 // trajectories runs a candidate of TS-Neyman on made-up probabilities.
@@ -150,7 +150,7 @@ func TestFinalistsAreJudgedByTheirLastTrajectories(t *testing.T) {
 			t.Errorf("candidate %d: standard error %v, want %v; plain estimate %v", i, s.MSESE, se, s.Raw)
 		}
 	}
-	if len(ratios) != 2 || ratios[0].Policy != variance.TSNeyman || *ratios[0].Alpha != 0.2 || *ratios[1].M != 2 || ratios[0].W != nil || ratios[1].VarianceRatio != 0.8 {
+	if len(ratios) != 2 || ratios[0].Policy != policy.TS.Name || *ratios[0].Alpha != 0.2 || *ratios[1].M != 2 || ratios[0].W != nil || ratios[1].VarianceRatio != 0.8 {
 		t.Errorf("ratios %+v", ratios)
 	}
 }

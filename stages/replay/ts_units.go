@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"speceval/internal/policy"
 	"speceval/internal/seed"
-	"speceval/internal/tsneyman"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
@@ -161,7 +161,7 @@ func (b *builder) tsSeed(u *dag.Unit) seed.Seed {
 
 // tsRows runs a task on profiles, leaving out degenerate ones.
 func (b *builder) tsRows(ctx context.Context, job *dag.Job, pairs []pair.Pair, task tsTask, at seed.Seed) ([]tsRow, error) {
-	sampler := tsneyman.NewSampler(task.alpha)
+	sampler := policy.TS.Sequential(task.alpha)
 	var rows []tsRow
 	for done, of := range pairs {
 		p, err := of.Profile(job)

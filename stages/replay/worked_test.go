@@ -1,90 +1,67 @@
-package replay
+package replay_test
 
 import (
-	"context"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
-	"speceval/internal/seed"
+	"speceval/internal/policy"
+	"speceval/internal/policy/policytest"
 	"speceval/internal/variance"
-	"speceval/method/neyman"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
+	"speceval/pipeline/pair"
+	"speceval/stages/replay"
 )
 
-// disagreement is the policy that docs/policies.md adds step by step.
-const disagreement = "disagreement"
+// withWorked is the policies with the one of docs/policies.md, after EN.
+var withWorked = slices.Insert(slices.Clone(policy.All), 2, policytest.Disagreement)
 
-// disagreementScores are 4 for tasks whose pilot rollouts disagree and 1 for the
-// others: continuations go with the roots, two to one. They are those of the folded
-// counts S = 0, …, ⌊m/2⌋, for S and m−S have the same score.
-func disagreementScores(m int) []float64 {
-	scores := []float64{1}
-	for range m / 2 {
-		scores = append(scores, 4)
-	}
-	return scores
-}
-
-// disagreementDesigns takes pilot size and weight from HBN: the best of its own
-// would be estimated as EN's are.
-func disagreementDesigns(all []variance.Design) []variance.Design {
-	var rows []variance.Design
-	for _, d := range all {
-		if d.Policy == variance.HBN && d.Selected {
-			d.Policy = disagreement
-			rows = append(rows, d)
-		}
-	}
-	return rows
-}
-
-// withWorked knows the policy of the page beside those of the stage.
-func withWorked(p *policies, d variance.Design) (continuation, error) {
-	tasks, m := int(d.NTasks), int(d.M)
-	longest := tasks * (int(d.Budget) - m)
-	switch d.Policy {
-	case disagreement:
-		p.symmetric.prepare(disagreementScores(m), tasks, longest)
-		return &p.symmetric, nil
-	}
-	return p.of(d)
-}
-
-// disagreementByTask is the policy in plain words, task by task.
-func disagreementByTask(_ *testing.T, successes []int, m int) []float64 {
-	var scores []float64
-	for _, s := range successes {
-		score := 1.0
-		if 0 < s && s < m {
-			score = 4
-		}
-		scores = append(scores, score)
-	}
-	return scores
-}
-
-// TestTheWorkedPolicyLiesBetweenUniformAndHBN replays the policy of the page beside
-// HBN, on the same draws. It gains 0.09, and is 0.003 behind HBN; the standard errors
-// of both are 0.0004, that of their difference is smaller still.
-func TestTheWorkedPolicyLiesBetweenUniformAndHBN(t *testing.T) {
-	prior, err := neyman.NewPrior(16)
+// TestThePolicyOfThePageIsOneLine runs the stage with one policy more in the list:
+// its rows are in every file, in their place, and no other row has changed.
+func TestThePolicyOfThePageIsOneLine(t *testing.T) {
+	without, with := t.TempDir(), t.TempDir()
+	s := searching(false)
+	dagtest.Run(t, []dag.Stage{stage(t, s, profiles())}, without)
+	more, err := replay.StageOf(s, pair.AllKnown(profiles()), withWorked)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := benchProfile(100)
-	hbn := variance.Design{Policy: variance.HBN, NTasks: 100, Budget: 16, M: 6, W: 0.35, Selected: true}
-	designs := append([]variance.Design{hbn}, disagreementDesigns([]variance.Design{hbn})...)
-	take := policies{prior: prior}
-	runs := []*replayed{{design: designs[0]}, {design: designs[1]}}
-	const draws = 1024
-	err = eachSweep(context.Background(), probabilities(p), draws, 6, oneStream(seed.Root(7).Stream()), func(sw *sweep, _ int) error {
-		of := func(k int) (continuation, error) { return withWorked(&take, designs[k]) }
-		return eachValue(sw, designs, of, func(k, _ int, c float64) { runs[k].add(c) })
-	})
-	if err != nil {
-		t.Fatal(err)
+	dagtest.Run(t, []dag.Stage{more}, with)
+	if stale := planned(t, without, more); !slices.Contains(stale, "designs") || slices.ContainsFunc(stale, func(id string) bool { return strings.HasPrefix(id, "design/") }) {
+		t.Errorf("the new policy makes %v run again, want the selection of designs and what follows from it", stale)
 	}
-	best, worked := runs[0].ratio(p, draws), runs[1].ratio(p, draws)
-	t.Logf("variance over Uniform's: HBN %.4f ± %.4f, disagreement %.4f ± %.4f", best.VarianceRatio, best.RatioSE, worked.VarianceRatio, worked.RatioSE)
-	if !(best.VarianceRatio < worked.VarianceRatio && worked.VarianceRatio < 0.95) || worked.RatioSE > 0.001 || worked.Policy != disagreement {
-		t.Errorf("HBN %+v, disagreement %+v", best, worked)
+	budgets, made := len(s.Budgets), len(profiles())
+	addsRows(t, without, with, variance.DesignsFile, 2*budgets, func(d variance.Design) string { return d.Policy })
+	for _, file := range []string{variance.TwoStageFile, variance.RatiosFile} {
+		addsRows(t, without, with, file, made*budgets, func(r variance.Ratio) string { return r.Policy })
+	}
+	addsRows(t, without, with, variance.DifferencesFile, made*budgets, func(d variance.Difference) string { return d.Policy })
+	addsRows(t, without, with, variance.ErrorsFile, made*budgets, func(e variance.ProfileError) string { return e.Policy })
+
+	var order []string
+	for _, r := range read[variance.Ratio](t, with, variance.RatiosFile)[:len(withWorked)] {
+		order = append(order, r.Policy)
+		if r.Policy == policytest.Disagreement.Name && !(0 < r.VarianceRatio && r.VarianceRatio < 2 && r.RatioSE >= 0 && r.M != nil && r.W != nil) {
+			t.Errorf("%+v", r)
+		}
+	}
+	if want := []string{"oracle", "tuned_en", "disagreement", "tuned_ibn", "hbn", "ts_neyman"}; !slices.Equal(order, want) {
+		t.Errorf("policies of the first profile %v, want %v", order, want)
+	}
+}
+
+// addsRows wants so many rows of the page's policy in the second folder's file,
+// and otherwise those of the first's.
+func addsRows[T any](t *testing.T, without, with, file string, more int, name func(T) string) {
+	t.Helper()
+	all := read[T](t, with, file)
+	others := slices.DeleteFunc(slices.Clone(all), func(row T) bool { return name(row) == policytest.Disagreement.Name })
+	if len(all) != len(others)+more {
+		t.Errorf("%s has %d rows of it, want %d", file, len(all)-len(others), more)
+	}
+	if before := read[T](t, without, file); !reflect.DeepEqual(others, before) {
+		t.Errorf("%s: the rows of other policies have changed", file)
 	}
 }

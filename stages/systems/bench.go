@@ -56,10 +56,10 @@ func (e execution) measure(ctx context.Context, b bench, warm bool) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s, repeat %d: %w", e.strategy, e.repeat, err)
+		return fmt.Errorf("%s, repeat %d: %w", e.strategy.Name, e.repeat, err)
 	}
 	if err := o.checkLengths(lengths); err != nil {
-		return fmt.Errorf("%s, repeat %d: %w", e.strategy, e.repeat, err)
+		return fmt.Errorf("%s, repeat %d: %w", e.strategy.Name, e.repeat, err)
 	}
 	row := o.row(b.provenance())
 	row.Started, row.CPU, row.Cores = started.UTC().Format(time.RFC3339Nano), cpu.Seconds(), int32(e.Measured.Cores)

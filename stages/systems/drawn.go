@@ -40,8 +40,8 @@ func (e execution) lengths() (Lengths, error) {
 		return nil, nil
 	}
 	branch := e.seed().Child("lengths").Index(e.budget)
-	if e.strategy == measurement.UniformEquivalent {
-		branch = branch.Child(e.strategy)
+	if e.strategy.Equivalent {
+		branch = branch.Child(e.strategy.Name)
 	}
 	return e.Measured.Drawn.Lengths(e.profile, branch)
 }

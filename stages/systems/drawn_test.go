@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/method/controller"
@@ -52,7 +53,7 @@ func TestDrawnLengths(t *testing.T) {
 			h.succeed()
 			lengths := map[string]map[string]int32{}
 			different := map[int32]bool{}
-			for _, r := range read[request](t, h.dir, measuredFile("requests", 9)) {
+			for _, r := range read[measurement.Request](t, h.dir, measuredFile("requests", 9)) {
 				if r.State != "accepted" {
 					continue
 				}
@@ -72,7 +73,7 @@ func TestDrawnLengths(t *testing.T) {
 			own := 0
 			for rollout, by := range lengths {
 				var same []int32
-				for _, strategy := range []string{measurement.Uniform, measurement.HBNSync, measurement.HBNAsync} {
+				for _, strategy := range []string{policy.UniformAtBudget.Name, policy.HBNSync.Name, policy.HBNAsync.Name} {
 					if n, there := by[strategy]; there {
 						same = append(same, n)
 					}
@@ -81,7 +82,7 @@ func TestDrawnLengths(t *testing.T) {
 				if len(slices.Compact(same)) > 1 {
 					t.Errorf("%s has other lengths under other strategies: %v", rollout, by)
 				}
-				if n, there := by[measurement.UniformEquivalent]; there && len(same) > 0 && n != same[0] {
+				if n, there := by[policy.UniformEquivalent.Name]; there && len(same) > 0 && n != same[0] {
 					own++
 				}
 			}

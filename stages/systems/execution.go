@@ -6,6 +6,7 @@ import (
 
 	"speceval/internal/coupled"
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/router"
 	"speceval/internal/seed"
@@ -22,16 +23,13 @@ type setting struct {
 	budget int // b
 }
 
-// strategies are the executions of a setting (paper, Section 4.3).
-var strategies = []string{measurement.Uniform, measurement.HBNSync, measurement.HBNAsync, measurement.UniformEquivalent}
-
 // execution is one run of a strategy.
 type execution struct {
 	*setting
 	plan
 	profile  profile.Profile
 	digest   string // that coupled rewards follow from
-	strategy string
+	strategy *policy.Strategy
 	repeat   int
 
 	rewards   string // measurement.Coupled or measurement.Scored
@@ -50,7 +48,7 @@ func (s *setting) executions(job *dag.Job, p *plan, repeats int) ([]execution, e
 	if err != nil {
 		return nil, err
 	}
-	order := slices.Clone(strategies)
+	order := slices.Clone(policy.Strategies)
 	random := s.seed().Child("order").Stream()
 	for i := len(order) - 1; i > 0; i-- {
 		j := int(random.Float64() * float64(i+1))
@@ -73,20 +71,9 @@ func (s *setting) seed() seed.Seed {
 	return seed.Root(s.Seed).Child(name).Child(s.pair.Benchmark).Child(s.pair.Model)
 }
 
-// policy is how the strategy is executed.
-func (e execution) policy() controller.Policy {
-	switch e.strategy {
-	case measurement.HBNSync:
-		return controller.Sync
-	case measurement.HBNAsync:
-		return controller.Async
-	}
-	return controller.Uniform
-}
-
 // accepts is the budget that the run spends, b or the equivalent one.
 func (e execution) accepts() int {
-	if e.strategy == measurement.UniformEquivalent {
+	if e.strategy.Equivalent {
 		return e.Equivalent
 	}
 	return e.budget
@@ -95,10 +82,10 @@ func (e execution) accepts() int {
 // controller is the policy, ready to begin.
 func (e execution) controller() (*controller.Controller, error) {
 	s := controller.Settings{
-		Policy: e.policy(), Tasks: e.profile.N(), Budget: e.accepts(), Pilots: min(e.Pilots, e.accepts()),
+		Policy: e.strategy.Controller, Tasks: e.profile.N(), Budget: e.accepts(), Pilots: min(e.Pilots, e.accepts()),
 		Late: e.AsPublished,
 	}
-	if s.Policy != controller.Uniform {
+	if e.strategy.HasPilot() {
 		prior, err := neyman.NewPrior(e.QuadratureOrder)
 		if err != nil {
 			return nil, err
@@ -136,7 +123,7 @@ func (e execution) identities() coupled.Identities {
 	p := coupled.Protocol{
 		Profile: e.digest, Budget: e.accepts(), Pilots: e.Pilots, Seed: e.Seed, Sampling: e.Sampling(e.profile.Model),
 	}
-	if e.strategy == measurement.UniformEquivalent {
+	if e.strategy.Equivalent {
 		p.Reference = e.budget
 	}
 	return coupled.NewIdentities(p.Fingerprint(), e.profile.TaskIDs, e.Seed).Replicate(e.replicate)

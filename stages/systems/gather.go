@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/pipeline/dag"
 )
 
@@ -97,9 +98,9 @@ func gathered(job *dag.Job, settings []*setting, kind string) ([]measurement.Rep
 		if err != nil {
 			return nil, err
 		}
-		for _, strategy := range strategies {
+		for _, strategy := range policy.Strategies {
 			for _, row := range rows {
-				if row.Strategy == strategy {
+				if row.Strategy == strategy.Name {
 					all = append(all, row.Costs(architecture))
 				}
 			}

@@ -32,11 +32,11 @@ func openRuns(job *dag.Job) (*runs, error) {
 const voidsFile = "void.txt"
 
 func (r *runs) path(e execution, what string) string {
-	return filepath.Join(r.dir, fmt.Sprintf("repeat=%d.%s.%s.parquet", e.repeat, e.strategy, what))
+	return filepath.Join(r.dir, fmt.Sprintf("repeat=%d.%s.%s.parquet", e.repeat, e.strategy.Name, what))
 }
 
 // read is a run that was kept. The error says that it is not there, whole.
-func (r *runs) read(e execution) (measurement.Run, []requestRow, error) {
+func (r *runs) read(e execution) (measurement.Run, []measurement.Request, error) {
 	rows, _, err := rowfile.ReadFile[measurement.Run](r.path(e, "run"))
 	if err == nil && len(rows) != 1 {
 		err = fmt.Errorf("%s has %d rows, want 1", r.path(e, "run"), len(rows))
@@ -44,7 +44,7 @@ func (r *runs) read(e execution) (measurement.Run, []requestRow, error) {
 	if err != nil {
 		return measurement.Run{}, nil, err
 	}
-	requests, _, err := rowfile.ReadFile[requestRow](r.path(e, "requests"))
+	requests, _, err := rowfile.ReadFile[measurement.Request](r.path(e, "requests"))
 	return rows[0], requests, err
 }
 
@@ -63,7 +63,7 @@ func (r *runs) complete(all []execution) bool {
 }
 
 // keep stores a run, its requests first: the run itself says that all is there.
-func (r *runs) keep(e execution, row measurement.Run, requests []requestRow) error {
+func (r *runs) keep(e execution, row measurement.Run, requests []measurement.Request) error {
 	err := atomicfile.Write(r.path(e, "requests"), func(w io.Writer) error { return rowfile.Write(w, requests, nil) })
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (r *runs) void(now time.Time, why error) error {
 // provenance.
 func (r *runs) assemble(job *dag.Job, s *setting, kind string, all []execution) error {
 	var rows []measurement.Run
-	var requests []requestRow
+	var requests []measurement.Request
 	for _, e := range all {
 		row, more, err := r.read(e)
 		if err != nil {

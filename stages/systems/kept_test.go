@@ -15,7 +15,7 @@ import (
 // were cancelled before a replica began, some may never have been sent.
 func (h *hall) sizes() map[string][2]int {
 	sizes := map[string][2]int{}
-	for _, r := range read[request](h.t, h.dir, measuredFile("requests", 9)) {
+	for _, r := range read[measurement.Request](h.t, h.dir, measuredFile("requests", 9)) {
 		key := r.Strategy + string(rune('0'+r.Repeat))
 		size := sizes[key]
 		size[1]++
@@ -147,7 +147,7 @@ func TestKeptRunsAreOfOneProvenance(t *testing.T) {
 	}
 	h.drain = make(chan struct{})
 	h.succeed()
-	for _, r := range read[run](t, h.dir, measuredFile("runs", 9)) {
+	for _, r := range read[measurement.Run](t, h.dir, measuredFile("runs", 9)) {
 		if r.Provenance != measurement.Measured {
 			t.Errorf("%s, repeat %d is %s", r.Strategy, r.Repeat, r.Provenance)
 		}

@@ -143,7 +143,7 @@ func (s *setting) measuredExecutions(job *dag.Job, p *plan, kind string) ([]exec
 // writeNothing makes the outputs of a setting without runs.
 func (s *setting) writeNothing(job *dag.Job, kind string) error {
 	job.Provenance("computed")
-	if err := writeRows[requestRow](job, s.requestsFile(kind), requestSchema, nil); err != nil {
+	if err := writeRows[measurement.Request](job, s.requestsFile(kind), requestSchema, nil); err != nil {
 		return err
 	}
 	return writeRows[measurement.Run](job, s.runsFile(kind), measurement.RunSchema, nil)
@@ -213,7 +213,7 @@ func (s *setting) measureMissing(ctx context.Context, job *dag.Job, all []execut
 			return dag.ErrDrained
 		default:
 		}
-		job.Advance(dag.Progress{Done: len(all) - len(missing) + i, Total: len(all), Stored: len(all) - len(missing), What: "runs", Detail: e.strategy})
+		job.Advance(dag.Progress{Done: len(all) - len(missing) + i, Total: len(all), Stored: len(all) - len(missing), What: "runs", Detail: e.strategy.Name})
 		err := e.measure(ctx, b, warm)
 		warm = err == nil // what voids a run may leave a replica cold
 		switch {

@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/pipeline/pair"
 	"speceval/stages/systems"
 )
 
 // identified are the accepted rollouts of a run with their whole ids, seeds and
 // rewards.
-func identified(requests []request, strategy string, repeat int32) []string {
+func identified(requests []measurement.Request, strategy string, repeat int32) []string {
 	var ids []string
 	for _, r := range requests {
 		if r.Strategy == strategy && r.Repeat == repeat && r.State == "accepted" {
@@ -33,7 +34,7 @@ func identified(requests []request, strategy string, repeat int32) []string {
 	return ids
 }
 
-var allStrategies = []string{measurement.Uniform, measurement.HBNSync, measurement.HBNAsync, measurement.UniformEquivalent}
+var allStrategies = []string{policy.UniformAtBudget.Name, policy.HBNSync.Name, policy.HBNAsync.Name, policy.UniformEquivalent.Name}
 
 // TestServersSelectWhatTheVirtualClockDoes runs both, with tokens that take
 // time, so that there is something to speculate with.
@@ -44,11 +45,11 @@ func TestServersSelectWhatTheVirtualClockDoes(t *testing.T) {
 	prefetched := int32(0)
 	for budget, equivalent := range map[int]int{4: 5, 9: 12} {
 		simulated := strings.Replace(measuredFile("requests", budget), "measured", "simulated", 1)
-		virtual, real := read[request](t, h.dir, simulated), read[request](t, h.dir, measuredFile("requests", budget))
+		virtual, real := read[measurement.Request](t, h.dir, simulated), read[measurement.Request](t, h.dir, measuredFile("requests", budget))
 		for _, strategy := range allStrategies {
 			want := identified(virtual, strategy, 0)
 			accepted := 5 * budget
-			if strategy == measurement.UniformEquivalent {
+			if strategy == policy.UniformEquivalent.Name {
 				accepted = 5 * equivalent
 			}
 			for repeat := range int32(2) {
@@ -57,8 +58,8 @@ func TestServersSelectWhatTheVirtualClockDoes(t *testing.T) {
 				}
 			}
 		}
-		want := read[run](t, h.dir, strings.Replace(measuredFile("runs", budget), "measured", "simulated", 1))
-		runs := read[run](t, h.dir, measuredFile("runs", budget))
+		want := read[measurement.Run](t, h.dir, strings.Replace(measuredFile("runs", budget), "measured", "simulated", 1))
+		runs := read[measurement.Run](t, h.dir, measuredFile("runs", budget))
 		if len(runs) != 8 {
 			t.Fatalf("%d runs at %d, want 8", len(runs), budget)
 		}
@@ -66,10 +67,10 @@ func TestServersSelectWhatTheVirtualClockDoes(t *testing.T) {
 			if w := want[i]; r.Strategy != w.Strategy || r.Repeat != w.Repeat || r.Allocation != w.Allocation {
 				t.Errorf("at %d, run %d is %+v, under the virtual clock %+v", budget, i, r, w)
 			}
-			if r.Strategy == measurement.HBNAsync {
+			if r.Strategy == policy.HBNAsync.Name {
 				prefetched += r.Prefetched
 			}
-			if r.Strategy == measurement.Uniform && (int(r.Gaps) != 5*budget-replicas*window || r.GapMedian <= 0 || r.GapP99 < r.GapMedian) {
+			if r.Strategy == policy.UniformAtBudget.Name && (int(r.Gaps) != 5*budget-replicas*window || r.GapMedian <= 0 || r.GapP99 < r.GapMedian) {
 				t.Errorf("at %d, run %d: %d gaps, median %v s, 99th percentile %v s", budget, i, r.Gaps, r.GapMedian, r.GapP99)
 			}
 		}
@@ -118,13 +119,13 @@ func TestWhatIsMeasuredAndWhatIsNot(t *testing.T) {
 			if m := h.manifest("measurements"); !strings.Contains(m, test.note) {
 				t.Errorf("the manifest does not say %q", test.note)
 			}
-			runs := read[run](t, h.dir, measuredFile("runs", 9))
+			runs := read[measurement.Run](t, h.dir, measuredFile("runs", 9))
 			for _, m := range rows {
 				if (m.Provenance == measurement.Measured) != test.real {
 					continue
 				}
-				i := slices.IndexFunc(runs, func(r run) bool { return r.Strategy == m.Strategy && r.Repeat == 0 })
-				j := slices.IndexFunc(runs, func(r run) bool { return r.Strategy == m.Strategy && r.Repeat == 1 })
+				i := slices.IndexFunc(runs, func(r measurement.Run) bool { return r.Strategy == m.Strategy && r.Repeat == 0 })
+				j := slices.IndexFunc(runs, func(r measurement.Run) bool { return r.Strategy == m.Strategy && r.Repeat == 1 })
 				if m.TimeSeconds != (runs[i].Time+runs[j].Time)/2 {
 					t.Errorf("%s took %v s, its runs %v and %v", m.Strategy, m.TimeSeconds, runs[i].Time, runs[j].Time)
 				}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"speceval/internal/policy"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
@@ -127,13 +128,13 @@ func (s *setting) planFile() string {
 // setting, or not with this design.
 func newPlan(designs []variance.Design, ratios []variance.Ratio, p pair.Pair, budget int) (planRow, error) {
 	d := slices.IndexFunc(designs, func(d variance.Design) bool {
-		return d.Policy == variance.HBN && d.Selected && int(d.NTasks) == p.N() && int(d.Budget) == budget
+		return d.Policy == policy.HBN.Name && d.Selected && int(d.NTasks) == p.N() && int(d.Budget) == budget
 	})
 	if d < 0 {
 		return planRow{}, fmt.Errorf("%s has no selected design of HBN for %d tasks at budget %d; run the replay stage again", variance.DesignsFile, p.N(), budget)
 	}
 	r := slices.IndexFunc(ratios, func(r variance.Ratio) bool {
-		return r.Policy == variance.HBN && r.Benchmark == p.Benchmark && r.Model == p.Model && int(r.Budget) == budget
+		return r.Policy == policy.HBN.Name && r.Benchmark == p.Benchmark && r.Model == p.Model && int(r.Budget) == budget
 	})
 	if r < 0 {
 		return planRow{}, fmt.Errorf("%s does not cover %s at budget %d; run the replay stage again", variance.TwoStageFile, p.Name(), budget)

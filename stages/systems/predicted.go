@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 )
 
 // predictAll are the rows of all settings.
@@ -37,11 +38,11 @@ type predicted struct {
 // predict are the rows of a setting.
 func (o *observed) predict(ctx context.Context, s *timedSetting) ([]predicted, error) {
 	var rows []predicted
-	for _, strategy := range strategies {
+	for _, strategy := range policy.Strategies {
 		at := slices.IndexFunc(s.executions, func(e execution) bool { return e.strategy == strategy })
 		var measured, scales []float64
 		for _, r := range s.runs {
-			if r.Strategy == strategy {
+			if r.Strategy == strategy.Name {
 				measured, scales = append(measured, r.Time), append(scales, s.scales[r.Repeat])
 			}
 		}
@@ -56,7 +57,7 @@ func (o *observed) predict(ctx context.Context, s *timedSetting) ([]predicted, e
 			}
 		}
 		rows = append(rows, compare(measurement.Prediction{
-			Benchmark: s.pair.Benchmark, Model: s.pair.Model, NTasks: int32(s.pair.N()), Budget: int32(s.budget), Strategy: strategy,
+			Benchmark: s.pair.Benchmark, Model: s.pair.Model, NTasks: int32(s.pair.N()), Budget: int32(s.budget), Strategy: strategy.Name,
 			Runs: int32(len(measured)), Draws: draws,
 		}, measured, scales, drawn))
 	}

@@ -9,6 +9,7 @@ import (
 	"speceval/internal/fleet/speed"
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/seed"
 	"speceval/pipeline/dag"
 )
@@ -125,7 +126,7 @@ func (o *observed) fit(ctx context.Context) error {
 		s.scales = slices.Repeat([]float64{1}, s.measuredRepeats())
 	}
 	if o.runs == 0 {
-		return fmt.Errorf("there are no runs of %s", measurement.Uniform)
+		return fmt.Errorf("there are no runs of %s", policy.UniformAtBudget.Name)
 	}
 	o.handling = time.Duration(handled / float64(completions) * float64(time.Second))
 	for range settling {
@@ -172,7 +173,7 @@ func (o *observed) scale(ctx context.Context, s *timedSetting) error {
 	measured, predicted := make([]float64, len(s.scales)), make([]float64, len(s.scales))
 	for _, e := range s.executions {
 		run := s.run(e)
-		if !ofUniform(e.strategy) || run == nil {
+		if e.strategy.Policy != policy.Uniform || run == nil {
 			continue
 		}
 		t, err := o.execute(ctx, s, e, e.repeat)
@@ -189,9 +190,10 @@ func (o *observed) scale(ctx context.Context, s *timedSetting) error {
 	return nil
 }
 
-// ofUniform reports whether a strategy is Uniform at some budget.
+// ofUniform reports whether a stored strategy is Uniform at some budget.
 func ofUniform(strategy string) bool {
-	return strategy == measurement.Uniform || strategy == measurement.UniformEquivalent
+	s := policy.FindStrategy(strategy)
+	return s != nil && s.Policy == policy.Uniform
 }
 
 // execute is the time of an execution under the virtual clock, in seconds. The
@@ -206,7 +208,7 @@ func (o *observed) execute(ctx context.Context, s *timedSetting, e execution, dr
 	}
 	out, err := e.run(ctx, engine, e.coupledRewards())
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", e.strategy, err)
+		return 0, fmt.Errorf("%s: %w", e.strategy.Name, err)
 	}
 	return out.record.Time.Seconds(), nil
 }

@@ -15,6 +15,7 @@ import (
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/rowfile"
 	"speceval/internal/seed"
@@ -35,7 +36,7 @@ var theTruth = virtual.Settings{
 // known speed. Strategies share rollouts and their lengths, as on servers.
 type course struct {
 	*lab
-	spoil func(runs []measurement.Run, requests []systems.RequestRow) // before they are stored; nil: nothing
+	spoil func(runs []measurement.Run, requests []measurement.Request) // before they are stored; nil: nothing
 }
 
 const courseModel = "qwen3_5_4b"
@@ -50,8 +51,8 @@ func newCourse(t *testing.T) *course {
 	c.settings.Budgets = []int{6, 16}
 	c.designs, c.ratios = nil, nil
 	for budget, m := range map[int32]int32{6: 2, 16: 5} {
-		c.designs = append(c.designs, variance.Design{Policy: variance.HBN, NTasks: 40, Budget: budget, M: m, W: 0.4, Selected: true})
-		c.ratios = append(c.ratios, variance.Ratio{Benchmark: "quiz", Model: courseModel, NTasks: 40, Budget: budget, Policy: variance.HBN, VarianceRatio: 0.8})
+		c.designs = append(c.designs, variance.Design{Policy: policy.HBN.Name, NTasks: 40, Budget: budget, M: m, W: 0.4, Selected: true})
+		c.ratios = append(c.ratios, variance.Ratio{Benchmark: "quiz", Model: courseModel, NTasks: 40, Budget: budget, Policy: policy.HBN.Name, VarianceRatio: 0.8})
 	}
 	c.settings.Simulated.Repeats = 1
 	c.settings.Simulated.Worker = func(_ profile.Profile, budget int, _ seed.Seed) (virtual.Settings, error) {
@@ -98,10 +99,10 @@ func (c *course) predict() map[string]measurement.Prediction {
 func (c *course) measure(outputs []string) func(context.Context, *dag.Job) error {
 	return func(_ context.Context, job *dag.Job) error {
 		runs := read[measurement.Run](c.t, c.dir, strings.Replace(outputs[0], "measured", "simulated", 1))
-		requests := read[systems.RequestRow](c.t, c.dir, strings.Replace(outputs[1], "measured", "simulated", 1))
+		requests := read[measurement.Request](c.t, c.dir, strings.Replace(outputs[1], "measured", "simulated", 1))
 		repeats := int32(c.settings.Measured.Repeats[slices.Index(c.settings.Budgets, int(runs[0].ReferenceBudget))])
 		runs = slices.DeleteFunc(runs, func(r measurement.Run) bool { return r.Repeat >= repeats })
-		requests = slices.DeleteFunc(requests, func(r systems.RequestRow) bool { return r.Repeat >= repeats })
+		requests = slices.DeleteFunc(requests, func(r measurement.Request) bool { return r.Repeat >= repeats })
 		if c.spoil != nil {
 			c.spoil(runs, requests)
 		}
@@ -125,7 +126,7 @@ func TestPredictionsComeTrue(t *testing.T) {
 	for what, p := range all {
 		off := math.Abs(p.Predicted - p.Measured)
 		switch p.Strategy {
-		case measurement.Uniform, measurement.UniformEquivalent:
+		case policy.UniformAtBudget.Name, policy.UniformEquivalent.Name:
 			if off > 0.005*p.Measured {
 				t.Errorf("%s took %v s, executed again %v s", what, p.Measured, p.Predicted)
 			}
@@ -153,7 +154,7 @@ func TestPredictionsComeTrue(t *testing.T) {
 func TestEverySettingHasItsScale(t *testing.T) {
 	want := newCourse(t).predict()
 	c := newCourse(t)
-	c.spoil = func(runs []measurement.Run, requests []systems.RequestRow) {
+	c.spoil = func(runs []measurement.Run, requests []measurement.Request) {
 		if runs[0].ReferenceBudget != 16 {
 			return
 		}
@@ -182,7 +183,7 @@ func TestEverySettingHasItsScale(t *testing.T) {
 // requests: the speed is the requests' own, and the scales are the tenth.
 func TestScalesHoldWhatRequestsDoNotTell(t *testing.T) {
 	c := newCourse(t)
-	c.spoil = func(runs []measurement.Run, _ []systems.RequestRow) {
+	c.spoil = func(runs []measurement.Run, _ []measurement.Request) {
 		for i := range runs {
 			runs[i].Time *= 1.1
 		}
@@ -203,7 +204,7 @@ func TestScalesHoldWhatRequestsDoNotTell(t *testing.T) {
 func TestErrorsAreOfAllSettings(t *testing.T) {
 	c := newCourse(t)
 	c.settings.Simulated.Repeats, c.settings.Measured.Repeats = 3, []int{3, 1}
-	c.spoil = func(runs []measurement.Run, _ []systems.RequestRow) {
+	c.spoil = func(runs []measurement.Run, _ []measurement.Request) {
 		for i := range runs {
 			if r := &runs[i]; r.ReferenceBudget == 6 && strings.HasPrefix(r.Strategy, "hbn") {
 				r.Time *= 0.9 + 0.1*float64(r.Repeat)
@@ -226,7 +227,7 @@ func TestErrorsAreOfAllSettings(t *testing.T) {
 func TestPredictionsKnowUniformAlone(t *testing.T) {
 	want := newCourse(t).predict()
 	c := newCourse(t)
-	c.spoil = func(runs []measurement.Run, requests []systems.RequestRow) {
+	c.spoil = func(runs []measurement.Run, requests []measurement.Request) {
 		for i := range runs {
 			if r := &runs[i]; strings.HasPrefix(r.Strategy, "hbn") {
 				r.Time, r.Handling, r.Accepted = 100*r.Time, 100*r.Handling, 1
@@ -254,7 +255,7 @@ func TestPredictionsKnowUniformAlone(t *testing.T) {
 func TestWhatCannotBePredicted(t *testing.T) {
 	for want, spoil := range map[string]func(*course){
 		"cannot be": func(c *course) {
-			c.spoil = func(_ []measurement.Run, requests []systems.RequestRow) {
+			c.spoil = func(_ []measurement.Run, requests []measurement.Request) {
 				for i := range requests {
 					requests[i].Finished = 0
 				}
@@ -276,9 +277,9 @@ func TestWhatCannotBePredicted(t *testing.T) {
 
 // TestRowsOfNoRepeat has files that were changed by hand.
 func TestRowsOfNoRepeat(t *testing.T) {
-	for want, spoil := range map[string]func([]measurement.Run, []systems.RequestRow){
-		"row 1: there is no repeat -1": func(runs []measurement.Run, _ []systems.RequestRow) { runs[0].Repeat = -1 },
-		"in repeat -3 is none": func(_ []measurement.Run, requests []systems.RequestRow) {
+	for want, spoil := range map[string]func([]measurement.Run, []measurement.Request){
+		"row 1: there is no repeat -1": func(runs []measurement.Run, _ []measurement.Request) { runs[0].Repeat = -1 },
+		"in repeat -3 is none": func(_ []measurement.Run, requests []measurement.Request) {
 			for i := range requests {
 				requests[i].Repeat = -3
 			}

@@ -20,7 +20,7 @@ func (o outcome) row(provenance string) measurement.Run {
 	row := measurement.Run{
 		Benchmark: o.profile.Benchmark, Model: o.profile.Model, NTasks: int32(o.profile.N()),
 		ReferenceBudget: int32(o.budget), Budget: int32(o.accepts()), Pilots: int32(o.Pilots),
-		Strategy: o.strategy, Provenance: provenance, Rewards: o.rewards, Repeat: int32(o.repeat),
+		Strategy: o.strategy.Name, Provenance: provenance, Rewards: o.rewards, Repeat: int32(o.repeat),
 		Time: r.Time.Seconds(), Pilot: r.PilotReady.Seconds(), Allocated: r.Allocated.Seconds(),
 		Released: r.Released.Seconds(), Handling: r.Handling.Seconds(),
 		Accepted: int32(r.Count(router.Accepted)), Discarded: int32(r.Count(router.Discarded)),
@@ -59,47 +59,21 @@ func (o outcome) check() error {
 		return fmt.Errorf("%d requests were sent again", o.record.Retries)
 	case o.record.Time <= 0:
 		return fmt.Errorf("it took %v", o.record.Time)
-	case o.record.Extra() > 0 && o.strategy != measurement.HBNAsync:
-		return fmt.Errorf("%d rollouts more than accepted, under %s", o.record.Extra(), o.strategy)
+	case o.record.Extra() > 0 && !o.strategy.Speculates():
+		return fmt.Errorf("%d rollouts more than accepted, under %s", o.record.Extra(), o.strategy.Name)
 	}
 	return nil
 }
 
-// requestRow is one request, as requests files keep it. Times are seconds since
-// the first dispatch of its run.
-type requestRow struct {
-	Strategy string `parquet:"strategy"`
-	Repeat   int32  `parquet:"repeat"`
-	ID       string `parquet:"id"`
-	Seed     *int64 `parquet:"seed"` // of its generation; null where nothing is generated
-	Task     string `parquet:"task"`
-	Phase    string `parquet:"phase"`
-	Ordinal  int32  `parquet:"ordinal"`
-	Replica  int32  `parquet:"replica"`
-
-	Submitted   float64  `parquet:"submitted"`
-	Started     *float64 `parquet:"started"` // null if no replica was seen to begin
-	Finished    float64  `parquet:"finished"`
-	RewardReady *float64 `parquet:"reward_ready"` // null without a reward
-
-	PromptTokens     int32  `parquet:"prompt_tokens"`
-	CompletionTokens int32  `parquet:"completion_tokens"` // 0 if it was aborted
-	AbortedTokens    *int32 `parquet:"aborted_tokens"`    // seen before the abort; null if it completed
-
-	State      string `parquet:"state"`
-	Passed     *bool  `parquet:"passed"` // its reward; null without one
-	Prefetched bool   `parquet:"prefetched"`
-}
-
 // requests are the outcome's requests as rows, in the order of submission.
 // Generated says that they have been generated, under seeds.
-func (o outcome) requests(generated bool) []requestRow {
+func (o outcome) requests(generated bool) []measurement.Request {
 	identities := o.identities()
-	rows := make([]requestRow, len(o.record.Requests))
+	rows := make([]measurement.Request, len(o.record.Requests))
 	for i, q := range o.record.Requests {
 		row := &rows[i]
-		*row = requestRow{
-			Strategy: o.strategy, Repeat: int32(o.repeat), ID: identities.Logical(q.ID),
+		*row = measurement.Request{
+			Strategy: o.strategy.Name, Repeat: int32(o.repeat), ID: identities.Logical(q.ID),
 			Task: o.profile.TaskIDs[q.ID.Task], Phase: q.ID.Phase.String(), Ordinal: q.ID.Ordinal, Replica: int32(q.Replica),
 			Submitted: q.Submitted.Seconds(), Finished: q.Finished.Seconds(),
 			PromptTokens: int32(q.Prompt), State: q.State.String(), Prefetched: q.Prefetched,

@@ -3,6 +3,7 @@ package systems
 import (
 	"fmt"
 
+	"speceval/internal/policy"
 	"speceval/internal/variance"
 )
 
@@ -16,7 +17,7 @@ func Computed(designs []variance.Design) (Schedule, error) {
 	type shape struct{ tasks, budget int }
 	selected := map[shape]int{}
 	for _, d := range designs {
-		if d.Policy != variance.HBN || !d.Selected {
+		if d.Policy != policy.HBN.Name || !d.Selected {
 			continue
 		}
 		at := shape{int(d.NTasks), int(d.Budget)}

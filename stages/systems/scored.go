@@ -62,7 +62,7 @@ func (s *setting) scoredExecutions(job *dag.Job, p *plan) ([]execution, error) {
 	all, err := s.executions(job, p, s.scoredRepeats())
 	var scored []execution
 	for _, e := range all {
-		if e.strategy == measurement.UniformEquivalent {
+		if e.strategy.Equivalent {
 			continue
 		}
 		e.rewards, e.replicate = measurement.Scored, 1+len(scored)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/vllm"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
@@ -54,7 +55,7 @@ func scoredFile(what string) string {
 
 // estimated is what a run's estimate must be, by its requests (paper, Eq. of the
 // two-stage estimator).
-func estimated(r measurement.Run, requests []request) float64 {
+func estimated(r measurement.Run, requests []measurement.Request) float64 {
 	type sums struct{ pilot, rest, count float64 }
 	tasks := map[string]*sums{}
 	for _, q := range requests {
@@ -82,7 +83,7 @@ func estimated(r measurement.Run, requests []request) float64 {
 		second += t.rest / t.count / 5
 		flat += (t.pilot + t.rest) / float64(r.Budget) / 5
 	}
-	if r.Strategy == measurement.Uniform || r.Strategy == measurement.UniformEquivalent {
+	if r.Strategy == policy.UniformAtBudget.Name || r.Strategy == policy.UniformEquivalent.Name {
 		return flat
 	}
 	return 0.4*first + 0.6*second
@@ -92,7 +93,7 @@ func TestRealRewardsAreTheScorers(t *testing.T) {
 	h := newHall(t, 0)
 	e := h.scored(2)
 	h.succeed()
-	runs, requests := read[measurement.Run](t, h.dir, scoredFile("runs")), read[request](t, h.dir, scoredFile("requests"))
+	runs, requests := read[measurement.Run](t, h.dir, scoredFile("runs")), read[measurement.Request](t, h.dir, scoredFile("requests"))
 	if len(runs) != 6 {
 		t.Fatalf("%d runs, want each of three strategies twice", len(runs))
 	}
@@ -118,7 +119,7 @@ func TestRealRewardsAreTheScorers(t *testing.T) {
 	if len(all) != 3*4+4+6 { // under the virtual clock, on servers, and under real rewards
 		t.Errorf("%s has %d runs", measurement.RunsFile, len(all))
 	}
-	kept := read[request](t, h.dir, measuredFile("requests", 9))
+	kept := read[measurement.Request](t, h.dir, measuredFile("requests", 9))
 	for _, r := range all[:3*4] {
 		if r.Cores != 0 {
 			t.Errorf("a run under the virtual clock has %d cores", r.Cores)
@@ -199,7 +200,7 @@ func TestRunsDoNotDependOnTheWeight(t *testing.T) {
 		if r.Estimate != before[i].Estimate {
 			changed++
 		}
-		if hbn := r.Strategy == measurement.HBNSync || r.Strategy == measurement.HBNAsync; hbn && r.Weight != 0.5 {
+		if hbn := r.Strategy == policy.HBNSync.Name || r.Strategy == policy.HBNAsync.Name; hbn && r.Weight != 0.5 {
 			t.Errorf("run %d, %s: weight %v", i, r.Strategy, r.Weight)
 		}
 	}

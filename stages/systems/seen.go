@@ -5,6 +5,7 @@ import (
 
 	"speceval/internal/fleet/speed"
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/seed"
 	"speceval/method/controller"
 	"speceval/pipeline/dag"
@@ -15,7 +16,7 @@ type timedSetting struct {
 	*setting
 	executions []execution
 	runs       []measurement.Run
-	requests   []requestRow // of Uniform and its equivalent alone
+	requests   []measurement.Request // of Uniform and its equivalent alone
 	prompts    []int        // tokens, by task
 	seen       map[rollout]int
 
@@ -57,7 +58,7 @@ func (p predicting) read(job *dag.Job, model string) ([]*timedSetting, error) {
 		if t.executions, err = s.executions(job, plan, t.measuredRepeats()); err != nil {
 			return nil, err
 		}
-		rows, err := readRows[requestRow](job, s.requestsFile(measuredKind))
+		rows, err := readRows[measurement.Request](job, s.requestsFile(measuredKind))
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +76,7 @@ func (t *timedSetting) repeated(repeat int32) bool {
 }
 
 // take keeps the requests of Uniform, and their lengths.
-func (t *timedSetting) take(rows []requestRow) error {
+func (t *timedSetting) take(rows []measurement.Request) error {
 	tasks := make(map[string]int32, t.pair.N())
 	for i, id := range t.pair.TaskIDs {
 		tasks[id] = int32(i)
@@ -103,7 +104,7 @@ func (t *timedSetting) take(rows []requestRow) error {
 // run is the row of an execution; nil if there is none.
 func (t *timedSetting) run(e execution) *measurement.Run {
 	for i, r := range t.runs {
-		if r.Strategy == e.strategy && int(r.Repeat) == e.repeat {
+		if r.Strategy == e.strategy.Name && int(r.Repeat) == e.repeat {
 			return &t.runs[i]
 		}
 	}
@@ -138,12 +139,12 @@ func (t *timedSetting) served() []speed.Served {
 // same text. One that Uniform had no use for has the length of some rollout of
 // its task, in any of Uniform's runs of the profile.
 func (o *observed) lengths(s *timedSetting, e execution, draw int) func(controller.ID) (prompt, tokens int) {
-	strategy := measurement.Uniform
-	if e.strategy == measurement.UniformEquivalent {
-		strategy = measurement.UniformEquivalent
+	strategy := policy.UniformAtBudget.Name
+	if e.strategy.Equivalent {
+		strategy = e.strategy.Name
 	}
 	repeat := draw % s.measuredRepeats()
-	random := s.predictionSeed().Index(s.budget).Child(e.strategy).Index(draw).Stream()
+	random := s.predictionSeed().Index(s.budget).Child(e.strategy.Name).Index(draw).Stream()
 	return func(id controller.ID) (prompt, tokens int) {
 		if tokens, there := s.seen[rollout{strategy, repeat, id}]; there {
 			return s.prompts[id.Task], tokens

@@ -56,11 +56,11 @@ func (s *setting) simulate(ctx context.Context, job *dag.Job) error {
 		return err
 	}
 	var runs []measurement.Run
-	var requests []requestRow
+	var requests []measurement.Request
 	for _, e := range all {
 		o, err := e.simulate(ctx)
 		if err != nil {
-			return fmt.Errorf("%s, repeat %d: %w", e.strategy, e.repeat, err)
+			return fmt.Errorf("%s, repeat %d: %w", e.strategy.Name, e.repeat, err)
 		}
 		runs = append(runs, o.row(measurement.Simulated))
 		if e.repeat == 0 {
@@ -76,7 +76,7 @@ func (s *setting) simulate(ctx context.Context, job *dag.Job) error {
 // simulate executes the strategy on a simulated worker. Lengths are drawn anew
 // for every execution, as servers would make them.
 func (e execution) simulate(ctx context.Context) (outcome, error) {
-	lengths := e.seed().Index(e.budget).Child(e.strategy).Index(e.repeat)
+	lengths := e.seed().Index(e.budget).Child(e.strategy.Name).Index(e.repeat)
 	settings, err := e.Simulated.Worker(e.profile, e.accepts(), lengths)
 	if err != nil {
 		return outcome{}, err

@@ -10,39 +10,13 @@ import (
 
 	"speceval/internal/coupled"
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/rowfile"
 	"speceval/method/neyman"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/systems"
 )
-
-// request is what the tests want of a requests file.
-type request struct {
-	Strategy         string `parquet:"strategy"`
-	Repeat           int32  `parquet:"repeat"`
-	ID               string `parquet:"id"`
-	Task             string `parquet:"task"`
-	State            string `parquet:"state"`
-	PromptTokens     int32  `parquet:"prompt_tokens"`
-	CompletionTokens int32  `parquet:"completion_tokens"`
-	AbortedTokens    *int32 `parquet:"aborted_tokens"`
-	Passed           *bool  `parquet:"passed"`
-	Prefetched       bool   `parquet:"prefetched"`
-}
-
-// run is what the tests want of a runs file.
-type run struct {
-	Strategy   string  `parquet:"strategy"`
-	Provenance string  `parquet:"provenance"`
-	Repeat     int32   `parquet:"repeat"`
-	Time       float64 `parquet:"time_seconds"`
-	Allocation string  `parquet:"allocation_sha256"`
-	Prefetched int32   `parquet:"prefetched"`
-	Gaps       int32   `parquet:"gaps"`
-	GapMedian  float64 `parquet:"gap_median_seconds"`
-	GapP99     float64 `parquet:"gap_p99_seconds"`
-}
 
 func read[T any](t testing.TB, dir, file string) []T {
 	t.Helper()
@@ -55,7 +29,7 @@ func read[T any](t testing.TB, dir, file string) []T {
 
 // accepted are the accepted rollouts of a strategy, with their rewards, without
 // the part of the ids that names the setting.
-func accepted(requests []request, strategy string) []string {
+func accepted(requests []measurement.Request, strategy string) []string {
 	var ids []string
 	for _, r := range requests {
 		if r.Strategy == strategy && r.Repeat == 0 && r.State == "accepted" {
@@ -89,7 +63,7 @@ func TestMeasurementsCoverEverySetting(t *testing.T) {
 		if m.Model == "qwen2_5_3b" && m.ReferenceBudget == 4 {
 			want = 4
 		}
-		if m.Strategy == measurement.UniformEquivalent && m.Budget != want {
+		if m.Strategy == policy.UniformEquivalent.Name && m.Budget != want {
 			t.Errorf("the equivalent of budget %d is %d, want %d", m.ReferenceBudget, m.Budget, want)
 		}
 		var times []float64
@@ -117,7 +91,7 @@ func TestStrategiesShareWhatTheySelect(t *testing.T) {
 	for _, p := range l.profiles {
 		for budget, pilots := range map[int]int{4: 1, 9: 3} {
 			file := "/simulated/benchmark=quiz/model=" + p.Model + "/budget=" + map[int]string{4: "4", 9: "9"}[budget] + ".parquet"
-			requests := read[request](t, l.dir, "systems/requests"+file)
+			requests := read[measurement.Request](t, l.dir, "systems/requests"+file)
 			sync, async, uniform := accepted(requests, "hbn-sync"), accepted(requests, "hbn-async"), accepted(requests, "uniform")
 			if len(uniform) != 5*budget || len(sync) != 5*budget || !slices.Equal(sync, async) {
 				t.Errorf("%s at %d: %d, %d and %d rollouts accepted, or others by sync than by async", p.Model, budget, len(uniform), len(sync), len(async))
@@ -127,7 +101,7 @@ func TestStrategiesShareWhatTheySelect(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := coupled.AllocationDigest(p.TaskIDs, allocation)
-			for _, r := range read[run](t, l.dir, "systems/runs"+file) {
+			for _, r := range read[measurement.Run](t, l.dir, "systems/runs"+file) {
 				if strings.HasPrefix(r.Strategy, "hbn") && r.Allocation != want {
 					t.Errorf("%s at %d: %s repeat %d allocates otherwise than the coupled rewards say", p.Model, budget, r.Strategy, r.Repeat)
 				}
@@ -147,7 +121,7 @@ func TestRunsOfASettingAreRunsOfTheirOwn(t *testing.T) {
 	l := newLab(t)
 	l.run()
 	file := "/simulated/benchmark=quiz/model=qwen2_5_3b/budget=4.parquet"
-	runs := read[run](t, l.dir, "systems/runs"+file)
+	runs := read[measurement.Run](t, l.dir, "systems/runs"+file)
 	times, first := map[string]float64{}, map[string]bool{}
 	for i, r := range runs {
 		if r.Repeat == 0 {
@@ -163,7 +137,7 @@ func TestRunsOfASettingAreRunsOfTheirOwn(t *testing.T) {
 	if len(first) != 3 {
 		t.Errorf("the three repeats begin with %v, want another strategy each", first)
 	}
-	requests := read[request](t, l.dir, "systems/requests"+file)
+	requests := read[measurement.Request](t, l.dir, "systems/requests"+file)
 	fingerprints := map[string]string{}
 	for _, r := range requests {
 		if r.Repeat != 0 {
@@ -182,7 +156,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 	one.run()
 	other.run()
 	file := "systems/runs/simulated/benchmark=quiz/model=qwen2_5_3b/budget=9.parquet"
-	if !slices.Equal(read[run](t, one.dir, file), read[run](t, other.dir, file)) {
+	if !slices.Equal(read[measurement.Run](t, one.dir, file), read[measurement.Run](t, other.dir, file)) {
 		t.Error("another order of the units gives other runs")
 	}
 	again := newLab(t)
@@ -193,7 +167,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 	third := newLab(t)
 	third.settings.Seed = 43
 	third.run()
-	if slices.Equal(read[run](t, one.dir, file), read[run](t, third.dir, file)) {
+	if slices.Equal(read[measurement.Run](t, one.dir, file), read[measurement.Run](t, third.dir, file)) {
 		t.Error("another seed gives the same runs")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"speceval/internal/coupled"
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/method/controller"
 	"speceval/method/neyman"
@@ -96,12 +97,11 @@ func addRuns(byName map[string]*fact) error {
 		if f == nil {
 			return fmt.Errorf("%s: runs of %s and %s, which have no profile", data.MeasurementsName, m.Benchmark, m.Model)
 		}
-		switch m.Strategy {
-		case measurement.Uniform, measurement.UniformEquivalent:
+		if s := policy.FindStrategy(m.Strategy); s.Policy == policy.Uniform {
 			f.uniform = append(f.uniform, uniform{
-				int(m.ReferenceBudget), int(m.Budget), m.Strategy == measurement.UniformEquivalent, m.TimeSeconds, m.UsefulFLOPs,
+				int(m.ReferenceBudget), int(m.Budget), s.Equivalent, m.TimeSeconds, m.UsefulFLOPs,
 			})
-		default:
+		} else {
 			f.adaptive = append(f.adaptive, adaptive{int(m.Budget), m.UsefulFLOPs})
 		}
 	}

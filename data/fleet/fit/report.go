@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"speceval/internal/fleet/workload"
-	"speceval/internal/measurement"
+	"speceval/internal/policy"
 )
 
 // fitted is a run of Uniform beside what the calibrated fleet makes of it.
@@ -78,9 +78,9 @@ func (c *calibration) errors() []byte {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	for _, cell := range c.cells {
 		for _, f := range c.fits[cell] {
-			strategy := measurement.Uniform
+			strategy := policy.UniformAtBudget.Name
 			if f.equivalent {
-				strategy = measurement.UniformEquivalent
+				strategy = policy.UniformEquivalent.Name
 			}
 			rows = append(rows, []string{
 				cell.Benchmark, cell.Model, strconv.Itoa(f.reference), strconv.Itoa(f.budget), strategy, strconv.FormatBool(f.usable),

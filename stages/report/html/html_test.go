@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"speceval/internal/agreement"
 	"speceval/internal/figure"
 	"speceval/internal/page"
 	"speceval/internal/table"
@@ -50,8 +51,8 @@ func builderOf(t *testing.T, v verify.Verdicts) (b builder, dir string) {
 }
 
 func TestATableWithItsVerdicts(t *testing.T) {
-	c := model.Compare(stored.Estimate{Value: 0.872471, SE: 0.0002}, 0.87, 3, 0).In("table1_made", "a__model=m b=8", "hbn")
-	b, _ := builderOf(t, verify.Verdicts{Published: true, Cells: []model.Comparison{c, model.Lacking(5, 0, "").In("table1_made", "all", "tasks"), model.Lacking(6, 0, "").In("corpus", "", "tasks")}})
+	c := agreement.Compare(agreement.Estimate{Value: 0.872471, SE: 0.0002}, 0.87, 3, 0).In("table1_made", "a__model=m b=8", "hbn")
+	b, _ := builderOf(t, verify.Verdicts{Published: true, Cells: []agreement.Comparison{c, agreement.Lacking(5, 0, "").In("table1_made", "all", "tasks"), agreement.Lacking(6, 0, "").In("corpus", "", "tasks")}})
 	got, err := b.table(made(2))
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +65,7 @@ func TestATableWithItsVerdicts(t *testing.T) {
 	if !reflect.DeepEqual(got.Columns, columns) {
 		t.Errorf("columns %+v", got.Columns)
 	}
-	first := page.Cell{Text: "0.87247", Spread: "0.00020", Exact: "0.872471 ± 0.0002", Paper: "0.870", Verdict: markOf(model.Differs), Difference: "+0.0025", SEs: "7.0"}
+	first := page.Cell{Text: "0.87247", Spread: "0.00020", Exact: "0.872471 ± 0.0002", Paper: "0.870", Verdict: markOf(agreement.Differs), Difference: "+0.0025", SEs: "7.0"}
 	if r := got.Rows[0]; r.Label != "a__model=m b=8" || !reflect.DeepEqual(r.Keys, []string{"a__model=m", "8"}) || r.Cells[0] != first {
 		t.Errorf("row %+v", r)
 	}
@@ -148,7 +149,7 @@ func TestDecimalsFollowErrors(t *testing.T) {
 		value, se float64
 		want      string
 	}{{0.8724716, 0.000205, "0.87247"}, {0.8724716, 0, "0.8725"}, {107.2758, 0.0975, "107.276"}, {0.13, 0, "0.13"}, {0.000053999, 0, "0.000054"}, {0, 0, "0"}} {
-		v := column{obtained: []table.Cell{table.Number(c.value)}, errors: []table.Cell{table.Number(c.se)}, judged: make([]*model.Comparison, 1)}
+		v := column{obtained: []table.Cell{table.Number(c.value)}, errors: []table.Cell{table.Number(c.se)}, judged: make([]*agreement.Comparison, 1)}
 		v.setDecimals()
 		if got := v.cell(0); got.Text != c.want {
 			t.Errorf("%v ± %v prints %s, want %s", c.value, c.se, got.Text, c.want)
@@ -167,8 +168,8 @@ func TestHeadings(t *testing.T) {
 }
 
 func TestTheSummaryNamesWhatDiffers(t *testing.T) {
-	sum := summary(verify.Verdicts{Published: true, Cells: []model.Comparison{
-		model.Compare(stored.Estimate{Value: 0.882, SE: 0.0001}, 0.872, 3, 0.001).In("table1_variance", "b=8", "hbn"), model.Compare(stored.Estimate{Value: 0.5}, 0.5, 1, 0).In("corpus", "", "tasks")}})
+	sum := summary(verify.Verdicts{Published: true, Cells: []agreement.Comparison{
+		agreement.Compare(agreement.Estimate{Value: 0.882, SE: 0.0001}, 0.872, 3, 0.001).In("table1_variance", "b=8", "hbn"), agreement.Compare(agreement.Estimate{Value: 0.5}, 0.5, 1, 0).In("corpus", "", "tasks")}})
 	if sum.Passed || len(sum.Differ) != 1 || len(sum.Legend) == 0 || sum.Against != "" || strings.HasPrefix(sum.Line, "verify") {
 		t.Fatalf("summary %+v", sum)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"speceval/internal/agreement"
 	"speceval/internal/page"
 	"speceval/internal/table"
 	"speceval/stages/report/model"
@@ -91,11 +92,11 @@ func (c *column) cell(row int) page.Cell {
 	}
 	cell.Verdict, cell.Note = markOf(judged.Verdict), judged.Note
 	if judged.SEs != nil {
-		cell.SEs = model.Rounded(judged.SEs, 1, "").Exact()
+		cell.SEs = agreement.Rounded(judged.SEs, 1, "").Exact()
 	}
 	if expected := judged.Expected(); cell.Paper == "" && expected != nil {
 		cell.Paper = fixed(*expected, judged.Decimals)
-		cell.Difference = model.WithMinus(model.Rounded(judged.Difference, judged.Decimals+2, "+").Exact())
+		cell.Difference = model.WithMinus(agreement.Rounded(judged.Difference, judged.Decimals+2, "+").Exact())
 	}
 	cell.Paper = cmp.Or(cell.Paper, judged.PaperName)
 	return cell
@@ -132,7 +133,7 @@ func difference(value, paper table.Cell) string {
 		return ""
 	}
 	d := *v - *p
-	if math.Abs(d) < model.Float {
+	if math.Abs(d) < agreement.Float {
 		return "0"
 	}
 	return model.WithMinus(table.Format{Decimals: max(0, digitsFor(d)-2), Signed: true}.Print(d))

@@ -12,10 +12,10 @@ import (
 
 	"speceval/internal/figure"
 	"speceval/internal/page"
+	"speceval/internal/paper"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/figures"
 	"speceval/stages/report/model"
-	"speceval/stages/report/paper"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
 	"speceval/stages/report/verify"
@@ -132,7 +132,7 @@ func (b builder) table(of *model.Table) (page.Table, error) {
 	if t.Absent != "" {
 		return t, nil
 	}
-	fill(&t, sheet, b.verdicts.Of(of.Base))
+	fill(&t, sheet, b.verdicts.Of(of.Base).Cells)
 	for _, note := range sheet.Print().Notes {
 		if !strings.HasPrefix(note, model.Dagger) { // the paper's value stands in the cell
 			t.Notes = append(t.Notes, note)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/agreement"
 	"speceval/internal/page"
 	"speceval/internal/table"
 	"speceval/stages/report/model"
@@ -19,7 +20,7 @@ type column struct {
 	model.Column
 	obtained, errors, paper []table.Cell // by row; nil where there are none
 	behind                  string       // what stands behind ±: "s.e."
-	judged                  []*model.Comparison
+	judged                  []*agreement.Comparison
 	decimals                int // of all its numbers
 }
 
@@ -64,8 +65,8 @@ type cellRef struct{ row, column string }
 
 // fill puts the rows of a sheet into a table of the page, with the comparisons of
 // its cells, and after them those that belong to none.
-func fill(t *page.Table, s *model.Sheet, compared []model.Comparison) {
-	verdicts := map[cellRef]*model.Comparison{}
+func fill(t *page.Table, s *model.Sheet, compared []agreement.Comparison) {
+	verdicts := map[cellRef]*agreement.Comparison{}
 	for i, c := range compared {
 		verdicts[cellRef{c.Row, c.Column}] = &compared[i]
 	}

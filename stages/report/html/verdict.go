@@ -6,28 +6,29 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/agreement"
 	"speceval/internal/page"
+	"speceval/internal/paper"
 	"speceval/stages/report/model"
-	"speceval/stages/report/paper"
 	"speceval/stages/report/verify"
 )
 
 // marks are the verdicts as cells show them, from the best to the worst.
 var marks = []struct {
-	verdict model.Verdict
+	verdict agreement.Verdict
 	mark    page.Verdict
 }{
-	{model.Agrees, page.Verdict{Mark: "✓", Word: "agrees", Kind: "good"}},
-	{model.WithinNoise, page.Verdict{Mark: "≈", Word: "within noise", Kind: "good"}},
-	{model.Tie, page.Verdict{Mark: "≈", Word: "tie", Kind: "good"}},
-	{model.Differs, page.Verdict{Mark: "✗", Word: "differs", Kind: "bad"}},
-	{model.Absent, page.Verdict{Mark: "✗", Word: "missing", Kind: "bad"}},
-	{model.Shown, page.Verdict{Mark: "○", Word: "shown", Kind: "none"}},
-	{model.NotRun, page.Verdict{Mark: "–", Word: "not run", Kind: "none"}},
+	{agreement.Agrees, page.Verdict{Mark: "✓", Word: "agrees", Kind: "good"}},
+	{agreement.Within, page.Verdict{Mark: "≈", Word: "within noise", Kind: "good"}},
+	{agreement.Tie, page.Verdict{Mark: "≈", Word: "tie", Kind: "good"}},
+	{agreement.Differs, page.Verdict{Mark: "✗", Word: "differs", Kind: "bad"}},
+	{agreement.Absent, page.Verdict{Mark: "✗", Word: "missing", Kind: "bad"}},
+	{agreement.Shown, page.Verdict{Mark: "○", Word: "shown", Kind: "none"}},
+	{agreement.NotRun, page.Verdict{Mark: "–", Word: "not run", Kind: "none"}},
 }
 
 // markOf is a verdict as cells show it.
-func markOf(v model.Verdict) page.Verdict {
+func markOf(v agreement.Verdict) page.Verdict {
 	for _, m := range marks {
 		if m.verdict == v {
 			return m.mark
@@ -46,32 +47,21 @@ func summary(v verify.Verdicts) *page.Summary {
 		s.Against = "the prediction"
 	}
 	for _, m := range marks {
-		if n := v.Count(m.verdict); n > 0 {
+		if n := v.Count(func(one agreement.Verdict) bool { return one == m.verdict }); n > 0 {
 			m.mark.Word = string(m.verdict)
 			s.Counts = append(s.Counts, page.Count{Verdict: m.mark, Cells: n})
 		}
 	}
-	for _, table := range tablesOf(v.Cells) {
-		own := verify.Verdicts{Cells: v.Of(table)}
+	for _, table := range v.Tables() {
+		own := v.Of(table)
 		s.Tables = append(s.Tables, page.Tally{Table: table, Name: placeName(table), Agreeing: own.Agreeing(), Total: own.Judged()})
 	}
 	for _, c := range v.Cells {
-		if c.Verdict == model.Differs || c.Verdict == model.Absent {
+		if c.Verdict == agreement.Differs || c.Verdict == agreement.Absent {
 			s.Differ = append(s.Differ, page.Pointer{Table: c.Table, Name: placeName(c.Table), Row: c.Row, Column: c.Column, Text: disagreement(c)})
 		}
 	}
 	return s
-}
-
-// tablesOf is the tables that cells are of, each once, in their order.
-func tablesOf(cells []model.Comparison) []string {
-	var tables []string
-	for _, c := range cells {
-		if !slices.Contains(tables, c.Table) {
-			tables = append(tables, c.Table)
-		}
-	}
-	return tables
 }
 
 // placeName is a table as people call it: "Table 1", or "Robustness".
@@ -84,7 +74,7 @@ func placeName(base string) string {
 }
 
 // disagreement says of a cell what is wrong with it.
-func disagreement(c model.Comparison) string {
+func disagreement(c agreement.Comparison) string {
 	line := c.Line() // as verify prints it
 	if c.Live {
 		return fmt.Sprintf("%s, where %s: %s", line[2].Exact(), c.Wanted(), c.LiveReason())
@@ -110,12 +100,12 @@ func paragraphs(text string) []string {
 
 // others is the verdicts of what is no table of the page.
 func others(v verify.Verdicts, shown []page.Table) (groups []page.Group) {
-	for _, base := range tablesOf(v.Cells) {
+	for _, base := range v.Tables() {
 		if slices.ContainsFunc(shown, func(t page.Table) bool { return t.ID == base }) {
 			continue
 		}
 		g := page.Group{ID: base, Name: placeName(base)}
-		for _, c := range v.Of(base) {
+		for _, c := range v.Of(base).Cells {
 			g.Lines = append(g.Lines, verdictLine(c))
 		}
 		groups = append(groups, g)
@@ -124,7 +114,7 @@ func others(v verify.Verdicts, shown []page.Table) (groups []page.Group) {
 }
 
 // verdictLine is a verdict with its numbers, as verify prints them.
-func verdictLine(c model.Comparison) page.Line {
+func verdictLine(c agreement.Comparison) page.Line {
 	line := c.Line()
 	return page.Line{Row: c.Row, Column: c.Column, Cell: page.Cell{
 		Text: model.WithMinus(line[2].Exact()), Paper: model.WithMinus(line[3].Exact()), Verdict: markOf(c.Verdict), Note: c.Note,

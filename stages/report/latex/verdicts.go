@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"speceval/internal/agreement"
 	"speceval/internal/table"
 	"speceval/stages/report/model"
 	"speceval/stages/report/verify"
@@ -15,37 +16,38 @@ const listed = 6
 
 // verdict sets the verdict on a table or a figure beneath it.
 func (p *prose) verdict(e *exhibit) {
-	if cells := p.Verdicts.Of(cmp.Or(e.Judged, e.Base)); len(cells) > 0 {
-		p.line("\\verdict{%s}", verdictText(cells))
+	if v := p.Verdicts.Of(cmp.Or(e.Judged, e.Base)); len(v.Cells) > 0 {
+		p.line("\\verdict{%s}", verdictText(v))
 	}
 }
 
 // verdictText is the verdict on a table in words: how many cells agree, and
 // which ones not, or only as a tie, and why.
-func verdictText(cells []model.Comparison) string {
-	all := verify.Verdicts{Cells: cells}
+func verdictText(v verify.Verdicts) string {
 	var said, told []string
-	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
-	if all.Judged() > 0 {
-		within, whom := "", "the paper's"
-		if noise := all.Count(model.WithinNoise); noise > 0 {
-			within = fmt.Sprintf(", %d of them within noise", noise)
-		}
-		if cells[0].Live {
-			whom = "what was predicted"
-		}
-		say("%d of %d numbers agree with %s%s.", all.Agreeing(), all.Judged(), whom, within)
-	}
-	if shown := all.Count(model.Shown); shown > 0 {
-		say("Shown without a verdict: %d.", shown)
-	}
-	if n := all.Missing(); n > 0 {
-		say("Of a stage that has not run: %d.", n)
-	}
-	for _, c := range cells {
-		if v := c.Verdict; v == model.Differs || v == model.Absent || v == model.Tie {
+	count := map[agreement.Verdict]int{}
+	for _, c := range v.Cells {
+		count[c.Verdict]++
+		if c.Verdict == agreement.Differs || c.Verdict == agreement.Absent || c.Verdict == agreement.Tie {
 			told = append(told, inFull(c))
 		}
+	}
+	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	if v.Judged() > 0 {
+		within, whom := "", "the paper's"
+		if noise := count[agreement.Within]; noise > 0 {
+			within = fmt.Sprintf(", %d of them within noise", noise)
+		}
+		if v.Cells[0].Live {
+			whom = "what was predicted"
+		}
+		say("%d of %d numbers agree with %s%s.", v.Agreeing(), v.Judged(), whom, within)
+	}
+	if shown := count[agreement.Shown]; shown > 0 {
+		say("Shown without a verdict: %d.", shown)
+	}
+	if n := v.Missing(); n > 0 {
+		say("Of a stage that has not run: %d.", n)
 	}
 	rest := ""
 	if len(told) > listed {
@@ -59,7 +61,7 @@ func verdictText(cells []model.Comparison) string {
 }
 
 // inFull is a number that is not as the paper's or as predicted, in words.
-func inFull(c model.Comparison) string {
+func inFull(c agreement.Comparison) string {
 	line := c.Line()
 	obtained, expected := model.WithMinus(line[2].Exact()), " for the paper's "+model.WithMinus(line[3].Exact())
 	if c.Live {
@@ -77,31 +79,31 @@ func inFull(c model.Comparison) string {
 func (p *prose) verdictAppendix() {
 	ofPaper, live := p.Verdicts.Sides()
 	label := "app:verdicts"
-	p.comparisons(ofPaper.Cells, "Every number beside the paper's", label, table.Table{
+	p.comparisons(ofPaper, "Every number beside the paper's", label, table.Table{
 		Title: "Every number of the paper that is compared: ours (obtained), the paper's, the difference, its standard error, and the verdict.",
 		Label: "tab:verdicts",
 	})
 	if len(ofPaper.Cells) > 0 {
 		label = "app:measured"
 	}
-	p.comparisons(live.Cells, "Every measurement beside its prediction", label, table.Table{
+	p.comparisons(live, "Every measurement beside its prediction", label, table.Table{
 		Title: "Every measured number that was predicted, the prediction, the difference, its standard error, and the verdict.",
 		Label: "tab:measured",
 	})
 }
 
 // comparisons sets cells of one kind as a section of the appendix.
-func (p *prose) comparisons(cells []model.Comparison, title, label string, t table.Table) {
-	if len(cells) == 0 {
+func (p *prose) comparisons(v verify.Verdicts, title, label string, t table.Table) {
+	if len(v.Cells) == 0 {
 		return
 	}
-	legend := verify.Verdicts{Published: !cells[0].Live, Cells: cells}.Legend()
+	v.Published = !v.Cells[0].Live // for the legend of these cells alone
 	p.line("\n\\section{%s}\\label{%s}", title, label)
-	p.paragraph(table.Escape(strings.Join(strings.Fields(legend), " ")))
-	obtained, expected := cells[0].Sides()
+	p.paragraph(table.Escape(strings.Join(strings.Fields(v.Legend()), " ")))
+	obtained, expected := v.Cells[0].Sides()
 	t.Columns = columns("row", "number", obtained, expected, "difference", "s.e.", "SEs", "verdict")
 	last := ""
-	for _, c := range cells {
+	for _, c := range v.Cells {
 		if c.Table != last {
 			t.Sections = append(t.Sections, table.Section{Row: len(t.Rows), Head: table.Head{Plain: c.Table}})
 			last = c.Table
@@ -112,7 +114,7 @@ func (p *prose) comparisons(cells []model.Comparison, title, label string, t tab
 }
 
 // appendixRow is a comparison as a row of the appendix.
-func appendixRow(c model.Comparison) []table.Cell {
+func appendixRow(c agreement.Comparison) []table.Cell {
 	line := c.Line()
 	line[0], line[1] = inBreaks(c.Row), inBreaks(c.Column)
 	for i := 2; i < 7; i++ {
@@ -123,7 +125,7 @@ func appendixRow(c model.Comparison) []table.Cell {
 	verdict := string(c.Verdict)
 	if c.PaperName != "" {
 		verdict += ": " + c.PaperName
-		if c.Verdict != model.Agrees {
+		if c.Verdict != agreement.Agrees {
 			verdict = fmt.Sprintf("%s: %s, paper %s", c.Verdict, c.ObtainedName, c.PaperName)
 		}
 		line[2], line[3] = table.Text("name"), table.Text("name")

@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"speceval/internal/agreement"
+	"speceval/internal/paper"
 	"speceval/internal/table"
-	"speceval/stages/report/paper"
 	"speceval/stages/report/stored"
 )
 
@@ -23,13 +23,15 @@ type Rule struct {
 
 	Want     func(key paper.Key) (v float64, ok bool) // nil: the number of the column's name
 	Cell     func(key paper.Key) table.Cell           // its form in CSV, where it is not that number
+	Printed  func(key paper.Key) table.Cell           // in print, where it is not that form
 	Unjudged bool                                     // it is shown, not compared
-	Unstored bool                                     // it has no column in CSV
+
+	Last bool // its verdict comes after those of the other columns
 
 	// Estimate is our number with its error, and Judge compares it; Judge is nil
 	// where rounding, noise and the tolerance decide.
-	Estimate func(row int) stored.Estimate
-	Judge    func(row int, want float64) Comparison
+	Estimate func(row int) agreement.Estimate
+	Judge    func(row int, want float64) agreement.Comparison
 
 	Overview *Overview // nil: it is not shown at a glance
 }
@@ -54,15 +56,26 @@ type Prediction struct {
 
 // Against is what a sheet is compared with beyond the rules of its columns.
 type Against struct {
-	PaperRows []paper.Key                                   // that are compared; nil: all of the section
-	Lack      func(row int, key paper.Key) string           // why a row, -1 if absent, cannot be compared
-	Extra     func(stored.Experiment) ([]Comparison, error) // of numbers that are in no column
+	PaperRows []paper.Key                                             // that are compared; nil: all of the section
+	Lack      func(row int, key paper.Key) string                     // why a row, -1 if absent, cannot be compared
+	Extra     func(stored.Experiment) ([]agreement.Comparison, error) // of numbers that are in no column
+}
+
+// IfAbsent is the reason why a row that is not there cannot be compared; a row that
+// is there can.
+func IfAbsent(reason string) func(int, paper.Key) string {
+	return func(row int, _ paper.Key) string {
+		if row < 0 {
+			return reason
+		}
+		return ""
+	}
 }
 
 // Compare is the comparisons of a sheet: row by row of the paper, where it has the
 // table, and then column by column with predictions.
-func (s *Sheet) Compare(e stored.Experiment) ([]Comparison, error) {
-	var all []Comparison
+func (s *Sheet) Compare(e stored.Experiment) ([]agreement.Comparison, error) {
+	var all []agreement.Comparison
 	if s.Paper != nil {
 		all = s.withPaper(e)
 		if s.Extra != nil {
@@ -74,11 +87,10 @@ func (s *Sheet) Compare(e stored.Experiment) ([]Comparison, error) {
 		}
 		s.excuse(all)
 	}
-	live, err := s.withPredictions()
-	return append(all, live...), err
+	return append(all, s.withPredictions()...), nil
 }
 
-func (s *Sheet) withPaper(e stored.Experiment) (all []Comparison) {
+func (s *Sheet) withPaper(e stored.Experiment) (all []agreement.Comparison) {
 	rows := s.PaperRows
 	if rows == nil {
 		rows = s.Paper.Rows(s.Section)
@@ -95,16 +107,8 @@ func (s *Sheet) withPaper(e stored.Experiment) (all []Comparison) {
 		if !ok {
 			row = -1
 		}
-		lack := ""
-		if s.Lack != nil {
-			lack = s.Lack(row, key)
-		} else if row < 0 {
-			lack = "no such row is stored"
-		}
-		for _, c := range s.Columns {
-			if c.Rule == nil || c.Rule.Unjudged {
-				continue
-			}
+		lack := s.Lack(row, key)
+		for _, c := range s.judged() {
 			if cell, ok := s.compare(c, row, key, lack); ok {
 				all = append(all, cell.In(s.Base, key.Label(), c.Name))
 			}
@@ -113,8 +117,23 @@ func (s *Sheet) withPaper(e stored.Experiment) (all []Comparison) {
 	return all
 }
 
+// judged is the columns that are compared with the paper's, in the order of verdicts.
+func (s *Sheet) judged() (first []Column) {
+	var last []Column
+	for _, c := range s.Columns {
+		switch r := c.Rule; {
+		case r == nil || r.Unjudged:
+		case r.Last:
+			last = append(last, c)
+		default:
+			first = append(first, c)
+		}
+	}
+	return append(first, last...)
+}
+
 // compare is the comparison of a cell; ok is false where the paper has no number.
-func (s *Sheet) compare(c Column, row int, key paper.Key, lack string) (cell Comparison, ok bool) {
+func (s *Sheet) compare(c Column, row int, key paper.Key, lack string) (cell agreement.Comparison, ok bool) {
 	r := c.Rule
 	want, ok := s.want(c, key)
 	if !ok {
@@ -126,59 +145,53 @@ func (s *Sheet) compare(c Column, row int, key paper.Key, lack string) (cell Com
 	}
 	switch {
 	case lack != "":
-		return Lacking(want, decimals, lack), true
+		return agreement.Lacking(want, decimals, lack), true
 	case r.Judge != nil:
 		return r.Judge(row, want), true
 	}
-	return Compare(r.Estimate(row), want, decimals, r.Tolerance), true
+	return agreement.Compare(r.Estimate(row), want, decimals, r.Tolerance), true
 }
 
 // excuse turns missing numbers of a stage that has not run into such.
-func (s *Sheet) excuse(cells []Comparison) {
+func (s *Sheet) excuse(cells []agreement.Comparison) {
 	if len(s.Reads.Units) == 0 || !slices.Contains(s.Lacking, s.Reads.Units[0].Stage) {
 		return
 	}
 	for i := range cells {
-		if cells[i].Verdict == Absent {
-			cells[i].Verdict, cells[i].Note = NotRun, fmt.Sprintf("the %s stage has not run", s.Reads.Units[0].Stage)
+		if cells[i].Verdict == agreement.Absent {
+			cells[i].Verdict, cells[i].Note = agreement.NotRun, fmt.Sprintf("the %s stage has not run", s.Reads.Units[0].Stage)
 		}
 	}
 }
 
 // withPredictions is the comparisons of the columns that have a prediction.
-func (s *Sheet) withPredictions() (all []Comparison, err error) {
+func (s *Sheet) withPredictions() (all []agreement.Comparison) {
 	labels := s.Labels()
 	for _, c := range s.Columns {
 		if c.Prediction == nil {
 			continue
 		}
 		if s.Rows == 0 {
-			all = append(all, Comparison{Live: true, Verdict: NotRun, Note: "nothing is measured yet", Decimals: c.Prediction.Decimals}.In(s.Base, "all", c.Name))
+			all = append(all, agreement.Comparison{Live: true, Verdict: agreement.NotRun, Note: "nothing is measured yet", Decimals: c.Prediction.Decimals}.In(s.Base, "all", c.Name))
 		}
 		for i, label := range labels {
-			cell, ok, err := s.predicted(c, i)
-			if err != nil {
-				return nil, fmt.Errorf("%s: row %q: %w", s.Base, label, err)
-			}
-			if ok {
+			if cell, ok := s.predicted(c, i); ok {
 				all = append(all, cell.In(s.Base, label, c.Name))
 			}
 		}
 	}
-	return all, nil
+	return all
 }
 
 // predicted is a comparison in a row; ok is false where the row has none.
-func (s *Sheet) predicted(c Column, row int) (cell Comparison, ok bool, err error) {
+func (s *Sheet) predicted(c Column, row int) (cell agreement.Comparison, ok bool) {
 	p := c.Prediction
 	word := s.Column(p.Verdict).Cell(row).Exact()
 	if word == "" {
-		return cell, false, nil
+		return cell, false
 	}
-	cell = Comparison{Live: true, Decimals: p.Decimals, Predicted: p.Bound}
-	if cell.Verdict, cell.Note, err = liveVerdict(agreement.Verdict(word)); err != nil {
-		return cell, false, err
-	}
+	cell = agreement.Comparison{Live: true, Decimals: p.Decimals, Predicted: p.Bound}
+	cell.Verdict, cell.Note = agreement.Verdict(word).Judged()
 	cell.Obtained = s.number(c.Name, row)
 	if p.Predicted != "" {
 		cell.Predicted = s.number(p.Predicted, row)
@@ -187,7 +200,7 @@ func (s *Sheet) predicted(c Column, row int) (cell Comparison, ok bool, err erro
 		cell.Tolerance = p.Tolerance(cell.Obtained)
 	}
 	if cell.Obtained == nil || cell.Predicted == nil {
-		return cell, true, nil
+		return cell, true
 	}
 	difference := *cell.Obtained - *cell.Predicted
 	cell.Difference = &difference
@@ -195,12 +208,12 @@ func (s *Sheet) predicted(c Column, row int) (cell Comparison, ok bool, err erro
 	for _, column := range p.Errors {
 		v := s.number(column, row)
 		if v == nil {
-			return cell, true, nil
+			return cell, true
 		}
 		se = math.Hypot(se, *v)
 	}
 	if se <= 0 {
-		return cell, true, nil
+		return cell, true
 	}
 	ses := math.Abs(difference) / se
 	if p.Z != "" {
@@ -209,7 +222,7 @@ func (s *Sheet) predicted(c Column, row int) (cell Comparison, ok bool, err erro
 		}
 	}
 	cell.SE, cell.SEs = &se, &ses
-	return cell, true, nil
+	return cell, true
 }
 
 // Number is the number in a cell, nil where there is none.
@@ -222,22 +235,3 @@ func Number(c table.Cell) *float64 {
 
 // number is the number in a column.
 func (s *Sheet) number(column string, row int) *float64 { return Number(s.Column(column).Cell(row)) }
-
-// liveVerdict is a verdict of a table as one of the report, with a note.
-func liveVerdict(v agreement.Verdict) (Verdict, string, error) {
-	switch v {
-	case agreement.Agrees:
-		return Agrees, "", nil
-	case agreement.Within:
-		return WithinNoise, "", nil
-	case agreement.Differs:
-		return Differs, "", nil
-	case agreement.Fitted:
-		return Shown, "the prediction was fitted to it", nil
-	case agreement.TooFew:
-		return Shown, fmt.Sprintf("fewer than %d runs", agreement.LeastRuns), nil
-	case agreement.Shown:
-		return Shown, "no claim is made about it", nil
-	}
-	return "", "", fmt.Errorf("the verdict %q is unknown", v)
-}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"speceval/internal/paper"
 	"speceval/internal/profile"
 	"speceval/internal/table"
 )
@@ -41,7 +42,7 @@ func (s *Sheet) inOrder(t *table.Table) {
 			head.Head, head.Group = Ours, c.Head
 			theirs.Head, theirs.Group = Theirs, c.Head
 			t.Columns = append(t.Columns, head, theirs)
-			cells = append(cells, c.print, func(row int) table.Cell { return s.paperCell(c, s.Key(row)) })
+			cells = append(cells, c.print, func(row int) table.Cell { return s.paperPrint(c, s.Key(row)) })
 			continue
 		}
 		t.Columns = append(t.Columns, head)
@@ -59,6 +60,14 @@ func (s *Sheet) inOrder(t *table.Table) {
 		}
 		t.Rows = append(t.Rows, line)
 	}
+}
+
+// paperPrint is the paper's number as it is printed.
+func (s *Sheet) paperPrint(c Column, key paper.Key) table.Cell {
+	if c.Rule.Printed != nil {
+		return c.Rule.Printed(key)
+	}
+	return s.paperCell(c, key)
 }
 
 // print is a cell as it is printed.
@@ -104,6 +113,15 @@ func Between(counts []int) string {
 		return fmt.Sprintf("%d to %d", least, most)
 	}
 	return fmt.Sprint(counts[0])
+}
+
+// Grouped is a count with commas: 200,000.
+func Grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 // WithMinus is a printed number with a minus sign in place of a hyphen.

@@ -8,8 +8,9 @@ package model
 import (
 	"strings"
 
+	"speceval/internal/paper"
 	"speceval/internal/table"
-	"speceval/stages/report/paper"
+	"speceval/pipeline/dag"
 	"speceval/stages/report/stored"
 )
 
@@ -61,6 +62,12 @@ func (t *Table) Sheet(src *stored.Source) (*Sheet, error) {
 	return s, err
 }
 
+// Blank is the table without rows: its columns, whatever the experiment.
+func (t *Table) Blank() (*Sheet, error) {
+	nothing := func(file string) (string, error) { return "", &dag.AbsentError{Output: file} }
+	return t.Sheet(stored.NewSource(&stored.Settings{}, nothing))
+}
+
 // Macro is a LaTeX command that stands for a number in running text.
 type Macro struct{ Name, Value string }
 
@@ -76,7 +83,7 @@ const (
 	Cause               // an error of Of by one cause, or as it would be otherwise; it stands alone
 	Count               // of profiles, runs or the like
 	Outcome             // a verdict in words
-	Paper               // the number that the paper prints for the column Of
+	Paper               // what the paper prints for the column Of
 )
 
 // IsNoise reports whether the column says how uncertain another one is.
@@ -104,7 +111,7 @@ type Column struct {
 	Role  Role
 	Kind  KeyKind // of a key
 	Of    string  // the column that an Error, a Spread, a Cause or a Paper is of
-	Words string  // what it is, as Words of this package reads them
+	Words string  // what it is, as table.NewFormula reads it
 
 	// The printed form; a column without a head is in CSV alone, unless it is Shown.
 	Head, Group table.Head
@@ -113,6 +120,9 @@ type Column struct {
 	Shown       func(row int) table.Cell // what is printed where that is not Cell
 	PlusMinus   func(row int) *float64   // printed behind ±; nil: none
 	Paired      bool                     // the paper's number is printed beside
+
+	// Virtual columns are compared with the paper's text, and in neither form.
+	Virtual bool
 
 	Cell func(row int) table.Cell
 
@@ -130,8 +140,17 @@ type Column struct {
 	Macro string // its name in LaTeX commands; empty: it has none
 }
 
+// PartsOf takes cells apart that have parts, and no error of their own.
+func PartsOf(of func(row int) *Parts) func(int) (Breakdown, error) {
+	return func(row int) (Breakdown, error) { return Breakdown{Parts: of(row)}, nil }
+}
+
 // Printed reports whether the column is in the printed form.
 func (c Column) Printed() bool { return c.Head != (table.Head{}) || c.Shown != nil }
+
+// Formula says what the column is: by which formula, named as in the paper, of which
+// stored rows.
+func (c Column) Formula() table.Formula { return table.NewFormula(c.Words) }
 
 // Sheet is a table with its rows.
 type Sheet struct {
@@ -169,31 +188,42 @@ func (s *Sheet) Column(name string) *Column {
 func (s *Sheet) Stored() []Column {
 	var ours, theirs []Column
 	for _, c := range s.Columns {
-		if c.Name == "" {
+		if c.Name == "" || c.Virtual {
 			continue
 		}
 		ours = append(ours, c)
-		if p := s.paperColumn(c); p != nil {
-			theirs = append(theirs, *p)
+		if s.Paper != nil && c.inPaper() {
+			theirs = append(theirs, s.paperColumn(c))
 		}
 	}
 	return append(ours, theirs...)
 }
 
+// StoredColumn is the column of that name in CSV, nil if there is none. It may be
+// one of the paper's numbers though the profiles are not the paper's.
+func (s *Sheet) StoredColumn(name string) *Column {
+	if of, theirs := strings.CutPrefix(name, PaperPrefix); theirs {
+		if c := s.Column(of); c != nil && c.inPaper() {
+			p := s.paperColumn(*c)
+			return &p
+		}
+	}
+	return s.Column(name)
+}
+
 // PaperPrefix begins the names of columns with the paper's numbers.
 const PaperPrefix = "paper_"
 
-// paperColumn is the column of the paper's numbers beside another, nil where the
-// paper has none.
-func (s *Sheet) paperColumn(c Column) *Column {
-	if s.Paper == nil || c.Rule == nil || c.Rule.Unstored {
-		return nil
-	}
+// inPaper reports whether a column of the paper's numbers can stand beside it.
+func (c Column) inPaper() bool { return c.Rule != nil && !c.Virtual }
+
+// paperColumn is the column of the paper's numbers beside another.
+func (s *Sheet) paperColumn(c Column) Column {
 	words := c.Rule.Words
 	if words == "" {
 		words = "The number that the paper prints for " + c.Name + " (" + c.Rule.Where + "), as ‹" + paper.File + "› has it: rounded, and with no error of its own given."
 	}
-	return &Column{Name: PaperPrefix + c.Name, Role: Paper, Of: c.Name, Words: words, Format: c.Format,
+	return Column{Name: PaperPrefix + c.Name, Role: Paper, Of: c.Name, Words: words, Format: c.Format,
 		Cell: func(row int) table.Cell { return s.paperCell(c, s.Key(row)) }}
 }
 

@@ -103,7 +103,7 @@ func (c Case) NoEstimates() string {
 func NewCase(fact CaseFact, ratios []variance.Ratio, estimates []variance.Estimates) Case {
 	c := Case{Profile: fact.Evaluated(), Budget: fact.Budget}
 	for _, r := range ratios {
-		if ProfileOf(r) == c.Name() {
+		if r.Profile() == c.Name() {
 			c.Ratios = append(c.Ratios, r)
 		}
 	}
@@ -121,7 +121,7 @@ func (c Case) Ratio(of *policy.Policy, budget int32) (r variance.Ratio, ok bool)
 	if of == policy.Uniform {
 		return variance.Ratio{Benchmark: c.Benchmark, Model: c.Model, NTasks: int32(c.N()), Budget: budget, Policy: of.Name, VarianceRatio: 1}, true
 	}
-	return ProfileRatio(c.Ratios, of, c.Name(), budget)
+	return variance.ProfileRatio(c.Ratios, of, c.Name(), budget)
 }
 
 // HalfWidth is the half-width of the 95% interval of a normal law, as a
@@ -129,7 +129,7 @@ func (c Case) Ratio(of *policy.Policy, budget int32) (r variance.Ratio, ok bool)
 // variance Σ p(1−p)/(N²b) (paper, Eq. 1).
 func (c Case) HalfWidth(ratio float64, budget int32) float64 {
 	n := float64(c.N())
-	return GainZ * math.Sqrt(ratio*c.VarianceSum()/float64(float64(n*n)*float64(budget)))
+	return variance.GainZ * math.Sqrt(ratio*c.VarianceSum()/float64(float64(n*n)*float64(budget)))
 }
 
 // Distribution is the bins of a policy.
@@ -144,16 +144,17 @@ func (c Case) Distribution(of *policy.Policy) []variance.Estimates {
 	return out
 }
 
-// Below counts the tasks with a probability below a limit, above those above
-// it, and endpoints those whose rollouts all went the same way.
+// Below counts the tasks with a probability below a limit.
 func (c Case) Below(limit float64) int {
 	return c.count(func(i int) bool { return c.P(i) < limit })
 }
 
+// Above counts the tasks with a probability above a limit.
 func (c Case) Above(limit float64) int {
 	return c.count(func(i int) bool { return c.P(i) > limit })
 }
 
+// Endpoints counts the tasks whose rollouts all went the same way.
 func (c Case) Endpoints() int { return c.count(c.Endpoint) }
 
 // Endpoint reports whether all rollouts of task i went the same way.

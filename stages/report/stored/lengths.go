@@ -12,6 +12,9 @@ import (
 // figure reads all rollouts again.
 const LengthsFile = "report/lengths.parquet"
 
+// LengthsSchema is the value of its footer key speceval.schema.
+const LengthsSchema = "response-lengths/1"
+
 // LengthRow is how many responses of a profile have so many tokens.
 type LengthRow struct {
 	Benchmark string `parquet:"benchmark"`
@@ -54,9 +57,16 @@ func CountLengths(s *Settings, in Locate) ([]LengthRow, error) {
 	for _, p := range s.Pairs {
 		counts := map[int32]int64{}
 		for _, file := range s.Live.Rollouts[p.Name()].Files {
+			path, err := in.there(file)
+			if err != nil {
+				return nil, err
+			}
+			if path == "" {
+				continue
+			}
 			responses, err := rowsOf[struct {
 				Tokens int32 `parquet:"completion_tokens"`
-			}](in, file)
+			}](path)
 			if err != nil {
 				return nil, err
 			}
@@ -75,8 +85,8 @@ func CountLengths(s *Settings, in Locate) ([]LengthRow, error) {
 }
 
 // readLengths reads the lengths of responses by profile.
-func readLengths(in Locate) (map[string]Lengths, error) {
-	rows, err := rowsOf[LengthRow](in, LengthsFile)
+func readLengths(path string) (map[string]Lengths, error) {
+	rows, err := rowsOf[LengthRow](path)
 	all := map[string]Lengths{}
 	for _, r := range rows {
 		name := profile.Profile{Benchmark: r.Benchmark, Model: r.Model}.Name()

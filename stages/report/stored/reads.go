@@ -7,8 +7,8 @@ import (
 	"maps"
 	"strconv"
 
+	"speceval/internal/paper"
 	"speceval/pipeline/dag"
-	"speceval/stages/report/paper"
 )
 
 // Units that the report is made of.

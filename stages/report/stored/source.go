@@ -3,9 +3,10 @@ package stored
 import (
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
+	"speceval/internal/paper"
 	"speceval/internal/profile"
+	"speceval/internal/rowfile"
 	"speceval/internal/variance"
-	"speceval/stages/report/paper"
 )
 
 // Source reads the stored results of one output folder, each file once. What a
@@ -48,6 +49,31 @@ func once[T any](s *Source, name string, read func(in Locate) (T, error)) (T, er
 	return e.value.(T), e.err
 }
 
+// read reads the file by which a name is known, the zero value where the stage that
+// makes it has not run.
+func read[T any](s *Source, file string, of func(path string) (T, error)) (T, error) {
+	return once(s, file, func(in Locate) (rows T, err error) {
+		path, err := in.there(file)
+		if err != nil || path == "" {
+			return rows, err
+		}
+		return of(path)
+	})
+}
+
+// rowsOf reads rows that need no check.
+func rowsOf[T any](path string) ([]T, error) {
+	rows, _, err := rowfile.ReadFile[T](path)
+	return rows, err
+}
+
+// Results is the replayed ratios of the selected policies on every profile, with
+// the designs that they were replayed under.
+type Results struct {
+	Designs variance.Schedules
+	Ratios  []variance.Ratio
+}
+
 // Paper is the paper's numbers, nil unless the profiles are the paper's.
 func (s *Source) Paper() (*paper.Numbers, error) {
 	if !s.Published {
@@ -63,12 +89,12 @@ func (s *Source) Experiment() (Experiment, error) {
 
 // Designs is every candidate of every ex-ante design.
 func (s *Source) Designs() ([]variance.Design, error) {
-	return once(s, variance.DesignsFile, readDesigns)
+	return read(s, variance.DesignsFile, variance.ReadDesigns)
 }
 
 // Ratios is the ratios of the selected policies on every profile.
 func (s *Source) Ratios() ([]variance.Ratio, error) {
-	return once(s, variance.RatiosFile, func(in Locate) ([]variance.Ratio, error) { return readRatios(in, variance.RatiosFile) })
+	return read(s, variance.RatiosFile, variance.ReadRatios)
 }
 
 // Results is the ratios and the designs that they were replayed under; both are
@@ -82,30 +108,32 @@ func (s *Source) Results() (Results, error) {
 	if err != nil || len(designs) == 0 || len(ratios) == 0 {
 		return Results{}, err
 	}
-	return Results{NewSchedules(designs), ratios}, nil
+	return Results{variance.NewSchedules(designs), ratios}, nil
 }
 
 // TwoStage is the ratios of the policies of two stages.
 func (s *Source) TwoStage() ([]variance.Ratio, error) {
-	return once(s, variance.TwoStageFile, func(in Locate) ([]variance.Ratio, error) { return readRatios(in, variance.TwoStageFile) })
+	return read(s, variance.TwoStageFile, variance.ReadRatios)
 }
 
 // Candidates is the ratios of IBN at every prior strength of the grid.
 func (s *Source) Candidates() ([]variance.Ratio, error) {
-	return once(s, variance.CandidatesFile, func(in Locate) ([]variance.Ratio, error) { return readRatios(in, variance.CandidatesFile) })
+	return read(s, variance.CandidatesFile, variance.ReadRatios)
 }
 
 // Search is every candidate of TS-Neyman.
-func (s *Source) Search() ([]variance.Search, error) { return once(s, variance.SearchFile, readSearch) }
+func (s *Source) Search() ([]variance.Search, error) {
+	return read(s, variance.SearchFile, variance.ReadSearch)
+}
 
 // ProfileErrors is the errors that come from the profiles.
-func (s *Source) ProfileErrors() (ProfileErrors, error) {
-	return once(s, variance.ErrorsFile, readErrors)
+func (s *Source) ProfileErrors() (variance.ProfileErrors, error) {
+	return read(s, variance.ErrorsFile, variance.ReadErrors)
 }
 
 // Differences is the paired differences to HBN.
-func (s *Source) Differences() (Differences, error) {
-	return once(s, variance.DifferencesFile, readDifferences)
+func (s *Source) Differences() (variance.Differences, error) {
+	return read(s, variance.DifferencesFile, variance.ReadDifferences)
 }
 
 // Costs is the timed runs: the published ones, where the profiles are the paper's,
@@ -126,21 +154,17 @@ func (s *Source) Architectures() ([]flops.Architecture, error) {
 
 // Estimates is the sampling distributions of the case study.
 func (s *Source) Estimates() ([]variance.Estimates, error) {
-	return once(s, variance.EstimatesFile, readEstimates)
+	return read(s, variance.EstimatesFile, variance.ReadEstimates)
 }
 
 // Runs is the executions of the systems stage, one by one.
 func (s *Source) Runs() ([]measurement.Run, error) {
-	return once(s, measurement.RunsFile, func(in Locate) ([]measurement.Run, error) {
-		return rowsOf[measurement.Run](in, measurement.RunsFile)
-	})
+	return read(s, measurement.RunsFile, rowsOf[measurement.Run])
 }
 
 // Predictions is the predicted times of runs on servers, beside the measured ones.
 func (s *Source) Predictions() ([]measurement.Prediction, error) {
-	return once(s, measurement.PredictionsFile, func(in Locate) ([]measurement.Prediction, error) {
-		return rowsOf[measurement.Prediction](in, measurement.PredictionsFile)
-	})
+	return read(s, measurement.PredictionsFile, rowsOf[measurement.Prediction])
 }
 
 // Profiles is the profiles of all pairs. A *dag.AbsentError says that they are not
@@ -160,4 +184,6 @@ func (s *Source) Profiles() ([]profile.Profile, error) {
 }
 
 // Lengths is the lengths of the sampled responses, by the name of their profile.
-func (s *Source) Lengths() (map[string]Lengths, error) { return once(s, LengthsFile, readLengths) }
+func (s *Source) Lengths() (map[string]Lengths, error) {
+	return read(s, LengthsFile, readLengths)
+}

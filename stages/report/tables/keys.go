@@ -3,14 +3,13 @@
 package tables
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
+	"speceval/internal/agreement"
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/stages/report/model"
-	"speceval/stages/report/stored"
 )
 
 // Words on means of variance ratios and their errors.
@@ -43,7 +42,7 @@ func errorColumn(name, of, words string, se func(row int) float64) model.Column 
 }
 
 // exactly is an estimate without error.
-func exactly(v float64) stored.Estimate { return stored.Estimate{Value: v} }
+func exactly(v float64) agreement.Estimate { return agreement.Estimate{Value: v} }
 
 // Formats of printed numbers.
 var (
@@ -67,6 +66,3 @@ func shortest(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // fixed is a number with so many decimals.
 func fixed(v float64, decimals int) string { return strconv.FormatFloat(v, 'f', decimals, 64) }
-
-// anyMore is the error of a stored file that has no longer what a table is made of.
-func anyMore(file, what string) error { return fmt.Errorf("%s has no %s any more", file, what) }

@@ -1,14 +1,26 @@
 package tables
 
 import (
+	"slices"
+
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
+	"speceval/stages/report/tables/measured"
 )
 
-// All is every table that the report knows, in its order.
-var All = []*model.Table{Variance}
+// All is every table that the report stores, in its order.
+var All = append([]*model.Table{
+	Variance, Compute, Time, Benefit, HBNSchedule, ENSchedule, FLOPs, TSNeyman,
+	Robustness, Profiles, Errors, Paired, Equivalents,
+}, measured.All...)
 
-// Of is the tables that an experiment has.
+// Texts are the numbers of the paper's text that no table has.
+var Texts = []*model.Table{Corpus, CaseStudy}
+
+// quoted are the tables with numbers that a text quotes, in the order of numbers.tex.
+var quoted = []*model.Table{Variance, Robustness, Corpus, TSNeyman, CaseStudy, Compute, Time, Benefit}
+
+// Of is the stored tables that an experiment has.
 func Of(s *stored.Settings) (tables []*model.Table) {
 	for _, t := range All {
 		if t.Has == nil || t.Has(s) {
@@ -18,12 +30,36 @@ func Of(s *stored.Settings) (tables []*model.Table) {
 	return tables
 }
 
-// Named is the table with that base name, nil if there is none.
+// Named is the stored table with that base name, nil if there is none.
 func Named(base string) *model.Table {
-	for _, t := range All {
-		if t.Base == base {
-			return t
-		}
+	if i := slices.IndexFunc(All, func(t *model.Table) bool { return t.Base == base }); i >= 0 {
+		return All[i]
 	}
 	return nil
+}
+
+// Compared is the base names of the tables of an experiment that hold what was
+// measured against what was predicted.
+func Compared(s *stored.Settings) (bases []string) {
+	for _, t := range Of(s) {
+		if t.Live {
+			bases = append(bases, t.Base)
+		}
+	}
+	return bases
+}
+
+// Macros are the numbers that a text quotes, by the names of their commands.
+func Macros(src *stored.Source) (all []model.Macro, err error) {
+	for _, t := range quoted {
+		if t.Has != nil && !t.Has(src.Settings) {
+			continue
+		}
+		more, err := t.Macros(src)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
+	}
+	return all, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"speceval/internal/agreement"
 	"speceval/internal/policy"
 	"speceval/internal/variance"
 	"speceval/stages/report/model"
@@ -13,16 +14,16 @@ import (
 // mean is the mean over profiles of the ratios of one policy at one budget, with
 // what it and its errors are made of.
 type mean struct {
-	stored.Estimate
+	agreement.Estimate
 	policy  *policy.Policy
 	ratios  []variance.Ratio
-	designs stored.Schedules
+	designs variance.Schedules
 	source  *stored.Source
 }
 
 // newMean is the mean of some ratios, which are of one policy and budget.
 func newMean(src *stored.Source, res stored.Results, of *policy.Policy, ratios []variance.Ratio) (mean, error) {
-	e, err := stored.MeanRatio(res.Designs, ratios)
+	e, err := variance.MeanRatio(res.Designs, ratios)
 	return mean{e, of, ratios, res.Designs, src}, err
 }
 
@@ -39,7 +40,7 @@ func (m mean) equal() []float64 {
 func (m mean) breakdown() (d model.Breakdown, err error) {
 	var parts []model.Part
 	for _, r := range m.ratios {
-		parts = append(parts, model.Shared(stored.ProfileOf(r), r.VarianceRatio/float64(len(m.ratios)), r.VarianceRatio, r.RatioSE, float64(r.NTasks)))
+		parts = append(parts, model.Shared(r.Profile(), r.VarianceRatio/float64(len(m.ratios)), r.VarianceRatio, r.RatioSE, float64(r.NTasks)))
 	}
 	d.Parts = model.Added("profiles", []string{"variance_ratio", "ratio_se", "n_tasks"}, parts)
 	d.Errors, err = m.causes(m.equal())
@@ -63,14 +64,14 @@ var errorColumns = []string{"s.e. of the mean from it"}
 func (m mean) replayParts() (parts []model.Part) {
 	for _, r := range m.ratios {
 		s := r.RatioSE / float64(len(m.ratios))
-		parts = append(parts, model.Shared("replay of "+stored.ProfileOf(r), s*s, s))
+		parts = append(parts, model.Shared("replay of "+r.Profile(), s*s, s))
 	}
 	return parts
 }
 
 // designParts are the designs' shares in it, by task count.
 func (m mean) designParts() (parts []model.Part, err error) {
-	e, err := stored.SumErrors(m.designs, m.ratios, m.equal())
+	e, err := variance.SumErrors(m.designs, m.ratios, m.equal())
 	for _, s := range e.Slopes {
 		parts = append(parts, model.Shared(fmt.Sprintf("design of N=%d", s.NTasks), s.Change*s.Change, math.Abs(s.Change)))
 	}
@@ -84,7 +85,7 @@ func (m mean) causes(weights []float64) ([]model.ErrorOf, error) {
 
 // causesOf are the errors of Σ g_j·ratio_j by cause, for ratios of one policy at
 // one budget.
-func causesOf(src *stored.Source, designs stored.Schedules, ratios []variance.Ratio, weights []float64) ([]model.ErrorOf, error) {
+func causesOf(src *stored.Source, designs variance.Schedules, ratios []variance.Ratio, weights []float64) ([]model.ErrorOf, error) {
 	redrawn, err := src.ProfileErrors()
 	if err != nil {
 		return nil, err
@@ -131,17 +132,17 @@ type profileCauses struct {
 // newCauses splits the error of Σ g_j·ratio_j, for ratios of one policy at one
 // budget: replays and profiles err independently of one another, designs are
 // shared within a task count.
-func newCauses(designs stored.Schedules, errors stored.ProfileErrors, ratios []variance.Ratio, weights []float64) (causes, error) {
-	e, err := stored.SumErrors(designs, ratios, weights)
+func newCauses(designs variance.Schedules, errors variance.ProfileErrors, ratios []variance.Ratio, weights []float64) (causes, error) {
+	e, err := variance.SumErrors(designs, ratios, weights)
 	return causes{e.Replay, e.Design, newProfileCauses(errors, ratios, weights)}, err
 }
 
 // newProfileCauses is what comes from the profiles, nil if some were not redrawn.
-func newProfileCauses(all stored.ProfileErrors, ratios []variance.Ratio, weights []float64) *profileCauses {
+func newProfileCauses(all variance.ProfileErrors, ratios []variance.Ratio, weights []float64) *profileCauses {
 	p := profileCauses{resamples: math.MaxInt32}
 	var se2, shift2 float64
 	for j, r := range ratios {
-		e, ok := all[stored.EntryOf(r)]
+		e, ok := all[variance.EntryOf(r)]
 		if !ok {
 			return nil
 		}

@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/agreement"
+	"speceval/internal/paper"
 	"speceval/internal/policy"
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
-	"speceval/stages/report/paper"
 	"speceval/stages/report/stored"
 )
 
@@ -65,10 +66,10 @@ func meanRows(src *stored.Source) ([]meanRow, error) {
 		return nil, err
 	}
 	var rows []meanRow
-	for _, b := range stored.Budgets(res.Ratios) {
+	for _, b := range variance.Budgets(res.Ratios) {
 		row := meanRow{budget: b, means: map[*policy.Policy]mean{}}
 		for _, p := range meanPolicies {
-			ratios := stored.Pick(res.Ratios, p, b)
+			ratios := variance.Pick(res.Ratios, p, b)
 			if len(ratios) == 0 {
 				continue
 			}
@@ -97,7 +98,7 @@ func meanRows(src *stored.Source) ([]meanRow, error) {
 func oneAlpha(ratios []variance.Ratio) (*float64, error) {
 	alpha := ratios[0].Alpha
 	for _, r := range ratios {
-		if stored.AlphaOf(r.Alpha) != stored.AlphaOf(alpha) {
+		if variance.AlphaOf(r.Alpha) != variance.AlphaOf(alpha) {
 			return nil, fmt.Errorf("ratios: %s has more than one selected alpha at budget %d", r.Policy, r.Budget)
 		}
 	}
@@ -124,7 +125,7 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	}
 	s := &model.Sheet{Rows: len(rows), Title: varianceTitle(rows)}
 	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].budget} }
-	s.Lack = func(row int, _ paper.Key) string { return "" } // column by column
+	s.Lack = model.IfAbsent("not replayed")
 	s.Add(model.BudgetRow(func(i int) int32 { return rows[i].budget }))
 	for _, p := range meanPolicies {
 		s.Add(meanColumns(rows, p)...)
@@ -175,11 +176,11 @@ func meanColumns(rows []meanRow, p *policy.Policy) []model.Column {
 		},
 		Break: func(i int) (model.Breakdown, error) { return rows[i].means[p].breakdown() },
 		Rule: &model.Rule{Where: "Table 1", Decimals: 3,
-			Judge: func(i int, want float64) model.Comparison {
-				if i < 0 || len(rows[i].means[p].ratios) == 0 {
-					return model.Lacking(want, 3, "not replayed")
+			Judge: func(i int, want float64) agreement.Comparison {
+				if len(rows[i].means[p].ratios) == 0 {
+					return agreement.Lacking(want, 3, "not replayed")
 				}
-				return model.Compare(rows[i].means[p].Estimate, want, 3, tolerance)
+				return agreement.Compare(rows[i].means[p].Estimate, want, 3, tolerance)
 			},
 			Overview: &model.Overview{Head: p.Label, Obtained: table.Format{Decimals: 4}, Theirs: table.Format{Decimals: 3}}},
 	}
@@ -206,8 +207,8 @@ func strengthColumn(src *stored.Source, rows []meanRow) model.Column {
 		Break: func(i int) (model.Breakdown, error) { return strengthParts(src, rows[i].budget) },
 		Rule: &model.Rule{
 			Words:    "The prior strength that the paper's search selects (Appendix B.3), as ‹data/paper_targets.toml› has it.",
-			Decimals: 2,
-			Judge:    func(i int, want float64) model.Comparison { return judgeStrength(src, rows, i, want) },
+			Decimals: 2, Last: true,
+			Judge: func(i int, want float64) agreement.Comparison { return judgeStrength(src, rows, i, want) },
 		},
 	}
 }
@@ -218,13 +219,13 @@ func strengthColumn(src *stored.Source, rows []meanRow) model.Column {
 // their difference is less than that of independent ones, which is what the
 // stored standard errors give and what is used here: an upper bound. Design
 // noise is left out, since neighbouring strengths have nearly the same.
-func judgeStrength(src *stored.Source, rows []meanRow, i int, want float64) model.Comparison {
-	if i < 0 || rows[i].alpha == nil {
-		return model.Lacking(want, 2, "not replayed")
+func judgeStrength(src *stored.Source, rows []meanRow, i int, want float64) agreement.Comparison {
+	if rows[i].alpha == nil {
+		return agreement.Lacking(want, 2, "not replayed")
 	}
 	got := *rows[i].alpha
-	c := model.Compare(exactly(got), want, 2, 0)
-	if c.Verdict == model.Agrees {
+	c := agreement.Compare(exactly(got), want, 2, 0)
+	if c.Verdict == agreement.Agrees {
 		return c
 	}
 	candidates, err := src.Candidates()
@@ -234,22 +235,22 @@ func judgeStrength(src *stored.Source, rows []meanRow, i int, want float64) mode
 		return c.Noted("the grid of strengths lacks the paper's")
 	}
 	loss, se := theirs.Value-best.Value, math.Hypot(theirs.SE, best.SE)
-	return model.Choice(c, loss, se).Noted(fmt.Sprintf("at the paper's strength the mean is %.5f higher", loss))
+	return agreement.Choice(c, loss, se).Noted(fmt.Sprintf("at the paper's strength the mean is %.5f higher", loss))
 }
 
 // candidateMean is the mean ratio of IBN at one strength, with the standard
 // error of its replay.
-func candidateMean(candidates []variance.Ratio, budget int32, alpha float64) (stored.Estimate, bool) {
+func candidateMean(candidates []variance.Ratio, budget int32, alpha float64) (agreement.Estimate, bool) {
 	var sum, square, n float64
 	for _, r := range candidates {
-		if r.Policy == policy.IBN.Name && r.Budget == budget && stored.AlphaOf(r.Alpha) == alpha {
+		if r.Policy == policy.IBN.Name && r.Budget == budget && variance.AlphaOf(r.Alpha) == alpha {
 			sum, square, n = sum+r.VarianceRatio, square+r.RatioSE*r.RatioSE, n+1
 		}
 	}
 	if n == 0 {
-		return stored.Estimate{}, false
+		return agreement.Estimate{}, false
 	}
-	return stored.Estimate{Value: sum / n, SE: math.Sqrt(square) / n}, true
+	return agreement.Estimate{Value: sum / n, SE: math.Sqrt(square) / n}, true
 }
 
 // strengthParts lists the prior strengths that IBN could have.
@@ -258,7 +259,7 @@ func strengthParts(src *stored.Source, budget int32) (d model.Breakdown, err err
 	var parts []model.Part
 	seen := map[float64]bool{}
 	for _, r := range candidates {
-		alpha := stored.AlphaOf(r.Alpha)
+		alpha := variance.AlphaOf(r.Alpha)
 		if e, ok := candidateMean(candidates, budget, alpha); ok && r.Budget == budget && !seen[alpha] {
 			seen[alpha] = true
 			parts = append(parts, model.Option(fmt.Sprintf("alpha=%g", alpha), e.Value, e.SE, alpha))

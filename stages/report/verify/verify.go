@@ -1,31 +1,158 @@
-// Package verify stands in for the package of that name, which is written elsewhere.
+// Package verify compares the numbers of the report with the paper's, and what was
+// measured with what was predicted, cell by cell, each with a verdict.
 package verify
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
+	"speceval/internal/agreement"
+	"speceval/internal/paper"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
+	"speceval/stages/report/tables"
 )
 
-// Verdicts is the comparison of stored results with the paper and with predictions.
+// Verdicts is the comparison of stored results with the paper, and of what was
+// measured with what was predicted.
 type Verdicts struct {
-	Published bool               `json:"published"`
-	Cells     []model.Comparison `json:"cells"`
-	Skipped   string             `json:"skipped,omitempty"`
+	// Published says that the results are of the paper's own profiles. Where
+	// it is false no cell is about a number of the paper's.
+	Published bool                   `json:"published"`
+	Cells     []agreement.Comparison `json:"cells"`
+	Skipped   string                 `json:"skipped,omitempty"` // numbers of the paper that this experiment does not ask for
 }
 
-// Of is the verdicts on a source.
-func Of(*stored.Source) (Verdicts, error) { return Verdicts{}, nil }
+// Folder compares the results stored in an output folder with the paper's numbers
+// and with predictions. A folder without a report, or files that cannot be read,
+// are errors.
+func Folder(s stored.Settings, outDir string) (Verdicts, error) {
+	src := stored.NewSource(&s, stored.Folder(outDir))
+	e, err := src.Experiment()
+	if errors.Is(err, fs.ErrNotExist) {
+		return Verdicts{}, fmt.Errorf("verify: the results in %s are not complete (%w): run `speceval run` first", outDir, err)
+	}
+	if err == nil {
+		// What is stored is compared as what it was stored as.
+		s.Published = e.Published
+		s.Budgets = nil
+		for _, b := range e.Budgets {
+			s.Budgets = append(s.Budgets, int(b))
+		}
+		var v Verdicts
+		if v, err = Of(src); err == nil {
+			return v, nil
+		}
+	}
+	return Verdicts{}, fmt.Errorf("verify: %w", err)
+}
+
+// Of compares what a source has. Every number of the paper's tables and text that
+// the experiment's budgets cover gets a cell, which says so where the stage that
+// makes the number has not run.
+func Of(src *stored.Source) (v Verdicts, err error) {
+	e, err := src.Experiment()
+	if err != nil {
+		return v, err
+	}
+	v.Published = e.Published
+	if e.Published {
+		numbers, err := src.Paper()
+		if err != nil {
+			return v, err
+		}
+		for _, t := range slices.Concat(tables.All, tables.Texts) {
+			if t.Section == "" {
+				continue
+			}
+			if err := v.add(t, src, e); err != nil {
+				return v, err
+			}
+		}
+		v.Skipped = skipped(e, numbers)
+	}
+	for _, t := range tables.Of(src.Settings) {
+		if t.Live && slices.Contains(e.Compared, t.Base) {
+			if err := v.add(t, src, e); err != nil {
+				return v, err
+			}
+		}
+	}
+	return v, nil
+}
+
+func (v *Verdicts) add(t *model.Table, src *stored.Source, e stored.Experiment) error {
+	sheet, err := t.Sheet(src)
+	if err != nil {
+		return err
+	}
+	cells, err := sheet.Compare(e)
+	v.Cells = append(v.Cells, cells...)
+	return err
+}
+
+// skipped names what of the paper the experiment does not have: budgets, and the
+// profile of the case study.
+func skipped(e stored.Experiment, numbers *paper.Numbers) string {
+	var lack []int32
+	for _, key := range numbers.Rows(paper.Variance) {
+		if !e.Has(key.Budget) {
+			lack = append(lack, key.Budget)
+		}
+	}
+	var parts []string
+	if len(lack) > 0 {
+		parts = append(parts, fmt.Sprintf("not compared: budgets %v of the paper are not part of this experiment", lack))
+	}
+	if e.CaseStudy == nil || e.CaseStudy.Evaluated().Name() != tables.PaperCase {
+		parts = append(parts, fmt.Sprintf("not compared: the case study of %s is not part of this experiment", tables.PaperCase))
+	}
+	return strings.Join(parts, "; ")
+}
 
 // Of is the verdicts on a table.
-func (v Verdicts) Of(table string) []model.Comparison {
-	return slices.DeleteFunc(slices.Clone(v.Cells), func(c model.Comparison) bool { return c.Table != table })
+func (v Verdicts) Of(table string) Verdicts {
+	return v.where(func(c agreement.Comparison) bool { return c.Table == table })
 }
 
-func (v Verdicts) count(holds func(model.Verdict) bool) (n int) {
+// Sides are the cells about the paper's numbers, and those about what was
+// measured here.
+func (v Verdicts) Sides() (paper, live Verdicts) {
+	return v.where(func(c agreement.Comparison) bool { return !c.Live }), v.where(func(c agreement.Comparison) bool { return c.Live })
+}
+
+func (v Verdicts) where(holds func(agreement.Comparison) bool) Verdicts {
+	return Verdicts{Published: v.Published, Cells: slices.DeleteFunc(slices.Clone(v.Cells), func(c agreement.Comparison) bool { return !holds(c) })}
+}
+
+// Tables is the tables that cells are of, each once, in their order.
+func (v Verdicts) Tables() (all []string) {
+	for _, c := range v.Cells {
+		if !slices.Contains(all, c.Table) {
+			all = append(all, c.Table)
+		}
+	}
+	return all
+}
+
+// Agreeing counts the cells that pass.
+func (v Verdicts) Agreeing() int { return v.Count(agreement.Verdict.Passes) }
+
+// Judged counts the cells that pass or fail.
+func (v Verdicts) Judged() int {
+	return v.Count(func(one agreement.Verdict) bool { return one != agreement.Shown && one != agreement.NotRun })
+}
+
+// Missing counts the cells of numbers whose stage has not run.
+func (v Verdicts) Missing() int {
+	return v.Count(func(one agreement.Verdict) bool { return one == agreement.NotRun })
+}
+
+// Count counts the cells whose verdict holds.
+func (v Verdicts) Count(holds func(agreement.Verdict) bool) (n int) {
 	for _, c := range v.Cells {
 		if holds(c.Verdict) {
 			n++
@@ -34,60 +161,31 @@ func (v Verdicts) count(holds func(model.Verdict) bool) (n int) {
 	return n
 }
 
-// Count counts the cells of a verdict.
-func (v Verdicts) Count(of model.Verdict) int {
-	return v.count(func(one model.Verdict) bool { return one == of })
-}
-
-// Agreeing counts the cells that pass.
-func (v Verdicts) Agreeing() int { return v.count(model.Verdict.Passes) }
-
-// Judged counts the cells that pass or fail.
-func (v Verdicts) Judged() int {
-	return len(v.Cells) - v.Count(model.Shown) - v.Count(model.NotRun)
-}
-
-// Missing counts the cells of numbers whose stage has not run.
-func (v Verdicts) Missing() int { return v.Count(model.NotRun) }
-
-// Passed reports that no cell differs.
+// Passed reports that no cell differs, or is missing though its stage has run. It
+// is true where there are no cells.
 func (v Verdicts) Passed() bool { return v.Agreeing() == v.Judged() }
 
 // Summary is the verdict in one line.
 func (v Verdicts) Summary() string {
-	return fmt.Sprintf("verify: %d of %d", v.Agreeing(), v.Judged())
-}
-
-// Sides are the cells about the paper, and those about what was measured.
-func (v Verdicts) Sides() (paper, live Verdicts) {
-	of := func(isLive bool) Verdicts {
-		return Verdicts{Published: v.Published, Cells: slices.DeleteFunc(slices.Clone(v.Cells), func(c model.Comparison) bool { return c.Live != isLive })}
-	}
-	return of(false), of(true)
-}
-
-// Legend says what the columns mean.
-func (v Verdicts) Legend() string {
-	text := ""
+	paper, live := v.Sides()
+	var parts []string
 	if v.Published {
-		text = legend
+		parts = append(parts, paper.tally("cells agree with the paper"))
 	}
-	if strings.Contains(fmt.Sprint(v.Cells), "live") {
-		text += "live\n\n"
+	if len(live.Cells) > 0 {
+		parts = append(parts, live.tally("measurements agree with their predictions"))
+	}
+	if len(parts) == 0 {
+		return "verify: no verdict: the profiles are not the paper's, so its numbers do not apply"
+	}
+	return "verify: " + strings.Join(parts, "; ")
+}
+
+// tally says how many of the judged cells do what is said.
+func (v Verdicts) tally(what string) string {
+	text := fmt.Sprintf("%d of %d %s", v.Agreeing(), v.Judged(), what)
+	if n := v.Missing(); n > 0 {
+		text += fmt.Sprintf("; %d more are of stages that have not run", n)
 	}
 	return text
 }
-
-const legend = `s.e.: Monte Carlo standard error of the difference; the paper's run has noise
-of the same size. SEs: distance from what prints as the paper's number, in such
-standard errors; up to 3 agree within noise. Means of Table 1 agree within
-0.001 whatever the noise. A tie is another choice of ours (m, alpha, profile)
-than the paper's, which under our own numbers is no worse beyond noise.
-Published rows of Tables 2 to 4 must print as the paper's. Simulated rows agree
-within 4 percentage points of time at b = 8 and 1.5 above, 0.55 and 0.05 of
-wasted FLOPs, 0.5 of useful FLOPs, and 0.1 extra rollouts a task; there s.e. is
-by how much one suite, as the published one is, differs from our mean by chance,
-and SEs counts from the tolerance. Measured rows are of other machines: they are
-shown, not judged.
-
-`

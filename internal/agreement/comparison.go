@@ -1,0 +1,183 @@
+package agreement
+
+import (
+	"fmt"
+	"math"
+)
+
+// Comparison is an obtained number beside the paper's or, if Live, a measured one
+// beside its prediction.
+type Comparison struct {
+	Table  string `json:"table"`
+	Row    string `json:"row"`
+	Column string `json:"column"`
+
+	// Obtained and Paper are numbers, or the names beneath where the paper
+	// gives a name. Obtained is null when missing.
+	Obtained     *float64 `json:"obtained"`
+	Paper        *float64 `json:"paper"`
+	Predicted    *float64 `json:"predicted,omitempty"` // in the paper's place where Live
+	Live         bool     `json:"live,omitempty"`
+	ObtainedName string   `json:"obtained_name,omitempty"`
+	PaperName    string   `json:"paper_name,omitempty"`
+
+	Difference *float64 `json:"difference"` // obtained − paper, or measured − predicted
+
+	// SE is the Monte Carlo standard error of Difference: √2 times our own,
+	// since the paper's run has the same sizes and noise of its own; of a live
+	// one it has the errors of both sides. It is null for a number without noise.
+	SE *float64 `json:"se"`
+
+	// SEs is the distance from the interval of numbers that print as the
+	// paper's, in standard errors; null where there is no noise.
+	SEs *float64 `json:"ses"`
+
+	// Tolerance is how far a simulated number may be from the paper's, null
+	// for the others. Its SE is by how much the published suite, a single one,
+	// differs from the mean over repeats by chance, and SEs counts from the
+	// tolerance.
+	Tolerance *float64 `json:"tolerance,omitempty"`
+
+	Verdict Verdict `json:"verdict"`
+	Note    string  `json:"note,omitempty"` // why, where that is not plain
+
+	Decimals int `json:"-"` // of the paper's number
+}
+
+// Compare holds an estimate against a number of the paper, printed with so many
+// decimals. The estimate's error is ours: the difference has √2 times as much. A
+// difference within the tolerance agrees whatever the noise.
+func Compare(obtained Estimate, paper float64, decimals int, tolerance float64) Comparison {
+	c := Beside(obtained.Value, paper, decimals)
+	se := math.Sqrt2 * obtained.SE
+	beyond := BeyondRounding(obtained.Value, paper, decimals)
+	if se > 0 {
+		ses := beyond / se
+		c.SE, c.SEs = &se, &ses
+	}
+	switch {
+	case beyond == 0 || math.Abs(*c.Difference) <= tolerance+Float:
+		c.Verdict = Agrees
+	case beyond <= Sigmas*se:
+		c.Verdict = Within
+	default:
+		c.Verdict = Differs
+	}
+	return c
+}
+
+// Beside is a comparison of two numbers without a verdict.
+func Beside(obtained, paper float64, decimals int) Comparison {
+	difference := obtained - paper
+	return Comparison{Obtained: &obtained, Paper: &paper, Difference: &difference, Decimals: decimals}
+}
+
+// BeyondRounding is the distance of v from the interval of numbers that print
+// as paper at its decimals: half a unit of the last one on either side.
+func BeyondRounding(v, paper float64, decimals int) float64 {
+	half := 0.5 * math.Pow(10, float64(-decimals))
+	beyond := math.Abs(v-paper) - half
+	if beyond <= Float {
+		return 0
+	}
+	return beyond
+}
+
+// Lacking is the comparison of a number that the stored results lack.
+func Lacking(paper float64, decimals int, note string) Comparison {
+	return Comparison{Paper: &paper, Verdict: Absent, Note: note, Decimals: decimals}
+}
+
+// Expected is the paper's number, or the predicted one.
+func (c Comparison) Expected() *float64 {
+	if c.Live {
+		return c.Predicted
+	}
+	return c.Paper
+}
+
+// In places a comparison.
+func (c Comparison) In(table, row, column string) Comparison {
+	c.Table, c.Row, c.Column = table, row, column
+	return c
+}
+
+// Noted adds a reason.
+func (c Comparison) Noted(note string) Comparison { c.Note = note; return c }
+
+// Choice is the verdict on another choice than the paper's: a tie if the
+// paper's is worse under our numbers by no more than noise. loss is how much
+// worse, se the standard error of our loss; the paper chose under noise of
+// its own, hence √2.
+func Choice(c Comparison, loss, se float64) Comparison {
+	total := math.Sqrt2 * se
+	c.SE = nil
+	if total > 0 {
+		ses := loss / total
+		c.SEs = &ses
+	}
+	if loss <= Sigmas*total {
+		c.Verdict = Tie
+	} else {
+		c.Verdict = Differs
+	}
+	return c
+}
+
+// WithinTolerance holds a simulated number against a published one: it agrees within
+// the tolerance, and within noise up to 3 standard deviations by chance beyond
+// it.
+func WithinTolerance(value, paper, se, tolerance float64, decimals int) Comparison {
+	c := Beside(value, paper, decimals)
+	c.Tolerance = &tolerance
+	beyond := max(0, math.Abs(*c.Difference)-tolerance)
+	if se > 0 {
+		ses := beyond / se
+		c.SE, c.SEs = &se, &ses
+	}
+	switch {
+	case beyond <= Float:
+		c.Verdict = Agrees
+	case beyond <= Sigmas*se:
+		c.Verdict = Within
+	default:
+		c.Verdict = Differs
+	}
+	return c
+}
+
+// Exactly holds a noisy number against an exact one: within noise up to 3
+// standard errors. Noise alone makes 0.3% of such cells differ.
+func Exactly(obtained, exact, se float64) Comparison {
+	c := Beside(obtained, exact, 4)
+	c.SE, c.Verdict = &se, Agrees
+	if se > 0 {
+		ses := math.Abs(*c.Difference) / se
+		c.SEs = &ses
+	}
+	if d := math.Abs(*c.Difference); d > Sigmas*se && d > Float {
+		c.Verdict = Differs
+	}
+	return c
+}
+
+// Centred shows a comparison with a mean as one of the difference with zero.
+func (c Comparison) Centred() Comparison {
+	zero := 0.0
+	c.Obtained, c.Paper = c.Difference, &zero
+	return c
+}
+
+// Judged is the verdict of a measured number as comparisons count it, and why it is
+// shown without one.
+func (v Verdict) Judged() (Verdict, string) {
+	switch v {
+	case Fitted:
+		return Shown, "the prediction was fitted to it"
+	case TooFew:
+		return Shown, fmt.Sprintf("fewer than %d runs", LeastRuns)
+	case Shown:
+		return Shown, "no claim is made about it"
+	}
+	return v, ""
+}

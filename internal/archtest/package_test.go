@@ -1,0 +1,111 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	maxPackageFiles = 30   // files of a package that are no tests
+	maxPackageLines = 3600 // their lines
+)
+
+// packageFaults finds packages that hold too much.
+func packageFaults(f folder) (faults []string) {
+	if n := len(f.files); n > maxPackageFiles {
+		faults = append(faults, fmt.Sprintf("package %s has %d files, at most %d: does it hold two ideas?", f.path, n, maxPackageFiles))
+	}
+	lines := 0
+	for _, file := range f.files {
+		lines += file.lines
+	}
+	if lines > maxPackageLines {
+		faults = append(faults, fmt.Sprintf("package %s has %d lines, at most %d: does it hold two ideas?", f.path, lines, maxPackageLines))
+	}
+	return faults
+}
+
+// The report's packages, and the one of them that stores tables.
+const (
+	reportPackages = "stages/report"
+	tableFiles     = "stages/report/files"
+)
+
+// readers are packages by which a file can be read.
+var readers = []string{"os", "io/fs", "path/filepath", "encoding/csv"}
+
+// storedTable is the name of a stored table, or a part of it.
+var storedTable = regexp.MustCompile(`^tables/|^\*?\.csv$`)
+
+// readBackFaults finds files of the report, outside the package that stores tables,
+// that can read files and name stored tables: what a table holds is computed of
+// stored results, never learnt from its own CSV or LaTeX.
+func readBackFaults(f folder) (faults []string) {
+	if !strings.HasPrefix(f.path, reportPackages) || f.path == tableFiles {
+		return nil
+	}
+	for _, file := range f.files {
+		reads := slices.ContainsFunc(file.ast.Imports, func(spec *ast.ImportSpec) bool {
+			return slices.Contains(readers, strings.Trim(spec.Path.Value, `"`))
+		})
+		ast.Inspect(file.ast, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if ok && reads && lit.Kind == token.STRING && storedTable.MatchString(strings.Trim(lit.Value, "`\"")) {
+				faults = append(faults, fmt.Sprintf("%s: %s is a stored table: read results, or ask %s", file.at(lit), lit.Value, tableFiles))
+			}
+			return true
+		})
+	}
+	return faults
+}
+
+// circleFaults finds packages of the report that import one that the rules have
+// above them.
+func circleFaults(rules []importRule) (faults []string) {
+	place := map[string]int{}
+	for i, r := range rules {
+		place[r.packages] = i
+	}
+	for i, r := range rules {
+		for _, may := range r.may {
+			if at, ruled := place[may]; ruled && at < i && strings.HasPrefix(may, reportPackages) {
+				faults = append(faults, fmt.Sprintf("%s may import %s, which is above it", r.packages, may))
+			}
+		}
+	}
+	return faults
+}
+
+func TestPackagesHoldOneIdea(t *testing.T) {
+	for _, f := range repository(t) {
+		report(t, packageFaults(f))
+		report(t, readBackFaults(f))
+	}
+	report(t, circleFaults(importRules))
+}
+
+func TestPackageRulesCatch(t *testing.T) {
+	long := made(t, "internal/p", "package p\n"+strings.Repeat("\n", maxPackageLines))
+	catches(t, packageFaults(long), "3601 lines")
+	many := made(t, "internal/p", "package p\n")
+	for range maxPackageFiles {
+		many.files = append(many.files, many.files[0])
+	}
+	catches(t, packageFaults(many), "31 files")
+	catches(t, packageFaults(made(t, "internal/p", "package p\n")), "")
+
+	const reads = "package p\nimport \"os\"\nvar _, _ = os.ReadFile(%q)\n"
+	catches(t, readBackFaults(made(t, "stages/report/verify", fmt.Sprintf(reads, "tables/table1_variance.csv"))), "is a stored table")
+	catches(t, readBackFaults(made(t, "stages/report/html", fmt.Sprintf(reads, ".csv"))), "is a stored table")
+	catches(t, readBackFaults(made(t, "stages/report/stored", fmt.Sprintf(reads, "report/experiment.json"))), "")
+	catches(t, readBackFaults(made(t, tableFiles, fmt.Sprintf(reads, "tables/table1_variance.csv"))), "")
+	catches(t, readBackFaults(made(t, "stages/report/latex", "package p\nconst input = `tables/x.tex`\n")), "")
+
+	catches(t, circleFaults([]importRule{{"stages/report/model", nil}, {"stages/report/verify", []string{"stages/report/model"}}}), "which is above it")
+	catches(t, circleFaults([]importRule{{"stages/report/verify", []string{"stages/report/model"}}, {"stages/report/model", nil}}), "")
+}

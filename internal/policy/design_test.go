@@ -1,0 +1,169 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"speceval/internal/exante"
+	"speceval/internal/seed"
+	"speceval/method/neyman"
+)
+
+// pilotScores are posterior means of p(1−p) of a pilot vector, task by task.
+type pilotScores func(successes []int, m int) []float64
+
+// TestPanelsMatchEnumeration compares the continuation coefficients of HBN and
+// IBN for two tasks with their exact prior expectations.
+func TestPanelsMatchEnumeration(t *testing.T) {
+	const tasks, panels, rounds = 2, 4096, 8
+	cs := exante.AllCandidates([]int{2, 5})
+	alphas := []float64{0.05, 0.5, 1}
+	estimates := map[string][][]float64{} // [candidate][round]
+	for round := range rounds {
+		random := seed.Root(5).Index(round)
+		estimate := func(of *Policy) [][]float64 {
+			all, err := of.TwoStage.Design.OnPanels(t.Context(), Panels{
+				Candidates: cs, Tasks: tasks, Draws: panels, Order: 16, Alphas: alphas,
+			}, random.Stream())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return all
+		}
+		collect(estimates, "hbn", estimate(HBN)[0])
+		for a, coefficients := range estimate(IBN) {
+			collect(estimates, fmt.Sprint(alphas[a]), coefficients)
+		}
+	}
+	for k, c := range cs {
+		check := func(name string, want float64) {
+			mean, se := exante.MeanAndError(estimates[name][k])
+			// t with 7 degrees of freedom: beyond 15 with probability 1.4e-6.
+			if math.Abs(mean-want) > 15*se+1e-12 || se > 0.03*want {
+				t.Errorf("%s, b = %d, m = %d: C = %v ± %v, exactly %v", name, c.Budget, c.M, mean, se, want)
+			}
+		}
+		check("hbn", exactMass(t, c, hbnLaw(c.M), hbnPosterior(t))/(tasks*neyman.MeanVariance))
+		for _, alpha := range alphas {
+			check(fmt.Sprint(alpha), exactMass(t, c, betaLaw(c.M, alpha), ibnPosterior(alpha))/(tasks*alpha/(2*(2*alpha+1))))
+		}
+	}
+}
+
+func collect(estimates map[string][][]float64, name string, coefficients []float64) {
+	if estimates[name] == nil {
+		estimates[name] = make([][]float64, len(coefficients))
+	}
+	for k, c := range coefficients {
+		estimates[name][k] = append(estimates[name][k], c)
+	}
+}
+
+// exactMass is E[Σ score/L] over the pilots of two tasks with the given law.
+func exactMass(t *testing.T, c exante.Candidate, law func(s1, s2 int) float64, scores pilotScores) float64 {
+	sum := 0.0
+	for s1 := range c.M + 1 {
+		for s2 := range c.M + 1 {
+			vs := scores([]int{s1, s2}, c.M)
+			allocation, err := neyman.Allocate(vs, 2*(c.Budget-c.M))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range vs {
+				sum += law(s1, s2) * v / float64(allocation[i])
+			}
+		}
+	}
+	return sum
+}
+
+// betaLaw is the law of two tasks' pilots, independent given Beta(α, α).
+func betaLaw(m int, alpha float64) func(s1, s2 int) float64 {
+	return func(s1, s2 int) float64 {
+		return betaBinomial(m, s1, alpha, alpha) * betaBinomial(m, s2, alpha, alpha)
+	}
+}
+
+// hbnLaw is the law of two tasks' pilots under the reference prior, by a fine
+// midpoint rule over ξ and δ.
+func hbnLaw(m int) func(s1, s2 int) float64 {
+	return func(s1, s2 int) float64 {
+		const n = 200
+		sum := 0.0
+		for i := range n {
+			for j := range n {
+				xi, delta := (float64(i)+0.5)/n, (float64(j)+0.5)/n
+				kappa := (1 - delta) / delta
+				a, b := xi*kappa, (1-xi)*kappa
+				sum += betaBinomial(m, s1, a, b) * betaBinomial(m, s2, a, b)
+			}
+		}
+		return sum / (n * n)
+	}
+}
+
+func betaBinomial(m, s int, a, b float64) float64 {
+	x := 1.0
+	for i := range m {
+		if i < s {
+			x *= (a + float64(i)) * float64(m-i) / float64(i+1)
+		} else {
+			x *= b + float64(i-s)
+		}
+		x /= a + b + float64(i)
+	}
+	return x
+}
+
+// ibnPosterior is Eq. 15 of the paper.
+func ibnPosterior(alpha float64) pilotScores {
+	return func(successes []int, m int) []float64 {
+		var scores []float64
+		for _, s := range successes {
+			n := float64(m) + 2*alpha
+			scores = append(scores, (float64(s)+alpha)*(float64(m-s)+alpha)/(n*(n+1)))
+		}
+		return scores
+	}
+}
+
+// hbnPosterior is Eqs. 6 and 7 of the paper.
+func hbnPosterior(t *testing.T) pilotScores {
+	prior, err := neyman.NewPrior(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(successes []int, m int) []float64 {
+		counts := make([]int, m+1)
+		for _, s := range successes {
+			counts[s]++
+		}
+		quadratic := prior.Pilot(m).Scores(counts, prior.NewWork())
+		var scores []float64
+		for _, s := range successes {
+			scores = append(scores, quadratic.At(s))
+		}
+		return scores
+	}
+}
+
+func TestBatchesPartitionTheDraws(t *testing.T) {
+	for _, draws := range []int{1, 2, 7, 8, 9, 100, 8192} {
+		sizes := make([]int, Batches(draws))
+		last := 0
+		for draw := range draws {
+			batch := batchOf(draw, draws)
+			if batch < last || batch > last+1 {
+				t.Fatalf("%d draws: batch %d follows %d", draws, batch, last)
+			}
+			last = batch
+			sizes[batch]++
+		}
+		for batch, n := range sizes {
+			if n != batchSize(batch, draws) || n == 0 {
+				t.Errorf("%d draws: batch %d has %d, batchSize says %d", draws, batch, n, batchSize(batch, draws))
+			}
+		}
+	}
+}

@@ -1,0 +1,262 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+
+	"speceval/internal/exante"
+	"speceval/internal/policy"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
+)
+
+// designed is the policies that have designs, in the order of
+// variance.DesignsFile: HBN, which the others are held against, comes first.
+func (b *builder) designed() policy.List {
+	var first, others policy.List
+	for _, p := range b.policies {
+		switch {
+		case p == policy.HBN:
+			first = append(first, p)
+		case p.TwoStage != nil:
+			others = append(others, p)
+		}
+	}
+	return append(first, others...)
+}
+
+// strengths is the prior strengths that a policy is designed for, a single null
+// if it has none.
+func (b *builder) strengths(p *policy.Policy) []*float64 {
+	if !p.Strength {
+		return []*float64{nil}
+	}
+	var all []*float64
+	for i := range b.Alphas {
+		all = append(all, &b.Alphas[i])
+	}
+	return all
+}
+
+// estimateUnits are those that estimate continuation coefficients.
+func (b *builder) estimateUnits() []dag.Unit {
+	var units []dag.Unit
+	for _, tasks := range b.sizes {
+		for replicate := range b.Replicates {
+			for _, p := range b.designed() {
+				if p.TwoStage.Design.OnPanels != nil {
+					units = append(units, b.panelsUnit(p, tasks, replicate))
+				}
+			}
+		}
+	}
+	for _, of := range b.pairs {
+		for _, p := range b.designed() {
+			if p.TwoStage.Design.OnProfile != nil {
+				units = append(units, b.onProfileUnit(p, of))
+			}
+		}
+	}
+	return units
+}
+
+// estimateUnit is a unit that estimates coefficients for a design.
+func (b *builder) estimateUnit(id string, d policy.Design, tasks int) dag.Unit {
+	u := b.unit(id, b.Slice(append([]string{keySeed, keyBudgets, keyDraws}, d.Keys...)...))
+	u.Cost = b.ofDraws(d.Seconds(tasks))
+	return u
+}
+
+// panelsUnit estimates a policy's coefficients in one replicate for one task
+// count, for all prior strengths.
+func (b *builder) panelsUnit(p *policy.Policy, tasks, replicate int) dag.Unit {
+	d, id := p.TwoStage.Design, panelsID(p, tasks, replicate)
+	u := b.estimateUnit(id, d, tasks)
+	random := b.seeded(&u).Stream()
+	u.Run = func(ctx context.Context, job *dag.Job) error {
+		estimates, err := d.OnPanels(ctx, policy.Panels{
+			Candidates: b.cs, Tasks: tasks, Draws: b.Draws, Order: b.QuadratureOrder, Alphas: b.Alphas,
+		}, random)
+		if err != nil {
+			return err
+		}
+		var rows []coefficient
+		for a, alpha := range b.strengths(p) {
+			for k, c := range b.cs {
+				rows = append(rows, coefficientRows(c, alpha, estimates[a][k:k+1], replicate)...)
+			}
+		}
+		return writeRows(job, partFile(id), "coefficients.v1", rows)
+	}
+	return u
+}
+
+// onProfileUnit estimates a policy's coefficients on one profile, in batches of
+// draws. There are none where it is degenerate.
+func (b *builder) onProfileUnit(p *policy.Policy, of pair.Pair) dag.Unit {
+	d, id := p.TwoStage.Design, onProfileID(p, of)
+	u := b.estimateUnit(id, d, of.N())
+	of.Feed(&u)
+	random := b.seeded(&u).Stream()
+	u.Run = func(ctx context.Context, job *dag.Job) error {
+		known, err := of.Profile(job)
+		if err != nil {
+			return err
+		}
+		var rows []coefficient
+		if known.VarianceSum() > 0 {
+			estimates, err := d.OnProfile(ctx, probabilities(known), b.cs, b.Draws, random)
+			if err != nil {
+				return err
+			}
+			for k, c := range b.cs {
+				rows = append(rows, coefficientRows(c, nil, estimates[k], 0)...)
+			}
+		}
+		return writeRows(job, partFile(id), "coefficients.v1", rows)
+	}
+	return u
+}
+
+// designsUnit selects the designs of all policies from the estimates of the
+// given units.
+func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
+	u := dag.Unit{
+		ID: designsRef.Unit, Config: b.Slice(keyBudgets, keyReplicates, keyAlphas),
+		Outputs: []string{variance.DesignsFile}, Provenance: "computed",
+	}
+	for _, e := range estimates {
+		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: e.ID})
+	}
+	for _, p := range b.designed() {
+		if as := p.TwoStage.Design.As; as != nil { // of which there are no estimates to make the unit stale
+			u.Config["policy."+p.Name] = "designs of " + as.Name
+		}
+	}
+	u.Run = func(_ context.Context, job *dag.Job) error {
+		var rows []variance.Design
+		for _, p := range b.designed() {
+			for _, tasks := range b.sizes {
+				more, err := b.designsOf(job, p, tasks)
+				if err != nil {
+					return err
+				}
+				rows = append(rows, more...)
+			}
+		}
+		for _, p := range b.designed() {
+			if as := p.TwoStage.Design.As; as != nil {
+				rows = append(rows, taken(rows, as, p)...)
+			}
+		}
+		return writeRows(job, variance.DesignsFile, "designs.v1", rows)
+	}
+	return u
+}
+
+// taken is the selected designs of one policy as another's.
+func taken(rows []variance.Design, from, to *policy.Policy) []variance.Design {
+	var own []variance.Design
+	for _, d := range rows {
+		if d.Policy == from.Name && d.Selected {
+			d.Policy = to.Name
+			own = append(own, d)
+		}
+	}
+	return own
+}
+
+// designsOf is a policy's designs for a number of tasks, one prior strength after
+// the other. There are none without estimates, as where all profiles of as many
+// tasks are degenerate.
+func (b *builder) designsOf(job *dag.Job, p *policy.Policy, tasks int) ([]variance.Design, error) {
+	var all []gathered
+	var err error
+	switch d := p.TwoStage.Design; {
+	case d.OnPanels != nil:
+		all, err = b.fromPanels(job, p, tasks)
+	case d.OnProfile != nil:
+		all, err = b.fromProfiles(job, p, tasks)
+	}
+	var rows []variance.Design
+	for a, g := range all {
+		rows = append(rows, designs(p.Name, tasks, b.strengths(p)[a], b.cs, g)...)
+	}
+	return rows, err
+}
+
+// fromPanels gathers the estimates of all replicates, by prior strength.
+func (b *builder) fromPanels(job *dag.Job, p *policy.Policy, tasks int) ([]gathered, error) {
+	all := make([]gathered, len(b.strengths(p)))
+	for a := range all {
+		all[a] = newGathered(b.cs, b.Replicates)
+	}
+	for replicate := range b.Replicates {
+		file := partFile(panelsID(p, tasks, replicate))
+		rows, err := readRows[coefficient](job, file)
+		if err != nil {
+			return nil, err
+		}
+		for a, g := range all {
+			part := rows[a*len(rows)/len(all) : (a+1)*len(rows)/len(all)]
+			if err := g.add(b.cs, part, 1); err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
+		}
+	}
+	return all, nil
+}
+
+// fromProfiles pools the estimates on all profiles with the same task count
+// (paper, Eq. 17); there are none where all of these are degenerate.
+func (b *builder) fromProfiles(job *dag.Job, p *policy.Policy, tasks int) ([]gathered, error) {
+	var group [][]coefficient
+	for _, of := range b.pairs {
+		if of.N() != tasks {
+			continue
+		}
+		rows, err := readRows[coefficient](job, partFile(onProfileID(p, of)))
+		if err != nil {
+			return nil, err
+		}
+		if len(rows) > 0 {
+			group = append(group, rows)
+		}
+	}
+	if len(group) == 0 {
+		return nil, nil
+	}
+	g := newGathered(b.cs, policy.Batches(b.Draws))
+	for _, rows := range group {
+		if err := g.add(b.cs, rows, 1/float64(len(group))); err != nil {
+			return nil, fmt.Errorf("estimates of %s for %d tasks: %w", p.Name, tasks, err)
+		}
+	}
+	return []gathered{g}, nil
+}
+
+// designs turns the continuation coefficients C of every candidate, estimated
+// in independent replicates ([candidate][replicate]), into designs.
+func designs(policy string, tasks int, alpha *float64, cs exante.Candidates, coefficients [][]float64) []variance.Design {
+	rows := make([]variance.Design, len(cs))
+	for k, r := range exante.Rate(cs, coefficients) {
+		rows[k] = variance.Design{
+			Policy: policy, NTasks: int32(tasks), Budget: int32(r.Budget), Alpha: alpha,
+			M: int32(r.M), W: r.Weight,
+			Risk: r.Risk, RiskSE: r.RiskSE,
+			Selected: r.Selected, Gap: r.Gap, GapSE: r.GapSE,
+		}
+	}
+	return rows
+}
+
+// onProfileID is the unit of a policy's estimates on a profile.
+func onProfileID(p *policy.Policy, of pair.Pair) string {
+	return "design/" + p.TwoStage.Design.Unit + "/" + of.Name()
+}
+
+// panelsID is the unit of one replicate of a policy's estimates.
+func panelsID(p *policy.Policy, tasks, replicate int) string {
+	return fmt.Sprintf("design/%s/n=%d/replicate=%d", p.TwoStage.Design.Unit, tasks, replicate)
+}

@@ -1,0 +1,224 @@
+package figures
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"speceval/internal/agreement"
+	"speceval/internal/figure"
+	"speceval/internal/policy"
+	"speceval/internal/table"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+)
+
+// Case is the paper's Figure 2: a profile with many tasks near the ends, and what
+// the policies make of it.
+var Case = &Figure{
+	Base:    caseBase,
+	Reads:   stored.Reads{Units: []dag.Ref{stored.RatiosRef}, Case: true},
+	Has:     (*stored.Settings).HasCase,
+	Chapter: "Variance",
+	Remarks: []string{
+		`<ref figure2_case_study> follows one profile from its task probabilities to the spread of the estimates.`,
+		`Of its \specCaseTasks{} tasks, \specCaseShareBelow{} are passed with a probability below 0.2 and \specCaseShareAbove{} with one above 0.8.`,
+	},
+	Make: func(src *stored.Source) (figure.Figure, error) {
+		c, err := src.Case()
+		return drawCase(c), err
+	},
+}
+
+const caseBase = "figure2_case_study"
+
+func drawCase(c stored.Case) figure.Figure {
+	who := c.Benchmark + ", " + model.ModelName(c.Model)
+	f := figure.Figure{
+		Base: caseBase, Label: "fig:case-study", Width: pageWidth, Height: 262,
+		Title: "Case study of " + who + ": task probabilities, interval half-width, variance ratio and sampling densities",
+	}
+	data := caseData{table.Table{Title: f.Title, Label: f.Label, Columns: columns("panel", "quantity", "policy", "task_id", "budget", "x", "value", "value_se", "count")}}
+	f.Panels = [][]figure.Panel{{data.tasks(c), data.widths(c)}, {data.ratios(c), data.densities(c)}}
+	f.Data = data.Table
+	f.Caption = table.Escape(who) + fmt.Sprintf(`: (a)~the pass probabilities of its %d tasks, in rising order; (b)~half of the `+
+		`95\%% interval that a normal law would give the benchmark mean, in percentage points, by average budget~$b$; `+
+		`(c)~the variance relative to Uniform; (d)~densities of the estimated mean at $b=%d$, with standard deviations in percentage points`, c.N(), c.Budget)
+	if d := c.Distribution(policy.HBN); len(d) > 0 {
+		f.Caption += fmt.Sprintf(`, from %s simulated evaluations of each policy`, model.Grouped(d[0].Repetitions))
+	}
+	f.Caption += `. Oracle knows the probabilities.`
+	return f
+}
+
+// caseData is what the panels plot, which each of them adds to.
+type caseData struct{ table.Table }
+
+// add adds a row; a text that is empty is missing.
+func (d *caseData) add(panel, quantity, of, task string, budget, x table.Cell, value float64, se *float64, count table.Cell) {
+	text := func(s string) table.Cell {
+		if s == "" {
+			return table.Missing()
+		}
+		return table.Text(s)
+	}
+	d.Rows = append(d.Rows, []table.Cell{table.Text(panel), table.Text(quantity), text(of), text(task), budget, x,
+		table.Number(value), table.Optional(se), count})
+}
+
+// tasks is panel (a): the task probabilities in rising order, those of the
+// endpoint tasks apart.
+func (d *caseData) tasks(c stored.Case) figure.Panel {
+	const title = "(a) Task probabilities"
+	n := c.N()
+	if n == 0 {
+		return figure.Panel{Title: title, Instead: stored.NotReplayed}
+	}
+	inner := figure.Points{Name: "task", Style: figure.Style{Ink: figure.Blue, Marker: figure.Circle, Size: 2}}
+	ends := figure.Points{Name: fmt.Sprintf("task at an endpoint (%d)", c.Endpoints()),
+		Style: figure.Style{Ink: figure.Vermilion, Marker: figure.Square, Size: 2.3, Hollow: true}}
+	for rank, i := range byPasses(c.Profile) {
+		p := figure.Point{X: float64(rank + 1), Y: c.P(i),
+			Title: fmt.Sprintf("task %s: %d of %d rollouts pass, %.4f", c.TaskIDs[i], c.PassCounts[i], c.TestedK, c.P(i))}
+		if c.Endpoint(i) {
+			ends.At = append(ends.At, p)
+		} else {
+			inner.At = append(inner.At, p)
+		}
+		d.add("a", "task_probability", "", c.TaskIDs[i], table.Missing(), table.Integer(rank+1), c.P(i), nil, table.Integer(c.PassCounts[i]))
+	}
+	share := func(tasks int) string { return fmt.Sprintf("%.1f%% of tasks", 100*float64(tasks)/float64(n)) }
+	guide := figure.Style{Ink: figure.Grey, Dash: figure.Dotted, Width: 0.6}
+	p := figure.Panel{
+		Title: title,
+		X: figure.Axis{Label: "Tasks, in rising order", Cover: []float64{1, float64(n)},
+			Ticks: []figure.Tick{{At: 1, Label: "1"}, {At: float64(n), Label: figure.Italic("N") + " = " + strconv.Itoa(n)}}},
+		Y:      figure.Axis{Label: "Pass probability", Cover: []float64{0, 1}},
+		Series: []figure.Series{figure.Level{At: 0.2, Style: guide}, figure.Level{At: 0.8, Style: guide}, inner},
+		Legend: figure.TopLeft,
+		Notes: []figure.Note{
+			{X: 1, Y: 0.8, Up: -6, Text: share(c.Above(0.8)) + " above 0.8", Align: figure.Start},
+			{X: float64(n), Y: 0.2, Up: -6, Text: share(c.Below(0.2)) + " below 0.2", Align: figure.End},
+		},
+	}
+	if len(ends.At) > 0 {
+		p.Series = append(p.Series, ends)
+	}
+	return p
+}
+
+// widths is panel (b): half-widths in percentage points.
+func (d *caseData) widths(c stored.Case) figure.Panel {
+	p := figure.Panel{Title: "(b) Half-width of the 95% interval", Y: figure.Axis{Label: "Percentage points", Zero: true}}
+	return d.overBudgets(c, p, "b", "half_width_points", " points", func(ratio, se float64, b int32) (float64, float64) {
+		half := 100 * c.HalfWidth(ratio, b)
+		return half, float64(half*se) / (2 * ratio) // d√r = dr/(2√r)
+	})
+}
+
+// ratios is panel (c): variance ratios.
+func (d *caseData) ratios(c stored.Case) figure.Panel {
+	p := figure.Panel{Title: "(c) Variance relative to Uniform", Y: figure.Axis{Label: "Ratio"}}
+	return d.overBudgets(c, p, "c", "variance_ratio", "", func(ratio, se float64, _ int32) (float64, float64) { return ratio, se })
+}
+
+// overBudgets is a panel of the policies over the budgets. Value turns a ratio
+// with its standard error into what is shown.
+func (d *caseData) overBudgets(c stored.Case, p figure.Panel, letter, quantity, unit string, value func(ratio, se float64, budget int32) (v, vse float64)) figure.Panel {
+	if p.Instead = c.NoRatios(); p.Instead != "" {
+		return p
+	}
+	budgets := variance.Budgets(c.Ratios)
+	p.X = figure.Axis{Label: budgetAxis, Log: true, Ticks: []figure.Tick{}}
+	for _, b := range budgets {
+		p.X.Ticks = append(p.X.Ticks, figure.Tick{At: float64(b), Label: fmt.Sprint(b)})
+	}
+	for _, of := range policy.CaseStudy {
+		line := figure.Line{Label: of.Label, Style: styles[of]}
+		for _, b := range budgets {
+			r, ok := c.Ratio(of, b)
+			if !ok {
+				continue
+			}
+			v, se := value(r.VarianceRatio, r.RatioSE, b)
+			title := fmt.Sprintf("%s, b = %d: %.4g%s", of.Label, b, v, unit)
+			if se > 0 {
+				title += fmt.Sprintf(" ± %.1g", se)
+			}
+			line.At = append(line.At, figure.Point{X: float64(b), Y: v, Title: title})
+			d.add(letter, quantity, of.Name, "", table.Integer(b), table.Integer(b), v, &se, table.Missing())
+		}
+		if len(line.At) > 0 {
+			p.Series = append(p.Series, line)
+		}
+	}
+	return p
+}
+
+// densities is panel (d): how the estimates of each policy spread about the true
+// mean.
+func (d *caseData) densities(c stored.Case) figure.Panel {
+	p := figure.Panel{
+		Title:  fmt.Sprintf("(d) Sampling density at %s = %d", figure.Italic("b"), c.Budget),
+		X:      figure.Axis{Label: "Estimated benchmark mean (%)", Tight: true},
+		Y:      figure.Axis{Label: "Density", Zero: true},
+		Legend: figure.TopLeft,
+	}
+	if p.Instead = c.NoEstimates(); p.Instead != "" {
+		return p
+	}
+	var off []string
+	var drawn int
+	var peak float64
+	for _, of := range policy.CaseStudy {
+		bins := c.Distribution(of)
+		if len(bins) == 0 {
+			continue
+		}
+		about := bins[0]
+		if drawn++; drawn == 1 {
+			truth, spread := 100*about.Truth, 100*max(about.Expected, about.SD)
+			p.Series = append(p.Series, figure.Level{At: truth, Upright: true, Style: figure.Style{Ink: figure.Grey, Width: 0.6}})
+			p.X.Cover = []float64{truth - 4.2*spread, truth + 4.2*spread}
+			d.add("d", "truth", "", "", table.Integer(c.Budget), table.Missing(), truth, nil, table.Missing())
+		}
+		line := d.density(of, bins, p.X.Cover)
+		for _, at := range line.At {
+			peak = max(peak, at.Y)
+		}
+		p.Series = append(p.Series, line)
+		if math.Abs(about.Mean-about.Truth) > agreement.Sigmas*about.MeanSE {
+			off = append(off, of.Label)
+		}
+	}
+	note := fmt.Sprintf("all %d centred on the\ntrue mean (vertical)", drawn)
+	if len(off) > 0 {
+		note = strings.Join(off, ", ") + " off centre\nby more than 3 s.e."
+	}
+	p.Notes = []figure.Note{{X: p.X.Cover[1], Y: peak, Align: figure.End, Up: -8, Text: note}}
+	return p
+}
+
+// density is a line through the middles of a policy's bins, in percent and per
+// percentage point, within the shown range.
+func (d *caseData) density(of *policy.Policy, bins []variance.Estimates, shown []float64) figure.Line {
+	about := bins[0]
+	line := figure.Line{Name: fmt.Sprintf("%s, s.d. %.2f", of.Label, 100*about.SD), Style: styles[of]}
+	line.Style.Marker = figure.None
+	budget := table.Integer(about.Budget)
+	for _, b := range bins {
+		x, y := 50*(b.Low+b.High), float64(b.Count)/(100*float64(float64(b.Repetitions)*(b.High-b.Low)))
+		d.add("d", "density", of.Name, "", budget, table.Number(x), y, nil, table.Integer(b.Count))
+		if x >= shown[0] && x <= shown[1] {
+			line.At = append(line.At, figure.Point{X: x, Y: y,
+				Title: fmt.Sprintf("%s: %s of %s estimates from %.2f%% to %.2f%%", of.Label, model.Grouped(b.Count), model.Grouped(b.Repetitions), 100*b.Low, 100*b.High)})
+		}
+	}
+	se := 100 * about.MeanSE
+	d.add("d", "mean", of.Name, "", budget, table.Missing(), 100*about.Mean, &se, table.Integer(about.Repetitions))
+	d.add("d", "sd", of.Name, "", budget, table.Missing(), 100*about.SD, nil, table.Integer(about.Repetitions))
+	return line
+}

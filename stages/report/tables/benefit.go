@@ -1,0 +1,254 @@
+package tables
+
+import (
+	"fmt"
+	"math"
+
+	"speceval/internal/agreement"
+	"speceval/internal/measurement"
+	"speceval/internal/paper"
+	"speceval/internal/table"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+)
+
+var equivalentBudget = table.Head{Plain: "Equivalent rollout budget"}
+
+// tasks weighs a setting by its tasks.
+var tasks = measurement.Term{Name: "n_tasks", Of: func(s measurement.Setting) float64 { return float64(s.NTasks) }}
+
+// executed is the whole budget of Uniform that was executed.
+var executed = measurement.Term{Name: "executed budget",
+	Of: func(s measurement.Setting) float64 {
+		return float64(s.NTasks) * float64(s.Runs[measurement.UniformEquivalent].Budget)
+	},
+	Shown: func(s measurement.Setting) float64 { return float64(s.Runs[measurement.UniformEquivalent].Budget) },
+}
+
+// continuous is the mean of b/r over the tasks.
+func continuous(ratio func(measurement.Setting) float64) *measurement.Quotient {
+	return &measurement.Quotient{Below: tasks, Above: []measurement.Term{{Name: "variance_ratio",
+		Of: func(s measurement.Setting) float64 { return float64(s.NTasks) * float64(s.Budget) / ratio(s) }, Shown: ratio}}}
+}
+
+// rounded is the mean of the executed budgets over the tasks.
+func rounded(func(measurement.Setting) float64) *measurement.Quotient {
+	return &measurement.Quotient{Above: []measurement.Term{executed}, Below: tasks}
+}
+
+// roundedOver is the latter over the former.
+func roundedOver(ratio func(measurement.Setting) float64) *measurement.Quotient {
+	q := rounded(ratio)
+	q.Over = continuous(ratio)
+	return q
+}
+
+// Columns of Table 4 that come from the replay.
+const (
+	continuousColumn = iota
+	roundedColumn
+	roundedOverColumn
+)
+
+var benefitTable = &costTable{
+	section: paper.Benefit, where: "Table 4", replayed: true,
+	title: "HBN-async against Uniform at the budget that has its variance. " +
+		"Budgets are averages weighted by the number of tasks: b/r, with the replayed variance ratio r of HBN, " +
+		"and what was executed, b/r rounded down. Times are relative to those of Uniform at budget b, from sums over profiles. " +
+		"Delta: rounded-equivalent Uniform minus HBN-async.",
+	caption: `HBN-async against Uniform at the budget that has its variance. ` +
+		`Budgets are averages weighted by the number of tasks: $b/r$, with the replayed variance ratio~$r$ of HBN, ` +
+		`and what was executed, $b/r$ rounded down. Times are relative to those of Uniform at budget~$b$, from sums over profiles. ` +
+		`$\Delta$: rounded-equivalent Uniform minus HBN-async, in percentage points.`,
+	strategies: []string{measurement.Uniform, measurement.HBNAsync, measurement.UniformEquivalent},
+	columns: []costColumn{
+		{name: "continuous_budget", head: table.Head{Plain: "continuous"}, group: equivalentBudget, format: rollouts, macro: "ContinuousBudget", replayed: continuous,
+			words: "The Uniform budget that HBN's variance is worth: «Σ N_j·b/r_j / Σ N_j¦\\sum_j N_j(b/r_j)/\\sum_j N_j», the mean weighted by tasks, " +
+				"with the hbn rows of ‹replay/ratios.parquet› at this budget (Section 4.3)."},
+		{name: "rounded_budget", head: table.Head{Plain: "rounded"}, group: equivalentBudget, format: rollouts, macro: "RoundedBudget", replayed: rounded,
+			words: "The equivalent budget that was executed: «Σ N_j·B_j / Σ N_j¦\\sum_j N_jB_j/\\sum_j N_j», with the whole budget «B_j» of each uniform-equivalent run, " +
+				"«⌊b/r⌋¦\\lfloor b/r\\rfloor» by the ratios that its schedule was made of (Appendix B.5)." + runsWords},
+		{name: "rounded_over_continuous", head: stacked("rounded/", "continuous"), group: equivalentBudget, format: points, macro: "RoundedOverContinuous", replayed: roundedOver,
+			words: "rounded_budget / continuous_budget: the share of the equivalent rollouts that rounding down leaves."},
+		{name: "uniform_equivalent_time", head: stacked("equivalent", " Uniform"), group: actualTime, format: change, macro: "EquivalentTime", tolerance: timeTolerance,
+			words: slowdownWords("Uniform at the rounded equivalent budget") + "." + runsWords, quotient: slower(seconds(measurement.UniformEquivalent))},
+		{name: "async_time", head: asyncHead, group: actualTime, format: change, tolerance: timeTolerance,
+			words: slowdownWords("HBN-async") + "." + runsWords, quotient: slower(seconds(measurement.HBNAsync))},
+		{name: "delta", head: deltaHead, group: actualTime, format: change, macro: "Benefit", tolerance: timeTolerance,
+			words:    "uniform_equivalent_time − async_time: what HBN-async saves at equal variance, as a share of the time of Uniform at the budget «b»." + runsWords,
+			quotient: apart(seconds(measurement.UniformEquivalent), seconds(measurement.HBNAsync))},
+	},
+}
+
+// budgetErrorWords are the errors of the equivalent budgets.
+var budgetErrorWords = map[string]string{
+	"continuous_budget": "The Monte Carlo standard error of continuous_budget: the errors of replay and design through the slope «d(b/r)/dr = −b/r²¦\\mathrm{d}(b/r)/\\mathrm{d}r=-b/r^2», weighted by tasks; designs are shared within a task count.",
+	"rounded_budget": "The Monte Carlo standard error of rounded_budget: that of continuous_budget, and the jumps of «⌊b/r⌋¦\\lfloor b/r\\rfloor» by one, «N_j²·s_j/√π¦N_j^2s_j/\\sqrt{\\pi}» each in squares for an error «s_j» of «b/r». " +
+		"It is 0 in published rows: that budget was executed whatever our replay says.",
+	"rounded_over_continuous": "The Monte Carlo standard error of the quotient: the relative errors of both budgets added in squares.",
+}
+
+// Benefit is the paper's Table 4: HBN-async against the Uniform that has its
+// variance.
+var Benefit = &model.Table{
+	Base: paper.Benefit, Section: paper.Benefit, Label: "tab:systems-benefit",
+	Reads: stored.Reads{Units: []dag.Ref{stored.DesignsRef, stored.RatiosRef}, Runs: true, Paper: true}, Has: (*stored.Settings).HasCosts,
+	Overview: "Table 4: HBN-async against Uniform at the equivalent budget",
+	Chapter:  "What speculation costs",
+	Remarks:  []string{`<ref table4_benefit> asks what the same variance would have cost with Uniform.`},
+	Make:     benefitTable.make, Macros: benefitTable.macros,
+}
+
+// stacked is a heading in two lines.
+func stacked(above, below string) table.Head {
+	return table.Head{Plain: above + below,
+		TeX: fmt.Sprintf(`\begin{tabular}[c]{@{}c@{}}%s\\%s\end{tabular}`, above, below)}
+}
+
+// budgetErrors fills in the Monte Carlo standard errors of the average b/r and of
+// the average ⌊b/r⌋, weighted by tasks.
+//
+// Continuous: d(N·b/r)/dr = −N·b/r², for replay and design noise alike.
+//
+// Rounded: noise of sd s in b/r makes ⌊b/r⌋ jump by one in a share of runs
+// that does not depend on where b/r is, on average. Two replays differ by
+// √2·s·√(2/π) in the mean absolute value, which is the variance of the
+// jump, and half of it is each one's: s/√π. What moves all of them at once,
+// the noise of a shared design, is in the continuous error. A published budget was
+// executed whatever this replay says.
+func (r *costRow) budgetErrors() error {
+	weights := make([]float64, len(r.ratios))
+	var tasks, jumps float64
+	for i, ratio := range r.ratios {
+		n := float64(ratio.NTasks)
+		slope := float64(ratio.Budget) / (ratio.VarianceRatio * ratio.VarianceRatio)
+		se, err := variance.TotalSE(r.designs, ratio)
+		if err != nil {
+			return err
+		}
+		weights[i] = n * slope
+		tasks += n
+		jumps += n * n * slope * se / math.SqrtPi
+	}
+	e, err := variance.SumErrors(r.designs, r.ratios, weights)
+	if err != nil {
+		return err
+	}
+	c, d, share := &r.cells[continuousColumn].Estimate, &r.cells[roundedColumn].Estimate, &r.cells[roundedOverColumn].Estimate
+	c.SE = e.Total / tasks
+	if r.provenance != measurement.Published {
+		d.SE = math.Hypot(e.Total, math.Sqrt(jumps)) / tasks
+	}
+	share.SE = share.Value * math.Hypot(c.SE/c.Value, d.SE/d.Value)
+	return nil
+}
+
+// budgetCauses are the errors of an equivalent budget, by cause.
+func (r *costRow) budgetCauses(src *stored.Source, column int) ([]model.ErrorOf, error) {
+	se := r.cells[column].SE
+	switch {
+	case column == roundedColumn && r.provenance == measurement.Published:
+		return []model.ErrorOf{{Cause: model.ReplayCause, SE: &se, About: "none: this budget was executed, whatever our replay says"}}, nil
+	case column != continuousColumn:
+		return []model.ErrorOf{{Cause: model.ReplayCause + " and " + model.DesignCause, SE: &se, About: "with the jumps of a budget that is rounded down"}}, nil
+	}
+	var tasks float64
+	weights := make([]float64, len(r.ratios))
+	for _, ratio := range r.ratios {
+		tasks += float64(ratio.NTasks)
+	}
+	for i, ratio := range r.ratios {
+		weights[i] = float64(ratio.NTasks) / tasks * float64(ratio.Budget) / (ratio.VarianceRatio * ratio.VarianceRatio)
+	}
+	return causesOf(src, r.designs, r.ratios, weights)
+}
+
+// kept is the share of the rollouts beyond b that rounding leaves, with its
+// Monte Carlo error.
+func (r *costRow) kept() agreement.Estimate {
+	c, d := r.cells[continuousColumn], r.cells[roundedColumn]
+	b := float64(r.budget)
+	share := (d.Value - b) / (c.Value - b)
+	return agreement.Estimate{Value: share, SE: math.Abs(share) * math.Hypot(c.SE/(c.Value-b), d.SE/(d.Value-b))}
+}
+
+// keptColumn compares that share at b = 8, a number of the paper's text.
+func keptColumn(rows []*costRow, numbers *paper.Numbers) model.Column {
+	const decimals = 4
+	return model.Column{Name: "extra_budget_kept", Virtual: true, Rule: &model.Rule{
+		Decimals: decimals,
+		Want: func(key paper.Key) (float64, bool) {
+			return numbers.Number(paper.Benefit, "extra_budget_kept_b8"), key.Budget == 8
+		},
+		Judge: func(i int, want float64) agreement.Comparison {
+			if rows[i].provenance == measurement.Measured {
+				return rows[i].shown(rows[i].kept().Value, want, decimals)
+			}
+			return agreement.Compare(rows[i].kept(), want, decimals, 0)
+		},
+	}}
+}
+
+// equivalents is the executed budget of each setting, and ⌊b/r⌋ of the stored ratio.
+func (r *costRow) equivalents() (executed, wanted []int32, err error) {
+	for i, s := range r.settings {
+		want, err := variance.EquivalentBudget(s.Budget, r.ratios[i].VarianceRatio)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %s at budget %d: %w", variance.RatiosFile, s.Profile(), s.Budget, err)
+		}
+		executed, wanted = append(executed, s.Runs[measurement.UniformEquivalent].Budget), append(wanted, want)
+	}
+	return executed, wanted, nil
+}
+
+// countDiffering counts the settings in which the two are not the same.
+func (r *costRow) countDiffering() (n int, err error) {
+	executed, wanted, err := r.equivalents()
+	for i := range executed {
+		if executed[i] != wanted[i] {
+			n++
+		}
+	}
+	return n, err
+}
+
+// differingColumn counts them.
+func differingColumn(rows []*costRow) model.Column {
+	return model.Column{Name: "budgets_differing", Role: model.Count,
+		Words: "In how many settings the executed budget is not the «⌊b/r⌋¦\\lfloor b/r\\rfloor» of the stored ratios: their noise, or another schedule's, moves it across a whole number.",
+		Cell:  model.Counts(func(i int) int { return rows[i].differing }),
+		Break: func(i int) (d model.Breakdown, err error) {
+			executed, wanted, err := rows[i].equivalents()
+			var parts []model.Part
+			for j, s := range rows[i].settings {
+				parts = append(parts, model.Option(s.Profile(), math.Abs(float64(wanted[j]-executed[j])), float64(wanted[j]), float64(executed[j]), rows[i].ratios[j].VarianceRatio))
+			}
+			d.Parts = model.Ranked("profiles", "those that differ are counted", []string{"differs by", "budget of the ratio", "executed budget", "variance_ratio"}, parts, true)
+			return d, err
+		}}
+}
+
+// budgetNotes says what the printed budgets leave out: their Monte Carlo
+// errors, and how many executed budgets are not those of the stored ratios.
+func budgetNotes(rows []*costRow) []string {
+	if len(rows) == 0 {
+		return nil
+	}
+	worst := 0.0
+	settings, differing := map[string]int{}, map[string]int{}
+	for _, r := range rows {
+		worst = max(worst, r.cells[continuousColumn].SE)
+		settings[r.provenance] += len(r.settings)
+		differing[r.provenance] += r.differing
+	}
+	notes := []string{fmt.Sprintf("Monte Carlo standard errors of the continuous budgets are at most %.3f.", worst)}
+	for _, p := range stored.Provenances {
+		if differing[p] > 0 {
+			notes = append(notes, fmt.Sprintf("In %d of the %d %s settings this replay's b/r rounds down to another budget than was executed.",
+				differing[p], settings[p], p))
+		}
+	}
+	return notes
+}

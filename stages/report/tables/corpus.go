@@ -1,0 +1,58 @@
+package tables
+
+import (
+	"strconv"
+	"strings"
+
+	"speceval/internal/agreement"
+	"speceval/internal/paper"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+)
+
+// Corpus is the size of the corpus that the paper's text gives. It is no file: its
+// numbers are compared, and quoted.
+var Corpus = &model.Table{
+	Base: paper.Corpus, Section: paper.Corpus,
+	Reads: stored.Reads{Paper: true}, Make: makeCorpus, Macros: corpusMacros,
+}
+
+// makeCorpus compares the size of the corpus, and shows the time that it took
+// the authors' workers, of which no measurement is published.
+func makeCorpus(src *stored.Source) (*model.Sheet, error) {
+	numbers, err := src.Paper()
+	s := &model.Sheet{}
+	s.PaperRows = []paper.Key{}
+	s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
+		count := func(column string, ours int64) agreement.Comparison {
+			return agreement.Compare(exactly(float64(ours)), numbers.Number(paper.Corpus, column), 0, 0).In(paper.Corpus, "all", column)
+		}
+		hours := numbers.Number(paper.Corpus, "generation_hours")
+		shown := agreement.Comparison{Paper: &hours, Verdict: agreement.Shown, Note: "hours of the authors' workers: a fact of their run, not a result"}
+		return []agreement.Comparison{
+			count("profiles", int64(len(e.Profiles))), count("tasks", e.Corpus.Tasks), count("responses", e.Corpus.Responses),
+			shown.In(paper.Corpus, "all", "generation_hours"),
+		}, nil
+	}
+	return s, err
+}
+
+// corpusMacros count what was evaluated: profiles and their benchmarks, and the
+// tasks and the responses of the corpus.
+func corpusMacros(src *stored.Source) ([]model.Macro, error) {
+	e, err := src.Experiment()
+	if err != nil {
+		return nil, err
+	}
+	benchmarks := map[string]bool{}
+	for _, p := range e.Profiles {
+		benchmark, _, _ := strings.Cut(p.Name, "__model=")
+		benchmarks[benchmark] = true
+	}
+	return []model.Macro{
+		{Name: "specProfiles", Value: strconv.Itoa(len(e.Profiles))},
+		{Name: "specBenchmarks", Value: strconv.Itoa(len(benchmarks))},
+		{Name: "specTasks", Value: model.Grouped(e.Corpus.Tasks)},
+		{Name: "specResponses", Value: model.Grouped(e.Corpus.Responses)},
+	}, nil
+}

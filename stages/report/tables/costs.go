@@ -1,0 +1,273 @@
+package tables
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"speceval/internal/agreement"
+	"speceval/internal/measurement"
+	"speceval/internal/policy"
+	"speceval/internal/table"
+	"speceval/internal/variance"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+)
+
+// costTable is what tells Tables 2, 3 and 4 from one another: sums over settings
+// of runs, a row for each provenance and budget.
+type costTable struct {
+	section, where string // of the paper
+	title, caption string
+	columns        []costColumn
+	strategies     []string // a setting counts if it has a run of each
+
+	replayed bool // it has equivalent budgets, which come from the replay's ratios
+}
+
+// costColumn is a number of Tables 2 to 4: a fraction, or a budget.
+type costColumn struct {
+	name, words string
+	head, group table.Head
+	format      table.Format
+	macro       string // its name in LaTeX commands; empty for a repetition
+	quotient    *measurement.Quotient
+
+	// replayed, if not nil, makes the quotient of HBN's variance ratios instead: the
+	// number comes from these alone, and so has a Monte Carlo error in place of a
+	// spread over executions.
+	replayed func(ratio func(measurement.Setting) float64) *measurement.Quotient
+
+	// tolerance is how far a simulated number may be from the paper's.
+	tolerance func(budget int32) float64
+}
+
+// decimals is the number of decimals of a printed number of the paper, as a
+// fraction.
+func (c costColumn) decimals(paper float64) int {
+	switch {
+	case !c.format.Percent:
+		return c.format.Decimals
+	case c.format.Fine && math.Abs(paper) < 0.001:
+		return c.format.Decimals + 3
+	}
+	return c.format.Decimals + 2
+}
+
+// costRow is a row of Tables 2 to 4.
+type costRow struct {
+	kind       *costTable
+	budget     int32
+	provenance string
+	settings   []measurement.Setting
+	suites     [][]measurement.Setting // the executions behind them; none of published runs
+	ratios     []variance.Ratio        // HBN's, where the table has what is replayed
+	designs    variance.Schedules
+	cells      []costCell // by column
+	drawn      bool       // the lengths of answers were drawn, and not the models'
+	differing  int        // settings whose executed equivalent budget is not that of the ratios
+}
+
+// costCell is a number with its Monte Carlo error and, with two repeats or
+// more, the standard deviation of a single execution of the suite.
+type costCell struct {
+	agreement.Estimate
+	sd *float64
+}
+
+// quotient is how a column of the row is computed.
+func (r *costRow) quotient(column int) *measurement.Quotient {
+	c := r.kind.columns[column]
+	if c.replayed == nil {
+		return c.quotient
+	}
+	byProfile := map[string]float64{}
+	for i, s := range r.settings {
+		byProfile[s.Profile()] = r.ratios[i].VarianceRatio
+	}
+	return c.replayed(func(s measurement.Setting) float64 { return byProfile[s.Profile()] })
+}
+
+// repeats is how many executions of the suite the row is the mean of.
+func (r *costRow) repeats() int { return max(1, len(r.suites)) }
+
+// repeated is the number in a column as each execution of the suite gives it.
+func (r *costRow) repeated(column int) (values []float64) {
+	for _, settings := range r.suites {
+		values = append(values, r.quotient(column).Value(settings))
+	}
+	return values
+}
+
+// chance is the standard deviation of the mean over repeats less a further one,
+// by chance: the published suite is a single one, and has met as many long
+// answers as it happened to. It is 0 where unknown.
+func (r *costRow) chance(column int) float64 {
+	if sd := r.cells[column].sd; sd != nil {
+		return *sd * math.Sqrt(1+1/float64(r.repeats()))
+	}
+	return 0
+}
+
+// rows computes the table: a row for each provenance and budget that has a whole
+// setting.
+func (k *costTable) rows(src *stored.Source) ([]*costRow, error) {
+	costs, err := src.Costs()
+	if err != nil {
+		return nil, err
+	}
+	var res stored.Results
+	if k.replayed {
+		if res, err = src.Results(); err != nil || len(res.Ratios) == 0 {
+			return nil, err // the replay has not run
+		}
+	}
+	var rows []*costRow
+	for _, provenance := range stored.Provenances {
+		for _, b := range costs.Budgets(provenance) {
+			settings := measurement.Settings(costs.Runs, provenance, b, k.strategies...)
+			if len(settings) == 0 {
+				continue
+			}
+			row := &costRow{kind: k, budget: b, provenance: provenance, settings: settings, designs: res.Designs}
+			if err := row.fill(costs, res.Ratios); err != nil {
+				return nil, err
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// fill computes the numbers of a row.
+func (r *costRow) fill(costs stored.Costs, ratios []variance.Ratio) (err error) {
+	r.drawn = costs.Drawn && r.provenance == measurement.Measured
+	if r.kind.replayed {
+		if r.ratios, err = hbnRatios(r.settings, ratios); err != nil {
+			return err
+		}
+		if r.differing, err = r.countDiffering(); err != nil {
+			return err
+		}
+	}
+	for j := range r.kind.columns {
+		r.cells = append(r.cells, costCell{Estimate: exactly(r.quotient(j).Value(r.settings))})
+	}
+	if r.kind.replayed {
+		if err := r.budgetErrors(); err != nil {
+			return err
+		}
+	}
+	if r.provenance == measurement.Published {
+		return nil // executed once
+	}
+	r.suites = measurement.Suites(costs.Repeats, r.provenance, r.budget, r.kind.strategies...)
+	if len(r.suites) == 0 || len(r.suites[0]) != len(r.settings) {
+		return fmt.Errorf("%s and %s are not of one run: no repeat has the %d %s settings at budget %d; run the systems stage again",
+			measurement.File, measurement.RepeatsFile, len(r.settings), r.provenance, r.budget)
+	}
+	for j, c := range r.kind.columns {
+		if c.replayed != nil {
+			continue
+		}
+		if sd, _ := measurement.Spread(r.repeated(j)); !math.IsNaN(sd) {
+			r.cells[j].sd = &sd
+		}
+	}
+	return nil
+}
+
+// hbnRatios is HBN's ratio in each setting. A setting that the replay does not
+// cover is an error.
+func hbnRatios(settings []measurement.Setting, ratios []variance.Ratio) ([]variance.Ratio, error) {
+	byProfile := map[string]variance.Ratio{}
+	for _, r := range variance.Pick(ratios, policy.HBN, settings[0].Budget) {
+		byProfile[r.Profile()] = r
+	}
+	out := make([]variance.Ratio, len(settings))
+	for i, s := range settings {
+		r, ok := byProfile[s.Profile()]
+		if !ok || r.NTasks != s.NTasks {
+			return nil, fmt.Errorf("%s of %d tasks at budget %d is among the %s runs, but %s has no HBN ratio for it; run the replay stage on the same profiles",
+				s.Profile(), s.NTasks, s.Budget, s.Provenance, variance.RatiosFile)
+		}
+		out[i] = r
+	}
+	return out, nil
+}
+
+// from says which stored rows the settings are.
+func (r *costRow) from() string {
+	file := measurement.File
+	if r.provenance == measurement.Published {
+		file = stored.MeasurementsFile
+	}
+	return fmt.Sprintf("the %d %s rows of %s at reference_budget %d with the strategies %s",
+		len(r.settings)*len(r.kind.strategies), r.provenance, file, r.budget, strings.Join(r.kind.strategies, ", "))
+}
+
+// breakdown is the settings that a column is summed over and, of runs that were
+// repeated, the number in each repeat.
+func (r *costRow) breakdown(src *stored.Source, column int) (d model.Breakdown, err error) {
+	c, q := r.kind.columns[column], r.quotient(column)
+	var parts []model.Part
+	for _, s := range r.settings {
+		own := q.Value([]measurement.Setting{s})
+		parts = append(parts, model.Shared(s.Profile(), q.Share(s, r.settings), append([]float64{own}, q.Numbers(s)...)...))
+	}
+	d.Parts = model.Added(fmt.Sprintf("profiles, %s runs", r.provenance), append([]string{c.name}, q.Names()...), parts)
+	d.Parts.From = r.from()
+	if c.replayed != nil {
+		d.Errors, err = r.budgetCauses(src, column)
+		return d, err
+	}
+	d.Repeats = r.repeated(column)
+	d.Errors = []model.ErrorOf{r.spreadError(column)}
+	return d, nil
+}
+
+// spreadError is the error of a number that was measured: its spread over
+// executions, where there were several.
+func (r *costRow) spreadError(column int) model.ErrorOf {
+	const cause = "chance of an execution"
+	sd := r.cells[column].sd
+	if sd == nil {
+		return model.ErrorOf{Cause: cause, About: "not known: the suite was executed once"}
+	}
+	se := *sd / math.Sqrt(float64(r.repeats()))
+	return model.ErrorOf{Cause: cause, SE: &se, About: fmt.Sprintf("of the mean over %d executions of the suite; a single one has %.6f", r.repeats(), *sd)}
+}
+
+// provenanceLabels head the rows of a provenance.
+var provenanceLabels = map[string]string{
+	measurement.Published: "Published measurements",
+	measurement.Simulated: "Simulated fleet",
+	measurement.Measured:  "Measured on real servers",
+}
+
+// heading says where the rows of a provenance come from, and how many profiles and
+// repeats are in them.
+func heading(rows []*costRow, provenance string) table.Head {
+	var profiles, repeats []int
+	drawn := false
+	for _, r := range rows {
+		if r.provenance == provenance {
+			drawn = r.drawn
+			profiles, repeats = append(profiles, len(r.settings)), append(repeats, r.repeats())
+		}
+	}
+	head := fmt.Sprintf("%s (profiles: %s", provenanceLabels[provenance], model.Between(profiles))
+	if repeats[0] > 1 {
+		head += fmt.Sprintf("; mean of %s repeats ± standard deviation of one", model.Between(repeats))
+	}
+	if drawn {
+		head += "; lengths of answers drawn from the length model"
+	}
+	return table.Head{Plain: head + ")"}
+}
+
+// hasRows reports whether there are rows of a provenance.
+func hasRows(rows []*costRow, provenance string) bool {
+	return slices.ContainsFunc(rows, func(r *costRow) bool { return r.provenance == provenance })
+}

@@ -1,0 +1,201 @@
+package tables
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"speceval/internal/agreement"
+	"speceval/internal/measurement"
+	"speceval/internal/paper"
+	"speceval/internal/table"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+)
+
+// Words on sums of runs.
+const (
+	runsWords = " Published rows are of ‹data/measurements.parquet›, the others of ‹" + measurement.File + "›, where a run is the mean over repeats."
+	sdWords   = ": the standard deviation of a single execution of the whole suite, over its repeats in ‹" + measurement.RepeatsFile +
+		"›; empty where the suite was executed once, as the published one was."
+
+	provenanceWords = "Where the runs come from: published with the paper, executed by the simulated fleet, or measured on servers."
+	settingsWords   = "The number of profiles that the sums are over: those with a run of every strategy that the table compares."
+	repeatsWords    = "How many executions of the suite the runs are the mean of: those in ‹" + measurement.RepeatsFile + "› that cover the same profiles; published runs were executed once."
+
+	normalizedWords = "with each run's time first rescaled to the useful FLOPs of Uniform on the same profile, «T·F_U/F¦T\\,F_{\\mathrm{U}}/F» (Section 4.3)"
+)
+
+// slowdownWords is how much longer a strategy takes than Uniform.
+func slowdownWords(strategy string) string {
+	return "How much longer " + strategy + " takes than Uniform: «ΣT/ΣT_U − 1¦\\sum_j T_j/\\sum_j T_{\\mathrm{U},j}-1», summed over the profiles first and divided once (Appendix B.5)"
+}
+
+// make sets the table as the paper does, a section for each provenance. A
+// published number that prints otherwise than the paper's is marked, and a note
+// gives the paper's, row by row.
+func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
+	rows, err := k.rows(src)
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := src.Paper()
+	if err != nil {
+		return nil, err
+	}
+	s := &model.Sheet{Rows: len(rows), Title: k.title, Caption: k.caption, Notes: k.differences(rows, numbers)}
+	s.Key = func(i int) paper.Key { return paper.Key{Provenance: rows[i].provenance, Budget: rows[i].budget} }
+	s.Heading = func(i int) table.Head { return heading(rows, rows[i].provenance) }
+	s.Add(
+		model.BudgetColumn(func(i int) int32 { return rows[i].budget }),
+		model.NameKey(model.ByProvenance, "provenance", provenanceWords, func(i int) string { return rows[i].provenance }))
+	for j := range k.columns {
+		s.Add(k.column(src, rows, numbers, j))
+	}
+	for j := range k.columns {
+		s.Add(k.noiseColumn(rows, j))
+	}
+	s.Add(
+		model.Column{Name: "profiles", Role: model.Count, Words: settingsWords, Cell: model.Counts(func(i int) int { return len(rows[i].settings) }),
+			Break: model.PartsOf(func(i int) *model.Parts { return rows[i].counted() })},
+		model.Column{Name: "repeats", Role: model.Count, Words: repeatsWords, Cell: model.Counts(func(i int) int { return rows[i].repeats() })})
+	if k.replayed {
+		s.Add(differingColumn(rows), keptColumn(rows, numbers))
+		s.Notes = append(s.Notes, budgetNotes(rows)...)
+	}
+	if numbers != nil {
+		for _, provenance := range stored.Provenances {
+			if provenance == measurement.Published || hasRows(rows, provenance) {
+				for _, key := range numbers.Rows(k.section) {
+					s.PaperRows = append(s.PaperRows, paper.Key{Provenance: provenance, Budget: key.Budget})
+				}
+			}
+		}
+	}
+	s.Lack = func(i int, _ paper.Key) string {
+		e, err := src.Experiment()
+		switch {
+		case i < 0:
+			return "no such row is stored"
+		case err == nil && rows[i].provenance != measurement.Measured && len(rows[i].settings) != len(e.Profiles):
+			return fmt.Sprintf("%d of the %d profiles were run", len(rows[i].settings), len(e.Profiles))
+		}
+		return ""
+	}
+	return s, nil
+}
+
+// column is a number of the table.
+func (k *costTable) column(src *stored.Source, rows []*costRow, numbers *paper.Numbers, j int) model.Column {
+	c := k.columns[j]
+	return model.Column{
+		Name: c.name, Words: c.words, Head: c.head, Group: c.group, Align: table.Center, Format: c.format, Macro: c.macro,
+		Cell: model.Numbers(func(i int) float64 { return rows[i].cells[j].Value }),
+		Shown: func(i int) table.Cell {
+			cell := table.Number(rows[i].cells[j].Value)
+			if _, differs := k.differs(rows[i], j, numbers); differs {
+				cell = cell.Marked(model.Dagger)
+			}
+			return cell
+		},
+		PlusMinus: func(i int) *float64 { return rows[i].cells[j].sd },
+		Break:     func(i int) (model.Breakdown, error) { return rows[i].breakdown(src, j) },
+		Rule: &model.Rule{Where: k.where, DecimalsOf: c.decimals,
+			Judge:    func(i int, want float64) agreement.Comparison { return rows[i].judge(j, want) },
+			Overview: &model.Overview{Head: c.name, Obtained: c.format, Theirs: c.format}},
+	}
+}
+
+// noiseColumn is the noise of a number: its Monte Carlo standard error, or its
+// standard deviation over executions.
+func (k *costTable) noiseColumn(rows []*costRow, j int) model.Column {
+	c := k.columns[j]
+	if c.replayed != nil {
+		return errorColumn(c.name+"_se", c.name, budgetErrorWords[c.name], func(i int) float64 { return rows[i].cells[j].SE })
+	}
+	return model.Column{Name: c.name + "_sd", Role: model.Spread, Of: c.name, Words: "The spread of " + c.name + sdWords,
+		Cell:  func(i int) table.Cell { return table.Optional(rows[i].cells[j].sd) },
+		Break: func(i int) (d model.Breakdown, err error) { d.Repeats = rows[i].repeated(j); return d, nil }}
+}
+
+// counted is the settings of a row.
+func (r *costRow) counted() *model.Parts {
+	var parts []model.Part
+	for _, s := range r.settings {
+		parts = append(parts, model.Option(s.Profile(), float64(s.NTasks)))
+	}
+	return model.Ranked("profiles", "all are counted", []string{"n_tasks"}, parts, true).Makes(float64(len(parts)))
+}
+
+// differs reports whether a published number prints otherwise than the paper's, and
+// which that is.
+func (k *costTable) differs(r *costRow, j int, numbers *paper.Numbers) (want float64, differs bool) {
+	if numbers == nil || r.provenance != measurement.Published {
+		return 0, false
+	}
+	c := k.columns[j]
+	want, ok := numbers.At(k.section, c.name, paper.Key{Budget: r.budget})
+	return want, ok && agreement.BeyondRounding(r.cells[j].Value, want, c.decimals(want)) != 0
+}
+
+// differences are notes on the published numbers that print otherwise.
+func (k *costTable) differences(rows []*costRow, numbers *paper.Numbers) (notes []string) {
+	for _, r := range rows {
+		var theirs []string
+		for j, c := range k.columns {
+			if want, differs := k.differs(r, j, numbers); differs {
+				theirs = append(theirs, strings.ReplaceAll(c.name, "_", " ")+" "+c.format.Print(want))
+			}
+		}
+		if len(theirs) > 0 {
+			notes = append(notes, fmt.Sprintf("%s paper, b = %d: %s", model.Dagger, r.budget, strings.Join(theirs, "; ")))
+		}
+	}
+	return notes
+}
+
+// judge compares a number with the paper's: published ones digit by digit,
+// simulated ones within a tolerance. Measured ones are of other machines and shown
+// only.
+func (r *costRow) judge(column int, want float64) agreement.Comparison {
+	c, cell := r.kind.columns[column], r.cells[column]
+	decimals := c.decimals(want)
+	switch {
+	case r.provenance == measurement.Measured:
+		return r.shown(cell.Value, want, decimals)
+	case r.provenance == measurement.Published || c.replayed != nil:
+		return agreement.Compare(cell.Estimate, want, decimals, 0)
+	}
+	return agreement.WithinTolerance(cell.Value, want, r.chance(column), c.tolerance(r.budget), decimals)
+}
+
+// shown is a number beside the paper's without a verdict.
+func (r *costRow) shown(value, want float64, decimals int) agreement.Comparison {
+	c := agreement.Beside(value, want, decimals)
+	c.Verdict, c.Note = agreement.Shown, fmt.Sprintf("other machines; profiles: %d", len(r.settings))
+	return c
+}
+
+// macros are the numbers of the table, named after their provenance:
+// \specPublishedAsyncTimeBSixFour is HBN-async's time beyond Uniform's at b = 64
+// over the published runs, in percent.
+func (k *costTable) macros(src *stored.Source) (all []model.Macro, err error) {
+	rows, err := k.rows(src)
+	for _, r := range rows {
+		add := func(name, value string) {
+			all = append(all, macroOf(strings.ToUpper(r.provenance[:1])+r.provenance[1:]+name, r.budget, minus(value)))
+		}
+		for j, c := range k.columns {
+			if c.macro != "" {
+				f := c.format
+				f.Signed = false
+				add(c.macro, f.Print(r.cells[j].Value))
+			}
+		}
+		if k.replayed {
+			add("ExtraBudgetKept", points.Print(r.kept().Value))
+			add("Executions", strconv.Itoa(r.repeats()))
+		}
+	}
+	return all, err
+}

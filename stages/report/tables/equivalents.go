@@ -1,0 +1,102 @@
+package tables
+
+import (
+	"fmt"
+
+	"speceval/internal/agreement"
+	"speceval/internal/policy"
+	"speceval/internal/table"
+	"speceval/internal/variance"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+)
+
+// Equivalents is what HBN's precision is worth on every profile, in rollouts of
+// Uniform; the paper has the average alone (Table 4).
+var Equivalents = &model.Table{
+	Base: "budget_equivalents", Label: "tab:budget-equivalents",
+	Reads:   stored.Reads{Units: bothRefs},
+	Chapter: "Profiles, one by one",
+	Remarks: []string{`<ref budget_equivalents> turns them into rollouts: how many of Uniform's HBN's precision is worth.`},
+	Make:    makeEquivalents,
+}
+
+// equivalent is the Uniform budget that HBN's variance on a profile is worth.
+type equivalent struct {
+	variance.Ratio
+	budget  agreement.Estimate // b/r
+	rounded int32              // ⌊b/r⌋
+}
+
+// slope is that of b/r in r, without its sign.
+func (e equivalent) slope() float64 {
+	return float64(e.Ratio.Budget) / (e.VarianceRatio * e.VarianceRatio)
+}
+
+// equivalents are those of every profile and budget, in stored order.
+func equivalents(res stored.Results) ([]equivalent, error) {
+	var all []equivalent
+	for _, r := range res.Ratios {
+		if r.Policy != policy.HBN.Name {
+			continue
+		}
+		se, err := variance.TotalSE(res.Designs, r)
+		if err != nil {
+			return nil, err
+		}
+		e := equivalent{Ratio: r}
+		if e.rounded, err = variance.EquivalentBudget(r.Budget, r.VarianceRatio); err != nil {
+			return nil, fmt.Errorf("%s: %s at budget %d: %w", variance.RatiosFile, r.Profile(), r.Budget, err)
+		}
+		e.budget = agreement.Estimate{Value: float64(r.Budget) / r.VarianceRatio, SE: e.slope() * se}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+func makeEquivalents(src *stored.Source) (*model.Sheet, error) {
+	res, err := src.Results()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := equivalents(res)
+	if err != nil {
+		return nil, err
+	}
+	s := &model.Sheet{
+		Rows: len(rows),
+		Title: "Rollouts per task with which Uniform would have the variance of HBN, b/r with the replayed variance ratio r, " +
+			"on every profile and by the average budget b of HBN.",
+		Caption: `Rollouts per task with which Uniform would have the variance of HBN, $b/r$ with the replayed variance ratio~$r$, ` +
+			`on every profile and by the average budget~$b$ of HBN.`,
+	}
+	ratios := make([]variance.Ratio, len(rows))
+	for i, e := range rows {
+		ratios[i] = e.Ratio
+	}
+	noise := func(field func(string) float64) float64 { return field("equivalent_se") }
+	s.Add(profileKeys(func(i int) variance.Ratio { return ratios[i] })...)
+	s.Add(
+		model.Column{Name: "hbn", Words: "HBN's variance ratio «r» on this profile: " + ratioForm + ". The hbn row of ‹replay/ratios.parquet›.",
+			Cell: model.Numbers(func(i int) float64 { return rows[i].VarianceRatio }),
+			Noise: func(field func(string) float64) float64 {
+				return field("equivalent_se") * field("hbn") * field("hbn") / field("budget")
+			},
+			Break: func(i int) (model.Breakdown, error) { return ratioBreakdown(src, ratios[i], 1) }},
+		model.Column{Name: "equivalent_budget", Words: "The rollouts per task that Uniform would need for HBN's variance: «b/r» (Section 4.3).",
+			Cell: model.Numbers(func(i int) float64 { return rows[i].budget.Value }), Noise: noise,
+			Break: func(i int) (model.Breakdown, error) {
+				d, err := ratioBreakdown(src, ratios[i], rows[i].slope())
+				r, b := ratios[i].VarianceRatio, float64(ratios[i].Budget)
+				d.Parts = model.Ranked("ratios", "it is the budget over the ratio", []string{"variance_ratio", "budget"}, []model.Part{model.Option(policy.HBN.Name, r, b)}, false).Makes(b / r)
+				return d, err
+			}},
+		errorColumn("equivalent_se", "equivalent_budget", "The Monte Carlo standard error of equivalent_budget: «b·s/r²¦b\\,s/r^2», with the error «s» of «r» by replay and by the design's weight.",
+			func(i int) float64 { return rows[i].budget.SE }),
+		model.Column{Name: "rounded", Words: "The whole budget «⌊b/r⌋¦\\lfloor b/r\\rfloor» that would be executed (Appendix B.5).",
+			Cell: model.Counts(func(i int) int32 { return rows[i].rounded }), Noise: noise, Step: 1})
+	s.Layout = perProfile(ratios, func(b int32) []table.Column {
+		return []table.Column{{Head: model.BudgetHead(b), Format: table.Format{Decimals: 2}}}
+	}, func(i int) (int, table.Cell) { return 0, table.Number(rows[i].budget.Value) })
+	return s, nil
+}

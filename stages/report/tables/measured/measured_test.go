@@ -1,0 +1,256 @@
+package measured
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"speceval/internal/measurement"
+	"speceval/internal/profile"
+	"speceval/internal/rowfile"
+	"speceval/internal/table"
+	"speceval/internal/variance"
+	"speceval/pipeline/pair"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+)
+
+// results are stored results to make tables of.
+type results struct {
+	profiles, second []profile.Profile
+	ratios           []variance.Ratio
+	errors           []variance.ProfileError
+	runs             []measurement.Run
+	predictions      []measurement.Prediction
+	lengths          []stored.LengthRow
+}
+
+// store writes rows to a file of an output folder, which is not there without any.
+func store[T any](t *testing.T, dir, file string, rows []T) {
+	t.Helper()
+	var b bytes.Buffer
+	path := filepath.Join(dir, filepath.FromSlash(file))
+	if len(rows) == 0 {
+		return
+	}
+	if err := rowfile.Write(&b, rows, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// source stores the results in a folder of their own.
+func (r results) source(t *testing.T) *stored.Source {
+	t.Helper()
+	dir := t.TempDir()
+	store(t, dir, measurement.RunsFile, r.runs)
+	store(t, dir, measurement.PredictionsFile, r.predictions)
+	store(t, dir, variance.TwoStageFile, r.ratios)
+	store(t, dir, variance.ErrorsFile, r.errors)
+	store(t, dir, stored.LengthsFile, r.lengths)
+	settings := &stored.Settings{Live: stored.Live{Second: &stored.Second{Path: "second.parquet", Profiles: r.second}}}
+	for _, p := range r.profiles {
+		settings.Pairs = append(settings.Pairs, pair.Known(p))
+	}
+	return stored.NewSource(settings, stored.Folder(dir))
+}
+
+// sheet makes a table of the results.
+func (r results) sheet(t *testing.T, of *model.Table) *model.Sheet {
+	t.Helper()
+	s, err := of.Sheet(r.source(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// at is a cell of a sheet's data.
+func at(t *testing.T, s *model.Sheet, row int, column string) table.Cell {
+	t.Helper()
+	data := s.Data()
+	for j, c := range data.Columns {
+		if c.Name == column {
+			return data.Rows[row][j]
+		}
+	}
+	t.Fatalf("%s has no column %s", s.Base, column)
+	return table.Cell{}
+}
+
+func number(t *testing.T, s *model.Sheet, row int, column string, want float64) {
+	t.Helper()
+	if got, ok := at(t, s, row, column).Float(); !ok || math.Abs(got-want) > 1e-12 {
+		t.Errorf("%s, row %d: %s is %v, want %v", s.Base, row, column, at(t, s, row, column).Exact(), want)
+	}
+}
+
+func whole(t *testing.T, s *model.Sheet, row int, column, want string) {
+	t.Helper()
+	if got := at(t, s, row, column).Exact(); got != want {
+		t.Errorf("%s, row %d: %s is %q, want %q", s.Base, row, column, got, want)
+	}
+}
+
+var twoTasks = profile.Profile{Benchmark: "quiz", Model: "m", TaskIDs: []string{"a", "b"}, PassCounts: []int{25, 75}, TestedK: 100}
+
+// run is one that estimates a mean; of another provenance, profile, budget or kind of
+// rewards it must not be counted with the others.
+func run(strategy string, estimate float64) measurement.Run {
+	return measurement.Run{Benchmark: "quiz", Model: "m", ReferenceBudget: 8, Strategy: strategy, Provenance: measurement.Measured, Rewards: measurement.Scored, Estimate: estimate}
+}
+
+func TestVariancesAreAboutEachStrategysOwnMean(t *testing.T) {
+	coupled, other := run(measurement.Uniform, 9), run(measurement.Uniform, 9)
+	coupled.Rewards, other.ReferenceBudget = measurement.Coupled, 16
+	s := results{
+		profiles: []profile.Profile{twoTasks},
+		ratios:   []variance.Ratio{{Benchmark: "quiz", Model: "m", NTasks: 2, Budget: 8, Policy: variance.HBN, VarianceRatio: 0.5, RatioSE: 0.1}},
+		runs: []measurement.Run{
+			run(measurement.Uniform, 0.1), run(measurement.Uniform, 0.9), coupled,
+			run(measurement.HBNSync, 0.4), run(measurement.HBNSync, 0.6),
+			run(measurement.HBNAsync, 0.7), run(measurement.HBNAsync, 0.7), run(measurement.HBNAsync, 1.0), other,
+		}}.sheet(t, Variance)
+	if s.Rows != 5 {
+		t.Fatalf("%d rows, want 4 of b = 8 and one of b = 16", s.Rows)
+	}
+	for i, want := range []string{"uniform", "hbn-sync", "hbn-async", "hbn", "uniform"} {
+		whole(t, s, i, "strategy", want)
+	}
+	number(t, s, 0, "variance", 0.32)
+	number(t, s, 1, "ratio", 0.02/0.32)
+	number(t, s, 2, "variance", 0.03)
+	number(t, s, 3, "variance", (0.02+0.03*2)/3)
+	whole(t, s, 3, "runs", "5")
+	number(t, s, 3, "mean", (0.4+0.6+0.7+0.7+1.0)/5)
+	number(t, s, 3, "replayed_se", 0.1)
+	whole(t, s, 0, "ratio", "")
+	whole(t, s, 0, "verdict", "")
+	whole(t, s, 1, "verdict", "not enough runs")
+	number(t, s, 0, "bias", 0)
+	number(t, s, 0, "bias_se", math.Hypot(0.4, math.Sqrt(2*0.25*0.75/100)/2))
+}
+
+// TestPartsMakeTheirNumbers takes every cell apart that is made of runs.
+func TestPartsMakeTheirNumbers(t *testing.T) {
+	s := results{profiles: []profile.Profile{twoTasks}, runs: []measurement.Run{
+		run(measurement.Uniform, 0.1), run(measurement.Uniform, 0.9), run(measurement.HBNSync, 0.4), run(measurement.HBNSync, 0.6), run(measurement.HBNAsync, 0.7),
+	}}.sheet(t, Variance)
+	for row := range s.Rows {
+		for _, c := range s.Columns {
+			if c.Break == nil {
+				continue
+			}
+			d, err := c.Break(row)
+			value := model.Number(c.Cell(row))
+			if err != nil || (d.Parts == nil) != (value == nil) || d.Parts.Contradicts(value) != "" {
+				t.Errorf("row %d, %s: %+v, %v of %v", row, c.Name, d.Parts, err, c.Cell(row).Exact())
+			}
+		}
+	}
+	alone := results{profiles: []profile.Profile{twoTasks}, runs: []measurement.Run{run(measurement.HBNSync, 0.4)}}.sheet(t, Variance)
+	if _, err := alone.Column("uniform_variance").Break(0); err == nil || !strings.Contains(err.Error(), "no such runs of uniform") {
+		t.Errorf("without runs of Uniform: %v", err)
+	}
+}
+
+func TestSharesAreMeansOverRuns(t *testing.T) {
+	a, b := run(measurement.Uniform, 0), run(measurement.Uniform, 0)
+	a.Rewards, a.Time, a.CPU, a.Handling, a.GapMedian, a.GapP99 = measurement.Coupled, 1, 0.01, 0.1, 0.001, 0.01
+	b.Rewards, b.Time, b.CPU, b.Handling, b.GapMedian, b.GapP99 = measurement.Coupled, 3, 0.11, 0.1, 0.003, 0.03
+	a.Cores, b.Cores = 3, 3
+	virtual, fleet := a, a
+	virtual.CPU = 0
+	fleet.Provenance, fleet.CPU = measurement.Simulated, 0.5
+	s := results{runs: []measurement.Run{a, virtual, b, fleet}}.sheet(t, Orchestrator)
+	if s.Rows != 2 {
+		t.Fatalf("%d rows", s.Rows)
+	}
+	number(t, s, 0, "core_share", 0.03)
+	number(t, s, 0, "cpu_share", 0.01)
+	number(t, s, 0, "router_share", 0.05)
+	number(t, s, 0, "gap_median_seconds", 0.002)
+	number(t, s, 0, "gap_p99_seconds", 0.02)
+	whole(t, s, 0, "verdict", "agrees")
+	whole(t, s, 1, "verdict", "shown")
+}
+
+// TestRunsAreTogetherBySetting mixes settings and strategies.
+func TestRunsAreTogetherBySetting(t *testing.T) {
+	var runs []measurement.Run
+	for _, word := range strings.Fields("8uniform 16hbn-sync 8hbn-async 16uniform 8uniform 16hbn-sync 8hbn-sync") {
+		r := run(strings.TrimLeft(word, "816"), 0)
+		r.CPU, r.Time, r.Cores = 1, 1, 1
+		if strings.HasPrefix(word, "16") {
+			r.ReferenceBudget = 16
+		}
+		runs = append(runs, r)
+	}
+	s := results{runs: runs}.sheet(t, Orchestrator)
+	var got []string
+	for i, label := range s.Labels() {
+		got = append(got, strings.TrimPrefix(label, "measured quiz__model=m ")+" "+at(t, s, i, "runs").Exact())
+	}
+	want := "b=8 scored uniform 2, b=8 scored hbn-async 1, b=8 scored hbn-sync 1, b=16 scored hbn-sync 2, b=16 scored uniform 1"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("rows %q", got)
+	}
+}
+
+func TestClassesAndTenths(t *testing.T) {
+	p := profile.Profile{Benchmark: "quiz", Model: "m", TestedK: 1000, PassCounts: []int{0, 1, 100, 101, 500, 899, 900, 999, 1000}}
+	p.TaskIDs = make([]string, p.N())
+	of := results{profiles: []profile.Profile{p}, lengths: []stored.LengthRow{{Benchmark: "quiz", Model: "m", Tokens: 10, Responses: 98}, {Benchmark: "quiz", Model: "m", Tokens: 20, Responses: 1}, {Benchmark: "quiz", Model: "m", Tokens: 500, Responses: 1}}}
+	s := of.sheet(t, Spread)
+	for column, want := range map[string]string{
+		"never": "1", "rarely": "2", "between": "3", "mostly": "2", "always": "1",
+		"tenth_1": "2", "tenth_2": "2", "tenth_6": "1", "tenth_9": "1", "tenth_10": "3", "tenth_5": "0",
+		"length_median": "10", "length_p99": "20", "length_max": "500",
+	} {
+		whole(t, s, 0, column, want)
+	}
+	of.lengths = nil
+	if without := of.sheet(t, Spread); !at(t, without, 0, "length_max").IsMissing() {
+		t.Error("lengths of no rollouts")
+	}
+}
+
+func TestSecondMinusFirst(t *testing.T) {
+	second := twoTasks
+	second.PassCounts, second.TestedK = []int{20, 50}, 50
+	of := results{profiles: []profile.Profile{twoTasks}, second: []profile.Profile{second}}
+	s := of.sheet(t, Profile)
+	number(t, s, 0, "difference", 0.7-0.5)
+	whole(t, s, 0, "tasks_below", "1")
+	whole(t, s, 0, "tasks_differing", "1")
+	whole(t, s, 0, "tasks_verdict", "differs")
+	whole(t, s, 0, "mean_verdict", "differs")
+	tasks := of.sheet(t, Tasks)
+	number(t, tasks, 0, "difference", 0.15)
+	whole(t, tasks, 1, "second_passes", "50")
+	whole(t, tasks, 0, "verdict", "agrees")
+}
+
+func TestOtherTasksAndScorersAreNoted(t *testing.T) {
+	first, second := twoTasks, twoTasks
+	second.TaskIDs, second.Scorer = []string{"a", "c"}, "maths/2"
+	first.Scorer = "maths/1"
+	of := results{profiles: []profile.Profile{first}, second: []profile.Profile{second}}
+	if notes := of.sheet(t, Profile).Print().Notes; len(notes) != 2 {
+		t.Errorf("notes %q", notes)
+	}
+	of.second = nil
+	for _, table := range []*model.Table{Profile, Tasks} {
+		if notes := of.sheet(t, table).Print().Notes; len(notes) != 1 || !strings.Contains(notes[0], "second.parquet does not exist") {
+			t.Errorf("%s without a second generation: %q", table.Base, notes)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package tables
+
+import (
+	"fmt"
+	"slices"
+
+	"speceval/internal/agreement"
+	"speceval/internal/paper"
+	"speceval/internal/policy"
+	"speceval/internal/table"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+)
+
+// schedule is what tells Table 5 from Table 6.
+type schedule struct {
+	policy         *policy.Policy
+	section        string // of the paper's numbers
+	title, caption string
+	where          string // in the paper
+	m, w, risk, se string // words
+	decimals       int    // of w, in print
+	about          string // what the error of the risk is the spread of
+}
+
+var hbnSchedule = schedule{
+	policy: policy.HBN, section: paper.HBNSchedule, where: "Table 5", decimals: 2,
+	title:   "HBN's design, fixed by the reference prior before any outcome: pilot size and stage weight (m, w) by task count N and average budget b.",
+	caption: `HBN's design, fixed by the reference prior before any outcome: pilot size and stage weight $(m,w)$ by task count~$N$ and average budget~$b$.`,
+	about:   "from the spread over independent replicates of the prior-predictive panels",
+	m:       "HBN's pilot size: the integer «m = 1, …, b−1¦m=1,\\dots,b-1» whose least risk (Eq. 12) under the reference prior is smallest, the smaller of equals. The selected hbn row in ‹replay/designs.parquet›.",
+	w: "HBN's stage weight of the pilot: «w = B/(A + B)¦w=B/(A+B)» (Eq. 12), with the prior-averaged masses «A = N·v̄/m¦A=N\\bar v/m», known exactly, and " +
+		"«B = E[Σ ṽ_i/L_i]¦B=\\mathrm{E}[\\sum_i\\tilde v_i/L_i]» (Eq. 10), the mean over prior-predictive pilot panels of the replicates. The selected hbn row in ‹replay/designs.parquet›.",
+	risk: "The Bayes risk relative to Uniform at that «(m, w)¦(m,w)»: «b·w/m¦b\\,w/m», which is Eq. 11 at the optimum of Eq. 12. The selected hbn row in ‹replay/designs.parquet›.",
+	se:   "The Monte Carlo standard error of risk: from the spread of «B» over the independent replicates, to first order. The selected hbn row in ‹replay/designs.parquet›.",
+}
+
+var enSchedule = schedule{
+	policy: policy.EN, section: paper.ENSchedule, where: "Table 6", decimals: 3,
+	title:   "EN's design, tuned in hindsight on the profiles with as many tasks: pilot size and stage weight (m, w) by task count N and average budget b.",
+	caption: `EN's design, tuned in hindsight on the profiles with as many tasks: pilot size and stage weight $(m,w)$ by task count~$N$ and average budget~$b$.`,
+	about:   "from the spread over batches of the pilot draws on the profiles",
+	m:       "EN's pilot size, chosen in hindsight: the integer «m = 1, …, b−1¦m=1,\\dots,b-1» whose least risk (Eq. 19) on the profiles with this task count is smallest, the smaller of equals. The selected tuned_en row in ‹replay/designs.parquet›.",
+	w: "EN's stage weight of the pilot: «w = C/(1/m + C)¦w=\\bar C/(m^{-1}+\\bar C)» (Eq. 19), with the continuation mass «C» of Eq. 17, the mean over the profiles with this task count. " +
+		"The selected tuned_en row in ‹replay/designs.parquet›.",
+	risk: "EN's mean variance relative to Uniform on these profiles at that «(m, w)¦(m,w)»: «b·{w²/m + (1−w)²·C}¦b\\{w^2/m+(1-w)^2\\bar C\\}» (Eq. 18). The selected tuned_en row in ‹replay/designs.parquet›.",
+	se:   "The Monte Carlo standard error of risk: from the spread of «C» over batches of the pilot draws, to first order. The selected tuned_en row in ‹replay/designs.parquet›.",
+}
+
+// HBNSchedule is the paper's Table 5, and ENSchedule its Table 6: the selected
+// (m, w) by task count and budget.
+var (
+	HBNSchedule = hbnSchedule.table("tab:hbn-ex-ante-schedule", `<ref table5_hbn_schedule> is HBN's design, chosen under the reference prior before any profile is seen.`)
+	ENSchedule  = enSchedule.table("tab:en-tuned-schedule", `<ref table6_en_schedule> is that of EN, tuned in hindsight.`)
+)
+
+func (k schedule) table(label, remark string) *model.Table {
+	return &model.Table{
+		Base: k.section, Section: k.section, Label: label,
+		Reads:   stored.Reads{Units: []dag.Ref{stored.DesignsRef}, Paper: true},
+		Chapter: "Designs and constants", Remarks: []string{remark},
+		Make: k.make,
+	}
+}
+
+func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
+	all, err := src.Designs()
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := src.Paper()
+	if err != nil {
+		return nil, err
+	}
+	rows := variance.NewSchedules(all).Of(k.policy)
+	candidates := slices.DeleteFunc(slices.Clone(all), func(d variance.Design) bool { return d.Policy != k.policy.Name })
+	s := &model.Sheet{Rows: len(rows), Title: k.title, Caption: k.caption}
+	s.Key = func(i int) paper.Key { return keyOf(rows[i]) }
+	s.Lack = func(i int, key paper.Key) string {
+		m, _ := numbers.At(k.section, "m", key)
+		if _, ok := designAt(candidates, key, int32(m)); i < 0 || !ok {
+			return "no such design is stored"
+		}
+		return ""
+	}
+	// judged is the comparison of m and of w
+	judged := func(i int) (m, w agreement.Comparison) {
+		return judgeDesign(candidates, rows[i], numbers, k.section, k.decimals)
+	}
+	// of is a column of the selected designs, with the candidates that they are of
+	of := func(c model.Column, value func(variance.Design) float64, errors func(variance.Design) []model.ErrorOf) model.Column {
+		if c.Cell == nil {
+			c.Cell = model.Numbers(func(i int) float64 { return value(rows[i]) })
+		}
+		c.Break = func(i int) (model.Breakdown, error) {
+			d := model.Breakdown{Parts: pilotSizes(candidates, rows[i]).Makes(value(rows[i]))}
+			if errors != nil {
+				d.Errors = errors(rows[i])
+			}
+			return d, nil
+		}
+		return c
+	}
+	s.Add(
+		model.CountKey(model.ByTasks, "n_tasks", model.TasksWords, func(i int) int32 { return rows[i].NTasks }),
+		model.BudgetKey(func(i int) int32 { return rows[i].Budget }),
+		of(model.Column{Name: "m", Words: k.m, Cell: model.Counts(func(i int) int32 { return rows[i].M }),
+			Rule: &model.Rule{Where: k.where, Judge: func(i int, _ float64) agreement.Comparison { m, _ := judged(i); return m }}},
+			func(d variance.Design) float64 { return float64(d.M) }, nil),
+		of(model.Column{Name: "w", Words: k.w,
+			Noise: func(field func(string) float64) float64 { return field("risk_se") * field("m") / field("budget") }, // risk = b·w/m
+			Rule:  &model.Rule{Where: k.where, Decimals: k.decimals, Judge: func(i int, _ float64) agreement.Comparison { _, w := judged(i); return w }}},
+			func(d variance.Design) float64 { return d.W }, func(d variance.Design) []model.ErrorOf {
+				se := variance.WeightSE(d)
+				return []model.ErrorOf{{Cause: model.DesignCause, SE: &se, About: "from that of risk = b·w/m, at this pilot size"}}
+			}),
+		of(model.Column{Name: "risk", Words: k.risk}, func(d variance.Design) float64 { return d.Risk }, func(d variance.Design) []model.ErrorOf {
+			return []model.ErrorOf{{Cause: model.DesignCause, SE: &d.RiskSE, About: k.about}}
+		}),
+		of(model.Column{Name: "risk_se", Role: model.Error, Of: "risk", Words: k.se}, func(d variance.Design) float64 { return d.RiskSE }, nil))
+	s.Layout = func(t *table.Table) { k.grid(t, rows, numbers) }
+	return s, nil
+}
+
+// keyOf is the row of the paper that a design is.
+func keyOf(d variance.Design) paper.Key { return paper.Key{NTasks: d.NTasks, Budget: d.Budget} }
+
+// designAt is the candidate with a pilot size.
+func designAt(candidates []variance.Design, key paper.Key, m int32) (variance.Design, bool) {
+	i := slices.IndexFunc(candidates, func(d variance.Design) bool { return keyOf(d) == key && d.M == m })
+	if i < 0 {
+		return variance.Design{}, false
+	}
+	return candidates[i], true
+}
+
+// pilotSizes are the pilot sizes that could have been selected.
+func pilotSizes(candidates []variance.Design, selected variance.Design) *model.Parts {
+	var parts []model.Part
+	for _, c := range candidates {
+		if keyOf(c) == keyOf(selected) {
+			parts = append(parts, model.Option(fmt.Sprintf("m=%d", c.M), c.Risk, c.RiskSE, c.W, c.Gap, c.GapSE))
+		}
+	}
+	return model.Ranked("pilot sizes", "the one with the least risk is selected", []string{"risk", "risk_se", "w", "gap", "gap_se"}, parts, false)
+}
+
+// grid sets task counts in rows and budgets in columns. A printed cell that differs
+// from the paper's is marked, and a note gives the paper's.
+func (k schedule) grid(t *table.Table, rows []variance.Design, numbers *paper.Numbers) {
+	t.Columns = []table.Column{{Head: table.Head{Plain: "N", TeX: "$N$"}}}
+	var counts, budgets []int32
+	for _, d := range rows {
+		counts, budgets = append(counts, d.NTasks), append(budgets, d.Budget)
+	}
+	slices.Sort(counts)
+	slices.Sort(budgets)
+	counts, budgets = slices.Compact(counts), slices.Compact(budgets)
+	for _, b := range budgets {
+		t.Columns = append(t.Columns, table.Column{Head: model.BudgetHead(b), Align: table.Center, Format: table.Format{Decimals: k.decimals}})
+	}
+	printed := func(m int32, w float64) string { return fmt.Sprintf("(%d, %.*f)", m, k.decimals, w) }
+	for _, n := range counts {
+		line := []table.Cell{table.Integer(n)}
+		for _, b := range budgets {
+			key := paper.Key{NTasks: n, Budget: b}
+			i := slices.IndexFunc(rows, func(d variance.Design) bool { return keyOf(d) == key })
+			if i < 0 {
+				line = append(line, table.Missing())
+				continue
+			}
+			cell := table.Pair(int64(rows[i].M), rows[i].W)
+			if numbers != nil {
+				m, ok := numbers.At(k.section, "m", key)
+				w, _ := numbers.At(k.section, "w", key)
+				if want := printed(int32(m), w); ok && want != printed(rows[i].M, rows[i].W) {
+					cell = cell.Marked(model.Dagger)
+					t.Notes = append(t.Notes, fmt.Sprintf("%s paper, N = %d, b = %d: %s", model.Dagger, n, b, want))
+				}
+			}
+			line = append(line, cell)
+		}
+		t.Rows = append(t.Rows, line)
+	}
+}
+
+// judgeDesign compares a selected design with the paper's (m, w) of a section.
+func judgeDesign(candidates []variance.Design, ours variance.Design, numbers *paper.Numbers, section string, decimals int) (m, w agreement.Comparison) {
+	pm, _ := numbers.At(section, "m", keyOf(ours))
+	pw, _ := numbers.At(section, "w", keyOf(ours))
+	return judgePair(candidates, ours, int32(pm), pw, decimals)
+}
+
+// judgePair compares a selected design with a printed (m, w), of which a candidate
+// with that m is there.
+//
+// The weight is compared at the paper's pilot size, whether or not we select
+// it: rounding plus noise. Where m differs, or w does beyond noise, the risk
+// decides: how much worse is the paper's (m, w) than our selection under our
+// own masses? Common random numbers make the noise of that difference, GapSE,
+// small, so a tie is a statement of substance.
+func judgePair(candidates []variance.Design, ours variance.Design, paperM int32, paperW float64, decimals int) (m, w agreement.Comparison) {
+	theirs, _ := designAt(candidates, keyOf(ours), paperM)
+	m = agreement.Compare(exactly(float64(ours.M)), float64(paperM), 0, 0)
+	w = agreement.Compare(agreement.Estimate{Value: theirs.W, SE: variance.WeightSE(theirs)}, paperW, decimals, 0)
+	loss := riskAt(theirs, nearest(theirs.W, paperW, decimals)) - ours.Risk
+	note := fmt.Sprintf("the paper's (m, w) has a risk %.6f higher", loss)
+	if m.Verdict == agreement.Differs {
+		m = agreement.Choice(m, loss, theirs.GapSE).Noted(note)
+		w.Note = fmt.Sprintf("ours at m = %d", paperM)
+	}
+	if w.Verdict == agreement.Differs {
+		w = agreement.Choice(w, loss, theirs.GapSE).Noted(note)
+	}
+	return m, w
+}
+
+// riskAt is the risk of a design's pilot size at another stage weight w. The
+// optimal weight w* gives the continuation mass C = w*/((1−w*)·m), and then
+// the risk is b·(w²/m + (1−w)²·C) (paper, Eq. 11).
+func riskAt(d variance.Design, w float64) float64 {
+	b, m := float64(d.Budget), float64(d.M)
+	c := d.W / ((1 - d.W) * m)
+	return b * (w*w/m + (1-w)*(1-w)*c)
+}
+
+// nearest is the number closest to v among those that print as paper.
+func nearest(v, paper float64, decimals int) float64 {
+	beyond := agreement.BeyondRounding(v, paper, decimals)
+	if v < paper {
+		return v + beyond
+	}
+	return v - beyond
+}

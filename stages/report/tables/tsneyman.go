@@ -1,0 +1,351 @@
+package tables
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"speceval/internal/agreement"
+	"speceval/internal/paper"
+	"speceval/internal/policy"
+	"speceval/internal/table"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+)
+
+// TSNeyman is the paper's Table 8: the hindsight envelope of Bernoulli TS-Neyman
+// against HBN.
+var TSNeyman = &model.Table{
+	Base: paper.TSNeyman, Section: paper.TSNeyman, Label: "tab:ts-neyman-envelope",
+	Reads:   stored.Reads{Units: []dag.Ref{stored.SearchRef, stored.DesignsRef, stored.RatiosRef}, Paper: true},
+	Chapter: "A sequential baseline",
+	Remarks: []string{
+		`<ref table8_ts_neyman> holds HBN against the sequential baseline, Bernoulli TS-Neyman, which chooses the task of every single rollout and cannot run rollouts side by side.`,
+		`Its mean less HBN's is \specHBNBelowTS<LOW>{} percentage points at $b=<low>$ and \specHBNBelowTS<HIGH>{} at $b=<high>$.`,
+	},
+	Make: makeTS, Macros: tsMacros,
+}
+
+// paperTrajectories is the number of trajectories of every candidate on every
+// profile in the paper.
+const paperTrajectories = 8192
+
+// tsRow is a row of Table 8: the best candidate of TS-Neyman at a budget, beside
+// HBN.
+type tsRow struct {
+	best       variance.Search
+	hbn        mean
+	candidates []variance.Search // at the budget
+	ties       []string          // other finalists no worse than noise
+}
+
+// delta is TS-Neyman's mean MSE less HBN's, with its Monte Carlo error.
+func (r tsRow) delta() agreement.Estimate {
+	return agreement.Estimate{Value: r.best.MSE - r.hbn.Value, SE: math.Hypot(r.best.MSESE, r.hbn.SE)}
+}
+
+// tsRows computes Table 8: budgets at which a candidate was selected.
+func tsRows(src *stored.Source) (rows []tsRow, err error) {
+	res, err := src.Results()
+	if err != nil {
+		return nil, err
+	}
+	search, err := src.Search()
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range variance.Budgets(res.Ratios) {
+		row := tsRow{}
+		for _, s := range search {
+			if s.Budget != b {
+				continue
+			}
+			row.candidates = append(row.candidates, s)
+			if s.Selected && !row.best.Selected {
+				row.best = s
+			}
+		}
+		ratios := variance.Pick(res.Ratios, policy.HBN, b)
+		if !row.best.Selected || len(ratios) == 0 {
+			continue
+		}
+		if row.hbn, err = newMean(src, res, policy.HBN, ratios); err != nil {
+			return nil, err
+		}
+		for _, s := range row.candidates {
+			loss, noise := s.MSE-row.best.MSE, math.Hypot(s.MSESE, row.best.MSESE)
+			if s.Finalist && !s.Selected && loss <= agreement.Sigmas*noise {
+				row.ties = append(row.ties, fmt.Sprintf("(%g, %d)", s.Alpha, s.M0))
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func makeTS(src *stored.Source) (*model.Sheet, error) {
+	rows, err := tsRows(src)
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := src.Paper()
+	if err != nil {
+		return nil, err
+	}
+	s := &model.Sheet{
+		Rows: len(rows),
+		Title: "Bernoulli TS-Neyman against HBN: mean Uniform-normalized MSE over the profiles; lower is better. " +
+			"At each budget the prior strength alpha and warm start m0 that do best in hindsight, the same on all profiles, " +
+			"with Monte Carlo standard errors. Delta: TS-Neyman minus HBN.",
+		Caption: "Bernoulli TS-Neyman against HBN: mean Uniform-normalized MSE over the profiles; lower is better. " +
+			`At each budget the prior strength~$\alpha$ and warm start~$m_0$ that do best in hindsight, the same on all profiles, ` +
+			`with Monte Carlo standard errors. $\Delta$: TS-Neyman minus HBN, in percentage points.`,
+	}
+	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].best.Budget} }
+	s.Lack = model.IfAbsent("not searched")
+	for _, r := range rows {
+		s.Notes = append(s.Notes, r.note())
+	}
+	s.Add(model.BudgetColumn(func(i int) int32 { return rows[i].best.Budget }))
+	s.Add(choiceColumns(rows, numbers)...)
+	s.Add(tsColumns(src, rows)...)
+	return s, nil
+}
+
+// choiceColumns are the selected prior strength and warm start, which stand in one
+// column in print.
+func choiceColumns(rows []tsRow, numbers *paper.Numbers) []model.Column {
+	choice := func(alpha, m0 float64) table.Cell {
+		return table.Text("(" + shortest(alpha) + ", " + strconv.Itoa(int(m0)) + ")")
+	}
+	want := func(key paper.Key) (alpha, m0 float64, ok bool) {
+		alpha, ok = numbers.At(paper.TSNeyman, "alpha", key)
+		m0, _ = numbers.At(paper.TSNeyman, "m0", key)
+		return alpha, m0, ok
+	}
+	judged := func(i int) (alpha, m0 agreement.Comparison) {
+		a, m, _ := want(paper.Key{Budget: rows[i].best.Budget})
+		return rows[i].judgeChoice(a, int32(m))
+	}
+	const printed = "(alpha, m0)"
+	return []model.Column{
+		{Head: table.Head{Plain: printed, TeX: `$(\alpha, m_0)$`}, Align: table.Center, Paired: true,
+			Shown: func(i int) table.Cell { return choice(rows[i].best.Alpha, float64(rows[i].best.M0)) },
+			Rule: &model.Rule{Unjudged: true, Cell: func(key paper.Key) table.Cell {
+				if alpha, m0, ok := want(key); ok {
+					return choice(alpha, m0)
+				}
+				return table.Missing()
+			}}},
+		{Name: "alpha", Cell: model.Numbers(func(i int) float64 { return rows[i].best.Alpha }),
+			Words: "The prior strength of TS-Neyman: with m0 the candidate whose mean over the profiles is least at this budget, among those that ran all trajectories (Appendix C.3). Of ‹replay/ts_candidates.parquet›.",
+			Break: func(i int) (model.Breakdown, error) { return rows[i].search(rows[i].best.Alpha), nil },
+			Rule:  &model.Rule{Where: "Table 8", Decimals: 2, Judge: func(i int, _ float64) agreement.Comparison { a, _ := judged(i); return a }}},
+		{Name: "m0", Cell: model.Counts(func(i int) int32 { return rows[i].best.M0 }),
+			Words: "The warm start of TS-Neyman, rollouts of every task before the sequential choices begin; selected together with alpha (Appendix C.3). Of ‹replay/ts_candidates.parquet›.",
+			Break: func(i int) (model.Breakdown, error) { return rows[i].search(float64(rows[i].best.M0)), nil },
+			Rule:  &model.Rule{Where: "Table 8", Judge: func(i int, _ float64) agreement.Comparison { _, m := judged(i); return m }}},
+	}
+}
+
+// tsColumns are the means of both policies, their difference, and the search.
+func tsColumns(src *stored.Source, rows []tsRow) []model.Column {
+	column := func(name, words string, value func(tsRow) float64, made bool) model.Column {
+		return model.Column{Name: name, Words: words, Cell: model.Numbers(func(i int) float64 { return value(rows[i]) }),
+			Break: func(i int) (model.Breakdown, error) {
+				if made {
+					return rows[i].search(value(rows[i])), nil
+				}
+				return rows[i].search(math.NaN()), nil
+			}}
+	}
+	counted := func(name, words string, value func(tsRow) int) model.Column {
+		c := column(name, words, nil, false)
+		c.Role, c.Cell = model.Count, model.Counts(func(i int) int { return value(rows[i]) })
+		return c
+	}
+	judged := func(c model.Column, head table.Head, compare func(i int, want float64) agreement.Comparison) model.Column {
+		c.Head, c.Align, c.Format, c.Paired = head, table.Center, percent2, true
+		c.Rule = &model.Rule{Where: "Table 8", Decimals: 4, Judge: compare}
+		return c
+	}
+	ts := judged(column("ts", "The mean squared error of TS-Neyman over that of Uniform, «V_U = Σ v_i/(N²b)¦V_{\\mathrm{U}}=\\sum_i v_i/(N^2b)», "+
+		"the mean over the profiles at the selected candidate: of whole sequential trajectories by Eq. 24, less a control variate of known mean. The row of ‹replay/ts_candidates.parquet› that is selected at this budget.",
+		func(r tsRow) float64 { return r.best.MSE }, true), table.Head{Plain: policy.TS.Label},
+		func(i int, want float64) agreement.Comparison {
+			b := rows[i].best
+			return compareWith(b.MSE, math.Hypot(b.MSESE, paperNoise(b)), want)
+		})
+	ts.PlusMinus = func(i int) *float64 { return &rows[i].best.MSESE }
+	ts.Break = func(i int) (model.Breakdown, error) { return rows[i].tsBreakdown(src) }
+	hbn := judged(column("hbn", "HBN's entry of Table 1, which is its mean squared error as well, since it has no bias. Of the hbn rows in ‹replay/ratios.parquet›.",
+		func(r tsRow) float64 { return r.hbn.Value }, true), table.Head{Plain: policy.HBN.Label},
+		func(i int, want float64) agreement.Comparison {
+			return agreement.Compare(rows[i].hbn.Estimate, want, 4, 0)
+		})
+	hbn.Break = func(i int) (model.Breakdown, error) { return rows[i].hbn.breakdown() }
+	delta := judged(column("delta", "TS-Neyman minus HBN: «ts − hbn¦\\mathrm{ts}-\\mathrm{hbn}».", func(r tsRow) float64 { return r.delta().Value }, true), deltaHead,
+		func(i int, want float64) agreement.Comparison {
+			r := rows[i]
+			return compareWith(r.delta().Value, math.Hypot(math.Hypot(r.delta().SE, r.hbn.SE), paperNoise(r.best)), want)
+		})
+	delta.PlusMinus = func(i int) *float64 { se := rows[i].delta().SE; return &se }
+	delta.Break = func(i int) (model.Breakdown, error) { return rows[i].deltaBreakdown(), nil }
+	hbnSE := errorColumn("hbn_se", "hbn", meanErrorWords, func(i int) float64 { return rows[i].hbn.SE })
+	hbnSE.Break = func(i int) (model.Breakdown, error) { return rows[i].hbn.errorBreakdown() }
+	noise := func(of string, c model.Column) model.Column { c.Role, c.Of = model.Error, of; return c }
+	return []model.Column{
+		ts,
+		noise("ts", column("ts_se", "The Monte Carlo standard error of ts, from the spread over trajectories; the choice of the candidate by the same trajectories is not in it.",
+			func(r tsRow) float64 { return r.best.MSESE }, true)),
+		hbn, delta,
+		counted("draws", "The trajectories of each profile that ts is the mean over.", func(r tsRow) int { return int(r.best.Draws) }),
+		hbnSE,
+		noise("delta", column("delta_se", "The Monte Carlo standard error of delta: those of ts and of hbn, which share no draws, added in squares.",
+			func(r tsRow) float64 { return r.delta().SE }, false)),
+		column("raw", "The same mean squared error without the control variate: the plain mean of squared errors. The row of ‹replay/ts_candidates.parquet› that is selected at this budget.",
+			func(r tsRow) float64 { return r.best.Raw }, false),
+		noise("raw", column("raw_se", "The Monte Carlo standard error of raw.", func(r tsRow) float64 { return r.best.RawSE }, false)),
+		counted("candidates", "How many pairs of prior strength and warm start were searched at this budget: the rows of ‹replay/ts_candidates.parquet›.",
+			func(r tsRow) int { return len(r.candidates) }),
+		counted("ties", "How many other finalists of the search are no worse than the selected one beyond 3 standard errors. Of ‹replay/ts_candidates.parquet›.",
+			func(r tsRow) int { return len(r.ties) }),
+	}
+}
+
+// search is the candidates at the budget, and the number that they make, if any.
+func (r tsRow) search(made float64) (d model.Breakdown) {
+	var parts []model.Part
+	for _, c := range r.candidates {
+		finalist := 0.0
+		if c.Finalist {
+			finalist = 1
+		}
+		parts = append(parts, model.Option(fmt.Sprintf("alpha=%g m0=%d", c.Alpha, c.M0), c.MSE, c.MSESE, c.Raw, c.RawSE, float64(c.Draws), finalist))
+	}
+	d.Parts = model.Ranked("candidates", "the one with the least mse is selected, among the finalists", []string{"mse", "mse_se", "without control variate", "s.e. of that", "draws", "finalist"}, parts, false)
+	if !math.IsNaN(made) {
+		d.Parts.Makes(made)
+	}
+	return d
+}
+
+func (r tsRow) tsBreakdown(src *stored.Source) (model.Breakdown, error) {
+	d := r.search(r.best.MSE)
+	d.Errors = []model.ErrorOf{{Cause: model.ReplayCause, SE: &r.best.MSESE,
+		About: fmt.Sprintf("%d trajectories on a profile; the choice by the same trajectories is not in it", r.best.Draws)}}
+	res, err := src.Results()
+	ratios := variance.Pick(res.Ratios, policy.TS, r.best.Budget)
+	if err != nil || len(ratios) == 0 {
+		return d, err
+	}
+	m, err := newMean(src, res, policy.TS, ratios)
+	if err != nil {
+		return d, err
+	}
+	more, err := m.causes(m.equal())
+	if err == nil {
+		d.Errors = append(d.Errors, more[2])
+	}
+	return d, err
+}
+
+func (r tsRow) deltaBreakdown() (d model.Breakdown) {
+	se := r.delta().SE
+	d.Errors = []model.ErrorOf{{Cause: model.ReplayCause + " and " + model.DesignCause, SE: &se, About: "the two share no draws: their errors add in squares"}}
+	d.Parts = model.Added("policies", []string{"number"}, []model.Part{
+		model.Shared(policy.TS.Name, r.best.MSE, r.best.MSE), model.Shared(policy.HBN.Name, -r.hbn.Value, r.hbn.Value)})
+	return d
+}
+
+// note says how thorough the search was at a budget, and which other finalists
+// do as well.
+func (r tsRow) note() string {
+	note := fmt.Sprintf("b = %d: %d trajectories on each profile, the best of %d candidates", r.best.Budget, r.best.Draws, len(r.candidates))
+	switch n := len(r.ties); {
+	case n == 1:
+		note += "; as good within noise: " + r.ties[0]
+	case n > 1:
+		note += fmt.Sprintf("; as good within noise: %s and %d more", r.ties[0], n-1)
+	}
+	return note + "."
+}
+
+// paperNoise is the standard error of the paper's mean for a candidate: that of
+// our plain estimate, with its number of trajectories.
+func paperNoise(s variance.Search) float64 {
+	return s.RawSE * math.Sqrt(float64(s.Draws)/paperTrajectories)
+}
+
+// compareWith is agreement.Compare with a standard error of the difference, for a
+// number of the paper that has less noise than ours.
+func compareWith(obtained, se, paper float64) agreement.Comparison {
+	return agreement.Compare(agreement.Estimate{Value: obtained, SE: se / math.Sqrt2}, paper, 4, 0)
+}
+
+// judgeChoice compares the selected prior strength and warm start. Another
+// choice is a tie if the paper's does no worse in our search than the noise of
+// both searches allows.
+func (r tsRow) judgeChoice(alpha float64, m0 int32) (a, m agreement.Comparison) {
+	a = agreement.Compare(exactly(r.best.Alpha), alpha, 2, 0)
+	m = agreement.Compare(exactly(float64(r.best.M0)), float64(m0), 0, 0)
+	if a.Verdict == agreement.Agrees && m.Verdict == agreement.Agrees {
+		return a, m
+	}
+	for _, s := range r.candidates {
+		if s.Alpha != alpha || s.M0 != m0 {
+			continue
+		}
+		loss, se := s.MSE-r.best.MSE, math.Hypot(s.MSESE, r.best.MSESE)
+		higher := "higher"
+		if loss < 0 { // a candidate of the race alone may have done better by chance
+			higher = "lower"
+		}
+		note := fmt.Sprintf("the paper's (%g, %d) is %.4f %s here, s.e. %.4f", alpha, m0, math.Abs(loss), higher, se)
+		tie := func(c agreement.Comparison) agreement.Comparison {
+			if c.Verdict == agreement.Agrees {
+				return c
+			}
+			theirs := math.Hypot(paperNoise(s), paperNoise(r.best))
+			return agreement.Choice(c, loss, math.Hypot(se, theirs)/math.Sqrt2).Noted(note)
+		}
+		return tie(a), tie(m)
+	}
+	const note = "the search lacks the paper's candidate"
+	return a.Noted(note), m.Noted(note)
+}
+
+// tsMacros are what the search for TS-Neyman found at each budget, beside HBN's
+// mean variance there.
+func tsMacros(src *stored.Source) (all []model.Macro, err error) {
+	search, err := src.Search()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := meanRows(src)
+	if err != nil {
+		return nil, err
+	}
+	hbn := map[int32]mean{}
+	for _, r := range rows {
+		if e, ok := r.means[policy.HBN]; ok {
+			hbn[r.budget] = e
+		}
+	}
+	for _, c := range search {
+		if !c.Selected {
+			continue
+		}
+		all = append(all,
+			macroOf("TSVariance", c.Budget, fmt.Sprintf("%.2f%%", 100*c.MSE)),
+			macroOf("TSVarianceSE", c.Budget, fmt.Sprintf("%.2f", 100*c.MSESE)),
+			macroOf("TSAlpha", c.Budget, shortest(c.Alpha)),
+			macroOf("TSWarmStart", c.Budget, strconv.Itoa(int(c.M0))))
+		if e, ok := hbn[c.Budget]; ok {
+			all = append(all, macroOf("HBNBelowTS", c.Budget, minus(table.Format{Decimals: 2, Scale: 100}.Print(c.MSE-e.Value))))
+		}
+	}
+	return all, nil
+}

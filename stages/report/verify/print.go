@@ -1,0 +1,167 @@
+package verify
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"speceval/internal/paper"
+	"speceval/internal/table"
+	"speceval/stages/report/model"
+	"speceval/stages/report/tables"
+)
+
+// JSON writes the verdicts as one object: published, passed, agree, total,
+// missing, summary, cells.
+func (v Verdicts) JSON(w io.Writer) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	return out.Encode(struct {
+		Verdicts
+		Passed  bool   `json:"passed"`
+		Agree   int    `json:"agree"`
+		Total   int    `json:"total"`
+		Missing int    `json:"missing"`
+		Summary string `json:"summary"`
+	}{v, v.Passed(), v.Agreeing(), v.Judged(), v.Missing(), v.Summary()})
+}
+
+// Text writes the verdicts for a terminal: a block for each table of the
+// paper, what the columns mean, Tables 1 to 4 beside the paper's, and the
+// verdict in one line.
+func (v Verdicts) Text(w io.Writer) error {
+	var shown []table.Table
+	for _, base := range v.Tables() {
+		shown = append(shown, v.Of(base).block(base))
+	}
+	if err := write(w, shown); err != nil {
+		return err
+	}
+	fmt.Fprint(w, v.Legend())
+	var overviews []table.Table
+	for _, t := range tables.All {
+		overview, err := v.overview(t)
+		if err != nil {
+			return err
+		}
+		if len(overview.Rows) > 0 {
+			overviews = append(overviews, overview)
+		}
+	}
+	if err := write(w, overviews); err != nil {
+		return err
+	}
+	if v.Skipped != "" {
+		fmt.Fprintln(w, v.Skipped)
+	}
+	_, err := fmt.Fprintln(w, v.Summary())
+	return err
+}
+
+// write writes tables with a blank line after each.
+func write(w io.Writer, all []table.Table) error {
+	for _, t := range all {
+		if err := table.WriteText(w, t); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	return nil
+}
+
+const paperLegend = `s.e.: Monte Carlo standard error of the difference; the paper's run has noise
+of the same size. SEs: distance from what prints as the paper's number, in such
+standard errors; up to 3 agree within noise. Means of Table 1 agree within
+0.001 whatever the noise. A tie is another choice of ours (m, alpha, profile)
+than the paper's, which under our own numbers is no worse beyond noise.
+Published rows of Tables 2 to 4 must print as the paper's. Simulated rows agree
+within 4 percentage points of time at b = 8 and 1.5 above, 0.55 and 0.05 of
+wasted FLOPs, 0.5 of useful FLOPs, and 0.1 extra rollouts a task; there s.e. is
+by how much one suite, as the published one is, differs from our mean by chance,
+and SEs counts from the tolerance. Measured rows are of other machines: they are
+shown, not judged.
+
+`
+
+const liveLegend = `Measured beside predicted: s.e. is the standard error of the difference, from
+both sides; SEs is the difference in such errors. A predicted time agrees within
+5% of the measured one, whatever its error, and everything within 3 standard
+errors; ratios of variances are compared on the logarithmic scale. Uniform's times
+were fitted and are shown, and so is what fewer than 10 runs say. Two generations
+of one profile are said to differ by chance with a probability of 1%, all tests
+of the profile together. The orchestrator takes less than 5% of the
+processors of its machine during a timed run.
+
+`
+
+// Legend says what the columns of cells mean, of those that there are.
+func (v Verdicts) Legend() string {
+	text := ""
+	if v.Published {
+		text = paperLegend
+	}
+	if _, live := v.Sides(); len(live.Cells) > 0 {
+		text += liveLegend
+	}
+	return text
+}
+
+// block is the verdicts on one table as a table.
+func (v Verdicts) block(base string) table.Table {
+	t := table.Table{Title: fmt.Sprintf("%s (%d of %d agree)", base, v.Agreeing(), v.Judged())}
+	obtained, expected := v.Cells[0].Sides()
+	for _, head := range []string{"row", "column", obtained, expected, "difference", "s.e.", "SEs", "verdict"} {
+		t.Columns = append(t.Columns, table.Column{Name: head})
+	}
+	for _, left := range []int{0, 1, 7} {
+		t.Columns[left].Align = table.Left
+	}
+	for _, c := range v.Cells {
+		t.Rows = append(t.Rows, c.Line())
+	}
+	return t
+}
+
+// overview is a table to be taken in at a glance: a row for each of its rows, and
+// each number beside the paper's.
+func (v Verdicts) overview(of *model.Table) (t table.Table, err error) {
+	if of.Overview == "" || !v.Published {
+		return t, nil
+	}
+	blank, err := of.Blank()
+	if err != nil {
+		return t, err
+	}
+	head := "row"
+	if of.Base == paper.Variance {
+		head = "budget"
+	}
+	t = table.Table{Title: of.Overview, Columns: []table.Column{{Name: head, Align: table.Left}}}
+	var names []string
+	for _, c := range blank.Columns {
+		if c.Rule == nil || c.Rule.Overview == nil {
+			continue
+		}
+		o := c.Rule.Overview
+		names = append(names, c.Name)
+		group := table.Head{Plain: o.Head}
+		t.Columns = append(t.Columns,
+			table.Column{Head: table.Head{Plain: "obtained"}, Group: group, Format: o.Obtained},
+			table.Column{Head: table.Head{Plain: "paper"}, Group: group, Format: o.Theirs})
+	}
+	last := ""
+	for _, cell := range v.Of(of.Base).Cells {
+		if !slices.Contains(names, cell.Column) {
+			continue
+		}
+		if cell.Row != last {
+			last = cell.Row
+			t.Rows = append(t.Rows, []table.Cell{table.Text(cell.Row)})
+		}
+		row := &t.Rows[len(t.Rows)-1]
+		*row = append(*row, table.Optional(cell.Obtained), table.Optional(cell.Paper))
+	}
+	return t, nil
+}

@@ -1,4 +1,0 @@
-package systems
-
-// RequestRow is a row of requests files.
-type RequestRow = requestRow
