@@ -138,3 +138,32 @@ func TestSignsAndFineDecimals(t *testing.T) {
 		}
 	}
 }
+
+func TestTextIsWrapped(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", "!\n"},
+		{" a  b\n", "! a b\n"},
+		{strings.Repeat("é", 98) + " b", "! " + strings.Repeat("é", 98) + "\n  b\n"},
+		{strings.Repeat("é", 96) + " b c", "! " + strings.Repeat("é", 96) + " b\n  c\n"},
+		{strings.Repeat("x", 120) + " b", "! " + strings.Repeat("x", 120) + "\n  b\n"},
+	} {
+		if got := Wrap("! ", "  ", c.text); got != c.want {
+			t.Errorf("%q is %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+func TestGrids(t *testing.T) {
+	g := Grid{Title: "Units", Heads: []string{"<unit", "n", "<"}, Notes: []string{"and more"}}
+	g.Add("a", "10", "")
+	g.Add("long", "9", None)
+	var b bytes.Buffer
+	want := "Units\n\nunit   n\n-----------\na     10\nlong   9  —\nand more\n"
+	if err := g.Write(&b); err != nil || b.String() != want {
+		t.Errorf("%v, %q, want %q", err, b.String(), want)
+	}
+	b.Reset()
+	if err := (&Grid{Title: "Units"}).Write(&b); err != nil || b.Len() > 0 {
+		t.Errorf("%v, %q of an empty grid", err, b.String())
+	}
+}

@@ -118,3 +118,22 @@ func pad(s string, width int, a Align) string {
 	}
 	return strings.Repeat(" ", left) + s + strings.Repeat(" ", lack-left)
 }
+
+// Wrap breaks text into lines of a terminal's width, which begin with first and then
+// with others.
+func Wrap(first, others, text string) string {
+	const width = 100
+	var b strings.Builder
+	line := first
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
+			b.WriteString(line + "\n")
+			line = others
+		case i > 0:
+			line += " "
+		}
+		line += word
+	}
+	return b.String() + strings.TrimRight(line, " ") + "\n"
+}

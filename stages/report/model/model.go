@@ -208,7 +208,10 @@ func (s *Sheet) StoredColumn(name string) *Column {
 			return &p
 		}
 	}
-	return s.Column(name)
+	if c := s.Column(name); c != nil && !c.Virtual {
+		return c
+	}
+	return nil
 }
 
 // PaperPrefix begins the names of columns with the paper's numbers.

@@ -45,6 +45,9 @@ func comparisons(src *stored.Source) (all []profile.Comparison, notes []string, 
 		return nil, nil, err
 	}
 	second := src.Live.Second
+	if second == nil {
+		return nil, nil, nil
+	}
 	for _, a := range first {
 		for _, b := range second.Profiles {
 			if a.Name() == b.Name() {

@@ -1,0 +1,215 @@
+// Package explain says where a number of a stored table comes from: what its column
+// is, its errors by cause, the paper's number beside it, the stored rows that make
+// it, and the units, seeds and sources behind them.
+package explain
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"speceval/internal/agreement"
+	"speceval/internal/table"
+	"speceval/pipeline/dag"
+	"speceval/stages/report/files"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+	"speceval/stages/report/tables"
+	"speceval/stages/report/verify"
+)
+
+// Explainer explains the cells of the tables in an output folder. It is for one
+// goroutine.
+type Explainer struct {
+	settings stored.Settings
+	out      string
+	records  []dag.Record
+
+	source   *stored.Source
+	sheets   map[string]*model.Sheet // as the stored results make them now
+	verdicts func() (verify.Verdicts, error)
+}
+
+// NewExplainer returns the explainer of an output folder. The records are those
+// of the experiment that the settings are of.
+func NewExplainer(s stored.Settings, outDir string, records []dag.Record) *Explainer {
+	x := &Explainer{settings: s, out: outDir, records: records, sheets: map[string]*model.Sheet{}}
+	x.source = stored.NewSource(&x.settings, stored.Folder(outDir))
+	x.verdicts = sync.OnceValues(func() (verify.Verdicts, error) { return verify.Of(x.source) })
+	return x
+}
+
+// Table is a stored table.
+type Table struct {
+	files.Table
+	known *model.Sheet // the columns of this version, without rows
+}
+
+// MissingError is the error of a table that is not stored.
+type MissingError struct{ Table, OutDir string }
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("table %s is not there: %s/%s does not exist; run `speceval tables` first", e.Table, e.OutDir, files.Paths(e.Table)[0])
+}
+
+// Tables are the base names of the experiment's tables, in the report's order.
+func (x *Explainer) Tables() (bases []string) {
+	for _, t := range tables.Of(&x.settings) {
+		bases = append(bases, t.Base)
+	}
+	return bases
+}
+
+// Table is the stored table that word names. The error is a *NameError if it names
+// none, a *MissingError if the table is not stored.
+func (x *Explainer) Table(word string) (Table, error) {
+	bases := x.Tables()
+	i, err := locateName("table", strings.TrimSuffix(word, ".csv"), bases)
+	if err != nil {
+		return Table{}, err
+	}
+	known, err := tables.Named(bases[i]).Blank()
+	if err != nil {
+		return Table{}, err
+	}
+	t, err := files.Read(x.out, bases[i], model.Keys(known.Columns))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Table{}, &MissingError{Table: bases[i], OutDir: x.out}
+	}
+	if err == nil {
+		err = t.Distinct()
+	}
+	if err != nil {
+		err = fmt.Errorf("%s is damaged (`speceval tables` writes it again): %w", bases[i], err)
+	}
+	return Table{t, known}, err
+}
+
+// Row is the index of the row that word names.
+func (t Table) Row(word string) (int, error) { return locateName("row of "+t.Base, word, t.Labels) }
+
+// Column is the index of the column that word names.
+func (t Table) Column(word string) (int, error) {
+	return locateName("column of "+t.Base, word, t.Columns)
+}
+
+// Explanation is where a cell of a table comes from.
+type Explanation struct {
+	Table  string `json:"table"`
+	Row    string `json:"row"`
+	Column string `json:"column"`
+
+	// Value is the number as it is stored, null for text and for an empty cell;
+	// Stored is what stands in the file.
+	Value  *float64 `json:"value"`
+	Stored string   `json:"stored"`
+
+	Formula table.Formula   `json:"formula"`
+	Errors  []model.ErrorOf `json:"errors"` // standard errors of Value, by cause
+	Paper   *Beside         `json:"paper"`  // or the prediction; null where there is neither
+
+	Parts   *model.Parts `json:"parts"`             // what it is made of; null where that is a single stored number
+	Repeats []float64    `json:"repeats,omitempty"` // the number as each single execution of the suite gives it
+
+	Origin
+	Warnings []string `json:"warnings"`
+}
+
+// Beside is the comparison of a number with the paper's or with the predicted one,
+// and the reason for its verdict.
+type Beside struct {
+	agreement.Comparison
+	Reason string `json:"reason"`
+}
+
+// JSON writes the explanation as one document, with every part.
+func (e *Explanation) JSON(w io.Writer) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	return out.Encode(e)
+}
+
+// Explain explains a cell. What cannot be found out is a warning of the explanation.
+func (x *Explainer) Explain(t Table, row, column int) *Explanation {
+	e := &Explanation{Table: t.Base, Row: t.Labels[row], Column: t.Columns[column], Stored: t.Rows[row][column],
+		Errors: []model.ErrorOf{}, Warnings: []string{}}
+	if v, ok := files.Number(e.Stored); ok {
+		e.Value = &v
+	}
+	warn := func(what string, err error) {
+		if err != nil {
+			e.Warnings = append(e.Warnings, what+err.Error())
+		}
+	}
+	known := t.known.StoredColumn(e.Column)
+	if known == nil {
+		known = &model.Column{}
+		e.Warnings = append(e.Warnings, "no table of this program has such a column: another version has stored it")
+	}
+	e.Formula = known.Formula()
+	chain := x.chain(t.Base)
+	e.Origin = chain.origin()
+	e.Profile = t.profile(row)
+	e.Warnings = append(e.Warnings, chain.stale()...)
+	warn("no verdict: ", x.compare(e))
+	if known.Break != nil && e.Stored != "" {
+		warn("what it is made of cannot be shown: ", x.breakDown(e))
+	}
+	return e
+}
+
+// profile is the name of the profile that a row is about, empty where it is about
+// none.
+func (t Table) profile(row int) string {
+	fields, words := t.Fields(row), map[model.KeyKind]string{}
+	for _, c := range model.Keys(t.known.Columns) {
+		words[c.Kind] = fields[c.Name]
+	}
+	if words[model.ByBenchmark] == "" {
+		return ""
+	}
+	return model.ProfileName(words[model.ByBenchmark], words[model.ByModel])
+}
+
+// compare finds the comparison of a cell.
+func (x *Explainer) compare(e *Explanation) error {
+	v, err := x.verdicts()
+	column := strings.TrimPrefix(e.Column, model.PaperPrefix)
+	i := slices.IndexFunc(v.Cells, func(c agreement.Comparison) bool { return c.Table == e.Table && c.Row == e.Row && c.Column == column })
+	if err == nil && i >= 0 {
+		e.Paper = &Beside{v.Cells[i], v.Cells[i].Reason()}
+	}
+	return err
+}
+
+// breakDown shows the errors and the parts of a cell, as the results that are
+// stored now make them.
+func (x *Explainer) breakDown(e *Explanation) error {
+	s := x.sheets[e.Table]
+	if s == nil {
+		var err error
+		if s, err = tables.Named(e.Table).Sheet(x.source); err != nil {
+			return err
+		}
+		x.sheets[e.Table] = s
+	}
+	row, column := slices.Index(s.Labels(), e.Row), s.Column(e.Column)
+	if row < 0 || column == nil || column.Break == nil {
+		return errors.New("the stored results have no such number any more")
+	}
+	d, err := column.Break(row)
+	if err != nil {
+		return err
+	}
+	e.Errors, e.Parts, e.Repeats = append(e.Errors, d.Errors...), d.Parts, d.Repeats
+	if w := d.Parts.Contradicts(e.Value); w != "" {
+		e.Warnings = append(e.Warnings, w)
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+// Package files stores tables in an output folder and reads them again. A table
+// that is read is text, as it stands in its file; what its columns are is said by
+// package model alone.
+package files
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"speceval/internal/table"
+	"speceval/pipeline/dag"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+)
+
+// Folder is the part of the output folder that holds the tables.
+const Folder = "tables"
+
+// Paths are the files of a table, relative to the output folder: CSV, then LaTeX.
+func Paths(base string) []string {
+	return []string{Folder + "/" + base + ".csv", Folder + "/" + base + ".tex"}
+}
+
+// Write writes both forms of a table. The first line of the LaTeX is its Origin; CSV
+// has no comments.
+func Write(job *dag.Job, s *model.Sheet) error {
+	data, paths := s.Data(), Paths(s.Base)
+	err := job.Write(paths[0], len(data.Rows), func(w io.Writer) error { return table.CSV(w, data) })
+	if err != nil {
+		return err
+	}
+	return job.Write(paths[1], -1, func(w io.Writer) error { return table.LaTeX(w, s.Print(), Origin(job)) })
+}
+
+// beforeKey stands before the key in an Origin.
+const beforeKey = "; key: "
+
+// Origin is the first comment of a LaTeX file: the command, commit and key that it
+// was made by.
+func Origin(job *dag.Job) string {
+	return fmt.Sprintf("command: %s; commit: %s%s%s", job.Command(), job.Commit(), beforeKey, job.Key())
+}
+
+// Key is the key in the Origin of a stored table, empty if its LaTeX has none.
+func Key(in stored.Locate, base string) (string, error) {
+	path, err := in(Paths(base)[1])
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(path)
+	first, _, _ := strings.Cut(string(text), "\n")
+	_, key, _ := strings.Cut(first, beforeKey)
+	return key, err
+}
+
+// Table is a stored table.
+type Table struct {
+	Base    string // file name in Folder, without extension
+	Columns []string
+	Rows    [][]string // a field for each column
+	Labels  []string   // the names of the rows
+}
+
+// mostBytes is the size beyond which a file is refused as a table.
+const mostBytes = 64 << 20
+
+// Read reads a stored table, whose rows Parse names by the keys. The error wraps
+// fs.ErrNotExist where it is not stored.
+func Read(outDir, base string, keys []model.Column) (Table, error) {
+	path := filepath.Join(outDir, Folder, base+".csv")
+	info, err := os.Stat(path)
+	if err != nil {
+		return Table{}, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > mostBytes {
+		return Table{}, fmt.Errorf("%s: %d bytes (%s) are no table", path, info.Size(), info.Mode())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Table{}, err
+	}
+	t, err := Parse(base, data, keys)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return t, err
+}
+
+// Parse reads the CSV form of a table. A column without a name or with another's, a
+// row of another length and text that is not UTF-8 are errors that say where. The
+// labels of rows are model.RowLabel of the keys, or row numbers where no keys are
+// known.
+func Parse(base string, data []byte, keys []model.Column) (Table, error) {
+	t := Table{Base: base}
+	reader := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
+	header, err := reader.Read()
+	switch {
+	case errors.Is(err, io.EOF):
+		return t, errors.New("the file is empty, expected a header")
+	case err != nil:
+		return t, fmt.Errorf("header: %w", err)
+	}
+	for i, column := range header {
+		if column == "" || !utf8.ValidString(column) || slices.Contains(header[:i], column) {
+			return t, fmt.Errorf("header: column %d, %q, has no name of its own", i+1, column)
+		}
+	}
+	t.Columns = header
+	for number := 1; ; number++ {
+		row, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return t, fmt.Errorf("row %d: %w", number, err)
+		}
+		for i, field := range row {
+			if !utf8.ValidString(field) {
+				return t, fmt.Errorf("row %d: %s %q is not valid UTF-8", number, header[i], field)
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if t.NumberRows(); len(keys) > 0 {
+		for i := range t.Rows {
+			fields := t.Fields(i)
+			t.Labels[i] = model.RowLabel(keys, func(c model.Column) string { return fields[c.Name] })
+		}
+	}
+	return t, nil
+}
+
+// NumberRows makes the labels of rows their numbers: "row 1".
+func (t *Table) NumberRows() {
+	t.Labels = make([]string, len(t.Rows))
+	for i := range t.Labels {
+		t.Labels[i] = fmt.Sprintf("row %d", i+1)
+	}
+}
+
+// Distinct returns an error unless every row has a label of its own.
+func (t Table) Distinct() error {
+	seen := map[string]int{}
+	for i, label := range t.Labels {
+		if before, twice := seen[label]; twice {
+			return fmt.Errorf("rows %d and %d are both %q", before, i+1, label)
+		}
+		seen[label] = i + 1
+	}
+	return nil
+}
+
+// Fields is a row by the names of columns.
+func (t Table) Fields(row int) map[string]string {
+	fields := make(map[string]string, len(t.Columns))
+	for j, column := range t.Columns {
+		fields[column] = t.Rows[row][j]
+	}
+	return fields
+}
+
+// Number is the number in a field; ok is false for text, for nothing, and for what
+// is not finite.
+func Number(field string) (v float64, ok bool) {
+	v, err := strconv.ParseFloat(field, 64)
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+}
+
+// NoFolderError is the error of a folder without tables.
+type NoFolderError struct{ Folder string }
+
+func (e *NoFolderError) Error() string {
+	return fmt.Sprintf("%s is no output folder with tables: there is no %s", e.Folder, filepath.Join(e.Folder, Folder, "*.csv"))
+}
+
+// Stored is the base names of the tables in a folder, sorted; a *NoFolderError if
+// there are none.
+func Stored(outDir string) ([]string, error) {
+	entries, _ := os.ReadDir(filepath.Join(outDir, Folder))
+	var bases []string
+	for _, e := range entries { // sorted
+		if base, ok := strings.CutSuffix(e.Name(), ".csv"); ok {
+			bases = append(bases, base)
+		}
+	}
+	if len(bases) == 0 {
+		return nil, &NoFolderError{outDir}
+	}
+	slices.Sort(bases) // without ".csv" the order may be another
+	return bases, nil
+}
