@@ -13,13 +13,16 @@ import (
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/pipeline/experiment"
+	"speceval/stages/report"
+	"speceval/stages/report/explain"
+	"speceval/stages/report/stored"
 )
 
 // published is a pipeline that reports the published numbers alone: what the
 // replay would store is declared, and has not run.
 func published(t *testing.T, out string) pipeline {
 	t.Helper()
-	settings := report.Settings{
+	settings := stored.Settings{
 		Published: true, Budgets: []int{8, 16}, Targets: data.PaperTargets(),
 		Architectures: data.Architectures(), Measurements: data.Measurements(),
 	}
@@ -56,7 +59,7 @@ func TestExplainTellsWhereANumberComesFrom(t *testing.T) {
 	want(t, "the cell", stdout, `row "qwen3_5_9b", column theta_core: 6919565824`, "Eq. 23", "report/table7_flop_coefficients", "data/architectures.csv", "fresh", "paper: 6.919566")
 
 	_, stdout, _ = explainIn(p, "--json", "table7", "qwen3_5_9b", "theta_core")
-	var e report.Explanation
+	var e explain.Explanation
 	if err := json.Unmarshal([]byte(stdout), &e); err != nil || e.Value == nil || *e.Value != 6919565824 || len(e.Units) != 1 || e.Units[0].Commit != "test" || len(e.Sources) != 2 {
 		t.Errorf("%v\n%s", err, stdout)
 	}

@@ -31,6 +31,8 @@ var importRules = []importRule{
 	{"stages/report", []string{"stages/report/formula", "stages/report/measured", "pipeline/dag", "pipeline/pair", "data", "method/…", "internal/…"}},
 	{"stages/report/formula", []string{"internal/table", "internal/variance", "internal/measurement"}},
 	{"stages/report/measured", []string{"internal/agreement", "internal/measurement", "internal/profile", "internal/table"}},
+	{"stages/report/html", []string{"stages/report/figures", "stages/report/model", "stages/report/stored", "stages/report/tables", "stages/report/verify", "pipeline/dag", "internal/agreement", "internal/figure", "internal/page", "internal/paper", "internal/table"}},
+	{"stages/report/latex", []string{"stages/report/model", "stages/report/stored", "stages/report/verify", "internal/agreement", "internal/paper", "internal/table"}},
 	{"stages/report/figures", []string{"stages/report/model", "stages/report/stored", "pipeline/dag", "internal/figure", "internal/policy", "internal/profile", "internal/table", "internal/variance"}},
 	{"stages/report/tables/measured", []string{"stages/report/model", "stages/report/stored", "pipeline/dag", "internal/agreement", "internal/measurement", "internal/policy", "internal/profile", "internal/table", "internal/variance"}},
 	{"stages/*", []string{"pipeline/dag", "pipeline/pair", "data", "method/…", "internal/…"}}, // never one another: they meet in files

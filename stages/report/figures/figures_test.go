@@ -240,6 +240,10 @@ func TestPairsWithoutHBN(t *testing.T) {
 	if page, _ := drawn(t, Pairs, results{}); !strings.Contains(page, "has not run") {
 		t.Error("the figure does not say that the replay has not run")
 	}
+	absent := (results{}).source(t)
+	if _, err := Pairs.Make(absent); err != nil || !slices.Equal(absent.Lacking(), []string{"replay"}) {
+		t.Errorf("the source lacks %q, error %v", absent.Lacking(), err)
+	}
 	src := (results{ratios: smallPairs()}).source(t)
 	if _, err := src.Runs(); err != nil || len(src.Lacking()) != 1 {
 		t.Fatal(err, src.Lacking())

@@ -29,12 +29,11 @@ var Pairs = &Figure{
 const pairsBase = "figure1_pair_distribution"
 
 func makePairs(src *stored.Source) (figure.Figure, error) {
-	src = src.Anew()
 	ratios, err := src.Ratios()
 	if err != nil {
 		return figure.Figure{}, err
 	}
-	if len(src.Lacking()) > 0 {
+	if len(ratios) == 0 && slices.Contains(src.Lacking(), stored.RatiosRef.Stage) {
 		return pairsFrame(figure.Panel{Instead: stored.NotReplayed}), nil
 	}
 	return drawPairs(ratios)

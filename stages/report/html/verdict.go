@@ -52,7 +52,7 @@ func summary(v verify.Verdicts) *page.Summary {
 			s.Counts = append(s.Counts, page.Count{Verdict: m.mark, Cells: n})
 		}
 	}
-	for _, table := range tablesOf(v.Cells) {
+	for _, table := range v.Tables() {
 		own := v.Of(table)
 		s.Tables = append(s.Tables, page.Tally{Table: table, Name: placeName(table), Agreeing: own.Agreeing(), Total: own.Judged()})
 	}
@@ -62,17 +62,6 @@ func summary(v verify.Verdicts) *page.Summary {
 		}
 	}
 	return s
-}
-
-// tablesOf is the tables that cells are of, each once, in their order.
-func tablesOf(cells []agreement.Comparison) []string {
-	var tables []string
-	for _, c := range cells {
-		if !slices.Contains(tables, c.Table) {
-			tables = append(tables, c.Table)
-		}
-	}
-	return tables
 }
 
 // placeName is a table as people call it: "Table 1", or "Robustness".
@@ -111,7 +100,7 @@ func paragraphs(text string) []string {
 
 // others is the verdicts of what is no table of the page.
 func others(v verify.Verdicts, shown []page.Table) (groups []page.Group) {
-	for _, base := range tablesOf(v.Cells) {
+	for _, base := range v.Tables() {
 		if slices.ContainsFunc(shown, func(t page.Table) bool { return t.ID == base }) {
 			continue
 		}

@@ -159,8 +159,8 @@ func (p *prose) provenance() {
 		`Budgets $b$ are rollouts per task, averaged over the $N$ tasks of a benchmark. A \emph{profile} is a benchmark with a checkpoint: the probability of each task to be passed.`,
 		`The \specProfiles{} profiles are of \specBenchmarks{} benchmarks with \specTasks{} tasks, and come from a corpus of \specResponses{} responses.`,
 		`Variances are those of the estimated benchmark mean, relative to Uniform's: 100\% is no gain. A standard error (s.e.) is of Monte Carlo draws unless it says otherwise.`)
-	if cells := p.Verdicts.Of(paper.Corpus).Cells; len(cells) > 0 {
-		p.goOn("Of these counts, " + verdictText(cells))
+	if v := p.Verdicts.Of(paper.Corpus); len(v.Cells) > 0 {
+		p.goOn("Of these counts, " + verdictText(v))
 	}
 	p.paragraph(`Every number has one of four sources, and no row mixes two.`)
 	p.line(`\begin{description}`)

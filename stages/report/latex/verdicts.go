@@ -16,37 +16,38 @@ const listed = 6
 
 // verdict sets the verdict on a table or a figure beneath it.
 func (p *prose) verdict(e *exhibit) {
-	if cells := p.Verdicts.Of(cmp.Or(e.Judged, e.Base)).Cells; len(cells) > 0 {
-		p.line("\\verdict{%s}", verdictText(cells))
+	if v := p.Verdicts.Of(cmp.Or(e.Judged, e.Base)); len(v.Cells) > 0 {
+		p.line("\\verdict{%s}", verdictText(v))
 	}
 }
 
 // verdictText is the verdict on a table in words: how many cells agree, and
 // which ones not, or only as a tie, and why.
-func verdictText(cells []agreement.Comparison) string {
-	all := verify.Verdicts{Cells: cells}
+func verdictText(v verify.Verdicts) string {
 	var said, told []string
-	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
-	if all.Judged() > 0 {
-		within, whom := "", "the paper's"
-		if noise := all.Count(func(v agreement.Verdict) bool { return v == agreement.Within }); noise > 0 {
-			within = fmt.Sprintf(", %d of them within noise", noise)
-		}
-		if cells[0].Live {
-			whom = "what was predicted"
-		}
-		say("%d of %d numbers agree with %s%s.", all.Agreeing(), all.Judged(), whom, within)
-	}
-	if shown := all.Count(func(v agreement.Verdict) bool { return v == agreement.Shown }); shown > 0 {
-		say("Shown without a verdict: %d.", shown)
-	}
-	if n := all.Missing(); n > 0 {
-		say("Of a stage that has not run: %d.", n)
-	}
-	for _, c := range cells {
-		if v := c.Verdict; v == agreement.Differs || v == agreement.Absent || v == agreement.Tie {
+	count := map[agreement.Verdict]int{}
+	for _, c := range v.Cells {
+		count[c.Verdict]++
+		if c.Verdict == agreement.Differs || c.Verdict == agreement.Absent || c.Verdict == agreement.Tie {
 			told = append(told, inFull(c))
 		}
+	}
+	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	if v.Judged() > 0 {
+		within, whom := "", "the paper's"
+		if noise := count[agreement.Within]; noise > 0 {
+			within = fmt.Sprintf(", %d of them within noise", noise)
+		}
+		if v.Cells[0].Live {
+			whom = "what was predicted"
+		}
+		say("%d of %d numbers agree with %s%s.", v.Agreeing(), v.Judged(), whom, within)
+	}
+	if shown := count[agreement.Shown]; shown > 0 {
+		say("Shown without a verdict: %d.", shown)
+	}
+	if n := v.Missing(); n > 0 {
+		say("Of a stage that has not run: %d.", n)
 	}
 	rest := ""
 	if len(told) > listed {
@@ -78,31 +79,31 @@ func inFull(c agreement.Comparison) string {
 func (p *prose) verdictAppendix() {
 	ofPaper, live := p.Verdicts.Sides()
 	label := "app:verdicts"
-	p.comparisons(ofPaper.Cells, "Every number beside the paper's", label, table.Table{
+	p.comparisons(ofPaper, "Every number beside the paper's", label, table.Table{
 		Title: "Every number of the paper that is compared: ours (obtained), the paper's, the difference, its standard error, and the verdict.",
 		Label: "tab:verdicts",
 	})
 	if len(ofPaper.Cells) > 0 {
 		label = "app:measured"
 	}
-	p.comparisons(live.Cells, "Every measurement beside its prediction", label, table.Table{
+	p.comparisons(live, "Every measurement beside its prediction", label, table.Table{
 		Title: "Every measured number that was predicted, the prediction, the difference, its standard error, and the verdict.",
 		Label: "tab:measured",
 	})
 }
 
 // comparisons sets cells of one kind as a section of the appendix.
-func (p *prose) comparisons(cells []agreement.Comparison, title, label string, t table.Table) {
-	if len(cells) == 0 {
+func (p *prose) comparisons(v verify.Verdicts, title, label string, t table.Table) {
+	if len(v.Cells) == 0 {
 		return
 	}
-	legend := verify.Verdicts{Published: !cells[0].Live, Cells: cells}.Legend()
+	v.Published = !v.Cells[0].Live // for the legend of these cells alone
 	p.line("\n\\section{%s}\\label{%s}", title, label)
-	p.paragraph(table.Escape(strings.Join(strings.Fields(legend), " ")))
-	obtained, expected := cells[0].Sides()
+	p.paragraph(table.Escape(strings.Join(strings.Fields(v.Legend()), " ")))
+	obtained, expected := v.Cells[0].Sides()
 	t.Columns = columns("row", "number", obtained, expected, "difference", "s.e.", "SEs", "verdict")
 	last := ""
-	for _, c := range cells {
+	for _, c := range v.Cells {
 		if c.Table != last {
 			t.Sections = append(t.Sections, table.Section{Row: len(t.Rows), Head: table.Head{Plain: c.Table}})
 			last = c.Table
