@@ -22,14 +22,14 @@ func (s *session) observer(plan *dag.Plan) dag.Observer {
 	return &lines{w: s.stderr, now: s.now}
 }
 
-// quiet tells only of files moved aside. Failures are listed when the run
+// quiet reports files moved aside only. Failures are listed when the run
 // ends.
 type quiet struct {
 	dag.NoObserver
 	w io.Writer
 }
 
-// Finished tells of files that the unit found and kept.
+// Finished reports files that the unit found and kept.
 func (q *quiet) Finished(done dag.Outcome) {
 	for _, note := range notes(done) {
 		fmt.Fprintln(q.w, note)

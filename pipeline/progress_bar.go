@@ -76,7 +76,7 @@ func (b *bar) Finished(done dag.Outcome) {
 	b.show()
 }
 
-// End takes the bar away, and tells how far the long units are that did not
+// End removes the bar, and reports how far the long units are that did not
 // finish.
 func (b *bar) End() {
 	b.bar.Exit()

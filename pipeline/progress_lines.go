@@ -88,7 +88,7 @@ func elsewhere(m *dag.Manifest) string {
 	return fmt.Sprintf(" on %s as job %s after %s in the queue", m.Host, m.Job, phrase.Duration(m.QueueSeconds))
 }
 
-// End tells how far the long units are that did not finish; the run's summary
+// End reports how far the long units are that did not finish; the run's summary
 // follows.
 func (l *lines) End() {
 	for _, line := range l.long.Unfinished() {

@@ -125,7 +125,7 @@ func (s *session) outFolder() (string, error) {
 	return cfg.Experiment.Out, nil
 }
 
-// sayNotes tells what the user should know of the experiment.
+// sayNotes writes what the user should know of the experiment.
 func (s *session) sayNotes(o *opened) {
 	for _, note := range o.Notes {
 		s.say("note: %s", note)

@@ -19,8 +19,8 @@ type pipeline struct {
 	stages func(e *experiment.Experiment) []dag.Stage
 	// verify compares the results in an output folder with the paper.
 	verify func(out string) (verdicts, error)
-	// elsewhere tells of the units of an output folder that run, or ran, on other
-	// machines; nil: none does.
+	// elsewhere returns the units of an output folder that run, or ran, on other
+	// machines; nil: Slurm has them.
 	elsewhere func(out string) ([]executor.Standing, error)
 }
 
