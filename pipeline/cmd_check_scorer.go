@@ -3,27 +3,26 @@ package main
 import (
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"speceval/internal/scorer"
 	"speceval/internal/scorer/cases"
-	"speceval/internal/scorer/choice"
-	"speceval/internal/scorer/maths"
+	"speceval/internal/scorer/family"
 	"speceval/internal/spelling"
 )
 
-// checkers score a prediction beside the right answer, by the names of scorers
-// that need nothing else.
-var checkers = map[string]func(gold, prediction string) scorer.Verdict{
-	"math":   maths.Check,
-	"choice": choice.Check,
-}
-
-// unchecked says of the other scorers why a file of cases cannot try them.
-var unchecked = map[string]string{
-	"judge": "it asks a judge model on a server, and needs the question as well",
-	"code":  "it runs programs against the tests of a task, which a line cannot hold",
+// checkable lists the scorers that a file of cases can try.
+func checkable(before string) string {
+	var names []string
+	for _, f := range family.All() {
+		if f.Check != nil {
+			names = append(names, f.Name)
+		}
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " " + before + " " + names[last]
 }
 
 // checkScorerOptions are the flags of check-scorer.
@@ -34,7 +33,7 @@ func checkScorerCommand() command {
 	return command{
 		name: "check-scorer",
 		args: "SCORER FILE.tsv [--json]",
-		about: "compare a scorer, math or choice, with labelled cases\n\n" +
+		about: "compare a scorer, " + checkable("or") + ", with labelled cases\n\n" +
 			"A line is a case: the right answer, a prediction, and true or false, with tabs\n" +
 			"between; a fourth column, say a source, is ignored. Space counts, and a\n" +
 			"prediction may be empty. Lines that are wholly empty are skipped. Every\n" +
@@ -75,14 +74,14 @@ func (o *checkScorerOptions) run(s *session, words []string) error {
 
 // checker is the scorer of a name.
 func checker(name string) (func(gold, prediction string) scorer.Verdict, error) {
-	if check, known := checkers[name]; known {
-		return check, nil
+	f, err := family.Named(name)
+	switch {
+	case err != nil:
+		return nil, usagef("there is no scorer %q%s; %s can be tried on a file of cases", name, didYouMean(spelling.Nearest(name, family.Names())), checkable("and"))
+	case f.Check == nil:
+		return nil, usagef("scorer %s cannot be tried on a file of cases: %s; %s can", name, f.Unchecked, checkable("and"))
 	}
-	if why, known := unchecked[name]; known {
-		return nil, usagef("scorer %s cannot be tried on a file of cases: %s; math and choice can", name, why)
-	}
-	meant := spelling.Nearest(name, []string{"math", "choice", "judge", "code"})
-	return nil, usagef("there is no scorer %q%s; math and choice can be tried on a file of cases", name, didYouMean(meant))
+	return f.Check, nil
 }
 
 // readCases reads a file, or standard input for "-", and names it.

@@ -76,7 +76,7 @@ func TestCheckScorerRefuses(t *testing.T) {
 		{[]string{"choice"}, "want a scorer and a file"},
 		{[]string{"choice", good, good}, "want a scorer and a file"},
 		{[]string{"maths", good}, `there is no scorer "maths", did you mean math?`},
-		{[]string{"essay", good}, `there is no scorer "essay"; math and choice`},
+		{[]string{"essay", good}, `there is no scorer "essay"; math`},
 		{[]string{"judge", good}, "scorer judge cannot be tried on a file of cases: it asks a judge model"},
 		{[]string{"code", good}, "scorer code cannot be tried on a file of cases: it runs programs"},
 		{[]string{"choice", good + "x"}, "no such file"},

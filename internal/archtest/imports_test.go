@@ -47,18 +47,6 @@ var importRules = []importRule{
 	{"data/fleet/fit", []string{"data", "method/…", "internal/…"}},
 	{"data", nil},
 
-	// Scoring: the families of scorers, and what they are made of.
-	{"internal/scorer/maths", []string{"internal/scorer", "internal/latex", "internal/algebra"}},
-	{"internal/scorer/choice", []string{"internal/scorer"}},
-	{"internal/scorer/judge", []string{"internal/scorer", "internal/vllm"}},
-	{"internal/scorer/code", []string{"internal/scorer", "internal/sandbox", "internal/benchmark"}},
-	{"internal/scorer/cases", []string{"internal/scorer"}},
-	{"internal/scorer", nil},
-	{"internal/latex", []string{"internal/algebra"}},
-	{"internal/algebra", nil},
-	{"internal/sandbox/hostile", []string{"internal/sandbox"}},
-	{"internal/sandbox", nil},
-
 	// Executing a policy: identities and rewards, the policies themselves, the
 	// loop that runs one, and the two kinds of worker that it runs on.
 	{"internal/coupled", []string{"method/controller", "internal/profile", "internal/csvfile"}},
@@ -77,7 +65,23 @@ var importRules = []importRule{
 	{"internal/launcher", []string{"internal/vllm", "internal/clock"}},
 	{"internal/pool", []string{"internal/vllm", "internal/clock"}},
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/benchmark", "internal/seed", "internal/clock"}},
-	{"internal/fleet", []string{"internal/benchmark", "internal/seed"}},
+	{"internal/fleet/fleettest", []string{"internal/fleet"}},
+	{"internal/fleet", []string{"internal/benchmark", "internal/scorer/family", "internal/seed"}},
+
+	// Scoring: tasks, the families of scorers, and what they are made of.
+	{"internal/benchmark", []string{"internal/scorer", "internal/scorer/family", "internal/csvfile", "internal/rowfile", "internal/jsonlist"}},
+	{"internal/scorer/family", []string{"internal/scorer", "internal/scorer/*", "internal/seed"}},
+	{"internal/scorer/maths", []string{"internal/scorer", "internal/latex", "internal/algebra"}},
+	{"internal/scorer/judge", []string{"internal/scorer", "internal/vllm"}},
+	{"internal/scorer/code", []string{"internal/scorer", "internal/sandbox"}},
+	{"internal/scorer/*", []string{"internal/scorer"}}, // those that need no more
+	{"internal/scorer", nil},
+	{"internal/latex", []string{"internal/algebra"}},
+	{"internal/algebra", nil},
+	{"internal/sandbox/hostile", []string{"internal/sandbox"}},
+	{"internal/sandbox", nil},
+
+	// A client of one server, and what is made over it.
 	{"internal/vllm", []string{"internal/seed", "internal/clock"}},
 	{"internal/evaluation", []string{
 		"method/controller", "method/estimate", "method/neyman", "internal/router", "internal/coupled", "internal/sampler", "internal/vllm",
@@ -108,7 +112,6 @@ var importRules = []importRule{
 	{"internal/table", nil},
 
 	// Facts, as typed values and in files.
-	{"internal/benchmark", []string{"internal/csvfile", "internal/rowfile", "internal/jsonlist"}},
 	{"internal/measurement", []string{"internal/flops", "internal/csvfile", "internal/rowfile"}},
 	{"internal/flops", []string{"internal/csvfile", "internal/rowfile"}},
 	{"internal/profile", []string{"internal/csvfile", "internal/rowfile"}},

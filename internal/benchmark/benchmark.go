@@ -9,10 +9,15 @@ import (
 	"strconv"
 
 	"speceval/internal/csvfile"
+	"speceval/internal/scorer"
+	"speceval/internal/scorer/family"
 )
 
-// Families say how answers are scored.
-var families = []string{"math", "choice", "judge", "code"}
+// Task is one problem of a benchmark, ready to be asked and scored.
+type Task = scorer.Task
+
+// Test is one check of a program.
+type Test = scorer.Test
 
 // Definition is one benchmark: a fixed set of tasks and the way they are
 // scored.
@@ -20,7 +25,7 @@ type Definition struct {
 	ID     string // as in every file of the pipeline: "gpqa_diamond__domain_physics"
 	NTasks int    // at least 2
 	Scorer string // version of the scorer behind the published profiles
-	Family string // "math", "choice", "judge" or "code"
+	Family string // name of the family of that scorer, see package family
 	Title  string // for tables: "GPQA Diamond Physics"
 }
 
@@ -42,8 +47,8 @@ func Parse(data []byte, name string) ([]Definition, error) {
 			err = fmt.Errorf("benchmark %q is empty or there twice", d.ID)
 		case err != nil || n < 2:
 			err = fmt.Errorf("n_tasks %q is not an integer of at least 2", record.Fields[1])
-		case !slices.Contains(families, d.Family):
-			err = fmt.Errorf("family %q is none of %q", d.Family, families)
+		case !slices.Contains(family.Names(), d.Family):
+			err = fmt.Errorf("family %q is none of %q", d.Family, family.Names())
 		case d.Scorer == "" || d.Title == "":
 			err = fmt.Errorf("scorer or title is empty")
 		}

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-)
 
-// maxOptions is one for every letter.
-const maxOptions = 26
+	"speceval/internal/scorer"
+	"speceval/internal/scorer/family"
+)
 
 var (
 	// plainName is what a benchmark may be called: it becomes part of file names.
@@ -40,13 +40,14 @@ func (c *check) task(place string, t Task) {
 	case t.UserPrompt == "":
 		fault("user_prompt", "is missing or empty")
 	}
-	if !slices.Contains(families, t.Scorer) {
-		fault("scorer", "is %q, must be one of %s", t.Scorer, strings.Join(families, ", "))
+	f, err := family.Named(t.Scorer)
+	if err != nil {
+		fault("scorer", "%v", err)
 		return
 	}
-	checkAnswer(t, fault)
-	checkOptions(t, fault)
-	c.tests(place, t)
+	checkAnswer(f, t, fault)
+	checkOptions(f, t, fault)
+	c.tests(place, f, t)
 }
 
 // identity checks where a task belongs.
@@ -75,29 +76,27 @@ func (c *check) identity(place string, t Task) {
 	c.position++
 }
 
-func checkAnswer(t Task, fault func(key, format string, args ...any)) {
+func checkAnswer(f family.Family, t Task, fault func(key, format string, args ...any)) {
 	switch {
-	case t.Scorer == "code" && t.Answer != "":
-		fault("answer", "is there, but code is scored by its tests")
-	case t.Scorer != "code" && t.Answer == "":
+	case f.Tests && t.Answer != "":
+		fault("answer", "is there, but %s is scored by its tests", t.Scorer)
+	case !f.Tests && t.Answer == "":
 		fault("answer", "is missing or empty")
-	case t.Scorer == "choice" && t.Options >= 2 && t.Options <= maxOptions && !isLetter(t.Answer, t.Options):
-		fault("answer", "is %q, must be a letter from A to %c", t.Answer, 'A'+t.Options-1)
+	case f.Gold != nil:
+		if wrong := f.Gold(t); wrong != "" {
+			fault("answer", "%s", wrong)
+		}
 	}
 }
 
-func isLetter(answer string, options int) bool {
-	return len(answer) == 1 && answer[0] >= 'A' && int(answer[0]-'A') < options
-}
-
-func checkOptions(t Task, fault func(key, format string, args ...any)) {
+func checkOptions(f family.Family, t Task, fault func(key, format string, args ...any)) {
 	switch {
-	case t.Scorer != "choice" && t.Options != 0:
+	case !f.Options && t.Options != 0:
 		fault("options", "is there, but the scorer is %s", t.Scorer)
-	case t.Scorer != "choice" && t.OptionTexts != nil:
+	case !f.Options && t.OptionTexts != nil:
 		fault("option_texts", "is there, but the scorer is %s", t.Scorer)
-	case t.Scorer == "choice" && (t.Options < 2 || t.Options > maxOptions):
-		fault("options", "is missing or not from 2 to %d", maxOptions)
+	case f.Options && (t.Options < 2 || t.Options > scorer.MostOptions):
+		fault("options", "is missing or not from 2 to %d", scorer.MostOptions)
 	case t.OptionTexts != nil && len(t.OptionTexts) != t.Options:
 		fault("option_texts", "has %d texts, options says %d", len(t.OptionTexts), t.Options)
 	case slices.Contains(t.OptionTexts, ""):
@@ -106,14 +105,14 @@ func checkOptions(t Task, fault func(key, format string, args ...any)) {
 }
 
 // tests checks what decides about a program.
-func (c *check) tests(place string, t Task) {
+func (c *check) tests(place string, f family.Family, t Task) {
 	fault := func(key, format string, args ...any) { c.faults.add(place, key, format, args...) }
 	switch {
-	case t.Scorer != "code" && len(t.Tests) > 0:
+	case !f.Tests && len(t.Tests) > 0:
 		fault("tests", "is there, but the scorer is %s", t.Scorer)
-	case t.Scorer != "code" && t.TestsFile != "":
+	case !f.Tests && t.TestsFile != "":
 		fault("tests_file", "is there, but the scorer is %s", t.Scorer)
-	case t.Scorer == "code" && len(t.Tests) == 0 && t.TestsFile == "":
+	case f.Tests && len(t.Tests) == 0 && t.TestsFile == "":
 		fault("tests", "is missing or empty, and there is no tests_file")
 	case len(t.Tests) > 0 && t.TestsFile != "":
 		fault("tests_file", "is there beside tests: one of the two")
@@ -136,7 +135,7 @@ func insideFolder(path string) bool {
 }
 
 // valid tells whether all texts of a task are UTF-8, as those of a file are.
-func (t Task) valid() bool {
+func valid(t Task) bool {
 	texts := append([]string{t.Benchmark, t.ID, t.Prompt, t.UserPrompt, t.SystemPrompt, t.Answer, t.TestsFile}, t.OptionTexts...)
 	return !slices.ContainsFunc(texts, func(s string) bool { return !utf8.ValidString(s) })
 }

@@ -195,12 +195,13 @@ func TestTemplatesOfAFolderWin(t *testing.T) {
 		t.Errorf("a template by the benchmark's name: %+v, %v", tasks, err)
 	}
 	for want, bad := range map[string]fstest.MapFS{
-		"prompt maths.txt: is for nothing that is asked: call it math.txt, choice.txt, judge.txt, code.txt, or as one of gpqa": folder("maths.txt", "{{.Problem}}"),
-		`prompt gpqa.txt: the user turn lacks "<the problem>"`:                                                                 folder("gpqa.txt", "Answer."),
-		`prompt choice.txt: the user turn lacks "A) <one>, B) <two>"`:                                                          folder("choice.txt", "{{.Problem}}"),
-		"prompt math.txt: must be UTF-8 without a byte order mark":                                                             folder("math.txt", "\ufeff{{.Problem}}"),
-		"prompt code.txt: must be UTF-8":                                                                                       folder("code.txt", "\xff{{.Problem}}"),
-		"there is no prompt: math.txt, choice.txt, judge.txt":                                                                  folder(),
+		"prompt maths.txt: is for nothing that is asked: call it math.txt, choice.txt, judge.txt, code.txt, ": folder("maths.txt", "{{.Problem}}"),
+		".txt, or as one of gpqa":                                     folder("maths.txt", "{{.Problem}}"),
+		`prompt gpqa.txt: the user turn lacks "<the problem>"`:        folder("gpqa.txt", "Answer."),
+		`prompt choice.txt: the user turn lacks "A) <one>, B) <two>"`: folder("choice.txt", "{{.Problem}}"),
+		"prompt math.txt: must be UTF-8 without a byte order mark":    folder("math.txt", "\ufeff{{.Problem}}"),
+		"prompt code.txt: must be UTF-8":                              folder("code.txt", "\xff{{.Problem}}"),
+		"there is no prompt: math.txt, choice.txt, judge.txt":         folder(),
 	} {
 		if _, err := shipped.With(bad, "gpqa"); !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -10,12 +10,14 @@ import (
 	"strings"
 	"text/template"
 	"unicode/utf8"
+
+	"speceval/internal/scorer/family"
 )
 
 // Prompts makes the turns of a chat out of bare problems, by a template for
-// each family, or for one of its benchmarks.
+// each family, or for one of its benchmarks. Families may share one.
 type Prompts struct {
-	templates map[string]*template.Template
+	templates map[string]*template.Template // by the Prompt of a family, or by another name
 }
 
 // turn is what a template can say of a task.
@@ -27,7 +29,17 @@ type turn struct {
 	Function string // name of the function to write; "" for a program that reads its input
 }
 
-// ParsePrompts reads math.txt, choice.txt, code.txt and judge.txt of a folder:
+// shipped are the names of the templates of families, each once.
+func shipped() (names []string) {
+	for _, f := range family.All() {
+		if !slices.Contains(names, f.Prompt) {
+			names = append(names, f.Prompt)
+		}
+	}
+	return names
+}
+
+// ParsePrompts reads the templates of all families from a folder, math.txt say:
 // templates in the syntax of text/template for the user turn, which see the
 // fields of a turn as {{.Problem}}, {{.Options}}, {{.First}}, {{.Last}} and
 // {{.Function}}. A template {{define "system"}} in a file makes the system turn;
@@ -37,8 +49,8 @@ type turn struct {
 func ParsePrompts(folder fs.FS) (*Prompts, error) {
 	prompts := &Prompts{templates: map[string]*template.Template{}}
 	var faults []error
-	for _, family := range families {
-		faults = append(faults, prompts.read(folder, family))
+	for _, name := range shipped() {
+		faults = append(faults, prompts.read(folder, name))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
@@ -57,6 +69,7 @@ func (p *Prompts) With(folder fs.FS, names ...string) (*Prompts, error) {
 	}
 	all := &Prompts{templates: maps.Clone(p.templates)}
 	var faults []error
+	families := shipped()
 	found := false
 	for _, entry := range entries {
 		name, isText := strings.CutSuffix(entry.Name(), ".txt")
@@ -93,29 +106,32 @@ func (p *Prompts) read(folder fs.FS, name string) error {
 		return fmt.Errorf("prompt %s: %w", file, err)
 	}
 	p.templates[name] = parsed
-	_, err = p.Ask(probe(name), name)
-	return err
-}
-
-// probe is a task that a template is tried on. Whether that of one benchmark
-// shows options is not known before it is asked about tasks that have them.
-func probe(name string) Task {
-	task := Task{Prompt: "<the problem>", Scorer: name}
-	if name == "choice" {
-		task.OptionTexts = []string{"<one>", "<two>"}
+	// Whether the template of one benchmark shows options is not known before it is
+	// asked about tasks that have them.
+	probe := Task{Prompt: "<the problem>"}
+	options := slices.ContainsFunc(family.All(), func(f family.Family) bool { return f.Prompt == name && f.Options })
+	if options {
+		probe.OptionTexts = []string{"<one>", "<two>"}
 	}
-	return task
+	_, err = ask(parsed, probe, options)
+	return err
 }
 
 // Ask gives the task with its user and system turns made from its bare problem,
 // option texts and tests, by the template for the first of the names that has
 // one, or else that of its family. The error says what is wrong with the
-// template.
+// template, or that there is no such family.
 func (p *Prompts) Ask(task Task, names ...string) (Task, error) {
-	chosen := p.choose(names, task.Scorer)
-	if chosen == nil {
-		return task, fmt.Errorf("task %s: no prompt for scorer %q", task.ID, task.Scorer)
+	f, err := family.Named(task.Scorer)
+	chosen := p.choose(names, f.Prompt)
+	if err != nil || chosen == nil {
+		return task, fmt.Errorf("task %s: no prompt for scorer %q: there are %s", task.ID, task.Scorer, strings.Join(family.Names(), ", "))
 	}
+	return ask(chosen, task, f.Options)
+}
+
+// ask makes the turns by a template, which must show the options if there are any.
+func ask(chosen *template.Template, task Task, options bool) (Task, error) {
 	values := turnOf(task)
 	var user, system strings.Builder
 	err := chosen.Execute(&user, values)
@@ -123,7 +139,7 @@ func (p *Prompts) Ask(task Task, names ...string) (Task, error) {
 		err = part.Execute(&system, values)
 	}
 	shown := []string{values.Problem}
-	if task.Scorer == "choice" {
+	if options {
 		shown = append(shown, values.Options)
 	}
 	for _, text := range shown {
@@ -138,15 +154,15 @@ func (p *Prompts) Ask(task Task, names ...string) (Task, error) {
 	return task, nil
 }
 
-// choose is the template for the first name that has one, or that of the family;
+// choose is the template for the first name that has one, or the one of the family;
 // nil: there is neither. A name that is a family's counts for that family alone.
-func (p *Prompts) choose(names []string, family string) *template.Template {
+func (p *Prompts) choose(names []string, ofFamily string) *template.Template {
 	for _, name := range names {
-		if chosen := p.templates[name]; chosen != nil && !slices.Contains(families, name) {
+		if chosen := p.templates[name]; chosen != nil && !slices.Contains(shipped(), name) {
 			return chosen
 		}
 	}
-	return p.templates[family]
+	return p.templates[ofFamily]
 }
 
 // turnOf is what a template sees of a task.

@@ -3,7 +3,8 @@ package benchmark
 import (
 	"encoding/json"
 	"os"
-	"slices"
+
+	"speceval/internal/scorer/family"
 )
 
 // reading is a task file as it is read, in either form.
@@ -64,15 +65,16 @@ func (r *reading) ask(place string, rec *record) {
 		return
 	}
 	task.UserPrompt = task.Prompt // so that it is not called missing, where something else is
+	f, err := family.Named(task.Scorer)
 	switch {
 	case r.Prompts == nil:
 		task.UserPrompt = ""
-	case !slices.Contains(families, task.Scorer) || task.Prompt == "":
-	case task.Scorer == "choice" && task.OptionTexts == nil:
+	case err != nil || task.Prompt == "":
+	case f.Options && task.OptionTexts == nil:
 		if task.Options > 0 {
 			fault("option_texts", "is a number, and nothing shows the options: list their texts, or give the whole user_prompt")
 		}
-	case task.Scorer == "code" && task.TestsFile != "":
+	case f.Tests && task.TestsFile != "":
 		fault("user_prompt", "is missing: a tests_file does not tell a template whether a function is called")
 	default:
 		asked, err := r.Prompts.Ask(*task, task.Benchmark)

@@ -36,11 +36,11 @@ func (r *record) set(key string, value json.RawMessage, place string, faults *fa
 	case key == "option_texts" && r.listed(), key == "options" && value[0] == '[' && r.given["option_texts"]:
 		return errors.New("is there beside another list of the options: one of the two")
 	case key == "options" && value[0] == '[':
-		err := r.Task.set("option_texts", value, place, faults)
+		err := setTask(&r.Task, "option_texts", value, place, faults)
 		r.Options = len(r.OptionTexts)
 		return err
 	}
-	return r.Task.set(key, value, place, faults)
+	return setTask(&r.Task, key, value, place, faults)
 }
 
 // listed tells whether options is the list of their texts.
@@ -55,8 +55,8 @@ func (r *record) called() map[string]string {
 	return names
 }
 
-// text is where the value of a key belongs that is a text; nil for other keys.
-func (t *Task) text(key string) *string {
+// textOf is where the value of a key belongs that is a text; nil for other keys.
+func textOf(t *Task, key string) *string {
 	switch key {
 	case "benchmark_id":
 		return &t.Benchmark
@@ -80,14 +80,14 @@ func (t *Task) text(key string) *string {
 	return nil
 }
 
-func isText(key string) bool { return new(Task).text(key) != nil }
+func isText(key string) bool { return textOf(new(Task), key) != nil }
 
 func isKey(key string) bool {
 	return isText(key) || slices.Contains([]string{"task_index", "options", "option_texts", "tests"}, key)
 }
 
-// set reads the value of a key of a task.
-func (t *Task) set(key string, value json.RawMessage, place string, faults *faults) error {
+// setTask reads the value of a key of a task.
+func setTask(t *Task, key string, value json.RawMessage, place string, faults *faults) error {
 	switch key {
 	case "task_index":
 		return readNumber(value, &t.Index)
@@ -101,7 +101,7 @@ func (t *Task) set(key string, value json.RawMessage, place string, faults *faul
 	case "tests":
 		return readTests(value, &t.Tests, place, faults)
 	}
-	return readText(value, t.text(key))
+	return readText(value, textOf(t, key))
 }
 
 // readTests reads a list of tests.
@@ -112,7 +112,7 @@ func readTests(value json.RawMessage, tests *[]Test, place string, faults *fault
 		at := fmt.Sprintf("%stests[%d]", prefix(place), i)
 		err := members(item, func(key string, value json.RawMessage) error {
 			delete(missing, key)
-			return test.set(key, value)
+			return setTest(&test, key, value)
 		}, at, faults)
 		if err != nil {
 			return err
@@ -132,7 +132,7 @@ func prefix(place string) string {
 	return place + ": "
 }
 
-func (t *Test) set(key string, value json.RawMessage) error {
+func setTest(t *Test, key string, value json.RawMessage) error {
 	texts := map[string]*string{"kind": &t.Kind, "function": &t.Function, "input": &t.Input, "output": &t.Output}
 	if texts[key] == nil {
 		return errors.New("is not a key of a test")

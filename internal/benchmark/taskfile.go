@@ -28,7 +28,7 @@ const (
 //	user_prompt    the whole user turn; left out, the problem is put into the template of its scorer
 //	system_prompt  the system turn; left out, it is that of the template, or none beside a user_prompt
 //	answer         a text; of a choice a letter; left out where there are tests
-//	scorer         math, choice, judge or code
+//	scorer         name of a family of scorers, see package family
 //	options        of a choice: their texts, from A on; or how many there are, beside a user_prompt that shows them
 //	option_texts   of a choice: their texts, where options is their number; may be left out
 //	tests          of code: a list of objects with kind (stdin or function), function, input, output

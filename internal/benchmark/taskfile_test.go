@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"speceval/internal/benchmark"
+	"speceval/internal/scorer/family"
 )
 
 const hexDigest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -186,7 +187,7 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 	const text = `{"task_id":"x","prompt":"p","scorer":"maths","level":1}` + "\n" + `{"task_id":"x","prompt":4,"answer":"2","scorer":"math","task_index":7}`
 	_, err := reader(t).Parse([]byte(text), "b.jsonl")
 	want := `b.jsonl: line 1: level: is not a key of a task file
-b.jsonl: line 1: scorer: is "maths", must be one of math, choice, judge, code
+b.jsonl: line 1: scorer: is "maths", must be one of ` + strings.Join(family.Names(), ", ") + `
 b.jsonl: line 2: prompt: must be a text, is a number
 b.jsonl: line 2: task_id: is "x", as in line 1
 b.jsonl: line 2: task_index: is 7, must be 1 here`

@@ -20,7 +20,7 @@ func WriteTasks(w io.Writer, tasks []Task) error {
 	for i, task := range tasks {
 		place := fmt.Sprintf("task %d", i)
 		check.task(place, task)
-		if !task.valid() {
+		if !valid(task) {
 			faults.add(place, "", "is not valid UTF-8")
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
+	"speceval/internal/fleet/fleettest"
 )
 
 var tasks = []benchmark.Task{
@@ -32,7 +33,7 @@ func author(pass float64) *fleet.Author {
 	for _, t := range tasks {
 		passes[fleet.TaskKey{Benchmark: t.Benchmark, ID: t.ID}] = pass
 	}
-	return fleet.NewAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
+	return fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
 }
 
 // free are limits that limit nothing.
@@ -57,9 +58,10 @@ func result(task benchmark.Task, text string) string {
 		_, after, _ := strings.Cut(text, "```python\n")
 		code, _, _ := strings.Cut(after, "```")
 		return code
-	}
-	if m := box.FindAllStringSubmatch(text, -1); len(m) == 1 {
-		return m[0][1]
+	case "math", "choice":
+		if m := box.FindAllStringSubmatch(text, -1); len(m) == 1 {
+			return m[0][1]
+		}
 	}
 	return ""
 }
@@ -95,6 +97,14 @@ func TestRightAndWrong(t *testing.T) {
 	}
 }
 
+// TestNoScorerIsTakenForAnother has a task with an unknown scorer.
+func TestNoScorerIsTakenForAnother(t *testing.T) {
+	_, err := fleet.NewAuthor(fleet.AuthorSettings{Model: "m", Tasks: []benchmark.Task{{Benchmark: "b", ID: "x", UserPrompt: "?", Scorer: "essay"}}})
+	if err == nil || !strings.Contains(err.Error(), `benchmark b: task x: scorer is "essay", must be one of math, `) {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestChanceIsAsGiven(t *testing.T) {
 	const n = 2000
 	for _, pass := range []float64{0.1, 0.5, 0.83} {
@@ -111,7 +121,7 @@ func TestChanceIsAsGiven(t *testing.T) {
 }
 
 func TestAnswersAreDetermined(t *testing.T) {
-	a, other := author(0.5), fleet.NewAuthor(fleet.AuthorSettings{Model: "other", Tasks: tasks})
+	a, other := author(0.5), fleettest.Author(fleet.AuthorSettings{Model: "other", Tasks: tasks})
 	texts := map[string]bool{}
 	for seed := range int64(50) {
 		for _, user := range []string{tasks[0].UserPrompt, "bare", "nobody knows this"} {
@@ -170,8 +180,8 @@ func TestLengthsAreHeavyTailed(t *testing.T) {
 // that the factor changes no result.
 func TestWrongAnswersCanBeSlow(t *testing.T) {
 	passes := map[fleet.TaskKey]float64{{Benchmark: "b", ID: "sum"}: 0.5}
-	plain := fleet.NewAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
-	slow := fleet.NewAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes, SlowWrong: 3})
+	plain := fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
+	slow := fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes, SlowWrong: 3})
 	for _, thinking := range []bool{false, true} {
 		for seed := range int64(200) {
 			q := fleet.Question{User: tasks[0].UserPrompt, Seed: seed, Thinking: thinking, Limits: free}

@@ -1,9 +1,11 @@
 package fleet
 
 import (
+	"fmt"
 	"strings"
 
 	"speceval/internal/benchmark"
+	"speceval/internal/scorer/family"
 	"speceval/internal/seed"
 )
 
@@ -15,14 +17,25 @@ type TaskKey struct{ Benchmark, ID string }
 // fleet can serve as a judge model. It is read-only and may be shared.
 type Author struct {
 	model  string
-	tasks  map[string]*benchmark.Task // by user turn
+	tasks  map[string]*known // by user turn
 	passes map[TaskKey]float64
 	answer lengths
 	think  lengths
-	slow   float64             // factor of both in a wrong answer
-	open   []*benchmark.Task   // open questions, for a judge
-	others map[string][]string // answers of a benchmark's open questions, for wrong ones
+	slow   float64            // factor of both in a wrong answer
+	open   []*known           // those that a judge is asked about
+	others map[group][]string // right answers, for wrong ones
 }
+
+// known is a task that an author recognises.
+type known struct {
+	*benchmark.Task
+	family family.Family
+}
+
+// group are the tasks of a benchmark and family.
+type group struct{ benchmark, family string }
+
+func (k *known) group() group { return group{k.Benchmark, k.family.Name} }
 
 // AuthorSettings are what an Author works from. The zero value knows no task
 // and answers everything with noise.
@@ -37,12 +50,13 @@ type AuthorSettings struct {
 	SlowWrong      float64 // wrong answers to known tasks are so many times as long; 0: 1
 }
 
-// NewAuthor is an author of these tasks' answers.
-func NewAuthor(s AuthorSettings) *Author {
+// NewAuthor is an author of these tasks' answers. It is an error if one has an
+// unknown scorer.
+func NewAuthor(s AuthorSettings) (*Author, error) {
 	a := &Author{
 		model: s.Model, passes: s.Passes,
-		tasks:  make(map[string]*benchmark.Task, 2*len(s.Tasks)),
-		others: map[string][]string{},
+		tasks:  make(map[string]*known, 2*len(s.Tasks)),
+		others: map[group][]string{},
 		slow:   s.SlowWrong,
 	}
 	if a.slow <= 0 {
@@ -54,22 +68,26 @@ func NewAuthor(s AuthorSettings) *Author {
 	}
 	a.answer = lengths{float64(or(s.AnswerTokens, 240)), spread}
 	a.think = lengths{float64(or(s.ThinkingTokens, 600)), spread}
-	for i := range s.Tasks {
-		task := &s.Tasks[i]
+	all := make([]known, len(s.Tasks))
+	for i := range all {
+		var err error
+		task := &all[i]
+		task.Task = &s.Tasks[i]
+		if task.family, err = family.Named(task.Scorer); err != nil {
+			return nil, fmt.Errorf("benchmark %s: task %s: scorer %w", task.Benchmark, task.ID, err)
+		}
 		a.tasks[task.UserPrompt] = task
-		if task.Scorer == "judge" {
-			a.others[task.Benchmark] = append(a.others[task.Benchmark], task.Answer)
-			if task.Prompt != "" {
-				a.open = append(a.open, task)
-			}
+		a.others[task.group()] = append(a.others[task.group()], task.Answer)
+		if task.family.Reply != nil && task.Prompt != "" {
+			a.open = append(a.open, task)
 		}
 	}
-	for i := range s.Tasks { // a whole user turn wins over a bare problem
-		if task := &s.Tasks[i]; a.tasks[task.Prompt] == nil && task.Prompt != "" {
+	for i := range all { // a whole user turn wins over a bare problem
+		if task := &all[i]; a.tasks[task.Prompt] == nil && task.Prompt != "" {
 			a.tasks[task.Prompt] = task
 		}
 	}
-	return a
+	return a, nil
 }
 
 // or is n, or otherwise if n is not positive.
@@ -126,19 +144,19 @@ func (a *Author) Answer(q Question) Answer {
 
 // knows tells whether a task is answered right, by a draw from 0 to 1. A greedy
 // answer is the likelier one.
-func (a *Author) knows(task *benchmark.Task, draw float64, greedy bool) bool {
+func (a *Author) knows(task *known, draw float64, greedy bool) bool {
 	if greedy {
 		draw = 0.5
 	}
-	return task != nil && draw < a.Pass(*task)
+	return task != nil && draw < a.Pass(*task.Task)
 }
 
 // write is the text of an answer to a known task, of a verdict, or of noise, and
 // whether it ends. Slow is by how much the answer is longer than others.
-func (a *Author) write(s *seed.Stream, q Question, task *benchmark.Task, right bool, slow float64) (text string, ends bool) {
+func (a *Author) write(s *seed.Stream, q Question, task *known, right bool, slow float64) (text string, ends bool) {
 	if task == nil {
 		if judged := a.judged(q.User); judged != nil {
-			return verdict(s, q.User, judged), true
+			return judged.family.Reply(s, q.User, *judged.Task), true
 		}
 		return prose(s, max(1, a.answer.draw(s, 1))), true
 	}
@@ -152,13 +170,9 @@ const (
 	rambling = 0.01 // never end
 )
 
-// longestProgram is the most bytes of a program. Tests that need a longer one
-// are never passed: no model writes a table of them.
-const longestProgram = 8000
-
 // conclude is the end of an answer, which holds the result in the form that
 // the task's scorer reads, and whether the answer ends after it.
-func (a *Author) conclude(s *seed.Stream, task *benchmark.Task, right bool) (ending string, ends bool) {
+func (a *Author) conclude(s *seed.Stream, task *known, right bool) (ending string, ends bool) {
 	if !right {
 		switch u := s.Float64(); {
 		case u < rambling:
@@ -167,35 +181,22 @@ func (a *Author) conclude(s *seed.Stream, task *benchmark.Task, right bool) (end
 			return "I could not settle this one.", true
 		}
 	}
-	switch task.Scorer {
-	case "math":
-		result := task.Answer
-		if !right {
-			result = offValue(s, result)
-		}
-		return "\n\nThe answer is $\\boxed{" + result + "}$.", true
-	case "choice":
-		letter := task.Answer
-		if !right {
-			letter = otherLetter(s, letter, task.Options)
-		}
-		return "\n\nSo the answer is \\boxed{" + letter + "}.", true
-	case "code":
-		code := program(s, task.Tests, right)
-		if len(code) > longestProgram {
-			code = program(s, nil, false)
-		}
-		return "\n\n```python\n" + code + "```\n", true
-	}
-	result := task.Answer
-	if !right {
-		result = a.otherAnswer(s, task)
-	}
-	return "\n\nExplanation: " + strings.TrimSpace(thoughts[pick(s, len(thoughts))]) +
-		resultField + result + confidenceField + confidences[pick(s, len(confidences))] + "%", true
+	return task.family.Answer(s, *task.Task, right, a.others[task.group()]), true
 }
 
-var confidences = [...]string{"55", "70", "80", "90", "95"}
+// judged is the task about a response to which a user turn asks, as a judge model
+// is asked: a task for a judge whose bare problem and right answer are both in
+// the turn, in whatever words; the one with the longest problem. Nil if there is
+// none.
+func (a *Author) judged(user string) *known {
+	var found *known
+	for _, task := range a.open {
+		if (found == nil || len(task.Prompt) > len(found.Prompt)) && strings.Contains(user, task.Prompt) && strings.Contains(user, task.Answer) {
+			found = task
+		}
+	}
+	return found
+}
 
 // Pass is the probability that the task is answered right.
 func (a *Author) Pass(task benchmark.Task) float64 {

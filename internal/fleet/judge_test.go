@@ -7,6 +7,7 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
+	"speceval/internal/fleet/fleettest"
 )
 
 // questions are open ones, one of which is part of another.
@@ -45,13 +46,13 @@ func field(text, name string) string {
 }
 
 func TestJudgesItsOwnAnswers(t *testing.T) {
-	judge := fleet.NewAuthor(fleet.AuthorSettings{Model: "j", Tasks: questions})
+	judge := fleettest.Author(fleet.AuthorSettings{Model: "j", Tasks: questions})
 	for _, pass := range []float64{0, 1} {
 		passes := map[fleet.TaskKey]float64{}
 		for _, task := range questions {
 			passes[fleet.TaskKey{Benchmark: task.Benchmark, ID: task.ID}] = pass
 		}
-		author := fleet.NewAuthor(fleet.AuthorSettings{Model: "m", Tasks: questions, Passes: passes})
+		author := fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: questions, Passes: passes})
 		for seed := range int64(60) {
 			for _, task := range questions[:3] {
 				response := ask(author, task.UserPrompt, seed).Text
@@ -67,7 +68,7 @@ func TestJudgesItsOwnAnswers(t *testing.T) {
 }
 
 func TestVerdictFields(t *testing.T) {
-	judge := fleet.NewAuthor(fleet.AuthorSettings{Model: "j", Tasks: questions})
+	judge := fleettest.Author(fleet.AuthorSettings{Model: "j", Tasks: questions})
 	for _, test := range []struct{ response, answer, correct, confidence string }{
 		{"So.\n\nExplanation: e\nAnswer:  the BROCKEN \nConfidence: 70%", "the BROCKEN", "yes", "70"},
 		{"Answer: The Brocken\nConfidence: 5%", "The Brocken", "yes", "5"},
@@ -100,7 +101,7 @@ func TestVerdictFields(t *testing.T) {
 // to both.
 func TestLongestQuestionIsJudged(t *testing.T) {
 	for _, tasks := range [][]benchmark.Task{questions, {questions[1], questions[0]}} {
-		judge := fleet.NewAuthor(fleet.AuthorSettings{Model: "j", Tasks: tasks})
+		judge := fleettest.Author(fleet.AuthorSettings{Model: "j", Tasks: tasks})
 		text := judging(t, judge, "Which hill is it? And how high?\n1141 m\nThe Brocken.\nAnswer: 1141 m\nConfidence: 70%", fleet.Question{})
 		if field(text, "correct") != "yes" {
 			t.Errorf("%q", text)
@@ -109,7 +110,7 @@ func TestLongestQuestionIsJudged(t *testing.T) {
 }
 
 func TestJudgesNothingElse(t *testing.T) {
-	judge := fleet.NewAuthor(fleet.AuthorSettings{Model: "j", Tasks: questions})
+	judge := fleettest.Author(fleet.AuthorSettings{Model: "j", Tasks: questions})
 	for _, turn := range []string{
 		"Which hill is it?", // the question itself
 		"Which hill is it? It is not told.",

@@ -1,6 +1,6 @@
 // Package scorer says what scoring is: a response to a task in, a verdict out.
-// The families of scorers, each with the rules of its kind of answer, are in
-// the packages below it.
+// The rules for each kind of answer are in the packages below it, and package
+// family lists them.
 package scorer
 
 import (

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"speceval/internal/fleet"
+	"speceval/internal/fleet/fleettest"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/pool"
 	"speceval/internal/router"
@@ -41,7 +42,7 @@ func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *wor
 
 func setUpWindow(t *testing.T, n, window int, change func(i int, s *imitation.Settings, w *worker.Settings)) *bench {
 	t.Helper()
-	author := fleet.NewAuthor(fleet.AuthorSettings{Model: "m", AnswerTokens: 2 * endless, Spread: 1e-6})
+	author := fleettest.Author(fleet.AuthorSettings{Model: "m", AnswerTokens: 2 * endless, Spread: 1e-6})
 	b := &bench{t: t}
 	settings := worker.Settings{Request: ordinal, Replicas: n, Look: time.Hour}
 	var members []pool.Replica

@@ -133,30 +133,39 @@ func (f *Fleet) models(cfg *config.Config) (all []Replica, judge Replica, err er
 	}
 	for _, m := range cfg.Models {
 		if f.Model == "" || f.Model == m.ID {
-			all = append(all, f.imitate(cfg, m, calibrated, tasks, profiles))
+			one, err := f.imitate(cfg, m, calibrated, tasks, profiles)
+			if err != nil {
+				return nil, judge, err
+			}
+			all = append(all, one)
 		}
 	}
 	if len(all) == 0 {
 		return nil, judge, fmt.Errorf("--model %s: the configuration has no such model", f.Model)
 	}
 	model := config.Model{ID: cfg.Judge.Model, Served: cfg.Judge.Model, Path: cfg.Judge.Model, MaxSequences: 256}
-	return all, f.imitate(cfg, model, calibrated, tasks, nil), nil
+	judge, err = f.imitate(cfg, model, calibrated, tasks, nil)
+	return all, judge, err
 }
 
 // imitate is a replica of one model.
-func (f *Fleet) imitate(cfg *config.Config, m config.Model, calibrated *workload.Workload, tasks []benchmark.Task, profiles []profile.Profile) Replica {
+func (f *Fleet) imitate(cfg *config.Config, m config.Model, calibrated *workload.Workload, tasks []benchmark.Task, profiles []profile.Profile) (Replica, error) {
 	timing, pace := fleet.Small, "a toy model on two cores"
 	if model, known := calibrated.Model(m.ID); known {
 		timing, pace = model.Timing, m.Title+" on an H20"
 	}
-	author := fleet.AuthorSettings{Model: m.ID, Tasks: tasks, Passes: passes(m.ID, profiles), SlowWrong: f.Slow}
-	if profiles != nil && len(author.Passes) == 0 {
+	known := passes(m.ID, profiles)
+	author, err := fleet.NewAuthor(fleet.AuthorSettings{Model: m.ID, Tasks: tasks, Passes: known, SlowWrong: f.Slow})
+	if err != nil {
+		return Replica{}, err
+	}
+	if profiles != nil && len(known) == 0 {
 		f.Warn("%s has no profile of model %s, which answers right by a hash", f.Profiles, m.ID)
 	}
 	settings := imitation.Settings{
 		Model: m.Served, Root: m.Path, MaxModelLen: cfg.Sampling.ContextTokens, MaxSequences: m.MaxSequences,
 		Thinking: m.Thinking || m.ReasoningParser != "", ReasoningParser: m.ReasoningParser, Key: f.Key,
-		Timing: timing, Speed: f.Speed, Author: fleet.NewAuthor(author),
+		Timing: timing, Speed: f.Speed, Author: author,
 		StreamInterval: f.Interval, Faults: f.Faults, Restart: f.Restart, Seed: cfg.Experiment.Seed,
 	}
 	if f.Context > 0 {
@@ -170,7 +179,7 @@ func (f *Fleet) imitate(cfg *config.Config, m config.Model, calibrated *workload
 		speed = "without waiting"
 	}
 	about := fmt.Sprintf("vLLM %s, %d tokens, %d sequences, as %s, %s", imitation.Version, settings.MaxModelLen, m.MaxSequences, pace, speed)
-	return Replica{Settings: settings, About: about}
+	return Replica{Settings: settings, About: about}, nil
 }
 
 // passes are the probabilities of a model's profiles.

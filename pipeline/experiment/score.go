@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/pool"
 	"speceval/internal/scorer/code"
+	"speceval/internal/scorer/family"
 	"speceval/internal/scorer/judge"
 	"speceval/internal/serving"
 	"speceval/internal/vllm"
@@ -36,9 +36,9 @@ func Judges(cfg *config.Config, o Outside) *serving.Servers {
 func ScoreSettings(cfg *config.Config, servers *serving.Servers, tasks []TaskFile) (s score.Settings, notes []string, err error) {
 	s = score.Settings{
 		Rollouts: cfg.Corpus.RolloutsPerTask, JudgeName: cfg.Judge.Model, AtATime: runtime.GOMAXPROCS(0),
-		Config: map[string]map[string]string{
-			"judge": cfg.Slice("judge.model", "judge.temperature", "judge.max_tokens"),
-			"code":  cfg.Slice("sandbox.seconds_per_test", "sandbox.memory_mib", "sandbox.python"),
+		Config: map[family.Need]map[string]string{
+			family.Judge:   cfg.Slice("judge.model", "judge.temperature", "judge.max_tokens"),
+			family.Sandbox: cfg.Slice("sandbox.seconds_per_test", "sandbox.memory_mib", "sandbox.python"),
 		},
 	}
 	for _, m := range cfg.Models {
@@ -55,7 +55,7 @@ func ScoreSettings(cfg *config.Config, servers *serving.Servers, tasks []TaskFil
 				return benchmark.ReadTestsOf(b.Path, t, sums[t.TestsFile])
 			},
 		})
-		if len(cfg.Judge.URLs) == 0 && slices.ContainsFunc(b.Tasks, func(t benchmark.Task) bool { return t.Scorer == "judge" }) {
+		if len(cfg.Judge.URLs) == 0 && family.Count(b.Tasks, family.Judge) > 0 {
 			notes = append(notes, b.ID+" has answers that a judge scores: name its servers in judge.urls before the score stage")
 		}
 	}
@@ -63,7 +63,7 @@ func ScoreSettings(cfg *config.Config, servers *serving.Servers, tasks []TaskFil
 	if err != nil {
 		return s, nil, err
 	}
-	s.Sources = map[string][]dag.Source{"judge": {source}}
+	s.Sources = map[family.Need][]dag.Source{family.Judge: {source}}
 	if cfg.Judge.Prompt != "" {
 		s.JudgeName += ":prompt=" + source.SHA256[:8]
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"speceval/internal/rollout"
 	"speceval/internal/scorer"
@@ -17,7 +18,7 @@ type Scorers struct{ made *scorers }
 
 // Open finds what the scorers need. They must be released.
 func (s *Settings) Open(ctx context.Context, benchmark, model string) (*Scorers, error) {
-	c := s.corpus(benchmark, model)
+	c := s.find(benchmark, model)
 	if c == nil {
 		return nil, fmt.Errorf("%s of %s is not among what is scored", model, benchmark)
 	}
@@ -31,25 +32,30 @@ func (s *Settings) Open(ctx context.Context, benchmark, model string) (*Scorers,
 // Rules is what verdicts on a pair depend on besides the answers: the versions of
 // the scorers of its tasks, and the keys of the configuration that they read.
 func (s *Settings) Rules(benchmark, model string) map[string]string {
-	rules := make(map[string]string)
-	c := s.corpus(benchmark, model)
+	c := s.find(benchmark, model)
 	if c == nil {
-		return rules
+		return make(map[string]string)
 	}
-	for _, family := range c.families() {
-		rules["scorer."+family] = c.version(family)
-		maps.Copy(rules, c.Config[family])
+	return c.rules()
+}
+
+func (c *corpus) rules() map[string]string {
+	rules := make(map[string]string)
+	for _, f := range c.families {
+		rules["scorer."+f.Name] = c.version(f)
+		maps.Copy(rules, c.Config[f.Need])
 	}
 	return rules
 }
 
-func (s *Settings) corpus(benchmark, model string) *corpus {
-	for _, c := range s.corpora() {
-		if c.benchmark.ID == benchmark && c.model.ID == model {
-			return c
-		}
+// find is the corpus of a benchmark and a model; nil if it is not scored.
+func (s *Settings) find(benchmark, model string) *corpus {
+	b := slices.IndexFunc(s.Benchmarks, func(b Benchmark) bool { return b.ID == benchmark })
+	m := slices.IndexFunc(s.Models, func(m Model) bool { return m.ID == model })
+	if b < 0 || m < 0 {
+		return nil
 	}
-	return nil
+	return s.corpus(b, m)
 }
 
 // Score scores a response to a task; finish is why it ended, as vLLM names it.
@@ -65,7 +71,7 @@ func (s *Scorers) Score(ctx context.Context, task int, text, finish string) (sco
 // Version names the rules that a task's answers are scored by.
 func (s *Scorers) Version(task int) string {
 	c := s.made.corpus
-	return c.version(c.benchmark.Tasks[task].Scorer)
+	return c.version(c.family(c.benchmark.Tasks[task].Scorer))
 }
 
 // Release gives back what Open found.

@@ -17,6 +17,7 @@ import (
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 	"speceval/internal/scorer"
+	"speceval/internal/scorer/family"
 	"speceval/internal/scorer/judge"
 	"speceval/pipeline/dag"
 )
@@ -110,7 +111,7 @@ func provenance(parts []string) (string, error) {
 
 // openKept opens the journal of slow verdicts, if there will be some.
 func (s *scoring) openKept() error {
-	if !slices.ContainsFunc(s.families(), slow) {
+	if !slices.ContainsFunc(s.families, family.Family.Slow) {
 		return nil
 	}
 	dir, err := s.job.Scratch()
@@ -133,6 +134,7 @@ func (s *scoring) openKept() error {
 // of a scorer becomes an error, which leaves other units alone.
 func (s *scoring) score(ctx context.Context, r *rollout.Response) (_ *rollout.Score, err error) {
 	task := &s.benchmark.Tasks[r.TaskIndex]
+	by := s.family(task.Scorer)
 	id := rollout.ID{Task: r.TaskIndex, Rollout: r.Rollout}
 	defer func() {
 		if p := recover(); p != nil {
@@ -153,9 +155,9 @@ func (s *scoring) score(ctx context.Context, r *rollout.Response) (_ *rollout.Sc
 	score := &rollout.Score{
 		Benchmark: s.benchmark.ID, Model: s.model.ID, TaskIndex: r.TaskIndex, TaskID: task.ID, Rollout: r.Rollout,
 		// As copies: a piece of a response would keep all of it in memory.
-		Correct: v.Correct, Answer: strings.Clone(v.Answer), Scorer: s.version(task.Scorer), Note: strings.Clone(v.Note),
+		Correct: v.Correct, Answer: strings.Clone(v.Answer), Scorer: s.version(by), Note: strings.Clone(v.Note),
 	}
-	if slow(task.Scorer) && !unparsable {
+	if by.Slow() && !unparsable {
 		err = s.kept.Append(score)
 	}
 	return score, err
@@ -166,7 +168,7 @@ const tolerated = 0.01
 
 // countUnparsable is an error once the judge has given no verdict too often.
 func (s *scoring) countUnparsable(last error) error {
-	asked := s.responses(judgeFamily)
+	asked := s.responses(family.Judge)
 	n := s.unparsable.Add(1)
 	if float64(n) <= math.Ceil(tolerated*float64(asked)) {
 		return nil

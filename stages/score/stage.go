@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"speceval/internal/benchmark"
 	"speceval/internal/scorer/code"
+	"speceval/internal/scorer/family"
 	"speceval/internal/scorer/judge"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
@@ -40,12 +42,12 @@ type Settings struct {
 	// and its prompt if that is not ours.
 	JudgeName string
 
-	// Config is the part of the configuration that verdicts of a family depend
-	// on, by the name of the family.
-	Config map[string]map[string]string
-	// Sources are inputs from outside the output folder that verdicts of a
-	// family depend on.
-	Sources map[string][]dag.Source
+	// Config is the part of the configuration that verdicts depend on where
+	// scoring has a need.
+	Config map[family.Need]map[string]string
+	// Sources are inputs from outside the output folder that verdicts depend on
+	// where scoring has a need.
+	Sources map[family.Need][]dag.Source
 	AtATime int // responses that are scored at a time, where no judge is asked
 }
 
@@ -78,7 +80,8 @@ func Satisfied(standIn string) dag.Stage {
 	return dag.Stage{Name: name, About: about, Version: version, Satisfied: standIn}
 }
 
-// Stage is the stage. It is an error if a benchmark has too few tasks.
+// Stage is the stage. It is an error if a benchmark has too few tasks, or one with
+// an unknown scorer.
 func Stage(s Settings) (dag.Stage, error) {
 	stage := dag.Stage{Name: name, About: about, Version: version}
 	var faults []error
@@ -86,6 +89,8 @@ func Stage(s Settings) (dag.Stage, error) {
 		if len(b.Tasks) < 2 {
 			faults = append(faults, fmt.Errorf("benchmark %s has %d task: allocation needs at least 2", b.ID, len(b.Tasks)))
 		}
+		_, err := b.families()
+		faults = append(faults, err)
 	}
 	for _, c := range s.corpora() {
 		stage.Units = append(stage.Units, c.unit())
@@ -112,16 +117,25 @@ type corpus struct {
 	*Settings
 	benchmark *Benchmark
 	model     *Model
+	families  []family.Family // of the tasks, by name in order
+	fault     error           // names a task with an unknown scorer
 }
 
 func (s *Settings) corpora() []*corpus {
 	var all []*corpus
 	for m := range s.Models {
 		for b := range s.Benchmarks {
-			all = append(all, &corpus{s, &s.Benchmarks[b], &s.Models[m]})
+			all = append(all, s.corpus(b, m))
 		}
 	}
 	return all
+}
+
+// corpus is that of a benchmark and a model, by their places.
+func (s *Settings) corpus(b, m int) *corpus {
+	c := &corpus{Settings: s, benchmark: &s.Benchmarks[b], model: &s.Models[m]}
+	c.families, c.fault = c.benchmark.families()
+	return c
 }
 
 func (c *corpus) ref() dag.Ref { return dag.Ref{Stage: name, Unit: c.benchmark.ID + "/" + c.model.ID} }
@@ -136,9 +150,9 @@ func (c *corpus) unit() dag.Unit {
 		Expect:  c.expect(),
 		Run:     c.run,
 	}
-	maps.Copy(u.Config, c.Rules(c.benchmark.ID, c.model.ID))
-	for _, family := range c.families() {
-		u.Sources = append(u.Sources, c.Sources[family]...)
+	maps.Copy(u.Config, c.rules())
+	for _, need := range c.needs() {
+		u.Sources = append(u.Sources, c.Sources[need]...)
 	}
 	return u
 }
@@ -146,33 +160,54 @@ func (c *corpus) unit() dag.Unit {
 // expect is what the unit takes, for plans.
 func (c *corpus) expect() []dag.Quantity {
 	all := []dag.Quantity{{Name: "responses", Amount: float64(c.total())}}
-	for _, q := range []struct{ family, name string }{{judgeFamily, "questions to the judge"}, {codeFamily, "programs"}} {
-		if n := c.responses(q.family); n > 0 {
+	for _, q := range []struct {
+		need family.Need
+		name string
+	}{{family.Judge, "questions to the judge"}, {family.Sandbox, "programs"}} {
+		if n := c.responses(q.need); n > 0 {
 			all = append(all, dag.Quantity{Name: q.name, Amount: float64(n)})
 		}
 	}
 	return all
 }
 
-// responses counts those to tasks of a family.
-func (c *corpus) responses(family string) int {
-	n := 0
-	for _, t := range c.benchmark.Tasks {
-		if t.Scorer == family {
-			n += c.Rollouts
-		}
-	}
-	return n
+// responses counts those whose scoring has a need.
+func (c *corpus) responses(need family.Need) int {
+	return c.Rollouts * family.Count(c.benchmark.Tasks, need)
 }
 
-// families are those of the tasks, sorted.
-func (c *corpus) families() []string {
-	found := map[string]bool{}
-	for _, t := range c.benchmark.Tasks {
-		found[t.Scorer] = true
+// needs are those of the families, each once.
+func (c *corpus) needs() (all []family.Need) {
+	for _, f := range c.families {
+		if f.Slow() && !slices.Contains(all, f.Need) {
+			all = append(all, f.Need)
+		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	return all
 }
+
+// families are those of the tasks, by name in order. The error names a task with an
+// unknown scorer.
+func (b *Benchmark) families() (found []family.Family, err error) {
+	for _, t := range b.Tasks {
+		f, err := family.Named(t.Scorer)
+		if err != nil {
+			return nil, fmt.Errorf("benchmark %s: task %s: scorer %w", b.ID, t.ID, err)
+		}
+		if i, there := slices.BinarySearchFunc(found, f.Name, byName); !there {
+			found = slices.Insert(found, i, f)
+		}
+	}
+	return found, nil
+}
+
+// family is the one with the name that a task has.
+func (c *corpus) family(name string) family.Family {
+	i, _ := slices.BinarySearchFunc(c.families, name, byName)
+	return c.families[i]
+}
+
+func byName(f family.Family, name string) int { return strings.Compare(f.Name, name) }
 
 // total is the number of rollouts.
 func (c *corpus) total() int { return len(c.benchmark.Tasks) * c.Rollouts }

@@ -187,6 +187,19 @@ func TestABenchmarkNeedsTwoTasks(t *testing.T) {
 	}
 }
 
+// TestNoScorerIsTakenForAnother has a task with an unknown scorer.
+func TestNoScorerIsTakenForAnother(t *testing.T) {
+	l := newLab(t)
+	l.settings.Benchmarks[0].Tasks[1].Scorer = "choose"
+	_, staged := score.Stage(l.settings)
+	_, opened := l.settings.Open(t.Context(), "quiz", "m")
+	for _, err := range []error{staged, opened} {
+		if err == nil || !strings.Contains(err.Error(), `benchmark quiz: task which: scorer is "choose", must be one of math, `) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
 func TestADegenerateProfileIsNoted(t *testing.T) {
 	l := newLab(t)
 	l.eachRollout(func(r *rollout.Rollout) { r.Text = "no idea" })

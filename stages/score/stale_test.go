@@ -6,6 +6,7 @@ import (
 
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
+	"speceval/internal/scorer/family"
 	"speceval/pipeline/dag"
 )
 
@@ -21,21 +22,21 @@ func TestTheSameRulesAgain(t *testing.T) {
 	}
 }
 
-// TestVerdictsDependOnTheirFamilysConfiguration changes that of families that
-// the benchmark has, and of one that it does not.
-func TestVerdictsDependOnTheirFamilysConfiguration(t *testing.T) {
+// TestVerdictsDependOnTheConfigurationOfTheirNeeds changes that of a need that
+// scoring the benchmark has, and of one that it does not.
+func TestVerdictsDependOnTheConfigurationOfTheirNeeds(t *testing.T) {
 	l := newLab(t)
-	l.settings.Config = map[string]map[string]string{"judge": {"judge.temperature": "0"}, "code": {"sandbox.memory_mib": "64"}}
-	l.settings.Sources = map[string][]dag.Source{"judge": {{Name: "prompt", SHA256: "p"}}, "code": {{Name: "driver", SHA256: "d"}}}
+	l.settings.Config = map[family.Need]map[string]string{family.Judge: {"judge.temperature": "0"}, family.Sandbox: {"sandbox.memory_mib": "64"}}
+	l.settings.Sources = map[family.Need][]dag.Source{family.Judge: {{Name: "prompt", SHA256: "p"}}, family.Sandbox: {{Name: "driver", SHA256: "d"}}}
 	l.succeed()
 	for name, test := range map[string]struct {
 		change func()
 		asked  bool
 	}{
-		"the judge's temperature": {func() { l.settings.Config["judge"]["judge.temperature"] = "1" }, true},
-		"the judge's prompt":      {func() { l.settings.Sources["judge"][0].SHA256 = "other" }, true},
-		"memory of programs":      {func() { l.settings.Config["code"]["sandbox.memory_mib"] = "65" }, false},
-		"the driver of programs":  {func() { l.settings.Sources["code"][0].SHA256 = "other" }, false},
+		"the judge's temperature": {func() { l.settings.Config[family.Judge]["judge.temperature"] = "1" }, true},
+		"the judge's prompt":      {func() { l.settings.Sources[family.Judge][0].SHA256 = "other" }, true},
+		"memory of programs":      {func() { l.settings.Config[family.Sandbox]["sandbox.memory_mib"] = "65" }, false},
+		"the driver of programs":  {func() { l.settings.Sources[family.Sandbox][0].SHA256 = "other" }, false},
 		"nothing":                 {func() {}, false},
 	} {
 		before := l.asked

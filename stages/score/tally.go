@@ -84,8 +84,8 @@ func (t *tally) profile() profile.Profile {
 		p.TaskIDs = append(p.TaskIDs, task.ID)
 	}
 	var versions []string
-	for _, family := range t.families() {
-		versions = append(versions, t.version(family))
+	for _, f := range t.families {
+		versions = append(versions, t.version(f))
 	}
 	p.Scorer = strings.Join(versions, "+")
 	return p

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"speceval/internal/fleet"
+	"speceval/internal/fleet/fleettest"
 )
 
 // BenchmarkChat is whole answers over real sockets from 64 clients in this
@@ -15,7 +16,7 @@ import (
 func BenchmarkChat(b *testing.B) {
 	s := dense()
 	s.MaxSequences = 256
-	s.Author = fleet.NewAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks})
+	s.Author = fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: tasks})
 	r := listening(b, s)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	body := []byte(chat(`,"temperature":0.6,"top_p":0.95,"top_k":0,"max_tokens":2048`))
@@ -43,7 +44,7 @@ func BenchmarkChat(b *testing.B) {
 
 // BenchmarkAnswer is what it takes to write one answer.
 func BenchmarkAnswer(b *testing.B) {
-	author := fleet.NewAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks})
+	author := fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: tasks})
 	q := fleet.Question{User: tasks[0].UserPrompt, Limits: fleet.Limits{Most: 2048, Budget: -1}}
 	b.ReportAllocs()
 	for b.Loop() {

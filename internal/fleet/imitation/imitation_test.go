@@ -15,6 +15,7 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
+	"speceval/internal/fleet/fleettest"
 	"speceval/internal/fleet/imitation"
 )
 
@@ -26,7 +27,7 @@ var tasks = []benchmark.Task{
 // author always answers right.
 func author() *fleet.Author {
 	passes := map[fleet.TaskKey]float64{{Benchmark: "b", ID: "sum"}: 1, {Benchmark: "b", ID: "word"}: 1}
-	return fleet.NewAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes, AnswerTokens: 80, ThinkingTokens: 120})
+	return fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes, AnswerTokens: 80, ThinkingTokens: 120})
 }
 
 func dense() imitation.Settings {

@@ -59,7 +59,7 @@ func (s Settings) completed() Settings {
 		s.Timing = fleet.Small
 	}
 	if s.Author == nil {
-		s.Author = fleet.NewAuthor(fleet.AuthorSettings{Model: s.Model})
+		s.Author, _ = fleet.NewAuthor(fleet.AuthorSettings{Model: s.Model}) // no task, no fault
 	}
 	if s.StreamInterval == 0 {
 		s.StreamInterval = 1

@@ -4,9 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/data"
-	"speceval/internal/benchmark"
-	"speceval/internal/fleet"
 	"speceval/internal/scorer"
 	"speceval/internal/scorer/choice"
 )
@@ -220,36 +217,6 @@ func TestGoldDoesNotCount(t *testing.T) {
 		}
 		if strings.Join(answers, "") != strings.Repeat(answers[0], 10) {
 			t.Errorf("%q: %q", text, answers)
-		}
-	}
-}
-
-// TestAnswersOfTheFleet reads what the simulated fleet writes.
-func TestAnswersOfTheFleet(t *testing.T) {
-	prompts, err := benchmark.ParsePrompts(data.Prompts())
-	if err != nil {
-		t.Fatal(err)
-	}
-	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, pass := range []float64{0, 1} {
-		passes := map[fleet.TaskKey]float64{}
-		for _, task := range tasks {
-			passes[fleet.TaskKey{Benchmark: task.Benchmark, ID: task.ID}] = pass
-		}
-		author := fleet.NewAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
-		for _, task := range tasks {
-			if task.Scorer != "choice" {
-				continue
-			}
-			answer := author.Answer(fleet.Question{User: task.UserPrompt, Seed: 3, Limits: fleet.Limits{Most: 4000, Budget: -1}})
-			s := choice.New(task.Answer[0], task.Options, task.OptionTexts)
-			v, err := s.Score(t.Context(), scorer.Response{Text: answer.Text, Cut: answer.Finish == fleet.Length})
-			if err != nil || v.Correct != (pass == 1) {
-				t.Errorf("%s: %+v, %v, of %q", task.ID, v, err, answer.Text)
-			}
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"time"
 
-	"speceval/internal/benchmark"
 	"speceval/internal/sandbox"
 	"speceval/internal/scorer"
 )
@@ -55,13 +54,13 @@ type Scorer struct {
 var _ scorer.Scorer = (*Scorer)(nil)
 
 // New is the scorer for a task with these tests, at least one.
-func New(r *Runner, tests []benchmark.Test) *Scorer {
+func New(r *Runner, tests []scorer.Test) *Scorer {
 	return &Scorer{runner: r, tests: newTests(tests)}
 }
 
 // NewFrom is the scorer for a task whose tests are loaded when a program has to be
 // run, and forgotten when there is no room for them. They must always be the same.
-func NewFrom(r *Runner, load func() ([]benchmark.Test, error)) *Scorer {
+func NewFrom(r *Runner, load func() ([]scorer.Test, error)) *Scorer {
 	return &Scorer{runner: r, source: source{load: load}}
 }
 
@@ -135,7 +134,7 @@ var address = regexp.MustCompile(`0x[0-9a-f]{6,}`)
 
 // fault says why a test is not passed, "" if it is. It says the same of the same
 // program every time.
-func (s *Scorer) fault(test benchmark.Test, r sandbox.Result) string {
+func (s *Scorer) fault(test scorer.Test, r sandbox.Result) string {
 	switch r.End {
 	case sandbox.Finished:
 		switch {

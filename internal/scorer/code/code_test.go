@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/benchmark"
 	"speceval/internal/scorer"
 	"speceval/internal/scorer/code"
 )
@@ -38,10 +37,10 @@ func fenced(program string) scorer.Response {
 }
 
 // stdin makes tests of pairs of input and output.
-func stdin(pairs ...string) []benchmark.Test {
-	var tests []benchmark.Test
+func stdin(pairs ...string) []scorer.Test {
+	var tests []scorer.Test
 	for i := 0; i < len(pairs); i += 2 {
-		tests = append(tests, benchmark.Test{Kind: "stdin", Input: pairs[i], Output: pairs[i+1]})
+		tests = append(tests, scorer.Test{Kind: "stdin", Input: pairs[i], Output: pairs[i+1]})
 	}
 	return tests
 }
@@ -49,13 +48,13 @@ func stdin(pairs ...string) []benchmark.Test {
 func TestScore(t *testing.T) {
 	r := runner(t)
 	sum := stdin("1 2\n", "3\n", "5 6\n", "11\n", "-1 1\n", "0\n")
-	call := []benchmark.Test{
+	call := []scorer.Test{
 		{Kind: "function", Function: "add", Input: "1\n2", Output: "3"},
 		{Kind: "function", Function: "add", Input: "[1]\n[2]", Output: "[1, 2]"},
 	}
 	for _, test := range []struct {
 		name, program string
-		tests         []benchmark.Test
+		tests         []scorer.Test
 		note          string // "" for correct ones
 	}{
 		{"right", "print(sum(map(int, input().split())))", sum, ""},
@@ -221,7 +220,7 @@ func TestKnownPrograms(t *testing.T) {
 // verdict is known.
 func TestTestsAreLoadedWhenTheyAreNeeded(t *testing.T) {
 	loads := 0
-	s := code.NewFrom(runner(t), func() ([]benchmark.Test, error) {
+	s := code.NewFrom(runner(t), func() ([]scorer.Test, error) {
 		loads++
 		return stdin("1\n", "1\n"), nil
 	})
@@ -244,7 +243,7 @@ func TestTestsAreLoadedWhenTheyAreNeeded(t *testing.T) {
 	if v, err := s.Score(t.Context(), fenced("print(int(input()))")); err != nil || !v.Correct || loads != 2 {
 		t.Errorf("after they were dropped: %+v, %v, loaded %d times", v, err, loads)
 	}
-	broken := code.NewFrom(runner(t), func() ([]benchmark.Test, error) { return nil, errors.New("no tests.json") })
+	broken := code.NewFrom(runner(t), func() ([]scorer.Test, error) { return nil, errors.New("no tests.json") })
 	if v, err := broken.Score(t.Context(), fenced("print(1)")); err == nil || err.Error() != "no tests.json" {
 		t.Errorf("without tests %+v, %v", v, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"speceval/internal/benchmark"
+	"speceval/internal/scorer"
 )
 
 // room is how many bytes of tests may be in memory, of all tasks together, when
@@ -15,7 +15,7 @@ const room = 64 << 20
 
 // source is where the tests of a task come from.
 type source struct {
-	load func() ([]benchmark.Test, error)
+	load func() ([]scorer.Test, error)
 
 	// Of the shelf:
 	loaded *tests
@@ -24,12 +24,12 @@ type source struct {
 
 // tests are those of a task, in memory.
 type tests struct {
-	all    []benchmark.Test
+	all    []scorer.Test
 	inputs []string
 	size   int // bytes
 }
 
-func newTests(all []benchmark.Test) *tests {
+func newTests(all []scorer.Test) *tests {
 	t := &tests{all: all}
 	for _, test := range all {
 		t.inputs = append(t.inputs, test.Input)
@@ -88,7 +88,7 @@ func (s *shelf) load(from *source) error {
 }
 
 // unlocked calls load without the lock.
-func (s *shelf) unlocked(load func() ([]benchmark.Test, error)) ([]benchmark.Test, error) {
+func (s *shelf) unlocked(load func() ([]scorer.Test, error)) ([]scorer.Test, error) {
 	s.mu.Unlock()
 	defer s.mu.Lock()
 	return load()

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"speceval/internal/benchmark"
+	"speceval/internal/scorer"
 )
 
 // counted is a source of tests of so many bytes, which counts how often they are
@@ -19,10 +19,10 @@ import (
 func counted(size int) (*source, *atomic.Int32) {
 	var loads atomic.Int32
 	text := strings.Repeat("x", size)
-	return &source{load: func() ([]benchmark.Test, error) {
+	return &source{load: func() ([]scorer.Test, error) {
 		loads.Add(1)
 		time.Sleep(time.Second)
-		return []benchmark.Test{{Kind: "stdin", Input: text[:size/2], Output: text[size/2:]}}, nil
+		return []scorer.Test{{Kind: "stdin", Input: text[:size/2], Output: text[size/2:]}}, nil
 	}}, &loads
 }
 
@@ -120,11 +120,11 @@ func TestTestsThatCannotBeLoaded(t *testing.T) {
 	var s shelf
 	from, _ := counted(10)
 	load := from.load
-	from.load = func() ([]benchmark.Test, error) { return nil, errors.New("no such file") }
+	from.load = func() ([]scorer.Test, error) { return nil, errors.New("no such file") }
 	if _, err := s.take(t.Context(), from); err == nil || err.Error() != "no such file" {
 		t.Errorf("%v", err)
 	}
-	from.load = func() ([]benchmark.Test, error) { panic("odd") }
+	from.load = func() ([]scorer.Test, error) { panic("odd") }
 	func() {
 		defer func() { recover() }()
 		s.take(t.Context(), from)
@@ -141,7 +141,7 @@ func TestBusyShelf(t *testing.T) {
 		for _, size := range []int{2 * room, room / 3, room / 3, room, 10, room + 2} {
 			from, _ := counted(size)
 			load := from.load
-			from.load = func() ([]benchmark.Test, error) {
+			from.load = func() ([]scorer.Test, error) {
 				s.mu.Lock()
 				if s.size > room {
 					t.Errorf("%d bytes in memory, and others are loaded", s.size)

@@ -1,11 +1,11 @@
-package fleet
+package family
 
 import (
 	"encoding/json"
 	"strconv"
 	"strings"
 
-	"speceval/internal/benchmark"
+	"speceval/internal/scorer"
 	"speceval/internal/seed"
 )
 
@@ -13,7 +13,7 @@ import (
 // it is to be right. It looks its results up, since nothing here can program;
 // a wrong one has another result for one test. Without tests it prints nothing
 // of use.
-func program(s *seed.Stream, tests []benchmark.Test, right bool) string {
+func program(s *seed.Stream, tests []scorer.Test, right bool) string {
 	if len(tests) == 0 {
 		return "import sys\n\n\ndef main():\n    data = sys.stdin.read().split()\n    print(len(data))\n\n\nmain()\n"
 	}
@@ -39,7 +39,7 @@ func program(s *seed.Stream, tests []benchmark.Test, right bool) string {
 
 // function is a program that defines the function that the tests call, plain
 // and as a method of Solution, the two ways in which scorers call it.
-func function(s *seed.Stream, tests []benchmark.Test, spoilt int) string {
+func function(s *seed.Stream, tests []scorer.Test, spoilt int) string {
 	name := tests[0].Function
 	var b strings.Builder
 	b.WriteString("import json\n\nCASES = [\n")
@@ -75,7 +75,7 @@ func offText(s *seed.Stream, right string) string {
 		}
 	}
 	if digits.MatchString(right) {
-		return offValue(s, right)
+		return near(s, right)
 	}
 	return strings.TrimSpace(right) + "x"
 }

@@ -1,4 +1,4 @@
-package benchmark
+package scorer
 
 // Task is one problem of a benchmark, ready to be asked and scored.
 type Task struct {
@@ -10,14 +10,17 @@ type Task struct {
 	UserPrompt   string // the whole user turn, unique in the benchmark
 	SystemPrompt string // "" for none
 
-	Scorer      string   // "math", "choice", "judge" or "code"
+	Scorer      string   // name of its family, see package family
 	Answer      string   // the right answer: a letter, LaTeX or a text; "" for programs
-	Options     int      // number of options of a choice; 0 otherwise
+	Options     int      // number of options of a choice, from 2 to [MostOptions]; 0 otherwise
 	OptionTexts []string // of a choice, from A on; nil where they are not known
 	Tests       []Test   // of a program; nil where they are in TestsFile
-	TestsFile   string   // file with the tests, see [ReadTests]; "" where they are in Tests
+	TestsFile   string   // file with the tests, see benchmark.ReadTests; "" where they are in Tests
 	TestsSHA256 string   // of the tests in TestsFile; "" if it is not known
 }
+
+// MostOptions is how many options a choice has at most: one for every letter.
+const MostOptions = 26
 
 // Test is one check of a program. All tests of a task are of one kind and call
 // one function.
