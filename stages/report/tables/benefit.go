@@ -107,39 +107,16 @@ func stacked(above, below string) table.Head {
 		TeX: fmt.Sprintf(`\begin{tabular}[c]{@{}c@{}}%s\\%s\end{tabular}`, above, below)}
 }
 
-// budgetErrors fills in the Monte Carlo standard errors of the average b/r and of
-// the average ⌊b/r⌋, weighted by tasks.
-//
-// Continuous: d(N·b/r)/dr = −N·b/r², for replay and design noise alike.
-//
-// Rounded: noise of sd s in b/r makes ⌊b/r⌋ jump by one in a share of runs
-// that does not depend on where b/r is, on average. Two replays differ by
-// √2·s·√(2/π) in the mean absolute value, which is the variance of the
-// jump, and half of it is each one's: s/√π. What moves all of them at once,
-// the noise of a shared design, is in the continuous error. A published budget was
-// executed whatever this replay says.
+// budgetErrors fills in the Monte Carlo standard errors of the equivalent budgets. A
+// published one was executed whatever this replay says.
 func (r *costRow) budgetErrors() error {
-	weights := make([]float64, len(r.ratios))
-	var tasks, jumps float64
-	for i, ratio := range r.ratios {
-		n := float64(ratio.NTasks)
-		slope := float64(ratio.Budget) / (ratio.VarianceRatio * ratio.VarianceRatio)
-		se, err := variance.TotalSE(r.designs, ratio)
-		if err != nil {
-			return err
-		}
-		weights[i] = n * slope
-		tasks += n
-		jumps += n * n * slope * se / math.SqrtPi
-	}
-	e, err := variance.SumErrors(r.designs, r.ratios, weights)
-	if err != nil {
+	c, d, share := &r.cells[continuousColumn].Estimate, &r.cells[roundedColumn].Estimate, &r.cells[roundedOverColumn].Estimate
+	var err error
+	if c.SE, d.SE, err = variance.EquivalentErrors(r.designs, r.ratios); err != nil {
 		return err
 	}
-	c, d, share := &r.cells[continuousColumn].Estimate, &r.cells[roundedColumn].Estimate, &r.cells[roundedOverColumn].Estimate
-	c.SE = e.Total / tasks
-	if r.provenance != measurement.Published {
-		d.SE = math.Hypot(e.Total, math.Sqrt(jumps)) / tasks
+	if r.provenance == measurement.Published {
+		d.SE = 0
 	}
 	share.SE = share.Value * math.Hypot(c.SE/c.Value, d.SE/d.Value)
 	return nil

@@ -90,7 +90,7 @@ func causesOf(src *stored.Source, designs variance.Schedules, ratios []variance.
 	if err != nil {
 		return nil, err
 	}
-	c, err := newCauses(designs, redrawn, ratios, weights)
+	c, err := variance.NewCauses(designs, redrawn, ratios, weights)
 	if err != nil {
 		return nil, err
 	}
@@ -99,59 +99,16 @@ func causesOf(src *stored.Source, designs variance.Schedules, ratios []variance.
 		about = fmt.Sprintf("%d draws on a profile, independent between profiles", draws)
 	}
 	errors := []model.ErrorOf{
-		{Cause: model.ReplayCause, SE: &c.replay, About: about},
-		{Cause: model.DesignCause, SE: &c.design, About: "of the stage weight, which profiles of one task count share"},
+		{Cause: model.ReplayCause, SE: &c.Replay, About: about},
+		{Cause: model.DesignCause, SE: &c.Design, About: "of the stage weight, which profiles of one task count share"},
 		{Cause: model.ProfilesCause, About: fmt.Sprintf("not known: not all are in %s (`speceval run replay`)", variance.ErrorsFile)},
 	}
 	if ratios[0].W == nil {
 		errors[1].About = "none: the policy has no estimated design"
 	}
-	if p := c.profiles; p != nil {
-		errors[2].SE = &p.se
-		errors[2].About = fmt.Sprintf("each profile redrawn %d times; they move the number by %+.2g ± %.2g", p.resamples, p.shift, p.shiftSE)
+	if p := c.Profiles; p != nil {
+		errors[2].SE = &p.SE
+		errors[2].About = fmt.Sprintf("each profile redrawn %d times; they move the number by %+.2g ± %.2g", p.Resamples, p.Shift, p.ShiftSE)
 	}
 	return errors, nil
-}
-
-// causes are the errors of a weighted sum of ratios, one for each cause.
-type causes struct {
-	replay, design float64
-
-	// What comes from the profiles; nil where the replay has not redrawn all of
-	// them.
-	profiles *profileCauses
-}
-
-// profileCauses is what redrawn profiles say of a weighted sum of ratios.
-type profileCauses struct {
-	se             float64
-	shift, shiftSE float64
-	resamples      int32 // of each profile, at least
-}
-
-// newCauses splits the error of Σ g_j·ratio_j, for ratios of one policy at one
-// budget: replays and profiles err independently of one another, designs are
-// shared within a task count.
-func newCauses(designs variance.Schedules, errors variance.ProfileErrors, ratios []variance.Ratio, weights []float64) (causes, error) {
-	e, err := variance.SumErrors(designs, ratios, weights)
-	return causes{e.Replay, e.Design, newProfileCauses(errors, ratios, weights)}, err
-}
-
-// newProfileCauses is what comes from the profiles, nil if some were not redrawn.
-func newProfileCauses(all variance.ProfileErrors, ratios []variance.Ratio, weights []float64) *profileCauses {
-	p := profileCauses{resamples: math.MaxInt32}
-	var se2, shift2 float64
-	for j, r := range ratios {
-		e, ok := all[variance.EntryOf(r)]
-		if !ok {
-			return nil
-		}
-		g := weights[j]
-		se2 += g * g * e.ProfileSE * e.ProfileSE
-		p.shift += g * e.Shift
-		shift2 += g * g * e.ShiftSE * e.ShiftSE
-		p.resamples = min(p.resamples, e.Resamples)
-	}
-	p.se, p.shiftSE = math.Sqrt(se2), math.Sqrt(shift2)
-	return &p
 }

@@ -229,28 +229,13 @@ func judgeStrength(src *stored.Source, rows []meanRow, i int, want float64) agre
 		return c
 	}
 	candidates, err := src.Candidates()
-	best, okBest := candidateMean(candidates, rows[i].budget, got)
-	theirs, okPaper := candidateMean(candidates, rows[i].budget, want)
+	best, okBest := variance.StrengthMean(candidates, rows[i].budget, got)
+	theirs, okPaper := variance.StrengthMean(candidates, rows[i].budget, want)
 	if err != nil || !okBest || !okPaper {
 		return c.Noted("the grid of strengths lacks the paper's")
 	}
 	loss, se := theirs.Value-best.Value, math.Hypot(theirs.SE, best.SE)
 	return agreement.Choice(c, loss, se).Noted(fmt.Sprintf("at the paper's strength the mean is %.5f higher", loss))
-}
-
-// candidateMean is the mean ratio of IBN at one strength, with the standard
-// error of its replay.
-func candidateMean(candidates []variance.Ratio, budget int32, alpha float64) (agreement.Estimate, bool) {
-	var sum, square, n float64
-	for _, r := range candidates {
-		if r.Policy == policy.IBN.Name && r.Budget == budget && variance.AlphaOf(r.Alpha) == alpha {
-			sum, square, n = sum+r.VarianceRatio, square+r.RatioSE*r.RatioSE, n+1
-		}
-	}
-	if n == 0 {
-		return agreement.Estimate{}, false
-	}
-	return agreement.Estimate{Value: sum / n, SE: math.Sqrt(square) / n}, true
 }
 
 // strengthParts lists the prior strengths that IBN could have.
@@ -260,7 +245,7 @@ func strengthParts(src *stored.Source, budget int32) (d model.Breakdown, err err
 	seen := map[float64]bool{}
 	for _, r := range candidates {
 		alpha := variance.AlphaOf(r.Alpha)
-		if e, ok := candidateMean(candidates, budget, alpha); ok && r.Budget == budget && !seen[alpha] {
+		if e, ok := variance.StrengthMean(candidates, budget, alpha); ok && r.Budget == budget && !seen[alpha] {
 			seen[alpha] = true
 			parts = append(parts, model.Option(fmt.Sprintf("alpha=%g", alpha), e.Value, e.SE, alpha))
 		}
@@ -328,7 +313,7 @@ func varianceMacros(src *stored.Source) (all []model.Macro, err error) {
 				add("HBNBelow"+p.Macro, r.budget, minus(table.Format{Decimals: 1, Scale: 100}.Print(e.Value-hbn.Value)))
 			}
 		}
-		worth := meanEquivalent(hbn.ratios)
+		worth := variance.MeanEquivalent(hbn.ratios)
 		add("EquivalentBudget", r.budget, fmt.Sprintf("%.1f", worth))
 		add("EquivalentGain", r.budget, minus(percent1.Print(worth/float64(r.budget)-1)))
 	}
@@ -337,14 +322,4 @@ func varianceMacros(src *stored.Source) (all []model.Macro, err error) {
 			model.Macro{Name: "specHBNReductionMost", Value: minus(percent1.Print(slices.Max(reductions)))})
 	}
 	return all, nil
-}
-
-// meanEquivalent is the mean of b/r over profiles, weighted by their tasks.
-func meanEquivalent(hbn []variance.Ratio) float64 {
-	var tasks, sum float64
-	for _, r := range hbn {
-		tasks += float64(r.NTasks)
-		sum += float64(r.NTasks) * float64(r.Budget) / r.VarianceRatio
-	}
-	return sum / tasks
 }
