@@ -110,7 +110,7 @@ var importRules = []importRule{
 	{"internal/tsneyman", []string{"internal/seed"}},
 	{"method/neyman", nil},
 	{"internal/seed", nil},
-	{"internal/variance", []string{"internal/agreement", "internal/policy", "internal/rowfile"}},
+	{"internal/variance", []string{"internal/agreement", "internal/profile", "internal/policy", "internal/rowfile"}},
 	{"internal/agreement", []string{"internal/table"}},
 	{"internal/paper", nil},
 
