@@ -112,6 +112,7 @@ var importRules = []importRule{
 	{"internal/seed", nil},
 	{"internal/variance", []string{"internal/agreement", "internal/profile", "internal/policy", "internal/rowfile"}},
 	{"internal/agreement", []string{"internal/table"}},
+	{"internal/repeats", []string{"internal/agreement", "internal/measurement", "internal/profile"}},
 	{"internal/paper", nil},
 
 	// What people look at.

@@ -5,6 +5,7 @@ import (
 
 	"speceval/internal/agreement"
 	"speceval/internal/profile"
+	"speceval/internal/repeats"
 	"speceval/internal/rollout"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
@@ -63,7 +64,7 @@ func makeSpread(src *stored.Source) (*model.Sheet, error) {
 	s.Add(estimated(
 		model.Column{Name: "mean", Words: "The mean of the pass probabilities, which an evaluation estimates.", Head: head("Mean"), Format: percent(2)},
 		model.Column{Name: "mean_se", Role: model.Error, Words: "The standard error of mean: «√(Σ p(1−p)/K)/N¦(\\sum_i p_i(1-p_i)/K)^{1/2}/N»."},
-		func(i int) agreement.Estimate { return meanOf(rows[i]) })...)
+		func(i int) agreement.Estimate { return repeats.MeanOf(rows[i]) })...)
 	s.Add(model.Column{Name: "variance_sum", Words: "«Σ p(1−p)¦\\sum_i p_i(1-p_i)»: over «N²b¦N^2b» it is the variance of Uniform (Eq. 1).",
 		Head: table.Head{Plain: "Σ p(1−p)", TeX: `$\sum p(1-p)$`}, Format: decimals(2), Cell: numbers(func(i int) float64 { return rows[i].VarianceSum() })})
 	s.Add(lengthColumns(func(i int) rollout.Lengths { return lengths[[2]string{rows[i].Benchmark, rows[i].Model}] })...)
