@@ -41,19 +41,18 @@ func errorRows(src *stored.Source) ([]errorRow, error) {
 	var rows []errorRow
 	for _, b := range variance.Budgets(res.Ratios) {
 		for _, p := range policy.All {
-			ratios := variance.Pick(res.Ratios, p, b)
-			if len(ratios) == 0 {
+			m, err := variance.NewMean(res.Designs, res.Ratios, p, b)
+			if err != nil {
+				return nil, err
+			}
+			if len(m.Ratios) == 0 {
 				continue
 			}
-			m, err := newMean(src, res, p, ratios)
+			c, err := variance.NewCauses(res.Designs, redrawn, m.Ratios, m.Weights())
 			if err != nil {
 				return nil, err
 			}
-			c, err := variance.NewCauses(res.Designs, redrawn, ratios, m.equal())
-			if err != nil {
-				return nil, err
-			}
-			rows = append(rows, errorRow{m, c, b})
+			rows = append(rows, errorRow{mean{m, src}, c, b})
 		}
 	}
 	return rows, nil
@@ -76,7 +75,7 @@ func makeErrors(src *stored.Source) (*model.Sheet, error) {
 	group, shift := table.Head{Plain: "Standard error"}, table.Head{Plain: "Shift"}
 	s.Add(
 		model.BudgetKey(func(i int) int32 { return rows[i].budget }),
-		model.PolicyKey(model.PolicyWords, func(i int) *policy.Policy { return rows[i].policy }),
+		model.PolicyKey(model.PolicyWords, func(i int) *policy.Policy { return rows[i].Policy }),
 		model.Column{Name: "variance_ratio", Head: table.Head{Plain: "Variance"}, Format: percent1,
 			Words: "The variance of the policy over that of Uniform, " + meanForm + ": its entry of Table 1, or of Table 8 for TS-Neyman. Of ‹replay/ratios.parquet›.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].Value }),
@@ -116,7 +115,7 @@ func profileColumns(src *stored.Source, rows []errorRow, group, shift table.Head
 			}
 			var errors []variance.ProfileError
 			var names []string
-			for _, r := range rows[i].ratios {
+			for _, r := range rows[i].Ratios {
 				errors, names = append(errors, redrawn[variance.EntryOf(r)]), append(names, r.Profile())
 			}
 			d.Parts = parts(errors, names)

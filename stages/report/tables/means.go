@@ -4,46 +4,25 @@ import (
 	"fmt"
 	"math"
 
-	"speceval/internal/agreement"
-	"speceval/internal/policy"
 	"speceval/internal/variance"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )
 
-// mean is the mean over profiles of the ratios of one policy at one budget, with
-// what it and its errors are made of.
+// mean is a mean over profiles, which can be taken apart.
 type mean struct {
-	agreement.Estimate
-	policy  *policy.Policy
-	ratios  []variance.Ratio
-	designs variance.Schedules
-	source  *stored.Source
-}
-
-// newMean is the mean of some ratios, which are of one policy and budget.
-func newMean(src *stored.Source, res stored.Results, of *policy.Policy, ratios []variance.Ratio) (mean, error) {
-	e, err := variance.MeanRatio(res.Designs, ratios)
-	return mean{e, of, ratios, res.Designs, src}, err
-}
-
-// equal is weights that make a sum over the profiles their mean.
-func (m mean) equal() []float64 {
-	weights := make([]float64, len(m.ratios))
-	for i := range weights {
-		weights[i] = 1 / float64(len(weights))
-	}
-	return weights
+	variance.Mean
+	source *stored.Source
 }
 
 // breakdown is the profiles of the mean, and its errors by cause.
 func (m mean) breakdown() (d model.Breakdown, err error) {
 	var parts []model.Part
-	for _, r := range m.ratios {
-		parts = append(parts, model.Shared(r.Profile(), r.VarianceRatio/float64(len(m.ratios)), r.VarianceRatio, r.RatioSE, float64(r.NTasks)))
+	for _, r := range m.Ratios {
+		parts = append(parts, model.Shared(r.Profile(), r.VarianceRatio/float64(len(m.Ratios)), r.VarianceRatio, r.RatioSE, float64(r.NTasks)))
 	}
 	d.Parts = model.Added("profiles", []string{"variance_ratio", "ratio_se", "n_tasks"}, parts)
-	d.Errors, err = m.causes(m.equal())
+	d.Errors, err = m.causes(m.Weights())
 	return d, err
 }
 
@@ -62,8 +41,8 @@ var errorColumns = []string{"s.e. of the mean from it"}
 
 // replayParts are the profiles' shares in the Monte Carlo error.
 func (m mean) replayParts() (parts []model.Part) {
-	for _, r := range m.ratios {
-		s := r.RatioSE / float64(len(m.ratios))
+	for _, r := range m.Ratios {
+		s := r.RatioSE / float64(len(m.Ratios))
 		parts = append(parts, model.Shared("replay of "+r.Profile(), s*s, s))
 	}
 	return parts
@@ -71,7 +50,7 @@ func (m mean) replayParts() (parts []model.Part) {
 
 // designParts are the designs' shares in it, by task count.
 func (m mean) designParts() (parts []model.Part, err error) {
-	e, err := variance.SumErrors(m.designs, m.ratios, m.equal())
+	e, err := variance.SumErrors(m.Designs, m.Ratios, m.Weights())
 	for _, s := range e.Slopes {
 		parts = append(parts, model.Shared(fmt.Sprintf("design of N=%d", s.NTasks), s.Change*s.Change, math.Abs(s.Change)))
 	}
@@ -80,7 +59,7 @@ func (m mean) designParts() (parts []model.Part, err error) {
 
 // causes are the errors of Σ g_j·ratio_j by cause.
 func (m mean) causes(weights []float64) ([]model.ErrorOf, error) {
-	return causesOf(m.source, m.designs, m.ratios, weights)
+	return causesOf(m.source, m.Designs, m.Ratios, weights)
 }
 
 // causesOf are the errors of Σ g_j·ratio_j by cause, for ratios of one policy at
