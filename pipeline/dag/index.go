@@ -42,13 +42,11 @@ func (x *indexed) Find(stage, unit string) (i int, known bool) {
 }
 
 func (x *indexed) Pack(p *indexfile.Packer, m *Manifest) error {
-	p.Text(m.Key)
-	p.Text(m.Provenance)
+	p.Text(m.Key, m.Provenance)
 	p.Int(int64(m.Parts.Format))
 	p.Text(m.Parts.Stage)
 	p.Int(int64(m.Parts.Version))
-	p.Text(m.Parts.Unit)
-	p.Text(m.Parts.Seed)
+	p.Text(m.Parts.Unit, m.Parts.Seed)
 	p.SharedPairs(m.Parts.Config)
 	p.SharedPairs(m.Parts.Sources)
 	packFiles(p, m.Inputs)
@@ -123,8 +121,7 @@ func inputSums(inputs []File) map[string]string {
 func packFiles(p *indexfile.Packer, files []File) {
 	p.Count(len(files), files == nil)
 	for _, f := range files {
-		p.Text(f.Path)
-		p.Text(f.SHA256)
+		p.Text(f.Path, f.SHA256)
 		p.Int(f.Bytes)
 		p.Int(int64(f.Rows))
 		p.Int(f.Modified)

@@ -7,14 +7,11 @@ import (
 	"slices"
 )
 
-// Packer packs values into the entries of an index file: integers as varints, texts
-// behind their length. Lists and maps that are nil are told from empty ones.
+// Packer packs values into bytes: integers as varints, texts behind their length.
+// Lists and maps that are nil are told from empty ones.
 type Packer struct {
-	entry []byte // being packed
-	body  []byte // the entries before it
-	count int    // of the entries in body
-	maps  sharing
-	texts sharing
+	bytes       []byte
+	maps, texts *sharing // of all entries
 }
 
 // sharing gives equal texts one number.
@@ -37,67 +34,62 @@ func (s *sharing) of(text []byte) uint64 {
 }
 
 // Uint packs an integer that is not negative.
-func (p *Packer) Uint(n uint64) { p.entry = binary.AppendUvarint(p.entry, n) }
+func (p *Packer) Uint(n uint64) { p.bytes = binary.AppendUvarint(p.bytes, n) }
 
 // Int packs an integer.
-func (p *Packer) Int(n int64) { p.entry = binary.AppendVarint(p.entry, n) }
+func (p *Packer) Int(n int64) { p.bytes = binary.AppendVarint(p.bytes, n) }
 
 // Float packs a number.
 func (p *Packer) Float(f float64) { p.fixed(math.Float64bits(f)) }
 
-// Text packs a text.
-func (p *Packer) Text(s string) { p.entry = appendText(p.entry, s) }
+// Text packs single texts.
+func (p *Packer) Text(texts ...string) {
+	for _, s := range texts {
+		p.Uint(uint64(len(s)))
+		p.bytes = append(p.bytes, s...)
+	}
+}
 
 // Texts packs a list of texts.
-func (p *Packer) Texts(texts []string) { p.entry = appendTexts(p.entry, texts) }
+func (p *Packer) Texts(texts []string) {
+	p.Count(len(texts), texts == nil)
+	p.Text(texts...)
+}
 
 // Count packs the length of a list whose elements follow, each of a byte or more.
-func (p *Packer) Count(n int, null bool) { p.entry = appendCount(p.entry, n, null) }
+func (p *Packer) Count(n int, null bool) {
+	if null {
+		n = -1
+	}
+	p.Uint(uint64(n + 1))
+}
 
 // Pairs packs a map, sorted by name.
-func (p *Packer) Pairs(pairs map[string]string) { p.entry = appendPairs(p.entry, pairs) }
+func (p *Packer) Pairs(pairs map[string]string) {
+	p.Count(len(pairs), pairs == nil)
+	for _, name := range slices.Sorted(maps.Keys(pairs)) {
+		p.Text(name, pairs[name])
+	}
+}
 
 // SharedPairs packs a map that many entries have, once for all of them.
-func (p *Packer) SharedPairs(pairs map[string]string) { p.Uint(p.maps.of(appendPairs(nil, pairs))) }
+func (p *Packer) SharedPairs(pairs map[string]string) {
+	var own Packer
+	own.Pairs(pairs)
+	p.Uint(p.maps.of(own.bytes))
+}
 
 // SharedText packs the number of a text that many entries have, for
 // [Unpacker.Uint]; the texts go to [Manifests].Share.
 func (p *Packer) SharedText(text []byte) { p.Uint(p.texts.of(text)) }
 
-func (p *Packer) fixed(n uint64) { p.entry = binary.LittleEndian.AppendUint64(p.entry, n) }
+func (p *Packer) fixed(n uint64) { p.bytes = binary.LittleEndian.AppendUint64(p.bytes, n) }
 
 func (p *Packer) stamp(s stamp) {
 	p.Int(s.size)
 	p.fixed(uint64(s.modified))
 	p.fixed(uint64(s.changed))
 	p.fixed(s.inode)
-}
-
-func appendText[T string | []byte](b []byte, s T) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
-func appendCount(b []byte, n int, null bool) []byte {
-	if null {
-		return append(b, 0)
-	}
-	return binary.AppendUvarint(b, uint64(n)+1)
-}
-
-func appendTexts(b []byte, texts []string) []byte {
-	b = appendCount(b, len(texts), texts == nil)
-	for _, s := range texts {
-		b = appendText(b, s)
-	}
-	return b
-}
-
-func appendPairs(b []byte, pairs map[string]string) []byte {
-	b = appendCount(b, len(pairs), pairs == nil)
-	for _, name := range slices.Sorted(maps.Keys(pairs)) {
-		b = appendText(appendText(b, name), pairs[name])
-	}
-	return b
 }
 
 // Unpacker takes packed values from an entry, in the order in which they were

@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -110,12 +111,42 @@ func (x *Index[M]) recall(i int) findings[M] {
 	return f
 }
 
-// add packs what was found of unit i.
-func (x *Index[M]) add(p *Packer, i int, f *findings[M]) error {
+// pack is the index file of all that is known now.
+func (x *Index[M]) pack() ([]byte, error) {
+	var body Packer
+	entry := Packer{maps: new(sharing), texts: new(sharing)}
+	count := 0
+	for i, f := range x.found {
+		if f == nil {
+			known := x.recall(i)
+			f = &known
+		}
+		if f.manifest == nil {
+			continue
+		}
+		entry.bytes = entry.bytes[:0]
+		if err := x.packEntry(&entry, i, f); err != nil {
+			return nil, err
+		}
+		body.Uint(uint64(len(entry.bytes)))
+		body.bytes = append(body.bytes, entry.bytes...)
+		count++
+	}
+	var shared Packer
+	shared.Count(len(entry.maps.texts), false)
+	for _, pairs := range entry.maps.texts {
+		shared.bytes = append(shared.bytes, pairs...)
+	}
+	shared.Texts(entry.texts.texts)
+	shared.Count(count, false)
+	sum := crc32.Update(crc32.Checksum(shared.bytes, castagnoli), castagnoli, body.bytes)
+	return slices.Concat(binary.LittleEndian.AppendUint32([]byte(x.head), sum), shared.bytes, body.bytes), nil
+}
+
+// packEntry packs what was found of unit i.
+func (x *Index[M]) packEntry(p *Packer, i int, f *findings[M]) error {
 	stage, unit := x.units.Name(i)
-	p.entry = p.entry[:0]
-	p.Text(stage)
-	p.Text(unit)
+	p.Text(stage, unit)
 	p.stamp(f.stamp)
 	if err := x.units.Pack(p, f.manifest); err != nil {
 		return err
@@ -126,20 +157,5 @@ func (x *Index[M]) add(p *Packer, i int, f *findings[M]) error {
 		p.stamp(o.stamp)
 		p.Text(o.sum)
 	}
-	p.body = appendText(p.body, p.entry)
-	p.count++
 	return nil
-}
-
-// file is the index file of what was added.
-func (p *Packer) file(head string) []byte {
-	b := appendCount(nil, len(p.maps.texts), false)
-	for _, pairs := range p.maps.texts {
-		b = append(b, pairs...)
-	}
-	b = appendTexts(b, p.texts.texts)
-	b = appendCount(b, p.count, false)
-	sum := crc32.Update(crc32.Checksum(b, castagnoli), castagnoli, p.body)
-	h := binary.LittleEndian.AppendUint32([]byte(head), sum)
-	return append(append(h, b...), p.body...)
 }
