@@ -5,6 +5,7 @@ import (
 	"flag"
 	"strings"
 
+	"speceval/internal/rusage"
 	"speceval/pipeline/dag"
 )
 
@@ -104,13 +105,13 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 		KeepGoing: s.keepGoing || where.jobs,
 		Beside:    where.beside,
 	}
-	start, before := s.now(), dag.ReadUsage()
+	start, before := s.now(), rusage.Process()
 	err = runner.Run(ctx, drain, plan)
 	if closed := o.close(ctx); err == nil {
 		err = closed
 	}
 	if plan.Units() > 0 {
-		used := dag.ReadUsage()
+		used := rusage.Process()
 		what := units(plan.Units()) + " done"
 		if err != nil {
 			what = "ended"

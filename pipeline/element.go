@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"speceval/internal/rusage"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/executor"
 	"speceval/pipeline/runlog"
@@ -58,7 +59,7 @@ func (s *session) runElement(dir string) error {
 	s.logs = filepath.Join(dir, fmt.Sprintf("element-%d", index)) // nodes that write in one file spoil it
 	s.origin.Queue = &dag.Queue{Job: job, Submitted: batch.Submitted, Attempt: batch.Attempt,
 		QueueSeconds: max(0, start.Sub(batch.Submitted).Seconds())}
-	defer func() { e.log.ElementEnded(s.now().Sub(start), dag.ReadUsage()) }()
+	defer func() { e.log.ElementEnded(s.now().Sub(start), rusage.Process()) }()
 	return e.run()
 }
 

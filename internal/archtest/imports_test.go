@@ -22,7 +22,7 @@ type importRule struct {
 var importRules = []importRule{
 	{"pipeline", []string{"pipeline/config", "pipeline/dag", "pipeline/executor", "pipeline/runlog", "pipeline/runs", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/executor", []string{"pipeline/dag", "pipeline/runlog", "internal/slurm", "internal/atomicfile", "internal/clock"}},
-	{"pipeline/runlog", []string{"pipeline/dag"}},
+	{"pipeline/runlog", []string{"pipeline/dag", "internal/rusage"}},
 	{"pipeline/runs", []string{"pipeline/dag", "internal/rowfile"}},
 	{"pipeline/pair", []string{"pipeline/dag", "internal/profile"}},
 	{"stages/report", []string{"stages/report/formula", "stages/report/measured", "pipeline/dag", "pipeline/pair", "data", "method/…", "internal/…"}},
@@ -38,7 +38,7 @@ var importRules = []importRule{
 	{"drills/*", []string{"drills/drill", "drills/process", "drills/cluster", "drills/timed", "drills/evaluated", "drills/undisturbed", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
 	{"pipeline/config", []string{"internal/profile", "internal/spelling", "internal/benchmark"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
-	{"pipeline/dag", []string{"pipeline/dag/indexfile", "internal/atomicfile"}},
+	{"pipeline/dag", []string{"pipeline/dag/indexfile", "internal/atomicfile", "internal/rusage"}},
 	{"pipeline/dag/indexfile", nil},
 	{"data/importer", []string{"method/…", "internal/…"}},
 	{"data/smallbench/make", []string{"data", "method/…", "internal/…"}},
@@ -136,6 +136,7 @@ var importRules = []importRule{
 	{"internal/journal", []string{"internal/atomicfile"}},
 	{"internal/slurm", nil},
 	{"internal/spelling", nil},
+	{"internal/rusage", nil},
 }
 
 // terminalUI may be imported by main alone: what shows progress is the edge.
