@@ -25,7 +25,7 @@ var importRules = []importRule{
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/executor", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/status", []string{"pipeline/executor", "pipeline/runlog", "pipeline/dag", "internal/phrase"}},
 	{"pipeline/executor", []string{"pipeline/dag", "pipeline/runlog", "internal/slurm", "internal/atomicfile", "internal/clock"}},
-	{"pipeline/runlog", []string{"pipeline/dag"}},
+	{"pipeline/runlog", []string{"pipeline/dag", "internal/rusage"}},
 	{"pipeline/runs", []string{"pipeline/dag", "internal/rowfile"}},
 	{"pipeline/pair", []string{"pipeline/dag", "internal/profile"}},
 	{"stages/report", []string{"stages/report/latex", "stages/report/figures", "stages/report/files", "stages/report/verify", "stages/report/tables", "stages/report/model", "stages/report/stored", "pipeline/dag", "internal/…"}},
@@ -50,7 +50,8 @@ var importRules = []importRule{
 	{"drills/*", []string{"drills/drill", "drills/process", "drills/cluster", "drills/timed", "drills/evaluated", "drills/undisturbed", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
 	{"pipeline/config", []string{"internal/profile", "internal/spelling", "internal/benchmark"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
-	{"pipeline/dag", []string{"internal/atomicfile"}},
+	{"pipeline/dag", []string{"pipeline/dag/indexfile", "internal/atomicfile", "internal/rusage"}},
+	{"pipeline/dag/indexfile", nil},
 	{"data/importer", []string{"method/…", "internal/…"}},
 	{"data/smallbench/make", []string{"data", "method/…", "internal/…"}},
 	{"data/fleet/fit", []string{"data", "method/…", "internal/…"}},
@@ -153,6 +154,7 @@ var importRules = []importRule{
 	{"internal/journal", []string{"internal/atomicfile"}},
 	{"internal/slurm", nil},
 	{"internal/spelling", nil},
+	{"internal/rusage", nil},
 }
 
 // terminalUI may be imported by main alone: what shows progress is the edge.
