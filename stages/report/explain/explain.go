@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"speceval/internal/agreement"
+	"speceval/internal/spelling"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/files"
@@ -70,11 +71,11 @@ func (x *Explainer) Tables() (bases []string) {
 	return bases
 }
 
-// Table is the stored table that word names. The error is a *NameError if it names
+// Table is the stored table that word names. The error is a *spelling.NameError if it names
 // none, a *MissingError if the table is not stored.
 func (x *Explainer) Table(word string) (Table, error) {
 	bases := x.Tables()
-	i, err := locateName("table", strings.TrimSuffix(word, ".csv"), bases)
+	i, err := spelling.Locate("table", strings.TrimSuffix(word, ".csv"), bases)
 	if err != nil {
 		return Table{}, err
 	}
@@ -96,11 +97,13 @@ func (x *Explainer) Table(word string) (Table, error) {
 }
 
 // Row is the index of the row that word names.
-func (t Table) Row(word string) (int, error) { return locateName("row of "+t.Base, word, t.Labels) }
+func (t Table) Row(word string) (int, error) {
+	return spelling.Locate("row of "+t.Base, word, t.Labels)
+}
 
 // Column is the index of the column that word names.
 func (t Table) Column(word string) (int, error) {
-	return locateName("column of "+t.Base, word, t.Columns)
+	return spelling.Locate("column of "+t.Base, word, t.Columns)
 }
 
 // Explanation is where a cell of a table comes from.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"speceval/internal/spelling"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/files"
@@ -85,7 +86,7 @@ func TestNamesOfCells(t *testing.T) {
 		`there is no table "tabel1_variance"; the nearest are table1_variance`,
 	} {
 		err := []error{noRow, noColumn, several, noTable}[i]
-		var name *NameError
+		var name *spelling.NameError
 		if !errors.As(err, &name) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
