@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"speceval/internal/phrase"
 	"speceval/internal/table"
 	"speceval/stages/report/files"
 )
@@ -61,7 +62,7 @@ func onlyText(b *strings.Builder, what string, only [2][]string) {
 		for _, name := range names[:min(few, len(names))] {
 			shown = append(shown, visible(name))
 		}
-		text := fmt.Sprintf("%c has %d %s of: %s", 'A'+side, len(names), plural(what, len(names)), strings.Join(shown, ", "))
+		text := fmt.Sprintf("%c has %s of: %s", 'A'+side, phrase.Count(len(names), what, what+"s"), strings.Join(shown, ", "))
 		if n := len(names) - len(shown); n > 0 {
 			text += fmt.Sprintf(" and %d more", n)
 		}
@@ -92,7 +93,7 @@ func (t *Table) text(b *strings.Builder, all bool) error {
 		}
 	}
 	if !all && noise > 0 {
-		fmt.Fprintf(b, "%d %s changed, which is not judged (--all)\n", noise, plural("standard error or spread", noise))
+		fmt.Fprintf(b, "%s changed, which is not judged (--all)\n", phrase.Count(noise, "standard error or spread", "standard errors or spreads"))
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func made(rows int) *model.Table {
 
 func builderOf(t *testing.T, v verify.Verdicts) (b builder, dir string) {
 	dir = t.TempDir()
-	return builder{stored.NewSource(&stored.Settings{}, stored.Folder(dir)), map[dag.Ref]dag.Record{}, v}, dir
+	return builder{stored.NewSource(&stored.Settings{}, stored.Folder(dir)), nil, v}, dir
 }
 
 func TestATableWithItsVerdicts(t *testing.T) {
@@ -205,17 +205,15 @@ func history() History {
 
 func TestChainsTellUnitsOfOneKindTogether(t *testing.T) {
 	b, _ := builderOf(t, verify.Verdicts{})
-	for _, r := range history().Records {
-		b.records[r.Ref] = r
-	}
-	chain := b.chain(stored.Own("table"))
+	b.records = history().Records
+	chain, _ := b.madeBy("table")
 	if len(chain) != 2 || chain[0].Name != "report/table" || chain[0].Manifest != "manifests/report/table.json" || chain[0].Commit != "0123456789ab" {
 		t.Fatalf("chain %+v", chain)
 	}
 	if u := chain[1]; u.Name != "replay/profile/…" || u.Count != 5 || u.State != "stale" || u.Wall != 15 || u.Manifest != "manifests/replay/profile/…" || !reflect.DeepEqual(u.Seeds, []string{"42/replay/profile/… (5 branches)"}) {
 		t.Errorf("alike: %+v", u)
 	}
-	if got := fewSeeds([]string{"42/s/a/2", "42/s/a/1", "42/s/a/1", "42/s/a/30", "42/s/a/4"}); len(got) != 1 || got[0] != "42/s/a/… (4 branches)" {
+	if got := fewSeeds([]string{"42/s/a/1", "42/s/a/2", "42/s/a/30", "42/s/a/4"}); len(got) != 1 || got[0] != "42/s/a/… (4 branches)" {
 		t.Errorf("seeds %q", got)
 	}
 }
