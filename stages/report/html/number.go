@@ -9,7 +9,6 @@ import (
 	"speceval/internal/agreement"
 	"speceval/internal/page"
 	"speceval/internal/table"
-	"speceval/stages/report/model"
 )
 
 // mostDecimals is how many decimals any number is shown with.
@@ -96,7 +95,7 @@ func (c *column) cell(row int) page.Cell {
 	}
 	if expected := judged.Expected(); cell.Paper == "" && expected != nil {
 		cell.Paper = fixed(*expected, judged.Decimals)
-		cell.Difference = model.WithMinus(agreement.Rounded(judged.Difference, judged.Decimals+2, "+").Exact())
+		cell.Difference = table.Minus(agreement.Rounded(judged.Difference, judged.Decimals+2, "+").Exact())
 	}
 	cell.Paper = cmp.Or(cell.Paper, judged.PaperName)
 	return cell
@@ -118,17 +117,17 @@ func (c *column) round(v float64) string {
 	if v == 0 {
 		return "0"
 	}
-	return model.WithMinus(table.Format{Decimals: c.decimals}.Print(v))
+	return table.Minus(table.Format{Decimals: c.decimals}.Print(v))
 }
 
 // fixed is a number with so many decimals.
 func fixed(v float64, decimals int) string {
-	return model.WithMinus(strconv.FormatFloat(v, 'f', decimals, 64))
+	return table.Minus(strconv.FormatFloat(v, 'f', decimals, 64))
 }
 
 // difference is a value minus the paper's; empty where they are no numbers.
 func difference(value, paper table.Cell) string {
-	v, p := model.Number(value), model.Number(paper)
+	v, p := value.Value(), paper.Value()
 	if v == nil || p == nil {
 		return ""
 	}
@@ -136,7 +135,7 @@ func difference(value, paper table.Cell) string {
 	if math.Abs(d) < agreement.Float {
 		return "0"
 	}
-	return model.WithMinus(table.Format{Decimals: max(0, digitsFor(d)-2), Signed: true}.Print(d))
+	return table.Minus(table.Format{Decimals: max(0, digitsFor(d)-2), Signed: true}.Print(d))
 }
 
 // setApart sets apart the thousands of a count by narrow spaces.

@@ -14,6 +14,7 @@ import (
 	"speceval/internal/page"
 	"speceval/internal/paper"
 	"speceval/internal/phrase"
+	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/figures"
 	"speceval/stages/report/model"
@@ -170,17 +171,9 @@ func (b builder) figure(of *figures.Figure) (page.Figure, error) {
 	if err := figure.Inline(&drawn, f); err != nil {
 		return p, err
 	}
-	p.SVG, p.Width, p.Caption = drawn.String(), f.Width, plainCaption.Replace(f.Caption)
+	p.SVG, p.Width, p.Caption = drawn.String(), f.Width, table.Plain(f.Caption)
 	for _, stage := range src.Lacking() {
 		p.Caption += fmt.Sprintf(" Not all is here: the %s stage has not run.", stage)
 	}
 	return p, nil
 }
-
-// plainCaption turns a LaTeX caption of ours into plain text. Captions have no
-// commands but those that stand for characters, and symbols in formulas.
-var plainCaption = strings.NewReplacer(
-	`\%`, "%", `\&`, "&", `\#`, "#", `\$`, "$", `\_`, "_", `\{`, "{", `\}`, "}",
-	`\textbackslash{}`, `\`, `\textasciitilde{}`, "~", `\textasciicircum{}`, "^", `\textless{}`, "<", `\textgreater{}`, ">",
-	"$", "", "~", "\u00a0", "---", "—", "--", "–", "{}", "",
-)

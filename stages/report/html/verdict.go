@@ -9,7 +9,7 @@ import (
 	"speceval/internal/agreement"
 	"speceval/internal/page"
 	"speceval/internal/paper"
-	"speceval/stages/report/model"
+	"speceval/internal/table"
 	"speceval/stages/report/verify"
 )
 
@@ -117,6 +117,6 @@ func others(v verify.Verdicts, shown []page.Table) (groups []page.Group) {
 func verdictLine(c agreement.Comparison) page.Line {
 	line := c.Line()
 	return page.Line{Row: c.Row, Column: c.Column, Cell: page.Cell{
-		Text: model.WithMinus(line[2].Exact()), Paper: model.WithMinus(line[3].Exact()), Verdict: markOf(c.Verdict), Note: c.Note,
+		Text: table.Minus(line[2].Exact()), Paper: table.Minus(line[3].Exact()), Verdict: markOf(c.Verdict), Note: c.Note,
 	}}
 }
