@@ -65,7 +65,7 @@ func TestATableWithItsVerdicts(t *testing.T) {
 	if !reflect.DeepEqual(got.Columns, columns) {
 		t.Errorf("columns %+v", got.Columns)
 	}
-	first := page.Cell{Text: "0.87247", Spread: "0.00020", Exact: "0.872471 ± 0.0002", Paper: "0.870", Verdict: markOf(agreement.Differs), Difference: "+0.0025", SEs: "7.0"}
+	first := page.Cell{Text: "0.87247", Spread: "0.00020", Exact: "0.872471 ± 0.0002", Paper: "0.870", Verdict: page.VerdictOf(agreement.Differs), Difference: "+0.0025", SEs: "7.0"}
 	if r := got.Rows[0]; r.Label != "a__model=m b=8" || !reflect.DeepEqual(r.Keys, []string{"a__model=m", "8"}) || r.Cells[0] != first {
 		t.Errorf("row %+v", r)
 	}
@@ -141,29 +141,6 @@ func TestErrorsStandBehindTheirNumbers(t *testing.T) {
 	}
 	if want := "hbns.e. sd times.d. replay_se stray_se"; strings.Join(got, " ") != want {
 		t.Errorf("columns %q, want %q", got, want)
-	}
-}
-
-func TestDecimalsFollowErrors(t *testing.T) {
-	for _, c := range []struct {
-		value, se float64
-		want      string
-	}{{0.8724716, 0.000205, "0.87247"}, {0.8724716, 0, "0.8725"}, {107.2758, 0.0975, "107.276"}, {0.13, 0, "0.13"}, {0.000053999, 0, "0.000054"}, {0, 0, "0"}} {
-		v := column{obtained: []table.Cell{table.Number(c.value)}, errors: []table.Cell{table.Number(c.se)}, judged: make([]*agreement.Comparison, 1)}
-		v.setDecimals()
-		if got := v.cell(0); got.Text != c.want {
-			t.Errorf("%v ± %v prints %s, want %s", c.value, c.se, got.Text, c.want)
-		}
-	}
-}
-
-func TestHeadings(t *testing.T) {
-	for column, want := range map[string]string{
-		"tuned_en": "Tuned EN", "ibn_alpha": "IBN α", "n_tasks": "N", "wasted_flops": "Wasted FLOPs", "variance_ratio": "Variance ratio", "m0": "m₀",
-	} {
-		if got := heading(column); got != want {
-			t.Errorf("%s is headed %q, want %q", column, got, want)
-		}
 	}
 }
 
