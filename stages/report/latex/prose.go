@@ -182,22 +182,3 @@ func (p *prose) provenance() {
 	}
 	p.paragraph(`The numbers of this text are commands of \texttt{tables/numbers.tex}, and its tables are files for \texttt{\textbackslash input}.`)
 }
-
-// texttt is a word in typewriter type, which may break anywhere.
-func texttt(word string) string { return `\texttt{` + breakable(word) + `}` }
-
-// breakable is plain text in which a line may end after every character that is
-// no letter or digit, and within long words.
-func breakable(s string) string {
-	var b strings.Builder
-	run := 0
-	for _, r := range s {
-		b.WriteString(table.Escape(string(r)))
-		run++
-		if word := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'; !word || run >= 16 {
-			b.WriteString(`\allowbreak{}`)
-			run = 0
-		}
-	}
-	return b.String()
-}

@@ -7,7 +7,6 @@ import (
 
 	"speceval/internal/agreement"
 	"speceval/internal/table"
-	"speceval/stages/report/model"
 	"speceval/stages/report/verify"
 )
 
@@ -63,7 +62,7 @@ func verdictText(v verify.Verdicts) string {
 // inFull is a number that is not as the paper's or as predicted, in words.
 func inFull(c agreement.Comparison) string {
 	line := c.Line()
-	obtained, expected := model.WithMinus(line[2].Exact()), " for the paper's "+model.WithMinus(line[3].Exact())
+	obtained, expected := table.Minus(line[2].Exact()), " for the paper's "+table.Minus(line[3].Exact())
 	if c.Live {
 		expected = ", where " + c.Wanted()
 	}
@@ -101,7 +100,7 @@ func (p *prose) comparisons(v verify.Verdicts, title, label string, t table.Tabl
 	p.line("\n\\section{%s}\\label{%s}", title, label)
 	p.paragraph(table.Escape(strings.Join(strings.Fields(v.Legend()), " ")))
 	obtained, expected := v.Cells[0].Sides()
-	t.Columns = columns("row", "number", obtained, expected, "difference", "s.e.", "SEs", "verdict")
+	t.Columns = table.Named("row", "number", obtained, expected, "difference", "s.e.", "SEs", "verdict")
 	last := ""
 	for _, c := range v.Cells {
 		if c.Table != last {
@@ -110,13 +109,13 @@ func (p *prose) comparisons(v verify.Verdicts, title, label string, t table.Tabl
 		}
 		t.Rows = append(t.Rows, appendixRow(c))
 	}
-	p.longTable(t, ragged(20), ragged(34), "rrrrr", ragged(28))
+	p.longTable(t, table.Ragged(20), table.Ragged(34), "rrrrr", table.Ragged(28))
 }
 
 // appendixRow is a comparison as a row of the appendix.
 func appendixRow(c agreement.Comparison) []table.Cell {
 	line := c.Line()
-	line[0], line[1] = inBreaks(c.Row), inBreaks(c.Column)
+	line[0], line[1] = table.Breaking(c.Row), table.Breaking(c.Column)
 	for i := 2; i < 7; i++ {
 		if text := line[i].Exact(); strings.HasPrefix(text, "-") {
 			line[i] = table.Math(text, "$-$"+table.Escape(text[1:]))
@@ -133,6 +132,6 @@ func appendixRow(c agreement.Comparison) []table.Cell {
 	if c.Note != "" {
 		verdict += "; " + c.Note
 	}
-	line[7] = inBreaks(verdict)
+	line[7] = table.Breaking(verdict)
 	return line
 }
