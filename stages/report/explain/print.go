@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"speceval/internal/table"
@@ -20,7 +19,7 @@ func (e *Explanation) Text(w io.Writer, all bool) error {
 	}
 	b.WriteString("\n" + table.Wrap("  ", "  ", e.Formula.Plain))
 	if e.Paper != nil {
-		b.WriteString("\n" + table.Wrap("  ", "  ", e.Paper.text()))
+		b.WriteString("\n" + table.Wrap("  ", "  ", e.Paper.Sentence()))
 	}
 	for _, section := range []func(b *strings.Builder, all bool) *table.Grid{e.causes, e.parts, e.repeats} {
 		if err := section(&b, all).Write(&b); err != nil {
@@ -32,28 +31,6 @@ func (e *Explanation) Text(w io.Writer, all bool) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func (p *Beside) text() string {
-	line := "paper: "
-	if p.Live {
-		line = "predicted: "
-	}
-	switch expected := p.Expected(); {
-	case p.PaperName != "":
-		line += p.PaperName
-	case expected != nil:
-		line += strconv.FormatFloat(*expected, 'g', -1, 64)
-	case p.Live:
-		line = "verdict"
-	}
-	if p.Difference != nil {
-		line += fmt.Sprintf("; difference %+.6g", *p.Difference)
-		if p.SE != nil {
-			line += fmt.Sprintf(" ± %.2g", *p.SE)
-		}
-	}
-	return fmt.Sprintf("%s: %s (%s)", line, p.Verdict, p.Reason)
 }
 
 func (e *Explanation) causes(*strings.Builder, bool) *table.Grid {
