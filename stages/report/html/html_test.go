@@ -75,7 +75,7 @@ func TestATableWithItsVerdicts(t *testing.T) {
 	if len(got.Extra) != 1 || got.Extra[0].Row != "all" || got.Extra[0].Paper != "5" {
 		t.Errorf("what belongs to no cell: %+v", got.Extra)
 	}
-	if rest := others(b.verdicts, []page.Table{got}); len(rest) != 1 || rest[0].Name != "Corpus" || len(rest[0].Lines) != 1 {
+	if rest := others(b.verdicts.Cells, []page.Table{got}); len(rest) != 1 || rest[0].Name != "Corpus" || len(rest[0].Lines) != 1 {
 		t.Errorf("what belongs to no table: %+v", rest)
 	}
 }

@@ -79,7 +79,7 @@ func newPage(src *stored.Source, h History) (page.Page, error) {
 		}
 		p.Figures = append(p.Figures, f)
 	}
-	p.Others = others(b.verdicts, p.Tables)
+	p.Others = others(b.verdicts.Cells, p.Tables)
 	if len(b.verdicts.Cells) > 0 {
 		p.Summary = summary(b.verdicts)
 	}
@@ -122,7 +122,7 @@ func (b builder) table(of *model.Table) (page.Table, error) {
 	if t.Absent != "" {
 		return t, nil
 	}
-	fill(&t, sheet, b.verdicts.Of(of.Base).Cells)
+	fill(&t, sheet, b.verdicts.Cells.Of(of.Base))
 	for _, note := range sheet.Print().Notes {
 		if !strings.HasPrefix(note, model.Dagger) { // the paper's value stands in the cell
 			t.Notes = append(t.Notes, note)

@@ -12,15 +12,15 @@ import (
 
 // summary is the outcome of all comparisons.
 func summary(v verify.Verdicts) *page.Summary {
-	s := &page.Summary{Line: strings.TrimPrefix(v.Summary(), "verify: ") + ".", Passed: v.Passed(), Counts: page.Counts(v.Cells), Legend: page.Paragraphs(v.Legend()), Skipped: v.Skipped}
-	switch ofPaper, live := v.Sides(); {
-	case len(live.Cells) > 0 && len(ofPaper.Cells) > 0:
+	s := &page.Summary{Line: strings.TrimPrefix(v.Summary(), "verify: ") + ".", Passed: v.Passed(), Counts: page.Counts(v.Cells), Legend: page.Paragraphs(verify.Legend(v.Cells)), Skipped: v.Skipped}
+	switch ofPaper, live := v.Cells.Sides(); {
+	case len(live) > 0 && len(ofPaper) > 0:
 		s.Against = "the paper’s or the prediction"
-	case len(live.Cells) > 0:
+	case len(live) > 0:
 		s.Against = "the prediction"
 	}
-	for _, table := range v.Tables() {
-		own := v.Of(table)
+	for _, table := range v.Cells.Tables() {
+		own := v.Cells.Of(table)
 		s.Tables = append(s.Tables, page.Tally{Table: table, Name: placeName(table), Agreeing: own.Agreeing(), Total: own.Judged()})
 	}
 	for _, c := range v.Cells {
@@ -40,13 +40,13 @@ func placeName(base string) string {
 }
 
 // others is the verdicts of what is no table of the page.
-func others(v verify.Verdicts, shown []page.Table) (groups []page.Group) {
-	for _, base := range v.Tables() {
+func others(all agreement.Comparisons, shown []page.Table) (groups []page.Group) {
+	for _, base := range all.Tables() {
 		if slices.ContainsFunc(shown, func(t page.Table) bool { return t.ID == base }) {
 			continue
 		}
 		g := page.Group{ID: base, Name: placeName(base)}
-		for _, c := range v.Of(base).Cells {
+		for _, c := range all.Of(base) {
 			g.Lines = append(g.Lines, page.NewLine(c))
 		}
 		groups = append(groups, g)

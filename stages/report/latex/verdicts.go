@@ -15,17 +15,17 @@ const listed = 6
 
 // verdict sets the verdict on a table or a figure beneath it.
 func (p *prose) verdict(e *exhibit) {
-	if v := p.Verdicts.Of(cmp.Or(e.Judged, e.Base)); len(v.Cells) > 0 {
+	if v := p.Verdicts.Cells.Of(cmp.Or(e.Judged, e.Base)); len(v) > 0 {
 		p.line("\\verdict{%s}", verdictText(v))
 	}
 }
 
 // verdictText is the verdict on a table in words: how many cells agree, and
 // which ones not, or only as a tie, and why.
-func verdictText(v verify.Verdicts) string {
+func verdictText(v agreement.Comparisons) string {
 	var said, told []string
 	count := map[agreement.Verdict]int{}
-	for _, c := range v.Cells {
+	for _, c := range v {
 		count[c.Verdict]++
 		if c.Verdict == agreement.Differs || c.Verdict == agreement.Absent || c.Verdict == agreement.Tie {
 			told = append(told, inFull(c))
@@ -37,7 +37,7 @@ func verdictText(v verify.Verdicts) string {
 		if noise := count[agreement.Within]; noise > 0 {
 			within = fmt.Sprintf(", %d of them within noise", noise)
 		}
-		if v.Cells[0].Live {
+		if v[0].Live {
 			whom = "what was predicted"
 		}
 		say("%d of %d numbers agree with %s%s.", v.Agreeing(), v.Judged(), whom, within)
@@ -76,13 +76,13 @@ func inFull(c agreement.Comparison) string {
 // verdictAppendix is every comparison: with the paper, and with what was
 // predicted.
 func (p *prose) verdictAppendix() {
-	ofPaper, live := p.Verdicts.Sides()
+	ofPaper, live := p.Verdicts.Cells.Sides()
 	label := "app:verdicts"
 	p.comparisons(ofPaper, "Every number beside the paper's", label, table.Table{
 		Title: "Every number of the paper that is compared: ours (obtained), the paper's, the difference, its standard error, and the verdict.",
 		Label: "tab:verdicts",
 	})
-	if len(ofPaper.Cells) > 0 {
+	if len(ofPaper) > 0 {
 		label = "app:measured"
 	}
 	p.comparisons(live, "Every measurement beside its prediction", label, table.Table{
@@ -92,17 +92,16 @@ func (p *prose) verdictAppendix() {
 }
 
 // comparisons sets cells of one kind as a section of the appendix.
-func (p *prose) comparisons(v verify.Verdicts, title, label string, t table.Table) {
-	if len(v.Cells) == 0 {
+func (p *prose) comparisons(v agreement.Comparisons, title, label string, t table.Table) {
+	if len(v) == 0 {
 		return
 	}
-	v.Published = !v.Cells[0].Live // for the legend of these cells alone
 	p.line("\n\\section{%s}\\label{%s}", title, label)
-	p.paragraph(table.Escape(strings.Join(strings.Fields(v.Legend()), " ")))
-	obtained, expected := v.Cells[0].Sides()
+	p.paragraph(table.Escape(strings.Join(strings.Fields(verify.Legend(v)), " ")))
+	obtained, expected := v[0].Sides()
 	t.Columns = table.Named("row", "number", obtained, expected, "difference", "s.e.", "SEs", "verdict")
 	last := ""
-	for _, c := range v.Cells {
+	for _, c := range v {
 		if c.Table != last {
 			t.Sections = append(t.Sections, table.Section{Row: len(t.Rows), Head: table.Head{Plain: c.Table}})
 			last = c.Table
