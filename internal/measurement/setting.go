@@ -26,11 +26,11 @@ func (s Setting) Uniform() Measurement { return s.Runs[policy.UniformAtBudget.Na
 
 // Settings is the settings of one provenance at one budget that have a run of
 // each of the strategies asked for, by benchmark and then model; the other
-// rows are passed over.
+// rows are passed over. Without strategies it is every run.
 func Settings(rows []Measurement, provenance string, budget int32, strategies ...string) []Setting {
 	found := map[settingKey]*Setting{}
 	for _, r := range rows {
-		if r.Provenance != provenance || r.ReferenceBudget != budget {
+		if r.Provenance != provenance || r.ReferenceBudget != budget || len(strategies) > 0 && !slices.Contains(strategies, r.Strategy) {
 			continue
 		}
 		s := found[r.setting()]

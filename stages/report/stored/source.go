@@ -111,7 +111,8 @@ func (s *Source) Results() (Results, error) {
 	if err != nil || len(designs) == 0 || len(ratios) == 0 {
 		return Results{}, err
 	}
-	return Results{variance.NewSchedules(designs), ratios}, nil
+	selected, err := once(s, "schedules", func(Locate) (variance.Schedules, error) { return variance.NewSchedules(designs), nil })
+	return Results{selected, ratios}, err
 }
 
 // TwoStage is the ratios of the policies of two stages.
