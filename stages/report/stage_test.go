@@ -8,14 +8,14 @@ import (
 )
 
 func TestTheStageStoresWhatVerifyReads(t *testing.T) {
-	s := withCase(t, fleetStudy(t))
+	s := paperStudy(t)
 	dir := t.TempDir()
 	dagtest.Run(t, s.stages(t), dir)
 	v, err := verify.Folder(s.settings(t), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !v.Passed() || len(v.Cells) != paperCells+130+17 {
+	if !v.Passed() || len(v.Cells) != paperCells {
 		t.Errorf("%d cells, %s", len(v.Cells), v.Summary())
 	}
 }
