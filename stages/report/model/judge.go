@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"speceval/internal/agreement"
 	"speceval/internal/paper"
@@ -57,7 +56,7 @@ type Prediction struct {
 // Against is what a sheet is compared with beyond the rules of its columns.
 type Against struct {
 	PaperRows []paper.Key                                             // that are compared; nil: all of the section
-	Lack      func(row int, key paper.Key) string                     // why a row, -1 if absent, cannot be compared
+	Lack      func(row int, key paper.Key) string                     // why a row, -1 if absent, cannot be compared; nil: the absent ones
 	Extra     func(stored.Experiment) ([]agreement.Comparison, error) // of numbers that are in no column
 }
 
@@ -95,6 +94,10 @@ func (s *Sheet) withPaper(e stored.Experiment) (all []agreement.Comparison) {
 	if rows == nil {
 		rows = s.Paper.Rows(s.Section)
 	}
+	lackOf := s.Lack
+	if lackOf == nil {
+		lackOf = IfAbsent("no such row is stored")
+	}
 	at := map[paper.Key]int{}
 	for i := range s.Rows {
 		at[s.Key(i)] = i
@@ -107,7 +110,7 @@ func (s *Sheet) withPaper(e stored.Experiment) (all []agreement.Comparison) {
 		if !ok {
 			row = -1
 		}
-		lack := s.Lack(row, key)
+		lack := lackOf(row, key)
 		for _, c := range s.judged() {
 			if cell, ok := s.compare(c, row, key, lack); ok {
 				all = append(all, cell.In(s.Base, key.Label(), c.Name))
@@ -225,13 +228,5 @@ func (s *Sheet) predicted(c Column, row int) (cell agreement.Comparison, ok bool
 	return cell, true
 }
 
-// Number is the number in a cell, nil where there is none.
-func Number(c table.Cell) *float64 {
-	if v, err := strconv.ParseFloat(c.Exact(), 64); err == nil && !c.IsText() {
-		return &v
-	}
-	return nil
-}
-
 // number is the number in a column.
-func (s *Sheet) number(column string, row int) *float64 { return Number(s.Column(column).Cell(row)) }
+func (s *Sheet) number(column string, row int) *float64 { return s.Column(column).Cell(row).Value() }
