@@ -136,3 +136,13 @@ func TestTheMeanEquivalentIsByTasks(t *testing.T) {
 		t.Errorf("the mean is %v, want 12.5", got)
 	}
 }
+
+func TestRiskAtTheOptimalWeightIsTheDesignsRisk(t *testing.T) {
+	d := variance.Design{M: 16, Budget: 64, W: 0.22, Risk: 0.88}
+	if got := d.RiskAt(d.W); math.Abs(got-d.Risk) > 1e-12 {
+		t.Errorf("risk %v, want %v", got, d.Risk)
+	}
+	if d.RiskAt(0.25) <= d.Risk || d.RiskAt(0.19) <= d.Risk {
+		t.Error("another weight has no higher risk")
+	}
+}
