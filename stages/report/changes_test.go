@@ -1,0 +1,245 @@
+package report_test
+
+import (
+	"slices"
+	"testing"
+
+	"speceval/internal/measurement"
+	"speceval/internal/policy"
+	"speceval/internal/variance"
+)
+
+// shift adds d to every ratio of a policy at a budget.
+func shift(policy string, budget int32, d float64) func(*study) {
+	return func(s *study) {
+		for i, r := range s.ratios {
+			if r.Policy == policy && r.Budget == budget {
+				s.ratios[i].VarianceRatio += d
+			}
+		}
+	}
+}
+
+// swap makes another pilot size the selected one of a design: ours is m, and
+// the paper's has a risk higher by gap.
+func swap(policy string, n, b, m int32, gap float64) func(*study) {
+	return func(s *study) {
+		best := 0.0
+		for i := range s.designs {
+			d := &s.designs[i]
+			if d.Policy == policy && d.NTasks == n && d.Budget == b && d.Selected {
+				best = d.Risk - gap
+				d.Selected, d.Gap, d.GapSE = false, gap, gapSE
+			}
+		}
+		for i := range s.designs {
+			d := &s.designs[i]
+			if d.Policy == policy && d.NTasks == n && d.Budget == b && d.M == m {
+				d.Selected, d.Risk, d.Gap, d.GapSE = true, best, 0, 0
+				d.W = best * float64(m) / float64(b)
+			}
+		}
+		for i := range s.ratios {
+			if r := &s.ratios[i]; r.Policy == policy && r.NTasks == n && r.Budget == b {
+				r.M = &m
+			}
+		}
+	}
+}
+
+// strength selects another IBN strength at b = 8, where the paper's has a
+// mean higher by loss.
+func strength(loss float64) func(*study) {
+	return func(s *study) {
+		other := 0.14
+		for i, r := range s.ratios {
+			if r.Policy == variance.TunedIBN && r.Budget == 8 {
+				s.ratios[i].Alpha = &other
+			}
+		}
+		for i, r := range s.candidates {
+			if r.Budget == 8 && *r.Alpha == other {
+				s.candidates[i].VarianceRatio += -0.004 - loss
+			}
+		}
+		for _, d := range slices.Clone(s.designs) {
+			if d.Policy == variance.TunedIBN && d.Budget == 8 {
+				d.Alpha = &other
+				s.designs = append(s.designs, d)
+			}
+		}
+	}
+}
+
+// noisy is twenty times the replay noise.
+func noisy(s *study) {
+	for i := range s.ratios {
+		s.ratios[i].RatioSE *= 20
+	}
+}
+
+// hbnOn sets HBN's ratio on one profile at one budget.
+func hbnOn(profile string, budget int32, ratio float64) func(*study) {
+	return func(s *study) {
+		for i, r := range s.ratios {
+			if r.Profile() == profile && r.Policy == variance.HBN && r.Budget == budget {
+				s.ratios[i].VarianceRatio = ratio
+			}
+		}
+	}
+}
+
+// adverse sets HBN's ratio on the paper's adverse profile.
+func adverse(budget int32, ratio float64) func(*study) { return hbnOn(adverseProfile, budget, ratio) }
+
+// another sets HBN's ratio on another profile at b = 16.
+func another(ratio float64) func(*study) { return hbnOn("aime24__model=qwen3_5_4b", 16, ratio) }
+
+// weight moves the selected EN weight for 30 tasks at b = 8.
+func weight(d float64) func(*study) {
+	return func(s *study) {
+		for i := range s.designs {
+			if x := &s.designs[i]; x.Policy == variance.TunedEN && x.NTasks == 30 && x.Budget == 8 && x.Selected {
+				x.W += d
+			}
+		}
+	}
+}
+
+// without drops a policy altogether.
+func without(policy string) func(*study) {
+	return func(s *study) {
+		s.ratios = slices.DeleteFunc(s.ratios, func(r variance.Ratio) bool { return r.Policy == policy })
+		s.designs = slices.DeleteFunc(s.designs, func(d variance.Design) bool { return d.Policy == policy })
+	}
+}
+
+// do is several changes.
+func do(changes ...func(*study)) func(*study) {
+	return func(s *study) {
+		for _, change := range changes {
+			change(s)
+		}
+	}
+}
+
+// each changes the runs of a provenance, budget and strategy.
+func (c costs) each(provenance string, budget int32, strategy string, change func(*measurement.Measurement)) {
+	for i := range c.runs {
+		if m := &c.runs[i]; m.Provenance == provenance && m.ReferenceBudget == budget && m.Strategy == strategy {
+			change(m)
+		}
+	}
+}
+
+// cost changes the runs of a provenance and budget so that a number of Tables 2 to
+// 4 is greater by d. Others that are made of the same runs change by no more.
+func cost(provenance string, budget int32, column string, d float64) func(*study) {
+	return func(s *study) {
+		all := measurement.Settings(s.runs, provenance, budget)
+		// sum is over all settings of one of the numbers of a strategy.
+		sum := func(strategy string, of func(measurement.Measurement) float64) (v float64) {
+			for _, x := range all {
+				v += of(x.Runs[strategy])
+			}
+			return v
+		}
+		time := func(m measurement.Measurement) float64 { return m.TimeSeconds }
+		useful := func(m measurement.Measurement) float64 { return m.UsefulFLOPs }
+		wasted := func(m measurement.Measurement) float64 { return m.WastedFLOPs }
+		scale := func(strategy string, field func(*measurement.Measurement) *float64, by float64) {
+			s.each(provenance, budget, strategy, func(m *measurement.Measurement) { *field(m) *= by })
+		}
+		timeField := func(m *measurement.Measurement) *float64 { return &m.TimeSeconds }
+		usefulField := func(m *measurement.Measurement) *float64 { return &m.UsefulFLOPs }
+		uniform := sum(measurement.Uniform, time)
+		longer := func(strategy string) { scale(strategy, timeField, 1+d*uniform/sum(strategy, time)) }
+		switch column {
+		case "sync_time":
+			longer(measurement.HBNSync)
+		case "async_time":
+			longer(measurement.HBNAsync)
+		case "delta":
+			longer(measurement.UniformEquivalent)
+		case "sync_normalized":
+			var normalized float64
+			for _, x := range all {
+				run := x.Runs[measurement.HBNSync]
+				normalized += run.TimeSeconds * x.Uniform().UsefulFLOPs / run.UsefulFLOPs
+			}
+			scale(measurement.HBNSync, usefulField, 1/(1+d*uniform/normalized))
+		case "useful_flops":
+			scale(measurement.HBNAsync, usefulField, 1+d*sum(measurement.Uniform, useful)/sum(measurement.HBNAsync, useful))
+		case "wasted_flops":
+			scale(measurement.HBNAsync, func(m *measurement.Measurement) *float64 { return &m.WastedFLOPs },
+				1+d*sum(measurement.Uniform, useful)/sum(measurement.HBNAsync, wasted))
+		case "extra_rollouts":
+			left := d * sum(measurement.Uniform, func(m measurement.Measurement) float64 { return float64(m.AcceptedRollouts) })
+			s.each(provenance, budget, measurement.HBNAsync, func(m *measurement.Measurement) {
+				m.ExtraRollouts, left = m.ExtraRollouts+int32(left), left-float64(int32(left))
+			})
+		case "continuous_budget":
+			s.raiseEquivalent(budget, d)
+		case "rounded_budget":
+			left := d * sum(measurement.Uniform, func(m measurement.Measurement) float64 { return float64(m.NTasks) })
+			s.each(provenance, budget, measurement.UniformEquivalent, func(m *measurement.Measurement) {
+				if left > 0 {
+					left -= float64(m.NTasks)
+					m.Budget, m.AcceptedRollouts = m.Budget+1, m.AcceptedRollouts+m.NTasks
+				}
+			})
+		default:
+			panic(column)
+		}
+	}
+}
+
+// raiseEquivalent lowers HBN's ratios at a budget, but on the adverse profile, so
+// that the mean of b/r is greater by d.
+func (s *study) raiseEquivalent(budget int32, d float64) {
+	var own, fixed, tasks float64
+	of := func(r variance.Ratio) float64 { return float64(r.NTasks) * float64(budget) / r.VarianceRatio }
+	for _, r := range variance.Pick(s.ratios, policy.HBN, budget) {
+		tasks += float64(r.NTasks)
+		if r.Profile() == adverseProfile {
+			fixed += of(r)
+		} else {
+			own += of(r)
+		}
+	}
+	by := own / (own + d*tasks)
+	for i := range s.ratios {
+		if r := &s.ratios[i]; r.Policy == variance.HBN && r.Budget == budget && r.Profile() != adverseProfile {
+			r.VarianceRatio *= by
+		}
+	}
+}
+
+// withoutRuns drops the runs of a provenance at one budget.
+func withoutRuns(provenance string, budget int32) func(*study) {
+	return func(s *study) {
+		s.runs = slices.DeleteFunc(s.runs, func(m measurement.Measurement) bool {
+			return m.Provenance == provenance && m.ReferenceBudget == budget
+		})
+	}
+}
+
+// TestChangesOfCostsAreWhatTheySay holds the changes against the tables.
+func TestChangesOfCostsAreWhatTheySay(t *testing.T) {
+	const provenance, budget, row = measurement.Simulated, 16, 5
+	before := fleetStudy(t)
+	for base, columns := range map[string][]string{
+		"table2_compute": {"extra_rollouts", "useful_flops", "wasted_flops"},
+		"table3_time":    {"sync_time", "async_time", "sync_normalized"},
+		"table4_benefit": {"delta", "continuous_budget", "rounded_budget"},
+	} {
+		for _, column := range columns {
+			after := fleetStudy(t)
+			cost(provenance, budget, column, 0.01)(&after)
+			of := func(s study) float64 { return number(t, s.table(t, base), row, column) }
+			if moved := of(after) - of(before); moved < 0.00999 || moved > 0.0101 && column != "rounded_budget" || moved > 0.025 {
+				t.Errorf("%s moves by %v, not 0.01", column, moved)
+			}
+		}
+	}
+}
