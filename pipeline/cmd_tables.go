@@ -1,10 +1,16 @@
 package main
 
 import (
-	"github.com/spf13/pflag"
-
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"speceval/internal/atomicfile"
 	"speceval/internal/phrase"
 	"speceval/pipeline/dag"
+	"speceval/stages/report/html"
+
+	"github.com/spf13/pflag"
 )
 
 // tablesOptions are the flags of tables.
@@ -45,4 +51,27 @@ func outputs(plan *dag.Plan) string {
 		}
 	}
 	return phrase.Count(n, "file", "files")
+}
+
+// pageFile is the page of the report, in the output folder. It is no output of
+// a unit: it shows when and where units ran, which no key knows.
+const pageFile = "report.html"
+
+// writePage writes the page of the report if the report is as its stored inputs
+// make it. After anything else the page that is there stays.
+func (s *session) writePage(o *opened, snapshot *dag.Snapshot) error {
+	if o.Page == nil {
+		return nil
+	}
+	plan, err := snapshot.Plan(dag.Selection{Stages: []string{reportStage}})
+	if err != nil || plan.Units() > 0 {
+		return nil // the report has not run, or not since its inputs changed
+	}
+	h := html.History{Stages: o.stages, Records: snapshot.Records(), Origin: s.origin, Cores: runtime.NumCPU()}
+	err = atomicfile.Write(filepath.Join(o.Out, pageFile), func(w io.Writer) error { return o.Page(w, h) })
+	if err != nil {
+		return fmt.Errorf("the results are stored, but not the page: %w", err)
+	}
+	s.say("%s written", pageFile)
+	return nil
 }

@@ -42,7 +42,7 @@ func (s *session) fetch(ctx context.Context, client *hub.Client, source *upstrea
 		if err != nil {
 			return err
 		}
-		if !fetched.Kept { // of which the client tells
+		if !fetched.Kept { // otherwise the client reports it
 			s.say("%s: fetched, %s, checked by %s", source.Path(to, name), phrase.Megabytes(fetched.Bytes), fetched.Verified)
 		}
 	}

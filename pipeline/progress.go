@@ -3,9 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
+	"speceval/internal/phrase"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/status"
 	"time"
 
-	"speceval/pipeline/dag"
+	"github.com/schollz/progressbar/v3"
 )
 
 // observer shows the progress of a run: a bar on a terminal, dated lines
@@ -22,14 +25,14 @@ func (s *session) observer(plan *dag.Plan) dag.Observer {
 	return &lines{w: s.stderr, now: s.now}
 }
 
-// quiet tells only of files moved aside. Failures are listed when the run
+// quiet reports files moved aside only. Failures are listed when the run
 // ends.
 type quiet struct {
 	dag.NoObserver
 	w io.Writer
 }
 
-// Finished tells of files that the unit found and kept.
+// Finished reports files that the unit found and kept.
 func (q *quiet) Finished(done dag.Outcome) {
 	for _, note := range notes(done) {
 		fmt.Fprintln(q.w, note)
@@ -50,3 +53,163 @@ func notes(done dag.Outcome) []string {
 
 // dated is a moment as progress lines begin with it.
 func dated(t time.Time) string { return t.Format(time.RFC3339) }
+
+// bar shows progress as one bar for all units, on a terminal. It has no
+// colours.
+type bar struct {
+	w    io.Writer
+	now  func() time.Time
+	bar  *progressbar.ProgressBar
+	done int // units
+	long status.Running
+}
+
+// steps is how finely the bar shows a part of a unit.
+const steps = 1000
+
+var _ dag.Observer = (*bar)(nil)
+
+// Begin draws the empty bar.
+func (b *bar) Begin(plan *dag.Plan) {
+	b.long = status.Running{}
+	b.bar = progressbar.NewOptions(plan.Units()*steps,
+		progressbar.OptionSetWriter(b.w),
+		progressbar.OptionSetWidth(30),
+		progressbar.OptionSetPredictTime(true),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionClearOnFinish(),
+	)
+}
+
+// Started shows which stage is at work.
+func (b *bar) Started(unit dag.Ref, _ string) { b.bar.Describe(unit.Stage) }
+
+// Advanced moves the bar by a part of a unit, and shows how far the long ones
+// are.
+func (b *bar) Advanced(unit dag.Ref, p dag.Progress) {
+	now := b.now()
+	b.long.Note(unit, p, now)
+	b.bar.Describe(unit.Stage + " " + b.long.Together(now))
+	b.show()
+}
+
+// show sets the bar to the units done and the parts of those under way.
+func (b *bar) show() {
+	parts := 0.0
+	for _, u := range b.long {
+		parts += u.Part()
+	}
+	b.bar.Set(b.done*steps + int(parts*steps))
+}
+
+// Finished moves the bar. Failures and notes get a line above it.
+func (b *bar) Finished(done dag.Outcome) {
+	above := notes(done)
+	if done.Err != nil {
+		above = append(above, done.Unit.String()+" failed")
+	}
+	if len(above) > 0 {
+		b.bar.Clear()
+		for _, line := range above {
+			fmt.Fprintln(b.w, line)
+		}
+	}
+	b.done++
+	delete(b.long, done.Unit)
+	b.show()
+}
+
+// End removes the bar, and reports how far the long units are that did not
+// finish.
+func (b *bar) End() {
+	b.bar.Exit()
+	for _, line := range b.long.Unfinished() {
+		fmt.Fprintln(b.w, line)
+	}
+}
+
+const (
+	// fewUnits is how many units of a stage get a line each. Of more, lines
+	// come at intervals.
+	fewUnits     = 20
+	lineInterval = 5 * time.Second
+)
+
+// lines shows progress as dated lines, for logs.
+type lines struct {
+	w     io.Writer
+	now   func() time.Time
+	pace  *status.Pace
+	stage map[string]*stageLines
+	long  status.Running
+}
+
+// stageLines is how far one stage is.
+type stageLines struct {
+	total, done, failed int
+	last                time.Time // of the last line
+}
+
+var _ dag.Observer = (*lines)(nil)
+
+// Begin notes what there is to do.
+func (l *lines) Begin(plan *dag.Plan) {
+	start := l.now()
+	l.pace = status.NewPace(plan, start)
+	l.stage = make(map[string]*stageLines)
+	l.long = status.Running{}
+	for _, s := range plan.Stages {
+		l.stage[s.Stage.Name] = &stageLines{total: len(s.Run), last: start}
+	}
+}
+
+// Started says nothing.
+func (l *lines) Started(dag.Ref, string) {}
+
+// Advanced writes a line about a long unit, at intervals.
+func (l *lines) Advanced(unit dag.Ref, p dag.Progress) {
+	now := l.now()
+	if u := l.long.Note(unit, p, now); u.Due(now, lineInterval) {
+		fmt.Fprintf(l.w, "%s %s %s\n", dated(now), unit, u.Text(now))
+	}
+}
+
+// Finished writes a line if the unit failed, is one of few or the last of its
+// stage, or if the stage has not had a line for some time.
+func (l *lines) Finished(done dag.Outcome) {
+	s, now := l.stage[done.Unit.Stage], l.now()
+	l.pace.Finish(done.Unit)
+	delete(l.long, done.Unit)
+	for _, note := range notes(done) {
+		fmt.Fprintln(l.w, dated(now), note)
+	}
+	if done.Err != nil {
+		s.failed++
+		fmt.Fprintln(l.w, dated(now), done.Unit, "failed")
+		return
+	}
+	s.done++
+	if s.total > fewUnits && s.done+s.failed < s.total && !status.Over(s.last, now, lineInterval) {
+		return
+	}
+	s.last = now
+	fmt.Fprintf(l.w, "%s %s %d/%d, %s in %s%s, %s\n", dated(now), done.Unit.Stage, s.done, s.total,
+		done.Unit.Unit, phrase.Duration(done.Manifest.WallSeconds), elsewhere(done.Manifest), l.pace.Left(now))
+}
+
+// elsewhere says where a unit ran that had to wait for a machine, and how long it
+// waited: " on n1 as job 12_3 after 40 s in the queue"; empty for any other.
+func elsewhere(m *dag.Manifest) string {
+	if m.Queue == nil {
+		return ""
+	}
+	return fmt.Sprintf(" on %s as job %s after %s in the queue", m.Host, m.Job, phrase.Duration(m.QueueSeconds))
+}
+
+// End reports how far the long units are that did not finish; the run's summary
+// follows.
+func (l *lines) End() {
+	for _, line := range l.long.Unfinished() {
+		fmt.Fprintln(l.w, dated(l.now()), line)
+	}
+}

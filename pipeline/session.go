@@ -3,15 +3,19 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
-
-	"github.com/spf13/cobra"
-
+	"speceval/internal/atomicfile"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
+	"speceval/pipeline/runlog"
+	"speceval/pipeline/runs"
 	"speceval/pipeline/status"
+
+	"github.com/spf13/cobra"
 )
 
 // session is one command at work.
@@ -125,7 +129,7 @@ func (s *session) outFolder() (string, error) {
 	return cfg.Experiment.Out, nil
 }
 
-// sayNotes tells what the user should know of the experiment.
+// sayNotes writes what the user should know of the experiment.
 func (s *session) sayNotes(o *opened) {
 	for _, note := range o.Notes {
 		s.say("note: %s", note)
@@ -154,4 +158,32 @@ func (s *session) report(text string) {
 // warn writes a message that being quiet does not silence.
 func (s *session) warn(format string, args ...any) {
 	fmt.Fprintf(s.stderr, "speceval: warning: "+format+"\n", args...)
+}
+
+// runsFile is the record of how units came to be, in the output folder. As the
+// page of the report it is no output of a unit: it holds times.
+const runsFile = "runs.parquet"
+
+// recorder writes the log of a run in the output folder, and shows its progress
+// by another observer.
+func (s *session) recorder(o *opened, shown dag.Observer, holder string) dag.Observer {
+	return &runlog.Recorder{
+		Observer: shown, Dir: filepath.Join(o.Out, dag.LogsDir), Host: s.origin.Host, Now: s.now,
+		Run:       runlog.Run{PID: s.pid, Command: s.origin.Command, Commit: s.origin.Revision(), Config: s.config, Holder: holder},
+		Elsewhere: func(stage string) bool { return o.inJobs() && o.Executor.Stages[stage].Where == config.WhereJobs },
+		Warn:      func(err error) { s.warn("the log of this run has gaps, which its results have not: %v", err) },
+	}
+}
+
+// writeRuns writes the record of all units that have run, also after a run that
+// failed. That it cannot be written is no failure: the next run makes it whole.
+func (s *session) writeRuns(o *opened, snapshot *dag.Snapshot) {
+	rows := runs.Rows(snapshot.Made())
+	if len(rows) == 0 {
+		return
+	}
+	write := func(w io.Writer) error { return runs.Write(w, rows, s.origin.Revision()) }
+	if err := atomicfile.Write(filepath.Join(o.Out, runsFile), write); err != nil {
+		s.warn("the results are stored, but not the record of the runs: %v", err)
+	}
 }

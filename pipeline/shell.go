@@ -58,7 +58,7 @@ func newShell(args []string, interrupts chan os.Signal) *shell {
 	}
 }
 
-// isTerminal tells a character device from a file or a pipe.
+// isTerminal reports whether a file is a character device, not a file or a pipe.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0

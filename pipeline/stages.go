@@ -18,8 +18,8 @@ type pipeline struct {
 	stages func(e *experiment.Experiment) []dag.Stage
 	// verify compares the results of an experiment with the paper.
 	verify func(e *experiment.Experiment) (verdicts, error)
-	// elsewhere tells of the units of an output folder that run, or ran, on other
-	// machines; nil: none does.
+	// elsewhere returns the units of an output folder that run, or ran, on other
+	// machines; nil: Slurm has them.
 	elsewhere func(out string) ([]executor.Standing, error)
 }
 

@@ -37,7 +37,7 @@ const (
 )
 
 // readers are packages by which a file can be read.
-var readers = []string{"os", "io/fs", "path/filepath", "encoding/csv"}
+var readers = []string{"os", "path/filepath", "encoding/csv"}
 
 // storedTable is the name of a stored table, or a part of it.
 var storedTable = regexp.MustCompile(`^tables/|^\*?\.csv$`)

@@ -126,7 +126,7 @@ func earlierScores(folder, path string) (string, error) {
 	return "", nil
 }
 
-// rolloutsOf tells the rollouts of a file of scores from others.
+// rolloutsOf identifies the rollouts of a file of scores.
 func rolloutsOf(path string) (string, error) {
 	_, footer, err := rowfile.ReadFooter(path)
 	return footer[rollout.RolloutsKey], err

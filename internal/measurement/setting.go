@@ -2,6 +2,7 @@ package measurement
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"speceval/internal/policy"
@@ -88,4 +89,53 @@ func sortedKeys[V any](m map[int32]V) []int32 {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// Provenances are the sources of runs, in the order of tables.
+var Provenances = []string{Published, Simulated, Measured}
+
+// Budgets is the reference budgets of the runs of one provenance in rising order.
+func Budgets(runs []Measurement, provenance string) []int32 {
+	var all []int32
+	for _, r := range runs {
+		if r.Provenance == provenance {
+			all = append(all, r.ReferenceBudget)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Group is the settings of one provenance and budget, with the executions behind
+// them; published runs, which were executed once, have none.
+type Group struct {
+	Provenance string
+	Budget     int32
+	Settings   []Setting
+	Suites     [][]Setting
+}
+
+// Repeats is how many executions of the suite the settings are the mean of.
+func (g *Group) Repeats() int { return max(1, len(g.Suites)) }
+
+// Groups are the groups that have a whole setting, by provenance and budget. It is an
+// error if the executions behind a group do not cover its settings.
+func Groups(runs []Measurement, repeats []Repeat, strategies ...string) (all []Group, err error) {
+	for _, provenance := range Provenances {
+		for _, b := range Budgets(runs, provenance) {
+			g := Group{Provenance: provenance, Budget: b, Settings: Settings(runs, provenance, b, strategies...)}
+			if len(g.Settings) == 0 {
+				continue
+			}
+			if provenance != Published {
+				g.Suites = Suites(repeats, provenance, b, strategies...)
+				if len(g.Suites) == 0 || len(g.Suites[0]) != len(g.Settings) {
+					return nil, fmt.Errorf("%s and %s are not of one run: no repeat has the %d %s settings at budget %d; run the systems stage again",
+						File, RepeatsFile, len(g.Settings), provenance, b)
+				}
+			}
+			all = append(all, g)
+		}
+	}
+	return all, nil
 }

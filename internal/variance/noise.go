@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"speceval/internal/agreement"
+	"speceval/internal/policy"
 )
 
 // GainZ is the normal quantile of the paper's criterion of a gain (Appendix C.1),
@@ -104,4 +105,19 @@ func WeightSE(d Design) float64 {
 func TotalSE(designs Schedules, r Ratio) (float64, error) {
 	noise, err := designNoise(designs, r)
 	return math.Hypot(r.RatioSE, noise), err
+}
+
+// StrengthMean is the mean ratio of IBN at one strength, with the standard
+// error of its replay.
+func StrengthMean(candidates []Ratio, budget int32, alpha float64) (agreement.Estimate, bool) {
+	var sum, square, n float64
+	for _, r := range candidates {
+		if r.Policy == policy.IBN.Name && r.Budget == budget && AlphaOf(r.Alpha) == alpha {
+			sum, square, n = sum+r.VarianceRatio, square+r.RatioSE*r.RatioSE, n+1
+		}
+	}
+	if n == 0 {
+		return agreement.Estimate{}, false
+	}
+	return agreement.Estimate{Value: sum / n, SE: math.Sqrt(square) / n}, true
 }

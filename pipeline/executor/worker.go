@@ -17,7 +17,7 @@ import (
 	"speceval/pipeline/runlog"
 )
 
-// What Slurm tells an element about itself, in the environment.
+// The environment variables by which Slurm numbers an element.
 const (
 	elementVariable = "SLURM_ARRAY_TASK_ID"
 	jobVariable     = "SLURM_ARRAY_JOB_ID"

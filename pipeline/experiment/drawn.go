@@ -53,8 +53,8 @@ func shapeOf(model string) (checkpoint.Shape, error) {
 	return shape, nil
 }
 
-// checkShapes refuses models whose shapes launched servers would need and nobody
-// knows.
+// checkShapes refuses models that launched servers would need the shapes of, where
+// these are unknown.
 func checkShapes(cfg *config.Config) error {
 	if !slices.ContainsFunc(cfg.Workers, func(w config.Worker) bool { return w.Weights == config.WeightsDummy }) {
 		return nil
@@ -89,7 +89,7 @@ func drawnLengths(cfg *config.Config, pairs []pair.Pair) (*systems.Drawn, error)
 	}
 	thinking := make(map[string]checkpoint.Thinking)
 	for _, m := range cfg.Models {
-		thinking[m.ID] = toldThinking(m)
+		thinking[m.ID] = thinkingOf(m)
 	}
 	return &systems.Drawn{
 		Source: dag.Source{Name: data.FleetName, SHA256: digest(data.FleetModels(), data.FleetLengths())},
@@ -117,9 +117,9 @@ func madePrompts(cfg *config.Config, m *systems.Measured) []string {
 	return []string{fmt.Sprintf("%d of %d benchmarks have no task file in %s: their prompts are made, of the length model's tokens", without, len(cfg.Benchmarks), cfg.Corpus.Tasks)}
 }
 
-// toldThinking is what the template of a model's chats is told about thinking, as
+// thinkingOf is the argument about thinking of the template of a model's chats, as
 // templateArguments has it.
-func toldThinking(m config.Model) checkpoint.Thinking {
+func thinkingOf(m config.Model) checkpoint.Thinking {
 	switch {
 	case m.Thinking:
 		return checkpoint.On

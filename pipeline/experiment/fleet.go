@@ -109,7 +109,7 @@ func onThisMachine(urls []string) []string {
 	return places
 }
 
-// onLoopback tells whether a host name is this machine's, for itself alone.
+// onLoopback reports whether a host name is that of this machine's loopback.
 func onLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -90,8 +90,8 @@ func ServedModel(cfg *config.Config, m config.Model) serving.Model {
 	}
 }
 
-// templateArguments are what the chat template is told. Only a model that can
-// think has to be told whether to.
+// templateArguments are the arguments of the chat template. Only a model that can
+// think has one, whether to.
 func templateArguments(m config.Model) map[string]any {
 	if !m.Thinking && m.ReasoningParser == "" {
 		return nil

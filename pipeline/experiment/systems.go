@@ -111,12 +111,12 @@ type timing struct {
 	workers *serving.Workers
 	// vacate ends the servers that rollouts were sampled from, which may hold the
 	// same devices; nil: there are none. Whoever times runs has profiles of all
-	// rollouts, so that nobody samples any more.
+	// rollouts, so that no sampling is in flight.
 	vacate func(ctx context.Context) error
 	judges *serving.Servers // that score free answers of runs under real rewards
 }
 
-// acquire waits for a worker that serves a model and that nobody else uses.
+// acquire waits for a worker that serves a model and is not in use.
 func (t *timing) acquire(ctx context.Context, m serving.Model) (*serving.Lease, error) {
 	if t.vacate != nil {
 		if err := t.vacate(ctx); err != nil {

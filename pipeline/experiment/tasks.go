@@ -95,7 +95,7 @@ func readTaskFile(b config.Benchmark, path string, prompts *benchmark.Prompts) (
 	return TaskFile{b.ID, path, tasks}, nil
 }
 
-// usable tells whether the tasks of a file make the benchmark.
+// usable is an error if the tasks of a file do not make the benchmark.
 func usable(id, path string, tasks []benchmark.Task) error {
 	if found := tasks[0].Benchmark; found != id {
 		return fmt.Errorf("%s holds tasks of %s", path, found)

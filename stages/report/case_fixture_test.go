@@ -50,7 +50,7 @@ func withCase(t testing.TB, s study) study {
 
 // madeEstimates is the normal law of each policy, in twenty bins.
 func madeEstimates(fact stored.CaseFact, ratios []variance.Ratio) []variance.Estimates {
-	c := stored.NewCase(fact, ratios, nil)
+	c := variance.NewCase(fact.Evaluated(), fact.Budget, ratios, nil)
 	truth := c.Mean()
 	const repetitions, bins, reach = 200_000, 20, 4.0
 	var out []variance.Estimates

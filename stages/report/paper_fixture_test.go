@@ -151,22 +151,12 @@ func spreadRatios(ratios []variance.Ratio, budget int32, continuous float64) {
 				ratios[i].VarianceRatio = before[k] - d
 			}
 		}
-		if meanEquivalent(ratios, budget) < continuous {
+		if variance.MeanEquivalent(variance.Pick(ratios, policy.HBN, budget)) < continuous {
 			down = d
 		} else {
 			up = d
 		}
 	}
-}
-
-// meanEquivalent is the mean of HBN's b/r, weighted by tasks.
-func meanEquivalent(ratios []variance.Ratio, budget int32) float64 {
-	var tasks, sum float64
-	for _, r := range variance.Pick(ratios, policy.HBN, budget) {
-		tasks += float64(r.NTasks)
-		sum += float64(r.NTasks) * float64(budget) / r.VarianceRatio
-	}
-	return sum / tasks
 }
 
 // paperPolicies are those of Table 1, in the order of stored files.

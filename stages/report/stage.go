@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"speceval/internal/figure"
+	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
@@ -145,11 +146,11 @@ func (s stage) lengths() dag.Unit {
 		}
 	}
 	u.Run = func(_ context.Context, job *dag.Job) error {
-		rows, err := stored.CountLengths(s.Settings, job.Input)
+		rows, err := s.source(job).CountLengths()
 		if err != nil {
 			return err
 		}
-		return job.Write(stored.LengthsFile, len(rows), func(w io.Writer) error { return rowfile.Write(w, rows, job.Footer(stored.LengthsSchema)) })
+		return job.Write(stored.LengthsFile, len(rows), func(w io.Writer) error { return rowfile.Write(w, rows, job.Footer(rollout.LengthSchema)) })
 	}
 	return u
 }

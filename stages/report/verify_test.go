@@ -1,11 +1,60 @@
 package report_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"speceval/internal/agreement"
+	"speceval/internal/golden"
+	"speceval/internal/measurement"
 	"speceval/internal/paper"
+	"speceval/internal/variance"
+	"speceval/stages/report/verify"
 )
+
+// cellOf is the verdict on one number.
+func cellOf(t *testing.T, v verify.Verdicts, table, row, column string) agreement.Comparison {
+	t.Helper()
+	i := slices.IndexFunc(v.Cells, func(c agreement.Comparison) bool {
+		return c.Table == table && c.Row == row && c.Column == column
+	})
+	if i < 0 {
+		t.Fatalf("no cell %s %s %s", table, row, column)
+	}
+	return v.Cells[i]
+}
+
+// verdictCase is a change of a study, and the verdict that it makes of a number.
+type verdictCase struct {
+	name, table, row, column string
+	change                   func(*study)
+	want                     agreement.Verdict
+}
+
+// check changes a study, and wants its verdicts to fail where the wanted one does,
+// and to print.
+func (c verdictCase) check(t *testing.T, s study) verify.Verdicts {
+	t.Helper()
+	c.change(&s)
+	v := s.verdicts(t)
+	got := cellOf(t, v, c.table, c.row, c.column)
+	if got.Verdict != c.want {
+		t.Errorf("%s %s %s: %s, want %s (%s)", c.table, c.row, c.column, got.Verdict, c.want, got.Note)
+	}
+	if fails := c.want == agreement.Differs || c.want == agreement.Absent; fails && v.Passed() {
+		t.Error("passed with a cell that does not")
+	}
+	if err := v.Text(new(bytes.Buffer)); err != nil {
+		t.Error(err)
+	}
+	if err := v.JSON(new(bytes.Buffer)); err != nil {
+		t.Error(err)
+	}
+	return v
+}
 
 func TestResultsOfThePaperAgreeInEveryCell(t *testing.T) {
 	v := paperStudy(t).verdicts(t)
@@ -17,5 +66,135 @@ func TestResultsOfThePaperAgreeInEveryCell(t *testing.T) {
 		if c.Verdict != agreement.Agrees && !rounded && c.Column != "generation_hours" {
 			t.Errorf("%s %s %s: %s %s", c.Table, c.Row, c.Column, c.Verdict, c.Note)
 		}
+		executed := strings.HasPrefix(c.Row, measurement.Simulated) || strings.HasPrefix(c.Row, measurement.Measured)
+		if executed {
+			t.Errorf("a cell of %s, though nothing was executed", c.Row)
+		}
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	const t1, t5, t6, t7, rob = "table1_variance", "table5_hbn_schedule", "table6_en_schedule", "table7_flop_coefficients", "robustness"
+	for _, c := range []verdictCase{
+		{"within the tolerance", t1, "b=8", "hbn", shift(variance.HBN, 8, 0.0009), agreement.Agrees},
+		{"beyond tolerance and noise", t1, "b=8", "hbn", shift(variance.HBN, 8, 0.0015), agreement.Differs},
+		{"beyond it downwards", t1, "b=8", "hbn", shift(variance.HBN, 8, -0.0015), agreement.Differs},
+		{"beyond tolerance, within noise", t1, "b=8", "hbn", do(shift(variance.HBN, 8, 0.0015), noisy), agreement.Within},
+		{"the Oracle has no tolerance", t1, "b=16", "oracle", shift(variance.Oracle, 16, 0.0009), agreement.Differs},
+		{"the Oracle rounds", t1, "b=16", "oracle", shift(variance.Oracle, 16, 0.0004), agreement.Agrees},
+		{"another strength, as good", t1, "b=8", "ibn_alpha", strength(0.0001), agreement.Tie},
+		{"another strength, better", t1, "b=8", "ibn_alpha", strength(0.002), agreement.Differs},
+		{"another pilot, as good", t5, "N=19 b=64", "m", swap(variance.HBN, 19, 64, 16, 0.0001), agreement.Tie},
+		{"another pilot, better", t5, "N=19 b=64", "m", swap(variance.HBN, 19, 64, 16, 0.01), agreement.Differs},
+		{"another EN pilot, as good", t6, "N=100 b=64", "m", swap(variance.TunedEN, 100, 64, 54, 0.0002), agreement.Tie},
+		{"another EN pilot, better", t6, "N=100 b=64", "m", swap(variance.TunedEN, 100, 64, 54, 0.002), agreement.Differs},
+		{"weight of the paper's pilot", t6, "N=100 b=64", "w", swap(variance.TunedEN, 100, 64, 54, 0.002), agreement.Agrees},
+		{"weight rounds", t6, "N=30 b=8", "w", weight(0.0004), agreement.Agrees},
+		{"weight within noise", t6, "N=30 b=8", "w", weight(0.004), agreement.Within},
+		{"weight beyond noise", t6, "N=30 b=8", "w", weight(0.02), agreement.Differs},
+		{"a coefficient", t7, "qwen2_5_3b", "theta_core", func(s *study) { s.architectures[0].ThetaCore += 1000 }, agreement.Differs},
+		{"a count of layers", t7, "qwen2_5_3b", "full_attention_layers", func(s *study) { s.architectures[0].FullAttentionLayers++ }, agreement.Differs},
+		{"no such checkpoint", t7, "qwen3_5_27b", "theta_core", func(s *study) { s.architectures = s.architectures[:5] }, agreement.Absent},
+		{"one profile gains no more", rob, "b=8", "profiles_gaining", adverse(8, 1.1), agreement.Differs},
+		{"one profile hardly gains no more", rob, "b=8", "profiles_gaining", adverse(8, 0.9993), agreement.Within},
+		{"one profile gains that should not", rob, "b=32", "profiles_gaining", adverse(32, 0.9), agreement.Differs},
+		{"adverse ratio", rob, "b=16", "worst_ratio", adverse(16, 1.03), agreement.Differs},
+		{"adverse ratio within noise", rob, "b=16", "worst_ratio", adverse(16, 1.025), agreement.Within},
+		{"another worst profile", rob, "b=16", "worst_profile", another(1.1), agreement.Differs},
+		{"another worst profile, as bad", rob, "b=16", "worst_profile", another(1.0245), agreement.Tie},
+		{"endpoint tasks", rob, "all", "adverse_outside_02_08", func(s *study) { s.Find("math_100__model=qwen3_5_4b").Outside = 95 }, agreement.Differs},
+		{"a profile too few", "corpus", "all", "profiles", func(s *study) { s.Profiles = s.Profiles[1:] }, agreement.Differs},
+		{"a policy not replayed", t1, "b=8", "tuned_ibn", without(variance.TunedIBN), agreement.Absent},
+		{"a policy without designs", t6, "N=19 b=8", "m", without(variance.TunedEN), agreement.Absent},
+		{"the tolerance itself", t1, "b=8", "hbn", shift(variance.HBN, 8, 0.001), agreement.Agrees},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.check(t, paperStudy(t)) })
+	}
+}
+
+func TestNothingIsComparedWithOtherProfilesOrBudgets(t *testing.T) {
+	s := paperStudy(t)
+	s.Published = false
+	v := s.verdicts(t)
+	if !v.Passed() || len(v.Cells) != 0 || !strings.Contains(v.Summary(), "no verdict") {
+		t.Errorf("other profiles: %d cells, %s", len(v.Cells), v.Summary())
+	}
+
+	s = paperStudy(t)
+	s.Budgets = []int32{8, 128}
+	v = s.verdicts(t)
+	if !v.Passed() || !strings.Contains(v.Skipped, "[16 32 64]") {
+		t.Errorf("other budgets: %s; %s", v.Summary(), v.Skipped)
+	}
+	for _, c := range v.Cells {
+		if strings.Contains(c.Row, "b=16") {
+			t.Errorf("a verdict at b = 16: %+v", c)
+		}
+	}
+}
+
+func TestFilesOfDifferentRunsAreAnError(t *testing.T) {
+	s := paperStudy(t)
+	m := int32(3)
+	for i := range s.ratios {
+		if s.ratios[i].Policy == variance.HBN && s.ratios[i].Budget == 8 {
+			s.ratios[i].M = &m
+		}
+	}
+	if _, err := verify.Of(s.source(t)); err == nil || !strings.Contains(err.Error(), "run the replay stage again") {
+		t.Errorf("error %v", err)
+	}
+
+	s = paperStudy(t)
+	s.ratios = s.ratios[:len(s.ratios)-1]
+	if _, err := verify.Of(s.source(t)); err == nil || !strings.Contains(err.Error(), "covers 106 profiles") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestVerdictsPrint has one number alone of Tables 2 to 4 that differs: cells of
+// three studies, since no study is like this.
+func TestVerdictsPrint(t *testing.T) {
+	as, shifted, slower := fleetStudy(t), fleetStudy(t), fleetStudy(t)
+	shift(variance.HBN, 8, 0.0015)(&shifted)
+	swap(variance.TunedEN, 100, 64, 54, 0.0002)(&shifted)
+	cost(measurement.Simulated, 8, "sync_time", 0.05)(&slower)
+	v := shifted.verdicts(t)
+	benefit := as.verdicts(t).Of(paper.Benefit).Cells
+	for i, c := range v.Cells {
+		switch {
+		case c.Table == paper.Benefit:
+			v.Cells[i], benefit = benefit[0], benefit[1:]
+		case c.Table == paper.Time && c.Row == "simulated b=8" && c.Column == "sync_time":
+			v.Cells[i] = cellOf(t, slower.verdicts(t), c.Table, c.Row, c.Column)
+		}
+	}
+	var text, object bytes.Buffer
+	if err := v.Text(&text); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "verify.txt", text.Bytes())
+	if err := v.JSON(&object); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Passed    bool
+		Published bool
+		Agree     int
+		Total     int
+		Cells     []agreement.Comparison
+	}
+	if err := json.Unmarshal(object.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Passed || !got.Published || got.Agree != got.Total-3 || got.Total != v.Judged() || len(got.Cells) != paperCells+130 {
+		t.Errorf("JSON says passed %v, published %v, %d of %d agree, %d cells", got.Passed, got.Published, got.Agree, got.Total, len(got.Cells))
+	}
+}
+
+func TestVerifyWithoutResultsSaysWhatToRun(t *testing.T) {
+	_, err := verify.Folder(paperStudy(t).settings(t), t.TempDir())
+	if err == nil || !strings.Contains(err.Error(), "run `speceval run` first") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -37,7 +37,7 @@ var Case = &Figure{
 
 const caseBase = "figure2_case_study"
 
-func drawCase(c stored.Case) figure.Figure {
+func drawCase(c variance.Case) figure.Figure {
 	who := c.Benchmark + ", " + model.ModelName(c.Model)
 	f := figure.Figure{
 		Base: caseBase, Label: "fig:case-study", Width: pageWidth, Height: 262,
@@ -73,11 +73,11 @@ func (d *caseData) add(panel, quantity, of, task string, budget, x table.Cell, v
 
 // tasks is panel (a): the task probabilities in rising order, those of the
 // endpoint tasks apart.
-func (d *caseData) tasks(c stored.Case) figure.Panel {
+func (d *caseData) tasks(c variance.Case) figure.Panel {
 	const title = "(a) Task probabilities"
 	n := c.N()
 	if n == 0 {
-		return figure.Panel{Title: title, Instead: stored.NotReplayed}
+		return figure.Panel{Title: title, Instead: variance.NotReplayed}
 	}
 	inner := figure.Points{Name: "task", Style: figure.Style{Ink: figure.Blue, Marker: figure.Circle, Size: 2}}
 	ends := figure.Points{Name: fmt.Sprintf("task at an endpoint (%d)", c.Endpoints()),
@@ -113,7 +113,7 @@ func (d *caseData) tasks(c stored.Case) figure.Panel {
 }
 
 // widths is panel (b): half-widths in percentage points.
-func (d *caseData) widths(c stored.Case) figure.Panel {
+func (d *caseData) widths(c variance.Case) figure.Panel {
 	p := figure.Panel{Title: "(b) Half-width of the 95% interval", Y: figure.Axis{Label: "Percentage points", Zero: true}}
 	return d.overBudgets(c, p, "b", "half_width_points", " points", func(ratio, se float64, b int32) (float64, float64) {
 		half := 100 * c.HalfWidth(ratio, b)
@@ -122,14 +122,14 @@ func (d *caseData) widths(c stored.Case) figure.Panel {
 }
 
 // ratios is panel (c): variance ratios.
-func (d *caseData) ratios(c stored.Case) figure.Panel {
+func (d *caseData) ratios(c variance.Case) figure.Panel {
 	p := figure.Panel{Title: "(c) Variance relative to Uniform", Y: figure.Axis{Label: "Ratio"}}
 	return d.overBudgets(c, p, "c", "variance_ratio", "", func(ratio, se float64, _ int32) (float64, float64) { return ratio, se })
 }
 
 // overBudgets is a panel of the policies over the budgets. Value turns a ratio
 // with its standard error into what is shown.
-func (d *caseData) overBudgets(c stored.Case, p figure.Panel, letter, quantity, unit string, value func(ratio, se float64, budget int32) (v, vse float64)) figure.Panel {
+func (d *caseData) overBudgets(c variance.Case, p figure.Panel, letter, quantity, unit string, value func(ratio, se float64, budget int32) (v, vse float64)) figure.Panel {
 	if p.Instead = c.NoRatios(); p.Instead != "" {
 		return p
 	}
@@ -162,7 +162,7 @@ func (d *caseData) overBudgets(c stored.Case, p figure.Panel, letter, quantity, 
 
 // densities is panel (d): how the estimates of each policy spread about the true
 // mean.
-func (d *caseData) densities(c stored.Case) figure.Panel {
+func (d *caseData) densities(c variance.Case) figure.Panel {
 	p := figure.Panel{
 		Title:  fmt.Sprintf("(d) Sampling density at %s = %d", figure.Italic("b"), c.Budget),
 		X:      figure.Axis{Label: "Estimated benchmark mean (%)", Tight: true},

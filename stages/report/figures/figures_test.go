@@ -18,6 +18,7 @@ import (
 	"speceval/internal/golden"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
+	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 	"speceval/internal/variance"
 	"speceval/pipeline/pair"
@@ -30,7 +31,7 @@ type results struct {
 	fact      *stored.CaseFact
 	ratios    []variance.Ratio
 	estimates []variance.Estimates
-	lengths   []stored.LengthRow
+	lengths   []rollout.LengthRow
 }
 
 // put writes a file of an output folder.
@@ -124,7 +125,7 @@ func paperCase(t *testing.T) results {
 
 // madeEstimates is the normal law of each policy, in twenty bins.
 func madeEstimates(fact stored.CaseFact, ratios []variance.Ratio) (out []variance.Estimates) {
-	c := stored.NewCase(fact, ratios, nil)
+	c := variance.NewCase(fact.Evaluated(), fact.Budget, ratios, nil)
 	truth := 0.0
 	for i := range c.N() {
 		truth += c.P(i) / float64(c.N())
@@ -350,7 +351,7 @@ func TestSpreadOfProfiles(t *testing.T) {
 	for i := range fewLines + 1 {
 		of.pairs = append(of.pairs, profile.Profile{Benchmark: "quiz", Model: fmt.Sprint("m", i), TestedK: 4, TaskIDs: []string{"a", "b", "c"}, PassCounts: []int{4, 0, 1}})
 	}
-	of.lengths = []stored.LengthRow{{Benchmark: "quiz", Model: "m0", Tokens: 100, Responses: 90}, {Benchmark: "quiz", Model: "m0", Tokens: 101, Responses: 5}, {Benchmark: "quiz", Model: "m0", Tokens: 200, Responses: 4}, {Benchmark: "quiz", Model: "m0", Tokens: 300, Responses: 1}}
+	of.lengths = []rollout.LengthRow{{Benchmark: "quiz", Model: "m0", Tokens: 100, Responses: 90}, {Benchmark: "quiz", Model: "m0", Tokens: 101, Responses: 5}, {Benchmark: "quiz", Model: "m0", Tokens: 200, Responses: 4}, {Benchmark: "quiz", Model: "m0", Tokens: 300, Responses: 1}}
 	_, records := drawn(t, Spread, of)
 	var got []string
 	for _, r := range records[1:] {

@@ -34,7 +34,7 @@ func makePairs(src *stored.Source) (figure.Figure, error) {
 		return figure.Figure{}, err
 	}
 	if len(ratios) == 0 && slices.Contains(src.Lacking(), stored.RatiosRef.Stage) {
-		return pairsFrame(figure.Panel{Instead: stored.NotReplayed}), nil
+		return pairsFrame(figure.Panel{Instead: variance.NotReplayed}), nil
 	}
 	return drawPairs(ratios)
 }

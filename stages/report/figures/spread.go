@@ -6,6 +6,7 @@ import (
 
 	"speceval/internal/figure"
 	"speceval/internal/profile"
+	"speceval/internal/rollout"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/stored"
@@ -38,7 +39,7 @@ var lineStyles = [fewLines]figure.Style{
 	{Ink: figure.SkyBlue, Width: 1.2}, {Ink: figure.Grey, Dash: figure.Dashed, Width: 1.2},
 }
 
-func drawSpread(profiles []profile.Profile, lengths map[string]stored.Lengths) figure.Figure {
+func drawSpread(profiles []profile.Profile, lengths map[[2]string]rollout.Lengths) figure.Figure {
 	f := figure.Figure{
 		Base: spreadBase, Label: "fig:profile-spread", Width: 2 * columnWidth, Height: 190,
 		Title:   "Pass probabilities of the tasks, and lengths of the responses",
@@ -69,7 +70,7 @@ func drawSpread(profiles []profile.Profile, lengths map[string]stored.Lengths) f
 			}
 		}
 		add(&first, "a", name, risingTasks(p))
-		shares := longer(lengths[p.Name()])
+		shares := longer(lengths[[2]string{p.Benchmark, p.Model}])
 		add(&second, "b", "", shares)
 		for _, at := range shares {
 			least = min(least, at.Y)
@@ -97,7 +98,7 @@ func risingTasks(p profile.Profile) (at []figure.Point) {
 
 // longer are the shares of responses that are longer than so many tokens, above
 // zero, at lengths that are about 2% apart at least.
-func longer(lengths stored.Lengths) (at []figure.Point) {
+func longer(lengths rollout.Lengths) (at []figure.Point) {
 	const apart = 1.02
 	all, left := lengths.Responses(), lengths.Responses()
 	next := 0.0

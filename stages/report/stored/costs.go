@@ -14,21 +14,6 @@ type Costs struct {
 	Drawn   bool                      // answers of measured runs had drawn lengths
 }
 
-// Provenances are the groups of rows of tables of runs, in their order.
-var Provenances = []string{measurement.Published, measurement.Simulated, measurement.Measured}
-
-// Budgets is the budgets of the runs of one provenance in rising order.
-func (c Costs) Budgets(provenance string) []int32 {
-	var all []int32
-	for _, r := range c.Runs {
-		if r.Provenance == provenance {
-			all = append(all, r.ReferenceBudget)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
 // readCosts gathers the runs that Tables 2 to 4 are made of: the published
 // ones, where the profiles are the paper's, and those of the systems stage,
 // where the experiment has one.
@@ -85,7 +70,7 @@ func publishedRuns(s *Settings) ([]measurement.Measurement, error) {
 	runs := slices.DeleteFunc(all, func(m measurement.Measurement) bool {
 		return !slices.Contains(s.Budgets, int(m.ReferenceBudget)) || !wanted[m.Profile()] || !isPublished(m)
 	})
-	for _, b := range (Costs{Runs: runs}).Budgets(measurement.Published) {
+	for _, b := range measurement.Budgets(runs, measurement.Published) {
 		if n := len(measurement.Settings(runs, measurement.Published, b)); n != len(s.Pairs) {
 			return nil, fmt.Errorf("%s: %d of the %d profiles have runs at budget %d", MeasurementsFile, n, len(s.Pairs), b)
 		}

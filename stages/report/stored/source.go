@@ -1,10 +1,13 @@
 package stored
 
 import (
+	"cmp"
+	"slices"
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
 	"speceval/internal/paper"
 	"speceval/internal/profile"
+	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 	"speceval/internal/variance"
 )
@@ -183,7 +186,38 @@ func (s *Source) Profiles() ([]profile.Profile, error) {
 	})
 }
 
-// Lengths is the lengths of the sampled responses, by the name of their profile.
-func (s *Source) Lengths() (map[string]Lengths, error) {
-	return read(s, LengthsFile, readLengths)
+// LengthsFile counts the sampled responses by their length, so that no table or
+// figure reads all rollouts again.
+const LengthsFile = "report/lengths.parquet"
+
+// Lengths is the lengths of the sampled responses, by benchmark and model.
+func (s *Source) Lengths() (map[[2]string]rollout.Lengths, error) {
+	return read(s, LengthsFile, rollout.ReadLengths)
+}
+
+// CountLengths counts the sampled responses by benchmark, model and length.
+func (s *Source) CountLengths() (rows []rollout.LengthRow, err error) {
+	for _, p := range s.Pairs {
+		var parts []string
+		for _, file := range s.Live.Rollouts[p.Name()].Files {
+			path, err := s.in.there(file)
+			if err != nil {
+				return nil, err
+			}
+			if path != "" {
+				parts = append(parts, path)
+			}
+		}
+		lengths, err := rollout.CountLengths(parts)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range lengths {
+			rows = append(rows, rollout.LengthRow{Benchmark: p.Benchmark, Model: p.Model, Tokens: l.Tokens, Responses: l.Responses})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b rollout.LengthRow) int {
+		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model))
+	})
+	return rows, nil
 }

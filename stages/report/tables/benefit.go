@@ -107,39 +107,16 @@ func stacked(above, below string) table.Head {
 		TeX: fmt.Sprintf(`\begin{tabular}[c]{@{}c@{}}%s\\%s\end{tabular}`, above, below)}
 }
 
-// budgetErrors fills in the Monte Carlo standard errors of the average b/r and of
-// the average ⌊b/r⌋, weighted by tasks.
-//
-// Continuous: d(N·b/r)/dr = −N·b/r², for replay and design noise alike.
-//
-// Rounded: noise of sd s in b/r makes ⌊b/r⌋ jump by one in a share of runs
-// that does not depend on where b/r is, on average. Two replays differ by
-// √2·s·√(2/π) in the mean absolute value, which is the variance of the
-// jump, and half of it is each one's: s/√π. What moves all of them at once,
-// the noise of a shared design, is in the continuous error. A published budget was
-// executed whatever this replay says.
+// budgetErrors fills in the Monte Carlo standard errors of the equivalent budgets. A
+// published one was executed whatever this replay says.
 func (r *costRow) budgetErrors() error {
-	weights := make([]float64, len(r.ratios))
-	var tasks, jumps float64
-	for i, ratio := range r.ratios {
-		n := float64(ratio.NTasks)
-		slope := float64(ratio.Budget) / (ratio.VarianceRatio * ratio.VarianceRatio)
-		se, err := variance.TotalSE(r.designs, ratio)
-		if err != nil {
-			return err
-		}
-		weights[i] = n * slope
-		tasks += n
-		jumps += n * n * slope * se / math.SqrtPi
-	}
-	e, err := variance.SumErrors(r.designs, r.ratios, weights)
-	if err != nil {
+	c, d, share := &r.cells[continuousColumn].Estimate, &r.cells[roundedColumn].Estimate, &r.cells[roundedOverColumn].Estimate
+	var err error
+	if c.SE, d.SE, err = variance.EquivalentErrors(r.designs, r.ratios); err != nil {
 		return err
 	}
-	c, d, share := &r.cells[continuousColumn].Estimate, &r.cells[roundedColumn].Estimate, &r.cells[roundedOverColumn].Estimate
-	c.SE = e.Total / tasks
-	if r.provenance != measurement.Published {
-		d.SE = math.Hypot(e.Total, math.Sqrt(jumps)) / tasks
+	if r.Provenance == measurement.Published {
+		d.SE = 0
 	}
 	share.SE = share.Value * math.Hypot(c.SE/c.Value, d.SE/d.Value)
 	return nil
@@ -149,7 +126,7 @@ func (r *costRow) budgetErrors() error {
 func (r *costRow) budgetCauses(src *stored.Source, column int) ([]model.ErrorOf, error) {
 	se := r.cells[column].SE
 	switch {
-	case column == roundedColumn && r.provenance == measurement.Published:
+	case column == roundedColumn && r.Provenance == measurement.Published:
 		return []model.ErrorOf{{Cause: model.ReplayCause, SE: &se, About: "none: this budget was executed, whatever our replay says"}}, nil
 	case column != continuousColumn:
 		return []model.ErrorOf{{Cause: model.ReplayCause + " and " + model.DesignCause, SE: &se, About: "with the jumps of a budget that is rounded down"}}, nil
@@ -169,7 +146,7 @@ func (r *costRow) budgetCauses(src *stored.Source, column int) ([]model.ErrorOf,
 // Monte Carlo error.
 func (r *costRow) kept() agreement.Estimate {
 	c, d := r.cells[continuousColumn], r.cells[roundedColumn]
-	b := float64(r.budget)
+	b := float64(r.Budget)
 	share := (d.Value - b) / (c.Value - b)
 	return agreement.Estimate{Value: share, SE: math.Abs(share) * math.Hypot(c.SE/(c.Value-b), d.SE/(d.Value-b))}
 }
@@ -183,7 +160,7 @@ func keptColumn(rows []*costRow, numbers *paper.Numbers) model.Column {
 			return numbers.Number(paper.Benefit, "extra_budget_kept_b8"), key.Budget == 8
 		},
 		Judge: func(i int, want float64) agreement.Comparison {
-			if rows[i].provenance == measurement.Measured {
+			if rows[i].Provenance == measurement.Measured {
 				return rows[i].shown(rows[i].kept().Value, want, decimals)
 			}
 			return agreement.Compare(rows[i].kept(), want, decimals, 0)
@@ -193,7 +170,7 @@ func keptColumn(rows []*costRow, numbers *paper.Numbers) model.Column {
 
 // equivalents is the executed budget of each setting, and ⌊b/r⌋ of the stored ratio.
 func (r *costRow) equivalents() (executed, wanted []int32, err error) {
-	for i, s := range r.settings {
+	for i, s := range r.Settings {
 		want, err := variance.EquivalentBudget(s.Budget, r.ratios[i].VarianceRatio)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %s at budget %d: %w", variance.RatiosFile, s.Profile(), s.Budget, err)
@@ -222,7 +199,7 @@ func differingColumn(rows []*costRow) model.Column {
 		Break: func(i int) (d model.Breakdown, err error) {
 			executed, wanted, err := rows[i].equivalents()
 			var parts []model.Part
-			for j, s := range rows[i].settings {
+			for j, s := range rows[i].Settings {
 				parts = append(parts, model.Option(s.Profile(), math.Abs(float64(wanted[j]-executed[j])), float64(wanted[j]), float64(executed[j]), rows[i].ratios[j].VarianceRatio))
 			}
 			d.Parts = model.Ranked("profiles", "those that differ are counted", []string{"differs by", "budget of the ratio", "executed budget", "variance_ratio"}, parts, true)
@@ -240,11 +217,11 @@ func budgetNotes(rows []*costRow) []string {
 	settings, differing := map[string]int{}, map[string]int{}
 	for _, r := range rows {
 		worst = max(worst, r.cells[continuousColumn].SE)
-		settings[r.provenance] += len(r.settings)
-		differing[r.provenance] += r.differing
+		settings[r.Provenance] += len(r.Settings)
+		differing[r.Provenance] += r.differing
 	}
 	notes := []string{fmt.Sprintf("Monte Carlo standard errors of the continuous budgets are at most %.3f.", worst)}
-	for _, p := range stored.Provenances {
+	for _, p := range measurement.Provenances {
 		if differing[p] > 0 {
 			notes = append(notes, fmt.Sprintf("In %d of the %d %s settings this replay's b/r rounds down to another budget than was executed.",
 				differing[p], settings[p], p))

@@ -50,7 +50,7 @@ func makeCase(src *stored.Source) (*model.Sheet, error) {
 				return nil, err
 			}
 		}
-		j := caseJudge{Case: stored.NewCase(*e.CaseStudy, ratios, estimates), numbers: numbers, source: src, experiment: e}
+		j := caseJudge{Case: variance.NewCase(e.CaseStudy.Evaluated(), e.CaseStudy.Budget, ratios, estimates), numbers: numbers, source: src, experiment: e}
 		return j.cells()
 	}
 	return s, nil
@@ -58,7 +58,7 @@ func makeCase(src *stored.Source) (*model.Sheet, error) {
 
 // caseJudge compares a case study.
 type caseJudge struct {
-	stored.Case
+	variance.Case
 	numbers    *paper.Numbers
 	source     *stored.Source
 	experiment stored.Experiment

@@ -57,16 +57,13 @@ func (c costColumn) decimals(paper float64) int {
 
 // costRow is a row of Tables 2 to 4.
 type costRow struct {
-	kind       *costTable
-	budget     int32
-	provenance string
-	settings   []measurement.Setting
-	suites     [][]measurement.Setting // the executions behind them; none of published runs
-	ratios     []variance.Ratio        // HBN's, where the table has what is replayed
-	designs    variance.Schedules
-	cells      []costCell // by column
-	drawn      bool       // the lengths of answers were drawn, and not the models'
-	differing  int        // settings whose executed equivalent budget is not that of the ratios
+	measurement.Group
+	kind      *costTable
+	ratios    []variance.Ratio // HBN's, where the table has what is replayed
+	designs   variance.Schedules
+	cells     []costCell // by column
+	drawn     bool       // the lengths of answers were drawn, and not the models'
+	differing int        // settings whose executed equivalent budget is not that of the ratios
 }
 
 // costCell is a number with its Monte Carlo error and, with two repeats or
@@ -83,18 +80,15 @@ func (r *costRow) quotient(column int) *measurement.Quotient {
 		return c.quotient
 	}
 	byProfile := map[string]float64{}
-	for i, s := range r.settings {
+	for i, s := range r.Settings {
 		byProfile[s.Profile()] = r.ratios[i].VarianceRatio
 	}
 	return c.replayed(func(s measurement.Setting) float64 { return byProfile[s.Profile()] })
 }
 
-// repeats is how many executions of the suite the row is the mean of.
-func (r *costRow) repeats() int { return max(1, len(r.suites)) }
-
 // repeated is the number in a column as each execution of the suite gives it.
 func (r *costRow) repeated(column int) (values []float64) {
-	for _, settings := range r.suites {
+	for _, settings := range r.Suites {
 		values = append(values, r.quotient(column).Value(settings))
 	}
 	return values
@@ -105,7 +99,7 @@ func (r *costRow) repeated(column int) (values []float64) {
 // answers as it happened to. It is 0 where unknown.
 func (r *costRow) chance(column int) float64 {
 	if sd := r.cells[column].sd; sd != nil {
-		return *sd * math.Sqrt(1+1/float64(r.repeats()))
+		return *sd * math.Sqrt(1+1/float64(r.Repeats()))
 	}
 	return 0
 }
@@ -123,57 +117,40 @@ func (k *costTable) rows(src *stored.Source) ([]*costRow, error) {
 			return nil, err // the replay has not run
 		}
 	}
+	groups, err := measurement.Groups(costs.Runs, costs.Repeats, k.strategies...)
+	if err != nil {
+		return nil, err
+	}
 	var rows []*costRow
-	for _, provenance := range stored.Provenances {
-		for _, b := range costs.Budgets(provenance) {
-			settings := measurement.Settings(costs.Runs, provenance, b, k.strategies...)
-			if len(settings) == 0 {
-				continue
-			}
-			row := &costRow{kind: k, budget: b, provenance: provenance, settings: settings, designs: res.Designs}
-			if err := row.fill(costs, res.Ratios); err != nil {
-				return nil, err
-			}
-			rows = append(rows, row)
+	for _, g := range groups {
+		row := &costRow{Group: g, kind: k, designs: res.Designs, drawn: costs.Drawn && g.Provenance == measurement.Measured}
+		if err := row.fill(res.Ratios); err != nil {
+			return nil, err
 		}
+		rows = append(rows, row)
 	}
 	return rows, nil
 }
 
 // fill computes the numbers of a row.
-func (r *costRow) fill(costs stored.Costs, ratios []variance.Ratio) (err error) {
-	r.drawn = costs.Drawn && r.provenance == measurement.Measured
+func (r *costRow) fill(ratios []variance.Ratio) (err error) {
 	if r.kind.replayed {
-		if r.ratios, err = hbnRatios(r.settings, ratios); err != nil {
+		if r.ratios, err = hbnRatios(r.Settings, ratios); err != nil {
 			return err
 		}
 		if r.differing, err = r.countDiffering(); err != nil {
 			return err
 		}
 	}
-	for j := range r.kind.columns {
-		r.cells = append(r.cells, costCell{Estimate: exactly(r.quotient(j).Value(r.settings))})
+	for j, c := range r.kind.columns {
+		cell := costCell{Estimate: exactly(r.quotient(j).Value(r.Settings))}
+		if sd, _ := measurement.Spread(r.repeated(j)); c.replayed == nil && !math.IsNaN(sd) {
+			cell.sd = &sd
+		}
+		r.cells = append(r.cells, cell)
 	}
 	if r.kind.replayed {
-		if err := r.budgetErrors(); err != nil {
-			return err
-		}
-	}
-	if r.provenance == measurement.Published {
-		return nil // executed once
-	}
-	r.suites = measurement.Suites(costs.Repeats, r.provenance, r.budget, r.kind.strategies...)
-	if len(r.suites) == 0 || len(r.suites[0]) != len(r.settings) {
-		return fmt.Errorf("%s and %s are not of one run: no repeat has the %d %s settings at budget %d; run the systems stage again",
-			measurement.File, measurement.RepeatsFile, len(r.settings), r.provenance, r.budget)
-	}
-	for j, c := range r.kind.columns {
-		if c.replayed != nil {
-			continue
-		}
-		if sd, _ := measurement.Spread(r.repeated(j)); !math.IsNaN(sd) {
-			r.cells[j].sd = &sd
-		}
+		return r.budgetErrors()
 	}
 	return nil
 }
@@ -200,11 +177,11 @@ func hbnRatios(settings []measurement.Setting, ratios []variance.Ratio) ([]varia
 // from says which stored rows the settings are.
 func (r *costRow) from() string {
 	file := measurement.File
-	if r.provenance == measurement.Published {
+	if r.Provenance == measurement.Published {
 		file = stored.MeasurementsFile
 	}
 	return fmt.Sprintf("the %d %s rows of %s at reference_budget %d with the strategies %s",
-		len(r.settings)*len(r.kind.strategies), r.provenance, file, r.budget, strings.Join(r.kind.strategies, ", "))
+		len(r.Settings)*len(r.kind.strategies), r.Provenance, file, r.Budget, strings.Join(r.kind.strategies, ", "))
 }
 
 // breakdown is the settings that a column is summed over and, of runs that were
@@ -212,11 +189,11 @@ func (r *costRow) from() string {
 func (r *costRow) breakdown(src *stored.Source, column int) (d model.Breakdown, err error) {
 	c, q := r.kind.columns[column], r.quotient(column)
 	var parts []model.Part
-	for _, s := range r.settings {
+	for _, s := range r.Settings {
 		own := q.Value([]measurement.Setting{s})
-		parts = append(parts, model.Shared(s.Profile(), q.Share(s, r.settings), append([]float64{own}, q.Numbers(s)...)...))
+		parts = append(parts, model.Shared(s.Profile(), q.Share(s, r.Settings), append([]float64{own}, q.Numbers(s)...)...))
 	}
-	d.Parts = model.Added(fmt.Sprintf("profiles, %s runs", r.provenance), append([]string{c.name}, q.Names()...), parts)
+	d.Parts = model.Added(fmt.Sprintf("profiles, %s runs", r.Provenance), append([]string{c.name}, q.Names()...), parts)
 	d.Parts.From = r.from()
 	if c.replayed != nil {
 		d.Errors, err = r.budgetCauses(src, column)
@@ -235,8 +212,8 @@ func (r *costRow) spreadError(column int) model.ErrorOf {
 	if sd == nil {
 		return model.ErrorOf{Cause: cause, About: "not known: the suite was executed once"}
 	}
-	se := *sd / math.Sqrt(float64(r.repeats()))
-	return model.ErrorOf{Cause: cause, SE: &se, About: fmt.Sprintf("of the mean over %d executions of the suite; a single one has %.6f", r.repeats(), *sd)}
+	se := *sd / math.Sqrt(float64(r.Repeats()))
+	return model.ErrorOf{Cause: cause, SE: &se, About: fmt.Sprintf("of the mean over %d executions of the suite; a single one has %.6f", r.Repeats(), *sd)}
 }
 
 // provenanceLabels head the rows of a provenance.
@@ -252,9 +229,9 @@ func heading(rows []*costRow, provenance string) table.Head {
 	var profiles, repeats []int
 	drawn := false
 	for _, r := range rows {
-		if r.provenance == provenance {
+		if r.Provenance == provenance {
 			drawn = r.drawn
-			profiles, repeats = append(profiles, len(r.settings)), append(repeats, r.repeats())
+			profiles, repeats = append(profiles, len(r.Settings)), append(repeats, r.Repeats())
 		}
 	}
 	head := fmt.Sprintf("%s (profiles: %s", provenanceLabels[provenance], model.Between(profiles))
@@ -269,5 +246,5 @@ func heading(rows []*costRow, provenance string) table.Head {
 
 // hasRows reports whether there are rows of a provenance.
 func hasRows(rows []*costRow, provenance string) bool {
-	return slices.ContainsFunc(rows, func(r *costRow) bool { return r.provenance == provenance })
+	return slices.ContainsFunc(rows, func(r *costRow) bool { return r.Provenance == provenance })
 }

@@ -44,11 +44,11 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 		return nil, err
 	}
 	s := &model.Sheet{Rows: len(rows), Title: k.title, Caption: k.caption, Notes: k.differences(rows, numbers)}
-	s.Key = func(i int) paper.Key { return paper.Key{Provenance: rows[i].provenance, Budget: rows[i].budget} }
-	s.Heading = func(i int) table.Head { return heading(rows, rows[i].provenance) }
+	s.Key = func(i int) paper.Key { return paper.Key{Provenance: rows[i].Provenance, Budget: rows[i].Budget} }
+	s.Heading = func(i int) table.Head { return heading(rows, rows[i].Provenance) }
 	s.Add(
-		model.BudgetColumn(func(i int) int32 { return rows[i].budget }),
-		model.NameKey(model.ByProvenance, "provenance", provenanceWords, func(i int) string { return rows[i].provenance }))
+		model.BudgetColumn(func(i int) int32 { return rows[i].Budget }),
+		model.NameKey(model.ByProvenance, "provenance", provenanceWords, func(i int) string { return rows[i].Provenance }))
 	for j := range k.columns {
 		s.Add(k.column(src, rows, numbers, j))
 	}
@@ -56,15 +56,15 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 		s.Add(k.noiseColumn(rows, j))
 	}
 	s.Add(
-		model.Column{Name: "profiles", Role: model.Count, Words: settingsWords, Cell: model.Counts(func(i int) int { return len(rows[i].settings) }),
+		model.Column{Name: "profiles", Role: model.Count, Words: settingsWords, Cell: model.Counts(func(i int) int { return len(rows[i].Settings) }),
 			Break: model.PartsOf(func(i int) *model.Parts { return rows[i].counted() })},
-		model.Column{Name: "repeats", Role: model.Count, Words: repeatsWords, Cell: model.Counts(func(i int) int { return rows[i].repeats() })})
+		model.Column{Name: "repeats", Role: model.Count, Words: repeatsWords, Cell: model.Counts(func(i int) int { return rows[i].Repeats() })})
 	if k.replayed {
 		s.Add(differingColumn(rows), keptColumn(rows, numbers))
 		s.Notes = append(s.Notes, budgetNotes(rows)...)
 	}
 	if numbers != nil {
-		for _, provenance := range stored.Provenances {
+		for _, provenance := range measurement.Provenances {
 			if provenance == measurement.Published || hasRows(rows, provenance) {
 				for _, key := range numbers.Rows(k.section) {
 					s.PaperRows = append(s.PaperRows, paper.Key{Provenance: provenance, Budget: key.Budget})
@@ -77,8 +77,8 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 		switch {
 		case i < 0:
 			return "no such row is stored"
-		case err == nil && rows[i].provenance != measurement.Measured && len(rows[i].settings) != len(e.Profiles):
-			return fmt.Sprintf("%d of the %d profiles were run", len(rows[i].settings), len(e.Profiles))
+		case err == nil && rows[i].Provenance != measurement.Measured && len(rows[i].Settings) != len(e.Profiles):
+			return fmt.Sprintf("%d of the %d profiles were run", len(rows[i].Settings), len(e.Profiles))
 		}
 		return ""
 	}
@@ -121,7 +121,7 @@ func (k *costTable) noiseColumn(rows []*costRow, j int) model.Column {
 // counted is the settings of a row.
 func (r *costRow) counted() *model.Parts {
 	var parts []model.Part
-	for _, s := range r.settings {
+	for _, s := range r.Settings {
 		parts = append(parts, model.Option(s.Profile(), float64(s.NTasks)))
 	}
 	return model.Ranked("profiles", "all are counted", []string{"n_tasks"}, parts, true).Makes(float64(len(parts)))
@@ -130,11 +130,11 @@ func (r *costRow) counted() *model.Parts {
 // differs reports whether a published number prints otherwise than the paper's, and
 // which that is.
 func (k *costTable) differs(r *costRow, j int, numbers *paper.Numbers) (want float64, differs bool) {
-	if numbers == nil || r.provenance != measurement.Published {
+	if numbers == nil || r.Provenance != measurement.Published {
 		return 0, false
 	}
 	c := k.columns[j]
-	want, ok := numbers.At(k.section, c.name, paper.Key{Budget: r.budget})
+	want, ok := numbers.At(k.section, c.name, paper.Key{Budget: r.Budget})
 	return want, ok && agreement.BeyondRounding(r.cells[j].Value, want, c.decimals(want)) != 0
 }
 
@@ -148,7 +148,7 @@ func (k *costTable) differences(rows []*costRow, numbers *paper.Numbers) (notes 
 			}
 		}
 		if len(theirs) > 0 {
-			notes = append(notes, fmt.Sprintf("%s paper, b = %d: %s", model.Dagger, r.budget, strings.Join(theirs, "; ")))
+			notes = append(notes, fmt.Sprintf("%s paper, b = %d: %s", model.Dagger, r.Budget, strings.Join(theirs, "; ")))
 		}
 	}
 	return notes
@@ -161,18 +161,18 @@ func (r *costRow) judge(column int, want float64) agreement.Comparison {
 	c, cell := r.kind.columns[column], r.cells[column]
 	decimals := c.decimals(want)
 	switch {
-	case r.provenance == measurement.Measured:
+	case r.Provenance == measurement.Measured:
 		return r.shown(cell.Value, want, decimals)
-	case r.provenance == measurement.Published || c.replayed != nil:
+	case r.Provenance == measurement.Published || c.replayed != nil:
 		return agreement.Compare(cell.Estimate, want, decimals, 0)
 	}
-	return agreement.WithinTolerance(cell.Value, want, r.chance(column), c.tolerance(r.budget), decimals)
+	return agreement.WithinTolerance(cell.Value, want, r.chance(column), c.tolerance(r.Budget), decimals)
 }
 
 // shown is a number beside the paper's without a verdict.
 func (r *costRow) shown(value, want float64, decimals int) agreement.Comparison {
 	c := agreement.Beside(value, want, decimals)
-	c.Verdict, c.Note = agreement.Shown, fmt.Sprintf("other machines; profiles: %d", len(r.settings))
+	c.Verdict, c.Note = agreement.Shown, fmt.Sprintf("other machines; profiles: %d", len(r.Settings))
 	return c
 }
 
@@ -183,7 +183,7 @@ func (k *costTable) macros(src *stored.Source) (all []model.Macro, err error) {
 	rows, err := k.rows(src)
 	for _, r := range rows {
 		add := func(name, value string) {
-			all = append(all, macroOf(strings.ToUpper(r.provenance[:1])+r.provenance[1:]+name, r.budget, minus(value)))
+			all = append(all, macroOf(strings.ToUpper(r.Provenance[:1])+r.Provenance[1:]+name, r.Budget, minus(value)))
 		}
 		for j, c := range k.columns {
 			if c.macro != "" {
@@ -194,7 +194,7 @@ func (k *costTable) macros(src *stored.Source) (all []model.Macro, err error) {
 		}
 		if k.replayed {
 			add("ExtraBudgetKept", points.Print(r.kept().Value))
-			add("Executions", strconv.Itoa(r.repeats()))
+			add("Executions", strconv.Itoa(r.Repeats()))
 		}
 	}
 	return all, err

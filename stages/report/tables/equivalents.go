@@ -1,9 +1,6 @@
 package tables
 
 import (
-	"fmt"
-
-	"speceval/internal/agreement"
 	"speceval/internal/policy"
 	"speceval/internal/table"
 	"speceval/internal/variance"
@@ -21,45 +18,12 @@ var Equivalents = &model.Table{
 	Make:    makeEquivalents,
 }
 
-// equivalent is the Uniform budget that HBN's variance on a profile is worth.
-type equivalent struct {
-	variance.Ratio
-	budget  agreement.Estimate // b/r
-	rounded int32              // ⌊b/r⌋
-}
-
-// slope is that of b/r in r, without its sign.
-func (e equivalent) slope() float64 {
-	return float64(e.Ratio.Budget) / (e.VarianceRatio * e.VarianceRatio)
-}
-
-// equivalents are those of every profile and budget, in stored order.
-func equivalents(res stored.Results) ([]equivalent, error) {
-	var all []equivalent
-	for _, r := range res.Ratios {
-		if r.Policy != policy.HBN.Name {
-			continue
-		}
-		se, err := variance.TotalSE(res.Designs, r)
-		if err != nil {
-			return nil, err
-		}
-		e := equivalent{Ratio: r}
-		if e.rounded, err = variance.EquivalentBudget(r.Budget, r.VarianceRatio); err != nil {
-			return nil, fmt.Errorf("%s: %s at budget %d: %w", variance.RatiosFile, r.Profile(), r.Budget, err)
-		}
-		e.budget = agreement.Estimate{Value: float64(r.Budget) / r.VarianceRatio, SE: e.slope() * se}
-		all = append(all, e)
-	}
-	return all, nil
-}
-
 func makeEquivalents(src *stored.Source) (*model.Sheet, error) {
 	res, err := src.Results()
 	if err != nil {
 		return nil, err
 	}
-	rows, err := equivalents(res)
+	rows, err := variance.Equivalents(res.Designs, res.Ratios)
 	if err != nil {
 		return nil, err
 	}
@@ -84,19 +48,19 @@ func makeEquivalents(src *stored.Source) (*model.Sheet, error) {
 			},
 			Break: func(i int) (model.Breakdown, error) { return ratioBreakdown(src, ratios[i], 1) }},
 		model.Column{Name: "equivalent_budget", Words: "The rollouts per task that Uniform would need for HBN's variance: «b/r» (Section 4.3).",
-			Cell: model.Numbers(func(i int) float64 { return rows[i].budget.Value }), Noise: noise,
+			Cell: model.Numbers(func(i int) float64 { return rows[i].Worth.Value }), Noise: noise,
 			Break: func(i int) (model.Breakdown, error) {
-				d, err := ratioBreakdown(src, ratios[i], rows[i].slope())
+				d, err := ratioBreakdown(src, ratios[i], rows[i].Slope())
 				r, b := ratios[i].VarianceRatio, float64(ratios[i].Budget)
 				d.Parts = model.Ranked("ratios", "it is the budget over the ratio", []string{"variance_ratio", "budget"}, []model.Part{model.Option(policy.HBN.Name, r, b)}, false).Makes(b / r)
 				return d, err
 			}},
 		errorColumn("equivalent_se", "equivalent_budget", "The Monte Carlo standard error of equivalent_budget: «b·s/r²¦b\\,s/r^2», with the error «s» of «r» by replay and by the design's weight.",
-			func(i int) float64 { return rows[i].budget.SE }),
+			func(i int) float64 { return rows[i].Worth.SE }),
 		model.Column{Name: "rounded", Words: "The whole budget «⌊b/r⌋¦\\lfloor b/r\\rfloor» that would be executed (Appendix B.5).",
-			Cell: model.Counts(func(i int) int32 { return rows[i].rounded }), Noise: noise, Step: 1})
+			Cell: model.Counts(func(i int) int32 { return rows[i].Rounded }), Noise: noise, Step: 1})
 	s.Layout = perProfile(ratios, func(b int32) []table.Column {
 		return []table.Column{{Head: model.BudgetHead(b), Format: table.Format{Decimals: 2}}}
-	}, func(i int) (int, table.Cell) { return 0, table.Number(rows[i].budget.Value) })
+	}, func(i int) (int, table.Cell) { return 0, table.Number(rows[i].Worth.Value) })
 	return s, nil
 }

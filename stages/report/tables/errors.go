@@ -24,7 +24,7 @@ var Errors = &model.Table{
 // errorRow is the mean of a policy at a budget with its errors.
 type errorRow struct {
 	mean
-	causes
+	variance.Causes
 	budget int32
 }
 
@@ -41,19 +41,18 @@ func errorRows(src *stored.Source) ([]errorRow, error) {
 	var rows []errorRow
 	for _, b := range variance.Budgets(res.Ratios) {
 		for _, p := range policy.All {
-			ratios := variance.Pick(res.Ratios, p, b)
-			if len(ratios) == 0 {
+			m, err := variance.NewMean(res.Designs, res.Ratios, p, b)
+			if err != nil {
+				return nil, err
+			}
+			if len(m.Ratios) == 0 {
 				continue
 			}
-			m, err := newMean(src, res, p, ratios)
+			c, err := variance.NewCauses(res.Designs, redrawn, m.Ratios, m.Weights())
 			if err != nil {
 				return nil, err
 			}
-			c, err := newCauses(res.Designs, redrawn, ratios, m.equal())
-			if err != nil {
-				return nil, err
-			}
-			rows = append(rows, errorRow{m, c, b})
+			rows = append(rows, errorRow{mean{m, src}, c, b})
 		}
 	}
 	return rows, nil
@@ -76,7 +75,7 @@ func makeErrors(src *stored.Source) (*model.Sheet, error) {
 	group, shift := table.Head{Plain: "Standard error"}, table.Head{Plain: "Shift"}
 	s.Add(
 		model.BudgetKey(func(i int) int32 { return rows[i].budget }),
-		model.PolicyKey(model.PolicyWords, func(i int) *policy.Policy { return rows[i].policy }),
+		model.PolicyKey(model.PolicyWords, func(i int) *policy.Policy { return rows[i].Policy }),
 		model.Column{Name: "variance_ratio", Head: table.Head{Plain: "Variance"}, Format: percent1,
 			Words: "The variance of the policy over that of Uniform, " + meanForm + ": its entry of Table 1, or of Table 8 for TS-Neyman. Of ‹replay/ratios.parquet›.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].Value }),
@@ -84,12 +83,12 @@ func makeErrors(src *stored.Source) (*model.Sheet, error) {
 			Break: func(i int) (model.Breakdown, error) { return rows[i].breakdown() }},
 		model.Column{Name: "replay_se", Role: model.Cause, Of: "variance_ratio", Head: table.Head{Plain: "replay"}, Group: group, Format: points3,
 			Words: "The part of its error that comes from the finite number of draws of the replay: «(1/J)·√(Σ_j s_j²)¦J^{-1}(\\sum_j s_j^2)^{1/2}», with ratio_se of ‹replay/ratios.parquet›; profiles draw independently.",
-			Cell:  model.Numbers(func(i int) float64 { return rows[i].replay }),
+			Cell:  model.Numbers(func(i int) float64 { return rows[i].Replay }),
 			Break: model.PartsOf(func(i int) *model.Parts { return model.Squared("profiles", errorColumns, rows[i].replayParts()) })},
 		model.Column{Name: "design_se", Role: model.Cause, Of: "variance_ratio", Head: table.Head{Plain: "design"}, Group: group, Format: points3,
 			Words: "The part that comes from the estimation of the design: «(1/J)·√(Σ_N (Σ_{j of N} (dr_j/dw)·s_w)²)¦J^{-1}\\bigl(\\sum_N(\\sum_{j:N_j=N}(\\partial r_j/\\partial w)\\,s_w)^2\\bigr)^{1/2}», " +
 				"with the error «s_w» of the stage weight that all profiles with one task count share. Of ‹replay/designs.parquet›; 0 for a policy without a design.",
-			Cell: model.Numbers(func(i int) float64 { return rows[i].design }),
+			Cell: model.Numbers(func(i int) float64 { return rows[i].Design }),
 			Break: func(i int) (d model.Breakdown, err error) {
 				parts, err := rows[i].designParts()
 				d.Parts = model.Squared("designs", errorColumns, parts)
@@ -102,9 +101,9 @@ func makeErrors(src *stored.Source) (*model.Sheet, error) {
 // profileColumns are the columns of what comes from the profiles.
 func profileColumns(src *stored.Source, rows []errorRow, group, shift table.Head) []model.Column {
 	// of is a column of one of the numbers, with those of a profile that it is made of
-	of := func(c model.Column, value func(*profileCauses) float64, parts func([]variance.ProfileError, []string) *model.Parts) model.Column {
+	of := func(c model.Column, value func(*variance.ProfileCauses) float64, parts func([]variance.ProfileError, []string) *model.Parts) model.Column {
 		c.Cell = func(i int) table.Cell {
-			if p := rows[i].profiles; p != nil {
+			if p := rows[i].Profiles; p != nil {
 				return table.Number(value(p))
 			}
 			return table.Missing()
@@ -116,7 +115,7 @@ func profileColumns(src *stored.Source, rows []errorRow, group, shift table.Head
 			}
 			var errors []variance.ProfileError
 			var names []string
-			for _, r := range rows[i].ratios {
+			for _, r := range rows[i].Ratios {
 				errors, names = append(errors, redrawn[variance.EntryOf(r)]), append(names, r.Profile())
 			}
 			d.Parts = parts(errors, names)
@@ -146,8 +145,8 @@ func profileColumns(src *stored.Source, rows []errorRow, group, shift table.Head
 			return model.Ranked("profiles", "the least is the number", []string{"resamples"}, parts, false)
 		})
 	resamples.Cell = func(i int) table.Cell {
-		if p := rows[i].profiles; p != nil {
-			return table.Integer(p.resamples)
+		if p := rows[i].Profiles; p != nil {
+			return table.Integer(p.Resamples)
 		}
 		return table.Missing()
 	}
@@ -155,11 +154,11 @@ func profileColumns(src *stored.Source, rows []errorRow, group, shift table.Head
 		of(model.Column{Name: "profile_se", Role: model.Cause, Of: "variance_ratio", Head: table.Head{Plain: "profiles"}, Group: group, Format: points3,
 			Words: "The part that no longer replay would make smaller: the profiles are estimates, of K rollouts per task. «(1/J)·√(Σ_j t_j²)¦J^{-1}(\\sum_j t_j^2)^{1/2}», with the standard deviation «t_j» of the ratio " +
 				"over profiles redrawn by the binomial law of their pass counts (profile_se of ‹" + file + "›). Profiles are taken to err independently, as their rollouts were."},
-			func(p *profileCauses) float64 { return p.se }, square("profile_se", func(e variance.ProfileError) float64 { return e.ProfileSE })),
+			func(p *variance.ProfileCauses) float64 { return p.SE }, square("profile_se", func(e variance.ProfileError) float64 { return e.ProfileSE })),
 		of(model.Column{Name: "shift", Head: table.Head{Plain: "mean"}, Group: shift, Format: signed,
 			Words: "By how much the mean ratio over redrawn profiles is above the ratio of the profiles themselves, «(1/J)·Σ_j d_j¦J^{-1}\\sum_j d_j»: an estimate of the bias that redrawing adds once more, " +
 				"and so of the one that the finite K has given the table already. Of ‹" + file + "›."},
-			func(p *profileCauses) float64 { return p.shift }, func(errors []variance.ProfileError, names []string) *model.Parts {
+			func(p *variance.ProfileCauses) float64 { return p.Shift }, func(errors []variance.ProfileError, names []string) *model.Parts {
 				var parts []model.Part
 				for j, e := range errors {
 					parts = append(parts, model.Shared(names[j], e.Shift/float64(len(errors)), e.Shift, e.ShiftSE, float64(e.Resamples)))
@@ -168,7 +167,7 @@ func profileColumns(src *stored.Source, rows []errorRow, group, shift table.Head
 			}),
 		of(model.Column{Name: "shift_se", Role: model.Error, Of: "shift", Head: table.Head{Plain: "s.e."}, Group: shift, Format: points3,
 			Words: "The Monte Carlo standard error of shift, «(1/J)·√(Σ_j e_j²)¦J^{-1}(\\sum_j e_j^2)^{1/2}», with shift_se of ‹" + file + "›."},
-			func(p *profileCauses) float64 { return p.shiftSE }, square("shift_se", func(e variance.ProfileError) float64 { return e.ShiftSE })),
+			func(p *variance.ProfileCauses) float64 { return p.ShiftSE }, square("shift_se", func(e variance.ProfileError) float64 { return e.ShiftSE })),
 		resamples,
 	}
 }

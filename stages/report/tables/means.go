@@ -4,46 +4,25 @@ import (
 	"fmt"
 	"math"
 
-	"speceval/internal/agreement"
-	"speceval/internal/policy"
 	"speceval/internal/variance"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )
 
-// mean is the mean over profiles of the ratios of one policy at one budget, with
-// what it and its errors are made of.
+// mean is a mean over profiles, which can be taken apart.
 type mean struct {
-	agreement.Estimate
-	policy  *policy.Policy
-	ratios  []variance.Ratio
-	designs variance.Schedules
-	source  *stored.Source
-}
-
-// newMean is the mean of some ratios, which are of one policy and budget.
-func newMean(src *stored.Source, res stored.Results, of *policy.Policy, ratios []variance.Ratio) (mean, error) {
-	e, err := variance.MeanRatio(res.Designs, ratios)
-	return mean{e, of, ratios, res.Designs, src}, err
-}
-
-// equal is weights that make a sum over the profiles their mean.
-func (m mean) equal() []float64 {
-	weights := make([]float64, len(m.ratios))
-	for i := range weights {
-		weights[i] = 1 / float64(len(weights))
-	}
-	return weights
+	variance.Mean
+	source *stored.Source
 }
 
 // breakdown is the profiles of the mean, and its errors by cause.
 func (m mean) breakdown() (d model.Breakdown, err error) {
 	var parts []model.Part
-	for _, r := range m.ratios {
-		parts = append(parts, model.Shared(r.Profile(), r.VarianceRatio/float64(len(m.ratios)), r.VarianceRatio, r.RatioSE, float64(r.NTasks)))
+	for _, r := range m.Ratios {
+		parts = append(parts, model.Shared(r.Profile(), r.VarianceRatio/float64(len(m.Ratios)), r.VarianceRatio, r.RatioSE, float64(r.NTasks)))
 	}
 	d.Parts = model.Added("profiles", []string{"variance_ratio", "ratio_se", "n_tasks"}, parts)
-	d.Errors, err = m.causes(m.equal())
+	d.Errors, err = m.causes(m.Weights())
 	return d, err
 }
 
@@ -62,8 +41,8 @@ var errorColumns = []string{"s.e. of the mean from it"}
 
 // replayParts are the profiles' shares in the Monte Carlo error.
 func (m mean) replayParts() (parts []model.Part) {
-	for _, r := range m.ratios {
-		s := r.RatioSE / float64(len(m.ratios))
+	for _, r := range m.Ratios {
+		s := r.RatioSE / float64(len(m.Ratios))
 		parts = append(parts, model.Shared("replay of "+r.Profile(), s*s, s))
 	}
 	return parts
@@ -71,7 +50,7 @@ func (m mean) replayParts() (parts []model.Part) {
 
 // designParts are the designs' shares in it, by task count.
 func (m mean) designParts() (parts []model.Part, err error) {
-	e, err := variance.SumErrors(m.designs, m.ratios, m.equal())
+	e, err := variance.SumErrors(m.Designs, m.Ratios, m.Weights())
 	for _, s := range e.Slopes {
 		parts = append(parts, model.Shared(fmt.Sprintf("design of N=%d", s.NTasks), s.Change*s.Change, math.Abs(s.Change)))
 	}
@@ -80,7 +59,7 @@ func (m mean) designParts() (parts []model.Part, err error) {
 
 // causes are the errors of Σ g_j·ratio_j by cause.
 func (m mean) causes(weights []float64) ([]model.ErrorOf, error) {
-	return causesOf(m.source, m.designs, m.ratios, weights)
+	return causesOf(m.source, m.Designs, m.Ratios, weights)
 }
 
 // causesOf are the errors of Σ g_j·ratio_j by cause, for ratios of one policy at
@@ -90,7 +69,7 @@ func causesOf(src *stored.Source, designs variance.Schedules, ratios []variance.
 	if err != nil {
 		return nil, err
 	}
-	c, err := newCauses(designs, redrawn, ratios, weights)
+	c, err := variance.NewCauses(designs, redrawn, ratios, weights)
 	if err != nil {
 		return nil, err
 	}
@@ -99,59 +78,16 @@ func causesOf(src *stored.Source, designs variance.Schedules, ratios []variance.
 		about = fmt.Sprintf("%d draws on a profile, independent between profiles", draws)
 	}
 	errors := []model.ErrorOf{
-		{Cause: model.ReplayCause, SE: &c.replay, About: about},
-		{Cause: model.DesignCause, SE: &c.design, About: "of the stage weight, which profiles of one task count share"},
+		{Cause: model.ReplayCause, SE: &c.Replay, About: about},
+		{Cause: model.DesignCause, SE: &c.Design, About: "of the stage weight, which profiles of one task count share"},
 		{Cause: model.ProfilesCause, About: fmt.Sprintf("not known: not all are in %s (`speceval run replay`)", variance.ErrorsFile)},
 	}
 	if ratios[0].W == nil {
 		errors[1].About = "none: the policy has no estimated design"
 	}
-	if p := c.profiles; p != nil {
-		errors[2].SE = &p.se
-		errors[2].About = fmt.Sprintf("each profile redrawn %d times; they move the number by %+.2g ± %.2g", p.resamples, p.shift, p.shiftSE)
+	if p := c.Profiles; p != nil {
+		errors[2].SE = &p.SE
+		errors[2].About = fmt.Sprintf("each profile redrawn %d times; they move the number by %+.2g ± %.2g", p.Resamples, p.Shift, p.ShiftSE)
 	}
 	return errors, nil
-}
-
-// causes are the errors of a weighted sum of ratios, one for each cause.
-type causes struct {
-	replay, design float64
-
-	// What comes from the profiles; nil where the replay has not redrawn all of
-	// them.
-	profiles *profileCauses
-}
-
-// profileCauses is what redrawn profiles say of a weighted sum of ratios.
-type profileCauses struct {
-	se             float64
-	shift, shiftSE float64
-	resamples      int32 // of each profile, at least
-}
-
-// newCauses splits the error of Σ g_j·ratio_j, for ratios of one policy at one
-// budget: replays and profiles err independently of one another, designs are
-// shared within a task count.
-func newCauses(designs variance.Schedules, errors variance.ProfileErrors, ratios []variance.Ratio, weights []float64) (causes, error) {
-	e, err := variance.SumErrors(designs, ratios, weights)
-	return causes{e.Replay, e.Design, newProfileCauses(errors, ratios, weights)}, err
-}
-
-// newProfileCauses is what comes from the profiles, nil if some were not redrawn.
-func newProfileCauses(all variance.ProfileErrors, ratios []variance.Ratio, weights []float64) *profileCauses {
-	p := profileCauses{resamples: math.MaxInt32}
-	var se2, shift2 float64
-	for j, r := range ratios {
-		e, ok := all[variance.EntryOf(r)]
-		if !ok {
-			return nil
-		}
-		g := weights[j]
-		se2 += g * g * e.ProfileSE * e.ProfileSE
-		p.shift += g * e.Shift
-		shift2 += g * g * e.ShiftSE * e.ShiftSE
-		p.resamples = min(p.resamples, e.Resamples)
-	}
-	p.se, p.shiftSE = math.Sqrt(se2), math.Sqrt(shift2)
-	return &p
 }

@@ -2,7 +2,6 @@ package tables
 
 import (
 	"fmt"
-	"math"
 
 	"speceval/internal/policy"
 	"speceval/internal/table"
@@ -22,100 +21,6 @@ var Paired = &model.Table{
 	Make:    makePaired,
 }
 
-// pairedRow is a policy held against HBN at a budget, over the profiles that
-// both were replayed on.
-type pairedRow struct {
-	budget  int32
-	policy  *policy.Policy
-	entries []pairedEntry
-}
-
-// pairedEntry is the difference on a profile.
-type pairedEntry struct {
-	variance.Difference
-	other, hbn variance.Ratio
-}
-
-// independent is the standard error if the two had draws of their own.
-func (e pairedEntry) independent() float64 { return math.Hypot(e.other.RatioSE, e.hbn.RatioSE) }
-
-// inErrors is the difference in its standard errors, as large as can be where it
-// is exact.
-func (e pairedEntry) inErrors() float64 {
-	z := e.Difference.Difference / e.DifferenceSE
-	switch {
-	case variance.Finite(z):
-		return z
-	case e.Difference.Difference == 0:
-		return 0
-	}
-	return math.Copysign(math.MaxFloat64, e.Difference.Difference)
-}
-
-// pairedRows are all policies but HBN at every budget, as far as their
-// differences are stored. A file that lacks some profiles of a policy is an
-// error: a mean over fewer profiles would look like another difference.
-func pairedRows(ratios []variance.Ratio, differences variance.Differences) ([]pairedRow, error) {
-	var rows []pairedRow
-	for _, b := range variance.Budgets(ratios) {
-		hbn := map[string]variance.Ratio{}
-		for _, r := range variance.Pick(ratios, policy.HBN, b) {
-			hbn[r.Profile()] = r
-		}
-		for _, p := range policy.All {
-			if p == policy.HBN {
-				continue
-			}
-			row, others := pairedRow{budget: b, policy: p}, variance.Pick(ratios, p, b)
-			for _, r := range others {
-				d, ok := differences[variance.EntryOf(r)]
-				if h, both := hbn[r.Profile()]; ok && both {
-					row.entries = append(row.entries, pairedEntry{d, r, h})
-				}
-			}
-			found := len(row.entries)
-			if found == 0 {
-				continue
-			}
-			if found != len(others) || found != len(hbn) {
-				return nil, fmt.Errorf("%s: %s has %d differences to HBN at budget %d, but %d ratios; run the replay stage again",
-					variance.DifferencesFile, p.Name, found, b, len(others))
-			}
-			rows = append(rows, row)
-		}
-	}
-	return rows, nil
-}
-
-// mean is the mean over profiles.
-func (r pairedRow) mean(of func(pairedEntry) float64) float64 {
-	sum := 0.0
-	for _, e := range r.entries {
-		sum += of(e)
-	}
-	return sum / float64(len(r.entries))
-}
-
-// rms is the error of a mean over profiles that err independently.
-func (r pairedRow) rms(of func(pairedEntry) float64) float64 {
-	sum := 0.0
-	for _, e := range r.entries {
-		sum += of(e) * of(e)
-	}
-	return math.Sqrt(sum) / float64(len(r.entries))
-}
-
-// beyond counts the profiles on which HBN's ratio is the lower beyond noise (sign
-// +1), or the higher (−1).
-func (r pairedRow) beyond(sign float64) (n int) {
-	for _, e := range r.entries {
-		if sign*e.Difference.Difference > variance.GainZ*e.DifferenceSE {
-			n++
-		}
-	}
-	return n
-}
-
 func makePaired(src *stored.Source) (*model.Sheet, error) {
 	ratios, err := src.Ratios()
 	if err != nil {
@@ -125,7 +30,7 @@ func makePaired(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := pairedRows(ratios, differences)
+	rows, err := variance.PairedRows(ratios, differences)
 	if err != nil {
 		return nil, err
 	}
@@ -136,85 +41,76 @@ func makePaired(src *stored.Source) (*model.Sheet, error) {
 		Title:   "Variance of other policies minus that of HBN, over Uniform's" + errors + "Better, worse: profiles on which HBN's is lower or higher by 1.96 standard errors.",
 		Caption: "Variance of other policies minus that of HBN, in percentage points of Uniform's" + errors + "HBN lower, HBN higher: profiles on which it is so by 1.96 standard errors.",
 	}
-	s.Heading = model.ByBudgets(func(i int) int32 { return rows[i].budget })
+	s.Heading = model.ByBudgets(func(i int) int32 { return rows[i].Budget })
 	group := table.Head{Plain: "Standard error"}
 	const file = variance.DifferencesFile
-	difference := func(e pairedEntry) float64 { return e.Difference.Difference }
-	paired := func(e pairedEntry) float64 { return e.DifferenceSE }
+	difference := func(e variance.PairedEntry) float64 { return e.Difference.Difference }
+	paired := func(e variance.PairedEntry) float64 { return e.DifferenceSE }
 	s.Add(
-		model.BudgetKey(func(i int) int32 { return rows[i].budget }),
-		model.PolicyKey("The policy that HBN is held against.", func(i int) *policy.Policy { return rows[i].policy }),
+		model.BudgetKey(func(i int) int32 { return rows[i].Budget }),
+		model.PolicyKey("The policy that HBN is held against.", func(i int) *policy.Policy { return rows[i].Policy }),
 		model.Column{Name: "difference", Head: table.Head{Plain: "Difference"}, Format: table.Format{Decimals: 2, Scale: 100, Signed: true},
 			Words: "By how much the policy's variance ratio is above HBN's: «(1/J)·Σ_j (r_j − r_j^HBN)¦J^{-1}\\sum_j(r_j-r_j^{\\mathrm{HBN}})»; above 0 HBN has the lower variance. Of ‹" + file + "›.",
-			Cell:  model.Numbers(func(i int) float64 { return rows[i].mean(difference) }),
+			Cell:  model.Numbers(func(i int) float64 { return rows[i].Mean(difference) }),
 			Break: func(i int) (d model.Breakdown, err error) {
 				r := rows[i]
-				d.Parts = model.Added("profiles", []string{"difference", "difference_se", r.policy.Name, policy.HBN.Name}, r.parts(func(e pairedEntry) model.Part {
-					return model.Shared("", difference(e)/float64(len(r.entries)), difference(e), paired(e), e.other.VarianceRatio, e.hbn.VarianceRatio)
+				d.Parts = model.Added("profiles", []string{"difference", "difference_se", r.Policy.Name, policy.HBN.Name}, pairedParts(r, func(e variance.PairedEntry) model.Part {
+					return model.Shared("", difference(e)/float64(len(r.Entries)), difference(e), paired(e), e.Other.VarianceRatio, e.HBN.VarianceRatio)
 				}))
-				se := r.rms(paired)
-				d.Errors = []model.ErrorOf{{Cause: model.ReplayCause, SE: &se, About: fmt.Sprintf("%d draws on a profile that both policies share, given both designs", r.entries[0].Draws)}}
+				se := r.RMS(paired)
+				d.Errors = []model.ErrorOf{{Cause: model.ReplayCause, SE: &se, About: fmt.Sprintf("%d draws on a profile that both policies share, given both designs", r.Entries[0].Draws)}}
 				return d, nil
 			}},
 		model.Column{Name: "difference_se", Role: model.Error, Of: "difference", Head: table.Head{Plain: "paired"}, Group: group, Format: points3,
 			Words: "Its Monte Carlo standard error, «(1/J)·√(Σ_j e_j²)¦J^{-1}(\\sum_j e_j^2)^{1/2}», with the error «e_j» of each difference over the pilot vectors that both policies were replayed on, given both designs. Of ‹" + file + "›.",
-			Cell:  model.Numbers(func(i int) float64 { return rows[i].rms(paired) }),
+			Cell:  model.Numbers(func(i int) float64 { return rows[i].RMS(paired) }),
 			Break: func(i int) (model.Breakdown, error) {
-				return rows[i].squares(paired, []string{errorColumns[0], "difference_se on it"}, func(e pairedEntry) []float64 { return []float64{e.DifferenceSE} })
+				return pairedSquares(rows[i], paired, []string{errorColumns[0], "difference_se on it"}, func(e variance.PairedEntry) []float64 { return []float64{e.DifferenceSE} })
 			}},
 		model.Column{Name: "independent_se", Role: model.Cause, Of: "difference", Head: table.Head{Plain: "unpaired"}, Group: group, Format: points3,
 			Words: "What the error would be if the two were replayed on draws of their own: «(1/J)·√(Σ_j (s_j² + s_j,HBN²))¦J^{-1}\\bigl(\\sum_j(s_j^2+s_{j,\\mathrm{HBN}}^2)\\bigr)^{1/2}», with ratio_se of ‹replay/ratios.parquet›.",
-			Cell:  model.Numbers(func(i int) float64 { return rows[i].independentSE() }),
+			Cell:  model.Numbers(func(i int) float64 { return rows[i].IndependentSE() }),
 			Break: func(i int) (model.Breakdown, error) {
-				return rows[i].squares(pairedEntry.independent, []string{errorColumns[0], "ratio_se", "ratio_se of hbn"}, func(e pairedEntry) []float64 { return []float64{e.other.RatioSE, e.hbn.RatioSE} })
+				return pairedSquares(rows[i], variance.PairedEntry.Independent, []string{errorColumns[0], "ratio_se", "ratio_se of hbn"}, func(e variance.PairedEntry) []float64 { return []float64{e.Other.RatioSE, e.HBN.RatioSE} })
 			}},
 		countColumn(rows, "profiles_better", "HBN lower", "On how many profiles HBN has the lower ratio beyond noise: a difference above 1.96 of its standard errors.",
-			func(r pairedRow) int { return r.beyond(1) }, fmt.Sprintf("those above %g are counted", variance.GainZ), true),
+			func(r variance.PairedRow) int { return r.Beyond(1) }, fmt.Sprintf("those above %g are counted", variance.GainZ), true),
 		countColumn(rows, "profiles_worse", "HBN higher", "On how many profiles HBN has the higher ratio beyond noise: a difference below −1.96 of its standard errors.",
-			func(r pairedRow) int { return r.beyond(-1) }, fmt.Sprintf("those below −%g are counted", variance.GainZ), false),
+			func(r variance.PairedRow) int { return r.Beyond(-1) }, fmt.Sprintf("those below −%g are counted", variance.GainZ), false),
 		countColumn(rows, "profiles", "Profiles", "The number of profiles that both policies were replayed on at this budget.",
-			func(r pairedRow) int { return len(r.entries) }, "all are counted", true))
+			func(r variance.PairedRow) int { return len(r.Entries) }, "all are counted", true))
 	return s, nil
 }
 
-// independentSE is the error that draws of their own would leave.
-func (r pairedRow) independentSE() float64 {
-	sum := 0.0
-	for _, e := range r.entries {
-		sum += e.other.RatioSE*e.other.RatioSE + e.hbn.RatioSE*e.hbn.RatioSE
-	}
-	return math.Sqrt(sum) / float64(len(r.entries))
-}
-
-// parts are the profiles of the row.
-func (r pairedRow) parts(of func(pairedEntry) model.Part) (parts []model.Part) {
-	for _, e := range r.entries {
+// pairedParts are the profiles of the row.
+func pairedParts(r variance.PairedRow, of func(variance.PairedEntry) model.Part) (parts []model.Part) {
+	for _, e := range r.Entries {
 		p := of(e)
-		p.Name = e.other.Profile()
+		p.Name = e.Other.Profile()
 		parts = append(parts, p)
 	}
 	return parts
 }
 
-// squares are the profiles of an error, each with its share and further numbers.
-func (r pairedRow) squares(of func(pairedEntry) float64, columns []string, more func(pairedEntry) []float64) (d model.Breakdown, err error) {
-	d.Parts = model.Squared("profiles", columns, r.parts(func(e pairedEntry) model.Part {
-		s := of(e) / float64(len(r.entries))
+// pairedSquares are the profiles of an error, each with its share and further numbers.
+func pairedSquares(r variance.PairedRow, of func(variance.PairedEntry) float64, columns []string, more func(variance.PairedEntry) []float64) (d model.Breakdown, err error) {
+	d.Parts = model.Squared("profiles", columns, pairedParts(r, func(e variance.PairedEntry) model.Part {
+		s := of(e) / float64(len(r.Entries))
 		return model.Shared("", s*s, append([]float64{s}, more(e)...)...)
 	}))
 	return d, nil
 }
 
 // countColumn counts profiles by their differences.
-func countColumn(rows []pairedRow, name, head, words string, count func(pairedRow) int, how string, greatest bool) model.Column {
+func countColumn(rows []variance.PairedRow, name, head, words string, count func(variance.PairedRow) int, how string, greatest bool) model.Column {
 	return model.Column{Name: name, Role: model.Count, Head: table.Head{Plain: head}, Words: words,
 		Cell: model.Counts(func(i int) int { return count(rows[i]) }),
 		Break: func(i int) (d model.Breakdown, err error) {
-			d.Parts = model.Ranked("profiles", how, []string{"difference in s.e.", "difference", "difference_se"}, rows[i].parts(func(e pairedEntry) model.Part {
-				return model.Option("", e.inErrors(), e.Difference.Difference, e.DifferenceSE)
+			d.Parts = model.Ranked("profiles", how, []string{"difference in s.e.", "difference", "difference_se"}, pairedParts(rows[i], func(e variance.PairedEntry) model.Part {
+				return model.Option("", e.InErrors(), e.Difference.Difference, e.DifferenceSE)
 			}), greatest)
-			if count(rows[i]) == len(rows[i].entries) {
-				d.Parts.Makes(float64(len(rows[i].entries)))
+			if count(rows[i]) == len(rows[i].Entries) {
+				d.Parts.Makes(float64(len(rows[i].Entries)))
 			}
 			return d, nil
 		}}

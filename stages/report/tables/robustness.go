@@ -25,38 +25,6 @@ var Robustness = &model.Table{
 	Make:    makeRobustness, Macros: robustnessMacros,
 }
 
-// spread is how HBN's gains spread over profiles at one budget.
-type spread struct {
-	budget  int32
-	hbn     []variance.Ratio
-	gaining int // ratio + 1.96 standard errors below 1
-	worst   variance.Ratio
-}
-
-// spreads computes the spread of HBN's ratios at every budget.
-func spreads(ratios []variance.Ratio) (all []spread) {
-	for _, b := range variance.Budgets(ratios) {
-		s := spread{budget: b, hbn: variance.Pick(ratios, policy.HBN, b)}
-		if len(s.hbn) == 0 {
-			continue
-		}
-		s.worst = s.hbn[0]
-		for _, r := range s.hbn {
-			if gains(r) {
-				s.gaining++
-			}
-			if r.VarianceRatio > s.worst.VarianceRatio {
-				s.worst = r
-			}
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
-// gains is the paper's criterion: below Uniform by 1.96 standard errors.
-func gains(r variance.Ratio) bool { return r.VarianceRatio+variance.GainZ*r.RatioSE < 1 }
-
 // printedProfile is a profile in print.
 func printedProfile(r variance.Ratio) string { return r.Benchmark + ", " + model.ModelName(r.Model) }
 
@@ -69,31 +37,31 @@ func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := spreads(ratios)
+	rows := variance.Spreads(ratios)
 	s := &model.Sheet{
 		Rows: len(rows),
 		Title: "Profiles on which HBN improves on Uniform: Monte Carlo estimate plus 1.96 standard errors " +
 			"below one. The worst profile has the largest variance ratio, with its standard error.",
 	}
-	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].budget} }
+	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].Budget} }
 	s.Lack = func(int, paper.Key) string { return "" } // column by column
 	s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
 		return judgeEndpoints(e, ratios, numbers), nil
 	}
-	s.Add(model.BudgetRow(func(i int) int32 { return rows[i].budget }))
+	s.Add(model.BudgetRow(func(i int) int32 { return rows[i].Budget }))
 	s.Add(gainColumns(src, rows, numbers)...)
 	s.Add(worstColumns(src, rows, numbers)...)
 	return s, nil
 }
 
-// parts lists the profiles by their ratios, or by the criterion of a gain.
-func (s spread) parts(how string, gained bool) *model.Parts {
+// spreadParts lists the profiles by their ratios, or by the criterion of a gain.
+func spreadParts(s variance.Spread, how string, gained bool) *model.Parts {
 	columns := []string{"variance_ratio", "ratio_se"}
 	if gained {
 		columns = []string{"ratio + 1.96 s.e.", "variance_ratio", "ratio_se"}
 	}
 	var parts []model.Part
-	for _, r := range s.hbn {
+	for _, r := range s.HBN {
 		numbers := []float64{r.VarianceRatio, r.RatioSE}
 		if gained {
 			numbers = append([]float64{r.VarianceRatio + variance.GainZ*r.RatioSE}, numbers...)
@@ -105,25 +73,25 @@ func (s spread) parts(how string, gained bool) *model.Parts {
 
 // gainColumns count the profiles and those that gain, which stand in one column in
 // print.
-func gainColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []model.Column {
+func gainColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Numbers) []model.Column {
 	profiles := func(key paper.Key) (v float64, ok bool) {
 		_, ok = numbers.At(paper.Robustness, "profiles_gaining", key)
 		return numbers.Number(paper.Corpus, "profiles"), ok
 	}
 	return []model.Column{
 		{Name: "profiles", Role: model.Count, Words: "The number of profiles on which HBN was replayed at this budget. Of the hbn rows in ‹replay/ratios.parquet›.",
-			Cell: model.Counts(func(i int) int { return len(rows[i].hbn) }),
+			Cell: model.Counts(func(i int) int { return len(rows[i].HBN) }),
 			Break: model.PartsOf(func(i int) *model.Parts {
-				return rows[i].parts("all are counted", false).Makes(float64(len(rows[i].hbn)))
+				return spreadParts(rows[i], "all are counted", false).Makes(float64(len(rows[i].HBN)))
 			}),
 			Rule: &model.Rule{Where: "Appendix C.1", Want: profiles, Unjudged: true}},
 		{Name: "profiles_gaining", Role: model.Count, Head: table.Head{Plain: "Profiles gaining"}, Paired: true,
 			Words: "On how many profiles HBN gains beyond its Monte Carlo error: «r_j + 1.96·s_j < 1¦r_j+1.96\\,s_j<1», «s_j» the standard error of the replay (Appendix C.1). " +
 				"Of the hbn rows in ‹replay/ratios.parquet›.",
-			Cell:  model.Counts(func(i int) int { return rows[i].gaining }),
-			Shown: func(i int) table.Cell { return table.Text(fmt.Sprintf("%d/%d", rows[i].gaining, len(rows[i].hbn))) },
+			Cell:  model.Counts(func(i int) int { return rows[i].Gaining }),
+			Shown: func(i int) table.Cell { return table.Text(fmt.Sprintf("%d/%d", rows[i].Gaining, len(rows[i].HBN))) },
 			Break: model.PartsOf(func(i int) *model.Parts {
-				return rows[i].parts("those below 1 are counted", true).Makes(float64(rows[i].gaining))
+				return spreadParts(rows[i], "those below 1 are counted", true).Makes(float64(rows[i].Gaining))
 			}),
 			Rule: &model.Rule{Where: "Appendix C.1",
 				Printed: func(key paper.Key) table.Cell {
@@ -140,7 +108,7 @@ func gainColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []mo
 
 // worstColumns are the worst profile with its ratio. The paper names one only where
 // it is worse than Uniform.
-func worstColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []model.Column {
+func worstColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Numbers) []model.Column {
 	group := table.Head{Plain: "Worst profile"}
 	three := table.Format{Decimals: 3}
 	adverse := func(key paper.Key) (ratio float64, ok bool) {
@@ -164,9 +132,9 @@ func worstColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []m
 	columns := []model.Column{
 		{Name: "worst_profile", Head: table.Head{Plain: "name"}, Group: group, Align: table.Left,
 			Words: "The profile with the largest variance ratio of HBN at this budget. Of the hbn rows in ‹replay/ratios.parquet›.",
-			Cell:  func(i int) table.Cell { return table.Text(rows[i].worst.Profile()) },
-			Shown: func(i int) table.Cell { return table.Text(printedProfile(rows[i].worst)) },
-			Break: model.PartsOf(func(i int) *model.Parts { return rows[i].parts("the greatest ratio is the worst", false) }),
+			Cell:  func(i int) table.Cell { return table.Text(rows[i].Worst.Profile()) },
+			Shown: func(i int) table.Cell { return table.Text(printedProfile(rows[i].Worst)) },
+			Break: model.PartsOf(func(i int) *model.Parts { return spreadParts(rows[i], "the greatest ratio is the worst", false) }),
 			Rule: &model.Rule{Where: "Appendix C.1", Want: adverse,
 				Cell: func(key paper.Key) table.Cell {
 					if _, ok := adverse(key); ok {
@@ -177,12 +145,12 @@ func worstColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []m
 				Judge: func(i int, want float64) agreement.Comparison { worst, _ := judged(i, want); return worst }}},
 		{Name: "worst_ratio", Head: table.Head{Plain: "ratio"}, Group: group, Format: three,
 			Words: "HBN's variance ratio on the worst profile: " + ratioForm + ". The largest of the hbn rows in ‹replay/ratios.parquet›.",
-			Cell:  model.Numbers(func(i int) float64 { return rows[i].worst.VarianceRatio }),
+			Cell:  model.Numbers(func(i int) float64 { return rows[i].Worst.VarianceRatio }),
 			Break: func(i int) (model.Breakdown, error) {
 				res, err := src.Results()
-				d := model.Breakdown{Parts: rows[i].parts("the greatest ratio is the worst", false).Makes(rows[i].worst.VarianceRatio)}
+				d := model.Breakdown{Parts: spreadParts(rows[i], "the greatest ratio is the worst", false).Makes(rows[i].Worst.VarianceRatio)}
 				if err == nil {
-					d.Errors, err = causesOf(src, res.Designs, []variance.Ratio{rows[i].worst}, []float64{1})
+					d.Errors, err = causesOf(src, res.Designs, []variance.Ratio{rows[i].Worst}, []float64{1})
 				}
 				return d, err
 			},
@@ -190,14 +158,14 @@ func worstColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []m
 				Judge: func(i int, want float64) agreement.Comparison { _, value := judged(i, want); return value }}},
 		{Name: "worst_se", Role: model.Error, Of: "worst_ratio", Head: table.Head{Plain: "s.e."}, Group: group, Format: table.Format{Decimals: 4},
 			Words: "The Monte Carlo standard error of worst_ratio over the pilot vectors replayed, given the design «(m, w)¦(m,w)».",
-			Cell:  model.Numbers(func(i int) float64 { return rows[i].worst.RatioSE }),
+			Cell:  model.Numbers(func(i int) float64 { return rows[i].Worst.RatioSE }),
 			Break: model.PartsOf(func(i int) *model.Parts {
-				return rows[i].parts("it is the error on the profile with the greatest ratio", false).Makes(rows[i].worst.RatioSE)
+				return spreadParts(rows[i], "it is the error on the profile with the greatest ratio", false).Makes(rows[i].Worst.RatioSE)
 			})},
 	}
 	if numbers != nil {
 		columns = append(columns, model.Column{Head: model.Theirs, Group: group, Format: three,
-			Shown: func(i int) table.Cell { return theirs(paper.Key{Budget: rows[i].budget}) }})
+			Shown: func(i int) table.Cell { return theirs(paper.Key{Budget: rows[i].Budget}) }})
 	}
 	return columns
 }
@@ -206,13 +174,13 @@ func worstColumns(src *stored.Source, rows []spread, numbers *paper.Numbers) []m
 // ratio + 1.96 s.e. < 1. A profile whose left-hand side is within 3 standard
 // errors of a difference from 1 could fall on either side in another run; a
 // count that such profiles explain agrees within noise.
-func judgeGaining(src *stored.Source, rows []spread, i, want int) agreement.Comparison {
+func judgeGaining(src *stored.Source, rows []variance.Spread, i, want int) agreement.Comparison {
 	if i < 0 {
 		return agreement.Lacking(float64(want), 0, "not replayed")
 	}
 	res, err := src.Results()
 	var lost, won int // lost: gaining profiles that may not gain; won: the reverse
-	for _, r := range rows[i].hbn {
+	for _, r := range rows[i].HBN {
 		se, failed := variance.TotalSE(res.Designs, r)
 		if err != nil || failed != nil {
 			return agreement.Lacking(float64(want), 0, "its designs cannot be read")
@@ -220,13 +188,13 @@ func judgeGaining(src *stored.Source, rows []spread, i, want int) agreement.Comp
 		margin := 1 - (r.VarianceRatio + variance.GainZ*r.RatioSE)
 		open := math.Abs(margin) <= agreement.Sigmas*math.Sqrt2*se
 		switch {
-		case open && gains(r):
+		case open && variance.Gains(r):
 			lost++
 		case open:
 			won++
 		}
 	}
-	gaining := rows[i].gaining
+	gaining := rows[i].Gaining
 	c := agreement.Compare(exactly(float64(gaining)), float64(want), 0, 0)
 	if c.Verdict == agreement.Differs && gaining-lost <= want && want <= gaining+won {
 		c.Verdict = agreement.Within
@@ -237,15 +205,15 @@ func judgeGaining(src *stored.Source, rows []spread, i, want int) agreement.Comp
 
 // judgeAdverse compares the worst profile at a budget, by name, and the ratio
 // of the paper's worst.
-func judgeAdverse(src *stored.Source, rows []spread, i int, profile string, want float64) (worst, value agreement.Comparison) {
+func judgeAdverse(src *stored.Source, rows []variance.Spread, i int, profile string, want float64) (worst, value agreement.Comparison) {
 	worst = agreement.Comparison{PaperName: profile, Verdict: agreement.Absent}
 	value = agreement.Lacking(want, 3, "not replayed")
 	if i < 0 {
 		return worst, value
 	}
-	top := rows[i].worst
+	top := rows[i].Worst
 	worst.ObtainedName, worst.Verdict = top.Profile(), agreement.Differs
-	theirs, ok := variance.ProfileRatio(rows[i].hbn, policy.HBN, profile, top.Budget)
+	theirs, ok := variance.ProfileRatio(rows[i].HBN, policy.HBN, profile, top.Budget)
 	if !ok {
 		return worst, value
 	}
@@ -288,12 +256,12 @@ func judgeEndpoints(e stored.Experiment, ratios []variance.Ratio, numbers *paper
 // robustnessMacros are the counts and the worst profile at every budget.
 func robustnessMacros(src *stored.Source) (all []model.Macro, err error) {
 	ratios, err := src.Ratios()
-	for _, s := range spreads(ratios) {
+	for _, s := range variance.Spreads(ratios) {
 		all = append(all,
-			macroOf("Profiles", s.budget, strconv.Itoa(len(s.hbn))),
-			macroOf("ProfilesGaining", s.budget, strconv.Itoa(s.gaining)),
-			macroOf("WorstProfile", s.budget, printedProfile(s.worst)),
-			macroOf("WorstRatio", s.budget, fixed(s.worst.VarianceRatio, 3)))
+			macroOf("Profiles", s.Budget, strconv.Itoa(len(s.HBN))),
+			macroOf("ProfilesGaining", s.Budget, strconv.Itoa(s.Gaining)),
+			macroOf("WorstProfile", s.Budget, printedProfile(s.Worst)),
+			macroOf("WorstRatio", s.Budget, fixed(s.Worst.VarianceRatio, 3)))
 	}
 	return all, err
 }

@@ -32,21 +32,10 @@ var TSNeyman = &model.Table{
 // profile in the paper.
 const paperTrajectories = 8192
 
-// tsRow is a row of Table 8: the best candidate of TS-Neyman at a budget, beside
-// HBN.
-type tsRow struct {
-	best       variance.Search
-	hbn        mean
-	candidates []variance.Search // at the budget
-	ties       []string          // other finalists no worse than noise
-}
+// tsRow is a row of Table 8.
+type tsRow struct{ variance.Envelope }
 
-// delta is TS-Neyman's mean MSE less HBN's, with its Monte Carlo error.
-func (r tsRow) delta() agreement.Estimate {
-	return agreement.Estimate{Value: r.best.MSE - r.hbn.Value, SE: math.Hypot(r.best.MSESE, r.hbn.SE)}
-}
-
-// tsRows computes Table 8: budgets at which a candidate was selected.
+// tsRows computes Table 8.
 func tsRows(src *stored.Source) (rows []tsRow, err error) {
 	res, err := src.Results()
 	if err != nil {
@@ -56,33 +45,11 @@ func tsRows(src *stored.Source) (rows []tsRow, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range variance.Budgets(res.Ratios) {
-		row := tsRow{}
-		for _, s := range search {
-			if s.Budget != b {
-				continue
-			}
-			row.candidates = append(row.candidates, s)
-			if s.Selected && !row.best.Selected {
-				row.best = s
-			}
-		}
-		ratios := variance.Pick(res.Ratios, policy.HBN, b)
-		if !row.best.Selected || len(ratios) == 0 {
-			continue
-		}
-		if row.hbn, err = newMean(src, res, policy.HBN, ratios); err != nil {
-			return nil, err
-		}
-		for _, s := range row.candidates {
-			loss, noise := s.MSE-row.best.MSE, math.Hypot(s.MSESE, row.best.MSESE)
-			if s.Finalist && !s.Selected && loss <= agreement.Sigmas*noise {
-				row.ties = append(row.ties, fmt.Sprintf("(%g, %d)", s.Alpha, s.M0))
-			}
-		}
-		rows = append(rows, row)
+	all, err := variance.Envelopes(res.Designs, res.Ratios, search)
+	for _, e := range all {
+		rows = append(rows, tsRow{e})
 	}
-	return rows, nil
+	return rows, err
 }
 
 func makeTS(src *stored.Source) (*model.Sheet, error) {
@@ -103,12 +70,12 @@ func makeTS(src *stored.Source) (*model.Sheet, error) {
 			`At each budget the prior strength~$\alpha$ and warm start~$m_0$ that do best in hindsight, the same on all profiles, ` +
 			`with Monte Carlo standard errors. $\Delta$: TS-Neyman minus HBN, in percentage points.`,
 	}
-	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].best.Budget} }
+	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].Best.Budget} }
 	s.Lack = model.IfAbsent("not searched")
 	for _, r := range rows {
 		s.Notes = append(s.Notes, r.note())
 	}
-	s.Add(model.BudgetColumn(func(i int) int32 { return rows[i].best.Budget }))
+	s.Add(model.BudgetColumn(func(i int) int32 { return rows[i].Best.Budget }))
 	s.Add(choiceColumns(rows, numbers)...)
 	s.Add(tsColumns(src, rows)...)
 	return s, nil
@@ -126,26 +93,26 @@ func choiceColumns(rows []tsRow, numbers *paper.Numbers) []model.Column {
 		return alpha, m0, ok
 	}
 	judged := func(i int) (alpha, m0 agreement.Comparison) {
-		a, m, _ := want(paper.Key{Budget: rows[i].best.Budget})
+		a, m, _ := want(paper.Key{Budget: rows[i].Best.Budget})
 		return rows[i].judgeChoice(a, int32(m))
 	}
 	const printed = "(alpha, m0)"
 	return []model.Column{
 		{Head: table.Head{Plain: printed, TeX: `$(\alpha, m_0)$`}, Align: table.Center, Paired: true,
-			Shown: func(i int) table.Cell { return choice(rows[i].best.Alpha, float64(rows[i].best.M0)) },
+			Shown: func(i int) table.Cell { return choice(rows[i].Best.Alpha, float64(rows[i].Best.M0)) },
 			Rule: &model.Rule{Unjudged: true, Cell: func(key paper.Key) table.Cell {
 				if alpha, m0, ok := want(key); ok {
 					return choice(alpha, m0)
 				}
 				return table.Missing()
 			}}},
-		{Name: "alpha", Cell: model.Numbers(func(i int) float64 { return rows[i].best.Alpha }),
+		{Name: "alpha", Cell: model.Numbers(func(i int) float64 { return rows[i].Best.Alpha }),
 			Words: "The prior strength of TS-Neyman: with m0 the candidate whose mean over the profiles is least at this budget, among those that ran all trajectories (Appendix C.3). Of ‹replay/ts_candidates.parquet›.",
-			Break: func(i int) (model.Breakdown, error) { return rows[i].search(rows[i].best.Alpha), nil },
+			Break: func(i int) (model.Breakdown, error) { return rows[i].search(rows[i].Best.Alpha), nil },
 			Rule:  &model.Rule{Where: "Table 8", Decimals: 2, Judge: func(i int, _ float64) agreement.Comparison { a, _ := judged(i); return a }}},
-		{Name: "m0", Cell: model.Counts(func(i int) int32 { return rows[i].best.M0 }),
+		{Name: "m0", Cell: model.Counts(func(i int) int32 { return rows[i].Best.M0 }),
 			Words: "The warm start of TS-Neyman, rollouts of every task before the sequential choices begin; selected together with alpha (Appendix C.3). Of ‹replay/ts_candidates.parquet›.",
-			Break: func(i int) (model.Breakdown, error) { return rows[i].search(float64(rows[i].best.M0)), nil },
+			Break: func(i int) (model.Breakdown, error) { return rows[i].search(float64(rows[i].Best.M0)), nil },
 			Rule:  &model.Rule{Where: "Table 8", Judge: func(i int, _ float64) agreement.Comparison { _, m := judged(i); return m }}},
 	}
 }
@@ -173,52 +140,52 @@ func tsColumns(src *stored.Source, rows []tsRow) []model.Column {
 	}
 	ts := judged(column("ts", "The mean squared error of TS-Neyman over that of Uniform, «V_U = Σ v_i/(N²b)¦V_{\\mathrm{U}}=\\sum_i v_i/(N^2b)», "+
 		"the mean over the profiles at the selected candidate: of whole sequential trajectories by Eq. 24, less a control variate of known mean. The row of ‹replay/ts_candidates.parquet› that is selected at this budget.",
-		func(r tsRow) float64 { return r.best.MSE }, true), table.Head{Plain: policy.TS.Label},
+		func(r tsRow) float64 { return r.Best.MSE }, true), table.Head{Plain: policy.TS.Label},
 		func(i int, want float64) agreement.Comparison {
-			b := rows[i].best
+			b := rows[i].Best
 			return compareWith(b.MSE, math.Hypot(b.MSESE, paperNoise(b)), want)
 		})
-	ts.PlusMinus = func(i int) *float64 { return &rows[i].best.MSESE }
+	ts.PlusMinus = func(i int) *float64 { return &rows[i].Best.MSESE }
 	ts.Break = func(i int) (model.Breakdown, error) { return rows[i].tsBreakdown(src) }
 	hbn := judged(column("hbn", "HBN's entry of Table 1, which is its mean squared error as well, since it has no bias. Of the hbn rows in ‹replay/ratios.parquet›.",
-		func(r tsRow) float64 { return r.hbn.Value }, true), table.Head{Plain: policy.HBN.Label},
+		func(r tsRow) float64 { return r.HBN.Value }, true), table.Head{Plain: policy.HBN.Label},
 		func(i int, want float64) agreement.Comparison {
-			return agreement.Compare(rows[i].hbn.Estimate, want, 4, 0)
+			return agreement.Compare(rows[i].HBN.Estimate, want, 4, 0)
 		})
-	hbn.Break = func(i int) (model.Breakdown, error) { return rows[i].hbn.breakdown() }
-	delta := judged(column("delta", "TS-Neyman minus HBN: «ts − hbn¦\\mathrm{ts}-\\mathrm{hbn}».", func(r tsRow) float64 { return r.delta().Value }, true), deltaHead,
+	hbn.Break = func(i int) (model.Breakdown, error) { return mean{rows[i].HBN, src}.breakdown() }
+	delta := judged(column("delta", "TS-Neyman minus HBN: «ts − hbn¦\\mathrm{ts}-\\mathrm{hbn}».", func(r tsRow) float64 { return r.Delta().Value }, true), deltaHead,
 		func(i int, want float64) agreement.Comparison {
 			r := rows[i]
-			return compareWith(r.delta().Value, math.Hypot(math.Hypot(r.delta().SE, r.hbn.SE), paperNoise(r.best)), want)
+			return compareWith(r.Delta().Value, math.Hypot(math.Hypot(r.Delta().SE, r.HBN.SE), paperNoise(r.Best)), want)
 		})
-	delta.PlusMinus = func(i int) *float64 { se := rows[i].delta().SE; return &se }
+	delta.PlusMinus = func(i int) *float64 { se := rows[i].Delta().SE; return &se }
 	delta.Break = func(i int) (model.Breakdown, error) { return rows[i].deltaBreakdown(), nil }
-	hbnSE := errorColumn("hbn_se", "hbn", meanErrorWords, func(i int) float64 { return rows[i].hbn.SE })
-	hbnSE.Break = func(i int) (model.Breakdown, error) { return rows[i].hbn.errorBreakdown() }
+	hbnSE := errorColumn("hbn_se", "hbn", meanErrorWords, func(i int) float64 { return rows[i].HBN.SE })
+	hbnSE.Break = func(i int) (model.Breakdown, error) { return mean{rows[i].HBN, src}.errorBreakdown() }
 	noise := func(of string, c model.Column) model.Column { c.Role, c.Of = model.Error, of; return c }
 	return []model.Column{
 		ts,
 		noise("ts", column("ts_se", "The Monte Carlo standard error of ts, from the spread over trajectories; the choice of the candidate by the same trajectories is not in it.",
-			func(r tsRow) float64 { return r.best.MSESE }, true)),
+			func(r tsRow) float64 { return r.Best.MSESE }, true)),
 		hbn, delta,
-		counted("draws", "The trajectories of each profile that ts is the mean over.", func(r tsRow) int { return int(r.best.Draws) }),
+		counted("draws", "The trajectories of each profile that ts is the mean over.", func(r tsRow) int { return int(r.Best.Draws) }),
 		hbnSE,
 		noise("delta", column("delta_se", "The Monte Carlo standard error of delta: those of ts and of hbn, which share no draws, added in squares.",
-			func(r tsRow) float64 { return r.delta().SE }, false)),
+			func(r tsRow) float64 { return r.Delta().SE }, false)),
 		column("raw", "The same mean squared error without the control variate: the plain mean of squared errors. The row of ‹replay/ts_candidates.parquet› that is selected at this budget.",
-			func(r tsRow) float64 { return r.best.Raw }, false),
-		noise("raw", column("raw_se", "The Monte Carlo standard error of raw.", func(r tsRow) float64 { return r.best.RawSE }, false)),
+			func(r tsRow) float64 { return r.Best.Raw }, false),
+		noise("raw", column("raw_se", "The Monte Carlo standard error of raw.", func(r tsRow) float64 { return r.Best.RawSE }, false)),
 		counted("candidates", "How many pairs of prior strength and warm start were searched at this budget: the rows of ‹replay/ts_candidates.parquet›.",
-			func(r tsRow) int { return len(r.candidates) }),
+			func(r tsRow) int { return len(r.Candidates) }),
 		counted("ties", "How many other finalists of the search are no worse than the selected one beyond 3 standard errors. Of ‹replay/ts_candidates.parquet›.",
-			func(r tsRow) int { return len(r.ties) }),
+			func(r tsRow) int { return len(r.Ties) }),
 	}
 }
 
 // search is the candidates at the budget, and the number that they make, if any.
 func (r tsRow) search(made float64) (d model.Breakdown) {
 	var parts []model.Part
-	for _, c := range r.candidates {
+	for _, c := range r.Candidates {
 		finalist := 0.0
 		if c.Finalist {
 			finalist = 1
@@ -233,19 +200,18 @@ func (r tsRow) search(made float64) (d model.Breakdown) {
 }
 
 func (r tsRow) tsBreakdown(src *stored.Source) (model.Breakdown, error) {
-	d := r.search(r.best.MSE)
-	d.Errors = []model.ErrorOf{{Cause: model.ReplayCause, SE: &r.best.MSESE,
-		About: fmt.Sprintf("%d trajectories on a profile; the choice by the same trajectories is not in it", r.best.Draws)}}
+	d := r.search(r.Best.MSE)
+	d.Errors = []model.ErrorOf{{Cause: model.ReplayCause, SE: &r.Best.MSESE,
+		About: fmt.Sprintf("%d trajectories on a profile; the choice by the same trajectories is not in it", r.Best.Draws)}}
 	res, err := src.Results()
-	ratios := variance.Pick(res.Ratios, policy.TS, r.best.Budget)
-	if err != nil || len(ratios) == 0 {
-		return d, err
-	}
-	m, err := newMean(src, res, policy.TS, ratios)
 	if err != nil {
 		return d, err
 	}
-	more, err := m.causes(m.equal())
+	m, err := variance.NewMean(res.Designs, res.Ratios, policy.TS, r.Best.Budget)
+	if err != nil || len(m.Ratios) == 0 {
+		return d, err
+	}
+	more, err := causesOf(src, res.Designs, m.Ratios, m.Weights())
 	if err == nil {
 		d.Errors = append(d.Errors, more[2])
 	}
@@ -253,22 +219,22 @@ func (r tsRow) tsBreakdown(src *stored.Source) (model.Breakdown, error) {
 }
 
 func (r tsRow) deltaBreakdown() (d model.Breakdown) {
-	se := r.delta().SE
+	se := r.Delta().SE
 	d.Errors = []model.ErrorOf{{Cause: model.ReplayCause + " and " + model.DesignCause, SE: &se, About: "the two share no draws: their errors add in squares"}}
 	d.Parts = model.Added("policies", []string{"number"}, []model.Part{
-		model.Shared(policy.TS.Name, r.best.MSE, r.best.MSE), model.Shared(policy.HBN.Name, -r.hbn.Value, r.hbn.Value)})
+		model.Shared(policy.TS.Name, r.Best.MSE, r.Best.MSE), model.Shared(policy.HBN.Name, -r.HBN.Value, r.HBN.Value)})
 	return d
 }
 
 // note says how thorough the search was at a budget, and which other finalists
 // do as well.
 func (r tsRow) note() string {
-	note := fmt.Sprintf("b = %d: %d trajectories on each profile, the best of %d candidates", r.best.Budget, r.best.Draws, len(r.candidates))
-	switch n := len(r.ties); {
-	case n == 1:
-		note += "; as good within noise: " + r.ties[0]
-	case n > 1:
-		note += fmt.Sprintf("; as good within noise: %s and %d more", r.ties[0], n-1)
+	note := fmt.Sprintf("b = %d: %d trajectories on each profile, the best of %d candidates", r.Best.Budget, r.Best.Draws, len(r.Candidates))
+	if n := len(r.Ties); n > 0 {
+		note += fmt.Sprintf("; as good within noise: (%g, %d)", r.Ties[0].Alpha, r.Ties[0].M0)
+		if n > 1 {
+			note += fmt.Sprintf(" and %d more", n-1)
+		}
 	}
 	return note + "."
 }
@@ -289,16 +255,16 @@ func compareWith(obtained, se, paper float64) agreement.Comparison {
 // choice is a tie if the paper's does no worse in our search than the noise of
 // both searches allows.
 func (r tsRow) judgeChoice(alpha float64, m0 int32) (a, m agreement.Comparison) {
-	a = agreement.Compare(exactly(r.best.Alpha), alpha, 2, 0)
-	m = agreement.Compare(exactly(float64(r.best.M0)), float64(m0), 0, 0)
+	a = agreement.Compare(exactly(r.Best.Alpha), alpha, 2, 0)
+	m = agreement.Compare(exactly(float64(r.Best.M0)), float64(m0), 0, 0)
 	if a.Verdict == agreement.Agrees && m.Verdict == agreement.Agrees {
 		return a, m
 	}
-	for _, s := range r.candidates {
+	for _, s := range r.Candidates {
 		if s.Alpha != alpha || s.M0 != m0 {
 			continue
 		}
-		loss, se := s.MSE-r.best.MSE, math.Hypot(s.MSESE, r.best.MSESE)
+		loss, se := s.MSE-r.Best.MSE, math.Hypot(s.MSESE, r.Best.MSESE)
 		higher := "higher"
 		if loss < 0 { // a candidate of the race alone may have done better by chance
 			higher = "lower"
@@ -308,7 +274,7 @@ func (r tsRow) judgeChoice(alpha float64, m0 int32) (a, m agreement.Comparison) 
 			if c.Verdict == agreement.Agrees {
 				return c
 			}
-			theirs := math.Hypot(paperNoise(s), paperNoise(r.best))
+			theirs := math.Hypot(paperNoise(s), paperNoise(r.Best))
 			return agreement.Choice(c, loss, math.Hypot(se, theirs)/math.Sqrt2).Noted(note)
 		}
 		return tie(a), tie(m)
@@ -328,10 +294,10 @@ func tsMacros(src *stored.Source) (all []model.Macro, err error) {
 	if err != nil {
 		return nil, err
 	}
-	hbn := map[int32]mean{}
+	hbn := map[int32]variance.Mean{}
 	for _, r := range rows {
-		if e, ok := r.means[policy.HBN]; ok {
-			hbn[r.budget] = e
+		if e, ok := r.Of[policy.HBN]; ok {
+			hbn[r.Budget] = e
 		}
 	}
 	for _, c := range search {

@@ -49,71 +49,13 @@ func paperPolicies(number int) (all []*policy.Policy) {
 	return all
 }
 
-// meanRow is a row of Table 1: means over profiles at one budget, by policy.
-type meanRow struct {
-	budget   int32
-	profiles int
-	means    map[*policy.Policy]mean // a policy that was not replayed is absent
-	alpha    *float64                // IBN's selected prior strength
-}
-
-// meanRows computes Table 1. Every policy of a budget must cover the same
-// number of profiles, and IBN one prior strength: a mean over fewer profiles
-// than its neighbour's would look like a gain.
-func meanRows(src *stored.Source) ([]meanRow, error) {
+// meanRows are the rows of Table 1.
+func meanRows(src *stored.Source) ([]variance.Means, error) {
 	res, err := src.Results()
 	if err != nil {
 		return nil, err
 	}
-	var rows []meanRow
-	for _, b := range variance.Budgets(res.Ratios) {
-		row := meanRow{budget: b, means: map[*policy.Policy]mean{}}
-		for _, p := range meanPolicies {
-			ratios := variance.Pick(res.Ratios, p, b)
-			if len(ratios) == 0 {
-				continue
-			}
-			if row.profiles == 0 {
-				row.profiles = len(ratios)
-			}
-			if len(ratios) != row.profiles {
-				return nil, fmt.Errorf("ratios: %s covers %d profiles at budget %d where others cover %d; run the replay stage again",
-					p.Name, len(ratios), b, row.profiles)
-			}
-			if row.means[p], err = newMean(src, res, p, ratios); err != nil {
-				return nil, err
-			}
-			if p.Strength {
-				if row.alpha, err = oneAlpha(ratios); err != nil {
-					return nil, err
-				}
-			}
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
-// oneAlpha is the prior strength that all ratios share.
-func oneAlpha(ratios []variance.Ratio) (*float64, error) {
-	alpha := ratios[0].Alpha
-	for _, r := range ratios {
-		if variance.AlphaOf(r.Alpha) != variance.AlphaOf(alpha) {
-			return nil, fmt.Errorf("ratios: %s has more than one selected alpha at budget %d", r.Policy, r.Budget)
-		}
-	}
-	return alpha, nil
-}
-
-// best is the feasible policy with the least mean.
-func (r meanRow) best() (best *policy.Policy) {
-	for _, p := range meanPolicies {
-		e, ok := r.means[p]
-		if b, have := r.means[best]; ok && !p.Clairvoyant && (!have || e.Value < b.Value) {
-			best = p
-		}
-	}
-	return best
+	return variance.NewMeans(res.Designs, res.Ratios, meanPolicies)
 }
 
 // makeVariance sets each policy in percent, in print beside the paper's entry. The
@@ -124,11 +66,11 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 		return nil, err
 	}
 	s := &model.Sheet{Rows: len(rows), Title: varianceTitle(rows)}
-	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].budget} }
+	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].Budget} }
 	s.Lack = model.IfAbsent("not replayed")
-	s.Add(model.BudgetRow(func(i int) int32 { return rows[i].budget }))
+	s.Add(model.BudgetRow(func(i int) int32 { return rows[i].Budget }))
 	for _, p := range meanPolicies {
-		s.Add(meanColumns(rows, p)...)
+		s.Add(meanColumns(src, rows, p)...)
 		if p.Strength {
 			s.Add(strengthColumn(src, rows))
 		}
@@ -154,14 +96,14 @@ func meanWords(p *policy.Policy) string {
 }
 
 // meanColumns are the mean of a policy and, unless that is exact, its error.
-func meanColumns(rows []meanRow, p *policy.Policy) []model.Column {
-	cell := func(i int, of func(mean) float64) table.Cell {
-		if e, ok := rows[i].means[p]; ok {
+func meanColumns(src *stored.Source, rows []variance.Means, p *policy.Policy) []model.Column {
+	cell := func(i int, of func(variance.Mean) float64) table.Cell {
+		if e, ok := rows[i].Of[p]; ok {
 			return table.Number(of(e))
 		}
 		return table.Missing()
 	}
-	value := func(i int) table.Cell { return cell(i, func(m mean) float64 { return m.Value }) }
+	value := func(i int) table.Cell { return cell(i, func(m variance.Mean) float64 { return m.Value }) }
 	tolerance := 0.001 // the accepted difference of a Monte Carlo mean, whatever its error
 	if p.Clairvoyant {
 		tolerance = 0
@@ -169,18 +111,18 @@ func meanColumns(rows []meanRow, p *policy.Policy) []model.Column {
 	c := model.Column{
 		Name: p.Name, Words: meanWords(p), Head: table.Head{Plain: p.Label}, Format: percent1, Paired: true, Cell: value,
 		Shown: func(i int) table.Cell {
-			if p == rows[i].best() {
+			if p == rows[i].Best() {
 				return value(i).Bold()
 			}
 			return value(i)
 		},
-		Break: func(i int) (model.Breakdown, error) { return rows[i].means[p].breakdown() },
+		Break: func(i int) (model.Breakdown, error) { return mean{rows[i].Of[p], src}.breakdown() },
 		Rule: &model.Rule{Where: "Table 1", Decimals: 3,
 			Judge: func(i int, want float64) agreement.Comparison {
-				if len(rows[i].means[p].ratios) == 0 {
+				if len(rows[i].Of[p].Ratios) == 0 {
 					return agreement.Lacking(want, 3, "not replayed")
 				}
-				return agreement.Compare(rows[i].means[p].Estimate, want, 3, tolerance)
+				return agreement.Compare(rows[i].Of[p].Estimate, want, 3, tolerance)
 			},
 			Overview: &model.Overview{Head: p.Label, Obtained: table.Format{Decimals: 4}, Theirs: table.Format{Decimals: 3}}},
 	}
@@ -189,8 +131,8 @@ func meanColumns(rows []meanRow, p *policy.Policy) []model.Column {
 	}
 	se := model.Column{
 		Name: p.Name + "_se", Role: model.Error, Of: p.Name, Words: meanErrorWords,
-		Cell:  func(i int) table.Cell { return cell(i, func(m mean) float64 { return m.SE }) },
-		Break: func(i int) (model.Breakdown, error) { return rows[i].means[p].errorBreakdown() },
+		Cell:  func(i int) table.Cell { return cell(i, func(m variance.Mean) float64 { return m.SE }) },
+		Break: func(i int) (model.Breakdown, error) { return mean{rows[i].Of[p], src}.errorBreakdown() },
 	}
 	return []model.Column{c, se}
 }
@@ -198,13 +140,13 @@ func meanColumns(rows []meanRow, p *policy.Policy) []model.Column {
 // strengthColumn is IBN's selected prior strength. Another strength than the
 // paper's is a tie if the paper's has a mean ratio no more than noise above the
 // least.
-func strengthColumn(src *stored.Source, rows []meanRow) model.Column {
+func strengthColumn(src *stored.Source, rows []variance.Means) model.Column {
 	return model.Column{
 		Name: "ibn_alpha",
 		Words: "The prior strength of IBN: the one of the grid whose mean ratio over the profiles is least at this budget (Eq. 22), the smaller of equals. " +
 			"Of the means over ‹replay/ibn_candidates.parquet›.",
-		Cell:  func(i int) table.Cell { return table.Optional(rows[i].alpha) },
-		Break: func(i int) (model.Breakdown, error) { return strengthParts(src, rows[i].budget) },
+		Cell:  func(i int) table.Cell { return table.Optional(rows[i].Alpha) },
+		Break: func(i int) (model.Breakdown, error) { return strengthParts(src, rows[i].Budget) },
 		Rule: &model.Rule{
 			Words:    "The prior strength that the paper's search selects (Appendix B.3), as ‹data/paper_targets.toml› has it.",
 			Decimals: 2, Last: true,
@@ -219,38 +161,23 @@ func strengthColumn(src *stored.Source, rows []meanRow) model.Column {
 // their difference is less than that of independent ones, which is what the
 // stored standard errors give and what is used here: an upper bound. Design
 // noise is left out, since neighbouring strengths have nearly the same.
-func judgeStrength(src *stored.Source, rows []meanRow, i int, want float64) agreement.Comparison {
-	if rows[i].alpha == nil {
+func judgeStrength(src *stored.Source, rows []variance.Means, i int, want float64) agreement.Comparison {
+	if rows[i].Alpha == nil {
 		return agreement.Lacking(want, 2, "not replayed")
 	}
-	got := *rows[i].alpha
+	got := *rows[i].Alpha
 	c := agreement.Compare(exactly(got), want, 2, 0)
 	if c.Verdict == agreement.Agrees {
 		return c
 	}
 	candidates, err := src.Candidates()
-	best, okBest := candidateMean(candidates, rows[i].budget, got)
-	theirs, okPaper := candidateMean(candidates, rows[i].budget, want)
+	best, okBest := variance.StrengthMean(candidates, rows[i].Budget, got)
+	theirs, okPaper := variance.StrengthMean(candidates, rows[i].Budget, want)
 	if err != nil || !okBest || !okPaper {
 		return c.Noted("the grid of strengths lacks the paper's")
 	}
 	loss, se := theirs.Value-best.Value, math.Hypot(theirs.SE, best.SE)
 	return agreement.Choice(c, loss, se).Noted(fmt.Sprintf("at the paper's strength the mean is %.5f higher", loss))
-}
-
-// candidateMean is the mean ratio of IBN at one strength, with the standard
-// error of its replay.
-func candidateMean(candidates []variance.Ratio, budget int32, alpha float64) (agreement.Estimate, bool) {
-	var sum, square, n float64
-	for _, r := range candidates {
-		if r.Policy == policy.IBN.Name && r.Budget == budget && variance.AlphaOf(r.Alpha) == alpha {
-			sum, square, n = sum+r.VarianceRatio, square+r.RatioSE*r.RatioSE, n+1
-		}
-	}
-	if n == 0 {
-		return agreement.Estimate{}, false
-	}
-	return agreement.Estimate{Value: sum / n, SE: math.Sqrt(square) / n}, true
 }
 
 // strengthParts lists the prior strengths that IBN could have.
@@ -260,7 +187,7 @@ func strengthParts(src *stored.Source, budget int32) (d model.Breakdown, err err
 	seen := map[float64]bool{}
 	for _, r := range candidates {
 		alpha := variance.AlphaOf(r.Alpha)
-		if e, ok := candidateMean(candidates, budget, alpha); ok && r.Budget == budget && !seen[alpha] {
+		if e, ok := variance.StrengthMean(candidates, budget, alpha); ok && r.Budget == budget && !seen[alpha] {
 			seen[alpha] = true
 			parts = append(parts, model.Option(fmt.Sprintf("alpha=%g", alpha), e.Value, e.SE, alpha))
 		}
@@ -274,17 +201,17 @@ func strengthParts(src *stored.Source, budget int32) (d model.Breakdown, err err
 
 // varianceTitle is the caption of Table 1, with what its cells leave out: the
 // number of profiles, IBN's prior strengths, the largest standard error.
-func varianceTitle(rows []meanRow) string {
+func varianceTitle(rows []variance.Means) string {
 	var profiles int
 	var worst float64
 	var strengths []string
 	for _, r := range rows {
-		profiles = max(profiles, r.profiles)
+		profiles = max(profiles, r.Profiles)
 		for _, p := range meanPolicies {
-			worst = max(worst, r.means[p].SE)
+			worst = max(worst, r.Of[p].SE)
 		}
-		if r.alpha != nil {
-			strengths = append(strengths, fmt.Sprintf("%g", *r.alpha))
+		if r.Alpha != nil {
+			strengths = append(strengths, fmt.Sprintf("%g", *r.Alpha))
 		}
 	}
 	tuning := "EN and IBN were tuned in hindsight"
@@ -307,44 +234,34 @@ func varianceMacros(src *stored.Source) (all []model.Macro, err error) {
 	add := func(name string, b int32, value string) { all = append(all, macroOf(name, b, value)) }
 	for _, r := range rows {
 		for _, p := range meanPolicies {
-			if e, ok := r.means[p]; ok {
-				add(p.Macro+"Variance", r.budget, percent1.Print(e.Value))
-				add(p.Macro+"Reduction", r.budget, percent1.Print(1-e.Value))
+			if e, ok := r.Of[p]; ok {
+				add(p.Macro+"Variance", r.Budget, percent1.Print(e.Value))
+				add(p.Macro+"Reduction", r.Budget, percent1.Print(1-e.Value))
 			}
 		}
-		if r.alpha != nil {
-			add("IBNAlpha", r.budget, shortest(*r.alpha))
+		if r.Alpha != nil {
+			add("IBNAlpha", r.Budget, shortest(*r.Alpha))
 		}
 	}
 	var reductions []float64
 	for _, r := range rows {
-		hbn, ok := r.means[policy.HBN]
+		hbn, ok := r.Of[policy.HBN]
 		if !ok {
 			continue
 		}
 		reductions = append(reductions, 1-hbn.Value)
 		for _, p := range meanPolicies {
-			if e, ok := r.means[p]; ok && p != policy.HBN && !p.Clairvoyant {
-				add("HBNBelow"+p.Macro, r.budget, minus(table.Format{Decimals: 1, Scale: 100}.Print(e.Value-hbn.Value)))
+			if e, ok := r.Of[p]; ok && p != policy.HBN && !p.Clairvoyant {
+				add("HBNBelow"+p.Macro, r.Budget, minus(table.Format{Decimals: 1, Scale: 100}.Print(e.Value-hbn.Value)))
 			}
 		}
-		worth := meanEquivalent(hbn.ratios)
-		add("EquivalentBudget", r.budget, fmt.Sprintf("%.1f", worth))
-		add("EquivalentGain", r.budget, minus(percent1.Print(worth/float64(r.budget)-1)))
+		worth := variance.MeanEquivalent(hbn.Ratios)
+		add("EquivalentBudget", r.Budget, fmt.Sprintf("%.1f", worth))
+		add("EquivalentGain", r.Budget, minus(percent1.Print(worth/float64(r.Budget)-1)))
 	}
 	if len(reductions) > 0 {
 		all = append(all, model.Macro{Name: "specHBNReductionLeast", Value: minus(percent1.Print(slices.Min(reductions)))},
 			model.Macro{Name: "specHBNReductionMost", Value: minus(percent1.Print(slices.Max(reductions)))})
 	}
 	return all, nil
-}
-
-// meanEquivalent is the mean of b/r over profiles, weighted by their tasks.
-func meanEquivalent(hbn []variance.Ratio) float64 {
-	var tasks, sum float64
-	for _, r := range hbn {
-		tasks += float64(r.NTasks)
-		sum += float64(r.NTasks) * float64(r.Budget) / r.VarianceRatio
-	}
-	return sum / tasks
 }

@@ -4,13 +4,10 @@
 package measured
 
 import (
-	"math"
-	"slices"
-
 	"speceval/internal/agreement"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
-	"speceval/internal/profile"
+	"speceval/internal/repeats"
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/stages/report/model"
@@ -40,9 +37,6 @@ func profileKeys(of func(row int) (benchmark, checkpoint string)) []model.Column
 	return []model.Column{benchmark, checkpoint}
 }
 
-// both is HBN under either strategy: what the two estimate has the same law.
-const both = "hbn"
-
 // strategyKey is how the runs of a row were executed.
 func strategyKey(words string, of func(row int) string) model.Column {
 	c := model.NameKey(model.ByStrategy, "strategy", words, of)
@@ -50,7 +44,7 @@ func strategyKey(words string, of func(row int) string) model.Column {
 	c.Shown = func(i int) table.Cell {
 		if s := policy.FindStrategy(of(i)); s != nil {
 			return table.Text(s.Label)
-		} else if of(i) == both {
+		} else if of(i) == repeats.Both {
 			return table.Text("HBN, both")
 		}
 		return table.Text(of(i))
@@ -105,53 +99,3 @@ func decimals(n int) table.Format { return table.Format{Decimals: n} }
 
 // percent is the format of shares with so many decimals.
 func percent(n int) table.Format { return table.Format{Decimals: n, Percent: true} }
-
-// meanOf is the mean of a profile's pass probabilities with its standard error,
-// √(Σ p(1−p)/K)/N.
-func meanOf(p profile.Profile) agreement.Estimate {
-	sum := 0.0
-	for i := range p.N() {
-		sum += p.P(i)
-	}
-	n := float64(p.N())
-	return agreement.Estimate{Value: sum / n, SE: math.Sqrt(p.VarianceSum()/float64(p.TestedK)) / n}
-}
-
-// setting is what runs can be compared within.
-type setting struct {
-	provenance, benchmark, model, rewards string
-	budget                                int32
-}
-
-// profile is the name of the setting's profile.
-func (s setting) profile() string { return model.ProfileName(s.benchmark, s.model) }
-
-// series is the runs of a strategy in a setting.
-type series struct {
-	setting
-	strategy string
-	runs     []measurement.Run
-}
-
-// grouped puts runs into series: settings in the order of their first runs, and in
-// each the strategies likewise.
-func grouped(runs []measurement.Run, wanted func(measurement.Run) bool) (all []series) {
-	for _, r := range runs {
-		if !wanted(r) {
-			continue
-		}
-		of := setting{r.Provenance, r.Benchmark, r.Model, r.Rewards, r.ReferenceBudget}
-		at, found := len(all), false
-		for i, s := range all {
-			if s.setting == of && !found {
-				at, found = i+1, s.strategy == r.Strategy
-			}
-		}
-		if found {
-			all[at-1].runs = append(all[at-1].runs, r)
-		} else {
-			all = slices.Insert(all, at, series{of, r.Strategy, []measurement.Run{r}})
-		}
-	}
-	return all
-}

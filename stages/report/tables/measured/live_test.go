@@ -15,6 +15,7 @@ import (
 	"speceval/internal/golden"
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
+	"speceval/internal/rollout"
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/stages/report/model"
@@ -84,7 +85,7 @@ func liveStudy() *results {
 		counts[40+i%100+(i/100)*(i/100)]++
 	}
 	for tokens, n := range counts {
-		s.lengths = append(s.lengths, stored.LengthRow{Benchmark: "primer", Model: "small", Tokens: tokens, Responses: n})
+		s.lengths = append(s.lengths, rollout.LengthRow{Benchmark: "primer", Model: "small", Tokens: tokens, Responses: n})
 	}
 	return s
 }

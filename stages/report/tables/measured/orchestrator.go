@@ -5,6 +5,7 @@ import (
 
 	"speceval/internal/agreement"
 	"speceval/internal/measurement"
+	"speceval/internal/repeats"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
@@ -28,19 +29,19 @@ var Orchestrator = &model.Table{
 
 // usage is a row: what the runs of a series took, means over them.
 type usage struct {
-	series
+	repeats.Series
 	wall, cpu, cores, handling, gapMedian, gapP99 float64
 }
 
-func newUsage(s series) usage {
+func newUsage(s repeats.Series) usage {
 	mean := func(of func(measurement.Run) float64) float64 {
 		sum := 0.0
-		for _, r := range s.runs {
+		for _, r := range s.Runs {
 			sum += of(r)
 		}
-		return sum / float64(len(s.runs))
+		return sum / float64(len(s.Runs))
 	}
-	return usage{series: s,
+	return usage{Series: s,
 		wall:      mean(func(r measurement.Run) float64 { return r.Time }),
 		cpu:       mean(func(r measurement.Run) float64 { return r.CPU }),
 		cores:     mean(func(r measurement.Run) float64 { return float64(r.Cores) }),
@@ -54,7 +55,7 @@ func newUsage(s series) usage {
 func (u usage) share() float64 { return u.cpu / u.wall / u.cores }
 
 func (u usage) verdict() agreement.Verdict {
-	if u.rewards != measurement.Coupled || u.provenance != measurement.Measured || math.IsNaN(u.share()) {
+	if u.Rewards != measurement.Coupled || u.Provenance != measurement.Measured || math.IsNaN(u.share()) {
 		return agreement.Shown
 	}
 	return agreement.CPU(u.share())
@@ -66,20 +67,20 @@ func makeOrchestrator(src *stored.Source) (*model.Sheet, error) {
 		return nil, err
 	}
 	var rows []usage
-	for _, s := range grouped(runs, func(r measurement.Run) bool { return r.CPU > 0 }) {
+	for _, s := range repeats.Grouped(runs, func(r measurement.Run) bool { return r.CPU > 0 }) {
 		rows = append(rows, newUsage(s))
 	}
 	rewards := model.NameKey(model.ByRewards, "rewards", "Whether rewards are drawn by hash with the probabilities of the profile (coupled, Section 4.3) or verdicts of scorers on the responses (scored).",
-		func(i int) string { return rows[i].rewards })
+		func(i int) string { return rows[i].Rewards })
 	rewards.Head = head("Rewards")
 	s := &model.Sheet{Rows: len(rows), Title: "What the orchestrator itself took: wall-clock time of a run, its processor time over that, in percent of one core and of all cores of its machine, the part of the time that the router was at work, " +
 		"and the time from a completion to the next submission. Means over runs. Of runs under coupled rewards on real servers the claim is less than 5% of all; " +
 		"under real rewards it scores responses as well."}
-	s.Add(model.NameKey(model.ByProvenance, "provenance", answeredWords, func(i int) string { return rows[i].provenance }))
-	s.Add(profileKeys(func(i int) (string, string) { return rows[i].benchmark, rows[i].model })...)
-	s.Add(rewards, model.BudgetColumn(func(i int) int32 { return rows[i].budget }),
-		strategyKey(strategyWords, func(i int) string { return rows[i].strategy }),
-		count("runs", runsWords, head("Runs"), table.Head{}, func(i int) int { return len(rows[i].runs) }))
+	s.Add(model.NameKey(model.ByProvenance, "provenance", answeredWords, func(i int) string { return rows[i].Provenance }))
+	s.Add(profileKeys(func(i int) (string, string) { return rows[i].Benchmark, rows[i].Model })...)
+	s.Add(rewards, model.BudgetColumn(func(i int) int32 { return rows[i].Budget }),
+		strategyKey(strategyWords, func(i int) string { return rows[i].Strategy }),
+		count("runs", runsWords, head("Runs"), table.Head{}, func(i int) int { return len(rows[i].Runs) }))
 	cell := func(of func(usage) float64) func(int) table.Cell {
 		return numbers(func(i int) float64 { return of(rows[i]) })
 	}

@@ -5,6 +5,8 @@ import (
 
 	"speceval/internal/agreement"
 	"speceval/internal/profile"
+	"speceval/internal/repeats"
+	"speceval/internal/rollout"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
@@ -62,10 +64,10 @@ func makeSpread(src *stored.Source) (*model.Sheet, error) {
 	s.Add(estimated(
 		model.Column{Name: "mean", Words: "The mean of the pass probabilities, which an evaluation estimates.", Head: head("Mean"), Format: percent(2)},
 		model.Column{Name: "mean_se", Role: model.Error, Words: "The standard error of mean: «√(Σ p(1−p)/K)/N¦(\\sum_i p_i(1-p_i)/K)^{1/2}/N»."},
-		func(i int) agreement.Estimate { return meanOf(rows[i]) })...)
+		func(i int) agreement.Estimate { return repeats.MeanOf(rows[i]) })...)
 	s.Add(model.Column{Name: "variance_sum", Words: "«Σ p(1−p)¦\\sum_i p_i(1-p_i)»: over «N²b¦N^2b» it is the variance of Uniform (Eq. 1).",
 		Head: table.Head{Plain: "Σ p(1−p)", TeX: `$\sum p(1-p)$`}, Format: decimals(2), Cell: numbers(func(i int) float64 { return rows[i].VarianceSum() })})
-	s.Add(lengthColumns(func(i int) stored.Lengths { return lengths[rows[i].Name()] })...)
+	s.Add(lengthColumns(func(i int) rollout.Lengths { return lengths[[2]string{rows[i].Benchmark, rows[i].Model}] })...)
 	for tenth := range 10 {
 		to := fmt.Sprintf("below %.1f", float64(tenth+1)/10)
 		if tenth == 9 {
@@ -89,8 +91,8 @@ func tasksWith(p profile.Profile, holds func(task int) bool) (n int) {
 }
 
 // lengthColumns are the lengths of responses, missing where none are stored.
-func lengthColumns(lengths func(row int) stored.Lengths) []model.Column {
-	column := func(name, words, above string, of func(stored.Lengths) int32) model.Column {
+func lengthColumns(lengths func(row int) rollout.Lengths) []model.Column {
+	column := func(name, words, above string, of func(rollout.Lengths) int32) model.Column {
 		return model.Column{Name: name, Words: words + ", reasoning included. Of ‹" + stored.LengthsFile + "›.",
 			Head: head(above), Group: head("Response length (tokens)"),
 			Cell: func(i int) table.Cell {
@@ -102,8 +104,8 @@ func lengthColumns(lengths func(row int) stored.Lengths) []model.Column {
 			}}
 	}
 	return []model.Column{
-		column("length_median", "The median of the tokens of a response", "median", func(l stored.Lengths) int32 { return l.Quantile(0.5) }),
-		column("length_p99", "The 99th percentile of the tokens of a response", "99%", func(l stored.Lengths) int32 { return l.Quantile(0.99) }),
-		column("length_max", "The tokens of the longest response", "most", func(l stored.Lengths) int32 { return l[len(l)-1].Tokens }),
+		column("length_median", "The median of the tokens of a response", "median", func(l rollout.Lengths) int32 { return l.Quantile(0.5) }),
+		column("length_p99", "The 99th percentile of the tokens of a response", "99%", func(l rollout.Lengths) int32 { return l.Quantile(0.99) }),
+		column("length_max", "The tokens of the longest response", "most", func(l rollout.Lengths) int32 { return l[len(l)-1].Tokens }),
 	}
 }
