@@ -125,8 +125,8 @@ func do(changes ...func(*study)) func(*study) {
 
 // each changes the runs of a provenance, budget and strategy.
 func (c costs) each(provenance string, budget int32, strategy string, change func(*measurement.Measurement)) {
-	for i := range c.runs {
-		if m := &c.runs[i]; m.Provenance == provenance && m.ReferenceBudget == budget && m.Strategy == strategy {
+	for i := range c.timed {
+		if m := &c.timed[i]; m.Provenance == provenance && m.ReferenceBudget == budget && m.Strategy == strategy {
 			change(m)
 		}
 	}
@@ -136,7 +136,7 @@ func (c costs) each(provenance string, budget int32, strategy string, change fun
 // 4 is greater by d. Others that are made of the same runs change by no more.
 func cost(provenance string, budget int32, column string, d float64) func(*study) {
 	return func(s *study) {
-		all := measurement.Settings(s.runs, provenance, budget)
+		all := measurement.Settings(s.timed, provenance, budget)
 		// sum is over all settings of one of the numbers of a strategy.
 		sum := func(strategy string, of func(measurement.Measurement) float64) (v float64) {
 			for _, x := range all {
@@ -218,7 +218,7 @@ func (s *study) raiseEquivalent(budget int32, d float64) {
 // withoutRuns drops the runs of a provenance at one budget.
 func withoutRuns(provenance string, budget int32) func(*study) {
 	return func(s *study) {
-		s.runs = slices.DeleteFunc(s.runs, func(m measurement.Measurement) bool {
+		s.timed = slices.DeleteFunc(s.timed, func(m measurement.Measurement) bool {
 			return m.Provenance == provenance && m.ReferenceBudget == budget
 		})
 	}

@@ -41,9 +41,9 @@ func ofAIME24(m measurement.Measurement) bool { return m.Benchmark == "aime24" }
 // withExecutions adds a simulated suite of every profile, and measured runs of the
 // profiles of AIME24.
 func (c costs) withExecutions(repeats int, step float64) costs {
-	simulated, several := executed(c.runs, measurement.Simulated, repeats, step, everything)
-	measured, once := executed(c.runs, measurement.Measured, 1, step, ofAIME24)
-	c.runs = append(append(c.runs, simulated...), measured...)
+	simulated, several := executed(c.timed, measurement.Simulated, repeats, step, everything)
+	measured, once := executed(c.timed, measurement.Measured, 1, step, ofAIME24)
+	c.timed = append(append(c.timed, simulated...), measured...)
 	c.repeats = append(several, once...)
 	return c
 }
@@ -89,7 +89,7 @@ func smallCosts(ratios []variance.Ratio) (c costs) {
 				m.TimeSeconds *= float64(m.Budget) / float64(m.ReferenceBudget)
 			}
 			m.AcceptedRollouts = m.NTasks * m.Budget
-			c.runs = append(c.runs, m)
+			c.timed = append(c.timed, m)
 		}
 	}
 	return c.withExecutions(2, 0.01)

@@ -15,6 +15,7 @@ import (
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
+	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
@@ -44,11 +45,17 @@ type study struct {
 
 	architectures []flops.Architecture
 	costs
+
+	// What an experiment of its own measures.
+	live        stored.Live
+	runs        []measurement.Run // nil: none are made
+	predictions []measurement.Prediction
+	tokens      []int32 // of the sampled responses, which are of the first pair
 }
 
 // costs is timed runs of all provenances, with the executions behind them.
 type costs struct {
-	runs    []measurement.Measurement
+	timed   []measurement.Measurement
 	repeats []measurement.Repeat
 	drawn   bool // answers of measured runs had drawn lengths
 }
@@ -58,7 +65,7 @@ func (s study) clone() study {
 	s.Budgets, s.Profiles = slices.Clone(s.Budgets), slices.Clone(s.Profiles)
 	s.designs, s.ratios, s.candidates = slices.Clone(s.designs), slices.Clone(s.ratios), slices.Clone(s.candidates)
 	s.search, s.architectures = slices.Clone(s.search), slices.Clone(s.architectures)
-	s.runs, s.repeats = slices.Clone(s.runs), slices.Clone(s.repeats)
+	s.timed, s.repeats = slices.Clone(s.timed), slices.Clone(s.repeats)
 	return s
 }
 
@@ -66,8 +73,8 @@ func (s study) clone() study {
 func (s study) settings(t testing.TB) stored.Settings {
 	t.Helper()
 	out := stored.Settings{
-		Published: s.Published, Pairs: s.pairs, LeftOut: s.leftOut, CaseStudy: s.caseStudy,
-		Systems: slices.ContainsFunc(s.runs, executedHere),
+		Published: s.Published, Pairs: s.pairs, LeftOut: s.leftOut, CaseStudy: s.caseStudy, Live: s.live,
+		Systems: slices.ContainsFunc(s.timed, executedHere),
 		Targets: data.PaperTargets(), Measurements: encoded(t, s.published(), nil),
 	}
 	for _, b := range s.Budgets {
@@ -85,7 +92,7 @@ func executedHere(m measurement.Measurement) bool { return m.Provenance != measu
 
 // published is the runs that are stored with the paper's data.
 func (c costs) published() []measurement.Measurement {
-	return slices.DeleteFunc(slices.Clone(c.runs), executedHere)
+	return slices.DeleteFunc(slices.Clone(c.timed), executedHere)
 }
 
 // file is a file of the output folder, its rows (-1: it has none), and what writes it
@@ -139,9 +146,40 @@ func (s study) replayed() []unit {
 	return units
 }
 
+// sampled is the units of the generate stage, none without responses.
+func (s study) sampled() []unit {
+	if s.tokens == nil {
+		return nil
+	}
+	type rollout struct {
+		Text   string `parquet:"text"`
+		Tokens int32  `parquet:"completion_tokens"`
+	}
+	var rows []rollout
+	for _, n := range s.tokens {
+		rows = append(rows, rollout{"…", n})
+	}
+	return []unit{{generated.Unit, []file{rowsFile(generatedFile, rows)}}}
+}
+
+// generated is the unit that samples the responses, and generatedFile what it stores.
+var (
+	generated     = dag.Ref{Stage: "generate", Unit: "primer/small"}
+	generatedFile = "generate/part.parquet"
+)
+
 // systems is the units of the systems stage, none without runs of its own.
-func (c costs) systems() []unit {
-	runs := slices.DeleteFunc(slices.Clone(c.runs), func(m measurement.Measurement) bool { return !executedHere(m) })
+func (s study) systems() (units []unit) {
+	if s.runs != nil {
+		units = append(units, unit{"runs", []file{rowsFile(measurement.RunsFile, s.runs)}},
+			unit{"predictions", []file{rowsFile(measurement.PredictionsFile, s.predictions)}})
+	}
+	return append(units, s.measurements()...)
+}
+
+// measurements is the unit of timed runs, none where all are published.
+func (c costs) measurements() []unit {
+	runs := slices.DeleteFunc(slices.Clone(c.timed), func(m measurement.Measurement) bool { return !executedHere(m) })
 	if len(runs) == 0 {
 		return nil
 	}
@@ -165,10 +203,17 @@ func (s study) files(t testing.TB) map[string]file {
 	set, facts := s.settings(t), s.Experiment
 	facts.Compared = tables.Compared(&set)
 	all := map[string]file{stored.ExperimentFile: {stored.ExperimentFile, -1, func(w io.Writer, _ map[string]string) error { return facts.Write(w) }}}
-	for _, u := range append(s.replayed(), s.systems()...) {
+	for _, u := range slices.Concat(s.sampled(), s.replayed(), s.systems()) {
 		for _, f := range u.files {
 			all[f.name] = f
 		}
+	}
+	if s.tokens != nil {
+		var rows []rollout.LengthRow
+		for _, n := range s.tokens {
+			rows = append(rows, rollout.LengthRow{Benchmark: s.pairs[0].Benchmark, Model: s.pairs[0].Model, Tokens: n, Responses: 1})
+		}
+		all[stored.LengthsFile] = rowsFile(stored.LengthsFile, rows)
 	}
 	return all
 }
@@ -224,11 +269,9 @@ func (s study) stages(t testing.TB) []dag.Stage {
 
 // before is the stages before the report.
 func (s study) before() []dag.Stage {
-	all := []dag.Stage{storing("replay", s.replayed(), "computed")}
-	if units := s.systems(); units != nil {
-		all = append(all, storing("systems", units, measurement.Simulated))
-	}
-	return all
+	all := []dag.Stage{storing("generate", s.sampled(), measurement.Measured), storing("replay", s.replayed(), "computed"),
+		storing("systems", s.systems(), measurement.Simulated)}
+	return slices.DeleteFunc(all, func(s dag.Stage) bool { return len(s.Units) == 0 })
 }
 
 // storing is a stage of units that store their files.

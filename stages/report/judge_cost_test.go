@@ -33,7 +33,7 @@ func unrun(provenance string) func(*study) {
 		is := func(m measurement.Measurement) bool {
 			return m.Provenance == provenance && m.Profile() == "aime24__model=qwen3_5_4b"
 		}
-		s.runs = slices.DeleteFunc(s.runs, is)
+		s.timed = slices.DeleteFunc(s.timed, is)
 		s.repeats = slices.DeleteFunc(s.repeats, func(r measurement.Repeat) bool { return is(r.Measurement) })
 	}
 }

@@ -114,7 +114,7 @@ func makePaperStudy(t testing.TB) study {
 			ThetaCore: whole("theta_core", 1e9) + 400, ThetaHead: whole("theta_head", 1e9) - 400, // digits that the paper does not print
 			FullAttentionLayers: whole("full_attention_layers", 1), AttentionWidth: whole("attention_width", 1)})
 	}
-	if s.runs, err = measurement.Parse(data.Measurements(), data.MeasurementsName); err != nil {
+	if s.timed, err = measurement.Parse(data.Measurements(), data.MeasurementsName); err != nil {
 		t.Fatal(err)
 	}
 	set := s.settings(t)

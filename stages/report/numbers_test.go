@@ -1,0 +1,114 @@
+package report_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"speceval/internal/golden"
+	"speceval/internal/table"
+	"speceval/internal/table/textest"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag/dagtest"
+	"speceval/stages/report/model"
+	"speceval/stages/report/tables"
+)
+
+// macros are the numbers of a study that a text quotes, of some tables.
+func macros(t *testing.T, s study, of ...*model.Table) (all []model.Macro) {
+	t.Helper()
+	src := s.source(t)
+	for _, table := range of {
+		more, err := table.Macros(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, more...)
+	}
+	return all
+}
+
+// commands defines macros as the report stores them.
+func commands(origin string, all []model.Macro) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%% %s\n", origin)
+	for _, m := range all {
+		fmt.Fprintf(&b, "\\newcommand{\\%s}{%s}\n", m.Name, table.Escape(model.WithMinus(m.Value)))
+	}
+	return b.Bytes()
+}
+
+func TestNumbersMatchTheGoldenFileAndLaTeX(t *testing.T) {
+	// searched is what TS-Neyman found, at a budget without HBN among others.
+	searched := study{search: []variance.Search{
+		{Budget: 8, Alpha: 0.07, M0: 5, MSE: 0.886, MSESE: 0.0021, Draws: 2, Selected: true}, {Budget: 8, Alpha: 0.06, M0: 5, MSE: 0.887, Draws: 2},
+		{Budget: 64, Alpha: 0.04, M0: 10, MSE: 0.66, MSESE: 0.001, Draws: 2, Selected: true}, {Budget: 12, MSE: 1, Draws: 2, Selected: true},
+	}}
+	for budget, mean := range map[int32]float64{8: 0.8725, 64: 0.6644} {
+		m, w := int32(2), 0.3
+		searched.ratios = append(searched.ratios, variance.Ratio{Benchmark: "a", Model: "b", NTasks: 19, Budget: budget, Policy: variance.HBN, M: &m, W: &w, VarianceRatio: mean})
+		searched.designs = append(searched.designs, variance.Design{Policy: variance.HBN, NTasks: 19, Budget: budget, M: m, W: w, Risk: 0.9, Selected: true})
+	}
+	fleet := fleetStudy(t)
+	all := macros(t, fleet, tables.Variance, tables.Robustness, tables.Compute, tables.Time, tables.Benefit)
+	all = append(all, macros(t, searched, tables.TSNeyman)...)
+	all = append(all, macros(t, fleet, tables.Corpus)...)
+	text := commands("command: c; commit: d; key: e", all)
+	golden.Check(t, "numbers.tex", text)
+
+	path := filepath.Join(t.TempDir(), "numbers.tex")
+	put(t, path, text)
+	var doc strings.Builder
+	doc.WriteString("\\documentclass{article}\n\\input{" + filepath.ToSlash(path) + "}\n\\begin{document}\n")
+	for _, m := range all {
+		doc.WriteString("\\" + m.Name + "\n\n")
+	}
+	doc.WriteString("\\end{document}\n")
+	textest.Compile(t, os.Getenv("SPECEVAL_CI") != "", doc.String())
+}
+
+func TestNumbersOfTheCaseStudyMatchTheGoldenFile(t *testing.T) {
+	golden.Check(t, "case_numbers.tex", commands("made up", macros(t, withCase(t, paperStudy(t)), tables.CaseStudy)))
+	if got := macros(t, paperStudy(t), tables.CaseStudy); got != nil {
+		t.Errorf("numbers of nothing: %v", got)
+	}
+}
+
+// TestTheStageStoresEveryNumberOnce has HBN lose, so that a number is below zero.
+func TestTheStageStoresEveryNumberOnce(t *testing.T) {
+	s := fleetStudy(t)
+	for i := range s.ratios {
+		if r := &s.ratios[i]; r.Policy == variance.HBN && r.Budget == 8 {
+			r.VarianceRatio += 0.2
+		}
+	}
+	dir := t.TempDir()
+	dagtest.Run(t, s.stages(t), dir)
+	stored, err := os.ReadFile(filepath.Join(dir, "tables", "numbers.tex"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := tables.Macros(s.source(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	origin, lines, _ := strings.Cut(string(stored), "\n")
+	if _, want, _ := strings.Cut(string(commands("", all)), "\n"); lines != want || !strings.HasPrefix(origin, "% command: ") {
+		t.Errorf("numbers.tex is %s\n%s\nwant\n%s", origin, lines, want)
+	}
+	seen := map[string]bool{}
+	for _, m := range all {
+		if seen[m.Name] {
+			t.Errorf("\\%s is defined twice", m.Name)
+		}
+		seen[m.Name] = true
+	}
+	for _, want := range []string{`{\specHBNReductionLeast}{$-$7.2\%}`, `{\specSimulatedSyncTimeBEight}{33.73`, `{\specHBNBelowENBEight}{$-$12.9}`} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("numbers.tex lacks %s", want)
+		}
+	}
+}

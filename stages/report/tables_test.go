@@ -1,0 +1,194 @@
+package report_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/data"
+	"speceval/internal/flops"
+	"speceval/internal/golden"
+	"speceval/internal/table"
+	"speceval/internal/table/textest"
+	"speceval/internal/variance"
+	"speceval/stages/report/model"
+	"speceval/stages/report/tables"
+)
+
+// sheets is every computed table of a study that has rows.
+func sheets(t *testing.T, s study) (all []*model.Sheet) {
+	t.Helper()
+	src := s.source(t)
+	for _, of := range tables.Of(src.Settings) {
+		sheet, err := of.Sheet(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sheet.Rows > 0 {
+			all = append(all, sheet)
+		}
+	}
+	return all
+}
+
+// ofThePaper is a study whose profiles are the paper's.
+func ofThePaper(s study) study { s.Published = true; return s }
+
+func TestTablesMatchGoldenFiles(t *testing.T) {
+	for folder, s := range map[string]study{"paper": ofThePaper(smallStudy()), "own": smallStudy()} {
+		all := sheets(t, s)
+		if len(all) != 12 { // all but Table 8, for which nothing was searched
+			t.Errorf("%s: %d tables", folder, len(all))
+		}
+		for _, s := range all {
+			var data, print bytes.Buffer
+			if err := table.CSV(&data, s.Data()); err != nil {
+				t.Fatal(err)
+			}
+			golden.Check(t, filepath.Join(folder, s.Base+".csv"), data.Bytes())
+			if err := table.LaTeX(&print, s.Print(), "command: make report; commit: 0123abc; key: 4567def"); err != nil {
+				t.Fatal(err)
+			}
+			golden.Check(t, filepath.Join(folder, s.Base+".tex"), print.Bytes())
+		}
+	}
+}
+
+// contract is the columns of every table in CSV, which readers of other programs
+// rely on: new ones come last, before those of the paper's numbers.
+var contract = map[string]string{
+	"table1_variance": "budget,oracle,tuned_en,tuned_en_se,tuned_ibn,tuned_ibn_se,ibn_alpha,hbn,hbn_se",
+	"table2_compute": "budget,provenance,extra_rollouts,useful_flops,wasted_flops,actual_flops," +
+		"extra_rollouts_sd,useful_flops_sd,wasted_flops_sd,actual_flops_sd,profiles,repeats",
+	"table3_time": "budget,provenance,sync_time,async_time,delta_time,sync_normalized,async_normalized,delta_normalized," +
+		"sync_time_sd,async_time_sd,delta_time_sd,sync_normalized_sd,async_normalized_sd,delta_normalized_sd,profiles,repeats",
+	"table4_benefit": "budget,provenance,continuous_budget,rounded_budget,rounded_over_continuous,uniform_equivalent_time,async_time,delta," +
+		"continuous_budget_se,rounded_budget_se,rounded_over_continuous_se,uniform_equivalent_time_sd,async_time_sd,delta_sd," +
+		"profiles,repeats,budgets_differing",
+	"table5_hbn_schedule":      "n_tasks,budget,m,w,risk,risk_se",
+	"table6_en_schedule":       "n_tasks,budget,m,w,risk,risk_se",
+	"table7_flop_coefficients": "model,theta_core,theta_head,full_attention_layers,attention_width",
+	"table8_ts_neyman":         "budget,alpha,m0,ts,ts_se,hbn,delta,draws,hbn_se,delta_se,raw,raw_se,candidates,ties",
+	"robustness":               "budget,profiles,profiles_gaining,worst_profile,worst_ratio,worst_se",
+	"profile_ratios":           "benchmark,model,n_tasks,budget,policy,alpha,m,w,variance_ratio,ratio_se,draws",
+	"error_split":              "budget,policy,variance_ratio,replay_se,design_se,profile_se,shift,shift_se,resamples",
+	"paired_differences":       "budget,policy,difference,difference_se,independent_se,profiles_better,profiles_worse,profiles",
+	"budget_equivalents":       "benchmark,model,n_tasks,budget,hbn,equivalent_budget,equivalent_se,rounded",
+}
+
+func TestCSVColumnsAreTheContract(t *testing.T) {
+	others := fleetStudy(t)
+	others.Published = false
+	for _, s := range []study{fleetStudy(t), others} {
+		all := sheets(t, s)
+		if len(all) != len(contract) {
+			t.Errorf("%d tables, want %d", len(all), len(contract))
+		}
+		for _, sheet := range all {
+			var ours, theirs []string
+			for _, c := range sheet.Data().Columns {
+				if strings.HasPrefix(c.Name, model.PaperPrefix) {
+					theirs = append(theirs, c.Name)
+				} else if ours = append(ours, c.Name); theirs != nil {
+					t.Errorf("%s: %s comes after a paper_ column", sheet.Base, c.Name)
+				}
+			}
+			if got := strings.Join(ours, ","); got != contract[sheet.Base] {
+				t.Errorf("%s has columns %s, want %s", sheet.Base, got, contract[sheet.Base])
+			}
+			if want := s.Published && sheet.Section != ""; want != (theirs != nil) {
+				t.Errorf("%s, of the paper's profiles %v, has the columns %v of the paper's numbers", sheet.Base, s.Published, theirs)
+			}
+		}
+	}
+}
+
+func TestRealLaTeXSetsEveryTable(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	full := fleetStudy(t)
+	swap(variance.TunedEN, 100, 64, 54, 0.0002)(&full)
+	for study, all := range map[string][]*model.Sheet{
+		"full": sheets(t, full), "small": sheets(t, ofThePaper(smallStudy())), "own": sheets(t, smallStudy()), "live": sheets(t, liveStudy()),
+	} {
+		for _, s := range all {
+			path := filepath.Join(dir, study+"_"+s.Base+".tex")
+			var b bytes.Buffer
+			if err := table.LaTeX(&b, s.Print(), "command: c; commit: d; key: e"); err != nil {
+				t.Fatal(err)
+			}
+			put(t, path, b.Bytes())
+			paths = append(paths, path)
+		}
+	}
+	textest.Compile(t, os.Getenv("SPECEVAL_CI") != "", textest.Document(paths))
+}
+
+func TestOnlyTheBestFeasiblePolicyIsBold(t *testing.T) {
+	var b bytes.Buffer
+	if err := table.LaTeX(&b, paperStudy(t).sheet(t, tables.Variance).Print()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`\textbf{87.2\%}`, `\textbf{80.1\%}`, `\textbf{73.0\%}`, `\textbf{66.4\%}`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %s in\n%s", want, &b)
+		}
+	}
+	if n := strings.Count(b.String(), `\textbf`); n != 4 {
+		t.Errorf("%d bold cells, want 4", n)
+	}
+}
+
+func TestIBNOfMixedStrengthsIsAnError(t *testing.T) {
+	s := paperStudy(t)
+	other := 0.2
+	for i, r := range s.ratios {
+		if r.Policy == variance.TunedIBN && r.Profile() == adverseProfile {
+			s.ratios[i].Alpha = &other
+		}
+	}
+	for _, d := range slices.Clone(s.designs) {
+		d.Alpha = &other
+		s.designs = append(s.designs, d)
+	}
+	if _, err := tables.Variance.Sheet(s.source(t)); err == nil || !strings.Contains(err.Error(), "more than one selected alpha") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestPublishedArchitecturesPrintAsThePaperDoes(t *testing.T) {
+	s := paperStudy(t)
+	var err error
+	if s.architectures, err = flops.Parse(data.Architectures(), data.ArchitecturesName); err != nil {
+		t.Fatal(err)
+	}
+	cells, err := s.sheet(t, tables.FLOPs).Compare(s.Experiment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cells {
+		if !c.Verdict.Passes() || c.Note != "" {
+			t.Errorf("%s %s: %s", c.Row, c.Column, c.Verdict)
+		}
+	}
+	if len(cells) != 24 {
+		t.Errorf("%d cells, want 24", len(cells))
+	}
+}
+
+func TestTable7ReadsBackTheSame(t *testing.T) {
+	for _, published := range []bool{false, true} {
+		s := paperStudy(t)
+		s.Published = published
+		var b bytes.Buffer
+		if err := table.CSV(&b, s.sheet(t, tables.FLOPs).Data()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := flops.Parse(b.Bytes(), "table7"); err != nil || !slices.Equal(got, s.architectures) {
+			t.Errorf("%v came back as %v, %v", s.architectures, got, err)
+		}
+	}
+}
