@@ -97,14 +97,6 @@ func ask(t *testing.T, x *explain.Explainer, base, row, column string) *explain.
 	return x.Explain(table, i, j)
 }
 
-// near holds numbers that are rounded on the way against each other.
-func near(t *testing.T, what string, got, want float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= 1e-9*max(1e-9, math.Abs(want))) {
-		t.Errorf("%s: %v, want %v", what, got, want)
-	}
-}
-
 // TestEveryCellIsExplained takes every cell of every table of a fresh report
 // apart: nothing is to be warned of, such as parts that make another number.
 func TestEveryCellIsExplained(t *testing.T) {
