@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -264,5 +265,22 @@ func TestTheErrorOfAWeight(t *testing.T) {
 	near(t, "error of w = risk·m/b", *w.Errors[0].SE, *risk.Errors[0].SE**m.Value/16)
 	if *risk.Errors[0].SE == 0 {
 		t.Error("no error to speak of")
+	}
+}
+
+func TestMeasuredNumbersAreExplained(t *testing.T) {
+	x := liveStudy().reported(t).explainer(t)
+	for _, c := range []struct{ table, row, column string }{
+		{"prediction_variance", "measured primer__model=small b=8 hbn", "ratio"},
+		{"prediction_variance", "measured primer__model=small b=8 hbn", "variance"},
+		{"prediction_times", "primer__model=small b=8 hbn-async", "measured_seconds"},
+	} {
+		e := ask(t, x, c.table, c.row, c.column)
+		var b bytes.Buffer
+		if err := e.Text(&b, false); err != nil || len(e.Warnings) > 0 {
+			t.Errorf("%v: %v, %q", c, err, e.Warnings)
+		}
+		text, _, _ := strings.Cut(b.String(), "\nStored files")
+		golden.Check(t, fmt.Sprintf("live/explain-%s-%s.txt", c.table, c.column), []byte(text))
 	}
 }

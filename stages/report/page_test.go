@@ -258,6 +258,22 @@ func TestThePageOfWhatThereIs(t *testing.T) {
 	}
 }
 
+// TestThePageOfMeasurements has predictions where the paper's numbers stand otherwise.
+func TestThePageOfMeasurements(t *testing.T) {
+	p := liveStudy().reported(t).page(t)
+	differ := p.between(t, `<ul class="differ">`, "</ul>").all(`<li>(.*)</li>`)
+	lead := p.between(t, `<p class="lead">`, "</p>")
+	if len(differ) != 1 || !strings.Contains(string(lead), "beside what was predicted") || !strings.Contains(string(p), "Below each number stand the prediction and the verdict") {
+		t.Errorf("%d numbers differ, lead %q", len(differ), lead)
+	}
+	if got, want := p.cell(t, "prediction_times", "primer__model=small b=8 hbn-async", "measured_seconds"), (shown{"2.100", "0.050", "2.35", "differs"}); got != want {
+		t.Errorf("the time of HBN-async is shown as %+v, want %+v", got, want)
+	}
+	if !strings.Contains(string(p), `<span class="vh">predicted </span>2.35`) || strings.Contains(string(p), "the paper’s and the verdict") {
+		t.Error("the page takes predictions for the paper's numbers")
+	}
+}
+
 // BenchmarkPage writes the page of the paper's whole study, with a fleet.
 func BenchmarkPage(b *testing.B) {
 	f := whole(b)
