@@ -1,0 +1,232 @@
+package report_test
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/internal/policy"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
+	"speceval/stages/report/stored"
+	"speceval/stages/report/tables"
+)
+
+func TestErrorsBySource(t *testing.T) {
+	s := paperStudy(t)
+	split, means := s.sheet(t, tables.Errors), s.sheet(t, tables.Variance)
+	if split.Rows != 4*4 {
+		t.Fatalf("%d rows, want 4 policies at 4 budgets", split.Rows)
+	}
+	for i, label := range split.Labels() {
+		of := func(column string) float64 { return number(t, split, i, column) }
+		name := split.Column("policy").Cell(i).Exact()
+		if of("variance_ratio") != number(t, means, i/4, name) {
+			t.Errorf("%s: the mean is not that of Table 1", label)
+		}
+		if name == variance.Oracle {
+			near(t, label+": Monte Carlo error", math.Hypot(of("replay_se"), of("design_se")), 0)
+			near(t, label+": error from profiles", of("profile_se"), 0.002/math.Sqrt(107))
+			continue
+		}
+		near(t, label+": both Monte Carlo errors", math.Hypot(of("replay_se"), of("design_se")), number(t, means, i/4, name+"_se"))
+		near(t, label+": error from profiles", of("profile_se"), 0.006/math.Sqrt(107))
+		near(t, label+": shift", of("shift"), 0.001)
+		near(t, label+": its error", of("shift_se"), 0.0003/math.Sqrt(107))
+		near(t, label+": replay", of("replay_se"), replaySE/math.Sqrt(107))
+		if name == variance.HBN && of("design_se") == 0 {
+			t.Errorf("%s: no error from the design", label)
+		}
+	}
+}
+
+// A policy of which some profiles were not redrawn has no error from profiles,
+// rather than one of fewer.
+func TestProfilesThatWereNotRedrawnLeaveTheErrorOpen(t *testing.T) {
+	s := paperStudy(t)
+	s.errors = madeErrors(s.ratios)
+	s.errors[4*4].Resamples = 7 // of the Oracle at b = 8, on the second profile
+	i := slices.IndexFunc(s.errors, func(e variance.ProfileError) bool { return e.Policy == variance.HBN && e.Budget == 16 })
+	s.errors = slices.Delete(s.errors, i, i+1)
+	split := s.sheet(t, tables.Errors)
+	for i, label := range split.Labels() {
+		for _, column := range []string{"profile_se", "shift", "shift_se", "resamples"} {
+			if open := split.Column(column).Cell(i).IsMissing(); open != (label == "b=16 hbn") {
+				t.Errorf("%s: without %s: %v", label, column, open)
+			}
+		}
+	}
+	if number(t, split, row(t, split, "b=8 oracle"), "resamples") != 7 || number(t, split, row(t, split, "b=16 oracle"), "resamples") != 100 {
+		t.Error("the fewest resamples are not told")
+	}
+	s.errors = []variance.ProfileError{}
+	if split = s.sheet(t, tables.Errors); split.Rows != 16 || !split.Column("profile_se").Cell(3).IsMissing() {
+		t.Errorf("without any: %d rows", split.Rows)
+	}
+}
+
+func TestDifferencesAreHBNsGains(t *testing.T) {
+	s := paperStudy(t)
+	paired := s.sheet(t, tables.Paired)
+	if paired.Rows != 3*4 {
+		t.Fatalf("%d rows, want 3 policies at 4 budgets", paired.Rows)
+	}
+	for i, label := range paired.Labels() {
+		of := func(column string) float64 { return number(t, paired, i, column) }
+		p, budget := policy.Find(paired.Column("policy").Cell(i).Exact()), int32(of("budget"))
+		mean := func(p *policy.Policy) (sum float64) {
+			for _, r := range variance.Pick(s.ratios, p, budget) {
+				sum += r.VarianceRatio / 107
+			}
+			return sum
+		}
+		near(t, label, of("difference"), mean(p)-mean(policy.HBN))
+		near(t, label+": paired over independent", of("difference_se"), of("independent_se")/10)
+		better, worse := of("profiles_better"), of("profiles_worse")
+		switch {
+		case of("profiles") != 107 || better+worse > 107:
+			t.Errorf("%s: better on %v, worse on %v of %v", label, better, worse, of("profiles"))
+		case p == policy.Oracle && budget < 64 && (worse != 107 || better != 0):
+			t.Errorf("HBN is worse than the Oracle on %v profiles, better on %v", worse, better)
+		case p == policy.EN && better < 100:
+			t.Errorf("HBN is better than EN on %v profiles", better)
+		}
+	}
+}
+
+// A difference that is 1.96 of its errors or less counts for neither side.
+func TestDifferencesWithinNoiseCountForNeitherSide(t *testing.T) {
+	s := smallStudy()
+	s.differences = madeDifferences(s.ratios)
+	for i := range s.differences {
+		if d := &s.differences[i]; d.Policy == variance.TunedEN {
+			d.Difference, d.DifferenceSE = []float64{0.00195, 0.00197, -0.00197}[i/2%3], 0.001
+		}
+	}
+	paired := s.sheet(t, tables.Paired)
+	for _, label := range []string{"b=8 tuned_en", "b=12 tuned_en"} {
+		i := row(t, paired, label)
+		if number(t, paired, i, "profiles_better") != 1 || number(t, paired, i, "profiles_worse") != 1 || number(t, paired, i, "profiles") != 3 {
+			t.Errorf("%s: %s", label, lines(paired)[i])
+		}
+	}
+}
+
+func TestDifferencesOfFewerProfilesAreAnError(t *testing.T) {
+	s := paperStudy(t)
+	s.differences = madeDifferences(s.ratios)[1:]
+	if _, err := tables.Paired.Sheet(s.source(t)); err == nil || !strings.Contains(err.Error(), "oracle has 106 differences to HBN at budget 8, but 107 ratios; run the replay stage again") {
+		t.Errorf("error %v", err)
+	}
+	s.differences = []variance.Difference{}
+	if paired := s.sheet(t, tables.Paired); paired.Rows != 0 {
+		t.Errorf("without differences: %d rows", paired.Rows)
+	}
+}
+
+func TestEquivalentBudgets(t *testing.T) {
+	s := paperStudy(t)
+	worth := s.sheet(t, tables.Equivalents)
+	designs := variance.NewSchedules(s.designs)
+	var hbn []variance.Ratio
+	for _, r := range s.ratios {
+		if r.Policy == variance.HBN {
+			hbn = append(hbn, r)
+		}
+	}
+	if worth.Rows != len(hbn) || len(hbn) != 4*107 {
+		t.Fatalf("%d budgets, want %d", worth.Rows, len(hbn))
+	}
+	for i, r := range hbn {
+		budget := number(t, worth, i, "equivalent_budget")
+		if budget != float64(r.Budget)/r.VarianceRatio || number(t, worth, i, "rounded") != math.Floor(budget) {
+			t.Errorf("%s", lines(worth)[i])
+		}
+		se, err := variance.TotalSE(designs, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		up, down := float64(r.Budget)/(r.VarianceRatio+se), float64(r.Budget)/(r.VarianceRatio-se)
+		if got := number(t, worth, i, "equivalent_se"); math.Abs(got/((down-up)/2)-1) > 1e-4 {
+			t.Errorf("%s: error %v of b/r, but between %v and %v one way and the other", r.Profile(), got, up, down)
+		}
+	}
+}
+
+// TestRowsThatAreNoErrorOrDifferenceAreNamed stores good rows and a spoiled one.
+func TestRowsThatAreNoErrorOrDifferenceAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		file  string
+		spoil func(*study)
+		read  func(*stored.Source) error
+	}{
+		{variance.DesignsFile, func(s *study) { s.designs[4].W = 1 }, func(src *stored.Source) error { _, err := src.Designs(); return err }},
+		{variance.RatiosFile, func(s *study) { s.ratios[4].RatioSE = -1 }, func(src *stored.Source) error { _, err := src.Ratios(); return err }},
+		{variance.ErrorsFile, func(s *study) { s.errors[4].ProfileSE = math.NaN() }, func(src *stored.Source) error { _, err := src.ProfileErrors(); return err }},
+		{variance.ErrorsFile, func(s *study) { s.errors[4].Resamples = 1 }, func(src *stored.Source) error { _, err := src.ProfileErrors(); return err }},
+		{variance.DifferencesFile, func(s *study) { s.differences[4].DifferenceSE = -1 }, func(src *stored.Source) error { _, err := src.Differences(); return err }},
+		{variance.SearchFile, func(s *study) { s.search[4].MSESE = -1 }, func(src *stored.Source) error { _, err := src.Search(); return err }},
+		{variance.SearchFile, func(s *study) { s.search[4].Draws = 1 }, func(src *stored.Source) error { _, err := src.Search(); return err }},
+	} {
+		s := paperStudy(t)
+		s.errors, s.differences = madeErrors(s.ratios), madeDifferences(s.ratios)
+		if err := c.read(s.source(t)); err != nil {
+			t.Errorf("%s: %v", c.file, err)
+		}
+		c.spoil(&s)
+		if err := c.read(s.source(t)); err == nil || !strings.Contains(filepath.ToSlash(err.Error()), c.file+": row 5: ") {
+			t.Errorf("%s: error %v", c.file, err)
+		}
+	}
+}
+
+// TestTablesWaitForWhatTheyAreMadeOf makes the report where ratios are stored, but
+// neither redrawn profiles nor paired differences.
+func TestTablesWaitForWhatTheyAreMadeOf(t *testing.T) {
+	s := paperStudy(t)
+	dir := t.TempDir()
+	stages := s.stages(t)
+	dagtest.Select(t, stages, dir, dag.Selection{Stages: []string{"replay"}})
+	for _, file := range []string{variance.ErrorsFile, "manifests/replay/profile_errors.json", variance.DifferencesFile, "manifests/replay/differences.json"} {
+		if err := os.Remove(filepath.Join(dir, filepath.FromSlash(file))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dagtest.Select(t, stages, dir, dag.Selection{Stages: []string{"report"}})
+	csv := func(base string) string {
+		data, err := os.ReadFile(filepath.Join(dir, "tables", base+".csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	if split, paired := csv("error_split"), csv("paired_differences"); !strings.HasSuffix(split, ",,,,\n") || !strings.HasSuffix(paired, "profiles\n") {
+		t.Errorf("made of what is not there:\n%s%s", split, paired)
+	}
+	dagtest.Run(t, stages, dir)
+	if split, paired := csv("error_split"), csv("paired_differences"); strings.Contains(split, ",,") || strings.HasSuffix(paired, "profiles\n") {
+		t.Errorf("what they are made of has come unnoticed:\n%s%s", split, paired)
+	}
+}
+
+// TestTiesAreAmongFinalists has a candidate that is as good, but was left behind
+// in the race, on fewer trajectories.
+func TestTiesAreAmongFinalists(t *testing.T) {
+	s := paperStudy(t)
+	best := s.search[0] // at b = 8
+	finalist, raced := best, best
+	finalist.Selected, finalist.M0 = false, 3
+	raced.Selected, raced.Finalist, raced.M0 = false, false, 4
+	s.search = []variance.Search{best, finalist, raced}
+	sheet := s.sheet(t, tables.TSNeyman)
+	if sheet.Rows != 1 || number(t, sheet, 0, "candidates") != 3 || number(t, sheet, 0, "ties") != 1 {
+		t.Errorf("%q, want one tie of three candidates", lines(sheet))
+	}
+	if notes := strings.Join(sheet.Print().Notes, "\n"); !strings.Contains(notes, "as good within noise: (0.07, 3)") {
+		t.Errorf("notes %s", notes)
+	}
+}

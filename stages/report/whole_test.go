@@ -1,0 +1,272 @@
+package report_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+
+	"speceval/data"
+	"speceval/internal/agreement"
+	"speceval/internal/policy"
+	"speceval/internal/table"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag/dagtest"
+	"speceval/stages/report/latex"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+	"speceval/stages/report/tables"
+	"speceval/stages/report/verify"
+)
+
+// TestEveryTableIsWhole holds every table, made of the paper's study and of one that
+// measures, to what the packages that read tables rely on.
+func TestEveryTableIsWhole(t *testing.T) {
+	shown := map[string]*model.Sheet{}
+	for name, s := range map[string]study{"paper": withCase(t, fleetStudy(t)), "live": liveStudy(), "small": smallStudy()} {
+		src := s.source(t)
+		for _, of := range tables.Of(src.Settings) {
+			t.Run(name+"/"+of.Base, func(t *testing.T) {
+				sheet, err := of.Sheet(src)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if sheet.Rows > 0 {
+					shown[of.Base] = sheet
+				}
+				checkColumns(t, sheet)
+				checkLabels(t, sheet)
+				checkBreakdowns(t, sheet)
+			})
+		}
+	}
+	checkList(t, shown)
+}
+
+// checkList holds the list of tables, of which all have rows in a study.
+func checkList(t *testing.T, shown map[string]*model.Sheet) {
+	var d latex.Document
+	bases, labels := map[string]bool{}, map[string]bool{}
+	for _, of := range slices.Concat(tables.All, tables.Texts) {
+		if of.Base == "" || bases[of.Base] || of.Label != "" && labels[of.Label] {
+			t.Errorf("%q (%s) is not the only table of its name", of.Base, of.Label)
+		}
+		bases[of.Base], labels[of.Label] = true, true
+	}
+	for _, of := range tables.All {
+		if tables.Named(of.Base) != of {
+			t.Errorf("%s is not found by its name", of.Base)
+		}
+		if shown[of.Base] == nil {
+			t.Errorf("no study here has rows of %s", of.Base)
+			continue
+		}
+		d.Sheets = append(d.Sheets, shown[of.Base])
+		d.Origins = append(d.Origins, latex.Origin{Base: of.Base})
+		if (of.Section != "") != of.Reads.Paper || of.Label == "" || of.Chapter == "" {
+			t.Errorf("%s: section %q, label %q, chapter %q, reads the paper's numbers: %v", of.Base, of.Section, of.Label, of.Chapter, of.Reads.Paper)
+		}
+	}
+	text, err := latex.Text(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(text, "More results") {
+		t.Error("the document has no such chapter as a table names")
+	}
+}
+
+// checkColumns holds columns to their roles.
+func checkColumns(t *testing.T, s *model.Sheet) {
+	seen := map[string]bool{}
+	for _, c := range s.Columns {
+		if c.Name == "" && !c.Printed() || c.Name != "" && seen[c.Name] {
+			t.Errorf("column %q (%s) is in neither form, or there twice", c.Name, c.Head.Plain)
+		}
+		seen[c.Name] = true
+		if f := c.Formula(); c.Name != "" && !c.Virtual && (f.Plain == "" || f.TeX == "") {
+			t.Errorf("%s has no words", c.Name)
+		}
+		if of := s.Column(c.Of); (c.Role.IsNoise() || c.Role == model.Paper) != (c.Of != "") || c.Of != "" && (of == nil || of.Role.IsNoise() && c.Role != model.Error) {
+			t.Errorf("%s has the role %d, of %q", c.Name, c.Role, c.Of)
+		}
+		dressed := c.Group != (table.Head{}) || c.Format != (table.Format{}) || c.PlusMinus != nil || c.Paired
+		if s.Layout == nil && dressed && !c.Printed() {
+			t.Errorf("%s is set in print, where it is not", c.Name)
+		}
+		if r := c.Rule; r != nil && !r.Unjudged && (r.Judge == nil) == (r.Estimate == nil) || c.Paired && r == nil {
+			t.Errorf("%s is compared in two ways, or in none", c.Name)
+		}
+		if p := c.Prediction; p != nil {
+			for _, name := range append([]string{p.Verdict, p.Predicted, p.Z}, p.Errors...) {
+				if name != "" && s.Column(name) == nil {
+					t.Errorf("%s is held against %s, which is no column", c.Name, name)
+				}
+			}
+			if p.Predicted != "" && p.Bound != nil || p.Verdict == "" || s.Column(p.Verdict).Role != model.Outcome || !s.Live {
+				t.Errorf("%s is not held against a prediction: %+v", c.Name, p)
+			}
+		}
+	}
+	printed := s.Print()
+	for _, line := range printed.Rows {
+		if len(line) != len(printed.Columns) {
+			t.Fatalf("a printed row of %d cells in %d columns", len(line), len(printed.Columns))
+		}
+	}
+}
+
+// checkLabels wants rows to be told apart by their keys.
+func checkLabels(t *testing.T, s *model.Sheet) {
+	if len(model.Keys(s.Columns)) == 0 {
+		t.Error("no keys")
+	}
+	seen := map[string]bool{}
+	for _, label := range s.Labels() {
+		if label == "" || seen[label] {
+			t.Errorf("the row %q is not the only one", label)
+		}
+		seen[label] = true
+	}
+}
+
+// checkBreakdowns wants parts to make the number of their cell.
+func checkBreakdowns(t *testing.T, s *model.Sheet) {
+	for _, c := range s.Columns {
+		if c.Break == nil {
+			continue
+		}
+		for i, label := range s.Labels() {
+			value := model.Number(c.Cell(i))
+			if c.Cell(i).IsMissing() {
+				continue // nothing is made of parts that are not there
+			}
+			d, err := c.Break(i)
+			if err != nil {
+				t.Fatalf("%s %s: %v", label, c.Name, err)
+			}
+			for _, e := range d.Errors {
+				if e.Cause == "" || e.SE != nil && !(*e.SE >= 0) {
+					t.Errorf("%s %s: an error of %v by %q", label, c.Name, *e.SE, e.Cause)
+				}
+			}
+			p := d.Parts
+			if p == nil {
+				continue
+			}
+			if len(p.Rows) == 0 || p.Count != len(p.Rows) || p.Of == "" || p.How == "" {
+				t.Errorf("%s %s: %d %s of %d", label, c.Name, len(p.Rows), p.Of, p.Count)
+				continue
+			}
+			if why := p.Contradicts(value); why != "" {
+				t.Errorf("%s %s is %v: %s", label, c.Name, *value, why)
+			}
+			for _, part := range p.Rows {
+				if part.Name == "" || len(part.Numbers) != len(p.Columns) || (part.Share == nil) != (p.Rows[0].Share == nil) {
+					t.Errorf("%s %s: part %+v of %q", label, c.Name, part, p.Columns)
+				}
+			}
+			if p.Rows[0].Share == nil {
+				continue
+			}
+			sum := model.TotalShare(p.Rows)
+			if strings.Contains(p.How, "square") {
+				sum = math.Sqrt(sum)
+			}
+			if p.Made == nil || value == nil || math.Abs(sum-*value) > 1e-9*(1+math.Abs(*value)) {
+				t.Errorf("%s %s is %v, but its parts add up to %v", label, c.Name, value, sum)
+			}
+		}
+	}
+}
+
+// TestEveryListOfThePaperIsAColumn: TestEveryNumberOfThePaperHasACell sees that each
+// number is compared, this that those of a table are so as a column of its name.
+func TestEveryListOfThePaperIsAColumn(t *testing.T) {
+	var file map[string]map[string]any
+	if _, err := toml.Decode(string(data.PaperTargets()), &file); err != nil {
+		t.Fatal(err)
+	}
+	src := paperStudy(t).source(t)
+	for _, of := range slices.Concat(tables.All, tables.Texts) {
+		if of.Section == "" {
+			continue
+		}
+		sheet, err := of.Sheet(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := file[of.Section]
+		delete(file, of.Section)
+		for key, value := range keys {
+			if _, list := value.([]any); !list || slices.Contains([]string{"budget", "n_tasks", "model"}, key) {
+				continue
+			}
+			if c := sheet.Column(key); c == nil || c.Rule == nil || c.Rule.Unjudged || sheet.StoredColumn(model.PaperPrefix+key) == nil {
+				t.Errorf("%s has no column %s that is compared", of.Base, key)
+			}
+		}
+	}
+	for section := range file {
+		t.Errorf("section %s has no table", section)
+	}
+}
+
+// sameVerdict reports whether two comparisons say the same of the same number.
+func sameVerdict(a, b agreement.Comparison) bool {
+	return a.Table == b.Table && a.Row == b.Row && a.Column == b.Column && a.Verdict == b.Verdict
+}
+
+// TestAPolicyThatThePaperLacks has ratios and differences of a policy of ours, once of
+// a name that the program knows and once of none: no table, figure or verdict may need
+// the paper to have it.
+func TestAPolicyThatThePaperLacks(t *testing.T) {
+	ours := &policy.Policy{Name: "ours", Label: "Ours", Macro: "Ours"}
+	before := fleetStudy(t)
+	want := before.verdicts(t).Cells
+	for _, known := range []bool{false, true} {
+		s := fleetStudy(t)
+		for _, r := range before.ratios {
+			if r.Policy == variance.TunedEN {
+				r.Policy, r.M, r.W = ours.Name, nil, nil
+				s.ratios = append(s.ratios, r)
+			}
+		}
+		if known {
+			all := policy.All
+			policy.All = append(slices.Clip(policy.All), ours)
+			t.Cleanup(func() { policy.All = all })
+		}
+		src := s.source(t)
+		for _, of := range tables.Of(src.Settings) {
+			sheet, err := of.Sheet(src)
+			if err != nil {
+				t.Errorf("%s: %v", of.Base, err)
+				continue
+			}
+			sheet.Data()
+			sheet.Print()
+			checkLabels(t, sheet)
+			checkBreakdowns(t, sheet)
+			if of == tables.Errors && known != slices.Contains(sheet.Labels(), "b=8 ours") {
+				t.Errorf("known %v, but the errors are of %q", known, sheet.Labels())
+			}
+		}
+		if _, err := tables.Macros(src); err != nil {
+			t.Error(err)
+		}
+		v, err := verify.Of(src)
+		if err != nil || !slices.EqualFunc(v.Cells, want, sameVerdict) {
+			t.Errorf("known %v: %s, error %v", known, v.Summary(), err)
+		}
+		dagtest.Run(t, s.stages(t), t.TempDir())
+	}
+	// Blank tables, which explain and diff read, have its columns too.
+	for _, of := range tables.All {
+		if _, err := of.Sheet(stored.NewSource(&stored.Settings{Published: true, Targets: data.PaperTargets()}, stored.Folder(t.TempDir()))); err != nil {
+			t.Errorf("%s without rows: %v", of.Base, err)
+		}
+	}
+}
