@@ -91,18 +91,6 @@ func TestADocumentOfWhatThereIs(t *testing.T) {
 	f.compiled(t)
 }
 
-func TestTheDocumentOfMeasurements(t *testing.T) {
-	tex := liveStudy().reported(t).content(t, "report.tex")
-	for _, want := range []string{`\section{Prediction against measurement}`, "what was predicted", "hbn-async, measured", "measured numbers that are held against a prediction", `\section{Every measurement beside its prediction}`} {
-		if !strings.Contains(tex, want) {
-			t.Errorf("report.tex does not have %q", want)
-		}
-	}
-	if strings.Contains(tex, "without verdicts") {
-		t.Error("report.tex says that it has no verdicts")
-	}
-}
-
 // hostile is a study whose names are all that TeX takes for something else.
 func hostile(t *testing.T) folder {
 	t.Helper()
