@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"speceval/internal/spelling"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/explain"
@@ -117,7 +118,7 @@ func chooseCell(sheet explain.Table, words []string) (row, column int, err error
 
 // explainFault makes a usage error of a word that names nothing.
 func explainFault(err error) error {
-	var name *explain.NameError
+	var name *spelling.NameError
 	if errors.As(err, &name) {
 		return &usageError{fmt.Errorf("%w; `speceval explain` lists the tables, `speceval explain TABLE` its rows and columns", err)}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"speceval/internal/phrase"
+	"speceval/internal/rusage"
 	"speceval/pipeline/dag"
 )
 
@@ -117,13 +118,13 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 		KeepGoing: keepGoing || where.Jobs,
 		Beside:    where.Beside,
 	}
-	start, before := s.now(), dag.ReadUsage()
+	start, before := s.now(), rusage.Process()
 	err = runner.Run(ctx, drain, plan)
 	if closed := o.close(ctx); err == nil {
 		err = closed
 	}
 	if plan.Units() > 0 {
-		used := dag.ReadUsage()
+		used := rusage.Process()
 		what := phrase.Units(plan.Units()) + " done"
 		if err != nil {
 			what = "ended"

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"speceval/internal/rusage"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/pipeline/experiment"
@@ -29,11 +30,11 @@ func BenchmarkLook(b *testing.B) {
 	state := func(name string) {
 		for _, line := range []string{"plan", "status"} {
 			b.Run(line+"/"+name, func(b *testing.B) {
-				before := dag.ReadUsage().CPUSeconds
+				before := rusage.Process().CPUSeconds
 				for b.Loop() {
 					w.do(b, line, name)
 				}
-				b.ReportMetric((dag.ReadUsage().CPUSeconds-before)/float64(b.N), "cpu-s/op")
+				b.ReportMetric((rusage.Process().CPUSeconds-before)/float64(b.N), "cpu-s/op")
 			})
 		}
 	}

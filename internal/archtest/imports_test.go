@@ -24,15 +24,16 @@ var importRules = []importRule{
 	{"pipeline/evaluate", []string{"pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/executor", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/status", []string{"pipeline/executor", "pipeline/runlog", "pipeline/dag", "internal/phrase"}},
-	{"pipeline/executor", []string{"pipeline/dag", "pipeline/runlog", "internal/slurm", "internal/atomicfile", "internal/clock"}},
-	{"pipeline/runlog", []string{"pipeline/dag"}},
+	{"pipeline/executor", []string{"pipeline/dag", "pipeline/runlog", "internal/slurm", "internal/rusage", "internal/atomicfile", "internal/clock"}},
+	{"pipeline/runlog", []string{"pipeline/dag", "internal/rusage"}},
+	{"pipeline/lineage", []string{"pipeline/dag", "internal/phrase", "internal/table"}},
 	{"pipeline/runs", []string{"pipeline/dag", "internal/rowfile"}},
 	{"pipeline/pair", []string{"pipeline/dag", "internal/profile"}},
 	{"stages/report", []string{"stages/report/latex", "stages/report/figures", "stages/report/files", "stages/report/verify", "stages/report/tables", "stages/report/model", "stages/report/stored", "pipeline/dag", "internal/…"}},
-	{"stages/report/html", []string{"stages/report/verify", "stages/report/figures", "stages/report/tables", "stages/report/model", "stages/report/stored", "pipeline/dag", "internal/…"}},
+	{"stages/report/html", []string{"stages/report/verify", "stages/report/figures", "stages/report/tables", "stages/report/model", "stages/report/stored", "pipeline/dag", "pipeline/lineage", "internal/…"}},
 	{"stages/report/latex", []string{"stages/report/verify", "stages/report/model", "stages/report/stored", "internal/…"}},
-	{"stages/report/diff", []string{"stages/report/files", "stages/report/tables", "stages/report/model", "pipeline/dag", "internal/…"}},
-	{"stages/report/explain", []string{"stages/report/files", "stages/report/verify", "stages/report/tables", "stages/report/model", "stages/report/stored", "pipeline/dag", "internal/…"}},
+	{"stages/report/diff", []string{"stages/report/files", "stages/report/tables", "stages/report/model", "pipeline/dag", "pipeline/lineage", "internal/…"}},
+	{"stages/report/explain", []string{"stages/report/files", "stages/report/verify", "stages/report/tables", "stages/report/model", "stages/report/stored", "pipeline/dag", "pipeline/lineage", "internal/…"}},
 	{"stages/report/files", []string{"stages/report/model", "stages/report/stored", "pipeline/dag", "internal/table"}},
 	{"stages/report/verify", []string{"stages/report/tables", "stages/report/model", "stages/report/stored", "internal/…"}},
 	{"stages/report/figures", []string{"stages/report/model", "stages/report/stored", "pipeline/dag", "internal/…"}},
@@ -50,7 +51,8 @@ var importRules = []importRule{
 	{"drills/*", []string{"drills/drill", "drills/process", "drills/cluster", "drills/timed", "drills/evaluated", "drills/undisturbed", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
 	{"pipeline/config", []string{"internal/profile", "internal/spelling", "internal/benchmark"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
-	{"pipeline/dag", []string{"internal/atomicfile"}},
+	{"pipeline/dag", []string{"pipeline/dag/indexfile", "internal/atomicfile", "internal/rusage"}},
+	{"pipeline/dag/indexfile", nil},
 	{"data/importer", []string{"method/…", "internal/…"}},
 	{"data/smallbench/make", []string{"data", "method/…", "internal/…"}},
 	{"data/fleet/fit", []string{"data", "method/…", "internal/…"}},
@@ -118,7 +120,7 @@ var importRules = []importRule{
 	// What people look at.
 	{"internal/comparison", []string{"internal/agreement", "internal/profile", "internal/table", "internal/phrase"}},
 	{"internal/disagreement", []string{"internal/rollout", "internal/rowfile", "internal/table"}},
-	{"internal/page", []string{"internal/table", "internal/figure"}},
+	{"internal/page", []string{"internal/agreement", "internal/table", "internal/figure"}},
 	{"internal/figure", []string{"internal/table", "internal/typeface"}},
 	{"internal/typeface", nil},
 	{"internal/typeset", nil},
@@ -153,6 +155,7 @@ var importRules = []importRule{
 	{"internal/journal", []string{"internal/atomicfile"}},
 	{"internal/slurm", nil},
 	{"internal/spelling", nil},
+	{"internal/rusage", nil},
 }
 
 // terminalUI may be imported by main alone: what shows progress is the edge.

@@ -133,7 +133,7 @@ func (f Figure) Most() int { return int(1.9 * f.Width) }
 func newViewTable(n int, t Table) viewTable {
 	v := viewTable{Table: t, Short: t.Name}
 	if v.Short == "" {
-		v.Short = spaced(t.ID)
+		v.Short = Spaced(t.ID)
 	}
 	v.Heads = heads(t.Columns)
 	if len(t.Rows) > 0 {
@@ -174,12 +174,6 @@ func newViewTable(n int, t Table) viewTable {
 		v.Lines = append(v.Lines, line)
 	}
 	return v
-}
-
-// spaced is a file name as a heading.
-func spaced(id string) string {
-	words := strings.ReplaceAll(id, "_", " ")
-	return strings.ToUpper(words[:min(1, len(words))]) + words[min(1, len(words)):]
 }
 
 // heads is the headings of columns; that of the last key stays in sight.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // px is a length of the drawing, to a tenth of a unit.
@@ -46,4 +47,35 @@ func share(cpu, wall float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(100*cpu/wall, 'f', 0, 64) + "%"
+}
+
+// Spaced is a file name as a heading.
+func Spaced(id string) string {
+	words := strings.ReplaceAll(id, "_", " ")
+	return strings.ToUpper(words[:min(1, len(words))]) + words[min(1, len(words)):]
+}
+
+// symbols are columns that have a symbol or another name.
+var symbols = map[string]string{"benchmark, model": "Profile", "n_tasks": "N", "budget": "b", "m": "m", "w": "w", "m0": "m₀", "alpha": "α"}
+
+// spellings are words of column names that are no plain words.
+var spellings = map[string]string{
+	"en": "EN", "ibn": "IBN", "hbn": "HBN", "ts": "TS-Neyman", "flops": "FLOPs", "alpha": "α", "m0": "m₀",
+	"se": "s.e.", "sd": "s.d.", "b8": "b = 8", "theta": "θ", "mse": "MSE",
+}
+
+// Heading is the name of a column in words: "Tuned EN" of tuned_en.
+func Heading(column string) string {
+	if symbol, ok := symbols[column]; ok {
+		return symbol
+	}
+	words := strings.Split(column, "_")
+	for i, word := range words {
+		if spelt, ok := spellings[word]; ok {
+			words[i] = spelt
+		} else if i == 0 && word != "" {
+			words[i] = strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return strings.Join(words, " ")
 }

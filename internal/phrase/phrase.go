@@ -30,6 +30,14 @@ func Count(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
+// And is a list in words: "8, 16 and 32".
+func And(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
 // Units is a number of units of a plan.
 func Units(n int) string { return Count(n, "unit", "units") }
 

@@ -41,3 +41,11 @@ func TestWithinCountsWhatDoesNotFit(t *testing.T) {
 		}
 	}
 }
+
+func TestAnd(t *testing.T) {
+	for want, words := range map[string][]string{"": nil, "8": {"8"}, "8 and 16": {"8", "16"}, "8, 16 and 32": {"8", "16", "32"}} {
+		if got := And(words); got != want {
+			t.Errorf("%q is %q, want %q", words, got, want)
+		}
+	}
+}

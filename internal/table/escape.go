@@ -61,3 +61,13 @@ func Escape(s string) string {
 	}
 	return b.String()
 }
+
+// Plain turns LaTeX text of ours into plain text. It has no commands but those that
+// Escape writes for characters, and symbols in formulas.
+func Plain(tex string) string { return plain.Replace(tex) }
+
+var plain = strings.NewReplacer(
+	`\%`, "%", `\&`, "&", `\#`, "#", `\$`, "$", `\_`, "_", `\{`, "{", `\}`, "}",
+	`\textbackslash{}`, `\`, `\textasciitilde{}`, "~", `\textasciicircum{}`, "^", `\textless{}`, "<", `\textgreater{}`, ">",
+	"$", "", "~", "\u00a0", "---", "—", "--", "–", "{}", "",
+)

@@ -10,6 +10,14 @@ import (
 // Print is a number as it is printed in plain text.
 func (f Format) Print(v float64) string { return f.format(v) }
 
+// Minus is a printed number with a minus sign in place of a hyphen.
+func Minus(printed string) string {
+	if digits, negative := strings.CutPrefix(printed, "-"); negative {
+		return "−" + digits
+	}
+	return printed
+}
+
 // format rounds v for print.
 func (f Format) format(v float64) string {
 	if f.Scale != 0 {

@@ -46,6 +46,15 @@ type Column struct {
 	Format Format
 }
 
+// Named is columns of these names, with everything else as it is by itself.
+func Named(names ...string) []Column {
+	columns := make([]Column, len(names))
+	for i, name := range names {
+		columns[i].Name = name
+	}
+	return columns
+}
+
 // Head is a heading in plain words and, where those would not do, in LaTeX.
 type Head struct {
 	Plain string

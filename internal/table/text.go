@@ -3,7 +3,9 @@ package table
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -136,4 +138,17 @@ func Wrap(first, others, text string) string {
 		line += word
 	}
 	return b.String() + strings.TrimRight(line, " ") + "\n"
+}
+
+// Visible is text that does nothing to a terminal, and is no longer than a line
+// should be.
+func Visible(s string) string {
+	const most = 120
+	if utf8.RuneCountInString(s) > most {
+		s = string([]rune(s)[:most-1]) + "…"
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(s)
+	}
+	return s
 }

@@ -118,3 +118,15 @@ func (c Case) count(holds func(task int) bool) (n int) {
 	}
 	return n
 }
+
+// SpreadSE is the standard error of SD − Expected of simulated evaluations: of a
+// standard deviation over that many nearly normal estimates, and of the replayed
+// ratio in the formula.
+func (c Case) SpreadSE(p *policy.Policy, e Estimates) float64 {
+	own := e.SD / math.Sqrt(2*float64(e.Repetitions-1))
+	r, ok := c.Ratio(p, e.Budget)
+	if !ok {
+		return own
+	}
+	return math.Hypot(own, e.Expected*r.RatioSE/(2*r.VarianceRatio))
+}

@@ -121,3 +121,12 @@ func StrengthMean(candidates []Ratio, budget int32, alpha float64) (agreement.Es
 	}
 	return agreement.Estimate{Value: sum / n, SE: math.Sqrt(square) / n}, true
 }
+
+// RiskAt is the risk of a design's pilot size at another stage weight w. The
+// optimal weight w* gives the continuation mass C = w*/((1−w*)·m), and then
+// the risk is b·(w²/m + (1−w)²·C) (paper, Eq. 11).
+func (d Design) RiskAt(w float64) float64 {
+	b, m := float64(d.Budget), float64(d.M)
+	c := d.W / ((1 - d.W) * m)
+	return b * (w*w/m + (1-w)*(1-w)*c)
+}

@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"speceval/internal/rusage"
 )
 
 // prepare makes the job of unit i from what is on disk now.
@@ -82,7 +84,7 @@ func (e *execution) run(ctx context.Context, now func() time.Time) (err error) {
 	defer e.job.letGo()
 	runtime.LockOSThread() // so that the thread's CPU time is the unit's
 	defer runtime.UnlockOSThread()
-	start, cpu := now(), threadSeconds()
+	start, cpu := now(), rusage.ThreadSeconds()
 	if err := e.job.unit.Run(ctx, e.job); err != nil {
 		return err
 	}
@@ -90,8 +92,8 @@ func (e *execution) run(ctx context.Context, now func() time.Time) (err error) {
 		Format: manifestFormat, Key: e.job.key, Parts: e.parts, Provenance: cmp.Or(e.job.unit.Provenance, e.job.provenance),
 		Inputs: e.inputs, Notes: e.job.notes, Origin: e.job.origin, Start: start.UTC(),
 		WallSeconds: microseconds(elapsed(start, now())),
-		CPUSeconds:  microseconds(threadSeconds() - cpu),
-		PeakBytes:   ReadUsage().PeakBytes,
+		CPUSeconds:  microseconds(rusage.ThreadSeconds() - cpu),
+		PeakBytes:   rusage.Process().PeakBytes,
 		Seeds:       []string{},
 	}
 	if e.job.unit.Seed != "" {

@@ -1,123 +1,141 @@
 package dag
 
 import (
-	"os"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"time"
+
+	"speceval/pipeline/dag/indexfile"
 )
 
-// indexName is the file among the manifests that holds the index.
+// indexName is the index file, among the manifests.
 const indexName = ".index"
 
-// settled is how long a file must have been as it is before its stamp is kept.
-// The clocks of the file systems that are trusted move in steps of a second at
-// most: a later change gives another stamp.
-const settled = 2 * time.Second
+// index is the index file of a graph's manifests.
+type index = indexfile.Index[Manifest]
 
-// index is what earlier scans of an output folder found in its files, under the
-// stamps that these had. A file with the same stamp is not read again: one that
-// was edited, replaced, damaged or removed has another stamp, or none. The index
-// is never needed. Where there is none, or none that can be used or written,
-// everything is read.
-//
-// Changes that give a file no other stamp stay unseen: those of a disk that
-// decays, of whoever writes to the device itself or sets the clock back to the
-// nanosecond, and of a program that maps the file into its memory and goes on
-// writing there while it is read. Without the index (remove the file) they are
-// seen.
-//
-// A nil index knows nothing and keeps nothing. Methods for units may be called
-// concurrently, each unit once.
-type index struct {
-	graph  *Graph
-	path   string
-	how    coherence
-	settle time.Duration
-
-	known memories   // of earlier scans
-	found []*sighted // by unit: what is to be known; nil: as before
-
-	begin sync.Once
-	next  *os.File    // the index to come, locked; nil: none
-	since int64       // time of the file system when next was begun, in nanoseconds since 1970
-	news  atomic.Bool // something of found is not nil
-}
-
-// sighted is what was found of a unit.
-type sighted struct {
-	manifest *Manifest // nil: nothing is known
-	stamp    stamp     // of the manifest
-	outputs  []content
-}
-
-// content is what was found in an output.
-type content struct {
-	output string
-	stamp  stamp
-	sum    string // SHA-256 in hex
-}
-
-// openIndex is the index of an output folder. There may be none.
+// openIndex is the index of an output folder; nil if there can be none.
 func openIndex(g *Graph, dir string, settle time.Duration) *index {
-	folder := filepath.Join(dir, manifestDir)
-	how := coherenceOf(folder)
-	if how == untrusted {
-		return nil
-	}
-	x := &index{graph: g, path: filepath.Join(folder, indexName), how: how, settle: settle, found: make([]*sighted, len(g.nodes))}
-	x.known = readMemories(g, x.path)
-	return x
+	formats := fmt.Sprintf("manifests %d, keys %d", manifestFormat, keyFormat)
+	return indexfile.Open(filepath.Join(dir, manifestDir, indexName), formats, &indexed{graph: g}, settle)
 }
 
-// recall is what earlier scans found of unit i; zero if nothing.
-func (x *index) recall(i int) sighted {
-	if x == nil {
-		return sighted{}
-	}
-	return x.known.of(i)
+// indexed are the manifests of a graph's units, as an index file has them: all of a
+// manifest but its format.
+type indexed struct {
+	graph   *Graph
+	origins []Origin
 }
 
-// unchanged tells whether the file at path still has a stamp.
-func (x *index) unchanged(path string, was stamp) bool {
-	if x == nil {
-		return false
-	}
-	now, ok := x.how.stampAt(path)
-	return ok && now == was
+func (x *indexed) Len() int { return len(x.graph.nodes) }
+
+func (x *indexed) Name(i int) (stage, unit string) {
+	ref := x.graph.ref(i)
+	return ref.Stage, ref.Unit
 }
 
-// stamp is the stamp of a file that is about to be read, or zero if what is read
-// cannot be kept.
-func (x *index) stamp(file *os.File) stamp {
-	if x == nil {
-		return stamp{}
-	}
-	x.begin.Do(x.start)
-	at, ok := openStamp(file)
-	if !ok || x.next == nil || at.changed >= x.since-int64(x.settle) {
-		return stamp{}
-	}
-	return at
+func (x *indexed) Find(stage, unit string) (i int, known bool) {
+	i, known = x.graph.index[Ref{stage, unit}]
+	return i, known
 }
 
-// keep notes what was found of unit i, and is not as known. Without a stamp of
-// the manifest there is nothing to note.
-func (x *index) keep(i int, found sighted) {
-	if x == nil || found.manifest == nil || found.stamp == (stamp{}) {
-		return
+func (x *indexed) Pack(p *indexfile.Packer, m *Manifest) error {
+	p.Text(m.Key, m.Provenance)
+	p.Int(int64(m.Parts.Format))
+	p.Text(m.Parts.Stage)
+	p.Int(int64(m.Parts.Version))
+	p.Text(m.Parts.Unit, m.Parts.Seed)
+	p.SharedPairs(m.Parts.Config)
+	p.SharedPairs(m.Parts.Sources)
+	packFiles(p, m.Inputs)
+	packFiles(p, m.Outputs)
+	if m.Parts.Inputs != nil && maps.Equal(m.Parts.Inputs, inputSums(m.Inputs)) {
+		p.Uint(0) // as a rule
+	} else {
+		p.Uint(1)
+		p.Pairs(m.Parts.Inputs)
 	}
-	x.found[i] = &found
-	x.news.Store(true)
+	p.Texts(m.Seeds)
+	p.Texts(m.Notes)
+	origin, err := json.Marshal(m.Origin)
+	if err != nil {
+		return err
+	}
+	p.SharedText(origin)
+	start, err := m.Start.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	p.Text(string(start))
+	p.Float(m.WallSeconds)
+	p.Float(m.CPUSeconds)
+	p.Int(m.PeakBytes)
+	return nil
 }
 
-// content finds what is known of an output.
-func (s *sighted) content(output string) (content, bool) {
-	for _, c := range s.outputs {
-		if c.output == output {
-			return c, true
+func (x *indexed) Share(origins []string) bool {
+	x.origins = make([]Origin, len(origins))
+	for i, text := range origins {
+		if json.Unmarshal([]byte(text), &x.origins[i]) != nil {
+			return false
 		}
 	}
-	return content{}, false
+	return true
+}
+
+func (x *indexed) Unpack(u *indexfile.Unpacker) *Manifest {
+	m := &Manifest{Format: manifestFormat, Key: u.Text(), Provenance: u.Text()}
+	m.Parts = Parts{
+		Format: int(u.Int()), Stage: u.Text(), Version: int(u.Int()), Unit: u.Text(), Seed: u.Text(),
+		Config: u.SharedPairs(), Sources: u.SharedPairs(),
+	}
+	m.Inputs, m.Outputs = unpackFiles(u), unpackFiles(u)
+	m.Parts.Inputs = inputSums(m.Inputs)
+	if u.Uint() == 1 {
+		m.Parts.Inputs = u.Pairs()
+	}
+	m.Seeds, m.Notes = u.Texts(), u.Texts()
+	if at := u.Uint(); at < uint64(len(x.origins)) {
+		m.Origin = x.origins[at]
+	} else {
+		u.Fail()
+	}
+	if m.Start.UnmarshalBinary([]byte(u.Text())) != nil {
+		u.Fail()
+	}
+	m.WallSeconds, m.CPUSeconds, m.PeakBytes = u.Float(), u.Float(), u.Int()
+	return m
+}
+
+// inputSums is what the inputs of a manifest put into its key, as a rule.
+func inputSums(inputs []File) map[string]string {
+	sums := make(map[string]string, len(inputs))
+	for _, f := range inputs {
+		sums[f.Path] = f.SHA256
+	}
+	return sums
+}
+
+func packFiles(p *indexfile.Packer, files []File) {
+	p.Count(len(files), files == nil)
+	for _, f := range files {
+		p.Text(f.Path, f.SHA256)
+		p.Int(f.Bytes)
+		p.Int(int64(f.Rows))
+		p.Int(f.Modified)
+	}
+}
+
+func unpackFiles(u *indexfile.Unpacker) []File {
+	n, null := u.Count()
+	if null {
+		return nil
+	}
+	files := make([]File, n)
+	for i := range files {
+		files[i] = File{Path: u.Text(), SHA256: u.Text(), Bytes: u.Int(), Rows: int(u.Int()), Modified: u.Int()}
+	}
+	return files
 }

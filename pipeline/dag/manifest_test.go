@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"speceval/internal/rusage"
 )
 
 func TestManifestRecordsTheRun(t *testing.T) {
@@ -86,11 +88,11 @@ func TestCPUTimeIsTheUnitsOwn(t *testing.T) {
 			return nil
 		}
 		defer close(finished)
-		for start := threadSeconds(); threadSeconds()-start < 0.05; {
+		for start := rusage.ThreadSeconds(); rusage.ThreadSeconds()-start < 0.05; {
 		}
 		return nil
 	}
-	if threadSeconds() == 0 {
+	if rusage.ThreadSeconds() == 0 {
 		t.Skip("this system does not tell the CPU time of a thread")
 	}
 	l.run(Selection{})

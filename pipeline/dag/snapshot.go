@@ -11,7 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
+
+	"speceval/pipeline/dag/indexfile"
 )
 
 // Snapshot is what an output folder held when it was read: every manifest,
@@ -47,16 +48,16 @@ func (r *record) usable() bool {
 
 // Scan reads the manifests and hashes the outputs in dir, several at a time.
 // Files that an earlier scan has read and that have not changed since are not
-// read again, see index. A folder that does not exist is an empty one. What is
+// read again, see package indexfile. A folder that does not exist is an empty one. What is
 // odd about a manifest is kept as a reason to run its unit; an output that cannot
 // be read is an error.
 func (g *Graph) Scan(ctx context.Context, dir string) (*Snapshot, error) {
-	return g.scan(ctx, dir, openIndex(g, dir, settled))
+	return g.scan(ctx, dir, openIndex(g, dir, indexfile.Settle))
 }
 
 func (g *Graph) scan(ctx context.Context, dir string, x *index) (*Snapshot, error) {
 	s := &Snapshot{graph: g, dir: filepath.Clean(dir), records: make([]record, len(g.nodes)), index: x}
-	defer x.drop() // unless written
+	defer x.Close()
 	errs := make([]error, len(g.nodes))
 	spread(len(g.nodes), 2*runtime.GOMAXPROCS(0), func(next func() (int, bool)) {
 		buffer := make([]byte, hashBuffer)
@@ -70,65 +71,50 @@ func (g *Graph) scan(ctx context.Context, dir string, x *index) (*Snapshot, erro
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	x.write()
+	x.Write()
 	s.index = nil
 	return s, nil
 }
 
 // read fills the record of unit i from disk.
 func (s *Snapshot) read(i int, buffer []byte) error {
-	unit, known := s.graph.nodes[i].unit, s.index.recall(i)
-	var found sighted
+	unit, entry := s.graph.nodes[i].unit, s.index.Entry(i)
 	r := record{have: make([]string, len(unit.Outputs))}
-	m, err := s.readManifest(i, known, &found)
+	m, err := s.readManifest(i, &entry)
 	switch {
 	case err == nil:
 		r.manifest = m
-	case !errors.Is(err, fs.ErrNotExist):
-		r.problem = err
-	}
-	news := found.manifest != known.manifest
-	if r.manifest != nil {
 		for k, output := range unit.Outputs {
-			sum, err := s.sum(m, output, known, &found, buffer)
+			sum, err := s.sum(m, output, &entry, buffer)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("read output %s of %s: %w", output, s.graph.ref(i), err)
 			}
 			r.have[k] = sum
 		}
-	}
-	if news || !slices.Equal(found.outputs, known.outputs) {
-		s.index.keep(i, found)
+		entry.Keep(m)
+	case !errors.Is(err, fs.ErrNotExist):
+		r.problem = err
 	}
 	s.records[i] = r
 	return nil
 }
 
-// readManifest is the manifest of unit i, from the index if that knows it.
-func (s *Snapshot) readManifest(i int, known sighted, found *sighted) (*Manifest, error) {
+// readManifest is the manifest of unit i, from the index if it is known there.
+func (s *Snapshot) readManifest(i int, entry *indexfile.Entry[Manifest]) (*Manifest, error) {
 	ref := s.graph.ref(i)
-	path := s.path(manifestPath(ref))
-	if known.manifest != nil && s.index.unchanged(path, known.stamp) {
-		found.manifest, found.stamp = known.manifest, known.stamp
-		return known.manifest, nil
-	}
-	file, err := os.Open(path)
-	if err != nil {
+	known, data, err := entry.Manifest(s.path(manifestPath(ref)))
+	switch {
+	case err != nil:
 		return nil, unreadable(ref, err)
+	case known != nil:
+		return known, nil
 	}
-	defer file.Close()
-	found.stamp = s.index.stamp(file)
-	data, err := io.ReadAll(file)
-	if err != nil {
-		return nil, unreadable(ref, err)
-	}
-	found.manifest, err = checkManifest(data, ref)
-	return found.manifest, err
+	return checkManifest(data, ref)
 }
 
 // sum is the hash of an output. A large one that looks as its manifest says is
 // not read, nor is one that the index knows.
-func (s *Snapshot) sum(m *Manifest, output string, known sighted, found *sighted, buffer []byte) (string, error) {
+func (s *Snapshot) sum(m *Manifest, output string, entry *indexfile.Entry[Manifest], buffer []byte) (string, error) {
 	path := s.path(output)
 	if recorded, _ := m.output(output); recorded.Modified != 0 {
 		info, err := os.Stat(path)
@@ -136,21 +122,7 @@ func (s *Snapshot) sum(m *Manifest, output string, known sighted, found *sighted
 			return recorded.SHA256, nil
 		}
 	}
-	if c, seen := known.content(output); seen && s.index.unchanged(path, c.stamp) {
-		found.outputs = append(found.outputs, c)
-		return c.sum, nil
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	at := s.index.stamp(file)
-	sum, err := hashOf(file, buffer)
-	if err == nil && at != (stamp{}) {
-		found.outputs = append(found.outputs, content{output, at, sum})
-	}
-	return sum, err
+	return entry.Sum(path, output, func(file *os.File) (string, error) { return hashOf(file, buffer) })
 }
 
 // path is the local path of a file of the output folder.

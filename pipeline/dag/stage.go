@@ -6,10 +6,8 @@
 // slice of the configuration that it reads, the code version of its stage
 // and its seed label. A unit whose manifest carries its present key, and
 // whose outputs are the bytes that the manifest recorded, is fresh; anything
-// else is stale, for a reason that can be named. Timestamps never matter, but for
-// what need not be read again: an index of the files that were read takes one as
-// known while its size, times and inode stay, the time of its last change among
-// them, which no program can set.
+// else is stale, for a reason that can be named. Timestamps never matter, except for
+// what need not be read again: see package indexfile.
 package dag
 
 import "context"

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"speceval/internal/rusage"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 )
@@ -97,7 +98,7 @@ func failures(path string) (map[Member]string, error) {
 
 // Close ends the log.
 func (w *Worker) Close() error {
-	w.log.ElementEnded(w.now().Sub(w.start), dag.ReadUsage())
+	w.log.ElementEnded(w.now().Sub(w.start), rusage.Process())
 	return w.file.Close()
 }
 

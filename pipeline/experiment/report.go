@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"speceval/data"
+	"speceval/internal/profile"
 	"speceval/internal/typeset"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
@@ -58,10 +60,35 @@ func liveResults(cfg *config.Config, c corpus, runs dag.Stage) (stored.Live, err
 		names[p.Name()] = true
 	}
 	var err error
-	if live.Second, err = stored.ReadSecond(cfg.Report.Second, names); err != nil {
+	if live.Second, err = readSecond(cfg.Report.Second, names); err != nil {
 		return live, fmt.Errorf("report.second: %w", err)
 	}
 	return live, nil
+}
+
+// readSecond reads the profiles of a second generation from a CSV or Parquet file,
+// for the pairs of an experiment by their names. A file that is not there has none.
+// Profiles of another benchmark or model are an error that names them.
+func readSecond(path string, names map[string]bool) (*stored.Second, error) {
+	s := &stored.Second{Path: path}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		s.Source = stored.SourceOf("second generation: not there", nil)
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.Source = stored.SourceOf("second generation", data)
+	if s.Profiles, err = profile.Parse(data, path); err != nil {
+		return nil, err
+	}
+	for _, p := range s.Profiles {
+		if !names[p.Name()] {
+			return nil, fmt.Errorf("%s has a profile of %s, which this experiment does not evaluate: name the file of a second generation of its own benchmarks and models", path, p.Name())
+		}
+	}
+	return s, nil
 }
 
 func hasUnit(s dag.Stage, id string) bool {

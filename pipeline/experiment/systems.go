@@ -17,6 +17,7 @@ import (
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/flops"
 	"speceval/internal/profile"
+	"speceval/internal/rusage"
 	"speceval/internal/seed"
 	"speceval/internal/serving"
 	"speceval/internal/vllm"
@@ -236,7 +237,7 @@ func measuredRepeats(cfg *config.Config) []int {
 
 // processCPU is the CPU time of this process so far.
 func processCPU() time.Duration {
-	return time.Duration(dag.ReadUsage().CPUSeconds * float64(time.Second))
+	return time.Duration(rusage.Process().CPUSeconds * float64(time.Second))
 }
 
 // Of our own router, in the simulated fleet: BENCHMARKS.md has what they really

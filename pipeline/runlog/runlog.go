@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"time"
 
+	"speceval/internal/rusage"
 	"speceval/pipeline/dag"
 )
 
@@ -89,7 +90,7 @@ func (l *Logger) Stopped(unit dag.Ref, key string) { l.unit(slog.LevelWarn, Stop
 // ElementEnded says that the process that ran units for a scheduler ends by
 // itself, what it has taken from its start and what it has used: as much as the
 // units have, and what it took to begin.
-func (l *Logger) ElementEnded(took time.Duration, used dag.Usage) {
+func (l *Logger) ElementEnded(took time.Duration, used rusage.Usage) {
 	l.log.Info(Ended, "wall_seconds", took.Seconds(), "cpu_seconds", used.CPUSeconds, "peak_bytes", used.PeakBytes)
 }
 

@@ -168,7 +168,7 @@ func (s stage) numbers() dag.Unit {
 		var b strings.Builder
 		fmt.Fprintf(&b, "%% %s\n", files.Origin(job))
 		for _, m := range macros {
-			fmt.Fprintf(&b, "\\newcommand{\\%s}{%s}\n", m.Name, table.Escape(model.WithMinus(m.Value)))
+			fmt.Fprintf(&b, "\\newcommand{\\%s}{%s}\n", m.Name, table.Escape(table.Minus(m.Value)))
 		}
 		return job.Write(numbersFile, -1, func(w io.Writer) error {
 			_, err := io.WriteString(w, b.String())

@@ -17,7 +17,7 @@ type timedSetting struct {
 	executions []execution
 	runs       []measurement.Run
 	requests   []measurement.Request // of Uniform and its equivalent alone
-	prompts    []int        // tokens, by task
+	prompts    []int                 // tokens, by task
 	seen       map[rollout]int
 
 	scales []float64 // by repeat: of the times that the speed says, that Uniform's come out in sum

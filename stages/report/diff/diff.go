@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"speceval/internal/agreement"
+	"speceval/internal/phrase"
+	"speceval/pipeline/lineage"
 	"speceval/stages/report/files"
 	"speceval/stages/report/model"
 	"speceval/stages/report/tables"
@@ -81,7 +82,7 @@ func Folders(a, b string) (*Diff, error) {
 		d.Tables = append(d.Tables, compare(known, both))
 	}
 	var err error
-	d.Made, err = madeDifferently(d.Folders)
+	d.Made, err = lineage.MadeDifferently(d.Folders)
 	return d, err
 }
 
@@ -248,17 +249,9 @@ func (d *Diff) Summary() string {
 	for _, t := range d.Tables {
 		rest += t.onlyOne()
 	}
-	s := fmt.Sprintf("diff: %d of %d cells of %d %s changed, %d beyond noise", changed, compared, len(d.Tables), plural("table", len(d.Tables)), beyond)
+	s := fmt.Sprintf("diff: %d of %d cells of %s changed, %d beyond noise", changed, compared, phrase.Count(len(d.Tables), "table", "tables"), beyond)
 	if alone+rest > 0 {
-		s += fmt.Sprintf("; in one folder alone: %d %s, and %d %s of the others", alone, plural("table", alone), rest, plural("row or column", rest))
+		s += fmt.Sprintf("; in one folder alone: %s, and %s of the others", phrase.Count(alone, "table", "tables"), phrase.Count(rest, "row or column", "rows or columns"))
 	}
 	return s
-}
-
-// plural is what, or several of it: "row or column", "rows or columns".
-func plural(what string, n int) string {
-	if n == 1 {
-		return what
-	}
-	return strings.ReplaceAll(what, " or ", "s or ") + "s"
 }

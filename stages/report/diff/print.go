@@ -7,11 +7,9 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"speceval/internal/phrase"
 	"speceval/internal/table"
 	"speceval/stages/report/files"
 )
@@ -35,9 +33,9 @@ func (d *Diff) JSON(w io.Writer) error {
 // unless all are asked for.
 func (d *Diff) Text(w io.Writer, all bool) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "A: %s\nB: %s\n", visible(d.Folders[0]), visible(d.Folders[1]))
+	fmt.Fprintf(&b, "A: %s\nB: %s\n", table.Visible(d.Folders[0]), table.Visible(d.Folders[1]))
 	for _, made := range d.Made {
-		b.WriteString(table.Wrap("made  ", "      ", visible(made)))
+		b.WriteString(table.Wrap("made  ", "      ", table.Visible(made)))
 	}
 	onlyText(&b, "table", d.Only)
 	for _, t := range d.Tables {
@@ -59,9 +57,9 @@ func onlyText(b *strings.Builder, what string, only [2][]string) {
 		}
 		var shown []string
 		for _, name := range names[:min(few, len(names))] {
-			shown = append(shown, visible(name))
+			shown = append(shown, table.Visible(name))
 		}
-		text := fmt.Sprintf("%c has %d %s of: %s", 'A'+side, len(names), plural(what, len(names)), strings.Join(shown, ", "))
+		text := fmt.Sprintf("%c has %s of: %s", 'A'+side, phrase.Count(len(names), what, what+"s"), strings.Join(shown, ", "))
 		if n := len(names) - len(shown); n > 0 {
 			text += fmt.Sprintf(" and %d more", n)
 		}
@@ -79,7 +77,7 @@ func (t *Table) text(b *strings.Builder, all bool) error {
 	for _, c := range t.Changed {
 		kinds[c.Kind] = append(kinds[c.Kind], c)
 	}
-	fmt.Fprintf(b, "\n%s: %d of %d cells changed, %d beyond noise\n", visible(t.Table), len(t.Changed), t.Compared, t.beyond())
+	fmt.Fprintf(b, "\n%s: %d of %d cells changed, %d beyond noise\n", table.Visible(t.Table), len(t.Changed), t.Compared, t.beyond())
 	onlyText(b, "row", t.OnlyRows)
 	onlyText(b, "column", t.OnlyColumns)
 	noise := len(kinds[Noise])
@@ -92,7 +90,7 @@ func (t *Table) text(b *strings.Builder, all bool) error {
 		}
 	}
 	if !all && noise > 0 {
-		fmt.Fprintf(b, "%d %s changed, which is not judged (--all)\n", noise, plural("standard error or spread", noise))
+		fmt.Fprintf(b, "%s changed, which is not judged (--all)\n", phrase.Count(noise, "standard error or spread", "standard errors or spreads"))
 	}
 	return nil
 }
@@ -136,7 +134,7 @@ func (c Cell) line() []string {
 	case c.Beyond:
 		verdict = "beyond noise"
 	}
-	return []string{visible(c.Row), visible(c.Column), shown(c.Stored[0]), shown(c.Stored[1]), difference, se, ses, verdict}
+	return []string{table.Visible(c.Row), table.Visible(c.Column), shown(c.Stored[0]), shown(c.Stored[1]), difference, se, ses, verdict}
 }
 
 // inErrors is a distance in standard errors: with a decimal, or as a power of ten
@@ -153,18 +151,5 @@ func shown(field string) string {
 	if v, ok := files.Number(field); ok {
 		return fmt.Sprintf("%.10g", v)
 	}
-	return cmp.Or(visible(field), table.None)
-}
-
-// visible is text that does nothing to a terminal, and is no longer than a line
-// should be.
-func visible(s string) string {
-	const most = 120
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most-1]) + "…"
-	}
-	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(s)
-	}
-	return s
+	return cmp.Or(table.Visible(field), table.None)
 }

@@ -14,8 +14,10 @@ import (
 	"sync"
 
 	"speceval/internal/agreement"
+	"speceval/internal/spelling"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/lineage"
 	"speceval/stages/report/files"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
@@ -70,11 +72,11 @@ func (x *Explainer) Tables() (bases []string) {
 	return bases
 }
 
-// Table is the stored table that word names. The error is a *NameError if it names
+// Table is the stored table that word names. The error is a *spelling.NameError if it names
 // none, a *MissingError if the table is not stored.
 func (x *Explainer) Table(word string) (Table, error) {
 	bases := x.Tables()
-	i, err := locateName("table", strings.TrimSuffix(word, ".csv"), bases)
+	i, err := spelling.Locate("table", strings.TrimSuffix(word, ".csv"), bases)
 	if err != nil {
 		return Table{}, err
 	}
@@ -96,11 +98,13 @@ func (x *Explainer) Table(word string) (Table, error) {
 }
 
 // Row is the index of the row that word names.
-func (t Table) Row(word string) (int, error) { return locateName("row of "+t.Base, word, t.Labels) }
+func (t Table) Row(word string) (int, error) {
+	return spelling.Locate("row of "+t.Base, word, t.Labels)
+}
 
 // Column is the index of the column that word names.
 func (t Table) Column(word string) (int, error) {
-	return locateName("column of "+t.Base, word, t.Columns)
+	return spelling.Locate("column of "+t.Base, word, t.Columns)
 }
 
 // Explanation is where a cell of a table comes from.
@@ -121,7 +125,9 @@ type Explanation struct {
 	Parts   *model.Parts `json:"parts"`             // what it is made of; null where that is a single stored number
 	Repeats []float64    `json:"repeats,omitempty"` // the number as each single execution of the suite gives it
 
-	Origin
+	lineage.Origin
+	Profile string `json:"profile,omitempty"` // that the row is about
+
 	Warnings []string `json:"warnings"`
 }
 
@@ -158,15 +164,28 @@ func (x *Explainer) Explain(t Table, row, column int) *Explanation {
 		e.Warnings = append(e.Warnings, "no table of this program has such a column: another version has stored it")
 	}
 	e.Formula = known.Formula()
-	chain := x.chain(t.Base)
-	e.Origin = chain.origin()
+	chain := lineage.Of(x.records, stored.Own(t.Base))
+	e.Origin = chain.Origin()
 	e.Profile = t.profile(row)
-	e.Warnings = append(e.Warnings, chain.stale()...)
+	e.Warnings = append(e.Warnings, stale(chain)...)
 	warn("no verdict: ", x.compare(e))
 	if known.Break != nil && e.Stored != "" {
 		warn("what it is made of cannot be shown: ", x.breakDown(e))
 	}
 	return e
+}
+
+// stale warns where a table, or what it is made of, is not what this experiment would
+// make now.
+func stale(chain lineage.Chain) []string {
+	if len(chain) == 0 {
+		return []string{"no unit of this experiment makes this table: where it comes from is not known"}
+	}
+	warnings := chain.Stale()
+	if len(warnings) == 0 && !chain.Fresh() {
+		return []string{"what the table is made of is not fresh: `speceval plan` says why"}
+	}
+	return warnings
 }
 
 // profile is the name of the profile that a row is about, empty where it is about

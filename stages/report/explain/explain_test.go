@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"speceval/internal/spelling"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/lineage"
 	"speceval/stages/report/files"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
@@ -85,7 +87,7 @@ func TestNamesOfCells(t *testing.T) {
 		`there is no table "tabel1_variance"; the nearest are table1_variance`,
 	} {
 		err := []error{noRow, noColumn, several, noTable}[i]
-		var name *NameError
+		var name *spelling.NameError
 		if !errors.As(err, &name) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -125,40 +127,6 @@ func TestColumnsAreExplainedByTheModel(t *testing.T) {
 	}
 }
 
-func TestWarningsAreWeighed(t *testing.T) {
-	table := stored.Own("table1_variance")
-	made := &dag.Manifest{}
-	records := []dag.Record{{Ref: table, Manifest: made, Fresh: false}}
-	for _, kind := range []dag.Kind{dag.NeverRun, dag.InputChanged, dag.Version, dag.Config} {
-		ref := dag.Ref{Stage: "replay", Unit: kindName(kind)}
-		records = append([]dag.Record{{Ref: ref, Manifest: made, Reasons: []dag.Reason{{Kind: kind, Subject: "x", Old: "1", New: "2"}}}}, records...)
-		records[len(records)-1].Needs = append(records[len(records)-1].Needs, ref)
-	}
-	wanted := dag.Ref{Stage: "replay", Unit: "wanted"}
-	records = append([]dag.Record{{Ref: wanted, Reasons: []dag.Reason{{Kind: dag.NeverRun}}}}, records...)
-	last := &records[len(records)-1]
-	last.Needs, last.Wants = append(last.Needs, wanted), []dag.Ref{wanted}
-	e := ask(t, explainer(t, someTables, records...), "table1", "16", "hbn")
-	want := []string{
-		"replay/config is stored of another configuration than this one: x 1 → 2",
-		"replay/version is stored by another version of the stage: code version 1 → 2",
-		"replay/input is stale: ",
-		"replay/never has no manifest: nothing says what was made, and of what: never run",
-	}
-	if len(e.Warnings) != len(want) {
-		t.Fatalf("warnings %q", e.Warnings)
-	}
-	for i, w := range want {
-		if !strings.HasPrefix(e.Warnings[i], w) {
-			t.Errorf("warning %q, want %q", e.Warnings[i], w)
-		}
-	}
-}
-
-func kindName(k dag.Kind) string {
-	return map[dag.Kind]string{dag.NeverRun: "never", dag.InputChanged: "input", dag.Version: "version", dag.Config: "config"}[k]
-}
-
 // TestUnitsAlikeShareALine prints an explanation of which every section is there.
 func TestUnitsAlikeShareALine(t *testing.T) {
 	se, start := 0.001, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -171,12 +139,16 @@ func TestUnitsAlikeShareALine(t *testing.T) {
 		part := model.Part{Name: name, Numbers: []float64{1}, Share: &share}
 		e.Parts = model.Added("profiles", []string{"ratio"}, append(partsOf(e.Parts), part))
 	}
+	var records []dag.Record
+	var needs []dag.Ref
 	for _, unit := range []string{"design/n=1", "design/n=2", "profile/p__model=m", "profile/q__model=m", "ratios"} {
 		ref := dag.Ref{Stage: "replay", Unit: unit}
 		m := &dag.Manifest{Key: "0123456789abcdef", Start: start, CPUSeconds: 1, Origin: dag.Origin{Commit: "fedcba9876543210", Dirty: unit == "design/n=2"}}
-		e.Units = append(e.Units, unitOf(dag.Record{Ref: ref, Manifest: m, Fresh: true}))
+		records = append(records, dag.Record{Ref: ref, Manifest: m, Fresh: true, Needs: needs})
+		needs = append(needs, ref)
 	}
-	e.Files = []FileOf{{dag.File{Path: "f", Rows: -1, SHA256: "s"}, "replay/ratios"}}
+	e.Origin = lineage.Of(records, records[4].Ref).Origin()
+	e.Files = []lineage.File{{File: dag.File{Path: "f", Rows: -1, SHA256: "s"}, By: "replay/ratios"}}
 	e.Sources = []dag.Source{{Name: "data", SHA256: "s"}, {Name: "profile p__model=m", SHA256: "s"}, {Name: "profile q", SHA256: "s"}, {Name: "profile r", SHA256: "s"}}
 	var short, all, document bytes.Buffer
 	if err := errors.Join(e.Text(&short, false), e.Text(&all, true), e.JSON(&document)); err != nil || !json.Valid(document.Bytes()) {

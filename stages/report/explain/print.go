@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"speceval/internal/table"
-	"speceval/pipeline/dag"
 )
 
 // Text writes the explanation for a terminal: of the parts the five that weigh
@@ -25,10 +22,13 @@ func (e *Explanation) Text(w io.Writer, all bool) error {
 	if e.Paper != nil {
 		b.WriteString("\n" + table.Wrap("  ", "  ", e.Paper.text()))
 	}
-	for _, section := range []func(b *strings.Builder, all bool) *table.Grid{e.causes, e.parts, e.repeats, e.files, e.units, e.sources} {
+	for _, section := range []func(b *strings.Builder, all bool) *table.Grid{e.causes, e.parts, e.repeats} {
 		if err := section(&b, all).Write(&b); err != nil {
 			return err
 		}
+	}
+	if err := e.Origin.Print(&b, e.Profile, all); err != nil {
+		return err
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -113,103 +113,4 @@ func (e *Explanation) repeats(b *strings.Builder, _ bool) *table.Grid {
 		b.WriteString("\n" + table.Wrap("", "  ", fmt.Sprintf("Each of %d executions of the suite alone gives: %s", len(values), strings.Join(values, ", "))))
 	}
 	return &table.Grid{}
-}
-
-func (e *Explanation) files(*strings.Builder, bool) *table.Grid {
-	g := &table.Grid{Title: "\nStored files, as they were when the table was made", Heads: []string{"<file", "rows", "<SHA-256", "<by"}}
-	for _, f := range e.Files {
-		rows := table.None
-		if f.Rows >= 0 {
-			rows = strconv.Itoa(f.Rows)
-		}
-		g.Add(f.Path, rows, f.SHA256, f.By)
-	}
-	return g
-}
-
-// sources lists the sources; those of one kind are counted unless all are asked for
-// or the row is about one.
-func (e *Explanation) sources(_ *strings.Builder, all bool) *table.Grid {
-	kind := func(name string) string {
-		if strings.HasPrefix(name, "profile ") {
-			return "profile"
-		}
-		return name
-	}
-	alike := map[string]int{}
-	own := "profile " + e.Profile
-	for _, s := range e.Sources {
-		if s.Name != own {
-			alike[kind(s.Name)]++
-		}
-	}
-	g := &table.Grid{Title: "\nSources", Heads: []string{"<source", "<SHA-256"}}
-	for _, s := range e.Sources {
-		switch kind := kind(s.Name); {
-		case all || alike[kind] == 1 || s.Name == own:
-			g.Add(s.Name, s.SHA256)
-		case alike[kind] > 1:
-			g.Notes = append(g.Notes, fmt.Sprintf("… and %d of the kind %q, each with its own hash (--all)", alike[kind], kind))
-			alike[kind] = 0 // counted
-		}
-	}
-	return g
-}
-
-// units has a line for each unit or, unless all are asked for, one for each kind; a
-// unit that names the row's profile stands alone.
-func (e *Explanation) units(_ *strings.Builder, all bool) *table.Grid {
-	var order []string
-	alike := map[string][]UnitOf{}
-	for _, u := range e.Units {
-		name := u.Unit
-		if kind, varies := u.ref.Kind(); varies && !all && (e.Profile == "" || !slices.Contains(strings.Split(u.Unit, "/"), e.Profile)) {
-			name = kind + "/…"
-		}
-		if alike[name] == nil {
-			order = append(order, name)
-		}
-		alike[name] = append(alike[name], u)
-	}
-	g := &table.Grid{Title: "\nMade by", Heads: []string{"<unit", "units", "<state", "<key", "<commit", "<host", "<first start", "CPU s", "<seeds"}}
-	for _, name := range order {
-		g.Add(lineOf(name, alike[name])...)
-	}
-	return g
-}
-
-// lineOf is what units share, or how many values they have.
-func lineOf(name string, units []UnitOf) []string {
-	if len(units) == 1 {
-		name = units[0].Unit
-	}
-	var cpu float64
-	var start *time.Time
-	for _, u := range units {
-		cpu += u.CPUSeconds
-		if u.Start != nil && (start == nil || u.Start.Before(*start)) {
-			start = u.Start
-		}
-	}
-	when := table.None
-	if start != nil {
-		when = start.UTC().Format(time.RFC3339)
-	}
-	common := func(plural string, field func(UnitOf) string) string {
-		values := map[string]bool{}
-		for _, u := range units {
-			values[field(u)] = true
-		}
-		if len(values) == 1 {
-			return cmp.Or(field(units[0]), table.None)
-		}
-		return fmt.Sprintf("%d %s", len(values), plural)
-	}
-	return []string{name, strconv.Itoa(len(units)),
-		common("states", func(u UnitOf) string { return u.State }),
-		common("keys", func(u UnitOf) string { return u.Key[:min(12, len(u.Key))] }),
-		common("commits", func(u UnitOf) string { return dag.Origin{Commit: u.Commit, Dirty: u.Dirty}.Short() }),
-		common("hosts", func(u UnitOf) string { return u.Host }),
-		when, fmt.Sprintf("%.2f", cpu),
-		common("labels", func(u UnitOf) string { return strings.Join(u.Seeds, " ") })}
 }

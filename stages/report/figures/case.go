@@ -43,7 +43,7 @@ func drawCase(c variance.Case) figure.Figure {
 		Base: caseBase, Label: "fig:case-study", Width: pageWidth, Height: 262,
 		Title: "Case study of " + who + ": task probabilities, interval half-width, variance ratio and sampling densities",
 	}
-	data := caseData{table.Table{Title: f.Title, Label: f.Label, Columns: columns("panel", "quantity", "policy", "task_id", "budget", "x", "value", "value_se", "count")}}
+	data := caseData{table.Table{Title: f.Title, Label: f.Label, Columns: table.Named("panel", "quantity", "policy", "task_id", "budget", "x", "value", "value_se", "count")}}
 	f.Panels = [][]figure.Panel{{data.tasks(c), data.widths(c)}, {data.ratios(c), data.densities(c)}}
 	f.Data = data.Table
 	f.Caption = table.Escape(who) + fmt.Sprintf(`: (a)~the pass probabilities of its %d tasks, in rising order; (b)~half of the `+

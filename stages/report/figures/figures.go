@@ -9,7 +9,6 @@ import (
 	"speceval/internal/figure"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
-	"speceval/internal/table"
 	"speceval/stages/report/stored"
 )
 
@@ -60,15 +59,6 @@ var styles = map[*policy.Policy]figure.Style{
 
 // budgetAxis is the label of an axis of budgets.
 var budgetAxis = "Rollouts per task, " + figure.Italic("b")
-
-// columns are columns of plotted data.
-func columns(names ...string) []table.Column {
-	out := make([]table.Column, len(names))
-	for i, name := range names {
-		out[i].Name = name
-	}
-	return out
-}
 
 // byPasses is the tasks of a profile in rising order of their passes.
 func byPasses(p profile.Profile) []int {

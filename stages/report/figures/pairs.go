@@ -46,7 +46,7 @@ func pairsFrame(p figure.Panel) figure.Figure {
 		Title: "Variance of HBN relative to Uniform, by profile and budget", Panels: [][]figure.Panel{{p}},
 	}
 	f.Caption = f.Title + "."
-	f.Data = table.Table{Title: f.Title, Label: f.Label, Columns: columns("benchmark", "model", "budget", "variance_ratio", "ratio_se",
+	f.Data = table.Table{Title: f.Title, Label: f.Label, Columns: table.Named("benchmark", "model", "budget", "variance_ratio", "ratio_se",
 		"budget_profiles", "budget_q1", "budget_median", "budget_q3", "budget_mean")}
 	return f
 }

@@ -45,7 +45,7 @@ func drawSpread(profiles []profile.Profile, lengths map[[2]string]rollout.Length
 		Title:   "Pass probabilities of the tasks, and lengths of the responses",
 		Caption: `The sampled profiles. (a)~Pass probabilities of the tasks, in rising order. (b)~How many of the responses are longer than so many tokens; both axes are logarithmic.`,
 	}
-	f.Data = table.Table{Title: f.Title, Columns: columns("panel", "benchmark", "model", "x", "y")}
+	f.Data = table.Table{Title: f.Title, Columns: table.Named("panel", "benchmark", "model", "x", "y")}
 	first := figure.Panel{
 		Title: "(a) Task probabilities", X: figure.Axis{Label: "Share of the tasks", Cover: []float64{0, 1}},
 		Y: figure.Axis{Label: "Pass probability", Cover: []float64{0, 1}}, Legend: figure.TopLeft,

@@ -4,9 +4,6 @@
 package files
 
 import (
-	"bytes"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
@@ -96,40 +92,12 @@ func Read(outDir, base string, keys []model.Column) (Table, error) {
 	return t, err
 }
 
-// Parse reads the CSV form of a table. A column without a name or with another's, a
-// row of another length and text that is not UTF-8 are errors that say where. The
-// labels of rows are model.RowLabel of the keys, or row numbers where no keys are
-// known.
-func Parse(base string, data []byte, keys []model.Column) (Table, error) {
-	t := Table{Base: base}
-	reader := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
-	header, err := reader.Read()
-	switch {
-	case errors.Is(err, io.EOF):
-		return t, errors.New("the file is empty, expected a header")
-	case err != nil:
-		return t, fmt.Errorf("header: %w", err)
-	}
-	for i, column := range header {
-		if column == "" || !utf8.ValidString(column) || slices.Contains(header[:i], column) {
-			return t, fmt.Errorf("header: column %d, %q, has no name of its own", i+1, column)
-		}
-	}
-	t.Columns = header
-	for number := 1; ; number++ {
-		row, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return t, fmt.Errorf("row %d: %w", number, err)
-		}
-		for i, field := range row {
-			if !utf8.ValidString(field) {
-				return t, fmt.Errorf("row %d: %s %q is not valid UTF-8", number, header[i], field)
-			}
-		}
-		t.Rows = append(t.Rows, row)
+// Parse reads the CSV form of a table. The labels of rows are model.RowLabel of the
+// keys, or row numbers where no keys are known.
+func Parse(base string, data []byte, keys []model.Column) (t Table, err error) {
+	t.Base = base
+	if t.Columns, t.Rows, err = table.ReadCSV(data); err != nil {
+		return t, err
 	}
 	if t.NumberRows(); len(keys) > 0 {
 		for i := range t.Rows {

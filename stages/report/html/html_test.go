@@ -47,7 +47,7 @@ func made(rows int) *model.Table {
 
 func builderOf(t *testing.T, v verify.Verdicts) (b builder, dir string) {
 	dir = t.TempDir()
-	return builder{stored.NewSource(&stored.Settings{}, stored.Folder(dir)), map[dag.Ref]dag.Record{}, v}, dir
+	return builder{stored.NewSource(&stored.Settings{}, stored.Folder(dir)), nil, v}, dir
 }
 
 func TestATableWithItsVerdicts(t *testing.T) {
@@ -65,7 +65,7 @@ func TestATableWithItsVerdicts(t *testing.T) {
 	if !reflect.DeepEqual(got.Columns, columns) {
 		t.Errorf("columns %+v", got.Columns)
 	}
-	first := page.Cell{Text: "0.87247", Spread: "0.00020", Exact: "0.872471 ± 0.0002", Paper: "0.870", Verdict: markOf(agreement.Differs), Difference: "+0.0025", SEs: "7.0"}
+	first := page.Cell{Text: "0.87247", Spread: "0.00020", Exact: "0.872471 ± 0.0002", Paper: "0.870", Verdict: page.VerdictOf(agreement.Differs), Difference: "+0.0025", SEs: "7.0"}
 	if r := got.Rows[0]; r.Label != "a__model=m b=8" || !reflect.DeepEqual(r.Keys, []string{"a__model=m", "8"}) || r.Cells[0] != first {
 		t.Errorf("row %+v", r)
 	}
@@ -75,7 +75,7 @@ func TestATableWithItsVerdicts(t *testing.T) {
 	if len(got.Extra) != 1 || got.Extra[0].Row != "all" || got.Extra[0].Paper != "5" {
 		t.Errorf("what belongs to no cell: %+v", got.Extra)
 	}
-	if rest := others(b.verdicts, []page.Table{got}); len(rest) != 1 || rest[0].Name != "Corpus" || len(rest[0].Lines) != 1 {
+	if rest := others(b.verdicts.Cells, []page.Table{got}); len(rest) != 1 || rest[0].Name != "Corpus" || len(rest[0].Lines) != 1 {
 		t.Errorf("what belongs to no table: %+v", rest)
 	}
 }
@@ -144,29 +144,6 @@ func TestErrorsStandBehindTheirNumbers(t *testing.T) {
 	}
 }
 
-func TestDecimalsFollowErrors(t *testing.T) {
-	for _, c := range []struct {
-		value, se float64
-		want      string
-	}{{0.8724716, 0.000205, "0.87247"}, {0.8724716, 0, "0.8725"}, {107.2758, 0.0975, "107.276"}, {0.13, 0, "0.13"}, {0.000053999, 0, "0.000054"}, {0, 0, "0"}} {
-		v := column{obtained: []table.Cell{table.Number(c.value)}, errors: []table.Cell{table.Number(c.se)}, judged: make([]*agreement.Comparison, 1)}
-		v.setDecimals()
-		if got := v.cell(0); got.Text != c.want {
-			t.Errorf("%v ± %v prints %s, want %s", c.value, c.se, got.Text, c.want)
-		}
-	}
-}
-
-func TestHeadings(t *testing.T) {
-	for column, want := range map[string]string{
-		"tuned_en": "Tuned EN", "ibn_alpha": "IBN α", "n_tasks": "N", "wasted_flops": "Wasted FLOPs", "variance_ratio": "Variance ratio", "m0": "m₀",
-	} {
-		if got := heading(column); got != want {
-			t.Errorf("%s is headed %q, want %q", column, got, want)
-		}
-	}
-}
-
 func TestTheSummaryNamesWhatDiffers(t *testing.T) {
 	sum := summary(verify.Verdicts{Published: true, Cells: []agreement.Comparison{
 		agreement.Compare(agreement.Estimate{Value: 0.882, SE: 0.0001}, 0.872, 3, 0.001).In("table1_variance", "b=8", "hbn"), agreement.Compare(agreement.Estimate{Value: 0.5}, 0.5, 1, 0).In("corpus", "", "tasks")}})
@@ -205,17 +182,15 @@ func history() History {
 
 func TestChainsTellUnitsOfOneKindTogether(t *testing.T) {
 	b, _ := builderOf(t, verify.Verdicts{})
-	for _, r := range history().Records {
-		b.records[r.Ref] = r
-	}
-	chain := b.chain(stored.Own("table"))
+	b.records = history().Records
+	chain, _ := b.madeBy("table")
 	if len(chain) != 2 || chain[0].Name != "report/table" || chain[0].Manifest != "manifests/report/table.json" || chain[0].Commit != "0123456789ab" {
 		t.Fatalf("chain %+v", chain)
 	}
 	if u := chain[1]; u.Name != "replay/profile/…" || u.Count != 5 || u.State != "stale" || u.Wall != 15 || u.Manifest != "manifests/replay/profile/…" || !reflect.DeepEqual(u.Seeds, []string{"42/replay/profile/… (5 branches)"}) {
 		t.Errorf("alike: %+v", u)
 	}
-	if got := fewSeeds([]string{"42/s/a/2", "42/s/a/1", "42/s/a/1", "42/s/a/30", "42/s/a/4"}); len(got) != 1 || got[0] != "42/s/a/… (4 branches)" {
+	if got := fewSeeds([]string{"42/s/a/1", "42/s/a/2", "42/s/a/30", "42/s/a/4"}); len(got) != 1 || got[0] != "42/s/a/… (4 branches)" {
 		t.Errorf("seeds %q", got)
 	}
 }

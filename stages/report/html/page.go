@@ -13,6 +13,8 @@ import (
 	"speceval/internal/figure"
 	"speceval/internal/page"
 	"speceval/internal/paper"
+	"speceval/internal/phrase"
+	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/figures"
 	"speceval/stages/report/model"
@@ -43,20 +45,17 @@ func Write(w io.Writer, src *stored.Source, h History) error {
 // builder makes the parts of a page.
 type builder struct {
 	*stored.Source
-	records  map[dag.Ref]dag.Record
+	records  []dag.Record
 	verdicts verify.Verdicts
 }
 
 func newPage(src *stored.Source, h History) (page.Page, error) {
-	b := builder{Source: src, records: map[dag.Ref]dag.Record{}}
+	b := builder{Source: src, records: h.Records}
 	if src.Published || hasLive(src.Settings) {
 		var err error
 		if b.verdicts, err = verify.Of(src); err != nil {
 			return page.Page{}, err
 		}
-	}
-	for _, r := range h.Records {
-		b.records[r.Ref] = r
 	}
 	p := page.Page{
 		Title:    "Speculative evaluation: results",
@@ -80,7 +79,7 @@ func newPage(src *stored.Source, h History) (page.Page, error) {
 		}
 		p.Figures = append(p.Figures, f)
 	}
-	p.Others = others(b.verdicts, p.Tables)
+	p.Others = others(b.verdicts.Cells, p.Tables)
 	if len(b.verdicts.Cells) > 0 {
 		p.Summary = summary(b.verdicts)
 	}
@@ -102,22 +101,13 @@ func (b builder) lead() string {
 		what = "profiles of our own, with what was measured beside what was predicted of it; they are not the paper’s, whose numbers do not apply"
 	}
 	return fmt.Sprintf("What speculative evaluation saves on %d %s. Average budgets: %s rollouts per task.",
-		len(b.Pairs), what, spoken(b.Budgets))
-}
-
-// spoken is "8, 16, 32 and 64".
-func spoken(numbers []int) string {
-	words := strings.Fields(strings.Trim(fmt.Sprint(numbers), "[]"))
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+		len(b.Pairs), what, phrase.And(strings.Fields(strings.Trim(fmt.Sprint(b.Budgets), "[]"))))
 }
 
 // table is a table of the report with everything that is known of its cells.
 func (b builder) table(of *model.Table) (page.Table, error) {
-	ref := stored.Own(of.Base)
-	t := page.Table{ID: of.Base, Title: strings.ReplaceAll(of.Base, "_", " "), Chain: b.chain(ref), Files: b.outputs(ref)}
+	t := page.Table{ID: of.Base, Title: strings.ReplaceAll(of.Base, "_", " ")}
+	t.Chain, t.Files = b.madeBy(of.Base)
 	_, t.Name = paper.Number(of.Base)
 	sheet, err := of.Sheet(b.Source)
 	if t.Absent, err = notRun(err); err != nil {
@@ -132,7 +122,7 @@ func (b builder) table(of *model.Table) (page.Table, error) {
 	if t.Absent != "" {
 		return t, nil
 	}
-	fill(&t, sheet, b.verdicts.Of(of.Base).Cells)
+	fill(&t, sheet, b.verdicts.Cells.Of(of.Base))
 	for _, note := range sheet.Print().Notes {
 		if !strings.HasPrefix(note, model.Dagger) { // the paper's value stands in the cell
 			t.Notes = append(t.Notes, note)
@@ -166,8 +156,8 @@ func noRows(s *model.Sheet) string {
 
 // figure is a figure of the report as the page shows it.
 func (b builder) figure(of *figures.Figure) (page.Figure, error) {
-	ref := stored.Own(of.Base)
-	p := page.Figure{ID: of.Base, Name: placeName(of.Base), Chain: b.chain(ref), Files: b.outputs(ref)}
+	p := page.Figure{ID: of.Base, Name: placeName(of.Base)}
+	p.Chain, p.Files = b.madeBy(of.Base)
 	src := b.Anew()
 	f, err := of.Make(src)
 	if p.Absent, err = notRun(err); p.Absent != "" || err != nil {
@@ -181,17 +171,9 @@ func (b builder) figure(of *figures.Figure) (page.Figure, error) {
 	if err := figure.Inline(&drawn, f); err != nil {
 		return p, err
 	}
-	p.SVG, p.Width, p.Caption = drawn.String(), f.Width, plainCaption.Replace(f.Caption)
+	p.SVG, p.Width, p.Caption = drawn.String(), f.Width, table.Plain(f.Caption)
 	for _, stage := range src.Lacking() {
 		p.Caption += fmt.Sprintf(" Not all is here: the %s stage has not run.", stage)
 	}
 	return p, nil
 }
-
-// plainCaption turns a LaTeX caption of ours into plain text. Captions have no
-// commands but those that stand for characters, and symbols in formulas.
-var plainCaption = strings.NewReplacer(
-	`\%`, "%", `\&`, "&", `\#`, "#", `\$`, "$", `\_`, "_", `\{`, "{", `\}`, "}",
-	`\textbackslash{}`, `\`, `\textasciitilde{}`, "~", `\textasciicircum{}`, "^", `\textless{}`, "<", `\textgreater{}`, ">",
-	"$", "", "~", "\u00a0", "---", "—", "--", "–", "{}", "",
-)

@@ -2,7 +2,6 @@ package html
 
 import (
 	"slices"
-	"strings"
 
 	"speceval/internal/agreement"
 	"speceval/internal/page"
@@ -18,10 +17,8 @@ const mostRows = 64
 // in the same cells: an error, and the paper's numbers.
 type column struct {
 	model.Column
-	obtained, errors, paper []table.Cell // by row; nil where there are none
-	behind                  string       // what stands behind ±: "s.e."
-	judged                  []*agreement.Comparison
-	decimals                int // of all its numbers
+	page.Values
+	behind string // what stands behind ±: "s.e."
 }
 
 // newColumns is the columns of the page that are no keys. A further error of the
@@ -37,13 +34,13 @@ func newColumns(s *model.Sheet) (values []*column) {
 		switch {
 		case c.Role == model.Key:
 		case c.Role == model.Paper && owner != nil:
-			owner.paper = cells
+			owner.Paper = cells
 		case c.Role == model.Error && owner != nil && owner.behind == "":
-			owner.errors, owner.behind = cells, "s.e."
+			owner.Errors, owner.behind = cells, "s.e."
 		case c.Role == model.Spread && owner != nil && owner.behind == "":
-			owner.errors, owner.behind = cells, "s.d."
+			owner.Errors, owner.behind = cells, "s.d."
 		default:
-			index[c.Name] = &column{Column: c, obtained: cells}
+			index[c.Name] = &column{Column: c, Values: page.Values{Obtained: cells}}
 			values = append(values, index[c.Name])
 		}
 	}
@@ -72,7 +69,7 @@ func fill(t *page.Table, s *model.Sheet, compared []agreement.Comparison) {
 	}
 	keys, labels := keysOf(s), s.Labels()
 	for _, c := range keys {
-		t.Columns = append(t.Columns, page.Column{Name: c.Name, Head: heading(c.Name), Key: true})
+		t.Columns = append(t.Columns, page.Column{Name: c.Name, Head: page.Heading(c.Name), Key: true})
 	}
 	t.Folded = s.Rows > mostRows
 	for i, label := range labels {
@@ -83,49 +80,23 @@ func fill(t *page.Table, s *model.Sheet, compared []agreement.Comparison) {
 		t.Rows = append(t.Rows, row)
 	}
 	for _, c := range newColumns(s) {
-		shown := page.Column{Name: c.Name, Head: heading(c.Name), Spread: c.behind, Formula: c.Formula().Plain, Text: slices.ContainsFunc(c.obtained, table.Cell.IsText)}
+		shown := page.Column{Name: c.Name, Head: page.Heading(c.Name), Spread: c.behind, Formula: c.Formula().Plain, Text: slices.ContainsFunc(c.Obtained, table.Cell.IsText)}
 		for _, label := range labels {
 			judged := verdicts[cellRef{label, c.Name}]
 			if judged != nil && judged.Live {
 				_, shown.Beside = judged.Sides()
 			}
-			c.judged = append(c.judged, judged)
+			c.Judged = append(c.Judged, judged)
 			delete(verdicts, cellRef{label, c.Name})
 		}
-		c.setDecimals()
 		t.Columns = append(t.Columns, shown)
-		for i := range t.Rows {
-			t.Rows[i].Cells = append(t.Rows[i].Cells, c.cell(i))
+		for i, cell := range c.Cells() {
+			t.Rows[i].Cells = append(t.Rows[i].Cells, cell)
 		}
 	}
 	for _, c := range compared {
 		if verdicts[cellRef{c.Row, c.Column}] != nil {
-			t.Extra = append(t.Extra, verdictLine(c))
+			t.Extra = append(t.Extra, page.NewLine(c))
 		}
 	}
-}
-
-// symbols are columns that have a symbol or another name.
-var symbols = map[string]string{"benchmark, model": "Profile", "n_tasks": "N", "budget": "b", "m": "m", "w": "w", "m0": "m₀", "alpha": "α"}
-
-// spellings are words of column names that are no plain words.
-var spellings = map[string]string{
-	"en": "EN", "ibn": "IBN", "hbn": "HBN", "ts": "TS-Neyman", "flops": "FLOPs", "alpha": "α", "m0": "m₀",
-	"se": "s.e.", "sd": "s.d.", "b8": "b = 8", "theta": "θ", "mse": "MSE",
-}
-
-// heading is the name of a column in words: "Tuned EN" of tuned_en.
-func heading(column string) string {
-	if symbol, ok := symbols[column]; ok {
-		return symbol
-	}
-	words := strings.Split(column, "_")
-	for i, word := range words {
-		if spelt, ok := spellings[word]; ok {
-			words[i] = spelt
-		} else if i == 0 && word != "" {
-			words[i] = strings.ToUpper(word[:1]) + word[1:]
-		}
-	}
-	return strings.Join(words, " ")
 }

@@ -3,7 +3,6 @@ package latex
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -28,35 +27,8 @@ func (p *prose) longTables() {
 		}
 		p.number(e.Base)
 		p.line("%% tables/%s.tex, over pages", e.Base)
-		p.line("%s", fitting(e.printed))
+		p.line("%s", e.printed.Fitted())
 	}
-}
-
-// Widths of a page, upright and sideways, in points, and that of a character in
-// the type size of long tables.
-const (
-	upright, sideways = 455, 680
-	scriptsize        = 3.75
-)
-
-// fitting is a table over pages, sideways or in smaller type where it would be
-// too wide.
-func fitting(printed table.Printed) string {
-	separation, size := 4.0, `\scriptsize`
-	width := func() float64 {
-		return float64(printed.Width())*scriptsize + 2*separation*float64(printed.Columns()-1)
-	}
-	if width() > upright {
-		separation = 2.2
-	}
-	before, after := "", ""
-	if width() > upright {
-		before, after = "\\begin{landscape}\n", "\\end{landscape}"
-		if width() > sideways {
-			size = `\tiny`
-		}
-	}
-	return fmt.Sprintf("%s{%s\\setlength{\\tabcolsep}{%gpt}\n%s}%s", before, size, separation, printed.Long(), after)
 }
 
 // formula is the words of columns that are the same, as LaTeX.
@@ -118,24 +90,15 @@ func (p *prose) formulas(heading string, list []formula) {
 	if len(list) == 0 {
 		return
 	}
-	p.line("\\subsection*{%s}\n\\begin{formulas}", breakable(heading))
+	p.line("\\subsection*{%s}\n\\begin{formulas}", table.Breakable(heading))
 	for _, f := range list {
 		names := make([]string, len(f.columns))
 		for i, c := range f.columns {
 			names[i] = `\texttt{` + table.Escape(c) + `}`
 		}
-		p.line(`\item[%s] %s`, strings.Join(names, `, \allowbreak `), filesBreak(f.tex))
+		p.line(`\item[%s] %s`, strings.Join(names, `, \allowbreak `), table.BreakFiles(f.tex))
 	}
 	p.line(`\end{formulas}`)
-}
-
-var typewriter = regexp.MustCompile(`\\texttt\{[^{}]*\}`)
-
-// filesBreak lets names of files break after a slash or an underscore.
-func filesBreak(tex string) string {
-	return typewriter.ReplaceAllStringFunc(tex, func(name string) string {
-		return strings.NewReplacer("/", `/\allowbreak{}`, `\_`, `\_\allowbreak{}`).Replace(name)
-	})
 }
 
 // sources is what the tables were made of: keys, and digests of files.
@@ -145,18 +108,18 @@ func (p *prose) sources() {
 	if seed, ok := p.Configuration["experiment.seed"]; ok {
 		p.paragraph(fmt.Sprintf(`All randomness comes from one seed, \texttt{experiment.seed}~=~\texttt{%s}, by way of labelled branches that the manifests name.`, table.Escape(seed)))
 	}
-	keys := table.Table{Title: "Tables, with what they are made of and their keys.", Label: "tab:keys", Columns: columns("table", "made of", "key")}
+	keys := table.Table{Title: "Tables, with what they are made of and their keys.", Label: "tab:keys", Columns: table.Named("table", "made of", "key")}
 	for _, o := range p.Origins {
 		half := len(o.Key) / 2
 		key := table.Escape(o.Key[:half]) + `\newline ` + table.Escape(o.Key[half:])
-		keys.Rows = append(keys.Rows, []table.Cell{inBreaks(o.Base), inBreaks(o.MadeOf), digest(o.Key, key)})
+		keys.Rows = append(keys.Rows, []table.Cell{table.Breaking(o.Base), table.Breaking(o.MadeOf), digest(o.Key, key)})
 	}
-	p.longTable(keys, ragged(38), ragged(62), ragged(51))
-	files := table.Table{Title: "Files that this document was made of, with their SHA-256.", Label: "tab:inputs", Columns: columns("file", "SHA-256")}
+	p.longTable(keys, table.Ragged(38), table.Ragged(62), table.Ragged(51))
+	files := table.Table{Title: "Files that this document was made of, with their SHA-256.", Label: "tab:inputs", Columns: table.Named("file", "SHA-256")}
 	for _, in := range p.Inputs {
-		files.Rows = append(files.Rows, []table.Cell{inBreaks(in[0]), digest(in[1], table.Escape(in[1]))})
+		files.Rows = append(files.Rows, []table.Cell{table.Breaking(in[0]), digest(in[1], table.Escape(in[1]))})
 	}
-	p.longTable(files, ragged(69), "l")
+	p.longTable(files, table.Ragged(69), "l")
 }
 
 // digest is a hash in small typewriter type.
@@ -168,11 +131,11 @@ func (p *prose) configuration() {
 		return
 	}
 	p.line("\n\\section{Configuration}")
-	t := table.Table{Title: "The configuration, defaults included, without folders and servers.", Label: "tab:configuration", Columns: columns("key", "value")}
+	t := table.Table{Title: "The configuration, defaults included, without folders and servers.", Label: "tab:configuration", Columns: table.Named("key", "value")}
 	for _, key := range slices.Sorted(maps.Keys(p.Configuration)) {
-		t.Rows = append(t.Rows, []table.Cell{inBreaks(key), table.Math(key, setting(p.Configuration[key]))})
+		t.Rows = append(t.Rows, []table.Cell{table.Breaking(key), table.Math(key, setting(p.Configuration[key]))})
 	}
-	p.longTable(t, ragged(48), ragged(106))
+	p.longTable(t, table.Ragged(48), table.Ragged(106))
 }
 
 // setting is a value of the configuration, with each of several tables on a line
@@ -181,27 +144,13 @@ func setting(value string) string {
 	const long = 60
 	tables := strings.Split(value, "},{")
 	if len(value)/len(tables) < long {
-		return texttt(value)
+		return table.Typewriter(value)
 	}
 	for i := range tables {
-		tables[i] = texttt(tables[i])
+		tables[i] = table.Typewriter(tables[i])
 	}
-	return strings.Join(tables, texttt("},")+`\newline `+texttt("{"))
+	return strings.Join(tables, table.Typewriter("},")+`\newline `+table.Typewriter("{"))
 }
-
-// columns are columns of a table that is no file.
-func columns(heads ...string) (all []table.Column) {
-	for _, head := range heads {
-		all = append(all, table.Column{Head: table.Head{Plain: head}})
-	}
-	return all
-}
-
-// inBreaks is text that may break after every sign.
-func inBreaks(s string) table.Cell { return table.Math(s, breakable(s)) }
-
-// ragged is a column of so many millimetres whose text breaks.
-func ragged(width int) string { return fmt.Sprintf(`>{\raggedright\arraybackslash}p{%dmm}`, width) }
 
 // longTable sets a table that is no file over pages, with the given columns.
 func (p *prose) longTable(t table.Table, align ...string) {

@@ -5,6 +5,7 @@
 package latex
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,17 @@ import (
 	"speceval/stages/report/stored"
 	"speceval/stages/report/verify"
 )
+
+// preamble is a sober article that needs texlive-latex-base and
+// texlive-latex-recommended. With lmodern characters can be copied and
+// searched; without it the fonts are those of plain TeX. Neither has bitmaps.
+//
+// \fitted makes a table that is too wide as wide as the text, and moves one whose
+// notes, which are in boxes of no width, would stick out. \verdict is the line
+// under a table, centred where it is one line.
+//
+//go:embed preamble.tex
+var preamble string
 
 // Document is what report.tex is made of.
 type Document struct {
@@ -108,7 +120,7 @@ func Text(d Document) (string, error) {
 	}
 	p.line("%% %s", d.Comment)
 	p.line(`%% Set it from this folder: pdflatex report.tex, until it asks for no further run.`)
-	p.line("%s", preamble)
+	p.WriteString(preamble)
 	p.line(`\input{tables/numbers.tex}`)
 	p.line("\\hypersetup{pdftitle={%s}}\n\\begin{document}", title)
 	p.line("\\begin{center}\\Large\\bfseries %s\\end{center}", title)
@@ -151,7 +163,7 @@ func (p *prose) show(e *exhibit, about []string) {
 	switch {
 	case e.empty():
 		notes := strings.Join(e.sheet.Print().Notes, " ")
-		p.paragraph(fmt.Sprintf("The table %s has no rows yet. %s", texttt("tables/"+e.Base+".tex"), table.Escape(notes)))
+		p.paragraph(fmt.Sprintf("The table %s has no rows yet. %s", table.Typewriter("tables/"+e.Base+".tex"), table.Escape(notes)))
 	case e.long():
 		p.paragraph(append(about, `It runs over pages, in Appendix~\ref{app:profiles}.`)...)
 	case e.sheet != nil:

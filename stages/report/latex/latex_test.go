@@ -97,18 +97,18 @@ func TestVerdictsInWords(t *testing.T) {
 	}
 	want := "2 of 4 numbers agree with the paper's, 1 of them within noise. Shown without a verdict: 1. Of a stage that has not run: 1. " +
 		`b=8, x\_y: differs ($-$0.5 for the paper's 0.5); b=8, z: missing (nothing for the paper's 0.90; not replayed).`
-	if got := verdictText(verify.Verdicts{Cells: cells}); got != want {
+	if got := verdictText(cells); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	for range listed {
 		cells = append(cells, cells[2])
 	}
-	if got := verdictText(verify.Verdicts{Cells: cells}); !strings.HasSuffix(got, `; 2 more in Appendix~\ref{app:verdicts}.`) {
+	if got := verdictText(cells); !strings.HasSuffix(got, `; 2 more in Appendix~\ref{app:verdicts}.`) {
 		t.Errorf("of many: %s", got)
 	}
 	measured, predicted := 2.5, 2.0
 	live := []agreement.Comparison{{Live: true, Obtained: &measured, Predicted: &predicted, Verdict: agreement.Differs, Row: "b=8", Column: "seconds", Decimals: 1}}
-	if got, want := verdictText(verify.Verdicts{Cells: live}), "0 of 1 numbers agree with what was predicted. b=8, seconds: differs (2.5, where 2.0 was predicted)."; got != want {
+	if got, want := verdictText(live), "0 of 1 numbers agree with what was predicted. b=8, seconds: differs (2.5, where 2.0 was predicted)."; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/agreement"
 	"speceval/internal/paper"
 	"speceval/internal/table"
 	"speceval/stages/report/model"
-	"speceval/stages/report/verify"
 )
 
 // prose is the document in the making. A sentence that quotes a number or a table
@@ -104,10 +104,10 @@ func (p *prose) number(base string) {
 func (p *prose) abstract() {
 	p.line(`\begin{abstract}`)
 	p.line("\\noindent A stochastic language model is evaluated by repeated rollouts, and the same number for every task wastes most of them.")
-	switch ofPaper, live := p.Verdicts.Sides(); {
+	switch ofPaper, live := p.Verdicts.Cells.Sides(); {
 	case p.Published:
 		p.goOn("This document recomputes the numbers of the paper on HBN, which gives most of a budget to the noisy tasks, from the paper's published task-probability profiles.")
-	case len(live.Cells) > len(ofPaper.Cells):
+	case len(live) > len(ofPaper):
 		p.goOn("This document shows what HBN, which gives most of a budget to the noisy tasks, is worth on profiles of our own, and holds what was measured against what was predicted of it. The profiles are not the paper's, whose numbers do not apply.")
 	default:
 		p.goOn("This document shows what HBN, which gives most of a budget to the noisy tasks, is worth on profiles that are not the paper's, and so without the paper's numbers and without verdicts.")
@@ -126,24 +126,24 @@ func (p *prose) abstract() {
 // summary is the verdict on everything: a sentence about the paper's numbers, and
 // one about what was measured.
 func (p *prose) summary() string {
-	ofPaper, live := p.Verdicts.Sides()
+	ofPaper, live := p.Verdicts.Cells.Sides()
 	var said []string
 	if p.Published {
 		said = append(said, inWords(ofPaper, "numbers of the paper that are compared here", "No number can be compared with the paper's yet."))
 	}
-	if len(live.Cells) > 0 {
+	if len(live) > 0 {
 		said = append(said, inWords(live, "measured numbers that are held against a prediction", "No measured number can be held against a prediction yet."))
 	}
 	return strings.Join(said, " ")
 }
 
 // inWords says how many of the judged cells agree, or what is said of none.
-func inWords(v verify.Verdicts, what, none string) string {
+func inWords(v agreement.Comparisons, what, none string) string {
 	if v.Judged() == 0 {
 		return none
 	}
 	text := fmt.Sprintf("Of the %d %s, %d agree.", v.Judged(), what, v.Agreeing())
-	if v.Passed() {
+	if v.Agreeing() == v.Judged() {
 		text = fmt.Sprintf("All %d %s agree.", v.Judged(), what)
 	}
 	if n := v.Missing(); n > 0 {
@@ -159,7 +159,7 @@ func (p *prose) provenance() {
 		`Budgets $b$ are rollouts per task, averaged over the $N$ tasks of a benchmark. A \emph{profile} is a benchmark with a checkpoint: the probability of each task to be passed.`,
 		`The \specProfiles{} profiles are of \specBenchmarks{} benchmarks with \specTasks{} tasks, and come from a corpus of \specResponses{} responses.`,
 		`Variances are those of the estimated benchmark mean, relative to Uniform's: 100\% is no gain. A standard error (s.e.) is of Monte Carlo draws unless it says otherwise.`)
-	if v := p.Verdicts.Of(paper.Corpus); len(v.Cells) > 0 {
+	if v := p.Verdicts.Cells.Of(paper.Corpus); len(v) > 0 {
 		p.goOn("Of these counts, " + verdictText(v))
 	}
 	p.paragraph(`Every number has one of four sources, and no row mixes two.`)
@@ -174,30 +174,11 @@ func (p *prose) provenance() {
 	if p.Published {
 		p.paragraph(`The line under a table is its verdict: how many of its numbers agree with the paper's. A number agrees if it prints as the paper's or is within three standard errors of the difference; a choice, such as a pilot size, also agrees if the paper's is no worse under our numbers beyond noise (a tie). Appendix~\ref{app:verdicts} has every comparison.`)
 	}
-	if _, live := p.Verdicts.Sides(); len(live.Cells) > 0 {
+	if _, live := p.Verdicts.Cells.Sides(); len(live) > 0 {
 		p.paragraph(`The line under a table of measured numbers says how many of them agree with what was predicted; the appendix has every comparison, with its tolerance and its error.`)
 	}
 	if skipped := p.Verdicts.Skipped; skipped != "" {
 		p.paragraph(table.Escape(strings.ToUpper(skipped[:1]) + skipped[1:] + "."))
 	}
 	p.paragraph(`The numbers of this text are commands of \texttt{tables/numbers.tex}, and its tables are files for \texttt{\textbackslash input}.`)
-}
-
-// texttt is a word in typewriter type, which may break anywhere.
-func texttt(word string) string { return `\texttt{` + breakable(word) + `}` }
-
-// breakable is plain text in which a line may end after every character that is
-// no letter or digit, and within long words.
-func breakable(s string) string {
-	var b strings.Builder
-	run := 0
-	for _, r := range s {
-		b.WriteString(table.Escape(string(r)))
-		run++
-		if word := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'; !word || run >= 16 {
-			b.WriteString(`\allowbreak{}`)
-			run = 0
-		}
-	}
-	return b.String()
 }

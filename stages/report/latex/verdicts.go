@@ -7,7 +7,6 @@ import (
 
 	"speceval/internal/agreement"
 	"speceval/internal/table"
-	"speceval/stages/report/model"
 	"speceval/stages/report/verify"
 )
 
@@ -16,17 +15,17 @@ const listed = 6
 
 // verdict sets the verdict on a table or a figure beneath it.
 func (p *prose) verdict(e *exhibit) {
-	if v := p.Verdicts.Of(cmp.Or(e.Judged, e.Base)); len(v.Cells) > 0 {
+	if v := p.Verdicts.Cells.Of(cmp.Or(e.Judged, e.Base)); len(v) > 0 {
 		p.line("\\verdict{%s}", verdictText(v))
 	}
 }
 
 // verdictText is the verdict on a table in words: how many cells agree, and
 // which ones not, or only as a tie, and why.
-func verdictText(v verify.Verdicts) string {
+func verdictText(v agreement.Comparisons) string {
 	var said, told []string
 	count := map[agreement.Verdict]int{}
-	for _, c := range v.Cells {
+	for _, c := range v {
 		count[c.Verdict]++
 		if c.Verdict == agreement.Differs || c.Verdict == agreement.Absent || c.Verdict == agreement.Tie {
 			told = append(told, inFull(c))
@@ -38,7 +37,7 @@ func verdictText(v verify.Verdicts) string {
 		if noise := count[agreement.Within]; noise > 0 {
 			within = fmt.Sprintf(", %d of them within noise", noise)
 		}
-		if v.Cells[0].Live {
+		if v[0].Live {
 			whom = "what was predicted"
 		}
 		say("%d of %d numbers agree with %s%s.", v.Agreeing(), v.Judged(), whom, within)
@@ -63,7 +62,7 @@ func verdictText(v verify.Verdicts) string {
 // inFull is a number that is not as the paper's or as predicted, in words.
 func inFull(c agreement.Comparison) string {
 	line := c.Line()
-	obtained, expected := model.WithMinus(line[2].Exact()), " for the paper's "+model.WithMinus(line[3].Exact())
+	obtained, expected := table.Minus(line[2].Exact()), " for the paper's "+table.Minus(line[3].Exact())
 	if c.Live {
 		expected = ", where " + c.Wanted()
 	}
@@ -77,13 +76,13 @@ func inFull(c agreement.Comparison) string {
 // verdictAppendix is every comparison: with the paper, and with what was
 // predicted.
 func (p *prose) verdictAppendix() {
-	ofPaper, live := p.Verdicts.Sides()
+	ofPaper, live := p.Verdicts.Cells.Sides()
 	label := "app:verdicts"
 	p.comparisons(ofPaper, "Every number beside the paper's", label, table.Table{
 		Title: "Every number of the paper that is compared: ours (obtained), the paper's, the difference, its standard error, and the verdict.",
 		Label: "tab:verdicts",
 	})
-	if len(ofPaper.Cells) > 0 {
+	if len(ofPaper) > 0 {
 		label = "app:measured"
 	}
 	p.comparisons(live, "Every measurement beside its prediction", label, table.Table{
@@ -93,30 +92,29 @@ func (p *prose) verdictAppendix() {
 }
 
 // comparisons sets cells of one kind as a section of the appendix.
-func (p *prose) comparisons(v verify.Verdicts, title, label string, t table.Table) {
-	if len(v.Cells) == 0 {
+func (p *prose) comparisons(v agreement.Comparisons, title, label string, t table.Table) {
+	if len(v) == 0 {
 		return
 	}
-	v.Published = !v.Cells[0].Live // for the legend of these cells alone
 	p.line("\n\\section{%s}\\label{%s}", title, label)
-	p.paragraph(table.Escape(strings.Join(strings.Fields(v.Legend()), " ")))
-	obtained, expected := v.Cells[0].Sides()
-	t.Columns = columns("row", "number", obtained, expected, "difference", "s.e.", "SEs", "verdict")
+	p.paragraph(table.Escape(strings.Join(strings.Fields(verify.Legend(v)), " ")))
+	obtained, expected := v[0].Sides()
+	t.Columns = table.Named("row", "number", obtained, expected, "difference", "s.e.", "SEs", "verdict")
 	last := ""
-	for _, c := range v.Cells {
+	for _, c := range v {
 		if c.Table != last {
 			t.Sections = append(t.Sections, table.Section{Row: len(t.Rows), Head: table.Head{Plain: c.Table}})
 			last = c.Table
 		}
 		t.Rows = append(t.Rows, appendixRow(c))
 	}
-	p.longTable(t, ragged(20), ragged(34), "rrrrr", ragged(28))
+	p.longTable(t, table.Ragged(20), table.Ragged(34), "rrrrr", table.Ragged(28))
 }
 
 // appendixRow is a comparison as a row of the appendix.
 func appendixRow(c agreement.Comparison) []table.Cell {
 	line := c.Line()
-	line[0], line[1] = inBreaks(c.Row), inBreaks(c.Column)
+	line[0], line[1] = table.Breaking(c.Row), table.Breaking(c.Column)
 	for i := 2; i < 7; i++ {
 		if text := line[i].Exact(); strings.HasPrefix(text, "-") {
 			line[i] = table.Math(text, "$-$"+table.Escape(text[1:]))
@@ -133,6 +131,6 @@ func appendixRow(c agreement.Comparison) []table.Cell {
 	if c.Note != "" {
 		verdict += "; " + c.Note
 	}
-	line[7] = inBreaks(verdict)
+	line[7] = table.Breaking(verdict)
 	return line
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"speceval/internal/agreement"
 	"speceval/internal/paper"
@@ -225,13 +224,5 @@ func (s *Sheet) predicted(c Column, row int) (cell agreement.Comparison, ok bool
 	return cell, true
 }
 
-// Number is the number in a cell, nil where there is none.
-func Number(c table.Cell) *float64 {
-	if v, err := strconv.ParseFloat(c.Exact(), 64); err == nil && !c.IsText() {
-		return &v
-	}
-	return nil
-}
-
 // number is the number in a column.
-func (s *Sheet) number(column string, row int) *float64 { return Number(s.Column(column).Cell(row)) }
+func (s *Sheet) number(column string, row int) *float64 { return s.Column(column).Cell(row).Value() }

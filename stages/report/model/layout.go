@@ -124,14 +124,6 @@ func Grouped(n int64) string {
 	return s
 }
 
-// WithMinus is a printed number with a minus sign in place of a hyphen.
-func WithMinus(printed string) string {
-	if digits, negative := strings.CutPrefix(printed, "-"); negative {
-		return "−" + digits
-	}
-	return printed
-}
-
 // Spelled is a number as the words of its digits: 64 is SixFour.
 func Spelled(n int32) string {
 	words := [10]string{"Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"}

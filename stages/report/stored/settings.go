@@ -1,10 +1,7 @@
 package stored
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 
 	"speceval/internal/profile"
@@ -101,29 +98,4 @@ func (s *Settings) NoCaseStudy() string {
 		return "no case study: replay.case_study.profile names no profile"
 	}
 	return fmt.Sprintf("no case study: the profile %s is not among the evaluated ones; replay.case_study.profile names another", s.CaseStudy.Profile)
-}
-
-// ReadSecond reads the profiles of a second generation from a CSV or Parquet file,
-// for the pairs of an experiment by their names. A file that is not there has none.
-// Profiles of another benchmark or model are an error that names them.
-func ReadSecond(path string, names map[string]bool) (*Second, error) {
-	s := &Second{Path: path}
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		s.Source = SourceOf("second generation: not there", nil)
-		return s, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.Source = SourceOf("second generation", data)
-	if s.Profiles, err = profile.Parse(data, path); err != nil {
-		return nil, err
-	}
-	for _, p := range s.Profiles {
-		if !names[p.Name()] {
-			return nil, fmt.Errorf("%s has a profile of %s, which this experiment does not evaluate: name the file of a second generation of its own benchmarks and models", path, p.Name())
-		}
-	}
-	return s, nil
 }

@@ -2,7 +2,6 @@ package tables
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -144,22 +143,11 @@ func (j caseJudge) evaluations() (cells []agreement.Comparison) {
 			e := bins[0]
 			note := fmt.Sprintf("in %s simulated evaluations", model.Grouped(e.Repetitions))
 			bias = agreement.Exactly(100*e.Mean, 100*e.Truth, 100*e.MeanSE).Centred().Noted("of the estimates, " + note)
-			sd = agreement.Exactly(100*e.SD, 100*e.Expected, 100*j.spreadSE(p, e)).Noted("beside the formula's, " + note)
+			sd = agreement.Exactly(100*e.SD, 100*e.Expected, 100*j.SpreadSE(p, e)).Noted("beside the formula's, " + note)
 		}
 		cells = append(cells, bias.In(paper.CaseStudy, row, p.Name+"_bias_pp"), sd.In(paper.CaseStudy, row, p.Name+"_sd_pp"))
 	}
 	return cells
-}
-
-// spreadSE is the standard error of SD − Expected: of a standard deviation over
-// that many nearly normal estimates, and of the replayed ratio in the formula.
-func (j caseJudge) spreadSE(p *policy.Policy, e variance.Estimates) float64 {
-	own := e.SD / math.Sqrt(2*float64(e.Repetitions-1))
-	r, ok := j.Ratio(p, e.Budget)
-	if !ok {
-		return own
-	}
-	return math.Hypot(own, e.Expected*r.RatioSE/(2*r.VarianceRatio))
 }
 
 // caseMacros are the numbers of the case study: \specCaseHBNRatioBThreeTwo is HBN's

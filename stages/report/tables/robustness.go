@@ -170,6 +170,14 @@ func worstColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Num
 	return columns
 }
 
+// noiseOf is the standard error of a ratio, by replay and design. That designs and
+// ratios are of one run is for Table 1 to find.
+func noiseOf(src *stored.Source, r variance.Ratio) float64 {
+	res, _ := src.Results()
+	se, _ := variance.TotalSE(res.Designs, r)
+	return se
+}
+
 // judgeGaining compares the number of profiles that meet the criterion
 // ratio + 1.96 s.e. < 1. A profile whose left-hand side is within 3 standard
 // errors of a difference from 1 could fall on either side in another run; a
@@ -178,16 +186,10 @@ func judgeGaining(src *stored.Source, rows []variance.Spread, i, want int) agree
 	if i < 0 {
 		return agreement.Lacking(float64(want), 0, "not replayed")
 	}
-	res, err := src.Results()
 	var lost, won int // lost: gaining profiles that may not gain; won: the reverse
 	for _, r := range rows[i].HBN {
-		se, failed := variance.TotalSE(res.Designs, r)
-		if err != nil || failed != nil {
-			return agreement.Lacking(float64(want), 0, "its designs cannot be read")
-		}
 		margin := 1 - (r.VarianceRatio + variance.GainZ*r.RatioSE)
-		open := math.Abs(margin) <= agreement.Sigmas*math.Sqrt2*se
-		switch {
+		switch open := math.Abs(margin) <= agreement.Sigmas*math.Sqrt2*noiseOf(src, r); {
 		case open && variance.Gains(r):
 			lost++
 		case open:
@@ -217,19 +219,14 @@ func judgeAdverse(src *stored.Source, rows []variance.Spread, i int, profile str
 	if !ok {
 		return worst, value
 	}
-	res, err := src.Results()
-	se, failed := variance.TotalSE(res.Designs, theirs)
-	topSE, failedTop := variance.TotalSE(res.Designs, top)
-	if err != nil || failed != nil || failedTop != nil {
-		return worst, value
-	}
+	se := noiseOf(src, theirs)
 	value = agreement.Compare(agreement.Estimate{Value: theirs.VarianceRatio, SE: se}, want, 3, 0)
 	if worst.ObtainedName == profile {
 		worst.Verdict = agreement.Agrees
 		return worst, value
 	}
 	loss := top.VarianceRatio - theirs.VarianceRatio
-	return agreement.Choice(worst, loss, math.Hypot(se, topSE)).Noted(fmt.Sprintf("the paper's has a ratio %.4f lower", loss)), value
+	return agreement.Choice(worst, loss, math.Hypot(se, noiseOf(src, top))).Noted(fmt.Sprintf("the paper's has a ratio %.4f lower", loss)), value
 }
 
 // judgeEndpoints compares the adverse profile's Oracle ratio, at the smallest

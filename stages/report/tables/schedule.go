@@ -205,7 +205,7 @@ func judgePair(candidates []variance.Design, ours variance.Design, paperM int32,
 	theirs, _ := designAt(candidates, keyOf(ours), paperM)
 	m = agreement.Compare(exactly(float64(ours.M)), float64(paperM), 0, 0)
 	w = agreement.Compare(agreement.Estimate{Value: theirs.W, SE: variance.WeightSE(theirs)}, paperW, decimals, 0)
-	loss := riskAt(theirs, nearest(theirs.W, paperW, decimals)) - ours.Risk
+	loss := theirs.RiskAt(nearest(theirs.W, paperW, decimals)) - ours.Risk
 	note := fmt.Sprintf("the paper's (m, w) has a risk %.6f higher", loss)
 	if m.Verdict == agreement.Differs {
 		m = agreement.Choice(m, loss, theirs.GapSE).Noted(note)
@@ -215,15 +215,6 @@ func judgePair(candidates []variance.Design, ours variance.Design, paperM int32,
 		w = agreement.Choice(w, loss, theirs.GapSE).Noted(note)
 	}
 	return m, w
-}
-
-// riskAt is the risk of a design's pilot size at another stage weight w. The
-// optimal weight w* gives the continuation mass C = w*/((1−w*)·m), and then
-// the risk is b·(w²/m + (1−w)²·C) (paper, Eq. 11).
-func riskAt(d variance.Design, w float64) float64 {
-	b, m := float64(d.Budget), float64(d.M)
-	c := d.W / ((1 - d.W) * m)
-	return b * (w*w/m + (1-w)*(1-w)*c)
 }
 
 // nearest is the number closest to v among those that print as paper.

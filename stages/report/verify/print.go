@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"speceval/internal/agreement"
 	"speceval/internal/paper"
 	"speceval/internal/table"
 	"speceval/stages/report/model"
@@ -25,7 +26,7 @@ func (v Verdicts) JSON(w io.Writer) error {
 		Total   int    `json:"total"`
 		Missing int    `json:"missing"`
 		Summary string `json:"summary"`
-	}{v, v.Passed(), v.Agreeing(), v.Judged(), v.Missing(), v.Summary()})
+	}{v, v.Passed(), v.Cells.Agreeing(), v.Cells.Judged(), v.Missing(), v.Summary()})
 }
 
 // Text writes the verdicts for a terminal: a block for each table of the
@@ -33,13 +34,13 @@ func (v Verdicts) JSON(w io.Writer) error {
 // verdict in one line.
 func (v Verdicts) Text(w io.Writer) error {
 	var shown []table.Table
-	for _, base := range v.Tables() {
-		shown = append(shown, v.Of(base).block(base))
+	for _, base := range v.Cells.Tables() {
+		shown = append(shown, v.Cells.Of(base).Block(base))
 	}
 	if err := write(w, shown); err != nil {
 		return err
 	}
-	fmt.Fprint(w, v.Legend())
+	fmt.Fprint(w, Legend(v.Cells))
 	var overviews []table.Table
 	for _, t := range tables.All {
 		overview, err := v.overview(t)
@@ -97,31 +98,15 @@ processors of its machine during a timed run.
 `
 
 // Legend says what the columns of cells mean, of those that there are.
-func (v Verdicts) Legend() string {
-	text := ""
-	if v.Published {
+func Legend(cells agreement.Comparisons) (text string) {
+	ofPaper, live := cells.Sides()
+	if len(ofPaper) > 0 {
 		text = paperLegend
 	}
-	if _, live := v.Sides(); len(live.Cells) > 0 {
+	if len(live) > 0 {
 		text += liveLegend
 	}
 	return text
-}
-
-// block is the verdicts on one table as a table.
-func (v Verdicts) block(base string) table.Table {
-	t := table.Table{Title: fmt.Sprintf("%s (%d of %d agree)", base, v.Agreeing(), v.Judged())}
-	obtained, expected := v.Cells[0].Sides()
-	for _, head := range []string{"row", "column", obtained, expected, "difference", "s.e.", "SEs", "verdict"} {
-		t.Columns = append(t.Columns, table.Column{Name: head})
-	}
-	for _, left := range []int{0, 1, 7} {
-		t.Columns[left].Align = table.Left
-	}
-	for _, c := range v.Cells {
-		t.Rows = append(t.Rows, c.Line())
-	}
-	return t
 }
 
 // overview is a table to be taken in at a glance: a row for each of its rows, and
@@ -152,7 +137,7 @@ func (v Verdicts) overview(of *model.Table) (t table.Table, err error) {
 			table.Column{Head: table.Head{Plain: "paper"}, Group: group, Format: o.Theirs})
 	}
 	last := ""
-	for _, cell := range v.Of(of.Base).Cells {
+	for _, cell := range v.Cells.Of(of.Base) {
 		if !slices.Contains(names, cell.Column) {
 			continue
 		}

@@ -23,9 +23,9 @@ import (
 type Verdicts struct {
 	// Published says that the results are of the paper's own profiles. Where
 	// it is false no cell is about a number of the paper's.
-	Published bool                   `json:"published"`
-	Cells     []agreement.Comparison `json:"cells"`
-	Skipped   string                 `json:"skipped,omitempty"` // numbers of the paper that this experiment does not ask for
+	Published bool                  `json:"published"`
+	Cells     agreement.Comparisons `json:"cells"`
+	Skipped   string                `json:"skipped,omitempty"` // numbers of the paper that this experiment does not ask for
 }
 
 // Folder compares the results stored in an output folder with the paper's numbers
@@ -115,79 +115,25 @@ func skipped(e stored.Experiment, numbers *paper.Numbers) string {
 	return strings.Join(parts, "; ")
 }
 
-// Of is the verdicts on a table.
-func (v Verdicts) Of(table string) Verdicts {
-	return v.where(func(c agreement.Comparison) bool { return c.Table == table })
-}
-
-// Sides are the cells about the paper's numbers, and those about what was
-// measured here.
-func (v Verdicts) Sides() (paper, live Verdicts) {
-	return v.where(func(c agreement.Comparison) bool { return !c.Live }), v.where(func(c agreement.Comparison) bool { return c.Live })
-}
-
-func (v Verdicts) where(holds func(agreement.Comparison) bool) Verdicts {
-	return Verdicts{Published: v.Published, Cells: slices.DeleteFunc(slices.Clone(v.Cells), func(c agreement.Comparison) bool { return !holds(c) })}
-}
-
-// Tables is the tables that cells are of, each once, in their order.
-func (v Verdicts) Tables() (all []string) {
-	for _, c := range v.Cells {
-		if !slices.Contains(all, c.Table) {
-			all = append(all, c.Table)
-		}
-	}
-	return all
-}
-
-// Agreeing counts the cells that pass.
-func (v Verdicts) Agreeing() int { return v.Count(agreement.Verdict.Passes) }
-
-// Judged counts the cells that pass or fail.
-func (v Verdicts) Judged() int {
-	return v.Count(func(one agreement.Verdict) bool { return one != agreement.Shown && one != agreement.NotRun })
-}
-
-// Missing counts the cells of numbers whose stage has not run.
-func (v Verdicts) Missing() int {
-	return v.Count(func(one agreement.Verdict) bool { return one == agreement.NotRun })
-}
-
-// Count counts the cells whose verdict holds.
-func (v Verdicts) Count(holds func(agreement.Verdict) bool) (n int) {
-	for _, c := range v.Cells {
-		if holds(c.Verdict) {
-			n++
-		}
-	}
-	return n
-}
-
 // Passed reports that no cell differs, or is missing though its stage has run. It
 // is true where there are no cells.
-func (v Verdicts) Passed() bool { return v.Agreeing() == v.Judged() }
+func (v Verdicts) Passed() bool { return v.Cells.Agreeing() == v.Cells.Judged() }
+
+// Missing counts the cells of numbers whose stage has not run.
+func (v Verdicts) Missing() int { return v.Cells.Missing() }
 
 // Summary is the verdict in one line.
 func (v Verdicts) Summary() string {
-	paper, live := v.Sides()
+	paper, live := v.Cells.Sides()
 	var parts []string
 	if v.Published {
-		parts = append(parts, paper.tally("cells agree with the paper"))
+		parts = append(parts, paper.Tally("cells agree with the paper"))
 	}
-	if len(live.Cells) > 0 {
-		parts = append(parts, live.tally("measurements agree with their predictions"))
+	if len(live) > 0 {
+		parts = append(parts, live.Tally("measurements agree with their predictions"))
 	}
 	if len(parts) == 0 {
 		return "verify: no verdict: the profiles are not the paper's, so its numbers do not apply"
 	}
 	return "verify: " + strings.Join(parts, "; ")
-}
-
-// tally says how many of the judged cells do what is said.
-func (v Verdicts) tally(what string) string {
-	text := fmt.Sprintf("%d of %d %s", v.Agreeing(), v.Judged(), what)
-	if n := v.Missing(); n > 0 {
-		text += fmt.Sprintf("; %d more are of stages that have not run", n)
-	}
-	return text
 }

@@ -151,7 +151,7 @@ func TestPartsMakeTheirNumbers(t *testing.T) {
 				continue
 			}
 			d, err := c.Break(row)
-			value := model.Number(c.Cell(row))
+			value := c.Cell(row).Value()
 			if err != nil || (d.Parts == nil) != (value == nil) || d.Parts.Contradicts(value) != "" {
 				t.Errorf("row %d, %s: %+v, %v of %v", row, c.Name, d.Parts, err, c.Cell(row).Exact())
 			}

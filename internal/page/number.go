@@ -1,4 +1,4 @@
-package html
+package page
 
 import (
 	"cmp"
@@ -7,10 +7,27 @@ import (
 	"strings"
 
 	"speceval/internal/agreement"
-	"speceval/internal/page"
 	"speceval/internal/table"
-	"speceval/stages/report/model"
 )
+
+// Values is a column of results by row: what was obtained, its errors and the paper's
+// numbers, nil where there are none, and the comparisons, nil in a row without one.
+type Values struct {
+	Obtained, Errors, Paper []table.Cell
+	Judged                  []*agreement.Comparison
+
+	decimals int // of all its numbers
+}
+
+// Cells is the values as the page shows them, all with the decimals that tell the
+// errors.
+func (c *Values) Cells() (cells []Cell) {
+	c.setDecimals()
+	for i := range c.Obtained {
+		cells = append(cells, c.cell(i))
+	}
+	return cells
+}
 
 // mostDecimals is how many decimals any number is shown with.
 const mostDecimals = 6
@@ -18,9 +35,9 @@ const mostDecimals = 6
 // setDecimals takes as many decimals as the number that needs most: four digits,
 // or one decimal more than the paper prints, and two digits of an error; but no
 // more than two beyond the paper's.
-func (c *column) setDecimals() {
+func (c *Values) setDecimals() {
 	paper, most := -1, mostDecimals
-	for _, judged := range c.judged {
+	for _, judged := range c.Judged {
 		if judged != nil {
 			paper = max(paper, judged.Decimals)
 		}
@@ -28,7 +45,7 @@ func (c *column) setDecimals() {
 	if paper >= 0 {
 		most = min(most, paper+2)
 	}
-	for i, cell := range c.obtained {
+	for i, cell := range c.Obtained {
 		value, ok := cell.Float()
 		if !ok {
 			continue
@@ -45,9 +62,9 @@ func (c *column) setDecimals() {
 }
 
 // error is the error of the number in a row, 0 where there is none.
-func (c *column) error(row int) (se float64) {
-	if c.errors != nil {
-		se, _ = c.errors[row].Float()
+func (c *Values) error(row int) (se float64) {
+	if c.Errors != nil {
+		se, _ = c.Errors[row].Float()
 	}
 	return se
 }
@@ -69,41 +86,41 @@ func allDigits(v float64) int {
 
 // cell is a cell of the page: the number in a row with its error, the paper's
 // number and the verdict.
-func (c *column) cell(row int) page.Cell {
-	obtained, judged := c.obtained[row], c.judged[row]
-	cell := page.Cell{Text: c.show(obtained), Exact: obtained.Exact()}
+func (c *Values) cell(row int) Cell {
+	obtained, judged := c.Obtained[row], c.Judged[row]
+	cell := Cell{Text: c.show(obtained), Exact: obtained.Exact()}
 	if se := c.error(row); se > 0 {
 		cell.Spread = c.round(se)
-		cell.Exact += " ± " + c.errors[row].Exact()
+		cell.Exact += " ± " + c.Errors[row].Exact()
 	}
-	if c.paper != nil && !c.paper[row].IsMissing() {
-		cell.Paper = c.show(c.paper[row])
-		if v, ok := c.paper[row].Float(); ok { // with the decimals that it has in the paper
+	if c.Paper != nil && !c.Paper[row].IsMissing() {
+		cell.Paper = c.show(c.Paper[row])
+		if v, ok := c.Paper[row].Float(); ok { // with the decimals that it has in the paper
 			decimals := allDigits(v)
 			if judged != nil {
 				decimals = max(decimals, judged.Decimals)
 			}
 			cell.Paper = fixed(v, decimals)
 		}
-		cell.Difference = difference(obtained, c.paper[row])
+		cell.Difference = difference(obtained, c.Paper[row])
 	}
 	if judged == nil {
 		return cell
 	}
-	cell.Verdict, cell.Note = markOf(judged.Verdict), judged.Note
+	cell.Verdict, cell.Note = VerdictOf(judged.Verdict), judged.Note
 	if judged.SEs != nil {
 		cell.SEs = agreement.Rounded(judged.SEs, 1, "").Exact()
 	}
 	if expected := judged.Expected(); cell.Paper == "" && expected != nil {
 		cell.Paper = fixed(*expected, judged.Decimals)
-		cell.Difference = model.WithMinus(agreement.Rounded(judged.Difference, judged.Decimals+2, "+").Exact())
+		cell.Difference = table.Minus(agreement.Rounded(judged.Difference, judged.Decimals+2, "+").Exact())
 	}
 	cell.Paper = cmp.Or(cell.Paper, judged.PaperName)
 	return cell
 }
 
 // show is a value, rounded if it is a number.
-func (c *column) show(cell table.Cell) string {
+func (c *Values) show(cell table.Cell) string {
 	if v, ok := cell.Float(); ok {
 		return c.round(v)
 	}
@@ -114,21 +131,21 @@ func (c *column) show(cell table.Cell) string {
 }
 
 // round is a number with the column's decimals, and a zero without any: it is exact.
-func (c *column) round(v float64) string {
+func (c *Values) round(v float64) string {
 	if v == 0 {
 		return "0"
 	}
-	return model.WithMinus(table.Format{Decimals: c.decimals}.Print(v))
+	return table.Minus(table.Format{Decimals: c.decimals}.Print(v))
 }
 
 // fixed is a number with so many decimals.
 func fixed(v float64, decimals int) string {
-	return model.WithMinus(strconv.FormatFloat(v, 'f', decimals, 64))
+	return table.Minus(strconv.FormatFloat(v, 'f', decimals, 64))
 }
 
 // difference is a value minus the paper's; empty where they are no numbers.
 func difference(value, paper table.Cell) string {
-	v, p := model.Number(value), model.Number(paper)
+	v, p := value.Value(), paper.Value()
 	if v == nil || p == nil {
 		return ""
 	}
@@ -136,7 +153,7 @@ func difference(value, paper table.Cell) string {
 	if math.Abs(d) < agreement.Float {
 		return "0"
 	}
-	return model.WithMinus(table.Format{Decimals: max(0, digitsFor(d)-2), Signed: true}.Print(d))
+	return table.Minus(table.Format{Decimals: max(0, digitsFor(d)-2), Signed: true}.Print(d))
 }
 
 // setApart sets apart the thousands of a count by narrow spaces.

@@ -1,4 +1,4 @@
-package dag
+package indexfile
 
 import (
 	"io/fs"
@@ -18,7 +18,7 @@ func statStamp(path string) (stamp, bool) {
 	return sysStamp(&st), true
 }
 
-// infoStamp is the stamp in what the system said of a file.
+// infoStamp is the stamp in what the system reports of a file.
 func infoStamp(info fs.FileInfo) (stamp, bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -31,9 +31,9 @@ func sysStamp(st *syscall.Stat_t) stamp {
 	return stamp{size: st.Size, modified: st.Mtim.Nano(), changed: st.Ctim.Nano(), inode: st.Ino}
 }
 
-// coherenceOf is that of the file system of a folder. Those whose times of change
-// are not known to be kept are not trusted.
-func coherenceOf(dir string) coherence {
+// trustIn is that in the file system of a folder. A file system that is not known to
+// keep the times of changes is not trusted.
+func trustIn(dir string) trust {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil {
 		return untrusted

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package dag
+package indexfile
 
 import "io/fs"
 
@@ -10,4 +10,4 @@ func statStamp(string) (stamp, bool) { return stamp{}, false }
 
 func infoStamp(fs.FileInfo) (stamp, bool) { return stamp{}, false }
 
-func coherenceOf(string) coherence { return untrusted }
+func trustIn(string) trust { return untrusted }

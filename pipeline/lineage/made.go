@@ -1,4 +1,4 @@
-package diff
+package lineage
 
 import (
 	"fmt"
@@ -6,16 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/phrase"
 	"speceval/pipeline/dag"
 )
 
-// manifests are those of an output folder, by unit.
-type manifests map[dag.Ref]*dag.Manifest
-
-// madeDifferently says how two folders were made in different ways, from their
+// MadeDifferently says how two output folders were made in different ways, from their
 // manifests: by other commits, other stages, or of another configuration.
-func madeDifferently(folders [2]string) ([]string, error) {
-	var sides [2]manifests
+func MadeDifferently(folders [2]string) ([]string, error) {
+	var sides [2]map[dag.Ref]*dag.Manifest
 	said := []string{}
 	for side, folder := range folders {
 		found, unreadable, err := dag.Manifests(folder)
@@ -33,7 +31,7 @@ func madeDifferently(folders [2]string) ([]string, error) {
 	if len(sides[0]) == 0 || len(sides[1]) == 0 {
 		return said, nil
 	}
-	if x, y := sides[0].commits(), sides[1].commits(); x != y {
+	if x, y := commits(sides[0]), commits(sides[1]); x != y {
 		said = append(said, fmt.Sprintf("other commits: %s and %s", x, y))
 	}
 	for side, folder := range folders {
@@ -51,17 +49,17 @@ func madeDifferently(folders [2]string) ([]string, error) {
 }
 
 // commits are those that units were run by.
-func (m manifests) commits() string {
+func commits(units map[dag.Ref]*dag.Manifest) string {
 	all := map[string]bool{}
-	for _, unit := range m {
-		all[unit.Short()] = true
+	for _, m := range units {
+		all[m.Short()] = true
 	}
 	return strings.Join(slices.Sorted(maps.Keys(all)), ", ")
 }
 
 // otherParts are the differences of the parts that keys are made of, but for
 // inputs, which follow from others: each with the number of units of a stage.
-func otherParts(sides [2]manifests) (said []string) {
+func otherParts(sides [2]map[dag.Ref]*dag.Manifest) (said []string) {
 	type part struct{ stage, what string }
 	count := map[part]int{}
 	for ref, first := range sides[0] {
@@ -81,7 +79,7 @@ func otherParts(sides [2]manifests) (said []string) {
 		}
 	}
 	for _, p := range slices.SortedFunc(maps.Keys(count), func(a, b part) int { return strings.Compare(a.stage+a.what, b.stage+b.what) }) {
-		said = append(said, fmt.Sprintf("%s: %s (%d %s)", p.stage, p.what, count[p], plural("unit", count[p])))
+		said = append(said, fmt.Sprintf("%s: %s (%s)", p.stage, p.what, phrase.Units(count[p])))
 	}
 	return said
 }

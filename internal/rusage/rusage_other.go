@@ -1,11 +1,11 @@
 //go:build !linux
 
-package dag
+package rusage
 
 import "runtime"
 
-// threadSeconds is zero where a thread's CPU time cannot be read.
-func threadSeconds() float64 { return 0 }
+// ThreadSeconds is zero where a thread's CPU time cannot be read.
+func ThreadSeconds() float64 { return 0 }
 
 // maxRSSUnit turns ru_maxrss into bytes: Darwin counts bytes, others KiB.
 var maxRSSUnit = map[bool]int64{true: 1, false: 1 << 10}[runtime.GOOS == "darwin"]

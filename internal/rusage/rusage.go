@@ -1,4 +1,5 @@
-package dag
+// Package rusage is what a process has used so far: CPU time and memory.
+package rusage
 
 import "syscall"
 
@@ -8,11 +9,11 @@ type Usage struct {
 	PeakBytes  int64   // largest resident set
 }
 
-// ReadUsage is what this process has used so far.
-func ReadUsage() Usage { return usage(syscall.RUSAGE_SELF) }
+// Process is what this process has used so far.
+func Process() Usage { return of(syscall.RUSAGE_SELF) }
 
-// usage reads the usage of the process, or of a part of it.
-func usage(who int) Usage {
+// of reads the usage of the process, or of a part of it.
+func of(who int) Usage {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(who, &r); err != nil {
 		return Usage{} // cannot happen: who is a constant that the system knows

@@ -1,16 +1,14 @@
-package explain
+package spelling
 
 import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"speceval/internal/spelling"
 )
 
-// NameError is the error of a word that names no table, row or column, or several.
+// NameError is the error of a word that names nothing of a kind, or several things.
 type NameError struct {
-	What    string   // "table", "row of table1_variance"
+	What    string   // the kind: "table", "row of table1_variance"
 	Word    string   // as given
 	Several bool     // it is short for all of Near, not for one
 	Near    []string // what it may mean, the likeliest first
@@ -36,10 +34,10 @@ func (e *NameError) Error() string {
 // mostNear bounds the names that an error lists.
 const mostNear = 5
 
-// locateName returns the index of the known name that word means: the name itself;
+// Locate returns the index of the known name that word means: the name itself;
 // the same in another case or without "b=" and "N="; or the only one whose words
-// begin with those of word.
-func locateName(what, word string, known []string) (int, error) {
+// begin with those of word. The error is a *NameError.
+func Locate(what, word string, known []string) (int, error) {
 	for _, same := range []func(name string) bool{
 		func(name string) bool { return name == word },
 		func(name string) bool { return slices.Equal(bare(word), bare(name)) },
@@ -59,7 +57,7 @@ func locateName(what, word string, known []string) (int, error) {
 			return 0, &NameError{What: what, Word: word, Several: true, Near: names[:min(mostNear, len(names))]}
 		}
 	}
-	return 0, &NameError{What: what, Word: word, Near: spelling.Closest(word, known, mostNear)}
+	return 0, &NameError{What: what, Word: word, Near: Closest(word, known, mostNear)}
 }
 
 // bare is the words of a name in lower case, without "b=" and "N=".

@@ -1,0 +1,148 @@
+package lineage
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
+)
+
+// unit is a record of a stage of the replay that has run at an hour.
+func unit(id string, hour int, needs ...string) dag.Record {
+	start := time.Date(2026, 1, 1, hour, 0, 0, 0, time.UTC)
+	r := dag.Record{Ref: dag.Ref{Stage: "replay", Unit: id}, Fresh: true, Outputs: []string{id + ".csv"}}
+	r.Manifest = &dag.Manifest{Key: "key of " + id, Start: start, WallSeconds: 2, CPUSeconds: 1, Seeds: []string{"7/" + id}, Origin: dag.Origin{Commit: "0123456789abcdef", Host: "n1"},
+		Parts: dag.Parts{Sources: map[string]string{"data": "s"}}, Inputs: []dag.File{{Path: "a/n=1.csv", Rows: -1}}, Outputs: []dag.File{{Path: id + ".csv", Rows: 3}}}
+	for _, need := range needs {
+		r.Needs = append(r.Needs, dag.Ref{Stage: "replay", Unit: need})
+	}
+	return r
+}
+
+func names(units []dag.Record) (all []string) {
+	for _, r := range units {
+		all = append(all, r.Ref.Unit)
+	}
+	return all
+}
+
+func TestChainsHaveWhatAUnitIsMadeOf(t *testing.T) {
+	records := []dag.Record{unit("a/n=1", 1), unit("a/n=2", 2), unit("stray", 3), unit("b", 4, "a/n=2", "a/n=1"), unit("c", 5, "a/n=1", "b", "gone")}
+	c := Of(records, records[4].Ref)
+	if got := names(c); !slices.Equal(got, []string{"a/n=1", "a/n=2", "b", "c"}) {
+		t.Errorf("chain %q", got)
+	}
+	var levels []string
+	for _, level := range c.Levels() {
+		levels = append(levels, strings.Join(names(level), " "))
+	}
+	if !slices.Equal(levels, []string{"c", "a/n=1 b", "a/n=2"}) {
+		t.Errorf("levels %q", levels)
+	}
+	o := c.Origin()
+	if len(o.Units) != 4 || o.Units[3].Key != "key of c" || len(o.Sources) != 1 || o.Files[0].By != "replay/a/n=1" || o.Files[1].By != "replay/c" {
+		t.Errorf("origin %+v", o)
+	}
+	if none := Of(records, dag.Ref{Stage: "x"}); len(none) > 0 || none.Levels() != nil || none.Stale() != nil || none.Fresh() {
+		t.Errorf("of no unit: %+v", none)
+	}
+}
+
+func TestUnitsAlikeAreToldTogether(t *testing.T) {
+	records := []dag.Record{unit("a/n=2", 2), unit("b", 3), unit("a/n=1", 1), unit("d/n=1", 4)}
+	records[0].Manifest.Host, records[2].Fresh = "n2", false
+	groups := Alike(records, nil)
+	if len(groups) != 3 || groups[0].Name != "replay/a/…" || groups[1].Name != "replay/b" || groups[2].Name != "replay/d/n=1" {
+		t.Fatalf("groups %+v", groups)
+	}
+	g := groups[0]
+	wall, cpu := g.Seconds()
+	if g.State() != dag.Stale || g.Start().Hour() != 1 || wall != 4 || cpu != 2 || !slices.Equal(g.Seeds(), []string{"7/a/n=1", "7/a/n=2"}) ||
+		!slices.Equal(g.Distinct(func(m *dag.Manifest) string { return m.Host }), []string{"n1", "n2"}) {
+		t.Errorf("%+v", g)
+	}
+	if own := Alike(records, func(r dag.Ref) bool { return r.Unit == "a/n=2" }); len(own) != 4 || own[0].Name != "replay/a/n=2" {
+		t.Errorf("one apart: %+v", own)
+	}
+}
+
+func TestStagesStandAsTheirUnits(t *testing.T) {
+	records := []dag.Record{unit("a", 1), unit("b", 1), {Ref: dag.Ref{Stage: "replay", Unit: "c"}}, {Ref: dag.Ref{Stage: "systems", Unit: "x"}}}
+	records[1].Fresh = false
+	all := Standings(records)
+	if s := all["replay"]; s != (Standing{3, 1, 1}) || s.String() != "1 of 3 units fresh" || !strings.HasSuffix(s.Warning("replay"), "(of 3 units: 1 stale and 1 not run).") {
+		t.Errorf("%+v: %s, %s", s, s, s.Warning("replay"))
+	}
+	if w := all["systems"].Warning("systems"); w != "The systems stage has not run: its results are missing here." {
+		t.Errorf("warning %q", w)
+	}
+	if s := (Standing{Units: 2}); s.String() != "fresh" || s.Warning("x") != "" {
+		t.Errorf("%s, %q", s, s.Warning("x"))
+	}
+}
+
+func TestWarningsAreWeighed(t *testing.T) {
+	table := dag.Ref{Stage: "report", Unit: "table"}
+	made := &dag.Manifest{}
+	records := []dag.Record{{Ref: table, Manifest: made, Fresh: false}}
+	for _, kind := range []dag.Kind{dag.NeverRun, dag.InputChanged, dag.Version, dag.Config} {
+		ref := dag.Ref{Stage: "replay", Unit: kindName(kind)}
+		records = append([]dag.Record{{Ref: ref, Manifest: made, Reasons: []dag.Reason{{Kind: kind, Subject: "x", Old: "1", New: "2"}}}}, records...)
+		records[len(records)-1].Needs = append(records[len(records)-1].Needs, ref)
+	}
+	wanted := dag.Ref{Stage: "replay", Unit: "wanted"}
+	records = append([]dag.Record{{Ref: wanted, Reasons: []dag.Reason{{Kind: dag.NeverRun}}}}, records...)
+	last := &records[len(records)-1]
+	last.Needs, last.Wants = append(last.Needs, wanted), []dag.Ref{wanted}
+	got := Of(records, table).Stale()
+	want := []string{
+		"replay/config is stored of another configuration than this one: x 1 → 2",
+		"replay/version is stored by another version of the stage: code version 1 → 2",
+		"replay/input is stale: ",
+		"replay/never has no manifest: nothing says what was made, and of what: never run",
+	}
+	if len(got) != len(want) {
+		t.Fatalf("warnings %q", got)
+	}
+	for i, w := range want {
+		if !strings.HasPrefix(got[i], w) {
+			t.Errorf("warning %q, want %q", got[i], w)
+		}
+	}
+}
+
+func kindName(k dag.Kind) string {
+	return map[dag.Kind]string{dag.NeverRun: "never", dag.InputChanged: "input", dag.Version: "version", dag.Config: "config"}[k]
+}
+
+// TestFoldersMadeDifferently runs two versions of a stage with other units.
+func TestFoldersMadeDifferently(t *testing.T) {
+	var folders [2]string
+	for side, ids := range [][]string{{"a", "b"}, {"a", "c"}} {
+		folders[side] = t.TempDir()
+		stage := dag.Stage{Name: "replay", Version: 1 + side}
+		for _, id := range ids {
+			stage.Units = append(stage.Units, dag.Unit{ID: id, Outputs: []string{id}, Provenance: "computed", Config: map[string]string{"replay.draws": fmt.Sprint(side)},
+				Run: func(_ context.Context, job *dag.Job) error {
+					return job.Write(id, -1, func(io.Writer) error { return nil })
+				}})
+		}
+		dagtest.Run(t, []dag.Stage{stage}, folders[side])
+	}
+	got, err := MadeDifferently(folders)
+	want := []string{"only " + folders[0] + " has 1 of the units of replay", "only " + folders[1] + " has 1 of the units of replay",
+		"replay: code version 1 → 2 (1 unit)", "replay: replay.draws 0 → 1 (1 unit)"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+	folders[1] = t.TempDir()
+	if got, err := MadeDifferently(folders); err != nil || len(got) != 1 || !strings.HasSuffix(got[0], "has no manifests: nothing says how it was made") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
