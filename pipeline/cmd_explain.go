@@ -69,7 +69,7 @@ func (o *explainOptions) run(s *session, words []string) error {
 	}
 	e := x.Explain(sheet, row, column)
 	if o.json {
-		return e.JSON(s.stdout)
+		return writeJSON(s.stdout, e)
 	}
 	return e.Text(s.stdout, o.all)
 }

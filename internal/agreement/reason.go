@@ -3,6 +3,7 @@ package agreement
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"speceval/internal/table"
 )
@@ -129,4 +130,27 @@ func decimalsInWords(n int) string {
 		return "1 decimal"
 	}
 	return fmt.Sprintf("%d decimals", n)
+}
+
+// Sentence is what a number is compared with, the difference, the verdict and why.
+func (c Comparison) Sentence() string {
+	text := "paper: "
+	if c.Live {
+		text = "predicted: "
+	}
+	switch expected := c.Expected(); {
+	case c.PaperName != "":
+		text += c.PaperName
+	case expected != nil:
+		text += strconv.FormatFloat(*expected, 'g', -1, 64)
+	case c.Live:
+		text = "verdict"
+	}
+	if c.Difference != nil {
+		text += fmt.Sprintf("; difference %+.6g", *c.Difference)
+		if c.SE != nil {
+			text += fmt.Sprintf(" ± %.2g", *c.SE)
+		}
+	}
+	return fmt.Sprintf("%s: %s (%s)", text, c.Verdict, c.Reason())
 }

@@ -120,7 +120,7 @@ var importRules = []importRule{
 	// What people look at.
 	{"internal/comparison", []string{"internal/agreement", "internal/profile", "internal/table", "internal/phrase"}},
 	{"internal/disagreement", []string{"internal/rollout", "internal/rowfile", "internal/table"}},
-	{"internal/page", []string{"internal/agreement", "internal/table", "internal/figure"}},
+	{"internal/page", []string{"internal/agreement", "internal/table", "internal/figure", "internal/phrase"}},
 	{"internal/figure", []string{"internal/table", "internal/typeface"}},
 	{"internal/typeface", nil},
 	{"internal/typeset", nil},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"speceval/internal/phrase"
 )
 
 const (
@@ -81,9 +82,9 @@ func newTimeline(run Run) timeline {
 	for i := range axis {
 		t.Sessions = append(t.Sessions, drawSession(axis, i, t.Height))
 	}
-	t.Label = fmt.Sprintf("%s of %s in %s", count(len(bars), "unit"), count(len(t.Lanes), "stage"), count(len(axis), "session"))
+	t.Label = fmt.Sprintf("%s of %s in %s", phrase.Units(len(bars)), phrase.Count(len(t.Lanes), "stage", "stages"), phrase.Count(len(axis), "session", "sessions"))
 	if hosts := hostsOf(bars); len(hosts) > 1 {
-		t.Label += " on " + count(len(hosts), "host")
+		t.Label += " on " + phrase.Count(len(hosts), "host", "hosts")
 	}
 	return t
 }
@@ -95,9 +96,9 @@ func (t *timeline) add(name string, bars []Bar, axis []session) {
 	for _, b := range bars {
 		cpu += b.CPU
 	}
-	l.About = fmt.Sprintf("%s, CPU %s", count(len(bars), "unit"), Duration(cpu))
+	l.About = fmt.Sprintf("%s, CPU %s", phrase.Units(len(bars)), Duration(cpu))
 	if hosts := hostsOf(bars); len(hosts) > 1 {
-		l.About += ", " + count(len(hosts), "host")
+		l.About += ", " + phrase.Count(len(hosts), "host", "hosts")
 	}
 	slices.SortStableFunc(bars, func(a, b Bar) int { return a.Start.Compare(b.Start) })
 	y := t.Height + laneHead

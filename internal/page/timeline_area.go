@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"speceval/internal/phrase"
 	"strings"
 	"time"
 )
@@ -51,7 +52,7 @@ func areaTitle(stage, host string, bars []Bar) string {
 		where = " on " + host
 	}
 	return fmt.Sprintf("%s%s: %s, at most %d at a time\n%s in all, CPU %s (%s of a core), peak memory %s",
-		stage, where, count(len(bars), "unit"), atOnce(runTimes(bars)), Duration(wall), Duration(cpu), share(cpu, wall), megabytes(peak))
+		stage, where, phrase.Units(len(bars)), atOnce(runTimes(bars)), Duration(wall), Duration(cpu), share(cpu, wall), megabytes(peak))
 }
 
 // period is a span of time.

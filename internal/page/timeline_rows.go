@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"speceval/internal/phrase"
 	"strings"
 	"time"
 )
@@ -163,7 +164,7 @@ func waitsTitle(stage string, bars []Bar) string {
 			longest = max(longest, b.Wait.Seconds)
 		}
 	}
-	return fmt.Sprintf("%s: %s in the queue, none longer than %s", stage, count(len(jobs), "job"), Duration(longest))
+	return fmt.Sprintf("%s: %s in the queue, none longer than %s", stage, phrase.Count(len(jobs), "job", "jobs"), Duration(longest))
 }
 
 // rowsOf gives each bar a row that is free when it starts, that of its job if it can

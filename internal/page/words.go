@@ -32,14 +32,6 @@ func Duration(seconds float64) string {
 	return fmt.Sprintf("%d d %d h", s/86400, s%86400/3600)
 }
 
-// count is a number of things in words.
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // share is how much of a core a time on the processor is: "97%"; empty where
 // there was no time.
 func share(cpu, wall float64) string {

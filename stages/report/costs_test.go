@@ -167,6 +167,38 @@ func TestRunsThatDoNotFitAreErrors(t *testing.T) {
 	}
 }
 
+// TestTwiceTheTimesChangeTheEquivalentAlone has all strategies but the equivalent one
+// take twice as long in the fleet.
+func TestTwiceTheTimesChangeTheEquivalentAlone(t *testing.T) {
+	before, after := fleetStudy(t), fleetStudy(t)
+	for i := range after.timed {
+		if m := &after.timed[i]; m.Strategy != measurement.UniformEquivalent {
+			m.TimeSeconds *= 2
+		}
+	}
+	for i := range after.repeats {
+		after.repeats[i].TimeSeconds *= 2
+	}
+	for _, of := range costTables {
+		a, b := before.sheet(t, of), after.sheet(t, of)
+		for i, label := range a.Labels() {
+			for _, c := range a.Columns {
+				if c.Role != model.Value || c.Virtual {
+					continue
+				}
+				want := number(t, a, i, c.Name)
+				switch c.Name {
+				case "uniform_equivalent_time":
+					want = (want+1)/2 - 1
+				case "delta":
+					want += (number(t, a, i, "uniform_equivalent_time")+1)/2 - 1 - number(t, a, i, "uniform_equivalent_time")
+				}
+				near(t, of.Base+" "+label+" "+c.Name, number(t, b, i, c.Name), want)
+			}
+		}
+	}
+}
+
 func TestOtherEquivalentBudgetsAreCounted(t *testing.T) {
 	s := paperStudy(t)
 	wanted := map[[2]any]int32{}

@@ -4,10 +4,8 @@
 package explain
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -136,14 +134,6 @@ type Explanation struct {
 type Beside struct {
 	agreement.Comparison
 	Reason string `json:"reason"`
-}
-
-// JSON writes the explanation as one document, with every part.
-func (e *Explanation) JSON(w io.Writer) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	return out.Encode(e)
 }
 
 // Explain explains a cell. What cannot be found out is a warning of the explanation.

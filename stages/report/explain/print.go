@@ -2,9 +2,9 @@ package explain
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"speceval/internal/table"
@@ -20,12 +20,13 @@ func (e *Explanation) Text(w io.Writer, all bool) error {
 	}
 	b.WriteString("\n" + table.Wrap("  ", "  ", e.Formula.Plain))
 	if e.Paper != nil {
-		b.WriteString("\n" + table.Wrap("  ", "  ", e.Paper.text()))
+		b.WriteString("\n" + table.Wrap("  ", "  ", e.Paper.Sentence()))
 	}
-	for _, section := range []func(b *strings.Builder, all bool) *table.Grid{e.causes, e.parts, e.repeats} {
-		if err := section(&b, all).Write(&b); err != nil {
-			return err
-		}
+	if err := errors.Join(e.causes().Write(&b), e.parts(&b, all).Write(&b)); err != nil {
+		return err
+	}
+	if n := len(e.Repeats); n > 0 {
+		b.WriteString("\n" + table.Wrap("", "  ", fmt.Sprintf("Each of %d executions of the suite alone gives: %s", n, e.repeats())))
 	}
 	if err := e.Origin.Print(&b, e.Profile, all); err != nil {
 		return err
@@ -34,29 +35,7 @@ func (e *Explanation) Text(w io.Writer, all bool) error {
 	return err
 }
 
-func (p *Beside) text() string {
-	line := "paper: "
-	if p.Live {
-		line = "predicted: "
-	}
-	switch expected := p.Expected(); {
-	case p.PaperName != "":
-		line += p.PaperName
-	case expected != nil:
-		line += strconv.FormatFloat(*expected, 'g', -1, 64)
-	case p.Live:
-		line = "verdict"
-	}
-	if p.Difference != nil {
-		line += fmt.Sprintf("; difference %+.6g", *p.Difference)
-		if p.SE != nil {
-			line += fmt.Sprintf(" ± %.2g", *p.SE)
-		}
-	}
-	return fmt.Sprintf("%s: %s (%s)", line, p.Verdict, p.Reason)
-}
-
-func (e *Explanation) causes(*strings.Builder, bool) *table.Grid {
+func (e *Explanation) causes() *table.Grid {
 	g := &table.Grid{Title: "\nStandard error, by cause", Heads: []string{"<cause", "s.e.", "<"}}
 	for _, x := range e.Errors {
 		se := table.None
@@ -104,13 +83,10 @@ func (e *Explanation) parts(b *strings.Builder, all bool) *table.Grid {
 	return g
 }
 
-func (e *Explanation) repeats(b *strings.Builder, _ bool) *table.Grid {
+func (e *Explanation) repeats() string {
 	var values []string
 	for _, v := range e.Repeats {
 		values = append(values, fmt.Sprintf("%.5g", v))
 	}
-	if len(values) > 0 {
-		b.WriteString("\n" + table.Wrap("", "  ", fmt.Sprintf("Each of %d executions of the suite alone gives: %s", len(values), strings.Join(values, ", "))))
-	}
-	return &table.Grid{}
+	return strings.Join(values, ", ")
 }

@@ -57,15 +57,12 @@ func keysOf(s *model.Sheet) []model.Column {
 	return append([]model.Column{model.NameKey(model.ByBenchmark, "benchmark, model", "", name)}, keys[2:]...)
 }
 
-// cellRef names a cell of a table.
-type cellRef struct{ row, column string }
-
 // fill puts the rows of a sheet into a table of the page, with the comparisons of
 // its cells, and after them those that belong to none.
 func fill(t *page.Table, s *model.Sheet, compared []agreement.Comparison) {
-	verdicts := map[cellRef]*agreement.Comparison{}
+	verdicts := map[[2]string]*agreement.Comparison{} // by row and column
 	for i, c := range compared {
-		verdicts[cellRef{c.Row, c.Column}] = &compared[i]
+		verdicts[[2]string{c.Row, c.Column}] = &compared[i]
 	}
 	keys, labels := keysOf(s), s.Labels()
 	for _, c := range keys {
@@ -82,12 +79,12 @@ func fill(t *page.Table, s *model.Sheet, compared []agreement.Comparison) {
 	for _, c := range newColumns(s) {
 		shown := page.Column{Name: c.Name, Head: page.Heading(c.Name), Spread: c.behind, Formula: c.Formula().Plain, Text: slices.ContainsFunc(c.Obtained, table.Cell.IsText)}
 		for _, label := range labels {
-			judged := verdicts[cellRef{label, c.Name}]
+			judged := verdicts[[2]string{label, c.Name}]
 			if judged != nil && judged.Live {
 				_, shown.Beside = judged.Sides()
 			}
 			c.Judged = append(c.Judged, judged)
-			delete(verdicts, cellRef{label, c.Name})
+			delete(verdicts, [2]string{label, c.Name})
 		}
 		t.Columns = append(t.Columns, shown)
 		for i, cell := range c.Cells() {
@@ -95,7 +92,7 @@ func fill(t *page.Table, s *model.Sheet, compared []agreement.Comparison) {
 		}
 	}
 	for _, c := range compared {
-		if verdicts[cellRef{c.Row, c.Column}] != nil {
+		if verdicts[[2]string{c.Row, c.Column}] != nil {
 			t.Extra = append(t.Extra, page.NewLine(c))
 		}
 	}

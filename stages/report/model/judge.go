@@ -56,7 +56,7 @@ type Prediction struct {
 // Against is what a sheet is compared with beyond the rules of its columns.
 type Against struct {
 	PaperRows []paper.Key                                             // that are compared; nil: all of the section
-	Lack      func(row int, key paper.Key) string                     // why a row, -1 if absent, cannot be compared
+	Lack      func(row int, key paper.Key) string                     // why a row, -1 if absent, cannot be compared; nil: the absent ones
 	Extra     func(stored.Experiment) ([]agreement.Comparison, error) // of numbers that are in no column
 }
 
@@ -94,6 +94,10 @@ func (s *Sheet) withPaper(e stored.Experiment) (all []agreement.Comparison) {
 	if rows == nil {
 		rows = s.Paper.Rows(s.Section)
 	}
+	lackOf := s.Lack
+	if lackOf == nil {
+		lackOf = IfAbsent("no such row is stored")
+	}
 	at := map[paper.Key]int{}
 	for i := range s.Rows {
 		at[s.Key(i)] = i
@@ -106,7 +110,7 @@ func (s *Sheet) withPaper(e stored.Experiment) (all []agreement.Comparison) {
 		if !ok {
 			row = -1
 		}
-		lack := s.Lack(row, key)
+		lack := lackOf(row, key)
 		for _, c := range s.judged() {
 			if cell, ok := s.compare(c, row, key, lack); ok {
 				all = append(all, cell.In(s.Base, key.Label(), c.Name))

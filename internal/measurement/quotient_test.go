@@ -1,0 +1,100 @@
+package measurement_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"speceval/internal/measurement"
+)
+
+// seconds is the time of a strategy.
+func seconds(strategy string) measurement.Term {
+	return measurement.Term{Name: strategy, Of: func(s measurement.Setting) float64 { return s.Runs[strategy].TimeSeconds }}
+}
+
+// TestQuotientsArePlainSums holds the value against sums of runs that are not grouped,
+// and the shares of settings against the value.
+func TestQuotientsArePlainSums(t *testing.T) {
+	flops := measurement.Term{Name: "flops", Of: func(s measurement.Setting) float64 { return s.Runs[measurement.HBNAsync].UsefulFLOPs }}
+	wasted := measurement.Term{Name: "wasted", Of: func(s measurement.Setting) float64 { return s.Runs[measurement.HBNAsync].WastedFLOPs }}
+	uniform := measurement.Term{Name: "uniform", Of: func(s measurement.Setting) float64 { return s.Uniform().UsefulFLOPs }}
+	slower := func(strategy string) *measurement.Quotient {
+		return &measurement.Quotient{Above: []measurement.Term{seconds(strategy)}, Below: seconds(measurement.Uniform), Change: true}
+	}
+	apart := slower(measurement.HBNSync)
+	apart.Less = slower(measurement.HBNAsync)
+	tasks := measurement.Term{Name: "tasks", Of: func(s measurement.Setting) float64 { return float64(s.NTasks) }}
+	executed := measurement.Term{Name: "executed",
+		Of:    func(s measurement.Setting) float64 { return float64(s.Runs[measurement.UniformEquivalent].AcceptedRollouts) },
+		Shown: func(s measurement.Setting) float64 { return float64(s.Runs[measurement.UniformEquivalent].Budget) }}
+	over := &measurement.Quotient{Above: []measurement.Term{executed}, Below: tasks, Over: &measurement.Quotient{Above: []measurement.Term{wasted}, Below: uniform}}
+	source := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		runs := randomRuns(source, 1+source.IntN(9))
+		time, useful, waste, n, rollouts := map[string]float64{}, map[string]float64{}, 0.0, 0.0, 0.0
+		for _, m := range runs {
+			time[m.Strategy] += m.TimeSeconds
+			useful[m.Strategy] += m.UsefulFLOPs
+			waste += m.WastedFLOPs
+			switch m.Strategy {
+			case measurement.Uniform:
+				n += float64(m.NTasks)
+			case measurement.UniformEquivalent:
+				rollouts += float64(m.AcceptedRollouts)
+			}
+		}
+		settings := measurement.Settings(runs, measurement.Simulated, 8)
+		base, compute := time[measurement.Uniform], useful[measurement.Uniform]
+		for name, c := range map[string]struct {
+			quotient *measurement.Quotient
+			want     float64
+		}{
+			"a share":         {&measurement.Quotient{Above: []measurement.Term{wasted}, Below: uniform}, waste / compute},
+			"a change":        {slower(measurement.HBNSync), time[measurement.HBNSync]/base - 1},
+			"a change of two": {&measurement.Quotient{Above: []measurement.Term{flops, wasted}, Below: uniform, Change: true}, (useful[measurement.HBNAsync]+waste)/compute - 1},
+			"a difference":    {apart, (time[measurement.HBNSync] - time[measurement.HBNAsync]) / base},
+			"over another":    {over, rollouts / n / (waste / compute)},
+		} {
+			if got := c.quotient.Value(settings); math.Abs(got-c.want) > 1e-12*(1+math.Abs(c.want)) {
+				t.Fatalf("%s is %v, want %v", name, got, c.want)
+			}
+			sum := 0.0
+			for _, s := range settings {
+				sum += c.quotient.Share(s, settings)
+			}
+			if math.Abs(sum-c.want) > 1e-12*(1+math.Abs(c.want)) {
+				t.Fatalf("%s: the shares add up to %v, want %v", name, sum, c.want)
+			}
+		}
+	}
+	one := measurement.Settings(randomRuns(source, 1), measurement.Simulated, 8)[0]
+	numbers := []float64{float64(one.Runs[measurement.UniformEquivalent].Budget), wasted.Of(one), float64(one.NTasks)}
+	if got := over.Numbers(one); !slices.Equal(over.Names(), []string{"executed", "wasted", "tasks"}) || !slices.Equal(got, numbers) {
+		t.Errorf("%v of %v, want %v", over.Names(), got, numbers)
+	}
+}
+
+// Sums lose nothing to a profile that is vastly larger than the others.
+func TestSumsAreCompensated(t *testing.T) {
+	runs := setting(measurement.Simulated)
+	var all []measurement.Measurement
+	for i := range 1000 {
+		for _, m := range runs {
+			m.Benchmark, m.TimeSeconds = string(rune('a'+i)), 0.1
+			if i == 0 {
+				m.TimeSeconds = 1e15
+			}
+			if m.Strategy == measurement.HBNSync && i > 0 {
+				m.TimeSeconds = 0.3
+			}
+			all = append(all, m)
+		}
+	}
+	q := &measurement.Quotient{Above: []measurement.Term{seconds(measurement.HBNSync)}, Below: seconds(measurement.Uniform), Change: true}
+	got := q.Value(measurement.Settings(all, measurement.Simulated, 8))
+	if want := 199.8 / (1e15 + 99.9); math.Abs(got-want) > 2e-16 {
+		t.Errorf("slowdown %v, want %v", got, want)
+	}
+}
