@@ -27,7 +27,9 @@ func TestQuotientsArePlainSums(t *testing.T) {
 	apart.Less = slower(measurement.HBNAsync)
 	tasks := measurement.Term{Name: "tasks", Of: func(s measurement.Setting) float64 { return float64(s.NTasks) }}
 	executed := measurement.Term{Name: "executed",
-		Of:    func(s measurement.Setting) float64 { return float64(s.Runs[measurement.UniformEquivalent].AcceptedRollouts) },
+		Of: func(s measurement.Setting) float64 {
+			return float64(s.Runs[measurement.UniformEquivalent].AcceptedRollouts)
+		},
 		Shown: func(s measurement.Setting) float64 { return float64(s.Runs[measurement.UniformEquivalent].Budget) }}
 	over := &measurement.Quotient{Above: []measurement.Term{executed}, Below: tasks, Over: &measurement.Quotient{Above: []measurement.Term{wasted}, Below: uniform}}
 	source := rand.New(rand.NewPCG(1, 2))

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,5 +90,43 @@ func TestTheReportShowsNoFolderAndNoServer(t *testing.T) {
 	}
 	if shown["replay.draws"] != "8192" || shown["executor.workers"] != "" {
 		t.Errorf("shown are %v", shown)
+	}
+}
+
+// TestSecondGenerations reads a file that is not there, then one of the experiment's
+// profile, of another model, and of no profiles.
+func TestSecondGenerations(t *testing.T) {
+	p := profile.Profile{Benchmark: "primer", Model: "small", Scorer: "maths/1", TaskIDs: []string{"a", "b"}, PassCounts: []int{1, 3}, TestedK: 4}
+	names := map[string]bool{p.Name(): true}
+	path := filepath.Join(t.TempDir(), "profiles.parquet")
+	none, err := readSecond(path, names)
+	if err != nil || len(none.Profiles) != 0 || none.Path != path {
+		t.Fatalf("a file that is not there: %+v, %v", none, err)
+	}
+	store := func(content []byte) {
+		if err := os.WriteFile(path, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	encoded := func(p profile.Profile) []byte {
+		var b bytes.Buffer
+		if err := profile.Write(&b, []profile.Profile{p}, nil); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	store(encoded(p))
+	there, err := readSecond(path, names)
+	if err != nil || len(there.Profiles) != 1 || there.Source == none.Source {
+		t.Errorf("a file that is there: %+v, %v", there, err)
+	}
+	p.Model = "large"
+	store(encoded(p))
+	if _, err := readSecond(path, names); err == nil || !strings.Contains(err.Error(), "primer__model=large") || !strings.Contains(err.Error(), path) {
+		t.Errorf("another model: error %v", err)
+	}
+	store([]byte("no profiles"))
+	if _, err := readSecond(path, names); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("no profiles: error %v", err)
 	}
 }

@@ -1,9 +1,7 @@
 package report_test
 
 import (
-	"bytes"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,14 +9,11 @@ import (
 
 	"speceval/internal/measurement"
 	"speceval/internal/paper"
-	"speceval/internal/table"
 	"speceval/internal/variance"
-	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
-	"speceval/stages/report/verify"
 )
 
 // costTables are Tables 2 to 4.
@@ -242,28 +237,6 @@ func TestDrawnLengthsAreSaid(t *testing.T) {
 					t.Errorf("%s, drawn %t: %s", of.Base, drawn, section.Head.Plain)
 				}
 			}
-		}
-	}
-}
-
-func TestTheStageShowsEveryProvenance(t *testing.T) {
-	s := fleetStudy(t)
-	dir := t.TempDir()
-	dagtest.Run(t, s.stages(t), dir)
-	v, err := verify.Folder(s.settings(t), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !v.Passed() || len(v.Cells) != paperCells+130 {
-		t.Errorf("%d cells, %s", len(v.Cells), v.Summary())
-	}
-	for _, of := range costTables {
-		var want bytes.Buffer
-		if err := table.CSV(&want, s.sheet(t, of).Data()); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := os.ReadFile(filepath.Join(dir, "tables", of.Base+".csv")); err != nil || !bytes.Equal(got, want.Bytes()) {
-			t.Errorf("%s is stored as\n%s\nnot\n%s%v", of.Base, got, &want, err)
 		}
 	}
 }

@@ -315,10 +315,10 @@ func (s study) table(t testing.TB, base string) *model.Sheet {
 func number(t testing.TB, s *model.Sheet, row int, column string) float64 {
 	t.Helper()
 	c := s.Column(column)
-	if c == nil || row >= s.Rows || model.Number(c.Cell(row)) == nil {
+	if c == nil || row >= s.Rows || c.Cell(row).Value() == nil {
 		t.Fatalf("%s has no number %s in row %d of %d", s.Base, column, row, s.Rows)
 	}
-	return *model.Number(c.Cell(row))
+	return *c.Cell(row).Value()
 }
 
 // row is the place of a row by its label.

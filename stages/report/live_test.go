@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"speceval/internal/golden"
-	"speceval/internal/profile"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report/files"
-	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
 	"speceval/stages/report/tables/measured"
 	"speceval/stages/report/verify"
@@ -47,7 +44,7 @@ func TestALiveReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.Check(t, filepath.Join("live", "verify.txt"), text.Bytes())
-	if v.Passed() || v.Published || v.Agreeing() != v.Judged()-1 {
+	if v.Passed() || v.Published || v.Cells.Agreeing() != v.Cells.Judged()-1 {
 		t.Errorf("%s", v.Summary())
 	}
 	tex, err := os.ReadFile(filepath.Join(dir, "report.tex"))
@@ -78,42 +75,5 @@ func TestOtherExperimentsHaveNoLiveTables(t *testing.T) {
 	}
 	if compared := tables.Compared(&set); compared != nil {
 		t.Errorf("%v are compared", compared)
-	}
-}
-
-func TestSecondGenerations(t *testing.T) {
-	s := liveStudy()
-	p := s.live.Second.Profiles[0]
-	names := map[string]bool{p.Name(): true}
-	path := filepath.Join(t.TempDir(), "profiles.parquet")
-	none, err := stored.ReadSecond(path, names)
-	if err != nil || len(none.Profiles) != 0 {
-		t.Fatalf("a file that is not there: %+v, %v", none, err)
-	}
-	s.live.Second = none
-	sheet := s.sheet(t, measured.Profile)
-	if notes := sheet.Print().Notes; sheet.Rows != 0 || len(notes) != 1 || !strings.Contains(notes[0], path+" does not exist") {
-		t.Errorf("the table of none: %d rows, %q", sheet.Rows, notes)
-	}
-	store := func(p profile.Profile) {
-		var b bytes.Buffer
-		if err := profile.Write(&b, []profile.Profile{p}, nil); err != nil {
-			t.Fatal(err)
-		}
-		put(t, path, b.Bytes())
-	}
-	store(p)
-	there, err := stored.ReadSecond(path, names)
-	if err != nil || len(there.Profiles) != 1 || there.Source == none.Source {
-		t.Errorf("a file that is there: %+v, %v", there, err)
-	}
-	p.Model = "large"
-	store(p)
-	if _, err := stored.ReadSecond(path, names); err == nil || !strings.Contains(err.Error(), "primer__model=large") || !strings.Contains(err.Error(), path) {
-		t.Errorf("another model: error %v", err)
-	}
-	put(t, path, []byte("no profiles"))
-	if _, err := stored.ReadSecond(path, names); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("no profiles: error %v", err)
 	}
 }

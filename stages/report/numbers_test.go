@@ -36,7 +36,7 @@ func commands(origin string, all []model.Macro) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%% %s\n", origin)
 	for _, m := range all {
-		fmt.Fprintf(&b, "\\newcommand{\\%s}{%s}\n", m.Name, table.Escape(model.WithMinus(m.Value)))
+		fmt.Fprintf(&b, "\\newcommand{\\%s}{%s}\n", m.Name, table.Escape(table.Minus(m.Value)))
 	}
 	return b.Bytes()
 }

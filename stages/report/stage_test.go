@@ -15,6 +15,7 @@ import (
 	"speceval/internal/measurement"
 	"speceval/internal/paper"
 	"speceval/internal/profile"
+	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
@@ -25,8 +26,9 @@ import (
 	"speceval/stages/report/verify"
 )
 
+// TestTheStageStoresWhatVerifyReads has runs of every provenance.
 func TestTheStageStoresWhatVerifyReads(t *testing.T) {
-	s := paperStudy(t)
+	s := fleetStudy(t)
 	dir := t.TempDir()
 	stages := s.stages(t)
 	dagtest.Run(t, stages, dir)
@@ -35,11 +37,20 @@ func TestTheStageStoresWhatVerifyReads(t *testing.T) {
 			checkOutput(t, filepath.Join(dir, filepath.FromSlash(output)))
 		}
 	}
+	for _, sheet := range sheets(t, s) {
+		var want bytes.Buffer
+		if err := table.CSV(&want, sheet.Data()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "tables", sheet.Base+".csv")); err != nil || !bytes.Equal(got, want.Bytes()) {
+			t.Errorf("%s is stored as\n%s\nnot\n%s%v", sheet.Base, got, &want, err)
+		}
+	}
 	v, err := verify.Folder(s.settings(t), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !v.Passed() || len(v.Cells) != paperCells {
+	if !v.Passed() || len(v.Cells) != paperCells+130 {
 		t.Errorf("%d cells, %s", len(v.Cells), v.Summary())
 	}
 }
@@ -115,7 +126,7 @@ func TestMissingOrDamagedResultsAreNamed(t *testing.T) {
 				t.Errorf("no %s: error %v, %s", file, err, v.Summary())
 			}
 		default:
-			if err != nil || v.Missing() == 0 {
+			if err != nil || v.Cells.Missing() == 0 {
 				t.Errorf("no %s: error %v, %s", file, err, v.Summary())
 			}
 		}
@@ -139,7 +150,7 @@ func TestAReportOfWhatThereIs(t *testing.T) {
 		}
 	}
 	v, err := verify.Folder(s.settings(t), dir)
-	if err != nil || !v.Passed() || v.Missing() == 0 || v.Judged() == 0 {
+	if err != nil || !v.Passed() || v.Cells.Missing() == 0 || v.Cells.Judged() == 0 {
 		t.Errorf("a report of what there is: %s, error %v", v.Summary(), err)
 	}
 	for _, c := range v.Cells {
@@ -151,7 +162,7 @@ func TestAReportOfWhatThereIs(t *testing.T) {
 		}
 	}
 	dagtest.Run(t, stages, dir)
-	if v, err = verify.Folder(s.settings(t), dir); err != nil || v.Missing() != 0 {
+	if v, err = verify.Folder(s.settings(t), dir); err != nil || v.Cells.Missing() != 0 {
 		t.Errorf("after the other stages: %s, error %v", v.Summary(), err)
 	}
 }

@@ -58,7 +58,7 @@ func (c verdictCase) check(t *testing.T, s study) verify.Verdicts {
 
 func TestResultsOfThePaperAgreeInEveryCell(t *testing.T) {
 	v := paperStudy(t).verdicts(t)
-	if !v.Passed() || len(v.Cells) != paperCells || v.Judged() != paperJudged {
+	if !v.Passed() || len(v.Cells) != paperCells || v.Cells.Judged() != paperJudged {
 		t.Errorf("%d cells: %s", len(v.Cells), v.Summary())
 	}
 	for _, c := range v.Cells {
@@ -160,7 +160,7 @@ func TestVerdictsPrint(t *testing.T) {
 	swap(variance.TunedEN, 100, 64, 54, 0.0002)(&shifted)
 	cost(measurement.Simulated, 8, "sync_time", 0.05)(&slower)
 	v := shifted.verdicts(t)
-	benefit := as.verdicts(t).Of(paper.Benefit).Cells
+	benefit := as.verdicts(t).Cells.Of(paper.Benefit)
 	for i, c := range v.Cells {
 		switch {
 		case c.Table == paper.Benefit:
@@ -187,7 +187,7 @@ func TestVerdictsPrint(t *testing.T) {
 	if err := json.Unmarshal(object.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Passed || !got.Published || got.Agree != got.Total-3 || got.Total != v.Judged() || len(got.Cells) != paperCells+130 {
+	if got.Passed || !got.Published || got.Agree != got.Total-3 || got.Total != v.Cells.Judged() || len(got.Cells) != paperCells+130 {
 		t.Errorf("JSON says passed %v, published %v, %d of %d agree, %d cells", got.Passed, got.Published, got.Agree, got.Total, len(got.Cells))
 	}
 }

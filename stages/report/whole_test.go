@@ -139,7 +139,7 @@ func checkBreakdowns(t *testing.T, s *model.Sheet) {
 			continue
 		}
 		for i, label := range s.Labels() {
-			value := model.Number(c.Cell(i))
+			value := c.Cell(i).Value()
 			if c.Cell(i).IsMissing() {
 				continue // nothing is made of parts that are not there
 			}
@@ -261,7 +261,9 @@ func TestAPolicyThatThePaperLacks(t *testing.T) {
 		if err != nil || !slices.EqualFunc(v.Cells, want, sameVerdict) {
 			t.Errorf("known %v: %s, error %v", known, v.Summary(), err)
 		}
-		dagtest.Run(t, s.stages(t), t.TempDir())
+		if known {
+			dagtest.Run(t, s.stages(t), t.TempDir())
+		}
 	}
 	// Blank tables, which explain and diff read, have its columns too.
 	for _, of := range tables.All {
