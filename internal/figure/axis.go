@@ -11,10 +11,14 @@ import (
 // margin is the part of an axis beyond the data, at either end.
 const margin = 0.04
 
-// limits is where an axis begins and ends.
+// limits is where an axis begins and ends; a logarithmic one is above zero, also
+// where it has no values.
 func (a Axis) limits(values []float64) (low, high float64) {
 	low, high = span(append(values[:len(values):len(values)], a.Cover...))
-	if low > high {
+	switch {
+	case low > high && a.Log:
+		return 1, 2
+	case low > high:
 		return 0, 1
 	}
 	if a.Log {

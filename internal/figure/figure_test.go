@@ -315,6 +315,19 @@ func TestFewAndExtremeValuesAreDrawn(t *testing.T) {
 	}
 }
 
+// TestAnAxisWithoutValuesIsDrawn has a panel of nothing, and a line that has a place
+// on one axis alone: neither says where a logarithmic axis ends.
+func TestAnAxisWithoutValuesIsDrawn(t *testing.T) {
+	for _, log := range []bool{false, true} {
+		axis := figure.Axis{Log: log}
+		for _, p := range []figure.Panel{{Instead: "Not run."}, {Series: []figure.Series{figure.Level{At: 2, Upright: true}}}} {
+			p.X, p.Y = axis, axis
+			f := figure.Figure{Base: "empty", Width: 100, Height: 100, Panels: [][]figure.Panel{{p}}}
+			parsedSVG(t, written(t, "inline", f))
+		}
+	}
+}
+
 func TestAFullDiskIsAnError(t *testing.T) {
 	for form, write := range forms {
 		if err := write(full{}, sample()); !errors.Is(err, errFull) {

@@ -95,15 +95,17 @@ func (c costs) published() []measurement.Measurement {
 	return slices.DeleteFunc(slices.Clone(c.timed), executedHere)
 }
 
-// file is a file of the output folder, and what writes it with a footer.
+// file is a file of the output folder, its rows (-1: it has none), and what writes it
+// with a footer.
 type file struct {
 	name  string
+	rows  int
 	write func(io.Writer, map[string]string) error
 }
 
 // rowsFile is a file of rows.
 func rowsFile[T any](name string, rows []T) file {
-	return file{name, func(w io.Writer, footer map[string]string) error { return rowfile.Write(w, rows, footer) }}
+	return file{name, len(rows), func(w io.Writer, footer map[string]string) error { return rowfile.Write(w, rows, footer) }}
 }
 
 // encoded is rows as the content of a file.
@@ -200,7 +202,7 @@ func (s study) files(t testing.TB) map[string]file {
 	t.Helper()
 	set, facts := s.settings(t), s.Experiment
 	facts.Compared = tables.Compared(&set)
-	all := map[string]file{stored.ExperimentFile: {stored.ExperimentFile, func(w io.Writer, _ map[string]string) error { return facts.Write(w) }}}
+	all := map[string]file{stored.ExperimentFile: {stored.ExperimentFile, -1, func(w io.Writer, _ map[string]string) error { return facts.Write(w) }}}
 	for _, u := range slices.Concat(s.sampled(), s.replayed(), s.systems()) {
 		for _, f := range u.files {
 			all[f.name] = f
@@ -282,7 +284,7 @@ func storing(name string, units []unit, provenance string) dag.Stage {
 		}
 		u.Run = func(_ context.Context, job *dag.Job) error {
 			for _, f := range of.files {
-				if err := job.Write(f.name, -1, func(w io.Writer) error { return f.write(w, job.Footer("test")) }); err != nil {
+				if err := job.Write(f.name, f.rows, func(w io.Writer) error { return f.write(w, job.Footer("test")) }); err != nil {
 					return err
 				}
 			}

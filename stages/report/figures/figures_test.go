@@ -392,4 +392,11 @@ func TestFiguresThatAnExperimentHas(t *testing.T) {
 	if got := bases(settings); got != "figure1_pair_distribution " {
 		t.Errorf("without the profile of the case study: %s", got)
 	}
+	if why := settings.NoCaseStudy(); !strings.Contains(why, "mine__model=own is not among") {
+		t.Errorf("reason %q", why)
+	}
+	settings.CaseStudy.Profile = ""
+	if why := settings.NoCaseStudy(); !strings.Contains(why, "names no profile") {
+		t.Errorf("reason %q", why)
+	}
 }

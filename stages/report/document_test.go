@@ -1,0 +1,319 @@
+package report_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/internal/agreement"
+	"speceval/internal/golden"
+	"speceval/internal/profile"
+	"speceval/internal/table/textest"
+	"speceval/internal/typeset"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
+	"speceval/pipeline/pair"
+	"speceval/stages/report"
+	"speceval/stages/report/figures"
+	"speceval/stages/report/latex"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+	"speceval/stages/report/tables"
+	"speceval/stages/report/verify"
+)
+
+var requiresTeX = os.Getenv("SPECEVAL_CI") != ""
+
+// compiled sets the report of an output folder as an author would, from where it
+// stands, and returns the path of the PDF.
+func (f folder) compiled(t *testing.T) string {
+	t.Helper()
+	const overfullPoints = 2 // how far a line may stick out
+	pdf, log := textest.CompileFolder(t, requiresTeX, f.dir, "report.tex")
+	textest.CheckLog(t, log, overfullPoints)
+	textest.CheckFonts(t, requiresTeX, pdf)
+	return pdf
+}
+
+func (f folder) content(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(f.dir, filepath.FromSlash(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// with is the folder with other settings of the report.
+func (f folder) with(change func(*stored.Settings)) folder {
+	change(&f.settings)
+	f.stages[len(f.stages)-1] = report.Stage(f.settings)
+	return f
+}
+
+func TestTheDocumentOfThePaperIsReadyForPrint(t *testing.T) {
+	s := fleetStudy(t)
+	swap(variance.TunedEN, 100, 64, 54, 0.0002)(&s)
+	f := s.folder(t).with(func(set *stored.Settings) {
+		set.Configuration = map[string]string{"experiment.seed": "42", "model": `[{"ID":"a"},{"ID":"b"}]`}
+	})
+	dagtest.Run(t, f.stages, f.dir)
+	f.compiled(t)
+	text := f.content(t, "report.tex")
+	for _, want := range []string{
+		"numbers of the paper that are compared here agree.", `\input{tables/table4_benefit.tex}`, `\specHBNReductionLeast{} to \specHBNReductionMost{}`,
+		`\verdict{20 of 20 numbers agree`, "tie within noise (54 for the paper's 55;", `\begin{longtable}`, "experiment.\\allowbreak{}seed",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("report.tex lacks %q", want)
+		}
+	}
+	if n := strings.Count(text, `\verdict{`); n < 8 {
+		t.Errorf("%d verdicts, want those of all tables that the paper has", n)
+	}
+}
+
+func TestADocumentOfWhatThereIs(t *testing.T) {
+	f := paperStudy(t).folder(t)
+	dagtest.Select(t, f.stages, f.dir, dag.Selection{Stages: []string{"report"}})
+	text := f.content(t, "report.tex")
+	for _, want := range []string{"has no rows yet. Not all is here: the replay stage has not run.", "belong to stages that have not run"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the document of a report alone lacks %q", want)
+		}
+	}
+	f.compiled(t)
+}
+
+// hostile is a study whose names are all that TeX takes for something else.
+func hostile(t *testing.T) folder {
+	t.Helper()
+	names := []string{`50%_&_#1`, `{$x^2$}~\end{document}`, `--"été" 中文 <|>` + "`'", strings.Repeat("long_", 14) + "name"}
+	s := smallStudy()
+	s.costs, s.pairs = costs{}, nil
+	var ratios []variance.Ratio
+	for i, name := range names {
+		model := names[len(names)-1-i]
+		for _, r := range s.ratios {
+			if r.Benchmark == "aime24" {
+				r.Benchmark, r.Model = name, model
+				ratios = append(ratios, r)
+			}
+		}
+		p := profile.Profile{Benchmark: name, Model: model, Scorer: "test", TestedK: 10}
+		for i := range 30 {
+			p.TaskIDs, p.PassCounts = append(p.TaskIDs, fmt.Sprint(i)), append(p.PassCounts, 5)
+		}
+		s.pairs = append(s.pairs, pair.Known(p))
+	}
+	s.ratios = ratios
+	return s.folder(t).with(func(set *stored.Settings) {
+		set.Configuration = map[string]string{`a_%#&\{~^$`: `["\\x{}$","` + strings.Repeat("y", 200) + `"]`}
+	})
+}
+
+// engine is the TeX of this machine.
+func engine(t *testing.T) *typeset.Engine {
+	t.Helper()
+	e, err := typeset.Find(t.Context(), exec.LookPath, os.Environ())
+	if err != nil {
+		if requiresTeX {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	return e
+}
+
+// TestHostileNamesAreSet holds report.pdf to what an author gets who sets
+// report.tex elsewhere, byte for byte.
+func TestHostileNamesAreSet(t *testing.T) {
+	tex := engine(t)
+	f := hostile(t).with(func(set *stored.Settings) { set.TeX = tex })
+	dagtest.Run(t, f.stages, f.dir)
+	made := f.content(t, "report.pdf")
+	if !strings.HasPrefix(made, "%PDF-") {
+		t.Errorf("not a PDF: %.20q", made)
+	}
+	again, err := os.ReadFile(f.compiled(t))
+	if err != nil || tex.Name == "pdflatex" && string(again) != made {
+		t.Errorf("two runs in two folders differ: %v", err)
+	}
+	_, body, _ := strings.Cut(f.content(t, "report.tex"), `\begin{document}`)
+	for _, not := range []string{`\verdict{`, "published}", "agree"} {
+		if strings.Contains(body, not) {
+			t.Errorf("a document of other profiles than the paper's has %q", not)
+		}
+	}
+	engineNamed := func(s dag.Source) bool { return s.Name == "TeX engine: "+tex.Version }
+	if u := unitOf(t, f.settings, "pdf"); !slices.ContainsFunc(u.Sources, engineNamed) {
+		t.Errorf("the version of the engine is no source: %v", u.Sources)
+	}
+}
+
+// unitOf is a unit of the report.
+func unitOf(t *testing.T, set stored.Settings, id string) dag.Unit {
+	t.Helper()
+	for _, u := range report.Stage(set).Units {
+		if u.ID == id {
+			return u
+		}
+	}
+	t.Fatalf("there is no unit %s", id)
+	return dag.Unit{}
+}
+
+// TestAFailureOfTeXLeavesTheRest has an engine that finds fault with everything.
+func TestAFailureOfTeXLeavesTheRest(t *testing.T) {
+	f := hostile(t)
+	broken := filepath.Join(f.dir, "pdflatex")
+	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho './report.tex:5: LaTeX Error: File `booktabs.sty'\\'' not found.'\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f = f.with(func(set *stored.Settings) {
+		set.TeX = &typeset.Engine{Name: "pdflatex", Path: broken, Version: "TeX that fails"}
+	})
+	err := dagtest.Try(t, f.stages, f.dir, dag.Selection{})
+	if err == nil || !strings.Contains(err.Error(), "report.tex:5: LaTeX Error") || !strings.Contains(err.Error(), "apt-get install texlive-latex-recommended") {
+		t.Errorf("error %v", err)
+	}
+	if f.content(t, "report.tex") == "" || f.content(t, "tables/numbers.tex") == "" {
+		t.Error("other outputs are gone")
+	}
+	if _, err := os.Stat(filepath.Join(f.dir, "report.pdf")); err == nil {
+		t.Error("there is a PDF")
+	}
+}
+
+func TestThereIsNoPDFWithoutAnEngine(t *testing.T) {
+	for _, u := range report.Stage(hostile(t).settings).Units {
+		if u.ID == "pdf" {
+			t.Error("there is a unit for report.pdf")
+		}
+	}
+}
+
+var digests = regexp.MustCompile(`[0-9a-f]{32}(\\newline )?[0-9a-f]{32}`)
+
+// TestDocumentsMatchGoldenFiles are of the small study, with made-up verdicts of
+// every kind. What columns are is told of a few.
+func TestDocumentsMatchGoldenFiles(t *testing.T) {
+	for folder, published := range map[string]bool{"paper": true, "own": false} {
+		d := smallDocument(t, published)
+		text := documentText(t, d)
+		d.Sheets = []*model.Sheet{
+			withColumns(d.Sheets, "table1_variance", "budget", "hbn", "hbn_se"), withColumns(d.Sheets, "robustness", "budget", "worst_ratio"),
+		}
+		before, _, after := aroundFormulas(t, text)
+		_, few, _ := aroundFormulas(t, documentText(t, d))
+		golden.Check(t, filepath.Join(folder, "report.tex"), digests.ReplaceAll([]byte(before+few+after), []byte("DIGEST")))
+	}
+}
+
+func documentText(t *testing.T, d latex.Document) string {
+	t.Helper()
+	text, err := latex.Text(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// aroundFormulas parts a document at the appendix that says what columns are.
+func aroundFormulas(t *testing.T, text string) (before, formulas, after string) {
+	t.Helper()
+	from := strings.Index(text, `\section{What every column is}`)
+	to := strings.Index(text, `\section{Where the numbers come from}`)
+	if from < 0 || to < from {
+		t.Fatalf("no formulas, or nothing behind them: %d, %d", from, to)
+	}
+	return text[:from], text[from:to], text[to:]
+}
+
+// withColumns is one of some sheets with few of its columns.
+func withColumns(sheets []*model.Sheet, base string, names ...string) *model.Sheet {
+	at := slices.IndexFunc(sheets, func(s *model.Sheet) bool { return s.Base == base })
+	few := *sheets[at]
+	few.Columns, few.Layout = nil, nil
+	for _, c := range sheets[at].Columns {
+		if slices.Contains(names, c.Name) {
+			few.Add(c)
+		}
+	}
+	return &few
+}
+
+func smallDocument(t *testing.T, published bool) latex.Document {
+	t.Helper()
+	s := smallStudy()
+	s.Published = published
+	d := latex.Document{
+		Experiment: stored.Experiment{Published: published, Budgets: []int32{8, 12}},
+		Comment:    "command: c; commit: d; key: e", Macros: map[string]bool{},
+		Figures: []latex.Figure{
+			{Base: figures.Pairs.Base, Chapter: figures.Pairs.Chapter, Remarks: figures.Pairs.Remarks, Caption: "Caption of $b$.", Label: "fig:pairs"},
+			{Base: "figure9_own", Caption: "A figure that no chapter names.", Label: "fig:own"},
+		},
+		Inputs:        [][2]string{{"replay/designs.parquet", strings.Repeat("0f", 32)}},
+		Configuration: map[string]string{"experiment.seed": "7"},
+	}
+	for _, of := range []*model.Table{tables.Variance, tables.Robustness} { // no text quotes the others
+		macros, err := of.Macros(s.source(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range macros {
+			d.Macros[m.Name] = true
+		}
+	}
+	set := s.settings(t)
+	for _, of := range tables.Of(&set) {
+		origin := latex.Origin{Base: of.Base, MadeOf: madeOf(unitOf(t, set, of.Base))}
+		if of != tables.TSNeyman { // it is not there
+			origin.Key = strings.Repeat("a1", 32)
+			d.Sheets = append(d.Sheets, s.sheet(t, of))
+		}
+		d.Origins = append(d.Origins, origin)
+	}
+	if published {
+		d.Verdicts = someVerdicts()
+	}
+	return d
+}
+
+// madeOf is the units and sources that a unit reads.
+func madeOf(u dag.Unit) string {
+	var words []string
+	for _, ref := range slices.Concat(u.Needs, u.Wants) {
+		words = append(words, ref.String())
+	}
+	for _, source := range u.Sources {
+		words = append(words, source.Name)
+	}
+	return strings.Join(words, ", ")
+}
+
+// someVerdicts has a comparison of every kind.
+func someVerdicts() verify.Verdicts {
+	half, other := 0.5, 0.612
+	compare := func(value, se, theirs float64, decimals int) agreement.Comparison {
+		return agreement.Compare(agreement.Estimate{Value: value, SE: se}, theirs, decimals, 0)
+	}
+	tie := agreement.Choice(agreement.Beside(3, 4, 0), 0.0001, 0.001).Noted("the paper's (m, w) has a risk 0.000100 higher")
+	return verify.Verdicts{Published: true, Skipped: "not compared: budgets [64] of the paper are not part of this experiment", Cells: []agreement.Comparison{
+		compare(0.8725, 0.0004, 0.872, 3).In("table1_variance", "b=8", "hbn"),
+		compare(0.4, 0, 0.41, 2).In("table1_variance", "b=8", "oracle"),
+		compare(0.8741, 0.0004, 0.873, 3).In("table1_variance", "b=12", "hbn"),
+		agreement.Lacking(0.9, 2, "not replayed").In("table1_variance", "b=12", "tuned_ibn"),
+		tie.In("table5_hbn_schedule", "N=30 b=8", "m"),
+		{Table: "table5_hbn_schedule", Row: "N=100 b=8", Column: "w", Paper: &half, Verdict: agreement.NotRun, Note: "the replay stage has not run", Decimals: 2},
+		{Table: "table3_time", Row: "measured b=8", Column: "sync_time", Obtained: &other, Paper: &half, Verdict: agreement.Shown, Decimals: 2},
+		{Table: "robustness", Row: "b=8", Column: "worst_profile", ObtainedName: "a_b__model=c", PaperName: "d__model=e", Verdict: agreement.Differs},
+	}}
+}

@@ -1,0 +1,295 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"speceval/data"
+	"speceval/internal/agreement"
+	"speceval/internal/golden"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
+	"speceval/stages/report"
+	"speceval/stages/report/explain"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+)
+
+// folder is an output folder of some stages.
+type folder struct {
+	dir      string
+	settings stored.Settings
+	stages   []dag.Stage
+}
+
+// folder is a new output folder of the study, in which nothing has run.
+func (s study) folder(t testing.TB) folder {
+	t.Helper()
+	f := folder{t.TempDir(), s.settings(t), s.before()}
+	f.stages = append(f.stages, report.Stage(f.settings))
+	return f
+}
+
+// reported is a new output folder with the whole report of the study.
+func (s study) reported(t testing.TB) folder {
+	t.Helper()
+	f := s.folder(t)
+	dagtest.Run(t, f.stages, f.dir)
+	return f
+}
+
+var (
+	wholeOnce sync.Once
+	wholeMade folder
+)
+
+// whole is the report of a study with a fleet, which tests read alone. The others
+// make folders of their own.
+func whole(t testing.TB) folder {
+	t.Helper()
+	wholeOnce.Do(func() {
+		s := fleetStudy(t)
+		dir, err := os.MkdirTemp("", "report")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := folder{dir, s.settings(t), s.before()}
+		f.settings.Measurements = data.Measurements() // the same runs, with the digest of the paper's data
+		f.stages = append(f.stages, report.Stage(f.settings))
+		dagtest.Run(t, f.stages, f.dir)
+		wholeMade = f
+	})
+	return wholeMade
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	os.RemoveAll(wholeMade.dir)
+	os.Exit(code)
+}
+
+func (f folder) explainer(t testing.TB) *explain.Explainer {
+	t.Helper()
+	return explain.NewExplainer(f.settings, f.dir, dagtest.Scan(t, f.stages, f.dir).Records())
+}
+
+// ask explains the cell that words name.
+func ask(t *testing.T, x *explain.Explainer, base, row, column string) *explain.Explanation {
+	t.Helper()
+	table, err := x.Table(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, noRow := table.Row(row)
+	j, noColumn := table.Column(column)
+	if err := errors.Join(noRow, noColumn); err != nil {
+		t.Fatal(err)
+	}
+	return x.Explain(table, i, j)
+}
+
+// TestEveryCellIsExplained takes every cell of every table of a fresh report
+// apart: nothing is to be warned of, such as parts that make another number.
+func TestEveryCellIsExplained(t *testing.T) {
+	x := whole(t).explainer(t)
+	for _, base := range x.Tables() {
+		table, err := x.Table(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(table.Rows) == 0 {
+			t.Errorf("%s has no row", base)
+		}
+		for i := range table.Rows {
+			if i > 4 && i%173 != 0 {
+				continue
+			}
+			for j, column := range table.Columns {
+				e := x.Explain(table, i, j)
+				if len(e.Warnings) > 0 || e.Formula.Plain == "" || len(e.Units) == 0 || len(e.Files) < 2 {
+					t.Errorf("%s %q %s: warnings %q, formula %q, %d units, %d files", base, e.Row, column, e.Warnings, e.Formula.Plain, len(e.Units), len(e.Files))
+				}
+				if p := e.Parts; p != nil && p.Rows[0].Share != nil && (p.Made == nil || e.Value == nil) {
+					t.Errorf("%s %q %s: parts make nothing", base, e.Row, column)
+				}
+				if i > 1 {
+					continue
+				}
+				_, noJSON := json.Marshal(e)
+				if err := errors.Join(e.Text(io.Discard, i == 0), noJSON); err != nil {
+					t.Errorf("%s %q %s: %v", base, e.Row, column, err)
+				}
+			}
+		}
+	}
+}
+
+// TestWrongPartsContradict spoils a row of what a mean is made of, though no
+// manifest says so: the number that its parts make is another.
+func TestWrongPartsContradict(t *testing.T) {
+	s := paperStudy(t)
+	f := s.reported(t)
+	s.ratios[3].VarianceRatio += 0.01
+	put(t, filepath.Join(f.dir, filepath.FromSlash(variance.RatiosFile)), encoded(t, s.ratios, nil))
+	e := ask(t, f.explainer(t), "table1", "8", "hbn")
+	got := strings.Join(e.Warnings, "\n")
+	for _, want := range []string{"replay/ratios is not as made: output replay/ratios.parquet is not as recorded", "the stored rows make 0.872"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("warnings %q lack %q", got, want)
+		}
+	}
+}
+
+func TestErrorsOfACellByCause(t *testing.T) {
+	e := ask(t, whole(t).explainer(t), "table1_variance", "b=16", "hbn")
+	if len(e.Errors) != 3 {
+		t.Fatalf("%+v", e.Errors)
+	}
+	split := paperStudy(t).table(t, "error_split")
+	i := row(t, split, "b=16 hbn")
+	for k, column := range []string{"replay_se", "design_se", "profile_se"} {
+		near(t, e.Errors[k].Cause, *e.Errors[k].SE, number(t, split, i, column))
+	}
+	if p := e.Parts; p.Count != 107 || p.Most.Name != adverseProfile || p.Rows[0].Name != p.Most.Name || len(p.Rows) != 107 {
+		t.Errorf("%d profiles, greatest %s, first %s", p.Count, p.Most.Name, p.Rows[0].Name)
+	}
+	if e.Paper == nil || e.Paper.Verdict != agreement.Agrees || *e.Paper.Paper != 0.801 || !strings.Contains(e.Paper.Reason, "3 decimals") {
+		t.Errorf("beside the paper: %+v", e.Paper)
+	}
+}
+
+func TestSimulatedNumbersShowTheirRepeats(t *testing.T) {
+	x := whole(t).explainer(t)
+	e := ask(t, x, "table3_time", "simulated b=16", "async_time")
+	if len(e.Repeats) != fleetRepeats {
+		t.Fatalf("%d repeats, want %d", len(e.Repeats), fleetRepeats)
+	}
+	near(t, "mean of the repeats", (e.Repeats[0]+e.Repeats[1]+e.Repeats[2])/3, *e.Value)
+	near(t, "error of the mean", *e.Errors[0].SE, (e.Repeats[2]-e.Repeats[0])/2/math.Sqrt(fleetRepeats))
+	published := ask(t, x, "table3", "published 16", "async_time")
+	if published.Repeats != nil || published.Errors[0].SE != nil || published.Parts.Count != 107 ||
+		published.Parts.From != "the 321 published rows of data/measurements.parquet at reference_budget 16 with the strategies uniform, hbn-sync, hbn-async" {
+		t.Errorf("a published number: %+v", published.Errors)
+	}
+}
+
+// TestStoredOfAnotherConfigurationIsSaid changes a value of the configuration
+// that the tables were made with.
+func TestStoredOfAnotherConfigurationIsSaid(t *testing.T) {
+	f := paperStudy(t).folder(t)
+	at := slices.IndexFunc(f.stages[0].Units, func(u dag.Unit) bool { return u.ID == stored.RatiosRef.Unit })
+	ratios := &f.stages[0].Units[at]
+	ratios.Config = map[string]string{"replay.draws": "8192"}
+	dagtest.Run(t, f.stages, f.dir)
+	if e := ask(t, f.explainer(t), "table1", "8", "hbn"); len(e.Warnings) > 0 {
+		t.Fatalf("warnings on a fresh table: %q", e.Warnings)
+	}
+	ratios.Config = map[string]string{"replay.draws": "1024"}
+	x := f.explainer(t)
+	want := "replay/ratios is stored of another configuration than this one: replay.draws 8192 → 1024"
+	if e := ask(t, x, "table1", "8", "hbn"); len(e.Warnings) != 1 || e.Warnings[0] != want {
+		t.Errorf("warnings %q, want %q", e.Warnings, want)
+	}
+	if e := ask(t, x, "table5", "19 8", "m"); len(e.Warnings) > 0 {
+		t.Errorf("warnings %q on a table that is not made of it", e.Warnings)
+	}
+	if err := os.Remove(filepath.Join(f.dir, "manifests", "report", "table1_variance.json")); err != nil {
+		t.Fatal(err)
+	}
+	e := ask(t, f.explainer(t), "table1", "8", "hbn")
+	if got := strings.Join(e.Warnings, "\n"); !strings.Contains(got, "report/table1_variance has no manifest") || e.Value == nil {
+		t.Errorf("warnings %q", got)
+	}
+}
+
+func TestOtherProfilesAreExplainedWithoutThePaper(t *testing.T) {
+	s := paperStudy(t)
+	s.Published = false
+	if e := ask(t, s.reported(t).explainer(t), "table1", "8", "hbn"); e.Paper != nil || len(e.Warnings) > 0 || e.Value == nil {
+		t.Errorf("paper %+v, warnings %q", e.Paper, e.Warnings)
+	}
+}
+
+// TestExplanationInText has records that are the same in every run.
+func TestExplanationInText(t *testing.T) {
+	f := whole(t)
+	const digest = "0123456789abcdef"
+	records := dagtest.Scan(t, f.stages, f.dir).Records()
+	for i := range records {
+		m := *records[i].Manifest
+		m.Key, m.CPUSeconds, m.Inputs, m.Outputs = digest, 1.5, slices.Clone(m.Inputs), slices.Clone(m.Outputs)
+		for _, files := range [][]dag.File{m.Inputs, m.Outputs} {
+			for k := range files {
+				files[k].SHA256 = digest
+			}
+		}
+		records[i].Manifest = &m
+	}
+	x := explain.NewExplainer(f.settings, f.dir, records)
+	for name, cell := range map[string][3]string{
+		"explain-mean.txt":     {"table1_variance", "b=8", "hbn"},
+		"explain-schedule.txt": {"table5_hbn_schedule", "N=30 b=16", "m"},
+		"explain-cost.txt":     {"table4_benefit", "simulated b=8", "delta"},
+	} {
+		e := ask(t, x, cell[0], cell[1], cell[2])
+		var b bytes.Buffer
+		if err := e.Text(&b, false); err != nil {
+			t.Fatal(err)
+		}
+		golden.Check(t, name, b.Bytes())
+	}
+}
+
+func TestExplanationAsJSON(t *testing.T) {
+	e := ask(t, whole(t).explainer(t), "table1", "8", "tuned_en_se")
+	text, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Value *float64
+		Parts model.Parts
+		Units []struct{ Unit string }
+	}
+	if err := json.Unmarshal(text, &got); err != nil || *got.Value != *e.Value || len(got.Parts.Rows) != 112 || len(got.Units) != len(e.Units) {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+func TestTheErrorOfAWeight(t *testing.T) {
+	x := whole(t).explainer(t)
+	risk, w := ask(t, x, "table5", "19 16", "risk"), ask(t, x, "table5", "19 16", "w")
+	m := ask(t, x, "table5", "19 16", "m")
+	near(t, "error of w = risk·m/b", *w.Errors[0].SE, *risk.Errors[0].SE**m.Value/16)
+	if *risk.Errors[0].SE == 0 {
+		t.Error("no error to speak of")
+	}
+}
+
+func TestMeasuredNumbersAreExplained(t *testing.T) {
+	x := liveStudy().reported(t).explainer(t)
+	for _, c := range []struct{ table, row, column string }{
+		{"prediction_variance", "measured primer__model=small b=8 hbn", "ratio"},
+		{"prediction_variance", "measured primer__model=small b=8 hbn", "variance"},
+		{"prediction_times", "primer__model=small b=8 hbn-async", "measured_seconds"},
+	} {
+		e := ask(t, x, c.table, c.row, c.column)
+		var b bytes.Buffer
+		if err := e.Text(&b, false); err != nil || len(e.Warnings) > 0 {
+			t.Errorf("%v: %v, %q", c, err, e.Warnings)
+		}
+		text, _, _ := strings.Cut(b.String(), "\nStored files")
+		golden.Check(t, fmt.Sprintf("live/explain-%s-%s.txt", c.table, c.column), []byte(text))
+	}
+}
