@@ -1,7 +1,6 @@
 package table
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -11,8 +10,6 @@ import (
 // Printed is a table set in LaTeX, in the parts that a document places as it
 // likes.
 type Printed struct {
-	Comments []string // the first lines of what ReadLaTeX has read, without their percent signs
-
 	Caption string // raw LaTeX, on one line
 	Label   string
 	Align   string // the letters of the columns: "@{}lrr@{}"
@@ -33,51 +30,6 @@ func Print(t Table) (Printed, error) {
 		Caption: oneLine(t.caption()), Label: oneLine(t.Label), Align: "@{}" + texAligns(t.Columns) + "@{}",
 		Heads: texHeads(t), Body: texBody(t), Notes: texNotes(t), columns: len(t.Columns),
 	}, nil
-}
-
-// ReadLaTeX reads what LaTeX has written. Any other text is an error.
-func ReadLaTeX(text []byte) (Printed, error) {
-	var p Printed
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	part := &p.Comments
-	for i, line := range lines {
-		comment, isComment := strings.CutPrefix(line, "% ")
-		switch word := strings.TrimSpace(line); {
-		case isComment && p.Align == "":
-			p.comment(comment)
-		case p.Align == "" && strings.HasPrefix(word, `\begin{tabular}{`):
-			p.Align = strings.TrimSuffix(strings.TrimPrefix(word, `\begin{tabular}{`), "}")
-			p.columns = len(strings.ReplaceAll(p.Align, "@{}", ""))
-		case p.Align == "":
-			return Printed{}, fmt.Errorf("line %d: no tabular begins", i+1)
-		case word == `\toprule`:
-			part = &p.Heads
-		case word == `\midrule` && part == &p.Heads:
-			part = &p.Body
-		case word == `\bottomrule`:
-			part = &p.Notes
-		case word == `\end{tabular}%` && i == len(lines)-1 && part == &p.Notes && len(p.Heads) > 0:
-			return p, nil
-		default:
-			*part = append(*part, line)
-		}
-	}
-	return Printed{}, errors.New("the tabular does not end: want a file that a table was written to")
-}
-
-// comment takes a line before the table.
-func (p *Printed) comment(line string) {
-	inner := func(command string) (string, bool) {
-		rest, ok := strings.CutPrefix(line, command+"{")
-		return strings.TrimSuffix(rest, "}"), ok
-	}
-	if caption, ok := inner(`\caption`); ok {
-		p.Caption = caption
-	} else if label, ok := inner(`\label`); ok {
-		p.Label = label
-	} else {
-		p.Comments = append(p.Comments, line)
-	}
 }
 
 // Rows is the number of printed lines, headings of sections among them.
