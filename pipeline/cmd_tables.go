@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
+
 	"speceval/internal/atomicfile"
 	"speceval/internal/phrase"
 	"speceval/pipeline/dag"

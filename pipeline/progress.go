@@ -3,10 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
+	"time"
+
 	"speceval/internal/phrase"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/status"
-	"time"
 
 	"github.com/schollz/progressbar/v3"
 )

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+
 	"speceval/internal/atomicfile"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"

@@ -1,9 +1,10 @@
 package page
 
 import (
+	"testing"
+
 	"speceval/internal/agreement"
 	"speceval/internal/table"
-	"testing"
 )
 
 func TestDecimalsFollowErrors(t *testing.T) {

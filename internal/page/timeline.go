@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
 	"speceval/internal/phrase"
 )
 

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"speceval/internal/phrase"
 	"strings"
 	"time"
+
+	"speceval/internal/phrase"
 )
 
 const (

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"speceval/internal/phrase"
 	"strings"
 	"time"
+
+	"speceval/internal/phrase"
 )
 
 const (

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"strconv"
+
 	"speceval/internal/agreement"
 	"speceval/internal/policy"
-	"strconv"
 )
 
 // EquivalentBudget is ⌊b/r⌋, the largest whole budget at which Uniform has no

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+
 	"speceval/internal/agreement"
 	"speceval/internal/policy"
 )

@@ -3,6 +3,7 @@ package variance
 import (
 	"fmt"
 	"math"
+
 	"speceval/internal/policy"
 )
 
@@ -37,7 +38,7 @@ func (e PairedEntry) InErrors() float64 {
 }
 
 // PairedRows are all policies but HBN at every budget, as far as their
-// differences are  A file that lacks some profiles of a policy is an
+// differences are stored. A file that lacks some profiles of a policy is an
 // error: a mean over fewer profiles would look like another difference.
 func PairedRows(ratios []Ratio, differences Differences) ([]PairedRow, error) {
 	var rows []PairedRow

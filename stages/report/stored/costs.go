@@ -51,6 +51,17 @@ func readCosts(in Locate, s *Settings) (Costs, error) {
 	return costs, err
 }
 
+// Groups is the runs in groups that have each of the strategies.
+func (s *Source) Groups(strategies ...string) ([]measurement.Group, error) {
+	costs, err := s.Costs()
+	if err != nil {
+		return nil, err
+	}
+	return once(s, fmt.Sprint("groups", strategies), func(Locate) ([]measurement.Group, error) {
+		return measurement.Groups(costs.Runs, costs.Repeats, strategies...)
+	})
+}
+
 func isPublished(m measurement.Measurement) bool { return m.Provenance == measurement.Published }
 
 // publishedRuns is the published runs of the experiment's budgets. At a budget

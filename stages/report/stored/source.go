@@ -3,6 +3,7 @@ package stored
 import (
 	"cmp"
 	"slices"
+
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
 	"speceval/internal/paper"

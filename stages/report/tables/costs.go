@@ -117,7 +117,7 @@ func (k *costTable) rows(src *stored.Source) ([]*costRow, error) {
 			return nil, err // the replay has not run
 		}
 	}
-	groups, err := measurement.Groups(costs.Runs, costs.Repeats, k.strategies...)
+	groups, err := src.Groups(k.strategies...)
 	if err != nil {
 		return nil, err
 	}
