@@ -36,13 +36,20 @@ func (l *lab) indexed() (p *Plan, read bool) {
 	l.t.Helper()
 	g := l.graph()
 	x := openIndex(g, l.dir, 0)
-	if x == nil {
-		if os.Getenv("SPECEVAL_CI") == "1" {
-			l.t.Fatal("the file system of temporary files keeps no index")
-		}
-		l.t.Skip("the file system of temporary files keeps no index")
-	}
+	wantIndex(l.t, x)
 	return l.planOf(g, x), x.Reads() > 0
+}
+
+// wantIndex skips a test where temporary files keep no index; never in CI.
+func wantIndex(t testing.TB, x *index) {
+	t.Helper()
+	switch {
+	case x != nil:
+	case os.Getenv("SPECEVAL_CI") == "1":
+		t.Fatal("the file system of temporary files keeps no index")
+	default:
+		t.Skip("the file system of temporary files keeps no index")
+	}
 }
 
 func (l *lab) planOf(g *Graph, x *index) *Plan {
