@@ -61,11 +61,3 @@ func (l List) Find(name string) *Policy {
 func (l List) Order(name string) int {
 	return slices.IndexFunc(l, func(p *Policy) bool { return p.Name == name })
 }
-
-// Find is the policy of a name, Uniform among them; nil if there is none.
-func Find(name string) *Policy {
-	if name == Uniform.Name {
-		return Uniform
-	}
-	return All.Find(name)
-}
