@@ -73,7 +73,7 @@ func ExampleMean_Minus() {
 }
 
 // The least budget for a benchmark of 100 tasks at which two models that differ by
-// 0.03 are told apart, before any rollout.
+// 0.03 are resolved, before any rollout.
 func ExamplePlanner_Least() {
 	planner := estimate.Planner{Tasks: 100, Seed: 1}
 	e, err := planner.Least(context.Background(), estimate.ResolvingEach(0.03))

@@ -202,7 +202,7 @@ func TestThereIsNoPDFWithoutAnEngine(t *testing.T) {
 var digests = regexp.MustCompile(`[0-9a-f]{32}(\\newline )?[0-9a-f]{32}`)
 
 // TestDocumentsMatchGoldenFiles are of the small study, with made-up verdicts of
-// every kind. What columns are is told of a few.
+// every kind, and describe a few columns.
 func TestDocumentsMatchGoldenFiles(t *testing.T) {
 	for folder, published := range map[string]bool{"paper": true, "own": false} {
 		d := smallDocument(t, published)

@@ -8,7 +8,7 @@ import (
 )
 
 // Packer packs values into bytes: integers as varints, texts behind their length.
-// Lists and maps that are nil are told from empty ones.
+// A nil list or map stays nil, and an empty one empty.
 type Packer struct {
 	bytes       []byte
 	maps, texts *sharing // of all entries

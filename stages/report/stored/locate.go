@@ -1,6 +1,6 @@
 // Package stored is what the other stages have stored, as the report reads it: the
-// experiment, the rows of the replay and systems stages, and sums over them with
-// their Monte Carlo errors. A Source reads each file of an output folder once.
+// experiment, and the rows of the replay and systems stages. A Source reads each
+// file of an output folder once.
 package stored
 
 import (
