@@ -66,7 +66,7 @@ var importRules = []importRule{
 	{"internal/fleet/speed", []string{"internal/fleet"}},
 	{"internal/fleet/workload", []string{"internal/fleet", "method/controller", "internal/csvfile", "internal/seed", "internal/profile"}},
 	{"internal/router", []string{"method/controller", "internal/flops"}},
-	{"method/controller", []string{"method/neyman"}},
+	{"method/controller", []string{"method/staged", "method/neyman"}},
 
 	// Serving: from the pool of replicas down to one server's client, and the
 	// fleet that stands in for servers.
@@ -110,6 +110,7 @@ var importRules = []importRule{
 	{"internal/exante", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"internal/pilot", []string{"internal/seed"}},
 	{"internal/tsneyman", []string{"internal/seed"}},
+	{"method/staged", []string{"method/neyman"}},
 	{"method/neyman", nil},
 	{"internal/seed", nil},
 	{"internal/variance", []string{"internal/agreement", "internal/profile", "internal/policy", "internal/rowfile"}},

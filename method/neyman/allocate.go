@@ -3,6 +3,7 @@ package neyman
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Allocate spends total rollouts on tasks with the given scores: at least one
@@ -14,45 +15,65 @@ import (
 // It is an error if total is less than the number of tasks, or if a score is
 // negative or not finite.
 func Allocate(scores []float64, total int) ([]int, error) {
+	var a Allocator
+	return a.Allocate(scores, total)
+}
+
+// Allocator makes allocations one after the other in the memory that it has. The
+// zero value is ready for use.
+type Allocator struct {
+	classes    Classes
+	class      []int
+	allocation []int
+}
+
+// Allocate is the function of that name. What it returns holds until the next call.
+func (a *Allocator) Allocate(scores []float64, total int) ([]int, error) {
 	if total < len(scores) || len(scores) == 0 {
 		return nil, fmt.Errorf("allocate %d rollouts to %d tasks: every task needs one", total, len(scores))
 	}
 	largest := 0.0
 	for i, v := range scores {
-		if v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		if !(v >= 0) || v > math.MaxFloat64 {
 			return nil, fmt.Errorf("allocate: score %d is %v, want a finite number that is not negative", i, v)
 		}
 		largest = max(largest, v)
 	}
 	_, exponent := math.Frexp(largest)
-	var classes Classes
-	class := make([]int, len(scores))
+	scale := math.Ldexp(1, -max(exponent, -1000))
+	a.classes.Reset()
+	a.class, a.allocation = slices.Grow(a.class[:0], len(scores))[:len(scores)], slices.Grow(a.allocation[:0], len(scores))[:len(scores)]
 	for i, v := range scores {
-		class[i] = classes.Add(1, math.Ldexp(v, -exponent)) // exact, so that ties stay ties
+		a.class[i] = a.classes.Add(1, v*scale) // exact, so that ties stay ties
 	}
-	allocation := make([]int, len(scores))
-	if classes.weight == 0 {
-		for i := range allocation {
-			allocation[i] = total / len(scores)
-			if i < total%len(scores) {
-				allocation[i]++
-			}
-		}
-		return allocation, nil
+	if a.classes.weight == 0 {
+		a.evenly(total)
+		return a.allocation, nil
 	}
-	gain, extra := classes.Settle(total)
-	for i, c := range class {
-		allocation[i] = 1
+	gain, extra := a.classes.Settle(total)
+	for i, c := range a.class {
+		a.allocation[i] = 1
 		if c < 0 {
 			continue
 		}
-		allocation[i] = classes.Units(c)
-		if extra > 0 && classes.Gain(c) == gain {
-			allocation[i]++
+		a.allocation[i] = a.classes.Units(c)
+		if extra > 0 && a.classes.Gain(c) == gain {
+			a.allocation[i]++
 			extra--
 		}
 	}
-	return allocation, nil
+	return a.allocation, nil
+}
+
+// evenly divides a total among the tasks, what is left over to the first.
+func (a *Allocator) evenly(total int) {
+	n := len(a.allocation)
+	for i := range a.allocation {
+		a.allocation[i] = total / n
+		if i < total%n {
+			a.allocation[i]++
+		}
+	}
 }
 
 // VarianceRatio is the variance of the estimate under an allocation of N·b

@@ -1,0 +1,41 @@
+package staged
+
+import "fmt"
+
+// Plan says how an evaluation in stages spends its budget. It is fixed before the
+// first rollout.
+type Plan struct {
+	Pilots int     // m, rollouts of every task in the first stage
+	Weight float64 // of the pilot's mean, from 0 to 1
+
+	// LeaveOneOut, if there is one, is the weight of a task's pilot in the place of
+	// Weight, from the pilots of all other tasks: others[S] of them have S successes.
+	// It must not be kept, and must not depend on anything else that is random.
+	LeaveOneOut func(others []int) float64
+
+	// Fractions are what the stages after the pilot execute of each task's share of
+	// the rollouts that are left, one for each stage. The last is 1, as is the only
+	// one of a plan with two stages.
+	Fractions []float64
+}
+
+// Stages is the number of stages, the pilot among them.
+func (p Plan) Stages() int { return 1 + len(p.Fractions) }
+
+// check says what is wrong with a plan for a budget of rollouts a task, if anything.
+func (p Plan) check(budget int) error {
+	switch {
+	case p.Pilots < 1 || p.Pilots >= budget:
+		return fmt.Errorf("staged: a pilot of %d rollouts per task does not fit a budget of %d: want 1 to %d", p.Pilots, budget, budget-1)
+	case !(p.Weight >= 0 && p.Weight <= 1):
+		return fmt.Errorf("staged: a stage weight of %v: want 0 to 1", p.Weight)
+	case len(p.Fractions) == 0 || p.Fractions[len(p.Fractions)-1] != 1:
+		return fmt.Errorf("staged: fractions %v: the last stage executes all that is left, 1", p.Fractions)
+	}
+	for _, f := range p.Fractions {
+		if !(f > 0 && f <= 1) {
+			return fmt.Errorf("staged: a fraction of %v: want more than 0 and at most 1", f)
+		}
+	}
+	return nil
+}

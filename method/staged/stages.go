@@ -1,0 +1,240 @@
+package staged
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"speceval/method/neyman"
+)
+
+// Stages is the estimate of one evaluation, stage by stage. It is made by New; one
+// that has been made can begin again, for another evaluation, in the memory that it
+// has.
+type Stages struct {
+	plan     Plan
+	budget   int
+	stage    int  // under way, from 0; the pilot is 0
+	observed bool // the outcome of the stage is known
+	left     int  // rollouts of all tasks after this stage
+
+	rest      []float64 // weight that a task has left after this stage
+	weights   []float64 // c of this stage
+	sizes     []int     // n of this stage
+	shares    []int     // of all rollouts from this stage on, as they were divided at its beginning
+	means     []float64 // Σ c·X of the stages that were observed
+	shrinkage []float64 // Σ c²/n, this stage included
+
+	open      []int // tasks with weight left, ascending
+	scores    []float64
+	allocator neyman.Allocator
+	counts    []int // of pilots by successes
+}
+
+// New begins an evaluation of so many tasks with an average budget of rollouts per
+// task. The pilot is then under way. It is an error if the plan does not fit.
+func New(tasks, budget int, plan Plan) (*Stages, error) {
+	if tasks < 1 {
+		return nil, fmt.Errorf("staged: %d tasks, want at least 1", tasks)
+	}
+	if err := plan.check(budget); err != nil {
+		return nil, err
+	}
+	s := &Stages{
+		plan: plan, budget: budget,
+		rest: make([]float64, tasks), weights: make([]float64, tasks), means: make([]float64, tasks), shrinkage: make([]float64, tasks),
+		sizes: make([]int, tasks), shares: make([]int, tasks), open: make([]int, 0, tasks), scores: make([]float64, tasks),
+		counts: make([]int, plan.Pilots+1),
+	}
+	s.Restart()
+	return s, nil
+}
+
+// Restart begins another evaluation under the same plan.
+func (s *Stages) Restart() {
+	s.stage, s.observed = 0, false
+	s.left = len(s.sizes) * (s.budget - s.plan.Pilots)
+	s.open = s.open[:0]
+	for i := range s.sizes {
+		s.sizes[i], s.shares[i], s.means[i] = s.plan.Pilots, s.budget, 0
+		s.weigh(i, s.plan.Weight)
+	}
+}
+
+// weigh gives a task's pilot its weight.
+func (s *Stages) weigh(task int, weight float64) {
+	s.weights[task], s.rest[task] = weight, 1-weight
+	s.shrinkage[task] = weight * weight / float64(s.plan.Pilots)
+}
+
+// Stage is the stage under way, from 0: the pilot.
+func (s *Stages) Stage() int { return s.stage }
+
+// Sizes is the rollouts of each task in the stage under way, n. It holds until the
+// next Decide. A task that has finished has none.
+func (s *Stages) Sizes() []int { return s.sizes }
+
+// Shares is how all rollouts from this stage on were divided among the tasks at its
+// beginning, of which Sizes are executed now. It holds until the next Decide. In the
+// last stage both are the same.
+func (s *Stages) Shares() []int { return s.shares }
+
+// Weights is the weight of each task's mean in the stage under way, c. Under
+// Plan.LeaveOneOut that of the pilot is known after Observe. It holds until the
+// next Decide.
+func (s *Stages) Weights() []float64 { return s.weights }
+
+// Rest is the weight that each task has left for later stages. It holds until the
+// next Decide.
+func (s *Stages) Rest() []float64 { return s.rest }
+
+// Shrinkage is Σ c²/n of each task over the stages so far, the one under way
+// included: of a task whose rollouts have the variance v, v times it is the variance
+// of its estimate once that is complete.
+func (s *Stages) Shrinkage() []float64 { return s.shrinkage }
+
+// ErrOrder means that a stage was observed twice, or decided before it was seen.
+var ErrOrder = errors.New("staged: Observe and Decide take turns, until Done")
+
+// Observe takes the outcome of the stage under way: the passes of each task among
+// its Sizes.
+func (s *Stages) Observe(passes []int) error {
+	if s.observed {
+		return ErrOrder
+	}
+	if len(passes) != len(s.sizes) {
+		return fmt.Errorf("staged: passes of %d tasks, want %d", len(passes), len(s.sizes))
+	}
+	for i, x := range passes {
+		if x < 0 || x > s.sizes[i] {
+			return fmt.Errorf("staged: task %d has %d passes of %d rollouts", i, x, s.sizes[i])
+		}
+	}
+	if s.stage == 0 && s.plan.LeaveOneOut != nil {
+		if err := s.leaveOneOut(passes); err != nil {
+			return err
+		}
+	}
+	for i, x := range passes {
+		if n := s.sizes[i]; n > 0 {
+			s.means[i] += s.weights[i] * (float64(x) / float64(n))
+		}
+	}
+	s.observed = true
+	return nil
+}
+
+// leaveOneOut sets the pilots' weights. Tasks with as many successes have the same
+// others.
+func (s *Stages) leaveOneOut(passes []int) error {
+	clear(s.counts)
+	for _, x := range passes {
+		s.counts[x]++
+	}
+	for own, n := range s.counts {
+		if n == 0 {
+			continue
+		}
+		s.counts[own]--
+		weight := s.plan.LeaveOneOut(s.counts)
+		s.counts[own]++
+		if !(weight >= 0 && weight <= 1) {
+			return fmt.Errorf("staged: a leave-one-out weight of %v: want 0 to 1", weight)
+		}
+		for i, x := range passes {
+			if x == own {
+				s.weigh(i, weight)
+			}
+		}
+	}
+	return nil
+}
+
+// Decide begins the next stage, by the scores of all tasks, E[p(1−p)] given what
+// has been observed. Those of tasks that have finished are not looked at. The
+// rollouts that are left are divided by R²·score, R being the weight that a task
+// has left, exactly, with at least one for each (Eq. 8 of the paper, of which this
+// is the case R = 1−w); of its share T a task executes n = f·T rounded, at least
+// one, with the weight R·n/T. Where that is the whole share the task finishes.
+//
+// It is an error if a score is negative or not finite, and after Done.
+func (s *Stages) Decide(scores []float64) error {
+	switch {
+	case !s.observed || s.Done():
+		return ErrOrder
+	case len(scores) != len(s.sizes):
+		return fmt.Errorf("staged: scores of %d tasks, want %d", len(scores), len(s.sizes))
+	}
+	s.unfinished()
+	most := 0.0
+	for _, i := range s.open {
+		most = max(most, s.rest[i])
+	}
+	own := s.scores[:len(s.open)]
+	for k, i := range s.open {
+		own[k] = scores[i]
+		if r := s.rest[i]; r != most { // not where all have as much left, so that ties stay ties
+			own[k] *= (r / most) * (r / most)
+		}
+	}
+	shares, err := s.allocator.Allocate(own, s.left)
+	if err != nil {
+		return err
+	}
+	fraction := s.plan.Fractions[s.stage]
+	for i := range s.sizes {
+		s.sizes[i], s.shares[i], s.weights[i] = 0, 0, 0
+	}
+	for k, i := range s.open {
+		s.begin(i, shares[k], fraction)
+	}
+	s.stage, s.observed = s.stage+1, false
+	return nil
+}
+
+// unfinished sets open: the tasks with weight left, which before the pilot's end
+// are all.
+func (s *Stages) unfinished() {
+	if s.stage == 0 {
+		for i := range s.sizes {
+			s.open = append(s.open, i)
+		}
+		return
+	}
+	open := s.open[:0]
+	for _, i := range s.open {
+		if s.sizes[i] < s.shares[i] {
+			open = append(open, i)
+		}
+	}
+	s.open = open
+}
+
+// begin gives a task its part of the next stage.
+func (s *Stages) begin(task, share int, fraction float64) {
+	size, weight, rest := share, s.rest[task], 0.0
+	if n := max(1, int(math.Round(fraction*float64(share)))); n < share {
+		size = n
+		weight *= float64(size) / float64(share)
+		rest = s.rest[task] - weight
+	}
+	s.sizes[task], s.shares[task], s.weights[task], s.rest[task] = size, share, weight, rest
+	s.shrinkage[task] += weight * weight / float64(size)
+	s.left -= size
+}
+
+// Done reports whether every task has finished, and the whole budget is spent.
+func (s *Stages) Done() bool { return s.observed && s.left == 0 }
+
+// Mean is the estimate of the mean over tasks, once Done.
+func (s *Stages) Mean() float64 {
+	sum := 0.0
+	for _, x := range s.means {
+		sum += x
+	}
+	return sum / float64(len(s.means))
+}
+
+// Means is the estimates of all tasks, once Done. None is a probability: it may
+// exceed 1 only by rounding, but is not what a task's rollouts pooled would say.
+func (s *Stages) Means() []float64 { return s.means }
