@@ -62,7 +62,7 @@ func paperDesigns(t *testing.T) []variance.Design {
 			if !ok {
 				t.Fatalf("no pilot size for N=%d b=%d", n, b)
 			}
-			d := variance.Design{Policy: variance.HBN, NTasks: int32(n), Budget: int32(b), M: int32(m), W: 0.5, Selected: true}
+			d := variance.Design{Policy: variance.HBN, Donors: "none", NTasks: int32(n), Budget: int32(b), M: int32(m), W: 0.5, Selected: true}
 			worse, other := d, d
 			worse.M, worse.Selected = 3, false
 			other.Policy, other.M = variance.TunedEN, 5
@@ -118,7 +118,7 @@ func TestAllocationsOfOwnProfiles(t *testing.T) {
 	if err := os.WriteFile(mine, []byte(rows), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	store(t, dir, []variance.Design{{Policy: variance.HBN, NTasks: 2, Budget: 12, M: 5, W: 0.5, Selected: true}})
+	store(t, dir, []variance.Design{{Policy: variance.HBN, Donors: "none", NTasks: 2, Budget: 12, M: 5, W: 0.5, Selected: true}})
 	code, stdout, stderr := onShell("allocations", "--out", dir, "--set", "corpus.profiles="+mine, "--set", "experiment.budgets=[12]")
 	if code != 0 || strings.Count(stdout, "\n") != 2 {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
@@ -130,8 +130,8 @@ func TestAllocationFaults(t *testing.T) {
 	empty, covered, twice, broken := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
 	designs := paperDesigns(t)
 	store(t, covered, designs)
-	store(t, twice, append(designs, variance.Design{Policy: variance.HBN, NTasks: 19, Budget: 8, M: 6, W: 0.5, Selected: true}))
-	store(t, broken, append(designs, variance.Design{Policy: variance.HBN, NTasks: 19, Budget: 8, M: 8, W: 0.5, Selected: true}))
+	store(t, twice, append(designs, variance.Design{Policy: variance.HBN, Donors: "none", NTasks: 19, Budget: 8, M: 6, W: 0.5, Selected: true}))
+	store(t, broken, append(designs, variance.Design{Policy: variance.HBN, Donors: "none", NTasks: 19, Budget: 8, M: 8, W: 0.5, Selected: true}))
 	tests := []struct {
 		args   string
 		code   int

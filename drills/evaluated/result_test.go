@@ -224,7 +224,7 @@ func TestPredictions(t *testing.T) {
 		}
 	}
 	p := profile.Profile{Benchmark: "quiz", Model: "m"}
-	row := variance.Ratio{Benchmark: "quiz", Model: "m", Budget: 8, Policy: policy.HBN.Name, VarianceRatio: 0.9}
+	row := variance.Ratio{Benchmark: "quiz", Model: "m", Budget: 8, Policy: policy.HBN.Name, Donors: "none", VarianceRatio: 0.9}
 	other := row
 	other.Policy, other.VarianceRatio = policy.Oracle.Name, 0.5
 	write([]variance.Ratio{other, row})

@@ -11,7 +11,7 @@ import (
 // EN is Tuned EN: a continuation by the empirical variances of the pilot (paper,
 // Eq. 16), designed in hindsight on the profiles themselves (Eq. 17).
 var EN = &Policy{
-	Name: "tuned_en", Label: "Tuned EN", Macro: "EN", PaperTable: 1,
+	Name: "tuned_en", Label: "Tuned EN", Macro: "EN", Donors: None, PaperTable: 1,
 	TwoStage: &TwoStage{
 		Folded: func(s Setting) []float64 { return enScores(s.M) },
 		Design: Design{Unit: "en", Seconds: func(int) float64 { return 0.4 }, OnProfile: enCoefficients},

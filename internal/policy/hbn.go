@@ -14,7 +14,7 @@ import (
 // hierarchical prior (paper, Eqs. 6 to 8), designed beforehand on panels of the
 // prior (Eqs. 10 to 12).
 var HBN = &Policy{
-	Name: "hbn", Label: "HBN", Macro: "HBN", PaperTable: 1,
+	Name: "hbn", Label: "HBN", Macro: "HBN", Donors: None, PaperTable: 1,
 	TwoStage: &TwoStage{
 		Scores: hbnScores,
 		Design: Design{

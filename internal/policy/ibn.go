@@ -6,7 +6,7 @@ import "math"
 // Beta(α, α) priors (paper, Eq. 15), designed on panels of that prior (Eq. 20),
 // with α chosen in hindsight (Eq. 22).
 var IBN = &Policy{
-	Name: "tuned_ibn", Label: "Tuned IBN", Macro: "IBN", PaperTable: 1, Strength: true,
+	Name: "tuned_ibn", Label: "Tuned IBN", Macro: "IBN", Donors: None, PaperTable: 1, Strength: true,
 	TwoStage: &TwoStage{
 		Folded: func(s Setting) []float64 {
 			scores, _ := ibnScores(s.Alpha, s.M)

@@ -5,6 +5,6 @@ import "speceval/method/neyman"
 // Oracle is the exact integer Neyman allocation for the true variances (paper,
 // Eq. 2).
 var Oracle = &Policy{
-	Name: "oracle", Label: "Oracle", Macro: "Oracle", PaperTable: 1, Clairvoyant: true,
+	Name: "oracle", Label: "Oracle", Macro: "Oracle", Donors: None, PaperTable: 1, Clairvoyant: true,
 	Fixed: neyman.Allocate,
 }

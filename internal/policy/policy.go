@@ -16,6 +16,10 @@ type Policy struct {
 	Label string // for people: "Tuned EN"
 	Macro string // within the names of LaTeX commands, letters only: "EN" of \specENVarianceBEight
 
+	// Donors is what the policy knows beforehand. Policies that differ in it alone
+	// share their name and label.
+	Donors *Donors
+
 	// PaperTable is the table of the paper that has its mean variance ratio: 1 or
 	// 8. It is 0 for Uniform, which is 1 by definition, and for policies of ours.
 	PaperTable int
@@ -28,9 +32,9 @@ type Policy struct {
 	// hindsight: at each budget the one with the least mean ratio over profiles.
 	Strength bool
 
-	// How the policy spends the budget, in one of three forms. An allocation known
-	// beforehand is made from the true variances and the number of rollouts, a
-	// multiple of the number of tasks.
+	// How the policy spends the budget, in one of three forms; one that has none yet
+	// is not replayed. An allocation known beforehand is made from the true variances
+	// and the number of rollouts, a multiple of the number of tasks.
 	Fixed    func(variances []float64, total int) ([]int, error)
 	TwoStage *TwoStage
 
@@ -42,22 +46,22 @@ type Policy struct {
 // List is policies in the order of files and tables.
 type List []*Policy
 
-// All is the policies of the replay.
-var All = List{Oracle, EN, IBN, HBN, TS}
+// All is the policies of the replay: the paper's, then ours.
+var All = slices.Concat(List{Oracle, EN, IBN, HBN, TS, LOO, Staged}, Informed, InformedStaged)
 
 // CaseStudy is the policies of the case study (paper, Figure 2), in the order
 // of its file and from back to front in its panels.
 var CaseStudy = List{Uniform, HBN, Oracle}
 
-// Find is the policy of a name, nil if the list has none.
-func (l List) Find(name string) *Policy {
-	if at := l.Order(name); at >= 0 {
+// Find is the policy of a key, nil if the list has none.
+func (l List) Find(key Key) *Policy {
+	if at := l.Order(key); at >= 0 {
 		return l[at]
 	}
 	return nil
 }
 
-// Order is the place of a policy by its name, -1 if the list lacks it.
-func (l List) Order(name string) int {
-	return slices.IndexFunc(l, func(p *Policy) bool { return p.Name == name })
+// Order is the place of a policy by its key, -1 if the list lacks it.
+func (l List) Order(key Key) int {
+	return slices.IndexFunc(l, func(p *Policy) bool { return p.Key() == key })
 }

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"regexp"
+	"slices"
 	"testing"
 
 	"speceval/internal/policy"
@@ -20,18 +21,23 @@ func TestNamesTellPoliciesApart(t *testing.T) {
 		}
 		seen[kind+name] = true
 	}
-	for i, p := range append([]*policy.Policy{policy.Uniform}, policy.All...) {
-		take("name", p.Name, "^[a-z]+(_[a-z]+)*$")
-		take("label", p.Label, ".")
+	for i, p := range append(policy.List{policy.Uniform}, policy.All...) {
+		take("key", p.Key().String(), "^[a-z]+(_[a-z]+)*( [a-z]+[0-9]*)?$")
+		take("title", p.Title(), ".")
 		take("macro", p.Macro, "^[A-Za-z]+$")
-		if found := policy.All.Find(p.Name); policy.All.Order(p.Name) != i-1 || i > 0 && found != p || i == 0 && found != nil {
-			t.Errorf("%s is found as %v, at place %d", p.Name, found, policy.All.Order(p.Name))
+		if found := policy.All.Find(p.Key()); policy.All.Order(p.Key()) != i-1 || i > 0 && found != p || i == 0 && found != nil {
+			t.Errorf("%s is found as %v, at place %d", p.Key(), found, policy.All.Order(p.Key()))
 		}
+	}
+	for _, d := range policy.AllDonors {
+		take("donors", d.Name, "^[a-z]+[0-9]*$")
+		take("label of donors", d.Label, ".")
+		take("macro of donors", d.Macro, "^[A-Za-z]*$")
 	}
 	for _, s := range policy.Strategies {
 		take("strategy", s.Name, "^[a-z]+(-[a-z]+)*$")
 		take("label of strategy", s.Label, ".")
-		if policy.FindStrategy(s.Name) != s || s.Policy != policy.Uniform && policy.All.Find(s.Policy.Name) != s.Policy {
+		if policy.FindStrategy(s.Name) != s || s.Policy != policy.Uniform && policy.All.Find(s.Policy.Key()) != s.Policy {
 			t.Errorf("%s is found as %v, of %v", s.Name, policy.FindStrategy(s.Name), s.Policy)
 		}
 		if !s.Equivalent && s.Name != s.Controller.String() {
@@ -40,8 +46,29 @@ func TestNamesTellPoliciesApart(t *testing.T) {
 	}
 }
 
+// TestPoliciesOfEveryDonor wants each informed policy once for each of the donors,
+// and all others to know nothing.
+func TestPoliciesOfEveryDonor(t *testing.T) {
+	of := map[string][]*policy.Donors{}
+	for _, p := range policy.All {
+		of[p.Name] = append(of[p.Name], p.Donors)
+	}
+	for name, got := range of {
+		want := policy.AllDonors[:1]
+		if name == "hbn_informed" || name == "hbn_informed_staged" {
+			want = policy.AllDonors[1:]
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s has the donors %v", name, got)
+		}
+	}
+	if len(of) != 9 {
+		t.Errorf("there are the policies %v", of)
+	}
+}
+
 // TestEveryPolicySaysHowItSpends wants one of the three forms of each, with a form
-// of scores and a source of designs where they belong.
+// of scores and a source of designs where they belong. Those of ours may lack one.
 func TestEveryPolicySaysHowItSpends(t *testing.T) {
 	count := func(are ...bool) (n int) {
 		for _, is := range are {
@@ -52,7 +79,8 @@ func TestEveryPolicySaysHowItSpends(t *testing.T) {
 		return n
 	}
 	for _, p := range append(policy.List{policy.Uniform}, policy.All...) {
-		if count(p.Fixed != nil, p.TwoStage != nil, p.Sequential != nil) != 1 {
+		forms, ours := count(p.Fixed != nil, p.TwoStage != nil, p.Sequential != nil), p.PaperTable == 0 && p != policy.Uniform
+		if forms != 1 && (forms != 0 || !ours) {
 			t.Errorf("%s has no single form", p.Name)
 		}
 		if two := p.TwoStage; two != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // Uniform gives every task b rollouts: what all others are held against.
-var Uniform = &Policy{Name: "uniform", Label: "Uniform", Macro: "Uniform", Fixed: evenly}
+var Uniform = &Policy{Name: "uniform", Label: "Uniform", Macro: "Uniform", Donors: None, Fixed: evenly}
 
 // evenly gives each task as many of the rollouts, of which there are a multiple.
 func evenly(variances []float64, total int) ([]int, error) {

@@ -64,7 +64,7 @@ func NewMeans(designs Schedules, ratios []Ratio, policies []*policy.Policy) (all
 			}
 			if n != row.Profiles {
 				return nil, fmt.Errorf("ratios: %s covers %d profiles at budget %d where others cover %d; run the replay stage again",
-					p.Name, n, b, row.Profiles)
+					p.Key(), n, b, row.Profiles)
 			}
 			if row.Of[p] = m; p.Strength {
 				if row.Alpha, err = oneAlpha(m.Ratios); err != nil {
@@ -82,7 +82,7 @@ func oneAlpha(ratios []Ratio) (*float64, error) {
 	alpha := ratios[0].Alpha
 	for _, r := range ratios {
 		if AlphaOf(r.Alpha) != AlphaOf(alpha) {
-			return nil, fmt.Errorf("ratios: %s has more than one selected alpha at budget %d", r.Policy, r.Budget)
+			return nil, fmt.Errorf("ratios: %s has more than one selected alpha at budget %d", r.Key(), r.Budget)
 		}
 	}
 	return alpha, nil

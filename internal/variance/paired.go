@@ -64,7 +64,7 @@ func PairedRows(ratios []Ratio, differences Differences) ([]PairedRow, error) {
 			}
 			if found != len(others) || found != len(hbn) {
 				return nil, fmt.Errorf("%s: %s has %d differences to HBN at budget %d, but %d ratios; run the replay stage again",
-					DifferencesFile, p.Name, found, b, len(others))
+					DifferencesFile, p.Key(), found, b, len(others))
 			}
 			rows = append(rows, row)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"speceval/internal/policy"
 	"speceval/internal/rowfile"
 )
 
@@ -96,14 +97,15 @@ func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // Entry names a result of one policy: alpha is 0 for policies without one.
 type Entry struct {
-	Profile, Policy string
-	Budget          int32
-	Alpha           float64
+	Profile string
+	Policy  policy.Key
+	Budget  int32
+	Alpha   float64
 }
 
 // EntryOf is what a ratio is of.
 func EntryOf(r Ratio) Entry {
-	return Entry{r.Profile(), r.Policy, r.Budget, AlphaOf(r.Alpha)}
+	return Entry{r.Profile(), r.Key(), r.Budget, AlphaOf(r.Alpha)}
 }
 
 // ProfileErrors is the errors from the profiles, by the ratio that they are of.
@@ -111,7 +113,7 @@ type ProfileErrors map[Entry]ProfileError
 
 func newProfileErrors(rows []ProfileError) ProfileErrors {
 	return byEntry(rows, func(e ProfileError) Ratio {
-		return Ratio{Benchmark: e.Benchmark, Model: e.Model, Policy: e.Policy, Budget: e.Budget, Alpha: e.Alpha}
+		return Ratio{Benchmark: e.Benchmark, Model: e.Model, Policy: e.Policy, Donors: e.Donors, Budget: e.Budget, Alpha: e.Alpha}
 	})
 }
 
@@ -120,7 +122,7 @@ type Differences map[Entry]Difference
 
 func newDifferences(rows []Difference) Differences {
 	return byEntry(rows, func(d Difference) Ratio {
-		return Ratio{Benchmark: d.Benchmark, Model: d.Model, Policy: d.Policy, Budget: d.Budget, Alpha: d.Alpha}
+		return Ratio{Benchmark: d.Benchmark, Model: d.Model, Policy: d.Policy, Donors: d.Donors, Budget: d.Budget, Alpha: d.Alpha}
 	})
 }
 

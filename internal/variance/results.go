@@ -30,11 +30,23 @@ func Budgets(ratios []Ratio) []int32 {
 	return slices.Compact(all)
 }
 
+// Key is the policy of a ratio.
+func (r Ratio) Key() policy.Key { return policy.Key{Name: r.Policy, Donors: r.Donors} }
+
+// Key is the policy of a design.
+func (d Design) Key() policy.Key { return policy.Key{Name: d.Policy, Donors: d.Donors} }
+
+// Key is the policy that HBN is held against.
+func (d Difference) Key() policy.Key { return policy.Key{Name: d.Policy, Donors: d.Donors} }
+
+// Key is the policy whose ratio has the error.
+func (e ProfileError) Key() policy.Key { return policy.Key{Name: e.Policy, Donors: e.Donors} }
+
 // Pick is the ratios of a policy at a budget, in stored order.
 func Pick(ratios []Ratio, of *policy.Policy, budget int32) []Ratio {
 	var out []Ratio
 	for _, r := range ratios {
-		if r.Policy == of.Name && r.Budget == budget {
+		if r.Key() == of.Key() && r.Budget == budget {
 			out = append(out, r)
 		}
 	}
@@ -44,7 +56,7 @@ func Pick(ratios []Ratio, of *policy.Policy, budget int32) []Ratio {
 // ProfileRatio is the ratio of a policy on a profile at a budget.
 func ProfileRatio(ratios []Ratio, of *policy.Policy, profile string, budget int32) (Ratio, bool) {
 	for _, r := range ratios {
-		if r.Policy == of.Name && r.Budget == budget && r.Profile() == profile {
+		if r.Key() == of.Key() && r.Budget == budget && r.Profile() == profile {
 			return r, true
 		}
 	}
@@ -53,7 +65,7 @@ func ProfileRatio(ratios []Ratio, of *policy.Policy, profile string, budget int3
 
 // scheduleKey names an ex-ante design: alpha is 0 for policies without one.
 type scheduleKey struct {
-	policy         string
+	policy         policy.Key
 	nTasks, budget int32
 	alpha          float64
 }
@@ -66,7 +78,7 @@ func NewSchedules(designs []Design) Schedules {
 	s := Schedules{}
 	for _, d := range designs {
 		if d.Selected {
-			s[scheduleKey{d.Policy, d.NTasks, d.Budget, AlphaOf(d.Alpha)}] = d
+			s[scheduleKey{d.Key(), d.NTasks, d.Budget, AlphaOf(d.Alpha)}] = d
 		}
 	}
 	return s
@@ -77,7 +89,7 @@ func NewSchedules(designs []Design) Schedules {
 func (s Schedules) Of(of *policy.Policy) []Design {
 	var out []Design
 	for key, d := range s {
-		if key.policy == of.Name {
+		if key.policy == of.Key() {
 			out = append(out, d)
 		}
 	}
@@ -91,14 +103,14 @@ func (s Schedules) Of(of *policy.Policy) []Design {
 // another pilot size than the ratio's, means that the two files are not of
 // one run.
 func (s Schedules) behind(r Ratio) (Design, error) {
-	d, ok := s[scheduleKey{r.Policy, r.NTasks, r.Budget, AlphaOf(r.Alpha)}]
+	d, ok := s[scheduleKey{r.Key(), r.NTasks, r.Budget, AlphaOf(r.Alpha)}]
 	if !ok {
 		return d, fmt.Errorf("no design of %s for %d tasks at budget %d is selected; run the replay stage again",
-			r.Policy, r.NTasks, r.Budget)
+			r.Key(), r.NTasks, r.Budget)
 	}
 	if r.M == nil || *r.M != d.M {
 		return d, fmt.Errorf("%s on %s at budget %d was not replayed under the stored design; run the replay stage again",
-			r.Policy, r.Profile(), r.Budget)
+			r.Key(), r.Profile(), r.Budget)
 	}
 	return d, nil
 }

@@ -47,6 +47,12 @@ type Design struct {
 	// standard error; common random numbers make it far smaller than RiskSE.
 	Gap   float64 `parquet:"gap"`
 	GapSE float64 `parquet:"gap_se"`
+
+	Donors string `parquet:"donors"` // what the policy knows beforehand, by name; "none" for nothing
+
+	// Fractions are the shares of what is left that each further stage executes,
+	// separated by spaces; null for a policy in two stages.
+	Fractions *string `parquet:"fractions"`
 }
 
 // Ratio is the Uniform-normalized variance of one policy on one profile at one
@@ -57,9 +63,10 @@ type Ratio struct {
 	NTasks    int32    `parquet:"n_tasks"`
 	Budget    int32    `parquet:"budget"` // rollouts per task
 	Policy    string   `parquet:"policy"`
-	Alpha     *float64 `parquet:"alpha"` // prior strength; null where there is none
-	M         *int32   `parquet:"m"`     // pilot rollouts per task; null for the Oracle
-	W         *float64 `parquet:"w"`     // stage weight of the pilot; null for the Oracle
+	Donors    string   `parquet:"donors"` // what the policy knows beforehand, by name; "none" for nothing
+	Alpha     *float64 `parquet:"alpha"`  // prior strength; null where there is none
+	M         *int32   `parquet:"m"`      // pilot rollouts per task; null for the Oracle
+	W         *float64 `parquet:"w"`      // stage weight of the pilot; null where tasks have no single one
 
 	VarianceRatio float64 `parquet:"variance_ratio"` // 1 = as Uniform
 	RatioSE       float64 `parquet:"ratio_se"`       // Monte Carlo standard error given (m, w); 0 when analytic
@@ -74,6 +81,7 @@ type Difference struct {
 	NTasks    int32    `parquet:"n_tasks"`
 	Budget    int32    `parquet:"budget"`
 	Policy    string   `parquet:"policy"` // the other one
+	Donors    string   `parquet:"donors"` // what it knows beforehand
 	Alpha     *float64 `parquet:"alpha"`  // its prior strength; null where there is none
 
 	Difference   float64 `parquet:"difference"`    // its variance ratio minus HBN's
@@ -89,6 +97,7 @@ type ProfileError struct {
 	NTasks    int32    `parquet:"n_tasks"`
 	Budget    int32    `parquet:"budget"`
 	Policy    string   `parquet:"policy"`
+	Donors    string   `parquet:"donors"` // what it knows beforehand
 	Alpha     *float64 `parquet:"alpha"`
 
 	// ProfileSE is the standard deviation of the ratio over profiles redrawn by

@@ -253,9 +253,9 @@ func TestTheReplaysDesignIsTaken(t *testing.T) {
 	l := newLab(t)
 	var file strings.Builder
 	if err := rowfile.Write(&file, []variance.Design{
-		{Policy: variance.HBN, NTasks: 5, Budget: 4, M: 1, W: 0.1, Risk: 2},
-		{Policy: variance.TunedEN, NTasks: 5, Budget: 4, M: 3, W: 0.6, Risk: 0.5, Selected: true},
-		{Policy: variance.HBN, NTasks: 5, Budget: 4, M: 2, W: 0.45, Risk: 0.9, Selected: true},
+		{Policy: variance.HBN, Donors: "none", NTasks: 5, Budget: 4, M: 1, W: 0.1, Risk: 2},
+		{Policy: variance.TunedEN, Donors: "none", NTasks: 5, Budget: 4, M: 3, W: 0.6, Risk: 0.5, Selected: true},
+		{Policy: variance.HBN, Donors: "none", NTasks: 5, Budget: 4, M: 2, W: 0.45, Risk: 0.9, Selected: true},
 	}, nil); err != nil {
 		t.Fatal(err)
 	}

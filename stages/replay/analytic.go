@@ -30,7 +30,7 @@ func analytic(policies policy.List, p profile.Profile, designs []variance.Design
 			}
 			ratios = append(ratios, variance.Ratio{
 				Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: d.Budget,
-				Policy:        of.Name,
+				Policy: of.Name, Donors: of.Donors.Name,
 				VarianceRatio: neyman.VarianceRatio(vs, allocation, int(d.Budget)),
 			})
 		}

@@ -95,7 +95,7 @@ func BenchmarkCaseStudy(b *testing.B) {
 		b.Fatal(err)
 	}
 	m, w := int32(10), 0.286
-	hbn := variance.Ratio{Budget: 32, Policy: policy.HBN.Name, M: &m, W: &w, VarianceRatio: 0.84}
+	hbn := variance.Ratio{Budget: 32, Policy: policy.HBN.Name, Donors: "none", M: &m, W: &w, VarianceRatio: 0.84}
 	if _, err := caseStudy(b.Context(), benchProfile(30), hbn, prior, b.N, seed.Root(1)); err != nil {
 		b.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func benchRatios(tasks int) []variance.Ratio {
 	var ratios []variance.Ratio
 	for _, d := range benchDesigns(tasks) {
 		if d.Alpha == nil || *d.Alpha == 0.13 {
-			ratios = append(ratios, variance.Ratio{Policy: d.Policy, NTasks: d.NTasks, Budget: d.Budget, Alpha: d.Alpha, M: &d.M, W: &d.W})
+			ratios = append(ratios, variance.Ratio{Policy: d.Policy, Donors: d.Donors, NTasks: d.NTasks, Budget: d.Budget, Alpha: d.Alpha, M: &d.M, W: &d.W})
 		}
 	}
 	return ratios
@@ -139,7 +139,7 @@ func benchDesigns(tasks int) []variance.Design {
 	for _, b := range paper.Budgets {
 		add := func(policy string, m int32, alpha *float64) {
 			designs = append(designs, variance.Design{
-				Policy: policy, NTasks: int32(tasks), Budget: int32(b), M: m, W: 0.4, Alpha: alpha, Selected: true,
+				Policy: policy, Donors: "none", NTasks: int32(tasks), Budget: int32(b), M: m, W: 0.4, Alpha: alpha, Selected: true,
 			})
 		}
 		ms := pilots[int32(b)]

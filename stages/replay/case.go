@@ -167,7 +167,7 @@ func evaluations(of *policy.Policy, p profile.Profile, replayed variance.Ratio, 
 			ratio = neyman.VarianceRatio(variances(ps), allocation, budget)
 		}
 		return fixed(ps, allocation), ratio, nil
-	case of.Name == replayed.Policy:
+	case of.Key() == replayed.Key():
 		s := policy.Setting{Tasks: len(ps), Budget: budget, M: int(*replayed.M)}
 		return twoStage(ps, s, *replayed.W, of.TwoStage.Allocates(prior, s)), replayed.VarianceRatio, nil
 	}

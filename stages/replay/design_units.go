@@ -131,7 +131,7 @@ func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
 	}
 	for _, p := range b.designed() {
 		if as := p.TwoStage.Design.As; as != nil { // of which there are no estimates to make the unit stale
-			u.Config["policy."+p.Name] = "designs of " + as.Name
+			u.Config["policy."+p.Key().String()] = "designs of " + as.Key().String()
 		}
 	}
 	u.Run = func(_ context.Context, job *dag.Job) error {
@@ -150,7 +150,7 @@ func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
 				rows = append(rows, taken(rows, as, p)...)
 			}
 		}
-		return writeRows(job, variance.DesignsFile, "designs.v1", rows)
+		return writeRows(job, variance.DesignsFile, "designs.v2", rows)
 	}
 	return u
 }
@@ -159,8 +159,8 @@ func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
 func taken(rows []variance.Design, from, to *policy.Policy) []variance.Design {
 	var own []variance.Design
 	for _, d := range rows {
-		if d.Policy == from.Name && d.Selected {
-			d.Policy = to.Name
+		if d.Key() == from.Key() && d.Selected {
+			d.Policy, d.Donors = to.Name, to.Donors.Name
 			own = append(own, d)
 		}
 	}
@@ -181,7 +181,7 @@ func (b *builder) designsOf(job *dag.Job, p *policy.Policy, tasks int) ([]varian
 	}
 	var rows []variance.Design
 	for a, g := range all {
-		rows = append(rows, designs(p.Name, tasks, b.strengths(p)[a], b.cs, g)...)
+		rows = append(rows, designs(p.Key(), tasks, b.strengths(p)[a], b.cs, g)...)
 	}
 	return rows, err
 }
@@ -238,11 +238,11 @@ func (b *builder) fromProfiles(job *dag.Job, p *policy.Policy, tasks int) ([]gat
 
 // designs turns the continuation coefficients C of every candidate, estimated
 // in independent replicates ([candidate][replicate]), into designs.
-func designs(policy string, tasks int, alpha *float64, cs exante.Candidates, coefficients [][]float64) []variance.Design {
+func designs(of policy.Key, tasks int, alpha *float64, cs exante.Candidates, coefficients [][]float64) []variance.Design {
 	rows := make([]variance.Design, len(cs))
 	for k, r := range exante.Rate(cs, coefficients) {
 		rows[k] = variance.Design{
-			Policy: policy, NTasks: int32(tasks), Budget: int32(r.Budget), Alpha: alpha,
+			Policy: of.Name, Donors: of.Donors, NTasks: int32(tasks), Budget: int32(r.Budget), Alpha: alpha,
 			M: int32(r.M), W: r.Weight,
 			Risk: r.Risk, RiskSE: r.RiskSE,
 			Selected: r.Selected, Gap: r.Gap, GapSE: r.GapSE,

@@ -37,10 +37,10 @@ func (b *builder) differencesUnit() dag.Unit {
 			return err
 		}
 		all = slices.DeleteFunc(all, func(d variance.Difference) bool {
-			return d.Alpha != nil && *d.Alpha != strength[choice{d.Policy, d.Budget}]
+			return d.Alpha != nil && *d.Alpha != strength[choice{d.Key(), d.Budget}]
 		})
-		sortRows(b.policies, all, func(d variance.Difference) place { return place{d.Benchmark, d.Model, d.Budget, d.Policy} })
-		return writeRows(job, variance.DifferencesFile, "differences.v1", all)
+		sortRows(b.policies, all, func(d variance.Difference) place { return place{d.Benchmark, d.Model, d.Budget, d.Key()} })
+		return writeRows(job, variance.DifferencesFile, "differences.v2", all)
 	}
 	return u
 }
@@ -49,7 +49,7 @@ func (b *builder) differencesUnit() dag.Unit {
 type place struct {
 	benchmark, model string
 	budget           int32
-	policy           string
+	policy           policy.Key
 }
 
 // sortRows sorts rows by profile, budget and policy; rows of one place keep

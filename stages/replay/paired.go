@@ -79,7 +79,7 @@ func differences(ratios []variance.Ratio, runs []*replayed) []variance.Differenc
 		}
 		row := variance.Difference{
 			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget,
-			Policy: r.Policy, Alpha: r.Alpha,
+			Policy: r.Policy, Donors: r.Donors, Alpha: r.Alpha,
 			Difference: r.VarianceRatio - its.VarianceRatio, DifferenceSE: its.RatioSE, Draws: its.Draws,
 		}
 		if i >= analytic {

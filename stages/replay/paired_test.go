@@ -19,9 +19,9 @@ func TestDifferencesMatchEnumeration(t *testing.T) {
 	p := profileOf(64, 32, 8, 60)
 	alpha := 0.13
 	designs := []variance.Design{
-		{Policy: policy.EN.Name, NTasks: 3, Budget: 6, M: 4, W: 0.6},
-		{Policy: policy.HBN.Name, NTasks: 3, Budget: 6, M: 3, W: 0.4},
-		{Policy: policy.IBN.Name, NTasks: 3, Budget: 6, M: 2, W: 0.3, Alpha: &alpha},
+		{Policy: policy.EN.Name, Donors: "none", NTasks: 3, Budget: 6, M: 4, W: 0.6},
+		{Policy: policy.HBN.Name, Donors: "none", NTasks: 3, Budget: 6, M: 3, W: 0.4},
+		{Policy: policy.IBN.Name, Donors: "none", NTasks: 3, Budget: 6, M: 2, W: 0.3, Alpha: &alpha},
 	}
 	prior, err := neyman.NewPrior(16)
 	if err != nil {

@@ -36,9 +36,9 @@ func setting(d variance.Design) policy.Setting {
 
 // continuation is that of a design; it holds until the next call with this bench.
 func continuation(policies policy.List, d variance.Design, bench *policy.Bench) (policy.Continuation, error) {
-	p := policies.Find(d.Policy)
+	p := policies.Find(d.Key())
 	if p == nil || p.TwoStage == nil {
-		return nil, fmt.Errorf("design of policy %q: this replay does not know it", d.Policy)
+		return nil, fmt.Errorf("design of policy %q: this replay does not know it", d.Key())
 	}
 	return p.TwoStage.Continuation(bench, setting(d)), nil
 }
@@ -64,7 +64,7 @@ func (r *replayed) ratio(p profile.Profile, draws int) variance.Ratio {
 	}
 	return variance.Ratio{
 		Benchmark: p.Benchmark, Model: p.Model, NTasks: d.NTasks, Budget: d.Budget,
-		Policy: d.Policy, Alpha: d.Alpha, M: &d.M, W: &d.W,
+		Policy: d.Policy, Donors: d.Donors, Alpha: d.Alpha, M: &d.M, W: &d.W,
 		VarianceRatio: neyman.Risk(int(d.Budget), int(d.M), d.W, r.sum/n),
 		RatioSE:       r.slope() * spread / math.Sqrt(n),
 		Draws:         int32(draws),

@@ -18,9 +18,9 @@ func TestReplayMatchesEnumeration(t *testing.T) {
 	p := profileOf(64, 32, 8, 60)
 	alpha := 0.13
 	designs := []variance.Design{
-		{Policy: policy.HBN.Name, NTasks: 3, Budget: 7, M: 3, W: 0.4},
-		{Policy: policy.EN.Name, NTasks: 3, Budget: 7, M: 4, W: 0.6},
-		{Policy: policy.IBN.Name, NTasks: 3, Budget: 7, M: 2, W: 0.3, Alpha: &alpha},
+		{Policy: policy.HBN.Name, Donors: "none", NTasks: 3, Budget: 7, M: 3, W: 0.4},
+		{Policy: policy.EN.Name, Donors: "none", NTasks: 3, Budget: 7, M: 4, W: 0.6},
+		{Policy: policy.IBN.Name, Donors: "none", NTasks: 3, Budget: 7, M: 2, W: 0.3, Alpha: &alpha},
 	}
 	byTask := []policytest.Scores{policytest.ByTask(t, policy.HBN.Name, 0), policytest.ByTask(t, policy.EN.Name, 0), policytest.ByTask(t, policy.IBN.Name, 13)}
 	prior, err := neyman.NewPrior(16)
@@ -56,8 +56,8 @@ func TestTheWorkedPolicyLiesBetweenUniformAndHBN(t *testing.T) {
 		t.Fatal(err)
 	}
 	designs := []variance.Design{
-		{Policy: policy.HBN.Name, NTasks: 100, Budget: 16, M: 6, W: 0.35},
-		{Policy: policytest.Disagreement.Name, NTasks: 100, Budget: 16, M: 6, W: 0.35},
+		{Policy: policy.HBN.Name, Donors: "none", NTasks: 100, Budget: 16, M: 6, W: 0.35},
+		{Policy: policytest.Disagreement.Name, Donors: "none", NTasks: 100, Budget: 16, M: 6, W: 0.35},
 	}
 	policies := policy.List{policy.HBN, policytest.Disagreement}
 	ratios, apart, err := replay(t.Context(), policies, benchProfile(100), designs, prior, 1024, seed.Root(7).Stream())

@@ -55,7 +55,7 @@ func newResampled(policies policy.List, ratios []variance.Ratio, prior *neyman.P
 		if r.M == nil {
 			continue // analytic
 		}
-		d := variance.Design{Policy: r.Policy, NTasks: r.NTasks, Budget: r.Budget, Alpha: r.Alpha, M: *r.M, W: *r.W}
+		d := variance.Design{Policy: r.Policy, Donors: r.Donors, NTasks: r.NTasks, Budget: r.Budget, Alpha: r.Alpha, M: *r.M, W: *r.W}
 		own := policy.Bench{Prior: prior} // so that it keeps its tables
 		c, err := continuation(policies, d, &own)
 		if err != nil {
@@ -116,7 +116,7 @@ func (s *resampled) group(ctx context.Context, p profile.Profile, others []profi
 			return err
 		}
 		for _, r := range known {
-			s.analytic[choice{r.Policy, r.Budget}] = append(s.analytic[choice{r.Policy, r.Budget}], r.VarianceRatio)
+			s.analytic[choice{r.Key(), r.Budget}] = append(s.analytic[choice{r.Key(), r.Budget}], r.VarianceRatio)
 		}
 	}
 	for k, table := range tables {
@@ -144,10 +144,10 @@ func (s *resampled) rows(ratios []variance.Ratio, resamples int) []variance.Prof
 	for _, r := range ratios {
 		row := variance.ProfileError{
 			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget,
-			Policy: r.Policy, Alpha: r.Alpha, Resamples: int32(resamples),
+			Policy: r.Policy, Donors: r.Donors, Alpha: r.Alpha, Resamples: int32(resamples),
 		}
 		if r.M == nil {
-			mean, se := exante.MeanAndError(s.analytic[choice{r.Policy, r.Budget}])
+			mean, se := exante.MeanAndError(s.analytic[choice{r.Key(), r.Budget}])
 			row.Shift, row.ShiftSE = mean-r.VarianceRatio, se
 			row.ProfileSE = se * math.Sqrt(float64(resamples))
 		} else {

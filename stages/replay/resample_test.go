@@ -133,10 +133,10 @@ func resampleCase(t *testing.T, p profile.Profile) ([]variance.Ratio, []policyte
 	ms, ws := []int32{3, 2, 2}, []float64{0.4, 0.3, 0.6}
 	byTask := []policytest.Scores{nil, policytest.ByTask(t, policy.EN.Name, 0), policytest.ByTask(t, policy.IBN.Name, 13), policytest.ByTask(t, policy.HBN.Name, 0)}
 	ratios := []variance.Ratio{
-		{Policy: policy.Oracle.Name},
-		{Policy: policy.EN.Name, M: &ms[0], W: &ws[0]},
-		{Policy: policy.IBN.Name, M: &ms[1], W: &ws[1], Alpha: &alpha},
-		{Policy: policy.HBN.Name, M: &ms[2], W: &ws[2]},
+		{Policy: policy.Oracle.Name, Donors: "none"},
+		{Policy: policy.EN.Name, Donors: "none", M: &ms[0], W: &ws[0]},
+		{Policy: policy.IBN.Name, Donors: "none", M: &ms[1], W: &ws[1], Alpha: &alpha},
+		{Policy: policy.HBN.Name, Donors: "none", M: &ms[2], W: &ws[2]},
 	}
 	for k := range ratios {
 		ratios[k].NTasks, ratios[k].Budget = int32(p.N()), 5

@@ -33,8 +33,8 @@ func (b *builder) resampleUnits() []dag.Unit {
 		if err != nil {
 			return err
 		}
-		sortRows(b.policies, all, func(e variance.ProfileError) place { return place{e.Benchmark, e.Model, e.Budget, e.Policy} })
-		return writeRows(job, variance.ErrorsFile, "profile_errors.v1", all)
+		sortRows(b.policies, all, func(e variance.ProfileError) place { return place{e.Benchmark, e.Model, e.Budget, e.Key()} })
+		return writeRows(job, variance.ErrorsFile, "profile_errors.v2", all)
 	}
 	return append(units, gather)
 }
@@ -57,7 +57,7 @@ func (b *builder) resampleUnit(of pair.Pair) dag.Unit {
 		if err != nil {
 			return err
 		}
-		return writeRows(job, partFile(id), "profile_errors.v1", rows)
+		return writeRows(job, partFile(id), "profile_errors.v2", rows)
 	}
 	return u
 }

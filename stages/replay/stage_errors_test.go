@@ -35,7 +35,7 @@ func checkDifferences(t *testing.T, ratios []variance.Ratio, differences []varia
 	for i, r := range others {
 		its := hbn[at{r.Model, r.Budget}]
 		want := variance.Difference{
-			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget, Policy: r.Policy, Alpha: r.Alpha,
+			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget, Policy: r.Policy, Donors: r.Donors, Alpha: r.Alpha,
 			Difference: r.VarianceRatio - its.VarianceRatio, DifferenceSE: differences[i].DifferenceSE, Draws: its.Draws,
 		}
 		if !reflect.DeepEqual(differences[i], want) {

@@ -99,7 +99,7 @@ func tsSelect(first, last []tsRow) (search []variance.Search, ratios []variance.
 		if top := best[r.Budget]; r.Alpha == top.Alpha && r.M0 == top.M0 {
 			ratios = append(ratios, variance.Ratio{
 				Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget,
-				Policy: policy.TS.Name, Alpha: &r.Alpha, M: &r.M0,
+				Policy: policy.TS.Name, Donors: policy.TS.Donors.Name, Alpha: &r.Alpha, M: &r.M0,
 				VarianceRatio: r.MSE, RatioSE: r.MSESE, Draws: r.Draws,
 			})
 		}

@@ -252,7 +252,7 @@ func (b *builder) tsSelectUnit(trials, more []dag.Unit) dag.Unit {
 		if err := writeRows(job, variance.SearchFile, "ts_search.v1", search); err != nil {
 			return err
 		}
-		return writeRows(job, tsRatiosFile, "ratios.v1", ratios)
+		return writeRows(job, tsRatiosFile, "ratios.v2", ratios)
 	}
 	return u
 }

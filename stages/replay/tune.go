@@ -1,10 +1,13 @@
 package replay
 
-import "speceval/internal/variance"
+import (
+	"speceval/internal/policy"
+	"speceval/internal/variance"
+)
 
 // choice is what a prior strength is chosen for.
 type choice struct {
-	policy string
+	policy policy.Key
 	budget int32
 }
 
@@ -21,12 +24,12 @@ func tune(all []variance.Ratio) (ratios, strengths []variance.Ratio) {
 	for _, r := range all {
 		if r.Alpha != nil {
 			strengths = append(strengths, r)
-			sums[strength{choice{r.Policy, r.Budget}, *r.Alpha}] += r.VarianceRatio
+			sums[strength{choice{r.Key(), r.Budget}, *r.Alpha}] += r.VarianceRatio
 		}
 	}
 	best := map[choice]float64{}
 	for _, r := range strengths { // in order of the profiles, then of α
-		c := choice{r.Policy, r.Budget}
+		c := choice{r.Key(), r.Budget}
 		alpha, ok := best[c]
 		sum, least := sums[strength{c, *r.Alpha}], sums[strength{c, alpha}]
 		if !ok || sum < least || sum == least && *r.Alpha < alpha {
@@ -34,7 +37,7 @@ func tune(all []variance.Ratio) (ratios, strengths []variance.Ratio) {
 		}
 	}
 	for _, r := range all {
-		if r.Alpha == nil || *r.Alpha == best[choice{r.Policy, r.Budget}] {
+		if r.Alpha == nil || *r.Alpha == best[choice{r.Key(), r.Budget}] {
 			ratios = append(ratios, r)
 		}
 	}
@@ -46,7 +49,7 @@ func selectedStrengths(twoStage []variance.Ratio) map[choice]float64 {
 	strengths := map[choice]float64{}
 	for _, r := range twoStage {
 		if r.Alpha != nil {
-			strengths[choice{r.Policy, r.Budget}] = *r.Alpha
+			strengths[choice{r.Key(), r.Budget}] = *r.Alpha
 		}
 	}
 	return strengths

@@ -52,10 +52,10 @@ func (b *builder) profileUnit(of pair.Pair) dag.Unit {
 
 // writeReplay writes what the replay of a profile gives.
 func writeReplay(job *dag.Job, of pair.Pair, ratios []variance.Ratio, differences []variance.Difference) error {
-	if err := writeRows(job, partFile(profileID(of)), "ratios.v1", ratios); err != nil {
+	if err := writeRows(job, partFile(profileID(of)), "ratios.v2", ratios); err != nil {
 		return err
 	}
-	return writeRows(job, differencesPart(of), "differences.v1", differences)
+	return writeRows(job, differencesPart(of), "differences.v2", differences)
 }
 
 // twoStageUnit gathers the ratios of all profiles and keeps the prior strength
@@ -76,10 +76,10 @@ func (b *builder) twoStageUnit() dag.Unit {
 		ratios, strengths := tune(all)
 		b.inOrder(ratios)
 		b.inOrder(strengths)
-		if err := writeRows(job, variance.TwoStageFile, "ratios.v1", ratios); err != nil {
+		if err := writeRows(job, variance.TwoStageFile, "ratios.v2", ratios); err != nil {
 			return err
 		}
-		return writeRows(job, variance.CandidatesFile, "ratios.v1", strengths)
+		return writeRows(job, variance.CandidatesFile, "ratios.v2", strengths)
 	}
 	return u
 }
@@ -101,14 +101,14 @@ func (b *builder) ratiosUnit() dag.Unit {
 		}
 		ratios = append(ratios, sequential...)
 		b.inOrder(ratios)
-		return writeRows(job, variance.RatiosFile, "ratios.v1", ratios)
+		return writeRows(job, variance.RatiosFile, "ratios.v2", ratios)
 	}
 	return u
 }
 
 // inOrder sorts ratios by profile, budget, policy and prior strength.
 func (b *builder) inOrder(ratios []variance.Ratio) {
-	sortRows(b.policies, ratios, func(r variance.Ratio) place { return place{r.Benchmark, r.Model, r.Budget, r.Policy} })
+	sortRows(b.policies, ratios, func(r variance.Ratio) place { return place{r.Benchmark, r.Model, r.Budget, r.Key()} })
 }
 
 // probabilities are a profile's task probabilities.

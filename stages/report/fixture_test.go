@@ -347,7 +347,7 @@ func madeErrors(ratios []variance.Ratio) []variance.ProfileError {
 	all := []variance.ProfileError{}
 	for _, r := range ratios {
 		e := variance.ProfileError{
-			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget, Policy: r.Policy, Alpha: r.Alpha,
+			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget, Policy: r.Policy, Donors: r.Donors, Alpha: r.Alpha,
 			ProfileSE: 0.006, Shift: 0.001, ShiftSE: 0.0003, Resamples: 100, Draws: 512,
 		}
 		if r.Policy == variance.Oracle {
@@ -375,7 +375,7 @@ func madeDifferences(ratios []variance.Ratio) []variance.Difference {
 	for _, r := range ratios {
 		if h, ok := hbn[place{r.Profile(), r.Budget}]; ok && r.Policy != variance.HBN {
 			all = append(all, variance.Difference{
-				Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget, Policy: r.Policy, Alpha: r.Alpha,
+				Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget, Policy: r.Policy, Donors: r.Donors, Alpha: r.Alpha,
 				Difference: r.VarianceRatio - h.VarianceRatio, DifferenceSE: math.Hypot(r.RatioSE, h.RatioSE) / 10, Draws: r.Draws,
 			})
 		}
@@ -400,7 +400,7 @@ func smallStudy() study {
 		s.pairs = append(s.pairs, pair.Known(made))
 		s.Profiles = append(s.Profiles, stored.ProfileFact{Name: made.Name(), NTasks: p.nTasks, TestedK: made.TestedK})
 		for _, b := range s.Budgets {
-			r := variance.Ratio{Benchmark: p.benchmark, Model: p.model, NTasks: p.nTasks, Budget: b}
+			r := variance.Ratio{Benchmark: p.benchmark, Model: p.model, NTasks: p.nTasks, Budget: b, Donors: "none"}
 			r.Policy, r.VarianceRatio = variance.Oracle, 0.4+0.05*float64(i)
 			s.ratios = append(s.ratios, r)
 			r.M, r.W, r.RatioSE, r.Draws = &m4, &w4, 0.0005, 64
@@ -415,9 +415,9 @@ func smallStudy() study {
 	for _, b := range s.Budgets {
 		for _, n := range []int32{100, 30} {
 			s.designs = append(s.designs,
-				variance.Design{Policy: variance.HBN, NTasks: n, Budget: b, M: 4, W: w4, Risk: 2 * w4, RiskSE: 0.001, Selected: true},
-				variance.Design{Policy: variance.HBN, NTasks: n, Budget: b, M: 5, W: 0.61, Risk: 0.976, RiskSE: 0.001},
-				variance.Design{Policy: variance.TunedEN, NTasks: n, Budget: b, M: 6, W: w6, Risk: 0.96, RiskSE: 0.002, Selected: true})
+				variance.Design{Policy: variance.HBN, Donors: "none", NTasks: n, Budget: b, M: 4, W: w4, Risk: 2 * w4, RiskSE: 0.001, Selected: true},
+				variance.Design{Policy: variance.HBN, Donors: "none", NTasks: n, Budget: b, M: 5, W: 0.61, Risk: 0.976, RiskSE: 0.001},
+				variance.Design{Policy: variance.TunedEN, Donors: "none", NTasks: n, Budget: b, M: 6, W: w6, Risk: 0.96, RiskSE: 0.002, Selected: true})
 		}
 	}
 	s.architectures = []flops.Architecture{

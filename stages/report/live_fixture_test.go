@@ -39,10 +39,10 @@ func liveStudy() study {
 	s := study{Experiment: stored.Experiment{Budgets: []int32{8}}, pairs: []pair.Pair{pair.Known(first)}}
 	m, w := int32(4), 0.45
 	s.ratios = []variance.Ratio{
-		{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: variance.Oracle, VarianceRatio: 0.6},
-		{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: variance.HBN, M: &m, W: &w, VarianceRatio: 0.72, RatioSE: 0.001, Draws: 1024},
+		{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: variance.Oracle, Donors: "none", VarianceRatio: 0.6},
+		{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: variance.HBN, Donors: "none", M: &m, W: &w, VarianceRatio: 0.72, RatioSE: 0.001, Draws: 1024},
 	}
-	s.designs = []variance.Design{{Policy: variance.HBN, NTasks: 24, Budget: 8, M: m, W: w, Risk: 0.9, RiskSE: 0.001, Selected: true}}
+	s.designs = []variance.Design{{Policy: variance.HBN, Donors: "none", NTasks: 24, Budget: 8, M: m, W: w, Risk: 0.9, RiskSE: 0.001, Selected: true}}
 	mean, sd := first.Mean(), first.VarianceSum()/(24*24*8)
 	for _, strategy := range []string{measurement.Uniform, measurement.HBNSync, measurement.HBNAsync} {
 		of := 1.0

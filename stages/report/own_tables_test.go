@@ -77,7 +77,7 @@ func TestDifferencesAreHBNsGains(t *testing.T) {
 	}
 	for i, label := range paired.Labels() {
 		of := func(column string) float64 { return number(t, paired, i, column) }
-		p, budget := policy.All.Find(paired.Column("policy").Cell(i).Exact()), int32(of("budget"))
+		p, budget := policy.All.Find(policy.Key{Name: paired.Column("policy").Cell(i).Exact(), Donors: paired.Column("donors").Cell(i).Exact()}), int32(of("budget"))
 		mean := func(p *policy.Policy) (sum float64) {
 			for _, r := range variance.Pick(s.ratios, p, budget) {
 				sum += r.VarianceRatio / 107

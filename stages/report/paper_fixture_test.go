@@ -171,7 +171,7 @@ func paperRatios(numbers theirs, r variance.Ratio) []variance.Ratio {
 	}
 	oracle := numbers.Number(paper.Robustness, "adverse_oracle_ratio")
 	for _, p := range paperPolicies {
-		r.Policy, r.Alpha, r.M, r.W, r.RatioSE = p.Name, nil, nil, nil, 0
+		r.Policy, r.Donors, r.Alpha, r.M, r.W, r.RatioSE = p.Name, p.Donors.Name, nil, nil, nil, 0
 		mean := numbers.at(paper.Variance, p.Name, r.Budget)
 		r.VarianceRatio = mean
 		if p != policy.Oracle {
@@ -227,7 +227,7 @@ func candidates(policy string, n, b int32, alpha *float64, p schedule) []varianc
 	var out []variance.Design
 	best := float64(b) * p.w / float64(p.m)
 	for _, m := range []int32{p.m - 1, p.m, p.m + 1} {
-		d := variance.Design{Policy: policy, NTasks: n, Budget: b, Alpha: alpha, M: m, RiskSE: riskSE}
+		d := variance.Design{Policy: policy, Donors: "none", NTasks: n, Budget: b, Alpha: alpha, M: m, RiskSE: riskSE}
 		if m == p.m {
 			d.Selected = true
 		} else {

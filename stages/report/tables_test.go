@@ -73,9 +73,9 @@ var contract = map[string]string{
 	"table7_flop_coefficients": "model,theta_core,theta_head,full_attention_layers,attention_width",
 	"table8_ts_neyman":         "budget,alpha,m0,ts,ts_se,hbn,delta,draws,hbn_se,delta_se,raw,raw_se,candidates,ties",
 	"robustness":               "budget,profiles,profiles_gaining,worst_profile,worst_ratio,worst_se",
-	"profile_ratios":           "benchmark,model,n_tasks,budget,policy,alpha,m,w,variance_ratio,ratio_se,draws",
-	"error_split":              "budget,policy,variance_ratio,replay_se,design_se,profile_se,shift,shift_se,resamples",
-	"paired_differences":       "budget,policy,difference,difference_se,independent_se,profiles_better,profiles_worse,profiles",
+	"profile_ratios":           "benchmark,model,n_tasks,budget,policy,donors,alpha,m,w,variance_ratio,ratio_se,draws",
+	"error_split":              "budget,policy,donors,variance_ratio,replay_se,design_se,profile_se,shift,shift_se,resamples",
+	"paired_differences":       "budget,policy,donors,difference,difference_se,independent_se,profiles_better,profiles_worse,profiles",
 	"budget_equivalents":       "benchmark,model,n_tasks,budget,hbn,equivalent_budget,equivalent_se,rounded",
 }
 

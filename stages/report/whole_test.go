@@ -223,7 +223,7 @@ func sameVerdict(a, b agreement.Comparison) bool {
 // a name that the program knows and once of none: no table, figure or verdict may need
 // the paper to have it.
 func TestAPolicyThatThePaperLacks(t *testing.T) {
-	ours := &policy.Policy{Name: "ours", Label: "Ours", Macro: "Ours"}
+	ours := &policy.Policy{Name: "ours", Label: "Ours", Macro: "Ours", Donors: policy.None}
 	before := fleetStudy(t)
 	want := before.verdicts(t).Cells
 	for _, known := range []bool{false, true} {

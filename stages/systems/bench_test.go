@@ -31,8 +31,8 @@ func BenchmarkSetting(b *testing.B) {
 			Lengths: func(controller.ID) (prompt, tokens int) { return 100, 1 + int(6000*random.Float64()) },
 		}, nil
 	}
-	l.designs = []variance.Design{{Policy: policy.HBN.Name, NTasks: 100, Budget: 64, M: 16, W: 0.22, Selected: true}}
-	l.ratios = []variance.Ratio{{Benchmark: "quiz", Model: "qwen3_5_4b", NTasks: 100, Budget: 64, Policy: policy.HBN.Name, VarianceRatio: 0.6}}
+	l.designs = []variance.Design{{Policy: policy.HBN.Name, Donors: "none", NTasks: 100, Budget: 64, M: 16, W: 0.22, Selected: true}}
+	l.ratios = []variance.Ratio{{Benchmark: "quiz", Model: "qwen3_5_4b", NTasks: 100, Budget: 64, Policy: policy.HBN.Name, Donors: "none", VarianceRatio: 0.6}}
 	for b.Loop() {
 		l.dir = b.TempDir()
 		l.run()

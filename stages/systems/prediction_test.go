@@ -51,8 +51,8 @@ func newCourse(t *testing.T) *course {
 	c.settings.Budgets = []int{6, 16}
 	c.designs, c.ratios = nil, nil
 	for budget, m := range map[int32]int32{6: 2, 16: 5} {
-		c.designs = append(c.designs, variance.Design{Policy: policy.HBN.Name, NTasks: 40, Budget: budget, M: m, W: 0.4, Selected: true})
-		c.ratios = append(c.ratios, variance.Ratio{Benchmark: "quiz", Model: courseModel, NTasks: 40, Budget: budget, Policy: policy.HBN.Name, VarianceRatio: 0.8})
+		c.designs = append(c.designs, variance.Design{Policy: policy.HBN.Name, Donors: "none", NTasks: 40, Budget: budget, M: m, W: 0.4, Selected: true})
+		c.ratios = append(c.ratios, variance.Ratio{Benchmark: "quiz", Model: courseModel, NTasks: 40, Budget: budget, Policy: policy.HBN.Name, Donors: "none", VarianceRatio: 0.8})
 	}
 	c.settings.Simulated.Repeats = 1
 	c.settings.Simulated.Worker = func(_ profile.Profile, budget int, _ seed.Seed) (virtual.Settings, error) {

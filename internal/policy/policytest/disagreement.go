@@ -5,7 +5,7 @@ import "speceval/internal/policy"
 // Disagreement is the policy that docs/policies.md adds: twice as many
 // continuations where the pilot disagrees, whatever the rest of it says.
 var Disagreement = &policy.Policy{
-	Name: "disagreement", Label: "Disagreement", Macro: "Disagreement",
+	Name: "disagreement", Label: "Disagreement", Macro: "Disagreement", Donors: policy.None,
 	TwoStage: &policy.TwoStage{
 		Folded: func(s policy.Setting) []float64 { return disagreementScores(s.M) },
 		Design: policy.Design{As: policy.HBN},

@@ -12,6 +12,8 @@ const (
 	BenchmarkWords = "The benchmark of the profile."
 	ModelWords     = "The checkpoint whose rollouts the profile counts."
 	PolicyWords    = "The policy that allocates the rollouts."
+	DonorsWords    = "What the policy knows of the tasks beforehand: none, as all of the paper's; siblings, the published counts of the other checkpoints on the benchmark; " +
+		"siblings16, 16 rollouts of each, drawn anew; earlier16 and earlier64, an earlier evaluation of the same model with so many rollouts per task, drawn anew."
 )
 
 // NameKey is a key column of names.
@@ -49,12 +51,21 @@ func BudgetColumn(of func(row int) int32) Column {
 	return c
 }
 
-// PolicyKey is the column of policies, by their labels in print.
-func PolicyKey(words string, of func(row int) *policy.Policy) Column {
-	c := NameKey(ByPolicy, "policy", words, func(i int) string { return of(i).Name })
-	c.Head = table.Head{Plain: "Policy"}
-	c.Shown = func(i int) table.Cell { return table.Text(of(i).Label) }
+// PolicyKeys are the columns of policies and their donors, in print one of titles.
+func PolicyKeys(words string, of func(row int) *policy.Policy) []Column {
+	c := StoredPolicyKeys(words, func(i int) policy.Key { return of(i).Key() })
+	c[0].Head = table.Head{Plain: "Policy"}
+	c[0].Shown = func(i int) table.Cell { return table.Text(of(i).Title()) }
 	return c
+}
+
+// StoredPolicyKeys are the same of policies that the program need not know, in CSV
+// alone.
+func StoredPolicyKeys(words string, of func(row int) policy.Key) []Column {
+	return []Column{
+		NameKey(ByPolicy, "policy", words, func(i int) string { return of(i).Name }),
+		NameKey(ByDonors, "donors", DonorsWords, func(i int) string { return of(i).Donors }),
+	}
 }
 
 // Numbers is the cells of numbers, which must be finite.

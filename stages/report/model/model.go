@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"speceval/internal/paper"
+	"speceval/internal/policy"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/stored"
@@ -100,6 +101,7 @@ const (
 	ByTasks
 	ByBudget
 	ByPolicy
+	ByDonors
 	ByRewards
 	ByStrategy
 	ByTask
@@ -288,6 +290,8 @@ func RowLabel(keys []Column, field func(Column) string) string {
 		word := field(c)
 		switch {
 		case word == "":
+			continue
+		case c.Kind == ByDonors && word == policy.None.Name:
 			continue
 		case c.Kind == ByBenchmark:
 			benchmark = word

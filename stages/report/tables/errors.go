@@ -73,9 +73,9 @@ func makeErrors(src *stored.Source) (*model.Sheet, error) {
 	}
 	s.Heading = model.ByBudgets(func(i int) int32 { return rows[i].budget })
 	group, shift := table.Head{Plain: "Standard error"}, table.Head{Plain: "Shift"}
+	s.Add(model.BudgetKey(func(i int) int32 { return rows[i].budget }))
+	s.Add(model.PolicyKeys(model.PolicyWords, func(i int) *policy.Policy { return rows[i].Policy })...)
 	s.Add(
-		model.BudgetKey(func(i int) int32 { return rows[i].budget }),
-		model.PolicyKey(model.PolicyWords, func(i int) *policy.Policy { return rows[i].Policy }),
 		model.Column{Name: "variance_ratio", Head: table.Head{Plain: "Variance"}, Format: percent1,
 			Words: "The variance of the policy over that of Uniform, " + meanForm + ": its entry of Table 1, or of Table 8 for TS-Neyman. Of ‹replay/ratios.parquet›.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].Value }),

@@ -83,7 +83,7 @@ func causesOf(src *stored.Source, designs variance.Schedules, ratios []variance.
 		{Cause: model.ProfilesCause, About: fmt.Sprintf("not known: not all are in %s (`speceval run replay`)", variance.ErrorsFile)},
 	}
 	if ratios[0].W == nil {
-		errors[1].About = "none: the policy has no estimated design"
+		errors[1].About = "none: the policy has no estimated stage weight"
 	}
 	if p := c.Profiles; p != nil {
 		errors[2].SE = &p.SE

@@ -46,15 +46,15 @@ func makePaired(src *stored.Source) (*model.Sheet, error) {
 	const file = variance.DifferencesFile
 	difference := func(e variance.PairedEntry) float64 { return e.Difference.Difference }
 	paired := func(e variance.PairedEntry) float64 { return e.DifferenceSE }
+	s.Add(model.BudgetKey(func(i int) int32 { return rows[i].Budget }))
+	s.Add(model.PolicyKeys("The policy that HBN is held against.", func(i int) *policy.Policy { return rows[i].Policy })...)
 	s.Add(
-		model.BudgetKey(func(i int) int32 { return rows[i].Budget }),
-		model.PolicyKey("The policy that HBN is held against.", func(i int) *policy.Policy { return rows[i].Policy }),
 		model.Column{Name: "difference", Head: table.Head{Plain: "Difference"}, Format: table.Format{Decimals: 2, Scale: 100, Signed: true},
 			Words: "By how much the policy's variance ratio is above HBN's: «(1/J)·Σ_j (r_j − r_j^HBN)¦J^{-1}\\sum_j(r_j-r_j^{\\mathrm{HBN}})»; above 0 HBN has the lower variance. Of ‹" + file + "›.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].Mean(difference) }),
 			Break: func(i int) (d model.Breakdown, err error) {
 				r := rows[i]
-				d.Parts = model.Added("profiles", []string{"difference", "difference_se", r.Policy.Name, policy.HBN.Name}, pairedParts(r, func(e variance.PairedEntry) model.Part {
+				d.Parts = model.Added("profiles", []string{"difference", "difference_se", r.Policy.Key().String(), policy.HBN.Name}, pairedParts(r, func(e variance.PairedEntry) model.Part {
 					return model.Shared("", difference(e)/float64(len(r.Entries)), difference(e), paired(e), e.Other.VarianceRatio, e.HBN.VarianceRatio)
 				}))
 				se := r.RMS(paired)

@@ -32,8 +32,8 @@ func makeProfiles(src *stored.Source) (*model.Sheet, error) {
 		Caption: `Uniform-normalized variance of HBN and of the Oracle on every profile, by average budget~$b$.`,
 	}
 	s.Add(profileKeys(func(i int) variance.Ratio { return rows[i] })...)
+	s.Add(model.StoredPolicyKeys(model.PolicyWords, func(i int) policy.Key { return rows[i].Key() })...)
 	s.Add(
-		model.NameKey(model.ByPolicy, "policy", model.PolicyWords, func(i int) string { return rows[i].Policy }),
 		model.Column{Name: "alpha", Words: "The prior strength: of IBN and TS-Neyman, which have one.",
 			Cell: func(i int) table.Cell { return table.Optional(rows[i].Alpha) }},
 		model.Column{Name: "m", Words: "The pilot size «m», rollouts of every task before the allocation (Section 2), or the warm start «m_0» of TS-Neyman; the Oracle has none.",
@@ -63,7 +63,7 @@ func makeProfiles(src *stored.Source) (*model.Sheet, error) {
 		}
 		return columns
 	}, func(i int) (int, table.Cell) {
-		return slices.IndexFunc(shown, func(p *policy.Policy) bool { return p.Name == rows[i].Policy }), table.Number(rows[i].VarianceRatio)
+		return slices.IndexFunc(shown, func(p *policy.Policy) bool { return p.Key() == rows[i].Key() }), table.Number(rows[i].VarianceRatio)
 	})
 	return s, nil
 }

@@ -48,10 +48,10 @@ func liveStudy() *results {
 	s := &results{profiles: []profile.Profile{first}, second: []profile.Profile{second}}
 	m, w := int32(4), 0.45
 	s.ratios = []variance.Ratio{
-		{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: variance.Oracle, VarianceRatio: 0.6},
-		{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: variance.HBN, M: &m, W: &w, VarianceRatio: 0.72, RatioSE: 0.001, Draws: 1024},
+		{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: variance.Oracle, Donors: "none", VarianceRatio: 0.6},
+		{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: variance.HBN, Donors: "none", M: &m, W: &w, VarianceRatio: 0.72, RatioSE: 0.001, Draws: 1024},
 	}
-	s.errors = []variance.ProfileError{{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: variance.HBN, Resamples: 64, ProfileSE: 0.006, Shift: 0.001, ShiftSE: 0.0005}}
+	s.errors = []variance.ProfileError{{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: variance.HBN, Donors: "none", Resamples: 64, ProfileSE: 0.006, Shift: 0.001, ShiftSE: 0.0005}}
 	mean, sd := 0.0, first.VarianceSum()/(24*24*8)
 	for i := range first.N() {
 		mean += first.P(i) / 24

@@ -1,0 +1,21 @@
+package policy
+
+// Informed is HBN in two stages under a prior that knows donors, one policy for
+// each. InformedStaged is the same in more stages. Neither is in the paper.
+var (
+	Informed       = informed(Policy{Name: "hbn_informed", Label: "Informed HBN", Macro: "Informed"})
+	InformedStaged = informed(Policy{Name: "hbn_informed_staged", Label: "Informed staged HBN", Macro: "InformedStaged"})
+)
+
+// informed is a policy with every donor that there is.
+func informed(like Policy) (all List) {
+	for _, d := range AllDonors {
+		if d == None {
+			continue
+		}
+		own := like
+		own.Macro, own.Donors = like.Macro+d.Macro, d
+		all = append(all, &own)
+	}
+	return all
+}
