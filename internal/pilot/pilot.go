@@ -86,12 +86,15 @@ func Bernoulli(path []uint64, rollouts int, p float64, random *seed.Stream) {
 	}
 }
 
-func bernoulliWord(p float64, random *seed.Stream) uint64 {
+func bernoulliWord(p float64, random *seed.Stream) uint64 { return bernoulli(^uint64(0), p, random) }
+
+// bernoulli draws the outcomes of the bits of a mask.
+func bernoulli(mask uint64, p float64, random *seed.Stream) uint64 {
 	if p >= 1 {
-		return ^uint64(0)
+		return mask
 	}
 	var successes uint64
-	for undecided := ^uint64(0); undecided != 0 && p > 0; {
+	for undecided := mask; undecided != 0 && p > 0; {
 		p *= 2 // exact: its next bit is now before the point
 		uniform := random.Uint64()
 		if p >= 1 {
@@ -103,6 +106,19 @@ func bernoulliWord(p float64, random *seed.Stream) uint64 {
 		}
 	}
 	return successes
+}
+
+// Binomial draws the number of successes among some rollouts of success probability
+// p, in [0, 1].
+func Binomial(rollouts int, p float64, random *seed.Stream) int {
+	if p <= 0 {
+		return 0
+	}
+	n := 0
+	for ; rollouts >= 64; rollouts -= 64 {
+		n += bits.OnesCount64(bernoulliWord(p, random))
+	}
+	return n + bits.OnesCount64(bernoulli(1<<uint(rollouts)-1, p, random))
 }
 
 // Successes counts the successes among the first m outcomes of path.

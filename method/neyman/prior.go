@@ -3,6 +3,7 @@ package neyman
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/integrate/quad"
@@ -201,4 +202,10 @@ func largest(xs []float64) float64 {
 		}
 	}
 	return top
+}
+
+// Nodes is the prior as a mixture: the shapes α = ξκ and β = (1−ξ)κ of every node,
+// and the log of its weight.
+func (p *Prior) Nodes() (alpha, beta, log []float64) {
+	return slices.Clone(p.a), slices.Clone(p.b), slices.Clone(p.log)
 }

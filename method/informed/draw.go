@@ -1,0 +1,40 @@
+package informed
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Draw draws the probabilities of all tasks from the prior into ps.
+func (p *Prior) Draw(source rand.Source, ps []float64) {
+	s, node := p.pick(uniform(source))
+	for i, level := range s.level {
+		a, b := s.alpha[int(level)*s.nodes+node], s.beta[int(level)*s.nodes+node]
+		ps[i] = distuv.Beta{Alpha: a, Beta: b, Src: source}.Rand()
+		if math.IsNaN(ps[i]) { // shapes so small that p is 0 or 1 in double precision
+			ps[i] = 0
+			if uniform(source) < a/(a+b) {
+				ps[i] = 1
+			}
+		}
+	}
+}
+
+// pick is the node at a place from 0 to 1 among the prior weights.
+func (p *Prior) pick(place float64) (*source, int) {
+	var last *source
+	for k := range p.sources {
+		last = &p.sources[k]
+		for node, l := range last.log {
+			if place -= math.Exp(l); place < 0 {
+				return last, node
+			}
+		}
+	}
+	return last, last.nodes - 1
+}
+
+// uniform returns a uniform number in [0, 1).
+func uniform(source rand.Source) float64 { return float64(source.Uint64()>>11) * 0x1p-53 }

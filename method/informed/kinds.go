@@ -1,0 +1,163 @@
+package informed
+
+import "math"
+
+// kinds are the tasks that a source cannot tell apart: those on one level with as
+// many rollouts and passes. Every update refines them.
+type kinds struct {
+	of   []int32 // kind of each task
+	list []kind
+	next []kind
+}
+
+// kind is one of them.
+type kind struct {
+	level            int32
+	rollouts, passes int32 // observed
+	more, passed     int32 // further rollouts, while they are taken in
+
+	tasks int32
+	score float64
+	from  int32 // the kind that it was before
+}
+
+// unseen makes a kind of each level.
+func (c *kinds) unseen(level []int32, levels int) {
+	c.list = c.list[:0]
+	for k := range levels {
+		c.list = append(c.list, kind{level: int32(k)})
+	}
+	copy(c.of, level)
+	for _, k := range level {
+		c.list[k].tasks++
+	}
+}
+
+// newTable is a hash table for the kinds of so many tasks: numbers + 1, 0 where it
+// is free.
+func newTable(tasks int) []int32 {
+	size := 16
+	for size < 4*tasks {
+		size *= 2
+	}
+	return make([]int32, size)
+}
+
+// refine tells tasks apart by further rollouts, too.
+func (c *kinds) refine(rollouts, passes []int, table []int32) {
+	clear(table)
+	c.next = c.next[:0]
+	mask := uint64(len(table) - 1)
+	for i, from := range c.of {
+		more, passed := int32(rollouts[i]), int32(passes[i])
+		key := (uint64(from)<<40 ^ uint64(more)<<20 ^ uint64(passed)) * 0x9e3779b97f4a7c15
+		for at := key >> 32 & mask; ; at = (at + 1) & mask {
+			number := table[at] - 1
+			if number < 0 {
+				number = int32(len(c.next))
+				table[at] = number + 1
+				x := c.list[from]
+				c.next = append(c.next, kind{level: x.level, rollouts: x.rollouts, passes: x.passes, more: more, passed: passed, from: from})
+			}
+			if x := &c.next[number]; x.from == from && x.more == more && x.passed == passed {
+				x.tasks++
+				c.of[i] = number
+				break
+			}
+		}
+	}
+	c.list, c.next = c.next, c.list
+}
+
+// settle takes the further rollouts in.
+func (c *kinds) settle() {
+	for k := range c.list {
+		x := &c.list[k]
+		x.rollouts, x.passes = x.rollouts+x.more, x.passes+x.passed
+	}
+}
+
+// shapes are those of a kind's posterior under a node.
+func (x *kind) shapes(s *source, node int) (a, b float64) {
+	at := int(x.level)*s.nodes + node
+	return s.alpha[at] + float64(x.passes), s.beta[at] + float64(x.rollouts-x.passes)
+}
+
+// likelihood is the log likelihood of the further rollouts under a node, given those
+// before: of a task Π(α+s) over the passes, times Π(β+f) over the failures, over
+// Π(α+β+n) over both.
+func (c *kinds) likelihood(s *source, node int) float64 {
+	sum, product := 0.0, 1.0
+	for k := range c.list {
+		x := &c.list[k]
+		if x.more == 0 {
+			continue
+		}
+		a, b := x.shapes(s, node)
+		if x.tasks > mostFactors || !fits(a+b, x.more) {
+			sum += float64(x.tasks) * logOdds(a, b, int(x.passed), int(x.more-x.passed))
+			continue
+		}
+		ratio := odds(a, b, int(x.passed), int(x.more-x.passed))
+		for range x.tasks {
+			if product *= ratio; product < smallest {
+				sum += math.Log(product)
+				product = 1
+			}
+		}
+	}
+	return sum + math.Log(product)
+}
+
+// score adds to the scores of the kinds what a node of some weight says: E[p(1−p)].
+func (c *kinds) score(s *source, node int, weight float64) {
+	for k := range c.list {
+		x := &c.list[k]
+		if x.tasks == 0 {
+			continue
+		}
+		a, b := x.shapes(s, node)
+		all := a + b
+		x.score += weight * a * b / (all * (all + 1))
+	}
+}
+
+// mostFactors is how many are multiplied sooner than looked up in the gamma
+// function, unless they are above largest: their product does not overflow. Where a
+// product falls below smallest its logarithm is taken.
+const (
+	mostFactors = 60
+	largest     = 1e4
+	smallest    = 1e-100
+)
+
+// fits reports whether odds can be multiplied out.
+func fits(concentration float64, rollouts int32) bool {
+	return rollouts <= mostFactors && concentration < largest
+}
+
+// odds is B(a+passed, b+failed)/B(a, b), for few rollouts.
+func odds(a, b float64, passed, failed int) float64 {
+	above, below, all := 1.0, 1.0, a+b
+	for range passed {
+		above *= a
+		below *= all
+		a++
+		all++
+	}
+	for range failed {
+		above *= b
+		below *= all
+		b++
+		all++
+	}
+	return above / below
+}
+
+// logOdds is the logarithm of odds, for any number of rollouts.
+func logOdds(a, b float64, passed, failed int) float64 {
+	if fits(a+b, int32(passed+failed)) {
+		return math.Log(odds(a, b, passed, failed))
+	}
+	return logBeta(a, b, float64(passed), float64(failed))
+}

@@ -1,0 +1,164 @@
+package informed
+
+import (
+	"fmt"
+	"math"
+)
+
+// Posterior is the prior after rollouts, of which every task may have its own
+// number. It serves one goroutine.
+type Posterior struct {
+	prior    *Prior
+	observed int      // times that Observe was called
+	beliefs  []belief // by source
+	top      float64  // the greatest log weight of any node
+	sum      float64  // of all weights, relative to that of top
+	weighed  bool     // top and sum are of the weights as they are
+	table    []int32  // for refining kinds
+}
+
+// belief is what is left of the nodes of one source.
+type belief struct {
+	*source
+	weight []float64 // in the log domain, by node
+	alive  []int32   // the nodes that matter, ascending
+	pilot  marginals
+	kinds
+}
+
+// Posterior returns the posterior before any rollout.
+func (p *Prior) Posterior() *Posterior {
+	q := &Posterior{prior: p, table: newTable(p.tasks)}
+	for k := range p.sources {
+		s := &p.sources[k]
+		q.beliefs = append(q.beliefs, belief{
+			source: s, weight: make([]float64, s.nodes), alive: make([]int32, 0, s.nodes), kinds: kinds{of: make([]int32, p.tasks)},
+		})
+	}
+	q.Restart()
+	return q
+}
+
+// Restart forgets all rollouts.
+func (q *Posterior) Restart() {
+	q.observed, q.weighed = 0, false
+	for k := range q.beliefs {
+		b := &q.beliefs[k]
+		copy(b.weight, b.log)
+		b.alive = b.alive[:b.nodes]
+		for j := range b.alive {
+			b.alive[j] = int32(j)
+		}
+		b.unseen(b.level, b.levels)
+	}
+}
+
+// Observe takes note of further rollouts of each task, of which so many have
+// passed. It is an error if these are not counts of the prior's tasks.
+//
+// Nodes that have become e⁻⁷ times less likely than the best leave for good: they
+// would come back to weight x with a probability of at most e⁻⁷/x, their relative
+// weights being martingales under the prior.
+func (q *Posterior) Observe(rollouts, passes []int) error {
+	if len(rollouts) != q.prior.tasks || len(passes) != q.prior.tasks {
+		return fmt.Errorf("informed: rollouts of %d tasks and passes of %d, want %d of each", len(rollouts), len(passes), q.prior.tasks)
+	}
+	for i, n := range rollouts {
+		if s := passes[i]; n < 0 || s < 0 || s > n {
+			return fmt.Errorf("informed: task %d has %d passes of %d rollouts", i, s, n)
+		}
+	}
+	m := 0
+	if q.observed == 0 {
+		m = alike(rollouts)
+	}
+	for k := range q.beliefs {
+		b := &q.beliefs[k]
+		if len(b.alive) == 0 {
+			continue
+		}
+		if m > 0 {
+			b.addPilot(m, passes)
+			continue
+		}
+		b.refine(rollouts, passes, q.table)
+		for _, node := range b.alive {
+			b.weight[node] += b.likelihood(b.source, int(node))
+		}
+		b.settle()
+	}
+	q.observed++
+	q.weigh()
+	return nil
+}
+
+// weigh normalizes the weights and drops nodes that do not matter.
+func (q *Posterior) weigh() {
+	q.top, q.sum, q.weighed = math.Inf(-1), 0, true
+	for k := range q.beliefs {
+		b := &q.beliefs[k]
+		for _, node := range b.alive {
+			q.top = max(q.top, b.weight[node])
+		}
+	}
+	for k := range q.beliefs {
+		b := &q.beliefs[k]
+		kept := b.alive[:0]
+		for _, node := range b.alive {
+			if l := b.weight[node] - q.top; l > -negligible {
+				kept = append(kept, node)
+				q.sum += math.Exp(l)
+			}
+		}
+		b.alive = kept
+	}
+}
+
+// Scores writes the posterior expectation of p(1−p) of every task. It is positive.
+func (q *Posterior) Scores(scores []float64) {
+	if !q.weighed {
+		q.weigh()
+	}
+	clear(scores)
+	for k := range q.beliefs {
+		b := &q.beliefs[k]
+		if len(b.alive) == 0 {
+			continue
+		}
+		for j := range b.list {
+			b.list[j].score = 0
+		}
+		for _, node := range b.alive {
+			b.score(b.source, int(node), math.Exp(b.weight[node]-q.top)/q.sum)
+		}
+		for i, kind := range b.of {
+			scores[i] += b.list[kind].score
+		}
+	}
+}
+
+// Shares is how much of the posterior weight is on each donor, by its index: on its
+// own nodes, of either kind. The rest is on the mean of all donors and on none.
+func (q *Posterior) Shares() (donors []float64, mean, none float64) {
+	if !q.weighed {
+		q.weigh()
+	}
+	for k := range q.beliefs {
+		b := &q.beliefs[k]
+		weight := 0.0
+		for _, node := range b.alive {
+			weight += math.Exp(b.weight[node]-q.top) / q.sum
+		}
+		switch {
+		case b.donor == noDonor:
+			none += weight
+		case b.donor == allOfThem:
+			mean += weight
+		case int(b.donor) == len(donors):
+			donors = append(donors, weight)
+		default:
+			donors[b.donor] += weight
+		}
+	}
+	return donors, mean, none
+}
