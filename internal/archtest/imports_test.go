@@ -103,14 +103,16 @@ var importRules = []importRule{
 
 	// Statistics, and the rows in which its results are stored.
 	{"internal/policy/policytest", []string{"internal/policy", "method/neyman"}},
-	{"internal/policy", []string{"internal/sweep", "internal/exante", "internal/tsneyman", "internal/seed", "internal/pilot", "method/controller", "method/neyman"}},
+	{"internal/policy", []string{"internal/trial", "method/informed", "method/staged", "internal/sweep", "internal/exante", "internal/tsneyman", "internal/seed", "internal/pilot", "method/controller", "method/neyman"}},
 	{"internal/sweep", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"method/estimate", []string{"method/design", "method/neyman", "internal/seed"}},
 	{"method/design", []string{"internal/exante", "internal/seed", "method/neyman"}},
 	{"internal/exante", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"internal/pilot", []string{"internal/seed"}},
 	{"internal/tsneyman", []string{"internal/seed"}},
+	{"internal/trial", []string{"method/informed", "method/staged", "internal/exante", "internal/pilot", "internal/seed"}},
 	{"method/staged", []string{"method/neyman"}},
+	{"method/informed", []string{"method/neyman"}},
 	{"method/neyman", nil},
 	{"internal/seed", nil},
 	{"internal/variance", []string{"internal/agreement", "internal/profile", "internal/policy", "internal/rowfile"}},

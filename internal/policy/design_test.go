@@ -23,7 +23,7 @@ func TestPanelsMatchEnumeration(t *testing.T) {
 	for round := range rounds {
 		random := seed.Root(5).Index(round)
 		estimate := func(of *Policy) [][]float64 {
-			all, err := of.TwoStage.Design.OnPanels(t.Context(), Panels{
+			all, err := of.Design.OnPanels(t.Context(), Panels{
 				Candidates: cs, Tasks: tasks, Draws: panels, Order: 16, Alphas: alphas,
 			}, random.Stream())
 			if err != nil {

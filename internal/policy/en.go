@@ -14,8 +14,8 @@ var EN = &Policy{
 	Name: "tuned_en", Label: "Tuned EN", Macro: "EN", Donors: None, PaperTable: 1,
 	TwoStage: &TwoStage{
 		Folded: func(s Setting) []float64 { return enScores(s.M) },
-		Design: Design{Unit: "en", Seconds: func(int) float64 { return 0.4 }, OnProfile: enCoefficients},
 	},
+	Design: Design{Unit: "en", Seconds: func(int) float64 { return 0.4 }, OnProfile: enCoefficients},
 }
 
 // enScores returns EN's scores S(m−S) for the folded counts S = 0, …, ⌊m/2⌋,

@@ -15,7 +15,7 @@ import (
 func TestENCoefficientsMatchEnumeration(t *testing.T) {
 	p := []float64{0.5, 0.0625, 0.9375, 0}
 	cs := exante.AllCandidates([]int{4, 6})
-	got, err := policy.EN.TwoStage.Design.OnProfile(t.Context(), p, cs, 20_000, seed.Root(8).Stream())
+	got, err := policy.EN.Design.OnProfile(t.Context(), p, cs, 20_000, seed.Root(8).Stream())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,12 +15,10 @@ import (
 // prior (Eqs. 10 to 12).
 var HBN = &Policy{
 	Name: "hbn", Label: "HBN", Macro: "HBN", Donors: None, PaperTable: 1,
-	TwoStage: &TwoStage{
-		Scores: hbnScores,
-		Design: Design{
-			Unit: "hbn", Keys: []string{KeyOrder}, OnPanels: hbnCoefficients,
-			Seconds: func(int) float64 { return 2.2 },
-		},
+	TwoStage: &TwoStage{Scores: hbnScores},
+	Design: Design{
+		Unit: "hbn", Keys: []string{KeyOrder}, OnPanels: hbnCoefficients,
+		Seconds: func(int) float64 { return 2.2 },
 	},
 }
 

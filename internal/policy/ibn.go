@@ -12,10 +12,10 @@ var IBN = &Policy{
 			scores, _ := ibnScores(s.Alpha, s.M)
 			return scores
 		},
-		Design: Design{
-			Unit: "ibn", Keys: []string{KeyAlphas}, OnPanels: ibnCoefficients,
-			Seconds: func(tasks int) float64 { return 3.0 + 0.021*float64(tasks) },
-		},
+	},
+	Design: Design{
+		Unit: "ibn", Keys: []string{KeyAlphas}, OnPanels: ibnCoefficients,
+		Seconds: func(tasks int) float64 { return 3.0 + 0.021*float64(tasks) },
 	},
 }
 

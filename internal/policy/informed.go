@@ -3,8 +3,8 @@ package policy
 // Informed is HBN in two stages under a prior that knows donors, one policy for
 // each. InformedStaged is the same in more stages. Neither is in the paper.
 var (
-	Informed       = informed(Policy{Name: "hbn_informed", Label: "Informed HBN", Macro: "Informed"})
-	InformedStaged = informed(Policy{Name: "hbn_informed_staged", Label: "Informed staged HBN", Macro: "InformedStaged"})
+	Informed       = informed(Policy{Name: "hbn_informed", Label: "Informed HBN", Macro: "Informed", InStages: &InStages{After: 1}})
+	InformedStaged = informed(Policy{Name: "hbn_informed_staged", Label: "Informed staged HBN", Macro: "InformedStaged", InStages: &InStages{After: mostAfter}})
 )
 
 // informed is a policy with every donor that there is.
@@ -15,6 +15,7 @@ func informed(like Policy) (all List) {
 		}
 		own := like
 		own.Macro, own.Donors = like.Macro+d.Macro, d
+		own.Design.OnDonors = true
 		all = append(all, &own)
 	}
 	return all

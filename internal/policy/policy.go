@@ -32,16 +32,24 @@ type Policy struct {
 	// hindsight: at each budget the one with the least mean ratio over profiles.
 	Strength bool
 
-	// How the policy spends the budget, in one of three forms; one that has none yet
-	// is not replayed. An allocation known beforehand is made from the true variances
-	// and the number of rollouts, a multiple of the number of tasks.
+	// How the policy spends the budget, in one of four forms. An allocation known
+	// beforehand is made from the true variances and the number of rollouts, a
+	// multiple of the number of tasks.
 	Fixed    func(variances []float64, total int) ([]int, error)
 	TwoStage *TwoStage
+	InStages *InStages
 
 	// Sequential policies choose every rollout after all those before it, from a
 	// warm start m₀ and with a prior strength in place of a design.
 	Sequential func(alpha float64) *tsneyman.Sampler
+
+	// Design is how the pilot size and weight of TwoStage and InStages are found.
+	Design Design
 }
+
+// HasDesign reports whether the policy has a pilot, of which size and weight are
+// designed beforehand.
+func (p *Policy) HasDesign() bool { return p.TwoStage != nil || p.InStages != nil }
 
 // List is policies in the order of files and tables.
 type List []*Policy

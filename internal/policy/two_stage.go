@@ -20,8 +20,6 @@ type TwoStage struct {
 
 	// Scores depend on the pilots of all tasks.
 	Scores func(prior *neyman.Prior, s Setting) sweep.Scores
-
-	Design Design
 }
 
 // Setting is what a continuation is of.
@@ -67,7 +65,7 @@ func (t *TwoStage) Allocates(prior *neyman.Prior, s Setting) sweep.Scores {
 
 // Design is how m and w are found before a rollout is seen: by estimates of the
 // continuation coefficient C, the mean of Σ(v/L)/Σv over pilots, for every
-// candidate. They have one of three sources.
+// candidate. They have one of these sources.
 type Design struct {
 	Unit    string                  // what units of the estimates are called
 	Keys    []string                // of the configuration that these read, beside seed, budgets and draws
@@ -84,6 +82,13 @@ type Design struct {
 
 	// As is the policy whose selected designs this one takes.
 	As *Policy
+
+	// Candidates are the pilot sizes that are compared; nil: all.
+	Candidates func(budgets []int) exante.Candidates
+
+	// OnDonors says that there is a design for each profile, on panels of the prior
+	// that its donors inform. It is made where the profile is replayed.
+	OnDonors bool
 }
 
 // Keys of the configuration that some designs read.

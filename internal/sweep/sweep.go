@@ -172,6 +172,18 @@ func (s *Sweep) path(draw, u int) []uint64 {
 	return s.paths[first : first+s.words]
 }
 
+// Pilot is the successes of every task among the first m rollouts of a draw, m at
+// most Rollouts, in the memory given, of which there is a place for each task.
+func (s *Sweep) Pilot(draw, m int, successes []int) {
+	clear(successes)
+	for _, task := range s.passing {
+		successes[task] = m
+	}
+	for u, task := range s.uncertain {
+		successes[task] = pilot.Successes(s.path(draw, u), m)
+	}
+}
+
 // Advance takes every draw one pilot rollout further.
 func (s *Sweep) Advance() {
 	s.m++

@@ -30,8 +30,8 @@ func BenchmarkDesign(b *testing.B) {
 			continue
 		}
 		for _, tasks := range []int{30, 100} {
-			b.Run(fmt.Sprintf("%s/N=%d", of.TwoStage.Design.Unit, tasks), func(b *testing.B) {
-				d, random := of.TwoStage.Design, seed.Root(1).Stream()
+			b.Run(fmt.Sprintf("%s/N=%d", of.Design.Unit, tasks), func(b *testing.B) {
+				d, random := of.Design, seed.Root(1).Stream()
 				panels := policy.Panels{Candidates: cs, Tasks: tasks, Draws: paper.Draws, Order: paper.QuadratureOrder, Alphas: paper.Alphas}
 				for b.Loop() {
 					var err error

@@ -8,6 +8,7 @@ import "speceval/pipeline/pair"
 const (
 	profileSeconds  = 0.55
 	resampleSeconds = 0.3
+	stagesSeconds   = 3 // of 100 tasks
 	caseSeconds     = 2.7
 	gatherSeconds   = 0.2 // of what only reads and sums up
 	tsStepSeconds   = 5e-7

@@ -19,11 +19,19 @@ func (b *builder) designed() policy.List {
 		switch {
 		case p == policy.HBN:
 			first = append(first, p)
-		case p.TwoStage != nil:
+		case p.HasDesign():
 			others = append(others, p)
 		}
 	}
 	return append(first, others...)
+}
+
+// candidates is the pilot sizes that a policy's designs are chosen from.
+func (b *builder) candidates(p *policy.Policy) exante.Candidates {
+	if p.Design.Candidates == nil {
+		return b.cs
+	}
+	return p.Design.Candidates(b.Budgets)
 }
 
 // strengths is the prior strengths that a policy is designed for, a single null
@@ -45,7 +53,7 @@ func (b *builder) estimateUnits() []dag.Unit {
 	for _, tasks := range b.sizes {
 		for replicate := range b.Replicates {
 			for _, p := range b.designed() {
-				if p.TwoStage.Design.OnPanels != nil {
+				if p.Design.OnPanels != nil {
 					units = append(units, b.panelsUnit(p, tasks, replicate))
 				}
 			}
@@ -53,7 +61,7 @@ func (b *builder) estimateUnits() []dag.Unit {
 	}
 	for _, of := range b.pairs {
 		for _, p := range b.designed() {
-			if p.TwoStage.Design.OnProfile != nil {
+			if p.Design.OnProfile != nil {
 				units = append(units, b.onProfileUnit(p, of))
 			}
 		}
@@ -71,19 +79,19 @@ func (b *builder) estimateUnit(id string, d policy.Design, tasks int) dag.Unit {
 // panelsUnit estimates a policy's coefficients in one replicate for one task
 // count, for all prior strengths.
 func (b *builder) panelsUnit(p *policy.Policy, tasks, replicate int) dag.Unit {
-	d, id := p.TwoStage.Design, panelsID(p, tasks, replicate)
+	d, id, cs := p.Design, panelsID(p, tasks, replicate), b.candidates(p)
 	u := b.estimateUnit(id, d, tasks)
 	random := b.seeded(&u).Stream()
 	u.Run = func(ctx context.Context, job *dag.Job) error {
 		estimates, err := d.OnPanels(ctx, policy.Panels{
-			Candidates: b.cs, Tasks: tasks, Draws: b.Draws, Order: b.QuadratureOrder, Alphas: b.Alphas,
+			Candidates: cs, Tasks: tasks, Draws: b.Draws, Order: b.QuadratureOrder, Alphas: b.Alphas,
 		}, random)
 		if err != nil {
 			return err
 		}
 		var rows []coefficient
 		for a, alpha := range b.strengths(p) {
-			for k, c := range b.cs {
+			for k, c := range cs {
 				rows = append(rows, coefficientRows(c, alpha, estimates[a][k:k+1], replicate)...)
 			}
 		}
@@ -95,7 +103,7 @@ func (b *builder) panelsUnit(p *policy.Policy, tasks, replicate int) dag.Unit {
 // onProfileUnit estimates a policy's coefficients on one profile, in batches of
 // draws. There are none where it is degenerate.
 func (b *builder) onProfileUnit(p *policy.Policy, of pair.Pair) dag.Unit {
-	d, id := p.TwoStage.Design, onProfileID(p, of)
+	d, id := p.Design, onProfileID(p, of)
 	u := b.estimateUnit(id, d, of.N())
 	of.Feed(&u)
 	random := b.seeded(&u).Stream()
@@ -130,7 +138,7 @@ func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
 		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: e.ID})
 	}
 	for _, p := range b.designed() {
-		if as := p.TwoStage.Design.As; as != nil { // of which there are no estimates to make the unit stale
+		if as := p.Design.As; as != nil { // of which there are no estimates to make the unit stale
 			u.Config["policy."+p.Key().String()] = "designs of " + as.Key().String()
 		}
 	}
@@ -146,7 +154,7 @@ func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
 			}
 		}
 		for _, p := range b.designed() {
-			if as := p.TwoStage.Design.As; as != nil {
+			if as := p.Design.As; as != nil {
 				rows = append(rows, taken(rows, as, p)...)
 			}
 		}
@@ -173,7 +181,7 @@ func taken(rows []variance.Design, from, to *policy.Policy) []variance.Design {
 func (b *builder) designsOf(job *dag.Job, p *policy.Policy, tasks int) ([]variance.Design, error) {
 	var all []gathered
 	var err error
-	switch d := p.TwoStage.Design; {
+	switch d := p.Design; {
 	case d.OnPanels != nil:
 		all, err = b.fromPanels(job, p, tasks)
 	case d.OnProfile != nil:
@@ -181,16 +189,16 @@ func (b *builder) designsOf(job *dag.Job, p *policy.Policy, tasks int) ([]varian
 	}
 	var rows []variance.Design
 	for a, g := range all {
-		rows = append(rows, designs(p.Key(), tasks, b.strengths(p)[a], b.cs, g)...)
+		rows = append(rows, designs(p.Key(), tasks, b.strengths(p)[a], b.candidates(p), g)...)
 	}
 	return rows, err
 }
 
 // fromPanels gathers the estimates of all replicates, by prior strength.
 func (b *builder) fromPanels(job *dag.Job, p *policy.Policy, tasks int) ([]gathered, error) {
-	all := make([]gathered, len(b.strengths(p)))
+	all, cs := make([]gathered, len(b.strengths(p))), b.candidates(p)
 	for a := range all {
-		all[a] = newGathered(b.cs, b.Replicates)
+		all[a] = newGathered(cs, b.Replicates)
 	}
 	for replicate := range b.Replicates {
 		file := partFile(panelsID(p, tasks, replicate))
@@ -200,7 +208,7 @@ func (b *builder) fromPanels(job *dag.Job, p *policy.Policy, tasks int) ([]gathe
 		}
 		for a, g := range all {
 			part := rows[a*len(rows)/len(all) : (a+1)*len(rows)/len(all)]
-			if err := g.add(b.cs, part, 1); err != nil {
+			if err := g.add(cs, part, 1); err != nil {
 				return nil, fmt.Errorf("%s: %w", file, err)
 			}
 		}
@@ -253,10 +261,10 @@ func designs(of policy.Key, tasks int, alpha *float64, cs exante.Candidates, coe
 
 // onProfileID is the unit of a policy's estimates on a profile.
 func onProfileID(p *policy.Policy, of pair.Pair) string {
-	return "design/" + p.TwoStage.Design.Unit + "/" + of.Name()
+	return "design/" + p.Design.Unit + "/" + of.Name()
 }
 
 // panelsID is the unit of one replicate of a policy's estimates.
 func panelsID(p *policy.Policy, tasks, replicate int) string {
-	return fmt.Sprintf("design/%s/n=%d/replicate=%d", p.TwoStage.Design.Unit, tasks, replicate)
+	return fmt.Sprintf("design/%s/n=%d/replicate=%d", p.Design.Unit, tasks, replicate)
 }

@@ -26,6 +26,7 @@ func (b *builder) differencesUnit() dag.Unit {
 	for _, p := range b.pairs {
 		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: profileID(p)})
 	}
+	u.Needs = append(u.Needs, b.stagesRefs()...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		ratios, err := readRows[variance.Ratio](job, variance.TwoStageFile)
 		if err != nil {
@@ -39,6 +40,13 @@ func (b *builder) differencesUnit() dag.Unit {
 		all = slices.DeleteFunc(all, func(d variance.Difference) bool {
 			return d.Alpha != nil && *d.Alpha != strength[choice{d.Key(), d.Budget}]
 		})
+		for _, known := range b.knowing() {
+			more, err := ofEachPair[variance.Difference](job, b.pairs, func(p pair.Pair) string { return stagesDifferences(known, p) })
+			if err != nil {
+				return err
+			}
+			all = append(all, more...)
+		}
 		sortRows(b.policies, all, func(d variance.Difference) place { return place{d.Benchmark, d.Model, d.Budget, d.Key()} })
 		return writeRows(job, variance.DifferencesFile, "differences.v2", all)
 	}

@@ -106,6 +106,7 @@ func (b *builder) units() []dag.Unit {
 	for _, p := range b.pairs {
 		units = append(units, b.profileUnit(p))
 	}
+	units = append(units, b.stagesUnits()...)
 	units = append(units, b.twoStageUnit(), b.differencesUnit())
 	units = append(units, b.resampleUnits()...)
 	units = append(units, b.caseUnits()...)
@@ -127,13 +128,22 @@ func partFile(id string) string { return "replay/parts/" + id + ".parquet" }
 
 // seeded gives a unit its branch of the seed tree and returns it.
 func (b *builder) seeded(u *dag.Unit) seed.Seed {
-	at := seed.Root(b.Seed).Child(name)
-	for label := range strings.SplitSeq(u.ID, "/") {
-		at = at.Child(label)
-	}
+	at := b.branch(u.ID)
 	u.Seed = at.Label()
 	return at
 }
+
+// branch is that of a unit.
+func (b *builder) branch(id string) seed.Seed {
+	at := seed.Root(b.Seed).Child(name)
+	for label := range strings.SplitSeq(id, "/") {
+		at = at.Child(label)
+	}
+	return at
+}
+
+// pilots is the stream of the pilots that a profile is replayed on.
+func (b *builder) pilots(of pair.Pair) seed.Stream { return b.branch(profileID(of)).Stream() }
 
 // Keys of the configuration that units read.
 const (

@@ -30,13 +30,11 @@ func (b *builder) profileUnit(of pair.Pair) dag.Unit {
 		if p.VarianceSum() == 0 {
 			return writeReplay(job, of, nil, nil)
 		}
-		all, err := readRows[variance.Design](job, variance.DesignsFile)
+		selected, err := selectedDesigns(job, p.N())
 		if err != nil {
 			return err
 		}
-		selected := slices.DeleteFunc(all, func(d variance.Design) bool {
-			return !d.Selected || int(d.NTasks) != p.N()
-		})
+		selected = slices.DeleteFunc(selected, func(d variance.Design) bool { return !b.inTwoStages(d.Key()) })
 		prior, err := neyman.NewPrior(b.QuadratureOrder)
 		if err != nil {
 			return err
@@ -48,6 +46,18 @@ func (b *builder) profileUnit(of pair.Pair) dag.Unit {
 		return writeReplay(job, of, ratios, differences)
 	}
 	return u
+}
+
+// selectedDesigns is the designs for a number of tasks.
+func selectedDesigns(job *dag.Job, tasks int) ([]variance.Design, error) {
+	all, err := readRows[variance.Design](job, variance.DesignsFile)
+	return slices.DeleteFunc(all, func(d variance.Design) bool { return !d.Selected || int(d.NTasks) != tasks }), err
+}
+
+// inTwoStages reports whether a policy is one of those that are replayed together.
+func (b *builder) inTwoStages(of policy.Key) bool {
+	p := b.policies.Find(of)
+	return p == nil || p.TwoStage != nil
 }
 
 // writeReplay writes what the replay of a profile gives.
@@ -90,6 +100,7 @@ func (b *builder) ratiosUnit() dag.Unit {
 		ID: ratiosRef.Unit, Needs: []dag.Ref{twoStageRef, tsRef},
 		Outputs: []string{variance.RatiosFile}, Provenance: "computed",
 	}
+	u.Needs = append(u.Needs, b.stagesRefs()...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		ratios, err := readRows[variance.Ratio](job, variance.TwoStageFile)
 		if err != nil {
@@ -100,6 +111,13 @@ func (b *builder) ratiosUnit() dag.Unit {
 			return err
 		}
 		ratios = append(ratios, sequential...)
+		for _, known := range b.knowing() {
+			more, err := ofEachPair[variance.Ratio](job, b.pairs, func(p pair.Pair) string { return partFile(stagesID(known, p)) })
+			if err != nil {
+				return err
+			}
+			ratios = append(ratios, more...)
+		}
 		b.inOrder(ratios)
 		return writeRows(job, variance.RatiosFile, "ratios.v2", ratios)
 	}

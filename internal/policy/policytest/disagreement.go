@@ -8,8 +8,8 @@ var Disagreement = &policy.Policy{
 	Name: "disagreement", Label: "Disagreement", Macro: "Disagreement", Donors: policy.None,
 	TwoStage: &policy.TwoStage{
 		Folded: func(s policy.Setting) []float64 { return disagreementScores(s.M) },
-		Design: policy.Design{As: policy.HBN},
 	},
+	Design: policy.Design{As: policy.HBN},
 }
 
 // disagreementScores are 4 for tasks whose pilot rollouts disagree and 1 for the

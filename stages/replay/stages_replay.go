@@ -1,0 +1,188 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+
+	"speceval/internal/exante"
+	"speceval/internal/policy"
+	"speceval/internal/profile"
+	"speceval/internal/seed"
+	"speceval/internal/sweep"
+	"speceval/internal/trial"
+	"speceval/internal/variance"
+	"speceval/method/informed"
+	"speceval/method/neyman"
+	"speceval/method/staged"
+)
+
+// stagesReplay replays policies in stages, all with the same donors, on one profile.
+// Their pilots are those that HBN is replayed on, draw by draw; what comes after has
+// random numbers of its own, which all of them share.
+type stagesReplay struct {
+	profile profile.Profile
+	ps      []float64
+	total   float64           // Σ p(1−p)
+	sources []profile.Profile // of the donors
+	known   *policy.Donors
+	prior   *neyman.Prior
+	hbn     []variance.Design // HBN's, by budget
+	runs    []*stagesRun
+	at      seed.Seed
+
+	prefix []int // passes of a pilot, by task
+}
+
+// Where donors are drawn anew, a replay has so many draws of them and a quarter of
+// the draws of other replays.
+const (
+	donorDraws  = 32
+	fewerDraws  = 4
+	designDraws = 96 // panels of a design for a profile, at the paper's draws
+)
+
+// replay takes all draws, and returns the ratios and differences to HBN's.
+func (s *stagesReplay) replay(ctx context.Context, draws int, pilots seed.Stream) error {
+	clusters := 1
+	if s.known.Rollouts > 0 {
+		draws = max(1, draws/fewerDraws)
+		clusters = min(donorDraws, max(1, draws/2))
+	}
+	longest := 0
+	for _, d := range s.hbn {
+		longest = max(longest, int(d.Budget)-1)
+	}
+	for _, r := range s.runs {
+		longest = max(longest, int(r.design.Budget)-1)
+	}
+	s.prefix = make([]int, len(s.ps))
+	cluster := -1
+	err := sweep.Each(ctx, s.ps, draws, longest, sweep.OneStream(pilots), func(sw *sweep.Sweep, first int) error {
+		hbn, err := s.hbnRatios(sw)
+		if err != nil {
+			return err
+		}
+		for draw := range sw.Draws() {
+			if now := (first + draw) * clusters / draws; now != cluster {
+				cluster = now
+				if err := s.renew(cluster); err != nil {
+					return err
+				}
+			}
+			if err := s.draw(sw, draw, first+draw, hbn); err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	})
+	for _, r := range s.runs {
+		r.ratio.next()
+		r.difference.next()
+	}
+	return err
+}
+
+// hbnRatios are HBN's ratios on the draws of a sweep, by budget.
+func (s *stagesReplay) hbnRatios(sw *sweep.Sweep) (map[int32][]float64, error) {
+	ratios := map[int32][]float64{}
+	bench := policy.Bench{Prior: s.prior}
+	of := func(k int) (policy.Continuation, error) {
+		return policy.HBN.TwoStage.Continuation(&bench, setting(s.hbn[k])), nil
+	}
+	err := eachValue(sw, s.hbn, of, func(k, _ int, c float64) {
+		d := s.hbn[k]
+		ratios[d.Budget] = append(ratios[d.Budget], neyman.Risk(int(d.Budget), int(d.M), d.W, c))
+	})
+	return ratios, err
+}
+
+// renew begins a cluster of draws: with donors drawn anew, if they are drawn.
+func (s *stagesReplay) renew(cluster int) error {
+	prior, err := s.informedBy(s.at.Child("donors").Index(cluster))
+	if err != nil {
+		return err
+	}
+	posterior := prior.Posterior()
+	for _, r := range s.runs {
+		if cluster > 0 {
+			r.ratio.next()
+			r.difference.next()
+		}
+		if r.trial, err = r.under(s.prior, posterior, len(s.ps)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// informedBy is the prior that the donors inform, as they are or drawn from a branch
+// of the seed tree.
+func (s *stagesReplay) informedBy(at seed.Seed) (*informed.Prior, error) {
+	random := at.Stream()
+	all, err := donors(s.profile, s.sources, s.known, &random)
+	if err != nil {
+		return nil, err
+	}
+	return informed.New(len(s.ps), all)
+}
+
+// under makes the run's evaluations ready.
+func (r *stagesRun) under(reference *neyman.Prior, posterior *informed.Posterior, tasks int) (*trial.Trial, error) {
+	d := r.design
+	plan, err := r.policy.InStages.Plan(reference, tasks, int(d.Budget), int(d.M), d.W)
+	if err != nil {
+		return nil, err
+	}
+	stages, err := staged.New(tasks, int(d.Budget), plan)
+	if err != nil {
+		return nil, err
+	}
+	return trial.New(stages, posterior), nil
+}
+
+// draw takes one draw of every run; number counts it among all.
+func (s *stagesReplay) draw(sw *sweep.Sweep, draw, number int, hbn map[int32][]float64) error {
+	later := s.at.Child("later").Stream().At(uint64(number))
+	for _, r := range s.runs {
+		sw.Pilot(draw, int(r.design.M), s.prefix)
+		random := later
+		sum, err := r.trial.Run(s.ps, s.prefix, &random)
+		if err != nil {
+			return fmt.Errorf("%s at budget %d: %w", r.policy.Key(), r.design.Budget, err)
+		}
+		ratio := float64(r.design.Budget) * sum / s.total
+		r.ratio.add(ratio)
+		if its := hbn[r.design.Budget]; its != nil {
+			r.difference.add(ratio - its[draw])
+		}
+	}
+	return nil
+}
+
+// designOnDonors finds the pilot size and the weight of a policy at every budget by
+// panels of the prior that the donors inform. Where these are drawn anew, the design
+// is for a draw of its own, and serves all others.
+func (s *stagesReplay) designOnDonors(ctx context.Context, of *policy.Policy, budgets []int, draws int) ([]variance.Design, error) {
+	at := s.at.Child("design")
+	prior, err := s.informedBy(at.Child("donors"))
+	if err != nil {
+		return nil, err
+	}
+	cs := trial.Candidates(budgets)
+	panels := max(1, designDraws*draws/paperDraws)
+	estimates, err := trial.Coefficients(ctx, prior, cs, of.InStages.After, panels, at.Child("panels").Stream())
+	if err != nil {
+		return nil, err
+	}
+	coefficients := make([][]float64, len(cs))
+	for k, c := range estimates {
+		coefficients[k] = []float64{c}
+	}
+	var selected []variance.Design
+	for k, r := range exante.Rate(cs, coefficients) {
+		if r.Selected {
+			selected = append(selected, designs(of.Key(), len(s.ps), nil, cs[k:k+1], coefficients[k:k+1])...)
+		}
+	}
+	return selected, nil
+}

@@ -1,0 +1,136 @@
+package replay
+
+import (
+	"context"
+	"slices"
+
+	"speceval/internal/policy"
+	"speceval/internal/profile"
+	"speceval/internal/seed"
+	"speceval/internal/variance"
+	"speceval/method/neyman"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
+)
+
+// stagesID is the unit that replays the policies in stages with some donors on a
+// profile.
+func stagesID(known *policy.Donors, p pair.Pair) string { return "stages/" + known.Name + "/" + p.Name() }
+
+// stagesDifferences is where it keeps the differences to HBN.
+func stagesDifferences(known *policy.Donors, p pair.Pair) string {
+	return partFile("differences/" + known.Name + "/" + p.Name())
+}
+
+// knowing is the donors that policies in stages have.
+func (b *builder) knowing() []*policy.Donors {
+	return slices.DeleteFunc(slices.Clone(policy.AllDonors), func(d *policy.Donors) bool { return len(b.inStages(d)) == 0 })
+}
+
+// stagesUnits are those of all donors and profiles.
+func (b *builder) stagesUnits() []dag.Unit {
+	var units []dag.Unit
+	for _, known := range b.knowing() {
+		for _, p := range b.pairs {
+			units = append(units, b.stagesUnit(known, p))
+		}
+	}
+	return units
+}
+
+// stagesRefs are these units, for those that gather what they write.
+func (b *builder) stagesRefs() []dag.Ref {
+	var refs []dag.Ref
+	for _, known := range b.knowing() {
+		for _, p := range b.pairs {
+			refs = append(refs, dag.Ref{Stage: name, Unit: stagesID(known, p)})
+		}
+	}
+	return refs
+}
+
+// stagesUnit replays the policies in stages that have some donors on one profile. A
+// profile without siblings has none to be informed by: it is replayed without, and
+// a note says so.
+func (b *builder) stagesUnit(known *policy.Donors, of pair.Pair) dag.Unit {
+	id := stagesID(known, of)
+	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyDraws, keyOrder))
+	u.Cost = b.ofDraws(stagesSeconds) * float64(of.N()) / 100
+	u.Outputs = append(u.Outputs, stagesDifferences(known, of))
+	u.Needs = []dag.Ref{designsRef}
+	of.Feed(&u)
+	if known.Siblings {
+		for _, p := range b.siblings(of) {
+			p.Feed(&u)
+		}
+	}
+	at := b.seeded(&u)
+	u.Run = func(ctx context.Context, job *dag.Job) error {
+		p, err := of.Profile(job)
+		if err != nil {
+			return err
+		}
+		var ratios []variance.Ratio
+		var differences []variance.Difference
+		if p.VarianceSum() > 0 {
+			if ratios, differences, err = b.replayStages(ctx, job, known, of, p, at); err != nil {
+				return err
+			}
+		}
+		if err := writeRows(job, partFile(id), "ratios.v1", ratios); err != nil {
+			return err
+		}
+		return writeRows(job, stagesDifferences(known, of), "differences.v1", differences)
+	}
+	return u
+}
+
+// replayStages is the work of the unit.
+func (b *builder) replayStages(ctx context.Context, job *dag.Job, known *policy.Donors, of pair.Pair, p profile.Profile, at seed.Seed) ([]variance.Ratio, []variance.Difference, error) {
+	sources, err := b.sources(job, of, known)
+	if err != nil {
+		return nil, nil, err
+	}
+	if known.Siblings && len(sources) == 0 {
+		job.Note("%s has no siblings: policies that would know them are replayed knowing nothing", of.Name())
+	}
+	prior, err := neyman.NewPrior(b.QuadratureOrder)
+	if err != nil {
+		return nil, nil, err
+	}
+	selected, err := selectedDesigns(job, p.N())
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &stagesReplay{profile: p, ps: probabilities(p), total: p.VarianceSum(), sources: sources, known: known, prior: prior, at: at}
+	s.hbn = designsFor(selected, policy.HBN)
+	for _, policy := range b.inStages(known) {
+		own := designsFor(selected, policy)
+		if policy.Design.OnDonors {
+			if own, err = s.designOnDonors(ctx, policy, b.Budgets, b.Draws); err != nil {
+				return nil, nil, err
+			}
+		}
+		for _, d := range own {
+			s.runs = append(s.runs, &stagesRun{policy: policy, design: d})
+		}
+	}
+	if err := s.replay(ctx, b.Draws, b.pilots(of)); err != nil {
+		return nil, nil, err
+	}
+	var ratios []variance.Ratio
+	var differences []variance.Difference
+	for _, r := range s.runs {
+		ratio, difference := r.rows(p)
+		ratios = append(ratios, ratio)
+		if difference != nil {
+			differences = append(differences, *difference)
+		}
+	}
+	return ratios, differences, nil
+}
+
+// designsFor is the designs of one policy.
+func designsFor(all []variance.Design, of *policy.Policy) []variance.Design {
+	return slices.DeleteFunc(slices.Clone(all), func(d variance.Design) bool { return d.Key() != of.Key() })
+}
