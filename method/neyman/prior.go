@@ -124,6 +124,9 @@ type Work struct {
 	weights []float64 // the same relative to the largest
 	largest float64   // of log
 	lo, hi  int       // the nodes that matter
+
+	counts []float64 // of tasks, for Partial
+	scores []Scores  // by number of rollouts, for Partial
 }
 
 // NewWork returns a Work for the prior with every node in play.

@@ -3,6 +3,8 @@ package neyman
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 )
 
@@ -11,18 +13,17 @@ import (
 func TestUpdateIsThatOfPartial(t *testing.T) {
 	prior := mustPrior(t, 16)
 	random := rand.New(rand.NewPCG(1, 2))
-	for trial := range 20 {
+	partial, work := prior.Partial(4), prior.NewWork()
+	for trial := range 30 {
 		n := 1 + random.IntN(60)
-		observed, successes := make([]int, n), make([]int, n)
-		observed32, successes32, scores := make([]int32, n), make([]int32, n), make([]float64, n)
+		observed, successes, scores := make([]int, n), make([]int, n), make([]float64, n)
 		for i := range observed {
-			observed[i] = random.IntN(90)
+			observed[i] = random.IntN([]int{3, 90, 700}[trial%3])
 			if observed[i] > 0 {
 				successes[i] = random.IntN(observed[i] + 1)
 			}
-			observed32[i], successes32[i] = int32(observed[i]), int32(successes[i])
 		}
-		prior.Partial(90).Scores(observed32, successes32, prior.NewWork(), scores)
+		partial.Scores(observed, successes, work, scores)
 		u, err := prior.Update(observed, successes)
 		if err != nil {
 			t.Fatal(err)
@@ -37,6 +38,28 @@ func TestUpdateIsThatOfPartial(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPartialIsSharedByMany has goroutines whose tasks need ever longer tables.
+func TestPartialIsSharedByMany(t *testing.T) {
+	prior := mustPrior(t, 4)
+	partial := prior.Partial(1)
+	var group sync.WaitGroup
+	for g := range 4 {
+		group.Go(func() {
+			shared, own := make([]float64, 2), make([]float64, 2)
+			work := prior.NewWork()
+			for n := range 60 {
+				observed, successes := []int{n + g, 2 * n}, []int{n, n}
+				partial.Scores(observed, successes, work, shared)
+				prior.Partial(2*n+g).Scores(observed, successes, work, own)
+				if !slices.Equal(shared, own) {
+					t.Errorf("%v of %v: %v from shared tables, %v from others", successes, observed, shared, own)
+				}
+			}
+		})
+	}
+	group.Wait()
 }
 
 // directMean is E[p] of a task by beta functions.

@@ -32,4 +32,9 @@
 // Stages of a task are uncorrelated given the past, so that the variance of the
 // mean over N tasks is Σ v·E[Σ c_k²/n_k]/N² with v = p(1−p). Shrinkage is the inner
 // sum as it came out.
+//
+// Under Plan.LeaveOneOut that is so up to a term of the relative order 1/N: the weight
+// of task i depends on the pilot of task j and the other way round, which correlates
+// the two. What it adds is Σ E[w_i·w_j·(X_i−p_i)·(X_j−p_j)]/N² over all pairs, X being
+// pilots' means. The estimate is unbiased all the same.
 package staged

@@ -4,8 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-
-	"speceval/method/neyman"
+	"slices"
 )
 
 // Stages is the estimate of one evaluation, stage by stage. It is made by New; one
@@ -16,19 +15,16 @@ type Stages struct {
 	budget   int
 	stage    int  // under way, from 0; the pilot is 0
 	observed bool // the outcome of the stage is known
-	left     int  // rollouts of all tasks after this stage
+	ahead    Ahead
 
-	rest      []float64 // weight that a task has left after this stage
 	weights   []float64 // c of this stage
 	sizes     []int     // n of this stage
 	shares    []int     // of all rollouts from this stage on, as they were divided at its beginning
 	means     []float64 // Σ c·X of the stages that were observed
+	sum       float64   // of the means
 	shrinkage []float64 // Σ c²/n, this stage included
 
-	open      []int // tasks with weight left, ascending
-	scores    []float64
-	allocator neyman.Allocator
-	counts    []int // of pilots by successes
+	counts []int // of pilots by successes
 }
 
 // New begins an evaluation of so many tasks with an average budget of rollouts per
@@ -40,11 +36,12 @@ func New(tasks, budget int, plan Plan) (*Stages, error) {
 	if err := plan.check(budget); err != nil {
 		return nil, err
 	}
+	plan.Fractions = slices.Clone(plan.Fractions)
 	s := &Stages{
 		plan: plan, budget: budget,
-		rest: make([]float64, tasks), weights: make([]float64, tasks), means: make([]float64, tasks), shrinkage: make([]float64, tasks),
-		sizes: make([]int, tasks), shares: make([]int, tasks), open: make([]int, 0, tasks), scores: make([]float64, tasks),
-		counts: make([]int, plan.Pilots+1),
+		weights: make([]float64, tasks), means: make([]float64, tasks), shrinkage: make([]float64, tasks),
+		sizes: make([]int, tasks), shares: make([]int, tasks), counts: make([]int, plan.Pilots+1),
+		ahead: Ahead{open: make([]int, 0, tasks), rest: make([]float64, tasks), scores: make([]float64, tasks)},
 	}
 	s.Restart()
 	return s, nil
@@ -52,18 +49,19 @@ func New(tasks, budget int, plan Plan) (*Stages, error) {
 
 // Restart begins another evaluation under the same plan.
 func (s *Stages) Restart() {
-	s.stage, s.observed = 0, false
-	s.left = len(s.sizes) * (s.budget - s.plan.Pilots)
-	s.open = s.open[:0]
+	s.stage, s.observed, s.sum = 0, false, 0
+	s.ahead.left = len(s.sizes) * (s.budget - s.plan.Pilots)
+	s.ahead.open = s.ahead.open[:0]
 	for i := range s.sizes {
 		s.sizes[i], s.shares[i], s.means[i] = s.plan.Pilots, s.budget, 0
 		s.weigh(i, s.plan.Weight)
+		s.ahead.open = append(s.ahead.open, i)
 	}
 }
 
 // weigh gives a task's pilot its weight.
 func (s *Stages) weigh(task int, weight float64) {
-	s.weights[task], s.rest[task] = weight, 1-weight
+	s.weights[task], s.ahead.rest[task] = weight, 1-weight
 	s.shrinkage[task] = weight * weight / float64(s.plan.Pilots)
 }
 
@@ -84,9 +82,18 @@ func (s *Stages) Shares() []int { return s.shares }
 // next Decide.
 func (s *Stages) Weights() []float64 { return s.weights }
 
-// Rest is the weight that each task has left for later stages. It holds until the
+// Rest is the weight that each task has left for later stages, R. It holds until the
 // next Decide.
-func (s *Stages) Rest() []float64 { return s.rest }
+func (s *Stages) Rest() []float64 { return s.ahead.rest }
+
+// Left is the number of rollouts that all tasks have left for later stages. It is 0
+// from the last Decide on: from then on every task's size is known.
+func (s *Stages) Left() int { return s.ahead.left }
+
+// Ahead is what comes after the stage under way, for forecasts of the next Decide. It
+// holds for as long as anybody uses it, whatever becomes of s. Before the pilot is
+// observed it goes by Plan.Weight.
+func (s *Stages) Ahead() *Ahead { return s.ahead.clone() }
 
 // Shrinkage is Σ c²/n of each task over the stages so far, the one under way
 // included: of a task whose rollouts have the variance v, v times it is the variance
@@ -115,13 +122,30 @@ func (s *Stages) Observe(passes []int) error {
 			return err
 		}
 	}
-	for i, x := range passes {
-		if n := s.sizes[i]; n > 0 {
-			s.means[i] += s.weights[i] * (float64(x) / float64(n))
-		}
-	}
+	s.sum += s.add(passes)
 	s.observed = true
 	return nil
+}
+
+// add adds the outcome of the stage to the tasks' means and returns what it adds to
+// their sum. A weight that all tasks have in common multiplies once, so that two
+// stages give w·ΣX + (1−w)·ΣY, as Eq. 3 has it, to the bit.
+func (s *Stages) add(passes []int) float64 {
+	common := true
+	plain, weighted := 0.0, 0.0
+	for i, x := range passes {
+		common = common && s.weights[i] == s.weights[0]
+		if n := s.sizes[i]; n > 0 {
+			mean := float64(x) / float64(n)
+			s.means[i] += s.weights[i] * mean
+			plain += mean
+			weighted += s.weights[i] * mean
+		}
+	}
+	if common {
+		return s.weights[0] * plain
+	}
+	return weighted
 }
 
 // leaveOneOut sets the pilots' weights. Tasks with as many successes have the same
@@ -165,78 +189,42 @@ func (s *Stages) Decide(scores []float64) error {
 	case len(scores) != len(s.sizes):
 		return fmt.Errorf("staged: scores of %d tasks, want %d", len(scores), len(s.sizes))
 	}
-	s.unfinished()
-	most := 0.0
-	for _, i := range s.open {
-		most = max(most, s.rest[i])
-	}
-	own := s.scores[:len(s.open)]
-	for k, i := range s.open {
-		own[k] = scores[i]
-		if r := s.rest[i]; r != most { // not where all have as much left, so that ties stay ties
-			own[k] *= (r / most) * (r / most)
-		}
-	}
-	shares, err := s.allocator.Allocate(own, s.left)
-	if err != nil {
+	if err := s.ahead.Divide(scores, s.shares); err != nil {
 		return err
 	}
 	fraction := s.plan.Fractions[s.stage]
-	for i := range s.sizes {
-		s.sizes[i], s.shares[i], s.weights[i] = 0, 0, 0
+	for i, share := range s.shares {
+		s.sizes[i], s.weights[i] = 0, 0
+		if share > 0 {
+			s.begin(i, share, fraction)
+		}
 	}
-	for k, i := range s.open {
-		s.begin(i, shares[k], fraction)
-	}
+	s.ahead.close(s.sizes, s.shares)
 	s.stage, s.observed = s.stage+1, false
 	return nil
 }
 
-// unfinished sets open: the tasks with weight left, which before the pilot's end
-// are all.
-func (s *Stages) unfinished() {
-	if s.stage == 0 {
-		for i := range s.sizes {
-			s.open = append(s.open, i)
-		}
-		return
-	}
-	open := s.open[:0]
-	for _, i := range s.open {
-		if s.sizes[i] < s.shares[i] {
-			open = append(open, i)
-		}
-	}
-	s.open = open
-}
-
 // begin gives a task its part of the next stage.
 func (s *Stages) begin(task, share int, fraction float64) {
-	size, weight, rest := share, s.rest[task], 0.0
+	size, weight, rest := share, s.ahead.rest[task], 0.0
 	if n := max(1, int(math.Round(fraction*float64(share)))); n < share {
 		size = n
 		weight *= float64(size) / float64(share)
-		rest = s.rest[task] - weight
+		rest = s.ahead.rest[task] - weight
 	}
-	s.sizes[task], s.shares[task], s.weights[task], s.rest[task] = size, share, weight, rest
+	s.sizes[task], s.weights[task], s.ahead.rest[task] = size, weight, rest
 	s.shrinkage[task] += weight * weight / float64(size)
-	s.left -= size
+	s.ahead.left -= size
 }
 
 // Last reports whether every task finishes with the stage under way.
 func (s *Stages) Last() bool { return s.left == 0 }
 
 // Done reports whether every task has finished, and the whole budget is spent.
-func (s *Stages) Done() bool { return s.observed && s.left == 0 }
+func (s *Stages) Done() bool { return s.observed && s.ahead.left == 0 }
 
 // Mean is the estimate of the mean over tasks, once Done.
-func (s *Stages) Mean() float64 {
-	sum := 0.0
-	for _, x := range s.means {
-		sum += x
-	}
-	return sum / float64(len(s.means))
-}
+func (s *Stages) Mean() float64 { return s.sum / float64(len(s.means)) }
 
 // Means is the estimates of all tasks, once Done. None is a probability: it may
 // exceed 1 only by rounding, but is not what a task's rollouts pooled would say.

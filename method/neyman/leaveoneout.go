@@ -1,0 +1,116 @@
+package neyman
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// LeaveOneOut is the best weight of a task's pilot given the pilots of all other
+// tasks. A weight that is fixed beforehand has to suit all panels of tasks that the
+// prior expects; what the others' pilots say of this one it does not know. The task's
+// own pilot must stay out of it, or the estimate is biased.
+//
+// A LeaveOneOut is for one goroutine at a time.
+type LeaveOneOut struct {
+	pilots, tasks, total int
+
+	posterior *Posterior
+	likely    [][]float64 // [S][node]: the likelihood of S successes
+	work      *Work
+	updated   []float64 // weights of the nodes after the own pilot
+	classes   Classes
+}
+
+// NewLeaveOneOut prepares for evaluations of so many tasks with an average budget of
+// rollouts per task, of which the pilot has the given number of each. It is an error if
+// the pilot leaves nothing of the budget, or is none.
+func NewLeaveOneOut(prior *Prior, tasks, budget, pilots int) (*LeaveOneOut, error) {
+	if tasks < 1 || pilots < 1 || pilots >= budget {
+		return nil, fmt.Errorf("leave-one-out weights of %d tasks after %d of %d rollouts: want at least 1 task, and a pilot of 1 to %d", tasks, pilots, budget, budget-1)
+	}
+	l := &LeaveOneOut{
+		pilots: pilots, tasks: tasks, total: tasks * (budget - pilots),
+		posterior: prior.Pilot(pilots), work: prior.NewWork(), updated: make([]float64, len(prior.a)),
+	}
+	ways := 1.0
+	for s, row := range l.posterior.marginal {
+		likely := make([]float64, len(row))
+		for k, marginal := range row {
+			likely[k] = ways * math.Exp(marginal)
+		}
+		l.likely = append(l.likely, likely)
+		ways *= float64(pilots-s) / float64(s+1)
+	}
+	return l, nil
+}
+
+// Weight is the weight of a pilot by the others', others[S] of which have S successes,
+// S = 0, …, m:
+//
+//	w = C/(1/m + C),  C = E[v/L | others]/E[v | others],  v = p(1−p),
+//
+// which minimizes what the task is expected to add to the variance, E[v·(w²/m +
+// (1−w)²/L)] (Eqs. 9 and 12 of the paper, given the others). The expectation is over
+// the task's own pilot, by the prior that the others have updated; L is what HBN would
+// then give it. It is NaN if these are not the pilots of all tasks but one.
+func (l *LeaveOneOut) Weight(others []int) float64 {
+	known := 0
+	for _, n := range others {
+		known += n
+	}
+	if len(others) != l.pilots+1 || known != l.tasks-1 {
+		return math.NaN()
+	}
+	l.work.Restart()
+	l.posterior.Scores(others, l.work)
+	l.work.Narrow(l.posterior.prior, negligibleHere)
+	part, all := 0.0, 0.0
+	for own := range others {
+		scores := l.update(own)
+		score := scores.At(own)
+		all += score
+		part += score * l.inverse(others, own, scores)
+	}
+	return Weight(l.pilots, part/all)
+}
+
+// negligibleHere is how far in log weight nodes may lie below the largest that make no
+// difference to a weight that is any function of the others.
+const negligibleHere = 20
+
+// update is the scores, times the chance of it, after a number of own successes.
+func (l *LeaveOneOut) update(own int) Scores {
+	lo, hi := l.work.lo, l.work.hi
+	updated, moments := l.updated[lo:hi], &l.posterior.moments
+	floats.MulTo(updated, l.work.weights[lo:hi], l.likely[own][lo:hi])
+	return Scores{
+		floats.Dot(updated, moments[0][lo:hi]), floats.Dot(updated, moments[1][lo:hi]), floats.Dot(updated, moments[2][lo:hi]),
+	}
+}
+
+// inverse is E[1/L] of a task with own successes, over ties with others that have as
+// many.
+func (l *LeaveOneOut) inverse(others []int, own int, scores Scores) float64 {
+	l.classes.Reset()
+	mine := 0
+	for s, n := range others {
+		if s == own {
+			n++
+		}
+		if n == 0 {
+			continue
+		}
+		if class := l.classes.Add(n, scores.At(s)); s == own {
+			mine = class
+		}
+	}
+	class, extra := l.classes.Solve(l.total)
+	units := float64(l.classes.Units(mine))
+	if class != mine {
+		return 1 / units
+	}
+	more := float64(extra) / float64(others[own]+1)
+	return more/(units+1) + (1-more)/units
+}

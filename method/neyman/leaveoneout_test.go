@@ -1,0 +1,161 @@
+package neyman
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// directWeight is the weight task by task: for every number of own successes their
+// chance, by Bayes' rule, and the allocation that follows.
+func directWeight(t *testing.T, p *Prior, others []int, budget, pilots int) float64 {
+	t.Helper()
+	var known []int
+	for s, n := range others {
+		for range n {
+			known = append(known, s)
+		}
+	}
+	part, all := 0.0, 0.0
+	for own := range pilots + 1 {
+		successes := append([]int{own}, known...)
+		scores := directScores(p, successes, pilots)
+		allocation, err := Allocate(scores, len(scores)*(budget-pilots))
+		if err != nil {
+			t.Fatal(err)
+		}
+		inverse, same := 0.0, 0.0 // over all tasks with as many successes, since ties go by the task's place
+		for i, s := range successes {
+			if s == own {
+				inverse += 1 / float64(allocation[i])
+				same++
+			}
+		}
+		chance := directChance(p, known, own, pilots)
+		all += chance * scores[0]
+		part += chance * scores[0] * inverse / same
+	}
+	c := part / all
+	return c / (1/float64(pilots) + c)
+}
+
+// directChance is the chance of own successes after the others', up to a factor.
+func directChance(p *Prior, known []int, own, m int) float64 {
+	chance := 0.0
+	for k, a := range p.a {
+		b, log := p.b[k], p.log[k]
+		for _, s := range append([]int{own}, known...) {
+			log += lbeta(a+float64(s), b+float64(m-s)) - lbeta(a, b)
+		}
+		chance += math.Exp(log)
+	}
+	ways, _ := math.Lgamma(float64(m + 1))
+	x, _ := math.Lgamma(float64(own + 1))
+	y, _ := math.Lgamma(float64(m - own + 1))
+	return chance * math.Exp(ways-x-y)
+}
+
+// pilotsOf draws the pilots of all tasks but one, by successes.
+func pilotsOf(random *rand.Rand, tasks, m int) []int {
+	others := make([]int, m+1)
+	center := random.Float64()
+	for range tasks - 1 {
+		s := 0
+		p := min(1, max(0, center+random.Float64()-0.5))
+		for range m {
+			if random.Float64() < p {
+				s++
+			}
+		}
+		others[s]++
+	}
+	return others
+}
+
+func TestLeaveOneOutIsThatOfTheFormula(t *testing.T) {
+	prior := mustPrior(t, 16)
+	random := rand.New(rand.NewPCG(4, 4))
+	for range 60 {
+		tasks, pilots := 1+random.IntN(20), 1+random.IntN(8)
+		budget := pilots + 1 + random.IntN(10)
+		rule, err := NewLeaveOneOut(prior, tasks, budget, pilots)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			others := pilotsOf(random, tasks, pilots)
+			got, want := rule.Weight(others), directWeight(t, prior, others, budget, pilots)
+			if !(math.Abs(got-want) <= 1e-6) {
+				t.Errorf("others %v at b = %d: weight %v, want %v", others, budget, got, want)
+			}
+		}
+	}
+}
+
+// TestLeaveOneOutFollowsTheOthers has others that are all alike, whose task has the
+// rest of the budget to itself if it differs, and others that differ.
+func TestLeaveOneOutFollowsTheOthers(t *testing.T) {
+	rule, err := NewLeaveOneOut(mustPrior(t, 16), 100, 8, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alike, mixed := rule.Weight([]int{99, 0, 0, 0, 0}), rule.Weight([]int{10, 20, 39, 20, 10})
+	if !(alike < mixed) {
+		t.Errorf("a pilot weighs %v where all others fail, %v where they are mixed", alike, mixed)
+	}
+}
+
+func TestLeaveOneOutRefuses(t *testing.T) {
+	prior := mustPrior(t, 2)
+	for _, tt := range []struct{ tasks, budget, pilots int }{{0, 4, 2}, {3, 4, 0}, {3, 4, 4}} {
+		if _, err := NewLeaveOneOut(prior, tt.tasks, tt.budget, tt.pilots); err == nil {
+			t.Errorf("%+v is taken", tt)
+		}
+	}
+	rule, err := NewLeaveOneOut(prior, 3, 4, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, others := range [][]int{nil, {1, 1}, {1, 1, 1}, {0, 1, 1, 0}} {
+		if w := rule.Weight(others); !math.IsNaN(w) {
+			t.Errorf("others %v: weight %v", others, w)
+		}
+	}
+	if w := rule.Weight([]int{1, 0, 1}); !(w > 0 && w < 1) {
+		t.Errorf("weight %v", w)
+	}
+}
+
+func TestLeaveOneOutNeedsNoMemory(t *testing.T) {
+	rule, err := NewLeaveOneOut(mustPrior(t, 16), 100, 32, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := pilotsOf(rand.New(rand.NewPCG(1, 1)), 100, 10)
+	if n := testing.AllocsPerRun(10, func() { rule.Weight(others) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkLeaveOneOut(b *testing.B) {
+	for _, setting := range []struct{ budget, pilots int }{{8, 4}, {16, 6}, {32, 10}, {64, 14}} {
+		b.Run(fmt.Sprintf("b=%d", setting.budget), func(b *testing.B) {
+			rule, err := NewLeaveOneOut(mustPrior(b, 16), 100, setting.budget, setting.pilots)
+			if err != nil {
+				b.Fatal(err)
+			}
+			random := rand.New(rand.NewPCG(1, 1))
+			var draws [64][]int
+			for i := range draws {
+				draws[i] = pilotsOf(random, 100, setting.pilots)
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if w := rule.Weight(draws[i%len(draws)]); !(w > 0 && w < 1) {
+					b.Fatal(w)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,275 @@
+package staged_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"speceval/method/neyman"
+	"speceval/method/staged"
+)
+
+// past is all that has been seen of an evaluation: by stage and task, rollouts and
+// passes.
+type past struct{ sizes, passes [][]int }
+
+// totals are a past's rollouts and passes by task.
+func (p past) totals(tasks int) (observed, successes []int) {
+	observed, successes = make([]int, tasks), make([]int, tasks)
+	for k := range p.sizes {
+		for i := range tasks {
+			observed[i] += p.sizes[k][i]
+			successes[i] += p.passes[k][i]
+		}
+	}
+	return observed, successes
+}
+
+// scorer is a way to score tasks. It may look at anything that has been seen.
+type scorer func(p past, tasks int) []float64
+
+// cold scores by the reference prior.
+func cold(p past, tasks int) []float64 {
+	update, err := prior.Update(p.totals(tasks))
+	if err != nil {
+		panic(err)
+	}
+	scores := make([]float64, tasks)
+	for i := range scores {
+		_, scores[i] = update.Moments(i)
+	}
+	return scores
+}
+
+var prior = func() *neyman.Prior {
+	p, err := neyman.NewPrior(6)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}()
+
+// wrong scores by a prior of probabilities near 0.99, whatever they are.
+func wrong(p past, tasks int) []float64 {
+	observed, successes := p.totals(tasks)
+	scores := make([]float64, tasks)
+	for i := range scores {
+		a, b := 40+float64(successes[i]), 0.4+float64(observed[i]-successes[i])
+		scores[i] = a * b / ((a + b) * (a + b + 1))
+	}
+	return scores
+}
+
+// greedy puts nearly all on the task with the most passes.
+func greedy(p past, tasks int) []float64 {
+	_, successes := p.totals(tasks)
+	scores := slices.Repeat([]float64{1e-300}, tasks)
+	scores[slices.Index(successes, slices.Max(successes))] = 1e300
+	return scores
+}
+
+// arbitrary is a function of the past, another for every salt; some scores are 0.
+func arbitrary(salt uint64) scorer {
+	return func(p past, tasks int) []float64 {
+		seed := rand.NewPCG(salt, 1).Uint64()
+		for k := range p.sizes {
+			for i := range tasks {
+				seed = rand.NewPCG(seed, uint64(p.sizes[k][i])<<32|uint64(p.passes[k][i])).Uint64()
+			}
+		}
+		random := rand.New(rand.NewPCG(seed, 2))
+		scores := make([]float64, tasks)
+		for i := range scores {
+			scores[i] = max(0, random.Float64()-0.2)
+		}
+		return scores
+	}
+}
+
+// others is an arbitrary leave-one-out weight.
+func others(salt uint64) func([]int) float64 {
+	return func(counts []int) float64 {
+		mixed := salt
+		for _, n := range counts {
+			mixed = rand.NewPCG(mixed, uint64(n)).Uint64()
+		}
+		return float64(mixed>>11) * 0x1p-53
+	}
+}
+
+// replay is a past, up to the stage after it, which is decided.
+func replay(t *testing.T, s *staged.Stages, p past, score scorer) {
+	t.Helper()
+	s.Restart()
+	tasks := len(s.Sizes())
+	for k, passes := range p.passes {
+		if !slices.Equal(s.Sizes(), p.sizes[k]) {
+			t.Fatalf("after the same past the sizes are %v, and were %v", s.Sizes(), p.sizes[k])
+		}
+		if err := s.Observe(passes); err != nil {
+			t.Fatal(err)
+		}
+		if s.Done() {
+			return
+		}
+		if err := s.Decide(score(past{p.sizes[:k+1], p.passes[:k+1]}, tasks)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// evaluation is one under enumeration.
+type evaluation struct {
+	*staged.Stages
+	budget int
+	ps     []float64 // of the tasks' rollouts
+	score  scorer
+	weigh  func(others []int) float64 // the pilot
+}
+
+// moments are expectations over all that can follow a past: of the estimate, of its
+// square, of what its variance should be, and of the pilots' part in that of pairs of
+// tasks.
+type moments struct{ mean, square, formula, pairs float64 }
+
+// enumerate goes through all outcomes that can follow a past.
+func (e evaluation) enumerate(t *testing.T, p past) moments {
+	t.Helper()
+	replay(t, e.Stages, p, e.score)
+	if e.Done() {
+		return e.ended(t, p)
+	}
+	sizes := slices.Clone(e.Sizes())
+	var sum moments
+	passes := make([]int, len(e.ps))
+	for {
+		chance := 1.0
+		for i, x := range passes {
+			chance *= binomial(sizes[i], x, e.ps[i])
+		}
+		next := past{append(slices.Clone(p.sizes), sizes), append(slices.Clone(p.passes), slices.Clone(passes))}
+		m := e.enumerate(t, next)
+		sum.mean += chance * m.mean
+		sum.square += chance * m.square
+		sum.formula += chance * m.formula
+		sum.pairs += chance * m.pairs
+		i := 0
+		for ; i < len(passes) && passes[i] == sizes[i]; i++ {
+			passes[i] = 0
+		}
+		if i == len(passes) {
+			return sum
+		}
+		passes[i]++
+	}
+}
+
+// ended checks what must hold of every evaluation and returns what it came to.
+func (e evaluation) ended(t *testing.T, p past) moments {
+	t.Helper()
+	observed, _ := p.totals(len(e.ps))
+	all, sum, formula := 0, 0.0, 0.0
+	for i, n := range observed {
+		all += n
+		sum += e.Means()[i]
+		formula += e.ps[i] * (1 - e.ps[i]) * e.Shrinkage()[i]
+	}
+	n := float64(len(e.ps))
+	if all != len(e.ps)*e.budget || e.Left() != 0 {
+		t.Fatalf("%d rollouts in all, %d left, want %d and 0", all, e.Left(), len(e.ps)*e.budget)
+	}
+	if math.Abs(sum/n-e.Mean()) > 1e-15 {
+		t.Fatalf("the mean is %v, the tasks' %v", e.Mean(), sum/n)
+	}
+	return moments{e.Mean(), e.Mean() * e.Mean(), formula / (n * n), e.pairs(p) / (n * n)}
+}
+
+// pairs is Σ w_i·w_j·(X_i−p_i)·(X_j−p_j) over the pilots of pairs of tasks.
+func (e evaluation) pairs(p past) float64 {
+	m := p.sizes[0][0]
+	counts := make([]int, m+1)
+	for _, x := range p.passes[0] {
+		counts[x]++
+	}
+	all, own := 0.0, 0.0
+	for i, x := range p.passes[0] {
+		counts[x]--
+		error := e.weigh(counts) * (float64(x)/float64(m) - e.ps[i])
+		counts[x]++
+		all += error
+		own += error * error
+	}
+	return all*all - own
+}
+
+func binomial(n, x int, p float64) float64 {
+	ways := 1.0
+	for k := range x {
+		ways = ways * float64(n-k) / float64(k+1)
+	}
+	return ways * math.Pow(p, float64(x)) * math.Pow(1-p, float64(n-x))
+}
+
+// TestEveryOutcome goes through all outcomes of small evaluations. The estimate is
+// unbiased, and its variance is Σ v·E[Σ c²/n]/N², whatever the scores are; under
+// leave-one-out weights, which make pilots of two tasks depend on each other, with
+// what pairs of pilots add.
+func TestEveryOutcome(t *testing.T) {
+	type shape struct {
+		budget, pilots int
+		fractions      []float64
+		ps             []float64
+	}
+	shapes := []shape{
+		{3, 1, []float64{1}, []float64{0.9, 0.2, 0.5}},
+		{4, 2, []float64{1}, []float64{0.05, 0.6, 0.35}},
+		{6, 2, []float64{1}, []float64{0.03, 0.5}},
+		{4, 1, []float64{0.5, 1}, []float64{0.2, 0.7, 0.99}},
+		{5, 1, []float64{0.3, 1}, []float64{0.5, 0.1}},
+		{6, 2, []float64{0.4, 1}, []float64{0.8, 0.4}},
+		{4, 1, []float64{0.4, 0.5, 1}, []float64{0.3, 0.9}},
+		{6, 1, []float64{0.3, 0.45, 1}, []float64{0.65, 0.12}},
+		{3, 1, []float64{0.5, 0.5, 1}, []float64{0.4, 0.02, 0.8}},
+		{4, 1, []float64{1, 0.5, 1}, []float64{0.4, 0.02}}, // all finish in the second stage
+	}
+	for number, shape := range shapes {
+		for name, score := range map[string]scorer{"cold": cold, "wrong": wrong, "greedy": greedy, "arbitrary": arbitrary(uint64(number)), "another": arbitrary(uint64(number + 100))} {
+			for weighing, plan := range map[string]staged.Plan{
+				"fixed": {Weight: 0.3}, "none": {Weight: 0}, "all": {Weight: 1}, "leave one out": {LeaveOneOut: others(uint64(number))},
+			} {
+				t.Run(fmt.Sprintf("%d/%s/%s", number, name, weighing), func(t *testing.T) {
+					plan.Pilots, plan.Fractions = shape.pilots, shape.fractions
+					checkShape(t, len(shape.ps), shape.budget, plan, shape.ps, score)
+				})
+			}
+		}
+	}
+}
+
+func checkShape(t *testing.T, tasks, budget int, plan staged.Plan, ps []float64, score scorer) {
+	t.Helper()
+	s, err := staged.New(tasks, budget, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean := 0.0
+	for _, p := range ps {
+		mean += p / float64(tasks)
+	}
+	weigh := plan.LeaveOneOut
+	if weigh == nil {
+		weigh = func([]int) float64 { return plan.Weight }
+	}
+	m := evaluation{s, budget, ps, score, weigh}.enumerate(t, past{})
+	if math.Abs(m.mean-mean) > 1e-14 {
+		t.Errorf("the expected estimate is %.17f, want %.17f", m.mean, mean)
+	}
+	if variance := m.square - m.mean*m.mean; math.Abs(variance-m.formula-m.pairs) > 1e-14 {
+		t.Errorf("the variance is %.17f, by the formula %.17f and pairs of pilots %.17f", variance, m.formula, m.pairs)
+	}
+	if plan.LeaveOneOut == nil && math.Abs(m.pairs) > 1e-14 {
+		t.Errorf("pairs of pilots have the covariance %v", m.pairs)
+	}
+}
