@@ -3,12 +3,12 @@ package policy
 // Informed is HBN in two stages under a prior that knows donors, one policy for
 // each. InformedStaged is the same in more stages. Neither is in the paper.
 var (
-	Informed       = informed(Policy{Name: "hbn_informed", Label: "Informed HBN", Macro: "Informed", InStages: &InStages{After: 1}})
-	InformedStaged = informed(Policy{Name: "hbn_informed_staged", Label: "Informed staged HBN", Macro: "InformedStaged", InStages: &InStages{After: mostAfter}})
+	Informed       = knowing(Policy{Name: "hbn_informed", Label: "Informed HBN", Macro: "Informed", InStages: &InStages{After: 1}})
+	InformedStaged = knowing(Policy{Name: "hbn_informed_staged", Label: "Informed staged HBN", Macro: "InformedStaged", InStages: &InStages{After: mostAfter}})
 )
 
-// informed is a policy with every donor that there is.
-func informed(like Policy) (all List) {
+// knowing is a policy with every donor that there is.
+func knowing(like Policy) (all List) {
 	for _, d := range AllDonors {
 		if d == None {
 			continue

@@ -50,7 +50,7 @@ func (t *Trial) Run(ps []float64, pilot []int, random *seed.Stream) (float64, er
 		if err := t.stages.Decide(t.scores); err != nil {
 			return 0, err
 		}
-		if t.stages.Last() && !t.Whole {
+		if t.stages.Left() == 0 && !t.Whole {
 			return t.variance(ps), nil
 		}
 		passes = t.draw(ps, random)

@@ -54,7 +54,7 @@ func (s *speculation) next(c *Controller) (ID, bool) {
 // are there so far.
 type Provisional struct {
 	version             int
-	observed, successes []int32 // by task
+	observed, successes []int // by task
 	partial             *neyman.Partial
 	work                *neyman.Work
 	total               int
@@ -74,13 +74,13 @@ func (c *Controller) Snapshot() *Provisional {
 	}
 	s.observed = known
 	s.version++
-	counts := make([]int32, 2*c.Tasks)
+	counts := make([]int, 2*c.Tasks)
 	p := &Provisional{
 		version: s.version, observed: counts[:c.Tasks], successes: counts[c.Tasks:],
 		partial: s.partial, work: s.work, total: c.total,
 	}
 	for i := range c.tasks {
-		p.observed[i], p.successes[i] = c.tasks[i].observed, c.tasks[i].successes
+		p.observed[i], p.successes[i] = int(c.tasks[i].observed), int(c.tasks[i].successes)
 	}
 	return p
 }

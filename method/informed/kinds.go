@@ -21,9 +21,11 @@ type kind struct {
 	from  int32 // the kind that it was before
 }
 
-// unseen makes a kind of each level.
-func (c *kinds) unseen(level []int32, levels int) {
-	c.list = c.list[:0]
+// ready makes a kind of each level, if nothing has been observed.
+func (c *kinds) ready(level []int32, levels int) {
+	if len(c.list) > 0 {
+		return
+	}
 	for k := range levels {
 		c.list = append(c.list, kind{level: int32(k)})
 	}

@@ -20,9 +20,10 @@ type Posterior struct {
 // belief is what is left of the nodes of one source.
 type belief struct {
 	*source
-	weight []float64 // in the log domain, by node
-	alive  []int32   // the nodes that matter, ascending
-	pilot  marginals
+	weight []float64                   // in the log domain, by node
+	alive  []int32                     // the nodes that matter, ascending
+	pilots [longestPilot + 1]marginals // by m
+	places []int32                     // of a pilot's kinds in the list, from 1: [level][S]
 	kinds
 }
 
@@ -49,7 +50,7 @@ func (q *Posterior) Restart() {
 		for j := range b.alive {
 			b.alive[j] = int32(j)
 		}
-		b.unseen(b.level, b.levels)
+		b.list = b.list[:0]
 	}
 }
 
@@ -81,6 +82,7 @@ func (q *Posterior) Observe(rollouts, passes []int) error {
 			b.addPilot(m, passes)
 			continue
 		}
+		b.ready(b.level, b.levels)
 		b.refine(rollouts, passes, q.table)
 		for _, node := range b.alive {
 			b.weight[node] += b.likelihood(b.source, int(node))
@@ -125,6 +127,7 @@ func (q *Posterior) Scores(scores []float64) {
 		if len(b.alive) == 0 {
 			continue
 		}
+		b.ready(b.level, b.levels)
 		for j := range b.list {
 			b.list[j].score = 0
 		}

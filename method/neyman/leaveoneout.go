@@ -20,7 +20,6 @@ type LeaveOneOut struct {
 	likely    [][]float64 // [S][node]: the likelihood of S successes
 	work      *Work
 	updated   []float64 // weights of the nodes after the own pilot
-	classes   Classes
 }
 
 // NewLeaveOneOut prepares for evaluations of so many tasks with an average budget of
@@ -54,7 +53,8 @@ func NewLeaveOneOut(prior *Prior, tasks, budget, pilots int) (*LeaveOneOut, erro
 // which minimizes what the task is expected to add to the variance, E[v·(w²/m +
 // (1−w)²/L)] (Eqs. 9 and 12 of the paper, given the others). The expectation is over
 // the task's own pilot, by the prior that the others have updated; L is what HBN would
-// then give it. It is NaN if these are not the pilots of all tasks but one.
+// then give it but for rounding, and no less than one. It is NaN if these are not the
+// pilots of all tasks but one.
 func (l *LeaveOneOut) Weight(others []int) float64 {
 	known := 0
 	for _, n := range others {
@@ -64,14 +64,21 @@ func (l *LeaveOneOut) Weight(others []int) float64 {
 		return math.NaN()
 	}
 	l.work.Restart()
-	l.posterior.Scores(others, l.work)
+	given := l.posterior.Scores(others, l.work)
+	roots := 0.0
+	for s, n := range others {
+		if n != 0 {
+			roots += float64(n) * math.Sqrt(given.At(s))
+		}
+	}
 	l.work.Narrow(l.posterior.prior, negligibleHere)
 	part, all := 0.0, 0.0
 	for own := range others {
-		scores := l.update(own)
-		score := scores.At(own)
-		all += score
-		part += score * l.inverse(others, own, scores)
+		score, chance := l.update(own)
+		root := math.Sqrt(score)
+		continuation := max(1, float64(l.total)*root/(roots+root))
+		all += chance * score
+		part += chance * score / continuation
 	}
 	return Weight(l.pilots, part/all)
 }
@@ -80,37 +87,15 @@ func (l *LeaveOneOut) Weight(others []int) float64 {
 // difference to a weight that is any function of the others.
 const negligibleHere = 20
 
-// update is the scores, times the chance of it, after a number of own successes.
-func (l *LeaveOneOut) update(own int) Scores {
+// update is the score of the task after a number of own successes, and how likely that
+// number is, up to a common factor.
+func (l *LeaveOneOut) update(own int) (score, chance float64) {
 	lo, hi := l.work.lo, l.work.hi
 	updated, moments := l.updated[lo:hi], &l.posterior.moments
 	floats.MulTo(updated, l.work.weights[lo:hi], l.likely[own][lo:hi])
-	return Scores{
+	chance = floats.Sum(updated)
+	scores := Scores{
 		floats.Dot(updated, moments[0][lo:hi]), floats.Dot(updated, moments[1][lo:hi]), floats.Dot(updated, moments[2][lo:hi]),
 	}
-}
-
-// inverse is E[1/L] of a task with own successes, over ties with others that have as
-// many.
-func (l *LeaveOneOut) inverse(others []int, own int, scores Scores) float64 {
-	l.classes.Reset()
-	mine := 0
-	for s, n := range others {
-		if s == own {
-			n++
-		}
-		if n == 0 {
-			continue
-		}
-		if class := l.classes.Add(n, scores.At(s)); s == own {
-			mine = class
-		}
-	}
-	class, extra := l.classes.Solve(l.total)
-	units := float64(l.classes.Units(mine))
-	if class != mine {
-		return 1 / units
-	}
-	more := float64(extra) / float64(others[own]+1)
-	return more/(units+1) + (1-more)/units
+	return scores.At(own) / chance, chance
 }

@@ -8,33 +8,28 @@ import (
 )
 
 // directWeight is the weight task by task: for every number of own successes their
-// chance, by Bayes' rule, and the allocation that follows.
-func directWeight(t *testing.T, p *Prior, others []int, budget, pilots int) float64 {
-	t.Helper()
+// chance, by Bayes' rule, and the task's part of the continuation, by the roots of the
+// scores.
+func directWeight(p *Prior, others []int, budget, pilots int) float64 {
 	var known []int
 	for s, n := range others {
 		for range n {
 			known = append(known, s)
 		}
 	}
+	roots := 0.0
+	if len(known) > 0 {
+		for _, v := range directScores(p, known, pilots) {
+			roots += math.Sqrt(v)
+		}
+	}
 	part, all := 0.0, 0.0
 	for own := range pilots + 1 {
-		successes := append([]int{own}, known...)
-		scores := directScores(p, successes, pilots)
-		allocation, err := Allocate(scores, len(scores)*(budget-pilots))
-		if err != nil {
-			t.Fatal(err)
-		}
-		inverse, same := 0.0, 0.0 // over all tasks with as many successes, since ties go by the task's place
-		for i, s := range successes {
-			if s == own {
-				inverse += 1 / float64(allocation[i])
-				same++
-			}
-		}
+		score := directScores(p, append([]int{own}, known...), pilots)[0]
+		continuation := max(1, float64((len(known)+1)*(budget-pilots))*math.Sqrt(score)/(roots+math.Sqrt(score)))
 		chance := directChance(p, known, own, pilots)
-		all += chance * scores[0]
-		part += chance * scores[0] * inverse / same
+		all += chance * score
+		part += chance * score / continuation
 	}
 	c := part / all
 	return c / (1/float64(pilots) + c)
@@ -85,7 +80,7 @@ func TestLeaveOneOutIsThatOfTheFormula(t *testing.T) {
 		}
 		for range 3 {
 			others := pilotsOf(random, tasks, pilots)
-			got, want := rule.Weight(others), directWeight(t, prior, others, budget, pilots)
+			got, want := rule.Weight(others), directWeight(prior, others, budget, pilots)
 			if !(math.Abs(got-want) <= 1e-6) {
 				t.Errorf("others %v at b = %d: weight %v, want %v", others, budget, got, want)
 			}

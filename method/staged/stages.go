@@ -217,9 +217,6 @@ func (s *Stages) begin(task, share int, fraction float64) {
 	s.ahead.left -= size
 }
 
-// Last reports whether every task finishes with the stage under way.
-func (s *Stages) Last() bool { return s.left == 0 }
-
 // Done reports whether every task has finished, and the whole budget is spent.
 func (s *Stages) Done() bool { return s.observed && s.ahead.left == 0 }
 

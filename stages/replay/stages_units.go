@@ -15,7 +15,9 @@ import (
 
 // stagesID is the unit that replays the policies in stages with some donors on a
 // profile.
-func stagesID(known *policy.Donors, p pair.Pair) string { return "stages/" + known.Name + "/" + p.Name() }
+func stagesID(known *policy.Donors, p pair.Pair) string {
+	return "stages/" + known.Name + "/" + p.Name()
+}
 
 // stagesDifferences is where it keeps the differences to HBN.
 func stagesDifferences(known *policy.Donors, p pair.Pair) string {

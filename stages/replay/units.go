@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/variance"
 	"speceval/method/neyman"
