@@ -19,7 +19,7 @@ func (e *engine) record(number int, id controller.ID) *Request {
 		Session: e.store.session, Number: int32(number),
 		Task: e.Setup.TaskIDs[id.Task], Phase: id.Phase.String(), Ordinal: id.Ordinal, Rollout: place.Rollout,
 		Submitted: e.Now().Seconds(), State: lost,
-		Prefetched: id.Phase == controller.Continuation && e.control.Allocation() == nil,
+		Prefetched: !e.control.Selected(id),
 	}
 }
 
@@ -101,14 +101,14 @@ func (e *engine) failure(ctx context.Context, started time.Duration, id controll
 }
 
 // score scores an answer, keeps the verdict, and reveals the reward. Continuations
-// wait until the pilots are scored, for whose rewards alone there is an allocation. A
+// wait until the pilots are scored, for whose rewards alone the first barrier waits. A
 // scorer that fails stops the evaluation: the answer is there to be scored again.
 func (e *engine) score(number int, id controller.ID, r *rollout.Rollout, request *Request) {
 	e.counts.scoring.Add(1)
 	defer e.counts.scoring.Add(-1)
 	if id.Phase == controller.Continuation {
 		select {
-		case <-e.allocated:
+		case <-e.piloted:
 		case <-e.stopped:
 			return
 		}

@@ -35,12 +35,12 @@ type engine struct {
 	ready       []router.Event             // of rollouts that were there
 	outstanding map[int]context.CancelFunc // aborts, by request
 
-	allocated  chan struct{} // closed when the final allocation is there
-	allocation sync.Once     // that closes it
-	stopped    chan struct{} // closed when cause is set
-	mu         sync.Mutex
-	cause      error
-	passed     map[controller.ID]bool
+	piloted chan struct{} // closed when the pilot is over, and continuations are selected
+	pilot   sync.Once     // that closes it
+	stopped chan struct{} // closed when cause is set
+	mu      sync.Mutex
+	cause   error
+	passed  map[controller.ID]bool
 
 	counts counts
 }
@@ -54,7 +54,7 @@ func newEngine(ctx context.Context, s Settings, st *store, c *controller.Control
 	e := &engine{
 		Settings: s, store: st, control: c, start: s.Clock.Now(),
 		outstanding: make(map[int]context.CancelFunc),
-		allocated:   make(chan struct{}),
+		piloted:     make(chan struct{}),
 		stopped:     make(chan struct{}), passed: make(map[controller.ID]bool),
 	}
 	e.events = make(chan router.Event, e.Slots()+1)
@@ -136,8 +136,8 @@ func (e *engine) Next(ctx context.Context) (router.Event, error) {
 	if err := e.why(); err != nil {
 		return router.Event{}, err
 	}
-	if e.control.Allocation() != nil {
-		e.allocation.Do(func() { close(e.allocated) })
+	if e.control.Stage() > 0 || e.control.Policy == controller.Uniform {
+		e.pilot.Do(func() { close(e.piloted) })
 	}
 	if len(e.ready) > 0 {
 		event := e.ready[0]

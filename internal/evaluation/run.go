@@ -121,7 +121,7 @@ func (s *Settings) controller() (*controller.Controller, error) {
 	}
 	c := controller.Settings{Policy: policy, Tasks: len(s.Setup.TaskIDs), Budget: s.Setup.Budget, Pilots: s.Setup.Design.Pilots}
 	if policy != controller.Uniform {
-		c.Prior, c.Order = s.Prior, coupled.Ranks(s.Setup.TaskIDs, s.Setup.Seed)
+		c.Prior, c.Order = controller.Cold(s.Prior), coupled.Ranks(s.Setup.TaskIDs, s.Setup.Seed)
 	}
 	return controller.New(c)
 }

@@ -54,7 +54,7 @@ func BenchmarkEvent(b *testing.B) {
 				events := 0
 				b.ReportAllocs()
 				for b.Loop() {
-					ctl, err := controller.New(controller.Settings{Policy: policy, Tasks: 100, Budget: budget, Pilots: pilots, Prior: prior})
+					ctl, err := controller.New(controller.Settings{Policy: policy, Tasks: 100, Budget: budget, Pilots: pilots, Prior: controller.Cold(prior)})
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -186,7 +186,7 @@ var prior = func() *neyman.Prior {
 func (s trial) execute(t *testing.T, policy controller.Policy, random *rand.Rand) (*router.Record, *controller.Controller) {
 	t.Helper()
 	ctl, err := controller.New(controller.Settings{
-		Policy: policy, Tasks: s.tasks, Budget: s.budget, Pilots: s.pilots, Prior: prior, Late: s.late,
+		Policy: policy, Tasks: s.tasks, Budget: s.budget, Pilots: s.pilots, Weight: 0.3, Prior: controller.Cold(prior), Late: s.late,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -311,7 +311,7 @@ func TestAnyOrderOfEvents(t *testing.T) {
 			if !slices.Equal(selection(sync), selection(async)) {
 				t.Error("sync and async accept different rollouts")
 			}
-			if a, b := one.Estimate(0.3), other.Estimate(0.3); a != b {
+			if a, b := one.Estimate(), other.Estimate(); a != b {
 				t.Errorf("sync estimates %v, async %v", a, b)
 			}
 			if sync.Extra() > 0 {
@@ -355,7 +355,7 @@ func TestEstimateIsUnbiased(t *testing.T) {
 				return 20
 			}
 			_, ctl := s.execute(t, policy, random)
-			x := ctl.Estimate(0.4)
+			x := ctl.Estimate()
 			sum, square = sum+x, square+x*x
 		}
 		got := sum / executions

@@ -33,7 +33,7 @@ type Request struct {
 	ID         controller.ID
 	Replica    int
 	State      State
-	Prefetched bool // submitted before the barrier, as a speculative continuation
+	Prefetched bool // submitted before the barrier that could select it, as a speculative continuation
 	Passed     bool // its reward, if it completed
 
 	Submitted, Started, Finished, RewardReady time.Duration // Started and RewardReady negative if they never were
@@ -54,8 +54,11 @@ type Record struct {
 
 	Time       time.Duration // from the first dispatch to the last selected reward
 	PilotReady time.Duration // when the last pilot reward was there
-	Allocated  time.Duration // when the final allocation was known
+	Allocated  time.Duration // when the final allocation was known: the last barrier
 	Released   time.Duration // when the last request had ended, and had its reward
+
+	// Barriers are when each stage after the first was decided; of Uniform there are none.
+	Barriers []time.Duration
 
 	Races    int           // surplus requests that completed although they were to be aborted
 	Retries  int           // requests that were submitted again after a failure

@@ -158,8 +158,8 @@ func (r *run) raced(q *Request) {
 	}
 }
 
-// completed reveals the reward of a rollout, and passes the barrier if it is
-// the last of the pilot's.
+// completed reveals the reward of a rollout, and passes a barrier if it is the last
+// that the stage under way has waited for.
 func (r *run) completed(q *Request) error {
 	q.Passed = r.Reward(q.ID)
 	q.RewardReady = r.since(r.Engine.Now())
@@ -175,14 +175,27 @@ func (r *run) completed(q *Request) error {
 		r.record.PilotReady = max(r.record.PilotReady, q.RewardReady)
 	}
 	if released {
-		r.record.Allocated = r.since(r.Engine.Now())
-		r.abortSurplus()
+		r.released()
 	}
 	r.compute()
 	return nil
 }
 
-// abortSurplus ends, at the barrier, what is not selected.
+// released notes when barriers were passed, several at once where one stage had
+// speculated all that the next one selects. At the last of them nothing more can be
+// selected.
+func (r *run) released() {
+	now := r.since(r.Engine.Now())
+	for len(r.record.Barriers) < r.Controller.Stage() {
+		r.record.Barriers = append(r.record.Barriers, now)
+	}
+	if r.Controller.Allocation() != nil {
+		r.record.Allocated = now
+		r.abortSurplus()
+	}
+}
+
+// abortSurplus ends, at the last barrier, what is not selected.
 func (r *run) abortSurplus() {
 	for i := range r.record.Requests {
 		q := &r.record.Requests[i]
@@ -259,7 +272,7 @@ func (r *run) fill(freed time.Duration) {
 		request := len(r.record.Requests)
 		r.record.Requests = append(r.record.Requests, Request{
 			ID: id, Submitted: r.since(r.Engine.Now()), Started: never, RewardReady: never, Freed: freed,
-			Prefetched: id.Phase == controller.Continuation && r.Controller.Allocation() == nil,
+			Prefetched: !r.Controller.Selected(id),
 		})
 		r.outstanding++
 		r.Engine.Submit(request, id)

@@ -49,7 +49,7 @@ var errEnd = errors.New("the script ends")
 // always passes, task 1 every other time.
 func (s *script) play(t *testing.T, settings router.Settings, late bool) (*router.Record, error) {
 	t.Helper()
-	ctl, err := controller.New(controller.Settings{Policy: controller.Async, Tasks: 2, Budget: 20, Pilots: 2, Prior: prior, Late: late})
+	ctl, err := controller.New(controller.Settings{Policy: controller.Async, Tasks: 2, Budget: 20, Pilots: 2, Prior: controller.Cold(prior), Late: late})
 	if err != nil {
 		t.Fatal(err)
 	}

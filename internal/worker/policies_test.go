@@ -36,7 +36,7 @@ func execute(t *testing.T, b *bench, policy controller.Policy) *router.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := controller.New(controller.Settings{Policy: policy, Tasks: tasks, Budget: budget, Pilots: pilots, Prior: prior})
+	c, err := controller.New(controller.Settings{Policy: policy, Tasks: tasks, Budget: budget, Pilots: pilots, Prior: controller.Cold(prior)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestPolicyOnALostReplica(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := controller.New(controller.Settings{Policy: controller.Async, Tasks: tasks, Budget: budget, Pilots: pilots, Prior: prior})
+	c, err := controller.New(controller.Settings{Policy: controller.Async, Tasks: tasks, Budget: budget, Pilots: pilots, Prior: controller.Cold(prior)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func BenchmarkProvisional(b *testing.B) {
 	}
 	for _, setting := range []struct{ budget, pilots int }{{8, 4}, {16, 6}, {32, 10}, {64, 16}} {
 		b.Run(fmt.Sprintf("b=%d", setting.budget), func(b *testing.B) {
-			c, err := New(Settings{Policy: Async, Tasks: 100, Budget: setting.budget, Pilots: setting.pilots, Prior: prior})
+			c, err := New(Settings{Policy: Async, Tasks: 100, Budget: setting.budget, Pilots: setting.pilots, Prior: Cold(prior)})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -32,7 +32,7 @@ func BenchmarkProvisional(b *testing.B) {
 			b.ReportAllocs()
 			for version := 1; b.Loop(); version++ {
 				p := *snapshot
-				p.version, p.solved = version, nil
+				p.version, p.done = version, false
 				p.Solve()
 				c.Apply(&p)
 				c.spec.incoming = nil

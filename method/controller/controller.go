@@ -3,73 +3,45 @@ package controller
 import (
 	"fmt"
 
-	"speceval/method/neyman"
+	"speceval/method/staged"
 )
-
-// Settings are a policy and the setting that it is executed in.
-type Settings struct {
-	Policy Policy
-	Tasks  int // N
-	Budget int // b, average rollouts per task
-	Pilots int // m, of every task, at least 1 and less than Budget; Uniform, where it only names rollouts, may have m = b
-
-	Prior *neyman.Prior // nil under Uniform
-	Order []int         // rank of every task where speculation is tied; nil: task order
-
-	// Late starts speculation after the first completion, as the published runs
-	// did, and not as soon as every pilot has been submitted.
-	Late bool
-}
-
-// check says what is wrong with the settings, if anything.
-func (s Settings) check() error {
-	switch {
-	case s.Policy > Async:
-		return fmt.Errorf("controller: there is no %v", s.Policy)
-	case s.Tasks < 1:
-		return fmt.Errorf("controller: %d tasks, want at least 1", s.Tasks)
-	case s.Policy == Uniform && (s.Pilots < 1 || s.Pilots > s.Budget):
-		return fmt.Errorf("controller: %d of %d rollouts per task cannot be a pilot", s.Pilots, s.Budget)
-	case s.Policy != Uniform && (s.Pilots < 1 || s.Pilots >= s.Budget):
-		return fmt.Errorf("controller: a pilot of %d rollouts per task does not fit a budget of %d: want 1 to %d", s.Pilots, s.Budget, s.Budget-1)
-	case s.Policy != Uniform && s.Prior == nil:
-		return fmt.Errorf("controller: %v needs a prior", s.Policy)
-	case s.Order != nil && len(s.Order) != s.Tasks:
-		return fmt.Errorf("controller: the order ranks %d of %d tasks", len(s.Order), s.Tasks)
-	}
-	return nil
-}
 
 // Controller executes a policy once. It is not safe for concurrent use, but for
 // Provisional.Solve.
 type Controller struct {
 	Settings
-	total int // continuations in all, C = N(b − m)
 
 	tasks   []task
 	pilots  int  // submitted so far, in pilot order
-	missing int  // pilot rewards
 	started bool // some rollout has completed
+	failed  []ID // to be submitted again, first come first served
 
-	failed []ID // to be submitted again, first come first served
+	// The stages, and what has been decided.
+	stages   *staged.Stages // nil under Uniform
+	seen     []Stage        // of which every reward is there
+	final    bool           // there is nothing more to decide
+	first    []int          // continuations selected before the stage under way, by task
+	selected []int          // and with it
 
-	// After the barrier: the allocation, and where its submission stands.
-	allocation []int
-	ordinal    int32
-	at         int
-	waiting    int // selected rollouts that have not completed
+	// Where the submission of the stage's continuations stands.
+	round, at   int // of the continuations from first on, and of the tasks
+	unsubmitted int
 
-	posterior *neyman.Posterior // of the complete pilot
-	work      *neyman.Work
+	// Rewards of selected rollouts. No other is looked at.
+	missing             int   // in the stage under way
+	known               int   // so far
+	observed, successes []int // so far, by task
+	passes              []int // successes in the stage under way
+
+	posterior Posterior // for decisions
+	scores    []float64
 	spec      speculation
 }
 
-// task is what is known of one task.
+// task is how far the rollouts of one task are.
 type task struct {
 	pilots        []status // by ordinal − 1
 	continuations []status // of those submitted, always a prefix of the ordinals
-	observed      int32    // pilot rewards
-	successes     int32    // of them
 }
 
 // status is where a rollout stands.
@@ -89,33 +61,51 @@ func New(s Settings) (*Controller, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
+	c := newController(s)
+	if s.Policy == Uniform {
+		for i := range c.selected {
+			c.selected[i] = s.Budget - s.Pilots
+		}
+		c.unsubmitted = s.Tasks * (s.Budget - s.Pilots)
+		c.missing, c.final = s.Tasks*s.Budget, true
+		return c, nil
+	}
+	var err error
+	if c.stages, err = staged.New(s.Tasks, s.Budget, s.plan()); err != nil {
+		return nil, err
+	}
+	c.missing = s.Tasks * s.Pilots
+	c.posterior = s.Prior.Posterior(s.Pilots)
+	if s.Policy == Async {
+		c.spec.posterior = s.Prior.Posterior(s.Pilots)
+		c.spec.enter(c)
+	}
+	return c, nil
+}
+
+// newController has the memory and nothing in it.
+func newController(s Settings) *Controller {
+	counts := make([]int, 5*s.Tasks)
+	take := func() []int {
+		part := counts[:s.Tasks:s.Tasks]
+		counts = counts[s.Tasks:]
+		return part
+	}
 	c := &Controller{
-		Settings: s, total: s.Tasks * (s.Budget - s.Pilots), tasks: make([]task, s.Tasks),
-		missing: s.Tasks * s.Pilots, waiting: s.Tasks * s.Budget, ordinal: 1,
+		Settings: s, tasks: make([]task, s.Tasks), scores: make([]float64, s.Tasks), round: 1,
+		first: take(), selected: take(), observed: take(), successes: take(), passes: take(),
 	}
 	all := make([]status, s.Tasks*s.Pilots)
 	for i := range c.tasks {
 		c.tasks[i].pilots = all[i*s.Pilots : (i+1)*s.Pilots]
 	}
-	if s.Policy == Uniform {
-		c.allocation = make([]int, s.Tasks)
-		for i := range c.allocation {
-			c.allocation[i] = s.Budget - s.Pilots
-		}
-		return c, nil
-	}
-	c.posterior = s.Prior.Pilot(s.Pilots)
-	c.work = s.Prior.NewWork()
-	if s.Policy == Async {
-		c.spec.begin(c)
-	}
-	return c, nil
+	return c
 }
 
 // Next is the rollout to submit next, if one may be submitted now; it then
 // counts as outstanding. Pilots come first, one round of the tasks after the
-// other. After the barrier come the missing rollouts of the selection, again in
-// rounds; before it, under HBN-async, speculative continuations.
+// other. After a barrier come the missing rollouts of the stage, again in rounds.
+// When all of them are submitted come, under HBN-async, speculative continuations.
 func (c *Controller) Next() (ID, bool) {
 	id, ok := c.next()
 	if ok {
@@ -139,87 +129,56 @@ func (c *Controller) next() (ID, bool) {
 		return id, true
 	}
 	switch {
-	case c.allocation != nil:
-		return c.nextSelected()
-	case c.Policy == Async && (c.started || !c.Late):
+	case c.unsubmitted > 0:
+		return c.nextSelected(), true
+	case c.Policy == Async && !c.final && (c.started || !c.Late):
 		return c.spec.next(c)
 	}
 	return ID{}, false
 }
 
-// nextSelected goes through the selection in rounds, past what speculation has
-// submitted.
-func (c *Controller) nextSelected() (ID, bool) {
-	for more := true; more; c.ordinal, c.at = c.ordinal+1, 0 {
-		more = false
+// nextSelected goes through the stage's continuations in rounds, past what
+// speculation has submitted. There must be one that is not submitted.
+func (c *Controller) nextSelected() ID {
+	for ; ; c.round, c.at = c.round+1, 0 {
 		for ; c.at < c.Tasks; c.at++ {
-			if int(c.ordinal) > c.allocation[c.at] {
-				continue
-			}
-			more = true
-			if int(c.ordinal) > len(c.tasks[c.at].continuations) {
-				return ID{int32(c.at), Continuation, c.ordinal}, true
+			ordinal := c.first[c.at] + c.round
+			if ordinal <= c.selected[c.at] && ordinal > len(c.tasks[c.at].continuations) {
+				c.unsubmitted--
+				return ID{int32(c.at), Continuation, int32(ordinal)}
 			}
 		}
 	}
-	c.ordinal-- // no task has so many
-	return ID{}, false
 }
 
-// Completed takes note of the reward of an outstanding rollout. The last of the
-// pilot's is the barrier: it makes the final allocation, and released is true.
+// Completed takes note of the reward of an outstanding rollout. The last that the
+// stage under way has waited for is a barrier: it decides on the next stage, and
+// released is true. It may decide on several, if what they select is there. An error
+// says that the rollout is not outstanding, or that prior or plan gave what is no
+// score or weight; there is then no going on.
 func (c *Controller) Completed(id ID, reward bool) (released bool, err error) {
 	if err := c.end(id, completed); err != nil {
 		return false, err
 	}
 	c.started = true
-	t := &c.tasks[id.Task]
 	if reward {
-		t.set(id, passed)
+		c.tasks[id.Task].set(id, passed)
 	}
-	if c.allocation != nil && !c.Surplus(id) {
-		c.waiting--
-	}
-	if id.Phase == Continuation {
+	if !c.Selected(id) {
 		return false, nil
 	}
-	t.observed++
-	if reward {
-		t.successes++
-	}
-	c.missing--
-	if c.missing > 0 || c.Policy == Uniform {
-		return false, nil
-	}
-	return true, c.release()
-}
-
-// release makes the final allocation. Rollouts are selected by their ids alone:
-// all pilots, and the first continuations of each task. When they completed,
-// and which others did, does not matter.
-func (c *Controller) release() error {
-	successes := make([]int, c.Tasks)
-	for i := range c.tasks {
-		successes[i] = int(c.tasks[i].successes)
-	}
-	var err error
-	if c.allocation, err = Allocate(c.posterior, c.work, c.Pilots, successes, c.total); err != nil {
-		return err
-	}
-	c.waiting -= c.Tasks * c.Pilots
-	for i := range c.tasks {
-		for ordinal, s := range c.tasks[i].continuations {
-			if ordinal < c.allocation[i] && s >= completed {
-				c.waiting--
-			}
-		}
-	}
-	return nil
+	c.count(int(id.Task), reward)
+	return c.advance()
 }
 
 // Ended takes note that an outstanding rollout has ended without a reward, as
-// surplus that was aborted does.
-func (c *Controller) Ended(id ID) error { return c.end(id, ended) }
+// surplus that was aborted does. It is an error if it is not Surplus.
+func (c *Controller) Ended(id ID) error {
+	if !c.Surplus(id) {
+		return fmt.Errorf("controller: %v may be selected yet, and cannot end without a reward", id)
+	}
+	return c.end(id, ended)
+}
 
 // Failed takes note that an outstanding rollout has ended by a fault. Next
 // gives it again, unless it is surplus by then.
@@ -241,7 +200,7 @@ func (c *Controller) end(id ID, to status) error {
 }
 
 func (c *Controller) status(id ID) status {
-	if id.Task < 0 || int(id.Task) >= c.Tasks {
+	if !c.has(id.Task) {
 		return planned
 	}
 	list := *c.tasks[id.Task].list(id.Phase)
@@ -250,6 +209,8 @@ func (c *Controller) status(id ID) status {
 	}
 	return list[id.Ordinal-1]
 }
+
+func (c *Controller) has(task int32) bool { return task >= 0 && int(task) < c.Tasks }
 
 func (t *task) list(p Phase) *[]status {
 	if p == Pilot {
@@ -267,45 +228,4 @@ func (t *task) set(id ID, s status) {
 		return
 	}
 	(*list)[id.Ordinal-1] = s
-}
-
-// Surplus reports whether a rollout is not selected. Before the barrier nothing
-// is.
-func (c *Controller) Surplus(id ID) bool {
-	return c.allocation != nil && id.Phase == Continuation && int(id.Ordinal) > c.allocation[id.Task]
-}
-
-// Allocation is the number of continuations that each task is given (L), of
-// which the sum is N(b − m). It is nil before the barrier.
-func (c *Controller) Allocation() []int { return c.allocation }
-
-// Done reports whether every selected rollout has completed.
-func (c *Controller) Done() bool { return c.allocation != nil && c.waiting == 0 }
-
-// Estimate is the benchmark mean by the selected rollouts, once Done: under HBN
-// the pilot's mean with the stage weight w and the continuation's with 1 − w
-// (paper, Eq. 3), under Uniform the plain mean.
-func (c *Controller) Estimate(w float64) float64 {
-	var pilot, continuation float64
-	for i, t := range c.tasks {
-		pilot += float64(t.successes) / float64(c.Pilots)
-		if c.allocation[i] > 0 {
-			continuation += share(t.continuations[:c.allocation[i]])
-		}
-	}
-	if c.Policy == Uniform {
-		w = float64(c.Pilots) / float64(c.Budget)
-	}
-	return (w*pilot + (1-w)*continuation) / float64(c.Tasks)
-}
-
-// share is the share of rollouts with reward 1.
-func share(rollouts []status) float64 {
-	n := 0
-	for _, s := range rollouts {
-		if s == passed {
-			n++
-		}
-	}
-	return float64(n) / float64(len(rollouts))
 }

@@ -22,19 +22,28 @@ func ranks(order []int) []int {
 	return rank
 }
 
-func newController(t *testing.T, s Settings) *Controller {
+func begin(t *testing.T, s Settings) *Controller {
 	t.Helper()
-	prior, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
+	if s.Prior == nil {
+		prior, err := neyman.NewPrior(16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Prior = Cold(prior)
 	}
-	s.Prior = prior
 	c, err := New(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
+
+// fixed is a prior that gives every task the same score whatever comes.
+type fixed []float64
+
+func (f fixed) Posterior(int) Posterior { return f }
+
+func (f fixed) Scores(_, _ []int, scores []float64) { copy(scores, f) }
 
 // take submits at most n rollouts.
 func take(c *Controller, n int) []ID {
@@ -52,7 +61,7 @@ func take(c *Controller, n int) []ID {
 // force puts a provisional allocation in force that no rewards led to.
 func force(c *Controller, version int, allocation []int) bool {
 	c.spec.version = max(c.spec.version, version)
-	return c.Apply(&Provisional{version: version, solved: allocation})
+	return c.Apply(&Provisional{version: version, done: true, solved: allocation})
 }
 
 func complete(t *testing.T, c *Controller, ids []ID, reward func(ID) bool) {
@@ -68,7 +77,7 @@ func never(ID) bool { return false }
 
 func TestSettingsAreChecked(t *testing.T) {
 	prior, _ := neyman.NewPrior(2)
-	good := Settings{Policy: Async, Tasks: 3, Budget: 4, Pilots: 2, Prior: prior}
+	good := Settings{Policy: Async, Tasks: 3, Budget: 4, Pilots: 2, Prior: Cold(prior)}
 	if _, err := New(good); err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +88,9 @@ func TestSettingsAreChecked(t *testing.T) {
 		"m = 0":        func(s *Settings) { s.Pilots = 0 },
 		"no prior":     func(s *Settings) { s.Prior = nil },
 		"half a order": func(s *Settings) { s.Order = []int{0, 1} },
+		"weight":       func(s *Settings) { s.Weight = 1.5 },
+		"fractions":    func(s *Settings) { s.Fractions = []float64{0.5} },
+		"no stage":     func(s *Settings) { s.Fractions = []float64{} },
 	} {
 		s := good
 		spoil(&s)
@@ -89,7 +101,7 @@ func TestSettingsAreChecked(t *testing.T) {
 }
 
 func TestUniformSubmitsInRounds(t *testing.T) {
-	c := newController(t, Settings{Policy: Uniform, Tasks: 3, Budget: 4, Pilots: 2})
+	c := begin(t, Settings{Policy: Uniform, Tasks: 3, Budget: 4, Pilots: 2})
 	ids := take(c, 100)
 	var got []string
 	for _, id := range ids {
@@ -104,15 +116,15 @@ func TestUniformSubmitsInRounds(t *testing.T) {
 		t.Error("done with one rollout missing")
 	}
 	complete(t, c, ids[11:], never)
-	if !c.Done() || math.Abs(c.Estimate(0.9)-11.0/12) > 1e-15 {
-		t.Errorf("done %v, estimate %v", c.Done(), c.Estimate(0.9))
+	if !c.Done() || math.Abs(c.Estimate()-11.0/12) > 1e-15 {
+		t.Errorf("done %v, estimate %v", c.Done(), c.Estimate())
 	}
 }
 
 // TestSpeculationIsProportional uses the allocation 42, 2, 22, …, 22: any prefix
 // of the queue must hold tasks in proportion, without gaps.
 func TestSpeculationIsProportional(t *testing.T) {
-	c := newController(t, Settings{Policy: Async, Tasks: 30, Budget: 32, Pilots: 10, Order: ranks(aime24)})
+	c := begin(t, Settings{Policy: Async, Tasks: 30, Budget: 32, Pilots: 10, Order: ranks(aime24)})
 	pilots := take(c, 300)
 	allocation := slices.Repeat([]int{22}, 30)
 	allocation[0], allocation[1] = 42, 2
@@ -157,7 +169,7 @@ func TestSpeculationIsProportional(t *testing.T) {
 // TestTiesInTheQueue gives tasks 0 and 1 the same ℓ/L̃ over and over: the lesser
 // ordinal comes first, and then the lesser rank.
 func TestTiesInTheQueue(t *testing.T) {
-	c := newController(t, Settings{Policy: Async, Tasks: 3, Budget: 4, Pilots: 1, Order: []int{0, 2, 1}})
+	c := begin(t, Settings{Policy: Async, Tasks: 3, Budget: 4, Pilots: 1, Order: []int{0, 2, 1}})
 	take(c, 3)
 	force(c, 1, []int{4, 2, 4})
 	var got []string
@@ -172,7 +184,7 @@ func TestTiesInTheQueue(t *testing.T) {
 
 func TestNoSpeculationBeforeTheLastPilot(t *testing.T) {
 	for _, late := range []bool{false, true} {
-		c := newController(t, Settings{Policy: Async, Tasks: 30, Budget: 8, Pilots: 4, Order: ranks(aime24), Late: late})
+		c := begin(t, Settings{Policy: Async, Tasks: 30, Budget: 8, Pilots: 4, Order: ranks(aime24), Late: late})
 		pilots := take(c, 120)
 		if last := pilots[119]; last != (ID{29, Pilot, 4}) {
 			t.Fatalf("the 120th is %v", last)
@@ -198,7 +210,7 @@ func TestNoSpeculationBeforeTheLastPilot(t *testing.T) {
 // TestRecoveryIsByID lets three continuations of a task complete of which one is
 // selected: it is the first, though it was the slowest.
 func TestRecoveryIsByID(t *testing.T) {
-	c := newController(t, Settings{Policy: Async, Tasks: 2, Budget: 4, Pilots: 1})
+	c := begin(t, Settings{Policy: Async, Tasks: 2, Budget: 4, Pilots: 1, Prior: fixed{0, 1}, Weight: 0.25})
 	pilots := take(c, 2)
 	spec := take(c, 6)
 	if len(spec) != 6 {
@@ -212,20 +224,25 @@ func TestRecoveryIsByID(t *testing.T) {
 	if err != nil || !released {
 		t.Fatalf("the last pilot releases %v, %v", released, err)
 	}
-	// One pilot each, one passed: equal scores, three continuations each.
-	if !slices.Equal(c.Allocation(), []int{3, 3}) {
+	if !slices.Equal(c.Allocation(), []int{1, 5}) {
 		t.Fatalf("allocation %v", c.Allocation())
 	}
-	c.allocation = []int{1, 5}
 	for ordinal, surplus := range map[int32]bool{1: false, 2: true, 3: true} {
 		if c.Surplus(ID{0, Continuation, ordinal}) != surplus {
 			t.Errorf("continuation %d of task 0: surplus %v", ordinal, !surplus)
 		}
 	}
+	complete(t, c, spec[1:2], never)
+	complete(t, c, spec[3:4], never)
+	complete(t, c, spec[5:6], func(ID) bool { return true })
+	complete(t, c, take(c, 100), never)
+	if want := (0.25*(0+1) + 0.75*(0+1.0/5)) / 2; !c.Done() || math.Abs(c.Estimate()-want) > 1e-15 {
+		t.Errorf("done %v, estimate %v, want %v", c.Done(), c.Estimate(), want)
+	}
 }
 
 func TestUnknownRolloutsAreRefused(t *testing.T) {
-	c := newController(t, Settings{Policy: Sync, Tasks: 2, Budget: 4, Pilots: 2})
+	c := begin(t, Settings{Policy: Sync, Tasks: 2, Budget: 4, Pilots: 2})
 	pilots := take(c, 3)
 	complete(t, c, pilots[:1], never)
 	for _, id := range []ID{
@@ -246,7 +263,7 @@ func TestUnknownRolloutsAreRefused(t *testing.T) {
 // TestFailedSurplusIsDropped lets a speculative rollout fail and become surplus
 // before it could be submitted again.
 func TestFailedSurplusIsDropped(t *testing.T) {
-	c := newController(t, Settings{Policy: Async, Tasks: 2, Budget: 4, Pilots: 1})
+	c := begin(t, Settings{Policy: Async, Tasks: 2, Budget: 4, Pilots: 1, Prior: fixed{1, 4}})
 	pilots := take(c, 2)
 	spec := take(c, 6)
 	complete(t, c, spec[:4], never)
@@ -256,7 +273,9 @@ func TestFailedSurplusIsDropped(t *testing.T) {
 		}
 	}
 	complete(t, c, pilots, never)
-	c.allocation = []int{2, 4}
+	if !slices.Equal(c.Allocation(), []int{2, 4}) {
+		t.Fatalf("allocation %v", c.Allocation())
+	}
 	got := take(c, 100)
 	if want := []ID{{1, Continuation, 3}, {1, Continuation, 4}}; !slices.Equal(got, want) {
 		t.Errorf("%v and %v failed, then task 0 keeps two: %v is submitted, want %v", spec[4], spec[5], got, want)
@@ -266,7 +285,7 @@ func TestFailedSurplusIsDropped(t *testing.T) {
 // TestPartialAllocation is the worked example of aime24 × qwen3_5_4b at b = 8
 // with 35 of 120 pilots known.
 func TestPartialAllocation(t *testing.T) {
-	c := newController(t, Settings{Policy: Async, Tasks: 30, Budget: 8, Pilots: 4, Order: ranks(aime24)})
+	c := begin(t, Settings{Policy: Async, Tasks: 30, Budget: 8, Pilots: 4, Order: ranks(aime24)})
 	pilots := take(c, 120)
 	observed := append(slices.Repeat([]int{2}, 10), slices.Repeat([]int{1}, 15)...)
 	successes := []int{2, 0, 0, 0, 0, 2, 0, 2, 2, 2, 0, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1}
@@ -280,7 +299,7 @@ func TestPartialAllocation(t *testing.T) {
 		t.Error("there is a second snapshot of the same rewards")
 	}
 	scores := make([]float64, 30)
-	p.partial.Scores(p.observed, p.successes, p.work, scores)
+	p.posterior.Scores(p.observed, p.successes, scores)
 	for task, want := range map[int]float64{29: 0.0382687865019, 10: 0.0465603418156, 11: 0.0344508078459, 1: 0.0360546628860, 0: 0.0260630249845} {
 		if math.Abs(scores[task]-want) > 1e-12 {
 			t.Errorf("the score of task %d is %.13f, want %.13f", task, scores[task], want)
@@ -303,7 +322,7 @@ func TestPartialAllocation(t *testing.T) {
 }
 
 // TestCompletePartialIsFinal holds the partial posterior of a complete pilot to
-// the final one.
+// the final one, which is that of Cold, to the bit.
 func TestCompletePartialIsFinal(t *testing.T) {
 	prior, err := neyman.NewPrior(16)
 	if err != nil {
@@ -322,11 +341,20 @@ func TestCompletePartialIsFinal(t *testing.T) {
 	if !slices.Equal(final, want) {
 		t.Errorf("allocates %v, want %v", final, want)
 	}
-	p := &Provisional{partial: prior.Partial(pilots), work: prior.NewWork(), total: 120}
-	for _, s := range successes {
-		p.observed, p.successes = append(p.observed, pilots), append(p.successes, int32(s))
-	}
-	if got := p.allocation(); !slices.Equal(got, final) {
+	observed, scores := slices.Repeat([]int{pilots}, 30), make([]float64, 30)
+	prior.Partial(pilots).Scores(observed, successes, prior.NewWork(), scores)
+	if got, err := neyman.Allocate(scores, 120); err != nil || !slices.Equal(got, final) {
 		t.Errorf("the partial posterior allocates %v, the final %v", got, final)
+	}
+	counts := make([]int, pilots+1)
+	for _, s := range successes {
+		counts[s]++
+	}
+	quadratic := prior.Pilot(pilots).Scores(counts, prior.NewWork())
+	Cold(prior).Posterior(pilots).Scores(observed, successes, scores)
+	for i, s := range successes {
+		if scores[i] != quadratic.At(s) {
+			t.Fatalf("Cold scores task %d %v, the complete pilot %v", i, scores[i], quadratic.At(s))
+		}
 	}
 }

@@ -16,7 +16,9 @@ func Example() {
 		panic(err)
 	}
 	const tasks, budget, places = 5, 8, 10
-	c, err := controller.New(controller.Settings{Policy: controller.Async, Tasks: tasks, Budget: budget, Pilots: 4, Prior: prior})
+	c, err := controller.New(controller.Settings{
+		Policy: controller.Async, Tasks: tasks, Budget: budget, Pilots: 4, Weight: 0.45, Prior: controller.Cold(prior),
+	})
 	if err != nil {
 		panic(err)
 	}
@@ -50,7 +52,7 @@ func Example() {
 		}
 	}
 	fmt.Printf("%d rollouts for %d that were budgeted\n", rollouts, tasks*budget)
-	fmt.Printf("estimate %.3f\n", c.Estimate(0.45))
+	fmt.Printf("estimate %.3f\n", c.Estimate())
 	// Output:
 	// allocation [3 3 7 4 3]
 	// 41 rollouts for 40 that were budgeted

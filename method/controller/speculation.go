@@ -5,42 +5,49 @@ import (
 	"container/heap"
 	"slices"
 
-	"speceval/method/neyman"
+	"speceval/method/staged"
 )
 
-// speculation is HBN-async's queue of continuations before the barrier: all
+// speculation is HBN-async's queue of continuations beyond the stage under way: all
 // (i, ℓ) with ℓ ≤ L̃_i in the order of ℓ/L̃_i, then of ℓ, then of the tasks' ranks
-// (paper, Section 3.3). Since ℓ/L̃ rises within a task, a task's continuations
-// are submitted in order, and the queue need hold no more of a task than the
-// next one.
+// (paper, Section 3.3), where ℓ counts from what is selected already and L̃ divides all
+// that is left. Since ℓ/L̃ rises within a task, a task's continuations are submitted in
+// order, and the queue need hold no more of a task than the next one.
 type speculation struct {
-	partial  *neyman.Partial
-	work     *neyman.Work // for snapshots alone: they are solved beside the rest
-	observed int          // pilot rewards in the latest snapshot
-	version  int          // of the latest snapshot
-	inForce  int          // version in force
-	incoming *Provisional // in force, but not yet in the queue
-	queue    candidates
+	posterior Posterior     // for snapshots alone: they are solved beside the rest
+	ahead     *staged.Ahead // of the stage under way
+	observed  int           // rewards in the latest snapshot or decision
+	version   int           // of the latest snapshot
+	inForce   int           // version in force
+	incoming  *Provisional  // in force, but not yet in the queue
+	queue     candidates
 }
 
-// begin puts the prior's allocation in force: without any reward every task has
-// the same score, and so the same share of the C = N(b − m) continuations.
-func (s *speculation) begin(c *Controller) {
-	s.partial, s.work = c.Prior.Partial(c.Pilots), c.Prior.NewWork()
-	s.queue.fill(c, slices.Repeat([]int{c.Budget - c.Pilots}, c.Tasks))
+// enter puts in force what the stage that has been decided leaves of its shares, from
+// what was known then. In the pilot that is the same for all tasks. Snapshots of the
+// stage before are of no use any more.
+func (s *speculation) enter(c *Controller) {
+	left := slices.Clone(c.stages.Shares())
+	for i, n := range c.stages.Sizes() {
+		left[i] -= n
+	}
+	s.ahead, s.observed, s.inForce = c.stages.Ahead(), c.known, s.version
+	s.incoming = &Provisional{solved: left, done: true}
 }
 
 // next takes the first of the queue.
 func (s *speculation) next(c *Controller) (ID, bool) {
 	if s.incoming != nil {
-		s.queue.fill(c, s.incoming.allocation())
+		if allocation := s.incoming.allocation(); allocation != nil {
+			s.queue.fill(c, allocation)
+		}
 		s.incoming = nil
 	}
 	if len(s.queue) == 0 {
 		return ID{}, false
 	}
 	first := &s.queue[0]
-	id := ID{first.task, Continuation, first.ordinal}
+	id := ID{first.task, Continuation, int32(c.selected[first.task]) + first.ordinal}
 	first.ordinal++
 	if int(first.ordinal) > int(first.share) {
 		heap.Pop(&s.queue)
@@ -50,44 +57,42 @@ func (s *speculation) next(c *Controller) (ID, bool) {
 	return id, true
 }
 
-// Provisional is an allocation of all continuations by the pilot rewards that
-// are there so far.
+// Provisional is an allocation of all continuations that the stage under way leaves,
+// by the rewards of selected rollouts that are there so far.
 type Provisional struct {
 	version             int
 	observed, successes []int // by task
-	partial             *neyman.Partial
-	work                *neyman.Work
-	total               int
+	posterior           Posterior
+	ahead               *staged.Ahead
 
-	solved []int
+	done   bool
+	solved []int // nil if the prior gave what is no score
 }
 
-// Snapshot takes the pilot rewards so far, for a provisional allocation. It is
-// nil if there are none since the last one, or if nothing more can come of
-// them: after the barrier, and under the other policies. Allocations that are
-// solved at the same time must not be of one controller.
+// Snapshot takes the rewards of selected rollouts so far, for a provisional
+// allocation. It is nil if there are none since the last one or the last decision, or
+// if nothing more can come of them: after the last decision, and under the other
+// policies. Allocations that are solved at the same time must not be of one
+// controller.
 func (c *Controller) Snapshot() *Provisional {
 	s := &c.spec
-	known := c.Tasks*c.Pilots - c.missing
-	if c.Policy != Async || c.allocation != nil || known == s.observed {
+	if c.Policy != Async || c.final || c.known == s.observed {
 		return nil
 	}
-	s.observed = known
+	s.observed = c.known
 	s.version++
 	counts := make([]int, 2*c.Tasks)
 	p := &Provisional{
-		version: s.version, observed: counts[:c.Tasks], successes: counts[c.Tasks:],
-		partial: s.partial, work: s.work, total: c.total,
+		version: s.version, observed: counts[:c.Tasks], successes: counts[c.Tasks:], posterior: s.posterior, ahead: s.ahead,
 	}
-	for i := range c.tasks {
-		p.observed[i], p.successes[i] = int(c.tasks[i].observed), int(c.tasks[i].successes)
-	}
+	copy(p.observed, c.observed)
+	copy(p.successes, c.successes)
 	return p
 }
 
-// Stale reports whether pilot rewards have come since the snapshot was taken.
+// Stale reports whether rewards have come since the snapshot was taken.
 func (c *Controller) Stale(p *Provisional) bool {
-	return p.version < c.spec.version || c.Tasks*c.Pilots-c.missing > c.spec.observed
+	return p.version < c.spec.version || c.known > c.spec.observed
 }
 
 // Solve works the allocation out, unless that has been done. It may run beside
@@ -96,23 +101,24 @@ func (c *Controller) Stale(p *Provisional) bool {
 func (p *Provisional) Solve() { p.allocation() }
 
 func (p *Provisional) allocation() []int {
-	if p.solved == nil {
-		scores := make([]float64, len(p.observed))
-		p.partial.Scores(p.observed, p.successes, p.work, scores)
-		solved, err := neyman.Allocate(scores, p.total)
-		if err != nil {
-			panic(err) // scores are positive, and there is a continuation for each task
-		}
-		p.solved = solved
+	if p.done {
+		return p.solved
+	}
+	p.done = true
+	scores, shares := make([]float64, len(p.observed)), make([]int, len(p.observed))
+	p.posterior.Scores(p.observed, p.successes, scores)
+	if p.ahead.Divide(scores, shares) == nil { // else the barrier meets the same, and says so
+		p.solved = shares
 	}
 	return p.solved
 }
 
 // Apply puts a provisional allocation in force and reports whether it did: not
-// after the barrier, and not one that is older than the one in force. It
-// changes what is submitted next, and nothing that runs.
+// after the last decision or one that the snapshot was taken before, and not one
+// that is older than the one in force. It changes what is submitted next, and
+// nothing that runs or is decided.
 func (c *Controller) Apply(p *Provisional) bool {
-	if c.allocation != nil || p.version <= c.spec.inForce {
+	if c.final || p.version <= c.spec.inForce {
 		return false
 	}
 	c.spec.inForce, c.spec.incoming = p.version, p
@@ -121,7 +127,7 @@ func (c *Controller) Apply(p *Provisional) bool {
 
 // candidate is the next continuation of a task.
 type candidate struct {
-	task, ordinal int32
+	task, ordinal int32 // ℓ, from what is selected already
 	share         int32 // L̃ of the task
 	rank          int32
 }
@@ -133,7 +139,7 @@ type candidates []candidate
 func (q *candidates) fill(c *Controller, allocation []int) {
 	*q = (*q)[:0]
 	for i := range c.tasks {
-		next := int32(len(c.tasks[i].continuations) + 1)
+		next := int32(len(c.tasks[i].continuations) - c.selected[i] + 1)
 		if int(next) > allocation[i] {
 			continue
 		}

@@ -90,7 +90,7 @@ func (e execution) controller() (*controller.Controller, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.Prior, s.Order = prior, coupled.Ranks(e.profile.TaskIDs, e.Seed)
+		s.Prior, s.Order = controller.Cold(prior), coupled.Ranks(e.profile.TaskIDs, e.Seed)
 	}
 	return controller.New(s)
 }
