@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"speceval/internal/policy"
 	"speceval/internal/table"
 	"speceval/internal/variance"
+	"speceval/stages/report/figures"
 	"speceval/stages/report/tables"
 )
 
@@ -82,6 +84,36 @@ func TestPoliciesStandBesideEachOther(t *testing.T) {
 	}
 	if got, want := found["specInformedStagedSiblingsOneSixVarianceBOneSix"], strings.TrimSpace(table.Format{Decimals: 1, Percent: true}.Print(mean)); got != want {
 		t.Errorf("the text has a mean of %q, want %q", got, want)
+	}
+}
+
+// TestEveryKindOfKnowledgeHasAPanel draws what there is: the paper's policies in a
+// single panel, with ours three, and HBN and the Oracle in each.
+func TestEveryKindOfKnowledgeHasAPanel(t *testing.T) {
+	for panels, s := range map[int]study{1: paperStudy(t), 3: withOurs(paperStudy(t))} {
+		f, err := figures.Policies.Make(s.source(t))
+		if err != nil || f.Validate() != nil {
+			t.Fatal(err, f.Validate())
+		}
+		lines, sheet := map[string]int{}, s.sheet(t, tables.Policies)
+		for i, r := range f.Data.Rows {
+			panel, key := r[0].Exact(), policy.Key{Name: r[2].Exact(), Donors: r[3].Exact()}
+			lines[panel]++
+			at := row(t, sheet, "b="+r[1].Exact()+" "+key.String())
+			if want := number(t, sheet, at, "variance_ratio"); r[4] != table.Number(want) {
+				t.Errorf("row %d has %v of %s, want %v", i, r[4], key, want)
+			}
+			if low, _ := r[5].Float(); math.Abs(1-low-number(t, sheet, at, "reduction_high")) > 1e-12 {
+				t.Errorf("row %d has the low bound %v of %s", i, low, key)
+			}
+		}
+		want := map[string]int{"a": 4 * 4}
+		if panels == 3 {
+			want = map[string]int{"a": 4 * 6, "b": 4 * 6, "c": 4 * 6}
+		}
+		if len(f.Panels[0]) != panels || !maps.Equal(lines, want) {
+			t.Errorf("%d panels with points %v, want %v", len(f.Panels[0]), lines, want)
+		}
 	}
 }
 

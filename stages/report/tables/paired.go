@@ -90,8 +90,8 @@ func makePaired(src *stored.Source) (*model.Sheet, error) {
 			func(r variance.PairedRow) int { return r.Beyond(-1) }, fmt.Sprintf("those below −%g are counted", variance.GainZ), false),
 		countColumn(rows, "profiles", "Profiles", "The number of profiles that both policies were replayed on at this budget.",
 			func(r variance.PairedRow) int { return len(r.Entries) }, "all are counted", true),
-		differenceBound(rows, "difference_low", func(b variance.Interval) float64 { return b.Low }),
-		differenceBound(rows, "difference_high", func(b variance.Interval) float64 { return b.High }),
+		differenceBound(rows, "difference_low", func(b *variance.Interval) *float64 { return &b.Low }),
+		differenceBound(rows, "difference_high", func(b *variance.Interval) *float64 { return &b.High }),
 		countColumn(rows, "profiles_lower", "", "On how many profiles HBN has the lower ratio, by however little: a difference above 0.",
 			variance.PairedRow.Lower, "those above 0 are counted", true))
 	for _, r := range rivals(rows) {

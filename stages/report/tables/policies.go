@@ -44,8 +44,7 @@ func makePolicies(src *stored.Source) (*model.Sheet, error) {
 	s.Add(model.BudgetKey(func(i int) int32 { return rows[i].Spread.Budget }))
 	s.Add(model.PolicyKeys(model.PolicyWords, func(i int) *policy.Policy { return rows[i].Policy })...)
 	s.Add(standingColumns(src, rows)...)
-	s.Add(boundColumn(rows, "reduction_low", func(b variance.Interval) float64 { return b.High }),
-		boundColumn(rows, "reduction_high", func(b variance.Interval) float64 { return b.Low }))
+	s.Add(reductionBounds(rows)...)
 	s.Add(extremeColumns(src, rows)...)
 	s.Layout = func(t *table.Table) { besideEachOther(t, rows) }
 	return s, nil
@@ -95,25 +94,42 @@ func worthParts(ratios []variance.Ratio) *model.Parts {
 	return model.Added("profiles", []string{"b/r", "variance_ratio", "n_tasks"}, parts)
 }
 
-// boundColumn is a bound of the reduction, from that of the mean ratio.
-func boundColumn(rows []variance.Standing, name string, of func(variance.Interval) float64) model.Column {
+// boundColumn is a bound of an interval that draws benchmarks anew: of nothing where
+// at gives none. Parts are what a benchmark has of each ratio.
+func boundColumn(name, what, noise string, at func(row int) *float64, parts func(row int) *model.Parts) model.Column {
 	return model.Column{Name: name,
-		Words: "A bound of the 95% interval of the reduction, «1 − (1/J)·Σ_j r_j¦1-J^{-1}\\sum_jr_j»: its middle 95% over 10,000 draws of the benchmarks, as many as there are, with replacement, each with all of its profiles. " +
-			"The draws are the same for every policy and budget. Of ‹replay/ratios.parquet›.",
-		Cell: func(i int) table.Cell {
-			if rows[i].Between == nil {
-				return table.Missing()
-			}
-			return table.Number(1 - of(*rows[i].Between))
-		},
-		Noise: func(field func(string) float64) float64 { return field("variance_ratio_se") },
+		Words: "A bound of the 95% interval of " + what + ": the middle 95% of the mean over 10,000 draws of the benchmarks, as many as there are, with replacement, each with all of its profiles. " +
+			"The draws are the same in every row.",
+		Cell:  func(i int) table.Cell { return table.Optional(at(i)) },
+		Noise: func(field func(string) float64) float64 { return field(noise) },
 		Break: model.PartsOf(func(i int) *model.Parts {
-			p := benchmarkParts("mean variance_ratio", rows[i].Ratios, func(j int) float64 { return rows[i].Ratios[j].VarianceRatio })
-			if rows[i].Between != nil {
-				p.Makes(1 - of(*rows[i].Between))
+			p := parts(i)
+			if v := at(i); v != nil {
+				p.Makes(*v)
 			}
 			return p
 		})}
+}
+
+// reductionBounds are the bounds of what a policy leaves to 1.
+func reductionBounds(rows []variance.Standing) []model.Column {
+	bound := func(name string, of func(*variance.Interval) float64) model.Column {
+		return boundColumn(name, "the reduction, «1 − (1/J)·Σ_j r_j¦1-J^{-1}\\sum_jr_j» of ‹replay/ratios.parquet›", "variance_ratio_se",
+			func(i int) *float64 {
+				if rows[i].Between == nil {
+					return nil
+				}
+				v := 1 - of(rows[i].Between)
+				return &v
+			},
+			func(i int) *model.Parts {
+				return benchmarkParts("mean variance_ratio", rows[i].Ratios, func(j int) float64 { return rows[i].Ratios[j].VarianceRatio })
+			})
+	}
+	return []model.Column{
+		bound("reduction_low", func(b *variance.Interval) float64 { return b.High }),
+		bound("reduction_high", func(b *variance.Interval) float64 { return b.Low }),
+	}
 }
 
 // benchmarkParts are the means of a value of each ratio over the profiles of a

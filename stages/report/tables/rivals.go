@@ -14,27 +14,21 @@ import (
 )
 
 // differenceBound is a bound of a difference to HBN.
-func differenceBound(rows []variance.PairedRow, name string, of func(variance.Interval) float64) model.Column {
-	return model.Column{Name: name,
-		Words: "A bound of the 95% interval of difference: the middle 95% of its mean over 10,000 draws of the benchmarks, as many as there are, with replacement, each with all of its profiles.",
-		Cell: func(i int) table.Cell {
+func differenceBound(rows []variance.PairedRow, name string, of func(*variance.Interval) *float64) model.Column {
+	return boundColumn(name, "difference", "difference_se",
+		func(i int) *float64 {
 			if rows[i].Between == nil {
-				return table.Missing()
+				return nil
 			}
-			return table.Number(of(*rows[i].Between))
+			return of(rows[i].Between)
 		},
-		Noise: func(field func(string) float64) float64 { return field("difference_se") },
-		Break: model.PartsOf(func(i int) *model.Parts {
+		func(i int) *model.Parts {
 			var others []variance.Ratio
 			for _, e := range rows[i].Entries {
 				others = append(others, e.Other)
 			}
-			p := benchmarkParts("mean difference", others, func(j int) float64 { return rows[i].Entries[j].Difference.Difference })
-			if rows[i].Between != nil {
-				p.Makes(of(*rows[i].Between))
-			}
-			return p
-		})}
+			return benchmarkParts("mean difference", others, func(j int) float64 { return rows[i].Entries[j].Difference.Difference })
+		})
 }
 
 // printedInterval is an interval of a difference in percentage points.
