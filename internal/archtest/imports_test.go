@@ -115,7 +115,7 @@ var importRules = []importRule{
 	{"method/informed", []string{"method/neyman"}},
 	{"method/neyman", nil},
 	{"internal/seed", nil},
-	{"internal/variance", []string{"internal/agreement", "internal/profile", "internal/policy", "internal/rowfile"}},
+	{"internal/variance", []string{"internal/agreement", "internal/profile", "internal/policy", "internal/rowfile", "internal/seed"}},
 	{"internal/agreement", []string{"internal/table"}},
 	{"internal/repeats", []string{"internal/agreement", "internal/measurement", "internal/profile"}},
 	{"internal/paper", nil},

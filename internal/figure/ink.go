@@ -13,12 +13,13 @@ const (
 	Blue
 	Vermilion
 	SkyBlue
+	Green
 	White
 )
 
 var inks = [...]color.RGBA{
 	Black: {0, 0, 0, 255}, Grey: {110, 110, 110, 255}, Blue: {0, 114, 178, 255}, Vermilion: {213, 94, 0, 255},
-	SkyBlue: {86, 180, 233, 255}, White: {255, 255, 255, 255},
+	SkyBlue: {86, 180, 233, 255}, Green: {0, 158, 115, 255}, White: {255, 255, 255, 255},
 }
 
 func (i Ink) color() color.RGBA {

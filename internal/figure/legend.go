@@ -2,6 +2,7 @@ package figure
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"gonum.org/v1/plot/text"
@@ -93,18 +94,20 @@ func (e entry) draw(s *sheet, x, y float64) {
 	s.say(e.name, x+e.sample()+sampleGap, y, labelStyle(smallSize, Black, text.XLeft, text.YCenter))
 }
 
-// drawLabels names lines at their right ends. Names that would touch are moved
-// apart.
+// drawLabels names lines at their right ends, in one column. Names that would touch
+// are moved apart.
 func (p placed) drawLabels(c canvas) {
 	type label struct {
 		line Line
-		x, y float64
+		y    float64
 	}
 	var list []label
+	right := math.Inf(-1)
 	for _, s := range p.Series {
 		if l, ok := s.(Line); ok && l.Label != "" && len(l.At) > 0 {
 			last := l.At[len(l.At)-1]
-			list = append(list, label{l, c.x(last.X), c.y(last.Y)})
+			list = append(list, label{l, c.y(last.Y)})
+			right = max(right, c.x(last.X))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b label) int { return cmp.Compare(a.y, b.y) })
@@ -114,7 +117,7 @@ func (p placed) drawLabels(c canvas) {
 	}
 	for i, y := range apart(ys, entryHeight) {
 		l := list[i]
-		c.say(l.line.Label, l.x+tailGap, y, labelStyle(smallSize, l.line.Style.Ink, text.XLeft, text.YCenter))
+		c.say(l.line.Label, right+tailGap, y, labelStyle(smallSize, l.line.Style.Ink, text.XLeft, text.YCenter))
 	}
 }
 

@@ -12,13 +12,26 @@ import (
 type PairedRow struct {
 	Budget  int32
 	Policy  *policy.Policy
+	Apart   bool // the two have draws of their own
 	Entries []PairedEntry
+	Between *Interval // of the mean difference, by other benchmarks; nil with a single one
 }
 
 // PairedEntry is the difference on a profile.
 type PairedEntry struct {
 	Difference
 	Other, HBN Ratio
+}
+
+// apart is the difference of ratios that have draws of their own.
+func apart(other, hbn Ratio) PairedEntry {
+	e := PairedEntry{Other: other, HBN: hbn}
+	e.Difference = Difference{
+		Benchmark: other.Benchmark, Model: other.Model, NTasks: other.NTasks, Budget: other.Budget,
+		Policy: other.Policy, Donors: other.Donors, Alpha: other.Alpha,
+		Difference: other.VarianceRatio - hbn.VarianceRatio, DifferenceSE: e.Independent(),
+	}
+	return e
 }
 
 // Independent is the standard error if the two had draws of their own.
@@ -38,10 +51,12 @@ func (e PairedEntry) InErrors() float64 {
 }
 
 // PairedRows are all policies but HBN at every budget, as far as their
-// differences are stored. A file that lacks some profiles of a policy is an
-// error: a mean over fewer profiles would look like another difference.
+// differences are stored; sequential ones have draws of their own. A file that lacks
+// some profiles of a policy is an error: a mean over fewer profiles would look like
+// another difference.
 func PairedRows(ratios []Ratio, differences Differences) ([]PairedRow, error) {
 	var rows []PairedRow
+	var draws Benchmarks
 	for _, b := range Budgets(ratios) {
 		hbn := map[string]Ratio{}
 		for _, r := range Pick(ratios, policy.HBN, b) {
@@ -51,10 +66,13 @@ func PairedRows(ratios []Ratio, differences Differences) ([]PairedRow, error) {
 			if p == policy.HBN {
 				continue
 			}
-			row, others := PairedRow{Budget: b, Policy: p}, Pick(ratios, p, b)
+			row, others := PairedRow{Budget: b, Policy: p, Apart: p.Sequential != nil}, Pick(ratios, p, b)
 			for _, r := range others {
 				d, ok := differences[EntryOf(r)]
-				if h, both := hbn[r.Profile()]; ok && both {
+				switch h, both := hbn[r.Profile()]; {
+				case both && row.Apart:
+					row.Entries = append(row.Entries, apart(r, h))
+				case both && ok:
 					row.Entries = append(row.Entries, PairedEntry{d, r, h})
 				}
 			}
@@ -66,6 +84,8 @@ func PairedRows(ratios []Ratio, differences Differences) ([]PairedRow, error) {
 				return nil, fmt.Errorf("%s: %s has %d differences to HBN at budget %d, but %d ratios; run the replay stage again",
 					DifferencesFile, p.Key(), found, b, len(others))
 			}
+			draws = draws.For(others)
+			row.Between = draws.Interval(row.values())
 			rows = append(rows, row)
 		}
 	}
@@ -79,6 +99,24 @@ func (r PairedRow) Mean(of func(PairedEntry) float64) float64 {
 		sum += of(e)
 	}
 	return sum / float64(len(r.Entries))
+}
+
+// values are the differences, profile by profile.
+func (r PairedRow) values() (all []float64) {
+	for _, e := range r.Entries {
+		all = append(all, e.Difference.Difference)
+	}
+	return all
+}
+
+// Lower counts the profiles on which HBN's ratio is the lower, by however little.
+func (r PairedRow) Lower() (n int) {
+	for _, d := range r.values() {
+		if d > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // RMS is the error of a mean over profiles that err independently.

@@ -204,11 +204,11 @@ func TestTablesWaitForWhatTheyAreMadeOf(t *testing.T) {
 		}
 		return string(data)
 	}
-	if split, paired := csv("error_split"), csv("paired_differences"); !strings.HasSuffix(split, ",,,,\n") || !strings.HasSuffix(paired, "profiles\n") {
+	if split, paired := csv("error_split"), csv("paired_differences"); !strings.HasSuffix(split, ",,,,\n") || !strings.HasSuffix(paired, "profiles_lower\n") {
 		t.Errorf("made of what is not there:\n%s%s", split, paired)
 	}
 	dagtest.Run(t, stages, dir)
-	if split, paired := csv("error_split"), csv("paired_differences"); strings.Contains(split, ",,") || strings.HasSuffix(paired, "profiles\n") {
+	if split, paired := csv("error_split"), csv("paired_differences"); strings.Contains(split, ",,") || strings.HasSuffix(paired, "profiles_lower\n") {
 		t.Errorf("what they are made of has come unnoticed:\n%s%s", split, paired)
 	}
 }

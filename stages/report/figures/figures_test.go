@@ -385,11 +385,11 @@ func TestFiguresThatAnExperimentHas(t *testing.T) {
 	}
 	settings := paperCase(t).source(t).Settings
 	settings.Live.Rollouts = map[string]stored.Rollouts{"quiz__model=m": {}}
-	if got := bases(settings); got != "figure1_pair_distribution figure2_case_study figure_profile_spread " {
+	if got := bases(settings); got != "figure1_pair_distribution figure2_case_study figure3_policies figure_profile_spread " {
 		t.Errorf("all: %s", got)
 	}
 	settings.CaseStudy.Profile, settings.Live.Rollouts = "mine__model=own", nil
-	if got := bases(settings); got != "figure1_pair_distribution " {
+	if got := bases(settings); got != "figure1_pair_distribution figure3_policies " {
 		t.Errorf("without the profile of the case study: %s", got)
 	}
 	if why := settings.NoCaseStudy(); !strings.Contains(why, "mine__model=own is not among") {

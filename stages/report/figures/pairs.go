@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"speceval/internal/figure"
@@ -90,12 +89,7 @@ type quartiles struct{ low, median, high, mean float64 }
 
 func newQuartiles(values []float64) quartiles {
 	sorted := slices.Sorted(slices.Values(values))
-	at := func(part float64) float64 {
-		place := part * float64(len(sorted)-1)
-		i := int(math.Floor(place))
-		next := min(i+1, len(sorted)-1)
-		return sorted[i] + float64((sorted[next]-sorted[i])*(place-float64(i)))
-	}
+	at := func(part float64) float64 { return variance.Quantile(sorted, part) }
 	sum := 0.0
 	for _, v := range sorted {
 		sum += v

@@ -77,6 +77,7 @@ var chapters = []chapter{
 	{title: "Designs and constants", about: []string{
 		"A two-stage policy has a pilot of $m$ rollouts per task, and a weight $w$ that the pilot has in the estimate."}},
 	{title: "A sequential baseline"},
+	{title: "Beyond the paper"},
 	{title: "Profiles, one by one"},
 	{title: "How sure these numbers are"},
 }

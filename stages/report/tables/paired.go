@@ -2,6 +2,7 @@ package tables
 
 import (
 	"fmt"
+	"strings"
 
 	"speceval/internal/policy"
 	"speceval/internal/table"
@@ -18,10 +19,11 @@ var Paired = &model.Table{
 	Reads:   stored.Reads{Units: []dag.Ref{stored.RatiosRef, stored.PairedRef}},
 	Chapter: "How sure these numbers are",
 	Remarks: []string{`Policies are replayed on the same draws where they can be, so that their differences are known better than each alone: <ref paired_differences>.`},
-	Make:    makePaired,
+	Make:    makePaired, Macros: rivalMacros,
 }
 
-func makePaired(src *stored.Source) (*model.Sheet, error) {
+// pairedRows are the rows of the table.
+func pairedRows(src *stored.Source) ([]variance.PairedRow, error) {
 	ratios, err := src.Ratios()
 	if err != nil {
 		return nil, err
@@ -30,16 +32,20 @@ func makePaired(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := variance.PairedRows(ratios, differences)
+	return variance.PairedRows(ratios, differences)
+}
+
+func makePaired(src *stored.Source) (*model.Sheet, error) {
+	rows, err := pairedRows(src)
 	if err != nil {
 		return nil, err
 	}
-	const errors = ": the mean over profiles, its Monte Carlo standard error from the draws that both policies share, " +
+	const errors = ": the mean over profiles, its 95% interval over resampled benchmarks, its Monte Carlo standard error from the draws that both policies share, " +
 		"and the error that draws of their own would leave. "
 	s := &model.Sheet{
 		Rows:    len(rows),
 		Title:   "Variance of other policies minus that of HBN, over Uniform's" + errors + "Better, worse: profiles on which HBN's is lower or higher by 1.96 standard errors.",
-		Caption: "Variance of other policies minus that of HBN, in percentage points of Uniform's" + errors + "HBN lower, HBN higher: profiles on which it is so by 1.96 standard errors.",
+		Caption: "Variance of other policies minus that of HBN, in percentage points of Uniform's" + strings.ReplaceAll(errors, "%", `\%`) + "HBN lower, HBN higher: profiles on which it is so by 1.96 standard errors.",
 	}
 	s.Heading = model.ByBudgets(func(i int) int32 { return rows[i].Budget })
 	group := table.Head{Plain: "Standard error"}
@@ -58,11 +64,16 @@ func makePaired(src *stored.Source) (*model.Sheet, error) {
 					return model.Shared("", difference(e)/float64(len(r.Entries)), difference(e), paired(e), e.Other.VarianceRatio, e.HBN.VarianceRatio)
 				}))
 				se := r.RMS(paired)
-				d.Errors = []model.ErrorOf{{Cause: model.ReplayCause, SE: &se, About: fmt.Sprintf("%d draws on a profile that both policies share, given both designs", r.Entries[0].Draws)}}
+				about := fmt.Sprintf("%d draws on a profile that both policies share, given both designs", r.Entries[0].Draws)
+				if r.Apart {
+					about = "each policy has draws of its own"
+				}
+				d.Errors = []model.ErrorOf{{Cause: model.ReplayCause, SE: &se, About: about}}
 				return d, nil
 			}},
+		model.Column{Head: table.Head{Plain: "95% interval"}, Shown: func(i int) table.Cell { return printedInterval(rows[i].Between) }},
 		model.Column{Name: "difference_se", Role: model.Error, Of: "difference", Head: table.Head{Plain: "paired"}, Group: group, Format: points3,
-			Words: "Its Monte Carlo standard error, «(1/J)·√(Σ_j e_j²)¦J^{-1}(\\sum_j e_j^2)^{1/2}», with the error «e_j» of each difference over the pilot vectors that both policies were replayed on, given both designs. Of ‹" + file + "›.",
+			Words: "Its Monte Carlo standard error, «(1/J)·√(Σ_j e_j²)¦J^{-1}(\\sum_j e_j^2)^{1/2}», with the error «e_j» of each difference over the pilot vectors that both policies were replayed on, given both designs. Of ‹" + file + "›; of TS-Neyman, which has draws of its own, the same as independent_se.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].RMS(paired) }),
 			Break: func(i int) (model.Breakdown, error) {
 				return pairedSquares(rows[i], paired, []string{errorColumns[0], "difference_se on it"}, func(e variance.PairedEntry) []float64 { return []float64{e.DifferenceSE} })
@@ -78,7 +89,14 @@ func makePaired(src *stored.Source) (*model.Sheet, error) {
 		countColumn(rows, "profiles_worse", "HBN higher", "On how many profiles HBN has the higher ratio beyond noise: a difference below −1.96 of its standard errors.",
 			func(r variance.PairedRow) int { return r.Beyond(-1) }, fmt.Sprintf("those below −%g are counted", variance.GainZ), false),
 		countColumn(rows, "profiles", "Profiles", "The number of profiles that both policies were replayed on at this budget.",
-			func(r variance.PairedRow) int { return len(r.Entries) }, "all are counted", true))
+			func(r variance.PairedRow) int { return len(r.Entries) }, "all are counted", true),
+		differenceBound(rows, "difference_low", func(b *variance.Interval) *float64 { return &b.Low }),
+		differenceBound(rows, "difference_high", func(b *variance.Interval) *float64 { return &b.High }),
+		countColumn(rows, "profiles_lower", "", "On how many profiles HBN has the lower ratio, by however little: a difference above 0.",
+			variance.PairedRow.Lower, "those above 0 are counted", true))
+	for _, r := range rivals(rows) {
+		s.Notes = append(s.Notes, r.policy.Label+" − HBN: the interval "+r.interval()+".", "There "+r.profiles()+".")
+	}
 	return s, nil
 }
 

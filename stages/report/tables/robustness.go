@@ -61,7 +61,7 @@ func spreadParts(s variance.Spread, how string, gained bool) *model.Parts {
 		columns = []string{"ratio + 1.96 s.e.", "variance_ratio", "ratio_se"}
 	}
 	var parts []model.Part
-	for _, r := range s.HBN {
+	for _, r := range s.Ratios {
 		numbers := []float64{r.VarianceRatio, r.RatioSE}
 		if gained {
 			numbers = append([]float64{r.VarianceRatio + variance.GainZ*r.RatioSE}, numbers...)
@@ -80,16 +80,16 @@ func gainColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Numb
 	}
 	return []model.Column{
 		{Name: "profiles", Role: model.Count, Words: "The number of profiles on which HBN was replayed at this budget. Of the hbn rows in ‹replay/ratios.parquet›.",
-			Cell: model.Counts(func(i int) int { return len(rows[i].HBN) }),
+			Cell: model.Counts(func(i int) int { return len(rows[i].Ratios) }),
 			Break: model.PartsOf(func(i int) *model.Parts {
-				return spreadParts(rows[i], "all are counted", false).Makes(float64(len(rows[i].HBN)))
+				return spreadParts(rows[i], "all are counted", false).Makes(float64(len(rows[i].Ratios)))
 			}),
 			Rule: &model.Rule{Where: "Appendix C.1", Want: profiles, Unjudged: true}},
 		{Name: "profiles_gaining", Role: model.Count, Head: table.Head{Plain: "Profiles gaining"}, Paired: true,
 			Words: "On how many profiles HBN gains beyond its Monte Carlo error: «r_j + 1.96·s_j < 1¦r_j+1.96\\,s_j<1», «s_j» the standard error of the replay (Appendix C.1). " +
 				"Of the hbn rows in ‹replay/ratios.parquet›.",
 			Cell:  model.Counts(func(i int) int { return rows[i].Gaining }),
-			Shown: func(i int) table.Cell { return table.Text(fmt.Sprintf("%d/%d", rows[i].Gaining, len(rows[i].HBN))) },
+			Shown: func(i int) table.Cell { return table.Text(fmt.Sprintf("%d/%d", rows[i].Gaining, len(rows[i].Ratios))) },
 			Break: model.PartsOf(func(i int) *model.Parts {
 				return spreadParts(rows[i], "those below 1 are counted", true).Makes(float64(rows[i].Gaining))
 			}),
@@ -146,14 +146,7 @@ func worstColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Num
 		{Name: "worst_ratio", Head: table.Head{Plain: "ratio"}, Group: group, Format: three,
 			Words: "HBN's variance ratio on the worst profile: " + ratioForm + ". The largest of the hbn rows in ‹replay/ratios.parquet›.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].Worst.VarianceRatio }),
-			Break: func(i int) (model.Breakdown, error) {
-				res, err := src.Results()
-				d := model.Breakdown{Parts: spreadParts(rows[i], "the greatest ratio is the worst", false).Makes(rows[i].Worst.VarianceRatio)}
-				if err == nil {
-					d.Errors, err = causesOf(src, res.Designs, []variance.Ratio{rows[i].Worst}, []float64{1})
-				}
-				return d, err
-			},
+			Break: func(i int) (model.Breakdown, error) { return worstBreakdown(src, rows[i]) },
 			Rule: &model.Rule{Where: "Appendix C.1", Decimals: 3, Want: adverse,
 				Judge: func(i int, want float64) agreement.Comparison { _, value := judged(i, want); return value }}},
 		{Name: "worst_se", Role: model.Error, Of: "worst_ratio", Head: table.Head{Plain: "s.e."}, Group: group, Format: table.Format{Decimals: 4},
@@ -168,6 +161,17 @@ func worstColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Num
 			Shown: func(i int) table.Cell { return theirs(paper.Key{Budget: rows[i].Budget}) }})
 	}
 	return columns
+}
+
+// worstBreakdown is the profiles that a worst ratio is the greatest of, and its
+// errors by cause.
+func worstBreakdown(src *stored.Source, s variance.Spread) (model.Breakdown, error) {
+	res, err := src.Results()
+	d := model.Breakdown{Parts: spreadParts(s, "the greatest ratio is the worst", false).Makes(s.Worst.VarianceRatio)}
+	if err == nil {
+		d.Errors, err = causesOf(src, res.Designs, []variance.Ratio{s.Worst}, []float64{1})
+	}
+	return d, err
 }
 
 // noiseOf is the standard error of a ratio, by replay and design. That designs and
@@ -187,7 +191,7 @@ func judgeGaining(src *stored.Source, rows []variance.Spread, i, want int) agree
 		return agreement.Lacking(float64(want), 0, "not replayed")
 	}
 	var lost, won int // lost: gaining profiles that may not gain; won: the reverse
-	for _, r := range rows[i].HBN {
+	for _, r := range rows[i].Ratios {
 		margin := 1 - (r.VarianceRatio + variance.GainZ*r.RatioSE)
 		switch open := math.Abs(margin) <= agreement.Sigmas*math.Sqrt2*noiseOf(src, r); {
 		case open && variance.Gains(r):
@@ -215,7 +219,7 @@ func judgeAdverse(src *stored.Source, rows []variance.Spread, i int, profile str
 	}
 	top := rows[i].Worst
 	worst.ObtainedName, worst.Verdict = top.Profile(), agreement.Differs
-	theirs, ok := variance.ProfileRatio(rows[i].HBN, policy.HBN, profile, top.Budget)
+	theirs, ok := variance.ProfileRatio(rows[i].Ratios, policy.HBN, profile, top.Budget)
 	if !ok {
 		return worst, value
 	}
@@ -255,7 +259,7 @@ func robustnessMacros(src *stored.Source) (all []model.Macro, err error) {
 	ratios, err := src.Ratios()
 	for _, s := range variance.Spreads(ratios) {
 		all = append(all,
-			macroOf("Profiles", s.Budget, strconv.Itoa(len(s.HBN))),
+			macroOf("Profiles", s.Budget, strconv.Itoa(len(s.Ratios))),
 			macroOf("ProfilesGaining", s.Budget, strconv.Itoa(s.Gaining)),
 			macroOf("WorstProfile", s.Budget, printedProfile(s.Worst)),
 			macroOf("WorstRatio", s.Budget, fixed(s.Worst.VarianceRatio, 3)))

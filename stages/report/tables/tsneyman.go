@@ -24,6 +24,7 @@ var TSNeyman = &model.Table{
 	Remarks: []string{
 		`<ref table8_ts_neyman> holds HBN against the sequential baseline, Bernoulli TS-Neyman, which chooses the task of every single rollout and cannot run rollouts side by side.`,
 		`Its mean less HBN's is \specHBNBelowTS<LOW>{} percentage points at $b=<low>$ and \specHBNBelowTS<HIGH>{} at $b=<high>$.`,
+		`Over other benchmarks, the 95\% interval of that difference \specTSOverHBNInterval{}; \specTSOverHBNProfiles{}.`,
 	},
 	Make: makeTS, Macros: tsMacros,
 }

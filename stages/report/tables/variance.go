@@ -27,6 +27,7 @@ var Variance = &model.Table{
 		`<ref table1_variance> has the main result.`,
 		`HBN's mean variance is \specHBNVariance<LOW>{} of Uniform's at $b=<low>$ and \specHBNVariance<HIGH>{} at $b=<high>$.`,
 		`There EN's is larger by \specHBNBelowEN<LOW>{} and \specHBNBelowEN<HIGH>{} percentage points, and that of IBN, which was tuned in hindsight, by \specHBNBelowIBN<LOW>{} and \specHBNBelowIBN<HIGH>{}.`,
+		`That is an order of means: over other benchmarks, the 95\% interval of IBN's variance less HBN's \specIBNOverHBNInterval{}; \specIBNOverHBNProfiles{} (<ref paired_differences>).`,
 		`The Oracle, which knows the profile, marks what is possible.`,
 		`In rollouts, HBN at $b=<high>$ is on average worth Uniform at $b=\specEquivalentBudget<HIGH>$.`,
 	},

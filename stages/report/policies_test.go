@@ -1,0 +1,181 @@
+package report_test
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/internal/policy"
+	"speceval/internal/table"
+	"speceval/internal/variance"
+	"speceval/stages/report/figures"
+	"speceval/stages/report/tables"
+)
+
+// withOurs adds policies of ours to a study: HBN's ratios times a factor each, by
+// what they know, without a stage weight.
+func withOurs(s study) study {
+	s = s.clone()
+	of := append(policy.List{policy.LOO, policy.Staged}, append(policy.Informed, policy.InformedStaged...)...)
+	for _, r := range slices.Clone(s.ratios) {
+		if r.Policy != variance.HBN {
+			continue
+		}
+		for i, p := range of {
+			own := r
+			own.Policy, own.Donors, own.W = p.Name, p.Donors.Name, nil
+			own.VarianceRatio = r.VarianceRatio * (0.98 - 0.04*float64(i))
+			s.ratios = append(s.ratios, own)
+		}
+	}
+	return s
+}
+
+// TestPoliciesStandBesideEachOther compares the rows of Table 9 with sums over the
+// ratios, of policies that differ in their donors alone too.
+func TestPoliciesStandBesideEachOther(t *testing.T) {
+	s := withOurs(paperStudy(t))
+	sheet := s.sheet(t, tables.Policies)
+	if sheet.Rows != 4*14 {
+		t.Fatalf("%d rows, want 14 policies at 4 budgets", sheet.Rows)
+	}
+	checkLabels(t, sheet)
+	checkBreakdowns(t, sheet)
+	i := row(t, sheet, "b=16 hbn_informed_staged siblings16")
+	ratios := variance.Pick(s.ratios, policy.InformedStaged[1], 16)
+	var mean, worth, tasks, worst float64
+	gaining := 0
+	for _, r := range ratios {
+		n := float64(r.NTasks)
+		mean += r.VarianceRatio / 107
+		worth += n * 16 / r.VarianceRatio
+		tasks += n
+		worst = max(worst, r.VarianceRatio)
+		if r.VarianceRatio+1.96*r.RatioSE < 1 {
+			gaining++
+		}
+	}
+	of := func(column string) float64 { return number(t, sheet, i, column) }
+	near(t, "mean", of("variance_ratio"), mean)
+	near(t, "its error", of("variance_ratio_se"), replaySE/math.Sqrt(107)) // there is no weight that a design has estimated
+	near(t, "Uniform of the same variance", of("equivalent_budget"), worth/tasks)
+	near(t, "worst", of("worst_ratio"), worst)
+	if of("profiles") != 107 || of("profiles_gaining") != float64(gaining) {
+		t.Errorf("gains on %v of %v profiles, want %d", of("profiles_gaining"), of("profiles"), gaining)
+	}
+	if low, high := of("reduction_low"), of("reduction_high"); !(low < 1-mean && 1-mean < high) {
+		t.Errorf("a reduction of %v in [%v, %v]", 1-mean, low, high)
+	}
+	printed := sheet.Print()
+	if n := len(printed.Rows); n != 14 || len(printed.Columns) != 1+3*4 {
+		t.Errorf("%d rows and %d columns in print", n, len(printed.Columns))
+	}
+	if got := printed.Rows[11][0]; got != table.Text("Informed staged HBN, siblings by 16") {
+		t.Errorf("in print it is %v", got)
+	}
+	if text, err := table.Print(printed); err != nil || text.Rows() != 14 {
+		t.Error(err)
+	}
+	found := map[string]string{}
+	for _, m := range macros(t, s, tables.Policies) {
+		found[m.Name] = m.Value
+	}
+	if got, want := found["specInformedStagedSiblingsOneSixVarianceBOneSix"], strings.TrimSpace(table.Format{Decimals: 1, Percent: true}.Print(mean)); got != want {
+		t.Errorf("the text has a mean of %q, want %q", got, want)
+	}
+}
+
+// TestEveryKindOfKnowledgeHasAPanel draws what there is: the paper's policies in a
+// single panel, with ours three, and HBN and the Oracle in each.
+func TestEveryKindOfKnowledgeHasAPanel(t *testing.T) {
+	for panels, s := range map[int]study{1: paperStudy(t), 3: withOurs(paperStudy(t))} {
+		f, err := figures.Policies.Make(s.source(t))
+		if err != nil || f.Validate() != nil {
+			t.Fatal(err, f.Validate())
+		}
+		lines, sheet := map[string]int{}, s.sheet(t, tables.Policies)
+		for i, r := range f.Data.Rows {
+			panel, key := r[0].Exact(), policy.Key{Name: r[2].Exact(), Donors: r[3].Exact()}
+			lines[panel]++
+			at := row(t, sheet, "b="+r[1].Exact()+" "+key.String())
+			if want := number(t, sheet, at, "variance_ratio"); r[4] != table.Number(want) {
+				t.Errorf("row %d has %v of %s, want %v", i, r[4], key, want)
+			}
+			if low, _ := r[5].Float(); math.Abs(1-low-number(t, sheet, at, "reduction_high")) > 1e-12 {
+				t.Errorf("row %d has the low bound %v of %s", i, low, key)
+			}
+		}
+		want := map[string]int{"a": 4 * 4}
+		if panels == 3 {
+			want = map[string]int{"a": 4 * 6, "b": 4 * 6, "c": 4 * 6}
+		}
+		if len(f.Panels[0]) != panels || !maps.Equal(lines, want) {
+			t.Errorf("%d panels with points %v, want %v", len(f.Panels[0]), lines, want)
+		}
+	}
+}
+
+// TestPoliciesOfOneBenchmarkHaveNoInterval wants no interval where nothing can be
+// drawn anew.
+func TestPoliciesOfOneBenchmarkHaveNoInterval(t *testing.T) {
+	s := smallStudy()
+	s.ratios = slices.DeleteFunc(s.ratios, func(r variance.Ratio) bool { return r.Benchmark != "math_100" })
+	for _, c := range []string{"reduction_low", "reduction_high"} {
+		if sheet := s.sheet(t, tables.Policies); sheet.Rows == 0 || !sheet.Column(c).Cell(0).IsMissing() {
+			t.Errorf("%s of one benchmark, in %d rows", c, sheet.Rows)
+		}
+	}
+}
+
+// TestWordsOfIntervalsFollowTheNumbers makes IBN worse than HBN on all benchmarks
+// at b = 8, on half of them at 16, on none at 32, and about as good at 64.
+func TestWordsOfIntervalsFollowTheNumbers(t *testing.T) {
+	s := paperStudy(t).clone()
+	s.differences = madeDifferences(s.ratios)
+	names := map[string]int{}
+	for i := range s.differences {
+		d := &s.differences[i]
+		if d.Policy != variance.TunedIBN {
+			continue
+		}
+		if _, seen := names[d.Benchmark]; !seen {
+			names[d.Benchmark] = len(names)
+		}
+		side := float64(1 - 2*(names[d.Benchmark]%2))
+		d.Difference = map[int32]float64{8: 0.02, 16: 0.02 * side, 32: -0.02, 64: 0.0003}[d.Budget]
+	}
+	for _, r := range slices.Clone(s.ratios) { // TS-Neyman, which has draws of its own
+		if r.Policy == variance.HBN {
+			r.Policy, r.W = variance.TSNeyman, nil
+			r.VarianceRatio += 0.01
+			s.ratios = append(s.ratios, r)
+		}
+	}
+	found := map[string]string{}
+	for _, m := range macros(t, s, tables.Paired) {
+		found[m.Name] = m.Value
+	}
+	for name, want := range map[string]string{
+		"specIBNOverHBNInterval": "lies above zero at b = 8, includes zero at b = 16 and 64 and lies below zero at b = 32",
+		"specTSOverHBNInterval":  "lies above zero at every budget",
+		"specTSOverHBNProfiles":  "HBN has the lower variance on 107 of 107 profiles at every budget",
+		"specTSOverHBNLowBEight": "+1.0",
+	} {
+		if found[name] != want {
+			t.Errorf("\\%s is %q, want %q", name, found[name], want)
+		}
+	}
+	if got := found["specIBNOverHBNProfiles"]; !strings.HasPrefix(got, "HBN has the lower variance on 107, ") || !strings.HasSuffix(got, " 0 and 107 of 107 profiles at b = 8, 16, 32 and 64, fewer than half at 32") {
+		t.Errorf("profiles: %s", got)
+	}
+	sheet := s.sheet(t, tables.Paired)
+	i := row(t, sheet, "b=8 ts_neyman")
+	near(t, "difference to TS-Neyman", number(t, sheet, i, "difference"), 0.01)
+	near(t, "its error, of draws of its own", number(t, sheet, i, "difference_se"), number(t, sheet, i, "independent_se"))
+	if !slices.Contains(sheet.Notes, "Tuned IBN − HBN: the interval "+found["specIBNOverHBNInterval"]+".") {
+		t.Errorf("the table says %q", sheet.Notes)
+	}
+	checkBreakdowns(t, sheet)
+}
