@@ -67,8 +67,8 @@ func TestPoliciesOfEveryDonor(t *testing.T) {
 	}
 }
 
-// TestEveryPolicySaysHowItSpends wants one of the three forms of each, with a form
-// of scores and a source of designs where they belong. Those of ours may lack one.
+// TestEveryPolicySaysHowItSpends wants one of the four forms of each, with a form of
+// scores and a source of designs where they belong.
 func TestEveryPolicySaysHowItSpends(t *testing.T) {
 	count := func(are ...bool) (n int) {
 		for _, is := range are {
@@ -79,18 +79,21 @@ func TestEveryPolicySaysHowItSpends(t *testing.T) {
 		return n
 	}
 	for _, p := range append(policy.List{policy.Uniform}, policy.All...) {
-		forms, ours := count(p.Fixed != nil, p.TwoStage != nil, p.Sequential != nil), p.PaperTable == 0 && p != policy.Uniform
-		if forms != 1 && (forms != 0 || !ours) {
+		if count(p.Fixed != nil, p.TwoStage != nil, p.InStages != nil, p.Sequential != nil) != 1 {
 			t.Errorf("%s has no single form", p.Name)
 		}
-		if two := p.TwoStage; two != nil {
-			d := two.Design
-			if count(two.Folded != nil, two.Scores != nil) != 1 || count(d.OnPanels != nil, d.OnProfile != nil, d.As != nil) != 1 {
-				t.Errorf("%s has no single form of scores or source of designs", p.Name)
-			}
-			if d.As == nil && (d.Unit == "" || d.Seconds == nil) || p.Strength && d.OnProfile != nil {
-				t.Errorf("the design of %s is incomplete: %+v", p.Name, d)
-			}
+		if two := p.TwoStage; two != nil && count(two.Folded != nil, two.Scores != nil) != 1 {
+			t.Errorf("%s has no single form of scores", p.Name)
+		}
+		d := p.Design
+		if sources := count(d.OnPanels != nil, d.OnProfile != nil, d.As != nil, d.OnDonors); sources > 1 || (sources == 1) != p.HasDesign() {
+			t.Errorf("%s has no single source of designs", p.Name)
+		}
+		if estimated := d.OnPanels != nil || d.OnProfile != nil; estimated && (d.Unit == "" || d.Seconds == nil) || p.Strength && d.OnProfile != nil {
+			t.Errorf("the design of %s is incomplete: %+v", p.Name, d)
+		}
+		if d.OnDonors != (p.Donors != policy.None) {
+			t.Errorf("%s is not designed by what it knows", p.Name)
 		}
 	}
 }

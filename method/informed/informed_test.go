@@ -1,0 +1,258 @@
+package informed_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/method/informed"
+	"speceval/method/neyman"
+)
+
+func mustNew(t testing.TB, tasks int, donors ...informed.Donor) *informed.Prior {
+	t.Helper()
+	p, err := informed.New(tasks, donors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// donorOf has so many rollouts of every task.
+func donorOf(rollouts int, passes ...int) informed.Donor {
+	return informed.Donor{Name: "a donor", Passes: passes, Rollouts: slices.Repeat([]int{rollouts}, len(passes))}
+}
+
+func observe(t testing.TB, p *informed.Posterior, rollouts, passes []int) {
+	t.Helper()
+	if err := p.Observe(rollouts, passes); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func scores(p *informed.Posterior, tasks int) []float64 {
+	all := make([]float64, tasks)
+	p.Scores(all)
+	return all
+}
+
+// close wants two lists to differ by no more than a share: what is lost with nodes
+// that are e⁻⁷ times as likely as the best, of which there are many.
+func closeTo(t *testing.T, got, want []float64, share float64) {
+	t.Helper()
+	for i := range want {
+		if !(math.Abs(got[i]/want[i]-1) <= share) {
+			t.Errorf("score %d is %v, want %v", i, got[i], want[i])
+		}
+	}
+}
+
+// TestWithoutDonorsItIsTheReferencePrior compares scores with those of Eq. 7, after
+// a pilot and after rollouts of any numbers.
+func TestWithoutDonorsItIsTheReferencePrior(t *testing.T) {
+	reference, err := neyman.NewPrior(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rollouts, passes := []int{4, 4, 4, 4, 4, 4}, []int{0, 0, 1, 4, 2, 0}
+	post := mustNew(t, 6).Posterior()
+	for range 3 {
+		observe(t, post, []int{4, 4, 4, 4, 4, 4}, []int{0, 0, 1, 4, 2, 0})
+		update, err := reference.Update(rollouts, passes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []float64
+		for i := range rollouts {
+			_, v := update.Moments(i)
+			want = append(want, v)
+		}
+		closeTo(t, scores(post, 6), want, 0.01)
+		for i, n := range []int{4, 4, 4, 4, 4, 4} {
+			rollouts[i] += n
+			passes[i] += []int{0, 0, 1, 4, 2, 0}[i]
+		}
+	}
+}
+
+// TestStepsAreAsGoodAsOne observes the same rollouts at once, one by one, and of
+// different numbers in each step.
+func TestStepsAreAsGoodAsOne(t *testing.T) {
+	prior := mustNew(t, 5, donorOf(16, 0, 3, 8, 16, 15), donorOf(1000, 100, 0, 900, 1000, 500))
+	rollouts, passes := []int{3, 3, 3, 3, 3}, []int{0, 1, 2, 3, 3}
+	once := prior.Posterior()
+	observe(t, once, rollouts, passes)
+	want := scores(once, 5)
+
+	steps := prior.Posterior()
+	for k := range 3 {
+		some := make([]int, 5)
+		for i, s := range passes {
+			if k < s {
+				some[i] = 1
+			}
+		}
+		observe(t, steps, []int{1, 1, 1, 1, 1}, some)
+	}
+	closeTo(t, scores(steps, 5), want, 1e-3)
+
+	uneven := prior.Posterior()
+	observe(t, uneven, []int{0, 1, 2, 0, 3}, []int{0, 1, 1, 0, 3})
+	observe(t, uneven, []int{3, 2, 1, 3, 0}, []int{0, 0, 1, 3, 0})
+	closeTo(t, scores(uneven, 5), want, 1e-3)
+
+	once.Restart()
+	observe(t, once, rollouts, passes)
+	if got := scores(once, 5); !slices.Equal(got, want) {
+		t.Errorf("after a restart the scores are %v, not %v", got, want)
+	}
+}
+
+// TestThePilotDecidesWhoHelps has a donor that is the model itself, one that is like
+// it, and one that is not.
+func TestThePilotDecidesWhoHelps(t *testing.T) {
+	const tasks = 60
+	random := rand.New(rand.NewPCG(3, 3))
+	count := func(n int, p float64) (s int) {
+		for range n {
+			if random.Float64() < p {
+				s++
+			}
+		}
+		return s
+	}
+	same, like, other := donorOf(200), donorOf(200), donorOf(200)
+	pilot := make([]int, tasks)
+	for i := range tasks {
+		x := 6 * random.NormFloat64()
+		p := 1 / (1 + math.Exp(-x))
+		for _, d := range []*informed.Donor{&same, &like, &other} {
+			d.Rollouts = slices.Repeat([]int{200}, tasks)
+		}
+		same.Passes = append(same.Passes, count(200, p))
+		like.Passes = append(like.Passes, count(200, 1/(1+math.Exp(-x+2+random.NormFloat64()))))
+		other.Passes = append(other.Passes, random.IntN(201))
+		pilot[i] = count(4, p)
+	}
+	post := mustNew(t, tasks, other, like, same).Posterior()
+	observe(t, post, slices.Repeat([]int{4}, tasks), pilot)
+	shares, mean, none := post.Shares()
+	if len(shares) != 3 || shares[2] < 0.9 || math.Abs(shares[0]+shares[1]+shares[2]+mean+none-1) > 1e-9 {
+		t.Errorf("the donors have the shares %v, their mean %v, none %v", shares, mean, none)
+	}
+	post = mustNew(t, tasks, other, like).Posterior()
+	observe(t, post, slices.Repeat([]int{4}, tasks), pilot)
+	if shares, _, none := post.Shares(); shares[0] > 0.01 || shares[1] < 0.9 {
+		t.Errorf("without the same model they have %v, none %v", shares, none)
+	}
+	post = mustNew(t, tasks, other).Posterior()
+	observe(t, post, slices.Repeat([]int{4}, tasks), pilot)
+	if _, _, none := post.Shares(); none < 0.9 {
+		t.Errorf("a donor that is of no use leaves %v to none", none)
+	}
+}
+
+// TestDonorsMayBeAnything wants finite positive scores whatever the counts are, and
+// of one task or two.
+func TestDonorsMayBeAnything(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 5))
+	for tasks := range 12 {
+		tasks++
+		for range 40 {
+			var donors []informed.Donor
+			for range random.IntN(4) {
+				d := informed.Donor{Name: "d", Passes: make([]int, tasks), Rollouts: make([]int, tasks)}
+				for i := range tasks {
+					n := []int{0, 1, 16, 1024, 1 << 30}[random.IntN(5)]
+					d.Rollouts[i], d.Passes[i] = n, []int{0, n, n / 2, n / 100}[random.IntN(4)]
+				}
+				d.Rollouts[0] = max(1, d.Rollouts[0])
+				donors = append(donors, d)
+			}
+			post := mustNew(t, tasks, donors...).Posterior()
+			for range 3 {
+				rollouts, passes := make([]int, tasks), make([]int, tasks)
+				for i := range tasks {
+					rollouts[i] = []int{0, 1, 5, 70, 3000}[random.IntN(5)]
+					passes[i] = random.IntN(rollouts[i] + 1)
+				}
+				observe(t, post, rollouts, passes)
+				for i, v := range scores(post, tasks) {
+					if !(v > 0 && v <= 0.25) {
+						t.Fatalf("task %d of %d has the score %v, with donors %v", i, tasks, v, donors)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestBadDonorsAreNamed(t *testing.T) {
+	for _, tt := range []struct {
+		donor informed.Donor
+		want  string
+	}{
+		{donorOf(4, 1, 5, 0), "task 1 has 5 passes of 4 rollouts"},
+		{donorOf(4, 1, -1, 0), "task 1 has -1 passes of 4 rollouts"},
+		{donorOf(-1, 0, 0, 0), "task 0 has 0 passes of -1 rollouts"},
+		{donorOf(4, 1, 2), "passes of 2 tasks and rollouts of 2, want 3 of each"},
+		{donorOf(0, 0, 0, 0), "no rollout of any of the 3 tasks: are they of another benchmark?"},
+	} {
+		if _, err := informed.New(3, []informed.Donor{donorOf(2, 0, 1, 2), tt.donor}); err == nil || !strings.Contains(err.Error(), "a donor") || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("error %v, want %q", err, tt.want)
+		}
+	}
+	if _, err := informed.New(0, nil); err == nil {
+		t.Error("a prior of no tasks is made")
+	}
+	post := mustNew(t, 2).Posterior()
+	for _, tt := range [][2][]int{{{1}, {1}}, {{1, 1}, {2, 0}}, {{1, -1}, {0, 0}}, {{1, 1}, {0, -1}}} {
+		if err := post.Observe(tt[0], tt[1]); err == nil {
+			t.Errorf("%v is observed", tt)
+		}
+	}
+}
+
+// TestDrawsAreOfThePrior compares the mean of p(1−p) over draws with the scores
+// before any rollout, at 4 standard errors.
+func TestDrawsAreOfThePrior(t *testing.T) {
+	prior := mustNew(t, 3, donorOf(16, 0, 8, 16), informed.Donor{Name: "b", Passes: []int{1, 0, 0}, Rollouts: []int{2, 0, 0}})
+	const draws = 40_000
+	sums, squares := make([]float64, 3), make([]float64, 3)
+	ps, source := make([]float64, 3), rand.NewPCG(8, 8)
+	for range draws {
+		prior.Draw(source, ps)
+		for i, p := range ps {
+			v := p * (1 - p)
+			sums[i] += v
+			squares[i] += v * v
+		}
+	}
+	for i, want := range scores(prior.Posterior(), 3) {
+		mean := sums[i] / draws
+		se := math.Sqrt((squares[i]/draws - mean*mean) / draws)
+		if math.Abs(mean-want) > 4*se {
+			t.Errorf("task %d has %v ± %v in draws, score %v", i, mean, se, want)
+		}
+	}
+}
+
+func TestObservingNeedsNoMemory(t *testing.T) {
+	post := mustNew(t, 100, donorOf(16, make([]int, 100)...)).Posterior()
+	rollouts, passes, all := slices.Repeat([]int{3}, 100), make([]int, 100), make([]float64, 100)
+	evaluate := func() {
+		post.Restart()
+		for range 3 {
+			if err := post.Observe(rollouts, passes); err != nil {
+				t.Fatal(err)
+			}
+			post.Scores(all)
+		}
+	}
+	evaluate()
+	if n := testing.AllocsPerRun(10, evaluate); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
