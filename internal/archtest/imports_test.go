@@ -103,7 +103,7 @@ var importRules = []importRule{
 
 	// Statistics, and the rows in which its results are stored.
 	{"internal/policy/policytest", []string{"internal/policy", "method/neyman"}},
-	{"internal/policy", []string{"internal/trial", "method/informed", "method/staged", "internal/sweep", "internal/exante", "internal/tsneyman", "internal/seed", "internal/pilot", "method/controller", "method/neyman"}},
+	{"internal/policy", []string{"internal/trial", "internal/profile", "method/informed", "method/staged", "internal/sweep", "internal/exante", "internal/tsneyman", "internal/seed", "internal/pilot", "method/controller", "method/neyman"}},
 	{"internal/sweep", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"method/estimate", []string{"method/design", "method/neyman", "internal/seed"}},
 	{"method/design", []string{"internal/exante", "internal/seed", "method/neyman"}},

@@ -1,5 +1,14 @@
 package policy
 
+import (
+	"fmt"
+
+	"speceval/internal/pilot"
+	"speceval/internal/profile"
+	"speceval/internal/seed"
+	"speceval/method/informed"
+)
+
 // Donors is what a policy knows of the tasks before it asks a rollout of them:
 // counts that others have left. It never has those of the profile that it is
 // replayed on. A policy is told apart by its name and its donors.
@@ -63,4 +72,42 @@ func (p *Policy) Title() string {
 		return p.Label
 	}
 	return p.Label + ", " + p.Donors.Label
+}
+
+// Count is what is known of a profile's tasks from the counts of others, as they are or
+// drawn anew: its siblings, or itself where the donor is an earlier evaluation of the
+// same model. A profile is never a donor of its own counts.
+func (d *Donors) Count(p profile.Profile, sources []profile.Profile, random *seed.Stream) ([]informed.Donor, error) {
+	var all []informed.Donor
+	for _, source := range sources {
+		if source.Benchmark != p.Benchmark {
+			return nil, fmt.Errorf("%s is of another benchmark than %s: it cannot be its donor", source.Name(), p.Name())
+		}
+		if (d.Siblings || d.Rollouts == 0) && source.Model == p.Model {
+			return nil, fmt.Errorf("%s cannot be a donor of itself", p.Name())
+		}
+		all = append(all, counted(p, source, d.Rollouts, random))
+	}
+	return all, nil
+}
+
+// counted is one profile's counts of another's tasks, or so many rollouts of each drawn
+// from it. Tasks that it lacks have none.
+func counted(p, source profile.Profile, rollouts int, random *seed.Stream) informed.Donor {
+	d := informed.Donor{Name: source.Name(), Passes: make([]int, p.N()), Rollouts: make([]int, p.N())}
+	at := make(map[string]int, source.N())
+	for i, id := range source.TaskIDs {
+		at[id] = i
+	}
+	for i, id := range p.TaskIDs {
+		k, there := at[id]
+		switch {
+		case !there:
+		case rollouts == 0:
+			d.Passes[i], d.Rollouts[i] = source.PassCounts[k], source.TestedK
+		default:
+			d.Passes[i], d.Rollouts[i] = pilot.Binomial(rollouts, source.P(k), random), rollouts
+		}
+	}
+	return d
 }

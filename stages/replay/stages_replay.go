@@ -119,7 +119,7 @@ func (s *stagesReplay) renew(cluster int) error {
 // of the seed tree.
 func (s *stagesReplay) informedBy(at seed.Seed) (*informed.Prior, error) {
 	random := at.Stream()
-	all, err := donors(s.profile, s.sources, s.known, &random)
+	all, err := s.known.Count(s.profile, s.sources, &random)
 	if err != nil {
 		return nil, err
 	}
