@@ -154,3 +154,41 @@ func TestScoresThatAreNone(t *testing.T) {
 		t.Errorf("the barrier is passed, error %v", err)
 	}
 }
+
+// TestSolvingRunsBeside passes barriers while a provisional allocation is worked out:
+// the race detector looks on.
+func TestSolvingRunsBeside(t *testing.T) {
+	c := begin(t, Settings{Policy: Async, Tasks: 20, Budget: 9, Pilots: 2, Fractions: []float64{0.3, 0.5, 1}})
+	var running []ID
+	var solving *Provisional
+	var solved chan struct{}
+	stage := 0
+	for !c.Done() {
+		running = append(running, take(c, 30-len(running))...)
+		id := running[0]
+		running = running[1:]
+		if c.Surplus(id) {
+			if err := c.Ended(id); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		complete(t, c, []ID{id}, func(id ID) bool { return (id.Task+id.Ordinal)%3 == 0 })
+		if solving != nil && c.Stage() > stage { // it was begun before the barrier
+			<-solved
+			if c.Apply(solving) {
+				t.Error("an allocation from before the barrier is put in force")
+			}
+			solving = nil
+		}
+		if stage = c.Stage(); solving == nil {
+			if solving = c.Snapshot(); solving != nil {
+				solved = make(chan struct{})
+				go func(p *Provisional, done chan struct{}) { p.Solve(); close(done) }(solving, solved)
+			}
+		}
+	}
+	if stage != 3 {
+		t.Errorf("ended in stage %d", stage)
+	}
+}
