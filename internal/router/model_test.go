@@ -1,8 +1,6 @@
 package router_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -16,137 +14,6 @@ import (
 	"speceval/method/neyman"
 )
 
-// chaos is an engine in which anything may happen next that can: any
-// outstanding request completes, with its reward or before that, one to be aborted
-// is aborted or completes all the same, one fails, a computation ends. It checks
-// what the router asks.
-type chaos struct {
-	t        *testing.T
-	random   *rand.Rand
-	slots    int
-	tasks    int
-	pilots   int
-	policy   controller.Policy
-	failing  float64                             // chance that an event is a failure
-	delayed  float64                             // chance that a reward comes after its answer
-	slowness func(id controller.ID) (weight int) // how unlikely a request is to be next, at least 1
-
-	now         time.Duration
-	ids         []controller.ID
-	outstanding []int
-	scoring     []int
-	aborting    map[int]bool
-	live        map[controller.ID]bool // outstanding or completed
-	submitted   int                    // pilots, without repeats
-	computing   func()
-	computes    int
-	races       int
-	unseen      int // aborted before they were seen to begin
-}
-
-func (c *chaos) Slots() int { return c.slots }
-
-func (c *chaos) Now() time.Duration { c.now++; return c.now }
-
-func (c *chaos) Submit(request int, id controller.ID) {
-	if request != len(c.ids) {
-		c.t.Fatalf("request %d is submitted after %d others", request, len(c.ids))
-	}
-	if c.live[id] {
-		c.t.Fatalf("%v is submitted twice", id)
-	}
-	if id.Phase == controller.Continuation && c.submitted < c.tasks*c.pilots {
-		c.t.Fatalf("%v is submitted after %d of %d pilots", id, c.submitted, c.tasks*c.pilots)
-	}
-	if !slices.Contains(c.ids, id) && id.Phase == controller.Pilot {
-		c.submitted++
-	}
-	c.live[id] = true
-	c.ids = append(c.ids, id)
-	c.outstanding = append(c.outstanding, request)
-	if len(c.outstanding) > c.slots {
-		c.t.Fatalf("%d requests are outstanding, with %d slots", len(c.outstanding), c.slots)
-	}
-}
-
-func (c *chaos) Abort(request int) {
-	if !slices.Contains(c.outstanding, request) || c.aborting[request] {
-		c.t.Fatalf("request %d is aborted, which is not outstanding or was aborted before", request)
-	}
-	c.aborting[request] = true
-}
-
-func (c *chaos) Compute(f func()) {
-	if c.computing != nil {
-		c.t.Fatal("two computations run at a time")
-	}
-	c.computing = f
-	c.computes++
-}
-
-var errChaos = errors.New("made to fail")
-
-func (c *chaos) Next(context.Context) (router.Event, error) {
-	c.now++
-	if len(c.scoring) > 0 && (len(c.outstanding) == 0 || c.random.IntN(3) == 0) {
-		at := c.random.IntN(len(c.scoring))
-		request := c.scoring[at]
-		c.scoring = slices.Delete(c.scoring, at, at+1)
-		return router.Event{Kind: router.Completed, Request: request}, nil
-	}
-	if c.computing != nil && (len(c.outstanding) == 0 || c.random.IntN(4) == 0) {
-		if c.random.IntN(2) == 0 {
-			c.computing() // else it is left to who needs it
-		}
-		c.computing = nil
-		return router.Event{Kind: router.Computed}, nil
-	}
-	if len(c.outstanding) == 0 {
-		return router.Event{}, errors.New("nothing is outstanding: the router waits for ever")
-	}
-	at := c.pick()
-	request := c.outstanding[at]
-	c.outstanding = slices.Delete(c.outstanding, at, at+1)
-	e := router.Event{Kind: router.Completed, Request: request, Started: c.now, Finished: c.now, Prompt: 10, Generated: 2}
-	switch {
-	case c.random.Float64() < c.failing:
-		e.Kind, e.Err = router.Failed, errChaos
-		c.live[c.ids[request]] = false
-	case c.aborting[request] && c.random.IntN(3) > 0:
-		e.Kind, e.Generated = router.Aborted, 1
-		if c.random.IntN(4) == 0 {
-			e.Started = -1
-			c.unseen++
-		}
-	case c.aborting[request]:
-		c.races++
-	}
-	if e.Kind == router.Completed && c.random.Float64() < c.delayed {
-		e.Kind = router.Answered
-		c.scoring = append(c.scoring, request)
-	}
-	return e, nil
-}
-
-// pick is an outstanding request, the more often the less slow it is.
-func (c *chaos) pick() int {
-	if c.slowness == nil {
-		return c.random.IntN(len(c.outstanding))
-	}
-	total := 0.0
-	for _, request := range c.outstanding {
-		total += 1 / float64(c.slowness(c.ids[request]))
-	}
-	x := c.random.Float64() * total
-	for i, request := range c.outstanding {
-		x -= 1 / float64(c.slowness(c.ids[request]))
-		if x < 0 {
-			return i
-		}
-	}
-	return len(c.outstanding) - 1
-}
-
 // trial is a random setting.
 type trial struct {
 	tasks, budget, pilots, slots int
@@ -154,6 +21,11 @@ type trial struct {
 	late, sparse                 bool
 	reward                       func(controller.ID) bool
 	slowness                     func(controller.ID) int
+
+	weight      float64
+	leaveOneOut func([]int) float64
+	fractions   []float64
+	prior       controller.Prior
 }
 
 func newTrial(random *rand.Rand) trial {
@@ -162,6 +34,18 @@ func newTrial(random *rand.Rand) trial {
 	s.failing = []float64{0, 0, 0.05, 0.3}[random.IntN(4)]
 	s.delayed = []float64{0, 0.3, 1}[random.IntN(3)]
 	s.late, s.sparse = random.IntN(2) == 0, random.IntN(2) == 0
+	s.fractions = [][]float64{nil, {0.5, 1}, {0.4, 0.5, 1}, {0.12, 0.2, 0.4, 1}, {0.9, 0.1, 1}}[random.IntN(5)]
+	s.weight, s.prior = 0.3, cold
+	if random.IntN(3) == 0 {
+		s.prior = arbitrary(random.Uint64())
+	}
+	if random.IntN(3) == 0 {
+		rule, err := neyman.NewLeaveOneOut(prior, s.tasks, s.budget, s.pilots)
+		if err != nil {
+			panic(err)
+		}
+		s.leaveOneOut = rule.Weight
+	}
 	passes := make([]float64, s.tasks)
 	for i := range passes {
 		passes[i] = float64(random.IntN(5)) / 4
@@ -182,27 +66,30 @@ var prior = func() *neyman.Prior {
 	return p
 }()
 
+var cold = controller.Cold(prior)
+
 // execute runs a policy in a setting and checks what must hold of any.
 func (s trial) execute(t *testing.T, policy controller.Policy, random *rand.Rand) (*router.Record, *controller.Controller) {
 	t.Helper()
 	ctl, err := controller.New(controller.Settings{
-		Policy: policy, Tasks: s.tasks, Budget: s.budget, Pilots: s.pilots, Weight: 0.3, Prior: controller.Cold(prior), Late: s.late,
+		Policy: policy, Tasks: s.tasks, Budget: s.budget, Pilots: s.pilots, Late: s.late,
+		Weight: s.weight, LeaveOneOut: s.leaveOneOut, Fractions: s.fractions, Prior: s.prior,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine := &chaos{
-		t: t, random: random, slots: s.slots, tasks: s.tasks, pilots: s.pilots, policy: policy, failing: s.failing, delayed: s.delayed,
-		slowness: s.slowness, aborting: map[int]bool{}, live: map[controller.ID]bool{},
+	plan := s.uniform()
+	if policy != controller.Uniform {
+		plan = s.refer(t)
 	}
-	asked := map[controller.ID]bool{}
+	engine := &chaos{
+		t: t, random: random, slots: s.slots, policy: policy, plan: plan, failing: s.failing, delayed: s.delayed,
+		slowness: s.slowness, aborting: map[int]bool{}, live: map[controller.ID]bool{}, rewarded: map[controller.ID]bool{},
+	}
 	record, err := router.Run(t.Context(), router.Settings{
 		Controller: ctl, Engine: engine, Retries: math.MaxInt, Sparse: s.sparse,
 		Reward: func(id controller.ID) bool {
-			if asked[id] {
-				t.Fatalf("the reward of %v is asked for twice", id)
-			}
-			asked[id] = true
+			engine.reveal(id)
 			return s.reward(id)
 		},
 	})
@@ -210,6 +97,7 @@ func (s trial) execute(t *testing.T, policy controller.Policy, random *rand.Rand
 		t.Fatal(err)
 	}
 	s.check(t, record, engine)
+	plan.check(t, record, ctl)
 	return record, ctl
 }
 
@@ -248,7 +136,7 @@ func (s trial) check(t *testing.T, r *router.Record, engine *chaos) {
 			t.Fatalf("%v is selected and ends %v", q.ID, q.State)
 		}
 		if !selected && !q.Prefetched {
-			t.Fatalf("%v is surplus, and was submitted after the barrier", q.ID)
+			t.Fatalf("%v is surplus, and was submitted after the last barrier", q.ID)
 		}
 		if q.Prefetched && r.Policy != controller.Async {
 			t.Fatalf("%v was prefetched under %v", q.ID, r.Policy)
@@ -295,10 +183,11 @@ func selection(r *router.Record) []string {
 
 // TestAnyOrderOfEvents holds the policies to their rules over random settings
 // and orders of events: completions, races with aborts, failures and late
-// provisional allocations. HBN-sync and HBN-async must select the same.
+// provisional allocations, in plans of two to five stages. HBN-sync and HBN-async
+// must select the same.
 func TestAnyOrderOfEvents(t *testing.T) {
-	speculated := 0
-	for seed := range uint64(1500) {
+	var met meetings
+	for seed := range uint64(2500) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		s := newTrial(random)
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
@@ -317,51 +206,106 @@ func TestAnyOrderOfEvents(t *testing.T) {
 			if sync.Extra() > 0 {
 				t.Errorf("sync has %d extra rollouts", sync.Extra())
 			}
-			for _, q := range async.Requests {
-				if q.Prefetched {
-					speculated++
-				}
-			}
+			met.add(async)
 		})
 	}
-	if speculated < 1000 {
-		t.Errorf("only %d rollouts were speculative: the test tests little", speculated)
+	if met.speculated < 1000 || met.kept < 1000 || met.mended < 100 || met.passed < 100 {
+		t.Errorf("the test tests little: %+v", met)
 	}
 }
 
-// TestEstimateIsUnbiased makes failures slow: a policy that took what comes
-// first would favour passes. Over 6000 executions the mean estimate must be
-// within 4 standard errors of the mean probability: a false alarm in 16,000.
+// meetings counts what executions must have met for a test to mean something.
+type meetings struct {
+	speculated int // rollouts
+	kept       int // of them, there at a barrier that did not select them, and selected by a later one
+	mended     int // of them, that failed before the barrier that could select them, and came after it
+	passed     int // barriers at once
+}
+
+func (m *meetings) add(r *router.Record) {
+	failed := make(map[controller.ID]time.Duration) // as speculative ones
+	for _, q := range r.Requests {
+		barriers := func(from, to time.Duration) (n int) {
+			for _, at := range r.Barriers {
+				if from < at && at < to {
+					n++
+				}
+			}
+			return n
+		}
+		if q.Prefetched {
+			m.speculated++
+		}
+		if at, again := failed[q.ID]; again && q.State == router.Accepted && barriers(at, q.RewardReady) > 0 {
+			m.mended++
+		}
+		if q.State == router.Faulty && q.Prefetched {
+			failed[q.ID] = q.Finished
+		}
+		if q.State == router.Accepted && q.Prefetched && barriers(q.RewardReady, r.Time) > 1 {
+			m.kept++
+		}
+	}
+	for i, at := range r.Barriers {
+		if i > 0 && at == r.Barriers[i-1] {
+			m.passed++
+		}
+	}
+}
+
+// TestEstimateIsUnbiased makes wrong answers slow: a policy that took what comes
+// first would favour passes. Over all executions the mean estimate must be
+// within 4 standard errors of the mean probability: a false alarm in 16,000 for each.
 func TestEstimateIsUnbiased(t *testing.T) {
 	passes := []float64{0.1, 0.3, 0.5, 0.5, 0.7, 0.95}
 	mean := 0.0
 	for _, p := range passes {
 		mean += p / float64(len(passes))
 	}
-	for _, policy := range []controller.Policy{controller.Sync, controller.Async} {
-		var sum, square float64
-		const executions = 6000
-		for seed := range uint64(executions) {
-			random := rand.New(rand.NewPCG(seed, 2))
-			s := trial{tasks: len(passes), budget: 5, pilots: 2, slots: 14}
-			s.reward = func(id controller.ID) bool {
-				r := rand.New(rand.NewPCG(seed, uint64(id.Task)<<40|uint64(id.Phase)<<32|uint64(id.Ordinal)))
-				return r.Float64() < passes[id.Task]
-			}
-			s.slowness = func(id controller.ID) int {
-				if s.reward(id) {
-					return 1
+	rule, err := neyman.NewLeaveOneOut(prior, len(passes), 8, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, plan := range map[string]trial{
+		"two stages":    {budget: 5, weight: 0.4},
+		"three stages":  {budget: 8, weight: 0.2, fractions: []float64{0.4, 1}, failing: 0.1},
+		"four stages":   {budget: 8, weight: 0.2, fractions: []float64{0.3, 0.45, 1}},
+		"leave one out": {budget: 8, leaveOneOut: rule.Weight, fractions: []float64{0.4, 1}},
+	} {
+		plan.tasks, plan.pilots, plan.slots, plan.prior = len(passes), 2, 14, cold
+		for _, policy := range []controller.Policy{controller.Sync, controller.Async} {
+			t.Run(fmt.Sprintf("%s/%v", name, policy), func(t *testing.T) {
+				got, se := plan.average(t, policy, passes)
+				if math.Abs(got-mean) > 4*se {
+					t.Errorf("mean estimate %.5f ± %.5f, want %.5f", got, se, mean)
 				}
-				return 20
-			}
-			_, ctl := s.execute(t, policy, random)
-			x := ctl.Estimate()
-			sum, square = sum+x, square+x*x
-		}
-		got := sum / executions
-		se := math.Sqrt((square/executions - got*got) / executions)
-		if math.Abs(got-mean) > 4*se {
-			t.Errorf("%v: mean estimate %.5f ± %.5f, want %.5f", policy, got, se, mean)
+			})
 		}
 	}
+}
+
+// average is the mean estimate, with its standard error, where tasks pass with the
+// given chances and failures take long.
+func (s trial) average(t *testing.T, policy controller.Policy, passes []float64) (mean, se float64) {
+	t.Helper()
+	var sum, square float64
+	const executions = 6000
+	for seed := range uint64(executions) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		s.reward = func(id controller.ID) bool {
+			r := rand.New(rand.NewPCG(seed, uint64(id.Task)<<40|uint64(id.Phase)<<32|uint64(id.Ordinal)))
+			return r.Float64() < passes[id.Task]
+		}
+		s.slowness = func(id controller.ID) int {
+			if s.reward(id) {
+				return 1
+			}
+			return 20
+		}
+		_, ctl := s.execute(t, policy, random)
+		x := ctl.Estimate()
+		sum, square = sum+x, square+x*x
+	}
+	mean = sum / executions
+	return mean, math.Sqrt((square/executions - mean*mean) / executions)
 }
