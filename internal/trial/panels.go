@@ -74,8 +74,10 @@ func Coefficients(ctx context.Context, prior *informed.Prior, cs exante.Candidat
 			sums[k] += sum
 		}
 	}
-	for k := range sums {
-		sums[k] /= all
+	for k, c := range cs {
+		if sums[k] /= all; all == 0 { // no panel says anything
+			sums[k] = 1 / float64(c.Budget-c.M)
+		}
 	}
 	return sums, nil
 }

@@ -69,10 +69,13 @@ func (t *Trial) variance(ps []float64) float64 {
 	return sum
 }
 
-// draw draws the passes of the stage under way.
+// draw draws the passes of the stage under way. Each task has a stream of its own, so
+// that tasks of other probabilities meet the same numbers.
 func (t *Trial) draw(ps []float64, random *seed.Stream) []int {
+	stage := random.Fork()
 	for i, n := range t.stages.Sizes() {
-		t.passes[i] = pilot.Binomial(n, ps[i], random)
+		own := stage.At(uint64(i))
+		t.passes[i] = pilot.Binomial(n, ps[i], &own)
 	}
 	return t.passes
 }

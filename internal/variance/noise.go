@@ -79,9 +79,10 @@ func SumErrors(designs Schedules, ratios []Ratio, weights []float64) (e SumError
 }
 
 // designNoise is d ratio/dw · se_w: the signed change of a ratio when its
-// design's stage weight is one standard error larger.
+// design's stage weight is one standard error larger. A policy with donors has a
+// design for each profile, which is as it is: the ratio is that of this design.
 func designNoise(designs Schedules, r Ratio) (float64, error) {
-	if r.M == nil || r.W == nil {
+	if r.M == nil || r.W == nil || r.Donors != policy.None.Name {
 		return 0, nil
 	}
 	d, err := designs.behind(r)

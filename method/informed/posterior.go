@@ -11,11 +11,19 @@ type Posterior struct {
 	prior    *Prior
 	observed int      // times that Observe was called
 	beliefs  []belief // by source
-	top      float64  // the greatest log weight of any node
-	sum      float64  // of all weights, relative to that of top
-	weighed  bool     // top and sum are of the weights as they are
+	cold     scale    // the cold source
+	donors   scale    // the others
+	weighed  bool     // the scales are of the weights as they are
 	table    []int32  // for refining kinds
 }
+
+// scale turns the log weights of nodes into weights.
+type scale struct {
+	top   float64 // the greatest of them
+	share float64 // of the node that has it
+}
+
+func (s scale) weight(log float64) float64 { return s.share * math.Exp(log-s.top) }
 
 // belief is what is left of the nodes of one source.
 type belief struct {
@@ -94,26 +102,53 @@ func (q *Posterior) Observe(rollouts, passes []int) error {
 	return nil
 }
 
-// weigh normalizes the weights and drops nodes that do not matter.
+// weigh drops nodes that do not matter and normalizes the weights of the others: of the
+// cold nodes, of which there are always some, and of those of the donors.
 func (q *Posterior) weigh() {
-	q.top, q.sum, q.weighed = math.Inf(-1), 0, true
-	for k := range q.beliefs {
-		b := &q.beliefs[k]
+	cold := q.beliefs[:1]
+	donors := q.beliefs[1:]
+	q.weighed = true
+	coldTop, coldSum := prune(cold)
+	if len(donors) == 0 {
+		q.cold = scale{top: coldTop, share: 1 / coldSum}
+		return
+	}
+	top, sum := prune(donors)
+	share := coldSum / (coldSum + sum*math.Exp(min(700, top-coldTop)))
+	share = max(share, caution)
+	q.cold, q.donors = scale{coldTop, share / coldSum}, scale{top, (1 - share) / sum}
+}
+
+// prune drops the nodes of some sources that do not matter among them, and returns the
+// greatest log weight with the sum of all weights relative to it.
+func prune(beliefs []belief) (top, sum float64) {
+	top = math.Inf(-1)
+	for k := range beliefs {
+		b := &beliefs[k]
 		for _, node := range b.alive {
-			q.top = max(q.top, b.weight[node])
+			top = max(top, b.weight[node])
 		}
 	}
-	for k := range q.beliefs {
-		b := &q.beliefs[k]
+	for k := range beliefs {
+		b := &beliefs[k]
 		kept := b.alive[:0]
 		for _, node := range b.alive {
-			if l := b.weight[node] - q.top; l > -negligible {
+			if l := b.weight[node] - top; l > -negligible {
 				kept = append(kept, node)
-				q.sum += math.Exp(l)
+				sum += math.Exp(l)
 			}
 		}
 		b.alive = kept
 	}
+	return top, sum
+}
+
+// of is the scale of a source's nodes.
+func (q *Posterior) of(b *belief) scale {
+	if b.donor == noDonor {
+		return q.cold
+	}
+	return q.donors
 }
 
 // Scores writes the posterior expectation of p(1−p) of every task. It is positive.
@@ -131,8 +166,9 @@ func (q *Posterior) Scores(scores []float64) {
 		for j := range b.list {
 			b.list[j].score = 0
 		}
+		scale := q.of(b)
 		for _, node := range b.alive {
-			b.score(b.source, int(node), math.Exp(b.weight[node]-q.top)/q.sum)
+			b.score(b.source, int(node), scale.weight(b.weight[node]))
 		}
 		for i, kind := range b.of {
 			scores[i] += b.list[kind].score
@@ -150,7 +186,7 @@ func (q *Posterior) Shares() (donors []float64, mean, none float64) {
 		b := &q.beliefs[k]
 		weight := 0.0
 		for _, node := range b.alive {
-			weight += math.Exp(b.weight[node]-q.top) / q.sum
+			weight += q.of(b).weight(b.weight[node])
 		}
 		switch {
 		case b.donor == noDonor:

@@ -41,6 +41,7 @@ var (
 
 const (
 	coldWeight = 1.0 / 3 // of the cold nodes together, where there are donors
+	caution    = 0.05    // that they keep, whatever the rollouts say
 	aloneOrder = 16      // of the quadrature of cold nodes without donors, as in the paper
 	coldOrder  = 8       // and with them
 

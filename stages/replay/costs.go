@@ -9,9 +9,11 @@ const (
 	profileSeconds  = 0.55
 	resampleSeconds = 0.3
 	stagesSeconds   = 3 // of 100 tasks
-	caseSeconds     = 2.7
-	gatherSeconds   = 0.2 // of what only reads and sums up
-	tsStepSeconds   = 5e-7
+
+	stagesResampleSeconds = 0.3
+	caseSeconds           = 2.7
+	gatherSeconds         = 0.2 // of what only reads and sums up
+	tsStepSeconds         = 5e-7
 
 	paperDraws     = 8192
 	paperResamples = 128 * 64

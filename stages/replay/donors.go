@@ -37,6 +37,10 @@ func (b *builder) sources(job *dag.Job, of pair.Pair, known *policy.Donors) ([]p
 		if err != nil {
 			return nil, err
 		}
+		if !slices.ContainsFunc(source.TaskIDs, func(id string) bool { return slices.Contains(of.TaskIDs, id) }) {
+			job.Note("%s has none of the tasks of %s: it is no donor", source.Name(), of.Name())
+			continue
+		}
 		all = append(all, source)
 	}
 	return all, nil

@@ -27,11 +27,22 @@ func (b *builder) resampleUnits() []dag.Unit {
 	for _, p := range b.pairs {
 		units = append(units, b.resampleUnit(p))
 		gather.Needs = append(gather.Needs, dag.Ref{Stage: name, Unit: resampleID(p)})
+		for _, known := range b.counted() {
+			units = append(units, b.stagesResampleUnit(known, p))
+			gather.Needs = append(gather.Needs, dag.Ref{Stage: name, Unit: stagesResampleID(known, p)})
+		}
 	}
 	gather.Run = func(_ context.Context, job *dag.Job) error {
 		all, err := ofEachPair[variance.ProfileError](job, b.pairs, func(p pair.Pair) string { return partFile(resampleID(p)) })
 		if err != nil {
 			return err
+		}
+		for _, known := range b.counted() {
+			more, err := ofEachPair[variance.ProfileError](job, b.pairs, func(p pair.Pair) string { return partFile(stagesResampleID(known, p)) })
+			if err != nil {
+				return err
+			}
+			all = append(all, more...)
 		}
 		sortRows(b.policies, all, func(e variance.ProfileError) place { return place{e.Benchmark, e.Model, e.Budget, e.Key()} })
 		return writeRows(job, variance.ErrorsFile, "profile_errors.v2", all)

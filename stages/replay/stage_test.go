@@ -13,6 +13,7 @@ import (
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/rowfile"
+	"speceval/internal/trial"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
@@ -78,7 +79,7 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 
 	designs := read[variance.Design](t, dir, variance.DesignsFile)
 	candidates := 2 + 5 // m = 1, …, b−1
-	if want := 2 * candidates * (1 + 1 + len(s.Alphas)); len(designs) != want {
+	if want := 2 * (candidates*(1+1+len(s.Alphas)) + len(trial.Candidates(s.Budgets)) + len(s.Budgets)); len(designs) != want {
 		t.Errorf("%d designs, want %d", len(designs), want)
 	}
 	type group struct {
@@ -104,12 +105,12 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 			selected[g] = d
 		}
 	}
-	if want := 2 * 2 * (2 + len(s.Alphas)); len(selected) != want {
+	if want := 2 * 2 * (4 + len(s.Alphas)); len(selected) != want {
 		t.Errorf("%d designs selected, want %d", len(selected), want)
 	}
 
 	ratios := read[variance.Ratio](t, dir, variance.RatiosFile)
-	if want := 3 * 2 * 4; len(ratios) != want {
+	if want := 3 * 2 * (4 + 2 + 2*4); len(ratios) != want {
 		t.Errorf("%d ratios, want %d: every profile, budget and policy", len(ratios), want)
 	}
 	for _, r := range ratios {
@@ -117,6 +118,10 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 			if r.M != nil || r.W != nil || r.RatioSE != 0 || r.Draws != 0 || r.VarianceRatio > 1 {
 				t.Errorf("oracle %+v", r)
 			}
+			continue
+		}
+		if of := policy.All.Find(r.Key()); of.InStages != nil {
+			checkStages(t, of, r, s.Draws)
 			continue
 		}
 		d := selected[group{r.Policy, r.NTasks, r.Budget, value(r.Alpha)}]
@@ -128,6 +133,20 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 	strengths := read[variance.Ratio](t, dir, variance.CandidatesFile)
 	if want := 3 * 2 * len(s.Alphas); len(strengths) != want {
 		t.Errorf("%d candidates of IBN, want %d", len(strengths), want)
+	}
+}
+
+// checkStages looks at a ratio of a policy in stages.
+func checkStages(t *testing.T, of *policy.Policy, r variance.Ratio, draws int) {
+	t.Helper()
+	if of.Donors.Rollouts > 0 {
+		draws /= 4
+	}
+	switch {
+	case int(r.Draws) != draws || r.M == nil || *r.M < 1 || *r.M >= r.Budget || !(r.VarianceRatio > 0 && r.VarianceRatio < 3) || !(r.RatioSE >= 0):
+		t.Errorf("ratio %+v", r)
+	case (r.W == nil) != of.InStages.LeaveOneOut || r.W != nil && !(*r.W > 0 && *r.W < 1):
+		t.Errorf("%s has the stage weight %v", r.Key(), r.W)
 	}
 }
 
@@ -183,15 +202,15 @@ func value(x *float64) float64 {
 func TestUnitsFollowTheirPartOfTheExperiment(t *testing.T) {
 	dir := t.TempDir()
 	dagtest.Run(t, []dag.Stage{stage(t, small(), profiles())}, dir)
-	always := []string{"designs", "profile", "two_stage", "differences", "ratios", "resample", "profile_errors", "case_study"} // by way of their inputs
+	always := []string{"designs", "profile", "stages", "two_stage", "differences", "ratios", "resample", "profile_errors", "case_study"} // by way of their inputs
 	tests := []struct {
 		name   string
 		change func(*replay.Settings, []profile.Profile)
 		want   []string // kinds of units, besides always
 	}{
 		{"nothing", func(*replay.Settings, []profile.Profile) {}, nil},
-		{"seed", func(s *replay.Settings, _ []profile.Profile) { s.Seed++ }, []string{"design/en", "design/hbn", "design/ibn"}},
-		{"draws", func(s *replay.Settings, _ []profile.Profile) { s.Draws++ }, []string{"design/en", "design/hbn", "design/ibn"}},
+		{"seed", func(s *replay.Settings, _ []profile.Profile) { s.Seed++ }, []string{"design/en", "design/hbn", "design/ibn", "design/staged"}},
+		{"draws", func(s *replay.Settings, _ []profile.Profile) { s.Draws++ }, []string{"design/en", "design/hbn", "design/ibn", "design/staged"}},
 		{"order", func(s *replay.Settings, _ []profile.Profile) { s.QuadratureOrder++ }, []string{"design/hbn"}},
 		{"alphas", func(s *replay.Settings, _ []profile.Profile) { s.Alphas = []float64{0.2} }, []string{"design/ibn"}},
 		{"a profile", func(_ *replay.Settings, p []profile.Profile) { p[0].PassCounts[1]++ }, []string{"design/en"}},
@@ -250,7 +269,7 @@ func planned(t *testing.T, dir string, stage dag.Stage) []string {
 
 // kind is a unit's ID without what tells it from its like.
 func kind(id string) string {
-	for _, k := range []string{"design/en", "design/hbn", "design/ibn", "profile", "resample"} {
+	for _, k := range []string{"design/en", "design/hbn", "design/ibn", "design/staged", "profile", "stages", "resample"} {
 		if len(id) > len(k) && id[:len(k)+1] == k+"/" {
 			return k
 		}
@@ -268,7 +287,7 @@ func TestResultsDoNotMove(t *testing.T) {
 	var got []string
 	for _, r := range ratios {
 		if r.Benchmark == "made" && r.Model == "c" {
-			got = append(got, fmt.Sprintf("%s b=%d %.12f ± %.12f", r.Policy, r.Budget, r.VarianceRatio, r.RatioSE))
+			got = append(got, fmt.Sprintf("%s b=%d %.12f ± %.12f", r.Key(), r.Budget, r.VarianceRatio, r.RatioSE))
 		}
 	}
 	text := fmt.Sprintln(len(got)) + strings.Join(got, "\n") + "\n"

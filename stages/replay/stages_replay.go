@@ -36,9 +36,11 @@ type stagesReplay struct {
 // Where donors are drawn anew, a replay has so many draws of them and a quarter of
 // the draws of other replays.
 const (
-	donorDraws  = 32
-	fewerDraws  = 4
-	designDraws = 96 // panels of a design for a profile, at the paper's draws
+	donorDraws = 32
+	fewerDraws = 4
+
+	designDraws  = 96 // panels of a design for a profile, at the paper's draws
+	fewestPanels = 24
 )
 
 // replay takes all draws, and returns the ratios and differences to HBN's.
@@ -169,7 +171,7 @@ func (s *stagesReplay) designOnDonors(ctx context.Context, of *policy.Policy, bu
 		return nil, err
 	}
 	cs := trial.Candidates(budgets)
-	panels := max(1, designDraws*draws/paperDraws)
+	panels := max(fewestPanels, designDraws*draws/paperDraws)
 	estimates, err := trial.Coefficients(ctx, prior, cs, of.InStages.After, panels, at.Child("panels").Stream())
 	if err != nil {
 		return nil, err

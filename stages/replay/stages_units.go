@@ -60,12 +60,7 @@ func (b *builder) stagesUnit(known *policy.Donors, of pair.Pair) dag.Unit {
 	u.Cost = b.ofDraws(stagesSeconds) * float64(of.N()) / 100
 	u.Outputs = append(u.Outputs, stagesDifferences(known, of))
 	u.Needs = []dag.Ref{designsRef}
-	of.Feed(&u)
-	if known.Siblings {
-		for _, p := range b.siblings(of) {
-			p.Feed(&u)
-		}
-	}
+	b.feed(&u, known, of)
 	at := b.seeded(&u)
 	u.Run = func(ctx context.Context, job *dag.Job) error {
 		p, err := of.Profile(job)
@@ -79,12 +74,22 @@ func (b *builder) stagesUnit(known *policy.Donors, of pair.Pair) dag.Unit {
 				return err
 			}
 		}
-		if err := writeRows(job, partFile(id), "ratios.v1", ratios); err != nil {
+		if err := writeRows(job, partFile(id), "ratios.v2", ratios); err != nil {
 			return err
 		}
-		return writeRows(job, stagesDifferences(known, of), "differences.v1", differences)
+		return writeRows(job, stagesDifferences(known, of), "differences.v2", differences)
 	}
 	return u
+}
+
+// feed makes a profile and those of its donors inputs of a unit.
+func (b *builder) feed(u *dag.Unit, known *policy.Donors, of pair.Pair) {
+	of.Feed(u)
+	if known.Siblings {
+		for _, p := range b.siblings(of) {
+			p.Feed(u)
+		}
+	}
 }
 
 // replayStages is the work of the unit.
@@ -130,6 +135,42 @@ func (b *builder) replayStages(ctx context.Context, job *dag.Job, known *policy.
 		}
 	}
 	return ratios, differences, nil
+}
+
+// stagesResampleID is the unit that redraws a profile for the policies in stages with
+// some donors.
+func stagesResampleID(known *policy.Donors, p pair.Pair) string {
+	return "resample/" + known.Name + "/" + p.Name()
+}
+
+// counted is the donors whose policies have errors that come from the profiles: those
+// that are not drawn anew.
+func (b *builder) counted() []*policy.Donors {
+	return slices.DeleteFunc(b.knowing(), func(d *policy.Donors) bool { return d.Rollouts > 0 })
+}
+
+// stagesResampleUnit finds the errors of one profile's ratios that come from it.
+func (b *builder) stagesResampleUnit(known *policy.Donors, of pair.Pair) dag.Unit {
+	id := stagesResampleID(known, of)
+	u := b.unit(id, b.Slice(keySeed, keyOrder, keyResamples, keyResampleDraws))
+	u.Cost = stagesResampleSeconds * float64(b.Resamples*b.ResampleDraws) / paperResamples
+	u.Needs = []dag.Ref{{Stage: name, Unit: stagesID(known, of)}}
+	b.feed(&u, known, of)
+	at := b.seeded(&u)
+	u.Run = func(ctx context.Context, job *dag.Job) error {
+		ratios, err := readRows[variance.Ratio](job, partFile(stagesID(known, of)))
+		if err != nil {
+			return err
+		}
+		var rows []variance.ProfileError
+		if len(ratios) > 0 {
+			if rows, err = b.resampleStages(ctx, job, known, of, ratios, at); err != nil {
+				return err
+			}
+		}
+		return writeRows(job, partFile(id), "profile_errors.v2", rows)
+	}
+	return u
 }
 
 // designsFor is the designs of one policy.
