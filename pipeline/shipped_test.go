@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"speceval/internal/policy"
 	"speceval/internal/rowfile"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
@@ -88,13 +89,13 @@ func TestShippedExperiment(t *testing.T) {
 		}
 	}
 	ratios, _, err := rowfile.ReadFile[variance.Ratio](filepath.Join(one, "replay", "ratios.parquet"))
-	if err != nil || len(ratios) != 107*2*5 {
-		t.Errorf("%d ratios (%v), want those of 107 profiles, 2 budgets and 5 policies", len(ratios), err)
+	if err != nil || len(ratios) != 107*2*len(policy.All) {
+		t.Errorf("%d ratios (%v), want those of 107 profiles, 2 budgets and %d policies", len(ratios), err, len(policy.All))
 	}
 
 	checkPage(t, filepath.Join(one, pageFile))
 
-	if code, plan, _ := speceval(t, one, "plan"); code != 0 || !strings.Contains(plan, "nothing to run: 351 units fresh") {
+	if code, plan, _ := speceval(t, one, "plan"); code != 0 || !strings.Contains(plan, "nothing to run: 1110 units fresh") {
 		t.Errorf("plan after the run: exit code %d\n%s", code, plan)
 	}
 	if code, plan, _ := speceval(t, one, "plan", "--set", "replay.quadrature_order=8"); code != 0 ||

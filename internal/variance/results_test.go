@@ -1,7 +1,7 @@
 package variance_test
 
 import (
-	"math"
+	"slices"
 	"testing"
 
 	"speceval/internal/policy"
@@ -39,8 +39,8 @@ func TestDonorsTellPoliciesApart(t *testing.T) {
 		}
 		errors = append(errors, e.Design)
 	}
-	if errors[0] == 0 || math.Abs(errors[1]/errors[0]-2) > 1e-12 {
-		t.Errorf("errors of designs %v, want the second twice the first", errors)
+	if slices.ContainsFunc(errors, func(e float64) bool { return e != 0 }) {
+		t.Errorf("errors of designs %v: those of a profile's own are none", errors)
 	}
 	if a, b := variance.EntryOf(ratios[0]), variance.EntryOf(ratios[1]); a == b {
 		t.Errorf("both are %v", a)

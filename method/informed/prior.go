@@ -35,8 +35,8 @@ const (
 // The grid of shifted nodes.
 var (
 	shifts         = []float64{-3, -2, -1, 0, 1, 2, 3}
-	slopes         = []float64{0.2, 0.5, 1}
-	concentrations = []float64{0.1, 0.3, 1, 3, 10}
+	slopes         = []float64{0.3, 0.9}
+	concentrations = []float64{0.2, 0.7, 2.5, 9}
 )
 
 const (

@@ -2,9 +2,11 @@ package replay
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"speceval/internal/exante"
+	"speceval/internal/pilot"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
@@ -132,6 +134,25 @@ func benchProfile(tasks int) profile.Profile {
 	return p
 }
 
+// benchSiblings are five profiles of the same tasks, each better or worse by a logit or
+// so and, task by task, by another.
+func benchSiblings(p profile.Profile) []profile.Profile {
+	var all []profile.Profile
+	random := seed.Root(4).Stream()
+	for i := range 5 {
+		sibling := p
+		sibling.Model, sibling.PassCounts = fmt.Sprint("sibling ", i), nil
+		shift := 4 * (random.Float64() - 0.5)
+		for task := range p.N() {
+			logit := math.Log((p.P(task) + 1e-4) / (1 - p.P(task) + 1e-4))
+			q := 1 / (1 + math.Exp(-(logit + shift + 4*(random.Float64()-0.5))))
+			sibling.PassCounts = append(sibling.PassCounts, pilot.Binomial(p.TestedK, q, &random))
+		}
+		all = append(all, sibling)
+	}
+	return all
+}
+
 // benchDesigns are designs close to those that the paper selects.
 func benchDesigns(tasks int) []variance.Design {
 	pilots := map[int32][3]int32{8: {4, 6, 4}, 16: {6, 14, 7}, 32: {10, 28, 11}, 64: {16, 55, 18}}
@@ -150,4 +171,50 @@ func benchDesigns(tasks int) []variance.Design {
 		}
 	}
 	return designs
+}
+
+// BenchmarkReplayStages is the replay of one profile at all budgets under each policy
+// in stages, on a thousand draws, to be held beside HBN's on as many.
+func BenchmarkReplayStages(b *testing.B) {
+	const draws = 1024
+	prior, err := neyman.NewPrior(paper.QuadratureOrder)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, tasks := range []int{30, 100} {
+		p := benchProfile(tasks)
+		var hbn []variance.Design
+		for _, d := range benchDesigns(tasks) {
+			if d.Policy == policy.HBN.Name {
+				hbn = append(hbn, d)
+			}
+		}
+		b.Run(fmt.Sprintf("hbn/N=%d", tasks), func(b *testing.B) {
+			for b.Loop() {
+				if _, _, err := replay(b.Context(), policy.All, p, hbn, prior, draws, seed.Root(1).Stream()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		siblings := benchSiblings(p)
+		for _, of := range []*policy.Policy{policy.LOO, policy.Staged, policy.Informed[0], policy.InformedStaged[0]} {
+			s := &stagesReplay{profile: p, ps: probabilities(p), total: p.VarianceSum(), known: of.Donors, prior: prior, at: seed.Root(2)}
+			if of.Donors != policy.None {
+				s.sources = siblings
+			}
+			for i, m := range []int32{2, 3, 4, 6} {
+				if of == policy.LOO {
+					m = hbn[i].M
+				}
+				s.runs = append(s.runs, &stagesRun{policy: of, design: variance.Design{NTasks: int32(tasks), Budget: hbn[i].Budget, M: m, W: 0.1}})
+			}
+			b.Run(fmt.Sprintf("%s/N=%d", of.Name, tasks), func(b *testing.B) {
+				for b.Loop() {
+					if err := s.replay(b.Context(), draws, seed.Root(1).Stream()); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
 }

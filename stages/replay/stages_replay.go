@@ -40,7 +40,7 @@ const (
 	fewerDraws = 4
 
 	designDraws  = 96 // panels of a design for a profile, at the paper's draws
-	fewestPanels = 24
+	fewestPanels = 8
 )
 
 // replay takes all draws, and returns the ratios and differences to HBN's.
