@@ -3,6 +3,8 @@ package policy
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"speceval/internal/seed"
 	"speceval/internal/trial"
@@ -38,6 +40,16 @@ func (s *InStages) Plan(prior *neyman.Prior, tasks, budget, pilots int, weight f
 		p.LeaveOneOut = rule.Weight
 	}
 	return p, nil
+}
+
+// Text is the fractions of its plans in files: of what is left, by stage after the
+// pilot.
+func (s *InStages) Text() string {
+	var all []string
+	for _, f := range trial.Fractions(s.After) {
+		all = append(all, strconv.FormatFloat(f, 'g', -1, 64))
+	}
+	return strings.Join(all, " ")
 }
 
 // panelsPerDraw is how many draws of a replay one panel of a design counts for: a

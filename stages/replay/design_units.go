@@ -191,6 +191,12 @@ func (b *builder) designsOf(job *dag.Job, p *policy.Policy, tasks int) ([]varian
 	for a, g := range all {
 		rows = append(rows, designs(p.Key(), tasks, b.strengths(p)[a], b.candidates(p), g)...)
 	}
+	if p.InStages != nil {
+		fractions := p.InStages.Text()
+		for i := range rows {
+			rows[i].Fractions = &fractions
+		}
+	}
 	return rows, err
 }
 

@@ -97,6 +97,9 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 		if c := d.W / (1 - d.W) / float64(d.M); d.Policy == policy.EN.Name && d.M == d.Budget-1 && math.Abs(c-1) > 1e-12 {
 			t.Errorf("EN, b = %d, m = %d: pooled coefficient %v, want 1", d.Budget, d.M, c)
 		}
+		if (d.Fractions != nil) != (d.Policy == policy.Staged.Name) || d.Fractions != nil && len(strings.Fields(*d.Fractions)) != 4 {
+			t.Errorf("design %+v", d)
+		}
 		if d.Selected {
 			g := group{d.Policy, d.NTasks, d.Budget, value(d.Alpha)}
 			if _, twice := selected[g]; twice {
