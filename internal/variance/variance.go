@@ -53,6 +53,16 @@ type Design struct {
 	// Fractions are the shares of what is left that each further stage executes,
 	// separated by spaces; null for a policy in two stages.
 	Fractions *string `parquet:"fractions"`
+
+	// The profile that the design is for; null where it is for any of as many tasks. A
+	// policy with donors has one for each profile, by what is known of its tasks.
+	Benchmark *string `parquet:"benchmark"`
+	Model     *string `parquet:"model"`
+}
+
+// For reports whether a design is for a profile of as many tasks.
+func (d Design) For(benchmark, model string) bool {
+	return d.Benchmark == nil || *d.Benchmark == benchmark && *d.Model == model
 }
 
 // Ratio is the Uniform-normalized variance of one policy on one profile at one

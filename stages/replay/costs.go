@@ -11,6 +11,7 @@ const (
 	stagesSeconds   = 3 // of 100 tasks
 
 	stagesResampleSeconds = 0.3
+	donorDesignSeconds    = 0.5 // of 100 tasks
 	caseSeconds           = 2.7
 	gatherSeconds         = 0.2 // of what only reads and sums up
 	tsStepSeconds         = 5e-7

@@ -65,6 +65,11 @@ func (b *builder) estimateUnits() []dag.Unit {
 				units = append(units, b.onProfileUnit(p, of))
 			}
 		}
+		for _, known := range b.knowing() {
+			if len(b.onDonors(known)) > 0 {
+				units = append(units, b.onDonorsUnit(known, of))
+			}
+		}
 	}
 	return units
 }
@@ -152,6 +157,11 @@ func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
 				}
 				rows = append(rows, more...)
 			}
+			more, err := b.designsOnDonors(job, p)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, more...)
 		}
 		for _, p := range b.designed() {
 			if as := p.Design.As; as != nil {
@@ -191,13 +201,19 @@ func (b *builder) designsOf(job *dag.Job, p *policy.Policy, tasks int) ([]varian
 	for a, g := range all {
 		rows = append(rows, designs(p.Key(), tasks, b.strengths(p)[a], b.candidates(p), g)...)
 	}
-	if p.InStages != nil {
-		fractions := p.InStages.Text()
-		for i := range rows {
-			rows[i].Fractions = &fractions
-		}
-	}
+	divide(rows, p)
 	return rows, err
+}
+
+// divide says how designs divide what the pilot leaves, if not in one stage.
+func divide(rows []variance.Design, p *policy.Policy) {
+	if p.InStages == nil || p.InStages.After == 1 {
+		return
+	}
+	fractions := p.InStages.Text()
+	for i := range rows {
+		rows[i].Fractions = &fractions
+	}
 }
 
 // fromPanels gathers the estimates of all replicates, by prior strength.

@@ -79,7 +79,8 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 
 	designs := read[variance.Design](t, dir, variance.DesignsFile)
 	candidates := 2 + 5 // m = 1, …, b−1
-	if want := 2 * (candidates*(1+1+len(s.Alphas)) + len(trial.Candidates(s.Budgets)) + len(s.Budgets)); len(designs) != want {
+	fewer := len(trial.Candidates(s.Budgets)) // of policies in stages
+	if want := 2*(candidates*(1+1+len(s.Alphas))+fewer+len(s.Budgets)) + 3*8*fewer; len(designs) != want {
 		t.Errorf("%d designs, want %d", len(designs), want)
 	}
 	type group struct {
@@ -97,10 +98,13 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 		if c := d.W / (1 - d.W) / float64(d.M); d.Policy == policy.EN.Name && d.M == d.Budget-1 && math.Abs(c-1) > 1e-12 {
 			t.Errorf("EN, b = %d, m = %d: pooled coefficient %v, want 1", d.Budget, d.M, c)
 		}
-		if (d.Fractions != nil) != (d.Policy == policy.Staged.Name) || d.Fractions != nil && len(strings.Fields(*d.Fractions)) != 4 {
+		if of := policy.All.Find(d.Key()).InStages; (d.Fractions != nil) != (of != nil && of.After > 1) || d.Fractions != nil && len(strings.Fields(*d.Fractions)) != 4 {
 			t.Errorf("design %+v", d)
 		}
-		if d.Selected {
+		if (d.Benchmark == nil) != (d.Donors == policy.None.Name) || d.For("made", "a") && d.Benchmark != nil && (*d.Model != "a" || d.NTasks != 4) {
+			t.Errorf("design %+v", d)
+		}
+		if d.Selected && d.Benchmark == nil {
 			g := group{d.Policy, d.NTasks, d.Budget, value(d.Alpha)}
 			if _, twice := selected[g]; twice {
 				t.Errorf("two designs selected for %+v", g)
@@ -212,11 +216,11 @@ func TestUnitsFollowTheirPartOfTheExperiment(t *testing.T) {
 		want   []string // kinds of units, besides always
 	}{
 		{"nothing", func(*replay.Settings, []profile.Profile) {}, nil},
-		{"seed", func(s *replay.Settings, _ []profile.Profile) { s.Seed++ }, []string{"design/en", "design/hbn", "design/ibn", "design/staged"}},
-		{"draws", func(s *replay.Settings, _ []profile.Profile) { s.Draws++ }, []string{"design/en", "design/hbn", "design/ibn", "design/staged"}},
+		{"seed", func(s *replay.Settings, _ []profile.Profile) { s.Seed++ }, []string{"design/en", "design/hbn", "design/ibn", "design/staged", "design/donors"}},
+		{"draws", func(s *replay.Settings, _ []profile.Profile) { s.Draws++ }, []string{"design/en", "design/hbn", "design/ibn", "design/staged", "design/donors"}},
 		{"order", func(s *replay.Settings, _ []profile.Profile) { s.QuadratureOrder++ }, []string{"design/hbn"}},
 		{"alphas", func(s *replay.Settings, _ []profile.Profile) { s.Alphas = []float64{0.2} }, []string{"design/ibn"}},
-		{"a profile", func(_ *replay.Settings, p []profile.Profile) { p[0].PassCounts[1]++ }, []string{"design/en"}},
+		{"a profile", func(_ *replay.Settings, p []profile.Profile) { p[0].PassCounts[1]++ }, []string{"design/en", "design/donors"}},
 	}
 	for _, tt := range tests {
 		s, ps := small(), profiles()
@@ -275,6 +279,11 @@ func kind(id string) string {
 	for _, k := range []string{"design/en", "design/hbn", "design/ibn", "design/staged", "profile", "stages", "resample"} {
 		if len(id) > len(k) && id[:len(k)+1] == k+"/" {
 			return k
+		}
+	}
+	for _, known := range policy.AllDonors {
+		if strings.HasPrefix(id, "design/"+known.Name+"/") {
+			return "design/donors"
 		}
 	}
 	return id

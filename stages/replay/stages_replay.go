@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"speceval/internal/exante"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
@@ -38,9 +37,6 @@ type stagesReplay struct {
 const (
 	donorDraws = 32
 	fewerDraws = 4
-
-	designDraws  = 96 // panels of a design for a profile, at the paper's draws
-	fewestPanels = 8
 )
 
 // replay takes all draws, and returns the ratios and differences to HBN's.
@@ -159,32 +155,4 @@ func (s *stagesReplay) draw(sw *sweep.Sweep, draw, number int, hbn map[int32][]f
 		}
 	}
 	return nil
-}
-
-// designOnDonors finds the pilot size and the weight of a policy at every budget by
-// panels of the prior that the donors inform. Where these are drawn anew, the design
-// is for a draw of its own, and serves all others.
-func (s *stagesReplay) designOnDonors(ctx context.Context, of *policy.Policy, budgets []int, draws int) ([]variance.Design, error) {
-	at := s.at.Child("design")
-	prior, err := s.informedBy(at.Child("donors"))
-	if err != nil {
-		return nil, err
-	}
-	cs := trial.Candidates(budgets)
-	panels := max(fewestPanels, designDraws*draws/paperDraws)
-	estimates, err := trial.Coefficients(ctx, prior, cs, of.InStages.After, panels, at.Child("panels").Stream())
-	if err != nil {
-		return nil, err
-	}
-	coefficients := make([][]float64, len(cs))
-	for k, c := range estimates {
-		coefficients[k] = []float64{c}
-	}
-	var selected []variance.Design
-	for k, r := range exante.Rate(cs, coefficients) {
-		if r.Selected {
-			selected = append(selected, designs(of.Key(), len(s.ps), nil, cs[k:k+1], coefficients[k:k+1])...)
-		}
-	}
-	return selected, nil
 }

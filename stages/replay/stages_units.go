@@ -98,9 +98,6 @@ func (b *builder) replayStages(ctx context.Context, job *dag.Job, known *policy.
 	if err != nil {
 		return nil, nil, err
 	}
-	if known.Siblings && len(sources) == 0 {
-		job.Note("%s has no siblings: policies that would know them are replayed knowing nothing", of.Name())
-	}
 	prior, err := neyman.NewPrior(b.QuadratureOrder)
 	if err != nil {
 		return nil, nil, err
@@ -112,14 +109,10 @@ func (b *builder) replayStages(ctx context.Context, job *dag.Job, known *policy.
 	s := &stagesReplay{profile: p, ps: probabilities(p), total: p.VarianceSum(), sources: sources, known: known, prior: prior, at: at}
 	s.hbn = designsFor(selected, policy.HBN)
 	for _, policy := range b.inStages(known) {
-		own := designsFor(selected, policy)
-		if policy.Design.OnDonors {
-			if own, err = s.designOnDonors(ctx, policy, b.Budgets, b.Draws); err != nil {
-				return nil, nil, err
+		for _, d := range designsFor(selected, policy) {
+			if d.For(p.Benchmark, p.Model) {
+				s.runs = append(s.runs, &stagesRun{policy: policy, design: d})
 			}
-		}
-		for _, d := range own {
-			s.runs = append(s.runs, &stagesRun{policy: policy, design: d})
 		}
 	}
 	if err := s.replay(ctx, b.Draws, b.pilots(of)); err != nil {
