@@ -62,11 +62,11 @@ var importRules = []importRule{
 	// loop that runs one, and the two kinds of worker that it runs on.
 	{"internal/coupled", []string{"method/controller", "internal/profile", "internal/csvfile"}},
 	{"internal/worker", []string{"internal/router", "method/controller", "internal/pool", "internal/vllm", "internal/clock"}},
-	{"internal/fleet/virtual", []string{"internal/router", "method/controller", "internal/fleet", "internal/seed"}},
+	{"internal/fleet/virtual", []string{"internal/router", "method/controller", "internal/fleet", "internal/flops", "internal/seed"}},
 	{"internal/fleet/speed", []string{"internal/fleet"}},
 	{"internal/fleet/workload", []string{"internal/fleet", "method/controller", "internal/csvfile", "internal/seed", "internal/profile"}},
 	{"internal/router", []string{"method/controller", "internal/flops"}},
-	{"method/controller", []string{"method/staged", "method/neyman"}},
+	{"method/controller", []string{"method/informed", "method/staged", "method/neyman"}},
 
 	// Serving: from the pool of replicas down to one server's client, and the
 	// fleet that stands in for servers.

@@ -6,8 +6,8 @@ import "speceval/method/neyman"
 // which knows nothing of any; others may know more, from other evaluations say. The
 // estimate is unbiased whatever the prior, and the better the more of it is true.
 //
-// A Prior must be deterministic: with the same counts its posteriors give the same
-// scores. It must be safe for concurrent use.
+// A Prior must be deterministic: with the same counts, come to in the same steps, its
+// posteriors give the same scores. It must be safe for concurrent use.
 type Prior interface {
 	// Posterior is the prior's update, for one goroutine at a time, in an evaluation
 	// whose pilot has the given number of rollouts of every task.
