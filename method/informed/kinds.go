@@ -1,6 +1,9 @@
 package informed
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // kinds are the tasks that a source cannot tell apart: those on one level with as
 // many rollouts and passes. Every update refines them.
@@ -8,6 +11,7 @@ type kinds struct {
 	of   []int32 // kind of each task
 	list []kind
 	next []kind
+	same []int32 // of a kind, the next one without further rollouts, from 1
 }
 
 // kind is one of them.
@@ -45,21 +49,30 @@ func newTable(tasks int) []int32 {
 	return make([]int32, size)
 }
 
-// refine tells tasks apart by further rollouts, too.
+// refine tells tasks apart by further rollouts, too. Most have none where it is called
+// often, and stay together.
 func (c *kinds) refine(rollouts, passes []int, table []int32) {
 	clear(table)
 	c.next = c.next[:0]
+	c.same = slices.Grow(c.same[:0], len(c.list))[:len(c.list)]
+	clear(c.same)
 	mask := uint64(len(table) - 1)
 	for i, from := range c.of {
 		more, passed := int32(rollouts[i]), int32(passes[i])
+		if more == 0 {
+			if c.same[from] == 0 {
+				c.same[from] = c.split(from, 0, 0) + 1
+			}
+			c.of[i] = c.same[from] - 1
+			c.next[c.of[i]].tasks++
+			continue
+		}
 		key := (uint64(from)<<40 ^ uint64(more)<<20 ^ uint64(passed)) * 0x9e3779b97f4a7c15
 		for at := key >> 32 & mask; ; at = (at + 1) & mask {
 			number := table[at] - 1
 			if number < 0 {
-				number = int32(len(c.next))
+				number = c.split(from, more, passed)
 				table[at] = number + 1
-				x := c.list[from]
-				c.next = append(c.next, kind{level: x.level, rollouts: x.rollouts, passes: x.passes, more: more, passed: passed, from: from})
 			}
 			if x := &c.next[number]; x.from == from && x.more == more && x.passed == passed {
 				x.tasks++
@@ -69,6 +82,13 @@ func (c *kinds) refine(rollouts, passes []int, table []int32) {
 		}
 	}
 	c.list, c.next = c.next, c.list
+}
+
+// split begins a kind of tasks with further rollouts, and returns its number.
+func (c *kinds) split(from, more, passed int32) int32 {
+	x := &c.list[from]
+	c.next = append(c.next, kind{level: x.level, rollouts: x.rollouts, passes: x.passes, more: more, passed: passed, from: from})
+	return int32(len(c.next) - 1)
 }
 
 // settle takes the further rollouts in.
