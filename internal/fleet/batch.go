@@ -35,6 +35,19 @@ type Batch struct {
 // NewBatch is an empty batch that runs at most so many sequences at a time.
 func NewBatch(t Timing, sequences int) *Batch { return &Batch{timing: t, most: max(1, sequences)} }
 
+// Clone is the batch as it stands, of other sequences in the place of its own.
+func (b *Batch) Clone(other func(*Sequence) *Sequence) *Batch {
+	c := *b
+	c.ended = nil
+	for _, list := range []*[]*Sequence{&c.running, &c.waiting} {
+		*list = slices.Clone(*list)
+		for i, s := range *list {
+			(*list)[i] = other(s)
+		}
+	}
+	return &c
+}
+
 // Add puts a sequence at the end of the queue.
 func (b *Batch) Add(s *Sequence) { b.waiting = append(b.waiting, s) }
 
