@@ -1,6 +1,10 @@
 package policy
 
-import "speceval/method/controller"
+import (
+	"slices"
+
+	"speceval/method/controller"
+)
 
 // Strategy is a way to execute a policy: the column strategy of measurements
 // and runs (paper, Section 4.3). A policy says how many rollouts a task gets; a
@@ -20,6 +24,11 @@ type Strategy struct {
 // Strategies is all of them, in the order of errors and tables.
 var Strategies = []*Strategy{UniformAtBudget, HBNSync, HBNAsync, UniformEquivalent}
 
+// Timed is the policies in stages that are executed on the simulated fleet, each by
+// HBNAsync's controller, some by HBNSync's too, and held against the Uniform that has
+// their variance.
+var Timed = slices.Concat(List{Staged, Informed.knowing(Siblings)}, InformedStaged)
+
 // FindStrategy is the strategy of a name, nil if there is none.
 func FindStrategy(name string) *Strategy {
 	for _, s := range Strategies {
@@ -37,3 +46,6 @@ func (s *Strategy) HasPilot() bool { return s.Policy.TwoStage != nil }
 // Speculates reports whether the strategy requests rollouts that it may turn
 // out not to need: its runs have extra rollouts and wasted FLOPs.
 func (s *Strategy) Speculates() bool { return s.Controller == controller.Async }
+
+// Strategies is how a timed policy is executed, in the order of files.
+func (p *Policy) Strategies() []*Strategy { return []*Strategy{HBNAsync} }

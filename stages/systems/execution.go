@@ -34,6 +34,9 @@ type execution struct {
 
 	rewards   string // measurement.Coupled or measurement.Scored
 	replicate int    // of the identities: 0 under coupled rewards, else the run's own
+
+	inStages  *inStages // nil: the two stages of the plan, under the reference prior
+	lengthsAt seed.Seed // the lengths of simulated answers are drawn from; zero: by the strategy
 }
 
 // executions lists the runs of a setting in the order in which they are made.
@@ -85,13 +88,20 @@ func (e execution) controller() (*controller.Controller, error) {
 		Policy: e.strategy.Controller, Tasks: e.profile.N(), Budget: e.accepts(), Pilots: min(e.Pilots, e.accepts()),
 		Late: e.AsPublished,
 	}
-	if e.strategy.HasPilot() {
+	switch {
+	case !e.strategy.HasPilot():
+		return controller.New(s)
+	case e.inStages != nil:
+		p := e.inStages.plan
+		s.Weight, s.LeaveOneOut, s.Fractions, s.Prior = p.Weight, p.LeaveOneOut, p.Fractions, e.inStages.prior
+	default:
 		prior, err := neyman.NewPrior(e.QuadratureOrder)
 		if err != nil {
 			return nil, err
 		}
-		s.Prior, s.Order = controller.Cold(prior), coupled.Ranks(e.profile.TaskIDs, e.Seed)
+		s.Prior = controller.Cold(prior)
 	}
+	s.Order = coupled.Ranks(e.profile.TaskIDs, e.Seed)
 	return controller.New(s)
 }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"math"
 	"slices"
 
 	"speceval/internal/measurement"
@@ -83,7 +82,7 @@ func (g gathering) run(_ context.Context, job *dag.Job) error {
 	if err := writeMeasurements(job, measurement.RepeatsFile, all, g.drawn()); err != nil {
 		return err
 	}
-	return writeMeasurements(job, measurement.File, means(all), g.drawn())
+	return writeMeasurements(job, measurement.File, measurement.Means(all), g.drawn())
 }
 
 // gathered reads the runs of all settings of a kind.
@@ -107,40 +106,6 @@ func gathered(job *dag.Job, settings []*setting, kind string) ([]measurement.Rep
 		}
 	}
 	return all, nil
-}
-
-// means are the means over repeats, which lie side by side: in the order of the
-// runs, a row for each setting, strategy and provenance.
-func means(runs []measurement.Repeat) []measurement.Measurement {
-	var all []measurement.Measurement
-	for len(runs) > 0 {
-		n := slices.IndexFunc(runs, func(r measurement.Repeat) bool { return !sameSetting(r, runs[0]) })
-		if n < 0 {
-			n = len(runs)
-		}
-		all = append(all, mean(runs[:n]))
-		runs = runs[n:]
-	}
-	return all
-}
-
-func sameSetting(a, b measurement.Repeat) bool {
-	return a.Benchmark == b.Benchmark && a.Model == b.Model && a.ReferenceBudget == b.ReferenceBudget &&
-		a.Strategy == b.Strategy && a.Provenance == b.Provenance
-}
-
-// mean is the mean of repeats, with extra rollouts rounded.
-func mean(runs []measurement.Repeat) measurement.Measurement {
-	m := runs[0].Measurement
-	var seconds, useful, wasted, extra float64
-	for _, r := range runs {
-		seconds, useful, wasted = seconds+r.TimeSeconds, useful+r.UsefulFLOPs, wasted+r.WastedFLOPs
-		extra += float64(r.ExtraRollouts)
-	}
-	n := float64(len(runs))
-	m.TimeSeconds, m.UsefulFLOPs, m.WastedFLOPs = seconds/n, useful/n, wasted/n
-	m.ExtraRollouts = int32(math.Round(extra / n))
-	return m
 }
 
 // runsUnit gathers every execution of the stage.

@@ -30,7 +30,8 @@ type lab struct {
 	profiles []profile.Profile // known ones, of settings.Pairs
 	designs  []variance.Design
 	ratios   []variance.Ratio
-	remade   int // how often the replay was changed
+	staged   []variance.Ratio // of policies in stages; nil: stagedRatios
+	remade   int              // how often the replay was changed
 }
 
 func newLab(t testing.TB) *lab {
@@ -61,6 +62,20 @@ func newLab(t testing.TB) *lab {
 	return l
 }
 
+// stagedRatios are those of the timed policies wherever HBN has one: 0.7, 0.7, 0.6, 0.6,
+// 0.5 and 0.5.
+func (l *lab) stagedRatios() (all []variance.Ratio) {
+	m, w := int32(1), 0.3
+	for _, r := range l.ratios {
+		for k, p := range policy.Timed {
+			own := r
+			own.Policy, own.Donors, own.M, own.W, own.VarianceRatio = p.Name, p.Donors.Name, &m, &w, 0.7-0.1*float64(k/2)
+			all = append(all, own)
+		}
+	}
+	return all
+}
+
 // know makes these the profiles of the lab.
 func (l *lab) know(profiles ...profile.Profile) {
 	l.profiles, l.settings.Pairs = profiles, pair.AllKnown(profiles)
@@ -83,12 +98,19 @@ func (l *lab) stages() []dag.Stage {
 	write := func(job *dag.Job, output string, write func(io.Writer) error) error {
 		return job.Write(output, 1, write)
 	}
+	staged := l.staged
+	if staged == nil {
+		staged = l.stagedRatios()
+	}
 	replay := dag.Stage{Name: "replay", Version: 1 + l.remade, Units: []dag.Unit{
 		{ID: "designs", Outputs: []string{variance.DesignsFile}, Provenance: "computed", Run: func(_ context.Context, job *dag.Job) error {
 			return write(job, variance.DesignsFile, func(w io.Writer) error { return rowfile.Write(w, l.designs, nil) })
 		}},
 		{ID: "two_stage", Outputs: []string{variance.TwoStageFile}, Provenance: "computed", Run: func(_ context.Context, job *dag.Job) error {
 			return write(job, variance.TwoStageFile, func(w io.Writer) error { return rowfile.Write(w, l.ratios, nil) })
+		}},
+		{ID: "ratios", Outputs: []string{variance.RatiosFile}, Provenance: "computed", Run: func(_ context.Context, job *dag.Job) error {
+			return write(job, variance.RatiosFile, func(w io.Writer) error { return rowfile.Write(w, append(l.ratios, staged...), nil) })
 		}},
 	}}
 	stage, err := systems.Stage(l.settings)

@@ -76,7 +76,10 @@ func (s *setting) simulate(ctx context.Context, job *dag.Job) error {
 // simulate executes the strategy on a simulated worker. Lengths are drawn anew
 // for every execution, as servers would make them.
 func (e execution) simulate(ctx context.Context) (outcome, error) {
-	lengths := e.seed().Index(e.budget).Child(e.strategy.Name).Index(e.repeat)
+	lengths := e.lengthsAt
+	if lengths == (seed.Seed{}) {
+		lengths = e.seed().Index(e.budget).Child(e.strategy.Name).Index(e.repeat)
+	}
 	settings, err := e.Simulated.Worker(e.profile, e.accepts(), lengths)
 	if err != nil {
 		return outcome{}, err

@@ -44,6 +44,7 @@ type Settings struct {
 // Kinds of units and of the folders of their files.
 const (
 	simulatedKind = "simulated" // under the virtual clock
+	stagedKind    = "stages"    // there, of policies in stages
 	measuredKind  = "measured"  // on servers
 	scoredKind    = "scored"    // on servers, under real rewards
 )
@@ -69,7 +70,7 @@ func Stage(s Settings) (dag.Stage, error) {
 	var g gathering
 	for _, setting := range s.settings() {
 		if s.simulates(setting.pair) {
-			stage.Units = append(stage.Units, setting.simulatedUnit())
+			stage.Units = append(stage.Units, setting.simulatedUnit(), setting.stagedUnit())
 			g.simulated = append(g.simulated, setting)
 		}
 	}
@@ -82,6 +83,9 @@ func Stage(s Settings) (dag.Stage, error) {
 				g.scored = append(g.scored, setting)
 			}
 		}
+	}
+	if len(g.simulated) > 0 {
+		stage.Units = append(stage.Units, s.stagedPlansUnit(), g.benefitUnit())
 	}
 	stage.Units = append(stage.Units, g.unit(), g.runsUnit())
 	if len(g.measured) > 0 {

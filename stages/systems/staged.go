@@ -1,0 +1,216 @@
+package systems
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"speceval/internal/fleet/virtual"
+	"speceval/internal/measurement"
+	"speceval/internal/policy"
+	"speceval/internal/profile"
+	"speceval/method/controller"
+	"speceval/method/informed"
+	"speceval/method/neyman"
+	"speceval/method/staged"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
+)
+
+// inStages is a policy in stages, ready to be executed.
+type inStages struct {
+	plan  staged.Plan
+	prior controller.Prior
+}
+
+// stagedSeconds is what a repeat of a setting takes of one core, as measured in a run
+// of the shipped experiment.
+const stagedSeconds = 0.04
+
+// stagedUnit executes the timed policies in the setting under a virtual clock, and
+// Uniform at the budgets that their variances are worth.
+func (s *setting) stagedUnit() dag.Unit {
+	u := dag.Unit{
+		ID:         stagedKind + "/" + s.id(),
+		Config:     s.config("systems.repeats"),
+		Seed:       s.seed().Label(),
+		Sources:    []dag.Source{s.Simulated.Source},
+		Needs:      []dag.Ref{stagedPlansRef},
+		Outputs:    []string{s.runsFile(stagedKind)},
+		Provenance: measurement.Simulated,
+		Run:        s.timeStaged,
+		Cost:       stagedSeconds * float64(s.Simulated.Repeats),
+	}
+	s.feed(&u)
+	for _, p := range s.siblings() {
+		p.Feed(&u)
+	}
+	return u
+}
+
+// siblings is the pairs of the other models on the setting's benchmark.
+func (s *setting) siblings() (all []pair.Pair) {
+	for _, p := range s.Pairs {
+		if p.Benchmark == s.pair.Benchmark && p.Model != s.pair.Model {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// stagedRuns makes the executions of a setting.
+type stagedRuns struct {
+	*setting
+	profile   profile.Profile
+	digest    string
+	siblings  []profile.Profile
+	reference *neyman.Prior
+	known     map[*policy.Donors]controller.Prior // of donors that are the same in all repeats
+	rows      []measurement.PolicyRun
+}
+
+// timeStaged is the unit.
+func (s *setting) timeStaged(ctx context.Context, job *dag.Job) error {
+	plans, err := s.stagedPlans(job)
+	if err != nil {
+		return err
+	}
+	r := stagedRuns{setting: s, known: map[*policy.Donors]controller.Prior{}}
+	if r.reference, err = neyman.NewPrior(s.QuadratureOrder); err != nil {
+		return err
+	}
+	if r.profile, err = s.pair.Profile(job); err != nil {
+		return err
+	}
+	r.digest = s.Releases.Digest(r.profile)
+	for _, p := range s.siblings() {
+		sibling, err := p.Profile(job)
+		if err != nil {
+			return err
+		}
+		r.siblings = append(r.siblings, sibling)
+	}
+	for repeat := range s.Simulated.Repeats {
+		if err := r.repeat(ctx, plans, repeat); err != nil {
+			return fmt.Errorf("repeat %d: %w", repeat, err)
+		}
+	}
+	return writeRows(job, s.runsFile(stagedKind), measurement.BenefitSchema, r.rows)
+}
+
+// repeat executes every policy once, and Uniform at all budgets that they are worth.
+func (r *stagedRuns) repeat(ctx context.Context, plans []stagedPlan, repeat int) error {
+	priors := map[*policy.Donors]controller.Prior{}
+	var worth []int
+	for _, p := range plans {
+		of := policy.Timed.Find(policy.Key{Name: p.Policy, Donors: p.Donors})
+		prior, err := r.prior(of.Donors, priors, repeat)
+		if err != nil {
+			return err
+		}
+		plan, err := of.InStages.Plan(r.reference, r.profile.N(), r.budget, int(p.Pilots), p.Weight)
+		if err != nil {
+			return err
+		}
+		is := measurement.Of{Policy: p.Policy, Donors: p.Donors, Equivalent: p.Equivalent}
+		for _, strategy := range of.Strategies() {
+			if err := r.execute(ctx, is, strategy, &inStages{plan, prior}, repeat); err != nil {
+				return fmt.Errorf("%s, %s: %w", of.Key(), strategy.Name, err)
+			}
+		}
+		worth = append(worth, int(p.Equivalent))
+	}
+	slices.Sort(worth)
+	return r.uniforms(ctx, slices.Compact(worth), repeat)
+}
+
+// prior is what a policy with some donors knows in a repeat: where they are drawn, each
+// repeat has its own.
+func (r *stagedRuns) prior(donors *policy.Donors, own map[*policy.Donors]controller.Prior, repeat int) (controller.Prior, error) {
+	if donors.Rollouts == 0 {
+		own = r.known
+	}
+	if known := own[donors]; known != nil {
+		return known, nil
+	}
+	sources := r.siblings
+	switch {
+	case donors == policy.None:
+		sources = nil
+	case !donors.Siblings:
+		sources = []profile.Profile{r.profile}
+	}
+	random := r.seed().Index(r.budget).Child("donors").Child(donors.Name).Index(repeat).Stream()
+	counts, err := donors.Count(r.profile, sources, &random)
+	if err != nil {
+		return nil, err
+	}
+	prior, err := informed.New(r.profile.N(), counts)
+	if err != nil {
+		return nil, err
+	}
+	own[donors] = controller.Informed(prior)
+	return own[donors], nil
+}
+
+// execute makes one execution and keeps its row.
+func (r *stagedRuns) execute(ctx context.Context, is measurement.Of, strategy *policy.Strategy, stages *inStages, repeat int) error {
+	e := execution{
+		setting: r.setting, plan: plan{Pilots: stages.plan.Pilots}, profile: r.profile, digest: r.digest,
+		strategy: strategy, repeat: repeat, rewards: measurement.Coupled, inStages: stages,
+		lengthsAt: r.seed().Index(r.budget).Child(is.Policy).Child(is.Donors).Child(strategy.Name).Index(repeat),
+	}
+	o, err := e.simulate(ctx)
+	if err != nil {
+		return err
+	}
+	r.rows = append(r.rows, measurement.PolicyRun{Of: is, Run: o.row(measurement.Simulated)})
+	return nil
+}
+
+// uniforms executes Uniform at some budgets. Those with the same worker, which are all
+// unless the router is as published, share their rollouts.
+func (r *stagedRuns) uniforms(ctx context.Context, budgets []int, repeat int) error {
+	lengths := r.seed().Index(r.budget).Child(stagedKind).Child(policy.UniformEquivalent.Name).Index(repeat)
+	for len(budgets) > 0 {
+		worker, err := r.Simulated.Worker(r.profile, budgets[0], lengths)
+		if err != nil {
+			return err
+		}
+		var alike, others []int
+		for _, b := range budgets {
+			w, err := r.Simulated.Worker(r.profile, b, lengths)
+			if err != nil {
+				return err
+			}
+			if w.Handling == worker.Handling {
+				alike = append(alike, b)
+			} else {
+				others = append(others, b)
+			}
+		}
+		runs, err := virtual.Uniform(ctx, worker, r.profile.N(), alike)
+		if err != nil {
+			return err
+		}
+		for k, run := range runs {
+			r.rows = append(r.rows, r.uniformRow(alike[k], repeat, run))
+		}
+		budgets = others
+	}
+	return nil
+}
+
+// uniformRow is an execution of Uniform as a row: what it took, and no more.
+func (r *stagedRuns) uniformRow(budget, repeat int, run virtual.UniformRun) measurement.PolicyRun {
+	n := r.profile.N()
+	return measurement.PolicyRun{
+		Of: measurement.Of{Policy: policy.Uniform.Name, Donors: policy.Uniform.Donors.Name, Equivalent: int32(budget)},
+		Run: measurement.Run{
+			Benchmark: r.profile.Benchmark, Model: r.profile.Model, NTasks: int32(n), ReferenceBudget: int32(r.budget), Budget: int32(budget),
+			Strategy: policy.UniformEquivalent.Name, Provenance: measurement.Simulated, Rewards: measurement.Coupled, Repeat: int32(repeat),
+			Time: run.Time.Seconds(), Accepted: int32(n * budget),
+			UsefulTokens: run.Tokens.Sequence, UsefulCompletion: run.Tokens.Completion, UsefulPairs: run.Tokens.Pairs,
+		},
+	}
+}
