@@ -35,12 +35,14 @@ func (e *NameError) Error() string {
 const mostNear = 5
 
 // Locate returns the index of the known name that word means: the name itself;
-// the same in another case or without "b=" and "N="; or the only one whose words
-// begin with those of word. The error is a *NameError.
+// the same in another case or without "b=" and "N="; the only one that has it before
+// an underscore, as table1 is of table1_variance and not of table10_benefit; or the
+// only one whose words begin with those of word. The error is a *NameError.
 func Locate(what, word string, known []string) (int, error) {
 	for _, same := range []func(name string) bool{
 		func(name string) bool { return name == word },
 		func(name string) bool { return slices.Equal(bare(word), bare(name)) },
+		func(name string) bool { return word != "" && strings.HasPrefix(name, word+"_") },
 		func(name string) bool { return beginsLike(bare(word), bare(name)) },
 	} {
 		var found []int

@@ -32,6 +32,7 @@ func reportSettings(cfg *config.Config, c corpus, runs dag.Stage) (stored.Settin
 		Architectures: data.Architectures(),
 		Measurements:  data.Measurements(),
 		Systems:       runs.Satisfied == "",
+		Staged:        hasUnit(runs, stored.BenefitRef.Unit),
 		Configuration: shownConfiguration(cfg),
 	}, err
 }

@@ -58,6 +58,7 @@ type costs struct {
 	timed   []measurement.Measurement
 	repeats []measurement.Repeat
 	drawn   bool // answers of measured runs had drawn lengths
+	benefit []measurement.Benefit
 }
 
 // clone shares no rows with s.
@@ -65,7 +66,7 @@ func (s study) clone() study {
 	s.Budgets, s.Profiles = slices.Clone(s.Budgets), slices.Clone(s.Profiles)
 	s.designs, s.ratios, s.candidates = slices.Clone(s.designs), slices.Clone(s.ratios), slices.Clone(s.candidates)
 	s.search, s.architectures = slices.Clone(s.search), slices.Clone(s.architectures)
-	s.timed, s.repeats = slices.Clone(s.timed), slices.Clone(s.repeats)
+	s.timed, s.repeats, s.benefit = slices.Clone(s.timed), slices.Clone(s.repeats), slices.Clone(s.benefit)
 	return s
 }
 
@@ -74,7 +75,7 @@ func (s study) settings(t testing.TB) stored.Settings {
 	t.Helper()
 	out := stored.Settings{
 		Published: s.Published, Pairs: s.pairs, LeftOut: s.leftOut, CaseStudy: s.caseStudy, Live: s.live,
-		Systems: slices.ContainsFunc(s.timed, executedHere),
+		Systems: slices.ContainsFunc(s.timed, executedHere), Staged: s.benefit != nil,
 		Targets: data.PaperTargets(), Measurements: encoded(t, s.published(), nil),
 	}
 	for _, b := range s.Budgets {
@@ -193,7 +194,11 @@ func (c costs) measurements() []unit {
 			return rowfile.Write(w, runs, more)
 		}
 	}
-	return []unit{{"measurements", []file{all, rowsFile(measurement.RepeatsFile, c.repeats)}}}
+	units := []unit{{"measurements", []file{all, rowsFile(measurement.RepeatsFile, c.repeats)}}}
+	if c.benefit != nil {
+		units = append(units, unit{"benefit", []file{rowsFile(measurement.BenefitFile, c.benefit)}})
+	}
+	return units
 }
 
 // files is all files of the study by their names. The facts of the experiment are

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"speceval/internal/measurement"
 	"speceval/internal/policy"
 	"speceval/internal/table"
 	"speceval/internal/variance"
@@ -84,6 +85,80 @@ func TestPoliciesStandBesideEachOther(t *testing.T) {
 	}
 	if got, want := found["specInformedStagedSiblingsOneSixVarianceBOneSix"], strings.TrimSpace(table.Format{Decimals: 1, Percent: true}.Print(mean)); got != want {
 		t.Errorf("the text has a mean of %q, want %q", got, want)
+	}
+}
+
+// TestPoliciesAreTimedAgainstTheirEquivalents compares rows of Table 10 with sums over
+// the executions, and those of HBN with Table 4.
+func TestPoliciesAreTimedAgainstTheirEquivalents(t *testing.T) {
+	s := fleetStudy(t)
+	sheet := s.sheet(t, tables.Worth)
+	if want := 4 * (2 + len(policy.Timed)); sheet.Rows != want+4 { // HBN's are published, simulated and measured
+		t.Fatalf("%d rows, want %d", sheet.Rows, want+4)
+	}
+	checkLabels(t, sheet)
+	checkBreakdowns(t, sheet)
+	of := policy.InformedStaged[1]
+	var uniform, flops, own, worth, wasted float64
+	for _, r := range s.benefit {
+		switch {
+		case r.ReferenceBudget != 16:
+		case r.Strategy == measurement.Uniform:
+			uniform, flops = uniform+r.TimeSeconds, flops+r.UsefulFLOPs
+		case r.Policy == of.Name && r.Donors == of.Donors.Name:
+			own, wasted = own+r.TimeSeconds, wasted+r.WastedFLOPs
+			for _, u := range s.benefit {
+				if u.Strategy == measurement.UniformEquivalent && u.Profile() == r.Profile() && u.ReferenceBudget == 16 && u.Repeat.Repeat == r.Repeat.Repeat && u.Budget == r.Equivalent {
+					worth += u.TimeSeconds
+				}
+			}
+		}
+	}
+	i := row(t, sheet, "simulated b=16 hbn_informed_staged siblings16")
+	near(t, "time", number(t, sheet, i, "time"), own/uniform-1)
+	near(t, "equivalent time", number(t, sheet, i, "equivalent_time"), worth/uniform-1)
+	near(t, "delta", number(t, sheet, i, "delta"), (worth-own)/uniform)
+	near(t, "waste", number(t, sheet, i, "wasted_flops"), wasted/flops)
+	benefit := s.sheet(t, tables.Benefit)
+	for _, provenance := range measurement.Provenances {
+		i, k := row(t, sheet, provenance+" b=32 hbn"), row(t, benefit, provenance+" b=32")
+		for mine, theirs := range map[string]string{"time": "async_time", "equivalent_time": "uniform_equivalent_time", "delta": "delta"} {
+			if got, want := number(t, sheet, i, mine), number(t, benefit, k, theirs); got != want {
+				t.Errorf("%s %s of HBN is %v, in Table 4 %v", provenance, mine, got, want)
+			}
+		}
+	}
+}
+
+// TestWordsOnSavingsFollowTheNumbers makes one policy as fast as Uniform at b = 8, and
+// another as slow as no other at 16.
+func TestWordsOnSavingsFollowTheNumbers(t *testing.T) {
+	s := fleetStudy(t)
+	for i := range s.benefit {
+		r := &s.benefit[i]
+		switch {
+		case r.Policy == policy.Staged.Name && r.ReferenceBudget == 8:
+			r.TimeSeconds /= 3
+		case r.Policy == policy.Staged.Name && r.ReferenceBudget == 16:
+			r.TimeSeconds *= 3
+		}
+	}
+	found := map[string]string{}
+	for _, m := range macros(t, s, tables.Worth) {
+		found[m.Name] = m.Value
+	}
+	last := policy.Timed[len(policy.Timed)-1]
+	for name, want := range map[string]string{
+		"specBenefitBest":                      "Staged HBN at b = 8 and " + last.Title() + " at b = 16, 32 and 64",
+		"specBenefitBestOverHBN":               "more than HBN-async at every budget",
+		"spec" + last.Macro + "BenefitOverHBN": "more than HBN-async at every budget",
+	} {
+		if found[name] != want {
+			t.Errorf("\\%s is %q, want %q", name, found[name], want)
+		}
+	}
+	if got := found["specStagedBenefitOverHBN"]; !strings.Contains(got, "less than HBN-async at b = 16") || strings.Contains(got, "every") {
+		t.Errorf("Staged HBN saves %s", got)
 	}
 }
 

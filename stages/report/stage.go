@@ -160,6 +160,9 @@ func (s stage) lengths() dag.Unit {
 func (s stage) numbers() dag.Unit {
 	u := dag.Unit{ID: "numbers", Needs: []dag.Ref{stored.ExperimentRef}, Outputs: []string{numbersFile}, Provenance: "computed"}
 	stored.Reads{Units: []dag.Ref{stored.DesignsRef, stored.RatiosRef, stored.SearchRef, stored.PairedRef}, Case: true, Runs: true}.Feed(&u, s.Settings)
+	if s.Staged {
+		u.Wants = append(u.Wants, stored.BenefitRef)
+	}
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		macros, err := tables.Macros(s.source(job))
 		if err != nil {

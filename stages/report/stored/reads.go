@@ -23,6 +23,7 @@ var (
 
 	RunsRef        = dag.Ref{Stage: "systems", Unit: "runs"}
 	PredictionsRef = dag.Ref{Stage: "systems", Unit: "predictions"}
+	BenefitRef     = dag.Ref{Stage: "systems", Unit: "benefit"}
 	CostsRef       = dag.Ref{Stage: "systems", Unit: "measurements"}
 
 	ExperimentRef = Own("experiment")

@@ -28,6 +28,9 @@ type Settings struct {
 	// Tables 2 to 4 then have beside the published ones.
 	Systems bool
 
+	// Staged says that it executes policies in stages too, on the simulated fleet.
+	Staged bool
+
 	Live Live // what was measured here, beside what was predicted
 
 	Targets       []byte // the paper's numbers, as paper.Parse reads them

@@ -147,6 +147,11 @@ func (s *Source) Costs() (Costs, error) {
 	return once(s, measurement.File, func(in Locate) (Costs, error) { return readCosts(in, s.Settings) })
 }
 
+// Benefit is the executions of policies in stages, and those of Uniform beside them.
+func (s *Source) Benefit() ([]measurement.Benefit, error) {
+	return read(s, measurement.BenefitFile, measurement.ReadBenefit)
+}
+
 // Architectures is the constants of the FLOP proxy.
 func (s *Source) Architectures() ([]flops.Architecture, error) {
 	return once(s, ArchitecturesFile, func(Locate) ([]flops.Architecture, error) {

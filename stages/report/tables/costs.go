@@ -58,12 +58,14 @@ func (c costColumn) decimals(paper float64) int {
 // costRow is a row of Tables 2 to 4.
 type costRow struct {
 	measurement.Group
-	kind      *costTable
-	ratios    []variance.Ratio // HBN's, where the table has what is replayed
-	designs   variance.Schedules
-	cells     []costCell // by column
-	drawn     bool       // the lengths of answers were drawn, and not the models'
-	differing int        // settings whose executed equivalent budget is not that of the ratios
+	kind    *costTable
+	ratios  []variance.Ratio // HBN's, where the table has what is replayed
+	designs variance.Schedules
+	cells   []costCell // by column
+	drawn   bool       // the lengths of answers were drawn, and not the models'
+
+	policy    *policy.Policy // that was executed, where a table has several
+	differing int            // settings whose executed equivalent budget is not that of the ratios
 }
 
 // costCell is a number with its Monte Carlo error and, with two repeats or
@@ -177,7 +179,10 @@ func hbnRatios(settings []measurement.Setting, ratios []variance.Ratio) ([]varia
 // from says which stored rows the settings are.
 func (r *costRow) from() string {
 	file := measurement.File
-	if r.Provenance == measurement.Published {
+	switch {
+	case r.policy != nil && r.policy != policy.HBN:
+		file = measurement.BenefitFile
+	case r.Provenance == measurement.Published:
 		file = stored.MeasurementsFile
 	}
 	return fmt.Sprintf("the %d %s rows of %s at reference_budget %d with the strategies %s",

@@ -55,10 +55,7 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 	for j := range k.columns {
 		s.Add(k.noiseColumn(rows, j))
 	}
-	s.Add(
-		model.Column{Name: "profiles", Role: model.Count, Words: settingsWords, Cell: model.Counts(func(i int) int { return len(rows[i].Settings) }),
-			Break: model.PartsOf(func(i int) *model.Parts { return rows[i].counted() })},
-		model.Column{Name: "repeats", Role: model.Count, Words: repeatsWords, Cell: model.Counts(func(i int) int { return rows[i].Repeats() })})
+	s.Add(countedColumns(rows)...)
 	if k.replayed {
 		s.Add(differingColumn(rows), keptColumn(rows, numbers))
 		s.Notes = append(s.Notes, budgetNotes(rows)...)
@@ -83,6 +80,15 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 		return ""
 	}
 	return s, nil
+}
+
+// countedColumns count what the sums are over.
+func countedColumns(rows []*costRow) []model.Column {
+	return []model.Column{
+		{Name: "profiles", Role: model.Count, Words: settingsWords, Cell: model.Counts(func(i int) int { return len(rows[i].Settings) }),
+			Break: model.PartsOf(func(i int) *model.Parts { return rows[i].counted() })},
+		{Name: "repeats", Role: model.Count, Words: repeatsWords, Cell: model.Counts(func(i int) int { return rows[i].Repeats() })},
+	}
 }
 
 // column is a number of the table.

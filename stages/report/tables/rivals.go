@@ -73,7 +73,7 @@ func rivals(rows []variance.PairedRow) (all []rival) {
 // as it is printed, so that one that begins at 0.0 includes zero.
 func (r rival) interval() string {
 	said := []string{"lies above zero", "includes zero", "lies below zero"}
-	at := make([][]string, len(said))
+	at := make([][]int32, len(said))
 	for _, row := range r.rows {
 		k := 1
 		switch b := row.Between; {
@@ -82,19 +82,9 @@ func (r rival) interval() string {
 		case math.Round(1000*b.High) < 0:
 			k = 2
 		}
-		at[k] = append(at[k], fmt.Sprint(row.Budget))
+		at[k] = append(at[k], row.Budget)
 	}
-	var words []string
-	for k, budgets := range at {
-		switch len(budgets) {
-		case 0:
-		case len(r.rows):
-			return said[k] + " at every budget"
-		default:
-			words = append(words, said[k]+" at b = "+phrase.And(budgets))
-		}
-	}
-	return phrase.And(words)
+	return byBudgets(said, at)
 }
 
 // profiles says on how many profiles HBN's variance is the lower, by budget.
