@@ -28,17 +28,26 @@ type InStages struct {
 // than one.
 const mostAfter = 4
 
+// ruleOrder is that of the quadrature behind leave-one-out weights: any function of the
+// other tasks' pilots is unbiased, and more nodes give none that is better.
+const ruleOrder = 8
+
 // Plan is that of N tasks and a budget of b rollouts each, with the design's pilot
 // size and weight.
-func (s *InStages) Plan(prior *neyman.Prior, tasks, budget, pilots int, weight float64) (staged.Plan, error) {
+func (s *InStages) Plan(tasks, budget, pilots int, weight float64) (staged.Plan, error) {
 	p := staged.Plan{Pilots: pilots, Weight: weight, Fractions: trial.Fractions(s.After)}
-	if s.LeaveOneOut {
-		rule, err := neyman.NewLeaveOneOut(prior, tasks, budget, pilots)
-		if err != nil {
-			return p, fmt.Errorf("leave-one-out weights: %w", err)
-		}
-		p.LeaveOneOut = rule.Weight
+	if !s.LeaveOneOut {
+		return p, nil
 	}
+	prior, err := neyman.NewPrior(ruleOrder)
+	if err != nil {
+		return p, err
+	}
+	rule, err := neyman.NewLeaveOneOut(prior, tasks, budget, pilots)
+	if err != nil {
+		return p, fmt.Errorf("leave-one-out weights: %w", err)
+	}
+	p.LeaveOneOut = rule.Weight
 	return p, nil
 }
 

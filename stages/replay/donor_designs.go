@@ -18,7 +18,7 @@ import (
 // draws, and of a few panels at least.
 const (
 	donorReplicates = 4
-	donorPanels     = 32
+	donorPanels     = 16
 	fewestPanels    = 4
 )
 

@@ -78,7 +78,7 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 	dagtest.Run(t, []dag.Stage{stage(t, s, profiles())}, dir)
 
 	designs := read[variance.Design](t, dir, variance.DesignsFile)
-	candidates := 2 + 5 // m = 1, …, b−1
+	candidates := 2 + 5                       // m = 1, …, b−1
 	fewer := len(trial.Candidates(s.Budgets)) // of policies in stages
 	if want := 2*(candidates*(1+1+len(s.Alphas))+fewer+len(s.Budgets)) + 3*8*fewer; len(designs) != want {
 		t.Errorf("%d designs, want %d", len(designs), want)
@@ -147,7 +147,7 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 func checkStages(t *testing.T, of *policy.Policy, r variance.Ratio, draws int) {
 	t.Helper()
 	if of.Donors.Rollouts > 0 {
-		draws /= 4
+		draws /= 8
 	}
 	switch {
 	case int(r.Draws) != draws || r.M == nil || *r.M < 1 || *r.M >= r.Budget || !(r.VarianceRatio > 0 && r.VarianceRatio < 3) || !(r.RatioSE >= 0):

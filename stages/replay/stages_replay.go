@@ -32,11 +32,11 @@ type stagesReplay struct {
 	prefix []int // passes of a pilot, by task
 }
 
-// Where donors are drawn anew, a replay has so many draws of them and a quarter of
+// Where donors are drawn anew, a replay has so many draws of them and an eighth of
 // the draws of other replays.
 const (
 	donorDraws = 32
-	fewerDraws = 4
+	fewerDraws = 8
 )
 
 // replay takes all draws, and returns the ratios and differences to HBN's.
@@ -106,7 +106,7 @@ func (s *stagesReplay) renew(cluster int) error {
 			r.ratio.next()
 			r.difference.next()
 		}
-		if r.trial, err = r.under(s.prior, posterior, len(s.ps)); err != nil {
+		if r.trial, err = r.under(posterior, len(s.ps)); err != nil {
 			return err
 		}
 	}
@@ -125,9 +125,9 @@ func (s *stagesReplay) informedBy(at seed.Seed) (*informed.Prior, error) {
 }
 
 // under makes the run's evaluations ready.
-func (r *stagesRun) under(reference *neyman.Prior, posterior *informed.Posterior, tasks int) (*trial.Trial, error) {
+func (r *stagesRun) under(posterior *informed.Posterior, tasks int) (*trial.Trial, error) {
 	d := r.design
-	plan, err := r.policy.InStages.Plan(reference, tasks, int(d.Budget), int(d.M), d.W)
+	plan, err := r.policy.InStages.Plan(tasks, int(d.Budget), int(d.M), d.W)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"speceval/internal/profile"
 	"speceval/method/controller"
 	"speceval/method/informed"
-	"speceval/method/neyman"
 	"speceval/method/staged"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
@@ -61,12 +60,11 @@ func (s *setting) siblings() (all []pair.Pair) {
 // stagedRuns makes the executions of a setting.
 type stagedRuns struct {
 	*setting
-	profile   profile.Profile
-	digest    string
-	siblings  []profile.Profile
-	reference *neyman.Prior
-	known     map[*policy.Donors]controller.Prior // of donors that are the same in all repeats
-	rows      []measurement.PolicyRun
+	profile  profile.Profile
+	digest   string
+	siblings []profile.Profile
+	known    map[*policy.Donors]controller.Prior // of donors that are the same in all repeats
+	rows     []measurement.PolicyRun
 }
 
 // timeStaged is the unit.
@@ -76,9 +74,6 @@ func (s *setting) timeStaged(ctx context.Context, job *dag.Job) error {
 		return err
 	}
 	r := stagedRuns{setting: s, known: map[*policy.Donors]controller.Prior{}}
-	if r.reference, err = neyman.NewPrior(s.QuadratureOrder); err != nil {
-		return err
-	}
 	if r.profile, err = s.pair.Profile(job); err != nil {
 		return err
 	}
@@ -108,7 +103,7 @@ func (r *stagedRuns) repeat(ctx context.Context, plans []stagedPlan, repeat int)
 		if err != nil {
 			return err
 		}
-		plan, err := of.InStages.Plan(r.reference, r.profile.N(), r.budget, int(p.Pilots), p.Weight)
+		plan, err := of.InStages.Plan(r.profile.N(), r.budget, int(p.Pilots), p.Weight)
 		if err != nil {
 			return err
 		}
