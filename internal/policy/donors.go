@@ -11,7 +11,7 @@ import (
 
 // Donors is what a policy knows of the tasks before it asks a rollout of them:
 // counts that others have left. It never has those of the profile that it is
-// replayed on. A policy is told apart by its name and its donors.
+// replayed on. Its name and its donors identify a policy.
 type Donors struct {
 	Name  string // in files; never changes
 	Label string // for people, behind a policy's label
