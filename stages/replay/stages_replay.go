@@ -39,7 +39,7 @@ const (
 	fewerDraws = 8
 )
 
-// replay takes all draws, and returns the ratios and differences to HBN's.
+// replay takes all draws: the runs then have the ratios and the differences to HBN's.
 func (s *stagesReplay) replay(ctx context.Context, draws int, pilots seed.Stream) error {
 	clusters := 1
 	if s.known.Rollouts > 0 {
