@@ -25,8 +25,7 @@ type Strategy struct {
 var Strategies = []*Strategy{UniformAtBudget, HBNSync, HBNAsync, UniformEquivalent}
 
 // Timed is the policies in stages that are executed on the simulated fleet, each by
-// HBNAsync's controller, some by HBNSync's too, and held against the Uniform that has
-// their variance.
+// HBNAsync's controller, and held against the Uniform that has their variance.
 var Timed = slices.Concat(List{Staged, Informed.knowing(Siblings)}, InformedStaged)
 
 // FindStrategy is the strategy of a name, nil if there is none.
@@ -46,6 +45,3 @@ func (s *Strategy) HasPilot() bool { return s.Policy.TwoStage != nil }
 // Speculates reports whether the strategy requests rollouts that it may turn
 // out not to need: its runs have extra rollouts and wasted FLOPs.
 func (s *Strategy) Speculates() bool { return s.Controller == controller.Async }
-
-// Strategies is how a timed policy is executed, in the order of files.
-func (p *Policy) Strategies() []*Strategy { return []*Strategy{HBNAsync} }

@@ -65,8 +65,8 @@ func (q *Posterior) Restart() {
 // Observe takes note of further rollouts of each task, of which so many have
 // passed. It is an error if these are not counts of the prior's tasks.
 //
-// Nodes that have become e⁻⁷ times less likely than the best leave for good: they
-// would come back to weight x with a probability of at most e⁻⁷/x, their relative
+// Nodes that have become e⁻⁷ times less likely than the best, of the cold ones or of
+// those of all donors, leave for good: they would come back to weight x with a probability of at most e⁻⁷/x, their relative
 // weights being martingales under the prior.
 func (q *Posterior) Observe(rollouts, passes []int) error {
 	if len(rollouts) != q.prior.tasks || len(passes) != q.prior.tasks {

@@ -45,8 +45,8 @@ const (
 	aloneOrder = 16      // of the quadrature of cold nodes without donors, as in the paper
 	coldOrder  = 8       // and with them
 
-	// negligible is how far in log weight a node of a donor that is taken for the
-	// same model may lie below the best of them.
+	// negligible is how far in log weight a node may lie below the best: of the cold
+	// nodes, of those of all donors, and of those that a donor's own rollouts leave.
 	negligible = 7
 )
 

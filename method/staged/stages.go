@@ -223,6 +223,6 @@ func (s *Stages) Done() bool { return s.observed && s.ahead.left == 0 }
 // Mean is the estimate of the mean over tasks, once Done.
 func (s *Stages) Mean() float64 { return s.sum / float64(len(s.means)) }
 
-// Means is the estimates of all tasks, once Done. None is a probability: it may
-// exceed 1 only by rounding, but is not what a task's rollouts pooled would say.
+// Means is the estimates of all tasks, Σ c·X, once Done. They are not what a task's
+// rollouts pooled would say.
 func (s *Stages) Means() []float64 { return s.means }

@@ -5,6 +5,7 @@ package pair
 
 import (
 	"fmt"
+	"slices"
 
 	"speceval/internal/profile"
 	"speceval/pipeline/dag"
@@ -45,6 +46,23 @@ func (p Pair) N() int { return len(p.TaskIDs) }
 
 // Name is that of the profile, see profile.Profile.Name.
 func (p Pair) Name() string { return profile.Profile{Benchmark: p.Benchmark, Model: p.Model}.Name() }
+
+// Siblings is the pairs of the other models on a pair's benchmark, as far as they have
+// any of its tasks.
+func Siblings(all []Pair, of Pair) []Pair {
+	tasks := make(map[string]bool, of.N())
+	for _, id := range of.TaskIDs {
+		tasks[id] = true
+	}
+	shares := func(id string) bool { return tasks[id] }
+	var siblings []Pair
+	for _, p := range all {
+		if p.Benchmark == of.Benchmark && p.Model != of.Model && slices.ContainsFunc(p.TaskIDs, shares) {
+			siblings = append(siblings, p)
+		}
+	}
+	return siblings
+}
 
 // Feed makes the profile an input of a unit.
 func (p Pair) Feed(u *dag.Unit) {

@@ -76,3 +76,16 @@ func TestAKnownProfileIsPartOfTheKey(t *testing.T) {
 		t.Errorf("%+v and %+v", a, b)
 	}
 }
+
+// TestSiblingsShareTasks leaves out the pair itself, other benchmarks, and a model that
+// has none of the tasks.
+func TestSiblingsShareTasks(t *testing.T) {
+	of := func(benchmark, model string, ids ...string) pair.Pair {
+		return pair.Made(benchmark, model, ids, dag.Ref{}, "")
+	}
+	own, part := of("q", "a", "x", "y"), of("q", "b", "z", "y")
+	got := pair.Siblings([]pair.Pair{own, part, of("q", "c", "z"), of("r", "d", "x")}, own)
+	if len(got) != 1 || got[0].Model != part.Model {
+		t.Errorf("the siblings are %v", got)
+	}
+}

@@ -7,13 +7,12 @@ import (
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
-	"speceval/method/neyman"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )
 
 // Policies in stages are replayed on a quarter of the redrawn profiles, and on a
-// quarter of the draws: an evaluation takes a hundred times as long as one in two.
+// quarter of the draws: an evaluation takes ten times as long as one in two, or more.
 const fewerResamples = 4
 
 // resampleStages is resample for policies in stages, under the designs as they are
@@ -25,9 +24,6 @@ func (b *builder) resampleStages(ctx context.Context, job *dag.Job, known *polic
 	}
 	s := &stagesReplay{profile: p, known: known, ps: probabilities(p), at: at}
 	if s.sources, err = b.sources(job, of, known); err != nil {
-		return nil, err
-	}
-	if s.prior, err = neyman.NewPrior(b.QuadratureOrder); err != nil {
 		return nil, err
 	}
 	for _, r := range ratios {

@@ -86,7 +86,7 @@ func (b *builder) stagesUnit(known *policy.Donors, of pair.Pair) dag.Unit {
 func (b *builder) feed(u *dag.Unit, known *policy.Donors, of pair.Pair) {
 	of.Feed(u)
 	if known.Siblings {
-		for _, p := range b.siblings(of) {
+		for _, p := range pair.Siblings(b.pairs, of) {
 			p.Feed(u)
 		}
 	}
@@ -145,7 +145,7 @@ func (b *builder) counted() []*policy.Donors {
 // stagesResampleUnit finds the errors of one profile's ratios that come from it.
 func (b *builder) stagesResampleUnit(known *policy.Donors, of pair.Pair) dag.Unit {
 	id := stagesResampleID(known, of)
-	u := b.unit(id, b.Slice(keySeed, keyOrder, keyResamples, keyResampleDraws))
+	u := b.unit(id, b.Slice(keySeed, keyResamples, keyResampleDraws))
 	u.Cost = stagesResampleSeconds * float64(b.Resamples*b.ResampleDraws) / paperResamples
 	u.Needs = []dag.Ref{{Stage: name, Unit: stagesID(known, of)}}
 	b.feed(&u, known, of)

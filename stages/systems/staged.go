@@ -41,20 +41,10 @@ func (s *setting) stagedUnit() dag.Unit {
 		Cost:       stagedSeconds * float64(s.Simulated.Repeats),
 	}
 	s.feed(&u)
-	for _, p := range s.siblings() {
+	for _, p := range pair.Siblings(s.Pairs, s.pair) {
 		p.Feed(&u)
 	}
 	return u
-}
-
-// siblings is the pairs of the other models on the setting's benchmark.
-func (s *setting) siblings() (all []pair.Pair) {
-	for _, p := range s.Pairs {
-		if p.Benchmark == s.pair.Benchmark && p.Model != s.pair.Model {
-			all = append(all, p)
-		}
-	}
-	return all
 }
 
 // stagedRuns makes the executions of a setting.
@@ -78,7 +68,7 @@ func (s *setting) timeStaged(ctx context.Context, job *dag.Job) error {
 		return err
 	}
 	r.digest = s.Releases.Digest(r.profile)
-	for _, p := range s.siblings() {
+	for _, p := range pair.Siblings(s.Pairs, s.pair) {
 		sibling, err := p.Profile(job)
 		if err != nil {
 			return err
@@ -108,10 +98,8 @@ func (r *stagedRuns) repeat(ctx context.Context, plans []stagedPlan, repeat int)
 			return err
 		}
 		is := measurement.Of{Policy: p.Policy, Donors: p.Donors, Equivalent: p.Equivalent}
-		for _, strategy := range of.Strategies() {
-			if err := r.execute(ctx, is, strategy, &inStages{plan, prior}, repeat); err != nil {
-				return fmt.Errorf("%s, %s: %w", of.Key(), strategy.Name, err)
-			}
+		if err := r.execute(ctx, is, policy.HBNAsync, &inStages{plan, prior}, repeat); err != nil {
+			return fmt.Errorf("%s: %w", of.Key(), err)
 		}
 		worth = append(worth, int(p.Equivalent))
 	}
