@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"speceval/internal/exante"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/trial"
@@ -237,12 +238,29 @@ func TestSimulatedEvaluationsAreUnbiased(t *testing.T) {
 	}
 }
 
+// designed is the plan in five stages that a prior is designed to have.
+func designed(t *testing.T, prior *informed.Prior, budget int) staged.Plan {
+	t.Helper()
+	cs := trial.Candidates([]int{budget})
+	estimates, err := trial.Coefficients(t.Context(), prior, cs, 4, 64, seed.Root(1).Stream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	coefficients := make([][]float64, len(cs))
+	for k, c := range estimates {
+		coefficients[k] = []float64{c}
+	}
+	rated := exante.Rate(cs, coefficients)
+	best := rated[slices.IndexFunc(rated, func(r exante.Rated) bool { return r.Selected })]
+	return staged.Plan{Pilots: best.M, Weight: best.Weight, Fractions: trial.Fractions(4)}
+}
+
 // TestUselessDonorsCostLittle holds policies whose donors are shuffled, or have p in
-// the place of 1−p, against the same without donors, over six profiles.
+// the place of 1−p, against the one without donors, over six profiles: each by the
+// design that it would have.
 func TestUselessDonorsCostLittle(t *testing.T) {
 	const evaluations = 400
-	for _, c := range []struct{ budget, pilots int }{{8, 2}, {32, 4}} {
-		plan := staged.Plan{Pilots: c.pilots, Weight: 0.9 * float64(c.pilots) / float64(c.budget), Fractions: trial.Fractions(4)}
+	for _, budget := range []int{8, 32} {
 		means := map[string]float64{}
 		for at, name := range six {
 			ps, siblings := published(t, name)
@@ -263,24 +281,25 @@ func TestUselessDonorsCostLittle(t *testing.T) {
 				}
 			}
 			for kind, donors := range map[string][]informed.Donor{"none": nil, "shuffled": shuffled, "flipped": flipped, "siblings": siblings} {
-				run := trial.New(mustStages(t, len(ps), c.budget, plan), mustPrior(t, len(ps), donors...).Posterior())
+				prior := mustPrior(t, len(ps), donors...)
+				run := trial.New(mustStages(t, len(ps), budget, designed(t, prior, budget)), prior.Posterior())
 				random := seed.Root(6).Index(at).Stream()
 				for range evaluations {
 					variance, err := run.Run(ps, nil, &random)
 					if err != nil {
 						t.Fatal(err)
 					}
-					means[kind] += float64(c.budget) * variance / all / evaluations / float64(len(six))
+					means[kind] += float64(budget) * variance / all / evaluations / float64(len(six))
 				}
 			}
 		}
-		t.Logf("b = %d: %.3v", c.budget, means)
+		t.Logf("b = %d: %.3v", budget, means)
 		if means["siblings"] >= means["none"] {
-			t.Errorf("b = %d: siblings are of no use: %v", c.budget, means)
+			t.Errorf("b = %d: siblings are of no use: %v", budget, means)
 		}
 		for _, kind := range []string{"shuffled", "flipped"} {
 			if means[kind] > 1.03*means["none"] {
-				t.Errorf("b = %d: %s donors cost %.1f%%", c.budget, kind, 100*(means[kind]/means["none"]-1))
+				t.Errorf("b = %d: %s donors cost %.1f%%", budget, kind, 100*(means[kind]/means["none"]-1))
 			}
 		}
 	}
