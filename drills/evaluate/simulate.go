@@ -31,6 +31,7 @@ type simulator struct {
 	plan      plan
 	ps        []float64
 	tasks     []estimate.Task
+	passes    []int // of each task's pilot
 	counts    []int // of tasks, by pilot passes
 	scores    []float64
 }
@@ -39,6 +40,7 @@ func newSimulator(prior *neyman.Prior, p profile.Profile, plan plan) *simulator 
 	s := &simulator{
 		prior: prior, plan: plan,
 		ps: make([]float64, p.N()), tasks: make([]estimate.Task, p.N()), scores: make([]float64, p.N()),
+		passes: make([]int, p.N()),
 		counts: make([]int, plan.pilots+1),
 	}
 	for i := range s.ps {
@@ -55,7 +57,8 @@ func (s *simulator) evaluate(random *seed.Stream) (estimate.Mean, error) {
 	clear(s.counts)
 	for i, p := range s.ps {
 		passes := binomial(random, s.plan.pilots, p)
-		s.tasks[i] = estimate.Task{Pilots: s.plan.pilots, PilotPasses: passes}
+		s.tasks[i].Stages = append(s.tasks[i].Stages[:0], estimate.Binary(s.plan.pilots, passes, s.plan.weight))
+		s.passes[i] = passes
 		s.counts[passes]++
 	}
 	if s.plan.policy != uniform {
@@ -63,21 +66,22 @@ func (s *simulator) evaluate(random *seed.Stream) (estimate.Mean, error) {
 			return estimate.Mean{}, err
 		}
 	}
-	return estimate.Of(s.prior, s.tasks, s.plan.weight)
+	return estimate.Of(s.prior, s.tasks)
 }
 
 // proceed draws the continuations that the pilot asks for.
 func (s *simulator) proceed(random *seed.Stream) error {
 	scores := s.posterior.Scores(s.counts, s.work)
-	for i, t := range s.tasks {
-		s.scores[i] = scores.At(t.PilotPasses)
+	for i, passes := range s.passes {
+		s.scores[i] = scores.At(passes)
 	}
 	allocation, err := neyman.Allocate(s.scores, len(s.tasks)*(s.plan.budget-s.plan.pilots))
 	if err != nil {
 		return err
 	}
 	for i, l := range allocation {
-		s.tasks[i].Continuations, s.tasks[i].ContinuationPasses = l, binomial(random, l, s.ps[i])
+		passes := binomial(random, l, s.ps[i])
+		s.tasks[i].Stages = append(s.tasks[i].Stages, estimate.Binary(l, passes, 1-s.plan.weight))
 	}
 	return nil
 }

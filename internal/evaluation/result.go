@@ -103,17 +103,17 @@ func ReadResult(folder string) (*Result, error) {
 func (r *Result) counted() []estimate.Task {
 	tasks := make([]estimate.Task, len(r.Rows))
 	for i, t := range r.Rows {
-		tasks[i] = estimate.Task{
-			Pilots: int(t.Pilots), PilotPasses: int(t.PilotPasses),
-			Continuations: int(t.Continuations), ContinuationPasses: int(t.ContinuationPasses),
-		}
+		tasks[i] = estimate.Task{Stages: []estimate.Stage{
+			estimate.Binary(int(t.Pilots), int(t.PilotPasses), r.Design.Weight),
+			estimate.Binary(int(t.Continuations), int(t.ContinuationPasses), 1-r.Design.Weight),
+		}}
 	}
 	return tasks
 }
 
 // estimate sets what follows from the tasks' counts.
 func (r *Result) estimate(prior *neyman.Prior) error {
-	m, err := estimate.Of(prior, r.counted(), r.Design.Weight)
+	m, err := estimate.Of(prior, r.counted())
 	if err != nil {
 		return err
 	}

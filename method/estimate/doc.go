@@ -5,7 +5,11 @@
 // The estimate is the paper's (Eq. 3): of every task the pass rate of its pilot
 // with the stage weight w, that of its continuation with 1 − w, and the mean over
 // tasks. It is unbiased for any profile: w is fixed before the evaluation, and
-// continuations are fresh rollouts, however many the pilot has them be.
+// continuations are fresh rollouts, however many the pilot has them be. There may be
+// one stage (Uniform) or more than two, with weights of their own for every task, and
+// tasks that weigh more than others: Σ share·Σ c·X is unbiased as long as number and
+// weight of a stage's rollouts were decided before them (package staged). Rewards may
+// be graded, numbers in [0, 1]; p is then their expectation.
 //
 // # Its error
 //

@@ -18,9 +18,18 @@ func reference(t testing.TB) *neyman.Prior {
 	return prior
 }
 
+// two is a task with a pilot of weight w and a continuation.
+func two(pilots, pilotPasses, continuations, continuationPasses int, weight float64) estimate.Task {
+	return estimate.Task{Stages: []estimate.Stage{estimate.Binary(pilots, pilotPasses, weight), estimate.Binary(continuations, continuationPasses, 1-weight)}}
+}
+
+// one is a task of Uniform.
+func one(rollouts, passes int) estimate.Task {
+	return estimate.Task{Stages: []estimate.Stage{estimate.Binary(rollouts, passes, 1)}}
+}
+
 func TestTheEstimateIsThePapers(t *testing.T) {
-	tasks := []estimate.Task{{4, 1, 10, 4}, {4, 4, 2, 1}}
-	m, err := estimate.Of(reference(t), tasks, 0.3)
+	m, err := estimate.Of(reference(t), []estimate.Task{two(4, 1, 10, 4, 0.3), two(4, 4, 2, 1, 0.3)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +51,7 @@ func TestTheEstimateIsThePapers(t *testing.T) {
 
 // Uniform is a pilot and nothing else: its error is that of b rollouts a task.
 func TestUniformIsItsOwnEquivalent(t *testing.T) {
-	m, err := estimate.Of(reference(t), []estimate.Task{{Pilots: 16, PilotPasses: 3}, {Pilots: 16, PilotPasses: 16}, {Pilots: 16, PilotPasses: 9}}, 1)
+	m, err := estimate.Of(reference(t), []estimate.Task{one(16, 3), one(16, 16), one(16, 9)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,14 +68,13 @@ func TestUnanimousRolloutsLeaveDoubt(t *testing.T) {
 	for _, b := range []int{2, 8, 64} {
 		var none, every []estimate.Task
 		for range 30 {
-			none = append(none, estimate.Task{Pilots: b})
-			every = append(every, estimate.Task{Pilots: b, PilotPasses: b})
+			none, every = append(none, one(b, 0)), append(every, one(b, b))
 		}
-		low, err := estimate.Of(prior, none, 1)
+		low, err := estimate.Of(prior, none)
 		if err != nil {
 			t.Fatal(err)
 		}
-		high, err := estimate.Of(prior, every, 1)
+		high, err := estimate.Of(prior, every)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,25 +90,61 @@ func TestUnanimousRolloutsLeaveDoubt(t *testing.T) {
 
 func TestBadNumbersAreRefused(t *testing.T) {
 	prior := reference(t)
-	good := estimate.Task{Pilots: 2, PilotPasses: 1, Continuations: 1, ContinuationPasses: 1}
-	for name, tt := range map[string]struct {
-		task   estimate.Task
-		weight float64
-	}{
-		"no pilot":            {estimate.Task{Continuations: 1}, 0.5},
-		"no continuation":     {estimate.Task{Pilots: 1}, 0.5},
-		"too many passes":     {estimate.Task{Pilots: 1, PilotPasses: 2, Continuations: 1}, 0.5},
-		"negative passes":     {estimate.Task{Pilots: 1, Continuations: 1, ContinuationPasses: -1}, 0.5},
-		"weight above one":    {good, 1.1},
-		"weight below zero":   {good, -0.1},
-		"weight not a number": {good, math.NaN()},
+	good := two(2, 1, 1, 1, 0.5)
+	stage := func(s estimate.Stage) estimate.Task { return estimate.Task{Stages: []estimate.Stage{s}} }
+	shared := func(share float64) estimate.Task { return estimate.Task{Stages: good.Stages, Share: share} }
+	for name, task := range map[string]estimate.Task{
+		"no stage":              {},
+		"no pilot":              two(0, 0, 1, 0, 0.5),
+		"no continuation":       two(1, 0, 0, 0, 0.5),
+		"too many passes":       two(1, 2, 1, 0, 0.5),
+		"negative passes":       two(1, 0, 1, -1, 0.5),
+		"negative rollouts":     two(-1, 0, 1, 0, 0),
+		"weight above one":      two(1, 0, 1, 0, 1.1),
+		"weight below zero":     two(1, 0, 1, 0, -0.1),
+		"weight not a number":   two(1, 0, 1, 0, math.NaN()),
+		"weights of 0.9":        stage(estimate.Binary(2, 1, 0.9)),
+		"rewards not a number":  stage(estimate.Stage{Rollouts: 2, Rewards: math.NaN(), Weight: 1}),
+		"squares not a number":  stage(estimate.Stage{Rollouts: 2, Rewards: 1, Squares: math.NaN(), Weight: 1}),
+		"squares beyond sums":   stage(estimate.Stage{Rollouts: 2, Rewards: 1, Squares: 1.1, Weight: 1}),
+		"squares of no rewards": stage(estimate.Stage{Rollouts: 2, Rewards: 1, Squares: 0.4, Weight: 1}),
+		"negative share":        shared(-1),
+		"share not a number":    shared(math.NaN()),
+		"endless share":         shared(math.Inf(1)),
 	} {
-		if _, err := estimate.Of(prior, []estimate.Task{good, tt.task}, tt.weight); err == nil {
+		if _, err := estimate.Of(prior, []estimate.Task{good, task}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := estimate.Of(prior, nil, 0.5); err == nil {
+	if _, err := estimate.Of(prior, nil); err == nil {
 		t.Error("no tasks: no error")
+	}
+}
+
+// Stages with weights of their own, a task that has finished early, shares and graded
+// rewards: the estimate is Σ share·Σ c·X.
+func TestStagesAndShares(t *testing.T) {
+	early := estimate.Task{Share: 3, Stages: []estimate.Stage{{Rollouts: 2, Rewards: 1.5, Squares: 1.25, Weight: 0.25}, {Rollouts: 1, Rewards: 0.5, Squares: 0.25, Weight: 0.75}, {}}}
+	late := estimate.Task{Share: 1, Stages: []estimate.Stage{estimate.Binary(2, 1, 0.2), estimate.Binary(3, 1, 0.3), estimate.Binary(4, 3, 0.5)}}
+	m, err := estimate.Of(reference(t), []estimate.Task{early, late})
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := []float64{0.25*0.75 + 0.75*0.5, 0.2/2 + 0.3/3 + 0.5*0.75}
+	shrinkages := []float64{0.25*0.25/2 + 0.75*0.75, 0.04/2 + 0.09/3 + 0.25/4}
+	variance, spread := 0.0, 0.0
+	for i, share := range []float64{0.75, 0.25} {
+		if math.Abs(m.Tasks[i].Value-values[i]) > 1e-15 {
+			t.Errorf("task %d: %v, want %v", i, m.Tasks[i].Value, values[i])
+		}
+		variance += share * share * m.Tasks[i].Variance * shrinkages[i]
+		spread += share * share * m.Tasks[i].Variance
+	}
+	if want := 0.75*values[0] + 0.25*values[1]; math.Abs(m.Value-want) > 1e-15 {
+		t.Errorf("estimate %v, want %v", m.Value, want)
+	}
+	if math.Abs(m.StandardError-math.Sqrt(variance)) > 1e-15 || math.Abs(m.Uniform-spread/variance) > 1e-12 {
+		t.Errorf("standard error %v and %v rollouts, want %v and %v", m.StandardError, m.Uniform, math.Sqrt(variance), spread/variance)
 	}
 }
 
@@ -117,21 +161,22 @@ func evaluate(t testing.TB, prior *neyman.Prior, ps []float64, p estimate.Plan, 
 		}
 		return s
 	}
+	passes := make([]int, len(ps))
 	for i, q := range ps {
-		tasks[i].Pilots, tasks[i].PilotPasses = p.Pilots, pass(q, p.Pilots)
-		counts[tasks[i].PilotPasses]++
+		passes[i] = pass(q, p.Pilots)
+		counts[passes[i]]++
 	}
 	by := prior.Pilot(p.Pilots).Scores(counts, prior.NewWork())
 	scores := make([]float64, len(ps))
 	for i := range scores {
-		scores[i] = by.At(tasks[i].PilotPasses)
+		scores[i] = by.At(passes[i])
 	}
 	allocation, err := neyman.Allocate(scores, len(ps)*(p.Budget-p.Pilots))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, l := range allocation {
-		tasks[i].Continuations, tasks[i].ContinuationPasses = l, pass(ps[i], l)
+		tasks[i] = two(p.Pilots, passes[i], l, pass(ps[i], l), p.Weight)
 	}
 	return tasks
 }
@@ -156,7 +201,7 @@ func TestErrorsAreCalibratedUnderThePrior(t *testing.T) {
 		for _, q := range ps {
 			truth += q / 30
 		}
-		m, err := estimate.Of(prior, evaluate(t, prior, ps, p, random), p.Weight)
+		m, err := estimate.Of(prior, evaluate(t, prior, ps, p, random))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +253,7 @@ func TestForecastsComeTrue(t *testing.T) {
 	const evaluations = 2000
 	seen, fourth := 0.0, 0.0
 	for range evaluations {
-		m, err := estimate.Of(prior, evaluate(t, prior, ps, p, random), p.Weight)
+		m, err := estimate.Of(prior, evaluate(t, prior, ps, p, random))
 		if err != nil {
 			t.Fatal(err)
 		}

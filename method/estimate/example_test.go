@@ -17,12 +17,13 @@ func ExampleOf() {
 		fmt.Println(err)
 		return
 	}
-	unsure := estimate.Task{Pilots: 4, PilotPasses: 2, Continuations: 22, ContinuationPasses: 12}
+	const weight = 0.4 // of the pilot
+	unsure := estimate.Task{Stages: []estimate.Stage{estimate.Binary(4, 2, weight), estimate.Binary(22, 12, 1-weight)}}
 	tasks := []estimate.Task{unsure}
 	for range 9 {
-		tasks = append(tasks, estimate.Task{Pilots: 4, PilotPasses: 4, Continuations: 2, ContinuationPasses: 2})
+		tasks = append(tasks, estimate.Task{Stages: []estimate.Stage{estimate.Binary(4, 4, weight), estimate.Binary(2, 2, 1-weight)}})
 	}
-	mean, err := estimate.Of(prior, tasks, 0.4)
+	mean, err := estimate.Of(prior, tasks)
 	if err != nil {
 		fmt.Println(err)
 		return

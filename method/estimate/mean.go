@@ -1,18 +1,11 @@
 package estimate
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
 	"speceval/method/neyman"
 )
-
-// Task is the selected rollouts of one task.
-type Task struct {
-	Pilots, PilotPasses               int
-	Continuations, ContinuationPasses int
-}
 
 // Mean is an estimate of a benchmark mean.
 type Mean struct {
@@ -26,88 +19,50 @@ type Mean struct {
 	Tasks   []Moments
 }
 
-// Moments are what the rollouts say of one task: posterior expectations under
-// the reference prior.
+// Moments are what the rollouts say of one task.
 type Moments struct {
-	Mean     float64 // of p
-	Variance float64 // of p(1−p), the variance of a rollout
+	Value    float64 // unbiased estimate of the task's mean p, Σ c·X over its stages
+	Mean     float64 // posterior expectation of p under the reference prior
+	Variance float64 // and of p(1−p), the variance of a rollout that passes or fails
 }
 
 // quantile is that of the standard normal at 97.5%, for intervals of 95%.
 const quantile = 1.959963984540054
 
-// Of is the estimate by the selected rollouts of all tasks, with the pilot's
-// stage weight w. Uniform is the pilot alone, with the weight 1. It is an error if
-// a task has no rollouts in a stage that counts.
-func Of(prior *neyman.Prior, tasks []Task, weight float64) (Mean, error) {
-	if !(weight >= 0 && weight <= 1) {
-		return Mean{}, fmt.Errorf("a stage weight of %v: want 0 to 1", weight)
-	}
-	observed, successes := make([]int, len(tasks)), make([]int, len(tasks))
+// Of is the estimate by the selected rollouts of all tasks: the mean over tasks, by
+// their shares, of Σ c·X over the stages of each. Uniform is one stage with the weight
+// 1. It is an error if there are no tasks, if a task has no rollouts in a stage that
+// counts or weights that do not add up to one, or if sums are of no rewards in [0, 1].
+func Of(prior *neyman.Prior, tasks []Task) (Mean, error) {
+	observed, rewards := make([]int, len(tasks)), make([]float64, len(tasks))
 	for i, t := range tasks {
-		if err := t.check(weight); err != nil {
+		if err := t.check(); err != nil {
 			return Mean{}, fmt.Errorf("task %d: %w", i, err)
 		}
-		observed[i], successes[i] = t.Pilots+t.Continuations, t.PilotPasses+t.ContinuationPasses
+		observed[i], rewards[i] = t.pooled()
 	}
-	update, err := prior.Update(observed, successes)
+	update, err := prior.UpdateGraded(observed, rewards)
 	if err != nil {
 		return Mean{}, err
 	}
 	var m Mean
 	var center, variance, spread float64
+	shares, n := shares(tasks)
 	for i, t := range tasks {
-		var of Moments
+		of := Moments{Value: t.value()}
 		of.Mean, of.Variance = update.Moments(i)
 		m.Tasks = append(m.Tasks, of)
-		m.Value += t.value(weight)
-		center += of.Mean
-		variance += of.Variance * t.shrinkage(weight)
-		spread += of.Variance
+		share := shares[i]
+		m.Value += share * of.Value
+		center += share * of.Mean
+		variance += share * share * of.Variance * t.shrinkage()
+		spread += share * share * of.Variance
 	}
-	n := float64(len(tasks))
 	m.Value /= n
 	m.StandardError = math.Sqrt(variance) / n
 	m.Low, m.High = wilson(m.Value, center/n, variance/(n*n))
 	m.Uniform = spread / variance
 	return m, nil
-}
-
-// check says what is wrong with the numbers, if anything.
-func (t Task) check(weight float64) error {
-	switch {
-	case t.PilotPasses < 0 || t.PilotPasses > t.Pilots || t.ContinuationPasses < 0 || t.ContinuationPasses > t.Continuations:
-		return fmt.Errorf("%d of %d pilot rollouts and %d of %d continuations cannot have passed", t.PilotPasses, t.Pilots, t.ContinuationPasses, t.Continuations)
-	case weight > 0 && t.Pilots == 0:
-		return errors.New("no pilot rollout")
-	case weight < 1 && t.Continuations == 0:
-		return errors.New("no continuation")
-	}
-	return nil
-}
-
-// value is the task's pass rate with its stages weighted (paper, Eq. 3).
-func (t Task) value(weight float64) float64 {
-	sum := 0.0
-	if weight > 0 {
-		sum += weight * float64(t.PilotPasses) / float64(t.Pilots)
-	}
-	if weight < 1 {
-		sum += (1 - weight) * float64(t.ContinuationPasses) / float64(t.Continuations)
-	}
-	return sum
-}
-
-// shrinkage is the variance of value, of a rollout that has the variance 1.
-func (t Task) shrinkage(weight float64) float64 {
-	sum := 0.0
-	if weight > 0 {
-		sum += weight * weight / float64(t.Pilots)
-	}
-	if weight < 1 {
-		sum += (1 - weight) * (1 - weight) / float64(t.Continuations)
-	}
-	return sum
 }
 
 // wilson is the 95% interval about a share that was found with a variance: that of

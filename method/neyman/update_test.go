@@ -123,3 +123,37 @@ func TestUpdateRefusesWhatIsNoCount(t *testing.T) {
 		}
 	}
 }
+
+// TestGradedRewardsCountByPart holds the update by sums of rewards against the
+// definition: Beta functions at every node, of the sum and of what is missing.
+func TestGradedRewardsCountByPart(t *testing.T) {
+	prior := mustPrior(t, 4)
+	observed, rewards := []int{3, 40, 0, 2}, []float64{1.25, 39.5, 0, 2}
+	u, err := prior.UpdateGraded(observed, rewards)
+	if err != nil {
+		t.Fatal(err)
+	}
+	beta := func(a, b float64) float64 { return math.Gamma(a) * math.Gamma(b) / math.Gamma(a+b) }
+	for i, n := range observed {
+		var total, mean, variance float64
+		for k, a := range prior.a {
+			b, weight := prior.b[k], math.Exp(prior.log[k])
+			for j, n := range observed {
+				weight *= beta(a+rewards[j], b+float64(n)-rewards[j]) / beta(a, b)
+			}
+			x, y := a+rewards[i], b+float64(n)-rewards[i]
+			total += weight
+			mean += weight * x / (x + y)
+			variance += weight * x * y / ((x + y) * (x + y + 1))
+		}
+		m, v := u.Moments(i)
+		if math.Abs(m*total/mean-1) > 1e-9 || math.Abs(v*total/variance-1) > 1e-9 {
+			t.Errorf("task %d: %v and %v, want %v and %v", i, m, v, mean/total, variance/total)
+		}
+	}
+	for _, bad := range [][]float64{{-0.1, 0, 0, 0}, {3.1, 0, 0, 0}, {math.NaN(), 0, 0, 0}, {1, 1}} {
+		if _, err := prior.UpdateGraded(observed, bad); err == nil {
+			t.Errorf("%v of %v rollouts: no error", bad, observed)
+		}
+	}
+}
