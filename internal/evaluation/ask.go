@@ -33,11 +33,11 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 		return
 	}
 	started, seen := time.Duration(-1), vllm.Usage{}
-	answer, server, err := e.Servers.Stream(ctx, request, func(u vllm.Usage) {
+	answer, server, err := e.Servers.Stream(ctx, request, func(p vllm.Piece) {
 		if started < 0 {
 			started = e.Now()
 		}
-		seen = u
+		seen = p.Usage
 	})
 	var kept *rollout.Rollout // nil beside an error
 	if err == nil {

@@ -97,7 +97,7 @@ func (l *lab) lateBarrier() {
 }
 
 // Stream answers after a short time.
-func (l *lab) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Usage)) (vllm.Completion, string, error) {
+func (l *lab) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, string, error) {
 	l.mu.Lock()
 	l.asked = append(l.asked, r)
 	n := len(l.asked)
@@ -120,7 +120,7 @@ func (l *lab) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Usage))
 		wait = time.Duration(1+rolloutOf(r)) * l.slow / 100 // the later ones, which surplus is of, longer
 	}
 	if !l.mute {
-		seen(vllm.Usage{Prompt: 3, Completion: 1})
+		seen(vllm.Piece{Usage: vllm.Usage{Prompt: 3, Completion: 1}})
 	}
 	if err := (clock.Wall{}).Sleep(ctx, wait); err != nil {
 		return vllm.Completion{}, "http://a:1", err

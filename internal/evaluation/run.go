@@ -20,7 +20,7 @@ import (
 type Servers interface {
 	// Stream waits for a free place and asks; failures that another try may mend
 	// have been tried again. seen hears of the tokens that come in.
-	Stream(ctx context.Context, r vllm.Request, seen func(vllm.Usage)) (answer vllm.Completion, server string, err error)
+	Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (answer vllm.Completion, server string, err error)
 	// Places is how many requests can be under way at a time.
 	Places() int
 	// ThinkEnd is the id of the token that ends the thinking; -1 if there is none.

@@ -52,7 +52,7 @@ func (l *Place) Replica() int { return l.lease.replica.index }
 // Stream sends the one request of this place. Beside an error the Completion
 // holds what was seen before it. A replica that died of the request or before
 // is taken out of the pool, as with Pool.Stream.
-func (l *Place) Stream(r vllm.Request, seen func(vllm.Usage)) (vllm.Completion, error) {
+func (l *Place) Stream(r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, error) {
 	replica := l.lease.replica
 	l.pool.mu.Lock()
 	replica.model = r.Model

@@ -137,7 +137,7 @@ func TestPlaceIsSentOnce(t *testing.T) {
 			tt.spoil(f.servers[0])
 			place := takes(t, p, 1)[0]
 			defer place.Release()
-			_, err := place.Stream(asked(0), func(vllm.Usage) {})
+			_, err := place.Stream(asked(0), func(vllm.Piece) {})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}

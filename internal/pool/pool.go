@@ -160,7 +160,7 @@ func (p *Pool) Complete(ctx context.Context, r vllm.Request) (vllm.Completion, s
 
 // Stream is Complete in pieces. A request that is sent again starts from
 // nothing, and so does what seen hears.
-func (p *Pool) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Usage)) (vllm.Completion, string, error) {
+func (p *Pool) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, string, error) {
 	return p.request(ctx, r, func(ctx context.Context, c *vllm.Client) (vllm.Completion, error) {
 		return c.Stream(ctx, r, seen)
 	})

@@ -139,7 +139,7 @@ func TestStream(t *testing.T) {
 			}
 		}
 		var seen []int
-		got, name, err := p.Stream(t.Context(), asked(1), func(u vllm.Usage) { seen = append(seen, u.Completion) })
+		got, name, err := p.Stream(t.Context(), asked(1), func(p vllm.Piece) { seen = append(seen, p.Usage.Completion) })
 		if err != nil || got.Text != "a" || name != "r0" || !slices.Equal(seen, []int{2, 2}) {
 			t.Errorf("%q from %s, usage %v, %v", got.Text, name, seen, err)
 		}

@@ -18,14 +18,15 @@ type answer struct {
 	text, reasoning string
 	finish          string
 	tokens          []int32
-	counted         bool // there is a usage
+	prompt          []int32 // ids of the prompt
+	counted         bool    // there is a usage
 	usage           Usage
 	failure
 }
 
 // read reads a JSON text with a walker.
 func (a *answer) read(w *walker, data []byte) error {
-	*a = answer{tokens: a.tokens[:0], model: a.model, modelAsJSON: a.modelAsJSON}
+	*a = answer{tokens: a.tokens[:0], prompt: a.prompt[:0], model: a.model, modelAsJSON: a.modelAsJSON}
 	w.start(data)
 	w.fields(func(name jsontext.Value) {
 		switch string(name) {
@@ -43,6 +44,8 @@ func (a *answer) read(w *walker, data []byte) error {
 				}
 				a.readChoice(w)
 			})
+		case `"prompt_token_ids"`: // beside the choices, where the answer is to a chat
+			w.ids(&a.prompt)
 		case `"usage"`:
 			a.readUsage(w)
 		case `"error"`:
@@ -84,7 +87,7 @@ func (a *answer) readChoice(w *walker) {
 		case `"finish_reason"`:
 			w.text(&a.finish)
 		case `"token_ids"`:
-			w.items(func(int) { a.tokens = append(a.tokens, int32(w.whole())) })
+			w.ids(&a.tokens)
 		default:
 			w.skip()
 		}
@@ -163,7 +166,7 @@ func decodeAnswer(data []byte, plain bool, into *Completion) error {
 	case !a.message:
 		return garbage("no choices in the answer")
 	}
-	into.Model, into.ID, into.Fingerprint, into.Finish, into.TokenIDs = a.model, a.id, a.fingerprint, a.finish, a.tokens
+	into.Model, into.ID, into.Fingerprint, into.Finish, into.TokenIDs, into.PromptIDs = a.model, a.id, a.fingerprint, a.finish, a.tokens, a.prompt
 	into.Text, into.Reasoning = a.text, a.reasoning
 	if !a.counted && !plain {
 		return garbage("no usage")

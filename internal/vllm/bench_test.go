@@ -109,7 +109,7 @@ func BenchmarkStream(b *testing.B) {
 		c := dial(b, url, Options{Connections: 64})
 		b.ReportAllocs()
 		for b.Loop() {
-			got, err := c.Stream(b.Context(), request(), func(Usage) {})
+			got, err := c.Stream(b.Context(), request(), func(Piece) {})
 			if err != nil || got.Usage.Completion != chunksOfStream {
 				b.Fatal(got.Usage, err)
 			}

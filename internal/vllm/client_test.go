@@ -69,12 +69,15 @@ func TestRecordedAnswer(t *testing.T) {
 	checkRecorded(t, got)
 }
 
+// promptIDs are of the prompt of the recorded answer.
+var promptIDs = []int32{257, 117, 115, 101, 114, 10, 104, 105, 258, 10, 257, 97, 115, 115, 105, 115, 116, 97, 110, 116, 10}
+
 // checkRecorded compares with the recorded answer, which was streamed as well.
 func checkRecorded(t *testing.T, got Completion) {
 	t.Helper()
 	want := Completion{
 		ID: "chatcmpl-trace", Model: "tiny-dense", Text: "���H", Finish: "length", Usage: Usage{Prompt: 21, Completion: 4, Reasoning: -1},
-		TokenIDs: []int32{132, 131, 169, 72}, Fingerprint: "vllm-0.23.0-564dff19",
+		TokenIDs: []int32{132, 131, 169, 72}, PromptIDs: promptIDs, Fingerprint: "vllm-0.23.0-564dff19",
 		Sent: got.Sent, First: got.First, Finished: got.Finished,
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -11,12 +11,22 @@ type Completion struct {
 	Finish      string // "stop", "length", "repetition", …; "" if it was not finished
 	Usage       Usage
 	TokenIDs    []int32 // of reasoning and answer; nil unless asked for
+	PromptIDs   []int32 // of the prompt as the server rendered it; nil unless TokenIDs are asked for
 	Fingerprint string  // system_fingerprint: version and configuration of the server
 	Software    string  // the Server header; "" if there is none
 
 	Sent     time.Time // when the request was handed to the network
 	First    time.Time // when the first token arrived; zero if not streamed
 	Finished time.Time // when the last byte, or the error, arrived
+}
+
+// Piece is what one chunk of a stream has brought.
+type Piece struct {
+	Usage     Usage   // of the answer so far, as the last chunk told that did
+	PromptIDs []int32 // of the rendered prompt, on the first piece that tells them
+	IDs       []int32 // of the tokens that are new; nil unless the request asks for TokenIDs
+	Text      string  // of the answer proper, what is new
+	Reasoning string  // of the thinking, what is new
 }
 
 // Usage counts tokens as the server does. Of an aborted stream it is the last

@@ -123,13 +123,17 @@ func FuzzPlainStream(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := dial(t, "http://h", Options{Plain: true})
 		completion := c.blank()
-		r := request()
-		a := assembly{request: &r, completion: &completion, clock: c.options.Clock, watch: new(silence), plain: true, seen: func(u Usage) {
-			if !u.Told() || u.check() != nil {
-				t.Fatalf("%q: usage %+v was told", data, u)
+		r, text := request(), ""
+		a := assembly{request: &r, completion: &completion, clock: c.options.Clock, watch: new(silence), plain: true, seen: func(p Piece) {
+			if p.Usage.Told() && p.Usage.check() != nil {
+				t.Fatalf("%q: usage %+v was told", data, p.Usage)
 			}
+			text += p.Text
 		}}
 		sound(t, c.assemble(&a, bytes.NewReader(data)), completion, true)
+		if text != completion.Text {
+			t.Fatalf("%q: pieces are %q, whole %q", data, text, completion.Text)
+		}
 	})
 }
 

@@ -59,11 +59,16 @@ var dialects = []struct {
 func TestDialects(t *testing.T) {
 	for _, d := range dialects {
 		t.Run(d.name, func(t *testing.T) {
-			got, err := client(t, Options{Plain: true}, says(200, d.body)).Stream(t.Context(), plainRequest(), func(u Usage) {
-				if !u.Told() {
+			text, reasoning := "", ""
+			got, err := client(t, Options{Plain: true}, says(200, d.body)).Stream(t.Context(), plainRequest(), func(p Piece) {
+				text, reasoning = text+p.Text, reasoning+p.Reasoning
+				if u := p.Usage; u.Told() && u.check() != nil {
 					t.Errorf("heard of the usage %+v", u)
 				}
 			})
+			if text != got.Text || reasoning != got.Reasoning {
+				t.Errorf("the pieces are %q and %q", text, reasoning)
+			}
 			if err != nil || got.Text != d.text || got.Reasoning != d.reasoning || got.Finish != d.finish || got.Usage != d.usage {
 				t.Errorf("%+v, %v", got, err)
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -16,10 +17,10 @@ import (
 // lingerWithin is how long a stream may stay open after it said that it is done.
 const lingerWithin = time.Second
 
-// Stream asks for a completion in pieces. After every piece that tells one,
-// seen gets the usage so far, on the caller's goroutine; it may be nil. Beside
-// an error, or after an abort, the Completion holds what was seen.
-func (c *Client) Stream(ctx context.Context, r Request, seen func(Usage)) (Completion, error) {
+// Stream asks for a completion in pieces. After every piece that brings
+// something seen gets it, on the caller's goroutine; it may be nil. Beside an
+// error, or after an abort, the Completion holds what was seen.
+func (c *Client) Stream(ctx context.Context, r Request, seen func(Piece)) (Completion, error) {
 	completion := c.blank()
 	m := c.manner.Load()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -66,7 +67,7 @@ type assembly struct {
 	request    *Request
 	completion *Completion
 	clock      clock.Clock
-	seen       func(Usage)
+	seen       func(Piece)
 	watch      *silence
 	plain      bool
 
@@ -150,19 +151,30 @@ func (a *assembly) add(chunk *answer) error {
 	into.ID, into.Fingerprint = cmp.Or(chunk.id, into.ID), cmp.Or(chunk.fingerprint, into.Fingerprint)
 	a.text.WriteString(chunk.text)
 	a.reasoning.WriteString(chunk.reasoning)
+	before := len(into.TokenIDs)
 	into.TokenIDs = append(into.TokenIDs, chunk.tokens...)
+	first := len(chunk.prompt) > 0 && into.PromptIDs == nil
+	if first {
+		into.PromptIDs = slices.Clone(chunk.prompt)
+	}
 	into.Finish = cmp.Or(chunk.finish, into.Finish)
 	if err := into.count(chunk, a.plain); err != nil {
 		return err
 	}
 	a.counted = a.counted || chunk.counted
-	if into.First.IsZero() && (chunk.text != "" || chunk.reasoning != "" || len(chunk.tokens) > 0 || chunk.usage.Completion > 0) {
+	brings := chunk.text != "" || chunk.reasoning != "" || len(chunk.tokens) > 0
+	if into.First.IsZero() && (brings || chunk.usage.Completion > 0) {
 		into.First = now
 	}
 	a.watch.heard(now, !into.First.IsZero())
-	if chunk.counted && a.seen != nil {
-		a.seen(chunk.usage)
+	if a.seen == nil || !brings && !first && !chunk.counted {
+		return nil
 	}
+	piece := Piece{Usage: into.Usage, IDs: slices.Clip(into.TokenIDs[before:]), Text: chunk.text, Reasoning: chunk.reasoning}
+	if first {
+		piece.PromptIDs = into.PromptIDs
+	}
+	a.seen(piece)
 	return nil
 }
 

@@ -35,15 +35,23 @@ func TestRecordedStream(t *testing.T) {
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
 			var counts []int
+			var pieces Completion
 			r := request()
 			r.Model = "tiny-dense"
-			got, err := client(t, Options{}, says(200, text)).Stream(t.Context(), r, func(u Usage) { counts = append(counts, u.Completion) })
+			got, err := client(t, Options{}, says(200, text)).Stream(t.Context(), r, func(p Piece) {
+				counts = append(counts, p.Usage.Completion)
+				pieces.PromptIDs, pieces.TokenIDs = append(pieces.PromptIDs, p.PromptIDs...), append(pieces.TokenIDs, p.IDs...)
+				pieces.Text += p.Text
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			checkRecorded(t, got)
 			if want := []int{0, 1, 2, 3, 4, 4}; !slices.Equal(counts, want) {
 				t.Errorf("usage seen %v, want %v", counts, want)
+			}
+			if pieces.Text != got.Text || !slices.Equal(pieces.TokenIDs, got.TokenIDs) || !slices.Equal(pieces.PromptIDs, got.PromptIDs) {
+				t.Errorf("pieces %+v of %+v", pieces, got)
 			}
 			if got.First.Before(got.Sent) || got.Finished.Before(got.First) {
 				t.Errorf("times %v, %v, %v", got.Sent, got.First, got.Finished)
@@ -216,8 +224,8 @@ func TestAbortStream(t *testing.T) {
 		left <- true
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	got, err := c.Stream(ctx, request(), func(u Usage) {
-		if u.Completion == 3 {
+	got, err := c.Stream(ctx, request(), func(p Piece) {
+		if p.Usage.Completion == 3 {
 			cancel()
 		}
 	})

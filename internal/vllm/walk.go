@@ -123,6 +123,11 @@ func (w *walker) items(read func(i int)) {
 	w.token(']')
 }
 
+// ids reads ids of tokens behind what has room for them.
+func (w *walker) ids(into *[]int32) {
+	w.items(func(int) { *into = append(*into, int32(w.whole())) })
+}
+
 // text reads a string or a null into what has room for it.
 func (w *walker) text(into *string) {
 	if w.null() {

@@ -54,12 +54,14 @@ func (e *Engine) give(event router.Event) {
 // that come in between only the counts of tokens are kept.
 func (e *Engine) send(r *request) (router.Event, vllm.Completion) {
 	started, tokens := time.Duration(-1), 0
-	completion, err := r.place.Stream(e.settings.Request(r.id), func(u vllm.Usage) {
+	completion, err := r.place.Stream(e.settings.Request(r.id), func(p vllm.Piece) {
 		if started < 0 {
 			started = e.since(e.settings.Clock.Now())
 		}
-		r.tally.tokens.Add(int64(u.Completion - tokens))
-		tokens = u.Completion
+		if p.Usage.Told() {
+			r.tally.tokens.Add(int64(p.Usage.Completion - tokens))
+			tokens = p.Usage.Completion
+		}
 	})
 	r.tally.ended(err != nil)
 	event := router.Event{

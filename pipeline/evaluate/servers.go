@@ -36,7 +36,7 @@ func (s *Subject) acquire(ctx context.Context, servers *serving.Servers, drain <
 }
 
 // Stream asks one of the replicas.
-func (l lease) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Usage)) (vllm.Completion, string, error) {
+func (l lease) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, string, error) {
 	return l.Lease.Stream(ctx, r, seen)
 }
 
