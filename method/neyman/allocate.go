@@ -22,15 +22,21 @@ func Allocate(scores []float64, total int) ([]int, error) {
 // Allocator makes allocations one after the other in the memory that it has. The
 // zero value is ready for use.
 type Allocator struct {
+	Least int // rollouts that every task gets whatever its score; 0: 1
+
 	classes    Classes
 	class      []int
 	allocation []int
 }
 
-// Allocate is the function of that name. What it returns holds until the next call.
+// Allocate is the function of that name, with at least Least rollouts on each task.
+// It is the exact optimum under this floor: gains fall with every further rollout of
+// a task, so that the greatest of them, from the floor up, are the best to take. What
+// it returns holds until the next call.
 func (a *Allocator) Allocate(scores []float64, total int) ([]int, error) {
-	if total < len(scores) || len(scores) == 0 {
-		return nil, fmt.Errorf("allocate %d rollouts to %d tasks: every task needs one", total, len(scores))
+	least := max(1, a.Least)
+	if len(scores) == 0 || total/least < len(scores) {
+		return nil, fmt.Errorf("allocate %d rollouts to %d tasks: every task needs at least %d", total, len(scores), least)
 	}
 	largest := 0.0
 	for i, v := range scores {
@@ -42,6 +48,7 @@ func (a *Allocator) Allocate(scores []float64, total int) ([]int, error) {
 	_, exponent := math.Frexp(largest)
 	scale := math.Ldexp(1, -max(exponent, -1000))
 	a.classes.Reset()
+	a.classes.Least = least
 	a.class, a.allocation = slices.Grow(a.class[:0], len(scores))[:len(scores)], slices.Grow(a.allocation[:0], len(scores))[:len(scores)]
 	for i, v := range scores {
 		a.class[i] = a.classes.Add(1, v*scale) // exact, so that ties stay ties
@@ -52,7 +59,7 @@ func (a *Allocator) Allocate(scores []float64, total int) ([]int, error) {
 	}
 	gain, extra := a.classes.Settle(total)
 	for i, c := range a.class {
-		a.allocation[i] = 1
+		a.allocation[i] = least
 		if c < 0 {
 			continue
 		}

@@ -10,21 +10,18 @@ import (
 	"speceval/internal/seed"
 )
 
-// greedy is the paper's procedure word for word: start from one rollout a task
-// and give each further one to the task with the largest marginal reduction,
-// the first of those that are equal.
-func greedy(scores []float64, total int) []int {
-	allocation := make([]int, len(scores))
-	for i := range allocation {
-		allocation[i] = 1
-	}
+// greedy is the paper's procedure word for word: start from one rollout a task, or
+// from a larger floor, and give each further one to the task with the largest marginal
+// reduction, the first of those that are equal.
+func greedy(scores []float64, total, least int) []int {
+	allocation := slices.Repeat([]int{least}, len(scores))
 	if slices.Max(scores) == 0 {
-		for spent := len(scores); spent < total; spent++ {
+		for spent := least * len(scores); spent < total; spent++ {
 			allocation[spent%len(scores)]++
 		}
 		return allocation
 	}
-	for spent := len(scores); spent < total; spent++ {
+	for spent := least * len(scores); spent < total; spent++ {
 		best, gain := 0, -1.0
 		for i, v := range scores {
 			l := allocation[i]
@@ -71,8 +68,25 @@ func TestAllocationIsTheGreedyOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := greedy(scores, total); !slices.Equal(got, want) {
+		if want := greedy(scores, total, 1); !slices.Equal(got, want) {
 			t.Fatalf("Allocate(%v, %d) =\n%v, greedy gives\n%v", scores, total, got, want)
+		}
+	}
+}
+
+func TestAllocationAboveAFloorIsTheGreedyOne(t *testing.T) {
+	random := seed.Root(3).Stream()
+	var a Allocator
+	for range 20_000 {
+		scores := kindsOfScores(&random)
+		a.Least = 1 + int(random.Uint64()%8)
+		total := a.Least*len(scores) + int(random.Uint64()%uint64(20*len(scores)))
+		got, err := a.Allocate(scores, total)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := greedy(scores, total, a.Least); !slices.Equal(got, want) {
+			t.Fatalf("Allocate(%v, %d) above %d =\n%v, greedy gives\n%v", scores, total, a.Least, got, want)
 		}
 	}
 }
@@ -84,24 +98,26 @@ func TestAllocationIsOptimal(t *testing.T) {
 	for range 300 {
 		scores := kindsOfScores(&random)
 		scores = scores[:min(4, len(scores))]
-		total := len(scores) + int(random.Uint64()%8)
-		got, err := Allocate(scores, total)
+		least := 1 + int(random.Uint64()%3)
+		total := least*len(scores) + int(random.Uint64()%8)
+		a := Allocator{Least: least}
+		got, err := a.Allocate(scores, total)
 		if err != nil {
 			t.Fatal(err)
 		}
 		value := VarianceRatio(scores, got, 1)
-		least := math.Inf(1)
-		every(len(scores), total, func(allocation []int) {
-			least = min(least, VarianceRatio(scores, allocation, 1))
+		best := math.Inf(1)
+		every(len(scores), total, least, func(allocation []int) {
+			best = min(best, VarianceRatio(scores, allocation, 1))
 		})
-		if value > least*(1+1e-14) {
-			t.Fatalf("Allocate(%v, %d) = %v: Σ v/L is %v, the least is %v", scores, total, got, value, least)
+		if value > best*(1+1e-14) {
+			t.Fatalf("Allocate(%v, %d) above %d = %v: Σ v/L is %v, the best is %v", scores, total, least, got, value, best)
 		}
 	}
 }
 
-// every visits the allocations of total rollouts to tasks, one to each at least.
-func every(tasks, total int, visit func([]int)) {
+// every visits the allocations of total rollouts to tasks, so many to each at least.
+func every(tasks, total, least int, visit func([]int)) {
 	allocation := make([]int, tasks)
 	var fill func(task, left int)
 	fill = func(task, left int) {
@@ -110,7 +126,7 @@ func every(tasks, total int, visit func([]int)) {
 			visit(allocation)
 			return
 		}
-		for n := 1; left-n >= tasks-1-task; n++ {
+		for n := least; left-n >= least*(tasks-1-task); n++ {
 			allocation[task] = n
 			fill(task+1, left-n)
 		}
@@ -125,7 +141,8 @@ func TestAllocationRefusesNonsense(t *testing.T) {
 		want   string
 	}{
 		{nil, 3, "0 tasks"},
-		{[]float64{1, 1}, 1, "every task needs one"},
+		{[]float64{1, 1}, 1, "every task needs at least 1"},
+		{[]float64{1, 1, 1}, 2, "every task needs"},
 		{[]float64{1, -1}, 5, "score 1 is -1"},
 		{[]float64{math.NaN(), 1}, 5, "score 0 is NaN"},
 		{[]float64{math.Inf(1), 1}, 5, "score 0 is +Inf"},
@@ -134,6 +151,10 @@ func TestAllocationRefusesNonsense(t *testing.T) {
 		if got, err := Allocate(tt.scores, tt.total); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Allocate(%v, %d) = %v, %v; want an error with %q", tt.scores, tt.total, got, err, tt.want)
 		}
+	}
+	above := Allocator{Least: 3}
+	if got, err := above.Allocate([]float64{1, 1}, 5); err == nil || !strings.Contains(err.Error(), "every task needs at least 3") {
+		t.Errorf("5 rollouts for two tasks of 3 or more: %v, %v", got, err)
 	}
 }
 
@@ -195,7 +216,7 @@ func BenchmarkAllocate(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("greedy/N=%d", n), func(b *testing.B) {
 			for b.Loop() {
-				greedy(scores, n*32)
+				greedy(scores, n*32, 1)
 			}
 			perSecond(b, "allocations/s")
 		})

@@ -6,6 +6,8 @@ import "math"
 // is cheap, because a pilot of size m tells at most m+1 kinds of task apart.
 // The zero value is empty and ready for Add. It keeps its memory between uses.
 type Classes struct {
+	Least int // rollouts that every task gets whatever its score; 0: 1
+
 	counts []float64 // tasks in the class
 	scores []float64 // v > 0, in any common unit
 	roots  []float64 // √v
@@ -44,15 +46,15 @@ func (c *Classes) AddRoot(count int, score, root float64) int {
 }
 
 // Units returns the rollouts of each task of a class after Solve. Tasks of
-// score zero have one, unless every score is zero.
+// score zero have Least, unless every score is zero.
 func (c *Classes) Units(class int) int { return c.units[class] }
 
-// Solve gives every task one rollout and then spends total − tasks further
-// ones where they reduce Σ v/L most: the exact integer optimum (paper, Eq. 8).
+// Solve gives every task Least rollouts and then spends the others of total where
+// they reduce Σ v/L most: the exact integer optimum (paper, Eq. 8, where Least is 1).
 // It returns the class that did not get its last round in full and the number
 // of its tasks, fewer than its size, that have one rollout more than Units
 // says; extra is zero when the rounds came out even. The total must be at
-// least the number of tasks, and at least one score positive.
+// least Least for every task, and at least one score positive.
 //
 // A class takes its L-th further rollout where the gain v/[L(L+1)] exceeds a
 // common threshold λ; with t = 1/√λ that is L(L+1) ≤ t²v, so L is t√v rounded
@@ -63,12 +65,15 @@ func (c *Classes) Solve(total int) (class, extra int) {
 		c.units = make([]int, 2*len(c.counts))
 	}
 	c.units = c.units[:len(c.counts)]
-	left := c.round(total - c.zeros)
+	left := c.round(total - c.zeros*c.least())
 	if left >= 0 {
 		return c.spend(left)
 	}
 	return c.takeBack(-left)
 }
+
+// least is the least number of rollouts of a task.
+func (c *Classes) least() int { return max(1, c.Least) }
 
 // round sets the units by the rule above for a guess of t, improved while that
 // pays, and returns the rollouts that are then left, negative if overspent.
@@ -86,9 +91,9 @@ func (c *Classes) round(total int) (left int) {
 }
 
 // roundAt sets the units for the threshold 1/t² and returns the rollouts left
-// of total with the weight of the classes that have more than one.
+// of total with the weight of the classes that have more than the least.
 func (c *Classes) roundAt(t float64, total int) (left int, weight float64) {
-	used := 0
+	used, least := 0, c.least()
 	counts, roots := c.counts, c.roots[:len(c.counts)]
 	units := c.units[:len(c.counts)]
 	for i, n := range counts {
@@ -97,12 +102,12 @@ func (c *Classes) roundAt(t float64, total int) (left int, weight float64) {
 		if y*y >= float64(l*(l+1)) {
 			l++
 		}
-		if l < 1 {
-			l = 1
+		if l < least {
+			l = least
 		}
 		units[i] = l
 		used += int(n) * l
-		if l > 1 {
+		if l > least {
 			weight += n * roots[i]
 		}
 	}
@@ -131,11 +136,12 @@ func (c *Classes) spend(left int) (class, extra int) {
 
 // takeBack collects what was overspent, class by class from the least gain up.
 func (c *Classes) takeBack(over int) (class, extra int) {
+	least := c.least()
 	for over > 0 {
 		worst, loss := 0, math.Inf(1)
 		for i, v := range c.scores {
 			l := c.units[i]
-			if l == 1 {
+			if l == least {
 				continue
 			}
 			if g := v / float64(l*(l-1)); g < loss {
@@ -178,7 +184,7 @@ func (c *Classes) Settle(total int) (gain float64, extra int) {
 		}
 	}
 	for i, v := range c.scores {
-		if l := c.units[i]; l > 1 && v/float64(l*(l-1)) == gain {
+		if l := c.units[i]; l > c.least() && v/float64(l*(l-1)) == gain {
 			c.units[i]--
 			extra += int(c.counts[i])
 		}

@@ -20,12 +20,15 @@ type Ahead struct {
 }
 
 func (a *Ahead) clone() *Ahead {
-	return &Ahead{open: slices.Clone(a.open), rest: slices.Clone(a.rest), left: a.left, scores: make([]float64, len(a.rest))}
+	return &Ahead{
+		open: slices.Clone(a.open), rest: slices.Clone(a.rest), left: a.left,
+		scores: make([]float64, len(a.rest)), allocator: neyman.Allocator{Least: a.allocator.Least},
+	}
 }
 
 // Divide writes into shares how the rollouts are divided by the scores of all tasks,
 // E[p(1−p)]: in proportion to the roots of R²·score, exactly and in whole rollouts,
-// with at least one for each task that has weight left and none for the others, whose
+// with at least Plan.Least for each task that has weight left and none for the others, whose
 // scores are not looked at (Eq. 8 of the paper, of which this is the case R = 1−w).
 //
 // It is an error if there are not as many scores and shares as tasks, if a score is

@@ -221,18 +221,21 @@ func TestEveryOutcome(t *testing.T) {
 		budget, pilots int
 		fractions      []float64
 		ps             []float64
+		least          int
 	}
 	shapes := []shape{
-		{3, 1, []float64{1}, []float64{0.9, 0.2, 0.5}},
-		{4, 2, []float64{1}, []float64{0.05, 0.6, 0.35}},
-		{6, 2, []float64{1}, []float64{0.03, 0.5}},
-		{4, 1, []float64{0.5, 1}, []float64{0.2, 0.7, 0.99}},
-		{5, 1, []float64{0.3, 1}, []float64{0.5, 0.1}},
-		{6, 2, []float64{0.4, 1}, []float64{0.8, 0.4}},
-		{4, 1, []float64{0.4, 0.5, 1}, []float64{0.3, 0.9}},
-		{6, 1, []float64{0.3, 0.45, 1}, []float64{0.65, 0.12}},
-		{3, 1, []float64{0.5, 0.5, 1}, []float64{0.4, 0.02, 0.8}},
-		{4, 1, []float64{1, 0.5, 1}, []float64{0.4, 0.02}}, // all finish in the second stage
+		{3, 1, []float64{1}, []float64{0.9, 0.2, 0.5}, 0},
+		{4, 2, []float64{1}, []float64{0.05, 0.6, 0.35}, 0},
+		{6, 2, []float64{1}, []float64{0.03, 0.5}, 0},
+		{4, 1, []float64{0.5, 1}, []float64{0.2, 0.7, 0.99}, 0},
+		{5, 1, []float64{0.3, 1}, []float64{0.5, 0.1}, 0},
+		{6, 2, []float64{0.4, 1}, []float64{0.8, 0.4}, 0},
+		{4, 1, []float64{0.4, 0.5, 1}, []float64{0.3, 0.9}, 0},
+		{6, 1, []float64{0.3, 0.45, 1}, []float64{0.65, 0.12}, 0},
+		{3, 1, []float64{0.5, 0.5, 1}, []float64{0.4, 0.02, 0.8}, 0},
+		{4, 1, []float64{1, 0.5, 1}, []float64{0.4, 0.02}, 0}, // all finish in the second stage
+		{6, 2, []float64{0.3, 1}, []float64{0.8, 0.4}, 3},
+		{5, 1, []float64{0.5, 0.5, 1}, []float64{0.1, 0.6}, 2},
 	}
 	for number, shape := range shapes {
 		for name, score := range map[string]scorer{"cold": cold, "wrong": wrong, "greedy": greedy, "arbitrary": arbitrary(uint64(number)), "another": arbitrary(uint64(number + 100))} {
@@ -240,7 +243,7 @@ func TestEveryOutcome(t *testing.T) {
 				"fixed": {Weight: 0.3}, "none": {Weight: 0}, "all": {Weight: 1}, "leave one out": {LeaveOneOut: others(uint64(number))},
 			} {
 				t.Run(fmt.Sprintf("%d/%s/%s", number, name, weighing), func(t *testing.T) {
-					plan.Pilots, plan.Fractions = shape.pilots, shape.fractions
+					plan.Pilots, plan.Fractions, plan.Least = shape.pilots, shape.fractions, shape.least
 					checkShape(t, len(shape.ps), shape.budget, plan, shape.ps, score)
 				})
 			}

@@ -17,6 +17,11 @@ type Plan struct {
 	// the rollouts that are left, one for each stage. The last is 1, as is the only
 	// one of a plan with two stages.
 	Fractions []float64
+
+	// Least is the number of rollouts that a task has ahead for as long as it has weight
+	// left, so at least so many in its last stage; 0: 1. Estimates of pass^k need it.
+	// It is at most what the pilot leaves of the budget.
+	Least int
 }
 
 // Stages is the number of stages, the pilot among them.
@@ -27,6 +32,8 @@ func (p Plan) check(budget int) error {
 	switch {
 	case p.Pilots < 1 || p.Pilots >= budget:
 		return fmt.Errorf("staged: a pilot of %d rollouts per task does not fit a budget of %d: want 1 to %d", p.Pilots, budget, budget-1)
+	case p.Least < 0 || p.Least > budget-p.Pilots:
+		return fmt.Errorf("staged: at least %d rollouts per task after a pilot of %d do not fit a budget of %d: want 0 to %d", p.Least, p.Pilots, budget, budget-p.Pilots)
 	case !(p.Weight >= 0 && p.Weight <= 1):
 		return fmt.Errorf("staged: a stage weight of %v: want 0 to 1", p.Weight)
 	case len(p.Fractions) == 0 || p.Fractions[len(p.Fractions)-1] != 1:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"speceval/method/neyman"
 )
 
 // Stages is the estimate of one evaluation, stage by stage. It is made by New; one
@@ -41,7 +43,10 @@ func New(tasks, budget int, plan Plan) (*Stages, error) {
 		plan: plan, budget: budget,
 		weights: make([]float64, tasks), means: make([]float64, tasks), shrinkage: make([]float64, tasks),
 		sizes: make([]int, tasks), shares: make([]int, tasks), counts: make([]int, plan.Pilots+1),
-		ahead: Ahead{open: make([]int, 0, tasks), rest: make([]float64, tasks), scores: make([]float64, tasks)},
+		ahead: Ahead{
+			open: make([]int, 0, tasks), rest: make([]float64, tasks),
+			scores: make([]float64, tasks), allocator: neyman.Allocator{Least: max(1, plan.Least)},
+		},
 	}
 	s.Restart()
 	return s, nil
@@ -177,9 +182,10 @@ func (s *Stages) leaveOneOut(passes []int) error {
 // Decide begins the next stage, by the scores of all tasks, E[p(1−p)] given what
 // has been observed. Those of tasks that have finished are not looked at. The
 // rollouts that are left are divided by R²·score, R being the weight that a task
-// has left, exactly, with at least one for each (Eq. 8 of the paper, of which this
-// is the case R = 1−w); of its share T a task executes n = f·T rounded, at least
-// one, with the weight R·n/T. Where that is the whole share the task finishes.
+// has left, exactly, with at least Plan.Least for each (Eq. 8 of the paper, of which
+// this is the case R = 1−w); of its share T a task executes n = f·T rounded, at least
+// one, with the weight R·n/T. Where that would leave fewer than Plan.Least it executes
+// the whole share, and finishes.
 //
 // It is an error if a score is negative or not finite, and after Done.
 func (s *Stages) Decide(scores []float64) error {
@@ -207,7 +213,7 @@ func (s *Stages) Decide(scores []float64) error {
 // begin gives a task its part of the next stage.
 func (s *Stages) begin(task, share int, fraction float64) {
 	size, weight, rest := share, s.ahead.rest[task], 0.0
-	if n := max(1, int(math.Round(fraction*float64(share)))); n < share {
+	if n := max(1, int(math.Round(fraction*float64(share)))); n <= share-s.ahead.allocator.Least {
 		size = n
 		weight *= float64(size) / float64(share)
 		rest = s.ahead.rest[task] - weight

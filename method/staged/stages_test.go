@@ -98,6 +98,7 @@ func TestStagesKeepTheirRules(t *testing.T) {
 		if random.IntN(2) == 0 {
 			plan.LeaveOneOut = others(seed)
 		}
+		plan.Least = random.IntN(1 + min(4, budget-plan.Pilots))
 		score := []scorer{cold, wrong, greedy, arbitrary(seed)}[random.IntN(4)]
 		s := begin(t, tasks, budget, plan)
 		var weights []float64 // of the stages that were decided, by task
@@ -109,7 +110,7 @@ func TestStagesKeepTheirRules(t *testing.T) {
 					weights[i] = 1 - weights[i]
 				}
 			}
-			checkDecision(t, s, plan.Fractions[stage], rest, left)
+			checkDecision(t, s, plan.Fractions[stage], max(1, plan.Least), rest, left)
 			for i, n := range s.Sizes() {
 				left -= n
 				weights[i] += s.Weights()[i]
@@ -140,14 +141,19 @@ func TestStagesKeepTheirRules(t *testing.T) {
 
 // checkDecision holds a decision to its definition. Scores of R = 0 and ties are left
 // to Allocate.
-func checkDecision(t *testing.T, s *staged.Stages, fraction float64, rest []float64, left int) {
+func checkDecision(t *testing.T, s *staged.Stages, fraction float64, least int, rest []float64, left int) {
 	t.Helper()
 	sum := 0
 	for i, share := range s.Shares() {
 		sum += share
 		size, weight := 0, 0.0
 		if share > 0 {
-			size = min(share, max(1, int(math.Round(fraction*float64(share)))))
+			if size = max(1, int(math.Round(fraction*float64(share)))); share-size < least {
+				size = share
+			}
+			if share < least {
+				t.Fatalf("task %d has a share of %d, want %d", i, share, least)
+			}
 			weight = rest[i] * float64(size) / float64(share)
 		} else if rest[i] != 0 {
 			t.Fatalf("task %d has the weight %v left and no share", i, rest[i])
@@ -307,6 +313,8 @@ func TestPlansAreChecked(t *testing.T) {
 	for want, spoil := range map[string]func(*staged.Plan){
 		"pilot of 0":            func(p *staged.Plan) { p.Pilots = 0 },
 		"pilot of 4":            func(p *staged.Plan) { p.Pilots = 4 },
+		"at least -1 ":          func(p *staged.Plan) { p.Least = -1 },
+		"at least 3 ":           func(p *staged.Plan) { p.Least = 3 },
 		"weight of -0.1":        func(p *staged.Plan) { p.Weight = -0.1 },
 		"weight of 1.1":         func(p *staged.Plan) { p.Weight = 1.1 },
 		"weight of NaN":         func(p *staged.Plan) { p.Weight = math.NaN() },
