@@ -123,7 +123,7 @@ func (e *executions) execute(ctx context.Context, on virtual.Settings, how contr
 		return 0, err
 	}
 	rewards := coupled.NewRewards(e.profile, e.profile.SHA256(), e.seed+uint64(repeat))
-	record, err := router.Run(ctx, router.Settings{Controller: c, Engine: engine, Reward: func(id controller.ID) bool { return rewards.Reward(numbered(id, plan.Pilots)) }})
+	record, err := router.Run(ctx, router.Settings{Controller: c, Engine: engine, Reward: router.PassFail(func(id controller.ID) bool { return rewards.Reward(numbered(id, plan.Pilots)) })})
 	if err != nil {
 		return 0, err
 	}

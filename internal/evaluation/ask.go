@@ -132,6 +132,6 @@ func (e *engine) score(number int, id controller.ID, r *rollout.Rollout, request
 			return
 		}
 	}
-	e.reward(id, v.Correct)
+	e.reward(id, v.Reward())
 	e.give(router.Event{Kind: router.Completed, Request: number, Finished: now})
 }

@@ -40,7 +40,7 @@ type engine struct {
 	stopped chan struct{} // closed when cause is set
 	mu      sync.Mutex
 	cause   error
-	passed  map[controller.ID]bool
+	rewards map[controller.ID]float64
 
 	counts counts
 }
@@ -55,7 +55,7 @@ func newEngine(ctx context.Context, s Settings, st *store, c *controller.Control
 		Settings: s, store: st, control: c, start: s.Clock.Now(),
 		outstanding: make(map[int]context.CancelFunc),
 		piloted:     make(chan struct{}),
-		stopped:     make(chan struct{}), passed: make(map[controller.ID]bool),
+		stopped:     make(chan struct{}), rewards: make(map[controller.ID]float64),
 	}
 	e.events = make(chan router.Event, e.Slots()+1)
 	e.ctx, e.end = context.WithCancel(ctx)
@@ -103,7 +103,7 @@ func (e *engine) Submit(number int, id controller.ID) {
 		Prompt: int(r.PromptTokens), Generated: int(r.CompletionTokens),
 	}
 	if v != nil {
-		e.reward(id, v.Correct)
+		e.reward(id, v.Reward())
 		event.Kind = router.Completed
 	} else {
 		e.tasks.Go(func() { e.score(number, id, r, nil) })
@@ -166,10 +166,10 @@ func (e *engine) deliver(event router.Event) router.Event {
 }
 
 // reward notes a reward, for the router to ask for.
-func (e *engine) reward(id controller.ID, passed bool) {
+func (e *engine) reward(id controller.ID, reward float64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.passed[id] = passed
+	e.rewards[id] = reward
 	if id.Phase == controller.Pilot {
 		e.counts.pilots.Add(1)
 	} else {
@@ -178,10 +178,10 @@ func (e *engine) reward(id controller.ID, passed bool) {
 }
 
 // rewarded is the reward of a rollout that has completed.
-func (e *engine) rewarded(id controller.ID) bool {
+func (e *engine) rewarded(id controller.ID) float64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.passed[id]
+	return e.rewards[id]
 }
 
 // give puts an event where Next finds it, unless nobody looks any more.

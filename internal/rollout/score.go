@@ -30,6 +30,14 @@ type Score struct {
 // ID of the rollout.
 func (s *Score) ID() ID { return ID{s.TaskIndex, s.Rollout} }
 
+// Reward is that of the verdict, from 0 to 1.
+func (s *Score) Reward() float64 {
+	if s.Correct {
+		return 1
+	}
+	return 0
+}
+
 func (s *Score) size() int { return 160 + len(s.Answer) + len(s.Note) }
 
 // WriteScores writes scores as one Parquet file, in the order given, with the

@@ -60,7 +60,7 @@ func BenchmarkEvent(b *testing.B) {
 					}
 					engine := &instant{slots: 256, aborted: map[int]bool{}}
 					record, err := router.Run(b.Context(), router.Settings{
-						Controller: ctl, Engine: engine, Reward: func(id controller.ID) bool { return (id.Task+id.Ordinal)%3 == 0 },
+						Controller: ctl, Engine: engine, Reward: router.PassFail(func(id controller.ID) bool { return (id.Task+id.Ordinal)%3 == 0 }),
 					})
 					if err != nil {
 						b.Fatal(err)

@@ -88,10 +88,10 @@ func (s trial) execute(t *testing.T, policy controller.Policy, random *rand.Rand
 	}
 	record, err := router.Run(t.Context(), router.Settings{
 		Controller: ctl, Engine: engine, Retries: math.MaxInt, Sparse: s.sparse,
-		Reward: func(id controller.ID) bool {
+		Reward: router.PassFail(func(id controller.ID) bool {
 			engine.reveal(id)
 			return s.reward(id)
-		},
+		}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func selection(r *router.Record) []string {
 	var ids []string
 	for _, q := range r.Requests {
 		if q.State == router.Accepted {
-			ids = append(ids, fmt.Sprint(q.ID, q.Passed))
+			ids = append(ids, fmt.Sprint(q.ID, q.Passed()))
 		}
 	}
 	slices.Sort(ids)

@@ -33,8 +33,8 @@ type Request struct {
 	ID         controller.ID
 	Replica    int
 	State      State
-	Prefetched bool // submitted before the barrier that could select it, as a speculative continuation
-	Passed     bool // its reward, if it completed
+	Prefetched bool    // submitted before the barrier that could select it, as a speculative continuation
+	Reward     float64 // if it completed, from 0 to 1
 
 	Submitted, Started, Finished, RewardReady time.Duration // Started and RewardReady negative if they never were
 
@@ -45,6 +45,9 @@ type Request struct {
 
 	Prompt, Generated int // tokens, as in Event
 }
+
+// Passed reports whether a request completed with the whole reward.
+func (q *Request) Passed() bool { return q.Reward == 1 }
 
 // Record is one execution of a policy.
 type Record struct {

@@ -14,7 +14,7 @@ type Settings struct {
 	Engine     Engine                 // new, with nothing outstanding
 
 	// Reward is the reward of a rollout, asked for once, when it has completed.
-	Reward func(controller.ID) bool
+	Reward func(controller.ID) float64
 
 	// Retries is how often a rollout that failed is submitted again. A further
 	// failure ends the execution.
@@ -24,6 +24,16 @@ type Settings struct {
 	// provisional allocation that newer rewards have overtaken is dropped, and
 	// free places wait for a request to end.
 	Sparse bool
+}
+
+// PassFail makes rewards of passes.
+func PassFail(passed func(controller.ID) bool) func(controller.ID) float64 {
+	return func(id controller.ID) float64 {
+		if passed(id) {
+			return 1
+		}
+		return 0
+	}
 }
 
 // FailedError is the end of an execution by a request that failed too often.
@@ -161,13 +171,13 @@ func (r *run) raced(q *Request) {
 // completed reveals the reward of a rollout, and passes a barrier if it is the last
 // that the stage under way has waited for.
 func (r *run) completed(q *Request) error {
-	q.Passed = r.Reward(q.ID)
+	q.Reward = r.Reward(q.ID)
 	q.RewardReady = r.since(r.Engine.Now())
 	q.State = Accepted
 	if r.Controller.Surplus(q.ID) {
 		q.State = Discarded
 	}
-	released, err := r.Controller.Completed(q.ID, q.Passed)
+	released, err := r.Controller.Rewarded(q.ID, q.Reward)
 	if err != nil {
 		return err
 	}

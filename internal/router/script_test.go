@@ -54,7 +54,7 @@ func (s *script) play(t *testing.T, settings router.Settings, late bool) (*route
 		t.Fatal(err)
 	}
 	settings.Controller, settings.Engine = ctl, s
-	settings.Reward = func(id controller.ID) bool { return id.Task == 0 || id.Ordinal == 1 }
+	settings.Reward = router.PassFail(func(id controller.ID) bool { return id.Task == 0 || id.Ordinal == 1 })
 	return router.Run(t.Context(), settings)
 }
 
@@ -170,7 +170,7 @@ func TestRewardsThatComeLater(t *testing.T) {
 		t.Errorf("submitted before each event: %v, want %v", s.heard, want)
 	}
 	first, second := record.Requests[0], record.Requests[1]
-	if first.State != router.Accepted || !first.Passed || first.Finished != 10*time.Millisecond || first.RewardReady != 30*time.Millisecond+handling || first.Generated != 7 {
+	if first.State != router.Accepted || !first.Passed() || first.Finished != 10*time.Millisecond || first.RewardReady != 30*time.Millisecond+handling || first.Generated != 7 {
 		t.Errorf("the first is %+v", first)
 	}
 	if second.State != router.Scoring || second.RewardReady >= 0 {

@@ -41,7 +41,7 @@ func execute(t *testing.T, b *bench, policy controller.Policy) *router.Record {
 		t.Fatal(err)
 	}
 	e := b.begin()
-	record, err := router.Run(t.Context(), router.Settings{Controller: c, Engine: e, Reward: passes})
+	record, err := router.Run(t.Context(), router.Settings{Controller: c, Engine: e, Reward: router.PassFail(passes)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,13 +138,13 @@ func TestPolicyOnALostReplica(t *testing.T) {
 	}
 	e := b.begin()
 	lost := false
-	_, err = router.Run(t.Context(), router.Settings{Controller: c, Engine: e, Reward: func(id controller.ID) bool {
+	_, err = router.Run(t.Context(), router.Settings{Controller: c, Engine: e, Reward: router.PassFail(func(id controller.ID) bool {
 		if !lost {
 			lost = true
 			b.replicas[1].Crash()
 		}
 		return passes(id)
-	}})
+	})})
 	if !errors.Is(err, worker.ErrVoid) {
 		t.Errorf("error %v, want a void run", err)
 	}

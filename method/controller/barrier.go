@@ -13,21 +13,54 @@ type Stage struct {
 // next stage selects may all be there already. It reports whether there was one.
 func (c *Controller) advance() (released bool, err error) {
 	for c.missing == 0 && c.stages != nil {
-		if err := c.stages.Observe(c.passes); err != nil {
+		c.settle()
+		if err := c.stages.ObserveRewards(c.rewards); err != nil {
 			return released, err
 		}
 		c.seen = append(c.seen, Stage{slices.Clone(c.stages.Sizes()), slices.Clone(c.stages.Weights())})
 		if c.stages.Done() {
 			return released, nil
 		}
-		c.posterior.Scores(c.observed, c.successes, c.scores)
-		if err := c.stages.Decide(c.scores); err != nil {
+		if err := c.decide(); err != nil {
 			return released, err
 		}
-		c.enter()
 		released = true
 	}
 	return released, nil
+}
+
+// settle adds up the rewards of the stage under way by ordinal, whatever the order that
+// they came in: sums of graded rewards differ by it in their last bits.
+func (c *Controller) settle() {
+	for i, t := range c.tasks {
+		stage := t.continuations[c.first[i]:c.selected[i]]
+		if c.stages.Stage() == 0 {
+			stage = t.pilots
+		}
+		sum := Count{}
+		for _, r := range stage {
+			sum.add(r.reward)
+			c.settled[i].add(r.reward)
+		}
+		c.rewards[i] = sum.Rewards
+		c.counts.set(i, c.settled[i])
+	}
+}
+
+// decide begins the next stage, by all rewards of the stages before it.
+func (c *Controller) decide() error {
+	c.counts.score(c.posterior, c.scores)
+	if c.Remaining != nil {
+		b := c.stages.Barrier(c.scores)
+		if err := c.stages.Resize(max(b.Least, c.Remaining(b))); err != nil {
+			return err
+		}
+	}
+	if err := c.stages.Decide(c.scores); err != nil {
+		return err
+	}
+	c.enter()
+	return nil
 }
 
 // enter selects the rollouts of the stage that has been decided, by their ids alone:
@@ -38,7 +71,6 @@ func (c *Controller) enter() {
 	if c.Policy == Async && !c.final {
 		c.spec.enter(c)
 	}
-	clear(c.passes)
 	c.round, c.at, c.unsubmitted = 1, 0, 0
 	for i, n := range c.stages.Sizes() {
 		first := c.selected[i]
@@ -47,22 +79,18 @@ func (c *Controller) enter() {
 		submitted := c.tasks[i].continuations
 		c.unsubmitted += max(0, first+n-len(submitted))
 		for _, s := range submitted[first:min(first+n, len(submitted))] {
-			if s >= completed {
-				c.count(i, s == passed)
+			if s.status == completed {
+				c.count(i, s.reward)
 			}
 		}
 	}
 }
 
 // count takes note of the reward of a selected rollout.
-func (c *Controller) count(task int, reward bool) {
+func (c *Controller) count(task int, reward float64) {
 	c.missing--
 	c.known++
-	c.observed[task]++
-	if reward {
-		c.successes[task]++
-		c.passes[task]++
-	}
+	c.counts.add(task, reward)
 }
 
 // Stage is the stage under way, from 0, the pilot. Under Uniform there is no other.
@@ -108,11 +136,38 @@ func (c *Controller) Estimate() float64 {
 	if c.stages != nil {
 		return c.stages.Mean()
 	}
-	sum := 0
-	for _, s := range c.successes {
-		sum += s
+	sum, weighted := 0.0, 0.0
+	for i := range c.tasks {
+		own := c.total(i).Rewards
+		sum += own
+		if c.TaskShares != nil {
+			weighted += c.TaskShares[i] * own / float64(c.Budget)
+		}
 	}
-	return float64(sum) / float64(c.Tasks*c.Budget)
+	if c.TaskShares != nil {
+		return weighted
+	}
+	return sum / float64(c.Tasks*c.Budget)
+}
+
+// Means is the estimates of all tasks, Σ c·X, once Done.
+func (c *Controller) Means() []float64 {
+	if c.stages != nil {
+		return c.stages.Means()
+	}
+	means := make([]float64, c.Tasks)
+	for i := range means {
+		means[i] = c.total(i).Rewards / float64(c.Budget)
+	}
+	return means
+}
+
+// total is all rewards of a task under Uniform, added up by ordinal as in settle.
+func (c *Controller) total(task int) (sum Count) {
+	for _, r := range slices.Concat(c.tasks[task].pilots, c.tasks[task].continuations) {
+		sum.add(r.reward)
+	}
+	return sum
 }
 
 // Shrinkage is Σ c²/n of each task over the stages that have been decided, 1/b under

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 
 	"speceval/method/staged"
 )
@@ -28,10 +29,11 @@ type Controller struct {
 	unsubmitted int
 
 	// Rewards of selected rollouts. No other is looked at.
-	missing             int   // in the stage under way
-	known               int   // so far
-	observed, successes []int // so far, by task
-	passes              []int // successes in the stage under way
+	missing int       // in the stage under way
+	known   int       // so far
+	counts  counts    // so far
+	settled []Count   // at the last barrier, by task
+	rewards []float64 // in the stage that was observed last, by task
 
 	posterior Posterior // for decisions
 	scores    []float64
@@ -40,11 +42,16 @@ type Controller struct {
 
 // task is how far the rollouts of one task are.
 type task struct {
-	pilots        []status // by ordinal − 1
-	continuations []status // of those submitted, always a prefix of the ordinals
+	pilots        []rollout // by ordinal − 1
+	continuations []rollout // of those submitted, always a prefix of the ordinals
 }
 
-// status is where a rollout stands.
+// rollout is where a rollout stands.
+type rollout struct {
+	status
+	reward float64 // if it has completed
+}
+
 type status uint8
 
 const (
@@ -53,7 +60,6 @@ const (
 	failing // to be submitted again
 	ended   // without a reward
 	completed
-	passed // completed, with reward 1
 )
 
 // New begins an execution.
@@ -71,31 +77,44 @@ func New(s Settings) (*Controller, error) {
 		return c, nil
 	}
 	var err error
-	if c.stages, err = staged.New(s.Tasks, s.Budget, s.plan()); err != nil {
+	if c.stages, err = s.stages(); err != nil {
 		return nil, err
 	}
-	c.missing = s.Tasks * s.Pilots
 	c.posterior = s.Prior.Posterior(s.Pilots)
 	if s.Policy == Async {
 		c.spec.posterior = s.Prior.Posterior(s.Pilots)
+	}
+	if s.Past != nil {
+		return c, c.extend()
+	}
+	c.missing = s.Tasks * s.Pilots
+	if s.Policy == Async {
 		c.spec.enter(c)
 	}
 	return c, nil
 }
 
+// extend takes an earlier evaluation for the first stage, and decides on the next one.
+func (c *Controller) extend() error {
+	c.Pilots = 0
+	for i, n := range c.Past.Counts {
+		if n.Rollouts < 0 || !(n.Rewards >= 0 && n.Rewards <= float64(n.Rollouts) && n.Squares >= 0 && n.Squares <= n.Rewards+1e-9) {
+			return fmt.Errorf("controller: task %d has %d earlier rollouts with rewards of %v and squares of %v in all", i, n.Rollouts, n.Rewards, n.Squares)
+		}
+		c.settled[i] = n
+		c.counts.set(i, n)
+	}
+	c.seen = append(c.seen, Stage{slices.Clone(c.stages.Sizes()), slices.Clone(c.stages.Weights())})
+	return c.decide()
+}
+
 // newController has the memory and nothing in it.
 func newController(s Settings) *Controller {
-	counts := make([]int, 5*s.Tasks)
-	take := func() []int {
-		part := counts[:s.Tasks:s.Tasks]
-		counts = counts[s.Tasks:]
-		return part
-	}
 	c := &Controller{
-		Settings: s, tasks: make([]task, s.Tasks), scores: make([]float64, s.Tasks), round: 1,
-		first: take(), selected: take(), observed: take(), successes: take(), passes: take(),
+		Settings: s, tasks: make([]task, s.Tasks), scores: make([]float64, s.Tasks), rewards: make([]float64, s.Tasks), round: 1,
+		settled: make([]Count, s.Tasks), first: make([]int, s.Tasks), selected: make([]int, s.Tasks), counts: newCounts(s.Tasks),
 	}
-	all := make([]status, s.Tasks*s.Pilots)
+	all := make([]rollout, s.Tasks*s.Pilots)
 	for i := range c.tasks {
 		c.tasks[i].pilots = all[i*s.Pilots : (i+1)*s.Pilots]
 	}
@@ -109,7 +128,7 @@ func newController(s Settings) *Controller {
 func (c *Controller) Next() (ID, bool) {
 	id, ok := c.next()
 	if ok {
-		c.tasks[id.Task].set(id, outstanding)
+		c.tasks[id.Task].set(id, rollout{status: outstanding})
 	}
 	return id, ok
 }
@@ -121,7 +140,7 @@ func (c *Controller) next() (ID, bool) {
 		if !c.Surplus(id) {
 			return id, true
 		}
-		c.tasks[id.Task].set(id, ended)
+		c.tasks[id.Task].set(id, rollout{status: ended})
 	}
 	if c.pilots < c.Tasks*c.Pilots {
 		id := ID{int32(c.pilots % c.Tasks), Pilot, int32(c.pilots/c.Tasks + 1)}
@@ -151,19 +170,29 @@ func (c *Controller) nextSelected() ID {
 	}
 }
 
-// Completed takes note of the reward of an outstanding rollout. The last that the
+// Completed takes note that an outstanding rollout has passed or failed, as Rewarded
+// does of a reward of 1 or 0.
+func (c *Controller) Completed(id ID, passed bool) (released bool, err error) {
+	if passed {
+		return c.Rewarded(id, 1)
+	}
+	return c.Rewarded(id, 0)
+}
+
+// Rewarded takes note of the reward of an outstanding rollout, from 0 to 1. The last that the
 // stage under way has waited for is a barrier: it decides on the next stage, and
 // released is true. It may decide on several, if what they select is there. An error
-// says that the rollout is not outstanding, or that prior or plan gave what is no
-// score or weight; there is then no going on.
-func (c *Controller) Completed(id ID, reward bool) (released bool, err error) {
+// says that the rollout is not outstanding, or that its reward is none; or that prior or
+// plan gave what is no score or weight, and there is then no going on.
+func (c *Controller) Rewarded(id ID, reward float64) (released bool, err error) {
+	if !(reward >= 0 && reward <= 1) {
+		return false, fmt.Errorf("controller: %v has the reward %v: want 0 to 1", id, reward)
+	}
 	if err := c.end(id, completed); err != nil {
 		return false, err
 	}
 	c.started = true
-	if reward {
-		c.tasks[id.Task].set(id, passed)
-	}
+	c.tasks[id.Task].set(id, rollout{completed, reward})
 	if !c.Selected(id) {
 		return false, nil
 	}
@@ -195,7 +224,7 @@ func (c *Controller) end(id ID, to status) error {
 	if c.status(id) != outstanding {
 		return fmt.Errorf("controller: %v is not outstanding", id)
 	}
-	c.tasks[id.Task].set(id, to)
+	c.tasks[id.Task].set(id, rollout{status: to})
 	return nil
 }
 
@@ -207,25 +236,25 @@ func (c *Controller) status(id ID) status {
 	if id.Ordinal < 1 || int(id.Ordinal) > len(list) {
 		return planned
 	}
-	return list[id.Ordinal-1]
+	return list[id.Ordinal-1].status
 }
 
 func (c *Controller) has(task int32) bool { return task >= 0 && int(task) < c.Tasks }
 
-func (t *task) list(p Phase) *[]status {
+func (t *task) list(p Phase) *[]rollout {
 	if p == Pilot {
 		return &t.pilots
 	}
 	return &t.continuations
 }
 
-// set gives a rollout a status. A task's continuations are submitted in order,
+// set says where a rollout stands. A task's continuations are submitted in order,
 // so that a new one is the next.
-func (t *task) set(id ID, s status) {
+func (t *task) set(id ID, to rollout) {
 	list := t.list(id.Phase)
 	if int(id.Ordinal) > len(*list) {
-		*list = append(*list, s)
+		*list = append(*list, to)
 		return
 	}
-	(*list)[id.Ordinal-1] = s
+	(*list)[id.Ordinal-1] = to
 }

@@ -60,10 +60,10 @@ func (s *speculation) next(c *Controller) (ID, bool) {
 // Provisional is an allocation of all continuations that the stage under way leaves,
 // by the rewards of selected rollouts that are there so far.
 type Provisional struct {
-	version             int
-	observed, successes []int // by task
-	posterior           Posterior
-	ahead               *staged.Ahead
+	version   int
+	counts    counts
+	posterior Posterior
+	ahead     *staged.Ahead
 
 	done   bool
 	solved []int // nil if the prior gave what is no score
@@ -81,13 +81,7 @@ func (c *Controller) Snapshot() *Provisional {
 	}
 	s.observed = c.known
 	s.version++
-	counts := make([]int, 2*c.Tasks)
-	p := &Provisional{
-		version: s.version, observed: counts[:c.Tasks], successes: counts[c.Tasks:], posterior: s.posterior, ahead: s.ahead,
-	}
-	copy(p.observed, c.observed)
-	copy(p.successes, c.successes)
-	return p
+	return &Provisional{version: s.version, counts: c.counts.clone(), posterior: s.posterior, ahead: s.ahead}
 }
 
 // Stale reports whether rewards have come since the snapshot was taken.
@@ -105,8 +99,8 @@ func (p *Provisional) allocation() []int {
 		return p.solved
 	}
 	p.done = true
-	scores, shares := make([]float64, len(p.observed)), make([]int, len(p.observed))
-	p.posterior.Scores(p.observed, p.successes, scores)
+	scores, shares := make([]float64, len(p.counts.all)), make([]int, len(p.counts.all))
+	p.counts.score(p.posterior, scores)
 	if p.ahead.Divide(scores, shares) == nil { // else the barrier meets the same, and says so
 		p.solved = shares
 	}

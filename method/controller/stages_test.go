@@ -63,7 +63,7 @@ func TestStagesOfAsync(t *testing.T) {
 	}
 	complete(t, c, []ID{{0, Continuation, 1}}, always)
 	p := c.Snapshot()
-	if p == nil || !slices.Equal(p.observed, []int{2, 1}) || !slices.Equal(p.successes, []int{2, 0}) {
+	if p == nil || !slices.Equal(p.counts.observed, []int{2, 1}) || !slices.Equal(p.counts.successes, []int{2, 0}) {
 		t.Fatalf("the snapshot is %+v", p)
 	}
 	copy(scores, []float64{4, 1}) // from now on the prior is of another mind

@@ -1,6 +1,9 @@
 package staged
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Plan says how an evaluation in stages spends its budget. It is fixed before the
 // first rollout.
@@ -22,13 +25,18 @@ type Plan struct {
 	// left, so at least so many in its last stage; 0: 1. Estimates of pass^k need it.
 	// It is at most what the pilot leaves of the budget.
 	Least int
+
+	// TaskShares is the weight of each task in the mean over tasks, positive and one in all;
+	// nil where all are alike. Tasks of several benchmarks may count differently.
+	TaskShares []float64
 }
 
 // Stages is the number of stages, the pilot among them.
 func (p Plan) Stages() int { return 1 + len(p.Fractions) }
 
-// check says what is wrong with a plan for a budget of rollouts a task, if anything.
-func (p Plan) check(budget int) error {
+// check says what is wrong with a plan for so many tasks and a budget of rollouts a
+// task, if anything.
+func (p Plan) check(tasks, budget int) error {
 	switch {
 	case p.Pilots < 1 || p.Pilots >= budget:
 		return fmt.Errorf("staged: a pilot of %d rollouts per task does not fit a budget of %d: want 1 to %d", p.Pilots, budget, budget-1)
@@ -39,10 +47,33 @@ func (p Plan) check(budget int) error {
 	case len(p.Fractions) == 0 || p.Fractions[len(p.Fractions)-1] != 1:
 		return fmt.Errorf("staged: fractions %v: the last stage executes all that is left, 1", p.Fractions)
 	}
+	if err := p.checkShares(tasks); err != nil {
+		return err
+	}
 	for _, f := range p.Fractions {
 		if !(f > 0 && f <= 1) {
 			return fmt.Errorf("staged: a fraction of %v: want more than 0 and at most 1", f)
 		}
+	}
+	return nil
+}
+
+func (p Plan) checkShares(tasks int) error {
+	if p.TaskShares == nil {
+		return nil
+	}
+	if len(p.TaskShares) != tasks {
+		return fmt.Errorf("staged: shares of %d tasks, want %d", len(p.TaskShares), tasks)
+	}
+	sum := 0.0
+	for i, share := range p.TaskShares {
+		if !(share > 0) {
+			return fmt.Errorf("staged: task %d has the share %v: want a positive number", i, share)
+		}
+		sum += share
+	}
+	if math.Abs(sum-1) > 1e-9 {
+		return fmt.Errorf("staged: shares come to %v: want 1", sum)
 	}
 	return nil
 }

@@ -26,7 +26,8 @@ type Stages struct {
 	sum       float64   // of the means
 	shrinkage []float64 // Σ c²/n, this stage included
 
-	counts []int // of pilots by successes
+	counts  []int     // of pilots by successes
+	rewards []float64 // of passes, for Observe
 }
 
 // New begins an evaluation of so many tasks with an average budget of rollouts per
@@ -35,17 +36,17 @@ func New(tasks, budget int, plan Plan) (*Stages, error) {
 	if tasks < 1 {
 		return nil, fmt.Errorf("staged: %d tasks, want at least 1", tasks)
 	}
-	if err := plan.check(budget); err != nil {
+	if err := plan.check(tasks, budget); err != nil {
 		return nil, err
 	}
-	plan.Fractions = slices.Clone(plan.Fractions)
+	plan.Fractions, plan.TaskShares = slices.Clone(plan.Fractions), slices.Clone(plan.TaskShares)
 	s := &Stages{
 		plan: plan, budget: budget,
 		weights: make([]float64, tasks), means: make([]float64, tasks), shrinkage: make([]float64, tasks),
-		sizes: make([]int, tasks), shares: make([]int, tasks), counts: make([]int, plan.Pilots+1),
+		sizes: make([]int, tasks), shares: make([]int, tasks), counts: make([]int, plan.Pilots+1), rewards: make([]float64, tasks),
 		ahead: Ahead{
 			open: make([]int, 0, tasks), rest: make([]float64, tasks),
-			scores: make([]float64, tasks), allocator: neyman.Allocator{Least: max(1, plan.Least)},
+			scores: make([]float64, tasks), shares: plan.TaskShares, allocator: neyman.Allocator{Least: max(1, plan.Least)},
 		},
 	}
 	s.Restart()
@@ -111,23 +112,36 @@ var ErrOrder = errors.New("staged: Observe and Decide take turns, until Done")
 // Observe takes the outcome of the stage under way: the passes of each task among
 // its Sizes.
 func (s *Stages) Observe(passes []int) error {
-	if s.observed {
-		return ErrOrder
-	}
 	if len(passes) != len(s.sizes) {
 		return fmt.Errorf("staged: passes of %d tasks, want %d", len(passes), len(s.sizes))
 	}
 	for i, x := range passes {
-		if x < 0 || x > s.sizes[i] {
-			return fmt.Errorf("staged: task %d has %d passes of %d rollouts", i, x, s.sizes[i])
+		s.rewards[i] = float64(x)
+	}
+	return s.ObserveRewards(s.rewards)
+}
+
+// ObserveRewards takes the outcome of the stage under way where rewards are graded,
+// from 0 to 1: the sum of the rewards of each task's rollouts. It keeps none of the
+// slice. Plan.LeaveOneOut is for passes: a sum counts as the nearest whole number.
+func (s *Stages) ObserveRewards(sums []float64) error {
+	if s.observed {
+		return ErrOrder
+	}
+	if len(sums) != len(s.sizes) {
+		return fmt.Errorf("staged: rewards of %d tasks, want %d", len(sums), len(s.sizes))
+	}
+	for i, x := range sums {
+		if !(x >= 0 && x <= float64(s.sizes[i])) {
+			return fmt.Errorf("staged: task %d has rewards of %v in all from %d rollouts: want 0 to 1 from each", i, x, s.sizes[i])
 		}
 	}
 	if s.stage == 0 && s.plan.LeaveOneOut != nil {
-		if err := s.leaveOneOut(passes); err != nil {
+		if err := s.leaveOneOut(sums); err != nil {
 			return err
 		}
 	}
-	s.sum += s.add(passes)
+	s.sum += s.add(sums)
 	s.observed = true
 	return nil
 }
@@ -135,16 +149,16 @@ func (s *Stages) Observe(passes []int) error {
 // add adds the outcome of the stage to the tasks' means and returns what it adds to
 // their sum. A weight that all tasks have in common multiplies once, so that two
 // stages give w·ΣX + (1−w)·ΣY, as Eq. 3 has it, to the bit.
-func (s *Stages) add(passes []int) float64 {
+func (s *Stages) add(sums []float64) float64 {
 	common := true
 	plain, weighted := 0.0, 0.0
-	for i, x := range passes {
+	for i, x := range sums {
 		common = common && s.weights[i] == s.weights[0]
 		if n := s.sizes[i]; n > 0 {
-			mean := float64(x) / float64(n)
+			mean := x / float64(n)
 			s.means[i] += s.weights[i] * mean
-			plain += mean
-			weighted += s.weights[i] * mean
+			plain += s.share(i) * mean
+			weighted += s.share(i) * s.weights[i] * mean
 		}
 	}
 	if common {
@@ -155,10 +169,10 @@ func (s *Stages) add(passes []int) float64 {
 
 // leaveOneOut sets the pilots' weights. Tasks with as many successes have the same
 // others.
-func (s *Stages) leaveOneOut(passes []int) error {
+func (s *Stages) leaveOneOut(sums []float64) error {
 	clear(s.counts)
-	for _, x := range passes {
-		s.counts[x]++
+	for _, x := range sums {
+		s.counts[int(math.Round(x))]++
 	}
 	for own, n := range s.counts {
 		if n == 0 {
@@ -170,8 +184,8 @@ func (s *Stages) leaveOneOut(passes []int) error {
 		if !(weight >= 0 && weight <= 1) {
 			return fmt.Errorf("staged: a leave-one-out weight of %v: want 0 to 1", weight)
 		}
-		for i, x := range passes {
-			if x == own {
+		for i, x := range sums {
+			if int(math.Round(x)) == own {
 				s.weigh(i, weight)
 			}
 		}
@@ -225,6 +239,14 @@ func (s *Stages) begin(task, share int, fraction float64) {
 
 // Done reports whether every task has finished, and the whole budget is spent.
 func (s *Stages) Done() bool { return s.observed && s.ahead.left == 0 }
+
+// share is a task's share in the mean times the number of tasks.
+func (s *Stages) share(task int) float64 {
+	if s.plan.TaskShares == nil {
+		return 1
+	}
+	return s.plan.TaskShares[task] * float64(len(s.sizes))
+}
 
 // Mean is the estimate of the mean over tasks, once Done.
 func (s *Stages) Mean() float64 { return s.sum / float64(len(s.means)) }

@@ -112,7 +112,7 @@ func (e execution) run(ctx context.Context, engine router.Engine, reward func(co
 		return outcome{}, err
 	}
 	record, err := router.Run(ctx, router.Settings{
-		Controller: ctl, Engine: engine, Reward: reward, Sparse: e.AsPublished,
+		Controller: ctl, Engine: engine, Reward: router.PassFail(reward), Sparse: e.AsPublished,
 	})
 	if err != nil {
 		return outcome{}, err

@@ -86,7 +86,8 @@ func (o outcome) requests(generated bool) []measurement.Request {
 			row.Started = seconds(q.Started)
 		}
 		if q.RewardReady >= 0 {
-			row.RewardReady, row.Passed, row.CompletionTokens = seconds(q.RewardReady), &q.Passed, int32(q.Generated)
+			passed := q.Passed()
+			row.RewardReady, row.Passed, row.CompletionTokens = seconds(q.RewardReady), &passed, int32(q.Generated)
 		} else {
 			seen := int32(q.Generated)
 			row.AbortedTokens = &seen

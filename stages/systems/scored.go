@@ -108,7 +108,7 @@ func (o outcome) means() (pilots, continuations float64) {
 			continue
 		}
 		counts[q.ID.Phase][q.ID.Task]++
-		if q.Passed {
+		if q.Passed() {
 			passed[q.ID.Phase][q.ID.Task]++
 		}
 	}

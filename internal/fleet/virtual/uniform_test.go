@@ -32,7 +32,7 @@ func TestUniformAtManyBudgetsIsThatOfTheRouter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			record, err := router.Run(t.Context(), router.Settings{Controller: c, Engine: e, Reward: func(controller.ID) bool { return false }})
+			record, err := router.Run(t.Context(), router.Settings{Controller: c, Engine: e, Reward: func(controller.ID) float64 { return 0 }})
 			if err != nil {
 				t.Fatal(err)
 			}

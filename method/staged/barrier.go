@@ -1,0 +1,118 @@
+package staged
+
+import (
+	"fmt"
+	"math"
+)
+
+// Barrier is what is known where a stage has been observed and the next one is not
+// decided. All of it follows from what was observed, so that the rollouts that are still
+// to come may be decided by it: weights stay what they are, and the estimate unbiased.
+type Barrier struct {
+	Stages     int       // that were observed
+	Scores     []float64 // E[p(1−p)] of every task, given what was observed
+	Shrinkage  []float64 // Σ c²/n of every task over these stages
+	Rest       []float64 // weight that each task has left (R)
+	TaskShares []float64 // of the tasks in the mean, by Plan.TaskShares; nil where all are alike
+	Least      int       // rollouts that must be left: for each task that has weight left, Plan.Least
+	Left       int       // rollouts that are left
+}
+
+// Barrier returns where the evaluation is, by the scores of all tasks, once the stage
+// under way is observed. Its slices hold until the next Decide.
+func (s *Stages) Barrier(scores []float64) Barrier {
+	return Barrier{
+		Stages: s.stage + 1, Scores: scores, Shrinkage: s.shrinkage, Rest: s.ahead.rest, TaskShares: s.plan.TaskShares,
+		Least: s.least(), Left: s.ahead.left,
+	}
+}
+
+// least is the number of rollouts that must be left at a barrier.
+func (s *Stages) least() int { return len(s.ahead.open) * s.ahead.allocator.Least }
+
+// Variance is the expected variance of the estimated mean if so many rollouts are
+// divided at this barrier and executed in one stage: what the stages so far have left,
+// and (Σ R·√v)² over the rollouts for the rest, which is what the allocation comes to
+// but for rounding.
+func (b Barrier) Variance(rollouts int) float64 {
+	spent, root := b.split()
+	return spent + root*root/float64(rollouts)
+}
+
+// Reaching is the least number of rollouts of which Variance is at most the given one,
+// and at least Least; false if no number is enough, since what was observed has more
+// already.
+func (b Barrier) Reaching(variance float64) (rollouts int, ok bool) {
+	spent, root := b.split()
+	if root == 0 {
+		return b.Least, spent <= variance
+	}
+	need := root * root / (variance - spent)
+	if !(need > 0 && need < math.MaxInt32) {
+		return 0, false
+	}
+	return max(b.Least, int(math.Ceil(need*(1-1e-12)))), true
+}
+
+// split returns the variance of the mean that the stages so far leave, and Σ R·√v, of
+// which the square over the rollouts is the variance of the rest.
+func (b Barrier) split() (spent, root float64) {
+	equal := 1 / float64(len(b.Scores))
+	for i, v := range b.Scores {
+		share := equal
+		if b.TaskShares != nil {
+			share = b.TaskShares[i]
+		}
+		spent += share * share * v * b.Shrinkage[i]
+		root += share * b.Rest[i] * math.Sqrt(v)
+	}
+	return spent, root
+}
+
+// Resize changes how many rollouts are left, at a barrier. It may depend on anything
+// that was observed, and is at least Barrier.Least.
+func (s *Stages) Resize(left int) error {
+	switch {
+	case !s.observed || s.Done():
+		return ErrOrder
+	case left < s.least():
+		return fmt.Errorf("staged: %d rollouts for %d tasks that have weight left: want at least %d for each", left, len(s.ahead.open), s.ahead.allocator.Least)
+	}
+	s.ahead.left = left
+	return nil
+}
+
+// Past is an evaluation that is complete, as the first stage of another one: the
+// estimate of each task, and Σ c²/n of each.
+type Past struct{ Means, Shrinkage []float64 }
+
+// Extend begins an evaluation whose first stage is one that is complete. The plan's
+// weight is that of its estimates: it must not depend on them, or on anything else that
+// was random in it. So many rollouts are left for the stages after it, which execute
+// their fractions; the plan's pilots are not looked at. The next step is Decide. What
+// comes of it cannot Restart.
+func Extend(past Past, left int, plan Plan) (*Stages, error) {
+	tasks := len(past.Means)
+	plan.Pilots, plan.LeaveOneOut = 1, nil
+	s, err := New(tasks, 1+max(1, plan.Least), plan)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(past.Shrinkage) != tasks:
+		return nil, fmt.Errorf("staged: means of %d tasks and shrinkage of %d", tasks, len(past.Shrinkage))
+	case left < s.least():
+		return nil, fmt.Errorf("staged: %d further rollouts for %d tasks: want at least %d for each", left, tasks, s.ahead.allocator.Least)
+	}
+	s.ahead.left, s.observed = left, true
+	clear(s.sizes)
+	for i, mean := range past.Means {
+		shrinkage := past.Shrinkage[i]
+		if !(shrinkage >= 0 && shrinkage < math.Inf(1)) || math.IsNaN(mean) || math.IsInf(mean, 0) {
+			return nil, fmt.Errorf("staged: task %d has the estimate %v with the shrinkage %v", i, mean, shrinkage)
+		}
+		s.means[i] = plan.Weight * mean
+		s.sum += s.share(i) * s.means[i]
+		s.shrinkage[i] = plan.Weight * plan.Weight * shrinkage
+	}
+	return s, nil
+}

@@ -1,0 +1,244 @@
+package staged_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"speceval/method/staged"
+)
+
+// law visits every outcome of an evaluation of tasks with the chances ps, by following
+// step after every stage from the start: rebuild makes the evaluation anew, and decide
+// takes it past a barrier. It returns the mean of the estimates and their variance.
+func law(t *testing.T, ps []float64, rebuild func() *staged.Stages, decide func(s *staged.Stages, p past)) (mean, variance, stated float64) {
+	t.Helper()
+	var square float64
+	var visit func(p past, chance float64)
+	replayed := func(p past) *staged.Stages {
+		s := rebuild()
+		for k, passes := range p.passes {
+			if err := s.Observe(passes); err != nil {
+				t.Fatal(err)
+			}
+			if !s.Done() {
+				decide(s, past{p.sizes[:k+1], p.passes[:k+1]})
+			}
+		}
+		return s
+	}
+	visit = func(p past, chance float64) {
+		s := replayed(p)
+		if s.Done() {
+			x := s.Mean()
+			mean += chance * x
+			square += chance * x * x
+			for i, q := range ps {
+				share := 1 / float64(len(ps))
+				if shares := s.Barrier(nil).TaskShares; shares != nil {
+					share = shares[i]
+				}
+				stated += chance * q * (1 - q) * s.Shrinkage()[i] * share * share
+			}
+			return
+		}
+		sizes := slices.Clone(s.Sizes())
+		outcomes(sizes, func(passes []int) {
+			visit(past{append(slices.Clone(p.sizes), sizes), append(slices.Clone(p.passes), passes)}, chance*probability(sizes, passes, ps))
+		})
+	}
+	visit(past{}, 1)
+	return mean, square - mean*mean, stated
+}
+
+// outcomes visits all passes of some sizes.
+func outcomes(sizes []int, visit func(passes []int)) {
+	passes := make([]int, len(sizes))
+	for {
+		visit(slices.Clone(passes))
+		i := 0
+		for ; i < len(sizes) && passes[i] == sizes[i]; i++ {
+			passes[i] = 0
+		}
+		if i == len(sizes) {
+			return
+		}
+		passes[i]++
+	}
+}
+
+func probability(sizes, passes []int, ps []float64) float64 {
+	product := 1.0
+	for i, n := range sizes {
+		s := passes[i]
+		product *= math.Pow(ps[i], float64(s)) * math.Pow(1-ps[i], float64(n-s))
+		for k := range s {
+			product *= float64(n-k) / float64(k+1)
+		}
+	}
+	return product
+}
+
+// TestStoppingByWhatIsSeenIsUnbiased lists every outcome of evaluations whose rest is
+// decided at barriers, whose tasks have shares, and that extend one that is complete:
+// the mean estimate is the mean of the chances, and its variance the stated one.
+func TestStoppingByWhatIsSeenIsUnbiased(t *testing.T) {
+	ps := []float64{0.8, 0.35}
+	shares := []float64{0.3, 0.7}
+	resized := func(s *staged.Stages, p past) {
+		_, successes := p.totals(2)
+		scores := arbitrary(3)(p, 2)
+		if left := s.Barrier(scores).Least + (successes[0]+2*successes[1])%3; s.Stage() == 0 {
+			if err := s.Resize(left); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Decide(scores); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cases := map[string]struct {
+		shares  []float64
+		rebuild func() *staged.Stages
+	}{
+		"two stages": {nil, func() *staged.Stages {
+			return begin(t, 2, 3, staged.Plan{Pilots: 1, Weight: 0.3, Fractions: []float64{1}})
+		}},
+		"three stages": {nil, func() *staged.Stages {
+			return begin(t, 2, 3, staged.Plan{Pilots: 1, Weight: 0.3, Fractions: []float64{0.4, 1}})
+		}},
+		"three with shares": {shares, func() *staged.Stages {
+			return begin(t, 2, 3, staged.Plan{Pilots: 1, Weight: 0.3, Fractions: []float64{0.4, 1}, TaskShares: shares})
+		}},
+	}
+	for name, c := range cases {
+		want := (ps[0] + ps[1]) / 2
+		if c.shares != nil {
+			want = c.shares[0]*ps[0] + c.shares[1]*ps[1]
+		}
+		mean, variance, stated := law(t, ps, c.rebuild, resized)
+		if math.Abs(mean-want) > 1e-14 {
+			t.Errorf("%s: the mean estimate is off by %g", name, mean-want)
+		}
+		if math.Abs(variance-stated) > 1e-14 {
+			t.Errorf("%s: the variance is %v, stated %v", name, variance, stated)
+		}
+	}
+}
+
+// TestAnExtensionIsUnbiased lists every outcome of an evaluation and of its extension by
+// stages that are decided by all that was seen before.
+func TestAnExtensionIsUnbiased(t *testing.T) {
+	ps := []float64{0.8, 0.35}
+	first := func() *staged.Stages {
+		return begin(t, 2, 2, staged.Plan{Pilots: 1, Weight: 0.3, Fractions: []float64{1}})
+	}
+	var mean, square, stated float64
+	var each func(p past, chance float64)
+	each = func(p past, chance float64) {
+		s := first()
+		for k, passes := range p.passes {
+			if err := s.Observe(passes); err != nil {
+				t.Fatal(err)
+			}
+			if !s.Done() {
+				if err := s.Decide(arbitrary(5)(past{p.sizes[:k+1], p.passes[:k+1]}, 2)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if !s.Done() {
+			sizes := slices.Clone(s.Sizes())
+			outcomes(sizes, func(passes []int) {
+				each(past{append(slices.Clone(p.sizes), sizes), append(slices.Clone(p.passes), passes)}, chance*probability(sizes, passes, ps))
+			})
+			return
+		}
+		was := staged.Past{Means: s.Means(), Shrinkage: s.Shrinkage()}
+		m, v, st := law(t, ps, func() *staged.Stages {
+			x, err := staged.Extend(was, 3, staged.Plan{Weight: 0.4, Fractions: []float64{0.5, 1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := x.Decide(arbitrary(7)(p, 2)); err != nil {
+				t.Fatal(err)
+			}
+			return x
+		}, func(x *staged.Stages, q past) {
+			if err := x.Decide(arbitrary(9)(past{append(slices.Clone(p.sizes), q.sizes...), append(slices.Clone(p.passes), q.passes...)}, 2)); err != nil {
+				t.Fatal(err)
+			}
+		})
+		mean += chance * m
+		square += chance * (v + m*m)
+		stated += chance * st
+	}
+	each(past{}, 1)
+	if want := (ps[0] + ps[1]) / 2; math.Abs(mean-want) > 1e-14 {
+		t.Errorf("the mean estimate is off by %g", mean-want)
+	}
+	if math.Abs(square-mean*mean-stated) > 1e-14 {
+		t.Errorf("the variance is %v, stated %v", square-mean*mean, stated)
+	}
+}
+
+// TestRewardsMayBeGraded is a mean by hand.
+func TestRewardsMayBeGraded(t *testing.T) {
+	s := begin(t, 2, 4, staged.Plan{Pilots: 2, Weight: 0.25, Fractions: []float64{1}})
+	if err := s.ObserveRewards([]float64{2.1, 1}); err == nil {
+		t.Error("a reward above 1 goes through")
+	}
+	if err := s.ObserveRewards([]float64{0.5, math.NaN()}); err == nil {
+		t.Error("a reward that is no number goes through")
+	}
+	if err := s.ObserveRewards([]float64{1.5, 0.5}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Decide([]float64{1, 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ObserveRewards([]float64{0.5, 1}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.Mean(), (0.25*0.75+0.75*0.25+0.25*0.25+0.75*0.5)/2; math.Abs(got-want) > 1e-15 {
+		t.Errorf("the mean is %v, want %v", got, want)
+	}
+}
+
+// TestReachingIsTheLeast compares the number that reaches a variance with those beside
+// it.
+func TestReachingIsTheLeast(t *testing.T) {
+	s := begin(t, 3, 40, staged.Plan{Pilots: 4, Weight: 0.1, Fractions: []float64{0.5, 1}})
+	if err := s.Observe([]int{1, 2, 4}); err != nil {
+		t.Fatal(err)
+	}
+	b := s.Barrier([]float64{0.2, 0.25, 0.05})
+	if b.Stages != 1 || b.Least != 3 || b.Left != 3*36 {
+		t.Fatalf("the barrier is %+v", b)
+	}
+	for _, target := range []float64{0.01, 0.003, 0.001} {
+		n, ok := b.Reaching(target)
+		if !ok || b.Variance(n) > target || n > b.Least && b.Variance(n-1) <= target {
+			t.Errorf("%d rollouts, %v, have the variance %v, one less %v, for %v", n, ok, b.Variance(n), b.Variance(n-1), target)
+		}
+	}
+	if n, ok := b.Reaching(1e-5); ok {
+		t.Errorf("%d rollouts undo the variance of the pilot", n)
+	}
+	if n, ok := b.Reaching(1); !ok || n != 3 {
+		t.Errorf("a variance that is there already takes %d rollouts, %v", n, ok)
+	}
+	if err := s.Resize(2); err == nil {
+		t.Error("two rollouts do for three tasks")
+	}
+	if err := s.Resize(50); err != nil || s.Left() != 50 {
+		t.Error(err, s.Left())
+	}
+	if err := s.Decide(b.Scores); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Resize(60); !errors.Is(err, staged.ErrOrder) {
+		t.Errorf("a rest that is changed within a stage: %v", err)
+	}
+}
