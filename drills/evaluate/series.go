@@ -105,7 +105,7 @@ func (l *lab) disturb(ctx context.Context, s *series, n int) (kills, error) {
 		random := streams.At(uint64(i))
 		program, order := l.program(s.profile, l.out()), l.order(s, job, i)
 		for range mostKills {
-			hit, err := strike(ctx, program, order, random.Float64()*s.results[i].Seconds)
+			hit, err := program.Strike(ctx, order, random.Float64()*s.results[i].Seconds)
 			if err != nil {
 				return err
 			}

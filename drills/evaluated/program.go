@@ -28,6 +28,7 @@ type Order struct {
 	Budget  int
 	Seed    uint64
 	Workers []string // URLs
+	Flags   []string // further ones
 }
 
 // Name tells the order from others of the same benchmark and model.
@@ -54,6 +55,7 @@ func (p *Program) Start(o Order) (running *process.Process, said string, err err
 	for _, url := range o.Workers {
 		words = append(words, "--worker", url)
 	}
+	words = append(words, o.Flags...)
 	said = filepath.Join(p.Logs, p.ID+"-"+o.Name()+".txt")
 	running, err = process.Start(said, nil, p.Binary, words...)
 	return running, said, err

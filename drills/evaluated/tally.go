@@ -55,17 +55,19 @@ func (t *Tally) CoverageVariance() float64 { return t.Coverage() * (1 - t.Covera
 // Bias is the mean error of the estimates.
 func (t *Tally) Bias() float64 { return t.away / t.N() }
 
-// BiasScore is Bias in standard errors of it.
-func (t *Tally) BiasScore() float64 {
-	variance := (t.squares/t.N() - t.Bias()*t.Bias()) / (t.N() - 1)
-	return t.Bias() / math.Sqrt(variance)
+// BiasError is the standard error of Bias.
+func (t *Tally) BiasError() float64 {
+	return math.Sqrt(max(0, t.squares/t.N()-t.Bias()*t.Bias()) / (t.N() - 1))
 }
+
+// BiasScore is Bias in standard errors of it.
+func (t *Tally) BiasScore() float64 { return t.Bias() / t.BiasError() }
 
 // MeanSquare is the mean squared error with its standard error. The bias is part
 // of it, as the truth is known.
 func (t *Tally) MeanSquare() (mean, se float64) {
 	mean = t.squares / t.N()
-	return mean, math.Sqrt((t.fourths/t.N() - mean*mean) / (t.N() - 1))
+	return mean, math.Sqrt(max(0, t.fourths/t.N()-mean*mean) / (t.N() - 1))
 }
 
 // Calibration is the root of the stated variance over the mean squared error: 1
