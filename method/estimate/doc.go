@@ -36,4 +36,20 @@
 // above: it stays between 0 and 1 and is longer towards 1/2, as the law of the
 // estimate is near 0 and 1. It is about the mean of these tasks, with the model's
 // randomness as the only chance: other tasks of the same kind are not part of it.
+//
+// # Two questions
+//
+// How good is the model on these tasks? That is Mean: the tasks are fixed. How good is
+// it on what these tasks are a sample of? That is Sample: its error has the spread of
+// the tasks, or of clusters of them, in it, and does not vanish with the rollouts.
+//
+// The second error needs no model of the first. With p̂_i = p_i + e_i, where e_i is the
+// noise of the task's own rollouts with mean 0 whatever its variance, the spread of p̂
+// over tasks is that of p plus that of e, which is what the mean of p̂ varies by.
+//
+// Two models on the same tasks differ by the mean of p̂A_i − p̂B_i. For the first
+// question nothing cancels: given the tasks, rollouts of two models are independent.
+// For the second what makes a task hard for both cancels, Sample.Minus.
+//
+// A Gate turns a difference, of either kind, into a decision with error rates.
 package estimate
