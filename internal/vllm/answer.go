@@ -84,6 +84,9 @@ func (a *answer) readChoice(w *walker) {
 		case `"message"`, `"delta"`:
 			a.message = w.next() != 'n'
 			a.readMessage(w)
+		case `"text"`: // of /v1/completions
+			a.message = w.next() != 'n'
+			w.text(&a.text)
 		case `"finish_reason"`:
 			w.text(&a.finish)
 		case `"token_ids"`:

@@ -56,6 +56,7 @@ type Client struct {
 	buffers   sync.Pool // of *bytes.Buffer, for whole answers
 	streams   sync.Pool // of *events
 	manner    atomic.Pointer[manner]
+	tags      sync.Map // of marks, by model
 
 	born  time.Time
 	heard atomic.Int64 // when the server last told a piece of any stream, in nanoseconds after born
@@ -111,8 +112,12 @@ func (c *Client) URL() string { return c.root }
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 // Complete asks for a completion in one piece. Beside an error the Completion
-// holds times only: the server tells nothing before it has finished.
+// holds times only: the server tells nothing before it has finished. The rest of
+// an answer always comes in pieces: see Stream.
 func (c *Client) Complete(ctx context.Context, r Request) (Completion, error) {
+	if r.Prefix != nil {
+		return c.Stream(ctx, r, nil)
+	}
 	completion := c.blank()
 	err := c.whole(ctx, r, &completion)
 	completion.Finished = c.options.Clock.Now()
@@ -137,7 +142,11 @@ func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Respo
 		if err != nil {
 			return nil, &Error{Kind: Rejected, URL: c.root, Message: "not sent", Unsent: true, Err: err}
 		}
-		response, err := c.send(ctx, http.MethodPost, c.api+"/chat/completions", r.ID, body)
+		path := "/chat/completions"
+		if r.Prefix != nil {
+			path = "/completions"
+		}
+		response, err := c.send(ctx, http.MethodPost, c.api+path, r.ID, body)
 		if err == nil {
 			return response, nil
 		}

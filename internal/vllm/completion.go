@@ -27,6 +27,11 @@ type Piece struct {
 	IDs       []int32 // of the tokens that are new; nil unless the request asks for TokenIDs
 	Text      string  // of the answer proper, what is new
 	Reasoning string  // of the thinking, what is new
+	Finish    string  // why the answer ended, on the piece that ends it
+	// Anew says that this piece begins an answer again from nothing: what was
+	// heard of it before is void. A client never does; whoever sends a lost request
+	// again may.
+	Anew bool
 }
 
 // Usage counts tokens as the server does. Of an aborted stream it is the last

@@ -93,6 +93,28 @@ func (c *Client) Tokenize(ctx context.Context, model, text string) ([]int32, err
 	return answer.Tokens, nil
 }
 
+// Detokenize is the text of tokens, special ones written out.
+func (c *Client) Detokenize(ctx context.Context, model string, ids []int32) (string, error) {
+	question, err := json.Marshal(map[string]any{"model": model, "tokens": ids})
+	if err != nil {
+		return "", err
+	}
+	body, err := c.ask(ctx, http.MethodPost, c.root+"/detokenize", question)
+	if err != nil {
+		return "", err
+	}
+	var answer struct {
+		Text *string `json:"prompt"`
+	}
+	if err := decode(body, &answer); err != nil {
+		return "", c.blame(err)
+	}
+	if answer.Text == nil {
+		return "", c.blame(garbage("no text in the answer to /detokenize"))
+	}
+	return *answer.Text, nil
+}
+
 // ResetPrefixCache forgets cached prefixes. Only servers in development mode
 // (VLLM_SERVER_DEV_MODE=1) can; the error of others wraps ErrNotOffered.
 func (c *Client) ResetPrefixCache(ctx context.Context) error {
@@ -104,6 +126,11 @@ func (c *Client) ResetPrefixCache(ctx context.Context) error {
 		e.Err = ErrNotOffered
 	}
 	return err
+}
+
+// notContinued is the error of an answer that cannot go on from its prefix.
+func (c *Client) notContinued(why string, cause error) error {
+	return &Error{Kind: NotContinued, URL: c.root, Message: why, Err: cause}
 }
 
 // notOffered is the error of what a plain server is not even asked for.

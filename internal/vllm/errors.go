@@ -36,6 +36,9 @@ const (
 	// Garbage: what came is no answer. Not JSON, not UTF-8, no choices, no
 	// usage or an impossible one, or too large.
 	Garbage
+	// NotContinued: the answer cannot go on from its prefix with the law of a
+	// whole one, at this server or as it is. It can be begun anew.
+	NotContinued
 )
 
 // String is the kind in words, for messages.
@@ -61,13 +64,15 @@ func (k Kind) String() string {
 		return "another model"
 	case Garbage:
 		return "not an answer"
+	case NotContinued:
+		return "answer not continued"
 	}
 	return fmt.Sprintf("kind %d", int(k))
 }
 
 // Permanent tells whether asking again is useless.
 func (k Kind) Permanent() bool {
-	return k == Unauthorized || k == UnknownModel || k == Rejected || k == OtherModel
+	return k == Unauthorized || k == UnknownModel || k == Rejected || k == OtherModel || k == NotContinued
 }
 
 // Error is a failure of a server, or of a request to it. All methods of Client

@@ -37,8 +37,12 @@ type Request struct {
 	// ThinkingBudget is the thinking_token_budget; 0 sends none. Servers that do
 	// not know it ignore it in silence: see the pool's check.
 	ThinkingBudget int
-	// TokenIDs asks for the ids of the answer's tokens, a vLLM feature.
+	// TokenIDs asks for the ids of the prompt's and the answer's tokens, a vLLM
+	// feature.
 	TokenIDs bool
+	// Prefix is what there is of the answer: the rest of it is asked for, and not
+	// another. nil: nothing.
+	Prefix *Prefix
 }
 
 // Sampling is how a model is asked: all of a request but the question, its seed
@@ -120,6 +124,15 @@ type streamOptions struct {
 	ContinuousUsage bool `json:"continuous_usage_stats,omitempty"`
 }
 
+// rest are the fields of a request for the rest of an answer, to a prompt of ids.
+type rest struct {
+	extended
+	Prompt   []int32   `json:"prompt"`
+	Budget   *int      `json:"thinking_token_budget,omitempty"` // may be 0: none is left
+	Messages *struct{} `json:"messages,omitempty"`              // in place of the chat's
+	Template *struct{} `json:"chat_template_kwargs,omitempty"`
+}
+
 // body is the request as JSON, in the manner of a server.
 func (r *Request) body(stream bool, m manner) ([]byte, error) {
 	if err := r.fault(); err != nil {
@@ -135,10 +148,16 @@ func (r *Request) body(stream bool, m manner) ([]byte, error) {
 	if m.plain {
 		return r.plainBody(s, m)
 	}
-	return json.Marshal(extended{
+	e := extended{
 		standard: s, TopK: r.TopK, RepetitionPenalty: 1,
 		TemplateArguments: r.TemplateArguments, ThinkingBudget: r.ThinkingBudget, IgnoreEOS: r.IgnoreEOS, TokenIDs: r.TokenIDs,
-	})
+	}
+	if p := r.Prefix; p != nil {
+		seed := ContinuationSeed(r.Seed, len(p.IDs))
+		e.Seed, e.MaxTokens = &seed, r.MaxTokens-len(p.IDs)
+		return json.Marshal(rest{extended: e, Prompt: p.all(), Budget: p.left})
+	}
+	return json.Marshal(e)
 }
 
 // plainBody is the request with standard fields alone. Of the seed it has the

@@ -20,7 +20,24 @@ const lingerWithin = time.Second
 // Stream asks for a completion in pieces. After every piece that brings
 // something seen gets it, on the caller's goroutine; it may be nil. Beside an
 // error, or after an abort, the Completion holds what was seen.
+//
+// A request with a Prefix gets the rest of that answer, and seen its pieces. The
+// Completion is that of the whole answer, its tokens, texts and usage; its times
+// are those of the rest. It is an answer as one in a single piece would be, by the
+// same law. An error of kind NotContinued says why there can be none such.
 func (c *Client) Stream(ctx context.Context, r Request, seen func(Piece)) (Completion, error) {
+	if r.Prefix == nil {
+		return c.stream(ctx, r, seen)
+	}
+	if len(r.Prefix.IDs) == 0 && r.Prefix.Finish == "" { // nothing was drawn
+		r.Prefix, r.TokenIDs = nil, true
+		return c.stream(ctx, r, seen)
+	}
+	return c.resume(ctx, r, seen)
+}
+
+// stream is Stream of what the server itself sends.
+func (c *Client) stream(ctx context.Context, r Request, seen func(Piece)) (Completion, error) {
 	completion := c.blank()
 	m := c.manner.Load()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -167,10 +184,10 @@ func (a *assembly) add(chunk *answer) error {
 		into.First = now
 	}
 	a.watch.heard(now, !into.First.IsZero())
-	if a.seen == nil || !brings && !first && !chunk.counted {
+	if a.seen == nil || !brings && !first && !chunk.counted && chunk.finish == "" {
 		return nil
 	}
-	piece := Piece{Usage: into.Usage, IDs: slices.Clip(into.TokenIDs[before:]), Text: chunk.text, Reasoning: chunk.reasoning}
+	piece := Piece{Usage: into.Usage, IDs: slices.Clip(into.TokenIDs[before:]), Text: chunk.text, Reasoning: chunk.reasoning, Finish: chunk.finish}
 	if first {
 		piece.PromptIDs = into.PromptIDs
 	}
