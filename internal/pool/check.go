@@ -22,6 +22,9 @@ type Requirement struct {
 	// short request with TemplateArguments.
 	ThinkingBudget    bool
 	TemplateArguments map[string]any
+	// Continues asks whether answers can be continued from a prefix, on short
+	// requests with TemplateArguments. Those that cannot are no fault.
+	Continues bool
 
 	// Foreign lets any OpenAI-compatible server be a replica: vLLM of any
 	// version and kind, unless Version says which, and others, which get standard
@@ -38,6 +41,7 @@ type Served struct {
 	Root        string // where the weights came from
 	MaxModelLen int    // tokens
 	ThinkEnd    int32  // id of the token </think>; -1 if that is no single token
+	Continues   bool   // it continues answers from their prefix, as far as Requirement.Continues asked
 
 	Plain    bool     // it is not vLLM
 	Software string   // "vLLM", or what another server calls itself: "llama.cpp b1", "unknown server (nginx)"
@@ -197,6 +201,9 @@ func (p *Pool) inspect(ctx context.Context, r *replica, need Requirement) (Serve
 		if err := p.proveBudget(ctx, r.Client, need, s.ThinkEnd); err != nil {
 			faults = append(faults, err)
 		}
+	}
+	if len(faults) == 0 {
+		p.continues(ctx, r.Client, need, &s)
 	}
 	return s, faults
 }

@@ -36,6 +36,9 @@ func (p *Pool) inspectAny(ctx context.Context, r *replica, need Requirement) (Se
 	}
 	s.Software = software(proof.Software, m.Owner, proof.Fingerprint)
 	s.Notes = plainNotes(proof, r.Client, s)
+	if need.Continues {
+		s.Notes = append(s.Notes, "cannot continue an answer that was lost on the way, which must begin anew: vLLM can")
+	}
 	if same {
 		s.Notes = append(s.Notes, "gave the same answer to different seeds: if it takes the likeliest token (a top_k of 1) or a seed of its own, "+
 			"rollouts of a task are one rollout, and no error of an estimate holds")

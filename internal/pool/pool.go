@@ -158,10 +158,10 @@ func (p *Pool) Complete(ctx context.Context, r vllm.Request) (vllm.Completion, s
 	})
 }
 
-// Stream is Complete in pieces. A request that is sent again starts from
-// nothing, and so does what seen hears.
+// Stream is Complete in pieces. A request that is sent again, because its replica
+// died or hung or its answer broke, goes on from what was heard of the answer: if
+// it asks for TokenIDs, and the replica continues answers. Else another answer is
+// begun, whose first piece says so: see vllm.Piece.Anew.
 func (p *Pool) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, string, error) {
-	return p.request(ctx, r, func(ctx context.Context, c *vllm.Client) (vllm.Completion, error) {
-		return c.Stream(ctx, r, seen)
-	})
+	return p.request(ctx, r, resume(r, seen).send)
 }

@@ -176,6 +176,17 @@ func (l *Lease) Release() {
 	})
 }
 
+// Continues reports whether every replica continues answers from their prefix. It
+// is false unless the model's requirement asked for that.
+func (l *Lease) Continues() bool {
+	for _, s := range l.Served {
+		if !s.Continues {
+			return false
+		}
+	}
+	return len(l.Served) > 0
+}
+
 // signal wakes those who wait. mu is held.
 func (s *Servers) signal() {
 	close(s.changed)

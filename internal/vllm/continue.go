@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // continuation is an answer that goes on from its prefix.
@@ -23,7 +24,7 @@ type continuation struct {
 // a prompt of the very ids that the model would have read had it gone on.
 func (c *Client) resume(ctx context.Context, r Request, seen func(Piece)) (Completion, error) {
 	x := continuation{client: c, request: r, seen: seen, now: *r.Prefix, completion: c.blank()}
-	x.now.Finish = r.Prefix.ended(&r)
+	x.now.Finish, x.now.IDs = r.Prefix.ended(&r), slices.Clip(r.Prefix.IDs)
 	err := x.run(ctx)
 	x.completion.Finished = c.options.Clock.Now()
 	return x.whole(), err

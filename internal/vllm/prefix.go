@@ -42,7 +42,7 @@ func (c *Completion) Prefix() *Prefix {
 	if len(c.PromptIDs) == 0 || len(c.TokenIDs) == 0 {
 		return nil
 	}
-	return &Prefix{PromptIDs: c.PromptIDs, IDs: c.TokenIDs, Text: c.Text, Reasoning: c.Reasoning, Finish: c.Finish}
+	return &Prefix{PromptIDs: c.PromptIDs, IDs: slices.Clip(c.TokenIDs), Text: c.Text, Reasoning: c.Reasoning, Finish: c.Finish}
 }
 
 // ContinuationSeed is the seed of what follows n tokens of an answer to a request
