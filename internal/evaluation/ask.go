@@ -78,6 +78,7 @@ func (e *engine) keep(place rollout.ID, answer *vllm.Completion, server string, 
 	if err := e.store.rollouts.Append(r); err != nil {
 		return nil, err
 	}
+	e.measure(r)
 	return r, nil
 }
 

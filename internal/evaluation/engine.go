@@ -41,6 +41,7 @@ type engine struct {
 	mu      sync.Mutex
 	cause   error
 	rewards map[controller.ID]float64
+	lengths map[rollout.ID]int32 // of answers that are there, in tokens
 
 	counts counts
 }
@@ -50,12 +51,12 @@ type counts struct {
 	pilots, continuations, underWay, scoring atomic.Int64
 }
 
-func newEngine(ctx context.Context, s Settings, st *store, c *controller.Controller) *engine {
+func newEngine(ctx context.Context, s Settings, st *store) *engine {
 	e := &engine{
-		Settings: s, store: st, control: c, start: s.Clock.Now(),
+		Settings: s, store: st, start: s.Clock.Now(),
 		outstanding: make(map[int]context.CancelFunc),
 		piloted:     make(chan struct{}),
-		stopped:     make(chan struct{}), rewards: make(map[controller.ID]float64),
+		stopped:     make(chan struct{}), rewards: make(map[controller.ID]float64), lengths: make(map[rollout.ID]int32),
 	}
 	e.events = make(chan router.Event, e.Slots()+1)
 	e.ctx, e.end = context.WithCancel(ctx)
@@ -76,7 +77,11 @@ func (e *engine) at(t time.Time) time.Duration { return max(0, t.Sub(e.start)) }
 // policy, so that files have one number for each rollout of a task.
 func (e *engine) place(id controller.ID) rollout.ID {
 	n := id.Ordinal - 1
-	if id.Phase == controller.Continuation {
+	switch {
+	case id.Phase == controller.Pilot:
+	case e.Setup.Extends != nil:
+		n += int32(e.Setup.Extends.rollouts(int(id.Task)))
+	default:
 		n += int32(e.control.Pilots)
 	}
 	return rollout.ID{Task: id.Task, Rollout: n}
@@ -97,6 +102,7 @@ func (e *engine) Submit(number int, id controller.ID) {
 		e.tasks.Go(func() { e.ask(ctx, request, id) })
 		return
 	}
+	e.measure(r)
 	now := e.Now()
 	event := router.Event{
 		Kind: router.Answered, Request: number, Started: now, Finished: now,
@@ -175,6 +181,24 @@ func (e *engine) reward(id controller.ID, reward float64) {
 	} else {
 		e.counts.continuations.Add(1)
 	}
+}
+
+// measure notes the length of an answer.
+func (e *engine) measure(r *rollout.Rollout) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lengths[r.ID()] = r.CompletionTokens
+}
+
+// used is the tokens of the first rollouts of a task.
+func (e *engine) used(task, rollouts int) (t tokens) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for n := range rollouts {
+		length := float64(e.lengths[rollout.ID{Task: int32(task), Rollout: int32(n)}])
+		t.sum, t.squares = t.sum+length, t.squares+length*length
+	}
+	return t
 }
 
 // rewarded is the reward of a rollout that has completed.

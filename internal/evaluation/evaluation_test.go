@@ -39,7 +39,7 @@ func outcome(r *evaluation.Result) string {
 }
 
 func TestFilesHoldWhatTheResultSays(t *testing.T) {
-	for _, policy := range evaluation.Policies {
+	for _, policy := range evaluation.WayNames() {
 		t.Run(policy, func(t *testing.T) {
 			l := newLab(t, policy, 8, 3, quiz...)
 			r := l.run()
@@ -50,7 +50,7 @@ func TestFilesHoldWhatTheResultSays(t *testing.T) {
 			if selected != 80 {
 				t.Errorf("%d rollouts count, want 80", selected)
 			}
-			if policy != "hbn-async" && (r.Extra > 0 || len(l.asked) != 80) {
+			if (policy == "hbn-sync" || policy == "uniform") && (r.Extra > 0 || len(l.asked) != 80) {
 				t.Errorf("%d extra rollouts, %d requests", r.Extra, len(l.asked))
 			}
 			again, err := evaluation.ReadResult(l.settings.Folder)
@@ -70,8 +70,12 @@ func recount(t *testing.T, l *lab, r *evaluation.Result) (selected int) {
 	t.Helper()
 	rollouts, scores := read[rollout.Rollout](t, l, "rollouts.parquet"), read[rollout.Score](t, l, "scores.parquet")
 	requests, tasks := read[evaluation.Request](t, l, "requests.parquet"), read[evaluation.Task](t, l, "tasks.parquet")
-	if !reflect.DeepEqual(tasks, r.Rows) {
-		t.Errorf("tasks.parquet has %v, the result %v", tasks, r.Rows)
+	for i, task := range r.Rows {
+		stages := task.Stages
+		if task.Stages = nil; !reflect.DeepEqual(tasks[i], task) {
+			t.Errorf("tasks.parquet has %v, the result %v", tasks[i], task)
+		}
+		tasks[i].Stages = stages
 	}
 	passed := make(map[rollout.ID]bool)
 	for i, s := range scores {
@@ -80,28 +84,37 @@ func recount(t *testing.T, l *lab, r *evaluation.Result) (selected int) {
 		}
 		passed[s.ID()] = s.Correct
 	}
-	pilot, continuation := 0.0, 0.0
+	want := 0.0
 	for i, task := range tasks {
-		for n := range task.Pilots + task.Continuations {
-			correct, there := passed[rollout.ID{Task: int32(i), Rollout: n}]
-			if !there {
-				t.Fatalf("rollout %d of task %d is not there", n, i)
-			}
-			selected++
-			switch {
-			case !correct:
-			case n < task.Pilots:
-				pilot += 1 / float64(task.Pilots)
-			default:
-				continuation += 1 / float64(task.Continuations)
+		n := int32(0)
+		for _, stage := range task.Stages {
+			for range stage.Rollouts {
+				correct, there := passed[rollout.ID{Task: int32(i), Rollout: n}]
+				if !there {
+					t.Fatalf("rollout %d of task %d is not there", n, i)
+				}
+				if correct {
+					want += stage.Weight / float64(stage.Rollouts) / float64(len(tasks))
+				}
+				n++
+				selected++
 			}
 		}
+		if n != task.Pilots+task.Continuations {
+			t.Errorf("task %d has %d rollouts in stages, %d and %d in all", i, n, task.Pilots, task.Continuations)
+		}
 	}
-	w := r.Design.Weight
-	if want := (w*pilot + (1-w)*continuation) / float64(len(tasks)); math.Abs(r.Estimate-want) > 1e-12 {
+	if math.Abs(r.Estimate-want) > 1e-12 {
 		t.Errorf("estimate %v, by the files %v", r.Estimate, want)
 	}
 	accepted, extra := 0, 0
+	if x := l.settings.Setup.Extends; x != nil {
+		for _, stages := range x.Stages {
+			for _, s := range stages {
+				accepted += s.Rollouts // asked by the evaluation that is extended
+			}
+		}
+	}
 	for _, q := range requests {
 		switch q.State {
 		case "accepted":
@@ -118,7 +131,7 @@ func recount(t *testing.T, l *lab, r *evaluation.Result) (selected int) {
 
 // A stop at any moment, by a signal or a kill, changes nothing but what it cost.
 func TestInterruptedEvaluationsEndTheSame(t *testing.T) {
-	for _, policy := range evaluation.Policies {
+	for _, policy := range evaluation.WayNames() {
 		whole := newLab(t, policy, 8, 3, quiz...)
 		want := outcome(whole.run())
 		random := rand.New(rand.NewPCG(2, 3))
@@ -454,7 +467,7 @@ func TestOneAnswerToAllSeedsIsToldOf(t *testing.T) {
 func TestTimeLostAtTheBarrier(t *testing.T) {
 	const slow = 150 * time.Millisecond
 	idle := map[string]float64{}
-	for _, policy := range evaluation.Policies {
+	for _, policy := range []string{"uniform", "hbn-sync", "hbn-async"} {
 		l := newLab(t, policy, 40, 3, quiz...)
 		l.places = 4
 		l.fail = func(n int, r vllm.Request) error {

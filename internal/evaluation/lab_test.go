@@ -18,6 +18,7 @@ import (
 	"speceval/internal/rollout"
 	"speceval/internal/sampler"
 	"speceval/internal/seed"
+	"speceval/internal/trial"
 	"speceval/internal/vllm"
 	"speceval/method/neyman"
 )
@@ -54,6 +55,20 @@ func newLab(t *testing.T, policy string, budget, pilots int, passes ...float64) 
 	}
 	if policy == "uniform" {
 		setup.Design = evaluation.Design{Pilots: budget, Weight: 1}
+	}
+	way, err := evaluation.FindWay(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if way.InStages != nil {
+		setup.Design.Fractions = trial.Fractions(way.InStages.After)
+	}
+	if way.Donors {
+		donor := evaluation.Donor{Name: "quiz another", Source: "elsewhere"}
+		for range passes {
+			donor.Passes, donor.Rollouts = append(donor.Passes, 9), append(donor.Rollouts, 16)
+		}
+		setup.Donors = []evaluation.Donor{donor}
 	}
 	var tasks []benchmark.Task
 	for i := range passes {

@@ -25,7 +25,7 @@ func Rescore(ctx context.Context, s Settings, r *Result, atATime int) (*Result, 
 	again.Rules, again.Scored = s.Rules, nil
 	again.Rows = slices.Clone(r.Rows)
 	for i := range again.Rows {
-		again.Rows[i].PilotPasses, again.Rows[i].ContinuationPasses = 0, 0
+		again.Rows[i].forget()
 	}
 	counted := 0
 	for _, v := range scores {
@@ -35,7 +35,7 @@ func Rescore(ctx context.Context, s Settings, r *Result, atATime int) (*Result, 
 		t := &again.Rows[v.TaskIndex]
 		if v.Rollout < t.Pilots+t.Continuations {
 			counted++
-			t.take(v.Rollout, v.Correct)
+			t.take(v.Rollout, v.Reward())
 			again.Scored = append(again.Scored, v.Scorer)
 		}
 	}

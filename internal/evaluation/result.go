@@ -27,17 +27,19 @@ type Result struct {
 	Benchmark  string `json:"benchmark"`
 	Model      string `json:"model"`
 	Policy     string `json:"policy"`
-	Budget     int    `json:"budget"`
+	Budget     int    `json:"budget"` // b; with a Stop what was planned
+	Stop       *Stop  `json:"stop,omitempty"`
 	Seed       uint64 `json:"seed"`
 	Tasks      int    `json:"n_tasks"`
 	Provenance string `json:"provenance"`
 	Design     Design `json:"design"`
+	Extends    string `json:"extends,omitempty"` // folder of the evaluation that this one adds rollouts to
 
 	Estimate      float64    `json:"estimate"`
 	StandardError float64    `json:"standard_error"`
 	Interval      [2]float64 `json:"interval"` // 95%
 
-	Rollouts int     `json:"rollouts"`       // that count, N·b
+	Rollouts int     `json:"rollouts"`       // that count, N·b unless a Stop decided on it
 	Extra    int     `json:"extra_rollouts"` // completed and not selected, or aborted while they ran
 	Lost     int     `json:"lost_requests"`  // under way when a process ended
 	Tokens   Tokens  `json:"tokens"`
@@ -79,7 +81,16 @@ type Task struct {
 	ContinuationPasses int32   `parquet:"continuation_passes" json:"continuation_passes"`
 	Mean               float64 `parquet:"mean" json:"mean"`         // posterior expectation of its probability p
 	Variance           float64 `parquet:"variance" json:"variance"` // and of p(1−p)
+
+	Cluster   string           `parquet:"cluster" json:"cluster,omitempty"`
+	Share     float64          `parquet:"share" json:"share,omitempty"` // in the mean; 0 where all tasks are alike
+	Estimate  float64          `parquet:"estimate" json:"estimate"`     // unbiased: Σ c·X over its stages
+	Shrinkage float64          `parquet:"shrinkage" json:"shrinkage"`   // Σ c²/n over its stages
+	Stages    []estimate.Stage `parquet:"-" json:"stages"`
 }
+
+// Rollouts is how many of the task count.
+func (t *Task) Rollouts() int { return int(t.Pilots + t.Continuations) }
 
 // ReadResult reads the result in the folder of an evaluation; fs.ErrNotExist is in
 // the error if it has none yet.
@@ -103,12 +114,30 @@ func ReadResult(folder string) (*Result, error) {
 func (r *Result) counted() []estimate.Task {
 	tasks := make([]estimate.Task, len(r.Rows))
 	for i, t := range r.Rows {
-		tasks[i] = estimate.Task{Stages: []estimate.Stage{
-			estimate.Binary(int(t.Pilots), int(t.PilotPasses), r.Design.Weight),
-			estimate.Binary(int(t.Continuations), int(t.ContinuationPasses), 1-r.Design.Weight),
-		}}
+		tasks[i] = estimate.Task{Stages: t.Stages, Share: t.Share}
 	}
 	return tasks
+}
+
+// stage are the stages of a task of a complete controller, those of the evaluation that
+// it extends first. No reward is counted yet.
+func (s *Setup) stages(c *controller.Controller, task int) (all []estimate.Stage) {
+	if c.Policy == controller.Uniform {
+		return []estimate.Stage{{Rollouts: s.Budget, Weight: 1}}
+	}
+	seen := c.Observed()
+	if s.Extends != nil {
+		for _, stage := range s.Extends.Stages[task] {
+			all = append(all, estimate.Stage{Rollouts: stage.Rollouts, Weight: s.Design.Weight * stage.Weight})
+		}
+		seen = seen[1:]
+	}
+	for _, stage := range seen {
+		if n := stage.Sizes[task]; n > 0 {
+			all = append(all, estimate.Stage{Rollouts: n, Weight: stage.Weights[task]})
+		}
+	}
+	return all
 }
 
 // estimate sets what follows from the tasks' counts.
@@ -120,7 +149,11 @@ func (r *Result) estimate(prior *neyman.Prior) error {
 	r.Estimate, r.StandardError, r.Interval = m.Value, m.StandardError, [2]float64{m.Low, m.High}
 	r.Uniform = Equivalent{m.Uniform, int(math.Ceil(m.Uniform*float64(r.Tasks) - 1e-6))}
 	for i := range r.Rows {
-		r.Rows[i].Mean, r.Rows[i].Variance = m.Tasks[i].Mean, m.Tasks[i].Variance
+		t := &r.Rows[i]
+		t.Mean, t.Variance, t.Estimate, t.Shrinkage = m.Tasks[i].Mean, m.Tasks[i].Variance, m.Tasks[i].Value, 0
+		for _, s := range t.Stages {
+			t.Shrinkage += s.Weight * s.Weight / float64(s.Rollouts)
+		}
 	}
 	return nil
 }
@@ -132,11 +165,11 @@ func (r *Result) Mean() estimate.Mean {
 
 // Update is what the rollouts say of the tasks.
 func (r *Result) Update(prior *neyman.Prior) (*neyman.Update, error) {
-	observed, successes := make([]int, len(r.Rows)), make([]int, len(r.Rows))
+	observed, rewards := make([]int, len(r.Rows)), make([]float64, len(r.Rows))
 	for i, t := range r.Rows {
-		observed[i], successes[i] = int(t.Pilots+t.Continuations), int(t.PilotPasses+t.ContinuationPasses)
+		observed[i], rewards[i] = t.Counts()
 	}
-	return prior.Update(observed, successes)
+	return prior.UpdateGraded(observed, rewards)
 }
 
 // conclude makes the result of a run that has all its rollouts, and writes it
@@ -144,12 +177,17 @@ func (r *Result) Update(prior *neyman.Prior) (*neyman.Update, error) {
 func (s *Settings) conclude(st *store, c *controller.Controller, record *router.Record, start time.Time) (*Result, error) {
 	r := &Result{
 		Schema: resultSchema, Benchmark: s.Setup.Benchmark, Model: s.Setup.Model, Policy: s.Setup.Policy, Budget: s.Setup.Budget,
-		Seed: s.Setup.Seed, Tasks: len(s.Setup.TaskIDs), Provenance: s.Provenance, Design: s.Setup.Design,
-		Rollouts: len(s.Setup.TaskIDs) * s.Setup.Budget, Sessions: int(st.session) + 1, Rules: s.Rules,
+		Seed: s.Setup.Seed, Stop: s.Setup.Stop, Tasks: len(s.Setup.TaskIDs), Provenance: s.Provenance, Design: s.Setup.Design,
+		Sessions: int(st.session) + 1, Rules: s.Rules,
 		Startup: start.Sub(s.Began).Seconds(), Notes: slices.Clone(s.Notes),
 	}
-	for i, l := range c.Allocation() {
-		r.Rows = append(r.Rows, Task{Index: int32(i), ID: s.Setup.TaskIDs[i], Pilots: int32(c.Pilots), Continuations: int32(l)})
+	if s.Setup.Extends != nil {
+		r.Extends = s.Setup.Extends.Folder
+	}
+	for i := range s.Setup.TaskIDs {
+		t := s.Setup.row(c, i)
+		r.Rollouts += t.Rollouts()
+		r.Rows = append(r.Rows, t)
 	}
 	if err := r.count(st, s.Rules); err != nil {
 		return nil, err
@@ -189,7 +227,7 @@ func (r *Result) count(st *store, rules string) error {
 			}
 			r.Tokens.Prompt += int64(answer.PromptTokens)
 			r.Tokens.Completion += int64(answer.CompletionTokens)
-			t.take(n, v.Correct)
+			t.take(n, v.Reward())
 			scorers = append(scorers, v.Scorer)
 		}
 		if len(texts) > 1 {
@@ -204,13 +242,61 @@ func (r *Result) count(st *store, rules string) error {
 	return nil
 }
 
-// take counts the reward of a selected rollout.
-func (t *Task) take(n int32, passed bool) {
+// row is a task of a complete controller. Of an evaluation that extends another one the
+// first stage of that is the pilot.
+func (s *Setup) row(c *controller.Controller, task int) Task {
+	t := Task{Index: int32(task), ID: s.TaskIDs[task], Stages: s.stages(c, task)}
+	if s.Shares != nil {
+		t.Share = s.Shares[task]
+	}
+	if s.Clusters != nil {
+		t.Cluster = s.Clusters[task]
+	}
+	t.Pilots = int32(t.Stages[0].Rollouts)
+	if c.Policy == controller.Uniform {
+		t.Pilots = int32(c.Pilots)
+	}
+	for _, stage := range t.Stages {
+		t.Continuations += int32(stage.Rollouts)
+	}
+	t.Continuations -= t.Pilots
+	return t
+}
+
+// Counts are the rollouts of a task that count, and the sum of their rewards.
+func (t *Task) Counts() (rollouts int, rewards float64) {
+	for _, s := range t.Stages {
+		rollouts, rewards = rollouts+s.Rollouts, rewards+s.Rewards
+	}
+	return rollouts, rewards
+}
+
+// forget takes all rewards back.
+func (t *Task) forget() {
+	t.PilotPasses, t.ContinuationPasses = 0, 0
+	t.Stages = slices.Clone(t.Stages)
+	for k := range t.Stages {
+		t.Stages[k].Rewards, t.Stages[k].Squares = 0, 0
+	}
+}
+
+// take counts the reward of a selected rollout. Those of a task are numbered stage by
+// stage.
+func (t *Task) take(n int32, reward float64) {
 	switch {
-	case !passed:
+	case reward < 1:
 	case n < t.Pilots:
 		t.PilotPasses++
 	default:
 		t.ContinuationPasses++
+	}
+	for k := range t.Stages {
+		stage := &t.Stages[k]
+		if n < int32(stage.Rollouts) {
+			stage.Rewards += reward
+			stage.Squares += reward * reward
+			return
+		}
+		n -= int32(stage.Rollouts)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"speceval/internal/clock"
-	"speceval/internal/coupled"
 	"speceval/internal/rollout"
 	"speceval/internal/router"
 	"speceval/internal/sampler"
@@ -95,11 +94,11 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 	if st.damaged > 0 && s.Say != nil {
 		s.Say(fmt.Sprintf("%d damaged lines in the journals of %s: what they held is asked for again", st.damaged, s.Folder))
 	}
-	c, err := s.controller()
-	if err != nil {
-		return nil, err
+	e := newEngine(ctx, s, st)
+	if e.control, err = e.begin(); err != nil {
+		return nil, errors.Join(err, e.finish())
 	}
-	e := newEngine(ctx, s, st, c)
+	c := e.control
 	stop := e.watch()
 	record, err := router.Run(ctx, router.Settings{Controller: c, Engine: e, Reward: e.rewarded, Retries: retries})
 	kept := e.finish()
@@ -113,17 +112,16 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 	return s.conclude(st, c, record, e.start)
 }
 
-// controller is the policy, ready to begin.
-func (s *Settings) controller() (*controller.Controller, error) {
-	policy, err := s.Setup.policy()
-	if err != nil {
-		return nil, err
+// begin is the policy, ready to begin, with what the evaluation that it extends has.
+func (e *engine) begin() (*controller.Controller, error) {
+	var past *controller.Past
+	if x := e.Setup.Extends; x != nil {
+		if err := x.take(e.store, e.Rules, e.measure); err != nil {
+			return nil, err
+		}
+		past = x.past()
 	}
-	c := controller.Settings{Policy: policy, Tasks: len(s.Setup.TaskIDs), Budget: s.Setup.Budget, Pilots: s.Setup.Design.Pilots}
-	if policy != controller.Uniform {
-		c.Prior, c.Order = controller.Cold(s.Prior), coupled.Ranks(s.Setup.TaskIDs, s.Setup.Seed)
-	}
-	return controller.New(c)
+	return e.Setup.controller(e.Prior, past, e.used)
 }
 
 // watchEvery is the time between two reports of progress.

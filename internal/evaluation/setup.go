@@ -11,11 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"speceval/internal/atomicfile"
-	"speceval/internal/policy"
-	"speceval/method/controller"
 )
 
 // Folder is the folder of evaluations in an output folder.
@@ -32,10 +29,19 @@ type Setup struct {
 	Benchmark string   `json:"benchmark"`
 	Model     string   `json:"model"`
 	Policy    string   `json:"policy"`
-	Budget    int      `json:"budget"` // b, average rollouts per task
+	Budget    int      `json:"budget"` // b, average rollouts per task; with a Stop what was planned
+	Stop      *Stop    `json:"stop,omitempty"`
 	Seed      uint64   `json:"seed"`
 	Design    Design   `json:"design"`
 	TaskIDs   []string `json:"task_ids"`
+
+	// Shares is the weight of each task in the mean; none where all are alike.
+	Shares []float64 `json:"shares,omitempty"`
+	// Clusters is the cluster of each task, those of which are no independent sample of
+	// tasks; none where every task is its own.
+	Clusters []string `json:"clusters,omitempty"`
+	Donors   []Donor  `json:"donors,omitempty"`
+	Extends  *Extends `json:"extends,omitempty"`
 
 	// Asked is all that rollouts depend on besides their seeds, by name: the
 	// digest of the prompts, the model and how it is sampled.
@@ -44,15 +50,34 @@ type Setup struct {
 
 // Design is how the budget is divided. Under Uniform the pilot is all there is.
 type Design struct {
-	Pilots int      `json:"pilots"` // m
-	Weight float64  `json:"weight"` // w, of the pilot
-	Risk   *float64 `json:"risk"`   // variance relative to Uniform's that the prior expects; null under Uniform
-	Source string   `json:"source"` // its file in the output folder, or what else it follows from
+	Pilots    int       `json:"pilots"`              // m
+	Weight    float64   `json:"weight"`              // w, of the pilot, or of the evaluation that is extended
+	Fractions []float64 `json:"fractions,omitempty"` // of what is left, by stage after the pilot; none: all of it, in two stages
+	Risk      *float64  `json:"risk"`                // variance relative to Uniform's that the prior expects; null under Uniform
+	Source    string    `json:"source"`              // its file in the output folder, or what else it follows from
+}
+
+// Donor is what another evaluation, or a profile, has of the tasks.
+type Donor struct {
+	Name     string `json:"name"`     // benchmark and model
+	Source   string `json:"source"`   // as it was given
+	Same     bool   `json:"same"`     // it is of the same model
+	Pilots   []int  `json:"pilots"`   // of its rollouts those that no outcome decided on, by task; none of a profile, of which that is all
+	Passed   []int  `json:"passed"`   // of those
+	Passes   []int  `json:"passes"`   // by task, rounded where rewards are graded
+	Rollouts []int  `json:"rollouts"` // by task; 0 where it lacks the task
 }
 
 // Name of the evaluation among those of its benchmark and model.
 func (s *Setup) Name() string {
-	return fmt.Sprintf("%s-b%d-seed%d", s.Policy, s.Budget, s.Seed)
+	spent := fmt.Sprintf("b%d", s.Budget)
+	if s.Stop != nil {
+		spent = s.Stop.name()
+	}
+	if s.Extends != nil {
+		spent += "-after-" + s.Extends.Name
+	}
+	return fmt.Sprintf("%s-%s-seed%d", s.Policy, spent, s.Seed)
 }
 
 // Path of the evaluation in an output folder.
@@ -60,28 +85,8 @@ func (s *Setup) Path(out string) string {
 	return filepath.Join(out, Folder, "benchmark="+url.PathEscape(s.Benchmark), "model="+url.PathEscape(s.Model), s.Name())
 }
 
-// policy is that of the strategy.
-func (s *Setup) policy() (controller.Policy, error) { return ParsePolicy(s.Policy) }
-
-// Policies are the names of the strategies that an evaluation can take, those at
-// its own budget, the default first.
-var Policies = func() (names []string) {
-	for _, s := range slices.Backward(policy.Strategies) {
-		if !s.Equivalent {
-			names = append(names, s.Name)
-		}
-	}
-	return names
-}()
-
-// ParsePolicy is what executes the strategy of a name.
-func ParsePolicy(name string) (controller.Policy, error) {
-	if s := policy.FindStrategy(name); s != nil && !s.Equivalent {
-		return s.Controller, nil
-	}
-	last := len(Policies) - 1
-	return 0, fmt.Errorf("there is no policy %q: want one of %s and %s", name, strings.Join(Policies[:last], ", "), Policies[last])
-}
+// way is that of the policy.
+func (s *Setup) way() (*Way, error) { return FindWay(s.Policy) }
 
 // ReadSetup reads the setup in the folder of an evaluation; fs.ErrNotExist is in
 // the error if there is none.
@@ -103,17 +108,25 @@ func ReadSetup(folder string) (*Setup, error) {
 
 // check says what is wrong with a setup, if anything.
 func (s *Setup) check(path string) error {
-	policy, err := s.policy()
-	d := s.Design
+	way, err := s.way()
+	d, tasks := s.Design, len(s.TaskIDs)
 	switch {
 	case err != nil:
-	case len(s.TaskIDs) < 2:
-		err = fmt.Errorf("%d tasks, want at least 2", len(s.TaskIDs))
+	case tasks < 2:
+		err = fmt.Errorf("%d tasks, want at least 2", tasks)
 	case s.Budget < 2:
 		err = fmt.Errorf("a budget of %d rollouts per task, want at least 2", s.Budget)
-	case policy == controller.Uniform && (d.Pilots != s.Budget || d.Weight != 1):
+	case len(s.Shares) != 0 && len(s.Shares) != tasks || len(s.Clusters) != 0 && len(s.Clusters) != tasks:
+		err = fmt.Errorf("shares of %d and clusters of %d tasks, want %d", len(s.Shares), len(s.Clusters), tasks)
+	case way.Donors != (len(s.Donors) > 0):
+		err = fmt.Errorf("%s with %d donors", s.Policy, len(s.Donors))
+	case way.Uniform() && (s.Extends != nil || s.Stop != nil):
+		err = errors.New("uniform neither extends an evaluation nor stops by what it finds")
+	case way.Uniform() && (d.Pilots != s.Budget || d.Weight != 1):
 		err = fmt.Errorf("a pilot of %d with weight %v under uniform, want all %d rollouts with weight 1", d.Pilots, d.Weight, s.Budget)
-	case policy != controller.Uniform && (d.Pilots < 1 || d.Pilots >= s.Budget || !(d.Weight > 0 && d.Weight < 1)):
+	case s.Extends != nil:
+		err = s.Extends.check(tasks)
+	case !way.Uniform() && (d.Pilots < 1 || d.Pilots >= s.Budget || !(d.Weight > 0 && d.Weight < 1)):
 		err = fmt.Errorf("a pilot of %d rollouts with weight %v does not fit a budget of %d", d.Pilots, d.Weight, s.Budget)
 	}
 	if err != nil {

@@ -65,10 +65,16 @@ func CheckPart(path, key string, rows int) (footer map[string]string, err error)
 	case n != int64(rows):
 		return nil, fmt.Errorf("%s has %d rows, want %d", path, n, rows)
 	}
-	for _, err := range inOrder([]string{path}, Schema, func(r *Rollout) place { return place{r.Benchmark, r.Model, r.TaskID, r.ID()} }) {
+	for _, err := range Rollouts([]string{path}) {
 		if err != nil {
 			return nil, err
 		}
 	}
 	return footer, nil
+}
+
+// Rollouts reads the rollouts of one corpus from its parts, as [Responses] reads what
+// there is to score of them.
+func Rollouts(parts []string) iter.Seq2[*Rollout, error] {
+	return inOrder(parts, Schema, func(r *Rollout) place { return place{r.Benchmark, r.Model, r.TaskID, r.ID()} })
 }

@@ -56,6 +56,9 @@ func fieldColumns(row reflect.Type, at []int) ([]column, error) {
 			columns = append(columns, embedded...)
 			continue
 		}
+		if name == "-" { // as in encoding/json: it is no column
+			continue
+		}
 		if !tagged || !field.IsExported() {
 			return nil, fmt.Errorf("rowfile: field %s.%s needs to be exported and to have a parquet tag", row, field.Name)
 		}

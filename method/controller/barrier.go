@@ -51,7 +51,7 @@ func (c *Controller) settle() {
 func (c *Controller) decide() error {
 	c.counts.score(c.posterior, c.scores)
 	if c.Remaining != nil {
-		b := c.stages.Barrier(c.scores)
+		b := Barrier{c.stages.Barrier(c.scores), c.counts.observed}
 		if err := c.stages.Resize(max(b.Least, c.Remaining(b))); err != nil {
 			return err
 		}

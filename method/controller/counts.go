@@ -13,6 +13,14 @@ type Past struct {
 	Counts []Count // by task
 }
 
+// Rollouts is how many it has in all.
+func (p *Past) Rollouts() (n int) {
+	for _, c := range p.Counts {
+		n += c.Rollouts
+	}
+	return n
+}
+
 // Count is the selected rollouts of one task whose rewards are there.
 type Count struct {
 	Rollouts int

@@ -8,7 +8,6 @@ import (
 
 	"speceval/method/controller"
 	"speceval/method/neyman"
-	"speceval/method/staged"
 )
 
 // execute runs an evaluation whose rewards follow from the ids, with 16 rollouts at a
@@ -101,7 +100,7 @@ func TestGradedRewardsAnyOrder(t *testing.T) {
 func TestWhatIsLeftIsDecidedAtBarriers(t *testing.T) {
 	var seen []int
 	s := controller.Settings{Policy: controller.Async, Tasks: 6, Budget: 10, Pilots: 2, Weight: 0.2, Fractions: []float64{0.5, 1}, Prior: cold(t)}
-	s.Remaining = func(b staged.Barrier) int {
+	s.Remaining = func(b controller.Barrier) int {
 		seen = append(seen, b.Left)
 		if b.Stages == 1 {
 			return 2 * b.Left

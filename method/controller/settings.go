@@ -26,7 +26,7 @@ type Settings struct {
 	// Remaining, if there is one, decides at every barrier how many rollouts are left from
 	// there on, in the place of Budget: at least Barrier.Least, which it is raised to. It
 	// must depend on the barrier alone, or on what else selected rollouts have told.
-	Remaining func(staged.Barrier) int
+	Remaining func(Barrier) int
 
 	// Past, if there is one, is an evaluation that is complete, which this one extends by
 	// Left rollouts. There are no pilots then, and Weight is that of its estimates.
@@ -39,6 +39,13 @@ type Settings struct {
 	// Late starts speculation after the first completion, as the published runs
 	// did, and not as soon as every pilot has been submitted.
 	Late bool
+}
+
+// Barrier is what is known at one: staged.Barrier with the rollouts that each task has
+// had so far, those of Past among them. Nothing in it may be changed.
+type Barrier struct {
+	staged.Barrier
+	Rollouts []int
 }
 
 // check says what is wrong with the settings, if anything. The rest of the plan is
