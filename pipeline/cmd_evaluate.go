@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/pflag"
 
 	"speceval/internal/evaluation"
@@ -54,10 +56,13 @@ func (o *evaluateOptions) flags(fs *pflag.FlagSet) {
 	r := &o.request
 	benchmarkFlag(fs, &o.benchmark)
 	fs.StringVar(&o.model, "model", "", "evaluate `M`: an id, or the name that servers give it")
-	fs.StringVar(&r.Policy, "policy", "hbn-async", "hbn-async, hbn-sync or uniform: `P`")
+	fs.StringVar(&r.Policy, "policy", "", "one of "+strings.Join(evaluation.WayNames(), ", ")+": `P` (hbn_staged; with donors hbn_informed_staged)")
+	fs.IntVar(&r.Stages, "stages", 0, "have `K` stages, the pilot among them, in the place of what suits rollouts per place at the servers")
 	fs.StringArrayVar(&o.workers, "worker", nil, "ask the server at `URL`, in the place of the configured workers; may be repeated")
 	seedFlag(fs, &r.Seed, "the seed of all rollouts, `S` (experiment.seed); another one is another evaluation")
 	goalFlags(fs, &r.Goal)
+	fs.IntVar(&r.MostRollouts, "max-rollouts", 0, "spend `R` rollouts in all at most, alone or beside --target-se")
+	fs.Int64Var(&r.MostTokens, "max-tokens", 0, "spend `T` tokens of answers that count at most, alone or beside --target-se")
 	fs.StringVar(&r.Plan, "plan", "", "take the budget from `FILE`, which evaluate plan --json wrote")
 	o.shownResult.flags(fs)
 }
@@ -70,9 +75,11 @@ func benchmarkFlag(fs *pflag.FlagSet, benchmark *string) {
 // goalFlags define what is to be spent or reached.
 func goalFlags(fs *pflag.FlagSet, g *evaluate.Goal) {
 	fs.IntVar(&g.Budget, "budget", 0, "spend `b` rollouts per task on average, at least 2")
-	fs.Float64Var(&g.TargetSE, "target-se", 0, "in the place of --budget: the least that has a standard error of `X`")
-	fs.Float64Var(&g.Resolve, "resolve", 0, "in the place of --budget: the least by which two models are told apart that differ by `D`")
+	fs.Float64Var(&g.TargetSE, "target-se", 0, "in the place of --budget: as many as it takes for a standard error of `X`")
+	fs.Float64Var(&g.Resolve, "resolve", 0, "in the place of --budget: as many as it takes to tell two models apart that differ by `D`")
 	fs.StringVar(&g.From, "from", "", "plan by what the evaluation `E` found, and not by the prior")
+	fs.StringArrayVar(&g.Sources, "prior", nil, "know the tasks from `SOURCE`: an evaluation, or a file of profiles (FILE#MODEL: one model's); may be repeated")
+	fs.BoolVar(&g.OtherPrompts, "other-prompts", false, "let --prior be evaluations that asked other prompts")
 }
 
 // evaluationConfig reads the configuration of an evaluation, with these servers

@@ -98,14 +98,14 @@ func (l *evaluationLab) evaluate(words ...string) evaluation.Result {
 func TestATaskFileAndAServerAreEnough(t *testing.T) {
 	l := newEvaluationLab(t)
 	r := l.evaluate("--budget", "6")
-	if r.Benchmark != "own" || r.Model != "mine" || r.Policy != "hbn-async" || r.Tasks != 5 || r.Rollouts != 30 || r.Seed != 42 ||
+	if r.Benchmark != "own" || r.Model != "mine" || r.Policy != "hbn_staged" || r.Tasks != 5 || r.Rollouts != 30 || r.Seed != 42 ||
 		r.Provenance != "simulated" || r.Estimate <= 0 || r.Estimate >= 1 || r.StandardError <= 0 || r.Design.Risk == nil {
 		t.Errorf("%+v", r)
 	}
 	if code, _ := l.do(nil, "list"); code != 0 {
 		t.Error(l.stderr)
 	}
-	if _, err := os.Stat("out/evaluate/benchmark=own/model=mine/hbn-async-b6-seed42/rollouts.parquet"); err != nil {
+	if _, err := os.Stat("out/evaluate/benchmark=own/model=mine/hbn_staged-b6-seed42/rollouts.parquet"); err != nil {
 		t.Error(err)
 	}
 
@@ -125,17 +125,17 @@ func TestStoredEvaluationsAreShown(t *testing.T) {
 	l := newEvaluationLab(t)
 	r := l.evaluate("--budget", "6")
 	l.evaluate("--budget", "6", "--seed", "7")
-	name := "own/mine/hbn-async-b6-seed42"
+	name := "own/mine/hbn_staged-b6-seed42"
 	_, stdout := l.do(nil, "show", name)
 	want(t, "show", stdout, fmt.Sprintf("mean         %.4f ± %.4f, 95%% interval", r.Estimate, r.StandardError), "30 of 5 tasks: a pilot of", "Uniform      would have needed")
-	if _, whole := l.do(nil, "show", "out/evaluate/benchmark=own/model=mine/hbn-async-b6-seed42", "--json"); !strings.Contains(whole, `"task_id": "three"`) {
+	if _, whole := l.do(nil, "show", "out/evaluate/benchmark=own/model=mine/hbn_staged-b6-seed42", "--json"); !strings.Contains(whole, `"task_id": "three"`) {
 		t.Errorf("show --json: %s", whole)
 	}
 	_, stdout = l.do(nil, "list")
-	want(t, "list", stdout, name, "own/mine/hbn-async-b6-seed7", "complete")
-	_, stdout = l.do(nil, "compare", name, "own/mine/hbn-async-b6-seed7", "--resolve", "0.1")
+	want(t, "list", stdout, name, "own/mine/hbn_staged-b6-seed7", "complete")
+	_, stdout = l.do(nil, "compare", name, "own/mine/hbn_staged-b6-seed7", "--resolve", "0.1")
 	want(t, "compare", stdout, "difference", "95% interval", "to find 0.1", "rollouts per task")
-	_, stdout = l.do(nil, "compare", name, "own/mine/hbn-async-b6-seed7", "--resolve", "0.1", "--json")
+	_, stdout = l.do(nil, "compare", name, "own/mine/hbn_staged-b6-seed7", "--resolve", "0.1", "--json")
 	var c evaluate.Comparison
 	if err := json.Unmarshal([]byte(stdout), &c); err != nil || c.Resolve == nil {
 		t.Fatalf("compare --json: %v\n%s", err, stdout)
@@ -166,7 +166,7 @@ func TestAnInterruptedEvaluationGoesOn(t *testing.T) {
 	want(t, "pause", l.stderr, "stopping when the requests in flight are done", "the evaluation is paused: stopped", "rollouts of 30 are kept in out/evaluate")
 	_, list := l.do(nil, "list")
 	want(t, "list", list, "not complete")
-	half := "own/mine/hbn-async-b6-seed42"
+	half := "own/mine/hbn_staged-b6-seed42"
 	if code, _ := l.do(nil, "plan", "--benchmark", "own.jsonl", "--resolve", "0.1", "--from", half); code != 2 || !strings.Contains(l.stderr, "is not complete: the command that began it goes on with it") {
 		t.Errorf("exit code %d\n%s", code, l.stderr)
 	}
@@ -174,7 +174,7 @@ func TestAnInterruptedEvaluationGoesOn(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, l.stderr)
 	}
 	l.asked = nil
-	whole, r := l.evaluate("--budget", "6", "--out", "undisturbed"), l.evaluate("--budget", "6")
+	whole, r := l.evaluate("--budget", "6", "--stages", "5", "--out", "undisturbed"), l.evaluate("--budget", "6")
 	if fmt.Sprint(r.Rows) != fmt.Sprint(whole.Rows) || r.Estimate != whole.Estimate || r.Sessions != 2 {
 		t.Errorf("%+v\nundisturbed %+v", r, whole)
 	}
@@ -197,7 +197,7 @@ func TestBudgetsArePlanned(t *testing.T) {
 	if r := l.evaluate("--target-se", "0.05", "--seed", "9"); r.Budget != p.Budget {
 		t.Errorf("budget %d, planned %d", r.Budget, p.Budget)
 	}
-	_, text := l.do(nil, "plan", "--benchmark", "own.jsonl", "--resolve", "0.2", "--from", fmt.Sprintf("own/mine/hbn-async-b%d-seed9", p.Budget))
+	_, text := l.do(nil, "plan", "--benchmark", "own.jsonl", "--resolve", "0.2", "--from", fmt.Sprintf("own/mine/hbn_staged-b%d-seed9", p.Budget))
 	want(t, "plan", text, "by out/evaluate/benchmark=own", "expected; a difference of 0.", "Uniform         needs")
 }
 
@@ -209,7 +209,7 @@ func TestEvaluationsThatCannotBe(t *testing.T) {
 	l.write("plan.json", "{")
 	l.evaluate("--budget", "3", "--seed", "1")
 	l.evaluate("--budget", "2", "--policy", "uniform", "--seed", "1")
-	stored := "own/mine/hbn-async-b3-seed1"
+	stored := "own/mine/hbn_staged-b3-seed1"
 	server := []string{"--worker", l.url}
 	mine := append([]string{"--benchmark", "own.jsonl", "--model", "mine"}, server...)
 	with := func(words ...string) []string { return append(words, server...) }
@@ -226,7 +226,7 @@ func TestEvaluationsThatCannotBe(t *testing.T) {
 		`serves "mine"`:                                      {with("--benchmark", "own.jsonl", "--model", "theirs", "--budget", "4"), 1},
 		"name some with --worker URL":                        {[]string{"--benchmark", "own.jsonl", "--model", "mine", "--budget", "4"}, 2},
 		"connection refused":                                 {[]string{"--benchmark", "own.jsonl", "--model", "mine", "--budget", "4", "--worker", "http://127.0.0.1:9"}, 1},
-		`no policy "best": want one of hbn-async`:            {own("--budget", "4", "--policy", "best"), 2},
+		`no policy "best": want one of hbn_staged`:            {own("--budget", "4", "--policy", "best"), 2},
 		"name a benchmark with --benchmark":                  {[]string{"--model", "mine", "--budget", "4"}, 2},
 		"name a model with --model":                          {[]string{"--benchmark", "own.jsonl", "--budget", "4"}, 2},
 		"say what to spend, in one way":                      {own("--budget", "4", "--resolve", "0.1"), 2},

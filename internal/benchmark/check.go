@@ -26,6 +26,7 @@ type check struct {
 	position  int               // of the next task
 	benchmark string            // of the first task
 	ids       map[string]string // to the place where they were seen first
+	clusters  bool              // the first task has a cluster
 }
 
 func newCheck(faults *faults) *check { return &check{faults: faults, ids: map[string]string{}} }
@@ -69,6 +70,15 @@ func (c *check) identity(place string, t Task) {
 	}
 	if t.ID == "" {
 		fault("task_id", "is missing or empty")
+	}
+	if c.position == 0 {
+		c.clusters = t.Cluster != ""
+	}
+	switch {
+	case c.clusters && t.Cluster == "":
+		fault("cluster", "is missing, and there in the first record: all tasks have one, or none has")
+	case !c.clusters && t.Cluster != "":
+		fault("cluster", "is there, and missing in the first record: all tasks have one, or none has")
 	}
 	if t.Index != c.position {
 		fault("task_index", "is %d, must be %d here", t.Index, c.position)

@@ -76,6 +76,8 @@ func textOf(t *Task, key string) *string {
 		return &t.TestsFile
 	case "tests_sha256":
 		return &t.TestsSHA256
+	case "cluster":
+		return &t.Cluster
 	}
 	return nil
 }

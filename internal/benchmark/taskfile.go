@@ -35,6 +35,7 @@ const (
 //	tests_file     of code: instead of tests, a file with that list, relative to this one; compressed by gzip
 //	               if its name ends in .gz; beside a user_prompt
 //	tests_sha256   beside tests_file: the digest of the tests, as [TestsWriter] gives it; may be left out
+//	cluster        tasks of one cluster are no independent sample of tasks, as questions about one text; in all records or in none
 //
 // and no others. A value that is null is left out, as is one of CSV that is empty.
 // Lists and numbers of CSV are written as in JSON; texts are taken byte for byte,

@@ -79,6 +79,9 @@ func appendRecord(b []byte, t Task) []byte {
 	if t.TestsSHA256 != "" {
 		b = appendMember(b, "tests_sha256", t.TestsSHA256)
 	}
+	if t.Cluster != "" {
+		b = appendMember(b, "cluster", t.Cluster)
+	}
 	return append(b, "}\n"...)
 }
 

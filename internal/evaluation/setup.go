@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 
 	"speceval/internal/atomicfile"
 )
@@ -83,6 +86,30 @@ func (s *Setup) Name() string {
 // Path of the evaluation in an output folder.
 func (s *Setup) Path(out string) string {
 	return filepath.Join(out, Folder, "benchmark="+url.PathEscape(s.Benchmark), "model="+url.PathEscape(s.Model), s.Name())
+}
+
+// Spending is what it may cost, for people: 480 rollouts.
+func (s *Setup) Spending() string {
+	switch n := len(s.TaskIDs); {
+	case s.Stop != nil:
+		return s.Stop.Words()
+	case s.Extends != nil:
+		return fmt.Sprintf("%d rollouts after the %d of %s", n*s.Budget-s.Extends.past().Rollouts(), s.Extends.past().Rollouts(), s.Extends.Name)
+	default:
+		return fmt.Sprintf("%d rollouts", n*s.Budget)
+	}
+}
+
+// Stages is how they are spent, for people.
+func (s *Setup) Stages() string {
+	after := max(1, len(s.Design.Fractions))
+	switch {
+	case s.Design.Pilots == s.Budget:
+		return s.Policy
+	case s.Extends != nil:
+		return fmt.Sprintf("%s in %d stages", s.Policy, after)
+	}
+	return fmt.Sprintf("%s with a pilot of %d each, in %d stages", s.Policy, s.Design.Pilots, after+1)
 }
 
 // way is that of the policy.
@@ -158,12 +185,27 @@ func (s *Setup) Matches(other *Setup) error {
 	if !slices.Equal(s.TaskIDs, other.TaskIDs) {
 		return fmt.Errorf("evaluation %s of %s with %s has begun with other tasks (%d, now %d): take another --seed for these", s.Name(), s.Benchmark, s.Model, len(s.TaskIDs), len(other.TaskIDs))
 	}
+	if !reflect.DeepEqual(s.Donors, other.Donors) && len(s.Donors)+len(other.Donors) > 0 {
+		return fmt.Errorf("evaluation %s of %s with %s has begun knowing other donors (%s, now %s): name those with --prior, or take another --seed", s.Name(), s.Benchmark, s.Model, sources(s.Donors), sources(other.Donors))
+	}
+	if !slices.Equal(s.Shares, other.Shares) || !slices.Equal(s.Clusters, other.Clusters) {
+		return fmt.Errorf("evaluation %s of %s with %s has begun with other weights or clusters of its tasks: put those back, or take another --seed", s.Name(), s.Benchmark, s.Model)
+	}
 	for _, key := range slices.Sorted(maps.Keys(s.Asked)) {
 		if was, is := s.Asked[key], other.Asked[key]; was != is {
 			return fmt.Errorf("evaluation %s of %s with %s has begun with other %s (%s, now %s): put that back, or take another --seed", s.Name(), s.Benchmark, s.Model, key, brief(was), brief(is))
 		}
 	}
 	return nil
+}
+
+// sources are where donors come from, for messages.
+func sources(donors []Donor) string {
+	var all []string
+	for _, d := range donors {
+		all = append(all, d.Source)
+	}
+	return cmp.Or(strings.Join(all, ", "), "none")
 }
 
 // brief is a text short enough for a message.

@@ -17,6 +17,8 @@ type Task struct {
 	Tests       []Test   // of a program; nil where they are in TestsFile
 	TestsFile   string   // file with the tests, see benchmark.ReadTests; "" where they are in Tests
 	TestsSHA256 string   // of the tests in TestsFile; "" if it is not known
+
+	Cluster string // tasks of one are no independent sample of tasks; "" in all where each is its own
 }
 
 // MostOptions is how many options a choice has at most: one for every letter.

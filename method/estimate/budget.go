@@ -8,6 +8,7 @@ import (
 
 	"speceval/internal/seed"
 	"speceval/method/design"
+	"speceval/method/informed"
 	"speceval/method/neyman"
 )
 
@@ -23,6 +24,10 @@ type Planner struct {
 	// known.
 	Prior   *neyman.Prior
 	Earlier *neyman.Update
+
+	// Informed is the prior of evaluations in stages that know donors; nil: evaluations
+	// are HBN's.
+	Informed *informed.Prior
 }
 
 // Expectation is a plan with the error that it is expected to have.
@@ -52,6 +57,9 @@ const idealRisk = 0.35
 // given the earlier rollouts. Its own error is about 3%. A budget or a number of
 // tasks out of range is an error of design.Compute.
 func (p Planner) Expect(ctx context.Context, budget int) (Expectation, error) {
+	if p.Informed != nil {
+		return p.expectInformed(ctx, budget)
+	}
 	d, err := design.Compute(ctx, design.Settings{Tasks: p.Tasks, Budget: budget, Panels: plannedPanels, Replicates: plannedReplicates, Seed: p.Seed})
 	if err != nil {
 		return Expectation{}, err
@@ -69,8 +77,31 @@ func (p Planner) Expect(ctx context.Context, budget int) (Expectation, error) {
 	return e, nil
 }
 
+// Stages and precision of designs while a budget is searched for with donors known.
+const (
+	informedStages     = 5
+	informedReplicates = 2
+	informedPanels     = 16
+)
+
+func (p Planner) expectInformed(ctx context.Context, budget int) (Expectation, error) {
+	d, err := design.ComputeInStages(ctx, design.StagesSettings{
+		Prior: p.Informed, Budget: budget, Stages: informedStages, Panels: informedPanels, Replicates: informedReplicates, Seed: p.Seed,
+	})
+	if err != nil {
+		return Expectation{}, err
+	}
+	e := Expectation{Plan: Plan{Budget: budget, Pilots: d.Plan.Pilots, Weight: d.Plan.Weight}}
+	e.StandardError = math.Sqrt(d.Risk * p.single() / float64(budget))
+	e.UniformBudget = int(math.Ceil(float64(budget)/d.Risk - 1e-9))
+	return e, nil
+}
+
 // single is the expected variance of an estimate by one rollout of each task.
 func (p Planner) single() float64 {
+	if p.Informed != nil {
+		return p.drawn()
+	}
 	if p.Earlier == nil {
 		return neyman.MeanVariance / float64(p.Tasks)
 	}
@@ -80,6 +111,20 @@ func (p Planner) single() float64 {
 		sum += v
 	}
 	return sum / float64(p.Tasks*p.Tasks)
+}
+
+// drawn is that of tasks drawn from the informed prior.
+func (p Planner) drawn() float64 {
+	stream := seed.Root(p.Seed).Child("plan with donors").Stream()
+	ps := make([]float64, p.Tasks)
+	sum := 0.0
+	for range plannedDraws {
+		p.Informed.Draw(&stream, ps)
+		for _, q := range ps {
+			sum += q * (1 - q)
+		}
+	}
+	return sum / plannedDraws / float64(p.Tasks*p.Tasks)
 }
 
 // Least returns the expectation for the least budget with an expected standard

@@ -13,29 +13,75 @@ import (
 	"speceval/internal/atomicfile"
 	"speceval/internal/evaluation"
 	"speceval/internal/variance"
-	"speceval/method/controller"
 	"speceval/method/design"
+	"speceval/method/informed"
+	"speceval/method/neyman"
 )
 
 // designSeed is that of all designs that are computed for evaluations, so that a
 // design does not depend on which evaluation came first.
 const designSeed = 42
 
-// designOf is the design of an evaluation: the one that it has begun with, and
-// otherwise that of its numbers of tasks and rollouts.
-func designOf(ctx context.Context, out string, setup *evaluation.Setup, say func(string)) (evaluation.Design, error) {
-	there, err := evaluation.ReadSetup(setup.Path(out))
+// designOf is the design of an evaluation on servers with so many places: the one that
+// it has begun with, and otherwise what follows from its tasks, rollouts and donors.
+// stages is their number if that is not to be chosen; 0: choose.
+func (b *Benchmark) designOf(ctx context.Context, setup *evaluation.Setup, stages, places int, say func(string)) (evaluation.Design, error) {
+	there, err := evaluation.ReadSetup(setup.Path(b.out()))
 	if err == nil {
 		return there.Design, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return evaluation.Design{}, err
 	}
-	if setup.Policy == controller.Uniform.String() {
+	way, err := evaluation.FindWay(setup.Policy)
+	if err != nil {
+		return evaluation.Design{}, err
+	}
+	if way.Uniform() {
 		return evaluation.Design{Pilots: setup.Budget, Weight: 1, Source: "every task alike"}, nil
 	}
-	d, source, err := storedOrComputed(ctx, out, len(setup.TaskIDs), setup.Budget, say)
-	return evaluation.Design{Pilots: d.Pilots, Weight: d.Weight, Risk: &d.Risk, Source: source}, err
+	after := stages - 1
+	if stages == 0 {
+		after = way.After(len(setup.TaskIDs)*setup.Budget, places)
+	}
+	if after == 1 && len(setup.Donors) == 0 && !way.Adapts {
+		d, source, err := storedOrComputed(ctx, b.out(), len(setup.TaskIDs), setup.Budget, say)
+		return stopped(setup, evaluation.Design{Pilots: d.Pilots, Weight: d.Weight, Risk: &d.Risk, Source: source}), err
+	}
+	prior, err := setup.Informed()
+	if err != nil {
+		return evaluation.Design{}, err
+	}
+	d, err := inStages(ctx, prior, setup.Budget, after+1)
+	return stopped(setup, evaluation.Design{
+		Pilots: d.Plan.Pilots, Weight: d.Plan.Weight, Fractions: d.Plan.Fractions, Risk: &d.Risk,
+		Source: fmt.Sprintf("computed for %d stages", after+1),
+	}), err
+}
+
+// mostStopped is the greatest weight of a pilot where the rest follows from what it
+// finds: at the largest variance that a rollout can have, 1/4, it then leaves room for
+// the rest below the standard error of the plan.
+const mostStopped = 0.9 * neyman.MeanVariance / 0.25
+
+// stopped is a design for an evaluation that may stop by what it finds.
+func stopped(setup *evaluation.Setup, d evaluation.Design) evaluation.Design {
+	if setup.Stop != nil {
+		d.Weight = min(d.Weight, mostStopped)
+	}
+	return d
+}
+
+// designTasks is how many tasks a design of ours simulates over all its panels, so that
+// it takes some tenths of a second for any number of them.
+const designTasks = 3200
+
+// inStages is the design for tasks that are known so far, in so many stages.
+func inStages(ctx context.Context, prior *informed.Prior, budget, stages int) (design.InStages, error) {
+	return design.ComputeInStages(ctx, design.StagesSettings{
+		Prior: prior, Budget: budget, Stages: stages, Seed: designSeed,
+		Replicates: 2, Panels: min(64, max(2, designTasks/(2*prior.Tasks()))),
+	})
 }
 
 // storedOrComputed is HBN's design for so many tasks and rollouts: of the replay

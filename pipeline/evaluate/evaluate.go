@@ -48,7 +48,8 @@ type Host struct {
 
 // Request is an evaluation that is asked for.
 type Request struct {
-	Policy string // one of evaluation.Policies
+	Policy string // one of evaluation.WayNames; "": the default for what is known
+	Stages int    // of policies that choose their number; 0: choose
 	Goal
 	Plan string  // file of a Plan whose budget is taken, in place of a Goal
 	Seed *uint64 // nil: the experiment's
@@ -58,18 +59,55 @@ type Request struct {
 // result of a complete one. folder is where it is. The error is an
 // *evaluation.PausedError if the same request resumes from there.
 func (s *Subject) Evaluate(ctx context.Context, r Request, h Host) (result *evaluation.Result, folder string, err error) {
-	policy, err := evaluation.ParsePolicy(r.Policy)
-	if err != nil {
-		return nil, "", &RequestError{err}
-	}
-	if len(s.cfg.Workers) == 0 {
-		return nil, "", requestf("there is no server to ask: name some with --worker URL, or a [[worker]] in the configuration")
-	}
-	budget, err := s.budget(ctx, r, h.Say)
+	setup, err := s.requested(ctx, r, h.Say)
 	if err != nil {
 		return nil, "", err
 	}
-	setup := s.setup(policy.String(), budget, r.Seed)
+	return s.evaluate(ctx, setup, r.Stages, h)
+}
+
+// requested is the evaluation that is asked for, still without a design.
+func (s *Subject) requested(ctx context.Context, r Request, say func(string)) (evaluation.Setup, error) {
+	setup := s.setup(r.Seed)
+	var err error
+	if setup.Donors, err = s.donors(r.Known, setup.Model, setup.Seed); err != nil {
+		return setup, err
+	}
+	way := evaluation.DefaultWay(len(setup.Donors) > 0)
+	if r.Policy != "" {
+		if way, err = evaluation.FindWay(r.Policy); err != nil {
+			return setup, &RequestError{err}
+		}
+	}
+	switch {
+	case way.Donors && len(setup.Donors) == 0:
+		return setup, requestf("--policy %s needs donors: name some with --prior", way.Name)
+	case !way.Donors && len(setup.Donors) > 0:
+		return setup, requestf("--policy %s makes no use of --prior: leave one of the two out", way.Name)
+	case r.Stages != 0 && !way.Adapts:
+		return setup, requestf("--policy %s has a number of stages of its own: leave --stages out", way.Name)
+	case r.Stages < 0 || r.Stages == 1 || r.Stages > mostStages:
+		return setup, requestf("--stages %d: want 2 to %d, the pilot among them", r.Stages, mostStages)
+	}
+	setup.Policy = way.Name
+	if setup.Budget, setup.Stop, err = s.spending(ctx, r, setup.Donors, say); err != nil {
+		return setup, err
+	}
+	if setup.Stop != nil && way.Uniform() {
+		return setup, requestf("uniform has no barrier at which to stop: give it a --budget")
+	}
+	return setup, nil
+}
+
+// mostStages is the largest number of stages of an evaluation: each ends at a barrier.
+const mostStages = 12
+
+// evaluate carries out the evaluation of a setup, in so many stages if they are not to be
+// chosen, or returns its result if it is complete.
+func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, stages int, h Host) (result *evaluation.Result, folder string, err error) {
+	if len(s.cfg.Workers) == 0 {
+		return nil, "", requestf("there is no server to ask: name some with --worker URL, or a [[worker]] in the configuration")
+	}
 	folder = setup.Path(s.out())
 	h.Out = s.out()
 	judges := experiment.Judges(s.cfg, h.Outside)
@@ -82,7 +120,7 @@ func (s *Subject) Evaluate(ctx context.Context, r Request, h Host) (result *eval
 	if result == nil && err == nil {
 		servers := experiment.Servers(s.cfg, h.Outside)
 		defer func() { err = errors.Join(err, servers.Close(context.Background())) }()
-		result, err = s.run(ctx, setup, scored, servers, h)
+		result, err = s.run(ctx, setup, stages, scored, servers, h)
 	}
 	return result, folder, err
 }
@@ -114,15 +152,12 @@ func complete(setup *evaluation.Setup, folder, rules string, say func(string)) (
 }
 
 // run begins an evaluation, or resumes one that is not complete.
-func (s *Subject) run(ctx context.Context, setup evaluation.Setup, scored scoring, servers *serving.Servers, h Host) (_ *evaluation.Result, err error) {
+func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, scored scoring, servers *serving.Servers, h Host) (_ *evaluation.Result, err error) {
 	lock, err := dag.Acquire(setup.Path(s.out()), h.Holder)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	if setup.Design, err = designOf(ctx, s.out(), &setup, h.Say); err != nil {
-		return nil, err
-	}
 	open, err := scored.Open(ctx, s.tasks.ID, s.model.ID)
 	if err != nil {
 		return nil, fmt.Errorf("answers on %s cannot be scored: %w", s.tasks.ID, err)
@@ -133,6 +168,11 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, scored scorin
 		return nil, err
 	}
 	defer lease.Release()
+	if setup.Extends == nil {
+		if setup.Design, err = s.designOf(ctx, &setup, stages, lease.Places(), h.Say); err != nil {
+			return nil, err
+		}
+	}
 	settings := s.settings(setup, open, scored.rules, h.Commit)
 	settings.Servers, settings.Began, settings.Drain = lease, h.Began, h.Drain
 	settings.Provenance, settings.Notes = lease.provenance(), pool.Notes(lease.Served)
@@ -141,7 +181,7 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, scored scorin
 	}
 	settings.Say, settings.Watch = h.Say, h.Watch
 	n := len(setup.TaskIDs)
-	h.Say(fmt.Sprintf("%s with %s: %d tasks, %d rollouts, %s with a pilot of %d each", setup.Benchmark, setup.Model, n, n*setup.Budget, setup.Policy, setup.Design.Pilots))
+	h.Say(fmt.Sprintf("%s with %s: %d tasks, %s, %s", setup.Benchmark, setup.Model, n, setup.Spending(), setup.Stages()))
 	return evaluation.Run(ctx, settings)
 }
 

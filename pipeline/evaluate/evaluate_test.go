@@ -118,7 +118,7 @@ func (l *lab) host() evaluate.Host {
 
 // request is HBN-async under a seed at a budget.
 func request(budget int, seed uint64) evaluate.Request {
-	return evaluate.Request{Policy: evaluation.Policies[0], Goal: evaluate.Goal{Budget: budget}, Seed: &seed}
+	return evaluate.Request{Policy: "hbn-async", Goal: evaluate.Goal{Budget: budget}, Seed: &seed}
 }
 
 // try evaluates.
@@ -276,8 +276,8 @@ func TestBudgetsArePlanned(t *testing.T) {
 	}
 	toTarget := request(0, 9)
 	toTarget.TargetSE = 0.05
-	if r := l.evaluate(toTarget); r.Budget != p.Budget {
-		t.Errorf("budget %d, planned %d", r.Budget, p.Budget)
+	if r := l.evaluate(toTarget); r.Budget != p.Budget || r.Stop == nil || r.Stop.StandardError != 0.05 {
+		t.Errorf("budget %d until %v, planned %d", r.Budget, r.Stop, p.Budget)
 	}
 	resolving, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Resolve: 0.2})
 	if err != nil || resolving.Resolves > 0.2 || resolving.Resolves < 0.18 {
@@ -286,7 +286,7 @@ func TestBudgetsArePlanned(t *testing.T) {
 	if given, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Budget: p.Budget}); err != nil || given.Target != nil || given.StandardError != p.StandardError {
 		t.Errorf("%+v, %v, want the error of %+v", given, err, p)
 	}
-	known, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Resolve: 0.2, From: fmt.Sprintf("own/plain/hbn-async-b%d-seed9", p.Budget)})
+	known, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Resolve: 0.2, From: "own/plain/hbn-async-se0.05-seed9"})
 	if err != nil || !strings.HasPrefix(known.From, filepath.FromSlash("out/evaluate/benchmark=own")) || known.Budget == resolving.Budget && known.StandardError == resolving.StandardError {
 		t.Errorf("%+v, %v, want a plan by the evaluation, unlike %+v", known, err, resolving)
 	}

@@ -7,7 +7,9 @@ import (
 	"io"
 	"math"
 	"os"
+	"strconv"
 
+	"speceval/internal/evaluation"
 	"speceval/method/design"
 	"speceval/method/estimate"
 )
@@ -18,6 +20,10 @@ type Goal struct {
 	TargetSE float64 // standard error at most
 	Resolve  float64 // difference that two such evaluations find four times in five
 	From     string  // stored evaluation of the tasks to forecast by; "": the prior
+
+	MostRollouts int   // in all; 0: no limit
+	MostTokens   int64 // of answers that count, in all; 0: no limit
+	Known
 }
 
 // Plan is an evaluation before anything is spent.
@@ -55,7 +61,15 @@ speceval evaluate --benchmark %s --budget %d --model …
 // Plan finds the least budget that reaches the goal, or what the budget of the
 // goal comes to. estimate.ErrTooPrecise is in the error if no budget reaches it.
 func (b *Benchmark) Plan(ctx context.Context, g Goal) (*Plan, error) {
-	planner, source, err := b.planner(g.From)
+	donors, err := b.donors(g.Known, "", 0)
+	if err != nil {
+		return nil, err
+	}
+	return b.plan(ctx, g, donors)
+}
+
+func (b *Benchmark) plan(ctx context.Context, g Goal, donors []evaluation.Donor) (*Plan, error) {
+	planner, source, err := b.planner(g.From, donors)
 	if err != nil {
 		return nil, err
 	}
@@ -81,9 +95,20 @@ func (b *Benchmark) Plan(ctx context.Context, g Goal) (*Plan, error) {
 
 // planner forecasts evaluations of the benchmark by a stored one, or by the prior
 // if none is named. source says which.
-func (b *Benchmark) planner(from string) (p estimate.Planner, source string, err error) {
+func (b *Benchmark) planner(from string, donors []evaluation.Donor) (p estimate.Planner, source string, err error) {
 	p = estimate.Planner{Tasks: len(b.tasks.Tasks), Seed: designSeed}
-	if from == "" {
+	switch {
+	case from != "" && len(donors) > 0:
+		return p, "", requestf("--from or --prior, not both: an evaluation that is a donor is planned by, too")
+	case from == "" && len(donors) > 0:
+		var names []string
+		for _, d := range donors {
+			names = append(names, d.Source)
+		}
+		known := evaluation.Setup{TaskIDs: make([]string, p.Tasks), Donors: donors}
+		p.Informed, err = known.Informed()
+		return p, "what is known from " + brief(names), err
+	case from == "":
 		return p, "the reference prior", nil
 	}
 	r, folder, err := Stored(b.out(), from)
@@ -121,29 +146,67 @@ func checkBudget(budget int) error {
 	return nil
 }
 
-// budget is the one that a request names or leads to.
-func (b *Benchmark) budget(ctx context.Context, r Request, say func(string)) (int, error) {
+// spending is the budget that a request names or leads to, and what decides on the rest
+// of the rollouts at barriers; nil if nothing does.
+func (b *Benchmark) spending(ctx context.Context, r Request, donors []evaluation.Donor, say func(string)) (int, *evaluation.Stop, error) {
 	given := 0
 	for _, is := range []bool{r.Budget != 0, r.TargetSE != 0, r.Resolve != 0, r.Plan != ""} {
 		if is {
 			given++
 		}
 	}
+	capped := r.MostRollouts != 0 || r.MostTokens != 0
 	switch {
-	case given != 1:
-		return 0, requestf("say what to spend, in one way: --budget, --target-se, --resolve or --plan")
+	case r.MostRollouts < 0 || r.MostTokens < 0:
+		return 0, nil, requestf("--max-rollouts %d --max-tokens %d: want positive numbers", r.MostRollouts, r.MostTokens)
+	case given > 1 || given == 0 && !capped:
+		return 0, nil, requestf("say what to spend, in one way: --budget, --target-se, --resolve, --plan, or --max-rollouts or --max-tokens")
+	case capped && (r.Plan != "" || r.Budget != 0):
+		return 0, nil, requestf("--max-rollouts and --max-tokens limit a --target-se, or stand alone: a budget is spent whole")
 	case r.Plan != "":
-		return b.plannedBudget(r.Plan)
+		budget, err := b.plannedBudget(r.Plan)
+		return budget, nil, err
 	case r.Budget != 0:
-		return r.Budget, checkBudget(r.Budget)
+		return r.Budget, nil, checkBudget(r.Budget)
 	}
-	p, err := b.Plan(ctx, r.Goal)
-	if err != nil {
-		return 0, err
+	stop := &evaluation.Stop{Rollouts: r.MostRollouts, Tokens: r.MostTokens}
+	tasks := len(b.tasks.Tasks)
+	if least := 2 * tasks; r.MostRollouts != 0 && r.MostRollouts < least {
+		return 0, nil, requestf("--max-rollouts %d: %d tasks take %d at least, one in the pilot and one after it", r.MostRollouts, tasks, least)
 	}
-	say(fmt.Sprintf("a standard error of %.4f takes %d rollouts per task", p.StandardError, p.Budget))
-	return p.Budget, nil
+	budget := unplanned
+	if given > 0 {
+		p, err := b.plan(ctx, r.Goal, donors)
+		if err != nil {
+			return 0, nil, err
+		}
+		stop.StandardError = fourDigits(*p.Target)
+		say(fmt.Sprintf("a standard error of %.4g is expected to take %d rollouts per task; what is found decides", *p.Target, p.Budget))
+		budget = p.Budget
+	}
+	if r.MostRollouts != 0 {
+		budget = min(budget, r.MostRollouts/tasks)
+		if given == 0 && r.MostTokens == 0 {
+			budget = min(design.MostBudget, r.MostRollouts/tasks)
+		}
+	}
+	return budget, stop, nil
 }
+
+// fourDigits is a positive number rounded down to four significant digits, as names have
+// it.
+func fourDigits(x float64) float64 {
+	unit := math.Pow(10, 3-math.Floor(math.Log10(x)))
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(math.Floor(x*unit*(1+1e-12))/unit, 'g', 4, 64), 64)
+	if err != nil {
+		return x
+	}
+	return rounded
+}
+
+// unplanned is the budget that an evaluation is planned for which tokens limit: how many
+// rollouts they are is not known.
+const unplanned = 16
 
 // plannedBudget reads a budget from the file of a Plan, which must be of these
 // tasks.

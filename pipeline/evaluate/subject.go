@@ -149,11 +149,11 @@ func namedModel(cfg *config.Config, name string) config.Model {
 	return config.Model{ID: name, Title: name, Path: name, Served: name, MaxSequences: cfg.Systems.Window}
 }
 
-// setup is the evaluation under a policy at a budget, still without a design. A
-// seed of nil stands for the experiment's.
-func (s *Subject) setup(policy string, budget int, seed *uint64) evaluation.Setup {
+// setup is an evaluation, still without a policy, a budget and a design. A seed of nil
+// stands for the experiment's.
+func (s *Subject) setup(seed *uint64) evaluation.Setup {
 	setup := evaluation.Setup{
-		Benchmark: s.tasks.ID, Model: s.model.ID, Policy: policy, Budget: budget, Seed: s.cfg.Experiment.Seed,
+		Benchmark: s.tasks.ID, Model: s.model.ID, Seed: s.cfg.Experiment.Seed,
 		Asked: s.cfg.Slice("sampling.temperature", "sampling.top_p", "sampling.top_k", "sampling.max_tokens"),
 	}
 	if seed != nil {
@@ -161,6 +161,9 @@ func (s *Subject) setup(policy string, budget int, seed *uint64) evaluation.Setu
 	}
 	for _, t := range s.tasks.Tasks {
 		setup.TaskIDs = append(setup.TaskIDs, t.ID)
+		if t.Cluster != "" {
+			setup.Clusters = append(setup.Clusters, t.Cluster)
+		}
 	}
 	setup.Asked["prompts"] = s.tasks.Prompts().SHA256
 	setup.Asked["model"] = experiment.ModelText(s.model)

@@ -1,0 +1,154 @@
+package evaluate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"speceval/internal/evaluation"
+	"speceval/internal/profile"
+)
+
+// Known is what is known of the tasks before an evaluation.
+type Known struct {
+	Sources      []string // evaluations, or files of profiles; FILE#MODEL is one model's
+	OtherPrompts bool     // evaluations may have asked other prompts
+}
+
+// donors reads what is known of the benchmark's tasks. The evaluation of the model under
+// the seed is none of it; model is "" where nobody is evaluated yet.
+func (b *Benchmark) donors(k Known, model string, seed uint64) (all []evaluation.Donor, err error) {
+	for _, source := range k.Sources {
+		var found []evaluation.Donor
+		if isProfile(source) {
+			found, err = b.profiled(source, model)
+		} else {
+			found, err = b.evaluated(source, k.OtherPrompts, model, seed)
+		}
+		if err != nil {
+			return nil, requestf("--prior %s: %w", source, err)
+		}
+		for _, d := range found {
+			if !slices.ContainsFunc(d.Rollouts, func(n int) bool { return n > 0 }) {
+				return nil, requestf("--prior %s: %s has none of the tasks of %s: are they of another benchmark?", source, d.Name, b.tasks.ID)
+			}
+			if slices.ContainsFunc(all, func(other evaluation.Donor) bool { return other.Source == d.Source }) {
+				return nil, requestf("--prior %s: it is there twice", source)
+			}
+			all = append(all, d)
+		}
+	}
+	return all, nil
+}
+
+// isProfile tells a file of profiles from an evaluation.
+func isProfile(source string) bool {
+	path, _, _ := strings.Cut(source, "#")
+	switch filepath.Ext(path) {
+	case ".csv", ".parquet":
+		return true
+	}
+	return false
+}
+
+// profiled is the profiles of a file: all of the benchmark, or one model's.
+func (b *Benchmark) profiled(source, evaluated string) (all []evaluation.Donor, err error) {
+	path, model, one := strings.Cut(source, "#")
+	profiles, err := profile.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	var others []string
+	for _, p := range profiles {
+		if p.Benchmark != b.tasks.ID || one && p.Model != model {
+			others = append(others, p.Name())
+			continue
+		}
+		d := b.donor(p.Name(), path+"#"+p.Model, p.Model == evaluated)
+		for i, id := range p.TaskIDs {
+			d.set(id, p.TestedK, float64(p.PassCounts[i]), p.TestedK, float64(p.PassCounts[i]))
+		}
+		all = append(all, d.Donor)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("it has no profile of %s%s, but of %s", b.tasks.ID, with(model), brief(others))
+	}
+	return all, nil
+}
+
+func with(model string) string {
+	if model == "" {
+		return ""
+	}
+	return " with " + model
+}
+
+// brief lists the first few names.
+func brief(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// evaluated is a complete evaluation.
+func (b *Benchmark) evaluated(name string, otherPrompts bool, model string, seed uint64) ([]evaluation.Donor, error) {
+	r, folder, err := Stored(b.out(), name)
+	var request *RequestError
+	if errors.As(err, &request) {
+		if _, there := os.Stat(name); errors.Is(there, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w; a profile is a file that ends in .csv or .parquet", err)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	setup, err := evaluation.ReadSetup(folder)
+	if err != nil {
+		return nil, err
+	}
+	if is, was := b.tasks.Prompts().SHA256, setup.Asked["prompts"]; is != was && !otherPrompts {
+		return nil, fmt.Errorf("it asked other prompts (digest %.12s, of these %.12s): name it with --other-prompts if it knows something of these tasks all the same", was, is)
+	}
+	if r.Model == model && r.Seed == seed {
+		return nil, fmt.Errorf("it has rollouts of this evaluation, %s under seed %d: they would count twice; take another --seed", model, seed)
+	}
+	d := b.donor(r.Benchmark+" "+r.Model, folder, r.Model == model)
+	for _, t := range r.Rows {
+		n, rewards := t.Counts()
+		d.set(t.ID, n, rewards, t.Stages[0].Rollouts, t.Stages[0].Rewards)
+	}
+	return []evaluation.Donor{d.Donor}, nil
+}
+
+// donor is a donor in the making.
+type donor struct {
+	evaluation.Donor
+	at map[string]int
+}
+
+func (b *Benchmark) donor(name, source string, same bool) donor {
+	n := len(b.tasks.Tasks)
+	d := donor{evaluation.Donor{
+		Name: name, Source: source, Same: same,
+		Pilots: make([]int, n), Passed: make([]int, n), Passes: make([]int, n), Rollouts: make([]int, n),
+	}, make(map[string]int, n)}
+	for i, t := range b.tasks.Tasks {
+		d.at[t.ID] = i
+	}
+	return d
+}
+
+// set sets what the donor has of a task, unless the benchmark lacks it.
+func (d *donor) set(id string, rollouts int, rewards float64, pilots int, passed float64) {
+	if i, there := d.at[id]; there {
+		d.Rollouts[i], d.Passes[i] = rollouts, int(math.Round(rewards))
+		d.Pilots[i], d.Passed[i] = pilots, int(math.Round(passed))
+	}
+}
