@@ -95,7 +95,7 @@ var importRules = []importRule{
 	// A client of one server, and what is made over it.
 	{"internal/vllm", []string{"internal/seed", "internal/clock"}},
 	{"internal/evaluation", []string{
-		"method/controller", "method/estimate", "method/neyman", "internal/policy", "internal/router", "internal/coupled", "internal/sampler", "internal/vllm",
+		"method/controller", "method/design", "method/estimate", "method/informed", "method/neyman", "method/staged", "internal/policy", "internal/router", "internal/coupled", "internal/sampler", "internal/vllm",
 		"internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/clock",
 	}},
 	{"internal/sampler", []string{"internal/rollout", "internal/vllm", "internal/benchmark", "internal/seed"}},
@@ -105,7 +105,7 @@ var importRules = []importRule{
 	{"internal/policy/policytest", []string{"internal/policy", "method/neyman"}},
 	{"internal/policy", []string{"internal/trial", "internal/profile", "method/informed", "method/staged", "internal/sweep", "internal/exante", "internal/tsneyman", "internal/seed", "internal/pilot", "method/controller", "method/neyman"}},
 	{"internal/sweep", []string{"internal/pilot", "internal/seed", "method/neyman"}},
-	{"method/estimate", []string{"method/design", "method/neyman", "internal/seed"}},
+	{"method/estimate", []string{"method/design", "method/informed", "method/neyman", "internal/seed"}},
 	{"method/design", []string{"internal/trial", "internal/exante", "internal/seed", "method/informed", "method/staged", "method/neyman"}},
 	{"internal/exante", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"internal/pilot", []string{"internal/seed"}},
