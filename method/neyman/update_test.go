@@ -157,3 +157,28 @@ func TestGradedRewardsCountByPart(t *testing.T) {
 		}
 	}
 }
+
+// TestPowersAgreeWithMoments: E[p] and E[p(1−p)] are powers, too; and without rollouts a
+// task's p² has the prior's expectation by its nodes.
+func TestPowersAgreeWithMoments(t *testing.T) {
+	prior, err := NewPrior(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := prior.Update([]int{0, 7, 300}, []int{0, 7, 120})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for task := range 3 {
+		mean, variance := u.Moments(task)
+		powers := u.Powers(task, 4)
+		if len(powers) != 5 || math.Abs(powers[0]-1) > 1e-12 || math.Abs(powers[1]-mean) > 1e-12 || math.Abs(powers[1]-powers[2]-variance) > 1e-12 {
+			t.Errorf("task %d: powers %v, mean %v, variance %v", task, powers, mean, variance)
+		}
+		for d := 1; d < 4; d++ { // logarithms of moments are convex
+			if powers[d] >= powers[d-1] || powers[d]*powers[d] > powers[d-1]*powers[d+1]*(1+1e-12) {
+				t.Errorf("task %d: powers %v", task, powers)
+			}
+		}
+	}
+}
