@@ -84,7 +84,7 @@ func judgedByBoth(ctx context.Context, o options, all []pair, stdout io.Writer) 
 	}
 	for _, p := range all {
 		verdict := maths.Check(p.gold, p.prediction)
-		one := judgement{pair: p, ours: verdict.Correct, read: verdict.Answer, theirs: verdict.Correct}
+		one := judgement{pair: p, ours: verdict.Correct(), read: verdict.Answer, theirs: verdict.Correct()}
 		if !o.ours {
 			said, err := j.says(ctx, p)
 			if err != nil {

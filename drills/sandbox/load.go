@@ -86,7 +86,7 @@ func underLoad(ctx context.Context, o options, stdout io.Writer) error {
 	}
 	correct, other := 0, 0
 	for i := range quiet {
-		if quiet[i].Correct {
+		if quiet[i].Correct() {
 			correct++
 		}
 		if quiet[i] != loaded[i] {
@@ -149,7 +149,7 @@ func speed(ctx context.Context, o options, stdout io.Writer) error {
 		for i := range faults {
 			group.Go(func() {
 				verdict, err := s.Score(ctx, scorer.Response{Text: "```python\nprint(sum(map(int, input().split())))\n```"})
-				if err == nil && !verdict.Correct {
+				if err == nil && !verdict.Correct() {
 					err = errors.New(verdict.Note)
 				}
 				faults[i] = err

@@ -115,6 +115,9 @@ func (e *engine) score(number int, id controller.ID, r *rollout.Rollout, request
 		}
 	}
 	v, err := e.Score(e.ctx, r.Response())
+	if err == nil {
+		err = v.Check()
+	}
 	if err != nil {
 		if e.ctx.Err() == nil {
 			e.stop(fmt.Errorf("score rollout %d of task %s: %w", r.Rollout, r.TaskID, err))

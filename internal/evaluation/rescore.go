@@ -72,6 +72,9 @@ func (s *Settings) scoreAll(ctx context.Context, atATime int) ([]*rollout.Score,
 		under.Go(func() {
 			defer func() { <-places }()
 			v, err := s.Score(ctx, r)
+			if err == nil {
+				err = v.Check()
+			}
 			if err != nil {
 				cancel(fmt.Errorf("score rollout %d of task %s: %w", r.Rollout, r.TaskID, err))
 				return

@@ -71,11 +71,14 @@ func rows[T any](path, schema string) iter.Seq2[*T, error] {
 type place struct {
 	benchmark, model, taskID string
 	id                       ID
+	fault                    error // of the row itself
 }
 
 // follows checks that a row at p may stand after one at last, or be the first.
 func (p *place) follows(last *place) error {
 	switch {
+	case p.fault != nil:
+		return p.fault
 	case p.id.Task < 0 || p.id.Rollout < 0:
 		return fmt.Errorf("task_index %d, rollout %d: want both from 0", p.id.Task, p.id.Rollout)
 	case last == nil:

@@ -23,6 +23,6 @@ func (r *Response) ID() ID { return ID{r.TaskIndex, r.Rollout} }
 // and end the sequence.
 func Responses(parts []string) iter.Seq2[*Response, error] {
 	return inOrder(parts, Schema, func(r *Response) place {
-		return place{r.Benchmark, r.Model, r.TaskID, r.ID()}
+		return place{r.Benchmark, r.Model, r.TaskID, r.ID(), nil}
 	})
 }

@@ -1,8 +1,12 @@
 package rollout
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"iter"
+
+	"speceval/internal/rowfile"
 )
 
 // ScoreSchema is the value of the footer key speceval.schema of a file of
@@ -14,7 +18,8 @@ const ScoreSchema = "scores/1"
 const RolloutsKey = "speceval.rollouts"
 
 // Score is the verdict on one rollout, as a row of a file of scores and a line
-// of a journal.
+// of a journal. A file in which some rewards are neither 0 nor 1 has them in a
+// further column, reward.
 type Score struct {
 	Benchmark string `parquet:"benchmark" json:"benchmark"`
 	Model     string `parquet:"model" json:"model"`
@@ -25,6 +30,9 @@ type Score struct {
 	Answer    string `parquet:"answer" json:"answer"` // as the scorer read it, "" if it read none
 	Scorer    string `parquet:"scorer" json:"scorer"` // and its version
 	Note      string `parquet:"note" json:"note"`     // for people, may be ""
+
+	// Partial is the reward of one that is not correct, from 0 to below 1.
+	Partial float64 `parquet:"-" json:"reward,omitempty"`
 }
 
 // ID of the rollout.
@@ -35,22 +43,106 @@ func (s *Score) Reward() float64 {
 	if s.Correct {
 		return 1
 	}
-	return 0
+	return s.Partial
 }
+
+// Grade sets the reward. The error names the rollout of one that [Score.Check]
+// refuses.
+func (s *Score) Grade(reward float64) error {
+	s.Correct, s.Partial = reward == 1, reward
+	if s.Correct {
+		s.Partial = 0
+	}
+	return s.Check()
+}
+
+// Check is an error if the reward is no number from 0 to 1. It names the benchmark,
+// the task and the rollout.
+func (s *Score) Check() error {
+	if s.Partial >= 0 && s.Partial < 1 && !(s.Correct && s.Partial != 0) {
+		return nil
+	}
+	return fmt.Errorf("benchmark %s: task %s: rollout %d has a reward of %v from %s: want a number from 0 to 1, and 1 for what is correct alone",
+		s.Benchmark, s.TaskID, s.Rollout, s.Partial, s.Scorer)
+}
+
+// graded tells whether a pass or a failure does not say it all.
+func (s *Score) graded() bool { return s.Partial != 0 }
 
 func (s *Score) size() int { return 160 + len(s.Answer) + len(s.Note) }
 
 // WriteScores writes scores as one Parquet file, in the order given, with the
-// given footer key-values. It stops at the first error of either side, and
-// holds a row group at a time.
+// given footer key-values. It stops at the first error of either side, of which a
+// reward between 0 and 1 is one, and holds a row group at a time.
 func WriteScores(w io.Writer, scores iter.Seq2[*Score, error], footer map[string]string) error {
-	return write(w, scores, (*Score).size, footer)
+	return write(w, mapped(scores, func(s *Score) (*Score, error) {
+		if s.graded() {
+			return nil, fmt.Errorf("benchmark %s: task %s: rollout %d has a reward of %v, in a file without rewards", s.Benchmark, s.TaskID, s.Rollout, s.Partial)
+		}
+		return s, s.Check()
+	}), (*Score).size, footer)
+}
+
+// rewardColumn stands behind those of a Score.
+const rewardColumn = "reward"
+
+// gradedScore is a row of a file with rewards.
+type gradedScore struct {
+	Score
+	Full float64 `parquet:"reward"`
+}
+
+// WriteGraded is WriteScores with the column of rewards.
+func WriteGraded(w io.Writer, scores iter.Seq2[*Score, error], footer map[string]string) error {
+	return write(w, mapped(scores, func(s *Score) (*gradedScore, error) {
+		return &gradedScore{*s, s.Reward()}, s.Check()
+	}), (*gradedScore).size, footer)
+}
+
+// mapped is a sequence of what f makes of the values of another.
+func mapped[From, To any](all iter.Seq2[*From, error], f func(*From) (*To, error)) iter.Seq2[*To, error] {
+	return func(yield func(*To, error) bool) {
+		for value, err := range all {
+			var made *To
+			if err == nil {
+				made, err = f(value)
+			}
+			if !yield(made, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // Scores reads the file of scores at path, of one benchmark and model, as
-// [Responses] reads parts.
+// [Responses] reads parts. It may have rewards or not. One that is no number from 0
+// to 1, or does not go with the verdict, is an error as well.
 func Scores(path string) iter.Seq2[*Score, error] {
-	return inOrder([]string{path}, ScoreSchema, func(s *Score) place {
-		return place{s.Benchmark, s.Model, s.TaskID, s.ID()}
-	})
+	return func(yield func(*Score, error) bool) {
+		for row, err := range inOrder([]string{path}, ScoreSchema, (*gradedScore).place) {
+			if missing := (*rowfile.MissingColumnError)(nil); errors.As(err, &missing) && missing.Column == rewardColumn {
+				inOrder([]string{path}, ScoreSchema, (*Score).place)(yield)
+				return
+			}
+			var s *Score
+			if err == nil {
+				s = &row.Score
+			}
+			if !yield(s, err) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Score) place() place { return place{s.Benchmark, s.Model, s.TaskID, s.ID(), nil} }
+
+// place sets the score's reward by the column.
+func (g *gradedScore) place() place {
+	at, correct := g.Score.place(), g.Correct
+	at.fault = g.Score.Grade(g.Full)
+	if at.fault == nil && correct != g.Correct {
+		at.fault = fmt.Errorf("correct is %t beside a reward of %v", correct, g.Full)
+	}
+	return at
 }

@@ -60,6 +60,24 @@ func TestEmbeddedFieldsAreColumnsInTheirPlace(t *testing.T) {
 	}
 }
 
+func TestFieldsThatAreNoColumns(t *testing.T) {
+	type partly struct {
+		Name   string              `parquet:"name"`
+		Hidden map[string]struct{} `parquet:"-"`
+	}
+	type whole struct {
+		Name string `parquet:"name"`
+	}
+	data := encode(t, []partly{{"a", map[string]struct{}{"b": {}}}, {"c", nil}})
+	if !bytes.Equal(data, encode(t, []whole{{"a"}, {"c"}})) {
+		t.Error("the file is not that of the columns alone")
+	}
+	got, _, err := rowfile.Decode[partly](data, "partly.parquet")
+	if want := []partly{{"a", nil}, {"c", nil}}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("read back %v, %v", got, err)
+	}
+}
+
 func TestUnusableEmbeddingsAreErrors(t *testing.T) {
 	type pointed struct{ *Key }
 	type doubled struct {

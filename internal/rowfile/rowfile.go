@@ -2,7 +2,8 @@
 // stages of the pipeline meet.
 //
 // A row is a struct whose exported fields carry `parquet:"name"` tags. A struct
-// embedded in it without a tag stands for its own fields; columns are flat.
+// embedded in it without a tag stands for its own fields, and a field with the tag
+// "-" for none; columns are flat.
 // Field types are string, bool, int32, int64, float64 and time.Time, which is a
 // moment to the microsecond and comes back in UTC; a pointer to one of
 // them is an optional column, nil meaning null. Files are written with zstd,

@@ -16,9 +16,20 @@ type Response struct {
 
 // Verdict is what a scorer says of a response.
 type Verdict struct {
-	Correct bool
-	Answer  string // what was read from the response, see Shorten; "" if nothing was
-	Note    string // what else there is to say, for people: "no box: the last number was read"
+	Reward float64 // from 0, wrong, to 1, right; anything between from graded scorers alone
+	Answer string  // what was read from the response, see Shorten; "" if nothing was
+	Note   string  // what else there is to say, for people: "no box: the last number was read"
+}
+
+// Correct tells whether the response is right altogether.
+func (v Verdict) Correct() bool { return v.Reward == 1 }
+
+// PassFail is the reward of a response that is right or wrong and nothing between.
+func PassFail(right bool) float64 {
+	if right {
+		return 1
+	}
+	return 0
 }
 
 // Scorer scores responses to one task. It may be used concurrently.

@@ -198,10 +198,11 @@ func (s *Subject) scoreOne(open *score.Scorers) func(context.Context, *rollout.R
 		if err != nil {
 			return nil, err
 		}
-		return &rollout.Score{
+		score := &rollout.Score{
 			Benchmark: s.tasks.ID, Model: s.model.ID, TaskIndex: r.TaskIndex, TaskID: s.tasks.Tasks[r.TaskIndex].ID, Rollout: r.Rollout,
-			Correct: v.Correct, Answer: strings.Clone(v.Answer), Note: strings.Clone(v.Note), Scorer: open.Version(int(r.TaskIndex)),
-		}, nil
+			Answer: strings.Clone(v.Answer), Note: strings.Clone(v.Note), Scorer: open.Version(int(r.TaskIndex)),
+		}
+		return score, score.Grade(v.Reward)
 	}
 }
 

@@ -220,7 +220,7 @@ func scoredRuns(cfg *config.Config, tasks []TaskFile, judges *serving.Servers) (
 		}
 		score := func(ctx context.Context, task int, c vllm.Completion) (bool, error) {
 			v, err := open.Score(ctx, task, c.Text, c.Finish)
-			return v.Correct, err
+			return v.Correct(), err
 		}
 		return systems.Scorer{Score: score, Release: open.Release}, nil
 	}

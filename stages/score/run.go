@@ -155,7 +155,10 @@ func (s *scoring) score(ctx context.Context, r *rollout.Response) (_ *rollout.Sc
 	score := &rollout.Score{
 		Benchmark: s.benchmark.ID, Model: s.model.ID, TaskIndex: r.TaskIndex, TaskID: task.ID, Rollout: r.Rollout,
 		// As copies: a piece of a response would keep all of it in memory.
-		Correct: v.Correct, Answer: strings.Clone(v.Answer), Scorer: s.version(by), Note: strings.Clone(v.Note),
+		Answer: strings.Clone(v.Answer), Scorer: s.version(by), Note: strings.Clone(v.Note),
+	}
+	if err := score.Grade(v.Reward); err != nil {
+		return nil, err
 	}
 	if by.Slow() && !unparsable {
 		err = s.kept.Append(score)

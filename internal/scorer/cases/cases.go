@@ -54,11 +54,11 @@ func Try(check func(gold, prediction string) scorer.Verdict, name, text string) 
 		}
 		found.Total++
 		v := check(d.Gold, d.Prediction)
-		if v.Correct == d.Label {
+		if v.Correct() == d.Label {
 			found.Agree++
 			continue
 		}
-		d.Line, d.Correct, d.Answer, d.Note = number, v.Correct, v.Answer, v.Note
+		d.Line, d.Correct, d.Answer, d.Note = number, v.Correct(), v.Answer, v.Note
 		found.Disagreements = append(found.Disagreements, d)
 	}
 	return found, nil

@@ -9,7 +9,7 @@ import (
 
 // same is a scorer for which a prediction is right if it is the right answer.
 func same(gold, prediction string) scorer.Verdict {
-	return scorer.Verdict{Correct: gold == prediction, Answer: prediction}
+	return scorer.Verdict{Reward: scorer.PassFail(gold == prediction), Answer: prediction}
 }
 
 func TestEmptyLinesAreNoCases(t *testing.T) {

@@ -28,7 +28,7 @@ func TestCases(t *testing.T) {
 			continue
 		}
 		seen[line] = true
-		if got := choice.Check(fields[0], fields[1]); got.Correct != (fields[2] == "true") {
+		if got := choice.Check(fields[0], fields[1]); got.Correct() != (fields[2] == "true") {
 			t.Errorf("line %d: %q for %s: read %q (%s), want %s", i+1, fields[1], fields[0], got.Answer, got.Note, fields[2])
 		}
 	}

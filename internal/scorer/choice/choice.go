@@ -71,7 +71,7 @@ func (s *Scorer) verdict(r scorer.Response) scorer.Verdict {
 		return scorer.Verdict{Note: read.note}
 	}
 	i := int(read.letter - 'A')
-	return scorer.Verdict{Correct: read.letter == s.gold, Answer: letters[i : i+1], Note: read.note}
+	return scorer.Verdict{Reward: scorer.PassFail(read.letter == s.gold), Answer: letters[i : i+1], Note: read.note}
 }
 
 // Check scores a prediction as a file of labelled cases has them, where neither

@@ -15,8 +15,8 @@ func read(t testing.TB, options int, texts []string, text string, cut bool) (str
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.Correct != (v.Answer == "A") {
-		t.Errorf("%q: answer %q is correct: %t", text, v.Answer, v.Correct)
+	if v.Correct() != (v.Answer == "A") {
+		t.Errorf("%q: answer %q is correct: %t", text, v.Answer, v.Correct())
 	}
 	return v.Answer, v.Note
 }

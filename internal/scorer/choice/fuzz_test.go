@@ -91,7 +91,7 @@ func TestNothingIsAllocated(t *testing.T) {
 		if n := testing.AllocsPerRun(100, func() { _, _ = s.Score(t.Context(), scorer.Response{Text: text}) }); n > 0 {
 			t.Errorf("%s: %v allocations", kind, n)
 		}
-		if v, _ := s.Score(t.Context(), scorer.Response{Text: text}); v.Correct != (kind != "none") {
+		if v, _ := s.Score(t.Context(), scorer.Response{Text: text}); v.Correct() != (kind != "none") {
 			t.Errorf("%s: %+v", kind, v)
 		}
 	}

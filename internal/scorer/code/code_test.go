@@ -78,7 +78,7 @@ func TestScore(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := code.New(r, test.tests).Score(t.Context(), fenced(test.program))
-			want := scorer.Verdict{Correct: test.note == "", Answer: test.program + "\n", Note: test.note}
+			want := scorer.Verdict{Reward: scorer.PassFail(test.note == ""), Answer: test.program + "\n", Note: test.note}
 			if err != nil || got != want {
 				t.Errorf("%+v, %v; want %+v", got, err, want)
 			}
@@ -103,7 +103,7 @@ word = "".join(["se", "cr", "et"]) + input()
 seen = [repr(x) for x in gc.get_objects() if isinstance(x, (dict, list, tuple))]
 print(sum(word + "7" in text for text in seen))`
 	got, err := code.New(runner(t), stdin("12", "secret127")).Score(t.Context(), fenced(program))
-	if err != nil || got.Correct {
+	if err != nil || got.Correct() {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -127,7 +127,7 @@ func TestCancelledIsNoVerdict(t *testing.T) {
 			t.Errorf("cancelled: %v", err)
 		}
 	}
-	if got, err := code.New(r, stdin("", "1")).Score(t.Context(), fenced("print(1)")); err != nil || !got.Correct {
+	if got, err := code.New(r, stdin("", "1")).Score(t.Context(), fenced("print(1)")); err != nil || !got.Correct() {
 		t.Errorf("afterwards: %+v, %v", got, err)
 	}
 }
@@ -174,7 +174,7 @@ func BenchmarkScore(b *testing.B) {
 			s := code.New(r, stdin(pairs...))
 			b.RunParallel(func(p *testing.PB) {
 				for p.Next() {
-					if v, err := s.Score(b.Context(), fenced("from collections import deque\nprint(sum(map(int, input().split())))")); err != nil || !v.Correct {
+					if v, err := s.Score(b.Context(), fenced("from collections import deque\nprint(sum(map(int, input().split())))")); err != nil || !v.Correct() {
 						b.Fatalf("%+v, %v", v, err)
 					}
 				}
@@ -211,7 +211,7 @@ func TestKnownPrograms(t *testing.T) {
 		}
 	}
 	other := code.New(runner(t), stdin("1\n", "2\n"))
-	if v, err := other.Score(t.Context(), fenced("print(input())")); err != nil || v.Correct {
+	if v, err := other.Score(t.Context(), fenced("print(input())")); err != nil || v.Correct() {
 		t.Errorf("another task has the verdict %+v, %v", v, err)
 	}
 }
@@ -232,15 +232,15 @@ func TestTestsAreLoadedWhenTheyAreNeeded(t *testing.T) {
 	}{
 		{scorer.Response{Text: "no program"}, false, 0}, {fenced("print(input())"), true, 1}, {fenced("print(2)"), false, 1}, {fenced("print(input())"), true, 1},
 	} {
-		if v, err := s.Score(t.Context(), c.response); err != nil || v.Correct != c.correct || loads != c.loads {
+		if v, err := s.Score(t.Context(), c.response); err != nil || v.Correct() != c.correct || loads != c.loads {
 			t.Errorf("%q: %+v, %v, loaded %d times; want %t, %d times", c.response.Text, v, err, loads, c.correct, c.loads)
 		}
 	}
 	s.Drop()
-	if v, err := s.Score(t.Context(), fenced("print(input())")); err != nil || !v.Correct || loads != 1 {
+	if v, err := s.Score(t.Context(), fenced("print(input())")); err != nil || !v.Correct() || loads != 1 {
 		t.Errorf("known: %+v, %v, loaded %d times", v, err, loads)
 	}
-	if v, err := s.Score(t.Context(), fenced("print(int(input()))")); err != nil || !v.Correct || loads != 2 {
+	if v, err := s.Score(t.Context(), fenced("print(int(input()))")); err != nil || !v.Correct() || loads != 2 {
 		t.Errorf("after they were dropped: %+v, %v, loaded %d times", v, err, loads)
 	}
 	broken := code.NewFrom(runner(t), func() ([]scorer.Test, error) { return nil, errors.New("no tests.json") })

@@ -79,7 +79,7 @@ func TestSimulatedAnswersAreScored(t *testing.T) {
 				for seed := range int64(10) {
 					answer := author.Answer(fleet.Question{User: task.UserPrompt, Seed: seed, Limits: fleet.Limits{Most: 4000, Budget: -1}})
 					v, err := f.New(task, family.Resources{}).Score(t.Context(), scorer.Response{Text: answer.Text, Cut: answer.Finish == fleet.Length})
-					if err != nil || v.Correct != (right == 1) {
+					if err != nil || v.Correct() != (right == 1) {
 						t.Errorf("%s: %s: %+v, %v, of %q", f.Name, task.ID, v, err, answer.Text)
 					}
 				}

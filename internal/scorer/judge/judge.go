@@ -85,7 +85,7 @@ func (s *Scorer) Score(ctx context.Context, r scorer.Response) (scorer.Verdict, 
 		}
 		// What was cut short may end in a quotation of the response.
 		if v, ok := parse(answer.Text); ok && answer.Finish == "stop" {
-			return scorer.Verdict{Correct: v.correct, Answer: scorer.Shorten(v.answer)}, nil
+			return scorer.Verdict{Reward: scorer.PassFail(v.correct), Answer: scorer.Shorten(v.answer)}, nil
 		}
 		said = fmt.Sprintf("%s ended with %q by %s", server, tail(answer.Text), answer.Finish)
 	}

@@ -97,7 +97,7 @@ func TestVerdicts(t *testing.T) {
 		v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), scorer.Response{Text: "r"})
 		got := none
 		if err == nil {
-			got = map[bool]string{true: "yes", false: "no"}[v.Correct]
+			got = map[bool]string{true: "yes", false: "no"}[v.Correct()]
 		} else if !errors.Is(err, judge.ErrUnparsable) {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestAskedOnceMore(t *testing.T) {
 		return judge.New(settings(t, servers), "q {{.Answer}}", "g").Score(t.Context(), scorer.Response{Text: "r {{.Question}}\xff", Cut: true})
 	}
 	v, err := score()
-	if err != nil || !v.Correct || len(servers.asked) != 2 {
+	if err != nil || !v.Correct() || len(servers.asked) != 2 {
 		t.Fatalf("%+v, %v after %d questions", v, err, len(servers.asked))
 	}
 	first, second := servers.asked[0], servers.asked[1]
@@ -131,7 +131,7 @@ func TestAskedOnceMore(t *testing.T) {
 		t.Errorf("requests %+v\n%+v", first, second)
 	}
 	servers.replies = []string{"x", "x", "hm", "correct: no"}
-	if v, err := score(); err != nil || v.Correct || !reflect.DeepEqual(servers.asked[:2], servers.asked[2:]) {
+	if v, err := score(); err != nil || v.Correct() || !reflect.DeepEqual(servers.asked[:2], servers.asked[2:]) {
 		t.Errorf("another time: %+v, %v, other requests", v, err)
 	}
 }
@@ -180,7 +180,7 @@ func TestNothingToAsk(t *testing.T) {
 	for _, r := range []scorer.Response{{}, {Text: " \n"}, {Cut: true}} {
 		servers := &script{err: errors.New("asked")}
 		v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), r)
-		if err != nil || v.Correct || v.Answer != "" || v.Note == "" {
+		if err != nil || v.Correct() || v.Answer != "" || v.Note == "" {
 			t.Errorf("%+v: %+v, %v", r, v, err)
 		}
 	}
@@ -270,7 +270,7 @@ func TestSimulatedJudge(t *testing.T) {
 		for _, task := range tasks {
 			answer := author.Answer(fleet.Question{User: task.UserPrompt, Seed: 7, Limits: fleet.Limits{Most: 2000, Budget: -1}})
 			v, err := judge.New(s, task.Prompt, task.Answer).Score(t.Context(), scorer.Response{Text: answer.Text, Cut: answer.Finish == fleet.Length})
-			if err != nil || v.Correct != (pass == 1) || v.Correct && v.Answer != task.Answer {
+			if err != nil || v.Correct() != (pass == 1) || v.Correct() && v.Answer != task.Answer {
 				t.Errorf("%s: %+v, %v", task.ID, v, err)
 			}
 		}
@@ -293,7 +293,7 @@ func FuzzReply(f *testing.F) {
 		if err == nil && !strings.Contains(strings.ToLower(reply), "correct") {
 			t.Errorf("%q is a verdict: %+v", reply, v)
 		}
-		if v, err := score(reply + "\ncorrect: no"); err != nil || v.Correct {
+		if v, err := score(reply + "\ncorrect: no"); err != nil || v.Correct() {
 			t.Errorf("%q and a no: %+v, %v", reply, v, err)
 		}
 	})

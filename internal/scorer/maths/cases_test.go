@@ -55,9 +55,9 @@ func TestLabelledCases(t *testing.T) {
 		}
 		wrong := 0
 		for _, c := range all {
-			if v := maths.Check(c.gold, c.prediction); v.Correct != c.equal {
+			if v := maths.Check(c.gold, c.prediction); v.Correct() != c.equal {
 				wrong++
-				t.Errorf("%s against %s: %v, want %v (read %q; %s)", c.prediction, c.gold, v.Correct, c.equal, v.Answer, v.Note)
+				t.Errorf("%s against %s: %v, want %v (read %q; %s)", c.prediction, c.gold, v.Correct(), c.equal, v.Answer, v.Note)
 			}
 		}
 		t.Logf("%s: %d of %d agree", file.name, len(all)-wrong, len(all))
@@ -74,7 +74,7 @@ func TestEveryAnswerEqualsItself(t *testing.T) {
 		}
 		for gold := range golds {
 			for _, prediction := range []string{gold, "$" + gold + "$", `\boxed{` + gold + "}", "The answer is $" + gold + "$."} {
-				if !maths.Check(gold, prediction).Correct {
+				if !maths.Check(gold, prediction).Correct() {
 					t.Errorf("%s does not equal %s", prediction, gold)
 				}
 			}

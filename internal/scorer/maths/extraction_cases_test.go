@@ -57,8 +57,8 @@ func TestResponses(t *testing.T) {
 		{"not cut, but a box stays open", `12`, `Hence the answer is $\boxed{13`, false, false},
 	} {
 		v, err := maths.New(test.gold).Score(t.Context(), scorer.Response{Text: test.text, Cut: test.cut})
-		if err != nil || v.Correct != test.correct {
-			t.Errorf("%s: %v, %v, want %v (read %q; %s)", test.what, v.Correct, err, test.correct, v.Answer, v.Note)
+		if err != nil || v.Correct() != test.correct {
+			t.Errorf("%s: %v, %v, want %v (read %q; %s)", test.what, v.Correct(), err, test.correct, v.Answer, v.Note)
 		}
 	}
 }
@@ -72,11 +72,11 @@ func TestHostileResponses(t *testing.T) {
 	} {
 		many := strings.Repeat(piece, size/len(piece))
 		for _, text := range []string{many, `\boxed{` + many + "}", "$" + many + "$", "The answer is " + many} {
-			if maths.Check("7", text).Correct {
+			if maths.Check("7", text).Correct() {
 				t.Errorf("%.20q… is 7", text)
 			}
 		}
-		if maths.Check(many, "7").Correct {
+		if maths.Check(many, "7").Correct() {
 			t.Errorf("7 is %.20q…", many)
 		}
 	}

@@ -16,12 +16,12 @@ func TestForms(t *testing.T) {
 		p := grown(r, 3)
 		one, two := p.written(r), p.written(r)
 		for _, prediction := range []string{two, "$" + two + "$", `\boxed{` + two + `}`, `\[` + two + `\]`, "The answer is $" + two + "$."} {
-			if !maths.Check(one, prediction).Correct {
+			if !maths.Check(one, prediction).Correct() {
 				t.Fatalf("%s is not %s", one, prediction)
 			}
 		}
 		for _, prediction := range []string{two + `+\frac{1}{1000}`, "1-(" + two + ")(1+10^{-9})", "(" + two + ", 0)", `\{` + two + `, ` + two + `+1\}`, "x>" + two, `\pm(` + two + ")"} {
-			if maths.Check(one, prediction).Correct {
+			if maths.Check(one, prediction).Correct() {
 				t.Fatalf("%s is %s", one, prediction)
 			}
 		}

@@ -61,9 +61,9 @@ func New(gold string) *Scorer {
 // Score never fails.
 func (s *Scorer) Score(_ context.Context, r scorer.Response) (scorer.Verdict, error) {
 	found := final(r.Text, !r.Cut, s.severals)
-	v := scorer.Verdict{Correct: s.right(found.text), Answer: scorer.Shorten(found.text), Note: found.note}
-	if !v.Correct && !r.Cut && s.words(r.Text) {
-		v = scorer.Verdict{Correct: true, Answer: scorer.Shorten(trimmed(r.Text))}
+	v := scorer.Verdict{Reward: scorer.PassFail(s.right(found.text)), Answer: scorer.Shorten(found.text), Note: found.note}
+	if !v.Correct() && !r.Cut && s.words(r.Text) {
+		v = scorer.Verdict{Reward: 1, Answer: scorer.Shorten(trimmed(r.Text))}
 	}
 	return v, nil
 }

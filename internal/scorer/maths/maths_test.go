@@ -34,8 +34,8 @@ func TestWhereAnswersAreFound(t *testing.T) {
 		if err != nil || v.Answer != test.answer || v.Note != test.note {
 			t.Errorf("%q: %+v, %v, want %q, %q", test.text, v, err, test.answer, test.note)
 		}
-		if right := strings.ContainsAny(test.answer, "723"); v.Correct != right {
-			t.Errorf("%q for %q is %v", test.text, test.gold, v.Correct)
+		if right := strings.ContainsAny(test.answer, "723"); v.Correct() != right {
+			t.Errorf("%q for %q is %v", test.text, test.gold, v.Correct())
 		}
 	}
 }
@@ -49,7 +49,7 @@ func TestCutResponses(t *testing.T) {
 		``:                           false,
 	} {
 		v, err := maths.New("7").Score(context.Background(), scorer.Response{Text: text, Cut: true})
-		if err != nil || v.Correct != right {
+		if err != nil || v.Correct() != right {
 			t.Errorf("%q: %+v, %v", text, v, err)
 		}
 	}
@@ -90,7 +90,7 @@ func TestRules(t *testing.T) {
 		"a gold may be in a sentence": {{`The value is $\frac{1}{2}$.`, "0.5", true}, {`$\boxed{7}$`, "7", true}, {`\text{at most 3}`, "3", false}, {`\text{at most 3}`, `\text{At most } 3`, true}},
 	} {
 		for _, pair := range pairs {
-			if got := maths.Check(pair.gold, pair.answer); got.Correct != pair.want {
+			if got := maths.Check(pair.gold, pair.answer); got.Correct() != pair.want {
 				t.Errorf("%s: gold %q, answer %q: %v", rule, pair.gold, pair.answer, got)
 			}
 		}
