@@ -76,5 +76,5 @@ func CheckPart(path, key string, rows int) (footer map[string]string, err error)
 // Rollouts reads the rollouts of one corpus from its parts, as [Responses] reads what
 // there is to score of them.
 func Rollouts(parts []string) iter.Seq2[*Rollout, error] {
-	return inOrder(parts, Schema, func(r *Rollout) place { return place{r.Benchmark, r.Model, r.TaskID, r.ID()} })
+	return inOrder(parts, Schema, func(r *Rollout) place { return place{r.Benchmark, r.Model, r.TaskID, r.ID(), nil} })
 }
