@@ -226,7 +226,7 @@ func TestEvaluationsThatCannotBe(t *testing.T) {
 		`serves "mine"`:                                      {with("--benchmark", "own.jsonl", "--model", "theirs", "--budget", "4"), 1},
 		"name some with --worker URL":                        {[]string{"--benchmark", "own.jsonl", "--model", "mine", "--budget", "4"}, 2},
 		"connection refused":                                 {[]string{"--benchmark", "own.jsonl", "--model", "mine", "--budget", "4", "--worker", "http://127.0.0.1:9"}, 1},
-		`no policy "best": want one of hbn_staged`:            {own("--budget", "4", "--policy", "best"), 2},
+		`no policy "best": want one of hbn_staged`:           {own("--budget", "4", "--policy", "best"), 2},
 		"name a benchmark with --benchmark":                  {[]string{"--model", "mine", "--budget", "4"}, 2},
 		"name a model with --model":                          {[]string{"--benchmark", "own.jsonl", "--budget", "4"}, 2},
 		"say what to spend, in one way":                      {own("--budget", "4", "--resolve", "0.1"), 2},

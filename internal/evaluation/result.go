@@ -18,7 +18,7 @@ import (
 
 const (
 	resultFile   = "result.json"
-	resultSchema = "evaluation-result/1"
+	resultSchema = "evaluation-result/2"
 )
 
 // Result is what came of an evaluation.
@@ -38,6 +38,7 @@ type Result struct {
 	Estimate      float64    `json:"estimate"`
 	StandardError float64    `json:"standard_error"`
 	Interval      [2]float64 `json:"interval"` // 95%
+	SampleError
 
 	Rollouts int     `json:"rollouts"`       // that count, N·b unless a Stop decided on it
 	Extra    int     `json:"extra_rollouts"` // completed and not selected, or aborted while they ran
@@ -95,7 +96,11 @@ func (t *Task) Rollouts() int { return int(t.Pilots + t.Continuations) }
 // ReadResult reads the result in the folder of an evaluation; fs.ErrNotExist is in
 // the error if it has none yet.
 func ReadResult(folder string) (*Result, error) {
-	path := filepath.Join(folder, resultFile)
+	return ReadResultFile(filepath.Join(folder, resultFile))
+}
+
+// ReadResultFile reads a result from a file.
+func ReadResultFile(path string) (*Result, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -107,7 +112,24 @@ func ReadResult(folder string) (*Result, error) {
 	if r.Schema != resultSchema {
 		return nil, fmt.Errorf("%s has the schema %q, want %q: it was made by another version of speceval", path, r.Schema, resultSchema)
 	}
-	return &r, nil
+	return &r, r.check(path)
+}
+
+// check says what is wrong with a stored result, if anything: one may have been edited,
+// or come from elsewhere.
+func (r *Result) check(path string) error {
+	if len(r.Rows) != r.Tasks || r.Tasks < 2 {
+		return fmt.Errorf("%s has %d tasks, and says %d: want 2 at least", path, len(r.Rows), r.Tasks)
+	}
+	if _, err := estimate.Stored(r.Estimate, r.StandardError, r.Interval[0], r.Interval[1]); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	for _, t := range r.Rows {
+		if n, rewards := t.Counts(); n != t.Rollouts() || len(t.Stages) == 0 || !(rewards >= 0 && rewards <= float64(n)) {
+			return fmt.Errorf("%s: task %s has %d rollouts in its stages with rewards of %v, and %d in all", path, t.ID, n, rewards, t.Rollouts())
+		}
+	}
+	return nil
 }
 
 // counted are the tasks' selected rollouts, for the estimate.
@@ -148,6 +170,9 @@ func (r *Result) estimate(prior *neyman.Prior) error {
 	}
 	r.Estimate, r.StandardError, r.Interval = m.Value, m.StandardError, [2]float64{m.Low, m.High}
 	r.Uniform = Equivalent{m.Uniform, int(math.Ceil(m.Uniform*float64(r.Tasks) - 1e-6))}
+	if r.SampleError, err = OverTasks(m, r.Shares(), r.ClusterOf()); err != nil {
+		return err
+	}
 	for i := range r.Rows {
 		t := &r.Rows[i]
 		t.Mean, t.Variance, t.Estimate, t.Shrinkage = m.Tasks[i].Mean, m.Tasks[i].Variance, m.Tasks[i].Value, 0

@@ -17,7 +17,8 @@ type Comparison struct {
 	Errors        [2]float64  `json:"standard_errors"`
 	Difference    float64     `json:"difference"` // first minus second
 	StandardError float64     `json:"standard_error"`
-	Interval      [2]float64  `json:"interval"` // 95%
+	Interval      [2]float64  `json:"interval"` // 95%, for these tasks
+	Tasks         *OverTasks  `json:"tasks"`    // for what the tasks are a sample of; null where they are of one cluster
 	Resolves      float64     `json:"resolves"` // difference that is found four times in five with these budgets
 	Budgets       [2]int      `json:"budgets"`
 	Resolve       *Resolution `json:"resolve"` // null unless asked for
@@ -30,32 +31,38 @@ type Resolution struct {
 	Rollouts   int     `json:"rollouts"` // of both, in all
 }
 
+// OverTasks is a difference where the tasks are a sample of what they stand for. Both
+// models had the same ones, so that what makes a task hard for both cancels.
+type OverTasks struct {
+	StandardError float64    `json:"standard_error"`
+	Interval      [2]float64 `json:"interval"`    // 95%
+	Correlation   float64    `json:"correlation"` // of the two models, over samples of tasks
+	Unpaired      float64    `json:"unpaired"`    // the standard error on two samples of tasks
+	Clusters      int        `json:"clusters"`    // independent draws
+}
+
 // Compare returns the difference of two stored evaluations, named as for Stored,
 // and what it takes to find the difference resolve unless that is 0. It is a
 // *RequestError if their tasks differ or if they have rollouts in common.
 func Compare(out string, names [2]string, resolve float64) (*Comparison, error) {
-	var results [2]*evaluation.Result
-	for i, name := range names {
-		var err error
-		if results[i], _, err = Stored(out, name); err != nil {
-			return nil, err
-		}
+	results, err := comparable(out, names)
+	if err != nil {
+		return nil, err
 	}
 	if _, err := (Goal{Resolve: resolve}).standardError(); err != nil {
 		return nil, err
 	}
 	a, b := results[0], results[1]
-	if a.Benchmark != b.Benchmark || !slices.EqualFunc(a.Rows, b.Rows, func(x, y evaluation.Task) bool { return x.ID == y.ID }) {
-		return nil, requestf("they are of different tasks: %s with %d, %s with %d", a.Benchmark, len(a.Rows), b.Benchmark, len(b.Rows))
-	}
-	if a.Model == b.Model && a.Seed == b.Seed {
-		return nil, requestf("both are of %s under seed %d and share rollouts: their difference has no error; evaluate one again under another --seed", a.Model, a.Seed)
-	}
 	d := a.Mean().Minus(b.Mean())
 	c := &Comparison{
 		Evaluations: names, Estimates: [2]float64{a.Estimate, b.Estimate}, Errors: [2]float64{a.StandardError, b.StandardError},
 		Difference: d.Value, StandardError: d.StandardError, Interval: [2]float64{d.Low, d.High},
 		Resolves: estimate.Resolved(d.StandardError), Budgets: [2]int{a.Budget, b.Budget},
+	}
+	if paired, err := pairedTasks(a, b); err != nil {
+		return nil, err
+	} else if paired != nil {
+		c.Tasks = &OverTasks{paired.StandardError, [2]float64{paired.Low, paired.High}, paired.Correlation, paired.Unpaired, paired.Clusters}
 	}
 	if resolve > 0 {
 		r := &Resolution{Difference: resolve, Budgets: d.Budgets(c.Budgets, resolve)}
@@ -63,6 +70,39 @@ func Compare(out string, names [2]string, resolve float64) (*Comparison, error) 
 		c.Resolve = r
 	}
 	return c, nil
+}
+
+// comparable reads two evaluations of the same tasks that share no rollouts. The second
+// may be the file of a result, a baseline that was kept.
+func comparable(out string, names [2]string) (results [2]*evaluation.Result, err error) {
+	for i, name := range names {
+		if results[i], err = storedOrFile(out, name); err != nil {
+			return results, err
+		}
+	}
+	a, b := results[0], results[1]
+	if a.Benchmark != b.Benchmark || !slices.EqualFunc(a.Rows, b.Rows, func(x, y evaluation.Task) bool { return x.ID == y.ID && x.Share == y.Share }) {
+		return results, requestf("they are of different tasks: %s with %d, %s with %d", a.Benchmark, len(a.Rows), b.Benchmark, len(b.Rows))
+	}
+	if a.Model == b.Model && a.Seed == b.Seed {
+		return results, requestf("both are of %s under seed %d and share rollouts: their difference has no error; evaluate one again under another --seed", a.Model, a.Seed)
+	}
+	return results, nil
+}
+
+// pairedTasks is the difference over what the tasks are a sample of; nil where they are
+// all of one cluster.
+func pairedTasks(a, b *evaluation.Result) (*estimate.Paired, error) {
+	if a.Clusters < 2 {
+		return nil, nil
+	}
+	s := estimate.Sample{Shares: a.Shares(), Clusters: a.ClusterOf()}
+	var others []float64
+	for i := range a.Rows {
+		s.Values, others = append(s.Values, a.Rows[i].Estimate), append(others, b.Rows[i].Estimate)
+	}
+	p, err := s.Minus(others)
+	return &p, err
 }
 
 // Text writes the comparison for people.
@@ -77,6 +117,9 @@ func (c *Comparison) Text(w io.Writer) error {
 		verdict = "0 is outside: they differ"
 	}
 	fmt.Fprintf(&b, "                  %s\n", verdict)
+	if t := c.Tasks; t != nil {
+		fmt.Fprintf(&b, "  other tasks     ± %.4f, %+.4f to %+.4f, for what these %d tasks or clusters are a sample of;\n                  ± %.4f if each model had tasks of its own\n", t.StandardError, t.Interval[0], t.Interval[1], t.Clusters, t.Unpaired)
+	}
 	fmt.Fprintf(&b, "  these budgets   find a difference of %.4f four times in five\n", c.Resolves)
 	if r := c.Resolve; r != nil {
 		fmt.Fprintf(&b, "  to find %-7.4g take %d and %d rollouts per task, %d in all; no more, since the\n                  allocation gets better with the budget\n", r.Difference, r.Budgets[0], r.Budgets[1], r.Rollouts)

@@ -46,6 +46,19 @@ func Stored(out, name string) (r *evaluation.Result, folder string, err error) {
 	return r, folder, err
 }
 
+// storedOrFile is a stored evaluation, or the result in a file that ends in .json.
+func storedOrFile(out, name string) (*evaluation.Result, error) {
+	if filepath.Ext(name) != ".json" {
+		r, _, err := Stored(out, name)
+		return r, err
+	}
+	r, err := evaluation.ReadResultFile(name)
+	if err != nil {
+		return nil, requestf("%s: %w: want what speceval evaluate show --json prints", name, err)
+	}
+	return r, nil
+}
+
 // Listed is a line of a list of evaluations.
 type Listed struct {
 	Name          string   `json:"name"`           // benchmark/model/name
