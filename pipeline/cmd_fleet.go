@@ -42,6 +42,8 @@ func (o *fleetOptions) flags(fs *pflag.FlagSet) {
 	fs.Float64Var(&o.Speed, "speed", 1, "let time pass `X` times faster than the model; 0 never waits")
 	fs.IntVar(&o.Interval, "stream-interval", 1, "send `N` tokens in an event of a stream, as vLLM's flag of that name")
 	fs.Float64Var(&o.Slow, "slow-wrong", 1, "make wrong answers `X` times as long as right ones, so that what completes first is right more often")
+	fs.BoolVar(&o.Unrepeatable, "unrepeatable", false, "ignore the seeds of requests: asked again, each gets another answer, as of vLLM on GPUs or hosted models")
+	fs.BoolVar(&o.Plain, "plain", false, "serve as another server than vLLM: chats alone, without ids of tokens, so that no lost answer can be continued")
 	fs.StringArrayVar(&o.Tasks, "tasks", nil, "answer the tasks of this `FILE` as well; may be repeated")
 	fs.StringVar(&o.Profiles, "profiles", "", "answer right as often as the profiles in `FILE` say (spread by a hash)")
 	fs.Func("fail", "meet faults at these rates per request, `KIND=RATE`,…; kinds: crash, hang, 500, cut, garbage, slow", func(text string) (err error) {

@@ -155,6 +155,28 @@ func TestFleetIsSlowWhereItIsWrong(t *testing.T) {
 	}
 }
 
+// TestFleetNeedNotRepeatItself asks again with the same seed, of servers that
+// ignore it and of one that is not vLLM.
+func TestFleetNeedNotRepeatItself(t *testing.T) {
+	for _, flag := range []string{"", "--unrepeatable", "--plain"} {
+		words := []string{"--replicas", "1", "--port", "0", "--model", "plain", "--speed", "0"}
+		if flag != "" {
+			words = append(words, flag)
+		}
+		lines, end := fleetOf(t, "", "", words...)
+		if len(lines) != 1 {
+			_, said := end()
+			t.Fatal(said)
+		}
+		code, first := chatTo(t, lines[0], "org/plain", "")
+		_, again := chatTo(t, lines[0], "org/plain", "")
+		if code != 200 || (first == again) != (flag != "--unrepeatable") || strings.Contains(lines[0], "is not vLLM") != (flag == "--plain") {
+			t.Errorf("%q: %s: %q and %q", flag, lines[0], first, again)
+		}
+		end()
+	}
+}
+
 func TestFleetCannotTellTasksApartThatAreAskedTheSame(t *testing.T) {
 	file := filepath.Join(filesIn(t, map[string]string{"mine.csv": ownRows}), "mine.csv")
 	_, end := fleetOf(t, "", "", "--replicas", "1", "--port", "0", "--tasks", file)

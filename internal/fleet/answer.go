@@ -98,35 +98,39 @@ type Limits struct {
 	StopTokens []int32  // or after the first of these
 }
 
-// apply bounds an answer: the thinking by its budget, then the whole by stop
-// strings, stop tokens and the number of tokens. pad gives more text for answers
-// that may not end yet.
-func (l Limits) apply(a *Answer, pad func(tokens int) string) {
+// least is the number of tokens that there must be.
+func (l Limits) least() int {
+	if l.Endless {
+		return l.Most
+	}
+	return min(l.Least, l.Most)
+}
+
+// budget ends the thinking of an answer at its budget.
+func (l Limits) budget(a *Answer) {
 	if l.Budget >= 0 && l.Budget < len(a.Thinking) {
 		a.Thinking, a.Closed = a.Thinking[:l.Budget], true
 	}
+}
+
+// bound bounds an answer by stop strings, stop tokens and the number of tokens.
+func (l Limits) bound(a Answer) Answer {
 	if l.Endless {
-		a.Ended = false
 		l.Least = l.Most
-	}
-	if missing := min(l.Least, l.Most) - a.Tokens(); missing > 0 || l.Endless {
-		a.extend(pad(max(0, missing)))
 	}
 	a.Finish = Stop
 	if !a.Ended {
 		a.Finish = Length
 	}
-	l.stop(a)
+	l.stop(&a)
 	a.cut(l.Most)
+	return a
 }
 
-// extend lengthens the part of the answer that is being written.
-func (a *Answer) extend(more string) {
-	if a.Text == "" && !a.Closed && a.Thinking != "" {
-		a.Thinking += more
-		return
-	}
-	a.Text += more
+// after is the answer without its first n tokens.
+func (a *Answer) after(n int) Answer {
+	p := a.Piece(n, max(n, a.Tokens()))
+	return Answer{Thinking: p.Thinking, Closed: p.Closes, Text: p.Text, Ended: a.Ended}
 }
 
 // cut leaves at most so many tokens.

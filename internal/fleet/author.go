@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"speceval/internal/benchmark"
@@ -103,65 +104,114 @@ type Question struct {
 	User     string // the last user turn, by which a task is recognised
 	Prompt   string // the whole rendered prompt, from which noise for others is made
 	Seed     int64
-	Greedy   bool // temperature 0: the likeliest answer, whatever the seed
-	Thinking bool // the prompt ends inside the thinking
-	Limits   Limits
+	Greedy   bool    // temperature 0: the likeliest answer, whatever the seed
+	Thinking bool    // the prompt ends inside the thinking
+	Begun    []int32 // tokens of an answer that goes on, after the prompt
+	Limits   Limits  // of what is written now; but the budget is that of all thinking
 }
 
-// Answer is the answer to a question, always the same one.
+// Answer is the answer to a question, always the same one; of an answer that has
+// begun, the rest. What goes on from a beginning, at any seed, has the law of
+// answers that begin so. A beginning that no answer has is followed by noise.
 func (a *Author) Answer(q Question) Answer {
+	b, ok := readBegun(q.Begun, q.Thinking)
+	if ok {
+		answer := a.whole(q, b)
+		if slices.Equal(answer.IDs(0, min(len(q.Begun), answer.Tokens())), q.Begun) {
+			return q.Limits.bound(answer.after(len(q.Begun)))
+		}
+	}
+	q.User, q.Prompt = "", q.Prompt+Detokenize(q.Begun)
+	q.Thinking = q.Thinking && !b.closed
+	q.Begun = nil
+	return q.Limits.bound(a.whole(q, begun{}))
+}
+
+// whole is an answer from its first token, long enough to be cut.
+func (a *Author) whole(q Question, b begun) Answer {
 	task := a.tasks[q.User]
-	node := seed.Root(uint64(q.Seed)).Child(a.model)
-	if q.Greedy {
-		node = seed.Root(0).Child("greedy").Child(a.model)
-	}
-	if task != nil {
-		node = node.Child(task.Benchmark).Child(task.ID)
-	} else {
-		node = node.Child("unknown").Child(q.Prompt)
-	}
-	s := node.Stream()
-	padding := s.Fork()
-	right := a.knows(task, s.Float64(), q.Greedy)
-	slow := 1.0
-	if task != nil && !right {
-		slow = a.slow
-	}
-	var answer Answer
+	d := a.draft(q, task, b.number())
+	answer := Answer{Ended: true}
 	if q.Thinking {
-		answer.Thinking, answer.Closed = exactly(&s, max(1, a.think.draw(&s, slow))), true
-		answer.Text = "\n\n"
+		thinking := d.thinking.Fork()
+		length := max(numbered, a.think.draw(&thinking, d.slow))
+		answer.Thinking, answer.Closed = d.number.said()+exactly(&thinking, length-numbered), true
+		q.Limits.budget(&answer)
+		if b.closed {
+			answer.Thinking = answer.Thinking[:min(len(b.thinking), len(answer.Thinking))]
+		}
+		answer.Text = afterThinking
 	}
-	text, ends := a.write(&s, q, task, right, slow)
+	unsaid := d.number[len(heard(answer.Thinking, numberDigits)):]
+	text, ends := a.write(d, q, task, unsaid)
 	answer.Text += text
-	answer.Ended = ends
-	if !ends { // it rambles until something cuts it
-		q.Limits.Endless = true
+	answer.Ended = ends && !q.Limits.Endless
+	missing := len(q.Begun) + q.Limits.least() - answer.Tokens()
+	if !answer.Ended {
+		missing = len(q.Begun) + q.Limits.Most - answer.Tokens()
 	}
-	q.Limits.apply(&answer, func(n int) string { return exactly(&padding, n) })
+	answer.Text += ramble(&d.padding, missing)
 	return answer
 }
 
-// knows tells whether a task is answered right, by a draw from 0 to 1. A greedy
-// answer is the likelier one.
-func (a *Author) knows(task *known, draw float64, greedy bool) bool {
-	if greedy {
-		draw = 0.5
+// draft is what an answer is made from.
+type draft struct {
+	number                  number
+	right                   bool
+	slow                    float64 // by how much the answer is longer than others
+	text, thinking, padding seed.Stream
+}
+
+// draft draws the digits of an answer's number that are not said yet, and makes
+// the rest of them.
+func (a *Author) draft(q Question, task *known, said number) draft {
+	node := seed.Root(uint64(q.Seed))
+	if q.Greedy {
+		node = seed.Root(0).Child("greedy")
 	}
-	return task != nil && draw < a.Pass(*task.Task)
+	of := func(s seed.Seed) seed.Seed {
+		s = s.Child(a.model)
+		if task != nil {
+			return s.Child(task.Benchmark).Child(task.ID)
+		}
+		return s.Child("unknown").Child(q.Prompt)
+	}
+	numbers := of(node).Stream()
+	for {
+		number := said + drawNumber(&numbers)[len(said):]
+		s := of(seed.Root(0).Child("number").Child(string(number))).Stream()
+		d := draft{number: number, slow: 1, thinking: s.Fork(), padding: s.Fork()}
+		d.right = task != nil && s.Float64() < a.Pass(*task.Task)
+		if task != nil && !d.right {
+			d.slow = a.slow
+		}
+		d.text = s
+		if len(said) == numberDigits || !q.Greedy || task == nil || d.right == (a.Pass(*task.Task) > 0.5) {
+			return d
+		}
+	}
 }
 
 // write is the text of an answer to a known task, of a verdict, or of noise, and
-// whether it ends. Slow is by how much the answer is longer than others.
-func (a *Author) write(s *seed.Stream, q Question, task *known, right bool, slow float64) (text string, ends bool) {
+// whether it ends. It says what is unsaid of the answer's number; a verdict, which
+// depends on the question alone, does not.
+func (a *Author) write(d draft, q Question, task *known, unsaid number) (text string, ends bool) {
+	s := &d.text
 	if task == nil {
 		if judged := a.judged(q.User); judged != nil {
-			return judged.family.Reply(s, q.User, *judged.Task), true
+			verdict := seed.Root(0).Child("verdict").Child(a.model).Child(q.User).Stream()
+			return judged.family.Reply(&verdict, q.User, *judged.Task), true
 		}
-		return prose(s, max(1, a.answer.draw(s, 1))), true
 	}
-	ending, ends := a.conclude(s, task, right)
-	return prose(s, max(1, a.answer.draw(s, slow)-len(ending))) + ending, ends
+	ending, ends := "", true
+	if task != nil {
+		ending, ends = a.conclude(s, task, d.right)
+	}
+	said := ""
+	if unsaid != "" {
+		said = unsaid.said()
+	}
+	return said + prose(s, max(1, a.answer.draw(s, d.slow)-len(said)-len(ending))) + ending, ends
 }
 
 // Shares of wrong answers that cannot be scored.

@@ -34,6 +34,15 @@ func exactly(s *seed.Stream, n int) string {
 	return text + strings.Repeat(".", max(0, n-len(text)))
 }
 
+// ramble is n bytes of prose, the first of endlessly many.
+func ramble(s *seed.Stream, n int) string {
+	var b strings.Builder
+	for b.Len() < n {
+		b.WriteString(family.Thought(s))
+	}
+	return b.String()[:max(0, n)]
+}
+
 // lengths is a log-normal number of tokens.
 type lengths struct{ median, spread float64 }
 

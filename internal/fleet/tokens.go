@@ -78,13 +78,22 @@ func Detokenize(tokens []int32) string {
 	return Valid(b.String())
 }
 
-// Valid is text with U+FFFD for every byte that is no UTF-8, as a server
-// decodes tokens.
+// Valid is text with U+FFFD for what is no UTF-8, as a server decodes tokens: one
+// for the beginning of a character, and one for every byte that begins none.
 func Valid(text string) string {
 	if utf8.ValidString(text) {
 		return text
 	}
-	return string([]rune(text))
+	var b strings.Builder
+	for text != "" {
+		r, size := utf8.DecodeRuneInString(text)
+		for r == utf8.RuneError && size < len(text) && !utf8.FullRuneInString(text[:size+1]) {
+			size++
+		}
+		b.WriteRune(r)
+		text = text[size:]
+	}
+	return b.String()
 }
 
 // TokenText is the text of one token: a byte, which may be part of a character
@@ -99,16 +108,28 @@ func TokenText(t int32) string {
 	return ""
 }
 
-// Complete is the length of text without a character that has begun but not
-// ended: what a server has decoded of it.
+// Complete is the length of text without bytes at its end that make no character:
+// what a server has decoded of it. Those of one that has begun may become one, and
+// of others it does not know better either.
 func Complete(text string) int {
-	for back := 1; back <= utf8.UTFMax && back <= len(text); back++ {
-		if i := len(text) - back; utf8.RuneStart(text[i]) {
-			if !utf8.FullRuneInString(text[i:]) {
-				return i
-			}
+	for text != "" {
+		r, size := utf8.DecodeLastRuneInString(text)
+		if r != utf8.RuneError {
 			break
 		}
+		text = text[:len(text)-size]
 	}
 	return len(text)
+}
+
+// Shown is the text of tokens as an answer shows them: without those of special
+// ones, but with the tags of thinking.
+func Shown(tokens []int32) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		if t < EndOfText || t >= ThinkStart {
+			b.WriteString(TokenText(t))
+		}
+	}
+	return b.String()
 }

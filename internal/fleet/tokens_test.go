@@ -20,7 +20,10 @@ func TestTokens(t *testing.T) {
 	if got := fleet.Valid("\xa8\x19\xa4\xb6ȏ"); got != "\uFFFD\x19\uFFFD\uFFFDȏ" {
 		t.Errorf("Valid = %q", got)
 	}
-	for text, want := range map[string]int{"": 0, "ab": 2, "aé": 3, "a\xc3": 1, "\xe2\x89": 0, "\xa8\xa8": 2, "x\xff": 2} {
+	if got := fleet.Detokenize([]int32{0xe4, 0xbd, 0xa0, 258, 0xe4, 0xff, 65, 0xe4, 0xbd}); got != "你<|im_end|>\uFFFD\uFFFDA\uFFFD" {
+		t.Errorf("Detokenize = %q", got)
+	}
+	for text, want := range map[string]int{"": 0, "ab": 2, "aé": 3, "a\xc3": 1, "\xe2\x89": 0, "\xa8\xa8": 0, "x\xff": 1, "\xffx": 2, "x\uFFFD\xff": 1} {
 		if got := fleet.Complete(text); got != want {
 			t.Errorf("Complete(%q) = %d, want %d", text, got, want)
 		}

@@ -33,6 +33,7 @@ func (c *Client) resume(ctx context.Context, r Request, seen func(Piece)) (Compl
 // whole is the answer as far as it is, the prefix included.
 func (x *continuation) whole() Completion {
 	whole := x.completion
+	whole.Model = cmp.Or(whole.Model, x.request.Model) // whose answer it was when it began
 	whole.PromptIDs, whole.TokenIDs = x.now.PromptIDs, x.now.IDs
 	whole.Text, whole.Reasoning, whole.Finish = x.now.Text, x.now.Reasoning, x.now.Finish
 	whole.Usage = Usage{Prompt: len(x.now.PromptIDs), Completion: len(x.now.IDs), Reasoning: -1}

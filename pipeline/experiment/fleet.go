@@ -22,19 +22,21 @@ import (
 
 // Fleet is what the simulated fleet is to be, beside the configuration.
 type Fleet struct {
-	Count    int              // of replicas; 0: as many as the workers' URLs on this machine
-	Port     int              // of the first of Count, the others at the next ones; 0 takes free ones
-	Model    string           // the only one to serve; "": all, in turn
-	Speed    float64          // times faster than the model; 0 never waits
-	Slow     float64          // times as long are wrong answers as right ones
-	Interval int              // tokens of an event of a stream, at least
-	Tasks    []string         // task files to answer as well
-	Profiles string           // a file that says how often answers are right; "": spread by a hash
-	Faults   imitation.Faults // at these rates
-	Seed     *uint64          // of faults and unseeded answers; nil: the experiment's
-	Context  int              // tokens of prompt and answer; 0: the experiment's
-	Restart  time.Duration    // of a crashed or hung replica, after so long; 0: never
-	Key      string           // that replicas want; "" for none
+	Count        int              // of replicas; 0: as many as the workers' URLs on this machine
+	Port         int              // of the first of Count, the others at the next ones; 0 takes free ones
+	Model        string           // the only one to serve; "": all, in turn
+	Speed        float64          // times faster than the model; 0 never waits
+	Slow         float64          // times as long are wrong answers as right ones
+	Unrepeatable bool             // seeds of requests are ignored
+	Plain        bool             // the servers are none of vLLM
+	Interval     int              // tokens of an event of a stream, at least
+	Tasks        []string         // task files to answer as well
+	Profiles     string           // a file that says how often answers are right; "": spread by a hash
+	Faults       imitation.Faults // at these rates
+	Seed         *uint64          // of faults and unseeded answers; nil: the experiment's
+	Context      int              // tokens of prompt and answer; 0: the experiment's
+	Restart      time.Duration    // of a crashed or hung replica, after so long; 0: never
+	Key          string           // that replicas want; "" for none
 
 	Say, Warn func(format string, args ...any) // what the user should know
 }
@@ -166,7 +168,7 @@ func (f *Fleet) imitate(cfg *config.Config, m config.Model, calibrated *workload
 		Model: m.Served, Root: m.Path, MaxModelLen: cfg.Sampling.ContextTokens, MaxSequences: m.MaxSequences,
 		Thinking: m.Thinking || m.ReasoningParser != "", ReasoningParser: m.ReasoningParser, Key: f.Key,
 		Timing: timing, Speed: f.Speed, Author: author,
-		StreamInterval: f.Interval, Faults: f.Faults, Restart: f.Restart, Seed: cfg.Experiment.Seed,
+		Unrepeatable: f.Unrepeatable, Plain: f.Plain, StreamInterval: f.Interval, Faults: f.Faults, Restart: f.Restart, Seed: cfg.Experiment.Seed,
 	}
 	if f.Context > 0 {
 		settings.MaxModelLen = f.Context
@@ -178,7 +180,11 @@ func (f *Fleet) imitate(cfg *config.Config, m config.Model, calibrated *workload
 	if f.Speed == 0 {
 		speed = "without waiting"
 	}
-	about := fmt.Sprintf("vLLM %s, %d tokens, %d sequences, as %s, %s", imitation.Version, settings.MaxModelLen, m.MaxSequences, pace, speed)
+	kind := "vLLM " + imitation.Version
+	if f.Plain {
+		kind = "a server that is not vLLM"
+	}
+	about := fmt.Sprintf("%s, %d tokens, %d sequences, as %s, %s", kind, settings.MaxModelLen, m.MaxSequences, pace, speed)
 	return Replica{Settings: settings, About: about}, nil
 }
 

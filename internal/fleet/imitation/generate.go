@@ -9,6 +9,9 @@ import (
 
 func (c *call) chat() {
 	q, p := c.readChat(c.route, c.body)
+	if c.Plain && p == nil {
+		q.ids, q.continuous, q.budget, q.ignoreEOS = false, false, nil, false
+	}
 	c.generate(q, p)
 }
 
@@ -82,23 +85,24 @@ func (c *call) requestID(q *request) string {
 }
 
 // question is what the author has to know of a request; number tells requests
-// without a seed apart.
+// apart whose seed does not count.
 func (c *call) question(q *request, most int64, number int) fleet.Question {
-	inside, begun := open(q.prompt)
+	prompt, answer := q.split(&c.Settings)
+	inside, begun := open(prompt)
 	ask := fleet.Question{
-		User: q.user, Prompt: q.prompt, Greedy: valueOr(q.temperature, 1) < 1e-5, Thinking: inside,
+		User: q.user, Prompt: prompt, Greedy: valueOr(q.temperature, 1) < 1e-5, Thinking: inside, Begun: answer,
 		Limits: fleet.Limits{
 			Most: int(most), Least: int(valueOr(q.minTokens, 0)), Endless: q.ignoreEOS, Budget: -1,
 			Stops: q.stops, StopTokens: q.stopTokens,
 		},
 	}
 	if !q.chat {
-		ask.User = lastUser(q.prompt)
+		ask.User = lastUser(prompt)
 	}
 	if q.budget != nil && inside {
 		ask.Limits.Budget = int(max(0, min(*q.budget, 1<<30)-int64(begun)))
 	}
-	if q.seed != nil && *q.seed != -1 {
+	if q.seed != nil && *q.seed != -1 && !c.Unrepeatable {
 		ask.Seed = *q.seed
 	} else {
 		s := seed.Root(c.Seed).Child("unseeded").Index(c.Settings.Index).Index(number).Stream()

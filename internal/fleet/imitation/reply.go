@@ -31,6 +31,8 @@ func newReply(c *call, q *request, j *job, id string) *reply {
 		p.id = "chatcmpl-" + id
 		p.parsed = c.ReasoningParser != ""
 		p.reasoning = p.parsed && !ended(q.prompt)
+	} else {
+		p.decoder.pending = q.half()
 	}
 	return p
 }
@@ -74,7 +76,7 @@ func (p *reply) body() []byte {
 	if !p.q.chat {
 		b = p.opening(b, "text_completion")
 		b = append(b, `"text":`...)
-		b = appendString(b, readable(a.Raw()))
+		b = appendString(b, readable(p.decoder.pending+a.Raw()))
 	} else {
 		b = p.opening(b, "chat.completion")
 		b = p.message(b)
@@ -146,13 +148,10 @@ func (p *reply) ids(b []byte, from, to int) []byte {
 }
 
 func (p *reply) promptIDs(b []byte) []byte {
-	switch {
-	case !p.q.ids:
+	if !p.q.ids {
 		return append(b, "null"...)
-	case p.q.tokens != nil:
-		return appendIDs(b, p.q.tokens)
 	}
-	return appendIDs(b, fleet.Tokenize(p.q.prompt))
+	return appendIDs(b, p.q.read())
 }
 
 func (p *reply) promptText(b []byte) []byte {

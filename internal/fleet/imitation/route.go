@@ -29,8 +29,16 @@ type call struct {
 	status int
 }
 
-// routes are all paths, some of them in development mode only.
+// routes are all paths, some of them in development mode only, and fewer of a
+// plain server.
 func (r *Replica) routes() []route {
+	if r.Plain {
+		return []route{
+			{path: "/v1/chat/completions", methods: "POST", function: "create_chat_completion", json: true, serve: (*call).chat},
+			{path: "/v1/models", methods: "GET", serve: (*call).models},
+			{path: "/version", methods: "GET", silent: true, serve: (*call).version},
+		}
+	}
 	all := []route{
 		{path: "/v1/chat/completions", methods: "POST", function: "create_chat_completion", json: true, serve: (*call).chat},
 		{path: "/v1/completions", methods: "POST", function: "create_completion", json: true, serve: (*call).completion},

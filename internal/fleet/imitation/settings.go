@@ -31,11 +31,18 @@ type Settings struct {
 	StreamInterval int           // tokens of a chunk at least, as --stream-interval; 0: 1
 	KeepAlive      time.Duration // idle connections are closed after it; 0: 5 s, below: never
 
-	Faults  Faults
-	Slow    float64       // factor of step times for the fault "slow"; 0: 10
-	Restart time.Duration // from a crash, or a hang, to a new start; 0: never
-	Seed    uint64        // of drawn faults and of answers to requests without a seed
-	Index   int           // number of this replica, for the log and its seeds
+	Faults Faults
+	Slow   float64 // factor of step times for the fault "slow"; 0: 10
+	// Unrepeatable ignores the seeds of requests: each draws anew, as on a server
+	// whose answers depend on what else it works on.
+	Unrepeatable bool
+	// Plain is a server that is none of vLLM: it has its models and chats, and of
+	// a chat it ignores what only vLLM knows. Its version says that it is simulated.
+	Plain bool
+
+	Restart      time.Duration // from a crash, or a hang, to a new start; 0: never
+	Seed         uint64        // of drawn faults and of answers to requests without a seed
+	Index        int           // number of this replica, for the log and its seeds
 
 	// Log gets one JSON object a line for every request of a chat or completion,
 	// in order of arrival; see Entry. Replicas may share a Writer that is safe for

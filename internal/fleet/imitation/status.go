@@ -21,7 +21,11 @@ func (c *call) health() {
 }
 
 func (c *call) version() {
-	c.answer(http.StatusOK, []byte(`{"version":"`+Version+`"}`))
+	version := Version
+	if c.Plain {
+		version = "simulated"
+	}
+	c.answer(http.StatusOK, []byte(`{"version":"`+version+`"}`))
 }
 
 // load is 0 on a server that was not started to track it.
@@ -38,7 +42,11 @@ func (c *call) metrics() {
 func (c *call) models() {
 	now := c.Clock.Now().Unix()
 	b := appendString([]byte(`{"object":"list","data":[{"id":`), c.Model)
-	b = fmt.Appendf(b, `,"object":"model","created":%d,"owned_by":"vllm","root":`, now)
+	owner := "vllm"
+	if c.Plain {
+		owner = "imitation"
+	}
+	b = fmt.Appendf(b, `,"object":"model","created":%d,"owned_by":"%s","root":`, now, owner)
 	b = appendString(b, c.Root)
 	b = fmt.Appendf(b, `,"parent":null,"max_model_len":%d,"permission":[{"id":"modelperm-%s","object":"model_permission","created":%d,`, c.MaxModelLen, c.newID(), now)
 	b = append(b, `"allow_create_engine":false,"allow_sampling":true,"allow_logprobs":true,"allow_search_indices":false,"allow_view":true,`+

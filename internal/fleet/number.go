@@ -1,0 +1,94 @@
+package fleet
+
+import (
+	"fmt"
+	"strings"
+
+	"speceval/internal/seed"
+)
+
+// Every answer has a number, drawn from its seed, and says it at its beginning.
+// All of the rest follows from the question and the number alone: whether it is
+// right, how long it is, and its text. So a model of fleet is autoregressive: a
+// prefix that says the whole number has one continuation, and after a part of it
+// the other digits are drawn, each as likely as any.
+const (
+	numberDigits = 12
+	numberBits   = 4 * numberDigits
+	numberBefore = "Try "
+	numberAfter  = ". "
+	hexadecimal  = "0123456789abcdef"
+)
+
+// numbered is the length of what says a number.
+const numbered = len(numberBefore) + numberDigits + len(numberAfter)
+
+// number is the digits of an answer's number, or the first of them.
+type number string
+
+// drawNumber is a number of all digits.
+func drawNumber(s *seed.Stream) number {
+	return number(fmt.Sprintf("%0*x", numberDigits, s.Uint64()>>(64-numberBits)))
+}
+
+// said is what says the number, or the rest of it.
+func (n number) said() string { return numberBefore + string(n) + numberAfter }
+
+// heard is the digits of a number, at most as many as most, that a text begins to
+// say.
+func heard(text string, most int) number {
+	after, found := strings.CutPrefix(text, numberBefore)
+	if !found {
+		return ""
+	}
+	n := 0
+	for n < min(len(after), most) && strings.IndexByte(hexadecimal, after[n]) >= 0 {
+		n++
+	}
+	return number(after[:n])
+}
+
+// begun is what there is of an answer already.
+type begun struct {
+	tokens   []int32
+	thinking string
+	closed   bool
+	text     string
+}
+
+// afterThinking stands between the end of the thinking and the answer proper.
+const afterThinking = "\n\n"
+
+// read is the beginning of an answer to a question whose prompt ends inside the
+// thinking, or does not; ok is false if no answer begins so.
+func readBegun(tokens []int32, thinking bool) (b begun, ok bool) {
+	b.tokens = tokens
+	var bytes []byte
+	for _, id := range tokens {
+		switch {
+		case id >= 0 && id < EndOfText:
+			bytes = append(bytes, byte(id))
+		case id == ThinkEnd && thinking && !b.closed:
+			b.thinking, b.closed, bytes = string(bytes), true, nil
+		default:
+			return b, false
+		}
+	}
+	if thinking && !b.closed {
+		b.thinking = string(bytes)
+	} else {
+		b.text = string(bytes)
+	}
+	return b, true
+}
+
+// number is what the beginning says of the answer's number. A budget may end the
+// thinking before all of it is said; what follows says the rest.
+func (b begun) number() number {
+	n := heard(b.thinking, numberDigits)
+	text := b.text
+	if b.closed {
+		text = strings.TrimPrefix(text, afterThinking)
+	}
+	return n + heard(text, numberDigits-len(n))
+}

@@ -1,0 +1,123 @@
+package pool_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/internal/fleet"
+	"speceval/internal/fleet/fleettest"
+	"speceval/internal/fleet/imitation"
+	"speceval/internal/pool"
+	"speceval/internal/vllm"
+)
+
+// served are replicas of an imitated model, in a pool.
+func served(t *testing.T, s imitation.Settings, n int) (*pool.Pool, []*imitation.Replica) {
+	t.Helper()
+	var all []*imitation.Replica
+	var clients []pool.Replica
+	for i := range n {
+		s.Model, s.Index, s.Restart = "m", i, time.Millisecond
+		s.Author = fleettest.Author(fleet.AuthorSettings{Model: "m", AnswerTokens: 100, ThinkingTokens: 200})
+		r := imitation.New(s)
+		t.Cleanup(r.Close)
+		if err := r.Listen("127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+		c, err := vllm.New(r.URL(), vllm.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, clients = append(all, r), append(clients, pool.Replica{Name: fmt.Sprint("r", i), Client: c})
+	}
+	p := pool.New(clients, pool.Settings{Window: 8, Attempts: 20, Deaths: 20})
+	t.Cleanup(p.Close)
+	return p, all
+}
+
+// asked is a request with a seed.
+func asked(seed int64, ids bool) vllm.Request {
+	return vllm.Request{
+		Model: "m", Messages: []vllm.Message{{Role: "user", Content: "?"}}, Seed: seed,
+		Temperature: 0.6, TopP: 1, MaxTokens: 10000, TokenIDs: ids,
+	}
+}
+
+// TestLostAnswersGoOn breaks streams after a while, and lets their servers die:
+// what was heard of an answer is its beginning to the end, at servers that do not
+// repeat themselves.
+func TestLostAnswersGoOn(t *testing.T) {
+	p, replicas := served(t, imitation.Settings{
+		Unrepeatable: true, Thinking: true, ReasoningParser: "qwen3", Speed: 20, Faults: imitation.Faults{Cut: 0.4, Crash: 0.05},
+		Timing: fleet.Timing{Base: time.Millisecond},
+	}, 2)
+	for seed := range int64(12) {
+		var heard vllm.Prefix
+		answer, _, err := p.Stream(t.Context(), asked(seed, true), func(piece vllm.Piece) {
+			if piece.Anew {
+				t.Error("an answer begins anew")
+			}
+			heard.Add(piece)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if heard.Text != answer.Text || heard.Reasoning != answer.Reasoning || !slices.Equal(heard.IDs, answer.TokenIDs) || answer.Usage.Completion != len(heard.IDs) || answer.Finish != heard.Finish {
+			t.Errorf("seed %d: heard %+v\nof %+v", seed, heard, answer)
+		}
+		if got := fleet.Detokenize(answer.TokenIDs); got != answer.Reasoning+"</think>"+answer.Text+"<|im_end|>" {
+			t.Errorf("seed %d: tokens of %q, and the answer is %q after %q", seed, got, answer.Text, answer.Reasoning)
+		}
+	}
+	if p.Resent() == 0 {
+		t.Error("nothing was lost")
+	}
+	for _, r := range replicas {
+		r.SetFaults(imitation.Faults{})
+	}
+}
+
+// TestLostAnswersBeginAnew without ids of tokens, and say so.
+func TestLostAnswersBeginAnew(t *testing.T) {
+	p, _ := served(t, imitation.Settings{Unrepeatable: true, Faults: imitation.Faults{Cut: 0.5}, Timing: fleet.Timing{Base: time.Millisecond}}, 1)
+	anew := 0
+	for seed := range int64(8) {
+		text := ""
+		answer, _, err := p.Stream(t.Context(), asked(seed, false), func(piece vllm.Piece) {
+			if piece.Anew {
+				anew++
+				text = ""
+			}
+			text += piece.Text
+		})
+		if err != nil || text != answer.Text {
+			t.Errorf("seed %d: heard %q of %q, %v", seed, text, answer.Text, err)
+		}
+	}
+	if anew == 0 || anew != p.Resent() {
+		t.Errorf("%d answers began anew, %d requests were sent again", anew, p.Resent())
+	}
+}
+
+// TestChecksWhoContinues asks servers that do and that do not.
+func TestChecksWhoContinues(t *testing.T) {
+	for name, test := range map[string]struct {
+		imitation.Settings
+		asked, want bool
+	}{
+		"vLLM": {asked: true, want: true}, "thinking": {Settings: imitation.Settings{Thinking: true, ReasoningParser: "qwen3"}, asked: true, want: true},
+		"nobody asked": {}, "plain": {Settings: imitation.Settings{Plain: true}, asked: true},
+	} {
+		p, _ := served(t, test.Settings, 1)
+		found, err := p.Check(t.Context(), pool.Requirement{Model: "m", ContextTokens: 100, Foreign: true, Continues: test.asked})
+		if err != nil || len(found) != 1 || found[0].Continues != test.want || found[0].Plain != test.Plain {
+			t.Errorf("%s: %+v, %v", name, found, err)
+		}
+		if noted := strings.Contains(strings.Join(pool.Notes(found), "\n"), "cannot continue an answer"); noted != (test.asked && !test.want) {
+			t.Errorf("%s: notes %q", name, pool.Notes(found))
+		}
+	}
+}
