@@ -52,6 +52,8 @@ type Result struct {
 	// Uniform is what Uniform would have needed for this standard error.
 	Uniform Equivalent `json:"uniform"`
 
+	Known *Known `json:"known,omitempty"` // null without donors
+
 	Notes  []string `json:"notes"`   // what a user should know before trusting it
 	Rules  string   `json:"rules"`   // digest of what verdicts depend on besides the answers
 	Scored []string `json:"scorers"` // with their versions
@@ -218,6 +220,9 @@ func (s *Settings) conclude(st *store, c *controller.Controller, record *router.
 		return nil, err
 	}
 	if err := r.estimate(s.Prior); err != nil {
+		return nil, err
+	}
+	if err := r.known(&s.Setup, s.Prior); err != nil {
 		return nil, err
 	}
 	rows, err := st.rows()

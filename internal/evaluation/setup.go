@@ -78,7 +78,8 @@ func (s *Setup) Name() string {
 		spent = s.Stop.name()
 	}
 	if s.Extends != nil {
-		spent += "-after-" + s.Extends.Name
+		after := strings.TrimSuffix(s.Extends.Name, fmt.Sprintf("-seed%d", s.Seed))
+		spent += "-after-" + strings.TrimPrefix(after, s.Policy+"-")
 	}
 	return fmt.Sprintf("%s-%s-seed%d", s.Policy, spent, s.Seed)
 }

@@ -19,12 +19,16 @@ const fewTasks = 5
 // of the evaluation.
 func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s with %s: %s, %d rollouts per task on average, seed %d (%s)\n\n", r.Benchmark, r.Model, r.Policy, r.Budget, r.Seed, r.Provenance)
+	fmt.Fprintf(&b, "%s with %s: %s, %s, seed %d (%s)\n\n", r.Benchmark, r.Model, r.Policy, spentText(r), r.Seed, r.Provenance)
 	line := func(what, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-12s %s\n", what, fmt.Sprintf(format, args...))
 	}
 	line("mean", "%.4f ± %.4f, 95%% interval %.4f to %.4f", r.Estimate, r.StandardError, r.Interval[0], r.Interval[1])
+	line("other tasks", "%s", r.SampleError.Words())
 	line("rollouts", "%s", rolloutsText(r))
+	if r.Known != nil {
+		line("donors", "%s", knownText(r.Known))
+	}
 	line("tokens", "%s", tokensText(r.Tokens))
 	line("time", "%s", timeText(r))
 	if r.Design.Risk != nil {
@@ -40,14 +44,48 @@ func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) err
 	return table.WriteText(w, tasksTable(r, all))
 }
 
+// spentText is what was to be spent.
+func spentText(r *evaluation.Result) string {
+	text := fmt.Sprintf("%d rollouts per task on average", r.Budget)
+	if r.Stop != nil {
+		text = r.Stop.Words()
+	}
+	if r.Extends != "" {
+		text += ", those of " + r.Extends + " among them"
+	}
+	return text
+}
+
+// knownText is what donors weighed, and what they saved.
+func knownText(k *evaluation.Known) string {
+	var parts []string
+	for _, d := range k.Donors {
+		parts = append(parts, fmt.Sprintf("%s weighs %.2f", d.Source, d.Weight))
+	}
+	if k.Mean > 0 {
+		parts = append(parts, fmt.Sprintf("their mean %.2f", k.Mean))
+	}
+	text := fmt.Sprintf("%s, none %.2f", strings.Join(parts, ", "), k.None)
+	switch {
+	case k.Saved > 0:
+		text += fmt.Sprintf("; without them this error takes about %.0f%% more rollouts", 100*k.Saved)
+	case k.Saved < 0:
+		text += fmt.Sprintf("; without them this error would have taken about %.0f%% fewer rollouts", -100*k.Saved)
+	}
+	return text
+}
+
 func rolloutsText(r *evaluation.Result) string {
 	text := fmt.Sprintf("%d of %d tasks", r.Rollouts, r.Tasks)
-	if r.Design.Risk != nil {
+	if r.Design.Pilots > 0 && r.Design.Risk != nil {
 		least, most := r.Rows[0].Continuations, r.Rows[0].Continuations
 		for _, t := range r.Rows {
 			least, most = min(least, t.Continuations), max(most, t.Continuations)
 		}
 		text += fmt.Sprintf(": a pilot of %d each, then %d to %d more", r.Design.Pilots, least, most)
+		if k := len(r.Design.Fractions); k > 1 {
+			text += fmt.Sprintf(" in %d stages", k)
+		}
 	}
 	if r.Extra > 0 {
 		text += fmt.Sprintf("; %d more in vain", r.Extra)

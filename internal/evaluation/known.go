@@ -1,0 +1,130 @@
+package evaluation
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"speceval/internal/seed"
+	"speceval/internal/trial"
+	"speceval/method/design"
+	"speceval/method/informed"
+	"speceval/method/neyman"
+	"speceval/method/staged"
+)
+
+// Known is what donors were worth to an evaluation.
+type Known struct {
+	Donors []Weighed `json:"donors"`
+	Mean   float64   `json:"mean"` // posterior weight of the mean of all donors
+	None   float64   `json:"none"` // and of no donor
+
+	// Saved is the share of the rollouts that the same stages without donors would need
+	// more for this error, simulated on tasks as the evaluation found them. It is
+	// negative if donors did harm.
+	Saved float64 `json:"saved"`
+}
+
+// Weighed is a donor with what it weighed.
+type Weighed struct {
+	Name     string  `json:"name"`
+	Source   string  `json:"source"`
+	Tasks    int     `json:"n_tasks"`  // that it has rollouts of
+	Rollouts int     `json:"rollouts"` // of these, in all
+	Weight   float64 `json:"weight"`   // posterior weight, given all rollouts
+}
+
+// known sets what the donors of the setup were worth.
+func (r *Result) known(s *Setup, reference *neyman.Prior) error {
+	if len(s.Donors) == 0 {
+		return nil
+	}
+	prior, err := s.Informed()
+	if err != nil {
+		return err
+	}
+	rollouts, passes := make([]int, r.Tasks), make([]int, r.Tasks)
+	for i, t := range r.Rows {
+		n, rewards := t.Counts()
+		rollouts[i], passes[i] = n, int(math.Round(rewards))
+	}
+	posterior := prior.Posterior()
+	if err := posterior.Observe(rollouts, passes); err != nil {
+		return err
+	}
+	k := &Known{}
+	var weights []float64
+	weights, k.Mean, k.None = posterior.Shares()
+	for at, d := range s.Donors {
+		w := Weighed{Name: d.Name, Source: d.Source, Weight: weights[at]}
+		for _, n := range d.Rollouts {
+			w.Rollouts += n
+			if n > 0 {
+				w.Tasks++
+			}
+		}
+		k.Donors = append(k.Donors, w)
+	}
+	if s.Extends == nil {
+		if k.Saved, err = s.saved(prior, reference, rollouts, passes); err != nil {
+			return err
+		}
+	}
+	r.Known = k
+	return nil
+}
+
+// Precision of what donors have saved: draws of all tasks, of which there are fewer
+// where tasks are many.
+const (
+	savedTasks = 6400
+	savedSeed  = 42
+)
+
+// saved compares evaluations with donors and without on tasks drawn from what all
+// rollouts say of them under the reference prior.
+func (s *Setup) saved(known *informed.Prior, reference *neyman.Prior, rollouts, passes []int) (float64, error) {
+	found, err := reference.Update(rollouts, passes)
+	if err != nil {
+		return 0, err
+	}
+	tasks := len(rollouts)
+	cold, err := informed.New(tasks, nil)
+	if err != nil {
+		return 0, err
+	}
+	stages := 1 + max(1, len(s.Design.Fractions))
+	d, err := design.ComputeInStages(context.Background(), design.StagesSettings{
+		Prior: cold, Budget: s.Budget, Stages: stages, Seed: savedSeed, Replicates: 2, Panels: min(32, max(2, savedTasks/(4*tasks))),
+	})
+	if err != nil {
+		return 0, fmt.Errorf("what donors have saved: %w", err)
+	}
+	own := staged.Plan{Pilots: s.Design.Pilots, Weight: s.Design.Weight, Fractions: d.Plan.Fractions}
+	with, err := s.simulate(known, own, found)
+	if err != nil {
+		return 0, err
+	}
+	without, err := s.simulate(cold, d.Plan, found)
+	return without/with - 1, err
+}
+
+// simulate is the mean of Σ v·Σ c²/n over evaluations under a plan and a prior.
+func (s *Setup) simulate(prior *informed.Prior, plan staged.Plan, found *neyman.Update) (float64, error) {
+	stages, err := staged.New(found.Tasks(), s.Budget, plan)
+	if err != nil {
+		return 0, err
+	}
+	run, sum := trial.New(stages, prior.Posterior()), 0.0
+	ps := make([]float64, found.Tasks())
+	for k := range min(64, max(4, savedTasks/found.Tasks())) {
+		stream := seed.Root(savedSeed).Child("saved").Index(k).Stream() // the same for both
+		found.Draw(&stream, ps)
+		variance, err := run.Run(ps, nil, &stream)
+		if err != nil {
+			return 0, err
+		}
+		sum += variance
+	}
+	return sum, nil
+}

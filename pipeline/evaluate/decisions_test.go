@@ -1,0 +1,211 @@
+package evaluate_test
+
+import (
+	"errors"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/internal/evaluation"
+	"speceval/pipeline/evaluate"
+)
+
+// informedBy is an evaluation that knows donors.
+func informedBy(budget int, seed uint64, sources ...string) evaluate.Request {
+	r := evaluate.Request{Seed: &seed}
+	r.Budget, r.Sources = budget, sources
+	return r
+}
+
+// TestWhatIsKnownGoesIn evaluates with an earlier evaluation as donor, and with profiles.
+func TestWhatIsKnownGoesIn(t *testing.T) {
+	l := newLab(t)
+	l.evaluate(request(6, 1))
+	l.write("others.csv", "benchmark,model,task_index,task_id,pass_count,tested_k\nown,big,0,one,9,16\nown,big,1,two,7,16\nown,small,0,two,3,16\nown,small,1,red,0,16\nelse,big,0,one,9,16\nelse,big,1,two,9,16\n")
+	for _, c := range []struct {
+		sources []string
+		want    []string
+	}{
+		{[]string{"own/plain/hbn-async-b6-seed1"}, []string{"own plain"}},
+		{[]string{"others.csv"}, []string{"own__model=big", "own__model=small"}},
+		{[]string{"others.csv#small", "own/plain/hbn-async-b6-seed1"}, []string{"own__model=small", "own plain"}},
+	} {
+		r := l.evaluate(informedBy(8, uint64(10+len(c.want)+len(c.sources)), c.sources...))
+		if r.Policy != "hbn_informed_staged" || r.Known == nil || r.Rollouts != 40 {
+			t.Fatalf("%s with %+v", r.Policy, r.Known)
+		}
+		total := r.Known.Mean + r.Known.None
+		var names []string
+		for _, d := range r.Known.Donors {
+			names = append(names, d.Name)
+			total += d.Weight
+			if d.Tasks < 2 || d.Rollouts < 30 {
+				t.Errorf("%+v", d)
+			}
+		}
+		if !slices.Equal(names, c.want) || math.Abs(total-1) > 1e-9 || r.Known.None < 0.05-1e-9 {
+			t.Errorf("donors %v, want %v, with weights that come to %v", names, c.want, total)
+		}
+	}
+	if p, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Budget: 8, Known: evaluate.Known{Sources: []string{"others.csv"}}}); err != nil || p.StandardError <= 0 || !strings.Contains(p.From, "others.csv#big") {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+func TestDonorsThatCannotBe(t *testing.T) {
+	l := newLab(t)
+	l.evaluate(request(6, 1))
+	l.write("else.csv", "benchmark,model,task_index,task_id,pass_count,tested_k\nelse,big,0,one,9,16\nelse,big,1,two,9,16\n")
+	l.write("strangers.csv", "benchmark,model,task_index,task_id,pass_count,tested_k\nown,big,0,x,9,16\nown,big,1,y,9,16\n")
+	stored := "own/plain/hbn-async-b6-seed1"
+	uninformed := informedBy(8, 2, stored)
+	uninformed.Policy = "hbn-async"
+	needing := informedBy(8, 2)
+	needing.Policy = "hbn_informed"
+	for want, r := range map[string]evaluate.Request{
+		"it has rollouts of this evaluation":          informedBy(8, 1, stored),
+		"it is there twice":                           informedBy(8, 2, stored, stored),
+		"no profile of own, but of else__model=big":   informedBy(8, 2, "else.csv"),
+		"no profile of own with tiny":                 informedBy(8, 2, "else.csv#tiny"),
+		"own__model=big has none of the tasks of own": informedBy(8, 2, "strangers.csv"),
+		"no such file":                                informedBy(8, 2, "nowhere.csv"),
+		"is no evaluation":                            informedBy(8, 2, "own/plain/other"),
+		"hbn-async makes no use of --prior":           uninformed,
+		"--policy hbn_informed needs donors":          needing,
+	} {
+		if _, _, err := l.try(r); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	// Of other prompts it is a donor if the user says so.
+	l.write("own.jsonl", strings.Replace(ownBenchmark, "What is 12+9?", "What is 9+12?", 1))
+	r := informedBy(8, 2, stored)
+	if _, _, err := l.try(r); err == nil || !strings.Contains(err.Error(), "asked other prompts") {
+		t.Errorf("%v", err)
+	}
+	r.OtherPrompts = true
+	l.evaluate(r)
+	// The same command with other donors is another evaluation.
+	r.Sources = []string{"own/plain/hbn-async-b6-seed1", "strangers.csv"}
+	l.write("strangers.csv", "benchmark,model,task_index,task_id,pass_count,tested_k\nown,big,0,one,9,16\nown,big,1,y,9,16\n")
+	if _, _, err := l.try(r); err == nil || !strings.Contains(err.Error(), "has begun knowing other donors") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAnEvaluationIsExtendedAndPooled(t *testing.T) {
+	l := newLab(t)
+	first, _, err := l.try(request(6, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.evaluate(request(6, 2))
+	more, folder, err := evaluate.Extend(t.Context(), l.configuration(), "own/plain/hbn-async-b6-seed1", "own.jsonl", 12, l.host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if more.Rollouts != 60 || more.StandardError >= first.StandardError || !strings.HasSuffix(folder, "hbn_staged-b12-after-hbn-async-b6-seed1") {
+		t.Errorf("%d rollouts ± %v in %s", more.Rollouts, more.StandardError, folder)
+	}
+	pooled, err := evaluate.Pool(l.configuration(), []string{folder, "own/plain/hbn-async-b6-seed2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, _, err := evaluate.Stored("out", "own/plain/hbn-async-b6-seed2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := pooled.Weights[0]*more.Estimate + pooled.Weights[1]*second.Estimate
+	if math.Abs(pooled.Estimate-want) > 1e-12 || pooled.Rollouts != 90 || pooled.StandardError >= more.StandardError || pooled.Weights[0] <= pooled.Weights[1] {
+		t.Errorf("%+v, want the estimate %v", pooled, want)
+	}
+	for want, names := range map[string][]string{
+		"under seed 1 and share rollouts": {folder, "own/plain/hbn-async-b6-seed1"},
+		"is no evaluation":                {folder, "own/plain/none"},
+	} {
+		if _, err := evaluate.Pool(l.configuration(), names); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	extend := func(budget int) error {
+		_, _, err := evaluate.Extend(t.Context(), l.configuration(), "own/plain/hbn-async-b6-seed1", "own.jsonl", budget, l.host())
+		return err
+	}
+	if err := extend(6); err == nil || !strings.Contains(err.Error(), "has 30 rollouts of 5 tasks already; want 7 or more") {
+		t.Error(err)
+	}
+	l.write("own.jsonl", strings.Replace(ownBenchmark, `"answer":"21"`, `"answer":"22"`, 1))
+	if err := extend(14); err == nil || !strings.Contains(err.Error(), "answers or scorers have changed") {
+		t.Error(err)
+	}
+	l.write("own.jsonl", strings.Replace(ownBenchmark, "What is 12+9?", "What is 9+12?", 1))
+	if err := extend(14); err == nil || !strings.Contains(err.Error(), "with other prompts") {
+		t.Error(err)
+	}
+}
+
+func TestGatesAreAsked(t *testing.T) {
+	l := newLab(t)
+	a, aFolder, err := l.try(request(40, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, folder, err := l.try(request(40, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := evaluate.Gate("out", [2]string{aFolder, folder}, evaluate.Gating{Margin: 0.3})
+	if err != nil || !g.Passed() || g.Estimates[0] != a.Estimate || g.Power < 0.9 {
+		t.Errorf("%+v, %v", g, err)
+	}
+	text, err := os.ReadFile(folder + "/result.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.write("baseline.json", string(text))
+	if g, err = evaluate.Gate("out", [2]string{aFolder, "baseline.json"}, evaluate.Gating{Margin: 0.001}); err != nil || g.Passed() || g.Outcome != "undecided" {
+		t.Errorf("%+v, %v", g, err)
+	}
+	if g, err = evaluate.Gate("out", [2]string{aFolder, folder}, evaluate.Gating{Margin: 0.6, OverTasks: true}); err != nil || g.Question != "what the tasks are a sample of" {
+		t.Errorf("%+v, %v", g, err)
+	}
+	s, err := evaluate.OpenLive(l.configuration(), "baseline.json", "own.jsonl", "plain")
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := request(64, 3)
+	if g, err = s.GateLive(t.Context(), "baseline.json", evaluate.Gating{Margin: 0.45}, live, l.host()); err != nil || !g.Passed() || g.Looks != 4 || g.Look == g.Looks || g.Rollouts[0] >= 320 {
+		t.Errorf("%+v, %v", g, err)
+	}
+	if g, err = s.GateLive(t.Context(), "baseline.json", evaluate.Gating{Margin: 0.0001}, live, l.host()); err != nil || g.Passed() || g.Look != 4 || g.Rollouts[0] != 320 {
+		t.Errorf("%+v, %v", g, err)
+	}
+	live.Seed = new(uint64)
+	*live.Seed = 2
+	var refused *evaluate.RequestError
+	if _, err = s.GateLive(t.Context(), "baseline.json", evaluate.Gating{Margin: 0.2}, live, l.host()); !errors.As(err, &refused) || !strings.Contains(err.Error(), "take another --seed") {
+		t.Error(err)
+	}
+	l.write("baseline.json", strings.Replace(string(text), `"estimate"`, `"mean"`, 1))
+	if _, err := evaluate.Gate("out", [2]string{aFolder, "baseline.json"}, evaluate.Gating{Margin: 0.1}); !errors.As(err, &refused) {
+		t.Errorf("a baseline without an estimate: %v", err)
+	}
+}
+
+// TestWaysAreNamed has all policies executed by name.
+func TestWaysAreNamed(t *testing.T) {
+	l := newLab(t)
+	l.evaluate(request(6, 1))
+	for k, name := range evaluation.WayNames() {
+		r := informedBy(5, uint64(100+k))
+		r.Policy = name
+		if strings.Contains(name, "informed") {
+			r.Sources = []string{"own/plain/hbn-async-b6-seed1"}
+		}
+		if got := l.evaluate(r); got.Policy != name || got.Rollouts != 25 {
+			t.Errorf("%s: %s with %d rollouts", name, got.Policy, got.Rollouts)
+		}
+	}
+}
