@@ -106,6 +106,7 @@ var importRules = []importRule{
 	{"internal/policy", []string{"internal/trial", "internal/profile", "method/informed", "method/staged", "internal/sweep", "internal/exante", "internal/tsneyman", "internal/seed", "internal/pilot", "method/controller", "method/neyman"}},
 	{"internal/sweep", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"method/passk", []string{"method/estimate", "method/neyman"}},
+	{"method/drift", []string{"method/informed", "internal/seed"}},
 	{"method/estimate", []string{"method/design", "method/informed", "method/neyman", "internal/seed"}},
 	{"method/design", []string{"internal/trial", "internal/exante", "internal/seed", "method/informed", "method/staged", "method/neyman"}},
 	{"internal/exante", []string{"internal/pilot", "internal/seed", "method/neyman"}},

@@ -9,7 +9,22 @@ import (
 
 // Draw draws the probabilities of all tasks from the prior into ps.
 func (p *Prior) Draw(source rand.Source, ps []float64) {
-	s, node := p.pick(uniform(source))
+	p.draw(uniform(source), source, ps)
+}
+
+// DrawByDonors draws the probabilities of all tasks from the nodes of donors alone: of a
+// model that they are of use for, as the prior has it. Without donors it is Draw.
+func (p *Prior) DrawByDonors(source rand.Source, ps []float64) {
+	place := uniform(source)
+	if p.Donors() > 0 {
+		place = coldWeight + (1-coldWeight)*place
+	}
+	p.draw(place, source, ps)
+}
+
+// draw draws from the node at a place among the prior weights.
+func (p *Prior) draw(place float64, source rand.Source, ps []float64) {
+	s, node := p.pick(place)
 	for i, level := range s.level {
 		a, b := s.alpha[int(level)*s.nodes+node], s.beta[int(level)*s.nodes+node]
 		ps[i] = distuv.Beta{Alpha: a, Beta: b, Src: source}.Rand()

@@ -1,0 +1,314 @@
+package drift_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/method/drift"
+	"speceval/method/informed"
+	"speceval/method/neyman"
+)
+
+func settings(n int) drift.Settings {
+	return drift.Settings{Seed: uint64(n), Draws: 199}
+}
+
+func same(t testing.TB, references []drift.Reference, pilot []drift.Outcome, s drift.Settings) drift.Verdict {
+	t.Helper()
+	v, err := drift.Same(references, pilot, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// draw is outcomes of so many rollouts of tasks with the probabilities ps.
+func draw(random *rand.Rand, ps []float64, rollouts ...int) (all []drift.Outcome) {
+	for i, p := range ps {
+		passes, n := 0, rollouts[i%len(rollouts)]
+		for range n {
+			if random.Float64() < p {
+				passes++
+			}
+		}
+		all = append(all, drift.Passes(passes, n))
+	}
+	return all
+}
+
+// chances are tasks as benchmarks have them: many easy, some hopeless, some in between.
+func chances(random *rand.Rand, tasks int) []float64 {
+	ps := make([]float64, tasks)
+	for i := range ps {
+		x := 3 * random.NormFloat64()
+		ps[i] = 1 / (1 + math.Exp(-1-x))
+	}
+	return ps
+}
+
+// TestOneTaskIsFishersTest compares the p-value of the shift with the hypergeometric
+// law's, within the error of the draws.
+func TestOneTaskIsFishersTest(t *testing.T) {
+	choose := func(n, k int) float64 {
+		ways := 1.0
+		for j := range k {
+			ways = ways * float64(n-j) / float64(j+1)
+		}
+		return ways
+	}
+	const draws = 20_000
+	for _, tt := range [][4]int{{9, 12, 2, 8}, {30, 40, 8, 8}, {1, 5, 3, 4}} {
+		old, n, fresh, m := tt[0], tt[1], tt[2], tt[3]
+		v := same(t, []drift.Reference{{Tasks: []drift.Outcome{drift.Passes(old, n)}}}, []drift.Outcome{drift.Passes(fresh, m)}, drift.Settings{Seed: 3, Draws: draws})
+		passes := old + fresh
+		expected := float64(m) * float64(passes) / float64(n+m)
+		want := 0.0
+		for s := max(0, passes-n); s <= min(m, passes); s++ {
+			if math.Abs(float64(s)-expected) >= math.Abs(float64(fresh)-expected)-1e-9 {
+				want += choose(passes, s) * choose(n+m-passes, m-s) / choose(n+m, m)
+			}
+		}
+		c := v.By[0]
+		if se := math.Sqrt(want*(1-want)/draws) + 1e-4; math.Abs(c.ShiftP-want) > 5*se || c.ShiftP != c.ChangeP || c.P != c.ShiftP {
+			t.Errorf("%v: p %v and %v, want %v ± %v", tt, c.ShiftP, c.ChangeP, want, se)
+		}
+		if gap := float64(fresh)/float64(m) - float64(old)/float64(n); math.Abs(c.Shift-gap) > 1e-12 || c.Tasks != 1 {
+			t.Errorf("%v: a shift of %v of %d tasks, want %v", tt, c.Shift, c.Tasks, gap)
+		}
+	}
+}
+
+// TestModelsThatStayAreLeftAlone draws references and pilots of the same tasks: binary
+// with many and with few rollouts, of different numbers for every task, and graded. The
+// rate of alarms is at most 1%, and the stated error is that of the shift.
+func TestModelsThatStayAreLeftAlone(t *testing.T) {
+	random := rand.New(rand.NewPCG(4, 4))
+	ps := chances(random, 40)
+	grades := func(n int) (all []drift.Outcome) {
+		for _, p := range ps {
+			var o drift.Outcome
+			for range n {
+				x := math.Round(4*p*random.Float64()) / 4
+				o = append(o, drift.Reward{Value: x, Rollouts: 1})
+			}
+			all = append(all, o)
+		}
+		return all
+	}
+	for name, outcomes := range map[string]func() (old, fresh []drift.Outcome){
+		"many":   func() (old, fresh []drift.Outcome) { return draw(random, ps, 64), draw(random, ps, 4) },
+		"few":    func() (old, fresh []drift.Outcome) { return draw(random, ps, 2), draw(random, ps, 3) },
+		"uneven": func() (old, fresh []drift.Outcome) { return draw(random, ps, 1, 0, 30, 7), draw(random, ps, 4) },
+		"graded": func() (old, fresh []drift.Outcome) { return grades(12), grades(4) },
+	} {
+		const pairs = 700
+		alarms, seen, stated := 0, 0.0, 0.0
+		for k := range pairs {
+			old, fresh := outcomes()
+			v := same(t, []drift.Reference{{Tasks: old}}, fresh, settings(k))
+			if v.Moved {
+				alarms++
+			}
+			seen += v.By[0].Shift * v.By[0].Shift / pairs
+			stated += v.By[0].Error * v.By[0].Error / pairs
+		}
+		if share := float64(alarms) / pairs; share > 0.01+4*math.Sqrt(0.01*0.99/pairs) || share == 0 {
+			t.Errorf("%s: alarms in %v of the cases", name, share)
+		}
+		if math.Abs(seen/stated-1) > 5*math.Sqrt(2.0/pairs) {
+			t.Errorf("%s: the shift has the variance %v, stated %v", name, seen, stated)
+		}
+	}
+}
+
+// TestEvaluationsAsReferences has references that HBN allocated: their last stage and
+// their pilot are references, and both together.
+func TestEvaluationsAsReferences(t *testing.T) {
+	prior, err := neyman.NewPrior(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(6, 4))
+	ps := chances(random, 60)
+	const pairs, m, budget = 600, 3, 8
+	posterior, work := prior.Pilot(m), prior.NewWork()
+	alarms := 0
+	for k := range pairs {
+		first := draw(random, ps, m)
+		counts, scores := make([]int, m+1), make([]float64, len(ps))
+		for _, o := range first {
+			counts[o[1].Rollouts]++
+		}
+		by := posterior.Scores(counts, work)
+		for i, o := range first {
+			scores[i] = by.At(o[1].Rollouts)
+		}
+		allocation, err := neyman.Allocate(scores, len(ps)*(budget-m))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := same(t, []drift.Reference{{Name: "pilot", Tasks: first}, {Name: "last stage", Tasks: draw(random, ps, allocation...)}}, draw(random, ps, 4), settings(k))
+		if v.Moved {
+			alarms++
+		}
+		if len(v.By) != 2 || v.By[1].Name != "last stage" || v.P != min(1, 2*v.By[0].P, 2*v.By[1].P) {
+			t.Fatalf("%+v", v)
+		}
+	}
+	if share := float64(alarms) / pairs; share > 0.01+4*math.Sqrt(0.01*0.99/pairs) {
+		t.Errorf("alarms in %v of the cases", share)
+	}
+}
+
+// TestMovedModelsAreFound: a shift by the one statistic, tasks that go either way by the
+// other.
+func TestMovedModelsAreFound(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 4))
+	ps := chances(random, 100)
+	worse, other := slices.Clone(ps), slices.Clone(ps)
+	gap := 0.0
+	for i, p := range ps {
+		worse[i] = 0.8 * p
+		gap += (worse[i] - p) / float64(len(ps))
+		if i%8 == 0 {
+			other[i] = 1 - p
+		}
+	}
+	const pairs = 40
+	var shifted, changed int
+	for k := range pairs {
+		old := []drift.Reference{{Tasks: draw(random, ps, 32)}}
+		v := same(t, old, draw(random, worse, 8), settings(k))
+		if v.Moved && v.By[0].ShiftP <= 0.01 && math.Abs(v.By[0].Shift-gap) < 5*v.By[0].Error {
+			shifted++
+		}
+		if v = same(t, old, draw(random, other, 8), settings(k)); v.Moved && v.By[0].ChangeP <= 0.01 {
+			changed++
+		}
+	}
+	if shifted < pairs-2 || changed < pairs-2 {
+		t.Errorf("%d of %d shifts and %d changes are found", shifted, pairs, changed)
+	}
+}
+
+func TestSeedsDecideTheDraws(t *testing.T) {
+	random := rand.New(rand.NewPCG(8, 4))
+	ps := chances(random, 20)
+	old, fresh := []drift.Reference{{Tasks: draw(random, ps, 16)}}, draw(random, ps, 4)
+	a, b, c := same(t, old, fresh, settings(1)), same(t, old, fresh, settings(1)), same(t, old, fresh, settings(2))
+	if !reflect.DeepEqual(a, b) || a.By[0].ShiftP == c.By[0].ShiftP {
+		t.Errorf("%+v\n%+v\n%+v", a, b, c)
+	}
+	// Tasks that tell nothing change nothing but the mean shift's denominator.
+	old[0].Tasks = append(old[0].Tasks, drift.Passes(5, 5), nil, drift.Passes(2, 3))
+	fresh = append(fresh, drift.Passes(4, 4), drift.Passes(1, 4), nil)
+	if d := same(t, old, fresh, settings(1)); d.P != a.P || d.By[0].Tasks != 21 || math.Abs(d.By[0].Shift*21-a.By[0].Shift*20) > 1e-12 {
+		t.Errorf("%+v, without them %+v", d, a)
+	}
+}
+
+func TestComparisonsThatAreNone(t *testing.T) {
+	good := []drift.Outcome{drift.Passes(1, 4), drift.Passes(2, 2)}
+	for want, tt := range map[string]struct {
+		references []drift.Reference
+		pilot      []drift.Outcome
+		draws      int
+	}{
+		"no reference":                         {nil, good, 9},
+		"-1 draws":                             {[]drift.Reference{{Tasks: good}}, good, -1},
+		"last month: 1 tasks, the pilot has 2": {[]drift.Reference{{"last month", good[:1]}}, good, 9},
+		"last month: task 1: -1 rollouts":      {[]drift.Reference{{"last month", []drift.Outcome{good[0], drift.Passes(3, 2)}}}, good, 9},
+		"task 0: 1 rollouts with the reward 2": {[]drift.Reference{{"x", good}}, []drift.Outcome{{{2, 1}}, good[1]}, 9},
+		"with the reward NaN":                  {[]drift.Reference{{"x", good}}, []drift.Outcome{{{math.NaN(), 1}}, good[1]}, 9},
+		"no task has rollouts both":            {[]drift.Reference{{"x", []drift.Outcome{good[0], nil}}}, []drift.Outcome{nil, good[1]}, 9},
+	} {
+		if _, err := drift.Same(tt.references, tt.pilot, drift.Settings{Seed: 1, Draws: tt.draws}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// sibling is a donor of so many rollouts a task.
+func sibling(random *rand.Rand, ps []float64, rollouts int) informed.Donor {
+	d := informed.Donor{Name: "a sibling"}
+	for _, o := range draw(random, ps, rollouts) {
+		d.Passes, d.Rollouts = append(d.Passes, o[1].Rollouts), append(d.Rollouts, rollouts)
+	}
+	return d
+}
+
+// TestModelsOfThePriorAreExplained draws models from the donors' nodes: alarms are rare.
+// Of one whose tasks have nothing to do with the donors' they are not.
+func TestModelsOfThePriorAreExplained(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 4))
+	const tasks, pilots, models = 60, 4, 200
+	prior, err := informed.New(tasks, []informed.Donor{sibling(random, chances(random, tasks), 16), sibling(random, chances(random, tasks), 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	explain := func(ps []float64, n int) drift.Explanation {
+		var passes []int
+		for _, o := range draw(random, ps, pilots) {
+			passes = append(passes, o[1].Rollouts)
+		}
+		e, err := drift.Explained(prior, pilots, passes, drift.Settings{Seed: uint64(n), Draws: 199})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	left, half, strangers := 0, 0, 0
+	ps := make([]float64, tasks)
+	for k := range models {
+		prior.DrawByDonors(random, ps)
+		e := explain(ps, k)
+		if e.Left {
+			left++
+		}
+		if e.P <= 0.5 {
+			half++
+		}
+		if k%10 == 0 && explain(chances(random, tasks), k).Left {
+			strangers++
+		}
+	}
+	if share := float64(left) / models; share > 0.01+4*math.Sqrt(0.01*0.99/models) {
+		t.Errorf("%v of the models as the donors have them are said to be others", share)
+	}
+	if share := float64(half) / models; share > 0.5+4*math.Sqrt(0.25/models) {
+		t.Errorf("p is at most 1/2 for %v of the models", share)
+	}
+	if strangers < 14 {
+		t.Errorf("%d of 20 strangers are found", strangers)
+	}
+}
+
+func TestExplanationsThatAreNone(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 4))
+	nobody, err := informed.New(3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	donor, err := informed.New(3, []informed.Donor{sibling(random, chances(random, 3), 16)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, explain := range map[string]func() error{
+		"without donors": func() error { _, err := drift.Explained(nobody, 2, []int{0, 1, 2}, settings(1)); return err },
+		"pilot of 0":     func() error { _, err := drift.Explained(donor, 0, []int{0, 0, 0}, settings(1)); return err },
+		"3 passes of 2":  func() error { _, err := drift.Explained(donor, 2, []int{0, 3, 0}, settings(1)); return err },
+		"want 3 of each": func() error { _, err := drift.Explained(donor, 2, []int{0}, settings(1)); return err },
+		"-5 draws": func() error {
+			_, err := drift.Explained(donor, 2, []int{0, 1, 2}, drift.Settings{Draws: -5})
+			return err
+		},
+	} {
+		if err := explain(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
