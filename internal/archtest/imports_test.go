@@ -96,8 +96,9 @@ var importRules = []importRule{
 	{"internal/vllm", []string{"internal/seed", "internal/clock"}},
 	{"internal/evaluation", []string{
 		"method/controller", "method/design", "method/estimate", "method/informed", "method/neyman", "method/staged", "internal/policy", "internal/router", "internal/coupled", "internal/sampler", "internal/vllm",
-		"internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/clock", "internal/seed", "internal/trial",
+		"internal/partial", "internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/clock", "internal/seed", "internal/trial",
 	}},
+	{"internal/partial", []string{"internal/rollout", "internal/vllm", "internal/journal", "internal/clock"}},
 	{"internal/sampler", []string{"internal/rollout", "internal/vllm", "internal/benchmark", "internal/seed"}},
 	{"internal/rollout", []string{"internal/rowfile", "internal/journal", "internal/atomicfile"}},
 

@@ -12,6 +12,7 @@ import (
 // others.
 func (r *Result) account(rows []Request, session int32, record *router.Record, places int) {
 	settle(rows, r.Rows)
+	gone := carried(rows)
 	ends := make(map[int32]float64) // of earlier sessions
 	for i := range rows {
 		q := &rows[i]
@@ -21,9 +22,9 @@ func (r *Result) account(rows []Request, session int32, record *router.Record, p
 			r.Tokens.Wasted += int64(q.CompletionTokens)
 		case router.AbortedRunning.String():
 			r.Extra++
-			r.Tokens.Wasted += int64(*q.AbortedTokens)
+			r.Tokens.Wasted += q.wasted(gone[i])
 		case router.Faulty.String():
-			r.Tokens.Wasted += int64(*q.AbortedTokens)
+			r.Tokens.Wasted += q.wasted(gone[i])
 		case lost:
 			r.Lost++
 		}
@@ -46,14 +47,10 @@ func settle(rows []Request, tasks []Task) {
 	for _, t := range tasks {
 		selected[t.ID] = t.Pilots + t.Continuations
 	}
-	type place struct {
-		task    string
-		rollout int32
-	}
 	seen := make(map[place]bool)
 	for i := len(rows) - 1; i >= 0; i-- {
 		q := &rows[i]
-		at := place{q.Task, q.Rollout}
+		at := q.place()
 		switch {
 		case q.State != completed:
 		case seen[at]:
@@ -65,6 +62,26 @@ func settle(rows []Request, tasks []Task) {
 		}
 		seen[at] = seen[at] || q.State == router.Accepted.String() || q.State == router.Discarded.String()
 	}
+}
+
+// carried tells which requests another one went on from: their tokens are among its.
+func carried(rows []Request) map[int]bool {
+	gone, last := make(map[int]bool), make(map[place]int)
+	for i := range rows {
+		if before, there := last[rows[i].place()]; there && rows[i].PrefixTokens > 0 {
+			gone[before] = true
+		}
+		last[rows[i].place()] = i
+	}
+	return gone
+}
+
+// wasted are the tokens of a request without an answer.
+func (q *Request) wasted(carried bool) int64 {
+	if carried {
+		return 0
+	}
+	return int64(*q.AbortedTokens)
 }
 
 // end is the last time that is known of the request.

@@ -28,58 +28,55 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 	place, end := e.place(id), e.Servers.ThinkEnd()
 	request := e.Corpus.Request(place, end)
 	r.Seed = request.Seed
-	if err := e.store.requests.Append(r); err != nil {
+	if err := errors.Join(e.resume(&request, r, place), e.store.request(r)); err != nil {
 		e.stop(err)
 		return
 	}
-	started, seen := time.Duration(-1), vllm.Usage{}
-	answer, server, err := e.Servers.Stream(ctx, request, func(p vllm.Piece) {
-		if started < 0 {
-			started = e.Now()
-		}
-		seen = p.Usage
-	})
+	h := e.listen(r, place)
+	answer, server, err := e.Servers.Stream(ctx, request, h.hear)
 	var kept *rollout.Rollout // nil beside an error
 	if err == nil {
-		kept, err = e.keep(place, &answer, server, end)
+		answer.Sent = answer.Sent.Add(-h.before) // the whole answer took longer
+		kept, err = e.Corpus.Rollout(place, &answer, server, end)
 	}
 	finished := e.Now()
 	e.counts.underWay.Add(-1)
-	r.Server, r.Finished, r.Started = server, seconds(finished), nil
-	if started >= 0 {
-		r.Started = seconds(started)
+	r.Server, r.Finished = server, seconds(finished)
+	r.Continued, r.AskedAgain = int32(answer.Continued), r.AskedAgain || answer.Again > 0
+	if h.started >= 0 {
+		r.Started = seconds(h.started)
 	}
-	event := router.Event{Request: int(r.Number), Started: started, Finished: finished}
+	event := router.Event{Request: int(r.Number), Started: h.started, Finished: finished}
 	if err != nil {
-		event.Kind, r.State = e.failure(ctx, started, id, err)
-		tokens := int32(max(0, seen.Completion))
-		r.PromptTokens, r.AbortedTokens = int32(max(0, seen.Prompt)), &tokens
-		event.Prompt, event.Generated, event.Err = max(0, seen.Prompt), max(0, seen.Completion), err
-	} else {
-		event.Kind, r.State = router.Answered, completed
-		r.PromptTokens, r.CompletionTokens = kept.PromptTokens, kept.CompletionTokens
-		event.Prompt, event.Generated = int(kept.PromptTokens), int(kept.CompletionTokens)
+		event.Kind, r.State = e.failure(ctx, h.started, id, err)
+		r.Kept = e.kept(r, place, h, err)
+		tokens := int32(max(0, h.usage.Completion))
+		r.PromptTokens, r.AbortedTokens = int32(max(0, h.usage.Prompt)), &tokens
+		event.Prompt, event.Generated, event.Err = max(0, h.usage.Prompt), max(0, h.usage.Completion), err
+		if err := e.store.request(r); err != nil {
+			e.stop(err)
+		}
+		e.give(event)
+		return
 	}
-	if err := e.store.requests.Append(r); err != nil {
+	event.Kind = router.Answered
+	event.Prompt, event.Generated = int(kept.PromptTokens), int(kept.CompletionTokens)
+	e.give(event) // the place is free: nothing is known of the answer yet
+	if err := e.keep(kept, r); err != nil {
 		e.stop(err)
+		return
 	}
-	e.give(event)
-	if kept != nil {
-		e.score(int(r.Number), id, kept, r)
-	}
+	e.score(int(r.Number), id, kept, r)
 }
 
-// keep stores an answer.
-func (e *engine) keep(place rollout.ID, answer *vllm.Completion, server string, thinkEnd int32) (*rollout.Rollout, error) {
-	r, err := e.Corpus.Rollout(place, answer, server, thinkEnd)
-	if err != nil {
-		return nil, err
+// keep stores an answer with all that had come in when it did.
+func (e *engine) keep(answer *rollout.Rollout, r *Request) error {
+	if err := e.store.partials.Finish(answer); err != nil {
+		return err
 	}
-	if err := e.store.rollouts.Append(r); err != nil {
-		return nil, err
-	}
-	e.measure(r)
-	return r, nil
+	e.measure(answer)
+	r.State, r.PromptTokens, r.CompletionTokens = completed, answer.PromptTokens, answer.CompletionTokens
+	return e.store.request(r)
 }
 
 // failure tells how a request without an answer ended: aborted as surplus, given
@@ -131,7 +128,7 @@ func (e *engine) score(number int, id controller.ID, r *rollout.Rollout, request
 	now := e.Now()
 	if request != nil {
 		request.RewardReady, request.Passed = seconds(now), &v.Correct
-		if err := e.store.requests.Append(request); err != nil {
+		if err := e.store.request(request); err != nil {
 			e.stop(err)
 			return
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/partial"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 	"speceval/internal/vllm"
@@ -228,7 +229,7 @@ func TestAScorerThatFailsPauses(t *testing.T) {
 	if want := outcome(newLab(t, "hbn-async", 8, 3, quiz...).run()); outcome(r) != want {
 		t.Errorf("%s\nwant %s", outcome(r), want)
 	}
-	if l.scored < len(l.asked)+paused.Kept-20 {
+	if l.scored < len(l.asked)+paused.Kept-20-r.Extra { // surplus need not be
 		t.Errorf("%d answers scored, %d of them new, after %d of which 20 were", l.scored, len(l.asked), before)
 	}
 }
@@ -301,7 +302,7 @@ func TestAnAnswerThatIsNoneIsAskedForAgain(t *testing.T) {
 
 // Other rules score what is there again, before anything more is allocated.
 func TestOtherRulesScoreAgain(t *testing.T) {
-	l := newLab(t, "hbn-async", 8, 3, quiz...)
+	l := newLab(t, "hbn-sync", 8, 3, quiz...)
 	l.unable = func(n int) error {
 		if n > 25 {
 			return errors.New("pause")
@@ -362,7 +363,7 @@ func TestDamagedLinesAreToldOf(t *testing.T) {
 	l := newLab(t, "uniform", 4, 4, quiz...)
 	l.fail = func(n int, _ vllm.Request) error {
 		if n > 20 {
-			return errors.New("pause")
+			return &vllm.Error{Kind: vllm.Unauthorized, Message: "pause"}
 		}
 		return nil
 	}
@@ -376,12 +377,18 @@ func TestDamagedLinesAreToldOf(t *testing.T) {
 	if err := os.WriteFile(path, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
+	if err := partial.Remove(l.settings.Folder); err != nil { // which has it, too
+		t.Fatal(err)
+	}
 	l.calm()
 	said := ""
 	l.settings.Say = func(message string) { said += message }
 	r := l.run()
 	if !strings.Contains(said, "1 damaged") || len(l.asked) != 21 {
 		t.Errorf("said %q, %d requests", said, len(l.asked))
+	}
+	if got := r.Losses; got.AskedAgain != 1 || math.Abs(got.WorstCase-1.0/40) > 1e-12 || got.Continued != 0 {
+		t.Errorf("losses %+v, want the one rollout", got)
 	}
 	recount(t, l, r)
 }

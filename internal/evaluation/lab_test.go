@@ -145,6 +145,7 @@ func (l *lab) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece))
 
 func (l *lab) Places() int     { return l.places }
 func (l *lab) ThinkEnd() int32 { return -1 }
+func (l *lab) Continues() bool { return false }
 
 func (l *lab) score(ctx context.Context, r *rollout.Response) (*rollout.Score, error) {
 	l.mu.Lock()

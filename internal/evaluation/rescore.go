@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"speceval/internal/rollout"
+	"speceval/internal/rowfile"
 )
 
 // Rescore scores the answers of a complete evaluation again, so many at a time,
@@ -47,7 +48,31 @@ func Rescore(ctx context.Context, s Settings, r *Result, atATime int) (*Result, 
 	if err := again.estimate(s.Prior); err != nil {
 		return nil, err
 	}
+	if err := s.loseAgain(&again, scores); err != nil {
+		return nil, err
+	}
 	return &again, s.writeScored(&again, all(scores))
+}
+
+// loseAgain says of new verdicts what losses can have done. Evaluations of versions
+// that kept no account of them stay as they are.
+func (s *Settings) loseAgain(again *Result, scores []*rollout.Score) error {
+	own, _, err := rowfile.ReadFile[Request](filepath.Join(s.Folder, requestsFile))
+	if missing := (*rowfile.MissingColumnError)(nil); errors.As(err, &missing) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	lost, err := s.Setup.lost(own)
+	if err != nil {
+		return err
+	}
+	rewards := make(map[rollout.ID]float64, len(scores))
+	for _, v := range scores {
+		rewards[v.ID()] = v.Reward()
+	}
+	return again.lose(lost, func(id rollout.ID) (float64, error) { return rewards[id], nil })
 }
 
 // scoreAll scores every answer of rollouts.parquet, in its order.

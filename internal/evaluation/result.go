@@ -43,6 +43,7 @@ type Result struct {
 	Rollouts int     `json:"rollouts"`       // that count, N·b unless a Stop decided on it
 	Extra    int     `json:"extra_rollouts"` // completed and not selected, or aborted while they ran
 	Lost     int     `json:"lost_requests"`  // under way when a process ended
+	Losses   Losses  `json:"losses"`
 	Tokens   Tokens  `json:"tokens"`
 	Seconds  float64 `json:"seconds"`         // from first requests to last rewards, of all sessions
 	Barrier  float64 `json:"barrier_seconds"` // for which places stood empty before the final allocation, on average over places
@@ -230,6 +231,13 @@ func (s *Settings) conclude(st *store, c *controller.Controller, record *router.
 		return nil, err
 	}
 	r.account(rows, st.session, record, s.Servers.Places())
+	lost, err := s.Setup.lost(rows)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.lose(lost, st.reward(s.Rules)); err != nil {
+		return nil, err
+	}
 	if err := s.write(st, r, rows); err != nil {
 		return nil, err
 	}

@@ -22,6 +22,9 @@ type Servers interface {
 	Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (answer vllm.Completion, server string, err error)
 	// Places is how many requests can be under way at a time.
 	Places() int
+	// Continues tells whether they can go on with an answer from a part of it, whose
+	// tokens they tell.
+	Continues() bool
 	// ThinkEnd is the id of the token that ends the thinking; -1 if there is none.
 	ThinkEnd() int32
 }
@@ -34,6 +37,7 @@ type Settings struct {
 
 	Corpus  sampler.Corpus // its seed is that of Seed
 	Servers Servers
+	OnLoss  vllm.OnLoss // what to do about an answer that is lost while it comes in
 	// Score scores an answer. It is called by many goroutines at a time; its error
 	// says why there is no verdict.
 	Score func(ctx context.Context, r *rollout.Response) (*rollout.Score, error)
@@ -86,7 +90,7 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 	if err := s.Setup.keep(s.Folder); err != nil {
 		return nil, err
 	}
-	st, err := openStore(s.Folder)
+	st, err := openStore(s.Folder, s.Clock)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
+	"speceval/internal/clock"
 	"speceval/internal/journal"
+	"speceval/internal/partial"
 	"speceval/internal/rollout"
 )
 
@@ -35,7 +38,20 @@ type Request struct {
 	State      string `parquet:"state" json:"state"`
 	Passed     *bool  `parquet:"passed" json:"passed"` // its reward; null without one
 	Prefetched bool   `parquet:"prefetched" json:"prefetched"`
+
+	PrefixTokens int32 `parquet:"prefix_tokens" json:"prefix_tokens"` // of earlier requests, from which it goes on with the answer
+	Continued    int32 `parquet:"continued" json:"continued"`         // how often it was lost itself and went on
+	AskedAgain   bool  `parquet:"asked_again" json:"asked_again"`     // it begins anew though something was seen before, or may have been
+	Kept         bool  `parquet:"kept" json:"kept"`                   // what is seen of it can be gone on with, or nothing was
 }
+
+// place is a rollout as requests name it.
+type place struct {
+	task    string
+	rollout int32
+}
+
+func (r *Request) place() place { return place{r.Task, r.Rollout} }
 
 // States of requests, beside those of package router.
 const (
@@ -58,14 +74,18 @@ type verdict struct {
 type store struct {
 	folder   string
 	rollouts *rollout.Journal
+	partials *partial.Log // of answers that are not there
 	verdicts *journal.Journal[verdict, rollout.ID]
 	requests *journal.Journal[Request, requestID]
 	session  int32
 	damaged  int // lines that could not be read
+
+	mu      sync.Mutex
+	exposed map[place]bool // rollouts that, if they are asked for anew, may have been seen
 }
 
-func openStore(folder string) (s *store, err error) {
-	s = &store{folder: folder}
+func openStore(folder string, clock clock.Clock) (s *store, err error) {
+	s = &store{folder: folder, exposed: make(map[place]bool)}
 	defer func() {
 		if err != nil {
 			s.close()
@@ -74,7 +94,7 @@ func openStore(folder string) (s *store, err error) {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, err
 	}
-	var damaged [3]int
+	var damaged [4]int
 	if s.rollouts, damaged[0], err = rollout.OpenJournal(s.path("rollouts")); err != nil {
 		return nil, err
 	}
@@ -84,14 +104,42 @@ func openStore(folder string) (s *store, err error) {
 	if s.requests, damaged[2], err = journal.Open(s.path("requests"), (*Request).id); err != nil {
 		return nil, err
 	}
-	s.damaged = damaged[0] + damaged[1] + damaged[2]
-	for r, err := range journal.Records[Request](s.path("requests")) {
-		if err != nil {
-			return nil, err
-		}
-		s.session = max(s.session, r.Session+1)
+	s.partials, damaged[3], err = partial.Open(folder, partial.Settings{
+		Clock: clock, Has: s.rollouts.Has, Keep: s.rollouts.Append, Sync: s.rollouts.Sync,
+	})
+	if err != nil {
+		return nil, err
 	}
-	return s, nil
+	s.damaged = damaged[0] + damaged[1] + damaged[2] + damaged[3]
+	rows, err := s.rows()
+	for i := range rows {
+		s.session = max(s.session, rows[i].Session+1)
+		s.ended(&rows[i])
+	}
+	return s, err
+}
+
+// request keeps a request.
+func (s *store) request(r *Request) error {
+	s.ended(r)
+	return s.requests.Append(r)
+}
+
+// ended notes what another request of the same rollout has to know, if there is one.
+// That of one that completed is asked for if its answer was damaged.
+func (s *store) ended(r *Request) {
+	if !r.Kept || r.State == completed {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.exposed[r.place()] = true
+	}
+}
+
+// seen tells whether something of a rollout may have been seen that is not kept.
+func (s *store) seen(of place) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.exposed[of]
 }
 
 func (s *store) path(what string) string { return filepath.Join(s.folder, what+journal.Suffix) }
@@ -111,6 +159,17 @@ func (s *store) find(id rollout.ID, rules string) (*rollout.Rollout, *verdict, e
 		return r, nil, err
 	}
 	return r, v, nil
+}
+
+// reward gives the rewards of rollouts that have a verdict by the given rules.
+func (s *store) reward(rules string) func(id rollout.ID) (float64, error) {
+	return func(id rollout.ID) (float64, error) {
+		_, v, err := s.find(id, rules)
+		if err != nil || v == nil {
+			return 0, errors.Join(err, fmt.Errorf("%v has no verdict", id))
+		}
+		return v.Reward(), nil
+	}
 }
 
 // rows are all requests of all sessions, in order.
@@ -133,11 +192,14 @@ func (s *store) rows() ([]Request, error) {
 
 // sync makes what has come in survive a machine that stops.
 func (s *store) sync() error {
-	return errors.Join(s.rollouts.Sync(), s.verdicts.Sync(), s.requests.Sync())
+	return errors.Join(s.partials.Sync(), s.rollouts.Sync(), s.verdicts.Sync(), s.requests.Sync())
 }
 
 func (s *store) close() error {
 	var errs []error
+	if s.partials != nil { // which stores rollouts to the last
+		errs = append(errs, s.partials.Close())
+	}
 	if s.rollouts != nil {
 		errs = append(errs, s.rollouts.Close())
 	}
@@ -152,7 +214,7 @@ func (s *store) close() error {
 
 // clear removes the journals of an evaluation that is complete.
 func clear(folder string) error {
-	var errs []error
+	errs := []error{partial.Remove(folder)}
 	for _, what := range []string{"rollouts", "scores", "requests"} {
 		err := os.Remove(filepath.Join(folder, what+journal.Suffix))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"os"
 	"slices"
@@ -115,6 +116,13 @@ func (j *Journal[T, K]) Len() int {
 	return len(j.lines)
 }
 
+// Size of the journal in bytes.
+func (j *Journal[T, K]) Size() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.end
+}
+
 // IDs are those of all records, in no order.
 func (j *Journal[T, K]) IDs() []K {
 	j.mu.Lock()
@@ -146,6 +154,23 @@ func (j *Journal[T, K]) Sync() error { return j.file.Sync() }
 
 // Close closes the file.
 func (j *Journal[T, K]) Close() error { return j.file.Close() }
+
+// Write puts a journal of these records in the place of what is at path, whole or
+// not at all. No Journal of that path may be used any more.
+func Write[T any](path string, records iter.Seq[*T]) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
+		for record := range records {
+			line, err := formatLine(record)
+			if err != nil {
+				return err
+			}
+			if _, err := w.Write(line); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
 
 // Remove closes the file and removes it.
 func (j *Journal[T, K]) Remove() error {

@@ -33,7 +33,7 @@ func BenchmarkPool(b *testing.B) {
 				r := asked(0)
 				for pb.Next() {
 					r.Seed = seed.Add(1)
-					_, _, err := p.request(b.Context(), r, func(context.Context, *vllm.Client) (vllm.Completion, error) {
+					_, _, err := p.request(b.Context(), r, answer{}, func(context.Context, *vllm.Client, vllm.Request, func(vllm.Piece)) (vllm.Completion, error) {
 						return vllm.Completion{}, nil
 					})
 					if err != nil {

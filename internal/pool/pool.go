@@ -150,7 +150,7 @@ func (p *Pool) Resent() int {
 // Complete asks one of the replicas for a completion, and returns the name of
 // the replica that it came from, or that failed last.
 func (p *Pool) Complete(ctx context.Context, r vllm.Request) (vllm.Completion, string, error) {
-	return p.request(ctx, r, func(ctx context.Context, c *vllm.Client) (vllm.Completion, error) {
+	return p.request(ctx, r, answer{}, func(ctx context.Context, c *vllm.Client, r vllm.Request, _ func(vllm.Piece)) (vllm.Completion, error) {
 		if c.Plain() { // whose silence shows in pieces only
 			return c.Stream(ctx, r, nil)
 		}
@@ -158,10 +158,13 @@ func (p *Pool) Complete(ctx context.Context, r vllm.Request) (vllm.Completion, s
 	})
 }
 
-// Stream is Complete in pieces. A request that is sent again, because its replica
-// died or hung or its answer broke, goes on from what was heard of the answer: if
-// it asks for TokenIDs, and the replica continues answers. Else another answer is
-// begun, whose first piece says so: see vllm.Piece.Anew.
+// Stream is Complete in pieces, which seen hears. A request that is lost under way
+// goes on from what was seen of its answer, at any replica, or begins anew, which
+// its first piece says then: see vllm.OnLoss. Ids of tokens are asked for of servers
+// alone that tell them.
 func (p *Pool) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, string, error) {
-	return p.request(ctx, r, resume(r, seen).send)
+	return p.request(ctx, r, answer{seen: seen, streams: true}, func(ctx context.Context, c *vllm.Client, r vllm.Request, hear func(vllm.Piece)) (vllm.Completion, error) {
+		r.TokenIDs = r.TokenIDs && !c.Plain()
+		return c.Stream(ctx, r, hear)
+	})
 }

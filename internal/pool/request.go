@@ -9,13 +9,13 @@ import (
 	"speceval/internal/vllm"
 )
 
-// sender sends a request to one server.
-type sender func(context.Context, *vllm.Client) (vllm.Completion, error)
+// sender sends a request to one server. What comes in is heard in pieces, or not.
+type sender func(ctx context.Context, c *vllm.Client, r vllm.Request, hear func(vllm.Piece)) (vllm.Completion, error)
 
 // request sends a request until it is answered, fails for good, or has been
 // tried as often as allowed.
-func (p *Pool) request(ctx context.Context, r vllm.Request, send sender) (completion vllm.Completion, name string, err error) {
-	j := job{pool: p, request: &r, send: send, arrival: p.arrive()}
+func (p *Pool) request(ctx context.Context, r vllm.Request, a answer, send sender) (completion vllm.Completion, name string, err error) {
+	j := job{pool: p, request: &r, answer: a, send: send, arrival: p.arrive()}
 	retry := vllm.Retry{
 		Attempts: p.settings.Attempts, Clock: p.settings.Clock, Seed: r.Seed,
 		Report: func(attempt int, err error, wait time.Duration) {
@@ -32,13 +32,15 @@ func (p *Pool) request(ctx context.Context, r vllm.Request, send sender) (comple
 		completion, name, err = j.attempt(ctx)
 		return err
 	})
+	j.answer.whole(&completion, err)
 	return completion, name, err
 }
 
 // job is a request on its way through the pool.
 type job struct {
 	pool    *Pool
-	request *vllm.Request
+	request *vllm.Request // with what has been seen of its answer
+	answer  answer
 	send    sender
 	arrival uint64
 	deaths  int       // of replicas that worked on it
@@ -53,20 +55,24 @@ func (j *job) attempt(ctx context.Context) (vllm.Completion, string, error) {
 			return vllm.Completion{}, "", err
 		}
 		r := l.replica
-		completion, err := j.send(l.ctx, r.Client)
+		completion, err := j.send(l.ctx, r.Client, *j.request, j.answer.hear)
 		if err == nil {
 			j.pool.answered(r)
 			j.pool.release(l)
 			return completion, r.Name, nil
 		}
 		lost := j.lost(ctx, l, err) || j.putOff(l, err)
+		closed := errors.Is(context.Cause(l.ctx), ErrClosed)
 		j.pool.release(l)
+		forbidden := j.proceed(ctx, r, &completion, err)
 		switch {
 		case ctx.Err() != nil:
 			return completion, r.Name, err
-		case errors.Is(context.Cause(l.ctx), ErrClosed):
+		case closed:
 			return completion, r.Name, ErrClosed
-		case !lost:
+		case forbidden != nil:
+			return completion, r.Name, forbidden
+		case !lost && !notContinued(err):
 			return completion, r.Name, err
 		case j.deaths >= j.pool.settings.Deaths:
 			return completion, r.Name, fmt.Errorf("%s: %w: %d died, the last with: %v", j.name(), ErrDeadly, j.deaths, err)

@@ -14,6 +14,8 @@ type Completion struct {
 	PromptIDs   []int32 // of the prompt as the server rendered it; nil unless TokenIDs are asked for
 	Fingerprint string  // system_fingerprint: version and configuration of the server
 	Software    string  // the Server header; "" if there is none
+	Continued   int     // how often a pool went on with it after a loss; see OnLoss
+	Again       int     // how often a pool began it anew, though a part may have been seen
 
 	Sent     time.Time // when the request was handed to the network
 	First    time.Time // when the first token arrived; zero if not streamed

@@ -43,6 +43,8 @@ type Request struct {
 	// Prefix is what there is of the answer: the rest of it is asked for, and not
 	// another. nil: nothing.
 	Prefix *Prefix
+	// OnLoss is what a pool does when the answer is lost while it comes in.
+	OnLoss OnLoss
 }
 
 // Sampling is how a model is asked: all of a request but the question, its seed

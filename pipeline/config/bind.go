@@ -69,6 +69,7 @@ func bind(c *Config, d *document) map[string]string {
 	serving.integer("hang_seconds", &c.Serving.HangSeconds, 1, 1<<20)
 	serving.integer("outage_seconds", &c.Serving.OutageSeconds, 0, 1<<20)
 	serving.integer("start_seconds", &c.Serving.StartSeconds, 1, 1<<20)
+	serving.choice("on_loss", &c.Serving.OnLoss, OnLossContinue, OnLossAgain, OnLossRefuse)
 
 	judge := d.table("judge")
 	judge.urls("urls", &c.Judge.URLs)

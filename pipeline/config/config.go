@@ -180,7 +180,15 @@ type Serving struct {
 	HangSeconds   int    // without a token, while requests run, until a replica counts as hung
 	OutageSeconds int    // without a live replica until a run gives up
 	StartSeconds  int    // for launched servers to become healthy
+	OnLoss        string // what to do about an answer that is lost under way, one of the following
 }
+
+// What to do about an answer that is lost while it comes in.
+const (
+	OnLossContinue = "continue" // go on from what has been seen; ask again where no server can
+	OnLossAgain    = "again"    // ask again
+	OnLossRefuse   = "refuse"   // go on, and stop where no server can
+)
 
 // Judge is the model that scores free-form answers.
 type Judge struct {

@@ -17,7 +17,7 @@ func Default() *Config {
 			},
 		},
 		Systems:  Systems{Engine: EngineSimulated, Replicas: 8, Window: 32, Protocol: ProtocolPaper, Lengths: LengthsNatural, MeasuredRepeats: []int{}, ScoredRepeats: []int{}},
-		Serving:  Serving{Version: "0.23.0", Attempts: 5, HangSeconds: 300, OutageSeconds: 900, StartSeconds: 1800},
+		Serving:  Serving{Version: "0.23.0", Attempts: 5, HangSeconds: 300, OutageSeconds: 900, StartSeconds: 1800, OnLoss: OnLossContinue},
 		Judge:    Judge{Model: "Qwen3.6-35B-A3B", MaxTokens: 4096},
 		Sandbox:  Sandbox{SecondsPerTest: 6, MemoryMiB: 4096, Python: "python3"},
 		Executor: defaultExecutor(),

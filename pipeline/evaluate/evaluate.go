@@ -17,6 +17,7 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/pool"
 	"speceval/internal/serving"
+	"speceval/internal/vllm"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
@@ -51,14 +52,18 @@ type Request struct {
 	Policy string // one of evaluation.WayNames; "": the default for what is known
 	Stages int    // of policies that choose their number; 0: choose
 	Goal
-	Plan string  // file of a Plan whose budget is taken, in place of a Goal
-	Seed *uint64 // nil: the experiment's
+	Plan   string  // file of a Plan whose budget is taken, in place of a Goal
+	Seed   *uint64 // nil: the experiment's
+	OnLoss string  // what to do about answers that are lost under way; "": as configured
 }
 
 // Evaluate begins an evaluation, resumes one that is not complete, or returns the
 // result of a complete one. folder is where it is. The error is an
 // *evaluation.PausedError if the same request resumes from there.
 func (s *Subject) Evaluate(ctx context.Context, r Request, h Host) (result *evaluation.Result, folder string, err error) {
+	if err := s.onLoss(r.OnLoss); err != nil {
+		return nil, "", err
+	}
 	setup, err := s.requested(ctx, r, h.Say)
 	if err != nil {
 		return nil, "", err
@@ -125,6 +130,19 @@ func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, stages i
 	return result, folder, err
 }
 
+// onLoss puts a rule for answers that are lost in the place of the configured one,
+// unless it is "".
+func (s *Subject) onLoss(rule string) error {
+	if rule == "" {
+		return nil
+	}
+	if _, err := vllm.ParseOnLoss(rule); err != nil {
+		return requestf("--on-loss %v", err)
+	}
+	s.cfg.Serving.OnLoss = rule // of this subject alone
+	return nil
+}
+
 // complete is the result of an evaluation that is complete; nil if it is not.
 func complete(setup *evaluation.Setup, folder, rules string, say func(string)) (*evaluation.Result, error) {
 	there, err := evaluation.ReadSetup(folder)
@@ -174,6 +192,7 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 		}
 	}
 	settings := s.settings(setup, open, scored.rules, h.Commit)
+	settings.OnLoss = experiment.OnLoss(s.cfg)
 	settings.Servers, settings.Began, settings.Drain = lease, h.Began, h.Drain
 	settings.Provenance, settings.Notes = lease.provenance(), pool.Notes(lease.Served)
 	for _, note := range settings.Notes {

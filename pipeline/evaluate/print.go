@@ -29,6 +29,9 @@ func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) err
 	if r.Known != nil {
 		line("donors", "%s", knownText(r.Known))
 	}
+	if text := lossesText(r.Losses); text != "" {
+		line("lost", "%s", text)
+	}
 	line("tokens", "%s", tokensText(r.Tokens))
 	line("time", "%s", timeText(r))
 	if r.Design.Risk != nil {
@@ -94,6 +97,19 @@ func rolloutsText(r *evaluation.Result) string {
 		text += fmt.Sprintf("; %s", phrase.Count(r.Lost, "request was lost when a run ended", "requests were lost when runs ended"))
 	}
 	return text
+}
+
+// lossesText says what became of rollouts that were lost under way; "" of none.
+func lossesText(l evaluation.Losses) string {
+	var parts []string
+	if l.Continued > 0 {
+		parts = append(parts, fmt.Sprintf("%s continued from what was seen", phrase.Count(l.Continued, "rollout", "rollouts")))
+	}
+	if l.AskedAgain > 0 {
+		parts = append(parts, fmt.Sprintf("%s asked again, for which the mean may be too high by %.4f at most, or too low by %.4f",
+			phrase.Count(l.AskedAgain, "rollout", "rollouts"), l.TooHigh, l.TooLow))
+	}
+	return strings.Join(parts, "; ")
 }
 
 func tokensText(t evaluation.Tokens) string {

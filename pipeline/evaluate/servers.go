@@ -30,6 +30,7 @@ func (s *Subject) acquire(ctx context.Context, servers *serving.Servers, drain <
 	}()
 	model := experiment.ServedModel(s.cfg, s.model)
 	model.Requires.Foreign, model.Requires.Version = true, ""
+	model.Requires.Continues = experiment.OnLoss(s.cfg) != vllm.AskAgain
 	model.Requires.Sampling = experiment.Sampling(s.cfg, s.model)
 	l, err := servers.Acquire(ctx, model)
 	return lease{experiment.Replicas{Lease: l}}, err

@@ -55,6 +55,17 @@ func servingSettings(cfg *config.Config, o Outside) serving.Settings {
 	return s
 }
 
+// OnLoss is what to do about answers that are lost under way.
+func OnLoss(cfg *config.Config) vllm.OnLoss {
+	switch cfg.Serving.OnLoss {
+	case config.OnLossAgain:
+		return vllm.AskAgain
+	case config.OnLossRefuse:
+		return vllm.Refuse
+	}
+	return vllm.Continue
+}
+
 // visibleGPUs are those that CUDA_VISIBLE_DEVICES leaves this process, as in a
 // Slurm job; nil where it says nothing.
 func visibleGPUs(environment []string) []string {

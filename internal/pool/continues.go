@@ -4,65 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"speceval/internal/vllm"
 )
-
-// resumed is a stream that goes on at another replica, or at the same one again,
-// from where it broke.
-type resumed struct {
-	request vllm.Request
-	seen    func(vllm.Piece) // may be nil
-	now     vllm.Prefix      // as far as the answer was heard
-	heard   bool             // of an answer, be it without ids
-	anew    bool             // the next piece begins another answer
-}
-
-// resume is a stream of a request, which may have a prefix already.
-func resume(r vllm.Request, seen func(vllm.Piece)) *resumed {
-	s := &resumed{request: r, seen: seen}
-	if r.Prefix != nil {
-		s.now, s.heard = *r.Prefix, true
-		s.now.IDs = slices.Clip(s.now.IDs)
-	}
-	return s
-}
-
-// send asks one server for the answer, or for the rest of it.
-func (s *resumed) send(ctx context.Context, c *vllm.Client) (vllm.Completion, error) {
-	for {
-		r := s.request
-		r.Prefix = s.prefix()
-		completion, err := c.Stream(ctx, r, s.hear)
-		var e *vllm.Error
-		if r.Prefix == nil || !errors.As(err, &e) || e.Kind != vllm.NotContinued {
-			return completion, err
-		}
-		s.now = vllm.Prefix{} // and so the next is another answer
-	}
-}
-
-// prefix is what there is to go on from; nil if the answer must begin anew.
-func (s *resumed) prefix() *vllm.Prefix {
-	if len(s.now.PromptIDs) > 0 && len(s.now.IDs) > 0 {
-		now := s.now
-		now.IDs = slices.Clip(now.IDs)
-		return &now
-	}
-	s.now, s.anew = vllm.Prefix{}, s.heard
-	return nil
-}
-
-func (s *resumed) hear(p vllm.Piece) {
-	p.Anew = s.anew
-	s.anew = false
-	s.heard = s.heard || len(p.IDs) > 0 || p.Text != "" || p.Reasoning != "" || p.Usage.Completion > 0
-	s.now.Add(p)
-	if s.seen != nil {
-		s.seen(p)
-	}
-}
 
 // The proof that a replica continues answers: the tokens of an answer that is
 // begun, and of the same when it has gone on.

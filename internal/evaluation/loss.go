@@ -1,0 +1,203 @@
+package evaluation
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"speceval/internal/rollout"
+	"speceval/internal/rowfile"
+	"speceval/internal/vllm"
+	"speceval/method/estimate"
+)
+
+// Losses are the rollouts that count whose answers were lost while they came in: a
+// process was killed, a replica died, a connection was cut.
+//
+// One that was continued from what had been seen of it has the law of any other. One
+// that was asked for again has not: the lost ones are the long ones more often than
+// not. Had its first answer come to its end, the estimate would differ by the change
+// of its reward, in [0, 1], times its weight in the estimate, and by nothing else on
+// average, since continuations are fresh rollouts however many there are. So the
+// estimate is too high by at most the sum of weight × reward of these rollouts, too
+// low by at most the sum of weight × (1 − reward), and biased by no more than the
+// expectations of these.
+type Losses struct {
+	Continued  int     `json:"continued"`   // rollouts
+	AskedAgain int     `json:"asked_again"` // rollouts of which something was seen before, or may have been
+	TooHigh    float64 `json:"too_high"`    // by which the estimate can be, at most
+	TooLow     float64 `json:"too_low"`
+	WorstCase  float64 `json:"worst_case"` // their sum, whatever the rewards: Σ weight
+}
+
+// Bound is by how much asking again can have moved the estimate, at most.
+func (l *Losses) Bound() float64 { return max(l.TooHigh, l.TooLow) }
+
+// errLoss is the cause of the end of an evaluation that would have to ask again.
+var errLoss = errors.New("it was lost with a part of its answer that was seen, or may have been, and cannot be continued: " +
+	"--on-loss continue asks for such rollouts again, and the result says what that can have done to the mean; another --seed begins anew")
+
+// resume sets from where a request goes on, or notes that it throws away what was
+// seen of its rollout before.
+func (e *engine) resume(request *vllm.Request, r *Request, id rollout.ID) error {
+	log := e.store.partials
+	keeps := e.OnLoss != vllm.AskAgain && e.Servers.Continues()
+	there := log.Find(id)
+	switch {
+	case there == nil:
+		r.AskedAgain = e.store.seen(r.place())
+	case keeps:
+		request.Prefix, r.AskedAgain = there.Prefix, there.Torn
+	default:
+		r.AskedAgain = true
+		log.Forget(id)
+	}
+	if r.AskedAgain && e.OnLoss == vllm.Refuse {
+		return fmt.Errorf("rollout %d of task %s: %w", r.Rollout, r.Task, errLoss)
+	}
+	if request.Prefix != nil {
+		r.PrefixTokens = int32(len(request.Prefix.IDs))
+	}
+	r.Kept, request.TokenIDs, request.OnLoss = keeps, request.TokenIDs || keeps, e.OnLoss
+	return nil
+}
+
+// heard is what a request has heard of its answer.
+type heard struct {
+	*engine
+	request *Request
+	id      rollout.ID
+	before  time.Duration // that servers have worked on the answer before
+	started time.Duration // negative: not yet
+	usage   vllm.Usage
+}
+
+// listen begins to keep what comes in for a request.
+func (e *engine) listen(r *Request, id rollout.ID) *heard {
+	h := &heard{engine: e, request: r, id: id, started: -1}
+	if there := e.store.partials.Find(id); there != nil {
+		h.before = there.Took
+	}
+	e.store.partials.Asked(id)
+	return h
+}
+
+// hear takes a piece of the answer.
+func (h *heard) hear(p vllm.Piece) {
+	if p.Anew {
+		h.store.partials.Forget(h.id)
+		h.before, h.request.AskedAgain = 0, true
+		if err := h.store.request(h.request); err != nil {
+			h.stop(err)
+		}
+	}
+	if h.started < 0 {
+		h.started = h.Now()
+	}
+	h.usage = p.Usage
+	if h.request.Kept {
+		h.store.partials.Saw(h.id, p)
+	}
+}
+
+// kept tells whether nothing is lost of a request that has failed, if it is made again.
+func (e *engine) kept(r *Request, id rollout.ID, h *heard, err error) bool {
+	if r.Kept {
+		return h.started < 0 || e.store.partials.Find(id) != nil
+	}
+	var failure *vllm.Error
+	return h.started < 0 && errors.As(err, &failure) && !failure.Worked()
+}
+
+// fate is what became of a rollout.
+type fate struct{ continued, again bool }
+
+// fates are those of all rollouts that were lost.
+func fates(rows []Request) map[place]fate {
+	all := make(map[place]fate)
+	for i := range rows {
+		q := &rows[i]
+		f := all[q.place()]
+		f.continued = !q.AskedAgain && (f.continued || q.PrefixTokens > 0 || q.Continued > 0)
+		f.again = f.again || q.AskedAgain
+		if f != (fate{}) {
+			all[q.place()] = f
+		}
+	}
+	return all
+}
+
+// lost are the fates of the rollouts of an evaluation, by its own requests and by
+// those of what it extends, for the rollouts that it has from there.
+func (s *Setup) lost(own []Request) (map[place]fate, error) {
+	all := fates(own)
+	for x := s.Extends; x != nil; {
+		rows, _, err := rowfile.ReadFile[Request](filepath.Join(x.Folder, requestsFile))
+		if missing := (*rowfile.MissingColumnError)(nil); err != nil && !errors.As(err, &missing) {
+			return nil, err
+		}
+		lost := fates(rows)
+		for i, id := range s.TaskIDs {
+			for n := range x.rollouts(i) {
+				if f, there := lost[place{id, int32(n)}]; there {
+					all[place{id, int32(n)}] = f
+				}
+			}
+		}
+		before, err := ReadSetup(x.Folder)
+		if err != nil {
+			return nil, err
+		}
+		x = before.Extends
+	}
+	return all, nil
+}
+
+// lose sets what was lost of the rollouts that count.
+func (r *Result) lose(lost map[place]fate, reward func(id rollout.ID) (float64, error)) error {
+	r.Losses = Losses{}
+	tasks := r.counted()
+	for i := range r.Rows {
+		t := &r.Rows[i]
+		for n := range t.Pilots + t.Continuations {
+			f := lost[place{t.ID, n}]
+			if f.continued {
+				r.Losses.Continued++
+			}
+			if !f.again {
+				continue
+			}
+			x, err := reward(rollout.ID{Task: t.Index, Rollout: n})
+			if err != nil {
+				return err
+			}
+			weight := weightOf(tasks, i, int(n))
+			r.Losses.AskedAgain++
+			r.Losses.TooHigh += weight * x
+			r.Losses.TooLow += weight * (1 - x)
+			r.Losses.WorstCase += weight
+		}
+	}
+	return nil
+}
+
+// weightOf is the weight in the estimate of a rollout of a task, whose rollouts are
+// numbered stage by stage.
+func weightOf(tasks []estimate.Task, task, n int) float64 {
+	shares := 0.0
+	for _, t := range tasks {
+		shares += t.Share
+	}
+	share := 1 / float64(len(tasks))
+	if shares > 0 {
+		share = tasks[task].Share / shares
+	}
+	for _, s := range tasks[task].Stages {
+		if n < s.Rollouts {
+			return share * s.Weight / float64(s.Rollouts)
+		}
+		n -= s.Rollouts
+	}
+	return 0
+}
