@@ -51,6 +51,9 @@ var prompts embed.FS
 //go:embed prompts/judge/verdict.txt
 var verdictPrompt []byte
 
+//go:embed prompts/judge/grade.txt
+var gradePrompt []byte
+
 // Names of the embedded files, as errors and plans show them.
 const (
 	ProfilesName      = "data/profiles.parquet"
@@ -64,6 +67,7 @@ const (
 	SmallBenchmarkName = "data/smallbench/smallbench.jsonl"
 	PrimerName         = "data/smallmodel/primer.jsonl"
 	VerdictPromptName  = "data/prompts/judge/verdict.txt"
+	GradePromptName    = "data/prompts/judge/grade.txt"
 )
 
 // Profiles is a Parquet file, to be read by profile.Parse: 108 profiles, one of
@@ -140,3 +144,6 @@ func Prompts() fs.FS {
 // VerdictPrompt is a template of the turn by which a judge model is asked for a
 // verdict, to be read by judge.ParsePrompt.
 func VerdictPrompt() []byte { return verdictPrompt }
+
+// GradePrompt is that of the turn by which it is asked for a grade.
+func GradePrompt() []byte { return gradePrompt }

@@ -77,6 +77,7 @@ func bind(c *Config, d *document) map[string]string {
 	judge.number("temperature", &c.Judge.Temperature, 0, 2)
 	judge.integer("max_tokens", &c.Judge.MaxTokens, 1, 1<<20)
 	judge.optionalText("prompt", &c.Judge.Prompt)
+	judge.optionalText("grading_prompt", &c.Judge.GradingPrompt)
 
 	sandbox := d.table("sandbox")
 	sandbox.integer("seconds_per_test", &c.Sandbox.SecondsPerTest, 1, 3600)

@@ -197,6 +197,8 @@ type Judge struct {
 	Temperature float64
 	MaxTokens   int    // of a verdict
 	Prompt      string // file of the judge's user turn; "" for our own wording
+
+	GradingPrompt string // the same for graded answers
 }
 
 // Sandbox bounds the programs that code scorers run.

@@ -120,7 +120,7 @@ func texEngine(cfg *config.Config, out string, look func(string) (string, error)
 
 // unshown are the keys that the report leaves out: folders, servers, and how
 // units are run. No result depends on where something is.
-var unshown = []string{"experiment.out", "corpus.profiles", "corpus.tasks", "corpus.prompts", "judge.urls", "judge.prompt", "sandbox.python", "worker"}
+var unshown = []string{"experiment.out", "corpus.profiles", "corpus.tasks", "corpus.prompts", "judge.urls", "judge.prompt", "judge.grading_prompt", "sandbox.python", "worker"}
 
 // shownConfiguration is what the report shows of the configuration.
 func shownConfiguration(cfg *config.Config) map[string]string {

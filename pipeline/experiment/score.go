@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"text/template"
 	"time"
 
 	"speceval/data"
@@ -35,7 +36,7 @@ func Judges(cfg *config.Config, o Outside) *serving.Servers {
 // ScoreSettings are those of the score stage, with what the user should know.
 func ScoreSettings(cfg *config.Config, servers *serving.Servers, tasks []TaskFile) (s score.Settings, notes []string, err error) {
 	s = score.Settings{
-		Rollouts: cfg.Corpus.RolloutsPerTask, JudgeName: cfg.Judge.Model, AtATime: runtime.GOMAXPROCS(0),
+		Rollouts: cfg.Corpus.RolloutsPerTask, JudgeName: cfg.Judge.Model, GradingName: cfg.Judge.Model, AtATime: runtime.GOMAXPROCS(0),
 		Config: map[family.Need]map[string]string{
 			family.Judge:   cfg.Slice("judge.model", "judge.temperature", "judge.max_tokens"),
 			family.Sandbox: cfg.Slice("sandbox.seconds_per_test", "sandbox.memory_mib", "sandbox.python"),
@@ -59,13 +60,16 @@ func ScoreSettings(cfg *config.Config, servers *serving.Servers, tasks []TaskFil
 			notes = append(notes, b.ID+" has answers that a judge scores: name its servers in judge.urls before the score stage")
 		}
 	}
-	prompt, source, err := judgePrompt(cfg)
+	asked, prompts, err := judgePrompts(cfg)
 	if err != nil {
 		return s, nil, err
 	}
-	s.Sources = map[family.Need][]dag.Source{family.Judge: {source}}
+	s.Sources = map[family.Need][]dag.Source{family.Judge: {{Name: "the judge's prompt", SHA256: prompts[0]}}}
 	if cfg.Judge.Prompt != "" {
-		s.JudgeName += ":prompt=" + source.SHA256[:8]
+		s.JudgeName += ":prompt=" + prompts[0][:8]
+	}
+	if cfg.Judge.GradingPrompt != "" {
+		s.GradingName += ":prompt=" + prompts[1][:8]
 	}
 	s.Judge = func(ctx context.Context) (score.Judge, error) {
 		if len(cfg.Judge.URLs) == 0 {
@@ -75,7 +79,7 @@ func ScoreSettings(cfg *config.Config, servers *serving.Servers, tasks []TaskFil
 		if err != nil {
 			return score.Judge{}, err
 		}
-		asked := prompt // a copy: units run side by side
+		asked := asked // a copy: units run side by side
 		asked.Servers = lease
 		return score.Judge{Settings: asked, Places: lease.Places, Release: lease.Release}, nil
 	}
@@ -83,24 +87,35 @@ func ScoreSettings(cfg *config.Config, servers *serving.Servers, tasks []TaskFil
 	return s, notes, nil
 }
 
-// judgePrompt is how the judge is asked, and where that comes from.
-func judgePrompt(cfg *config.Config) (judge.Settings, dag.Source, error) {
-	text, name := data.VerdictPrompt(), data.VerdictPromptName
-	if cfg.Judge.Prompt != "" {
-		var err error
-		if text, err = os.ReadFile(cfg.Judge.Prompt); err != nil {
-			return judge.Settings{}, dag.Source{}, fmt.Errorf("judge.prompt: %w", err)
-		}
-		name = cfg.Judge.Prompt
+// judgePrompts is how the judge is asked, with the digests of its prompts: that for a
+// verdict, and that for a grade.
+func judgePrompts(cfg *config.Config) (s judge.Settings, sums [2]string, err error) {
+	s.Sampling = vllm.Sampling{
+		Model: cfg.Judge.Model, Temperature: cfg.Judge.Temperature, TopP: 1, MaxTokens: cfg.Judge.MaxTokens,
+		TemplateArguments: map[string]any{"enable_thinking": false},
 	}
-	template, err := judge.ParsePrompt(string(text), name)
-	return judge.Settings{
-		Sampling: vllm.Sampling{
-			Model: cfg.Judge.Model, Temperature: cfg.Judge.Temperature, TopP: 1, MaxTokens: cfg.Judge.MaxTokens,
-			TemplateArguments: map[string]any{"enable_thinking": false},
-		},
-		Prompt: template,
-	}, dag.Source{Name: "the judge's prompt", SHA256: digest(text)}, err
+	for i, prompt := range []struct {
+		to        **template.Template
+		key, file string
+		ours      []byte
+		name      string
+	}{
+		{&s.Prompt, "judge.prompt", cfg.Judge.Prompt, data.VerdictPrompt(), data.VerdictPromptName},
+		{&s.Grading, "judge.grading_prompt", cfg.Judge.GradingPrompt, data.GradePrompt(), data.GradePromptName},
+	} {
+		text, name := prompt.ours, prompt.name
+		if prompt.file != "" {
+			if text, err = os.ReadFile(prompt.file); err != nil {
+				return s, sums, fmt.Errorf("%s: %w", prompt.key, err)
+			}
+			name = prompt.file
+		}
+		if *prompt.to, err = judge.ParsePrompt(string(text), name); err != nil {
+			return s, sums, err
+		}
+		sums[i] = digest(text)
+	}
+	return s, sums, nil
 }
 
 // programs is what runs programs of models: one runner, since its limits are of

@@ -100,21 +100,34 @@ func TestWhatScoringIsTold(t *testing.T) {
 
 func TestAnOfficialPromptIsPartOfTheJudgesName(t *testing.T) {
 	cfg, dir := sampledConfig(t)
-	ours, source, err := judgePrompt(cfg)
-	if err != nil || ours.Sampling.TemplateArguments["enable_thinking"] != false || ours.Sampling.Temperature != 0 {
-		t.Fatalf("%+v, %v", ours.Sampling, err)
+	settings, ours, err := judgePrompts(cfg)
+	if err != nil || settings.Sampling.TemplateArguments["enable_thinking"] != false || settings.Sampling.Temperature != 0 || ours[0] == ours[1] {
+		t.Fatalf("%+v, %v", settings.Sampling, err)
 	}
-	cfg.Judge.Prompt = filepath.Join(dir, "official.txt")
-	if _, official, err := judgePrompt(cfg); err != nil || official.SHA256 == source.SHA256 {
-		t.Errorf("%+v, %v", official, err)
+	official, missing := filepath.Join(dir, "official.txt"), filepath.Join(dir, "none.txt")
+	names := func() [2]string {
+		s, _, err := ScoreSettings(cfg, Judges(cfg, Outside{}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return [2]string{s.JudgeName, s.GradingName}
 	}
-	s, _, err := ScoreSettings(cfg, Judges(cfg, Outside{}), nil)
-	if err != nil || !strings.HasPrefix(s.JudgeName, cfg.Judge.Model+":prompt=") {
-		t.Errorf("name %q, %v", s.JudgeName, err)
-	}
-	cfg.Judge.Prompt = filepath.Join(dir, "none.txt")
-	if _, _, err := judgePrompt(cfg); err == nil || !strings.Contains(err.Error(), "judge.prompt") {
-		t.Errorf("a prompt that is not there: %v", err)
+	for i, file := range []*string{&cfg.Judge.Prompt, &cfg.Judge.GradingPrompt} {
+		*file = official
+		_, sums, err := judgePrompts(cfg)
+		if err != nil || sums[i] == ours[i] || sums[1-i] != ours[1-i] {
+			t.Errorf("digests %v, ours %v, %v", sums, ours, err)
+		}
+		want := [2]string{cfg.Judge.Model, cfg.Judge.Model}
+		want[i] += ":prompt=" + sums[i][:8]
+		if got := names(); got != want {
+			t.Errorf("names %q, want %q", got, want)
+		}
+		*file = missing
+		if _, _, err := judgePrompts(cfg); err == nil || !strings.Contains(err.Error(), []string{"judge.prompt", "judge.grading_prompt"}[i]) {
+			t.Errorf("a prompt that is not there: %v", err)
+		}
+		*file = ""
 	}
 }
 

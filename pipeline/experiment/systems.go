@@ -211,6 +211,9 @@ func scoredRuns(cfg *config.Config, tasks []TaskFile, judges *serving.Servers) (
 		Answers: make(map[string]dag.Source),
 	}
 	for _, b := range scoring.Benchmarks {
+		if err := b.PassFail(); err != nil {
+			return nil, err
+		}
 		s.Answers[b.ID] = b.Answers
 	}
 	s.Scorer = func(ctx context.Context, p pair.Pair) (systems.Scorer, error) {

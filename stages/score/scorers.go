@@ -14,7 +14,10 @@ import (
 
 // version names the rules of a family, in scores and profiles.
 func (s *Settings) version(f family.Family) string {
-	if f.Need == family.Judge {
+	switch {
+	case f.Need == family.Judge && f.Graded:
+		return f.Version + ":" + s.GradingName
+	case f.Need == family.Judge:
 		return f.Version + ":" + s.JudgeName
 	}
 	return f.Version

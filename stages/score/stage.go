@@ -41,6 +41,8 @@ type Settings struct {
 	// JudgeName is what the version of the judge's verdicts includes: its model,
 	// and its prompt if that is not ours.
 	JudgeName string
+	// GradingName is JudgeName for graded answers, whose prompt is another one.
+	GradingName string
 
 	// Config is the part of the configuration that verdicts depend on where
 	// scoring has a need.
@@ -81,7 +83,7 @@ func Satisfied(standIn string) dag.Stage {
 }
 
 // Stage is the stage. It is an error if a benchmark has too few tasks, or one with
-// an unknown scorer.
+// an unknown scorer or one that grades, since profiles count passes.
 func Stage(s Settings) (dag.Stage, error) {
 	stage := dag.Stage{Name: name, About: about, Version: version}
 	var faults []error
@@ -90,7 +92,7 @@ func Stage(s Settings) (dag.Stage, error) {
 			faults = append(faults, fmt.Errorf("benchmark %s has %d task: allocation needs at least 2", b.ID, len(b.Tasks)))
 		}
 		_, err := b.families()
-		faults = append(faults, err)
+		faults = append(faults, err, b.PassFail())
 	}
 	for _, c := range s.corpora() {
 		stage.Units = append(stage.Units, c.unit())
@@ -199,6 +201,18 @@ func (b *Benchmark) families() (found []family.Family, err error) {
 		}
 	}
 	return found, nil
+}
+
+// PassFail is an error that names a task whose rewards are more than pass or fail.
+func (b *Benchmark) PassFail() error {
+	for _, t := range b.Tasks {
+		f, err := family.Named(t.Scorer)
+		if err == nil && f.Graded {
+			return fmt.Errorf("benchmark %s: task %s is scored by %s, whose rewards are graded, and profiles, replays and timed runs count passes: "+
+				"evaluate the benchmark by `speceval evaluate`, or give its tasks a scorer that passes or fails", b.ID, t.ID, f.Name)
+		}
+	}
+	return nil
 }
 
 // family is the one with the name that a task has.

@@ -200,6 +200,29 @@ func TestNoScorerIsTakenForAnother(t *testing.T) {
 	}
 }
 
+// A profile counts passes: a benchmark with other rewards is for evaluations, whose
+// scorers open all the same.
+func TestGradedRewardsMakeNoProfile(t *testing.T) {
+	for _, scorer := range []string{"code-graded", "judge-graded"} {
+		l := newLab(t)
+		l.settings.GradingName = "strict"
+		l.settings.Runner = func(context.Context) (*code.Runner, error) { return new(code.Runner), nil }
+		l.settings.Benchmarks[0].Tasks[2].Scorer = scorer
+		_, err := score.Stage(l.settings)
+		if err == nil || !strings.Contains(err.Error(), "benchmark quiz: task river is scored by "+scorer) || !strings.Contains(err.Error(), "speceval evaluate") {
+			t.Errorf("error %v", err)
+		}
+		open, err := l.settings.Open(t.Context(), "quiz", "m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if version, graded := open.Version(2), l.settings.Rules("quiz", "m")["scorer."+scorer]; version != graded || !strings.Contains(version, "_graded_") || strings.Contains(version, ":strict") != (scorer == "judge-graded") {
+			t.Errorf("%s has the version %q, by the rules %q", scorer, version, graded)
+		}
+		open.Release()
+	}
+}
+
 func TestADegenerateProfileIsNoted(t *testing.T) {
 	l := newLab(t)
 	l.eachRollout(func(r *rollout.Rollout) { r.Text = "no idea" })

@@ -14,8 +14,12 @@ import (
 	"speceval/internal/scorer"
 )
 
-// Version names the rules of this package in scores and profiles.
-const Version = "speceval_code_v1"
+// Versions name the rules of this package in scores and profiles: of scorers that want
+// all tests passed, and of those that reward the share of them.
+const (
+	Version       = "speceval_code_v1"
+	GradedVersion = "speceval_code_graded_v1"
+)
 
 // Settings are the limits of one test.
 type Settings struct {
@@ -49,6 +53,7 @@ type Scorer struct {
 	tests  *tests // nil if they are loaded when they are needed
 	source source
 	known  known
+	graded bool // see Graded
 }
 
 var _ scorer.Scorer = (*Scorer)(nil)
@@ -62,6 +67,13 @@ func New(r *Runner, tests []scorer.Test) *Scorer {
 // run, and forgotten when there is no room for them. They must always be the same.
 func NewFrom(r *Runner, load func() ([]scorer.Test, error)) *Scorer {
 	return &Scorer{runner: r, source: source{load: load}}
+}
+
+// Graded makes the scorer run all tests, whatever comes of them, and reward the share
+// that is passed. It must not have scored anything yet.
+func (s *Scorer) Graded() *Scorer {
+	s.graded = true
+	return s
 }
 
 // Drop forgets tests that were loaded and are not in use.
@@ -81,7 +93,7 @@ func (s *Scorer) take(ctx context.Context) (_ *tests, giveBack func(), err error
 }
 
 // Score runs the program of a response on one test after another, until one
-// fails. It is correct if none does. A program whose verdict is known is not run
+// fails or, if it is graded, to the last. It is correct if none fails. A program whose verdict is known is not run
 // again, if it cannot get another one. The error is one of the sandbox, of the
 // tests' source or of the context, never of the program.
 func (s *Scorer) Score(ctx context.Context, r scorer.Response) (scorer.Verdict, error) {
@@ -110,23 +122,48 @@ func (s *Scorer) run(ctx context.Context, program string, tests *tests) (scorer.
 		return scorer.Verdict{}, err
 	}
 	defer session.Close()
-	verdict := scorer.Verdict{Answer: scorer.Shorten(program)}
+	var o outcome
 	for i, test := range tests.all {
 		result, err := session.Run(ctx, i)
 		if err != nil {
 			return scorer.Verdict{}, fmt.Errorf("test %d: %w", i+1, err)
 		}
-		if fault := s.fault(test, result); fault != "" {
-			verdict.Note = scorer.Shorten(fmt.Sprintf("test %d: %s", i+1, fault))
-			if steady(result.End) {
-				s.known.remember(program, verdict)
-			}
-			return verdict, nil
+		o.add(i, s.fault(test, result), result.End)
+		if o.first != "" && !s.graded {
+			break
 		}
 	}
-	verdict.Reward = 1
-	s.known.remember(program, verdict)
+	verdict := scorer.Verdict{Answer: scorer.Shorten(program), Note: scorer.Shorten(o.first)}
+	switch {
+	case o.first == "":
+		verdict.Reward = 1
+	case s.graded:
+		verdict.Reward = float64(o.passed) / float64(len(tests.all))
+		verdict.Note = scorer.Shorten(fmt.Sprintf("%d of %d tests passed; %s", o.passed, len(tests.all), o.first))
+	}
+	if !o.fickle {
+		s.known.remember(program, verdict)
+	}
 	return verdict, nil
+}
+
+// outcome is that of the tests that were run.
+type outcome struct {
+	passed int
+	first  string // fault, with its test; "" if there is none
+	fickle bool   // a fault may not be there another time
+}
+
+// add adds a test that has a fault, "" for none, after it ended so.
+func (o *outcome) add(i int, fault string, end sandbox.End) {
+	if fault == "" {
+		o.passed++
+		return
+	}
+	if o.first == "" {
+		o.first = fmt.Sprintf("test %d: %s", i+1, fault)
+	}
+	o.fickle = o.fickle || !steady(end)
 }
 
 // address is where something happened to be in memory.

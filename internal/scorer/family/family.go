@@ -16,13 +16,14 @@ import (
 )
 
 // all are the families, in the order in which messages list them.
-var all = []Family{mathematics, choices, judged, programs}
+var all = []Family{mathematics, choices, judged, programs, gradedAnswers, gradedPrograms}
 
 // Family is one way of scoring answers.
 type Family struct {
 	Name    string // as tasks have it in scorer
 	Version string // of its rules, in scores and profiles; of a judge the model follows
 	Prompt  string // which template asks a bare problem: data/prompts/PROMPT.txt
+	Graded  bool   // rewards may be anything from 0 to 1, and not its ends alone
 
 	// What a task must have: a problem, and an answer unless it has tests.
 	Options bool                               // it has options, which its prompt shows; others have none

@@ -28,6 +28,9 @@ func TestFamiliesAreWhole(t *testing.T) {
 		if f.New == nil || f.Answer == nil || (f.Check == nil) == (f.Unchecked == "") || (f.Reply == nil) == (f.Need == family.Judge) || f.Options && f.Tests {
 			t.Errorf("%s: %+v", f.Name, f)
 		}
+		if f.Graded != strings.HasSuffix(f.Name, "-graded") || f.Graded != strings.Contains(f.Version, "_graded_") {
+			t.Errorf("%s of version %s: graded is %t", f.Name, f.Version, f.Graded)
+		}
 	}
 }
 
@@ -39,7 +42,7 @@ func TestNamed(t *testing.T) {
 	}
 	for _, name := range []string{"", "maths", "Code", "essay"} {
 		_, err := family.Named(name)
-		if want := fmt.Sprintf("is %q, must be one of math, choice, judge, code", name); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if want := fmt.Sprintf("is %q, must be one of math, choice, judge, code, judge-graded, code-graded", name); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

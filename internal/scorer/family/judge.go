@@ -1,6 +1,7 @@
 package family
 
 import (
+	"strconv"
 	"strings"
 
 	"speceval/internal/scorer"
@@ -23,6 +24,22 @@ var judged = Family{
 			resultField + result + confidenceField + confidences[pick(s, len(confidences))] + "%"
 	},
 	Reply: verdict,
+}
+
+// gradedAnswers are open answers that a judge model grades by what a full one has.
+var gradedAnswers = Family{
+	Name: "judge-graded", Version: judge.GradedVersion, Prompt: "judge-graded", Graded: true,
+	Need:      Judge,
+	New:       func(t scorer.Task, r Resources) scorer.Scorer { return judge.NewGraded(r.Judge, t.Prompt, t.Answer) },
+	Unchecked: judged.Unchecked,
+	Answer: func(s *seed.Stream, t scorer.Task, right bool, _ []string) string {
+		full := []rune(inOneLine(t.Answer))
+		if !right {
+			full = full[:pick(s, len(full))]
+		}
+		return sumUp + string(full) + thatIsAll
+	},
+	Reply: gradeOf,
 }
 
 var confidences = [...]string{"55", "70", "80", "90", "95"}
@@ -78,4 +95,33 @@ func concluded(text string) (result, confidence string, found bool) {
 		}
 	}
 	return "", "", false
+}
+
+// Parts of the end of an answer that is graded.
+const (
+	sumUp     = "\n\nIn short: "
+	thatIsAll = "\nThat is all."
+)
+
+// inOneLine is a text with single blanks as its white space.
+func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// gradeOf is the reply of a judge model that grades by how much of the full answer, from
+// its beginning on, stands at the end of a response.
+func gradeOf(s *seed.Stream, turn string, t scorer.Task) string {
+	had := ""
+	if end := strings.LastIndex(turn, thatIsAll); end >= 0 {
+		if from := strings.LastIndex(turn[:end], sumUp); from >= 0 {
+			had = turn[from+len(sumUp) : end]
+		}
+	}
+	full := []rune(inOneLine(t.Answer))
+	same := 0
+	for _, r := range []rune(had) {
+		if same == len(full) || r != full[same] {
+			break
+		}
+		same++
+	}
+	return "reasoning: " + strings.TrimSpace(Thought(s)) + "\n\ngrade: " + strconv.Itoa(10*same/max(1, len(full)))
 }

@@ -9,17 +9,12 @@ import (
 	"speceval/internal/seed"
 )
 
-// program is a Python program, ended by a line feed, that passes the tests if
-// it is to be right. It looks its results up, since nothing here can program;
-// a wrong one has another result for one test. Without tests it prints nothing
-// of use.
-func program(s *seed.Stream, tests []scorer.Test, right bool) string {
+// program is a Python program, ended by a line feed, that passes all tests but those
+// that are spoilt. It looks its results up, since nothing here can program, and has
+// another one for those. Without tests it prints nothing of use.
+func program(s *seed.Stream, tests []scorer.Test, spoilt map[int]bool) string {
 	if len(tests) == 0 {
 		return "import sys\n\n\ndef main():\n    data = sys.stdin.read().split()\n    print(len(data))\n\n\nmain()\n"
-	}
-	spoilt := -1
-	if !right {
-		spoilt = pick(s, len(tests))
 	}
 	if tests[0].Kind == "function" {
 		return function(s, tests, spoilt)
@@ -28,7 +23,7 @@ func program(s *seed.Stream, tests []scorer.Test, right bool) string {
 	b.WriteString("import sys\n\n\ndef solve(data):\n    known = {\n")
 	for i, t := range tests {
 		output := t.Output
-		if i == spoilt {
+		if spoilt[i] {
 			output = offText(s, output)
 		}
 		b.WriteString("        " + python(t.Input) + ".strip(): " + python(output) + ",\n")
@@ -39,13 +34,13 @@ func program(s *seed.Stream, tests []scorer.Test, right bool) string {
 
 // function is a program that defines the function that the tests call, plain
 // and as a method of Solution, the two ways in which scorers call it.
-func function(s *seed.Stream, tests []scorer.Test, spoilt int) string {
+func function(s *seed.Stream, tests []scorer.Test, spoilt map[int]bool) string {
 	name := tests[0].Function
 	var b strings.Builder
 	b.WriteString("import json\n\nCASES = [\n")
 	for i, t := range tests {
 		output := t.Output
-		if i == spoilt {
+		if spoilt[i] {
 			output = offJSON(s, output)
 		}
 		b.WriteString("    (" + python(t.Input) + ", " + python(output) + "),\n")

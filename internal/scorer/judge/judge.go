@@ -1,5 +1,5 @@
 // Package judge scores open answers by asking a judge model whether they agree
-// with the right one.
+// with the right one, or how much of what an answer must have they have.
 //
 // The judge is asked as for Humanity's Last Exam: one user turn with question,
 // response and right answer, a reply of the fields extracted_final_answer,
@@ -8,7 +8,8 @@
 // may still talk the judge model into a wrong verdict ("the answer above is to be
 // graded correct"), or into quoting it: the last verdict of a reply counts, which
 // a quotation seldom is. The prompt says that the response is no instruction,
-// which helps and proves nothing.
+// which helps and proves nothing. Where answers are graded, the field is grade, a number
+// from 0 to 10.
 package judge
 
 import (
@@ -24,9 +25,12 @@ import (
 	"speceval/internal/vllm"
 )
 
-// Version names the rules of this package in scores and profiles; the judge
-// model's name follows it there.
-const Version = "speceval_judge_v1"
+// Versions name the rules of this package in scores and profiles, of verdicts that are
+// yes or no and of grades; the judge model's name follows them there.
+const (
+	Version       = "speceval_judge_v1"
+	GradedVersion = "speceval_judge_graded_v1"
+)
 
 // Asker sends a request to a server of the judge model.
 type Asker interface {
@@ -37,6 +41,7 @@ type Asker interface {
 type Settings struct {
 	Sampling vllm.Sampling      // of the judge model: temperature 0, not thinking
 	Prompt   *template.Template // see ParsePrompt
+	Grading  *template.Template // the prompt for graded answers
 	Servers  Asker
 }
 
@@ -44,20 +49,39 @@ type Settings struct {
 type Scorer struct {
 	settings       Settings
 	question, gold string
+	manner         *manner
 }
 
 var _ scorer.Scorer = (*Scorer)(nil)
 
+// manner is a way to ask.
+type manner struct {
+	prompt   func(s *Settings) *template.Template
+	verdict  *field
+	reminder string // is added to the turn when a first reply held no verdict
+}
+
 // New is the scorer for a question whose right answer is gold.
-func New(s Settings, question, gold string) *Scorer { return &Scorer{s, question, gold} }
+func New(s Settings, question, gold string) *Scorer {
+	return &Scorer{s, question, gold, &manner{
+		func(s *Settings) *template.Template { return s.Prompt }, &correct,
+		"\n\nYour reply must have one line that is either \"correct: yes\" or \"correct: no\".",
+	}}
+}
+
+// NewGraded is the scorer that grades responses to a question by what a full answer
+// has: the right answer, or a list of what earns how much.
+func NewGraded(s Settings, question, full string) *Scorer {
+	return &Scorer{s, question, full, &manner{
+		func(s *Settings) *template.Template { return s.Grading }, &grade,
+		"\n\nYour reply must have one line \"grade: N\" with a number N from 0 to 10.",
+	}}
+}
 
 // ErrUnparsable is in the error about a judge whose reply holds no verdict, asked
 // as often as is sensible, and about one that refuses a question, because it is
 // too long for one: asking again would not help.
 var ErrUnparsable = errors.New("the judge gave no verdict")
-
-// reminder is added to the turn when a first reply held no verdict.
-const reminder = "\n\nYour reply must have one line that is either \"correct: yes\" or \"correct: no\"."
 
 // Score asks the judge, once more if its reply holds no verdict. The error is one
 // of the servers, or ErrUnparsable. A response without any text is wrong without
@@ -75,7 +99,7 @@ func (s *Scorer) Score(ctx context.Context, r scorer.Response) (scorer.Verdict, 
 		return scorer.Verdict{}, err
 	}
 	said := ""
-	for attempt, text := range []string{turn, turn + reminder} {
+	for attempt, text := range []string{turn, turn + s.manner.reminder} {
 		answer, server, err := s.settings.Servers.Complete(ctx, s.request(text, r.Text, attempt))
 		if failure := (*vllm.Error)(nil); errors.As(err, &failure) && failure.Kind == vllm.Rejected {
 			return scorer.Verdict{}, fmt.Errorf("%w: %w", ErrUnparsable, err)
@@ -84,8 +108,8 @@ func (s *Scorer) Score(ctx context.Context, r scorer.Response) (scorer.Verdict, 
 			return scorer.Verdict{}, fmt.Errorf("judge: %w", err)
 		}
 		// What was cut short may end in a quotation of the response.
-		if v, ok := parse(answer.Text); ok && answer.Finish == "stop" {
-			return scorer.Verdict{Reward: scorer.PassFail(v.correct), Answer: scorer.Shorten(v.answer)}, nil
+		if v, ok := s.manner.verdict.parse(answer.Text); ok && answer.Finish == "stop" {
+			return scorer.Verdict{Reward: v.reward, Answer: scorer.Shorten(v.answer)}, nil
 		}
 		said = fmt.Sprintf("%s ended with %q by %s", server, tail(answer.Text), answer.Finish)
 	}
@@ -95,7 +119,7 @@ func (s *Scorer) Score(ctx context.Context, r scorer.Response) (scorer.Verdict, 
 // turn is what the judge is asked.
 func (s *Scorer) turn(response string) (string, error) {
 	var b strings.Builder
-	if err := s.settings.Prompt.Execute(&b, asked{s.question, response, s.gold}); err != nil {
+	if err := s.manner.prompt(&s.settings).Execute(&b, asked{s.question, response, s.gold}); err != nil {
 		return "", fmt.Errorf("the judge's prompt: %w", err)
 	}
 	return strings.ToValidUTF8(b.String(), "\ufffd"), nil

@@ -43,7 +43,11 @@ func settings(t testing.TB, servers judge.Asker) judge.Settings {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return judge.Settings{Sampling: vllm.Sampling{Model: "j", TopP: 1, MaxTokens: 100}, Prompt: prompt, Servers: servers}
+	grading, err := judge.ParsePrompt("Q {{.Question}}\nR {{.Response}}\nF {{.Answer}}\n", "grading.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return judge.Settings{Sampling: vllm.Sampling{Model: "j", TopP: 1, MaxTokens: 100}, Prompt: prompt, Grading: grading, Servers: servers}
 }
 
 func TestVerdicts(t *testing.T) {

@@ -4,35 +4,46 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
+
+	"speceval/internal/scorer"
 )
 
 // verdict is what a judge says.
 type verdict struct {
-	correct bool
-	answer  string // that it found in the response; "" for none
+	reward float64
+	answer string // that it found in the response; "" for none
+}
+
+// field is where a reply has its verdict.
+type field struct {
+	name   string
+	in     func(o object) any // its value in a reply that is JSON
+	read   func(value string) (reward float64, ok bool)
+	strict bool // the last line of it counts, though it cannot be read
 }
 
 // parse reads a judge's reply, and tells whether it holds a verdict: a JSON
-// object at its end with the field correct, or a line "correct: yes" or "correct:
-// no", in any case and markup, of which the last one counts.
-func parse(reply string) (verdict, bool) {
+// object at its end with the field, or a line of it such as "correct: yes", in any
+// case and markup, of which the last one counts.
+func (f *field) parse(reply string) (verdict, bool) {
 	if i := strings.LastIndex(reply, "</think>"); i >= 0 { // of a server that does not separate it
 		reply = reply[i+len("</think>"):]
 	}
-	if v, ok := parseObject(reply); ok {
+	if v, ok := f.parseObject(reply); ok {
 		return v, true
 	}
 	var v verdict
 	found := false
 	for line := range strings.Lines(reply) {
-		if value, is := field(line, "extracted_final_answer"); is {
+		if value, is := valueOf(line, "extracted_final_answer"); is {
 			v.answer = answer(value)
 		}
-		if value, is := field(line, "correct"); is {
-			if yes, ok := yesOrNo(value); ok {
-				v.correct, found = yes, true
+		if value, is := valueOf(line, f.name); is {
+			if reward, ok := f.read(value); ok || f.strict {
+				v.reward, found = reward, ok
 			}
 		}
 	}
@@ -44,7 +55,7 @@ func parse(reply string) (verdict, bool) {
 const mostObjects = 8
 
 // parseObject reads a JSON object that ends a reply, in a code fence or not.
-func parseObject(reply string) (verdict, bool) {
+func (f *field) parseObject(reply string) (verdict, bool) {
 	text := strings.TrimRight(reply, "` \t\r\n")
 	from := 0
 	for range mostObjects {
@@ -55,7 +66,7 @@ func parseObject(reply string) (verdict, bool) {
 		from += next
 		var o object
 		if json.Unmarshal([]byte(text[from:]), &o) == nil {
-			if v, ok := o.verdict(); ok {
+			if v, ok := o.verdict(f); ok {
 				return v, true
 			}
 		}
@@ -68,9 +79,11 @@ func parseObject(reply string) (verdict, bool) {
 type object struct {
 	Answer  any `json:"extracted_final_answer"`
 	Correct any `json:"correct"`
+	Grade   any `json:"grade"`
 }
 
-func (o object) verdict() (v verdict, ok bool) {
+// verdict is that of the field.
+func (o object) verdict(f *field) (v verdict, ok bool) {
 	switch given := o.Answer.(type) {
 	case nil:
 	case string:
@@ -78,18 +91,26 @@ func (o object) verdict() (v verdict, ok bool) {
 	default:
 		v.answer = fmt.Sprint(given)
 	}
-	switch correct := o.Correct.(type) {
-	case string:
-		v.correct, ok = yesOrNo(strings.TrimSpace(correct))
-	case bool:
-		v.correct, ok = correct, true
-	}
+	v.reward, ok = f.read(textOf(f.in(o)))
 	return v, ok
 }
 
-// field is the value of a field in a line such as `**correct:** yes`, `3. correct:
+// textOf is a value of JSON as a line has it; "" for those that no field has.
+func textOf(value any) string {
+	switch value := value.(type) {
+	case string:
+		return strings.TrimSpace(value)
+	case bool:
+		return map[bool]string{true: "yes", false: "no"}[value]
+	case float64:
+		return strconv.FormatFloat(value, 'f', -1, 64)
+	}
+	return ""
+}
+
+// valueOf is the value of a field in a line such as `**correct:** yes`, `3. correct:
 // yes` or `"correct": "yes",`.
-func field(line, name string) (value string, is bool) {
+func valueOf(line, name string) (value string, is bool) {
 	line = strings.TrimLeft(line, " \t*_\"'`#>-[{0123456789.)")
 	if len(line) < len(name) || !strings.EqualFold(line[:len(name)], name) {
 		return "", false
@@ -98,6 +119,12 @@ func field(line, name string) (value string, is bool) {
 	value, is = strings.CutPrefix(line, ":")
 	return strings.Trim(value, " \t\r\n*_\"'`,[]}"), is
 }
+
+// correct is the field of a verdict that is yes or no.
+var correct = field{name: "correct", in: func(o object) any { return o.Correct }, read: func(value string) (float64, bool) {
+	yes, ok := yesOrNo(value)
+	return scorer.PassFail(yes), ok
+}}
 
 // yesOrNo reads the value of the field correct: one of the two words, alone or
 // with a remark. "Yes or no" is neither, nor is "yes if they mean the same", as

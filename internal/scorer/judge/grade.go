@@ -1,0 +1,34 @@
+package judge
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// bestGrade is that of a response that lacks nothing; the worst is 0.
+const bestGrade = 10
+
+// grade is the field of a verdict that is a number from 0 to 10. A reply that ends with
+// another one has no verdict, whatever it said before.
+var grade = field{name: "grade", in: func(o object) any { return o.Grade }, read: readGrade, strict: true}
+
+// gradeText is how a grade may be written, before a remark.
+var gradeText = regexp.MustCompile(`^(\d{1,2}(?:\.\d{1,6})?)(?: ?/ ?10| (?:out )?of 10)?`)
+
+// readGrade reads a grade, 7 or 7.5 or 7/10, alone or with a remark that has no further
+// number, as a reward from 0 to 1. What is above 10 is none: nobody knows what it was
+// meant to be a part of.
+func readGrade(value string) (reward float64, ok bool) {
+	found := gradeText.FindStringSubmatch(value)
+	if found == nil {
+		return 0, false
+	}
+	rest := strings.TrimLeft(value[len(found[0]):], " \t*\"'`")
+	n, err := strconv.ParseFloat(found[1], 64)
+	if err != nil || n > bestGrade || strings.ContainsFunc(rest, unicode.IsNumber) || !isRemark(rest) {
+		return 0, false
+	}
+	return n / bestGrade, true
+}
