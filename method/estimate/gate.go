@@ -73,10 +73,11 @@ func (g Gate) check() (Gate, error) {
 
 // rate is the error rate of either bound at this look. Each look has twice that of the
 // one before, and all together have GateRate: whatever depends on what, the chance that
-// any of them is wrong is at most their sum (Bonferroni). Looks cost least this way where
-// each has about twice the rollouts of the one before. The bounds of group sequential
-// tests are tighter, but hold for independent increments only: an extended evaluation
-// weighs what it has by weights fixed beforehand, not by the precision that came out.
+// any of them is wrong is at most their sum (Bonferroni). Where each look has twice the
+// rollouts of the one before, the last keeps more than half of the rate this way, and the
+// first ones still find what is obvious. The bounds of group sequential tests are tighter,
+// but hold for independent increments only: an extended evaluation weighs what it has by
+// weights fixed beforehand, not by the precision that came out.
 func (g Gate) rate() float64 {
 	return GateRate * math.Ldexp(1, g.Look-1) / (math.Ldexp(1, g.Looks) - 1)
 }
