@@ -18,15 +18,16 @@ type sizes struct {
 	uniform   int // of the first profile at the first budget
 	sync      int // of the first profile at the first budget, by seeds of HBN-async
 	disturbed int // of the first profile at the second budget, by seeds of HBN-async
+	losses    int // of each kind of servers
 }
 
 func (o options) sizes() sizes {
-	n := sizes{async: 500, uniform: 500, sync: 100, disturbed: 100}
+	n := sizes{async: 500, uniform: 500, sync: 100, disturbed: 100, losses: 500}
 	if o.small {
-		n = sizes{async: 150, uniform: 60, sync: 15, disturbed: 15}
+		n = sizes{async: 150, uniform: 60, sync: 15, disturbed: 15, losses: 60}
 	}
 	if o.number > 0 {
-		n.async = o.number
+		n.async, n.losses = o.number, o.number
 	}
 	n.sync, n.disturbed = min(n.sync, n.async), min(n.disturbed, n.async)
 	return n
@@ -35,7 +36,7 @@ func (o options) sizes() sizes {
 // overHTTP lets the program evaluate models of known probabilities over HTTP.
 func overHTTP(ctx context.Context, o options, stdout io.Writer) error {
 	return drill.InFolder(o.dir, stdout, func(dir string) error {
-		l, err := newLab(o, dir, stdout)
+		l, err := publishedLab(o, dir, stdout)
 		if err != nil {
 			return err
 		}

@@ -49,22 +49,30 @@ type lab struct {
 // difficulties, many of which nearly all are easy, and many of all difficulties.
 var wanted = []string{"hmmt__model=qwen3_5_9b", "gpqa_diamond__domain_physics__model=qwen3_5_4b", "livecodebench_gt_2024_03_30__difficulty_medium__model=qwen3_5_9b"}
 
-func newLab(o options, dir string, stdout io.Writer) (*lab, error) {
-	l := &lab{options: o, dir: dir, stdout: stdout, budgets: []int{8, 16, 32}, answers: map[string]map[string]string{}}
-	names := wanted
+// publishedLab evaluates the published profiles that are wanted.
+func publishedLab(o options, dir string, stdout io.Writer) (*lab, error) {
+	names, budgets := wanted, []int{8, 16, 32}
 	if o.small {
-		names, l.budgets = names[:1], l.budgets[:2]
+		names, budgets = names[:1], budgets[:2]
 	}
 	published, err := profile.Parse(data.Profiles(), data.ProfilesName)
 	if err != nil {
 		return nil, err
 	}
+	var profiles []profile.Profile
 	for _, name := range names {
 		i := slices.IndexFunc(published, func(p profile.Profile) bool { return p.Name() == name })
 		if i < 0 {
 			return nil, fmt.Errorf("no profile %s", name)
 		}
-		p := published[i]
+		profiles = append(profiles, published[i])
+	}
+	return newLab(o, dir, stdout, profiles, budgets)
+}
+
+func newLab(o options, dir string, stdout io.Writer, profiles []profile.Profile, budgets []int) (_ *lab, err error) {
+	l := &lab{options: o, dir: dir, stdout: stdout, budgets: budgets, answers: map[string]map[string]string{}}
+	for _, p := range profiles {
 		p.Model = modelID
 		l.profiles = append(l.profiles, p)
 		if l.answers[p.Benchmark], err = writeTasks(l.tasks(p), p); err != nil {
@@ -162,12 +170,15 @@ max_sequences = %d
 	return os.WriteFile(l.config(), []byte(b.String()), 0o666)
 }
 
-// serve starts the fleet and waits until it serves.
-func (l *lab) serve(ctx context.Context) (err error) {
+// serve starts a fleet of some more flags and waits until it serves.
+func (l *lab) serve(ctx context.Context, flags ...string) (err error) {
 	output := l.path("fleet.txt")
 	n := l.jobs * replicas
-	l.fleet, err = process.Start(output, nil, l.binary, "fleet", "--config", l.config(), "--replicas", strconv.Itoa(n), "--port", "0",
-		"--profiles", l.path(timed.ProfilesFile), "--speed", fmt.Sprint(speed), "--slow-wrong", fmt.Sprint(slowWrong), "--stream-interval", fmt.Sprint(interval))
+	words := []string{
+		"fleet", "--config", l.config(), "--replicas", strconv.Itoa(n), "--port", "0", "--profiles", l.path(timed.ProfilesFile),
+		"--speed", fmt.Sprint(speed), "--slow-wrong", fmt.Sprint(slowWrong), "--stream-interval", fmt.Sprint(interval),
+	}
+	l.fleet, err = process.Start(output, nil, l.binary, append(words, flags...)...)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@
 // same through kills. The part coverage draws evaluations of all published profiles
 // and needs no program and no server; the part fleet lets the built program
 // evaluate models of known probabilities over HTTP, where wrong answers take
-// longer.
+// longer; the part losses kills it there, on servers that do not repeat themselves.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 // options are the flags of the drill.
 type options struct {
 	binary string
-	part   string // "" for both
+	part   string // "" for all
 	dir    string // for all files; "" for a temporary folder
 	small  bool
 	number int // of evaluations of each profile and budget over HTTP; 0: as the size says
@@ -38,7 +38,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("drill-evaluate", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.binary, "speceval", "bin/speceval", "the program to try")
-	flags.StringVar(&o.part, "part", "", "coverage or fleet; empty: both")
+	flags.StringVar(&o.part, "part", "", "coverage, fleet or losses; empty: all")
 	flags.StringVar(&o.dir, "dir", "", "new folder for all files, kept afterwards; empty: a temporary one, kept after a failure")
 	flags.BoolVar(&o.small, "small", false, "fewer evaluations, for a few minutes")
 	flags.IntVar(&o.number, "n", 0, "evaluations by HBN-async of each profile and budget over HTTP (500; small: 150)")
@@ -76,11 +76,13 @@ type part func(ctx context.Context, o options, stdout io.Writer) error
 func (o options) parts() ([]part, error) {
 	switch o.part {
 	case "":
-		return []part{coverage, overHTTP}, nil
+		return []part{coverage, overHTTP, losses}, nil
 	case "coverage":
 		return []part{coverage}, nil
 	case "fleet":
 		return []part{overHTTP}, nil
+	case "losses":
+		return []part{losses}, nil
 	}
-	return nil, fmt.Errorf("-part %s: want coverage or fleet", o.part)
+	return nil, fmt.Errorf("-part %s: want coverage, fleet or losses", o.part)
 }

@@ -104,6 +104,7 @@ func (l *lab) disturb(ctx context.Context, s *series, n int) (kills, error) {
 	err := l.inParallel(ctx, 0, n, func(ctx context.Context, job, i int) error {
 		random := streams.At(uint64(i))
 		program, order := l.program(s.profile, l.out()), l.order(s, job, i)
+		order.Flags = []string{"--on-loss", "again"} // this fleet repeats an answer by its seed
 		for range mostKills {
 			hit, err := program.Strike(ctx, order, random.Float64()*s.results[i].Seconds)
 			if err != nil {

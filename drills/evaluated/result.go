@@ -41,6 +41,7 @@ type Result struct {
 
 	Rollouts int // that count
 	Extra    int `json:"extra_rollouts"`
+	Losses   Losses
 	Tokens   struct{ Prompt, Completion, Wasted int64 }
 	Seconds  float64
 	Barrier  float64 `json:"barrier_seconds"`
@@ -48,6 +49,15 @@ type Result struct {
 	Sessions int     // processes that it took
 
 	Rows []Task `json:"tasks"`
+}
+
+// Losses are the rollouts that count and were lost while they came in.
+type Losses struct {
+	Continued  int
+	AskedAgain int     `json:"asked_again"`
+	TooHigh    float64 `json:"too_high"` // by which asking again can have moved the estimate
+	TooLow     float64 `json:"too_low"`
+	WorstCase  float64 `json:"worst_case"`
 }
 
 // Task is what came of one task.
