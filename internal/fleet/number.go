@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"fmt"
 	"strings"
 
 	"speceval/internal/seed"
@@ -17,7 +16,7 @@ const (
 	numberBits   = 4 * numberDigits
 	numberBefore = "Try "
 	numberAfter  = ". "
-	hexadecimal  = "0123456789abcdef"
+	alphabet     = "bcdfghjklmnpqrst" // a scorer finds no number in it, and no word
 )
 
 // numbered is the length of what says a number.
@@ -28,7 +27,11 @@ type number string
 
 // drawNumber is a number of all digits.
 func drawNumber(s *seed.Stream) number {
-	return number(fmt.Sprintf("%0*x", numberDigits, s.Uint64()>>(64-numberBits)))
+	var digits [numberDigits]byte
+	for bits, i := s.Uint64()>>(64-numberBits), 0; i < numberDigits; bits, i = bits>>4, i+1 {
+		digits[i] = alphabet[bits%uint64(len(alphabet))]
+	}
+	return number(digits[:])
 }
 
 // said is what says the number, or the rest of it.
@@ -42,7 +45,7 @@ func heard(text string, most int) number {
 		return ""
 	}
 	n := 0
-	for n < min(len(after), most) && strings.IndexByte(hexadecimal, after[n]) >= 0 {
+	for n < min(len(after), most) && strings.IndexByte(alphabet, after[n]) >= 0 {
 		n++
 	}
 	return number(after[:n])

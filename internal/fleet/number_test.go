@@ -104,7 +104,7 @@ func TestContinuationsHaveTheLaw(t *testing.T) {
 // TestForeignBeginnings are of no answer of this author: noise follows, and ends.
 func TestForeignBeginnings(t *testing.T) {
 	a := author(1)
-	for i, begun := range [][]int32{fleet.Tokenize("The answer is 7."), {fleet.ThinkEnd, fleet.ThinkEnd}, {fleet.TurnEnd}, {200, 300}, fleet.Tokenize("Try 0123456789ab. And now something else.")} {
+	for i, begun := range [][]int32{fleet.Tokenize("The answer is 7."), {fleet.ThinkEnd, fleet.ThinkEnd}, {fleet.TurnEnd}, {200, 300}, fleet.Tokenize("Try bcdfghjklmnp. And now something else.")} {
 		for _, thinking := range []bool{false, true} {
 			q := fleet.Question{User: tasks[0].UserPrompt, Prompt: "p", Begun: begun, Thinking: thinking, Limits: fleet.Limits{Most: 1 << 14, Budget: -1}}
 			answer := a.Answer(q)
