@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -14,9 +15,10 @@ import (
 
 // evaluateOptions are the flags of an evaluation.
 type evaluateOptions struct {
-	benchmark, model string
-	workers          []string // in place of the configured ones
-	request          evaluate.Request
+	suite   evaluate.Suite
+	model   string
+	workers []string // in place of the configured ones
+	request evaluate.Request
 	shownResult
 }
 
@@ -61,7 +63,7 @@ folder, or benchmark/model/name as list has it.
 
 func (o *evaluateOptions) flags(fs *pflag.FlagSet) {
 	r := &o.request
-	benchmarkFlag(fs, &o.benchmark)
+	suiteFlags(fs, &o.suite)
 	fs.StringVar(&o.model, "model", "", "evaluate `M`: an id, or the name that servers give it")
 	fs.StringVar(&r.Policy, "policy", "", "one of "+strings.Join(evaluation.WayNames(), ", ")+": `P` (hbn_staged; with donors hbn_informed_staged)")
 	fs.IntVar(&r.Stages, "stages", 0, "have `K` stages, the pilot among them, in the place of what suits rollouts per place at the servers")
@@ -80,9 +82,19 @@ func workerFlag(fs *pflag.FlagSet, workers *[]string) {
 	fs.StringArrayVar(workers, "worker", nil, "ask the server at `URL`, in the place of the configured workers; may be repeated")
 }
 
-// benchmarkFlag defines the flag that names a benchmark.
-func benchmarkFlag(fs *pflag.FlagSet, benchmark *string) {
-	fs.StringVar(benchmark, "benchmark", "", "evaluate on `B`: an id, or a task file")
+// suiteFlags define the flags that name benchmarks.
+func suiteFlags(fs *pflag.FlagSet, s *evaluate.Suite) {
+	fs.StringArrayVar(&s.Names, "benchmark", nil, "evaluate on `B`: an id, or a task file; several are a suite under one budget")
+	fs.Func("weight", "of the benchmarks of a suite, in their order, the mean has weights `W` (alike)", func(text string) error {
+		w, err := strconv.ParseFloat(text, 64)
+		s.Weights = append(s.Weights, w)
+		return err
+	})
+}
+
+// storedBenchmarkFlag defines the flag that names the benchmarks of an evaluation.
+func storedBenchmarkFlag(fs *pflag.FlagSet, names *[]string) {
+	fs.StringArrayVar(names, "benchmark", nil, "the tasks are those of `B`: an id, or a task file; of a suite all, in their order")
 }
 
 // goalFlags define what is to be spent or reached.
@@ -103,13 +115,13 @@ func (s *session) evaluationConfig(workers []string) (*config.Config, error) {
 	})
 }
 
-// openBenchmark reads the configuration and the tasks of a benchmark.
-func (s *session) openBenchmark(name string, workers []string) (*evaluate.Benchmark, error) {
+// openBenchmark reads the configuration and the tasks of a benchmark or several.
+func (s *session) openBenchmark(suite evaluate.Suite, workers []string) (*evaluate.Benchmark, error) {
 	cfg, err := s.evaluationConfig(workers)
 	if err != nil {
 		return nil, err
 	}
-	return evaluate.OpenBenchmark(cfg, name)
+	return evaluate.OpenSuite(cfg, suite)
 }
 
 // evaluationHost is this program around an evaluation.
@@ -136,7 +148,7 @@ func (o *evaluateOptions) run(s *session, words []string) error {
 	if len(words) > 0 {
 		return usagef("evaluate does not know %s: want plan, show, list, compare, rescore, extend, pool or gate, or flags alone", quoted(words[:1]))
 	}
-	benchmark, err := s.openBenchmark(o.benchmark, o.workers)
+	benchmark, err := s.openBenchmark(o.suite, o.workers)
 	if err != nil {
 		return err
 	}
@@ -156,9 +168,9 @@ func (o *evaluateOptions) run(s *session, words []string) error {
 
 // evaluatePlanOptions are those of evaluate plan.
 type evaluatePlanOptions struct {
-	benchmark string
-	goal      evaluate.Goal
-	json      bool
+	suite evaluate.Suite
+	goal  evaluate.Goal
+	json  bool
 }
 
 func evaluatePlanCommand() command {
@@ -171,7 +183,7 @@ func evaluatePlanCommand() command {
   speceval evaluate plan --benchmark aime24 --target-se 0.01 --json > plan.json
 `,
 		flags: func(fs *pflag.FlagSet) {
-			benchmarkFlag(fs, &o.benchmark)
+			suiteFlags(fs, &o.suite)
 			goalFlags(fs, &o.goal)
 			jsonFlag(fs, &o.json, "print one JSON document, for --plan of evaluate")
 		},
@@ -184,7 +196,7 @@ func (o *evaluatePlanOptions) run(s *session, words []string) error {
 	if err := wantWords(words, 0, 0, "nothing"); err != nil {
 		return err
 	}
-	benchmark, err := s.openBenchmark(o.benchmark, nil)
+	benchmark, err := s.openBenchmark(o.suite, nil)
 	if err != nil {
 		return err
 	}

@@ -197,7 +197,7 @@ func TestBudgetsArePlanned(t *testing.T) {
 	if r := l.evaluate("--target-se", "0.05", "--seed", "9"); r.Budget != p.Budget {
 		t.Errorf("budget %d, planned %d", r.Budget, p.Budget)
 	}
-	_, text := l.do(nil, "plan", "--benchmark", "own.jsonl", "--resolve", "0.2", "--from", fmt.Sprintf("own/mine/hbn_staged-b%d-seed9", p.Budget))
+	_, text := l.do(nil, "plan", "--benchmark", "own.jsonl", "--resolve", "0.2", "--from", "own/mine/hbn_staged-se0.05-seed9")
 	want(t, "plan", text, "by out/evaluate/benchmark=own", "expected; a difference of 0.", "Uniform         needs")
 }
 

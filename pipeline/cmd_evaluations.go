@@ -122,7 +122,7 @@ func (o *evaluateCompareOptions) run(s *session, words []string) error {
 
 // evaluateRescoreOptions are those of evaluate rescore.
 type evaluateRescoreOptions struct {
-	benchmark string // "": that of the evaluation
+	benchmarks []string // none: those of the evaluation
 	shownResult
 }
 
@@ -136,7 +136,7 @@ func evaluateRescoreCommand() command {
   speceval evaluate rescore mine/a/hbn-async-b16-seed42 --benchmark mine.jsonl   its task file, where it is elsewhere
 `,
 		flags: func(fs *pflag.FlagSet) {
-			fs.StringVar(&o.benchmark, "benchmark", "", "the tasks are those of `B`: an id, or a task file")
+			storedBenchmarkFlag(fs, &o.benchmarks)
 			o.shownResult.flags(fs)
 		},
 		complete: completeEvaluations,
@@ -155,7 +155,7 @@ func (o *evaluateRescoreOptions) run(s *session, words []string) error {
 	}
 	ctx, stop := s.interruptible()
 	defer stop()
-	r, err := evaluate.Rescore(ctx, cfg, words[0], o.benchmark, s.evaluationHost())
+	r, err := evaluate.Rescore(ctx, cfg, words[0], o.benchmarks, s.evaluationHost())
 	if err != nil {
 		return err
 	}
@@ -197,15 +197,15 @@ func evaluateExtendCommand() command {
 
 // evaluateExtendOptions are those of evaluate extend.
 type evaluateExtendOptions struct {
-	benchmark string // "": that of the evaluation
-	workers   []string
-	budget    int
+	benchmarks []string // none: those of the evaluation
+	workers    []string
+	budget     int
 	shownResult
 }
 
 func (o *evaluateExtendOptions) flags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.budget, "budget", 0, "have `b` rollouts per task on average in the end")
-	fs.StringVar(&o.benchmark, "benchmark", "", "the tasks are those of `B`: an id, or a task file")
+	storedBenchmarkFlag(fs, &o.benchmarks)
 	workerFlag(fs, &o.workers)
 	o.shownResult.flags(fs)
 }
@@ -221,7 +221,7 @@ func (o *evaluateExtendOptions) run(s *session, words []string) error {
 	}
 	host, ctx, stop := s.evaluating()
 	defer stop()
-	r, folder, err := evaluate.Extend(ctx, cfg, words[0], o.benchmark, o.budget, host)
+	r, folder, err := evaluate.Extend(ctx, cfg, words[0], o.benchmarks, o.budget, host)
 	stop()
 	if err != nil {
 		return err
@@ -347,7 +347,7 @@ func (o *evaluateGateOptions) ask(s *session, cfg *config.Config, words []string
 	if !o.live {
 		return evaluate.Gate(cfg.Experiment.Out, [2]string(words), o.gating)
 	}
-	subject, err := evaluate.OpenLive(cfg, words[0], o.benchmark, o.model)
+	subject, err := evaluate.OpenLive(cfg, words[0], o.suite.Names, o.model)
 	if err != nil {
 		return nil, err
 	}

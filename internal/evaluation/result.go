@@ -53,6 +53,7 @@ type Result struct {
 	// Uniform is what Uniform would have needed for this standard error.
 	Uniform Equivalent `json:"uniform"`
 
+	Suite []Part `json:"suite,omitempty"` // by benchmark, where there are several
 	Known *Known `json:"known,omitempty"` // null without donors
 
 	Notes  []string `json:"notes"`   // what a user should know before trusting it
@@ -173,6 +174,9 @@ func (r *Result) estimate(prior *neyman.Prior) error {
 	}
 	r.Estimate, r.StandardError, r.Interval = m.Value, m.StandardError, [2]float64{m.Low, m.High}
 	r.Uniform = Equivalent{m.Uniform, int(math.Ceil(m.Uniform*float64(r.Tasks) - 1e-6))}
+	if err := r.byPart(prior); err != nil {
+		return err
+	}
 	if r.SampleError, err = OverTasks(m, r.Shares(), r.ClusterOf()); err != nil {
 		return err
 	}
@@ -181,6 +185,23 @@ func (r *Result) estimate(prior *neyman.Prior) error {
 		t.Mean, t.Variance, t.Estimate, t.Shrinkage = m.Tasks[i].Mean, m.Tasks[i].Variance, m.Tasks[i].Value, 0
 		for _, s := range t.Stages {
 			t.Shrinkage += s.Weight * s.Weight / float64(s.Rollouts)
+		}
+	}
+	return nil
+}
+
+// byPart sets what follows for each benchmark of a suite.
+func (r *Result) byPart(prior *neyman.Prior) error {
+	r.Suite = slices.Clone(r.Suite)
+	for k := range r.Suite {
+		p := &r.Suite[k]
+		m, err := estimate.Of(prior, r.counted()[p.First:p.First+p.Tasks])
+		if err != nil {
+			return err
+		}
+		p.Estimate, p.StandardError, p.Interval, p.Rollouts = m.Value, m.StandardError, [2]float64{m.Low, m.High}, 0
+		for _, t := range r.Rows[p.First : p.First+p.Tasks] {
+			p.Rollouts += t.Rollouts()
 		}
 	}
 	return nil
@@ -206,7 +227,7 @@ func (s *Settings) conclude(st *store, c *controller.Controller, record *router.
 	r := &Result{
 		Schema: resultSchema, Benchmark: s.Setup.Benchmark, Model: s.Setup.Model, Policy: s.Setup.Policy, Budget: s.Setup.Budget,
 		Seed: s.Setup.Seed, Stop: s.Setup.Stop, Tasks: len(s.Setup.TaskIDs), Provenance: s.Provenance, Design: s.Setup.Design,
-		Sessions: int(st.session) + 1, Rules: s.Rules,
+		Suite: slices.Clone(s.Setup.Suite), Sessions: int(st.session) + 1, Rules: s.Rules,
 		Startup: start.Sub(s.Began).Seconds(), Notes: slices.Clone(s.Notes),
 	}
 	if s.Setup.Extends != nil {

@@ -43,6 +43,7 @@ type Setup struct {
 	// Clusters is the cluster of each task, those of which are no independent sample of
 	// tasks; none where every task is its own.
 	Clusters []string `json:"clusters,omitempty"`
+	Suite    []Part   `json:"suite,omitempty"` // the benchmarks, where there are several
 	Donors   []Donor  `json:"donors,omitempty"`
 	Extends  *Extends `json:"extends,omitempty"`
 
@@ -58,6 +59,20 @@ type Design struct {
 	Fractions []float64 `json:"fractions,omitempty"` // of what is left, by stage after the pilot; none: all of it, in two stages
 	Risk      *float64  `json:"risk"`                // variance relative to Uniform's that the prior expects; null under Uniform
 	Source    string    `json:"source"`              // its file in the output folder, or what else it follows from
+}
+
+// Part is a benchmark of a suite.
+type Part struct {
+	Benchmark string  `json:"benchmark"`
+	Weight    float64 `json:"weight"` // in the mean, of all together 1
+	First     int     `json:"first"`  // its first task
+	Tasks     int     `json:"n_tasks"`
+
+	// What came of it, in a result.
+	Estimate      float64    `json:"estimate,omitempty"`
+	StandardError float64    `json:"standard_error,omitempty"`
+	Interval      [2]float64 `json:"interval"` // 95%
+	Rollouts      int        `json:"rollouts,omitempty"`
 }
 
 // Donor is what another evaluation, or a profile, has of the tasks.

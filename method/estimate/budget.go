@@ -25,9 +25,12 @@ type Planner struct {
 	Prior   *neyman.Prior
 	Earlier *neyman.Update
 
-	// Informed is the prior of evaluations in stages that know donors; nil: evaluations
-	// are HBN's.
+	// Informed is the prior of evaluations that know donors; nil: they know none.
 	Informed *informed.Prior
+
+	// InStages plans evaluations in five stages, where Earlier is nil; else they are
+	// HBN's, in two.
+	InStages bool
 }
 
 // Expectation is a plan with the error that it is expected to have.
@@ -57,8 +60,8 @@ const idealRisk = 0.35
 // given the earlier rollouts. Its own error is about 3%. A budget or a number of
 // tasks out of range is an error of design.Compute.
 func (p Planner) Expect(ctx context.Context, budget int) (Expectation, error) {
-	if p.Informed != nil {
-		return p.expectInformed(ctx, budget)
+	if p.Earlier == nil && (p.InStages || p.Informed != nil) {
+		return p.expectInStages(ctx, budget)
 	}
 	d, err := design.Compute(ctx, design.Settings{Tasks: p.Tasks, Budget: budget, Panels: plannedPanels, Replicates: plannedReplicates, Seed: p.Seed})
 	if err != nil {
@@ -77,16 +80,24 @@ func (p Planner) Expect(ctx context.Context, budget int) (Expectation, error) {
 	return e, nil
 }
 
-// Stages and precision of designs while a budget is searched for with donors known.
+// Stages and precision of designs while a budget is searched for.
 const (
-	informedStages     = 5
-	informedReplicates = 2
-	informedPanels     = 16
+	plannedStages     = 5
+	plannedSimulated  = 32 // panels of a replicate
+	plannedSimulation = 2  // replicates
 )
 
-func (p Planner) expectInformed(ctx context.Context, budget int) (Expectation, error) {
+// expectInStages is Expect for evaluations in stages.
+func (p Planner) expectInStages(ctx context.Context, budget int) (Expectation, error) {
+	prior := p.Informed
+	if prior == nil {
+		var err error
+		if prior, err = informed.New(p.Tasks, nil); err != nil {
+			return Expectation{}, err
+		}
+	}
 	d, err := design.ComputeInStages(ctx, design.StagesSettings{
-		Prior: p.Informed, Budget: budget, Stages: informedStages, Panels: informedPanels, Replicates: informedReplicates, Seed: p.Seed,
+		Prior: prior, Budget: budget, Stages: plannedStages, Panels: max(2, min(plannedSimulated, 3200/p.Tasks)), Replicates: plannedSimulation, Seed: p.Seed,
 	})
 	if err != nil {
 		return Expectation{}, err

@@ -102,7 +102,7 @@ func TestAnEvaluationIsExtendedAndPooled(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.evaluate(request(6, 2))
-	more, folder, err := evaluate.Extend(t.Context(), l.configuration(), "own/plain/hbn-async-b6-seed1", "own.jsonl", 12, l.host())
+	more, folder, err := evaluate.Extend(t.Context(), l.configuration(), "own/plain/hbn-async-b6-seed1", []string{"own.jsonl"}, 12, l.host())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestAnEvaluationIsExtendedAndPooled(t *testing.T) {
 		}
 	}
 	extend := func(budget int) error {
-		_, _, err := evaluate.Extend(t.Context(), l.configuration(), "own/plain/hbn-async-b6-seed1", "own.jsonl", budget, l.host())
+		_, _, err := evaluate.Extend(t.Context(), l.configuration(), "own/plain/hbn-async-b6-seed1", []string{"own.jsonl"}, budget, l.host())
 		return err
 	}
 	if err := extend(6); err == nil || !strings.Contains(err.Error(), "has 30 rollouts of 5 tasks already; want 7 or more") {
@@ -171,7 +171,7 @@ func TestGatesAreAsked(t *testing.T) {
 	if g, err = evaluate.Gate("out", [2]string{aFolder, folder}, evaluate.Gating{Margin: 0.6, OverTasks: true}); err != nil || g.Question != "what the tasks are a sample of" {
 		t.Errorf("%+v, %v", g, err)
 	}
-	s, err := evaluate.OpenLive(l.configuration(), "baseline.json", "own.jsonl", "plain")
+	s, err := evaluate.OpenLive(l.configuration(), "baseline.json", []string{"own.jsonl"}, "plain")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,6 +206,60 @@ func TestWaysAreNamed(t *testing.T) {
 		}
 		if got := l.evaluate(r); got.Policy != name || got.Rollouts != 25 {
 			t.Errorf("%s: %s with %d rollouts", name, got.Policy, got.Rollouts)
+		}
+	}
+}
+
+// TestASuiteIsOneEvaluation has two benchmarks under one budget, of which the second
+// weighs three times as much.
+func TestASuiteIsOneEvaluation(t *testing.T) {
+	l := newLab(t)
+	l.write("more.jsonl", `{"id":"one","prompt":"How much is 1 and 1?","answer":"2","scorer":"math"}
+{"id":"two","prompt":"How much is 12 and 9?","answer":"21","scorer":"math","cluster":"sums"}
+`)
+	if _, err := evaluate.OpenSuite(l.configuration(), evaluate.Suite{Names: []string{"own.jsonl", "more.jsonl"}}); err == nil || !strings.Contains(err.Error(), "all tasks have one, or none has") {
+		t.Errorf("%v, want a fault of the cluster", err)
+	}
+	l.write("more.jsonl", `{"id":"one","prompt":"How much is 1 and 1?","answer":"2","scorer":"math","cluster":"sums"}
+{"id":"two","prompt":"How much is 12 and 9?","answer":"21","scorer":"math","cluster":"sums"}
+`)
+	suite := evaluate.Suite{Names: []string{"own.jsonl", "more.jsonl"}, Weights: []float64{1, 3}}
+	b, err := evaluate.OpenSuite(l.configuration(), suite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.With("plain")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, folder, err := s.Evaluate(t.Context(), informedBy(8, 1), l.host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Benchmark != "own+more" || r.Rollouts != 56 || len(r.Suite) != 2 || r.Clusters != 6 || r.Rows[6].ID != "more/two" {
+		t.Fatalf("%+v", r)
+	}
+	if got := r.Suite[0].Weight*r.Suite[0].Estimate + r.Suite[1].Weight*r.Suite[1].Estimate; math.Abs(got-r.Estimate) > 1e-12 || r.Suite[1].Weight != 0.75 || r.Suite[0].Rollouts+r.Suite[1].Rollouts != 56 {
+		t.Errorf("%v by parts, %v in all: %+v", got, r.Estimate, r.Suite)
+	}
+	if more := float64(r.Suite[1].Rollouts) / 2; more < 1.5*float64(r.Suite[0].Rollouts)/5 {
+		t.Errorf("tasks that weigh more got %v rollouts each: %+v", more, r.Suite)
+	}
+	again, err := evaluate.Rescore(t.Context(), l.configuration(), folder, suite.Names, l.host())
+	if err != nil || again.After.Estimate != r.Estimate || again.After.Suite[0].Estimate != r.Suite[0].Estimate {
+		t.Errorf("rescored %+v, %v", again, err)
+	}
+	if _, _, err := evaluate.Extend(t.Context(), l.configuration(), folder, suite.Names, 12, l.host()); err != nil {
+		t.Error(err)
+	}
+	for want, s := range map[string]evaluate.Suite{
+		"is there twice":         {Names: []string{"own.jsonl", "own.jsonl"}},
+		"want one for each":      {Names: []string{"own.jsonl", "more.jsonl"}, Weights: []float64{1}},
+		"want a positive number": {Names: []string{"own.jsonl", "more.jsonl"}, Weights: []float64{1, -1}},
+		"name a benchmark":       {},
+	} {
+		if _, err := evaluate.OpenSuite(l.configuration(), s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

@@ -6,7 +6,6 @@
 package evaluate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,11 +175,11 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	open, err := scored.Open(ctx, s.tasks.ID, s.model.ID)
+	open, err := s.open(ctx, scored)
 	if err != nil {
-		return nil, fmt.Errorf("answers on %s cannot be scored: %w", s.tasks.ID, err)
+		return nil, err
 	}
-	defer open.Release()
+	defer func() { err = errors.Join(err, open.release()) }()
 	lease, err := s.acquire(ctx, servers, h.Drain)
 	if err != nil {
 		return nil, err
@@ -212,13 +211,13 @@ type Rescored struct {
 
 // Rescore scores the answers of a stored evaluation again, named as for Stored, by
 // the scorers and the answers of today, and stores the result that follows. Its
-// tasks are those of the benchmark, "" for the one that it names itself.
-func Rescore(ctx context.Context, cfg *config.Config, name, benchmark string, h Host) (*Rescored, error) {
+// tasks are those of the benchmarks, none for those that it names itself.
+func Rescore(ctx context.Context, cfg *config.Config, name string, benchmarks []string, h Host) (*Rescored, error) {
 	r, folder, err := Stored(cfg.Experiment.Out, name)
 	if err != nil {
 		return nil, err
 	}
-	b, err := OpenBenchmark(cfg, cmp.Or(benchmark, r.Benchmark))
+	b, err := again(cfg, r, benchmarks)
 	if err != nil {
 		return nil, err
 	}
@@ -250,11 +249,11 @@ func (s *Subject) rescore(ctx context.Context, r *evaluation.Result, folder stri
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	open, err := scored.Open(ctx, s.tasks.ID, s.model.ID)
+	open, err := s.open(ctx, scored)
 	if err != nil {
 		return nil, err
 	}
-	defer open.Release()
+	defer func() { err = errors.Join(err, open.release()) }()
 	settings := s.settings(*setup, open, scored.rules, h.Commit)
 	settings.Folder, settings.Provenance = folder, r.Provenance
 	return evaluation.Rescore(ctx, settings, r, 4*runtime.GOMAXPROCS(0))

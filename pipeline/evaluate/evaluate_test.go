@@ -202,7 +202,7 @@ func TestOtherAnswersAreRescored(t *testing.T) {
 	l.write("own.jsonl", strings.Replace(ownBenchmark, `"answer":"2"`, `"answer":"7777"`, 1))
 	l.evaluate(request(6, 42))
 	heard(t, l.said, "speceval evaluate rescore "+folder)
-	rescored, err := evaluate.Rescore(t.Context(), l.configuration(), "own/plain/hbn-async-b6-seed42", "own.jsonl", l.host())
+	rescored, err := evaluate.Rescore(t.Context(), l.configuration(), "own/plain/hbn-async-b6-seed42", []string{"own.jsonl"}, l.host())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestOtherAnswersAreRescored(t *testing.T) {
 		t.Errorf("stored %+v, %v", stored, err)
 	}
 	l.write("own.jsonl", strings.Replace(ownBenchmark, `"red"`, `"violet"`, 1))
-	_, err = evaluate.Rescore(t.Context(), l.configuration(), folder, "own.jsonl", l.host())
+	_, err = evaluate.Rescore(t.Context(), l.configuration(), folder, []string{"own.jsonl"}, l.host())
 	faulty(t, err, true, "its task 3 is red")
 }
 

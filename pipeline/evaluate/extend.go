@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -16,15 +15,15 @@ import (
 // Extend adds rollouts to a complete evaluation, named as for Stored, up to an average
 // budget of rollouts per task. What comes of it is an evaluation of its own, of which
 // the folder is returned; like others it is resumed, or returned where it is complete.
-// The benchmark is that of the evaluation, "" for the one that it names itself. It is a
+// The benchmarks are those of the evaluation, none for those that it names itself. It is a
 // *RequestError if rollouts would now be other ones: prompts, model, sampling or scorers
 // have changed.
-func Extend(ctx context.Context, cfg *config.Config, name, benchmark string, budget int, h Host) (*evaluation.Result, string, error) {
+func Extend(ctx context.Context, cfg *config.Config, name string, benchmarks []string, budget int, h Host) (*evaluation.Result, string, error) {
 	r, folder, err := Stored(cfg.Experiment.Out, name)
 	if err != nil {
 		return nil, "", err
 	}
-	b, err := OpenBenchmark(cfg, cmp.Or(benchmark, r.Benchmark))
+	b, err := again(cfg, r, benchmarks)
 	if err != nil {
 		return nil, "", err
 	}

@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -184,14 +183,14 @@ func (q Gating) Check() error {
 	return nil
 }
 
-// OpenLive is the subject of a live gate: the model on the baseline's benchmark, "" for
-// the one that the baseline names.
-func OpenLive(cfg *config.Config, baseline, benchmark, model string) (*Subject, error) {
+// OpenLive is the subject of a live gate: the model on the baseline's benchmarks, none for
+// those that the baseline names.
+func OpenLive(cfg *config.Config, baseline string, benchmarks []string, model string) (*Subject, error) {
 	base, err := storedOrFile(cfg.Experiment.Out, baseline)
 	if err != nil {
 		return nil, err
 	}
-	b, err := OpenBenchmark(cfg, cmp.Or(benchmark, base.Benchmark))
+	b, err := again(cfg, base, benchmarks)
 	if err != nil {
 		return nil, err
 	}

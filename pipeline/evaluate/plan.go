@@ -109,6 +109,7 @@ func (b *Benchmark) planner(from string, donors []evaluation.Donor) (p estimate.
 		p.Informed, err = known.Informed()
 		return p, "what is known from " + brief(names), err
 	case from == "":
+		p.InStages = true
 		return p, "the reference prior", nil
 	}
 	r, folder, err := Stored(b.out(), from)

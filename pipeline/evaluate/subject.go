@@ -1,13 +1,9 @@
 package evaluate
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,14 +12,11 @@ import (
 	"speceval/data"
 	"speceval/internal/clock"
 	"speceval/internal/evaluation"
-	"speceval/internal/rollout"
 	"speceval/internal/sampler"
 	"speceval/internal/seed"
-	"speceval/internal/serving"
 	"speceval/method/neyman"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
-	"speceval/stages/score"
 )
 
 // Options say which configuration evaluations have.
@@ -58,8 +51,12 @@ func Configuration(o Options) (*config.Config, error) {
 // Benchmark is the tasks that evaluations are of.
 type Benchmark struct {
 	cfg   *config.Config
-	tasks experiment.TaskFile
+	tasks experiment.TaskFile // of all benchmarks of a suite
 	prior *neyman.Prior
+
+	files  []experiment.TaskFile // one for each benchmark
+	parts  []evaluation.Part     // the benchmarks of a suite; none of a single one
+	shares []float64             // of the tasks in the mean of a suite
 }
 
 // out is the output folder.
@@ -88,7 +85,7 @@ func OpenBenchmark(cfg *config.Config, name string) (*Benchmark, error) {
 		return nil, &RequestError{err}
 	}
 	prior, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
-	return &Benchmark{cfg: cfg, tasks: tasks, prior: prior}, err
+	return &Benchmark{cfg: cfg, tasks: tasks, prior: prior, files: []experiment.TaskFile{tasks}}, err
 }
 
 // isTaskFile tells a path from the id of a benchmark.
@@ -159,57 +156,16 @@ func (s *Subject) setup(seed *uint64) evaluation.Setup {
 	if seed != nil {
 		setup.Seed = *seed
 	}
-	for _, t := range s.tasks.Tasks {
-		setup.TaskIDs = append(setup.TaskIDs, t.ID)
-		if t.Cluster != "" {
-			setup.Clusters = append(setup.Clusters, t.Cluster)
-		}
-	}
+	s.setupTasks(&setup)
 	setup.Asked["prompts"] = s.tasks.Prompts().SHA256
 	setup.Asked["model"] = experiment.ModelText(s.model)
 	return setup
 }
 
-// scoring is how answers are scored.
-type scoring struct {
-	*score.Settings
-	rules string // digest of what verdicts depend on besides the rollouts
-}
-
-// scorers are those of the benchmark's tasks, by the rules of the score stage.
-func (s *Subject) scorers(judges *serving.Servers) (scoring, error) {
-	settings, _, err := experiment.ScoreSettings(s.cfg, judges, []experiment.TaskFile{s.tasks})
-	if err != nil {
-		return scoring{}, err
-	}
-	rules := settings.Rules(s.tasks.ID, s.model.ID)
-	text := []byte(settings.Benchmarks[0].Answers.SHA256)
-	for _, key := range slices.Sorted(maps.Keys(rules)) {
-		text = fmt.Appendf(text, "\n%s=%s", key, rules[key])
-	}
-	digest := sha256.Sum256(text)
-	return scoring{&settings, hex.EncodeToString(digest[:])}, nil
-}
-
-// scoreOne scores an answer by opened scorers.
-func (s *Subject) scoreOne(open *score.Scorers) func(context.Context, *rollout.Response) (*rollout.Score, error) {
-	return func(ctx context.Context, r *rollout.Response) (*rollout.Score, error) {
-		v, err := open.Score(ctx, int(r.TaskIndex), r.Text, r.FinishReason)
-		if err != nil {
-			return nil, err
-		}
-		score := &rollout.Score{
-			Benchmark: s.tasks.ID, Model: s.model.ID, TaskIndex: r.TaskIndex, TaskID: s.tasks.Tasks[r.TaskIndex].ID, Rollout: r.Rollout,
-			Answer: strings.Clone(v.Answer), Note: strings.Clone(v.Note), Scorer: open.Version(int(r.TaskIndex)),
-		}
-		return score, score.Grade(v.Reward)
-	}
-}
-
 // settings are those of an evaluation, but for its servers.
-func (s *Subject) settings(setup evaluation.Setup, open *score.Scorers, rules, commit string) evaluation.Settings {
+func (s *Subject) settings(setup evaluation.Setup, open *opened, rules, commit string) evaluation.Settings {
 	return evaluation.Settings{
-		Setup: setup, Folder: setup.Path(s.out()), Prior: s.prior, Score: s.scoreOne(open), Rules: rules,
+		Setup: setup, Folder: setup.Path(s.out()), Prior: s.prior, Score: open.score, Rules: rules,
 		Corpus: sampler.Corpus{
 			Benchmark: s.tasks.ID, Model: s.model.ID, Tasks: s.tasks.Tasks, Sampling: experiment.Sampling(s.cfg, s.model),
 			Seed: seed.Root(setup.Seed).Child("evaluate").Child(s.tasks.ID).Child(s.model.ID),

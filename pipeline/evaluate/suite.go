@@ -1,0 +1,189 @@
+package evaluate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"speceval/internal/evaluation"
+	"speceval/internal/rollout"
+	"speceval/internal/serving"
+	"speceval/pipeline/config"
+	"speceval/pipeline/experiment"
+	"speceval/stages/score"
+)
+
+// Suite says which benchmarks are evaluated as one, and what each weighs.
+type Suite struct {
+	Names   []string  // ids of the configuration, built in, or task files
+	Weights []float64 // relative to their sum; none: alike
+}
+
+// OpenSuite reads the tasks of several benchmarks, which are evaluated under one budget:
+// the mean is that of the benchmarks' means by their weights, and rollouts go where they
+// help it most. A single one is that benchmark. What is wrong is a *RequestError.
+func OpenSuite(cfg *config.Config, s Suite) (*Benchmark, error) {
+	if len(s.Weights) > 0 && len(s.Weights) != len(s.Names) {
+		return nil, requestf("%d of --weight for %d of --benchmark: want one for each, in their order, or none", len(s.Weights), len(s.Names))
+	}
+	if len(s.Names) <= 1 {
+		return OpenBenchmark(cfg, strings.Join(s.Names, ""))
+	}
+	total := 0.0
+	for k := range s.Names {
+		w := s.weight(k)
+		if !(w > 0 && w < 1e9) {
+			return nil, requestf("--weight %v: want a positive number", w)
+		}
+		total += w
+	}
+	var suite *Benchmark
+	for k, name := range s.Names {
+		b, err := OpenBenchmark(cfg, name)
+		if err != nil {
+			return nil, err
+		}
+		if suite == nil {
+			suite = &Benchmark{cfg: cfg, prior: b.prior}
+		}
+		if slices.ContainsFunc(suite.files, func(f experiment.TaskFile) bool { return f.ID == b.tasks.ID }) {
+			return nil, requestf("benchmark %s is there twice", b.tasks.ID)
+		}
+		suite.join(b, s.weight(k)/total)
+	}
+	return suite, nil
+}
+
+func (s Suite) weight(k int) float64 {
+	if len(s.Weights) == 0 {
+		return 1
+	}
+	return s.Weights[k]
+}
+
+// join adds a benchmark with its share in the mean. Its tasks are named by it.
+func (b *Benchmark) join(other *Benchmark, share float64) {
+	b.parts = append(b.parts, evaluation.Part{
+		Benchmark: other.tasks.ID, Weight: share, First: len(b.tasks.Tasks), Tasks: len(other.tasks.Tasks),
+	})
+	b.files = append(b.files, other.tasks)
+	b.tasks.ID = strings.TrimPrefix(b.tasks.ID+"+"+other.tasks.ID, "+")
+	b.tasks.Path = strings.TrimPrefix(b.tasks.Path+", "+other.tasks.Path, ", ")
+	for _, t := range other.tasks.Tasks {
+		t.ID, t.Index = t.Benchmark+"/"+t.ID, len(b.tasks.Tasks)
+		if t.Cluster != "" {
+			t.Cluster = t.Benchmark + "/" + t.Cluster
+		}
+		b.tasks.Tasks = append(b.tasks.Tasks, t)
+		b.shares = append(b.shares, share/float64(len(other.tasks.Tasks)))
+	}
+}
+
+// setupTasks sets what a setup says of the tasks. Where some have clusters, every other
+// task is one of its own.
+func (b *Benchmark) setupTasks(s *evaluation.Setup) {
+	clustered := false
+	for _, t := range b.tasks.Tasks {
+		s.TaskIDs = append(s.TaskIDs, t.ID)
+		clustered = clustered || t.Cluster != ""
+	}
+	if clustered {
+		for _, t := range b.tasks.Tasks {
+			cluster := t.Cluster
+			if cluster == "" {
+				cluster = t.ID
+			}
+			s.Clusters = append(s.Clusters, cluster)
+		}
+	}
+	s.Shares, s.Suite = b.shares, b.parts
+}
+
+// scoring is how answers are scored.
+type scoring struct {
+	*score.Settings
+	rules string // digest of what verdicts depend on besides the rollouts
+}
+
+// scorers are those of the benchmarks' tasks, by the rules of the score stage.
+func (s *Subject) scorers(judges *serving.Servers) (scoring, error) {
+	settings, _, err := experiment.ScoreSettings(s.cfg, judges, s.files)
+	if err != nil {
+		return scoring{}, err
+	}
+	var text []byte
+	for k, f := range s.files {
+		rules := settings.Rules(f.ID, s.model.ID)
+		text = append(text, settings.Benchmarks[k].Answers.SHA256...)
+		for _, key := range slices.Sorted(maps.Keys(rules)) {
+			text = fmt.Appendf(text, "\n%s=%s", key, rules[key])
+		}
+	}
+	digest := sha256.Sum256(text)
+	return scoring{&settings, hex.EncodeToString(digest[:])}, nil
+}
+
+// opened are the scorers of all tasks, by benchmark.
+type opened struct {
+	*Subject
+	scorers []*score.Scorers
+}
+
+// open opens the scorers of all benchmarks. They must be released.
+func (s *Subject) open(ctx context.Context, by scoring) (*opened, error) {
+	o := &opened{Subject: s}
+	for _, f := range s.files {
+		scorers, err := by.Open(ctx, f.ID, s.model.ID)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("answers on %s cannot be scored: %w", f.ID, err), o.release())
+		}
+		o.scorers = append(o.scorers, scorers)
+	}
+	return o, nil
+}
+
+func (o *opened) release() error {
+	for _, s := range o.scorers {
+		s.Release()
+	}
+	return nil
+}
+
+// score scores an answer.
+func (o *opened) score(ctx context.Context, r *rollout.Response) (*rollout.Score, error) {
+	at, task := 0, int(r.TaskIndex)
+	for task >= len(o.files[at].Tasks) {
+		task -= len(o.files[at].Tasks)
+		at++
+	}
+	v, err := o.scorers[at].Score(ctx, task, r.Text, r.FinishReason)
+	if err != nil {
+		return nil, err
+	}
+	score := &rollout.Score{
+		Benchmark: o.tasks.ID, Model: o.model.ID, TaskIndex: r.TaskIndex, TaskID: o.tasks.Tasks[r.TaskIndex].ID, Rollout: r.Rollout,
+		Answer: strings.Clone(v.Answer), Note: strings.Clone(v.Note), Scorer: o.scorers[at].Version(task),
+	}
+	return score, score.Grade(v.Reward)
+}
+
+// again opens the benchmarks of a stored result: those that are named, by files that are
+// elsewhere, say, or those that it names itself.
+func again(cfg *config.Config, r *evaluation.Result, names []string) (*Benchmark, error) {
+	s := Suite{Names: names}
+	for _, p := range r.Suite {
+		s.Weights = append(s.Weights, p.Weight)
+		if len(names) == 0 {
+			s.Names = append(s.Names, p.Benchmark)
+		}
+	}
+	if len(s.Names) == 0 {
+		s.Names = []string{r.Benchmark}
+	}
+	return OpenSuite(cfg, s)
+}
