@@ -50,7 +50,7 @@ folder, or benchmark/model/name as list has it.
   speceval evaluate --benchmark mine.jsonl --model my-model --budget 16 --prior mine/older/hbn_staged-b16-seed42
   speceval evaluate --benchmark aime24 --model qwen3_5_4b --target-se 0.01
   speceval evaluate plan --benchmark mine.jsonl --resolve 0.02
-  speceval evaluate compare mine/a/hbn-async-b16-seed42 mine/b/hbn-async-b16-seed42
+  speceval evaluate compare mine/a/hbn_staged-b16-seed42 mine/b/hbn_staged-b16-seed42
 `,
 		flags: o.flags,
 		run:   o.run,
@@ -166,48 +166,36 @@ func (o *evaluateOptions) run(s *session, words []string) error {
 	return o.write(s, result, folder)
 }
 
-// evaluatePlanOptions are those of evaluate plan.
-type evaluatePlanOptions struct {
-	suite evaluate.Suite
-	goal  evaluate.Goal
-	json  bool
-}
-
 func evaluatePlanCommand() command {
-	o := new(evaluatePlanOptions)
+	o, suite, goal := new(jsonOption), evaluate.Suite{}, evaluate.Goal{}
 	return command{
 		name:  "plan",
-		args:  "--benchmark B --target-se X | --resolve D | --budget b [--from E] [--json]",
+		args:  "--benchmark B --target-se X | --resolve D | --budget b [--prior SOURCE]… [--from E] [--json]",
 		about: "show the budget that a standard error takes, before anything is spent",
 		examples: `  speceval evaluate plan --benchmark mine.jsonl --resolve 0.02
+  speceval evaluate plan --benchmark mine.jsonl --budget 16 --prior mine/older/hbn_staged-b16-seed42
   speceval evaluate plan --benchmark aime24 --target-se 0.01 --json > plan.json
 `,
 		flags: func(fs *pflag.FlagSet) {
-			suiteFlags(fs, &o.suite)
-			goalFlags(fs, &o.goal)
-			jsonFlag(fs, &o.json, "print one JSON document, for --plan of evaluate")
+			suiteFlags(fs, &suite)
+			goalFlags(fs, &goal)
+			o.flags(fs)
 		},
-		run: o.run,
+		run: func(s *session, words []string) error {
+			if err := wantWords(words, 0, 0, "nothing"); err != nil {
+				return err
+			}
+			benchmark, err := s.openBenchmark(suite, nil)
+			if err != nil {
+				return err
+			}
+			ctx, stop := s.interruptible()
+			defer stop()
+			p, err := benchmark.Plan(ctx, goal)
+			if err != nil {
+				return err
+			}
+			return o.write(s, p)
+		},
 	}
-}
-
-// run prints the budget that an error takes.
-func (o *evaluatePlanOptions) run(s *session, words []string) error {
-	if err := wantWords(words, 0, 0, "nothing"); err != nil {
-		return err
-	}
-	benchmark, err := s.openBenchmark(o.suite, nil)
-	if err != nil {
-		return err
-	}
-	ctx, stop := s.interruptible()
-	defer stop()
-	p, err := benchmark.Plan(ctx, o.goal)
-	if err != nil {
-		return err
-	}
-	if o.json {
-		return writeJSON(s.stdout, p)
-	}
-	return p.Text(s.stdout)
 }

@@ -18,8 +18,8 @@ func evaluateShowCommand() command {
 		name:  "show",
 		args:  "E [--json] [--all]",
 		about: "show the result of an evaluation again",
-		examples: `  speceval evaluate show mine/a/hbn-async-b16-seed42
-  speceval evaluate show mine/a/hbn-async-b16-seed42 --all   every task
+		examples: `  speceval evaluate show mine/a/hbn_staged-b16-seed42
+  speceval evaluate show mine/a/hbn_staged-b16-seed42 --all   every task
 `,
 		flags:    o.flags,
 		complete: completeEvaluations,
@@ -43,81 +43,46 @@ func (o *shownResult) run(s *session, words []string) error {
 	return o.write(s, r, folder)
 }
 
-// evaluateListOptions are those of evaluate list.
-type evaluateListOptions struct{ json bool }
-
 func evaluateListCommand() command {
-	o := new(evaluateListOptions)
+	o := new(jsonOption)
 	return command{
 		name:     "list",
 		args:     "[--json]",
 		about:    "list the evaluations in the output folder",
 		examples: "  speceval evaluate list\n  speceval evaluate list --json   one JSON document\n",
-		flags:    func(fs *pflag.FlagSet) { jsonFlag(fs, &o.json, "print one JSON document") },
-		run:      o.run,
+		flags:    o.flags,
+		run: func(s *session, words []string) error {
+			if err := wantWords(words, 0, 0, "nothing"); err != nil {
+				return err
+			}
+			return o.print(s, func(cfg *config.Config) (texter, error) { return evaluate.List(cfg.Experiment.Out) })
+		},
 	}
-}
-
-// run lists the evaluations in the output folder.
-func (o *evaluateListOptions) run(s *session, words []string) error {
-	if err := wantWords(words, 0, 0, "nothing"); err != nil {
-		return err
-	}
-	cfg, err := s.evaluationConfig(nil)
-	if err != nil {
-		return err
-	}
-	all, err := evaluate.List(cfg.Experiment.Out)
-	if err != nil {
-		return err
-	}
-	if o.json {
-		return writeJSON(s.stdout, all)
-	}
-	return evaluate.WriteList(s.stdout, all, cfg.Experiment.Out)
-}
-
-// evaluateCompareOptions are those of evaluate compare.
-type evaluateCompareOptions struct {
-	resolve float64 // difference to find; 0: none
-	json    bool
 }
 
 func evaluateCompareCommand() command {
-	o := new(evaluateCompareOptions)
+	o, resolve := new(jsonOption), 0.0
 	return command{
 		name:  "compare",
 		args:  "E E [--resolve D] [--json]",
 		about: "show the difference of two evaluations, and what would resolve it",
-		examples: `  speceval evaluate compare mine/a/hbn-async-b16-seed42 mine/b/hbn-async-b16-seed42
-  speceval evaluate compare --resolve 0.01 mine/a/hbn-async-b16-seed42 mine/b/hbn-async-b16-seed42
+		examples: `  speceval evaluate compare mine/a/hbn_staged-b16-seed42 mine/b/hbn_staged-b16-seed42
+  speceval evaluate compare --resolve 0.01 mine/a/hbn_staged-b16-seed42 mine/b/hbn_staged-b16-seed42
 `,
 		flags: func(fs *pflag.FlagSet) {
-			fs.Float64Var(&o.resolve, "resolve", 0, "show the budgets that find a difference of `D`, too")
-			jsonFlag(fs, &o.json, "print one JSON document")
+			fs.Float64Var(&resolve, "resolve", 0, "show the budgets that find a difference of `D`, too")
+			o.flags(fs)
 		},
 		complete: completeEvaluations,
-		run:      o.run,
+		run: func(s *session, words []string) error {
+			if err := wantWords(words, 2, 2, "two evaluations"); err != nil {
+				return err
+			}
+			return o.print(s, func(cfg *config.Config) (texter, error) {
+				return evaluate.Compare(cfg.Experiment.Out, [2]string(words), resolve)
+			})
+		},
 	}
-}
-
-// run prints the difference of two evaluations.
-func (o *evaluateCompareOptions) run(s *session, words []string) error {
-	if err := wantWords(words, 2, 2, "two evaluations"); err != nil {
-		return err
-	}
-	cfg, err := s.evaluationConfig(nil)
-	if err != nil {
-		return err
-	}
-	c, err := evaluate.Compare(cfg.Experiment.Out, [2]string(words), o.resolve)
-	if err != nil {
-		return err
-	}
-	if o.json {
-		return writeJSON(s.stdout, c)
-	}
-	return c.Text(s.stdout)
 }
 
 // evaluateRescoreOptions are those of evaluate rescore.
@@ -132,8 +97,8 @@ func evaluateRescoreCommand() command {
 		name:  "rescore",
 		args:  "E [--benchmark B] [--json] [--all]",
 		about: "score the answers of an evaluation again by the scorers of today",
-		examples: `  speceval evaluate rescore mine/a/hbn-async-b16-seed42
-  speceval evaluate rescore mine/a/hbn-async-b16-seed42 --benchmark mine.jsonl   its task file, where it is elsewhere
+		examples: `  speceval evaluate rescore mine/a/hbn_staged-b16-seed42
+  speceval evaluate rescore mine/a/hbn_staged-b16-seed42 --benchmark mine.jsonl   its task file, where it is elsewhere
 `,
 		flags: func(fs *pflag.FlagSet) {
 			storedBenchmarkFlag(fs, &o.benchmarks)

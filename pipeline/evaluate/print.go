@@ -176,15 +176,15 @@ func taskError(t evaluation.Task) float64 {
 	return math.Sqrt(t.Variance / float64(t.Pilots+t.Continuations))
 }
 
-// WriteList lists the evaluations of an output folder.
-func WriteList(w io.Writer, all []Listed, out string) error {
+// Text lists the evaluations for people.
+func (l Lists) Text(w io.Writer) error {
 	t := table.Table{
-		Title: "Evaluations in " + out,
+		Title: "Evaluations",
 		Columns: []table.Column{
 			{Name: "evaluation", Align: table.Left}, {Name: "rollouts"}, {Name: "mean", Format: table.Format{Decimals: 4}}, {Name: "±", Format: table.Format{Decimals: 4}}, {Name: "state", Align: table.Left},
 		},
 	}
-	for _, e := range all {
+	for _, e := range l {
 		t.Rows = append(t.Rows, []table.Cell{
 			table.Text(e.Name), table.Integer(e.Rollouts), table.Optional(e.Estimate), table.Optional(e.StandardError), table.Text(e.State),
 		})

@@ -68,13 +68,16 @@ type Listed struct {
 	Rollouts      int      `json:"rollouts"`       // N·b
 }
 
+// Lists is the evaluations of an output folder.
+type Lists []Listed
+
 // List reads which evaluations an output folder has, sorted by name.
-func List(out string) ([]Listed, error) {
+func List(out string) (Lists, error) {
 	folders, err := fs.Glob(os.DirFS(out), evaluation.Folder+"/benchmark=*/model=*/*")
 	if err != nil {
 		return nil, err
 	}
-	all := []Listed{}
+	all := Lists{}
 	for _, folder := range folders {
 		folder = filepath.Join(out, filepath.FromSlash(folder))
 		setup, err := evaluation.ReadSetup(folder)
