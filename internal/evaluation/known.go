@@ -8,6 +8,7 @@ import (
 	"speceval/internal/seed"
 	"speceval/internal/trial"
 	"speceval/method/design"
+	"speceval/method/drift"
 	"speceval/method/informed"
 	"speceval/method/neyman"
 	"speceval/method/staged"
@@ -23,6 +24,10 @@ type Known struct {
 	// more for this error, simulated on tasks as the evaluation found them. It is
 	// negative if donors did harm.
 	Saved float64 `json:"saved"`
+
+	// Unexplained is how often models that the donors explain leave as much weight to none
+	// of them after such a pilot; null where every donor is of the same model.
+	Unexplained *float64 `json:"unexplained,omitempty"`
 }
 
 // Weighed is a donor with what it weighed.
@@ -32,6 +37,16 @@ type Weighed struct {
 	Tasks    int     `json:"n_tasks"`  // that it has rollouts of
 	Rollouts int     `json:"rollouts"` // of these, in all
 	Weight   float64 `json:"weight"`   // posterior weight, given all rollouts
+	Drift    *Drift  `json:"drift,omitempty"`
+}
+
+// Drift is whether the model is still that of a donor, by the pilot. Of a model that has
+// not changed Moved is true in one case of a hundred at most.
+type Drift struct {
+	P     float64 `json:"p"`
+	Moved bool    `json:"moved"`
+	Shift float64 `json:"shift"` // of the mean since then
+	Error float64 `json:"error"` // standard error of Shift if nothing has changed
 }
 
 // known sets what the donors of the setup were worth.
@@ -70,8 +85,85 @@ func (r *Result) known(s *Setup, reference *neyman.Prior) error {
 			return err
 		}
 	}
+	if err := k.drift(s, prior, r.Rows); err != nil {
+		return err
+	}
 	r.Known = k
+	r.Notes = append(r.Notes, k.warnings()...)
 	return nil
+}
+
+// drift tests whether the pilot is of a model that is still what the donors say.
+func (k *Known) drift(s *Setup, prior *informed.Prior, rows []Task) error {
+	if s.Extends != nil {
+		return nil
+	}
+	pilot, passes := make([]drift.Outcome, len(rows)), make([]int, len(rows))
+	for i, t := range rows {
+		first := t.Stages[0]
+		if first.Squares != first.Rewards {
+			return nil // graded rewards cannot be told apart in counts
+		}
+		passes[i] = int(first.Rewards)
+		pilot[i] = drift.Passes(passes[i], first.Rollouts)
+	}
+	others := false
+	for at, d := range s.Donors {
+		if !d.Same {
+			others = true
+			continue
+		}
+		if err := k.Donors[at].test(d, pilot); err != nil {
+			return err
+		}
+	}
+	if !others {
+		return nil
+	}
+	e, err := drift.Explained(prior, s.Design.Pilots, passes, drift.Settings{Seed: savedSeed, Draws: explainedDraws})
+	k.Unexplained = &e.P
+	return err
+}
+
+// explainedDraws is how many models are drawn from the donors: enough for 1 in 100.
+const explainedDraws = 499
+
+// test holds the pilot to what of the donor was decided beforehand.
+func (w *Weighed) test(d Donor, pilot []drift.Outcome) error {
+	var references []drift.Reference
+	for _, c := range d.Fixed {
+		of := drift.Reference{Name: d.Source}
+		any := false
+		for i, n := range c.Rollouts {
+			of.Tasks = append(of.Tasks, drift.Passes(c.Passes[i], n))
+			any = any || n > 0
+		}
+		if any {
+			references = append(references, of)
+		}
+	}
+	if len(references) == 0 {
+		return nil
+	}
+	v, err := drift.Same(references, pilot, drift.Settings{Seed: savedSeed})
+	if err != nil {
+		return err
+	}
+	w.Drift = &Drift{P: v.P, Moved: v.Moved, Shift: v.By[0].Shift, Error: v.By[0].Error}
+	return nil
+}
+
+// warnings are what a user should know of the donors.
+func (k *Known) warnings() (all []string) {
+	for _, d := range k.Donors {
+		if d.Drift != nil && d.Drift.Moved {
+			all = append(all, fmt.Sprintf("the model is not what it was in %s: its mean has moved by %+.3f ± %.3f (p = %.4f; 1 in 100 such warnings is false). The estimate is unbiased all the same; what is known of it helps less", d.Source, d.Drift.Shift, d.Drift.Error, d.Drift.P))
+		}
+	}
+	if k.Unexplained != nil && *k.Unexplained <= drift.FalseAlarms {
+		all = append(all, fmt.Sprintf("the donors do not explain this model (p = %.4f; 1 in 100 such warnings is false). The estimate is unbiased all the same; what is known helps less", *k.Unexplained))
+	}
+	return all
 }
 
 // Precision of what donors have saved: draws of all tasks, of which there are fewer

@@ -77,13 +77,19 @@ type Part struct {
 
 // Donor is what another evaluation, or a profile, has of the tasks.
 type Donor struct {
-	Name     string `json:"name"`     // benchmark and model
-	Source   string `json:"source"`   // as it was given
-	Same     bool   `json:"same"`     // it is of the same model
-	Pilots   []int  `json:"pilots"`   // of its rollouts those that no outcome decided on, by task; none of a profile, of which that is all
-	Passed   []int  `json:"passed"`   // of those
-	Passes   []int  `json:"passes"`   // by task, rounded where rewards are graded
-	Rollouts []int  `json:"rollouts"` // by task; 0 where it lacks the task
+	Name   string `json:"name"`   // benchmark and model
+	Source string `json:"source"` // where it is
+	Same   bool   `json:"same"`   // it is of the same model
+	Counts
+	// Fixed is the parts of it whose numbers of rollouts were decided before any of them,
+	// by which it can be told whether the model has changed; none where rewards are graded.
+	Fixed []Counts `json:"fixed,omitempty"`
+}
+
+// Counts are rollouts by task.
+type Counts struct {
+	Passes   []int `json:"passes"`   // rounded where rewards are graded
+	Rollouts []int `json:"rollouts"` // 0 of a task that is not there
 }
 
 // Name of the evaluation among those of its benchmark and model.

@@ -263,3 +263,19 @@ func TestASuiteIsOneEvaluation(t *testing.T) {
 		}
 	}
 }
+
+// TestAModelThatHasMovedIsTold has a profile of the same model that passed everything.
+func TestAModelThatHasMovedIsTold(t *testing.T) {
+	l := newLab(t)
+	l.write("was.csv", "benchmark,model,task_index,task_id,pass_count,tested_k\nown,plain,0,one,64,64\nown,plain,1,two,64,64\nown,plain,2,three,64,64\nown,plain,3,red,64,64\nown,plain,4,blue,64,64\n")
+	r := l.evaluate(informedBy(16, 4, "was.csv"))
+	d := r.Known.Donors[0].Drift
+	if d == nil || !d.Moved || d.P > 0.01 || d.Shift > -0.3 || !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "the model is not what it was in was.csv#plain") }) {
+		t.Errorf("%+v, %v", d, r.Notes)
+	}
+	l.evaluate(request(12, 7))
+	r = l.evaluate(informedBy(16, 5, "own/plain/hbn-async-b12-seed7"))
+	if d := r.Known.Donors[0].Drift; d == nil || d.Moved || r.Known.Unexplained != nil {
+		t.Errorf("%+v", r.Known)
+	}
+}

@@ -71,8 +71,11 @@ func (b *Benchmark) profiled(source, evaluated string) (all []evaluation.Donor, 
 		}
 		d := b.donor(p.Name(), path+"#"+p.Model, p.Model == evaluated)
 		for i, id := range p.TaskIDs {
-			d.set(id, p.TestedK, float64(p.PassCounts[i]), p.TestedK, float64(p.PassCounts[i]))
+			if at, there := d.at[id]; there {
+				set(&d.Counts, at, p.TestedK, float64(p.PassCounts[i]))
+			}
 		}
+		d.Fixed = []evaluation.Counts{d.Counts}
 		all = append(all, d.Donor)
 	}
 	if len(all) == 0 {
@@ -120,11 +123,39 @@ func (b *Benchmark) evaluated(name string, otherPrompts bool, model string, seed
 		return nil, fmt.Errorf("it has rollouts of this evaluation, %s under seed %d: they would count twice; take another --seed", model, seed)
 	}
 	d := b.donor(r.Benchmark+" "+r.Model, folder, r.Model == model)
+	first, last, graded := b.counts(), b.counts(), false
 	for _, t := range r.Rows {
+		at, there := d.at[t.ID]
+		if !there {
+			continue
+		}
 		n, rewards := t.Counts()
-		d.set(t.ID, n, rewards, t.Stages[0].Rollouts, t.Stages[0].Rewards)
+		set(&d.Counts, at, n, rewards)
+		for k, stage := range t.Stages {
+			graded = graded || stage.Squares != stage.Rewards
+			switch {
+			case k == 0:
+				set(&first, at, stage.Rollouts, stage.Rewards)
+			case k == lastStage(r):
+				set(&last, at, stage.Rollouts, stage.Rewards)
+			}
+		}
+	}
+	if !graded && r.Extends == "" {
+		d.Fixed = append(d.Fixed, first)
+		if lastStage(r) > 0 {
+			d.Fixed = append(d.Fixed, last)
+		}
 	}
 	return []evaluation.Donor{d.Donor}, nil
+}
+
+// lastStage is the greatest number of a stage that a task has, from 0.
+func lastStage(r *evaluation.Result) (last int) {
+	for _, t := range r.Rows {
+		last = max(last, len(t.Stages)-1)
+	}
+	return last
 }
 
 // donor is a donor in the making.
@@ -134,21 +165,20 @@ type donor struct {
 }
 
 func (b *Benchmark) donor(name, source string, same bool) donor {
-	n := len(b.tasks.Tasks)
-	d := donor{evaluation.Donor{
-		Name: name, Source: source, Same: same,
-		Pilots: make([]int, n), Passed: make([]int, n), Passes: make([]int, n), Rollouts: make([]int, n),
-	}, make(map[string]int, n)}
+	d := donor{evaluation.Donor{Name: name, Source: source, Same: same, Counts: b.counts()}, make(map[string]int, len(b.tasks.Tasks))}
 	for i, t := range b.tasks.Tasks {
 		d.at[t.ID] = i
 	}
 	return d
 }
 
-// set sets what the donor has of a task, unless the benchmark lacks it.
-func (d *donor) set(id string, rollouts int, rewards float64, pilots int, passed float64) {
-	if i, there := d.at[id]; there {
-		d.Rollouts[i], d.Passes[i] = rollouts, int(math.Round(rewards))
-		d.Pilots[i], d.Passed[i] = pilots, int(math.Round(passed))
-	}
+// counts are of no rollouts yet.
+func (b *Benchmark) counts() evaluation.Counts {
+	n := len(b.tasks.Tasks)
+	return evaluation.Counts{Passes: make([]int, n), Rollouts: make([]int, n)}
+}
+
+// set sets the counts of a task.
+func set(c *evaluation.Counts, task, rollouts int, rewards float64) {
+	c.Rollouts[task], c.Passes[task] = rollouts, int(math.Round(rewards))
 }
