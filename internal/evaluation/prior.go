@@ -43,6 +43,7 @@ func (s *Setup) controller(reference *neyman.Prior, past *controller.Past, seen 
 		return controller.New(c)
 	}
 	c.Weight, c.Fractions, c.Order = d.Weight, d.Fractions, coupled.Ranks(s.TaskIDs, s.Seed)
+	c.Least = s.Floor(d.Pilots)
 	if c.Prior, err = s.prior(way, reference); err != nil {
 		return nil, err
 	}

@@ -48,6 +48,9 @@ func Rescore(ctx context.Context, s Settings, r *Result, atATime int) (*Result, 
 	if err := again.estimate(s.Prior); err != nil {
 		return nil, err
 	}
+	if err := again.passK(s.Setup.PassK, s.Setup.Floor(s.Setup.Design.Pilots), s.Prior); err != nil {
+		return nil, err
+	}
 	if err := s.loseAgain(&again, scores); err != nil {
 		return nil, err
 	}

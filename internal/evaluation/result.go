@@ -53,8 +53,9 @@ type Result struct {
 	// Uniform is what Uniform would have needed for this standard error.
 	Uniform Equivalent `json:"uniform"`
 
-	Suite []Part `json:"suite,omitempty"` // by benchmark, where there are several
-	Known *Known `json:"known,omitempty"` // null without donors
+	PassK []PassK `json:"pass_k,omitempty"`
+	Suite []Part  `json:"suite,omitempty"` // by benchmark, where there are several
+	Known *Known  `json:"known,omitempty"` // null without donors
 
 	Notes  []string `json:"notes"`   // what a user should know before trusting it
 	Rules  string   `json:"rules"`   // digest of what verdicts depend on besides the answers
@@ -242,6 +243,9 @@ func (s *Settings) conclude(st *store, c *controller.Controller, record *router.
 		return nil, err
 	}
 	if err := r.estimate(s.Prior); err != nil {
+		return nil, err
+	}
+	if err := r.passK(s.Setup.PassK, c.Least, s.Prior); err != nil {
 		return nil, err
 	}
 	if err := r.known(&s.Setup, s.Prior); err != nil {

@@ -43,7 +43,8 @@ type Setup struct {
 	// Clusters is the cluster of each task, those of which are no independent sample of
 	// tasks; none where every task is its own.
 	Clusters []string `json:"clusters,omitempty"`
-	Suite    []Part   `json:"suite,omitempty"` // the benchmarks, where there are several
+	Suite    []Part   `json:"suite,omitempty"`  // the benchmarks, where there are several
+	PassK    []int    `json:"pass_k,omitempty"` // numbers of rollouts of which pass@k and pass^k are asked
 	Donors   []Donor  `json:"donors,omitempty"`
 	Extends  *Extends `json:"extends,omitempty"`
 
@@ -155,8 +156,8 @@ func ReadSetup(folder string) (*Setup, error) {
 	return &s, s.check(path)
 }
 
-// check says what is wrong with a setup, if anything.
-func (s *Setup) check(path string) error {
+// Check says what is wrong with a setup, if anything.
+func (s *Setup) Check() error {
 	way, err := s.way()
 	d, tasks := s.Design, len(s.TaskIDs)
 	switch {
@@ -177,8 +178,15 @@ func (s *Setup) check(path string) error {
 		err = s.Extends.check(tasks)
 	case !way.Uniform() && (d.Pilots < 1 || d.Pilots >= s.Budget || !(d.Weight > 0 && d.Weight < 1)):
 		err = fmt.Errorf("a pilot of %d rollouts with weight %v does not fit a budget of %d", d.Pilots, d.Weight, s.Budget)
+	default:
+		err = s.checkPassK()
 	}
-	if err != nil {
+	return err
+}
+
+// check is Check, with the file.
+func (s *Setup) check(path string) error {
+	if err := s.Check(); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
@@ -209,6 +217,9 @@ func (s *Setup) Matches(other *Setup) error {
 	}
 	if !reflect.DeepEqual(s.Donors, other.Donors) && len(s.Donors)+len(other.Donors) > 0 {
 		return fmt.Errorf("evaluation %s of %s with %s has begun knowing other donors (%s, now %s): name those with --prior, or take another --seed", s.Name(), s.Benchmark, s.Model, sources(s.Donors), sources(other.Donors))
+	}
+	if !slices.Equal(s.PassK, other.PassK) {
+		return fmt.Errorf("evaluation %s of %s with %s has begun with --pass-k %v, now %v, which decides on allocations: put that back, or take another --seed", s.Name(), s.Benchmark, s.Model, s.PassK, other.PassK)
 	}
 	if !slices.Equal(s.Shares, other.Shares) || !slices.Equal(s.Clusters, other.Clusters) {
 		return fmt.Errorf("evaluation %s of %s with %s has begun with other weights or clusters of its tasks: put those back, or take another --seed", s.Name(), s.Benchmark, s.Model)

@@ -279,3 +279,30 @@ func TestAModelThatHasMovedIsTold(t *testing.T) {
 		t.Errorf("%+v", r.Known)
 	}
 }
+
+// TestSetsOfRolloutsAreAskedFor has pass@2 and pass^2 of an evaluation in stages and of
+// Uniform.
+func TestSetsOfRolloutsAreAskedFor(t *testing.T) {
+	l := newLab(t)
+	for k, policy := range []string{"hbn_staged", "uniform"} {
+		r := informedBy(12, uint64(k))
+		r.Policy, r.PassK = policy, []int{2, 4}
+		got := l.evaluate(r)
+		if len(got.PassK) != 4 || got.PassK[0].Name() != "pass@2" || got.PassK[3].Name() != "pass^4" {
+			t.Fatalf("%+v", got.PassK)
+		}
+		// Two tasks pass in about half of the cases, the others never.
+		if any, all := got.PassK[0], got.PassK[3]; any.Estimate < got.Estimate || all.Estimate > got.Estimate || any.StandardError <= 0 || any.Estimate > 0.42 {
+			t.Errorf("%s: %+v and %+v beside %v", policy, any, all, got.Estimate)
+		}
+	}
+	r := informedBy(4, 9)
+	r.PassK = []int{5}
+	if _, _, err := l.try(r); err == nil || !strings.Contains(err.Error(), "want a budget of") {
+		t.Error(err)
+	}
+	r.PassK, *r.Seed = []int{0}, 10
+	if _, _, err := l.try(r); err == nil || !strings.Contains(err.Error(), "want 1 to 64") {
+		t.Error(err)
+	}
+}

@@ -50,6 +50,7 @@ type Host struct {
 type Request struct {
 	Policy string // one of evaluation.WayNames; "": the default for what is known
 	Stages int    // of policies that choose their number; 0: choose
+	PassK  []int  // numbers of rollouts of which pass@k and pass^k are asked
 	Goal
 	Plan   string  // file of a Plan whose budget is taken, in place of a Goal
 	Seed   *uint64 // nil: the experiment's
@@ -74,6 +75,7 @@ func (s *Subject) Evaluate(ctx context.Context, r Request, h Host) (result *eval
 func (s *Subject) requested(ctx context.Context, r Request, say func(string)) (evaluation.Setup, error) {
 	setup := s.setup(r.Seed)
 	var err error
+	setup.PassK = r.PassK
 	if setup.Donors, err = s.donors(r.Known, setup.Model, setup.Seed); err != nil {
 		return setup, err
 	}
@@ -189,6 +191,9 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 		if setup.Design, err = s.designOf(ctx, &setup, stages, lease.Places(), h.Say); err != nil {
 			return nil, err
 		}
+	}
+	if err := setup.Check(); err != nil {
+		return nil, &RequestError{err}
 	}
 	settings := s.settings(setup, open, scored.rules, h.Commit)
 	settings.OnLoss = experiment.OnLoss(s.cfg)

@@ -24,6 +24,12 @@ func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) err
 		fmt.Fprintf(&b, "  %-12s %s\n", what, fmt.Sprintf(format, args...))
 	}
 	line("mean", "%.4f ± %.4f, 95%% interval %.4f to %.4f", r.Estimate, r.StandardError, r.Interval[0], r.Interval[1])
+	for _, p := range r.PassK {
+		line(p.Name(), "%.4f ± %.4f, 95%% interval %.4f to %.4f", p.Estimate, p.StandardError, p.Interval[0], p.Interval[1])
+	}
+	for _, p := range r.Suite {
+		line(p.Benchmark, "%.4f ± %.4f by %d rollouts, with weight %.3g", p.Estimate, p.StandardError, p.Rollouts, p.Weight)
+	}
 	line("other tasks", "%s", r.SampleError.Words())
 	line("rollouts", "%s", rolloutsText(r))
 	if r.Known != nil {

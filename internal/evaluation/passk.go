@@ -1,0 +1,61 @@
+package evaluation
+
+import (
+	"fmt"
+
+	"speceval/method/neyman"
+	"speceval/method/passk"
+)
+
+// PassK is what k rollouts of a task come to, as a mean over tasks.
+type PassK struct {
+	K             int        `json:"k"`
+	Any           bool       `json:"any"` // pass@k, that one of them passes; otherwise pass^k, that all do
+	Estimate      float64    `json:"estimate"`
+	StandardError float64    `json:"standard_error"`
+	Interval      [2]float64 `json:"interval"` // 95%
+}
+
+// Name is pass@k or pass^k.
+func (p PassK) Name() string { return passk.Question{K: p.K, Any: p.Any}.String() }
+
+// Floor is the rollouts that every task must have ahead for as long as it has weight
+// left, for what is asked of k rollouts.
+func (s *Setup) Floor(pilots int) int {
+	least := 1
+	for _, k := range s.PassK {
+		least = max(least, passk.Question{K: k}.Floor(pilots))
+	}
+	return least
+}
+
+// checkPassK says which k cannot be answered by the design.
+func (s *Setup) checkPassK() error {
+	for _, k := range s.PassK {
+		switch {
+		case k < 1 || k > passk.MostK:
+			return fmt.Errorf("pass^k for k = %d: want 1 to %d", k, passk.MostK)
+		case s.Design.Pilots == s.Budget && k > s.Budget:
+			return fmt.Errorf("pass^%d by %d rollouts of each task: want a budget of %d at least", k, s.Budget, k)
+		case s.Design.Pilots < s.Budget && s.Floor(s.Design.Pilots) > s.Budget-s.Design.Pilots:
+			return fmt.Errorf("pass^%d takes %d rollouts of every task after a pilot of %d: want a budget of %d at least", k, s.Floor(s.Design.Pilots), s.Design.Pilots, s.Floor(s.Design.Pilots)+s.Design.Pilots)
+		}
+	}
+	return nil
+}
+
+// passK answers what was asked of k rollouts.
+func (r *Result) passK(ks []int, least int, prior *neyman.Prior) error {
+	r.PassK = nil
+	for _, k := range ks {
+		for _, any := range []bool{true, false} {
+			q := passk.Question{K: k, Any: any, Least: least}
+			a, err := q.Of(prior, r.counted())
+			if err != nil {
+				return fmt.Errorf("%v: %w", q, err)
+			}
+			r.PassK = append(r.PassK, PassK{K: k, Any: any, Estimate: a.Value, StandardError: a.StandardError, Interval: [2]float64{a.Low, a.High}})
+		}
+	}
+	return nil
+}
