@@ -60,7 +60,7 @@ func (c Check) Run(ctx context.Context, t *Target) (Observation, error) {
 // leaves a dead server.
 func Checks() []Check {
 	var all []Check
-	for _, area := range [][]Check{surfaces(), answers(), streams(), thoughts(), lengths(), refusals(), aborts(), crowds(), deaths()} {
+	for _, area := range [][]Check{surfaces(), answers(), streams(), thoughts(), continuations(), lengths(), refusals(), aborts(), crowds(), deaths()} {
 		all = append(all, area...)
 	}
 	return all

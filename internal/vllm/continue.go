@@ -163,21 +163,25 @@ func (x *continuation) tell(p Piece) {
 // and would then write the text of the whole prompt with the first whole
 // character: so its text counts from there on only.
 func (x *continuation) completeCharacter(ctx context.Context) error {
-	half, err := x.client.halfCharacter(ctx, x.request.Model, x.now.all())
-	if err != nil {
+	h, err := x.client.halfCharacter(ctx, x.request.Model, x.now.all())
+	switch {
+	case err != nil:
 		return x.refused(err)
+	case h == nil:
+		return nil
+	case !h.follows(&x.now):
+		return x.client.notContinued("it ends within a character that a special token interrupts", nil)
 	}
-	for half != nil && x.now.Finish == "" {
-		var only Piece
-		err := x.leg(ctx, len(x.now.IDs)+1, func(p Piece) error {
-			only.IDs, only.Text = append(only.IDs, p.IDs...), only.Text+p.Text
-			only.Finish = cmp.Or(only.Finish, p.Finish)
+	for !h.whole && x.now.Finish == "" {
+		var p Piece
+		err := x.leg(ctx, len(x.now.IDs)+1, func(next Piece) error {
+			p.IDs, p.Text, p.Finish = append(p.IDs, next.IDs...), p.Text+next.Text, cmp.Or(p.Finish, next.Finish)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		if err := x.single(ctx, &half, &only); err != nil {
+		if err := x.single(ctx, h, p); err != nil {
 			return err
 		}
 	}
@@ -185,24 +189,20 @@ func (x *continuation) completeCharacter(ctx context.Context) error {
 }
 
 // single takes in one token that was asked for within a character. Its text is
-// the server's own only in that a token without any is a special one, which no
-// text has and no character ends with.
-func (x *continuation) single(ctx context.Context, half **half, p *Piece) error {
+// the server's own only in that a token without any is a special one, or leaves
+// the character unfinished.
+func (x *continuation) single(ctx context.Context, h *half, p Piece) error {
 	if p.Finish == "length" && len(x.now.IDs)+len(p.IDs) < x.request.MaxTokens {
 		p.Finish = ""
 	}
 	special := p.Text == ""
 	p.Text = ""
 	if p.Finish != "stop" {
-		text, whole, err := (*half).with(ctx, p.IDs)
-		switch {
-		case err != nil:
+		text, err := h.add(ctx, p.IDs, special)
+		if err != nil {
 			return x.refused(err)
-		case whole && !special:
-			p.Text, *half = text, nil
-		case !whole:
-			(*half).tail = append((*half).tail, p.IDs...)
 		}
+		p.Text = text
 	}
-	return x.hear(*p)
+	return x.hear(p)
 }

@@ -197,7 +197,7 @@ func TestContinuationIsCut(t *testing.T) {
 // TestNotContinued has every reason why an answer cannot go on.
 func TestNotContinued(t *testing.T) {
 	prompt := fleet.Tokenize("<|im_start|>user\nWhat is 17+25?<|im_end|>\n<|im_start|>assistant\n<think>\n")
-	think, end := int32(fleet.ThinkStart), int32(fleet.ThinkEnd)
+	think, end := fleet.ThinkStart, fleet.ThinkEnd
 	long := fleet.Tokenize("abcdefgh")
 	tests := map[string]struct {
 		prefix vllm.Prefix
@@ -207,6 +207,7 @@ func TestNotContinued(t *testing.T) {
 		"thinking ended without its tag":    {vllm.Prefix{IDs: long, Reasoning: "abc", Text: "defgh"}, 0, "ended without </think>"},
 		"more thinking than its budget":     {vllm.Prefix{IDs: long, Reasoning: "abcdefgh"}, 4, "longer than its budget"},
 		"thinking that ended before it was": {vllm.Prefix{PromptIDs: prompt[:len(prompt)-2], IDs: []int32{end, think, 97}, Text: "a"}, 9, "ended before it began"},
+		"a special token in a character":    {vllm.Prefix{IDs: []int32{72, 206, fleet.TurnStart, 182, 133}, Text: "Hζ"}, 0, "special token interrupts"},
 	}
 	c := imitated(t, imitation.Settings{Thinking: true, ReasoningParser: "qwen3"})
 	for name, test := range tests {

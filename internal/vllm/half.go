@@ -21,6 +21,7 @@ type half struct {
 	base   []int32 // ids of the tokens before it, the last of them at least
 	text   string  // of those
 	tail   []int32 // ids of its own so far
+	whole  bool    // it has become one
 }
 
 // halfCharacter is the character that a text ends within; nil if it ends with a
@@ -46,16 +47,41 @@ func (c *Client) halfCharacter(ctx context.Context, model string, ids []int32) (
 	}
 }
 
-// with is the text of the character once tokens have followed; whole is false if
-// it is still unfinished.
-func (h *half) with(ctx context.Context, ids []int32) (text string, whole bool, err error) {
-	text, err = h.client.Detokenize(ctx, h.model, slices.Concat(h.base, h.tail, ids))
+// follows tells whether the character comes after the text that an answer shows:
+// not if a special token, which no text shows, stands within it.
+func (h *half) follows(p *Prefix) bool {
+	if len(h.tail) >= len(p.IDs) {
+		return true // nothing is before it
+	}
+	before := strings.TrimSuffix(strings.TrimSuffix(h.text, thinkEnd), thinkStart)
+	shown := []rune(p.Text)
+	if len(shown) == 0 {
+		shown = []rune(p.Reasoning)
+	}
+	if len(shown) == 0 {
+		return before != h.text
+	}
+	last := string(shown[max(0, len(shown)-nearby/4):])
+	return strings.HasSuffix(before, last) || strings.HasSuffix(h.text, last)
+}
+
+// add is the text of the character once tokens have followed, "" while it is
+// unfinished. A special token does not belong to it.
+func (h *half) add(ctx context.Context, ids []int32, special bool) (string, error) {
+	all, err := h.client.Detokenize(ctx, h.model, slices.Concat(h.base, h.tail, ids))
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
-	text, found := strings.CutPrefix(text, h.text)
-	if !found {
-		return "", false, h.client.notContinued("its texts do not grow with the tokens", nil)
+	text, found := strings.CutPrefix(all, h.text)
+	switch {
+	case !found:
+		return "", h.client.notContinued("its texts do not grow with the tokens", nil)
+	case strings.HasSuffix(text, unfinished):
+		h.tail = append(h.tail, ids...)
+		return "", nil
+	case special:
+		return "", nil
 	}
-	return text, !strings.HasSuffix(text, unfinished), nil
+	h.whole = true
+	return text, nil
 }
