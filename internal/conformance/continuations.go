@@ -37,45 +37,28 @@ func (s *session) client() (*vllm.Client, error) {
 	return vllm.New(s.URL, vllm.Options{Key: s.Key, Clock: s.Clock})
 }
 
-// begin asks for an answer of 40 tokens, and what of it was there after so many.
-func (s *session) begin(ctx context.Context, set func(*vllm.Request)) (r vllm.Request, whole vllm.Completion, at func(n int) *vllm.Prefix, err error) {
-	c, err := s.client()
-	if err != nil {
-		return r, whole, nil, err
-	}
-	defer c.Close()
-	r = vllm.Request{
+// question is a request for 40 tokens, the likeliest ones.
+func (s *session) question(set func(*vllm.Request)) vllm.Request {
+	r := vllm.Request{
 		Model: s.Model, Messages: []vllm.Message{{Role: "user", Content: "Was ist 2+3?"}},
 		Seed: 1, TopP: 1, MaxTokens: 40, IgnoreEOS: true, TokenIDs: true,
 	}
 	set(&r)
-	var now vllm.Prefix
-	prefixes := map[int]vllm.Prefix{}
-	whole, err = c.Stream(ctx, r, func(p vllm.Piece) {
-		now.Add(p)
-		prefixes[len(now.IDs)] = vllm.Prefix{PromptIDs: now.PromptIDs, IDs: slices.Clone(now.IDs), Text: now.Text, Reasoning: now.Reasoning}
-	})
-	if err == nil && len(whole.TokenIDs) != r.MaxTokens {
-		err = fmt.Errorf("%d tokens of %d", len(whole.TokenIDs), r.MaxTokens)
-	}
-	return r, whole, func(n int) *vllm.Prefix {
-		p, there := prefixes[n]
-		for !there { // a chunk had several tokens
-			n++
-			p, there = prefixes[n]
-		}
-		return &p
-	}, err
+	return r
 }
 
-// goOn has our client continue an answer.
-func (s *session) goOn(ctx context.Context, r vllm.Request, from *vllm.Prefix) (vllm.Completion, error) {
-	c, err := s.client()
+// cutAt asks for n tokens of an answer, and has it go on.
+func cutAt(ctx context.Context, c *vllm.Client, r vllm.Request, n int) (vllm.Completion, error) {
+	begun := r
+	begun.MaxTokens = n
+	got, err := c.Stream(ctx, begun, nil)
 	if err != nil {
-		return vllm.Completion{}, err
+		return got, err
 	}
-	defer c.Close()
-	r.Prefix = from
+	if r.Prefix = got.Prefix(); r.Prefix == nil || len(r.Prefix.IDs) != n {
+		return got, fmt.Errorf("%d ids of %d tokens", len(got.TokenIDs), n)
+	}
+	r.Prefix.Finish = ""
 	return c.Stream(ctx, r, nil)
 }
 
@@ -94,22 +77,25 @@ func differs(got, want *vllm.Completion) string {
 
 // continued compares an answer with what becomes of it after every cut.
 func (s *session) continued(ctx context.Context, l *lines, set func(*vllm.Request)) (whole vllm.Completion, err error) {
-	r, whole, at, err := s.begin(ctx, set)
+	c, err := s.client()
 	if err != nil {
 		return whole, err
 	}
-	same := 0
+	defer c.Close()
+	r := s.question(set)
+	if whole, err = c.Stream(ctx, r, nil); err != nil {
+		return whole, err
+	}
 	for _, n := range continuedAt {
-		got, err := s.goOn(ctx, r, at(n))
+		got, err := cutAt(ctx, c, r, n)
 		if err != nil {
 			return whole, fmt.Errorf("after %d tokens: %w", n, err)
 		}
 		if difference := differs(&got, &whole); difference != "" {
 			return whole, fmt.Errorf("after %d tokens: %s", n, difference)
 		}
-		same++
 	}
-	l.add("%d tokens, cut at %v: %d of %d the same; finish_reason %s", len(whole.TokenIDs), continuedAt, same, len(continuedAt), whole.Finish)
+	l.add("%d tokens, cut at %v: the same; finish_reason %s", len(whole.TokenIDs), continuedAt, whole.Finish)
 	return whole, nil
 }
 

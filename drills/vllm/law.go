@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+
+	"speceval/data"
+	"speceval/internal/benchmark"
+	"speceval/internal/clock"
+	"speceval/internal/launcher"
+	"speceval/internal/seed"
+	"speceval/internal/vllm"
+)
+
+// The trial of continued answers: of a task so many whole answers, and as many
+// that are cut, after up to so many tokens, and go on.
+const (
+	lawAnswers      = 500
+	lawTokens       = 512
+	lawCut          = 60
+	lawOutstanding  = 24
+	lawPermutations = 9999
+	lawLeast        = 0.001 // p-value below which the laws differ
+)
+
+// lawTasks are of the benchmark primer: each has several answers that are common.
+var lawTasks = []string{"sum-1a", "sum-3d", "times-2b", "product-1b", "order-1c", "extreme-2d", "remainder-1a", "program-2a"}
+
+// continued compares answers of the small real model in one piece with answers
+// that went on from a prefix: what they conclude, and how long they are. Cuts do
+// not look at what is written, so both must have the same law.
+func continued(ctx context.Context, o options, dir string, stdout io.Writer) error {
+	tasks, err := primer(o.small)
+	if err != nil {
+		return err
+	}
+	r := recipe(o, "dense", 0)
+	r.Port = o.port
+	r.Arguments = slices.DeleteFunc(r.Arguments, func(a string) bool { return a == "--load-format" || a == "dummy" })
+	m := launcher.Model{Path: o.small, Served: "small", MaxSequences: sequences, ContextTokens: 2048}
+	servers, err := launcher.Start(ctx, r, m, launcher.Options{
+		Logs: filepath.Join(dir, "small"), Start: startLimit, Clock: clock.Wall{}, Environment: o.environment, Key: key,
+		Report: func(line string) { fmt.Fprintln(stdout, line) },
+	})
+	if err != nil {
+		return err
+	}
+	defer servers.Stop(context.WithoutCancel(ctx))
+	c, err := vllm.New(servers.URLs()[0], vllm.Options{Key: key, Connections: lawOutstanding})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return laws(ctx, c, tasks, stdout)
+}
+
+// primer are the tasks that are asked.
+func primer(folder string) ([]benchmark.Task, error) {
+	prompts, err := benchmark.ParsePrompts(data.Prompts())
+	if err != nil {
+		return nil, err
+	}
+	all, err := benchmark.Reader{Prompts: prompts}.Read(filepath.Join(folder, "primer.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(t benchmark.Task) bool { return !slices.Contains(lawTasks, t.ID) })
+	if len(all) != len(lawTasks) {
+		return nil, fmt.Errorf("%s has %d of the tasks %v", folder, len(all), lawTasks)
+	}
+	return all, nil
+}
+
+// sample is one answer as far as its law is looked at.
+type sample struct {
+	concluded string
+	tokens    int
+}
+
+// laws compares the answers of every task, and says how likely such differences
+// are by chance.
+func laws(ctx context.Context, c *vllm.Client, tasks []benchmark.Task, stdout io.Writer) error {
+	random := seed.Root(1).Child("law").Stream()
+	worst := 1.0
+	for _, task := range tasks {
+		whole, err := answers(ctx, c, task, 0, false)
+		if err != nil {
+			return err
+		}
+		gone, err := answers(ctx, c, task, lawAnswers, true)
+		if err != nil {
+			return err
+		}
+		conclusions := permuted(&random, whole, gone, func(s sample) string { return s.concluded })
+		quarter := quartiles(slices.Concat(whole, gone))
+		lengths := permuted(&random, whole, gone, func(s sample) string { return quarter(s.tokens) })
+		fmt.Fprintf(stdout, "%s: %d whole and %d continued answers; p = %.3f for what they conclude, %.3f for their lengths; mean length %.1f and %.1f; most common: %s\n",
+			task.ID, len(whole), len(gone), conclusions, lengths, mean(whole), mean(gone), common(whole, gone))
+		worst = min(worst, conclusions, lengths)
+	}
+	fmt.Fprintf(stdout, "smallest of %d p-values: %.4f\n", 2*len(tasks), worst)
+	if worst < lawLeast {
+		return fmt.Errorf("continued answers have another law: p = %.4f", worst)
+	}
+	return nil
+}
+
+// answers asks for answers to a task, in one piece or cut once and continued.
+func answers(ctx context.Context, c *vllm.Client, task benchmark.Task, first int, cut bool) ([]sample, error) {
+	all := make([]sample, lawAnswers)
+	faults := make([]error, lawAnswers)
+	places := make(chan bool, lawOutstanding)
+	var group sync.WaitGroup
+	for i := range all {
+		places <- true
+		group.Go(func() {
+			defer func() { <-places }()
+			all[i], faults[i] = answer(ctx, c, task, first+i, cut)
+		})
+	}
+	group.Wait()
+	return all, errors.Join(faults...)
+}
+
+func answer(ctx context.Context, c *vllm.Client, task benchmark.Task, number int, cut bool) (sample, error) {
+	stream := seed.Root(2).Child(task.ID).Index(number).Stream()
+	r := vllm.Sampling{Model: "small", Temperature: 0.6, TopP: 0.95, MaxTokens: lawTokens}.Request(task.SystemPrompt, task.UserPrompt)
+	r.Seed, r.TokenIDs = int64(stream.Uint64()>>1), true
+	if cut {
+		begun := r
+		begun.MaxTokens = 1 + int(stream.Float64()*lawCut)
+		got, err := c.Stream(ctx, begun, nil)
+		if err != nil {
+			return sample{}, err
+		}
+		r.Prefix = got.Prefix()
+		if got.Finish == "length" {
+			r.Prefix.Finish = ""
+		}
+	}
+	got, err := c.Stream(ctx, r, nil)
+	if err == nil && cut && len(got.TokenIDs) != got.Usage.Completion {
+		err = fmt.Errorf("%d ids of %d tokens", len(got.TokenIDs), got.Usage.Completion)
+	}
+	return sample{conclusion(got.Text), len(got.TokenIDs)}, err
+}
+
+var conclusions = regexp.MustCompile(`\\boxed\{([^}]*)\}|Answer: *(\S+)`)
+
+// conclusion is what an answer says in the end, "" if that is nothing.
+func conclusion(text string) string {
+	if all := conclusions.FindAllStringSubmatch(text, -1); len(all) > 0 {
+		return all[len(all)-1][1] + all[len(all)-1][2]
+	}
+	return ""
+}
