@@ -56,24 +56,6 @@ func (o *fleetOptions) flags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.Restart, "restart", 10*time.Second, "restart a crashed or hung replica after this `TIME`; 0: never")
 }
 
-// largestSlow is the largest factor of --slow-wrong: longer answers end at max_tokens.
-const largestSlow = 1000
-
-// check refuses values that no fleet can have.
-func (o *fleetOptions) check() error {
-	switch {
-	case o.Count < 0 || o.Port < 0 || o.Port+o.Count > 65536:
-		return usagef("--replicas %d --port %d: want a number of replicas, with ports up to 65535", o.Count, o.Port)
-	case o.Speed < 0:
-		return usagef("--speed %v: want a factor of time, or 0 never to wait", o.Speed)
-	case o.Interval < 1:
-		return usagef("--stream-interval %d: want a token at least", o.Interval)
-	case !(o.Slow > 0 && o.Slow <= largestSlow):
-		return usagef("--slow-wrong %v: want a factor of length, above 0 and up to %d", o.Slow, largestSlow)
-	}
-	return nil
-}
-
 // run serves until an interrupt. Having served is success.
 func (o *fleetOptions) run(s *session, words []string) (err error) {
 	if err := wantWords(words, 0, 0, "nothing"); err != nil {
@@ -82,9 +64,6 @@ func (o *fleetOptions) run(s *session, words []string) (err error) {
 	cfg, err := config.Load(s.config, s.sets)
 	if err != nil {
 		return &usageError{err}
-	}
-	if err := o.check(); err != nil {
-		return err
 	}
 	served := o.Fleet
 	served.Key, served.Say, served.Warn = s.key, s.say, s.warn

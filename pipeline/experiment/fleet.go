@@ -51,6 +51,9 @@ type Replica struct {
 // Replicas are those to serve. An error is a fault of the fleet, of the
 // configuration, or of a file that one of them names.
 func (f *Fleet) Replicas(cfg *config.Config) ([]Replica, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
 	workers, judges := f.places(cfg)
 	if len(workers) == 0 {
 		return nil, errors.New("the configuration has no [[worker]] with a URL on this machine, such as http://127.0.0.1:8000; say how many to serve: --replicas N")
@@ -70,6 +73,24 @@ func (f *Fleet) Replicas(cfg *config.Config) ([]Replica, error) {
 		all = append(all, judge)
 	}
 	return all, nil
+}
+
+// largestSlow is the largest factor of --slow-wrong: longer answers end at max_tokens.
+const largestSlow = 1000
+
+// check refuses values that no fleet can have.
+func (f *Fleet) check() error {
+	switch {
+	case f.Count < 0 || f.Port < 0 || f.Port+f.Count > 65536:
+		return fmt.Errorf("--replicas %d --port %d: want a number of replicas, with ports up to 65535", f.Count, f.Port)
+	case !(f.Speed >= 0):
+		return fmt.Errorf("--speed %v: want a factor of time, or 0 never to wait", f.Speed)
+	case f.Interval < 1:
+		return fmt.Errorf("--stream-interval %d: want a token at least", f.Interval)
+	case !(f.Slow > 0 && f.Slow <= largestSlow):
+		return fmt.Errorf("--slow-wrong %v: want a factor of length, above 0 and up to %d", f.Slow, largestSlow)
+	}
+	return nil
 }
 
 // places are the addresses to serve at: as many as asked for, or those of the
