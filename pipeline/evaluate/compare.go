@@ -118,7 +118,7 @@ func (c *Comparison) Text(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "                  %s\n", verdict)
 	if t := c.Tasks; t != nil {
-		fmt.Fprintf(&b, "  other tasks     ± %.4f, %+.4f to %+.4f, for what these %d tasks or clusters are a sample of;\n                  ± %.4f if each model had tasks of its own\n", t.StandardError, t.Interval[0], t.Interval[1], t.Clusters, t.Unpaired)
+		fmt.Fprintf(&b, "  other tasks     ± %.4f, %+.4f to %+.4f, for what these %d tasks, or clusters of them, are a\n                  sample of;\n                  ± %.4f if each model had tasks of its own\n", t.StandardError, t.Interval[0], t.Interval[1], t.Clusters, t.Unpaired)
 	}
 	fmt.Fprintf(&b, "  these budgets   find a difference of %.4f four times in five\n", c.Resolves)
 	if r := c.Resolve; r != nil {

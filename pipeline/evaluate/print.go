@@ -76,9 +76,9 @@ func knownText(k *evaluation.Known) string {
 	}
 	text := fmt.Sprintf("%s, none %.2f", strings.Join(parts, ", "), k.None)
 	switch {
-	case k.Saved > 0:
+	case k.Saved >= 0.005:
 		text += fmt.Sprintf("; without them this error takes about %.0f%% more rollouts", 100*k.Saved)
-	case k.Saved < 0:
+	case k.Saved <= -0.005:
 		text += fmt.Sprintf("; without them this error would have taken about %.0f%% fewer rollouts", -100*k.Saved)
 	}
 	return text

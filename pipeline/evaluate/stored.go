@@ -65,7 +65,7 @@ type Listed struct {
 	State         string   `json:"state"`          // complete or not complete
 	Estimate      *float64 `json:"estimate"`       // null if not complete
 	StandardError *float64 `json:"standard_error"` // null if not complete
-	Rollouts      int      `json:"rollouts"`       // N·b
+	Rollouts      int      `json:"rollouts"`       // that count, or as many as are planned
 }
 
 // Lists is the evaluations of an output folder.
@@ -94,7 +94,7 @@ func List(out string) (Lists, error) {
 		r, err := evaluation.ReadResult(folder)
 		switch {
 		case err == nil:
-			line.State, line.Estimate, line.StandardError = "complete", &r.Estimate, &r.StandardError
+			line.State, line.Estimate, line.StandardError, line.Rollouts = "complete", &r.Estimate, &r.StandardError, r.Rollouts
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, err
 		}
