@@ -108,16 +108,20 @@ func (g Gate) Judge(difference Bounded) (Verdict, error) {
 }
 
 // Power is the probability that a model as good as the baseline is found to be no worse
-// at this look, where the difference has the given standard error: Φ(δ/se − z). By the
-// last look it is at least that.
+// at this look, where the difference has the given standard error: Φ(δ/se − z), and 1
+// where the error is 0. By the last look it is at least that.
 func (g Gate) Power(standardError float64) (float64, error) {
 	g, err := g.check()
 	if err != nil {
 		return 0, err
 	}
-	if !(standardError > 0) {
-		return 0, fmt.Errorf("a standard error of %v: want a number above 0", standardError)
+	if !(standardError >= 0) {
+		return 0, fmt.Errorf("a standard error of %v: want a number from 0", standardError)
 	}
+	if standardError == 0 && g.Margin > 0 {
+		return 1, nil
+	}
+	standardError = max(standardError, math.SmallestNonzeroFloat64)
 	return distuv.UnitNormal.CDF(g.Margin/standardError + distuv.UnitNormal.Quantile(g.rate())), nil
 }
 

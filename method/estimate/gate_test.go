@@ -152,8 +152,14 @@ func TestGatesThatAreNone(t *testing.T) {
 			t.Errorf("a power of %v", power)
 		}
 	}
-	if _, err := g.Power(0); err == nil {
-		t.Error("a standard error of 0")
+	if _, err := g.Power(-1); err == nil {
+		t.Error("a standard error of -1")
+	}
+	if p, err := g.Power(0); err != nil || p != 1 {
+		t.Errorf("without an error %v pass (%v)", p, err)
+	}
+	if p, err := (estimate.Gate{}).Power(0); err != nil || math.Abs(p-0.05) > 1e-12 {
+		t.Errorf("without an error and a margin %v pass (%v)", p, err)
 	}
 	if _, err := (estimate.Gate{}).Needs(0.8); err == nil {
 		t.Error("a margin of 0 is planned for")
