@@ -66,6 +66,17 @@ func (x *Extends) past() *controller.Past {
 	return p
 }
 
+// all is how many rollouts it has; none of nil.
+func (x *Extends) all() (n int) {
+	if x == nil {
+		return 0
+	}
+	for i := range x.Stages {
+		n += x.rollouts(i)
+	}
+	return n
+}
+
 // rollouts are those of a task.
 func (x *Extends) rollouts(task int) (n int) {
 	for _, s := range x.Stages[task] {

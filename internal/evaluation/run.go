@@ -148,7 +148,7 @@ func (e *engine) progress() Progress {
 	tasks, m := len(e.Setup.TaskIDs), e.Setup.Design.Pilots
 	return Progress{
 		Pilots: int(e.counts.pilots.Load()), AllPilots: tasks * m,
-		Continuations: int(e.counts.continuations.Load()), AllContinuations: tasks * (e.Setup.Budget - m),
+		Continuations: int(e.counts.continuations.Load()), AllContinuations: tasks*(e.Setup.Budget-m) - e.Setup.Extends.all(),
 		UnderWay: int(e.counts.underWay.Load()), Scoring: int(e.counts.scoring.Load()),
 	}
 }

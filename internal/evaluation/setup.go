@@ -117,7 +117,7 @@ func (s *Setup) Spending() string {
 	case s.Stop != nil:
 		return s.Stop.Words()
 	case s.Extends != nil:
-		return fmt.Sprintf("%d rollouts after the %d of %s", n*s.Budget-s.Extends.past().Rollouts(), s.Extends.past().Rollouts(), s.Extends.Name)
+		return fmt.Sprintf("%d rollouts after the %d of %s", n*s.Budget-s.Extends.all(), s.Extends.all(), s.Extends.Name)
 	default:
 		return fmt.Sprintf("%d rollouts", n*s.Budget)
 	}
