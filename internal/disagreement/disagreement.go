@@ -26,7 +26,8 @@ type Overturned struct {
 // scorerChange is a scorer and the one that took its place.
 type scorerChange struct{ Old, New string }
 
-// changes counts the verdicts of rollouts that two files have in common.
+// changes counts the verdicts of rollouts that two files have in common. Of graded
+// ones it is toWrong and toRight to have less and more.
 type changes struct {
 	compared, toWrong, toRight int
 }
@@ -37,6 +38,7 @@ type Summary struct {
 	benchmark, model string
 	changes          map[scorerChange]*changes
 	onlyOld, onlyNew int    // rollouts
+	graded           bool   // a reward is neither 0 nor 1
 	listed           int    // of those that disagree
 	responses        string // folder that was looked into, "" if none had to
 	missing          bool   // it has no responses
@@ -99,10 +101,11 @@ func (d *Summary) count(pair rollout.Pair) bool {
 		d.changes[by] = c
 	}
 	c.compared++
-	switch {
-	case pair.Old.Correct == pair.New.Correct:
+	d.graded = d.graded || pair.Old.Graded() || pair.New.Graded()
+	switch was, is := pair.Old.Reward(), pair.New.Reward(); {
+	case was == is:
 		return false
-	case pair.New.Correct:
+	case is > was:
 		c.toRight++
 	default:
 		c.toWrong++

@@ -205,6 +205,37 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// Graded verdicts are not the same where their rewards are not.
+func TestRewardsThatDiffer(t *testing.T) {
+	l := lab{t, t.TempDir()}
+	for name, rewards := range map[string][]float64{"old.parquet": {0, 0.5, 1, 0.25, 1}, "new.parquet": {0, 0.5, 0.75, 0.5, 1}} {
+		l.write(name, func(w io.Writer) error {
+			return rollout.WriteGraded(w, rows(len(rewards), func(i int) *rollout.Score {
+				s := &rollout.Score{Benchmark: "exam", Model: "m", TaskID: "t0", Rollout: int32(i), Scorer: name}
+				if err := s.Grade(rewards[i]); err != nil {
+					t.Error(err)
+				}
+				return s
+			}), map[string]string{"speceval.schema": rollout.ScoreSchema})
+		})
+	}
+	files := Files{Old: l.at("old.parquet"), New: l.at("new.parquet"), Out: l.out}
+	got := printed(t, []Files{files}, 0)
+	for _, want := range []string{"rollout 2: right → 0.75\n", "rollout 3: 0.25 → 0.5\n", "less reward  more reward"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("lacks %q:\n%s", want, got)
+		}
+	}
+	if strings.Count(got, ", rollout ") != 2 {
+		t.Errorf("lists other rollouts:\n%s", got)
+	}
+	var b strings.Builder
+	if err := Write(t.Context(), files, 0, JSON(&b)); err != nil || !strings.Contains(b.String(), `"correct":false,"answer":"","scorer":"new.parquet","note":"","reward":0.75}`) ||
+		!strings.Contains(b.String(), `"compared":5,"right_to_wrong":1,"wrong_to_right":1`) {
+		t.Errorf("%v\n%s", err, &b)
+	}
+}
+
 func TestFaults(t *testing.T) {
 	l := lab{t, t.TempDir()}
 	if _, _, err := Stored(l.out, nil); err == nil || !strings.Contains(err.Error(), "has no scores: run `speceval run score` first") {

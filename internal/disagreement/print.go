@@ -17,12 +17,21 @@ func Text(w io.Writer) Writer { return &text{w} }
 
 type text struct{ w io.Writer }
 
-var verdictWords = map[bool]string{true: "right", false: "wrong"}
+// said is a verdict in a word, or its reward.
+func said(s *rollout.Score) string {
+	switch s.Reward() {
+	case 0:
+		return "wrong"
+	case 1:
+		return "right"
+	}
+	return fmt.Sprintf("%.3g", s.Reward())
+}
 
 func (t *text) One(d *Overturned) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s, task %s, rollout %d: %s → %s\n", d.New.Benchmark, d.New.Model,
-		printable(d.New.TaskID), d.New.Rollout, verdictWords[d.Old.Correct], verdictWords[d.New.Correct])
+		printable(d.New.TaskID), d.New.Rollout, said(d.Old), said(d.New))
 	for _, v := range []struct {
 		word  string
 		score *rollout.Score
@@ -86,6 +95,9 @@ func (t *text) Sum(d *Summary) error {
 			{Name: "compared"}, {Name: "right → wrong"}, {Name: "wrong → right"},
 		},
 	}
+	if d.graded {
+		grid.Columns[3].Name, grid.Columns[4].Name = "less reward", "more reward"
+	}
 	for _, by := range d.byScorers() {
 		c := d.changes[by]
 		grid.Rows = append(grid.Rows, []table.Cell{table.Text(printable(by.Old)), table.Text(printable(by.New)),
@@ -123,6 +135,8 @@ type verdictJSON struct {
 	Answer  string `json:"answer"`
 	Scorer  string `json:"scorer"`
 	Note    string `json:"note"`
+
+	Reward float64 `json:"reward,omitempty"` // between 0 and 1
 }
 
 // oneJSON is the line of an overturned verdict.
@@ -138,7 +152,7 @@ type oneJSON struct {
 }
 
 func (j *lines) One(d *Overturned) error {
-	verdict := func(s *rollout.Score) verdictJSON { return verdictJSON{s.Correct, s.Answer, s.Scorer, s.Note} }
+	verdict := func(s *rollout.Score) verdictJSON { return verdictJSON{s.Correct, s.Answer, s.Scorer, s.Note, s.Partial} }
 	return j.out.Encode(oneJSON{
 		d.New.Benchmark, d.New.Model, d.New.TaskIndex, d.New.TaskID, d.New.Rollout,
 		verdict(d.Old), verdict(d.New), d.Text,

@@ -127,7 +127,7 @@ func (e *engine) score(number int, id controller.ID, r *rollout.Rollout, request
 	}
 	now := e.Now()
 	if request != nil {
-		request.RewardReady, request.Passed = seconds(now), &v.Correct
+		request.RewardReady, request.Passed, request.Partial = seconds(now), &v.Correct, v.Partial
 		if err := e.store.request(request); err != nil {
 			e.stop(err)
 			return

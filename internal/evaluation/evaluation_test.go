@@ -65,11 +65,23 @@ func TestFilesHoldWhatTheResultSays(t *testing.T) {
 	}
 }
 
+// verdicts are those of scores.parquet, with their rewards.
+func verdicts(t *testing.T, l *lab) (all []rollout.Score) {
+	t.Helper()
+	for s, err := range rollout.Scores(filepath.Join(l.settings.Folder, "scores.parquet")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, *s)
+	}
+	return all
+}
+
 // recount works the estimate out from the files alone, and checks the requests
 // against them.
 func recount(t *testing.T, l *lab, r *evaluation.Result) (selected int) {
 	t.Helper()
-	rollouts, scores := read[rollout.Rollout](t, l, "rollouts.parquet"), read[rollout.Score](t, l, "scores.parquet")
+	rollouts, scores := read[rollout.Rollout](t, l, "rollouts.parquet"), verdicts(t, l)
 	requests, tasks := read[evaluation.Request](t, l, "requests.parquet"), read[evaluation.Task](t, l, "tasks.parquet")
 	for i, task := range r.Rows {
 		stages := task.Stages
@@ -78,25 +90,23 @@ func recount(t *testing.T, l *lab, r *evaluation.Result) (selected int) {
 		}
 		tasks[i].Stages = stages
 	}
-	passed := make(map[rollout.ID]bool)
+	rewards := make(map[rollout.ID]float64)
 	for i, s := range scores {
 		if rollouts[i].ID() != s.ID() {
 			t.Fatalf("row %d is %v, its verdict %v", i, rollouts[i].ID(), s.ID())
 		}
-		passed[s.ID()] = s.Correct
+		rewards[s.ID()] = s.Reward()
 	}
 	want := 0.0
 	for i, task := range tasks {
 		n := int32(0)
 		for _, stage := range task.Stages {
 			for range stage.Rollouts {
-				correct, there := passed[rollout.ID{Task: int32(i), Rollout: n}]
+				reward, there := rewards[rollout.ID{Task: int32(i), Rollout: n}]
 				if !there {
 					t.Fatalf("rollout %d of task %d is not there", n, i)
 				}
-				if correct {
-					want += stage.Weight / float64(stage.Rollouts) / float64(len(tasks))
-				}
+				want += reward * stage.Weight / float64(stage.Rollouts) / float64(len(tasks))
 				n++
 				selected++
 			}

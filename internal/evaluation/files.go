@@ -12,15 +12,14 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
 )
 
 // Files of a complete evaluation, beside the result.
 const (
 	rolloutsFile = "rollouts.parquet" // rollout.Rollout, completed ones that do not count too
 	scoresFile   = "scores.parquet"   // rollout.Score
-	requestsFile = "requests.parquet" // Request
-	tasksFile    = "tasks.parquet"    // Task
+	requestsFile = "requests.parquet" // Request, or gradedRequest
+	tasksFile    = "tasks.parquet"    // Task, or gradedTask
 )
 
 // Values of the footer key speceval.schema.
@@ -48,20 +47,29 @@ func (s *Settings) write(st *store, r *Result, rows []Request) error {
 	if err != nil {
 		return err
 	}
-	err = s.file(requestsFile, func(w io.Writer) error { return rowfile.Write(w, rows, s.footer(requestsSchema)) })
+	err = s.file(requestsFile, func(w io.Writer) error { return writeRequests(w, rows, s.footer(requestsSchema)) })
 	if err != nil {
 		return err
 	}
-	return s.writeScored(r, st.scores(s.Rules))
+	graded, err := st.graded(s.Rules)
+	if err != nil {
+		return err
+	}
+	return s.writeScored(r, st.scores(s.Rules), graded)
 }
 
-// writeScored writes what verdicts lead to, the result last.
-func (s *Settings) writeScored(r *Result, scores iter.Seq2[*rollout.Score, error]) error {
-	err := s.file(scoresFile, func(w io.Writer) error { return rollout.WriteScores(w, scores, s.footer(rollout.ScoreSchema)) })
+// writeScored writes what verdicts lead to, of which some are graded or none is, the
+// result last.
+func (s *Settings) writeScored(r *Result, scores iter.Seq2[*rollout.Score, error], graded bool) error {
+	write := rollout.WriteScores
+	if graded {
+		write = rollout.WriteGraded
+	}
+	err := s.file(scoresFile, func(w io.Writer) error { return write(w, scores, s.footer(rollout.ScoreSchema)) })
 	if err != nil {
 		return err
 	}
-	err = s.file(tasksFile, func(w io.Writer) error { return rowfile.Write(w, r.Rows, s.footer(tasksSchema)) })
+	err = s.file(tasksFile, func(w io.Writer) error { return writeTasks(w, r.Rows, s.footer(tasksSchema)) })
 	if err != nil {
 		return err
 	}

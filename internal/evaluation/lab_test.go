@@ -38,6 +38,7 @@ type lab struct {
 	scored int
 	fail   func(n int, r vllm.Request) error // of the n-th request, from 1; nil: never
 	unable func(n int) error                 // of the n-th answer to score; nil: never
+	grade  func(r *rollout.Response) float64 // reward of an answer that is not right; nil: 0
 	random *rand.Rand
 }
 
@@ -157,10 +158,14 @@ func (l *lab) score(ctx context.Context, r *rollout.Response) (*rollout.Score, e
 			return nil, err
 		}
 	}
-	return &rollout.Score{
+	s := &rollout.Score{
 		Benchmark: r.Benchmark, Model: r.Model, TaskIndex: r.TaskIndex, TaskID: r.TaskID, Rollout: r.Rollout,
 		Correct: r.Text == "right", Answer: r.Text, Scorer: "by eye " + l.settings.Rules,
-	}, nil
+	}
+	if l.grade != nil && !s.Correct {
+		s.Partial = l.grade(r)
+	}
+	return s, nil
 }
 
 func (l *lab) run() *evaluation.Result {

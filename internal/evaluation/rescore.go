@@ -54,7 +54,7 @@ func Rescore(ctx context.Context, s Settings, r *Result, atATime int) (*Result, 
 	if err := s.loseAgain(&again, scores); err != nil {
 		return nil, err
 	}
-	return &again, s.writeScored(&again, all(scores))
+	return &again, s.writeScored(&again, all(scores), slices.ContainsFunc(scores, (*rollout.Score).Graded))
 }
 
 // loseAgain says of new verdicts what losses can have done. Evaluations of versions

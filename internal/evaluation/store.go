@@ -43,6 +43,9 @@ type Request struct {
 	Continued    int32 `parquet:"continued" json:"continued"`         // how often it was lost itself and went on
 	AskedAgain   bool  `parquet:"asked_again" json:"asked_again"`     // it begins anew though something was seen before, or may have been
 	Kept         bool  `parquet:"kept" json:"kept"`                   // what is seen of it can be gone on with, or nothing was
+
+	// Partial is the reward of one that has not passed, from 0 to below 1.
+	Partial float64 `parquet:"-" json:"reward,omitempty"`
 }
 
 // place is a rollout as requests name it.

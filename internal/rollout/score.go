@@ -66,8 +66,8 @@ func (s *Score) Check() error {
 		s.Benchmark, s.TaskID, s.Rollout, s.Partial, s.Scorer)
 }
 
-// graded tells whether a pass or a failure does not say it all.
-func (s *Score) graded() bool { return s.Partial != 0 }
+// Graded tells whether the reward is neither 0 nor 1.
+func (s *Score) Graded() bool { return s.Partial != 0 }
 
 func (s *Score) size() int { return 160 + len(s.Answer) + len(s.Note) }
 
@@ -76,7 +76,7 @@ func (s *Score) size() int { return 160 + len(s.Answer) + len(s.Note) }
 // reward between 0 and 1 is one, and holds a row group at a time.
 func WriteScores(w io.Writer, scores iter.Seq2[*Score, error], footer map[string]string) error {
 	return write(w, mapped(scores, func(s *Score) (*Score, error) {
-		if s.graded() {
+		if s.Graded() {
 			return nil, fmt.Errorf("benchmark %s: task %s: rollout %d has a reward of %v, in a file without rewards", s.Benchmark, s.TaskID, s.Rollout, s.Partial)
 		}
 		return s, s.Check()

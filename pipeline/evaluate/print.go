@@ -167,10 +167,19 @@ func tasksTable(r *evaluation.Result, all bool) table.Table {
 		rows = rows[:fewTasks]
 		t.Title = fmt.Sprintf("The tasks that the budget went to; --all shows all %d", len(r.Rows))
 	}
+	earned := func(t evaluation.Task) table.Cell { return table.Integer(t.PilotPasses + t.ContinuationPasses) }
+	if evaluation.Graded(r.Rows) {
+		t.Columns[2], t.Columns[3].Name = table.Column{Name: "rewards", Format: table.Format{Decimals: 2}}, "mean"
+		t.Notes[0] = "Means are posterior ones, which lean to those of the other tasks; ± is at most the standard deviation of a rollout over the root of their number, that of rewards of 0 and 1."
+		earned = func(t evaluation.Task) table.Cell {
+			_, rewards := t.Counts()
+			return table.Number(rewards)
+		}
+	}
 	for _, row := range rows {
 		n := row.Pilots + row.Continuations
 		t.Rows = append(t.Rows, []table.Cell{
-			table.Text(row.ID), table.Integer(n), table.Integer(row.PilotPasses + row.ContinuationPasses),
+			table.Text(row.ID), table.Integer(n), earned(row),
 			table.Number(row.Mean), table.Number(taskError(row)),
 		})
 	}
