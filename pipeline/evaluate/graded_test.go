@@ -124,7 +124,7 @@ func TestProgramsArePaidByTheTest(t *testing.T) {
 	})
 	// By pass or fail the same answers earn less.
 	l.write("own.jsonl", strings.ReplaceAll(tasks.String(), "code-graded", "code"))
-	rescored, err := evaluate.Rescore(t.Context(), l.configuration(), folder, "own.jsonl", l.host())
+	rescored, err := evaluate.Rescore(t.Context(), l.configuration(), folder, []string{"own.jsonl"}, l.host())
 	if err != nil {
 		t.Fatal(err)
 	}
