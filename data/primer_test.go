@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"math/big"
 	"os"
 	"os/exec"
@@ -18,6 +20,7 @@ import (
 
 	"speceval/data"
 	"speceval/internal/benchmark"
+	"speceval/internal/profile"
 )
 
 // problemsProgram makes the primer and the training texts of the small model.
@@ -291,34 +294,86 @@ func TestPrimerIsKeptOutOfTraining(t *testing.T) {
 	}
 }
 
-// TestSmallModelIsWhole compares the folder of the small model with its sums.
+// TestSmallModelIsWhole compares the folders of both checkpoints with their sums. They
+// differ in the weights alone.
 func TestSmallModelIsWhole(t *testing.T) {
-	sums, err := os.ReadFile("smallmodel/SHA256SUMS")
-	if err != nil {
-		t.Fatal(err)
-	}
 	described, err := os.ReadFile("smallmodel/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
-	for line := range strings.Lines(string(sums)) {
+	last, early := whole(t, "smallmodel", string(described)), whole(t, "smallmodel/early", string(described))
+	for name := range last {
+		if same := last[name] == early[name]; same != (name != "model.safetensors") {
+			t.Errorf("%s of both checkpoints the same: %v", name, same)
+		}
+	}
+}
+
+// whole compares a folder with its sums, which it returns.
+func whole(t *testing.T, folder, described string) (sums map[string]string) {
+	t.Helper()
+	list, err := os.ReadFile(folder + "/SHA256SUMS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums = map[string]string{}
+	for line := range strings.Lines(string(list)) {
 		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		content, err := os.ReadFile("smallmodel/" + name)
+		content, err := os.ReadFile(folder + "/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprintf("%x", sha256.Sum256(content)); got != sum {
-			t.Errorf("%s has the SHA-256 %s, SHA256SUMS says %s", name, got, sum)
+			t.Errorf("%s/%s has the SHA-256 %s, SHA256SUMS says %s", folder, name, got, sum)
 		}
-		if name == "model.safetensors" && (len(content) >= 2_000_000 || !strings.Contains(string(described), sum)) {
-			t.Errorf("%s has %d bytes, at most 2 MB are promised, and README.md must have its SHA-256", name, len(content))
+		if name == "model.safetensors" && (len(content) >= 2_000_000 || !strings.Contains(described, sum)) {
+			t.Errorf("%s/%s has %d bytes, at most 2 MB are promised, and README.md must have its SHA-256", folder, name, len(content))
 		}
-		names = append(names, name)
+		sums[name] = sum
 	}
+	names := slices.Sorted(maps.Keys(sums))
 	if want := "config.json generation_config.json model.safetensors tokenizer.json tokenizer_config.json"; strings.Join(names, " ") != want {
 		t.Errorf("SHA256SUMS has %v, want %s", names, want)
 	}
+	return sums
+}
+
+// TestSmallProfiles wants the profiles of both checkpoints to be of the primer as it is,
+// by the scorers as they are, and the earlier checkpoint to be the weaker one and yet
+// alike.
+func TestSmallProfiles(t *testing.T) {
+	all, err := profile.Read("smallmodel/profiles.csv")
+	if err != nil || len(all) != 2 || all[0].Model != "small" || all[1].Model != "small_early" {
+		t.Fatalf("%v, %v", all, err)
+	}
+	last, early := all[0], all[1]
+	tasks := primer(t)
+	for _, p := range all {
+		if p.Benchmark != "primer" || p.TestedK != 1024 || p.N() != len(tasks) {
+			t.Fatalf("%s: %d rollouts of %d tasks", p.Name(), p.TestedK, p.N())
+		}
+		for i, task := range tasks {
+			if p.TaskIDs[i] != task.ID {
+				t.Errorf("%s: task %d is %s, in the primer %s", p.Name(), i, p.TaskIDs[i], task.ID)
+			}
+		}
+		if p.Scorer != last.Scorer || !strings.Contains(p.Scorer, "math") {
+			t.Errorf("%s: scored by %q, %s by %q", p.Name(), p.Scorer, last.Name(), last.Scorer)
+		}
+	}
+	if r := correlation(last, early); early.Mean() > last.Mean()-0.1 || r < 0.7 {
+		t.Errorf("means %.3f and %.3f, correlation %.2f: want an earlier checkpoint that is weaker by 0.1 at least, and a correlation of 0.7", early.Mean(), last.Mean(), r)
+	}
+}
+
+// correlation is that of the pass rates of two profiles.
+func correlation(a, b profile.Profile) float64 {
+	var ab, aa, bb float64
+	for i := range a.PassCounts {
+		x, y := a.P(i)-a.Mean(), b.P(i)-b.Mean()
+		ab, aa, bb = ab+x*y, aa+x*x, bb+y*y
+	}
+	return ab / math.Sqrt(aa*bb)
 }
 
 func TestBenchmarksThatAreBuiltIn(t *testing.T) {

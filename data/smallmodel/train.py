@@ -1,9 +1,11 @@
 """Trains the small model and writes its folder.
 
     python train.py [--out FOLDER] [--start FOLDER] [--seed N] [--steps N] [--rate R]
+                    [--early STEP FOLDER]...
 
 A training that starts from the weights of another one goes on with other texts,
-those of its own seed.
+those of its own seed. --early writes the model as it is after some steps, too, and
+changes nothing of the training.
 
 The architecture is Qwen2 (a decoder with rotary positions, RMS norms, biases on
 queries, keys and values, and a gated feed-forward part) at a size that trains
@@ -178,7 +180,7 @@ def optimizer_of(model):
 
 
 def train(options, keep):
-    """Trains a model; keep is called with it now and then."""
+    """Trains a model; keep is called with it and the number of steps after every step."""
     torch.manual_seed(options.seed)
     model, steps = Model(), options.steps
     if options.start:
@@ -208,8 +210,7 @@ def train(options, keep):
         mean = loss if mean is None else 0.98 * mean + 0.02 * loss
         if (step + 1) % 100 == 0:
             print(f"step {step + 1} of {steps}: loss {mean:.4f}, {seen} texts, {time.time() - began:.0f} s", flush=True)
-        if (step + 1) % 500 == 0:
-            keep(model)
+        keep(model, step + 1)
     return model
 
 
@@ -236,10 +237,19 @@ def main():
     parser.add_argument("--seed", type=int, default=8, help="seed of the texts, and of the first weights")
     parser.add_argument("--steps", type=int, default=2000, help="steps of training")
     parser.add_argument("--rate", type=float, default=4e-3, help="highest learning rate")
+    parser.add_argument("--early", nargs=2, action="append", default=[], metavar=("STEP", "FOLDER"),
+                        help="write the model after so many steps into another folder; may be repeated")
     options = parser.parse_args()
+    early = {int(step): pathlib.Path(folder) for step, folder in options.early}
     torch.set_num_threads(1)
-    keep = lambda model: write(model, options.out)
-    keep(train(options, keep))
+
+    def keep(model, step):
+        if step % 500 == 0 or step == options.steps:
+            write(model, options.out)
+        if step in early:
+            write(model, early[step])
+
+    train(options, keep)
 
 
 if __name__ == "__main__":
