@@ -133,5 +133,5 @@ func (p Prediction) String() string {
 	if p.SE == 0 {
 		return fmt.Sprintf("%.0f", p.Ratio)
 	}
-	return fmt.Sprintf("%.3f ± %.3f", p.Ratio, p.SE)
+	return fmt.Sprintf("%.3f ± %.4f", p.Ratio, p.SE)
 }

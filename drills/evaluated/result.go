@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 
 	"speceval/internal/policy"
@@ -68,6 +69,14 @@ type Task struct {
 	Continuations      int
 	ContinuationPasses int `json:"continuation_passes"`
 	Mean, Variance     float64
+	Stages             []Stage // that counted
+}
+
+// Stage is what came of one task in one stage.
+type Stage struct {
+	Rollouts int
+	Rewards  float64 // their sum
+	Weight   float64 // of their mean
 }
 
 // Outcome is the result as far as statistics need it.
@@ -111,9 +120,10 @@ func Read(folder string) (*Result, error) {
 	return r, nil
 }
 
-// Check says what cannot be in a result, of an evaluation with this budget: the
-// rollouts that count are N·b, every task has the pilot and a continuation, and
-// the estimate follows from the counts (paper, Eq. 3).
+// Check returns an error if a result of an evaluation with this budget cannot be: the
+// rollouts that count are N·b, every task has the pilot and a continuation unless the
+// policy is Uniform, and the estimate follows from the counts by stage (paper, Eq. 3,
+// for more stages).
 func (r *Result) Check(budget int) error {
 	all, value := 0, 0.0
 	for _, t := range r.Rows {
@@ -124,7 +134,10 @@ func (r *Result) Check(budget int) error {
 		if r.Policy != Uniform && t.Continuations < 1 {
 			return fmt.Errorf("task %s has no continuation", t.ID)
 		}
-		value += t.value(r.Design.Weight)
+		if err := t.check(r.Design.Weight); err != nil {
+			return fmt.Errorf("task %s: %w", t.ID, err)
+		}
+		value += t.value()
 	}
 	switch want := r.Tasks * budget; {
 	case all != want || r.Rollouts != want:
@@ -135,11 +148,32 @@ func (r *Result) Check(budget int) error {
 	return nil
 }
 
+// check returns an error if the stages are not those of the counts, the first of them
+// the pilot with its weight, or if their weights do not add up to one.
+func (t Task) check(weight float64) error {
+	if len(t.Stages) == 0 {
+		return fmt.Errorf("it has no stages")
+	}
+	rollouts, rewards, weights := 0, 0.0, 0.0
+	for _, s := range t.Stages {
+		rollouts, rewards, weights = rollouts+s.Rollouts, rewards+s.Rewards, weights+s.Weight
+	}
+	passes := float64(t.PilotPasses + t.ContinuationPasses)
+	switch pilot := t.Stages[0]; {
+	case pilot.Rollouts != t.Pilots || pilot.Rewards != float64(t.PilotPasses) || !close(pilot.Weight, weight):
+		return fmt.Errorf("the first stage is %+v, the pilot %d of %d with weight %v", pilot, t.PilotPasses, t.Pilots, weight)
+	case rollouts != t.Pilots+t.Continuations || rewards != passes:
+		return fmt.Errorf("%v of %d rollouts passed in its stages, want %v of %d", rewards, rollouts, passes, t.Pilots+t.Continuations)
+	case !close(weights, 1):
+		return fmt.Errorf("the weights of its stages add up to %v", weights)
+	}
+	return nil
+}
+
 // value is the estimate of the task's probability.
-func (t Task) value(weight float64) float64 {
-	sum := weight * float64(t.PilotPasses) / float64(t.Pilots)
-	if t.Continuations > 0 {
-		sum += (1 - weight) * float64(t.ContinuationPasses) / float64(t.Continuations)
+func (t Task) value() (sum float64) {
+	for _, s := range t.Stages {
+		sum += s.Weight * s.Rewards / float64(s.Rollouts)
 	}
 	return sum
 }
@@ -157,7 +191,7 @@ func Same(a, b *Result) error {
 		return fmt.Errorf("%d and %d tasks", len(a.Rows), len(b.Rows))
 	}
 	for i := range a.Rows {
-		if a.Rows[i] != b.Rows[i] {
+		if !reflect.DeepEqual(a.Rows[i], b.Rows[i]) {
 			return fmt.Errorf("task %s: %+v and %+v", a.Rows[i].ID, a.Rows[i], b.Rows[i])
 		}
 	}

@@ -26,8 +26,10 @@ const printed = `{
   "estimate": 0.625, "standard_error": 0.1, "interval": [0.4, 0.8], "rollouts": 8, "extra_rollouts": 1,
   "tokens": {"prompt": 80, "completion": 100, "wasted": 5}, "seconds": 1.5, "barrier_seconds": 0.25, "startup_seconds": 0.5, "sessions": 2,
   "tasks": [
-    {"task_id": "a", "pilots": 2, "pilot_passes": 2, "continuations": 1, "continuation_passes": 1, "mean": 0.9, "variance": 0.05},
-    {"task_id": "b", "pilots": 2, "pilot_passes": 0, "continuations": 3, "continuation_passes": 1, "mean": 0.3, "variance": 0.2}
+    {"task_id": "a", "pilots": 2, "pilot_passes": 2, "continuations": 1, "continuation_passes": 1, "mean": 0.9, "variance": 0.05,
+     "stages": [{"Rollouts": 2, "Rewards": 2, "Squares": 2, "Weight": 0.25}, {"Rollouts": 1, "Rewards": 1, "Squares": 1, "Weight": 0.75}]},
+    {"task_id": "b", "pilots": 2, "pilot_passes": 0, "continuations": 3, "continuation_passes": 1, "mean": 0.3, "variance": 0.2,
+     "stages": [{"Rollouts": 2, "Rewards": 0, "Squares": 0, "Weight": 0.25}, {"Rollouts": 3, "Rewards": 1, "Squares": 1, "Weight": 0.75}]}
   ]
 }`
 
@@ -76,14 +78,18 @@ func TestResultsThatCannotBe(t *testing.T) {
 		t.Error(err)
 	}
 	for old, wrong := range map[string]string{
-		`"continuations": 3`:    `"continuations": 4`,
-		`"rollouts": 8`:         `"rollouts": 9`,
-		`"estimate": 0.625`:     `"estimate": 0.626`,
-		`"b", "pilots": 2`:      `"b", "pilots": 3`,
-		`"pilot_passes": 2`:     `"pilot_passes": 1`,
-		`"continuations": 1`:    `"continuations": 0`,
-		`"weight": 0.25`:        `"weight": 0.35`,
-		`"policy": "hbn-async"`: `"policy": "hbn-async", "n_tasks": 2, "budget": 5`,
+		`"continuations": 3`: `"continuations": 4`,
+		`"rollouts": 8`:      `"rollouts": 9`,
+		`"estimate": 0.625`:  `"estimate": 0.626`,
+		`"b", "pilots": 2`:   `"b", "pilots": 3`,
+		`"pilot_passes": 2`:  `"pilot_passes": 1`,
+		`"continuations": 1`: `"continuations": 0`,
+		`"weight": 0.25`:     `"weight": 0.35`,
+		`"Rewards": 1, "Squares": 1, "Weight": 0.75}]},`: `"Rewards": 1, "Squares": 1, "Weight": 0.7}]},`,
+		`{"Rollouts": 3,`:               `{"Rollouts": 2,`,
+		`{"Rollouts": 2, "Rewards": 0,`: `{"Rollouts": 2, "Rewards": 1,`,
+		`"stages"`:                      `"other"`,
+		`"policy": "hbn-async"`:         `"policy": "hbn-async", "n_tasks": 2, "budget": 5`,
 	} {
 		budget := 4
 		r := parse(t, strings.Replace(printed, old, wrong, 1))

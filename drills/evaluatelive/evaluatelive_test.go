@@ -2,10 +2,15 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,38 +21,66 @@ import (
 
 func TestFlags(t *testing.T) {
 	var out, errs bytes.Buffer
-	nowhere := filepath.Join(t.TempDir(), "nowhere")
-	for words, want := range map[string]int{"-no-such-flag": 2, "-at8 2": 2, "-at16 1": 2, "-out " + nowhere: 1} {
+	nowhere := filepath.Join(t.TempDir(), "nowhere.csv")
+	for words, want := range map[string]int{
+		"-no-such-flag": 2, "-at8 2": 2, "-at16 1": 2, "-at8 0 -at16 0": 2, "-draws 1": 2, "-arms hbn,whatever": 2, "-profiles " + nowhere: 1, "-shipped " + nowhere + " -out " + nowhere: 1,
+	} {
 		if code := run(strings.Fields(words), nil, &out, &errs); code != want {
 			t.Errorf("%s: exit code %d, want %d", words, code, want)
 		}
 	}
-	if said := out.String(); !strings.Contains(said, "make live") || !strings.HasSuffix(said, "drill-evaluate-live: failed\n") {
+	if !strings.Contains(errs.String(), `there is no arm "whatever": want some of uniform,hbn,`) {
+		t.Errorf("it reports %s", errs.String())
+	}
+	if said := out.String(); !strings.Contains(said, "nowhere.csv") || !strings.HasSuffix(said, "drill-evaluate-live: failed\n") {
 		t.Errorf("without a profile it says %s", said)
 	}
 }
 
-func TestScheduleTakesTurns(t *testing.T) {
-	all := schedule(map[int]int{8: 5, 16: 3})
+func armsOf(t *testing.T, names string) []arm {
+	t.Helper()
+	all, err := chosen(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestArmsTakeTurns(t *testing.T) {
+	three := armsOf(t, "informed,uniform,hbn")
+	if names := []string{three[0].name, three[1].name, three[2].name}; !slices.Equal(names, []string{"uniform", "hbn", "informed"}) {
+		t.Fatalf("arms %v", names)
+	}
+	all := schedule(three, map[int]int{8: 6, 16: 3})
 	seeds, counts, first := map[uint64]bool{}, map[string]int{}, map[string]int{}
 	for i, o := range all {
 		if seeds[o.Seed] {
 			t.Errorf("seed %d is there twice", o.Seed)
 		}
 		seeds[o.Seed] = true
-		counts[o.Policy]++
-		if i%2 == 0 {
-			first[o.Policy]++
-			if p := all[i+1]; p.Policy == o.Policy || p.Budget != o.Budget {
-				t.Errorf("%+v stands beside %+v", o, p)
-			}
+		counts[o.arm.name]++
+		if i%3 == 0 {
+			first[o.arm.name]++
+		}
+		if at := all[i-i%3]; o.round != at.round || o.Budget != at.Budget {
+			t.Errorf("%+v does not follow %+v", o, at)
 		}
 	}
-	if len(all) != 16 || counts[evaluated.Async] != 8 || first[evaluated.Async] != 5 || first[evaluated.Uniform] != 3 {
-		t.Errorf("%d evaluations, %v; first of pairs %v", len(all), counts, first)
+	if len(all) != 27 || counts["hbn"] != 9 || first["hbn"] != 3 || first["uniform"] != 3 {
+		t.Errorf("%d evaluations, %v; first of rounds %v", len(all), counts, first)
 	}
-	if more := schedule(map[int]int{8: 6, 16: 3}); more[0].Seed != all[0].Seed || more[len(more)-1].Budget != 8 {
-		t.Error("more evaluations change the earlier ones")
+}
+
+// TestMoreOfAllChangesNoSeed wants what a shorter drill has made to count in a longer
+// one.
+func TestMoreOfAllChangesNoSeed(t *testing.T) {
+	longer := schedule(arms, map[int]int{8: 5, 16: 5})
+	for _, o := range schedule(armsOf(t, "hbn,hbn-killed"), map[int]int{8: 4, 16: 3}) {
+		if !slices.ContainsFunc(longer, func(other turn) bool {
+			return other.arm == o.arm && other.round == o.round && other.Name() == o.Name()
+		}) {
+			t.Errorf("%+v is not in the longer schedule", o)
+		}
 	}
 }
 
@@ -58,7 +91,9 @@ func known(tested int) *truth {
 		p.PassCounts = append(p.PassCounts, tested/2)
 		p.TaskIDs = append(p.TaskIDs, "")
 	}
-	return &truth{profile: p, predictions: evaluated.Predictions{{Benchmark: "quiz", Model: "m", Budget: 8, VarianceRatio: 0.8}}}
+	return &truth{profile: p, predictions: map[prediction]evaluated.Prediction{
+		{evaluated.Uniform, 8}: {Ratio: 1}, {evaluated.Async, 8}: {Ratio: 0.8, SE: 1e-4},
+	}}
 }
 
 // TestTheProfilesErrorIsTakenOff draws profiles with an error as large as that of
@@ -87,71 +122,167 @@ func TestTheProfilesErrorIsTakenOff(t *testing.T) {
 	}
 }
 
-func result(policy string, estimate, seconds float64, sessions int) *evaluated.Result {
-	r := &evaluated.Result{Policy: policy, Budget: 8, Estimate: estimate, StandardError: 0.025, Interval: [2]float64{estimate - 0.05, estimate + 0.05}, Seconds: seconds, Sessions: sessions, Provenance: "measured"}
+// run8 is an evaluation of a round at 8 rollouts per task.
+func run8(t *testing.T, name string, round int, estimate, seconds float64, sessions int) made {
+	a := armsOf(t, name)[0]
+	r := &evaluated.Result{
+		Policy: a.policy, Budget: 8, Estimate: estimate, StandardError: 0.025, Interval: [2]float64{estimate - 0.05, estimate + 0.05},
+		Seconds: seconds, Sessions: sessions, Provenance: "measured",
+	}
 	r.Tokens.Completion = 100
-	return r
+	return made{turn{a, round, evaluated.Order{Policy: a.policy, Budget: 8}}, r}
 }
 
-func TestTimesAreThoseOfPairs(t *testing.T) {
-	p := pair{8, []*evaluated.Result{result(evaluated.Async, 0, 2, 1), result(evaluated.Async, 0, 30, 1), result(evaluated.Async, 0, 99, 2)},
-		[]*evaluated.Result{result(evaluated.Uniform, 0, 1, 1), result(evaluated.Uniform, 0, 15, 1), result(evaluated.Uniform, 0, 1, 1)}}
-	if ratio, se, n := p.times(); math.Abs(ratio-2) > 1e-12 || se > 1e-12 || n != 2 {
-		t.Errorf("%v ± %v of %d pairs", ratio, se, n)
+// TestTimesAreThoseOfRounds leaves out runs that were resumed, and rounds without a
+// partner.
+func TestTimesAreThoseOfRounds(t *testing.T) {
+	all := groups(known(8), []made{
+		run8(t, "hbn", 0, 0.5, 2, 1), run8(t, "hbn", 1, 0.5, 30, 1), run8(t, "hbn", 2, 0.5, 99, 2), run8(t, "hbn", 3, 0.5, 77, 1),
+		run8(t, "uniform", 2, 0.5, 1, 1), run8(t, "uniform", 1, 0.5, 15, 1), run8(t, "uniform", 0, 0.5, 1, 1),
+	})
+	if len(all) != 2 || all[0].arm.name != "uniform" {
+		t.Fatalf("%+v", all)
+	}
+	hbn := all[1]
+	if ratio, se, n := hbn.times(); math.Abs(ratio-2) > 1e-12 || se > 1e-12 || n != 2 {
+		t.Errorf("%v ± %v of %d rounds", ratio, se, n)
+	}
+	if hbn.resumed() != 1 || math.Abs(hbn.seconds()-(2+30+77)/3.0) > 1e-12 {
+		t.Errorf("%d resumed, %v seconds", hbn.resumed(), hbn.seconds())
 	}
 	if mean, se := meanOf([]float64{1, 3}); mean != 2 || se != 1 {
 		t.Errorf("mean %v ± %v", mean, se)
 	}
 }
 
-// TestReport makes 60 runs of each policy whose spread is as it should be, and
-// then others.
+// TestReport makes 60 runs of three arms whose spread is as it should be, and then
+// others.
 func TestReport(t *testing.T) {
-	runs := func(bias, wider float64) (all []*evaluated.Result) {
+	runs := func(bias, wider float64, sessions int) (all []made) {
 		sd := math.Sqrt(0.25 / 50 / 8)
 		for i := range 60 {
 			away := sd * float64(2*(i%2)-1)
-			all = append(all, result(evaluated.Async, 0.5+bias+wider*away*math.Sqrt(0.8), 9, 1), result(evaluated.Uniform, 0.5+away, 10, 1))
+			hbn := 0.5 + bias + wider*away*math.Sqrt(0.8)
+			all = append(all, run8(t, "hbn", i, hbn, 9, 1), run8(t, "uniform", i, 0.5+away, 10, 1), run8(t, "hbn-killed", i, hbn, 99, sessions))
 		}
 		return all
 	}
-	for want, test := range map[string][]*evaluated.Result{"": runs(0, 1), "no bias": runs(0.02, 1), "variances": runs(0, 1.5)} {
+	for want, test := range map[string][]made{
+		"": runs(0, 1, 2), "no bias": runs(0.02, 1, 2), "variances": runs(0, 1.5, 2), "were still running": runs(0, 1, 1),
+	} {
 		var out bytes.Buffer
 		err := report(&out, known(1<<20), test)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v\n%s", want, err, out.String())
 		}
-		if want == "" && (!strings.Contains(out.String(), "| 8 | 9.0 | 10.0 | 0.900 ± 0.000 | 60 |") || !strings.Contains(out.String(), "0.80 ±")) {
-			t.Errorf("it says %s", out.String())
+		for _, part := range []string{"| 8 | hbn | 9.0 | 0.900 ± 0.000 | 60 | 0 |", "| 8 | hbn-killed | NaN | – | 0 | 60 |", "0.80 ± 0.00 | 0.800 ± 0.0001 |", "| +0.00000 (+0.0 s.e.) |"} {
+			if want == "" && !strings.Contains(out.String(), part) {
+				t.Errorf("%q is not in %s", part, out.String())
+			}
 		}
+	}
+}
+
+// TestBoundKeepsFalseAlarms looks the normal law up.
+func TestBoundKeepsFalseAlarms(t *testing.T) {
+	for n, want := range map[int]float64{0: 2.576, 1: 2.576, 10: 3.291} {
+		if got := bound(n); math.Abs(got-want) > 1e-3 {
+			t.Errorf("%d numbers: %v, want %v", n, got, want)
+		}
+	}
+}
+
+// TestPooledBias weights arms by their precision, and has the profile's error once.
+func TestPooledBias(t *testing.T) {
+	truth := known(8)
+	var precise, wide evaluated.Tally
+	for i := range 10_000 {
+		away := float64(2*(i%2) - 1)
+		precise.Add(evaluated.Outcome{Estimate: 0.51 + 0.01*away}, 0.5)
+		wide.Add(evaluated.Outcome{Estimate: 0.6 + 0.1*away}, 0.5)
+	}
+	want := (0.01*100 + 0.1) / 101
+	bias, score := truth.pooled([]*evaluated.Tally{&precise, &wide})
+	if sd := math.Sqrt(truth.unit(8)); math.Abs(bias-want) > 1e-6 || math.Abs(score-want/sd) > 1e-3 {
+		t.Errorf("bias %v of %v standard errors, want %v of %v", bias, score, want, want/sd)
 	}
 }
 
 func TestTruthOfFiles(t *testing.T) {
 	dir := t.TempDir()
-	p := profile.Profile{Benchmark: "quiz", Model: "m", TestedK: 4, TaskIDs: []string{"a", "b"}, PassCounts: []int{1, 3}}
-	o := options{profiles: filepath.Join(dir, "p.csv"), replayed: dir, benchmark: "quiz", model: "m"}
-	if err := timed.WriteProfiles(o.profiles, []profile.Profile{p}); err != nil {
+	ids := []string{"a", "b", "c", "d"}
+	own := profile.Profile{Benchmark: "quiz", Model: "m", TestedK: 64, TaskIDs: ids, PassCounts: []int{1, 50, 64, 30}}
+	donor := profile.Profile{Benchmark: "quiz", Model: "earlier", TestedK: 64, TaskIDs: ids, PassCounts: []int{2, 40, 60, 20}}
+	o := options{
+		shipped: filepath.Join(dir, "p.csv"), out: dir, benchmark: "quiz", model: "m", donor: "earlier",
+		arms: armsOf(t, "uniform,hbn,hbn-killed,informed"), counts: map[int]int{8: 3}, draws: 20,
+	}
+	if err := timed.WriteProfiles(o.shipped, []profile.Profile{own, donor}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readTruth(o); err == nil || !strings.Contains(err.Error(), "has not been replayed") {
-		t.Errorf("without a replay: %v", err)
+	truth, err := readTruth(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hbn, killed, informed := truth.of(o.arms[1], 8), truth.of(o.arms[3], 8), truth.of(o.arms[2], 8)
+	if hbn != killed || hbn == informed || hbn.Ratio == 0 || informed.SE == 0 || len(truth.predictions) != 3 {
+		t.Errorf("predictions %v", truth.predictions)
 	}
 	other := o
-	other.model = "n"
-	if _, err := readTruth(other); err == nil || !strings.Contains(err.Error(), "has no profile of quiz and n") {
-		t.Errorf("of another model: %v", err)
+	other.donor = "n"
+	if _, err := readTruth(t.Context(), other); err == nil || !strings.Contains(err.Error(), "has no profile of quiz and n") {
+		t.Errorf("of another donor: %v", err)
+	}
+	made := filepath.Join(dir, "score", "profiles.parquet")
+	if err := errors.Join(os.Mkdir(filepath.Dir(made), 0o777), os.WriteFile(made, nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	if path := o.truthFile(); path != made {
+		t.Errorf("the truth is in %s, want %s", path, made)
+	}
+	o.profiles = "else.csv"
+	if path := o.truthFile(); path != o.profiles {
+		t.Errorf("the truth is in %s, want %s", path, o.profiles)
 	}
 }
 
 func TestRunsAreKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.csv")
-	if err := writeRuns(path, []*evaluated.Result{result(evaluated.Async, 0.5, 9, 1), result(evaluated.Uniform, 0.25, 10, 1)}); err != nil {
+	if err := writeRuns(path, []made{run8(t, "hbn", 0, 0.5, 9, 1), run8(t, "uniform", 3, 0.25, 10, 1)}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(path)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if err != nil || len(lines) != 3 || lines[0] != strings.Join(header, ",") || !strings.HasPrefix(lines[2], "8,uniform,0,measured,0,0,0.25,0.025,") {
+	if err != nil || len(lines) != 3 || lines[0] != strings.Join(header, ",") || !strings.HasPrefix(lines[2], "8,uniform,3,uniform,0,measured,0,0,0.25,0.025,") {
 		t.Errorf("%q, %v", lines, err)
+	}
+}
+
+// TestPredictionsOfThePage wants what the page of the small model says of the shipped
+// profiles, within its digits and 5 standard errors.
+func TestPredictionsOfThePage(t *testing.T) {
+	o, err := parse([]string{"-shipped", "../../data/smallmodel/profiles.csv", "-profiles", "../../data/smallmodel/profiles.csv", "-draws", "300"}, os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth, err := readTruth(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../data/smallmodel/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, budget := range budgets {
+		row := regexp.MustCompile(fmt.Sprintf(`(?m)^\| %d \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$`, budget)).FindSubmatch(page)
+		if row == nil {
+			t.Fatalf("the page has no row of %d rollouts per task", budget)
+		}
+		for i, a := range armsOf(t, "hbn,staged,informed,informed-staged") {
+			says, err := strconv.ParseFloat(string(row[i+1]), 64)
+			if p := truth.of(a, budget); err != nil || math.Abs(says-p.Ratio) > 0.0005+5*p.SE {
+				t.Errorf("%s at %d: %v, the page says %s", a.name, budget, p, row[i+1])
+			}
+		}
 	}
 }

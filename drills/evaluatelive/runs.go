@@ -8,74 +8,78 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
+	"path/filepath"
 	"strconv"
 
 	"speceval/drills/evaluated"
+	"speceval/internal/seed"
 )
 
-// schedule is the evaluations to make, in order: by turns, so that a machine that
-// gets slower is slower for both policies, and every pair with the other one first.
-// No two have a seed in common, and so no rollout.
-func schedule(counts map[int]int) (all []evaluated.Order) {
-	const span = 1_000_000 // seeds of a budget
-	most := 0
-	for _, n := range counts {
-		most = max(most, n)
-	}
-	for i := range most {
-		for _, budget := range budgets {
-			if i >= counts[budget] {
-				continue
-			}
-			pair := []evaluated.Order{
-				{Policy: evaluated.Async, Budget: budget, Seed: uint64(budget*span + 2*i)},
-				{Policy: evaluated.Uniform, Budget: budget, Seed: uint64(budget*span + 2*i + 1)},
-			}
-			if i%2 == 1 {
-				slices.Reverse(pair)
-			}
-			all = append(all, pair...)
-		}
-	}
-	return all
+// made is an evaluation that is complete.
+type made struct {
+	turn
+	*evaluated.Result
 }
 
-// budgets are those of evaluations, in rollouts per task.
-var budgets = []int{8, 16}
+// maker makes evaluations, one after another.
+type maker struct {
+	program *evaluated.Program
+	workers []string
+	prior   []string // flags that name the donor
+	pace    float64  // seconds of an evaluation per rollout of each task, by the last one
+	stdout  io.Writer
+}
 
-// makeAll makes evaluations one after another, unless they are there.
-func makeAll(ctx context.Context, program *evaluated.Program, orders []evaluated.Order, workers []string, stdout io.Writer) (all []*evaluated.Result, err error) {
+// all makes the evaluations of a schedule, unless they are there.
+func (m *maker) all(ctx context.Context, turns []turn) (all []made, err error) {
 	there := 0
-	for i, order := range orders {
-		order.Workers = workers
-		r, err := evaluated.Read(program.Folder(order))
+	for i, t := range turns {
+		r, err := evaluated.Read(m.program.Folder(t.Order))
 		if r != nil {
 			there++
-			err = cmp.Or(err, r.Check(order.Budget))
+			err = cmp.Or(err, r.Check(t.Budget))
 		} else if err == nil {
-			r, err = program.Run(ctx, order)
+			r, err = m.one(ctx, t)
 		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", t.arm.name, err)
 		}
-		all = append(all, r)
-		if made := i + 1 - there; made > 0 && made%20 == 0 {
-			fmt.Fprintf(stdout, "%d of %d evaluations, the last in %.1f s\n", i+1, len(orders), r.Seconds)
+		if r.Sessions == 1 {
+			m.pace = r.Seconds / float64(r.Budget)
+		}
+		all = append(all, made{t, r})
+		if new := i + 1 - there; new > 0 && new%20 == 0 {
+			fmt.Fprintf(m.stdout, "%d of %d evaluations, the last in %.1f s\n", i+1, len(turns), r.Seconds)
 		}
 	}
-	fmt.Fprintf(stdout, "%d evaluations, %d of them made earlier, on %s servers\n", len(all), there, all[0].Provenance)
+	fmt.Fprintf(m.stdout, "%d evaluations, %d of them made earlier, on %s servers\n", len(all), there, all[0].Provenance)
 	return all, nil
+}
+
+// one makes an evaluation. One of an arm with kills is killed at a random moment first,
+// unless it was already.
+func (m *maker) one(ctx context.Context, t turn) (*evaluated.Result, error) {
+	t.Workers = m.workers
+	if t.arm.prior {
+		t.Flags = m.prior
+	}
+	if _, err := os.Stat(filepath.Join(m.program.Folder(t.Order), "evaluation.json")); t.arm.killed && errors.Is(err, os.ErrNotExist) {
+		moment := seed.Root(t.Seed).Child("kill").Stream()
+		if _, err := m.program.Strike(ctx, t.Order, moment.Float64()*m.pace*float64(t.Budget)); err != nil {
+			return nil, err
+		}
+	}
+	return m.program.Run(ctx, t.Order)
 }
 
 // header are the columns of the file of runs.
 var header = []string{
-	"budget", "policy", "seed", "provenance", "pilots", "weight", "estimate", "standard_error", "low", "high", "rollouts", "extra_rollouts",
+	"budget", "arm", "round", "policy", "seed", "provenance", "pilots", "weight", "estimate", "standard_error", "low", "high", "rollouts", "extra_rollouts", "continued", "asked_again", "too_high", "too_low",
 	"completion_tokens", "wasted_tokens", "seconds", "barrier_seconds", "startup_seconds", "sessions",
 }
 
 // writeRuns writes all runs into a CSV file.
-func writeRuns(path string, runs []*evaluated.Result) error {
+func writeRuns(path string, runs []made) error {
 	file, err := os.Create(path)
 	if err != nil {
 		return err
@@ -85,8 +89,8 @@ func writeRuns(path string, runs []*evaluated.Result) error {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	for _, r := range runs {
 		rows.Write([]string{
-			strconv.Itoa(r.Budget), r.Policy, strconv.FormatUint(r.Seed, 10), r.Provenance, strconv.Itoa(r.Design.Pilots), number(r.Design.Weight),
-			number(r.Estimate), number(r.StandardError), number(r.Interval[0]), number(r.Interval[1]), strconv.Itoa(r.Rollouts), strconv.Itoa(r.Extra),
+			strconv.Itoa(r.Result.Budget), r.arm.name, strconv.Itoa(r.round), r.Result.Policy, strconv.FormatUint(r.Result.Seed, 10), r.Provenance, strconv.Itoa(r.Design.Pilots), number(r.Design.Weight),
+			number(r.Estimate), number(r.StandardError), number(r.Interval[0]), number(r.Interval[1]), strconv.Itoa(r.Rollouts), strconv.Itoa(r.Extra), strconv.Itoa(r.Losses.Continued), strconv.Itoa(r.Losses.AskedAgain), number(r.Losses.TooHigh), number(r.Losses.TooLow),
 			strconv.FormatInt(r.Tokens.Completion, 10), strconv.FormatInt(r.Tokens.Wasted, 10),
 			number(r.Seconds), number(r.Barrier), number(r.Startup), strconv.Itoa(r.Sessions),
 		})
