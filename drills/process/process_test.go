@@ -112,3 +112,21 @@ func TestAProgramThatIsKilled(t *testing.T) {
 		t.Error("a program that is not there has started")
 	}
 }
+
+// TestKillAfter has a program that ends before, and one that does not.
+func TestKillAfter(t *testing.T) {
+	if hit, err := start(t, "ends").KillAfter(t.Context(), time.Minute); hit || err != nil {
+		t.Errorf("of one that ends: %v, %v", hit, err)
+	}
+	p := start(t, "stays")
+	if hit, err := p.KillAfter(t.Context(), time.Millisecond); !hit || err != nil || !p.Gone() {
+		t.Errorf("of one that stays: %v, %v", hit, err)
+	}
+	p = start(t, "stays")
+	defer p.Kill()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if hit, err := p.KillAfter(ctx, time.Minute); hit || !errors.Is(err, context.Canceled) {
+		t.Errorf("in a context that ended: %v, %v", hit, err)
+	}
+}
