@@ -75,6 +75,9 @@ func (s *Subject) Evaluate(ctx context.Context, r Request, h Host) (result *eval
 func (s *Subject) requested(ctx context.Context, r Request, say func(string)) (evaluation.Setup, error) {
 	setup := s.setup(r.Seed)
 	var err error
+	if t := s.graded(); t != nil && len(r.PassK) > 0 {
+		return setup, requestf("--pass-k: task %s is scored by %s, whose rewards are graded: only rollouts that pass or fail have pass@k and pass^k", t.ID, t.Scorer)
+	}
 	setup.PassK = r.PassK
 	if setup.Donors, err = s.donors(r.Known, setup.Model, setup.Seed); err != nil {
 		return setup, err

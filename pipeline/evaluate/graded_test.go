@@ -152,4 +152,9 @@ func TestAJudgeGrades(t *testing.T) {
 		}
 		return float64(10*len(said)/len(answers[task])) / 10
 	})
+	// Before anything is spent: sets of rollouts have no pass@k here.
+	r2 := request(10, 43)
+	r2.PassK = []int{2}
+	_, _, err = l.try(r2)
+	faulty(t, err, true, "task hare is scored by judge-graded")
 }
