@@ -28,11 +28,11 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 	place, end := e.place(id), e.Servers.ThinkEnd()
 	request := e.Corpus.Request(place, end)
 	r.Seed = request.Seed
-	if err := errors.Join(e.resume(&request, r, place), e.store.request(r)); err != nil {
+	if err := errors.Join(e.resume(&request, r, place), e.store.requests.Append(r)); err != nil {
 		e.stop(err)
 		return
 	}
-	h := e.listen(r, place)
+	h := e.listen(&request, r, place)
 	answer, server, err := e.Servers.Stream(ctx, request, h.hear)
 	var kept *rollout.Rollout // nil beside an error
 	if err == nil {
@@ -49,11 +49,11 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 	event := router.Event{Request: int(r.Number), Started: h.started, Finished: finished}
 	if err != nil {
 		event.Kind, r.State = e.failure(ctx, h.started, id, err)
-		r.Kept = e.kept(r, place, h, err)
+		h.failed(err)
 		tokens := int32(max(0, h.usage.Completion))
 		r.PromptTokens, r.AbortedTokens = int32(max(0, h.usage.Prompt)), &tokens
 		event.Prompt, event.Generated, event.Err = max(0, h.usage.Prompt), max(0, h.usage.Completion), err
-		if err := e.store.request(r); err != nil {
+		if err := e.store.requests.Append(r); err != nil {
 			e.stop(err)
 		}
 		e.give(event)
@@ -76,7 +76,7 @@ func (e *engine) keep(answer *rollout.Rollout, r *Request) error {
 	}
 	e.measure(answer)
 	r.State, r.PromptTokens, r.CompletionTokens = completed, answer.PromptTokens, answer.CompletionTokens
-	return e.store.request(r)
+	return e.store.requests.Append(r)
 }
 
 // failure tells how a request without an answer ended: aborted as surplus, given
@@ -128,7 +128,7 @@ func (e *engine) score(number int, id controller.ID, r *rollout.Rollout, request
 	now := e.Now()
 	if request != nil {
 		request.RewardReady, request.Passed, request.Partial = seconds(now), &v.Correct, v.Partial
-		if err := e.store.request(request); err != nil {
+		if err := e.store.requests.Append(request); err != nil {
 			e.stop(err)
 			return
 		}

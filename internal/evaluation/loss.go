@@ -38,28 +38,25 @@ func (l *Losses) Bound() float64 { return max(l.TooHigh, l.TooLow) }
 var errLoss = errors.New("it was lost with a part of its answer that was seen, or may have been, and cannot be continued: " +
 	"--on-loss continue asks for such rollouts again, and the result says what that can have done to the mean; another --seed begins anew")
 
+// keeps tells whether what comes in is kept, to go on from.
+func (e *engine) keeps() bool { return e.OnLoss != vllm.AskAgain && e.Servers.Continues() }
+
 // resume sets from where a request goes on, or notes that it throws away what was
 // seen of its rollout before.
 func (e *engine) resume(request *vllm.Request, r *Request, id rollout.ID) error {
-	log := e.store.partials
-	keeps := e.OnLoss != vllm.AskAgain && e.Servers.Continues()
-	there := log.Find(id)
-	switch {
-	case there == nil:
-		r.AskedAgain = e.store.seen(r.place())
-	case keeps:
-		request.Prefix, r.AskedAgain = there.Prefix, there.Torn
-	default:
-		r.AskedAgain = true
-		log.Forget(id)
-	}
+	there := e.store.partials.Find(id)
+	keeps := e.keeps()
+	r.AskedAgain = there != nil && (there.Torn || !keeps)
 	if r.AskedAgain && e.OnLoss == vllm.Refuse {
 		return fmt.Errorf("rollout %d of task %s: %w", r.Rollout, r.Task, errLoss)
 	}
-	if request.Prefix != nil {
-		r.PrefixTokens = int32(len(request.Prefix.IDs))
+	if there != nil && keeps && there.Prefix != nil {
+		request.Prefix, r.PrefixTokens = there.Prefix, int32(len(there.Prefix.IDs))
 	}
-	r.Kept, request.TokenIDs, request.OnLoss = keeps, request.TokenIDs || keeps, e.OnLoss
+	if r.AskedAgain && request.Prefix == nil {
+		e.store.partials.Forget(id)
+	}
+	request.TokenIDs, request.OnLoss = request.TokenIDs || keeps, e.OnLoss
 	return nil
 }
 
@@ -68,18 +65,20 @@ type heard struct {
 	*engine
 	request *Request
 	id      rollout.ID
+	keeps   bool          // what is heard can be gone on with
+	told    bool          // something of the answer was heard
 	before  time.Duration // that servers have worked on the answer before
 	started time.Duration // negative: not yet
 	usage   vllm.Usage
 }
 
 // listen begins to keep what comes in for a request.
-func (e *engine) listen(r *Request, id rollout.ID) *heard {
-	h := &heard{engine: e, request: r, id: id, started: -1}
-	if there := e.store.partials.Find(id); there != nil {
-		h.before = there.Took
+func (e *engine) listen(request *vllm.Request, r *Request, id rollout.ID) *heard {
+	h := &heard{engine: e, request: r, id: id, keeps: e.keeps(), started: -1}
+	if request.Prefix != nil {
+		h.before = e.store.partials.Find(id).Took
 	}
-	e.store.partials.Asked(id)
+	e.store.partials.Asked(id, h.keeps)
 	return h
 }
 
@@ -88,7 +87,7 @@ func (h *heard) hear(p vllm.Piece) {
 	if p.Anew {
 		h.store.partials.Forget(h.id)
 		h.before, h.request.AskedAgain = 0, true
-		if err := h.store.request(h.request); err != nil {
+		if err := h.store.requests.Append(h.request); err != nil {
 			h.stop(err)
 		}
 	}
@@ -96,18 +95,22 @@ func (h *heard) hear(p vllm.Piece) {
 		h.started = h.Now()
 	}
 	h.usage = p.Usage
-	if h.request.Kept {
+	h.told = h.told || len(p.IDs) > 0 || p.Text != "" || p.Reasoning != ""
+	if h.keeps {
 		h.store.partials.Saw(h.id, p)
 	}
 }
 
-// kept tells whether nothing is lost of a request that has failed, if it is made again.
-func (e *engine) kept(r *Request, id rollout.ID, h *heard, err error) bool {
-	if r.Kept {
-		return h.started < 0 || e.store.partials.Find(id) != nil
-	}
+// failed notes whether anything is lost of a request that has failed, if it is made
+// again.
+func (h *heard) failed(err error) {
 	var failure *vllm.Error
-	return h.started < 0 && errors.As(err, &failure) && !failure.Worked()
+	switch {
+	case h.keeps && h.told && h.store.partials.Find(h.id) == nil:
+		h.store.partials.Torn(h.id, true) // it was heard, and is not kept
+	case !h.keeps && h.started < 0 && errors.As(err, &failure) && !failure.Worked():
+		h.store.partials.Torn(h.id, false)
+	}
 }
 
 // fate is what became of a rollout.

@@ -95,6 +95,9 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, st.close()) }()
+	if err := st.miss(s.Setup.TaskIDs); err != nil {
+		return nil, err
+	}
 	if st.damaged > 0 && s.Say != nil {
 		s.Say(fmt.Sprintf("%d damaged lines in the journals of %s: what they held is asked for again", st.damaged, s.Folder))
 	}

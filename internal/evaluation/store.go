@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"speceval/internal/clock"
 	"speceval/internal/journal"
@@ -42,7 +41,6 @@ type Request struct {
 	PrefixTokens int32 `parquet:"prefix_tokens" json:"prefix_tokens"` // of earlier requests, from which it goes on with the answer
 	Continued    int32 `parquet:"continued" json:"continued"`         // how often it was lost itself and went on
 	AskedAgain   bool  `parquet:"asked_again" json:"asked_again"`     // it begins anew though something was seen before, or may have been
-	Kept         bool  `parquet:"kept" json:"kept"`                   // what is seen of it can be gone on with, or nothing was
 
 	// Partial is the reward of one that has not passed, from 0 to below 1.
 	Partial float64 `parquet:"-" json:"reward,omitempty"`
@@ -82,13 +80,10 @@ type store struct {
 	requests *journal.Journal[Request, requestID]
 	session  int32
 	damaged  int // lines that could not be read
-
-	mu      sync.Mutex
-	exposed map[place]bool // rollouts that, if they are asked for anew, may have been seen
 }
 
 func openStore(folder string, clock clock.Clock) (s *store, err error) {
-	s = &store{folder: folder, exposed: make(map[place]bool)}
+	s = &store{folder: folder}
 	defer func() {
 		if err != nil {
 			s.close()
@@ -114,35 +109,32 @@ func openStore(folder string, clock clock.Clock) (s *store, err error) {
 		return nil, err
 	}
 	s.damaged = damaged[0] + damaged[1] + damaged[2] + damaged[3]
+	for r, err := range journal.Records[Request](s.path("requests")) {
+		if err != nil {
+			return nil, err
+		}
+		s.session = max(s.session, r.Session+1)
+	}
+	return s, nil
+}
+
+// miss notes the answers that had come and are damaged: they are asked for again.
+func (s *store) miss(taskIDs []string) error {
 	rows, err := s.rows()
+	if err != nil {
+		return err
+	}
+	index := make(map[string]int32, len(taskIDs))
+	for i, id := range taskIDs {
+		index[id] = int32(i)
+	}
 	for i := range rows {
-		s.session = max(s.session, rows[i].Session+1)
-		s.ended(&rows[i])
+		id := rollout.ID{Task: index[rows[i].Task], Rollout: rows[i].Rollout}
+		if rows[i].State == completed && !s.rollouts.Has(id) {
+			s.partials.Torn(id, true)
+		}
 	}
-	return s, err
-}
-
-// request keeps a request.
-func (s *store) request(r *Request) error {
-	s.ended(r)
-	return s.requests.Append(r)
-}
-
-// ended notes what another request of the same rollout has to know, if there is one.
-// That of one that completed is asked for if its answer was damaged.
-func (s *store) ended(r *Request) {
-	if !r.Kept || r.State == completed {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.exposed[r.place()] = true
-	}
-}
-
-// seen tells whether something of a rollout may have been seen that is not kept.
-func (s *store) seen(of place) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.exposed[of]
+	return nil
 }
 
 func (s *store) path(what string) string { return filepath.Join(s.folder, what+journal.Suffix) }

@@ -2,6 +2,7 @@ package partial
 
 import (
 	"cmp"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -14,6 +15,7 @@ import (
 type entry struct {
 	Pieces []piece            `json:"pieces,omitempty"`
 	Whole  []*rollout.Rollout `json:"whole,omitempty"`
+	Again  []rollout.ID       `json:"again,omitempty"` // asked for again though torn
 }
 
 // piece is what an answer has got since the last line that has one of it.
@@ -21,7 +23,7 @@ type piece struct {
 	Task    int32 `json:"t"`
 	Rollout int32 `json:"r"`
 	// From is how many tokens there were before. Where it is 0 the answer begins, or
-	// begins anew.
+	// begins anew; where there are fewer it is torn.
 	From      int     `json:"n"`
 	Prompt    []int32 `json:"p,omitempty"` // where it is not that of the last piece of the task that has one
 	IDs       []int32 `json:"i,omitempty"`
@@ -78,6 +80,33 @@ func (l *Log) touch(id rollout.ID, a *answer) {
 	}
 }
 
+// tear makes an answer torn, or whole as far as it is: then what is left is written
+// again, to stand alone. mu is held.
+func (l *Log) tear(id rollout.ID, a *answer, torn bool) {
+	a.torn = torn
+	if !torn {
+		a.written = extent{}
+	}
+	l.touch(id, a)
+}
+
+// asksAgain counts an answer. mu is held.
+func (l *Log) asksAgain(id rollout.ID) {
+	if !l.again[id] {
+		l.again[id] = true
+		l.newly = append(l.newly, id)
+	}
+}
+
+// batch is what a tick has to write.
+type batch struct {
+	parts []fresh
+	whole []*rollout.Rollout
+	again []rollout.ID
+}
+
+func (b *batch) empty() bool { return len(b.parts)+len(b.whole)+len(b.again) == 0 }
+
 // fresh is a part of an answer, whose text is not copied yet.
 type fresh struct {
 	piece
@@ -95,8 +124,13 @@ func (a *answer) between(id rollout.ID, from, to extent) fresh {
 	}
 }
 
+// gap is what tears an answer of which there is so much.
+func gap(id rollout.ID, at extent) fresh {
+	return fresh{piece: piece{Task: id.Task, Rollout: id.Rollout, From: at.ids + 1}}
+}
+
 // take takes what there is to write.
-func (l *Log) take() (parts []fresh, whole []*rollout.Rollout, v *verdict) {
+func (l *Log) take() (b batch, v *verdict) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, id := range l.touched {
@@ -104,12 +138,15 @@ func (l *Log) take() (parts []fresh, whole []*rollout.Rollout, v *verdict) {
 		if a == nil || !a.touched {
 			continue // whole by now
 		}
-		parts = append(parts, a.between(id, a.written, a.extent()))
+		b.parts = append(b.parts, a.between(id, a.written, a.extent()))
 		a.touched, a.written = false, a.extent()
+		if a.torn {
+			b.parts = append(b.parts, gap(id, a.written))
+		}
 	}
-	whole, v = l.whole, l.next
-	l.touched, l.whole, l.next = l.touched[:0], nil, &verdict{done: make(chan struct{})}
-	return parts, whole, v
+	b.whole, b.again, v = l.whole, l.newly, l.next
+	l.touched, l.whole, l.newly, l.next = l.touched[:0], nil, nil, &verdict{done: make(chan struct{})}
+	return b, v
 }
 
 // write writes what has come in since the last tick, and stores answers that are
@@ -117,20 +154,20 @@ func (l *Log) take() (parts []fresh, whole []*rollout.Rollout, v *verdict) {
 func (l *Log) write() {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	parts, whole, v := l.take()
-	if len(parts) > 0 || len(whole) > 0 {
-		v.err = l.put(parts, whole)
+	b, v := l.take()
+	if !b.empty() {
+		v.err = l.put(b)
 	}
 	close(v.done)
 }
 
 // put writes a line and then stores whole answers. After a failure nothing is
 // written any more. writing is held.
-func (l *Log) put(parts []fresh, whole []*rollout.Rollout) error {
+func (l *Log) put(b batch) error {
 	if l.failed == nil {
-		l.failed = l.journal.Append(&entry{l.pieces(parts), whole})
+		l.failed = l.journal.Append(&entry{l.pieces(b.parts), b.whole, b.again})
 	}
-	for _, r := range whole {
+	for _, r := range b.whole {
 		if l.failed == nil {
 			l.failed = l.Keep(r)
 		}
@@ -161,7 +198,10 @@ func (l *Log) replay() error {
 			return err
 		}
 		for i := range e.Pieces {
-			l.again(&e.Pieces[i])
+			l.add(&e.Pieces[i])
+		}
+		for _, id := range e.Again {
+			l.again[id] = true
 		}
 		for _, r := range e.Whole {
 			delete(l.answers, r.ID())
@@ -182,8 +222,8 @@ func (l *Log) replay() error {
 	return nil
 }
 
-// again takes up a piece of the journal.
-func (l *Log) again(p *piece) {
+// add takes up a piece of the journal.
+func (l *Log) add(p *piece) {
 	id := rollout.ID{Task: p.Task, Rollout: p.Rollout}
 	if p.Prompt != nil {
 		l.prompts[p.Task] = p.Prompt
@@ -193,7 +233,7 @@ func (l *Log) again(p *piece) {
 	case p.From == 0:
 		*a = answer{prompt: l.prompts[p.Task]}
 	case a.torn || p.From != len(a.ids):
-		a.torn = true // a line between is damaged
+		a.torn = true // or a line between is damaged
 		return
 	}
 	a.add(p.IDs, p.Text, p.Reasoning, p.Finish)
@@ -205,14 +245,15 @@ func (l *Log) compact() error {
 	if err := l.Settings.Sync(); err != nil { // whole answers are not here any more then
 		return err
 	}
-	parts := l.snapshot()
+	b := l.snapshot()
 	clear(l.prompts)
 	err := journal.Write(l.path, func(yield func(*entry) bool) {
-		for i := range parts {
-			if !yield(&entry{Pieces: l.pieces(parts[i : i+1])}) {
+		for i := range b.parts {
+			if !yield(&entry{Pieces: l.pieces(b.parts[i : i+1])}) {
 				return
 			}
 		}
+		yield(&entry{Again: b.again})
 	})
 	if err != nil {
 		return err
@@ -228,18 +269,19 @@ func (l *Log) compact() error {
 }
 
 // snapshot is all that is written of answers that are not whole.
-func (l *Log) snapshot() (parts []fresh) {
+func (l *Log) snapshot() (b batch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id, a := range l.answers {
 		if a.written != (extent{}) {
-			parts = append(parts, a.between(id, extent{}, a.written))
+			b.parts = append(b.parts, a.between(id, extent{}, a.written))
 		}
 		if a.torn {
-			parts = append(parts, fresh{piece: piece{Task: id.Task, Rollout: id.Rollout, From: a.written.ids + 1}})
+			b.parts = append(b.parts, gap(id, a.written))
 		}
 	}
-	return parts
+	b.again = slices.Collect(maps.Keys(l.again))
+	return b
 }
 
 func path(folder string) string { return filepath.Join(folder, Name) }

@@ -71,7 +71,7 @@ func sampled(t *testing.T, dir string, random *rand.Rand, rule rule, n, places, 
 			} else {
 				l.Forget(id)
 			}
-			l.Asked(id)
+			l.Asked(id, true)
 		}
 		ended := false
 		for id := range tokens {

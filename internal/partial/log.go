@@ -47,7 +47,9 @@ type Log struct {
 
 	mu      sync.Mutex
 	answers map[rollout.ID]*answer
-	touched []rollout.ID // that have something to write, in order
+	again   map[rollout.ID]bool // asked for again though more was seen than was left
+	newly   []rollout.ID        // of these, not written yet
+	touched []rollout.ID        // that have something to write, in order
 	whole   []*rollout.Rollout
 	next    *verdict // of the tick to come
 	failed  error    // the first failure of a write
@@ -70,7 +72,8 @@ type Partial struct {
 	// Took is how long servers have worked on it, from the request to its last
 	// piece, of all its requests.
 	Took time.Duration
-	// Torn: more has been seen of it than is left, by damage of the journal.
+	// Torn: more of it has been seen than is left, or may have been. It was asked of
+	// servers that cannot continue, or the journal is damaged.
 	Torn bool
 }
 
@@ -84,7 +87,7 @@ func Open(folder string, s Settings) (l *Log, damaged int, err error) {
 	}
 	l = &Log{
 		Settings: s, path: path(folder), over: make(chan struct{}),
-		answers: make(map[rollout.ID]*answer), prompts: make(map[int32][]int32),
+		answers: make(map[rollout.ID]*answer), again: make(map[rollout.ID]bool), prompts: make(map[int32][]int32),
 		next: &verdict{done: make(chan struct{})},
 	}
 	if l.journal, damaged, err = openJournal(l.path); err != nil {
@@ -128,15 +131,28 @@ func (l *Log) Find(id rollout.ID) *Partial {
 	return p
 }
 
-// Asked notes that the answer is asked for now, from nothing or from what is there.
-func (l *Log) Asked(id rollout.ID) {
+// Asked notes that the answer is asked for now, from what is there. Unless what comes
+// in will be kept it is torn from now on.
+func (l *Log) Asked(id rollout.ID, kept bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.of(id)
 	a.asked, a.before = l.Clock.Now(), a.took
-	if a.torn { // what is left is written again, to stand alone
-		a.torn, a.written = false, extent{}
-		l.touch(id, a)
+	if a.torn {
+		l.asksAgain(id)
+	}
+	if a.torn == kept {
+		l.tear(id, a, !kept)
+	}
+}
+
+// Torn notes that of an answer under way more may have been seen than is kept, or that
+// nothing was, whatever Asked said of it.
+func (l *Log) Torn(id rollout.ID, torn bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a := l.of(id); a.torn != torn {
+		l.tear(id, a, torn)
 	}
 }
 
@@ -169,10 +185,18 @@ func (l *Log) Saw(id rollout.ID, p vllm.Piece) {
 func (l *Log) Forget(id rollout.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if a := l.answers[id]; a != nil {
-		*a = answer{prompt: a.prompt, asked: l.Clock.Now(), touched: a.touched}
-		l.touch(id, a)
-	}
+	a := l.of(id)
+	l.asksAgain(id)
+	*a = answer{prompt: a.prompt, asked: l.Clock.Now(), torn: a.torn, touched: a.touched}
+	l.touch(id, a)
+}
+
+// AskedAgain is of how many answers more had been seen than was left when they were
+// asked for again, or may have been.
+func (l *Log) AskedAgain() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.again)
 }
 
 // Finish stores a whole answer at the next tick, and waits for it. Nobody may know

@@ -88,18 +88,18 @@ func TestPartialAnswersAreThereAgain(t *testing.T) {
 	s := newShelf().settings()
 	s.Clock = clock
 	l, _ := open(t, dir, s)
-	l.Asked(at(1, 2))
+	l.Asked(at(1, 2), true)
 	clock.now = clock.now.Add(2 * time.Second)
 	l.Saw(at(1, 2), vllm.Piece{PromptIDs: []int32{5, 6}, IDs: []int32{10, 11}, Reasoning: "hm “\n"})
 	l.write()
 	l.Saw(at(1, 2), vllm.Piece{IDs: []int32{12}, Text: "so"})
 	l.Saw(at(1, 2), vllm.Piece{IDs: []int32{13}, Text: " it"})
-	l.Asked(at(1, 3))
+	l.Asked(at(1, 3), true)
 	l.Saw(at(1, 3), vllm.Piece{PromptIDs: []int32{5, 6}, IDs: []int32{20}})
 	l.Saw(at(1, 3), vllm.Piece{IDs: []int32{21}, Text: "x", Finish: "stop"})
-	l.Asked(at(0, 0))
+	l.Asked(at(0, 0), true)
 	l.Saw(at(0, 0), vllm.Piece{PromptIDs: []int32{8}, IDs: []int32{1}, Text: "y", Finish: "abort"})
-	l.Asked(at(0, 1)) // nothing seen
+	l.Asked(at(0, 1), true) // nothing seen
 	l.Saw(at(0, 2), vllm.Piece{IDs: []int32{1}, Text: "no ids of the prompt"})
 	want := map[rollout.ID]*Partial{
 		at(1, 2): {Prefix: &vllm.Prefix{PromptIDs: []int32{5, 6}, IDs: []int32{10, 11, 12, 13}, Text: "so it", Reasoning: "hm “\n"}, Took: 2 * time.Second},
@@ -125,7 +125,7 @@ func TestPartialAnswersAreThereAgain(t *testing.T) {
 	}
 	// The time of another request is added, and what is begun anew is nothing.
 	clock.now = clock.now.Add(time.Hour)
-	l.Asked(at(1, 2))
+	l.Asked(at(1, 2), true)
 	clock.now = clock.now.Add(time.Second)
 	l.Saw(at(1, 2), vllm.Piece{IDs: []int32{14}})
 	l.Forget(at(0, 0))
@@ -149,7 +149,7 @@ func TestAKillLeavesOneMoment(t *testing.T) {
 	var ends []int64 // of ticks
 	for tick := range int32(5) {
 		for task := range int32(3) {
-			l.Asked(at(task, 0))
+			l.Asked(at(task, 0), true)
 			l.Saw(at(task, 0), word(task, 100*tick))
 			l.Saw(at(task, 0), word(task, 100*tick+1))
 		}
@@ -232,7 +232,7 @@ func TestADamagedLineTearsItsAnswers(t *testing.T) {
 	if p := l.Find(at(0, 0)); !p.Torn || !slices.Equal(p.Prefix.IDs, []int32{0}) {
 		t.Fatalf("compacted: %+v", p)
 	}
-	l.Asked(at(0, 0))
+	l.Asked(at(0, 0), true)
 	l.Saw(at(0, 0), vllm.Piece{IDs: []int32{50}})
 	l.Close()
 	l, _ = open(t, dir, s.settings())
@@ -330,4 +330,47 @@ func TestAnswersThatAreStoredAreNotPartial(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(dir, "*"+journal.Suffix)); len(left) > 0 {
 		t.Errorf("%v are left", left)
 	}
+}
+
+// What servers cannot continue, and is asked for again, is counted.
+func TestAnswersThatAreNotKeptAreTorn(t *testing.T) {
+	dir, s := t.TempDir(), newShelf()
+	l, _ := open(t, dir, s.settings())
+	l.Asked(at(0, 0), false) // comes to its end
+	l.Asked(at(0, 1), false) // is lost
+	l.Asked(at(0, 2), false) // is refused
+	l.Asked(at(0, 3), true)  // is kept
+	l.Saw(at(0, 3), word(0, 1))
+	l.Saw(at(0, 4), word(0, 1)) // is forgotten
+	l.finish(whole(0, 0))
+	l.Torn(at(0, 2), false)
+	l.Forget(at(0, 4))
+	look := func(l *Log, lost *Partial, again int) {
+		t.Helper()
+		if got := l.Find(at(0, 1)); !reflect.DeepEqual(got, lost) || l.AskedAgain() != again {
+			t.Errorf("%+v and %d asked again, want %+v and %d", got, l.AskedAgain(), lost, again)
+		}
+		if p := l.Find(at(0, 3)); p.Torn || l.Find(at(0, 0)) != nil || l.Find(at(0, 2)) != nil || l.Find(at(0, 4)) != nil {
+			t.Errorf("%+v, %+v, %+v, %+v", l.Find(at(0, 0)), l.Find(at(0, 2)), p, l.Find(at(0, 4)))
+		}
+	}
+	look(l, &Partial{Torn: true}, 1)
+	again := func() {
+		t.Helper()
+		l.Close()
+		l, _ = open(t, dir, s.settings())
+	}
+	again()
+	look(l, &Partial{Torn: true}, 1)
+	l.Asked(at(0, 1), true)
+	again()
+	look(l, nil, 2)
+	l.Asked(at(0, 1), false)
+	l.Asked(at(0, 1), false)
+	l.write()
+	if err := l.compact(); err != nil {
+		t.Fatal(err)
+	}
+	again()
+	look(l, &Partial{Torn: true}, 2)
 }
