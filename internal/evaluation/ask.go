@@ -28,7 +28,11 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 	place, end := e.place(id), e.Servers.ThinkEnd()
 	request := e.Corpus.Request(place, end)
 	r.Seed = request.Seed
-	if err := errors.Join(e.resume(&request, r, place), e.store.requests.Append(r)); err != nil {
+	err := e.resume(&request, r, place)
+	if err == nil {
+		err = e.store.requests.Append(r)
+	}
+	if err != nil {
 		e.stop(err)
 		return
 	}
