@@ -127,7 +127,7 @@ func summarize(scores []score) summary {
 		m.length += c.lengths / count / n
 		if spread := c.square - c.off*c.off/count; spread > 1e-6*c.square { // not all estimates are the same
 			ratios = append(ratios, math.Sqrt(c.stated/c.square))
-			bias := c.off / math.Sqrt(spread)
+			bias := c.off / math.Sqrt(max(spread, c.stated)) // where what is rare did not happen, as expected
 			m.bias += bias / math.Sqrt(n)
 			m.biases += bias * bias / n
 		}

@@ -19,12 +19,12 @@ type PassK struct {
 // Name is pass@k or pass^k.
 func (p PassK) Name() string { return passk.Question{K: p.K, Any: p.Any}.String() }
 
-// Floor is the rollouts that every task must have ahead for as long as it has weight
-// left, for what is asked of k rollouts.
+// Floor is the rollouts that every task is to have ahead for as long as it has weight
+// left, for what is asked of k rollouts. More than what the budget leaves is too much.
 func (s *Setup) Floor(pilots int) int {
 	least := 1
 	for _, k := range s.PassK {
-		least = max(least, passk.Question{K: k}.Floor(pilots))
+		least = max(least, passk.Question{K: k}.BestFloor(pilots, s.Budget))
 	}
 	return least
 }

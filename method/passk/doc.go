@@ -25,8 +25,10 @@
 // that what is left will find its rollouts: a stage that is not a task's last leaves at
 // most so many as the task is sure to have ahead, staged.Plan.Least. With a pilot of m
 // rollouts that is possible where k is at most m + Least. A floor of k leaves all of it
-// open, and less than that costs little: most of the k will be taken where most of the
-// weight is.
+// open. Under a lower one the pilot has to take more of the k than its part, and what is
+// left of the allocation's freedom is not worth that: for pass^4 at b = 8 after a pilot of
+// 3, the variance on the paper's profiles is 0.92 of Uniform's with a floor of 4, 1.06
+// with one of 2, and 2.1 with none (drills/decisions).
 //
 // The shares are the hypergeometric law of choosing r of all rollouts that the task
 // would have in the end, if the stage's weight in the mean were its part of them.

@@ -105,6 +105,11 @@ func TestQuestionsThatHaveNoAnswer(t *testing.T) {
 			t.Errorf("k = %d after a pilot of %d takes a floor of %d, want %d", tt[0], tt[1], got, tt[2])
 		}
 	}
+	for _, tt := range [][4]int{{4, 3, 8, 4}, {8, 3, 8, 5}, {2, 6, 16, 2}, {8, 6, 7, 2}, {16, 3, 8, 13}} {
+		if got := (passk.Question{K: tt[0]}).BestFloor(tt[1], tt[2]); got != tt[3] {
+			t.Errorf("k = %d after %d of %d rollouts: the best floor is %d, want %d", tt[0], tt[1], tt[2], got, tt[3])
+		}
+	}
 }
 
 // TestErrorsAreCalibratedUnderThePrior draws tasks from the prior and evaluations in
