@@ -157,11 +157,11 @@ func (w *Weighed) test(d Donor, pilot []drift.Outcome) error {
 func (k *Known) warnings() (all []string) {
 	for _, d := range k.Donors {
 		if d.Drift != nil && d.Drift.Moved {
-			all = append(all, fmt.Sprintf("the model is not what it was in %s: its mean has moved by %+.3f ± %.3f (p = %.4f; 1 in 100 such warnings is false). The estimate is unbiased all the same; what is known of it helps less", d.Source, d.Drift.Shift, d.Drift.Error, d.Drift.P))
+			all = append(all, fmt.Sprintf("the model is not what it was in %s: its mean has moved by %+.3f ± %.3f (p = %.4f; an unchanged model gets this warning in 1 of 100 evaluations). The estimate is unbiased all the same; what is known of it helps less", d.Source, d.Drift.Shift, d.Drift.Error, d.Drift.P))
 		}
 	}
 	if k.Unexplained != nil && *k.Unexplained <= drift.FalseAlarms {
-		all = append(all, fmt.Sprintf("the donors do not explain this model (p = %.4f; 1 in 100 such warnings is false). The estimate is unbiased all the same; what is known helps less", *k.Unexplained))
+		all = append(all, fmt.Sprintf("the donors do not explain this model (p = %.4f; one that they do explain gets this warning in 1 of 100 evaluations). The estimate is unbiased all the same; what is known helps less", *k.Unexplained))
 	}
 	return all
 }

@@ -36,7 +36,9 @@ func (q Question) Floor(pilots int) int { return max(1, q.K-pilots) }
 
 // BestFloor is the Plan.Least that answers it best: k, or what the pilot leaves of the
 // budget if that is less, and Floor at least.
-func (q Question) BestFloor(pilots, budget int) int { return max(q.Floor(pilots), min(q.K, budget-pilots)) }
+func (q Question) BestFloor(pilots, budget int) int {
+	return max(q.Floor(pilots), min(q.K, budget-pilots))
+}
 
 // Answer is an estimate of pass^k or pass@k, of the mean over tasks.
 type Answer struct {
