@@ -94,7 +94,9 @@ func TestStoppingByWhatIsSeen(t *testing.T) {
 		stop  evaluation.Stop
 		check func(r *evaluation.Result) bool
 	}{
-		"se":       {evaluation.Stop{StandardError: 0.05}, func(r *evaluation.Result) bool { return math.Abs(r.StandardError/0.05-1) < 0.15 }},
+		"se": {evaluation.Stop{StandardError: 0.05}, func(r *evaluation.Result) bool { return math.Abs(r.StandardError/0.05-1) < 0.15 }},
+		// What the pilot leaves is more than this: the rest is not spent without end.
+		"no se":    {evaluation.Stop{StandardError: 0.03}, func(r *evaluation.Result) bool { return r.StandardError > 0.04 && r.Rollouts < 300 }},
 		"rollouts": {evaluation.Stop{Rollouts: 123}, func(r *evaluation.Result) bool { return r.Rollouts == 123 }},
 		"both":     {evaluation.Stop{StandardError: 0.01, Rollouts: 140}, func(r *evaluation.Result) bool { return r.Rollouts == 140 }},
 		"tokens":   {evaluation.Stop{Tokens: 700}, func(r *evaluation.Result) bool { return r.Tokens.Completion <= 700 && r.Tokens.Completion > 500 }},
@@ -102,6 +104,9 @@ func TestStoppingByWhatIsSeen(t *testing.T) {
 		l := newLab(t, "hbn_staged", 8, 3, quiz...)
 		l.settings.Setup.Stop = &c.stop
 		l.settings.Setup.Design.Weight = 0.2
+		if name == "no se" {
+			l.settings.Setup.Design.Weight = 0.7
+		}
 		r := l.run()
 		if !c.check(r) || recount(t, l, r) != r.Rollouts || !reflect.DeepEqual(r.Stop, &c.stop) {
 			t.Errorf("%s: %d rollouts, %d tokens, ± %v", name, r.Rollouts, r.Tokens.Completion, r.StandardError)

@@ -65,9 +65,7 @@ func (s Stop) remaining(seen func(task, rollouts int) tokens) func(controller.Ba
 		}
 		left := design.MostBudget*len(b.Scores) - spent
 		if s.StandardError > 0 {
-			if n, ok := b.Reaching(s.StandardError * s.StandardError); ok {
-				left = min(left, n)
-			}
+			left = min(left, b.Toward(s.StandardError*s.StandardError))
 		}
 		if s.Rollouts > 0 {
 			left = min(left, s.Rollouts-spent)

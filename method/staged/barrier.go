@@ -54,6 +54,27 @@ func (b Barrier) Reaching(variance float64) (rollouts int, ok bool) {
 	return max(b.Least, int(math.Ceil(need*(1-1e-12)))), true
 }
 
+// leastGain is the share of a variance below which what the rest adds to it is not worth
+// pressing further: four times the rollouts for a tenth of the variance less.
+const leastGain = 0.1
+
+// Toward is the number of rollouts to have left where the variance is to come down to
+// the given one: those that are Reaching it, but no more than those with which the rest
+// adds a tenth of it. Where it takes more, or where no number is enough, it is the stages
+// so far that keep the variance up: they have come out less certain than they were
+// expected to be, and no rest mends that.
+func (b Barrier) Toward(variance float64) int {
+	_, root := b.split()
+	most := b.Least
+	if need := root * root / (leastGain * variance); need > float64(most) {
+		most = int(math.Ceil(min(need, math.MaxInt32)))
+	}
+	if n, ok := b.Reaching(variance); ok {
+		return min(n, most)
+	}
+	return most
+}
+
 // split returns the variance of the mean that the stages so far leave, and Σ R·√v, of
 // which the square over the rollouts is the variance of the rest.
 func (b Barrier) split() (spent, root float64) {

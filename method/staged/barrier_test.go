@@ -229,6 +229,22 @@ func TestReachingIsTheLeast(t *testing.T) {
 	if n, ok := b.Reaching(1); !ok || n != 3 {
 		t.Errorf("a variance that is there already takes %d rollouts, %v", n, ok)
 	}
+	for target, want := range map[float64]func(n int) bool{
+		0.01: func(n int) bool { reaching, _ := b.Reaching(0.01); return n == reaching },
+		1:    func(n int) bool { return n == 3 },
+		1e-5: func(n int) bool {
+			return b.Variance(n)-b.Variance(math.MaxInt) <= 1e-6 && b.Variance(n-1)-b.Variance(math.MaxInt) > 1e-6
+		},
+		1e-99: func(n int) bool { return n == math.MaxInt32 },
+		b.Variance(math.MaxInt) * 1.001: func(n int) bool {
+			reaching, _ := b.Reaching(b.Variance(math.MaxInt) * 1.001)
+			return n < reaching/50 && b.Variance(n) < 1.12*b.Variance(math.MaxInt)
+		},
+	} {
+		if n := b.Toward(target); !want(n) {
+			t.Errorf("%d rollouts toward %v", n, target)
+		}
+	}
 	if err := s.Resize(2); err == nil {
 		t.Error("two rollouts do for three tasks")
 	}
