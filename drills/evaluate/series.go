@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"speceval/drills/evaluated"
+	"speceval/internal/evaluation"
 	"speceval/internal/seed"
 )
 
@@ -69,20 +70,26 @@ func (l *lab) one(ctx context.Context, s *series, job, i int) (err error) {
 	if s.fast[i], s.slow[i], err = evaluated.Completion(folder); err != nil {
 		return err
 	}
-	return l.inspect(folder, s, r)
-}
-
-// inspect checks what an evaluation has left, and removes it.
-func (l *lab) inspect(folder string, s *series, r *evaluated.Result) error {
-	if err := evaluated.Recount(folder, r, l.answers[s.profile.Benchmark]); err != nil {
+	if _, err := l.inspect(folder, s, r); err != nil {
 		return err
 	}
-	if s.policy != evaluated.Uniform {
-		if err := evaluated.CheckAllocation(r, l.prior); err != nil {
-			return fmt.Errorf("%s: %w", folder, err)
-		}
-	}
 	return os.RemoveAll(folder)
+}
+
+// inspect checks what an evaluation has left: that its files recount to its result, and
+// that every stage follows from the rewards of those before it.
+func (l *lab) inspect(folder string, s *series, r *evaluated.Result) (*evaluation.Setup, error) {
+	if err := evaluated.Recount(folder, r, l.answers[s.profile.Benchmark]); err != nil {
+		return nil, err
+	}
+	setup, err := evaluation.ReadSetup(folder)
+	if err != nil {
+		return nil, err
+	}
+	if err := evaluated.CheckAllocation(r, setup, l.prior); err != nil {
+		return nil, fmt.Errorf("%s: %w", folder, err)
+	}
+	return setup, nil
 }
 
 // kills is what came of evaluations that were killed.
@@ -119,7 +126,11 @@ func (l *lab) disturb(ctx context.Context, s *series, n int) (kills, error) {
 			return err
 		}
 		sessions[i], faults[i] = r.Sessions, evaluated.Same(s.results[i], r)
-		return l.inspect(program.Folder(order), s, r)
+		folder := program.Folder(order)
+		if _, err := l.inspect(folder, s, r); err != nil {
+			return err
+		}
+		return os.RemoveAll(folder)
 	})
 	k := kills{evaluations: n}
 	for i := range n {

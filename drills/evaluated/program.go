@@ -24,20 +24,35 @@ type Program struct {
 
 // Order is an evaluation to make.
 type Order struct {
-	Policy  string
-	Budget  int
-	Seed    uint64
-	Workers []string // URLs
-	Flags   []string // further ones
+	Policy   string
+	Budget   int     // rollouts per task; 0 with a TargetSE
+	TargetSE float64 // standard error to reach; 0 with a Budget
+	Extends  int     // budget of the evaluation of this policy and seed that it extends; 0: none
+	Seed     uint64
+	Workers  []string // URLs
+	Flags    []string // further ones
 }
 
 // Name tells the order from others of the same benchmark and model.
-func (o Order) Name() string { return fmt.Sprintf("%s-b%d-seed%d", o.Policy, o.Budget, o.Seed) }
+func (o Order) Name() string {
+	spent := fmt.Sprintf("b%d", o.Budget)
+	switch {
+	case o.TargetSE > 0:
+		spent = fmt.Sprintf("se%g", o.TargetSE)
+	case o.Extends > 0:
+		spent += fmt.Sprintf("-after-b%d", o.Extends)
+	}
+	return fmt.Sprintf("%s-%s-seed%d", o.Policy, spent, o.Seed)
+}
+
+// Extended is the evaluation that the order extends.
+func (o Order) Extended() Order {
+	o.Budget, o.Extends = o.Extends, 0
+	return o
+}
 
 // Folder is where the program keeps the evaluation.
-func (p *Program) Folder(o Order) string {
-	return Folder(p.Out, p.ID, p.Model, o.Policy, o.Budget, o.Seed)
-}
+func (p *Program) Folder(o Order) string { return folder(p.Out, p.ID, p.Model, o.Name()) }
 
 // Made reports whether the program has kept a result of the evaluation.
 func (p *Program) Made(o Order) bool {
@@ -48,10 +63,7 @@ func (p *Program) Made(o Order) bool {
 // Start starts an evaluation, or goes on with it. What it prints is in the file
 // that said names.
 func (p *Program) Start(o Order) (running *process.Process, said string, err error) {
-	words := []string{
-		"evaluate", "--benchmark", p.Benchmark, "--model", p.Model, "--budget", strconv.Itoa(o.Budget), "--policy", o.Policy,
-		"--seed", strconv.FormatUint(o.Seed, 10), "--config", p.Config, "--out", p.Out, "-q", "--json",
-	}
+	words := append(p.asks(o), "--config", p.Config, "--out", p.Out, "-q", "--json")
 	for _, url := range o.Workers {
 		words = append(words, "--worker", url)
 	}
@@ -59,6 +71,19 @@ func (p *Program) Start(o Order) (running *process.Process, said string, err err
 	said = filepath.Join(p.Logs, p.ID+"-"+o.Name()+".txt")
 	running, err = process.Start(said, nil, p.Binary, words...)
 	return running, said, err
+}
+
+// asks are the words of the command that say what to evaluate.
+func (p *Program) asks(o Order) []string {
+	if o.Extends > 0 {
+		return []string{"evaluate", "extend", p.Folder(o.Extended()), "--benchmark", p.Benchmark, "--budget", strconv.Itoa(o.Budget)}
+	}
+	spend := []string{"--budget", strconv.Itoa(o.Budget)}
+	if o.TargetSE > 0 {
+		spend = []string{"--target-se", fmt.Sprint(o.TargetSE)}
+	}
+	words := append([]string{"evaluate", "--benchmark", p.Benchmark, "--model", p.Model}, spend...)
+	return append(words, "--policy", o.Policy, "--seed", strconv.FormatUint(o.Seed, 10))
 }
 
 // Run makes an evaluation to its end and reads what it prints, which is removed

@@ -20,6 +20,7 @@ type Prediction struct {
 	Weight float64 // of the pilot's mean
 	Ratio  float64 // mean over replays
 	SE     float64 // its Monte Carlo standard error; 0 of Uniform, which is 1 by definition
+	Spent  float64 // rollouts per task, mean over replays: the budget unless what is found decides
 }
 
 // Replay replays policies on a profile whose pass rates are taken for the truth.
@@ -40,7 +41,7 @@ type Replay struct {
 // none.
 func (r Replay) Predict(ctx context.Context, name string, budget int) (Prediction, error) {
 	if name == Uniform {
-		return Prediction{Pilots: budget, Weight: 1, Ratio: 1}, nil
+		return Prediction{Pilots: budget, Weight: 1, Ratio: 1, Spent: float64(budget)}, nil
 	}
 	after, knowing, ok := form(name)
 	switch {
@@ -64,7 +65,7 @@ func (r Replay) Predict(ctx context.Context, name string, budget int) (Predictio
 	if err != nil {
 		return Prediction{}, fmt.Errorf("policy %s at budget %d: %w", name, budget, err)
 	}
-	p := Prediction{Pilots: plan.Pilots, Weight: plan.Weight}
+	p := Prediction{Pilots: plan.Pilots, Weight: plan.Weight, Spent: float64(budget)}
 	p.Ratio, p.SE, err = r.ratio(ctx, prior, plan, budget)
 	return p, err
 }

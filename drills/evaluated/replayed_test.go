@@ -94,7 +94,7 @@ func TestDonorsAndStagesHelp(t *testing.T) {
 		}
 		ratio[name] = p
 	}
-	if u := ratio["uniform"]; u != (evaluated.Prediction{Pilots: 16, Weight: 1, Ratio: 1}) {
+	if u := ratio["uniform"]; u != (evaluated.Prediction{Pilots: 16, Weight: 1, Ratio: 1, Spent: 16}) {
 		t.Errorf("Uniform: %+v", u)
 	}
 	for _, less := range [][2]string{{"hbn", "uniform"}, {"hbn_staged", "hbn"}, {"hbn_informed", "hbn"}, {"hbn_informed_staged", "hbn_staged"}} {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strconv"
 
 	"speceval/internal/policy"
 )
@@ -26,13 +25,15 @@ type Result struct {
 	Benchmark  string
 	Model      string
 	Policy     string
-	Budget     int // rollouts per task
+	Budget     int // rollouts per task; what was planned where Stop decided
+	Stop       *Stop
+	Extends    string // folder of the evaluation that it adds rollouts to
 	Seed       uint64
 	Tasks      int `json:"n_tasks"`
 	Provenance string
 	Design     struct {
-		Pilots int // of each task
-		Weight float64
+		Pilots int     // of each task
+		Weight float64 // of the pilot, or of what is extended
 		Source string
 	}
 
@@ -52,6 +53,11 @@ type Result struct {
 	Rows []Task `json:"tasks"`
 }
 
+// Stop is what an evaluation is to reach.
+type Stop struct {
+	StandardError float64 `json:"standard_error"`
+}
+
 // Losses are the rollouts that count and were lost while they came in.
 type Losses struct {
 	Continued  int
@@ -69,6 +75,9 @@ type Task struct {
 	Continuations      int
 	ContinuationPasses int `json:"continuation_passes"`
 	Mean, Variance     float64
+	Share              float64 // in the mean; 0 where all tasks are alike
+	Estimate           float64 // unbiased
+	Shrinkage          float64 // Σ c²/n over its stages
 	Stages             []Stage // that counted
 }
 
@@ -99,7 +108,10 @@ func Parse(text []byte) (*Result, error) {
 // Folder is where the program keeps an evaluation in an output folder. Benchmark
 // and model are plain names.
 func Folder(out, benchmark, model, policy string, budget int, seed uint64) string {
-	name := policy + "-b" + strconv.Itoa(budget) + "-seed" + strconv.FormatUint(seed, 10)
+	return folder(out, benchmark, model, Order{Policy: policy, Budget: budget, Seed: seed}.Name())
+}
+
+func folder(out, benchmark, model, name string) string {
 	return filepath.Join(out, "evaluate", "benchmark="+benchmark, "model="+model, name)
 }
 
@@ -121,61 +133,68 @@ func Read(folder string) (*Result, error) {
 }
 
 // Check returns an error if a result of an evaluation with this budget cannot be: the
-// rollouts that count are N·b, every task has the pilot and a continuation unless the
-// policy is Uniform, and the estimate follows from the counts by stage (paper, Eq. 3,
-// for more stages).
+// rollouts that count are N·b unless the evaluation stopped by what it found, every task
+// has the pilot and a continuation unless the policy is Uniform, and the estimates follow
+// from the counts by stage (paper, Eq. 3, for more stages).
 func (r *Result) Check(budget int) error {
 	all, value := 0, 0.0
 	for _, t := range r.Rows {
 		all += t.Pilots + t.Continuations
-		if t.Pilots != r.Design.Pilots {
+		if r.Extends == "" && t.Pilots != r.Design.Pilots {
 			return fmt.Errorf("task %s has %d pilot rollouts, the design %d", t.ID, t.Pilots, r.Design.Pilots)
 		}
 		if r.Policy != Uniform && t.Continuations < 1 {
 			return fmt.Errorf("task %s has no continuation", t.ID)
 		}
-		if err := t.check(r.Design.Weight); err != nil {
+		if err := t.check(); err != nil {
 			return fmt.Errorf("task %s: %w", t.ID, err)
 		}
-		value += t.value()
+		if pilot := t.Stages[0]; r.Extends == "" && r.Policy != policy.LOO.Name && !close(pilot.Weight, r.Design.Weight) {
+			return fmt.Errorf("task %s: the weight of the pilot is %v, by the design %v", t.ID, pilot.Weight, r.Design.Weight)
+		}
+		share := t.Share
+		if share == 0 {
+			share = 1 / float64(r.Tasks)
+		}
+		value += share * t.Estimate
 	}
 	switch want := r.Tasks * budget; {
-	case all != want || r.Rollouts != want:
+	case r.Stop == nil && all != want || r.Rollouts != all:
 		return fmt.Errorf("%d rollouts of the tasks, %d in all, want %d", all, r.Rollouts, want)
-	case !close(value/float64(r.Tasks), r.Estimate):
-		return fmt.Errorf("the estimate is %v, by the counts %v", r.Estimate, value/float64(r.Tasks))
+	case !close(value, r.Estimate):
+		return fmt.Errorf("the estimate is %v, by the tasks %v", r.Estimate, value)
 	}
 	return nil
 }
 
 // check returns an error if the stages are not those of the counts, the first of them
-// the pilot with its weight, or if their weights do not add up to one.
-func (t Task) check(weight float64) error {
+// the pilot, if their weights do not add up to one, or if the task's numbers do not follow
+// from them.
+func (t Task) check() error {
 	if len(t.Stages) == 0 {
 		return fmt.Errorf("it has no stages")
 	}
-	rollouts, rewards, weights := 0, 0.0, 0.0
+	var sum struct {
+		rollouts                            int
+		rewards, weights, value, shrinkages float64
+	}
 	for _, s := range t.Stages {
-		rollouts, rewards, weights = rollouts+s.Rollouts, rewards+s.Rewards, weights+s.Weight
+		n := float64(s.Rollouts)
+		sum.rollouts, sum.rewards, sum.weights = sum.rollouts+s.Rollouts, sum.rewards+s.Rewards, sum.weights+s.Weight
+		sum.value, sum.shrinkages = sum.value+s.Weight*s.Rewards/n, sum.shrinkages+s.Weight*s.Weight/n
 	}
 	passes := float64(t.PilotPasses + t.ContinuationPasses)
 	switch pilot := t.Stages[0]; {
-	case pilot.Rollouts != t.Pilots || pilot.Rewards != float64(t.PilotPasses) || !close(pilot.Weight, weight):
-		return fmt.Errorf("the first stage is %+v, the pilot %d of %d with weight %v", pilot, t.PilotPasses, t.Pilots, weight)
-	case rollouts != t.Pilots+t.Continuations || rewards != passes:
-		return fmt.Errorf("%v of %d rollouts passed in its stages, want %v of %d", rewards, rollouts, passes, t.Pilots+t.Continuations)
-	case !close(weights, 1):
-		return fmt.Errorf("the weights of its stages add up to %v", weights)
+	case pilot.Rollouts != t.Pilots || pilot.Rewards != float64(t.PilotPasses):
+		return fmt.Errorf("the first stage is %+v, the pilot %d of %d", pilot, t.PilotPasses, t.Pilots)
+	case sum.rollouts != t.Pilots+t.Continuations || sum.rewards != passes:
+		return fmt.Errorf("%v of %d rollouts passed in its stages, want %v of %d", sum.rewards, sum.rollouts, passes, t.Pilots+t.Continuations)
+	case !close(sum.weights, 1):
+		return fmt.Errorf("the weights of its stages add up to %v", sum.weights)
+	case !close(sum.value, t.Estimate) || !close(sum.shrinkages, t.Shrinkage):
+		return fmt.Errorf("its estimate is %v with the shrinkage %v, by its stages %v with %v", t.Estimate, t.Shrinkage, sum.value, sum.shrinkages)
 	}
 	return nil
-}
-
-// value is the estimate of the task's probability.
-func (t Task) value() (sum float64) {
-	for _, s := range t.Stages {
-		sum += s.Weight * s.Rewards / float64(s.Rollouts)
-	}
-	return sum
 }
 
 // close tells whether two numbers are the same but for rounding.

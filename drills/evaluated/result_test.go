@@ -1,8 +1,9 @@
 package evaluated_test
 
 import (
-	"fmt"
+	"errors"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +17,6 @@ import (
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 	"speceval/internal/variance"
-	"speceval/method/neyman"
 )
 
 // printed is a result as the program prints it, of two tasks at 4 rollouts each.
@@ -27,8 +27,10 @@ const printed = `{
   "tokens": {"prompt": 80, "completion": 100, "wasted": 5}, "seconds": 1.5, "barrier_seconds": 0.25, "startup_seconds": 0.5, "sessions": 2,
   "tasks": [
     {"task_id": "a", "pilots": 2, "pilot_passes": 2, "continuations": 1, "continuation_passes": 1, "mean": 0.9, "variance": 0.05,
+     "estimate": 1, "shrinkage": 0.59375,
      "stages": [{"Rollouts": 2, "Rewards": 2, "Squares": 2, "Weight": 0.25}, {"Rollouts": 1, "Rewards": 1, "Squares": 1, "Weight": 0.75}]},
     {"task_id": "b", "pilots": 2, "pilot_passes": 0, "continuations": 3, "continuation_passes": 1, "mean": 0.3, "variance": 0.2,
+     "estimate": 0.25, "shrinkage": 0.21875,
      "stages": [{"Rollouts": 2, "Rewards": 0, "Squares": 0, "Weight": 0.25}, {"Rollouts": 3, "Rewards": 1, "Squares": 1, "Weight": 0.75}]}
   ]
 }`
@@ -89,6 +91,8 @@ func TestResultsThatCannotBe(t *testing.T) {
 		`{"Rollouts": 3,`:               `{"Rollouts": 2,`,
 		`{"Rollouts": 2, "Rewards": 0,`: `{"Rollouts": 2, "Rewards": 1,`,
 		`"stages"`:                      `"other"`,
+		`"estimate": 0.25`:              `"estimate": 0.26`,
+		`"shrinkage": 0.21875`:          `"shrinkage": 0.2`,
 		`"policy": "hbn-async"`:         `"policy": "hbn-async", "n_tasks": 2, "budget": 5`,
 	} {
 		budget := 4
@@ -129,37 +133,72 @@ func answered() []rollout.Rollout {
 	return all
 }
 
+// verdicts are those on the rollouts behind the printed result.
+func verdicts() (all []rollout.Score) {
+	for _, r := range answered() {
+		right := strings.HasSuffix(r.Text, `\boxed{5}.`)
+		all = append(all, rollout.Score{Benchmark: "quiz", Model: "m", TaskIndex: r.TaskIndex, TaskID: r.TaskID, Rollout: r.Rollout, Correct: right, Scorer: "math-1"})
+	}
+	return all
+}
+
+// write writes the files of an evaluation that are counted again.
+func write(t *testing.T, folder string, all []rollout.Rollout, scores []rollout.Score) {
+	t.Helper()
+	create := func(name string, write func(io.Writer) error) {
+		file, err := os.Create(filepath.Join(folder, name))
+		if err == nil {
+			err = errors.Join(write(file), file.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	create("rollouts.parquet", func(w io.Writer) error {
+		return rollout.WritePart(w, each(all), map[string]string{"speceval.schema": rollout.Schema})
+	})
+	create("scores.parquet", func(w io.Writer) error {
+		return rollout.WriteScores(w, each(scores), map[string]string{"speceval.schema": rollout.ScoreSchema})
+	})
+}
+
+// each yields pointers to some values.
+func each[T any](all []T) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		for i := range all {
+			if !yield(&all[i], nil) {
+				return
+			}
+		}
+	}
+}
+
 func TestRecount(t *testing.T) {
 	answers := map[string]string{"a": "5", "b": "5"}
 	r := parse(t, printed)
 	for name, test := range map[string]struct {
 		change func([]rollout.Rollout) []rollout.Rollout
+		scores func([]rollout.Score) []rollout.Score
 		want   string // "": no error
 	}{
-		"as it is":     {func(all []rollout.Rollout) []rollout.Rollout { return all }, ""},
-		"one missing":  {func(all []rollout.Rollout) []rollout.Rollout { return slices.Delete(all, 2, 3) }, "task a has 2 of 2 and 1 of 1 passes, by its rollouts 2 of 2 and 0 of 0"},
-		"another text": {func(all []rollout.Rollout) []rollout.Rollout { all[4].Text = all[0].Text; return all }, "task b has 0 of 2"},
-		"surplus":      {func(all []rollout.Rollout) []rollout.Rollout { return slices.Delete(all, 3, 4) }, ""},
-		"another task": {func(all []rollout.Rollout) []rollout.Rollout { all[0].TaskID = "c"; return all }, "task 0 is c"},
+		"as it is":        {want: ""},
+		"one missing":     {change: func(all []rollout.Rollout) []rollout.Rollout { return slices.Delete(all, 2, 3) }, want: "task a has 1 of 1 passes in stage 1, by its rollouts 0 of 0"},
+		"another text":    {change: func(all []rollout.Rollout) []rollout.Rollout { all[4].Text = all[0].Text; return all }, want: "task b has 0 of 2"},
+		"surplus":         {change: func(all []rollout.Rollout) []rollout.Rollout { return slices.Delete(all, 3, 4) }, scores: func(all []rollout.Score) []rollout.Score { return slices.Delete(all, 3, 4) }},
+		"another task":    {change: func(all []rollout.Rollout) []rollout.Rollout { all[0].TaskID = "c"; return all }, want: "task 0 is c"},
+		"another verdict": {scores: func(all []rollout.Score) []rollout.Score { all[9].Correct = false; return all }, want: "the verdict on"},
+		"no verdict":      {scores: func(all []rollout.Score) []rollout.Score { return all[:8] }, want: "task b has verdicts on 4 of 5"},
 	} {
 		folder := t.TempDir()
-		file, err := os.Create(filepath.Join(folder, "rollouts.parquet"))
-		if err != nil {
-			t.Fatal(err)
+		all, scores := answered(), verdicts()
+		if test.change != nil {
+			all = test.change(all)
 		}
-		all := test.change(answered())
-		err = rollout.WritePart(file, func(yield func(*rollout.Rollout, error) bool) {
-			for i := range all {
-				if !yield(&all[i], nil) {
-					return
-				}
-			}
-		}, map[string]string{"speceval.schema": rollout.Schema})
-		if err != nil {
-			t.Fatal(err)
+		if test.scores != nil {
+			scores = test.scores(scores)
 		}
-		file.Close()
-		err = evaluated.Recount(folder, r, answers)
+		write(t, folder, all, scores)
+		err := evaluated.Recount(folder, r, answers)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
@@ -185,31 +224,6 @@ func TestCompletion(t *testing.T) {
 	file.Close()
 	if fast, slow, err := evaluated.Completion(folder); err != nil || fast != 1 || slow != 0.5 {
 		t.Errorf("%v, %v, %v", fast, slow, err)
-	}
-}
-
-func TestAllocationsByThePilot(t *testing.T) {
-	prior, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.NewReplacer(`"n_tasks": 2`, `"n_tasks": 3`, `{"task_id": "a"`, `{"task_id": "c", "pilots": 2, "pilot_passes": 1, "continuations": %d}, {"task_id": "a"`,
-		`"pilot_passes": 2, "continuations": 1`, `"pilot_passes": 2, "continuations": %d`, `"continuations": 3`, `"continuations": %d`).Replace(printed)
-	passes := []int{1, 2, 0}
-	counts := make([]int, 3)
-	for _, s := range passes {
-		counts[s]++
-	}
-	by := prior.Pilot(2).Scores(counts, prior.NewWork())
-	l, err := neyman.Allocate([]float64{by.At(1), by.At(2), by.At(0)}, 12)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := evaluated.CheckAllocation(parse(t, fmt.Sprintf(text, l[0], l[1], l[2])), prior); err != nil {
-		t.Error(err)
-	}
-	if err := evaluated.CheckAllocation(parse(t, fmt.Sprintf(text, l[0]-1, l[1]+1, l[2])), prior); err == nil {
-		t.Error("a rollout at the wrong task: no error")
 	}
 }
 
