@@ -112,6 +112,7 @@ urls = ["%s"]
 [serving]
 hang_seconds = 1
 outage_seconds = 60
+on_loss = "again" # the fleet repeats an answer by its seed
 `, masterSeed, l.path("tasks"), l.rollouts, l.model, strings.Join(l.urls, `", "`))
 }
 

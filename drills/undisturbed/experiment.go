@@ -207,6 +207,9 @@ repeats = 2
 name = "fleet"
 urls = [%s]
 
+[serving]
+on_loss = "again" # the fleet repeats an answer by its seed
+
 [judge]
 urls = [%s]
 max_tokens = 256

@@ -85,7 +85,7 @@ func sampled(t *testing.T, dir string, random *rand.Rand, rule rule, n, places, 
 			if random.Float64() < rightAfter(tokens[id]) {
 				r.CompletionTokens = 1
 			}
-			l.finish(r)
+			l.deliver(r)
 			delete(tokens, id)
 			ended = true
 		}

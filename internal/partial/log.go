@@ -16,8 +16,9 @@ import (
 	"speceval/internal/vllm"
 )
 
-// Name of the journal of partial answers in its folder.
-const Name = "partials" + journal.Suffix
+// Name of the journal of partial answers in its folder. It does not end like that of a
+// journal whose records are rollouts.
+const Name = "partials.log"
 
 // tick is the time between two writes, and so what a killed process forgets at
 // most. Answers wait for the next one, half a tick on average.
@@ -202,7 +203,7 @@ func (l *Log) AskedAgain() int {
 // Finish stores a whole answer at the next tick, and waits for it. Nobody may know
 // the answer before.
 func (l *Log) Finish(r *rollout.Rollout) error {
-	v := l.finish(r)
+	v := l.deliver(r)
 	select {
 	case <-v.done:
 	case <-l.over:
@@ -215,8 +216,19 @@ func (l *Log) Finish(r *rollout.Rollout) error {
 	}
 }
 
-// finish gives a whole answer to the next tick.
-func (l *Log) finish(r *rollout.Rollout) *verdict {
+// Deliver gives a whole answer to the next tick, and does not wait. Sync, Flush and
+// Close say whether it could be stored.
+func (l *Log) Deliver(r *rollout.Rollout) { l.deliver(r) }
+
+// Flush writes what is there now, in place of the next tick.
+func (l *Log) Flush() error {
+	l.write()
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	return l.failed
+}
+
+func (l *Log) deliver(r *rollout.Rollout) *verdict {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.whole = append(l.whole, r)

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/journal"
 	"speceval/internal/rollout"
 	"speceval/internal/vllm"
 )
@@ -153,7 +152,7 @@ func TestAKillLeavesOneMoment(t *testing.T) {
 			l.Saw(at(task, 0), word(task, 100*tick))
 			l.Saw(at(task, 0), word(task, 100*tick+1))
 		}
-		v := l.finish(whole(9, tick))
+		v := l.deliver(whole(9, tick))
 		if s.holds(at(9, tick)) {
 			t.Fatal("an answer is stored before its tick")
 		}
@@ -251,7 +250,7 @@ func TestTheJournalDoesNotGrow(t *testing.T) {
 		l.Saw(at(tick%3, 0), word(tick%3, tick)) // grow
 		l.Saw(at(3, tick/10), word(3, tick))     // come and go
 		if tick%10 == 9 {
-			l.finish(whole(3, tick/10))
+			l.deliver(whole(3, tick/10))
 		}
 		l.write()
 	}
@@ -327,7 +326,7 @@ func TestAnswersThatAreStoredAreNotPartial(t *testing.T) {
 	if err := errors.Join(Remove(dir), Remove(dir)); err != nil {
 		t.Error(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "*"+journal.Suffix)); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
 		t.Errorf("%v are left", left)
 	}
 }
@@ -342,7 +341,7 @@ func TestAnswersThatAreNotKeptAreTorn(t *testing.T) {
 	l.Asked(at(0, 3), true)  // is kept
 	l.Saw(at(0, 3), word(0, 1))
 	l.Saw(at(0, 4), word(0, 1)) // is forgotten
-	l.finish(whole(0, 0))
+	l.deliver(whole(0, 0))
 	l.Torn(at(0, 2), false)
 	l.Forget(at(0, 4))
 	look := func(l *Log, lost *Partial, again int) {

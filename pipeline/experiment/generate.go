@@ -5,6 +5,7 @@ import (
 
 	"speceval/internal/clock"
 	"speceval/internal/serving"
+	"speceval/internal/vllm"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/stages/generate"
@@ -16,7 +17,7 @@ func generateSettings(cfg *config.Config, servers *serving.Servers, tasks []Task
 		Seed: cfg.Experiment.Seed, Rollouts: cfg.Corpus.RolloutsPerTask,
 		Config: cfg.Slice("experiment.seed", "corpus.rollouts_per_task", "serving.version",
 			"sampling.temperature", "sampling.top_p", "sampling.top_k", "sampling.max_tokens"),
-		Clock: clock.Wall{},
+		Clock: clock.Wall{}, OnLoss: OnLoss(cfg),
 	}
 	costs, err := publishedCosts()
 	if err != nil {
@@ -24,7 +25,9 @@ func generateSettings(cfg *config.Config, servers *serving.Servers, tasks []Task
 	}
 	models := make(map[string]serving.Model)
 	for _, m := range cfg.Models {
-		models[m.ID] = ServedModel(cfg, m)
+		served := ServedModel(cfg, m)
+		served.Requires.Continues = s.OnLoss != vllm.AskAgain
+		models[m.ID] = served
 		s.Models = append(s.Models, generate.Model{
 			ID: m.ID, Sampling: Sampling(cfg, m), Config: ModelText(m),
 			Expect: func(benchmark string, requests int) []dag.Quantity {

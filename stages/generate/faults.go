@@ -53,9 +53,12 @@ func (f *faults) add(task int, err error) (fatal error) {
 		f.tasks[task] = t
 	}
 	t.count++
-	if kind == vllm.Rejected {
+	switch kind {
+	case vllm.Rejected:
 		t.rejected = true
 		return nil // of this task alone
+	case vllm.NotContinued:
+		return nil // of this rollout alone
 	}
 	if f.row++; f.row >= manyFailures {
 		return fmt.Errorf("%d requests in a row failed, the last one: %w", f.row, err)
@@ -70,6 +73,8 @@ func kindOf(err error) (kind vllm.Kind, ends bool) {
 	switch {
 	case errors.Is(err, pool.ErrDeadly):
 		return vllm.EngineDead, false
+	case errors.Is(err, pool.ErrLost):
+		return vllm.NotContinued, false
 	case !errors.As(err, &failure):
 		return 0, true
 	}

@@ -32,6 +32,8 @@ type lab struct {
 	leases  int
 	answer  func(n int, r vllm.Request) (vllm.Completion, error) // n counts from 1
 	version string
+
+	continues bool // and tells tokens
 }
 
 func newLab(t *testing.T, tasks, rollouts int) *lab {
@@ -81,6 +83,18 @@ func (l *lab) Complete(ctx context.Context, r vllm.Request) (vllm.Completion, st
 	return c, "http://a:1", err
 }
 
+// Stream is Complete in two pieces.
+func (l *lab) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, string, error) {
+	c, url, err := l.Complete(ctx, r)
+	half := len(c.TokenIDs) / 2
+	if half > 0 {
+		seen(vllm.Piece{PromptIDs: c.PromptIDs, IDs: c.TokenIDs[:half]})
+		seen(vllm.Piece{IDs: c.TokenIDs[half:], Text: c.Text, Finish: c.Finish})
+	}
+	return c, url, err
+}
+
+func (l *lab) Continues() bool    { return l.continues }
 func (l *lab) Places() int        { return 8 }
 func (l *lab) Resent() int        { return 0 }
 func (l *lab) Versions() []string { return []string{l.version} }

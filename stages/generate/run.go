@@ -32,8 +32,12 @@ func (c *corpus) run(ctx context.Context, job *dag.Job) (err error) {
 	if s.before < c.total() {
 		err = c.sample(ctx, job, s)
 	}
+	again := s.log.AskedAgain()
 	if err := errors.Join(err, s.close()); err != nil {
 		return err
+	}
+	if again > 0 {
+		job.Note("%d of %d rollouts were lost under way and asked for again, though something of them was seen, or may have been: for that the mean may be off by %.2g at most", again, c.total(), float64(again)/float64(c.total()))
 	}
 	if err := s.clear(); err != nil {
 		return err
@@ -91,9 +95,10 @@ type sampling struct {
 	resent  int                     // by servers before
 	cancel  context.CancelCauseFunc // gives up everything for a reason
 
-	tokens atomic.Int64 // of the completions of this run
-	faults faults
-	told   reportTimes
+	tokens    atomic.Int64 // of the completions of this run
+	continued atomic.Int64 // answers that went on from a part
+	faults    faults
+	told      reportTimes
 }
 
 // all hands out the missing places to as many askers as servers have places
@@ -111,6 +116,9 @@ func (f *sampling) all(ctx context.Context) error {
 	drained := f.handOut(ctx, places)
 	close(places)
 	askers.Wait()
+	if err := f.store.log.Flush(); err != nil {
+		return err
+	}
 	f.advance()
 	switch cause := context.Cause(ctx); {
 	case cause != nil:
@@ -156,10 +164,7 @@ func (f *sampling) one(ctx context.Context, place int) {
 		}
 		return
 	}
-	if err := f.store.put(place, r); err != nil {
-		f.cancel(err)
-		return
-	}
+	f.store.log.Deliver(r)
 	f.faults.success()
 	f.tokens.Add(int64(r.CompletionTokens))
 	if f.told.due(f.Clock.Now()) {
@@ -169,10 +174,16 @@ func (f *sampling) one(ctx context.Context, place int) {
 
 func (f *sampling) ask(ctx context.Context, place int) (*rollout.Rollout, error) {
 	id, end := f.id(place), f.servers.ThinkEnd()
-	answer, server, err := f.servers.Complete(ctx, f.asked.Request(id, end))
+	request := f.asked.Request(id, end)
+	took, err := f.resume(&request, id)
 	if err != nil {
 		return nil, err
 	}
+	answer, server, err := f.send(ctx, request, id)
+	if err != nil {
+		return nil, err
+	}
+	answer.Sent = answer.Sent.Add(-took) // the whole answer took longer
 	if !answer.Usage.Told() {
 		return nil, &vllm.Error{Kind: vllm.Garbage, URL: server, Message: "an answer without counts of tokens"}
 	}
@@ -194,6 +205,9 @@ func (f *sampling) advance() {
 	detail := fmt.Sprintf("%.3g M tokens", float64(f.tokens.Load())/1e6)
 	if n := f.servers.Resent() - f.resent; n > 0 {
 		detail += fmt.Sprintf(", %d sent again", n)
+	}
+	if n := f.continued.Load(); n > 0 {
+		detail += fmt.Sprintf(", %d continued", n)
 	}
 	f.job.Advance(dag.Progress{Done: f.store.count(), Total: f.total(), Stored: f.store.before, What: "rollouts", Detail: detail})
 }

@@ -1,8 +1,8 @@
 // Package generate is the stage that samples rollouts of every task from vLLM
 // servers (paper, Appendix B.1): one unit a benchmark and model, K rollouts of
-// each task, each under a seed of its own. What has arrived is stored at once
-// and never asked for again. Where profiles stand in for rollouts the stage
-// has nothing to run.
+// each task, each under a seed of its own. What has arrived is stored and never
+// asked for again; an answer that is lost under way goes on from what was seen of
+// it. Where profiles stand in for rollouts the stage has nothing to run.
 package generate
 
 import (
@@ -39,6 +39,8 @@ type Settings struct {
 
 	// Config is the part of the configuration that every rollout depends on.
 	Config map[string]string
+	// OnLoss is what to do about an answer that is lost while it comes in.
+	OnLoss vllm.OnLoss
 	// Servers finds replicas that serve a model, called for every unit that
 	// has something to ask.
 	Servers func(ctx context.Context, model string) (Servers, error)
@@ -67,6 +69,10 @@ type Servers interface {
 	// Complete waits for a free place and asks; failures that another try may
 	// mend have been tried again.
 	Complete(ctx context.Context, r vllm.Request) (answer vllm.Completion, server string, err error)
+	// Stream is Complete in pieces, which seen hears.
+	Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (answer vllm.Completion, server string, err error)
+	// Continues tells whether they can go on with an answer from a part of it.
+	Continues() bool
 	// Places is how many requests can be under way at a time.
 	Places() int
 	// Resent counts the requests that were sent again, of everybody.
@@ -147,3 +153,6 @@ func (c *corpus) output(part int) string {
 func (c *corpus) id(place int) rollout.ID {
 	return rollout.ID{Task: int32(place / c.Rollouts), Rollout: int32(place % c.Rollouts)}
 }
+
+// place is where a rollout is.
+func (c *corpus) place(id rollout.ID) int { return int(id.Task)*c.Rollouts + int(id.Rollout) }

@@ -12,20 +12,22 @@ import (
 	"sync"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/partial"
 	"speceval/internal/rollout"
 	"speceval/pipeline/dag"
 )
 
-// store keeps the rollouts of a corpus: each in the journal of its part when it
-// arrives, and the part in its file when it is complete. What may be called
-// concurrently says so.
+// store keeps the rollouts of a corpus: each in the log of answers while it comes in,
+// in the journal of its part when it has arrived, and the part in its file when that
+// is complete. What may be called concurrently says so.
 type store struct {
 	corpus *corpus
 	job    *dag.Job
 	dir    string // of the journals
 	parts  []*part
-	before int  // rollouts that were there when it was opened
-	redo   bool // a complete corpus is sampled again
+	log    *partial.Log // of answers that are under way; nil until the parts are open
+	before int          // rollouts that were there when it was opened
+	redo   bool         // a complete corpus is sampled again
 
 	writers sync.WaitGroup
 	turn    sync.Mutex      // one part is written at a time, to bound memory
@@ -60,12 +62,31 @@ func openStore(c *corpus, job *dag.Job) (_ *store, err error) {
 		}
 		s.stored += n
 	}
-	s.before = s.stored
 	s.versions = unique(s.versions)
 	for _, p := range s.parts { // now that all files are known that must stay
 		p.writeIfComplete()
 	}
+	if err := s.openLog(); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	s.before = s.count()
 	return s, nil
+}
+
+// openLog takes up the answers that were under way.
+func (s *store) openLog() (err error) {
+	damaged := 0
+	s.log, damaged, err = partial.Open(s.dir, partial.Settings{
+		Clock: s.corpus.Clock, Keep: s.put, Sync: s.syncParts,
+		Has: func(id rollout.ID) bool {
+			place := s.corpus.place(id)
+			return s.parts[place/partRows].has(place)
+		},
+	})
+	if damaged > 0 {
+		s.job.Note("%d lines of the journal of partial answers were damaged; answers that they were of are begun again", damaged)
+	}
+	return err
 }
 
 // missing gives the places whose rollouts are not there, in order. The answer
@@ -82,10 +103,10 @@ func (s *store) missing() iter.Seq[int] {
 	}
 }
 
-// put stores the rollout at a place. When it is the last of its part, the part
-// is written in the background. It may be called concurrently.
-func (s *store) put(place int, r *rollout.Rollout) error {
-	if err := s.parts[place/partRows].put(r); err != nil {
+// put stores a rollout. When it is the last of its part, the part is written in the
+// background. It may be called concurrently.
+func (s *store) put(r *rollout.Rollout) error {
+	if err := s.parts[s.corpus.place(r.ID())/partRows].put(r); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -103,7 +124,9 @@ func (s *store) count() int {
 
 // sync makes the journals survive a machine that stops. It may be called
 // concurrently.
-func (s *store) sync() error {
+func (s *store) sync() error { return errors.Join(s.log.Sync(), s.syncParts()) }
+
+func (s *store) syncParts() error {
 	var errs []error
 	for _, p := range s.parts {
 		errs = append(errs, p.sync())
@@ -119,8 +142,12 @@ func (s *store) clear() error {
 
 // close waits for the parts that are being written, and closes the journals.
 func (s *store) close() error {
+	var errs []error
+	if s.log != nil { // which stores rollouts to the last
+		errs = append(errs, s.log.Close())
+	}
 	s.writers.Wait()
-	errs := []error{s.err}
+	errs = append(errs, s.err)
 	for _, p := range s.parts {
 		errs = append(errs, p.close())
 	}
