@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -98,10 +97,11 @@ func laws(ctx context.Context, c *vllm.Client, tasks []benchmark.Task, stdout io
 			return err
 		}
 		conclusions := permuted(&random, whole, gone, func(s sample) string { return s.concluded })
-		quarter := quartiles(slices.Concat(whole, gone))
-		lengths := permuted(&random, whole, gone, func(s sample) string { return quarter(s.tokens) })
-		fmt.Fprintf(stdout, "%s: %d whole and %d continued answers; p = %.3f for what they conclude, %.3f for their lengths; mean length %.1f and %.1f; most common: %s\n",
-			task.ID, len(whole), len(gone), conclusions, lengths, mean(whole), mean(gone), common(whole, gone))
+		class := eighths(slices.Concat(whole, gone))
+		lengths := permuted(&random, whole, gone, func(s sample) string { return class(s.tokens) })
+		a, b := mean(whole), mean(gone)
+		fmt.Fprintf(stdout, "%s: %d whole and %d continued answers; p = %.3f for what they conclude, %.3f for their lengths; mean length %.1f ± %.1f and %.1f ± %.1f; most common: %s\n",
+			task.ID, len(whole), len(gone), conclusions, lengths, a.mean, a.error, b.mean, b.error, common(whole, gone))
 		worst = min(worst, conclusions, lengths)
 	}
 	fmt.Fprintf(stdout, "smallest of %d p-values: %.4f\n", 2*len(tasks), worst)
@@ -113,19 +113,23 @@ func laws(ctx context.Context, c *vllm.Client, tasks []benchmark.Task, stdout io
 
 // answers asks for answers to a task, in one piece or cut once and continued.
 func answers(ctx context.Context, c *vllm.Client, task benchmark.Task, first int, cut bool) ([]sample, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	all := make([]sample, lawAnswers)
-	faults := make([]error, lawAnswers)
 	places := make(chan bool, lawOutstanding)
 	var group sync.WaitGroup
 	for i := range all {
 		places <- true
 		group.Go(func() {
 			defer func() { <-places }()
-			all[i], faults[i] = answer(ctx, c, task, first+i, cut)
+			var err error
+			if all[i], err = answer(ctx, c, task, first+i, cut); err != nil {
+				cancel(err) // the others need not be asked for
+			}
 		})
 	}
 	group.Wait()
-	return all, errors.Join(faults...)
+	return all, context.Cause(ctx)
 }
 
 func answer(ctx context.Context, c *vllm.Client, task benchmark.Task, number int, cut bool) (sample, error) {

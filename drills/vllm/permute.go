@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -56,8 +57,8 @@ func statistic(classes []int, n, kinds int) float64 {
 	return sum
 }
 
-// quartiles are classes of length, by those of all answers.
-func quartiles(all []sample) func(tokens int) string {
+// eighths are classes of length, by those of all answers.
+func eighths(all []sample) func(tokens int) string {
 	lengths := make([]int, len(all))
 	for i, s := range all {
 		lengths[i] = s.tokens
@@ -74,12 +75,16 @@ func quartiles(all []sample) func(tokens int) string {
 	}
 }
 
-func mean(all []sample) float64 {
-	sum := 0.0
+// average is a mean length with its standard error.
+type average struct{ mean, error float64 }
+
+func mean(all []sample) average {
+	n, sum, squares := float64(len(all)), 0.0, 0.0
 	for _, s := range all {
-		sum += float64(s.tokens)
+		sum, squares = sum+float64(s.tokens), squares+float64(s.tokens)*float64(s.tokens)
 	}
-	return sum / float64(len(all))
+	m := sum / n
+	return average{m, math.Sqrt((squares/n - m*m) / (n - 1))}
 }
 
 // common are the most common conclusions with how often each group has them.
