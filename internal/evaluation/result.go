@@ -73,8 +73,9 @@ type Tokens struct {
 
 // Equivalent is a Uniform evaluation.
 type Equivalent struct {
-	Budget   float64 `json:"budget"`   // rollouts per task, no whole number
-	Rollouts int     `json:"rollouts"` // in all, rounded up
+	Budget   float64    `json:"budget"`   // rollouts per task, no whole number
+	Rollouts int        `json:"rollouts"` // in all, rounded up
+	Interval [2]float64 `json:"interval"` // 95%, of budget
 }
 
 // Task is what came of one task, as a row of tasks.parquet.
@@ -205,7 +206,7 @@ func (r *Result) estimate(prior *neyman.Prior) error {
 		return err
 	}
 	r.Estimate, r.StandardError, r.Interval = m.Value, m.StandardError, [2]float64{m.Low, m.High}
-	r.Uniform = Equivalent{m.Uniform, int(math.Ceil(m.Uniform*float64(r.Tasks) - 1e-6))}
+	r.Uniform = Equivalent{m.Uniform.Value, int(math.Ceil(m.Uniform.Value*float64(r.Tasks) - 1e-6)), [2]float64{m.Uniform.Low, m.Uniform.High}}
 	if err := r.byPart(prior); err != nil {
 		return err
 	}
@@ -241,7 +242,17 @@ func (r *Result) byPart(prior *neyman.Prior) error {
 
 // Mean is the estimate with its error.
 func (r *Result) Mean() estimate.Mean {
-	return estimate.Mean{Value: r.Estimate, StandardError: r.StandardError, Low: r.Interval[0], High: r.Interval[1], Uniform: r.Uniform.Budget}
+	return estimate.Mean{Value: r.Estimate, StandardError: r.StandardError, Low: r.Interval[0], High: r.Interval[1], Uniform: r.Uniform.estimate()}
+}
+
+func (e Equivalent) estimate() estimate.Equivalent {
+	return estimate.Equivalent{Value: e.Budget, Low: e.Interval[0], High: e.Interval[1]}
+}
+
+// Gain is +1 if Uniform would have needed more rollouts than were spent, −1 if it would
+// have needed fewer, and 0 if neither can be claimed.
+func (r *Result) Gain() int {
+	return r.Uniform.estimate().Verdict(float64(r.Rollouts) / float64(r.Tasks))
 }
 
 // Update is what the rollouts say of the tasks.

@@ -17,25 +17,42 @@
 // mean p and the variance v/L with v = p(1−p). Pilot and continuation are
 // therefore uncorrelated (paper, Section 3), and the variance of the estimate is
 //
-//	(1/N²) Σ v·E[w²/m + (1−w)²/L]
+//	(1/N²) Σ v·E[Σ c²/n]
 //
-// The standard error is the root of the same sum with the L that came out and
-// with E[v | all rollouts], the posterior expectation under the reference prior,
-// in the place of v. Sample variances will not do: a task of which every pilot
-// rollout passed is given a short continuation because of that, its sample
-// variance is zero, and the error would be too small just where the allocation
-// spent little. The posterior is right about that, because the allocation depends
-// on nothing but rollouts that it knows: whatever stopped the sampling, E[v/L]
-// over evaluations of tasks as the prior has them is what is reported. That it
-// holds for profiles as they are, too, is a matter of experience: the repository
-// has the coverage on all of the paper's.
+// over the stages of a task, w²/m + (1−w)²/L for two. With the n that came out, two
+// things are known of this sum. One is its posterior expectation under the reference
+// prior, which knows all that the allocation knew, and also that a task may fail whose
+// every rollout has passed. But where the tasks are not as the prior has them, half of
+// them at .05 and half at .95 for instance, it is wrong just where the allocation has
+// spent little. The other is the sum of the stages' own sample variances, c²/n·s². Pooled
+// ones would not do, for a task has few further rollouts because those before agreed; but
+// a stage's size was decided before it, and its own s² is unbiased for every profile.
+// Where failures are rare it is nearly always too small, though. The standard error is
+// the root of the larger of the two.
 //
 // # Its interval
 //
 // The 95% interval is Wilson's, for a share that was found with the standard error
 // above: it stays between 0 and 1 and is longer towards 1/2, as the law of the
-// estimate is near 0 and 1. It is about the mean of these tasks, with the model's
-// randomness as the only chance: other tasks of the same kind are not part of it.
+// estimate is near 0 and 1. The quantile is Student's, for the variance is not known.
+// What the posterior doubts of it, beyond what follows from the mean itself and is in
+// Wilson's interval already, makes the degrees of freedom: ν = 2/cv².
+//
+// That the interval covers profiles as they are is a matter of experience: the
+// repository has its coverage on all of the paper's, and on others made to hurt it. It is
+// about the mean of these tasks, with the model's randomness as the only chance: other
+// tasks of the same kind are not part of it.
+//
+// Graded rewards, of which v is less than p(1−p), have the posterior's expectation times
+// their dispersion: by how much all of their samples together vary less.
+//
+// # What Uniform would have needed
+//
+// A Uniform with X = Σ v/Σ v·Σc²/n rollouts per task has this variance. Both sums are
+// taken from the samples, where both are unbiased, with a quarter of the posterior's
+// added. The posterior alone would claim gains where there are losses: of tasks unlike
+// the prior it misses the variance, and not the sum of the v. The interval has both the
+// posterior's doubt of the ratio and the distance to the posterior's own in it.
 //
 // # Two questions
 //

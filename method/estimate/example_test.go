@@ -29,10 +29,15 @@ func ExampleOf() {
 		return
 	}
 	fmt.Printf("%.3f ± %.3f, 95%% interval %.3f to %.3f\n", mean.Value, mean.StandardError, mean.Low, mean.High)
-	fmt.Printf("Uniform needs %.1f rollouts per task for this error\n", mean.Uniform)
+	u := mean.Uniform
+	fmt.Printf("Uniform needs %.1f rollouts per task for this error, %.1f to %.1f\n", u.Value, u.Low, u.High)
+	if u.Verdict(8) == 0 {
+		fmt.Println("whether that is more than the 8 that were spent cannot be said")
+	}
 	// Output:
-	// 0.953 ± 0.018, 95% interval 0.908 to 0.976
-	// Uniform needs 10.1 rollouts per task for this error
+	// 0.953 ± 0.018, 95% interval 0.901 to 0.978
+	// Uniform needs 14.5 rollouts per task for this error, 4.8 to 43.7
+	// whether that is more than the 8 that were spent cannot be said
 }
 
 // What a second evaluation at twice the budget would come to, by what the first has

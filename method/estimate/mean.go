@@ -13,9 +13,9 @@ type Mean struct {
 	StandardError float64
 	Low, High     float64 // ends of the 95% interval
 
-	// Uniform is the number of rollouts per task, no whole one, at which Uniform
-	// has this standard error.
-	Uniform float64
+	// Uniform is the number of rollouts per task at which Uniform would have been as
+	// precise.
+	Uniform Equivalent
 	Tasks   []Moments
 }
 
@@ -23,7 +23,7 @@ type Mean struct {
 type Moments struct {
 	Value    float64 // unbiased estimate of the task's mean p, Σ c·X over its stages
 	Mean     float64 // posterior expectation of p under the reference prior
-	Variance float64 // and of p(1−p), the variance of a rollout that passes or fails
+	Variance float64 // and of the variance of a rollout, p(1−p) if it passes or fails
 }
 
 // quantile is that of the standard normal at 97.5%, for intervals of 95%.
@@ -45,33 +45,17 @@ func Of(prior *neyman.Prior, tasks []Task) (Mean, error) {
 	if err != nil {
 		return Mean{}, err
 	}
-	var m Mean
-	var center, variance, spread float64
 	shares, n := shares(tasks)
+	variances, value := newVariances(update, tasks, shares, n), 0.0
+	m := Mean{StandardError: math.Sqrt(variances.own()), Uniform: variances.equivalent()}
 	for i, t := range tasks {
 		of := Moments{Value: t.value()}
 		of.Mean, of.Variance = update.Moments(i)
+		of.Variance *= variances.dispersion
+		value += shares[i] * of.Value
 		m.Tasks = append(m.Tasks, of)
-		share := shares[i]
-		m.Value += share * of.Value
-		center += share * of.Mean
-		variance += share * share * of.Variance * t.shrinkage()
-		spread += share * share * of.Variance
 	}
-	m.Value /= n
-	m.StandardError = math.Sqrt(variance) / n
-	m.Low, m.High = wilson(m.Value, center/n, variance/(n*n))
-	m.Uniform = spread / variance
+	m.Value = value / n
+	m.Low, m.High = score(m.Value, variances.draws(), variances.quantile())
 	return m, nil
-}
-
-// wilson is the 95% interval about a share that was found with a variance: that of
-// as many draws as have this variance where the share is as the posterior has it,
-// which is never 0 or 1.
-func wilson(share, posterior, variance float64) (low, high float64) {
-	draws := posterior * (1 - posterior) / variance
-	z2 := quantile * quantile
-	center := (share + z2/(2*draws)) / (1 + z2/draws)
-	half := quantile / (1 + z2/draws) * math.Sqrt(share*(1-share)/draws+z2/(4*draws*draws))
-	return min(share, max(0, center-half)), max(share, min(1, center+half))
 }

@@ -73,8 +73,9 @@ type tally map[float64]float64
 // being the task's number.
 func (t tally) add(sums, xs []float64, sign float64) {
 	for _, n := range slices.Sorted(maps.Keys(t)) {
+		times := sign * t[n]
 		for k, x := range xs {
-			sums[k] += sign * t[n] * logRising(x, n)
+			sums[k] += times * logRising(x, n)
 		}
 	}
 }

@@ -182,3 +182,50 @@ func TestPowersAgreeWithMoments(t *testing.T) {
 		}
 	}
 }
+
+// TestSumsHaveTheMomentsOfDraws holds expectations and covariances of sums against
+// draws from the joint posterior, and against the moments of single tasks.
+func TestSumsHaveTheMomentsOfDraws(t *testing.T) {
+	u, err := mustPrior(t, 8).Update([]int{6, 6, 2, 40}, []int{6, 2, 0, 31})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := []Sum{{P: []float64{1, 2, 3, 4}}, {V: []float64{5, 1, 0, 2}}, {P: []float64{0, 1, 0, 0}, V: []float64{0, 0, 3, 0}}}
+	means, covariances := u.Joint(sums...)
+	p1, _ := u.Moments(1)
+	if _, v2 := u.Moments(2); math.Abs(means[2]/(p1+3*v2)-1) > 1e-9 {
+		t.Errorf("expectation %v, by single tasks %v", means[2], p1+3*v2)
+	}
+	const draws = 200_000
+	source, ps := rand.NewPCG(5, 6), make([]float64, 4)
+	seen, products := make([]float64, len(sums)), map[[2]int][2]float64{}
+	for range draws {
+		u.Draw(source, ps)
+		values := make([]float64, len(sums))
+		for j, s := range sums {
+			for i, p := range ps {
+				a, b := s.at(i)
+				values[j] += a*p + b*p*(1-p)
+			}
+			seen[j] += values[j] / draws
+		}
+		for j := range sums {
+			for l := range sums {
+				x := (values[j] - means[j]) * (values[l] - means[l])
+				at := products[[2]int{j, l}]
+				products[[2]int{j, l}] = [2]float64{at[0] + x/draws, at[1] + x*x/draws}
+			}
+		}
+	}
+	for j := range sums {
+		if se := math.Sqrt(covariances[j][j] / draws); math.Abs(seen[j]-means[j]) > 4.5*se {
+			t.Errorf("sum %d has the mean %v, expectation %v ± %v", j, seen[j], means[j], se)
+		}
+		for l := range sums {
+			at := products[[2]int{j, l}]
+			if se := math.Sqrt((at[1] - at[0]*at[0]) / draws); math.Abs(at[0]-covariances[j][l]) > 4.5*se {
+				t.Errorf("sums %d and %d have the covariance %v, expectation %v ± %v", j, l, at[0], covariances[j][l], se)
+			}
+		}
+	}
+}

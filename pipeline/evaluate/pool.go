@@ -80,32 +80,24 @@ func poolable(a, b *evaluation.Setup) error {
 // pooled is the estimate of all: a task's stages are those of every evaluation.
 func pooled(prior *neyman.Prior, names []string, all []*evaluation.Result) (*Pooled, error) {
 	p := &Pooled{Evaluations: names}
-	total := 0.0
+	var parts []estimate.Part
 	for _, r := range all {
-		weight := float64(r.Budget)
+		part := estimate.Part{Precision: float64(r.Budget)}
 		if r.Design.Risk != nil {
-			weight /= min(1, *r.Design.Risk)
+			part.Precision /= min(1, *r.Design.Risk)
 		}
-		p.Weights = append(p.Weights, weight)
-		total += weight
-	}
-	tasks := make([]estimate.Task, all[0].Tasks)
-	for k, r := range all {
-		p.Weights[k] /= total
+		for _, t := range r.Rows {
+			part.Tasks = append(part.Tasks, estimate.Task{Stages: t.Stages, Share: t.Share})
+		}
+		parts = append(parts, part)
 		p.Estimates, p.Errors = append(p.Estimates, r.Estimate), append(p.Errors, r.StandardError)
 		p.Rollouts += r.Rollouts
-		for i, t := range r.Rows {
-			tasks[i].Share = t.Share
-			for _, s := range t.Stages {
-				s.Weight *= p.Weights[k]
-				tasks[i].Stages = append(tasks[i].Stages, s)
-			}
-		}
 	}
-	m, err := estimate.Of(prior, tasks)
+	m, weights, err := estimate.Pool(prior, parts...)
 	if err != nil {
 		return nil, err
 	}
+	p.Weights = weights
 	p.Estimate, p.StandardError, p.Interval = m.Value, m.StandardError, [2]float64{m.Low, m.High}
 	p.SampleError, err = evaluation.OverTasks(m, all[0].Shares(), all[0].ClusterOf())
 	return p, err

@@ -41,7 +41,7 @@ func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) err
 	line("tokens", "%s", tokensText(r.Tokens))
 	line("time", "%s", timeText(r))
 	if r.Design.Risk != nil {
-		line("Uniform", "would have needed %.1f rollouts per task for this error, %d in all", r.Uniform.Budget, r.Uniform.Rollouts)
+		line("Uniform", "%s", uniformText(r))
 	}
 	line("files", "%s", folder)
 	for _, note := range r.Notes {
@@ -51,6 +51,19 @@ func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) err
 		return err
 	}
 	return table.WriteText(w, tasksTable(r, all))
+}
+
+// uniformText is what Uniform would have needed, with what can be claimed by it.
+func uniformText(r *evaluation.Result) string {
+	u := r.Uniform
+	text := fmt.Sprintf("would have needed %.1f rollouts per task for this error (%.1f to %.1f)", u.Budget, u.Interval[0], u.Interval[1])
+	switch spent := float64(r.Rollouts) / float64(r.Tasks); r.Gain() {
+	case 0:
+		text += fmt.Sprintf(": no gain over the %.4g that were spent can be claimed", spent)
+	case -1:
+		text += fmt.Sprintf(": fewer than the %.4g that were spent", spent)
+	}
+	return text
 }
 
 // spentText is what was to be spent.
