@@ -152,7 +152,9 @@ type oneJSON struct {
 }
 
 func (j *lines) One(d *Overturned) error {
-	verdict := func(s *rollout.Score) verdictJSON { return verdictJSON{s.Correct, s.Answer, s.Scorer, s.Note, s.Partial} }
+	verdict := func(s *rollout.Score) verdictJSON {
+		return verdictJSON{s.Correct, s.Answer, s.Scorer, s.Note, s.Partial}
+	}
 	return j.out.Encode(oneJSON{
 		d.New.Benchmark, d.New.Model, d.New.TaskIndex, d.New.TaskID, d.New.Rollout,
 		verdict(d.Old), verdict(d.New), d.Text,

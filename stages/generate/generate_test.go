@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/pool"
 	"speceval/internal/partial"
+	"speceval/internal/pool"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 	"speceval/internal/vllm"

@@ -40,9 +40,9 @@ type Settings struct {
 	// a chat it ignores what only vLLM knows. Its version says that it is simulated.
 	Plain bool
 
-	Restart      time.Duration // from a crash, or a hang, to a new start; 0: never
-	Seed         uint64        // of drawn faults and of answers to requests without a seed
-	Index        int           // number of this replica, for the log and its seeds
+	Restart time.Duration // from a crash, or a hang, to a new start; 0: never
+	Seed    uint64        // of drawn faults and of answers to requests without a seed
+	Index   int           // number of this replica, for the log and its seeds
 
 	// Log gets one JSON object a line for every request of a chat or completion,
 	// in order of arrival; see Entry. Replicas may share a Writer that is safe for
