@@ -75,7 +75,7 @@ type Tokens struct {
 type Equivalent struct {
 	Budget   float64    `json:"budget"`   // rollouts per task, no whole number
 	Rollouts int        `json:"rollouts"` // in all, rounded up
-	Interval [2]float64 `json:"interval"` // 95%, of budget
+	Interval [2]float64 `json:"interval"` // 95%, of budget; zeros in results of the first schema
 }
 
 // Task is what came of one task, as a row of tasks.parquet.
@@ -252,6 +252,9 @@ func (e Equivalent) estimate() estimate.Equivalent {
 // Gain is +1 if Uniform would have needed more rollouts than were spent, −1 if it would
 // have needed fewer, and 0 if neither can be claimed.
 func (r *Result) Gain() int {
+	if r.Uniform.Interval == [2]float64{} {
+		return 0
+	}
 	return r.Uniform.estimate().Verdict(float64(r.Rollouts) / float64(r.Tasks))
 }
 
