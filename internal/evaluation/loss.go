@@ -34,6 +34,16 @@ type Losses struct {
 // Bound is by how much asking again can have moved the estimate, at most.
 func (l *Losses) Bound() float64 { return max(l.TooHigh, l.TooLow) }
 
+// Add adds those of another evaluation, whose estimate has a factor in what is made of
+// both, −1 in a difference.
+func (l *Losses) Add(other Losses, factor float64) {
+	l.Continued, l.AskedAgain = l.Continued+other.Continued, l.AskedAgain+other.AskedAgain
+	if factor < 0 {
+		factor, other.TooHigh, other.TooLow = -factor, other.TooLow, other.TooHigh
+	}
+	l.TooHigh, l.TooLow, l.WorstCase = l.TooHigh+factor*other.TooHigh, l.TooLow+factor*other.TooLow, l.WorstCase+factor*other.WorstCase
+}
+
 // errLoss is the cause of the end of an evaluation that would have to ask again.
 var errLoss = errors.New("it was lost with a part of its answer that was seen, or may have been, and cannot be continued: " +
 	"--on-loss continue asks for such rollouts again, and the result says what that can have done to the mean; another --seed begins anew")

@@ -12,16 +12,17 @@ import (
 
 // Comparison is two evaluations side by side.
 type Comparison struct {
-	Evaluations   [2]string   `json:"evaluations"` // as they were named
-	Estimates     [2]float64  `json:"estimates"`
-	Errors        [2]float64  `json:"standard_errors"`
-	Difference    float64     `json:"difference"` // first minus second
-	StandardError float64     `json:"standard_error"`
-	Interval      [2]float64  `json:"interval"` // 95%, for these tasks
-	Tasks         *OverTasks  `json:"tasks"`    // for what the tasks are a sample of; null where they are of one cluster
-	Resolves      float64     `json:"resolves"` // difference that is found four times in five with these budgets
-	Budgets       [2]int      `json:"budgets"`
-	Resolve       *Resolution `json:"resolve"` // null unless asked for
+	Evaluations   [2]string         `json:"evaluations"` // as they were named
+	Estimates     [2]float64        `json:"estimates"`
+	Errors        [2]float64        `json:"standard_errors"`
+	Difference    float64           `json:"difference"` // first minus second
+	StandardError float64           `json:"standard_error"`
+	Interval      [2]float64        `json:"interval"` // 95%, for these tasks
+	Tasks         *OverTasks        `json:"tasks"`    // for what the tasks are a sample of; null where they are of one cluster
+	Resolves      float64           `json:"resolves"` // difference that is found four times in five with these budgets
+	Budgets       [2]int            `json:"budgets"`
+	Losses        evaluation.Losses `json:"losses"`  // of both, and what they can have done to the difference
+	Resolve       *Resolution       `json:"resolve"` // null unless asked for
 }
 
 // Resolution is what it takes to find a difference four times in five.
@@ -59,6 +60,7 @@ func Compare(out string, names [2]string, resolve float64) (*Comparison, error) 
 		Difference: d.Value, StandardError: d.StandardError, Interval: [2]float64{d.Low, d.High},
 		Resolves: estimate.Resolved(d.StandardError), Budgets: [2]int{a.Budget, b.Budget},
 	}
+	c.Losses = lossesOf(a, b)
 	if paired, err := pairedTasks(a, b); err != nil {
 		return nil, err
 	} else if paired != nil {
@@ -116,7 +118,7 @@ func (c *Comparison) Text(w io.Writer) error {
 	if c.Interval[0] > 0 || c.Interval[1] < 0 {
 		verdict = "0 is outside: they differ"
 	}
-	fmt.Fprintf(&b, "                  %s\n", verdict)
+	fmt.Fprintf(&b, "                  %s\n%s", verdict, againLine(c.Losses, "lost           ", "difference"))
 	if t := c.Tasks; t != nil {
 		fmt.Fprintf(&b, "  other tasks     ± %.4f, %+.4f to %+.4f, for what these %d tasks, or clusters of them, are a\n                  sample of;\n                  ± %.4f if each model had tasks of its own\n", t.StandardError, t.Interval[0], t.Interval[1], t.Clusters, t.Unpaired)
 	}

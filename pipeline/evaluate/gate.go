@@ -38,6 +38,8 @@ type Gated struct {
 	StandardError float64 `json:"standard_error"`
 	Power         float64 `json:"power"` // with which a model as good as the baseline passes at this error
 	Sign          int     `json:"sign"`  // −1 below the baseline, +1 above, 0 neither shown
+
+	Losses evaluation.Losses `json:"losses"` // of both, and what they can have done to the difference
 }
 
 // The questions of a gate.
@@ -88,6 +90,7 @@ func (q Gating) ask(names [2]string, results [2]*evaluation.Result, look, looks 
 		Margin: q.Margin, Question: question, Outcome: v.Outcome.String(), Bounds: [2]float64{v.Low, v.High},
 		Rate: v.Rate, Overall: estimate.GateRate, Look: look, Looks: looks,
 		Difference: difference.Value, StandardError: difference.StandardError, Power: power, Sign: v.Sign,
+		Losses: lossesOf(a, b),
 	}, nil
 }
 
@@ -155,7 +158,7 @@ func (g *Gated) Text(w io.Writer) error {
 		fmt.Fprintf(&b, "%s  %.4f by %d rollouts  %s\n", [2]string{"model   ", "baseline"}[i], g.Estimates[i], g.Rollouts[i], name)
 	}
 	fmt.Fprintf(&b, "\n  difference  %+.4f ± %.4f, bounds %+.4f and %+.4f, for %s\n", g.Difference, g.StandardError, g.Bounds[0], g.Bounds[1], g.Question)
-	fmt.Fprintf(&b, "  verdict     %s\n", g.words())
+	fmt.Fprintf(&b, "%s  verdict     %s\n", againLine(g.Losses, "lost       ", "difference"), g.words())
 	fmt.Fprintf(&b, "  errors      a model that is worse by %g passes in %.3g%% of the cases at most", g.Margin, 100*g.Overall)
 	if g.Looks > 1 {
 		fmt.Fprintf(&b, ", over all %d looks, of which this is look %d", g.Looks, g.Look)

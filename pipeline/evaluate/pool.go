@@ -14,14 +14,15 @@ import (
 
 // Pooled is several evaluations of one model on one benchmark, as one estimate.
 type Pooled struct {
-	Evaluations   []string   `json:"evaluations"` // as they were named
-	Weights       []float64  `json:"weights"`     // of their estimates
-	Estimates     []float64  `json:"estimates"`
-	Errors        []float64  `json:"standard_errors"`
-	Estimate      float64    `json:"estimate"`
-	StandardError float64    `json:"standard_error"`
-	Interval      [2]float64 `json:"interval"` // 95%
-	Rollouts      int        `json:"rollouts"`
+	Evaluations   []string          `json:"evaluations"` // as they were named
+	Weights       []float64         `json:"weights"`     // of their estimates
+	Estimates     []float64         `json:"estimates"`
+	Errors        []float64         `json:"standard_errors"`
+	Estimate      float64           `json:"estimate"`
+	StandardError float64           `json:"standard_error"`
+	Interval      [2]float64        `json:"interval"` // 95%
+	Rollouts      int               `json:"rollouts"`
+	Losses        evaluation.Losses `json:"losses"` // of all, with their weights
 	evaluation.SampleError
 }
 
@@ -98,6 +99,9 @@ func pooled(prior *neyman.Prior, names []string, all []*evaluation.Result) (*Poo
 		return nil, err
 	}
 	p.Weights = weights
+	for k, r := range all {
+		p.Losses.Add(r.Losses, weights[k])
+	}
 	p.Estimate, p.StandardError, p.Interval = m.Value, m.StandardError, [2]float64{m.Low, m.High}
 	p.SampleError, err = evaluation.OverTasks(m, all[0].Shares(), all[0].ClusterOf())
 	return p, err
@@ -110,7 +114,7 @@ func (p *Pooled) Text(w io.Writer) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "\n  together    %.4f ± %.4f, 95%% interval %.4f to %.4f, by %d rollouts\n  %s\n",
-		p.Estimate, p.StandardError, p.Interval[0], p.Interval[1], p.Rollouts, p.SampleError.Words())
+	_, err := fmt.Fprintf(w, "\n  together    %.4f ± %.4f, 95%% interval %.4f to %.4f, by %d rollouts\n  %s\n%s",
+		p.Estimate, p.StandardError, p.Interval[0], p.Interval[1], p.Rollouts, p.SampleError.Words(), againLine(p.Losses, "lost       ", "mean"))
 	return err
 }

@@ -128,10 +128,30 @@ func lossesText(l evaluation.Losses) string {
 		parts = append(parts, fmt.Sprintf("%s continued from what was seen", phrase.Count(l.Continued, "rollout", "rollouts")))
 	}
 	if l.AskedAgain > 0 {
-		parts = append(parts, fmt.Sprintf("%s asked again, for which the mean may be too high by %.4f at most, or too low by %.4f",
-			phrase.Count(l.AskedAgain, "rollout", "rollouts"), l.TooHigh, l.TooLow))
+		parts = append(parts, againText(l, "mean"))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// againText says what rollouts that were asked for again can have done to a number.
+func againText(l evaluation.Losses, to string) string {
+	return fmt.Sprintf("%s asked again, for which the %s may be too high by %.4f at most, or too low by %.4f",
+		phrase.Count(l.AskedAgain, "rollout", "rollouts"), to, l.TooHigh, l.TooLow)
+}
+
+// againLine is a line that says so; "" where no rollout was.
+func againLine(l evaluation.Losses, label, to string) string {
+	if l.AskedAgain == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  %s %s\n", label, againText(l, to))
+}
+
+// lossesOf are those of a difference.
+func lossesOf(a, b *evaluation.Result) (l evaluation.Losses) {
+	l.Add(a.Losses, 1)
+	l.Add(b.Losses, -1)
+	return l
 }
 
 func tokensText(t evaluation.Tokens) string {
