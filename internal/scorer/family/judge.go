@@ -117,7 +117,7 @@ func gradeOf(s *seed.Stream, turn string, t scorer.Task) string {
 	}
 	full := []rune(inOneLine(t.Answer))
 	same := 0
-	for _, r := range []rune(had) {
+	for _, r := range had {
 		if same == len(full) || r != full[same] {
 			break
 		}
