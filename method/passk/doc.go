@@ -38,6 +38,9 @@
 // Stages of a task are uncorrelated given the past. What one adds to the variance,
 // Var[Σ A_r·q(i|r)·U_i·p^(r−i)], is a polynomial of p of the degree 2k, since two sets of
 // i and j of n rollouts with c in common pass with the chance p^(i+j−c). The standard
-// error has its posterior expectation given all rollouts, under the reference prior, as
-// that of the mean has E[p(1−p)] (package estimate).
+// error has its posterior expectation given all rollouts, as that of the mean has
+// E[p(1−p)] (package estimate): under the reference prior, or under the law of p that the
+// tasks themselves suggest (nonparametric maximum likelihood), whichever sum is larger.
+// The first knows that a task may fail though all its rollouts have passed; the second
+// is right of tasks unlike the prior's, of which there have to be some.
 package passk

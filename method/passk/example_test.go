@@ -31,5 +31,5 @@ func Example() {
 	}
 	// Output:
 	// pass^4 0.380 ± 0.106, 95% interval 0.204 to 0.595
-	// pass@4 0.899 ± 0.121, 95% interval 0.575 to 0.983
+	// pass@4 0.899 ± 0.136, 95% interval 0.531 to 0.986
 }

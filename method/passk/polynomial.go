@@ -46,3 +46,12 @@ func (v polynomial) expect(powers []float64) float64 {
 	}
 	return sum
 }
+
+// at is the polynomial's value.
+func (v polynomial) at(p float64) float64 {
+	sum := 0.0
+	for d := len(v) - 1; d >= 0; d-- {
+		sum = sum*p + v[d]
+	}
+	return sum
+}

@@ -95,13 +95,17 @@ func (q Question) Of(prior *neyman.Prior, tasks []estimate.Task) (Answer, error)
 	if err != nil {
 		return Answer{}, err
 	}
-	return q.answer(update, tasks, paths), nil
+	classes := make([]class, len(tasks))
+	for i, n := range observed {
+		classes[i] = class{n, successes[i]}
+	}
+	return q.answer(update, newPopulation(classes), tasks, paths, classes), nil
 }
 
 // answer is the mean over tasks, by their shares.
-func (q Question) answer(update *neyman.Update, tasks []estimate.Task, paths []path) Answer {
+func (q Question) answer(update *neyman.Update, population population, tasks []estimate.Task, paths []path, classes []class) Answer {
 	var a Answer
-	var value, expected, variance, all float64
+	var value, expected, variance, suggested, all float64
 	alike := true
 	for _, t := range tasks {
 		alike = alike && t.Share == 0
@@ -120,9 +124,10 @@ func (q Question) answer(update *neyman.Update, tasks []estimate.Task, paths []p
 		value += share * t.Value
 		expected += share * t.Mean
 		variance += share * share * t.Variance
+		suggested += share * share * population.expect(p.variance, classes[i])
 		a.Tasks = append(a.Tasks, t)
 	}
-	a.Bounded = estimate.Share(value/all, expected/all, variance/(all*all))
+	a.Bounded = estimate.Share(value/all, expected/all, max(variance, suggested)/(all*all))
 	return a
 }
 
