@@ -13,8 +13,8 @@ import (
 // answered is a result of two tasks at 2 rollouts each.
 const answered = `{"policy": "hbn_informed_staged", "budget": 2, "n_tasks": 2, "provenance": "measured", "design": {"pilots": 1, "weight": 0.5},
 "estimate": 0.5, "rollouts": 4, "seconds": 3, "sessions": 1, "tasks": [
-{"task_id": "a", "pilots": 1, "pilot_passes": 1, "continuations": 1, "continuation_passes": 1, "stages": [{"Rollouts": 1, "Rewards": 1, "Weight": 0.5}, {"Rollouts": 1, "Rewards": 1, "Weight": 0.5}]},
-{"task_id": "b", "pilots": 1, "pilot_passes": 0, "continuations": 1, "continuation_passes": 0, "stages": [{"Rollouts": 1, "Rewards": 0, "Weight": 0.5}, {"Rollouts": 1, "Rewards": 0, "Weight": 0.5}]}]}`
+{"task_id": "a", "pilots": 1, "pilot_passes": 1, "continuations": 1, "continuation_passes": 1, "estimate": 1, "shrinkage": 0.5, "stages": [{"rollouts": 1, "rewards": 1, "weight": 0.5}, {"rollouts": 1, "rewards": 1, "weight": 0.5}]},
+{"task_id": "b", "pilots": 1, "pilot_passes": 0, "continuations": 1, "continuation_passes": 0, "estimate": 0, "shrinkage": 0.5, "stages": [{"rollouts": 1, "rewards": 0, "weight": 0.5}, {"rollouts": 1, "rewards": 0, "weight": 0.5}]}]}`
 
 // TestEvaluationsAreKilledOnce lets a shell script be the program, which is at work
 // until it is killed if the evaluation is new, and otherwise completes it.

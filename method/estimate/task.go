@@ -18,10 +18,10 @@ type Task struct {
 // Stage is the selected rollouts that one task had in one stage. Their number and
 // their weight were decided before any of them.
 type Stage struct {
-	Rollouts int
-	Rewards  float64 // their sum; every reward is in [0, 1]
-	Squares  float64 // the sum of their squares, that of Rewards where all are 0 or 1
-	Weight   float64 // c, of the stage's mean; a task's weights add up to one
+	Rollouts int     `json:"rollouts"`
+	Rewards  float64 `json:"rewards"` // their sum; every reward is in [0, 1]
+	Squares  float64 `json:"squares"` // the sum of their squares, that of Rewards where all are 0 or 1
+	Weight   float64 `json:"weight"`  // c, of the stage's mean; a task's weights add up to one
 }
 
 // Binary is a stage of rollouts that passed or failed.
