@@ -95,6 +95,9 @@ func (e *engine) failure(ctx context.Context, started time.Duration, id controll
 	case ctx.Err() != nil:
 		return router.Aborted, router.AbortedRunning.String()
 	}
+	if errors.Is(err, vllm.ErrLost) {
+		err = fmt.Errorf("%w: %s", err, whatThen)
+	}
 	var refused *vllm.Error
 	if !errors.As(err, &refused) || refused.Kind == vllm.Rejected || refused.Kind == vllm.Unauthorized || refused.Kind == vllm.UnknownModel || refused.Kind == vllm.OtherModel {
 		e.stop(fmt.Errorf("task %s: %w", e.Setup.TaskIDs[id.Task], err))

@@ -44,9 +44,8 @@ func (l *Losses) Add(other Losses, factor float64) {
 	l.TooHigh, l.TooLow, l.WorstCase = l.TooHigh+factor*other.TooHigh, l.TooLow+factor*other.TooLow, l.WorstCase+factor*other.WorstCase
 }
 
-// errLoss is the cause of the end of an evaluation that would have to ask again.
-var errLoss = errors.New("it was lost with a part of its answer that was seen, or may have been, and cannot be continued: " +
-	"--on-loss continue asks for such rollouts again, and the result says what that can have done to the mean; another --seed begins anew")
+// whatThen is what to do about an evaluation that would have to ask again.
+const whatThen = "--on-loss continue asks for such rollouts again, and the result says what that can have done to the mean; another --seed begins anew"
 
 // keeps tells whether what comes in is kept, to go on from.
 func (e *engine) keeps() bool { return e.OnLoss != vllm.AskAgain && e.Servers.Continues() }
@@ -58,7 +57,7 @@ func (e *engine) resume(request *vllm.Request, r *Request, id rollout.ID) error 
 	keeps := e.keeps()
 	r.AskedAgain = there != nil && (there.Torn || !keeps)
 	if r.AskedAgain && e.OnLoss == vllm.Refuse {
-		return fmt.Errorf("rollout %d of task %s: %w", r.Rollout, r.Task, errLoss)
+		return fmt.Errorf("rollout %d of task %s: %w: %s", r.Rollout, r.Task, vllm.ErrLost, whatThen)
 	}
 	if there != nil && keeps && there.Prefix != nil {
 		request.Prefix, r.PrefixTokens = there.Prefix, int32(len(there.Prefix.IDs))

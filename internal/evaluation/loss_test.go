@@ -3,6 +3,7 @@ package evaluation_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -278,6 +279,19 @@ func TestRefusedLossesPause(t *testing.T) {
 	if got, want := extended.Losses.WorstCase, 0.6*lost.WorstCase; math.Abs(got-want) > 1e-12 || extended.Losses.AskedAgain != lost.AskedAgain {
 		t.Errorf("extended: %+v, want %d and %v in all", extended.Losses, lost.AskedAgain, want)
 	}
+}
+
+// TestALossWithinARequestPauses where the servers refuse it.
+func TestALossWithinARequestPauses(t *testing.T) {
+	l := newLab(t, "uniform", 4, 4, quiz...)
+	l.settings.OnLoss = vllm.Refuse
+	l.fail = func(n int, r vllm.Request) error {
+		if n == 9 {
+			return fmt.Errorf("request 9: %w: cut", vllm.ErrLost)
+		}
+		return nil
+	}
+	l.paused(t.Context(), "--on-loss continue")
 }
 
 // TestNothingIsLostOfWhatIsRefused asks again what a server had not begun.

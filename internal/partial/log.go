@@ -34,7 +34,7 @@ type Settings struct {
 	// Sync makes what Keep has stored survive a machine that stops.
 	Sync func() error
 	// Compact is the size in bytes from which the journal is written anew without
-	// what is no longer needed; 0: 64 MiB.
+	// what is no longer needed; 0: 16 MiB.
 	Compact int64
 }
 
@@ -84,7 +84,7 @@ type Partial struct {
 // closed.
 func Open(folder string, s Settings) (l *Log, damaged int, err error) {
 	if s.Compact == 0 {
-		s.Compact = 64 << 20
+		s.Compact = 16 << 20
 	}
 	l = &Log{
 		Settings: s, path: path(folder), over: make(chan struct{}),
@@ -240,8 +240,13 @@ func (l *Log) deliver(r *rollout.Rollout) *verdict {
 // of the first write that failed, if one has.
 func (l *Log) Sync() error {
 	l.writing.Lock()
-	defer l.writing.Unlock()
-	return errors.Join(l.failed, l.journal.Sync())
+	journal, failed := l.journal, l.failed
+	l.writing.Unlock() // ticks go on meanwhile
+	err := journal.Sync()
+	if errors.Is(err, fs.ErrClosed) {
+		err = nil // it has been written anew, and is on the disk
+	}
+	return errors.Join(failed, err)
 }
 
 // Close writes what is there and closes the journal.

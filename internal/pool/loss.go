@@ -10,10 +10,6 @@ import (
 	"speceval/internal/vllm"
 )
 
-// ErrLost: an answer was lost while it came in, no server goes on with it, and the
-// request forbids to begin it anew.
-var ErrLost = errors.New("an answer was lost under way, and cannot be continued")
-
 // answer is the answer of a job, through all its tries.
 type answer struct {
 	seen    func(vllm.Piece) // may be nil
@@ -74,7 +70,7 @@ func (j *job) proceed(ctx context.Context, r *replica, c *vllm.Completion, err e
 		return nil
 	}
 	if j.request.OnLoss == vllm.Refuse {
-		return fmt.Errorf("%s: %w: %v", j.name(), ErrLost, err)
+		return fmt.Errorf("%s: %w: %v", j.name(), vllm.ErrLost, err)
 	}
 	j.request.Prefix, j.answer.anew = nil, true
 	j.answer.worked, j.answer.first = 0, time.Time{}

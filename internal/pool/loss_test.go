@@ -50,7 +50,7 @@ func TestRulesForLostAnswers(t *testing.T) {
 					anew++
 				}
 			})
-			if errors.Is(err, pool.ErrLost) && strings.Contains(err.Error(), "seed") {
+			if errors.Is(err, vllm.ErrLost) && strings.Contains(err.Error(), "seed") {
 				refused++
 				continue
 			}
@@ -100,7 +100,7 @@ func TestNoAnswerIsLostThatWasNotBegun(t *testing.T) {
 		r := asked(1, false)
 		r.OnLoss = vllm.Refuse
 		answer, _, err := p.Stream(t.Context(), r, nil)
-		if errors.Is(err, pool.ErrLost) != tt.refuses || !tt.refuses && (err != nil || answer.Again > 0 || asks != 2) {
+		if errors.Is(err, vllm.ErrLost) != tt.refuses || !tt.refuses && (err != nil || answer.Again > 0 || asks != 2) {
 			t.Errorf("%s: %d requests, %d again, %v", name, asks, answer.Again, err)
 		}
 	}

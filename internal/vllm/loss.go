@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -20,6 +21,10 @@ const (
 	// Refuse goes on, and fails where no server can.
 	Refuse
 )
+
+// ErrLost: an answer was lost while it came in, no server goes on with it, and the rule
+// is Refuse.
+var ErrLost = errors.New("an answer was lost under way, of which something was seen or may have been, and cannot be continued")
 
 // onLoss are the names of the rules.
 var onLoss = [...]string{Continue: "continue", AskAgain: "again", Refuse: "refuse"}

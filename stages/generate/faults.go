@@ -73,7 +73,7 @@ func kindOf(err error) (kind vllm.Kind, ends bool) {
 	switch {
 	case errors.Is(err, pool.ErrDeadly):
 		return vllm.EngineDead, false
-	case errors.Is(err, pool.ErrLost):
+	case errors.Is(err, vllm.ErrLost):
 		return vllm.NotContinued, false
 	case !errors.As(err, &failure):
 		return 0, true

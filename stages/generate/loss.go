@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"speceval/internal/pool"
 	"speceval/internal/rollout"
 	"speceval/internal/vllm"
 )
@@ -21,7 +20,7 @@ func (f *sampling) resume(request *vllm.Request, id rollout.ID) (took time.Durat
 	keeps, there := f.keeps(), f.store.log.Find(id)
 	request.OnLoss, request.TokenIDs = f.OnLoss, request.TokenIDs || keeps
 	if there != nil && (there.Torn || !keeps) && f.OnLoss == vllm.Refuse {
-		return 0, fmt.Errorf("rollout %d of %s: %w: set serving.on_loss to %q to ask for it again", id.Rollout, f.benchmark.Tasks[id.Task].ID, pool.ErrLost, vllm.Continue)
+		return 0, fmt.Errorf("rollout %d of %s: %w: set serving.on_loss to %q to ask for it again", id.Rollout, f.benchmark.Tasks[id.Task].ID, vllm.ErrLost, vllm.Continue)
 	}
 	switch {
 	case there == nil:
