@@ -172,6 +172,9 @@ func TestLostAnswersGoOn(t *testing.T) {
 					continued[rollout.ID{Task: task, Rollout: q.Rollout}] = true
 				}
 			}
+			if policy == "uniform" && r.Tokens.Wasted > 0 {
+				t.Errorf("%d tokens in vain, of answers that went on", r.Tokens.Wasted)
+			}
 			if r.Losses.Continued != len(continued) {
 				t.Errorf("%s: %d continued, by the requests %d", policy, r.Losses.Continued, len(continued))
 			}
