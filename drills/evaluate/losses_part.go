@@ -25,6 +25,7 @@ func uncertain() profile.Profile {
 const (
 	lossBudget = 8
 	lossKills  = 2  // at most, one at least
+	lossFaults = "crash=0.004,cut=0.1"
 	lossSpeed  = 10 // of the fleet: an evaluation takes about a second
 )
 
@@ -38,8 +39,8 @@ func losses(ctx context.Context, o options, stdout io.Writer) error {
 			return err
 		}
 		n := o.sizes().losses
-		fmt.Fprintf(stdout, "losses: %d tasks at b = %d, %d places; every evaluation is killed once or twice by SIGKILL and resumed; servers never repeat an answer, wrong ones are %d times as long\n",
-			l.profiles[0].N(), lossBudget, replicas*places, slowWrong)
+		fmt.Fprintf(stdout, "losses: %d tasks at b = %d, %d places; every evaluation is killed once or twice by SIGKILL and resumed; servers have the faults %s, never repeat an answer, and make wrong ones %d times as long\n",
+			l.profiles[0].N(), lossBudget, replicas*places, lossFaults, slowWrong)
 		before, err := l.lose(ctx, n, "servers that cannot continue: asked again", "--plain")
 		if err != nil {
 			return err
@@ -57,7 +58,7 @@ func losses(ctx context.Context, o options, stdout io.Writer) error {
 
 // lose makes an arm of evaluations on a fleet of some flags.
 func (l *lab) lose(ctx context.Context, n int, what string, flags ...string) (*arm, error) {
-	flags = append(flags, "--unrepeatable", "--speed", fmt.Sprint(lossSpeed))
+	flags = append(flags, "--unrepeatable", "--fail", lossFaults, "--restart", "50ms", "--speed", fmt.Sprint(lossSpeed))
 	if err := l.serve(ctx, flags...); err != nil {
 		return nil, err
 	}
