@@ -138,18 +138,12 @@ func (a *arm) hit(met bool) {
 	}
 }
 
-// usual is the mean time that evaluations take, as far as there are some.
+// usual is the median time that evaluations have taken so far.
 func (a *arm) usual() float64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return meanOf(a.spans)
-}
-
-func meanOf(xs []float64) (mean float64) {
-	for _, x := range xs {
-		mean += x / float64(len(xs))
-	}
-	return mean
+	median, _ := middle(a.spans)
+	return median
 }
 
 // sum works out the means of an arm.
