@@ -5,13 +5,15 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // population is a law of p over tasks, as the tasks themselves suggest it: weights of
 // fixed values.
 type population struct {
 	values, weights []float64
-	passes, fails   []float64 // logs of the values, and of 1 less these
+	likelihoods     map[class][]float64 // of a class at the values, relative to the largest
 }
 
 const (
@@ -29,62 +31,60 @@ func compareClasses(a, b class) int {
 // newPopulation is the law under which what was seen of the tasks is most likely, as far
 // as some rounds of the EM algorithm go (Laird, JASA 73, 1978).
 func newPopulation(tasks []class) population {
+	p := population{likelihoods: map[class][]float64{}}
+	for k := range populationValues {
+		root := math.Sin(math.Pi / 2 * float64(k) / (populationValues - 1))
+		p.values, p.weights = append(p.values, root*root), append(p.weights, 1.0/populationValues)
+	}
 	counts := map[class]float64{}
 	for _, c := range tasks {
 		counts[c]++
 	}
 	kinds := slices.SortedFunc(maps.Keys(counts), compareClasses)
-	var p population
-	for k := range populationValues {
-		root := math.Sin(math.Pi / 2 * float64(k) / (populationValues - 1))
-		x := root * root
-		p.values, p.weights = append(p.values, x), append(p.weights, 1.0/populationValues)
-		p.passes, p.fails = append(p.passes, math.Log(x)), append(p.fails, math.Log(1-x))
+	for _, c := range kinds {
+		p.likelihoods[c] = p.likelihood(c)
 	}
-	next := make([]float64, populationValues)
+	next, posterior := make([]float64, populationValues), make([]float64, populationValues)
 	for range populationRounds {
 		clear(next)
 		for _, c := range kinds {
-			for k, x := range p.posterior(c) {
-				next[k] += counts[c] * x
-			}
+			p.posterior(c, posterior)
+			floats.AddScaled(next, counts[c]/float64(len(tasks)), posterior)
 		}
-		for k, x := range next {
-			p.weights[k] = x / float64(len(tasks))
-		}
+		copy(p.weights, next)
 	}
 	return p
 }
 
-// posterior is the weights of the values for a task.
-func (p population) posterior(c class) []float64 {
-	posterior := make([]float64, len(p.values))
-	top := math.Inf(-1)
-	for k, weight := range p.weights {
-		l := math.Log(weight)
+// likelihood is that of a class at the values.
+func (p population) likelihood(c class) []float64 {
+	all := make([]float64, len(p.values))
+	for k, x := range p.values {
 		if c.passes > 0 {
-			l += float64(c.passes) * p.passes[k]
+			all[k] += float64(c.passes) * math.Log(x)
 		}
 		if failed := c.rollouts - c.passes; failed > 0 {
-			l += float64(failed) * p.fails[k]
+			all[k] += float64(failed) * math.Log(1-x)
 		}
-		posterior[k], top = l, max(top, l)
 	}
-	sum := 0.0
-	for k, l := range posterior {
-		posterior[k] = math.Exp(l - top)
-		sum += posterior[k]
+	top := floats.Max(all)
+	for k, l := range all {
+		all[k] = math.Exp(l - top)
 	}
-	for k := range posterior {
-		posterior[k] /= sum
-	}
-	return posterior
+	return all
+}
+
+// posterior sets the weights of the values for a task.
+func (p population) posterior(c class, weights []float64) {
+	floats.MulTo(weights, p.weights, p.likelihoods[c])
+	floats.Scale(1/floats.Sum(weights), weights)
 }
 
 // expect is the expectation of a polynomial of a task's p.
 func (p population) expect(v polynomial, c class) float64 {
-	sum := 0.0
-	for k, weight := range p.posterior(c) {
+	sum, posterior := 0.0, make([]float64, len(p.values))
+	p.posterior(c, posterior)
+	for k, weight := range posterior {
 		if weight > 0 {
 			sum += weight * max(0, v.at(p.values[k]))
 		}
