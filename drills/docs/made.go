@@ -24,6 +24,7 @@ var made = []string{
 	"speceval run -q --config experiments-small.toml",
 	"speceval evaluate -q --config experiments-small.toml --benchmark smallbench --model qwen2_5_3b --budget 8",
 	"speceval evaluate -q --benchmark mine.jsonl --model model-a --budget 16 --worker http://127.0.0.1:8001",
+	"speceval evaluate -q --benchmark mine.jsonl --model model-a --budget 8 --policy hbn-async --seed 5 --worker http://127.0.0.1:8001", // computes a design
 	"speceval evaluate -q --benchmark mine.jsonl --model model-b --budget 16 --worker http://127.0.0.1:8002",
 	"speceval status", // some seconds after the run, which leaves the index
 }
