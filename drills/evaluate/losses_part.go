@@ -24,7 +24,7 @@ func uncertain() profile.Profile {
 // The evaluations of the part losses.
 const (
 	lossBudget = 8
-	lossKills  = 2  // at most, one at least
+	lossKills  = 2 // at most, one at least
 	lossFaults = "crash=0.004,cut=0.1"
 	lossSpeed  = 10 // of the fleet: an evaluation takes about a second
 )
