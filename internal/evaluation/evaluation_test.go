@@ -18,6 +18,7 @@ import (
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 	"speceval/internal/vllm"
+	"speceval/method/estimate"
 )
 
 var quiz = []float64{0, 0.1, 0.5, 0.9, 1, 0.3, 0.6, 0.97, 0.5, 0.02}
@@ -512,5 +513,35 @@ func TestProgressIsTold(t *testing.T) {
 	want := evaluation.Progress{Pilots: 30, AllPilots: 30, Continuations: last.Continuations, AllContinuations: 50}
 	if last != want || last.Continuations < 50 || last.Continuations > 50+r.Extra {
 		t.Errorf("%+v, want %+v and 50 continuations or a few more", last, want)
+	}
+}
+
+// TestErrorIsByDonors has one that knows which tasks are hopeless: the error is less than
+// by the rollouts alone, also that of a part. Of a part that it has no rollouts of it says
+// nothing.
+func TestErrorIsByDonors(t *testing.T) {
+	for _, rollouts := range []int{64, 0} { // of the second part
+		l := newLab(t, "hbn_informed_staged", 8, 2, 0, 0, 0, 0.5, 0.5, 0.5)
+		l.settings.Setup.Suite = []evaluation.Part{{Benchmark: "first", First: 0, Tasks: 4, Weight: 0.5}, {Benchmark: "second", First: 4, Tasks: 2, Weight: 0.5}}
+		l.settings.Setup.Donors[0].Counts = evaluation.Counts{Passes: []int{0, 0, 0, 32, rollouts / 2, rollouts / 2}, Rollouts: []int{64, 64, 64, 64, rollouts, rollouts}}
+		r := l.run()
+		var alone []float64
+		var tasks []estimate.Task
+		for _, row := range r.Rows {
+			tasks = append(tasks, estimate.Task{Stages: row.Stages, Share: row.Share})
+		}
+		for _, part := range [][]estimate.Task{tasks, tasks[:4], tasks[4:]} {
+			m, err := estimate.Of(l.settings.Prior, part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone = append(alone, m.StandardError)
+		}
+		if r.StandardError >= 0.99*alone[0] || r.Suite[0].StandardError >= 0.99*alone[1] {
+			t.Errorf("errors of %v, %v in the first part, by the rollouts alone %v", r.StandardError, r.Suite[0].StandardError, alone)
+		}
+		if same := math.Abs(r.Suite[1].StandardError/alone[2]-1) < 1e-3; same != (rollouts == 0) {
+			t.Errorf("an error of %v in the second part, by the rollouts alone %v, with a donor of %d rollouts", r.Suite[1].StandardError, alone[2], rollouts)
+		}
 	}
 }

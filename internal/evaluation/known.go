@@ -21,7 +21,7 @@ type Known struct {
 	None   float64   `json:"none"` // and of no donor
 
 	// Saved is the share of the rollouts that the same stages without donors would need
-	// more for this error, simulated on tasks as the evaluation found them. It is
+	// more for this error, simulated on tasks as all that is known has them. It is
 	// negative if donors did harm.
 	Saved float64 `json:"saved"`
 
@@ -50,7 +50,7 @@ type Drift struct {
 }
 
 // known sets what the donors of the setup were worth.
-func (r *Result) known(s *Setup, reference *neyman.Prior) error {
+func (r *Result) known(s *Setup) error {
 	if len(s.Donors) == 0 {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (r *Result) known(s *Setup, reference *neyman.Prior) error {
 		k.Donors = append(k.Donors, w)
 	}
 	if s.Extends == nil {
-		if k.Saved, err = s.saved(prior, reference, rollouts, passes); err != nil {
+		if k.Saved, err = s.saved(prior, posterior.Mixture()); err != nil {
 			return err
 		}
 	}
@@ -173,14 +173,10 @@ const (
 	savedSeed  = 42
 )
 
-// saved compares evaluations with donors and without on tasks drawn from what all
-// rollouts say of them under the reference prior.
-func (s *Setup) saved(known *informed.Prior, reference *neyman.Prior, rollouts, passes []int) (float64, error) {
-	found, err := reference.Update(rollouts, passes)
-	if err != nil {
-		return 0, err
-	}
-	tasks := len(rollouts)
+// saved compares evaluations with donors and without on tasks drawn from what is known of
+// them by now.
+func (s *Setup) saved(known *informed.Prior, found neyman.Mixture) (float64, error) {
+	tasks := found.Tasks
 	cold, err := informed.New(tasks, nil)
 	if err != nil {
 		return 0, err
@@ -202,14 +198,14 @@ func (s *Setup) saved(known *informed.Prior, reference *neyman.Prior, rollouts, 
 }
 
 // simulate is the mean of Σ v·Σ c²/n over evaluations under a plan and a prior.
-func (s *Setup) simulate(prior *informed.Prior, plan staged.Plan, found *neyman.Update) (float64, error) {
-	stages, err := staged.New(found.Tasks(), s.Budget, plan)
+func (s *Setup) simulate(prior *informed.Prior, plan staged.Plan, found neyman.Mixture) (float64, error) {
+	stages, err := staged.New(found.Tasks, s.Budget, plan)
 	if err != nil {
 		return 0, err
 	}
 	run, sum := trial.New(stages, prior.Posterior()), 0.0
-	ps := make([]float64, found.Tasks())
-	for k := range min(64, max(4, savedTasks/found.Tasks())) {
+	ps := make([]float64, found.Tasks)
+	for k := range min(64, max(4, savedTasks/found.Tasks)) {
 		stream := seed.Root(savedSeed).Child("saved").Index(k).Stream() // the same for both
 		found.Draw(&stream, ps)
 		variance, err := run.Run(ps, nil, &stream)

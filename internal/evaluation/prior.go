@@ -1,21 +1,44 @@
 package evaluation
 
 import (
+	"slices"
+
 	"speceval/internal/coupled"
 	"speceval/internal/policy"
 	"speceval/method/controller"
+	"speceval/method/estimate"
 	"speceval/method/informed"
 	"speceval/method/neyman"
 )
 
 // Informed is the prior that knows the setup's donors; without any it is the reference
 // prior in the form of policies in stages.
-func (s *Setup) Informed() (*informed.Prior, error) {
-	donors := make([]informed.Donor, len(s.Donors))
-	for k, d := range s.Donors {
-		donors[k] = informed.Donor{Name: d.Source, Passes: d.Passes, Rollouts: d.Rollouts}
+func (s *Setup) Informed() (*informed.Prior, error) { return s.informed(0, len(s.TaskIDs)) }
+
+// informed is the prior of so many tasks from the first, by those donors that have
+// rollouts of any.
+func (s *Setup) informed(first, tasks int) (*informed.Prior, error) {
+	var donors []informed.Donor
+	for _, d := range s.Donors {
+		own := informed.Donor{Name: d.Source, Passes: d.Passes[first : first+tasks], Rollouts: d.Rollouts[first : first+tasks]}
+		if slices.Max(own.Rollouts) > 0 {
+			donors = append(donors, own)
+		}
 	}
-	return informed.New(len(s.TaskIDs), donors)
+	return informed.New(tasks, donors)
+}
+
+// estimate is the mean over some tasks, of which the first is the one with this index. Its
+// error is by the donors as well, if there are any.
+func (s *Setup) estimate(reference *neyman.Prior, tasks []estimate.Task, first int) (estimate.Mean, error) {
+	if len(s.Donors) == 0 {
+		return estimate.Of(reference, tasks)
+	}
+	known, err := s.informed(first, len(tasks))
+	if err != nil {
+		return estimate.Mean{}, err
+	}
+	return estimate.Informed(reference, known, tasks)
 }
 
 // prior is that of the controller: the paper's where a policy has its two stages.

@@ -45,7 +45,7 @@ func Rescore(ctx context.Context, s Settings, r *Result, atATime int) (*Result, 
 	}
 	slices.Sort(again.Scored)
 	again.Scored = slices.Compact(again.Scored)
-	if err := again.estimate(s.Prior); err != nil {
+	if err := again.estimate(&s.Setup, s.Prior); err != nil {
 		return nil, err
 	}
 	if err := again.passK(s.Setup.PassK, s.Setup.Floor(s.Setup.Design.Pilots), s.Prior); err != nil {

@@ -200,14 +200,14 @@ func (s *Setup) stages(c *controller.Controller, task int) (all []estimate.Stage
 }
 
 // estimate sets what follows from the tasks' counts.
-func (r *Result) estimate(prior *neyman.Prior) error {
-	m, err := estimate.Of(prior, r.counted())
+func (r *Result) estimate(s *Setup, prior *neyman.Prior) error {
+	m, err := s.estimate(prior, r.counted(), 0)
 	if err != nil {
 		return err
 	}
 	r.Estimate, r.StandardError, r.Interval = m.Value, m.StandardError, [2]float64{m.Low, m.High}
 	r.Uniform = Equivalent{m.Uniform.Value, int(math.Ceil(m.Uniform.Value*float64(r.Tasks) - 1e-6)), [2]float64{m.Uniform.Low, m.Uniform.High}}
-	if err := r.byPart(prior); err != nil {
+	if err := r.byPart(s, prior); err != nil {
 		return err
 	}
 	if r.SampleError, err = OverTasks(m, r.Shares(), r.ClusterOf()); err != nil {
@@ -224,11 +224,11 @@ func (r *Result) estimate(prior *neyman.Prior) error {
 }
 
 // byPart sets what follows for each benchmark of a suite.
-func (r *Result) byPart(prior *neyman.Prior) error {
+func (r *Result) byPart(s *Setup, prior *neyman.Prior) error {
 	r.Suite = slices.Clone(r.Suite)
 	for k := range r.Suite {
 		p := &r.Suite[k]
-		m, err := estimate.Of(prior, r.counted()[p.First:p.First+p.Tasks])
+		m, err := s.estimate(prior, r.counted()[p.First:p.First+p.Tasks], p.First)
 		if err != nil {
 			return err
 		}
@@ -287,13 +287,13 @@ func (s *Settings) conclude(st *store, c *controller.Controller, record *router.
 	if err := r.count(st, s.Rules); err != nil {
 		return nil, err
 	}
-	if err := r.estimate(s.Prior); err != nil {
+	if err := r.estimate(&s.Setup, s.Prior); err != nil {
 		return nil, err
 	}
 	if err := r.passK(s.Setup.PassK, c.Least, s.Prior); err != nil {
 		return nil, err
 	}
-	if err := r.known(&s.Setup, s.Prior); err != nil {
+	if err := r.known(&s.Setup); err != nil {
 		return nil, err
 	}
 	rows, err := st.rows()

@@ -70,7 +70,7 @@ func (p Planner) Expect(ctx context.Context, budget int) (Expectation, error) {
 	e := Expectation{Plan: Plan{Budget: budget, Pilots: d.Pilots, Weight: d.Weight}, StandardError: d.StandardError(neyman.MeanVariance)}
 	if p.Earlier != nil {
 		stream := seed.Root(p.Seed).Child("plan").Index(budget).Stream()
-		f, err := Predict(p.Prior, p.Earlier, e.Plan, plannedDraws, &stream)
+		f, err := Predict(p.Prior, p.Earlier.Mixture(), e.Plan, plannedDraws, &stream)
 		if err != nil {
 			return Expectation{}, err
 		}

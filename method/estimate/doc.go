@@ -21,8 +21,9 @@
 //
 // over the stages of a task, w²/m + (1−w)²/L for two. With the n that came out, two
 // things are known of this sum. One is its posterior expectation under the reference
-// prior, which knows all that the allocation knew, and also that a task may fail whose
-// every rollout has passed. But where the tasks are not as the prior has them, half of
+// prior, or under the one with donors that the allocation went by (package informed): it
+// knows all that the allocation knew, and also that a task may fail whose every rollout
+// has passed. But where the tasks are not as the prior has them, half of
 // them at .05 and half at .95 for instance, it is wrong just where the allocation has
 // spent little. The other is the sum of the stages' own sample variances, c²/n·s². Pooled
 // ones would not do, for a task has few further rollouts because those before agreed; but

@@ -3,9 +3,11 @@ package estimate_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"speceval/method/estimate"
+	"speceval/method/informed"
 	"speceval/method/neyman"
 )
 
@@ -196,7 +198,7 @@ func TestErrorsAreCalibratedUnderThePrior(t *testing.T) {
 	ps := make([]float64, 30)
 	var stated, posterior, seen, fourth, bias float64
 	for range evaluations {
-		nothing.Draw(random, ps)
+		nothing.Mixture().Draw(random, ps)
 		truth := 0.0
 		for _, q := range ps {
 			truth += q / 30
@@ -242,7 +244,7 @@ func TestForecastsComeTrue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := estimate.Predict(prior, earlier, p, 400, random)
+	f, err := estimate.Predict(prior, earlier.Mixture(), p, 400, random)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +282,7 @@ func TestForecastsNeedAPlanThatFits(t *testing.T) {
 		plan  estimate.Plan
 		draws int
 	}{{estimate.Plan{2, 2, 0.5}, 1}, {estimate.Plan{2, 0, 0.5}, 1}, {estimate.Plan{2, 1, 0.5}, 0}} {
-		if _, err := estimate.Predict(prior, u, tt.plan, tt.draws, rand.NewPCG(1, 1)); err == nil {
+		if _, err := estimate.Predict(prior, u.Mixture(), tt.plan, tt.draws, rand.NewPCG(1, 1)); err == nil {
 			t.Errorf("%+v with %d draws: no error", tt.plan, tt.draws)
 		}
 	}
@@ -313,4 +315,63 @@ func TestResolvingHasThePower(t *testing.T) {
 	if share := float64(found) / trials; math.Abs(share-0.8) > 4*math.Sqrt(0.16/trials) {
 		t.Errorf("found in %v of the trials", share)
 	}
+}
+
+// TestErrorByDonors: a donor that knows which tasks are certain makes the error of few
+// rollouts smaller, the value is the same, and without donors it is Of.
+func TestErrorByDonors(t *testing.T) {
+	const n = 40
+	prior := reference(t)
+	donor := informed.Donor{Name: "earlier", Passes: make([]int, n), Rollouts: slices.Repeat([]int{50}, n)}
+	var tasks []estimate.Task
+	for i := range n {
+		stages := []estimate.Stage{estimate.Binary(1, 1, 0.5), estimate.Binary(1, 1, 0.5)}
+		donor.Passes[i] = 50
+		if i%4 == 0 {
+			stages = []estimate.Stage{estimate.Binary(4, 2, 0.3), estimate.Binary(16, 7+i%3, 0.7)}
+			donor.Passes[i] = 25
+		}
+		tasks = append(tasks, estimate.Task{Stages: stages})
+	}
+	by := func(donors ...informed.Donor) estimate.Mean {
+		known, err := informed.New(n, donors)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := estimate.Informed(prior, known, tasks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	plain, err := estimate.Of(prior, tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if none := by(); none.Value != plain.Value || math.Abs(none.StandardError/plain.StandardError-1) > 0.01 {
+		t.Errorf("without donors %v ± %v, want %v ± %v", none.Value, none.StandardError, plain.Value, plain.StandardError)
+	}
+	wrong := donor
+	wrong.Passes = slices.Clone(donor.Passes)
+	slices.Reverse(wrong.Passes)
+	wrong.Passes = append(wrong.Passes[1:], 25)
+	right, adverse := by(donor), by(wrong)
+	if right.Value != plain.Value || right.StandardError > 0.9*plain.StandardError {
+		t.Errorf("by a donor %v ± %v, without %v ± %v", right.Value, right.StandardError, plain.Value, plain.StandardError)
+	}
+	if adverse.StandardError < 0.95*plain.StandardError {
+		t.Errorf("by a donor that is wrong ± %v, without ± %v", adverse.StandardError, plain.StandardError)
+	}
+	if _, err := estimate.Informed(prior, mustInformed(t, n+1), tasks); err == nil {
+		t.Error("no error for a prior of other tasks")
+	}
+}
+
+func mustInformed(t *testing.T, tasks int) *informed.Prior {
+	t.Helper()
+	p, err := informed.New(tasks, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }

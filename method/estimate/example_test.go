@@ -54,7 +54,7 @@ func ExamplePredict() {
 		fmt.Println(err)
 		return
 	}
-	f, err := estimate.Predict(prior, earlier, estimate.Plan{Budget: 16, Pilots: 6, Weight: 0.35}, 1000, rand.NewPCG(1, 2))
+	f, err := estimate.Predict(prior, earlier.Mixture(), estimate.Plan{Budget: 16, Pilots: 6, Weight: 0.35}, 1000, rand.NewPCG(1, 2))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -23,17 +23,17 @@ type Plan struct {
 	Weight float64 // w, of the pilot
 }
 
-// Predict expects the standard error of an evaluation by HBN, given earlier
-// rollouts of the same tasks: over draws of the tasks' probabilities from their
-// posterior, and of a pilot of each. Its own error is about 3% with 256 draws.
-func Predict(prior *neyman.Prior, earlier *neyman.Update, p Plan, draws int, source rand.Source) (Forecast, error) {
+// Predict expects the standard error of an evaluation by HBN, given what
+// is known of the same tasks: over draws of the tasks' probabilities
+// from that, and of a pilot of each. Its own error is about 3% with 256 draws.
+func Predict(prior *neyman.Prior, earlier neyman.Mixture, p Plan, draws int, source rand.Source) (Forecast, error) {
 	switch {
 	case draws < 1:
 		return Forecast{}, errors.New("a forecast needs a draw at least")
 	case p.Pilots < 1 || p.Pilots >= p.Budget:
 		return Forecast{}, fmt.Errorf("a pilot of %d rollouts per task does not fit a budget of %d", p.Pilots, p.Budget)
 	}
-	n := earlier.Tasks()
+	n := earlier.Tasks
 	posterior, work := prior.Pilot(p.Pilots), prior.NewWork()
 	ps, scores := make([]float64, n), make([]float64, n)
 	successes := make([]int, n)

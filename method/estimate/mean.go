@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"speceval/method/informed"
 	"speceval/method/neyman"
 )
 
@@ -33,7 +34,15 @@ const quantile = 1.959963984540054
 // their shares, of Σ c·X over the stages of each. Uniform is one stage with the weight
 // 1. It is an error if there are no tasks, if a task has no rollouts in a stage that
 // counts or weights that do not add up to one, or if sums are of no rewards in [0, 1].
-func Of(prior *neyman.Prior, tasks []Task) (Mean, error) {
+func Of(prior *neyman.Prior, tasks []Task) (Mean, error) { return of(prior, nil, tasks) }
+
+// Informed is Of by a policy that knew more of the tasks than the reference prior does:
+// known is what it knew, and the error is by that. The value is the same.
+func Informed(prior *neyman.Prior, known *informed.Prior, tasks []Task) (Mean, error) {
+	return of(prior, known, tasks)
+}
+
+func of(prior *neyman.Prior, known *informed.Prior, tasks []Task) (Mean, error) {
 	observed, rewards := make([]int, len(tasks)), make([]float64, len(tasks))
 	for i, t := range tasks {
 		if err := t.check(); err != nil {
@@ -45,8 +54,14 @@ func Of(prior *neyman.Prior, tasks []Task) (Mean, error) {
 	if err != nil {
 		return Mean{}, err
 	}
+	after := update.Mixture()
+	if known != nil {
+		if after, err = informedPosterior(known, observed, rewards); err != nil {
+			return Mean{}, err
+		}
+	}
 	shares, n := shares(tasks)
-	variances, value := newVariances(update, tasks, shares, n), 0.0
+	variances, value := newVariances(after, tasks, shares, n), 0.0
 	m := Mean{StandardError: math.Sqrt(variances.own()), Uniform: variances.equivalent()}
 	for i, t := range tasks {
 		of := Moments{Value: t.value()}
@@ -58,4 +73,18 @@ func Of(prior *neyman.Prior, tasks []Task) (Mean, error) {
 	m.Value = value / n
 	m.Low, m.High = score(m.Value, variances.draws(), variances.quantile())
 	return m, nil
+}
+
+// informedPosterior is the posterior of a prior that knows donors. It has counts only: graded
+// rewards are rounded.
+func informedPosterior(known *informed.Prior, observed []int, rewards []float64) (neyman.Mixture, error) {
+	passes := make([]int, len(rewards))
+	for i, r := range rewards {
+		passes[i] = int(math.Round(r))
+	}
+	posterior := known.Posterior()
+	if err := posterior.Observe(observed, passes); err != nil {
+		return neyman.Mixture{}, err
+	}
+	return posterior.Mixture(), nil
 }

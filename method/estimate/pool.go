@@ -21,7 +21,8 @@ type Part struct {
 
 // Pool is the estimate by several evaluations, and their weights in it: the mean of
 // theirs by Precision. It is unbiased as each of them is. The error is by the rollouts of
-// all, as if each part were further stages of every task. It is an error if a precision
+// all, as if each part were further stages of every task, and by the reference prior, since
+// what one part knew may be another. It is an error if a precision
 // is no number above 0, if the parts are not of as many tasks with the same shares, or
 // one of Of.
 func Pool(prior *neyman.Prior, parts ...Part) (m Mean, weights []float64, err error) {

@@ -23,7 +23,7 @@ type variances struct {
 }
 
 // newVariances takes tasks with their shares, whose sum is given.
-func newVariances(update *neyman.Update, tasks []Task, shares []float64, sum float64) variances {
+func newVariances(posterior neyman.Mixture, tasks []Task, shares []float64, sum float64) variances {
 	n := len(tasks)
 	mean, own, single := neyman.Sum{P: make([]float64, n)}, neyman.Sum{V: make([]float64, n)}, neyman.Sum{V: make([]float64, n)}
 	var v variances
@@ -35,7 +35,7 @@ func newVariances(update *neyman.Update, tasks []Task, shares []float64, sum flo
 		observed, _ := t.pooled()
 		rollouts += observed
 	}
-	expectations, covariances := update.Joint(mean, own, single)
+	expectations, covariances := posterior.Joint(mean, own, single)
 	v.center, v.expected, v.single = expectations[0], expectations[1], expectations[2]
 	v.doubt = covariances[1][1] / (v.expected * v.expected)
 	v.singleDoubt = covariances[2][2] / (v.single * v.single)

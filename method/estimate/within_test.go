@@ -129,7 +129,7 @@ func TestTheLargerVarianceCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		shares, sum := shares(tasks)
-		return m, newVariances(update, tasks, shares, sum)
+		return m, newVariances(update.Mixture(), tasks, shares, sum)
 	}
 	var alike, unlike []Task
 	for i := range 50 {

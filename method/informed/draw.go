@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"speceval/method/neyman"
 )
 
 // Draw draws the probabilities of all tasks from the prior into ps.
@@ -27,13 +27,7 @@ func (p *Prior) draw(place float64, source rand.Source, ps []float64) {
 	s, node := p.pick(place)
 	for i, level := range s.level {
 		a, b := s.alpha[int(level)*s.nodes+node], s.beta[int(level)*s.nodes+node]
-		ps[i] = distuv.Beta{Alpha: a, Beta: b, Src: source}.Rand()
-		if math.IsNaN(ps[i]) { // shapes so small that p is 0 or 1 in double precision
-			ps[i] = 0
-			if uniform(source) < a/(a+b) {
-				ps[i] = 1
-			}
-		}
+		ps[i] = neyman.DrawBeta(a, b, source)
 	}
 }
 

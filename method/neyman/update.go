@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Update is the prior after rollouts of which every task may have its own
@@ -109,26 +107,10 @@ func (u *Update) Moments(task int) (mean, variance float64) {
 	return mean, variance
 }
 
-// Tasks is the number of tasks.
-func (u *Update) Tasks() int { return len(u.observed) }
-
-// Draw draws the probabilities of all tasks from their joint posterior into ps.
-func (u *Update) Draw(source rand.Source, ps []float64) {
-	at, left := 0, uniform(source)
-	for ; at < len(u.weights)-1 && left >= u.weights[at]; at++ {
-		left -= u.weights[at]
-	}
-	for i, n := range u.observed {
-		a, b := u.prior.a[at]+u.successes[i], u.prior.b[at]+(float64(n)-u.successes[i])
-		ps[i] = distuv.Beta{Alpha: a, Beta: b, Src: source}.Rand()
-		if math.IsNaN(ps[i]) { // shapes so small that p is 0 or 1 in double precision
-			ps[i] = 0
-			if uniform(source) < a/(a+b) {
-				ps[i] = 1
-			}
-		}
-	}
+// Mixture is the joint posterior of all tasks.
+func (u *Update) Mixture() Mixture {
+	return Mixture{len(u.observed), u.weights, func(node, task int) (a, b float64) {
+		s := u.successes[task]
+		return u.prior.a[node] + s, u.prior.b[node] + (float64(u.observed[task]) - s)
+	}}
 }
-
-// uniform returns a uniform number in [0, 1).
-func uniform(source rand.Source) float64 { return float64(source.Uint64()>>11) * 0x1p-53 }

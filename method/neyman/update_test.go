@@ -91,10 +91,10 @@ func TestDrawsHaveThePosteriorsMoments(t *testing.T) {
 	}
 	const draws = 20000
 	source := rand.NewPCG(3, 4)
-	ps := make([]float64, u.Tasks())
+	ps := make([]float64, 5)
 	var means, variances, squares [5]float64
 	for range draws {
-		u.Draw(source, ps)
+		u.Mixture().Draw(source, ps)
 		for i, p := range ps {
 			if !(p >= 0 && p <= 1) {
 				t.Fatalf("task %d has the probability %v", i, p)
@@ -191,7 +191,7 @@ func TestSumsHaveTheMomentsOfDraws(t *testing.T) {
 		t.Fatal(err)
 	}
 	sums := []Sum{{P: []float64{1, 2, 3, 4}}, {V: []float64{5, 1, 0, 2}}, {P: []float64{0, 1, 0, 0}, V: []float64{0, 0, 3, 0}}}
-	means, covariances := u.Joint(sums...)
+	means, covariances := u.Mixture().Joint(sums...)
 	p1, _ := u.Moments(1)
 	if _, v2 := u.Moments(2); math.Abs(means[2]/(p1+3*v2)-1) > 1e-9 {
 		t.Errorf("expectation %v, by single tasks %v", means[2], p1+3*v2)
@@ -200,7 +200,7 @@ func TestSumsHaveTheMomentsOfDraws(t *testing.T) {
 	source, ps := rand.NewPCG(5, 6), make([]float64, 4)
 	seen, products := make([]float64, len(sums)), map[[2]int][2]float64{}
 	for range draws {
-		u.Draw(source, ps)
+		u.Mixture().Draw(source, ps)
 		values := make([]float64, len(sums))
 		for j, s := range sums {
 			for i, p := range ps {

@@ -134,7 +134,7 @@ func TestErrorsAreCalibratedUnderThePrior(t *testing.T) {
 	var stated, seen, fourth, bias float64
 	covered := 0
 	for range evaluations {
-		nothing.Draw(random, ps)
+		nothing.Mixture().Draw(random, ps)
 		truth := 0.0
 		for _, p := range ps {
 			truth += math.Pow(p, 4) / tasks
