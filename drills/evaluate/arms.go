@@ -21,6 +21,7 @@ type arm struct {
 	target float64  // standard error to reach, in the place of the budget; 0: none
 	out    string   // output folder
 	kills  int      // of an evaluation at most, one at least
+	pauses int      // of an evaluation at most, one after the other: all servers may be away
 	quiet  int      // evaluations beforehand that are not killed, one at a time; one at least
 
 	base           int  // budget of the evaluations that it extends; 0: none
@@ -82,6 +83,7 @@ func (l *lab) killed(ctx context.Context, a *arm, n int) error {
 // at random moments, unless random is nil.
 func (l *lab) evaluate(ctx context.Context, a *arm, job, i int, random *seed.Stream) error {
 	program, order := l.program(a.profile, a.out), l.armed(a, job, i)
+	program.Pauses = a.pauses
 	if random != nil {
 		for range 1 + int(random.Float64()*float64(a.kills)) {
 			hit, err := program.Strike(ctx, order, lastMoment*random.Float64()*a.usual())

@@ -45,3 +45,19 @@ func adversary(p profile.Profile) profile.Profile {
 	}
 	return wrong
 }
+
+// mostlyRight is a profile that is another one's but on a tenth of the tasks, the most
+// uncertain ones, which it has pass always.
+func mostlyRight(p profile.Profile) profile.Profile {
+	order := make([]int, p.N())
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.P(b)*(1-p.P(b)), p.P(a)*(1-p.P(a))) })
+	partly := p
+	partly.Model, partly.PassCounts = "partly", slices.Clone(p.PassCounts)
+	for _, i := range order[:max(1, p.N()/10)] {
+		partly.PassCounts[i] = p.TestedK
+	}
+	return partly
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,8 +54,8 @@ func tallied(t *testing.T, evaluations int, p profile.Profile) []*tally {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := []*tally{{profile: p, plan: plan{hbn, 8, 3, 0.4}}, {profile: p, plan: uniformly(8)}}
-	if err := drawAll(t.Context(), prior, all, evaluations, seed.Root(3)); err != nil {
+	all := []*tally{{profile: p, rewards: passes, plan: plan{hbn, 8, 3, 0.4, nil}, number: evaluations}, {profile: p, rewards: passes, plan: uniformly(8), number: evaluations}}
+	if err := drawAll(t.Context(), prior, slices.Clone(all), seed.Root(3)); err != nil {
 		t.Fatal(err)
 	}
 	return all
@@ -70,7 +71,7 @@ func TestDrawnEvaluations(t *testing.T) {
 		t.Errorf("HBN %v ± %v, bias %v; Uniform %v ± %v, bias %v", h, hSE, all[0].BiasScore(), u, uSE, all[1].BiasScore())
 	}
 	again := tallied(t, 4000, made())
-	if again[0].Tally != all[0].Tally || again[1].Tally != all[1].Tally {
+	if again[0].Tally != all[0].Tally || again[0].equivalents != all[0].equivalents || again[1].Tally != all[1].Tally {
 		t.Error("the same seed draws something else")
 	}
 }
@@ -82,14 +83,14 @@ func TestDrawingEndsWithTheContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := drawAll(gone, prior, []*tally{{profile: made(), plan: uniformly(8)}}, 10, seed.Root(3)); err == nil {
+	if err := drawAll(gone, prior, []*tally{{profile: made(), rewards: passes, plan: uniformly(8), number: 10}}, seed.Root(3)); err == nil {
 		t.Error("no error")
 	}
 }
 
 func TestNormalNumbers(t *testing.T) {
 	for _, c := range []struct{ got, want float64 }{
-		{medianLargest(1), 0.6745}, {medianLargest(107), 2.7236}, {bonferroni(1, 0.05), 1.96}, {bonferroni(100, 0.01), 3.8906},
+		{medianLargest(1), 0.6745}, {medianLargest(107), 2.7236}, {bonferroni(1, 0.05), 1.96}, {bonferroni(100, 0.01), 3.8906}, {bonferroniOfMeans(1, 20, 0.05), 2.0930},
 		{quantile([]float64{1, 2, 4}, 0.5), 2}, {quantile([]float64{1, 2, 4}, 0.75), 3}, {quantile([]float64{1, 2, 4}, 1), 4},
 		{outside(0.95, 0.93, 0.97, 500), 0}, {outside(0.90, 0.93, 0.97, 500), 0.03 / math.Sqrt(0.93*0.07/500)}, {outside(0.99, 0.93, 0.97, 500), 0.02 / math.Sqrt(0.97*0.03/500)},
 	} {

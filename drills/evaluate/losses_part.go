@@ -25,6 +25,7 @@ func uncertain() profile.Profile {
 const (
 	lossBudget = 8
 	lossKills  = 2 // at most, one at least
+	lossPauses = 3 // at most: both servers may have crashed when a process looks for them
 	lossFaults = "crash=0.004,cut=0.1"
 	lossSpeed  = 10 // of the fleet: an evaluation takes about a second
 )
@@ -63,6 +64,6 @@ func (l *lab) lose(ctx context.Context, n int, what string, flags ...string) (*a
 		return nil, err
 	}
 	defer l.fleet.Kill()
-	a := &arm{series: series{profile: l.profiles[0], policy: evaluated.Async, budget: lossBudget}, what: what, out: l.out(), kills: lossKills, quiet: 1}
+	a := &arm{series: series{profile: l.profiles[0], policy: evaluated.Async, budget: lossBudget}, what: what, out: l.out(), kills: lossKills, pauses: lossPauses, quiet: 1}
 	return a, l.killed(ctx, a, n)
 }

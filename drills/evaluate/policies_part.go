@@ -114,5 +114,6 @@ func (l *lab) policyArms(donors donorFiles) (all []*arm) {
 		of("informed, staged: adversarial donor", known, b, append(stages, "--prior", donors.adversarial)...)
 	}
 	of(fmt.Sprintf("staged, to a standard error of %g", policyTarget), cold, 0, stages...).target = policyTarget
+	of(fmt.Sprintf("informed, staged: good donors, to %g", policyTarget), known, 0, append(stages, "--prior", donors.good)...).target = policyTarget
 	return all
 }

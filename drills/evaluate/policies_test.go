@@ -38,8 +38,8 @@ func TestDonors(t *testing.T) {
 // small drill to have one budget.
 func TestArmsOfPolicies(t *testing.T) {
 	for small, want := range map[bool]string{
-		true:  "uniform 8, hbn-async 8, hbn_staged 8 then 16, hbn_informed_staged 8, hbn_informed_staged 8, hbn_staged to 0.02",
-		false: "uniform 8, hbn-async 8, hbn_staged 8 then 16, hbn_informed_staged 8, hbn_informed_staged 8, uniform 16, hbn-async 16, hbn_staged 16, hbn_informed_staged 16, hbn_informed_staged 16, hbn_staged to 0.02",
+		true:  "uniform 8, hbn-async 8, hbn_staged 8 then 16, hbn_informed_staged 8, hbn_informed_staged 8, hbn_staged to 0.02, hbn_informed_staged to 0.02",
+		false: "uniform 8, hbn-async 8, hbn_staged 8 then 16, hbn_informed_staged 8, hbn_informed_staged 8, uniform 16, hbn-async 16, hbn_staged 16, hbn_informed_staged 16, hbn_informed_staged 16, hbn_staged to 0.02, hbn_informed_staged to 0.02",
 	} {
 		l := &lab{options: options{small: small, jobs: 1}, dir: "lab", profiles: []profile.Profile{made()}, budgets: []int{8, 16}, urls: []string{"a", "b"}}
 		var all []string

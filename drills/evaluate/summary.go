@@ -36,20 +36,30 @@ type summary struct {
 	judged                 float64 // the least of those profiles that are judged
 	within, below, above   int     // profiles with a coverage of 93% to 97%, beyond the error, or less or more
 	missedLow, missedHigh  float64 // shares of intervals below the truth, and above
-	calibration            float64 // mean over profiles
+	calibration            float64 // of the mean over profiles of seen over stated variances
 	lowestCal, greatestCal float64
 	bias                   float64 // of the profile where it is largest, in standard errors
 	ratio                  float64 // of the mean squared error to Uniform's variance, mean over profiles
 	length                 float64 // relative to Uniform's, geometric mean over profiles
+
+	equivalents equivalents // what Uniform would have needed, over all profiles
 }
 
-// summaries are the rows of the table: by budget, HBN before Uniform.
+// policiesDrawn are those of the tables, in their order.
+var policiesDrawn = []string{hbn, inStages, wellKnown, misinformed, misled, uniform}
+
+// summaries are the rows of the table: by budget, Uniform last.
 func summaries(tallies []*tally) []summary {
 	var rows []summary
 	for _, budget := range budgets {
-		plain := of(tallies, uniform, budget)
-		for _, policy := range []string{hbn, uniform} {
-			rows = append(rows, summarize(of(tallies, policy, budget), plain))
+		plain := map[string]*tally{}
+		for _, t := range of(tallies, uniform, budget) {
+			plain[t.profile.Name()] = t
+		}
+		for _, policy := range policiesDrawn {
+			if all := of(tallies, policy, budget); len(all) > 0 {
+				rows = append(rows, summarize(all, plain))
+			}
 		}
 	}
 	return rows
@@ -69,12 +79,12 @@ func of(tallies []*tally, policy string, budget int) []*tally {
 }
 
 // summarize sums up tallies, beside Uniform's of the same profiles.
-func summarize(all, plain []*tally) summary {
+func summarize(all []*tally, plain map[string]*tally) summary {
 	n := float64(len(all))
 	s := summary{policy: all[0].plan.policy, budget: all[0].plan.budget, profiles: len(all), evaluations: all[0].Evaluations, lowestCal: math.Inf(1), judged: 1}
 	var coverages []float64
-	variance, length := 0.0, 0.0
-	for i, t := range all {
+	variance, length, seen := 0.0, 0.0, 0.0
+	for _, t := range all {
 		coverages = append(coverages, t.Coverage())
 		if t.plan.policy != uniform || effective(t.profile) >= fewEffective {
 			s.judged = min(s.judged, t.Coverage())
@@ -83,12 +93,13 @@ func summarize(all, plain []*tally) summary {
 		variance += t.CoverageVariance()
 		s.missedLow += t.MissedLow() / n
 		s.missedHigh += t.MissedHigh() / n
-		s.calibration += t.Calibration() / n
+		seen += 1 / (t.Calibration() * t.Calibration()) / n
 		s.lowestCal, s.greatestCal = min(s.lowestCal, t.Calibration()), max(s.greatestCal, t.Calibration())
 		s.bias = max(s.bias, math.Abs(t.BiasScore()))
 		ratio, _ := t.ratio()
 		s.ratio += ratio / n
-		length += math.Log(t.Length()/plain[i].Length()) / n
+		length += math.Log(t.Length()/plain[t.profile.Name()].Length()) / n
+		s.equivalents.join(t.equivalents)
 		switch share := t.Coverage(); {
 		case share < lowest-2*evaluated.ShareError(lowest, t.Evaluations):
 			s.below++
@@ -100,7 +111,7 @@ func summarize(all, plain []*tally) summary {
 	}
 	slices.Sort(coverages)
 	s.least, s.low, s.high = coverages[0], quantile(coverages, 0.05), quantile(coverages, 0.95)
-	s.coverageSE, s.length = math.Sqrt(variance)/n, math.Exp(length)
+	s.coverageSE, s.length, s.calibration = math.Sqrt(variance)/n, math.Exp(length), 1/math.Sqrt(seen)
 	return s
 }
 
@@ -126,16 +137,22 @@ func bonferroni(n int, probability float64) float64 {
 	return distuv.UnitNormal.Quantile(1 - probability/2/float64(n))
 }
 
+// bonferroniOfMeans is that of means of so many draws, over their standard errors.
+func bonferroniOfMeans(n, draws int, probability float64) float64 {
+	student := distuv.StudentsT{Sigma: 1, Nu: float64(draws - 1)}
+	return student.Quantile(1 - probability/2/float64(n))
+}
+
 // coverageTable prints the rows as Markdown.
 func coverageTable(w io.Writer, rows []summary) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| b | policy | coverage | 5%%–95%% of profiles | least | profiles in 93–97%% | truth above, below | √(stated/seen) | its range | largest bias | MSE | length |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(&b, "| b | policy | coverage | 5%%–95%% of profiles | least | profiles in 93–97%% | truth above, below | √(stated/seen) | its range | largest bias | MSE | length | Uniform's equivalent | its bias | gains claimed | falsely |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| %d | %s | %.2f%% ± %.2f | %.1f–%.1f%% | %.1f%% | %d of %d (%d below, %d above) | %.1f, %.1f%% | %.3f | %.2f–%.2f | %.1f | %.3f | %.3f |\n",
+		fmt.Fprintf(&b, "| %d | %s | %.2f%% ± %.2f | %.1f–%.1f%% | %.1f%% | %d of %d (%d below, %d above) | %.1f, %.1f%% | %.3f | %.2f–%.2f | %.1f | %.3f | %.3f | %s |\n",
 			r.budget, r.policy, 100*r.coverage, 100*r.coverageSE, 100*r.low, 100*r.high, 100*r.least, r.within, r.profiles, r.below, r.above,
-			100*r.missedLow, 100*r.missedHigh, r.calibration, r.lowestCal, r.greatestCal, r.bias, r.ratio, r.length)
+			100*r.missedLow, 100*r.missedHigh, r.calibration, r.lowestCal, r.greatestCal, r.bias, r.ratio, r.length, r.equivalents.cells(r.policy))
 	}
-	fmt.Fprintf(&b, "\nCoverage of the 95%% interval, mean over %d profiles with its Monte Carlo error (%d evaluations each). A profile is in 93–97%% unless it is out by more than two standard errors of its own, %.1f points. The root of the mean stated variance over the mean squared error is 1 where standard errors are right. Bias is in standard errors of the mean of a profile's estimates, of the profile where it is largest: of unbiased ones the median would be %.1f. MSE is relative to Uniform's variance (mean), length to Uniform's interval (geometric mean).\n\n",
+	fmt.Fprintf(&b, "\nCoverage of the 95%% interval, mean over %d profiles with its Monte Carlo error (%d evaluations each). A profile is in 93–97%% unless it is out by more than two standard errors of its own, %.1f points. √(stated/seen) is of the mean over profiles of the mean squared error over the mean stated variance, and 1 where standard errors are right. Bias is in standard errors of the mean of a profile's estimates, of the profile where it is largest: of unbiased ones the median would be %.1f. MSE is relative to Uniform's variance (mean), length to Uniform's interval (geometric mean). What Uniform would have needed is covered by its interval so often; its bias is the mean log ratio to the truth, gains are claimed of so many evaluations, and falsely of so many of those that lost.\n\n",
 		rows[0].profiles, rows[0].evaluations, 200*evaluated.ShareError(lowest, rows[0].evaluations), medianLargest(rows[0].profiles))
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -150,7 +167,7 @@ func worstTable(w io.Writer, tallies []*tally) error {
 	var b strings.Builder
 	fmt.Fprint(&b, "| b | policy | profile | N | coverage | truth above, below | √(stated/seen) | certain tasks | effective tasks | mean |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, budget := range budgets {
-		for _, policy := range []string{hbn, uniform} {
+		for _, policy := range policiesDrawn {
 			all := of(tallies, policy, budget)
 			slices.SortStableFunc(all, func(a, b *tally) int { return b.Below + b.Above - a.Below - a.Above })
 			for _, t := range all[:min(worstShown, len(all))] {

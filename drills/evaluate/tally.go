@@ -1,15 +1,67 @@
 package main
 
 import (
+	"fmt"
+	"math"
+
 	"speceval/drills/evaluated"
 	"speceval/internal/profile"
+	"speceval/method/estimate"
 )
 
 // tally sums up evaluations of one profile by one plan.
 type tally struct {
 	profile profile.Profile
+	rewards rewards
+	others  []profile.Profile // of the same tasks: what policies may know
 	plan    plan
+	number  int // of evaluations to draw
 	evaluated.Tally
+	equivalents equivalents
+}
+
+// equivalents sums up what evaluations say that Uniform would have needed.
+type equivalents struct {
+	number, covered       int
+	away                  float64 // sum of the logs of what is said over the truth
+	losses, claims, wrong int     // evaluations that Uniform would have beaten; gains that were claimed; both
+}
+
+// add counts what one evaluation says, of which the truth is known.
+func (e *equivalents) add(said estimate.Equivalent, truth, budget float64) {
+	e.number++
+	e.away += math.Log(said.Value / truth)
+	if said.Low <= truth*(1+1e-9) && truth <= said.High*(1+1e-9) {
+		e.covered++
+	}
+	loss, claim := truth < budget*(1-1e-9), said.Verdict(budget) > 0
+	if loss {
+		e.losses++
+	}
+	if claim {
+		e.claims++
+	}
+	if loss && claim {
+		e.wrong++
+	}
+}
+
+// join adds those of another tally.
+func (e *equivalents) join(o equivalents) {
+	e.number, e.covered, e.away = e.number+o.number, e.covered+o.covered, e.away+o.away
+	e.losses, e.claims, e.wrong = e.losses+o.losses, e.claims+o.claims, e.wrong+o.wrong
+}
+
+// coverage is the share of intervals that have the truth in them.
+func (e *equivalents) coverage() float64 { return float64(e.covered) / float64(max(1, e.number)) }
+
+// cells are those of a table. Uniform is its own equivalent.
+func (e *equivalents) cells(policy string) string {
+	if policy == uniform {
+		return "| | |"
+	}
+	n := float64(e.number)
+	return fmt.Sprintf("%.1f%% | %+.1f%% | %.0f%% | %.1f%% of %d", 100*e.coverage(), 100*e.away/n, 100*float64(e.claims)/n, 100*float64(e.wrong)/float64(max(1, e.losses)), e.losses)
 }
 
 // ratio is the mean squared error over the variance of Uniform at the same budget,

@@ -20,7 +20,14 @@ type Program struct {
 	Benchmark string // id, or path of a task file
 	ID        string // of the benchmark
 	Model     string
+
+	// Pauses is how often in a row an evaluation may end with exit code 1 and be started
+	// again: where all servers may be away at once.
+	Pauses int
 }
+
+// paused is the exit code of an evaluation that the same command goes on with.
+const paused = 1
 
 // Order is an evaluation to make.
 type Order struct {
@@ -89,12 +96,8 @@ func (p *Program) asks(o Order) []string {
 // Run makes an evaluation to its end and reads what it prints, which is removed
 // then.
 func (p *Program) Run(ctx context.Context, o Order) (*Result, error) {
-	running, said, err := p.Start(o)
+	running, said, err := p.finish(ctx, o)
 	if err != nil {
-		return nil, err
-	}
-	defer running.Kill()
-	if err := running.Succeed(ctx); err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Name(), err)
 	}
 	text, err := os.ReadFile(said)
@@ -109,4 +112,19 @@ func (p *Program) Run(ctx context.Context, o Order) (*Result, error) {
 		return nil, fmt.Errorf("%s: %w", o.Name(), err)
 	}
 	return r, os.Remove(said)
+}
+
+// finish makes an evaluation to its end, through its pauses.
+func (p *Program) finish(ctx context.Context, o Order) (running *process.Process, said string, err error) {
+	for range 1 + p.Pauses {
+		if running, said, err = p.Start(o); err != nil {
+			return nil, "", err
+		}
+		err = running.Succeed(ctx)
+		running.Kill()
+		if err == nil || ctx.Err() != nil || running.Code() != paused {
+			break
+		}
+	}
+	return running, said, err
 }

@@ -66,3 +66,39 @@ func TestStrike(t *testing.T) {
 		}
 	}
 }
+
+// TestPausesAreGoneOnFrom: as often in a row as they may be, and of exit code 1 alone.
+func TestPausesAreGoneOnFrom(t *testing.T) {
+	result := `{"rollouts": 0}`
+	for _, test := range []struct {
+		script string
+		pauses int
+		runs   int
+	}{
+		{"exit 1", 0, 1},
+		{"exit 1", 2, 3},
+		{"exit 2", 2, 1},
+		{"[ $(wc -l < $RUNS) = 2 ] || exit 1; echo '" + result + "'", 4, 2},
+	} {
+		dir := t.TempDir()
+		runs := filepath.Join(dir, "runs")
+		p := &evaluated.Program{Binary: filepath.Join(dir, "program"), Out: filepath.Join(dir, "out"), Logs: dir, ID: "quiz", Model: "m", Pauses: test.pauses}
+		o := evaluated.Order{Policy: evaluated.Async, Budget: 4, Seed: 7}
+		if err := os.WriteFile(p.Binary, []byte("#!/bin/sh\nRUNS='"+runs+"'\necho x >> $RUNS\n"+test.script+"\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Run(t.Context(), o); err == nil {
+			t.Errorf("%q made a result", test.script) // it has no rollouts
+		}
+		text, err := os.ReadFile(runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(string(text), "x"); got != test.runs {
+			t.Errorf("%q with %d pauses ran %d times, want %d", test.script, test.pauses, got, test.runs)
+		}
+		if hit, err := p.Strike(t.Context(), o, 60); test.script == "exit 1" && (hit || (err == nil) != (test.pauses > 0)) {
+			t.Errorf("%q with %d pauses, struck: %v, %v", test.script, test.pauses, hit, err)
+		}
+	}
+}

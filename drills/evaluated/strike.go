@@ -23,7 +23,7 @@ func (p *Program) Strike(ctx context.Context, o Order, after float64) (hit bool,
 		hit, err = running.KillAfter(ctx, time.Duration(after*float64(time.Second)))
 	}
 	switch {
-	case hit || running.Gone() && running.Code() == 0:
+	case hit || running.Gone() && (running.Code() == 0 || running.Code() == paused && p.Pauses > 0):
 		return hit, nil
 	case err == nil:
 		err = fmt.Errorf("exit code %d: %s", running.Code(), running.Last())
