@@ -128,8 +128,11 @@ func timeTable(w io.Writer, all []group, runs []made) error {
 	fmt.Fprint(&b, "| b | arm | seconds | /Uniform's | rounds | resumed | continued | asked again | surplus | wasted tokens |\n|---:|---|---:|---|---:|---:|---:|---:|---:|---:|\n")
 	for _, g := range all {
 		ratio, se, n := g.times()
-		times := fmt.Sprintf("%.3f ± %.3f", ratio, se)
-		if n < 2 {
+		seconds, times := fmt.Sprintf("%.1f", g.seconds()), fmt.Sprintf("%.3f ± %.3f", ratio, se)
+		switch {
+		case g.arm.killed: // those that end before their kill are the short ones
+			seconds, times, n = "–", "–", 0
+		case n < 2:
 			times = "–"
 		}
 		extra, continued, again, wasted, tokens := 0, 0, 0, int64(0), int64(0)
@@ -138,7 +141,7 @@ func timeTable(w io.Writer, all []group, runs []made) error {
 			wasted, tokens = wasted+r.Tokens.Wasted, tokens+r.Tokens.Completion
 		}
 		each := float64(len(g.runs))
-		fmt.Fprintf(&b, "| %d | %s | %.1f | %s | %d | %d | %.1f | %.1f | %.1f | %.2f%% |\n", g.budget, g.arm.name, g.seconds(), times, n, g.resumed(),
+		fmt.Fprintf(&b, "| %d | %s | %s | %s | %d | %d | %.1f | %.1f | %.1f | %.2f%% |\n", g.budget, g.arm.name, seconds, times, n, g.resumed(),
 			float64(continued)/each, float64(again)/each, float64(extra)/each, 100*float64(wasted)/float64(tokens))
 	}
 	var startups []float64
@@ -146,7 +149,7 @@ func timeTable(w io.Writer, all []group, runs []made) error {
 		startups = append(startups, r.Startup)
 	}
 	slices.Sort(startups)
-	fmt.Fprintf(&b, "\nSeconds are from the first request to the last reward; the ratio is the geometric mean over rounds. Runs that were killed and resumed are left out of both. Rollouts that were lost in flight and count were continued from their prefix or asked again; these, and surplus ones, are means. From the command to the first request it takes %.2f s (median; at most %.2f s).\n\n",
+	fmt.Fprintf(&b, "\nSeconds are from the first request to the last reward; the ratio is the geometric mean over rounds. Arms that are killed, and runs that were resumed, are left out of both. Rollouts that were lost in flight and count were continued from their prefix or asked again; these, and surplus ones, are means. From the command to the first request it takes %.2f s (median; at most %.2f s).\n\n",
 		startups[len(startups)/2], startups[len(startups)-1])
 	_, err := io.WriteString(w, b.String())
 	return err
