@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"speceval/drills/evaluated"
 	"speceval/drills/timed"
 )
@@ -32,6 +34,12 @@ const (
 
 // falseAlarms is the probability with which unbiased estimates fail for bias.
 const falseAlarms = 0.01
+
+// tooMany reports whether so many of n are more than a share of them, but for a chance of
+// one in a thousand.
+func tooMany(k, n int, share float64) bool {
+	return k > 0 && distuv.Binomial{N: float64(n), P: share}.Survival(float64(k-1)) < 0.001
+}
 
 // checkCoverage holds the summaries to what they must be. Monte Carlo errors
 // count three times.
@@ -67,7 +75,7 @@ func checkCoverage(rows []summary, stdout io.Writer) error {
 		if e.number > 0 && e.coverage() < leastEquivalent-3*evaluated.ShareError(leastEquivalent, e.number) {
 			equivalent = append(equivalent, fmt.Errorf("%s: %.1f%%", where, 100*e.coverage()))
 		}
-		if e.losses > 0 && float64(e.wrong)/float64(e.losses) > mostWrong+3*evaluated.ShareError(mostWrong, e.losses) {
+		if tooMany(e.wrong, e.losses, mostWrong) {
 			wrong = append(wrong, fmt.Errorf("%s: %d of %d", where, e.wrong, e.losses))
 		}
 	}

@@ -100,6 +100,17 @@ func TestNormalNumbers(t *testing.T) {
 	}
 }
 
+func TestTooMany(t *testing.T) {
+	for _, c := range []struct {
+		k, n int
+		want bool
+	}{{0, 0, false}, {0, 10, false}, {2, 6, false}, {4, 6, true}, {5, 32, false}, {9, 32, true}, {60, 1000, false}, {75, 1000, true}} {
+		if got := tooMany(c.k, c.n, 0.05); got != c.want {
+			t.Errorf("%d of %d: %v", c.k, c.n, got)
+		}
+	}
+}
+
 // coveredTally is a tally with so many intervals on either side of the truth, and
 // with errors as stated but for a factor.
 func coveredTally(policy string, n, below, above int, factor, bias float64) *tally {

@@ -186,6 +186,7 @@ func (l *lab) serve(ctx context.Context, flags ...string) (err error) {
 	words := []string{
 		"fleet", "--config", l.config(), "--replicas", strconv.Itoa(n), "--port", "0", "--profiles", l.path(timed.ProfilesFile),
 		"--speed", fmt.Sprint(speed), "--slow-wrong", fmt.Sprint(slowWrong), "--stream-interval", fmt.Sprint(interval),
+		"--seed", strconv.FormatUint(l.seed, 10),
 	}
 	l.fleet, err = process.Start(output, nil, l.binary, append(words, flags...)...)
 	if err != nil {
