@@ -1,7 +1,10 @@
 package cluster_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"speceval/drills/cluster"
 )
@@ -103,11 +107,12 @@ func TestAKilledNodeTakesItsJobsWithIt(t *testing.T) {
 }
 
 func TestSlurmsCommandsFailWithoutAController(t *testing.T) {
-	c, _ := start(t, "--memory", "1000")
-	id, err := slurm(t, c, "sbatch", "--parsable", "--hold", "--wrap", "true")
+	c, folder := start(t, "--memory", "1000")
+	id, err := slurm(t, c, "sbatch", "--parsable", "--hold", "--job-name", "kept", "--wrap", "true")
 	if err != nil {
 		t.Fatal(err, id)
 	}
+	waitForState(t, filepath.Join(folder, "state", "job_state"), "kept")
 	if err := c.KillController(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -120,6 +125,23 @@ func TestSlurmsCommandsFailWithoutAController(t *testing.T) {
 	if out, err := slurm(t, c, "squeue", "--noheader", "--format=%i"); err != nil || out != id {
 		t.Errorf("the job %s, after the controller came back: %q, %v", id, out, err)
 	}
+}
+
+// waitForState waits until the controller, which saves its jobs some time after it has
+// confirmed them, has written a name into the file.
+func waitForState(t *testing.T, path, name string) {
+	t.Helper()
+	for range 200 {
+		state, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(state, []byte(name)) {
+			return
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("%s has no job %s after 10 s", path, name)
 }
 
 func TestStartLeavesNothingBehind(t *testing.T) {
