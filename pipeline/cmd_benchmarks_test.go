@@ -135,12 +135,12 @@ func TestTransfersSayHowFarTheyAre(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var errs bytes.Buffer
 	s := &session{shell: &shell{stderr: &errs, now: func() time.Time { return now }}}
-	moving := s.transfer("a/b.jsonl")
+	moving := s.console().Transfer("a/b.jsonl", s.report)
 	for done := int64(20e6); done < 60e6; done += 4e6 {
-		moving.progress(done, 100e6)
+		moving.Progress(done, 100e6)
 		now = now.Add(time.Second)
 	}
-	moving.end()
+	moving.End()
 	lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
 	if len(lines) != 1 || !strings.HasSuffix(lines[0], " a/b.jsonl 40 MB of 100 MB, 4.0 MB/s, about 15 s left") {
 		t.Errorf("it says %q", lines)

@@ -11,6 +11,7 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
+	"speceval/pipeline/progress"
 )
 
 // evaluateOptions are the flags of an evaluation.
@@ -138,10 +139,10 @@ func (s *session) evaluationHost() evaluate.Host {
 // context, which an interrupt ends. stop takes the progress away.
 func (s *session) evaluating() (host evaluate.Host, ctx context.Context, stop func()) {
 	host = s.evaluationHost()
-	progress := &evaluationProgress{session: s}
+	bar := &progress.Evaluation{Console: s.console()}
 	ctx, drain, end := s.drainable("the requests")
-	host.Drain, host.Watch = drain, progress.show
-	return host, ctx, sync.OnceFunc(func() { progress.end(); end() })
+	host.Drain, host.Watch = drain, bar.Show
+	return host, ctx, sync.OnceFunc(func() { bar.End(); end() })
 }
 
 // run evaluates, resumes an evaluation, or shows a complete one.

@@ -112,7 +112,7 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 	}
 	runner := dag.Runner{
 		Executor:  where.Executor,
-		Observer:  s.recorder(o, s.observer(plan), holder),
+		Observer:  s.recorder(o, s.console().Run(plan), holder),
 		Origin:    s.origin,
 		Now:       s.now,
 		KeepGoing: keepGoing || where.Jobs,

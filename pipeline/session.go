@@ -12,6 +12,7 @@ import (
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
+	"speceval/pipeline/progress"
 	"speceval/pipeline/runlog"
 	"speceval/pipeline/runs"
 	"speceval/pipeline/status"
@@ -28,6 +29,11 @@ type session struct {
 	logs     string // folder for logs of what units start; "": in the output folder
 
 	helpError error // of writing help
+}
+
+// console is where progress is shown.
+func (s *session) console() progress.Console {
+	return progress.Console{W: s.stderr, Now: s.now, Terminal: s.terminal, Quiet: s.quiet}
 }
 
 // opened is the experiment that a command works on.
@@ -115,7 +121,7 @@ func (s *session) look(sel dag.Selection) (*opened, *dag.Plan, error) {
 
 // holder says who writes in a folder, for the message that others get.
 func (s *session) holder() string {
-	return fmt.Sprintf("pid %d on %s, %s: %s", s.pid, s.origin.Host, dated(s.now()), s.origin.Command)
+	return fmt.Sprintf("pid %d on %s, %s: %s", s.pid, s.origin.Host, progress.Dated(s.now()), s.origin.Command)
 }
 
 // outFolder is the output folder that the flags or the configuration name.
@@ -153,7 +159,7 @@ func (s *session) report(text string) {
 	if s.terminal {
 		erase = "\r\x1b[2K" // the bar, which comes back by itself
 	}
-	fmt.Fprintf(s.stderr, "%s%s %s\n", erase, dated(s.now()), text)
+	fmt.Fprintf(s.stderr, "%s%s %s\n", erase, progress.Dated(s.now()), text)
 }
 
 // warn writes a message that being quiet does not silence.

@@ -10,6 +10,7 @@ import (
 	"speceval/internal/slurm"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/executor"
+	"speceval/pipeline/progress"
 	"speceval/pipeline/status"
 )
 
@@ -86,7 +87,7 @@ type elementLines struct {
 // Advanced writes a line about a long unit.
 func (e *elementLines) Advanced(unit dag.Ref, p dag.Progress) {
 	now := e.now()
-	e.say("%s %s %s", dated(now), unit, e.long.Note(unit, p, now).Text(now))
+	e.say("%s %s %s", progress.Dated(now), unit, e.long.Note(unit, p, now).Text(now))
 }
 
 // Finished writes what came of a unit.

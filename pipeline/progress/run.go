@@ -1,31 +1,29 @@
-package main
+package progress
 
 import (
 	"fmt"
 	"io"
 	"time"
 
-	"speceval/internal/evaluation"
+	"github.com/schollz/progressbar/v3"
 
 	"speceval/internal/phrase"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/status"
-
-	"github.com/schollz/progressbar/v3"
 )
 
-// observer shows the progress of a run: a bar on a terminal, dated lines
-// elsewhere, and nothing but what went wrong when quiet.
-func (s *session) observer(plan *dag.Plan) dag.Observer {
+// Run shows the progress of a run: a bar on a terminal, dated lines elsewhere, and
+// nothing but what went wrong when quiet.
+func (c Console) Run(plan *dag.Plan) dag.Observer {
 	switch {
 	case plan.Units() == 0:
 		return dag.NoObserver{}
-	case s.quiet:
-		return &quiet{w: s.stderr}
-	case s.terminal:
-		return &bar{w: s.stderr, now: s.now}
+	case c.Quiet:
+		return &quiet{w: c.W}
+	case c.Terminal:
+		return &bar{w: c.W, now: c.Now}
 	}
-	return &lines{w: s.stderr, now: s.now}
+	return &lines{w: c.W, now: c.Now}
 }
 
 // quiet reports files moved aside only. Failures are listed when the run
@@ -53,9 +51,6 @@ func notes(done dag.Outcome) []string {
 	}
 	return all
 }
-
-// dated is a moment as progress lines begin with it.
-func dated(t time.Time) string { return t.Format(time.RFC3339) }
 
 // bar shows progress as one bar for all units, on a terminal. It has no
 // colours.
@@ -131,12 +126,9 @@ func (b *bar) End() {
 	}
 }
 
-const (
-	// fewUnits is how many units of a stage get a line each. Of more, lines
-	// come at intervals.
-	fewUnits     = 20
-	lineInterval = 5 * time.Second
-)
+// fewUnits is how many units of a stage get a line each. Of more, lines come at
+// intervals.
+const fewUnits = 20
 
 // lines shows progress as dated lines, for logs.
 type lines struct {
@@ -173,7 +165,7 @@ func (l *lines) Started(dag.Ref, string) {}
 func (l *lines) Advanced(unit dag.Ref, p dag.Progress) {
 	now := l.now()
 	if u := l.long.Note(unit, p, now); u.Due(now, lineInterval) {
-		fmt.Fprintf(l.w, "%s %s %s\n", dated(now), unit, u.Text(now))
+		fmt.Fprintf(l.w, "%s %s %s\n", Dated(now), unit, u.Text(now))
 	}
 }
 
@@ -184,11 +176,11 @@ func (l *lines) Finished(done dag.Outcome) {
 	l.pace.Finish(done.Unit)
 	delete(l.long, done.Unit)
 	for _, note := range notes(done) {
-		fmt.Fprintln(l.w, dated(now), note)
+		fmt.Fprintln(l.w, Dated(now), note)
 	}
 	if done.Err != nil {
 		s.failed++
-		fmt.Fprintln(l.w, dated(now), done.Unit, "failed")
+		fmt.Fprintln(l.w, Dated(now), done.Unit, "failed")
 		return
 	}
 	s.done++
@@ -196,7 +188,7 @@ func (l *lines) Finished(done dag.Outcome) {
 		return
 	}
 	s.last = now
-	fmt.Fprintf(l.w, "%s %s %d/%d, %s in %s%s, %s\n", dated(now), done.Unit.Stage, s.done, s.total,
+	fmt.Fprintf(l.w, "%s %s %d/%d, %s in %s%s, %s\n", Dated(now), done.Unit.Stage, s.done, s.total,
 		done.Unit.Unit, phrase.Duration(done.Manifest.WallSeconds), elsewhere(done.Manifest), l.pace.Left(now))
 }
 
@@ -213,54 +205,6 @@ func elsewhere(m *dag.Manifest) string {
 // follows.
 func (l *lines) End() {
 	for _, line := range l.long.Unfinished() {
-		fmt.Fprintln(l.w, dated(l.now()), line)
-	}
-}
-
-// evaluationProgress shows how far an evaluation is: a bar on a terminal, a dated
-// line now and then elsewhere.
-type evaluationProgress struct {
-	*session
-	bar  *progressbar.ProgressBar // nil: none yet
-	last time.Time                // of the last line, or of the first call
-}
-
-// show hears of progress every second.
-func (v *evaluationProgress) show(p evaluation.Progress) {
-	what := fmt.Sprintf("pilot %d of %d", p.Pilots, p.AllPilots)
-	if p.AllContinuations > 0 {
-		what += fmt.Sprintf(", continuations %d", p.Continuations)
-		if p.Pilots == p.AllPilots {
-			what = fmt.Sprintf("continuations %d of %d", min(p.Continuations, p.AllContinuations), p.AllContinuations)
-		}
-	}
-	what += fmt.Sprintf(", %d under way", p.UnderWay)
-	if p.Scoring > 0 {
-		what += fmt.Sprintf(", %d to be scored", p.Scoring)
-	}
-	now := v.now()
-	if v.last.IsZero() {
-		v.last = now
-	}
-	switch {
-	case v.quiet:
-	case v.terminal:
-		if v.bar == nil {
-			v.bar = progressbar.NewOptions(p.AllPilots+p.AllContinuations,
-				progressbar.OptionSetWriter(v.stderr), progressbar.OptionSetWidth(30),
-				progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
-		}
-		v.bar.Describe(what)
-		v.bar.Set(min(p.Pilots+p.Continuations, p.AllPilots+p.AllContinuations))
-	case status.Over(v.last, now, lineInterval):
-		v.last = now
-		fmt.Fprintln(v.stderr, dated(now), what)
-	}
-}
-
-// end takes the bar away.
-func (v *evaluationProgress) end() {
-	if v.bar != nil {
-		v.bar.Exit()
+		fmt.Fprintln(l.w, Dated(l.now()), line)
 	}
 }
