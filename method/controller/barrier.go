@@ -52,7 +52,11 @@ func (c *Controller) decide() error {
 	c.counts.score(c.posterior, c.scores)
 	if c.Remaining != nil {
 		b := Barrier{c.stages.Barrier(c.scores), c.counts.observed}
-		if err := c.stages.Resize(max(b.Least, c.Remaining(b))); err != nil {
+		left := max(b.Least, c.Remaining(b))
+		if b.Most > 0 {
+			left = min(left, b.Most)
+		}
+		if err := c.stages.Resize(left); err != nil {
 			return err
 		}
 	}

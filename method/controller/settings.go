@@ -19,12 +19,13 @@ type Settings struct {
 	LeaveOneOut func(others []int) float64 // in the place of Weight, if there is one
 	Fractions   []float64                  // of what is left, by stage after the pilot; nil: all, in two stages
 	Least       int                        // rollouts that a task has in its last stage at least; 0: 1
+	Rounds      int                        // through all tasks, that all stages may take; 0: any number
 
 	// TaskShares is the weight of each task in the mean over tasks; nil where all are alike.
 	TaskShares []float64
 
 	// Remaining, if there is one, decides at every barrier how many rollouts are left from
-	// there on, in the place of Budget: at least Barrier.Least, which it is raised to. It
+	// there on, in the place of Budget, brought between Barrier.Least and Barrier.Most. It
 	// must depend on the barrier alone, or on what else selected rollouts have told.
 	Remaining func(Barrier) int
 
@@ -74,7 +75,7 @@ func (s Settings) check() error {
 
 // plan is how the budget is spent.
 func (s Settings) plan() staged.Plan {
-	p := staged.Plan{Pilots: s.Pilots, Weight: s.Weight, LeaveOneOut: s.LeaveOneOut, Fractions: s.Fractions, Least: s.Least, TaskShares: s.TaskShares}
+	p := staged.Plan{Pilots: s.Pilots, Weight: s.Weight, LeaveOneOut: s.LeaveOneOut, Fractions: s.Fractions, Least: s.Least, Rounds: s.Rounds, TaskShares: s.TaskShares}
 	if p.Fractions == nil {
 		p.Fractions = []float64{1}
 	}

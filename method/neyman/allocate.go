@@ -23,17 +23,67 @@ func Allocate(scores []float64, total int) ([]int, error) {
 // zero value is ready for use.
 type Allocator struct {
 	Least int // rollouts that every task gets whatever its score; 0: 1
+	Most  int // rollouts that no task gets more of; 0: any number
 
 	classes    Classes
 	class      []int
 	allocation []int
+
+	below  []int     // tasks that have not come to Most
+	scores []float64 // theirs
+	capped []int     // the allocation of all tasks under Most
 }
 
-// Allocate is the function of that name, with at least Least rollouts on each task.
-// It is the exact optimum under this floor: gains fall with every further rollout of
-// a task, so that the greatest of them, from the floor up, are the best to take. What
-// it returns holds until the next call.
+// Allocate is the function of that name, with at least Least and at most Most rollouts
+// on each task. It is the exact optimum between these bounds: gains fall with every
+// further rollout of a task, so that the greatest of them, from Least up, are the best to
+// take. What it returns holds until the next call.
 func (a *Allocator) Allocate(scores []float64, total int) ([]int, error) {
+	allocation, err := a.unbounded(scores, total)
+	if err != nil || a.Most == 0 || slices.Max(allocation) <= a.Most {
+		return allocation, err
+	}
+	return a.bounded(scores, total)
+}
+
+// bounded is the allocation where Most is less than some task would get. A task that
+// would get more gets Most, and the others divide the rest, which no task loses by: until
+// none is above.
+func (a *Allocator) bounded(scores []float64, total int) ([]int, error) {
+	if max(1, a.Least) > a.Most || total > a.Most*len(scores) {
+		return nil, fmt.Errorf("allocate %d rollouts to %d tasks: every task has at most %d", total, len(scores), a.Most)
+	}
+	a.capped, a.below = slices.Grow(a.capped[:0], len(scores))[:len(scores)], a.below[:0]
+	for i := range scores {
+		a.below = append(a.below, i)
+	}
+	for {
+		a.scores = a.scores[:0]
+		for _, i := range a.below {
+			a.scores = append(a.scores, scores[i])
+		}
+		allocation, err := a.unbounded(a.scores, total)
+		if err != nil {
+			return nil, err
+		}
+		above, still := false, a.below[:0]
+		for k, i := range a.below {
+			a.capped[i] = min(allocation[k], a.Most)
+			if allocation[k] > a.Most {
+				above = true
+				total -= a.Most
+			} else {
+				still = append(still, i)
+			}
+		}
+		if a.below = still; !above {
+			return a.capped, nil
+		}
+	}
+}
+
+// unbounded is the allocation with at least Least rollouts on each task.
+func (a *Allocator) unbounded(scores []float64, total int) ([]int, error) {
 	least := max(1, a.Least)
 	if len(scores) == 0 || total/least < len(scores) {
 		return nil, fmt.Errorf("allocate %d rollouts to %d tasks: every task needs at least %d", total, len(scores), least)

@@ -91,6 +91,49 @@ func TestAllocationAboveAFloorIsTheGreedyOne(t *testing.T) {
 	}
 }
 
+// TestAllocationBelowACeilingIsTheGreedyOne compares values, since tasks without
+// variance may have any numbers.
+func TestAllocationBelowACeilingIsTheGreedyOne(t *testing.T) {
+	random := seed.Root(4).Stream()
+	value := func(scores []float64, allocation []int) (sum float64) {
+		for i, v := range scores {
+			sum += v / float64(allocation[i])
+		}
+		return sum
+	}
+	var a Allocator
+	for range 20_000 {
+		scores := kindsOfScores(&random)
+		a.Least = 1 + int(random.Uint64()%4)
+		a.Most = a.Least + int(random.Uint64()%30)
+		total := a.Least*len(scores) + int(random.Uint64()%uint64(1+(a.Most-a.Least)*len(scores)))
+		got, err := a.Allocate(scores, total)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := slices.Repeat([]int{a.Least}, len(scores))
+		for spent := a.Least * len(scores); spent < total; spent++ {
+			best, gain := -1, -1.0
+			for i, v := range scores {
+				if g := v / float64(want[i]*(want[i]+1)); want[i] < a.Most && g > gain {
+					best, gain = i, g
+				}
+			}
+			want[best]++
+		}
+		all := 0
+		for _, n := range got {
+			all += n
+		}
+		if all != total || slices.Min(got) < a.Least || slices.Max(got) > a.Most || value(scores, got) > value(scores, want)*(1+1e-12) {
+			t.Fatalf("Allocate(%v, %d) from %d to %d =\n%v, greedy gives\n%v", scores, total, a.Least, a.Most, got, want)
+		}
+	}
+	if _, err := a.Allocate([]float64{1, 2}, 2*a.Most+1); err == nil {
+		t.Error("more rollouts than fit below the ceiling are allocated")
+	}
+}
+
 // TestAllocationIsOptimal compares the value with every possible allocation of
 // small cases.
 func TestAllocationIsOptimal(t *testing.T) {

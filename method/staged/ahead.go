@@ -24,7 +24,7 @@ func (a *Ahead) clone() *Ahead {
 	return &Ahead{
 		open: slices.Clone(a.open), rest: slices.Clone(a.rest), left: a.left,
 		shares: a.shares,
-		scores: make([]float64, len(a.rest)), allocator: neyman.Allocator{Least: a.allocator.Least},
+		scores: make([]float64, len(a.rest)), allocator: neyman.Allocator{Least: a.allocator.Least, Most: a.allocator.Most},
 	}
 }
 

@@ -15,6 +15,7 @@ type Barrier struct {
 	Rest       []float64 // weight that each task has left (R)
 	TaskShares []float64 // of the tasks in the mean, by Plan.TaskShares; nil where all are alike
 	Least      int       // rollouts that must be left: for each task that has weight left, Plan.Least
+	Most       int       // rollouts that may be left, by Plan.Rounds; 0: any number
 	Left       int       // rollouts that are left
 }
 
@@ -23,7 +24,7 @@ type Barrier struct {
 func (s *Stages) Barrier(scores []float64) Barrier {
 	return Barrier{
 		Stages: s.stage + 1, Scores: scores, Shrinkage: s.shrinkage, Rest: s.ahead.rest, TaskShares: s.plan.TaskShares,
-		Least: s.least(), Left: s.ahead.left,
+		Least: s.least(), Most: len(s.ahead.open) * s.ahead.allocator.Most, Left: s.ahead.left,
 	}
 }
 
@@ -91,13 +92,16 @@ func (b Barrier) split() (spent, root float64) {
 }
 
 // Resize changes how many rollouts are left, at a barrier. It may depend on anything
-// that was observed, and is at least Barrier.Least.
+// that was observed, is at least Barrier.Least, and at most Barrier.Most where that is
+// not 0.
 func (s *Stages) Resize(left int) error {
 	switch {
 	case !s.observed || s.Done():
 		return ErrOrder
 	case left < s.least():
 		return fmt.Errorf("staged: %d rollouts for %d tasks that have weight left: want at least %d for each", left, len(s.ahead.open), s.ahead.allocator.Least)
+	case s.ahead.allocator.Most > 0 && left > len(s.ahead.open)*s.ahead.allocator.Most:
+		return fmt.Errorf("staged: %d rollouts for %d tasks do not fit the rounds that are left: want at most %d for each", left, len(s.ahead.open), s.ahead.allocator.Most)
 	}
 	s.ahead.left = left
 	return nil

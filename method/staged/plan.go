@@ -26,6 +26,12 @@ type Plan struct {
 	// It is at most what the pilot leaves of the budget.
 	Least int
 
+	// Rounds is the number of rounds through all tasks that all stages together may take,
+	// where a stage takes as many as its largest task has rollouts; 0: any number. It is
+	// for programs that go through all tasks again and again, and skip those that have
+	// had what they get.
+	Rounds int
+
 	// TaskShares is the weight of each task in the mean over tasks, positive and one in all;
 	// nil where all are alike. Tasks of several benchmarks may count differently.
 	TaskShares []float64
@@ -42,6 +48,8 @@ func (p Plan) check(tasks, budget int) error {
 		return fmt.Errorf("staged: a pilot of %d rollouts per task does not fit a budget of %d: want 1 to %d", p.Pilots, budget, budget-1)
 	case p.Least < 0 || p.Least > budget-p.Pilots:
 		return fmt.Errorf("staged: at least %d rollouts per task after a pilot of %d do not fit a budget of %d: want 0 to %d", p.Least, p.Pilots, budget, budget-p.Pilots)
+	case p.Rounds != 0 && p.Rounds < budget+len(p.Fractions):
+		return fmt.Errorf("staged: %d rounds cannot hold a budget of %d in %d stages: want %d at least, and better twice as many", p.Rounds, budget, p.Stages(), budget+len(p.Fractions))
 	case !(p.Weight >= 0 && p.Weight <= 1):
 		return fmt.Errorf("staged: a stage weight of %v: want 0 to 1", p.Weight)
 	case len(p.Fractions) == 0 || p.Fractions[len(p.Fractions)-1] != 1:

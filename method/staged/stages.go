@@ -16,6 +16,7 @@ type Stages struct {
 	plan     Plan
 	budget   int
 	stage    int  // under way, from 0; the pilot is 0
+	rounds   int  // of Plan.Rounds, that the stages so far take
 	observed bool // the outcome of the stage is known
 	ahead    Ahead
 
@@ -56,12 +57,22 @@ func New(tasks, budget int, plan Plan) (*Stages, error) {
 // Restart begins another evaluation under the same plan.
 func (s *Stages) Restart() {
 	s.stage, s.observed, s.sum = 0, false, 0
+	s.rounds = s.plan.Pilots
+	s.bound()
 	s.ahead.left = len(s.sizes) * (s.budget - s.plan.Pilots)
 	s.ahead.open = s.ahead.open[:0]
 	for i := range s.sizes {
 		s.sizes[i], s.shares[i], s.means[i] = s.plan.Pilots, s.budget, 0
 		s.weigh(i, s.plan.Weight)
 		s.ahead.open = append(s.ahead.open, i)
+	}
+}
+
+// bound bounds what a task may have in the stages ahead by the rounds that are left. Each
+// stage but the last may round a task's part up, so that a round is kept for it.
+func (s *Stages) bound() {
+	if s.plan.Rounds > 0 {
+		s.ahead.allocator.Most = max(1, s.plan.Rounds-s.rounds-max(0, len(s.plan.Fractions)-s.stage-1))
 	}
 }
 
@@ -221,6 +232,8 @@ func (s *Stages) Decide(scores []float64) error {
 	}
 	s.ahead.close(s.sizes, s.shares)
 	s.stage, s.observed = s.stage+1, false
+	s.rounds += slices.Max(s.sizes)
+	s.bound()
 	return nil
 }
 

@@ -211,6 +211,44 @@ func decide(t *testing.T, s *staged.Stages, scores ...float64) {
 	}
 }
 
+// TestRoundsHoldAllStages lets scores ask for all that there is, again and again.
+func TestRoundsHoldAllStages(t *testing.T) {
+	const tasks, budget = 5, 8
+	for rounds := budget + 3; rounds < 6*budget; rounds++ {
+		for salt := range uint64(20) {
+			s := begin(t, tasks, budget, staged.Plan{Pilots: 2, Weight: 0.2, Fractions: []float64{0.3, 0.5, 1}, Rounds: rounds})
+			used, all := 0, 0
+			var p past
+			for {
+				used += slices.Max(s.Sizes())
+				for _, n := range s.Sizes() {
+					all += n
+				}
+				p.sizes, p.passes = append(p.sizes, slices.Clone(s.Sizes())), append(p.passes, make([]int, tasks))
+				if err := s.Observe(make([]int, tasks)); err != nil {
+					t.Fatal(err)
+				}
+				if s.Done() {
+					break
+				}
+				score := greedy
+				if salt > 0 {
+					score = arbitrary(salt)
+				}
+				if err := s.Decide(score(p, tasks)); err != nil {
+					t.Fatalf("%d rounds: %v", rounds, err)
+				}
+			}
+			if used > rounds || all != tasks*budget {
+				t.Fatalf("%d rounds are taken of %d, %d rollouts, want %d", used, rounds, all, tasks*budget)
+			}
+		}
+	}
+	if _, err := staged.New(tasks, budget, staged.Plan{Pilots: 2, Weight: 0.2, Fractions: []float64{0.3, 1}, Rounds: budget + 1}); err == nil {
+		t.Error("a round for each rollout of the budget is enough for three stages")
+	}
+}
+
 // TestRestartIsNew begins again in used memory, which must give the same bits as new.
 func TestRestartIsNew(t *testing.T) {
 	for seed := range uint64(50) {
