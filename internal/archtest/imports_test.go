@@ -95,6 +95,7 @@ var importRules = []importRule{
 
 	// A client of one server, and what is made over it.
 	{"internal/vllm", []string{"internal/seed", "internal/clock"}},
+	{"internal/protocol", []string{"internal/evaluation", "internal/journal", "method/…"}},
 	{"internal/evaluation", []string{
 		"method/controller", "method/design", "method/drift", "method/estimate", "method/informed", "method/neyman", "method/passk", "method/staged", "internal/policy", "internal/router", "internal/coupled", "internal/sampler", "internal/vllm",
 		"internal/partial", "internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/clock", "internal/seed", "internal/trial",

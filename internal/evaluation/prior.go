@@ -53,27 +53,53 @@ func (s *Setup) prior(w *Way, reference *neyman.Prior) (controller.Prior, error)
 	return controller.Informed(prior), nil
 }
 
-// controller is the policy, ready to begin, with the evaluation that it extends if there
-// is one, and what it asks for at barriers.
-func (s *Setup) controller(reference *neyman.Prior, past *controller.Past, seen func(task, rollouts int) tokens) (*controller.Controller, error) {
-	way, err := s.way()
+// Controller is the policy, ready to begin, for a program that runs the rollouts itself.
+// Without ahead nothing is submitted before it is selected. used tells the tokens of the
+// answers of a task's first rollouts, for a Stop by tokens.
+func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, rollouts int) (sum, squares float64)) (*controller.Controller, error) {
+	c, err := s.settings(reference, nil, func(task, rollouts int) (t tokens) {
+		t.sum, t.squares = used(task, rollouts)
+		return t
+	})
 	if err != nil {
 		return nil, err
 	}
+	if c.Policy == controller.Async && !ahead {
+		c.Policy = controller.Sync
+	}
+	return controller.New(c)
+}
+
+// controller is the policy, ready to begin, with the evaluation that it extends if there
+// is one, and what it asks for at barriers.
+func (s *Setup) controller(reference *neyman.Prior, past *controller.Past, seen func(task, rollouts int) tokens) (*controller.Controller, error) {
+	c, err := s.settings(reference, past, seen)
+	if err != nil {
+		return nil, err
+	}
+	return controller.New(c)
+}
+
+// settings are those of the policy.
+func (s *Setup) settings(reference *neyman.Prior, past *controller.Past, seen func(task, rollouts int) tokens) (c controller.Settings, err error) {
+	way, err := s.way()
+	if err != nil {
+		return c, err
+	}
 	d, tasks := s.Design, len(s.TaskIDs)
-	c := controller.Settings{Policy: way.Controller, Tasks: tasks, Budget: s.Budget, Pilots: d.Pilots, TaskShares: s.Shares}
+	c = controller.Settings{Policy: way.Controller, Tasks: tasks, Budget: s.Budget, Pilots: d.Pilots, TaskShares: s.Shares}
 	if way.Uniform() {
-		return controller.New(c)
+		return c, nil
 	}
 	c.Weight, c.Fractions, c.Order = d.Weight, d.Fractions, coupled.Ranks(s.TaskIDs, s.Seed)
-	c.Least = s.Floor(d.Pilots)
+	c.Least, c.Rounds = s.Floor(d.Pilots), d.Rounds
 	if c.Prior, err = s.prior(way, reference); err != nil {
-		return nil, err
+		return c, err
 	}
 	if way.InStages != nil && way.InStages.LeaveOneOut {
 		plan, err := (&policy.InStages{After: 1, LeaveOneOut: true}).Plan(tasks, s.Budget, d.Pilots, d.Weight)
 		if err != nil {
-			return nil, err
+			return c, err
 		}
 		c.LeaveOneOut = plan.LeaveOneOut
 	}
@@ -83,5 +109,5 @@ func (s *Setup) controller(reference *neyman.Prior, past *controller.Past, seen 
 	if s.Stop != nil {
 		c.Remaining = s.Stop.remaining(seen)
 	}
-	return controller.New(c)
+	return c, nil
 }

@@ -279,21 +279,11 @@ func (s *Settings) conclude(st *store, c *controller.Controller, record *router.
 	if s.Setup.Extends != nil {
 		r.Extends = s.Setup.Extends.Folder
 	}
-	for i := range s.Setup.TaskIDs {
-		t := s.Setup.row(c, i)
-		r.Rollouts += t.Rollouts()
-		r.Rows = append(r.Rows, t)
-	}
+	r.rows(&s.Setup, c)
 	if err := r.count(st, s.Rules); err != nil {
 		return nil, err
 	}
-	if err := r.estimate(&s.Setup, s.Prior); err != nil {
-		return nil, err
-	}
-	if err := r.passK(s.Setup.PassK, c.Least, s.Prior); err != nil {
-		return nil, err
-	}
-	if err := r.known(&s.Setup); err != nil {
+	if err := r.follow(&s.Setup, c, s.Prior); err != nil {
 		return nil, err
 	}
 	rows, err := st.rows()
@@ -312,6 +302,44 @@ func (s *Settings) conclude(st *store, c *controller.Controller, record *router.
 		return nil, err
 	}
 	return r, clear(s.Folder)
+}
+
+// rows sets the tasks of a complete controller, of which no reward is counted yet.
+func (r *Result) rows(s *Setup, c *controller.Controller) {
+	for i := range s.TaskIDs {
+		t := s.row(c, i)
+		r.Rollouts += t.Rollouts()
+		r.Rows = append(r.Rows, t)
+	}
+}
+
+// follow sets what follows from the rewards of the tasks.
+func (r *Result) follow(s *Setup, c *controller.Controller, prior *neyman.Prior) error {
+	if err := r.estimate(s, prior); err != nil {
+		return err
+	}
+	if err := r.passK(s.PassK, c.Least, prior); err != nil {
+		return err
+	}
+	return r.known(s)
+}
+
+// Outcome is the result of an evaluation whose rollouts another program has run, of a
+// complete controller and the reward of each selected rollout, numbered from 0 in its
+// task. What requests came to is not in it.
+func (s *Setup) Outcome(c *controller.Controller, prior *neyman.Prior, reward func(task, rollout int) float64) (*Result, error) {
+	r := &Result{
+		Schema: resultSchema, Benchmark: s.Benchmark, Model: s.Model, Policy: s.Policy, Budget: s.Budget,
+		Seed: s.Seed, Stop: s.Stop, Tasks: len(s.TaskIDs), Provenance: "measured", Design: s.Design,
+	}
+	r.rows(s, c)
+	for i := range r.Rows {
+		t := &r.Rows[i]
+		for n := range t.Pilots + t.Continuations {
+			t.take(n, reward(i, int(n)))
+		}
+	}
+	return r, r.follow(s, c, prior)
 }
 
 // count counts the selected rollouts, which must all be there.

@@ -58,6 +58,7 @@ type Design struct {
 	Pilots    int       `json:"pilots"`              // m
 	Weight    float64   `json:"weight"`              // w, of the pilot, or of the evaluation that is extended
 	Fractions []float64 `json:"fractions,omitempty"` // of what is left, by stage after the pilot; none: all of it, in two stages
+	Rounds    int       `json:"rounds,omitempty"`    // through all tasks, that all stages may take; 0: any number
 	Risk      *float64  `json:"risk"`                // variance relative to Uniform's that the prior expects; null under Uniform
 	Source    string    `json:"source"`              // its file in the output folder, or what else it follows from
 }
@@ -191,6 +192,10 @@ func (s *Setup) check(path string) error {
 	}
 	return nil
 }
+
+// Keep writes the setup into the folder of an evaluation where there is none, and
+// otherwise tells whether it is the one that is there.
+func (s *Setup) Keep(folder string) error { return s.keep(folder) }
 
 // keep writes the setup where there is none, and otherwise tells whether it is
 // the one that is there.

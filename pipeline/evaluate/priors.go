@@ -23,6 +23,7 @@ type Known struct {
 // donors reads what is known of the benchmark's tasks. The evaluation of the model under
 // the seed is none of it; model is "" where nobody is evaluated yet.
 func (b *Benchmark) donors(k Known, model string, seed uint64) (all []evaluation.Donor, err error) {
+	all = append(all, b.told...)
 	for _, source := range k.Sources {
 		var found []evaluation.Donor
 		if isProfile(source) {
@@ -65,7 +66,7 @@ func (b *Benchmark) profiled(source, evaluated string) (all []evaluation.Donor, 
 	}
 	var others []string
 	for _, p := range profiles {
-		if p.Benchmark != b.tasks.ID || one && p.Model != model {
+		if !b.named(profiles, p.Benchmark) || one && p.Model != model {
 			others = append(others, p.Name())
 			continue
 		}
@@ -82,6 +83,12 @@ func (b *Benchmark) profiled(source, evaluated string) (all []evaluation.Donor, 
 		return nil, fmt.Errorf("it has no profile of %s%s, but of %s", b.tasks.ID, with(model), brief(others))
 	}
 	return all, nil
+}
+
+// named reports whether profiles of a name are of these tasks. Another program may call
+// the benchmark as it likes, where a file has no other.
+func (b *Benchmark) named(profiles []profile.Profile, name string) bool {
+	return name == b.tasks.ID || b.outside && !slices.ContainsFunc(profiles, func(p profile.Profile) bool { return p.Benchmark != name })
 }
 
 func with(model string) string {

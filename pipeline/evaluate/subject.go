@@ -59,6 +59,9 @@ type Benchmark struct {
 	files  []experiment.TaskFile // one for each benchmark
 	parts  []evaluation.Part     // the benchmarks of a suite; none of a single one
 	shares []float64             // of the tasks in the mean of a suite
+
+	outside bool               // only the tasks' ids are known: another program asks
+	told    []evaluation.Donor // that it has itself
 }
 
 // out is the output folder.

@@ -1,0 +1,211 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"speceval/internal/evaluation"
+)
+
+// Version of the protocol.
+const Version = 1
+
+// FieldError is a fault of a message. Nothing has changed by it.
+type FieldError struct{ Field, Message string }
+
+// Error names the field.
+func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
+
+// Start begins an evaluation, or goes on with the one that the server has.
+type Start struct {
+	Protocol  int       `json:"protocol"`
+	Benchmark string    `json:"benchmark"`
+	Model     string    `json:"model"`
+	Tasks     []string  `json:"tasks"`
+	Clusters  []string  `json:"clusters,omitempty"` // of each task; tasks of one are no independent sample
+	Weights   []float64 `json:"weights,omitempty"`  // of each task in the mean
+
+	// What it may spend: one of the first two, and with the second or alone the others.
+	Budget      int     `json:"budget,omitempty"`       // rollouts per task on average
+	TargetSE    float64 `json:"target_se,omitempty"`    // standard error to come down to
+	MaxRollouts int     `json:"max_rollouts,omitempty"` // in all
+	MaxTokens   int64   `json:"max_tokens,omitempty"`   // of answers, in all
+
+	Policy string  `json:"policy,omitempty"` // as of speceval evaluate
+	Stages int     `json:"stages,omitempty"`
+	Seed   *uint64 `json:"seed,omitempty"`
+	PassK  []int   `json:"pass_k,omitempty"`
+	Places int     `json:"places,omitempty"` // rollouts that run at a time, for the number of stages
+	Rounds int     `json:"rounds,omitempty"` // through all tasks, in which every stage must find room
+	Ahead  *bool   `json:"ahead,omitempty"`  // give likely rollouts before they are selected; true if left out
+
+	Prior  []string `json:"prior,omitempty"` // evaluations, profiles and logs of the same tasks
+	Donors []Donor  `json:"donors,omitempty"`
+}
+
+// Donor is what another evaluation has of the tasks.
+type Donor struct {
+	Name     string `json:"name"`
+	Same     bool   `json:"same_model,omitempty"`
+	Rollouts []int  `json:"rollouts"` // by task
+	Passes   []int  `json:"passes"`
+}
+
+// typed is a message as far as its type.
+type typed struct {
+	Type string `json:"type"`
+}
+
+// Messages that a program sends, but for those of a type alone.
+type (
+	startMessage struct {
+		typed
+		Start
+	}
+	nextMessage struct {
+		typed
+		Most *int `json:"most"`
+	}
+	rolloutMessage struct {
+		typed
+		Rollout
+	}
+	completedMessage struct {
+		typed
+		Rollout
+		Reward *float64 `json:"reward"`
+		Tokens int64    `json:"tokens"`
+	}
+	estimateMessage struct {
+		typed
+		Tasks bool `json:"tasks"` // with every task
+	}
+	resumeMessage struct {
+		typed
+		Snapshot *Snapshot `json:"snapshot"`
+	}
+)
+
+// Replies, by their type.
+type (
+	// Started replies to start and resume.
+	Started struct {
+		Type      string    `json:"type"`
+		Protocol  int       `json:"protocol"`
+		Program   string    `json:"program"`
+		Policy    string    `json:"policy"`
+		Tasks     int       `json:"tasks"`
+		Rollouts  int       `json:"rollouts"` // in all; 0 where what is found decides
+		Pilots    int       `json:"pilots"`
+		Stages    int       `json:"stages"`
+		Donors    []string  `json:"donors"`
+		Resumed   bool      `json:"resumed"`
+		Completed int       `json:"completed"`
+		InFlight  []Rollout `json:"in_flight"`
+		Notes     []string  `json:"notes"`
+	}
+	// Run replies to next.
+	Run struct {
+		Type     string    `json:"type"`
+		Rollouts []Rollout `json:"rollouts"`
+		Stage    int       `json:"stage"`
+		Final    bool      `json:"final"`
+		Done     bool      `json:"done"`
+	}
+	// Noted replies to completed, failed and aborted.
+	Noted struct {
+		Type     string    `json:"type"`
+		Released bool      `json:"released"`
+		Final    bool      `json:"final"`
+		Done     bool      `json:"done"`
+		Surplus  []Rollout `json:"surplus,omitempty"`
+	}
+	// Surplus replies to surplus.
+	Surplus struct {
+		Type     string    `json:"type"`
+		Rollouts []Rollout `json:"rollouts"`
+	}
+	// Estimate replies to estimate.
+	Estimate struct {
+		Type        string   `json:"type"`
+		Complete    bool     `json:"complete"`
+		Rollouts    int      `json:"rollouts"`              // whose rewards count so far
+		Of          int      `json:"of"`                    // that will count; 0 where that is not decided yet
+		Provisional *float64 `json:"provisional,omitempty"` // expected mean, while it is not complete
+		*Numbers
+	}
+	// Numbers are those of a complete evaluation.
+	Numbers struct {
+		Mean               float64               `json:"mean"`
+		StandardError      float64               `json:"standard_error"` // of rollouts, on these tasks
+		Interval           [2]float64            `json:"interval"`
+		StandardErrorTasks float64               `json:"standard_error_tasks"` // of what these tasks are a sample of
+		IntervalTasks      [2]float64            `json:"interval_tasks"`
+		Uniform            evaluation.Equivalent `json:"uniform"`
+		PassK              []evaluation.PassK    `json:"pass_k,omitempty"`
+		Known              *evaluation.Known     `json:"known,omitempty"`
+		Notes              []string              `json:"notes"`
+		Rows               []evaluation.Task     `json:"tasks,omitempty"`
+	}
+	// SnapshotReply replies to snapshot.
+	SnapshotReply struct {
+		Type     string    `json:"type"`
+		Snapshot *Snapshot `json:"snapshot"`
+	}
+	// Fault replies to a message that has one.
+	Fault struct {
+		Type    string `json:"type"`
+		Field   string `json:"field"`
+		Message string `json:"message"`
+	}
+)
+
+// kind is the type of a message, which must be an object in JSON.
+func kind(line []byte) (string, error) {
+	if !utf8.Valid(line) {
+		return "", &FieldError{"line", "it is not UTF-8"}
+	}
+	if len(bytes.TrimSpace(line)) == 0 {
+		return "", &FieldError{"line", "it is empty"}
+	}
+	var m typed
+	if err := json.Unmarshal(line, &m); err != nil {
+		return "", fieldError(err)
+	}
+	return m.Type, nil
+}
+
+// decode reads a message of a known type. A field that the type does not have is refused:
+// it may be a misspelt one.
+func decode(line []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return fieldError(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return &FieldError{"line", "there is more than one JSON value in it"}
+	}
+	return nil
+}
+
+// fieldError is an error of package json as one of a field.
+func fieldError(err error) error {
+	var kind *json.UnmarshalTypeError
+	var field *FieldError
+	switch {
+	case errors.As(err, &field):
+		return field
+	case errors.As(err, &kind) && kind.Field != "":
+		return &FieldError{kind.Field, fmt.Sprintf("it is a %s, want %s", kind.Value, kind.Type)}
+	}
+	if _, name, found := strings.Cut(err.Error(), "unknown field "); found {
+		return &FieldError{strings.Trim(name, `"`), "there is no such field in this message"}
+	}
+	return &FieldError{"line", "it is no JSON object: " + strings.TrimPrefix(err.Error(), "json: ")}
+}

@@ -1,0 +1,162 @@
+package evaluate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"speceval/internal/benchmark"
+	"speceval/internal/evaluation"
+	"speceval/internal/protocol"
+	"speceval/method/neyman"
+	"speceval/pipeline/config"
+	"speceval/pipeline/experiment"
+)
+
+// Outside makes setups of evaluations whose rollouts another program runs, of tasks that
+// are known by their ids alone.
+type Outside struct {
+	Context context.Context
+	Config  *config.Config // for stored evaluations and designs
+	Say     func(string)   // what people should know
+}
+
+// unnamed is a benchmark or model that has no name.
+const unnamed = "unnamed"
+
+// Setup is the evaluation that a program asks for. A fault of what it asks for is a
+// *protocol.FieldError.
+func (o Outside) Setup(m protocol.Start) (*evaluation.Setup, []string, error) {
+	setup, notes, err := o.setup(m)
+	var request *RequestError
+	if errors.As(err, &request) {
+		err = &protocol.FieldError{Field: field(err.Error()), Message: err.Error()}
+	}
+	return setup, notes, err
+}
+
+// field is the field of a message whose flag an error begins with.
+func field(message string) string {
+	flag, rest, _ := strings.Cut(strings.TrimPrefix(message, "--"), " ")
+	if len(rest)+len(flag)+1 == len(message) {
+		return "start"
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(flag, ":"), "-", "_")
+}
+
+func (o Outside) setup(m protocol.Start) (*evaluation.Setup, []string, error) {
+	if err := checkTasks(m.Tasks); err != nil {
+		return nil, nil, err
+	}
+	var notes []string
+	say := func(text string) { notes = append(notes, text) }
+	s, err := o.subject(m)
+	if err != nil {
+		return nil, nil, err
+	}
+	setup, err := s.requested(o.Context, Request{
+		Policy: m.Policy, Stages: m.Stages, PassK: m.PassK, Seed: m.Seed,
+		Goal: Goal{Budget: m.Budget, TargetSE: m.TargetSE, MostRollouts: m.MaxRollouts, MostTokens: m.MaxTokens, Known: Known{Sources: m.Prior, OtherPrompts: true}},
+	}, say)
+	if err != nil {
+		return nil, nil, err
+	}
+	if setup.Shares, err = shares(m.Weights, len(m.Tasks)); err != nil {
+		return nil, nil, err
+	}
+	if len(m.Clusters) != 0 && len(m.Clusters) != len(m.Tasks) {
+		return nil, nil, &protocol.FieldError{Field: "clusters", Message: fmt.Sprintf("of %d tasks, want %d", len(m.Clusters), len(m.Tasks))}
+	}
+	setup.Clusters, setup.Asked = m.Clusters, map[string]string{}
+	if setup.Design, err = s.designOf(o.Context, &setup, m.Stages, max(1, m.Places), o.Say); err != nil {
+		return nil, nil, err
+	}
+	if setup.Design.Rounds = m.Rounds; m.Rounds != 0 && m.Rounds < setup.Budget+max(1, len(setup.Design.Fractions)) {
+		return nil, nil, &protocol.FieldError{Field: "rounds", Message: fmt.Sprintf("%d rounds through all tasks have no room for the noisy ones at a budget of %d: want %d at least, and better %d", m.Rounds, setup.Budget, setup.Budget+max(1, len(setup.Design.Fractions)), 4*setup.Budget)}
+	}
+	if err := setup.Check(); err != nil {
+		return nil, nil, &RequestError{err}
+	}
+	return &setup, notes, nil
+}
+
+// subject is the model and the tasks of a program, with the donors that it has itself.
+func (o Outside) subject(m protocol.Start) (*Subject, error) {
+	prior, err := neyman.NewPrior(o.Config.Replay.QuadratureOrder)
+	if err != nil {
+		return nil, err
+	}
+	file := experiment.TaskFile{ID: orUnnamed(m.Benchmark)}
+	for i, id := range m.Tasks {
+		file.Tasks = append(file.Tasks, benchmark.Task{Benchmark: file.ID, ID: id, Index: i})
+	}
+	b := &Benchmark{cfg: o.Config, tasks: file, prior: prior, files: []experiment.TaskFile{file}, outside: true}
+	for i, d := range m.Donors {
+		own, err := told(d, len(m.Tasks))
+		if err != nil {
+			return nil, &protocol.FieldError{Field: fmt.Sprintf("donors[%d]", i), Message: err.Error()}
+		}
+		b.told = append(b.told, own)
+	}
+	return b.With(orUnnamed(m.Model))
+}
+
+func orUnnamed(name string) string {
+	if name == "" {
+		return unnamed
+	}
+	return name
+}
+
+// checkTasks says what is wrong with the ids of tasks, if anything.
+func checkTasks(ids []string) error {
+	if len(ids) < 2 {
+		return &protocol.FieldError{Field: "tasks", Message: fmt.Sprintf("%d ids: want 2 at least", len(ids))}
+	}
+	seen := make(map[string]int, len(ids))
+	for i, id := range ids {
+		if at, there := seen[id]; there || id == "" {
+			return &protocol.FieldError{Field: fmt.Sprintf("tasks[%d]", i), Message: fmt.Sprintf("the id %q is empty or that of tasks[%d], too", id, at)}
+		}
+		seen[id] = i
+	}
+	return nil
+}
+
+// shares are weights of tasks as shares of one; nil where all are alike.
+func shares(weights []float64, tasks int) ([]float64, error) {
+	if len(weights) == 0 {
+		return nil, nil
+	}
+	sum := 0.0
+	for i, w := range weights {
+		if !(w > 0) || math.IsInf(w, 1) {
+			return nil, &protocol.FieldError{Field: fmt.Sprintf("weights[%d]", i), Message: fmt.Sprintf("%v: want a positive number", w)}
+		}
+		sum += w
+	}
+	if len(weights) != tasks {
+		return nil, &protocol.FieldError{Field: "weights", Message: fmt.Sprintf("of %d tasks, want %d", len(weights), tasks)}
+	}
+	all := slices.Clone(weights)
+	for i := range all {
+		all[i] /= sum
+	}
+	return all, nil
+}
+
+// told is a donor that a program has itself.
+func told(d protocol.Donor, tasks int) (evaluation.Donor, error) {
+	if len(d.Rollouts) != tasks || len(d.Passes) != tasks {
+		return evaluation.Donor{}, fmt.Errorf("rollouts of %d and passes of %d tasks, want %d", len(d.Rollouts), len(d.Passes), tasks)
+	}
+	for i, n := range d.Rollouts {
+		if n < 0 || d.Passes[i] < 0 || d.Passes[i] > n {
+			return evaluation.Donor{}, fmt.Errorf("%d passes of %d rollouts of its task %d: want 0 to all of them", d.Passes[i], n, i)
+		}
+	}
+	return evaluation.Donor{Name: orUnnamed(d.Name), Source: "the program", Same: d.Same, Counts: evaluation.Counts{Passes: d.Passes, Rollouts: d.Rollouts}}, nil
+}

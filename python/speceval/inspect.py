@@ -1,0 +1,355 @@
+"""Rollouts of an Inspect task where they help most, and the mean that comes of them.
+
+    Task(..., epochs=64, early_stopping=HBN(budget=16), metrics=[mean()])
+
+runs exactly 16 epochs of every sample on average, and no more than 64 of any: first a
+few of each, then more where the scores disagree. Nothing else of the task is touched.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from inspect_ai.hooks import Hooks, SampleEnd, hooks
+from inspect_ai.scorer import Metric, SampleScore, Value, metric
+from inspect_ai.util import EarlyStop
+
+from .client import PROTOCOL, Client
+
+if TYPE_CHECKING:
+    from inspect_ai.dataset import Sample
+    from inspect_ai.log import EvalSpec
+
+__all__ = ["HBN", "mean"]
+
+MANAGER = "speceval"
+"""Name of the allocation in logs."""
+
+SKIPPED = "speceval: the budget has no rollout here"
+"""Reason of an epoch that is not run."""
+
+LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+"""Values of Inspect's scorers that are letters."""
+
+
+class HBN:
+    """Early stopping that spends an exact budget of epochs where they help most.
+
+    A pilot of every sample comes first; a hierarchical Bayesian model of the scores then
+    says where the rest goes, in one stage or several. Epochs beyond that are skipped, and
+    the mean of `mean()` is unbiased, which Inspect's mean over epochs is not.
+    """
+
+    def __init__(
+        self,
+        budget: int | None = None,
+        *,
+        target_se: float | None = None,
+        max_rollouts: int | None = None,
+        prior: Iterable[str | os.PathLike[str]] = (),
+        policy: str | None = None,
+        stages: int | None = None,
+        scorer: str | None = None,
+        key: str | None = None,
+        reward: Callable[[Value], float] | None = None,
+        cluster: Callable[[Sample], str] | None = None,
+        seed: int | None = None,
+        program: str | None = None,
+    ) -> None:
+        """Say what is spent, and what is known.
+
+        Args:
+           budget: Epochs per sample on average. Exactly so many times the samples are run.
+           target_se: In the place of a budget: run until the standard error is this.
+           max_rollouts: Epochs of all samples together, with target_se or alone.
+           prior: Earlier results of the same samples: logs of Inspect and of other tools,
+              folders of evaluations of speceval, files of profiles (FILE#MODEL for one
+              model's). The mean stays unbiased whatever they say.
+           policy: One of `speceval evaluate --help`; what suits the prior if left out.
+           stages: Number of stages, the pilot among them; chosen if left out.
+           scorer: Name of the scorer whose score counts, where the task has several.
+           key: Key of the value that counts, where values are dictionaries.
+           reward: Reward from 0 to 1 of a value, in the place of the usual one.
+           cluster: Cluster of a sample, where samples are no independent ones.
+           seed: Breaks ties; another one is another evaluation.
+           program: Path of the speceval program; found by itself if left out.
+        """
+        self._start = {
+            "budget": budget, "target_se": target_se, "max_rollouts": max_rollouts, "policy": policy,
+            "stages": stages, "seed": seed, "prior": [os.fspath(p) for p in prior] or None,
+        }
+        self._scorer, self._key, self._reward, self._cluster, self._program = scorer, key, reward, cluster, program
+
+    async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
+        """Begin the evaluation of a task with a model."""
+        if task.config.log_samples is False:
+            raise ValueError("HBN needs log_samples: without it Inspect runs every epoch of every sample")
+        ids: list[str | int] = [sample.id for sample in samples if sample.id is not None]
+        names = [str(id) for id in ids]
+        clusters = None if self._cluster is None else [self._cluster(sample) for sample in samples]
+        client = Client(binary=self._program)
+        try:
+            started = await anyio.to_thread.run_sync(lambda: client.start(
+                names, benchmark=task.task, model=str(task.model), clusters=clusters,
+                rounds=epochs, places=_places(task), ahead=False, **self._start,
+            ))
+            run = _Run(self, client, started)
+        except BaseException:
+            client.close()
+            raise
+        _runs[task.eval_id] = run
+        _current.set(run)
+        return MANAGER
+
+    async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
+        """Wait until it is decided whether an epoch of a sample is run."""
+        run = _current.get()
+        if await run.wanted(str(id), epoch):
+            return None
+        return EarlyStop(id=id, epoch=epoch, reason=SKIPPED)
+
+    async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, SampleScore]) -> None:
+        """Take the score of an epoch, also of one that an earlier run had."""
+        run = _current.get()
+        run.completed(str(id), epoch, self.reward_of(scores))
+
+    async def complete_task(self) -> dict[str, Any]:
+        """End the evaluation; what it came to goes into the log."""
+        run = _current.get()
+        return run.end()
+
+    def reward_of(self, scores: Mapping[str, SampleScore]) -> float | None:
+        """The reward of an epoch by its scores; None if it has none."""
+        if not scores:
+            return None
+        if self._scorer is None and len(scores) > 1:
+            raise ValueError(f"the task has the scorers {', '.join(scores)}: say HBN(scorer=…)")
+        name = self._scorer or next(iter(scores))
+        if name not in scores:
+            raise ValueError(f"the task has no scorer {name!r}, but {', '.join(scores)}")
+        return self.reward_of_value(scores[name].score.value)
+
+    def reward_of_value(self, value: Value) -> float | None:
+        """The reward of a value of a score; None if it is none, as of NaN."""
+        if isinstance(value, Mapping):
+            if self._key is None or self._key not in value:
+                raise ValueError(f"scores have the values {', '.join(value)}: say HBN(key=…)")
+            return self.reward_of_value(value[self._key] if value[self._key] is not None else math.nan)
+        reward = self._reward(value) if self._reward is not None else _number(value)
+        if math.isnan(reward):
+            return None
+        if not 0 <= reward <= 1:
+            raise ValueError(f"a score of {value!r} is no reward from 0 to 1: say HBN(reward=…) with what makes it one")
+        return reward
+
+
+def _number(value: Value) -> float:
+    """A value as a number."""
+    if isinstance(value, str) and value in LETTERS:
+        return LETTERS[value]
+    if isinstance(value, (str, int, float)):
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    raise ValueError(f"a score of {value!r} is no number: say HBN(reward=…) with what makes it one")
+
+
+def _places(task: EvalSpec) -> int | None:
+    """How many samples run at a time, if the task says so."""
+    for config, name in ((task.config, "max_samples"), (task.model_generate_config, "max_connections")):
+        limit: int | None = getattr(config, name, None)
+        if limit is not None:
+            return limit
+    return 10
+
+
+class _Run:
+    """One evaluation: a task with a model.
+
+    Inspect goes through all samples epoch by epoch. A stage takes the epochs of a block:
+    as many as its largest task has rollouts. A task runs the first epochs of the block
+    and skips the others; epochs beyond it wait for the next stage.
+    """
+
+    def __init__(self, hbn: HBN, client: Client, started: dict[str, Any]) -> None:
+        self.hbn, self.client, self.started = hbn, client, started
+        self.begin, self.end_of_block = 0, 0  # the block: epochs from begin + 1 on
+        self.block: dict[str, list[int]] = {}  # numbers of the stage's rollouts, by task
+        self.again: dict[str, list[int]] = defaultdict(list)  # failed rollouts, to be run again
+        self.flying: dict[tuple[str, int], int] = {}  # rollouts under way, by task and epoch
+        self.early: dict[tuple[str, int], float] = {}  # rewards of an earlier run, until they are wanted
+        self.counted: dict[str, list[int]] = defaultdict(list)  # epochs that count, by task
+        self.final = False
+        self.result: dict[str, Any] | None = None
+        self.failures = 0
+        self.changed = anyio.Event()
+        self.advance()
+
+    def advance(self) -> None:
+        """Take the rollouts of the next stage, if there is one."""
+        while True:
+            reply = self.client.send("next", most=1 << 30)
+            self.final = reply["final"]
+            if not reply["rollouts"]:
+                return
+            self.block = defaultdict(list)
+            for r in reply["rollouts"]:
+                self.block[r["task"]].append(r["rollout"])
+            self.begin = self.end_of_block
+            self.end_of_block += max(map(len, self.block.values()))
+            for (task, epoch), reward in sorted(self.early.items()):
+                number = self.number(task, epoch)
+                if number is not None:
+                    del self.early[task, epoch]
+                    self.report(task, epoch, number, reward)
+
+    def number(self, task: str, epoch: int) -> int | None:
+        """The rollout of the stage that an epoch of a task is; None if it is none."""
+        at = epoch - self.begin - 1
+        numbers = self.block.get(task, [])
+        return numbers[at] if 0 <= at < len(numbers) else None
+
+    async def wanted(self, task: str, epoch: int) -> bool:
+        """Whether an epoch of a task is run, as soon as that is decided."""
+        while True:
+            number = self.number(task, epoch)
+            if number is None and self.again[task]:
+                number = self.again[task].pop(0)
+            if number is not None:
+                self.flying[task, epoch] = number
+                return True
+            if epoch <= self.end_of_block or self.final and not self.missing() and not self.under_way(task):
+                return False
+            changed = self.changed
+            with anyio.move_on_after(PATIENCE if self.missing() and not self.flying else None):
+                await changed.wait()
+            if changed is self.changed and not self.flying and self.missing():
+                # A rollout is to be run again, by a sample whose next epoch is still behind
+                # those that wait: they make room.
+                self.end_of_block = max(self.end_of_block, epoch)
+
+    def missing(self) -> bool:
+        """Whether rollouts that failed wait for an epoch in which they can be run again."""
+        return any(self.again.values())
+
+    def under_way(self, task: str) -> bool:
+        """Whether a task has rollouts that may fail yet, and need an epoch more."""
+        return any(flying == task for flying, _ in self.flying)
+
+    def completed(self, task: str, epoch: int, reward: float | None) -> None:
+        """Take the end of an epoch; None is one without a reward."""
+        number = self.flying.pop((task, epoch), None)
+        if number is not None and reward is None:
+            self.failed(task, number)
+        elif reward is not None:
+            if number is None:  # an earlier run had it
+                number = self.number(task, epoch)
+            if number is None and epoch <= self.end_of_block and self.again[task]:
+                number = self.again[task].pop(0)
+            if number is None:
+                self.early[task, epoch] = reward
+            elif self.report(task, epoch, number, reward):
+                self.advance()
+        self.wake()
+
+    def report(self, task: str, epoch: int, number: int, reward: float) -> bool:
+        """Report a reward. Returns whether something was decided by it."""
+        self.counted[task].append(epoch)
+        return bool(self.client.completed(task, number, reward)["released"])
+
+    def ended(self, task: str, epoch: int) -> None:
+        """Take the end of an epoch that had an error, of which nothing else is told."""
+        number = self.flying.pop((task, epoch), None)
+        if number is not None:
+            self.failed(task, number)
+            self.wake()
+
+    def failed(self, task: str, number: int) -> None:
+        """Have a rollout run again, in a later epoch of its sample."""
+        self.failures += 1
+        self.client.failed(task, number)
+        for name, again in self.client.next(1):
+            self.again[name].append(again)
+
+    def wake(self) -> None:
+        """Let those that wait look again."""
+        self.changed.set()
+        self.changed = anyio.Event()
+
+    def estimate(self) -> dict[str, Any]:
+        """The estimate as far as it is known."""
+        return self.result if self.result is not None else self.client.estimate()
+
+    def end(self) -> dict[str, Any]:
+        """End the process. Returns what the log is to hold."""
+        self.result = self.client.estimate(tasks=True)
+        self.client.close()
+        _runs.pop(next((id for id, run in _runs.items() if run is self), ""), None)
+        return {
+            MANAGER: {
+                "protocol": PROTOCOL,
+                "started": {name: self.started[name] for name in self.started if name not in ("type", "in_flight")},
+                "selected": {task: sorted(epochs) for task, epochs in self.counted.items()},
+                "unused": len(self.early),
+                "failures": self.failures,
+                "estimate": {name: self.result[name] for name in self.result if name != "type"},
+            }
+        }
+
+
+PATIENCE = 1.0
+"""Seconds that epochs wait for one of a sample whose rollout is to be run again."""
+
+_current: ContextVar[_Run] = ContextVar("speceval_run")
+_runs: dict[str, _Run] = {}  # under way, by the id of their eval
+
+
+@hooks(name="speceval_errors", description="Tells speceval of samples that had an error.")
+class _Errors(Hooks):
+    """Early stopping is not told of a sample that had an error and no score."""
+
+    def enabled(self) -> bool:
+        return bool(_runs)
+
+    async def on_sample_end(self, data: SampleEnd) -> None:
+        run = _runs.get(data.eval_id)
+        if run is not None and data.sample.error is not None and not data.sample.scores:
+            run.ended(str(data.sample.id), data.sample.epoch)
+
+
+@metric(name="mean", scores="unreduced")
+def mean() -> Metric:
+    """The unbiased mean of a task with `HBN`, with both of its errors.
+
+    `mean` is NaN until every rollout of the budget is there, and `complete` says so;
+    `provisional` is then what the scores so far let expect. `stderr` is the error of
+    rollouts on these samples, `stderr_samples` that of the samples as draws from more
+    such samples, each with a 95% interval.
+    """
+
+    def compute(scores: Sequence[SampleScore]) -> Value:
+        run = _current.get(None)
+        if run is None:
+            raise RuntimeError("speceval.inspect.mean() needs early_stopping=HBN(…) in the same task, and a run of it: what a log has is in its results.early_stopping.metadata")
+        return _values(run.estimate())
+
+    return compute  # type: ignore[return-value]
+
+
+def _values(e: Mapping[str, Any]) -> dict[str, float | None]:
+    """The values of an estimate as a metric has them."""
+    if not e["complete"]:
+        return {"mean": math.nan, "complete": 0.0, "rollouts": float(e["rollouts"]), "provisional": e["provisional"]}
+    return {
+        "mean": e["mean"], "stderr": e["standard_error"], "ci_low": e["interval"][0], "ci_high": e["interval"][1],
+        "stderr_samples": e["standard_error_tasks"], "ci_samples_low": e["interval_tasks"][0], "ci_samples_high": e["interval_tasks"][1],
+        "complete": 1.0, "rollouts": float(e["rollouts"]), "uniform_budget": e["uniform"]["budget"],
+    }
+
