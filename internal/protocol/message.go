@@ -197,12 +197,10 @@ func decode(line []byte, into any) error {
 // fieldError is an error of package json as one of a field.
 func fieldError(err error) error {
 	var kind *json.UnmarshalTypeError
-	var field *FieldError
 	switch {
-	case errors.As(err, &field):
-		return field
 	case errors.As(err, &kind) && kind.Field != "":
-		return &FieldError{kind.Field, fmt.Sprintf("it is a %s, want %s", kind.Value, kind.Type)}
+		field := strings.TrimPrefix(strings.TrimPrefix(kind.Field, "Start."), "Rollout.") // Go's embedded structures
+		return &FieldError{field, fmt.Sprintf("it is a %s, want %s", kind.Value, kind.Type)}
 	}
 	if _, name, found := strings.Cut(err.Error(), "unknown field "); found {
 		return &FieldError{strings.Trim(name, `"`), "there is no such field in this message"}

@@ -95,18 +95,18 @@ func (s *Server) begin(setup *evaluation.Setup, ahead bool, notes []string, from
 	resumed := from != nil
 	var kept []*record
 	if s.Store != nil {
-		there, records, err := s.Store.open(setup)
+		there, records, begun, err := s.Store.open(setup)
 		if err != nil {
 			return nil, err
 		}
 		if len(records) > 0 && from != nil {
 			return nil, &FieldError{"snapshot", "the state folder has rollouts of this evaluation already: send start, or name another folder"}
 		}
-		setup, kept, resumed = there, records, resumed || len(records) > 0
+		setup, kept, resumed = there, records, resumed || begun
 	}
 	session, err := Begin(setup, s.Reference, ahead)
 	if err != nil {
-		return nil, &FieldError{"type", err.Error()}
+		return nil, err
 	}
 	for _, r := range kept {
 		if err := session.put(Rollout{r.Task, r.Number}, r.state(), r.Reward, r.Tokens); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/method/controller"
+	"speceval/method/design"
 	"speceval/method/neyman"
 )
 
@@ -49,9 +50,16 @@ const (
 	aborted
 )
 
+// most is how many rollouts an evaluation may have in all, so that no message makes the
+// server need more memory than there is.
+const most = 1 << 26
+
 // Begin begins the evaluation of a setup. With ahead, rollouts that are likely to be
 // selected are given while others are waited for; without, those alone that count.
 func Begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool) (*Session, error) {
+	if setup.Budget > design.MostBudget || len(setup.TaskIDs)*setup.Budget > most {
+		return nil, &FieldError{"budget", fmt.Sprintf("%d rollouts of each of %d tasks: want %d for each and %d in all at most", setup.Budget, len(setup.TaskIDs), design.MostBudget, most)}
+	}
 	s := &Session{setup: setup, reference: reference, index: make(map[string]int, len(setup.TaskIDs)), tasks: make([][]entry, len(setup.TaskIDs))}
 	for i, id := range setup.TaskIDs {
 		s.index[id] = i

@@ -83,10 +83,6 @@ func (s *Session) restore(snap *Snapshot) error {
 	return s.catchUp()
 }
 
-// most is how many rollouts of one task a session can be given from outside: there is no
-// budget that leads to more.
-const most = 1 << 22
-
 // put says where a rollout stood when the session was left.
 func (s *Session) put(r Rollout, at state, reward float64, tokens int64) error {
 	task, known := s.index[r.Task]

@@ -41,38 +41,37 @@ func (r *record) state() state {
 	return unknown
 }
 
-// open opens the store of a setup: the setup that is there with its records, by task and
-// number, if it has begun.
-func (s *Store) open(setup *evaluation.Setup) (*evaluation.Setup, []*record, error) {
-	there, err := evaluation.ReadSetup(s.Folder)
-	switch {
+// open opens the store of a setup: the setup that is there, its records by task and
+// number, and whether it had begun.
+func (s *Store) open(setup *evaluation.Setup) (there *evaluation.Setup, all []*record, begun bool, err error) {
+	there, err = evaluation.ReadSetup(s.Folder)
+	switch begun = err == nil; {
 	case errors.Is(err, fs.ErrNotExist):
 		there, err = setup, setup.Keep(s.Folder)
 	case err == nil:
 		err = same(there, setup)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	var damaged int
 	if s.journal, damaged, err = journal.Open(filepath.Join(s.Folder, "rollouts"+journal.Suffix), func(r *record) Rollout { return r.Rollout }); err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	if damaged > 0 {
-		return nil, nil, errors.Join(fmt.Errorf("%s: %d lines of its journal are damaged: rollouts would count that were reported otherwise; begin anew in another folder", s.Folder, damaged), s.journal.Close())
+		return nil, nil, false, errors.Join(fmt.Errorf("%s: %d lines of its journal are damaged: rollouts would count that were reported otherwise; begin anew in another folder", s.Folder, damaged), s.journal.Close())
 	}
-	var all []*record
 	for _, id := range s.journal.IDs() {
 		r, err := s.journal.Read(id)
 		if err != nil {
-			return nil, nil, errors.Join(err, s.journal.Close())
+			return nil, nil, false, errors.Join(err, s.journal.Close())
 		}
 		if r.state() != unknown {
 			all = append(all, r)
 		}
 	}
 	slices.SortFunc(all, func(a, b *record) int { return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Number, b.Number)) })
-	return there, all, nil
+	return there, all, begun, nil
 }
 
 // same is an error if a folder has another evaluation than the one that is asked for.

@@ -1,0 +1,382 @@
+package protocol_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/internal/evaluation"
+	"speceval/internal/protocol"
+	"speceval/method/neyman"
+)
+
+var reference = func() *neyman.Prior {
+	prior, err := neyman.NewPrior(16)
+	if err != nil {
+		panic(err)
+	}
+	return prior
+}()
+
+// setup makes the setup of a message, under a design that is not computed.
+func setup(m protocol.Start) (*evaluation.Setup, []string, error) {
+	if len(m.Tasks) < 2 {
+		return nil, nil, &protocol.FieldError{Field: "tasks", Message: "2 at least"}
+	}
+	s := &evaluation.Setup{
+		Benchmark: "b", Model: "m", Policy: "hbn_staged", Budget: m.Budget, Seed: 42, TaskIDs: m.Tasks, Asked: map[string]string{},
+		Design: evaluation.Design{Pilots: 3, Weight: 0.3, Fractions: []float64{0.4, 1}, Rounds: m.Rounds, Source: "a test"},
+	}
+	return s, nil, s.Check()
+}
+
+func server(store *protocol.Store) *protocol.Server {
+	return &protocol.Server{Program: "speceval", Reference: reference, Setup: setup, Store: store}
+}
+
+// say sends messages and returns the last reply.
+func say(t *testing.T, s *protocol.Server, lines ...string) map[string]any {
+	t.Helper()
+	var decoded map[string]any
+	for _, line := range lines {
+		reply, err := s.Reply([]byte(line))
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		text, err := json.Marshal(reply)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded = nil
+		if err := json.Unmarshal(text, &decoded); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return decoded
+}
+
+func startLine(tasks int, more string) string {
+	var ids []string
+	for i := range tasks {
+		ids = append(ids, fmt.Sprintf("%q", fmt.Sprint("t", i)))
+	}
+	return fmt.Sprintf(`{"type":"start","protocol":1,"tasks":[%s],"budget":8%s}`, strings.Join(ids, ","), more)
+}
+
+// reward is that of a rollout, whenever it runs.
+func reward(task string, number int) float64 {
+	random := rand.New(rand.NewPCG(uint64(number), uint64(len(task))+uint64(task[len(task)-1])))
+	if random.Float64() < float64(task[len(task)-1]-'0')/10 {
+		return 1
+	}
+	return 0
+}
+
+// finish runs what is left of an evaluation, at most so many rollouts at a time, which end
+// in a random order. A stop in between is told by cut; it returns false then.
+func finish(t *testing.T, s *protocol.Server, window int, random *rand.Rand, flying []protocol.Rollout, cut func(completions int) bool) bool {
+	t.Helper()
+	for completions := 0; ; {
+		if cut(completions) {
+			return false
+		}
+		run := say(t, s, fmt.Sprintf(`{"type":"next","most":%d}`, window))
+		for _, r := range run["rollouts"].([]any) {
+			named := r.(map[string]any)
+			flying = append(flying, protocol.Rollout{Task: named["task"].(string), Number: int(named["rollout"].(float64))})
+		}
+		if run["done"].(bool) {
+			return true
+		}
+		if len(flying) == 0 {
+			t.Fatal("nothing is in flight, and nothing is given")
+		}
+		k := random.IntN(len(flying))
+		r := flying[k]
+		flying = slices.Delete(flying, k, k+1)
+		line := fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%d,"reward":%v,"tokens":7}`, r.Task, r.Number, reward(r.Task, r.Number))
+		if random.IntN(20) == 0 {
+			line = fmt.Sprintf(`{"type":"failed","task":%q,"rollout":%d}`, r.Task, r.Number)
+		}
+		if noted := say(t, s, line); noted["type"] != "noted" {
+			t.Fatalf("%s: %v", line, noted)
+		}
+		completions++
+	}
+}
+
+func never(int) bool { return false }
+
+// outcome is all that an evaluation came to.
+func outcome(t *testing.T, s *protocol.Server) map[string]any {
+	t.Helper()
+	e := say(t, s, `{"type":"estimate","tasks":true}`)
+	if e["complete"] != true || e["rollouts"].(float64) != 8*10 {
+		t.Fatalf("the estimate is %v", e)
+	}
+	return e
+}
+
+// TestNothingButRewardsDecides runs an evaluation at every width, with and without
+// speculation, through kills and snapshots: the estimate is the same to the bit.
+func TestNothingButRewardsDecides(t *testing.T) {
+	plain := server(nil)
+	say(t, plain, startLine(10, `,"ahead":false`))
+	finish(t, plain, 1, rand.New(rand.NewPCG(1, 1)), nil, never)
+	want := outcome(t, plain)
+	for trial := range uint64(60) {
+		random := rand.New(rand.NewPCG(trial, 2))
+		ahead := fmt.Sprintf(`,"ahead":%v`, trial%2 == 0)
+		s := server(nil)
+		var store *protocol.Store
+		if trial%3 > 0 {
+			store = &protocol.Store{Folder: filepath.Join(t.TempDir(), "state")}
+			s = server(store)
+		}
+		say(t, s, startLine(10, ahead))
+		for session := 0; ; session++ {
+			var flying []protocol.Rollout
+			if session > 0 {
+				var started map[string]any
+				if store == nil {
+					snapshot, err := json.Marshal(say(t, s, `{"type":"snapshot"}`)["snapshot"])
+					if err != nil {
+						t.Fatal(err)
+					}
+					s = server(nil)
+					started = say(t, s, `{"type":"resume","snapshot":`+string(snapshot)+`}`)
+				} else { // the server was killed: nothing was closed
+					store = &protocol.Store{Folder: store.Folder}
+					s = server(store)
+					started = say(t, s, startLine(10, ahead))
+				}
+				if started["type"] != "started" || started["resumed"] != true {
+					t.Fatalf("trial %d: %v", trial, started)
+				}
+				for _, r := range started["in_flight"].([]any) {
+					named := r.(map[string]any)
+					flying = append(flying, protocol.Rollout{Task: named["task"].(string), Number: int(named["rollout"].(float64))})
+				}
+			}
+			stop := random.IntN(60)
+			if finish(t, s, 1+random.IntN(30), random, flying, func(n int) bool { return session < 4 && n >= stop }) {
+				break
+			}
+		}
+		if got := outcome(t, s); !reflect.DeepEqual(got, want) {
+			t.Fatalf("trial %d: the estimate is\n%v\nwant\n%v", trial, got, want)
+		}
+	}
+}
+
+// TestWithoutSpeculationEveryRolloutCounts counts what is given.
+func TestWithoutSpeculationEveryRolloutCounts(t *testing.T) {
+	s := server(nil)
+	say(t, s, startLine(10, `,"ahead":false,"rounds":16`))
+	given := 0
+	for {
+		run := say(t, s, `{"type":"next","most":1000}`)
+		for _, r := range run["rollouts"].([]any) {
+			given++
+			named := r.(map[string]any)
+			say(t, s, fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%v,"reward":1}`, named["task"], named["rollout"]))
+		}
+		if run["done"].(bool) {
+			break
+		}
+	}
+	if given != 80 {
+		t.Errorf("%d rollouts are given, want 80", given)
+	}
+}
+
+// TestSurplusMayBeGivenUp lets speculation run far ahead.
+func TestSurplusMayBeGivenUp(t *testing.T) {
+	s := server(nil)
+	say(t, s, startLine(10, ""))
+	run := say(t, s, `{"type":"next","most":1000}`)
+	var surplus []any
+	for _, r := range run["rollouts"].([]any) {
+		named := r.(map[string]any)
+		if named["rollout"].(float64) > 3 {
+			continue
+		}
+		task := named["task"].(string)
+		say(t, s, fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%v,"reward":%v}`, task, named["rollout"], reward(task, 1)))
+	}
+	for len(surplus) == 0 {
+		list := say(t, s, `{"type":"surplus"}`)["rollouts"].([]any)
+		if len(list) > 0 {
+			surplus = list
+			break
+		}
+		run := say(t, s, `{"type":"next","most":1000}`)
+		if run["done"].(bool) {
+			t.Skip("nothing was in vain")
+		}
+		snapshot := say(t, s, `{"type":"snapshot"}`)["snapshot"].(map[string]any)["rewards"].([]any)
+		for task, rewards := range snapshot {
+			for k, r := range rewards.([]any) {
+				if r == nil {
+					say(t, s, fmt.Sprintf(`{"type":"completed","task":"t%d","rollout":%d,"reward":%v}`, task, k+1, reward(fmt.Sprint("t", task), k+1)))
+					break
+				}
+			}
+		}
+	}
+	named := surplus[0].(map[string]any)
+	line := fmt.Sprintf(`{"type":"aborted","task":%q,"rollout":%v}`, named["task"], named["rollout"])
+	if noted := say(t, s, line); noted["type"] != "noted" {
+		t.Errorf("%s: %v", line, noted)
+	}
+	if again := say(t, s, line); again["field"] != "rollout" {
+		t.Errorf("given up twice: %v", again)
+	}
+}
+
+// TestFaultsNameTheirField sends what is wrong, and holds the session to what it was.
+func TestFaultsNameTheirField(t *testing.T) {
+	s := server(nil)
+	if r := say(t, s, `{"type":"next","most":1}`); r["field"] != "type" {
+		t.Errorf("before start: %v", r)
+	}
+	for line, field := range map[string]string{
+		`{"type":"start","protocol":2,"tasks":["a","b"],"budget":8}`: "protocol",
+		`{"type":"start","protocol":1,"tasks":["a"],"budget":8}`:     "tasks",
+		`{"type":"start","protocol":1,"tasks":["a",3],"budget":8}`:   "tasks",
+		`{"type":"start","protocol":1,"tasks":["a","b"],"budgte":8}`: "budgte",
+		`{"type":"resume"}`:               "snapshot",
+		`{"type":"resume","snapshot":{}}`: "snapshot.setup",
+	} {
+		if r := say(t, s, line); r["type"] != "error" || r["field"] != field {
+			t.Errorf("%s: %v, want a fault of %s", line, r, field)
+		}
+	}
+	say(t, s, startLine(3, ""), `{"type":"next","most":2}`, `{"type":"completed","task":"t0","rollout":1,"reward":0.5}`)
+	before := say(t, s, `{"type":"snapshot"}`)
+	for line, field := range map[string]string{
+		startLine(3, ""): "type",
+		`{"type":"completed","task":"t9","rollout":1,"reward":1}`:             "task",
+		`{"type":"completed","task":"t1","rollout":1,"reward":1.01}`:          "reward",
+		`{"type":"completed","task":"t1","rollout":1,"reward":-0.1}`:          "reward",
+		`{"type":"completed","task":"t1","rollout":1}`:                        "reward",
+		`{"type":"completed","task":"t1","rollout":1,"reward":"1"}`:           "reward",
+		`{"type":"completed","task":"t1","rollout":1,"reward":1,"tokens":-1}`: "tokens",
+		`{"type":"completed","task":"t1","rollout":1.5,"reward":1}`:           "rollout",
+		`{"type":"completed","task":"t0","rollout":1,"reward":1}`:             "rollout",
+		`{"type":"completed","task":"t2","rollout":1,"reward":1}`:             "rollout",
+		`{"type":"completed","task":"t1","rollout":-1,"reward":1}`:            "rollout",
+		`{"type":"completed","task":"t1","rollout":9e15,"reward":1}`:          "rollout",
+		`{"type":"failed","task":"t2","rollout":1}`:                           "rollout",
+		`{"type":"aborted","task":"t1","rollout":1}`:                          "rollout",
+		`{"type":"next"}`:                     "most",
+		`{"type":"next","most":0}`:            "most",
+		`{"type":"nxet","most":1}`:            "type",
+		`{"most":1}`:                          "type",
+		`[]`:                                  "line",
+		``:                                    "line",
+		`{"type":"next","most":1}{`:           "line",
+		"{\"type\":\"\xff\"}":                 "line",
+		`{"type":"next","most":1,"reward":1}`: "reward",
+	} {
+		if r := say(t, s, line); r["type"] != "error" || r["field"] != field {
+			t.Errorf("%q: %v, want a fault of %s", line, r, field)
+		}
+	}
+	if after := say(t, s, `{"type":"snapshot"}`); !reflect.DeepEqual(after, before) {
+		t.Errorf("faults have changed the session from\n%v\nto\n%v", before, after)
+	}
+}
+
+// TestAFolderKeepsOneEvaluation asks a folder for another one.
+func TestAFolderKeepsOneEvaluation(t *testing.T) {
+	folder := t.TempDir()
+	say(t, server(&protocol.Store{Folder: folder}), startLine(3, ""), `{"type":"next","most":2}`)
+	if r := say(t, server(&protocol.Store{Folder: folder}), startLine(4, "")); r["type"] != "error" || !strings.Contains(r["message"].(string), "other tasks") {
+		t.Errorf("with other tasks: %v", r)
+	}
+	if r := say(t, server(&protocol.Store{Folder: folder}), strings.Replace(startLine(3, ""), `"budget":8`, `"budget":9`, 1)); r["type"] != "error" {
+		t.Errorf("with another budget: %v", r)
+	}
+	if r := say(t, server(&protocol.Store{Folder: folder}), startLine(3, "")); len(r["in_flight"].([]any)) != 2 {
+		t.Errorf("again: %v", r)
+	}
+}
+
+// TestLinesFromOutside serves a stream with lines of every kind.
+func TestLinesFromOutside(t *testing.T) {
+	in := startLine(3, "") + "\n" + strings.Repeat("x", 65<<20) + "\n" + `{"type":"next","most":1}` + "\n"
+	var out strings.Builder
+	if err := server(nil).Serve(t.Context(), strings.NewReader(in), &out); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 3 || !strings.Contains(lines[1], `"field":"line"`) || !strings.Contains(lines[2], `"task":"t0"`) {
+		t.Errorf("replies are %.300q", lines)
+	}
+	if err := server(nil).Serve(t.Context(), strings.NewReader(`{"type":"ne`), &out); err == nil || !strings.Contains(err.Error(), "cut off") {
+		t.Errorf("a message that was cut off: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := server(nil).Serve(ctx, strings.NewReader(in), &out); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func FuzzReply(f *testing.F) {
+	for _, line := range []string{
+		`{"type":"next","most":3}`, `{"type":"completed","task":"t0","rollout":1,"reward":1}`, `{"type":"estimate"}`, `{"type":"surplus"}`,
+		`{"type":"snapshot"}`, `{"type":"failed","task":"t0","rollout":1}`, `{"type":"resume","snapshot":{"protocol":1,"setup":{"policy":"uniform"},"rewards":[[1,null]]}}`,
+	} {
+		f.Add([]byte(line))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		for _, begun := range []bool{false, true} {
+			s := server(nil)
+			if begun {
+				say(t, s, startLine(3, ""), `{"type":"next","most":2}`)
+			}
+			if reply, err := s.Reply(line); err == nil {
+				if _, err := json.Marshal(reply); err != nil {
+					t.Errorf("the reply to %q: %v", line, err)
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkMessages is a completion, with its record stored and its share of next.
+func BenchmarkMessages(b *testing.B) {
+	s := server(&protocol.Store{Folder: b.TempDir()})
+	var ids []string
+	for i := range 10_000 {
+		ids = append(ids, fmt.Sprintf(`"task-%05d"`, i))
+	}
+	if _, err := s.Reply([]byte(`{"type":"start","protocol":1,"budget":1000,"tasks":[` + strings.Join(ids, ",") + `]}`)); err != nil {
+		b.Fatal(err)
+	}
+	var given []protocol.Rollout
+	for b.Loop() {
+		if len(given) == 0 {
+			reply, err := s.Reply([]byte(`{"type":"next","most":64}`))
+			if err != nil {
+				b.Fatal(err)
+			}
+			given = reply.(protocol.Run).Rollouts
+		}
+		r := given[0]
+		given = given[1:]
+		if _, err := s.Reply([]byte(`{"type":"completed","task":"` + r.Task + `","rollout":` + fmt.Sprint(r.Number) + `,"reward":1,"tokens":812}`)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "messages/s")
+}
