@@ -18,7 +18,7 @@ type importRule struct {
 
 // importRules is the layout of the repository, from top to bottom. Imports go
 // down this list only. A package that no rule matches is a fault: add it where
-// it belongs, and to the README.
+// it belongs, and to the layout of docs/architecture.md.
 var importRules = []importRule{
 	{"pipeline", []string{"pipeline/config", "pipeline/evaluate", "pipeline/experiment", "pipeline/status", "pipeline/dag", "pipeline/executor", "pipeline/runlog", "pipeline/runs", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/evaluate", []string{"pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
@@ -184,7 +184,7 @@ func importFaults(f folder) []string {
 		}
 	}
 	if rule == nil {
-		return []string{fmt.Sprintf("package %s has no import rule: add one, and name the package in the README", f.path)}
+		return []string{fmt.Sprintf("package %s has no import rule: add one, and name the package in the layout of docs/architecture.md", f.path)}
 	}
 	var faults []string
 	for _, file := range f.files {
