@@ -73,7 +73,8 @@
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 DIRTY := $(if $(shell git status --porcelain 2>/dev/null),true,false)
-LDFLAGS := $(if $(COMMIT),-X main.linkedCommit=$(COMMIT) -X main.linkedDirty=$(DIRTY))
+DATE := $(shell TZ=UTC git show -s --format=%cd --date=format-local:%Y-%m-%d HEAD 2>/dev/null)
+LDFLAGS := $(if $(COMMIT),-X main.linkedCommit=$(COMMIT) -X main.linkedDirty=$(DIRTY) -X main.linkedDate=$(DATE))
 
 FLAGS := $(strip $(if $(CONFIG),--config $(CONFIG)) $(if $(OUT),--out $(OUT)) $(foreach set,$(SET),--set '$(set)'))
 JOBS := $(if $(J), -j $(J))

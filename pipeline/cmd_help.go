@@ -7,8 +7,11 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"speceval/internal/atomicfile"
 	"speceval/internal/manpage"
+	"speceval/internal/version"
 )
 
 func helpCommand() command {
@@ -34,19 +37,25 @@ func helpCommand() command {
 }
 
 func versionCommand() command {
+	asJSON := false
 	return command{
 		name:     "version",
-		about:    "print the commit that this program was built from",
-		examples: "  speceval version\n",
+		about:    "print the version, and the commit and compiler that this program was built from",
+		examples: "  speceval version\n  speceval version --json\n",
+		flags:    func(fs *pflag.FlagSet) { fs.BoolVar(&asJSON, "json", false, "print it as JSON") },
 		run: func(s *session, words []string) error {
 			if err := wantWords(words, 0, 0, "nothing"); err != nil {
 				return err
 			}
-			dirty := ""
-			if s.origin.Dirty {
-				dirty = " with uncommitted changes"
+			build := version.Build{
+				Version: version.Tag, Commit: s.origin.Commit, Changed: s.origin.Dirty, Date: s.date,
+				Go: s.origin.GoVersion, System: runtime.GOOS, Machine: runtime.GOARCH,
 			}
-			_, err := fmt.Fprintf(s.stdout, "speceval %s%s (%s %s/%s)\n", s.origin.Commit, dirty, s.origin.GoVersion, runtime.GOOS, runtime.GOARCH)
+			text := build.String()
+			if asJSON {
+				text = build.JSON()
+			}
+			_, err := fmt.Fprintln(s.stdout, text)
 			return err
 		},
 	}

@@ -162,6 +162,7 @@ var importRules = []importRule{
 	{"internal/slurm", nil},
 	{"internal/spelling", nil},
 	{"internal/rusage", nil},
+	{"internal/version", nil},
 }
 
 // terminalUI may be imported by main alone: what shows progress is the edge.
