@@ -12,6 +12,7 @@ import (
 	"speceval/internal/atomicfile"
 	"speceval/internal/manpage"
 	"speceval/internal/version"
+	"speceval/pipeline/config"
 )
 
 func helpCommand() command {
@@ -56,6 +57,27 @@ func versionCommand() command {
 				text = build.JSON()
 			}
 			_, err := fmt.Fprintln(s.stdout, text)
+			return err
+		},
+	}
+}
+
+// schemaCommand is what editors and `make dist` have the schema from.
+func schemaCommand() command {
+	return command{
+		name:     "schema",
+		about:    "print the JSON Schema of experiments.toml, for editors",
+		examples: "  speceval schema > experiments.schema.json\n",
+		hidden:   true,
+		run: func(s *session, words []string) error {
+			if err := wantWords(words, 0, 0, "nothing"); err != nil {
+				return err
+			}
+			text, err := config.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = s.stdout.Write(text)
 			return err
 		},
 	}
