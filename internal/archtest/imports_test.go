@@ -21,6 +21,9 @@ type importRule struct {
 // it belongs, and to the layout of docs/architecture.md.
 var importRules = []importRule{
 	{"pipeline", []string{"pipeline/config", "pipeline/evaluate", "pipeline/experiment", "pipeline/status", "pipeline/dag", "pipeline/executor", "pipeline/runlog", "pipeline/runs", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
+	{"release", []string{"release/*", "internal/version"}},
+	{"release/wheel", []string{"release/bundle"}},
+	{"release/*", nil},
 	{"pipeline/evaluate", []string{"pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/executor", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/status", []string{"pipeline/executor", "pipeline/runlog", "pipeline/dag", "internal/phrase"}},

@@ -1,0 +1,1 @@
+"""Speculative evaluation of stochastic LLMs."""
