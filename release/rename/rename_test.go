@@ -7,24 +7,24 @@ import (
 
 func repository() map[string][]byte {
 	return map[string][]byte{
-		"go.mod":            []byte("module speceval\n\ngo 1.26\n"),
-		"method/a/a.go":     []byte("package a\n\nimport (\n\t\"fmt\"\n\n\t\"speceval/method/b\"\n)\n\nvar _ = map[string]string{\n\t\"speceval/method/b\": b.X,\n\t\"c\":                 fmt.Sprint(\"import \\\"speceval/pipeline\\\"\"),\n}\n"),
-		"method/b/b.go":     []byte("package b\n\n// X is.\nconst X = \"bin/speceval/method\"\n"),
+		"go.mod":            []byte("module mine\n\ngo 1.26\n"),
+		"method/a/a.go":     []byte("package a\n\nimport (\n\t\"fmt\"\n\n\t\"mine/method/b\"\n)\n\nvar _ = map[string]string{\n\t\"mine/method/b\": b.X,\n\t\"c\":                 fmt.Sprint(\"import \\\"mine/pipeline\\\"\"),\n}\n"),
+		"method/b/b.go":     []byte("package b\n\n// X is.\nconst X = \"bin/mine/method\"\n"),
 		"pipeline/main.go":  []byte("package main\n"),
-		"README.md":         []byte("`speceval/method/a`, speceval/other and speceval/pipelines; bin/speceval run\n"),
-		"data/profiles.bin": []byte("speceval/method/a"),
+		"README.md":         []byte("`mine/method/a`, mine/other and mine/pipelines; bin/mine run\n"),
+		"data/profiles.bin": []byte("mine/method/a"),
 	}
 }
 
 func TestPathsOfPackagesAreRewritten(t *testing.T) {
-	changed, err := Files(repository(), "example.org/you/speceval")
+	changed, err := Files(repository(), "example.org/you/tool")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"go.mod":        "module example.org/you/speceval\n\ngo 1.26\n",
-		"method/a/a.go": "package a\n\nimport (\n\t\"fmt\"\n\n\t\"example.org/you/speceval/method/b\"\n)\n\nvar _ = map[string]string{\n\t\"example.org/you/speceval/method/b\": b.X,\n\t\"c\":                                 fmt.Sprint(\"import \\\"example.org/you/speceval/pipeline\\\"\"),\n}\n",
-		"README.md":     "`example.org/you/speceval/method/a`, speceval/other and speceval/pipelines; bin/speceval run\n",
+		"go.mod":        "module example.org/you/tool\n\ngo 1.26\n",
+		"method/a/a.go": "package a\n\nimport (\n\t\"fmt\"\n\n\t\"example.org/you/tool/method/b\"\n)\n\nvar _ = map[string]string{\n\t\"example.org/you/tool/method/b\": b.X,\n\t\"c\":                             fmt.Sprint(\"import \\\"example.org/you/tool/pipeline\\\"\"),\n}\n",
+		"README.md":     "`example.org/you/tool/method/a`, mine/other and mine/pipelines; bin/mine run\n",
 	} {
 		if got := string(changed[name]); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
@@ -38,8 +38,8 @@ func TestPathsOfPackagesAreRewritten(t *testing.T) {
 	for name, content := range changed {
 		files[name] = content
 	}
-	again, err := Files(files, "example.com/speceval/v2")
-	if err != nil || len(again) != 3 || !strings.Contains(string(again["README.md"]), "`example.com/speceval/v2/method/a`") {
+	again, err := Files(files, "example.com/tool/v2")
+	if err != nil || len(again) != 3 || !strings.Contains(string(again["README.md"]), "`example.com/tool/v2/method/a`") {
 		t.Errorf("%q, %v", again, err)
 	}
 }
