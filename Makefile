@@ -4,7 +4,11 @@
 #   tables      every table, figure and document again, from stored results only
 #   verify      the results beside the paper's, with verdicts
 #   build       bin/speceval
-#   dist        completions for bash, zsh and fish, and manual pages, into dist
+#   dist        a release into dist: programs for Linux and macOS in archives and as
+#               Python wheels, checksums, a list of parts, completions, manual pages,
+#               the schema of experiments.toml (docs/release.md; ONLY=host one system)
+#   dist-check  a release twice, from two folders, compared byte for byte (minutes)
+#   module      another path of the module: TO=example.org/you/speceval
 #   smoke       all five stages end to end over HTTP, on the simulated fleet and
 #               a small benchmark; needs bwrap and python3 (under a minute)
 #   live        a small real model on two real vLLM servers, from rollouts to
@@ -68,12 +72,13 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions
+.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 DIRTY := $(if $(shell git status --porcelain 2>/dev/null),true,false)
-LDFLAGS := $(if $(COMMIT),-X main.linkedCommit=$(COMMIT) -X main.linkedDirty=$(DIRTY))
+DATE := $(shell TZ=UTC git show -s --format=%cd --date=format-local:%Y-%m-%d HEAD 2>/dev/null)
+LDFLAGS := $(if $(COMMIT),-X main.linkedCommit=$(COMMIT) -X main.linkedDirty=$(DIRTY) -X main.linkedDate=$(DATE))
 
 FLAGS := $(strip $(if $(CONFIG),--config $(CONFIG)) $(if $(OUT),--out $(OUT)) $(foreach set,$(SET),--set '$(set)'))
 JOBS := $(if $(J), -j $(J))
@@ -99,14 +104,17 @@ smoke: build
 build:
 	$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/speceval ./pipeline
 
-# The same bytes for the same commands: no dates, no hosts.
-dist: build
-	rm -rf dist
-	mkdir -p dist/completions
-	bin/speceval completion bash > dist/completions/speceval.bash
-	bin/speceval completion zsh > dist/completions/_speceval
-	bin/speceval completion fish > dist/completions/speceval.fish
-	bin/speceval man dist/man/man1
+# The same bytes for the same commit (docs/release.md).
+dist:
+	$(GO) run ./release --to dist $(if $(ONLY),--only $(ONLY))
+
+dist-check:
+	$(GO) run ./release --check $(if $(ONLY),--only $(ONLY))
+
+# In place: every file that names packages of the module.
+module:
+	@test -n "$(TO)" || { echo 'make module TO=example.org/you/speceval' >&2; exit 2; }
+	$(GO) run ./release --module $(TO)
 
 test:
 	$(GO) test ./...

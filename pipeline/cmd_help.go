@@ -7,8 +7,12 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"speceval/internal/atomicfile"
 	"speceval/internal/manpage"
+	"speceval/internal/version"
+	"speceval/pipeline/config"
 )
 
 func helpCommand() command {
@@ -34,19 +38,46 @@ func helpCommand() command {
 }
 
 func versionCommand() command {
+	asJSON := false
 	return command{
 		name:     "version",
-		about:    "print the commit that this program was built from",
-		examples: "  speceval version\n",
+		about:    "print the version, and the commit and compiler that this program was built from",
+		examples: "  speceval version\n  speceval version --json\n",
+		flags:    func(fs *pflag.FlagSet) { fs.BoolVar(&asJSON, "json", false, "print it as JSON") },
 		run: func(s *session, words []string) error {
 			if err := wantWords(words, 0, 0, "nothing"); err != nil {
 				return err
 			}
-			dirty := ""
-			if s.origin.Dirty {
-				dirty = " with uncommitted changes"
+			build := version.Build{
+				Version: version.Tag, Commit: s.origin.Commit, Changed: s.origin.Dirty, Date: s.date,
+				Go: s.origin.GoVersion, System: runtime.GOOS, Machine: runtime.GOARCH,
 			}
-			_, err := fmt.Fprintf(s.stdout, "speceval %s%s (%s %s/%s)\n", s.origin.Commit, dirty, s.origin.GoVersion, runtime.GOOS, runtime.GOARCH)
+			text := build.String()
+			if asJSON {
+				text = build.JSON()
+			}
+			_, err := fmt.Fprintln(s.stdout, text)
+			return err
+		},
+	}
+}
+
+// schemaCommand is what editors and `make dist` have the schema from.
+func schemaCommand() command {
+	return command{
+		name:     "schema",
+		about:    "print the JSON Schema of experiments.toml, for editors",
+		examples: "  speceval schema > experiments.schema.json\n",
+		hidden:   true,
+		run: func(s *session, words []string) error {
+			if err := wantWords(words, 0, 0, "nothing"); err != nil {
+				return err
+			}
+			text, err := config.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = s.stdout.Write(text)
 			return err
 		},
 	}

@@ -34,7 +34,7 @@ func commands() []command {
 		runCommand(), planCommand(), statusCommand(), whyCommand(),
 		tablesCommand(), verifyCommand(), explainCommand(), diffCommand(), allocationsCommand(),
 		evaluateCommand(), serveCommand(), checkScorerCommand(), compareCommand(), disagreementsCommand(), benchmarksCommand(),
-		fleetCommand(), unitCommand(), completionCommand(), versionCommand(), helpCommand(), manCommand(),
+		fleetCommand(), unitCommand(), completionCommand(), versionCommand(), helpCommand(), manCommand(), schemaCommand(),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"speceval/internal/version"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/executor"
 	"speceval/pipeline/experiment"
@@ -208,7 +209,8 @@ func TestExitCodes(t *testing.T) {
 		{"tables", done, 0, "", "1 file written from stored results"},
 		{"verify", func(b *bench) { b.agree = true }, 0, "agree: true", "replay is not fresh"},
 		{"verify --strict", func(b *bench) { b.agree = true }, 4, "agree: true", "outside tolerance"},
-		{"version", nil, 0, "speceval abc (go1.26", ""},
+		{"version", nil, 0, "speceval " + version.Tag + " (abc, go1.26", ""},
+		{"version --json", nil, 0, `{"version":"` + version.Tag + `","commit":"abc","modified":`, ""},
 		{"help", nil, 0, "Commands:", ""},
 		{"--help", nil, 0, "Commands:", ""},
 		{"run --help", nil, 0, "Examples:", ""},

@@ -25,6 +25,7 @@ type shell struct {
 	now            func() time.Time
 	pid            int
 	origin         dag.Origin // of this program and command line
+	date           string     // of the commit that it was built from
 	key            string     // that servers want
 	environment    []string
 	interrupts     <-chan os.Signal
@@ -32,7 +33,7 @@ type shell struct {
 }
 
 // Set by the linker, see the Makefile; empty when built in another way.
-var linkedCommit, linkedDirty string
+var linkedCommit, linkedDirty, linkedDate string
 
 // newShell is the process's own shell.
 func newShell(args []string, interrupts chan os.Signal) *shell {
@@ -40,7 +41,7 @@ func newShell(args []string, interrupts chan os.Signal) *shell {
 	if err != nil {
 		host = "unknown"
 	}
-	commit, dirty := revision()
+	commit, dirty, date := revision()
 	return &shell{
 		stdin:    os.Stdin,
 		stdout:   os.Stdout,
@@ -48,6 +49,7 @@ func newShell(args []string, interrupts chan os.Signal) *shell {
 		terminal: isTerminal(os.Stderr) && os.Getenv("TERM") != "dumb",
 		now:      time.Now,
 		pid:      os.Getpid(),
+		date:     date,
 		key:      os.Getenv(experiment.KeyVariable), environment: os.Environ(),
 		origin: dag.Origin{
 			Commit: commit, Dirty: dirty, GoVersion: runtime.Version(), Host: host,
@@ -64,16 +66,16 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// revision is the git commit that the program was built from, and whether
-// there were uncommitted changes.
-func revision() (commit string, dirty bool) {
+// revision is the git commit that the program was built from, whether there were
+// uncommitted changes, and the day of the commit.
+func revision() (commit string, dirty bool, date string) {
 	if linkedCommit != "" {
-		return linkedCommit, linkedDirty == "true"
+		return linkedCommit, linkedDirty == "true", linkedDate
 	}
 	commit = "unknown"
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return commit, false
+		return commit, false, ""
 	}
 	for _, s := range info.Settings {
 		switch s.Key {
@@ -81,9 +83,11 @@ func revision() (commit string, dirty bool) {
 			commit = s.Value
 		case "vcs.modified":
 			dirty = s.Value == "true"
+		case "vcs.time": // 2026-11-23T11:19:08Z
+			date, _, _ = strings.Cut(s.Value, "T")
 		}
 	}
-	return commit, dirty
+	return commit, dirty, date
 }
 
 // interruptible is a context that the first interrupt cancels. stop ends the

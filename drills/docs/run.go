@@ -91,7 +91,9 @@ func (l *lab) page(ctx context.Context, dir string, p page) (faults []error) {
 	var n tally
 	start := time.Now()
 	for _, b := range p.blocks {
-		if b.lang == "python" {
+		if b.lang == "python" && b.sketch() {
+			n.read++
+		} else if b.lang == "python" {
 			n.run++
 			if err := l.python3(ctx, at, b); err != nil {
 				faults = append(faults, err)
@@ -170,6 +172,10 @@ func (l *lab) command(ctx context.Context, s *sitting, c command, n *tally) erro
 
 // slow is a command that is worth a line.
 const slow = 5 * time.Second
+
+// sketch tells whether a program leaves something to its reader: it has an ellipsis
+// of one character, which is no Python, and is not run.
+func (b block) sketch() bool { return strings.Contains(b.text, "…") }
 
 // python3 runs a program of a page.
 func (l *lab) python3(ctx context.Context, dir string, b block) error {

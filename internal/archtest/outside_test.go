@@ -162,7 +162,7 @@ func TestOutsidersCanUseTheMethod(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"main.go": outsider,
-		"go.mod":  ours + "\nrequire speceval v0.0.0\n\nreplace speceval => " + fmt.Sprintf("%q", root) + "\n",
+		"go.mod":  ours + "\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + fmt.Sprintf("%q", root) + "\n",
 		"go.sum":  read("go.sum"),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {

@@ -15,7 +15,17 @@ import (
 	"testing"
 )
 
-const module = "speceval"
+// module is the path of the module, as go.mod has it.
+var module = modulePath(filepath.Join("..", "..", "go.mod"))
+
+func modulePath(file string) string {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		panic(err)
+	}
+	first, _, _ := strings.Cut(string(content), "\n")
+	return strings.TrimPrefix(first, "module ")
+}
 
 // folder is one package folder of the repository: its files that are no tests.
 type folder struct {

@@ -43,11 +43,11 @@ const (
 
 // Corpus says where the profiles come from.
 type Corpus struct {
-	Source          string
+	Source          string // where profiles come from: those that are there, or rollouts of the models
 	Profiles        string // CSV or Parquet file of profiles that stands in for the published ones; "" for these
 	Tasks           string // folder with a task file <benchmark>.jsonl for every benchmark that names none
 	Prompts         string // folder with templates that win over the built-in ones; "" for none
-	RolloutsPerTask int    // K, sampled for every task when Source is "vllm"
+	RolloutsPerTask int    // K, sampled for every task with source = "vllm"
 }
 
 // Model is a model of the experiment.
@@ -65,22 +65,22 @@ type Model struct {
 	// What the FLOP proxy needs to know of a model (paper, Appendix B.5); all 0
 	// for a model of the paper.
 	ThetaCore, ThetaHead                int // parameters
-	FullAttentionLayers, AttentionWidth int
+	FullAttentionLayers, AttentionWidth int // all four or none, for the FLOP proxy
 }
 
 // Benchmark is a benchmark of the experiment.
 type Benchmark struct {
 	ID    string // as in data/benchmarks.csv, or a name of your own
-	Tasks string `json:",omitempty"` // task file, JSONL or CSV; "" for the one in Corpus.Tasks
+	Tasks string `json:",omitempty"` // task file, JSONL or CSV; "" for the one in the folder corpus.tasks
 }
 
 // Sampling is how a rollout is generated (paper, Appendix B.1).
 type Sampling struct {
-	Temperature   float64
-	TopP          float64
-	TopK          int // 0: no truncation
-	MaxTokens     int // of a response, thinking included
-	ContextTokens int // of prompt and response
+	Temperature   float64 // of the softmax; 0: greedy
+	TopP          float64 // mass of the tokens that are drawn from
+	TopK          int     // 0: no truncation
+	MaxTokens     int     // of a response, thinking included
+	ContextTokens int     // of prompt and response
 }
 
 // Replay is the precision of designs and replays (paper, Appendices B.2–B.4).
@@ -110,7 +110,7 @@ const (
 
 // TSNeyman is the search for the best TS-Neyman (paper, Appendix C.3).
 type TSNeyman struct {
-	Search     string
+	Search     string    // how candidates are tried
 	Alphas     []float64 // candidate prior strengths, ascending and unique
 	WarmStarts []int     // candidate initial rollouts per task, ascending and unique
 	Draws      int       // trajectories of a candidate in the exhaustive search
@@ -142,11 +142,11 @@ const WeightsDummy = "dummy"
 
 // Systems is the coupled-reward study of time and compute (paper, Appendix B.5).
 type Systems struct {
-	Engine   string
-	Replicas int // of a worker
-	Window   int // outstanding requests per replica
-	Repeats  int // executions of each strategy in a setting of the simulated fleet; 0: 8
-	Protocol string
+	Engine   string // what policies are timed on: the simulated fleet alone, or servers of the workers as well
+	Replicas int    // of a worker, one GPU each
+	Window   int    // outstanding requests per replica
+	Repeats  int    // executions of each strategy in a setting of the simulated fleet; 0: 8
+	Protocol string // of the router, as in the paper's algorithm or as in the published runs
 
 	// MeasuredRepeats are executions of each strategy on servers, one number for
 	// each of the budgets; empty: one of each.
@@ -160,7 +160,7 @@ type Systems struct {
 
 // Worker is a machine with vLLM replicas: running ones, or a way to start them.
 type Worker struct {
-	Name string
+	Name string   // for messages and outputs
 	URLs []string // of running replicas
 
 	// Launch is the command that starts a replica, with {model}, {port} and
@@ -170,7 +170,7 @@ type Worker struct {
 	Arguments   []string // further flags, which win over those of the setting
 	Environment []string // KEY=VALUE
 	MemoryGiB   float64  // main memory that a launched replica needs; 0: not checked
-	Weights     string   // of the models that it starts: "" for theirs, or WeightsDummy
+	Weights     string   // of the models that it starts: "" for theirs, "dummy" for random ones
 }
 
 // Serving is how servers are watched. It never changes what is asked of them.
@@ -180,7 +180,7 @@ type Serving struct {
 	HangSeconds   int    // without a token, while requests run, until a replica counts as hung
 	OutageSeconds int    // without a live replica until a run gives up
 	StartSeconds  int    // for launched servers to become healthy
-	OnLoss        string // what to do about an answer that is lost under way, one of the following
+	OnLoss        string // what to do about an answer that is lost under way
 }
 
 // What to do about an answer that is lost while it comes in.
@@ -194,17 +194,17 @@ const (
 type Judge struct {
 	URLs        []string // of running servers; none: answers that need a judge cannot be scored
 	Model       string   // the name that servers give it
-	Temperature float64
-	MaxTokens   int    // of a verdict
-	Prompt      string // file of the judge's user turn; "" for our own wording
+	Temperature float64  // of a verdict
+	MaxTokens   int      // of a verdict
+	Prompt      string   // file of the judge's user turn; "" for our own wording
 
 	GradingPrompt string // the same for graded answers
 }
 
 // Sandbox bounds the programs that code scorers run.
 type Sandbox struct {
-	SecondsPerTest int // of CPU time
-	MemoryMiB      int
+	SecondsPerTest int    // of CPU time
+	MemoryMiB      int    // of a program
 	Python         string // the interpreter: a name or a path
 }
 
@@ -216,7 +216,7 @@ const (
 
 // Report is what the report stage makes beside tables and figures.
 type Report struct {
-	PDF    string
+	PDF    string // whether report.pdf is made
 	Second string // profile file of a second generation to hold the first against; "" for none
 }
 

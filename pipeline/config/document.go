@@ -20,6 +20,7 @@ type document struct {
 	tables []*table          // all that were asked for
 	values map[string]string // canonical text of every key read
 	faults []fault
+	rules  map[string]rule // path to what a value must be; nil where nobody asks
 }
 
 // fault is one thing wrong with the document.

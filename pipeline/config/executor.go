@@ -13,8 +13,8 @@ const (
 
 // Executor says where units run. It never changes a result.
 type Executor struct {
-	Kind    string
-	Workers int // units at a time on this machine; 0: one per core
+	Kind    string // this machine, or job arrays of a cluster
+	Workers int    // units at a time on this machine; 0: one per core
 
 	// Of Slurm, for every stage; a stage may have its own.
 	Partition, Account, QOS string // "" for the site's default
@@ -37,14 +37,14 @@ const (
 
 // Resources are what a stage's jobs ask Slurm for.
 type Resources struct {
-	Where                   string
-	Partition, Account, QOS string // "" for those of the executor
-	CPUs                    int    // and so many units at a time
-	MemoryMiB               int    // of an element; 0: the site's default
-	Minutes                 int    // time limit at least; 0: the partition's default
-	GPUs                    int    // of an element that starts servers
-	Exclusive               bool   // whole nodes for elements that start servers
-	Arguments               []string
+	Where                   string   // in jobs, or on the machine of the run itself
+	Partition, Account, QOS string   // "" for those of the executor
+	CPUs                    int      // and so many units at a time
+	MemoryMiB               int      // of an element; 0: the site's default
+	Minutes                 int      // time limit at least; 0: the partition's default
+	GPUs                    int      // of an element that starts servers
+	Exclusive               bool     // whole nodes for elements that start servers
+	Arguments               []string // more for sbatch
 }
 
 // executorStages are the stages that have resources of their own.

@@ -108,9 +108,9 @@ func TestTemplatesArePartOfWhatRolloutsAreOf(t *testing.T) {
 	}
 }
 
-// The README shows the same two tasks in both forms.
-func TestOwnBenchmarksOfTheReadme(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+// docs/use.md shows the same two tasks in both forms.
+func TestOwnBenchmarksOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/use.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,12 +119,12 @@ func TestOwnBenchmarksOfTheReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	block := func(language, has string) string {
-		for _, part := range strings.Split(string(readme), "```"+language+"\n")[1:] {
+		for _, part := range strings.Split(string(page), "```"+language+"\n")[1:] {
 			if text, _, _ := strings.Cut(part, "```"); strings.Contains(text, has) {
 				return text
 			}
 		}
-		t.Fatalf("the README has no %s with %s", language, has)
+		t.Fatalf("the page has no %s with %s", language, has)
 		return ""
 	}
 	dir := filesIn(t, map[string]string{"mine.csv": block("csv", "primes"), "mine.jsonl": block("json", "primes")})
@@ -139,7 +139,7 @@ func TestOwnBenchmarksOfTheReadme(t *testing.T) {
 	if len(both[0]) != 2 || !reflect.DeepEqual(both[0], both[1]) {
 		t.Errorf("CSV %+v\nJSONL %+v", both[0], both[1])
 	}
-	cfg, err := config.Parse([]byte(block("toml", "mine")), "README.md", nil)
+	cfg, err := config.Parse([]byte(block("toml", "mine")), "use.md", nil)
 	if err != nil || cfg.Benchmarks[0].Tasks != "mine.csv" {
 		t.Errorf("%+v, %v", cfg, err)
 	}
