@@ -54,7 +54,10 @@ type format struct {
 
 // formats are all forms, in the order in which they are tried.
 func formats() []format {
-	return []format{inspectFormat()}
+	return []format{
+		inspectFormat(), lmEvalFormat(), nemoFormat(), verifiersFormat(), everyEvalFormat(),
+		harborFormat(), terminalBenchFormat(), lightevalFormat(),
+	}
 }
 
 // Formats is the names of all formats.

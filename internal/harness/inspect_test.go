@@ -57,7 +57,7 @@ func TestLogsOfInspect(t *testing.T) {
 		{"crashed_allocated.eval", "a 1:1 2:0; b 1:1; 4 1:1 2:0", false, true, []string{"does not say which rollouts were selected"}},
 		{"allocated.eval", "a 1:1 2:0 3:0.5; b 1:1; 4 1:1", true, true, []string{"1 left out: the allocation did not select them"}},
 		{"stopped.eval", "a 1:1 2:0 3:0.5; b 1:1; 4 1:1 2:0", true, false, []string{`"other" stopped 3 of its epochs early`}},
-		{"whole.json", "a 1:1; 4 1:1", true, false, []string{"the rewards are by graded, the first of graded, parts/right, parts/style"}},
+		{"whole.json", "4 1:1; a 1:1", true, false, []string{"the rewards are by graded, of graded, parts/right, parts/style"}},
 	}
 	for _, c := range cases {
 		l := one(t, "testdata/inspect/"+c.file, harness.Choice{})
@@ -79,7 +79,7 @@ func TestLogsOfInspect(t *testing.T) {
 }
 
 func TestAScoreIsChosenByName(t *testing.T) {
-	for scorer, want := range map[string]string{"parts/right": "a 1:1; 4 1:1", "style": "a 1:0.5; 4 1:0.5", "graded": "a 1:1; 4 1:1"} {
+	for scorer, want := range map[string]string{"parts/right": "4 1:1; a 1:1", "style": "4 1:0.5; a 1:0.5", "graded": "4 1:1; a 1:1"} {
 		if got := said(one(t, "testdata/inspect/whole.json", harness.Choice{Scorer: scorer})); got != want {
 			t.Errorf("%s: %s", scorer, got)
 		}

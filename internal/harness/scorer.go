@@ -31,7 +31,7 @@ func (s scored) reward() (reward float64, scored bool, err error) {
 	case 'f':
 		return 0, true, nil
 	case '0':
-		return v.Number, true, nil
+		return v.Number, !math.IsNaN(v.Number), nil
 	case '"':
 		reward, err := worded(v.Text)
 		if err != nil {
@@ -123,8 +123,8 @@ func (c *chooser) settle(t *tally) error {
 		return fmt.Errorf("it has no scores by %q, but by %s", c.wanted, strings.Join(c.seen, ", "))
 	}
 	t.log.Scorer = c.taken
-	if c.wanted == "" && len(c.seen) > 1 {
-		t.note("the rewards are by %s, the first of %s: --scorer chooses another", c.taken, strings.Join(c.seen, ", "))
+	if len(c.seen) > 1 && c.taken != c.wanted {
+		t.note("the rewards are by %s, of %s: --scorer chooses another", c.taken, strings.Join(c.seen, ", "))
 	}
 	return nil
 }
