@@ -23,6 +23,11 @@ func everyEvalFormat() format {
 					return nil, fmt.Errorf("%s: %w", f.path, err)
 				}
 				about := beside(strings.TrimSuffix(f.path, "_samples.jsonl")+".json", "eval_library.name", "evaluation_timestamp")
+				for _, log := range trials.logs {
+					if err := log.from(f); err != nil {
+						return nil, fmt.Errorf("%s: %w", f.path, err)
+					}
+				}
 				read, err := trials.done()
 				if err != nil {
 					return nil, err

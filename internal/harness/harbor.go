@@ -77,7 +77,7 @@ var fair = []string{
 
 // harbor reads a trial. An agent with a model is what is evaluated.
 func (t *trials) harbor(f *file) error {
-	r, err := f.object("task_name", "source", "agent_info.name", "agent_info.model_info.name", "agent_info.model_info.provider",
+	r, err := f.object("id", "task_name", "source", "agent_info.name", "agent_info.model_info.name", "agent_info.model_info.provider",
 		"verifier_result.rewards.*", "exception_info.exception_type", "agent_result.n_input_tokens", "agent_result.n_output_tokens", "started_at")
 	if err != nil {
 		return err
@@ -88,6 +88,9 @@ func (t *trials) harbor(f *file) error {
 		benchmark = f.folder(1)
 	}
 	log := t.of(job, benchmark, agent(r.text("agent_info.name"), r.text("agent_info.model_info.provider"), r.text("agent_info.model_info.name")))
+	if err := log.from(f); err != nil {
+		return err
+	}
 	if started := r.text("started_at"); log.log.Created == "" || started != "" && started < log.log.Created {
 		log.log.Created = started
 	}
@@ -100,7 +103,10 @@ func (t *trials) harbor(f *file) error {
 		return rank(a.name) - rank(b.name)
 	})
 	id := r.text("task_name")
-	return log.take(log.tally, id, Rollout{Number: log.next(id), PromptTokens: r.count("agent_result.n_input_tokens"), CompletionTokens: r.count("agent_result.n_output_tokens")}, scores)
+	return log.take(log.tally, id, Rollout{
+		Number: log.next(id), PromptTokens: r.count("agent_result.n_input_tokens"), CompletionTokens: r.count("agent_result.n_output_tokens"),
+		Identity: identity(r.text("id")),
+	}, scores)
 }
 
 func rank(name string) int {

@@ -12,16 +12,18 @@ import (
 
 // Log is what one log has of one model on one benchmark.
 type Log struct {
-	Format    string // its name among Formats
-	Source    string // path
-	Benchmark string // as the log names it
-	Model     string // as the log names it
-	Scorer    string // scorer or metric that the rewards are of
-	Created   string // RFC 3339, "" if the log does not say
-	Complete  bool   // false: crashed or cancelled
-	Allocated bool   // an allocation of speceval decided how many rollouts each task has
-	Tasks     []Task // in the log's order, ids unique, each with a rollout at least
-	Notes     []string
+	Format    string   // its name among Formats
+	Source    string   // path
+	Benchmark string   // as the log names it
+	Model     string   // as the log names it
+	Scorer    string   // scorer or metric that the rewards are of
+	Created   string   // RFC 3339, "" if the log does not say
+	Complete  bool     // false: crashed or cancelled
+	Allocated bool     // an allocation of speceval decided how many rollouts each task has
+	Digest    string   // lower-case hex SHA-256 of the files that it was read from, whatever their names
+	Tasks     []Task   // in the log's order, ids unique, each with a rollout at least
+	Left      int      // rollouts of the log that are left out: unscored, or not selected
+	Notes     []string // what was left out, and what else to know
 }
 
 // Task is a task and its scored rollouts, by their numbers.
@@ -36,6 +38,7 @@ type Rollout struct {
 	Reward           float64 // 0 to 1
 	PromptTokens     int64   // −1: the log does not say
 	CompletionTokens int64   // −1: the log does not say
+	Identity         uint64  // of the rollout itself, the same in all logs that have it; 0: not known
 }
 
 // Choice says how logs are read.

@@ -25,6 +25,9 @@ func inspectFormat() format {
 		read: each(func(f *file, c Choice) ([]Log, error) {
 			l := &inspectLog{chooser: chooser{wanted: c.Scorer}}
 			l.tally = newTally(Log{Format: "inspect", Source: f.path})
+			if err := l.from(f); err != nil {
+				return nil, err
+			}
 			if zipped(f) {
 				if err := l.zip(f.path, unlimited); err != nil {
 					return nil, err
@@ -215,6 +218,10 @@ func (l *inspectLog) sample(p *pull.Reader) error {
 			r.Number, err = whole(p)
 		case "scores":
 			scores, err = l.scores(p)
+		case "uuid":
+			name, err := p.Word()
+			r.Identity = identity(name)
+			return err
 		case "error":
 			failed = p.Kind() != 'n'
 			err = p.Skip()
@@ -334,6 +341,7 @@ func (l *inspectLog) keep(log *Log) error {
 	for _, n := range l.selected {
 		lacking += n
 	}
+	log.Left += left
 	if left > 0 {
 		log.Notes = append(log.Notes, fmt.Sprintf("%d left out: the allocation did not select them", left))
 	}

@@ -94,6 +94,9 @@ func readLighteval(f *file, c Choice) (_ []Log, err error) {
 	defer parquetfile.Recover("its columns", &err)
 	t := newTally(Log{Format: "lighteval", Source: f.path, Complete: true})
 	t.log.Benchmark, t.log.Model = described(f)
+	if err := t.from(f); err != nil {
+		return nil, err
+	}
 	choose := &chooser{wanted: c.Scorer}
 	row := 0
 	for i := range d.rows.NumRowGroups() {

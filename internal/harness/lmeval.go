@@ -41,6 +41,9 @@ func readLMEval(f *file, c Choice) ([]Log, error) {
 		t.log.Created = time.Unix(int64(date.Number), 0).UTC().Format(time.RFC3339)
 	}
 	choose := &chooser{wanted: c.Scorer}
+	if err := t.from(f); err != nil {
+		return nil, err
+	}
 	err := lines(f, func(p *pull.Reader) error {
 		id, scores, repeats, err := lmEvalRow(p)
 		if err != nil {

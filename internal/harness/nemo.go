@@ -71,19 +71,22 @@ func readNemo(files []*file, c Choice) (Log, error) {
 	choose := &chooser{wanted: c.Scorer}
 	for _, f := range files {
 		row := 0
-		err := lines(f, func(p *pull.Reader) error {
-			row++
-			r, err := pick(p, "*")
-			if err != nil {
-				return err
-			}
-			id := r.first("id", "problem_id", "task_id", "index")
-			if id == "" {
-				id = strconv.Itoa(row - 1)
-				t.note("the rows have no ids: tasks are called by their place, from 0")
-			}
-			return choose.take(t, id, Rollout{Number: repeat(f) + 1, PromptTokens: r.count("num_input_tokens"), CompletionTokens: r.count("num_generated_tokens")}, verdicts(r))
-		})
+		err := t.from(f)
+		if err == nil {
+			err = lines(f, func(p *pull.Reader) error {
+				row++
+				r, err := pick(p, "*")
+				if err != nil {
+					return err
+				}
+				id := r.first("id", "problem_id", "task_id", "index")
+				if id == "" {
+					id = strconv.Itoa(row - 1)
+					t.note("the rows have no ids: tasks are called by their place, from 0")
+				}
+				return choose.take(t, id, Rollout{Number: repeat(f) + 1, PromptTokens: r.count("num_input_tokens"), CompletionTokens: r.count("num_generated_tokens")}, verdicts(r))
+			})
+		}
 		if err != nil {
 			return Log{}, fmt.Errorf("%s: %w", f.path, err)
 		}

@@ -2,8 +2,12 @@ package harness
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"slices"
 	"strings"
 )
@@ -22,7 +26,8 @@ type tally struct {
 	at       map[string]int // places of tasks
 	idBytes  int
 	rollouts int
-	lacking  []count // why rollouts are left out, in the order of their first
+	lacking  []count  // why rollouts are left out, in the order of their first
+	digests  []string // of the files
 }
 
 // count is how many there are of something.
@@ -81,6 +86,26 @@ func (t *tally) add(id string, r Rollout) error {
 	return nil
 }
 
+// from keeps what the log is read from.
+func (t *tally) from(f *file) error {
+	return f.reader(func(r io.Reader) error {
+		sum := sha256.New()
+		_, err := io.Copy(sum, r)
+		t.digests = append(t.digests, hex.EncodeToString(sum.Sum(nil)))
+		return err
+	})
+}
+
+// identity is the number for what the log calls a rollout, 0 if it has no name.
+func identity(name string) uint64 {
+	if name == "" {
+		return 0
+	}
+	sum := fnv.New64a()
+	sum.Write([]byte(name))
+	return sum.Sum64()
+}
+
 // next is the number that the next rollout of a task would have, if they are numbered
 // as they come.
 func (t *tally) next(id string) int {
@@ -106,10 +131,14 @@ func (t *tally) done() (Log, error) {
 		}
 		task.Rollouts = kept
 	}
+	slices.Sort(t.digests)
+	all := sha256.Sum256([]byte(strings.Join(t.digests, " ")))
+	t.log.Digest = hex.EncodeToString(all[:])
 	if repeated > 0 {
 		t.note("%d of the rollouts are there again later in the log: the last of each counts", repeated)
 	}
 	for _, c := range t.lacking {
+		t.log.Left += c.n
 		t.note("%d left out: %s", c.n, c.what)
 	}
 	if len(t.log.Tasks) == 0 {

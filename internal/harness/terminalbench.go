@@ -52,10 +52,14 @@ func (t *trials) terminalBench(f *file, whole bool) func(r io.Reader) error {
 	meta := beside(filepath.Join(run, "run_metadata.json"), "model_name", "agent_name", "dataset_name", "start_time")
 	log := t.of(run, meta.text("dataset_name"), agent(meta.text("agent_name"), "", meta.text("model_name")))
 	log.log.Created = meta.text("start_time")
+	kept := log.from(f)
 	return func(from io.Reader) error {
+		if kept != nil {
+			return kept
+		}
 		p := pull.New(from)
 		read := func(int) error {
-			r, err := pick(p, "task_id", "trial_name", "is_resolved", "total_input_tokens", "total_output_tokens")
+			r, err := pick(p, "id", "task_id", "trial_name", "is_resolved", "total_input_tokens", "total_output_tokens")
 			if err != nil {
 				return err
 			}
@@ -64,8 +68,9 @@ func (t *trials) terminalBench(f *file, whole bool) func(r io.Reader) error {
 			if match := trialNumber.FindStringSubmatch(r.text("trial_name")); match != nil {
 				number, _ = strconv.Atoi(match[1])
 			}
-			return log.take(log.tally, id, Rollout{Number: number, PromptTokens: r.count("total_input_tokens"), CompletionTokens: r.count("total_output_tokens")},
-				r.scores("is_resolved", "is_resolved"))
+			return log.take(log.tally, id, Rollout{
+				Number: number, PromptTokens: r.count("total_input_tokens"), CompletionTokens: r.count("total_output_tokens"), Identity: identity(r.text("id")),
+			}, r.scores("is_resolved", "is_resolved"))
 		}
 		if !whole {
 			return read(0)

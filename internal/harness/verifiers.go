@@ -23,7 +23,7 @@ func verifiersFormat() format {
 			if traces(f) {
 				read = v.episode
 			}
-			if err := lines(f, read); err != nil {
+			if err := errors.Join(v.from(f), lines(f, read)); err != nil {
 				return nil, err
 			}
 			v.describe(f)
@@ -102,6 +102,10 @@ func (v *verifiersLog) episode(p *pull.Reader) error {
 	tokens := Rollout{PromptTokens: -1, CompletionTokens: -1}
 	err := p.Object(func(key string) (err error) {
 		switch key {
+		case "id":
+			name, err := p.Word()
+			tokens.Identity = identity(name)
+			return err
 		case "env":
 			env, err = pick(p, "id", "name")
 		case "task":
