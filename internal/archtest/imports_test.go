@@ -153,6 +153,8 @@ var importRules = []importRule{
 	{"internal/upstream/testcases", []string{"internal/benchmark", "internal/jsonlist"}},
 	{"internal/upstream", []string{"internal/upstream/rows", "internal/upstream/testcases", "internal/benchmark", "internal/mersenne", "internal/csvfile", "internal/atomicfile"}},
 	{"internal/mersenne", nil},
+	{"internal/harness", []string{"internal/harness/pull", "internal/parquetfile"}},
+	{"internal/harness/pull", nil},
 	{"internal/hub/hubtest", nil},
 	{"internal/hub", []string{"internal/atomicfile", "internal/clock", "internal/seed"}},
 

@@ -33,7 +33,7 @@ func NewRewards(p profile.Profile, digest string, seed uint64) *Rewards {
 		tasks: make([]chance, p.N()),
 	}
 	for i, count := range p.PassCounts {
-		r.tasks[i] = newChance(p.TaskIDs[i], count, p.TestedK)
+		r.tasks[i] = newChance(p.TaskIDs[i], count, p.Rollouts(i))
 	}
 	return r
 }

@@ -104,7 +104,7 @@ func counted(p, source profile.Profile, rollouts int, random *seed.Stream) infor
 		switch {
 		case !there:
 		case rollouts == 0:
-			d.Passes[i], d.Rollouts[i] = source.PassCounts[k], source.TestedK
+			d.Passes[i], d.Rollouts[i] = source.PassCounts[k], source.Rollouts(k)
 		default:
 			d.Passes[i], d.Rollouts[i] = pilot.Binomial(rollouts, source.P(k), random), rollouts
 		}

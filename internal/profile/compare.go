@@ -11,7 +11,7 @@ import (
 type Comparison struct {
 	Benchmark, Model string
 	Scorer           [2]string
-	TestedK          [2]int
+	TestedK          [2]int     // 0 where tasks differ in it
 	Mean             [2]float64 // success probability, over the tasks of both
 	Tasks            []TaskDifference
 	Only             [2][]string // ids of the tasks that the other one lacks
@@ -25,9 +25,10 @@ type Comparison struct {
 
 // TaskDifference is a task of both profiles.
 type TaskDifference struct {
-	TaskID string     `json:"task_id"`
-	Passes [2]int     `json:"passes"`
-	Rate   [2]float64 `json:"rate"` // passes over tested_k
+	TaskID   string     `json:"task_id"`
+	Passes   [2]int     `json:"passes"`
+	Rollouts [2]int     `json:"rollouts"`
+	Rate     [2]float64 `json:"rate"` // passes over rollouts
 
 	// Difference is the first rate less the second. SE is the standard error
 	// that it has if both estimate the same probability,
@@ -72,7 +73,7 @@ func Compare(a, b Profile, level float64) Comparison {
 			continue
 		}
 		delete(places, id)
-		c.Tasks = append(c.Tasks, c.task(id, a.PassCounts[i], b.PassCounts[j]))
+		c.Tasks = append(c.Tasks, task(id, [2]int{a.PassCounts[i], b.PassCounts[j]}, [2]int{a.Rollouts(i), b.Rollouts(j)}))
 	}
 	for _, id := range b.TaskIDs {
 		if _, left := places[id]; left {
@@ -85,14 +86,14 @@ func Compare(a, b Profile, level float64) Comparison {
 	return c
 }
 
-func (c *Comparison) task(id string, passes1, passes2 int) TaskDifference {
-	n1, n2 := float64(c.TestedK[0]), float64(c.TestedK[1])
+func task(id string, passes, rollouts [2]int) TaskDifference {
+	n1, n2 := float64(rollouts[0]), float64(rollouts[1])
 	t := TaskDifference{
-		TaskID: id, Passes: [2]int{passes1, passes2},
-		Rate: [2]float64{float64(passes1) / n1, float64(passes2) / n2},
-		P:    shared(c.TestedK[0], c.TestedK[1], passes1+passes2).surprise(passes1),
+		TaskID: id, Passes: passes, Rollouts: rollouts,
+		Rate: [2]float64{float64(passes[0]) / n1, float64(passes[1]) / n2},
+		P:    shared(rollouts[0], rollouts[1], passes[0]+passes[1]).surprise(passes[0]),
 	}
-	p := float64(passes1+passes2) / (n1 + n2)
+	p := float64(passes[0]+passes[1]) / (n1 + n2)
 	t.Difference = t.Rate[0] - t.Rate[1]
 	t.SE = math.Sqrt(p * (1 - p) * (1/n1 + 1/n2))
 	if t.SE > 0 {
@@ -112,14 +113,14 @@ func (c *Comparison) overall() {
 	if len(c.Tasks) == 0 {
 		return
 	}
-	passes, both, variance := 0, 0, 0.0
-	n1, n2 := c.TestedK[0], c.TestedK[1]
+	passes, expected, variance := 0, 0.0, 0.0
 	for _, t := range c.Tasks {
+		n1, n2 := t.Rollouts[0], t.Rollouts[1]
 		c.Mean[0] += t.Rate[0]
 		c.Mean[1] += t.Rate[1]
 		c.SE += t.SE * t.SE
 		passes += t.Passes[0]
-		both += t.Passes[0] + t.Passes[1]
+		expected += float64(float64(t.Passes[0]+t.Passes[1]) * float64(n1) / float64(n1+n2))
 		variance += sharedVariance(n1, n2, t.Passes[0]+t.Passes[1])
 	}
 	n := float64(len(c.Tasks))
@@ -128,12 +129,12 @@ func (c *Comparison) overall() {
 	c.SE = math.Sqrt(c.SE) / n
 	c.Bias = c.Mean[0] - c.Mean[1]
 	if variance > exactVariance {
-		c.P = normalSurprise(float64(passes), float64(both)*float64(n1)/float64(n1+n2), variance)
+		c.P = normalSurprise(float64(passes), expected, variance)
 		return
 	}
 	laws := make([]law, len(c.Tasks))
 	for i, t := range c.Tasks {
-		laws[i] = shared(n1, n2, t.Passes[0]+t.Passes[1])
+		laws[i] = shared(t.Rollouts[0], t.Rollouts[1], t.Passes[0]+t.Passes[1])
 	}
 	c.P = sum(laws).surprise(passes)
 }

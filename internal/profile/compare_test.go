@@ -25,9 +25,9 @@ func TestDifferencesOfTasks(t *testing.T) {
 	// The pass rate of both is 4/20 and 5/20: √(0.2·0.8·(1/4+1/16)) = √0.05, √(0.25·0.75·0.3125) = √0.05859375.
 	se := []float64{math.Sqrt(0.05), math.Sqrt(0.05859375), 0}
 	want := []profile.TaskDifference{
-		{TaskID: "t0", Passes: [2]int{4, 0}, Rate: [2]float64{1, 0}, Difference: 1, SE: se[0], Z: 1 / se[0], P: 2.0 / 4845, Differs: true},
-		{TaskID: "t1", Passes: [2]int{1, 4}, Rate: [2]float64{0.25, 0.25}, SE: se[1], P: 1},
-		{TaskID: "t2", P: 1},
+		{TaskID: "t0", Passes: [2]int{4, 0}, Rollouts: [2]int{4, 16}, Rate: [2]float64{1, 0}, Difference: 1, SE: se[0], Z: 1 / se[0], P: 2.0 / 4845, Differs: true},
+		{TaskID: "t1", Passes: [2]int{1, 4}, Rollouts: [2]int{4, 16}, Rate: [2]float64{0.25, 0.25}, SE: se[1], P: 1},
+		{TaskID: "t2", Rollouts: [2]int{4, 16}, P: 1},
 	}
 	for i, w := range want {
 		got := c.Tasks[i]
@@ -64,6 +64,22 @@ func TestTasksAreMatchedByID(t *testing.T) {
 	c = profile.Compare(a, counted(8, 1, 2), 0.01)
 	if c.Agree() || len(c.Tasks) != 0 || c.P != 1 || len(c.Worst()) != 0 {
 		t.Errorf("profiles without a task in common: %+v", c)
+	}
+}
+
+// Of tasks with rollouts of their own number the passes are still as likely to be
+// anybody's: t0 has 4 of 4 and 0 of 16, t1 1 of 2 and 1 of 2.
+func TestTasksWithRolloutsOfTheirOwnNumber(t *testing.T) {
+	a, b := counted(0, 4, 1), counted(0, 0, 1)
+	a.Tested, b.Tested = []int{4, 2}, []int{16, 2}
+	c := profile.Compare(a, b, 0.01)
+	if got := c.Tasks[0].P; math.Abs(got-2.0/4845) > 1e-15 || c.Tasks[1].P != 1 || c.Mean != [2]float64{0.75, 0.25} {
+		t.Errorf("p = %v and %v, means %v", got, c.Tasks[1].P, c.Mean)
+	}
+	// 5 of all passes or more are the first file's with 4 of t0 and 1 of t1 at least, or
+	// with 3 of t0, in 64 of 4845 ways, and 2 of t1, in 1 of 6.
+	if want := 2 * (5.0/6 + 64.0/6) / 4845; math.Abs(c.P-want) > 1e-12 {
+		t.Errorf("p of the mean = %v, want %v", c.P, want)
 	}
 }
 

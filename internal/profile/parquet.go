@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"errors"
 	"io"
 
 	"speceval/internal/rowfile"
@@ -10,53 +9,88 @@ import (
 // Schema is the value of the footer key speceval.schema of a profile file.
 const Schema = "profiles/1"
 
-// row is a row of a profile file (design, data/profiles.parquet).
-type row struct {
+// plainRow is what every row of a profile file has (design, data/profiles.parquet).
+type plainRow struct {
 	Benchmark string `parquet:"benchmark"`
 	Model     string `parquet:"model"`
 	TaskIndex int32  `parquet:"task_index"` // 0-based, in benchmark order
 	TaskID    string `parquet:"task_id"`
 	PassCount int32  `parquet:"pass_count"`
 	TestedK   int32  `parquet:"tested_k"`
-	Scorer    string `parquet:"scorer"`
 }
 
-// unscoredRow is a row of a user's file that does not name the scorer.
-type unscoredRow struct {
-	Benchmark string `parquet:"benchmark"`
-	Model     string `parquet:"model"`
-	TaskIndex int32  `parquet:"task_index"`
-	TaskID    string `parquet:"task_id"`
-	PassCount int32  `parquet:"pass_count"`
-	TestedK   int32  `parquet:"tested_k"`
+// row is a row of a profile file with what it may lack.
+type row struct {
+	plainRow
+	Scorer           *string  `parquet:"scorer,maybe"`
+	Rewards          *float64 `parquet:"rewards,maybe"` // sum, pass_count if null
+	Squares          *float64 `parquet:"squares,maybe"` // sum of squares
+	PromptTokens     *int64   `parquet:"prompt_tokens,maybe"`
+	CompletionTokens *int64   `parquet:"completion_tokens,maybe"`
+	Source           *string  `parquet:"source,maybe"`
+	Allocated        *bool    `parquet:"allocated,maybe"`
+}
+
+// narrowRow is a row of profiles that have nothing else.
+type narrowRow struct {
+	plainRow
+	Scorer string `parquet:"scorer"`
+}
+
+// wider reports whether profiles have more than counts of passes.
+func wider(profiles []Profile) bool {
+	for _, p := range profiles {
+		if p.Graded() || p.PromptTokens != nil || p.CompletionTokens != nil || p.Source != "" || p.Allocated {
+			return true
+		}
+	}
+	return false
 }
 
 // Write writes profiles as a Parquet file with the given footer, a row per
 // task, in the order given.
 func Write(w io.Writer, profiles []Profile, footer map[string]string) error {
-	var rows []row
+	rows := rowsOf(profiles)
+	if wider(profiles) {
+		return rowfile.Write(w, rows, footer)
+	}
+	narrow := make([]narrowRow, len(rows))
+	for i, r := range rows {
+		narrow[i] = narrowRow{r.plainRow, *r.Scorer}
+	}
+	return rowfile.Write(w, narrow, footer)
+}
+
+// rowsOf is the rows of profiles, all columns of them.
+func rowsOf(profiles []Profile) (rows []row) {
 	for _, p := range profiles {
 		for i, id := range p.TaskIDs {
-			rows = append(rows, row{
-				Benchmark: p.Benchmark, Model: p.Model,
-				TaskIndex: int32(i), TaskID: id,
-				PassCount: int32(p.PassCounts[i]), TestedK: int32(p.TestedK),
-				Scorer: p.Scorer,
-			})
+			r := row{
+				plainRow: plainRow{
+					Benchmark: p.Benchmark, Model: p.Model, TaskIndex: int32(i), TaskID: id,
+					PassCount: int32(p.PassCounts[i]), TestedK: int32(p.Rollouts(i)),
+				},
+				Scorer: &p.Scorer, Source: &p.Source, Allocated: &p.Allocated,
+				PromptTokens: told(p.PromptTokens, i), CompletionTokens: told(p.CompletionTokens, i),
+			}
+			if p.Graded() {
+				r.Rewards, r.Squares = &p.Rewards[i], &p.Squares[i]
+			}
+			rows = append(rows, r)
 		}
 	}
-	return rowfile.Write(w, rows, footer)
+	return rows
+}
+
+// told is the tokens of task i, nil if nobody counted them.
+func told(tokens []int64, i int) *int64 {
+	if tokens == nil || tokens[i] < 0 {
+		return nil
+	}
+	return &tokens[i]
 }
 
 func parquetRows(data []byte, name string) ([]row, error) {
 	rows, _, err := rowfile.Decode[row](data, name)
-	var missing *rowfile.MissingColumnError
-	if !errors.As(err, &missing) || missing.Column != scorerColumn {
-		return rows, err
-	}
-	unscored, _, err := rowfile.Decode[unscoredRow](data, name)
-	for _, r := range unscored {
-		rows = append(rows, row{r.Benchmark, r.Model, r.TaskIndex, r.TaskID, r.PassCount, r.TestedK, ""})
-	}
 	return rows, err
 }

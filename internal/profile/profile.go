@@ -19,8 +19,20 @@ type Profile struct {
 	Scorer    string // version of the scorer that counted, may be empty
 
 	TaskIDs    []string // unique
-	PassCounts []int    // rollouts that passed, 0 to TestedK, one per task
-	TestedK    int      // scored rollouts per task, at least 1
+	PassCounts []int    // rollouts whose reward is 1, 0 to Rollouts, one per task
+	TestedK    int      // scored rollouts per task, at least 1; 0 if tasks differ in it: see Rollouts
+	Tested     []int    // scored rollouts of each task where they differ, nil otherwise
+
+	// Rewards and Squares are the sums of rewards and of their squares, one per
+	// task; nil if every reward is 0 or 1.
+	Rewards, Squares []float64
+
+	// PromptTokens and CompletionTokens are sums over a task's rollouts, −1 where
+	// nobody counted them; nil if nobody did of any task.
+	PromptTokens, CompletionTokens []int64
+
+	Source    string // where the rollouts are from, may be empty
+	Allocated bool   // what was seen of a task decided how many rollouts it has
 }
 
 // N is the number of tasks.
@@ -30,11 +42,38 @@ func (p Profile) N() int { return len(p.PassCounts) }
 // measurements use.
 func (p Profile) Name() string { return p.Benchmark + "__model=" + p.Model }
 
-// P is the estimated success probability of task i, its passes over TestedK.
-func (p Profile) P(i int) float64 { return float64(p.PassCounts[i]) / float64(p.TestedK) }
+// Rollouts is how many scored rollouts task i has.
+func (p Profile) Rollouts(i int) int {
+	if p.Tested != nil {
+		return p.Tested[i]
+	}
+	return p.TestedK
+}
+
+// Graded reports whether there are rewards between 0 and 1.
+func (p Profile) Graded() bool { return p.Rewards != nil }
+
+// Reward is the sum of the rewards of task i, its passes if they are not graded.
+func (p Profile) Reward(i int) float64 {
+	if p.Graded() {
+		return p.Rewards[i]
+	}
+	return float64(p.PassCounts[i])
+}
+
+// P is the estimated success probability of task i, or its mean reward: its
+// rewards over its rollouts.
+func (p Profile) P(i int) float64 { return p.Reward(i) / float64(p.Rollouts(i)) }
 
 // Mean is the benchmark's mean, the average probability of its tasks (μ).
 func (p Profile) Mean() float64 {
+	if p.Graded() || p.Tested != nil {
+		sum := 0.0
+		for i := range p.PassCounts {
+			sum += p.P(i)
+		}
+		return sum / float64(p.N())
+	}
 	sum := 0
 	for _, count := range p.PassCounts {
 		sum += count
@@ -42,34 +81,74 @@ func (p Profile) Mean() float64 {
 	return float64(sum) / float64(p.TestedK) / float64(p.N())
 }
 
-// VarianceSum is Σ p(1−p) over the tasks, N²·b times the variance of the
+// Variance is the variance of a reward of task i: p(1−p), or of graded rewards the
+// mean of their squares less the square of their mean.
+func (p Profile) Variance(i int) float64 {
+	q := p.P(i)
+	if !p.Graded() {
+		return float64(q * (1 - q)) // the conversion forbids a fused multiply-add
+	}
+	v := p.Squares[i]/float64(p.Rollouts(i)) - float64(q*q)
+	if v < rounding {
+		return 0
+	}
+	return v
+}
+
+// rounding is what sums of equal rewards may leave of a variance that is 0.
+const rounding = 1e-12
+
+// VarianceSum is the sum of Variance over the tasks, N²·b times the variance of the
 // Uniform estimator at a budget of b rollouts per task. It is 0, exactly, if
 // and only if the profile is degenerate: every rollout of a task went the same
 // way, and variance ratios are undefined.
 func (p Profile) VarianceSum() float64 {
 	sum := 0.0
 	for i := range p.PassCounts {
-		q := p.P(i)
-		sum += float64(q * (1 - q)) // the conversion forbids a fused multiply-add
+		sum += p.Variance(i)
 	}
 	return sum
 }
 
 // SHA256 is the lower-case hex digest of what the profile says: benchmark,
-// model, tested_k, task ids and counts, whatever file they came from. It is
+// model, task ids and counts, whatever file they came from. It is
 // not the digest of the release's own profile file.
 func (p Profile) SHA256() string {
-	content, err := json.Marshal(struct {
+	type equal struct {
 		Form, Benchmark, Model string
 		TestedK                int
 		TaskIDs                []string
 		PassCounts             []int
-	}{"profile/1", p.Benchmark, p.Model, p.TestedK, p.TaskIDs, p.PassCounts})
-	if err != nil { // strings and integers always marshal
+	}
+	var said any = equal{"profile/1", p.Benchmark, p.Model, p.TestedK, p.TaskIDs, p.PassCounts}
+	if p.Tested != nil || p.Graded() || p.Allocated {
+		said = struct {
+			equal
+			Tested           []int
+			Rewards, Squares []float64
+			Allocated        bool
+		}{equal{"profile/2", p.Benchmark, p.Model, p.TestedK, p.TaskIDs, p.PassCounts}, p.Tested, p.Rewards, p.Squares, p.Allocated}
+	}
+	content, err := json.Marshal(said)
+	if err != nil { // strings and finite numbers always marshal
 		panic(err)
 	}
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
+}
+
+// Replayable is an error, which names the profile, if it is not one of independent
+// passes and failures: what it says of the tasks can be a prior, and nothing that
+// takes its pass rates for probabilities may use it.
+func (p Profile) Replayable() error {
+	const remedy = "give it to `speceval evaluate --prior`, which takes it as it is"
+	switch {
+	case p.Allocated:
+		return fmt.Errorf("profile %s is of an allocation: a task's rollouts depend on what was seen of it, which biases its pass rate; %s", p.Name(), remedy)
+	case p.Graded():
+		return fmt.Errorf("profile %s has rewards between 0 and 1: this needs passes and failures; %s", p.Name(), remedy)
+	}
+	return nil
 }
 
 // Evaluated divides profiles by the paper's rule (Section 4.1): a degenerate

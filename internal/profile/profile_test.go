@@ -3,10 +3,10 @@ package profile_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +64,74 @@ func TestParquetAndCSVSayTheSame(t *testing.T) {
 	}
 }
 
+const wideHeader = "benchmark,model,task_index,task_id,pass_count,tested_k,rewards,squares,prompt_tokens,completion_tokens,source,allocated\n"
+
+func TestProfilesOfOtherRollouts(t *testing.T) {
+	const text = wideHeader + "b,m,0,x,1,4,2,1.5,40,,logs,true\nb,m,1,y,2,2,,,20,9,logs,true\n"
+	all, err := profile.ParseAny([]byte(text), "p.csv")
+	want := []profile.Profile{{
+		Benchmark: "b", Model: "m", TaskIDs: []string{"x", "y"}, PassCounts: []int{1, 2}, Tested: []int{4, 2},
+		Rewards: []float64{2, 2}, Squares: []float64{1.5, 2}, PromptTokens: []int64{40, 20}, CompletionTokens: []int64{-1, 9},
+		Source: "logs", Allocated: true,
+	}}
+	if err != nil || !reflect.DeepEqual(all, want) {
+		t.Fatalf("got %+v, %v", all, err)
+	}
+	p := all[0]
+	if p.Rollouts(0) != 4 || p.P(0) != 0.5 || p.P(1) != 1 || p.Mean() != 0.75 || p.Variance(0) != 0.125 || p.VarianceSum() != 0.125 {
+		t.Errorf("rollouts %d, p %v %v, mean %v, variances %v", p.Rollouts(0), p.P(0), p.P(1), p.Mean(), p.VarianceSum())
+	}
+	var csv, file bytes.Buffer
+	if err := profile.WriteCSV(&csv, all); err != nil {
+		t.Fatal(err)
+	}
+	if err := profile.Write(&file, all, nil); err != nil {
+		t.Fatal(err)
+	}
+	for form, data := range map[string][]byte{"CSV": csv.Bytes(), "Parquet": file.Bytes()} {
+		if again, err := profile.ParseAny(data, form); err != nil || !reflect.DeepEqual(again, want) {
+			t.Errorf("%s: got %+v, %v", form, again, err)
+		}
+	}
+}
+
+// Rollouts that differ in number are no reason to refuse passes and failures.
+func TestRolloutsMayDifferInNumber(t *testing.T) {
+	all, err := profile.Parse([]byte(header+"b,m,0,x,1,9\nb,m,1,y,1,8\n"), "p.csv")
+	if err != nil || all[0].TestedK != 0 || !reflect.DeepEqual(all[0].Tested, []int{9, 8}) {
+		t.Fatalf("got %+v, %v", all, err)
+	}
+	if p := all[0]; p.P(1) != 0.125 || math.Abs(p.Mean()-(1.0/9+0.125)/2) > 1e-15 {
+		t.Errorf("p = %v, mean %v", p.P(1), p.Mean())
+	}
+}
+
+// What sums leave by rounding is no variance: three rewards of 0.1 are all alike.
+func TestEqualRewardsAreDegenerate(t *testing.T) {
+	sum, squares := 0.0, 0.0
+	for range 3 {
+		sum, squares = sum+0.1, squares+0.1*0.1
+	}
+	p := profile.Profile{TestedK: 3, PassCounts: []int{0, 0}, Rewards: []float64{sum, 0}, Squares: []float64{squares, 0}}
+	if p.VarianceSum() != 0 {
+		t.Errorf("variance %v", p.VarianceSum())
+	}
+}
+
+// The digest of a profile of equal numbers of passes and failures is what it was before
+// there were others.
+func TestDigestsOfPublishedFormStand(t *testing.T) {
+	p := profile.Profile{Benchmark: "b", Model: "m", TaskIDs: []string{"x", "y"}, PassCounts: []int{1, 3}, TestedK: 4}
+	const want = "1e4edfdf8057ccf723239da4d18901fc135cf5fab42f91c221beb5c8367c61ab"
+	if got := p.SHA256(); got != want {
+		t.Errorf("digest %s, want %s", got, want)
+	}
+	p.Source, p.PromptTokens = "elsewhere", []int64{1, 2}
+	if got := p.SHA256(); got != want {
+		t.Errorf("digest %s after what the profile does not say of the tasks", got)
+	}
+}
+
 func mustParse(t *testing.T, text string, change func(string) string) []profile.Profile {
 	t.Helper()
 	profiles, err := profile.Parse([]byte(change(text)), "p.csv")
@@ -102,6 +170,7 @@ func TestParquetOfOtherWriters(t *testing.T) {
 
 func TestFaultsAreToldWithFileAndRow(t *testing.T) {
 	rows := func(lines ...string) string { return header + strings.Join(lines, "\n") + "\n" }
+	wide := func(lines ...string) string { return wideHeader + strings.Join(lines, "\n") + "\n" }
 	cases := []struct{ name, text, want string }{
 		{"empty", "", "p.csv: the file is empty"},
 		{"header only", header, "p.csv: there are no rows"},
@@ -115,7 +184,18 @@ func TestFaultsAreToldWithFileAndRow(t *testing.T) {
 		{"id twice", rows("b,m,0,x,1,9", "b,m,1,x,1,9"), `row 2: b__model=m has task_id "x" already in row 1`},
 		{"gap", rows("b,m,0,x,1,9", "b,m,2,y,1,9"), "p.csv: b__model=m has no task_index 1 (row 2 has 2)"},
 		{"starts at one", rows("b,m,1,x,1,9", "b,m,2,y,1,9"), "has no task_index 0"},
-		{"mixed K", rows("b,m,0,x,1,9", "b,m,1,y,1,8"), "row 2: b__model=m has tested_k 8 here but 9 in row 1"},
+		{"rewards alone", wide("b,m,0,x,1,9,2,,,,,", "b,m,1,y,1,8,,,,,,"), "row 1: rewards and squares are there together"},
+		{"rewards above", wide("b,m,0,x,1,9,9.5,9,,,,", "b,m,1,y,1,8,,,,,,"), "row 1: rewards 9.5 is outside pass_count 1 to tested_k 9"},
+		{"rewards below", wide("b,m,0,x,3,9,2,2,,,,", "b,m,1,y,1,8,,,,,,"), "row 1: rewards 2 is outside pass_count 3"},
+		{"rewards no number", wide("b,m,0,x,1,9,NaN,2,,,,", "b,m,1,y,1,8,,,,,,"), "row 1: rewards NaN is outside"},
+		{"squares above", wide("b,m,0,x,1,9,3,3.5,,,,", "b,m,1,y,1,8,,,,,,"), "row 1: squares 3.5 is outside 1.5 to 3"},
+		{"squares below", wide("b,m,0,x,1,9,3,1.4,,,,", "b,m,1,y,1,8,,,,,,"), "row 1: squares 1.4 is outside 1.5 to 3"},
+		{"tokens", wide("b,m,0,x,1,9,,,-5,,,", "b,m,1,y,1,8,,,,,,"), "row 1: prompt_tokens -5 is negative"},
+		{"sources", wide("b,m,0,x,1,9,,,,,a,", "b,m,1,y,1,8,,,,,b,"), `row 2: b__model=m has source "b" here but "a" in row 1`},
+		{"partly allocated", wide("b,m,0,x,1,9,,,,,,true", "b,m,1,y,1,8,,,,,,"), "row 2: b__model=m has allocated false here but true in row 1"},
+		{"no truth", wide("b,m,0,x,1,9,,,,,,perhaps", "b,m,1,y,1,8,,,,,,"), `row 1: allocated "perhaps" is not true or false`},
+		{"an allocation", wide("b,m,0,x,1,9,,,,,,true", "b,m,1,y,1,8,,,,,,true"), "profile b__model=m is of an allocation"},
+		{"graded", wide("b,m,0,x,1,9,3,2,,,,", "b,m,1,y,1,8,,,,,,"), "profile b__model=m has rewards between 0 and 1"},
 		{"one task", rows("b,m,0,x,1,9"), "p.csv: b__model=m has 1 task, allocation needs at least 2"},
 		{"fraction", rows("b,m,0,x,1.0,9", "b,m,1,y,1,9"), `row 1: pass_count "1.0" is not an integer`},
 		{"huge", rows("b,m,0,x,1,99999999999", "b,m,1,y,1,9"), `row 1: tested_k "99999999999" is out of range`},
@@ -177,6 +257,9 @@ func TestDigestFollowsEveryPartOfTheContent(t *testing.T) {
 		"order":     func(p *profile.Profile) { p.TaskIDs = []string{"y", "x"} },
 		"count":     func(p *profile.Profile) { p.PassCounts = []int{1, 2} },
 		"K":         func(p *profile.Profile) { p.TestedK = 5 },
+		"unequal K": func(p *profile.Profile) { p.TestedK, p.Tested = 0, []int{4, 5} },
+		"rewards":   func(p *profile.Profile) { p.Rewards, p.Squares = []float64{1.5, 3}, []float64{1.25, 3} },
+		"allocated": func(p *profile.Profile) { p.Allocated = true },
 	}
 	seen := map[string]string{base.SHA256(): "base"}
 	for part, change := range changes {
@@ -195,9 +278,10 @@ func TestDigestFollowsEveryPartOfTheContent(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(good))
 	f.Add([]byte(header + "b,m,0,x,1,9\nb,m,1,y,10,9\n"))
+	f.Add([]byte(wideHeader + "b,m,0,x,1,4,2,1.5,40,,logs,true\nb,m,1,y,2,2,,,20,9,logs,true\n"))
 	f.Add([]byte("benchmark,model,scorer,task_index,task_id,pass_count,tested_k\nb,m,s,0,\"x\ny\",1,2\nb,m,s,1,z,2,2\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		profiles, err := profile.Parse(data, "fuzz.csv")
+		profiles, err := profile.ParseAny(data, "fuzz.csv")
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "fuzz.csv: ") {
 				t.Errorf("error %q does not name the file", err)
@@ -208,13 +292,15 @@ func FuzzParse(f *testing.F) {
 		if err := profile.Write(&b, profiles, nil); err != nil {
 			t.Fatal(err)
 		}
-		again, err := profile.Parse(b.Bytes(), "again.parquet")
+		again, err := profile.ParseAny(b.Bytes(), "again.parquet")
 		if err != nil || !reflect.DeepEqual(again, profiles) {
 			t.Errorf("profiles changed on the way through Parquet: %v, %v, %v", profiles, again, err)
 		}
 		for _, p := range profiles {
-			if p.N() < 2 || slices.Max(p.PassCounts) > p.TestedK || slices.Min(p.PassCounts) < 0 {
-				t.Errorf("unsound profile %v", p)
+			for i, n := range p.PassCounts {
+				if q := p.P(i); n < 0 || n > p.Rollouts(i) || q < -1e-9 || q > 1+1e-9 || p.Variance(i) < 0 || p.N() < 2 {
+					t.Errorf("unsound profile %v", p)
+				}
 			}
 		}
 	})

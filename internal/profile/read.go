@@ -2,6 +2,8 @@ package profile
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -18,15 +20,39 @@ func Read(path string) ([]Profile, error) {
 	return Parse(data, path)
 }
 
-// Parse reads profiles from a CSV or a Parquet file held in memory, which is
+// Parse reads profiles as ParseAny does. All of them must be Replayable.
+func Parse(data []byte, name string) ([]Profile, error) {
+	profiles, err := ParseAny(data, name)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range profiles {
+		if err := p.Replayable(); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return profiles, nil
+}
+
+// ReadAny reads the profiles of the CSV or Parquet file at path, as ParseAny does.
+func ReadAny(path string) ([]Profile, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAny(data, path)
+}
+
+// ParseAny reads profiles from a CSV or a Parquet file held in memory, which is
 // told from its content; name is what errors call it. The file has a row per
 // task, in any order, with the columns benchmark, model, task_index (0-based),
-// task_id, pass_count, tested_k and, if wanted, scorer. Profiles are returned
+// task_id, pass_count and tested_k, and, if wanted, scorer, rewards, squares,
+// prompt_tokens, completion_tokens, source and allocated. Profiles are returned
 // sorted by benchmark, then model, tasks by task_index.
 //
 // An error tells up to ten faults at once, each with the file and, where there
 // is one, the 1-based data row.
-func Parse(data []byte, name string) ([]Profile, error) {
+func ParseAny(data []byte, name string) ([]Profile, error) {
 	faults := &faults{name: name}
 	var rows []numbered
 	if rowfile.IsParquet(data) {
@@ -80,8 +106,44 @@ func checkRow(r numbered, faults *faults) bool {
 		faults.add("row %d: tested_k %d is not positive", r.number, r.TestedK)
 	} else if r.PassCount < 0 || r.PassCount > r.TestedK {
 		faults.add("row %d: pass_count %d is outside 0 to tested_k = %d", r.number, r.PassCount, r.TestedK)
+	} else {
+		checkGrades(r, faults)
+	}
+	for _, tokens := range []struct {
+		column string
+		value  *int64
+	}{{"prompt_tokens", r.PromptTokens}, {"completion_tokens", r.CompletionTokens}} {
+		if tokens.value != nil && *tokens.value < 0 {
+			faults.add("row %d: %s %d is negative", r.number, tokens.column, *tokens.value)
+		}
 	}
 	return faults.count == before
+}
+
+// checkGrades checks that there are rewards from 0 to 1, pass_count of them 1, that
+// have such a sum and such a sum of squares.
+func checkGrades(r numbered, faults *faults) {
+	if r.Rewards == nil && r.Squares == nil {
+		return
+	}
+	if r.Rewards == nil || r.Squares == nil {
+		faults.add("row %d: rewards and squares are there together or not at all", r.number)
+		return
+	}
+	passes, others := float64(r.PassCount), float64(r.TestedK-r.PassCount)
+	sum, squares := *r.Rewards, *r.Squares
+	off := 1e-9 * float64(r.TestedK) // what sums lose by rounding
+	if !(sum >= passes-off && sum <= passes+others+off) {
+		faults.add("row %d: rewards %v is outside pass_count %d to tested_k %d", r.number, sum, r.PassCount, r.TestedK)
+		return
+	}
+	least := passes
+	if others > 0 {
+		least += (sum - passes) * (sum - passes) / others
+	}
+	if !(squares >= least-off && squares <= sum+off) {
+		faults.add("row %d: squares %v is outside %v to %v, which rewards of that sum have", r.number, squares, least, sum)
+	}
 }
 
 // assemble sorts the rows and makes a profile of every run of one benchmark
@@ -106,7 +168,10 @@ func assemble(rows []numbered, incomplete bool, faults *faults) []Profile {
 // assembleOne makes a profile of its rows, sorted by task_index.
 func assembleOne(rows []numbered, incomplete bool, faults *faults) Profile {
 	first := rows[0]
-	p := Profile{Benchmark: first.Benchmark, Model: first.Model, Scorer: first.Scorer, TestedK: int(first.TestedK)}
+	p := Profile{
+		Benchmark: first.Benchmark, Model: first.Model, Scorer: text(first.Scorer), TestedK: int(first.TestedK),
+		Source: text(first.Source), Allocated: first.allocated(),
+	}
 	seen := make(map[string]int, len(rows)) // task id to row number
 	for i, r := range rows {
 		if i > 0 && r.TaskIndex == rows[i-1].TaskIndex {
@@ -115,16 +180,20 @@ func assembleOne(rows []numbered, incomplete bool, faults *faults) Profile {
 		if other, ok := seen[r.TaskID]; ok {
 			faults.add("row %d: %s has task_id %q already in row %d", r.number, p.Name(), r.TaskID, other)
 		}
-		if r.TestedK != first.TestedK {
-			faults.add("row %d: %s has tested_k %d here but %d in row %d", r.number, p.Name(), r.TestedK, first.TestedK, first.number)
+		if scorer := text(r.Scorer); scorer != p.Scorer {
+			faults.add("row %d: %s has scorer %q here but %q in row %d", r.number, p.Name(), scorer, p.Scorer, first.number)
 		}
-		if r.Scorer != first.Scorer {
-			faults.add("row %d: %s has scorer %q here but %q in row %d", r.number, p.Name(), r.Scorer, first.Scorer, first.number)
+		if source := text(r.Source); source != p.Source {
+			faults.add("row %d: %s has source %q here but %q in row %d", r.number, p.Name(), source, p.Source, first.number)
+		}
+		if r.allocated() != p.Allocated {
+			faults.add("row %d: %s has allocated %t here but %t in row %d", r.number, p.Name(), r.allocated(), p.Allocated, first.number)
 		}
 		seen[r.TaskID] = r.number
 		p.TaskIDs = append(p.TaskIDs, r.TaskID)
 		p.PassCounts = append(p.PassCounts, int(r.PassCount))
 	}
+	p.count(rows)
 	if !incomplete {
 		checkComplete(p, rows, faults)
 	}
@@ -144,4 +213,61 @@ func checkComplete(p Profile, rows []numbered, faults *faults) {
 	if p.N() < 2 {
 		faults.add("%s has 1 task, allocation needs at least 2", p.Name())
 	}
+}
+
+// count sets what rows may lack: rollouts where they differ, graded rewards, tokens.
+func (p *Profile) count(rows []numbered) {
+	for _, r := range rows {
+		if r.TestedK != rows[0].TestedK {
+			p.TestedK = 0
+		}
+	}
+	graded, prompts, completions := false, false, false
+	for _, r := range rows {
+		if p.TestedK == 0 {
+			p.Tested = append(p.Tested, int(r.TestedK))
+		}
+		graded = graded || r.graded()
+		prompts = prompts || r.PromptTokens != nil
+		completions = completions || r.CompletionTokens != nil
+	}
+	for _, r := range rows {
+		if graded {
+			sum, squares := float64(r.PassCount), float64(r.PassCount)
+			if r.graded() {
+				sum, squares = *r.Rewards, *r.Squares
+			}
+			p.Rewards, p.Squares = append(p.Rewards, sum), append(p.Squares, squares)
+		}
+		if prompts {
+			p.PromptTokens = append(p.PromptTokens, tokens(r.PromptTokens))
+		}
+		if completions {
+			p.CompletionTokens = append(p.CompletionTokens, tokens(r.CompletionTokens))
+		}
+	}
+}
+
+// graded reports whether the row has rewards besides 0 and 1.
+func (r row) graded() bool {
+	passes := float64(r.PassCount)
+	return r.Rewards != nil && r.Squares != nil && (math.Abs(*r.Rewards-passes) > rounding || math.Abs(*r.Squares-passes) > rounding)
+}
+
+func (r row) allocated() bool { return r.Allocated != nil && *r.Allocated }
+
+// text is a text, "" if there is none.
+func text(t *string) string {
+	if t == nil {
+		return ""
+	}
+	return *t
+}
+
+// tokens is a number of tokens, −1 if there is none.
+func tokens(n *int64) int64 {
+	if n == nil {
+		return -1
+	}
+	return *n
 }

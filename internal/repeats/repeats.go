@@ -161,12 +161,18 @@ func combined(samples []agreement.Sample) agreement.Sample {
 }
 
 // MeanOf is the mean of a profile's pass probabilities with its standard error,
-// √(Σ p(1−p)/K)/N.
+// √(Σ p(1−p)/K)/N, each with its own K.
 func MeanOf(p profile.Profile) agreement.Estimate {
-	sum := 0.0
+	sum, variance := 0.0, p.VarianceSum()/float64(p.TestedK)
+	if p.Tested != nil {
+		variance = 0
+	}
 	for i := range p.N() {
 		sum += p.P(i)
+		if p.Tested != nil {
+			variance += p.Variance(i) / float64(p.Rollouts(i))
+		}
 	}
 	n := float64(p.N())
-	return agreement.Estimate{Value: sum / n, SE: math.Sqrt(p.VarianceSum()/float64(p.TestedK)) / n}
+	return agreement.Estimate{Value: sum / n, SE: math.Sqrt(variance) / n}
 }

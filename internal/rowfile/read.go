@@ -34,11 +34,14 @@ type source struct {
 	index int // of the column in the file
 }
 
-// locate finds every column of the struct in the file's schema, by name.
+// locate finds the columns of the struct in the file's schema, by name.
 func locate(file *schema.Schema, columns []column) ([]source, error) {
-	sources := make([]source, len(columns))
-	for i, c := range columns {
+	var sources []source
+	for _, c := range columns {
 		index := file.ColumnIndexByName(c.name)
+		if index < 0 && c.lenient {
+			continue
+		}
 		if index < 0 {
 			return nil, &MissingColumnError{Column: c.name}
 		}
@@ -50,7 +53,7 @@ func locate(file *schema.Schema, columns []column) ([]source, error) {
 				found.PhysicalType(), found.LogicalType(), c.codec.physical())
 		}
 		c.codec = codecs[match]
-		sources[i] = source{column: c, index: index}
+		sources = append(sources, source{column: c, index: index})
 	}
 	return sources, nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -18,6 +19,7 @@ type column struct {
 	field    []int        // index in the struct, and within those embedded in it
 	kind     reflect.Type // type of the value, behind the pointer if optional
 	optional bool
+	lenient  bool  // a file may lack it
 	codec    codec // in the physical type that is written
 }
 
@@ -47,7 +49,8 @@ func fieldColumns(row reflect.Type, at []int) ([]column, error) {
 	var columns []column
 	for i := range row.NumField() {
 		field, index := row.Field(i), append(slices.Clone(at), i)
-		name, tagged := field.Tag.Lookup("parquet")
+		tag, tagged := field.Tag.Lookup("parquet")
+		name, option, _ := strings.Cut(tag, ",")
 		if field.Anonymous && !tagged && field.Type.Kind() == reflect.Struct {
 			embedded, err := fieldColumns(field.Type, index)
 			if err != nil {
@@ -70,7 +73,10 @@ func fieldColumns(row reflect.Type, at []int) ([]column, error) {
 		if codecs == nil {
 			return nil, fmt.Errorf("rowfile: field %s.%s has type %s, want string, bool, int32, int64, float64, time.Time or a pointer to one", row, field.Name, field.Type)
 		}
-		columns = append(columns, column{name: name, field: index, kind: kind, optional: optional, codec: codecs[0]})
+		if option != "" && (option != "maybe" || !optional) {
+			return nil, fmt.Errorf("rowfile: field %s.%s has the option %q: there is maybe, of pointers", row, field.Name, option)
+		}
+		columns = append(columns, column{name: name, field: index, kind: kind, optional: optional, lenient: option != "", codec: codecs[0]})
 	}
 	return columns, nil
 }

@@ -108,7 +108,7 @@ func (c Case) Above(limit float64) int {
 func (c Case) Endpoints() int { return c.count(c.Endpoint) }
 
 // Endpoint reports whether all rollouts of task i went the same way.
-func (c Case) Endpoint(i int) bool { return c.PassCounts[i] == 0 || c.PassCounts[i] == c.TestedK }
+func (c Case) Endpoint(i int) bool { return c.PassCounts[i] == 0 || c.PassCounts[i] == c.Rollouts(i) }
 
 func (c Case) count(holds func(task int) bool) (n int) {
 	for i := range c.N() {

@@ -60,7 +60,7 @@ func isProfile(source string) bool {
 // profiled is the profiles of a file: all of the benchmark, or one model's.
 func (b *Benchmark) profiled(source, evaluated string) (all []evaluation.Donor, err error) {
 	path, model, one := strings.Cut(source, "#")
-	profiles, err := profile.Read(path)
+	profiles, err := profile.ReadAny(path)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +73,12 @@ func (b *Benchmark) profiled(source, evaluated string) (all []evaluation.Donor, 
 		d := b.donor(p.Name(), path+"#"+p.Model, p.Model == evaluated)
 		for i, id := range p.TaskIDs {
 			if at, there := d.at[id]; there {
-				set(&d.Counts, at, p.TestedK, float64(p.PassCounts[i]))
+				set(&d.Counts, at, p.Rollouts(i), p.Reward(i))
 			}
 		}
-		d.Fixed = []evaluation.Counts{d.Counts}
+		if !p.Allocated && !p.Graded() {
+			d.Fixed = []evaluation.Counts{d.Counts}
+		}
 		all = append(all, d.Donor)
 	}
 	if len(all) == 0 {

@@ -14,17 +14,23 @@ import (
 	"speceval/method/neyman"
 )
 
-// redrawn is a profile with other pass counts, as another run of its K rollouts
-// per task might have given them: Binomial(K, p̂), independent. A profile that
+// redrawn is a profile with other pass counts, as another run of its rollouts
+// of each task might have given them: Binomial(K, p̂), independent. A profile that
 // turns out degenerate is drawn again, since it would not have been evaluated.
 func redrawn(p profile.Profile, random *seed.Stream) profile.Profile {
-	path := make([]uint64, pilot.Words(p.TestedK))
+	most := 0
+	for i := range p.N() {
+		most = max(most, p.Rollouts(i))
+	}
+	path := make([]uint64, pilot.Words(most))
 	other := p
 	other.PassCounts = make([]int, p.N())
 	for {
 		for i := range other.PassCounts {
-			pilot.Bernoulli(path, p.TestedK, p.P(i), random)
-			other.PassCounts[i] = pilot.Successes(path, p.TestedK)
+			k := p.Rollouts(i)
+			own := path[:pilot.Words(k)]
+			pilot.Bernoulli(own, k, p.P(i), random)
+			other.PassCounts[i] = pilot.Successes(own, k)
 		}
 		if other.VarianceSum() > 0 {
 			return other

@@ -84,7 +84,7 @@ func (d *caseData) tasks(c variance.Case) figure.Panel {
 		Style: figure.Style{Ink: figure.Vermilion, Marker: figure.Square, Size: 2.3, Hollow: true}}
 	for rank, i := range byPasses(c.Profile) {
 		p := figure.Point{X: float64(rank + 1), Y: c.P(i),
-			Title: fmt.Sprintf("task %s: %d of %d rollouts pass, %.4f", c.TaskIDs[i], c.PassCounts[i], c.TestedK, c.P(i))}
+			Title: fmt.Sprintf("task %s: %d of %d rollouts pass, %.4f", c.TaskIDs[i], c.PassCounts[i], c.Rollouts(i), c.P(i))}
 		if c.Endpoint(i) {
 			ends.At = append(ends.At, p)
 		} else {

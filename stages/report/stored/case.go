@@ -13,15 +13,16 @@ import (
 type CaseFact struct {
 	Benchmark  string   `json:"benchmark"`
 	Model      string   `json:"model"`
-	Budget     int32    `json:"budget"` // of the sampling distributions
-	TestedK    int      `json:"tested_k"`
+	Budget     int32    `json:"budget"`           // of the sampling distributions
+	TestedK    int      `json:"tested_k"`         // 0 if tasks differ in it
+	Tested     []int    `json:"tested,omitempty"` // of each task, if they differ
 	TaskIDs    []string `json:"task_ids"`
 	PassCounts []int    `json:"pass_counts"` // of each task
 }
 
 // Evaluated is the fact as a profile.
 func (c CaseFact) Evaluated() profile.Profile {
-	return profile.Profile{Benchmark: c.Benchmark, Model: c.Model, TestedK: c.TestedK, TaskIDs: c.TaskIDs, PassCounts: c.PassCounts}
+	return profile.Profile{Benchmark: c.Benchmark, Model: c.Model, TestedK: c.TestedK, Tested: c.Tested, TaskIDs: c.TaskIDs, PassCounts: c.PassCounts}
 }
 
 // Case is the case study, as far as it is there: of no tasks where the experiment

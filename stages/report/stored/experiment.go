@@ -40,7 +40,7 @@ type CorpusFact struct {
 type ProfileFact struct {
 	Name    string `json:"name"` // "<benchmark>__model=<model>"
 	NTasks  int32  `json:"n_tasks"`
-	TestedK int    `json:"tested_k"`            // rollouts of each task, by which its probability is known
+	TestedK int    `json:"tested_k"`            // rollouts of each task, by which its probability is known; 0 if they differ
 	Outside int64  `json:"tasks_outside_02_08"` // tasks with p outside [0.2, 0.8]
 	SHA256  string `json:"sha256"`
 }
@@ -97,7 +97,7 @@ func NewExperiment(s *Settings, compared []string, in Locate) (Experiment, error
 		all = append(all, p)
 		if p.Name() == s.CaseStudy.Profile {
 			e.CaseStudy = &CaseFact{Benchmark: p.Benchmark, Model: p.Model, Budget: int32(s.CaseStudy.Budget),
-				TestedK: p.TestedK, TaskIDs: p.TaskIDs, PassCounts: p.PassCounts}
+				TestedK: p.TestedK, Tested: p.Tested, TaskIDs: p.TaskIDs, PassCounts: p.PassCounts}
 		}
 		if p.VarianceSum() == 0 {
 			continue
@@ -119,7 +119,9 @@ func corpusFact(all []profile.Profile) CorpusFact {
 			counted[p.Benchmark] = true
 			c.Tasks += int64(p.N())
 		}
-		c.Responses += int64(p.N()) * int64(p.TestedK)
+		for i := range p.N() {
+			c.Responses += int64(p.Rollouts(i))
+		}
 	}
 	return c
 }

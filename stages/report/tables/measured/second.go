@@ -182,9 +182,9 @@ func makeTasks(src *stored.Source) (*model.Sheet, error) {
 	s.Add(profileKeys(func(i int) (string, string) { return rows[i].Benchmark, rows[i].Model })...)
 	s.Add(task,
 		count("passes", "Rollouts that passed "+firstWords+".", passes, first, func(i int) int { return rows[i].task.Passes[0] }),
-		count("rollouts", "Rollouts of the task "+firstWords+".", of, first, func(i int) int { return rows[i].TestedK[0] }),
+		count("rollouts", "Rollouts of the task "+firstWords+".", of, first, func(i int) int { return rows[i].task.Rollouts[0] }),
 		count("second_passes", "Rollouts that passed "+secondWords+".", passes, second, func(i int) int { return rows[i].task.Passes[1] }),
-		count("second_rollouts", "Rollouts of the task "+secondWords+".", of, second, func(i int) int { return rows[i].TestedK[1] }))
+		count("second_rollouts", "Rollouts of the task "+secondWords+".", of, second, func(i int) int { return rows[i].task.Rollouts[1] }))
 	s.Add(estimated(
 		model.Column{Name: "difference", Words: "The pass rate of the second generation minus that of the first.",
 			Head: head("Difference"), Format: table.Format{Decimals: 1, Scale: 100, Signed: true}},

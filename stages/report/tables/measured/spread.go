@@ -74,7 +74,7 @@ func makeSpread(src *stored.Source) (*model.Sheet, error) {
 			to = "of at most 1"
 		}
 		s.Add(count(fmt.Sprintf("tenth_%d", tenth+1), fmt.Sprintf("Tasks with a pass probability of at least %.1f and %s.", float64(tenth)/10, to), table.Head{}, table.Head{}, func(i int) int {
-			return tasksWith(rows[i], func(task int) bool { return min(9, 10*rows[i].PassCounts[task]/rows[i].TestedK) == tenth })
+			return tasksWith(rows[i], func(task int) bool { return min(9, 10*rows[i].PassCounts[task]/rows[i].Rollouts(task)) == tenth })
 		}))
 	}
 	return s, nil

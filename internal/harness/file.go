@@ -1,0 +1,138 @@
+package harness
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	headBytes = 64 << 10 // by which a format is recognised
+	maxFiles  = 200_000  // in a folder
+)
+
+// file is a file that may be a log, or a part of one.
+type file struct {
+	path string
+	size int64
+	head []byte // its first bytes
+}
+
+// base is the file's name, without its folders.
+func (f *file) base() string { return filepath.Base(f.path) }
+
+// folder is the name of the n-th folder above the file, 0 the one that it is in; "" if
+// the path does not name it.
+func (f *file) folder(n int) string {
+	dir := filepath.Dir(f.path)
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	for range n {
+		dir = filepath.Dir(dir)
+	}
+	if dir = filepath.Base(dir); dir == string(filepath.Separator) {
+		return ""
+	}
+	return dir
+}
+
+// named reports whether the file's name ends so.
+func (f *file) named(suffix string) bool { return strings.HasSuffix(f.path, suffix) }
+
+// has reports whether all of the words are among the file's first bytes, as keys or
+// texts of JSON.
+func (f *file) has(words ...string) bool {
+	for _, word := range words {
+		if !bytes.Contains(f.head, []byte(`"`+word+`"`)) {
+			return false
+		}
+	}
+	return true
+}
+
+// starts reports whether the file is JSON that begins with a byte.
+func (f *file) starts(with byte) bool {
+	text := bytes.TrimLeft(f.head, " \t\r\n")
+	return len(text) > 0 && text[0] == with
+}
+
+// reader reads the file.
+func (f *file) reader(read func(r io.Reader) error) error {
+	disk, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	defer disk.Close()
+	return read(disk)
+}
+
+// find is the file at path, or the regular files of the folder there, by their paths.
+// Links are not followed, and what begins with a dot is passed over.
+func find(path string) (files []*file, folder bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, false, err
+	}
+	if !info.IsDir() {
+		f, err := look(path, info)
+		return []*file{f}, false, err
+	}
+	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name != path && strings.HasPrefix(d.Name(), ".") && d.IsDir():
+			return filepath.SkipDir
+		case !d.Type().IsRegular() || strings.HasPrefix(d.Name(), "."):
+			return nil
+		case len(files) == maxFiles:
+			return fmt.Errorf("%s has more than %d files: name the folders of logs in it", path, maxFiles)
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if !logLike(name) {
+			return nil
+		}
+		f, err := look(name, info)
+		if err != nil {
+			return err
+		}
+		files = append(files, f)
+		return nil
+	})
+	return files, true, err
+}
+
+// logLike reports whether a file of a folder may be a log at all.
+func logLike(name string) bool {
+	switch filepath.Ext(name) {
+	case ".eval", ".json", ".jsonl", ".parquet":
+		return true
+	}
+	return false
+}
+
+// look reads the first bytes of a file.
+func look(path string, info fs.FileInfo) (*file, error) {
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	f := &file{path: path, size: info.Size(), head: make([]byte, min(headBytes, info.Size()))}
+	err := f.reader(func(r io.Reader) error {
+		n, err := io.ReadFull(r, f.head)
+		f.head = f.head[:n]
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = nil
+		}
+		return err
+	})
+	return f, err
+}

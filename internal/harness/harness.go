@@ -1,0 +1,139 @@
+// Package harness reads logs of other evaluation harnesses as one form: which rollouts
+// of which tasks there are, and what reward each was given. Logs come from elsewhere
+// and may be broken or hostile: reading one takes bounded memory, and every error names
+// the file.
+package harness
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Log is what one log has of one model on one benchmark.
+type Log struct {
+	Format    string   // its name among Formats
+	Source    string   // path
+	Benchmark string   // as the log names it
+	Model     string   // as the log names it
+	Scorer    string   // scorer or metric that the rewards are of
+	Created   string   // RFC 3339, "" if the log does not say
+	Complete  bool     // false: crashed or cancelled
+	Allocated bool     // an allocation of speceval decided how many rollouts each task has
+	Digest    string   // lower-case hex SHA-256 of the files that it was read from, whatever their names
+	Tasks     []Task   // in the log's order, ids unique, each with a rollout at least
+	Left      int      // rollouts of the log that are left out: unscored, or not selected
+	Notes     []string // what was left out, and what else to know
+}
+
+// Task is a task and its scored rollouts, by their numbers.
+type Task struct {
+	ID       string
+	Rollouts []Rollout
+}
+
+// Rollout is one scored rollout.
+type Rollout struct {
+	Number           int     // the log's epoch, trial or repeat, from 1, unique in its task
+	Reward           float64 // 0 to 1
+	PromptTokens     int64   // −1: the log does not say
+	CompletionTokens int64   // −1: the log does not say
+	Identity         uint64  // of the rollout itself, the same in all logs that have it; 0: not known
+}
+
+// Choice says how logs are read.
+type Choice struct {
+	Format string // "": recognised from content
+	Scorer string // scorer or metric; "": the only one, or the first with a note
+}
+
+// format is a form of logs.
+type format struct {
+	name string
+	is   func(f *file) bool // told from content, and where that is not enough from the name
+	// read reads all files of the format that are at one place.
+	read func(files []*file, c Choice) ([]Log, error)
+}
+
+// formats are all forms, in the order in which they are tried.
+func formats() []format {
+	return []format{
+		inspectFormat(), lmEvalFormat(), nemoFormat(), verifiersFormat(), everyEvalFormat(),
+		harborFormat(), terminalBenchFormat(), lightevalFormat(),
+	}
+}
+
+// Formats is the names of all formats.
+func Formats() (names []string) {
+	for _, f := range formats() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// Read reads the logs at path, a file or a folder of logs, in a format, "" to recognise
+// it from their content.
+func Read(path, format string) ([]Log, error) {
+	return Choice{Format: format}.Read(path)
+}
+
+// Read reads the logs at path, a file or a folder of logs, sorted by format and then
+// source. Files in a folder that no format recognises are passed over; a file that is
+// named itself must be a log.
+func (c Choice) Read(path string) ([]Log, error) {
+	all := formats()
+	if c.Format != "" {
+		all = slices.DeleteFunc(all, func(f format) bool { return f.name != c.Format })
+		if len(all) == 0 {
+			return nil, fmt.Errorf("there is no format %q: want one of %s", c.Format, strings.Join(Formats(), ", "))
+		}
+	}
+	files, folder, err := find(path)
+	if err != nil {
+		return nil, err
+	}
+	var logs []Log
+	for _, f := range all {
+		var ours []*file
+		files = slices.DeleteFunc(files, func(one *file) bool {
+			is := f.is(one) || c.Format != "" && !folder
+			if is {
+				ours = append(ours, one)
+			}
+			return is
+		})
+		if len(ours) == 0 {
+			continue
+		}
+		read, err := f.read(ours, c)
+		if err != nil {
+			return nil, err
+		}
+		logs = append(logs, read...)
+	}
+	if len(logs) == 0 {
+		return nil, fmt.Errorf("%s: no log of %s is recognised", path, strings.Join(names(all), ", "))
+	}
+	return logs, nil
+}
+
+func names(all []format) (names []string) {
+	for _, f := range all {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// each reads every file as a log of its own.
+func each(read func(f *file, c Choice) ([]Log, error)) func(files []*file, c Choice) ([]Log, error) {
+	return func(files []*file, c Choice) (logs []Log, err error) {
+		for _, f := range files {
+			more, err := read(f, c)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", f.path, err)
+			}
+			logs = append(logs, more...)
+		}
+		return logs, nil
+	}
+}

@@ -1,0 +1,177 @@
+package harness
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"slices"
+	"strings"
+)
+
+const (
+	maxID       = 1 << 10  // bytes of the id of a task
+	maxIDBytes  = 64 << 20 // of all tasks of a log
+	maxRollouts = 1 << 23  // of a log
+	maxNumber   = 1 << 30  // of a rollout
+	maxNames    = 64       // scorers or metrics that an error lists
+)
+
+// tally gathers the rollouts of a log, as they come.
+type tally struct {
+	log      Log
+	at       map[string]int // places of tasks
+	idBytes  int
+	rollouts int
+	lacking  []count  // why rollouts are left out, in the order of their first
+	digests  []string // of the files
+}
+
+// count is how many there are of something.
+type count struct {
+	what string
+	n    int
+}
+
+func newTally(log Log) *tally { return &tally{log: log, at: make(map[string]int)} }
+
+// without counts a rollout that is left out.
+func (t *tally) without(why string) {
+	at := slices.IndexFunc(t.lacking, func(c count) bool { return c.what == why })
+	if at < 0 {
+		if at = len(t.lacking); at == maxNames {
+			return
+		}
+		t.lacking = append(t.lacking, count{what: why})
+	}
+	t.lacking[at].n++
+}
+
+// note adds a note.
+func (t *tally) note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(t.log.Notes, text) && len(t.log.Notes) < maxNames {
+		t.log.Notes = append(t.log.Notes, text)
+	}
+}
+
+// add adds a rollout. Of several with one number the last counts.
+func (t *tally) add(id string, r Rollout) error {
+	switch {
+	case id == "":
+		return errors.New("a task has no id")
+	case len(id) > maxID:
+		return fmt.Errorf("the task id %.40q… is longer than %d bytes", id, maxID)
+	case r.Number < 1 || r.Number > maxNumber:
+		return fmt.Errorf("task %q: the rollout's number %d is outside 1 to %d", id, r.Number, maxNumber)
+	case !(r.Reward >= 0 && r.Reward <= 1):
+		return fmt.Errorf("task %q, rollout %d: the reward %v is outside 0 to 1: speceval needs rewards from 0 to 1", id, r.Number, r.Reward)
+	case t.rollouts == maxRollouts:
+		return fmt.Errorf("the log has more than %d rollouts", maxRollouts)
+	}
+	at, there := t.at[id]
+	if !there {
+		if t.idBytes += len(id); t.idBytes > maxIDBytes {
+			return fmt.Errorf("the ids of the log's tasks are longer than %d MiB together", maxIDBytes>>20)
+		}
+		at = len(t.log.Tasks)
+		t.at[id] = at
+		t.log.Tasks = append(t.log.Tasks, Task{ID: id})
+	}
+	task := &t.log.Tasks[at]
+	task.Rollouts = append(task.Rollouts, r)
+	t.rollouts++
+	return nil
+}
+
+// from keeps what the log is read from.
+func (t *tally) from(f *file) error {
+	return f.reader(func(r io.Reader) error {
+		sum := sha256.New()
+		_, err := io.Copy(sum, r)
+		t.digests = append(t.digests, hex.EncodeToString(sum.Sum(nil)))
+		return err
+	})
+}
+
+// identity is the number for what the log calls a rollout, 0 if it has no name.
+func identity(name string) uint64 {
+	if name == "" {
+		return 0
+	}
+	sum := fnv.New64a()
+	sum.Write([]byte(name))
+	return sum.Sum64()
+}
+
+// next is the number that the next rollout of a task would have, if they are numbered
+// as they come.
+func (t *tally) next(id string) int {
+	if at, there := t.at[id]; there {
+		return len(t.log.Tasks[at].Rollouts) + 1
+	}
+	return 1
+}
+
+// done is the log, its rollouts sorted and each there once.
+func (t *tally) done() (Log, error) {
+	repeated := 0
+	for i := range t.log.Tasks {
+		task := &t.log.Tasks[i]
+		slices.SortStableFunc(task.Rollouts, func(a, b Rollout) int { return cmp.Compare(a.Number, b.Number) })
+		kept := task.Rollouts[:0]
+		for k, r := range task.Rollouts {
+			if k+1 < len(task.Rollouts) && task.Rollouts[k+1].Number == r.Number {
+				repeated++
+				continue
+			}
+			kept = append(kept, r)
+		}
+		task.Rollouts = kept
+	}
+	slices.Sort(t.digests)
+	all := sha256.Sum256([]byte(strings.Join(t.digests, " ")))
+	t.log.Digest = hex.EncodeToString(all[:])
+	if repeated > 0 {
+		t.note("%d of the rollouts are there again later in the log: the last of each counts", repeated)
+	}
+	for _, c := range t.lacking {
+		t.log.Left += c.n
+		t.note("%d left out: %s", c.n, c.what)
+	}
+	if len(t.log.Tasks) == 0 {
+		text := "no rollout in it is scored"
+		if len(t.lacking) > 0 {
+			text += ": " + strings.Join(t.log.Notes, "; ")
+		}
+		return t.log, errors.New(text)
+	}
+	return t.log, nil
+}
+
+// take adds a rollout with the chosen one of its scores.
+func (c *chooser) take(t *tally, id string, r Rollout, scores []scored) error {
+	score, err := c.choose(scores)
+	switch {
+	case err != nil:
+		return err
+	case score == nil && len(scores) > 0:
+		t.without("it has no score by the chosen scorer")
+		return nil
+	case score == nil:
+		t.without(unscored)
+		return nil
+	}
+	reward, is, err := score.reward()
+	if err != nil {
+		return fmt.Errorf("task %q, rollout %d: %w", id, r.Number, err)
+	}
+	if !is {
+		t.without(unscored)
+		return nil
+	}
+	r.Reward = reward
+	return t.add(id, r)
+}
