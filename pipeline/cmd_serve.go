@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"speceval/internal/protocol"
+	"speceval/internal/version"
 	"speceval/method/neyman"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/evaluate"
@@ -70,4 +71,4 @@ func (o *serveOptions) run(s *session, words []string) (err error) {
 }
 
 // program is the name and version of this program.
-func (s *session) program() string { return "speceval " + s.origin.Commit }
+func (s *session) program() string { return "speceval " + version.Tag }

@@ -55,9 +55,13 @@ func (s *Setup) prior(w *Way, reference *neyman.Prior) (controller.Prior, error)
 
 // Controller is the policy, ready to begin, for a program that runs the rollouts itself.
 // Without ahead nothing is submitted before it is selected. used tells the tokens of the
-// answers of a task's first rollouts, for a Stop by tokens.
+// answers of a task's first rollouts; only a Stop by tokens needs it.
 func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, rollouts int) (sum, squares float64)) (*controller.Controller, error) {
-	c, err := s.settings(reference, nil, func(task, rollouts int) (t tokens) {
+	var past *controller.Past
+	if s.Extends != nil {
+		past = s.Extends.past()
+	}
+	c, err := s.settings(reference, past, func(task, rollouts int) (t tokens) {
 		t.sum, t.squares = used(task, rollouts)
 		return t
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,13 +48,13 @@ func zipped(f *file) bool { return bytes.HasPrefix(f.head, []byte("PK\x03\x04"))
 type inspectLog struct {
 	*tally
 	chooser
-	status   string         // success, started, cancelled or error
-	stopping string         // name of the early stopping manager
-	stops    int            // epochs that it skipped
-	ours     bool           // speceval is named where only an allocation of it would be
-	named    bool           // speceval is named anywhere
-	selected map[string]int // by the allocation: rollouts 1 to n of each task; nil: not told
-	row      int            // samples read so far
+	status   string              // success, started, cancelled or error
+	stopping string              // name of the early stopping manager
+	stops    int                 // epochs that it skipped
+	ours     bool                // speceval is named where only an allocation of it would be
+	named    bool                // speceval is named anywhere
+	selected map[string]selected // by the allocation; nil: not told
+	row      int                 // samples read so far
 }
 
 // whole reads a log in the .json form.
@@ -170,24 +171,63 @@ func (l *inspectLog) allocation(p *pull.Reader) error {
 			}
 			return err
 		case "selected":
-			l.selected = make(map[string]int)
+			l.selected = make(map[string]selected)
 			return p.Object(func(id string) error {
-				n, err := p.Scalar()
-				count, wrong := strconv.Atoi(n.Text)
-				switch {
-				case err != nil:
-					return err
-				case wrong != nil || count < 0 || count > maxNumber:
-					return fmt.Errorf("its allocation selects %.40q rollouts of task %.40q: want a number", n.Text, id)
-				case len(id) > maxID || len(l.selected) > maxRollouts:
+				if len(id) > maxID || len(l.selected) > maxRollouts {
 					return errors.New("its allocation has ids that are too long, or too many")
 				}
-				l.selected[id] = count
-				return nil
+				s, err := selection(p, id)
+				l.selected[id] = s
+				return err
 			})
 		}
 		return p.Skip()
 	})
+}
+
+// selected is which epochs of a task an allocation has selected: the first of them, or
+// a list.
+type selected struct {
+	first  int
+	listed map[int]bool // nil: the first
+}
+
+func (s selected) has(epoch int) bool {
+	if s.listed != nil {
+		return s.listed[epoch]
+	}
+	return epoch <= s.first
+}
+
+func (s selected) count() int { return max(s.first, len(s.listed)) }
+
+// selection reads a number of epochs, or a list of them.
+func selection(p *pull.Reader, id string) (s selected, err error) {
+	if p.Kind() != '[' {
+		s.first, err = epoch(p, id)
+		return s, err
+	}
+	s.listed = make(map[int]bool)
+	return s, p.List(func(int) error {
+		n, err := epoch(p, id)
+		s.listed[n] = true
+		if len(s.listed) > maxRollouts {
+			return errors.New("its allocation selects too many epochs")
+		}
+		return err
+	})
+}
+
+func epoch(p *pull.Reader, id string) (int, error) {
+	n, err := p.Scalar()
+	if err != nil {
+		return 0, err
+	}
+	number, err := strconv.Atoi(n.Text)
+	if err != nil || number < 0 || number > maxNumber {
+		return 0, fmt.Errorf("its allocation selects %.40q of task %.40q: want a number of epochs, or a list of them", n.Text, id)
+	}
+	return number, nil
 }
 
 // samples reads a list of samples or of their summaries: of what is wanted they have
@@ -327,19 +367,17 @@ func (l *inspectLog) keep(log *Log) error {
 	var kept []Task
 	left, lacking := 0, 0
 	for _, task := range log.Tasks {
-		n, all := l.selected[task.ID], len(task.Rollouts)
-		for len(task.Rollouts) > 0 && task.Rollouts[len(task.Rollouts)-1].Number > n {
-			task.Rollouts = task.Rollouts[:len(task.Rollouts)-1]
-		}
+		own, all := l.selected[task.ID], len(task.Rollouts)
+		task.Rollouts = slices.DeleteFunc(task.Rollouts, func(r Rollout) bool { return !own.has(r.Number) })
 		left += all - len(task.Rollouts)
-		lacking += n - len(task.Rollouts)
+		lacking += own.count() - len(task.Rollouts)
 		delete(l.selected, task.ID)
 		if len(task.Rollouts) > 0 {
 			kept = append(kept, task)
 		}
 	}
-	for _, n := range l.selected {
-		lacking += n
+	for _, s := range l.selected {
+		lacking += s.count()
 	}
 	log.Left += left
 	if left > 0 {

@@ -11,12 +11,14 @@ import (
 	"strings"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/harness"
 	"speceval/internal/profile"
+	"speceval/internal/rowfile"
 )
 
 // Known is what is known of the tasks before an evaluation.
 type Known struct {
-	Sources      []string // evaluations, or files of profiles; FILE#MODEL is one model's
+	Sources      []string // evaluations, logs of harnesses, or files of profiles; FILE#MODEL is one model's
 	OtherPrompts bool     // evaluations may have asked other prompts
 }
 
@@ -25,12 +27,7 @@ type Known struct {
 func (b *Benchmark) donors(k Known, model string, seed uint64) (all []evaluation.Donor, err error) {
 	all = append(all, b.told...)
 	for _, source := range k.Sources {
-		var found []evaluation.Donor
-		if isProfile(source) {
-			found, err = b.profiled(source, model)
-		} else {
-			found, err = b.evaluated(source, k.OtherPrompts, model, seed)
-		}
+		found, err := b.found(source, k.OtherPrompts, model, seed)
 		if err != nil {
 			return nil, requestf("--prior %s: %w", source, err)
 		}
@@ -47,14 +44,55 @@ func (b *Benchmark) donors(k Known, model string, seed uint64) (all []evaluation
 	return all, nil
 }
 
-// isProfile tells a file of profiles from an evaluation.
-func isProfile(source string) bool {
+// found is what a source has: an evaluation, a file of profiles, or a log of a harness.
+func (b *Benchmark) found(source string, otherPrompts bool, model string, seed uint64) ([]evaluation.Donor, error) {
 	path, _, _ := strings.Cut(source, "#")
-	switch filepath.Ext(path) {
-	case ".csv", ".parquet":
-		return true
+	switch _, err := os.Stat(path); filepath.Ext(path) {
+	case ".csv":
+		return b.profiled(source, model)
+	case ".parquet":
+		found, err := b.profiled(source, model)
+		var missing *rowfile.MissingColumnError
+		if errors.As(err, &missing) {
+			return b.logged(path, model)
+		}
+		return found, err
+	default:
+		if _, none := find(b.out(), source); err == nil && none != nil {
+			return b.logged(path, model)
+		}
 	}
-	return false
+	return b.evaluated(source, otherPrompts, model, seed)
+}
+
+// logged is the logs of harnesses at a path. Theirs is the choice of names: what counts
+// is whether they have the benchmark's tasks.
+func (b *Benchmark) logged(path, model string) (all []evaluation.Donor, err error) {
+	logs, err := harness.Read(path, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, log := range logs {
+		d := b.donor(log.Benchmark+" "+log.Model, log.Source, log.Model == model)
+		graded := false
+		for _, t := range log.Tasks {
+			at, there := d.at[t.ID]
+			if !there {
+				continue
+			}
+			rewards := 0.0
+			for _, r := range t.Rollouts {
+				rewards += r.Reward
+				graded = graded || r.Reward != 0 && r.Reward != 1
+			}
+			set(&d.Counts, at, len(t.Rollouts), rewards)
+		}
+		if !graded && !log.Allocated {
+			d.Fixed = []evaluation.Counts{d.Counts}
+		}
+		all = append(all, d.Donor)
+	}
+	return all, nil
 }
 
 // profiled is the profiles of a file: all of the benchmark, or one model's.

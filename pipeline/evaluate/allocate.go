@@ -1,0 +1,252 @@
+package evaluate
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"speceval/internal/evaluation"
+	"speceval/internal/profile"
+	"speceval/internal/protocol"
+	"speceval/method/estimate"
+)
+
+// Counted is rollouts by task that another program has run so far, of tasks in the order
+// of their indices.
+type Counted struct {
+	Benchmark, Model string
+	IDs              []string
+	Counts           []estimate.Stage // their weights are not looked at
+}
+
+// CountsOf is the counts of a profile. It is an error if an allocation made them: what is
+// added to them by a further one needs to know their stages.
+func CountsOf(p profile.Profile) (Counted, error) {
+	if p.Allocated {
+		return Counted{}, requestf("%s: its rollouts come from an allocation, so that their plain means are biased: extend that evaluation, or name it with --prior", p.Name())
+	}
+	c := Counted{Benchmark: p.Benchmark, Model: p.Model, IDs: p.TaskIDs}
+	for i := range p.TaskIDs {
+		stage := estimate.Stage{Rollouts: p.Rollouts(i), Rewards: p.Reward(i), Squares: p.Reward(i)}
+		if p.Graded() {
+			stage.Squares = p.Squares[i]
+		}
+		c.Counts = append(c.Counts, stage)
+	}
+	return c, nil
+}
+
+// rollouts is how many there are in all, and of the task with the fewest.
+func (c *Counted) rollouts() (all, fewest int) {
+	fewest = math.MaxInt
+	for _, s := range c.Counts {
+		all, fewest = all+s.Rollouts, min(fewest, s.Rollouts)
+	}
+	return all, fewest
+}
+
+// Allocated is what tasks get next.
+type Allocated struct {
+	Benchmark string  `json:"benchmark"`
+	Model     string  `json:"model"`
+	Budget    int     `json:"budget"`
+	Stage     string  `json:"stage"`    // pilot: every task alike, and then ask again; rest: all that is left
+	Rollouts  int     `json:"rollouts"` // to run now
+	Weight    float64 `json:"weight"`   // of the mean of what was there; 0 in a pilot
+	Tasks     []Share `json:"tasks"`
+	Levels    []Level `json:"levels"`
+
+	counted Counted
+	known   *evaluation.Setup
+	subject *Subject
+}
+
+// Share is what a task gets.
+type Share struct {
+	ID   string  `json:"task_id"`
+	Had  int     `json:"rollouts"`
+	Mean float64 `json:"mean"` // of their rewards; 0 of none
+	Next int     `json:"next"`
+}
+
+// Level is the tasks that get the same number of rollouts, for tools that repeat all tasks
+// of a run alike.
+type Level struct {
+	Repeats int      `json:"repeats"`
+	IDs     []string `json:"task_ids"`
+}
+
+// Allocate divides what a budget leaves among the tasks of some counts.
+func (o Outside) Allocate(c Counted, budget int, known Known) (*Allocated, error) {
+	s, err := o.subject(protocol.Start{Benchmark: c.Benchmark, Model: c.Model, Tasks: c.IDs})
+	if err != nil {
+		return nil, err
+	}
+	setup, err := s.requested(o.Context, Request{Goal: Goal{Budget: budget, Known: known}}, o.Say)
+	if err != nil {
+		return nil, err
+	}
+	a := &Allocated{Benchmark: c.Benchmark, Model: c.Model, Budget: budget, Stage: "rest", counted: c, known: &setup, subject: s}
+	var next []int
+	if _, fewest := c.rollouts(); fewest == 0 {
+		a.Stage = "pilot"
+		next, err = a.pilot(o.Context)
+	} else {
+		next, err = a.rest()
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range c.IDs {
+		own := c.Counts[i]
+		share := Share{ID: id, Had: own.Rollouts, Next: next[i]}
+		if own.Rollouts > 0 {
+			share.Mean = own.Rewards / float64(own.Rollouts)
+		}
+		a.Rollouts += next[i]
+		a.Tasks = append(a.Tasks, share)
+	}
+	a.Levels = levels(a.Tasks)
+	return a, nil
+}
+
+// pilot is what tasks lack of one.
+func (a *Allocated) pilot(ctx context.Context) ([]int, error) {
+	prior, err := a.known.Informed()
+	if err != nil {
+		return nil, err
+	}
+	d, err := inStages(ctx, prior, a.Budget, 2)
+	if err != nil {
+		return nil, err
+	}
+	next := make([]int, len(a.counted.IDs))
+	for i, s := range a.counted.Counts {
+		next[i] = max(0, d.Plan.Pilots-s.Rollouts)
+	}
+	return next, nil
+}
+
+// rest divides all that is left, by what is there and what is known.
+func (a *Allocated) rest() ([]int, error) {
+	tasks := len(a.counted.IDs)
+	all, _ := a.counted.rollouts()
+	if left := tasks*a.Budget - all; left < tasks {
+		return nil, requestf("--budget %d: there are %d rollouts of %d tasks already, and every task gets one more at least: want %d or more", a.Budget, all, tasks, (all+2*tasks-1)/tasks)
+	}
+	was := &evaluation.Result{Budget: max(1, all/tasks), Rollouts: all}
+	a.known.Design = extension(was, tasks, a.Budget)
+	a.known.Design.Fractions = []float64{1}
+	a.Weight = a.known.Design.Weight
+	a.known.Extends = &evaluation.Extends{Name: "counts", Stages: make([][]estimate.Stage, tasks)}
+	for i, s := range a.counted.Counts {
+		s.Weight = 1
+		a.known.Extends.Stages[i] = []estimate.Stage{s}
+	}
+	if err := a.known.Check(); err != nil {
+		return nil, &RequestError{err}
+	}
+	c, err := a.known.Controller(a.subject.prior, false, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.Allocation(), nil
+}
+
+// levels are the tasks by what they get.
+func levels(tasks []Share) (all []Level) {
+	all = []Level{}
+	for _, t := range tasks {
+		at := slices.IndexFunc(all, func(l Level) bool { return l.Repeats == t.Next })
+		if at < 0 {
+			at, all = len(all), append(all, Level{Repeats: t.Next})
+		}
+		all[at].IDs = append(all[at].IDs, t.ID)
+	}
+	slices.SortFunc(all, func(a, b Level) int { return cmp.Compare(b.Repeats, a.Repeats) })
+	return slices.DeleteFunc(all, func(l Level) bool { return l.Repeats == 0 })
+}
+
+// CSV writes a row for each task.
+func (a *Allocated) CSV(w io.Writer) error {
+	c := csv.NewWriter(w)
+	rows := [][]string{{"task_id", "rollouts", "mean", "next"}}
+	for _, t := range a.Tasks {
+		rows = append(rows, []string{t.ID, strconv.Itoa(t.Had), strconv.FormatFloat(t.Mean, 'g', 6, 64), strconv.Itoa(t.Next)})
+	}
+	return c.WriteAll(rows)
+}
+
+// Combined is the mean by what was there and by what the allocation asked for.
+type Combined struct {
+	Rollouts      int        `json:"rollouts"`
+	Mean          float64    `json:"mean"`
+	StandardError float64    `json:"standard_error"`
+	Interval      [2]float64 `json:"interval"` // 95%
+	evaluation.SampleError
+	Uniform evaluation.Equivalent `json:"uniform"`
+}
+
+// With is the estimate once the tasks have what they were to get, of which there must be
+// exactly that.
+func (a *Allocated) With(more Counted) (*Combined, error) {
+	if a.Stage != "rest" {
+		return nil, requestf("the tasks have no pilot yet: add it to the counts, and ask again")
+	}
+	at := make(map[string]int, len(more.IDs))
+	for i, id := range more.IDs {
+		at[id] = i
+	}
+	tasks := make([]estimate.Task, len(a.Tasks))
+	for i, t := range a.Tasks {
+		first, second := a.counted.Counts[i], estimate.Stage{}
+		if k, there := at[t.ID]; there {
+			second = more.Counts[k]
+			delete(at, t.ID)
+		}
+		if second.Rollouts != t.Next {
+			return nil, requestf("task %s has %d further rollouts, and was to get %d: the mean is unbiased with exactly those", t.ID, second.Rollouts, t.Next)
+		}
+		first.Weight, second.Weight = a.Weight, 1-a.Weight
+		tasks[i].Stages = []estimate.Stage{first, second}
+	}
+	for id := range at {
+		return nil, requestf("task %s is none of those that got something", id)
+	}
+	return a.combine(tasks)
+}
+
+func (a *Allocated) combine(tasks []estimate.Task) (*Combined, error) {
+	known, err := a.known.Informed()
+	if err != nil {
+		return nil, err
+	}
+	m, err := estimate.Of(a.subject.prior, tasks)
+	if len(a.known.Donors) > 0 {
+		m, err = estimate.Informed(a.subject.prior, known, tasks)
+	}
+	if err != nil {
+		return nil, err
+	}
+	sample, err := evaluation.OverTasks(m, nil, nil)
+	return &Combined{
+		Rollouts: a.Budget * len(tasks), Mean: m.Value, StandardError: m.StandardError, Interval: [2]float64{m.Low, m.High}, SampleError: sample,
+		Uniform: evaluation.Equivalent{Budget: m.Uniform.Value, Rollouts: int(math.Ceil(m.Uniform.Value*float64(len(tasks)) - 1e-6)), Interval: [2]float64{m.Uniform.Low, m.Uniform.High}},
+	}, err
+}
+
+// Text writes the estimate for people.
+func (c *Combined) Text(w io.Writer) error {
+	_, err := fmt.Fprintf(w, `  mean         %.4f ± %.4f, 95%% interval %.4f to %.4f
+  other tasks  ± %.4f, %.4f to %.4f, for what these tasks are a sample of
+  rollouts     %d
+  Uniform      would have needed %.1f rollouts per task for this error (%.1f to %.1f)
+`, c.Mean, c.StandardError, c.Interval[0], c.Interval[1], c.StandardErrorTasks, c.IntervalTasks[0], c.IntervalTasks[1],
+		c.Rollouts, c.Uniform.Budget, c.Uniform.Interval[0], c.Uniform.Interval[1])
+	return err
+}

@@ -1,0 +1,130 @@
+package evaluate
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"speceval/internal/profile"
+	"speceval/method/estimate"
+)
+
+// chances are of tasks, mostly easy ones, of which a pooled mean is off.
+var chances = []float64{0.95, 0.9, 0.9, 0.97, 0.5, 0.2, 1, 0.9, 0.8, 0.93}
+
+// drawn are counts of n rollouts of each task.
+func drawn(random *rand.Rand, n func(task int) int) (c Counted) {
+	for i, p := range chances {
+		passes := 0
+		for range n(i) {
+			if random.Float64() < p {
+				passes++
+			}
+		}
+		c.IDs, c.Counts = append(c.IDs, string(rune('a'+i))), append(c.Counts, estimate.Binary(n(i), passes, 0))
+	}
+	return c
+}
+
+func outside(t *testing.T) Outside {
+	cfg, err := Configuration(Options{Config: filepath.Join(t.TempDir(), "none.toml"), Optional: true, Out: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Outside{Context: t.Context(), Config: cfg, Say: func(string) {}}
+}
+
+// TestAnAllocationIsSpentWholeAndUnbiased runs what allocations of drawn counts say.
+func TestAnAllocationIsSpentWholeAndUnbiased(t *testing.T) {
+	const budget, trials = 10, 400
+	o, random := outside(t), rand.New(rand.NewPCG(1, 2))
+	truth := 0.0
+	for _, p := range chances {
+		truth += p / float64(len(chances))
+	}
+	sum, squares, covered := 0.0, 0.0, 0
+	for range trials {
+		first := drawn(random, func(int) int { return 4 })
+		a, err := o.Allocate(first, budget, Known{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed := 0
+		for _, l := range a.Levels {
+			listed += l.Repeats * len(l.IDs)
+		}
+		if a.Rollouts != len(chances)*(budget-4) || listed != a.Rollouts || a.Stage != "rest" {
+			t.Fatalf("%d rollouts, %d in levels, in the stage %s", a.Rollouts, listed, a.Stage)
+		}
+		c, err := a.With(drawn(random, func(task int) int { return a.Tasks[task].Next }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := c.Mean - truth
+		sum, squares = sum+e, squares+e*e
+		if c.Interval[0] <= truth && truth <= c.Interval[1] {
+			covered++
+		}
+	}
+	se := math.Sqrt(squares/trials-(sum/trials)*(sum/trials)) / math.Sqrt(trials)
+	if bias := sum / trials; math.Abs(bias) > 4*se {
+		t.Errorf("the bias is %v, %.1f standard errors", bias, bias/se)
+	}
+	if share := float64(covered) / trials; share < 0.95-4*math.Sqrt(0.05*0.95/trials) {
+		t.Errorf("intervals cover %.1f%%", 100*share)
+	}
+}
+
+func TestWhatAnAllocationIsGivenMustFit(t *testing.T) {
+	o, random := outside(t), rand.New(rand.NewPCG(1, 3))
+	first := drawn(random, func(int) int { return 4 })
+	a, err := o.Allocate(first, 8, Known{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.With(drawn(random, func(int) int { return 4 })); err == nil || !strings.Contains(err.Error(), "was to get") {
+		t.Errorf("other numbers than those: %v", err)
+	}
+	if _, err := o.Allocate(first, 4, Known{}); err == nil || !strings.Contains(err.Error(), "want 5 or more") {
+		t.Errorf("nothing left: %v", err)
+	}
+	none := drawn(random, func(task int) int { return task % 2 })
+	p, err := o.Allocate(none, 8, Known{})
+	if err != nil || p.Stage != "pilot" || p.Tasks[0].Next != p.Tasks[1].Next+1 {
+		t.Errorf("without a pilot: %+v, %v", p, err)
+	}
+	if _, err := CountsOf(profile.Profile{Allocated: true}); err == nil {
+		t.Error("counts of an allocation are allocated again")
+	}
+}
+
+func TestCountsOfAllForms(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	bare := file("bare.csv", "task_id,pass_count,tested_k\nx,1,2\ny,0,0\n")
+	c, err := Counting{}.Read(bare)
+	if err != nil || len(c.IDs) != 2 || c.Counts[0] != estimate.Binary(2, 1, 0) || c.Counts[1].Rollouts != 0 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	two := file("two.csv", "benchmark,model,task_index,task_id,pass_count,tested_k\nb,m,0,x,1,2\nb,m,1,y,0,3\nb,n,0,x,1,2\nb,n,1,y,0,3\n")
+	if _, err := (Counting{}).Read(two); err == nil || !strings.Contains(err.Error(), "--model") {
+		t.Errorf("two profiles: %v", err)
+	}
+	if c, err := (Counting{Model: "n"}).Read(two); err != nil || c.Model != "n" || c.Counts[1].Rollouts != 3 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for _, text := range []string{"x,3,2", "x,1.5,2", "x,-1,2", "x,a,2", "x,1,-2"} {
+		if _, err := (Counting{}).Read(file("bad.csv", "task_id,pass_count,tested_k\n"+text+"\ny,1,1\n")); err == nil || !strings.Contains(err.Error(), "row 1") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
