@@ -61,6 +61,7 @@ class Client:
         if state is not None:
             command += ["--state", state]
         self._lock = threading.Lock()
+        self._left: list[tuple[str, int]] = []
         self._errors = tempfile.TemporaryFile()
         try:
             self._process = subprocess.Popen(
@@ -103,13 +104,19 @@ class Client:
         return text[-2000:] or f"exit code {code}"
 
     def start(self, tasks: list[str], **fields: Any) -> dict[str, Any]:
-        """Begin an evaluation of these tasks; the fields are those of the message."""
+        """Begin an evaluation of these tasks, or go on with it; the fields are those of the
+        message. What was in flight when it was left is given again by `next`."""
         given = {name: value for name, value in fields.items() if value is not None}
-        return self.send("start", protocol=PROTOCOL, tasks=tasks, **given)
+        reply = self.send("start", protocol=PROTOCOL, tasks=tasks, **given)
+        self._left = [rollout(r) for r in reply["in_flight"]]
+        return reply
 
     def next(self, most: int) -> list[tuple[str, int]]:
         """Rollouts to run now, at most so many: task, and number in the task."""
-        return [rollout(r) for r in self.send("next", most=most)["rollouts"]]
+        again, self._left = self._left[:most], self._left[most:]
+        if len(again) == most:
+            return again
+        return again + [rollout(r) for r in self.send("next", most=most - len(again))["rollouts"]]
 
     def completed(self, task: str, number: int, reward: float, tokens: int = 0) -> dict[str, Any]:
         """Report the reward of a rollout, from 0 to 1, and the tokens of its answer."""

@@ -82,7 +82,7 @@ class HBN:
         """
         self._start = {
             "budget": budget, "target_se": target_se, "max_rollouts": max_rollouts, "policy": policy,
-            "stages": stages, "seed": seed, "prior": [os.fspath(p) for p in prior] or None,
+            "stages": stages, "seed": seed, "prior": [_absolute(os.fspath(p)) for p in prior] or None,
         }
         self._scorer, self._key, self._reward, self._cluster, self._program = scorer, key, reward, cluster, program
 
@@ -147,6 +147,12 @@ class HBN:
         if not 0 <= reward <= 1:
             raise ValueError(f"a score of {value!r} is no reward from 0 to 1: say HBN(reward=…) with what makes it one")
         return reward
+
+
+def _absolute(source: str) -> str:
+    """A source of which the file is there, wherever the program runs."""
+    path, mark, model = source.partition("#")
+    return os.path.abspath(path) + mark + model if os.path.exists(path) else source
 
 
 def _number(value: Value) -> float:

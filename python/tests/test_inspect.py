@@ -1,0 +1,208 @@
+"""HBN and mean in Inspect's own machinery, with its mock model."""
+
+import math
+import os
+import random
+import tempfile
+import unittest
+from collections import Counter
+from typing import Any
+
+from inspect_ai import Task, eval, eval_retry
+from inspect_ai.agent import react
+from inspect_ai.dataset import Sample
+from inspect_ai.log import EvalLog
+from inspect_ai.model import ChatMessageTool, ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import Score, accuracy, match, scorer
+from inspect_ai.scorer import mean as pooled
+from inspect_ai.solver import generate, solver
+from inspect_ai.tool import bash
+from inspect_ai.util import sandbox
+
+from speceval.inspect import HBN, mean
+
+N, BUDGET = 12, 6
+
+
+def said(text: str) -> ModelOutput:
+    output = ModelOutput.from_content("mockllm", text)
+    output.usage = ModelUsage(input_tokens=5, output_tokens=1, total_tokens=6)
+    return output
+
+
+def model(seed: int, answer: Any = None) -> Any:
+    chance = random.Random(seed)
+
+    def right(input: Any, tools: Any, choice: Any, config: Any) -> ModelOutput:
+        task = int(input[-1].text.split()[-1])
+        return said("yes" if chance.random() < (task % 5) / 4 else "no")
+
+    return get_model("mockllm/model", memoize=False, custom_outputs=answer or right)
+
+
+def samples() -> list[Sample]:
+    return [Sample(id=i if i % 2 else f"s{i}", input=f"task {i}", target="yes") for i in range(N)]
+
+
+def task(**more: Any) -> Task:
+    fields = {"solver": generate(), "scorer": match(), "epochs": 40, "early_stopping": HBN(budget=BUDGET), "metrics": [mean()], **more}
+    return Task(dataset=samples(), name="mine", **fields)
+
+
+class InInspect(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.logs = folder.name
+
+    def eval(self, of: Any, model: Any, **more: Any) -> EvalLog:
+        return eval(of, model=model, display="none", log_dir=self.logs, **more)[0]
+
+    def complete(self, log: EvalLog, rollouts: int = N * BUDGET) -> dict[str, float]:
+        self.assertEqual(log.status, "success", log.error.message if log.error else "")
+        assert log.results is not None and log.results.early_stopping is not None and log.samples is not None
+        values = next({name: m.value for name, m in s.metrics.items()} for s in log.results.scores if "complete" in s.metrics)
+        own = log.results.early_stopping.metadata["speceval"]
+        self.assertEqual(log.results.early_stopping.manager, "speceval")
+        self.assertEqual(values["complete"], 1)
+        self.assertEqual(values["rollouts"], rollouts)
+        self.assertEqual(sum(map(len, own["selected"].values())), rollouts)
+        self.assertEqual(own["estimate"]["mean"], values["mean"])
+        ran = {(str(s.id), s.epoch) for s in log.samples if s.scores and not s.error}
+        self.assertLessEqual({(id, epoch) for id, epochs in own["selected"].items() for epoch in epochs}, ran)
+        return values
+
+    def test_exactly_the_budget_runs(self) -> None:
+        log = self.eval(task(), model(1))
+        values = self.complete(log)
+        self.assertEqual(len(log.samples), N * BUDGET)
+        self.assertTrue(values["ci_low"] < values["mean"] < values["ci_high"])
+        self.assertGreater(values["stderr_samples"], values["stderr"])
+        counts = Counter(s.id for s in log.samples)
+        self.assertGreater(max(counts.values()), min(counts.values()))
+
+    def test_one_task_with_several_models(self) -> None:
+        logs = eval(task(), model=[model(1), model(2)], display="none", log_dir=self.logs, max_tasks=2)
+        means = {self.complete(log)["mean"] for log in logs}
+        self.assertEqual(len(means), 2)
+
+    def test_inspects_own_metrics_stay(self) -> None:
+        log = self.eval(task(metrics=[mean(), pooled(), accuracy()]), model(1))
+        self.complete(log)
+        self.assertIn("accuracy", {name for s in log.results.scores for name in s.metrics})
+
+    def test_few_places(self) -> None:
+        for places in (1, 3):
+            self.complete(self.eval(task(), model(3), max_samples=places))
+
+    def test_samples_that_fail_are_run_again(self) -> None:
+        for places in (1, 4, 100):
+            chance = random.Random(7)
+
+            @solver
+            def brittle() -> Any:
+                async def solve(state: Any, generate: Any) -> Any:
+                    if chance.random() < 0.2:
+                        raise RuntimeError("the sandbox is gone")
+                    return await generate(state)
+
+                return solve
+
+            log = self.eval(task(solver=brittle()), model(4), fail_on_error=False, max_samples=places)
+            self.complete(log)
+            failed = sum(s.error is not None for s in log.samples)
+            self.assertGreater(failed, 0)
+            self.assertEqual(len(log.samples) - failed, N * BUDGET)
+
+    def test_an_eval_that_broke_off_is_retried(self) -> None:
+        state = {"left": 25}
+
+        @solver
+        def breaking() -> Any:
+            async def solve(s: Any, generate: Any) -> Any:
+                state["left"] -= 1
+                if state["left"] == 0:
+                    raise RuntimeError("out of credit")
+                return await generate(s)
+
+            return solve
+
+        log = self.eval(task(solver=breaking()), model(5))
+        self.assertEqual(log.status, "error")
+        before = {(s.id, s.epoch): s.scores for s in log.samples if s.scores}
+        self.assertGreater(len(before), 5)
+        again = eval_retry(log, display="none", log_dir=self.logs)[0]
+        self.complete(again)
+        self.assertEqual(len(again.samples), N * BUDGET)
+        after = {(s.id, s.epoch): s.scores for s in again.samples}
+        self.assertEqual({key: after[key]["match"].value for key in before}, {key: scores["match"].value for key, scores in before.items()})
+
+    def test_an_agent_with_tools_in_a_sandbox(self) -> None:
+        def agent(input: Any, tools: Any, choice: Any, config: Any) -> ModelOutput:
+            if not any(isinstance(m, ChatMessageTool) for m in input):
+                output = ModelOutput.for_tool_call("mockllm", "bash", {"cmd": "echo $((6 * 7)) > answer; cat answer"})
+            else:
+                output = ModelOutput.for_tool_call("mockllm", "submit", {"answer": input[-1].text.strip()})
+            output.usage = ModelUsage(input_tokens=5, output_tokens=1, total_tokens=6)
+            return output
+
+        @scorer(metrics=[])
+        def wrote() -> Any:
+            async def score(state: Any, target: Any) -> Score:
+                text = await sandbox().read_file("answer")
+                return Score(value="C" if text.strip() == "42" and state.output.completion.strip().endswith("42") else "I")
+
+            return score
+
+        log = self.eval(task(solver=react(tools=[bash()]), scorer=wrote(), sandbox="local", early_stopping=HBN(budget=3), epochs=20), model(1, agent))
+        values = self.complete(log, N * 3)
+        self.assertAlmostEqual(values["mean"], 1)
+
+    def test_graded_values(self) -> None:
+        chance = random.Random(3)
+
+        @scorer(metrics=[])
+        def partly() -> Any:
+            async def score(state: Any, target: Any) -> Score:
+                value = math.nan if chance.random() < 0.1 else chance.choice([0, 0.25, 1])
+                return Score(value={"quality": value, "length": 7})
+
+            return score
+
+        log = self.eval(task(scorer=partly(), early_stopping=HBN(budget=BUDGET, key="quality")), model(1))
+        own = log.results.early_stopping.metadata["speceval"]
+        self.assertEqual(own["estimate"]["rollouts"], N * BUDGET)
+        self.assertTrue(own["estimate"]["complete"])
+        self.assertGreater(own["failures"], 0)
+
+    def test_an_earlier_log_is_known(self) -> None:
+        first = self.eval(task(), model(1))
+        again = self.eval(task(early_stopping=HBN(budget=4, prior=[first.location])), model(2))
+        self.complete(again, 4 * N)
+        own = again.results.early_stopping.metadata["speceval"]
+        self.assertEqual(own["started"]["policy"], "hbn_informed_staged")
+        self.assertEqual(own["estimate"]["known"]["donors"][0]["rollouts"], N * BUDGET)
+
+    def test_down_to_an_error(self) -> None:
+        log = self.eval(task(early_stopping=HBN(target_se=0.04)), model(1))
+        self.assertEqual(log.status, "success", log.error)
+        own = log.results.early_stopping.metadata["speceval"]["estimate"]
+        self.assertTrue(own["complete"])
+        self.assertLess(own["standard_error"], 0.06)
+
+    def test_faults_are_told(self) -> None:
+        for early_stopping, words in (
+            (HBN(budget=39), "rounds"),
+            (HBN(budget=BUDGET, prior=["nowhere.eval"]), "nowhere.eval"),
+            (HBN(), "say what to spend"),
+            (HBN(budget=BUDGET, scorer="none"), "no scorer 'none'"),
+            (HBN(budget=BUDGET, reward=lambda value: 2.0), "no reward from 0 to 1"),
+        ):
+            log = self.eval(task(early_stopping=early_stopping), model(1))
+            self.assertEqual(log.status, "error")
+            self.assertIn(words, log.error.message)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("INSPECT_LOG_LEVEL", "error")
+    unittest.main(warnings="ignore")
