@@ -15,10 +15,14 @@ import (
 // environment.
 func (s source) build(ctx context.Context, to system, file string, variables []string) error {
 	flags := fmt.Sprintf("-s -w -X main.linkedCommit=%s -X main.linkedDirty=%t -X main.linkedDate=%s", s.commit, s.dirty, s.date.Format("2006-01-02"))
-	// Nothing of this machine: no paths, no git, no settings of its user, no C.
-	all := append([]string{"CGO_ENABLED=0", "GOOS=" + to.os, "GOARCH=" + to.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off"}, variables...)
-	_, err := output(ctx, s.root, all, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", file, "./pipeline")
+	_, err := output(ctx, s.root, append(to.environment(), variables...), "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", file, "./pipeline")
 	return err
+}
+
+// environment makes the Go tool build for a system, with nothing of this machine: no
+// settings of its user, no C.
+func (to system) environment() []string {
+	return []string{"CGO_ENABLED=0", "GOOS=" + to.os, "GOARCH=" + to.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off"}
 }
 
 // extras are what the program itself writes: completions, manual pages, the schema.
@@ -61,20 +65,24 @@ func (s source) extras(ctx context.Context, binary, work string) ([]bundle.File,
 // std is what Go's own library is called among modules.
 const std = "std"
 
-// moduleFolders are where the sources of modules are, by their paths.
-func (s source) moduleFolders(ctx context.Context) (map[string]string, error) {
-	said, err := output(ctx, s.root, nil, "go", "list", "-m", "-f", "{{.Path}}\t{{.Dir}}", "all")
+// moduleFolders are where the sources of the modules are that the program has on some
+// systems, and of std, by their paths.
+func (s source) moduleFolders(ctx context.Context, systems []system) (map[string]string, error) {
+	root, err := output(ctx, s.root, nil, "go", "env", "GOROOT")
 	if err != nil {
 		return nil, err
 	}
-	goRoot, err := output(ctx, s.root, nil, "go", "env", "GOROOT")
-	if err != nil {
-		return nil, err
-	}
-	folders := map[string]string{std: strings.TrimSpace(string(goRoot))}
-	for line := range strings.Lines(string(said)) {
-		name, folder, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		folders[name] = folder
+	folders := map[string]string{std: strings.TrimSpace(string(root))}
+	for _, to := range systems {
+		said, err := output(ctx, s.root, to.environment(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Dir}}{{end}}", "./pipeline")
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(said)) {
+			if name, folder, found := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); found {
+				folders[name] = folder
+			}
+		}
 	}
 	return folders, nil
 }

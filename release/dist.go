@@ -97,7 +97,7 @@ func (s source) release(ctx context.Context, systems []system, variables []strin
 	if err != nil {
 		return nil, err
 	}
-	folders, err := s.moduleFolders(ctx)
+	folders, err := s.moduleFolders(ctx, systems)
 	if err != nil {
 		return nil, err
 	}

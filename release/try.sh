@@ -39,7 +39,10 @@ install() {
 versions() {
   local program package
   program="$(speceval version --json | sed 's/.*"version":"v\([^"]*\)".*/\1/')"
-  package="$(python -c 'import importlib.metadata, speceval; print(importlib.metadata.version("speceval"))')"
+  package="$(python -c 'import importlib.metadata, speceval
+version = importlib.metadata.version("speceval")
+assert getattr(speceval, "__version__", version) == version, speceval.__version__
+print(version)')"
   speceval version
   [ "$program" = "$package" ]
 }

@@ -86,7 +86,7 @@ func (f *facts) faults(c command) []error {
 // packageFaults checks the packages that the Go tool is given.
 func (f *facts) packageFaults(at string, args []string) (faults []error) {
 	for _, arg := range args {
-		if name, ok := strings.CutPrefix(arg, "./"); ok {
+		if name, ok := strings.CutPrefix(arg, "./"); ok && name != "..." {
 			if _, err := os.Stat(filepath.Join(f.root, filepath.FromSlash(name))); err != nil {
 				faults = append(faults, fmt.Errorf("%s: there is no package %s", at, arg))
 			}
