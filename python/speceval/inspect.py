@@ -190,6 +190,7 @@ class _Run:
         self.block: dict[str, list[int]] = {}  # numbers of the stage's rollouts, by task
         self.again: dict[str, list[int]] = defaultdict(list)  # failed rollouts, to be run again
         self.flying: dict[tuple[str, int], int] = {}  # rollouts under way, by task and epoch
+        self.waiting: dict[str, set[int]] = defaultdict(set)  # epochs that it is not decided of, by task
         self.early: dict[tuple[str, int], float] = {}  # rewards of an earlier run, until they are wanted
         self.counted: dict[str, list[int]] = defaultdict(list)  # epochs that count, by task
         self.final = False
@@ -224,22 +225,39 @@ class _Run:
 
     async def wanted(self, task: str, epoch: int) -> bool:
         """Whether an epoch of a task is run, as soon as that is decided."""
-        while True:
-            number = self.number(task, epoch)
-            if number is None and self.again[task]:
-                number = self.again[task].pop(0)
-            if number is not None:
-                self.flying[task, epoch] = number
-                return True
-            if epoch <= self.end_of_block or self.final and not self.missing() and not self.under_way(task):
-                return False
-            changed = self.changed
-            with anyio.move_on_after(PATIENCE if self.missing() and not self.flying else None):
-                await changed.wait()
-            if changed is self.changed and not self.flying and self.missing():
-                # A rollout is to be run again, by a sample whose next epoch is still behind
-                # those that wait: they make room.
-                self.end_of_block = max(self.end_of_block, epoch)
+        waiting = self.waiting[task]
+        waiting.add(epoch)
+        try:
+            while True:
+                number = self.number(task, epoch)
+                if number is None and self.again[task] and epoch == min(waiting):
+                    number = self.again[task].pop(0)
+                    self.make_room(epoch)
+                if number is not None:
+                    self.flying[task, epoch] = number
+                    return True
+                if epoch <= self.end_of_block or self.final and not self.missing() and not self.under_way(task):
+                    return False
+                await self.change(epoch)
+        finally:
+            waiting.discard(epoch)
+
+    async def change(self, epoch: int) -> None:
+        """Wait until something has changed."""
+        changed = self.changed
+        stuck = self.missing() and not self.flying
+        with anyio.move_on_after(PATIENCE if stuck else None):
+            await changed.wait()
+        if stuck and not changed.is_set() and epoch == min(e for waiting in self.waiting.values() for e in waiting):
+            # A rollout is to be run again, by a sample whose next epoch is still behind
+            # those that wait: the first of them make room.
+            self.make_room(epoch)
+
+    def make_room(self, epoch: int) -> None:
+        """Let the block reach to an epoch: whose other samples skip it."""
+        if epoch > self.end_of_block:
+            self.end_of_block = epoch
+            self.wake()
 
     def missing(self) -> bool:
         """Whether rollouts that failed wait for an epoch in which they can be run again."""
@@ -310,7 +328,7 @@ class _Run:
         }
 
 
-PATIENCE = 1.0
+PATIENCE = 0.25
 """Seconds that epochs wait for one of a sample whose rollout is to be run again."""
 
 _current: ContextVar[_Run] = ContextVar("speceval_run")
