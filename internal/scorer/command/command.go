@@ -135,12 +135,13 @@ func rewardOf(value json.RawMessage) (float64, error) {
 	return reward + 0, nil
 }
 
-// plainly is an error of the decoder without the words that name it.
+// plainly is an error of the decoder without the words that name it, and short
+// enough: it may repeat a key of any length.
 func plainly(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("it must be a JSON object on one line")
 	}
-	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	return errors.New(scorer.Shorten(strings.TrimPrefix(err.Error(), "json: ")))
 }
 
 // shown is a line for an error.
