@@ -54,6 +54,10 @@ func TestScore(t *testing.T) {
 		{"2", "", `\boxed{\frac{\pi}{2}}`, false},
 		{"42", "", "It is 42.", true},
 		{"42", "", "First 7, then 42", true},
+		{"42", "", "So it is **42**", true}, // of Markdown
+		{"42", "", "**Answer:** $\\mathbf{42}$", true},
+		{"42", "", "#### 42", true}, // of GSM8K
+		{"42", "", "2**42", false},
 		{"42", "", "42, of 100", false}, // the last one is read
 		{"42", "", "no digits at all", false},
 		{"42", "", "", false},

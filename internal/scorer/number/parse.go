@@ -60,7 +60,7 @@ var (
 	// scientific is a power of ten behind a number.
 	scientific = regexp.MustCompile(`^(?:[eE]([+-]?\d+)|\s*(?:×|x|X|\*|·|\\times|\\cdot)\s*10\s*(?:\^\s*\{?\s*([+-]?\d+)\s*\}?|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)))`)
 	// power is an exponent behind a number, of which it makes another one.
-	power = regexp.MustCompile(`^\s*(?:\^\s*\{?\s*([+-]?\d+)\s*\}?|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)|\^|\*\*)`)
+	power = regexp.MustCompile(`^\s*(?:\^\s*\{?\s*([+-]?\d+)\s*\}?|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)|\^|\*\*\s*[+-]?\d)`)
 	// percentSign stands behind a number.
 	percentSign = regexp.MustCompile(`^\s?(?:\\?%|(?i:per ?cent)\b)`)
 	// fraction is one of LaTeX, of plain numbers.
