@@ -45,7 +45,7 @@ func (r *Resident) tree() []string {
 	made := map[string]bool{"/tmp": true}
 	folders := func(paths []string) {
 		for _, folder := range paths {
-			if !made[folder] && !inSystem(folder) {
+			if folder != "/" && !made[folder] && !inSystem(folder) {
 				made[folder] = true
 				arguments = append(arguments, "--perms", "0755", "--dir", folder)
 			}
