@@ -65,8 +65,10 @@ Answer:
 
 func TestCheckTellsAllFaults(t *testing.T) {
 	dir := filesIn(t, map[string]string{
-		"mine.csv":  "id,prompt,answer,scorer\n" + strings.Repeat("x,p,2,maths\n", 40),
-		"none":      "",
+		"mine.csv": "id,prompt,answer,scorer\n" + strings.Repeat("x,p,2,maths\n", 40),
+		"none":     "",
+		"text.csv": "id,prompt,answer,tolerance,scorer\n" +
+			"a,p,(,,regex\nb,p,about 5,,number\nc,p,5,-1,number\nd,p,0,1%,number\ne,p,5,1%,exact\nf,p, ,,exact\ng,p,,,command\nh,p,,,number\n",
 		"one.jsonl": strings.SplitAfter(two, "\n")[0],
 		"code.jsonl": `{"id":"a","prompt":"p","user_prompt":"p","scorer":"code","tests_file":"t.json"}
 {"id":"b","prompt":"p","user_prompt":"p","scorer":"code","tests_file":"t.json"}`,
@@ -82,7 +84,14 @@ func TestCheckTellsAllFaults(t *testing.T) {
 		{"one.jsonl", exitFailed, "one.jsonl has 1 task, allocation needs at least 2"},
 		{"code.jsonl", exitFailed, "t.json: has no tests"},
 		{"absent.jsonl", exitUsage, "absent.jsonl"},
+		{"text.csv", exitFailed, `text.csv: line 2: answer: is no regular expression (RE2): missing closing )`},
+		{"text.csv", exitFailed, `text.csv: line 3: answer: is "about 5", must be a number and nothing else`},
+		{"text.csv", exitFailed, `text.csv: line 4: tolerance: is "-1", must be a number from 0 on`},
+		{"text.csv", exitFailed, `text.csv: line 5: tolerance: is "1%", and a share of 0 is nothing`},
+		{"text.csv", exitFailed, `text.csv: line 6: tolerance: is there, but the scorer is exact`},
+		{"text.csv", exitFailed, "text.csv: line 7: answer: is blank\n" + `DIR/text.csv: line 9: answer: is missing or empty`},
 	} {
+		tt.want = strings.ReplaceAll(tt.want, "DIR", dir)
 		code, stdout, stderr := onShell("benchmarks", "check", filepath.Join(dir, tt.path))
 		if code != tt.code || stdout != "" || !strings.Contains(stderr, tt.want) {
 			t.Errorf("%s: exit code %d, want %d with %q\n%s%s", tt.path, code, tt.code, tt.want, stdout, stderr)

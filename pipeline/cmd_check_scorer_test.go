@@ -78,6 +78,7 @@ func TestCheckScorerRefuses(t *testing.T) {
 		{[]string{"maths", good}, `there is no scorer "maths", did you mean math?`},
 		{[]string{"essay", good}, `there is no scorer "essay"; math`},
 		{[]string{"judge", good}, "scorer judge cannot be tried on a file of cases: it asks a judge model"},
+		{[]string{"command", good}, "scorer command cannot be tried on a file of cases: it asks a program of yours"},
 		{[]string{"code", good}, "scorer code cannot be tried on a file of cases: it runs programs"},
 		{[]string{"choice", good + "x"}, "no such file"},
 		{[]string{"choice", casesFile(t, "")}, "cases.tsv is empty"},
@@ -95,5 +96,17 @@ func TestCheckScorerKnowsMath(t *testing.T) {
 	code, stdout, _ := onShell("check-scorer", "math", casesFile(t, "2\tno number at all\tfalse\n"))
 	if code != exitDone || stdout != `{"agree":1,"total":1}`+"\n" {
 		t.Errorf("exit code %d: %s", code, stdout)
+	}
+}
+
+func TestCheckScorerKnowsTextsAndNumbers(t *testing.T) {
+	for name, file := range map[string]string{
+		"exact":  "Paris\t\\boxed{Paris}\ttrue\nParis\tparis\tfalse\n",
+		"regex":  "4\\d\tAnswer: 42\ttrue\n(\t(\tfalse\n",
+		"number": "1,000\t\\boxed{10^3}\ttrue\n5\tinf\tfalse\n",
+	} {
+		if code, stdout, _ := onShell("check-scorer", name, casesFile(t, file)); code != exitDone || stdout != `{"agree":2,"total":2}`+"\n" {
+			t.Errorf("%s: exit code %d: %s", name, code, stdout)
+		}
 	}
 }

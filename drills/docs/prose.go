@@ -92,7 +92,7 @@ func (f *facts) fileFault(at, text string) []error {
 
 // sections are those of the configuration; the lists among them are written with
 // two brackets.
-var sections = []string{"experiment", "corpus", "sampling", "replay", "replay.ts_neyman", "replay.case_study", "systems", "serving", "judge", "sandbox", "executor", "executor.generate", "executor.score", "executor.replay", "executor.systems", "executor.report", "report"}
+var sections = []string{"experiment", "corpus", "sampling", "replay", "replay.ts_neyman", "replay.case_study", "systems", "serving", "judge", "sandbox", "grader", "executor", "executor.generate", "executor.score", "executor.replay", "executor.systems", "executor.report", "report"}
 
 var lists = []string{"model", "benchmark", "worker"}
 

@@ -89,6 +89,8 @@ var importRules = []importRule{
 	{"internal/scorer/maths", []string{"internal/scorer", "internal/latex", "internal/algebra"}},
 	{"internal/scorer/judge", []string{"internal/scorer", "internal/vllm"}},
 	{"internal/scorer/code", []string{"internal/scorer", "internal/sandbox"}},
+	{"internal/scorer/command", []string{"internal/scorer", "internal/sandbox"}},
+	{"internal/scorer/regex", []string{"internal/scorer", "internal/scorer/exact"}},
 	{"internal/scorer/*", []string{"internal/scorer"}}, // those that need no more
 	{"internal/scorer", nil},
 	{"internal/latex", []string{"internal/algebra"}},

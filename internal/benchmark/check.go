@@ -90,11 +90,21 @@ func checkAnswer(f family.Family, t Task, fault func(key, format string, args ..
 	switch {
 	case f.Tests && t.Answer != "":
 		fault("answer", "is there, but %s is scored by its tests", t.Scorer)
+	case !f.Tests && t.Answer == "" && f.AnswerOptional:
 	case !f.Tests && t.Answer == "":
 		fault("answer", "is missing or empty")
 	case f.Gold != nil:
 		if wrong := f.Gold(t); wrong != "" {
 			fault("answer", "%s", wrong)
+		}
+	}
+	switch {
+	case t.Tolerance == "":
+	case f.Tolerance == nil:
+		fault("tolerance", "is there, but the scorer is %s", t.Scorer)
+	default:
+		if wrong := f.Tolerance(t); wrong != "" {
+			fault("tolerance", "%s", wrong)
 		}
 	}
 }
@@ -146,6 +156,6 @@ func insideFolder(path string) bool {
 
 // valid tells whether all texts of a task are UTF-8, as those of a file are.
 func valid(t Task) bool {
-	texts := append([]string{t.Benchmark, t.ID, t.Prompt, t.UserPrompt, t.SystemPrompt, t.Answer, t.TestsFile}, t.OptionTexts...)
+	texts := append([]string{t.Benchmark, t.ID, t.Prompt, t.UserPrompt, t.SystemPrompt, t.Answer, t.Tolerance, t.TestsFile}, t.OptionTexts...)
 	return !slices.ContainsFunc(texts, func(s string) bool { return !utf8.ValidString(s) })
 }

@@ -25,6 +25,9 @@ func appendProblem(b []byte, t Task) []byte {
 	if t.Answer != "" {
 		b = appendMember(b, "answer", t.Answer)
 	}
+	if t.Tolerance != "" {
+		b = appendMember(b, "tolerance", t.Tolerance)
+	}
 	b = appendMember(b, "scorer", t.Scorer)
 	if len(t.OptionTexts) > 0 {
 		b = appendTexts(append(b, `,"options":`...), t.OptionTexts)

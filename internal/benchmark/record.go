@@ -70,6 +70,8 @@ func textOf(t *Task, key string) *string {
 		return &t.SystemPrompt
 	case "answer":
 		return &t.Answer
+	case "tolerance":
+		return &t.Tolerance
 	case "scorer":
 		return &t.Scorer
 	case "tests_file":

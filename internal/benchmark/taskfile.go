@@ -27,7 +27,8 @@ const (
 //	prompt         the bare problem
 //	user_prompt    the whole user turn; left out, the problem is put into the template of its scorer
 //	system_prompt  the system turn; left out, it is that of the template, or none beside a user_prompt
-//	answer         a text; of a choice a letter; left out where there are tests
+//	answer         a text; of a choice a letter; left out where there are tests, and perhaps where a command scores
+//	tolerance      of a number: a text, 0.01 or 1%, by how much an answer may be off; may be left out
 //	scorer         name of a family of scorers, see package family
 //	options        of a choice: their texts, from A on; or how many there are, beside a user_prompt that shows them
 //	option_texts   of a choice: their texts, where options is their number; may be left out

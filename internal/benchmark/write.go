@@ -63,6 +63,9 @@ func appendRecord(b []byte, t Task) []byte {
 	if t.Answer != "" {
 		b = appendMember(b, "answer", t.Answer)
 	}
+	if t.Tolerance != "" {
+		b = appendMember(b, "tolerance", t.Tolerance)
+	}
 	b = appendMember(b, "scorer", t.Scorer)
 	if t.Options > 0 {
 		b = strconv.AppendInt(append(b, `,"options":`...), int64(t.Options), 10)

@@ -11,6 +11,8 @@ import (
 
 func (s *Sandbox) command(longest, filter int) *exec.Cmd { return exec.Command(s.wrapper) }
 
+func (r *Resident) command(filter int) *exec.Cmd { return exec.Command(r.wrapper) }
+
 func filter(architecture string) ([]byte, error) {
 	return nil, errors.New("sandbox: programs run behind bubblewrap, which is for Linux only")
 }

@@ -11,7 +11,8 @@ type Task struct {
 	SystemPrompt string // "" for none
 
 	Scorer      string   // name of its family, see package family
-	Answer      string   // the right answer: a letter, LaTeX or a text; "" for programs
+	Answer      string   // the right answer: a letter, LaTeX, a text, an expression or a number; "" for programs
+	Tolerance   string   // of a number: by how much an answer may be off, or by which share in percent; "" for none
 	Options     int      // number of options of a choice, from 2 to [MostOptions]; 0 otherwise
 	OptionTexts []string // of a choice, from A on; nil where they are not known
 	Tests       []Test   // of a program; nil where they are in TestsFile

@@ -84,6 +84,8 @@ func bind(c *Config, d *document) map[string]string {
 	sandbox.integer("memory_mib", &c.Sandbox.MemoryMiB, 64, 1<<20)
 	sandbox.text("python", &c.Sandbox.Python)
 
+	bindGrader(&c.Grader, d.table("grader"))
+
 	c.Executor.bind(d.table("executor"), c.Workers, c.Systems.Engine == EngineVLLM)
 
 	report := d.table("report")
@@ -134,6 +136,7 @@ func bindLists(c *Config, d *document) {
 		for i, t := range tables {
 			t.id("id", &c.Benchmarks[i].ID)
 			t.optionalText("tasks", &c.Benchmarks[i].Tasks)
+			t.texts("grader", &c.Benchmarks[i].Grader)
 		}
 		unique(tables, "id", func(i int) string { return c.Benchmarks[i].ID })
 	}
@@ -148,14 +151,26 @@ func bindLists(c *Config, d *document) {
 	d.values["worker"] = canonical(c.Workers)
 }
 
-// named is benchmarks without their files, whose content counts, and not where
-// they are.
+// named is benchmarks without their files and programs, whose content counts, and
+// not where they are.
 func named(benchmarks []Benchmark) []Benchmark {
 	out := slices.Clone(benchmarks)
 	for i := range out {
-		out[i].Tasks = ""
+		out[i].Tasks, out[i].Grader = "", nil
 	}
 	return out
+}
+
+func bindGrader(g *Grader, t *table) {
+	t.texts("command", &g.Command)
+	t.texts("files", &g.Files)
+	t.record("command", append([]string{}, g.Command...))
+	t.record("files", append([]string{}, g.Files...))
+	t.optionalText("version", &g.Version)
+	t.integer("timeout_seconds", &g.TimeoutSeconds, 1, 3600)
+	t.integer("processes", &g.Processes, 0, 1024)
+	t.boolean("sandbox", &g.Sandbox)
+	t.integer("memory_mib", &g.MemoryMiB, 0, 1<<20)
 }
 
 func bindModel(m *Model, t *table) {

@@ -22,6 +22,7 @@ type Config struct {
 	Serving    Serving
 	Judge      Judge
 	Sandbox    Sandbox
+	Grader     Grader
 	Executor   Executor
 	Report     Report
 
@@ -72,6 +73,8 @@ type Model struct {
 type Benchmark struct {
 	ID    string // as in data/benchmarks.csv, or a name of your own
 	Tasks string `json:",omitempty"` // task file, JSONL or CSV; "" for the one in the folder corpus.tasks
+
+	Grader []string `json:",omitempty"` // in place of grader.command; none: that
 }
 
 // Sampling is how a rollout is generated (paper, Appendix B.1).
@@ -206,6 +209,17 @@ type Sandbox struct {
 	SecondsPerTest int    // of CPU time
 	MemoryMiB      int    // of a program
 	Python         string // the interpreter: a name or a path
+}
+
+// Grader is a program of the user's own that scores answers.
+type Grader struct {
+	Command        []string // the program and its arguments; none: answers that need it cannot be scored
+	Files          []string // that it reads, beside those in Command
+	Version        string   // what its user calls it
+	TimeoutSeconds int      // for a verdict, the start of the program included
+	Processes      int      // that run at a time; 0: one per core
+	Sandbox        bool     // behind bubblewrap
+	MemoryMiB      int      // of each process behind bubblewrap; 0: no bound
 }
 
 // Ways to make out/report.pdf.

@@ -20,6 +20,7 @@ func Default() *Config {
 		Serving:  Serving{Version: "0.23.0", Attempts: 5, HangSeconds: 300, OutageSeconds: 900, StartSeconds: 1800, OnLoss: OnLossContinue},
 		Judge:    Judge{Model: "Qwen3.6-35B-A3B", MaxTokens: 4096},
 		Sandbox:  Sandbox{SecondsPerTest: 6, MemoryMiB: 4096, Python: "python3"},
+		Grader:   Grader{TimeoutSeconds: 60, Sandbox: true, MemoryMiB: 4096},
 		Executor: defaultExecutor(),
 		Report:   Report{PDF: PDFAuto},
 	}

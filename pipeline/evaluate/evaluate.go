@@ -121,7 +121,7 @@ func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, stages i
 	h.Out = s.out()
 	judges := experiment.Judges(s.cfg, h.Outside)
 	defer func() { err = errors.Join(err, judges.Close(context.Background())) }()
-	scored, err := s.scorers(judges)
+	scored, err := s.scorers(h.Outside, judges)
 	if err != nil {
 		return nil, folder, &RequestError{err}
 	}
@@ -248,7 +248,7 @@ func (s *Subject) rescore(ctx context.Context, r *evaluation.Result, folder stri
 	h.Out = s.out()
 	judges := experiment.Judges(s.cfg, h.Outside)
 	defer func() { err = errors.Join(err, judges.Close(context.Background())) }()
-	scored, err := s.scorers(judges)
+	scored, err := s.scorers(h.Outside, judges)
 	if err != nil {
 		return nil, &RequestError{err}
 	}

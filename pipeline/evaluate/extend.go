@@ -97,7 +97,7 @@ func (s *Subject) scoredAlike(r *evaluation.Result, folder string, h Host) (err 
 	h.Out = s.out()
 	judges := experiment.Judges(s.cfg, h.Outside)
 	defer func() { err = errors.Join(err, judges.Close(context.Background())) }()
-	scored, err := s.scorers(judges)
+	scored, err := s.scorers(h.Outside, judges)
 	if err != nil {
 		return &RequestError{err}
 	}

@@ -111,8 +111,8 @@ type scoring struct {
 }
 
 // scorers are those of the benchmarks' tasks, by the rules of the score stage.
-func (s *Subject) scorers(judges *serving.Servers) (scoring, error) {
-	settings, _, err := experiment.ScoreSettings(s.cfg, judges, s.files)
+func (s *Subject) scorers(o experiment.Outside, judges *serving.Servers) (scoring, error) {
+	settings, _, err := experiment.ScoreSettings(s.cfg, o, judges, s.files)
 	if err != nil {
 		return scoring{}, err
 	}

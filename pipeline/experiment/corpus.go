@@ -80,7 +80,7 @@ func sampledCorpus(cfg *config.Config, o Outside) (corpus, error) {
 	if err != nil {
 		return corpus{}, err
 	}
-	scored, notes, err := ScoreSettings(cfg, judges, tasks)
+	scored, notes, err := ScoreSettings(cfg, o, judges, tasks)
 	if err != nil {
 		return corpus{}, err
 	}

@@ -69,7 +69,7 @@ func Load(file string, sets []string, o Outside) (*Experiment, error) {
 	}
 	var timed *timing
 	if cfg.Systems.Engine == config.EngineVLLM {
-		timed = &timing{workers: timedWorkers(cfg, o), vacate: c.close, judges: Judges(cfg, o)}
+		timed = &timing{workers: timedWorkers(cfg, o), vacate: c.close, judges: Judges(cfg, o), outside: o}
 	}
 	e := &Experiment{
 		Out: o.Out, Workers: cfg.Executor.Workers, Executor: cfg.Executor, Servers: serverStages(cfg),

@@ -17,6 +17,7 @@ import (
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/fleet/workload"
 	"speceval/internal/profile"
+	"speceval/internal/scorer/family"
 	"speceval/pipeline/config"
 )
 
@@ -256,7 +257,28 @@ func (f *Fleet) tasks(cfg *config.Config) ([]benchmark.Task, error) {
 	if slices.ContainsFunc(tasks, func(t benchmark.Task) bool { return t.TestsFile != "" && t.Tests == nil }) {
 		f.Say("note: tasks with large tests are never answered right")
 	}
+	f.sayUnsimulated(tasks)
 	return tasks, nil
+}
+
+// sayUnsimulated tells of tasks that are never answered right for another reason.
+func (f *Fleet) sayUnsimulated(tasks []benchmark.Task) {
+	var first, why string
+	n := 0
+	for _, t := range tasks {
+		by, err := family.Named(t.Scorer)
+		if err != nil || by.Unsimulated == nil {
+			continue
+		}
+		if reason := by.Unsimulated(t); reason != "" {
+			if n++; n == 1 {
+				first, why = t.Benchmark+"/"+t.ID, reason
+			}
+		}
+	}
+	if n > 0 {
+		f.Say("note: %d of %d tasks are never answered right, %s the first: %s", n, len(tasks), first, why)
+	}
 }
 
 // largestTests is the size of a tests_file, in bytes, that the fleet can answer by.

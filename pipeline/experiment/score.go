@@ -34,23 +34,33 @@ func Judges(cfg *config.Config, o Outside) *serving.Servers {
 }
 
 // ScoreSettings are those of the score stage, with what the user should know.
-func ScoreSettings(cfg *config.Config, servers *serving.Servers, tasks []TaskFile) (s score.Settings, notes []string, err error) {
+func ScoreSettings(cfg *config.Config, o Outside, servers *serving.Servers, tasks []TaskFile) (s score.Settings, notes []string, err error) {
 	s = score.Settings{
 		Rollouts: cfg.Corpus.RolloutsPerTask, JudgeName: cfg.Judge.Model, GradingName: cfg.Judge.Model, AtATime: runtime.GOMAXPROCS(0),
 		Config: map[family.Need]map[string]string{
 			family.Judge:   cfg.Slice("judge.model", "judge.temperature", "judge.max_tokens"),
 			family.Sandbox: cfg.Slice("sandbox.seconds_per_test", "sandbox.memory_mib", "sandbox.python"),
+			family.Grader:  cfg.Slice("grader.sandbox"),
 		},
 	}
 	for _, m := range cfg.Models {
 		s.Models = append(s.Models, score.Model{ID: m.ID, Unparted: m.Thinking && m.ReasoningParser == ""})
 	}
+	graders := &graders{cfg: cfg, environment: withoutKey(o.Environment)}
 	for _, b := range tasks {
 		answers, sums, err := b.answers()
 		if err != nil {
 			return s, nil, err
 		}
+		grader, err := graders.of(b)
+		if err != nil {
+			return s, nil, err
+		}
+		if grader.missing {
+			notes = append(notes, b.ID+" has answers that a program of yours scores: name it in grader.command before the score stage")
+		}
 		s.Benchmarks = append(s.Benchmarks, score.Benchmark{
+			Grader: grader.open, GraderName: grader.name,
 			ID: b.ID, Tasks: b.Tasks, Answers: answers,
 			Tests: func(t benchmark.Task) ([]benchmark.Test, error) {
 				return benchmark.ReadTestsOf(b.Path, t, sums[t.TestsFile])

@@ -57,7 +57,7 @@ func TestWhatScoringIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, notes, err := ScoreSettings(cfg, Judges(cfg, Outside{}), tasks)
+	s, notes, err := ScoreSettings(cfg, Outside{}, Judges(cfg, Outside{}), tasks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestAnOfficialPromptIsPartOfTheJudgesName(t *testing.T) {
 	}
 	official, missing := filepath.Join(dir, "official.txt"), filepath.Join(dir, "none.txt")
 	names := func() [2]string {
-		s, _, err := ScoreSettings(cfg, Judges(cfg, Outside{}), nil)
+		s, _, err := ScoreSettings(cfg, Outside{}, Judges(cfg, Outside{}), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -113,8 +113,9 @@ type timing struct {
 	// vacate ends the servers that rollouts were sampled from, which may hold the
 	// same devices; nil: there are none. Whoever times runs has profiles of all
 	// rollouts, so that no sampling is in flight.
-	vacate func(ctx context.Context) error
-	judges *serving.Servers // that score free answers of runs under real rewards
+	vacate  func(ctx context.Context) error
+	judges  *serving.Servers // that score free answers of runs under real rewards
+	outside Outside          // of the scorers of those
 }
 
 // acquire waits for a worker that serves a model and is not in use.
@@ -164,7 +165,7 @@ func measuredRuns(cfg *config.Config, pairs []pair.Pair, timed *timing) (*system
 		m.Tasks[b.ID] = systems.Tasks{Tasks: b.Tasks, Source: b.Prompts()}
 	}
 	if len(cfg.Systems.ScoredRepeats) > 0 {
-		if m.Scored, err = scoredRuns(cfg, all, timed.judges); err != nil {
+		if m.Scored, err = scoredRuns(cfg, all, timed); err != nil {
 			return nil, err
 		}
 	}
@@ -200,8 +201,8 @@ func measuredRuns(cfg *config.Config, pairs []pair.Pair, timed *timing) (*system
 
 // scoredRuns are timed runs under real rewards, by the scorers of the score
 // stage.
-func scoredRuns(cfg *config.Config, tasks []TaskFile, judges *serving.Servers) (*systems.Scored, error) {
-	scoring, _, err := ScoreSettings(cfg, judges, tasks)
+func scoredRuns(cfg *config.Config, tasks []TaskFile, timed *timing) (*systems.Scored, error) {
+	scoring, _, err := ScoreSettings(cfg, timed.outside, timed.judges, tasks)
 	if err != nil {
 		return nil, err
 	}

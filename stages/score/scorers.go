@@ -13,12 +13,14 @@ import (
 )
 
 // version names the rules of a family, in scores and profiles.
-func (s *Settings) version(f family.Family) string {
+func (c *corpus) version(f family.Family) string {
 	switch {
 	case f.Need == family.Judge && f.Graded:
-		return f.Version + ":" + s.GradingName
+		return f.Version + ":" + c.GradingName
 	case f.Need == family.Judge:
-		return f.Version + ":" + s.JudgeName
+		return f.Version + ":" + c.JudgeName
+	case f.Need == family.Grader:
+		return f.Version + ":" + c.benchmark.GraderName
 	}
 	return f.Version
 }
@@ -30,7 +32,7 @@ type scorers struct {
 	corpus    *corpus
 	resources family.Resources
 	atATime   int    // responses to be scored at a time
-	release   func() // gives servers back
+	release   func() // gives servers back, and closes the grader
 
 	mu   sync.Mutex
 	made map[int32]scorer.Scorer // by task index
@@ -54,6 +56,19 @@ func (c *corpus) scorers(ctx context.Context) (_ *scorers, err error) {
 			return nil, err
 		}
 		s.resources.Judge, s.release, s.atATime = judge.Settings, judge.Release, s.atATime+judge.Places
+	}
+	if slices.Contains(c.needs(), family.Grader) {
+		grader, err := c.benchmark.Grader(ctx)
+		if err != nil {
+			s.release()
+			return nil, err
+		}
+		judged := s.release
+		s.resources.Grader, s.atATime = grader, max(s.atATime, grader.Places())
+		s.release = func() {
+			grader.Close()
+			judged()
+		}
 	}
 	return s, nil
 }
@@ -84,7 +99,7 @@ func (s *scorers) done(before int32) {
 	}
 }
 
-// close forgets all scorers, and gives servers back.
+// close forgets all scorers, and gives servers and the grader back.
 func (s *scorers) close() {
 	s.done(math.MaxInt32)
 	s.release()

@@ -14,6 +14,7 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/scorer/code"
+	"speceval/internal/scorer/command"
 	"speceval/internal/scorer/family"
 	"speceval/internal/scorer/judge"
 	"speceval/pipeline/dag"
@@ -60,6 +61,10 @@ type Benchmark struct {
 	Answers dag.Source // right answers, options and tests
 	// Tests gives the tests of a task whose answers are programs.
 	Tests func(t benchmark.Task) ([]benchmark.Test, error)
+	// Grader opens the grader of the user's own, called by every unit that needs it;
+	// it must be closed. GraderName is what the version of its verdicts includes.
+	Grader     func(ctx context.Context) (*command.Grader, error)
+	GraderName string
 }
 
 // Model is a model whose rollouts are scored.
@@ -165,7 +170,7 @@ func (c *corpus) expect() []dag.Quantity {
 	for _, q := range []struct {
 		need family.Need
 		name string
-	}{{family.Judge, "questions to the judge"}, {family.Sandbox, "programs"}} {
+	}{{family.Judge, "questions to the judge"}, {family.Sandbox, "programs"}, {family.Grader, "responses to the grader"}} {
 		if n := c.responses(q.need); n > 0 {
 			all = append(all, dag.Quantity{Name: q.name, Amount: float64(n)})
 		}

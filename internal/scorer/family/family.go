@@ -11,12 +11,15 @@ import (
 
 	"speceval/internal/scorer"
 	"speceval/internal/scorer/code"
+	"speceval/internal/scorer/command"
 	"speceval/internal/scorer/judge"
 	"speceval/internal/seed"
 )
 
 // all are the families, in the order in which messages list them.
-var all = []Family{mathematics, choices, judged, programs, gradedAnswers, gradedPrograms}
+var all = []Family{
+	mathematics, choices, judged, programs, gradedAnswers, gradedPrograms, exactTexts, patterns, numbers, commanded, gradedByCommand,
+}
 
 // Family is one way of scoring answers.
 type Family struct {
@@ -29,6 +32,9 @@ type Family struct {
 	Options bool                               // it has options, which its prompt shows; others have none
 	Tests   bool                               // it has tests and no answer; others have none
 	Gold    func(t scorer.Task) (fault string) // what is wrong with its answer, "" if nothing; nil: any text will do
+
+	AnswerOptional bool                               // it may have no answer
+	Tolerance      func(t scorer.Task) (fault string) // what is wrong with its tolerance, as Gold; nil: none may be there
 
 	Need Need // what scoring needs besides the task
 	// New makes the scorer of a task that has what it must have.
@@ -43,6 +49,9 @@ type Family struct {
 	// in the form that the prompt asks for. others are the right answers of all tasks
 	// of the benchmark and family, to be wrong with.
 	Answer func(s *seed.Stream, t scorer.Task, right bool, others []string) string
+	// Unsimulated says why the simulated fleet never answers a task right, "" if it
+	// does; nil: it does always.
+	Unsimulated func(t scorer.Task) (why string)
 	// Reply is what a simulated judge replies to a turn about a response to a task;
 	// nil where no judge is asked.
 	Reply func(s *seed.Stream, turn string, t scorer.Task) string
@@ -56,6 +65,7 @@ const (
 	Nothing Need = ""
 	Judge   Need = "judge"   // servers of a judge model
 	Sandbox Need = "sandbox" // to run programs in
+	Grader  Need = "grader"  // a program of the user's own
 )
 
 // Slow reports whether verdicts take so long that each is worth storing when it is
@@ -66,6 +76,7 @@ func (f Family) Slow() bool { return f.Need != Nothing }
 type Resources struct {
 	Judge  judge.Settings
 	Runner *code.Runner
+	Grader *command.Grader                            // that is open
 	Tests  func(t scorer.Task) ([]scorer.Test, error) // loads those of a task
 }
 

@@ -12,6 +12,7 @@ import (
 	"speceval/internal/fleet/fleettest"
 	"speceval/internal/scorer"
 	"speceval/internal/scorer/family"
+	"speceval/internal/seed"
 )
 
 // TestFamiliesAreWhole finds a family that leaves something unsaid.
@@ -69,6 +70,9 @@ func TestSimulatedAnswersAreScored(t *testing.T) {
 				continue
 			}
 			task.Scorer = f.Name
+			if f.Unsimulated != nil && f.Unsimulated(task) != "" {
+				continue
+			}
 			tasks = append(tasks, task)
 			key := fleet.TaskKey{Benchmark: task.Benchmark, ID: task.ID}
 			passes[0][key], passes[1][key] = 0, 1
@@ -87,6 +91,44 @@ func TestSimulatedAnswersAreScored(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// Simulated answers of families that a user's tasks have are right where they are to
+// be, and wrong where not, whatever the tolerance or the expression.
+func TestSimulatedTextsAndNumbers(t *testing.T) {
+	for _, task := range []scorer.Task{
+		{Scorer: "number", Answer: "3.14", Tolerance: "5"},
+		{Scorer: "number", Answer: "50%", Tolerance: "10%"},
+		{Scorer: "number", Answer: "\\frac{2}{3}"},
+		{Scorer: "number", Answer: "-6.02e23", Tolerance: "1%"},
+		{Scorer: "regex", Answer: `(?i)(http )?4\d{2}`},
+		{Scorer: "regex", Answer: `\p{Greek}+|[A-Z]{3,}\.`},
+		{Scorer: "regex", Answer: `.*rose.*`},
+		{Scorer: "exact", Answer: "a}b"},
+		{Scorer: "exact", Answer: "two\nlines"},
+		{Scorer: "exact", Answer: "7"},
+	} {
+		f, err := family.Named(task.Scorer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Unsimulated != nil && f.Unsimulated(task) != "" {
+			t.Errorf("%+v: %s", task, f.Unsimulated(task))
+		}
+		s := seed.Root(1).Child(task.Answer).Stream()
+		for i := range 200 {
+			answer := f.Answer(&s, task, i%2 == 0, []string{task.Answer, "another"})
+			v, err := f.New(task, family.Resources{}).Score(t.Context(), scorer.Response{Text: "Well.\n" + answer})
+			if err != nil || v.Correct() != (i%2 == 0) {
+				t.Errorf("%s %q: %+v, %v, of %q", task.Scorer, task.Answer, v, err, answer)
+			}
+		}
+	}
+	for _, task := range []scorer.Task{{Scorer: "regex", Answer: `a\Bb\bc`}, {Scorer: "command"}, {Scorer: "command-graded"}} {
+		if f, _ := family.Named(task.Scorer); f.Unsimulated(task) == "" || f.Answer(new(seed.Stream), task, true, nil) == "" {
+			t.Errorf("%+v can be answered", task)
 		}
 	}
 }

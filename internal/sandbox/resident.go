@@ -1,0 +1,146 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+// Resident is a program of the user's own that stays up, and reads what nobody
+// trusts. Behind bubblewrap it has no network and sees no processes and no files of
+// the host but the system's libraries and programs, its interpreter, and what it
+// is let see, all of which it cannot change. Its scratch folder is /tmp. What it
+// computes for how long is for its user to bound.
+type Resident struct {
+	Arguments []string // the program and its arguments, at least one
+	Folder    string   // absolute: where it runs
+	Visible   []string // absolute: files and folders that it sees
+	Memory    int64    // bytes of address space of each of its processes; 0: no bound
+
+	wrapper string
+	python  interpreter
+}
+
+// isPython is the name of an interpreter that is asked for its libraries.
+var isPython = regexp.MustCompile(`^python[0-9.]*$`)
+
+// NewResident finds what a program needs, and tries whether bubblewrap works here.
+// The error says what is missing and how to get it.
+func NewResident(ctx context.Context, r Resident) (*Resident, error) {
+	wrapper, err := exec.LookPath("bwrap")
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: there is no bubblewrap: install it (Debian, Ubuntu and Fedora call the package bubblewrap): %w", err)
+	}
+	r.wrapper = wrapper
+	r.Arguments = append([]string{}, r.Arguments...)
+	name := r.Arguments[0]
+	if isPython.MatchString(filepath.Base(name)) {
+		if r.python, err = probe(ctx, name); err != nil {
+			return nil, err
+		}
+		r.Arguments[0] = r.python.Path
+	} else if r.Arguments[0], err = program(name); err != nil {
+		return nil, err
+	}
+	trial := r
+	trial.Arguments = []string{"/bin/sh", "-c", "echo works"}
+	command, started, err := trial.Command()
+	if err != nil {
+		return nil, err
+	}
+	defer started()
+	var complaint complaint
+	command.Stderr = &complaint
+	if output, err := command.Output(); err != nil || string(output) != "works\n" {
+		return nil, fmt.Errorf("sandbox: bubblewrap could not make one: %w: %s (are user namespaces allowed for this user? %s)", err, complaint.last(),
+			"see user.max_user_namespaces, and kernel.apparmor_restrict_unprivileged_userns on Ubuntu")
+	}
+	return &r, nil
+}
+
+// program is the absolute path of a program.
+func program(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if errors.Is(err, exec.ErrDot) {
+		err = nil
+	}
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("sandbox: there is no program %q: %w", name, err)
+	}
+	return path, nil
+}
+
+// Command is the program behind bubblewrap, not started yet: its standard input,
+// output and errors are free to be set. It has a process group of its own. started
+// must be called once it is started, or will not be.
+func (r *Resident) Command() (command *exec.Cmd, started func(), err error) {
+	rules, err := filter(runtime.GOARCH)
+	if err != nil {
+		return nil, nil, err
+	}
+	rulesOut, rulesIn, err := os.Pipe()
+	if err != nil {
+		return nil, nil, fmt.Errorf("sandbox: %w", err)
+	}
+	_, err = rulesIn.Write(rules) // less than a pipe holds
+	rulesIn.Close()
+	if err != nil {
+		rulesOut.Close()
+		return nil, nil, fmt.Errorf("sandbox: %w", err)
+	}
+	const firstExtra = 3
+	command = r.command(firstExtra)
+	command.ExtraFiles = []*os.File{rulesOut}
+	return command, func() { rulesOut.Close() }, nil
+}
+
+// KillResident kills a program that Command has made, and all that it has started.
+func KillResident(command *exec.Cmd) { killInside(command.Process.Pid) }
+
+// limited is the words of a shell that bounds the memory of a program.
+func (r *Resident) limited() []string {
+	bounds := "ulimit -c 0; "
+	if r.Memory > 0 {
+		bounds += fmt.Sprintf("ulimit -v %d; ", r.Memory>>10)
+	}
+	return append([]string{"/bin/sh", "-c", bounds + `exec "$@"`, "sh"}, r.Arguments...)
+}
+
+// systemFolders are seen by residents.
+var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"}
+
+// seen is what the program sees, beside the system's folders.
+func (r *Resident) seen() []string {
+	paths := append([]string{}, r.python.Folders...)
+	if r.python.Path != "" {
+		paths = append(paths, r.python.Path)
+	} else {
+		paths = append(paths, r.Arguments[0])
+	}
+	var all []string
+	for _, path := range append(paths, r.Visible...) {
+		if path != "" && !inSystem(path) {
+			all = append(all, path)
+		}
+	}
+	return all
+}
+
+// inSystem tells whether a path is in a folder that is seen anyway.
+func inSystem(path string) bool {
+	for _, folder := range systemFolders {
+		if path == folder || strings.HasPrefix(path, folder+"/") {
+			return true
+		}
+	}
+	return false
+}

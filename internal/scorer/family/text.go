@@ -1,0 +1,88 @@
+package family
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"speceval/internal/scorer"
+	"speceval/internal/scorer/exact"
+	"speceval/internal/scorer/number"
+	"speceval/internal/scorer/regex"
+	"speceval/internal/seed"
+)
+
+// exactTexts are answers that must be the right one, character by character.
+var exactTexts = Family{
+	Name: "exact", Version: exact.Version, Prompt: "exact",
+	Gold:  func(t scorer.Task) string { return exact.Fault(t.Answer) },
+	New:   func(t scorer.Task, _ Resources) scorer.Scorer { return exact.New(t.Answer) },
+	Check: exact.Check,
+	Answer: func(s *seed.Stream, t scorer.Task, right bool, others []string) string {
+		return said(s, exact.New(t.Answer), t.Answer, right, others)
+	},
+}
+
+// patterns are answers that a regular expression matches.
+var patterns = Family{
+	Name: "regex", Version: regex.Version, Prompt: "exact",
+	Gold:  func(t scorer.Task) string { return regex.Fault(t.Answer) },
+	New:   func(t scorer.Task, _ Resources) scorer.Scorer { return regex.New(t.Answer) },
+	Check: regex.Check,
+	Answer: func(s *seed.Stream, t scorer.Task, right bool, others []string) string {
+		sample, _ := regex.Sample(t.Answer, func(n int) int { return pick(s, n) })
+		return said(s, regex.New(t.Answer), sample, right, nil)
+	},
+	Unsimulated: func(t scorer.Task) string {
+		s := seed.Root(0).Child("sample").Child(t.ID).Stream()
+		sample, found := regex.Sample(t.Answer, func(n int) int { return pick(&s, n) })
+		if !found || !is(regex.New(t.Answer), said(&s, regex.New(t.Answer), sample, true, nil)) {
+			return "no text is known that its expression matches"
+		}
+		return ""
+	},
+}
+
+// numbers are answers that are a number, within a tolerance.
+var numbers = Family{
+	Name: "number", Version: number.Version, Prompt: "number",
+	Gold:      func(t scorer.Task) string { return number.Fault(t.Answer) },
+	Tolerance: func(t scorer.Task) string { return number.ToleranceFault(t.Answer, t.Tolerance) },
+	New:       func(t scorer.Task, _ Resources) scorer.Scorer { return number.New(t.Answer, t.Tolerance) },
+	Check:     number.Check,
+	Answer: func(s *seed.Stream, t scorer.Task, right bool, others []string) string {
+		return said(s, number.New(t.Answer, t.Tolerance), t.Answer, right, others)
+	},
+}
+
+// is tells whether a scorer finds an answer right.
+func is(by scorer.Scorer, answer string) bool {
+	v, err := by.Score(context.Background(), scorer.Response{Text: answer})
+	return err == nil && v.Correct()
+}
+
+// said is a result as the end of an answer, in a box, or in the last line where a
+// box cannot hold it; or else a wrong one, which the scorer does not take.
+func said(s *seed.Stream, by scorer.Scorer, result string, right bool, others []string) string {
+	boxed := func(text string) string { return "\n\nSo the answer is \\boxed{" + text + "}." }
+	inLine := func(text string) string { return "\n\nAnswer: " + strings.Join(strings.Fields(text), " ") }
+	if right {
+		if !is(by, boxed(result)) && is(by, inLine(result)) {
+			return inLine(result)
+		}
+		return boxed(result)
+	}
+	for try := range 8 {
+		text := near(s, result)
+		switch {
+		case try%2 == 1 && len(others) > 0:
+			text = others[pick(s, len(others))]
+		case try > 3:
+			text = strconv.Itoa(10_000 + pick(s, 1_000_000))
+		}
+		if !is(by, boxed(text)) && text != "" {
+			return boxed(text)
+		}
+	}
+	return "\n\nI cannot tell."
+}
