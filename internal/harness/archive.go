@@ -137,7 +137,7 @@ type boundedReader struct {
 
 func (b *boundedReader) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, fmt.Errorf("it decompresses to more than %d MiB: that is no log", b.read>>20)
+		return 0, fmt.Errorf("it decompresses to more than %.1f MiB: that is no log", float64(b.read)/(1<<20))
 	}
 	n, err := b.reader.Read(p[:min(int64(len(p)), b.left)])
 	b.read, b.left = b.read+int64(n), b.left-int64(n)

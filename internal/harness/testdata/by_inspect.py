@@ -1,6 +1,6 @@
 """Writes testdata/inspect: small logs by inspect_ai itself (0.3.285), without a model.
 
-    python inspect.py FOLDER
+    python by_inspect.py FOLDER
 """
 
 import glob
@@ -11,15 +11,13 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.pop(0)  # this file has the name of a module of Python's
-
-from inspect_ai import Epochs, Task, eval  # noqa: E402
-from inspect_ai.dataset import MemoryDataset, Sample  # noqa: E402
-from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
-from inspect_ai.scorer import Score, mean, scorer  # noqa: E402
-from inspect_ai.solver import generate, solver  # noqa: E402
-from inspect_ai.util import EarlyStop  # noqa: E402
-import inspect_ai._util.zipfile as compression  # noqa: E402
+from inspect_ai import Epochs, Task, eval
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.scorer import Score, mean, scorer
+from inspect_ai.solver import generate, solver
+from inspect_ai.util import EarlyStop
+import inspect_ai._util.zipfile as compression
 
 
 @scorer(metrics=[mean()])
