@@ -34,6 +34,7 @@ func commands() []command {
 		runCommand(), planCommand(), statusCommand(), whyCommand(),
 		tablesCommand(), verifyCommand(), explainCommand(), diffCommand(), allocationsCommand(),
 		evaluateCommand(), checkScorerCommand(), compareCommand(), disagreementsCommand(), benchmarksCommand(),
+		importCommand(), exportCommand(),
 		fleetCommand(), unitCommand(), completionCommand(), versionCommand(), helpCommand(), manCommand(),
 	}
 }
