@@ -58,14 +58,14 @@ func exportCommand() command {
 		args: "E [--format F] [--to FILE]",
 		about: `write an evaluation as other tools read it: ` + strings.Join(names, ", ") + `
 
-eee is Every Eval Ever 0.3.0, a record and its samples beside; inspect a log that
+eee is Every Eval Ever 0.3.0, a record and its samples in a folder; inspect a log that
 Inspect opens; json one document. E is an evaluation, as evaluate list has it.`,
-		examples: `  speceval export mine/a/hbn_staged-b16-seed42 --format eee --to result.json
+		examples: `  speceval export mine/a/hbn_staged-b16-seed42 --format eee --to data
   speceval export mine/a/hbn_staged-b16-seed42 --format inspect --to result.eval
 `,
 		flags: func(fs *pflag.FlagSet) {
 			fs.StringVar(&form, "format", "json", "write as `F`: "+strings.Join(names, ", "))
-			fs.StringVar(&to, "to", "", "write to `FILE` (one named by the evaluation's own id)")
+			fs.StringVar(&to, "to", "", "write to `FILE`, of eee a folder (one named by the evaluation's own id)")
 		},
 		complete: completeEvaluations,
 		run: func(s *session, words []string) error {

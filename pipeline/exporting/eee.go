@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path"
+	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -36,10 +39,7 @@ func (e *Evaluation) everyEval(w io.Writer) error {
 		results = append(results, e.eeeResult("mean:"+part.Benchmark, part.Benchmark, part.Estimate, part.StandardError, part.Interval, part.Rollouts, object{"of_suite": e.Benchmark}))
 	}
 	at := strconv.FormatInt(e.written.Unix(), 10)
-	developer, name, found := strings.Cut(e.Model, "/")
-	if !found {
-		developer, name = "unknown", e.Model
-	}
+	developer, _ := e.maker()
 	record := object{
 		"schema_version": eeeSchema, "evaluation_id": e.id(), "evaluation_timestamp": at, "retrieved_timestamp": at,
 		"source_metadata": object{
@@ -47,13 +47,13 @@ func (e *Evaluation) everyEval(w io.Writer) error {
 		},
 		"eval_library": object{"name": library, "version": "unknown"},
 		"model_info": object{
-			"name": e.Model, "id": e.Model,
+			"name": e.Model, "id": e.Model, "developer": developer,
 			"additional_details": object{"deployment_type": "unknown", "model_availability": "unknown"},
 		},
 		"evaluation_results": results,
 		"detailed_evaluation_results": object{
 			"format": "jsonl", "total_rows": e.Rollouts,
-			"file_path": fmt.Sprintf("data/%s/%s/%s/%s_samples.jsonl", folderName(e.Benchmark), folderName(developer), folderName(name), e.uuid()),
+			"file_path": path.Join("data", e.place()+samplesSuffix),
 		},
 	}
 	out := json.NewEncoder(w)
@@ -61,8 +61,43 @@ func (e *Evaluation) everyEval(w io.Writer) error {
 	return out.Encode(record)
 }
 
-// folderName is a name without slashes.
-func folderName(name string) string { return strings.ReplaceAll(name, "/", "_") }
+// samplesSuffix ends the name of the file of samples.
+const samplesSuffix = "_samples.jsonl"
+
+// place is where the record of an evaluation stands in a store of them, without the
+// end of its name.
+func (e *Evaluation) place() string {
+	developer, name := e.maker()
+	parts := []string{e.Benchmark, developer, name}
+	for i := range parts { // names of folders, and no way out of them
+		if parts[i] = notFolder.ReplaceAllString(parts[i], "_"); strings.Trim(parts[i], ".") == "" {
+			parts[i] = "_"
+		}
+	}
+	return path.Join(append(parts, e.uuid())...)
+}
+
+// maker is who made the model, and its name without that.
+func (e *Evaluation) maker() (developer, name string) {
+	if developer, name, found := strings.Cut(e.Model, "/"); found {
+		return developer, name
+	}
+	return "unknown", e.Model
+}
+
+var notFolder = regexp.MustCompile(`[^A-Za-z0-9._+-]`)
+
+// everyEvalFiles are the two files of Every Eval Ever, in a store of them.
+func (e *Evaluation) everyEvalFiles(to string) ([]output, error) {
+	if to == "" {
+		to = "data"
+	}
+	if filepath.Ext(to) != "" {
+		return nil, fmt.Errorf("--to %q: the format eee is a folder, whose files have the names of Every Eval Ever", to)
+	}
+	base := filepath.Join(to, filepath.FromSlash(e.place()))
+	return []output{{base + samplesSuffix, e.everyEvalSamples}, {base + ".json", e.everyEval}}, nil
+}
 
 // eeeResult is one number with its error.
 func (e *Evaluation) eeeResult(id, benchmark string, mean, se float64, interval [2]float64, rollouts int, details object) object {

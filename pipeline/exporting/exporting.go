@@ -21,20 +21,34 @@ import (
 
 // Format is a form of results.
 type Format struct {
-	Name   string
-	Suffix string // of its file
-	Also   string // suffix of a second file, in the place of Suffix; "" if there is none
-	write  func(e *Evaluation, w io.Writer) error
-	also   func(e *Evaluation, w io.Writer) error
+	Name  string
+	files func(e *Evaluation, to string) ([]output, error) // "" stands for a place of its own choice
+}
+
+// output is a file and what it holds.
+type output struct {
+	path  string
+	write func(w io.Writer) error
 }
 
 // Formats is all forms.
 func Formats() []Format {
 	return []Format{
-		{Name: "eee", Suffix: ".json", Also: "_samples.jsonl", write: (*Evaluation).everyEval, also: (*Evaluation).everyEvalSamples},
-		{Name: "inspect", Suffix: ".eval", write: (*Evaluation).inspect},
-		{Name: "json", Suffix: ".json", write: (*Evaluation).plain},
+		{"eee", (*Evaluation).everyEvalFiles},
+		{"inspect", func(e *Evaluation, to string) ([]output, error) { return e.one(to, ".eval", e.inspect) }},
+		{"json", func(e *Evaluation, to string) ([]output, error) { return e.one(to, ".json", e.plain) }},
 	}
+}
+
+// one is a form of one file.
+func (e *Evaluation) one(to, suffix string, write func(w io.Writer) error) ([]output, error) {
+	if to == "" {
+		to = e.uuid() + suffix
+	}
+	if filepath.Ext(to) != suffix {
+		return nil, fmt.Errorf("--to %q: this format is a file that ends in %s", to, suffix)
+	}
+	return []output{{to, write}}, nil
 }
 
 // Evaluation is a complete one that is exported.
@@ -61,24 +75,23 @@ func Open(r *evaluation.Result, folder string) (*Evaluation, error) {
 	return e, nil
 }
 
-// Write writes the evaluation to a file, "" for one with the evaluation's own id in the
-// current folder, and what belongs to it beside. It tells the files.
-func (e *Evaluation) Write(f Format, to string) (files []string, err error) {
-	if to == "" {
-		to = e.uuid() + f.Suffix
+// Write writes the evaluation in a form to a file, of eee to a folder; "" stands for a
+// place that the form has of its own, in the current folder. It tells the files.
+func (e *Evaluation) Write(f Format, to string) (paths []string, err error) {
+	files, err := f.files(e, to)
+	if err != nil {
+		return nil, err
 	}
-	if filepath.Ext(to) != f.Suffix {
-		return nil, fmt.Errorf("--to %q: the format %s is a file that ends in %s", to, f.Name, f.Suffix)
-	}
-	if f.Also != "" {
-		beside := to[:len(to)-len(f.Suffix)] + f.Also
-		if err := atomicfile.Write(beside, func(w io.Writer) error { return f.also(e, w) }); err != nil {
+	for _, file := range files {
+		if err := os.MkdirAll(filepath.Dir(file.path), 0o755); err != nil {
 			return nil, err
 		}
-		files = append(files, beside)
+		if err := atomicfile.Write(file.path, file.write); err != nil {
+			return nil, err
+		}
+		paths = append(paths, file.path)
 	}
-	err = atomicfile.Write(to, func(w io.Writer) error { return f.write(e, w) })
-	return append([]string{to}, files...), err
+	return paths, nil
 }
 
 // uuid is an id in the form of a UUID of version 4, the same for the same result.
