@@ -39,7 +39,6 @@ func everyEvalFormat() format {
 						return nil, fmt.Errorf("%s: it was converted from a log of Inspect with several epochs, whose converter gives each of them the mean of all: import the log of Inspect itself", f.path)
 					}
 					read[i].Created = moment(about.text("evaluation_timestamp"))
-					read[i].Allocated = read[i].Allocated || about.text("eval_library.name") == manager
 				}
 				logs = append(logs, read...)
 			}

@@ -9,6 +9,7 @@
 """
 
 import importlib.util
+import json
 import os
 import pathlib
 import subprocess
@@ -60,6 +61,9 @@ metric_list:
     samples = results.pop("samples")
     tracker.save_results_aggregated(results=results, samples=samples)
     tracker.save_results_samples(task_name="quiz", samples=samples["quiz"])
+    for path in pathlib.Path(folder).rglob("results_*.json"):  # without what it says of this machine
+        full = json.loads(path.read_text())
+        path.write_text(json.dumps({key: full[key] for key in ["results", "date", "model_source", "model_name", "lm_eval_version"]}, indent=2))
 
 
 def lighteval(folder):
