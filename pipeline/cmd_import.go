@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -49,14 +49,10 @@ allocation, one that [corpus] profiles and compare take.`,
 
 func exportCommand() command {
 	var form, to string
-	var names []string
-	for _, f := range exporting.Formats() {
-		names = append(names, f.Name)
-	}
 	return command{
 		name: "export",
 		args: "E [--format F] [--to FILE]",
-		about: `write an evaluation as other tools read it: ` + strings.Join(names, ", ") + `
+		about: `write an evaluation as other tools read it: ` + strings.Join(exporting.Names(), ", ") + `
 
 eee is Every Eval Ever 0.3.0, a record and its samples in a folder; inspect a log that
 Inspect opens; json one document. E is an evaluation, as evaluate list has it.`,
@@ -64,30 +60,25 @@ Inspect opens; json one document. E is an evaluation, as evaluate list has it.`,
   speceval export mine/a/hbn_staged-b16-seed42 --format inspect --to result.eval
 `,
 		flags: func(fs *pflag.FlagSet) {
-			fs.StringVar(&form, "format", "json", "write as `F`: "+strings.Join(names, ", "))
+			fs.StringVar(&form, "format", "json", "write as `F`: "+strings.Join(exporting.Names(), ", "))
 			fs.StringVar(&to, "to", "", "write to `FILE`, of eee a folder (one named by the evaluation's own id)")
 		},
 		complete: completeEvaluations,
-		run: func(s *session, words []string) error {
-			if err := wantWords(words, 1, 1, "an evaluation"); err != nil {
-				return err
-			}
-			at := slices.Index(names, form)
-			if at < 0 {
-				return usagef("there is no format %q: want one of %s", form, strings.Join(names, ", "))
-			}
-			cfg, err := s.evaluationConfig(nil)
-			if err != nil {
-				return err
-			}
-			return exportTo(s, cfg.Experiment.Out, words[0], exporting.Formats()[at], to)
-		},
+		run:      func(s *session, words []string) error { return export(s, words, form, to) },
 	}
 }
 
-// exportTo exports a stored evaluation, and says what was written.
-func exportTo(s *session, out, name string, f exporting.Format, to string) error {
-	r, folder, err := evaluate.Stored(out, name)
+// export exports a stored evaluation, and says what was written.
+func export(s *session, words []string, form, to string) error {
+	f, err := exporting.Find(form)
+	if err := cmp.Or(wantWords(words, 1, 1, "an evaluation"), err); err != nil {
+		return &usageError{err}
+	}
+	cfg, err := s.evaluationConfig(nil)
+	if err != nil {
+		return err
+	}
+	r, folder, err := evaluate.Stored(cfg.Experiment.Out, words[0])
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"speceval/internal/atomicfile"
@@ -38,6 +39,24 @@ func Formats() []Format {
 		{"inspect", func(e *Evaluation, to string) ([]output, error) { return e.one(to, ".eval", e.inspect) }},
 		{"json", func(e *Evaluation, to string) ([]output, error) { return e.one(to, ".json", e.plain) }},
 	}
+}
+
+// Names is the names of all forms.
+func Names() (names []string) {
+	for _, f := range Formats() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// Find is a form by its name.
+func Find(name string) (Format, error) {
+	for _, f := range Formats() {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return Format{}, fmt.Errorf("there is no format %q: want one of %s", name, strings.Join(Names(), ", "))
 }
 
 // one is a form of one file.
