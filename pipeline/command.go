@@ -33,7 +33,7 @@ func commands() []command {
 	return []command{
 		runCommand(), planCommand(), statusCommand(), whyCommand(),
 		tablesCommand(), verifyCommand(), explainCommand(), diffCommand(), allocationsCommand(),
-		evaluateCommand(), serveCommand(), allocateCommand(), checkScorerCommand(), compareCommand(), disagreementsCommand(), benchmarksCommand(),
+		evaluateCommand(), importCommand(), exportCommand(), serveCommand(), allocateCommand(), checkScorerCommand(), compareCommand(), disagreementsCommand(), benchmarksCommand(),
 		fleetCommand(), unitCommand(), completionCommand(), versionCommand(), helpCommand(), manCommand(), schemaCommand(),
 	}
 }

@@ -48,7 +48,7 @@ def main() -> int:
     truth = sum(chances[task["task_id"]] for task in tasks) / len(tasks)
     model = get_model(
         f"openai-api/vllm/{options.model}", base_url=options.server, api_key="none",
-        config=GenerateConfig(temperature=0.6, top_p=0.95, max_tokens=1024, max_connections=32),
+        config=GenerateConfig(temperature=0.6, top_p=0.95, max_tokens=1024, max_connections=32, extra_body={"top_k": -1}),
     )
     samples = [Sample(id=task["task_id"], input=task["prompt"], target=task["answer"]) for task in tasks]
     faults, donor = [], []

@@ -91,7 +91,7 @@ func (x *Extends) take(st *store, rules string, each func(*rollout.Rollout)) err
 	counts := func(id rollout.ID) bool {
 		return int(id.Task) < len(x.Stages) && int(id.Rollout) < x.rollouts(int(id.Task))
 	}
-	for r, err := range rollout.Rollouts([]string{filepath.Join(x.Folder, rolloutsFile)}) {
+	for r, err := range rollout.Rollouts([]string{filepath.Join(x.Folder, RolloutsFile)}) {
 		if err != nil {
 			return x.fault(err)
 		}
@@ -105,7 +105,7 @@ func (x *Extends) take(st *store, rules string, each func(*rollout.Rollout)) err
 			}
 		}
 	}
-	for v, err := range rollout.Scores(filepath.Join(x.Folder, scoresFile)) {
+	for v, err := range rollout.Scores(filepath.Join(x.Folder, ScoresFile)) {
 		if err == nil && counts(v.ID()) && !st.verdicts.Has(v.ID()) {
 			err = st.verdicts.Append(&verdict{*v, rules})
 		}

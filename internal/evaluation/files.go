@@ -16,8 +16,8 @@ import (
 
 // Files of a complete evaluation, beside the result.
 const (
-	rolloutsFile = "rollouts.parquet" // rollout.Rollout, completed ones that do not count too
-	scoresFile   = "scores.parquet"   // rollout.Score
+	RolloutsFile = "rollouts.parquet" // rollout.Rollout, completed ones that do not count too
+	ScoresFile   = "scores.parquet"   // rollout.Score
 	requestsFile = "requests.parquet" // Request, or gradedRequest
 	tasksFile    = "tasks.parquet"    // Task, or gradedTask
 )
@@ -41,7 +41,7 @@ func (s *Settings) footer(schema string) map[string]string {
 
 // write writes the files of the evaluation, the result last.
 func (s *Settings) write(st *store, r *Result, rows []Request) error {
-	err := s.file(rolloutsFile, func(w io.Writer) error {
+	err := s.file(RolloutsFile, func(w io.Writer) error {
 		return rollout.WritePart(w, st.answers(), s.footer(rollout.Schema))
 	})
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Settings) writeScored(r *Result, scores iter.Seq2[*rollout.Score, error
 	if graded {
 		write = rollout.WriteGraded
 	}
-	err := s.file(scoresFile, func(w io.Writer) error { return write(w, scores, s.footer(rollout.ScoreSchema)) })
+	err := s.file(ScoresFile, func(w io.Writer) error { return write(w, scores, s.footer(rollout.ScoreSchema)) })
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *Settings) writeScored(r *Result, scores iter.Seq2[*rollout.Score, error
 	if err != nil {
 		return err
 	}
-	return s.file(resultFile, func(w io.Writer) error { return writeJSON(w, r) })
+	return s.file(ResultFile, func(w io.Writer) error { return writeJSON(w, r) })
 }
 
 func (s *Settings) file(name string, write func(io.Writer) error) error {

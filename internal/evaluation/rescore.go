@@ -31,7 +31,7 @@ func Rescore(ctx context.Context, s Settings, r *Result, atATime int) (*Result, 
 	counted := 0
 	for _, v := range scores {
 		if int(v.TaskIndex) >= len(again.Rows) {
-			return nil, fmt.Errorf("%s has a rollout of task %d, of %d", filepath.Join(s.Folder, rolloutsFile), v.TaskIndex, len(again.Rows))
+			return nil, fmt.Errorf("%s has a rollout of task %d, of %d", filepath.Join(s.Folder, RolloutsFile), v.TaskIndex, len(again.Rows))
 		}
 		t := &again.Rows[v.TaskIndex]
 		if v.Rollout < t.Pilots+t.Continuations {
@@ -41,7 +41,7 @@ func Rescore(ctx context.Context, s Settings, r *Result, atATime int) (*Result, 
 		}
 	}
 	if counted != again.Rollouts {
-		return nil, fmt.Errorf("%s has %d of the %d rollouts that count", filepath.Join(s.Folder, rolloutsFile), counted, again.Rollouts)
+		return nil, fmt.Errorf("%s has %d of the %d rollouts that count", filepath.Join(s.Folder, RolloutsFile), counted, again.Rollouts)
 	}
 	slices.Sort(again.Scored)
 	again.Scored = slices.Compact(again.Scored)
@@ -87,7 +87,7 @@ func (s *Settings) scoreAll(ctx context.Context, atATime int) ([]*rollout.Score,
 	var under sync.WaitGroup
 	places := make(chan struct{}, max(1, atATime))
 	var fault error
-	for r, err := range rollout.Responses([]string{filepath.Join(s.Folder, rolloutsFile)}) {
+	for r, err := range rollout.Responses([]string{filepath.Join(s.Folder, RolloutsFile)}) {
 		if err != nil || ctx.Err() != nil {
 			fault = err
 			break

@@ -16,8 +16,10 @@ import (
 	"speceval/method/neyman"
 )
 
+// ResultFile is the file of the result in the folder of an evaluation.
+const ResultFile = "result.json"
+
 const (
-	resultFile   = "result.json"
 	resultSchema = "evaluation-result/2"
 )
 
@@ -102,7 +104,7 @@ func (t *Task) Rollouts() int { return int(t.Pilots + t.Continuations) }
 // ReadResult reads the result in the folder of an evaluation; fs.ErrNotExist is in
 // the error if it has none yet.
 func ReadResult(folder string) (*Result, error) {
-	return ReadResultFile(filepath.Join(folder, resultFile))
+	return ReadResultFile(filepath.Join(folder, ResultFile))
 }
 
 // ReadResultFile reads a result from a file.

@@ -24,8 +24,9 @@ type limits struct {
 	all       int64 // and of all that are read
 }
 
-// unlimited is what honest logs stay within: a million samples.
-var unlimited = limits{directory: 128 << 20, member: 4 << 30, all: 8 << 30}
+// unlimited is what honest logs stay within: a million samples, whose list takes some
+// 350 MB of memory.
+var unlimited = limits{directory: 96 << 20, member: 4 << 30, all: 8 << 30}
 
 // zstdMethod is how zip numbers zstd.
 const zstdMethod = 93
@@ -137,7 +138,7 @@ type boundedReader struct {
 
 func (b *boundedReader) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, fmt.Errorf("it decompresses to more than %d MiB: that is no log", b.read>>20)
+		return 0, fmt.Errorf("it decompresses to more than %.1f MiB: that is no log", float64(b.read)/(1<<20))
 	}
 	n, err := b.reader.Read(p[:min(int64(len(p)), b.left)])
 	b.read, b.left = b.read+int64(n), b.left-int64(n)

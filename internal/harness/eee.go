@@ -2,8 +2,10 @@ package harness
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"speceval/internal/harness/pull"
 )
@@ -33,14 +35,29 @@ func everyEvalFormat() format {
 					return nil, err
 				}
 				for i := range read {
-					read[i].Created = about.text("evaluation_timestamp")
-					read[i].Allocated = read[i].Allocated || about.text("eval_library.name") == manager
+					if about.text("eval_library.name") == "inspect" && repeated(read[i]) {
+						return nil, fmt.Errorf("%s: it was converted from a log of Inspect with several epochs, whose converter gives each of them the mean of all: import the log of Inspect itself", f.path)
+					}
+					read[i].Created = moment(about.text("evaluation_timestamp"))
 				}
 				logs = append(logs, read...)
 			}
 			return logs, nil
 		},
 	}
+}
+
+// repeated reports whether a task has several rollouts.
+func repeated(log Log) bool {
+	return slices.ContainsFunc(log.Tasks, func(t Task) bool { return len(t.Rollouts) > 1 })
+}
+
+// moment is a time in seconds since 1970, or what it is if it is none.
+func moment(text string) string {
+	if s, err := strconv.ParseFloat(text, 64); err == nil && s > 0 && s < 1<<40 {
+		return time.Unix(int64(s), 0).UTC().Format(time.RFC3339)
+	}
+	return text
 }
 
 // instance reads a row. Rows of several results of one evaluation are scores by several

@@ -56,6 +56,9 @@ func (t *trials) of(job, benchmark, model string) *trialLog {
 func (t *trials) done() (logs []Log, err error) {
 	for _, key := range t.keys {
 		one := t.logs[key]
+		if len(one.digests) == 1 { // a trial alone, or a file of all
+			one.log.Source = one.file
+		}
 		if err = one.settle(one.tally); err == nil {
 			var log Log
 			log, err = one.done()

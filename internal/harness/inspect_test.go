@@ -95,9 +95,14 @@ func TestAScoreIsChosenByName(t *testing.T) {
 func TestAFolderOfLogs(t *testing.T) {
 	logs, err := harness.Choice{Scorer: "graded"}.Read("testdata/inspect")
 	refuses(t, err, "parts.eval", "no scores by")
-	logs, err = harness.Choice{Scorer: "right"}.Read("testdata/inspect")
-	refuses(t, err, "allocated.eval")
 	if logs != nil {
 		t.Error("logs beside an error")
+	}
+	if logs, err = harness.Read("testdata/verifiers", ""); err != nil || len(logs) != 1 {
+		t.Errorf("%d logs, %v", len(logs), err)
+	}
+	logs, err = harness.Read("testdata/terminal-bench", "") // the run's own file repeats its trials
+	if err != nil || len(logs) != 1 || len(logs[0].Tasks) != 2 {
+		t.Errorf("%d logs, %v", len(logs), err)
 	}
 }

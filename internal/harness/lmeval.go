@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"speceval/internal/harness/pull"
 )
@@ -37,9 +36,7 @@ func readLMEval(f *file, c Choice) ([]Log, error) {
 	if t.log.Model == "" {
 		t.log.Model = f.folder(0)
 	}
-	if date := results.values["date"]; date.Number > 0 && date.Number < 1<<40 {
-		t.log.Created = time.Unix(int64(date.Number), 0).UTC().Format(time.RFC3339)
-	}
+	t.log.Created = moment(results.text("date"))
 	choose := &chooser{wanted: c.Scorer}
 	if err := t.from(f); err != nil {
 		return nil, err

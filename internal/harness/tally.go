@@ -28,6 +28,7 @@ type tally struct {
 	rollouts int
 	lacking  []count  // why rollouts are left out, in the order of their first
 	digests  []string // of the files
+	file     string   // the last of these
 }
 
 // count is how many there are of something.
@@ -89,6 +90,7 @@ func (t *tally) add(id string, r Rollout) error {
 // from keeps what the log is read from.
 func (t *tally) from(f *file) error {
 	return f.reader(func(r io.Reader) error {
+		t.file = f.path
 		sum := sha256.New()
 		_, err := io.Copy(sum, r)
 		t.digests = append(t.digests, hex.EncodeToString(sum.Sum(nil)))

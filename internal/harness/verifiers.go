@@ -84,10 +84,7 @@ func (v *verifiersLog) result(p *pull.Reader) error {
 		v.without("the rollout ended in an error")
 		return nil
 	}
-	scores := []scored{{"reward", r.values["reward"]}}
-	for _, s := range r.scores("metrics.", "metrics/") {
-		scores = append(scores, s)
-	}
+	scores := append([]scored{{"reward", r.values["reward"]}}, r.scores("metrics.", "metrics/")...)
 	return v.take(v.tally, id, Rollout{
 		Number: v.next(id), PromptTokens: r.count("token_usage.input_tokens"), CompletionTokens: r.count("token_usage.output_tokens"),
 	}, scores)

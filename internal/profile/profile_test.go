@@ -108,13 +108,15 @@ func TestRolloutsMayDifferInNumber(t *testing.T) {
 
 // What sums leave by rounding is no variance: three rewards of 0.1 are all alike.
 func TestEqualRewardsAreDegenerate(t *testing.T) {
-	sum, squares := 0.0, 0.0
-	for range 3 {
-		sum, squares = sum+0.1, squares+0.1*0.1
-	}
-	p := profile.Profile{TestedK: 3, PassCounts: []int{0, 0}, Rewards: []float64{sum, 0}, Squares: []float64{squares, 0}}
-	if p.VarianceSum() != 0 {
-		t.Errorf("variance %v", p.VarianceSum())
+	for reward := 1; reward < 100; reward++ {
+		sum, squares, x := 0.0, 0.0, float64(reward)/100
+		for k := 1; k < 60; k++ {
+			sum, squares = sum+x, squares+x*x
+			p := profile.Profile{TestedK: k, PassCounts: []int{0, 0}, Rewards: []float64{sum, 0}, Squares: []float64{squares, 0}}
+			if p.VarianceSum() != 0 {
+				t.Fatalf("%d rewards of %v: variance %v", k, x, p.VarianceSum())
+			}
+		}
 	}
 }
 

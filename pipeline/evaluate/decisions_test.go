@@ -54,6 +54,26 @@ func TestWhatIsKnownGoesIn(t *testing.T) {
 	}
 }
 
+// What logs of allocations and of graded rewards say is a donor like any other. Nothing
+// of it has a number of rollouts that was decided before, by which drift could be told.
+func TestLogsAreDonors(t *testing.T) {
+	l := newLab(t)
+	l.write("logs.csv", "benchmark,model,task_index,task_id,pass_count,tested_k,rewards,squares,allocated\nown,plain,0,one,9,16,10.6,9.9,true\nown,plain,1,two,7,24,,,true\n")
+	_, folder, err := l.try(informedBy(8, 3, "logs.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	setup, err := evaluation.ReadSetup(folder)
+	if err != nil || len(setup.Donors) != 1 {
+		t.Fatalf("%+v, %v", setup, err)
+	}
+	d := setup.Donors[0]
+	at := func(id string) int { return slices.Index(setup.TaskIDs, id) }
+	if !d.Same || d.Fixed != nil || d.Passes[at("one")] != 11 || d.Rollouts[at("one")] != 16 || d.Passes[at("two")] != 7 || d.Rollouts[at("two")] != 24 {
+		t.Errorf("donor %+v", d)
+	}
+}
+
 func TestDonorsThatCannotBe(t *testing.T) {
 	l := newLab(t)
 	l.evaluate(request(6, 1))

@@ -82,6 +82,9 @@ func (r *Reader) open(kind jsontext.Kind, name string) error {
 		return fmt.Errorf("byte %d: lists and objects are nested more than %d deep", r.decoder.InputOffset(), deepest)
 	}
 	_, err := r.token()
+	if err == io.EOF {
+		return fmt.Errorf("the text ends where %s is wanted", name)
+	}
 	return err
 }
 
