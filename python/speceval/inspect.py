@@ -140,7 +140,8 @@ class HBN:
         if isinstance(value, Mapping):
             if self._key is None or self._key not in value:
                 raise ValueError(f"scores have the values {', '.join(value)}: say HBN(key=…)")
-            return self.reward_of_value(value[self._key] if value[self._key] is not None else math.nan)
+            chosen = value[self._key]
+            return None if chosen is None else self.reward_of_value(chosen)
         reward = self._reward(value) if self._reward is not None else _number(value)
         if math.isnan(reward):
             return None
@@ -364,7 +365,7 @@ def mean() -> Metric:
             raise RuntimeError("speceval.inspect.mean() needs early_stopping=HBN(…) in the same task, and a run of it: what a log has is in its results.early_stopping.metadata")
         return _values(run.estimate())
 
-    return compute  # type: ignore[return-value]
+    return compute
 
 
 def _values(e: Mapping[str, Any]) -> dict[str, float | None]:

@@ -3,7 +3,10 @@
 import math
 import os
 import random
+import subprocess
+import sys
 import tempfile
+import time
 import unittest
 from collections import Counter
 from pathlib import Path
@@ -12,7 +15,7 @@ from typing import Any
 from inspect_ai import Task, eval, eval_retry
 from inspect_ai.agent import react
 from inspect_ai.dataset import Sample
-from inspect_ai.log import EvalLog
+from inspect_ai.log import EvalLog, read_eval_log, read_eval_log_sample_summaries
 from inspect_ai.model import ChatMessageTool, ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import Score, accuracy, match, scorer
 from inspect_ai.scorer import mean as pooled
@@ -127,6 +130,32 @@ class InInspect(unittest.TestCase):
         self.complete(again)
         self.assertEqual(len(again.samples), N * BUDGET)
         after = {(s.id, s.epoch): s.scores["match"].value for s in again.samples}
+        self.assertEqual({key: after[key] for key in before}, before)
+
+    def test_a_process_that_was_killed_is_retried(self) -> None:
+        environment = {**os.environ, "SPECEVAL_TEST_COUNT": os.path.join(self.logs, "count"), "INSPECT_LOG_LEVEL": "error"}
+        Path(environment["SPECEVAL_TEST_COUNT"]).write_text("")
+        inspect = [str(Path(sys.executable).parent / "inspect")]
+        file = os.path.relpath(Path(__file__).parent / "breaking.py")
+        command = [*inspect, "eval", file, "--model", "mockllm/model", "-T", "after=0", "--log-dir", self.logs, "--display", "none", "--max-samples", "4", "--log-buffer", "1"]
+        running = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while int(Path(environment["SPECEVAL_TEST_COUNT"]).read_text() or "0") < 35:
+            self.assertLess(time.monotonic(), deadline)
+            self.assertIsNone(running.poll())
+            time.sleep(0.02)
+        running.kill()
+        running.wait()
+        (crashed,) = Path(self.logs).glob("*.eval")
+        before = {(s.id, s.epoch): s.scores["match"].value for s in read_eval_log_sample_summaries(str(crashed)) if s.scores}
+        self.assertGreater(len(before), 20)
+        retried = subprocess.run([*inspect, "eval-retry", str(crashed), "--log-dir", self.logs, "--display", "none"], env=environment, capture_output=True, text=True)
+        self.assertEqual(retried.returncode, 0, retried.stdout + retried.stderr)
+        (again,) = set(Path(self.logs).glob("*.eval")) - {crashed}
+        log = read_eval_log(str(again))
+        self.complete(log)
+        self.assertEqual(len(log.samples), N * BUDGET)
+        after = {(s.id, s.epoch): s.scores["match"].value for s in log.samples}
         self.assertEqual({key: after[key] for key in before}, before)
 
     def test_an_agent_with_tools_in_a_sandbox(self) -> None:
