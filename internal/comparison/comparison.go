@@ -104,6 +104,14 @@ func verdictOn(c *profile.Comparison) string {
 	return text
 }
 
+// tested is the number of rollouts of each task, missing where tasks differ in it.
+func tested(k int) table.Cell {
+	if k == 0 {
+		return table.Missing()
+	}
+	return table.Integer(k)
+}
+
 // rates and differences as they are printed.
 var (
 	rate       = table.Format{Decimals: 4}
@@ -136,7 +144,7 @@ func (c *Comparison) Text(w io.Writer, all bool) error {
 		p := &c.Profiles[i]
 		profiles.Rows = append(profiles.Rows, []table.Cell{
 			table.Text(p.Benchmark), table.Text(p.Model),
-			table.Integer(len(p.Tasks)), table.Integer(p.TestedK[0]), table.Integer(p.TestedK[1]),
+			table.Integer(len(p.Tasks)), tested(p.TestedK[0]), tested(p.TestedK[1]),
 			table.Number(p.Mean[0]), table.Number(p.Mean[1]),
 			table.Number(p.Bias).PlusMinus(p.SE), table.Text(verdictOn(p)),
 		})

@@ -20,7 +20,7 @@ const (
 type file struct {
 	path string
 	size int64
-	head []byte // its first bytes
+	head []byte // its first bytes while it is recognised, nil otherwise
 }
 
 // base is the file's name, without its folders.
@@ -48,17 +48,41 @@ func (f *file) named(suffix string) bool { return strings.HasSuffix(f.path, suff
 // has reports whether all of the words are among the file's first bytes, as keys or
 // texts of JSON.
 func (f *file) has(words ...string) bool {
+	head := f.first()
 	for _, word := range words {
-		if !bytes.Contains(f.head, []byte(`"`+word+`"`)) {
+		if !bytes.Contains(head, []byte(`"`+word+`"`)) {
 			return false
 		}
 	}
 	return true
 }
 
+// first is the file's first bytes. What cannot be read has none.
+func (f *file) first() []byte {
+	if f.head != nil {
+		return f.head
+	}
+	head, _ := f.load()
+	return head
+}
+
+// load reads the file's first bytes.
+func (f *file) load() ([]byte, error) {
+	head := make([]byte, min(headBytes, f.size))
+	err := f.reader(func(r io.Reader) error {
+		n, err := io.ReadFull(r, head)
+		head = head[:n]
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return err
+	})
+	return head, err
+}
+
 // starts reports whether the file is JSON that begins with a byte.
 func (f *file) starts(with byte) bool {
-	text := bytes.TrimLeft(f.head, " \t\r\n")
+	text := bytes.TrimLeft(f.first(), " \t\r\n")
 	return len(text) > 0 && text[0] == with
 }
 
@@ -120,19 +144,10 @@ func logLike(name string) bool {
 	return false
 }
 
-// look reads the first bytes of a file.
+// look is the file at a path.
 func look(path string, info fs.FileInfo) (*file, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no regular file", path)
 	}
-	f := &file{path: path, size: info.Size(), head: make([]byte, min(headBytes, info.Size()))}
-	err := f.reader(func(r io.Reader) error {
-		n, err := io.ReadFull(r, f.head)
-		f.head = f.head[:n]
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			err = nil
-		}
-		return err
-	})
-	return f, err
+	return &file{path: path, size: info.Size()}, nil
 }

@@ -92,20 +92,22 @@ func (c Choice) Read(path string) ([]Log, error) {
 	if err != nil {
 		return nil, err
 	}
+	ours := make([][]*file, len(all)) // by format
+	for _, one := range files {
+		if one.head, err = one.load(); err != nil {
+			return nil, err
+		}
+		at := slices.IndexFunc(all, func(f format) bool { return f.is(one) || c.Format != "" && !folder })
+		if one.head = nil; at >= 0 {
+			ours[at] = append(ours[at], one)
+		}
+	}
 	var logs []Log
-	for _, f := range all {
-		var ours []*file
-		files = slices.DeleteFunc(files, func(one *file) bool {
-			is := f.is(one) || c.Format != "" && !folder
-			if is {
-				ours = append(ours, one)
-			}
-			return is
-		})
-		if len(ours) == 0 {
+	for i, f := range all {
+		if len(ours[i]) == 0 {
 			continue
 		}
-		read, err := f.read(ours, c)
+		read, err := f.read(ours[i], c)
 		if err != nil {
 			return nil, err
 		}

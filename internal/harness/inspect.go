@@ -42,7 +42,7 @@ func inspectFormat() format {
 	}
 }
 
-func zipped(f *file) bool { return bytes.HasPrefix(f.head, []byte("PK\x03\x04")) }
+func zipped(f *file) bool { return bytes.HasPrefix(f.first(), []byte("PK\x03\x04")) }
 
 // inspectLog is a log of Inspect that is being read.
 type inspectLog struct {
@@ -93,7 +93,9 @@ func (l *inspectLog) header(p *pull.Reader) error {
 }
 
 // watch sees whether speceval is named.
-func (l *inspectLog) watch(text string) { l.named = l.named || text == manager }
+func (l *inspectLog) watch(text string) {
+	l.named = l.named || text == manager || strings.HasPrefix(text, manager+"/")
+}
 
 // spec reads what was evaluated.
 func (l *inspectLog) spec(p *pull.Reader) error {

@@ -20,7 +20,7 @@ func lightevalFormat() format {
 	return format{
 		name: "lighteval",
 		is: func(f *file) bool {
-			if !parquetfile.IsParquet(f.head) {
+			if !parquetfile.IsParquet(f.first()) {
 				return false
 			}
 			details, err := openDetails(f)
