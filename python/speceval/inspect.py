@@ -182,18 +182,21 @@ class _Run:
 
     Inspect goes through all samples epoch by epoch. A stage takes the epochs of a block:
     as many as its largest task has rollouts. A task runs the first epochs of the block
-    and skips the others; epochs beyond it wait for the next stage.
+    and skips the others; epochs beyond it wait for the next stage. Epochs of a sample are
+    all alike, so that a late one may take the place of another.
     """
 
     def __init__(self, hbn: HBN, client: Client, started: dict[str, Any]) -> None:
         self.hbn, self.client, self.started = hbn, client, started
         self.begin, self.end_of_block = 0, 0  # the block: epochs from begin + 1 on
-        self.block: dict[str, list[int]] = {}  # numbers of the stage's rollouts, by task
+        self.sizes: dict[str, int] = {}  # rollouts of the stage, by task
+        self.pending: dict[str, list[int]] = defaultdict(list)  # their numbers, while no epoch has them
         self.again: dict[str, list[int]] = defaultdict(list)  # failed rollouts, to be run again
         self.flying: dict[tuple[str, int], int] = {}  # rollouts under way, by task and epoch
-        self.waiting: dict[str, set[int]] = defaultdict(set)  # epochs that it is not decided of, by task
+        self.waiting: dict[str, set[int]] = defaultdict(set)  # epochs that are not decided, by task
         self.early: dict[tuple[str, int], float] = {}  # rewards of an earlier run, until they are wanted
         self.counted: dict[str, list[int]] = defaultdict(list)  # epochs that count, by task
+        self.overdue = False  # epochs of the block do not come: others take their place
         self.final = False
         self.result: dict[str, Any] | None = None
         self.failures = 0
@@ -207,22 +210,21 @@ class _Run:
             self.final = reply["final"]
             if not reply["rollouts"]:
                 return
-            self.block = defaultdict(list)
             for r in reply["rollouts"]:
-                self.block[r["task"]].append(r["rollout"])
-            self.begin = self.end_of_block
-            self.end_of_block += max(map(len, self.block.values()))
-            for (task, epoch), reward in sorted(self.early.items()):
+                self.pending[r["task"]].append(r["rollout"])
+            self.sizes = {task: len(numbers) for task, numbers in self.pending.items()}
+            self.begin, self.overdue = self.end_of_block, False
+            self.end_of_block += max(self.sizes.values())
+            for task, epoch in sorted(self.early):
                 number = self.number(task, epoch)
                 if number is not None:
-                    del self.early[task, epoch]
-                    self.report(task, epoch, number, reward)
+                    self.report(task, epoch, number, self.early.pop((task, epoch)))
 
     def number(self, task: str, epoch: int) -> int | None:
-        """The rollout of the stage that an epoch of a task is; None if it is none."""
-        at = epoch - self.begin - 1
-        numbers = self.block.get(task, [])
-        return numbers[at] if 0 <= at < len(numbers) else None
+        """The rollout of the stage that an epoch of a task may have; None if it has none."""
+        if self.pending[task] and (self.overdue or epoch <= self.begin + self.sizes[task]):
+            return self.pending[task].pop(0)
+        return None
 
     async def wanted(self, task: str, epoch: int) -> bool:
         """Whether an epoch of a task is run, as soon as that is decided."""
@@ -235,6 +237,8 @@ class _Run:
                     number = self.again[task].pop(0)
                     self.make_room(epoch)
                 if number is not None:
+                    if self.overdue:
+                        self.make_room(epoch)
                     self.flying[task, epoch] = number
                     return True
                 if epoch <= self.end_of_block or self.final and not self.missing() and not self.under_way(task):
@@ -245,24 +249,29 @@ class _Run:
 
     async def change(self, epoch: int) -> None:
         """Wait until something has changed."""
-        changed = self.changed
-        stuck = self.missing() and not self.flying
-        with anyio.move_on_after(PATIENCE if stuck else None):
+        changed, stuck = self.changed, not self.flying
+        short = self.overdue or any(self.again.values())
+        with anyio.move_on_after((PATIENCE if short else LONG_PATIENCE) if stuck else None):
             await changed.wait()
-        if stuck and not changed.is_set() and epoch == min(e for waiting in self.waiting.values() for e in waiting):
-            # A rollout is to be run again, by a sample whose next epoch is still behind
-            # those that wait: the first of them make room.
+        if not stuck or changed.is_set() or epoch != min(e for waiting in self.waiting.values() for e in waiting):
+            return
+        # What is missing is to be run by samples whose next epochs are behind those that
+        # wait: these make room.
+        if short:
             self.make_room(epoch)
+        else:
+            self.overdue = True
+            self.wake()
 
     def make_room(self, epoch: int) -> None:
-        """Let the block reach to an epoch: whose other samples skip it."""
+        """Let the block reach to an epoch, which samples without a rollout skip."""
         if epoch > self.end_of_block:
             self.end_of_block = epoch
             self.wake()
 
     def missing(self) -> bool:
-        """Whether rollouts that failed wait for an epoch in which they can be run again."""
-        return any(self.again.values())
+        """Whether rollouts wait for an epoch in which they can be run."""
+        return any(self.again.values()) or any(self.pending.values())
 
     def under_way(self, task: str) -> bool:
         """Whether a task has rollouts that may fail yet, and need an epoch more."""
@@ -331,6 +340,9 @@ class _Run:
 
 PATIENCE = 0.25
 """Seconds that epochs wait for one of a sample whose rollout is to be run again."""
+
+LONG_PATIENCE = 3.0
+"""Seconds that they wait for one that is late: a retry comes last to what was under way."""
 
 _current: ContextVar[_Run] = ContextVar("speceval_run")
 _runs: dict[str, _Run] = {}  # under way, by the id of their eval

@@ -149,8 +149,10 @@ class InInspect(unittest.TestCase):
         (crashed,) = Path(self.logs).glob("*.eval")
         before = {(s.id, s.epoch): s.scores["match"].value for s in read_eval_log_sample_summaries(str(crashed)) if s.scores}
         self.assertGreater(len(before), 20)
-        retried = subprocess.run([*inspect, "eval-retry", str(crashed), "--log-dir", self.logs, "--display", "none"], env=environment, capture_output=True, text=True)
-        self.assertEqual(retried.returncode, 0, retried.stdout + retried.stderr)
+        with open(os.path.join(self.logs, "said"), "w+") as said:
+            retried = subprocess.run([*inspect, "eval-retry", str(crashed), "--log-dir", self.logs, "--display", "none"], env=environment, stdout=said, stderr=said, timeout=60)
+            said.seek(0)
+            self.assertEqual(retried.returncode, 0, said.read())
         (again,) = set(Path(self.logs).glob("*.eval")) - {crashed}
         log = read_eval_log(str(again))
         self.complete(log)
