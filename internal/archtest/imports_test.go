@@ -24,7 +24,7 @@ var importRules = []importRule{
 	{"release", []string{"release/*", "internal/version"}},
 	{"release/wheel", []string{"release/bundle"}},
 	{"release/*", nil},
-	{"pipeline/evaluate", []string{"pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
+	{"pipeline/evaluate", []string{"pipeline/importing", "pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
 	{"pipeline/importing", []string{"internal/harness", "internal/profile", "internal/atomicfile", "internal/table", "internal/phrase"}},
 	{"pipeline/exporting", []string{"internal/evaluation", "internal/rollout", "internal/rowfile", "internal/atomicfile"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/executor", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},

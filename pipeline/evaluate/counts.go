@@ -9,10 +9,10 @@ import (
 	"strconv"
 
 	"speceval/internal/csvfile"
-	"speceval/internal/harness"
 	"speceval/internal/profile"
 	"speceval/internal/rowfile"
 	"speceval/method/estimate"
+	"speceval/pipeline/importing"
 )
 
 // Counting says which counts of a file are meant, where it has several.
@@ -51,7 +51,14 @@ func (c Counting) read(path string) (Counted, error) {
 	case err != nil:
 		return Counted{}, err
 	}
-	all := slices.DeleteFunc(slices.Clone(profiles), func(p profile.Profile) bool { return !c.means(p.Benchmark, p.Model) })
+	return c.only(profiles, path)
+}
+
+// only is the counts of the one profile that is meant.
+func (c Counting) only(profiles []profile.Profile, path string) (Counted, error) {
+	all := slices.DeleteFunc(slices.Clone(profiles), func(p profile.Profile) bool {
+		return c.Benchmark != "" && c.Benchmark != p.Benchmark || c.Model != "" && c.Model != p.Model
+	})
 	if len(all) != 1 {
 		var names []string
 		for _, p := range profiles {
@@ -60,10 +67,6 @@ func (c Counting) read(path string) (Counted, error) {
 		return Counted{}, requestf("%s has the profiles %s: say one with --benchmark and --model", path, brief(names))
 	}
 	return CountsOf(all[0])
-}
-
-func (c Counting) means(benchmark, model string) bool {
-	return (c.Benchmark == "" || c.Benchmark == benchmark) && (c.Model == "" || c.Model == model)
 }
 
 // bareColumns are those of counts that name neither a benchmark nor a model.
@@ -91,48 +94,9 @@ func bare(data []byte, path string) (c Counted, err error) {
 
 // logged adds up the logs of one model on one benchmark.
 func (c Counting) logged(path string) (Counted, error) {
-	logs, err := harness.Read(path, "")
+	read, err := importing.Read(importing.Request{Paths: []string{path}})
 	if err != nil {
 		return Counted{}, err
 	}
-	var counted Counted
-	var names, digests []string
-	at := map[string]int{}
-	for _, log := range logs {
-		if !c.means(log.Benchmark, log.Model) {
-			continue
-		}
-		if name := log.Benchmark + " with " + log.Model; !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-		switch {
-		case log.Allocated:
-			return counted, requestf("%s: its rollouts come from an allocation, so that their plain means are biased: name it with --prior", log.Source)
-		case slices.Contains(digests, log.Digest):
-			return counted, requestf("%s: it is there twice", log.Source)
-		}
-		digests = append(digests, log.Digest)
-		counted.Benchmark, counted.Model = log.Benchmark, log.Model
-		counted.add(log, at)
-	}
-	if len(names) != 1 {
-		return counted, requestf("%s has logs of %s: say one with --benchmark and --model", path, brief(names))
-	}
-	return counted, nil
-}
-
-// add adds the rollouts of a log; at has the tasks that are there.
-func (c *Counted) add(log harness.Log, at map[string]int) {
-	for _, t := range log.Tasks {
-		i, there := at[t.ID]
-		if !there {
-			i = len(c.IDs)
-			at[t.ID] = i
-			c.IDs, c.Counts = append(c.IDs, t.ID), append(c.Counts, estimate.Stage{})
-		}
-		for _, r := range t.Rollouts {
-			s := &c.Counts[i]
-			s.Rollouts, s.Rewards, s.Squares = s.Rollouts+1, s.Rewards+r.Reward, s.Squares+r.Reward*r.Reward
-		}
-	}
+	return c.only(read.Profiles, path)
 }

@@ -48,6 +48,15 @@ func Import(r Request) (*Imported, error) {
 	if err != nil {
 		return nil, err
 	}
+	done, err := Read(r)
+	if err != nil {
+		return nil, err
+	}
+	return done, atomicfile.Write(r.To, func(w io.Writer) error { return write(w, done) })
+}
+
+// Read reads logs, and writes nothing.
+func Read(r Request) (*Imported, error) {
 	done := &Imported{To: r.To}
 	seen := make(map[string]string) // sources, by digests
 	for _, path := range r.Paths {
@@ -79,7 +88,7 @@ func Import(r Request) (*Imported, error) {
 	slices.SortFunc(done.Profiles, func(a, b profile.Profile) int {
 		return strings.Compare(a.Benchmark+"\x00"+a.Model, b.Benchmark+"\x00"+b.Model)
 	})
-	return done, atomicfile.Write(r.To, func(w io.Writer) error { return write(w, done) })
+	return done, nil
 }
 
 // writer writes a file by its name.
