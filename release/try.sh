@@ -84,8 +84,15 @@ evaluate() {
   case "$said" in *' 480 of 60 tasks'*) ;; *) return 1 ;; esac
 }
 
-# In a harness, from the installed package: lines of Python come here.
-harness() { :; }
+# In a harness, from the installed package: a loop of one's own, and where
+# $SPECEVAL_INSPECT names an environment with inspect_ai, the Inspect line of the README.
+harness() {
+  python "$root/python/tests/test_client.py"
+  if [ -n "${SPECEVAL_INSPECT:-}" ]; then
+    PYTHONPATH="$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" SPECEVAL_PROGRAM="$(command -v speceval)" \
+      "$SPECEVAL_INSPECT/bin/python" "$root/python/tests/test_inspect.py" InInspect.test_exactly_the_budget_runs InInspect.test_an_earlier_log_is_known
+  fi
+}
 
 say 'the wheel'
 install
