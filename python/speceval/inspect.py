@@ -20,7 +20,7 @@ from inspect_ai.hooks import Hooks, SampleEnd, hooks
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 from inspect_ai.util import EarlyStop
 
-from .client import PROTOCOL, Client
+from .client import PROTOCOL, Client, ProtocolError
 
 if TYPE_CHECKING:
     from inspect_ai.dataset import Sample
@@ -100,8 +100,10 @@ class HBN:
                 rounds=epochs, places=_places(task), ahead=False, **self._start,
             ))
             run = _Run(self, client, started)
-        except BaseException:
+        except BaseException as error:
             client.close()
+            if isinstance(error, ProtocolError) and error.field == "rounds":
+                raise ValueError(f"epochs={epochs} is the most that a sample can get, and too few: {error}") from error
             raise
         _runs[task.eval_id] = run
         _current.set(run)

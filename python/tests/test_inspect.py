@@ -216,7 +216,7 @@ class InInspect(unittest.TestCase):
 
     def test_faults_are_told(self) -> None:
         for early_stopping, words in (
-            (HBN(budget=39), "rounds"),
+            (HBN(budget=39), "epochs=40 is the most"),
             (HBN(budget=BUDGET, prior=["nowhere.eval"]), "nowhere.eval"),
             (HBN(), "say what to spend"),
             (HBN(budget=BUDGET, scorer="none"), "no scorer 'none'"),
