@@ -28,8 +28,9 @@ func serveCommand() command {
 The program starts speceval and sends messages, one JSON object a line, to its standard
 input; for each there is one reply on its standard output. docs/protocol.md has them all.
 With --state a server that is killed goes on where it was when it is started again.`,
-		examples: `  echo '{"type":"start","protocol":1,"tasks":["a","b","c"],"budget":8}' | speceval serve --stdio
+		examples: `  speceval serve --stdio
   speceval serve --stdio --state mine/state
+  echo '{"type":"start","protocol":1,"tasks":["a","b","c"],"budget":8}' | speceval serve --stdio
 `,
 		flags: func(fs *pflag.FlagSet) {
 			fs.BoolVar(&o.stdio, "stdio", false, "read messages from standard input, and reply on standard output; there is no other way yet")

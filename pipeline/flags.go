@@ -136,7 +136,7 @@ func words(c *cobra.Command) string {
 }
 
 // fewOwners is how many commands with a flag are named at most.
-const fewOwners = 4
+const fewOwners = 5
 
 // owners are the words of the commands that have a flag.
 func owners(c *cobra.Command, name string) (all []string) {

@@ -244,7 +244,7 @@ func TestExitCodes(t *testing.T) {
 		{"help evaluate lits", nil, 2, "", `there is no command "evaluate lits", did you mean list?`},
 		{"--force run", nil, 2, "", "speceval has no flag --force: it stands after the command"},
 		{"run --config", nil, 2, "", "flag needs an argument: --config"},
-		{"evaluate list --budget 7 --policy nonsense", nil, 2, "", "evaluate list has no flag --budget: it is one of evaluate, evaluate extend, evaluate gate, evaluate plan"},
+		{"evaluate list --budget 7 --policy nonsense", nil, 2, "", "evaluate list has no flag --budget: it is one of allocate, evaluate, evaluate extend, evaluate gate, evaluate plan"},
 		{"evaluate show --resolve 0.1 x", nil, 2, "", "evaluate show has no flag --resolve"},
 		{"evaluate plan --workre x", nil, 2, "", "evaluate plan has no flag --workre"},
 		{"benchmarks --json", nil, 2, "", "benchmarks has no flag --json"},
