@@ -87,7 +87,7 @@ const retries = 3
 // Run evaluates, or goes on with an evaluation. Its error is a *PausedError where
 // what has been answered is kept for another run.
 func Run(ctx context.Context, s Settings) (_ *Result, err error) {
-	if err := s.Setup.keep(s.Folder); err != nil {
+	if err := s.Setup.Keep(s.Folder); err != nil {
 		return nil, err
 	}
 	st, err := openStore(s.Folder, s.Clock)

@@ -195,11 +195,7 @@ func (s *Setup) check(path string) error {
 
 // Keep writes the setup into the folder of an evaluation where there is none, and
 // otherwise tells whether it is the one that is there.
-func (s *Setup) Keep(folder string) error { return s.keep(folder) }
-
-// keep writes the setup where there is none, and otherwise tells whether it is
-// the one that is there.
-func (s *Setup) keep(folder string) error {
+func (s *Setup) Keep(folder string) error {
 	s.Schema = setupSchema
 	path := filepath.Join(folder, setupFile)
 	if err := s.check(path); err != nil {
