@@ -8,6 +8,7 @@ few of each, then more where the scores disagree. Nothing else of the task is to
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from collections import defaultdict
@@ -105,6 +106,7 @@ class HBN:
             if isinstance(error, ProtocolError) and error.field == "rounds":
                 raise ValueError(f"epochs={epochs} is the most that a sample can get, and too few: {error}") from error
             raise
+        _listen()
         _runs[task.eval_id] = run
         _current.set(run)
         return MANAGER
@@ -350,7 +352,6 @@ _current: ContextVar[_Run] = ContextVar("speceval_run")
 _runs: dict[str, _Run] = {}  # under way, by the id of their eval
 
 
-@hooks(name="speceval_errors", description="Tells speceval of samples that had an error.")
 class _Errors(Hooks):
     """Early stopping is not told of a sample that had an error and no score."""
 
@@ -361,6 +362,12 @@ class _Errors(Hooks):
         run = _runs.get(data.eval_id)
         if run is not None and data.sample.error is not None and not data.sample.scores:
             run.ended(str(data.sample.id), data.sample.epoch)
+
+
+@functools.cache
+def _listen() -> None:
+    """Register the hook, once: on import Inspect would announce it in every run."""
+    hooks(name="speceval_errors", description="Tells speceval of samples that had an error.")(_Errors)
 
 
 @metric(name="mean", scores="unreduced")
