@@ -30,7 +30,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	case "stays":
-		select {}
+		for { // no empty select: without cgo the runtime ends it as a deadlock
+			time.Sleep(time.Hour)
+		}
 	}
 	os.Exit(m.Run())
 }

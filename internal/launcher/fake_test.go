@@ -45,7 +45,9 @@ func serve(kind string) int {
 		if _, err := net.Dial("tcp", os.Getenv("TELL")); err != nil {
 			return 5
 		}
-		select {}
+		for { // no empty select: without cgo the runtime ends it as a deadlock
+			time.Sleep(time.Hour)
+		}
 	case "family":
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), "SERVER=engine")
@@ -106,7 +108,9 @@ func launchForever() int {
 	_, err := Start(context.Background(), recipeAt(atoi(os.Getenv("PORT")), 1, cmp.Or(os.Getenv("OF"), "ready"), "TELL="+os.Getenv("TELL")), tiny,
 		Options{Logs: os.Getenv("LOGS"), Start: time.Minute, Clock: clock.Wall{}, Environment: os.Environ()})
 	fmt.Println(err)
-	select {}
+	for { // no empty select: without cgo the runtime ends it as a deadlock
+		time.Sleep(time.Hour)
+	}
 }
 
 func atoi(s string) int {

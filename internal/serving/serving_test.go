@@ -37,7 +37,9 @@ func serve() {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	select {}
+	for { // no empty select: without cgo the runtime ends it as a deadlock
+		time.Sleep(time.Hour)
+	}
 }
 
 func flagValue(name string) string {
