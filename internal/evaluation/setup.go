@@ -169,6 +169,8 @@ func (s *Setup) Check() error {
 		err = fmt.Errorf("a budget of %d rollouts per task, want at least 2", s.Budget)
 	case len(s.Shares) != 0 && len(s.Shares) != tasks || len(s.Clusters) != 0 && len(s.Clusters) != tasks:
 		err = fmt.Errorf("shares of %d and clusters of %d tasks, want %d", len(s.Shares), len(s.Clusters), tasks)
+	case slices.ContainsFunc(s.Donors, func(d Donor) bool { return len(d.Passes) != tasks || len(d.Rollouts) != tasks }):
+		err = fmt.Errorf("a donor with counts of another number of tasks, want %d", tasks)
 	case way.Donors != (len(s.Donors) > 0):
 		err = fmt.Errorf("%s with %d donors", s.Policy, len(s.Donors))
 	case way.Uniform() && (s.Extends != nil || s.Stop != nil):

@@ -90,39 +90,50 @@ func (s *Server) resume(line []byte) (any, error) {
 	return s.begin(m.Snapshot.Setup, m.Snapshot.Ahead, nil, m.Snapshot)
 }
 
-// begin begins a session: with what the store has of it, or with a snapshot.
+// begin begins a session: with what the store has of it, or with a snapshot. Nothing is
+// stored of one that cannot begin.
 func (s *Server) begin(setup *evaluation.Setup, ahead bool, notes []string, from *Snapshot) (any, error) {
+	session, err := Begin(setup, s.Reference, ahead)
+	if err == nil && from != nil {
+		err = session.restore(from)
+	}
+	if err != nil {
+		return nil, err
+	}
 	resumed := from != nil
-	var kept []*record
 	if s.Store != nil {
 		there, records, begun, err := s.Store.open(setup)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case from == nil && begun:
+			session, err = s.stored(there, ahead, records)
+			setup, resumed = there, true
+		case len(records) > 0:
+			err = &FieldError{"snapshot", "the state folder has rollouts of this evaluation already: send start, or name another folder"}
+		default:
+			err = s.keepAll(session)
 		}
-		if len(records) > 0 && from != nil {
-			return nil, &FieldError{"snapshot", "the state folder has rollouts of this evaluation already: send start, or name another folder"}
+		if err != nil {
+			return nil, errors.Join(err, s.Store.Close())
 		}
-		setup, kept, resumed = there, records, resumed || begun
 	}
+	s.session, s.ahead = session, ahead
+	return s.started(setup, notes, resumed), nil
+}
+
+// stored is a session as the store has it.
+func (s *Server) stored(setup *evaluation.Setup, ahead bool, records []*record) (*Session, error) {
 	session, err := Begin(setup, s.Reference, ahead)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range kept {
-		if err := session.put(Rollout{r.Task, r.Number}, r.state(), r.Reward, r.Tokens); err != nil {
+	for _, r := range records {
+		if err := session.put(r.Rollout, r.state(), r.Reward, r.Tokens); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Store.Folder, err)
 		}
 	}
-	if from != nil {
-		err = errors.Join(session.restore(from), s.keepAll(session))
-	} else {
-		err = session.catchUp()
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.session, s.ahead = session, ahead
-	return s.started(setup, notes, resumed), nil
+	return session, session.catchUp()
 }
 
 // started tells what has begun.

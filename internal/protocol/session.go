@@ -50,23 +50,26 @@ const (
 	aborted
 )
 
-// most is how many rollouts an evaluation may have in all, so that no message makes the
+// mostRollouts is how many rollouts an evaluation may have in all, so that no message makes the
 // server need more memory than there is.
-const most = 1 << 26
+const mostRollouts = 1 << 26
 
 // Begin begins the evaluation of a setup. With ahead, rollouts that are likely to be
-// selected are given while others are waited for; without, those alone that count.
+// selected are given while others are waited for; without, those alone that count. A setup
+// that cannot be is a *FieldError.
 func Begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool) (*Session, error) {
-	if setup.Budget > design.MostBudget || len(setup.TaskIDs)*setup.Budget > most {
-		return nil, &FieldError{"budget", fmt.Sprintf("%d rollouts of each of %d tasks: want %d for each and %d in all at most", setup.Budget, len(setup.TaskIDs), design.MostBudget, most)}
+	if setup.Budget > design.MostBudget || len(setup.TaskIDs)*setup.Budget > mostRollouts {
+		return nil, &FieldError{"budget", fmt.Sprintf("%d rollouts of each of %d tasks: want %d for each and %d in all at most", setup.Budget, len(setup.TaskIDs), design.MostBudget, mostRollouts)}
 	}
 	s := &Session{setup: setup, reference: reference, index: make(map[string]int, len(setup.TaskIDs)), tasks: make([][]entry, len(setup.TaskIDs))}
 	for i, id := range setup.TaskIDs {
 		s.index[id] = i
 	}
 	var err error
-	s.control, err = setup.Controller(reference, ahead, s.used)
-	return s, err
+	if s.control, err = setup.Controller(reference, ahead, s.used); err != nil {
+		return nil, &FieldError{"setup", err.Error()}
+	}
+	return s, nil
 }
 
 // used is the tokens of the first rollouts of a task.

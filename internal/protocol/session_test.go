@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -219,7 +220,7 @@ func TestSurplusMayBeGivenUp(t *testing.T) {
 		}
 		run := say(t, s, `{"type":"next","most":1000}`)
 		if run["done"].(bool) {
-			t.Skip("nothing was in vain")
+			t.Fatal("no rollout that was given ahead is surplus")
 		}
 		snapshot := say(t, s, `{"type":"snapshot"}`)["snapshot"].(map[string]any)["rewards"].([]any)
 		for task, rewards := range snapshot {
@@ -248,10 +249,15 @@ func TestFaultsNameTheirField(t *testing.T) {
 		t.Errorf("before start: %v", r)
 	}
 	for line, field := range map[string]string{
-		`{"type":"start","protocol":2,"tasks":["a","b"],"budget":8}`: "protocol",
-		`{"type":"start","protocol":1,"tasks":["a"],"budget":8}`:     "tasks",
-		`{"type":"start","protocol":1,"tasks":["a",3],"budget":8}`:   "tasks",
-		`{"type":"start","protocol":1,"tasks":["a","b"],"budgte":8}`: "budgte",
+		`{"type":"start","protocol":2,"tasks":["a","b"],"budget":8}`:                          "protocol",
+		`{"type":"start","protocol":1,"tasks":["a"],"budget":8}`:                              "tasks",
+		`{"type":"start","protocol":1,"tasks":["a",3],"budget":8}`:                            "tasks",
+		`{"type":"start","protocol":1,"tasks":["a","b"],"budgte":8}`:                          "budgte",
+		resumed(`"policy":"hbn_informed_staged"`, `"donors":[{"passes":[1],"rollouts":[1]}]`): "snapshot.setup",
+		resumed(`"policy":"hbn_staged"`, `"extends":{"stages":[[],[]]}`):                      "snapshot.setup",
+		resumed(`"policy":"hbn_staged"`, `"suite":[{"first":7,"n_tasks":9}]`):                 "snapshot.setup",
+		resumed(`"policy":"hbn_staged"`, `"stop":{"rollouts":5}`, `"shares":[1,1]`):           "setup",
+		strings.Replace(resumed(`"policy":"hbn_staged"`), "[[1]", "[[1.5]", 1):                "reward",
 		`{"type":"resume"}`:               "snapshot",
 		`{"type":"resume","snapshot":{}}`: "snapshot.setup",
 	} {
@@ -292,6 +298,27 @@ func TestFaultsNameTheirField(t *testing.T) {
 	}
 	if after := say(t, s, `{"type":"snapshot"}`); !reflect.DeepEqual(after, before) {
 		t.Errorf("faults have changed the session from\n%v\nto\n%v", before, after)
+	}
+}
+
+// resumed is a resume of two tasks with some fields of its setup.
+func resumed(fields ...string) string {
+	return `{"type":"resume","snapshot":{"protocol":1,"setup":{"budget":3,"design":{"pilots":1,"weight":0.3},"task_ids":["a","b"],` +
+		strings.Join(fields, ",") + `},"rewards":[[1],[null]]}}`
+}
+
+// TestAResumeThatFailsLeavesNothing sends one that cannot be, and then begins.
+func TestAResumeThatFailsLeavesNothing(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "state")
+	s := server(&protocol.Store{Folder: folder})
+	if r := say(t, s, strings.Replace(resumed(`"policy":"hbn_staged"`), "[[1]", "[[1.5]", 1)); r["type"] != "error" {
+		t.Fatal(r)
+	}
+	if _, err := os.Stat(folder); err == nil {
+		t.Error("a folder was made for it")
+	}
+	if r := say(t, s, startLine(3, "")); r["resumed"] != false || r["completed"] != 0.0 {
+		t.Errorf("%v", r)
 	}
 }
 

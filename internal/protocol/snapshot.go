@@ -11,7 +11,7 @@ type Snapshot struct {
 	Protocol int               `json:"protocol"`
 	Setup    *evaluation.Setup `json:"setup"`
 	Ahead    bool              `json:"ahead"`
-	Rewards  [][]*float64      `json:"rewards"`          // by task and rollout; null: in flight
+	Rewards  [][]*float64      `json:"rewards"`          // by task and rollout; null: not reported, in flight once it is restored
 	Tokens   [][]int64         `json:"tokens,omitempty"` // the same; none where none are known
 }
 
@@ -54,6 +54,9 @@ func (s *Snapshot) check() error {
 			return &FieldError{"snapshot.tokens", fmt.Sprintf("of %d rollouts of task %q, want %d", len(s.Tokens[task]), s.Setup.TaskIDs[task], len(rewards))}
 		}
 	}
+	if s.Setup.Extends != nil || len(s.Setup.Suite) > 0 {
+		return &FieldError{"snapshot.setup", "it extends an evaluation or is of several benchmarks: no snapshot of this program is"}
+	}
 	if err := s.Setup.Check(); err != nil {
 		return &FieldError{"snapshot.setup", err.Error()}
 	}
@@ -86,8 +89,8 @@ func (s *Session) restore(snap *Snapshot) error {
 // put says where a rollout stood when the session was left.
 func (s *Session) put(r Rollout, at state, reward float64, tokens int64) error {
 	task, known := s.index[r.Task]
-	if !known || r.Number < 1 || r.Number > most {
-		return fmt.Errorf("rollout %d of task %q is none of this evaluation", r.Number, r.Task)
+	if !known || r.Number < 1 || r.Number > mostRollouts {
+		return &FieldError{"rollout", fmt.Sprintf("%d of task %q is none of this evaluation", r.Number, r.Task)}
 	}
 	s.at(task, r.Number).state = inFlight
 	switch at {

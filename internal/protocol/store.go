@@ -97,5 +97,7 @@ func (s *Store) Close() error {
 	if s.journal == nil {
 		return nil
 	}
-	return errors.Join(s.journal.Sync(), s.journal.Close())
+	err := errors.Join(s.journal.Sync(), s.journal.Close())
+	s.journal = nil
+	return err
 }
