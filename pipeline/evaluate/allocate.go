@@ -83,6 +83,9 @@ type Level struct {
 
 // Allocate divides what a budget leaves among the tasks of some counts.
 func (o Outside) Allocate(c Counted, budget int, known Known) (*Allocated, error) {
+	if err := checkTasks(c.IDs); err != nil {
+		return nil, requestf("the counts: %w", err)
+	}
 	s, err := o.subject(protocol.Start{Benchmark: c.Benchmark, Model: c.Model, Tasks: c.IDs})
 	if err != nil {
 		return nil, err

@@ -91,6 +91,12 @@ func TestWhatAnAllocationIsGivenMustFit(t *testing.T) {
 	if _, err := o.Allocate(first, 4, Known{}); err == nil || !strings.Contains(err.Error(), "want 5 or more") {
 		t.Errorf("nothing left: %v", err)
 	}
+	for _, ids := range [][]string{{"a"}, {"a", "a"}, {"a", ""}} {
+		c := Counted{IDs: ids, Counts: make([]estimate.Stage, len(ids))}
+		if _, err := o.Allocate(c, 8, Known{}); err == nil || !strings.Contains(err.Error(), "the counts: tasks") {
+			t.Errorf("tasks %q: %v", ids, err)
+		}
+	}
 	none := drawn(random, func(task int) int { return task % 2 })
 	p, err := o.Allocate(none, 8, Known{})
 	if err != nil || p.Stage != "pilot" || p.Tasks[0].Next != p.Tasks[1].Next+1 {

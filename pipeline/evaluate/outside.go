@@ -40,10 +40,11 @@ func (o Outside) Setup(m protocol.Start) (*evaluation.Setup, []string, error) {
 
 // field is the field of a message whose flag an error begins with.
 func field(message string) string {
-	flag, rest, _ := strings.Cut(strings.TrimPrefix(message, "--"), " ")
-	if len(rest)+len(flag)+1 == len(message) {
+	flag, of := strings.CutPrefix(message, "--")
+	if !of {
 		return "start"
 	}
+	flag, _, _ = strings.Cut(flag, " ")
 	return strings.ReplaceAll(strings.TrimSuffix(flag, ":"), "-", "_")
 }
 
@@ -95,11 +96,11 @@ func (o Outside) subject(m protocol.Start) (*Subject, error) {
 	}
 	b := &Benchmark{cfg: o.Config, tasks: file, prior: prior, files: []experiment.TaskFile{file}, outside: true}
 	for i, d := range m.Donors {
-		own, err := told(d, len(m.Tasks))
+		own, err := inline(d, len(m.Tasks))
 		if err != nil {
 			return nil, &protocol.FieldError{Field: fmt.Sprintf("donors[%d]", i), Message: err.Error()}
 		}
-		b.told = append(b.told, own)
+		b.inline = append(b.inline, own)
 	}
 	return b.With(orUnnamed(m.Model))
 }
@@ -119,7 +120,7 @@ func checkTasks(ids []string) error {
 	seen := make(map[string]int, len(ids))
 	for i, id := range ids {
 		if at, there := seen[id]; there || id == "" {
-			return &protocol.FieldError{Field: fmt.Sprintf("tasks[%d]", i), Message: fmt.Sprintf("the id %q is empty or that of tasks[%d], too", id, at)}
+			return &protocol.FieldError{Field: fmt.Sprintf("tasks[%d]", i), Message: fmt.Sprintf("the id %q is empty, or that of another task: tasks[%d]", id, at)}
 		}
 		seen[id] = i
 	}
@@ -148,8 +149,8 @@ func shares(weights []float64, tasks int) ([]float64, error) {
 	return all, nil
 }
 
-// told is a donor that a program has itself.
-func told(d protocol.Donor, tasks int) (evaluation.Donor, error) {
+// inline is a donor whose counts are in the message itself.
+func inline(d protocol.Donor, tasks int) (evaluation.Donor, error) {
 	if len(d.Rollouts) != tasks || len(d.Passes) != tasks {
 		return evaluation.Donor{}, fmt.Errorf("rollouts of %d and passes of %d tasks, want %d", len(d.Rollouts), len(d.Passes), tasks)
 	}

@@ -61,7 +61,7 @@ type Benchmark struct {
 	shares []float64             // of the tasks in the mean of a suite
 
 	outside bool               // only the tasks' ids are known: another program asks
-	told    []evaluation.Donor // that it has itself
+	inline  []evaluation.Donor // whose counts it sent itself
 }
 
 // out is the output folder.
