@@ -95,6 +95,8 @@ class Client:
         return decoded
 
     def _last_words(self) -> str:
+        if self._errors.closed:
+            return "it was closed"
         try:
             code: int | None = self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -131,7 +133,7 @@ class Client:
         return self.send("estimate", tasks=tasks)
 
     def close(self) -> None:
-        """End the process. What it was told is kept where it has a state folder."""
+        """End the process. Every report is kept where it has a state folder."""
         process = self._process
         for stream in (process.stdin, process.stdout):
             if stream is not None:

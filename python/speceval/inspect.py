@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from inspect_ai.hooks import Hooks, SampleEnd, hooks
+from inspect_ai.hooks import Hooks, RunEnd, SampleEnd, hooks
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 from inspect_ai.util import EarlyStop
 
@@ -100,7 +100,7 @@ class HBN:
                 names, benchmark=task.task, model=str(task.model), clusters=clusters,
                 rounds=epochs, places=_places(task), ahead=False, **self._start,
             ))
-            run = _Run(self, client, started)
+            run = _Run(task.run_id, client, started)
         except BaseException as error:
             client.close()
             if isinstance(error, ProtocolError) and error.field == "rounds":
@@ -172,8 +172,8 @@ def _number(value: Value) -> float:
     raise ValueError(f"a score of {value!r} is no number: say HBN(reward=…) with what makes it one")
 
 
-def _places(task: EvalSpec) -> int | None:
-    """How many samples run at a time, if the task says so."""
+def _places(task: EvalSpec) -> int:
+    """How many samples run at a time: by the task, or by Inspect's default for most models."""
     for config, name in ((task.config, "max_samples"), (task.model_generate_config, "max_connections")):
         limit: int | None = getattr(config, name, None)
         if limit is not None:
@@ -190,8 +190,8 @@ class _Run:
     all alike, so that a late one may take the place of another.
     """
 
-    def __init__(self, hbn: HBN, client: Client, started: dict[str, Any]) -> None:
-        self.hbn, self.client, self.started = hbn, client, started
+    def __init__(self, run_id: str, client: Client, started: dict[str, Any]) -> None:
+        self.run_id, self.client, self.started = run_id, client, started
         self.begin, self.end_of_block = 0, 0  # the block: epochs from begin + 1 on
         self.sizes: dict[str, int] = {}  # rollouts of the stage, by task
         self.pending: dict[str, list[int]] = defaultdict(list)  # their numbers, while no epoch has them
@@ -303,7 +303,7 @@ class _Run:
         return bool(self.client.completed(task, number, reward)["released"])
 
     def ended(self, task: str, epoch: int) -> None:
-        """Take the end of an epoch that had an error, of which nothing else is told."""
+        """Take the end of an epoch that had an error, which is not reported otherwise."""
         number = self.flying.pop((task, epoch), None)
         if number is not None:
             self.failed(task, number)
@@ -329,7 +329,6 @@ class _Run:
         """End the process. Returns what the log is to hold."""
         self.result = self.client.estimate(tasks=True)
         self.client.close()
-        _runs.pop(next((id for id, run in _runs.items() if run is self), ""), None)
         return {
             MANAGER: {
                 "protocol": PROTOCOL,
@@ -353,7 +352,8 @@ _runs: dict[str, _Run] = {}  # under way, by the id of their eval
 
 
 class _Errors(Hooks):
-    """Early stopping is not told of a sample that had an error and no score."""
+    """Early stopping does not hear of a sample with an error and no score, nor of the end
+    of a task that failed: its process ends with the run."""
 
     def enabled(self) -> bool:
         return bool(_runs)
@@ -363,11 +363,15 @@ class _Errors(Hooks):
         if run is not None and data.sample.error is not None and not data.sample.scores:
             run.ended(str(data.sample.id), data.sample.epoch)
 
+    async def on_run_end(self, data: RunEnd) -> None:
+        for id in [id for id, run in _runs.items() if run.run_id == data.run_id]:
+            _runs.pop(id).client.close()
+
 
 @functools.cache
 def _listen() -> None:
     """Register the hook, once: on import Inspect would announce it in every run."""
-    hooks(name="speceval_errors", description="Tells speceval of samples that had an error.")(_Errors)
+    hooks(name="speceval_errors", description="Reports samples with errors, and the end of runs, to speceval.")(_Errors)
 
 
 @metric(name="mean", scores="unreduced")

@@ -59,6 +59,8 @@ class TheClient(unittest.TestCase):
             os.kill(client._process.pid, signal.SIGKILL)
             with self.assertRaisesRegex(ProgramError, "has ended"):
                 client.estimate()
+        with self.assertRaisesRegex(ProgramError, "it was closed"):
+            client.estimate()
         with self.assertRaisesRegex(ProgramError, "cannot be started"):
             Client(binary="/nowhere/speceval")
 

@@ -23,6 +23,7 @@ from inspect_ai.solver import generate, solver
 from inspect_ai.tool import bash
 from inspect_ai.util import sandbox
 
+import speceval.inspect
 from speceval.inspect import HBN, mean
 
 N, BUDGET = 12, 6
@@ -224,6 +225,7 @@ class InInspect(unittest.TestCase):
         ):
             log = self.eval(task(early_stopping=early_stopping), model(1))
             self.assertEqual(log.status, "error")
+            self.assertEqual(speceval.inspect._runs, {}, "a process of a task that failed is left")
             self.assertIn(words, log.error.message)
 
 
