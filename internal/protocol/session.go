@@ -202,7 +202,6 @@ func (s *Session) Failed(r Rollout) error {
 	}
 	e.state = unknown
 	if e.submitted {
-		e.submitted = false
 		return s.control.Failed(s.id(task, r.Number))
 	}
 	return nil

@@ -82,7 +82,7 @@ func reward(task string, number int) float64 {
 
 // finish runs what is left of an evaluation, at most so many rollouts at a time, which end
 // in a random order. A stop in between is told by cut; it returns false then.
-func finish(t *testing.T, s *protocol.Server, window int, random *rand.Rand, flying []protocol.Rollout, cut func(completions int) bool) bool {
+func finish(t *testing.T, s *protocol.Server, window int, random *rand.Rand, flying []protocol.Rollout, cut func(completions int) bool, reported *int) bool {
 	t.Helper()
 	for completions := 0; ; {
 		if cut(completions) {
@@ -105,7 +105,9 @@ func finish(t *testing.T, s *protocol.Server, window int, random *rand.Rand, fly
 		line := fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%d,"reward":%v,"tokens":7}`, r.Task, r.Number, reward(r.Task, r.Number))
 		if random.IntN(20) == 0 {
 			line = fmt.Sprintf(`{"type":"failed","task":%q,"rollout":%d}`, r.Task, r.Number)
+			*reported--
 		}
+		*reported++
 		if noted := say(t, s, line); noted["type"] != "noted" {
 			t.Fatalf("%s: %v", line, noted)
 		}
@@ -130,7 +132,7 @@ func outcome(t *testing.T, s *protocol.Server) map[string]any {
 func TestNothingButRewardsDecides(t *testing.T) {
 	plain := server(nil)
 	say(t, plain, startLine(10, `,"ahead":false`))
-	finish(t, plain, 1, rand.New(rand.NewPCG(1, 1)), nil, never)
+	finish(t, plain, 1, rand.New(rand.NewPCG(1, 1)), nil, never, new(int))
 	want := outcome(t, plain)
 	for trial := range uint64(60) {
 		random := rand.New(rand.NewPCG(trial, 2))
@@ -142,6 +144,7 @@ func TestNothingButRewardsDecides(t *testing.T) {
 			s = server(store)
 		}
 		say(t, s, startLine(10, ahead))
+		reported := 0
 		for session := 0; ; session++ {
 			var flying []protocol.Rollout
 			if session > 0 {
@@ -158,8 +161,8 @@ func TestNothingButRewardsDecides(t *testing.T) {
 					s = server(store)
 					started = say(t, s, startLine(10, ahead))
 				}
-				if started["type"] != "started" || started["resumed"] != true {
-					t.Fatalf("trial %d: %v", trial, started)
+				if started["type"] != "started" || started["resumed"] != true || started["completed"] != float64(reported) {
+					t.Fatalf("trial %d: %d rollouts were reported: %v", trial, reported, started)
 				}
 				for _, r := range started["in_flight"].([]any) {
 					named := r.(map[string]any)
@@ -167,9 +170,13 @@ func TestNothingButRewardsDecides(t *testing.T) {
 				}
 			}
 			stop := random.IntN(60)
-			if finish(t, s, 1+random.IntN(30), random, flying, func(n int) bool { return session < 4 && n >= stop }) {
+			if finish(t, s, 1+random.IntN(30), random, flying, func(n int) bool { return session < 4 && n >= stop }, &reported) {
 				break
 			}
+		}
+		if store != nil {
+			s = server(&protocol.Store{Folder: store.Folder})
+			say(t, s, startLine(10, ahead))
 		}
 		if got := outcome(t, s); !reflect.DeepEqual(got, want) {
 			t.Fatalf("trial %d: the estimate is\n%v\nwant\n%v", trial, got, want)
@@ -195,6 +202,39 @@ func TestWithoutSpeculationEveryRolloutCounts(t *testing.T) {
 	}
 	if given != 80 {
 		t.Errorf("%d rollouts are given, want 80", given)
+	}
+}
+
+// TestRoundsHoldWhatIsGiven has one noisy task, and rounds that are too few for it.
+func TestRoundsHoldWhatIsGiven(t *testing.T) {
+	const rounds = 11
+	s := server(nil)
+	say(t, s, startLine(10, fmt.Sprintf(`,"ahead":false,"rounds":%d`, rounds)))
+	used := 0
+	for {
+		run := say(t, s, `{"type":"next","most":1000}`)
+		stage := map[string]int{}
+		for _, r := range run["rollouts"].([]any) {
+			named := r.(map[string]any)
+			task := named["task"].(string)
+			stage[task]++
+			reward := 1
+			if task == "t5" {
+				reward = int(named["rollout"].(float64)) % 2
+			}
+			say(t, s, fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%v,"reward":%d}`, task, named["rollout"], reward))
+		}
+		if run["done"].(bool) {
+			break
+		}
+		most := 0
+		for _, n := range stage {
+			most = max(most, n)
+		}
+		used += most
+	}
+	if used > rounds {
+		t.Errorf("%d rounds are taken, want %d at most", used, rounds)
 	}
 }
 

@@ -59,9 +59,17 @@ func TestAnAllocationIsSpentWholeAndUnbiased(t *testing.T) {
 		if a.Rollouts != len(chances)*(budget-4) || listed != a.Rollouts || a.Stage != "rest" {
 			t.Fatalf("%d rollouts, %d in levels, in the stage %s", a.Rollouts, listed, a.Stage)
 		}
-		c, err := a.With(drawn(random, func(task int) int { return a.Tasks[task].Next }))
+		second := drawn(random, func(task int) int { return a.Tasks[task].Next })
+		c, err := a.With(second)
 		if err != nil {
 			t.Fatal(err)
+		}
+		want := 0.0
+		for i, s := range second.Counts {
+			want += (a.Weight*first.Counts[i].Rewards/4 + (1-a.Weight)*s.Rewards/float64(s.Rollouts)) / float64(len(chances))
+		}
+		if math.Abs(c.Mean-want) > 1e-12 {
+			t.Fatalf("the mean is %v, by the weight %v it is %v", c.Mean, a.Weight, want)
 		}
 		e := c.Mean - truth
 		sum, squares = sum+e, squares+e*e
