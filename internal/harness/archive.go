@@ -24,9 +24,9 @@ type limits struct {
 	all       int64 // and of all that are read
 }
 
-// unlimited is what honest logs stay within: a million samples, whose list takes some
+// honest is what honest logs stay within: a million samples, whose list takes some
 // 350 MB of memory.
-var unlimited = limits{directory: 96 << 20, member: 4 << 30, all: 8 << 30}
+var honest = limits{directory: 96 << 20, member: 4 << 30, all: 8 << 30}
 
 // zstdMethod is how zip numbers zstd.
 const zstdMethod = 93

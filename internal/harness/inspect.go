@@ -30,7 +30,7 @@ func inspectFormat() format {
 				return nil, err
 			}
 			if zipped(f) {
-				if err := l.zip(f.path, unlimited); err != nil {
+				if err := l.zip(f.path, honest); err != nil {
 					return nil, err
 				}
 			} else if err := f.reader(l.whole); err != nil {

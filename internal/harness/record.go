@@ -113,7 +113,7 @@ func (f *file) object(wanted ...string) (r record, err error) {
 }
 
 // beside reads another file, which tells more of a log; where it is not there, or is
-// something else, nothing is told.
+// something else, nothing is known.
 func beside(path string, wanted ...string) record {
 	r, err := (&file{path: path}).object(wanted...)
 	if err != nil {

@@ -78,7 +78,7 @@ func (v *verifiersLog) result(p *pull.Reader) error {
 	}
 	id := r.text("example_id")
 	if id == "" {
-		return errors.New("it has no example_id, by which rollouts of one task are told: evaluate with Verifiers 0.1.6 or newer")
+		return errors.New("it has no example_id, by which rollouts of one task are recognised: evaluate with Verifiers 0.1.6 or newer")
 	}
 	if kind := r.values["error"].Kind; kind != 0 && kind != 'n' {
 		v.without("the rollout ended in an error")
@@ -134,7 +134,7 @@ func (v *verifiersLog) episode(p *pull.Reader) error {
 	id := task.first("key", "hash")
 	switch {
 	case id == "":
-		return errors.New("its task has neither key nor hash, by which rollouts of one task are told")
+		return errors.New("its task has neither key nor hash, by which rollouts of one task are recognised")
 	case !ok:
 		v.without("the episode ended in an error")
 		return nil

@@ -82,7 +82,7 @@ func rowsOf(profiles []Profile) (rows []row) {
 	return rows
 }
 
-// told is the tokens of task i, nil if nobody counted them.
+// told is the tokens of task i, nil if they were not counted.
 func told(tokens []int64, i int) *int64 {
 	if tokens == nil || tokens[i] < 0 {
 		return nil

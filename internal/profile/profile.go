@@ -28,7 +28,7 @@ type Profile struct {
 	Rewards, Squares []float64
 
 	// PromptTokens and CompletionTokens are sums over a task's rollouts, −1 where
-	// nobody counted them; nil if nobody did of any task.
+	// they were not counted; nil if they were of no task.
 	PromptTokens, CompletionTokens []int64
 
 	Source    string // where the rollouts are from, may be empty

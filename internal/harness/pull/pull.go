@@ -112,7 +112,7 @@ type Scalar struct {
 	Number float64       // of a number
 }
 
-// Scalar is the next value. Of a list or an object only its kind is told, and it is
+// Scalar is the next value. Of a list or an object only the kind is known, and it is
 // skipped.
 func (r *Reader) Scalar() (s Scalar, err error) {
 	switch s.Kind = r.Kind(); s.Kind {
