@@ -130,11 +130,16 @@ func written(t *testing.T, policy string, budget int, random *rand.Rand, continu
 	return l, w
 }
 
-// interrupted makes an evaluation whose requests are given up at random moments.
+// interrupted makes an evaluation whose requests are given up at random moments. After
+// the kills it is run until it is complete: a rollout whose connection broke four times
+// pauses a run, by chance.
 func (l *lab) interrupted(random *rand.Rand, most time.Duration, kills int) *evaluation.Result {
 	l.t.Helper()
-	for range kills {
-		ctx, cancel := context.WithTimeout(l.t.Context(), time.Duration(random.Int64N(int64(most))))
+	for run := range kills + 20 {
+		ctx, cancel := context.WithCancel(l.t.Context())
+		if run < kills {
+			ctx, cancel = context.WithTimeout(l.t.Context(), time.Duration(random.Int64N(int64(most))))
+		}
 		r, err := evaluation.Run(ctx, l.settings)
 		cancel()
 		var paused *evaluation.PausedError
