@@ -68,7 +68,10 @@ func (t *trials) instance(f *file, p *pull.Reader) error {
 	if err != nil {
 		return err
 	}
-	log := t.of(f.path, r.text("evaluation_name"), r.text("model_id"))
+	log, err := t.of(f.path, r.text("evaluation_name"), r.text("model_id"))
+	if err != nil {
+		return err
+	}
 	log.log.Allocated = log.log.Allocated || r.text("metadata."+manager) != ""
 	if kind := r.values["error"].Kind; kind == '"' {
 		log.without("the sample ended in an error")

@@ -39,17 +39,23 @@ type trialLog struct {
 	chooser
 }
 
+// maxLogs is how many benchmarks and models the files at one place may be of.
+const maxLogs = 1 << 14
+
 // of is the log of some job, benchmark and model.
-func (t *trials) of(job, benchmark, model string) *trialLog {
+func (t *trials) of(job, benchmark, model string) (*trialLog, error) {
 	key := job + "\x00" + benchmark + "\x00" + model
 	if t.logs[key] == nil {
+		if len(t.keys) == maxLogs {
+			return nil, fmt.Errorf("its rows, or the files of its folder, are of more than %d benchmarks, models or jobs", maxLogs)
+		}
 		if t.logs == nil {
 			t.logs = make(map[string]*trialLog)
 		}
 		t.keys = append(t.keys, key)
 		t.logs[key] = &trialLog{newTally(Log{Format: t.format, Source: job, Benchmark: benchmark, Model: model, Complete: true}), chooser{wanted: t.choice.Scorer}}
 	}
-	return t.logs[key]
+	return t.logs[key], nil
 }
 
 // done is all logs.
@@ -90,8 +96,11 @@ func (t *trials) harbor(f *file) error {
 	if benchmark == "" {
 		benchmark = f.folder(1)
 	}
-	log := t.of(job, benchmark, agent(r.text("agent_info.name"), r.text("agent_info.model_info.provider"), r.text("agent_info.model_info.name")))
-	if err := log.from(f); err != nil {
+	log, err := t.of(job, benchmark, agent(r.text("agent_info.name"), r.text("agent_info.model_info.provider"), r.text("agent_info.model_info.name")))
+	if err == nil {
+		err = log.from(f)
+	}
+	if err != nil {
 		return err
 	}
 	if started := r.text("started_at"); log.log.Created == "" || started != "" && started < log.log.Created {

@@ -11,6 +11,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/apache/arrow/go/v17/parquet"
+	parquetcolumns "github.com/apache/arrow/go/v17/parquet/file"
+	"github.com/apache/arrow/go/v17/parquet/schema"
 )
 
 const smallHeader = `{"version":2,"status":"success","eval":{"task":"t","model":"m"}}`
@@ -154,6 +158,116 @@ func TestAGiganticTextIsRefused(t *testing.T) {
 	l := &inspectLog{tally: newTally(Log{})}
 	err := l.whole(io.MultiReader(strings.NewReader(`{"plan":"`), io.LimitReader(spaces{}, 1<<30)))
 	if err == nil || !strings.Contains(err.Error(), "a text or number is longer than 16 MiB") {
+		t.Error(err)
+	}
+}
+
+// parts is a text that is made while it is read.
+type parts struct {
+	n, at int
+	part  func(i int) string
+	next  string
+}
+
+func (r *parts) Read(p []byte) (int, error) {
+	if r.next == "" {
+		if r.at == r.n {
+			return 0, io.EOF
+		}
+		r.next = r.part(r.at)
+		r.at++
+	}
+	n := copy(p, r.next)
+	r.next = r.next[n:]
+	return n, nil
+}
+
+// What a log may make the reader keep is bounded, though all of it is well formed.
+func TestWhatIsKeptOfALogIsBounded(t *testing.T) {
+	const allocation = `{"results":{"early_stopping":{"metadata":{"speceval":{"selected":{`
+	long := strings.Repeat("x", 1000)
+	cases := []struct {
+		name, before string
+		n            int
+		part         func(i int) string
+		want         string
+	}{
+		{"ids of an allocation", allocation, 70_000, func(i int) string { return fmt.Sprintf(`"%06d%s":1,`, i, long) },
+			"the task ids of its allocation are longer than 1024 bytes, or than 64 MiB together"},
+		{"epochs of an allocation", allocation + `"x":[`, maxRollouts/1000 + 1, func(int) string { return strings.Repeat("1,", 1000) },
+			"its allocation lists more than 8388608 epochs"},
+		{"keys", `{"` + long, 4, func(int) string { return long }, "is longer than 4096 bytes"},
+	}
+	for _, c := range cases {
+		l := &inspectLog{tally: newTally(Log{})}
+		err := l.whole(io.MultiReader(strings.NewReader(c.before), &parts{n: c.n, part: c.part}, strings.NewReader(`":1}`)))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+	many := &inspectLog{tally: newTally(Log{}), chooser: chooser{wanted: "s64"}}
+	scores := &parts{n: 65, part: func(i int) string { return fmt.Sprintf(`"s%d":{"value":1},`, i) }}
+	err := many.whole(io.MultiReader(strings.NewReader(`{"samples":[{"id":"x","epoch":1,"scores":{`), scores, strings.NewReader(`"z":{"value":1}}}]}`)))
+	if _, wrong := many.finish(); err != nil || wrong == nil || !strings.Contains(wrong.Error(), `it has no scores by "s64", but by s0, s1`) {
+		t.Errorf("scores: %v, %v", err, wrong)
+	}
+	all := &trials{}
+	for i := range maxLogs {
+		if _, err := all.of("job", "b", fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := all.of("job", "b", "0"); err != nil {
+		t.Error(err)
+	}
+	if _, err := all.of("job", "c", "0"); err == nil || !strings.Contains(err.Error(), "more than 16384 benchmarks, models or jobs") {
+		t.Error(err)
+	}
+}
+
+// A file of Parquet has a text once in its dictionary, and any number of times in its
+// rows.
+func TestTextsOfParquetAreBounded(t *testing.T) {
+	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, schema.FieldList{
+		schema.NewByteArrayNode("doc.id", parquet.Repetitions.Required, -1),
+		schema.NewByteArrayNode("metric.m", parquet.Repetitions.Required, -1),
+	}, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := func(rows, length int) string {
+		var b bytes.Buffer
+		out := parquetcolumns.NewParquetWriter(&b, root)
+		group := out.AppendRowGroup()
+		for _, text := range []string{"id", "1"} {
+			values := make([]parquet.ByteArray, rows)
+			for i := range values {
+				values[i] = parquet.ByteArray(text + strings.Repeat(" ", length))
+			}
+			column, err := group.NextColumn()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := column.(*parquetcolumns.ByteArrayColumnChunkWriter).WriteBatch(values, nil, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := out.Close(); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "details.parquet")
+		if b.Len() > 1<<20 {
+			t.Errorf("the file has %d bytes", b.Len())
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	if _, err := Read(written(40_000, 1000), ""); err == nil || !strings.Contains(err.Error(), "column metric.m: the texts of a row group are longer than 64 MiB") {
+		t.Error(err)
+	}
+	if _, err := Read(written(1_500_000, 0), ""); err == nil || !strings.Contains(err.Error(), "column doc.id: 1500000 values in a row group of 1500000 rows, at most 1398101 can be read") {
 		t.Error(err)
 	}
 }

@@ -53,7 +53,9 @@ type inspectLog struct {
 	stops    int                 // epochs that it skipped
 	ours     bool                // speceval is named where only an allocation of it would be
 	named    bool                // speceval is named anywhere
-	selected map[string]selected // by the allocation; nil: not told
+	selected map[string]selected // by the allocation; nil: the log does not say
+	idBytes  int                 // of the tasks in selected
+	listed   int                 // epochs in the lists of selected
 	row      int                 // samples read so far
 }
 
@@ -174,12 +176,11 @@ func (l *inspectLog) allocation(p *pull.Reader) error {
 			return err
 		case "selected":
 			l.selected = make(map[string]selected)
-			return p.Object(func(id string) error {
-				if len(id) > maxID || len(l.selected) > maxRollouts {
-					return errors.New("its allocation has ids that are too long, or too many")
+			return p.Object(func(id string) (err error) {
+				if l.idBytes += len(id); len(id) > maxID || l.idBytes > maxIDBytes {
+					return fmt.Errorf("the task ids of its allocation are longer than %d bytes, or than %d MiB together", maxID, maxIDBytes>>20)
 				}
-				s, err := selection(p, id)
-				l.selected[id] = s
+				l.selected[id], err = l.selection(p, id)
 				return err
 			})
 		}
@@ -191,12 +192,13 @@ func (l *inspectLog) allocation(p *pull.Reader) error {
 // a list.
 type selected struct {
 	first  int
-	listed map[int]bool // nil: the first
+	listed []int32 // ascending; nil: the first
 }
 
 func (s selected) has(epoch int) bool {
 	if s.listed != nil {
-		return s.listed[epoch]
+		_, listed := slices.BinarySearch(s.listed, int32(epoch)) // both at most maxNumber
+		return listed
 	}
 	return epoch <= s.first
 }
@@ -204,20 +206,23 @@ func (s selected) has(epoch int) bool {
 func (s selected) count() int { return max(s.first, len(s.listed)) }
 
 // selection reads a number of epochs, or a list of them.
-func selection(p *pull.Reader, id string) (s selected, err error) {
+func (l *inspectLog) selection(p *pull.Reader, id string) (s selected, err error) {
 	if p.Kind() != '[' {
 		s.first, err = epoch(p, id)
 		return s, err
 	}
-	s.listed = make(map[int]bool)
-	return s, p.List(func(int) error {
-		n, err := epoch(p, id)
-		s.listed[n] = true
-		if len(s.listed) > maxRollouts {
-			return errors.New("its allocation selects too many epochs")
+	s.listed = []int32{}
+	err = p.List(func(int) error {
+		if l.listed++; l.listed > maxRollouts {
+			return fmt.Errorf("its allocation lists more than %d epochs", maxRollouts)
 		}
+		n, err := epoch(p, id)
+		s.listed = append(s.listed, int32(n))
 		return err
 	})
+	slices.Sort(s.listed)
+	s.listed = slices.Compact(s.listed)
+	return s, err
 }
 
 func epoch(p *pull.Reader, id string) (int, error) {
@@ -299,23 +304,22 @@ func whole(p *pull.Reader) (int, error) {
 
 // scores reads the scores of a sample, by scorers.
 func (l *inspectLog) scores(p *pull.Reader) (all []scored, err error) {
+	keep := func(name string) error {
+		value, err := p.Scalar()
+		if len(all) < maxNames {
+			all = append(all, scored{name, value})
+		}
+		return err
+	}
 	err = object(p, func(name string) error {
 		return object(p, func(key string) error {
 			if key != "value" {
 				return p.Skip()
 			}
 			if p.Kind() != '{' {
-				value, err := p.Scalar()
-				all = append(all, scored{name, value})
-				return err
+				return keep(name)
 			}
-			return p.Object(func(key string) error {
-				value, err := p.Scalar()
-				if len(all) < maxNames {
-					all = append(all, scored{name + "/" + key, value})
-				}
-				return err
-			})
+			return p.Object(func(key string) error { return keep(name + "/" + key) })
 		})
 	})
 	return all, err

@@ -41,11 +41,13 @@ type details struct {
 	samples int            // column of how often each was asked, −1 if there is none
 	metrics map[int]string // columns of metrics
 	order   []int          // of these columns
+	texts   int            // bytes of the texts read of a row group so far
 }
 
 const (
 	maxDetailsPage  = 64 << 20
-	maxDetailsGroup = 1 << 22 // rows of a row group
+	maxDetailsGroup = 1 << 22  // values of a row group, in all columns that are read
+	maxDetailsTexts = 64 << 20 // bytes of its texts, shortened to what an id may have
 )
 
 func openDetails(f *file) (d *details, err error) {
@@ -63,7 +65,7 @@ func openDetails(f *file) (d *details, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d = &details{disk, rows, -1, -1, make(map[int]string), nil}
+	d = &details{disk: disk, rows: rows, id: -1, samples: -1, metrics: make(map[int]string)}
 	schema := rows.MetaData().Schema
 	for i := range schema.NumColumns() {
 		column := schema.Column(i)
@@ -101,6 +103,7 @@ func readLighteval(f *file, c Choice) (_ []Log, err error) {
 	row := 0
 	for i := range d.rows.NumRowGroups() {
 		group := d.rows.RowGroup(i)
+		d.texts = 0
 		ids, err := d.column(group, d.id)
 		if err != nil {
 			return nil, err
@@ -160,12 +163,12 @@ func described(f *file) (benchmark, model string) {
 func (d *details) column(group *parquetcolumns.RowGroupReader, i int) ([]pull.Scalar, error) {
 	chunk, count, err := d.rows.Column(group, i)
 	name := d.rows.MetaData().Schema.Column(i).Path()
-	if err == nil && (count != group.NumRows() || count > maxDetailsGroup) {
-		err = fmt.Errorf("%d values in a row group of %d rows, at most %d can be read", count, group.NumRows(), maxDetailsGroup)
+	if most := int64(maxDetailsGroup / (len(d.order) + 2)); err == nil && (count != group.NumRows() || count > most) {
+		err = fmt.Errorf("%d values in a row group of %d rows, at most %d can be read", count, group.NumRows(), most)
 	}
 	var values []pull.Scalar
 	if err == nil {
-		values, err = scalars(chunk, int(count))
+		values, err = d.scalars(chunk, int(count))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("column %s: %w", name, err)
@@ -174,7 +177,7 @@ func (d *details) column(group *parquetcolumns.RowGroupReader, i int) ([]pull.Sc
 }
 
 // scalars reads the values of a chunk.
-func scalars(chunk parquetcolumns.ColumnChunkReader, count int) ([]pull.Scalar, error) {
+func (d *details) scalars(chunk parquetcolumns.ColumnChunkReader, count int) ([]pull.Scalar, error) {
 	number := func(v float64) pull.Scalar { return pull.Scalar{Kind: '0', Number: v} }
 	switch c := chunk.(type) {
 	case *parquetcolumns.Float64ColumnChunkReader:
@@ -193,9 +196,16 @@ func scalars(chunk parquetcolumns.ColumnChunkReader, count int) ([]pull.Scalar, 
 			return pull.Scalar{Kind: 'f'}
 		})
 	case *parquetcolumns.ByteArrayColumnChunkReader:
-		return batches(c, count, func(v parquet.ByteArray) pull.Scalar {
+		values, err := batches(c, count, func(v parquet.ByteArray) pull.Scalar {
+			if d.texts += min(len(v), maxID+1); d.texts > maxDetailsTexts {
+				return pull.Scalar{Kind: 'n'}
+			}
 			return pull.Scalar{Kind: '"', Text: strings.ToValidUTF8(string(v[:min(len(v), maxID+1)]), "\uFFFD")}
 		})
+		if d.texts > maxDetailsTexts {
+			err = fmt.Errorf("the texts of a row group are longer than %d MiB", maxDetailsTexts>>20)
+		}
+		return values, err
 	}
 	return nil, fmt.Errorf("%T holds neither numbers nor texts", chunk)
 }

@@ -41,6 +41,7 @@ func newTally(log Log) *tally { return &tally{log: log, at: make(map[string]int)
 
 // without counts a rollout that is left out.
 func (t *tally) without(why string) {
+	t.log.Left++
 	at := slices.IndexFunc(t.lacking, func(c count) bool { return c.what == why })
 	if at < 0 {
 		if at = len(t.lacking); at == maxNames {
@@ -140,7 +141,6 @@ func (t *tally) done() (Log, error) {
 		t.note("%d of the rollouts are there again later in the log: the last of each counts", repeated)
 	}
 	for _, c := range t.lacking {
-		t.log.Left += c.n
 		t.note("%d left out: %s", c.n, c.what)
 	}
 	if len(t.log.Tasks) == 0 {

@@ -50,12 +50,14 @@ func (t *trials) terminalBench(f *file, whole bool) func(r io.Reader) error {
 		run = filepath.Dir(filepath.Dir(run))
 	}
 	meta := beside(filepath.Join(run, "run_metadata.json"), "model_name", "agent_name", "dataset_name", "start_time")
-	log := t.of(run, meta.text("dataset_name"), agent(meta.text("agent_name"), "", meta.text("model_name")))
-	log.log.Created = meta.text("start_time")
-	kept := log.from(f)
+	log, fault := t.of(run, meta.text("dataset_name"), agent(meta.text("agent_name"), "", meta.text("model_name")))
+	if fault == nil {
+		log.log.Created = meta.text("start_time")
+		fault = log.from(f)
+	}
 	return func(from io.Reader) error {
-		if kept != nil {
-			return kept
+		if fault != nil {
+			return fault
 		}
 		p := pull.New(from)
 		read := func(int) error {

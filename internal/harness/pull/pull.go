@@ -17,6 +17,9 @@ import (
 // Longest is how long one text, key or number may be, in bytes of its JSON.
 const Longest = 16 << 20
 
+// longestKey is how long the keys of an object may be whose values are looked at, in bytes.
+const longestKey = 4 << 10
+
 // deepest is how deeply lists and objects may lie in one another.
 const deepest = 200
 
@@ -51,6 +54,9 @@ func (r *Reader) Object(each func(key string) error) error {
 		key, err := r.Text()
 		if err != nil {
 			return err
+		}
+		if len(key) > longestKey {
+			return fmt.Errorf("byte %d: the key %.40q… is longer than %d bytes", r.decoder.InputOffset(), key, longestKey)
 		}
 		if err := each(key); err != nil {
 			return err
