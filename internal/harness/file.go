@@ -2,6 +2,8 @@ package harness
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -18,9 +20,10 @@ const (
 
 // file is a file that may be a log, or a part of one.
 type file struct {
-	path string
-	size int64
-	head []byte // its first bytes while it is recognised, nil otherwise
+	path   string
+	size   int64
+	head   []byte // its first bytes while it is recognised, nil otherwise
+	digest string // "" until it is asked for: several logs may be in one file
 }
 
 // base is the file's name, without its folders.
@@ -78,6 +81,22 @@ func (f *file) load() ([]byte, error) {
 		return err
 	})
 	return head, err
+}
+
+// sha256 is the digest of the whole file, in lower-case hex.
+func (f *file) sha256() (string, error) {
+	if f.digest != "" {
+		return f.digest, nil
+	}
+	err := f.reader(func(r io.Reader) error {
+		sum := sha256.New()
+		if _, err := io.Copy(sum, r); err != nil {
+			return err
+		}
+		f.digest = hex.EncodeToString(sum.Sum(nil))
+		return nil
+	})
+	return f.digest, err
 }
 
 // starts reports whether the file is JSON that begins with a byte.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"slices"
 	"strings"
 )
@@ -90,13 +89,9 @@ func (t *tally) add(id string, r Rollout) error {
 
 // from keeps what the log is read from.
 func (t *tally) from(f *file) error {
-	return f.reader(func(r io.Reader) error {
-		t.file = f.path
-		sum := sha256.New()
-		_, err := io.Copy(sum, r)
-		t.digests = append(t.digests, hex.EncodeToString(sum.Sum(nil)))
-		return err
-	})
+	digest, err := f.sha256()
+	t.file, t.digests = f.path, append(t.digests, digest)
+	return err
 }
 
 // identity is the number for what the log calls a rollout, 0 if it has no name.
