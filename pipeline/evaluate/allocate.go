@@ -203,6 +203,9 @@ func (a *Allocated) With(more Counted) (*Combined, error) {
 	}
 	at := make(map[string]int, len(more.IDs))
 	for i, id := range more.IDs {
+		if _, there := at[id]; there {
+			return nil, requestf("the further rollouts have task %s twice: add its counts up", id)
+		}
 		at[id] = i
 	}
 	tasks := make([]estimate.Task, len(a.Tasks))

@@ -96,6 +96,14 @@ func TestWhatAnAllocationIsGivenMustFit(t *testing.T) {
 	if _, err := a.With(drawn(random, func(int) int { return 4 })); err == nil || !strings.Contains(err.Error(), "was to get") {
 		t.Errorf("other numbers than those: %v", err)
 	}
+	next := drawn(random, func(task int) int { return a.Tasks[task].Next })
+	if _, err := a.With(next); err != nil {
+		t.Errorf("what was to come: %v", err)
+	}
+	next.IDs, next.Counts = append(next.IDs, next.IDs[0]), append(next.Counts, next.Counts[0])
+	if _, err := a.With(next); err == nil || !strings.Contains(err.Error(), "have task "+next.IDs[0]+" twice") {
+		t.Errorf("a task that is there twice: %v", err)
+	}
 	if _, err := o.Allocate(first, 4, Known{}); err == nil || !strings.Contains(err.Error(), "want 5 or more") {
 		t.Errorf("nothing left: %v", err)
 	}

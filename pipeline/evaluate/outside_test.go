@@ -26,6 +26,7 @@ func TestSetupsOfOtherProgramsNameTheirFaults(t *testing.T) {
 		"rounds":     {Tasks: two, Budget: 8, Rounds: 8},
 		"weights":    {Tasks: two, Budget: 8, Weights: []float64{1}},
 		"weights[1]": {Tasks: two, Budget: 8, Weights: []float64{1, -1}},
+		"weights[0]": {Tasks: two, Budget: 8, Weights: []float64{1e308, 1e308}},
 		"clusters":   {Tasks: two, Budget: 8, Clusters: []string{"x"}},
 		"donors[0]":  {Tasks: two, Budget: 8, Donors: []protocol.Donor{{Rollouts: []int{4, 4}, Passes: []int{4, 5}}}},
 	} {
