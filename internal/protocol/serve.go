@@ -51,7 +51,7 @@ func (s *Server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		if err := encoder.Encode(reply); err != nil {
 			return fmt.Errorf("reply: %w", err)
 		}
-		if lines.Buffered() == 0 { // else whoever sends is not waiting
+		if lines.Buffered() == 0 { // else more messages are there already
 			if err := replies.Flush(); err != nil {
 				return fmt.Errorf("reply: %w", err)
 			}

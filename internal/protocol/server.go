@@ -194,8 +194,8 @@ func (s *Server) completed(line []byte) (any, error) {
 	return s.noted(released, was)
 }
 
-// noted replies to a report. When the last decision has just been made, what it leaves over
-// is told.
+// noted replies to a report. When the last decision has just been made, the reply lists
+// the rollouts that it makes surplus.
 func (s *Server) noted(released, wasFinal bool) (any, error) {
 	r := Noted{Type: "noted", Released: released, Final: s.session.Final(), Done: s.session.Done()}
 	if r.Final && !wasFinal {

@@ -81,7 +81,7 @@ func reward(task string, number int) float64 {
 }
 
 // finish runs what is left of an evaluation, at most so many rollouts at a time, which end
-// in a random order. A stop in between is told by cut; it returns false then.
+// in a random order. cut reports a stop in between; it returns false then.
 func finish(t *testing.T, s *protocol.Server, window int, random *rand.Rand, flying []protocol.Rollout, cut func(completions int) bool, reported *int) bool {
 	t.Helper()
 	for completions := 0; ; {

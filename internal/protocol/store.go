@@ -16,7 +16,7 @@ import (
 // Store keeps an evaluation in a folder: its setup, and what became of every rollout. A
 // record is stored before the message that brings it is replied to.
 type Store struct {
-	Folder  string // nobody else may write there
+	Folder  string // for this process alone: the caller holds its lock
 	journal *journal.Journal[record, Rollout]
 }
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Resident is a program of the user's own that stays up, and reads what nobody
-// trusts. Behind bubblewrap it has no network and sees no processes and no files of
+// Resident is a program of the user's own that stays up, and reads untrusted
+// text. Behind bubblewrap it has no network and sees no processes and no files of
 // the host but the system's libraries and programs, its interpreter, and what it
 // is let see, all of which it cannot change. Its scratch folder is /tmp. What it
 // computes for how long is for its user to bound.

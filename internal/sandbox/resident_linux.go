@@ -9,7 +9,7 @@ import (
 )
 
 // command is a resident in its sandbox. filter is the file descriptor of the
-// filter of system calls in there. The program is nobody in a user namespace of
+// filter of system calls in there. The program has the user id "nobody" in a user namespace of
 // its own, without any capability.
 func (r *Resident) command(filter int) *exec.Cmd {
 	id := strconv.Itoa(nobody)

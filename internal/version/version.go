@@ -17,9 +17,9 @@ const Tag = "v" + Number
 // Build is one built program: which source, by which compiler, for which machine.
 type Build struct {
 	Version string `json:"version"`  // Tag
-	Commit  string `json:"commit"`   // of git; "unknown" where nobody told
+	Commit  string `json:"commit"`   // of git; "unknown" where the build does not say
 	Changed bool   `json:"modified"` // whether there were uncommitted changes
-	Date    string `json:"date"`     // of the commit, in UTC: 2026-11-23; "" where nobody told
+	Date    string `json:"date"`     // of the commit, in UTC: 2026-11-23; "" where the build does not say
 	Go      string `json:"go"`       // the compiler: "go1.26.1"
 	System  string `json:"os"`       // "linux"
 	Machine string `json:"arch"`     // "amd64"

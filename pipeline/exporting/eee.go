@@ -160,7 +160,7 @@ func (e *Evaluation) everyEvalSamples(w io.Writer) error {
 			"evaluation": object{"score": a.verdict.Reward(), "is_correct": a.verdict.Correct},
 			"metadata":   metadata,
 		}
-		if a.CompletionTokens > 0 { // none is what nobody counted
+		if a.CompletionTokens > 0 { // 0: they were not counted
 			row["token_usage"] = object{"input_tokens": a.PromptTokens, "output_tokens": a.CompletionTokens, "total_tokens": int64(a.PromptTokens) + int64(a.CompletionTokens)}
 		}
 		if err := out.Encode(row); err != nil {

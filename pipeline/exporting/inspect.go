@@ -151,7 +151,7 @@ func usage(prompts, completions int64) object {
 // inspectSummary is what Inspect lists of a sample.
 func (e *Evaluation) inspectSummary(a answer) object {
 	uses := object{}
-	if a.CompletionTokens > 0 { // none is what nobody counted
+	if a.CompletionTokens > 0 { // 0: they were not counted
 		uses[e.Model] = usage(int64(a.PromptTokens), int64(a.CompletionTokens))
 	}
 	return object{

@@ -72,7 +72,7 @@ class Client:
 
     def send(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Send a message and return the reply. A `ProtocolError` says what is wrong with
-        the message, a `ProgramError` that there is nobody to reply."""
+        the message, a `ProgramError` that the program has ended."""
         line = json.dumps({"type": kind, **fields}, ensure_ascii=False, allow_nan=False) + "\n"
         with self._lock:
             reply = self._exchange(line.encode())

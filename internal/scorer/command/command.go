@@ -43,7 +43,7 @@ type Scorer struct {
 
 var _ scorer.Scorer = (*Scorer)(nil)
 
-// task is what the grader is told of one.
+// task is a task as requests to the grader have it.
 type task struct {
 	Benchmark    string `json:"benchmark"`
 	ID           string `json:"id"`

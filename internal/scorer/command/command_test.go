@@ -241,7 +241,7 @@ func TestClosedOutput(t *testing.T) {
 	}
 }
 
-// A program that dies once is asked again, and nobody notices.
+// A program that dies once is asked again, and the response gets its verdict.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
@@ -250,7 +250,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// A line that nobody has asked for is never taken for the verdict on another
+// A line without a request is never taken for the verdict on another
 // response.
 func TestStrayLines(t *testing.T) {
 	t.Parallel()

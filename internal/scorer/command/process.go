@@ -106,7 +106,7 @@ func (p *process) run(w way, started chan<- error) {
 	close(p.gone)
 }
 
-// keeping waits until nobody holds the other end of its input, and kills the
+// keeping waits until the other end of its input is closed, and kills the
 // process group $1.
 const keeping = `read -r nothing; kill -s KILL -- "-$1" 2>/dev/null`
 
@@ -197,7 +197,7 @@ func (p *process) ask(ctx context.Context, line []byte) ([]byte, error) {
 	select {
 	case stray, ok := <-p.lines:
 		if ok {
-			return nil, fmt.Errorf("wrote %s, which nobody had asked for: a reply is one line, and other words go to standard error", shown(stray))
+			return nil, fmt.Errorf("wrote %s, without a request: a reply is one line, and other words go to standard error", shown(stray))
 		}
 		return nil, p.death()
 	default:
