@@ -122,6 +122,7 @@ var importRules = []importRule{
 	{"internal/exante", []string{"internal/pilot", "internal/seed", "method/neyman"}},
 	{"internal/pilot", []string{"internal/seed"}},
 	{"internal/tsneyman", []string{"internal/seed"}},
+	{"internal/controlvariate", nil},
 	{"internal/trial", []string{"method/informed", "method/staged", "internal/exante", "internal/pilot", "internal/seed"}},
 	{"method/staged", []string{"method/neyman"}},
 	{"method/informed", []string{"method/neyman"}},

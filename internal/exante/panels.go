@@ -14,13 +14,22 @@ import (
 // candidates see the same panels, as nested paths.
 func Masses(ctx context.Context, prior *neyman.Prior, cs Candidates, tasks, panels int, random seed.Stream) ([]float64, error) {
 	sums := make([]float64, len(cs))
-	if err := NewPanels(prior, cs, tasks).add(ctx, panels, sums, independent(&random), &random); err != nil {
-		return nil, err
-	}
+	err := NewPanels(prior, cs, tasks).add(ctx, panels, sums, independent(&random), &random)
+	return divided(sums, panels), err
+}
+
+// EvenMasses is Masses of panels that AddEven adds: of fewer, for the same error.
+func EvenMasses(ctx context.Context, prior *neyman.Prior, cs Candidates, tasks, panels int, random seed.Stream) ([]float64, error) {
+	sums := make([]float64, len(cs))
+	err := NewPanels(prior, cs, tasks).AddEven(ctx, panels, sums, NewLattice(&random), &random)
+	return divided(sums, panels), err
+}
+
+func divided(sums []float64, by int) []float64 {
 	for k := range sums {
-		sums[k] /= float64(panels)
+		sums[k] /= float64(by)
 	}
-	return sums, nil
+	return sums
 }
 
 // mostBlock is the number of panels that are taken through the pilot sizes

@@ -29,6 +29,15 @@ func (t Totals) Folded() Totals {
 	return Totals{folded}
 }
 
+// Probability is that of a total.
+func (t Totals) Probability(s int) float64 {
+	p := min(t.cdf[s], 1)
+	if s > 0 {
+		p -= t.cdf[s-1]
+	}
+	return p
+}
+
 // Invert returns the smallest total s with u < P(total ≤ s), u in [0, 1).
 func (t Totals) Invert(u float64) int {
 	low, n := 0, len(t.cdf)

@@ -16,6 +16,12 @@ type pilotScores func(successes []int, m int) []float64
 // TestPanelsMatchEnumeration compares the continuation coefficients of HBN and
 // IBN for two tasks with their exact prior expectations.
 func TestPanelsMatchEnumeration(t *testing.T) {
+	for _, even := range []bool{false, true} {
+		t.Run(fmt.Sprintf("even=%t", even), func(t *testing.T) { panelsMatchEnumeration(t, even) })
+	}
+}
+
+func panelsMatchEnumeration(t *testing.T, even bool) {
 	const tasks, panels, rounds = 2, 4096, 8
 	cs := exante.AllCandidates([]int{2, 5})
 	alphas := []float64{0.05, 0.5, 1}
@@ -24,7 +30,7 @@ func TestPanelsMatchEnumeration(t *testing.T) {
 		random := seed.Root(5).Index(round)
 		estimate := func(of *Policy) [][]float64 {
 			all, err := of.Design.OnPanels(t.Context(), Panels{
-				Candidates: cs, Tasks: tasks, Draws: panels, Order: 16, Alphas: alphas,
+				Candidates: cs, Tasks: tasks, Draws: panels, Order: 16, Alphas: alphas, Even: even,
 			}, random.Stream())
 			if err != nil {
 				t.Fatal(err)

@@ -17,7 +17,7 @@ var HBN = &Policy{
 	Name: "hbn", Label: "HBN", Macro: "HBN", Donors: None, PaperTable: 1,
 	TwoStage: &TwoStage{Scores: hbnScores},
 	Design: Design{
-		Unit: "hbn", Keys: []string{KeyOrder}, OnPanels: hbnCoefficients,
+		Unit: "hbn", Keys: []string{KeyOrder, KeyPanels}, OnPanels: hbnCoefficients,
 		Seconds: func(int) float64 { return 2.2 },
 	},
 }
@@ -42,7 +42,12 @@ func hbnCoefficients(ctx context.Context, p Panels, random seed.Stream) ([][]flo
 	if err != nil {
 		return nil, err
 	}
-	masses, err := exante.Masses(ctx, prior, p.Candidates, p.Tasks, p.Draws, random)
+	of := exante.Masses
+	panels := p.Draws
+	if p.Even {
+		of, panels = exante.EvenMasses, p.fewer(min(p.Draws/4, max(p.Draws/32, 4*p.Draws/p.Tasks)))
+	}
+	masses, err := of(ctx, prior, p.Candidates, p.Tasks, panels, random)
 	p.normalize(masses, neyman.MeanVariance)
 	return [][]float64{masses}, err
 }

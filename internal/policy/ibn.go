@@ -14,7 +14,7 @@ var IBN = &Policy{
 		},
 	},
 	Design: Design{
-		Unit: "ibn", Keys: []string{KeyAlphas}, OnPanels: ibnCoefficients,
+		Unit: "ibn", Keys: []string{KeyAlphas, KeyPanels}, OnPanels: ibnCoefficients,
 		Seconds: func(tasks int) float64 { return 3.0 + 0.021*float64(tasks) },
 	},
 }

@@ -106,7 +106,7 @@ func (u *urns) count(panel int, events []uint64, one uint16) {
 // ibnMasses estimates the continuation masses B of IBN (paper, Eq. 20), for
 // each prior strength, ascending, and candidate, from one replicate of
 // prior-predictive panels.
-func ibnMasses(ctx context.Context, alphas []float64, cs exante.Candidates, tasks, panels int, random seed.Stream) ([][]float64, error) {
+func ibnMasses(ctx context.Context, alphas []float64, cs exante.Candidates, tasks, panels int, even bool, random seed.Stream) ([][]float64, error) {
 	masses := make([][]float64, len(alphas))
 	for a := range masses {
 		masses[a] = make([]float64, len(cs))
@@ -121,7 +121,7 @@ func ibnMasses(ctx context.Context, alphas []float64, cs exante.Candidates, task
 				return nil, err
 			}
 			u.setPrior(alpha)
-			u.addMasses(&panel, masses[a], alpha, cs)
+			u.addMasses(&panel, masses[a], alpha, cs, even)
 		}
 	}
 	for _, sums := range masses {
@@ -135,7 +135,11 @@ func ibnMasses(ctx context.Context, alphas []float64, cs exante.Candidates, task
 // ibnCoefficients estimates IBN's continuation coefficients C = B/(N·v̄) on one
 // replicate of panels (paper, Eq. 20), of every prior strength.
 func ibnCoefficients(ctx context.Context, p Panels, random seed.Stream) ([][]float64, error) {
-	all, err := ibnMasses(ctx, p.Alphas, p.Candidates, p.Tasks, p.Draws, random)
+	panels := p.Draws
+	if p.Even {
+		panels = p.fewer(panels / 32)
+	}
+	all, err := ibnMasses(ctx, p.Alphas, p.Candidates, p.Tasks, panels, p.Even, random)
 	for a, masses := range all {
 		p.normalize(masses, ibnMeanVariance(p.Alphas[a]))
 	}
@@ -151,8 +155,10 @@ func piecePanels(tasks, rollouts int) int {
 }
 
 // addMasses adds the value of every panel under the current prior to the sum of
-// each candidate.
-func (u *urns) addMasses(p *ibnPanel, sums []float64, alpha float64, cs exante.Candidates) {
+// each candidate. If even, it takes off what the value would be if rollouts could be
+// divided, (Σ √v)²/Σ L, and adds what that is on average: few panels are enough
+// then, since rounding is all that is left to chance.
+func (u *urns) addMasses(p *ibnPanel, sums []float64, alpha float64, cs exante.Candidates, even bool) {
 	above := make([]float64, u.panels*u.lanes) // [panel][j]: tasks with folded count > j
 	for m := 1; m <= u.rollouts; m++ {
 		which := cs.WithPilot(m)
@@ -160,7 +166,12 @@ func (u *urns) addMasses(p *ibnPanel, sums []float64, alpha float64, cs exante.C
 		for panel := range u.panels {
 			p.histogram(u.risesAt(panel, m), above[panel*u.lanes:], float64(u.tasks))
 			for _, k := range which {
-				sums[k] += p.worth * p.value(float64(u.tasks*(cs[k].Budget-m)))
+				total := float64(u.tasks * (cs[k].Budget - m))
+				value := p.value(total)
+				if even {
+					value -= (p.mass*p.mass - p.square) / total
+				}
+				sums[k] += p.worth * value
 			}
 		}
 	}
@@ -171,6 +182,8 @@ func (u *urns) addMasses(p *ibnPanel, sums []float64, alpha float64, cs exante.C
 type ibnPanel struct {
 	scores, roots []float64 // by folded count
 	worth         float64   // posterior variance over score
+	mass          float64   // Σ √score of the panel
+	square        float64   // expectation of its square
 	ladder        neyman.Ladder
 	tally         neyman.Tally
 	classes       neyman.Classes // for what the ladder does not reach
@@ -189,6 +202,23 @@ func (p *ibnPanel) prepare(alpha float64, m, tasks, longest int) {
 	p.ladder.Build(p.scores, p.scores, sweep.LadderReach(p.scores, tasks, longest))
 	p.tally = neyman.Tally{Counts: make([]float64, len(p.scores))}
 	p.tally.Weights = p.tally.Counts
+	p.square = expectedSquare(p.roots, alpha, m, tasks)
+}
+
+// expectedSquare is E[(Σ √score)²] over panels: tasks are independent, each with a
+// beta-binomial number of passes.
+func expectedSquare(roots []float64, alpha float64, m, tasks int) float64 {
+	var totals pilot.Totals
+	totals.BetaBinomial(m, alpha, alpha)
+	folded := totals.Folded()
+	mean, square := 0.0, 0.0
+	for j, root := range roots {
+		p := folded.Probability(j)
+		mean += p * root
+		square += p * root * root
+	}
+	n := float64(tasks)
+	return n*(n-1)*mean*mean + n*square
 }
 
 // histogram takes the panel one rollout further: above is updated by the rises
@@ -212,7 +242,7 @@ func (p *ibnPanel) histogram(rises []uint16, above []float64, tasks float64) {
 		mass += before * roots[j]
 		j++
 	}
-	p.tally.Top = j
+	p.tally.Top, p.mass = j, mass
 	p.tally.SetMass(mass, counts[0]*roots[0])
 }
 

@@ -21,7 +21,7 @@ func TestUrnValuesAreThoseOfTheAllocator(t *testing.T) {
 		for _, alpha := range []float64{0.01, 0.02, 0.25, 1} {
 			u.setPrior(alpha)
 			got, want := make([]float64, len(cs)), make([]float64, len(cs))
-			u.addMasses(&panel, got, alpha, cs)
+			u.addMasses(&panel, got, alpha, cs, false)
 			for k, c := range cs {
 				for p := range u.panels {
 					want[k] += valueByTask(t, ibnPosterior(alpha)(foldedOf(u, p, c.M), c.M), tasks*(c.Budget-c.M))

@@ -95,6 +95,7 @@ type Design struct {
 const (
 	KeyOrder  = "replay.quadrature_order"
 	KeyAlphas = "replay.ibn_alphas"
+	KeyPanels = "replay.panels"
 )
 
 // Panels is what estimates on panels of a prior are made of.
@@ -104,7 +105,14 @@ type Panels struct {
 	Draws      int       // panels
 	Order      int       // Gauss–Legendre nodes in each of ξ and δ
 	Alphas     []float64 // prior strengths, ascending
+
+	// Even panels are fewer, and as precise: what is known of the prior takes most of
+	// their noise away. Otherwise panels are independent, as the paper's are.
+	Even bool
 }
+
+// fewer is a number of even panels, of a replicate.
+func (p Panels) fewer(n int) int { return max(min(2, p.Draws), n) }
 
 // Batches is the number of groups of draws on a profile whose means are kept
 // apart, so that differences between candidates, which share their draws, have

@@ -8,8 +8,8 @@ package tsneyman
 const (
 	high     = unit
 	low      = unit * 2 / 5
-	few      = unit * 6 / 5
-	many     = 3 * unit
+	few      = unit
+	many     = 4 * unit
 	manyStep = 6
 	finest   = 40    // resolution, for the precision of depths
 	coarsest = -1060 // resolution, for their range

@@ -170,7 +170,7 @@ func (r *race) among(cell, part int) int32 {
 	high, low := r.table.windows[r.window].bounds(cell, part)
 	best, selected := math.Inf(1), int32(0)
 	for _, i := range r.tied {
-		p := r.posterior(i)
+		p := &r.table.rows[r.at[i]].posterior
 		depth := p.depthWithin(high, low, r.table.split(r.at[i], cell).flat[part], &r.random)
 		if depth < best || depth == best && i < selected {
 			best, selected = depth, i
@@ -184,7 +184,7 @@ func (r *race) beyond() int32 {
 	end := r.table.windows[r.window].depth[levels-1]
 	best, selected := math.Inf(1), int32(0)
 	for i := range r.at {
-		p := r.posterior(int32(i))
+		p := &r.table.rows[r.at[i]].posterior
 		depth := 0.0
 		for depth <= end {
 			depth = (p.logGain - logVariance(p.a, p.b, &r.random)) / math.Ln2
@@ -194,13 +194,4 @@ func (r *race) beyond() int32 {
 		}
 	}
 	return selected
-}
-
-// posterior is that of a task, without its logBeta.
-func (r *race) posterior(task int32) posterior {
-	row := &r.table.rows[r.at[task]]
-	return posterior{
-		a: r.table.alpha + float64(row.less), b: r.table.alpha + float64(row.n-row.less),
-		logGain: math.Log(float64(row.n) * float64(row.n+1)),
-	}
 }

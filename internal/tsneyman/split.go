@@ -23,54 +23,21 @@ func (s *split) part(point uint64) int {
 	return j
 }
 
-// split finds the split of a cell.
+// split finds the split of a cell. It holds until the next one is made.
 func (t *table) split(row int32, cell int) *split {
-	key := uint64(row)<<8 | uint64(cell)
-	mask := uint64(len(t.byCell) - 1)
-	at := hash(row, int32(cell), 0)
-	for ; ; at++ {
-		slot := t.byCell[at&mask]
-		if slot == 0 {
-			break
-		}
-		if slot>>splitBits == key {
-			return &t.splits[slot&(1<<splitBits-1)]
-		}
+	if i := t.rows[row].splits[cell]; i != 0 {
+		return &t.splits[i]
 	}
 	t.splits = append(t.splits, t.newSplit(row, cell))
-	number := uint64(len(t.splits) - 1)
-	t.byCell[at&mask] = key<<splitBits | number
-	if 2*len(t.splits) > len(t.byCell) {
-		t.spread()
-	}
-	return &t.splits[number]
-}
-
-// splitBits are the lower bits of a slot of byCell, which hold the number of a
-// split; above are row and cell, so that a look there is enough to know it.
-const splitBits = 20
-
-// spread doubles the slots of splits.
-func (t *table) spread() {
-	old := t.byCell
-	t.byCell = make([]uint64, 2*len(old))
-	mask := uint64(len(t.byCell) - 1)
-	for _, slot := range old {
-		if slot == 0 {
-			continue
-		}
-		at := hash(int32(slot>>(splitBits+8)), int32(slot>>splitBits&255), 0)
-		for t.byCell[at&mask] != 0 {
-			at++
-		}
-		t.byCell[at&mask] = slot
-	}
+	i := int32(len(t.splits) - 1)
+	t.rows[row].splits[cell] = i
+	return &t.splits[i]
 }
 
 func (t *table) newSplit(row int32, cell int) split {
 	r := &t.rows[row]
 	w := &t.windows[r.window]
-	p := newPosterior(t.alpha, r.n, r.less)
+	p := &r.posterior
 	var s split
 	depth := math.Inf(-1)
 	if cell > 0 {

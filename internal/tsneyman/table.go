@@ -4,7 +4,9 @@ package tsneyman
 // number of rollouts n and the smaller of passes and failures: p(1−p) has the
 // same law if passes and failures change places.
 type row struct {
-	mass    [levels]uint64    // hazard of each cell
+	mass [levels]uint64 // hazard of each cell
+	posterior
+	splits  [levels]int32     // of each cell; 0: not known yet
 	next    [2]int32          // rows after one more rollout, by what it adds to less; 0: not known yet
 	beside  [directions]int32 // rows of the state in the windows beside; 0: not known yet
 	n, less int32
@@ -17,15 +19,13 @@ type table struct {
 	alpha   float64
 	windows []window
 	places  map[place]int32
-	rows    []row // from 1
-	splits  []split
+	rows    []row   // from 1
+	splits  []split // from 1
 	byState index
-	byCell  []uint64 // splits by row and cell, see splitBits
 }
 
 // mostRows and mostSplits bound the table: above, it is emptied and fills again.
-// A row has 200 bytes, a split 64,
-// and both some 20 in the indexes.
+// A row has 312 bytes, and 20 in the index, a split 64.
 const mostRows, mostSplits = 1 << 17, 1 << 18
 
 func newTable(alpha float64) *table {
@@ -37,7 +37,7 @@ func newTable(alpha float64) *table {
 // empty forgets rows and splits, but not windows.
 func (t *table) empty() {
 	t.rows, t.splits = make([]row, 1, 1024), make([]split, 1, 1024)
-	t.byState, t.byCell = newIndex(), make([]uint64, 4096)
+	t.byState = newIndex()
 }
 
 // window is the number of a window.
@@ -63,11 +63,10 @@ func (t *table) row(window, n, less int32) int32 {
 			return i
 		}
 	}
-	r := row{n: n, less: less, window: window}
-	p := newPosterior(t.alpha, n, less)
+	r := row{n: n, less: less, window: window, posterior: newPosterior(t.alpha, n, less)}
 	above := uint64(0)
 	for l, depth := range t.windows[window].depth {
-		h := max(p.hazard(p.at(depth)), above)
+		h := max(r.hazard(r.at(depth)), above)
 		r.mass[l], above = h-above, h
 	}
 	t.rows = append(t.rows, r)

@@ -46,11 +46,11 @@ func (p *posterior) flatness(high, low density) float64 {
 	return 0
 }
 
-// depthWithin draws the depth of the score given that it is between two; p needs
-// no logBeta. It draws uniformly, by the root where scores are near their bound
-// and so dense by depth, by the depth elsewhere, and accepts with the density
-// over its bound. Flat is 256 times a lower bound of that (flatness), so that
-// the density is seldom needed; at 0, within draws.
+// depthWithin draws the depth of the score given that it is between two. It draws
+// uniformly, by the root where scores are near their bound and so dense by depth, by
+// the depth elsewhere, and accepts with the density over its bound. Flat is 256 times
+// a lower bound of that (flatness), so that the density is seldom needed; at 0, within
+// draws.
 func (p *posterior) depthWithin(high, low float64, flat uint8, random *seed.Stream) float64 {
 	if flat == 0 {
 		v := within(p.a, p.b, p.logit(low), p.logit(high), random)
@@ -78,11 +78,7 @@ func (p *posterior) depthWithin(high, low float64, flat uint8, random *seed.Stre
 }
 
 // accept is the test that flat could not decide; u is the number it was tried with.
-func (p posterior) accept(depth, high, low float64, byRoot bool, u float64) bool {
-	la, _ := math.Lgamma(p.a)
-	lb, _ := math.Lgamma(p.b)
-	lab, _ := math.Lgamma(p.a + p.b)
-	p.logBeta = la + lb - lab
+func (p *posterior) accept(depth, high, low float64, byRoot bool, u float64) bool {
 	d := p.at(depth)
 	return u*p.bound(p.at(high), p.at(low)) < d.by(byRoot)
 }

@@ -104,7 +104,7 @@ type Envelope struct {
 	Best       Search
 	HBN        Mean
 	Candidates []Search // at the budget
-	Ties       []Search // other finalists that are no worse beyond noise
+	Ties       []Search // other candidates that are no worse beyond noise
 }
 
 // Delta is TS-Neyman's mean MSE less HBN's, with its Monte Carlo error.
@@ -132,8 +132,7 @@ func Envelopes(designs Schedules, ratios []Ratio, search []Search) (all []Envelo
 			continue
 		}
 		for _, s := range e.Candidates {
-			loss, noise := s.MSE-e.Best.MSE, math.Hypot(s.MSESE, e.Best.MSESE)
-			if s.Finalist && !s.Selected && loss <= agreement.Sigmas*noise {
+			if !s.Selected && s.Excess <= agreement.Sigmas*s.ExcessSE {
 				e.Ties = append(e.Ties, s)
 			}
 		}

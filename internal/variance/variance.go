@@ -157,4 +157,9 @@ type Search struct {
 	Draws    int32   `parquet:"draws"`    // trajectories of each profile
 	Finalist bool    `parquet:"finalist"` // it ran all trajectories
 	Selected bool    `parquet:"selected"` // least MSE of the finalists at its budget
+
+	// By how much the mean is above that of the selected candidate, as the race or
+	// the exhaustive search tells: after a race, by a curve through the candidates.
+	Excess   float64 `parquet:"excess"`
+	ExcessSE float64 `parquet:"excess_se"`
 }

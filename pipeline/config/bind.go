@@ -101,6 +101,7 @@ const smallest = math.SmallestNonzeroFloat64 // the range begins after 0
 func bindReplay(r *Replay, t *table) {
 	t.integer("draws", &r.Draws, 2, 1<<24) // a standard error needs two
 	t.integer("replicates", &r.Replicates, 2, 4096)
+	t.choice("panels", &r.Panels, PanelsEven, PanelsIndependent)
 	t.integer("quadrature_order", &r.QuadratureOrder, 1, 64)
 	t.numbers("ibn_alphas", &r.IBNAlphas, 1e-6, 1000)
 	t.integer("resamples", &r.Resamples, 2, 1<<20)

@@ -90,6 +90,7 @@ type Sampling struct {
 type Replay struct {
 	Draws           int       // panels of a design replicate; pilot vectors of a replay
 	Replicates      int       // independent replicates of a design
+	Panels          string    // how those of a replicate are drawn, PanelsEven or PanelsIndependent
 	QuadratureOrder int       // Gauss–Legendre nodes in each of ξ and δ
 	IBNAlphas       []float64 // candidate prior strengths of IBN, ascending and unique
 	Resamples       int       // profiles redrawn from each, for the error that comes from their rollouts
@@ -104,6 +105,12 @@ type CaseStudy struct {
 	Budget      int    // rollouts per task of the sampling distributions
 	Repetitions int    // evaluations simulated, rollout by rollout, of each policy
 }
+
+// Panels of a design.
+const (
+	PanelsEven        = "even"        // few, less what is known of the prior
+	PanelsIndependent = "independent" // all draws, independently
+)
 
 // Searches of TS-Neyman.
 const (

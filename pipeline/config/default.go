@@ -8,12 +8,12 @@ func Default() *Config {
 		Models:     defaultModels(),
 		Sampling:   Sampling{Temperature: 0.6, TopP: 0.95, TopK: 0, MaxTokens: 16384, ContextTokens: 32768},
 		Replay: Replay{
-			Draws: 8192, Replicates: 8, QuadratureOrder: 16, IBNAlphas: defaultAlphas(),
+			Draws: 8192, Replicates: 8, Panels: PanelsEven, QuadratureOrder: 16, IBNAlphas: defaultAlphas(),
 			Resamples: 128, ResampleDraws: 64,
 			CaseStudy: CaseStudy{Profile: "aime24__model=qwen3_5_4b", Budget: 32, Repetitions: 200_000},
 			TSNeyman: TSNeyman{
 				Search: SearchRacing, Alphas: defaultAlphas(), WarmStarts: []int{2, 5, 10},
-				Draws: 8192, RaceDraws: 12, FinalDraws: 500, Finalists: 1,
+				Draws: 8192, RaceDraws: 8, FinalDraws: 64, Finalists: 1,
 			},
 		},
 		Systems:  Systems{Engine: EngineSimulated, Replicas: 8, Window: 32, Protocol: ProtocolPaper, Lengths: LengthsNatural, MeasuredRepeats: []int{}, ScoredRepeats: []int{}},

@@ -119,6 +119,7 @@ func replaySettings(cfg *config.Config) replay.Settings {
 		Budgets:         cfg.Experiment.Budgets,
 		Draws:           cfg.Replay.Draws,
 		Replicates:      cfg.Replay.Replicates,
+		EvenPanels:      cfg.Replay.Panels == config.PanelsEven,
 		QuadratureOrder: cfg.Replay.QuadratureOrder,
 		Alphas:          cfg.Replay.IBNAlphas,
 		Resamples:       cfg.Replay.Resamples,

@@ -31,7 +31,15 @@ func (b *builder) tsCost(pairs []pair.Pair, task tsTask) float64 {
 	for _, p := range pairs {
 		tasks += p.N()
 	}
-	steps := float64(tasks*b.Budgets[len(b.Budgets)-1]) * float64(len(task.warmStarts)*task.draws)
+	steps := 0.0
+	for _, warm := range task.warmStarts {
+		trajectories := 0
+		spans := task.spans(warm)
+		for k := len(spans) - 1; k >= 0; k-- { // those of a larger budget pass by the smaller
+			steps += float64(tasks * spans[k].budget * (spans[k].draws - trajectories))
+			trajectories = spans[k].draws
+		}
+	}
 	return tsStepSeconds * steps
 }
 

@@ -89,7 +89,7 @@ func (b *builder) panelsUnit(p *policy.Policy, tasks, replicate int) dag.Unit {
 	random := b.seeded(&u).Stream()
 	u.Run = func(ctx context.Context, job *dag.Job) error {
 		estimates, err := d.OnPanels(ctx, policy.Panels{
-			Candidates: cs, Tasks: tasks, Draws: b.Draws, Order: b.QuadratureOrder, Alphas: b.Alphas,
+			Candidates: cs, Tasks: tasks, Draws: b.Draws, Order: b.QuadratureOrder, Alphas: b.Alphas, Even: b.EvenPanels,
 		}, random)
 		if err != nil {
 			return err

@@ -28,6 +28,7 @@ type Settings struct {
 	Budgets         []int     // average rollouts per task, each at least 2, ascending
 	Draws           int       // panels of a design replicate and pilot vectors of a replay
 	Replicates      int       // independent replicates of HBN's and IBN's designs
+	EvenPanels      bool      // fewer panels than Draws, as precise: see policy.Panels
 	QuadratureOrder int       // Gauss–Legendre nodes in each of ξ and δ
 	Alphas          []float64 // IBN's prior strengths, ascending
 	Resamples       int       // profiles redrawn from each, at least 2
@@ -52,7 +53,7 @@ const (
 	name = "replay"
 
 	// version is raised when the same inputs give other numbers, or other columns.
-	version = 2
+	version = 3
 )
 
 // mostTasks bounds a profile, so that a count of its tasks fits the 16 bits

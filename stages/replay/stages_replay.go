@@ -32,20 +32,28 @@ type stagesReplay struct {
 	prefix []int // passes of a pilot, by task
 }
 
-// Where donors are drawn anew, a replay has so many draws of them and an eighth of
-// the draws of other replays.
+// Policies in stages are replayed on a fraction of the draws of others, which leaves
+// their means good to a fiftieth of a percentage point. Where donors are drawn anew, a
+// replay has so many draws of them and a smaller fraction.
 const (
-	donorDraws = 32
-	fewerDraws = 8
+	donorDraws     = 32
+	stagesFraction = 4
+	donorsFraction = 8
 )
+
+// drawsOf is how many of the draws a replay with these donors takes, and how many times
+// the donors are drawn.
+func drawsOf(known *policy.Donors, all int) (draws, clusters int) {
+	if known.Rollouts == 0 {
+		return max(1, all/stagesFraction), 1
+	}
+	draws = max(1, all/donorsFraction)
+	return draws, min(donorDraws, max(1, draws/2))
+}
 
 // replay takes all draws: the runs then have the ratios and the differences to HBN's.
 func (s *stagesReplay) replay(ctx context.Context, draws int, pilots seed.Stream) error {
-	clusters := 1
-	if s.known.Rollouts > 0 {
-		draws = max(1, draws/fewerDraws)
-		clusters = min(donorDraws, max(1, draws/2))
-	}
+	draws, clusters := drawsOf(s.known, draws)
 	longest := 0
 	for _, d := range s.hbn {
 		longest = max(longest, int(d.Budget)-1)

@@ -58,9 +58,8 @@ func (b *builder) stagesUnit(known *policy.Donors, of pair.Pair) dag.Unit {
 	id := stagesID(known, of)
 	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyDraws, keyOrder))
 	u.Cost = b.ofDraws(stagesSeconds) * float64(of.N()) / 100
-	if known.Rollouts > 0 {
-		u.Cost /= fewerDraws
-	}
+	draws, _ := drawsOf(known, b.Draws)
+	u.Cost *= float64(draws) / float64(b.Draws)
 	u.Outputs = append(u.Outputs, stagesDifferences(known, of))
 	u.Needs = []dag.Ref{designsRef}
 	b.feed(&u, known, of)

@@ -2,18 +2,25 @@ package replay
 
 import (
 	"context"
-	"math"
 
-	"speceval/internal/exante"
+	"speceval/internal/controlvariate"
 	"speceval/internal/seed"
 	"speceval/internal/tsneyman"
 )
 
-// tsCounts are where the trajectories of one candidate on one profile stand at
-// one budget: the rollouts and successes of every task, [trajectory][task].
-type tsCounts struct {
-	tasks               int
-	rollouts, successes []int32
+// tsSpan is how many trajectories of a candidate are looked at, at a budget. At a
+// smaller budget there are as many more: the error of its mean is as large, and
+// so is the time.
+type tsSpan struct{ budget, draws int }
+
+// tsSpans are those of budgets in rising order, draws trajectories at the last.
+// Budgets below the warm start are left out.
+func tsSpans(budgets []int, warm, draws int) []tsSpan {
+	var spans []tsSpan
+	for _, b := range feasible(budgets, warm) {
+		spans = append(spans, tsSpan{b, draws * budgets[len(budgets)-1] / b})
+	}
+	return spans
 }
 
 // tsStreams are the sources of randomness of the trajectories on a profile. All
@@ -21,98 +28,62 @@ type tsCounts struct {
 // trajectory whatever led to it.
 type tsStreams struct{ outcomes, choices seed.Stream }
 
-// tsRun runs trajectories first, first + 1, … of one warm start on a profile, and
-// returns their counts at each of the budgets, in rising order and none below
-// the warm start.
-func tsRun(ctx context.Context, sampler *tsneyman.Sampler, probabilities []float64, warm int, budgets []int, first, draws int, streams tsStreams) ([]tsCounts, error) {
+// tsErrors are the squared errors of trajectories at a budget, relative to the
+// MSE of Uniform: as they are, and less a control variate.
+type tsErrors struct{ raw, controlled []float64 }
+
+// tsCandidate runs trajectories of one prior strength.
+type tsCandidate struct {
+	sampler *tsneyman.Sampler
+	states  *controlvariate.States
+}
+
+// errors runs trajectories first, first + 1, … of one warm start on a profile, and
+// returns their errors of each span, in rising order of budgets and, so, falling
+// order of trajectories.
+func (c tsCandidate) errors(ctx context.Context, probabilities []float64, warm int, spans []tsSpan, first int, streams tsStreams) ([]tsErrors, error) {
 	tasks := len(probabilities)
-	counts := make([]tsCounts, len(budgets))
-	for k := range counts {
-		counts[k] = tsCounts{tasks, make([]int32, 0, draws*tasks), make([]int32, 0, draws*tasks)}
+	rollouts := make([][]int32, len(spans))
+	for k, s := range spans {
+		rollouts[k] = make([]int32, 0, s.draws*tasks)
 	}
 	outcomes := tsneyman.NewOutcomes(probabilities)
-	for t := first; t < first+draws; t++ {
+	begin := func(t int) { outcomes.Begin(streams.outcomes.At(uint64(first + t))) }
+	for t := range spans[0].draws {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		outcomes.Begin(streams.outcomes.At(uint64(t)))
-		sampler.Begin(outcomes, warm, streams.choices.At(uint64(t)))
-		for k, b := range budgets {
-			sampler.Advance(tasks * b)
-			counts[k].rollouts = append(counts[k].rollouts, sampler.Rollouts()...)
-			counts[k].successes = append(counts[k].successes, sampler.Successes()...)
+		begin(t)
+		c.sampler.Begin(outcomes, warm, streams.choices.At(uint64(first+t)))
+		for k, s := range spans {
+			if t >= s.draws {
+				break
+			}
+			c.sampler.Advance(tasks * s.budget)
+			rollouts[k] = append(rollouts[k], c.sampler.Rollouts()...)
 		}
 	}
-	return counts, nil
+	all := make([]tsErrors, len(spans))
+	for k, s := range spans {
+		raw, controlled := c.states.Squares(controlvariate.Trajectories{
+			P: probabilities, Warm: warm, Rollouts: rollouts[k], Begin: begin, Pass: outcomes.Pass,
+		})
+		uniform := uniformMSE(probabilities, s.budget)
+		for t := range raw {
+			raw[t] /= uniform
+			controlled[t] /= uniform
+		}
+		all[k] = tsErrors{raw, controlled}
+	}
+	return all, nil
 }
 
-// tsError is an estimated MSE, relative to Uniform's, with its standard error.
-type tsError struct{ value, se float64 }
-
-// mse estimates the MSE of the sequential estimate at a budget from its
-// trajectories, relative to Uniform's: plainly, and with a control variate.
-//
-// The error of a trajectory is e = Σ d/(N n) over the tasks, with d = S − n p. The
-// error with other denominators, Z = Σ d/(N ñ), is a martingale's end whatever
-// the policy, if the ñ are fixed beforehand: its mean square is that of
-// A = Σ n p(1−p)/(N ñ)². So e² − (Z² − A) has the mean of e², and far less
-// variance where ñ is close to n. Here ñ is the mean n over the trajectories of
-// the other half, which are independent.
-func (c tsCounts) mse(probabilities []float64, budget int) (controlled, raw tsError) {
-	uniform := 0.0
+// uniformMSE is the mean squared error of Uniform.
+func uniformMSE(probabilities []float64, budget int) float64 {
+	sum := 0.0
 	for _, p := range probabilities {
-		uniform += p * (1 - p)
+		sum += p * (1 - p)
 	}
-	tasks := float64(c.tasks)
-	uniform /= tasks * tasks * float64(budget)
-	typical := [2][]float64{c.typical(0), c.typical(1)}
-	draws := len(c.rollouts) / c.tasks
-	squares, differences := make([]float64, draws), make([]float64, draws)
-	for t := range draws {
-		others := typical[1-t%2]
-		var e, z, a float64
-		for i, p := range probabilities {
-			n := float64(c.rollouts[t*c.tasks+i])
-			d := (float64(c.successes[t*c.tasks+i]) - n*p) / tasks
-			e += d / n
-			z += d / others[i]
-			a += n * p * (1 - p) / (tasks * tasks * others[i] * others[i])
-		}
-		squares[t] = e * e / uniform
-		differences[t] = squares[t] - (z*z-a)/uniform
-	}
-	return meanError(differences), meanError(squares)
-}
-
-// typical is the mean number of rollouts of each task over the trajectories of
-// one half: those of even or of odd number.
-func (c tsCounts) typical(half int) []float64 {
-	mean := make([]float64, c.tasks)
-	draws := 0.0
-	for t := half; t < len(c.rollouts)/c.tasks; t += 2 {
-		draws++
-		for i := range mean {
-			mean[i] += float64(c.rollouts[t*c.tasks+i])
-		}
-	}
-	for i := range mean {
-		mean[i] /= draws
-	}
-	return mean
-}
-
-func meanError(xs []float64) tsError {
-	mean, se := exante.MeanAndError(xs)
-	return tsError{mean, se}
-}
-
-// tsMean is the mean over profiles of independent estimates.
-func tsMean(all []tsError) tsError {
-	var sum, squares float64
-	for _, e := range all {
-		sum += e.value
-		squares += e.se * e.se
-	}
-	n := float64(len(all))
-	return tsError{sum / n, math.Sqrt(squares) / n}
+	tasks := float64(len(probabilities))
+	return sum / (tasks * tasks * float64(budget))
 }

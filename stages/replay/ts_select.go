@@ -2,107 +2,112 @@ package replay
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"speceval/internal/policy"
 	"speceval/internal/variance"
 )
 
-// tsMeans are the means over profiles of every candidate at every budget, by
-// budget, prior strength and warm start.
-func tsMeans(rows []tsRow) []variance.Search {
-	type place struct {
-		budget int32
-		tsFinalist
-	}
-	type group struct {
-		mse, raw []tsError
-		draws    int32
-	}
-	groups := map[place]*group{}
-	var places []place
-	for _, r := range rows {
-		at := place{r.Budget, tsFinalist{r.Alpha, r.M0}}
-		g := groups[at]
-		if g == nil {
-			g = &group{draws: r.Draws}
-			groups[at], places = g, append(places, at)
-		}
-		g.mse = append(g.mse, tsError{r.MSE, r.MSESE})
-		g.raw = append(g.raw, tsError{r.Raw, r.RawSE})
-	}
-	slices.SortFunc(places, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.budget, b.budget), cmp.Compare(a.Alpha, b.Alpha), cmp.Compare(a.M0, b.M0))
-	})
-	var means []variance.Search
-	for _, at := range places {
-		g := groups[at]
-		mse, raw := tsMean(g.mse), tsMean(g.raw)
-		means = append(means, variance.Search{
-			Budget: at.budget, Alpha: at.Alpha, M0: at.M0,
-			MSE: mse.value, MSESE: mse.se, Raw: raw.value, RawSE: raw.se, Draws: g.draws,
-		})
-	}
-	return means
+// tsSearch is what the trajectories of all candidates say.
+type tsSearch struct {
+	profiles map[tsCandidateAt][]tsProfile
+	order    []tsCandidateAt
 }
 
-// tsBest are the candidates that are among the best of some budget, so many of
-// each, by prior strength and warm start.
-func tsBest(means []variance.Search, each int) []tsFinalist {
-	var best []tsFinalist
-	for start := 0; start < len(means); {
-		end := start
-		for end < len(means) && means[end].Budget == means[start].Budget {
-			end++
-		}
-		ranked := slices.Clone(means[start:end])
-		slices.SortStableFunc(ranked, func(a, b variance.Search) int { return cmp.Compare(a.MSE, b.MSE) })
-		for _, m := range ranked[:min(each, len(ranked))] {
-			if f := (tsFinalist{m.Alpha, m.M0}); !slices.Contains(best, f) {
-				best = append(best, f)
-			}
-		}
-		start = end
-	}
-	slices.SortFunc(best, func(a, b tsFinalist) int {
-		return cmp.Or(cmp.Compare(a.Alpha, b.Alpha), cmp.Compare(a.M0, b.M0))
-	})
-	return best
+func newSearch(rows []tsRow) tsSearch {
+	s := tsSearch{profiles: tsProfiles(rows)}
+	s.order = slices.SortedFunc(maps.Keys(s.profiles), tsCandidateAt.compare)
+	return s
 }
 
-// tsSelect sums up a search: every candidate as first found out, or for finalists
+// atBudgets splits the candidates by budget.
+func (s tsSearch) atBudgets() [][]tsCandidateAt {
+	var groups [][]tsCandidateAt
+	for _, c := range s.order {
+		if n := len(groups); n == 0 || groups[n-1][0].Budget != c.Budget {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], c)
+	}
+	return groups
+}
+
+// finalists are the best candidates of every budget, so many of each.
+func (s tsSearch) finalists(each int) []tsCandidateAt {
+	var all []tsCandidateAt
+	for _, group := range s.atBudgets() {
+		best := s.rank(group, smooth).best(each)
+		slices.SortFunc(best, tsCandidateAt.compare)
+		all = append(all, best...)
+	}
+	return all
+}
+
+// found is what is known of a candidate.
+func (s tsSearch) found(c tsCandidateAt) variance.Search {
+	profiles := s.profiles[c]
+	mse := tsMean(profiles, func(p tsProfile) tsError { return p.mse })
+	raw := tsMean(profiles, func(p tsProfile) tsError { return p.raw })
+	return variance.Search{
+		Budget: c.Budget, Alpha: c.Alpha, M0: c.M0,
+		MSE: mse.value, MSESE: mse.se, Raw: raw.value, RawSE: raw.se, Draws: profiles[0].draws,
+	}
+}
+
+// selectTS sums up a search: every candidate as first found out, or for finalists
 // as last, and of each budget the finalist with the least mean, with its ratios
-// on the profiles. A tie goes to the smaller prior strength and warm start.
-func tsSelect(first, last []tsRow) (search []variance.Search, ratios []variance.Ratio) {
-	type place struct {
-		budget int32
-		tsFinalist
-	}
-	final := map[place]variance.Search{}
-	best := map[int32]variance.Search{}
-	for _, m := range tsMeans(last) {
-		m.Finalist = true
-		final[place{m.Budget, tsFinalist{m.Alpha, m.M0}}] = m
-		if top, ok := best[m.Budget]; !ok || m.MSE < top.MSE {
-			best[m.Budget] = m
+// on the profiles. By how much the others are worse is of the first trajectories,
+// which all of them have. A tie goes to the smaller prior strength and warm start.
+func selectTS(first, last tsSearch, using smoothing) (search []variance.Search, ratios []variance.Ratio) {
+	for _, group := range first.atBudgets() {
+		var rows []variance.Search
+		selected := -1
+		for k, c := range group {
+			row := first.found(c)
+			if last.profiles[c] != nil {
+				row = last.found(c)
+				row.Finalist = true
+				if selected < 0 || row.MSE < rows[selected].MSE {
+					selected = k
+				}
+			}
+			rows = append(rows, row)
 		}
-	}
-	for _, m := range tsMeans(first) {
-		if f, ok := final[place{m.Budget, tsFinalist{m.Alpha, m.M0}}]; ok {
-			m = f
+		rows[selected].Selected = true
+		ranking := first.rank(group, using)
+		for k := range rows {
+			excess := ranking.excess(k, selected)
+			rows[k].Excess, rows[k].ExcessSE = excess.value, excess.se
 		}
-		top := best[m.Budget]
-		m.Selected = m.Alpha == top.Alpha && m.M0 == top.M0
-		search = append(search, m)
-	}
-	for _, r := range last {
-		if top := best[r.Budget]; r.Alpha == top.Alpha && r.M0 == top.M0 {
-			ratios = append(ratios, variance.Ratio{
-				Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget,
-				Policy: policy.TS.Name, Donors: policy.TS.Donors.Name, Alpha: &r.Alpha, M: &r.M0,
-				VarianceRatio: r.MSE, RatioSE: r.MSESE, Draws: r.Draws,
-			})
-		}
+		search = append(search, rows...)
+		ratios = append(ratios, last.ratios(group[selected])...)
 	}
 	return search, ratios
+}
+
+// ratios are those of a candidate on the profiles.
+func (s tsSearch) ratios(c tsCandidateAt) (ratios []variance.Ratio) {
+	for _, p := range s.profiles[c] {
+		ratios = append(ratios, variance.Ratio{
+			Benchmark: p.benchmark, Model: p.model, NTasks: p.tasks, Budget: c.Budget,
+			Policy: policy.TS.Name, Donors: policy.TS.Donors.Name, Alpha: &c.Alpha, M: &c.M0,
+			VarianceRatio: p.mse.value, RatioSE: p.mse.se, Draws: p.draws,
+		})
+	}
+	return ratios
+}
+
+// best are the candidates with the least means.
+func (r tsRanking) best(each int) []tsCandidateAt {
+	order := make([]int, len(r.candidates))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.mean(a), r.mean(b)) })
+	var best []tsCandidateAt
+	for _, k := range order[:min(each, len(order))] {
+		best = append(best, r.candidates[k])
+	}
+	return best
 }

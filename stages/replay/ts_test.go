@@ -5,62 +5,56 @@ import (
 	"slices"
 	"testing"
 
+	"speceval/internal/controlvariate"
+	"speceval/internal/exante"
 	"speceval/internal/policy"
 	"speceval/internal/seed"
 	"speceval/internal/tsneyman"
 )
 
 // trajectories runs a candidate of TS-Neyman on made-up probabilities.
-func trajectories(t *testing.T, alpha float64, ps []float64, warm int, budgets []int, first, draws int) []tsCounts {
+func trajectories(t *testing.T, alpha float64, ps []float64, warm int, spans []tsSpan, first int) []tsErrors {
 	t.Helper()
 	at := seed.Root(7)
 	streams := tsStreams{at.Child("outcomes").Stream(), at.Child("choices").Stream()}
-	counts, err := tsRun(t.Context(), tsneyman.NewSampler(alpha), ps, warm, budgets, first, draws, streams)
+	candidate := tsCandidate{tsneyman.NewSampler(alpha), controlvariate.NewStates(alpha)}
+	errors, err := candidate.errors(t.Context(), ps, warm, spans, first, streams)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return counts
+	return errors
 }
 
 var mixed = []float64{0, 0.02, 0.3, 0.5, 0.9, 1, 0.7, 0.99}
 
-func TestTrajectoriesSpendTheBudgetAndGoOnFromOneToTheNext(t *testing.T) {
-	budgets := []int{3, 8, 20}
-	counts := trajectories(t, 0.1, mixed, 2, budgets, 0, 6)
-	for k, b := range budgets {
-		for trajectory := range 6 {
-			total := int32(0)
-			for i, p := range mixed {
-				at := trajectory*len(mixed) + i
-				n, s := counts[k].rollouts[at], counts[k].successes[at]
-				total += n
-				if n < 2 || s < 0 || s > n || p == 0 && s != 0 || p == 1 && s != n {
-					t.Errorf("b = %d: task %d with p = %g passed %d of %d", b, i, p, s, n)
-				}
-				if k > 0 && (n < counts[k-1].rollouts[at] || s < counts[k-1].successes[at]) {
-					t.Errorf("b = %d: task %d has fewer rollouts than before", b, i)
-				}
-			}
-			if total != int32(b*len(mixed)) {
-				t.Errorf("b = %d: %d rollouts", b, total)
-			}
-		}
+func TestSmallerBudgetsHaveMoreTrajectories(t *testing.T) {
+	if got, want := tsSpans([]int{8, 16, 64}, 10, 6), []tsSpan{{16, 24}, {64, 6}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
-	if later := trajectories(t, 0.1, mixed, 2, budgets, 4, 2); !slices.Equal(later[2].rollouts, counts[2].rollouts[4*len(mixed):]) {
+	got := trajectories(t, 0.1, mixed, 2, []tsSpan{{3, 6}, {8, 4}}, 0)
+	if len(got[0].raw) != 6 || len(got[1].controlled) != 4 {
+		t.Errorf("%d and %d errors, want 6 and 4", len(got[0].raw), len(got[1].controlled))
+	}
+	alone := trajectories(t, 0.1, mixed, 2, []tsSpan{{8, 4}}, 0)
+	if !slices.Equal(alone[0].raw, got[1].raw) {
+		t.Error("a trajectory depends on the budgets at which it is looked at")
+	}
+	if later := trajectories(t, 0.1, mixed, 2, []tsSpan{{3, 2}}, 4); !slices.Equal(later[0].raw, got[0].raw[4:]) {
 		t.Error("trajectory 4 depends on those before it")
 	}
 }
 
-// TestUniformCountsHaveUniformError gives every task the same rollouts: the
-// control variate is then the error itself, and leaves its exact mean.
-func TestUniformCountsHaveUniformError(t *testing.T) {
-	counts := trajectories(t, 0.1, mixed, 5, []int{5}, 0, 400)[0]
-	controlled, raw := counts.mse(mixed, 5)
-	if math.Abs(controlled.value-1) > 1e-12 || controlled.se > 1e-12 {
-		t.Errorf("the MSE is %v ± %v of Uniform's, want it exactly", controlled.value, controlled.se)
+// TestAllAtTheWarmStartAreUniform has no budget beyond the warm start: the control
+// variate is then the error itself, and leaves its exact mean.
+func TestAllAtTheWarmStartAreUniform(t *testing.T) {
+	e := trajectories(t, 0.1, mixed, 5, []tsSpan{{5, 400}}, 0)[0]
+	for _, x := range e.controlled {
+		if math.Abs(x-1) > 1e-12 {
+			t.Fatalf("the MSE is %v of Uniform's, want it exactly", x)
+		}
 	}
-	if math.Abs(raw.value-1) > 4*raw.se || raw.se == 0 {
-		t.Errorf("the plain estimate is %v ± %v, want 1", raw.value, raw.se)
+	if mean, se := exante.MeanAndError(e.raw); math.Abs(mean-1) > 4*se || se == 0 {
+		t.Errorf("the plain estimate is %v ± %v, want 1", mean, se)
 	}
 }
 
@@ -68,34 +62,15 @@ func TestUniformCountsHaveUniformError(t *testing.T) {
 // agree within 4 standard errors of their difference, and the controlled one has
 // much less noise.
 func TestTheControlVariateHasMeanZero(t *testing.T) {
-	for k, counts := range trajectories(t, 0.07, mixed, 2, []int{4, 16}, 0, 6000) {
-		budget := []int{4, 16}[k]
-		controlled, raw := counts.mse(mixed, budget)
-		if d := controlled.value - raw.value; math.Abs(d) > 4*raw.se {
-			t.Errorf("b = %d: %v with the control variate, %v ± %v without", budget, controlled.value, raw.value, raw.se)
+	for k, e := range trajectories(t, 0.07, mixed, 2, []tsSpan{{4, 6000}, {16, 6000}}, 0) {
+		controlled, after := exante.MeanAndError(e.controlled)
+		raw, before := exante.MeanAndError(e.raw)
+		if d := controlled - raw; math.Abs(d) > 4*before {
+			t.Errorf("span %d: %v with the control variate, %v ± %v without", k, controlled, raw, before)
 		}
-		if controlled.se > 0.75*raw.se {
-			t.Errorf("b = %d: standard error %v with the control variate, %v without", budget, controlled.se, raw.se)
+		if most := []float64{0.5, 0.4}[k]; after > most*before {
+			t.Errorf("span %d: standard error %v with the control variate, %v without", k, after, before)
 		}
-	}
-}
-
-// TestDenominatorsComeFromTheOtherHalf has two trajectories on two tasks: each is
-// held against a martingale with the rollouts of the other, by hand.
-func TestDenominatorsComeFromTheOtherHalf(t *testing.T) {
-	ps := []float64{0.5, 0.2}
-	c := tsCounts{2, []int32{2, 6, 4, 4}, []int32{2, 1, 1, 2}}
-	uniform := (0.25 + 0.16) / (4 * 4)
-	by := func(n, d, other [2]float64) float64 {
-		e := (d[0]/n[0] + d[1]/n[1]) / 2
-		z := (d[0]/other[0] + d[1]/other[1]) / 2
-		a := (n[0]*0.25/(other[0]*other[0]) + n[1]*0.16/(other[1]*other[1])) / 4
-		return (e*e - (z*z - a)) / uniform
-	}
-	first, second := [2]float64{2, 6}, [2]float64{4, 4}
-	want := (by(first, [2]float64{1, -0.2}, second) + by(second, [2]float64{-1, 1.2}, first)) / 2
-	if got, _ := c.mse(ps, 4); math.Abs(got.value-want) > 1e-12 {
-		t.Errorf("%v, want %v", got.value, want)
 	}
 }
 
@@ -105,39 +80,67 @@ func TestAWarmStartMaySpendTheWholeBudget(t *testing.T) {
 	}
 }
 
-func tsRows(budget int32, alpha float64, m0 int32, draws int32, values ...float64) []tsRow {
+func TestBatchesAddUpToTheWhole(t *testing.T) {
+	e := tsErrors{}
+	random := seed.Root(3).Stream()
+	for range 21 {
+		e.raw = append(e.raw, random.Float64())
+		e.controlled = append(e.controlled, 1+random.Float64())
+	}
+	rows := batched(tsRow{Benchmark: "a"}, e)
+	if len(rows) != tsBatches {
+		t.Fatalf("%d batches", len(rows))
+	}
+	p := ofBatches(rows)
+	for _, c := range []struct {
+		got tsError
+		of  []float64
+	}{{p.mse, e.controlled}, {p.raw, e.raw}} {
+		if mean, se := exante.MeanAndError(c.of); math.Abs(c.got.value-mean) > 1e-12 || math.Abs(c.got.se-se) > 1e-9 {
+			t.Errorf("%v, want %v ± %v", c.got, mean, se)
+		}
+	}
+	if p.draws != 21 {
+		t.Errorf("%d draws", p.draws)
+	}
+}
+
+// candidateRows are two batches a profile, value ± spread.
+func candidateRows(budget int32, alpha float64, m0, draws int32, values ...float64) []tsRow {
 	var rows []tsRow
 	for i, v := range values {
-		rows = append(rows, tsRow{Benchmark: string(rune('a' + i)), Model: "m", NTasks: 10, Budget: budget,
-			Alpha: alpha, M0: m0, MSE: v, MSESE: 0.03, Raw: v + 0.1, RawSE: 0.06, Draws: draws})
+		for batch, d := range []float64{-0.03, 0.03} {
+			x := v + d
+			rows = append(rows, tsRow{Benchmark: string(rune('a' + i)), Model: "m", NTasks: 10, Budget: budget, Alpha: alpha, M0: m0,
+				Batch: int32(batch), MSE: x, Squares: x * x, Raw: x + 0.1, RawSquares: (x + 0.1) * (x + 0.1), Draws: draws / 2})
+		}
 	}
 	return rows
 }
 
 func TestTheRaceSendsOnTheBestOfEachBudget(t *testing.T) {
-	rows := slices.Concat(
-		tsRows(8, 0.1, 2, 4, 0.9, 0.8), tsRows(8, 0.2, 2, 4, 0.7, 0.8), tsRows(8, 0.3, 2, 4, 0.99, 0.9),
-		tsRows(16, 0.1, 2, 4, 0.5, 0.6), tsRows(16, 0.2, 2, 4, 0.7, 0.8), tsRows(16, 0.3, 5, 4, 0.6, 0.6))
-	for each, want := range map[int][]tsFinalist{
-		1: {{0.1, 2}, {0.2, 2}},
-		2: {{0.1, 2}, {0.2, 2}, {0.3, 5}},
-		9: {{0.1, 2}, {0.2, 2}, {0.3, 2}, {0.3, 5}},
+	search := newSearch(slices.Concat(
+		candidateRows(8, 0.1, 2, 4, 0.9, 0.8), candidateRows(8, 0.2, 2, 4, 0.7, 0.8), candidateRows(8, 0.3, 2, 4, 0.99, 0.9),
+		candidateRows(16, 0.1, 2, 4, 0.5, 0.6), candidateRows(16, 0.2, 2, 4, 0.7, 0.8), candidateRows(16, 0.3, 5, 4, 0.6, 0.6)))
+	for each, want := range map[int][]tsCandidateAt{
+		1: {{8, 0.2, 2}, {16, 0.1, 2}},
+		2: {{8, 0.1, 2}, {8, 0.2, 2}, {16, 0.1, 2}, {16, 0.3, 5}},
 	} {
-		if got := tsBest(tsMeans(rows), each); !slices.Equal(got, want) {
+		if got := search.finalists(each); !slices.Equal(got, want) {
 			t.Errorf("%d of each budget: %v, want %v", each, got, want)
 		}
 	}
 }
 
 func TestFinalistsAreJudgedByTheirLastTrajectories(t *testing.T) {
-	first := slices.Concat(tsRows(8, 0.1, 2, 4, 0.5, 0.5), tsRows(8, 0.2, 2, 4, 0.6, 0.6), tsRows(8, 0.3, 2, 4, 0.9, 0.9))
-	last := slices.Concat(tsRows(8, 0.1, 2, 100, 0.8, 0.9), tsRows(8, 0.2, 2, 100, 0.7, 0.8))
-	search, ratios := tsSelect(first, last)
+	first := slices.Concat(candidateRows(8, 0.1, 2, 4, 0.5, 0.5), candidateRows(8, 0.2, 2, 4, 0.6, 0.6), candidateRows(8, 0.3, 2, 4, 0.9, 0.9))
+	last := slices.Concat(candidateRows(8, 0.1, 2, 100, 0.8, 0.9), candidateRows(8, 0.2, 2, 100, 0.7, 0.8))
+	search, ratios := selectTS(newSearch(first), newSearch(last), each)
 	want := []struct {
-		mse                float64
+		mse, excess        float64
 		draws              int32
 		finalist, selected bool
-	}{{0.85, 100, true, false}, {0.75, 100, true, true}, {0.9, 4, false, false}}
+	}{{0.85, -0.1, 100, true, false}, {0.75, 0, 100, true, true}, {0.9, 0.3, 4, false, false}}
 	if len(search) != len(want) {
 		t.Fatalf("%d candidates, want %d", len(search), len(want))
 	}
@@ -146,11 +149,58 @@ func TestFinalistsAreJudgedByTheirLastTrajectories(t *testing.T) {
 		if math.Abs(s.MSE-w.mse) > 1e-12 || s.Draws != w.draws || s.Finalist != w.finalist || s.Selected != w.selected {
 			t.Errorf("candidate %d is %+v, want %+v", i, s, w)
 		}
-		if se := 0.03 / math.Sqrt2; math.Abs(s.MSESE-se) > 1e-12 || math.Abs(s.Raw-s.MSE-0.1) > 1e-12 {
-			t.Errorf("candidate %d: standard error %v, want %v; plain estimate %v", i, s.MSESE, se, s.Raw)
+		if math.Abs(s.Raw-s.MSE-0.1) > 1e-12 {
+			t.Errorf("candidate %d: plain estimate %v", i, s.Raw)
+		}
+		// batches of the same number rise and fall together in all candidates
+		if math.Abs(s.Excess-w.excess) > 1e-12 || s.ExcessSE > 1e-9 {
+			t.Errorf("candidate %d: %v ± %v worse than the best, want %v ± 0", i, s.Excess, s.ExcessSE, w.excess)
 		}
 	}
-	if len(ratios) != 2 || ratios[0].Policy != policy.TS.Name || *ratios[0].Alpha != 0.2 || *ratios[1].M != 2 || ratios[0].W != nil || ratios[1].VarianceRatio != 0.8 {
+	if len(ratios) != 2 || ratios[0].Policy != policy.TS.Name || *ratios[0].Alpha != 0.2 || *ratios[1].M != 2 || ratios[0].W != nil || math.Abs(ratios[1].VarianceRatio-0.8) > 1e-12 {
 		t.Errorf("ratios %+v", ratios)
+	}
+}
+
+// TestACurveTellsCandidatesApart has a law that is on the curve, with noise, of
+// which the curve leaves less; the stated errors are those that occur.
+func TestACurveTellsCandidatesApart(t *testing.T) {
+	alphas := []float64{0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.18, 0.2}
+	warm := []int32{2, 5, 10}
+	law := func(alpha float64, m0 int32) float64 {
+		l := math.Log(alpha / 0.06)
+		return 0.7 + 0.005*l*l - 0.001*l*l*l + float64(m0)*0.0001*(1+l)
+	}
+	random := seed.Root(9).Stream()
+	var squares, stated, own float64
+	const repeats = 200
+	for range repeats {
+		var rows []tsRow
+		for _, a := range alphas {
+			for _, m := range warm {
+				for p := range 5 {
+					for b := range tsBatches {
+						noise := 0.01 * (random.Float64() - 0.5) * math.Sqrt(12)
+						rows = append(rows, tsRow{Benchmark: string(rune('a' + p)), Budget: 8, Alpha: a, M0: m, Batch: int32(b), MSE: law(a, m) + noise, Draws: 1})
+					}
+				}
+			}
+		}
+		search := newSearch(rows)
+		ranking := search.rank(search.order, smooth)
+		at := func(alpha float64, m0 int32) int { return slices.Index(search.order, tsCandidateAt{8, alpha, m0}) }
+		k, j := at(0.1, 5), at(0.05, 2)
+		excess := ranking.excess(k, j)
+		d := excess.value - (law(0.1, 5) - law(0.05, 2))
+		squares += d * d / repeats
+		stated += excess.se * excess.se / repeats
+		unfitted := search.rank(search.order, each).excess(k, j)
+		own += unfitted.se * unfitted.se / repeats
+	}
+	if ratio := squares / stated; ratio < 0.6 || ratio > 1.5 { // 200 squares: ±10%, and the errors of the errors
+		t.Errorf("errors of %.3g where %.3g is stated", math.Sqrt(squares), math.Sqrt(stated))
+	}
+	if stated > own/2 {
+		t.Errorf("a standard error of %.3g on the curve, of %.3g by the candidates' own", math.Sqrt(stated), math.Sqrt(own))
 	}
 }

@@ -3,7 +3,9 @@ package replay
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"speceval/internal/controlvariate"
 	"speceval/internal/policy"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
@@ -17,31 +19,9 @@ type TSNeyman struct {
 	Alphas     []float64 // prior strengths, ascending
 	WarmStarts []int     // first rollouts of every task, ascending
 	Draws      int
-	RaceDraws  int // trajectories of every candidate, in the race
-	FinalDraws int // further trajectories of a finalist
+	RaceDraws  int // trajectories of every candidate at the largest budget, in the race
+	FinalDraws int // further trajectories of a finalist, at the largest budget
 	Finalists  int // candidates that go on from the race, at each budget
-}
-
-// tsRow is a row of a part of the search: the MSE of a candidate on a profile,
-// relative to Uniform's.
-type tsRow struct {
-	Benchmark string  `parquet:"benchmark"`
-	Model     string  `parquet:"model"`
-	NTasks    int32   `parquet:"n_tasks"`
-	Budget    int32   `parquet:"budget"`
-	Alpha     float64 `parquet:"alpha"`
-	M0        int32   `parquet:"m0"`
-	MSE       float64 `parquet:"mse"`
-	MSESE     float64 `parquet:"mse_se"`
-	Raw       float64 `parquet:"raw"`
-	RawSE     float64 `parquet:"raw_se"`
-	Draws     int32   `parquet:"draws"`
-}
-
-// tsFinalist is a candidate that goes on from the race.
-type tsFinalist struct {
-	Alpha float64 `parquet:"alpha"`
-	M0    int32   `parquet:"m0"`
 }
 
 // tsRef is the unit that writes variance.SearchFile and the ratios of the
@@ -76,14 +56,14 @@ func (b *builder) tsUnits() []dag.Unit {
 			for _, p := range b.pairs {
 				id := fmt.Sprintf("ts_neyman/exhaustive/alpha=%g/%s", alpha, p.Name())
 				config := b.Slice(keySeed, keyBudgets, keyTSWarmStarts, keyTSDraws)
-				trials = append(trials, b.tsTrial(id, config, []pair.Pair{p}, tsTask{alpha, ts.WarmStarts, 0, ts.Draws}))
+				trials = append(trials, b.tsTrial(id, config, []pair.Pair{p}, tsTask{alpha, ts.WarmStarts, 0, b.equally(ts.Draws)}))
 			}
 		}
 	default:
 		for _, alpha := range ts.Alphas {
 			id := fmt.Sprintf("ts_neyman/race/alpha=%g", alpha)
 			config := b.Slice(keySeed, keyBudgets, keyTSWarmStarts, keyTSRace)
-			trials = append(trials, b.tsTrial(id, config, b.pairs, tsTask{alpha, ts.WarmStarts, 0, ts.RaceDraws}))
+			trials = append(trials, b.tsTrial(id, config, b.pairs, tsTask{alpha, ts.WarmStarts, 0, b.inTime(ts.RaceDraws)}))
 		}
 		more = append(more, b.tsFinalistsUnit(trials))
 		for _, alpha := range ts.Alphas {
@@ -98,9 +78,26 @@ func (b *builder) tsUnits() []dag.Unit {
 
 // tsTask is what a trial runs on each of its profiles.
 type tsTask struct {
-	alpha        float64
-	warmStarts   []int
-	first, draws int // trajectories
+	alpha      float64
+	warmStarts []int
+	first      int                     // trajectory
+	spans      func(warm int) []tsSpan // of a warm start, none if it has none
+}
+
+// equally has a number of trajectories at every budget.
+func (b *builder) equally(draws int) func(int) []tsSpan {
+	return func(warm int) []tsSpan {
+		var spans []tsSpan
+		for _, budget := range feasible(b.Budgets, warm) {
+			spans = append(spans, tsSpan{budget, draws})
+		}
+		return spans
+	}
+}
+
+// inTime has a number of trajectories at the largest budget, and more below.
+func (b *builder) inTime(draws int) func(int) []tsSpan {
+	return func(warm int) []tsSpan { return tsSpans(b.Budgets, warm, draws) }
 }
 
 // tsTrial is the unit that runs candidates of one prior strength on profiles.
@@ -116,7 +113,7 @@ func (b *builder) tsTrial(id string, config map[string]string, pairs []pair.Pair
 		if err != nil {
 			return err
 		}
-		return writeRows(job, partFile(id), "ts_neyman.v1", rows)
+		return writeRows(job, partFile(id), "ts_neyman.v2", rows)
 	}
 	return u
 }
@@ -126,7 +123,9 @@ func (b *builder) tsTrial(id string, config map[string]string, pairs []pair.Pair
 func (b *builder) tsFinalUnit(alpha float64, warm int) dag.Unit {
 	id := fmt.Sprintf("ts_neyman/final/alpha=%g/m0=%d", alpha, warm)
 	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyTSRace, keyTSFinal))
-	task := tsTask{alpha, []int{warm}, b.TSNeyman.RaceDraws, b.TSNeyman.FinalDraws}
+	raced := b.inTime(b.TSNeyman.RaceDraws)(b.TSNeyman.WarmStarts[0])
+	all := b.inTime(b.TSNeyman.FinalDraws)
+	task := tsTask{alpha, []int{warm}, raced[0].draws, all}
 	u.Cost = b.finalCost(task)
 	u.Needs = []dag.Ref{{Stage: name, Unit: tsFinalists}}
 	at := b.tsSeed(&u)
@@ -134,20 +133,20 @@ func (b *builder) tsFinalUnit(alpha float64, warm int) dag.Unit {
 		p.Feed(&u)
 	}
 	u.Run = func(ctx context.Context, job *dag.Job) error {
-		finalists, err := readRows[tsFinalist](job, partFile(tsFinalists))
+		finalists, err := readRows[tsCandidateAt](job, partFile(tsFinalists))
 		if err != nil {
 			return err
 		}
-		var rows []tsRow
-		for _, f := range finalists {
-			if f.Alpha != alpha || int(f.M0) != warm {
-				continue
-			}
-			if rows, err = b.tsRows(ctx, job, b.pairs, task, at); err != nil {
-				return err
-			}
+		task.spans = func(warm int) []tsSpan {
+			return slices.DeleteFunc(all(warm), func(s tsSpan) bool {
+				return !slices.Contains(finalists, tsCandidateAt{int32(s.budget), alpha, int32(warm)})
+			})
 		}
-		return writeRows(job, partFile(id), "ts_neyman.v1", rows)
+		rows, err := b.tsRows(ctx, job, b.pairs, task, at)
+		if err != nil {
+			return err
+		}
+		return writeRows(job, partFile(id), "ts_neyman.v2", rows)
 	}
 	return u
 }
@@ -161,7 +160,7 @@ func (b *builder) tsSeed(u *dag.Unit) seed.Seed {
 
 // tsRows runs a task on profiles, leaving out degenerate ones.
 func (b *builder) tsRows(ctx context.Context, job *dag.Job, pairs []pair.Pair, task tsTask, at seed.Seed) ([]tsRow, error) {
-	sampler := policy.TS.Sequential(task.alpha)
+	candidate := tsCandidate{policy.TS.Sequential(task.alpha), controlvariate.NewStates(task.alpha)}
 	var rows []tsRow
 	for done, of := range pairs {
 		p, err := of.Profile(job)
@@ -174,18 +173,19 @@ func (b *builder) tsRows(ctx context.Context, job *dag.Job, pairs []pair.Pair, t
 		ps, below := probabilities(p), at.Child(p.Name())
 		streams := tsStreams{below.Child("outcomes").Stream(), below.Child("choices").Stream()}
 		for _, warm := range task.warmStarts {
-			budgets := feasible(b.Budgets, warm)
-			counts, err := tsRun(ctx, sampler, ps, warm, budgets, task.first, task.draws, streams)
+			spans := task.spans(warm)
+			if len(spans) == 0 {
+				continue
+			}
+			all, err := candidate.errors(ctx, ps, warm, spans, task.first, streams)
 			if err != nil {
 				return nil, err
 			}
-			for k, budget := range budgets {
-				mse, raw := counts[k].mse(ps, budget)
-				rows = append(rows, tsRow{
-					Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: int32(budget),
+			for k, span := range spans {
+				rows = append(rows, batched(tsRow{
+					Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: int32(span.budget),
 					Alpha: task.alpha, M0: int32(warm),
-					MSE: mse.value, MSESE: mse.se, Raw: raw.value, RawSE: raw.se, Draws: int32(task.draws),
-				})
+				}, all[k])...)
 			}
 		}
 		job.Advance(dag.Progress{Done: done + 1, Total: len(pairs), What: "profiles"})
@@ -215,7 +215,7 @@ func (b *builder) tsFinalistsUnit(race []dag.Unit) dag.Unit {
 		if err != nil {
 			return err
 		}
-		return writeRows(job, partFile(tsFinalists), "ts_finalists.v1", tsBest(tsMeans(raced), b.TSNeyman.Finalists))
+		return writeRows(job, partFile(tsFinalists), "ts_finalists.v2", newSearch(raced).finalists(b.TSNeyman.Finalists))
 	}
 	return u
 }
@@ -242,14 +242,15 @@ func (b *builder) tsSelectUnit(trials, more []dag.Unit) dag.Unit {
 		if err != nil {
 			return err
 		}
-		last := first
+		last, using := first, each
 		if len(finals) > 0 {
 			if last, err = tsGather(job, finals); err != nil {
 				return err
 			}
+			using = smooth
 		}
-		search, ratios := tsSelect(first, last)
-		if err := writeRows(job, variance.SearchFile, "ts_search.v1", search); err != nil {
+		search, ratios := selectTS(newSearch(first), newSearch(last), using)
+		if err := writeRows(job, variance.SearchFile, "ts_search.v2", search); err != nil {
 			return err
 		}
 		return writeRows(job, tsRatiosFile, "ratios.v2", ratios)

@@ -29,7 +29,8 @@ func TestVerdictsOnTSNeyman(t *testing.T) {
 	other := func(loss float64) func(*study) { // is selected, and the paper's candidate loses to it
 		return change(func(papers, other *variance.Search) {
 			other.Finalist, other.Selected, papers.Selected = true, true, false
-			other.Draws, other.MSE, papers.MSE = papers.Draws, papers.MSE, papers.MSE+loss
+			other.Draws, other.MSE = papers.Draws, papers.MSE
+			papers.Excess, papers.ExcessSE = loss, 0.0028
 		})
 	}
 	warm := change(func(best, _ *variance.Search) { best.M0 = 5 })
@@ -61,12 +62,12 @@ func TestVerdictsOnTSNeyman(t *testing.T) {
 	}
 }
 
-// TestACandidateThatDidBetterByChance has the paper's candidate fall out of the
-// race though its few trajectories did better than the selected one's many.
-func TestACandidateThatDidBetterByChance(t *testing.T) {
+// TestACandidateThatDidBetterInTheRace has the paper's candidate do better in the
+// race than the finalist that further trajectories selected.
+func TestACandidateThatDidBetterInTheRace(t *testing.T) {
 	s := paperStudy(t)
 	theirs, ours := &s.search[0], &s.search[1] // at b = 8
-	theirs.Finalist, theirs.Selected, theirs.MSESE = false, false, 0.03
+	theirs.Selected, theirs.Excess, theirs.ExcessSE = false, -0.001, 0.001
 	ours.Finalist, ours.Selected, ours.MSE, ours.Draws = true, true, theirs.MSE+0.001, 800
 	c := cellOf(t, s.verdicts(t), paper.TSNeyman, "b=8", "alpha")
 	if c.Verdict != agreement.Tie || !strings.Contains(c.Note, "is 0.0010 lower here") {

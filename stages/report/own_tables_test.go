@@ -213,15 +213,15 @@ func TestTablesWaitForWhatTheyAreMadeOf(t *testing.T) {
 	}
 }
 
-// TestTiesAreAmongFinalists has a candidate that is as good, but was left behind
-// in the race, on fewer trajectories.
-func TestTiesAreAmongFinalists(t *testing.T) {
+// TestTiesAreWhatTheSearchCannotTellApart has a candidate that is no worse beyond
+// noise, and one that is.
+func TestTiesAreWhatTheSearchCannotTellApart(t *testing.T) {
 	s := paperStudy(t)
 	best := s.search[0] // at b = 8
-	finalist, raced := best, best
-	finalist.Selected, finalist.M0 = false, 3
-	raced.Selected, raced.Finalist, raced.M0 = false, false, 4
-	s.search = []variance.Search{best, finalist, raced}
+	near, far := best, best
+	near.Selected, near.M0, near.Excess, near.ExcessSE = false, 3, 0.0029, 0.001
+	far.Selected, far.M0, far.Excess, far.ExcessSE = false, 4, 0.0031, 0.001
+	s.search = []variance.Search{best, near, far}
 	sheet := s.sheet(t, tables.TSNeyman)
 	if sheet.Rows != 1 || number(t, sheet, 0, "candidates") != 3 || number(t, sheet, 0, "ties") != 1 {
 		t.Errorf("%q, want one tie of three candidates", lines(sheet))

@@ -178,7 +178,7 @@ func tsColumns(src *stored.Source, rows []tsRow) []model.Column {
 		noise("raw", column("raw_se", "The Monte Carlo standard error of raw.", func(r tsRow) float64 { return r.Best.RawSE }, false)),
 		counted("candidates", "How many pairs of prior strength and warm start were searched at this budget: the rows of ‹replay/ts_candidates.parquet›.",
 			func(r tsRow) int { return len(r.Candidates) }),
-		counted("ties", "How many other finalists of the search are no worse than the selected one beyond 3 standard errors. Of ‹replay/ts_candidates.parquet›.",
+		counted("ties", "How many other candidates are no worse than the selected one beyond 3 standard errors of the difference: excess against excess_se. Of ‹replay/ts_candidates.parquet›.",
 			func(r tsRow) int { return len(r.Ties) }),
 	}
 }
@@ -265,9 +265,9 @@ func (r tsRow) judgeChoice(alpha float64, m0 int32) (a, m agreement.Comparison) 
 		if s.Alpha != alpha || s.M0 != m0 {
 			continue
 		}
-		loss, se := s.MSE-r.Best.MSE, math.Hypot(s.MSESE, r.Best.MSESE)
+		loss, se := s.Excess, s.ExcessSE
 		higher := "higher"
-		if loss < 0 { // a candidate of the race alone may have done better by chance
+		if loss < 0 { // in the race, which did not decide between finalists
 			higher = "lower"
 		}
 		note := fmt.Sprintf("the paper's (%g, %d) is %.4f %s here, s.e. %.4f", alpha, m0, math.Abs(loss), higher, se)
