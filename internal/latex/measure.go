@@ -54,6 +54,9 @@ func undegreed(a Answer) Answer {
 			case "f", "F", "°F":
 				a.Unit = "°F"
 			default:
+				if direction, ok := compass[strings.ToLower(a.Unit)]; ok {
+					a.Nouns = append(a.Nouns, direction)
+				}
 				a.Unit = "°"
 			}
 			a.Expr = e
@@ -97,7 +100,7 @@ func (p *parser) units(a *Answer) {
 			continue
 		case t.kind == operator && (t.text == "(" && p.parenthesis()):
 			continue
-		case t.kind == operator && (t.text == "*" || t.text == "." && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == word): // sq. cm
+		case t.kind == operator && (t.text == "*" || t.text == "×" || t.text == "." && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == word): // sq. cm
 		default:
 			p.finish(a, parts)
 			return
@@ -189,14 +192,18 @@ func (p *parser) parenthesis() bool {
 func (p *parser) finish(a *Answer, parts []string) {
 	if len(parts) > 0 {
 		if zeros, ok := multiples[parts[0]]; ok {
-			scale := algebra.Make(algebra.Pow, algebra.Int(10), algebra.Int(int64(zeros)))
+			scale := algebra.Int(12)
+			if zeros != 0 {
+				scale = algebra.Make(algebra.Pow, algebra.Int(10), algebra.Int(int64(zeros)))
+			}
 			a.Expr = algebra.Make(algebra.Mul, a.Expr, scale)
 			parts = parts[1:]
 		}
 	}
-	if u := unit(parts); u == "%" {
+	u, nouns := unit(parts)
+	if a.Nouns = nouns; u == "%" {
 		a.Percent = true
-	} else {
+	} else if u != "" {
 		a.Unit = u
 	}
 }

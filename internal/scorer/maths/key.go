@@ -108,8 +108,12 @@ func macro(rest string) (n int, spelling string, wraps bool) {
 	}
 }
 
-// sameWords tells whether two keys are the same text in upper or lower case.
+// sameWords tells whether two keys are the same text in upper or lower case, which
+// matters where there are commands: \Pi is not \pi.
 func sameWords(a, b string) bool {
+	if strings.Contains(a, `\`) {
+		return unquoted(a) == unquoted(b)
+	}
 	return strings.EqualFold(unquoted(a), unquoted(b))
 }
 

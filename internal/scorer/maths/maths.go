@@ -18,7 +18,7 @@ import (
 )
 
 // Version names the rules of this package in scores and profiles.
-const Version = "speceval_math_v1"
+const Version = "speceval_math_v2"
 
 // longest is the length of the longest answer that is compared, in bytes.
 const longest = 10000
@@ -40,7 +40,7 @@ var _ scorer.Scorer = (*Scorer)(nil)
 // text.
 func New(gold string) *Scorer {
 	text := stated(gold)
-	text = text[:min(len(text), longest)]
+	text = spelled(text[:min(len(text), longest)])
 	s := &Scorer{key: key(text)}
 	if letter, _, ok := choice(s.key); ok && s.key[0] == '(' {
 		_, text, _ = strings.Cut(text, ")")
@@ -103,9 +103,13 @@ func (s *Scorer) right(text string) bool {
 		}
 		return s.right(rest)
 	}
+	text = spelled(text)
 	a, read := latex.Read(text)
 	if !read {
 		if found, ok := announced(text); ok && found != text {
+			return s.right(found)
+		}
+		if found, ok := labelled(text); ok {
 			return s.right(found)
 		}
 	}
