@@ -40,7 +40,7 @@ func (lx *lexer) letters(prose bool) {
 	case prose && (len(run) > 1 || lx.afterValue() || lx.inUnit()):
 		lx.named(run, prose)
 	case len(run) == 1 && lx.unitLetter(run):
-		lx.emit(word, run)
+		lx.emit(word, lower)
 	case len(run) == 1:
 		lx.letter(run)
 	default:

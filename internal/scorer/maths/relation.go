@@ -128,6 +128,7 @@ func (c *comparer) equalRelations(g, p latex.Answer) bool {
 		return c.equivalent(g, p)
 	case g.Kind != latex.Relation:
 		if pDefines {
+			g.Clock = g.Clock && !strings.Contains(pName, ":")
 			return c.equal(g, pValue)
 		}
 		return c.equalLast(p, g, false) || c.equalSets(g, p)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"speceval/internal/algebra"
 	"speceval/internal/latex"
 )
 
@@ -117,10 +118,15 @@ func qualified(words []string) bool {
 	return last != "" && strings.Contains(" least most than not under over below above between ", " "+strings.Trim(last, "}{,")+" ")
 }
 
+// formula is a place in a text: of what is between two delimiters, and of both.
+type formula struct{ start, from, to, end int }
+
 // formulas calls yield with each formula in dollar signs or brackets, in
-// order, until it says no.
-func formulas(text string, yield func(string) bool) {
+// order, until it says no. It says where the last formula that does not end
+// begins, -1 if there is none.
+func formulas(text string, yield func(formula) bool) (open int) {
 	var endless [len(delimiters)]bool // the rest of the text does not have its end
+	open = -1
 	for i := 0; i < len(text); {
 		d := delimiter(text[i:])
 		if d < 0 {
@@ -130,20 +136,23 @@ func formulas(text string, yield func(string) bool) {
 			i++
 			continue
 		}
+		f := formula{start: i}
 		i += len(delimiters[d][0])
 		length := -1
 		if !endless[d] {
 			length = strings.Index(text[i:], delimiters[d][1])
 		}
 		if length < 0 {
-			endless[d] = true
+			endless[d], open = true, i
 			continue
 		}
-		if strings.TrimSpace(text[i:i+length]) != "" && !yield(text[i:i+length]) {
-			return
-		}
+		f.from, f.to = i, i+length
 		i += length + len(delimiters[d][1])
+		if f.end = i; strings.TrimSpace(text[f.from:f.to]) != "" && !yield(f) {
+			break
+		}
 	}
+	return open
 }
 
 // delimiter tells which of the delimiters text begins with; -1 if none.
@@ -159,13 +168,55 @@ func delimiter(text string) int {
 }
 
 func firstMath(text string) (found string, ok bool) {
-	formulas(text, func(f string) bool { found, ok = f, true; return false })
+	formulas(text, func(f formula) bool { found, ok = text[f.from:f.to], true; return false })
 	return found, ok
 }
 
+// lastMath is the last formula of a text, with those before it that only a comma
+// or a word like "and" separates from it. A formula that does not end goes on to
+// the end of the text: if it cannot be read, nothing is.
 func lastMath(text string) (found string, ok bool) {
-	formulas(text, func(f string) bool { found, ok = f, true; return true })
-	return found, ok
+	var parts []string
+	end := 0
+	open := formulas(text, func(f formula) bool {
+		if len(parts) == 0 || len(parts) == maxItems || !listed(text[end:f.start]) {
+			parts = parts[:0]
+		}
+		parts, end = append(parts, text[f.from:f.to]), f.end
+		return true
+	})
+	if open >= end && open > 0 {
+		if tail := trimmed(text[open:]); mathematical(tail) {
+			return tail, true
+		} else if strings.ContainsAny(tail, `\=^_{`) {
+			return "", true
+		}
+	}
+	found = strings.Join(parts, ", ")
+	if value, ok := linked(found, text[end:]); ok {
+		return value, true
+	}
+	return found, len(parts) > 0
+}
+
+// linked is the value that a sentence gives a formula with variables: 34 in "the
+// largest $n$ is 34".
+func linked(found, rest string) (value string, ok bool) {
+	rest = strings.TrimLeft(rest, " ")
+	for _, verb := range [...]string{"is equal to ", "is ", "are ", "equals ", "must be ", "= "} {
+		tail, follows := strings.CutPrefix(rest, verb)
+		if !follows {
+			continue
+		}
+		a, read := latex.Read(found)
+		if !read || a.Kind != latex.Value || !a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol }) {
+			return "", false
+		}
+		tail, _, _ = strings.Cut(tail[:min(len(tail), longestTail)], "\n")
+		value, ok = statement(tail)
+		return value, ok && mathematical(value)
+	}
+	return "", false
 }
 
 // prose tells whether a text has words in it.
