@@ -31,7 +31,7 @@ var unitNames = names(map[string]string{
 	"hz":  "hz", "pa": "pa", "j": "joule joules", "n": "newton newtons", "w": "watt watts", "mol": "mol mole moles", "kj": "kj", "v": "volt volts", "kw": "kw", "ev": "ev",
 	"":   "unit units sq square cubic squared cubed per each ways way people st nd rd th",
 	"am": "am", "pm": "pm",
-	"%": "percent percents percentage",
+	"%": "percent percents percentage pct",
 	"@": "million billion trillion thousand hundred dozen dozens tenths hundredths thousandths",
 })
 

@@ -55,7 +55,9 @@ func key(text string) string {
 				}
 				continue
 			}
-			b = append(b, '\\')
+			if wrap = spelling == "mod"; !wrap { // which has its argument in braces or not
+				b = append(b, '\\')
+			}
 			b = append(b, spelling...)
 			continue
 		}
@@ -99,6 +101,8 @@ func macro(rest string) (n int, spelling string, wraps bool) {
 	switch name := rest[:n]; {
 	case name == "dfrac" || name == "tfrac":
 		return n, "frac", false
+	case name == "pmod" || name == "bmod":
+		return n, "mod", false
 	case strings.Contains(blank, " "+name+" "):
 		return n, "", false
 	case strings.Contains(wrappers, " "+name+" "):

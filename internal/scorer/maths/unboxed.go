@@ -28,6 +28,10 @@ func announced(text string) (string, bool) {
 		if found, ok := statement(tail); ok {
 			return found, true
 		}
+		sentence, _, _ := strings.Cut(tail, ". ")
+		if found, ok := onlyNumber(sentence); ok {
+			return found, true
+		}
 	}
 	return "", false
 }
@@ -55,7 +59,10 @@ func statement(tail string) (string, bool) {
 			return sentence, true
 		}
 	}
-	if found, ok := firstMath(sentence); ok {
+	if found, rest, ok := firstMath(sentence); ok {
+		if value, ok := linked(found, rest); ok {
+			return value, true
+		}
 		return found, true
 	}
 	words := strings.Fields(sentence)
@@ -167,9 +174,10 @@ func delimiter(text string) int {
 	return -1
 }
 
-func firstMath(text string) (found string, ok bool) {
-	formulas(text, func(f formula) bool { found, ok = text[f.from:f.to], true; return false })
-	return found, ok
+// firstMath is the first formula of a text, and what follows it.
+func firstMath(text string) (found, rest string, ok bool) {
+	formulas(text, func(f formula) bool { found, rest, ok = text[f.from:f.to], text[f.end:], true; return false })
+	return found, rest, ok
 }
 
 // lastMath is the last formula of a text, with those before it that only a comma
@@ -196,7 +204,39 @@ func lastMath(text string) (found string, ok bool) {
 	if value, ok := linked(found, text[end:]); ok {
 		return value, true
 	}
+	if value, ok := concluded(text[end:]); ok {
+		return value, true
+	}
 	return found, len(parts) > 0
+}
+
+// concluded is the only number of a sentence that says what follows from the
+// formulas before it: Therefore, there are 12 ways.
+func concluded(rest string) (value string, ok bool) {
+	rest = rest[max(0, len(rest)-longestTail):]
+	for _, word := range [...]string{"Therefore", "Thus", "Hence", "Consequently", "So"} {
+		i := strings.LastIndex(rest, ". "+word)
+		if i < 0 {
+			i = strings.LastIndex(rest, "\n"+word) - 1
+		}
+		if i < -1 {
+			continue
+		}
+		sentence, _, _ := strings.Cut(rest[i+2:], ". ")
+		number, ok := onlyNumber(sentence)
+		if found, ends := ending(sentence); ok && ends {
+			return found, true
+		}
+		return number, ok
+	}
+	return "", false
+}
+
+// onlyNumber is the number of a sentence that has no other.
+func onlyNumber(sentence string) (string, bool) {
+	number, ok := lastNumber(sentence)
+	before, _, _ := strings.Cut(sentence, number)
+	return number, ok && !strings.ContainsAny(before, "0123456789")
 }
 
 // linked is the value that a sentence gives a formula with variables: 34 in "the
@@ -257,6 +297,9 @@ func lastNumber(text string) (string, bool) {
 	from := end
 	for from > 0 && end-from < 64 && strings.IndexByte("0123456789.,/", text[from-1]) >= 0 {
 		from--
+	}
+	if from > 0 && (text[from-1]|0x20 >= 'a' && text[from-1]|0x20 <= 'z') {
+		return "", false // of a name, H2
 	}
 	if from > 0 && text[from-1] == '-' {
 		from--

@@ -45,7 +45,8 @@ func spelled(text string) string {
 // labelled is what follows words that only introduce an answer in a formula:
 // \text{The ratio is } 3:2.
 func labelled(text string) (string, bool) {
-	rest, ok := strings.CutPrefix(strings.TrimLeft(text, " $"), `\text{`)
+	rest := strings.TrimPrefix(strings.TrimLeft(text, " $"), `\displaystyle`)
+	rest, ok := strings.CutPrefix(strings.TrimLeft(rest, " "), `\text{`)
 	words, answer, closed := strings.Cut(rest, "}")
 	fields := strings.Fields(lowered(words))
 	if !ok || !closed || len(fields) == 0 || qualified(fields) {
