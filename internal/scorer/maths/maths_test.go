@@ -65,8 +65,20 @@ func TestRules(t *testing.T) {
 			{`\pi`, "3.14159", true}, {`\pi`, "3.1416", false}, {`\pi`, "3.14158", false}, {`\frac{1}{3}`, "0.333333", true}, {`\frac{1}{3}`, "0.33333", false},
 			{"100000", "99999.6", false}, {"2.23607", `\sqrt{5}`, true}, {"2.24", `\sqrt{5}`, false}, {"1.41421356", "1.41421", true}, {"1.41421356", "1.4142", false},
 		},
-		"floating point leaves noise": {{"0.3", "0.30000000000000004", true}, {"3", "2.9999999999999996", true}, {"3", "3.0000001", false}, {"31634152261915.0", "31634152261915.01", false}},
-		"a percent sign on one side":  {{"50", `50\%`, true}, {"0.5", `50\%`, true}, {`50\%`, "50", true}, {`50\%`, `0.5\%`, false}, {"5000", `50\%`, false}},
+		"floating point leaves noise":                      {{"0.3", "0.30000000000000004", true}, {"3", "2.9999999999999996", true}, {"1000000", "1000000.000000001", false}, {"3.14159265", "3.14159265+10^{-9}", false}, {"3", "3.0000001", false}, {"31634152261915.0", "31634152261915.01", false}},
+		"a percent sign on one side":                       {{"50", `50\%`, true}, {"0.5", `50\%`, true}, {`50\%`, "50", true}, {`50\%`, `0.5\%`, false}, {"5000", `50\%`, false}, {"0.5", `0.5\%`, false}, {`0.5\%`, "0.5", false}, {"2.5", `250\%`, true}},
+		"an equation that does not hold says nothing":      {{"5", "4=5", false}, {"5", "x=2+2=5", false}, {"5", "x=2+3=5", true}, {"0.67", "2/3=0.67", true}},
+		"a logarithm without a base is to base ten":        {{`\ln x`, `\log x`, false}, {"2", `\log 100`, true}, {`\log_{10} x`, `\log x`, true}},
+		"words that scale are part of the number":          {{"5", "5 dozen", false}, {"60", "5 dozen", true}, {"5", "5 cents", false}, {"5 cents", "5", true}, {`\$5`, "500 cents", true}, {"0.05", "5 cents", true}},
+		"words behind a number agree, or one has them all": {{"5 km north", "5 km south", false}, {"5 km north", "5 km", true}, {"5 red balls", "5 balls", true}, {"5 apples", "5 oranges", false}, {`30^\circ\text{ N}`, `30^\circ\text{ south}`, false}, {`44\text{ BC}`, `44\text{ BCE}`, true}},
+		"the case of a prefix matters":                     {{`5\text{ MHz}`, `5\text{ mHz}`, false}, {`5\text{ mg}`, `5\text{ Mg}`, false}, {`5\text{ cm}`, `5\text{ CM}`, true}},
+		"and is not or":                                    {{"x=1 or x=2", "x=1 and x=2", false}, {"1, 2", "1 and 2", true}, {"1, 2", "1 or 2", true}, {"x<1 or x>2", "x<1 and x>2", false}, {`x<1\text{ and }x>2`, `(-\infty,1)\cup(2,\infty)`, true}},
+		"a cross product is none with a dot":               {{`\vec a\cdot\vec b`, `\vec a\times\vec b`, false}, {`\vec a\times\vec b`, `-\vec b\times\vec a`, true}, {`2\cdot 3`, `2\times 3`, true}},
+		"a capital is another letter":                      {{`2\pi`, `2\Pi`, false}, {`\pi`, `\Pi`, false}},
+		"points by the names of their coordinates":         {{"(1, 2)", "y=2; x=1", true}, {"(1, 2)", "y=1; x=2", false}, {"(5,2),(7,2)", "p=5,q=2;p=7,q=2", true}, {"(5,2),(7,2)", "p=5,q=2;p=2,q=7", false}},
+		"a root that is there twice is one":                {{"1, 2", "1, 1, 2", true}, {"1, 1, 2", "1, 2", false}, {"(1, 2)", "(1, 1, 2)", false}},
+		"mixed numbers":                                    {{`\frac{11}{4}`, `2\text{ and }\frac{3}{4}`, true}, {`\frac{5}{4}`, `2\text{ and }-\frac{3}{4}`, false}, {`-\frac{11}{4}`, `-2\text{ and }\frac{3}{4}`, true}},
+		"distances":                                        {{"(1, 15)", "|x-8|<7", true}, {"[1, 15]", "|x-8|<7", false}},
 		"units on one side, or the same": {
 			{"12", `12\text{ cm}`, true}, {`12\text{ cm}`, `12\text{ centimeters}`, true}, {`12\text{ cm}`, `12\text{ m}`, false}, {`12\text{ cm}^2`, "12 square cm", true},
 		},
@@ -86,7 +98,7 @@ func TestRules(t *testing.T) {
 		"commas": {
 			{"100,200,300", "100, 200, 300", true}, {"58,500", "58500", true}, {"58,500", "58, 500", true}, {`\{100,200\}`, "100200", false},
 		},
-		"± stands for two":            {{`\pm 3`, "3, -3", true}, {`\pm 3`, "3", false}, {`1\pm\sqrt{2}`, `1-\sqrt{2}, 1+\sqrt{2}`, true}},
+		"± stands for two":            {{`\pm 3`, "3, -3", true}, {`\pm 3`, "3", false}, {`1\pm\sqrt{2}`, `1-\sqrt{2}, 1+\sqrt{2}`, true}, {`a\pm b`, `a\mp b`, false}, {`\frac{3\pm\sqrt5}{2}`, `\frac{-3\mp\sqrt5}{-2}`, true}},
 		"a gold may be in a sentence": {{`The value is $\frac{1}{2}$.`, "0.5", true}, {`$\boxed{7}$`, "7", true}, {`\text{at most 3}`, "3", false}, {`\text{at most 3}`, `\text{At most } 3`, true}},
 	} {
 		for _, pair := range pairs {
