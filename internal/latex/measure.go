@@ -15,7 +15,9 @@ func (p *parser) measured() Answer {
 		if currency := unitNames[p.tokens[p.pos].text]; strings.Contains("$€£", currency) && currency != "" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == number {
 			p.pos++ // USD 5
 			p.unit = currency
-		} else if words := p.words(); !p.next(number) || !strings.Contains(" about approximately roughly around nearly ", " "+words.Text+" ") {
+		} else if words := p.words(); p.next(number) && (words.Text == "minus" || words.Text == "negative") {
+			return p.each(p.measured(), func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Neg, e) })
+		} else if !p.next(number) || !strings.Contains(" about approximately roughly around nearly ", " "+words.Text+" ") {
 			return words
 		}
 	}
@@ -191,12 +193,11 @@ func (p *parser) parenthesis() bool {
 // finish gives a value the unit that its words spell.
 func (p *parser) finish(a *Answer, parts []string) {
 	if len(parts) > 0 {
-		if zeros, ok := multiples[parts[0]]; ok {
-			scale := algebra.Int(12)
-			if zeros != 0 {
-				scale = algebra.Make(algebra.Pow, algebra.Int(10), algebra.Int(int64(zeros)))
-			}
+		if scale, ok := scales[parts[0]]; ok {
 			a.Expr = algebra.Make(algebra.Mul, a.Expr, scale)
+			parts = parts[1:]
+		} else if power, ok := powers[parts[0]]; ok {
+			a.Expr = algebra.Make(algebra.Pow, a.Expr, algebra.Int(power))
 			parts = parts[1:]
 		}
 	}

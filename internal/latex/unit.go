@@ -1,6 +1,11 @@
 package latex
 
-import "strings"
+import (
+	"math/big"
+	"strings"
+
+	"speceval/internal/algebra"
+)
 
 // unitNames gives units one spelling each. A name that maps to "" may follow a
 // number, but says nothing to be compared.
@@ -32,7 +37,7 @@ var unitNames = names(map[string]string{
 	"":   "unit units sq square cubic squared cubed per each ways way people st nd rd th",
 	"am": "am", "pm": "pm",
 	"%": "percent percents percentage pct",
-	"@": "million billion trillion thousand hundred dozen dozens tenths hundredths thousandths",
+	"@": "million billion trillion thousand hundred dozen dozens halves tenths hundredths thousandths",
 })
 
 func names(lists map[string]string) map[string]string {
@@ -45,10 +50,18 @@ func names(lists map[string]string) map[string]string {
 	return all
 }
 
-// multiples are number words that multiply what is before them, by that power of
-// ten; dozen is by twelve.
-var multiples = map[string]int{"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12,
-	"tenths": -1, "hundredths": -2, "thousandths": -3, "dozen": 0, "dozens": 0}
+// scales are words that multiply the number before them.
+var scales = map[string]*algebra.Expr{
+	"hundred": ten(2), "thousand": ten(3), "million": ten(6), "billion": ten(9), "trillion": ten(12), "tenths": ten(-1), "hundredths": ten(-2), "thousandths": ten(-3),
+	"dozen": algebra.Int(12), "dozens": algebra.Int(12), "halves": algebra.Rational(big.NewRat(1, 2)),
+}
+
+func ten(power int64) *algebra.Expr {
+	return algebra.Make(algebra.Pow, algebra.Int(10), algebra.Int(power))
+}
+
+// powers are words for a power of the number before them.
+var powers = map[string]int64{"squared": 2, "cubed": 3}
 
 // siSymbols are symbols of units that may have one of siPrefixes before them.
 const (

@@ -112,7 +112,7 @@ func ending(text string) (string, bool) {
 var delimiters = [...][2]string{{"$$", "$$"}, {"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}}
 
 // qualified tells whether the last of some words says that the number after
-// them is not the answer: at least 5, more than 5, not 5.
+// them is not the answer: at least 5, more than 5, not 5, twice 5, half of 5.
 func qualified(words []string) bool {
 	if len(words) == 0 {
 		return false
@@ -121,8 +121,12 @@ func qualified(words []string) bool {
 	if last == "}" && len(words) > 1 {
 		last = words[len(words)-2]
 	}
+	if last == "of" && len(words) > 1 {
+		last = words[len(words)-2]
+		return strings.Contains(" half third quarter tenth square root power multiple factor divisor instead ", " "+lowered(last)+" ")
+	}
 	last = strings.TrimPrefix(lowered(last), `\text{`)
-	return last != "" && strings.Contains(" least most than not under over below above between ", " "+strings.Trim(last, "}{,")+" ")
+	return last != "" && strings.Contains(" least most than not under over below above between twice double triple half minus negative ", " "+strings.Trim(last, "}{,")+" ")
 }
 
 // formula is a place in a text: of what is between two delimiters, and of both.
