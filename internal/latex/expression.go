@@ -208,25 +208,29 @@ func (p *parser) mixed() (Answer, bool) {
 		p.pos = start
 		return Answer{}, false
 	}
-	n, ok := numeral(p.tokens[p.pos].text)
+	whole := p.tokens[p.pos].text
 	p.pos++
-	ok = ok && (!braces || p.accept("}"))
+	closed := !braces || p.accept("}")
 	var num, den *algebra.Expr
 	inner := p.peek() == "{" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].text == `\frac` && p.accept("{")
 	switch {
 	case p.peek() == `\frac`:
 		p.pos++
 		num, den = p.digitArgument(), p.digitArgument()
-		ok = ok && (!inner || p.accept("}"))
+		closed = closed && (!inner || p.accept("}"))
 	case p.next(number) && p.tokens[p.pos].space && p.pos+2 < len(p.tokens) && p.tokens[p.pos+1].text == "/" && p.tokens[p.pos+2].kind == number:
 		num, _ = numeral(p.tokens[p.pos].text)
 		den, _ = numeral(p.tokens[p.pos+2].text)
 		p.pos += 3
 	}
-	if !ok || p.failed || num == nil || den == nil || num.Op != algebra.Number || den.Op != algebra.Number ||
+	if !closed || p.failed || num == nil || den == nil || num.Op != algebra.Number || den.Op != algebra.Number ||
 		!num.Num.IsInt() || !den.Num.IsInt() || num.Num.Cmp(den.Num) >= 0 || p.peek() == "^" {
 		p.pos, p.failed = start, false
 		return Answer{}, false
+	}
+	n, ok := numeral(whole)
+	if !ok {
+		return p.fail(), true
 	}
 	return value(algebra.Make(algebra.Add, n, algebra.Make(algebra.Div, num, den))), true
 }

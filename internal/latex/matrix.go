@@ -121,11 +121,14 @@ func (p *parser) matrixPower(m, exponent Answer) Answer {
 func (p *parser) cross(a, b Answer) Answer {
 	u, v := vector(a), vector(b)
 	if u == nil || v == nil {
+		if hasVector(a) && hasVector(b) {
+			return p.fail()
+		}
 		return p.times(a, b)
 	}
-	product := algebra.Var(u.Name + "×" + v.Name)
+	product := algebra.Var(vectorMark + "(" + u.Name + "×" + v.Name + ")")
 	if u.Name > v.Name {
-		product = algebra.Make(algebra.Neg, algebra.Var(v.Name+"×"+u.Name))
+		product = algebra.Make(algebra.Neg, algebra.Var(vectorMark+"("+v.Name+"×"+u.Name+")"))
 	}
 	if a.Expr == u {
 		return value(product)
@@ -143,11 +146,20 @@ func vector(a Answer) *algebra.Expr {
 	if e.Op == algebra.Mul {
 		e = e.Args[len(e.Args)-1]
 	}
-	if e.Op != algebra.Symbol || !strings.HasPrefix(e.Name, `\vec `) {
+	if !isVector(e) {
 		return nil
 	}
 	return e
 }
+
+// vectorMark begins the names of vectors.
+const vectorMark = `\vec `
+
+func isVector(e *algebra.Expr) bool {
+	return e.Op == algebra.Symbol && strings.HasPrefix(e.Name, vectorMark)
+}
+
+func hasVector(a Answer) bool { return a.Kind == Value && a.Expr.Any(isVector) }
 
 // expandSigns replaces an answer with ± by the list of its readings: ± and ∓
 // of the first one go together, and each further ± goes by itself.

@@ -188,21 +188,35 @@ func firstMath(text string) (found, rest string, ok bool) {
 // or a word like "and" separates from it. A formula that does not end goes on to
 // the end of the text: if it cannot be read, nothing is.
 func lastMath(text string) (found string, ok bool) {
-	var parts []string
-	end := 0
+	var recent []formula
 	open := formulas(text, func(f formula) bool {
-		if len(parts) == 0 || len(parts) == maxItems || !listed(text[end:f.start]) {
-			parts = parts[:0]
+		if len(recent) == 2*maxItems {
+			recent = append(recent[:0], recent[maxItems:]...)
 		}
-		parts, end = append(parts, text[f.from:f.to]), f.end
+		recent = append(recent, f)
 		return true
 	})
+	end := 0
+	if n := len(recent); n > 0 {
+		end = recent[n-1].end
+	}
 	if open >= end && open > 0 {
 		if tail := trimmed(text[open:]); mathematical(tail) {
 			return tail, true
 		} else if strings.ContainsAny(tail, `\=^_{`) {
 			return "", true
 		}
+	}
+	if len(recent) == 0 {
+		return "", false
+	}
+	first := len(recent) - 1
+	for first > 0 && len(recent)-first < maxItems && listed(text[recent[first-1].end:recent[first].start]) {
+		first--
+	}
+	var parts []string
+	for _, f := range recent[first:] {
+		parts = append(parts, text[f.from:f.to])
 	}
 	found = strings.Join(parts, ", ")
 	if value, ok := linked(found, text[end:]); ok {
@@ -211,7 +225,7 @@ func lastMath(text string) (found string, ok bool) {
 	if value, ok := concluded(text[end:]); ok {
 		return value, true
 	}
-	return found, len(parts) > 0
+	return found, true
 }
 
 // concluded is the only number of a sentence that says what follows from the
