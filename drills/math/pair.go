@@ -72,7 +72,7 @@ func pairOf(d *dice, kind string, s sample) pair {
 	if p.truth == unequal {
 		others = append(others, s.gold) // right on the way, wrong in the end
 	}
-	if p.prose = s.whole; !s.whole {
+	if p.prose = s.whole && p.prediction != s.gold; !s.whole {
 		p.prediction, p.prose = dressed(d, p.prediction, others)
 	}
 	if d.chance(0.05) {

@@ -84,7 +84,7 @@ func (c *comparer) equal(g, p latex.Answer) bool {
 		}
 		return true
 	case g.Op != p.Op && oppositeOps[g.Op] == p.Op && g.Kind == latex.List && p.Kind == latex.List:
-		return g.Op == "±" && c.inOrder(g.Items, p.Items) || g.Op == "∓" && c.inOrder(g.Items, p.Items)
+		return strings.Contains("±∓", g.Op) && c.inOrder(g.Items, p.Items)
 	case collection(g) && collection(p):
 		return c.equalCollections(g, p) || g.Kind == latex.List && p.Kind == latex.List && c.equalSets(g, p)
 	}

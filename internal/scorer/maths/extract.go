@@ -85,10 +85,10 @@ func trimmed(text string) string {
 	return text
 }
 
-// spoken tells whether a list begins with words and ends in a value, as a sentence
-// does: Therefore, 42.
+// spoken tells whether a list begins with words and ends in something else, as a
+// sentence does: Therefore, x = 42.
 func spoken(a latex.Answer) bool {
-	return a.Kind == latex.List && a.Items[0].Kind == latex.Words && a.Items[len(a.Items)-1].Kind == latex.Value
+	return a.Kind == latex.List && a.Items[0].Kind == latex.Words && a.Items[len(a.Items)-1].Kind != latex.Words
 }
 
 // boxed is the content of the last box, without boxes around it.

@@ -42,6 +42,7 @@ func TestResponses(t *testing.T) {
 		{"said so, in mathematics", `\sqrt{12}`, `Therefore the answer is $2\sqrt{3}$.`, false, true},
 		{"said so, something else", `12`, `Adding 5 and 12, the final answer is 17.`, false, false},
 		{"an adverb before it", `12`, `Therefore, 12.`, false, true},
+		{"an adverb before an equation", `12`, `Thus, x = 12.`, false, true},
 		{"said of a letter", `12`, `So the largest $n$ is 12.`, false, true},
 		{"said of a letter, and no number", `12`, `We have $n = 12$, so $m$ is odd.`, false, false},
 		{"said so of a letter", `12`, `Final Answer: The largest $n$ is 12.`, false, true},

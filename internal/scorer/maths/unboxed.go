@@ -232,7 +232,7 @@ func lastMath(text string) (found string, ok bool) {
 // formulas before it: Therefore, there are 12 ways.
 func concluded(rest string) (value string, ok bool) {
 	rest = rest[max(0, len(rest)-longestTail):]
-	for _, word := range [...]string{"Therefore", "Thus", "Hence", "Consequently", "So"} {
+	for _, word := range [...]string{"Therefore", "Thus", "Hence", "Consequently"} {
 		i := strings.LastIndex(rest, ". "+word)
 		if i < 0 {
 			i = strings.LastIndex(rest, "\n"+word) - 1
