@@ -32,6 +32,7 @@ type options struct {
 	python string // with math-verify
 	pairs  int
 	seed   uint64
+	kinds  string
 	show   int
 	ours   bool // no Math-Verify
 	limit  time.Duration
@@ -46,6 +47,7 @@ func run(args []string, python string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	flags.IntVar(&o.pairs, "pairs", 5000, "pairs to make")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the pairs")
+	flags.StringVar(&o.kinds, "kinds", "", "of pairs to make, with commas between; all if empty")
 	flags.IntVar(&o.show, "show", 3, "examples to show of each kind of disagreement, per kind of answer")
 	flags.BoolVar(&o.ours, "ours", false, "without Math-Verify: our scorer against the construction alone")
 	flags.DurationVar(&o.limit, "limit", 30*time.Minute, "time after which the drill gives up")
@@ -57,11 +59,15 @@ func run(args []string, python string, stdout, stderr io.Writer) int {
 
 // do is the drill.
 func do(ctx context.Context, o options, stdout io.Writer) error {
-	if o.pairs < len(kinds) {
-		return fmt.Errorf("-pairs %d: want %d or more, one of each kind", o.pairs, len(kinds))
+	of, err := named(o.kinds)
+	if err != nil {
+		return err
 	}
-	all := pairs(seed.Root(o.seed), o.pairs)
-	fmt.Fprintf(stdout, "%d pairs of %d kinds, seed %d\n", len(all), len(kinds), o.seed)
+	if o.pairs < len(of) {
+		return fmt.Errorf("-pairs %d: want %d or more, one of each kind", o.pairs, len(of))
+	}
+	all := pairs(seed.Root(o.seed), of, o.pairs)
+	fmt.Fprintf(stdout, "%d pairs of %d kinds, seed %d\n", len(all), len(of), o.seed)
 	judged, err := judgedByBoth(ctx, o, all, stdout)
 	if err != nil {
 		return err

@@ -15,18 +15,18 @@ import (
 )
 
 func TestPairsDependOnTheSeedAlone(t *testing.T) {
-	few, many := pairs(seed.Root(1), 100), pairs(seed.Root(1), 1000)
+	few, many := pairs(seed.Root(1), kinds, 100), pairs(seed.Root(1), kinds, 1000)
 	if !slices.Equal(few, many[:100]) {
 		t.Error("more pairs begin with others")
 	}
-	if slices.Equal(few, pairs(seed.Root(2), 100)) {
+	if slices.Equal(few, pairs(seed.Root(2), kinds, 100)) {
 		t.Error("another seed gives the same pairs")
 	}
 }
 
 func TestPairsAreOfAllSorts(t *testing.T) {
 	count := map[string]map[truth]int{}
-	for _, p := range pairs(seed.Root(3), 100*len(kinds)) {
+	for _, p := range pairs(seed.Root(3), kinds, 100*len(kinds)) {
 		if count[p.kind] == nil {
 			count[p.kind] = map[truth]int{}
 		}
@@ -204,10 +204,10 @@ func TestRunReadsItsFlags(t *testing.T) {
 	if code := run([]string{"-pairs", "many"}, "", &stdout, &stderr); code != 2 {
 		t.Errorf("code %d", code)
 	}
-	if code := run([]string{"-pairs", "3"}, "", &stdout, &stderr); code != 1 || !strings.Contains(stdout.String(), "want 42 or more") {
+	if code := run([]string{"-pairs", "3"}, "", &stdout, &stderr); code != 1 || !strings.Contains(stdout.String(), "want 70 or more") {
 		t.Errorf("code %d, %s", code, stdout.String())
 	}
-	if code := run([]string{"-pairs", "42"}, "/nowhere/python", &stdout, &stderr); code != 1 || !strings.Contains(stdout.String(), "SPECEVAL_PYTHON") {
+	if code := run([]string{"-pairs", "70"}, "/nowhere/python", &stdout, &stderr); code != 1 || !strings.Contains(stdout.String(), "SPECEVAL_PYTHON") {
 		t.Errorf("code %d, %s", code, stdout.String())
 	}
 }

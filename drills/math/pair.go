@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"speceval/internal/seed"
 )
@@ -70,7 +72,7 @@ func pairOf(d *dice, kind string, s sample) pair {
 	if p.truth == unequal {
 		others = append(others, s.gold) // right on the way, wrong in the end
 	}
-	if p.prose = s.whole; !s.whole {
+	if p.prose = s.whole && p.prediction != s.gold; !s.whole {
 		p.prediction, p.prose = dressed(d, p.prediction, others)
 	}
 	if d.chance(0.05) {
@@ -79,23 +81,42 @@ func pairOf(d *dice, kind string, s sample) pair {
 	return p
 }
 
-// pairs makes n pairs, of all kinds in turn. A pair depends on the seed, its
+// pairs makes n pairs, of the given kinds in turn. A pair depends on the seed, its
 // kind and its number alone.
-func pairs(root seed.Seed, n int) []pair {
+func pairs(root seed.Seed, of []generator, n int) []pair {
 	all := make([]pair, n)
 	for i := range all {
-		k := kinds[i%len(kinds)]
-		d := &dice{root.Child("drill-math").Child(k.name).Index(i / len(kinds)).Stream()}
+		k := of[i%len(of)]
+		d := &dice{root.Child("drill-math").Child(k.name).Index(i / len(of)).Stream()}
 		all[i] = pairOf(d, k.name, k.make(d))
 	}
 	return all
 }
 
-// kinds are the generators of answers, and the lines of the report.
-var kinds = []struct {
+// generator makes answers of a kind, which is a line of the report.
+type generator struct {
 	name string
 	make func(*dice) sample
-}{
+}
+
+// named are the kinds with the given names, with commas between; all for none.
+func named(names string) ([]generator, error) {
+	if names == "" {
+		return kinds, nil
+	}
+	var of []generator
+	for _, name := range strings.Split(names, ",") {
+		i := slices.IndexFunc(kinds, func(k generator) bool { return k.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("-kinds: there is no kind %q", name)
+		}
+		of = append(of, kinds[i])
+	}
+	return of, nil
+}
+
+// kinds are the generators of answers.
+var kinds = []generator{
 	{"integer", integers},
 	{"fraction", fractions},
 	{"decimal", decimals},
@@ -138,6 +159,34 @@ var kinds = []struct {
 	{"chain", chains},
 	{"response", responses},
 	{"boxes", boxes},
+	{"sentence", sentences},
+	{"cut formula", cutFormulas},
+	{"formula list", formulaLists},
+	{"number word", numberWords},
+	{"percent word", percentWords},
+	{"share", shares},
+	{"glued unit", gluedUnits},
+	{"mixed form", mixedForms},
+	{"prime power", primePowers},
+	{"repeat", repeats},
+	{"matrix product", matrixProducts},
+	{"named ratio", namedRatios},
+	{"coordinate", coordinatesByName},
+	{"congruence", congruences},
+	{"distance", distances},
+	{"sum", sumsOfTerms},
+	{"polar", polars},
+	{"false equation", falseEquations},
+	{"other base", otherBases},
+	{"log base", logBases},
+	{"sign order", signOrders},
+	{"scaling word", scalings},
+	{"tiny term", tinyTerms},
+	{"and or or", conjunctions},
+	{"opposite", opposites},
+	{"inventory", inventories},
+	{"capital", capitals},
+	{"vector product", vectorProducts},
 }
 
 // dice are the random choices of one pair.

@@ -51,11 +51,26 @@ func (j judgement) outcome() outcome {
 	return bothWrong
 }
 
+// mistakes of a checker on decided pairs.
+type mistakes struct{ falseCorrect, falseWrong int }
+
+func (m *mistakes) add(t truth, said bool) {
+	switch {
+	case t == unequal && said:
+		m.falseCorrect++
+	case t == equal && !said:
+		m.falseWrong++
+	}
+}
+
+func (m mistakes) String() string { return fmt.Sprintf("%d+%d", m.falseCorrect, m.falseWrong) }
+
 // line is one of the report: how many pairs of a kind have which outcome.
 type line struct {
 	kind           string
 	pairs, decided int
 	count          [outcomes]int
+	ours, theirs   mistakes
 	examples       [outcomes][]judgement
 }
 
@@ -66,6 +81,8 @@ func (l *line) add(j judgement) {
 	}
 	o := j.outcome()
 	l.count[o]++
+	l.ours.add(j.truth, j.ours)
+	l.theirs.add(j.truth, j.theirs)
 	l.examples[o] = append(l.examples[o], j)
 }
 
@@ -96,15 +113,16 @@ func (r *report) print(w io.Writer, show int, both bool) {
 	for _, name := range outcomeNames {
 		fmt.Fprintf(table, "%s\t", name)
 	}
-	fmt.Fprintln(table)
+	fmt.Fprintln(table, "our mistakes\ttheirs\t")
 	for _, l := range append(r.kinds, &r.total) {
 		fmt.Fprintf(table, "%s\t%d\t%d\t", l.kind, l.pairs, l.decided)
 		for _, n := range l.count {
 			fmt.Fprintf(table, "%d\t", n)
 		}
-		fmt.Fprintln(table)
+		fmt.Fprintf(table, "%v\t%v\t\n", l.ours, l.theirs)
 	}
 	table.Flush()
+	fmt.Fprintln(w, "mistakes are equal for what is not, and unequal for what is equal")
 	for _, o := range []outcome{undecidable, oursRight, bothWrong, theirsRight} { // the worst at the end
 		for _, l := range r.kinds {
 			for _, j := range l.examples[o][:min(show, len(l.examples[o]))] {

@@ -96,6 +96,7 @@ func sets(d *dice) sample {
 func lists(d *dice) sample {
 	all := elements(d, d.from(2, 4))
 	s := a(strings.Join(golds(all), ", "))
+	s.only = true
 	last := len(all) - 1
 	and := func(word string) string {
 		list := forms(d, all)

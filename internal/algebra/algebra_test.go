@@ -48,6 +48,7 @@ func TestEqual(t *testing.T) {
 		{"sin 60°", a.Apply("sin", a.Apply("degrees", num(60))), div(sqrt(num(3)), num(2)), true},
 		{"arctan 1", a.Apply("arctan", num(1)), div(pi, num(4)), true},
 		{"log without a base", a.Apply("log", num(100)), num(2), true},
+		{"log without a base is not the natural one", a.Apply("log", x), a.Apply("ln", x), false},
 		{"log to base two", a.Apply("log", num(8), num(2)), num(3), true},
 		{"5!", a.Apply("factorial", num(5)), num(120), true},
 		{"floor of minus a half", a.Apply("floor", div(num(-1), num(2))), num(-1), true},

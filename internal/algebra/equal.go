@@ -30,20 +30,8 @@ func Equal(a, b *Expr) bool {
 			return x.Cmp(y) == 0
 		}
 	}
-	c := newComparison(a, b)
-	if c.equal() {
-		return true
-	}
-	// A logarithm without a base is the natural one to some, and to others that
-	// to base ten.
-	if a.Any(baseless) || b.Any(baseless) {
-		c.point.tens = true
-		return c.equal()
-	}
-	return false
+	return newComparison(a, b).equal()
 }
-
-func baseless(e *Expr) bool { return e.Op == Call && e.Name == "log" && len(e.Args) == 1 }
 
 // comparison says at which points two expressions are evaluated.
 type comparison struct {

@@ -8,7 +8,6 @@ type point struct {
 	integer bool      // the variables are whole numbers
 	complex bool      // roots and powers are principal values, not real ones
 	real    bool      // there are no other numbers: roots of negative numbers are undefined
-	tens    bool      // log without a base is to base ten, not e
 	bound   []binding // the variables of the sums around
 	nodes   *int      // of the terms of sums that may yet be evaluated
 }
@@ -128,11 +127,8 @@ func (p point) call(e *Expr) (ball, bool) {
 	if len(e.Args) == 2 {
 		return p.binary(e, args[0], args[1])
 	}
-	if baseless(e) {
+	if e.Name == "log" { // without a base, it is to base ten
 		x, ok := ln(args[0])
-		if !p.tens {
-			return x, ok
-		}
 		base, _ := ln(whole(10))
 		return over(x, ok, base, true)
 	}

@@ -9,7 +9,7 @@ type Kind uint8
 const (
 	Value    Kind = iota // Expr, perhaps with a Unit or a Percent sign
 	Words                // Text
-	List                 // Items, separated by commas or words, without brackets; Op ∨ if "or" is among them
+	List                 // Items, separated by commas or words, without brackets; Op ∨ if "or" is among them, ∧ if "and" is, ± or ∓ for the readings of such signs
 	Set                  // Items in braces
 	Tuple                // Items in Open and Close: a point, a vector or an interval
 	Union                // Items joined by Op: ∪, ∩ or ∖
@@ -22,7 +22,8 @@ const (
 type Answer struct {
 	Kind        Kind
 	Expr        *algebra.Expr
-	Unit        string // "" for none, else as units.go spells it
+	Unit        string   // "" for none, else as units.go spells it
+	Nouns       []string // other words behind a Value: what is counted, or a direction
 	Percent     bool
 	Text        string // of Words: in lower case
 	Items       []Answer

@@ -101,12 +101,15 @@ func (p *parser) factors(a Answer) Answer {
 		case op == "*":
 			p.pos++
 			a = p.times(a, p.signed())
+		case op == "×":
+			p.pos++
+			a = p.cross(a, p.signed())
 		case op == "/":
 			p.pos++
 			divisor := p.expr(p.signed())
 			a = p.each(a, func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Div, e, divisor) })
 		case p.juxtaposed():
-			if p.next(number) && p.endsInNumber() {
+			if p.next(number) && p.endsInNumber() && !endsInPower(a) {
 				return p.fail() // 3 5
 			}
 			a = p.times(a, p.power())
@@ -115,6 +118,15 @@ func (p *parser) factors(a Answer) Answer {
 		}
 	}
 	return a
+}
+
+// endsInPower tells whether the last factor is a power: 2^3 in 2^3 3^2.
+func endsInPower(a Answer) bool {
+	e := a.Expr
+	if a.Kind == Value && e.Op == algebra.Mul {
+		e = e.Args[len(e.Args)-1]
+	}
+	return a.Kind == Value && e.Op == algebra.Pow
 }
 
 // signed reads a factor that may have a sign, as after a · sign.
@@ -162,7 +174,7 @@ func (p *parser) opensOutward() bool {
 		return true
 	}
 	switch t := p.tokens[p.pos+1]; t.text {
-	case "∪", "∩", "∖", ",", ";", "∨", ")", "}", `\}`, ".":
+	case "∪", "∩", "∖", ",", ";", "∨", "∧", ")", "}", `\}`, ".":
 		return t.kind == operator
 	}
 	return false
@@ -177,6 +189,9 @@ func (p *parser) times(a, b Answer) Answer {
 		}
 		return value(algebra.Make(algebra.Mul, p.expr(a), p.expr(b)))
 	}
+	if a.Kind == Matrix && b.Kind == Matrix {
+		return p.matrixProduct(a, b)
+	}
 	if a.Kind == Value {
 		a, b = b, a
 	}
@@ -185,28 +200,37 @@ func (p *parser) times(a, b Answer) Answer {
 }
 
 // mixed reads a whole number with a proper fraction behind it, 3\frac{2}{5} or
-// 3 2/5, which is their sum.
+// 3 2/5, which is their sum. Each may be in braces.
 func (p *parser) mixed() (Answer, bool) {
-	if !p.next(number) || p.pos+1 >= len(p.tokens) || strings.ContainsAny(p.tokens[p.pos].text, ".(e") {
+	start := p.pos
+	braces := p.accept("{")
+	if !p.next(number) || strings.ContainsAny(p.tokens[p.pos].text, ".(e") {
+		p.pos = start
 		return Answer{}, false
 	}
-	start := p.pos
-	n, ok := numeral(p.tokens[p.pos].text)
+	whole := p.tokens[p.pos].text
 	p.pos++
+	closed := !braces || p.accept("}")
 	var num, den *algebra.Expr
+	inner := p.peek() == "{" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].text == `\frac` && p.accept("{")
 	switch {
 	case p.peek() == `\frac`:
 		p.pos++
 		num, den = p.digitArgument(), p.digitArgument()
+		closed = closed && (!inner || p.accept("}"))
 	case p.next(number) && p.tokens[p.pos].space && p.pos+2 < len(p.tokens) && p.tokens[p.pos+1].text == "/" && p.tokens[p.pos+2].kind == number:
 		num, _ = numeral(p.tokens[p.pos].text)
 		den, _ = numeral(p.tokens[p.pos+2].text)
 		p.pos += 3
 	}
-	if !ok || p.failed || num == nil || den == nil || num.Op != algebra.Number || den.Op != algebra.Number ||
+	if !closed || p.failed || num == nil || den == nil || num.Op != algebra.Number || den.Op != algebra.Number ||
 		!num.Num.IsInt() || !den.Num.IsInt() || num.Num.Cmp(den.Num) >= 0 || p.peek() == "^" {
 		p.pos, p.failed = start, false
 		return Answer{}, false
+	}
+	n, ok := numeral(whole)
+	if !ok {
+		return p.fail(), true
 	}
 	return value(algebra.Make(algebra.Add, n, algebra.Make(algebra.Div, num, den))), true
 }
@@ -237,6 +261,10 @@ func (p *parser) power() Answer {
 			exponent := p.group()
 			if len(p.tokens) > p.pos && p.peek() == "^" {
 				return p.fail()
+			}
+			if a.Kind == Matrix {
+				a = p.matrixPower(a, exponent)
+				continue
 			}
 			a = value(algebra.Make(algebra.Pow, p.expr(a), p.expr(exponent)))
 		case "°":

@@ -14,6 +14,7 @@ type lexer struct {
 	brackets  int  // open brackets other than braces
 	commas    bool // commas between digits separate numbers
 	thousands bool // a comma between digits was read as a separator of thousands
+	grouped   int  // how many tokens there were after the last number with such a separator
 	depth     int
 	failed    bool
 }
@@ -60,6 +61,16 @@ func (lx *lexer) run(prose bool) {
 		case strings.HasPrefix(lx.text[lx.pos:], "{:}"):
 			lx.emit(operator, ":")
 			lx.pos += 3
+		case (c == '\'' || c == '"') && len(lx.tokens) > 0 && lx.tokens[len(lx.tokens)-1].kind == number: // 6' 2"
+			length, unit := 1, "ft"
+			if strings.HasPrefix(lx.text[lx.pos:], "''") {
+				length = 2
+			}
+			if length == 2 || c == '"' {
+				unit = "in"
+			}
+			lx.emit(word, unit)
+			lx.pos += length
 		default:
 			lx.emit(operator, string(c))
 			lx.pos++
@@ -93,6 +104,12 @@ func (lx *lexer) afterValue() bool {
 		return t.text == ")" || t.text == "}" || t.text == "]" || t.text == "%" || t.text == "°" || t.text == "∘" || t.text == "!"
 	}
 	return false
+}
+
+// after tells whether the last token is an operator.
+func (lx *lexer) after(text string) bool {
+	n := len(lx.tokens)
+	return n > 0 && lx.tokens[n-1].kind == operator && lx.tokens[n-1].text == text
 }
 
 // command reads what begins with a backslash.
@@ -231,6 +248,12 @@ func (lx *lexer) upright(name string) {
 	inner := strings.TrimSpace(content)
 	if name == "mathrm" && (inner == "i" || inner == "e" || inner == "d") {
 		prose = false
+	}
+	if strings.HasPrefix(name, "b") || name == "mathbf" {
+		if len(inner) == 1 && isLetter(inner[0]) && (lx.after("×") || strings.HasPrefix(strings.TrimLeft(lx.text[lx.pos:], " "), `\times`)) {
+			lx.emit(symbol, vectorMark+inner) // \mathbf{a} \times \mathbf{b}
+			return
+		}
 	}
 	text, pos := lx.text, lx.pos
 	lx.text, lx.pos = content, 0

@@ -71,6 +71,96 @@ func (p *parser) matrix(name string, bracket byte) Answer {
 	return m
 }
 
+// matrixProduct multiplies two matrices, as long as that stays small.
+func (p *parser) matrixProduct(a, b Answer) Answer {
+	rows, n, columns := len(a.Items)/a.Columns, a.Columns, b.Columns
+	if a.Open == '|' || b.Open == '|' || a.Open == '{' || b.Open == '{' || len(b.Items) != n*columns || rows*n*columns > largestProduct {
+		return p.fail()
+	}
+	items := make([]Answer, 0, rows*columns)
+	for i := range rows {
+		for k := range columns {
+			terms := make([]*algebra.Expr, n)
+			for j := range n {
+				terms[j] = algebra.Make(algebra.Mul, p.expr(a.Items[i*n+j]), p.expr(b.Items[j*columns+k]))
+			}
+			e := algebra.Make(algebra.Add, terms...)
+			if r, ok := algebra.Exact(e); ok {
+				e = algebra.Rational(r)
+			} else if e.Size(largestElement) == largestElement {
+				return p.fail()
+			}
+			items = append(items, value(e))
+		}
+	}
+	a.Items, a.Columns = items, columns
+	return a
+}
+
+// largestProduct bounds the multiplications of a product of matrices.
+const largestProduct = 64
+
+// matrixPower is a matrix to a small whole power.
+func (p *parser) matrixPower(m, exponent Answer) Answer {
+	n, ok := algebra.Exact(p.expr(exponent))
+	if p.failed || !ok || !n.IsInt() || !n.Num().IsInt64() || n.Num().Int64() < 1 || n.Num().Int64() > 12 {
+		return p.fail()
+	}
+	product := m
+	for range n.Num().Int64() - 1 {
+		product = p.matrixProduct(product, m)
+		if p.failed {
+			break
+		}
+	}
+	return product
+}
+
+// cross multiplies with a × sign, which is the cross product between two vectors.
+// That is a variable with the names of both, in the order of the alphabet.
+func (p *parser) cross(a, b Answer) Answer {
+	u, v := vector(a), vector(b)
+	if u == nil || v == nil {
+		if hasVector(a) && hasVector(b) {
+			return p.fail()
+		}
+		return p.times(a, b)
+	}
+	product := algebra.Var(vectorMark + "(" + u.Name + "×" + v.Name + ")")
+	if u.Name > v.Name {
+		product = algebra.Make(algebra.Neg, algebra.Var(vectorMark+"("+v.Name+"×"+u.Name+")"))
+	}
+	if a.Expr == u {
+		return value(product)
+	}
+	args := append(a.Expr.Args[:len(a.Expr.Args)-1:len(a.Expr.Args)-1], product)
+	return value(algebra.Make(algebra.Mul, args...))
+}
+
+// vector is the last factor of a value, if it is a vector.
+func vector(a Answer) *algebra.Expr {
+	if a.Kind != Value {
+		return nil
+	}
+	e := a.Expr
+	if e.Op == algebra.Mul {
+		e = e.Args[len(e.Args)-1]
+	}
+	if !isVector(e) {
+		return nil
+	}
+	return e
+}
+
+// vectorMark begins the names of vectors.
+const vectorMark = `\vec `
+
+func isVector(e *algebra.Expr) bool {
+	return e.Op == algebra.Symbol && strings.HasPrefix(e.Name, vectorMark)
+}
+
+func hasVector(a Answer) bool { return a.Kind == Value && a.Expr.Any(isVector) }
+
 // expandSigns replaces an answer with ± by the list of its readings: ± and ∓
 // of the first one go together, and each further ± goes by itself.
 func expandSigns(a Answer) (Answer, bool) {
@@ -91,7 +181,7 @@ func expandSigns(a Answer) (Answer, bool) {
 		a.Items = items
 		return a, true
 	}
-	n := countSigns(a)
+	n, op := countSigns(a)
 	if n == 0 {
 		return a, true
 	}
@@ -103,13 +193,14 @@ func expandSigns(a Answer) (Answer, bool) {
 		k := 0
 		readings = append(readings, chosen(a, bits, &k))
 	}
-	return Answer{Kind: List, Items: readings}, true
+	return Answer{Kind: List, Items: readings, Op: op}, true
 }
 
 func isSign(e *algebra.Expr) bool { return e.Op == algebra.Call && strings.Contains("±∓", e.Name) }
 
-// countSigns counts the ± that go by themselves: all but those ∓ with a ±.
-func countSigns(a Answer) int {
+// countSigns counts the ± that go by themselves: all but those ∓ with a ±. Op is ∓
+// if there is no ±.
+func countSigns(a Answer) (n int, op string) {
 	up, down := 0, 0
 	visit(a, func(e *algebra.Expr) {
 		if isSign(e) && e.Name == "±" {
@@ -119,9 +210,9 @@ func countSigns(a Answer) int {
 		}
 	})
 	if up == 0 {
-		return min(down, 1)
+		return min(down, 1), "∓"
 	}
-	return up
+	return up, "±"
 }
 
 func visit(a Answer, f func(*algebra.Expr)) {

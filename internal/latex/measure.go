@@ -15,7 +15,9 @@ func (p *parser) measured() Answer {
 		if currency := unitNames[p.tokens[p.pos].text]; strings.Contains("$€£", currency) && currency != "" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == number {
 			p.pos++ // USD 5
 			p.unit = currency
-		} else if words := p.words(); !p.next(number) || !strings.Contains(" about approximately roughly around nearly ", " "+words.Text+" ") {
+		} else if words := p.words(); p.next(number) && (words.Text == "minus" || words.Text == "negative") {
+			return p.each(p.measured(), func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Neg, e) })
+		} else if !p.next(number) || !strings.Contains(" about approximately roughly around nearly ", " "+words.Text+" ") {
 			return words
 		}
 	}
@@ -54,6 +56,9 @@ func undegreed(a Answer) Answer {
 			case "f", "F", "°F":
 				a.Unit = "°F"
 			default:
+				if direction, ok := compass[strings.ToLower(a.Unit)]; ok {
+					a.Nouns = append(a.Nouns, direction)
+				}
 				a.Unit = "°"
 			}
 			a.Expr = e
@@ -97,7 +102,7 @@ func (p *parser) units(a *Answer) {
 			continue
 		case t.kind == operator && (t.text == "(" && p.parenthesis()):
 			continue
-		case t.kind == operator && (t.text == "*" || t.text == "." && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == word): // sq. cm
+		case t.kind == operator && (t.text == "*" || t.text == "×" || t.text == "." && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == word): // sq. cm
 		default:
 			p.finish(a, parts)
 			return
@@ -188,15 +193,18 @@ func (p *parser) parenthesis() bool {
 // finish gives a value the unit that its words spell.
 func (p *parser) finish(a *Answer, parts []string) {
 	if len(parts) > 0 {
-		if zeros, ok := multiples[parts[0]]; ok {
-			scale := algebra.Make(algebra.Pow, algebra.Int(10), algebra.Int(int64(zeros)))
+		if scale, ok := scales[parts[0]]; ok {
 			a.Expr = algebra.Make(algebra.Mul, a.Expr, scale)
+			parts = parts[1:]
+		} else if power, ok := powers[parts[0]]; ok {
+			a.Expr = algebra.Make(algebra.Pow, a.Expr, algebra.Int(power))
 			parts = parts[1:]
 		}
 	}
-	if u := unit(parts); u == "%" {
+	u, nouns := unit(parts)
+	if a.Nouns = nouns; u == "%" {
 		a.Percent = true
-	} else {
+	} else if u != "" {
 		a.Unit = u
 	}
 }

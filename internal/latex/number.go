@@ -132,6 +132,7 @@ func (lx *lexer) groups(b *strings.Builder, list bool) {
 	}
 	b.WriteString(found)
 	lx.pos = len(lx.text) - len(rest)
+	lx.grouped = len(lx.tokens) + 1
 	lx.thousands = lx.thousands || comma
 }
 

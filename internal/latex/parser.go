@@ -76,7 +76,7 @@ func (p *parser) whole() Answer {
 		}
 		a = p.list()
 	}
-	for p.accept(".") || p.accept(",") || p.accept(";") || p.accept(`\\`) {
+	for p.accept(".") || p.accept(",") || p.accept(";") || p.accept("∧") || p.accept(`\\`) {
 	}
 	if p.pos < len(p.tokens) {
 		return p.fail()
@@ -84,16 +84,16 @@ func (p *parser) whole() Answer {
 	return a
 }
 
-// separator accepts what stands between the items of a list, and tells whether
-// it says "or". The word "and" is a semicolon by now.
-func (p *parser) separator() (found, or bool) {
+// separator accepts what stands between the items of a list, and is the word that
+// does: ∨ for "or", ∧ for "and".
+func (p *parser) separator() (found bool, op string) {
 	for {
-		switch p.peek() {
+		switch sign := p.peek(); sign {
 		case ",", ";", `\\`:
-		case "∨":
-			or = true
+		case "∨", "∧":
+			op = sign
 		default:
-			return found, or
+			return found, op
 		}
 		p.pos++
 		found = true
@@ -112,12 +112,12 @@ func (p *parser) list() Answer {
 	op := ""
 	for !p.failed {
 		start := p.pos
-		found, or := p.separator()
+		found, word := p.separator()
 		if !found {
 			break
 		}
-		if or {
-			op = "∨"
+		if op != "∨" && word != "" {
+			op = word
 		}
 		if p.closes() {
 			p.pos = start
@@ -202,7 +202,7 @@ func (p *parser) label() bool {
 		return true
 	}
 	after := p.tokens[end+1]
-	return after.kind == operator && strings.Contains(", ; ∨ .", after.text)
+	return after.kind == operator && strings.Contains(", ; ∨ ∧ .", after.text)
 }
 
 // continued skips the end of a line if a relation goes on behind it.
@@ -242,8 +242,12 @@ func (p *parser) ratio() Answer {
 	if !p.colon() {
 		return a
 	}
-	if a.Kind == Words { // Area: 5
-		return Answer{Kind: Relation, Items: []Answer{a, p.measured()}, Rels: []string{"="}}
+	if a.Kind == Words { // Area: 5, Ratio: 3:2, or the names in boys:girls = 3:2
+		b := p.ratio()
+		if p.peek() == "=" {
+			return Answer{Kind: Words, Text: a.Text + ":" + b.Text}
+		}
+		return Answer{Kind: Relation, Items: []Answer{a, b}, Rels: []string{"="}}
 	}
 	r := Answer{Kind: Ratio, Items: []Answer{a}}
 	for more := true; more && !p.failed; more = p.colon() {

@@ -90,7 +90,9 @@ func (p *parser) numeral(t token) Answer {
 		if digits, ok := bases[base]; ok {
 			base = digits
 		}
-		return value(algebra.Var(strings.TrimLeft(t.text, "0") + "_" + base))
+		if base != "10" {
+			return value(algebra.Var(strings.TrimLeft(t.text, "0") + "_" + base))
+		}
 	}
 	e, ok := numeral(t.text)
 	if !ok {

@@ -26,7 +26,7 @@ func (lx *lexer) letters(prose bool) {
 	lower := strings.ToLower(run)
 	switch {
 	case lower == "and":
-		lx.emit(operator, ";")
+		lx.emit(operator, "∧")
 	case lower == "or":
 		lx.emit(operator, "∨")
 	case (lower == "p" || lower == "a") && lx.afterValue() && strings.HasPrefix(strings.ToLower(lx.text[lx.pos:min(lx.pos+2, len(lx.text))]), ".m"):
@@ -40,7 +40,7 @@ func (lx *lexer) letters(prose bool) {
 	case prose && (len(run) > 1 || lx.afterValue() || lx.inUnit()):
 		lx.named(run, prose)
 	case len(run) == 1 && lx.unitLetter(run):
-		lx.emit(word, run)
+		lx.emit(word, lower)
 	case len(run) == 1:
 		lx.letter(run)
 	default:
@@ -51,10 +51,19 @@ func (lx *lexer) letters(prose bool) {
 // unitLetter tells whether a letter is a unit: behind a number and a space, at
 // the end or before a slash.
 func (lx *lexer) unitLetter(letter string) bool {
-	if !lx.space || len(lx.tokens) == 0 || lx.tokens[len(lx.tokens)-1].kind != number || !strings.Contains("msghLNJWV", letter) {
+	return strings.Contains("msghLNJWV", letter) && lx.lastUnit()
+}
+
+// lastUnit tells whether what was read may be the unit of a number at the end: a
+// space is between them, or the number has separators of thousands, with which
+// it is no coefficient.
+func (lx *lexer) lastUnit() bool {
+	n := len(lx.tokens)
+	if n == 0 || lx.tokens[n-1].kind != number || !lx.space && lx.grouped != n {
 		return false
 	}
 	rest := strings.TrimRight(lx.text[lx.pos:], " .$")
+	rest = strings.TrimSuffix(strings.TrimSuffix(rest, `\)`), `\]`)
 	rest = strings.TrimSuffix(strings.TrimSuffix(rest, "^2"), "^{2}")
 	return rest == "" || len(rest) < 5 && rest[0] == '/' && isLetter(rest[len(rest)-1])
 }
@@ -73,6 +82,9 @@ func (lx *lexer) inUnit() bool {
 func (lx *lexer) named(run string, prose bool) {
 	lower := strings.ToLower(run)
 	_, isUnit := unitNames[lower]
+	if unit := prefixed(run); unit != "" {
+		lower, isUnit = unit, isUnit || lx.lastUnit()
+	}
 	switch {
 	case constants[run] != "" && len(run) > 1:
 		lx.emit(symbol, constants[run])

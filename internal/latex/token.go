@@ -20,10 +20,10 @@ type token struct {
 
 // commands gives each LaTeX command that is an operator its one spelling.
 var commands = map[string]string{
-	"cdot": "*", "times": "*", "ast": "*", "div": "/", "pm": "±", "mp": "∓", "bullet": "*",
+	"cdot": "*", "times": "×", "ast": "*", "div": "/", "pm": "±", "mp": "∓", "bullet": "*",
 	"le": "≤", "leq": "≤", "leqslant": "≤", "leqq": "≤", "ge": "≥", "geq": "≥", "geqslant": "≥", "geqq": "≥",
 	"lt": "<", "gt": ">", "ne": "≠", "neq": "≠", "approx": "≈", "simeq": "≈", "cong": "≈", "equiv": "=", "in": "∈",
-	"cup": "∪", "bigcup": "∪", "cap": "∩", "bigcap": "∩", "setminus": "∖", "backslash": "∖", "lor": "∨", "vee": "∨", "wedge": ";", "land": ";",
+	"cup": "∪", "bigcup": "∪", "cap": "∩", "bigcap": "∩", "setminus": "∖", "backslash": "∖", "lor": "∨", "vee": "∨", "wedge": "∧", "land": "∧",
 	"lbrace": "\\{", "rbrace": "\\}", "{": "\\{", "}": "\\}", "lbrack": "[", "rbrack": "]", "langle": "(", "rangle": ")", "lparen": "(", "rparen": ")",
 	"vert": "|", "mid": "|", "|": "‖", "Vert": "‖", "lVert": "‖(", "rVert": "‖)", "lvert": "|(", "rvert": "|)",
 	"lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "emptyset": "∅", "varnothing": "∅",
@@ -70,7 +70,7 @@ func greek(name string) (string, bool) {
 	name = strings.TrimPrefix(name, "var")
 	switch strings.ToLower(name) {
 	case "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi",
-		"omicron", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega":
+		"omicron", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega":
 		return `\` + name, true
 	case "ell", "hbar", "nabla", "partial", "infty", "aleph", "star":
 		return `\` + name, true

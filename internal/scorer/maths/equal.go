@@ -1,6 +1,7 @@
 package maths
 
 import (
+	"math/big"
 	"slices"
 	"strings"
 
@@ -52,6 +53,9 @@ func (c *comparer) equal(g, p latex.Answer) bool {
 	if set, ok := oneOf(g, p); ok { // {5} and 5
 		return c.equal(set[0], set[1])
 	}
+	if collection(g) && collection(p) && tuples(g) != tuples(p) {
+		g, p = points(g), points(p)
+	}
 	switch {
 	case g.Kind == latex.Value && p.Kind == latex.Value:
 		return c.equalValues(g, p)
@@ -67,14 +71,20 @@ func (c *comparer) equal(g, p latex.Answer) bool {
 		same := g.Open == p.Open && g.Close == p.Close
 		return (same || len(g.Items) != 2) && c.inOrder(g.Items, p.Items)
 	case g.Kind == latex.Tuple && p.Kind == latex.List, g.Kind == latex.List && p.Kind == latex.Tuple:
+		g, p = byName(g), byName(p)
 		return round(g) && round(p) && coordinates(g) && coordinates(p) && c.inOrder(g.Items, p.Items) || c.equalSets(g, p)
 	case g.Kind == latex.Value && p.Kind == latex.List: // 1/2 or 0.5
+		if mixed, ok := mixed(p); ok && c.equal(g, mixed) {
+			return true
+		}
 		for _, item := range p.Items {
 			if !c.equal(g, item) {
 				return false
 			}
 		}
 		return true
+	case g.Op != p.Op && oppositeOps[g.Op] == p.Op && g.Kind == latex.List && p.Kind == latex.List:
+		return strings.Contains("±∓", g.Op) && c.inOrder(g.Items, p.Items)
 	case collection(g) && collection(p):
 		return c.equalCollections(g, p) || g.Kind == latex.List && p.Kind == latex.List && c.equalSets(g, p)
 	}
@@ -150,8 +160,89 @@ func (c *comparer) equalCollections(g, p latex.Answer) bool {
 	if assigned(g.Items) != assigned(p.Items) { // x=2, y=5 and 2, 5
 		return c.inOrder(g.Items, p.Items)
 	}
-	repeats := g.Kind == latex.Set || p.Kind == latex.Set
+	repeats := g.Kind == latex.Set || p.Kind == latex.Set || len(p.Items) > len(g.Items) && c.distinct(g.Items)
 	return (repeats || len(g.Items) == len(p.Items)) && c.matched(g.Items, p.Items, c.equal, repeats)
+}
+
+// distinct tells whether no item equals another.
+func (c *comparer) distinct(items []latex.Answer) bool {
+	for i := range items {
+		if slices.ContainsFunc(items[:i], func(other latex.Answer) bool { return c.equal(other, items[i]) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// oppositeOps are words and signs between the items of lists that make one of them
+// mean something else than the other.
+var oppositeOps = map[string]string{"∧": "∨", "∨": "∧", "±": "∓", "∓": "±"}
+
+// mixed is a whole number and a proper fraction that "and" makes one number of:
+// 2 and 3/4.
+func mixed(a latex.Answer) (latex.Answer, bool) {
+	if a.Op != "∧" || len(a.Items) != 2 {
+		return a, false
+	}
+	whole, ok := rational(a.Items[0])
+	part, okay := rational(a.Items[1])
+	if !ok || !okay || !whole.IsInt() || a.Items[1].Expr.Op != algebra.Div || part.Sign() <= 0 || part.Cmp(big.NewRat(1, 1)) >= 0 {
+		return a, false
+	}
+	fraction := a.Items[1].Expr
+	if a.Items[0].Expr.Op == algebra.Neg {
+		fraction = algebra.Make(algebra.Neg, fraction)
+	}
+	sum := a.Items[1]
+	sum.Expr = algebra.Make(algebra.Add, a.Items[0].Expr, fraction)
+	return sum, true
+}
+
+// tuples tells whether the items of a list are tuples.
+func tuples(a latex.Answer) bool { return len(a.Items) > 0 && a.Items[0].Kind == latex.Tuple }
+
+// points makes tuples of a list that gives values to the same variables again and
+// again: p=5, q=2; p=7, q=2.
+func points(a latex.Answer) latex.Answer {
+	var names []string
+	for _, item := range a.Items {
+		name, _, ok := definition(item)
+		if !ok || slices.Contains(names, name) {
+			break
+		}
+		names = append(names, name)
+	}
+	n := len(names)
+	if n < 2 || n == len(a.Items) || len(a.Items)%n != 0 || len(a.Items) > maxItems {
+		return a
+	}
+	all := latex.Answer{Kind: latex.List}
+	for i, item := range a.Items {
+		name, value, ok := definition(item)
+		if !ok || name != names[i%n] {
+			return a
+		}
+		if i%n == 0 {
+			all.Items = append(all.Items, latex.Answer{Kind: latex.Tuple, Open: '(', Close: ')'})
+		}
+		point := &all.Items[len(all.Items)-1]
+		point.Items = append(point.Items, value)
+	}
+	return all
+}
+
+// byName sorts a list that gives values to several variables by their names:
+// y = 2; x = 1 is the point (1, 2).
+func byName(a latex.Answer) latex.Answer {
+	if a.Kind == latex.List && assigned(a.Items) {
+		a.Items = slices.Clone(a.Items)
+		slices.SortStableFunc(a.Items, func(x, y latex.Answer) int {
+			first, _, _ := definition(x)
+			second, _, _ := definition(y)
+			return strings.Compare(first, second)
+		})
+	}
+	return a
 }
 
 // matched pairs items off with one another. With repeats, an item may be the
@@ -244,7 +335,7 @@ func (c *comparer) equalRatios(g, p latex.Answer) bool {
 	if len(g.Items) != len(p.Items) || !sameUnit(g.Unit, p.Unit) {
 		return false
 	}
-	if g.Clock || p.Clock {
+	if g.Clock { // else gold is no time of day
 		return c.inOrder(g.Items, p.Items)
 	}
 	for i := 1; i < len(g.Items); i++ {

@@ -34,14 +34,16 @@ func final(text string, ended, several bool) answer {
 		return answer{trimmed(inside), "no box: the answer tag was read"}
 	}
 	if whole := trimmed(text); len(whole) <= longestWhole {
-		if a, ok := latex.Read(whole); ok && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.IndexByte(whole, '$') > 0)) {
+		if a, ok := latex.Read(whole); ok && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.IndexByte(whole, '$') > 0 || !several && spoken(a))) {
 			return answer{text: whole}
 		}
 	}
 	if found, ok := announced(text); ok {
 		return answer{found, "no box: what follows the word answer was read"}
 	}
-	if found, ok := lastMath(text); ok {
+	if found, ok := lastMath(text); ok && found == "" {
+		return answer{note: "no box, and the last formula does not end"}
+	} else if ok {
 		return answer{found, "no box: the last formula was read"}
 	}
 	if !prose(text) {
@@ -66,15 +68,28 @@ func stated(gold string) string {
 		return boxed(gold, boxes, true).text
 	}
 	if _, ok := latex.Read(gold); !ok {
-		if found, ok := lastMath(gold); ok {
+		if found, ok := lastMath(gold); ok && found != "" {
 			return found
 		}
 	}
 	return trimmed(gold)
 }
 
-// trimmed is a text without the marks around it.
-func trimmed(text string) string { return strings.Trim(strings.TrimSpace(text), "*#\"` \n") }
+// trimmed is a text without the marks around it. A single quotation mark is the
+// sign for inches.
+func trimmed(text string) string {
+	text = strings.Trim(strings.TrimSpace(text), "*#` \n")
+	if strings.HasPrefix(text, `"`) {
+		text = strings.Trim(text, "*#\"` \n")
+	}
+	return text
+}
+
+// spoken tells whether a list begins with words and ends in something else, as a
+// sentence does: Therefore, x = 42.
+func spoken(a latex.Answer) bool {
+	return a.Kind == latex.List && a.Items[0].Kind == latex.Words && a.Items[len(a.Items)-1].Kind != latex.Words
+}
 
 // boxed is the content of the last box, without boxes around it.
 func boxed(text string, boxes []scorer.Box, several bool) answer {

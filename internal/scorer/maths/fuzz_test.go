@@ -48,9 +48,9 @@ func plain(text string) bool {
 var lettered = regexp.MustCompile(`^[^A-J]*[A-J][^a-zA-Z0-9]*[).:]`)
 
 // alone tells whether a text is an expression, which is compared the same both
-// ways. Responses may leave out a base, say of what their answer is the value, or
-// put a choice behind its letter.
+// ways. Responses may say of what their answer is the value, leave out that it is in
+// cents, or put a choice behind its letter.
 func alone(text string) bool {
 	a, ok := latex.Read(text)
-	return ok && plain(text) && a.Kind == latex.Value && !strings.Contains(text, "_") && !lettered.MatchString(text)
+	return ok && plain(text) && a.Kind == latex.Value && a.Unit != "¢" && !strings.Contains(text, "_") && !lettered.MatchString(text)
 }

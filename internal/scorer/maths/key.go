@@ -55,7 +55,9 @@ func key(text string) string {
 				}
 				continue
 			}
-			b = append(b, '\\')
+			if wrap = spelling == "mod"; !wrap { // which has its argument in braces or not
+				b = append(b, '\\')
+			}
 			b = append(b, spelling...)
 			continue
 		}
@@ -99,6 +101,8 @@ func macro(rest string) (n int, spelling string, wraps bool) {
 	switch name := rest[:n]; {
 	case name == "dfrac" || name == "tfrac":
 		return n, "frac", false
+	case name == "pmod" || name == "bmod":
+		return n, "mod", false
 	case strings.Contains(blank, " "+name+" "):
 		return n, "", false
 	case strings.Contains(wrappers, " "+name+" "):
@@ -108,9 +112,24 @@ func macro(rest string) (n int, spelling string, wraps bool) {
 	}
 }
 
-// sameWords tells whether two keys are the same text in upper or lower case.
+// sameWords tells whether two keys are the same text in upper or lower case, which
+// matters where there are commands: \Pi is not \pi.
 func sameWords(a, b string) bool {
+	if strings.Contains(a, `\`) {
+		return unquoted(a) == unquoted(b)
+	}
 	return strings.EqualFold(unquoted(a), unquoted(b))
+}
+
+// residue is the key of a congruence without the letter before it: 4 mod 7 of
+// x ≡ 4 mod 7.
+func residue(k string) string {
+	if len(k) > 1 && alphanumeric(k[0]) {
+		if rest, ok := strings.CutPrefix(k[1:], `\equiv`); ok {
+			return rest
+		}
+	}
+	return k
 }
 
 // unquoted takes quotation marks and parentheses off a text.

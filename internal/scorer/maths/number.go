@@ -2,43 +2,51 @@ package maths
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 
 	"speceval/internal/algebra"
 	"speceval/internal/latex"
 )
 
-// equalValues compares expressions with their units. A percent sign on one side
-// only says nothing, or a division by 100.
+// equalValues compares expressions with their units. A percent sign divides by 100.
+// Beside a bare number beyond 1, which is no share but a percentage, it may say
+// nothing as well.
 func (c *comparer) equalValues(g, p latex.Answer) bool {
 	if letters, order := lettersOf(g.Expr), lettersOf(p.Expr); letters != "" && order != "" {
 		return letters == order && (mark(g.Expr) == mark(p.Expr) || mark(g.Expr) == "" || mark(p.Expr) == "")
 	}
-	if g.Unit == "$" && p.Unit == "¢" || g.Unit == "¢" && p.Unit == "$" {
+	if !within(g.Nouns, p.Nouns) && !within(p.Nouns, g.Nouns) {
+		return false
+	}
+	if g.Unit == "$" && p.Unit == "¢" || g.Unit == "¢" && p.Unit == "$" || g.Unit == "" && p.Unit == "¢" {
 		return c.same(inCents(g), inCents(p))
 	}
 	if !sameUnit(g.Unit, p.Unit) || g.Percent && p.Unit != "" || p.Percent && g.Unit != "" {
 		return false
 	}
-	if c.equalNumbers(g.Expr, p.Expr) || unbased(g.Expr, p.Expr) {
-		return true
+	if g.Percent == p.Percent {
+		return c.equalNumbers(g.Expr, p.Expr)
 	}
-	hundredth := func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Div, e, algebra.Int(100)) }
-	switch {
-	case g.Percent && !p.Percent:
-		return c.same(hundredth(g.Expr), p.Expr)
-	case p.Percent && !g.Percent:
-		return c.same(g.Expr, hundredth(p.Expr))
+	bare, percentage := g.Expr, p.Expr
+	if g.Percent {
+		bare, percentage = p.Expr, g.Expr
 	}
-	return false
+	return c.same(bare, algebra.Make(algebra.Div, percentage, algebra.Int(100))) ||
+		!algebra.Near(bare, new(big.Rat), big.NewRat(1, 1)) && c.equalNumbers(g.Expr, p.Expr)
 }
 
-// inCents is an amount of money in cents.
+// within tells whether all words are among others.
+func within(words, others []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(others, w) })
+}
+
+// inCents is an amount of money in cents. One without a unit is in dollars.
 func inCents(a latex.Answer) *algebra.Expr {
-	if a.Unit == "$" {
-		return algebra.Make(algebra.Mul, a.Expr, algebra.Int(100))
+	if a.Unit == "¢" {
+		return a.Expr
 	}
-	return a.Expr
+	return algebra.Make(algebra.Mul, a.Expr, algebra.Int(100))
 }
 
 // figures are the marks of figures that letters name, with or without the mark.
@@ -67,16 +75,6 @@ func lettersOf(e *algebra.Expr) string {
 		return ""
 	}
 	return nameOfExpr(e)
-}
-
-// unbased tells whether p has the digits of gold and leaves out the base, which
-// the question has asked for.
-func unbased(g, p *algebra.Expr) bool {
-	if g.Op != algebra.Symbol || p.Op != algebra.Number || !p.Num.IsInt() {
-		return false
-	}
-	digits, _, based := strings.Cut(g.Name, "_")
-	return based && digits == p.Num.Num().String()
 }
 
 // enoughDigits is the number of significant digits from which on a decimal
@@ -113,22 +111,23 @@ type written struct {
 	digits int      // significant ones
 }
 
-// stands tells whether d may stand for e.
+// stands tells whether d may stand for e. A rational number that is computed of
+// decimal ones stands for itself alone.
 func (d written) stands(e *algebra.Expr) bool {
 	r, ok := algebra.Exact(e)
-	whole := d.value.IsInt() || ok && r.IsInt()
+	whole := d.value.IsInt() || ok && (r.IsInt() || e.Op == algebra.Add && e.Any(func(e *algebra.Expr) bool { return e.Decimal }))
 	return d.noisy(e) || d.digits >= enoughDigits && !whole && algebra.Near(e, d.value, d.half)
 }
 
-// noisy tells whether d is e but for the rounding of floating point, which
-// leaves many digits.
+// noisy tells whether d is e but for the rounding of floating point, which leaves
+// sixteen digits or more, and an error of the last two bits of 53.
 func (d written) noisy(e *algebra.Expr) bool {
-	noise := new(big.Rat).Mul(d.value, big.NewRat(1, 1e12))
+	noise := new(big.Rat).Mul(d.value, big.NewRat(1, 1<<51))
 	noise.Abs(noise)
-	if least := big.NewRat(1, 1e9); noise.Cmp(least) > 0 {
-		noise = least
+	if most := big.NewRat(1, 1e10); noise.Cmp(most) > 0 {
+		noise = most
 	}
-	return d.digits > 12 && algebra.Near(e, d.value, noise)
+	return d.digits >= 16 && algebra.Near(e, d.value, noise)
 }
 
 // decimal reads a decimal number, perhaps negative, perhaps times a power of

@@ -45,17 +45,26 @@ func nameOf(a latex.Answer) string {
 	case latex.Value:
 		return nameOfExpr(a.Expr)
 	case latex.Tuple:
-		var names []string
-		for _, item := range a.Items {
-			name := nameOf(item)
-			if name == "" {
-				return ""
-			}
-			names = append(names, name)
+		if names := namesOf(a.Items, ","); names != "" {
+			return "(" + names + ")"
 		}
-		return "(" + strings.Join(names, ",") + ")"
+	case latex.Ratio: // AB:BC
+		return namesOf(a.Items, ":")
 	}
 	return ""
+}
+
+// namesOf are the names of all items; "" if one has none.
+func namesOf(items []latex.Answer, separator string) string {
+	var names []string
+	for _, item := range items {
+		name := nameOf(item)
+		if name == "" {
+			return ""
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, separator)
 }
 
 func nameOfExpr(e *algebra.Expr) string {
@@ -73,6 +82,9 @@ func nameOfExpr(e *algebra.Expr) string {
 		}
 	case algebra.Div: // dy/dx
 		if above, below := nameOfDifferential(e.Args[0]), nameOfDifferential(e.Args[1]); above != "" && below != "" {
+			return above + "/" + below
+		}
+		if above, below := nameOfExpr(e.Args[0]), nameOfExpr(e.Args[1]); len(above) > 1 && len(below) > 1 && e.Args[0].Op == algebra.Mul { // AB/CD
 			return above + "/" + below
 		}
 	case algebra.Mul: // a segment AB, or m∠A, or the inverse f^{-1}(x)
@@ -103,8 +115,12 @@ func nameOfDifferential(e *algebra.Expr) string {
 	return "d" + e.Args[1].Name
 }
 
-// equalRelations compares where at least one side is a relation.
+// equalRelations compares where at least one side is a relation. One that does not
+// hold says nothing.
 func (c *comparer) equalRelations(g, p latex.Answer) bool {
+	if c.fails(p) {
+		return false
+	}
 	gName, gValue, gDefines := definition(g)
 	pName, pValue, pDefines := definition(p)
 	switch {
@@ -115,6 +131,7 @@ func (c *comparer) equalRelations(g, p latex.Answer) bool {
 		return c.equivalent(g, p)
 	case g.Kind != latex.Relation:
 		if pDefines {
+			g.Clock = g.Clock && !strings.Contains(pName, ":")
 			return c.equal(g, pValue)
 		}
 		return c.equalLast(p, g, false) || c.equalSets(g, p)
@@ -125,6 +142,26 @@ func (c *comparer) equalRelations(g, p latex.Answer) bool {
 		return c.equalLast(g, p, true) || c.equalSets(g, p)
 	}
 	return c.equivalent(g, p) || c.equalSets(g, p)
+}
+
+// fails tells whether an equation between two numbers does not hold, 4 = 5 or
+// x = 2 + 2 = 5. A side may be rounded.
+func (c *comparer) fails(a latex.Answer) bool {
+	number := func(a latex.Answer) bool {
+		return a.Kind == latex.Value && !a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol })
+	}
+	for i, rel := range a.Rels {
+		if left, right := a.Items[i], a.Items[i+1]; rel == "=" && number(left) && number(right) && !c.equalValues(left, right) && !rounds(left.Expr, right.Expr) {
+			return true
+		}
+	}
+	return false
+}
+
+// rounds tells whether b is a, rounded to its last place.
+func rounds(a, b *algebra.Expr) bool {
+	d, ok := decimal(b)
+	return ok && algebra.Near(a, d.value, d.half)
 }
 
 // sameName tells whether two values with names may be the same: the names are

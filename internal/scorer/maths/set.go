@@ -12,6 +12,9 @@ import (
 // equalSets compares sets of numbers in whichever way they are given: as
 // intervals, unions of them, or inequalities.
 func (c *comparer) equalSets(g, p latex.Answer) bool {
+	if _, _, meet := conjunction(p); p.Kind == latex.List && p.Op == "∧" && !meet {
+		return false // x < 1 and x > 3, which only a gold may say for "or"
+	}
 	gName, gParts, ok := region(g)
 	pName, pParts, okay := region(p)
 	if !ok || !okay || gName != pName && named(gName) && named(pName) {
@@ -166,6 +169,10 @@ func solutions(a latex.Answer) (name string, parts []latex.Answer, ok bool) {
 		_, parts, ok := region(value)
 		return name, parts, ok
 	}
+	if around, center, ok := distance(a); ok { // |x - 8| < 7
+		name, parts, ok := solutions(around)
+		return name, moved(parts, center), ok
+	}
 	switch a.Rels[0] {
 	case ">", "≥":
 		a = reversed(a)
@@ -203,6 +210,38 @@ func solutions(a latex.Answer) (name string, parts []latex.Answer, ok bool) {
 		return inner, []latex.Answer{interval(negative(to), to, bracket(a.Rels[0], '(', '['), shut)}, bounded
 	}
 	return name, []latex.Answer{interval(from, to, open, shut)}, true
+}
+
+// distance reads an inequality on the distance of a variable to a number, as one on
+// the size of the variable and that number.
+func distance(a latex.Answer) (around latex.Answer, center *algebra.Expr, ok bool) {
+	if len(a.Items) != 2 || a.Items[0].Kind != latex.Value {
+		return a, nil, false
+	}
+	e := a.Items[0].Expr
+	if e.Op != algebra.Call || e.Name != "abs" || e.Args[0].Op != algebra.Add || len(e.Args[0].Args) != 2 {
+		return a, nil, false
+	}
+	sum := e.Args[0].Args
+	if _, known := algebra.Exact(sum[1]); !known || sum[0].Op != algebra.Symbol {
+		return a, nil, false
+	}
+	a.Items = slices.Clone(a.Items)
+	a.Items[0].Expr = algebra.Apply("abs", sum[0])
+	return a, algebra.Make(algebra.Neg, sum[1]), true
+}
+
+// moved are intervals with a number added to their ends.
+func moved(parts []latex.Answer, by *algebra.Expr) []latex.Answer {
+	for i, part := range parts {
+		parts[i].Items = slices.Clone(part.Items)
+		for j, end := range part.Items {
+			if end.Kind == latex.Value && algebra.Infinite(end.Expr) == 0 {
+				parts[i].Items[j].Expr = algebra.Make(algebra.Add, end.Expr, by)
+			}
+		}
+	}
+	return parts
 }
 
 func negative(a latex.Answer) latex.Answer {

@@ -2,6 +2,7 @@ package maths
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"speceval/internal/algebra"
@@ -11,6 +12,48 @@ import (
 // numberWords are the names of the numbers from zero.
 var numberWords = strings.Fields("zero one two three four five six seven eight nine ten eleven twelve " +
 	"thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty")
+
+// tens are the names of the tens, those below twenty left out.
+var tens = strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety")
+
+// spelled writes a number below a hundred that is all of a text in digits, with a
+// percent sign if it says so: forty-five percent. Other texts stay as they are.
+func spelled(text string) string {
+	if len(text) > 60 || strings.ContainsAny(text, "0123456789") {
+		return text
+	}
+	k, sign := strings.ToLower(key(text)), ""
+	for _, word := range [...]string{"percent", "%", `\%`} {
+		if rest, ok := strings.CutSuffix(k, word); ok {
+			k, sign = strings.TrimRight(rest, "-"), "%"
+		}
+	}
+	if n := slices.Index(numberWords, k); n >= 0 {
+		return strconv.Itoa(n) + sign
+	}
+	for i, name := range tens {
+		rest, ok := strings.CutPrefix(k, name)
+		rest = strings.TrimPrefix(rest, "-")
+		n := slices.Index(numberWords[:10], rest)
+		if ok && (rest == "" || n > 0) {
+			return strconv.Itoa(10*(i+2)+max(n, 0)) + sign
+		}
+	}
+	return text
+}
+
+// labelled is what follows words that only introduce an answer in a formula:
+// \text{The ratio is } 3:2.
+func labelled(text string) (string, bool) {
+	rest := strings.TrimPrefix(strings.TrimLeft(text, " $"), `\displaystyle`)
+	rest, ok := strings.CutPrefix(strings.TrimLeft(rest, " "), `\text{`)
+	words, answer, closed := strings.Cut(rest, "}")
+	fields := strings.Fields(lowered(words))
+	if !ok || !closed || len(fields) == 0 || qualified(fields) {
+		return "", false
+	}
+	return answer, strings.Contains(" is are equals ratio ", " "+fields[len(fields)-1]+" ")
+}
 
 // spelledOut reads a number that is given as a word, seven.
 func spelledOut(a latex.Answer) latex.Answer {

@@ -17,7 +17,7 @@ import (
 )
 
 // Version names the rules of this package in scores and profiles.
-const Version = "speceval_number_v1"
+const Version = "speceval_number_v2"
 
 // Scorer scores responses to a task with a known number.
 type Scorer struct {
@@ -92,19 +92,18 @@ func (s *Scorer) Score(_ context.Context, r scorer.Response) (scorer.Verdict, er
 }
 
 // right tells whether a number is the right one. A percent sign on one side alone
-// divides by 100, or says nothing; but a number without one that is at most 1 is a
-// share, beside which it divides.
+// divides by 100. Beside a bare number beyond 1, which is no share but a percentage,
+// it may say nothing as well.
 func (s *Scorer) right(v value) bool {
 	if v.percent == s.gold.percent {
 		return s.near(v.number, s.gold.number, s.off)
 	}
-	if v.percent {
-		share := new(big.Rat).Mul(v.number, hundredth)
-		isShare := new(big.Rat).Abs(s.gold.number).Cmp(big.NewRat(1, 1)) <= 0
-		return s.near(share, s.gold.number, s.off) || !isShare && s.near(v.number, s.gold.number, s.off)
+	scale, bare := hundredth, s.gold.number
+	if s.gold.percent {
+		scale, bare = big.NewRat(100, 1), v.number
 	}
-	scaled := new(big.Rat).Mul(v.number, big.NewRat(100, 1))
-	return s.near(v.number, s.gold.number, s.off) || s.near(scaled, s.gold.number, s.off)
+	isShare := new(big.Rat).Abs(bare).Cmp(big.NewRat(1, 1)) <= 0
+	return s.near(new(big.Rat).Mul(v.number, scale), s.gold.number, s.off) || !isShare && s.near(v.number, s.gold.number, s.off)
 }
 
 // near tells whether two numbers differ by no more than off.

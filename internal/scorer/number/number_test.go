@@ -93,6 +93,10 @@ func TestScore(t *testing.T) {
 		{"0.5", "", `\boxed{50\%}`, true},
 		{"0.5", "", `\boxed{0.5\%}`, false},
 		{"0.5%", "", `\boxed{0.5\%}`, true},
+		{"0.5%", "", `\boxed{0.5}`, false},
+		{"2.5", "", `\boxed{250\%}`, true},
+		{"101", "", `\boxed{101_{2}}`, false},
+		{"101", "", `\boxed{101_{10}}`, true},
 
 		{"42", "", `\boxed{NaN}`, false},
 		{"42", "", `\boxed{1e99999}`, false},

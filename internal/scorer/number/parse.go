@@ -133,6 +133,9 @@ func number(text string, from, to int) (v value, start, end int) {
 		v.percent = true
 		end += m[1]
 	}
+	if strings.HasPrefix(text[end:], "_{") && !strings.HasPrefix(text[end:], "_{10}") { // in another base
+		v.number = nil
+	}
 	negative, start := sign(text, start)
 	if negative && v.number != nil {
 		v.number.Neg(v.number)
