@@ -142,7 +142,7 @@ func TestTheStageDrawsAndStoresTheCaseStudy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if cells := v.Cells.Of(paper.CaseStudy); cells.Agreeing() != 17 || len(cells) != 17 {
-		t.Errorf("%d cells, %s", len(cells), cells.Tally("agree"))
+		t.Errorf("%d cells, %s", len(cells), cells.Tally())
 	}
 	numbers, err := os.ReadFile(filepath.Join(dir, "tables", "numbers.tex"))
 	if err != nil || !bytes.Contains(numbers, []byte(`\newcommand{\specCaseEndpoints}{4}`)) {

@@ -67,7 +67,7 @@ var contract = map[string]string{
 		"sync_time_sd,async_time_sd,delta_time_sd,sync_normalized_sd,async_normalized_sd,delta_normalized_sd,profiles,repeats",
 	"table4_benefit": "budget,provenance,continuous_budget,rounded_budget,rounded_over_continuous,uniform_equivalent_time,async_time,delta," +
 		"continuous_budget_se,rounded_budget_se,rounded_over_continuous_se,uniform_equivalent_time_sd,async_time_sd,delta_sd," +
-		"profiles,repeats,budgets_differing",
+		"profiles,repeats,budgets_differing,budgets_differing_expected",
 	"table5_hbn_schedule":      "n_tasks,budget,m,w,risk,risk_se",
 	"table6_en_schedule":       "n_tasks,budget,m,w,risk,risk_se",
 	"table7_flop_coefficients": "model,theta_core,theta_head,full_attention_layers,attention_width",
