@@ -119,7 +119,7 @@ func (all Comparisons) foretold(judged int) string {
 		text += fmt.Sprintf(", %d missing", n)
 	}
 	if s := all.Score(); s.Cells > 0 {
-		text += fmt.Sprintf(" (score %.2f points, naive fleet %.2f)", 100*s.CRPS, 100*s.Naive)
+		text += fmt.Sprintf(", score %.2f points, naive fleet %.2f", 100*s.CRPS, 100*s.Naive)
 	}
 	return text
 }
@@ -131,12 +131,19 @@ func (all Comparisons) Block(name string) table.Table {
 		t.Title = fmt.Sprintf("%s (%s)", name, tally)
 	}
 	obtained, expected := all[0].Sides()
-	t.Columns = table.Named("row", "column", "class", obtained, expected, "difference", "s.e.", "SEs", "verdict")
-	for _, left := range []int{0, 1, 2, 8} {
+	t.Columns = table.Named("row", "column", obtained, expected, "difference", "s.e.", "SEs", "verdict")
+	for _, left := range []int{0, 1, 7} {
 		t.Columns[left].Align = table.Left
 	}
 	for _, c := range all {
-		t.Rows = append(t.Rows, slices.Insert(c.Line(), 2, table.Text(string(c.Class))))
+		t.Rows = append(t.Rows, c.Line())
+	}
+	if all[0].Live { // all are measured
+		return t
+	}
+	t.Columns = slices.Insert(t.Columns, 2, table.Column{Name: "class", Align: table.Left})
+	for i, c := range all {
+		t.Rows[i] = slices.Insert(t.Rows[i], 2, table.Text(string(c.Class)))
 	}
 	return t
 }

@@ -64,6 +64,13 @@ func Foretold(f, naive Forecast, paper float64, decimals int) Comparison {
 	return c
 }
 
+// Seen makes a forecast one of a number that its fit has seen: it is shown with its
+// distance, and neither judged nor scored.
+func (c Comparison) Seen() Comparison {
+	c.Naive, c.Score, c.NaiveScore = nil, nil, nil
+	return c.Shown(points(*c.Difference) + " points; the fit of the fleet has seen it")
+}
+
 // points is a difference of fractions in percentage points.
 func points(v float64) string {
 	v *= 100

@@ -103,7 +103,7 @@ func TestOnlySomeClassesDecide(t *testing.T) {
 		Beside(1, 1, 0).Shown("seen").As(InFit), Beside(1, 1, 0).Shown("").As(Measured),
 		{Class: Measured, Live: true, Obtained: &one, Verdict: Agrees}, {Class: Copied, Verdict: NotRun},
 	}
-	want := "computed 1 of 1 agree; re-aggregated 1 of 2 agree; predicted 2: 1 within 2 s.d., 1 differs (score 15.20 points, naive fleet 120.00); fitted 1; " +
+	want := "computed 1 of 1 agree; re-aggregated 1 of 2 agree; predicted 2: 1 within 2 s.d., 1 differs, score 15.20 points, naive fleet 120.00; fitted 1; " +
 		"measured 1 of 1 agree with their predictions; 1 of stages that have not run"
 	if got := cells.Tally(); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)

@@ -108,7 +108,7 @@ func budgetNotes(rows []*costRow) []string {
 	}
 	var notes []string
 	if settings[measurement.Published] > 0 {
-		notes = append(notes, computedMark+" Computed here, by the ratios of our own replay; the budgets that were executed and the times are the authors'.")
+		notes = append(notes, computedMark+" Computed here, by the ratios of our own replay: the continuous budgets, and what is over them. The budgets that were executed and the times are the authors'.")
 	}
 	notes = append(notes, fmt.Sprintf("Monte Carlo standard errors of the continuous budgets are at most %.3f.", worst))
 	for _, p := range measurement.Provenances {

@@ -179,7 +179,7 @@ func (r *costRow) judge(column int, want float64) agreement.Comparison {
 	case class == agreement.Predicted:
 		return agreement.Foretold(r.forecast(column), r.naive(column), want, decimals)
 	case class == agreement.InFit:
-		return agreement.Beside(cell.Value, want, decimals).Shown("the fit of the fleet has seen it")
+		return agreement.Foretold(r.forecast(column), r.naive(column), want, decimals).Seen()
 	case r.repeatsPublished(column):
 		return agreement.Beside(cell.Value, want, decimals).Shown("the same number is compared in the published row")
 	}
