@@ -16,6 +16,7 @@ import (
 	"speceval/internal/variance"
 	"speceval/stages/report/model"
 	"speceval/stages/report/tables"
+	"speceval/stages/report/tables/given"
 )
 
 // sheets is every computed table of a study that has rows.
@@ -169,7 +170,7 @@ func TestPublishedArchitecturesPrintAsThePaperDoes(t *testing.T) {
 	if s.architectures, err = flops.Parse(data.Architectures(), data.ArchitecturesName); err != nil {
 		t.Fatal(err)
 	}
-	cells, err := s.sheet(t, tables.FLOPs).Compare(s.Experiment)
+	cells, err := s.sheet(t, given.FLOPs).Compare(s.Experiment)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestTable7ReadsBackTheSame(t *testing.T) {
 		s := paperStudy(t)
 		s.Published = published
 		var b bytes.Buffer
-		if err := table.CSV(&b, s.sheet(t, tables.FLOPs).Data()); err != nil {
+		if err := table.CSV(&b, s.sheet(t, given.FLOPs).Data()); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := flops.Parse(b.Bytes(), "table7"); err != nil || !slices.Equal(got, s.architectures) {

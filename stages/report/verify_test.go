@@ -13,7 +13,7 @@ import (
 	"speceval/internal/paper"
 	"speceval/internal/variance"
 	"speceval/stages/report/stored"
-	"speceval/stages/report/tables"
+	"speceval/stages/report/tables/given"
 	"speceval/stages/report/verify"
 )
 
@@ -170,11 +170,11 @@ func TestTable7IsCountedFromShapes(t *testing.T) {
 		t.Errorf("%s %s, passed %t", c.Class, c.Verdict, v.Passed())
 	}
 	s.architectures[0].ThetaCore++
-	if _, err := tables.FLOPs.Sheet(s.source(t)); err == nil || !strings.Contains(err.Error(), "qwen2_5_3b has the constants") {
+	if _, err := given.FLOPs.Sheet(s.source(t)); err == nil || !strings.Contains(err.Error(), "qwen2_5_3b has the constants") {
 		t.Errorf("error %v", err)
 	}
 	s.architectures[0].Model = "other"
-	sheet := s.sheet(t, tables.FLOPs)
+	sheet := s.sheet(t, given.FLOPs)
 	if c := sheet.Column("theta_core"); c.Rule.ClassOf(paper.Key{Model: "other"}) != agreement.Copied || c.Cell(0).Exact() != "2774773761" {
 		t.Errorf("a checkpoint without a shape has %s", c.Cell(0).Exact())
 	}

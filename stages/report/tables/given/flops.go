@@ -1,4 +1,4 @@
-package tables
+package given
 
 import (
 	"fmt"
@@ -78,7 +78,7 @@ func makeFLOPs(src *stored.Source) (*model.Sheet, error) {
 	of := func(name string, head table.Head, words string, unit float64, decimals int, value func(flops.Architecture) int64) model.Column {
 		c := model.Column{Name: name, Head: head, Words: words, Cell: model.Counts(func(i int) int64 { return value(rows[i]) })}
 		c.Rule = &model.Rule{Where: "Table 7", Decimals: decimals, ClassOf: classOfShape,
-			Estimate: func(i int) agreement.Estimate { return exactly(float64(value(rows[i])) / unit) },
+			Estimate: func(i int) agreement.Estimate { return agreement.Estimate{Value: float64(value(rows[i])) / unit} },
 			Cell: func(key paper.Key) table.Cell {
 				if v, ok := numbers.At(paper.FLOPs, name, key); ok {
 					return table.Integer(int64(math.Round(v * unit)))

@@ -1,4 +1,6 @@
-package tables
+// Package given is what an experiment is given and does not find out: the size of
+// its corpus, and the constants of the checkpoints (Table 7).
+package given
 
 import (
 	"fmt"
@@ -28,7 +30,7 @@ func makeCorpus(src *stored.Source) (*model.Sheet, error) {
 	s.PaperRows = []paper.Key{}
 	s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
 		count := func(column string, ours int64) agreement.Comparison {
-			return agreement.Compare(exactly(float64(ours)), numbers.Number(paper.Corpus, column), 0, 0).As(agreement.Copied).In(paper.Corpus, "all", column)
+			return agreement.Compare(agreement.Estimate{Value: float64(ours)}, numbers.Number(paper.Corpus, column), 0, 0).As(agreement.Copied).In(paper.Corpus, "all", column)
 		}
 		hours := numbers.Number(paper.Corpus, "generation_hours")
 		shown := agreement.Comparison{Class: agreement.Copied, Paper: &hours, Verdict: agreement.Shown, Note: "hours of the authors' workers: a fact of their run, not a result"}
