@@ -14,6 +14,9 @@ import (
 func TestCostsOfThePaperAgree(t *testing.T) {
 	v := fleetStudy(t).verdicts(t)
 	for _, c := range v.Cells {
+		if !slices.Contains(agreement.Classes, c.Class) { // it would be counted nowhere
+			t.Errorf("%s %s %s has the class %q", c.Table, c.Row, c.Column, c.Class)
+		}
 		want := agreement.Agrees
 		switch {
 		case c.Table == paper.TSNeyman:
