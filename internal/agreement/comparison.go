@@ -11,6 +11,7 @@ type Comparison struct {
 	Table  string `json:"table"`
 	Row    string `json:"row"`
 	Column string `json:"column"`
+	Class  Class  `json:"class"`
 
 	// Obtained and Paper are numbers, or the names beneath where the paper
 	// gives a name. Obtained is null when missing.
@@ -25,18 +26,24 @@ type Comparison struct {
 
 	// SE is the Monte Carlo standard error of Difference: √2 times our own,
 	// since the paper's run has the same sizes and noise of its own; of a live
-	// one it has the errors of both sides. It is null for a number without noise.
+	// one it has the errors of both sides. Of a forecast it is the standard
+	// deviation of that. It is null for a number without noise.
 	SE *float64 `json:"se"`
 
 	// SEs is the distance from the interval of numbers that print as the
-	// paper's, in standard errors; null where there is no noise.
+	// paper's, in standard errors; of a forecast, from the paper's number. It is
+	// null where there is no noise.
 	SEs *float64 `json:"ses"`
 
-	// Tolerance is how far a simulated number may be from the paper's, null
-	// for the others. Its SE is by how much the published suite, a single one,
-	// differs from the mean over repeats by chance, and SEs counts from the
-	// tolerance.
+	// Tolerance is how far a measured number may be from the predicted one, null
+	// for the others.
 	Tolerance *float64 `json:"tolerance,omitempty"`
+
+	// Naive is what a naive fleet foretells. Score is the CRPS of a forecast, in
+	// the unit of the number, and NaiveScore that of the naive one.
+	Naive      *float64 `json:"naive,omitempty"`
+	Score      *float64 `json:"score,omitempty"`
+	NaiveScore *float64 `json:"naive_score,omitempty"`
 
 	Verdict Verdict `json:"verdict"`
 	Note    string  `json:"note,omitempty"` // why, where that is not plain
@@ -102,6 +109,15 @@ func (c Comparison) In(table, row, column string) Comparison {
 	return c
 }
 
+// As gives the number its class.
+func (c Comparison) As(class Class) Comparison { c.Class = class; return c }
+
+// Shown makes it one without a verdict, for a reason.
+func (c Comparison) Shown(note string) Comparison {
+	c.Verdict, c.Note = Shown, note
+	return c
+}
+
 // Noted adds a reason.
 func (c Comparison) Noted(note string) Comparison { c.Note = note; return c }
 
@@ -119,28 +135,6 @@ func Choice(c Comparison, loss, se float64) Comparison {
 	if loss <= Sigmas*total {
 		c.Verdict = Tie
 	} else {
-		c.Verdict = Differs
-	}
-	return c
-}
-
-// WithinTolerance holds a simulated number against a published one: it agrees within
-// the tolerance, and within noise up to 3 standard deviations by chance beyond
-// it.
-func WithinTolerance(value, paper, se, tolerance float64, decimals int) Comparison {
-	c := Beside(value, paper, decimals)
-	c.Tolerance = &tolerance
-	beyond := max(0, math.Abs(*c.Difference)-tolerance)
-	if se > 0 {
-		ses := beyond / se
-		c.SE, c.SEs = &se, &ses
-	}
-	switch {
-	case beyond <= Float:
-		c.Verdict = Agrees
-	case beyond <= Sigmas*se:
-		c.Verdict = Within
-	default:
 		c.Verdict = Differs
 	}
 	return c

@@ -94,8 +94,8 @@ func (c Comparison) Reason() string {
 	switch {
 	case c.Verdict == Agrees && c.Difference == nil:
 		why = "it is the paper's"
-	case c.Verdict == Agrees && c.Tolerance != nil:
-		why = fmt.Sprintf("no further than the %g that a simulated number may be from the paper's", *c.Tolerance)
+	case c.Score != nil && c.SEs != nil:
+		why = fmt.Sprintf("%.1f standard deviations of one suite, %.2g each with the Monte Carlo error of the mean; more than %d differ", *c.SEs, *c.SE, Deviations)
 	case c.Verdict == Agrees && BeyondRounding(*c.Obtained, *c.Paper, c.Decimals) == 0:
 		why = fmt.Sprintf("rounded to the paper's %s it is the paper's number", decimalsInWords(c.Decimals))
 	case c.Verdict == Agrees:

@@ -43,8 +43,9 @@ var importRules = []importRule{
 	{"stages/report/files", []string{"stages/report/model", "stages/report/stored", "pipeline/dag", "internal/table"}},
 	{"stages/report/verify", []string{"stages/report/tables", "stages/report/model", "stages/report/stored", "internal/…"}},
 	{"stages/report/figures", []string{"stages/report/model", "stages/report/stored", "pipeline/dag", "internal/…"}},
-	{"stages/report/tables", []string{"stages/report/tables/measured", "stages/report/model", "stages/report/stored", "pipeline/dag", "internal/…"}},
+	{"stages/report/tables", []string{"stages/report/tables/measured", "stages/report/tables/given", "stages/report/model", "stages/report/stored", "pipeline/dag", "internal/…"}},
 	{"stages/report/tables/measured", []string{"stages/report/model", "stages/report/stored", "pipeline/dag", "internal/…"}},
+	{"stages/report/tables/given", []string{"stages/report/model", "stages/report/stored", "internal/…"}},
 	{"stages/report/model", []string{"stages/report/stored", "pipeline/dag", "internal/…"}},
 	{"stages/report/stored", []string{"pipeline/dag", "pipeline/pair", "internal/…"}},
 	{"stages/*", []string{"pipeline/dag", "pipeline/pair", "data", "method/…", "internal/…"}}, // never one another: they meet in files

@@ -28,7 +28,8 @@ type Summary struct {
 	Passed  bool
 	Counts  []Count   // by verdict, the most agreeing first
 	Tables  []Tally   // by table, in their order
-	Differ  []Pointer // the cells that do not agree
+	Differ  []Pointer // the cells that do not agree, and decide
+	Astray  []Pointer // those that do not agree, and do not decide: predictions and copies
 	Legend  []string  // what the verdicts mean, a paragraph each
 	Skipped string    // numbers that were not compared, and why; may be empty
 }
@@ -42,11 +43,11 @@ type Count struct {
 	Cells   int
 }
 
-// Tally is how many cells of a table agree, of those that pass or fail.
+// Tally is how many cells of a table there are of each class, and how many agree.
 type Tally struct {
-	Table           string // its ID, which may be that of a group
-	Name            string
-	Agreeing, Total int
+	Table string // its ID, which may be that of a group
+	Name  string
+	Words string
 }
 
 // Pointer names a cell and leads to it.
@@ -105,6 +106,7 @@ type Cell struct {
 	Exact  string // with nothing lost
 	Paper  string // the paper's value, or what Column.Beside says; empty where there is none
 	Verdict
+	Class      string // where it comes from, of a number that is compared
 	Difference string // from the paper's
 	SEs        string // the same in standard errors
 	Note       string // why the verdict, where that is not plain

@@ -107,7 +107,7 @@ func (c *Values) cell(row int) Cell {
 	if judged == nil {
 		return cell
 	}
-	cell.Verdict, cell.Note = VerdictOf(judged.Verdict), judged.Note
+	cell.Verdict, cell.Class, cell.Note = VerdictOf(judged.Verdict), string(judged.Class), judged.Note
 	if judged.SEs != nil {
 		cell.SEs = agreement.Rounded(judged.SEs, 1, "").Exact()
 	}

@@ -67,7 +67,7 @@ func sample() Page {
 	return Page{
 		Title: "Results of " + hostile, Lead: "Two profiles.", Warnings: []string{"The systems stage has not run."},
 		Summary: &Summary{Line: "1 of 2 cells agree.", Counts: []Count{{good, 1}, {bad, 1}},
-			Tables: []Tally{{"table1_made", "Table 1", 1, 2}},
+			Tables: []Tally{{"table1_made", "Table 1", "computed 1 of 2 agree"}},
 			Differ: []Pointer{{Table: "table1_made", Row: "published b=8", Column: "worst_profile", Name: "Table 1", Text: hostile},
 				{Table: "table2_made", Row: "b=8", Column: "time", Name: "Table 2", Text: "missing"}},
 			Legend: []string{"What it means."}, Skipped: "budgets [64] were not run"},

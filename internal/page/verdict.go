@@ -17,6 +17,7 @@ var marks = []struct {
 	{agreement.Agrees, Verdict{Mark: "✓", Word: "agrees", Kind: "good"}},
 	{agreement.Within, Verdict{Mark: "≈", Word: "within noise", Kind: "good"}},
 	{agreement.Tie, Verdict{Mark: "≈", Word: "tie", Kind: "good"}},
+	{agreement.Near, Verdict{Mark: "≈", Word: string(agreement.Near), Kind: "good"}},
 	{agreement.Differs, Verdict{Mark: "✗", Word: "differs", Kind: "bad"}},
 	{agreement.Absent, Verdict{Mark: "✗", Word: "missing", Kind: "bad"}},
 	{agreement.Shown, Verdict{Mark: "○", Word: "shown", Kind: "none"}},
@@ -40,7 +41,10 @@ func Disagreement(c agreement.Comparison) string {
 		return fmt.Sprintf("%s, where %s: %s", line[2].Exact(), c.Wanted(), c.LiveReason())
 	}
 	words := fmt.Sprintf("%s, where the paper has %s", cmp.Or(line[2].Exact(), "there is none"), line[3].Exact())
-	if c.SEs != nil {
+	switch {
+	case c.Score != nil && c.SEs != nil:
+		words += fmt.Sprintf("; %s standard deviations of one suite", line[6].Exact())
+	case c.SEs != nil:
 		words += fmt.Sprintf("; %s standard errors beyond what prints alike", line[6].Exact())
 	}
 	if c.Note != "" {
@@ -62,7 +66,7 @@ func Paragraphs(text string) []string {
 func NewLine(c agreement.Comparison) Line {
 	line := c.Line()
 	return Line{Row: c.Row, Column: c.Column, Cell: Cell{
-		Text: table.Minus(line[2].Exact()), Paper: table.Minus(line[3].Exact()), Verdict: VerdictOf(c.Verdict), Note: c.Note,
+		Text: table.Minus(line[2].Exact()), Paper: table.Minus(line[3].Exact()), Verdict: VerdictOf(c.Verdict), Class: string(c.Class), Note: c.Note,
 	}}
 }
 

@@ -70,7 +70,7 @@ type viewLine struct {
 // viewSummary is the outcome with links to the cells that do not agree.
 type viewSummary struct {
 	Summary
-	Pointers []viewPointer
+	Pointers, AstrayPointers []viewPointer
 }
 
 type viewPointer struct {
@@ -85,6 +85,9 @@ func newViewSummary(s *Summary, tables []viewTable) *viewSummary {
 	v := &viewSummary{Summary: *s}
 	for _, p := range s.Differ {
 		v.Pointers = append(v.Pointers, viewPointer{p, target(p, tables)})
+	}
+	for _, p := range s.Astray {
+		v.AstrayPointers = append(v.AstrayPointers, viewPointer{p, target(p, tables)})
 	}
 	return v
 }

@@ -47,7 +47,7 @@ var sections = []struct {
 	{name: Time, along: "budget", lists: "sync_time async_time delta_time sync_normalized async_normalized delta_normalized"},
 	{name: Benefit, along: "budget", lists: "continuous_budget rounded_budget rounded_over_continuous uniform_equivalent_time async_time delta",
 		numbers: "extra_budget_kept_b8"},
-	{name: HBNSchedule, along: "n_tasks", grid: true, lists: "m w"},
+	{name: HBNSchedule, along: "n_tasks", grid: true, lists: "m w", numbers: "designs_at_an_end"},
 	{name: ENSchedule, along: "n_tasks", grid: true, lists: "m w"},
 	{name: FLOPs, along: "model", lists: "theta_core theta_head full_attention_layers attention_width"}, // thetas in 10^9
 	{name: TSNeyman, along: "budget", lists: "alpha m0 ts hbn delta"},
@@ -55,7 +55,7 @@ var sections = []struct {
 		numbers: "adverse_ratio_b16 adverse_ratio_b32 adverse_oracle_ratio adverse_outside_02_08"},
 	{name: CaseStudy, numbers: "share_below_02 share_above_08 endpoint_tasks hbn_ratio_b8 hbn_ratio_b32 hbn_ratio_b64 " +
 		"oracle_ratio_b8 oracle_ratio_b32 oracle_ratio_b64 halfwidth_uniform_b32_pp w_b32"},
-	{name: Corpus, numbers: "profiles tasks responses generation_hours"},
+	{name: Corpus, numbers: "profiles tasks responses generation_hours profiles_n19 profiles_n30 profiles_n86 profiles_n93 profiles_n100"},
 }
 
 // Numbers is every number of the paper's tables and text that a run can be

@@ -32,6 +32,7 @@ var texSpecial = map[rune]string{
 	'≥':  `$\ge$`,
 	'√':  `$\surd$`,
 	'·':  `$\cdot$`,
+	'‡':  `$\sp\ddagger$`,
 	'†':  `$\sp\dagger$`, // the text dagger is a bitmap font in a plain TeX
 	'α':  `$\alpha$`,
 	'θ':  `$\theta$`,

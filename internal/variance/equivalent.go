@@ -40,6 +40,18 @@ func (e Equivalent) Slope() float64 {
 	return float64(e.Budget) / (e.VarianceRatio * e.VarianceRatio)
 }
 
+// Another is the probability that another replay of the same size gives another
+// whole budget: its b/r is off ours by the noise of both, √2 times ours.
+func (e Equivalent) Another() float64 {
+	sd := math.Sqrt2 * e.Worth.SE
+	if sd == 0 {
+		return 0
+	}
+	beyond := func(distance float64) float64 { return math.Erfc(distance/sd/math.Sqrt2) / 2 }
+	whole := float64(e.Rounded)
+	return beyond(whole+1-e.Worth.Value) + beyond(e.Worth.Value-whole)
+}
+
 // Equivalents are those of every profile and budget, in stored order.
 func Equivalents(designs Schedules, ratios []Ratio) ([]Equivalent, error) {
 	var all []Equivalent

@@ -15,6 +15,7 @@ import (
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report/model"
 	"speceval/stages/report/tables"
+	"speceval/stages/report/tables/given"
 )
 
 // macros are the numbers of a study that a text quotes, of some tables.
@@ -55,7 +56,7 @@ func TestNumbersMatchTheGoldenFileAndLaTeX(t *testing.T) {
 	fleet := fleetStudy(t)
 	all := macros(t, fleet, tables.Variance, tables.Robustness, tables.Compute, tables.Time, tables.Benefit)
 	all = append(all, macros(t, searched, tables.TSNeyman)...)
-	all = append(all, macros(t, fleet, tables.Corpus)...)
+	all = append(all, macros(t, fleet, given.Corpus)...)
 	text := commands("command: c; commit: d; key: e", all)
 	golden.Check(t, "numbers.tex", text)
 

@@ -148,13 +148,13 @@ func checkVerdicts(t *testing.T, f folder, p webPage) {
 		table, row, column string
 		want               shown
 	}{
-		{"table1_variance", "b=8", "hbn", shown{"0.87200", "0.00019", "0.872", "agrees"}},
+		{"table1_variance", "b=8", "hbn", shown{"0.87200", "0.00020", "0.872", "agrees"}},
 		{"table1_variance", "b=8", "oracle", shown{"0.4070", "", "0.407", "agrees"}},
 		{"table1_variance", "b=64", "ibn_alpha", shown{"0.11", "", "0.11", "agrees"}},
 		{"table2_compute", "published b=16", "wasted_flops", shown{"0.005115", "", "0.0051", "agrees"}},
 		{"table4_benefit", "published b=8", "rounded_budget", shown{"8.8702", "", "8.87", "agrees"}},
 		{"table5_hbn_schedule", "N=19 b=64", "m", shown{"17", "", "17", "agrees"}},
-		{"table7_flop_coefficients", "qwen2_5_3b", "theta_core", shown{"2\u202f774\u202f774\u202f400", "", "2\u202f774\u202f774\u202f000", "agrees"}},
+		{"table7_flop_coefficients", "qwen2_5_3b", "theta_core", shown{"2\u202f774\u202f773\u202f760", "", "2\u202f774\u202f774\u202f000", "agrees"}},
 		{"robustness", "b=16", "worst_profile", shown{adverseProfile, "", adverseProfile, "agrees"}},
 	} {
 		if got := p.cell(t, c.table, c.row, c.column); got != c.want {

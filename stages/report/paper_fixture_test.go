@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"math"
 	"sync"
 	"testing"
 
@@ -18,7 +19,7 @@ import (
 // Cells of the paper's numbers, the timed runs of a fleet and of servers apart,
 // and how many of them carry a verdict.
 const (
-	paperCells  = 223
+	paperCells  = 230
 	paperJudged = paperCells - 1 // the hours of generation are only shown
 )
 
@@ -65,7 +66,7 @@ func (p theirs) schedule(section string, nTasks, budget int32) schedule {
 // paperStudy makes up stored results on the paper's profiles that reproduce the
 // paper's numbers: every profile has the mean ratio of Table 1, but for the
 // adverse one, for which the others make up. HBN's ratios are spread around
-// the mean, so that the continuous budgets are those of Table 4.
+// the mean, so that the budgets are those of Table 4, and of the authors' runs.
 func paperStudy(t testing.TB) study {
 	t.Helper()
 	paperOnce.Do(func() { paperMade = makePaperStudy(t) })
@@ -100,22 +101,16 @@ func makePaperStudy(t testing.TB) study {
 				Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: b, Draws: 8192})...)
 		}
 	}
-	for b, continuous := range continuousBudgets {
-		spreadRatios(s.ratios, b, continuous)
-	}
 	s.candidates = paperCandidates(s.ratios)
 	s.search = paperSearch(numbers)
-	for _, row := range numbers.Rows(paper.FLOPs) {
-		whole := func(key string, unit float64) int64 {
-			v, _ := numbers.At(paper.FLOPs, key, row)
-			return int64(v*unit + 0.5)
-		}
-		s.architectures = append(s.architectures, flops.Architecture{Model: row.Model,
-			ThetaCore: whole("theta_core", 1e9) + 400, ThetaHead: whole("theta_head", 1e9) - 400, // digits that the paper does not print
-			FullAttentionLayers: whole("full_attention_layers", 1), AttentionWidth: whole("attention_width", 1)})
+	if s.architectures, err = flops.Parse(data.Architectures(), data.ArchitecturesName); err != nil {
+		t.Fatal(err)
 	}
 	if s.timed, err = measurement.Parse(data.Measurements(), data.MeasurementsName); err != nil {
 		t.Fatal(err)
+	}
+	for b, continuous := range continuousBudgets {
+		equivalentRatios(t, s.ratios, s.timed, b, continuous)
 	}
 	set := s.settings(t)
 	if s.Experiment, err = stored.NewExperiment(&set, nil, nil); err != nil {
@@ -127,35 +122,56 @@ func makePaperStudy(t testing.TB) study {
 // continuousBudgets is the averages of Table 4 with more digits than it prints.
 var continuousBudgets = map[int32]float64{8: 9.373378, 16: 20.875106, 32: 47.036719, 64: 107.221559}
 
-// spreadRatios gives every fifth profile a lower HBN ratio at a budget and the
-// others a higher one, all but the adverse profile and with the same mean, so
-// that the average of b/r weighted by tasks is continuous.
-func spreadRatios(ratios []variance.Ratio, budget int32, continuous float64) {
-	var at []int
-	var low int
-	var before []float64
-	for i, r := range ratios {
-		if r.Policy == variance.HBN && r.Budget == budget && r.Profile() != adverseProfile {
-			if len(at)%5 == 0 {
-				low++
-			}
-			at, before = append(at, i), append(before, r.VarianceRatio)
+// equivalentRatios gives each profile, but the one that loses, an HBN ratio at a budget
+// whose b/r rounds down to the budget that the authors executed: it is that budget and
+// a fraction, one for few tasks and another for many. The two keep the mean ratio, and
+// make the average of b/r weighted by tasks continuous.
+func equivalentRatios(t testing.TB, ratios []variance.Ratio, timed []measurement.Measurement, budget int32, continuous float64) {
+	t.Helper()
+	executed := map[string]float64{}
+	for _, m := range timed {
+		if m.Strategy == measurement.UniformEquivalent && m.ReferenceBudget == budget {
+			executed[m.Profile()] = float64(m.Budget)
 		}
 	}
-	down, up := 0.0, before[0]
-	for range 60 {
-		d := (down + up) / 2
-		for k, i := range at {
-			ratios[i].VarianceRatio = before[k] + d*float64(low)/float64(len(at)-low)
-			if k%5 == 0 {
-				ratios[i].VarianceRatio = before[k] - d
+	var at []int
+	mean := 0.0
+	for i, r := range ratios {
+		if r.Policy == variance.HBN && r.Budget == budget && r.VarianceRatio < 1 {
+			at, mean = append(at, i), mean+r.VarianceRatio
+		}
+	}
+	set := func(few, many float64) (sum float64) {
+		for _, i := range at {
+			r := &ratios[i]
+			fraction := many
+			if r.NTasks < 86 {
+				fraction = few
+			}
+			r.VarianceRatio = float64(budget) / (executed[r.Profile()] + fraction)
+			sum += r.VarianceRatio
+		}
+		return sum
+	}
+	half := func(below func(x float64) bool) float64 { // the root of what is below up to it
+		low, high := 0.001, 0.999
+		for range 60 {
+			if x := (low + high) / 2; below(x) {
+				low = x
+			} else {
+				high = x
 			}
 		}
-		if variance.MeanEquivalent(variance.Pick(ratios, policy.HBN, budget)) < continuous {
-			down = d
-		} else {
-			up = d
-		}
+		return (low + high) / 2
+	}
+	many := half(func(many float64) bool {
+		few := half(func(few float64) bool { return set(few, many) > mean })
+		set(few, many)
+		return variance.MeanEquivalent(variance.Pick(ratios, policy.HBN, budget)) < continuous
+	})
+	few := half(func(few float64) bool { return set(few, many) > mean })
+	if set(few, many); math.Abs(few-0.5) > 0.4 || math.Abs(many-0.5) > 0.4 {
+		t.Fatalf("b = %d: fractions %v and %v", budget, few, many)
 	}
 }
 

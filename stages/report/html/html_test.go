@@ -146,7 +146,9 @@ func TestErrorsStandBehindTheirNumbers(t *testing.T) {
 
 func TestTheSummaryNamesWhatDiffers(t *testing.T) {
 	sum := summary(verify.Verdicts{Published: true, Cells: []agreement.Comparison{
-		agreement.Compare(agreement.Estimate{Value: 0.882, SE: 0.0001}, 0.872, 3, 0.001).In("table1_variance", "b=8", "hbn"), agreement.Compare(agreement.Estimate{Value: 0.5}, 0.5, 1, 0).In("corpus", "", "tasks")}})
+		agreement.Compare(agreement.Estimate{Value: 0.882, SE: 0.0001}, 0.872, 3, 0.001).As(agreement.Computed).In("table1_variance", "b=8", "hbn"),
+		agreement.Compare(agreement.Estimate{Value: 0.5}, 0.5, 1, 0).As(agreement.Copied).In("corpus", "", "tasks"),
+		agreement.Foretold(agreement.Forecast{Mean: 0.2, SD: 0.01}, agreement.Forecast{}, 0.3, 2).As(agreement.Predicted).In("table3_time", "simulated b=8", "sync_time")}})
 	if sum.Passed || len(sum.Differ) != 1 || len(sum.Legend) == 0 || sum.Against != "" || strings.HasPrefix(sum.Line, "verify") {
 		t.Fatalf("summary %+v", sum)
 	}
@@ -154,8 +156,11 @@ func TestTheSummaryNamesWhatDiffers(t *testing.T) {
 	if d.Table != "table1_variance" || d.Name != "Table 1" || d.Row != "b=8" || d.Column != "hbn" || !strings.Contains(d.Text, "0.88200, where the paper has 0.872") {
 		t.Errorf("what differs: %+v", d)
 	}
-	want := []page.Count{{Verdict: page.Verdict{Mark: "✓", Word: "agrees", Kind: "good"}, Cells: 1}, {Verdict: page.Verdict{Mark: "✗", Word: "differs", Kind: "bad"}, Cells: 1}}
-	if !reflect.DeepEqual(sum.Counts, want) || len(sum.Tables) != 2 || sum.Tables[1] != (page.Tally{Table: "corpus", Name: "Corpus", Agreeing: 1, Total: 1}) {
+	if len(sum.Astray) != 1 || sum.Astray[0].Table != "table3_time" || !strings.Contains(sum.Astray[0].Text, "10.0 standard deviations of one suite: -10.00 points; naive fleet -30.00") {
+		t.Errorf("astray: %+v", sum.Astray)
+	}
+	want := []page.Count{{Verdict: page.Verdict{Mark: "✓", Word: "agrees", Kind: "good"}, Cells: 1}, {Verdict: page.Verdict{Mark: "✗", Word: "differs", Kind: "bad"}, Cells: 2}}
+	if !reflect.DeepEqual(sum.Counts, want) || len(sum.Tables) != 3 || sum.Tables[1] != (page.Tally{Table: "corpus", Name: "Corpus", Words: "copied 1 of 1 agree"}) {
 		t.Errorf("counts %+v, tables %+v", sum.Counts, sum.Tables)
 	}
 }

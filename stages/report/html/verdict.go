@@ -21,11 +21,17 @@ func summary(v verify.Verdicts) *page.Summary {
 	}
 	for _, table := range v.Cells.Tables() {
 		own := v.Cells.Of(table)
-		s.Tables = append(s.Tables, page.Tally{Table: table, Name: placeName(table), Agreeing: own.Agreeing(), Total: own.Judged()})
+		s.Tables = append(s.Tables, page.Tally{Table: table, Name: placeName(table), Words: own.Tally()})
 	}
 	for _, c := range v.Cells {
-		if c.Verdict == agreement.Differs || c.Verdict == agreement.Absent {
-			s.Differ = append(s.Differ, page.Pointer{Table: c.Table, Name: placeName(c.Table), Row: c.Row, Column: c.Column, Text: page.Disagreement(c)})
+		if c.Verdict != agreement.Differs && c.Verdict != agreement.Absent {
+			continue
+		}
+		at := page.Pointer{Table: c.Table, Name: placeName(c.Table), Row: c.Row, Column: c.Column, Text: page.Disagreement(c)}
+		if c.Class.Decides() {
+			s.Differ = append(s.Differ, at)
+		} else {
+			s.Astray = append(s.Astray, at)
 		}
 	}
 	return s

@@ -90,12 +90,13 @@ func TestTablesHaveThePapersNumbers(t *testing.T) {
 
 func TestVerdictsInWords(t *testing.T) {
 	exact := func(v float64) agreement.Estimate { return agreement.Estimate{Value: v} }
+	const computed = agreement.Computed
 	cells := []agreement.Comparison{
-		agreement.Compare(exact(0.872), 0.872, 3, 0), agreement.Compare(agreement.Estimate{Value: 0.8741, SE: 0.0004}, 0.873, 3, 0),
-		agreement.Compare(exact(-0.5), 0.5, 1, 0).In("a_table", "b=8", "x_y"), agreement.Lacking(0.9, 2, "not replayed").In("a_table", "b=8", "z"),
+		agreement.Compare(exact(0.872), 0.872, 3, 0).As(computed), agreement.Compare(agreement.Estimate{Value: 0.8741, SE: 0.0004}, 0.873, 3, 0).As(computed),
+		agreement.Compare(exact(-0.5), 0.5, 1, 0).As(computed).In("a_table", "b=8", "x_y"), agreement.Lacking(0.9, 2, "not replayed").As(computed).In("a_table", "b=8", "z"),
 		{Verdict: agreement.Shown}, {Verdict: agreement.NotRun},
 	}
-	want := "2 of 4 numbers agree with the paper's, 1 of them within noise. Shown without a verdict: 1. Of a stage that has not run: 1. " +
+	want := "Computed 2 of 4 agree; 1 of stages that have not run (1 within noise). Shown without a verdict: 1. " +
 		`b=8, x\_y: differs ($-$0.5 for the paper's 0.5); b=8, z: missing (nothing for the paper's 0.90; not replayed).`
 	if got := verdictText(cells); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
@@ -107,8 +108,8 @@ func TestVerdictsInWords(t *testing.T) {
 		t.Errorf("of many: %s", got)
 	}
 	measured, predicted := 2.5, 2.0
-	live := []agreement.Comparison{{Live: true, Obtained: &measured, Predicted: &predicted, Verdict: agreement.Differs, Row: "b=8", Column: "seconds", Decimals: 1}}
-	if got, want := verdictText(live), "0 of 1 numbers agree with what was predicted. b=8, seconds: differs (2.5, where 2.0 was predicted)."; got != want {
+	live := []agreement.Comparison{{Live: true, Class: agreement.Measured, Obtained: &measured, Predicted: &predicted, Verdict: agreement.Differs, Row: "b=8", Column: "seconds", Decimals: 1}}
+	if got, want := verdictText(live), "Measured 0 of 1 agree with their predictions. b=8, seconds: differs (2.5, where 2.0 was predicted)."; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
@@ -119,10 +120,10 @@ func TestVerdictsStandBeneathWhatTheyAreOf(t *testing.T) {
 		Experiment: stored.Experiment{Published: true},
 		Figures:    []Figure{{Base: "figure2_case", Chapter: "Variance", Judged: "case_study"}},
 		Verdicts: verify.Verdicts{Published: true, Cells: []agreement.Comparison{
-			agreement.Compare(agreement.Estimate{Value: 0.5}, half, 1, 0).In("case_study", "b=8", "hbn_ratio"),
-			{Table: "prediction", Row: "b=8", Column: "seconds", Live: true, Obtained: &half, Predicted: &half, Verdict: agreement.Agrees, Decimals: 1},
+			agreement.Compare(agreement.Estimate{Value: 0.5}, half, 1, 0).As(agreement.Computed).In("case_study", "b=8", "hbn_ratio"),
+			{Class: agreement.Measured, Table: "prediction", Row: "b=8", Column: "seconds", Live: true, Obtained: &half, Predicted: &half, Verdict: agreement.Agrees, Decimals: 1},
 		}},
-	}, []string{"All 1 numbers of the paper that are compared here agree. All 1 measured numbers", `\includegraphics{figures/figure2_case.pdf}`, `\verdict{1 of 1 numbers agree`, `\end{figure}`,
+	}, []string{"Of the numbers of the paper that are compared here: computed 1 of 1 agree. Of the measured numbers that are held against a prediction: measured 1 of 1 agree with their predictions.", `\includegraphics{figures/figure2_case.pdf}`, `\verdict{Computed 1 of 1 agree`, `\end{figure}`,
 		`\label{app:verdicts}`, `\emph{case\_study}`, `\label{app:measured}`, " & measured & predicted & ", `\emph{prediction}`}, nil)
 }
 

@@ -137,19 +137,12 @@ func (p *prose) summary() string {
 	return strings.Join(said, " ")
 }
 
-// inWords says how many of the judged cells agree, or what is said of none.
+// inWords counts the judged cells by class, or is what is said of none.
 func inWords(v agreement.Comparisons, what, none string) string {
 	if v.Judged() == 0 {
 		return none
 	}
-	text := fmt.Sprintf("Of the %d %s, %d agree.", v.Judged(), what, v.Agreeing())
-	if v.Agreeing() == v.Judged() {
-		text = fmt.Sprintf("All %d %s agree.", v.Judged(), what)
-	}
-	if n := v.Missing(); n > 0 {
-		text += fmt.Sprintf(" %d more belong to stages that have not run.", n)
-	}
-	return text
+	return table.Escape(fmt.Sprintf("Of the %s: %s.", what, v.Tally()))
 }
 
 // provenance says what kinds of numbers there are.
@@ -168,11 +161,11 @@ func (p *prose) provenance() {
 	if p.Published {
 		p.line(`\item[published] summed here from the paper's released runs on its own servers.`)
 	}
-	p.line(`\item[simulated] executed under a virtual clock on a simulated fleet of servers, which was fitted to the published times of Uniform and saw none of HBN's.`)
+	p.line(`\item[simulated] executed under a virtual clock on a simulated fleet of servers, which was fitted to the published times and useful FLOPs of Uniform and to the useful FLOPs of HBN, and saw none of HBN's times, waste and extra rollouts.`)
 	p.line(`\item[measured] executed on real servers under the wall clock, where the experiment has any.`)
 	p.line(`\end{description}`)
 	if p.Published {
-		p.paragraph(`The line under a table is its verdict: how many of its numbers agree with the paper's. A number agrees if it prints as the paper's or is within three standard errors of the difference; a choice, such as a pilot size, also agrees if the paper's is no worse under our numbers beyond noise (a tie). Appendix~\ref{app:verdicts} has every comparison.`)
+		p.paragraph(`The line under a table is its verdict: how many of its numbers agree with the paper's, by where they come from: computed here, re-aggregated from the authors' measurements, copied, predicted by the simulated fleet, or fitted by it. A number that is computed or re-aggregated agrees if it prints as the paper's or is within three standard errors of the difference; a choice, such as a pilot size, also agrees if the paper's is no worse under our numbers beyond noise (a tie). A prediction has no tolerance: it differs beyond two standard deviations of one suite, and the verdict of the whole does not follow from it. Appendix~\ref{app:verdicts} has every comparison.`)
 	}
 	if _, live := p.Verdicts.Cells.Sides(); len(live) > 0 {
 		p.paragraph(`The line under a table of measured numbers says how many of them agree with what was predicted; the appendix has every comparison, with its tolerance and its error.`)

@@ -20,8 +20,8 @@ func (p *prose) verdict(e *exhibit) {
 	}
 }
 
-// verdictText is the verdict on a table in words: how many cells agree, and
-// which ones not, or only as a tie, and why.
+// verdictText is the verdict on a table in words: how many cells of each class
+// agree, and which ones not, or only as a tie, and why.
 func verdictText(v agreement.Comparisons) string {
 	var said, told []string
 	count := map[agreement.Verdict]int{}
@@ -32,21 +32,15 @@ func verdictText(v agreement.Comparisons) string {
 		}
 	}
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
-	if v.Judged() > 0 {
-		within, whom := "", "the paper's"
+	if judged := v.Tally(); judged != "" {
+		within := ""
 		if noise := count[agreement.Within]; noise > 0 {
-			within = fmt.Sprintf(", %d of them within noise", noise)
+			within = fmt.Sprintf(" (%d within noise)", noise)
 		}
-		if v[0].Live {
-			whom = "what was predicted"
-		}
-		say("%d of %d numbers agree with %s%s.", v.Agreeing(), v.Judged(), whom, within)
+		say("%s%s.", table.Escape(strings.ToUpper(judged[:1])+judged[1:]), within)
 	}
 	if shown := count[agreement.Shown]; shown > 0 {
 		say("Shown without a verdict: %d.", shown)
-	}
-	if n := v.Missing(); n > 0 {
-		say("Of a stage that has not run: %d.", n)
 	}
 	rest := ""
 	if len(told) > listed {
@@ -99,7 +93,7 @@ func (p *prose) comparisons(v agreement.Comparisons, title, label string, t tabl
 	p.line("\n\\section{%s}\\label{%s}", title, label)
 	p.paragraph(table.Escape(strings.Join(strings.Fields(verify.Legend(v)), " ")))
 	obtained, expected := v[0].Sides()
-	t.Columns = table.Named("row", "number", obtained, expected, "difference", "s.e.", "SEs", "verdict")
+	t.Columns = table.Named("row", "number", obtained, expected, "difference", "s.e.", "SEs", "class and verdict")
 	last := ""
 	for _, c := range v {
 		if c.Table != last {
@@ -127,6 +121,9 @@ func appendixRow(c agreement.Comparison) []table.Cell {
 			verdict = fmt.Sprintf("%s: %s, paper %s", c.Verdict, c.ObtainedName, c.PaperName)
 		}
 		line[2], line[3] = table.Text("name"), table.Text("name")
+	}
+	if c.Class != "" {
+		verdict = string(c.Class) + ", " + verdict
 	}
 	if c.Note != "" {
 		verdict += "; " + c.Note

@@ -16,6 +16,9 @@ type Rule struct {
 	Where string // they stand in the paper: "Table 1"
 	Words string // of the column of the paper's numbers, where the usual ones will not do
 
+	Class   agreement.Class                     // where the column's numbers come from; only some classes decide
+	ClassOf func(key paper.Key) agreement.Class // where that depends on the row
+
 	Decimals   int                     // as printed
 	DecimalsOf func(paper float64) int // where they depend on the number
 	Tolerance  float64                 // accepted difference whatever the noise
@@ -148,11 +151,21 @@ func (s *Sheet) compare(c Column, row int, key paper.Key, lack string) (cell agr
 	}
 	switch {
 	case lack != "":
-		return agreement.Lacking(want, decimals, lack), true
+		cell = agreement.Lacking(want, decimals, lack)
 	case r.Judge != nil:
-		return r.Judge(row, want), true
+		cell = r.Judge(row, want)
+	default:
+		cell = agreement.Compare(r.Estimate(row), want, decimals, r.Tolerance)
 	}
-	return agreement.Compare(r.Estimate(row), want, decimals, r.Tolerance), true
+	return cell.As(r.classOf(key)), true
+}
+
+// classOf is the class of the number in a row.
+func (r *Rule) classOf(key paper.Key) agreement.Class {
+	if r.ClassOf != nil {
+		return r.ClassOf(key)
+	}
+	return r.Class
 }
 
 // excuse turns missing numbers of a stage that has not run into such.
@@ -175,7 +188,7 @@ func (s *Sheet) withPredictions() (all []agreement.Comparison) {
 			continue
 		}
 		if s.Rows == 0 {
-			all = append(all, agreement.Comparison{Live: true, Verdict: agreement.NotRun, Note: "nothing is measured yet", Decimals: c.Prediction.Decimals}.In(s.Base, "all", c.Name))
+			all = append(all, agreement.Comparison{Live: true, Class: agreement.Measured, Verdict: agreement.NotRun, Note: "nothing is measured yet", Decimals: c.Prediction.Decimals}.In(s.Base, "all", c.Name))
 		}
 		for i, label := range labels {
 			if cell, ok := s.predicted(c, i); ok {
@@ -193,7 +206,7 @@ func (s *Sheet) predicted(c Column, row int) (cell agreement.Comparison, ok bool
 	if word == "" {
 		return cell, false
 	}
-	cell = agreement.Comparison{Live: true, Decimals: p.Decimals, Predicted: p.Bound}
+	cell = agreement.Comparison{Live: true, Class: agreement.Measured, Decimals: p.Decimals, Predicted: p.Bound}
 	cell.Verdict, cell.Note = agreement.Verdict(word).Judged()
 	cell.Obtained = s.number(c.Name, row)
 	if p.Predicted != "" {

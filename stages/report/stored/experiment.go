@@ -55,6 +55,16 @@ func (e Experiment) Find(name string) *ProfileFact {
 	return nil
 }
 
+// CountProfiles counts the profiles with so many tasks.
+func (e Experiment) CountProfiles(nTasks int32) (n int64) {
+	for _, p := range e.Profiles {
+		if p.NTasks == nTasks {
+			n++
+		}
+	}
+	return n
+}
+
 // Write writes the facts as JSON.
 func (e Experiment) Write(w io.Writer) error {
 	out := json.NewEncoder(w)

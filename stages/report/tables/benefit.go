@@ -33,6 +33,13 @@ func continuous(ratio func(measurement.Setting) float64) *measurement.Quotient {
 		Of: func(s measurement.Setting) float64 { return float64(s.NTasks) * float64(s.Budget) / ratio(s) }, Shown: ratio}}}
 }
 
+// naiveBenefit is what HBN-async would save on a fleet that it does not hinder.
+var naiveBenefit = func() *measurement.Quotient {
+	q := slower(seconds, measurement.UniformEquivalent)
+	q.Less = slower(unhindered, measurement.HBNAsync)
+	return q
+}()
+
 // rounded is the mean of the executed budgets over the tasks.
 func rounded(func(measurement.Setting) float64) *measurement.Quotient {
 	return &measurement.Quotient{Above: []measurement.Term{executed}, Below: tasks}
@@ -52,6 +59,9 @@ const (
 	roundedOverColumn
 )
 
+// computedMark marks numbers in published rows that are computed here.
+const computedMark = "‡"
+
 var benefitTable = &costTable{
 	section: paper.Benefit, where: "Table 4", replayed: true,
 	title: "HBN-async against Uniform at the budget that has its variance. " +
@@ -67,18 +77,20 @@ var benefitTable = &costTable{
 		{name: "continuous_budget", head: table.Head{Plain: "continuous"}, group: equivalentBudget, format: rollouts, macro: "ContinuousBudget", replayed: continuous,
 			words: "The Uniform budget that HBN's variance is worth: «Σ N_j·b/r_j / Σ N_j¦\\sum_j N_j(b/r_j)/\\sum_j N_j», the mean weighted by tasks, " +
 				"with the hbn rows of ‹replay/ratios.parquet› at this budget (Section 4.3)."},
-		{name: "rounded_budget", head: table.Head{Plain: "rounded"}, group: equivalentBudget, format: rollouts, macro: "RoundedBudget", replayed: rounded,
+		{name: "rounded_budget", head: table.Head{Plain: "rounded"}, group: equivalentBudget, format: rollouts, macro: "RoundedBudget", replayed: rounded, executed: true,
 			words: "The equivalent budget that was executed: «Σ N_j·B_j / Σ N_j¦\\sum_j N_jB_j/\\sum_j N_j», with the whole budget «B_j» of each uniform-equivalent run, " +
 				"«⌊b/r⌋¦\\lfloor b/r\\rfloor» by the ratios that its schedule was made of (Appendix B.5)." + runsWords},
 		{name: "rounded_over_continuous", head: stacked("rounded/", "continuous"), group: equivalentBudget, format: points, macro: "RoundedOverContinuous", replayed: roundedOver,
 			words: "rounded_budget / continuous_budget: the share of the equivalent rollouts that rounding down leaves."},
-		{name: "uniform_equivalent_time", head: stacked("equivalent", " Uniform"), group: actualTime, format: change, macro: "EquivalentTime", tolerance: timeTolerance,
+		{name: "uniform_equivalent_time", head: stacked("equivalent", " Uniform"), group: actualTime, format: change, macro: "EquivalentTime", inFit: true,
 			words: slowdownWords("Uniform at the rounded equivalent budget") + "." + runsWords, quotient: slower(seconds, measurement.UniformEquivalent)},
-		{name: "async_time", head: asyncHead, group: actualTime, format: change, tolerance: timeTolerance,
-			words: slowdownWords("HBN-async") + "." + runsWords, quotient: slower(seconds, measurement.HBNAsync)},
-		{name: "delta", head: deltaHead, group: actualTime, format: change, macro: "Benefit", tolerance: timeTolerance,
+		{name: "async_time", head: asyncHead, group: actualTime, format: change,
+			words: slowdownWords("HBN-async") + "." + runsWords, quotient: slower(seconds, measurement.HBNAsync),
+			naive: slower(unhindered, measurement.HBNAsync)},
+		{name: "delta", head: deltaHead, group: actualTime, format: change, macro: "Benefit",
 			words:    "uniform_equivalent_time − async_time: what HBN-async saves at equal variance, as a share of the time of Uniform at the budget «b»." + runsWords,
-			quotient: apart(seconds, measurement.UniformEquivalent, measurement.HBNAsync)},
+			quotient: apart(seconds, measurement.UniformEquivalent, measurement.HBNAsync),
+			naive:    naiveBenefit},
 	},
 }
 
@@ -159,6 +171,9 @@ func keptColumn(rows []*costRow, numbers *paper.Numbers) model.Column {
 		Want: func(key paper.Key) (float64, bool) {
 			return numbers.Number(paper.Benefit, "extra_budget_kept_b8"), key.Budget == 8
 		},
+		ClassOf: func(key paper.Key) agreement.Class {
+			return benefitTable.columns[roundedOverColumn].class(key.Provenance)
+		},
 		Judge: func(i int, want float64) agreement.Comparison {
 			if rows[i].Provenance == measurement.Measured {
 				return rows[i].shown(rows[i].kept().Value, want, decimals)
@@ -166,66 +181,4 @@ func keptColumn(rows []*costRow, numbers *paper.Numbers) model.Column {
 			return agreement.Compare(rows[i].kept(), want, decimals, 0)
 		},
 	}}
-}
-
-// equivalents is the executed budget of each setting, and ⌊b/r⌋ of the stored ratio.
-func (r *costRow) equivalents() (executed, wanted []int32, err error) {
-	for i, s := range r.Settings {
-		want, err := variance.EquivalentBudget(s.Budget, r.ratios[i].VarianceRatio)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %s at budget %d: %w", variance.RatiosFile, s.Profile(), s.Budget, err)
-		}
-		executed, wanted = append(executed, s.Runs[measurement.UniformEquivalent].Budget), append(wanted, want)
-	}
-	return executed, wanted, nil
-}
-
-// countDiffering counts the settings in which the two are not the same.
-func (r *costRow) countDiffering() (n int, err error) {
-	executed, wanted, err := r.equivalents()
-	for i := range executed {
-		if executed[i] != wanted[i] {
-			n++
-		}
-	}
-	return n, err
-}
-
-// differingColumn counts them.
-func differingColumn(rows []*costRow) model.Column {
-	return model.Column{Name: "budgets_differing", Role: model.Count,
-		Words: "In how many settings the executed budget is not the «⌊b/r⌋¦\\lfloor b/r\\rfloor» of the stored ratios: their noise, or another schedule's, moves it across a whole number.",
-		Cell:  model.Counts(func(i int) int { return rows[i].differing }),
-		Break: func(i int) (d model.Breakdown, err error) {
-			executed, wanted, err := rows[i].equivalents()
-			var parts []model.Part
-			for j, s := range rows[i].Settings {
-				parts = append(parts, model.Option(s.Profile(), math.Abs(float64(wanted[j]-executed[j])), float64(wanted[j]), float64(executed[j]), rows[i].ratios[j].VarianceRatio))
-			}
-			d.Parts = model.Ranked("profiles", "those that differ are counted", []string{"differs by", "budget of the ratio", "executed budget", "variance_ratio"}, parts, true)
-			return d, err
-		}}
-}
-
-// budgetNotes says what the printed budgets leave out: their Monte Carlo
-// errors, and how many executed budgets are not those of the stored ratios.
-func budgetNotes(rows []*costRow) []string {
-	if len(rows) == 0 {
-		return nil
-	}
-	worst := 0.0
-	settings, differing := map[string]int{}, map[string]int{}
-	for _, r := range rows {
-		worst = max(worst, r.cells[continuousColumn].SE)
-		settings[r.Provenance] += len(r.Settings)
-		differing[r.Provenance] += r.differing
-	}
-	notes := []string{fmt.Sprintf("Monte Carlo standard errors of the continuous budgets are at most %.3f.", worst)}
-	for _, p := range measurement.Provenances {
-		if differing[p] > 0 {
-			notes = append(notes, fmt.Sprintf("In %d of the %d %s settings this replay's b/r rounds down to another budget than was executed.",
-				differing[p], settings[p], p))
-		}
-	}
-	return notes
 }

@@ -50,7 +50,11 @@ func makeCase(src *stored.Source) (*model.Sheet, error) {
 			}
 		}
 		j := caseJudge{Case: variance.NewCase(e.CaseStudy.Evaluated(), e.CaseStudy.Budget, ratios, estimates), numbers: numbers, source: src, experiment: e}
-		return j.cells()
+		cells, err := j.cells()
+		for i := range cells { // of profile and replay alone
+			cells[i].Class = agreement.Computed
+		}
+		return cells, err
 	}
 	return s, nil
 }

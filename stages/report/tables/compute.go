@@ -24,36 +24,6 @@ var (
 	uniformFLOPs  = measurement.Term{Name: "uniform FLOPs", Of: func(s measurement.Setting) float64 { return s.Uniform().UsefulFLOPs }}
 )
 
-// Tolerances of simulated numbers, as fractions of what Uniform takes. Beyond
-// them a number agrees within noise as far as chance may have taken the
-// published suite, a single one.
-
-// wasteTolerance is of wasted FLOPs. At 8 rollouts a task 0.25 points of it are
-// for what our router does and the published one did not: it fills free places
-// at once, which wastes 0.2 points more (BENCHMARKS.md).
-func wasteTolerance(budget int32) float64 { return byBudget(budget, 0.003+0.0025, 0.0005) }
-
-// extraTolerance is one rollout for each ten tasks. Extra rollouts count whole
-// however little of them was generated, so how many there are hangs on what is
-// in flight at the barrier, and on the milliseconds of a provisional
-// allocation, more than their FLOPs do.
-func extraTolerance(budget int32) float64 { return 0.1 / float64(budget) }
-
-// usefulTolerance is of useful FLOPs, whose spread over executions is about a
-// sixth of a percentage point: three of these. The fit of the fleet has seen
-// the published ones, so that agreement says that it is at work, no more.
-func usefulTolerance(int32) float64 { return 0.005 }
-
-func actualTolerance(budget int32) float64 { return usefulTolerance(budget) + wasteTolerance(budget) }
-
-// byBudget is the tolerance at the paper's smallest budget, or above it.
-func byBudget(budget int32, smallest, above float64) float64 {
-	if budget <= 8 {
-		return smallest
-	}
-	return above
-}
-
 var computeTable = &costTable{
 	section: paper.Compute, where: "Table 2",
 	title: "Computation of HBN-async relative to Uniform, from sums over profiles at each average budget b: " +
@@ -62,18 +32,18 @@ var computeTable = &costTable{
 		`rollouts beyond the accepted ones, the change of useful FLOPs, wasted FLOPs, and useful and wasted FLOPs together.`,
 	strategies: []string{measurement.Uniform, measurement.HBNAsync},
 	columns: []costColumn{
-		{name: "extra_rollouts", head: table.Head{Plain: "Extra rollouts"}, format: fine(change), macro: "ExtraRollouts", tolerance: extraTolerance,
+		{name: "extra_rollouts", head: table.Head{Plain: "Extra rollouts"}, format: fine(change), macro: "ExtraRollouts",
 			words:    "Rollouts of HBN-async beyond the accepted ones, completed and discarded or aborted while they ran, over the rollouts of Uniform; each summed over the profiles first (Appendix B.5)." + runsWords,
 			quotient: &measurement.Quotient{Above: []measurement.Term{extraRollouts}, Below: allRollouts}},
-		{name: "useful_flops", head: table.Head{Plain: "Useful FLOPs"}, format: fine(change), macro: "UsefulFLOPs", tolerance: usefulTolerance,
+		{name: "useful_flops", head: table.Head{Plain: "Useful FLOPs"}, format: fine(change), macro: "UsefulFLOPs", inFit: true,
 			words: "The change of useful computation, the first term of Eq. 14: «ΣF_async/ΣF_U − 1¦\\sum_j F^{\\mathrm{useful}}_{\\mathrm{async},j}/\\sum_j F_{\\mathrm{U},j}-1», " +
 				"with the FLOPs of accepted rollouts by the proxy of Eq. 23." + runsWords,
 			quotient: &measurement.Quotient{Above: []measurement.Term{usefulFLOPs}, Below: uniformFLOPs, Change: true}},
-		{name: "wasted_flops", head: table.Head{Plain: "Wasted FLOPs"}, format: fine(change), macro: "WastedFLOPs", tolerance: wasteTolerance,
+		{name: "wasted_flops", head: table.Head{Plain: "Wasted FLOPs"}, format: fine(change), macro: "WastedFLOPs",
 			words: "Computation of HBN-async that was thrown away, the second term of Eq. 14: «ΣW_async/ΣF_U¦\\sum_j F^{\\mathrm{waste}}_{\\mathrm{async},j}/\\sum_j F_{\\mathrm{U},j}», " +
 				"with the FLOPs by the proxy of Eq. 23; of aborted rollouts what had been seen of them, so a lower bound." + runsWords,
 			quotient: &measurement.Quotient{Above: []measurement.Term{wastedFLOPs}, Below: uniformFLOPs}},
-		{name: "actual_flops", head: table.Head{Plain: "Actual FLOPs"}, format: fine(change), macro: "ActualFLOPs", tolerance: actualTolerance,
+		{name: "actual_flops", head: table.Head{Plain: "Actual FLOPs"}, format: fine(change), macro: "ActualFLOPs", inFit: true,
 			words:    "The change of all computation, the left side of Eq. 14: useful_flops + wasted_flops." + runsWords,
 			quotient: &measurement.Quotient{Above: []measurement.Term{usefulFLOPs, wastedFLOPs}, Below: uniformFLOPs, Change: true}},
 	},

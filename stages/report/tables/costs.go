@@ -39,8 +39,28 @@ type costColumn struct {
 	// spread over executions.
 	replayed func(ratio func(measurement.Setting) float64) *measurement.Quotient
 
-	// tolerance is how far a simulated number may be from the paper's.
-	tolerance func(budget int32) float64
+	// naive makes the number on a fleet that is as fast whatever waits and wastes
+	// nothing; nil: zero.
+	naive *measurement.Quotient
+
+	executed bool // of the replayed ones: a mean of budgets that were executed
+	inFit    bool // the fit of the simulated fleet has seen it (data/fleet/README.md)
+}
+
+// class is where the number comes from in rows of a provenance. Budgets follow from
+// our own replay, but for those that the authors executed.
+func (c costColumn) class(provenance string) agreement.Class {
+	switch {
+	case provenance == measurement.Measured:
+		return agreement.Measured
+	case c.replayed != nil && !(c.executed && provenance == measurement.Published):
+		return agreement.Computed
+	case provenance == measurement.Published:
+		return agreement.Reaggregated
+	case c.inFit:
+		return agreement.InFit
+	}
+	return agreement.Predicted
 }
 
 // decimals is the number of decimals of a printed number of the paper, as a
@@ -64,8 +84,8 @@ type costRow struct {
 	cells   []costCell // by column
 	drawn   bool       // the lengths of answers were drawn, and not the models'
 
-	policy    *policy.Policy // that was executed, where a table has several
-	differing int            // settings whose executed equivalent budget is not that of the ratios
+	policy  *policy.Policy // that was executed, where a table has several
+	budgets executedBudgets
 }
 
 // costCell is a number with its Monte Carlo error and, with two repeats or
@@ -89,21 +109,29 @@ func (r *costRow) quotient(column int) *measurement.Quotient {
 }
 
 // repeated is the number in a column as each execution of the suite gives it.
-func (r *costRow) repeated(column int) (values []float64) {
+func (r *costRow) repeated(column int) []float64 { return r.inSuites(r.quotient(column)) }
+
+func (r *costRow) inSuites(q *measurement.Quotient) (values []float64) {
 	for _, settings := range r.Suites {
-		values = append(values, r.quotient(column).Value(settings))
+		values = append(values, q.Value(settings))
 	}
 	return values
 }
 
-// chance is the standard deviation of the mean over repeats less a further one,
-// by chance: the published suite is a single one, and has met as many long
-// answers as it happened to. It is 0 where unknown.
-func (r *costRow) chance(column int) float64 {
-	if sd := r.cells[column].sd; sd != nil {
-		return *sd * math.Sqrt(1+1/float64(r.Repeats()))
+// forecast is what the executions of the suite foretell of a further one, as the
+// published suite is: it has met as many long answers as it happened to.
+func (r *costRow) forecast(column int) agreement.Forecast {
+	return agreement.NewForecast(r.cells[column].Value, r.cells[column].sd, r.Repeats())
+}
+
+// naive is what the naive fleet foretells.
+func (r *costRow) naive(column int) agreement.Forecast {
+	q := r.kind.columns[column].naive
+	if q == nil {
+		return agreement.Forecast{}
 	}
-	return 0
+	sd, _ := measurement.Spread(r.inSuites(q))
+	return agreement.NewForecast(q.Value(r.Settings), &sd, r.Repeats())
 }
 
 // rows computes the table: a row for each provenance and budget that has a whole
@@ -140,7 +168,7 @@ func (r *costRow) fill(ratios []variance.Ratio) (err error) {
 		if r.ratios, err = hbnRatios(r.Settings, ratios); err != nil {
 			return err
 		}
-		if r.differing, err = r.countDiffering(); err != nil {
+		if r.budgets, err = r.executedBudgets(); err != nil {
 			return err
 		}
 	}

@@ -57,7 +57,8 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 	}
 	s.Add(countedColumns(rows)...)
 	if k.replayed {
-		s.Add(differingColumn(rows), keptColumn(rows, numbers))
+		s.Add(differingColumn(rows), expectedColumn(rows), keptColumn(rows, numbers))
+		s.Extra = func(stored.Experiment) ([]agreement.Comparison, error) { return judgeBudgets(rows), nil }
 		s.Notes = append(s.Notes, budgetNotes(rows)...)
 	}
 	if numbers != nil {
@@ -99,14 +100,19 @@ func (k *costTable) column(src *stored.Source, rows []*costRow, numbers *paper.N
 		Cell: model.Numbers(func(i int) float64 { return rows[i].cells[j].Value }),
 		Shown: func(i int) table.Cell {
 			cell := table.Number(rows[i].cells[j].Value)
+			mark := ""
 			if _, differs := k.differs(rows[i], j, numbers); differs {
-				cell = cell.Marked(model.Dagger)
+				mark = model.Dagger
 			}
-			return cell
+			if rows[i].Provenance == measurement.Published && c.class(measurement.Published) == agreement.Computed {
+				mark += computedMark
+			}
+			return cell.Marked(mark)
 		},
 		PlusMinus: func(i int) *float64 { return rows[i].cells[j].sd },
 		Break:     func(i int) (model.Breakdown, error) { return rows[i].breakdown(src, j) },
 		Rule: &model.Rule{Where: k.where, DecimalsOf: c.decimals,
+			ClassOf:  func(key paper.Key) agreement.Class { return c.class(key.Provenance) },
 			Judge:    func(i int, want float64) agreement.Comparison { return rows[i].judge(j, want) },
 			Overview: &model.Overview{Head: c.name, Obtained: c.format, Theirs: c.format}},
 	}
@@ -160,26 +166,35 @@ func (k *costTable) differences(rows []*costRow, numbers *paper.Numbers) (notes 
 	return notes
 }
 
-// judge compares a number with the paper's: published ones digit by digit,
-// simulated ones within a tolerance. Measured ones are of other machines and shown
-// only.
+// judge compares a number with the paper's: those of the published runs and of the
+// replay by rounding and noise, predictions by their own deviation. What the fit has
+// seen is shown only, and so are numbers of other machines, and a number that stands
+// in the published row already.
 func (r *costRow) judge(column int, want float64) agreement.Comparison {
 	c, cell := r.kind.columns[column], r.cells[column]
 	decimals := c.decimals(want)
-	switch {
-	case r.Provenance == measurement.Measured:
+	switch class := c.class(r.Provenance); {
+	case class == agreement.Measured:
 		return r.shown(cell.Value, want, decimals)
-	case r.Provenance == measurement.Published || c.replayed != nil:
-		return agreement.Compare(cell.Estimate, want, decimals, 0)
+	case class == agreement.Predicted:
+		return agreement.Foretold(r.forecast(column), r.naive(column), want, decimals)
+	case class == agreement.InFit:
+		return agreement.Foretold(r.forecast(column), r.naive(column), want, decimals).Seen()
+	case r.repeatsPublished(column):
+		return agreement.Beside(cell.Value, want, decimals).Shown("the same number is compared in the published row")
 	}
-	return agreement.WithinTolerance(cell.Value, want, r.chance(column), c.tolerance(r.Budget), decimals)
+	return agreement.Compare(cell.Estimate, want, decimals, 0)
+}
+
+// repeatsPublished reports whether the published row has the very same number: an
+// average of b/r, whatever was executed.
+func (r *costRow) repeatsPublished(column int) bool {
+	return r.kind.replayed && column == continuousColumn && r.Provenance != measurement.Published
 }
 
 // shown is a number beside the paper's without a verdict.
 func (r *costRow) shown(value, want float64, decimals int) agreement.Comparison {
-	c := agreement.Beside(value, want, decimals)
-	c.Verdict, c.Note = agreement.Shown, fmt.Sprintf("other machines; profiles: %d", len(r.Settings))
-	return c
+	return agreement.Beside(value, want, decimals).Shown(fmt.Sprintf("other machines; profiles: %d", len(r.Settings)))
 }
 
 // macros are the numbers of the table, named after their provenance:

@@ -5,20 +5,21 @@ import (
 
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
+	"speceval/stages/report/tables/given"
 	"speceval/stages/report/tables/measured"
 )
 
 // All is every table that the report stores, in its order.
 var All = append([]*model.Table{
-	Variance, Compute, Time, Benefit, HBNSchedule, ENSchedule, FLOPs, TSNeyman,
+	Variance, Compute, Time, Benefit, HBNSchedule, ENSchedule, given.FLOPs, TSNeyman,
 	Policies, Worth, Robustness, Profiles, Errors, Paired, Equivalents,
 }, measured.All...)
 
 // Texts are the numbers of the paper's text that no table has.
-var Texts = []*model.Table{Corpus, CaseStudy}
+var Texts = []*model.Table{given.Corpus, CaseStudy}
 
 // quoted are the tables with numbers that a text quotes, in the order of numbers.tex.
-var quoted = []*model.Table{Variance, Robustness, Corpus, TSNeyman, CaseStudy, Compute, Time, Benefit, Policies, Worth, Paired}
+var quoted = []*model.Table{Variance, Robustness, given.Corpus, TSNeyman, CaseStudy, Compute, Time, Benefit, Policies, Worth, Paired}
 
 // Of is the stored tables that an experiment has.
 func Of(s *stored.Settings) (tables []*model.Table) {

@@ -93,7 +93,7 @@ func gainColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Numb
 			Break: model.PartsOf(func(i int) *model.Parts {
 				return spreadParts(rows[i], "those below 1 are counted", true).Makes(float64(rows[i].Gaining))
 			}),
-			Rule: &model.Rule{Where: "Appendix C.1",
+			Rule: &model.Rule{Where: "Appendix C.1", Class: agreement.Computed,
 				Printed: func(key paper.Key) table.Cell {
 					of, ok := profiles(key)
 					if !ok {
@@ -135,7 +135,7 @@ func worstColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Num
 			Cell:  func(i int) table.Cell { return table.Text(rows[i].Worst.Profile()) },
 			Shown: func(i int) table.Cell { return table.Text(printedProfile(rows[i].Worst)) },
 			Break: model.PartsOf(func(i int) *model.Parts { return spreadParts(rows[i], "the greatest ratio is the worst", false) }),
-			Rule: &model.Rule{Where: "Appendix C.1", Want: adverse,
+			Rule: &model.Rule{Where: "Appendix C.1", Class: agreement.Computed, Want: adverse,
 				Cell: func(key paper.Key) table.Cell {
 					if _, ok := adverse(key); ok {
 						return table.Text(numbers.Name(paper.Robustness, "adverse_profile"))
@@ -147,7 +147,7 @@ func worstColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Num
 			Words: "HBN's variance ratio on the worst profile: " + ratioForm + ". The largest of the hbn rows in ‹replay/ratios.parquet›.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].Worst.VarianceRatio }),
 			Break: func(i int) (model.Breakdown, error) { return worstBreakdown(src, rows[i]) },
-			Rule: &model.Rule{Where: "Appendix C.1", Decimals: 3, Want: adverse,
+			Rule: &model.Rule{Where: "Appendix C.1", Class: agreement.Computed, Decimals: 3, Want: adverse,
 				Judge: func(i int, want float64) agreement.Comparison { _, value := judged(i, want); return value }}},
 		{Name: "worst_se", Role: model.Error, Of: "worst_ratio", Head: table.Head{Plain: "s.e."}, Group: group, Format: table.Format{Decimals: 4},
 			Words: "The Monte Carlo standard error of worst_ratio over the pilot vectors replayed, given the design «(m, w)¦(m,w)».",
@@ -244,14 +244,14 @@ func judgeEndpoints(e stored.Experiment, ratios []variance.Ratio, numbers *paper
 		if r, ok := variance.ProfileRatio(ratios, policy.Oracle, profile, at.Budget); ok {
 			c = agreement.Compare(exactly(r.VarianceRatio), want, 3, 0)
 		}
-		cells = append(cells, c.In(paper.Robustness, at.Label(), "adverse_oracle_ratio"))
+		cells = append(cells, c.As(agreement.Computed).In(paper.Robustness, at.Label(), "adverse_oracle_ratio"))
 	}
 	want := numbers.Number(paper.Robustness, "adverse_outside_02_08")
 	c := agreement.Lacking(want, 0, "no such profile")
 	if p := e.Find(profile); p != nil {
 		c = agreement.Compare(exactly(float64(p.Outside)), want, 0, 0)
 	}
-	return append(cells, c.In(paper.Robustness, "all", "adverse_outside_02_08"))
+	return append(cells, c.As(agreement.Computed).In(paper.Robustness, "all", "adverse_outside_02_08"))
 }
 
 // robustnessMacros are the counts and the worst profile at every budget.

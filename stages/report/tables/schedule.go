@@ -107,11 +107,11 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 		model.CountKey(model.ByTasks, "n_tasks", model.TasksWords, func(i int) int32 { return rows[i].NTasks }),
 		model.BudgetKey(func(i int) int32 { return rows[i].Budget }),
 		of(model.Column{Name: "m", Words: k.m, Cell: model.Counts(func(i int) int32 { return rows[i].M }),
-			Rule: &model.Rule{Where: k.where, Judge: func(i int, _ float64) agreement.Comparison { m, _ := judged(i); return m }}},
+			Rule: &model.Rule{Where: k.where, Class: agreement.Computed, Judge: func(i int, _ float64) agreement.Comparison { m, _ := judged(i); return m }}},
 			func(d variance.Design) float64 { return float64(d.M) }, nil),
 		of(model.Column{Name: "w", Words: k.w,
 			Noise: func(field func(string) float64) float64 { return field("risk_se") * field("m") / field("budget") }, // risk = b·w/m
-			Rule:  &model.Rule{Where: k.where, Decimals: k.decimals, Judge: func(i int, _ float64) agreement.Comparison { _, w := judged(i); return w }}},
+			Rule:  &model.Rule{Where: k.where, Class: agreement.Computed, Decimals: k.decimals, Judge: func(i int, _ float64) agreement.Comparison { _, w := judged(i); return w }}},
 			func(d variance.Design) float64 { return d.W }, func(d variance.Design) []model.ErrorOf {
 				se := variance.WeightSE(d)
 				return []model.ErrorOf{{Cause: model.DesignCause, SE: &se, About: "from that of risk = b·w/m, at this pilot size"}}
@@ -120,8 +120,29 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 			return []model.ErrorOf{{Cause: model.DesignCause, SE: &d.RiskSE, About: k.about}}
 		}),
 		of(model.Column{Name: "risk_se", Role: model.Error, Of: "risk", Words: k.se}, func(d variance.Design) float64 { return d.RiskSE }, nil))
+	if k.policy == policy.HBN {
+		s.Extra = func(stored.Experiment) ([]agreement.Comparison, error) { return judgeEnds(rows, numbers), nil }
+	}
 	s.Layout = func(t *table.Table) { k.grid(t, rows, numbers) }
 	return s, nil
+}
+
+// judgeEnds counts the selected pilot sizes that are the least or the greatest of
+// those searched: the paper's text has none.
+func judgeEnds(rows []variance.Design, numbers *paper.Numbers) []agreement.Comparison {
+	const column = "designs_at_an_end"
+	want := numbers.Number(paper.HBNSchedule, column)
+	c := agreement.Lacking(want, 0, "no design is stored")
+	if len(rows) > 0 {
+		ends := 0
+		for _, d := range rows {
+			if d.M == 1 || d.M == d.Budget-1 {
+				ends++
+			}
+		}
+		c = agreement.Compare(exactly(float64(ends)), want, 0, 0).Noted(fmt.Sprintf("of %d designs, searched from m = 1 to b − 1", len(rows)))
+	}
+	return []agreement.Comparison{c.As(agreement.Computed).In(paper.HBNSchedule, "all", column)}
 }
 
 // keyOf is the row of the paper that a design is.

@@ -110,11 +110,11 @@ func choiceColumns(rows []tsRow, numbers *paper.Numbers) []model.Column {
 		{Name: "alpha", Cell: model.Numbers(func(i int) float64 { return rows[i].Best.Alpha }),
 			Words: "The prior strength of TS-Neyman: with m0 the candidate whose mean over the profiles is least at this budget, among those that ran all trajectories (Appendix C.3). Of ‹replay/ts_candidates.parquet›.",
 			Break: func(i int) (model.Breakdown, error) { return rows[i].search(rows[i].Best.Alpha), nil },
-			Rule:  &model.Rule{Where: "Table 8", Decimals: 2, Judge: func(i int, _ float64) agreement.Comparison { a, _ := judged(i); return a }}},
+			Rule:  &model.Rule{Where: "Table 8", Class: agreement.Computed, Decimals: 2, Judge: func(i int, _ float64) agreement.Comparison { a, _ := judged(i); return a }}},
 		{Name: "m0", Cell: model.Counts(func(i int) int32 { return rows[i].Best.M0 }),
 			Words: "The warm start of TS-Neyman, rollouts of every task before the sequential choices begin; selected together with alpha (Appendix C.3). Of ‹replay/ts_candidates.parquet›.",
 			Break: func(i int) (model.Breakdown, error) { return rows[i].search(float64(rows[i].Best.M0)), nil },
-			Rule:  &model.Rule{Where: "Table 8", Judge: func(i int, _ float64) agreement.Comparison { _, m := judged(i); return m }}},
+			Rule:  &model.Rule{Where: "Table 8", Class: agreement.Computed, Judge: func(i int, _ float64) agreement.Comparison { _, m := judged(i); return m }}},
 	}
 }
 
@@ -136,7 +136,7 @@ func tsColumns(src *stored.Source, rows []tsRow) []model.Column {
 	}
 	judged := func(c model.Column, head table.Head, compare func(i int, want float64) agreement.Comparison) model.Column {
 		c.Head, c.Align, c.Format, c.Paired = head, table.Center, percent2, true
-		c.Rule = &model.Rule{Where: "Table 8", Decimals: 4, Judge: compare}
+		c.Rule = &model.Rule{Where: "Table 8", Class: agreement.Computed, Decimals: 4, Judge: compare}
 		return c
 	}
 	ts := judged(column("ts", "The mean squared error of TS-Neyman over that of Uniform, «V_U = Σ v_i/(N²b)¦V_{\\mathrm{U}}=\\sum_i v_i/(N^2b)», "+
@@ -144,7 +144,7 @@ func tsColumns(src *stored.Source, rows []tsRow) []model.Column {
 		func(r tsRow) float64 { return r.Best.MSE }, true), table.Head{Plain: policy.TS.Label},
 		func(i int, want float64) agreement.Comparison {
 			b := rows[i].Best
-			return compareWith(b.MSE, math.Hypot(b.MSESE, paperNoise(b)), want)
+			return warranted(b.MSE, math.Hypot(b.MSESE, paperNoise(b)), want)
 		})
 	ts.PlusMinus = func(i int) *float64 { return &rows[i].Best.MSESE }
 	ts.Break = func(i int) (model.Breakdown, error) { return rows[i].tsBreakdown(src) }
@@ -157,7 +157,7 @@ func tsColumns(src *stored.Source, rows []tsRow) []model.Column {
 	delta := judged(column("delta", "TS-Neyman minus HBN: «ts − hbn¦\\mathrm{ts}-\\mathrm{hbn}».", func(r tsRow) float64 { return r.Delta().Value }, true), deltaHead,
 		func(i int, want float64) agreement.Comparison {
 			r := rows[i]
-			return compareWith(r.Delta().Value, math.Hypot(math.Hypot(r.Delta().SE, r.HBN.SE), paperNoise(r.Best)), want)
+			return warranted(r.Delta().Value, math.Hypot(math.Hypot(r.Delta().SE, r.HBN.SE), paperNoise(r.Best)), want)
 		})
 	delta.PlusMinus = func(i int) *float64 { se := rows[i].Delta().SE; return &se }
 	delta.Break = func(i int) (model.Breakdown, error) { return rows[i].deltaBreakdown(), nil }
@@ -246,10 +246,23 @@ func paperNoise(s variance.Search) float64 {
 	return s.RawSE * math.Sqrt(float64(s.Draws)/paperTrajectories)
 }
 
-// compareWith is agreement.Compare with a standard error of the difference, for a
-// number of the paper that has less noise than ours.
-func compareWith(obtained, se, paper float64) agreement.Comparison {
-	return agreement.Compare(agreement.Estimate{Value: obtained, SE: se / math.Sqrt2}, paper, 4, 0)
+// warranted is agreement.Compare with a standard error of the difference, for a
+// number of the paper that has less noise than ours. Agreement is worth what that
+// error can tell.
+func warranted(obtained, se, paper float64) agreement.Comparison {
+	c := agreement.Compare(agreement.Estimate{Value: obtained, SE: se / math.Sqrt2}, paper, 4, 0)
+	return c.Noted(fmt.Sprintf("its s.e. tells no less than %.2f points apart", 100*agreement.Sigmas*se))
+}
+
+// rivals counts the candidates that the search does not tell from the selected one,
+// those of the race alone included.
+func (r tsRow) rivals() (n int) {
+	for _, s := range r.Candidates {
+		if s != r.Best && s.MSE-r.Best.MSE <= agreement.Sigmas*math.Hypot(s.MSESE, r.Best.MSESE) {
+			n++
+		}
+	}
+	return n
 }
 
 // judgeChoice compares the selected prior strength and warm start. Another
@@ -258,8 +271,9 @@ func compareWith(obtained, se, paper float64) agreement.Comparison {
 func (r tsRow) judgeChoice(alpha float64, m0 int32) (a, m agreement.Comparison) {
 	a = agreement.Compare(exactly(r.Best.Alpha), alpha, 2, 0)
 	m = agreement.Compare(exactly(float64(r.Best.M0)), float64(m0), 0, 0)
+	told := fmt.Sprintf("%d of the %d other candidates are as good within 3 s.e.", r.rivals(), len(r.Candidates)-1)
 	if a.Verdict == agreement.Agrees && m.Verdict == agreement.Agrees {
-		return a, m
+		return a.Noted(told), m.Noted(told)
 	}
 	for _, s := range r.Candidates {
 		if s.Alpha != alpha || s.M0 != m0 {
@@ -270,10 +284,10 @@ func (r tsRow) judgeChoice(alpha float64, m0 int32) (a, m agreement.Comparison) 
 		if loss < 0 { // in the race, which did not decide between finalists
 			higher = "lower"
 		}
-		note := fmt.Sprintf("the paper's (%g, %d) is %.4f %s here, s.e. %.4f", alpha, m0, math.Abs(loss), higher, se)
+		note := fmt.Sprintf("the paper's (%g, %d) is %.4f %s here, s.e. %.4f; %s", alpha, m0, math.Abs(loss), higher, se, told)
 		tie := func(c agreement.Comparison) agreement.Comparison {
 			if c.Verdict == agreement.Agrees {
-				return c
+				return c.Noted(told)
 			}
 			theirs := math.Hypot(paperNoise(s), paperNoise(r.Best))
 			return agreement.Choice(c, loss, math.Hypot(se, theirs)/math.Sqrt2).Noted(note)

@@ -118,7 +118,7 @@ func meanColumns(src *stored.Source, rows []variance.Means, p *policy.Policy) []
 			return value(i)
 		},
 		Break: func(i int) (model.Breakdown, error) { return mean{rows[i].Of[p], src}.breakdown() },
-		Rule: &model.Rule{Where: "Table 1", Decimals: 3,
+		Rule: &model.Rule{Where: "Table 1", Class: agreement.Computed, Decimals: 3,
 			Judge: func(i int, want float64) agreement.Comparison {
 				if len(rows[i].Of[p].Ratios) == 0 {
 					return agreement.Lacking(want, 3, "not replayed")
@@ -150,6 +150,7 @@ func strengthColumn(src *stored.Source, rows []variance.Means) model.Column {
 		Break: func(i int) (model.Breakdown, error) { return strengthParts(src, rows[i].Budget) },
 		Rule: &model.Rule{
 			Words:    "The prior strength that the paper's search selects (Appendix B.3), as ‹data/paper_targets.toml› has it.",
+			Class:    agreement.Computed,
 			Decimals: 2, Last: true,
 			Judge: func(i int, want float64) agreement.Comparison { return judgeStrength(src, rows, i, want) },
 		},

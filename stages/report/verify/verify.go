@@ -115,25 +115,17 @@ func skipped(e stored.Experiment, numbers *paper.Numbers) string {
 	return strings.Join(parts, "; ")
 }
 
-// Passed reports that no cell differs, or is missing though its stage has run. It
-// is true where there are no cells.
-func (v Verdicts) Passed() bool { return v.Cells.Agreeing() == v.Cells.Judged() }
+// Passed reports that no cell of a class that decides differs, or is missing though
+// its stage has run. It is true where there are no cells.
+func (v Verdicts) Passed() bool { return v.Cells.Passed() }
 
 // Missing counts the cells of numbers whose stage has not run.
 func (v Verdicts) Missing() int { return v.Cells.Missing() }
 
-// Summary is the verdict in one line.
+// Summary is the verdict in one line, which counts each class.
 func (v Verdicts) Summary() string {
-	paper, live := v.Cells.Sides()
-	var parts []string
-	if v.Published {
-		parts = append(parts, paper.Tally("cells agree with the paper"))
+	if tally := v.Cells.Tally(); tally != "" {
+		return "verify: " + tally
 	}
-	if len(live) > 0 {
-		parts = append(parts, live.Tally("measurements agree with their predictions"))
-	}
-	if len(parts) == 0 {
-		return "verify: no verdict: the profiles are not the paper's, so its numbers do not apply"
-	}
-	return "verify: " + strings.Join(parts, "; ")
+	return "verify: no verdict: the profiles are not the paper's, so its numbers do not apply"
 }
