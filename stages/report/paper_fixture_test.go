@@ -266,6 +266,7 @@ func paperSearch(numbers theirs) []variance.Search {
 			Raw: of("ts") + 0.001, RawSE: 0.004, Draws: 800, Finalist: true, Selected: true}
 		worse := best
 		worse.Alpha, worse.MSE, worse.Draws, worse.Finalist, worse.Selected = 0.5, best.MSE+0.02, 40, false, false
+		worse.Excess, worse.ExcessSE = 0.02, 0.0028
 		out = append(out, best, worse)
 	}
 	return out

@@ -254,24 +254,13 @@ func warranted(obtained, se, paper float64) agreement.Comparison {
 	return c.Noted(fmt.Sprintf("its s.e. tells no less than %.2f points apart", 100*agreement.Sigmas*se))
 }
 
-// rivals counts the candidates that the search does not tell from the selected one,
-// those of the race alone included.
-func (r tsRow) rivals() (n int) {
-	for _, s := range r.Candidates {
-		if s != r.Best && s.MSE-r.Best.MSE <= agreement.Sigmas*math.Hypot(s.MSESE, r.Best.MSESE) {
-			n++
-		}
-	}
-	return n
-}
-
 // judgeChoice compares the selected prior strength and warm start. Another
 // choice is a tie if the paper's does no worse in our search than the noise of
 // both searches allows.
 func (r tsRow) judgeChoice(alpha float64, m0 int32) (a, m agreement.Comparison) {
 	a = agreement.Compare(exactly(r.Best.Alpha), alpha, 2, 0)
 	m = agreement.Compare(exactly(float64(r.Best.M0)), float64(m0), 0, 0)
-	told := fmt.Sprintf("%d of the %d other candidates are as good within 3 s.e.", r.rivals(), len(r.Candidates)-1)
+	told := fmt.Sprintf("%d of the %d other candidates are as good within 3 s.e.", len(r.Ties), len(r.Candidates)-1)
 	if a.Verdict == agreement.Agrees && m.Verdict == agreement.Agrees {
 		return a.Noted(told), m.Noted(told)
 	}
