@@ -27,17 +27,15 @@ func (b *builder) ofDraws(seconds float64) float64 { return seconds * float64(b.
 // tsCost is what a trial takes: so many steps of TS-Neyman as there are rollouts
 // in its trajectories.
 func (b *builder) tsCost(pairs []pair.Pair, task tsTask) float64 {
-	tasks := 0
-	for _, p := range pairs {
-		tasks += p.N()
-	}
 	steps := 0.0
-	for _, warm := range task.warmStarts {
-		trajectories := 0
-		spans := task.spans(warm)
-		for k := len(spans) - 1; k >= 0; k-- { // those of a larger budget pass by the smaller
-			steps += float64(tasks * spans[k].budget * (spans[k].draws - trajectories))
-			trajectories = spans[k].draws
+	for _, p := range pairs {
+		for _, warm := range task.warmStarts {
+			trajectories := 0
+			spans := task.spans(warm, p.N())
+			for k := len(spans) - 1; k >= 0; k-- { // those of a larger budget pass by the smaller
+				steps += float64(p.N() * spans[k].budget * (spans[k].draws - trajectories))
+				trajectories = spans[k].draws
+			}
 		}
 	}
 	return tsStepSeconds * steps

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"speceval/internal/policy"
+	"speceval/internal/profile"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
@@ -35,7 +36,7 @@ func TestTheSearchLeavesItsCandidatesAndRatios(t *testing.T) {
 	selected := map[int32]variance.Search{}
 	for _, c := range search {
 		feasible = append(feasible, c.Budget)
-		if want := map[bool]int32{false: 6, true: 20}[c.Finalist] * 6 / c.Budget; c.Draws != want {
+		if want := map[bool]int32{false: 6 * 100 / 5, true: 20}[c.Finalist] * 6 / c.Budget; c.Draws != want {
 			t.Errorf("%+v: %d trajectories, want %d", c, c.Draws, want)
 		}
 		if c.Selected {
@@ -74,16 +75,18 @@ func TestTheSearchLeavesItsCandidatesAndRatios(t *testing.T) {
 }
 
 // TestExhaustiveSearchHasTheTrajectoriesOfTheRace runs as many trajectories of
-// every candidate as the race does: the same ones.
+// every candidate as the race does of four tasks: the same ones.
 func TestExhaustiveSearchHasTheTrajectoriesOfTheRace(t *testing.T) {
 	raced, all := t.TempDir(), t.TempDir()
-	race := searching(false)
-	race.TSNeyman.FinalDraws = race.TSNeyman.RaceDraws
-	dagtest.Run(t, []dag.Stage{stage(t, race, profiles())}, raced)
-	dagtest.Run(t, []dag.Stage{stage(t, searching(true), profiles())}, all)
+	race, every := searching(false), searching(true)
+	const draws = 6 * 100 / 4
+	race.TSNeyman.FinalDraws, every.TSNeyman.Draws = draws, draws
+	four := slices.DeleteFunc(profiles(), func(p profile.Profile) bool { return p.N() != 4 })
+	dagtest.Run(t, []dag.Stage{stage(t, race, four)}, raced)
+	dagtest.Run(t, []dag.Stage{stage(t, every, four)}, all)
 	compared := 0
 	for _, c := range read[variance.Search](t, all, variance.SearchFile) {
-		if !c.Finalist || c.Draws != 6 {
+		if !c.Finalist || c.Draws != draws {
 			t.Errorf("%+v has not run all trajectories", c)
 		}
 		for _, r := range read[variance.Search](t, raced, variance.SearchFile) {

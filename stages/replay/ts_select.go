@@ -51,8 +51,17 @@ func (s tsSearch) found(c tsCandidateAt) variance.Search {
 	raw := tsMean(profiles, func(p tsProfile) tsError { return p.raw })
 	return variance.Search{
 		Budget: c.Budget, Alpha: c.Alpha, M0: c.M0,
-		MSE: mse.value, MSESE: mse.se, Raw: raw.value, RawSE: raw.se, Draws: profiles[0].draws,
+		MSE: mse.value, MSESE: mse.se, Raw: raw.value, RawSE: raw.se, Draws: fewest(profiles),
 	}
+}
+
+// fewest is the least number of trajectories that there are of a profile.
+func fewest(profiles []tsProfile) int32 {
+	least := profiles[0].draws
+	for _, p := range profiles {
+		least = min(least, p.draws)
+	}
+	return least
 }
 
 // selectTS sums up a search: every candidate as first found out, or for finalists

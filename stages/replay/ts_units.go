@@ -63,7 +63,7 @@ func (b *builder) tsUnits() []dag.Unit {
 		for _, alpha := range ts.Alphas {
 			id := fmt.Sprintf("ts_neyman/race/alpha=%g", alpha)
 			config := b.Slice(keySeed, keyBudgets, keyTSWarmStarts, keyTSRace)
-			trials = append(trials, b.tsTrial(id, config, b.pairs, tsTask{alpha, ts.WarmStarts, 0, b.inTime(ts.RaceDraws)}))
+			trials = append(trials, b.tsTrial(id, config, b.pairs, tsTask{alpha, ts.WarmStarts, 0, b.raced}))
 		}
 		more = append(more, b.tsFinalistsUnit(trials))
 		for _, alpha := range ts.Alphas {
@@ -80,13 +80,13 @@ func (b *builder) tsUnits() []dag.Unit {
 type tsTask struct {
 	alpha      float64
 	warmStarts []int
-	first      int                     // trajectory
-	spans      func(warm int) []tsSpan // of a warm start, none if it has none
+	first      int                            // trajectory
+	spans      func(warm, tasks int) []tsSpan // of a warm start and a profile, none if it has none
 }
 
 // equally has a number of trajectories at every budget.
-func (b *builder) equally(draws int) func(int) []tsSpan {
-	return func(warm int) []tsSpan {
+func (b *builder) equally(draws int) func(_, _ int) []tsSpan {
+	return func(warm, _ int) []tsSpan {
 		var spans []tsSpan
 		for _, budget := range feasible(b.Budgets, warm) {
 			spans = append(spans, tsSpan{budget, draws})
@@ -96,8 +96,14 @@ func (b *builder) equally(draws int) func(int) []tsSpan {
 }
 
 // inTime has a number of trajectories at the largest budget, and more below.
-func (b *builder) inTime(draws int) func(int) []tsSpan {
-	return func(warm int) []tsSpan { return tsSpans(b.Budgets, warm, draws) }
+func (b *builder) inTime(draws int) func(_, _ int) []tsSpan {
+	return func(warm, _ int) []tsSpan { return tsSpans(b.Budgets, warm, draws) }
+}
+
+// raced is inTime for a race: of fewer tasks than 100 there are as many more
+// trajectories, which take as long and have more noise.
+func (b *builder) raced(warm, tasks int) []tsSpan {
+	return tsSpans(b.Budgets, warm, b.TSNeyman.RaceDraws*max(100, tasks)/tasks)
 }
 
 // tsTrial is the unit that runs candidates of one prior strength on profiles.
@@ -118,14 +124,16 @@ func (b *builder) tsTrial(id string, config map[string]string, pairs []pair.Pair
 	return u
 }
 
+// afterRace is the first trajectory of finalists: beyond all that a race can have.
+const afterRace = 1 << 40
+
 // tsFinalUnit is the unit of a candidate's further trajectories. It has no rows if
 // the candidate is no finalist.
 func (b *builder) tsFinalUnit(alpha float64, warm int) dag.Unit {
 	id := fmt.Sprintf("ts_neyman/final/alpha=%g/m0=%d", alpha, warm)
-	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyTSRace, keyTSFinal))
-	raced := b.inTime(b.TSNeyman.RaceDraws)(b.TSNeyman.WarmStarts[0])
+	u := b.unit(id, b.Slice(keySeed, keyBudgets, keyTSFinal))
 	all := b.inTime(b.TSNeyman.FinalDraws)
-	task := tsTask{alpha, []int{warm}, raced[0].draws, all}
+	task := tsTask{alpha, []int{warm}, afterRace, all}
 	u.Cost = b.finalCost(task)
 	u.Needs = []dag.Ref{{Stage: name, Unit: tsFinalists}}
 	at := b.tsSeed(&u)
@@ -137,8 +145,8 @@ func (b *builder) tsFinalUnit(alpha float64, warm int) dag.Unit {
 		if err != nil {
 			return err
 		}
-		task.spans = func(warm int) []tsSpan {
-			return slices.DeleteFunc(all(warm), func(s tsSpan) bool {
+		task.spans = func(warm, tasks int) []tsSpan {
+			return slices.DeleteFunc(all(warm, tasks), func(s tsSpan) bool {
 				return !slices.Contains(finalists, tsCandidateAt{int32(s.budget), alpha, int32(warm)})
 			})
 		}
@@ -173,7 +181,7 @@ func (b *builder) tsRows(ctx context.Context, job *dag.Job, pairs []pair.Pair, t
 		ps, below := probabilities(p), at.Child(p.Name())
 		streams := tsStreams{below.Child("outcomes").Stream(), below.Child("choices").Stream()}
 		for _, warm := range task.warmStarts {
-			spans := task.spans(warm)
+			spans := task.spans(warm, p.N())
 			if len(spans) == 0 {
 				continue
 			}
