@@ -166,7 +166,7 @@ resamples = 2
 
 [replay.ts_neyman]
 alphas = [0.1]
-race_draws = 20
+race_draws = 4
 final_draws = 20
 
 [[model]]

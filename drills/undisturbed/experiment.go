@@ -196,7 +196,7 @@ resample_draws = 16
 
 [replay.ts_neyman]
 alphas = [0.05, 0.20]
-race_draws = 4
+race_draws = 2
 final_draws = 20
 
 [systems]
