@@ -124,7 +124,7 @@ func TestSearchFindsTheModel(t *testing.T) {
 				t.Errorf("%s at b = %d: the logarithm of time is off by %.3f", c.Benchmark, run.budget, r[i])
 			}
 		}
-		for k, gap := range r[len(c.uniform)+1:] {
+		for k, gap := range r[len(c.uniform)+1:][:len(budgets)] {
 			if math.Abs(gap) > 0.02 {
 				t.Errorf("%s: HBN's FLOPs at b = %d are off by %.3f", c.Benchmark, budgets[k], gap)
 			}
@@ -190,7 +190,7 @@ func TestOptions(t *testing.T) {
 	if err != nil || fmt.Sprint(o.without, o.models) != "[8 64] [a b]" {
 		t.Errorf("%+v, %v", o, err)
 	}
-	for _, trial := range [][]string{{"-without", "8"}, {"-models", "a"}, {"-models", "a", "-to", "data/fleet"}} {
+	for _, trial := range [][]string{{"-without", "8"}, {"-models", "a"}, {"-base", "1.1"}, {"-models", "a", "-to", "data/fleet"}} {
 		if _, err := parse(trial); err == nil || !strings.Contains(err.Error(), "must not replace data/fleet") {
 			t.Errorf("%v: error %v, want one that keeps the calibration", trial, err)
 		}

@@ -27,13 +27,11 @@ type search struct {
 	timing  []parameter[workload.Model]
 	shape   []parameter[workload.Lengths]
 	damping float64
+	scanned []scanned
 }
 
 func newSearch(m workload.Model, facts []*fact, o options, log io.Writer) *search {
 	s := &search{options: o, log: log, model: m, damping: 0.1}
-	if m.ThinkingTokens == 0 {
-		s.draws /= 2 // chance is in loops, which are given
-	}
 	s.timing = timingParameters(m)
 	s.shape = shapeParameters(m)
 	for _, f := range facts {
@@ -113,35 +111,59 @@ func (s *search) move(p point) {
 	}
 }
 
-// run searches.
+// run searches: of a thinking model from the best base of the scan.
 func (s *search) run(ctx context.Context) error {
 	if err := s.each(func(_ int, c *cell) error { return c.prepare(ctx, s.draws) }); err != nil {
 		return err
 	}
+	if s.model.ThinkingTokens > 0 {
+		if err := s.scan(ctx); err != nil {
+			return err
+		}
+	}
+	if _, err := s.descend(ctx, s.rounds); err != nil {
+		return err
+	}
+	return s.each(func(_ int, c *cell) error {
+		r, err := c.residuals(ctx, s.model, c.lengths, s.draws)
+		if err == nil {
+			c.pace = r[len(r)-1]
+		}
+		return err
+	})
+}
+
+// descend takes so many steps, goes where it was best, and returns the cost there.
+func (s *search) descend(ctx context.Context, rounds int) (float64, error) {
 	least, best := math.Inf(1), s.here()
-	for round := range s.rounds {
-		if round < s.rounds/2 {
+	for round := range rounds {
+		if round < rounds/2 {
 			s.recenter()
+		}
+		if round%3 == 1 && round < rounds-2 {
+			if err := s.each(func(_ int, c *cell) error { return s.reshape(ctx, c) }); err != nil {
+				return 0, err
+			}
 		}
 		now, err := s.linearize(ctx)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		if round >= s.rounds/2 && now.cost < least {
+		if round >= rounds/2 && now.cost < least {
 			least, best = now.cost, s.here()
 		}
 		fmt.Fprintf(s.log, "%s: round %d: cost %.1f, damping %.2g, %s\n", s.model.Model, round+1, now.cost, s.damping, s.describe())
 		if err := s.step(ctx, now); err != nil {
-			return err
+			return 0, err
 		}
 		if err := s.each(func(_ int, c *cell) error {
-			return c.refresh(ctx, s.draws, round < s.rounds/2 && round%3 == 2)
+			return c.refresh(ctx, s.draws, round < rounds/2 && round%3 == 2)
 		}); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	s.move(best)
-	return nil
+	return least, nil
 }
 
 // prepare makes a first guess of all that follows from FLOPs.
@@ -190,16 +212,8 @@ func (s *search) recenter() {
 func (s *search) cost(ctx context.Context, p point) (float64, error) {
 	costs := make([]float64, len(s.cells))
 	err := s.each(func(i int, c *cell) error {
-		r, err := c.residuals(ctx, p.model, p.lengths[i], s.draws)
-		for k := range r {
-			if c.usable(k) {
-				cost, _ := loss(r[k] / c.deviations[k])
-				costs[i] += cost
-			}
-		}
-		for _, q := range s.shape {
-			costs[i] += q.believed(&p.lengths[i])
-		}
+		var err error
+		costs[i], err = s.costOf(ctx, c, p.model, p.lengths[i])
 		return err
 	})
 	sum := 0.0
@@ -208,6 +222,22 @@ func (s *search) cost(ctx context.Context, p point) (float64, error) {
 	}
 	for _, q := range s.timing {
 		sum += q.believed(&p.model)
+	}
+	return sum, err
+}
+
+// costOf is what lengths cost a profile.
+func (s *search) costOf(ctx context.Context, c *cell, m workload.Model, l workload.Lengths) (float64, error) {
+	r, err := c.residuals(ctx, m, l, s.draws)
+	sum := 0.0
+	for k := range r {
+		if c.usable(k) {
+			cost, _ := loss(r[k] / c.deviations[k])
+			sum += cost
+		}
+	}
+	for _, q := range s.shape {
+		sum += q.believed(&l)
 	}
 	return sum, err
 }
