@@ -1,5 +1,5 @@
-// Command fit calibrates the simulated fleet: it makes models.csv, lengths.csv,
-// errors.csv and bases.csv of data/fleet from the published profiles and measurements, the
+// Command fit calibrates the simulated fleet: it makes models.csv, lengths.csv
+// and errors.csv of data/fleet from the published profiles and measurements, the
 // same bytes every time:
 //
 //	go run ./data/fleet/fit
@@ -43,7 +43,7 @@ type options struct {
 	to      string
 	models  []string // to fit, all if empty
 	without []int    // reference budgets that are held out
-	base    float64  // that thinking models are held at, times the start's; 0: it is fitted
+	base    float64  // of a thinking model's steps, times what reading the weights takes
 	rounds  int
 	draws   int
 }
@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, log io.Writer) error {
 		return err
 	}
 	models, lengths := c.workload.Files()
-	for name, content := range map[string][]byte{"models.csv": models, "lengths.csv": lengths, "errors.csv": c.errors(), "bases.csv": c.bases()} {
+	for name, content := range map[string][]byte{"models.csv": models, "lengths.csv": lengths, "errors.csv": c.errors()} {
 		if err := atomicfile.WriteText(filepath.Join(o.to, name), string(content)); err != nil {
 			return err
 		}
@@ -76,8 +76,8 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.to, "to", shipped, "`folder` that the files go to; a trial needs another one")
 	models := flags.String("models", "", "only these `models`, as a trial")
 	without := flags.String("without", "", "hold out the runs of these reference `budgets`, as a trial")
-	flags.Float64Var(&o.base, "base", 0, "hold the base of thinking models' steps at so many `times` the start's, as a trial")
-	flags.IntVar(&o.rounds, "rounds", 12, "steps of the fit, after it has tried several bases")
+	flags.Float64Var(&o.base, "base", likeliestBase, "hold the base of thinking models' steps at so many `times` what reading the weights takes")
+	flags.IntVar(&o.rounds, "rounds", 12, "steps of the fit")
 	flags.IntVar(&o.draws, "draws", 32, "rollouts per task, at least, that a simulated time is the mean of")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -85,7 +85,7 @@ func parse(args []string) (options, error) {
 	if *models != "" {
 		o.models = strings.Split(*models, ",")
 	}
-	if o.base != 0 && !(o.base > 0.5 && o.base < 2) {
+	if !(o.base > 0.5 && o.base < 2) {
 		return o, fmt.Errorf("-base %g: want a factor from 0.5 to 2", o.base)
 	}
 	for _, text := range strings.FieldsFunc(*without, func(r rune) bool { return r == ',' }) {
@@ -95,7 +95,7 @@ func parse(args []string) (options, error) {
 		}
 		o.without = append(o.without, b)
 	}
-	if o.to == shipped && (len(o.models) > 0 || len(o.without) > 0 || o.base != 0) {
+	if o.to == shipped && (len(o.models) > 0 || len(o.without) > 0 || o.base != likeliestBase) {
 		return o, fmt.Errorf("-models, -without and -base are for trials, which must not replace %s: name another folder with -to", shipped)
 	}
 	return o, nil

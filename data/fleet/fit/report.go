@@ -93,17 +93,6 @@ func (c *calibration) errors() []byte {
 	return b.Bytes()
 }
 
-// bases is bases.csv: how likely the fit makes what was published, by the base.
-func (c *calibration) bases() []byte {
-	rows := [][]string{{"model", "base_us", "minus_2_log_likelihood"}}
-	for _, s := range c.scanned {
-		rows = append(rows, []string{s.model, strconv.FormatFloat(s.base/1e3, 'f', 0, 64), strconv.FormatFloat(s.cost, 'f', 1, 64)})
-	}
-	var b bytes.Buffer
-	csv.NewWriter(&b).WriteAll(rows) // never fails on a buffer
-	return b.Bytes()
-}
-
 // summary says how far times are off: by model and by budget, the median and
 // the ninth decile of the logarithm's absolute value, its mean, and the sum of
 // simulated times over that of published ones.

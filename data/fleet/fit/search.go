@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -27,12 +28,14 @@ type search struct {
 	timing  []parameter[workload.Model]
 	shape   []parameter[workload.Lengths]
 	damping float64
-	scanned []scanned
 }
 
 func newSearch(m workload.Model, facts []*fact, o options, log io.Writer) *search {
 	s := &search{options: o, log: log, model: m, damping: 0.1}
-	s.timing = timingParameters(m)
+	if m.ThinkingTokens > 0 {
+		s.model.Timing.Base = time.Duration(math.Round(o.base * float64(m.Timing.Base)))
+	}
+	s.timing = timingParameters(s.model)
 	s.shape = shapeParameters(m)
 	for _, f := range facts {
 		if f.Model == m.Model {
@@ -111,19 +114,24 @@ func (s *search) move(p point) {
 	}
 }
 
-// run searches: of a thinking model from the best base of the scan.
+// run searches, a few steps with half the draws first.
 func (s *search) run(ctx context.Context) error {
 	if err := s.each(func(_ int, c *cell) error { return c.prepare(ctx, s.draws) }); err != nil {
 		return err
 	}
 	if s.model.ThinkingTokens > 0 {
-		if err := s.scan(ctx); err != nil {
+		draws := s.draws
+		s.draws = max(1, draws/2)
+		if _, err := s.descend(ctx, 4); err != nil {
 			return err
 		}
+		s.draws = draws
 	}
-	if _, err := s.descend(ctx, s.rounds); err != nil {
+	cost, err := s.descend(ctx, s.rounds)
+	if err != nil {
 		return err
 	}
+	fmt.Fprintf(s.log, "%s: base %v, -2 log likelihood %.1f\n", s.model.Model, s.model.Timing.Base, cost+s.norm())
 	return s.each(func(_ int, c *cell) error {
 		r, err := c.residuals(ctx, s.model, c.lengths, s.draws)
 		if err == nil {
@@ -240,6 +248,20 @@ func (s *search) costOf(ctx context.Context, c *cell, m workload.Model, l worklo
 		sum += q.believed(&l)
 	}
 	return sum, err
+}
+
+// norm is the part of −2 times the logarithm of the likelihood that does not hang on
+// residuals: deviations by chance are the model's own.
+func (s *search) norm() float64 {
+	sum := 0.0
+	for _, c := range s.cells {
+		for k, d := range c.deviations {
+			if c.usable(k) {
+				sum += 2 * math.Log(d)
+			}
+		}
+	}
+	return sum
 }
 
 // step goes where the linear problem says it is better. Simulated times jump a
