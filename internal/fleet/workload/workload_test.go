@@ -66,6 +66,13 @@ func TestFaultsNameFileRowAndColumn(t *testing.T) {
 	}
 }
 
+func TestServedAtItsPace(t *testing.T) {
+	m, _, err := calibrated(t).Law(quiz("thinker"))
+	if err != nil || m.Timing.Pace != 1.02 {
+		t.Errorf("pace %v, want the profile's; %v", m.Timing.Pace, err)
+	}
+}
+
 func TestUnknownProfiles(t *testing.T) {
 	w := calibrated(t)
 	for _, p := range []profile.Profile{{Benchmark: "quiz", Model: "other"}, {Benchmark: "exam", Model: "plain"}} {
