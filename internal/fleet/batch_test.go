@@ -118,7 +118,7 @@ func drive(timing fleet.Timing, load []fleet.Sequence, steps func(*fleet.Batch) 
 }
 
 func TestWithin(t *testing.T) {
-	timings := []fleet.Timing{{Base: 1}, {Base: 7, Context: 3}, {Context: 1}, {Base: 3, Late: 11}, {Sequence: 5, Context: 1, Base: 1e9}}
+	timings := []fleet.Timing{{Base: 1}, {Base: 7, Context: 3}, {Context: 1}, {Base: 3, Late: 11}, {Base: 7, Context: 3, Pace: 1.037}, {Base: 100, Pace: 0.3}, {Sequence: 5, Context: 1, Base: 1e9}}
 	for _, timing := range timings {
 		for _, n := range []int{1, 5, 32} {
 			for _, k := range []int{1, 2, 17, 5000} {

@@ -16,6 +16,7 @@ type Timing struct {
 	After    int           // 0: none is late
 	Prompt   time.Duration // for every prompt token, once
 	Graphs   bool          // the number of sequences counts as the next CUDA graph size
+	Pace     float64       // that all of this takes so many times as long; 0: 1
 }
 
 // Load is what a step works on.
@@ -36,7 +37,15 @@ func (t Timing) Steps(l Load, k int) time.Duration {
 		return 0
 	}
 	first, growth := t.rate(l)
-	return time.Duration(k)*first + growth*time.Duration(k*(k-1)/2)
+	return t.paced(time.Duration(k)*first + growth*time.Duration(k*(k-1)/2))
+}
+
+// paced is a time at the pace.
+func (t Timing) paced(d time.Duration) time.Duration {
+	if t.Pace == 0 {
+		return d
+	}
+	return time.Duration(float64(d) * t.Pace)
 }
 
 // rate is the duration of the first step, and by how much each takes longer
@@ -50,13 +59,17 @@ func (t Timing) rate(l Load) (first, growth time.Duration) {
 // d together: 0 if there is none, or if steps take no time.
 func (t Timing) Within(l Load, d time.Duration) int {
 	first, growth := t.rate(l)
-	if l.Sequences <= 0 || first <= 0 || d < first {
+	if l.Sequences <= 0 || first <= 0 || d < t.paced(first) {
 		return 0
 	}
-	// d = k·first + growth·k(k−1)/2, solved for k: in a form that stays exact
+	all := float64(d)
+	if t.Pace != 0 {
+		all /= t.Pace
+	}
+	// all = k·first + growth·k(k−1)/2, solved for k: in a form that stays exact
 	// when growth is small. What rounding does to it is put right in integers.
 	half := float64(first) - float64(growth)/2
-	k := int(2 * float64(d) / (half + math.Sqrt(half*half+2*float64(growth)*float64(d))))
+	k := int(2 * all / (half + math.Sqrt(half*half+2*float64(growth)*all)))
 	for k > 0 && t.Steps(l, k) > d {
 		k--
 	}
@@ -67,7 +80,7 @@ func (t Timing) Within(l Load, d time.Duration) int {
 }
 
 // Prefill is what a step takes longer for admitting prompts of so many tokens.
-func (t Timing) Prefill(tokens int) time.Duration { return t.Prompt * time.Duration(tokens) }
+func (t Timing) Prefill(tokens int) time.Duration { return t.paced(t.Prompt * time.Duration(tokens)) }
 
 // counted is the number of sequences that a step costs as much as.
 func (t Timing) counted(n int) int {

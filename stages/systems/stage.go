@@ -15,7 +15,7 @@ import (
 const (
 	name    = "systems"
 	about   = "timed runs of Uniform, HBN-sync and HBN-async"
-	version = 3
+	version = 4
 )
 
 // Settings are what the stage needs to know.

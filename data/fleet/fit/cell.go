@@ -16,6 +16,7 @@ type cell struct {
 
 	held   func(uniform) bool // runs that the fit may not use
 	target float64            // mean FLOPs of an answer that does not loop
+	pace   float64            // logarithm
 	loop   float64            // probability that an answer loops; 0 for thinking models
 	loops  []loops            // of each run of Uniform
 
@@ -42,6 +43,7 @@ func (f *fact) seed(purpose string) seed.Seed {
 
 // execution is a run of Uniform at a budget.
 func (c *cell) execution(m workload.Model, l workload.Lengths, budget, loops int, purpose string) execution {
+	m.Timing.Pace = l.Pace
 	return execution{
 		model: m, law: workload.NewLaw(m, l, c.Profile), tasks: c.N(), budget: budget,
 		seed: c.seed(purpose).Index(budget), loops: loops,
@@ -49,8 +51,8 @@ func (c *cell) execution(m workload.Model, l workload.Lengths, budget, loops int
 }
 
 // residuals are, for every run of Uniform, the logarithm of its time over the
-// simulated one's, then that of the mean FLOPs, and last, by budget, that of what
-// HBN's useful FLOPs are beside Uniform's.
+// simulated one's, less the profile's pace, then that of the mean FLOPs, by budget
+// that of what HBN's useful FLOPs are beside Uniform's, and last the pace.
 func (c *cell) residuals(ctx context.Context, m workload.Model, l workload.Lengths, draws int) ([]float64, error) {
 	type load struct{ budget, loops int }
 	known := map[load]float64{}
@@ -82,8 +84,33 @@ func (c *cell) residuals(ctx context.Context, m workload.Model, l workload.Lengt
 		}
 		r[i] = math.Log(run.seconds) - v
 	}
+	pace := c.takePace(r)
 	means := c.means(l)
-	return append(append(r, math.Log(c.target/average(means))), c.gaps(means)...), nil
+	r = append(append(r, math.Log(c.target/average(means))), c.gaps(means)...)
+	return append(r, pace), nil
+}
+
+// takePace takes from the logarithms of times what all runs of the profile have in
+// common, as far as that is believed. A profile's prompts, and what else its
+// requests cost by the token, are known roughly: a percent or two of all its times.
+// Without a pace the lengths would have to answer for it, and with them the wait for
+// the last answers, of which times at small budgets say much more.
+func (c *cell) takePace(r []float64) (pace float64) {
+	for range 4 {
+		sum, weights := 0.0, 1/(paceDeviation*paceDeviation)
+		for i := range r {
+			if c.usable(i) {
+				_, weight := loss((r[i] - pace) / c.deviations[i])
+				weight /= c.deviations[i] * c.deviations[i]
+				sum, weights = sum+weight*r[i], weights+weight
+			}
+		}
+		pace = sum / weights
+	}
+	for i := range r {
+		r[i] -= pace
+	}
+	return pace
 }
 
 // work is the seconds that a full replica takes for a rollout, on average.
@@ -131,6 +158,7 @@ func (c *cell) chance(ctx context.Context, draws int) error {
 		c.deviations[i] = math.Sqrt(unexplained*unexplained + d*d*(1+1/simulated))
 	}
 	c.deviations = append(append(c.deviations, flopsDeviation), c.gapDeviations()...)
+	c.deviations = append(c.deviations, paceDeviation)
 	return nil
 }
 
@@ -140,6 +168,10 @@ const flopsDeviation = 0.003
 
 // unexplained is the standard deviation that times have beyond chance.
 const unexplained = 0.015
+
+// paceDeviation is the standard deviation that all times of a profile have in
+// common, beyond that.
+const paceDeviation = 0.03
 
 // usable tells whether the fit may use a residual.
 func (c *cell) usable(i int) bool {

@@ -99,14 +99,14 @@ func made(t *testing.T, m workload.Model) []*fact {
 }
 
 // TestSearchFindsTheModel fits runs of a known model, whose times have the
-// chance of one draw, from a start that is off by a tenth. Times at the larger
-// budgets hang on throughput alone and must come out closely.
+// chance of one draw, from a start that is off by a tenth but for the base, which is
+// held. Times at the larger budgets hang on throughput alone and must come out closely.
 func TestSearchFindsTheModel(t *testing.T) {
 	m := start("qwen3_5_9b", 128, 5500, 160, 25, 180)
 	facts := made(t, m)
-	o := options{rounds: 6, draws: 8}
+	o := options{rounds: 6, draws: 8, base: 1}
 	var log bytes.Buffer
-	s := newSearch(start("qwen3_5_9b", 128, 5000, 145, 28, 180), facts, o, &log)
+	s := newSearch(start("qwen3_5_9b", 128, 5500, 145, 28, 180), facts, o, &log)
 	if err := s.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -124,18 +124,40 @@ func TestSearchFindsTheModel(t *testing.T) {
 				t.Errorf("%s at b = %d: the logarithm of time is off by %.3f", c.Benchmark, run.budget, r[i])
 			}
 		}
-		for k, gap := range r[len(c.uniform)+1:] {
+		for k, gap := range r[len(c.uniform)+1:][:len(budgets)] {
 			if math.Abs(gap) > 0.02 {
 				t.Errorf("%s: HBN's FLOPs at b = %d are off by %.3f", c.Benchmark, budgets[k], gap)
 			}
 		}
 	}
-	again := newSearch(start("qwen3_5_9b", 128, 5000, 145, 28, 180), facts, o, io.Discard)
+	again := newSearch(start("qwen3_5_9b", 128, 5500, 145, 28, 180), facts, o, io.Discard)
 	if err := again.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(again.here(), s.here()) {
 		t.Error("the same facts give another model")
+	}
+}
+
+// TestPaceIsWhatTimesHaveInCommon: one time that is far off does not move it, and a
+// common part is believed only so far.
+func TestPaceIsWhatTimesHaveInCommon(t *testing.T) {
+	m := start("qwen3_5_9b", 128, 5000, 145, 28, 180)
+	c := &cell{fact: &fact{uniform: make([]uniform, 8)}, model: &m, held: func(uniform) bool { return false }}
+	r := make([]float64, 8)
+	for i := range r {
+		r[i], c.deviations = 0.04, append(c.deviations, 0.01)
+	}
+	r[3] = 0.5
+	pace := c.takePace(r)
+	if pace < 0.036 || pace > 0.044 || math.Abs(r[0]-(0.04-pace)) > 1e-12 || math.Abs(r[3]-(0.5-pace)) > 1e-12 {
+		t.Errorf("pace %.4f, left %.4f", pace, r)
+	}
+	for i := range r {
+		c.deviations[i], r[i] = 0.3, 0.04
+	}
+	if pace := c.takePace(r); pace > 0.01 {
+		t.Errorf("pace %.4f of times that are off by chance", pace)
 	}
 }
 
@@ -190,7 +212,7 @@ func TestOptions(t *testing.T) {
 	if err != nil || fmt.Sprint(o.without, o.models) != "[8 64] [a b]" {
 		t.Errorf("%+v, %v", o, err)
 	}
-	for _, trial := range [][]string{{"-without", "8"}, {"-models", "a"}, {"-models", "a", "-to", "data/fleet"}} {
+	for _, trial := range [][]string{{"-without", "8"}, {"-models", "a"}, {"-base", "1.1"}, {"-models", "a", "-to", "data/fleet"}} {
 		if _, err := parse(trial); err == nil || !strings.Contains(err.Error(), "must not replace data/fleet") {
 			t.Errorf("%v: error %v, want one that keeps the calibration", trial, err)
 		}
@@ -240,7 +262,7 @@ func TestStoredCalibration(t *testing.T) {
 		published[key], simulated[key] = published[key]+a, simulated[key]+b
 	}
 	for key, p := range published {
-		if off := simulated[key]/p - 1; !(math.Abs(off) < 0.025) {
+		if off := simulated[key]/p - 1; !(math.Abs(off) < 0.03) {
 			t.Errorf("%s: the sum of times is off by %.2f%%", key, 100*off)
 		}
 	}

@@ -43,6 +43,7 @@ type options struct {
 	to      string
 	models  []string // to fit, all if empty
 	without []int    // reference budgets that are held out
+	base    float64  // of a thinking model's steps, times what reading the weights takes
 	rounds  int
 	draws   int
 }
@@ -75,13 +76,17 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.to, "to", shipped, "`folder` that the files go to; a trial needs another one")
 	models := flags.String("models", "", "only these `models`, as a trial")
 	without := flags.String("without", "", "hold out the runs of these reference `budgets`, as a trial")
-	flags.IntVar(&o.rounds, "rounds", 16, "steps of the fit")
-	flags.IntVar(&o.draws, "draws", 64, "rollouts per task, at least, that a simulated time is the mean of")
+	flags.Float64Var(&o.base, "base", likeliestBase, "hold the base of thinking models' steps at so many `times` what reading the weights takes")
+	flags.IntVar(&o.rounds, "rounds", 12, "steps of the fit")
+	flags.IntVar(&o.draws, "draws", 32, "rollouts per task, at least, that a simulated time is the mean of")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	if *models != "" {
 		o.models = strings.Split(*models, ",")
+	}
+	if !(o.base > 0.5 && o.base < 2) {
+		return o, fmt.Errorf("-base %g: want a factor from 0.5 to 2", o.base)
 	}
 	for _, text := range strings.FieldsFunc(*without, func(r rune) bool { return r == ',' }) {
 		b, err := strconv.Atoi(text)
@@ -90,8 +95,8 @@ func parse(args []string) (options, error) {
 		}
 		o.without = append(o.without, b)
 	}
-	if o.to == shipped && (len(o.models) > 0 || len(o.without) > 0) {
-		return o, fmt.Errorf("-models and -without are for trials, which must not replace %s: name another folder with -to", shipped)
+	if o.to == shipped && (len(o.models) > 0 || len(o.without) > 0 || o.base != likeliestBase) {
+		return o, fmt.Errorf("-models, -without and -base are for trials, which must not replace %s: name another folder with -to", shipped)
 	}
 	return o, nil
 }

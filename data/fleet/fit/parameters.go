@@ -24,10 +24,17 @@ func (q parameter[T]) believed(t *T) float64 {
 	return z * z
 }
 
+// held is the deviation of what is as good as given.
+const held = 1e-3
+
 // timingParameters are those of a model, believed to be near where they start.
 func timingParameters(m workload.Model) []parameter[workload.Model] {
+	base := 0.3
+	if m.ThinkingTokens > 0 {
+		base = held // see likeliestBase
+	}
 	p := []parameter[workload.Model]{
-		scale("base", 0.3, 0.02, 0.2, func(m *workload.Model) (float64, func(float64)) { return span(&m.Timing.Base) }),
+		scale("base", base, 0.02, 0.2, func(m *workload.Model) (float64, func(float64)) { return span(&m.Timing.Base) }),
 		scale("sequence", 0.5, 0.05, 0.3, func(m *workload.Model) (float64, func(float64)) { return span(&m.Timing.Sequence) }),
 		scale("context", 0.7, 0.1, 0.3, func(m *workload.Model) (float64, func(float64)) { return span(&m.Timing.Context) }),
 	}

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -31,10 +32,10 @@ type search struct {
 
 func newSearch(m workload.Model, facts []*fact, o options, log io.Writer) *search {
 	s := &search{options: o, log: log, model: m, damping: 0.1}
-	if m.ThinkingTokens == 0 {
-		s.draws /= 2 // chance is in loops, which are given
+	if m.ThinkingTokens > 0 {
+		s.model.Timing.Base = time.Duration(math.Round(o.base * float64(m.Timing.Base)))
 	}
-	s.timing = timingParameters(m)
+	s.timing = timingParameters(s.model)
 	s.shape = shapeParameters(m)
 	for _, f := range facts {
 		if f.Model == m.Model {
@@ -113,35 +114,64 @@ func (s *search) move(p point) {
 	}
 }
 
-// run searches.
+// run searches, a few steps with half the draws first.
 func (s *search) run(ctx context.Context) error {
 	if err := s.each(func(_ int, c *cell) error { return c.prepare(ctx, s.draws) }); err != nil {
 		return err
 	}
+	if s.model.ThinkingTokens > 0 {
+		draws := s.draws
+		s.draws = max(1, draws/2)
+		if _, err := s.descend(ctx, 4); err != nil {
+			return err
+		}
+		s.draws = draws
+	}
+	cost, err := s.descend(ctx, s.rounds)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.log, "%s: base %v, -2 log likelihood %.1f\n", s.model.Model, s.model.Timing.Base, cost+s.norm())
+	return s.each(func(_ int, c *cell) error {
+		r, err := c.residuals(ctx, s.model, c.lengths, s.draws)
+		if err == nil {
+			c.pace = r[len(r)-1]
+		}
+		return err
+	})
+}
+
+// descend takes so many steps, goes where it was best, and returns the cost there.
+func (s *search) descend(ctx context.Context, rounds int) (float64, error) {
 	least, best := math.Inf(1), s.here()
-	for round := range s.rounds {
-		if round < s.rounds/2 {
+	for round := range rounds {
+		if round < rounds/2 {
 			s.recenter()
+		}
+		if round%3 == 1 && round < rounds-2 {
+			if err := s.each(func(_ int, c *cell) error { return s.reshape(ctx, c) }); err != nil {
+				return 0, err
+			}
 		}
 		now, err := s.linearize(ctx)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		if round >= s.rounds/2 && now.cost < least {
+		if round >= rounds/2 && now.cost < least {
 			least, best = now.cost, s.here()
 		}
 		fmt.Fprintf(s.log, "%s: round %d: cost %.1f, damping %.2g, %s\n", s.model.Model, round+1, now.cost, s.damping, s.describe())
 		if err := s.step(ctx, now); err != nil {
-			return err
+			return 0, err
 		}
 		if err := s.each(func(_ int, c *cell) error {
-			return c.refresh(ctx, s.draws, round < s.rounds/2 && round%3 == 2)
+			return c.refresh(ctx, s.draws, round < rounds/2 && round%3 == 2)
 		}); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	s.move(best)
-	return nil
+	return least, nil
 }
 
 // prepare makes a first guess of all that follows from FLOPs.
@@ -190,16 +220,8 @@ func (s *search) recenter() {
 func (s *search) cost(ctx context.Context, p point) (float64, error) {
 	costs := make([]float64, len(s.cells))
 	err := s.each(func(i int, c *cell) error {
-		r, err := c.residuals(ctx, p.model, p.lengths[i], s.draws)
-		for k := range r {
-			if c.usable(k) {
-				cost, _ := loss(r[k] / c.deviations[k])
-				costs[i] += cost
-			}
-		}
-		for _, q := range s.shape {
-			costs[i] += q.believed(&p.lengths[i])
-		}
+		var err error
+		costs[i], err = s.costOf(ctx, c, p.model, p.lengths[i])
 		return err
 	})
 	sum := 0.0
@@ -210,6 +232,36 @@ func (s *search) cost(ctx context.Context, p point) (float64, error) {
 		sum += q.believed(&p.model)
 	}
 	return sum, err
+}
+
+// costOf is what lengths cost a profile.
+func (s *search) costOf(ctx context.Context, c *cell, m workload.Model, l workload.Lengths) (float64, error) {
+	r, err := c.residuals(ctx, m, l, s.draws)
+	sum := 0.0
+	for k := range r {
+		if c.usable(k) {
+			cost, _ := loss(r[k] / c.deviations[k])
+			sum += cost
+		}
+	}
+	for _, q := range s.shape {
+		sum += q.believed(&l)
+	}
+	return sum, err
+}
+
+// norm is the part of −2 times the logarithm of the likelihood that does not hang on
+// residuals: deviations by chance are the model's own.
+func (s *search) norm() float64 {
+	sum := 0.0
+	for _, c := range s.cells {
+		for k, d := range c.deviations {
+			if c.usable(k) {
+				sum += 2 * math.Log(d)
+			}
+		}
+	}
+	return sum
 }
 
 // step goes where the linear problem says it is better. Simulated times jump a

@@ -64,6 +64,7 @@ var modelFields = []field[Model]{
 
 // lengthFields are the columns of the lengths' file, after benchmark and model.
 var lengthFields = []field[Lengths]{
+	real("pace", 0.1, 10, func(l *Lengths) *float64 { return &l.Pace }),
 	whole("prompt_tokens", 0, func(l *Lengths) *int { return &l.Prompt }),
 	real("location", -10, 20, func(l *Lengths) *float64 { return &l.Location }),
 	real("hard", -10, 10, func(l *Lengths) *float64 { return &l.Hard }),

@@ -30,10 +30,12 @@ type Model struct {
 	Computation time.Duration
 }
 
-// Lengths are how long a profile's prompts and answers are. See Law.
+// Lengths are how long a profile's prompts and answers are, see Law, and how fast it
+// is served.
 type Lengths struct {
 	Benchmark, Model string
 
+	Pace       float64 // that the profile's steps take so many times as long as the model's
 	Prompt     int     // tokens
 	Location   float64 // mean logarithm of an easy, sure task's body
 	Hard       float64 // how the mean rises with 1−p
@@ -86,5 +88,6 @@ func (w *Workload) Law(p profile.Profile) (Model, *Law, error) {
 	if !known {
 		return Model{}, nil, fmt.Errorf("the simulated fleet has not been calibrated for profile %s", p.Name())
 	}
+	m.Timing.Pace = l.Pace
 	return m, NewLaw(m, l, p), nil
 }

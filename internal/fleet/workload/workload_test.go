@@ -16,9 +16,9 @@ const (
 	models = "model,base_us,sequence_us,context_ns,late_ns,prompt_us,max_sequences,max_tokens,thinking_tokens,handling_ns,computation_ms\n" +
 		"thinker,5000,140.5,28,19,180,128,16384,8192,640.5,50\n" +
 		"plain,3500,70,17,0,60,256,16384,0,640,50\n"
-	lengths = "benchmark,model,prompt_tokens,location,hard,noisy,task_spread,spread,closing,endless,loop\n" +
-		"quiz,thinker,200,8.2,1.2,0.3,0.3,0.7,500,0.8,0\n" +
-		"quiz,plain,150,6,1,0.5,0.2,0.5,0,0,0.001\n"
+	lengths = "benchmark,model,pace,prompt_tokens,location,hard,noisy,task_spread,spread,closing,endless,loop\n" +
+		"quiz,thinker,1.02,200,8.2,1.2,0.3,0.3,0.7,500,0.8,0\n" +
+		"quiz,plain,1,150,6,1,0.5,0.2,0.5,0,0,0.001\n"
 )
 
 func calibrated(t testing.TB) *workload.Workload {
@@ -63,6 +63,13 @@ func TestFaultsNameFileRowAndColumn(t *testing.T) {
 		if _, err := workload.Parse([]byte(m), []byte(l)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
+	}
+}
+
+func TestServedAtItsPace(t *testing.T) {
+	m, _, err := calibrated(t).Law(quiz("thinker"))
+	if err != nil || m.Timing.Pace != 1.02 {
+		t.Errorf("pace %v, want the profile's; %v", m.Timing.Pace, err)
 	}
 }
 
