@@ -137,7 +137,7 @@ func ibnMasses(ctx context.Context, alphas []float64, cs exante.Candidates, task
 func ibnCoefficients(ctx context.Context, p Panels, random seed.Stream) ([][]float64, error) {
 	panels := p.Draws
 	if p.Even {
-		panels = p.fewer(panels / 32)
+		panels = p.fewer(p.Draws / 32)
 	}
 	all, err := ibnMasses(ctx, p.Alphas, p.Candidates, p.Tasks, panels, p.Even, random)
 	for a, masses := range all {

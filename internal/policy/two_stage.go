@@ -106,8 +106,9 @@ type Panels struct {
 	Order      int       // Gauss–Legendre nodes in each of ξ and δ
 	Alphas     []float64 // prior strengths, ascending
 
-	// Even panels are fewer, and as precise: what is known of the prior takes most of
-	// their noise away. Otherwise panels are independent, as the paper's are.
+	// Even panels are fewer than Draws, and tell candidates apart as well: what is known
+	// of the prior takes most of their noise away. Otherwise panels are independent, as
+	// the paper's are.
 	Even bool
 }
 
