@@ -146,9 +146,9 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 // checkStages looks at a ratio of a policy in stages.
 func checkStages(t *testing.T, of *policy.Policy, r variance.Ratio, draws int) {
 	t.Helper()
-	part := 4
+	part := 8
 	if of.Donors.Rollouts > 0 {
-		part = 8
+		part = 16
 	}
 	draws /= part
 	switch {

@@ -37,8 +37,8 @@ type stagesReplay struct {
 // replay has so many draws of them and a smaller fraction.
 const (
 	donorDraws     = 32
-	stagesFraction = 4
-	donorsFraction = 8
+	stagesFraction = 8
+	donorsFraction = 16
 )
 
 // drawsOf is how many of the draws a replay with these donors takes, and how many times

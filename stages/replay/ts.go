@@ -25,7 +25,8 @@ func tsSpans(budgets []int, warm, draws int) []tsSpan {
 
 // tsStreams are the sources of randomness of the trajectories on a profile. All
 // candidates share the outcomes: rollout j of a task passes or not in a
-// trajectory whatever led to it.
+// trajectory whatever led to it. Each makes choices of its own, so that a curve
+// through many candidates averages over them.
 type tsStreams struct{ outcomes, choices seed.Stream }
 
 // tsErrors are the squared errors of trajectories at a budget, relative to the

@@ -179,8 +179,10 @@ func (b *builder) tsRows(ctx context.Context, job *dag.Job, pairs []pair.Pair, t
 			continue
 		}
 		ps, below := probabilities(p), at.Child(p.Name())
-		streams := tsStreams{below.Child("outcomes").Stream(), below.Child("choices").Stream()}
+		outcomes := below.Child("outcomes").Stream()
 		for _, warm := range task.warmStarts {
+			own := below.Child("choices").Child(fmt.Sprintf("alpha=%g", task.alpha)).Index(warm)
+			streams := tsStreams{outcomes, own.Stream()}
 			spans := task.spans(warm, p.N())
 			if len(spans) == 0 {
 				continue

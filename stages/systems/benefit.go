@@ -39,7 +39,7 @@ func (g gathering) gatherBenefit(_ context.Context, job *dag.Job) error {
 			return err
 		}
 		for _, r := range uniform {
-			if r.Strategy == policy.UniformAtBudget.Name {
+			if r.Strategy == policy.UniformAtBudget.Name && int(r.Repeat) < s.stagedRepeats() {
 				of := measurement.Of{Policy: policy.Uniform.Name, Donors: policy.Uniform.Donors.Name, Equivalent: r.Budget}
 				all = append(all, measurement.Benefit{Of: of, Repeat: r.Costs(architecture)})
 			}
