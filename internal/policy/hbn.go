@@ -45,7 +45,7 @@ func hbnCoefficients(ctx context.Context, p Panels, random seed.Stream) ([][]flo
 	of := exante.Masses
 	panels := p.Draws
 	if p.Even {
-		of, panels = exante.EvenMasses, p.fewer(p.Draws / 4)
+		of, panels = exante.EvenMasses, p.fewer(p.Draws/4)
 	}
 	masses, err := of(ctx, prior, p.Candidates, p.Tasks, panels, random)
 	p.normalize(masses, neyman.MeanVariance)

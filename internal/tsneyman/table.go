@@ -29,15 +29,17 @@ type table struct {
 const mostRows, mostSplits = 1 << 17, 1 << 18
 
 func newTable(alpha float64) *table {
-	t := &table{alpha: alpha, places: make(map[place]int32)}
-	t.empty()
-	return t
+	return &table{
+		alpha: alpha, places: make(map[place]int32), byState: newIndex(),
+		rows:   make([]row, 1, mostRows+mostRows/16), // all at once: growing, it would lie there twice
+		splits: make([]split, 1, mostSplits+1),
+	}
 }
 
 // empty forgets rows and splits, but not windows.
 func (t *table) empty() {
-	t.rows, t.splits = make([]row, 1, 1024), make([]split, 1, 1024)
-	t.byState = newIndex()
+	t.rows, t.splits = t.rows[:1], t.splits[:1]
+	t.byState.empty()
 }
 
 // window is the number of a window.
@@ -102,6 +104,11 @@ type index struct {
 }
 
 func newIndex() index { return index{make([]int32, 4096), make([]uint64, 1, 1024)} }
+
+func (x *index) empty() {
+	clear(x.slots)
+	x.hashes = x.hashes[:1]
+}
 
 func (x *index) get(at uint64) int32 { return x.slots[at&uint64(len(x.slots)-1)] }
 

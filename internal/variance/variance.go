@@ -154,6 +154,7 @@ type Search struct {
 	MSESE    float64 `parquet:"mse_se"` // Monte Carlo standard error
 	Raw      float64 `parquet:"raw"`    // the plain mean of squared errors
 	RawSE    float64 `parquet:"raw_se"`
+	RawSD    float64 `parquet:"raw_sd"`   // of the mean over one trajectory of each profile
 	Draws    int32   `parquet:"draws"`    // trajectories of each profile, at least
 	Finalist bool    `parquet:"finalist"` // it ran all trajectories
 	Selected bool    `parquet:"selected"` // least MSE of the finalists at its budget

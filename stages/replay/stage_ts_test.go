@@ -36,7 +36,7 @@ func TestTheSearchLeavesItsCandidatesAndRatios(t *testing.T) {
 	selected := map[int32]variance.Search{}
 	for _, c := range search {
 		feasible = append(feasible, c.Budget)
-		if want := map[bool]int32{false: 6 * 100 / 5, true: 20}[c.Finalist] * 6 / c.Budget; c.Draws != want {
+		if want := map[bool]int32{false: 6 * 100 / 5, true: 20 * 100 / 5}[c.Finalist] * 6 / c.Budget; c.Draws != want {
 			t.Errorf("%+v: %d trajectories, want %d", c, c.Draws, want)
 		}
 		if c.Selected {
@@ -62,7 +62,7 @@ func TestTheSearchLeavesItsCandidatesAndRatios(t *testing.T) {
 		if r.Policy == policy.TS.Name {
 			best := selected[r.Budget]
 			sums[r.Budget] += r.VarianceRatio / float64(len(profiles()))
-			if *r.Alpha != best.Alpha || *r.M != best.M0 || r.W != nil || r.Draws != 20*6/r.Budget {
+			if *r.Alpha != best.Alpha || *r.M != best.M0 || r.W != nil || r.Draws != 20*100/r.NTasks*6/r.Budget {
 				t.Errorf("%+v is not of the selected candidate %+v", r, best)
 			}
 		}

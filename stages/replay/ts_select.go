@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"speceval/internal/policy"
@@ -51,7 +52,7 @@ func (s tsSearch) found(c tsCandidateAt) variance.Search {
 	raw := tsMean(profiles, func(p tsProfile) tsError { return p.raw })
 	return variance.Search{
 		Budget: c.Budget, Alpha: c.Alpha, M0: c.M0,
-		MSE: mse.value, MSESE: mse.se, Raw: raw.value, RawSE: raw.se, Draws: fewest(profiles),
+		MSE: mse.value, MSESE: mse.se, Raw: raw.value, RawSE: raw.se, RawSD: spread(profiles), Draws: fewest(profiles),
 	}
 }
 
@@ -62,6 +63,16 @@ func fewest(profiles []tsProfile) int32 {
 		least = min(least, p.draws)
 	}
 	return least
+}
+
+// spread is the standard deviation of the mean of a single trajectory of each profile,
+// without the control variate.
+func spread(profiles []tsProfile) float64 {
+	squares := 0.0
+	for _, p := range profiles {
+		squares += float64(p.draws) * p.raw.se * p.raw.se
+	}
+	return math.Sqrt(squares) / float64(len(profiles))
 }
 
 // selectTS sums up a search: every candidate as first found out, or for finalists

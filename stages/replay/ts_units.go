@@ -19,8 +19,8 @@ type TSNeyman struct {
 	Alphas     []float64 // prior strengths, ascending
 	WarmStarts []int     // first rollouts of every task, ascending
 	Draws      int
-	RaceDraws  int // trajectories of every candidate at the largest budget, in the race
-	FinalDraws int // further trajectories of a finalist, at the largest budget
+	RaceDraws  int // trajectories of every candidate in the race, of 100 tasks at the largest budget
+	FinalDraws int // further trajectories of a finalist, of the same
 	Finalists  int // candidates that go on from the race, at each budget
 }
 
@@ -63,7 +63,7 @@ func (b *builder) tsUnits() []dag.Unit {
 		for _, alpha := range ts.Alphas {
 			id := fmt.Sprintf("ts_neyman/race/alpha=%g", alpha)
 			config := b.Slice(keySeed, keyBudgets, keyTSWarmStarts, keyTSRace)
-			trials = append(trials, b.tsTrial(id, config, b.pairs, tsTask{alpha, ts.WarmStarts, 0, b.raced}))
+			trials = append(trials, b.tsTrial(id, config, b.pairs, tsTask{alpha, ts.WarmStarts, 0, b.inTime(ts.RaceDraws)}))
 		}
 		more = append(more, b.tsFinalistsUnit(trials))
 		for _, alpha := range ts.Alphas {
@@ -95,15 +95,10 @@ func (b *builder) equally(draws int) func(_, _ int) []tsSpan {
 	}
 }
 
-// inTime has a number of trajectories at the largest budget, and more below.
+// inTime has a number of trajectories of 100 tasks at the largest budget. At smaller
+// ones and of fewer tasks there are as many more, which take as long and have more noise.
 func (b *builder) inTime(draws int) func(_, _ int) []tsSpan {
-	return func(warm, _ int) []tsSpan { return tsSpans(b.Budgets, warm, draws) }
-}
-
-// raced is inTime for a race: of fewer tasks than 100 there are as many more
-// trajectories, which take as long and have more noise.
-func (b *builder) raced(warm, tasks int) []tsSpan {
-	return tsSpans(b.Budgets, warm, b.TSNeyman.RaceDraws*max(100, tasks)/tasks)
+	return func(warm, tasks int) []tsSpan { return tsSpans(b.Budgets, warm, draws*max(100, tasks)/tasks) }
 }
 
 // tsTrial is the unit that runs candidates of one prior strength on profiles.

@@ -263,7 +263,7 @@ func paperSearch(numbers theirs) []variance.Search {
 	for _, row := range numbers.Rows(paper.TSNeyman) {
 		of := func(key string) float64 { return numbers.at(paper.TSNeyman, key, row.Budget) }
 		best := variance.Search{Budget: row.Budget, Alpha: of("alpha"), M0: int32(of("m0")), MSE: of("ts"), MSESE: 0.002,
-			Raw: of("ts") + 0.001, RawSE: 0.004, Draws: 800, Finalist: true, Selected: true}
+			Raw: of("ts") + 0.001, RawSE: 0.004, RawSD: 0.004 * math.Sqrt(800), Draws: 800, Finalist: true, Selected: true}
 		worse := best
 		worse.Alpha, worse.MSE, worse.Draws, worse.Finalist, worse.Selected = 0.5, best.MSE+0.02, 40, false, false
 		worse.Excess, worse.ExcessSE = 0.02, 0.0028

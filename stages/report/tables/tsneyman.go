@@ -169,7 +169,7 @@ func tsColumns(src *stored.Source, rows []tsRow) []model.Column {
 		noise("ts", column("ts_se", "The Monte Carlo standard error of ts, from the spread over trajectories; the choice of the candidate by the same trajectories is not in it.",
 			func(r tsRow) float64 { return r.Best.MSESE }, true)),
 		hbn, delta,
-		counted("draws", "The trajectories of each profile that ts is the mean over.", func(r tsRow) int { return int(r.Best.Draws) }),
+		counted("draws", "The trajectories of each profile that ts is the mean over, at least: profiles with less than 100 tasks have more.", func(r tsRow) int { return int(r.Best.Draws) }),
 		hbnSE,
 		noise("delta", column("delta_se", "The Monte Carlo standard error of delta: those of ts and of hbn, which share no draws, added in squares.",
 			func(r tsRow) float64 { return r.Delta().SE }, false)),
@@ -203,7 +203,7 @@ func (r tsRow) search(made float64) (d model.Breakdown) {
 func (r tsRow) tsBreakdown(src *stored.Source) (model.Breakdown, error) {
 	d := r.search(r.Best.MSE)
 	d.Errors = []model.ErrorOf{{Cause: model.ReplayCause, SE: &r.Best.MSESE,
-		About: fmt.Sprintf("%d trajectories on a profile; the choice by the same trajectories is not in it", r.Best.Draws)}}
+		About: fmt.Sprintf("at least %d trajectories on a profile; the choice by the same trajectories is not in it", r.Best.Draws)}}
 	res, err := src.Results()
 	if err != nil {
 		return d, err
@@ -230,7 +230,7 @@ func (r tsRow) deltaBreakdown() (d model.Breakdown) {
 // note says how thorough the search was at a budget, and which other finalists
 // do as well.
 func (r tsRow) note() string {
-	note := fmt.Sprintf("b = %d: %d trajectories on each profile, the best of %d candidates", r.Best.Budget, r.Best.Draws, len(r.Candidates))
+	note := fmt.Sprintf("b = %d: at least %d trajectories on each profile, the best of %d candidates", r.Best.Budget, r.Best.Draws, len(r.Candidates))
 	if n := len(r.Ties); n > 0 {
 		note += fmt.Sprintf("; as good within noise: (%g, %d)", r.Ties[0].Alpha, r.Ties[0].M0)
 		if n > 1 {
@@ -242,9 +242,7 @@ func (r tsRow) note() string {
 
 // paperNoise is the standard error of the paper's mean for a candidate: that of
 // our plain estimate, with its number of trajectories.
-func paperNoise(s variance.Search) float64 {
-	return s.RawSE * math.Sqrt(float64(s.Draws)/paperTrajectories)
-}
+func paperNoise(s variance.Search) float64 { return s.RawSD / math.Sqrt(paperTrajectories) }
 
 // warranted is agreement.Compare with a standard error of the difference, for a
 // number of the paper that has less noise than ours. Agreement is worth what that
