@@ -103,10 +103,10 @@ func (s *States) expect(p float64, warm, most int) float64 {
 	// next[1+S] is G(n+1, S)
 	next, now := s.next[:most+4], s.now[:most+4]
 	for k := range next {
-		next[k] = (float64(k-1) - float64(most)*p) / float64(most)
+		next[k] = (float64(k-1) - float64(most)*p) / float64(s.reach)
 	}
 	for k := s.from[most]; k < s.from[most+1]; k++ {
-		s.steps[k] = 1 / float64(most)
+		s.steps[k] = 1 / float64(s.reach)
 	}
 	for n := most - 1; n >= 0; n-- {
 		low := int(s.low[n])
@@ -142,7 +142,7 @@ func (s *States) expect(p float64, warm, most int) float64 {
 // after n rollouts.
 func (s *States) step(n, passes int) float64 {
 	if n >= s.most {
-		return 1 / float64(s.most)
+		return 1 / float64(s.reach)
 	}
 	from, to := s.from[n], s.from[n+1]
 	return s.steps[min(max(from+int32(passes)-s.low[n], from), to-1)]

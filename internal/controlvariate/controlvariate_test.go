@@ -158,3 +158,20 @@ func BenchmarkSquares(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(32*64*100), "ns/rollout")
 }
+
+// TestVeryManyRolloutsOfATaskTakeLittleMemory has a task of which no table can be of all
+// states.
+func TestVeryManyRolloutsOfATaskTakeLittleMemory(t *testing.T) {
+	o := &table{p: []float64{0.5}, stream: seed.Root(8).Stream()}
+	const total = 200_000
+	all := controlvariate.Trajectories{P: o.p, Warm: 2, Begin: o.begin, Pass: o.pass}
+	for range 4 {
+		all.Rollouts = append(all.Rollouts, total)
+	}
+	plain, controlled := controlvariate.NewStates(0.3).Squares(all)
+	for k, c := range controlled {
+		if want := 0.25 / total; math.Abs(c-want) > 0.5*math.Abs(plain[k]-want)+0.5*want {
+			t.Errorf("trajectory %d: %.3g, want %.3g", k, c, want)
+		}
+	}
+}

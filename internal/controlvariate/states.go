@@ -8,10 +8,10 @@ type States struct {
 	alpha  float64
 	groups []uint16 // of each state, [n(n+1)/2 + S]
 
-	// Of learn: how likely a task is stopped in a state of a group, and up to how
-	// many rollouts states matter.
-	stop [balance * scores]float64
-	top  int
+	// Of learn: how likely a task is stopped in a state of a group, how many rollouts a
+	// task may have, and up to how many states are told apart.
+	stop       [balance * scores]float64
+	reach, top int
 
 	// Of expect.
 	most      int
@@ -26,6 +26,10 @@ func NewStates(alpha float64) *States { return &States{alpha: alpha} }
 const (
 	scores  = 256 // groups by score
 	balance = 10  // groups by the smaller of passes and failures
+
+	// longest bounds the rollouts of a state, and with them memory and time: a task
+	// with more has an even martingale from there on, which costs precision alone.
+	longest = 4096
 )
 
 // group puts together states in which a task is about as likely to be stopped:
@@ -62,11 +66,12 @@ func (s *States) learn(t Trajectories, half int) {
 	top := 0
 	for at := half; at < t.draws(); at += 2 {
 		t.Begin(at)
-		for i, n := range t.Rollouts[at*len(t.P) : (at+1)*len(t.P)] {
-			top = max(top, int(n))
-			s.grow(int(n))
+		for i, rollouts := range t.Rollouts[at*len(t.P) : (at+1)*len(t.P)] {
+			n := min(int(rollouts), longest)
+			top = max(top, int(rollouts))
+			s.grow(n)
 			passes := 0
-			for j := range int(n) {
+			for j := range n {
 				if j >= t.Warm {
 					seen[s.groups[j*(j+1)/2+passes]]++
 				}
@@ -74,12 +79,15 @@ func (s *States) learn(t Trajectories, half int) {
 					passes++
 				}
 			}
-			g := s.groups[int(n)*(int(n)+1)/2+passes]
+			g := s.groups[n*(n+1)/2+passes]
 			seen[g]++
-			stopped[g]++
+			if int(rollouts) <= longest {
+				stopped[g]++
+			}
 		}
 	}
-	s.top = top + top/4 + 8
+	s.reach = top + top/4 + 8
+	s.top = min(s.reach, longest)
 	s.grow(s.top)
 	s.smooth(&seen, &stopped)
 }
