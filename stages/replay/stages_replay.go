@@ -41,13 +41,13 @@ const (
 	donorsFraction = 16
 )
 
-// drawsOf is how many of the draws a replay with these donors takes, and how many times
-// the donors are drawn.
+// drawsOf is how many of the draws a replay with these donors takes, two at least for
+// an error, and how many times the donors are drawn.
 func drawsOf(known *policy.Donors, all int) (draws, clusters int) {
 	if known.Rollouts == 0 {
-		return max(1, all/stagesFraction), 1
+		return max(2, all/stagesFraction), 1
 	}
-	draws = max(1, all/donorsFraction)
+	draws = max(2, all/donorsFraction)
 	return draws, min(donorDraws, max(1, draws/2))
 }
 
