@@ -26,7 +26,7 @@ type table struct {
 
 // mostRows and mostSplits bound the table: above, it is emptied and fills again.
 // A row has 312 bytes, and 20 in the index, a split 64.
-const mostRows, mostSplits = 1 << 17, 1 << 18
+const mostRows, mostSplits = 1 << 16, 1 << 17
 
 func newTable(alpha float64) *table {
 	return &table{
