@@ -6,7 +6,7 @@ import (
 )
 
 // Trajectories are runs of a policy on a fixed profile that stop each task when
-// its own and the others' outcomes say so. They are numbered from First.
+// its own and the others' outcomes say so. They are numbered from 0.
 type Trajectories struct {
 	P        []float64 // success probabilities of the tasks
 	Warm     int       // first rollouts of every task, whatever happens
@@ -50,7 +50,7 @@ func (s *States) follow(t Trajectories, half int) []run {
 		if p == 0 || p == 1 {
 			continue // no error, whatever its rollouts
 		}
-		mean := s.expect(p, t.Warm, s.top)
+		mean := s.expect(p, t.Warm)
 		for k := range runs {
 			at := half + 2*k
 			t.Begin(at)
@@ -76,7 +76,7 @@ func (s *States) follow(t Trajectories, half int) []run {
 	return runs
 }
 
-// expect works out, for a task of probability p and every state up to most
+// expect works out, for a task of probability p and every state up to top
 // rollouts, what its error is expected to be, from the end backwards:
 //
 //	G(n, S) = h (S−np)/n + (1−h) [p G(n+1, S+1) + (1−p) G(n+1, S)]
@@ -84,9 +84,8 @@ func (s *States) follow(t Trajectories, half int) []run {
 // and keeps the steps G(n+1, S+1) − G(n+1, S). States that are further than five
 // standard deviations from their mean count as the last one before. It returns
 // G(0, 0).
-func (s *States) expect(p float64, warm, most int) float64 {
-	s.grow(most)
-	s.most = most
+func (s *States) expect(p float64, warm int) float64 {
+	most := s.top
 	s.from, s.low = s.from[:0], s.low[:0]
 	states := 0
 	for n := range most + 1 {
@@ -141,7 +140,7 @@ func (s *States) expect(p float64, warm, most int) float64 {
 // step is by how much a pass moves the expected error, rather than a failure,
 // after n rollouts.
 func (s *States) step(n, passes int) float64 {
-	if n >= s.most {
+	if n >= s.top {
 		return 1 / float64(s.reach)
 	}
 	from, to := s.from[n], s.from[n+1]

@@ -9,12 +9,11 @@ type States struct {
 	groups []uint16 // of each state, [n(n+1)/2 + S]
 
 	// Of learn: how likely a task is stopped in a state of a group, how many rollouts a
-	// task may have, and up to how many states are told apart.
+	// task may have (reach), and up to how many rollouts there are states (top).
 	stop       [balance * scores]float64
 	reach, top int
 
 	// Of expect.
-	most      int
 	from, low []int32   // by n: where the row starts in steps, and its first S
 	steps     []float64 // by state of the task
 	next, now []float64
@@ -27,8 +26,8 @@ const (
 	scores  = 256 // groups by score
 	balance = 10  // groups by the smaller of passes and failures
 
-	// longest bounds the rollouts of a state, and with them memory and time: a task
-	// with more has an even martingale from there on, which costs precision alone.
+	// longest bounds the rollouts of a state, and with them memory and time. Of a task
+	// with more, all later outcomes have the same coefficient: only precision is lost.
 	longest = 4096
 )
 
@@ -108,16 +107,16 @@ func (s *States) smooth(seen, stopped *[balance * scores]float64) {
 		}
 		return sum
 	}
-	var any [balance]bool
+	var present [balance]bool // kinds
 	for g, x := range seen {
-		any[g/scores] = any[g/scores] || x > 0
+		present[g/scores] = present[g/scores] || x > 0
 	}
 	common := 0.0
 	for score := range scores {
 		var all, ends [balance]float64
 		sum, sumEnds := 0.0, 0.0
 		for kind := range balance {
-			if any[kind] {
+			if present[kind] {
 				all[kind], ends[kind] = near(seen, kind, score), near(stopped, kind, score)
 				sum += all[kind]
 				sumEnds += ends[kind]
