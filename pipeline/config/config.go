@@ -124,7 +124,7 @@ type TSNeyman struct {
 	Alphas     []float64 // candidate prior strengths, ascending and unique
 	WarmStarts []int     // candidate initial rollouts per task, ascending and unique
 	Draws      int       // trajectories of a candidate in the exhaustive search
-	RaceDraws  int       // trajectories of every candidate in the race
+	RaceDraws  int       // trajectories of every candidate in the race, of 100 tasks at the largest budget
 	FinalDraws int       // further trajectories of a finalist
 	Finalists  int       // candidates that go on from the race, at each budget
 }
