@@ -100,7 +100,8 @@ var importRules = []importRule{
 	{"internal/latex", []string{"internal/algebra"}},
 	{"internal/algebra", nil},
 	{"internal/sandbox/hostile", []string{"internal/sandbox"}},
-	{"internal/sandbox", nil},
+	{"internal/sandbox", []string{"internal/sandbox/cgroup"}},
+	{"internal/sandbox/cgroup", nil},
 
 	// A client of one server, and what is made over it.
 	{"internal/vllm", []string{"internal/seed", "internal/clock"}},

@@ -9,14 +9,17 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"speceval/internal/sandbox/cgroup"
 )
 
 // nobody is the user that programs run as, who owns nothing.
 const nobody = 65534
 
 // command is a sandbox with the driver in it, not started yet. filter is the
-// file descriptor of the filter of system calls in there.
-func (s *Sandbox) command(longest, filter int) *exec.Cmd {
+// file descriptor of the filter of system calls in there; those of the files of the
+// control group, should there be one, follow.
+func (s *Sandbox) command(longest, filter int, group *cgroup.Group) *exec.Cmd {
 	arguments := []string{
 		"--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 		"--hostname", "sandbox", "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv",
@@ -37,7 +40,12 @@ func (s *Sandbox) command(longest, filter int) *exec.Cmd {
 	}
 	arguments = append(arguments, s.tree(longest)...)
 	arguments = append(arguments, s.python.Path, "-S", "-s", "-B", "-X", "utf8", "-c", driver)
-	for _, limit := range []int64{s.settings.Memory, MaxOutput, MaxFiles, MaxProcesses, maxOpen, s.settings.CPU.Milliseconds()} {
+	spent, events := -1, -1
+	if group != nil {
+		attributes.UseCgroupFD, attributes.CgroupFD = true, int(group.Folder.Fd())
+		spent, events = filter+1, filter+2
+	}
+	for _, limit := range []int64{s.settings.Memory, MaxOutput, MaxFiles, MaxProcesses, maxOpen, s.settings.CPU.Milliseconds(), int64(spent), int64(events)} {
 		arguments = append(arguments, strconv.FormatInt(limit, 10))
 	}
 	command := exec.Command(s.wrapper, append(arguments, s.python.Sites...)...)
@@ -76,10 +84,10 @@ func (s *Sandbox) tree(longest int) []string {
 			arguments = append(arguments, "--ro-bind", path, path)
 		}
 	}
-	scratch := int64(MaxScratch) + MaxOutput + int64(longest)
+	arguments = append(arguments, "--proc", "/proc", "--remount-ro", "/proc")
+	arguments = append(arguments, devices...)
 	arguments = append(arguments,
-		"--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--remount-ro", "/dev",
-		"--perms", "1777", "--size", strconv.FormatInt(scratch, 10), "--tmpfs", "/tmp",
+		"--perms", "1777", "--size", strconv.FormatInt(scratch(longest), 10), "--tmpfs", "/tmp",
 		"--remount-ro", "/", "--chdir", "/tmp")
 	for _, variable := range environment {
 		name, value, _ := strings.Cut(variable, "=")
@@ -87,6 +95,19 @@ func (s *Sandbox) tree(longest int) []string {
 	}
 	return arguments
 }
+
+// devices are all that there are. With a terminal, one of the few of the machine
+// would be taken; with a source of zeros, memory that belongs to no process.
+var devices = []string{
+	"--perms", "0755", "--dir", "/dev",
+	"--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/random", "/dev/random", "--dev-bind", "/dev/urandom", "/dev/urandom",
+	"--symlink", "/proc/self/fd", "/dev/fd", "--symlink", "/proc/self/fd/0", "/dev/stdin",
+	"--symlink", "/proc/self/fd/1", "/dev/stdout", "--symlink", "/proc/self/fd/2", "/dev/stderr",
+	"--perms", "0755", "--dir", "/dev/shm",
+}
+
+// scratch is how many bytes the files of a test may have, with an input that long.
+func scratch(longest int) int64 { return MaxScratch + MaxOutput + int64(longest) }
 
 // ancestors lists the folders above a path, from the top, without the root.
 func ancestors(path string) []string {

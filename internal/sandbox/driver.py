@@ -5,9 +5,14 @@
 # every test the CPU limit in milliseconds and the input. To each test it answers
 # with two frames: how it ended, and the output. It ends when its input does.
 #
-# Every test gets a process forked from here, with limits that it cannot raise.
-# This process watches what limits of a single process leave open, and kills all
-# others before the next test. No process in here can stop or kill process 1.
+# Every test gets a process forked from here, with limits that it cannot raise, and
+# an empty scratch folder. This process watches what limits of a single process
+# leave open, and kills all others before the next test. No process in here can
+# stop or kill process 1.
+#
+# Where the sandbox has a control group, its files are open here: what the group
+# has spent and whether its memory was used up is not for any process to hide.
+import _socket
 import _thread
 import ctypes
 import gc
@@ -15,14 +20,14 @@ import resource
 import select
 import time
 
-MEMORY, OUTPUT, FILES, PROCESSES, OPEN, PATIENCE = map(int, sys.argv[1:7])
-sys.path[:] = [path for path in sys.path if path] + sys.argv[7:]
+MEMORY, OUTPUT, FILES, PROCESSES, OPEN, PATIENCE, GROUP_CPU, GROUP_EVENTS = map(int, sys.argv[1:9])
+sys.path[:] = [path for path in sys.path if path] + sys.argv[9:]
 STACK = min(1 << 30, MEMORY // 2)  # bytes that a test has if it does not ask for more
-PERIOD = 0.02  # seconds between two looks
-PAGE = os.sysconf("SC_PAGE_SIZE")
+PERIOD = 0.02  # seconds between two looks, on average
 TICK = os.sysconf("SC_CLK_TCK")
 NOBODY = 65534
 SCRATCH = "/tmp"
+FOLDER = SCRATCH + "/run"  # where a test starts
 SIGINT, SIGKILL, SIG_IGN = 2, 9, 1
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE = 1, 4
 libc = ctypes.CDLL(None, use_errno=True)
@@ -96,6 +101,9 @@ def limit(seconds):
         (resource.RLIMIT_NOFILE, OPEN, OPEN),
         (resource.RLIMIT_NPROC, PROCESSES, PROCESSES),
         (resource.RLIMIT_CORE, 0, 0),
+        (resource.RLIMIT_MEMLOCK, 0, 0),
+        (resource.RLIMIT_MSGQUEUE, 0, 0),
+        (resource.RLIMIT_SIGPENDING, 64, 64),  # of which timers take one each
         (resource.RLIMIT_STACK, STACK, resource.getrlimit(resource.RLIMIT_STACK)[1]),  # may be raised: it is memory
     ):
         most = resource.getrlimit(what)[1]
@@ -109,74 +117,141 @@ def fields(path):
         return file.read().rpartition(b") ")[2].split()
 
 
-def asleep(process):
-    """Tells whether no thread of a process runs or would like to."""
-    return all(
-        fields(f"/proc/{process}/task/{thread}/stat")[0] not in (b"R", b"D")
+def states(process):
+    """The states of the threads of a process."""
+    return {
+        fields(f"/proc/{process}/task/{thread}/stat")[0]
         for thread in os.listdir(f"/proc/{process}/task")
-    )
+    }
+
+
+def value(text, name):
+    """The bytes that a file of the kernel has under a name, 0 if it has none."""
+    words = text.partition(b"\n" + name + b":")[2].split(None, 1)
+    return 1024 * int(words[0]) if words else 0
+
+
+def memory(process):
+    """Bytes of a process: resident ones, and others, those that were swapped out
+    and the tables of its pages."""
+    with open(f"/proc/{process}/status", "rb") as file:
+        text = file.read()
+    return value(text, b"VmRSS"), value(text, b"VmSwap") + value(text, b"VmPTE")
 
 
 def proportional(process):
     """Resident bytes of a process, those that it shares counted in parts."""
     with open(f"/proc/{process}/smaps_rollup", "rb") as file:
-        return 1024 * int(file.read().partition(b"\nPss:")[2].split()[0])
+        return value(file.read(), b"Pss")
+
+
+def sockets():
+    """How many sockets there are in here, held by processes or sent by them."""
+    try:
+        with open("/proc/net/sockstat", "rb") as file:
+            return int(file.readline().split()[2])
+    except OSError:
+        return 0  # a kernel without them
+
+
+def buffered():
+    """Bytes that there may be in a socket: what it may send, and once more for the
+    last message."""
+    socket = _socket.socket(_socket.AF_UNIX)
+    size = socket.getsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF)
+    socket.close()
+    return 2 * size
 
 
 def look():
     """CPU seconds and bytes of memory of all processes but this one, and whether
-    all of them sleep."""
-    cpu, resident, idle = 0, {}, True
+    a thread runs or would like to ("awake"), or one waits in the kernel ("held"), or
+    all sleep ("asleep")."""
+    cpu, resident, other, seen = 0, {}, 0, set()
     for name in os.listdir("/proc"):
         if not name.isdigit() or name == "1":
             continue
         try:
             values = fields("/proc/" + name + "/stat")
             cpu += sum(map(int, values[11:15]))
-            resident[name] = int(values[21]) * PAGE
-            idle = idle and values[0] not in (b"R", b"D") and asleep(name)
+            resident[name], more = memory(name)
+            other += more
+            if b"R" not in seen:
+                seen |= states(name)
         except (OSError, IndexError):
             pass  # it has just ended
-    if sum(resident.values()) > MEMORY:  # what processes share is in there more than once
+    other += max(0, sockets() - SOCKETS) * BUFFERED
+    if sum(resident.values()) + other > MEMORY:  # what processes share is in there more than once
         for name in resident:
             try:
                 resident[name] = proportional(name)
             except (OSError, IndexError):
                 pass  # it hides that, or has just ended
-    return cpu / TICK, sum(resident.values()), idle
+    state = "awake" if b"R" in seen else "held" if b"D" in seen else "asleep"
+    return cpu / TICK, sum(resident.values()) + other, state
 
 
-def spent():
-    """CPU seconds of the processes that have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+def group(file, name):
+    """A number of the control group, 0 if there is none."""
+    if file < 0:
+        return 0
+    return int(os.pread(file, 4096, 0).partition(name + b" ")[2].split()[0])
 
 
-def watch(pid, seconds, before):
+class Spent:
+    """CPU seconds of all others from now on. Those of the group, where there is
+    one, are of this process as well, which knows its own."""
+
+    def __init__(self):
+        self.children, self.group = self.ended(), self.others()
+
+    @staticmethod
+    def ended():
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    @staticmethod
+    def others():
+        own = resource.getrusage(resource.RUSAGE_SELF)
+        return group(GROUP_CPU, b"usage_usec") / 1e6 - own.ru_utime - own.ru_stime if GROUP_CPU >= 0 else 0
+
+    def seconds(self, alive=0):
+        """What was spent, alive of it by processes that have not ended."""
+        return max(self.ended() - self.children + alive, self.others() - self.group)
+
+
+def out_of_memory():
+    """How often the control group has ended a process for want of memory."""
+    return group(GROUP_EVENTS, b"oom_kill")
+
+
+def watch(pid, seconds, spent):
     """Waits for a process to end. Gives what was exceeded meanwhile, and its
-    status, None if it has not ended."""
+    status, None if it has not ended. It looks at times that cannot be told before."""
     poll = select.poll()
     poll.register(RECEIVE, 0)  # tells when nobody is there any more
     ended = os.pidfd_open(pid)
     poll.register(ended, select.POLLIN)
     start = last = time.monotonic()
-    slept = 0.0
+    slept, held = 0.0, False
     try:
         while True:
-            if any(fd == RECEIVE for fd, _ in poll.poll(PERIOD * 1000)):
+            period = PERIOD * (0.5 + os.urandom(1)[0] / 255)
+            if any(fd == RECEIVE for fd, _ in poll.poll(period * 1000)):
                 os._exit(0)
             status = reap(pid)
             if status is not None:
                 return "", status
-            cpu, memory, idle = look()
+            alive, memory, state = look()
             now = time.monotonic()
-            slept += min(now - last, 2 * PERIOD) if idle else 0
+            slept += min(now - last, 2 * PERIOD) if state != "awake" else 0
+            held = held or state == "held"
             last = now
             scratch = os.statvfs(SCRATCH)
-            if cpu + spent() - before > seconds:
+            if spent.seconds(alive) > seconds:
                 return "time", None
             if slept > PATIENCE / 1000:
-                return "sleep", None
+                return "wall" if held else "sleep", None  # a disk may have been slow
             if now - start > PATIENCE / 100 + 10:
                 return "wall", None
             if memory > MEMORY:
@@ -232,25 +307,40 @@ def content(fd):
     return bytes(data)
 
 
-def test(run, quick, number):
+def clear():
+    """Empties the scratch folder. Folders in folders come up first, for they may be
+    nested deeper than names can be long."""
+    if os.stat(SCRATCH).st_mode & 0o7777 != 0o1777:
+        os.chmod(SCRATCH, 0o1777)
+    while entries := list(os.scandir(SCRATCH)):
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.path)
+                continue
+            os.chmod(entry.path, 0o700)
+            for inner in list(os.scandir(entry.path)):
+                if inner.is_dir(follow_symlinks=False):
+                    os.chmod(inner.path, 0o700)
+                    os.rename(inner.path, f"{SCRATCH}/{os.urandom(8).hex()}")
+                else:
+                    os.unlink(inner.path)
+            os.rmdir(entry.path)
+
+
+def test(run, quick):
     """Runs one test; True in its process, once the program has ended
     and the interpreter should."""
     seconds, data = read_test()
-    before = spent()
-    try:
-        folder = f"{SCRATCH}/{number}"
-        os.mkdir(folder)
-        files = [os.open(SCRATCH, os.O_TMPFILE | os.O_RDWR, 0o600) for _ in range(3)]
-        write(files[0], data)
-    except OSError:  # the program has filled the scratch folder before
-        send(b"files 0\n")
-        send(b"")
-        return False
+    clear()  # should that fail, there is another sandbox
+    os.mkdir(FOLDER)
+    files = [os.open(SCRATCH, os.O_TMPFILE | os.O_RDWR, 0o600) for _ in range(3)]
+    write(files[0], data)
     os.lseek(files[0], 0, os.SEEK_SET)
+    spent, out = Spent(), out_of_memory()
     pid = os.fork()
     if pid == 0:
         os.setsid()
-        os.chdir(folder)
+        os.chdir(FOLDER)
         for fd, target in zip([files[0], files[1], NULL, files[2]], range(4)):
             os.dup2(fd, target)
         os.closerange(4, OPEN)
@@ -261,10 +351,12 @@ def test(run, quick, number):
             flush()
             os._exit(0)
         return True
-    exceeded, status = watch(pid, seconds / 1000, before)
+    exceeded, status = watch(pid, seconds / 1000, spent)
     sweep()
-    cpu = spent() - before
+    cpu = spent.seconds()
     report = content(files[2])
+    if out_of_memory() > out:
+        exceeded = "memory"
     how, text = outcome(exceeded, status, report, os.fstat(files[1]).st_size, cpu > seconds / 1000)
     send(b"%s %d\n%s" % (how.encode(), cpu * 1000, b"" if how == "result" else text))
     send(text if how == "result" else content(files[1]) if how == "exit" else b"")
@@ -286,9 +378,8 @@ def serve():
     if function:
         __import__("json")
     gc.freeze()
-    number = 0
-    while not test(lambda: run(source, function, names), quick, number):
-        number += 1
+    while not test(lambda: run(source, function, names), quick):
+        pass
 
 
 make_room()
@@ -296,4 +387,5 @@ RECEIVE, SEND, NULL = os.dup(0), os.dup(1), os.open("/dev/null", os.O_RDWR)
 for standard in (0, 1):
     os.dup2(NULL, standard)
 harden()
+SOCKETS, BUFFERED = sockets(), buffered()
 serve()

@@ -83,7 +83,7 @@ func program(name string) (string, error) {
 // output and errors are free to be set. It has a process group of its own. started
 // must be called once it is started, or will not be.
 func (r *Resident) Command() (command *exec.Cmd, started func(), err error) {
-	rules, err := filter(runtime.GOARCH)
+	rules, err := filter(runtime.GOARCH, true)
 	if err != nil {
 		return nil, nil, err
 	}

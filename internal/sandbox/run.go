@@ -79,10 +79,13 @@ func (s *Session) once(ctx context.Context, i int, limit time.Duration) (Result,
 	if err == nil {
 		return result, nil
 	}
-	complaint := s.inside.complaint
+	complaint, outOfMemory := s.inside.complaint, s.inside.group.OutOfMemory()
 	s.drop()
 	if ctx.Err() != nil {
 		return Result{}, ctx.Err()
+	}
+	if outOfMemory { // and it was the driver that the kernel chose
+		return Result{End: MemoryLimit}, nil
 	}
 	return Result{End: Broke, Message: complaint.last()}, nil
 }

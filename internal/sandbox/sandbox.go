@@ -9,7 +9,9 @@
 //
 // Nothing in there is shared memory, which would belong to no process, so what is
 // made of it does not run: Pool, Queue, Lock and the like of the multiprocessing
-// module, and process pools. Processes, pipes and threads do. The stack is memory
+// module, process pools, and maps without a file. Processes, pipes and threads do.
+// Programs have no handlers for the ends of their children, whose time would be
+// lost. The stack is memory
 // like any other: it may grow to 1 GiB, or half of the limit of memory if that is
 // less, and programs may ask for more.
 package sandbox
@@ -20,6 +22,8 @@ import (
 	"fmt"
 	"os/exec"
 	"time"
+
+	"speceval/internal/sandbox/cgroup"
 )
 
 // Limits that are the same for all programs. Those of time and memory are in
@@ -51,6 +55,9 @@ type Sandbox struct {
 	wrapper  string // path of bwrap
 	python   interpreter
 	gate     gate
+
+	groups    *cgroup.Parent // nil without control groups
+	ungrouped error          // why there are none
 }
 
 // Program is Python source, and what it is run on.
@@ -109,10 +116,21 @@ func New(ctx context.Context, settings Settings) (*Sandbox, error) {
 		return nil, err
 	}
 	s := &Sandbox{settings: settings, wrapper: wrapper, python: python, gate: newGate(settings.AtATime)}
+	s.groups, s.ungrouped = cgroup.Find()
 	if err := s.try(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// Groups says where the control groups are that bound memory and processes as well,
+// and count CPU time; or the error, why there are none. Without them, the limits hold
+// for what the driver sees: see docs/security.md.
+func (s *Sandbox) Groups() (string, error) {
+	if s.groups == nil {
+		return "", s.ungrouped
+	}
+	return s.groups.String(), nil
 }
 
 // trial needs what programs need: a thread, a file, standard input and output.

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	_ "embed"
+
+	"speceval/internal/sandbox/cgroup"
 )
 
 //go:embed program.py
@@ -41,6 +43,7 @@ type inside struct {
 	input     io.WriteCloser
 	output    *bufio.Reader
 	complaint *complaint
+	group     *cgroup.Group // nil without control groups
 	kill      func()
 }
 
@@ -101,7 +104,7 @@ func (s *Session) open(ctx context.Context) error {
 
 // launch starts bubblewrap.
 func (s *Sandbox) launch(longest int) (*inside, error) {
-	rules, err := filter(runtime.GOARCH)
+	rules, err := filter(runtime.GOARCH, false)
 	if err != nil {
 		return nil, err
 	}
@@ -116,23 +119,56 @@ func (s *Sandbox) launch(longest int) (*inside, error) {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
 	const firstExtra = 3
-	in := &inside{command: s.command(longest, firstExtra), complaint: &complaint{}}
+	group, err := s.group(longest)
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	in := &inside{command: s.command(longest, firstExtra, group), complaint: &complaint{}, group: group}
 	in.command.ExtraFiles, in.command.Stderr = []*os.File{rulesOut}, in.complaint
-	in.input, err = in.command.StdinPipe()
-	if err != nil {
-		return nil, fmt.Errorf("sandbox: %w", err)
+	if group != nil {
+		in.command.ExtraFiles = append(in.command.ExtraFiles, group.CPU, group.Events)
 	}
-	output, err := in.command.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("sandbox: %w", err)
-	}
-	in.output = bufio.NewReader(output)
-	if err := in.command.Start(); err != nil {
-		return nil, fmt.Errorf("sandbox: bubblewrap cannot be started (are user namespaces allowed here?): %w", err)
+	if err := in.start(); err != nil {
+		in.release()
+		return nil, err
 	}
 	sacrifice(in.command.Process.Pid)
 	in.kill = sync.OnceFunc(func() { killInside(in.command.Process.Pid) })
 	return in, nil
+}
+
+// group is the control group for a sandbox, nil where there are none. Beside what a
+// program may have, there is the driver in it, and bubblewrap.
+func (s *Sandbox) group(longest int) (*cgroup.Group, error) {
+	if s.groups == nil {
+		return nil, nil
+	}
+	const others, theirMemory = 4, 64 << 20
+	return s.groups.New(cgroup.Bounds{Memory: s.settings.Memory + scratch(longest) + theirMemory, Processes: MaxProcesses + others})
+}
+
+// start starts bubblewrap, with pipes to and from it.
+func (in *inside) start() (err error) {
+	in.input, err = in.command.StdinPipe()
+	if err != nil {
+		return fmt.Errorf("sandbox: %w", err)
+	}
+	output, err := in.command.StdoutPipe()
+	if err != nil {
+		return fmt.Errorf("sandbox: %w", err)
+	}
+	in.output = bufio.NewReader(output)
+	if err := in.command.Start(); err != nil {
+		return fmt.Errorf("sandbox: bubblewrap cannot be started (are user namespaces allowed here?): %w", err)
+	}
+	return nil
+}
+
+// release removes the control group. One that stays is removed by a later process.
+func (in *inside) release() {
+	if in.group != nil {
+		in.group.Close()
+	}
 }
 
 // killWhenDone kills the sandbox when the context is done, until the function
@@ -152,6 +188,7 @@ func (in *inside) end() {
 	defer in.killWhenDone(bounded)()
 	io.Copy(io.Discard, in.output) // until nobody is there to write
 	in.command.Wait()              // how it ended is of no interest
+	in.release()
 }
 
 // longestHead bounds the first frame of an answer, in bytes.

@@ -1,0 +1,9 @@
+# waits in the kernel again and again, and is awake for moments in between
+# ends: time
+import ctypes
+libc = ctypes.CDLL(None)
+stack = ctypes.create_string_buffer(1 << 16)
+top = ctypes.c_void_p((ctypes.addressof(stack) + (1 << 16)) & ~15)
+for _ in range(600):
+    libc.clone(libc.usleep, top, 0x4000 | 0x100 | 17, ctypes.c_void_p(10_000))
+    libc.waitpid(-1, None, 0)
