@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -35,9 +36,10 @@ func attacks(ctx context.Context, o options, stdout io.Writer) error {
 		return err
 	}
 	defer host.close()
-	fmt.Fprintf(stdout, "%d attacks, within %v of CPU, %d MiB, %d processes; what the machine saw: processes, MiB\n",
-		len(programs), settings.CPU, settings.Memory>>20, sandbox.MaxProcesses)
+	fmt.Fprintf(stdout, "%d attacks, within %v of CPU, %d MiB, %d processes, %d MiB of files\n", len(programs), settings.CPU, settings.Memory>>20, sandbox.MaxProcesses, sandbox.MaxScratch>>20)
+	fmt.Fprintf(stdout, "  %-18s %-7s %s  what it does\n", "", "ends", columns)
 	var faults []error
+	most := map[string]peak{}
 	for _, p := range programs {
 		result, seen, err := host.attack(ctx, box, p)
 		if ctx.Err() != nil {
@@ -48,11 +50,42 @@ func attacks(ctx context.Context, o options, stdout io.Writer) error {
 			state = err.Error()
 			faults = append(faults, fmt.Errorf("%s: %w", p.Name, err))
 		}
-		fmt.Fprintf(stdout, "  %-18s %-70s %-7s %6.2f s %3d %5d  %s\n", p.Name, p.About, result.End, result.CPU.Seconds(), seen.processes, seen.memory>>20, state)
+		fmt.Fprintf(stdout, "  %-18s %-7s %s  %s: %s\n", p.Name, result.End, seen, p.About, state)
+		all := most[p.Bound]
+		all.exceed(seen)
+		most[p.Bound] = all
 	}
+	bounds(box, most, stdout)
 	fmt.Fprintf(stdout, "%d of %d attacks were contained; %d connections came in; %d processes are left\n",
 		len(programs)-len(faults), len(programs), host.connections.Load(), len(descendants(os.Getpid())))
 	return errors.Join(faults...)
+}
+
+// bounds says what is bounded by what, and the most that was seen of an attack on it.
+func bounds(box *sandbox.Sandbox, most map[string]peak, stdout io.Writer) {
+	groups, err := box.Groups()
+	if err != nil {
+		fmt.Fprintf(stdout, "there are no control groups: %v\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	} else {
+		fmt.Fprintf(stdout, "control groups are made in %s\n", groups)
+	}
+	fmt.Fprintf(stdout, "  %-30s %s\n", "the most that was seen", columns)
+	for _, b := range hostile.Bounds {
+		by := b.By
+		if b.Also != "" && err == nil {
+			by += "; " + b.Also
+		}
+		fmt.Fprintf(stdout, "  %-30s %s  by %s\n", b.Name, most[b.Name], by)
+	}
+}
+
+// columns are over those of a peak. The time of the processors and the memory of the
+// machine are of all that goes on there: on a quiet one, of the attack.
+const columns = "   time processors processes   MiB machine's"
+
+// String has a width of its own.
+func (p peak) String() string {
+	return fmt.Sprintf("%5.2f s    %5.2f s     %5d %5d     %5d", p.wall.Seconds(), p.cpu.Seconds(), p.processes, p.memory>>20, max(0, p.machine)>>20)
 }
 
 // host is what hostile programs may want of the machine.

@@ -9,15 +9,26 @@ import (
 	"time"
 )
 
-// peak is the most that was seen of the processes below this one.
+// peak is the most that was seen of the processes below this one, and what the
+// machine as a whole has lost to them: time and memory that belong to no process are
+// in there, and what others did meanwhile as well.
 type peak struct {
 	processes int
-	memory    int64 // resident bytes, those in common counted in parts where it can be told
+	memory    int64         // resident bytes, those in common counted in parts where it can be told
+	machine   int64         // bytes that the machine had less than before
+	wall, cpu time.Duration // the latter of all processors
+}
+
+// exceed makes the peak that of two.
+func (p *peak) exceed(other peak) {
+	p.processes, p.memory, p.machine = max(p.processes, other.processes), max(p.memory, other.memory), max(p.machine, other.machine)
+	p.wall, p.cpu = max(p.wall, other.wall), max(p.cpu, other.cpu)
 }
 
 // watch looks at them until the function that it returns is called.
 func watch() (stop func() peak) {
 	var seen peak
+	start, busy, free := time.Now(), busyTime(), available()
 	ended, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -27,7 +38,7 @@ func watch() (stop func() peak) {
 			for _, process := range all {
 				memory += resident(process)
 			}
-			seen.processes, seen.memory = max(seen.processes, len(all)), max(seen.memory, memory)
+			seen.exceed(peak{processes: len(all), memory: memory, machine: free - available()})
 			select {
 			case <-ended:
 				return
@@ -38,8 +49,42 @@ func watch() (stop func() peak) {
 	return func() peak {
 		close(ended)
 		<-done
+		seen.wall, seen.cpu = time.Since(start), busyTime()-busy
 		return seen
 	}
+}
+
+// busyTime is how long the processors have not been idle, 0 if it cannot be told.
+func busyTime() time.Duration {
+	content, err := os.ReadFile("/proc/stat")
+	fields := strings.Fields(string(content))
+	if err != nil || len(fields) < 9 {
+		return 0
+	}
+	const hundredth = 10 * time.Millisecond // the kernel's unit
+	var busy time.Duration
+	for _, i := range []int{1, 2, 3, 6, 7} { // user, nice, system, interrupts of two kinds
+		n, _ := strconv.ParseInt(fields[i], 10, 64)
+		busy += time.Duration(n) * hundredth
+	}
+	return busy
+}
+
+// available is how many bytes the machine has to give, 0 if it cannot be told.
+func available() int64 {
+	content, _ := os.ReadFile("/proc/meminfo")
+	_, rest, _ := strings.Cut(string(content), "\nMemAvailable:")
+	return kilobytes(rest)
+}
+
+// kilobytes reads the number that a text begins with, 0 if it begins with none.
+func kilobytes(text string) int64 {
+	fields := strings.Fields(text)
+	if len(fields) == 0 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(fields[0], 10, 64)
+	return n << 10
 }
 
 // descendants lists the processes below one.
@@ -68,13 +113,5 @@ func resident(process int) int64 {
 		return 0
 	}
 	_, rest, _ := strings.Cut(string(content), "\nPss:")
-	fields := strings.Fields(rest)
-	if len(fields) == 0 {
-		return 0
-	}
-	kilobytes, err := strconv.ParseInt(fields[0], 10, 64)
-	if err != nil {
-		return 0
-	}
-	return kilobytes << 10
+	return kilobytes(rest)
 }

@@ -89,8 +89,8 @@ func (s *Session) open(ctx context.Context) error {
 	s.inside = in
 	defer in.killWhenDone(ctx)()
 	if err := in.send([]byte(s.program.Source), []byte(s.program.Function)); err == nil {
-		var ready []byte
-		if ready, err = in.receive(longestHead); err == nil && string(ready) == "ready" {
+		var ready string
+		if ready, err = in.receive(longestHead); err == nil && ready == "ready" {
 			return nil
 		}
 	}
@@ -203,18 +203,19 @@ func (in *inside) send(frames ...[]byte) error {
 	return err
 }
 
-func (in *inside) receive(longest int) ([]byte, error) {
+func (in *inside) receive(longest int) (string, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(in.output, length[:]); err != nil {
-		return nil, err
+		return "", err
 	}
 	n := binary.BigEndian.Uint32(length[:])
 	if uint64(n) > uint64(longest) {
-		return nil, errors.New("a frame is too long")
+		return "", errors.New("a frame is too long")
 	}
-	frame := make([]byte, n)
-	_, err := io.ReadFull(in.output, frame)
-	return frame, err
+	var frame strings.Builder
+	frame.Grow(int(n))
+	_, err := io.CopyN(&frame, in.output, int64(n))
+	return frame.String(), err
 }
 
 // ask has the driver run a test with a limit of CPU time. An error says that
@@ -232,13 +233,13 @@ func (in *inside) ask(limit time.Duration, input string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	first, message, _ := strings.Cut(string(head), "\n")
+	first, message, _ := strings.Cut(head, "\n")
 	end, milliseconds, _ := strings.Cut(first, " ")
 	cpu, err := strconv.ParseUint(milliseconds, 10, 32)
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{End(end), message, string(output), time.Duration(cpu) * time.Millisecond}, nil
+	return Result{End(end), message, output, time.Duration(cpu) * time.Millisecond}, nil
 }
 
 // complaint keeps the beginning of what bubblewrap and the driver print.

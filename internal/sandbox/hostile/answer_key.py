@@ -1,5 +1,6 @@
 # looks for the expected output: in files, in its memory, in the driver's, in the environment
 # prints: nothing
+# bound: verdicts
 import os, sys
 input()
 path, first, second = input(), input(), input()

@@ -1,5 +1,6 @@
 # computes in processes that are never waited for, by a flag of a handler for their ends
 # ends: error
+# bound: CPU time
 import ctypes, os, time
 libc = ctypes.CDLL(None, use_errno=True)
 handler = ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda number: None)

@@ -1,5 +1,6 @@
 # ignores every signal, and computes past the limit
 # ends: time
+# bound: CPU time
 import signal
 for number in signal.valid_signals():
     try:

@@ -1,5 +1,6 @@
 # nests calls until the stack is full
 # ends: signal error
+# bound: memory
 import sys
 sys.setrecursionlimit(10**9)
 class A:

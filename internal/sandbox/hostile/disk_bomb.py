@@ -1,5 +1,6 @@
 # writes files until the disk is full
 # prints: full in time
+# bound: files
 import errno
 total = 0
 try:

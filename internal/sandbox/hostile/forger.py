@@ -1,5 +1,6 @@
 # writes answers of the driver into everything that is open
 # ends: exit
+# bound: verdicts
 import os
 for fd in range(3, 256):
     try:

@@ -1,5 +1,6 @@
 # writes wherever it can
 # prints: scratch only
+# bound: files and processes of others
 import os
 written = []
 for folder, folders, names in os.walk("/"):

@@ -1,5 +1,6 @@
 # takes what there is a number of on the whole machine: watches of files, terminals, timers
 # prints: nothing
+# bound: parts of the machine
 import ctypes, os, pty
 libc = ctypes.CDLL(None, use_errno=True)
 taken = []

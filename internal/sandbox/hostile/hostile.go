@@ -20,13 +20,14 @@ var files embed.FS
 type Program struct {
 	Name   string
 	About  string // what it does
+	Bound  string // what it tries to exceed: the name of a Bound
 	Source string
 	Ends   []sandbox.End // one of these
 	Output string        // of one that must finish and say this; "" for any
 }
 
 // Programs lists the attacks, by name. What they do, and what must come of it,
-// is in their first two lines.
+// is in their first two lines, and what they try to exceed in the third.
 func Programs() ([]Program, error) {
 	names, err := fs.Glob(files, "*.py")
 	if err != nil {
@@ -38,8 +39,12 @@ func Programs() ([]Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		lines := strings.SplitN(string(source), "\n", 3)
-		p := Program{Name: strings.TrimSuffix(path.Base(name), ".py"), About: strings.TrimPrefix(lines[0], "# "), Source: string(source)}
+		lines := strings.SplitN(string(source), "\n", 4)
+		if len(lines) < 4 {
+			return nil, fmt.Errorf("%s has no three lines about itself", name)
+		}
+		p := Program{Name: strings.TrimSuffix(path.Base(name), ".py"), About: strings.TrimPrefix(lines[0], "# "),
+			Bound: strings.TrimPrefix(lines[2], "# bound: "), Source: string(source)}
 		if text, prints := strings.CutPrefix(lines[1], "# prints: "); prints {
 			p.Ends, p.Output = []sandbox.End{sandbox.Finished}, text+"\n"
 		} else {

@@ -1,5 +1,6 @@
 # kills everything that it may
 # prints: still here
+# bound: the driver
 import os, time
 if os.fork() == 0:
     time.sleep(10**6)

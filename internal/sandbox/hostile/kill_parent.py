@@ -1,5 +1,6 @@
 # kills, stops, slows and rewrites the driver, and all that it sees
 # prints: still here
+# bound: the driver
 import ctypes, os, resource, signal
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 libc = ctypes.CDLL(None, use_errno=True)

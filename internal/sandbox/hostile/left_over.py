@@ -1,5 +1,6 @@
 # leaves a process behind, in a session of its own
 # prints: gone
+# bound: processes
 import os, time
 if os.fork() == 0:
     os.setsid()

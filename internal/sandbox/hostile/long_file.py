@@ -1,5 +1,6 @@
 # writes a file that never ends
 # prints: 32 MiB
+# bound: files
 import errno, os
 try:
     with open("x", "wb", buffering=0) as file:

@@ -1,5 +1,6 @@
 # takes shared pages and drops them from its own memory, where they stay without being resident
 # ends: error
+# bound: memory of no process
 import mmap, os, time
 def take():
     for _ in range(8):

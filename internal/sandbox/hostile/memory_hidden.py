@@ -1,5 +1,6 @@
 # keeps memory where it belongs to no process
 # prints: nowhere
+# bound: memory of no process
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
 found = []

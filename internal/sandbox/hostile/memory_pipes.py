@@ -1,5 +1,6 @@
 # keeps memory in pipes: pages that were given to them, and long ones
 # prints: not kept
+# bound: memory of no process
 import ctypes, fcntl, mmap, os
 libc = ctypes.CDLL(None, use_errno=True)
 kept = []

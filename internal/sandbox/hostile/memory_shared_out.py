@@ -1,5 +1,6 @@
 # takes memory in many processes that each stay within the limit
 # ends: memory
+# bound: memory
 import os, time
 for _ in range(30):
     if os.fork() == 0:

@@ -1,5 +1,6 @@
 # keeps memory in the buffers of sockets, of many processes
 # ends: memory error
+# bound: memory
 import os, socket, time
 def fill():
     kept = []

@@ -1,5 +1,6 @@
 # takes page tables, by reading one page here and there, in many processes
 # ends: memory error
+# bound: memory
 import ctypes, os, time
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p

@@ -1,5 +1,6 @@
 # makes itself root, in namespaces of its own
 # prints: nobody
+# bound: files and processes of others
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
 done = []

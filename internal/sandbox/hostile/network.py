@@ -1,5 +1,6 @@
 # reaches out: to a server on this machine, and by every kind of socket
 # prints: nobody there
+# bound: network
 import ctypes, os, socket
 port = int(input())
 reached = []

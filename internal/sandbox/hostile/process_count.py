@@ -1,5 +1,6 @@
 # counts how many processes it can have at a time
 # prints: fewer than 64
+# bound: processes
 import os, time
 n = 1
 try:

@@ -1,5 +1,6 @@
 # leaves files for its next test: deep, closed, and without access to any folder
 # prints: clean
+# bound: files
 import os
 left = [name for name in os.listdir("/tmp") if os.path.abspath(os.path.join("/tmp", name)) != os.getcwd()]
 if os.listdir("."):

@@ -1,4 +1,5 @@
 # stops itself
 # ends: time
+# bound: waiting
 import os, signal
 os.kill(os.getpid(), signal.SIGSTOP)

@@ -1,5 +1,6 @@
 # leaves the scratch folder by links and by way of the driver
 # prints: no way out
+# bound: files and processes of others
 import os
 input()
 path = input()

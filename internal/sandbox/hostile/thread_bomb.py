@@ -1,5 +1,6 @@
 # starts as many threads as it can
 # prints: fewer than 64
+# bound: processes
 import threading, time
 threading.stack_size(1 << 16)
 n = 1

@@ -1,5 +1,6 @@
 # waits in the kernel for a process that sleeps, which is no sleep by name
 # ends: time
+# bound: waiting
 import ctypes
 libc = ctypes.CDLL(None)
 stack = ctypes.create_string_buffer(1 << 16)

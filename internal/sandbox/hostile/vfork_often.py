@@ -1,5 +1,6 @@
 # waits in the kernel again and again, and is awake for moments in between
 # ends: time
+# bound: waiting
 import ctypes
 libc = ctypes.CDLL(None)
 stack = ctypes.create_string_buffer(1 << 16)

@@ -2,9 +2,13 @@ package code
 
 import (
 	"encoding/json"
+	"io"
 	"math/big"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // SameOutput tells whether a program printed what was expected, by the rules of
@@ -30,18 +34,26 @@ func sameLine(got, want string) bool {
 	if got == want {
 		return true
 	}
-	numbersGot, numbersWant := strings.Fields(got), strings.Fields(want)
-	if len(numbersGot) != len(numbersWant) {
-		return false
-	}
-	for i := range numbersGot {
-		a, okGot := readDecimal(numbersGot[i])
-		b, okWant := readDecimal(numbersWant[i])
-		if !okGot || !okWant || a != b {
+	for got != "" && want != "" {
+		var a, b string
+		a, got = firstField(got)
+		b, want = firstField(want)
+		x, okGot := readDecimal(a)
+		y, okWant := readDecimal(b)
+		if !okGot || !okWant || x != y {
 			return false
 		}
 	}
-	return true
+	return got == want
+}
+
+// firstField gives the first field of a text that begins with one, and the others.
+func firstField(text string) (first, rest string) {
+	at := strings.IndexFunc(text, unicode.IsSpace)
+	if at < 0 {
+		return text, ""
+	}
+	return text[:at], strings.TrimLeftFunc(text[at:], unicode.IsSpace)
 }
 
 // decimal is a number, each in one way only: an integer without zeros at its
@@ -83,15 +95,26 @@ func readDecimal(text string) (decimal, bool) {
 // SameValue tells whether two JSON texts are values that Python holds equal:
 // integers, floating-point numbers and truth values by their exact values, as
 // true is 1 there, lists in order, and objects as dictionaries. A text that is
-// no JSON equals nothing.
+// no JSON equals nothing. What is got is read only as far as it is the same, and
+// takes no more memory than the longest text in it, whatever a program has made.
 func SameValue(got, want string) bool {
-	a, okGot := readValue(got)
-	b, okWant := readValue(want)
-	return okGot && okWant && equal(a, b)
+	value, ok := readValue(want)
+	if !ok {
+		return false
+	}
+	decoder := jsontext.NewDecoder(strings.NewReader(got), tolerant)
+	if !same(decoder, value) {
+		return false
+	}
+	_, err := decoder.ReadToken()
+	return err == io.EOF
 }
 
+// tolerant has texts with characters that are none, as Python writes half of a pair.
+var tolerant = jsontext.AllowInvalidUTF8(true)
+
 func readValue(text string) (any, bool) {
-	if !json.Valid([]byte(text)) {
+	if !jsontext.Value(text).IsValid(tolerant) {
 		return nil, false
 	}
 	decoder := json.NewDecoder(strings.NewReader(text))
@@ -100,66 +123,84 @@ func readValue(text string) (any, bool) {
 	return value, decoder.Decode(&value) == nil
 }
 
-func equal(a, b any) bool {
-	if x, is := number(a); is {
-		y, are := number(b)
-		return are && x == y
+// same tells whether the next value is one that is wanted.
+func same(got *jsontext.Decoder, want any) bool {
+	token, err := got.ReadToken()
+	if err != nil {
+		return false
 	}
-	switch a := a.(type) {
-	case []any:
-		b, is := b.([]any)
-		if !is || len(a) != len(b) {
-			return false
-		}
-		for i := range a {
-			if !equal(a[i], b[i]) {
-				return false
-			}
-		}
-		return true
-	case map[string]any:
-		b, is := b.(map[string]any)
-		if !is || len(a) != len(b) {
-			return false
-		}
-		for key := range a {
-			if other, there := b[key]; !there || !equal(a[key], other) {
-				return false
-			}
-		}
-		return true
+	switch token.Kind() {
+	case '[':
+		want, is := want.([]any)
+		return is && sameList(got, want)
+	case '{':
+		want, is := want.(map[string]any)
+		return is && sameObject(got, want)
+	case '"':
+		text, is := want.(string)
+		return is && text == token.String()
+	case 'n':
+		return want == nil
+	case 't', 'f', '0':
+		x, isNumber := number(want)
+		return isNumber && x == numeral(token.String())
 	}
-	switch b.(type) {
-	case []any, map[string]any:
-		return false // not to be compared by ==
-	}
-	return a == b // texts, and null
+	return false // the end of a list
 }
 
-// number writes the value of a number in one way only: integers with all their
-// digits, the floating-point ones among them as well.
+func sameList(got *jsontext.Decoder, want []any) bool {
+	for _, value := range want {
+		if !same(got, value) {
+			return false
+		}
+	}
+	end, err := got.ReadToken()
+	return err == nil && end.Kind() == ']'
+}
+
+// sameObject has names once each, which the decoder sees to.
+func sameObject(got *jsontext.Decoder, want map[string]any) bool {
+	for range want {
+		name, err := got.ReadToken()
+		if err != nil || name.Kind() != '"' {
+			return false
+		}
+		value, there := want[name.String()]
+		if !there || !same(got, value) {
+			return false
+		}
+	}
+	end, err := got.ReadToken()
+	return err == nil && end.Kind() == '}'
+}
+
+// number is the numeral of a value that is a number.
 func number(value any) (string, bool) {
 	switch v := value.(type) {
 	case bool:
-		if v {
-			return "1", true
-		}
-		return "0", true
+		return numeral(strconv.FormatBool(v)), true
 	case json.Number:
-		text := string(v)
-		if !strings.ContainsAny(text, ".eE") {
-			if text == "-0" {
-				return "0", true
-			}
-			return text, true
-		}
-		f, _ := strconv.ParseFloat(text, 64) // as in Python, infinite if it is too large
-		exact := new(big.Float).SetFloat64(f)
-		if exact.IsInt() {
-			integer, _ := exact.Int(nil)
-			return integer.String(), true
-		}
-		return strconv.FormatFloat(f, 'g', -1, 64), true
+		return numeral(string(v)), true
 	}
 	return "", false
+}
+
+// numeral writes the value of a number or truth value in JSON in one way only:
+// integers with all their digits, the floating-point ones among them as well.
+func numeral(text string) string {
+	switch {
+	case text == "true":
+		return "1"
+	case text == "false", text == "-0":
+		return "0"
+	case !strings.ContainsAny(text, ".eE"):
+		return text
+	}
+	f, _ := strconv.ParseFloat(text, 64) // as in Python, infinite if it is too large
+	exact := new(big.Float).SetFloat64(f)
+	if exact.IsInt() {
+		integer, _ := exact.Int(nil)
+		return integer.String()
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
 }

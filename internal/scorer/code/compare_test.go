@@ -1,6 +1,7 @@
 package code_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -80,6 +81,13 @@ func TestSameValue(t *testing.T) {
 		{"", "null", false},
 		{"nonsense", "nonsense", false},
 		{"1 2", "1", false},
+		{"[1] 2", "[1]", false},
+		{"[1", "[1]", false},
+		{"[1, 2]", "[1]", false},
+		{`{"a": 1, "a": 1}`, `{"a": 1}`, false}, // no dictionary has a name twice
+		{`{"a": 1, "a": 1}`, `{"a": 1, "b": 1}`, false},
+		{`{"a": 1, "b": {}}`, `{"b": {}, "a": 1}`, true},
+		{`"\ud800"`, `"\ud801"`, true}, // halves of characters are all one
 		{strings.Repeat("[", 20000) + strings.Repeat("]", 20000), "[]", false},
 	} {
 		if same := code.SameValue(test.got, test.want); same != test.same {
@@ -87,6 +95,32 @@ func TestSameValue(t *testing.T) {
 		}
 		if same := code.SameValue(test.want, test.got); same != test.same {
 			t.Errorf("%.60q, %.60q the other way round: %v", test.got, test.want, same)
+		}
+	}
+}
+
+// TestResultOfAnySize has results as long as programs may make them: comparing one
+// takes little beside it.
+func TestResultOfAnySize(t *testing.T) {
+	const most = 4 << 20 // bytes; a tree of such a result takes hundreds of times as many
+	long := strings.Repeat("[],", 2<<20)
+	for _, test := range []struct{ got, want string }{
+		{"[" + long + "[]]", "[1]"},
+		{"[[[" + long + "[]]]]", "[[[], 1]]"},
+		{`{"a": 1, "b": [` + long + "[]]}", `{"b": [[]], "a": 1}`},
+		{strings.Repeat("[", 6<<20), "[]"},
+		{strings.Repeat(`{"a":`, 2<<20), `{"a": {"a": 2}}`},
+		{strings.Repeat("1 ", 2<<20), "1"},
+		{strings.Repeat("1 ", 2<<20), strings.Repeat("1 ", 10) + "2"},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if code.SameValue(test.got, test.want) || code.SameOutput(test.got, test.want) {
+			t.Errorf("%.30q is the same as %.30q", test.got, test.want)
+		}
+		runtime.ReadMemStats(&after)
+		if taken := after.TotalAlloc - before.TotalAlloc; taken > most {
+			t.Errorf("%.30q, %.30q: %d bytes", test.got, test.want, taken)
 		}
 	}
 }
