@@ -12,7 +12,6 @@
 #
 # Where the sandbox has a control group, its files are open here: what the group
 # has spent and whether its memory was used up is not for any process to hide.
-import _socket
 import _thread
 import ctypes
 import gc
@@ -29,6 +28,7 @@ NOBODY = 65534
 SCRATCH = "/tmp"
 FOLDER = SCRATCH + "/run"  # where a test starts
 SIGINT, SIGKILL, SIG_IGN = 2, 9, 1
+AF_UNIX, SOCK_STREAM, SOL_SOCKET, SO_SNDBUF = 1, 1, 1, 7
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE = 1, 4
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -157,10 +157,12 @@ def sockets():
 def buffered():
     """Bytes that there may be in a socket: what it may send, and once more for the
     last message."""
-    socket = _socket.socket(_socket.AF_UNIX)
-    size = socket.getsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF)
-    socket.close()
-    return 2 * size
+    socket = libc.socket(AF_UNIX, SOCK_STREAM, 0)
+    size = ctypes.c_int()
+    if libc.getsockopt(socket, SOL_SOCKET, SO_SNDBUF, ctypes.byref(size), ctypes.byref(ctypes.c_int(4))):
+        raise OSError(ctypes.get_errno(), "getsockopt")
+    os.close(socket)
+    return 2 * size.value
 
 
 def look():

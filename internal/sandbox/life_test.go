@@ -96,10 +96,11 @@ func descendants(t *testing.T, process int) []string {
 }
 
 // TestAlone has programs at the edge of their limit run beside others: their
-// results are those of programs that are alone, and all come to an end.
+// results are those of programs that are alone, and all come to an end. One that is
+// run again finds no file of before.
 func TestAlone(t *testing.T) {
 	box := prepared(t, 3)
-	const busy = "import time\nwhile time.process_time() < %g: pass\nprint('done')"
+	const busy = "import time\nopen('/tmp/mine', 'x').close()\nwhile time.process_time() < %g: pass\nprint('done')"
 	var group sync.WaitGroup
 	for _, test := range []struct {
 		seconds float64
