@@ -131,11 +131,22 @@ def value(text, name):
     return 1024 * int(words[0]) if words else 0
 
 
+def status(process):
+    """What a process says of its memory. Its first thread knows of none once it has
+    ended; another one does."""
+    with open(f"/proc/{process}/status", "rb") as file:
+        text = file.read()
+    if b"\nVmRSS:" not in text:
+        for thread in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{thread}/status", "rb") as file:
+                text = max(text, file.read(), key=lambda text: b"\nVmRSS:" in text)
+    return text
+
+
 def memory(process):
     """Bytes of a process: resident ones, and others, those that were swapped out
     and the tables of its pages."""
-    with open(f"/proc/{process}/status", "rb") as file:
-        text = file.read()
+    text = status(process)
     return value(text, b"VmRSS"), value(text, b"VmSwap") + value(text, b"VmPTE")
 
 
