@@ -169,6 +169,8 @@ var importRules = []importRule{
 	{"internal/archtest", nil},
 	{"internal/atomicfile", nil},
 	{"internal/clock", nil},
+	{"internal/interrupt", []string{"internal/clock"}},
+	{"internal/inputfile", nil},
 	{"internal/golden", nil},
 	{"internal/manpage", nil},
 	{"internal/phrase", nil},
