@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"speceval/internal/inputfile"
 )
 
 const (
@@ -107,7 +109,7 @@ func (f *file) starts(with byte) bool {
 
 // reader reads the file.
 func (f *file) reader(read func(r io.Reader) error) error {
-	disk, err := os.Open(f.path)
+	disk, err := inputfile.Open(f.path, inputfile.Log)
 	if err != nil {
 		return err
 	}

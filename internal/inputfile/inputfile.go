@@ -21,8 +21,8 @@ type Kind struct {
 
 // The kinds of files, each with a bound far above any honest one.
 var (
-	Configuration = Kind{"a configuration", 4 << 20}
-	Prompt        = Kind{"a prompt", 4 << 20}
+	Configuration = Kind{"a configuration", 1 << 20}
+	Prompt        = Kind{"a prompt", 1 << 20}
 	Settings      = Kind{"a file of settings in JSON", 64 << 20} // plans, results, a model's config.json
 	Cases         = Kind{"a file of cases", 64 << 20}
 	Profiles      = Kind{"a file of profiles", 128 << 20}
@@ -54,6 +54,9 @@ func OpenIn(folder *os.Root, name string, kind Kind) (*os.File, error) {
 // looks again at what it has opened.
 func open(name string, kind Kind, look func(string) (fs.FileInfo, error), opened func(string) (*os.File, error)) (*os.File, error) {
 	info, err := look(name)
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		return nil, &fs.PathError{Op: "open", Path: failed.Path, Err: failed.Err} // of which looking is a part
+	}
 	if err == nil {
 		err = kind.check(name, info)
 	}
@@ -109,7 +112,7 @@ func Check(path string, kind Kind) error {
 // check is why a file cannot be of the kind; nil if it can.
 func (k Kind) check(name string, info fs.FileInfo) error {
 	if mode := info.Mode(); !mode.IsRegular() {
-		return fmt.Errorf("%s is %s, and %s is wanted, which is a regular file%s", name, described(mode), k.Name, advice(mode))
+		return fmt.Errorf("%s is %s, and %s is wanted%s", name, described(mode), k.Name, advice(mode))
 	}
 	if info.Size() > k.MaxBytes {
 		return k.long(name)
@@ -125,7 +128,7 @@ func (k Kind) long(name string) error {
 func described(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():
-		return "a folder"
+		return "a directory"
 	case mode&fs.ModeNamedPipe != 0:
 		return "a pipe"
 	case mode&fs.ModeSocket != 0:
@@ -141,7 +144,7 @@ func advice(mode fs.FileMode) string {
 	if mode&(fs.ModeNamedPipe|fs.ModeDevice) == 0 {
 		return ""
 	}
-	return ": write what comes from it into a file, and name that"
+	return ", a regular file: write what comes from it into one, and name that"
 }
 
 // Folder is the folder at a path, of whose files all are of one kind.

@@ -53,7 +53,7 @@ func TestWhatIsOpened(t *testing.T) {
 		{"file", ""},
 		{"link", ""},
 		{"just", ""},
-		{"folder", "is a folder"},
+		{"folder", "is a directory"},
 		{"pipe", "is a pipe, and a small file is wanted"},
 		{"link to a pipe", "is a pipe"},
 		{"link to a device", "is a device"},
