@@ -133,9 +133,7 @@ func (r *reading) findTests(place string, task Task) {
 	if r.folder == nil || task.TestsFile == "" || !insideFolder(task.TestsFile) {
 		return
 	}
-	if info, err := r.folder.Stat(filepath.FromSlash(task.TestsFile)); err != nil {
+	if err := inputfile.CheckIn(r.folder, filepath.FromSlash(task.TestsFile), inputfile.Tests); err != nil {
 		r.faults.add(place, "tests_file", "%v", err)
-	} else if !info.Mode().IsRegular() {
-		r.faults.add(place, "tests_file", "%q is no file", task.TestsFile)
 	}
 }

@@ -167,8 +167,8 @@ func logLike(name string) bool {
 
 // look is the file at a path.
 func look(path string, info fs.FileInfo) (*file, error) {
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
+	if err := inputfile.Check(path, inputfile.Log); err != nil {
+		return nil, err
 	}
 	return &file{path: path, size: info.Size()}, nil
 }

@@ -109,6 +109,15 @@ func Check(path string, kind Kind) error {
 	return kind.check(path, info)
 }
 
+// CheckIn is Check of a file in a folder, as OpenIn opens it.
+func CheckIn(folder *os.Root, name string, kind Kind) error {
+	info, err := folder.Stat(name)
+	if err != nil {
+		return err
+	}
+	return kind.check(name, info)
+}
+
 // check is why a file cannot be of the kind; nil if it can.
 func (k Kind) check(name string, info fs.FileInfo) error {
 	if mode := info.Mode(); !mode.IsRegular() {

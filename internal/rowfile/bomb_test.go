@@ -72,7 +72,7 @@ func TestBombs(t *testing.T) {
 	}{
 		"rows":               {written(t, make([]narrow, 100_000), 20), decoded[wide], "row group "},
 		"texts of a word":    {written(t, alternating, 40), decoded[word], "column t: its rows take more than 128 MiB"},
-		"pages":  {written(t, growing, 1), decoded[word], "column t: row group 1: damaged Parquet file: pages claim more than the 128 MiB"},
+		"pages":              {written(t, growing, 1), decoded[word], "column t: row group 1: damaged Parquet file: pages claim more than the 128 MiB"},
 		"texts, passed over": {written(t, alternating, 40), decoded[narrow], "column v is missing"},
 	}
 	for name, test := range cases {
