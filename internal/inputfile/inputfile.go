@@ -26,7 +26,7 @@ var (
 	Settings      = Kind{"a file of settings in JSON", 64 << 20} // plans, results, a model's config.json
 	Cases         = Kind{"a file of cases", 64 << 20}
 	Profiles      = Kind{"a file of profiles", 128 << 20}
-	Tasks         = Kind{"a task file", 512 << 20}
+	Tasks         = Kind{"a task file", 256 << 20}
 	Tests         = Kind{"a file of tests", 1 << 30}
 	Rows          = Kind{"a Parquet file", 64 << 30}          // read a row group at a time, or within a bound of memory
 	Upstream      = Kind{"a file of a benchmark", 64 << 30}   // read row by row
