@@ -158,7 +158,7 @@ var importRules = []importRule{
 	{"internal/upstream/made", []string{"internal/upstream", "internal/mersenne"}},
 	{"internal/upstream/rows", []string{"internal/inputfile", "internal/parquetfile", "internal/csvfile"}},
 	{"internal/upstream/testcases", []string{"internal/benchmark", "internal/jsonlist"}},
-	{"internal/upstream", []string{"internal/upstream/rows", "internal/upstream/testcases", "internal/benchmark", "internal/mersenne", "internal/csvfile", "internal/atomicfile"}},
+	{"internal/upstream", []string{"internal/inputfile", "internal/upstream/rows", "internal/upstream/testcases", "internal/benchmark", "internal/mersenne", "internal/csvfile", "internal/atomicfile"}},
 	{"internal/mersenne", nil},
 	{"internal/harness", []string{"internal/inputfile", "internal/harness/pull", "internal/parquetfile"}},
 	{"internal/harness/pull", nil},
