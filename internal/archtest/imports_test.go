@@ -163,7 +163,7 @@ var importRules = []importRule{
 	{"internal/harness", []string{"internal/inputfile", "internal/harness/pull", "internal/parquetfile"}},
 	{"internal/harness/pull", nil},
 	{"internal/hub/hubtest", nil},
-	{"internal/hub", []string{"internal/atomicfile", "internal/clock", "internal/seed"}},
+	{"internal/hub", []string{"internal/inputfile", "internal/atomicfile", "internal/clock", "internal/seed"}},
 
 	// Support, each of one idea.
 	{"internal/archtest", nil},

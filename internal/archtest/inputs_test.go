@@ -10,15 +10,15 @@ import (
 // inputReaders are the packages that read files which a user or a configuration names. They
 // open them by internal/inputfile, since a pipe blocks and a device has no end.
 var inputReaders = []string{
-	"pipeline/config", "pipeline/importing", "internal/benchmark", "internal/checkpoint", "internal/harness", "internal/launcher",
+	"pipeline/config", "pipeline/importing", "internal/benchmark", "internal/checkpoint", "internal/harness", "internal/hub", "internal/launcher",
 	"internal/measurement", "internal/parquetfile", "internal/profile", "internal/rowfile", "internal/scorer/command", "internal/upstream", "internal/upstream/rows",
 }
 
 // openers are the functions of package os that open whatever is at a path.
 var openers = []string{"Open", "OpenFile", "ReadFile", "DirFS"}
 
-// logs are what the readers write themselves.
-var logs = map[string]bool{"internal/launcher/process.go": true}
+// logs are of what the readers write themselves.
+var logs = map[string]bool{"internal/launcher/process.go": true, "internal/hub/part.go": true}
 
 func openFaults(f folder) []string {
 	if !slices.Contains(inputReaders, f.path) {
