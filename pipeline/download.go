@@ -35,14 +35,25 @@ func (s *session) fetch(ctx context.Context, client *hub.Client, source *upstrea
 		f := hub.File{Dataset: source.Dataset, Revision: source.Revision, Name: name}
 		fetched, err := client.Fetch(ctx, f, source.Path(to, name), t.Progress)
 		t.End()
+		if err == nil {
+			err = source.Check(name, source.Path(to, name), fetched.SHA256)
+		}
 		if err != nil {
 			return err
 		}
 		if !fetched.Kept { // otherwise the client reports it
-			s.say("%s: fetched, %s, checked by %s", source.Path(to, name), phrase.Megabytes(fetched.Bytes), fetched.Verified)
+			s.say("%s: fetched, %s, checked by %s%s", source.Path(to, name), phrase.Megabytes(fetched.Bytes), fetched.Verified, unknownDigest(source, name, fetched.SHA256))
 		}
 	}
 	return nil
+}
+
+// unknownDigest says what a fetched file is, where this program did not know it before.
+func unknownDigest(source *upstream.Source, name, digest string) string {
+	if source.Known(name) != "" {
+		return ", and as this program knows it"
+	}
+	return "; this program knows no SHA-256 of it, it is " + digest
 }
 
 // variable is the value of an environment variable, "" if it is not set.

@@ -7,13 +7,27 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"speceval/internal/clock"
+	"speceval/internal/interrupt"
 )
 
 func main() {
-	interrupts := make(chan os.Signal, 2)
-	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
-	os.Exit(run(os.Args[1:], newShell(os.Args, interrupts), shipped))
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	relay := interrupt.New(signals, clock.Wall{})
+	os.Exit(relay.Run(func() int {
+		return run(os.Args[1:], newShell(os.Args, signals, relay), shipped)
+	}, ended))
+}
+
+// ended is the exit code where the process ends in the middle of what it does. All
+// files are written whole or not at all.
+func ended() int {
+	fmt.Fprintln(os.Stderr, "speceval: interrupted, and ended at once; what was stored stays")
+	return exitInterrupted
 }

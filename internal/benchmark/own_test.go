@@ -5,10 +5,12 @@ import (
 	"encoding/csv"
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"speceval/data"
 	"speceval/internal/benchmark"
 )
 
@@ -319,5 +321,42 @@ func TestTolerances(t *testing.T) {
 	}
 	if _, err := benchmark.ParseTasks([]byte(`{"id":"a","prompt":"p","user_prompt":"p","answer":"1","tolerance":0.1,"scorer":"number"}`), "mine.jsonl"); err == nil || !strings.Contains(err.Error(), "tolerance: must be a text, is a number") {
 		t.Error(err)
+	}
+}
+
+// A record of megabytes may have millions of entries, and a template may say the same
+// again and again: neither takes memory that is not bounded.
+func TestRecordsThatGrow(t *testing.T) {
+	const n = 300_000
+	list := func(entry string) string { return "[" + strings.Repeat(entry+",", n) + entry + "]" }
+	for name, c := range map[string]struct{ record, want string }{
+		"options": {`{"id":"a","prompt":"p","scorer":"choice","answer":"A","options":` + list(`""`) + `}`, "options: has more than 65536 entries"},
+		"tests":   {`{"id":"a","prompt":"p","user_prompt":"p","scorer":"code","tests":` + list(`{"kind":"stdin","input":"","output":""}`) + `}`, "tests: has more than 65536 entries"},
+		"nested":  {`{"id":"a","prompt":"p","user_prompt":"p","scorer":"code","tests":` + strings.Repeat("[", n) + `}`, "exceeded max depth"},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := benchmark.ParseTasks([]byte(c.record), "own.jsonl")
+		runtime.ReadMemStats(&after)
+		if !strings.Contains(fmt.Sprint(err), c.want) {
+			t.Errorf("%s: %.300v, want %q", name, err, c.want)
+		}
+		if made := after.TotalAlloc - before.TotalAlloc; made > 256<<20 {
+			t.Errorf("%s: %d MiB were allocated", name, made>>20)
+		}
+	}
+	prompts, err := benchmark.ParsePrompts(data.Prompts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	laughs := `{{define "a0"}}{{printf "%100000d" 1}}{{end}}`
+	for i := range 20 {
+		laughs += fmt.Sprintf(`{{define "a%d"}}{{template "a%d"}}{{template "a%d"}}{{end}}`, i+1, i, i)
+	}
+	for _, text := range []string{laughs + `{{.Problem}}{{template "a20"}}`, `{{.Problem}}{{range 1000000000}}{{$.Problem}}{{end}}`} {
+		_, err := prompts.With(fstest.MapFS{"math.txt": {Data: []byte(text)}})
+		if !strings.Contains(fmt.Sprint(err), "it makes a turn of more than 16 MiB") {
+			t.Errorf("%.60s: %v", text, err)
+		}
 	}
 }

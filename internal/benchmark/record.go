@@ -210,11 +210,18 @@ func readList(value json.RawMessage, read func(i int, item json.RawMessage) erro
 	if value[0] != '[' {
 		return fmt.Errorf("must be a list, is %s", kindOf(value))
 	}
-	var items []json.RawMessage
-	if err := json.Unmarshal(value, &items); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	if _, err := decoder.Token(); err != nil {
 		return err
 	}
-	for i, item := range items {
+	for i := 0; decoder.More(); i++ {
+		var item json.RawMessage
+		if err := decoder.Decode(&item); err != nil {
+			return err
+		}
+		if i == maxTests {
+			return fmt.Errorf("has more than %d entries", maxTests)
+		}
 		if err := read(i, item); err != nil {
 			return fmt.Errorf("item %d: %w", i, err)
 		}

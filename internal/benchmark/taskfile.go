@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"speceval/internal/inputfile"
 )
 
 const (
@@ -59,7 +61,7 @@ func ParseTasks(data []byte, name string) ([]Task, error) { return Reader{}.Pars
 // Read reads the task file at path, and sees to it that the files with tests
 // exist. It does not read those: see [ReadTests].
 func (r Reader) Read(path string) ([]Task, error) {
-	data, err := os.ReadFile(path)
+	data, err := inputfile.Read(path, inputfile.Tasks)
 	if err != nil {
 		return nil, fmt.Errorf("read tasks: %w", err)
 	}

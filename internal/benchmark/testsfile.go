@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"speceval/internal/inputfile"
 	"speceval/internal/jsonlist"
 )
 
@@ -35,7 +36,7 @@ func ReadTestsOf(path string, task Task, content string) ([]Test, error) {
 		return nil, fmt.Errorf("read tests of %s: %w", task.ID, err)
 	}
 	defer folder.Close()
-	file, err := folder.Open(filepath.FromSlash(task.TestsFile))
+	file, err := inputfile.OpenIn(folder, filepath.FromSlash(task.TestsFile), inputfile.Tests)
 	if err != nil {
 		return nil, fmt.Errorf("read tests of %s: %w", task.ID, err)
 	}
@@ -132,9 +133,7 @@ func (r *reading) findTests(place string, task Task) {
 	if r.folder == nil || task.TestsFile == "" || !insideFolder(task.TestsFile) {
 		return
 	}
-	if info, err := r.folder.Stat(filepath.FromSlash(task.TestsFile)); err != nil {
+	if err := inputfile.CheckIn(r.folder, filepath.FromSlash(task.TestsFile), inputfile.Tests); err != nil {
 		r.faults.add(place, "tests_file", "%v", err)
-	} else if !info.Mode().IsRegular() {
-		r.faults.add(place, "tests_file", "%q is no file", task.TestsFile)
 	}
 }

@@ -77,7 +77,7 @@ func TestTestsOfTheirOwnFile(t *testing.T) {
 		t.Errorf("a link out of the folder: %v", err)
 	}
 	save("folder/b.jsonl", strings.ReplaceAll(wide, "tests/l.json", "tests"))
-	if _, err := benchmark.ReadTasks(path); !strings.Contains(fmt.Sprint(err), "is no file") {
+	if _, err := benchmark.ReadTasks(path); !strings.Contains(fmt.Sprint(err), "is a directory") {
 		t.Errorf("a folder: %v", err)
 	}
 	if _, err := benchmark.ReadTasks(filepath.Join(dir, "none.jsonl")); err == nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/inputfile"
 )
 
 //go:embed generation_config.json
@@ -67,7 +68,7 @@ func IsFolder(path string) bool {
 // weights: of an architecture that sees as well, the part for text alone.
 func Flags(dir string) ([]string, error) {
 	path := filepath.Join(dir, configName)
-	text, err := os.ReadFile(path)
+	text, err := inputfile.Read(path, inputfile.Settings)
 	if err != nil {
 		return nil, err
 	}

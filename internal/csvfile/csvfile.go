@@ -23,8 +23,13 @@ type Record struct {
 // and further ones are passed over. A file may lack the optional columns; to
 // lack another is a fault, as is a row of another length or text that is not
 // UTF-8. All faults are returned, each with its row but without the name of
-// the file; the records are those without fault.
+// the file, unless they are more than a thousand; the records are those without fault.
+// A row has at most MaxCells cells, and
+// a file MaxRecords rows.
 func Parse(data []byte, columns []string, optional ...string) (records []Record, faults []error) {
+	if err := crowded(data); err != nil {
+		return nil, []error{err}
+	}
 	reader := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
 	header, err := reader.Read()
 	if errors.Is(err, io.EOF) {
@@ -39,6 +44,14 @@ func Parse(data []byte, columns []string, optional ...string) (records []Record,
 	}
 	for number := 1; ; number++ {
 		line, err := reader.Read()
+		if err == nil || !errors.Is(err, io.EOF) {
+			switch {
+			case len(faults) == maxFaults:
+				return records, append(faults, fmt.Errorf("row %d and those after it were not read: there are too many faults", number))
+			case number > MaxRecords:
+				return records, append(faults, fmt.Errorf("row %d is one too many: a file has at most %d", number, MaxRecords))
+			}
+		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return records, faults

@@ -3,6 +3,7 @@ package csvfile
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 )
@@ -17,6 +18,7 @@ var (
 	errUnclosed = errors.New("a quote opens a cell and is never closed")
 	errFollowed = errors.New(`text follows the quote that closes a cell: a quote inside quotes is written twice ("")`)
 	errBare     = errors.New(`there is a quote in a cell that does not begin with one: put the whole cell into quotes, and write a quote inside them twice ("")`)
+	errCrowded  = fmt.Errorf("a row has more than %d cells", MaxCells)
 	errReturn   = errors.New("there is a carriage return outside quotes that ends no line: lines end in LF or CR LF")
 )
 
@@ -52,6 +54,12 @@ func scanRow(text []byte) (cells []string, n int, err error) {
 				return nil, n + next + 1, err
 			}
 			return nil, len(text), err
+		}
+		if len(cells) == MaxCells {
+			if next := bytes.IndexByte(text[n:], '\n'); next >= 0 {
+				return nil, n + next + 1, errCrowded
+			}
+			return nil, len(text), errCrowded
 		}
 		cells = append(cells, cell)
 		if n == len(text) || text[n] != ',' {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"speceval/internal/harness/pull"
+	"speceval/internal/inputfile"
 )
 
 // limits bound what is read of one archive.
@@ -34,7 +34,7 @@ const zstdMethod = 93
 // zip reads a log in the .eval form: of its members only the header and the summaries
 // of samples, or the journal of a run that did not come to its end.
 func (l *inspectLog) zip(name string, most limits) error {
-	disk, err := os.Open(name)
+	disk, err := inputfile.Open(name, inputfile.Log)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"speceval/internal/inputfile"
 )
 
 const (
@@ -107,7 +109,7 @@ func (f *file) starts(with byte) bool {
 
 // reader reads the file.
 func (f *file) reader(read func(r io.Reader) error) error {
-	disk, err := os.Open(f.path)
+	disk, err := inputfile.Open(f.path, inputfile.Log)
 	if err != nil {
 		return err
 	}
@@ -165,8 +167,8 @@ func logLike(name string) bool {
 
 // look is the file at a path.
 func look(path string, info fs.FileInfo) (*file, error) {
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
+	if err := inputfile.Check(path, inputfile.Log); err != nil {
+		return nil, err
 	}
 	return &file{path: path, size: info.Size()}, nil
 }

@@ -11,6 +11,7 @@ import (
 	parquetcolumns "github.com/apache/arrow/go/v17/parquet/file"
 
 	"speceval/internal/harness/pull"
+	"speceval/internal/inputfile"
 	"speceval/internal/parquetfile"
 )
 
@@ -51,7 +52,7 @@ const (
 )
 
 func openDetails(f *file) (d *details, err error) {
-	disk, err := os.Open(f.path)
+	disk, err := inputfile.Open(f.path, inputfile.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"speceval/internal/inputfile"
 	"speceval/internal/seed"
 )
 
@@ -130,7 +131,7 @@ func (d *download) kept(ctx context.Context, want content) (Fetched, error) {
 	if err != nil || !there {
 		return Fetched{}, err
 	}
-	file, err := os.Open(d.path)
+	file, err := inputfile.Open(d.path, inputfile.Upstream)
 	if err != nil {
 		return Fetched{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/inputfile"
 )
 
 // What stands beside a file while it comes in.
@@ -40,7 +41,10 @@ func openPart(path string, of note) (*part, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, atomicfile.Advise(path, err)
 	}
-	file, err := os.OpenFile(path+partSuffix, os.O_RDWR|os.O_CREATE, 0o666)
+	file, err := os.OpenFile(path+partSuffix, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o666)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("%s is a link, which is not followed: move it away", path+partSuffix)
+	}
 	if err != nil {
 		return nil, atomicfile.Advise(path+partSuffix, err)
 	}
@@ -62,6 +66,8 @@ func (p *part) take() error {
 		return fmt.Errorf("another process is fetching %s: wait until it is done", p.path)
 	case unknown != nil:
 		return unknown
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is there and is no file: move it away", p.file.Name())
 	}
 	// Where files cannot be locked, what two processes write at once is found
 	// wrong at the end.
@@ -76,7 +82,7 @@ func (p *part) take() error {
 // readNote reads a note. One that cannot be read is of no file.
 func readNote(path string) note {
 	var n note
-	text, err := os.ReadFile(path)
+	text, err := inputfile.Read(path, inputfile.Settings)
 	if err != nil || json.Unmarshal(text, &n) != nil {
 		return note{}
 	}

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"speceval/internal/inputfile"
 )
 
 // sumsFile lists the SHA-256 of files in a model folder, as sha256sum does.
@@ -47,7 +49,7 @@ func checkTemplate(folder string) error {
 		}
 	}
 	path := filepath.Join(folder, "tokenizer_config.json")
-	text, err := os.ReadFile(path)
+	text, err := inputfile.Read(path, inputfile.Settings)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -68,7 +70,7 @@ func checkTemplate(folder string) error {
 
 // checkSums compares files with what sumsFile says of them, if it is there.
 func checkSums(folder string) error {
-	text, err := os.ReadFile(filepath.Join(folder, sumsFile))
+	text, err := inputfile.Read(filepath.Join(folder, sumsFile), inputfile.Settings)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -92,7 +94,7 @@ func checkSum(folder, line string) error {
 		return fmt.Errorf("%s: %q is not a SHA-256 and the name of a file in the folder", filepath.Join(folder, sumsFile), line)
 	}
 	path := filepath.Join(folder, name)
-	file, err := os.Open(path)
+	file, err := inputfile.Open(path, inputfile.Content)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is not there, and %s lists it: get it again", path, sumsFile)
 	}

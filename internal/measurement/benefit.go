@@ -3,9 +3,9 @@ package measurement
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 
+	"speceval/internal/inputfile"
 	"speceval/internal/policy"
 	"speceval/internal/rowfile"
 )
@@ -47,7 +47,7 @@ func (o Of) key() policy.Key { return policy.Key{Name: o.Policy, Donors: o.Donor
 // ReadBenefit reads the BenefitFile at path. Every row must pass Check, and none may be
 // there twice.
 func ReadBenefit(path string) ([]Benefit, error) {
-	data, err := os.ReadFile(path)
+	data, err := inputfile.Read(path, inputfile.Profiles)
 	if err != nil {
 		return nil, err
 	}

@@ -2,17 +2,17 @@ package measurement
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
+	"speceval/internal/inputfile"
 	"speceval/internal/policy"
 	"speceval/internal/rowfile"
 )
 
 // Read reads the measurement file at path, as Parse does.
 func Read(path string) ([]Measurement, error) {
-	data, err := os.ReadFile(path)
+	data, err := inputfile.Read(path, inputfile.Profiles)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func Parse(data []byte, name string) ([]Measurement, error) {
 
 // ReadRepeats reads the file of executions at path, as ParseRepeats does.
 func ReadRepeats(path string) ([]Repeat, error) {
-	data, err := os.ReadFile(path)
+	data, err := inputfile.Read(path, inputfile.Profiles)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/file"
@@ -20,7 +21,7 @@ type File struct {
 	*file.Reader
 	at     io.ReaderAt
 	size   int64 // in bytes
-	memory pageMemory
+	memory *pageMemory
 }
 
 // Open reads the footer of a file of so many bytes. Pages of more than maxPage
@@ -30,13 +31,21 @@ func Open(r parquet.ReaderAtSeeker, size int64, maxPage int) (*File, error) {
 	if err := errors.Join(codecFault, checkEnds(r, size)); err != nil {
 		return nil, err
 	}
-	memory := pageMemory{maxPage}
+	if err := checkFooter(r, size); err != nil {
+		return nil, fmt.Errorf("damaged Parquet file: %w", err)
+	}
+	memory := &pageMemory{maxPage: maxPage, left: math.MaxInt64}
 	reader, err := file.NewParquetReader(r, file.WithReadProps(parquet.NewReaderProperties(memory)))
 	if err != nil {
 		return nil, fmt.Errorf("damaged Parquet file: %w", err)
 	}
 	return &File{Reader: reader, at: r, size: size, memory: memory}, nil
 }
+
+// Allow lets the pages that are read from now on have so many bytes together, and
+// refuses those that claim more. Without it they may have any number, each no more
+// than maxPage.
+func (f *File) Allow(bytes int64) { f.memory.allowed, f.memory.left = bytes, bytes }
 
 // Recover, deferred, turns a panic of the Parquet library into an error that begins
 // with where.

@@ -77,11 +77,14 @@ func encode(t *testing.T, e entries, options ...parquet.WriterProperty) []byte {
 	return b.Bytes()
 }
 
-func decode(data []byte, maxPage int) (e entries, err error) {
+func decode(data []byte, maxPage int, allowed ...int64) (e entries, err error) {
 	defer parquetfile.Recover("here", &err)
 	f, err := parquetfile.Open(bytes.NewReader(data), int64(len(data)), maxPage)
 	if err != nil {
 		return e, err
+	}
+	for _, bytes := range allowed {
+		f.Allow(bytes)
 	}
 	reader, values, err := f.Column(f.RowGroup(0), 0)
 	if err != nil {

@@ -57,16 +57,22 @@ func compressedSize(header []byte) (size int64, ok bool) {
 
 // pageMemory allocates for the library and refuses pages of absurd size. The
 // panic is turned into an error by all that reads.
-type pageMemory struct{ maxPage int }
+type pageMemory struct {
+	maxPage       int
+	allowed, left int64 // bytes of all pages
+}
 
-func (m pageMemory) Allocate(size int) []byte {
+func (m *pageMemory) Allocate(size int) []byte {
 	if size < 0 || size > m.maxPage {
 		panic(fmt.Sprintf("a page claims %d bytes, at most %d can be read", size, m.maxPage))
+	}
+	if m.left -= int64(size); m.left < 0 {
+		panic(fmt.Sprintf("pages claim more than the %d MiB that can be read of them", m.allowed>>20))
 	}
 	return make([]byte, size)
 }
 
-func (m pageMemory) Reallocate(size int, b []byte) []byte {
+func (m *pageMemory) Reallocate(size int, b []byte) []byte {
 	if size <= cap(b) {
 		return b[:size]
 	}
@@ -75,4 +81,4 @@ func (m pageMemory) Reallocate(size int, b []byte) []byte {
 	return grown
 }
 
-func (pageMemory) Free([]byte) {}
+func (*pageMemory) Free([]byte) {}

@@ -13,7 +13,7 @@ import (
 type codec interface {
 	physical() parquet.Type
 	write(chunk file.ColumnChunkWriter, rows reflect.Value, c column) error
-	read(chunk file.ColumnChunkReader, count int) (values, error)
+	read(chunk file.ColumnChunkReader, count int, room *room) (values, error)
 }
 
 // values is a decoded column of a row group.
@@ -69,7 +69,7 @@ func (t typed[G, P]) write(chunk file.ColumnChunkWriter, rows reflect.Value, c c
 	return err
 }
 
-func (t typed[G, P]) read(chunk file.ColumnChunkReader, count int) (values, error) {
+func (t typed[G, P]) read(chunk file.ColumnChunkReader, count int, room *room) (values, error) {
 	reader, ok := chunk.(interface {
 		ReadBatch(batchSize int64, values []P, defLvls, repLvls []int16) (int64, int, error)
 	})
@@ -94,8 +94,12 @@ func (t typed[G, P]) read(chunk file.ColumnChunkReader, count int) (values, erro
 		if err != nil {
 			return nil, fmt.Errorf("damaged Parquet file: %w", err)
 		}
-		if text += textBytes(buffer[:present]); text > maxGroupText {
+		more := textBytes(buffer[:present])
+		if text += more; text > maxGroupText {
 			return nil, fmt.Errorf("a row group has more than %d bytes of text, write the file with smaller ones", maxGroupText)
+		}
+		if err := room.take(1, int64(more)); err != nil {
+			return nil, err
 		}
 		all.present = append(all.present, buffer[:present]...)
 		if levels != nil {

@@ -21,6 +21,28 @@ const (
 	maxPageBytes = 1 << 26
 )
 
+// Limits on the memory that rows with their texts take, and beside them the pages that
+// they are read of, whatever they are in the file: a few bytes may say that a row is
+// there a million times.
+const (
+	storedBytes = 2 << 30   // of a file of results, or of a row group that is read alone
+	givenBytes  = 128 << 20 // of a file that is held in memory, which a user gives
+)
+
+// room is the memory that is left for rows.
+type room struct{ most, left int64 }
+
+func newRoom(bytes int64) *room { return &room{bytes, bytes} }
+
+// take takes so many bytes for each of some things.
+func (r *room) take(count, bytes int64) error {
+	if bytes > 0 && count > r.left/bytes {
+		return fmt.Errorf("its rows take more than %d MiB of memory, which is more than is read of one file", r.most>>20)
+	}
+	r.left -= count * bytes
+	return nil
+}
+
 // MissingColumnError says that a file lacks a column of the row struct.
 type MissingColumnError struct{ Column string }
 
@@ -79,23 +101,29 @@ func (c column) means(logical schema.LogicalType) bool {
 // group is a row group of a file that is being read.
 type group struct {
 	*file.RowGroupReader
-	file *parquetfile.File
-	rows int // that it claims
+	file   *parquetfile.File
+	number int // of the group, from 1
+	rows   int // that it claims
+	room   *room
 }
 
-// openGroup looks at row group i of a file, which may claim so many rows.
-func openGroup(f *parquetfile.File, i int, most int64) (group, error) {
+// openGroup looks at row group i of a file, which may claim so many rows, to be kept in
+// some room.
+func openGroup(f *parquetfile.File, i int, most int64, room *room) (group, error) {
 	reader := f.RowGroup(i)
 	count := reader.NumRows()
 	if count < 0 || count > most {
 		return group{}, fmt.Errorf("damaged Parquet file: a row group claims %d rows, at most %d can be read", count, most)
 	}
-	return group{reader, f, int(count)}, nil
+	return group{reader, f, i + 1, int(count), room}, nil
 }
 
 // readGroup appends the rows of a row group to rows; so many rows of the file
 // come before it.
 func readGroup[T any](g group, sources []source, rows []T, before int) ([]T, error) {
+	if err := g.room.take(int64(g.rows), bytesOf[T](sources)); err != nil {
+		return nil, fmt.Errorf("row group %d: %w", g.number, err)
+	}
 	for i, s := range sources {
 		values, err := g.readChunk(s)
 		if err != nil {
@@ -112,8 +140,21 @@ func readGroup[T any](g group, sources []source, rows []T, before int) ([]T, err
 	return rows, nil
 }
 
+// bytesOf is what a row takes without its texts: optional values stand elsewhere.
+func bytesOf[T any](sources []source) int64 {
+	const elsewhere = 16
+	bytes := int64(reflect.TypeFor[T]().Size())
+	for _, s := range sources {
+		if s.optional {
+			bytes += elsewhere
+		}
+	}
+	return bytes
+}
+
 // readChunk decodes one column of a row group.
-func (g group) readChunk(s source) (values, error) {
+func (g group) readChunk(s source) (_ values, err error) {
+	defer parquetfile.Recover(fmt.Sprintf("row group %d", g.number), &err)
 	chunk, values, err := g.file.Column(g.RowGroupReader, s.index)
 	if err != nil {
 		return nil, err
@@ -121,5 +162,5 @@ func (g group) readChunk(s source) (values, error) {
 	if values != int64(g.rows) {
 		return nil, fmt.Errorf("damaged Parquet file: %d values in a row group of %d rows", values, g.rows)
 	}
-	return s.codec.read(chunk, g.rows)
+	return s.codec.read(chunk, g.rows, g.room)
 }

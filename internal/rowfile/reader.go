@@ -51,7 +51,8 @@ func (r *Reader[T]) Next() (rows []T, err error) {
 	if r.group == r.file.NumRowGroups() {
 		return nil, io.EOF
 	}
-	g, err := openGroup(r.file, r.group, maxGroupRows)
+	r.file.Allow(storedBytes)
+	g, err := openGroup(r.file, r.group, maxGroupRows, newRoom(storedBytes))
 	if err == nil {
 		rows, err = readGroup(g, r.sources, rows, r.rows)
 	}

@@ -19,19 +19,21 @@ import (
 	"fmt"
 	"os"
 
+	"speceval/internal/inputfile"
 	"speceval/internal/parquetfile"
 
 	"github.com/apache/arrow/go/v17/parquet"
 )
 
-// ReadFile reads the rows and the footer key-values of the file at path.
+// ReadFile reads the rows and the footer key-values of the file at path, which take at
+// most 2 GiB, as do the pages that they are read of.
 func ReadFile[T any](path string) (rows []T, footer map[string]string, err error) {
 	f, size, err := openSized(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
-	return decode[T](f, size, path)
+	return decode[T](f, size, path, storedBytes)
 }
 
 // ReadFooter reads only the number of rows and the footer key-values of the
@@ -52,7 +54,7 @@ func ReadFooter(path string) (rows int64, footer map[string]string, err error) {
 
 // openSized opens the file at path and tells its size in bytes.
 func openSized(path string) (*os.File, int64, error) {
-	f, err := os.Open(path)
+	f, err := inputfile.Open(path, inputfile.Rows)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -70,19 +72,22 @@ func IsParquet(data []byte) bool { return parquetfile.IsParquet(data) }
 // Decode reads the rows and the footer key-values of a Parquet file held in
 // memory; name is what errors call it. Errors name the file, the column and,
 // where one is at fault, the 1-based row. Damaged and hostile files give
-// errors too: a panic of the Parquet library is turned into one here.
+// errors too: a panic of the Parquet library is turned into one here. Rows and their
+// texts take at most 128 MiB, and so do the pages that they are read of.
 func Decode[T any](data []byte, name string) (rows []T, footer map[string]string, err error) {
-	return decode[T](bytes.NewReader(data), int64(len(data)), name)
+	return decode[T](bytes.NewReader(data), int64(len(data)), name, givenBytes)
 }
 
-func decode[T any](r parquet.ReaderAtSeeker, size int64, name string) (rows []T, footer map[string]string, err error) {
+func decode[T any](r parquet.ReaderAtSeeker, size int64, name string, most int64) (rows []T, footer map[string]string, err error) {
 	defer parquetfile.Recover(name, &err)
 	f, sources, err := openRows[T](r, size, name)
 	if err != nil {
 		return nil, nil, err
 	}
+	f.Allow(most)
+	room := newRoom(most)
 	for i := range f.NumRowGroups() {
-		g, err := openGroup(f, i, maxRows-int64(len(rows)))
+		g, err := openGroup(f, i, maxRows-int64(len(rows)), room)
 		if err == nil {
 			rows, err = readGroup(g, sources, rows, len(rows))
 		}

@@ -223,7 +223,7 @@ func TestPagesThatClaimTooMuchAreErrors(t *testing.T) {
 		case "integers":
 			want = name + ": column v: damaged Parquet file: parquet: eof"
 		case "yesses":
-			want = name + ": damaged Parquet file: "
+			want = name + ": column v: row group 1: damaged Parquet file: "
 		}
 		_, err := decodeThousand(name, claim(data, -1))
 		wantError(t, err, want)

@@ -52,27 +52,33 @@ func (s *Source) read(ctx context.Context, o Options) ([]row, error) {
 		if o.Reading != nil {
 			o.Reading(path)
 		}
-		err := rows.Read(ctx, path, s.Format, reader.columns, func(r rows.Row) error {
-			at := index
-			index++
-			made, err := reader.row(r, name, at)
-			if err != nil || made == nil {
-				return err
-			}
-			if made.tests != nil {
-				made.tests.path = path
-			}
-			place := fmt.Sprintf("%s, row %d", name, r.Number())
-			switch first, again := seen[made.id]; {
-			case made.id == "":
-				return errors.New("has no id")
-			case again:
-				return fmt.Errorf("has the id %q, as %s", made.id, first)
-			}
-			seen[made.id] = place
-			all = append(all, *made)
-			return nil
-		})
+		var err error
+		if !o.Unpublished {
+			err = s.checkFile(ctx, name, path)
+		}
+		if err == nil {
+			err = rows.Read(ctx, path, s.Format, reader.columns, func(r rows.Row) error {
+				at := index
+				index++
+				made, err := reader.row(r, name, at)
+				if err != nil || made == nil {
+					return err
+				}
+				if made.tests != nil {
+					made.tests.path = path
+				}
+				place := fmt.Sprintf("%s, row %d", name, r.Number())
+				switch first, again := seen[made.id]; {
+				case made.id == "":
+					return errors.New("has no id")
+				case again:
+					return fmt.Errorf("has the id %q, as %s", made.id, first)
+				}
+				seen[made.id] = place
+				all = append(all, *made)
+				return nil
+			})
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s is not there: download it (--download), or put the file of %s at revision %.8s there", path, s.Dataset, s.Revision)
 		}

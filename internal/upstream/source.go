@@ -19,6 +19,7 @@ type Source struct {
 	Dataset  string   // of the service that publishes it: "Idavidrein/gpqa"
 	Revision string   // 40 hexadecimal digits
 	Files    []string // in the order in which they are read
+	SHA256   []string // of each of them, in lower-case hexadecimal; "" where it is not known
 	Format   string   // of all files: "parquet", "jsonl" or "csv"
 	Gated    bool     // its terms must be accepted before it can be downloaded
 	Licence  string
@@ -62,9 +63,14 @@ func (g Group) Which() string {
 
 var hexDigits = regexp.MustCompile(`^[0-9a-f]+$`)
 
+// badDigest reports whether a text is neither a SHA-256 nor empty.
+func badDigest(text string) bool {
+	return text != "" && (len(text) != 64 || !hexDigits.MatchString(text))
+}
+
 // Parse reads groups from two CSV files: sources, with the columns source, dataset,
-// revision, files (separated by semicolons), format, gated (yes or no) and licence;
-// and groups, with the columns benchmark, source, part, selection and
+// revision, files (separated by semicolons), format, gated (yes or no), licence and
+// perhaps sha256 (of the files, where known, separated by semicolons); and groups, with the columns benchmark, source, part, selection and
 // prompts_sha256.
 func Parse(sources, groups []byte) ([]Group, error) {
 	known, err := parseSources(sources)
@@ -94,12 +100,16 @@ func Parse(sources, groups []byte) ([]Group, error) {
 }
 
 func parseSources(data []byte) (map[string]*Source, error) {
-	records, faults := csvfile.Parse(data, []string{"source", "dataset", "revision", "files", "format", "gated", "licence"})
+	records, faults := csvfile.Parse(data, []string{"source", "dataset", "revision", "files", "format", "gated", "licence"}, "sha256")
 	known := map[string]*Source{}
 	for _, r := range records {
 		s := &Source{
 			ID: r.Fields[0], Dataset: r.Fields[1], Revision: r.Fields[2], Files: strings.Split(r.Fields[3], ";"),
 			Format: r.Fields[4], Gated: r.Fields[5] == "yes", Licence: r.Fields[6],
+		}
+		s.SHA256 = make([]string, len(s.Files))
+		if r.Fields[7] != "" {
+			s.SHA256 = strings.Split(r.Fields[7], ";")
 		}
 		var err error
 		switch {
@@ -107,6 +117,8 @@ func parseSources(data []byte) (map[string]*Source, error) {
 			err = fmt.Errorf("source %q is empty or there twice", s.ID)
 		case len(s.Revision) != 40 || !hexDigits.MatchString(s.Revision):
 			err = fmt.Errorf("revision is %q", s.Revision)
+		case len(s.SHA256) != len(s.Files) || slices.ContainsFunc(s.SHA256, badDigest):
+			err = fmt.Errorf("sha256 is %q: want 64 hexadecimal digits or nothing for each of %d files", r.Fields[7], len(s.Files))
 		case readers[s.ID] == nil:
 			err = fmt.Errorf("nothing reads the source %q", s.ID)
 		}

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
+
+	"speceval/internal/inputfile"
 
 	"github.com/BurntSushi/toml"
 )
@@ -14,7 +15,7 @@ import (
 // overrides of the form "replay.draws=1024". The error tells every fault, with
 // file and line or the override that it is in.
 func Load(path string, sets []string) (*Config, error) {
-	data, err := os.ReadFile(path)
+	data, err := inputfile.Read(path, inputfile.Configuration)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: there is no such file: run in the folder that holds experiments.toml, or name a file with --config FILE", path)
 	}
@@ -27,6 +28,9 @@ func Load(path string, sets []string) (*Config, error) {
 // Parse is Load for a file held in memory; name is what errors call it.
 func Parse(data []byte, name string, sets []string) (*Config, error) {
 	d := newDocument(name)
+	if err := checkBounds(name, string(data)); err != nil {
+		return nil, err
+	}
 	if _, err := toml.Decode(string(data), &d.tree); err != nil {
 		return nil, syntaxError(name, string(data), err)
 	}
@@ -62,6 +66,10 @@ func (d *document) override(set string) {
 		d.faults = append(d.faults, fault{text: fmt.Sprintf("--set %q: must have the form key=value, as in replay.draws=1024", set)})
 		return
 	}
+	if err := checkBounds("--set "+shortened(set), path+" = "+text); err != nil {
+		d.faults = append(d.faults, fault{text: err.Error()})
+		return
+	}
 	keys := strings.Split(path, ".")
 	content := d.tree
 	for i, key := range keys[:len(keys)-1] {
@@ -80,6 +88,15 @@ func (d *document) override(set string) {
 	}
 	content[keys[len(keys)-1]] = overrideValue(text)
 	d.sets[path] = text
+}
+
+// shortened is the beginning of a text, for errors.
+func shortened(text string) string {
+	const most = 60
+	if len(text) <= most {
+		return text
+	}
+	return text[:most] + "…"
 }
 
 func overrideValue(text string) any {

@@ -3,12 +3,12 @@ package evaluate
 import (
 	"bytes"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 
 	"speceval/internal/csvfile"
+	"speceval/internal/inputfile"
 	"speceval/internal/profile"
 	"speceval/internal/rowfile"
 	"speceval/method/estimate"
@@ -36,7 +36,7 @@ func (c Counting) read(path string) (Counted, error) {
 	if ext := filepath.Ext(path); ext != ".csv" && ext != ".parquet" {
 		return c.logged(path)
 	}
-	data, err := os.ReadFile(path)
+	data, err := inputfile.Read(path, inputfile.Profiles)
 	if err != nil {
 		return Counted{}, err
 	}

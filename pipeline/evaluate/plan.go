@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/inputfile"
 	"speceval/method/design"
 	"speceval/method/estimate"
 )
@@ -212,7 +212,7 @@ const unplanned = 16
 // plannedBudget reads a budget from the file of a Plan, which must be of these
 // tasks.
 func (b *Benchmark) plannedBudget(path string) (int, error) {
-	text, err := os.ReadFile(path)
+	text, err := inputfile.Read(path, inputfile.Settings)
 	if err != nil {
 		return 0, requestf("--plan: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"speceval/data"
+	"speceval/internal/inputfile"
 	"speceval/internal/profile"
 	"speceval/internal/typeset"
 	"speceval/pipeline/config"
@@ -72,7 +73,7 @@ func liveResults(cfg *config.Config, c corpus, runs dag.Stage) (stored.Live, err
 // Profiles of another benchmark or model are an error that names them.
 func readSecond(path string, names map[string]bool) (*stored.Second, error) {
 	s := &stored.Second{Path: path}
-	data, err := os.ReadFile(path)
+	data, err := inputfile.Read(path, inputfile.Profiles)
 	if errors.Is(err, fs.ErrNotExist) {
 		s.Source = stored.SourceOf("second generation: not there", nil)
 		return s, nil

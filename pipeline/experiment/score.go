@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -15,6 +14,7 @@ import (
 
 	"speceval/data"
 	"speceval/internal/benchmark"
+	"speceval/internal/inputfile"
 	"speceval/internal/pool"
 	"speceval/internal/scorer/code"
 	"speceval/internal/scorer/family"
@@ -115,7 +115,7 @@ func judgePrompts(cfg *config.Config) (s judge.Settings, sums [2]string, err err
 	} {
 		text, name := prompt.ours, prompt.name
 		if prompt.file != "" {
-			if text, err = os.ReadFile(prompt.file); err != nil {
+			if text, err = inputfile.Read(prompt.file, inputfile.Prompt); err != nil {
 				return s, sums, fmt.Errorf("%s: %w", prompt.key, err)
 			}
 			name = prompt.file
@@ -171,7 +171,7 @@ func (f TaskFile) answers() (source dag.Source, sums map[string]string, err erro
 
 // copyFile writes the content of a file to w.
 func copyFile(w io.Writer, path string) error {
-	file, err := os.Open(path)
+	file, err := inputfile.Open(path, inputfile.Tests)
 	if err != nil {
 		return err
 	}

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"speceval/data"
 	"speceval/internal/benchmark"
+	"speceval/internal/inputfile"
 	"speceval/internal/upstream"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
@@ -132,7 +132,7 @@ func Prompts(cfg *config.Config) (*benchmark.Prompts, error) {
 			names = append(names, g.Source.ID)
 		}
 	}
-	prompts, err = prompts.With(os.DirFS(cfg.Corpus.Prompts), names...)
+	prompts, err = prompts.With(inputfile.Folder(cfg.Corpus.Prompts, inputfile.Prompt), names...)
 	if err != nil {
 		return nil, fmt.Errorf("corpus.prompts: %s: %w", cfg.Corpus.Prompts, err)
 	}

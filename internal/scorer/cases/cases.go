@@ -66,12 +66,12 @@ func Try(check func(gold, prediction string) scorer.Verdict, name, text string) 
 
 // parseCase reads one line.
 func parseCase(line string) (Disagreement, error) {
-	columns := strings.Split(line, "\t")
+	columns := strings.SplitN(line, "\t", 5)
 	switch {
 	case !utf8.ValidString(line):
 		return Disagreement{}, errors.New("it is not UTF-8")
 	case len(columns) < 3 || len(columns) > 4:
-		return Disagreement{}, fmt.Errorf("it has %d columns: want gold, prediction and true or false with tabs between, and a source or nothing", len(columns))
+		return Disagreement{}, fmt.Errorf("it has %d columns: want gold, prediction and true or false with tabs between, and a source or nothing", 1+strings.Count(line, "\t"))
 	case columns[2] != "true" && columns[2] != "false":
 		return Disagreement{}, fmt.Errorf("its label is %q: want true or false", columns[2])
 	}

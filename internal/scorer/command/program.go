@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"speceval/internal/inputfile"
 )
 
 // Program is what a grader is made of.
@@ -90,7 +92,7 @@ func file(h hash.Hash, path, name string) error {
 	if err != nil || !info.Mode().IsRegular() {
 		return err // sockets and the like have no content
 	}
-	f, err := os.Open(path)
+	f, err := inputfile.Open(path, inputfile.Content)
 	if err != nil {
 		return err
 	}

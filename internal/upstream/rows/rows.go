@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+
+	"speceval/internal/inputfile"
 )
 
 // Kind is what a column must hold.
@@ -60,7 +62,7 @@ func Read(ctx context.Context, path, format string, columns []Column, each func(
 			return fmt.Errorf("%s: a %s file cannot give column %q as %s", path, format, c.Name, c.Kind)
 		}
 	}
-	file, err := os.Open(path)
+	file, err := inputfile.Open(path, inputfile.Upstream)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,125 @@
+package rowfile_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"speceval/internal/rowfile"
+)
+
+// narrow and wide are rows of which the second may lack what the first has not.
+type narrow struct {
+	V int32 `parquet:"v"`
+}
+
+type wide struct {
+	V int32   `parquet:"v"`
+	A *string `parquet:"a,maybe"`
+	B *string `parquet:"b,maybe"`
+	C *string `parquet:"c,maybe"`
+	D *string `parquet:"d,maybe"`
+	E *string `parquet:"e,maybe"`
+	F *string `parquet:"f,maybe"`
+	G *string `parquet:"g,maybe"`
+	H *string `parquet:"h,maybe"`
+	I *string `parquet:"i,maybe"`
+}
+
+type word struct {
+	T string `parquet:"t"`
+}
+
+// written is a file of groups of the same rows.
+func written[T any](t *testing.T, rows []T, groups int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := rowfile.NewWriter[T](&b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range groups {
+		if err := w.Append(rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// Files of some hundred kilobytes that say much more than they hold are refused before
+// they take memory.
+func TestBombs(t *testing.T) {
+	long := []word{{strings.Repeat("x", 40_000)}, {strings.Repeat("y", 40_000)}}
+	var alternating []word
+	for i := range 1000 {
+		alternating = append(alternating, long[i%2])
+	}
+	var growing []word // texts that compress to little
+	for i := range 200 {
+		growing = append(growing, word{strings.Repeat(string(rune('a'+i%26)), 900<<10)})
+	}
+	cases := map[string]struct {
+		data []byte
+		read func(data []byte) error
+		want string
+	}{
+		"rows":               {written(t, make([]narrow, 100_000), 20), decoded[wide], "row group "},
+		"texts of a word":    {written(t, alternating, 40), decoded[word], "column t: its rows take more than 128 MiB"},
+		"pages":              {written(t, growing, 1), decoded[word], "column t: row group 1: damaged Parquet file: pages claim more than the 128 MiB"},
+		"texts, passed over": {written(t, alternating, 40), decoded[narrow], "column v is missing"},
+	}
+	for name, test := range cases {
+		if len(test.data) > 2<<20 {
+			t.Errorf("%s: the file has %d bytes", name, len(test.data))
+		}
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		err := test.read(test.data)
+		runtime.ReadMemStats(&after)
+		wantError(t, err, test.want)
+		wantError(t, err, "bomb.parquet: ")
+		if made := after.TotalAlloc - before.TotalAlloc; made > 700<<20 {
+			t.Errorf("%s: %d MiB were allocated", name, made>>20)
+		}
+	}
+}
+
+func decoded[T any](data []byte) error {
+	_, _, err := rowfile.Decode[T](data, "bomb.parquet")
+	return err
+}
+
+// A file of results may be larger, and one that is read by groups larger still.
+func TestRoomOfResults(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.parquet")
+	if err := os.WriteFile(path, written(t, make([]narrow, 100_000), 20), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	rows, _, err := rowfile.ReadFile[wide](path)
+	if err != nil || len(rows) != 2_000_000 {
+		t.Errorf("%d rows, %v", len(rows), err)
+	}
+	reader, err := rowfile.Open[wide](path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for n := 0; ; {
+		rows, err := reader.Next()
+		n += len(rows)
+		if err == io.EOF && n == 2_000_000 {
+			break
+		}
+		if err != nil {
+			t.Fatal(n, err)
+		}
+	}
+}
