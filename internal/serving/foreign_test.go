@@ -26,7 +26,7 @@ func service(t *testing.T, list int) string {
 			w.WriteHeader(list)
 			fmt.Fprint(w, `{"data":[{"id":"publisher/a"},{"id":"b"}]}`)
 		case r.URL.Path == "/openai/v1/chat/completions":
-			fmt.Fprint(w, `data: {"model":"a","choices":[{"delta":{"content":"4"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`+"\n\n")
+			fmt.Fprint(w, `data: {"model":"a","choices":[{"index":0,"delta":{"content":"4"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`+"\n\n")
 		default:
 			w.WriteHeader(404)
 		}

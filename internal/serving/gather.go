@@ -123,9 +123,11 @@ func (s *Servers) find(ctx context.Context, m Model) (found, silent []candidate,
 	return found, silent, others, ctx.Err()
 }
 
-// client makes a client with a connection for every request of the window.
+// client makes a client with a connection for every request of the window. The pool looks
+// at the metrics of vLLM, which show a hang sooner and better than silence does: the client
+// notices the silence of one whose metrics do not.
 func (s *Servers) client(url string) (*vllm.Client, error) {
-	return vllm.New(url, vllm.Options{Key: s.settings.Key, Clock: s.settings.Clock, Connections: s.settings.Window + 2})
+	return vllm.New(url, vllm.Options{Key: s.settings.Key, Clock: s.settings.Clock, Idle: 2 * s.settings.Hang, Connections: s.settings.Window + 2})
 }
 
 // notServing says why a server is none for what is required: an *vllm.Error if

@@ -32,11 +32,11 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Limits on what a server may send, so that a broken one cannot take all memory.
+// Limits on what a server may send to what is no request for tokens, so that a broken one
+// cannot take all memory. Those of an answer follow from its request: see limits.
 const (
-	largestAnswer  = 128 << 20 // bytes of one answer, whole or streamed
-	largestRefusal = 1 << 20   // bytes of a body that says why not
-	longestLine    = 16 << 20  // bytes of one event of a stream
+	largestControl = 8 << 20   // bytes of a list of models, of metrics and the like
+	largestRefusal = 256 << 10 // bytes of a body that says why not
 )
 
 // Times of connections. A server of vLLM closes a connection that was idle for
@@ -99,7 +99,7 @@ func New(baseURL string, o Options) (*Client, error) {
 			MaxResponseHeaderBytes: 1 << 20,
 		},
 		buffers: sync.Pool{New: func() any { return new(bytes.Buffer) }},
-		streams: sync.Pool{New: func() any { return newEvents(nil, longestLine) }},
+		streams: sync.Pool{New: func() any { return newEvents(nil, 8<<10) }},
 	}
 	c.manner.Store(&manner{plain: o.Plain, idle: o.Idle})
 	return c, nil
@@ -134,13 +134,13 @@ func (c *Client) blank() Completion {
 }
 
 // post sends a request for a completion, and again without what a plain server
-// turns out to refuse.
-func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Response, error) {
+// turns out to refuse. It tells what the answer may hold.
+func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Response, *limits, error) {
 	for {
 		m := c.manner.Load()
 		body, err := r.body(stream, *m)
 		if err != nil {
-			return nil, &Error{Kind: Rejected, URL: c.root, Message: "not sent", Unsent: true, Err: err}
+			return nil, nil, &Error{Kind: Rejected, URL: c.root, Message: "not sent", Unsent: true, Err: err}
 		}
 		path := "/chat/completions"
 		if r.Prefix != nil {
@@ -148,23 +148,31 @@ func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Respo
 		}
 		response, err := c.send(ctx, http.MethodPost, c.api+path, r.ID, body)
 		if err == nil {
-			return response, nil
+			most := r.limits(len(body), m.plain)
+			return response, &most, nil
 		}
 		after, ok := m.learn(err)
 		if !ok {
-			return nil, err
+			return nil, nil, err
 		}
 		c.manner.CompareAndSwap(m, &after)
 	}
 }
 
 func (c *Client) whole(ctx context.Context, r Request, into *Completion) error {
-	response, err := c.post(ctx, &r, false)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watch := c.watch(&r, into.Sent)
+	if watch.longest > 0 {
+		watch.whole()
+		go watch.run(ctx, cancel, c.root)
+	}
+	response, most, err := c.post(ctx, &r, false)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
-	into.Software = response.Header.Get("Server")
+	into.Software = software(response)
 	buffer := c.buffers.Get().(*bytes.Buffer)
 	defer func() {
 		if buffer.Cap() < 1<<20 {
@@ -172,15 +180,21 @@ func (c *Client) whole(ctx context.Context, r Request, into *Completion) error {
 			c.buffers.Put(buffer)
 		}
 	}()
-	if err := c.read(ctx, response, buffer, largestAnswer); err != nil {
+	if err := c.read(ctx, response, buffer, most.whole); err != nil {
 		return err
 	}
 	plain := c.Plain()
-	err = decodeAnswer(buffer.Bytes(), plain, into)
+	err = decodeAnswer(buffer.Bytes(), plain, most, into)
 	if err == nil {
 		err = r.answeredBy(into.Model, plain)
 	}
 	return c.blame(err)
+}
+
+// software is what a server calls itself, as far as that is a name.
+func software(response *http.Response) string {
+	name := response.Header.Get("Server")
+	return name[:min(len(name), longestName)]
 }
 
 // send sends one request and returns the response if its status is 200. Its
@@ -235,7 +249,7 @@ func (c *Client) read(ctx context.Context, response *http.Response, buffer *byte
 	n, err := buffer.ReadFrom(io.LimitReader(response.Body, limit+1))
 	switch {
 	case n > limit:
-		return &Error{Kind: Garbage, URL: c.root, Message: fmt.Sprintf("an answer of more than %d MiB", limit>>20)}
+		return &Error{Kind: Garbage, URL: c.root, Message: fmt.Sprintf("an answer of more than %d bytes", limit)}
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:

@@ -162,6 +162,6 @@ func (c *Client) ask(ctx context.Context, method, address string, question []byt
 	}
 	defer response.Body.Close()
 	var buffer bytes.Buffer
-	err = c.read(ctx, response, &buffer, largestAnswer)
+	err = c.read(ctx, response, &buffer, largestControl)
 	return buffer.Bytes(), err
 }
