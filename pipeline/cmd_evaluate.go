@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/shown"
 	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
 	"speceval/pipeline/progress"
@@ -130,8 +131,8 @@ func (s *session) openBenchmark(suite evaluate.Suite, workers []string) (*evalua
 func (s *session) evaluationHost() evaluate.Host {
 	return evaluate.Host{
 		Outside: s.outside(), Holder: s.holder(), Commit: s.origin.Commit, Began: s.now(),
-		Say:  func(message string) { s.say("%s", message) },
-		Warn: func(message string) { s.warn("%s", message) },
+		Say:  func(message string) { s.say("%s", shown.Line(message)) },
+		Warn: func(message string) { s.warn("%s", shown.Line(message)) },
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"speceval/internal/shown"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
 )
@@ -20,8 +21,9 @@ import (
 // once, by main; tests make their own.
 type shell struct {
 	stdin          io.Reader
-	stdout, stderr io.Writer
-	terminal       bool // stderr is one that can show progress bars
+	stdout, stderr io.Writer // nothing that is written there does anything to a terminal: see escaping
+	bars           io.Writer // the terminal itself, for progress bars; nil: stderr
+	terminal       bool      // stderr is one that can show progress bars
 	now            func() time.Time
 	pid            int
 	origin         dag.Origin // of this program and command line
@@ -58,6 +60,15 @@ func newShell(args []string, interrupts chan os.Signal) *shell {
 		interrupts: interrupts,
 		release:    func() { signal.Stop(interrupts) },
 	}
+}
+
+// escaping is the shell, with text as people can read it on both streams, whatever
+// servers, models, task files and folders have put into it.
+func (s *shell) escaping() *shell {
+	own := *s
+	own.bars = s.stderr
+	own.stdout, own.stderr = shown.NewWriter(s.stdout), shown.NewWriter(s.stderr)
+	return &own
 }
 
 // isTerminal reports whether a file is a character device, not a file or a pipe.
