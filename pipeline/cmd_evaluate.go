@@ -82,7 +82,7 @@ func (o *evaluateOptions) flags(fs *pflag.FlagSet) {
 
 // workerFlag defines the flag that names servers.
 func workerFlag(fs *pflag.FlagSet, workers *[]string) {
-	fs.StringArrayVar(workers, "worker", nil, "ask the server at `URL`, in the place of the configured workers; may be repeated")
+	fs.StringArrayVar(workers, "worker", nil, "ask the server at `URL`, in the place of the configured workers; URL,key_env=NAME: with the key in the environment variable NAME; may be repeated")
 }
 
 // suiteFlags define the flags that name benchmarks.

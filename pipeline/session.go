@@ -63,7 +63,7 @@ func (o *opened) machines() status.Machines {
 
 // outside is what of the world outside the experiment may use.
 func (s *session) outside() experiment.Outside {
-	return experiment.Outside{Out: s.out, Logs: s.logs, Key: s.key, Environment: s.environment, Report: s.report}
+	return experiment.Outside{Out: s.out, Logs: s.logs, Environment: s.environment, Report: s.report}
 }
 
 // open reads the configuration and checks the selection against its stages.

@@ -55,7 +55,7 @@ func newShell(args []string, interrupts chan os.Signal) *shell {
 		key:      os.Getenv(experiment.KeyVariable), environment: os.Environ(),
 		origin: dag.Origin{
 			Commit: commit, Dirty: dirty, GoVersion: runtime.Version(), Host: host,
-			Command: strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " "),
+			Command: shown.WithoutCredentials(strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " ")),
 		},
 		interrupts: interrupts,
 		release:    func() { signal.Stop(interrupts) },

@@ -56,7 +56,7 @@ var importRules = []importRule{
 	{"drills/evaluated", []string{"drills/process", "method/…", "internal/…"}},
 	{"drills/undisturbed", []string{"drills/process", "data", "internal/…"}},
 	{"drills/*", []string{"drills/drill", "drills/process", "drills/cluster", "drills/timed", "drills/evaluated", "drills/undisturbed", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
-	{"pipeline/config", []string{"internal/profile", "internal/spelling", "internal/benchmark"}},
+	{"pipeline/config", []string{"internal/profile", "internal/spelling", "internal/benchmark", "internal/shown"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"pipeline/dag/indexfile", "internal/atomicfile", "internal/rusage"}},
 	{"pipeline/dag/indexfile", nil},

@@ -17,12 +17,13 @@ import (
 	"time"
 
 	"speceval/internal/clock"
+	"speceval/internal/shown"
 )
 
 // Options are what a client needs besides an address. The zero value is good
 // for one request at a time to a server without a key.
 type Options struct {
-	Key         string        // sent as bearer; "" sends none
+	Key         Key           // sent as bearer; "" sends none
 	Clock       clock.Clock   // nil: clock.Wall
 	Idle        time.Duration // longest silence of a stream, from the request on; 0: none
 	Connections int           // idle connections kept; 0: 2
@@ -30,6 +31,25 @@ type Options struct {
 
 	// Dial opens connections; nil: over the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Key is what a server wants from those who ask it. No format shows it.
+type Key string
+
+func (Key) String() string { return "…" }
+
+// GoString is that of the key in %#v.
+func (Key) GoString() string { return "…" }
+
+// MarshalText is that of the key in JSON.
+func (Key) MarshalText() ([]byte, error) { return []byte("…"), nil }
+
+// Check says what is wrong with a key, without telling it; nil if nothing is.
+func (k Key) Check() error {
+	if strings.ContainsFunc(string(k), func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return errors.New("the key has blanks, line ends or other characters that no header has")
+	}
+	return nil
 }
 
 // Limits on what a server may send to what is no request for tokens, so that a broken one
@@ -69,9 +89,11 @@ var versioned = regexp.MustCompile(`/v[0-9][0-9a-z]*(/|$)`)
 // https://host/openai/v1. A path without a version gets /v1 at its end. Nothing
 // is sent. It is an error if that is no such address.
 func New(baseURL string, o Options) (*Client, error) {
-	u, err := url.Parse(baseURL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("server address %q: want one like http://127.0.0.1:8000", baseURL)
+	if err := CheckAddress(baseURL); err != nil {
+		return nil, err
+	}
+	if err := o.Key.Check(); err != nil {
+		return nil, fmt.Errorf("server %s: %w", baseURL, err)
 	}
 	if o.Clock == nil {
 		o.Clock = clock.Wall{}
@@ -82,7 +104,7 @@ func New(baseURL string, o Options) (*Client, error) {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true) // a connection for each request, so that closing one aborts one
 	api := strings.TrimRight(baseURL, "/")
-	if !versioned.MatchString(u.Path) {
+	if u, err := url.Parse(baseURL); err == nil && !versioned.MatchString(u.Path) {
 		api += "/v1"
 	}
 	c := &Client{
@@ -103,6 +125,19 @@ func New(baseURL string, o Options) (*Client, error) {
 	}
 	c.manner.Store(&manner{plain: o.Plain, idle: o.Idle})
 	return c, nil
+}
+
+// CheckAddress says what is wrong with the address of a server, and tells nothing of it that
+// may be secret; nil if nothing is.
+func CheckAddress(address string) error {
+	u, err := url.Parse(address)
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" {
+		return nil
+	}
+	if shown.HasCredentials(address) {
+		return fmt.Errorf("server address %s has a user or a password in it: leave them out; a key is taken from the environment variable that key_env names", shown.Address(address))
+	}
+	return fmt.Errorf("server address %s: want one like http://127.0.0.1:8000", shown.Address(address))
 }
 
 // URL is the address of the server, without /v1.
@@ -216,7 +251,7 @@ func (c *Client) send(ctx context.Context, method, address, id string, body []by
 		request.Header["Content-Type"] = []string{"application/json"}
 	}
 	if c.options.Key != "" {
-		request.Header["Authorization"] = []string{"Bearer " + c.options.Key}
+		request.Header["Authorization"] = []string{"Bearer " + string(c.options.Key)}
 	}
 	if id != "" {
 		request.Header["X-Request-Id"] = []string{id}

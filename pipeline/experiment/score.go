@@ -29,7 +29,13 @@ import (
 // Judges are the servers of the judge.
 func Judges(cfg *config.Config, o Outside) *serving.Servers {
 	s := servingSettings(cfg, o)
-	s.Workers = []serving.Worker{{Name: "judge", URLs: cfg.Judge.URLs}}
+	judge := serving.Worker{Name: "judge", URLs: cfg.Judge.URLs}
+	if cfg.Judge.KeyEnv != "" {
+		setKey(&judge, o.Environment, cfg.Judge.KeyEnv, "the judge")
+	} else {
+		judge.KeyHint = "no key is sent to the judge: name the environment variable with its key in judge.key_env"
+	}
+	s.Workers = []serving.Worker{judge}
 	return serving.New(s)
 }
 
@@ -46,7 +52,7 @@ func ScoreSettings(cfg *config.Config, o Outside, servers *serving.Servers, task
 	for _, m := range cfg.Models {
 		s.Models = append(s.Models, score.Model{ID: m.ID, Unparted: m.Thinking && m.ReasoningParser == ""})
 	}
-	graders := &graders{cfg: cfg, environment: withoutKey(o.Environment)}
+	graders := &graders{cfg: cfg, environment: withoutKeys(o.Environment, cfg)}
 	for _, b := range tasks {
 		answers, sums, err := b.answers()
 		if err != nil {
