@@ -139,7 +139,7 @@ var importRules = []importRule{
 	// What people look at.
 	{"internal/comparison", []string{"internal/agreement", "internal/profile", "internal/table", "internal/phrase"}},
 	{"internal/disagreement", []string{"internal/rollout", "internal/rowfile", "internal/table", "internal/shown"}},
-	{"internal/page", []string{"internal/agreement", "internal/table", "internal/figure", "internal/phrase"}},
+	{"internal/page", []string{"internal/agreement", "internal/table", "internal/figure", "internal/phrase", "internal/shown"}},
 	{"internal/figure", []string{"internal/table", "internal/typeface"}},
 	{"internal/typeface", nil},
 	{"internal/typeset", nil},

@@ -3,6 +3,7 @@ package vllm
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -144,6 +145,52 @@ func TestControlAnswersWithoutEnd(t *testing.T) {
 	_, err := c.Metrics(t.Context())
 	fails(t, err, Garbage)
 	_, err = c.Tokenize(t.Context(), "m", "x")
+	fails(t, err, Garbage)
+	name := strings.Repeat("n", longestName+1)
+	_, err = client(t, Options{}, says(200, `{"data":[{"id":"m"},{"id":"`+name+`"}]}`)).Models(t.Context())
+	fails(t, err, Garbage)
+	_, err = client(t, Options{}, says(200, `{"version":"`+name+`"}`)).Version(t.Context())
+	fails(t, err, Garbage)
+}
+
+// TestContinuationsAreBoundedToo: a server that goes on with an answer within a character
+// writes the text of that itself, and is asked for a token at a time.
+func TestContinuationsAreBoundedToo(t *testing.T) {
+	const half = "\ufffd"
+	rest := func(n int) string {
+		return `data: {"choices":[{"index":0,"text":"x","finish_reason":"length","token_ids":[7]}],"usage":{"prompt_tokens":` + fmt.Sprint(n) + `,"completion_tokens":1}}` + "\n\n" + done
+	}
+	serve := func(text func(ids int) string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			var q struct {
+				Prompt any
+				Tokens []int32
+			}
+			json.NewDecoder(r.Body).Decode(&q)
+			switch r.URL.Path {
+			case "/tokenize":
+				io.WriteString(w, `{"tokens":[1,2]}`)
+			case "/detokenize":
+				json.NewEncoder(w).Encode(map[string]string{"prompt": text(len(q.Tokens))})
+			default:
+				ids, _ := q.Prompt.([]any)
+				io.WriteString(w, rest(len(ids)))
+			}
+		}
+	}
+	r := request()
+	r.MaxTokens = 40
+	r.Prefix = &Prefix{PromptIDs: []int32{1}, IDs: []int32{5}, Text: "a"}
+	long := strings.Repeat("x", textOf(r.MaxTokens)+1)
+	_, err := client(t, Options{}, serve(func(ids int) string {
+		switch ids {
+		case 1:
+			return "a"
+		case 2:
+			return "a" + half
+		}
+		return "a" + long
+	})).Stream(t.Context(), r, nil)
 	fails(t, err, Garbage)
 }
 

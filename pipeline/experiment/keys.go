@@ -55,6 +55,17 @@ func setWorkerKey(w *serving.Worker, of config.Worker, oneHost bool, environment
 	}
 }
 
+// judgeWorker is the servers of the judge, which get a key where one is named for them.
+func judgeWorker(cfg *config.Config, environment []string) serving.Worker {
+	w := serving.Worker{Name: "judge", URLs: cfg.Judge.URLs}
+	if cfg.Judge.KeyEnv == "" {
+		w.KeyHint = "no key is sent to the judge: name the environment variable with its key in judge.key_env"
+		return w
+	}
+	setKey(&w, environment, cfg.Judge.KeyEnv, "the judge")
+	return w
+}
+
 // onOneHost tells whether all workers are on the same host. Servers that are launched are
 // on this one.
 func onOneHost(workers []config.Worker) bool {

@@ -58,6 +58,18 @@ func TestWhoGetsWhichKey(t *testing.T) {
 	}
 }
 
+// TestTheJudgeGetsItsOwnKey, and none where none is named for it.
+func TestTheJudgeGetsItsOwnKey(t *testing.T) {
+	environment := []string{KeyVariable + "=common", "KEY_J=j"}
+	for name, want := range map[string]string{"": "", "KEY_J": "j", KeyVariable: "common"} {
+		cfg := config.Default()
+		cfg.Judge.URLs, cfg.Judge.KeyEnv = []string{"http://a:1"}, name
+		if w := judgeWorker(cfg, environment); string(w.Key) != want || w.KeyFault != nil || !strings.Contains(w.KeyHint, "the judge") {
+			t.Errorf("with key_env %q the judge gets %q, %v", name, string(w.Key), w.KeyFault)
+		}
+	}
+}
+
 // TestKeysAreNotShown: no format tells a key.
 func TestKeysAreNotShown(t *testing.T) {
 	cfg := config.Default()

@@ -29,13 +29,7 @@ import (
 // Judges are the servers of the judge.
 func Judges(cfg *config.Config, o Outside) *serving.Servers {
 	s := servingSettings(cfg, o)
-	judge := serving.Worker{Name: "judge", URLs: cfg.Judge.URLs}
-	if cfg.Judge.KeyEnv != "" {
-		setKey(&judge, o.Environment, cfg.Judge.KeyEnv, "the judge")
-	} else {
-		judge.KeyHint = "no key is sent to the judge: name the environment variable with its key in judge.key_env"
-	}
-	s.Workers = []serving.Worker{judge}
+	s.Workers = []serving.Worker{judgeWorker(cfg, o.Environment)}
 	return serving.New(s)
 }
 
