@@ -153,7 +153,7 @@ func (x *continuation) hear(p Piece) error {
 		return x.client.notContinued(err.Error(), nil)
 	}
 	if most := textOf(x.request.MaxTokens); len(x.now.Text)+len(x.now.Reasoning)+len(answer)+len(reasoning) > most {
-		return garbage(fmt.Sprintf("a text of more than %d bytes, where max_tokens is %d", most, x.request.MaxTokens))
+		return x.client.blame(garbage(fmt.Sprintf("a text of more than %d bytes, where max_tokens is %d", most, x.request.MaxTokens)))
 	}
 	x.tell(Piece{IDs: p.IDs, Text: answer, Reasoning: reasoning, Finish: p.Finish})
 	x.watch.heard(x.client.options.Clock.Now(), len(x.now.IDs)-len(x.request.Prefix.IDs))
