@@ -12,11 +12,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Text is text of several lines: line feeds and tabs stay.
+// Text is text of several lines: line ends and tabs stay.
 func Text(s string) string { return escaped(s, true) }
 
 // Line is text that is part of one line.
@@ -38,9 +39,10 @@ func escaped(s string, lines bool) string {
 	b.WriteString(s[:at])
 	for at < len(s) {
 		r, n := utf8.DecodeRuneInString(s[at:])
-		if plain(r, n, lines) {
+		switch {
+		case plain(r, n, lines), lines && strings.HasPrefix(s[at:], "\r\n"):
 			b.WriteString(s[at : at+n])
-		} else {
+		default:
 			b.WriteString(escape(r, s[at:at+n]))
 		}
 		at += n
@@ -88,10 +90,12 @@ func escape(r rune, bytes string) string {
 }
 
 // Writer writes what is written to it as Text has it. A character that comes in several
-// writes is written with its last byte.
+// writes is written with its last byte, and so is the end of a line.
+// Several goroutines may write.
 type Writer struct {
 	w    io.Writer
-	held []byte // the beginning of a character
+	mu   sync.Mutex
+	held []byte // the beginning of a character or of the end of a line
 }
 
 // NewWriter makes a Writer that writes to w.
@@ -99,8 +103,13 @@ func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
 // Write writes p. What is left of it is not told after an error.
 func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	text := append(w.held, p...)
 	end := len(text)
+	if end > 0 && text[end-1] == '\r' {
+		end--
+	}
 	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
 		if utf8.RuneStart(text[len(text)-back]) {
 			if !utf8.FullRune(text[len(text)-back:]) {

@@ -16,6 +16,7 @@ func TestWhatIsShown(t *testing.T) {
 	for text, want := range map[string][2]string{ // as text, as a line
 		"plain, “quoted” and naïve – 中文, हिन्दी, עברית": {"plain, “quoted” and naïve – 中文, हिन्दी, עברית", "plain, “quoted” and naïve – 中文, हिन्दी, עברית"},
 		"two\nlines\tand a tab":  {"two\nlines\tand a tab", `two\nlines\tand a tab`},
+		"two\r\nlines\r\r\n":     {"two\r\nlines\\r\r\n", `two\r\nlines\r\r\n`},
 		"👩\u200d🚀 می\u200cخواهم": {"👩\u200d🚀 می\u200cخواهم", "👩\u200d🚀 می\u200cخواهم"},
 		"\x1b[2J\x1b]0;owned\a":  {`\u001b[2J\u001b]0;owned\u0007`, `\u001b[2J\u001b]0;owned\u0007`},
 		"\x00\b\r\x7f\u009b31m":  {`\u0000\u0008\r\u007f\u009b31m`, `\u0000\u0008\r\u007f\u009b31m`},
