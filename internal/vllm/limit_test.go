@@ -133,8 +133,12 @@ func TestEndlessAnswers(t *testing.T) {
 func TestControlAnswersWithoutEnd(t *testing.T) {
 	c := client(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, `{"data":[`)
-		for n, err := 0, error(nil); err == nil && n < 64<<20; n += 16 << 10 {
-			_, err = io.WriteString(w, strings.Repeat(`{"id":"another one, and yet another one"},`, 400))
+		said := 0
+		for n, err := 0, error(nil); err == nil && said < 64<<20; said += n {
+			n, err = io.WriteString(w, strings.Repeat(`{"id":"another one, and yet another one"},`, 400))
+		}
+		if said > 4*largestControl {
+			t.Errorf("%s: %d bytes were read", r.URL.Path, said)
 		}
 	})
 	if models, err := c.Models(t.Context()); len(models) > 0 {
