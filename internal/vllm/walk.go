@@ -140,7 +140,8 @@ func (w *walker) name(into *string) {
 		if raw := w.raw(); len(raw) > longestName {
 			w.fail(fmt.Errorf("a name of %d bytes at %s", len(raw), w.decoder.StackPointer()))
 		} else if w.err == nil {
-			name, err := jsontext.AppendUnquote(nil, raw)
+			var room [64]byte // for most
+			name, err := jsontext.AppendUnquote(room[:0], raw)
 			w.fail(err)
 			*into = string(name)
 		}
