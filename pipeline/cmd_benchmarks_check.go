@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"speceval/internal/benchmark"
+	"speceval/internal/shown"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
 )
@@ -60,7 +61,7 @@ func (o *benchmarksCheckOptions) run(s *session, words []string) error {
 	}
 	s.showTask(tasks[0])
 	for _, same := range experiment.AskedTwice(tasks) {
-		s.say("note: %s is asked in the same words as %s: the mean counts it twice, and the simulated fleet refuses it", same[1].ID, same[0].ID)
+		s.say("note: %s is asked in the same words as %s: the mean counts it twice, and the simulated fleet refuses it", shown.Line(same[1].ID), shown.Line(same[0].ID))
 	}
 	return nil
 }
@@ -99,7 +100,7 @@ func (o *benchmarksCheckOptions) file(s *session, cfg *config.Config, path strin
 
 // showTask prints a task as it will be asked.
 func (s *session) showTask(t benchmark.Task) {
-	fmt.Fprintf(s.stdout, "\nTask %s will be asked so", t.ID)
+	fmt.Fprintf(s.stdout, "\nTask %s will be asked so", shown.Line(t.ID))
 	if t.Answer != "" {
 		fmt.Fprintf(s.stdout, ", and %q is right", t.Answer)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/shown"
 	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
 	"speceval/pipeline/progress"
@@ -81,7 +82,7 @@ func (o *evaluateOptions) flags(fs *pflag.FlagSet) {
 
 // workerFlag defines the flag that names servers.
 func workerFlag(fs *pflag.FlagSet, workers *[]string) {
-	fs.StringArrayVar(workers, "worker", nil, "ask the server at `URL`, in the place of the configured workers; may be repeated")
+	fs.StringArrayVar(workers, "worker", nil, "ask the server at `URL`, in the place of the configured workers; URL,key_env=NAME: with the key in the environment variable NAME; may be repeated")
 }
 
 // suiteFlags define the flags that name benchmarks.
@@ -130,8 +131,8 @@ func (s *session) openBenchmark(suite evaluate.Suite, workers []string) (*evalua
 func (s *session) evaluationHost() evaluate.Host {
 	return evaluate.Host{
 		Outside: s.outside(), Holder: s.holder(), Commit: s.origin.Commit, Began: s.now(),
-		Say:  func(message string) { s.say("%s", message) },
-		Warn: func(message string) { s.warn("%s", message) },
+		Say:  func(message string) { s.say("%s", shown.Line(message)) },
+		Warn: func(message string) { s.warn("%s", shown.Line(message)) },
 	}
 }
 

@@ -40,6 +40,7 @@ func commands() []command {
 
 // run carries out a command line and returns the exit code.
 func run(args []string, sh *shell, p pipeline) int {
+	sh = sh.escaping()
 	s := &session{shell: sh, pipeline: p}
 	s.root = s.tree()
 	s.root.SetArgs(doubleDashed(args))

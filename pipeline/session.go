@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -33,7 +34,7 @@ type session struct {
 
 // console is where progress is shown.
 func (s *session) console() progress.Console {
-	return progress.Console{W: s.stderr, Now: s.now, Terminal: s.terminal, Quiet: s.quiet}
+	return progress.Console{W: s.stderr, Bars: s.bars, Now: s.now, Terminal: s.terminal, Quiet: s.quiet}
 }
 
 // opened is the experiment that a command works on.
@@ -62,7 +63,7 @@ func (o *opened) machines() status.Machines {
 
 // outside is what of the world outside the experiment may use.
 func (s *session) outside() experiment.Outside {
-	return experiment.Outside{Out: s.out, Logs: s.logs, Key: s.key, Environment: s.environment, Report: s.report}
+	return experiment.Outside{Out: s.out, Logs: s.logs, Environment: s.environment, Report: s.report}
 }
 
 // open reads the configuration and checks the selection against its stages.
@@ -155,11 +156,10 @@ func (s *session) report(text string) {
 	if s.quiet {
 		return
 	}
-	erase := ""
 	if s.terminal {
-		erase = "\r\x1b[2K" // the bar, which comes back by itself
+		io.WriteString(cmp.Or(s.bars, s.stderr), "\r\x1b[2K") // the bar, which comes back by itself
 	}
-	fmt.Fprintf(s.stderr, "%s%s %s\n", erase, progress.Dated(s.now()), text)
+	fmt.Fprintf(s.stderr, "%s %s\n", progress.Dated(s.now()), text)
 }
 
 // warn writes a message that being quiet does not silence.

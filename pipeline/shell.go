@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"speceval/internal/interrupt"
+	"speceval/internal/shown"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
 )
@@ -22,8 +23,9 @@ import (
 // once, by main; tests make their own.
 type shell struct {
 	stdin          io.Reader
-	stdout, stderr io.Writer
-	terminal       bool // stderr is one that can show progress bars
+	stdout, stderr io.Writer // nothing that is written there does anything to a terminal: see escaping
+	bars           io.Writer // the terminal itself, for progress bars; nil: stderr
+	terminal       bool      // stderr is one that can show progress bars
 	now            func() time.Time
 	pid            int
 	origin         dag.Origin // of this program and command line
@@ -56,12 +58,21 @@ func newShell(args []string, signals chan os.Signal, relay *interrupt.Relay) *sh
 		key:      os.Getenv(experiment.KeyVariable), environment: os.Environ(),
 		origin: dag.Origin{
 			Commit: commit, Dirty: dirty, GoVersion: runtime.Version(), Host: host,
-			Command: strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " "),
+			Command: shown.WithoutCredentials(strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " ")),
 		},
 		interrupts: relay.Signals,
 		release:    func() { signal.Stop(signals) },
 		endWithin:  relay.Within,
 	}
+}
+
+// escaping is the shell, with text as people can read it on both streams, whatever
+// servers, models, task files and folders have put into it.
+func (s *shell) escaping() *shell {
+	own := *s
+	own.bars = s.stderr
+	own.stdout, own.stderr = shown.NewWriter(s.stdout), shown.NewWriter(s.stderr)
+	return &own
 }
 
 // isTerminal reports whether a file is a character device, not a file or a pipe.

@@ -25,10 +25,10 @@ var importRules = []importRule{
 	{"release/wheel", []string{"release/bundle"}},
 	{"release/*", nil},
 	{"pipeline/evaluate", []string{"pipeline/importing", "pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
-	{"pipeline/importing", []string{"internal/harness", "internal/profile", "internal/atomicfile", "internal/table", "internal/phrase"}},
+	{"pipeline/importing", []string{"internal/harness", "internal/profile", "internal/atomicfile", "internal/table", "internal/phrase", "internal/shown"}},
 	{"pipeline/exporting", []string{"internal/evaluation", "internal/rollout", "internal/rowfile", "internal/atomicfile"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/executor", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
-	{"pipeline/progress", []string{"pipeline/status", "pipeline/dag", "internal/evaluation", "internal/phrase"}},
+	{"pipeline/progress", []string{"pipeline/status", "pipeline/dag", "internal/evaluation", "internal/phrase", "internal/shown"}},
 	{"pipeline/status", []string{"pipeline/executor", "pipeline/runlog", "pipeline/dag", "internal/phrase"}},
 	{"pipeline/executor", []string{"pipeline/dag", "pipeline/runlog", "internal/slurm", "internal/rusage", "internal/atomicfile", "internal/clock"}},
 	{"pipeline/runlog", []string{"pipeline/dag", "internal/rusage"}},
@@ -56,7 +56,7 @@ var importRules = []importRule{
 	{"drills/evaluated", []string{"drills/process", "method/…", "internal/…"}},
 	{"drills/undisturbed", []string{"drills/process", "data", "internal/…"}},
 	{"drills/*", []string{"drills/drill", "drills/process", "drills/cluster", "drills/timed", "drills/evaluated", "drills/undisturbed", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
-	{"pipeline/config", []string{"internal/inputfile", "internal/profile", "internal/spelling", "internal/benchmark"}},
+	{"pipeline/config", []string{"internal/inputfile", "internal/profile", "internal/spelling", "internal/benchmark", "internal/shown"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"pipeline/dag/indexfile", "internal/atomicfile", "internal/rusage"}},
 	{"pipeline/dag/indexfile", nil},
@@ -82,7 +82,7 @@ var importRules = []importRule{
 	{"internal/conformance", []string{"internal/vllm", "internal/clock"}},
 	{"internal/checkpoint", []string{"internal/inputfile", "internal/fleet", "internal/flops", "internal/atomicfile"}},
 	{"internal/launcher", []string{"internal/inputfile", "internal/vllm", "internal/clock"}},
-	{"internal/pool", []string{"internal/vllm", "internal/clock"}},
+	{"internal/pool", []string{"internal/vllm", "internal/clock", "internal/shown"}},
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/benchmark", "internal/seed", "internal/clock"}},
 	{"internal/fleet/fleettest", []string{"internal/fleet"}},
 	{"internal/fleet", []string{"internal/benchmark", "internal/scorer/family", "internal/seed"}},
@@ -95,6 +95,7 @@ var importRules = []importRule{
 	{"internal/scorer/code", []string{"internal/scorer", "internal/sandbox"}},
 	{"internal/scorer/command", []string{"internal/inputfile", "internal/scorer", "internal/sandbox"}},
 	{"internal/scorer/regex", []string{"internal/scorer", "internal/scorer/exact"}},
+	{"internal/scorer/cases", []string{"internal/scorer", "internal/shown"}},
 	{"internal/scorer/*", []string{"internal/scorer"}}, // those that need no more
 	{"internal/scorer", nil},
 	{"internal/latex", []string{"internal/algebra"}},
@@ -104,11 +105,11 @@ var importRules = []importRule{
 	{"internal/sandbox/cgroup", nil},
 
 	// A client of one server, and what is made over it.
-	{"internal/vllm", []string{"internal/seed", "internal/clock"}},
+	{"internal/vllm", []string{"internal/seed", "internal/clock", "internal/shown"}},
 	{"internal/protocol", []string{"internal/evaluation", "internal/journal", "method/…"}},
 	{"internal/evaluation", []string{
 		"method/controller", "method/design", "method/drift", "method/estimate", "method/informed", "method/neyman", "method/passk", "method/staged", "internal/policy", "internal/router", "internal/coupled", "internal/sampler", "internal/vllm",
-		"internal/partial", "internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/clock", "internal/seed", "internal/trial",
+		"internal/partial", "internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/clock", "internal/seed", "internal/trial", "internal/shown",
 	}},
 	{"internal/partial", []string{"internal/rollout", "internal/vllm", "internal/journal", "internal/clock"}},
 	{"internal/sampler", []string{"internal/rollout", "internal/vllm", "internal/benchmark", "internal/seed"}},
@@ -138,13 +139,13 @@ var importRules = []importRule{
 
 	// What people look at.
 	{"internal/comparison", []string{"internal/agreement", "internal/profile", "internal/table", "internal/phrase"}},
-	{"internal/disagreement", []string{"internal/rollout", "internal/rowfile", "internal/table"}},
-	{"internal/page", []string{"internal/agreement", "internal/table", "internal/figure", "internal/phrase"}},
+	{"internal/disagreement", []string{"internal/rollout", "internal/rowfile", "internal/table", "internal/shown"}},
+	{"internal/page", []string{"internal/agreement", "internal/table", "internal/figure", "internal/phrase", "internal/shown"}},
 	{"internal/figure", []string{"internal/table", "internal/typeface"}},
 	{"internal/typeface", nil},
 	{"internal/typeset", nil},
 	{"internal/table/textest", nil},
-	{"internal/table", nil},
+	{"internal/table", []string{"internal/shown"}},
 
 	// Facts, as typed values and in files.
 	{"internal/measurement", []string{"internal/inputfile", "internal/policy", "internal/flops", "internal/csvfile", "internal/rowfile"}},
@@ -175,6 +176,7 @@ var importRules = []importRule{
 	{"internal/golden", nil},
 	{"internal/manpage", nil},
 	{"internal/phrase", nil},
+	{"internal/shown", nil},
 	{"internal/journal", []string{"internal/atomicfile"}},
 	{"internal/slurm", nil},
 	{"internal/spelling", nil},

@@ -34,7 +34,7 @@ var continuedAt = []int{1, 2, 3, 5, 8, 13, 21, 30, 39}
 
 // client is our own client of the target.
 func (s *session) client() (*vllm.Client, error) {
-	return vllm.New(s.URL, vllm.Options{Key: s.Key, Clock: s.Clock})
+	return vllm.New(s.URL, vllm.Options{Key: vllm.Key(s.Key), Clock: s.Clock})
 }
 
 // question is a request for 40 tokens, the likeliest ones.

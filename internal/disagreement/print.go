@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"speceval/internal/rollout"
+	"speceval/internal/shown"
 	"speceval/internal/table"
 )
 
@@ -31,20 +32,20 @@ func said(s *rollout.Score) string {
 func (t *text) One(d *Overturned) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s, task %s, rollout %d: %s → %s\n", d.New.Benchmark, d.New.Model,
-		printable(d.New.TaskID), d.New.Rollout, said(d.Old), said(d.New))
+		shown.Line(d.New.TaskID), d.New.Rollout, said(d.Old), said(d.New))
 	for _, v := range []struct {
 		word  string
 		score *rollout.Score
 	}{{"old", d.Old}, {"new", d.New}} {
-		fmt.Fprintf(&b, "  %s  %s read %q", v.word, printable(v.score.Scorer), v.score.Answer)
+		fmt.Fprintf(&b, "  %s  %s read %q", v.word, shown.Line(v.score.Scorer), v.score.Answer)
 		if v.score.Note != "" {
-			fmt.Fprintf(&b, " (%s)", printable(v.score.Note))
+			fmt.Fprintf(&b, " (%s)", shown.Line(v.score.Note))
 		}
 		b.WriteByte('\n')
 	}
 	if d.Text != nil {
 		for line := range strings.Lines(ending(*d.Text)) {
-			fmt.Fprintf(&b, "  │ %s\n", printable(strings.TrimRight(line, "\r\n")))
+			fmt.Fprintf(&b, "  │ %s\n", shown.Line(strings.TrimRight(line, "\r\n")))
 		}
 	}
 	b.WriteByte('\n')
@@ -66,21 +67,11 @@ func ending(text string) string {
 		from++
 	}
 	lines := strings.Split(end[from:], "\n")
-	shown := strings.Join(lines[max(0, len(lines)-endingLines):], "\n")
-	if len(shown) < len(end) {
-		shown = "…" + shown
+	last := strings.Join(lines[max(0, len(lines)-endingLines):], "\n")
+	if len(last) < len(end) {
+		last = "…" + last
 	}
-	return shown
-}
-
-// printable is a text in which nothing is meant for the terminal itself.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\t' || unicode.IsGraphic(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
+	return last
 }
 
 func (t *text) Sum(d *Summary) error {
@@ -100,7 +91,7 @@ func (t *text) Sum(d *Summary) error {
 	}
 	for _, by := range d.byScorers() {
 		c := d.changes[by]
-		grid.Rows = append(grid.Rows, []table.Cell{table.Text(printable(by.Old)), table.Text(printable(by.New)),
+		grid.Rows = append(grid.Rows, []table.Cell{table.Text(shown.Line(by.Old)), table.Text(shown.Line(by.New)),
 			table.Integer(c.compared), table.Integer(c.toWrong), table.Integer(c.toRight)})
 	}
 	total := d.total()

@@ -8,6 +8,7 @@ import (
 
 	"speceval/internal/rollout"
 	"speceval/internal/router"
+	"speceval/internal/shown"
 	"speceval/internal/vllm"
 	"speceval/method/controller"
 )
@@ -100,7 +101,7 @@ func (e *engine) failure(ctx context.Context, started time.Duration, id controll
 	}
 	var refused *vllm.Error
 	if !errors.As(err, &refused) || refused.Kind == vllm.Rejected || refused.Kind == vllm.Unauthorized || refused.Kind == vllm.UnknownModel || refused.Kind == vllm.OtherModel {
-		e.stop(fmt.Errorf("task %s: %w", e.Setup.TaskIDs[id.Task], err))
+		e.stop(fmt.Errorf("task %s: %w", shown.Line(e.Setup.TaskIDs[id.Task]), err))
 	}
 	return router.Failed, router.Faulty.String()
 }
@@ -124,7 +125,7 @@ func (e *engine) score(number int, id controller.ID, r *rollout.Rollout, request
 	}
 	if err != nil {
 		if e.ctx.Err() == nil {
-			e.stop(fmt.Errorf("score rollout %d of task %s: %w", r.Rollout, r.TaskID, err))
+			e.stop(fmt.Errorf("score rollout %d of task %s: %w", r.Rollout, shown.Line(r.TaskID), err))
 		}
 		return
 	}

@@ -8,6 +8,7 @@ import (
 
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
+	"speceval/internal/shown"
 	"speceval/internal/vllm"
 	"speceval/method/estimate"
 )
@@ -57,7 +58,7 @@ func (e *engine) resume(request *vllm.Request, r *Request, id rollout.ID) error 
 	keeps := e.keeps()
 	r.AskedAgain = there != nil && (there.Torn || !keeps)
 	if r.AskedAgain && e.OnLoss == vllm.Refuse {
-		return fmt.Errorf("rollout %d of task %s: %w: %s", r.Rollout, r.Task, vllm.ErrLost, whatThen)
+		return fmt.Errorf("rollout %d of task %s: %w: %s", r.Rollout, shown.Line(r.Task), vllm.ErrLost, whatThen)
 	}
 	if there != nil && keeps && there.Prefix != nil {
 		request.Prefix, r.PrefixTokens = there.Prefix, int32(len(there.Prefix.IDs))

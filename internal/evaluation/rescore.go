@@ -11,6 +11,7 @@ import (
 
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
+	"speceval/internal/shown"
 )
 
 // Rescore scores the answers of a complete evaluation again, so many at a time,
@@ -104,7 +105,7 @@ func (s *Settings) scoreAll(ctx context.Context, atATime int) ([]*rollout.Score,
 				err = v.Check()
 			}
 			if err != nil {
-				cancel(fmt.Errorf("score rollout %d of task %s: %w", r.Rollout, r.TaskID, err))
+				cancel(fmt.Errorf("score rollout %d of task %s: %w", r.Rollout, shown.Line(r.TaskID), err))
 				return
 			}
 			mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"speceval/internal/clock"
+	"speceval/internal/vllm"
 )
 
 // Options says how servers are watched.
@@ -20,7 +21,7 @@ type Options struct {
 	Start       time.Duration // how long a server may take until it is healthy
 	Clock       clock.Clock
 	Environment []string     // of this process, as KEY=VALUE; servers inherit it
-	Key         string       // that clients must send; "" none
+	Key         vllm.Key     // that clients must send; "" none
 	Report      func(string) // takes one line for people, from any goroutine; may be nil
 
 	// Memory is how many bytes new processes can have here; nil: it is not asked.
@@ -58,7 +59,7 @@ func Start(ctx context.Context, r Recipe, m Model, o Options) (*Servers, error) 
 			return nil, err
 		}
 		s.replicas = append(s.replicas, &replica{
-			number: i, url: r.URL(i), served: m.Served, words: words, variables: r.Variables(m, i, o.Key),
+			number: i, url: r.URL(i), served: m.Served, words: words, variables: r.Variables(m, i, string(o.Key)),
 			log: filepath.Join(o.Logs, "replica-"+strconv.Itoa(i)+".log"), options: o, busy: make(chan struct{}, 1),
 		})
 	}

@@ -61,7 +61,7 @@ func free(ctx context.Context, r Recipe, o Options) error {
 // to do about it.
 func occupant(ctx context.Context, url string, o Options) string {
 	const remedy = "stop what listens there, or choose another port"
-	client, err := vllm.New(url, vllm.Options{Key: o.Key, Clock: o.Clock})
+	client, err := vllm.New(url, vllm.Options{Clock: o.Clock})
 	if err != nil {
 		return remedy
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"speceval/internal/shown"
 )
 
 //go:embed page.html.tmpl parts.html.tmpl run.html.tmpl
@@ -98,7 +100,8 @@ func (u used) Queue() string {
 func (b Bar) Share() string { return share(b.CPU, b.Wall) }
 
 // Write writes the page: one HTML file that asks for nothing else, and that
-// forbids itself to. The same page gives the same bytes.
+// forbids itself to. Text from outside turns no other around. The same page gives the same
+// bytes.
 func Write(w io.Writer, p Page) error {
 	parsed, err := template.New("page.html.tmpl").Funcs(template.FuncMap{
 		"short": short, "duration": Duration, "moment": moment, "megabytes": megabytes,
@@ -107,7 +110,7 @@ func Write(w io.Writer, p Page) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(w)
+	out := bufio.NewWriter(shown.NewWriter(w))
 	if err := parsed.Execute(out, newView(p)); err != nil {
 		return err
 	}

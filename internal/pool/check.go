@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"speceval/internal/shown"
 	"speceval/internal/vllm"
 )
 
@@ -159,7 +160,7 @@ func (p *Pool) inspect(ctx context.Context, r *replica, need Requirement) (Serve
 	}
 	var faults []error
 	wrong := func(format string, args ...any) {
-		faults = append(faults, fmt.Errorf("%s: %s", url, fmt.Sprintf(format, args...)))
+		faults = append(faults, fmt.Errorf("%s: %s", url, shown.Line(fmt.Sprintf(format, args...))))
 	}
 	version, err := r.Client.Version(ctx)
 	s.Version = version
@@ -212,7 +213,7 @@ func (p *Pool) inspect(ctx context.Context, r *replica, need Requirement) (Serve
 func Names(models []vllm.Model) string {
 	var ids []string
 	for _, m := range models[:min(len(models), 20)] {
-		ids = append(ids, fmt.Sprintf("%q", m.ID))
+		ids = append(ids, fmt.Sprintf("%.200q", m.ID))
 	}
 	if more := len(models) - len(ids); more > 0 {
 		ids = append(ids, fmt.Sprintf("and %d more", more))

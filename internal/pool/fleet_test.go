@@ -196,7 +196,7 @@ func (s *server) say(w io.Writer, seed int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tokens += 5
-	fmt.Fprintf(w, `{"id":"%d","choices":[{"message":{"content":"a"},"finish_reason":"stop","token_ids":%s}],`+
+	fmt.Fprintf(w, `{"id":"%d","choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop","token_ids":%s}],`+
 		`"usage":{"prompt_tokens":3,"completion_tokens":5}}`, seed, s.ids)
 }
 

@@ -100,7 +100,7 @@ func (d *dialect) chat(s *server, w http.ResponseWriter, r *http.Request, body s
 	if d.greedy {
 		text = "a"
 	}
-	fmt.Fprintf(w, "data: {\"id\":\"%d\",\"model\":%q,\"system_fingerprint\":\"b1\",\"choices\":[{\"delta\":{\"content\":%q},\"finish_reason\":\"stop\"}]%s}\n\n", seed, d.names, text, usage)
+	fmt.Fprintf(w, "data: {\"id\":\"%d\",\"model\":%q,\"system_fingerprint\":\"b1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":\"stop\"}]%s}\n\n", seed, d.names, text, usage)
 }
 
 var foreign = Requirement{Model: "m", ContextTokens: 4096, Foreign: true, Sampling: vllm.Sampling{Model: "m", Temperature: 0.6, TopP: 0.95, MaxTokens: 99}}

@@ -71,7 +71,7 @@ func TestRulesForLostAnswers(t *testing.T) {
 // TestNoAnswerIsLostThatWasNotBegun asks a server again that did not begin, or may have
 // worked on an answer for long.
 func TestNoAnswerIsLostThatWasNotBegun(t *testing.T) {
-	const whole = `data: {"model":"m","choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+	const whole = `data: {"model":"m","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 	for name, tt := range map[string]struct {
 		status  int
 		refuses bool

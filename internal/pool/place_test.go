@@ -38,7 +38,7 @@ func where(places []*Place) (replicas []int) {
 // streamed answers a stream of two tokens.
 func streamed(w http.ResponseWriter, r *http.Request, _ int) {
 	if rest(r, time.Second) {
-		io.WriteString(w, `data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`+
+		io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`+
 			"\n\ndata: [DONE]\n\n")
 	}
 }

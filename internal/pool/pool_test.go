@@ -133,7 +133,7 @@ func TestStream(t *testing.T) {
 		defer end()
 		s := f.servers[0]
 		s.answer = func(w http.ResponseWriter, r *http.Request, seed int) {
-			io.WriteString(w, `data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`+"\n\n")
+			io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`+"\n\n")
 			if s.arrived() == 2 {
 				io.WriteString(w, "data: [DONE]\n\n")
 			}

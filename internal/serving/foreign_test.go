@@ -26,7 +26,7 @@ func service(t *testing.T, list int) string {
 			w.WriteHeader(list)
 			fmt.Fprint(w, `{"data":[{"id":"publisher/a"},{"id":"b"}]}`)
 		case r.URL.Path == "/openai/v1/chat/completions":
-			fmt.Fprint(w, `data: {"model":"a","choices":[{"delta":{"content":"4"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`+"\n\n")
+			fmt.Fprint(w, `data: {"model":"a","choices":[{"index":0,"delta":{"content":"4"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`+"\n\n")
 		default:
 			w.WriteHeader(404)
 		}
@@ -54,8 +54,8 @@ func TestServersThatAreNotVLLM(t *testing.T) {
 	beside := running(t, imitation.Settings{Model: "a", Key: "sesame"})
 	for _, list := range []int{200, 403, 500} {
 		settings := serving.Settings{
-			Workers: []serving.Worker{{Name: "one", URLs: []string{service(t, list), beside.URL()}}},
-			Window:  2, Attempts: 1, Key: "sesame",
+			Workers: []serving.Worker{{Name: "one", URLs: []string{service(t, list), beside.URL()}, Key: "sesame"}},
+			Window:  2, Attempts: 1,
 		}
 		for _, s := range []lender{serving.New(settings), serving.NewWorkers(settings)} {
 			lease, err := s.Acquire(t.Context(), foreign("a"))
@@ -80,7 +80,7 @@ func TestServersThatAreNotVLLM(t *testing.T) {
 }
 
 func TestOtherServersAreRefusedWhereVLLMIsNeeded(t *testing.T) {
-	s := serving.New(serving.Settings{Workers: []serving.Worker{{Name: "one", URLs: []string{service(t, 200)}}}, Window: 1, Attempts: 1, Key: "sesame"})
+	s := serving.New(serving.Settings{Workers: []serving.Worker{{Name: "one", URLs: []string{service(t, 200)}, Key: "sesame"}}, Window: 1, Attempts: 1})
 	for _, id := range []string{"publisher/a", "b"} {
 		if _, err := s.Acquire(t.Context(), model(id)); err == nil || !strings.Contains(err.Error(), "not found (404)") {
 			t.Errorf("%s: %v", id, err)
@@ -89,7 +89,7 @@ func TestOtherServersAreRefusedWhereVLLMIsNeeded(t *testing.T) {
 }
 
 func TestAKeyThatAnotherServerRefuses(t *testing.T) {
-	s := serving.New(serving.Settings{Workers: []serving.Worker{{Name: "one", URLs: []string{service(t, 200)}}}, Window: 1, Attempts: 1, KeyFrom: "the safe"})
+	s := serving.New(serving.Settings{Workers: []serving.Worker{{Name: "one", URLs: []string{service(t, 200)}, KeyHint: "the key is taken from the safe"}}, Window: 1, Attempts: 1})
 	if _, err := s.Acquire(t.Context(), foreign("a")); err == nil || !strings.HasSuffix(err.Error(), "the key is taken from the safe") {
 		t.Errorf("error %v", err)
 	}

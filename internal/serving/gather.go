@@ -48,7 +48,11 @@ func (s *Servers) gather(ctx context.Context, m Model) (*group, error) {
 // keyHint says where the key is taken from, if one was refused.
 func (s *Servers) keyHint(err error) string {
 	if e := (*vllm.Error)(nil); errors.As(err, &e) && e.Kind == vllm.Unauthorized {
-		return "\nthe key is taken from " + s.settings.KeyFrom
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if hint := s.hints[e.URL]; hint != "" {
+			return "\n" + hint
+		}
 	}
 	return ""
 }
@@ -91,13 +95,14 @@ func (s *Servers) newPool(all []candidate) *pool.Pool {
 // says of those that are not found why not.
 func (s *Servers) find(ctx context.Context, m Model) (found, silent []candidate, others []error, err error) {
 	var urls []string
+	var clients []*vllm.Client
 	for _, w := range s.settings.Workers {
-		urls = append(urls, w.URLs...)
-	}
-	clients := make([]*vllm.Client, len(urls))
-	for i, url := range urls {
-		if clients[i], err = s.client(url); err != nil {
-			return nil, nil, nil, err
+		for _, url := range w.URLs {
+			client, err := s.client(w, url)
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			urls, clients = append(urls, url), append(clients, client)
 		}
 	}
 	faults := make([]error, len(urls))
@@ -123,9 +128,17 @@ func (s *Servers) find(ctx context.Context, m Model) (found, silent []candidate,
 	return found, silent, others, ctx.Err()
 }
 
-// client makes a client with a connection for every request of the window.
-func (s *Servers) client(url string) (*vllm.Client, error) {
-	return vllm.New(url, vllm.Options{Key: s.settings.Key, Clock: s.settings.Clock, Connections: s.settings.Window + 2})
+// client makes a client with a connection for every request of the window. The pool looks
+// at the metrics of vLLM, which show a hang sooner and better than silence does: the client
+// notices the silence of one whose metrics do not.
+func (s *Servers) client(w Worker, url string) (*vllm.Client, error) {
+	client, err := vllm.New(url, vllm.Options{Key: w.Key, Clock: s.settings.Clock, Idle: 2 * s.settings.Hang, Connections: s.settings.Window + 2})
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.hints[client.URL()] = w.KeyHint
+	}
+	return client, err
 }
 
 // notServing says why a server is none for what is required: an *vllm.Error if
@@ -170,7 +183,7 @@ func (s *Servers) launch(ctx context.Context, m Model) ([]candidate, error) {
 		}
 		s.started(servers, m.ID)
 		for i, url := range servers.URLs() {
-			client, err := s.client(url)
+			client, err := s.client(w, url)
 			if err != nil {
 				return nil, errors.Join(err, s.stop(context.WithoutCancel(ctx)))
 			}
@@ -189,7 +202,7 @@ func (s *Servers) start(ctx context.Context, w Worker, m Model) (*launcher.Serve
 	}
 	return launcher.Start(ctx, *w.Recipe, load, launcher.Options{
 		Logs: filepath.Join(s.settings.Logs, w.Name, m.ID), Start: s.settings.Start, Clock: s.settings.Clock,
-		Environment: s.settings.Environment, Key: s.settings.Key, Report: s.settings.Report, Memory: s.settings.Memory,
+		Environment: s.settings.Environment, Key: w.Key, Report: s.settings.Report, Memory: s.settings.Memory,
 	})
 }
 

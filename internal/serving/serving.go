@@ -14,6 +14,7 @@ import (
 	"speceval/internal/clock"
 	"speceval/internal/launcher"
 	"speceval/internal/pool"
+	"speceval/internal/vllm"
 )
 
 // Worker is a machine with replicas.
@@ -24,6 +25,10 @@ type Worker struct {
 	// Prepare makes what the recipe's servers load for a model, before they are
 	// started; nil: Model.Launch, as it is.
 	Prepare func(m Model) (launcher.Model, error)
+
+	Key      vllm.Key // that its servers want; "" for none
+	KeyHint  string   // where the user puts the key, for messages about one that is refused
+	KeyFault error    // there should be a key and is none: nothing is asked
 }
 
 // loads is what the worker's servers load for a model.
@@ -50,8 +55,6 @@ type Settings struct {
 	Outage   time.Duration // without a live replica until requests fail
 	Start    time.Duration // for launched servers to become healthy
 
-	Key         string                // that servers want; "" for none
-	KeyFrom     string                // where the user puts the key, for messages
 	Logs        string                // folder of the logs of launched servers
 	Environment []string              // of this process, for launched servers
 	Memory      func() (int64, error) // bytes that launched servers can have; nil: not asked
@@ -71,6 +74,7 @@ type Servers struct {
 	waiting  map[string]int      // how many want a model and have not got it
 	launched []*launcher.Servers // one a worker with a recipe, all of one model
 	model    string              // that they serve; "" for none
+	hints    map[string]string   // where the key of a server is put, by its address
 }
 
 // mostUsers of a model at a time are enough to keep its replicas busy: when one
@@ -93,7 +97,7 @@ func New(s Settings) *Servers {
 	if s.Clock == nil {
 		s.Clock = clock.Wall{}
 	}
-	return &Servers{settings: s, changed: make(chan struct{}), open: make(map[string]*group), waiting: make(map[string]int)}
+	return &Servers{settings: s, changed: make(chan struct{}), open: make(map[string]*group), waiting: make(map[string]int), hints: make(map[string]string)}
 }
 
 // Lease is the use of a model's replicas.
@@ -117,6 +121,11 @@ var errNoWorkers = errors.New("there is no server to ask: add a [[worker]] with 
 func (s *Servers) Acquire(ctx context.Context, m Model) (*Lease, error) {
 	if len(s.settings.Workers) == 0 {
 		return nil, errNoWorkers
+	}
+	for _, w := range s.settings.Workers {
+		if w.KeyFault != nil {
+			return nil, w.KeyFault
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -195,7 +195,7 @@ func TestServersThatDoNotFitAreRefused(t *testing.T) {
 
 func TestARefusedKeySaysWhereToPutIt(t *testing.T) {
 	locked := running(t, imitation.Settings{Model: "a", Key: "sesame"})
-	s := serving.New(serving.Settings{Workers: []serving.Worker{{URLs: []string{locked.URL()}}}, Window: 1, Attempts: 1, KeyFrom: "the safe"})
+	s := serving.New(serving.Settings{Workers: []serving.Worker{{URLs: []string{locked.URL()}, KeyHint: "the key is taken from the safe"}}, Window: 1, Attempts: 1})
 	if _, err := s.Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "key refused (401)") || !strings.HasSuffix(err.Error(), "the key is taken from the safe") {
 		t.Errorf("error %v", err)
 	}

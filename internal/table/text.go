@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"speceval/internal/shown"
 )
 
 // WriteText writes t as aligned text for a terminal: title, headings, rows, notes.
@@ -33,7 +35,7 @@ func WriteText(w io.Writer, t Table) error {
 	}
 	for i, line := range lines {
 		if head, ok := t.section(i - 1); ok {
-			fmt.Fprintf(&b, "%s\n", head.Plain)
+			fmt.Fprintf(&b, "%s\n", shown.Line(head.Plain))
 		}
 		writeLine(&b, t.Columns, line, widths)
 		if i == 0 {
@@ -54,13 +56,13 @@ func textGrid(t Table) [][]string {
 	lines := make([][]string, 0, len(t.Rows)+1)
 	heads := make([]string, len(t.Columns))
 	for j, c := range t.Columns {
-		heads[j] = c.head().Plain
+		heads[j] = shown.Line(c.head().Plain)
 	}
 	lines = append(lines, heads)
 	for _, row := range t.Rows {
 		line := make([]string, len(row))
 		for j, c := range row {
-			line[j] = c.plain(t.Columns[j].Format)
+			line[j] = shown.Line(c.plain(t.Columns[j].Format))
 		}
 		lines = append(lines, line)
 	}

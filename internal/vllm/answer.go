@@ -2,6 +2,7 @@ package vllm
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
@@ -9,12 +10,14 @@ import (
 )
 
 // answer is what is read of a chat completion, whole or a chunk of a stream.
-// Only the first choice counts.
+// It has one choice at most, that of index 0: no more are asked for.
 type answer struct {
+	limits          *limits
 	id, fingerprint string
 	model           string // of this answer or the last that told one
 	modelAsJSON     string // the same, as it came
-	message         bool   // there is a choice with a message
+	chosen          bool   // there is a choice
+	message         bool   // and it has a message
 	text, reasoning string
 	finish          string
 	tokens          []int32
@@ -26,26 +29,20 @@ type answer struct {
 
 // read reads a JSON text with a walker.
 func (a *answer) read(w *walker, data []byte) error {
-	*a = answer{tokens: a.tokens[:0], prompt: a.prompt[:0], model: a.model, modelAsJSON: a.modelAsJSON}
+	*a = answer{limits: a.limits, tokens: a.tokens[:0], prompt: a.prompt[:0], model: a.model, modelAsJSON: a.modelAsJSON}
 	w.start(data)
 	w.fields(func(name jsontext.Value) {
 		switch string(name) {
 		case `"id"`:
-			w.text(&a.id)
+			w.name(&a.id)
 		case `"model"`:
 			a.readModel(w)
 		case `"system_fingerprint"`:
-			w.text(&a.fingerprint)
+			w.name(&a.fingerprint)
 		case `"choices"`:
-			w.items(func(i int) {
-				if i > 0 {
-					w.skip()
-					return
-				}
-				a.readChoice(w)
-			})
+			w.items(func(int) { a.readChoice(w) })
 		case `"prompt_token_ids"`: // beside the choices, where the answer is to a chat
-			w.ids(&a.prompt)
+			w.ids(&a.prompt, a.limits.prompt)
 		case `"usage"`:
 			a.readUsage(w)
 		case `"error"`:
@@ -55,7 +52,7 @@ func (a *answer) read(w *walker, data []byte) error {
 		}
 	})
 	if err := w.end(); err != nil {
-		return &Error{Kind: Garbage, Message: fmt.Sprintf("not the JSON of an answer, starts %q", clip(string(data[:min(len(data), 80)]))), Err: err}
+		return &Error{Kind: Garbage, Message: fmt.Sprintf("starts %q", clip(string(data[:min(len(data), 80)]))), Err: err}
 	}
 	return nil
 }
@@ -70,6 +67,10 @@ func (a *answer) readModel(w *walker) {
 	if string(raw) == a.modelAsJSON {
 		return
 	}
+	if len(raw) > longestName {
+		w.fail(fmt.Errorf("a model's name of %d bytes", len(raw)))
+		return
+	}
 	name, err := jsontext.AppendUnquote(nil, raw)
 	if err != nil {
 		w.fail(fmt.Errorf("the model's name: %w", err))
@@ -79,8 +80,11 @@ func (a *answer) readModel(w *walker) {
 }
 
 func (a *answer) readChoice(w *walker) {
+	index := -1
 	w.fields(func(name jsontext.Value) {
 		switch string(name) {
+		case `"index"`:
+			index = w.whole()
 		case `"message"`, `"delta"`:
 			a.message = w.next() != 'n'
 			a.readMessage(w)
@@ -88,13 +92,22 @@ func (a *answer) readChoice(w *walker) {
 			a.message = w.next() != 'n'
 			w.text(&a.text)
 		case `"finish_reason"`:
-			w.text(&a.finish)
+			w.name(&a.finish)
 		case `"token_ids"`:
-			w.ids(&a.tokens)
+			w.ids(&a.tokens, a.limits.tokens)
 		default:
 			w.skip()
 		}
 	})
+	switch {
+	case index < 0:
+		w.fail(errors.New("a choice without an index"))
+	case index > 0:
+		w.fail(fmt.Errorf("choice %d, where one was asked for", index))
+	case a.chosen:
+		w.fail(errors.New("choice 0 twice"))
+	}
+	a.chosen = true
 }
 
 func (a *answer) readMessage(w *walker) {
@@ -158,8 +171,8 @@ func (u Usage) check() error {
 func garbage(message string) error { return &Error{Kind: Garbage, Message: message} }
 
 // decodeAnswer reads a whole chat completion.
-func decodeAnswer(data []byte, plain bool, into *Completion) error {
-	var a answer
+func decodeAnswer(data []byte, plain bool, most *limits, into *Completion) error {
+	a := answer{limits: most}
 	if err := a.read(new(walker), data); err != nil {
 		return err
 	}
@@ -171,6 +184,9 @@ func decodeAnswer(data []byte, plain bool, into *Completion) error {
 	}
 	into.Model, into.ID, into.Fingerprint, into.Finish, into.TokenIDs, into.PromptIDs = a.model, a.id, a.fingerprint, a.finish, a.tokens, a.prompt
 	into.Text, into.Reasoning = a.text, a.reasoning
+	if err := a.limits.content(len(a.text) + len(a.reasoning)); err != nil {
+		return err
+	}
 	if !a.counted && !plain {
 		return garbage("no usage")
 	}
@@ -187,6 +203,9 @@ func (c *Completion) count(a *answer, plain bool) error {
 		return nil
 	}
 	err := a.usage.check()
+	if over := a.limits.usage(a.usage); over != nil {
+		return over
+	}
 	switch {
 	case err == nil:
 		c.Usage = a.usage
@@ -208,6 +227,8 @@ func (c *Completion) fault(plain bool) error {
 		return &Error{Kind: Cut, Message: fmt.Sprintf("the server ended the request itself (finish_reason %q)", c.Finish)}
 	case c.contradicts():
 		return garbage("a text of 0 tokens by its usage")
+	case !plain && len(c.Text)+len(c.Reasoning) > textOf(c.Usage.Completion):
+		return garbage(fmt.Sprintf("a text of %d bytes of %d tokens by its usage", len(c.Text)+len(c.Reasoning), c.Usage.Completion))
 	}
 	return nil
 }

@@ -52,6 +52,13 @@ func instant(b *testing.B, answer string) string {
 
 const chunksOfStream = 256
 
+// long is a request for as many tokens.
+func long() Request {
+	r := request()
+	r.MaxTokens = chunksOfStream
+	return r
+}
+
 // answers are what a server says to a request of 256 tokens, whole and in
 // pieces.
 func answers() (whole, pieces string) {
@@ -88,7 +95,7 @@ func BenchmarkComplete(b *testing.B) {
 		c := dial(b, url, Options{Connections: 64})
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := c.Complete(b.Context(), request()); err != nil {
+			if _, err := c.Complete(b.Context(), long()); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -109,7 +116,7 @@ func BenchmarkStream(b *testing.B) {
 		c := dial(b, url, Options{Connections: 64})
 		b.ReportAllocs()
 		for b.Loop() {
-			got, err := c.Stream(b.Context(), request(), func(Piece) {})
+			got, err := c.Stream(b.Context(), long(), func(Piece) {})
 			if err != nil || got.Usage.Completion != chunksOfStream {
 				b.Fatal(got.Usage, err)
 			}

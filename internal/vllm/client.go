@@ -17,12 +17,13 @@ import (
 	"time"
 
 	"speceval/internal/clock"
+	"speceval/internal/shown"
 )
 
 // Options are what a client needs besides an address. The zero value is good
 // for one request at a time to a server without a key.
 type Options struct {
-	Key         string        // sent as bearer; "" sends none
+	Key         Key           // sent as bearer; "" sends none
 	Clock       clock.Clock   // nil: clock.Wall
 	Idle        time.Duration // longest silence of a stream, from the request on; 0: none
 	Connections int           // idle connections kept; 0: 2
@@ -32,11 +33,30 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Limits on what a server may send, so that a broken one cannot take all memory.
+// Key is what a server wants from those who ask it. No format shows it.
+type Key string
+
+func (Key) String() string { return "…" }
+
+// GoString is that of the key in %#v.
+func (Key) GoString() string { return "…" }
+
+// MarshalText is that of the key in JSON.
+func (Key) MarshalText() ([]byte, error) { return []byte("…"), nil }
+
+// Check says what is wrong with a key, without telling it; nil if nothing is.
+func (k Key) Check() error {
+	if strings.ContainsFunc(string(k), func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return errors.New("the key has blanks, line ends or other characters that no header has")
+	}
+	return nil
+}
+
+// Limits on what a server may send to what is no request for tokens, so that a broken one
+// cannot take all memory. Those of an answer follow from its request: see limits.
 const (
-	largestAnswer  = 128 << 20 // bytes of one answer, whole or streamed
-	largestRefusal = 1 << 20   // bytes of a body that says why not
-	longestLine    = 16 << 20  // bytes of one event of a stream
+	largestControl = 8 << 20   // bytes of a list of models, of metrics and the like
+	largestRefusal = 256 << 10 // bytes of a body that says why not
 )
 
 // Times of connections. A server of vLLM closes a connection that was idle for
@@ -69,9 +89,11 @@ var versioned = regexp.MustCompile(`/v[0-9][0-9a-z]*(/|$)`)
 // https://host/openai/v1. A path without a version gets /v1 at its end. Nothing
 // is sent. It is an error if that is no such address.
 func New(baseURL string, o Options) (*Client, error) {
-	u, err := url.Parse(baseURL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("server address %q: want one like http://127.0.0.1:8000", baseURL)
+	if err := CheckAddress(baseURL); err != nil {
+		return nil, err
+	}
+	if err := o.Key.Check(); err != nil {
+		return nil, fmt.Errorf("server %s: %w", baseURL, err)
 	}
 	if o.Clock == nil {
 		o.Clock = clock.Wall{}
@@ -82,7 +104,7 @@ func New(baseURL string, o Options) (*Client, error) {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true) // a connection for each request, so that closing one aborts one
 	api := strings.TrimRight(baseURL, "/")
-	if !versioned.MatchString(u.Path) {
+	if u, err := url.Parse(baseURL); err == nil && !versioned.MatchString(u.Path) {
 		api += "/v1"
 	}
 	c := &Client{
@@ -99,10 +121,23 @@ func New(baseURL string, o Options) (*Client, error) {
 			MaxResponseHeaderBytes: 1 << 20,
 		},
 		buffers: sync.Pool{New: func() any { return new(bytes.Buffer) }},
-		streams: sync.Pool{New: func() any { return newEvents(nil, longestLine) }},
+		streams: sync.Pool{New: func() any { return newEvents(nil, 8<<10) }},
 	}
 	c.manner.Store(&manner{plain: o.Plain, idle: o.Idle})
 	return c, nil
+}
+
+// CheckAddress says what is wrong with the address of a server, and tells nothing of it that
+// may be secret; nil if nothing is.
+func CheckAddress(address string) error {
+	u, err := url.Parse(address)
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" {
+		return nil
+	}
+	if shown.HasCredentials(address) {
+		return fmt.Errorf("server address %s has a user or a password in it: leave them out; a key is taken from the environment variable that key_env names", shown.Address(address))
+	}
+	return fmt.Errorf("server address %s: want one like http://127.0.0.1:8000", shown.Address(address))
 }
 
 // URL is the address of the server, without /v1.
@@ -134,13 +169,13 @@ func (c *Client) blank() Completion {
 }
 
 // post sends a request for a completion, and again without what a plain server
-// turns out to refuse.
-func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Response, error) {
+// turns out to refuse. It tells what the answer may hold.
+func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Response, *limits, error) {
 	for {
 		m := c.manner.Load()
 		body, err := r.body(stream, *m)
 		if err != nil {
-			return nil, &Error{Kind: Rejected, URL: c.root, Message: "not sent", Unsent: true, Err: err}
+			return nil, nil, &Error{Kind: Rejected, URL: c.root, Message: "not sent", Unsent: true, Err: err}
 		}
 		path := "/chat/completions"
 		if r.Prefix != nil {
@@ -148,23 +183,31 @@ func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Respo
 		}
 		response, err := c.send(ctx, http.MethodPost, c.api+path, r.ID, body)
 		if err == nil {
-			return response, nil
+			most := r.limits(len(body), m.plain)
+			return response, &most, nil
 		}
 		after, ok := m.learn(err)
 		if !ok {
-			return nil, err
+			return nil, nil, err
 		}
 		c.manner.CompareAndSwap(m, &after)
 	}
 }
 
 func (c *Client) whole(ctx context.Context, r Request, into *Completion) error {
-	response, err := c.post(ctx, &r, false)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watch := c.watch(&r, into.Sent)
+	if watch.longest > 0 {
+		watch.whole()
+		go watch.run(ctx, cancel, c.root)
+	}
+	response, most, err := c.post(ctx, &r, false)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
-	into.Software = response.Header.Get("Server")
+	into.Software = software(response)
 	buffer := c.buffers.Get().(*bytes.Buffer)
 	defer func() {
 		if buffer.Cap() < 1<<20 {
@@ -172,15 +215,21 @@ func (c *Client) whole(ctx context.Context, r Request, into *Completion) error {
 			c.buffers.Put(buffer)
 		}
 	}()
-	if err := c.read(ctx, response, buffer, largestAnswer); err != nil {
+	if err := c.read(ctx, response, buffer, most.whole); err != nil {
 		return err
 	}
 	plain := c.Plain()
-	err = decodeAnswer(buffer.Bytes(), plain, into)
+	err = decodeAnswer(buffer.Bytes(), plain, most, into)
 	if err == nil {
 		err = r.answeredBy(into.Model, plain)
 	}
 	return c.blame(err)
+}
+
+// software is what a server calls itself, as far as that is a name.
+func software(response *http.Response) string {
+	name := response.Header.Get("Server")
+	return name[:min(len(name), longestName)]
 }
 
 // send sends one request and returns the response if its status is 200. Its
@@ -202,7 +251,7 @@ func (c *Client) send(ctx context.Context, method, address, id string, body []by
 		request.Header["Content-Type"] = []string{"application/json"}
 	}
 	if c.options.Key != "" {
-		request.Header["Authorization"] = []string{"Bearer " + c.options.Key}
+		request.Header["Authorization"] = []string{"Bearer " + string(c.options.Key)}
 	}
 	if id != "" {
 		request.Header["X-Request-Id"] = []string{id}
@@ -235,7 +284,7 @@ func (c *Client) read(ctx context.Context, response *http.Response, buffer *byte
 	n, err := buffer.ReadFrom(io.LimitReader(response.Body, limit+1))
 	switch {
 	case n > limit:
-		return &Error{Kind: Garbage, URL: c.root, Message: fmt.Sprintf("an answer of more than %d MiB", limit>>20)}
+		return &Error{Kind: Garbage, URL: c.root, Message: fmt.Sprintf("an answer of more than %d bytes", limit)}
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:

@@ -85,7 +85,7 @@ func checkRecorded(t *testing.T, got Completion) {
 	}
 }
 
-const good = `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`
+const good = `{"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`
 
 // TestBadAnswers has every way in which an answer with status 200 is none.
 func TestBadAnswers(t *testing.T) {
@@ -160,9 +160,9 @@ func TestGoodAnswers(t *testing.T) {
 			}
 		})
 	}
-	body := strings.Replace(good, `"completion_tokens":1`, `"completion_tokens":9,"completion_tokens_details":{"reasoning_tokens":5}`, 1)
+	body := strings.Replace(good, `"completion_tokens":1`, `"completion_tokens":4,"completion_tokens_details":{"reasoning_tokens":3}`, 1)
 	got, err := client(t, Options{}, says(200, body)).Complete(t.Context(), request())
-	if want := (Usage{Prompt: 1, Completion: 9, Reasoning: 5}); err != nil || got.Usage != want {
+	if want := (Usage{Prompt: 1, Completion: 4, Reasoning: 3}); err != nil || got.Usage != want {
 		t.Errorf("usage %v, %v, want %v", got.Usage, err, want)
 	}
 }

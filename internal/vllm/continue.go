@@ -18,6 +18,7 @@ type continuation struct {
 	marks      marks
 	separator  separator
 	completion Completion
+	watch      *silence // over all that the rest takes
 }
 
 // resume asks for the rest of an answer. The rest comes from /v1/completions, to
@@ -25,6 +26,12 @@ type continuation struct {
 func (c *Client) resume(ctx context.Context, r Request, seen func(Piece)) (Completion, error) {
 	x := continuation{client: c, request: r, seen: seen, now: *r.Prefix, completion: c.blank()}
 	x.now.Finish, x.now.IDs = r.Prefix.ended(&r), slices.Clip(r.Prefix.IDs)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	x.watch = c.watch(&r, x.completion.Sent)
+	if x.watch.longest > 0 {
+		go x.watch.run(ctx, cancel, c.root)
+	}
 	err := x.run(ctx)
 	x.completion.Finished = c.options.Clock.Now()
 	return x.whole(), err
@@ -145,7 +152,11 @@ func (x *continuation) hear(p Piece) error {
 	if err != nil {
 		return x.client.notContinued(err.Error(), nil)
 	}
+	if most := textOf(x.request.MaxTokens); len(x.now.Text)+len(x.now.Reasoning)+len(answer)+len(reasoning) > most {
+		return x.client.blame(garbage(fmt.Sprintf("a text of more than %d bytes, where max_tokens is %d", most, x.request.MaxTokens)))
+	}
 	x.tell(Piece{IDs: p.IDs, Text: answer, Reasoning: reasoning, Finish: p.Finish})
+	x.watch.heard(x.client.options.Clock.Now(), len(x.now.IDs)-len(x.request.Prefix.IDs))
 	return nil
 }
 

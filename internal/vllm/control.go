@@ -51,6 +51,9 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	if answer.Version == "" {
 		return "", c.blame(garbage("no version in the answer to /version"))
 	}
+	if len(answer.Version) > longestName {
+		return "", c.blame(garbage(fmt.Sprintf("a version of %d bytes", len(answer.Version))))
+	}
 	return answer.Version, nil
 }
 
@@ -69,6 +72,9 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	}
 	models := make([]Model, len(answer.Data))
 	for i, m := range answer.Data {
+		if n := max(len(m.ID), len(m.Root), len(m.Owner)); n > longestName {
+			return nil, c.blame(garbage(fmt.Sprintf("a model with a name of %d bytes", n)))
+		}
 		models[i] = Model{ID: m.ID, Root: m.Root, Owner: m.Owner, MaxModelLen: m.MaxModelLen}
 	}
 	return models, nil
@@ -162,6 +168,6 @@ func (c *Client) ask(ctx context.Context, method, address string, question []byt
 	}
 	defer response.Body.Close()
 	var buffer bytes.Buffer
-	err = c.read(ctx, response, &buffer, largestAnswer)
+	err = c.read(ctx, response, &buffer, largestControl)
 	return buffer.Bytes(), err
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"speceval/internal/shown"
 )
 
 // Kind is a way in which a server fails, as far as callers must tell them apart.
@@ -92,7 +94,8 @@ type Error struct {
 	Err   error // the cause, if there is one
 }
 
-// Error is one line that names the server, the failure and what to look at.
+// Error is one line that names the server, the failure and what to look at. What a server
+// says is escaped in it.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", e.URL, e.Kind)
@@ -108,7 +111,7 @@ func (e *Error) Error() string {
 	if e.Kind == Unauthorized {
 		b.WriteString(": give the key that the server was started with")
 	}
-	return b.String()
+	return shown.Line(b.String())
 }
 
 // Limited tells whether the server is well and takes no more requests for now.

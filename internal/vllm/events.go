@@ -23,14 +23,14 @@ type events struct {
 }
 
 func newEvents(source io.Reader, longest int) *events {
-	e := &events{longest: longest, buffer: make([]byte, min(8<<10, longest))}
-	e.restart(source)
+	e := &events{buffer: make([]byte, min(8<<10, longest))}
+	e.restart(source, longest)
 	return e
 }
 
-// restart reads from another source.
-func (e *events) restart(source io.Reader) {
-	e.source, e.start, e.end, e.afterCR = source, 0, 0, false
+// restart reads from another source, in which lines and events are at most so long.
+func (e *events) restart(source io.Reader, longest int) {
+	e.source, e.longest, e.start, e.end, e.afterCR = source, longest, 0, 0, false
 }
 
 // next is the data of the next event, valid until the next call. At the end of

@@ -97,15 +97,15 @@ func FuzzEvents(f *testing.F) {
 // through must be sound and, apart from what it drops, the text that was sent.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(good))
-	f.Add([]byte(`{"choices":[{"message":{"content":"\ud83d\ude00\\u00ff","reasoning":"r"},"finish_reason":"stop","token_ids":[1]}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`))
+	f.Add([]byte(`{"choices":[{"index":0,"message":{"content":"\ud83d\ude00\\u00ff","reasoning":"r"},"finish_reason":"stop","token_ids":[1]}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`))
 	f.Add([]byte(`{"error":{"message":5,"code":"x"}}`))
 	f.Add([]byte(`{"error":[],"detail":{}}`))
-	f.Add([]byte(`{"choices":[{"message":{"content":"\uD800"}}]}`))
+	f.Add([]byte(`{"choices":[{"index":0,"message":{"content":"\uD800"}}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		refusal("u", 400, "", data)
 		for _, plain := range []bool{false, true} {
 			c := Completion{Usage: untold}
-			if !sound(t, decodeAnswer(data, plain, &c), c, plain) {
+			if !sound(t, decodeAnswer(data, plain, mostOf(plain), &c), c, plain) {
 				continue
 			}
 			if !bytes.ContainsRune(data, utf8.RuneError) && !bytes.Contains(bytes.ToLower(data), []byte("fffd")) && strings.ContainsRune(c.Text, utf8.RuneError) {
@@ -124,17 +124,26 @@ func FuzzPlainStream(f *testing.F) {
 		c := dial(t, "http://h", Options{Plain: true})
 		completion := c.blank()
 		r, text := request(), ""
-		a := assembly{request: &r, completion: &completion, clock: c.options.Clock, watch: new(silence), plain: true, seen: func(p Piece) {
+		most := r.limits(1000, true)
+		a := assembly{request: &r, completion: &completion, clock: c.options.Clock, watch: new(silence), most: &most, plain: true, seen: func(p Piece) {
 			if p.Usage.Told() && p.Usage.check() != nil {
 				t.Fatalf("%q: usage %+v was told", data, p.Usage)
 			}
 			text += p.Text
 		}}
+		a.chunk.limits = &most
 		sound(t, c.assemble(&a, bytes.NewReader(data)), completion, true)
 		if text != completion.Text {
 			t.Fatalf("%q: pieces are %q, whole %q", data, text, completion.Text)
 		}
 	})
+}
+
+// mostOf are the limits of answers to the usual request.
+func mostOf(plain bool) *limits {
+	r := request()
+	most := r.limits(1000, plain)
+	return &most
 }
 
 // sound checks what came of an answer, and tells whether it was let through.

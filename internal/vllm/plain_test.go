@@ -24,10 +24,10 @@ var dialects = []struct {
 	usage           Usage
 }{
 	{"transformers serve: no [DONE], the end in a chunk of its own", // as recorded, with transformers 5.23
-		`data: {"id":"abc","choices":[{"delta":{"role":"assistant"},"index":0}],"created":1795355837,"model":"m@main","object":"chat.completion.chunk","system_fingerprint":""}` + "\n\n" +
-			`data: {"id":"abc","choices":[{"delta":{"content":"3"},"index":0}],"created":1795355837,"model":"m@main","object":"chat.completion.chunk","system_fingerprint":""}` + "\n\n" +
-			`data: {"id":"abc","choices":[{"delta":{"content":"+4"},"index":0}],"created":1795355837,"model":"m@main","object":"chat.completion.chunk","system_fingerprint":""}` + "\n\n" +
-			`data: {"id":"abc","choices":[{"delta":{},"index":0,"finish_reason":"length"}],"created":1795355837,"model":"m@main","object":"chat.completion.chunk","system_fingerprint":"","usage":{"completion_tokens":6,"prompt_tokens":31,"total_tokens":37}}` + "\n\n",
+		`data: {"id":"abc","choices":[{"index":0,"delta":{"role":"assistant"},"index":0}],"created":1795355837,"model":"m@main","object":"chat.completion.chunk","system_fingerprint":""}` + "\n\n" +
+			`data: {"id":"abc","choices":[{"index":0,"delta":{"content":"3"},"index":0}],"created":1795355837,"model":"m@main","object":"chat.completion.chunk","system_fingerprint":""}` + "\n\n" +
+			`data: {"id":"abc","choices":[{"index":0,"delta":{"content":"+4"},"index":0}],"created":1795355837,"model":"m@main","object":"chat.completion.chunk","system_fingerprint":""}` + "\n\n" +
+			`data: {"id":"abc","choices":[{"index":0,"delta":{},"index":0,"finish_reason":"length"}],"created":1795355837,"model":"m@main","object":"chat.completion.chunk","system_fingerprint":"","usage":{"completion_tokens":6,"prompt_tokens":31,"total_tokens":37}}` + "\n\n",
 		"3+4", "", "length", Usage{31, 6, -1}},
 	{"llama.cpp: a null text first, usage in a chunk without choices", // as recorded, build 11434
 		`data: {"choices":[{"finish_reason":null,"index":0,"delta":{"role":"assistant","content":null}}],"created":1795357394,"id":"chatcmpl-Z","model":"m","system_fingerprint":"b0-unknown","object":"chat.completion.chunk"}` + "\n\n" +
@@ -36,22 +36,22 @@ var dialects = []struct {
 			`data: {"choices":[],"created":1795357394,"id":"chatcmpl-Z","model":"m","system_fingerprint":"b0-unknown","object":"chat.completion.chunk","usage":{"completion_tokens":6,"prompt_tokens":31,"total_tokens":37,"prompt_tokens_details":{"cached_tokens":30}},"timings":{"cache_n":30}}` + "\n\n" + done,
 		"3", "", "length", Usage{31, 6, -1}},
 	{"comments, an empty last text, usage in a chunk without choices",
-		": PROCESSING\n\n" + `data: {"model":"p/m","choices":[{"delta":{"role":"assistant","content":""},"finish_reason":null}]}` + "\n\n" +
-			": PROCESSING\n\n" + `data: {"model":"p/m","choices":[{"delta":{"content":"a"},"finish_reason":null}]}` + "\n\n" +
-			`data: {"model":"p/m","choices":[{"delta":{"content":""},"finish_reason":"stop"}]}` + "\n\n" +
+		": PROCESSING\n\n" + `data: {"model":"p/m","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}` + "\n\n" +
+			": PROCESSING\n\n" + `data: {"model":"p/m","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}` + "\n\n" +
+			`data: {"model":"p/m","choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop"}]}` + "\n\n" +
 			`data: {"model":"p/m","choices":[],"usage":{"prompt_tokens":2,"completion_tokens":1,"completion_tokens_details":{"reasoning_tokens":0}}}` + "\n\n" + done,
 		"a", "", "stop", Usage{2, 1, 0}},
-	{"no usage", `data: {"model":"m","choices":[{"delta":{"content":"a"}}]}` + "\n\n" + `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\n" + done,
+	{"no usage", `data: {"model":"m","choices":[{"index":0,"delta":{"content":"a"}}]}` + "\n\n" + `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n" + done,
 		"a", "", "stop", untold},
-	{"null everywhere", `data: {"model":null,"choices":null,"usage":null}` + "\n\n" + `data: {"choices":[{"delta":{"content":null,"reasoning_content":"r"},"finish_reason":null}],"usage":null}` + "\n\n" +
-		`data: {"choices":[{"delta":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":null,"completion_tokens":null}}` + "\n\n" + done,
+	{"null everywhere", `data: {"model":null,"choices":null,"usage":null}` + "\n\n" + `data: {"choices":[{"index":0,"delta":{"content":null,"reasoning_content":"r"},"finish_reason":null}],"usage":null}` + "\n\n" +
+		`data: {"choices":[{"index":0,"delta":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":null,"completion_tokens":null}}` + "\n\n" + done,
 		"", "r", "stop", untold},
-	{"reasoning by both names", `data: {"choices":[{"delta":{"reasoning":"r","reasoning_content":""}}]}` + "\n\n" + `data: {"choices":[{"delta":{"reasoning":"s","reasoning_content":"s"}}]}` + "\n\n" + chunk("a", `"stop"`, 3) + done,
+	{"reasoning by both names", `data: {"choices":[{"index":0,"delta":{"reasoning":"r","reasoning_content":""}}]}` + "\n\n" + `data: {"choices":[{"index":0,"delta":{"reasoning":"s","reasoning_content":"s"}}]}` + "\n\n" + chunk("a", `"stop"`, 3) + done,
 		"a", "rs", "stop", Usage{1, 3, -1}},
 	{"zeros until the end", chunk("a", "null", 0) + strings.Replace(chunk("b", `"stop"`, 0), `"prompt_tokens":1`, `"prompt_tokens":0`, 1) + `data: {"choices":[],"usage":{"prompt_tokens":4,"completion_tokens":2}}` + "\n\n",
 		"ab", "", "stop", Usage{4, 2, -1}},
 	{"zeros for a text", chunk("a", `"stop"`, 0) + done, "a", "", "stop", untold},
-	{"thinking that is no part of the answer's tokens", chunk("a", "null", 1) + `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"completion_tokens_details":{"reasoning_tokens":9}}}` + "\n\n" + done,
+	{"thinking that is no part of the answer's tokens", chunk("a", "null", 1) + `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"completion_tokens_details":{"reasoning_tokens":9}}}` + "\n\n" + done,
 		"a", "", "stop", Usage{1, 1, -1}},
 	{"the end without its blank line", chunk("a", `"stop"`, 1) + "data: [DONE]", "a", "", "stop", Usage{1, 1, -1}},
 }
@@ -86,7 +86,7 @@ func plainRequest() Request {
 // TestPlainStreamsThatEndEarly: what is left out must not hide that a stream was
 // cut, and what was counted so far stays a number.
 func TestPlainStreamsThatEndEarly(t *testing.T) {
-	a := `data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n"
+	a := `data: {"choices":[{"index":0,"delta":{"content":"a"}}]}` + "\n\n"
 	for name, tt := range map[string]struct {
 		body string
 		want Kind
@@ -112,9 +112,9 @@ func TestPlainAnswers(t *testing.T) {
 		body string
 		want Usage
 	}{
-		"no usage":        {`{"model":"m:latest","choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`, untold},
-		"null usage":      {`{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":null}`, untold},
-		"negative usage":  {`{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":-7}}`, untold},
+		"no usage":        {`{"model":"m:latest","choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}]}`, untold},
+		"null usage":      {`{"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}],"usage":null}`, untold},
+		"negative usage":  {`{"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":-7}}`, untold},
 		"a usage as ever": {good, Usage{1, 1, -1}},
 	} {
 		got, err := client(t, Options{Plain: true}, says(200, tt.body)).Complete(t.Context(), plainRequest())
@@ -330,7 +330,7 @@ func TestSilenceOfPlainServers(t *testing.T) {
 				defer theirs.Close()
 				r, _ := http.ReadRequest(bufio.NewReader(theirs))
 				io.Copy(io.Discard, r.Body)
-				io.WriteString(theirs, "HTTP/1.0 200 OK\r\n\r\n"+`data: {"choices":[{"delta":{"role":"assistant"}}]}`+"\n\n")
+				io.WriteString(theirs, "HTTP/1.0 200 OK\r\n\r\n"+`data: {"choices":[{"index":0,"delta":{"role":"assistant"}}]}`+"\n\n")
 				turn <- true
 				defer func() { <-turn }()
 				if served++; served > 4 {
@@ -388,21 +388,23 @@ func TestSilenceOfOneStream(t *testing.T) {
 					io.Copy(io.Discard, theirs)
 					return
 				}
-				for i := range 10 {
-					time.Sleep(20 * time.Second)
+				for i := range 30 {
+					time.Sleep(4 * time.Second)
 					io.WriteString(theirs, chunk("a", "null", i+2))
 				}
-				io.WriteString(theirs, chunk("", `"stop"`, 11)+done)
+				io.WriteString(theirs, chunk("", `"stop"`, 31)+done)
 			}()
 			return ours, nil
 		}})
 		started := time.Now()
+		r := plainRequest()
+		r.MaxTokens = 40
 		var took time.Duration
 		var stopped, other error
 		var all sync.WaitGroup
-		all.Go(func() { _, stopped = c.Stream(t.Context(), plainRequest(), nil); took = time.Since(started) })
+		all.Go(func() { _, stopped = c.Stream(t.Context(), r, nil); took = time.Since(started) })
 		synctest.Wait()
-		all.Go(func() { _, other = c.Stream(t.Context(), plainRequest(), nil) })
+		all.Go(func() { _, other = c.Stream(t.Context(), r, nil) })
 		all.Wait()
 		if fails(t, stopped, Idle); other != nil || took != time.Minute {
 			t.Errorf("given up after %v; the other: %v", took, other)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"speceval/internal/clock"
@@ -42,17 +41,15 @@ func (c *Client) stream(ctx context.Context, r Request, seen func(Piece)) (Compl
 	m := c.manner.Load()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	watch := silence{clock: c.options.Clock, start: completion.Sent, longest: m.idle}
-	if m.plain {
-		watch.server, watch.born = &c.heard, c.born
-	}
+	watch := c.watch(&r, completion.Sent)
 	if watch.longest > 0 {
 		go watch.run(ctx, cancel, c.root)
 	}
-	response, err := c.post(ctx, &r, true)
+	response, most, err := c.post(ctx, &r, true)
 	if err == nil {
-		completion.Software = response.Header.Get("Server")
-		a := assembly{request: &r, completion: &completion, clock: c.options.Clock, seen: seen, watch: &watch, plain: m.plain}
+		completion.Software = software(response)
+		a := assembly{request: &r, completion: &completion, clock: c.options.Clock, seen: seen, watch: watch, plain: m.plain, most: most}
+		a.chunk.limits = most
 		err = c.blame(c.assemble(&a, response.Body))
 		if err != nil && ctx.Err() != nil {
 			err = c.ended(ctx)
@@ -87,18 +84,20 @@ type assembly struct {
 	seen       func(Piece)
 	watch      *silence
 	plain      bool
+	most       *limits
 
 	walker          walker
 	chunk           answer // the last
 	text, reasoning strings.Builder
 	counted         bool // a usage came
+	pieces          int  // that have brought something
 }
 
 // assemble reads a stream, with a buffer that other streams have used.
 func (c *Client) assemble(a *assembly, body io.Reader) error {
 	events := c.streams.Get().(*events)
 	defer func() {
-		events.restart(nil)
+		events.restart(nil, 0)
 		if len(events.buffer)+cap(events.data) < 1<<20 { // memory of one that was very large goes
 			c.streams.Put(events)
 		}
@@ -107,8 +106,8 @@ func (c *Client) assemble(a *assembly, body io.Reader) error {
 }
 
 func (a *assembly) read(events *events, body io.Reader) error {
-	limited := &io.LimitedReader{R: body, N: largestAnswer}
-	events.restart(limited)
+	limited := &io.LimitedReader{R: body, N: a.most.stream}
+	events.restart(limited, int(a.most.whole))
 	err := a.chunks(events)
 	a.completion.Text, a.completion.Reasoning = a.text.String(), a.reasoning.String()
 	if a.plain && err == io.EOF && limited.N > 0 {
@@ -116,9 +115,9 @@ func (a *assembly) read(events *events, body io.Reader) error {
 	}
 	switch {
 	case errors.Is(err, errLongLine):
-		return &Error{Kind: Garbage, Message: fmt.Sprintf("an event of more than %d MiB", longestLine>>20)}
+		return a.most.tooLong("an event", a.most.whole)
 	case err == io.EOF && limited.N <= 0:
-		return &Error{Kind: Garbage, Message: fmt.Sprintf("an answer of more than %d MiB", largestAnswer>>20)}
+		return a.most.tooLong("an answer", a.most.stream)
 	case err == io.EOF:
 		return &Error{Kind: Cut, Message: "the stream ended without [DONE]"}
 	case err != nil:
@@ -166,9 +165,15 @@ func (a *assembly) add(chunk *answer) error {
 		into.Model = chunk.model
 	}
 	into.ID, into.Fingerprint = cmp.Or(chunk.id, into.ID), cmp.Or(chunk.fingerprint, into.Fingerprint)
+	if err := a.most.content(a.text.Len() + a.reasoning.Len() + len(chunk.text) + len(chunk.reasoning)); err != nil {
+		return err
+	}
 	a.text.WriteString(chunk.text)
 	a.reasoning.WriteString(chunk.reasoning)
 	before := len(into.TokenIDs)
+	if n := before + len(chunk.tokens); n > a.most.tokens {
+		return garbage(fmt.Sprintf("ids of %d tokens, where max_tokens is %d", n, a.most.asked))
+	}
 	into.TokenIDs = append(into.TokenIDs, chunk.tokens...)
 	first := len(chunk.prompt) > 0 && into.PromptIDs == nil
 	if first {
@@ -183,7 +188,10 @@ func (a *assembly) add(chunk *answer) error {
 	if into.First.IsZero() && (brings || chunk.usage.Completion > 0) {
 		into.First = now
 	}
-	a.watch.heard(now, !into.First.IsZero())
+	if brings {
+		a.pieces++
+	}
+	a.watch.heard(now, a.progress())
 	if a.seen == nil || !brings && !first && !chunk.counted && chunk.finish == "" {
 		return nil
 	}
@@ -195,49 +203,18 @@ func (a *assembly) add(chunk *answer) error {
 	return nil
 }
 
-// silence ends a stream on which nothing is heard for too long. One that has not
-// begun may wait for others at a server that works on a few at a time: until it
-// begins, what the others hear counts as well.
-type silence struct {
-	clock   clock.Clock
-	start   time.Time
-	longest time.Duration
-	last    atomic.Int64 // when something was heard, in nanoseconds after start
-	begun   atomic.Bool  // a token was heard
-
-	server *atomic.Int64 // when anybody heard something, in nanoseconds after born; nil: others do not count
-	born   time.Time
+// progress is how many tokens have come: as the server counts them or, of one that does
+// not, the pieces. Of those no more count than there may be tokens, unless their text is
+// too short for so many: servers may send less than a token at a time.
+func (a *assembly) progress() int {
+	if told := max(a.completion.Usage.Completion, len(a.completion.TokenIDs)); told > 0 {
+		return told
+	}
+	if bytes := a.text.Len() + a.reasoning.Len(); bytes > shortToken*a.most.asked {
+		return min(a.pieces, a.most.asked)
+	}
+	return a.pieces
 }
 
-func (s *silence) heard(now time.Time, begun bool) {
-	s.last.Store(int64(now.Sub(s.start)))
-	if s.server != nil {
-		s.begun.Store(begun)
-		s.server.Store(int64(now.Sub(s.born)))
-	}
-}
-
-// latest is when something was heard that counts, or the start.
-func (s *silence) latest() time.Time {
-	own := s.start.Add(time.Duration(s.last.Load()))
-	if s.server == nil || s.begun.Load() {
-		return own
-	}
-	if others := s.born.Add(time.Duration(s.server.Load())); others.After(own) {
-		return others
-	}
-	return own
-}
-
-func (s *silence) run(ctx context.Context, cancel context.CancelCauseFunc, url string) {
-	for {
-		left := s.longest - s.clock.Now().Sub(s.latest())
-		if left <= 0 {
-			cancel(&Error{Kind: Idle, URL: url, Message: fmt.Sprintf("nothing came for %v", s.longest)})
-			return
-		}
-		if s.clock.Sleep(ctx, left) != nil {
-			return
-		}
-	}
-}
+// shortToken is how many bytes of text on average show that a token has come.
+const shortToken = 8

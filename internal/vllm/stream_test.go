@@ -62,7 +62,7 @@ func TestRecordedStream(t *testing.T) {
 
 // chunk is an event with a text, a finish reason or null, and a usage.
 func chunk(text, finish string, tokens int) string {
-	return fmt.Sprintf("data: {\"choices\":[{\"delta\":{\"content\":%q},\"finish_reason\":%s}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":%d}}\n\n", text, finish, tokens)
+	return fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":%s}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":%d}}\n\n", text, finish, tokens)
 }
 
 const done = "data: [DONE]\n\n"
@@ -83,15 +83,15 @@ func TestBadStreams(t *testing.T) {
 		{"[DONE], no finish", a + done, Cut, 0},
 		{"half a chunk", a + end[:20], Cut, 0},
 		{"ended by the server", a + chunk("", `"abort"`, 1) + done, Cut, 0},
-		{"no usage", "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n" + done, Garbage, 0},
-		{"no usage of nothing", "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n" + done, Garbage, 0},
+		{"no usage", "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n" + done, Garbage, 0},
+		{"no usage of nothing", "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n" + done, Garbage, 0},
 		{"negative usage", a + chunk("b", "null", -1) + end + done, Garbage, 0},
 		{"NaN usage", a + strings.Replace(end, `"completion_tokens":2`, `"completion_tokens":NaN`, 1) + done, Garbage, 0},
 		{"empty usage", a + "data: {\"choices\":[],\"usage\":{}}\n\n" + end + done, Garbage, 0},
 		{"text of no tokens", chunk("a", `"stop"`, 0) + done, Garbage, 0},
 		{"not JSON", a + "data: <html>\n\n" + end + done, Garbage, 0},
-		{"not UTF-8", a + "data: {\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}\n\n" + end + done, Garbage, 0},
-		{"lone surrogate", a + `data: {"choices":[{"delta":{"content":"\ud800"}}]}` + "\n\n" + end + done, Garbage, 0},
+		{"not UTF-8", a + "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\xff\"}}]}\n\n" + end + done, Garbage, 0},
+		{"lone surrogate", a + `data: {"choices":[{"index":0,"delta":{"content":"\ud800"}}]}` + "\n\n" + end + done, Garbage, 0},
 		{"rejected late", `data: {"error": {"message": "m", "type": "BadRequestError", "param": null, "code": 400}}` + "\n\n" + done, Rejected, 400},
 		{"rejected late without a code", `data: {"error": {"message": "m", "type": "BadRequestError"}}` + "\n\n" + done, Rejected, 400},
 		{"rejected late by another server", `data: {"error": {"message": "m", "type": "invalid_request_error", "code": null}}` + "\n\n" + done, Rejected, 400},
@@ -119,11 +119,10 @@ func TestGoodStreams(t *testing.T) {
 		name, body, text, reasoning string
 		tokens                      int
 	}{
-		{"skipped usage catches up", `data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n" + chunk("b", `"stop"`, 5) + done, "ab", "", 5},
-		{"reasoning", `data: {"choices":[{"delta":{"reasoning":"r"}}]}` + "\n\n" + `data: {"choices":[{"delta":{"reasoning_content":"s"}}]}` + "\n\n" + chunk("b", `"stop"`, 3) + done, "b", "rs", 3},
-		{"usage at the end only", `data: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}` + "\n\n" + `data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}` + "\n\n" + done, "a", "", 1},
-		{"null usage between", `data: {"choices":[{"delta":{"content":"a"}}],"usage":null}` + "\n\n" + chunk("", `"length"`, 2) + done, "a", "", 2},
-		{"of two choices the first", strings.Replace(chunk("a", `"stop"`, 2), "}]", `},{"delta":{"content":"b"}}]`, 1) + done, "a", "", 2},
+		{"skipped usage catches up", `data: {"choices":[{"index":0,"delta":{"content":"a"}}]}` + "\n\n" + chunk("b", `"stop"`, 4) + done, "ab", "", 4},
+		{"reasoning", `data: {"choices":[{"index":0,"delta":{"reasoning":"r"}}]}` + "\n\n" + `data: {"choices":[{"index":0,"delta":{"reasoning_content":"s"}}]}` + "\n\n" + chunk("b", `"stop"`, 3) + done, "b", "rs", 3},
+		{"usage at the end only", `data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}` + "\n\n" + `data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}` + "\n\n" + done, "a", "", 1},
+		{"null usage between", `data: {"choices":[{"index":0,"delta":{"content":"a"}}],"usage":null}` + "\n\n" + chunk("", `"length"`, 2) + done, "a", "", 2},
 		{"nothing was said", chunk("", `"stop"`, 1) + done, "", "", 1},
 	}
 	for _, tt := range tests {
@@ -254,7 +253,7 @@ func TestIdleStream(t *testing.T) {
 	}
 }
 
-// TestSlowStreamIsNotIdle has a word every 40 s, of at most 60 s of silence.
+// TestSlowStreamIsNotIdle has a word every 35 s, of at most 60 s of silence.
 func TestSlowStreamIsNotIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
@@ -264,14 +263,14 @@ func TestSlowStreamIsNotIdle(t *testing.T) {
 			io.Copy(io.Discard, r.Body)
 			io.WriteString(theirs, "HTTP/1.0 200 OK\r\n\r\n")
 			for i := range 3 {
-				time.Sleep(40 * time.Second)
+				time.Sleep(35 * time.Second)
 				io.WriteString(theirs, chunk("a", "null", i+1))
 			}
 			io.WriteString(theirs, chunk("", `"stop"`, 4)+done)
 		}()
 		c := dial(t, "http://h", Options{Idle: time.Minute, Dial: func(context.Context, string, string) (net.Conn, error) { return ours, nil }})
 		got, err := c.Stream(t.Context(), request(), nil)
-		if err != nil || got.Text != "aaa" || got.Finished.Sub(got.First) != 80*time.Second {
+		if err != nil || got.Text != "aaa" || got.Finished.Sub(got.First) != 70*time.Second {
 			t.Errorf("%q in %v, %v", got.Text, got.Finished.Sub(got.First), err)
 		}
 	})
@@ -296,12 +295,12 @@ func (s *scripted) Sleep(_ context.Context, d time.Duration) error {
 func TestSilenceCountsFromTheLastWord(t *testing.T) {
 	start := time.Unix(1000, 0)
 	clock := &scripted{now: start}
-	s := silence{clock: clock, start: start, longest: time.Minute}
+	s := silence{clock: clock, start: start, longest: time.Minute, most: 100}
 	var slept []time.Duration
 	clock.before = func(d time.Duration) {
 		slept = append(slept, d)
 		if n := len(slept); n < 3 {
-			s.heard(start.Add([]time.Duration{40, 70}[n-1]*time.Second), true)
+			s.heard(start.Add([]time.Duration{40, 70}[n-1]*time.Second), n)
 		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())

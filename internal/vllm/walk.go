@@ -28,7 +28,7 @@ func (w *walker) start(data []byte) {
 }
 
 func (w *walker) fail(err error) {
-	if w.err == nil {
+	if w.err == nil && err != nil {
 		w.err = err
 	}
 }
@@ -123,9 +123,31 @@ func (w *walker) items(read func(i int)) {
 	w.token(']')
 }
 
-// ids reads ids of tokens behind what has room for them.
-func (w *walker) ids(into *[]int32) {
-	w.items(func(int) { *into = append(*into, int32(w.whole())) })
+// ids reads ids of tokens behind what has room for them; more than most are a fault.
+func (w *walker) ids(into *[]int32, most int) {
+	w.items(func(int) {
+		if len(*into) >= most {
+			w.fail(fmt.Errorf("ids of more than %d tokens", most))
+			return
+		}
+		*into = append(*into, int32(w.whole()))
+	})
+}
+
+// name reads a string or a null that is kept as a name, which may not be long.
+func (w *walker) name(into *string) {
+	if w.next() == '"' {
+		if raw := w.raw(); len(raw) > longestName {
+			w.fail(fmt.Errorf("a name of %d bytes at %s", len(raw), w.decoder.StackPointer()))
+		} else if w.err == nil {
+			var room [64]byte // for most
+			name, err := jsontext.AppendUnquote(room[:0], raw)
+			w.fail(err)
+			*into = string(name)
+		}
+		return
+	}
+	w.text(into)
 }
 
 // text reads a string or a null into what has room for it.

@@ -78,6 +78,7 @@ func bind(c *Config, d *document) map[string]string {
 	judge.integer("max_tokens", &c.Judge.MaxTokens, 1, 1<<20)
 	judge.optionalText("prompt", &c.Judge.Prompt)
 	judge.optionalText("grading_prompt", &c.Judge.GradingPrompt)
+	judge.variable("key_env", &c.Judge.KeyEnv)
 
 	sandbox := d.table("sandbox")
 	sandbox.integer("seconds_per_test", &c.Sandbox.SecondsPerTest, 1, 3600)
@@ -217,6 +218,7 @@ func bindWorker(w *Worker, t *table) {
 	t.texts("environment", &w.Environment)
 	t.number("memory_gib", &w.MemoryGiB, 0, 1<<16)
 	t.choice("weights", &w.Weights, "", WeightsDummy)
+	t.variable("key_env", &w.KeyEnv)
 	if w.Weights == WeightsDummy && w.Launch == "" {
 		t.fault("weights", "needs a launch command: nobody can take the weights from servers that run already")
 	}

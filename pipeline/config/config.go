@@ -181,6 +181,8 @@ type Worker struct {
 	Environment []string // KEY=VALUE
 	MemoryGiB   float64  // main memory that a launched replica needs; 0: not checked
 	Weights     string   // of the models that it starts: "" for theirs, "dummy" for random ones
+
+	KeyEnv string `json:",omitempty"` // environment variable with the key that servers want; "": SPECEVAL_API_KEY if all workers are on one host
 }
 
 // Serving is how servers are watched. It never changes what is asked of them.
@@ -209,6 +211,7 @@ type Judge struct {
 	Prompt      string   // file of the judge's user turn; "" for our own wording
 
 	GradingPrompt string // the same for graded answers
+	KeyEnv        string // environment variable with the key that servers want; "": none is sent
 }
 
 // Sandbox bounds the programs that code scorers run.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/shown"
 	"speceval/internal/spelling"
 )
 
@@ -95,10 +96,16 @@ func (t *table) fault(key, format string, args ...any) {
 	told := path
 	if value, ok := t.content[key]; ok {
 		if _, isTable := value.(map[string]any); !isTable {
-			told += " = " + shown(value)
+			told += " = " + shown.WithoutCredentials(written(value))
 		}
 	}
 	t.faultAt(path, told+": "+fmt.Sprintf(format, args...))
+}
+
+// secretFault is fault of a value that may be secret.
+func (t *table) secretFault(key, text string) {
+	path := t.join(key)
+	t.faultAt(path, path+": "+text)
 }
 
 // faultAt records a fault at the line of path or of the table around it.

@@ -9,6 +9,8 @@ import (
 	"speceval/internal/inputfile"
 
 	"github.com/BurntSushi/toml"
+
+	"speceval/internal/shown"
 )
 
 // Load reads the experiment from the TOML file at path and then applies
@@ -63,7 +65,7 @@ func (d *document) override(set string) {
 	path, text, found := strings.Cut(set, "=")
 	path, text = strings.TrimSpace(path), strings.TrimSpace(text)
 	if !found || path == "" {
-		d.faults = append(d.faults, fault{text: fmt.Sprintf("--set %q: must have the form key=value, as in replay.draws=1024", set)})
+		d.faults = append(d.faults, fault{text: fmt.Sprintf("--set %q: must have the form key=value, as in replay.draws=1024", shown.WithoutCredentials(set))})
 		return
 	}
 	if err := checkBounds("--set "+shortened(set), path+" = "+text); err != nil {
@@ -81,7 +83,7 @@ func (d *document) override(set string) {
 		}
 		sub, ok := next.(map[string]any)
 		if !ok {
-			d.faults = append(d.faults, fault{text: fmt.Sprintf("--set %s: cannot be set on the command line, edit %s", set, d.name)})
+			d.faults = append(d.faults, fault{text: fmt.Sprintf("--set %s: cannot be set on the command line, edit %s", shown.WithoutCredentials(set), d.name)})
 			return
 		}
 		content = sub

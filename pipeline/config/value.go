@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"speceval/internal/shown"
 )
 
 // take fetches the value of a key and notes that the key is known.
@@ -34,8 +36,8 @@ func canonical(value any) string {
 	return string(text)
 }
 
-// shown is a value for a message: unlike its canonical text, 8.0 is not 8.
-func shown(value any) string {
+// written is a value for a message: unlike its canonical text, 8.0 is not 8.
+func written(value any) string {
 	text := canonical(value)
 	if _, isFloat := value.(float64); isFloat && !strings.ContainsAny(text, ".eNI") {
 		text += ".0"
@@ -200,6 +202,24 @@ func (t *table) optionalText(key string, target *string) {
 	t.textIf(key, target, "a text", func(string) bool { return true })
 }
 
+// VariableName is what names of environment variables with keys are like. Keys themselves
+// have other letters, mostly, so that one in the place of its name is refused untold.
+var VariableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+
+// variable reads the name of an environment variable that has a key. What is no such name
+// may be a key, and no message repeats it.
+func (t *table) variable(key string, target *string) {
+	t.rule(key, rule{"type": "string", "pattern": `^([A-Z][A-Z0-9_]*)?$`, "default": *target})
+	if value, given := t.content[key]; given && value != "" {
+		if text, ok := value.(string); !ok || !VariableName.MatchString(text) {
+			t.take(key)
+			t.secretFault(key, "must be the name of an environment variable, in capital letters, and not the key itself")
+			return
+		}
+	}
+	t.textIf(key, target, "a text", func(string) bool { return true })
+}
+
 func (t *table) choice(key string, target *string, choices ...string) {
 	t.rule(key, rule{"enum": choices, "default": *target})
 	t.textIf(key, target, "one of "+canonical(choices), func(s string) bool { return slices.Contains(choices, s) })
@@ -220,6 +240,14 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
 
 func (t *table) urls(key string, target *[]string) {
 	t.rule(key, different(rule{"type": "string", "pattern": `^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]`}))
+	if list, _ := t.content[key].([]any); slices.ContainsFunc(list, func(element any) bool {
+		address, _ := element.(string)
+		return shown.HasCredentials(address)
+	}) {
+		t.take(key)
+		t.secretFault(key, "has an address with a user or a password: leave them out; a key is taken from the environment variable that key_env names")
+		return
+	}
 	t.textsIf(key, target, "a list of different http or https addresses", func(s string, before []string) bool {
 		return isURL(s) && !slices.Contains(before, s)
 	})

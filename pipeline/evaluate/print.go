@@ -9,6 +9,7 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/internal/phrase"
+	"speceval/internal/shown"
 	"speceval/internal/table"
 )
 
@@ -19,9 +20,9 @@ const fewTasks = 5
 // of the evaluation.
 func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s with %s: %s, %s, seed %d (%s)\n\n", r.Benchmark, r.Model, r.Policy, spentText(r), r.Seed, r.Provenance)
+	b.WriteString(shown.Line(fmt.Sprintf("%s with %s: %s, %s, seed %d (%s)", r.Benchmark, r.Model, r.Policy, spentText(r), r.Seed, r.Provenance)) + "\n\n")
 	line := func(what, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-12s %s\n", what, fmt.Sprintf(format, args...))
+		fmt.Fprintf(&b, "  %-12s %s\n", what, shown.Line(fmt.Sprintf(format, args...)))
 	}
 	line("mean", "%.4f ± %.4f, 95%% interval %.4f to %.4f", r.Estimate, r.StandardError, r.Interval[0], r.Interval[1])
 	for _, p := range r.PassK {

@@ -27,7 +27,7 @@ type Options struct {
 	Optional bool     // where there is no such file the defaults will do
 	Sets     []string // overrides of the form key=value
 	Out      string   // output folder; "": the configured one
-	Workers  []string // URLs of servers; none: the configured workers
+	Workers  []string // servers as Servers has them; none: the configured workers
 }
 
 // Configuration reads the configuration, with the options in place of what it
@@ -45,7 +45,9 @@ func Configuration(o Options) (*config.Config, error) {
 		c.Experiment.Out = o.Out
 	}
 	if len(o.Workers) > 0 {
-		c.Workers = []config.Worker{{Name: "worker", URLs: o.Workers}}
+		if c.Workers, err = workers(o.Workers); err != nil {
+			return nil, err
+		}
 	}
 	return &c, nil
 }

@@ -20,15 +20,11 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// KeyVariable is the environment variable with the key of servers.
-const KeyVariable = "SPECEVAL_API_KEY"
-
 // Outside is what of the world outside an experiment may use.
 type Outside struct {
 	Out         string            // output folder, in place of the configured one; "" for that
 	Logs        string            // folder for logs of what units start; "": in the output folder
-	Key         string            // that servers want, of KeyVariable; "" for none
-	Environment []string          // for processes that are started
+	Environment []string          // for processes that are started, and with the keys of servers
 	Report      func(text string) // shows a line while units run, from any goroutine
 }
 

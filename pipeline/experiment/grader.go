@@ -85,9 +85,3 @@ func (g *graders) shared(program command.Program) *command.Grader {
 	}
 	return g.made[words]
 }
-
-// withoutKey is an environment without the key of servers, which is no concern of a
-// grader.
-func withoutKey(environment []string) []string {
-	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool { return strings.HasPrefix(variable, KeyVariable+"=") })
-}

@@ -100,7 +100,7 @@ func TestGradersAreShared(t *testing.T) {
 }
 
 func TestTheKeyIsKeptFromGraders(t *testing.T) {
-	got := withoutKey([]string{"PATH=/bin", KeyVariable + "=hush", "HOME=/"})
+	got := withoutKeys([]string{"PATH=/bin", KeyVariable + "=hush", "OURS=hush", "THEIRS=hush", "HOME=/"}, &config.Config{Workers: []config.Worker{{KeyEnv: "OURS"}}, Judge: config.Judge{KeyEnv: "THEIRS"}})
 	if strings.Join(got, " ") != "PATH=/bin HOME=/" {
 		t.Errorf("%q", got)
 	}

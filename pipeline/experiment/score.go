@@ -29,7 +29,7 @@ import (
 // Judges are the servers of the judge.
 func Judges(cfg *config.Config, o Outside) *serving.Servers {
 	s := servingSettings(cfg, o)
-	s.Workers = []serving.Worker{{Name: "judge", URLs: cfg.Judge.URLs}}
+	s.Workers = []serving.Worker{judgeWorker(cfg, o.Environment)}
 	return serving.New(s)
 }
 
@@ -46,7 +46,7 @@ func ScoreSettings(cfg *config.Config, o Outside, servers *serving.Servers, task
 	for _, m := range cfg.Models {
 		s.Models = append(s.Models, score.Model{ID: m.ID, Unparted: m.Thinking && m.ReasoningParser == ""})
 	}
-	graders := &graders{cfg: cfg, environment: withoutKey(o.Environment)}
+	graders := &graders{cfg: cfg, environment: withoutKeys(o.Environment, cfg)}
 	for _, b := range tasks {
 		answers, sums, err := b.answers()
 		if err != nil {

@@ -31,16 +31,16 @@ func servingSettings(cfg *config.Config, o Outside) serving.Settings {
 		Hang:        time.Duration(cfg.Serving.HangSeconds) * time.Second,
 		Outage:      time.Duration(cfg.Serving.OutageSeconds) * time.Second,
 		Start:       time.Duration(cfg.Serving.StartSeconds) * time.Second,
-		Key:         o.Key,
-		KeyFrom:     "the environment variable " + KeyVariable,
-		Environment: o.Environment,
+		Environment: withoutKeys(o.Environment, cfg),
 		Logs:        cmp.Or(o.Logs, filepath.Join(o.Out, dag.LogsDir)),
 		Clock:       clock.Wall{},
 		Memory:      availableMemory,
 		Report:      o.Report,
 	}
+	oneHost := onOneHost(cfg.Workers)
 	for _, w := range cfg.Workers {
 		worker := serving.Worker{Name: w.Name, URLs: w.URLs}
+		setWorkerKey(&worker, w, oneHost, o.Environment)
 		if w.Launch != "" {
 			worker.Recipe = &launcher.Recipe{
 				Command: w.Launch, Arguments: w.Arguments, Environment: w.Environment,

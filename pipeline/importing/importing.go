@@ -15,6 +15,7 @@ import (
 	"speceval/internal/harness"
 	"speceval/internal/phrase"
 	"speceval/internal/profile"
+	"speceval/internal/shown"
 	"speceval/internal/table"
 )
 
@@ -252,7 +253,7 @@ func (d *Imported) Text(w io.Writer) error {
 	var b strings.Builder
 	for _, l := range d.Logs {
 		for _, note := range l.Notes {
-			fmt.Fprintf(&b, "%s: %s\n", l.Source, note)
+			fmt.Fprintf(&b, "%s: %s\n", shown.Line(l.Source), shown.Line(note))
 		}
 	}
 	if d.Repeated > 0 {

@@ -11,15 +11,25 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/internal/phrase"
+	"speceval/internal/shown"
 	"speceval/pipeline/status"
 )
 
 // Console is where progress is shown.
 type Console struct {
-	W        io.Writer
+	W        io.Writer // for lines
+	Bars     io.Writer // for bars, which move the cursor; nil: W
 	Now      func() time.Time
 	Terminal bool // W can show bars
 	Quiet    bool // only what went wrong
+}
+
+// bars is where bars are drawn.
+func (c Console) bars() io.Writer {
+	if c.Bars == nil {
+		return c.W
+	}
+	return c.Bars
 }
 
 // Dated is a moment as lines begin with it.
@@ -58,7 +68,7 @@ func (v *Evaluation) Show(p evaluation.Progress) {
 	case v.Terminal:
 		if v.bar == nil {
 			v.bar = progressbar.NewOptions(p.AllPilots+p.AllContinuations,
-				progressbar.OptionSetWriter(v.W), progressbar.OptionSetWidth(30),
+				progressbar.OptionSetWriter(v.bars()), progressbar.OptionSetWidth(30),
 				progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
 		}
 		v.bar.Describe(what)
@@ -93,7 +103,7 @@ func (c Console) Transfer(name string, say func(text string)) *Transfer {
 	t := &Transfer{name: name, now: c.Now, say: say}
 	if c.Terminal && !c.Quiet {
 		t.bar = progressbar.NewOptions64(-1,
-			progressbar.OptionSetWriter(c.W), progressbar.OptionSetDescription(name), progressbar.OptionShowBytes(true),
+			progressbar.OptionSetWriter(c.bars()), progressbar.OptionSetDescription(shown.Line(name)), progressbar.OptionShowBytes(true),
 			progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
 		)
 	}

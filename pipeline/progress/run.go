@@ -21,7 +21,7 @@ func (c Console) Run(plan *dag.Plan) dag.Observer {
 	case c.Quiet:
 		return &quiet{w: c.W}
 	case c.Terminal:
-		return &bar{w: c.W, now: c.Now}
+		return &bar{w: c.W, bars: c.bars(), now: c.Now}
 	}
 	return &lines{w: c.W, now: c.Now}
 }
@@ -55,7 +55,8 @@ func notes(done dag.Outcome) []string {
 // bar shows progress as one bar for all units, on a terminal. It has no
 // colours.
 type bar struct {
-	w    io.Writer
+	w    io.Writer // for lines
+	bars io.Writer
 	now  func() time.Time
 	bar  *progressbar.ProgressBar
 	done int // units
@@ -71,7 +72,7 @@ var _ dag.Observer = (*bar)(nil)
 func (b *bar) Begin(plan *dag.Plan) {
 	b.long = status.Running{}
 	b.bar = progressbar.NewOptions(plan.Units()*steps,
-		progressbar.OptionSetWriter(b.w),
+		progressbar.OptionSetWriter(b.bars),
 		progressbar.OptionSetWidth(30),
 		progressbar.OptionSetPredictTime(true),
 		progressbar.OptionThrottle(100*time.Millisecond),

@@ -37,7 +37,7 @@ func TestTheBarShowsPartsOfUnits(t *testing.T) {
 	plan := manyUnits(t, 2)
 	var w strings.Builder
 	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	b := &bar{w: &w, now: func() time.Time { return clock }}
+	b := &bar{w: &w, bars: &w, now: func() time.Time { return clock }}
 	b.Begin(plan)
 	first, second := plan.Stages[0].Run[0].Ref, plan.Stages[0].Run[1].Ref
 	at := func(want int64) {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"speceval/internal/scorer"
+	"speceval/internal/shown"
 )
 
 // Disagreement is a case that scorer and label judge differently.
@@ -103,7 +104,7 @@ func (d Disagreement) read() string {
 		text = fmt.Sprintf("read %q", d.Answer)
 	}
 	if d.Note != "" {
-		text += " (" + d.Note + ")"
+		text += " (" + shown.Line(d.Note) + ")"
 	}
 	return text
 }
