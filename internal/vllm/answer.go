@@ -79,8 +79,9 @@ func (a *answer) readModel(w *walker) {
 	a.model, a.modelAsJSON = string(name), string(raw)
 }
 
+// readChoice reads the one choice that was asked for, which a server need not number.
 func (a *answer) readChoice(w *walker) {
-	index := -1
+	index := 0
 	w.fields(func(name jsontext.Value) {
 		switch string(name) {
 		case `"index"`:
@@ -100,9 +101,7 @@ func (a *answer) readChoice(w *walker) {
 		}
 	})
 	switch {
-	case index < 0:
-		w.fail(errors.New("a choice without an index"))
-	case index > 0:
+	case index != 0:
 		w.fail(fmt.Errorf("choice %d, where one was asked for", index))
 	case a.chosen:
 		w.fail(errors.New("choice 0 twice"))

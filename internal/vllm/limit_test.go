@@ -54,7 +54,6 @@ func TestAnswersBeyondTheirTokens(t *testing.T) {
 			return strings.ReplaceAll(s, `"choices":[`, `"choices":[{"index":1,"delta":{"content":"b"}},`)
 		},
 		"a choice of another index": func(s string) string { return strings.ReplaceAll(s, `"index":0`, `"index":7`) },
-		"a choice without an index": func(s string) string { return strings.ReplaceAll(s, `"index":0,`, ``) },
 		"the same choice twice":     func(s string) string { return strings.ReplaceAll(s, `"choices":[`, `"choices":[{"index":0},`) },
 		"the same choice in two lists": func(s string) string {
 			return strings.ReplaceAll(s, `"choices":[`, `"choices":[{"index":0}],"choices":[`)

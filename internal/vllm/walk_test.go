@@ -12,9 +12,12 @@ func TestAnswersOfAnotherShapeAreGarbage(t *testing.T) {
 	if err := decodeAnswer([]byte(good), false, mostOf(false), &c); err != nil || c.Text != "a" || len(c.TokenIDs) != 2 {
 		t.Fatalf("%+v, %v", c, err)
 	}
+	if err := decodeAnswer([]byte(strings.Replace(good, `"index":0,`, ``, 1)), false, mostOf(false), new(Completion)); err != nil {
+		t.Errorf("the only choice needs no index: %v", err)
+	}
 	for _, text := range []string{
 		strings.Replace(good, `}],`, `},5],`, 1), strings.Replace(good, `}],`, `},{"index":1,"message":{"content":"b"}}],`, 1), strings.Replace(good, `}],`, `},{"index":0,"message":{"content":"b"}}],`, 1),
-		strings.Replace(good, `"index":0,`, ``, 1), strings.Replace(good, `"index":0,`, `"index":1,`, 1), strings.Replace(good, `"index":0,`, `"index":-1,`, 1), strings.Replace(good, `"index":0,`, `"index":null,`, 1), strings.Replace(good, `"index":0,`, `"index":"0",`, 1),
+		strings.Replace(good, `"index":0,`, `"index":1,`, 1), strings.Replace(good, `"index":0,`, `"index":-1,`, 1), strings.Replace(good, `"index":0,`, `"index":null,`, 1), strings.Replace(good, `"index":0,`, `"index":"0",`, 1),
 		``, `null`, `[]`, `"a"`, `5`, good + `x`, good + good, good[:len(good)-1],
 		`{"id":5}`, `{"model":5}`, `{"model":{"a":"b"}}`, `{"id":["x"]}`, `{"choices":"x"}`, `{"choices":{}}`, `{"choices":5}`, `{"choices":["x"]}`, `{"choices":[[]]}`,
 		`{"choices":[{"index":0,"message":"a"}]}`, `{"choices":[{"index":0,"message":{"content":5}}]}`, `{"choices":[{"index":0,"message":{"content":{"a":"b"}}}]}`,
