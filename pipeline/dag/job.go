@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/ownfile"
 )
 
 // editedMark stands between the name of an output that was moved aside and
@@ -92,6 +93,9 @@ func (j *Job) Path(output string) string { return j.path(output) }
 func (j *Job) Write(output string, rows int, write func(w io.Writer) error) error {
 	if err := j.mayWrite(output); err != nil {
 		return err
+	}
+	if err := ownfile.MakeFolder(j.dir, filepath.Dir(j.path(output))); err != nil {
+		return atomicfile.Advise(j.path(output), err)
 	}
 	file, err := atomicfile.Create(j.path(output))
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"time"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/ownfile"
 )
 
 // manifestFormat is the version of the manifest's layout.
@@ -93,6 +93,9 @@ func (m *Manifest) Finished() time.Time {
 	return m.Start.Add(time.Duration(m.WallSeconds * float64(time.Second)))
 }
 
+// mostManifest is the size, in bytes, of the largest manifest that is read.
+const mostManifest = 256 << 20
+
 // manifestExt ends the names of manifests.
 const manifestExt = ".json"
 
@@ -115,7 +118,7 @@ func (m *Manifest) output(name string) (File, bool) {
 // readManifest reads the manifest of a unit. The error wraps fs.ErrNotExist
 // if there is none; any other says why the one there cannot be used.
 func readManifest(dir string, ref Ref) (*Manifest, error) {
-	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(manifestPath(ref))))
+	data, err := ownfile.ReadFile(filepath.Join(dir, filepath.FromSlash(manifestPath(ref))), mostManifest)
 	if err != nil {
 		return nil, unreadable(ref, err)
 	}
@@ -171,6 +174,9 @@ func writeManifest(dir string, ref Ref, m *Manifest) error {
 		return fmt.Errorf("manifest of %s: %w", ref, err)
 	}
 	file := filepath.Join(dir, filepath.FromSlash(manifestPath(ref)))
+	if err := ownfile.MakeFolder(dir, filepath.Dir(file)); err != nil {
+		return atomicfile.Advise(file, err)
+	}
 	return atomicfile.Write(file, func(w io.Writer) error {
 		_, err := w.Write(b.Bytes())
 		return err
