@@ -123,7 +123,16 @@ func (s *session) openBenchmark(suite evaluate.Suite, workers []string) (*evalua
 	if err != nil {
 		return nil, err
 	}
-	return evaluate.OpenSuite(cfg, suite)
+	b, err := evaluate.OpenSuite(cfg, suite)
+	if err == nil {
+		b.Warn = s.archive(cfg).Warn
+	}
+	return b, err
+}
+
+// archive is the stored evaluations, of which what is not as it was made is warned of.
+func (s *session) archive(cfg *config.Config) evaluate.Archive {
+	return evaluate.Archive{Config: cfg, Warn: func(message string) { s.warn("%s", message) }}
 }
 
 // evaluationHost is this program around an evaluation.

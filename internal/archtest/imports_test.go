@@ -58,7 +58,7 @@ var importRules = []importRule{
 	{"drills/*", []string{"drills/drill", "drills/process", "drills/cluster", "drills/timed", "drills/evaluated", "drills/undisturbed", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
 	{"pipeline/config", []string{"internal/profile", "internal/spelling", "internal/benchmark"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
-	{"pipeline/dag", []string{"pipeline/dag/indexfile", "internal/atomicfile", "internal/ownfile", "internal/rusage"}},
+	{"pipeline/dag", []string{"pipeline/dag/indexfile", "internal/atomicfile", "internal/digest", "internal/ownfile", "internal/rusage"}},
 	{"pipeline/dag/indexfile", []string{"internal/ownfile"}},
 	{"data/importer", []string{"method/…", "internal/…"}},
 	{"data/smallbench/make", []string{"data", "method/…", "internal/…"}},
@@ -107,7 +107,7 @@ var importRules = []importRule{
 	{"internal/protocol", []string{"internal/evaluation", "internal/journal", "method/…"}},
 	{"internal/evaluation", []string{
 		"method/controller", "method/design", "method/drift", "method/estimate", "method/informed", "method/neyman", "method/passk", "method/staged", "internal/policy", "internal/router", "internal/coupled", "internal/sampler", "internal/vllm",
-		"internal/partial", "internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/clock", "internal/seed", "internal/trial",
+		"internal/partial", "internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/digest", "internal/ownfile", "internal/clock", "internal/seed", "internal/trial", "internal/version",
 	}},
 	{"internal/partial", []string{"internal/rollout", "internal/vllm", "internal/journal", "internal/clock"}},
 	{"internal/sampler", []string{"internal/rollout", "internal/vllm", "internal/benchmark", "internal/seed"}},
@@ -167,6 +167,7 @@ var importRules = []importRule{
 
 	// Support, each of one idea.
 	{"internal/archtest", nil},
+	{"internal/digest", []string{"internal/ownfile"}},
 	{"internal/ownfile", nil},
 	{"internal/atomicfile", nil},
 	{"internal/clock", nil},

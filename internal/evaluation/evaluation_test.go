@@ -422,7 +422,7 @@ func TestRescoringKeepsTheAllocation(t *testing.T) {
 		s.Correct = s.Correct || a.TaskIndex == 0
 		return s, err
 	}
-	again, err := evaluation.Rescore(t.Context(), lenient, r, 3)
+	again, err := evaluation.Rescore(t.Context(), lenient, l.open(), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -447,7 +447,7 @@ func TestRescoringKeepsTheAllocation(t *testing.T) {
 		t.Errorf("stored %+v, %v", stored, err)
 	}
 	lenient.Score = func(context.Context, *rollout.Response) (*rollout.Score, error) { return nil, errors.New("no sandbox") }
-	if _, err := evaluation.Rescore(t.Context(), lenient, r, 3); err == nil || !strings.Contains(err.Error(), "no sandbox") {
+	if _, err := evaluation.Rescore(t.Context(), lenient, l.open(), 3); err == nil || !strings.Contains(err.Error(), "no sandbox") {
 		t.Errorf("error %v", err)
 	}
 	if after, _ := evaluation.ReadResult(l.settings.Folder); !reflect.DeepEqual(after, again) {

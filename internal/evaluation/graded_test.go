@@ -137,7 +137,7 @@ func TestRescoringGrades(t *testing.T) {
 	graded := newGradedLab(t, "hbn-async")
 	grading := l.settings
 	grading.Rules, grading.Score = "graded", graded.score
-	again, err := evaluation.Rescore(t.Context(), grading, first, 3)
+	again, err := evaluation.Rescore(t.Context(), grading, l.open(), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestRescoringGrades(t *testing.T) {
 	if !has[rewardColumn](t, l, "scores.parquet") || !has[rewardsColumn](t, l, "tasks.parquet") || !(again.Estimate > first.Estimate) {
 		t.Errorf("estimate %v after %v", again.Estimate, first.Estimate)
 	}
-	back, err := evaluation.Rescore(t.Context(), l.settings, again, 3)
+	back, err := evaluation.Rescore(t.Context(), l.settings, l.open(), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,11 +174,7 @@ func TestRewardsThatCannotBe(t *testing.T) {
 			t.Errorf("afterwards the estimate is %v", r.Estimate)
 		}
 		l.grade = func(*rollout.Response) float64 { return reward }
-		again, err := evaluation.ReadResult(l.settings.Folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := evaluation.Rescore(t.Context(), l.settings, again, 3); err == nil || !strings.Contains(err.Error(), "benchmark quiz: task t") {
+		if _, err := evaluation.Rescore(t.Context(), l.settings, l.open(), 3); err == nil || !strings.Contains(err.Error(), "benchmark quiz: task t") {
 			t.Errorf("rescored: %v", err)
 		}
 	}

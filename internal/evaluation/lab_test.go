@@ -177,6 +177,16 @@ func (l *lab) run() *evaluation.Result {
 	return r
 }
 
+// open reads the evaluation from its folder.
+func (l *lab) open() *evaluation.Stored {
+	l.t.Helper()
+	s, err := evaluation.Open(l.settings.Folder, l.settings.Prior)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return s
+}
+
 // paused runs and wants a pause, for a cause that says so.
 func (l *lab) paused(ctx context.Context, want string) *evaluation.PausedError {
 	l.t.Helper()

@@ -9,13 +9,14 @@ import (
 	"io/fs"
 	"maps"
 	"net/url"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/digest"
+	"speceval/internal/ownfile"
 )
 
 // Folder is the folder of evaluations in an output folder.
@@ -143,7 +144,7 @@ func (s *Setup) way() (*Way, error) { return FindWay(s.Policy) }
 // the error if there is none.
 func ReadSetup(folder string) (*Setup, error) {
 	path := filepath.Join(folder, setupFile)
-	text, err := os.ReadFile(path)
+	text, err := ownfile.ReadFile(path, mostJSON)
 	if err != nil {
 		return nil, err
 	}
@@ -205,12 +206,32 @@ func (s *Setup) Keep(folder string) error {
 	}
 	there, err := ReadSetup(folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return atomicfile.Write(path, func(w io.Writer) error { return writeJSON(w, s) })
+		return s.begin(folder)
 	}
 	if err != nil {
 		return err
 	}
+	if _, err := CheckBegun(folder); err != nil {
+		return err
+	}
 	return there.Matches(s)
+}
+
+// begin writes the setup, its hash first.
+func (s *Setup) begin(folder string) error {
+	text, f, err := textOf(setupFile, s)
+	if err != nil {
+		return err
+	}
+	m := made("")
+	m.Files = []digest.File{f}
+	if err := m.write(folder); err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(folder, setupFile), func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 }
 
 // Matches is nil if rollouts of another setup of this name would be the same.

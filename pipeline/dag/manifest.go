@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/digest"
 	"speceval/internal/ownfile"
 )
 
@@ -38,18 +39,9 @@ type Manifest struct {
 	PeakBytes   int64     `json:"peak_bytes"`  // largest resident set of the process so far
 }
 
-// File is an input or output as it was when the unit ran.
-type File struct {
-	Path   string `json:"path"` // relative to the output folder
-	SHA256 string `json:"sha256"`
-	Bytes  int64  `json:"bytes"`
-	Rows   int    `json:"rows"` // -1 when not tabular
-
-	// Modified is the modification time of a large output, in nanoseconds since
-	// 1970; 0 of any other. While it and the size stay, the content counts as
-	// unchanged and is not read again: a corpus has many gigabytes.
-	Modified int64 `json:"modified,omitempty"`
-}
+// File is an input or output as it was when the unit ran; its path is relative to the
+// output folder.
+type File = digest.File
 
 // large is the size, in bytes, from which outputs are not read to be looked at.
 const large = 16 << 20

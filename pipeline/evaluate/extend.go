@@ -12,17 +12,21 @@ import (
 	"speceval/pipeline/experiment"
 )
 
-// Extend adds rollouts to a complete evaluation, named as for Stored, up to an average
+// Extend adds rollouts to a complete evaluation, named as in an Archive, up to an average
 // budget of rollouts per task. What comes of it is an evaluation of its own, of which
 // the folder is returned; like others it is resumed, or returned where it is complete.
 // The benchmarks are those of the evaluation, none for those that it names itself. It is a
 // *RequestError if rollouts would now be other ones: prompts, model, sampling or scorers
 // have changed.
 func Extend(ctx context.Context, cfg *config.Config, name string, benchmarks []string, budget int, h Host) (*evaluation.Result, string, error) {
-	r, folder, err := Stored(cfg.Experiment.Out, name)
+	stored, err := Archive{cfg, h.Warn}.Stored(name)
 	if err != nil {
 		return nil, "", err
 	}
+	if err := stored.Recompute(); err != nil { // all its evidence becomes that of another one
+		return nil, "", err
+	}
+	r, folder := stored.Result, stored.Folder
 	b, err := again(cfg, r, benchmarks)
 	if err != nil {
 		return nil, "", err

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -78,20 +79,20 @@ type Evaluation struct {
 	sum     [sha256.Size]byte
 }
 
-// Open is the evaluation in a folder, with its result.
-func Open(r *evaluation.Result, folder string) (*Evaluation, error) {
-	e := &Evaluation{Result: r, folder: folder}
-	path := filepath.Join(folder, evaluation.ResultFile)
-	text, err := os.ReadFile(path)
+// Open is a stored evaluation. It is an *evaluation.AlteredError if its answers and
+// verdicts are not as they were made.
+func Open(s *evaluation.Stored) (*Evaluation, error) {
+	if err := s.Needs(evaluation.RolloutsFile, evaluation.ScoresFile); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(filepath.Join(s.Folder, evaluation.ResultFile))
+	if errors.Is(err, fs.ErrNotExist) { // it was computed again
+		info, err = os.Stat(filepath.Join(s.Folder, evaluation.RolloutsFile))
+	}
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	e.written, e.sum = info.ModTime().UTC(), sha256.Sum256(text)
-	return e, nil
+	return &Evaluation{Result: s.Result, folder: s.Folder, written: info.ModTime().UTC(), sum: sha256.Sum256(s.Text)}, nil
 }
 
 // Write writes the evaluation in a form to a file, of eee to a folder; "" stands for a
