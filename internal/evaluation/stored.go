@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"speceval/internal/digest"
 	"speceval/internal/journal"
 	"speceval/internal/ownfile"
+	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 	"speceval/method/estimate"
 	"speceval/method/neyman"
@@ -101,7 +103,11 @@ func (s *Stored) openRecorded() error {
 		return &AlteredError{s.Folder, ResultFile, cmp.Or(s.faults[ResultFile], fmt.Sprint(damage)), fmt.Sprintf("and it cannot be computed again: %v: put back what was there, or move the folder away to evaluate anew", cmp.Or(strings.Join(s.faultsOf(evidence), "; "), err.Error()))}
 	case err != nil:
 		s.Result = s.onDisk
-		s.say("the result is as it was stored, and cannot be computed again: %v", err)
+		then := ""
+		if s.Needs(setupFile, RolloutsFile, requestsFile) == nil {
+			then = "; speceval evaluate rescore scores the answers again"
+		}
+		s.say("the result is as it was stored, and cannot be computed again: %v%s", err, then)
 		return nil
 	case s.onDisk == nil:
 		return s.take(again, "the result is computed again from %s, %s and the design", RolloutsFile, ScoresFile)
@@ -208,13 +214,15 @@ func (s *Stored) openUnrecorded() error {
 		}
 	}
 	again, err := s.rebuild(m, nil)
-	if s.onDisk != nil && (err != nil || !sameStages(again.Rows, stages)) {
+	if s.onDisk != nil && (err != nil || !sameStages(again.Rows, stages) && !s.tasksAre(again)) {
 		// It was scored again, which keeps the allocation.
-		var why error
-		if again, why = s.rebuild(m, stages); why == nil {
+		if kept, why := s.rebuild(m, stages); why == nil {
 			s.say("the allocation is that of %s: it is not what the verdicts lead to, as after a rescore", s.path(ResultFile))
-			err = nil
+			again, err = kept, nil
 		}
+	}
+	if err == nil {
+		err = s.readAll()
 	}
 	by, odd := s.footers()
 	switch {
@@ -222,16 +230,38 @@ func (s *Stored) openUnrecorded() error {
 		return &AlteredError{s.Folder, ResultFile, "is missing, or damaged", fmt.Sprintf("and it cannot be computed again: %v: put back what was there, or move the folder away to evaluate anew", err)}
 	case err != nil:
 		s.Result = s.onDisk
-		s.say("made by %s, without hashes, and it cannot be computed again: %v", by, err)
+		s.say("%s was made by %s, without hashes, and it cannot be computed again: %v", s.Folder, by, err)
 		return nil
 	}
 	s.Said = append(s.Said, odd...)
 	if s.onDisk == nil {
 		again.Provenance = cmp.Or(s.readable.footer["speceval.provenance"], again.Provenance)
-		return s.take(again, "made by %s, without hashes, and its %s is not there: the result is computed again from %s, %s and the design", by, ResultFile, RolloutsFile, ScoresFile)
+		return s.take(again, "%s was made by %s, without hashes, and its %s is not there: the result is computed again from %s, %s and the design", s.Folder, by, ResultFile, RolloutsFile, ScoresFile)
 	}
-	s.say("made by %s, without hashes: computed again from %s, %s and the design", by, RolloutsFile, ScoresFile)
+	s.say("%s was made by %s, without hashes: computed again from %s, %s and the design", s.Folder, by, RolloutsFile, ScoresFile)
 	return s.hold(again)
+}
+
+// tasksAre tells whether the rows of the tasks that are stored apart from the result have
+// the rollouts and weights of this one; true if there are none.
+func (s *Stored) tasksAre(r *Result) bool {
+	rows, _, err := rowfile.ReadFile[Task](s.path(tasksFile))
+	if missing := (*rowfile.MissingColumnError)(nil); errors.As(err, &missing) {
+		return false // an early version has kept less of them: its result is all there is
+	}
+	return err != nil || slices.EqualFunc(rows, r.Rows, func(a, b Task) bool {
+		return a.Pilots == b.Pilots && a.Continuations == b.Continuations && math.Abs(a.Shrinkage-b.Shrinkage) <= tolerance
+	})
+}
+
+// readAll reads every column of the answers, of which there is no hash.
+func (s *Stored) readAll() error {
+	for _, err := range rollout.Rollouts([]string{s.path(RolloutsFile)}) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // underWay tells whether an evaluation without a result goes on from journals, or has not

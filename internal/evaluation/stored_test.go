@@ -160,7 +160,7 @@ func TestAlteredEvaluationsAreToldOf(t *testing.T) {
 			os.Remove(at("scores.parquet"))
 			replaceText(t, at("result.json"), `"estimate": [^,]*,\n  "standard`, "\"estimate\": 0.999,\n  \"standard")
 		}, "scores.parquet is missing", true},
-		{"manifest", func(t *testing.T, at func(string) string) { os.Remove(at("manifest.json")) }, "made by speceval at commit c, without hashes", false},
+		{"manifest", func(t *testing.T, at func(string) string) { os.Remove(at("manifest.json")) }, "was made by speceval at commit c, without hashes", false},
 		{"manifest and estimate", func(t *testing.T, at func(string) string) {
 			os.Remove(at("manifest.json"))
 			replaceText(t, at("result.json"), `"estimate": [^,]*,\n  "standard`, "\"estimate\": 0.88,\n  \"standard")
@@ -170,6 +170,19 @@ func TestAlteredEvaluationsAreToldOf(t *testing.T) {
 			os.Remove(at("manifest.json"))
 			replaceText(t, at("evaluation.json"), `"weight": 0.4`, `"weight": 0.99`)
 		}, "scores.parquet was made for another evaluation.json", false},
+		{"manifest and allocation", func(t *testing.T, at func(string) string) {
+			os.Remove(at("manifest.json"))
+			replaceText(t, at("result.json"), `"weight": 0.4`, `"weight": 0.5`)
+		}, "is not what its verdicts and its design come to", false},
+		{"manifest and answers", func(t *testing.T, at func(string) string) {
+			os.Remove(at("manifest.json"))
+			os.Truncate(at("rollouts.parquet"), 3000)
+		}, "without hashes, and it cannot be computed again", false},
+		{"manifest and verdicts", func(t *testing.T, at func(string) string) {
+			os.Remove(at("manifest.json"))
+			os.CopyFS(at("x"), os.DirFS(other.settings.Folder))
+			os.Rename(filepath.Join(at("x"), "scores.parquet"), at("scores.parquet"))
+		}, "without hashes", false},
 		{"manifest and result", func(t *testing.T, at func(string) string) {
 			os.Remove(at("manifest.json"))
 			os.Remove(at("result.json"))
@@ -200,7 +213,7 @@ func TestAlteredEvaluationsAreToldOf(t *testing.T) {
 			if text := strings.Join(s.Said, "\n"); !strings.Contains(text, c.said) {
 				t.Errorf("said %q, want %q", text, c.said)
 			}
-			if !reflect.DeepEqual(s.Result, want) && c.name != "manifest and design" && outcome(s.Result) != outcome(want) {
+			if !reflect.DeepEqual(s.Result, want) && c.name != "manifest and verdicts" && outcome(s.Result) != outcome(want) {
 				t.Errorf("result %+v, want %+v", s.Result, want)
 			}
 			if err := s.Repair("c"); err != nil {
@@ -227,6 +240,29 @@ func TestAnAlteredDesignIsNotGoneOnWith(t *testing.T) {
 	var altered *evaluation.AlteredError
 	if !errors.As(err, &altered) || len(l.asked) > 0 {
 		t.Errorf("error %v after %d requests", err, len(l.asked))
+	}
+}
+
+func TestALinkInThePlaceOfAJournalIsNotWritten(t *testing.T) {
+	for _, name := range []string{"rollouts.journal", "scores.journal", "requests.journal", "partials.log"} {
+		l := newLab(t, "hbn_staged", 8, 3, quiz...)
+		if err := os.MkdirAll(l.settings.Folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		precious := filepath.Join(t.TempDir(), "precious")
+		if err := os.WriteFile(precious, []byte("precious"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(precious, filepath.Join(l.settings.Folder, name)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := evaluation.Run(t.Context(), l.settings)
+		if err == nil || !strings.Contains(err.Error(), name+" is a symbolic link") {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if text, err := os.ReadFile(precious); err != nil || string(text) != "precious" {
+			t.Errorf("%s: the file that it links to has %q, %v", name, text, err)
+		}
 	}
 }
 

@@ -25,13 +25,14 @@ const editedMark = ".edited-"
 // Job is what a unit sees of the world while it runs: its inputs, its
 // outputs, and who it is. Its methods may be called concurrently.
 type Job struct {
-	dir    string // the output folder
-	ref    Ref
-	unit   *Unit
-	key    string
-	origin Origin
-	inputs map[string]string // outputs of the needed units, to their SHA-256
-	absent map[string]string // outputs of wanted units that are not there, to their stage
+	dir     string // the output folder
+	ref     Ref
+	unit    *Unit
+	key     string
+	origin  Origin
+	inputs  map[string]string // outputs of the needed units, to their SHA-256
+	absent  map[string]string // outputs of wanted units that are not there, to their stage
+	altered []string          // inputs that are not as recorded
 
 	// recorded holds the hashes of the outputs that an earlier manifest
 	// vouches for: these bytes, and no others, may be overwritten.

@@ -54,6 +54,9 @@ func Acquire(dir, holder string) (*Lock, error) {
 	}
 	path := filepath.Join(dir, lockName)
 	file, err := ownfile.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	if alien := (*ownfile.AlienError)(nil); errors.As(err, &alien) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock the output folder: %w", atomicfile.Advise(path, err))
 	}
