@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/way"
 	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
 	"speceval/pipeline/progress"
@@ -66,7 +66,7 @@ func (o *evaluateOptions) flags(fs *pflag.FlagSet) {
 	r := &o.request
 	suiteFlags(fs, &o.suite)
 	fs.StringVar(&o.model, "model", "", "evaluate `M`: an id, or the name that servers give it")
-	fs.StringVar(&r.Policy, "policy", "", "one of "+strings.Join(evaluation.WayNames(), ", ")+": `P` (hbn_staged; with donors hbn_informed_staged)")
+	fs.StringVar(&r.Policy, "policy", "", "one of "+strings.Join(way.Names(), ", ")+": `P` (hbn_staged; with donors hbn_informed_staged)")
 	fs.IntVar(&r.Stages, "stages", 0, "have `K` stages, the pilot among them, in the place of what suits rollouts per place at the servers")
 	workerFlag(fs, &o.workers)
 	seedFlag(fs, &r.Seed, "the seed of all rollouts, `S` (experiment.seed); another one is another evaluation")

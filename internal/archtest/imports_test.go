@@ -26,7 +26,7 @@ var importRules = []importRule{
 	{"release/*", nil},
 	{"pipeline/evaluate", []string{"pipeline/importing", "pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
 	{"pipeline/importing", []string{"internal/harness", "internal/profile", "internal/atomicfile", "internal/table", "internal/phrase"}},
-	{"pipeline/exporting", []string{"internal/evaluation", "internal/rollout", "internal/rowfile", "internal/atomicfile"}},
+	{"pipeline/exporting", []string{"internal/evaluation", "internal/evaluation/…", "internal/rollout", "internal/rowfile", "internal/atomicfile"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/executor", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/progress", []string{"pipeline/status", "pipeline/dag", "internal/evaluation", "internal/phrase"}},
 	{"pipeline/status", []string{"pipeline/executor", "pipeline/runlog", "pipeline/dag", "internal/phrase"}},
@@ -105,9 +105,13 @@ var importRules = []importRule{
 	// A client of one server, and what is made over it.
 	{"internal/vllm", []string{"internal/seed", "internal/clock"}},
 	{"internal/protocol", []string{"internal/evaluation", "internal/journal", "method/…"}},
+	{"internal/evaluation/way", []string{"internal/policy", "method/controller"}},
+	{"internal/evaluation/manifest", []string{"internal/atomicfile", "internal/digest", "internal/ownfile", "internal/version", "method/estimate"}},
+	{"internal/evaluation/differ", nil},
 	{"internal/evaluation", []string{
+		"internal/evaluation/way", "internal/evaluation/manifest", "internal/evaluation/differ",
 		"method/controller", "method/design", "method/drift", "method/estimate", "method/informed", "method/neyman", "method/passk", "method/staged", "internal/policy", "internal/router", "internal/coupled", "internal/sampler", "internal/vllm",
-		"internal/partial", "internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/digest", "internal/ownfile", "internal/clock", "internal/seed", "internal/trial", "internal/version",
+		"internal/partial", "internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/digest", "internal/ownfile", "internal/clock", "internal/seed", "internal/trial",
 	}},
 	{"internal/partial", []string{"internal/rollout", "internal/vllm", "internal/journal", "internal/clock"}},
 	{"internal/sampler", []string{"internal/rollout", "internal/vllm", "internal/benchmark", "internal/seed"}},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/way"
 	"speceval/internal/partial"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
@@ -41,7 +42,7 @@ func outcome(r *evaluation.Result) string {
 }
 
 func TestFilesHoldWhatTheResultSays(t *testing.T) {
-	for _, policy := range evaluation.WayNames() {
+	for _, policy := range way.Names() {
 		t.Run(policy, func(t *testing.T) {
 			l := newLab(t, policy, 8, 3, quiz...)
 			r := l.run()
@@ -147,7 +148,7 @@ func recount(t *testing.T, l *lab, r *evaluation.Result) (selected int) {
 
 // A stop at any moment, by a signal or a kill, changes nothing but what it cost.
 func TestInterruptedEvaluationsEndTheSame(t *testing.T) {
-	for _, policy := range evaluation.WayNames() {
+	for _, policy := range way.Names() {
 		whole := newLab(t, policy, 8, 3, quiz...)
 		want := outcome(whole.run())
 		random := rand.New(rand.NewPCG(2, 3))

@@ -12,6 +12,7 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/digest"
+	"speceval/internal/evaluation/manifest"
 	"speceval/internal/rollout"
 )
 
@@ -64,7 +65,7 @@ func (s *Settings) write(st *store, r *Result, rows []Request) error {
 	if err != nil {
 		return err
 	}
-	return s.finish(made(s.Footer["speceval.commit"]), r, []digest.File{setup, rollouts, scores, requests})
+	return s.finish(manifest.New(s.Footer["speceval.commit"]), r, []digest.File{setup, rollouts, scores, requests})
 }
 
 // writeScores writes verdicts, of which some are graded or none is.

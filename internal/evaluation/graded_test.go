@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/way"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 )
@@ -41,8 +42,8 @@ type (
 
 // Rewards go from the scorer into the estimate and into all files.
 func TestGradedRewards(t *testing.T) {
-	for _, policy := range evaluation.WayNames() {
-		if way, _ := evaluation.FindWay(policy); way.Donors {
+	for _, policy := range way.Names() {
+		if way, _ := way.Find(policy); way.Donors {
 			continue
 		}
 		t.Run(policy, func(t *testing.T) {

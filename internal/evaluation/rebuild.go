@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"speceval/internal/evaluation/manifest"
 	"speceval/internal/rollout"
 	"speceval/internal/router"
 	"speceval/internal/rowfile"
@@ -14,6 +15,10 @@ import (
 	"speceval/method/estimate"
 	"speceval/method/neyman"
 )
+
+// evidence are the files that a result follows from; all names are fixed, and none is
+// taken from a manifest.
+var evidence = []string{setupFile, RolloutsFile, ScoresFile, requestsFile}
 
 // answered is what a result needs to know of a rollout besides its verdict.
 type answered struct {
@@ -139,10 +144,10 @@ func (r *Result) allocated(s *Setup, stages [][]estimate.Stage) error {
 
 // rebuild makes the result again from its evidence: of an allocation that is nil as the
 // policy decides by the rewards, of another one as it is.
-func (f *found) rebuild(prior *neyman.Prior, m *measured, stages [][]estimate.Stage) (*Result, error) {
+func (f *found) rebuild(prior *neyman.Prior, m *manifest.Measured, stages [][]estimate.Stage) (*Result, error) {
 	s := f.setup
 	r := s.begun()
-	m.put(r)
+	r.put(m)
 	least := s.Floor(s.Design.Pilots)
 	if stages == nil {
 		c, err := f.replay(prior)
@@ -220,4 +225,22 @@ func (r *Result) tally(rows []Request) {
 			r.Lost++
 		}
 	}
+}
+
+// measured is what of the result follows from no other file.
+func (r *Result) measured() *manifest.Measured {
+	notes := r.Notes
+	if r.Known != nil {
+		notes = notes[:max(0, len(notes)-len(r.Known.warnings()))]
+	}
+	return &manifest.Measured{
+		Provenance: r.Provenance, Seconds: r.Seconds, Barrier: r.Barrier, Startup: r.Startup, Sessions: r.Sessions,
+		Notes: notes, Rules: r.Rules,
+	}
+}
+
+// put sets it.
+func (r *Result) put(m *manifest.Measured) {
+	r.Provenance, r.Seconds, r.Barrier, r.Startup, r.Sessions, r.Rules = m.Provenance, m.Seconds, m.Barrier, m.Startup, m.Sessions, m.Rules
+	r.Notes = slices.Clone(m.Notes)
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"speceval/internal/digest"
+	"speceval/internal/evaluation/manifest"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 )
@@ -17,7 +17,7 @@ import (
 // Rescore scores the answers of a complete evaluation again, so many at a time,
 // and writes the result that follows. The allocation stays as it was: that other
 // verdicts led to it costs precision at most, since continuations are fresh
-// rollouts whatever decided on their number. s needs no servers. It is an *AlteredError
+// rollouts whatever decided on their number. s needs no servers. It is a *manifest.AlteredError
 // if the answers are not as they were made.
 func Rescore(ctx context.Context, s Settings, was *Stored, atATime int) (*Result, error) {
 	r := was.Result
@@ -70,19 +70,15 @@ func Rescore(ctx context.Context, s Settings, was *Stored, atATime int) (*Result
 
 // rewrite puts verdicts and what they lead to in the place of those that are there.
 func (s *Settings) rewrite(r *Result, scores []*rollout.Score) error {
-	var files []digest.File
-	for _, name := range []string{setupFile, RolloutsFile, requestsFile} {
-		f, err := digest.Of(s.Folder, name)
-		if err != nil {
-			return err
-		}
-		files = append(files, f)
+	files, err := recorded(s.Folder, setupFile, RolloutsFile, requestsFile)
+	if err != nil {
+		return err
 	}
 	f, err := s.writeScores(all(scores), slices.ContainsFunc(scores, (*rollout.Score).Graded))
 	if err != nil {
 		return err
 	}
-	m := made(s.Footer["speceval.commit"])
+	m := manifest.New(s.Footer["speceval.commit"])
 	m.Allocation = stagesOf(r)
 	return s.finish(m, r, append(files, f))
 }

@@ -131,34 +131,6 @@ func parseResult(text []byte, path string) (*Result, error) {
 	return &r, r.check(path)
 }
 
-// firstSchema is that of results in two stages at most, of passes and failures.
-const firstSchema = "evaluation-result/1"
-
-// upgrade makes a result of the first schema one of today.
-func (r *Result) upgrade(path string) error {
-	var m estimate.Mean
-	for i := range r.Rows {
-		t := &r.Rows[i]
-		t.Stages = []estimate.Stage{estimate.Binary(int(t.Pilots), int(t.PilotPasses), r.Design.Weight)}
-		if t.Continuations > 0 {
-			t.Stages = append(t.Stages, estimate.Binary(int(t.Continuations), int(t.ContinuationPasses), 1-r.Design.Weight))
-		}
-		for _, s := range t.Stages {
-			n := float64(s.Rollouts)
-			t.Estimate += s.Weight * s.Rewards / n
-			t.Shrinkage += s.Weight * s.Weight / n
-		}
-		m.Tasks = append(m.Tasks, estimate.Moments{Value: t.Estimate})
-	}
-	r.Schema = resultSchema
-	if err := r.check(path); err != nil {
-		return err
-	}
-	var err error
-	r.SampleError, err = OverTasks(m, nil, nil)
-	return err
-}
-
 // check says what is wrong with a stored result, if anything: one may have been edited,
 // or come from elsewhere.
 func (r *Result) check(path string) error {
@@ -341,10 +313,8 @@ func (r *Result) follow(s *Setup, least int, prior *neyman.Prior) error {
 // complete controller and the reward of each selected rollout, numbered from 0 in its
 // task. What requests came to is not in it.
 func (s *Setup) Outcome(c *controller.Controller, prior *neyman.Prior, reward func(task, rollout int) float64) (*Result, error) {
-	r := &Result{
-		Schema: resultSchema, Benchmark: s.Benchmark, Model: s.Model, Policy: s.Policy, Budget: s.Budget,
-		Seed: s.Seed, Stop: s.Stop, Tasks: len(s.TaskIDs), Provenance: "measured", Design: s.Design,
-	}
+	r := s.begun()
+	r.Provenance = "measured"
 	r.rows(s, c)
 	for i := range r.Rows {
 		t := &r.Rows[i]

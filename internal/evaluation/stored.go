@@ -17,6 +17,8 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/digest"
+	"speceval/internal/evaluation/differ"
+	"speceval/internal/evaluation/manifest"
 	"speceval/internal/journal"
 	"speceval/internal/ownfile"
 	"speceval/internal/rollout"
@@ -39,30 +41,30 @@ type Stored struct {
 	Said []string
 
 	prior    *neyman.Prior
-	manifest *manifest         // nil: none that can be used
-	faults   map[string]string // of files, by name
-	onDisk   *Result           // nil: missing, damaged or edited
-	rebuilt  bool              // Result is computed again
-	readable *found            // the evidence; nil if there is none that can be used
+	manifest *manifest.Manifest // nil: none that can be used
+	faults   map[string]string  // of files, by name
+	onDisk   *Result            // nil: missing, damaged or edited
+	rebuilt  bool               // Result is computed again
+	readable *found             // the evidence; nil if there is none that can be used
 }
 
 // Open reads the evaluation in a folder. The prior is for evaluations whose manifest does
 // not name one. fs.ErrNotExist is in the error if there is none, or none that is complete;
-// an *AlteredError says that no result can be given.
+// a *manifest.AlteredError says that no result can be given.
 func Open(folder string, prior *neyman.Prior) (*Stored, error) {
 	s := &Stored{Folder: folder, prior: prior, faults: make(map[string]string)}
 	var err error
 	if s.Setup, err = ReadSetup(folder); err != nil {
 		return nil, err
 	}
-	s.manifest, err = readManifest(folder)
+	s.manifest, err = manifest.Read(folder)
 	if err != nil {
 		s.manifest = nil
 		if !errors.Is(err, fs.ErrNotExist) {
 			s.say("%v", err)
 		}
 	}
-	if !s.manifest.complete() {
+	if !s.manifest.Complete() {
 		return s, s.openUnrecorded()
 	}
 	return s, s.openRecorded()
@@ -82,7 +84,7 @@ func (s *Stored) openRecorded() error {
 	}
 	sound := true
 	for _, name := range append(slices.Clone(evidence), tasksFile, ResultFile) {
-		fault := s.manifest.fault(s.Folder, name)
+		fault := s.manifest.Fault(s.Folder, name)
 		if fault == "" {
 			continue
 		}
@@ -100,7 +102,7 @@ func (s *Stored) openRecorded() error {
 	}
 	switch {
 	case err != nil && s.onDisk == nil:
-		return &AlteredError{s.Folder, ResultFile, cmp.Or(s.faults[ResultFile], fmt.Sprint(damage)), fmt.Sprintf("and it cannot be computed again: %v: put back what was there, or move the folder away to evaluate anew", cmp.Or(strings.Join(s.faultsOf(evidence), "; "), err.Error()))}
+		return manifest.Altered(s.Folder, ResultFile, cmp.Or(s.faults[ResultFile], fmt.Sprint(damage)), fmt.Sprintf("and it cannot be computed again: %v: put back what was there, or move the folder away to evaluate anew", cmp.Or(strings.Join(s.faultsOf(evidence), "; "), err.Error())))
 	case err != nil:
 		s.Result = s.onDisk
 		then := ""
@@ -127,7 +129,7 @@ func (s *Stored) faultsOf(names []string) (all []string) {
 
 // hold compares the stored result with what its evidence comes to, which counts.
 func (s *Stored) hold(again *Result) error {
-	all, err := differences(s.onDisk, again)
+	all, err := differ.Of(s.onDisk, again)
 	if err != nil {
 		return err
 	}
@@ -136,14 +138,14 @@ func (s *Stored) hold(again *Result) error {
 		return nil
 	}
 	by := ""
-	if m := s.manifest; m.complete() {
+	if m := s.manifest; m.Complete() {
 		by = fmt.Sprintf("; it was made by speceval %s", m.Version)
 	}
 	more := ""
 	if len(all) > 1 {
 		more = fmt.Sprintf(", and %d more differences", len(all)-1)
 	}
-	return s.take(again, "%s is not what its verdicts and its design come to, which counts: %s%s%s", s.path(ResultFile), mainFirst(all)[0], more, by)
+	return s.take(again, "%s is not what its verdicts and its design come to, which counts: %s%s%s", s.path(ResultFile), all[max(0, slices.IndexFunc(all, func(d string) bool { return strings.HasPrefix(d, "estimate ") }))], more, by)
 }
 
 // take has a result that was computed again be the result, and says why.
@@ -151,13 +153,13 @@ func (s *Stored) take(r *Result, format string, args ...any) error {
 	s.Result, s.rebuilt = r, true
 	s.say(format, args...)
 	var err error
-	s.Text, _, err = textOf(ResultFile, r)
+	s.Text, _, err = manifest.Text(ResultFile, r)
 	return err
 }
 
 // readResult reads the stored result; nil if it cannot be used.
 func (s *Stored) readResult() (*Result, []byte, error) {
-	text, err := ownfile.ReadFile(s.path(ResultFile), mostJSON)
+	text, err := ownfile.ReadFile(s.path(ResultFile), manifest.Most)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -169,7 +171,7 @@ func (s *Stored) readResult() (*Result, []byte, error) {
 }
 
 // rebuild computes the result from its evidence, which is read once.
-func (s *Stored) rebuild(m *measured, stages [][]estimate.Stage) (*Result, error) {
+func (s *Stored) rebuild(m *manifest.Measured, stages [][]estimate.Stage) (*Result, error) {
 	if s.readable == nil {
 		f, err := s.Setup.find(s.Folder)
 		if err != nil {
@@ -205,7 +207,7 @@ func (s *Stored) openUnrecorded() error {
 	if !absent && err != nil {
 		s.say("%v", err)
 	}
-	m := &measured{Provenance: "measured"}
+	m := &manifest.Measured{Provenance: "measured"}
 	var stages [][]estimate.Stage
 	if s.onDisk != nil {
 		m = s.onDisk.measured()
@@ -227,7 +229,7 @@ func (s *Stored) openUnrecorded() error {
 	by, odd := s.footers()
 	switch {
 	case err != nil && s.onDisk == nil:
-		return &AlteredError{s.Folder, ResultFile, "is missing, or damaged", fmt.Sprintf("and it cannot be computed again: %v: put back what was there, or move the folder away to evaluate anew", err)}
+		return manifest.Altered(s.Folder, ResultFile, "is missing, or damaged", fmt.Sprintf("and it cannot be computed again: %v: put back what was there, or move the folder away to evaluate anew", err))
 	case err != nil:
 		s.Result = s.onDisk
 		s.say("%s was made by %s, without hashes, and it cannot be computed again: %v", s.Folder, by, err)
@@ -250,7 +252,7 @@ func (s *Stored) tasksAre(r *Result) bool {
 		return false // an early version has kept less of them: its result is all there is
 	}
 	return err != nil || slices.EqualFunc(rows, r.Rows, func(a, b Task) bool {
-		return a.Pilots == b.Pilots && a.Continuations == b.Continuations && math.Abs(a.Shrinkage-b.Shrinkage) <= tolerance
+		return a.Pilots == b.Pilots && a.Continuations == b.Continuations && math.Abs(a.Shrinkage-b.Shrinkage) <= differ.Tolerance
 	})
 }
 
@@ -267,23 +269,20 @@ func (s *Stored) readAll() error {
 // underWay tells whether an evaluation without a result goes on from journals, or has not
 // begun.
 func (s *Stored) underWay() bool {
-	if there, _ := filepath.Glob(filepath.Join(escaped(s.Folder), "*"+journal.Suffix)); len(there) > 0 {
-		return true
+	for _, what := range []string{"rollouts", "scores", "requests"} {
+		if _, err := os.Lstat(s.path(what + journal.Suffix)); err == nil {
+			return true
+		}
 	}
 	_, err := os.Lstat(s.path(RolloutsFile))
 	return errors.Is(err, fs.ErrNotExist)
-}
-
-// escaped is a path that a pattern takes as it is.
-func escaped(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
 // sameStages tells whether tasks have these stages, whatever their rewards.
 func sameStages(rows []Task, stages [][]estimate.Stage) bool {
 	return len(rows) == len(stages) && !slices.ContainsFunc(rows, func(t Task) bool {
 		return !slices.EqualFunc(t.Stages, stages[t.Index], func(a, b estimate.Stage) bool {
-			return a.Rollouts == b.Rollouts && a.Weight-b.Weight <= tolerance && b.Weight-a.Weight <= tolerance
+			return a.Rollouts == b.Rollouts && a.Weight-b.Weight <= differ.Tolerance && b.Weight-a.Weight <= differ.Tolerance
 		})
 	})
 }
@@ -310,7 +309,7 @@ func (s *Stored) footers() (by string, odd []string) {
 	return by, odd
 }
 
-// Needs is an *AlteredError if one of these files is not as it was made, for what goes by
+// Needs is a *manifest.AlteredError if one of these files is not as it was made, for what goes by
 // more of it than the result.
 func (s *Stored) Needs(names ...string) error {
 	for _, name := range names {
@@ -319,13 +318,13 @@ func (s *Stored) Needs(names ...string) error {
 			fault = "is missing"
 		}
 		if fault != "" {
-			return &AlteredError{s.Folder, name, fault, "put back what was there; without it the evaluation can be shown, and no more"}
+			return manifest.Altered(s.Folder, name, fault, "put back what was there; without it the evaluation can be shown, and no more")
 		}
 	}
 	return nil
 }
 
-// Recompute is an *AlteredError, or another one, if the result does not follow from
+// Recompute is a *manifest.AlteredError, or another one, if the result does not follow from
 // evidence that is as it was made.
 func (s *Stored) Recompute() error { return s.Needs(evidence...) }
 
@@ -340,7 +339,7 @@ func (s *Stored) Repair(commit string) error {
 	if s.Whole() {
 		return nil
 	}
-	if text, err := ownfile.ReadFile(s.path(ResultFile), mostJSON); err == nil && string(text) != string(s.Text) {
+	if text, err := ownfile.ReadFile(s.path(ResultFile), manifest.Most); err == nil && string(text) != string(s.Text) {
 		sum := sha256.Sum256(text)
 		if err := os.Rename(s.path(ResultFile), fmt.Sprintf("%s.edited-%x", s.path(ResultFile), sum[:4])); err != nil {
 			return err
@@ -348,13 +347,13 @@ func (s *Stored) Repair(commit string) error {
 	}
 	settings := &Settings{Setup: *s.Setup, Folder: s.Folder, Prior: s.prior, Provenance: s.Result.Provenance, Footer: map[string]string{"speceval.commit": commit}}
 	m := s.manifest
-	if !m.complete() {
-		m = made(commit)
+	if !m.Complete() {
+		m = manifest.New(commit)
 		if s.onDisk != nil { // a rescore may have led to its allocation
 			m.Allocation = stagesOf(s.Result)
 		}
 	}
-	files, err := s.recorded()
+	files, err := recorded(s.Folder, evidence...)
 	if err != nil {
 		return err
 	}
@@ -364,10 +363,10 @@ func (s *Stored) Repair(commit string) error {
 	return clear(s.Folder)
 }
 
-// recorded are the records of the evidence, as it is.
-func (s *Stored) recorded() (files []digest.File, err error) {
-	for _, name := range evidence {
-		f, err := digest.Of(s.Folder, name)
+// recorded are the records of files in a folder, as they are.
+func recorded(folder string, names ...string) (files []digest.File, err error) {
+	for _, name := range names {
+		f, err := digest.Of(folder, name)
 		if err != nil {
 			return nil, err
 		}
@@ -387,17 +386,17 @@ func stagesOf(r *Result) (all [][]estimate.Stage) {
 
 // finish writes the rows of the tasks, the manifest with the records of these files, and
 // the result last: killed before it, the evaluation has what it is computed from.
-func (s *Settings) finish(m *manifest, r *Result, files []digest.File) error {
+func (s *Settings) finish(m *manifest.Manifest, r *Result, files []digest.File) error {
 	tasks, err := s.file(tasksFile, func(w io.Writer) error { return writeTasks(w, r.Rows, s.footer(tasksSchema)) })
 	if err != nil {
 		return err
 	}
-	text, result, err := textOf(ResultFile, r)
+	text, result, err := manifest.Text(ResultFile, r)
 	if err != nil {
 		return err
 	}
 	m.Order, m.Measured, m.Files = s.Prior.Order(), r.measured(), append(slices.Clone(files), tasks, result)
-	if err := m.write(s.Folder); err != nil {
+	if err := m.Write(s.Folder); err != nil {
 		return err
 	}
 	return atomicfile.Write(filepath.Join(s.Folder, ResultFile), func(w io.Writer) error {

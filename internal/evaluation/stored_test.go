@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/manifest"
+	"speceval/internal/evaluation/way"
 	"speceval/internal/vllm"
 )
 
@@ -88,7 +90,7 @@ func sound(t *testing.T, l *lab, want *evaluation.Result) {
 }
 
 func TestResultsFollowFromTheirEvidence(t *testing.T) {
-	for _, policy := range evaluation.WayNames() {
+	for _, policy := range way.Names() {
 		t.Run(policy, func(t *testing.T) {
 			l := newLab(t, policy, 8, 3, quiz...)
 			l.settings.Setup.PassK = []int{2}
@@ -200,7 +202,7 @@ func TestAlteredEvaluationsAreToldOf(t *testing.T) {
 			l.settings.Folder = keep(t, whole)
 			c.spoil(t, func(name string) string { return filepath.Join(l.settings.Folder, name) })
 			s, err := evaluation.Open(l.settings.Folder, l.settings.Prior)
-			var altered *evaluation.AlteredError
+			var altered *manifest.AlteredError
 			if c.lost {
 				if !errors.As(err, &altered) || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), c.said) {
 					t.Fatalf("error %v, want one that says %q", err, c.said)
@@ -237,7 +239,7 @@ func TestAnAlteredDesignIsNotGoneOnWith(t *testing.T) {
 	replaceText(t, filepath.Join(l.settings.Folder, "evaluation.json"), `"weight": 0.4`, `"weight": 0.99`)
 	l.settings.Setup.Design.Weight = 0.99 // as the command takes it from there
 	_, err := evaluation.Run(t.Context(), l.settings)
-	var altered *evaluation.AlteredError
+	var altered *manifest.AlteredError
 	if !errors.As(err, &altered) || len(l.asked) > 0 {
 		t.Errorf("error %v after %d requests", err, len(l.asked))
 	}

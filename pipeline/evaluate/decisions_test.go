@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/way"
 	"speceval/pipeline/evaluate"
 )
 
@@ -218,7 +219,7 @@ func TestGatesAreAsked(t *testing.T) {
 func TestWaysAreNamed(t *testing.T) {
 	l := newLab(t)
 	l.evaluate(request(6, 1))
-	for k, name := range evaluation.WayNames() {
+	for k, name := range way.Names() {
 		r := informedBy(5, uint64(100+k))
 		r.Policy = name
 		if strings.Contains(name, "informed") {

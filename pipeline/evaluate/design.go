@@ -12,6 +12,7 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/way"
 	"speceval/internal/ownfile"
 	"speceval/internal/variance"
 	"speceval/method/design"
@@ -35,18 +36,18 @@ func (b *Benchmark) designOf(ctx context.Context, setup *evaluation.Setup, stage
 	if !errors.Is(err, fs.ErrNotExist) {
 		return evaluation.Design{}, err
 	}
-	way, err := evaluation.FindWay(setup.Policy)
+	own, err := way.Find(setup.Policy)
 	if err != nil {
 		return evaluation.Design{}, err
 	}
-	if way.Uniform() {
+	if own.Uniform() {
 		return evaluation.Design{Pilots: setup.Budget, Weight: 1, Source: "every task alike"}, nil
 	}
 	after := stages - 1
 	if stages == 0 {
-		after = way.After(len(setup.TaskIDs)*setup.Budget, places)
+		after = own.After(len(setup.TaskIDs)*setup.Budget, places)
 	}
-	if after == 1 && len(setup.Donors) == 0 && !way.Adapts {
+	if after == 1 && len(setup.Donors) == 0 && !own.Adapts {
 		d, source, err := storedOrComputed(ctx, b.out(), len(setup.TaskIDs), setup.Budget, say)
 		return stopped(setup, evaluation.Design{Pilots: d.Pilots, Weight: d.Weight, Risk: &d.Risk, Source: source}), err
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/way"
 	"speceval/internal/ownfile"
 	"speceval/internal/pool"
 	"speceval/internal/serving"
@@ -50,7 +51,7 @@ type Host struct {
 
 // Request is an evaluation that is asked for.
 type Request struct {
-	Policy string // one of evaluation.WayNames; "": the default for what is known
+	Policy string // one of way.Names; "": the default for what is known
 	Stages int    // of policies that choose their number; 0: choose
 	PassK  []int  // numbers of rollouts of which pass@k and pass^k are asked
 	Goal
@@ -84,27 +85,27 @@ func (s *Subject) requested(ctx context.Context, r Request, say func(string)) (e
 	if setup.Donors, err = s.donors(r.Known, setup.Model, setup.Seed); err != nil {
 		return setup, err
 	}
-	way := evaluation.DefaultWay(len(setup.Donors) > 0)
+	chosen := way.Default(len(setup.Donors) > 0)
 	if r.Policy != "" {
-		if way, err = evaluation.FindWay(r.Policy); err != nil {
+		if chosen, err = way.Find(r.Policy); err != nil {
 			return setup, &RequestError{err}
 		}
 	}
 	switch {
-	case way.Donors && len(setup.Donors) == 0:
-		return setup, requestf("--policy %s needs donors: name some with --prior", way.Name)
-	case !way.Donors && len(setup.Donors) > 0:
-		return setup, requestf("--policy %s makes no use of --prior: leave one of the two out", way.Name)
-	case r.Stages != 0 && !way.Adapts:
-		return setup, requestf("--policy %s has a number of stages of its own: leave --stages out", way.Name)
+	case chosen.Donors && len(setup.Donors) == 0:
+		return setup, requestf("--policy %s needs donors: name some with --prior", chosen.Name)
+	case !chosen.Donors && len(setup.Donors) > 0:
+		return setup, requestf("--policy %s makes no use of --prior: leave one of the two out", chosen.Name)
+	case r.Stages != 0 && !chosen.Adapts:
+		return setup, requestf("--policy %s has a number of stages of its own: leave --stages out", chosen.Name)
 	case r.Stages < 0 || r.Stages == 1 || r.Stages > mostStages:
 		return setup, requestf("--stages %d: want 2 to %d, the pilot among them", r.Stages, mostStages)
 	}
-	setup.Policy = way.Name
+	setup.Policy = chosen.Name
 	if setup.Budget, setup.Stop, err = s.spending(ctx, r, setup.Donors, say); err != nil {
 		return setup, err
 	}
-	if setup.Stop != nil && way.Uniform() {
+	if setup.Stop != nil && chosen.Uniform() {
 		return setup, requestf("uniform has no barrier at which to stop: give it a --budget")
 	}
 	return setup, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/way"
 	"speceval/internal/trial"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
@@ -61,8 +62,8 @@ func (s *Subject) extend(ctx context.Context, r *evaluation.Result, folder strin
 		return nil, "", requestf("--budget %d: %s has %d rollouts of %d tasks already; want %d or more", budget, folder, r.Rollouts, tasks, (r.Rollouts+2*tasks-1)/tasks)
 	}
 	setup.Policy, setup.Budget, setup.Donors, setup.Shares = was.Policy, budget, was.Donors, was.Shares
-	if way, err := evaluation.FindWay(was.Policy); err != nil || way.Uniform() || !way.Adapts {
-		setup.Policy = evaluation.DefaultWay(len(was.Donors) > 0).Name
+	if before, err := way.Find(was.Policy); err != nil || before.Uniform() || !before.Adapts {
+		setup.Policy = way.Default(len(was.Donors) > 0).Name
 	}
 	if setup.Extends, err = evaluation.Extending(r, folder); err != nil {
 		return nil, "", err

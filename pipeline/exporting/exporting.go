@@ -17,6 +17,7 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/way"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 )
@@ -79,7 +80,7 @@ type Evaluation struct {
 	sum     [sha256.Size]byte
 }
 
-// Open is a stored evaluation. It is an *evaluation.AlteredError if its answers and
+// Open is a stored evaluation. It is a *manifest.AlteredError if its answers and
 // verdicts are not as they were made.
 func Open(s *evaluation.Stored) (*Evaluation, error) {
 	if err := s.Needs(evaluation.RolloutsFile, evaluation.ScoresFile); err != nil {
@@ -201,6 +202,6 @@ func (e *Evaluation) rollouts() iter.Seq2[*rollout.Rollout, error] {
 
 // allocated reports whether what was seen decided how many rollouts tasks have.
 func (e *Evaluation) allocated() (bool, error) {
-	way, err := evaluation.FindWay(e.Policy)
-	return err == nil && !way.Uniform(), err
+	own, err := way.Find(e.Policy)
+	return err == nil && !own.Uniform(), err
 }

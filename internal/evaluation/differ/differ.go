@@ -1,4 +1,5 @@
-package evaluation
+// Package differ tells where a stored document and one that was computed again differ.
+package differ
 
 import (
 	"cmp"
@@ -9,15 +10,16 @@ import (
 	"slices"
 )
 
-// tolerance is the relative difference of numbers that count as the same: another
+// Tolerance is the relative difference of numbers that count as the same: another
 // machine may round otherwise.
-const tolerance = 1e-6
+const Tolerance = 1e-6
 
-// differences are where two results differ, as "estimate is 0.999, and 0.5166 by …".
-func differences(stored, made *Result) ([]string, error) {
+// Of is where two values differ in what they store as JSON: "estimate is 0.999, and comes
+// to 0.5166".
+func Of(stored, made any) ([]string, error) {
 	var trees [2]any
-	for i, r := range []*Result{stored, made} {
-		text, err := json.Marshal(r)
+	for i, v := range []any{stored, made} {
+		text, err := json.Marshal(v)
 		if err == nil {
 			err = json.Unmarshal(text, &trees[i])
 		}
@@ -50,7 +52,7 @@ func differ(at string, a, b any, all *[]string) {
 			return
 		}
 	case float64:
-		if y, same := b.(float64); same && math.Abs(x-y) <= tolerance*max(1e-3, math.Abs(x), math.Abs(y)) {
+		if y, same := b.(float64); same && math.Abs(x-y) <= Tolerance*max(1e-3, math.Abs(x), math.Abs(y)) {
 			return
 		}
 	}
@@ -71,18 +73,4 @@ func shown(v any) string {
 	text, _ := json.Marshal(v) // of what was JSON
 	const most = 60
 	return cmp.Or(string(text[:min(most, len(text))]), "nothing")
-}
-
-// mainFirst has differences of what people look at stand before the others.
-func mainFirst(all []string) []string {
-	rank := func(text string) int {
-		for i, name := range []string{"estimate ", "standard_error ", "interval"} {
-			if len(text) >= len(name) && text[:len(name)] == name {
-				return i
-			}
-		}
-		return 3
-	}
-	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
-	return all
 }
