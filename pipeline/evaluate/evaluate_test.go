@@ -202,6 +202,75 @@ func TestACompleteEvaluationIsNotMadeAgain(t *testing.T) {
 	faulty(t, err, true, "other prompts")
 }
 
+// What is there is computed again and not paid for again: no server is asked.
+func TestADeletedResultIsComputedAgain(t *testing.T) {
+	l := newLab(t)
+	first := l.evaluate(request(4, 1))
+	l.url = "http://127.0.0.1:1"
+	const folder = "out/evaluate/benchmark=own/model=plain/hbn-async-b4-seed1"
+	path := folder + "/result.json"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for said, spoil := range map[string]func() error{
+		"result.json is missing": func() error { return os.Remove(path) },
+		"result.json is not as recorded": func() error {
+			return os.WriteFile(path, []byte(strings.Replace(string(text), `"estimate": 0`, `"estimate": 0.999`, 1)+" "), 0o666)
+		},
+		"tasks.parquet is missing": func() error { return os.Remove(folder + "/tasks.parquet") },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		again := l.evaluate(request(4, 1))
+		heard(t, l.warned, said)
+		heard(t, l.said, "this evaluation is complete")
+		if again.Estimate != first.Estimate {
+			t.Errorf("%s: estimate %v, want %v", said, again.Estimate, first.Estimate)
+		}
+		l.evaluate(request(4, 1))
+		if now, err := os.ReadFile(path); err != nil || string(now) != string(text) || len(l.warned) > 0 {
+			t.Errorf("%s: afterwards %s, %v, warned %q", said, now, err, l.warned)
+		}
+	}
+	if kept, _ := filepath.Glob(path + ".edited-*"); len(kept) != 1 {
+		t.Errorf("kept %q of what was edited", kept)
+	}
+	// Evidence that is gone is not asked for again either.
+	if err := errors.Join(os.Remove(path), os.Remove(folder+"/scores.parquet")); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = l.try(request(4, 1))
+	faulty(t, err, false, "scores.parquet is missing")
+	// Nor is another evaluation taken for this one.
+	if err := os.Rename(folder, "out/evaluate/benchmark=own/model=plain/hbn-async-b4-seed2"); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = l.try(request(4, 2))
+	faulty(t, err, true, "hbn-async-b4-seed1, not own/plain/hbn-async-b4-seed2")
+}
+
+func TestAFolderThatIsALinkIsRefused(t *testing.T) {
+	l := newLab(t)
+	elsewhere := t.TempDir()
+	for _, link := range []string{"out/evaluate", "out/evaluate/benchmark=own"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o777), os.Symlink(elsewhere, link)); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := l.try(request(4, 1))
+		faulty(t, err, false, link+" is a symbolic link")
+		if there, err := os.ReadDir(elsewhere); err != nil || len(there) > 0 {
+			t.Errorf("%v is made elsewhere, %v", there, err)
+		}
+		os.Remove(link)
+	}
+	if err := errors.Join(os.RemoveAll("out"), os.Symlink(elsewhere, "out")); err != nil { // as users do
+		t.Fatal(err)
+	}
+	l.evaluate(request(4, 1))
+}
+
 func TestOtherAnswersAreRescored(t *testing.T) {
 	l := newLab(t)
 	r, folder, err := l.try(request(6, 42))
