@@ -127,7 +127,7 @@ func TestSweepFollowsOnlyTheRoot(t *testing.T) {
 		if err := os.Mkdir(folder, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(folder, "a.1"+atomicfile.Suffix), nil, 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, "a.1"+Suffix), nil, 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -137,7 +137,7 @@ func TestSweepFollowsOnlyTheRoot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if removed, err := atomicfile.Sweep(linked); err != nil || len(removed) != 1 || removed[0] != filepath.Join(linked, "a.1"+atomicfile.Suffix) {
+	if removed, err := Sweep(linked); err != nil || len(removed) != 1 || removed[0] != filepath.Join(linked, "a.1"+Suffix) {
 		t.Errorf("removed %q, %v", removed, err)
 	}
 	if there, err := os.ReadDir(outside); err != nil || len(there) != 1 {
