@@ -18,6 +18,7 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/manifest"
 	"speceval/internal/evaluation/way"
+	"speceval/internal/rollout"
 	"speceval/internal/vllm"
 )
 
@@ -97,7 +98,11 @@ func TestResultsFollowFromTheirEvidence(t *testing.T) {
 			sound(t, l, l.run())
 			strict := l.settings
 			strict.Rules = "r2"
-			l.settings.Rules = "r2"
+			strict.Score = func(ctx context.Context, r *rollout.Response) (*rollout.Score, error) {
+				v, err := l.score(ctx, r)
+				v.Correct = !v.Correct // these would have led to another allocation
+				return v, err
+			}
 			r, err := evaluation.Rescore(t.Context(), strict, l.open(), 3)
 			if err != nil {
 				t.Fatal(err)
