@@ -189,6 +189,7 @@ func TestLostAnswersGoOn(t *testing.T) {
 				}
 			}
 			recount(t, l, r)
+			sound(t, l, r)
 		}
 	}
 }
