@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/way"
 	"speceval/internal/shown"
 	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
@@ -67,7 +67,7 @@ func (o *evaluateOptions) flags(fs *pflag.FlagSet) {
 	r := &o.request
 	suiteFlags(fs, &o.suite)
 	fs.StringVar(&o.model, "model", "", "evaluate `M`: an id, or the name that servers give it")
-	fs.StringVar(&r.Policy, "policy", "", "one of "+strings.Join(evaluation.WayNames(), ", ")+": `P` (hbn_staged; with donors hbn_informed_staged)")
+	fs.StringVar(&r.Policy, "policy", "", "one of "+strings.Join(way.Names(), ", ")+": `P` (hbn_staged; with donors hbn_informed_staged)")
 	fs.IntVar(&r.Stages, "stages", 0, "have `K` stages, the pilot among them, in the place of what suits rollouts per place at the servers")
 	workerFlag(fs, &o.workers)
 	seedFlag(fs, &r.Seed, "the seed of all rollouts, `S` (experiment.seed); another one is another evaluation")
@@ -124,7 +124,16 @@ func (s *session) openBenchmark(suite evaluate.Suite, workers []string) (*evalua
 	if err != nil {
 		return nil, err
 	}
-	return evaluate.OpenSuite(cfg, suite)
+	b, err := evaluate.OpenSuite(cfg, suite)
+	if err == nil {
+		b.Warn = s.archive(cfg).Warn
+	}
+	return b, err
+}
+
+// archive is the stored evaluations, of which what is not as it was made is warned of.
+func (s *session) archive(cfg *config.Config) evaluate.Archive {
+	return evaluate.Archive{Config: cfg, Warn: func(message string) { s.warn("%s", message) }}
 }
 
 // evaluationHost is this program around an evaluation.

@@ -36,11 +36,11 @@ func (o *shownResult) run(s *session, words []string) error {
 	if err != nil {
 		return err
 	}
-	r, folder, err := evaluate.Stored(cfg.Experiment.Out, words[0])
+	e, err := s.archive(cfg).Stored(words[0])
 	if err != nil {
 		return err
 	}
-	return o.write(s, r, folder)
+	return o.write(s, e.Result, e.Folder)
 }
 
 func evaluateListCommand() command {
@@ -55,7 +55,7 @@ func evaluateListCommand() command {
 			if err := wantWords(words, 0, 0, "nothing"); err != nil {
 				return err
 			}
-			return o.print(s, func(cfg *config.Config) (texter, error) { return evaluate.List(cfg.Experiment.Out) })
+			return o.print(s, func(cfg *config.Config) (texter, error) { return s.archive(cfg).List() })
 		},
 	}
 }
@@ -79,7 +79,7 @@ func evaluateCompareCommand() command {
 				return err
 			}
 			return o.print(s, func(cfg *config.Config) (texter, error) {
-				return evaluate.Compare(cfg.Experiment.Out, [2]string(words), resolve)
+				return s.archive(cfg).Compare([2]string(words), resolve)
 			})
 		},
 	}
@@ -208,7 +208,7 @@ func evaluatePoolCommand() command {
 			if len(words) < 2 {
 				return usagef("want two evaluations at least")
 			}
-			return o.print(s, func(cfg *config.Config) (texter, error) { return evaluate.Pool(cfg, words) })
+			return o.print(s, func(cfg *config.Config) (texter, error) { return s.archive(cfg).Pool(words) })
 		},
 	}
 }
@@ -310,9 +310,9 @@ func (o *evaluateGateOptions) run(s *session, words []string) error {
 
 func (o *evaluateGateOptions) ask(s *session, cfg *config.Config, words []string) (*evaluate.Gated, error) {
 	if !o.live {
-		return evaluate.Gate(cfg.Experiment.Out, [2]string(words), o.gating)
+		return s.archive(cfg).Gate([2]string(words), o.gating)
 	}
-	subject, err := evaluate.OpenLive(cfg, words[0], o.suite.Names, o.model)
+	subject, err := s.archive(cfg).OpenLive(words[0], o.suite.Names, o.model)
 	if err != nil {
 		return nil, err
 	}

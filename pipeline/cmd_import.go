@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"speceval/internal/harness"
-	"speceval/pipeline/evaluate"
 	"speceval/pipeline/exporting"
 	"speceval/pipeline/importing"
 )
@@ -78,11 +77,11 @@ func export(s *session, words []string, form, to string) error {
 	if err != nil {
 		return err
 	}
-	r, folder, err := evaluate.Stored(cfg.Experiment.Out, words[0])
+	stored, err := s.archive(cfg).Stored(words[0])
 	if err != nil {
 		return err
 	}
-	e, err := exporting.Open(r, folder)
+	e, err := exporting.Open(stored)
 	if err != nil {
 		return err
 	}

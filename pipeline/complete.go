@@ -39,12 +39,5 @@ func completeEvaluations(s *session, _ []string) (names []string) {
 	if err != nil {
 		return nil
 	}
-	all, err := evaluate.List(cfg.Experiment.Out)
-	if err != nil {
-		return nil
-	}
-	for _, e := range all {
-		names = append(names, e.Name)
-	}
-	return names
+	return evaluate.Archive{Config: cfg}.Names()
 }

@@ -105,18 +105,24 @@ func Write(path string, write func(w io.Writer) error) error {
 
 // Sweep removes the temporary files that a crash left under root, and returns
 // their paths. It must not run while another process writes there. A root
-// that does not exist has nothing to sweep.
+// that does not exist has nothing to sweep; one that is a link is followed, and no
+// link below it is.
 func Sweep(root string) (removed []string, err error) {
-	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	folder, err := os.OpenRoot(root) // through which nothing outside it can be removed
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sweep leftovers under %s: %w", root, err)
+	}
+	defer folder.Close()
+	err = fs.WalkDir(folder.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() || !strings.HasSuffix(path, Suffix) {
 			return err
 		}
-		removed = append(removed, path)
-		return os.Remove(path)
+		removed = append(removed, filepath.Join(root, path))
+		return folder.Remove(path)
 	})
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
 	if err != nil {
 		return removed, fmt.Errorf("sweep leftovers under %s: %w", root, err)
 	}

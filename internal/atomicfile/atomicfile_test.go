@@ -119,3 +119,28 @@ func TestSweepTakesLeftoversOnly(t *testing.T) {
 func TestSweepOfNoFolderIsNothing(t *testing.T) {
 	wantNoLeftovers(t, filepath.Join(t.TempDir(), "never made"))
 }
+
+func TestSweepFollowsOnlyTheRoot(t *testing.T) {
+	dir := t.TempDir()
+	root, outside := filepath.Join(dir, "root"), filepath.Join(dir, "outside")
+	for _, folder := range []string{root, outside} {
+		if err := os.Mkdir(folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "a.1"+Suffix), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	linked := filepath.Join(dir, "linked")
+	for link, to := range map[string]string{filepath.Join(root, "link"): outside, linked: root} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if removed, err := Sweep(linked); err != nil || len(removed) != 1 || removed[0] != filepath.Join(linked, "a.1"+Suffix) {
+		t.Errorf("removed %q, %v", removed, err)
+	}
+	if there, err := os.ReadDir(outside); err != nil || len(there) != 1 {
+		t.Errorf("outside are %v, %v", there, err)
+	}
+}

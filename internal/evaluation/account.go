@@ -12,23 +12,10 @@ import (
 // others.
 func (r *Result) account(rows []Request, session int32, record *router.Record, places int) {
 	settle(rows, r.Rows)
-	gone := carried(rows)
+	r.tally(rows)
 	ends := make(map[int32]float64) // of earlier sessions
 	for i := range rows {
-		q := &rows[i]
-		switch q.State {
-		case router.Discarded.String():
-			r.Extra++
-			r.Tokens.Wasted += int64(q.CompletionTokens)
-		case router.AbortedRunning.String():
-			r.Extra++
-			r.Tokens.Wasted += q.wasted(gone[i])
-		case router.Faulty.String():
-			r.Tokens.Wasted += q.wasted(gone[i])
-		case lost:
-			r.Lost++
-		}
-		if q.Session != session {
+		if q := &rows[i]; q.Session != session {
 			ends[q.Session] = max(ends[q.Session], q.end())
 		}
 	}

@@ -76,13 +76,18 @@ func (e *engine) at(t time.Time) time.Duration { return max(0, t.Sub(e.start)) }
 // place is the rollout of an id: pilots first, then continuations, whatever the
 // policy, so that files have one number for each rollout of a task.
 func (e *engine) place(id controller.ID) rollout.ID {
+	return e.Setup.place(id, e.control.Pilots)
+}
+
+// place is the rollout of an id under a policy with so many pilots.
+func (s *Setup) place(id controller.ID, pilots int) rollout.ID {
 	n := id.Ordinal - 1
 	switch {
 	case id.Phase == controller.Pilot:
-	case e.Setup.Extends != nil:
-		n += int32(e.Setup.Extends.rollouts(int(id.Task)))
+	case s.Extends != nil:
+		n += int32(s.Extends.rollouts(int(id.Task)))
 	default:
-		n += int32(e.control.Pilots)
+		n += int32(pilots)
 	}
 	return rollout.ID{Task: id.Task, Rollout: n}
 }

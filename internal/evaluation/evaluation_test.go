@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/way"
 	"speceval/internal/partial"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
@@ -41,7 +42,7 @@ func outcome(r *evaluation.Result) string {
 }
 
 func TestFilesHoldWhatTheResultSays(t *testing.T) {
-	for _, policy := range evaluation.WayNames() {
+	for _, policy := range way.Names() {
 		t.Run(policy, func(t *testing.T) {
 			l := newLab(t, policy, 8, 3, quiz...)
 			r := l.run()
@@ -147,7 +148,7 @@ func recount(t *testing.T, l *lab, r *evaluation.Result) (selected int) {
 
 // A stop at any moment, by a signal or a kill, changes nothing but what it cost.
 func TestInterruptedEvaluationsEndTheSame(t *testing.T) {
-	for _, policy := range evaluation.WayNames() {
+	for _, policy := range way.Names() {
 		whole := newLab(t, policy, 8, 3, quiz...)
 		want := outcome(whole.run())
 		random := rand.New(rand.NewPCG(2, 3))
@@ -422,7 +423,7 @@ func TestRescoringKeepsTheAllocation(t *testing.T) {
 		s.Correct = s.Correct || a.TaskIndex == 0
 		return s, err
 	}
-	again, err := evaluation.Rescore(t.Context(), lenient, r, 3)
+	again, err := evaluation.Rescore(t.Context(), lenient, l.open(), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -447,7 +448,7 @@ func TestRescoringKeepsTheAllocation(t *testing.T) {
 		t.Errorf("stored %+v, %v", stored, err)
 	}
 	lenient.Score = func(context.Context, *rollout.Response) (*rollout.Score, error) { return nil, errors.New("no sandbox") }
-	if _, err := evaluation.Rescore(t.Context(), lenient, r, 3); err == nil || !strings.Contains(err.Error(), "no sandbox") {
+	if _, err := evaluation.Rescore(t.Context(), lenient, l.open(), 3); err == nil || !strings.Contains(err.Error(), "no sandbox") {
 		t.Errorf("error %v", err)
 	}
 	if after, _ := evaluation.ReadResult(l.settings.Folder); !reflect.DeepEqual(after, again) {

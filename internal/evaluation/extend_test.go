@@ -63,6 +63,7 @@ func TestAnExtensionAddsRollouts(t *testing.T) {
 		if math.Abs(again.Estimate-want) > 1e-12 || !(again.StandardError < r.StandardError) || again.Extends != first.settings.Folder {
 			t.Errorf("estimate %v ± %v, want %v and less than %v", again.Estimate, again.StandardError, want, r.StandardError)
 		}
+		sound(t, l, again)
 		first, r = l, again
 	}
 }
@@ -111,6 +112,7 @@ func TestStoppingByWhatIsSeen(t *testing.T) {
 		if !c.check(r) || recount(t, l, r) != r.Rollouts || !reflect.DeepEqual(r.Stop, &c.stop) {
 			t.Errorf("%s: %d rollouts, %d tokens, ± %v", name, r.Rollouts, r.Tokens.Completion, r.StandardError)
 		}
+		sound(t, l, r)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/digest"
+	"speceval/internal/evaluation/manifest"
 	"speceval/internal/rollout"
 )
 
@@ -41,13 +43,17 @@ func (s *Settings) footer(schema string) map[string]string {
 
 // write writes the files of the evaluation, the result last.
 func (s *Settings) write(st *store, r *Result, rows []Request) error {
-	err := s.file(RolloutsFile, func(w io.Writer) error {
+	setup, err := digest.Of(s.Folder, setupFile)
+	if err != nil {
+		return err
+	}
+	rollouts, err := s.file(RolloutsFile, func(w io.Writer) error {
 		return rollout.WritePart(w, st.answers(), s.footer(rollout.Schema))
 	})
 	if err != nil {
 		return err
 	}
-	err = s.file(requestsFile, func(w io.Writer) error { return writeRequests(w, rows, s.footer(requestsSchema)) })
+	requests, err := s.file(requestsFile, func(w io.Writer) error { return writeRequests(w, rows, s.footer(requestsSchema)) })
 	if err != nil {
 		return err
 	}
@@ -55,29 +61,31 @@ func (s *Settings) write(st *store, r *Result, rows []Request) error {
 	if err != nil {
 		return err
 	}
-	return s.writeScored(r, st.scores(s.Rules), graded)
+	scores, err := s.writeScores(st.scores(s.Rules), graded)
+	if err != nil {
+		return err
+	}
+	return s.finish(manifest.New(s.Footer["speceval.commit"]), r, []digest.File{setup, rollouts, scores, requests})
 }
 
-// writeScored writes what verdicts lead to, of which some are graded or none is, the
-// result last.
-func (s *Settings) writeScored(r *Result, scores iter.Seq2[*rollout.Score, error], graded bool) error {
+// writeScores writes verdicts, of which some are graded or none is.
+func (s *Settings) writeScores(scores iter.Seq2[*rollout.Score, error], graded bool) (digest.File, error) {
 	write := rollout.WriteScores
 	if graded {
 		write = rollout.WriteGraded
 	}
-	err := s.file(ScoresFile, func(w io.Writer) error { return write(w, scores, s.footer(rollout.ScoreSchema)) })
-	if err != nil {
-		return err
-	}
-	err = s.file(tasksFile, func(w io.Writer) error { return writeTasks(w, r.Rows, s.footer(tasksSchema)) })
-	if err != nil {
-		return err
-	}
-	return s.file(ResultFile, func(w io.Writer) error { return writeJSON(w, r) })
+	return s.file(ScoresFile, func(w io.Writer) error { return write(w, scores, s.footer(rollout.ScoreSchema)) })
 }
 
-func (s *Settings) file(name string, write func(io.Writer) error) error {
-	return atomicfile.Write(filepath.Join(s.Folder, name), write)
+// file writes a file of the evaluation, and returns its record.
+func (s *Settings) file(name string, write func(io.Writer) error) (f digest.File, err error) {
+	err = atomicfile.Write(filepath.Join(s.Folder, name), func(w io.Writer) error {
+		to := digest.NewWriter(w)
+		err := write(to)
+		f = to.File(name)
+		return err
+	})
+	return f, err
 }
 
 // answers are all rollouts in the order of files. Those of a task have no gaps but

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/way"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 )
@@ -41,14 +42,15 @@ type (
 
 // Rewards go from the scorer into the estimate and into all files.
 func TestGradedRewards(t *testing.T) {
-	for _, policy := range evaluation.WayNames() {
-		if way, _ := evaluation.FindWay(policy); way.Donors {
+	for _, policy := range way.Names() {
+		if way, _ := way.Find(policy); way.Donors {
 			continue
 		}
 		t.Run(policy, func(t *testing.T) {
 			l := newGradedLab(t, policy)
 			r := l.run()
 			recount(t, l, r)
+			sound(t, l, r)
 			rewards := make(map[string]map[int32]float64)
 			for _, s := range verdicts(t, l) {
 				if rewards[s.TaskID] == nil {
@@ -137,7 +139,7 @@ func TestRescoringGrades(t *testing.T) {
 	graded := newGradedLab(t, "hbn-async")
 	grading := l.settings
 	grading.Rules, grading.Score = "graded", graded.score
-	again, err := evaluation.Rescore(t.Context(), grading, first, 3)
+	again, err := evaluation.Rescore(t.Context(), grading, l.open(), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +147,7 @@ func TestRescoringGrades(t *testing.T) {
 	if !has[rewardColumn](t, l, "scores.parquet") || !has[rewardsColumn](t, l, "tasks.parquet") || !(again.Estimate > first.Estimate) {
 		t.Errorf("estimate %v after %v", again.Estimate, first.Estimate)
 	}
-	back, err := evaluation.Rescore(t.Context(), l.settings, again, 3)
+	back, err := evaluation.Rescore(t.Context(), l.settings, l.open(), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,11 +176,7 @@ func TestRewardsThatCannotBe(t *testing.T) {
 			t.Errorf("afterwards the estimate is %v", r.Estimate)
 		}
 		l.grade = func(*rollout.Response) float64 { return reward }
-		again, err := evaluation.ReadResult(l.settings.Folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := evaluation.Rescore(t.Context(), l.settings, again, 3); err == nil || !strings.Contains(err.Error(), "benchmark quiz: task t") {
+		if _, err := evaluation.Rescore(t.Context(), l.settings, l.open(), 3); err == nil || !strings.Contains(err.Error(), "benchmark quiz: task t") {
 			t.Errorf("rescored: %v", err)
 		}
 	}

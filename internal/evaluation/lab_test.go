@@ -15,6 +15,7 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/clock"
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/way"
 	"speceval/internal/rollout"
 	"speceval/internal/sampler"
 	"speceval/internal/seed"
@@ -57,7 +58,7 @@ func newLab(t *testing.T, policy string, budget, pilots int, passes ...float64) 
 	if policy == "uniform" {
 		setup.Design = evaluation.Design{Pilots: budget, Weight: 1}
 	}
-	way, err := evaluation.FindWay(policy)
+	way, err := way.Find(policy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,6 +176,16 @@ func (l *lab) run() *evaluation.Result {
 		l.t.Fatal(err)
 	}
 	return r
+}
+
+// open reads the evaluation from its folder.
+func (l *lab) open() *evaluation.Stored {
+	l.t.Helper()
+	s, err := evaluation.Open(l.settings.Folder, l.settings.Prior)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return s
 }
 
 // paused runs and wants a pause, for a cause that says so.

@@ -189,6 +189,7 @@ func TestLostAnswersGoOn(t *testing.T) {
 				}
 			}
 			recount(t, l, r)
+			sound(t, l, r)
 		}
 	}
 }
@@ -275,7 +276,7 @@ func TestRefusedLossesPause(t *testing.T) {
 		s.Correct = false
 		return s, err
 	}
-	scored, err := evaluation.Rescore(t.Context(), strict, r, 2)
+	scored, err := evaluation.Rescore(t.Context(), strict, l.open(), 2)
 	if want := (evaluation.Losses{AskedAgain: lost.AskedAgain, TooLow: lost.WorstCase, WorstCase: lost.WorstCase}); err != nil || scored.Losses != want {
 		t.Errorf("rescored %+v, want %+v, %v", scored.Losses, want, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"speceval/internal/coupled"
+	"speceval/internal/evaluation/way"
 	"speceval/internal/policy"
 	"speceval/method/controller"
 	"speceval/method/estimate"
@@ -42,7 +43,7 @@ func (s *Setup) estimate(reference *neyman.Prior, tasks []estimate.Task, first i
 }
 
 // prior is that of the controller: the paper's where a policy has its two stages.
-func (s *Setup) prior(w *Way, reference *neyman.Prior) (controller.Prior, error) {
+func (s *Setup) prior(w *way.Way, reference *neyman.Prior) (controller.Prior, error) {
 	if len(s.Donors) == 0 && len(s.Design.Fractions) <= 1 {
 		return controller.Cold(reference), nil
 	}
@@ -86,21 +87,21 @@ func (s *Setup) controller(reference *neyman.Prior, past *controller.Past, seen 
 
 // settings are those of the policy.
 func (s *Setup) settings(reference *neyman.Prior, past *controller.Past, seen func(task, rollouts int) tokens) (c controller.Settings, err error) {
-	way, err := s.way()
+	own, err := s.way()
 	if err != nil {
 		return c, err
 	}
 	d, tasks := s.Design, len(s.TaskIDs)
-	c = controller.Settings{Policy: way.Controller, Tasks: tasks, Budget: s.Budget, Pilots: d.Pilots, TaskShares: s.Shares}
-	if way.Uniform() {
+	c = controller.Settings{Policy: own.Controller, Tasks: tasks, Budget: s.Budget, Pilots: d.Pilots, TaskShares: s.Shares}
+	if own.Uniform() {
 		return c, nil
 	}
 	c.Weight, c.Fractions, c.Order = d.Weight, d.Fractions, coupled.Ranks(s.TaskIDs, s.Seed)
 	c.Least, c.Rounds = s.Floor(d.Pilots), d.Rounds
-	if c.Prior, err = s.prior(way, reference); err != nil {
+	if c.Prior, err = s.prior(own, reference); err != nil {
 		return c, err
 	}
-	if way.InStages != nil && way.InStages.LeaveOneOut {
+	if own.InStages != nil && own.InStages.LeaveOneOut {
 		plan, err := (&policy.InStages{After: 1, LeaveOneOut: true}).Plan(tasks, s.Budget, d.Pilots, d.Weight)
 		if err != nil {
 			return c, err

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"speceval/internal/evaluation/manifest"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 	"speceval/internal/shown"
@@ -17,8 +18,13 @@ import (
 // Rescore scores the answers of a complete evaluation again, so many at a time,
 // and writes the result that follows. The allocation stays as it was: that other
 // verdicts led to it costs precision at most, since continuations are fresh
-// rollouts whatever decided on their number. s needs no servers.
-func Rescore(ctx context.Context, s Settings, r *Result, atATime int) (*Result, error) {
+// rollouts whatever decided on their number. s needs no servers. It is a *manifest.AlteredError
+// if the answers are not as they were made.
+func Rescore(ctx context.Context, s Settings, was *Stored, atATime int) (*Result, error) {
+	r := was.Result
+	if err := was.Needs(setupFile, RolloutsFile, requestsFile); err != nil {
+		return nil, err
+	}
 	scores, err := s.scoreAll(ctx, atATime)
 	if err != nil {
 		return nil, err
@@ -55,7 +61,27 @@ func Rescore(ctx context.Context, s Settings, r *Result, atATime int) (*Result, 
 	if err := s.loseAgain(&again, scores); err != nil {
 		return nil, err
 	}
-	return &again, s.writeScored(&again, all(scores), slices.ContainsFunc(scores, (*rollout.Score).Graded))
+	if again.Notes, again.Known = r.measured().Notes, nil; len(s.Setup.Donors) > 0 {
+		if err := again.known(&s.Setup); err != nil {
+			return nil, err
+		}
+	}
+	return &again, s.rewrite(&again, scores)
+}
+
+// rewrite puts verdicts and what they lead to in the place of those that are there.
+func (s *Settings) rewrite(r *Result, scores []*rollout.Score) error {
+	files, err := recorded(s.Folder, setupFile, RolloutsFile, requestsFile)
+	if err != nil {
+		return err
+	}
+	f, err := s.writeScores(all(scores), slices.ContainsFunc(scores, (*rollout.Score).Graded))
+	if err != nil {
+		return err
+	}
+	m := manifest.New(s.Footer["speceval.commit"])
+	m.Allocation = stagesOf(r)
+	return s.finish(m, r, append(files, f))
 }
 
 // loseAgain says of new verdicts what losses can have done. Evaluations of versions

@@ -113,6 +113,11 @@ func ReadResultFile(path string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseResult(text, path)
+}
+
+// parseResult is a result of the text of a file.
+func parseResult(text []byte, path string) (*Result, error) {
 	var r Result
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -124,34 +129,6 @@ func ReadResultFile(path string) (*Result, error) {
 		return nil, fmt.Errorf("%s has the schema %q, want %q: it was made by another version of speceval", path, r.Schema, resultSchema)
 	}
 	return &r, r.check(path)
-}
-
-// firstSchema is that of results in two stages at most, of passes and failures.
-const firstSchema = "evaluation-result/1"
-
-// upgrade makes a result of the first schema one of today.
-func (r *Result) upgrade(path string) error {
-	var m estimate.Mean
-	for i := range r.Rows {
-		t := &r.Rows[i]
-		t.Stages = []estimate.Stage{estimate.Binary(int(t.Pilots), int(t.PilotPasses), r.Design.Weight)}
-		if t.Continuations > 0 {
-			t.Stages = append(t.Stages, estimate.Binary(int(t.Continuations), int(t.ContinuationPasses), 1-r.Design.Weight))
-		}
-		for _, s := range t.Stages {
-			n := float64(s.Rollouts)
-			t.Estimate += s.Weight * s.Rewards / n
-			t.Shrinkage += s.Weight * s.Weight / n
-		}
-		m.Tasks = append(m.Tasks, estimate.Moments{Value: t.Estimate})
-	}
-	r.Schema = resultSchema
-	if err := r.check(path); err != nil {
-		return err
-	}
-	var err error
-	r.SampleError, err = OverTasks(m, nil, nil)
-	return err
 }
 
 // check says what is wrong with a stored result, if anything: one may have been edited,
@@ -269,23 +246,29 @@ func (r *Result) Update(prior *neyman.Prior) (*neyman.Update, error) {
 	return prior.UpdateGraded(observed, rewards)
 }
 
+// begun is a result of which nothing has come yet.
+func (s *Setup) begun() *Result {
+	r := &Result{
+		Schema: resultSchema, Benchmark: s.Benchmark, Model: s.Model, Policy: s.Policy, Budget: s.Budget,
+		Seed: s.Seed, Stop: s.Stop, Tasks: len(s.TaskIDs), Design: s.Design, Suite: slices.Clone(s.Suite),
+	}
+	if s.Extends != nil {
+		r.Extends = s.Extends.Folder
+	}
+	return r
+}
+
 // conclude makes the result of a run that has all its rollouts, and writes it
 // last.
 func (s *Settings) conclude(st *store, c *controller.Controller, record *router.Record, start time.Time) (*Result, error) {
-	r := &Result{
-		Schema: resultSchema, Benchmark: s.Setup.Benchmark, Model: s.Setup.Model, Policy: s.Setup.Policy, Budget: s.Setup.Budget,
-		Seed: s.Setup.Seed, Stop: s.Setup.Stop, Tasks: len(s.Setup.TaskIDs), Provenance: s.Provenance, Design: s.Setup.Design,
-		Suite: slices.Clone(s.Setup.Suite), Sessions: int(st.session) + 1, Rules: s.Rules,
-		Startup: start.Sub(s.Began).Seconds(), Notes: slices.Clone(s.Notes),
-	}
-	if s.Setup.Extends != nil {
-		r.Extends = s.Setup.Extends.Folder
-	}
+	r := s.Setup.begun()
+	r.Provenance, r.Rules, r.Notes = s.Provenance, s.Rules, slices.Clone(s.Notes)
+	r.Sessions, r.Startup = int(st.session)+1, start.Sub(s.Began).Seconds()
 	r.rows(&s.Setup, c)
 	if err := r.count(st, s.Rules); err != nil {
 		return nil, err
 	}
-	if err := r.follow(&s.Setup, c, s.Prior); err != nil {
+	if err := r.follow(&s.Setup, c.Least, s.Prior); err != nil {
 		return nil, err
 	}
 	rows, err := st.rows()
@@ -316,11 +299,11 @@ func (r *Result) rows(s *Setup, c *controller.Controller) {
 }
 
 // follow sets what follows from the rewards of the tasks.
-func (r *Result) follow(s *Setup, c *controller.Controller, prior *neyman.Prior) error {
+func (r *Result) follow(s *Setup, least int, prior *neyman.Prior) error {
 	if err := r.estimate(s, prior); err != nil {
 		return err
 	}
-	if err := r.passK(s.PassK, c.Least, prior); err != nil {
+	if err := r.passK(s.PassK, least, prior); err != nil {
 		return err
 	}
 	return r.known(s)
@@ -330,10 +313,8 @@ func (r *Result) follow(s *Setup, c *controller.Controller, prior *neyman.Prior)
 // complete controller and the reward of each selected rollout, numbered from 0 in its
 // task. What requests came to is not in it.
 func (s *Setup) Outcome(c *controller.Controller, prior *neyman.Prior, reward func(task, rollout int) float64) (*Result, error) {
-	r := &Result{
-		Schema: resultSchema, Benchmark: s.Benchmark, Model: s.Model, Policy: s.Policy, Budget: s.Budget,
-		Seed: s.Seed, Stop: s.Stop, Tasks: len(s.TaskIDs), Provenance: "measured", Design: s.Design,
-	}
+	r := s.begun()
+	r.Provenance = "measured"
 	r.rows(s, c)
 	for i := range r.Rows {
 		t := &r.Rows[i]
@@ -341,7 +322,7 @@ func (s *Setup) Outcome(c *controller.Controller, prior *neyman.Prior, reward fu
 			t.take(n, reward(i, int(n)))
 		}
 	}
-	return r, r.follow(s, c, prior)
+	return r, r.follow(s, c.Least, prior)
 }
 
 // count counts the selected rollouts, which must all be there.
@@ -383,7 +364,12 @@ func (r *Result) count(st *store, rules string) error {
 // row is a task of a complete controller. Of an evaluation that extends another one the
 // first stage of that is the pilot.
 func (s *Setup) row(c *controller.Controller, task int) Task {
-	t := Task{Index: int32(task), ID: s.TaskIDs[task], Stages: s.stages(c, task)}
+	return s.task(task, s.stages(c, task))
+}
+
+// task is a task with its stages.
+func (s *Setup) task(task int, stages []estimate.Stage) Task {
+	t := Task{Index: int32(task), ID: s.TaskIDs[task], Stages: stages}
 	if s.Shares != nil {
 		t.Share = s.Shares[task]
 	}
@@ -391,9 +377,6 @@ func (s *Setup) row(c *controller.Controller, task int) Task {
 		t.Cluster = s.Clusters[task]
 	}
 	t.Pilots = int32(t.Stages[0].Rollouts)
-	if c.Policy == controller.Uniform {
-		t.Pilots = int32(c.Pilots)
-	}
 	for _, stage := range t.Stages {
 		t.Continuations += int32(stage.Rollouts)
 	}

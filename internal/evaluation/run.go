@@ -90,6 +90,9 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 	if err := s.Setup.Keep(s.Folder); err != nil {
 		return nil, err
 	}
+	if recorded, err := CheckBegun(s.Folder); err == nil && !recorded && s.Say != nil {
+		s.Say(fmt.Sprintf("%s was begun by a version of speceval that kept no hashes: its design is taken as it is", s.Folder))
+	}
 	st, err := openStore(s.Folder, s.Clock)
 	if err != nil {
 		return nil, err

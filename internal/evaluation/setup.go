@@ -9,13 +9,16 @@ import (
 	"io/fs"
 	"maps"
 	"net/url"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/digest"
+	"speceval/internal/evaluation/manifest"
+	"speceval/internal/evaluation/way"
+	"speceval/internal/ownfile"
 )
 
 // Folder is the folder of evaluations in an output folder.
@@ -137,13 +140,13 @@ func (s *Setup) Stages() string {
 }
 
 // way is that of the policy.
-func (s *Setup) way() (*Way, error) { return FindWay(s.Policy) }
+func (s *Setup) way() (*way.Way, error) { return way.Find(s.Policy) }
 
 // ReadSetup reads the setup in the folder of an evaluation; fs.ErrNotExist is in
 // the error if there is none.
 func ReadSetup(folder string) (*Setup, error) {
 	path := filepath.Join(folder, setupFile)
-	text, err := os.ReadFile(path)
+	text, err := ownfile.ReadFile(path, manifest.Most)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +162,7 @@ func ReadSetup(folder string) (*Setup, error) {
 
 // Check says what is wrong with a setup, if anything.
 func (s *Setup) Check() error {
-	way, err := s.way()
+	own, err := s.way()
 	d, tasks := s.Design, len(s.TaskIDs)
 	switch {
 	case err != nil:
@@ -171,15 +174,15 @@ func (s *Setup) Check() error {
 		err = fmt.Errorf("shares of %d and clusters of %d tasks, want %d", len(s.Shares), len(s.Clusters), tasks)
 	case slices.ContainsFunc(s.Donors, func(d Donor) bool { return len(d.Passes) != tasks || len(d.Rollouts) != tasks }):
 		err = fmt.Errorf("a donor with counts of another number of tasks, want %d", tasks)
-	case way.Donors != (len(s.Donors) > 0):
+	case own.Donors != (len(s.Donors) > 0):
 		err = fmt.Errorf("%s with %d donors", s.Policy, len(s.Donors))
-	case way.Uniform() && (s.Extends != nil || s.Stop != nil):
+	case own.Uniform() && (s.Extends != nil || s.Stop != nil):
 		err = errors.New("uniform neither extends an evaluation nor stops by what it finds")
-	case way.Uniform() && (d.Pilots != s.Budget || d.Weight != 1):
+	case own.Uniform() && (d.Pilots != s.Budget || d.Weight != 1):
 		err = fmt.Errorf("a pilot of %d with weight %v under uniform, want all %d rollouts with weight 1", d.Pilots, d.Weight, s.Budget)
 	case s.Extends != nil:
 		err = s.Extends.check(tasks)
-	case !way.Uniform() && (d.Pilots < 1 || d.Pilots >= s.Budget || !(d.Weight > 0 && d.Weight < 1)):
+	case !own.Uniform() && (d.Pilots < 1 || d.Pilots >= s.Budget || !(d.Weight > 0 && d.Weight < 1)):
 		err = fmt.Errorf("a pilot of %d rollouts with weight %v does not fit a budget of %d", d.Pilots, d.Weight, s.Budget)
 	default:
 		err = s.checkPassK()
@@ -205,12 +208,49 @@ func (s *Setup) Keep(folder string) error {
 	}
 	there, err := ReadSetup(folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return atomicfile.Write(path, func(w io.Writer) error { return writeJSON(w, s) })
+		return s.begin(folder)
 	}
 	if err != nil {
 		return err
 	}
+	if _, err := CheckBegun(folder); err != nil {
+		return err
+	}
 	return there.Matches(s)
+}
+
+// CheckBegun is a *manifest.AlteredError if the setup in a folder is not the one that the
+// evaluation there has begun with. recorded is false of one that was begun by a version
+// that kept no hashes, of which that cannot be told.
+func CheckBegun(folder string) (recorded bool, err error) {
+	m, err := manifest.Read(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if fault := m.Fault(folder, setupFile); fault != "" {
+		return true, manifest.Altered(folder, setupFile, fault, "put back what it was, or take another --seed; the design and the tasks of an evaluation never change")
+	}
+	return true, nil
+}
+
+// begin writes the setup, its hash first.
+func (s *Setup) begin(folder string) error {
+	text, f, err := manifest.Text(setupFile, s)
+	if err != nil {
+		return err
+	}
+	m := manifest.New("")
+	m.Files = []digest.File{f}
+	if err := m.Write(folder); err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(folder, setupFile), func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 }
 
 // Matches is nil if rollouts of another setup of this name would be the same.
@@ -251,12 +291,4 @@ func brief(text string) string {
 		return text[:most/3] + "…"
 	}
 	return text
-}
-
-// writeJSON writes a value for people and programs.
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
 }

@@ -82,8 +82,8 @@ type store struct {
 	damaged  int // lines that could not be read
 }
 
-func openStore(folder string, clock clock.Clock) (s *store, err error) {
-	s = &store{folder: folder}
+func openStore(folder string, clock clock.Clock) (_ *store, err error) {
+	s := &store{folder: folder}
 	defer func() {
 		if err != nil {
 			s.close()

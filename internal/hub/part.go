@@ -12,6 +12,7 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/inputfile"
+	"speceval/internal/ownfile"
 )
 
 // What stands beside a file while it comes in.
@@ -41,10 +42,7 @@ func openPart(path string, of note) (*part, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, atomicfile.Advise(path, err)
 	}
-	file, err := os.OpenFile(path+partSuffix, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o666)
-	if errors.Is(err, syscall.ELOOP) {
-		return nil, fmt.Errorf("%s is a link, which is not followed: move it away", path+partSuffix)
-	}
+	file, err := ownfile.OpenFile(path+partSuffix, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, atomicfile.Advise(path+partSuffix, err)
 	}

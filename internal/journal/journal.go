@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/ownfile"
 )
 
 // Suffix ends the name of every journal.
@@ -46,7 +47,7 @@ type span struct{ offset, size int64 }
 // what it holds. id tells the id of a record; errors show it with %v. damaged
 // is the number of lines that cannot be read; their records count as not there.
 func Open[T any, K comparable](path string, id func(*T) K) (j *Journal[T, K], damaged int, err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	file, err := ownfile.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, 0, fmt.Errorf("open journal: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"speceval/internal/clock"
+	"speceval/internal/ownfile"
 )
 
 const (
@@ -41,7 +42,7 @@ func launch(words, parent, variables []string, log string, now time.Time) (*proc
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	file, err := ownfile.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}

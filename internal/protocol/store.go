@@ -49,7 +49,9 @@ func (s *Store) open(setup *evaluation.Setup) (there *evaluation.Setup, all []*r
 	case errors.Is(err, fs.ErrNotExist):
 		there, err = setup, setup.Keep(s.Folder)
 	case err == nil:
-		err = same(there, setup)
+		if _, err = evaluation.CheckBegun(s.Folder); err == nil {
+			err = same(there, setup)
+		}
 	}
 	if err != nil {
 		return nil, nil, false, err

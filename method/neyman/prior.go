@@ -42,6 +42,9 @@ func NewPrior(order int) (*Prior, error) {
 	return p, nil
 }
 
+// Order is the number of nodes that the prior was made with.
+func (p *Prior) Order() int { return p.order }
+
 // Pilots makes the tables of posteriors for pilots of any size up to a longest.
 type Pilots struct {
 	prior *Prior

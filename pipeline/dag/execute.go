@@ -52,7 +52,11 @@ func (s *Snapshot) prepare(i int, origin Origin) (*execution, error) {
 				continue // the same unit is needed twice
 			}
 			e.job.inputs[output] = r.have[k]
-			input, _ := r.manifest.output(output)
+			input, recorded := r.manifest.output(output)
+			if recorded && input.SHA256 != r.have[k] {
+				e.job.altered = append(e.job.altered, output)
+				e.job.Note("it is made from %s, which was not as recorded: damaged, or edited", output)
+			}
 			input.Path, input.SHA256 = output, r.have[k]
 			e.inputs = append(e.inputs, input)
 		}

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"speceval/internal/ownfile"
 )
 
 // heldMark ends the name of the file beside a scratch folder that is locked
@@ -26,7 +28,7 @@ func (j *Job) hold(path string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for j.held == nil {
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+		file, err := ownfile.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 		if errors.Is(err, fs.ErrNotExist) {
 			return &BusyError{j.ref} // who was at it has just removed the folder
 		}

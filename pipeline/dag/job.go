@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/ownfile"
 )
 
 // editedMark stands between the name of an output that was moved aside and
@@ -24,13 +25,14 @@ const editedMark = ".edited-"
 // Job is what a unit sees of the world while it runs: its inputs, its
 // outputs, and who it is. Its methods may be called concurrently.
 type Job struct {
-	dir    string // the output folder
-	ref    Ref
-	unit   *Unit
-	key    string
-	origin Origin
-	inputs map[string]string // outputs of the needed units, to their SHA-256
-	absent map[string]string // outputs of wanted units that are not there, to their stage
+	dir     string // the output folder
+	ref     Ref
+	unit    *Unit
+	key     string
+	origin  Origin
+	inputs  map[string]string // outputs of the needed units, to their SHA-256
+	absent  map[string]string // outputs of wanted units that are not there, to their stage
+	altered []string          // inputs that are not as recorded
 
 	// recorded holds the hashes of the outputs that an earlier manifest
 	// vouches for: these bytes, and no others, may be overwritten.
@@ -92,6 +94,9 @@ func (j *Job) Path(output string) string { return j.path(output) }
 func (j *Job) Write(output string, rows int, write func(w io.Writer) error) error {
 	if err := j.mayWrite(output); err != nil {
 		return err
+	}
+	if err := ownfile.MakeFolder(j.dir, filepath.Dir(j.path(output))); err != nil {
+		return atomicfile.Advise(j.path(output), err)
 	}
 	file, err := atomicfile.Create(j.path(output))
 	if err != nil {

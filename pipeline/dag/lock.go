@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/ownfile"
 )
 
 // lockName is the file in the output folder that is locked while a run writes
@@ -44,8 +45,18 @@ func Acquire(dir, holder string) (*Lock, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("make the output folder: %w", atomicfile.Advise(dir, err))
 	}
+	for _, own := range reserved {
+		if at := filepath.Join(dir, own); own != lockName {
+			if err := ownfile.CheckFolder(at); err != nil {
+				return nil, err
+			}
+		}
+	}
 	path := filepath.Join(dir, lockName)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	file, err := ownfile.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	if alien := (*ownfile.AlienError)(nil); errors.As(err, &alien) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock the output folder: %w", atomicfile.Advise(path, err))
 	}
@@ -68,7 +79,7 @@ func Acquire(dir, holder string) (*Lock, error) {
 // empty if nobody has the lock, or none that this machine knows of. It waits for
 // nothing, and takes nothing that an [Acquire] would miss.
 func Holder(dir string) string {
-	file, err := os.Open(filepath.Join(dir, lockName))
+	file, err := ownfile.Open(filepath.Join(dir, lockName))
 	if err != nil {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/ownfile"
 )
 
 // This file is what a long unit has beyond inputs and outputs: a place where
@@ -96,19 +97,19 @@ func (j *Job) takeDiscredit(output string) bool {
 // that one gets a *BusyError.
 func (j *Job) Scratch() (dir string, err error) {
 	dir = j.path(j.scratch())
-	if err := makeFolder(dir); err != nil {
+	if err := j.makeFolder(dir); err != nil {
 		return "", err
 	}
 	if err := j.hold(dir + heldMark); err != nil {
 		return "", err
 	}
-	return dir, makeFolder(dir) // who held it before may have removed it
+	return dir, j.makeFolder(dir) // who held it before may have removed it
 }
 
 // makeFolder makes a scratch folder and those above it.
-func makeFolder(dir string) (err error) {
+func (j *Job) makeFolder(dir string) (err error) {
 	for range scratchAttempts {
-		if err = os.MkdirAll(dir, 0o777); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
+		if err = ownfile.MakeFolder(j.dir, dir); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			break // otherwise a unit that ended has just removed a folder above
 		}
 	}
@@ -207,7 +208,7 @@ func (j *Job) supersede(name string) error {
 	if j.takeDiscredit(name) {
 		aside = stem + damagedMark + short(sum) + ext // which Restore passes by
 	}
-	if err := os.MkdirAll(filepath.Dir(j.path(aside)), 0o777); err != nil {
+	if err := ownfile.MakeFolder(j.dir, filepath.Dir(j.path(aside))); err != nil {
 		return fmt.Errorf("move %s aside: %w", name, err)
 	}
 	if err := os.Rename(j.path(name), j.path(aside)); err != nil {
@@ -257,7 +258,7 @@ func (j *Job) restore(output, from string) error {
 	if err := j.supersede(output); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(j.path(output)), 0o777); err != nil {
+	if err := ownfile.MakeFolder(j.dir, filepath.Dir(j.path(output))); err != nil {
 		return fmt.Errorf("restore %s: %w", output, err)
 	}
 	if err := os.Rename(j.path(from), j.path(output)); err != nil {

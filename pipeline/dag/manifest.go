@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"time"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/digest"
+	"speceval/internal/ownfile"
 )
 
 // manifestFormat is the version of the manifest's layout.
@@ -38,18 +39,9 @@ type Manifest struct {
 	PeakBytes   int64     `json:"peak_bytes"`  // largest resident set of the process so far
 }
 
-// File is an input or output as it was when the unit ran.
-type File struct {
-	Path   string `json:"path"` // relative to the output folder
-	SHA256 string `json:"sha256"`
-	Bytes  int64  `json:"bytes"`
-	Rows   int    `json:"rows"` // -1 when not tabular
-
-	// Modified is the modification time of a large output, in nanoseconds since
-	// 1970; 0 of any other. While it and the size stay, the content counts as
-	// unchanged and is not read again: a corpus has many gigabytes.
-	Modified int64 `json:"modified,omitempty"`
-}
+// File is an input or output as it was when the unit ran; its path is relative to the
+// output folder.
+type File = digest.File
 
 // large is the size, in bytes, from which outputs are not read to be looked at.
 const large = 16 << 20
@@ -93,6 +85,9 @@ func (m *Manifest) Finished() time.Time {
 	return m.Start.Add(time.Duration(m.WallSeconds * float64(time.Second)))
 }
 
+// mostManifest is the size, in bytes, of the largest manifest that is read.
+const mostManifest = 256 << 20
+
 // manifestExt ends the names of manifests.
 const manifestExt = ".json"
 
@@ -115,7 +110,7 @@ func (m *Manifest) output(name string) (File, bool) {
 // readManifest reads the manifest of a unit. The error wraps fs.ErrNotExist
 // if there is none; any other says why the one there cannot be used.
 func readManifest(dir string, ref Ref) (*Manifest, error) {
-	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(manifestPath(ref))))
+	data, err := ownfile.ReadFile(filepath.Join(dir, filepath.FromSlash(manifestPath(ref))), mostManifest)
 	if err != nil {
 		return nil, unreadable(ref, err)
 	}
@@ -171,6 +166,9 @@ func writeManifest(dir string, ref Ref, m *Manifest) error {
 		return fmt.Errorf("manifest of %s: %w", ref, err)
 	}
 	file := filepath.Join(dir, filepath.FromSlash(manifestPath(ref)))
+	if err := ownfile.MakeFolder(dir, filepath.Dir(file)); err != nil {
+		return atomicfile.Advise(file, err)
+	}
 	return atomicfile.Write(file, func(w io.Writer) error {
 		_, err := w.Write(b.Bytes())
 		return err

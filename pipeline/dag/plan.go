@@ -127,7 +127,12 @@ func (p *planner) plan() (*Plan, error) {
 		}
 		stage.add(s.unitPlan(i, reasons, v))
 	}
-	return p.result(stages)
+	plan, err := p.result(stages)
+	if err != nil {
+		return nil, err
+	}
+	plan.Warnings = append(plan.Warnings, p.altered()...)
+	return plan, nil
 }
 
 func (p *planner) any(marks []bool, units []int) bool {

@@ -123,6 +123,34 @@ func TestMissingUpstreamSaysWhatToRun(t *testing.T) {
 	}
 }
 
+func TestAlteredUpstreamIsNamed(t *testing.T) {
+	l := crossing(t)
+	l.run(Selection{})
+	if w := l.plan(Selection{Stages: []string{"report"}, Force: true}).Warnings; len(w) > 0 {
+		t.Errorf("warnings %q of what nobody has altered", w)
+	}
+	l.put("score/b.txt", "something else")
+	for _, stages := range [][]string{{"replay"}, {"report"}} { // at any distance
+		p := l.plan(Selection{Stages: stages, Force: true})
+		if text := strings.Join(p.Warnings, "\n"); !strings.Contains(text, "score/b.txt is not as recorded") || !strings.Contains(text, "`speceval run score` makes") {
+			t.Errorf("%v: warnings %q", stages, p.Warnings)
+		}
+	}
+	l.run(Selection{Stages: []string{"replay"}, Force: true})
+	noted := 0
+	for _, m := range l.scan().Made() {
+		if strings.Contains(strings.Join(m.Notes, "\n"), "it is made from score/b.txt, which was not as recorded") {
+			noted++
+		}
+	}
+	if noted != 2 {
+		t.Errorf("%d manifests say that their units are made from it, want 2", noted)
+	}
+	if w := l.plan(Selection{}).Warnings; len(w) > 0 {
+		t.Errorf("warnings %q where it is made anew", w)
+	}
+}
+
 func TestStaleUpstreamIsUsedWithAWarning(t *testing.T) {
 	l := crossing(t)
 	l.run(Selection{})

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"errors"
 	"io/fs"
 	"iter"
 	"os"
@@ -127,6 +128,23 @@ func Manifests(outDir string) (byUnit map[Ref]*Manifest, unreadable int, err err
 		return nil
 	})
 	return byUnit, unreadable, err
+}
+
+// Fault says what is no longer as recorded of an output of a unit; "" if nothing is, or
+// if no manifest is there that speaks of it. A manifest that cannot be used is an error.
+func Fault(outDir string, unit Ref, output string) (string, error) {
+	m, err := readManifest(outDir, unit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	f, recorded := m.output(output)
+	if !recorded {
+		return "", nil
+	}
+	return f.Fault(outDir), nil
 }
 
 // Changes explains, part by part, why the key of now is not that of before.

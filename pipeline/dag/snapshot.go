@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"speceval/internal/ownfile"
 	"speceval/pipeline/dag/indexfile"
 )
 
@@ -182,7 +183,7 @@ func (s *Snapshot) partsOf(i int) (parts Parts, blocked []int) {
 
 // hashFile is the SHA-256 of a file's content in hex, read through buffer.
 func hashFile(path string, buffer []byte) (string, error) {
-	f, err := os.Open(path)
+	f, err := ownfile.Open(path)
 	if err != nil {
 		return "", err
 	}

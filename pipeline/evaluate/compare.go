@@ -42,33 +42,32 @@ type OverTasks struct {
 	Clusters      int        `json:"clusters"`    // independent draws
 }
 
-// Compare returns the difference of two stored evaluations, named as for Stored,
-// and what it takes to find the difference resolve unless that is 0. It is a
+// Compare returns the difference of two stored evaluations, and what it takes to find the difference resolve unless that is 0. It is a
 // *RequestError if their tasks differ or if they have rollouts in common.
-func Compare(out string, names [2]string, resolve float64) (*Comparison, error) {
-	results, err := comparable(out, names)
+func (a Archive) Compare(names [2]string, resolve float64) (*Comparison, error) {
+	results, err := a.comparable(names)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := (Goal{Resolve: resolve}).standardError(); err != nil {
 		return nil, err
 	}
-	a, b := results[0], results[1]
-	d := a.Mean().Minus(b.Mean())
+	first, second := results[0], results[1]
+	d := first.Mean().Minus(second.Mean())
 	c := &Comparison{
-		Evaluations: names, Estimates: [2]float64{a.Estimate, b.Estimate}, Errors: [2]float64{a.StandardError, b.StandardError},
+		Evaluations: names, Estimates: [2]float64{first.Estimate, second.Estimate}, Errors: [2]float64{first.StandardError, second.StandardError},
 		Difference: d.Value, StandardError: d.StandardError, Interval: [2]float64{d.Low, d.High},
-		Resolves: estimate.Resolved(d.StandardError), Budgets: [2]int{a.Budget, b.Budget},
+		Resolves: estimate.Resolved(d.StandardError), Budgets: [2]int{first.Budget, second.Budget},
 	}
-	c.Losses = lossesOf(a, b)
-	if paired, err := pairedTasks(a, b); err != nil {
+	c.Losses = lossesOf(first, second)
+	if paired, err := pairedTasks(first, second); err != nil {
 		return nil, err
 	} else if paired != nil {
 		c.Tasks = &OverTasks{paired.StandardError, [2]float64{paired.Low, paired.High}, paired.Correlation, paired.Unpaired, paired.Clusters}
 	}
 	if resolve > 0 {
 		r := &Resolution{Difference: resolve, Budgets: d.Budgets(c.Budgets, resolve)}
-		r.Rollouts = r.Budgets[0]*a.Tasks + r.Budgets[1]*b.Tasks
+		r.Rollouts = r.Budgets[0]*first.Tasks + r.Budgets[1]*second.Tasks
 		c.Resolve = r
 	}
 	return c, nil
@@ -76,18 +75,18 @@ func Compare(out string, names [2]string, resolve float64) (*Comparison, error) 
 
 // comparable reads two evaluations of the same tasks that share no rollouts. The second
 // may be the file of a result, a baseline that was kept.
-func comparable(out string, names [2]string) (results [2]*evaluation.Result, err error) {
+func (a Archive) comparable(names [2]string) (results [2]*evaluation.Result, err error) {
 	for i, name := range names {
-		if results[i], err = storedOrFile(out, name); err != nil {
+		if results[i], err = a.storedOrFile(name); err != nil {
 			return results, err
 		}
 	}
-	a, b := results[0], results[1]
-	if a.Benchmark != b.Benchmark || !slices.EqualFunc(a.Rows, b.Rows, func(x, y evaluation.Task) bool { return x.ID == y.ID && x.Share == y.Share }) {
-		return results, requestf("they are of different tasks: %s with %d, %s with %d", a.Benchmark, len(a.Rows), b.Benchmark, len(b.Rows))
+	first, second := results[0], results[1]
+	if first.Benchmark != second.Benchmark || !slices.EqualFunc(first.Rows, second.Rows, func(x, y evaluation.Task) bool { return x.ID == y.ID && x.Share == y.Share }) {
+		return results, requestf("they are of different tasks: %s with %d, %s with %d", first.Benchmark, len(first.Rows), second.Benchmark, len(second.Rows))
 	}
-	if a.Model == b.Model && a.Seed == b.Seed {
-		return results, requestf("both are of %s under seed %d and share rollouts: their difference has no error; evaluate one again under another --seed", a.Model, a.Seed)
+	if first.Model == second.Model && first.Seed == second.Seed {
+		return results, requestf("both are of %s under seed %d and share rollouts: their difference has no error; evaluate one again under another --seed", first.Model, first.Seed)
 	}
 	return results, nil
 }

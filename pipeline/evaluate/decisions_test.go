@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/way"
 	"speceval/pipeline/evaluate"
 )
 
@@ -129,15 +130,15 @@ func TestAnEvaluationIsExtendedAndPooled(t *testing.T) {
 	if more.Rollouts != 60 || more.StandardError >= first.StandardError || !strings.HasSuffix(folder, "hbn_staged-b12-after-hbn-async-b6-seed1") {
 		t.Errorf("%d rollouts ± %v in %s", more.Rollouts, more.StandardError, folder)
 	}
-	pooled, err := evaluate.Pool(l.configuration(), []string{folder, "own/plain/hbn-async-b6-seed2"})
+	pooled, err := l.archive("out").Pool([]string{folder, "own/plain/hbn-async-b6-seed2"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, _, err := evaluate.Stored("out", "own/plain/hbn-async-b6-seed2")
+	second, err := l.archive("out").Stored("own/plain/hbn-async-b6-seed2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := pooled.Weights[0]*more.Estimate + pooled.Weights[1]*second.Estimate
+	want := pooled.Weights[0]*more.Estimate + pooled.Weights[1]*second.Result.Estimate
 	if math.Abs(pooled.Estimate-want) > 1e-12 || pooled.Rollouts != 90 || pooled.StandardError >= more.StandardError || pooled.Weights[0] <= pooled.Weights[1] {
 		t.Errorf("%+v, want the estimate %v", pooled, want)
 	}
@@ -145,7 +146,7 @@ func TestAnEvaluationIsExtendedAndPooled(t *testing.T) {
 		"under seed 1 and share rollouts": {folder, "own/plain/hbn-async-b6-seed1"},
 		"is no evaluation":                {folder, "own/plain/none"},
 	} {
-		if _, err := evaluate.Pool(l.configuration(), names); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := l.archive("out").Pool(names); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -176,7 +177,7 @@ func TestGatesAreAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := evaluate.Gate("out", [2]string{aFolder, folder}, evaluate.Gating{Margin: 0.3})
+	g, err := l.archive("out").Gate([2]string{aFolder, folder}, evaluate.Gating{Margin: 0.3})
 	if err != nil || !g.Passed() || g.Estimates[0] != a.Estimate || g.Power < 0.9 {
 		t.Errorf("%+v, %v", g, err)
 	}
@@ -185,13 +186,13 @@ func TestGatesAreAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.write("baseline.json", string(text))
-	if g, err = evaluate.Gate("out", [2]string{aFolder, "baseline.json"}, evaluate.Gating{Margin: 0.001}); err != nil || g.Passed() || g.Outcome != "undecided" {
+	if g, err = l.archive("out").Gate([2]string{aFolder, "baseline.json"}, evaluate.Gating{Margin: 0.001}); err != nil || g.Passed() || g.Outcome != "undecided" {
 		t.Errorf("%+v, %v", g, err)
 	}
-	if g, err = evaluate.Gate("out", [2]string{aFolder, folder}, evaluate.Gating{Margin: 0.6, OverTasks: true}); err != nil || g.Question != "what the tasks are a sample of" {
+	if g, err = l.archive("out").Gate([2]string{aFolder, folder}, evaluate.Gating{Margin: 0.6, OverTasks: true}); err != nil || g.Question != "what the tasks are a sample of" {
 		t.Errorf("%+v, %v", g, err)
 	}
-	s, err := evaluate.OpenLive(l.configuration(), "baseline.json", []string{"own.jsonl"}, "plain")
+	s, err := l.archive("out").OpenLive("baseline.json", []string{"own.jsonl"}, "plain")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +210,7 @@ func TestGatesAreAsked(t *testing.T) {
 		t.Error(err)
 	}
 	l.write("baseline.json", strings.Replace(string(text), `"estimate"`, `"mean"`, 1))
-	if _, err := evaluate.Gate("out", [2]string{aFolder, "baseline.json"}, evaluate.Gating{Margin: 0.1}); !errors.As(err, &refused) {
+	if _, err := l.archive("out").Gate([2]string{aFolder, "baseline.json"}, evaluate.Gating{Margin: 0.1}); !errors.As(err, &refused) {
 		t.Errorf("a baseline without an estimate: %v", err)
 	}
 }
@@ -218,7 +219,7 @@ func TestGatesAreAsked(t *testing.T) {
 func TestWaysAreNamed(t *testing.T) {
 	l := newLab(t)
 	l.evaluate(request(6, 1))
-	for k, name := range evaluation.WayNames() {
+	for k, name := range way.Names() {
 		r := informedBy(5, uint64(100+k))
 		r.Policy = name
 		if strings.Contains(name, "informed") {

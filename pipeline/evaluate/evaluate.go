@@ -10,10 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"runtime"
 	"time"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/way"
+	"speceval/internal/ownfile"
 	"speceval/internal/pool"
 	"speceval/internal/serving"
 	"speceval/internal/vllm"
@@ -48,7 +51,7 @@ type Host struct {
 
 // Request is an evaluation that is asked for.
 type Request struct {
-	Policy string // one of evaluation.WayNames; "": the default for what is known
+	Policy string // one of way.Names; "": the default for what is known
 	Stages int    // of policies that choose their number; 0: choose
 	PassK  []int  // numbers of rollouts of which pass@k and pass^k are asked
 	Goal
@@ -82,27 +85,27 @@ func (s *Subject) requested(ctx context.Context, r Request, say func(string)) (e
 	if setup.Donors, err = s.donors(r.Known, setup.Model, setup.Seed); err != nil {
 		return setup, err
 	}
-	way := evaluation.DefaultWay(len(setup.Donors) > 0)
+	chosen := way.Default(len(setup.Donors) > 0)
 	if r.Policy != "" {
-		if way, err = evaluation.FindWay(r.Policy); err != nil {
+		if chosen, err = way.Find(r.Policy); err != nil {
 			return setup, &RequestError{err}
 		}
 	}
 	switch {
-	case way.Donors && len(setup.Donors) == 0:
-		return setup, requestf("--policy %s needs donors: name some with --prior", way.Name)
-	case !way.Donors && len(setup.Donors) > 0:
-		return setup, requestf("--policy %s makes no use of --prior: leave one of the two out", way.Name)
-	case r.Stages != 0 && !way.Adapts:
-		return setup, requestf("--policy %s has a number of stages of its own: leave --stages out", way.Name)
+	case chosen.Donors && len(setup.Donors) == 0:
+		return setup, requestf("--policy %s needs donors: name some with --prior", chosen.Name)
+	case !chosen.Donors && len(setup.Donors) > 0:
+		return setup, requestf("--policy %s makes no use of --prior: leave one of the two out", chosen.Name)
+	case r.Stages != 0 && !chosen.Adapts:
+		return setup, requestf("--policy %s has a number of stages of its own: leave --stages out", chosen.Name)
 	case r.Stages < 0 || r.Stages == 1 || r.Stages > mostStages:
 		return setup, requestf("--stages %d: want 2 to %d, the pilot among them", r.Stages, mostStages)
 	}
-	setup.Policy = way.Name
+	setup.Policy = chosen.Name
 	if setup.Budget, setup.Stop, err = s.spending(ctx, r, setup.Donors, say); err != nil {
 		return setup, err
 	}
-	if setup.Stop != nil && way.Uniform() {
+	if setup.Stop != nil && chosen.Uniform() {
 		return setup, requestf("uniform has no barrier at which to stop: give it a --budget")
 	}
 	return setup, nil
@@ -125,7 +128,7 @@ func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, stages i
 	if err != nil {
 		return nil, folder, &RequestError{err}
 	}
-	result, err = complete(&setup, folder, scored.rules, h.Say)
+	result, err = s.complete(&setup, folder, scored.rules, h)
 	if result == nil && err == nil {
 		servers := experiment.Servers(s.cfg, h.Outside)
 		defer func() { err = errors.Join(err, servers.Close(context.Background())) }()
@@ -148,10 +151,13 @@ func (s *Subject) onLoss(rule string) error {
 }
 
 // complete is the result of an evaluation that is complete; nil if it is not.
-func complete(setup *evaluation.Setup, folder, rules string, say func(string)) (*evaluation.Result, error) {
+func (s *Subject) complete(setup *evaluation.Setup, folder, rules string, h Host) (*evaluation.Result, error) {
 	there, err := evaluation.ReadSetup(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if err == nil && fullName(there) != fullName(setup) {
+		err = fmt.Errorf("%s has the evaluation %s, not %s: it was moved there; move it away", folder, fullName(there), fullName(setup))
 	}
 	if err == nil {
 		err = there.Matches(setup)
@@ -159,23 +165,54 @@ func complete(setup *evaluation.Setup, folder, rules string, say func(string)) (
 	if err != nil {
 		return nil, &RequestError{err}
 	}
-	r, err := evaluation.ReadResult(folder)
+	stored, err := Archive{s.cfg, h.Warn}.open(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if err == nil {
+		err = s.repair(stored, h)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if r.Rules != rules {
-		say("note: answers or scorers have changed since: speceval evaluate rescore " + folder)
+	if stored.Result.Rules != rules {
+		h.Say("note: answers or scorers have changed since: speceval evaluate rescore " + folder)
 	}
-	say("this evaluation is complete; another --seed makes another one")
-	return r, nil
+	h.Say("this evaluation is complete; another --seed makes another one")
+	return stored.Result, nil
+}
+
+// repair writes what of an evaluation was computed again, if anything.
+func (s *Subject) repair(stored *evaluation.Stored, h Host) (err error) {
+	if stored.Whole() {
+		return nil
+	}
+	lock, err := s.lock(stored.Folder, h)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	now, err := (Archive{Config: s.cfg}).read(stored.Folder) // another process may have done so
+	if err != nil {
+		return err
+	}
+	return now.Repair(h.Commit)
+}
+
+// lock takes the lock of the folder of an evaluation, of which none in the output folder
+// may be a link.
+func (s *Subject) lock(folder string, h Host) (*dag.Lock, error) {
+	if below, err := filepath.Rel(s.out(), folder); err == nil && filepath.IsLocal(below) {
+		if err := ownfile.MakeFolder(s.out(), folder); err != nil {
+			return nil, err
+		}
+	}
+	return dag.Acquire(folder, h.Holder)
 }
 
 // run begins an evaluation, or resumes one that is not complete.
 func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, scored scoring, servers *serving.Servers, h Host) (_ *evaluation.Result, err error) {
-	lock, err := dag.Acquire(setup.Path(s.out()), h.Holder)
+	lock, err := s.lock(setup.Path(s.out()), h)
 	if err != nil {
 		return nil, err
 	}
@@ -217,14 +254,15 @@ type Rescored struct {
 	Folder        string
 }
 
-// Rescore scores the answers of a stored evaluation again, named as for Stored, by
+// Rescore scores the answers of a stored evaluation again, named as in an Archive, by
 // the scorers and the answers of today, and stores the result that follows. Its
 // tasks are those of the benchmarks, none for those that it names itself.
 func Rescore(ctx context.Context, cfg *config.Config, name string, benchmarks []string, h Host) (*Rescored, error) {
-	r, folder, err := Stored(cfg.Experiment.Out, name)
+	stored, err := Archive{cfg, h.Warn}.Stored(name)
 	if err != nil {
 		return nil, err
 	}
+	r, folder := stored.Result, stored.Folder
 	b, err := again(cfg, r, benchmarks)
 	if err != nil {
 		return nil, err
@@ -236,15 +274,11 @@ func Rescore(ctx context.Context, cfg *config.Config, name string, benchmarks []
 	if err != nil {
 		return nil, err
 	}
-	again, err := s.rescore(ctx, r, folder, h)
+	again, err := s.rescore(ctx, stored, h)
 	return &Rescored{r, again, folder}, err
 }
 
-func (s *Subject) rescore(ctx context.Context, r *evaluation.Result, folder string, h Host) (_ *evaluation.Result, err error) {
-	setup, err := evaluation.ReadSetup(folder)
-	if err != nil {
-		return nil, err
-	}
+func (s *Subject) rescore(ctx context.Context, stored *evaluation.Stored, h Host) (_ *evaluation.Result, err error) {
 	h.Out = s.out()
 	judges := experiment.Judges(s.cfg, h.Outside)
 	defer func() { err = errors.Join(err, judges.Close(context.Background())) }()
@@ -252,7 +286,7 @@ func (s *Subject) rescore(ctx context.Context, r *evaluation.Result, folder stri
 	if err != nil {
 		return nil, &RequestError{err}
 	}
-	lock, err := dag.Acquire(folder, h.Holder)
+	lock, err := s.lock(stored.Folder, h)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +296,7 @@ func (s *Subject) rescore(ctx context.Context, r *evaluation.Result, folder stri
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, open.release()) }()
-	settings := s.settings(*setup, open, scored.rules, h.Commit)
-	settings.Folder, settings.Provenance = folder, r.Provenance
-	return evaluation.Rescore(ctx, settings, r, 4*runtime.GOMAXPROCS(0))
+	settings := s.settings(*stored.Setup, open, scored.rules, h.Commit)
+	settings.Folder, settings.Provenance = stored.Folder, stored.Result.Provenance
+	return evaluation.Rescore(ctx, settings, stored, 4*runtime.GOMAXPROCS(0))
 }

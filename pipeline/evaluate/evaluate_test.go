@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -105,6 +106,14 @@ func (l *lab) benchmark() *evaluate.Benchmark {
 	return b
 }
 
+// archive is the evaluations in an output folder; warnings are kept.
+func (l *lab) archive(out string) evaluate.Archive {
+	l.t.Helper()
+	cfg := *l.configuration()
+	cfg.Experiment.Out = out
+	return evaluate.Archive{Config: &cfg, Warn: func(m string) { l.warned = append(l.warned, m) }}
+}
+
 // host keeps what is said.
 func (l *lab) host() evaluate.Host {
 	l.said, l.warned = nil, nil
@@ -193,6 +202,75 @@ func TestACompleteEvaluationIsNotMadeAgain(t *testing.T) {
 	faulty(t, err, true, "other prompts")
 }
 
+// What is there is computed again and not paid for again: no server is asked.
+func TestADeletedResultIsComputedAgain(t *testing.T) {
+	l := newLab(t)
+	first := l.evaluate(request(4, 1))
+	l.url = "http://127.0.0.1:1"
+	const folder = "out/evaluate/benchmark=own/model=plain/hbn-async-b4-seed1"
+	path := folder + "/result.json"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for said, spoil := range map[string]func() error{
+		"result.json is missing": func() error { return os.Remove(path) },
+		"result.json is not as recorded": func() error {
+			return os.WriteFile(path, []byte(strings.Replace(string(text), `"estimate": 0`, `"estimate": 0.999`, 1)+" "), 0o666)
+		},
+		"tasks.parquet is missing": func() error { return os.Remove(folder + "/tasks.parquet") },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		again := l.evaluate(request(4, 1))
+		heard(t, l.warned, said)
+		heard(t, l.said, "this evaluation is complete")
+		if again.Estimate != first.Estimate {
+			t.Errorf("%s: estimate %v, want %v", said, again.Estimate, first.Estimate)
+		}
+		l.evaluate(request(4, 1))
+		if now, err := os.ReadFile(path); err != nil || string(now) != string(text) || len(l.warned) > 0 {
+			t.Errorf("%s: afterwards %s, %v, warned %q", said, now, err, l.warned)
+		}
+	}
+	if kept, _ := filepath.Glob(path + ".edited-*"); len(kept) != 1 {
+		t.Errorf("kept %q of what was edited", kept)
+	}
+	// Evidence that is gone is not asked for again either.
+	if err := errors.Join(os.Remove(path), os.Remove(folder+"/scores.parquet")); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = l.try(request(4, 1))
+	faulty(t, err, false, "scores.parquet is missing")
+	// Nor is another evaluation taken for this one.
+	if err := os.Rename(folder, "out/evaluate/benchmark=own/model=plain/hbn-async-b4-seed2"); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = l.try(request(4, 2))
+	faulty(t, err, true, "hbn-async-b4-seed1, not own/plain/hbn-async-b4-seed2")
+}
+
+func TestAFolderThatIsALinkIsRefused(t *testing.T) {
+	l := newLab(t)
+	elsewhere := t.TempDir()
+	for _, link := range []string{"out/evaluate", "out/evaluate/benchmark=own"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o777), os.Symlink(elsewhere, link)); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := l.try(request(4, 1))
+		faulty(t, err, false, link+" is a symbolic link")
+		if there, err := os.ReadDir(elsewhere); err != nil || len(there) > 0 {
+			t.Errorf("%v is made elsewhere, %v", there, err)
+		}
+		os.Remove(link)
+	}
+	if err := errors.Join(os.RemoveAll("out"), os.Symlink(elsewhere, "out")); err != nil { // as users do
+		t.Fatal(err)
+	}
+	l.evaluate(request(4, 1))
+}
+
 func TestOtherAnswersAreRescored(t *testing.T) {
 	l := newLab(t)
 	r, folder, err := l.try(request(6, 42))
@@ -210,7 +288,7 @@ func TestOtherAnswersAreRescored(t *testing.T) {
 	if n := after.Rows[0].PilotPasses + after.Rows[0].ContinuationPasses; n != 0 || after.Rules == r.Rules || rescored.Before.Rules != r.Rules || rescored.Folder != folder {
 		t.Errorf("%d rollouts of a task with another answer pass: %+v", n, after)
 	}
-	if stored, _, err := evaluate.Stored("out", folder); err != nil || stored.Estimate != after.Estimate || stored.Estimate >= r.Estimate {
+	if stored, err := l.archive("out").Stored(folder); err != nil || stored.Result.Estimate != after.Estimate || stored.Result.Estimate >= r.Estimate || len(l.warned) > 0 {
 		t.Errorf("stored %+v, %v", stored, err)
 	}
 	l.write("own.jsonl", strings.Replace(ownBenchmark, `"red"`, `"violet"`, 1))
@@ -243,9 +321,28 @@ func TestDesignsAreKept(t *testing.T) {
 	if strings.Contains(fmt.Sprint(l.said), "computing") || *second.Design.Risk != *first.Design.Risk || second.Design.Source != "evaluate/designs/tasks=5,budget=3.json" {
 		t.Errorf("%+v\n%q", second.Design, l.said)
 	}
-	l.write("out/evaluate/designs/tasks=5,budget=3.json", "{}")
-	_, _, err := l.try(request(3, 3))
-	faulty(t, err, false, "tasks=5,budget=3.json: it is no design for 5 tasks")
+	const path = "out/evaluate/designs/tasks=5,budget=3.json"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, c := range []struct{ spoilt, said string }{
+		{"{}", "was made by a version that kept no hash"},
+		{regexp.MustCompile(`"Weight": [0-9.]+`).ReplaceAllString(string(text), `"Weight": 0.99`), "is not as it was made: damaged, or edited"},
+	} {
+		l.write(path, c.spoilt)
+		third := l.evaluate(request(3, uint64(3+k)))
+		heard(t, l.said, "tasks=5,budget=3.json "+c.said)
+		if third.Design.Weight != first.Design.Weight {
+			t.Errorf("weight %v, want %v", third.Design.Weight, first.Design.Weight)
+		}
+		if again, err := os.ReadFile(path); err != nil || string(again) != string(text) {
+			t.Errorf("it is not made again: %s, %v", again, err)
+		}
+	}
+	l.write(path, "{")
+	_, _, err = l.try(request(3, 9))
+	faulty(t, err, false, "tasks=5,budget=3.json: ")
 }
 
 // A design that the replay has selected comes before one that would be computed.
@@ -330,7 +427,7 @@ func TestStoredEvaluationsAreComparedAndListed(t *testing.T) {
 	l := newLab(t)
 	names := [2]string{"own/plain/hbn-async-b6-seed1", "own/plain/hbn-async-b4-seed2"}
 	a, b := l.evaluate(request(6, 1)), l.evaluate(request(4, 2))
-	c, err := evaluate.Compare("out", names, 0.1)
+	c, err := l.archive("out").Compare(names, 0.1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,19 +438,19 @@ func TestStoredEvaluationsAreComparedAndListed(t *testing.T) {
 	if want := [2]int{int(math.Ceil(6 * factor)), int(math.Ceil(4 * factor))}; c.Resolve == nil || c.Resolve.Budgets != want || c.Resolve.Rollouts != 5*(want[0]+want[1]) {
 		t.Errorf("%+v, want budgets %v", c.Resolve, want)
 	}
-	if c, err := evaluate.Compare("out", names, 0); err != nil || c.Resolve != nil {
+	if c, err := l.archive("out").Compare(names, 0); err != nil || c.Resolve != nil {
 		t.Errorf("%+v, %v, want no budgets", c, err)
 	}
-	_, err = evaluate.Compare("out", [2]string{names[0], names[0]}, 0)
+	_, err = l.archive("out").Compare([2]string{names[0], names[0]}, 0)
 	faulty(t, err, true, "share rollouts")
 
 	lock := evaluation.Setup{Benchmark: "own", Model: "plain", Policy: "hbn-async", Budget: 9, Seed: 1}
 	l.write(filepath.Join(lock.Path("out"), "journal"), "") // of an evaluation without a setup yet
-	all, err := evaluate.List("out")
+	all, err := l.archive("out").List()
 	if err != nil || len(all) != 2 || all[0].Name != names[1] || all[1].Name != names[0] || all[0].Rollouts != 20 || all[0].State != "complete" || *all[0].Estimate != b.Estimate {
 		t.Errorf("%+v, %v", all, err)
 	}
-	if none, err := evaluate.List("nowhere"); err != nil || none == nil || len(none) != 0 {
+	if none, err := l.archive("nowhere").List(); err != nil || none == nil || len(none) != 0 {
 		t.Errorf("%+v, %v", none, err)
 	}
 }

@@ -7,22 +7,27 @@ import (
 	"slices"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/way"
 	"speceval/internal/trial"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
 )
 
-// Extend adds rollouts to a complete evaluation, named as for Stored, up to an average
+// Extend adds rollouts to a complete evaluation, named as in an Archive, up to an average
 // budget of rollouts per task. What comes of it is an evaluation of its own, of which
 // the folder is returned; like others it is resumed, or returned where it is complete.
 // The benchmarks are those of the evaluation, none for those that it names itself. It is a
 // *RequestError if rollouts would now be other ones: prompts, model, sampling or scorers
 // have changed.
 func Extend(ctx context.Context, cfg *config.Config, name string, benchmarks []string, budget int, h Host) (*evaluation.Result, string, error) {
-	r, folder, err := Stored(cfg.Experiment.Out, name)
+	stored, err := Archive{cfg, h.Warn}.Stored(name)
 	if err != nil {
 		return nil, "", err
 	}
+	if err := stored.Recompute(); err != nil { // all its evidence becomes that of another one
+		return nil, "", err
+	}
+	r, folder := stored.Result, stored.Folder
 	b, err := again(cfg, r, benchmarks)
 	if err != nil {
 		return nil, "", err
@@ -57,8 +62,8 @@ func (s *Subject) extend(ctx context.Context, r *evaluation.Result, folder strin
 		return nil, "", requestf("--budget %d: %s has %d rollouts of %d tasks already; want %d or more", budget, folder, r.Rollouts, tasks, (r.Rollouts+2*tasks-1)/tasks)
 	}
 	setup.Policy, setup.Budget, setup.Donors, setup.Shares = was.Policy, budget, was.Donors, was.Shares
-	if way, err := evaluation.FindWay(was.Policy); err != nil || way.Uniform() || !way.Adapts {
-		setup.Policy = evaluation.DefaultWay(len(was.Donors) > 0).Name
+	if before, err := way.Find(was.Policy); err != nil || before.Uniform() || !before.Adapts {
+		setup.Policy = way.Default(len(was.Donors) > 0).Name
 	}
 	if setup.Extends, err = evaluation.Extending(r, folder); err != nil {
 		return nil, "", err

@@ -10,7 +10,6 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/method/estimate"
-	"speceval/pipeline/config"
 )
 
 // Gating is the question whether a model is no worse than a baseline.
@@ -54,8 +53,8 @@ func (g *Gated) Passed() bool { return g.Outcome == estimate.NoWorse.String() }
 // Gate asks whether the model of the first of two stored evaluations is no worse than
 // that of the second, which may be a file of a result. It is a *RequestError if they are
 // not to be compared.
-func Gate(out string, names [2]string, q Gating) (*Gated, error) {
-	results, err := comparable(out, names)
+func (a Archive) Gate(names [2]string, q Gating) (*Gated, error) {
+	results, err := a.comparable(names)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +114,7 @@ func looks(budget int) (budgets []int) {
 // one before. The error rates are those of all looks together. The error is an
 // *evaluation.PausedError if the same request goes on from there.
 func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r Request, h Host) (*Gated, error) {
-	base, err := storedOrFile(s.out(), baseline)
+	base, err := s.archive().storedOrFile(baseline)
 	if err != nil {
 		return nil, err
 	}
@@ -188,14 +187,15 @@ func (q Gating) Check() error {
 
 // OpenLive is the subject of a live gate: the model on the baseline's benchmarks, none for
 // those that the baseline names.
-func OpenLive(cfg *config.Config, baseline string, benchmarks []string, model string) (*Subject, error) {
-	base, err := storedOrFile(cfg.Experiment.Out, baseline)
+func (a Archive) OpenLive(baseline string, benchmarks []string, model string) (*Subject, error) {
+	base, err := Archive{Config: a.Config}.storedOrFile(baseline) // of which GateLive warns
 	if err != nil {
 		return nil, err
 	}
-	b, err := again(cfg, base, benchmarks)
+	b, err := again(a.Config, base, benchmarks)
 	if err != nil {
 		return nil, err
 	}
+	b.Warn = a.Warn
 	return b.With(model)
 }

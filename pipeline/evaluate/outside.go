@@ -94,7 +94,7 @@ func (o Outside) subject(m protocol.Start) (*Subject, error) {
 	for i, id := range m.Tasks {
 		file.Tasks = append(file.Tasks, benchmark.Task{Benchmark: file.ID, ID: id, Index: i})
 	}
-	b := &Benchmark{cfg: o.Config, tasks: file, prior: prior, files: []experiment.TaskFile{file}, outside: true}
+	b := &Benchmark{cfg: o.Config, Warn: o.Say, tasks: file, prior: prior, files: []experiment.TaskFile{file}, outside: true}
 	for i, d := range m.Donors {
 		own, err := inline(d, len(m.Tasks))
 		if err != nil {

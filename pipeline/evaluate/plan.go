@@ -112,10 +112,11 @@ func (b *Benchmark) planner(from string, donors []evaluation.Donor) (p estimate.
 		p.InStages = true
 		return p, "the reference prior", nil
 	}
-	r, folder, err := Stored(b.out(), from)
+	stored, err := b.archive().Stored(from)
 	if err != nil {
 		return p, "", requestf("--from: %w", err)
 	}
+	r, folder := stored.Result, stored.Folder
 	if err := b.sameTasks(r); err != nil {
 		return p, "", requestf("--from %s: %w", folder, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/method/estimate"
 	"speceval/method/neyman"
-	"speceval/pipeline/config"
 )
 
 // Pooled is several evaluations of one model on one benchmark, as one estimate.
@@ -26,26 +25,23 @@ type Pooled struct {
 	evaluation.SampleError
 }
 
-// Pool joins stored evaluations, named as for Stored, of one model under different seeds.
+// Pool joins stored evaluations of one model under different seeds.
 // Each estimate has a weight by the variance that was expected of it before its first
 // rollout, so that the whole is unbiased; the error is by all rollouts. It is a
 // *RequestError if they are not of one model that was asked the same.
-func Pool(cfg *config.Config, names []string) (*Pooled, error) {
-	prior, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
+func (a Archive) Pool(names []string) (*Pooled, error) {
+	prior, err := neyman.NewPrior(a.Config.Replay.QuadratureOrder)
 	if err != nil {
 		return nil, err
 	}
 	var all []*evaluation.Result
 	var first *evaluation.Setup
 	for k, name := range names {
-		r, folder, err := Stored(cfg.Experiment.Out, name)
+		stored, err := a.Stored(name)
 		if err != nil {
 			return nil, err
 		}
-		setup, err := evaluation.ReadSetup(folder)
-		if err != nil {
-			return nil, err
-		}
+		r, setup := stored.Result, stored.Setup
 		if k == 0 {
 			first = setup
 		}

@@ -149,7 +149,7 @@ func brief(names []string) string {
 
 // evaluated is a complete evaluation.
 func (b *Benchmark) evaluated(name string, otherPrompts bool, model string, seed uint64) ([]evaluation.Donor, error) {
-	r, folder, err := Stored(b.out(), name)
+	stored, err := b.archive().Stored(name)
 	var request *RequestError
 	if errors.As(err, &request) {
 		if _, there := os.Stat(name); errors.Is(there, fs.ErrNotExist) {
@@ -159,10 +159,7 @@ func (b *Benchmark) evaluated(name string, otherPrompts bool, model string, seed
 	if err != nil {
 		return nil, err
 	}
-	setup, err := evaluation.ReadSetup(folder)
-	if err != nil {
-		return nil, err
-	}
+	r, folder, setup := stored.Result, stored.Folder, stored.Setup
 	if is, was := b.tasks.Prompts().SHA256, setup.Asked["prompts"]; is != was && !otherPrompts {
 		return nil, fmt.Errorf("it asked other prompts (digest %.12s, of these %.12s): name it with --other-prompts if it knows something of these tasks all the same", was, is)
 	}

@@ -62,6 +62,9 @@ type Benchmark struct {
 	parts  []evaluation.Part     // the benchmarks of a suite; none of a single one
 	shares []float64             // of the tasks in the mean of a suite
 
+	// Warn hears what a user should know of stored evaluations that are read; may be nil.
+	Warn func(message string)
+
 	outside bool               // only the tasks' ids are known: another program asks
 	inline  []evaluation.Donor // whose counts it sent itself
 }

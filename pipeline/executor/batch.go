@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/ownfile"
 	"speceval/pipeline/dag"
 )
 
@@ -60,10 +61,13 @@ func EventsPath(dir string, element int) string {
 	return filepath.Join(dir, fmt.Sprintf("element-%d.jsonl", element))
 }
 
+// mostBatch is the size, in bytes, of the largest file of a batch that is read.
+const mostBatch = 256 << 20
+
 // ReadBatch reads the batch whose folder is dir.
 func ReadBatch(dir string) (*Batch, error) {
 	path := filepath.Join(dir, batchFile)
-	text, err := os.ReadFile(path)
+	text, err := ownfile.ReadFile(path, mostBatch)
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +83,9 @@ func ReadBatch(dir string) (*Batch, error) {
 
 // write stores the batch in its folder under folder.
 func (b *Batch) write(folder string) error {
+	if err := ownfile.MakeFolder(filepath.Dir(folder), filepath.Join(folder, b.Name)); err != nil {
+		return err
+	}
 	return atomicfile.Write(filepath.Join(folder, b.Name, batchFile), func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", " ")

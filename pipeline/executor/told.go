@@ -3,8 +3,8 @@ package executor
 import (
 	"bytes"
 	"io"
-	"os"
 
+	"speceval/internal/ownfile"
 	"speceval/internal/slurm"
 )
 
@@ -34,7 +34,7 @@ func toldByLog(state slurm.State, path string) slurm.State {
 // before them may be of an earlier life of the element.
 func logEnd(path string) []byte {
 	const most, lines = 4 << 10, 6
-	file, err := os.Open(path)
+	file, err := ownfile.Open(path)
 	if err != nil {
 		return nil
 	}

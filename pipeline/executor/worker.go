@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"speceval/internal/ownfile"
 	"speceval/internal/rusage"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
@@ -69,7 +70,7 @@ func NewWorker(dir string, variable func(name string) string, origin dag.Origin,
 	if w.gaveUp, err = failures(events); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(events, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	file, err := ownfile.OpenFile(events, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
 		return nil, err
 	}

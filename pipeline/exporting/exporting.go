@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/way"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 )
@@ -78,20 +80,20 @@ type Evaluation struct {
 	sum     [sha256.Size]byte
 }
 
-// Open is the evaluation in a folder, with its result.
-func Open(r *evaluation.Result, folder string) (*Evaluation, error) {
-	e := &Evaluation{Result: r, folder: folder}
-	path := filepath.Join(folder, evaluation.ResultFile)
-	text, err := os.ReadFile(path)
+// Open is a stored evaluation. It is a *manifest.AlteredError if its answers and
+// verdicts are not as they were made.
+func Open(s *evaluation.Stored) (*Evaluation, error) {
+	if err := s.Needs(evaluation.RolloutsFile, evaluation.ScoresFile); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(filepath.Join(s.Folder, evaluation.ResultFile))
+	if errors.Is(err, fs.ErrNotExist) { // it was computed again
+		info, err = os.Stat(filepath.Join(s.Folder, evaluation.RolloutsFile))
+	}
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	e.written, e.sum = info.ModTime().UTC(), sha256.Sum256(text)
-	return e, nil
+	return &Evaluation{Result: s.Result, folder: s.Folder, written: info.ModTime().UTC(), sum: sha256.Sum256(s.Text)}, nil
 }
 
 // Write writes the evaluation in a form to a file, of eee to a folder; "" stands for a
@@ -200,6 +202,6 @@ func (e *Evaluation) rollouts() iter.Seq2[*rollout.Rollout, error] {
 
 // allocated reports whether what was seen decided how many rollouts tasks have.
 func (e *Evaluation) allocated() (bool, error) {
-	way, err := evaluation.FindWay(e.Policy)
-	return err == nil && !way.Uniform(), err
+	own, err := way.Find(e.Policy)
+	return err == nil && !own.Uniform(), err
 }

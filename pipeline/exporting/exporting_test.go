@@ -84,7 +84,7 @@ func stored(t *testing.T, policy string, change func(r *evaluation.Result)) *exp
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := exporting.Open(read, folder)
+	e, err := exporting.Open(&evaluation.Stored{Folder: folder, Result: read, Text: text})
 	if err != nil {
 		t.Fatal(err)
 	}

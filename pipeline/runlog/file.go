@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"speceval/internal/ownfile"
 )
 
 // Kept is how many logs of runs a folder keeps; the oldest go first.
@@ -13,11 +15,11 @@ const Kept = 20
 
 // create makes the log of a run in a folder, and removes the oldest ones.
 func create(dir string, at time.Time, pid int) (*os.File, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := ownfile.MakeFolder(filepath.Dir(dir), dir); err != nil {
 		return nil, err
 	}
 	name := fmt.Sprintf("run-%s-%d.jsonl", at.UTC().Format("20060102T150405.000Z"), pid)
-	file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	file, err := ownfile.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
 		return nil, err
 	}

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"time"
 
+	"speceval/internal/ownfile"
 	"speceval/pipeline/dag"
 )
 
@@ -63,7 +63,7 @@ func NewReader(path string) *Reader { return &Reader{path: path} }
 // Next are the events that have been added since the last call. A line that is
 // not whole yet is left for the next call; what is no event is passed over.
 func (r *Reader) Next() ([]Event, error) {
-	file, err := os.Open(r.path)
+	file, err := ownfile.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/measurement"
+	"speceval/internal/ownfile"
 	"speceval/internal/rowfile"
 	"speceval/pipeline/dag"
 )
@@ -73,7 +74,7 @@ func (r *runs) keep(e execution, row measurement.Run, requests []measurement.Req
 
 // void notes a run that was void, as why says.
 func (r *runs) void(now time.Time, why error) error {
-	f, err := os.OpenFile(filepath.Join(r.dir, voidsFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	f, err := ownfile.OpenFile(filepath.Join(r.dir, voidsFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
 		return fmt.Errorf("note a void run: %w", err)
 	}

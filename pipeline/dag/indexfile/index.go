@@ -23,6 +23,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"speceval/internal/ownfile"
 )
 
 // Settle is how long a file must have been as it is before its stamp is kept. The
@@ -129,7 +131,7 @@ func (e *Entry[M]) Manifest(path string) (known *M, data []byte, err error) {
 		e.found.stamp = e.known.stamp
 		return e.known.manifest, nil, nil
 	}
-	file, err := os.Open(path)
+	file, err := ownfile.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,7 +149,7 @@ func (e *Entry[M]) Sum(path, name string, hash func(*os.File) (string, error)) (
 		e.found.outputs = append(e.found.outputs, e.known.outputs[at])
 		return e.known.outputs[at].sum, nil
 	}
-	file, err := os.Open(path)
+	file, err := ownfile.Open(path)
 	if err != nil {
 		return "", err
 	}
@@ -197,7 +199,7 @@ const nextMark = ".new"
 // start makes the next index file, if this process may write it and no other is
 // writing one. That file tells the time of the file system.
 func (x *Index[M]) start() {
-	file, err := os.OpenFile(x.path+nextMark, os.O_RDWR|os.O_CREATE, 0o666)
+	file, err := ownfile.OpenFile(x.path+nextMark, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return // the folder cannot be written
 	}

@@ -4,9 +4,10 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
-	"os"
 	"slices"
 	"strings"
+
+	"speceval/internal/ownfile"
 )
 
 // table are the entries of an index file, packed. What many units share, such as a
@@ -25,7 +26,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // readTable reads the index file. The table is empty if the file is not there,
 // damaged, or of another program.
 func (x *Index[M]) readTable() table {
-	file, err := os.Open(x.path)
+	file, err := ownfile.Open(x.path)
 	if err != nil {
 		return table{}
 	}

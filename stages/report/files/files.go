@@ -42,9 +42,13 @@ func Write(job *dag.Job, s *model.Sheet) error {
 const beforeKey = "; key: "
 
 // Origin is the first comment of a LaTeX file: the command, commit and key that it
-// was made by.
+// was made by, and which of its inputs were edited or damaged since they were made.
 func Origin(job *dag.Job) string {
-	return fmt.Sprintf("command: %s; commit: %s%s%s", job.Command(), job.Commit(), beforeKey, job.Key())
+	altered := ""
+	if names := job.Altered(); len(names) > 0 {
+		altered = "; made from what was not as recorded: " + strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("command: %s; commit: %s%s%s%s", job.Command(), job.Commit(), altered, beforeKey, job.Key())
 }
 
 // Key is the key in the Origin of a stored table, empty if its LaTeX has none.

@@ -1,4 +1,6 @@
-package evaluation
+// Package way is how evaluations spend their budgets: the policies that the flag --policy
+// names, each with what executes it.
+package way
 
 import (
 	"fmt"
@@ -28,8 +30,8 @@ var (
 	}
 )
 
-// Ways is all of them, in the order of help texts.
-var Ways = []*Way{
+// All is all of them, in the order of help texts.
+var All = []*Way{
 	stagedWay, informedWay,
 	{Name: policy.HBNAsync.Name, Controller: controller.Async},
 	{Name: policy.HBNSync.Name, Controller: controller.Sync},
@@ -38,28 +40,28 @@ var Ways = []*Way{
 	{Name: policy.UniformAtBudget.Name, Controller: controller.Uniform},
 }
 
-// DefaultWay is the policy of who names none.
-func DefaultWay(donors bool) *Way {
+// Default is the policy of who names none.
+func Default(donors bool) *Way {
 	if donors {
 		return informedWay
 	}
 	return stagedWay
 }
 
-// WayNames are the names of Ways.
-func WayNames() (names []string) {
-	for _, w := range Ways {
+// Names are the names of All.
+func Names() (names []string) {
+	for _, w := range All {
 		names = append(names, w.Name)
 	}
 	return names
 }
 
-// FindWay is the way of a name.
-func FindWay(name string) (*Way, error) {
-	if i := slices.IndexFunc(Ways, func(w *Way) bool { return w.Name == name }); i >= 0 {
-		return Ways[i], nil
+// Find is the way of a name.
+func Find(name string) (*Way, error) {
+	if i := slices.IndexFunc(All, func(w *Way) bool { return w.Name == name }); i >= 0 {
+		return All[i], nil
 	}
-	return nil, fmt.Errorf("there is no policy %q: want one of %s", name, strings.Join(WayNames(), ", "))
+	return nil, fmt.Errorf("there is no policy %q: want one of %s", name, strings.Join(Names(), ", "))
 }
 
 // Uniform reports whether every task is given the same number of rollouts.

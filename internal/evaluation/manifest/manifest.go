@@ -1,0 +1,134 @@
+// Package manifest is the record of an evaluation in its folder: by hashes, what its files
+// were when they were made, and what of its result follows from no other file. It has no
+// secret: who writes files and manifest anew is not noticed by it.
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"speceval/internal/atomicfile"
+	"speceval/internal/digest"
+	"speceval/internal/ownfile"
+	"speceval/internal/version"
+	"speceval/method/estimate"
+)
+
+// Name is the file in the folder of an evaluation that says by hashes what the
+// others were when they were made.
+const Name = "manifest.json"
+
+const format = 1 // of this file
+
+// Most is the size, in bytes, of the largest setup, result or manifest that is read.
+const Most = 256 << 20
+
+// Manifest is the record of an evaluation. It is written before the setup, with nothing
+// else in it, and again before the result: what it does not have the hash of is not
+// complete.
+type Manifest struct {
+	Format  int           `json:"format"`
+	Version string        `json:"version"` // of the program
+	Commit  string        `json:"commit"`
+	Order   int           `json:"quadrature_order"` // of the prior
+	Files   []digest.File `json:"files"`
+
+	// Measured is what of the result follows from no file, of a complete evaluation.
+	Measured *Measured `json:"measured,omitempty"`
+	// Allocation is the stages by task of an evaluation that was scored again: its
+	// rewards are not those by which it was allocated. Nothing of any other, which
+	// follows from its design and its rewards.
+	Allocation [][]estimate.Stage `json:"allocation,omitempty"`
+}
+
+// Measured is what of a result follows from no other file.
+type Measured struct {
+	Provenance string   `json:"provenance"`
+	Seconds    float64  `json:"seconds"`
+	Barrier    float64  `json:"barrier_seconds"`
+	Startup    float64  `json:"startup_seconds"`
+	Sessions   int      `json:"sessions"`
+	Notes      []string `json:"notes"` // without those about donors
+	Rules      string   `json:"rules"`
+}
+
+// Complete tells whether the result was made when the manifest was.
+func (m *Manifest) Complete() bool { return m != nil && m.Measured != nil }
+
+// file is the record of a file.
+func (m *Manifest) file(name string) (digest.File, bool) {
+	i := slices.IndexFunc(m.Files, func(f digest.File) bool { return f.Path == name })
+	if i < 0 {
+		return digest.File{}, false
+	}
+	return m.Files[i], true
+}
+
+// Fault says what is no longer as recorded of a file; "" if nothing is.
+func (m *Manifest) Fault(folder, name string) string {
+	f, recorded := m.file(name)
+	if !recorded {
+		return "is not in " + Name
+	}
+	return f.Fault(folder)
+}
+
+// Read is the manifest in a folder; fs.ErrNotExist is in the error if there is
+// none.
+func Read(folder string) (*Manifest, error) {
+	path := filepath.Join(folder, Name)
+	text, err := ownfile.ReadFile(path, Most)
+	if err != nil {
+		return nil, err
+	}
+	m := new(Manifest)
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w", path, err)
+	}
+	if m.Format != format {
+		return nil, fmt.Errorf("%s has format %d, this program knows format %d", path, m.Format, format)
+	}
+	return m, nil
+}
+
+// Write writes the manifest into a folder.
+func (m *Manifest) Write(folder string) error {
+	m.Format = format
+	text, _, err := Text(Name, m)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteText(filepath.Join(folder, Name), string(text))
+}
+
+// New is a manifest of this program, built from a commit.
+func New(commit string) *Manifest { return &Manifest{Version: version.Tag, Commit: commit} }
+
+// Text is a value as it is stored, and its record as a file of this name.
+func Text(name string, v any) (text []byte, f digest.File, err error) {
+	var b bytes.Buffer
+	w := digest.NewWriter(&b)
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	err = e.Encode(v)
+	return b.Bytes(), w.File(name), err
+}
+
+// AlteredError says that a file of an evaluation is not what was recorded when it was
+// made, so that it cannot be used.
+type AlteredError struct {
+	Folder, File string
+	Fault        string // continues a sentence that begins with the file
+	Then         string // what to do
+}
+
+// Altered is such an error.
+func Altered(folder, file, fault, then string) error { return &AlteredError{folder, file, fault, then} }
+
+func (e *AlteredError) Error() string {
+	return fmt.Sprintf("%s %s: %s", filepath.Join(e.Folder, e.File), e.Fault, e.Then)
+}
