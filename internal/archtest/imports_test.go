@@ -111,7 +111,7 @@ var importRules = []importRule{
 	{"internal/evaluation/manifest", []string{"internal/atomicfile", "internal/digest", "internal/ownfile", "internal/version", "method/estimate"}},
 	{"internal/evaluation/differ", nil},
 	{"internal/evaluation", []string{
-		"internal/evaluation/way", "internal/evaluation/manifest", "internal/evaluation/differ",
+		"internal/inputfile", "internal/evaluation/way", "internal/evaluation/manifest", "internal/evaluation/differ",
 		"method/controller", "method/design", "method/drift", "method/estimate", "method/informed", "method/neyman", "method/passk", "method/staged", "internal/policy", "internal/router", "internal/coupled", "internal/sampler", "internal/vllm",
 		"internal/partial", "internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/clock", "internal/seed", "internal/trial", "internal/shown",
 		"internal/partial", "internal/rollout", "internal/rowfile", "internal/journal", "internal/atomicfile", "internal/digest", "internal/ownfile", "internal/clock", "internal/seed", "internal/trial",

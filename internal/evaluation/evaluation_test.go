@@ -56,7 +56,7 @@ func TestFilesHoldWhatTheResultSays(t *testing.T) {
 			if (policy == "hbn-sync" || policy == "uniform") && (r.Extra > 0 || len(l.asked) != 80) {
 				t.Errorf("%d extra rollouts, %d requests", r.Extra, len(l.asked))
 			}
-			again, err := evaluation.ReadResult(l.settings.Folder)
+			again, err := evaluation.ReadResult(filepath.Join(l.settings.Folder, evaluation.ResultFile))
 			if err != nil || !reflect.DeepEqual(again, r) {
 				t.Errorf("stored %+v, returned %+v, %v", again, r, err)
 			}
@@ -443,7 +443,7 @@ func TestRescoringKeepsTheAllocation(t *testing.T) {
 		t.Errorf("estimate %v, want %v", again.Estimate, want)
 	}
 	recount(t, l, again)
-	stored, err := evaluation.ReadResult(l.settings.Folder)
+	stored, err := evaluation.ReadResult(filepath.Join(l.settings.Folder, evaluation.ResultFile))
 	if err != nil || !reflect.DeepEqual(stored, again) {
 		t.Errorf("stored %+v, %v", stored, err)
 	}
@@ -451,7 +451,7 @@ func TestRescoringKeepsTheAllocation(t *testing.T) {
 	if _, err := evaluation.Rescore(t.Context(), lenient, l.open(), 3); err == nil || !strings.Contains(err.Error(), "no sandbox") {
 		t.Errorf("error %v", err)
 	}
-	if after, _ := evaluation.ReadResult(l.settings.Folder); !reflect.DeepEqual(after, again) {
+	if after, _ := evaluation.ReadResult(filepath.Join(l.settings.Folder, evaluation.ResultFile)); !reflect.DeepEqual(after, again) {
 		t.Error("a rescore that failed has changed the result")
 	}
 }

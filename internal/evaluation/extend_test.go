@@ -135,7 +135,7 @@ func TestResultsOfTheFirstSchemaAreRead(t *testing.T) {
 	if err := os.WriteFile(path, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	got, err := evaluation.ReadResult(l.settings.Folder)
+	got, err := evaluation.ReadResult(filepath.Join(l.settings.Folder, evaluation.ResultFile))
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\nread  %+v\nwrote %+v", err, got, want)
 	}

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
+	"speceval/internal/evaluation/manifest"
+	"speceval/internal/inputfile"
 	"speceval/internal/rollout"
 	"speceval/internal/router"
 	"speceval/method/controller"
@@ -101,15 +101,10 @@ type Task struct {
 // Rollouts is how many of the task count.
 func (t *Task) Rollouts() int { return int(t.Pilots + t.Continuations) }
 
-// ReadResult reads the result in the folder of an evaluation; fs.ErrNotExist is in
-// the error if it has none yet.
-func ReadResult(folder string) (*Result, error) {
-	return ReadResultFile(filepath.Join(folder, ResultFile))
-}
-
-// ReadResultFile reads a result from a file.
-func ReadResultFile(path string) (*Result, error) {
-	text, err := os.ReadFile(path)
+// ReadResult reads a result from a file; fs.ErrNotExist is in the error if there is
+// none.
+func ReadResult(path string) (*Result, error) {
+	text, err := inputfile.Read(path, inputfile.Kind{Name: "a result", MaxBytes: manifest.Most})
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,9 @@ import (
 	"hash/crc32"
 	"io"
 	"iter"
-	"os"
 	"strconv"
+
+	"speceval/internal/ownfile"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 // error ends it.
 func Records[T any](path string) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		file, err := os.Open(path)
+		file, err := ownfile.Open(path)
 		if err != nil {
 			yield(nil, err)
 			return

@@ -144,7 +144,7 @@ func (p *process) stop(ctx context.Context, c clock.Clock) {
 // words quotes from what this run wrote why it ended: the error, or the last
 // lines if there is none.
 func (p *process) words() string {
-	file, err := os.Open(p.log)
+	file, err := ownfile.Open(p.log)
 	if err != nil {
 		return err.Error()
 	}

@@ -91,7 +91,7 @@ func (a Archive) storedOrFile(name string) (*evaluation.Result, error) {
 		}
 		return s.Result, nil
 	}
-	r, err := evaluation.ReadResultFile(name)
+	r, err := evaluation.ReadResult(name)
 	if err != nil {
 		return nil, requestf("%s: %w: want what speceval evaluate show --json prints", name, err)
 	}

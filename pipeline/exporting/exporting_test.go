@@ -80,7 +80,7 @@ func stored(t *testing.T, policy string, change func(r *evaluation.Result)) *exp
 			t.Fatal(err)
 		}
 	}
-	read, err := evaluation.ReadResult(folder)
+	read, err := evaluation.ReadResult(filepath.Join(folder, evaluation.ResultFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
+
+	"speceval/internal/ownfile"
 )
 
 // What can happen to a run. These lines are about no unit.
@@ -60,6 +61,9 @@ type Standing struct {
 	Open   []Event // the last event of each unit that is queued, started or failed, in their order
 }
 
+// mostBytes is the size beyond which a file is refused as a log.
+const mostBytes = 1 << 30
+
 // Stand reads the newest log of a run in a folder. Without one it stands empty.
 func Stand(dir string) (Standing, error) {
 	s := Standing{}
@@ -68,7 +72,7 @@ func Stand(dir string) (Standing, error) {
 		return s, err
 	}
 	s.Path = names[len(names)-1]
-	text, err := os.ReadFile(s.Path)
+	text, err := ownfile.ReadFile(s.Path, mostBytes)
 	if err != nil {
 		return s, fmt.Errorf("read the log of the last run: %w", err)
 	}
