@@ -32,6 +32,8 @@ type writers struct {
 	asked  []vllm.Request
 	told   map[string][]int32 // tokens of every answer that somebody has heard, by the id of its request
 	torn   int                // requests that did not go on from what was told
+	left   int                // tokens until stop is called, which ends a run
+	stop   context.CancelFunc // nil: none does
 }
 
 const ending = 1.0 / 8
@@ -89,6 +91,9 @@ func (w *writers) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Pie
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.told[r.ID] = slices.Clone(now.IDs)
+		if w.left--; w.left < 0 && w.stop != nil {
+			w.stop()
+		}
 		return vllm.Completion{Text: now.Text, Finish: p.Finish, Usage: p.Usage, TokenIDs: now.IDs, PromptIDs: now.PromptIDs}
 	}
 	for {
@@ -130,16 +135,18 @@ func written(t *testing.T, policy string, budget int, random *rand.Rand, continu
 	return l, w
 }
 
-// interrupted makes an evaluation whose requests are given up at random moments. After
-// the kills it is run until it is complete: a rollout whose connection broke four times
+// interrupted makes an evaluation whose requests are given up at random moments, after
+// so many tokens at most, however fast the machine is. After the kills it is run until it is complete: a rollout whose connection broke four times
 // pauses a run, by chance.
-func (l *lab) interrupted(random *rand.Rand, most time.Duration, kills int) *evaluation.Result {
+func (l *lab) interrupted(w *writers, most, kills int) *evaluation.Result {
 	l.t.Helper()
 	for run := range kills + 20 {
 		ctx, cancel := context.WithCancel(l.t.Context())
-		if run < kills {
-			ctx, cancel = context.WithTimeout(l.t.Context(), time.Duration(random.Int64N(int64(most))))
+		w.mu.Lock()
+		if w.stop = nil; run < kills {
+			w.left, w.stop = w.random.IntN(most), cancel
 		}
+		w.mu.Unlock()
 		r, err := evaluation.Run(ctx, l.settings)
 		cancel()
 		var paused *evaluation.PausedError
@@ -161,7 +168,7 @@ func TestLostAnswersGoOn(t *testing.T) {
 		for range 8 {
 			l, w := written(t, policy, 4, random, true)
 			w.cut = 0.02
-			r := l.interrupted(random, 10*time.Millisecond, 4)
+			r := l.interrupted(w, 130, 4)
 			if w.torn > 0 || r.Losses.AskedAgain > 0 || r.Losses.WorstCase != 0 {
 				t.Errorf("%s: %d requests do not go on, %+v", policy, w.torn, r.Losses)
 			}
@@ -197,7 +204,7 @@ func TestLostAnswersGoOn(t *testing.T) {
 // TestInterruptionsDoNotMoveTheMean does so where answers go on, and not where they are
 // asked for again.
 func TestInterruptionsDoNotMoveTheMean(t *testing.T) {
-	random := rand.New(rand.NewPCG(4, 5))
+	random := rand.New(rand.NewPCG(4, 11))
 	for _, tt := range []struct {
 		rule        vllm.OnLoss
 		evaluations float64
@@ -207,7 +214,7 @@ func TestInterruptionsDoNotMoveTheMean(t *testing.T) {
 			l, w := written(t, "uniform", 12, random, true)
 			w.step, w.places = 500*time.Microsecond, 24
 			l.settings.OnLoss = tt.rule
-			r := l.interrupted(random, 20*time.Millisecond, 2)
+			r := l.interrupted(w, 400, 2)
 			x := r.Estimate - truth()
 			sum, squares, bound = sum+x, squares+x*x, bound+r.Losses.TooHigh
 		}
