@@ -11,6 +11,6 @@ for _ in range(12):
             at = libc.mmap((1 << 40) + (i << 30), 4096, 1, 0x22 | 0x100000, -1, 0)
             if at == 2**64 - 1:
                 break
-            ctypes.c_byte.from_address(at).value  # the page of zeros, which is nobody's
+            ctypes.c_byte.from_address(at).value  # the page of zeros, which no process owns
         time.sleep(100)
 time.sleep(100)
