@@ -84,8 +84,8 @@ func where() (root, own string, err error) {
 // place finds the same in the two files.
 func place(mounts, groups string) (root, own string, err error) {
 	for line := range strings.Lines(mounts) {
-		place, kind, _ := strings.Cut(line, " - ")
-		if fields := strings.Fields(place); strings.HasPrefix(kind, "cgroup2 ") && len(fields) > 4 {
+		mount, kind, _ := strings.Cut(line, " - ")
+		if fields := strings.Fields(mount); strings.HasPrefix(kind, "cgroup2 ") && len(fields) > 4 {
 			root = fields[4]
 		}
 	}
@@ -202,12 +202,16 @@ type Group struct {
 
 // New makes a group. It must be closed.
 func (p *Parent) New(b Bounds) (*Group, error) {
-	name := fmt.Sprintf("%s%d-%d", prefix, os.Getpid(), p.made.Add(1))
-	g := &Group{folder: filepath.Join(p.folder, name)}
-	if err := os.Mkdir(g.folder, 0o755); err != nil {
+	g := &Group{}
+	err := fs.ErrExist
+	for errors.Is(err, fs.ErrExist) { // another Parent of this process may have made some
+		g.folder = filepath.Join(p.folder, fmt.Sprintf("%s%d-%d", prefix, os.Getpid(), p.made.Add(1)))
+		err = os.Mkdir(g.folder, 0o755)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("control group: %w", err)
 	}
-	err := errors.Join(
+	err = errors.Join(
 		set(filepath.Join(g.folder, "memory.max"), strconv.FormatInt(b.Memory, 10)),
 		set(filepath.Join(g.folder, "pids.max"), strconv.Itoa(b.Processes)),
 		g.open(&g.Folder, "."), g.open(&g.CPU, "cpu.stat"), g.open(&g.Events, "memory.events"))

@@ -70,12 +70,28 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
+// TestTwoParents has two of one process make groups: their names are not the same.
+func TestTwoParents(t *testing.T) {
+	folder := t.TempDir()
+	taken := filepath.Join(folder, fmt.Sprintf("%s%d-1", prefix, os.Getpid()))
+	if err := os.Mkdir(taken, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := &Parent{folder: folder}
+	if _, err := p.New(Bounds{}); errors.Is(err, os.ErrExist) || p.made.Load() != 2 {
+		t.Errorf("%v, after %d names", err, p.made.Load())
+	}
+	if _, err := os.Stat(taken); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSweep has groups of a process that is there and of one that is not.
 func TestSweep(t *testing.T) {
 	folder := t.TempDir()
 	other := exec.Command("true")
 	if err := other.Run(); err != nil {
-		t.Skip(err)
+		t.Skip("a process that has ended cannot be had:", err)
 	}
 	if _, err := os.Stat("/proc/self"); err != nil {
 		t.Skip("without /proc on", runtime.GOOS)
@@ -97,8 +113,8 @@ func TestSweep(t *testing.T) {
 // TestBounds makes a group and starts processes in it, where that can be done.
 func TestBounds(t *testing.T) {
 	p, err := Find()
-	if err != nil {
-		t.Skip(err)
+	if err != nil { // nothing that could be installed
+		t.Skip("the kernel gives no control groups of version 2 to this user:", err)
 	}
 	g, err := p.New(Bounds{Memory: 1 << 30, Processes: 3})
 	if err != nil {
