@@ -11,7 +11,7 @@ import (
 // ourselves, and the newest Inspect, which the long drill tries for being the newest.
 var unpinned = []string{"--no-index", `"$folder/bin/pip" install --quiet "$@"`}
 
-// TestPythonPackagesArePinned sees to it that what is installed from the network is
+// TestPythonPackagesArePinned checks that what is installed from the network is
 // what was looked at, to the byte.
 func TestPythonPackagesArePinned(t *testing.T) {
 	scripts := []string{"../../Makefile", "../../.ci/run"}

@@ -111,7 +111,7 @@ func (f *found) replay(prior *neyman.Prior) (*controller.Controller, error) {
 	for !c.Done() {
 		id, more := c.Next()
 		if !more {
-			return nil, fmt.Errorf("%s: the policy waits for what nobody has asked", f.folder)
+			return nil, fmt.Errorf("%s: the policy waits for a rollout that it has not asked for", f.folder)
 		}
 		reward, err := f.reward(f.setup.place(id, c.Pilots))
 		if err != nil {

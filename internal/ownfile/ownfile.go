@@ -1,7 +1,7 @@
 // Package ownfile opens the files that this program itself makes, in folders where
-// others may write as well. A name that is expected may be a link to somebody's file, a
-// pipe that nobody writes, or a device without an end: none of them is opened, and no
-// link is followed below the folder that the user has named.
+// others may write as well. A name that is expected may be a link to another file, a pipe
+// without a writer, or a device without an end: none of them is opened, and no link is
+// followed below the folder that the user has named.
 package ownfile
 
 import (

@@ -127,7 +127,7 @@ func TestAlteredUpstreamIsNamed(t *testing.T) {
 	l := crossing(t)
 	l.run(Selection{})
 	if w := l.plan(Selection{Stages: []string{"report"}, Force: true}).Warnings; len(w) > 0 {
-		t.Errorf("warnings %q of what nobody has altered", w)
+		t.Errorf("warnings %q about files that were not altered", w)
 	}
 	l.put("score/b.txt", "something else")
 	for _, stages := range [][]string{{"replay"}, {"report"}} { // at any distance

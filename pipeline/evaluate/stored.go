@@ -137,8 +137,8 @@ func (a Archive) Names() (names []string) {
 	return names
 }
 
-// List reads which evaluations the output folder has, sorted by name. What is said of
-// one is told with its name.
+// List reads which evaluations the output folder has, sorted by name. A warning about an
+// evaluation has its name.
 func (a Archive) List() (Lists, error) {
 	all := Lists{}
 	warn := func(text string) {
