@@ -108,7 +108,7 @@ func TestAUnitThatAlwaysFails(t *testing.T) {
 	text := l.wants(t, 1, l.replay("--set", "executor.retries=1"), "it is tried again", "speceval: 1 unit failed\n")
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	last := lines[len(lines)-1]
-	expect(t, last, "replay/case_study: failed 2 times", "is a folder", filepath.Join(out, "slurm"), ".log")
+	expect(t, last, "replay/case_study: failed 2 times", "is a directory", filepath.Join(out, "slurm"), ".log")
 	units, err := undisturbed.Units(out, "replay")
 	if err != nil || len(units) != 29 {
 		t.Errorf("%d of the 29 other units are done, %v:\n%s", len(units), err, text)

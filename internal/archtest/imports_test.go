@@ -175,7 +175,7 @@ var importRules = []importRule{
 	// Support, each of one idea.
 	{"internal/archtest", nil},
 	{"internal/digest", []string{"internal/ownfile"}},
-	{"internal/ownfile", nil},
+	{"internal/ownfile", []string{"internal/inputfile"}},
 	{"internal/atomicfile", nil},
 	{"internal/clock", nil},
 	{"internal/interrupt", []string{"internal/clock"}},

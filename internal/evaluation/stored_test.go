@@ -142,7 +142,7 @@ func TestAlteredEvaluationsAreToldOf(t *testing.T) {
 		{"result is a pipe", func(t *testing.T, at func(string) string) {
 			os.Remove(at("result.json"))
 			syscall.Mkfifo(at("result.json"), 0o666)
-		}, "result.json is now a named pipe", false},
+		}, "result.json is now a pipe", false},
 		{"result is a device", func(t *testing.T, at func(string) string) {
 			os.Remove(at("result.json"))
 			os.Symlink("/dev/zero", at("result.json"))
@@ -198,7 +198,7 @@ func TestAlteredEvaluationsAreToldOf(t *testing.T) {
 		{"manifest is a pipe", func(t *testing.T, at func(string) string) {
 			os.Remove(at("manifest.json"))
 			syscall.Mkfifo(at("manifest.json"), 0o666)
-		}, "manifest.json is a named pipe", false},
+		}, "manifest.json is a pipe", false},
 		{"manifest names files elsewhere", func(t *testing.T, at func(string) string) {
 			replaceText(t, at("manifest.json"), `"path": "scores.parquet"`, `"path": "../../../../etc/passwd"`)
 		}, "scores.parquet is not in manifest.json", false},

@@ -121,7 +121,7 @@ func CheckIn(folder *os.Root, name string, kind Kind) error {
 // check is why a file cannot be of the kind; nil if it can.
 func (k Kind) check(name string, info fs.FileInfo) error {
 	if mode := info.Mode(); !mode.IsRegular() {
-		return fmt.Errorf("%s is %s, and %s is wanted%s", name, described(mode), k.Name, advice(mode))
+		return fmt.Errorf("%s is %s, and %s is wanted%s", name, Described(mode), k.Name, advice(mode))
 	}
 	if info.Size() > k.MaxBytes {
 		return k.long(name)
@@ -133,9 +133,11 @@ func (k Kind) long(name string) error {
 	return fmt.Errorf("%s is longer than %d MiB, which is more than %s may have", name, k.MaxBytes>>20, k.Name)
 }
 
-// described is what is in the place of a regular file.
-func described(mode fs.FileMode) string {
+// Described is what is in the place of a regular file, in words: "a pipe".
+func Described(mode fs.FileMode) string {
 	switch {
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
 	case mode.IsDir():
 		return "a directory"
 	case mode&fs.ModeNamedPipe != 0:

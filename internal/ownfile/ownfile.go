@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"speceval/internal/inputfile"
 )
 
 // AlienError says that what stands at a path is nothing that this program made.
@@ -83,18 +85,7 @@ func open(path string, flag int, perm fs.FileMode) (*os.File, error) {
 }
 
 func alien(path string, mode fs.FileMode) error {
-	is := "a device"
-	switch {
-	case mode&fs.ModeSymlink != 0:
-		is = "a symbolic link"
-	case mode.IsDir():
-		is = "a folder"
-	case mode&fs.ModeNamedPipe != 0:
-		is = "a named pipe"
-	case mode&fs.ModeSocket != 0:
-		is = "a socket"
-	}
-	return &AlienError{path, is}
+	return &AlienError{path, inputfile.Described(mode)}
 }
 
 // ReadFile reads a regular file of so many bytes at most.

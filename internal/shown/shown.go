@@ -101,7 +101,7 @@ type Writer struct {
 // NewWriter makes a Writer that writes to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// Write writes p. What is left of it is not told after an error.
+// Write writes p. After an error it is not known how much of it was written.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
