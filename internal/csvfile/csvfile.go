@@ -24,8 +24,7 @@ type Record struct {
 // lack another is a fault, as is a row of another length or text that is not
 // UTF-8. All faults are returned, each with its row but without the name of
 // the file, unless they are more than a thousand; the records are those without fault.
-// A row has at most MaxCells cells, and
-// a file MaxRecords rows.
+// A row has at most MaxCells cells, and a file MaxRecords rows.
 func Parse(data []byte, columns []string, optional ...string) (records []Record, faults []error) {
 	if err := crowded(data); err != nil {
 		return nil, []error{err}

@@ -90,8 +90,8 @@ func escape(r rune, bytes string) string {
 }
 
 // Writer writes what is written to it as Text has it. A character that comes in several
-// writes is written with its last byte, and so is the end of a line.
-// Several goroutines may write.
+// writes is written with its last byte, and so is the end of a line. Several goroutines
+// may write.
 type Writer struct {
 	w    io.Writer
 	mu   sync.Mutex
