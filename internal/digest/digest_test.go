@@ -40,8 +40,8 @@ func TestFaultsAreTold(t *testing.T) {
 			}
 			return os.Symlink(path+"2", path)
 		},
-		"is now a pipe": func() error { return syscall.Mkfifo(path, 0o666) },
-		"is now a directory":     func() error { return os.Mkdir(path, 0o777) },
+		"is now a pipe":      func() error { return syscall.Mkfifo(path, 0o666) },
+		"is now a directory": func() error { return os.Mkdir(path, 0o777) },
 	} {
 		os.RemoveAll(path)
 		if err := spoil(); err != nil {

@@ -15,8 +15,8 @@ import (
 // planted makes what is not ours at a path, beside a file of somebody's.
 var planted = map[string]func(path, victim string) error{
 	"a symbolic link": func(path, victim string) error { return os.Symlink(victim, path) },
-	"a pipe":    func(path, _ string) error { return syscall.Mkfifo(path, 0o666) },
-	"a directory":        func(path, _ string) error { return os.Mkdir(path, 0o777) },
+	"a pipe":          func(path, _ string) error { return syscall.Mkfifo(path, 0o666) },
+	"a directory":     func(path, _ string) error { return os.Mkdir(path, 0o777) },
 	"hard links":      func(path, victim string) error { return os.Link(victim, path) },
 }
 
