@@ -6,10 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/pflag"
 
-	"speceval/internal/phrase"
+	"speceval/internal/benchmark"
+	"speceval/internal/display"
+	"speceval/internal/hub"
 	"speceval/internal/upstream"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
@@ -129,7 +133,7 @@ func (s *session) prepare(ctx context.Context, groups []upstream.Group, o upstre
 	}
 	o.Reading = func(path string) {
 		if info, err := os.Stat(path); err == nil && info.Size() > largeFile {
-			s.report(fmt.Sprintf("reading %s, %s", path, phrase.Megabytes(info.Size())))
+			s.report(fmt.Sprintf("reading %s, %s", path, display.Megabytes(info.Size())))
 		}
 	}
 	o.Done = func(p upstream.Prepared) {
@@ -144,4 +148,157 @@ func (s *session) prepare(ctx context.Context, groups []upstream.Group, o upstre
 		fmt.Fprintf(s.stdout, "%s: %d tasks%s%s; %s\n", p.Path, p.Tasks, tests, ids, experiment.AskedIn(p.Group, p.PromptsSHA256))
 	}
 	return upstream.Prepare(ctx, groups, o)
+}
+
+// benchmarksCheckOptions are the flags of benchmarks check.
+type benchmarksCheckOptions struct{ unpublished bool }
+
+func benchmarksCheckCommand() command {
+	o := new(benchmarksCheckOptions)
+	return command{
+		name:  "check",
+		args:  "PATH [--unpublished]",
+		about: "check a task file, or those of a folder, and show what will be asked",
+		examples: `  speceval benchmarks check tasks      task files, against the published ids
+  speceval benchmarks check mine.csv   a file of your own, line by line
+`,
+		flags: func(fs *pflag.FlagSet) {
+			fs.BoolVar(&o.unpublished, "unpublished", false, "compare with no published ids")
+		},
+		run: o.run,
+	}
+}
+
+// run reports what is wrong with a task file, or with those of a
+// folder, and what is asked if nothing is.
+func (o *benchmarksCheckOptions) run(s *session, words []string) error {
+	if err := wantWords(words, 1, 1, "check and a task file or a folder of them"); err != nil {
+		return err
+	}
+	cfg, err := config.Load(s.config, s.sets)
+	if err != nil {
+		return &usageError{err}
+	}
+	if _, err := experiment.Prompts(cfg); err != nil {
+		return &usageError{err}
+	}
+	path := words[0]
+	info, err := os.Stat(path)
+	if err != nil {
+		return &usageError{err}
+	}
+	if info.IsDir() {
+		return o.folder(s, cfg, path)
+	}
+	tasks, err := o.file(s, cfg, path)
+	if err != nil {
+		return err
+	}
+	s.showTask(tasks[0])
+	for _, same := range experiment.AskedTwice(tasks) {
+		s.say("note: %s is asked in the same words as %s: the mean counts it twice, and the simulated fleet refuses it", display.EscapedLine(same[1].ID), display.EscapedLine(same[0].ID))
+	}
+	return nil
+}
+
+// folder checks every task file in a folder, a line each. Faults of one
+// do not keep it from the others.
+func (o *benchmarksCheckOptions) folder(s *session, cfg *config.Config, folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	found := false
+	for _, entry := range entries {
+		if ending := strings.ToLower(filepath.Ext(entry.Name())); ending != ".jsonl" && ending != ".csv" {
+			continue
+		}
+		found = true
+		_, err := o.file(s, cfg, filepath.Join(folder, entry.Name()))
+		faults = append(faults, err)
+	}
+	if !found {
+		return usagef("%s has no task files: names end in .jsonl or .csv", folder)
+	}
+	return errors.Join(faults...)
+}
+
+// file checks a task file and prints a line about its tasks.
+func (o *benchmarksCheckOptions) file(s *session, cfg *config.Config, path string) ([]benchmark.Task, error) {
+	tasks, paper, err := experiment.CheckTasks(cfg, path, o.unpublished)
+	if err == nil {
+		fmt.Fprintf(s.stdout, "%s: %s%s\n", path, experiment.Content(tasks), paper)
+	}
+	return tasks, err
+}
+
+// showTask prints a task as it will be asked.
+func (s *session) showTask(t benchmark.Task) {
+	fmt.Fprintf(s.stdout, "\nTask %s will be asked so", display.EscapedLine(t.ID))
+	if t.Answer != "" {
+		fmt.Fprintf(s.stdout, ", and %q is right", t.Answer)
+	}
+	fmt.Fprintln(s.stdout, ":")
+	if t.SystemPrompt != "" {
+		fmt.Fprintf(s.stdout, "\n[system]\n%s\n", t.SystemPrompt)
+	}
+	fmt.Fprintf(s.stdout, "\n[user]\n%s\n", t.UserPrompt)
+}
+
+// Environment variables of the service that publishes datasets, as its own tools
+// name them.
+const (
+	hubEndpointVariable = "HF_ENDPOINT"
+	hubTokenVariable    = "HF_TOKEN"
+)
+
+// download fetches the files of groups that are not there. It gives the groups
+// whose files then are, and an error that names what could not be fetched.
+func (s *session) download(ctx context.Context, groups []upstream.Group, to string) (whole []upstream.Group, err error) {
+	client, err := hub.New(hub.Options{
+		Endpoint: s.variable(hubEndpointVariable), Token: s.variable(hubTokenVariable), Seed: uint64(s.now().UnixNano()), Report: s.report,
+	})
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return upstream.Download(ctx, groups, func(source *upstream.Source) error { return s.fetch(ctx, client, source, to) })
+}
+
+// fetch fetches the files of a source.
+func (s *session) fetch(ctx context.Context, client *hub.Client, source *upstream.Source, to string) error {
+	for _, name := range source.Files {
+		t := s.console().Transfer(source.Dataset+"/"+name, s.report)
+		f := hub.File{Dataset: source.Dataset, Revision: source.Revision, Name: name}
+		fetched, err := client.Fetch(ctx, f, source.Path(to, name), t.Progress)
+		t.End()
+		if err == nil {
+			err = source.Check(name, source.Path(to, name), fetched.SHA256)
+		}
+		if err != nil {
+			return err
+		}
+		if !fetched.Kept { // otherwise the client reports it
+			s.say("%s: fetched, %s, checked by %s%s", source.Path(to, name), display.Megabytes(fetched.Bytes), fetched.Verified, unknownDigest(source, name, fetched.SHA256))
+		}
+	}
+	return nil
+}
+
+// unknownDigest says what a fetched file is, where this program did not know it before.
+func unknownDigest(source *upstream.Source, name, digest string) string {
+	if source.Known(name) != "" {
+		return ", and as this program knows it"
+	}
+	return "; this program knows no SHA-256 of it, it is " + digest
+}
+
+// variable is the value of an environment variable, "" if it is not set.
+func (s *shell) variable(name string) string {
+	for _, v := range s.environment {
+		if value, found := strings.CutPrefix(v, name+"="); found {
+			return value
+		}
+	}
+	return ""
 }

@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"speceval/internal/inputfile"
+	"speceval/internal/display"
+	"speceval/internal/files"
 	"speceval/internal/scorer"
 	"speceval/internal/scorer/cases"
 	"speceval/internal/scorer/family"
-	"speceval/internal/spelling"
 )
 
 // checkable lists the scorers that a file of cases can try.
@@ -76,7 +76,7 @@ func checker(name string) (func(gold, prediction string) scorer.Verdict, error) 
 	f, err := family.Named(name)
 	switch {
 	case err != nil:
-		return nil, usagef("there is no scorer %q%s; %s can be tried on a file of cases", name, didYouMean(spelling.Nearest(name, family.Names())), checkable("and"))
+		return nil, usagef("there is no scorer %q%s; %s can be tried on a file of cases", name, didYouMean(display.Nearest(name, family.Names())), checkable("and"))
 	case f.Check == nil:
 		return nil, usagef("scorer %s cannot be tried on a file of cases: %s; %s can", name, f.Unchecked, checkable("and"))
 	}
@@ -88,9 +88,9 @@ func (s *session) readCases(path string) (name, text string, err error) {
 	var read []byte
 	if name = path; path == "-" {
 		name = "standard input"
-		read, err = inputfile.All(s.stdin, name, inputfile.Cases)
+		read, err = files.ReadAll(s.stdin, name, files.Cases)
 	} else {
-		read, err = inputfile.Read(path, inputfile.Cases)
+		read, err = files.ReadInput(path, files.Cases)
 	}
 	return name, string(read), err
 }

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"speceval/internal/evaluation/way"
-	"speceval/internal/shown"
+	"speceval/internal/display"
+	"speceval/internal/policy"
 	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
-	"speceval/pipeline/progress"
+	"speceval/pipeline/status"
 )
 
 // evaluateOptions are the flags of an evaluation.
@@ -67,7 +67,7 @@ func (o *evaluateOptions) flags(fs *pflag.FlagSet) {
 	r := &o.request
 	suiteFlags(fs, &o.suite)
 	fs.StringVar(&o.model, "model", "", "evaluate `M`: an id, or the name that servers give it")
-	fs.StringVar(&r.Policy, "policy", "", "one of "+strings.Join(way.Names(), ", ")+": `P` (hbn_staged; with donors hbn_informed_staged)")
+	fs.StringVar(&r.Policy, "policy", "", "one of "+strings.Join(policy.ExecutionNames(), ", ")+": `P` (hbn_staged; with donors hbn_informed_staged)")
 	fs.IntVar(&r.Stages, "stages", 0, "have `K` stages, the pilot among them, in the place of what suits rollouts per place at the servers")
 	workerFlag(fs, &o.workers)
 	seedFlag(fs, &r.Seed, "the seed of all rollouts, `S` (experiment.seed); another one is another evaluation")
@@ -140,8 +140,8 @@ func (s *session) archive(cfg *config.Config) evaluate.Archive {
 func (s *session) evaluationHost() evaluate.Host {
 	return evaluate.Host{
 		Outside: s.outside(), Holder: s.holder(), Commit: s.origin.Commit, Began: s.now(),
-		Say:  func(message string) { s.say("%s", shown.Line(message)) },
-		Warn: func(message string) { s.warn("%s", shown.Line(message)) },
+		Say:  func(message string) { s.say("%s", display.EscapedLine(message)) },
+		Warn: func(message string) { s.warn("%s", display.EscapedLine(message)) },
 	}
 }
 
@@ -149,7 +149,7 @@ func (s *session) evaluationHost() evaluate.Host {
 // context, which an interrupt ends. stop takes the progress away.
 func (s *session) evaluating() (host evaluate.Host, ctx context.Context, stop func()) {
 	host = s.evaluationHost()
-	bar := &progress.Evaluation{Console: s.console()}
+	bar := &status.Evaluation{Console: s.console()}
 	ctx, drain, end := s.drainable("the requests")
 	host.Drain, host.Watch = drain, bar.Show
 	return host, ctx, sync.OnceFunc(func() { bar.End(); end() })

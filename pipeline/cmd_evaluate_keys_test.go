@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/interrupt"
+	"speceval/internal/process"
 )
 
 // listener is a server that notes with which keys it is asked.
@@ -161,7 +161,7 @@ func TestMessagesTellNoSecrets(t *testing.T) {
 	if code, stderr := keyed(t); code != exitUsage || strings.Count(stderr, "key_env") < 4 {
 		t.Errorf("a file: exit code %d: %s", code, stderr)
 	}
-	if got := newShell([]string{"speceval", "evaluate", "--worker", "http://me:hunter2@h"}, nil, new(interrupt.Relay)).origin.Command; strings.Contains(got, "hunter2") {
+	if got := newShell([]string{"speceval", "evaluate", "--worker", "http://me:hunter2@h"}, nil, new(process.Relay)).origin.Command; strings.Contains(got, "hunter2") {
 		t.Errorf("manifests have the command line %q", got)
 	}
 }

@@ -8,12 +8,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"speceval/internal/harness"
-	"speceval/pipeline/exporting"
-	"speceval/pipeline/importing"
+	"speceval/pipeline/exchange"
 )
 
 func importCommand() command {
-	r := new(importing.Request)
+	r := new(exchange.Request)
 	return command{
 		name: "import",
 		args: "[--format F] [--scorer S] [--benchmark B] [--model M] PATH… --to FILE",
@@ -37,7 +36,7 @@ allocation, one that [corpus] profiles and compare take.`,
 				return usagef("want logs, and --to FILE for their profiles")
 			}
 			r.Paths = words
-			done, err := importing.Import(*r)
+			done, err := exchange.Import(*r)
 			if err != nil {
 				return err
 			}
@@ -51,7 +50,7 @@ func exportCommand() command {
 	return command{
 		name: "export",
 		args: "E [--format F] [--to FILE]",
-		about: `write an evaluation as other tools read it: ` + strings.Join(exporting.Names(), ", ") + `
+		about: `write an evaluation as other tools read it: ` + strings.Join(exchange.Names(), ", ") + `
 
 eee is Every Eval Ever 0.3.0, a record and its samples in a folder; inspect a log that
 Inspect opens; json one document. E is an evaluation, as evaluate list has it.`,
@@ -59,7 +58,7 @@ Inspect opens; json one document. E is an evaluation, as evaluate list has it.`,
   speceval export mine/a/hbn_staged-b16-seed42 --format inspect --to result.eval
 `,
 		flags: func(fs *pflag.FlagSet) {
-			fs.StringVar(&form, "format", "json", "write as `F`: "+strings.Join(exporting.Names(), ", "))
+			fs.StringVar(&form, "format", "json", "write as `F`: "+strings.Join(exchange.Names(), ", "))
 			fs.StringVar(&to, "to", "", "write to `FILE`, of eee a folder (one named by the evaluation's own id)")
 		},
 		complete: completeEvaluations,
@@ -69,7 +68,7 @@ Inspect opens; json one document. E is an evaluation, as evaluate list has it.`,
 
 // export exports a stored evaluation, and says what was written.
 func export(s *session, words []string, form, to string) error {
-	f, err := exporting.Find(form)
+	f, err := exchange.Find(form)
 	if err := cmp.Or(wantWords(words, 1, 1, "an evaluation"), err); err != nil {
 		return &usageError{err}
 	}
@@ -81,7 +80,7 @@ func export(s *session, words []string, form, to string) error {
 	if err != nil {
 		return err
 	}
-	e, err := exporting.Open(stored)
+	e, err := exchange.Open(stored)
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"speceval/internal/phrase"
-	"speceval/internal/rusage"
+	"speceval/internal/display"
+	"speceval/internal/process"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/status"
 )
 
 // runOptions are the flags of run.
@@ -96,9 +97,9 @@ func (s *session) sayPlan(plan *dag.Plan, o *opened) {
 		case stage.Stage.Satisfied != "":
 			s.say("%s: nothing to run (%s)", stage.Stage.Name, stage.Stage.Satisfied)
 		case len(stage.Run) == 0:
-			s.say("%s: fresh (%s)", stage.Stage.Name, phrase.Units(stage.Fresh))
+			s.say("%s: fresh (%s)", stage.Stage.Name, display.Units(stage.Fresh))
 		default:
-			s.say("%s: %d of %s to run, %s", stage.Stage.Name, len(stage.Run), phrase.Units(len(stage.Run)+stage.Fresh), o.machines().Estimated(&stage))
+			s.say("%s: %d of %s to run, %s", stage.Stage.Name, len(stage.Run), display.Units(len(stage.Run)+stage.Fresh), o.machines().Estimated(&stage))
 		}
 	}
 }
@@ -118,19 +119,19 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 		KeepGoing: keepGoing || where.Jobs,
 		Beside:    where.Beside,
 	}
-	start, before := s.now(), rusage.Process()
+	start, before := s.now(), process.Process()
 	err = runner.Run(ctx, drain, plan)
 	if closed := o.close(ctx); err == nil {
 		err = closed
 	}
 	if plan.Units() > 0 {
-		used := rusage.Process()
-		what := phrase.Units(plan.Units()) + " done"
+		used := process.Process()
+		what := display.Units(plan.Units()) + " done"
 		if err != nil {
 			what = "ended"
 		}
-		s.say("%s in %s (CPU %s, peak memory %s)", what, phrase.Duration(max(0, s.now().Sub(start).Seconds())),
-			phrase.Duration(used.CPUSeconds-before.CPUSeconds), phrase.Megabytes(used.PeakBytes))
+		s.say("%s in %s (CPU %s, peak memory %s)", what, display.Duration(max(0, s.now().Sub(start).Seconds())),
+			display.Duration(used.CPUSeconds-before.CPUSeconds), display.Megabytes(used.PeakBytes))
 	}
 	return err
 }
@@ -158,4 +159,193 @@ func (s *session) sayStale(snapshot *dag.Snapshot, done *dag.Plan) {
 	if len(stale) > 0 {
 		s.say("stale now: %s (run `speceval run %s`)", strings.Join(stale, ", "), strings.Join(stale, " "))
 	}
+}
+
+// unitOptions are the flags of unit.
+type unitOptions struct{ element string }
+
+func unitCommand() command {
+	u := new(unitOptions)
+	return command{
+		name:  "unit",
+		args:  "STAGE KEY | --element DIR",
+		about: "run one unit, fresh or not: what an element of a Slurm array calls",
+		examples: `  speceval unit replay 2f39e31d75e99329   the unit of that key, or of the key that begins so
+`,
+		complete: completeStages,
+		flags: func(fs *pflag.FlagSet) {
+			fs.StringVar(&u.element, "element", "", "run what is not done of an element of the job array in `DIR`; Slurm says which element")
+		},
+		run: u.run,
+	}
+}
+
+// run takes no lock: the run that hands out units holds it.
+func (u *unitOptions) run(s *session, words []string) error {
+	if u.element != "" {
+		if err := wantWords(words, 0, 0, "nothing with --element"); err != nil {
+			return err
+		}
+		return s.runElement(u.element)
+	}
+	if err := wantWords(words, 2, 2, "a stage and a key"); err != nil {
+		return err
+	}
+	o, err := s.open(dag.Selection{Stages: words[:1]})
+	if err != nil {
+		return err
+	}
+	ctx, stop := s.interruptible()
+	defer stop()
+	m, err := s.unitOfKey(ctx, o, words[0], words[1])
+	if closed := o.close(ctx); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	s.sayUnit(m)
+	return nil
+}
+
+// unitOfKey finds a unit and runs it.
+func (s *session) unitOfKey(ctx context.Context, o *opened, stage, key string) (*dag.Manifest, error) {
+	snapshot, err := o.graph.Scan(ctx, o.Out)
+	if err != nil {
+		return nil, err
+	}
+	ref, err := snapshot.Find(stage, key)
+	if err != nil {
+		return nil, err
+	}
+	return snapshot.RunUnit(ctx, ref, s.origin, s.now, nil)
+}
+
+// sayUnit says what came of a unit.
+func (s *session) sayUnit(m *dag.Manifest) {
+	for _, note := range m.Notes {
+		s.warn("%s", note)
+	}
+	s.say("%s/%s done in %s (CPU %s, peak memory %s)", m.Parts.Stage, m.Parts.Unit,
+		display.Duration(m.WallSeconds), display.Duration(m.CPUSeconds), display.Megabytes(m.PeakBytes))
+}
+
+func planCommand() command {
+	o := new(selectionOptions)
+	return command{
+		name:  "plan",
+		args:  "[STAGE…] [--force] [--from S] [--until S] [-j N] [--set KEY=VALUE]",
+		about: "show exactly what run would do with the same words and flags, and why",
+		examples: `  speceval plan                           what a full run would do
+  speceval plan replay                    what ` + "`speceval run replay`" + ` would do
+  speceval plan --set replay.draws=1024   what that change would cost
+`,
+		complete: completeStages,
+		flags:    o.flags,
+		run: func(s *session, stages []string) error {
+			x, plan, err := s.look(o.selection(stages))
+			if err != nil {
+				return err
+			}
+			if err := x.atATime(o.jobs); err != nil {
+				return err
+			}
+			for _, w := range plan.Warnings {
+				s.warn("%s", w)
+			}
+			s.sayNotes(x)
+			return status.WritePlan(s.stdout, plan, x.machines())
+		},
+	}
+}
+
+// whyOptions are the flags of why.
+type whyOptions struct{ all bool }
+
+func whyCommand() command {
+	o := new(whyOptions)
+	return command{
+		name:  "why",
+		args:  "STAGE [--all]",
+		about: "show the changed inputs and keys of a stale stage",
+		examples: `  speceval why replay         the changes, and some of the units of each
+  speceval why replay --all   with every unit and its key
+`,
+		complete: completeStages,
+		flags: func(fs *pflag.FlagSet) {
+			fs.BoolVar(&o.all, "all", false, "list every unit and reason")
+		},
+		run: o.run,
+	}
+}
+
+func (o *whyOptions) run(s *session, words []string) error {
+	if err := wantWords(words, 1, 1, "one stage"); err != nil {
+		return err
+	}
+	if _, err := s.open(dag.Selection{Stages: words}); err != nil {
+		return err
+	}
+	_, plan, err := s.look(dag.Selection{}) // all stages: staleness comes from upstream too
+	if err != nil {
+		return err
+	}
+	for i := range plan.Stages {
+		if plan.Stages[i].Stage.Name == words[0] {
+			return status.WriteWhy(s.stdout, &plan.Stages[i], o.all)
+		}
+	}
+	return nil
+}
+
+// statusOptions are the flags of status.
+type statusOptions struct{ json, check bool }
+
+func statusCommand() command {
+	o := new(statusOptions)
+	return command{
+		name: "status",
+		args: "[--json] [--check]",
+		about: `show what is fresh, stale and missing; with --check exit 3 unless all is fresh
+
+Of the units of each stage it says too how many are queued, running and failed
+now, whatever their state. A unit counts as failed until it is fresh or would be
+made of something else. The last failures follow with their logs.`,
+		examples: `  speceval status            a line for each stage
+  speceval status --check    for scripts: exit code 3 if anything is stale or missing
+  speceval status --json     one JSON document
+`,
+		flags: func(fs *pflag.FlagSet) {
+			jsonFlag(fs, &o.json, "print one JSON document")
+			fs.BoolVar(&o.check, "check", false, "exit 3 if anything is stale or missing")
+		},
+		run: o.run,
+	}
+}
+
+func (o *statusOptions) run(s *session, words []string) error {
+	if err := wantWords(words, 0, 0, "nothing"); err != nil {
+		return err
+	}
+	x, plan, err := s.look(dag.Selection{})
+	if err != nil {
+		return err
+	}
+	st := status.Of(x.Out, plan)
+	if all, running, err := status.Units(x.Out, plan, s.elsewhere); err != nil {
+		s.warn("what is queued, running and failed is not known: %v", err)
+	} else {
+		st.Add(all, running)
+	}
+	write := st.Text
+	if o.json {
+		write = st.JSON
+	}
+	if err := write(s.stdout); err != nil {
+		return err
+	}
+	if o.check && !st.Fresh {
+		return errStale
+	}
+	return nil
 }

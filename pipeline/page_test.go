@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/stages/report/html"
+	"speceval/stages/report"
 )
 
 // withPage is a bench whose page counts how often it was written.
 func withPage(t *testing.T) (b *bench, page func() string) {
 	b = newBench(t)
 	times := 0
-	b.page = func(w io.Writer, h html.History) error {
+	b.page = func(w io.Writer, h report.History) error {
 		times++
 		made := 0
 		for _, r := range h.Records {
@@ -67,7 +67,7 @@ func TestAFailedRunLeavesThePage(t *testing.T) {
 		t.Errorf("exit code %d, page %q", code, page())
 	}
 	b.hook = nil
-	b.page = func(w io.Writer, _ html.History) error {
+	b.page = func(w io.Writer, _ report.History) error {
 		fmt.Fprint(w, "half a page")
 		return errBroken
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"speceval/internal/rowfile"
-	"speceval/pipeline/runs"
+	"speceval/pipeline/runlog"
 )
 
 // logged is the log of the newest run of the bench; empty if there is none.
@@ -52,13 +52,13 @@ func TestARunLeavesALog(t *testing.T) {
 }
 
 // runs are the rows of the record of runs.
-func (b *bench) runs() []runs.Row {
+func (b *bench) runs() []runlog.Row {
 	b.t.Helper()
-	rows, footer, err := rowfile.ReadFile[runs.Row](filepath.Join(b.out, runsFile))
+	rows, footer, err := rowfile.ReadFile[runlog.Row](filepath.Join(b.out, runsFile))
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if footer["speceval.schema"] != runs.Schema || footer["speceval.commit"] != "abc" {
+	if footer["speceval.schema"] != runlog.RunsSchema || footer["speceval.commit"] != "abc" {
 		b.t.Errorf("footer %v", footer)
 	}
 	return rows

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/rusage"
+	"speceval/internal/process"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/pipeline/experiment"
@@ -30,11 +30,11 @@ func BenchmarkLook(b *testing.B) {
 	state := func(name string) {
 		for _, line := range []string{"plan", "status"} {
 			b.Run(line+"/"+name, func(b *testing.B) {
-				before := rusage.Process().CPUSeconds
+				before := process.Process().CPUSeconds
 				for b.Loop() {
 					w.do(b, line, name)
 				}
-				b.ReportMetric((rusage.Process().CPUSeconds-before)/float64(b.N), "cpu-s/op")
+				b.ReportMetric((process.Process().CPUSeconds-before)/float64(b.N), "cpu-s/op")
 			})
 		}
 	}

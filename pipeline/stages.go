@@ -1,12 +1,19 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
+	"os/exec"
+	"path/filepath"
 
+	"speceval/internal/display"
+	"speceval/internal/slurm"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/executor"
 	"speceval/pipeline/experiment"
-	"speceval/stages/report/verify"
+	"speceval/pipeline/status"
+	"speceval/stages/report"
 )
 
 // pipeline is what the commands work on. Tests put small experiments in place
@@ -42,4 +49,91 @@ func stages(e *experiment.Experiment) []dag.Stage {
 	return []dag.Stage{e.Generate, e.Score, e.Replay, e.Systems, e.Report}
 }
 
-func compare(e *experiment.Experiment) (verdicts, error) { return verify.Folder(e.Reports, e.Out) }
+func compare(e *experiment.Experiment) (verdicts, error) {
+	return report.VerifyFolder(e.Reports, e.Out)
+}
+
+// placeOf is where the units of the plan run.
+func (s *session) placeOf(ctx context.Context, o *opened, drain <-chan struct{}, plan *dag.Plan) (executor.Place, error) {
+	client := slurm.New(slurm.Run(s.environment))
+	jobs, err := o.Jobs(executor.Settings{Client: client, Process: s.pid, Drain: drain, Report: s.report, Now: s.now})
+	if err != nil {
+		return executor.Place{}, err
+	}
+	where, err := executor.PlaceOf(ctx, plan, o.Workers, client, filepath.Join(o.Out, dag.JobsDir), jobs)
+	var refused *executor.RefusedError
+	if errors.As(err, &refused) {
+		return where, &usageError{err}
+	}
+	if where.Earlier > 0 {
+		s.say("jobs of an earlier run are at work on %s: they are not submitted again", display.Units(where.Earlier))
+	}
+	return where, err
+}
+
+// elsewhere are the units of an output folder that wait or run in Slurm jobs, or
+// have failed there.
+func (s *session) elsewhere(out string) ([]executor.Standing, error) {
+	if s.pipeline.elsewhere != nil {
+		return s.pipeline.elsewhere(out)
+	}
+	var client *slurm.Client // nil: Slurm is not asked
+	if slurm.Installed(exec.LookPath) == nil {
+		client = slurm.New(slurm.Run(s.environment))
+	}
+	ctx, stop := s.interruptible()
+	defer stop()
+	return executor.Standings(ctx, client, filepath.Join(out, dag.JobsDir))
+}
+
+// runElement runs the units of an element of a job array that are not done yet.
+func (s *session) runElement(dir string) error {
+	w, err := executor.NewWorker(dir, s.variable, s.origin, s.now)
+	var none *executor.ElementError
+	if errors.As(err, &none) {
+		return &usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.work(w), w.Close())
+}
+
+// work runs the units of a worker.
+func (s *session) work(w *executor.Worker) error {
+	if err := w.SameProgram(); err != nil {
+		return w.Refuse(err)
+	}
+	s.logs = w.Logs
+	o, err := s.open(dag.Selection{Stages: []string{w.Stage}})
+	if err != nil {
+		return w.Refuse(err)
+	}
+	ctx, stop := s.interruptible()
+	defer stop()
+	err = w.Run(ctx, o.graph, o.Out, &elementLines{session: s, long: status.Running{}})
+	return errors.Join(err, o.close(ctx))
+}
+
+// elementLines writes what happens to the units of an element into its log for
+// people.
+type elementLines struct {
+	dag.NoObserver
+	*session
+	long status.Running
+}
+
+// Advanced writes a line about a long unit.
+func (e *elementLines) Advanced(unit dag.Ref, p dag.Progress) {
+	now := e.now()
+	e.say("%s %s %s", status.Dated(now), unit, e.long.Note(unit, p, now).Text(now))
+}
+
+// Finished writes what came of a unit.
+func (e *elementLines) Finished(done dag.Outcome) {
+	if done.Manifest == nil {
+		e.say("%s was done before", done.Unit)
+		return
+	}
+	e.sayUnit(done.Manifest)
+}

@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,9 +14,6 @@ import (
 	"time"
 
 	"speceval/internal/version"
-	"speceval/release/bundle"
-	"speceval/release/parts"
-	"speceval/release/wheel"
 )
 
 // checksums is the file with the digests of all others that are downloaded.
@@ -69,7 +68,7 @@ func replaceable(to string) error {
 }
 
 // write writes files below a folder.
-func write(dir string, files []bundle.File) error {
+func write(dir string, files []ArchiveFile) error {
 	for _, f := range files {
 		name := filepath.Join(dir, filepath.FromSlash(f.Name))
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -83,7 +82,7 @@ func write(dir string, files []bundle.File) error {
 }
 
 // release is all files of a release. variables are more of the environment of builds.
-func (s source) release(ctx context.Context, systems []system, variables []string, stderr io.Writer) ([]bundle.File, error) {
+func (s source) release(ctx context.Context, systems []system, variables []string, stderr io.Writer) ([]ArchiveFile, error) {
 	work, err := os.MkdirTemp("", "release-")
 	if err != nil {
 		return nil, err
@@ -105,11 +104,11 @@ func (s source) release(ctx context.Context, systems []system, variables []strin
 	for _, to := range systems {
 		programs = append(programs, binaries[to.String()])
 	}
-	modules, compiler, err := parts.Of(programs, folders)
+	modules, compiler, err := ModulesOf(programs, folders)
 	if err != nil {
 		return nil, err
 	}
-	list, err := parts.CycloneDX(parts.Program{Name: "speceval", Version: version.Number, License: "MIT", Commit: s.commit, Compiler: compiler, Date: s.date}, modules)
+	list, err := CycloneDX(Program{Name: "speceval", Version: version.Number, License: "MIT", Commit: s.commit, Compiler: compiler, Date: s.date}, modules)
 	if err != nil {
 		return nil, err
 	}
@@ -117,13 +116,13 @@ func (s source) release(ctx context.Context, systems []system, variables []strin
 	if err != nil {
 		return nil, err
 	}
-	ours := parts.Module{Path: std, Version: compiler}
-	if ours.Licenses, err = parts.Licenses(folders[std]); err != nil {
+	ours := GoModule{Path: std, Version: compiler}
+	if ours.Licenses, err = Licenses(folders[std]); err != nil {
 		return nil, err
 	}
-	notices := bundle.File{Name: "THIRD_PARTY_LICENSES", Content: parts.Notices(append([]parts.Module{ours}, modules...))}
-	beside = slices.Concat(beside, extras, []bundle.File{notices})
-	loaded := []bundle.File{{Name: "speceval-" + version.Number + ".cdx.json", Content: list}}
+	notices := ArchiveFile{Name: "THIRD_PARTY_LICENSES", Content: Notices(append([]GoModule{ours}, modules...))}
+	beside = slices.Concat(beside, extras, []ArchiveFile{notices})
+	loaded := []ArchiveFile{{Name: "speceval-" + version.Number + ".cdx.json", Content: list}}
 	for _, to := range systems {
 		both, err := s.packed(to, binaries[to.String()], beside, notices)
 		if err != nil {
@@ -136,7 +135,7 @@ func (s source) release(ctx context.Context, systems []system, variables []strin
 			loaded = append(loaded, f)
 		}
 	}
-	sums := bundle.File{Name: checksums, Content: bundle.Checksums(loaded)}
+	sums := ArchiveFile{Name: checksums, Content: Checksums(loaded)}
 	for _, f := range extras {
 		if strings.Contains(f.Name, "/") {
 			loaded = append(loaded, f)
@@ -168,18 +167,18 @@ func (s source) buildAll(ctx context.Context, systems []system, work string, var
 }
 
 // packed is the archive and the wheel for a system.
-func (s source) packed(to system, binary string, beside []bundle.File, notices bundle.File) ([]bundle.File, error) {
+func (s source) packed(to system, binary string, beside []ArchiveFile, notices ArchiveFile) ([]ArchiveFile, error) {
 	content, err := os.ReadFile(binary)
 	if err != nil {
 		return nil, err
 	}
-	program := bundle.File{Name: "speceval", Content: content, Program: true}
+	program := ArchiveFile{Name: "speceval", Content: content, Program: true}
 	name := fmt.Sprintf("speceval-%s-%s-%s", version.Number, to.os, to.arch)
 	var archive, packed bytes.Buffer
-	if err := bundle.TarGz(&archive, bundle.Below(name, append(slices.Clone(beside), program)), s.date); err != nil {
+	if err := TarGz(&archive, FilesBelow(name, append(slices.Clone(beside), program)), s.date); err != nil {
 		return nil, err
 	}
-	w := wheel.Wheel{Platforms: to.wheel, Program: program}
+	w := Wheel{Platforms: to.wheel, Program: program}
 	if w.Project, err = s.project(); err != nil {
 		return nil, err
 	}
@@ -190,9 +189,183 @@ func (s source) packed(to system, binary string, beside []bundle.File, notices b
 	if err != nil {
 		return nil, err
 	}
-	w.Licenses = []bundle.File{license, notices}
+	w.Licenses = []ArchiveFile{license, notices}
 	if err := w.Write(&packed, s.date); err != nil {
 		return nil, err
 	}
-	return []bundle.File{{Name: name + ".tar.gz", Content: archive.Bytes()}, {Name: w.Filename(), Content: packed.Bytes()}}, nil
+	return []ArchiveFile{{Name: name + ".tar.gz", Content: archive.Bytes()}, {Name: w.Filename(), Content: packed.Bytes()}}, nil
+}
+
+// build builds the program for a system into a file. variables are more of the
+// environment.
+func (s source) build(ctx context.Context, to system, file string, variables []string) error {
+	flags := fmt.Sprintf("-s -w -X main.linkedCommit=%s -X main.linkedDirty=%t -X main.linkedDate=%s", s.commit, s.dirty, s.date.Format("2006-01-02"))
+	_, err := output(ctx, s.root, append(to.environment(), variables...), "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", file, "./pipeline")
+	return err
+}
+
+// environment makes the Go tool build for a system, with nothing of this machine: no
+// settings of its user, no C.
+func (to system) environment() []string {
+	return []string{"CGO_ENABLED=0", "GOOS=" + to.os, "GOARCH=" + to.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off"}
+}
+
+// extras are what the program itself writes: completions, manual pages, the schema.
+// binary is one that runs here.
+func (s source) extras(ctx context.Context, binary, work string) ([]ArchiveFile, error) {
+	var files []ArchiveFile
+	for _, e := range []struct {
+		name  string
+		words []string
+	}{
+		{"completions/speceval.bash", []string{"completion", "bash"}},
+		{"completions/_speceval", []string{"completion", "zsh"}},
+		{"completions/speceval.fish", []string{"completion", "fish"}},
+		{"experiments.schema.json", []string{"schema"}},
+	} {
+		text, err := output(ctx, s.root, nil, append([]string{binary}, e.words...)...)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, ArchiveFile{Name: e.name, Content: text})
+	}
+	man := filepath.Join(work, "man1")
+	if _, err := output(ctx, s.root, nil, binary, "man", man); err != nil {
+		return nil, err
+	}
+	pages, err := fs.Glob(os.DirFS(man), "*.1")
+	if err != nil {
+		return nil, err
+	}
+	for _, page := range pages {
+		content, err := os.ReadFile(filepath.Join(man, page))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, ArchiveFile{Name: "man/man1/" + page, Content: content})
+	}
+	return files, nil
+}
+
+// std is what Go's own library is called among modules.
+const std = "std"
+
+// moduleFolders are where the sources of the modules are that the program has on some
+// systems, and of std, by their paths.
+func (s source) moduleFolders(ctx context.Context, systems []system) (map[string]string, error) {
+	root, err := output(ctx, s.root, nil, "go", "env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	folders := map[string]string{std: strings.TrimSpace(string(root))}
+	for _, to := range systems {
+		said, err := output(ctx, s.root, to.environment(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Dir}}{{end}}", "./pipeline")
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(said)) {
+			if name, folder, found := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); found {
+				folders[name] = folder
+			}
+		}
+	}
+	return folders, nil
+}
+
+// checkTwice makes a release from here, and once more from a copy of the commit in
+// another folder with nothing that the Go tool has kept, and compares all files.
+func checkTwice(ctx context.Context, systems []system, stderr io.Writer) error {
+	s, err := readSource(ctx, ".")
+	if err != nil {
+		return err
+	}
+	if s.dirty {
+		return errors.New("--check compares with the commit, and there are uncommitted changes")
+	}
+	dir, err := os.MkdirTemp("", "release-check-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	copied, cache := s, filepath.Join(dir, "cache")
+	copied.root = filepath.Join(dir, "somewhere", "else")
+	if err := os.MkdirAll(copied.root, 0o777); err != nil {
+		return err
+	}
+	archive := filepath.Join(dir, "commit.tar")
+	if _, err := output(ctx, s.root, nil, "git", "archive", "--format=tar", "--output="+archive, s.commit); err != nil {
+		return err
+	}
+	if _, err := output(ctx, copied.root, nil, "tar", "xf", archive); err != nil {
+		return err
+	}
+	start := time.Now()
+	first, err := s.release(ctx, systems, nil, stderr)
+	if err != nil {
+		return err
+	}
+	second, err := copied.release(ctx, systems, []string{"GOCACHE=" + cache}, stderr)
+	if err != nil {
+		return err
+	}
+	if err := differences(first, second); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "release: %d files are the same bytes from two folders, in %v\n", len(first), time.Since(start).Round(time.Second))
+	return nil
+}
+
+// differences tells which files are others.
+func differences(first, second []ArchiveFile) error {
+	content := map[string][]byte{}
+	for _, f := range first {
+		content[f.Name] = f.Content
+	}
+	var faults []error
+	for _, f := range second {
+		if before, there := content[f.Name]; !there || !bytes.Equal(before, f.Content) {
+			faults = append(faults, fmt.Errorf("%s is not the same when it is made again", f.Name))
+		}
+		delete(content, f.Name)
+	}
+	for name := range content {
+		faults = append(faults, fmt.Errorf("%s is not made again", name))
+	}
+	return errors.Join(faults...)
+}
+
+// renameModule gives the module of the repository in a folder another path, in every
+// file that git has.
+func renameModule(ctx context.Context, root, to string, stderr io.Writer) error {
+	said, err := output(ctx, root, nil, "git", "ls-files", "-z")
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{}
+	for _, name := range strings.Split(strings.TrimSuffix(string(said), "\x00"), "\x00") {
+		content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		if os.IsNotExist(err) {
+			continue // removed, and not yet committed
+		}
+		if err != nil {
+			return err
+		}
+		files[name] = content
+	}
+	changed, err := Renamed(files, to)
+	if err != nil {
+		return fmt.Errorf("--module: %w", err)
+	}
+	for name, content := range changed {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, content, info.Mode()); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(stderr, "release: %d files name packages of %s now; look at git diff, then go vet ./... and make test\n", len(changed), to)
+	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"speceval/internal/version"
-	"speceval/release/bundle"
 )
 
 // repo is the source of this very repository, of a made commit.
@@ -25,8 +24,8 @@ func TestArchiveAndWheelOfATinyProgram(t *testing.T) {
 	if err := os.WriteFile(binary, []byte("tiny"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	notices := bundle.File{Name: "THIRD_PARTY_LICENSES", Content: []byte("terms")}
-	beside := []bundle.File{{Name: "LICENSE", Content: []byte("MIT")}, notices}
+	notices := ArchiveFile{Name: "THIRD_PARTY_LICENSES", Content: []byte("terms")}
+	beside := []ArchiveFile{{Name: "LICENSE", Content: []byte("MIT")}, notices}
 	first, err := repo.packed(systems[1], binary, beside, notices)
 	if err != nil {
 		t.Fatal(err)
@@ -84,13 +83,13 @@ func TestWheelsHaveTheModulesAndTheVersion(t *testing.T) {
 }
 
 func TestDifferencesAreFound(t *testing.T) {
-	a, b := bundle.File{Name: "a", Content: []byte("1")}, bundle.File{Name: "b"}
-	other := bundle.File{Name: "a", Content: []byte("2")}
+	a, b := ArchiveFile{Name: "a", Content: []byte("1")}, ArchiveFile{Name: "b"}
+	other := ArchiveFile{Name: "a", Content: []byte("2")}
 	for _, test := range []struct {
-		second []bundle.File
+		second []ArchiveFile
 		want   string
-	}{{[]bundle.File{b, a}, ""}, {[]bundle.File{other, b}, "a is not the same"}, {[]bundle.File{a}, "b is not made again"}, {[]bundle.File{a, b, {Name: "c"}}, "c is not the same"}} {
-		err := differences([]bundle.File{a, b}, test.second)
+	}{{[]ArchiveFile{b, a}, ""}, {[]ArchiveFile{other, b}, "a is not the same"}, {[]ArchiveFile{a}, "b is not made again"}, {[]ArchiveFile{a, b, {Name: "c"}}, "c is not the same"}} {
+		err := differences([]ArchiveFile{a, b}, test.second)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v, want %q", err, test.want)
 		}
@@ -105,13 +104,13 @@ func TestOnlyReleasesAreReplaced(t *testing.T) {
 	if err := replaceable(dir); err != nil {
 		t.Errorf("an empty folder: %v", err)
 	}
-	if err := write(dir, []bundle.File{{Name: "below/mine.txt"}}); err != nil {
+	if err := write(dir, []ArchiveFile{{Name: "below/mine.txt"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := replaceable(dir); err == nil || !strings.Contains(err.Error(), "--to") {
 		t.Errorf("a folder of somebody's: %v", err)
 	}
-	if err := write(dir, []bundle.File{{Name: checksums}}); err != nil {
+	if err := write(dir, []ArchiveFile{{Name: checksums}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := replaceable(dir); err != nil {

@@ -16,9 +16,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/csvfile"
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/rowfile"
 )
@@ -85,4 +89,135 @@ func digest(dir string, names ...string) (string, error) {
 // the release's files, and no commit made it.
 func footer(schema, key string) map[string]string {
 	return map[string]string{"speceval.schema": schema, "speceval.key": key, "speceval.commit": measurement.Published}
+}
+
+// importProfiles reads the release's profiles and gives each the scorer of
+// its benchmark.
+func importProfiles(dir string) ([]profile.Profile, error) {
+	profiles, err := profile.Read(filepath.Join(dir, "profiles.csv"))
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, "benchmarks.csv")
+	records, err := readCSV(path, "benchmark", "n_tasks", "scorer")
+	if err != nil {
+		return nil, err
+	}
+	benchmarks := map[string][]string{}
+	for _, r := range records {
+		benchmarks[r.Fields[0]] = r.Fields
+	}
+	for i, p := range profiles {
+		fields, ok := benchmarks[p.Benchmark]
+		if !ok || fields[1] != strconv.Itoa(p.N()) {
+			return nil, fmt.Errorf("%s: no benchmark %s of %d tasks", path, p.Benchmark, p.N())
+		}
+		profiles[i].Scorer = fields[2]
+	}
+	return profiles, nil
+}
+
+// importMeasurements reads the runs at the original budgets and, after them,
+// those at the rounded-equivalent budgets, which accepted n_tasks × budget
+// rollouts and wasted nothing (paper, Appendix B.5).
+func importMeasurements(dir string, profiles []profile.Profile) ([]measurement.Measurement, error) {
+	named := map[string]profile.Profile{}
+	for _, p := range profiles {
+		named[p.Name()] = p
+	}
+	runs, err := readRuns(filepath.Join(dir, "measurements.csv"), named,
+		"profile", "budget", "budget", "time_seconds", "useful_eflop", "strategy", "wasted_eflop", "accepted_rollouts", "extra_rollouts")
+	if err != nil {
+		return nil, err
+	}
+	equivalent, err := readRuns(filepath.Join(dir, "uniform_equivalent.csv"), named,
+		"profile", "reference_budget", "budget", "time_seconds", "useful_eflop")
+	return append(runs, equivalent...), err
+}
+
+// readRuns reads a file of runs. The columns are profile, reference budget,
+// budget, time and useful compute, and for runs that are not Uniform at an
+// equivalent budget also strategy, wasted compute, accepted and extra rollouts.
+func readRuns(path string, named map[string]profile.Profile, columns ...string) ([]measurement.Measurement, error) {
+	records, err := readCSV(path, columns...)
+	if err != nil {
+		return nil, err
+	}
+	var runs []measurement.Measurement
+	for _, r := range records {
+		p, ok := named[r.Fields[0]]
+		if !ok {
+			return nil, fmt.Errorf("%s: row %d: no profile %s", path, r.Number, r.Fields[0])
+		}
+		m, err := parseRun(p, r.Fields)
+		if err == nil {
+			err = m.Check()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: row %d: %w", path, r.Number, err)
+		}
+		runs = append(runs, m)
+	}
+	return runs, nil
+}
+
+func parseRun(p profile.Profile, fields []string) (measurement.Measurement, error) {
+	var fault error
+	integer := func(text string) int32 {
+		value, err := strconv.ParseInt(text, 10, 32)
+		fault = first(fault, err)
+		return int32(value)
+	}
+	number := func(text string, exponent int) float64 {
+		value, err := parseScaled(text, exponent)
+		fault = first(fault, err)
+		return value
+	}
+	m := measurement.Measurement{
+		Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()),
+		ReferenceBudget: integer(fields[1]), Budget: integer(fields[2]),
+		Strategy: policy.UniformEquivalent.Name, Provenance: measurement.Published,
+		TimeSeconds: number(fields[3], 0), UsefulFLOPs: number(fields[4], 18),
+	}
+	if len(fields) == 5 {
+		m.AcceptedRollouts = m.NTasks * m.Budget
+		return m, fault
+	}
+	m.Strategy, m.WastedFLOPs = fields[5], number(fields[6], 18)
+	m.AcceptedRollouts, m.ExtraRollouts = integer(fields[7]), integer(fields[8])
+	return m, fault
+}
+
+func first(fault, err error) error {
+	if fault != nil {
+		return fault
+	}
+	return err
+}
+
+// parseScaled parses a decimal number times a power of ten, rounding once:
+// the release counts in EFLOP, we in FLOP.
+func parseScaled(text string, exponent int) (float64, error) {
+	mantissa, power, found := strings.Cut(strings.ToLower(text), "e")
+	if found {
+		own, err := strconv.Atoi(power)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not a number", text)
+		}
+		exponent += own
+	}
+	return strconv.ParseFloat(mantissa+"e"+strconv.Itoa(exponent), 64)
+}
+
+// readCSV reads the named columns of a file; the first fault is its error.
+func readCSV(path string, columns ...string) ([]csvfile.Record, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	records, faults := csvfile.Parse(data, columns)
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("%s: %w", path, faults[0])
+	}
+	return records, nil
 }

@@ -8,12 +8,12 @@ import (
 
 	"speceval/internal/profile"
 	"speceval/internal/seed"
-	"speceval/method/passk"
+	"speceval/method/estimate"
 )
 
 // asked is a question with a budget and a floor.
 type asked struct {
-	passk.Question
+	estimate.Question
 	budget int
 }
 
@@ -23,7 +23,7 @@ func questions() (all []asked) {
 		pilots := plan(budget).Pilots
 		for _, k := range []int{2, 4, 8} {
 			for _, floor := range []int{k, k / 2} {
-				q := passk.Question{K: k, Least: floor}
+				q := estimate.Question{K: k, Least: floor}
 				if floor < q.Floor(pilots) || floor > budget-pilots || floor < k && k != 4 {
 					continue
 				}

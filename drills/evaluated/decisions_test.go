@@ -9,10 +9,10 @@ import (
 
 	"speceval/drills/evaluated"
 	"speceval/internal/evaluation"
+	"speceval/internal/pilot"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
-	"speceval/internal/trial"
 	"speceval/method/controller"
 	"speceval/method/estimate"
 	"speceval/method/neyman"
@@ -31,7 +31,7 @@ func reference(t *testing.T) *neyman.Prior {
 func setups() map[string]*evaluation.Setup {
 	p, donor := spread("m", 0), spread("n", 0.5)
 	of := func(name string, after int, design evaluation.Design) *evaluation.Setup {
-		design.Fractions = trial.Fractions(after)
+		design.Fractions = pilot.Fractions(after)
 		return &evaluation.Setup{Benchmark: "quiz", Model: "m", Policy: name, Budget: 8, Design: design, TaskIDs: p.TaskIDs}
 	}
 	d := evaluation.Design{Pilots: 3, Weight: 0.4}
@@ -55,7 +55,7 @@ func setups() map[string]*evaluation.Setup {
 func extending(setup *evaluation.Setup, r *evaluated.Result) *evaluation.Setup {
 	next := *setup
 	next.Budget, next.Extends = 16, &evaluation.Extends{Name: setup.Name(), Folder: "somewhere"}
-	next.Design = evaluation.Design{Weight: 0.35, Fractions: trial.Fractions(2)}
+	next.Design = evaluation.Design{Weight: 0.35, Fractions: pilot.Fractions(2)}
 	for _, t := range r.Rows {
 		var stages []estimate.Stage
 		for _, s := range t.Stages {

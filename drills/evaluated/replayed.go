@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 
+	"speceval/internal/pilot"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
-	"speceval/internal/trial"
 	"speceval/method/design"
 	"speceval/method/informed"
 	"speceval/method/staged"
@@ -91,7 +91,7 @@ func (r Replay) plan(ctx context.Context, prior *informed.Prior, budget, after i
 	s := r.Precision
 	if after == 1 && !knowing {
 		d, err := design.Compute(ctx, design.Settings{Tasks: prior.Tasks(), Budget: budget, Panels: s.Panels, Replicates: s.Replicates, Seed: r.Seed})
-		return staged.Plan{Pilots: d.Pilots, Weight: d.Weight, Fractions: trial.Fractions(1)}, err
+		return staged.Plan{Pilots: d.Pilots, Weight: d.Weight, Fractions: pilot.Fractions(1)}, err
 	}
 	s.Prior, s.Budget, s.Stages, s.Seed = prior, budget, 1+after, r.Seed
 	d, err := design.ComputeInStages(ctx, s)
@@ -105,7 +105,7 @@ func (r Replay) ratio(ctx context.Context, prior *informed.Prior, plan staged.Pl
 	if err != nil {
 		return 0, 0, err
 	}
-	run := trial.New(stages, prior.Posterior())
+	run := pilot.NewTrial(stages, prior.Posterior())
 	ps := make([]float64, prior.Tasks())
 	for i := range ps {
 		ps[i] = r.Profile.P(i)

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"speceval/drills/evaluated"
+	"speceval/internal/pilot"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
-	"speceval/internal/sweep"
 	"speceval/method/design"
 	"speceval/method/neyman"
 )
@@ -64,7 +64,7 @@ func swept(t *testing.T, p profile.Profile, budget int, of evaluated.Prediction)
 	const draws = 2000
 	sum, squares := 0.0, 0.0
 	bench := policy.Bench{Prior: prior}
-	err = sweep.Each(t.Context(), ps, draws, of.Pilots, sweep.OneStream(seed.Root(3).Stream()), func(sw *sweep.Sweep, _ int) error {
+	err = pilot.Each(t.Context(), ps, draws, of.Pilots, pilot.OneStream(seed.Root(3).Stream()), func(sw *pilot.Sweep, _ int) error {
 		for sw.M() < of.Pilots {
 			sw.Advance()
 		}

@@ -8,10 +8,10 @@ import (
 
 	"speceval/data"
 	"speceval/internal/fleet/workload"
+	"speceval/internal/pilot"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
-	"speceval/internal/trial"
 	"speceval/method/design"
 	"speceval/method/informed"
 	"speceval/method/staged"
@@ -194,7 +194,7 @@ func (s *study) replay(p profile.Profile, prior *informed.Prior, budget int, pla
 	if err != nil {
 		return 0, err
 	}
-	run := trial.New(stages, prior.Posterior())
+	run := pilot.NewTrial(stages, prior.Posterior())
 	ps := make([]float64, p.N())
 	for i := range ps {
 		ps[i] = p.P(i)

@@ -8,7 +8,7 @@ import (
 )
 
 // inputReaders are the packages that read files which a user or a configuration names. They
-// open them by internal/inputfile, since a pipe blocks and a device has no end.
+// open them by internal/files, since a pipe blocks and a device has no end.
 var inputReaders = []string{
 	"pipeline/config", "pipeline/importing", "internal/benchmark", "internal/checkpoint", "internal/harness", "internal/hub", "internal/launcher",
 	"internal/measurement", "internal/parquetfile", "internal/profile", "internal/rowfile", "internal/scorer/command", "internal/upstream", "internal/upstream/rows",
@@ -36,7 +36,7 @@ func openFaults(f folder) []string {
 				return true
 			}
 			if x, ok := sel.X.(*ast.Ident); ok && imported[x.Name] == "os" && slices.Contains(openers, sel.Sel.Name) {
-				faults = append(faults, fmt.Sprintf("%s: %s uses os.%s: open what users name by internal/inputfile", file.at(sel), f.path, sel.Sel.Name))
+				faults = append(faults, fmt.Sprintf("%s: %s uses os.%s: open what users name by internal/files", file.at(sel), f.path, sel.Sel.Name))
 			}
 			return true
 		})

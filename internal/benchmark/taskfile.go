@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"speceval/internal/inputfile"
+	"speceval/internal/files"
 )
 
 const (
@@ -61,7 +61,7 @@ func ParseTasks(data []byte, name string) ([]Task, error) { return Reader{}.Pars
 // Read reads the task file at path, and sees to it that the files with tests
 // exist. It does not read those: see [ReadTests].
 func (r Reader) Read(path string) ([]Task, error) {
-	data, err := inputfile.Read(path, inputfile.Tasks)
+	data, err := files.ReadInput(path, files.Tasks)
 	if err != nil {
 		return nil, fmt.Errorf("read tasks: %w", err)
 	}

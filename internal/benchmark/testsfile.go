@@ -13,7 +13,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"speceval/internal/inputfile"
+	"speceval/internal/files"
 	"speceval/internal/jsonlist"
 )
 
@@ -36,7 +36,7 @@ func ReadTestsOf(path string, task Task, content string) ([]Test, error) {
 		return nil, fmt.Errorf("read tests of %s: %w", task.ID, err)
 	}
 	defer folder.Close()
-	file, err := inputfile.OpenIn(folder, filepath.FromSlash(task.TestsFile), inputfile.Tests)
+	file, err := files.OpenInputIn(folder, filepath.FromSlash(task.TestsFile), files.Tests)
 	if err != nil {
 		return nil, fmt.Errorf("read tests of %s: %w", task.ID, err)
 	}
@@ -133,7 +133,7 @@ func (r *reading) findTests(place string, task Task) {
 	if r.folder == nil || task.TestsFile == "" || !insideFolder(task.TestsFile) {
 		return
 	}
-	if err := inputfile.CheckIn(r.folder, filepath.FromSlash(task.TestsFile), inputfile.Tests); err != nil {
+	if err := files.CheckInputIn(r.folder, filepath.FromSlash(task.TestsFile), files.Tests); err != nil {
 		r.faults.add(place, "tests_file", "%v", err)
 	}
 }

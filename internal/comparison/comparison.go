@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"speceval/internal/agreement"
-	"speceval/internal/phrase"
+	"speceval/internal/display"
 	"speceval/internal/profile"
 	"speceval/internal/table"
 )
@@ -84,7 +84,7 @@ func listed(c *profile.Comparison, all bool) []profile.TaskDifference {
 
 // verdictOn says whether two profiles agree, and on what.
 func verdictOn(c *profile.Comparison) string {
-	tasks := fmt.Sprintf("%d of %s", c.Differing(), phrase.Count(len(c.Tasks), "task", "tasks"))
+	tasks := fmt.Sprintf("%d of %s", c.Differing(), display.Count(len(c.Tasks), "task", "tasks"))
 	text := "agrees"
 	switch {
 	case len(c.Tasks) == 0:
@@ -98,7 +98,7 @@ func verdictOn(c *profile.Comparison) string {
 	}
 	for i, file := range [2]string{"the first file", "the second"} {
 		if n := len(c.Only[i]); n > 0 {
-			text += fmt.Sprintf("; %s only in %s", phrase.Count(n, "task is", "tasks are"), file)
+			text += fmt.Sprintf("; %s only in %s", display.Count(n, "task is", "tasks are"), file)
 		}
 	}
 	return text
@@ -199,9 +199,9 @@ func (c *Comparison) notes() []string {
 
 func (c *Comparison) summary() string {
 	n, differing := len(c.Profiles), c.Differing()
-	verdict := phrase.Count(n, "profile agrees", "profiles agree")
+	verdict := display.Count(n, "profile agrees", "profiles agree")
 	if differing > 0 {
-		verdict = fmt.Sprintf("%d of %s", differing, phrase.Count(n, "profile differs", "profiles differ"))
+		verdict = fmt.Sprintf("%d of %s", differing, display.Count(n, "profile differs", "profiles differ"))
 	}
 	return fmt.Sprintf("%s. If all success probabilities are the same, any is said to differ in at most %g %% of such comparisons.",
 		verdict, 100*agreement.FalseAlarms)
@@ -210,7 +210,7 @@ func (c *Comparison) summary() string {
 // some is the number of profiles and the names of the first.
 func some(names []string) string {
 	const most = 5
-	text := phrase.Count(len(names), "profile", "profiles")
+	text := display.Count(len(names), "profile", "profiles")
 	if len(names) == 0 {
 		return text
 	}

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/evaluation/way"
-	"speceval/internal/partial"
+	"speceval/internal/policy"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
+	"speceval/internal/sampler"
 	"speceval/internal/vllm"
 	"speceval/method/estimate"
 )
@@ -42,7 +42,7 @@ func outcome(r *evaluation.Result) string {
 }
 
 func TestFilesHoldWhatTheResultSays(t *testing.T) {
-	for _, policy := range way.Names() {
+	for _, policy := range policy.ExecutionNames() {
 		t.Run(policy, func(t *testing.T) {
 			l := newLab(t, policy, 8, 3, quiz...)
 			r := l.run()
@@ -148,7 +148,7 @@ func recount(t *testing.T, l *lab, r *evaluation.Result) (selected int) {
 
 // A stop at any moment, by a signal or a kill, changes nothing but what it cost.
 func TestInterruptedEvaluationsEndTheSame(t *testing.T) {
-	for _, policy := range way.Names() {
+	for _, policy := range policy.ExecutionNames() {
 		whole := newLab(t, policy, 8, 3, quiz...)
 		want := outcome(whole.run())
 		random := rand.New(rand.NewPCG(2, 3))
@@ -393,7 +393,7 @@ func TestDamagedLinesAreToldOf(t *testing.T) {
 	if err := os.WriteFile(path, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := partial.Remove(l.settings.Folder); err != nil { // which has it, too
+	if err := sampler.Remove(l.settings.Folder); err != nil { // which has it, too
 		t.Fatal(err)
 	}
 	l.calm()

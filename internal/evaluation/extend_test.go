@@ -11,9 +11,9 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/evaluation"
+	"speceval/internal/pilot"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
-	"speceval/internal/trial"
 )
 
 // extension is an evaluation that extends a complete one to another budget, on servers of
@@ -26,7 +26,7 @@ func extension(t *testing.T, of *lab, r *evaluation.Result, budget int) *lab {
 		t.Fatal(err)
 	}
 	l.settings.Setup.Extends = x
-	l.settings.Setup.Design = evaluation.Design{Weight: 0.6, Fractions: trial.Fractions(2), Source: "made up"}
+	l.settings.Setup.Design = evaluation.Design{Weight: 0.6, Fractions: pilot.Fractions(2), Source: "made up"}
 	l.settings.Folder = l.settings.Setup.Path(t.TempDir())
 	return l
 }

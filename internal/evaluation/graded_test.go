@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/evaluation/way"
+	"speceval/internal/policy"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 )
@@ -42,12 +42,12 @@ type (
 
 // Rewards go from the scorer into the estimate and into all files.
 func TestGradedRewards(t *testing.T) {
-	for _, policy := range way.Names() {
-		if way, _ := way.Find(policy); way.Donors {
+	for _, name := range policy.ExecutionNames() {
+		if way, _ := policy.FindExecution(name); way.Donors {
 			continue
 		}
-		t.Run(policy, func(t *testing.T) {
-			l := newGradedLab(t, policy)
+		t.Run(name, func(t *testing.T) {
+			l := newGradedLab(t, name)
 			r := l.run()
 			recount(t, l, r)
 			sound(t, l, r)

@@ -15,11 +15,11 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/clock"
 	"speceval/internal/evaluation"
-	"speceval/internal/evaluation/way"
+	"speceval/internal/pilot"
+	"speceval/internal/policy"
 	"speceval/internal/rollout"
 	"speceval/internal/sampler"
 	"speceval/internal/seed"
-	"speceval/internal/trial"
 	"speceval/internal/vllm"
 	"speceval/method/neyman"
 )
@@ -43,7 +43,7 @@ type lab struct {
 	random *rand.Rand
 }
 
-func newLab(t *testing.T, policy string, budget, pilots int, passes ...float64) *lab {
+func newLab(t *testing.T, name string, budget, pilots int, passes ...float64) *lab {
 	t.Helper()
 	prior, err := neyman.NewPrior(16)
 	if err != nil {
@@ -51,19 +51,19 @@ func newLab(t *testing.T, policy string, budget, pilots int, passes ...float64) 
 	}
 	l := &lab{t: t, passes: passes, places: 7, random: rand.New(rand.NewPCG(1, 1))}
 	setup := evaluation.Setup{
-		Benchmark: "quiz", Model: "a/b", Policy: policy, Budget: budget, Seed: 42,
+		Benchmark: "quiz", Model: "a/b", Policy: name, Budget: budget, Seed: 42,
 		Design: evaluation.Design{Pilots: pilots, Weight: 0.4, Source: "made up"},
 		Asked:  map[string]string{"prompts": "p1", "sampling.temperature": "0.6"},
 	}
-	if policy == "uniform" {
+	if name == "uniform" {
 		setup.Design = evaluation.Design{Pilots: budget, Weight: 1}
 	}
-	way, err := way.Find(policy)
+	way, err := policy.FindExecution(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if way.InStages != nil {
-		setup.Design.Fractions = trial.Fractions(way.InStages.After)
+		setup.Design.Fractions = pilot.Fractions(way.InStages.After)
 	}
 	if way.Donors {
 		donor := evaluation.Donor{Name: "quiz another", Source: "elsewhere"}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"speceval/internal/evaluation/manifest"
-	"speceval/internal/inputfile"
+	"speceval/internal/files"
 	"speceval/internal/rollout"
 	"speceval/internal/router"
 	"speceval/method/controller"
@@ -104,7 +104,7 @@ func (t *Task) Rollouts() int { return int(t.Pilots + t.Continuations) }
 // ReadResult reads a result from a file; fs.ErrNotExist is in the error if there is
 // none.
 func ReadResult(path string) (*Result, error) {
-	text, err := inputfile.Read(path, inputfile.Kind{Name: "a result", MaxBytes: manifest.Most})
+	text, err := files.ReadInput(path, files.Kind{Name: "a result", MaxBytes: manifest.Most})
 	if err != nil {
 		return nil, err
 	}

@@ -1,16 +1,26 @@
 package evaluation
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"speceval/internal/atomicfile"
 	"speceval/internal/clock"
+	"speceval/internal/evaluation/manifest"
+	"speceval/internal/files"
 	"speceval/internal/journal"
-	"speceval/internal/partial"
 	"speceval/internal/rollout"
+	"speceval/internal/sampler"
 )
 
 // Request is one request that was sent, as a row of requests.parquet. Times are
@@ -75,7 +85,7 @@ type verdict struct {
 type store struct {
 	folder   string
 	rollouts *rollout.Journal
-	partials *partial.Log // of answers that are not there
+	partials *sampler.Log // of answers that are not there
 	verdicts *journal.Journal[verdict, rollout.ID]
 	requests *journal.Journal[Request, requestID]
 	session  int32
@@ -102,7 +112,7 @@ func openStore(folder string, clock clock.Clock) (_ *store, err error) {
 	if s.requests, damaged[2], err = journal.Open(s.path("requests"), (*Request).id); err != nil {
 		return nil, err
 	}
-	s.partials, damaged[3], err = partial.Open(folder, partial.Settings{
+	s.partials, damaged[3], err = sampler.Open(folder, sampler.Settings{
 		Clock: clock, Has: s.rollouts.Has, Keep: s.rollouts.Append, Sync: s.rollouts.Sync,
 	})
 	if err != nil {
@@ -209,7 +219,7 @@ func (s *store) close() error {
 
 // clear removes the journals of an evaluation that is complete.
 func clear(folder string) error {
-	errs := []error{partial.Remove(folder)}
+	errs := []error{sampler.Remove(folder)}
 	for _, what := range []string{"rollouts", "scores", "requests"} {
 		err := os.Remove(filepath.Join(folder, what+journal.Suffix))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -217,4 +227,115 @@ func clear(folder string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Files of a complete evaluation, beside the result.
+const (
+	RolloutsFile = "rollouts.parquet" // rollout.Rollout, completed ones that do not count too
+	ScoresFile   = "scores.parquet"   // rollout.Score
+	requestsFile = "requests.parquet" // Request, or gradedRequest
+	tasksFile    = "tasks.parquet"    // Task, or gradedTask
+)
+
+// Values of the footer key speceval.schema.
+const (
+	requestsSchema = "evaluation-requests/1"
+	tasksSchema    = "evaluation-tasks/1"
+)
+
+// footer is that of a file of the evaluation.
+func (s *Settings) footer(schema string) map[string]string {
+	text, _ := json.Marshal(s.Setup) // cannot fail
+	key := sha256.Sum256(text)
+	footer := map[string]string{
+		"speceval.schema": schema, "speceval.key": hex.EncodeToString(key[:]), "speceval.provenance": s.Provenance,
+	}
+	maps.Copy(footer, s.Footer)
+	return footer
+}
+
+// write writes the files of the evaluation, the result last.
+func (s *Settings) write(st *store, r *Result, rows []Request) error {
+	setup, err := files.DigestOf(s.Folder, setupFile)
+	if err != nil {
+		return err
+	}
+	rollouts, err := s.file(RolloutsFile, func(w io.Writer) error {
+		return rollout.WritePart(w, st.answers(), s.footer(rollout.Schema))
+	})
+	if err != nil {
+		return err
+	}
+	requests, err := s.file(requestsFile, func(w io.Writer) error { return writeRequests(w, rows, s.footer(requestsSchema)) })
+	if err != nil {
+		return err
+	}
+	graded, err := st.graded(s.Rules)
+	if err != nil {
+		return err
+	}
+	scores, err := s.writeScores(st.scores(s.Rules), graded)
+	if err != nil {
+		return err
+	}
+	return s.finish(manifest.New(s.Footer["speceval.commit"]), r, []files.Digest{setup, rollouts, scores, requests})
+}
+
+// writeScores writes verdicts, of which some are graded or none is.
+func (s *Settings) writeScores(scores iter.Seq2[*rollout.Score, error], graded bool) (files.Digest, error) {
+	write := rollout.WriteScores
+	if graded {
+		write = rollout.WriteGraded
+	}
+	return s.file(ScoresFile, func(w io.Writer) error { return write(w, scores, s.footer(rollout.ScoreSchema)) })
+}
+
+// file writes a file of the evaluation, and returns its record.
+func (s *Settings) file(name string, write func(io.Writer) error) (f files.Digest, err error) {
+	err = atomicfile.Write(filepath.Join(s.Folder, name), func(w io.Writer) error {
+		to := files.NewDigestWriter(w)
+		err := write(to)
+		f = to.File(name)
+		return err
+	})
+	return f, err
+}
+
+// answers are all rollouts in the order of files. Those of a task have no gaps but
+// for surplus that was aborted.
+func (s *store) answers() iter.Seq2[*rollout.Rollout, error] {
+	return func(yield func(*rollout.Rollout, error) bool) {
+		for _, id := range s.ids() {
+			r, err := s.rollouts.Read(id)
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// scores are the verdicts by some rules, in the order of files.
+func (s *store) scores(rules string) iter.Seq2[*rollout.Score, error] {
+	return func(yield func(*rollout.Score, error) bool) {
+		for _, id := range s.ids() {
+			_, v, err := s.find(id, rules)
+			if err == nil && v == nil {
+				continue // surplus that nobody asked for in this session
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(&v.Score, nil) {
+				return
+			}
+		}
+	}
+}
+
+// ids are the rollouts that have been answered, in the order of files.
+func (s *store) ids() []rollout.ID {
+	ids := s.rollouts.IDs()
+	slices.SortFunc(ids, rollout.ID.Compare)
+	return ids
 }

@@ -16,11 +16,9 @@ import (
 	"strings"
 
 	"speceval/internal/atomicfile"
-	"speceval/internal/digest"
-	"speceval/internal/evaluation/differ"
 	"speceval/internal/evaluation/manifest"
+	"speceval/internal/files"
 	"speceval/internal/journal"
-	"speceval/internal/ownfile"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 	"speceval/method/estimate"
@@ -129,7 +127,7 @@ func (s *Stored) faultsOf(names []string) (all []string) {
 
 // hold compares the stored result with what its evidence comes to, which counts.
 func (s *Stored) hold(again *Result) error {
-	all, err := differ.Of(s.onDisk, again)
+	all, err := manifest.Differences(s.onDisk, again)
 	if err != nil {
 		return err
 	}
@@ -159,7 +157,7 @@ func (s *Stored) take(r *Result, format string, args ...any) error {
 
 // readResult reads the stored result; nil if it cannot be used.
 func (s *Stored) readResult() (*Result, []byte, error) {
-	text, err := ownfile.ReadFile(s.path(ResultFile), manifest.Most)
+	text, err := files.ReadOwn(s.path(ResultFile), manifest.Most)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -252,7 +250,7 @@ func (s *Stored) tasksAre(r *Result) bool {
 		return false // an early version has kept less of them: its result is all there is
 	}
 	return err != nil || slices.EqualFunc(rows, r.Rows, func(a, b Task) bool {
-		return a.Pilots == b.Pilots && a.Continuations == b.Continuations && math.Abs(a.Shrinkage-b.Shrinkage) <= differ.Tolerance
+		return a.Pilots == b.Pilots && a.Continuations == b.Continuations && math.Abs(a.Shrinkage-b.Shrinkage) <= manifest.Tolerance
 	})
 }
 
@@ -282,7 +280,7 @@ func (s *Stored) underWay() bool {
 func sameStages(rows []Task, stages [][]estimate.Stage) bool {
 	return len(rows) == len(stages) && !slices.ContainsFunc(rows, func(t Task) bool {
 		return !slices.EqualFunc(t.Stages, stages[t.Index], func(a, b estimate.Stage) bool {
-			return a.Rollouts == b.Rollouts && a.Weight-b.Weight <= differ.Tolerance && b.Weight-a.Weight <= differ.Tolerance
+			return a.Rollouts == b.Rollouts && a.Weight-b.Weight <= manifest.Tolerance && b.Weight-a.Weight <= manifest.Tolerance
 		})
 	})
 }
@@ -339,7 +337,7 @@ func (s *Stored) Repair(commit string) error {
 	if s.Whole() {
 		return nil
 	}
-	if text, err := ownfile.ReadFile(s.path(ResultFile), manifest.Most); err == nil && string(text) != string(s.Text) {
+	if text, err := files.ReadOwn(s.path(ResultFile), manifest.Most); err == nil && string(text) != string(s.Text) {
 		sum := sha256.Sum256(text)
 		if err := os.Rename(s.path(ResultFile), fmt.Sprintf("%s.edited-%x", s.path(ResultFile), sum[:4])); err != nil {
 			return err
@@ -364,15 +362,15 @@ func (s *Stored) Repair(commit string) error {
 }
 
 // recorded are the records of files in a folder, as they are.
-func recorded(folder string, names ...string) (files []digest.File, err error) {
+func recorded(folder string, names ...string) (all []files.Digest, err error) {
 	for _, name := range names {
-		f, err := digest.Of(folder, name)
+		f, err := files.DigestOf(folder, name)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, f)
+		all = append(all, f)
 	}
-	return files, nil
+	return all, nil
 }
 
 // stagesOf are the stages of a result by task, without rewards.
@@ -386,7 +384,7 @@ func stagesOf(r *Result) (all [][]estimate.Stage) {
 
 // finish writes the rows of the tasks, the manifest with the records of these files, and
 // the result last: killed before it, the evaluation has what it is computed from.
-func (s *Settings) finish(m *manifest.Manifest, r *Result, files []digest.File) error {
+func (s *Settings) finish(m *manifest.Manifest, r *Result, files []files.Digest) error {
 	tasks, err := s.file(tasksFile, func(w io.Writer) error { return writeTasks(w, r.Rows, s.footer(tasksSchema)) })
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/manifest"
-	"speceval/internal/evaluation/way"
+	"speceval/internal/policy"
 	"speceval/internal/rollout"
 	"speceval/internal/vllm"
 )
@@ -91,7 +91,7 @@ func sound(t *testing.T, l *lab, want *evaluation.Result) {
 }
 
 func TestResultsFollowFromTheirEvidence(t *testing.T) {
-	for _, policy := range way.Names() {
+	for _, policy := range policy.ExecutionNames() {
 		t.Run(policy, func(t *testing.T) {
 			l := newLab(t, policy, 8, 3, quiz...)
 			l.settings.Setup.PassK = []int{2}

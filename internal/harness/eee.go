@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"speceval/internal/harness/pull"
 )
 
 // everyEvalFormat is <uuid>_samples.jsonl of Every Eval Ever, a row for every scored
@@ -21,7 +19,7 @@ func everyEvalFormat() format {
 		read: func(files []*file, c Choice) (logs []Log, err error) {
 			for _, f := range files {
 				trials := &trials{format: "every-eval-ever", choice: c}
-				if err := lines(f, func(p *pull.Reader) error { return trials.instance(f, p) }); err != nil {
+				if err := lines(f, func(p *pullReader) error { return trials.instance(f, p) }); err != nil {
 					return nil, fmt.Errorf("%s: %w", f.path, err)
 				}
 				about := beside(strings.TrimSuffix(f.path, "_samples.jsonl")+".json", "eval_library.name", "evaluation_timestamp")
@@ -62,7 +60,7 @@ func moment(text string) string {
 
 // instance reads a row. Rows of several results of one evaluation are scores by several
 // scorers.
-func (t *trials) instance(f *file, p *pull.Reader) error {
+func (t *trials) instance(f *file, p *pullReader) error {
 	r, err := pick(p, "evaluation_name", "model_id", "sample_id", "evaluation_result_id", "evaluation.score", "error",
 		"token_usage.input_tokens", "token_usage.output_tokens", "metadata.epoch", "metadata."+manager)
 	if err != nil {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"speceval/internal/harness/pull"
 )
 
 // manager is the name under which speceval allocates in Inspect, and how its reasons
@@ -61,7 +59,7 @@ type inspectLog struct {
 
 // whole reads a log in the .json form.
 func (l *inspectLog) whole(r io.Reader) error {
-	p := pull.New(r)
+	p := newPullReader(r)
 	if err := l.header(p); err != nil {
 		return err
 	}
@@ -69,7 +67,7 @@ func (l *inspectLog) whole(r io.Reader) error {
 }
 
 // header reads header.json, start.json or a whole log: they have the same keys.
-func (l *inspectLog) header(p *pull.Reader) error {
+func (l *inspectLog) header(p *pullReader) error {
 	return p.Object(func(key string) (err error) {
 		switch key {
 		case "status":
@@ -100,7 +98,7 @@ func (l *inspectLog) watch(text string) {
 }
 
 // spec reads what was evaluated.
-func (l *inspectLog) spec(p *pull.Reader) error {
+func (l *inspectLog) spec(p *pullReader) error {
 	return p.Object(func(key string) (err error) {
 		switch key {
 		case "task":
@@ -119,7 +117,7 @@ func (l *inspectLog) spec(p *pull.Reader) error {
 }
 
 // results reads what an early stopping says.
-func (l *inspectLog) results(p *pull.Reader) error {
+func (l *inspectLog) results(p *pullReader) error {
 	return object(p, func(key string) error {
 		if key != "early_stopping" {
 			return p.Skip()
@@ -156,7 +154,7 @@ func (l *inspectLog) results(p *pull.Reader) error {
 }
 
 // object reads an object, or skips what is none.
-func object(p *pull.Reader, each func(key string) error) error {
+func object(p *pullReader, each func(key string) error) error {
 	if p.Kind() != '{' {
 		return p.Skip()
 	}
@@ -164,7 +162,7 @@ func object(p *pull.Reader, each func(key string) error) error {
 }
 
 // allocation reads which rollouts an allocation selected.
-func (l *inspectLog) allocation(p *pull.Reader) error {
+func (l *inspectLog) allocation(p *pullReader) error {
 	l.ours = true
 	return object(p, func(key string) error {
 		switch key {
@@ -206,7 +204,7 @@ func (s selected) has(epoch int) bool {
 func (s selected) count() int { return max(s.first, len(s.listed)) }
 
 // selection reads a number of epochs, or a list of them.
-func (l *inspectLog) selection(p *pull.Reader, id string) (s selected, err error) {
+func (l *inspectLog) selection(p *pullReader, id string) (s selected, err error) {
 	if p.Kind() != '[' {
 		s.first, err = epoch(p, id)
 		return s, err
@@ -225,7 +223,7 @@ func (l *inspectLog) selection(p *pull.Reader, id string) (s selected, err error
 	return s, err
 }
 
-func epoch(p *pull.Reader, id string) (int, error) {
+func epoch(p *pullReader, id string) (int, error) {
 	n, err := p.Scalar()
 	if err != nil {
 		return 0, err
@@ -239,7 +237,7 @@ func epoch(p *pull.Reader, id string) (int, error) {
 
 // samples reads a list of samples or of their summaries: of what is wanted they have
 // the same keys.
-func (l *inspectLog) samples(p *pull.Reader) error {
+func (l *inspectLog) samples(p *pullReader) error {
 	if p.Kind() == 'n' {
 		return p.Skip()
 	}
@@ -252,7 +250,7 @@ func (l *inspectLog) samples(p *pull.Reader) error {
 	})
 }
 
-func (l *inspectLog) sample(p *pull.Reader) error {
+func (l *inspectLog) sample(p *pullReader) error {
 	var id string
 	var scores []scored
 	failed := false
@@ -290,7 +288,7 @@ func (l *inspectLog) sample(p *pull.Reader) error {
 }
 
 // whole is a number without a fraction.
-func whole(p *pull.Reader) (int, error) {
+func whole(p *pullReader) (int, error) {
 	s, err := p.Scalar()
 	if err != nil {
 		return 0, err
@@ -303,7 +301,7 @@ func whole(p *pull.Reader) (int, error) {
 }
 
 // scores reads the scores of a sample, by scorers.
-func (l *inspectLog) scores(p *pull.Reader) (all []scored, err error) {
+func (l *inspectLog) scores(p *pullReader) (all []scored, err error) {
 	keep := func(name string) error {
 		value, err := p.Scalar()
 		if len(all) < maxNames {
@@ -327,7 +325,7 @@ func (l *inspectLog) scores(p *pull.Reader) (all []scored, err error) {
 
 // usage reads the tokens of the evaluated model, not those of judges. Inspect counts
 // prompts from a cache apart.
-func (l *inspectLog) usage(p *pull.Reader, r *Rollout) error {
+func (l *inspectLog) usage(p *pullReader, r *Rollout) error {
 	return object(p, func(model string) error {
 		if model != l.log.Model {
 			return p.Skip()

@@ -10,8 +10,7 @@ import (
 	"github.com/apache/arrow/go/v17/parquet"
 	parquetcolumns "github.com/apache/arrow/go/v17/parquet/file"
 
-	"speceval/internal/harness/pull"
-	"speceval/internal/inputfile"
+	"speceval/internal/files"
 	"speceval/internal/parquetfile"
 )
 
@@ -52,7 +51,7 @@ const (
 )
 
 func openDetails(f *file) (d *details, err error) {
-	disk, err := inputfile.Open(f.path, inputfile.Log)
+	disk, err := files.OpenInput(f.path, files.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -109,13 +108,13 @@ func readLighteval(f *file, c Choice) (_ []Log, err error) {
 		if err != nil {
 			return nil, err
 		}
-		metrics := make(map[int][]pull.Scalar, len(d.order))
+		metrics := make(map[int][]scalar, len(d.order))
 		for _, column := range d.order {
 			if metrics[column], err = d.column(group, column); err != nil {
 				return nil, err
 			}
 		}
-		var samples []pull.Scalar
+		var samples []scalar
 		if d.samples >= 0 {
 			if samples, err = d.column(group, d.samples); err != nil {
 				return nil, err
@@ -161,13 +160,13 @@ func described(f *file) (benchmark, model string) {
 }
 
 // column is the values of a column in a row group, null where there is none.
-func (d *details) column(group *parquetcolumns.RowGroupReader, i int) ([]pull.Scalar, error) {
+func (d *details) column(group *parquetcolumns.RowGroupReader, i int) ([]scalar, error) {
 	chunk, count, err := d.rows.Column(group, i)
 	name := d.rows.MetaData().Schema.Column(i).Path()
 	if most := int64(maxDetailsGroup / (len(d.order) + 2)); err == nil && (count != group.NumRows() || count > most) {
 		err = fmt.Errorf("%d values in a row group of %d rows, at most %d can be read", count, group.NumRows(), most)
 	}
-	var values []pull.Scalar
+	var values []scalar
 	if err == nil {
 		values, err = d.scalars(chunk, int(count))
 	}
@@ -178,30 +177,30 @@ func (d *details) column(group *parquetcolumns.RowGroupReader, i int) ([]pull.Sc
 }
 
 // scalars reads the values of a chunk.
-func (d *details) scalars(chunk parquetcolumns.ColumnChunkReader, count int) ([]pull.Scalar, error) {
-	number := func(v float64) pull.Scalar { return pull.Scalar{Kind: '0', Number: v} }
+func (d *details) scalars(chunk parquetcolumns.ColumnChunkReader, count int) ([]scalar, error) {
+	number := func(v float64) scalar { return scalar{Kind: '0', Number: v} }
 	switch c := chunk.(type) {
 	case *parquetcolumns.Float64ColumnChunkReader:
 		return batches(c, count, number)
 	case *parquetcolumns.Float32ColumnChunkReader:
-		return batches(c, count, func(v float32) pull.Scalar { return number(float64(v)) })
+		return batches(c, count, func(v float32) scalar { return number(float64(v)) })
 	case *parquetcolumns.Int64ColumnChunkReader:
-		return batches(c, count, func(v int64) pull.Scalar { return number(float64(v)) })
+		return batches(c, count, func(v int64) scalar { return number(float64(v)) })
 	case *parquetcolumns.Int32ColumnChunkReader:
-		return batches(c, count, func(v int32) pull.Scalar { return number(float64(v)) })
+		return batches(c, count, func(v int32) scalar { return number(float64(v)) })
 	case *parquetcolumns.BooleanColumnChunkReader:
-		return batches(c, count, func(v bool) pull.Scalar {
+		return batches(c, count, func(v bool) scalar {
 			if v {
-				return pull.Scalar{Kind: 't'}
+				return scalar{Kind: 't'}
 			}
-			return pull.Scalar{Kind: 'f'}
+			return scalar{Kind: 'f'}
 		})
 	case *parquetcolumns.ByteArrayColumnChunkReader:
-		values, err := batches(c, count, func(v parquet.ByteArray) pull.Scalar {
+		values, err := batches(c, count, func(v parquet.ByteArray) scalar {
 			if d.texts += min(len(v), maxID+1); d.texts > maxDetailsTexts {
-				return pull.Scalar{Kind: 'n'}
+				return scalar{Kind: 'n'}
 			}
-			return pull.Scalar{Kind: '"', Text: strings.ToValidUTF8(string(v[:min(len(v), maxID+1)]), "\uFFFD")}
+			return scalar{Kind: '"', Text: strings.ToValidUTF8(string(v[:min(len(v), maxID+1)]), "\uFFFD")}
 		})
 		if d.texts > maxDetailsTexts {
 			err = fmt.Errorf("the texts of a row group are longer than %d MiB", maxDetailsTexts>>20)
@@ -215,11 +214,11 @@ func (d *details) scalars(chunk parquetcolumns.ColumnChunkReader, count int) ([]
 func batches[P any](chunk interface {
 	parquetcolumns.ColumnChunkReader
 	ReadBatch(batchSize int64, values []P, defLvls, repLvls []int16) (int64, int, error)
-}, count int, scalar func(P) pull.Scalar) ([]pull.Scalar, error) {
+}, count int, toScalar func(P) scalar) ([]scalar, error) {
 	const batch = 4096
 	buffer, levels := make([]P, batch), make([]int16, batch)
 	most := chunk.Descriptor().MaxDefinitionLevel()
-	var all []pull.Scalar
+	var all []scalar
 	for len(all) < count {
 		n, present, err := chunk.ReadBatch(min(batch, int64(count-len(all))), buffer, levels, nil)
 		if err == nil {
@@ -234,10 +233,10 @@ func batches[P any](chunk interface {
 		next := 0
 		for i := range int(n) {
 			if most > 0 && levels[i] != most || next >= present {
-				all = append(all, pull.Scalar{Kind: 'n'})
+				all = append(all, scalar{Kind: 'n'})
 				continue
 			}
-			all = append(all, scalar(buffer[next]))
+			all = append(all, toScalar(buffer[next]))
 			next++
 		}
 	}

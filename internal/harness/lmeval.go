@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"speceval/internal/harness/pull"
 )
 
 // lmEvalFormat is samples_<task>_<time>.jsonl of lm-evaluation-harness: a row for every
@@ -41,7 +39,7 @@ func readLMEval(f *file, c Choice) ([]Log, error) {
 	if err := t.from(f); err != nil {
 		return nil, err
 	}
-	err := lines(f, func(p *pull.Reader) error {
+	err := lines(f, func(p *pullReader) error {
 		id, scores, repeats, err := lmEvalRow(p)
 		if err != nil {
 			return err
@@ -73,7 +71,7 @@ func filterOf(name string) string {
 }
 
 // lmEvalRow reads a row: its metrics as METRIC/FILTER, and how many repeats it had.
-func lmEvalRow(p *pull.Reader) (id string, scores []scored, repeats int, err error) {
+func lmEvalRow(p *pullReader) (id string, scores []scored, repeats int, err error) {
 	filter := ""
 	err = p.Object(func(key string) (err error) {
 		switch {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"speceval/internal/harness/pull"
 )
 
 // nemoFormat is eval-results/<benchmark>/output-rs<k>.jsonl of NeMo-Skills: a file for
@@ -73,7 +71,7 @@ func readNemo(files []*file, c Choice) (Log, error) {
 		row := 0
 		err := t.from(f)
 		if err == nil {
-			err = lines(f, func(p *pull.Reader) error {
+			err = lines(f, func(p *pullReader) error {
 				row++
 				r, err := pick(p, "*")
 				if err != nil {

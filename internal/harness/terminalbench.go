@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-
-	"speceval/internal/harness/pull"
 )
 
 // terminalBenchFormat is <run>/<task>/<trial>/results.json of Terminal-Bench 1, a file
@@ -59,7 +57,7 @@ func (t *trials) terminalBench(f *file, whole bool) func(r io.Reader) error {
 		if fault != nil {
 			return fault
 		}
-		p := pull.New(from)
+		p := newPullReader(from)
 		read := func(int) error {
 			r, err := pick(p, "id", "task_id", "trial_name", "is_resolved", "total_input_tokens", "total_output_tokens")
 			if err != nil {

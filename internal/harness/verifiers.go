@@ -4,8 +4,6 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
-
-	"speceval/internal/harness/pull"
 )
 
 // verifiersFormat is traces.jsonl of Verifiers, a row for every episode, and
@@ -71,7 +69,7 @@ func (v *verifiersLog) describe(f *file) {
 }
 
 // result reads a row of results.jsonl.
-func (v *verifiersLog) result(p *pull.Reader) error {
+func (v *verifiersLog) result(p *pullReader) error {
 	r, err := pick(p, "*", "metrics.*", "token_usage.input_tokens", "token_usage.output_tokens")
 	if err != nil {
 		return err
@@ -92,7 +90,7 @@ func (v *verifiersLog) result(p *pull.Reader) error {
 
 // episode reads a row of traces.jsonl. The reward of a trace is the sum of its rewards
 // by their weights; of several traces the first counts.
-func (v *verifiersLog) episode(p *pull.Reader) error {
+func (v *verifiersLog) episode(p *pullReader) error {
 	var task, env record
 	var scores []scored
 	ok := true
@@ -144,8 +142,8 @@ func (v *verifiersLog) episode(p *pull.Reader) error {
 }
 
 // trace reads a trace: its reward, and each that it is the sum of.
-func (v *verifiersLog) trace(p *pull.Reader, tokens *Rollout) ([]scored, error) {
-	sum := pull.Scalar{Kind: 'n'}
+func (v *verifiersLog) trace(p *pullReader, tokens *Rollout) ([]scored, error) {
+	sum := scalar{Kind: 'n'}
 	var parts []scored
 	err := p.Object(func(key string) error {
 		switch key {
@@ -162,7 +160,7 @@ func (v *verifiersLog) trace(p *pull.Reader, tokens *Rollout) ([]scored, error) 
 				if weight.Kind != '0' {
 					weight.Number = 1
 				}
-				sum = pull.Scalar{Kind: '0', Number: sum.Number + score.Number*weight.Number}
+				sum = scalar{Kind: '0', Number: sum.Number + score.Number*weight.Number}
 				if len(parts) < maxNames {
 					parts = append(parts, scored{"rewards/" + name, score})
 				}

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"speceval/internal/inputfile"
+	"speceval/internal/files"
 	"speceval/internal/seed"
 )
 
@@ -131,7 +131,7 @@ func (d *download) kept(ctx context.Context, want content) (Fetched, error) {
 	if err != nil || !there {
 		return Fetched{}, err
 	}
-	file, err := inputfile.Open(d.path, inputfile.Upstream)
+	file, err := files.OpenInput(d.path, files.Upstream)
 	if err != nil {
 		return Fetched{}, err
 	}

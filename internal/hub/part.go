@@ -11,8 +11,7 @@ import (
 	"syscall"
 
 	"speceval/internal/atomicfile"
-	"speceval/internal/inputfile"
-	"speceval/internal/ownfile"
+	"speceval/internal/files"
 )
 
 // What stands beside a file while it comes in.
@@ -42,7 +41,7 @@ func openPart(path string, of note) (*part, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, atomicfile.Advise(path, err)
 	}
-	file, err := ownfile.OpenFile(path+partSuffix, os.O_RDWR|os.O_CREATE, 0o666)
+	file, err := files.OpenOwnFile(path+partSuffix, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, atomicfile.Advise(path+partSuffix, err)
 	}
@@ -80,7 +79,7 @@ func (p *part) take() error {
 // readNote reads a note. One that cannot be read is of no file.
 func readNote(path string) note {
 	var n note
-	text, err := inputfile.Read(path, inputfile.Settings)
+	text, err := files.ReadInput(path, files.Settings)
 	if err != nil || json.Unmarshal(text, &n) != nil {
 		return note{}
 	}

@@ -4,7 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"speceval/internal/vllm"
@@ -172,4 +178,186 @@ func (p *replica) allow(now time.Time) error {
 	}
 	p.restarts = append(p.restarts, now)
 	return nil
+}
+
+// What stands before the text of a line in a server's log: the process that
+// wrote it, and the logger.
+var prefix = regexp.MustCompile(`^(\(\w+ pid=\d+\) ?)?((ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[[^\]]*\] ?)?`)
+
+// exception is the last line of a traceback, and usage what a command line that
+// is not understood ends in.
+var (
+	exception = regexp.MustCompile(`^([A-Za-z_][\w.]*)?(Error|Exception|Exit)(: |$)`)
+	usage     = regexp.MustCompile(`^\S+: error: `)
+)
+
+// hollow are errors of a server that only tell that another process of it has
+// failed, or was told to end.
+var hollow = []string{
+	"Engine core initialization failed", "EngineCore encountered an issue", "See stack trace", "CancelledError", "SystemExit",
+}
+
+const (
+	detailLines  = 2   // at most, that explain an error
+	longestLine  = 400 // bytes of a line that is quoted
+	shortestTail = 3   // dots
+)
+
+// cause finds the error for which a server ended in what it wrote: the last one
+// that says something, with the lines that explain it. After it come tracebacks
+// of processes that it took along. nil if there is none.
+func cause(log string) []string {
+	var found []string
+	explains := false
+	for line := range strings.Lines(log) {
+		text := strings.TrimRight(line[len(prefix.FindString(line)):], " \t\r\n")
+		switch {
+		case exception.MatchString(text) || usage.MatchString(text):
+			if explains = !empty(text); explains {
+				found = []string{short(text)}
+			}
+		case explains && strings.HasPrefix(text, " ") && len(found) <= detailLines:
+			found = append(found, short(text))
+		default:
+			explains = false
+		}
+	}
+	return found
+}
+
+// empty tells whether an error says nothing of its own.
+func empty(text string) bool {
+	for _, words := range hollow {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// short cuts a line that lists everything that a server knows.
+func short(text string) string {
+	if len(text) <= longestLine {
+		return text
+	}
+	return strings.ToValidUTF8(text[:longestLine-shortestTail], "") + "..."
+}
+
+// preflight finds everything that would keep servers from starting, before one
+// is started: ports in use, a model folder that is not whole, too little memory.
+func (r Recipe) preflight(ctx context.Context, m Model, o Options) error {
+	words, err := r.Words(m, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(free(ctx, r, o), checkFolder(m.Path, words), r.checkMemory(o))
+}
+
+// checkMemory compares what the replicas need with what there is.
+func (r Recipe) checkMemory(o Options) error {
+	if r.MemoryGiB <= 0 || o.Memory == nil {
+		return nil
+	}
+	available, err := o.Memory()
+	if err != nil {
+		return fmt.Errorf("how much memory is free: %w (set the worker's memory_gib to 0 to go without this check)", err)
+	}
+	const gib = 1 << 30
+	if need := r.MemoryGiB * float64(r.Replicas); need > float64(available)/gib {
+		return fmt.Errorf("%d replicas of %g GiB need %.1f GiB of memory, and %.1f GiB are available: "+
+			"stop something, set systems.replicas to %d, or correct the worker's memory_gib",
+			r.Replicas, r.MemoryGiB, need, float64(available)/gib, max(1, int(float64(available)/gib/r.MemoryGiB)))
+	}
+	return nil
+}
+
+// free finds replicas' ports that something else listens on. Were it not
+// asked, that could be taken for the server.
+func free(ctx context.Context, r Recipe, o Options) error {
+	var faults []error
+	for i := range r.Replicas {
+		listener, err := net.Listen("tcp", r.address(i))
+		switch {
+		case errors.Is(err, syscall.EADDRINUSE):
+			faults = append(faults, fmt.Errorf("replica %d: %s is in use: %s", i, r.address(i), occupant(ctx, r.URL(i), o)))
+		case err != nil:
+			faults = append(faults, fmt.Errorf("replica %d: cannot listen on %s: %w", i, r.address(i), err))
+		default:
+			listener.Close()
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// occupant says what listens at an address that a server was to have, and what
+// to do about it.
+func occupant(ctx context.Context, url string, o Options) string {
+	const remedy = "stop what listens there, or choose another port"
+	client, err := vllm.New(url, vllm.Options{Clock: o.Clock})
+	if err != nil {
+		return remedy
+	}
+	defer client.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		_ = o.Clock.Sleep(ctx, longestPause) // it is over either way
+		cancel()
+	}()
+	version, err := client.Version(ctx)
+	if err != nil {
+		return remedy
+	}
+	serves := "whose models it does not tell"
+	if models, err := client.Models(ctx); err == nil {
+		var each []string
+		for _, m := range models {
+			each = append(each, fmt.Sprintf("%q with a context of %d tokens", m.ID, m.MaxModelLen))
+		}
+		serves = "that serves " + strings.Join(each, ", ")
+	}
+	return fmt.Sprintf("a vLLM %s answers there %s. It may run with other flags, so it is not taken: %s, "+
+		"or name it under urls of a worker without a launch command", version, serves, remedy)
+}
+
+// A starting server is asked after firstPause, then after twice as long each
+// time, up to longestPause.
+const (
+	firstPause   = 10 * time.Millisecond
+	longestPause = time.Second
+)
+
+// probe asks a server whether it is healthy and serves the model.
+func probe(ctx context.Context, client *vllm.Client, served string) error {
+	if err := client.Health(ctx); err != nil {
+		return err
+	}
+	models, err := client.Models(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, m := range models {
+		names = append(names, m.ID)
+	}
+	if !slices.Contains(names, served) {
+		return fmt.Errorf("%s serves %q, not %q", client.URL(), names, served)
+	}
+	return nil
+}
+
+// AvailableMemory reads from the text of /proc/meminfo how many bytes new
+// processes can have without swapping.
+func AvailableMemory(meminfo string) (int64, error) {
+	for line := range strings.Lines(meminfo) {
+		words := strings.Fields(line)
+		if len(words) == 3 && words[0] == "MemAvailable:" && words[2] == "kB" {
+			kib, err := strconv.ParseInt(words[1], 10, 64)
+			if err != nil || kib < 0 {
+				return 0, fmt.Errorf("MemAvailable of %q kB", words[1])
+			}
+			return kib << 10, nil
+		}
+	}
+	return 0, errors.New("/proc/meminfo has no MemAvailable")
 }

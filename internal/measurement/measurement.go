@@ -5,9 +5,12 @@
 package measurement
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
+	"speceval/internal/flops"
 	"speceval/internal/policy"
 )
 
@@ -95,3 +98,311 @@ func positive(v float64) bool { return v > 0 && v <= math.MaxFloat64 }
 
 // Profile is the profile that was run, as the paper's files spell it.
 func (m Measurement) Profile() string { return m.Benchmark + "__model=" + m.Model }
+
+// RunsFile holds every execution of the systems stage, a Run each: under
+// coupled and under real rewards, on servers and under the virtual clock.
+const RunsFile = "systems/runs.parquet"
+
+// RunSchema is the value of the footer key speceval.schema of files of runs.
+const RunSchema = "systems-runs/4"
+
+// What the rewards of a run's rollouts are.
+const (
+	Coupled = "coupled" // drawn by hash with the probabilities of the profile (paper, Section 4.3)
+	Scored  = "scored"  // verdicts of scorers on the responses
+)
+
+// Run is one execution of a strategy. Times are seconds since the first
+// dispatch. Tokens are the sums that the FLOP proxy is made of: what it says of
+// a model can change without a new run.
+type Run struct {
+	Benchmark       string `parquet:"benchmark"`
+	Model           string `parquet:"model"`
+	NTasks          int32  `parquet:"n_tasks"`
+	ReferenceBudget int32  `parquet:"reference_budget"`
+	Budget          int32  `parquet:"budget"`
+	Pilots          int32  `parquet:"pilots"` // m
+	Strategy        string `parquet:"strategy"`
+	Provenance      string `parquet:"provenance"`
+	Rewards         string `parquet:"rewards"` // Coupled or Scored
+	Repeat          int32  `parquet:"repeat"`
+	Started         string `parquet:"started"` // by the wall clock, RFC 3339; empty under the virtual one
+
+	Time      float64 `parquet:"time_seconds"`      // to the last selected reward
+	Pilot     float64 `parquet:"pilot_seconds"`     // to the last pilot reward
+	Allocated float64 `parquet:"allocated_seconds"` // to the final allocation
+	Released  float64 `parquet:"released_seconds"`  // to the end of the last aborted request
+	Handling  float64 `parquet:"handling_seconds"`  // that the router was at work, of time_seconds
+	CPU       float64 `parquet:"cpu_seconds"`       // of the whole process during the run; 0 under the virtual clock
+	Cores     int32   `parquet:"cores"`             // of the machine that the process runs on; 0 under the virtual clock
+
+	// From the end of a request to the submission that took its place, where no
+	// other place was free: work was waiting. 0 without any such submission.
+	Gaps      int32   `parquet:"gaps"` // how many there were
+	GapMedian float64 `parquet:"gap_median_seconds"`
+	GapP99    float64 `parquet:"gap_p99_seconds"`
+
+	Accepted   int32 `parquet:"accepted_rollouts"`
+	Prefetched int32 `parquet:"prefetched"` // submitted before the barrier
+	Discarded  int32 `parquet:"completed_discarded"`
+	Aborted    int32 `parquet:"aborted_running"`
+	Cancelled  int32 `parquet:"cancelled_queued"`
+	Races      int32 `parquet:"races"`   // completed although they were to be aborted
+	Updates    int32 `parquet:"updates"` // provisional allocations that came into force
+
+	UsefulTokens     int64 `parquet:"useful_tokens"` // of prompts and completions
+	UsefulCompletion int64 `parquet:"useful_completion_tokens"`
+	UsefulPairs      int64 `parquet:"useful_pairs"` // Σ Q(Q+1), Q being a rollout's tokens
+	WastedTokens     int64 `parquet:"wasted_tokens"`
+	WastedCompletion int64 `parquet:"wasted_completion_tokens"`
+	WastedPairs      int64 `parquet:"wasted_pairs"`
+
+	Allocation string `parquet:"allocation_sha256"`
+
+	// By the accepted rollouts, tasks weighing the same: the mean of the pilots, and
+	// of the continuations.
+	PilotMean        float64 `parquet:"pilot_mean"`        // μ̂₀
+	ContinuationMean float64 `parquet:"continuation_mean"` // μ̂₁
+
+	// What Weigh sets: only RunsFile has it.
+	Weight   float64 `parquet:"weight"`   // of the pilots in the estimate: w, of Uniform their share
+	Estimate float64 `parquet:"estimate"` // of the benchmark's mean
+}
+
+// Weigh sets the estimate by the stage weight of HBN's design (paper, Section 3).
+// What a run measures does not depend on the weight, and is kept when it changes.
+func (r *Run) Weigh(design float64) {
+	r.Weight = design
+	if s := policy.FindStrategy(r.Strategy); s != nil && !s.HasPilot() {
+		r.Weight = float64(min(r.Pilots, r.Budget)) / float64(r.Budget)
+	}
+	r.Estimate = float64(r.Weight*r.PilotMean) + float64((1-r.Weight)*r.ContinuationMean)
+}
+
+// Costs is the run with its compute, by the FLOP proxy.
+func (r *Run) Costs(a flops.Architecture) Repeat {
+	return Repeat{
+		Measurement: Measurement{
+			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks,
+			ReferenceBudget: r.ReferenceBudget, Budget: r.Budget, Strategy: r.Strategy, Provenance: r.Provenance,
+			TimeSeconds:      r.Time,
+			UsefulFLOPs:      a.Total(flops.Tokens{Sequence: r.UsefulTokens, Completion: r.UsefulCompletion, Pairs: r.UsefulPairs}),
+			WastedFLOPs:      a.Total(flops.Tokens{Sequence: r.WastedTokens, Completion: r.WastedCompletion, Pairs: r.WastedPairs}),
+			AcceptedRollouts: r.Accepted, ExtraRollouts: r.Discarded + r.Aborted,
+		},
+		Repeat: r.Repeat,
+	}
+}
+
+// PredictionsFile holds what a timing model that has seen the runs of Uniform
+// alone says of all strategies, a Prediction each.
+const PredictionsFile = "systems/predictions.parquet"
+
+// PredictionSchema is the value of the footer key speceval.schema of
+// PredictionsFile.
+const PredictionSchema = "systems-predictions/2"
+
+// Prediction is the predicted time of a strategy in a setting beside the
+// measured one. Of Uniform and its equivalent it says how well the model fits
+// what it has seen.
+type Prediction struct {
+	Benchmark string `parquet:"benchmark"`
+	Model     string `parquet:"model"`
+	NTasks    int32  `parquet:"n_tasks"`
+	Budget    int32  `parquet:"budget"` // b
+	Strategy  string `parquet:"strategy"`
+	Runs      int32  `parquet:"runs"`  // measured ones
+	Draws     int32  `parquet:"draws"` // executions under the virtual clock
+
+	Measured    float64 `parquet:"measured_seconds"`  // mean of the runs
+	MeasuredSE  float64 `parquet:"measured_se"`       // of the mean, by the spread of runs; NaN of a single one
+	Predicted   float64 `parquet:"predicted_seconds"` // with the scales of the repeats
+	PredictedSD float64 `parquet:"predicted_sd"`      // of one execution, by the lengths that Uniform did not see: all runs share them
+
+	// DifferenceSE is of Measured minus Predicted: by PredictedSD, and by how far
+	// single runs of HBN were from what was predicted of them, a relative spread that
+	// all settings of the model have in common. NaN if none has two runs.
+	DifferenceSE float64 `parquet:"difference_se"`
+	// Scale is of the fitted speed's times: in each repeat as much that Uniform's
+	// come out in sum, and here the mean of that.
+	Scale float64 `parquet:"scale"`
+}
+
+// SpeedsFile holds the speed of each model's replicas as fitted to the runs of
+// Uniform, a Speed each: what predictions are made with.
+const SpeedsFile = "systems/speeds.parquet"
+
+// SpeedSchema is the value of the footer key speceval.schema of SpeedsFile.
+const SpeedSchema = "systems-speeds/2"
+
+// Speed is how fast the replicas of a model were. A step of n sequences takes
+// Base + Sequence·n, and Prompt longer for every prompt token that it reads.
+type Speed struct {
+	Model    string  `parquet:"model"`
+	Base     float64 `parquet:"base_seconds"`
+	Sequence float64 `parquet:"sequence_seconds"`
+	Prompt   float64 `parquet:"prompt_seconds"`
+	Latency  float64 `parquet:"latency_seconds"`  // of a request, beside the steps
+	Handling float64 `parquet:"handling_seconds"` // of the router, for a completion
+	Runs     int32   `parquet:"runs"`             // that were fitted
+	Requests int32   `parquet:"requests"`
+	Residual float64 `parquet:"residual"` // root mean square of the requests' durations, as a fraction
+}
+
+// Setting is the runs of one profile at one budget in one provenance, one run
+// for each strategy that was executed.
+type Setting struct {
+	Benchmark, Model string
+	NTasks           int32
+	Budget           int32 // the reference budget b
+	Provenance       string
+	Runs             map[string]Measurement // by strategy
+}
+
+// Profile is the profile that was run, as the paper's files spell it.
+func (s Setting) Profile() string { return s.Benchmark + "__model=" + s.Model }
+
+// Uniform is the run that the others are compared with.
+func (s Setting) Uniform() Measurement { return s.Runs[policy.UniformAtBudget.Name] }
+
+// Settings is the settings of one provenance at one budget that have a run of
+// each of the strategies asked for, by benchmark and then model; the other
+// rows are passed over. Without strategies it is every run.
+func Settings(rows []Measurement, provenance string, budget int32, strategies ...string) []Setting {
+	found := map[settingKey]*Setting{}
+	for _, r := range rows {
+		if r.Provenance != provenance || r.ReferenceBudget != budget || len(strategies) > 0 && !slices.Contains(strategies, r.Strategy) {
+			continue
+		}
+		s := found[r.setting()]
+		if s == nil {
+			s = &Setting{Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: budget,
+				Provenance: provenance, Runs: map[string]Measurement{}}
+			found[r.setting()] = s
+		}
+		s.Runs[r.Strategy] = r
+	}
+	var out []Setting
+	for _, s := range found {
+		if s.has(strategies) {
+			out = append(out, *s)
+		}
+	}
+	slices.SortFunc(out, func(a, b Setting) int {
+		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model))
+	})
+	return out
+}
+
+func (s Setting) has(strategies []string) bool {
+	for _, strategy := range strategies {
+		if _, ok := s.Runs[strategy]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// Suites is the settings of one provenance and budget by repeat, each as
+// Settings gives them. A repeat that lacks one of the settings that another
+// has is left out: its sums would be over other profiles.
+func Suites(rows []Repeat, provenance string, budget int32, strategies ...string) [][]Setting {
+	byRepeat := map[int32][]Measurement{}
+	for _, r := range rows {
+		if r.Provenance == provenance && r.ReferenceBudget == budget {
+			byRepeat[r.Repeat] = append(byRepeat[r.Repeat], r.Measurement)
+		}
+	}
+	var suites [][]Setting
+	most := 0
+	for _, repeat := range sortedKeys(byRepeat) {
+		settings := Settings(byRepeat[repeat], provenance, budget, strategies...)
+		suites = append(suites, settings)
+		most = max(most, len(settings))
+	}
+	return slices.DeleteFunc(suites, func(s []Setting) bool { return len(s) < max(1, most) })
+}
+
+func sortedKeys[V any](m map[int32]V) []int32 {
+	keys := make([]int32, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Provenances are the sources of runs, in the order of tables.
+var Provenances = []string{Published, Simulated, Measured}
+
+// Budgets is the reference budgets of the runs of one provenance in rising order.
+func Budgets(runs []Measurement, provenance string) []int32 {
+	var all []int32
+	for _, r := range runs {
+		if r.Provenance == provenance {
+			all = append(all, r.ReferenceBudget)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Group is the settings of one provenance and budget, with the executions behind
+// them; published runs, which were executed once, have none.
+type Group struct {
+	Provenance string
+	Budget     int32
+	Settings   []Setting
+	Suites     [][]Setting
+}
+
+// Repeats is how many executions of the suite the settings are the mean of.
+func (g *Group) Repeats() int { return max(1, len(g.Suites)) }
+
+// Groups are the groups that have a whole setting, by provenance and budget. It is an
+// error if the executions behind a group do not cover its settings.
+func Groups(runs []Measurement, repeats []Repeat, strategies ...string) (all []Group, err error) {
+	for _, provenance := range Provenances {
+		for _, b := range Budgets(runs, provenance) {
+			g := Group{Provenance: provenance, Budget: b, Settings: Settings(runs, provenance, b, strategies...)}
+			if len(g.Settings) == 0 {
+				continue
+			}
+			if provenance != Published {
+				g.Suites = Suites(repeats, provenance, b, strategies...)
+				if len(g.Suites) == 0 || len(g.Suites[0]) != len(g.Settings) {
+					return nil, fmt.Errorf("%s and %s are not of one run: no repeat has the %d %s settings at budget %d; run the systems stage again",
+						File, RepeatsFile, len(g.Settings), provenance, b)
+				}
+			}
+			all = append(all, g)
+		}
+	}
+	return all, nil
+}
+
+// Request is one request of a run, as the requests files of the systems stage
+// keep it. Times are seconds since the first dispatch of its run.
+type Request struct {
+	Strategy string `parquet:"strategy"`
+	Repeat   int32  `parquet:"repeat"`
+	ID       string `parquet:"id"`
+	Seed     *int64 `parquet:"seed"` // of its generation; null where nothing is generated
+	Task     string `parquet:"task"`
+	Phase    string `parquet:"phase"`
+	Ordinal  int32  `parquet:"ordinal"`
+	Replica  int32  `parquet:"replica"`
+
+	Submitted   float64  `parquet:"submitted"`
+	Started     *float64 `parquet:"started"` // null if no replica was seen to begin
+	Finished    float64  `parquet:"finished"`
+	RewardReady *float64 `parquet:"reward_ready"` // null without a reward
+
+	PromptTokens     int32  `parquet:"prompt_tokens"`
+	CompletionTokens int32  `parquet:"completion_tokens"` // 0 if it was aborted
+	AbortedTokens    *int32 `parquet:"aborted_tokens"`    // seen before the abort; null if it completed
+
+	State      string `parquet:"state"`
+	Passed     *bool  `parquet:"passed"` // its reward; null without one
+	Prefetched bool   `parquet:"prefetched"`
+}

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/inputfile"
+	"speceval/internal/files"
 	"speceval/internal/policy"
 	"speceval/internal/rowfile"
 )
 
 // Read reads the measurement file at path, as Parse does.
 func Read(path string) ([]Measurement, error) {
-	data, err := inputfile.Read(path, inputfile.Profiles)
+	data, err := files.ReadInput(path, files.Profiles)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func Parse(data []byte, name string) ([]Measurement, error) {
 
 // ReadRepeats reads the file of executions at path, as ParseRepeats does.
 func ReadRepeats(path string) ([]Repeat, error) {
-	data, err := inputfile.Read(path, inputfile.Profiles)
+	data, err := files.ReadInput(path, files.Profiles)
 	if err != nil {
 		return nil, err
 	}

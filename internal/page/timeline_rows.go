@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"speceval/internal/phrase"
+	"speceval/internal/display"
 )
 
 const (
@@ -165,7 +165,7 @@ func waitsTitle(stage string, bars []Bar) string {
 			longest = max(longest, b.Wait.Seconds)
 		}
 	}
-	return fmt.Sprintf("%s: %s in the queue, none longer than %s", stage, phrase.Count(len(jobs), "job", "jobs"), Duration(longest))
+	return fmt.Sprintf("%s: %s in the queue, none longer than %s", stage, display.Count(len(jobs), "job", "jobs"), Duration(longest))
 }
 
 // rowsOf gives each bar a row that is free when it starts, that of its job if it can

@@ -5,6 +5,7 @@
 package parquetfile
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -13,7 +14,9 @@ import (
 	"math"
 
 	"github.com/apache/arrow/go/v17/parquet"
+	"github.com/apache/arrow/go/v17/parquet/compress"
 	"github.com/apache/arrow/go/v17/parquet/file"
+	"github.com/klauspost/compress/zstd"
 )
 
 // File is a file whose footer has been read.
@@ -124,4 +127,159 @@ func checkEnds(r io.ReaderAt, size int64) error {
 		return fmt.Errorf("damaged Parquet file: its footer claims %d bytes of %d", length, size)
 	}
 	return nil
+}
+
+// maxHeaderBytes is how long the header of a page may be.
+const maxHeaderBytes = 1 << 16
+
+// pageStream gives the library the bytes of a column. It looks at every page
+// header first, since the library makes room for whatever size a header
+// claims.
+type pageStream struct {
+	*bufio.Reader
+	rest *io.LimitedReader // bytes that the buffer has not taken yet
+}
+
+func newPageStream(column io.Reader, length int64) *pageStream {
+	rest := &io.LimitedReader{R: column, N: length}
+	return &pageStream{Reader: bufio.NewReaderSize(rest, maxHeaderBytes), rest: rest}
+}
+
+// Peek is what the library reads a page header with, and nothing else.
+func (s *pageStream) Peek(n int) ([]byte, error) {
+	view, err := s.Reader.Peek(n)
+	if len(view) == 0 {
+		return view, err
+	}
+	left := int64(s.Buffered()) + s.rest.N
+	size, ok := compressedSize(view)
+	if !ok || size > left {
+		return nil, fmt.Errorf("a page claims %d bytes where %d are left", size, left)
+	}
+	return view, err
+}
+
+// compressedSize reads a page header, in Thrift's compact protocol, as far as
+// its third field: type, uncompressed_page_size and compressed_page_size, all
+// of them 32-bit integers.
+func compressedSize(header []byte) (size int64, ok bool) {
+	const nextInt32 = 0x15 // the field after the last one, an i32
+	for range 3 {
+		if len(header) == 0 || header[0] != nextInt32 {
+			return 0, false
+		}
+		value, n := binary.Varint(header[1:])
+		if n <= 0 {
+			return 0, false
+		}
+		size, header = value, header[1+n:]
+	}
+	return size, true
+}
+
+// pageMemory allocates for the library and refuses pages of absurd size. The
+// panic is turned into an error by all that reads.
+type pageMemory struct {
+	maxPage       int
+	allowed, left int64 // bytes of all pages
+}
+
+func (m *pageMemory) Allocate(size int) []byte {
+	if size < 0 || size > m.maxPage {
+		panic(fmt.Sprintf("a page claims %d bytes, at most %d can be read", size, m.maxPage))
+	}
+	if m.left -= int64(size); m.left < 0 {
+		panic(fmt.Sprintf("pages claim more than the %d MiB that can be read of them", m.allowed>>20))
+	}
+	return make([]byte, size)
+}
+
+func (m *pageMemory) Reallocate(size int, b []byte) []byte {
+	if size <= cap(b) {
+		return b[:size]
+	}
+	grown := m.Allocate(size)
+	copy(grown, b)
+	return grown
+}
+
+func (*pageMemory) Free([]byte) {}
+
+// codecFault is why the codecs below could not be put in the place of the Parquet
+// package's own, before anything reads or writes.
+var codecFault = errors.Join(keepZstd(), bound(compress.Codecs.Snappy), bound(compress.Codecs.Gzip), bound(compress.Codecs.Brotli))
+
+// Codecs puts codecs in place that keep to the size which a page claims, and a
+// zstd one that keeps its memory, for all readers and writers of this program. It
+// is the error of that.
+func Codecs() error { return codecFault }
+
+// keptZstd compresses with one encoder, which keeps its memory: the Parquet
+// package would make a new one, of megabytes, for every page. The bytes are the
+// same. It decompresses no more than a page claims, whatever a frame claims.
+type keptZstd struct {
+	compress.Codec
+	encoder *zstd.Encoder
+	decoder *zstd.Decoder
+}
+
+// keepZstd registers the codec. The level is the only one at which this program
+// writes files.
+func keepZstd() error {
+	standard, err := compress.GetCodec(compress.Codecs.Zstd)
+	if err != nil {
+		return err
+	}
+	encoder, err := zstd.NewWriter(nil, zstd.WithZeroFrames(true), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	if err != nil {
+		return err
+	}
+	decoder, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(math.MaxInt32))
+	if err != nil {
+		return err
+	}
+	compress.RegisterCodec(compress.Codecs.Zstd, keptZstd{standard, encoder, decoder})
+	return nil
+}
+
+// EncodeLevel compresses src; the level is always that of the encoder.
+func (z keptZstd) EncodeLevel(dst, src []byte, _ int) []byte {
+	return z.encoder.EncodeAll(src, dst[:0])
+}
+
+// Decode decompresses src into the memory of dst. A panic is how the Parquet
+// package wants errors.
+func (z keptZstd) Decode(dst, src []byte) []byte {
+	dst, err := z.decoder.DecodeAll(src, dst[:0])
+	if err != nil {
+		panic(err)
+	}
+	return dst
+}
+
+// bounded decompresses no more than the page claims.
+type bounded struct {
+	compress.Codec
+	snappy bool // it makes room for what the data claims, in a varint at their beginning
+}
+
+// bound puts a bounded codec in the place of the library's.
+func bound(algorithm compress.Compression) error {
+	standard, err := compress.GetCodec(algorithm)
+	if err != nil {
+		return err
+	}
+	compress.RegisterCodec(algorithm, bounded{standard, algorithm == compress.Codecs.Snappy})
+	return nil
+}
+
+// Decode decompresses src into dst, which is as long as the page claims to be.
+func (b bounded) Decode(dst, src []byte) []byte {
+	if len(dst) == 0 {
+		return dst // without room the library would decompress everything
+	}
+	if claimed, _ := binary.Uvarint(src); b.snappy && claimed > uint64(len(dst)) {
+		panic(fmt.Sprintf("a page of %d bytes claims %d", len(dst), claimed))
+	}
+	return b.Codec.Decode(dst, src)
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"speceval/internal/exante"
+	"speceval/internal/pilot"
 	"speceval/internal/seed"
 	"speceval/method/neyman"
 )
@@ -23,7 +23,7 @@ func TestPanelsMatchEnumeration(t *testing.T) {
 
 func panelsMatchEnumeration(t *testing.T, even bool) {
 	const tasks, panels, rounds = 2, 4096, 8
-	cs := exante.AllCandidates([]int{2, 5})
+	cs := pilot.AllCandidates([]int{2, 5})
 	alphas := []float64{0.05, 0.5, 1}
 	estimates := map[string][][]float64{} // [candidate][round]
 	for round := range rounds {
@@ -44,7 +44,7 @@ func panelsMatchEnumeration(t *testing.T, even bool) {
 	}
 	for k, c := range cs {
 		check := func(name string, want float64) {
-			mean, se := exante.MeanAndError(estimates[name][k])
+			mean, se := pilot.MeanAndError(estimates[name][k])
 			// t with 7 degrees of freedom: beyond 15 with probability 1.4e-6.
 			if math.Abs(mean-want) > 15*se+1e-12 || se > 0.03*want {
 				t.Errorf("%s, b = %d, m = %d: C = %v ± %v, exactly %v", name, c.Budget, c.M, mean, se, want)
@@ -67,7 +67,7 @@ func collect(estimates map[string][][]float64, name string, coefficients []float
 }
 
 // exactMass is E[Σ score/L] over the pilots of two tasks with the given law.
-func exactMass(t *testing.T, c exante.Candidate, law func(s1, s2 int) float64, scores pilotScores) float64 {
+func exactMass(t *testing.T, c pilot.Candidate, law func(s1, s2 int) float64, scores pilotScores) float64 {
 	sum := 0.0
 	for s1 := range c.M + 1 {
 		for s2 := range c.M + 1 {

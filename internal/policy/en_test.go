@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"speceval/internal/exante"
+	"speceval/internal/pilot"
 	"speceval/internal/policy"
 	"speceval/internal/policy/policytest"
 	"speceval/internal/seed"
@@ -14,13 +14,13 @@ import (
 // fixed profile with their exact expectations.
 func TestENCoefficientsMatchEnumeration(t *testing.T) {
 	p := []float64{0.5, 0.0625, 0.9375, 0}
-	cs := exante.AllCandidates([]int{4, 6})
+	cs := pilot.AllCandidates([]int{4, 6})
 	got, err := policy.EN.Design.OnProfile(t.Context(), p, cs, 20_000, seed.Root(8).Stream())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for k, c := range cs {
-		mean, se := exante.MeanAndError(got[k])
+		mean, se := pilot.MeanAndError(got[k])
 		want := policytest.Coefficient(t, p, c.M, c.Budget, policytest.ByTask(t, policy.EN.Name, 0))
 		if math.Abs(mean-want) > 15*se+1e-12 || se > 0.02*want {
 			t.Errorf("b = %d, m = %d: C = %v ± %v, exactly %v", c.Budget, c.M, mean, se, want)

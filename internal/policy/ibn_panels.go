@@ -5,10 +5,8 @@ import (
 	"math"
 	"math/bits"
 
-	"speceval/internal/exante"
 	"speceval/internal/pilot"
 	"speceval/internal/seed"
-	"speceval/internal/sweep"
 	"speceval/method/neyman"
 )
 
@@ -106,7 +104,7 @@ func (u *urns) count(panel int, events []uint64, one uint16) {
 // ibnMasses estimates the continuation masses B of IBN (paper, Eq. 20), for
 // each prior strength, ascending, and candidate, from one replicate of
 // prior-predictive panels.
-func ibnMasses(ctx context.Context, alphas []float64, cs exante.Candidates, tasks, panels int, even bool, random seed.Stream) ([][]float64, error) {
+func ibnMasses(ctx context.Context, alphas []float64, cs pilot.Candidates, tasks, panels int, even bool, random seed.Stream) ([][]float64, error) {
 	masses := make([][]float64, len(alphas))
 	for a := range masses {
 		masses[a] = make([]float64, len(cs))
@@ -158,7 +156,7 @@ func piecePanels(tasks, rollouts int) int {
 // each candidate. If even, it takes off what the value would be if rollouts could be
 // divided, (Σ √v)²/Σ L, and adds what that is on average: few panels are enough
 // then, since rounding is all that is left to chance.
-func (u *urns) addMasses(p *ibnPanel, sums []float64, alpha float64, cs exante.Candidates, even bool) {
+func (u *urns) addMasses(p *ibnPanel, sums []float64, alpha float64, cs pilot.Candidates, even bool) {
 	above := make([]float64, u.panels*u.lanes) // [panel][j]: tasks with folded count > j
 	for m := 1; m <= u.rollouts; m++ {
 		which := cs.WithPilot(m)
@@ -199,7 +197,7 @@ func (p *ibnPanel) prepare(alpha float64, m, tasks, longest int) {
 	for _, v := range p.scores {
 		p.roots = append(p.roots, math.Sqrt(v))
 	}
-	p.ladder.Build(p.scores, p.scores, sweep.LadderReach(p.scores, tasks, longest))
+	p.ladder.Build(p.scores, p.scores, pilot.LadderReach(p.scores, tasks, longest))
 	p.tally = neyman.Tally{Counts: make([]float64, len(p.scores))}
 	p.tally.Weights = p.tally.Counts
 	p.square = expectedSquare(p.roots, alpha, m, tasks)

@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"speceval/internal/exante"
 	"speceval/internal/pilot"
 	"speceval/internal/seed"
 	"speceval/method/neyman"
@@ -14,7 +13,7 @@ import (
 // prior strength after prior strength, from the paths and task by task.
 func TestUrnValuesAreThoseOfTheAllocator(t *testing.T) {
 	for _, tasks := range []int{2, 9, 40} {
-		cs := exante.AllCandidates([]int{5, 12})
+		cs := pilot.AllCandidates([]int{5, 12})
 		random := seed.Root(21).Index(tasks).Stream()
 		u := newUrns(60, tasks, cs.LongestPilot(), &random)
 		var panel ibnPanel

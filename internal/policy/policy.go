@@ -5,9 +5,13 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"speceval/internal/tsneyman"
+	"speceval/method/controller"
+	"speceval/method/neyman"
 )
 
 // Policy is a rule that spends N·b rollouts on N tasks.
@@ -73,3 +77,161 @@ func (l List) Find(key Key) *Policy {
 func (l List) Order(key Key) int {
 	return slices.IndexFunc(l, func(p *Policy) bool { return p.Key() == key })
 }
+
+// Strategy is a way to execute a policy: the column strategy of measurements
+// and runs (paper, Section 4.3). A policy says how many rollouts a task gets; a
+// strategy says also in which order they are requested, and at which budget.
+type Strategy struct {
+	Name  string // in files; never changes
+	Label string // for people: "HBN-async"
+
+	Policy     *Policy           // that is executed
+	Controller controller.Policy // that executes it
+
+	// Equivalent strategies spend ⌊b/r⌋ rollouts per task in place of b, r being
+	// the variance ratio of HBN.
+	Equivalent bool
+}
+
+// Strategies is all of them, in the order of errors and tables.
+var Strategies = []*Strategy{UniformAtBudget, HBNSync, HBNAsync, UniformEquivalent}
+
+// Timed is the policies in stages that are executed on the simulated fleet, each by
+// HBNAsync's controller, and held against the Uniform that has their variance.
+var Timed = slices.Concat(List{Staged, Informed.knowing(Siblings)}, InformedStaged)
+
+// FindStrategy is the strategy of a name, nil if there is none.
+func FindStrategy(name string) *Strategy {
+	for _, s := range Strategies {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// HasPilot reports whether the strategy waits for the rewards of a pilot: it
+// allocates by them, with a stage weight and a prior.
+func (s *Strategy) HasPilot() bool { return s.Policy.TwoStage != nil }
+
+// Speculates reports whether the strategy requests rollouts that it may turn
+// out not to need: its runs have extra rollouts and wasted FLOPs.
+func (s *Strategy) Speculates() bool { return s.Controller == controller.Async }
+
+// What follows is how evaluations spend their budgets: the policies that the flag --policy
+// names, each with what executes it.
+
+// Way is a policy with what executes it: what the flag --policy names.
+type Execution struct {
+	Name string // in folders, files and flags; never changes
+
+	Controller controller.Policy
+	InStages   *InStages // nil: Uniform, or the paper's two stages
+	Donors     bool      // it takes donors, and needs one at least
+	Adapts     bool      // the number of stages follows from rollouts per place, in the place of InStages.After
+}
+
+// staged is the default without donors, informed that with some: of all policies they
+// leave the most of Uniform's time at the same variance (table 10).
+var (
+	stagedWay   = &Execution{Name: Staged.Name, Controller: controller.Async, InStages: Staged.InStages, Adapts: true}
+	informedWay = &Execution{
+		Name: InformedStaged[0].Name, Controller: controller.Async, InStages: InformedStaged[0].InStages, Donors: true, Adapts: true,
+	}
+)
+
+// All is all of them, in the order of help texts.
+var Executions = []*Execution{
+	stagedWay, informedWay,
+	{Name: HBNAsync.Name, Controller: controller.Async},
+	{Name: HBNSync.Name, Controller: controller.Sync},
+	{Name: LOO.Name, Controller: controller.Async, InStages: LOO.InStages},
+	{Name: Informed[0].Name, Controller: controller.Async, InStages: Informed[0].InStages, Donors: true},
+	{Name: UniformAtBudget.Name, Controller: controller.Uniform},
+}
+
+// Default is the policy of who names none.
+func DefaultExecution(donors bool) *Execution {
+	if donors {
+		return informedWay
+	}
+	return stagedWay
+}
+
+// Names are the names of All.
+func ExecutionNames() (names []string) {
+	for _, w := range Executions {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
+// Find is the way of a name.
+func FindExecution(name string) (*Execution, error) {
+	if i := slices.IndexFunc(Executions, func(w *Execution) bool { return w.Name == name }); i >= 0 {
+		return Executions[i], nil
+	}
+	return nil, fmt.Errorf("there is no policy %q: want one of %s", name, strings.Join(ExecutionNames(), ", "))
+}
+
+// Uniform reports whether every task is given the same number of rollouts.
+func (w *Execution) Uniform() bool { return w.Controller == controller.Uniform }
+
+// Fewest rollouts per place with which a further stage, of which the end is a barrier,
+// gains more by its allocations than it costs in time (`make drill-stages`).
+const (
+	fewForThree = 4
+	fewForFive  = 8
+)
+
+// After is the number of stages after the pilot, for so many rollouts in all on
+// servers with so many places.
+func (w *Execution) After(rollouts, places int) int {
+	switch {
+	case w.InStages == nil || !w.Adapts:
+		return w.after()
+	case rollouts < fewForThree*places:
+		return 1
+	case rollouts < fewForFive*places:
+		return 2
+	}
+	return w.after()
+}
+
+func (w *Execution) after() int {
+	if w.InStages == nil {
+		return 1
+	}
+	return w.InStages.After
+}
+
+// Uniform gives every task b rollouts: what all others are held against.
+var Uniform = &Policy{Name: "uniform", Label: "Uniform", Macro: "Uniform", Donors: None, Fixed: evenly}
+
+// evenly gives each task as many of the rollouts, of which there are a multiple.
+func evenly(variances []float64, total int) ([]int, error) {
+	return slices.Repeat([]int{total / len(variances)}, len(variances)), nil
+}
+
+// UniformAtBudget is Uniform at the budget b.
+var UniformAtBudget = &Strategy{
+	Name: controller.Uniform.String(), Label: "Uniform",
+	Policy: Uniform, Controller: controller.Uniform,
+}
+
+// UniformEquivalent is Uniform at ⌊b/r⌋, the budget that HBN's variance is worth.
+var UniformEquivalent = &Strategy{
+	Name: "uniform-equivalent", Label: "Uniform, equivalent",
+	Policy: Uniform, Controller: controller.Uniform, Equivalent: true,
+}
+
+// Oracle is the exact integer Neyman allocation for the true variances (paper,
+// Eq. 2).
+var Oracle = &Policy{
+	Name: "oracle", Label: "Oracle", Macro: "Oracle", Donors: None, PaperTable: 1, Clairvoyant: true,
+	Fixed: neyman.Allocate,
+}
+
+// TS is TS-Neyman: every rollout goes to the task for which a draw from the
+// posteriors promises most (paper, Appendix C.3).
+var TS = &Policy{Name: "ts_neyman", Label: "TS-Neyman", Macro: "TS", Donors: None, PaperTable: 8, Strength: true, Sequential: tsneyman.NewSampler}

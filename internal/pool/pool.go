@@ -1,9 +1,16 @@
+// Package pool spreads requests over the replicas of one model. A replica has
+// at most a window of requests at a time; a request goes to the replica with
+// the fewest, waits in the pool while all are full, and goes to another when
+// its replica dies. Replicas that died or hang are put aside and come back when
+// they prove well.
 package pool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -167,4 +174,228 @@ func (p *Pool) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)
 		r.TokenIDs = r.TokenIDs && !c.Plain()
 		return c.Stream(ctx, r, hear)
 	})
+}
+
+// ErrFull: no replica that is alive has a free place now.
+var ErrFull = errors.New("no replica has a free place")
+
+// Place is room for one request at one replica, for callers who time requests:
+// it is taken at once, in the order in which they ask, and what is sent there
+// is sent once.
+type Place struct {
+	pool    *Pool
+	lease   *lease
+	release sync.Once
+}
+
+// Take takes a place at the replica with the fewest requests, the first of
+// those, without waiting; the error is ErrFull if there is none. ctx is that of
+// the request: its end aborts it. The place must be released.
+func (p *Pool) Take(ctx context.Context) (*Place, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closed:
+		return nil, ErrClosed
+	case p.outage != nil:
+		return nil, p.outage
+	case p.held:
+		return nil, errors.New("the replicas are being reset")
+	}
+	r := p.leastLoaded()
+	if r == nil {
+		return nil, ErrFull
+	}
+	l := &lease{replica: r, life: r.life}
+	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	r.leases[l] = true
+	return &Place{pool: p, lease: l}, nil
+}
+
+// Replica is the number of the replica in the pool, from 0.
+func (l *Place) Replica() int { return l.lease.replica.index }
+
+// Stream sends the one request of this place. Beside an error the Completion
+// holds what was seen before it. A replica that died of the request or before
+// is taken out of the pool, as with Pool.Stream.
+func (l *Place) Stream(r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, error) {
+	replica := l.lease.replica
+	l.pool.mu.Lock()
+	replica.model = r.Model
+	l.pool.mu.Unlock()
+	completion, err := replica.Client.Stream(l.lease.ctx, r, seen)
+	if err == nil {
+		l.pool.answered(replica)
+		return completion, nil
+	}
+	cause := context.Cause(l.lease.ctx)
+	switch {
+	case errors.Is(cause, errTakenOut):
+		return completion, fmt.Errorf("replica %s was taken out: %w", replica.Name, l.pool.fault(replica))
+	case errors.Is(cause, ErrClosed):
+		return completion, ErrClosed
+	}
+	j := job{pool: l.pool, request: &r}
+	j.putOff(l.lease, err)
+	if j.lost(l.lease.ctx, l.lease, err) {
+		err = fmt.Errorf("replica %s is lost: %w", replica.Name, err)
+	}
+	return completion, err
+}
+
+// Release gives the place back. Further calls do nothing.
+func (l *Place) Release() { l.release.Do(func() { l.pool.release(l.lease) }) }
+
+// fault says why a replica is out.
+func (p *Pool) fault(r *replica) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r.fault == nil {
+		return errTakenOut
+	}
+	return r.fault
+}
+
+// Replicas are the names of all replicas, those that are out too.
+func (p *Pool) Replicas() []string {
+	names := make([]string, len(p.replicas))
+	for i, r := range p.replicas {
+		names[i] = r.Name
+	}
+	return names
+}
+
+// Alive is how many replicas are not out.
+func (p *Pool) Alive() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.alive
+}
+
+// Metrics asks one replica what it says of itself.
+func (p *Pool) Metrics(ctx context.Context, replica int) (vllm.Metrics, error) {
+	return p.replicas[replica].Client.Metrics(ctx)
+}
+
+// Lost are the names of the replicas that were taken out, each as often as it
+// was. Timings during which it grew are void.
+func (p *Pool) Lost() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.lost)
+}
+
+// errTakenOut is the cause for which the requests of a replica are aborted.
+var errTakenOut = errors.New("the replica is taken out")
+
+// lease is a request's place: in the queue first, then at a replica.
+type lease struct {
+	arrival uint64
+	model   string
+	ctx     context.Context // of the request
+	cancel  context.CancelCauseFunc
+
+	ready   chan struct{} // closed when one of the following is set
+	err     error         // there will be no place
+	replica *replica
+	life    int // of the replica
+}
+
+// acquire waits for a place at a replica, in order of arrival.
+func (p *Pool) acquire(ctx context.Context, j *job) (*lease, error) {
+	l := &lease{arrival: j.arrival, model: j.request.Model, ready: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	p.mu.Lock()
+	switch {
+	case p.closed:
+		l.err = ErrClosed
+	case p.outage != nil:
+		l.err = p.outage
+	default:
+		at, _ := slices.BinarySearchFunc(p.waiting, l, func(a, b *lease) int { return cmp.Compare(a.arrival, b.arrival) })
+		p.waiting = slices.Insert(p.waiting, at, l)
+		p.dispatch()
+	}
+	decided := l.err != nil || l.replica != nil
+	p.mu.Unlock()
+	if !decided {
+		select {
+		case <-l.ready:
+		case <-ctx.Done():
+			p.release(l)
+			return nil, fmt.Errorf("given up while waiting for a replica: %w", ctx.Err())
+		}
+	}
+	if l.err != nil {
+		l.cancel(nil)
+		return nil, l.err
+	}
+	return l, nil
+}
+
+// release gives a place back, in the queue or at a replica.
+func (p *Pool) release(l *lease) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l.cancel(nil)
+	if l.replica == nil {
+		p.waiting = slices.DeleteFunc(p.waiting, func(w *lease) bool { return w == l })
+		return
+	}
+	delete(l.replica.leases, l)
+	p.dispatch()
+}
+
+// answered notes that a replica has served a request.
+func (p *Pool) answered(r *replica) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r.rests = 0
+}
+
+// dispatch gives free places to those who wait. Pool.mu is held.
+func (p *Pool) dispatch() {
+	for len(p.waiting) > 0 && !p.held {
+		r := p.leastLoaded()
+		if r == nil {
+			return
+		}
+		l := p.waiting[0]
+		p.waiting = slices.Delete(p.waiting, 0, 1)
+		l.replica, l.life = r, r.life
+		r.leases[l] = true
+		r.model = l.model
+		close(l.ready)
+	}
+}
+
+// leastLoaded is the replica with the fewest requests, the first of those; nil
+// if all are full, dead or at rest.
+func (p *Pool) leastLoaded() *replica {
+	var least *replica
+	for _, r := range p.replicas {
+		if !r.rested.IsZero() && p.settings.Clock.Now().Before(r.rested) {
+			continue
+		}
+		if r.alive && len(r.leases) < p.settings.Window && (least == nil || len(r.leases) < len(least.leases)) {
+			least = r
+		}
+	}
+	return least
+}
+
+// refuse turns everyone away who waits. Pool.mu is held.
+func (p *Pool) refuse(err error) {
+	for _, l := range p.waiting {
+		l.err = err
+		close(l.ready)
+	}
+	p.waiting = nil
+}
+
+// revoke aborts the requests at a replica. Pool.mu is held.
+func (r *replica) revoke(cause error) {
+	for l := range r.leases {
+		l.cancel(cause)
+	}
 }

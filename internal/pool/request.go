@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"speceval/internal/vllm"
@@ -131,3 +132,164 @@ func (p *Pool) sentAgain() {
 	defer p.mu.Unlock()
 	p.resent++
 }
+
+// Waits of a replica that takes no more requests for now and does not say how
+// long: they double from the first.
+const (
+	firstRest = time.Second
+	lastRest  = time.Minute
+)
+
+// putOff tells whether a server takes no more requests for now, and lets it
+// rest, while the request waits for its turn again. One that has been put off
+// for longer than Settings.Outage fails like any other.
+func (j *job) putOff(l *lease, err error) bool {
+	var e *vllm.Error
+	if !errors.As(err, &e) || !e.Limited() {
+		return false
+	}
+	until := j.pool.rest(l.replica, e.Later)
+	j.pool.sayOnce(l.replica, e)
+	if j.limited.IsZero() {
+		j.limited = j.pool.settings.Clock.Now()
+	}
+	return until.Sub(j.limited) <= j.pool.settings.Outage
+}
+
+// rest gives a replica no request for as long as it wants, 0 if it does not say,
+// and tells until when.
+func (p *Pool) rest(r *replica, wants time.Duration) (until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.settings.Clock.Now()
+	wait := wants
+	if wait == 0 {
+		wait = min(firstRest<<min(r.rests, 10), lastRest)
+	}
+	until = now.Add(wait)
+	if !until.After(r.rested) || p.closed {
+		return r.rested
+	}
+	if !r.rested.After(now) {
+		r.rests++
+	}
+	r.rested = until
+	p.tasks.Go(func() {
+		if p.settings.Clock.Sleep(p.ctx, wait) == nil {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.dispatch()
+		}
+	})
+	return until
+}
+
+// sayOnce reports that a replica is slow for the first time.
+func (p *Pool) sayOnce(r *replica, e *vllm.Error) {
+	p.mu.Lock()
+	said := r.slow
+	r.slow = true
+	p.mu.Unlock()
+	if !said {
+		p.settings.Report(fmt.Sprintf("replica %s takes no more requests for now, and waits are not reported again: %v", r.Name, e))
+	}
+}
+
+// The proof that a replica continues answers: the tokens of an answer that is
+// begun, and of the same when it has gone on.
+const (
+	begunTokens     = 4
+	continuedTokens = 8
+)
+
+// proveContinuation begins an answer and has it go on from its prefix.
+func (p *Pool) proveContinuation(ctx context.Context, c *vllm.Client, need Requirement) error {
+	ctx, cancel := p.within(ctx, proofWithin)
+	defer cancel()
+	r := vllm.Request{
+		Model: need.Model, Messages: []vllm.Message{{Role: "user", Content: "Count from one to twenty."}},
+		Seed: 1, Temperature: 0.6, TopP: 0.95, MaxTokens: begunTokens,
+		TemplateArguments: need.TemplateArguments, IgnoreEOS: true, TokenIDs: true,
+	}
+	retry := vllm.Retry{Attempts: p.settings.Attempts, Clock: p.settings.Clock}
+	return retry.Do(ctx, func(ctx context.Context) error {
+		begun, err := c.Stream(ctx, r, nil)
+		if err != nil {
+			return err
+		}
+		on := r
+		if on.Prefix = begun.Prefix(); on.Prefix == nil {
+			return errors.New("it tells no ids of tokens")
+		}
+		on.Prefix.Finish, on.MaxTokens = "", continuedTokens
+		answer, err := c.Stream(ctx, on, nil)
+		if err == nil && len(answer.TokenIDs) != continuedTokens {
+			err = fmt.Errorf("an answer of %d tokens went on to %d, want %d", begunTokens, len(answer.TokenIDs), continuedTokens)
+		}
+		return err
+	})
+}
+
+// continues finds out whether a replica continues answers, and notes why not.
+func (p *Pool) continues(ctx context.Context, c *vllm.Client, need Requirement, s *Served) {
+	if !need.Continues {
+		return
+	}
+	err := p.proveContinuation(ctx, c, need)
+	if s.Continues = err == nil; !s.Continues {
+		s.Notes = append(s.Notes, fmt.Sprintf("cannot continue an answer that was lost on the way, which must begin anew: %v", err))
+	}
+}
+
+// watch looks at the metrics of a replica that has requests now and then, and
+// takes it out when it makes no token of them, or does not answer. /health does
+// not show that. It is out at once when it lets nobody in any more: a vLLM that is
+// told to end may keep the connections of requests that it will not answer.
+func (p *Pool) watch(r *replica) {
+	var s stillness
+	for p.settings.Clock.Sleep(p.ctx, p.settings.Poll) == nil {
+		p.mu.Lock()
+		busy, life := r.alive && len(r.leases) > 0, r.life
+		p.mu.Unlock()
+		if !busy {
+			s = stillness{}
+			continue
+		}
+		m, err := r.Client.Metrics(p.ctx)
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			p.takeOut(r, life, err, nil)
+			continue
+		}
+		now := p.settings.Clock.Now()
+		if s.look(now, m, err); now.Sub(s.since) < p.settings.Hang {
+			continue
+		}
+		if err == nil {
+			err = fmt.Errorf("hangs: %d requests running, %d waiting, and no token for %v", m.Running, m.Waiting, now.Sub(s.since))
+		}
+		stuck := s.last
+		p.takeOut(r, life, err, &stuck)
+		s = stillness{}
+	}
+}
+
+// stillness is since when a replica has made no token.
+type stillness struct {
+	since time.Time // zero: never looked
+	last  vllm.Metrics
+}
+
+// look takes in what a replica said at a time. One that has nothing to do, or
+// no metrics of vLLM at all, counts as moving.
+func (s *stillness) look(now time.Time, m vllm.Metrics, err error) {
+	moved := s.since.IsZero() || errors.Is(err, vllm.ErrNotOffered) ||
+		err == nil && (tokens(m) != tokens(s.last) || m.Running+m.Waiting == 0)
+	if moved {
+		s.since = now
+	}
+	if err == nil {
+		s.last = m
+	}
+}
+
+func tokens(m vllm.Metrics) float64 { return m.GenerationTokens + m.PromptTokens }

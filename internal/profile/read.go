@@ -7,13 +7,13 @@ import (
 	"regexp"
 	"slices"
 
-	"speceval/internal/inputfile"
+	"speceval/internal/files"
 	"speceval/internal/rowfile"
 )
 
 // Read reads the profiles of the CSV or Parquet file at path, as Parse does.
 func Read(path string) ([]Profile, error) {
-	data, err := inputfile.Read(path, inputfile.Profiles)
+	data, err := files.ReadInput(path, files.Profiles)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func Parse(data []byte, name string) ([]Profile, error) {
 
 // ReadAny reads the profiles of the CSV or Parquet file at path, as ParseAny does.
 func ReadAny(path string) ([]Profile, error) {
-	data, err := inputfile.Read(path, inputfile.Profiles)
+	data, err := files.ReadInput(path, files.Profiles)
 	if err != nil {
 		return nil, err
 	}

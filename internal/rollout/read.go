@@ -4,8 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
+	"path/filepath"
+	"strings"
 
+	"speceval/internal/journal"
 	"speceval/internal/rowfile"
 )
 
@@ -91,4 +95,131 @@ func (p *place) follows(last *place) error {
 		return fmt.Errorf("task %d has the task_id %q here and %q before", p.id.Task, p.taskID, last.taskID)
 	}
 	return nil
+}
+
+// Bounds of a row group, and so of the memory that writing and reading take,
+// however long the answers are.
+const (
+	groupBytes = 32 << 20 // of text, about
+	groupRows  = 122_880  // as rowfile.Write
+)
+
+// WritePart writes rollouts as one Parquet file, in the order given, with the
+// given footer key-values. It stops at the first error of either side.
+func WritePart(w io.Writer, rollouts iter.Seq2[*Rollout, error], footer map[string]string) error {
+	return write(w, rollouts, (*Rollout).size, footer)
+}
+
+// write writes rows, a row group at a time. size is about how much memory one
+// takes.
+func write[T any](w io.Writer, rows iter.Seq2[*T, error], size func(*T) int, footer map[string]string) error {
+	writer, err := rowfile.NewWriter[T](w, footer)
+	if err != nil {
+		return err
+	}
+	var group []T
+	bytes := 0
+	for row, err := range rows {
+		if err != nil {
+			return err
+		}
+		group = append(group, *row)
+		if bytes += size(row); bytes >= groupBytes || len(group) == groupRows {
+			if err := writer.Append(group); err != nil {
+				return err
+			}
+			clear(group)
+			group, bytes = group[:0], 0
+		}
+	}
+	if len(group) > 0 {
+		if err := writer.Append(group); err != nil {
+			return err
+		}
+	}
+	return writer.Close()
+}
+
+// CheckPart reads the part at path, which must be whole, of this schema, made under
+// the given key, and of so many rows, and returns its footer.
+func CheckPart(path, key string, rows int) (footer map[string]string, err error) {
+	n, footer, err := rowfile.ReadFooter(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case footer["speceval.schema"] != Schema:
+		return nil, fmt.Errorf("%s has schema %q, want %q", path, footer["speceval.schema"], Schema)
+	case footer["speceval.key"] != key:
+		return nil, fmt.Errorf("%s was made under another key", path)
+	case n != int64(rows):
+		return nil, fmt.Errorf("%s has %d rows, want %d", path, n, rows)
+	}
+	for _, err := range Rollouts([]string{path}) {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return footer, nil
+}
+
+// Rollouts reads the rollouts of one corpus from its parts, as [Responses] reads what
+// there is to score of them.
+func Rollouts(parts []string) iter.Seq2[*Rollout, error] {
+	return inOrder(parts, Schema, func(r *Rollout) place { return place{r.Benchmark, r.Model, r.TaskID, r.ID(), nil} })
+}
+
+// Place says of which benchmark and model a rollout is, and which it is.
+type Place struct {
+	Benchmark string `parquet:"benchmark"`
+	Model     string `parquet:"model"`
+	TaskIndex int32  `parquet:"task_index"`
+	Rollout   int32  `parquet:"rollout"`
+	Seed      int64  `parquet:"seed"`
+}
+
+// Stored lists every rollout that the folder holds, in its parts and journals,
+// in the order of the files' names. It changes nothing, so that it may look at
+// what a killed process has left.
+func Stored(folder string) ([]Place, error) {
+	var all []Place
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // nothing was stored, or it was just removed
+		case err != nil || entry.IsDir():
+			return err
+		case filepath.Ext(path) == JournalSuffix:
+			places, err := journaled(path)
+			all = append(all, places...)
+			return err
+		case filepath.Ext(path) == ".parquet" && strings.HasPrefix(entry.Name(), "part-"):
+			places, _, err := rowfile.ReadFile[Place](path)
+			all = append(all, places...)
+			return err
+		}
+		return nil
+	})
+	return all, err
+}
+
+func journaled(path string) ([]Place, error) {
+	var places []Place
+	for r, err := range journal.Records[Rollout](path) {
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, Place{r.Benchmark, r.Model, r.TaskIndex, r.Rollout, r.Seed})
+	}
+	return places, nil
+}
+
+// Journal keeps rollouts one by one, by their IDs.
+type Journal = journal.Journal[Rollout, ID]
+
+// JournalSuffix ends the name of every journal.
+const JournalSuffix = journal.Suffix
+
+// OpenJournal opens the journal of rollouts at path, as [journal.Open] does.
+func OpenJournal(path string) (j *Journal, damaged int, err error) {
+	return journal.Open(path, (*Rollout).ID)
 }

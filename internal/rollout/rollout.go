@@ -7,6 +7,11 @@ package rollout
 import (
 	"cmp"
 	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"speceval/internal/rowfile"
 )
 
 // Schema is the value of the footer key speceval.schema of a part.
@@ -52,4 +57,163 @@ func (id ID) Compare(other ID) int {
 // size is about how much memory the rollout takes.
 func (r *Rollout) size() int {
 	return 200 + len(r.Text) + len(r.Reasoning)
+}
+
+// Response is what there is to score of a rollout: some columns of a part.
+type Response struct {
+	Benchmark    string `parquet:"benchmark"`
+	Model        string `parquet:"model"`
+	TaskIndex    int32  `parquet:"task_index"`
+	TaskID       string `parquet:"task_id"`
+	Rollout      int32  `parquet:"rollout"`
+	FinishReason string `parquet:"finish_reason"`
+	Text         string `parquet:"text"`
+}
+
+// ID of the rollout.
+func (r *Response) ID() ID { return ID{r.TaskIndex, r.Rollout} }
+
+// Responses reads the responses of one corpus from its parts, given in order.
+// It holds a row group of one part at a time, and who keeps a response keeps
+// its row group. That rows are of several benchmarks or models, or not in the
+// order of tasks and rollouts, is an error; errors name the file and the row,
+// and end the sequence.
+func Responses(parts []string) iter.Seq2[*Response, error] {
+	return inOrder(parts, Schema, func(r *Response) place {
+		return place{r.Benchmark, r.Model, r.TaskID, r.ID(), nil}
+	})
+}
+
+// Pair is the verdicts on one rollout in two files of scores. One is nil where
+// its file has none.
+type Pair struct{ Old, New *Score }
+
+// Pairs reads the files of scores at two paths, of the same benchmark and model,
+// side by side, as [Scores] reads each. It holds a row group of either. An error
+// names the file and ends it.
+func Pairs(oldPath, newPath string) iter.Seq2[Pair, error] {
+	return func(yield func(Pair, error) bool) {
+		nextOld, stopOld := iter.Pull2(Scores(oldPath))
+		defer stopOld()
+		nextNew, stopNew := iter.Pull2(Scores(newPath))
+		defer stopNew()
+		a, errA, _ := nextOld()
+		b, errB, _ := nextNew()
+		for a != nil || b != nil || errA != nil || errB != nil {
+			pair, err := match(a, b)
+			if err != nil {
+				err = fmt.Errorf("%s and %s: %w", oldPath, newPath, err)
+			}
+			if err = cmp.Or(errA, errB, err); err != nil {
+				yield(Pair{}, err)
+				return
+			}
+			if !yield(pair, nil) {
+				return
+			}
+			if pair.Old != nil {
+				a, errA, _ = nextOld()
+			}
+			if pair.New != nil {
+				b, errB, _ = nextNew()
+			}
+		}
+	}
+}
+
+// match is the pair of which the first of two scores is part; nil is the end of
+// a file.
+func match(a, b *Score) (Pair, error) {
+	switch {
+	case a == nil || b == nil:
+		return Pair{a, b}, nil
+	case a.Benchmark != b.Benchmark || a.Model != b.Model:
+		return Pair{}, fmt.Errorf("they are of %s with %s and of %s with %s", a.Benchmark, a.Model, b.Benchmark, b.Model)
+	}
+	switch order := a.ID().Compare(b.ID()); {
+	case order < 0:
+		return Pair{Old: a}, nil
+	case order > 0:
+		return Pair{New: b}, nil
+	case a.TaskID != b.TaskID:
+		return Pair{}, fmt.Errorf("task %d is %q in one and %q in the other", a.TaskIndex, a.TaskID, b.TaskID)
+	}
+	return Pair{a, b}, nil
+}
+
+// LengthRow is how many responses of a benchmark and a model have so many tokens.
+type LengthRow struct {
+	Benchmark string `parquet:"benchmark"`
+	Model     string `parquet:"model"`
+	Tokens    int32  `parquet:"completion_tokens"`
+	Responses int64  `parquet:"responses"`
+}
+
+// LengthSchema is the value of the footer key speceval.schema of files of them.
+const LengthSchema = "response-lengths/1"
+
+// Length is how many responses have so many tokens.
+type Length struct {
+	Tokens    int32
+	Responses int64
+}
+
+// Lengths are those of a profile's rollouts, ascending.
+type Lengths []Length
+
+// Responses is how many there are.
+func (l Lengths) Responses() (n int64) {
+	for _, at := range l {
+		n += at.Responses
+	}
+	return n
+}
+
+// Quantile is the least length that a share of all responses does not exceed.
+func (l Lengths) Quantile(share float64) int32 {
+	rank := max(1, int64(math.Ceil(share*float64(l.Responses()))))
+	for _, at := range l {
+		if rank -= at.Responses; rank <= 0 {
+			return at.Tokens
+		}
+	}
+	return 0
+}
+
+// CountLengths counts the responses in stored parts by their length, ascending.
+func CountLengths(parts []string) (Lengths, error) {
+	counts := map[int32]int64{}
+	for _, path := range parts {
+		responses, _, err := rowfile.ReadFile[struct {
+			Tokens int32 `parquet:"completion_tokens"`
+		}](path)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range responses {
+			counts[r.Tokens]++
+		}
+	}
+	var all Lengths
+	for tokens, n := range counts {
+		all = append(all, Length{tokens, n})
+	}
+	slices.SortFunc(all, byTokens)
+	return all, nil
+}
+
+func byTokens(a, b Length) int { return cmp.Compare(a.Tokens, b.Tokens) }
+
+// ReadLengths reads a file of lengths, by benchmark and model.
+func ReadLengths(path string) (map[[2]string]Lengths, error) {
+	rows, _, err := rowfile.ReadFile[LengthRow](path)
+	all := map[[2]string]Lengths{}
+	for _, r := range rows {
+		pair := [2]string{r.Benchmark, r.Model}
+		all[pair] = append(all[pair], Length{r.Tokens, r.Responses})
+	}
+	for _, l := range all {
+		slices.SortFunc(l, byTokens)
+	}
+	return all, err
 }

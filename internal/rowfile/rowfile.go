@@ -17,12 +17,19 @@ package rowfile
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"maps"
 	"os"
-
-	"speceval/internal/inputfile"
-	"speceval/internal/parquetfile"
+	"reflect"
+	"slices"
 
 	"github.com/apache/arrow/go/v17/parquet"
+	"github.com/apache/arrow/go/v17/parquet/compress"
+	"github.com/apache/arrow/go/v17/parquet/file"
+	"github.com/apache/arrow/go/v17/parquet/metadata"
+
+	"speceval/internal/files"
+	"speceval/internal/parquetfile"
 )
 
 // ReadFile reads the rows and the footer key-values of the file at path, which take at
@@ -54,7 +61,7 @@ func ReadFooter(path string) (rows int64, footer map[string]string, err error) {
 
 // openSized opens the file at path and tells its size in bytes.
 func openSized(path string) (*os.File, int64, error) {
-	f, err := inputfile.Open(path, inputfile.Rows)
+	f, err := files.OpenInput(path, files.Rows)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -96,4 +103,134 @@ func decode[T any](r parquet.ReaderAtSeeker, size int64, name string, most int64
 		}
 	}
 	return rows, f.Footer(), nil
+}
+
+// rowGroupRows is the number of rows of a row group, DuckDB's own default.
+const rowGroupRows = 122_880
+
+// valuesBetweenChecks is how many values the library writes before it looks
+// whether a page is full. Of long texts its usual 1024 would make pages that
+// are larger than all that reads them likes.
+const valuesBetweenChecks = 64
+
+// Write writes rows as one Parquet file with the given footer key-values. The
+// bytes depend on the rows and the footer alone. An error leaves w with part
+// of a file: write to a temporary file and rename it.
+func Write[T any](w io.Writer, rows []T, footer map[string]string) error {
+	writer, err := NewWriter[T](w, footer)
+	if err != nil {
+		return err
+	}
+	for group := range slices.Chunk(rows, rowGroupRows) {
+		if err := writer.Append(group); err != nil {
+			return err
+		}
+	}
+	return writer.Close()
+}
+
+// Writer writes a file of more rows than fit in memory, a row group at a time.
+type Writer[T any] struct {
+	columns []column
+	file    *file.Writer
+	sink    *sink
+}
+
+// NewWriter begins a Parquet file with the given footer key-values on w. After
+// an error of any of its methods w has part of a file.
+func NewWriter[T any](w io.Writer, footer map[string]string) (_ *Writer[T], err error) {
+	defer recovered(&err)
+	if err := parquetfile.Codecs(); err != nil {
+		return nil, err
+	}
+	columns, err := columnsOf(reflect.TypeFor[T]())
+	if err != nil {
+		return nil, err
+	}
+	root, err := schemaOf(columns)
+	if err != nil {
+		return nil, err
+	}
+	keyValues, err := footerOf(footer)
+	if err != nil {
+		return nil, err
+	}
+	sink := &sink{w: w}
+	return &Writer[T]{columns: columns, sink: sink, file: file.NewParquetWriter(sink, root,
+		file.WithWriterProps(writerProperties(columns)), file.WithWriteMetadata(keyValues))}, nil
+}
+
+// Append writes rows as one row group. Readers are quickest with groups of
+// some hundred thousand rows, or of some ten megabytes where rows are long.
+func (w *Writer[T]) Append(rows []T) (err error) {
+	defer recovered(&err)
+	group := w.file.AppendRowGroup()
+	for _, c := range w.columns {
+		chunk, err := group.NextColumn()
+		if err != nil {
+			return fmt.Errorf("write column %s: %w", c.name, err)
+		}
+		if err := c.codec.write(chunk, reflect.ValueOf(rows), c); err != nil {
+			return fmt.Errorf("write column %s: %w", c.name, err)
+		}
+	}
+	return group.Close()
+}
+
+// Close ends the file with its footer. It does not close what it writes to.
+func (w *Writer[T]) Close() (err error) {
+	defer recovered(&err)
+	if err := w.file.Close(); err != nil {
+		return fmt.Errorf("write parquet: %w", err)
+	}
+	return w.sink.err
+}
+
+// recovered turns a panic of the Parquet library into an error.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("write parquet: %v", r)
+	}
+}
+
+func writerProperties(columns []column) *parquet.WriterProperties {
+	properties := []parquet.WriterProperty{
+		parquet.WithCompression(compress.Codecs.Zstd),
+		parquet.WithCompressionLevel(1), // the next level takes four times the time and memory on a small file
+		parquet.WithDictionaryDefault(false),
+		parquet.WithBatchSize(valuesBetweenChecks),
+	}
+	for _, c := range columns {
+		if c.kind == reflect.TypeFor[string]() {
+			properties = append(properties, parquet.WithDictionaryFor(c.name, true))
+		}
+	}
+	return parquet.NewWriterProperties(properties...)
+}
+
+// footerOf orders the key-values, so that the bytes do not depend on a map.
+func footerOf(footer map[string]string) (metadata.KeyValueMetadata, error) {
+	keyValues := metadata.NewKeyValueMetadata()
+	for _, key := range slices.Sorted(maps.Keys(footer)) {
+		if err := keyValues.Append(key, footer[key]); err != nil {
+			return nil, fmt.Errorf("write parquet footer: %w", err)
+		}
+	}
+	return keyValues, nil
+}
+
+// sink keeps the first error of w, which the library does not always report,
+// and hides any Close method of w from it.
+type sink struct {
+	w   io.Writer
+	err error
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.w.Write(p)
+	s.err = err
+	return n, err
 }

@@ -3,8 +3,10 @@ package table
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // LaTeX writes t as a complete booktabs tabular to be \input inside a table
@@ -162,4 +164,218 @@ func texNumber(s string) string {
 		return "$-$" + digits
 	}
 	return s
+}
+
+// texSpecial maps characters that LaTeX reads as commands, or that its
+// standard encodings lack, to what prints them.
+var texSpecial = map[rune]string{
+	'\\': `\textbackslash{}`,
+	'{':  `\{`,
+	'}':  `\}`,
+	'$':  `\$`,
+	'&':  `\&`,
+	'#':  `\#`,
+	'%':  `\%`,
+	'_':  `\_`,
+	'^':  `\textasciicircum{}`,
+	'~':  `\textasciitilde{}`,
+	'<':  `\textless{}`,
+	'>':  `\textgreater{}`,
+	'|':  `\textbar{}`,
+	'`':  `\textasciigrave{}`,
+	'—':  `---`,
+	'–':  `--`,
+	'−':  `$-$`,
+	'×':  `$\times$`,
+	'±':  `$\pm$`,
+	'≤':  `$\le$`,
+	'≥':  `$\ge$`,
+	'√':  `$\surd$`,
+	'·':  `$\cdot$`,
+	'‡':  `$\sp\ddagger$`,
+	'†':  `$\sp\dagger$`, // the text dagger is a bitmap font in a plain TeX
+	'α':  `$\alpha$`,
+	'θ':  `$\theta$`,
+}
+
+// Escape turns plain text into LaTeX that prints it, in text mode and on one
+// line. A character that standard LaTeX fonts lack prints as its code point
+// in brackets, so that a foreign name is visible instead of an error.
+func Escape(s string) string {
+	var b strings.Builder
+	var last rune
+	for _, r := range s {
+		tex, special := texSpecial[r]
+		switch {
+		case special:
+			b.WriteString(tex)
+		case r == '-' && last == '-':
+			b.WriteString("{}-") // two hyphens, not the ligature of a dash
+		case unicode.IsSpace(r):
+			b.WriteByte(' ')
+		case r < ' ' || r > '~':
+			fmt.Fprintf(&b, "[U+%04X]", r)
+		default:
+			b.WriteRune(r)
+		}
+		last = r
+	}
+	return b.String()
+}
+
+// Plain turns LaTeX text of ours into plain text. It has no commands but those that
+// Escape writes for characters, and symbols in formulas.
+func Plain(tex string) string { return plain.Replace(tex) }
+
+var plain = strings.NewReplacer(
+	`\%`, "%", `\&`, "&", `\#`, "#", `\$`, "$", `\_`, "_", `\{`, "{", `\}`, "}",
+	`\textbackslash{}`, `\`, `\textasciitilde{}`, "~", `\textasciicircum{}`, "^", `\textless{}`, "<", `\textgreater{}`, ">",
+	"$", "", "~", "\u00a0", "---", "—", "--", "–", "{}", "",
+)
+
+// Formula says what a column of a table is, with formulas in it.
+type Formula struct {
+	Plain string `json:"plain"` // for a terminal
+	TeX   string `json:"tex"`   // the same as LaTeX text
+}
+
+// tied keeps a number on the line of what it counts, at the space of a word: the
+// full stop of "Eq." ends no sentence.
+var tied = strings.NewReplacer("Eq. ", "Eq.~", "Eqs. ", "Eqs.~", "Table ", "Table~", "Tables ", "Tables~", "Section ", "Section~", "Appendix ", "Appendix~")
+
+// NewFormula is words in both forms. In them «plain¦TeX» is a formula in
+// two forms, «same» one that both forms share, and ‹file› a file.
+func NewFormula(words string) Formula {
+	var plain, tex strings.Builder
+	for words != "" {
+		at := strings.IndexAny(words, "«‹")
+		if at < 0 {
+			at = len(words)
+		}
+		plain.WriteString(words[:at])
+		tex.WriteString(tied.Replace(Escape(words[:at])))
+		words = words[at:]
+		if inner, rest, ok := enclosed(words, "«", "»"); ok {
+			p, t, two := strings.Cut(inner, "¦")
+			if !two {
+				t = p
+			}
+			plain.WriteString(p)
+			tex.WriteString("$" + t + "$")
+			words = rest
+		} else if inner, rest, ok := enclosed(words, "‹", "›"); ok {
+			plain.WriteString(inner)
+			tex.WriteString(`\texttt{` + Escape(inner) + "}")
+			words = rest
+		}
+	}
+	return Formula{Plain: plain.String(), TeX: tex.String()}
+}
+
+// enclosed cuts what stands between two marks off the beginning of words.
+func enclosed(words, open, shut string) (inner, rest string, ok bool) {
+	words, ok = strings.CutPrefix(words, open)
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(words, shut)
+}
+
+// Print is a number as it is printed in plain text.
+func (f Format) Print(v float64) string { return f.format(v) }
+
+// Minus is a printed number with a minus sign in place of a hyphen.
+func Minus(printed string) string {
+	if digits, negative := strings.CutPrefix(printed, "-"); negative {
+		return "−" + digits
+	}
+	return printed
+}
+
+// format rounds v for print.
+func (f Format) format(v float64) string {
+	if f.Scale != 0 {
+		v *= f.Scale
+	}
+	decimals, suffix := f.Decimals, ""
+	if f.Percent {
+		v, suffix = 100*v, "%"
+	}
+	if f.Fine && math.Abs(v) < math.Pow10(1-decimals) {
+		decimals++
+	}
+	if f.Shortest {
+		decimals = -1
+	}
+	s := unsignedZero(strconv.FormatFloat(v, 'f', decimals, 64))
+	if f.Signed && v > 0 && strings.Trim(s, "0.") != "" {
+		s = "+" + s
+	}
+	return s + suffix
+}
+
+// formatSpread rounds the spread of a number for print: in the same unit, which
+// it does not name, and with as many decimals.
+func (f Format) formatSpread(number, spread float64) string {
+	_, fraction, _ := strings.Cut(strings.TrimSuffix(f.format(number), "%"), ".")
+	f.Signed, f.Fine, f.Decimals = false, false, len(fraction)
+	return strings.TrimSuffix(f.format(spread), "%")
+}
+
+// unsignedZero drops the sign of a number that was rounded to zero.
+func unsignedZero(s string) string {
+	if v, err := strconv.ParseFloat(s, 64); err == nil && v == 0 && s[0] == '-' {
+		return s[1:]
+	}
+	return s
+}
+
+// plain is the cell as text, rounded by its column's format.
+func (c Cell) plain(f Format) string {
+	var s string
+	switch c.kind {
+	case missing:
+		s = "—"
+	case number:
+		s = f.format(c.number)
+	case integer:
+		s = strconv.FormatInt(c.int, 10)
+	case pair:
+		s = fmt.Sprintf("(%d, %s)", c.int, f.format(c.number))
+	case text:
+		s = c.text
+	}
+	if c.spread != nil {
+		s += " ±" + f.formatSpread(c.number, *c.spread)
+	}
+	return s + c.mark
+}
+
+// head is the printed heading of a column.
+func (c Column) head() Head {
+	if c.Head == (Head{}) {
+		return Head{Plain: c.Name}
+	}
+	return c.Head
+}
+
+// span is a run of adjacent columns, [from, to), under one group heading.
+type span struct {
+	head     Head
+	from, to int
+}
+
+// spans cuts the columns into runs of the same group; a column without a
+// group is a run of its own. grouped says whether any group has a name.
+func (t Table) spans() (runs []span, grouped bool) {
+	for j, c := range t.Columns {
+		named := c.Group != (Head{})
+		grouped = grouped || named
+		if last := len(runs) - 1; named && last >= 0 && runs[last].head == c.Group {
+			runs[last].to = j + 1
+			continue
+		}
+		runs = append(runs, span{head: c.Group, from: j, to: j + 1})
+	}
+	return runs, grouped
 }

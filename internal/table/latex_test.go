@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"speceval/internal/table/textest"
+	"speceval/internal/golden"
 )
 
 func TestRealLaTeXSetsEveryKindOfCell(t *testing.T) {
@@ -24,5 +24,5 @@ func TestRealLaTeXSetsEveryKindOfCell(t *testing.T) {
 	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	textest.Compile(t, os.Getenv("SPECEVAL_CI") != "", textest.Document([]string{path}))
+	golden.Compile(t, os.Getenv("SPECEVAL_CI") != "", golden.Document([]string{path}))
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"speceval/internal/golden"
-	"speceval/internal/table/textest"
 )
 
 func printed(t *testing.T, tab Table) Printed {
@@ -43,5 +42,5 @@ func TestLongTablesRunOverPages(t *testing.T) {
 	}
 	doc := "\\documentclass{article}\\usepackage{booktabs,longtable}\\begin{document}\n" +
 		printed(t, tall).Long() + "\\ifnum\\value{page}<4 \\ERROR\\fi\\end{document}\n"
-	textest.Compile(t, os.Getenv("SPECEVAL_CI") != "", doc)
+	golden.Compile(t, os.Getenv("SPECEVAL_CI") != "", doc)
 }

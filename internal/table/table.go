@@ -9,7 +9,12 @@ package table
 
 import (
 	"fmt"
+	"io"
 	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // Table is a titled grid of cells, one row per observation.
@@ -198,4 +203,147 @@ func (t Table) section(row int) (Head, bool) {
 		}
 	}
 	return Head{}, false
+}
+
+// Float is the value of a Number; ok is false for any other cell.
+func (c Cell) Float() (v float64, ok bool) { return c.number, c.kind == number }
+
+// IsMissing reports whether the cell has no value.
+func (c Cell) IsMissing() bool { return c.kind == missing }
+
+// IsText reports whether the cell is a name or a phrase.
+func (c Cell) IsText() bool { return c.kind == text }
+
+// Value is the number in the cell, a count among them; nil where there is none.
+func (c Cell) Value() *float64 {
+	if v, err := strconv.ParseFloat(c.Exact(), 64); err == nil && !c.IsText() {
+		return &v
+	}
+	return nil
+}
+
+// Grid is a table of words for a terminal.
+type Grid struct {
+	Title string
+	Heads []string // "<" before one sets its column to the left
+	Rows  [][]string
+	Notes []string
+}
+
+// None stands for an empty field of a Grid.
+const None = "—"
+
+// Add adds a row.
+func (g *Grid) Add(row ...string) { g.Rows = append(g.Rows, row) }
+
+// Write writes the grid as WriteText does, and nothing if it is empty.
+func (g *Grid) Write(w io.Writer) error {
+	if len(g.Rows)+len(g.Notes) == 0 {
+		return nil
+	}
+	t := Table{Title: g.Title, Notes: g.Notes}
+	for _, head := range g.Heads {
+		c := Column{Name: strings.TrimPrefix(head, "<")}
+		if c.Name != head {
+			c.Align = Left
+		}
+		t.Columns = append(t.Columns, c)
+	}
+	for _, row := range g.Rows {
+		cells := make([]Cell, len(row))
+		for i, word := range row {
+			cells[i] = Text(word)
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return WriteText(w, t)
+}
+
+// Printed is a table set in LaTeX, in the parts that a document places as it
+// likes.
+type Printed struct {
+	Caption string // raw LaTeX, on one line
+	Label   string
+	Align   string // the letters of the columns: "@{}lrr@{}"
+
+	Heads []string // lines of headings, with the rules between them
+	Body  []string // lines of rows and sections
+	Notes []string // lines under the table, with the space before them
+
+	columns int
+}
+
+// Print sets a table in LaTeX. A table that Validate refuses is an error.
+func Print(t Table) (Printed, error) {
+	if err := t.Validate(); err != nil {
+		return Printed{}, err
+	}
+	return Printed{
+		Caption: oneLine(t.caption()), Label: oneLine(t.Label), Align: "@{}" + texAligns(t.Columns) + "@{}",
+		Heads: texHeads(t), Body: texBody(t), Notes: texNotes(t), columns: len(t.Columns),
+	}, nil
+}
+
+// Rows is the number of printed lines, headings of sections among them.
+func (p Printed) Rows() int {
+	n := 0
+	for _, line := range p.Body {
+		if strings.HasSuffix(line, `\\`) {
+			n++
+		}
+	}
+	return n
+}
+
+// Long is the table as a longtable, which runs over pages and repeats its
+// headings; the document needs booktabs and longtable. Caption and label stand
+// at its beginning. An empty caption leaves both out.
+func (p Printed) Long() string {
+	var b strings.Builder
+	write := func(lines ...string) {
+		for _, line := range lines {
+			b.WriteString(line + "\n")
+		}
+	}
+	write(`\begin{longtable}{` + p.Align + `}`)
+	if p.Caption != "" {
+		write(fmt.Sprintf(`  \caption{%s}\label{%s}\\`, p.Caption, p.Label))
+	}
+	write(`  \toprule`)
+	write(p.Heads...)
+	write(`  \midrule`, `  \endfirsthead`, `  \toprule`)
+	write(p.Heads...)
+	write(`  \midrule`, `  \endhead`, `  \midrule`,
+		fmt.Sprintf(`  \multicolumn{%d}{@{}r@{}}{\footnotesize\emph{continued on the next page}} \\`, p.columns), `  \endfoot`, `  \bottomrule`)
+	write(p.Notes...)
+	write(`  \endlastfoot`)
+	write(p.Body...)
+	write(`\end{longtable}`)
+	return b.String()
+}
+
+// Columns is the number of columns.
+func (p Printed) Columns() int { return p.columns }
+
+// command is TeX that prints nothing, or one sign.
+var command = regexp.MustCompile(`\\[a-zA-Z]+|[\\{}$]`)
+
+// Width is about how many characters the columns hold side by side: those of the
+// longest cell of each, headings of the last line and rows.
+func (p Printed) Width() int {
+	widths := make([]int, p.columns)
+	for _, line := range slices.Concat(p.Heads[len(p.Heads)-1:], p.Body) {
+		cells := strings.Split(strings.TrimSuffix(strings.TrimSpace(line), `\\`), " & ")
+		if len(cells) != p.columns {
+			continue // a heading of a section
+		}
+		for j, cell := range cells {
+			widths[j] = max(widths[j], len(command.ReplaceAllString(strings.TrimSpace(cell), "")))
+		}
+	}
+	sum := 0
+	for _, w := range widths {
+		sum += w
+	}
+	return sum
 }

@@ -1,14 +1,19 @@
 package table
 
 import (
+	"bytes"
+	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"speceval/internal/shown"
+	"speceval/internal/display"
 )
 
 // WriteText writes t as aligned text for a terminal: title, headings, rows, notes.
@@ -35,7 +40,7 @@ func WriteText(w io.Writer, t Table) error {
 	}
 	for i, line := range lines {
 		if head, ok := t.section(i - 1); ok {
-			fmt.Fprintf(&b, "%s\n", shown.Line(head.Plain))
+			fmt.Fprintf(&b, "%s\n", display.EscapedLine(head.Plain))
 		}
 		writeLine(&b, t.Columns, line, widths)
 		if i == 0 {
@@ -56,13 +61,13 @@ func textGrid(t Table) [][]string {
 	lines := make([][]string, 0, len(t.Rows)+1)
 	heads := make([]string, len(t.Columns))
 	for j, c := range t.Columns {
-		heads[j] = shown.Line(c.head().Plain)
+		heads[j] = display.EscapedLine(c.head().Plain)
 	}
 	lines = append(lines, heads)
 	for _, row := range t.Rows {
 		line := make([]string, len(row))
 		for j, c := range row {
-			line[j] = shown.Line(c.plain(t.Columns[j].Format))
+			line[j] = display.EscapedLine(c.plain(t.Columns[j].Format))
 		}
 		lines = append(lines, line)
 	}
@@ -153,4 +158,145 @@ func Visible(s string) string {
 		return strconv.Quote(s)
 	}
 	return s
+}
+
+// CSV writes t as RFC 4180 CSV: the column names on the first line, then
+// every value at full precision, the shortest decimal that reads back as the
+// same float64. A missing value is an empty field. There is no comment line,
+// because CSV has no comments and readers choke on them.
+func CSV(w io.Writer, t Table) error {
+	if err := t.Validate(); err != nil {
+		return err
+	}
+	out := csv.NewWriter(w)
+	record := make([]string, len(t.Columns))
+	for j, c := range t.Columns {
+		record[j] = c.Name
+	}
+	if err := out.Write(record); err != nil {
+		return err
+	}
+	for i, row := range t.Rows {
+		for j, c := range row {
+			if c.kind == pair {
+				return fmt.Errorf("table %s: row %d, column %s: a pair has no CSV form",
+					t.Label, i+1, t.Columns[j].Name)
+			}
+			record[j] = c.Exact()
+		}
+		if err := out.Write(record); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// Exact is the cell's value with nothing lost, empty where it is missing: its
+// field in CSV.
+func (c Cell) Exact() string {
+	switch c.kind {
+	case number:
+		return strconv.FormatFloat(c.number, 'g', -1, 64)
+	case integer:
+		return strconv.FormatInt(c.int, 10)
+	default:
+		return c.text
+	}
+}
+
+// ReadCSV reads what CSV has written, as text: the names of the columns, and a field
+// for each of them in every row. A column without a name of its own, a row of another
+// length and text that is not UTF-8 are errors that say where.
+func ReadCSV(data []byte) (columns []string, rows [][]string, err error) {
+	reader := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
+	columns, err = reader.Read()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, nil, errors.New("the file is empty, expected a header")
+	case err != nil:
+		return nil, nil, fmt.Errorf("header: %w", err)
+	}
+	for i, column := range columns {
+		if column == "" || !utf8.ValidString(column) || slices.Contains(columns[:i], column) {
+			return nil, nil, fmt.Errorf("header: column %d, %q, has no name of its own", i+1, column)
+		}
+	}
+	for {
+		row, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return columns, rows, nil
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("row %d: %w", len(rows)+1, err)
+		}
+		for i, field := range row {
+			if !utf8.ValidString(field) {
+				return nil, nil, fmt.Errorf("row %d: %s %q is not valid UTF-8", len(rows)+1, columns[i], field)
+			}
+		}
+		rows = append(rows, row)
+	}
+}
+
+// Breakable is plain text as LaTeX in which a line may end after every character
+// that is no letter or digit, and within long words.
+func Breakable(s string) string {
+	var b strings.Builder
+	run := 0
+	for _, r := range s {
+		b.WriteString(Escape(string(r)))
+		run++
+		if word := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'; !word || run >= 16 {
+			b.WriteString(`\allowbreak{}`)
+			run = 0
+		}
+	}
+	return b.String()
+}
+
+// Typewriter is a word in typewriter type, which may break anywhere.
+func Typewriter(word string) string { return `\texttt{` + Breakable(word) + `}` }
+
+// Breaking is a phrase that may break in LaTeX as Breakable says.
+func Breaking(s string) Cell { return Math(s, Breakable(s)) }
+
+var typewriter = regexp.MustCompile(`\\texttt\{[^{}]*\}`)
+
+// BreakFiles lets the names of files in a Formula break after a slash or an
+// underscore.
+func BreakFiles(tex string) string {
+	return typewriter.ReplaceAllStringFunc(tex, func(name string) string {
+		return strings.NewReplacer("/", `/\allowbreak{}`, `\_`, `\_\allowbreak{}`).Replace(name)
+	})
+}
+
+// Ragged is the Align of a LaTeX column of so many millimetres whose text breaks.
+func Ragged(width int) string { return fmt.Sprintf(`>{\raggedright\arraybackslash}p{%dmm}`, width) }
+
+// Widths of a page, upright and sideways, in points, and that of a character in
+// the type size of long tables.
+const (
+	upright, sideways = 455, 680
+	scriptsize        = 3.75
+)
+
+// Fitted is the table over pages, sideways or in smaller type where it would be too
+// wide for the page; the document needs pdflscape beside what Long needs.
+func (p Printed) Fitted() string {
+	separation, size := 4.0, `\scriptsize`
+	width := func() float64 {
+		return float64(p.Width())*scriptsize + 2*separation*float64(p.columns-1)
+	}
+	if width() > upright {
+		separation = 2.2
+	}
+	before, after := "", ""
+	if width() > upright {
+		before, after = "\\begin{landscape}\n", "\\end{landscape}"
+		if width() > sideways {
+			size = `\tiny`
+		}
+	}
+	return fmt.Sprintf("%s{%s\\setlength{\\tabcolsep}{%gpt}\n%s}%s", before, size, separation, p.Long(), after)
 }

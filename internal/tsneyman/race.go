@@ -195,3 +195,198 @@ func (r *race) beyond() int32 {
 	}
 	return selected
 }
+
+// most bounds a hazard. An exponential number exceeds it once in 10^26 draws.
+const most = 60
+
+// posterior is Beta(a, b) of a success probability p, with what hazard needs.
+type posterior struct {
+	a, b, logBeta float64
+	logGain       float64 // log n(n+1)
+}
+
+// newPosterior is the posterior after n rollouts of which less passed, or as
+// many failed: p(1−p) has the same law.
+func newPosterior(alpha float64, n, less int32) posterior {
+	a, b := alpha+float64(less), alpha+float64(n-less)
+	la, _ := math.Lgamma(a)
+	lb, _ := math.Lgamma(b)
+	lab, _ := math.Lgamma(a + b)
+	return posterior{a, b, la + lb - lab, math.Log(float64(n) * float64(n+1))}
+}
+
+// density holds what the law of the score has at x = 2^−depth: with y =
+// x·n(n+1) = q(1−q), q ≤ 1/2, the densities of logit p at q and at 1−q, and
+// root = 1−2q, by which the depth changes with the logit.
+type density struct {
+	q, near, far, root float64
+}
+
+func (p *posterior) at(depth float64) density {
+	log4y := p.logGain - depth*math.Ln2 + 2*math.Ln2
+	if log4y > 0 {
+		log4y = 0
+	}
+	root := math.Sqrt(-math.Expm1(log4y))
+	half := math.Log1p(root)
+	logQ, logRest := log4y-math.Ln2-half, half-math.Ln2
+	return density{
+		math.Exp(logQ),
+		math.Exp(p.a*logQ + p.b*logRest - p.logBeta),
+		math.Exp(p.b*logQ + p.a*logRest - p.logBeta),
+		root,
+	}
+}
+
+// hazard is −log F(x) in 1/unit, where F is the distribution function of the
+// score p(1−p)/(n(n+1)):
+//
+//	F(x) = P(p ≤ q) + P(p ≥ 1−q) = I_q(a, b) + I_q(b, a)
+func (p *posterior) hazard(d density) uint64 {
+	if d.root == 0 {
+		return 0
+	}
+	below := 0.0
+	if d.q < (p.a+1)/(p.a+p.b+2) {
+		below = d.near / p.a * fractionBeta(p.a, p.b, d.q)
+	} else {
+		below = 1 - d.near/p.b*fractionBeta(p.b, p.a, 1-d.q)
+	}
+	if d.far > 1e-18*below {
+		below += d.far / p.b * fractionBeta(p.b, p.a, d.q)
+	}
+	h := -math.Log(below)
+	switch {
+	case h > 0 && h < most:
+		return uint64(h*unit + 0.5)
+	case h <= 0:
+		return 0
+	}
+	return most * unit
+}
+
+// fractionBeta is the continued fraction in
+// I_x(a, b) = x^a (1−x)^b / (a B(a, b)) · fraction
+// (Abramowitz and Stegun 26.5.8, by the modified Lentz method).
+func fractionBeta(a, b, x float64) float64 {
+	const tiny, epsilon = 1e-300, 1e-14 // a hazard's unit is 10^−11
+	c, d := 1.0, 1-(a+b)*x/(a+1)
+	if math.Abs(d) < tiny {
+		d = tiny
+	}
+	d = 1 / d
+	h := d
+	for m := 1.0; m < 1e5; m++ {
+		even := m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
+		d, c = 1/(1+even*d), 1+even/c
+		h *= d * c
+		odd := -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
+		d, c = 1/(1+odd*d), 1+odd/c
+		step := d * c
+		h *= step
+		if math.Abs(step-1) < epsilon {
+			break
+		}
+	}
+	return h
+}
+
+// unit is the hazard 1. Hazards are whole multiples of 1/unit, so that sums of
+// them are exact in whatever order tasks are added and taken away.
+const unit = 1 << fraction
+
+const fraction = 36
+
+// ziggurat draws exponential numbers as multiples of 1/unit: 256 layers of equal
+// area below exp(−x) (Marsaglia and Tsang, The ziggurat method, 2000). In layer
+// i, the abscissa is width[i]·u for a uniform u, and below exp(−x) for certain
+// if u < inside[i].
+type ziggurat struct {
+	inside [256]uint64 // of 2^56
+	width  [256]uint64 // in 1/unit, times 2^20
+	edge   [257]float64
+	end    uint64
+}
+
+// tail is where the lowest layer's rectangle ends, and area is that of a layer.
+const tail, area = 7.69711747013104972, 0.0039496598225815571993
+
+func newZiggurat() *ziggurat {
+	z := new(ziggurat)
+	z.edge[0], z.edge[1] = area/math.Exp(-tail), tail
+	z.end = uint64(z.edge[1] * unit)
+	for i := 1; i < 255; i++ {
+		z.edge[i+1] = -math.Log(math.Exp(-z.edge[i]) + area/z.edge[i])
+	}
+	for i := range z.inside {
+		z.inside[i] = uint64(z.edge[i+1] / z.edge[i] * (1 << 56))
+		z.width[i] = uint64(math.Ldexp(z.edge[i], fraction+20))
+	}
+	return z
+}
+
+// draw returns an exponential number of mean unit.
+func (z *ziggurat) draw(random *seed.Stream) uint64 {
+	word := random.Uint64()
+	layer, u := word&255, word>>8
+	x, _ := bits.Mul64(u<<8, z.width[layer])
+	if u < z.inside[layer] {
+		return x >> 20
+	}
+	return z.rare(layer, float64(u)*0x1p-56, random)
+}
+
+// rare is what draw does once in ninety: at the rim of a layer, or in the tail.
+func (z *ziggurat) rare(layer uint64, u float64, random *seed.Stream) uint64 {
+	if layer == 0 {
+		return z.end + z.draw(random)
+	}
+	x := u * z.edge[layer]
+	low, high := math.Exp(-z.edge[layer]), math.Exp(-z.edge[layer+1])
+	if low+random.Float64()*(high-low) < math.Exp(-x) {
+		return uint64(x * unit)
+	}
+	return z.draw(random)
+}
+
+// logVariance draws p from Beta(a, b) and returns log p(1−p). It works with
+// logarithms, so that a tiny a or b cannot round p to an end.
+func logVariance(a, b float64, random *seed.Stream) float64 {
+	x, y := logGamma(a, random), logGamma(b, random)
+	most, least := max(x, y), min(x, y)
+	return least - most - 2*math.Log1p(math.Exp(least-most))
+}
+
+// logGamma draws from Gamma(shape, 1) and returns the logarithm (Marsaglia and
+// Tsang, A simple method for generating gamma variables, 2000). Below shape 1 it
+// draws at shape+1 and scales by a uniform number to the power 1/shape.
+func logGamma(shape float64, random *seed.Stream) float64 {
+	boost := 0.0
+	if shape < 1 {
+		boost = math.Log(1-random.Float64()) / shape
+		shape++
+	}
+	d := shape - 1.0/3
+	c := 1 / math.Sqrt(9*d)
+	for {
+		x := normal(random)
+		v := 1 + c*x
+		if v <= 0 {
+			continue
+		}
+		v = v * v * v
+		if math.Log(1-random.Float64()) < x*x/2+d-d*v+d*math.Log(v) {
+			return math.Log(d*v) + boost
+		}
+	}
+}
+
+// normal draws from the standard normal law by the polar method.
+func normal(random *seed.Stream) float64 {
+	for {
+		x, y := 2*random.Float64()-1, 2*random.Float64()-1
+		if s := x*x + y*y; s < 1 && s > 0 {
+			return x * math.Sqrt(-2*math.Log(s)/s)
+		}
+	}
+}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"speceval/internal/inputfile"
+	"speceval/internal/files"
 )
 
 // Known is the SHA-256 of a file of the source, "" where it is not known.
@@ -35,7 +35,7 @@ func (s *Source) checkFile(ctx context.Context, file, path string) error {
 	if s.Known(file) == "" {
 		return nil
 	}
-	disk, err := inputfile.Open(path, inputfile.Upstream)
+	disk, err := files.OpenInput(path, files.Upstream)
 	if err != nil {
 		return err
 	}

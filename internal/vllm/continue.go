@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+
+	"speceval/internal/seed"
 )
 
 // continuation is an answer that goes on from its prefix.
@@ -216,4 +219,161 @@ func (x *continuation) single(ctx context.Context, h *half, p Piece) error {
 		p.Text = text
 	}
 	return x.hear(p)
+}
+
+// Prefix is an answer as far as it was received. A Request with one asks for the
+// rest, and its Completion is the whole: see Client.Stream.
+type Prefix struct {
+	PromptIDs []int32 // of the rendered prompt
+	IDs       []int32 // of the answer's tokens so far, thinking included
+	Text      string  // of the answer proper, so far
+	Reasoning string  // of the thinking, so far
+	Finish    string  // why the answer ended; "" while it has not
+
+	left *int // the thinking budget to ask for with it; nil for none
+}
+
+// Add takes in the next piece of the answer.
+func (p *Prefix) Add(piece Piece) {
+	if piece.Anew {
+		*p = Prefix{}
+	}
+	if len(piece.PromptIDs) > 0 {
+		p.PromptIDs = slices.Clone(piece.PromptIDs)
+	}
+	p.IDs = append(p.IDs, piece.IDs...)
+	p.Text += piece.Text
+	p.Reasoning += piece.Reasoning
+	if piece.Finish != "" {
+		p.Finish = piece.Finish
+	}
+}
+
+// Prefix is what a completion holds, from which it can be continued. It is nil
+// unless the request asked for TokenIDs and the server told them.
+func (c *Completion) Prefix() *Prefix {
+	if len(c.PromptIDs) == 0 || len(c.TokenIDs) == 0 {
+		return nil
+	}
+	return &Prefix{PromptIDs: c.PromptIDs, IDs: slices.Clip(c.TokenIDs), Text: c.Text, Reasoning: c.Reasoning, Finish: c.Finish}
+}
+
+// ContinuationSeed is the seed of what follows n tokens of an answer to a request
+// with the given seed. It is another for every n: a sampler that starts again with
+// the seed that made the prefix draws the prefix's own random numbers, and what
+// follows would depend on it in a way in which no answer does. 0 tokens are no
+// prefix, and their seed is the request's own.
+func ContinuationSeed(of int64, n int) int64 {
+	if n == 0 {
+		return of
+	}
+	stream := seed.Root(uint64(of)).Child("continuation").Index(n).Stream()
+	return int64(stream.Uint64() >> 1)
+}
+
+// fault says what is wrong with a prefix before a server sees it; nil if nothing is.
+func (p *Prefix) fault() error {
+	if len(p.PromptIDs) == 0 {
+		return errors.New("the prefix has no ids of the prompt: ask for TokenIDs when it is begun")
+	}
+	if len(p.IDs) == 0 && p.Text+p.Reasoning != "" {
+		return errors.New("the prefix has a text and no ids of tokens")
+	}
+	for _, ids := range [][]int32{p.PromptIDs, p.IDs} {
+		if at := slices.IndexFunc(ids, func(id int32) bool { return id < 0 }); at >= 0 {
+			return fmt.Errorf("the prefix has the token %d", ids[at])
+		}
+	}
+	return nil
+}
+
+// all are the ids that the model has read when it goes on.
+func (p *Prefix) all() []int32 { return slices.Concat(p.PromptIDs, p.IDs) }
+
+// ended is why a prefix is a whole answer to the request; "" if it is not.
+func (p *Prefix) ended(r *Request) string {
+	if p.Finish == "" && len(p.IDs) >= r.MaxTokens {
+		return "length"
+	}
+	return p.Finish
+}
+
+// unfinished is what a decoder writes for the first bytes of a character. A
+// server writes nothing while its text would end in it.
+const unfinished = "�"
+
+// nearby is how many tokens before its end a text is looked at for a character
+// that has begun; where all of them are of unfinished ones, as many again.
+const nearby = 32
+
+// half is a character that a text of tokens ends within.
+type half struct {
+	client *Client
+	model  string
+	base   []int32 // ids of the tokens before it, the last of them at least
+	text   string  // of those
+	tail   []int32 // ids of its own so far
+	whole  bool    // it has become one
+}
+
+// halfCharacter is the character that a text ends within; nil if it ends with a
+// whole one.
+func (c *Client) halfCharacter(ctx context.Context, model string, ids []int32) (*half, error) {
+	for window := nearby; ; window *= 2 {
+		from := max(0, len(ids)-window)
+		for end := len(ids); end > from || end == 0; end-- {
+			text, err := c.Detokenize(ctx, model, ids[from:end])
+			switch {
+			case err != nil:
+				return nil, err
+			case strings.HasSuffix(text, unfinished):
+			case end == len(ids):
+				return nil, nil
+			default:
+				return &half{client: c, model: model, base: slices.Clone(ids[from:end]), text: text, tail: slices.Clone(ids[end:])}, nil
+			}
+		}
+		if from == 0 {
+			return &half{client: c, model: model, tail: slices.Clone(ids)}, nil
+		}
+	}
+}
+
+// follows tells whether the character comes after the text that an answer shows:
+// not if a special token, which no text shows, stands within it.
+func (h *half) follows(p *Prefix) bool {
+	if len(h.tail) >= len(p.IDs) {
+		return true // nothing is before it
+	}
+	before := strings.TrimSuffix(strings.TrimSuffix(h.text, thinkEnd), thinkStart)
+	shown := []rune(p.Text)
+	if len(shown) == 0 {
+		shown = []rune(p.Reasoning)
+	}
+	if len(shown) == 0 {
+		return before != h.text
+	}
+	last := string(shown[max(0, len(shown)-nearby/4):])
+	return strings.HasSuffix(before, last) || strings.HasSuffix(h.text, last)
+}
+
+// add is the text of the character once tokens have followed, "" while it is
+// unfinished. A special token does not belong to it.
+func (h *half) add(ctx context.Context, ids []int32, special bool) (string, error) {
+	all, err := h.client.Detokenize(ctx, h.model, slices.Concat(h.base, h.tail, ids))
+	if err != nil {
+		return "", err
+	}
+	text, found := strings.CutPrefix(all, h.text)
+	switch {
+	case !found:
+		return "", h.client.notContinued("its texts do not grow with the tokens", nil)
+	case strings.HasSuffix(text, unfinished):
+		h.tail = append(h.tail, ids...)
+		return "", nil
+	case special:
+		return "", nil
+	}
+	h.whole = true
+	return text, nil
 }

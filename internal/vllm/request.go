@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"regexp"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -196,4 +199,161 @@ func (r *Request) beyondStandard() error {
 		return errors.New("ids of tokens need vLLM")
 	}
 	return nil
+}
+
+// Completion is an answer, whole or, beside an error, as far as it was seen.
+type Completion struct {
+	ID          string // of the response
+	Model       string // that answered, in the server's words; "" if it does not tell
+	Text        string // the answer proper, without reasoning
+	Reasoning   string // text of the thinking, where the server separates it
+	Finish      string // "stop", "length", "repetition", …; "" if it was not finished
+	Usage       Usage
+	TokenIDs    []int32 // of reasoning and answer; nil unless asked for
+	PromptIDs   []int32 // of the prompt as the server rendered it; nil unless TokenIDs are asked for
+	Fingerprint string  // system_fingerprint: version and configuration of the server
+	Software    string  // the Server header; "" if there is none
+	Continued   int     // how often a pool went on with it after a loss; see OnLoss
+	Again       int     // how often a pool began it anew, though a part may have been seen
+
+	Sent     time.Time // when the request was handed to the network
+	First    time.Time // when the first token arrived; zero if not streamed
+	Finished time.Time // when the last byte, or the error, arrived
+}
+
+// Piece is what one chunk of a stream has brought.
+type Piece struct {
+	Usage     Usage   // of the answer so far, as the last chunk told that did
+	PromptIDs []int32 // of the rendered prompt, on the first piece that tells them
+	IDs       []int32 // of the tokens that are new; nil unless the request asks for TokenIDs
+	Text      string  // of the answer proper, what is new
+	Reasoning string  // of the thinking, what is new
+	Finish    string  // why the answer ended, on the piece that ends it
+	// Anew says that this piece begins an answer again from nothing: what was
+	// heard of it before is void. A client never does; whoever sends a lost request
+	// again may.
+	Anew bool
+}
+
+// Usage counts tokens as the server does. Of an aborted stream it is the last
+// that was reported, a lower bound. vLLM always tells Prompt and Completion; of
+// a plain server that does not, all three are -1.
+type Usage struct {
+	Prompt     int
+	Completion int // reasoning included
+	Reasoning  int // -1 where the server does not tell, as vLLM 0.23 does not
+}
+
+// untold is the usage of an answer without counts.
+var untold = Usage{Prompt: -1, Completion: -1, Reasoning: -1}
+
+// Told tells whether the server has counted: only then are Prompt and
+// Completion numbers of tokens.
+func (u Usage) Told() bool { return u.Completion >= 0 }
+
+// manner is how a server is spoken to. One is replaced as a whole, never
+// changed.
+type manner struct {
+	plain bool          // the server is none of vLLM
+	idle  time.Duration // longest silence of a stream; 0: none
+
+	// What a plain server has refused, and is not sent again.
+	renamed   bool // max_tokens, in favour of max_completion_tokens
+	seedless  bool // seed
+	uncounted bool // stream_options, by which streams tell their usage
+}
+
+// TreatAsPlain speaks to the server as to one that may be none of vLLM. It gets
+// standard fields alone; a request that needs another is an error. What many
+// servers leave out of an answer may be missing: counts of tokens, and the
+// [DONE] of a stream. A stream that has begun may be silent for idle; one that
+// has not, while the server says nothing to others either. 0 is no limit.
+func (c *Client) TreatAsPlain(idle time.Duration) {
+	if m := c.manner.Load(); !m.plain || m.idle != idle {
+		c.manner.Store(&manner{plain: true, idle: idle})
+	}
+}
+
+// TreatAsVLLM speaks to the server as New's client does without Options.Plain.
+func (c *Client) TreatAsVLLM() {
+	if c.manner.Load().plain {
+		c.manner.Store(&manner{idle: c.options.Idle})
+	}
+}
+
+// Plain tells whether the server is treated as one that may be none of vLLM.
+func (c *Client) Plain() bool { return c.manner.Load().plain }
+
+// Refused says what of a request the server has turned out not to take, so that
+// it is not sent: a line each.
+func (c *Client) Refused() []string {
+	var lines []string
+	m := c.manner.Load()
+	if m.seedless {
+		lines = append(lines, "takes no seed, so the same answers cannot be asked for again")
+	}
+	if m.uncounted {
+		lines = append(lines, "takes no stream_options, so it may not tell tokens")
+	}
+	return lines
+}
+
+// fields are the names of fields, in what a server says of a request, that a
+// plain server may do without.
+var fields = map[string]*regexp.Regexp{
+	"max_completion_tokens": regexp.MustCompile(`\bmax_completion_tokens\b`),
+	"stream_options":        regexp.MustCompile(`\bstream_options\b`),
+	"seed":                  regexp.MustCompile(`\bseed\b`),
+}
+
+// learn is how to speak to a server after a refusal; ok is false if that
+// teaches nothing.
+func (m manner) learn(err error) (after manner, ok bool) {
+	var e *Error
+	if !m.plain || !errors.As(err, &e) || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
+		return m, false
+	}
+	after = m
+	switch said := e.Param + " " + e.Message; {
+	case !m.renamed && fields["max_completion_tokens"].MatchString(said):
+		after.renamed = true
+	case !m.uncounted && fields["stream_options"].MatchString(said):
+		after.uncounted = true
+	case !m.seedless && fields["seed"].MatchString(said):
+		after.seedless = true
+	}
+	return after, after != m
+}
+
+// SameModel tells whether a server that names a model means the one that was
+// asked for. vLLM names it as it was asked; others may add a publisher in front
+// ("publisher/m"), and a version, tag or revision behind ("m-2024-08-06",
+// "m:latest", "m@main"). What follows a dash must be digits: m-mini is another.
+func SameModel(asked, named string) bool {
+	for name := named; ; {
+		if rest, found := strings.CutPrefix(name, asked); found && asked != "" && isRevision(rest) {
+			return true
+		}
+		var found bool
+		if _, name, found = strings.Cut(name, "/"); !found {
+			return false
+		}
+	}
+}
+
+// isRevision tells whether what follows a model's name leaves it the same model.
+func isRevision(rest string) bool {
+	if rest == "" || rest[0] == ':' || rest[0] == '@' {
+		return true
+	}
+	number, _, _ := strings.Cut(rest[1:], "-")
+	return rest[0] == '-' && len(number) >= 3 && strings.Trim(rest, "0123456789-") == ""
+}
+
+// answeredBy checks the model that an answer names; "" if it names none.
+func (r *Request) answeredBy(named string, plain bool) error {
+	if named == "" || named == r.Model || plain && SameModel(r.Model, named) {
+		return nil
+	}
+	return &Error{Kind: OtherModel, Message: fmt.Sprintf("asked for the model %q, and %q answered: ask for that one, or serve the other under its name", r.Model, named)}
 }

@@ -2,10 +2,13 @@ package vllm
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -174,4 +177,156 @@ func (w *walker) whole() int {
 		w.fail(fmt.Errorf("%s at %s is no integer of 32 bits", digits, w.decoder.StackPointer()))
 	}
 	return int(n)
+}
+
+// The tags of thinking. A server with a reasoning parser writes what is before
+// the end as reasoning, and neither tag.
+const (
+	thinkStart = "<think>"
+	thinkEnd   = "</think>"
+	toolCall   = "<tool_call>" // ends the thinking as well, to some parsers
+)
+
+// marks are the ids of the tags; -1 of one that is no single token.
+type marks struct{ start, end int32 }
+
+// marks asks for them, once for a model.
+func (c *Client) marks(ctx context.Context, model string) (marks, error) {
+	if known, ok := c.tags.Load(model); ok {
+		return known.(marks), nil
+	}
+	found := marks{-1, -1}
+	for tag, id := range map[string]*int32{thinkStart: &found.start, thinkEnd: &found.end} {
+		ids, err := c.Tokenize(ctx, model, tag)
+		switch e := (*Error)(nil); {
+		case errors.As(err, &e) && e.Kind == UnknownModel:
+			return marks{}, c.notContinued("it has no /tokenize, and so its tokens are unknown", err)
+		case err != nil:
+			return marks{}, err
+		case len(ids) == 1:
+			*id = ids[0]
+		}
+	}
+	c.tags.Store(model, found)
+	return found, nil
+}
+
+// errUnseen is of a prefix whose text does not show how the server separates.
+var errUnseen = errors.New("nothing is seen yet of how thinking is separated from the answer")
+
+// thinking tells whether the prefix ends within what its server separates as
+// reasoning. By then an answer without a parser is all text, and so it goes on.
+func (p *Prefix) thinking(m marks) (bool, error) {
+	switch ended := m.end >= 0 && slices.Contains(p.IDs, m.end); {
+	case ended:
+		return false, nil
+	case p.Reasoning != "" && m.end < 0:
+		return false, fmt.Errorf("its thinking does not end with a token %s", thinkEnd)
+	case p.Reasoning != "" && p.Text != "":
+		return false, fmt.Errorf("its thinking has ended without %s", thinkEnd)
+	case p.Reasoning != "":
+		return true, nil
+	case p.Text != "" || m.end < 0 || m.last(p.PromptIDs) == m.end:
+		return false, nil
+	}
+	return false, errUnseen
+}
+
+// last is the tag that comes last among ids, -1 for none.
+func (m marks) last(ids []int32) int32 {
+	for _, id := range slices.Backward(ids) {
+		if id >= 0 && (id == m.start || id == m.end) {
+			return id
+		}
+	}
+	return -1
+}
+
+// probeTokens show whether a server separates thinking.
+const probeTokens = 16
+
+// separates asks the question of a request anew to see whether its answers begin
+// with thinking that the server separates.
+func (c *Client) separates(ctx context.Context, r Request) (bool, error) {
+	r.Prefix, r.TokenIDs, r.MaxTokens, r.Temperature = nil, false, probeTokens, 0
+	answer, err := c.stream(ctx, r, nil)
+	switch {
+	case err != nil:
+		return false, err
+	case answer.Reasoning == "" && answer.Text == "":
+		return false, errUnseen
+	}
+	return answer.Reasoning != "", nil
+}
+
+// separator separates thinking from the answer as a server does whose reasoning
+// parser reads token by token.
+type separator struct {
+	marks
+	thinking bool // the answer proper has not begun
+}
+
+// split is what of a text, which tokens of the given ids have brought, belongs
+// to the answer proper and to the thinking.
+func (s *separator) split(text string, ids []int32) (answer, reasoning string, err error) {
+	if !s.thinking {
+		return text, "", nil
+	}
+	if !slices.Contains(ids, s.end) {
+		if slices.Contains(ids, s.start) {
+			text = strings.Replace(text, thinkStart, "", 1)
+		}
+		if strings.Contains(text, toolCall) {
+			return "", "", fmt.Errorf("it thinks of %s, by which some servers end the thinking", toolCall)
+		}
+		return "", text, nil
+	}
+	before, after, found := strings.Cut(text, thinkEnd)
+	if !found && text != "" {
+		return "", "", fmt.Errorf("its text does not show where the thinking ends")
+	}
+	s.thinking = false
+	return after, strings.Replace(before, thinkStart, "", 1), nil
+}
+
+// budget is what must be asked for, as thinking_token_budget of the rest, so that
+// the thinking ends where it would have: nil for none. vLLM 0.23 counts from the
+// last <think> among the prompt's ids and, once the thinking has ended, does not
+// count again; of an answer it counts from the first <think> of all.
+func (p *Prefix) budget(whole int, m marks) (*int, error) {
+	if whole == 0 {
+		return nil, nil
+	}
+	if m.start < 0 || m.end < 0 {
+		return nil, fmt.Errorf("it has a thinking budget, and %s or %s is no token of its model", thinkStart, thinkEnd)
+	}
+	first := -1 // where the thinking has begun, among all ids
+	if m.last(p.PromptIDs) == m.start {
+		first = lastIndex(p.PromptIDs, m.start)
+	} else if at := slices.Index(p.IDs, m.start); at >= 0 {
+		first = len(p.PromptIDs) + at
+	}
+	switch end := slices.Index(p.IDs, m.end); {
+	case first < 0:
+		return &whole, nil
+	case end >= 0 && len(p.PromptIDs)+end < first:
+		return nil, fmt.Errorf("its thinking has ended before it began, and with it the count of its budget")
+	case end >= 0:
+		return nil, nil
+	}
+	all := p.all()
+	if len(all)-first-1 > whole {
+		return nil, fmt.Errorf("its thinking is longer than its budget of %d tokens: the server does not end it with %s alone", whole, thinkEnd)
+	}
+	left := max(0, whole-(lastIndex(all, m.start)-first))
+	return &left, nil
+}
+
+func lastIndex(ids []int32, id int32) int {
+	for i, other := range slices.Backward(ids) {
+		if other == id {
+			return i
+		}
+	}
+	return -1
 }

@@ -1,9 +1,44 @@
+// Package controller is the paper's execution policies as state machines:
+// Uniform, HBN-sync and HBN-async (paper, Section 3.3 and Algorithms 1 and 2), the
+// latter two in two stages as in the paper, or in more.
+// It is for programs that run rollouts of a stochastic model themselves and want
+// to be told which one comes next.
+//
+//	c, err := controller.New(controller.Settings{
+//		Policy: controller.Async, Tasks: n, Budget: b, Pilots: m, Weight: w, Prior: controller.Cold(prior),
+//	})
+//	for id, ok := c.Next(); ok; id, ok = c.Next() { … } // submit while a place is free
+//	released, err := c.Completed(id, reward)            // then Surplus says what to abort
+//	mean := c.Estimate()                                // once Done (Eq. 3)
+//
+// A controller is told of completions, failures and provisional allocations,
+// and says which rollout to submit next and which running ones are surplus. It
+// knows no clock, no server and no text, and its decisions follow from what it
+// is told alone, so that the same code runs under a virtual clock and on real
+// servers.
+//
+// # Stages
+//
+// The continuations of a task are one sequence, and each stage after the pilot selects
+// the next of it. There is a barrier when every selected rollout has its reward: the
+// posterior scores the tasks by those rewards, and package staged decides how many
+// each task gets in the next stage, and with which weight. Under HBN-sync nothing
+// beyond the stage under way is submitted. HBN-async speculates on what is left after
+// it, by a provisional allocation of that, once the stage itself is submitted.
+//
+// No timing can reach a size, a weight or the estimate. Decisions are made when all
+// that was selected is there, whatever else is, and look at selected rollouts alone.
+// Those are named beforehand, by ordinal. A speculative rollout that a barrier does not
+// select keeps running, or its reward is kept unseen, for a later stage to select:
+// were it aborted and asked for again, or others taken in its place, answers that are
+// short would be preferred. Surplus is what is left over at the last decision.
 package controller
 
 import (
 	"fmt"
 	"slices"
 
+	"speceval/method/neyman"
 	"speceval/method/staged"
 )
 
@@ -257,4 +292,71 @@ func (t *task) set(id ID, to rollout) {
 		return
 	}
 	(*list)[id.Ordinal-1] = to
+}
+
+// Policy is a way to execute an evaluation.
+type Policy uint8
+
+// Policies (paper, Section 4.3).
+const (
+	Uniform Policy = iota // b rollouts of every task, all eligible from the start
+	Sync                  // HBN with a barrier after the pilot
+	Async                 // HBN that fills the barrier with speculative continuations
+)
+
+var policyNames = [...]string{Uniform: "uniform", Sync: "hbn-sync", Async: "hbn-async"}
+
+// String is the policy's name in files and tables.
+func (p Policy) String() string {
+	if int(p) < len(policyNames) {
+		return policyNames[p]
+	}
+	return fmt.Sprintf("policy %d", uint8(p))
+}
+
+// Phase is a stage of the two-stage design.
+type Phase uint8
+
+// Phases. Uniform's first m rollouts of a task count as its pilot, too, so that
+// it shares their identities with HBN.
+const (
+	Pilot Phase = iota
+	Continuation
+)
+
+// String is the phase's name in identities and files.
+func (p Phase) String() string {
+	if p == Pilot {
+		return "pilot"
+	}
+	return "continuation"
+}
+
+// ID names a rollout before it is executed. Results are recovered by it, never
+// by the order of their completion.
+type ID struct {
+	Task    int32 // in profile order, from 0
+	Phase   Phase
+	Ordinal int32 // within the task and phase, from 1
+}
+
+// String is the ID for messages: "task 3 continuation 12".
+func (id ID) String() string {
+	return fmt.Sprintf("task %d %s %d", id.Task, id.Phase, id.Ordinal)
+}
+
+// Allocate is the final allocation: so many continuations in all, divided among
+// the tasks by the posterior of a complete pilot (paper, Eqs. 6 to 8). The
+// posterior is that of the pilot's size, and successes are by task.
+func Allocate(posterior *neyman.Posterior, work *neyman.Work, pilots int, successes []int, total int) ([]int, error) {
+	counts := make([]int, pilots+1)
+	for _, s := range successes {
+		counts[s]++
+	}
+	scores := posterior.Scores(counts, work)
+	variances := make([]float64, len(successes))
+	for i, s := range successes {
+		variances[i] = scores.At(s)
+	}
+	return neyman.Allocate(variances, total)
 }

@@ -1,6 +1,15 @@
 package controller
 
-import "speceval/method/neyman"
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"speceval/method/informed"
+	"speceval/method/neyman"
+	"speceval/method/staged"
+)
 
 // Prior is what is known of the tasks before the first rollout. Cold is the paper's,
 // which knows nothing of any; others may know more, from other evaluations say. The
@@ -64,4 +73,238 @@ func (p *coldPosterior) Scores(observed, successes []int, scores []float64) {
 	for i, s := range successes {
 		scores[i] = quadratic.At(s)
 	}
+}
+
+// Informed is a prior that knows donors. Its posteriors take in what is new since they
+// were last asked, stage by stage at barriers, which is how policies are replayed
+// (internal/trial): what is decided is the same, to the bit.
+func Informed(prior *informed.Prior) Prior { return informedPrior{prior} }
+
+type informedPrior struct{ *informed.Prior }
+
+// Posterior is the update, which needs no pilot.
+func (p informedPrior) Posterior(int) Posterior {
+	return &informedPosterior{posterior: p.Prior.Posterior(), observed: make([]int, p.Tasks()), successes: make([]int, p.Tasks())}
+}
+
+// informedPosterior is the update by what was observed so far.
+type informedPosterior struct {
+	posterior           *informed.Posterior
+	observed, successes []int
+	rollouts, passes    []int // of them what is new
+}
+
+// Scores is that of the interface. Counts of which the last ones are no part begin
+// anew; counts that are none of the prior's tasks have no scores.
+func (p *informedPosterior) Scores(observed, successes []int, scores []float64) {
+	if len(observed) != len(p.observed) || !p.add(observed, successes) && !p.anew(observed, successes) {
+		for i := range scores {
+			scores[i] = math.NaN()
+		}
+		return
+	}
+	p.posterior.Scores(scores)
+}
+
+// anew forgets what was observed so far.
+func (p *informedPosterior) anew(observed, successes []int) bool {
+	p.posterior.Restart()
+	clear(p.observed)
+	clear(p.successes)
+	return p.add(observed, successes)
+}
+
+// add takes in what is new. It returns false if the last counts are no part of these.
+func (p *informedPosterior) add(observed, successes []int) bool {
+	p.rollouts, p.passes = p.rollouts[:0], p.passes[:0]
+	news := 0
+	for i, n := range observed {
+		p.rollouts, p.passes = append(p.rollouts, n-p.observed[i]), append(p.passes, successes[i]-p.successes[i])
+		news = max(news, p.rollouts[i])
+	}
+	switch {
+	case news > 0 && p.posterior.Observe(p.rollouts, p.passes) != nil:
+		return false
+	case news <= 0 && !(slices.Equal(observed, p.observed) && slices.Equal(successes, p.successes)):
+		return false
+	}
+	copy(p.observed, observed)
+	copy(p.successes, successes)
+	return true
+}
+
+// Past is an evaluation that is complete: its estimates, and the rollouts that they are
+// of.
+type Past struct {
+	staged.Past
+	Counts []Count // by task
+}
+
+// Rollouts is how many it has in all.
+func (p *Past) Rollouts() (n int) {
+	for _, c := range p.Counts {
+		n += c.Rollouts
+	}
+	return n
+}
+
+// Count is the selected rollouts of one task whose rewards are there.
+type Count struct {
+	Rollouts int
+	Rewards  float64 // the sum of their rewards, each from 0 to 1
+	Squares  float64 // the sum of their squares
+}
+
+func (c *Count) add(reward float64) {
+	c.Rollouts++
+	c.Rewards += reward
+	c.Squares += reward * reward
+}
+
+// spread is the sum of squares about the mean.
+func (c Count) spread() float64 { return c.Squares - c.Rewards*c.Rewards/float64(c.Rollouts) }
+
+// counts are those of all tasks, as a prior takes them: of graded rewards, passes are
+// the nearest whole number to their sum.
+type counts struct {
+	all                 []Count
+	observed, successes []int
+}
+
+func newCounts(tasks int) counts {
+	numbers := make([]int, 2*tasks)
+	return counts{make([]Count, tasks), numbers[:tasks], numbers[tasks:]}
+}
+
+func (c *counts) add(task int, reward float64) {
+	n := c.all[task]
+	n.add(reward)
+	c.set(task, n)
+}
+
+func (c *counts) set(task int, to Count) {
+	c.all[task], c.observed[task], c.successes[task] = to, to.Rollouts, int(math.Round(to.Rewards))
+}
+
+func (c *counts) clone() counts {
+	copied := newCounts(len(c.all))
+	copy(copied.all, c.all)
+	copy(copied.observed, c.observed)
+	copy(copied.successes, c.successes)
+	return copied
+}
+
+// trust is how many rollouts of a task the spread of all tasks' rewards counts for,
+// beside the task's own.
+const trust = 4
+
+// score writes the expected variance of a rollout's reward of every task into scores:
+// E[p(1−p)] by the posterior where rewards are 0 and 1. Graded rewards vary less than
+// those of that mean. By how much is taken from all tasks' rollouts, and from the task's
+// own as there come to be more of them.
+func (c *counts) score(posterior Posterior, scores []float64) {
+	posterior.Scores(c.observed, c.successes, scores)
+	graded := false
+	var seen, binary float64
+	for i, n := range c.all {
+		graded = graded || n.Squares != n.Rewards
+		if n.Rollouts > 1 {
+			seen += n.spread()
+			binary += float64(n.Rollouts-1) * scores[i]
+		}
+	}
+	if !graded || binary == 0 {
+		return
+	}
+	share := min(1, max(seen, 1e-6*binary)/binary)
+	for i, n := range c.all {
+		own := 0.0
+		if n.Rollouts > 1 {
+			own = max(0, n.spread())
+		}
+		scores[i] = (trust*share*scores[i] + own) / (trust + float64(max(0, n.Rollouts-1)))
+	}
+}
+
+// Settings are a policy and the setting that it is executed in.
+type Settings struct {
+	Policy Policy
+	Tasks  int // N
+	Budget int // b, average rollouts per task
+	Pilots int // m, of every task, at least 1 and less than Budget; Uniform, where it only names rollouts, may have m = b
+
+	// The rest of the plan, as in staged.Plan; Uniform has none.
+	Weight      float64                    // w of the pilot's mean; but for rounding only the estimate depends on it
+	LeaveOneOut func(others []int) float64 // in the place of Weight, if there is one
+	Fractions   []float64                  // of what is left, by stage after the pilot; nil: all, in two stages
+	Least       int                        // rollouts that a task has in its last stage at least; 0: 1
+	Rounds      int                        // through all tasks, that all stages may take; 0: any number
+
+	// TaskShares is the weight of each task in the mean over tasks; nil where all are alike.
+	TaskShares []float64
+
+	// Remaining, if there is one, decides at every barrier how many rollouts are left from
+	// there on, in the place of Budget, brought between Barrier.Least and Barrier.Most. It
+	// must depend on the barrier alone, or on what else selected rollouts have told.
+	Remaining func(Barrier) int
+
+	// Past, if there is one, is an evaluation that is complete, which this one extends by
+	// Left rollouts. There are no pilots then, and Weight is that of its estimates.
+	Past *Past
+	Left int
+
+	Prior Prior // nil under Uniform
+	Order []int // rank of every task where speculation is tied; nil: task order
+
+	// Late starts speculation after the first completion, as the published runs
+	// did, and not as soon as every pilot has been submitted.
+	Late bool
+}
+
+// Barrier is what is known at one: staged.Barrier with the rollouts that each task has
+// had so far, those of Past among them. Nothing in it may be changed.
+type Barrier struct {
+	staged.Barrier
+	Rollouts []int
+}
+
+// check says what is wrong with the settings, if anything. The rest of the plan is
+// left to package staged.
+func (s Settings) check() error {
+	switch {
+	case s.Policy > Async:
+		return fmt.Errorf("controller: there is no %v", s.Policy)
+	case s.Tasks < 1:
+		return fmt.Errorf("controller: %d tasks, want at least 1", s.Tasks)
+	case s.Policy == Uniform && s.Past != nil:
+		return errors.New("controller: uniform extends no evaluation")
+	case s.Past != nil && len(s.Past.Counts) != s.Tasks:
+		return fmt.Errorf("controller: an earlier evaluation of %d tasks, want %d", len(s.Past.Counts), s.Tasks)
+	case s.Policy == Uniform && (s.Pilots < 1 || s.Pilots > s.Budget):
+		return fmt.Errorf("controller: %d of %d rollouts per task cannot be a pilot", s.Pilots, s.Budget)
+	case s.Policy != Uniform && s.Past == nil && (s.Pilots < 1 || s.Pilots >= s.Budget):
+		return fmt.Errorf("controller: a pilot of %d rollouts per task does not fit a budget of %d: want 1 to %d", s.Pilots, s.Budget, s.Budget-1)
+	case s.Policy != Uniform && s.Prior == nil:
+		return fmt.Errorf("controller: %v needs a prior", s.Policy)
+	case s.Order != nil && len(s.Order) != s.Tasks:
+		return fmt.Errorf("controller: the order ranks %d of %d tasks", len(s.Order), s.Tasks)
+	}
+	return nil
+}
+
+// plan is how the budget is spent.
+func (s Settings) plan() staged.Plan {
+	p := staged.Plan{Pilots: s.Pilots, Weight: s.Weight, LeaveOneOut: s.LeaveOneOut, Fractions: s.Fractions, Least: s.Least, Rounds: s.Rounds, TaskShares: s.TaskShares}
+	if p.Fractions == nil {
+		p.Fractions = []float64{1}
+	}
+	return p
+}
+
+// stages begins the stages of a policy that has some.
+func (s Settings) stages() (*staged.Stages, error) {
+	if s.Past != nil {
+		return staged.Extend(s.Past.Past, s.Left, s.plan())
+	}
+	return staged.New(s.Tasks, s.Budget, s.plan())
 }

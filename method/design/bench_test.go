@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"speceval/internal/exante"
+	"speceval/internal/pilot"
 	"speceval/internal/seed"
 	"speceval/method/design"
 	"speceval/method/neyman"
@@ -42,10 +42,10 @@ func independent(b *testing.B, s design.Settings) float64 {
 	if err != nil {
 		b.Fatal(err)
 	}
-	cs := exante.AllCandidates([]int{s.Budget})
+	cs := pilot.AllCandidates([]int{s.Budget})
 	coefficients := make([][]float64, len(cs))
 	for replicate := range 8 {
-		masses, err := exante.Masses(b.Context(), prior, cs, s.Tasks, 8192, seed.Root(1).Index(replicate).Stream())
+		masses, err := pilot.Masses(b.Context(), prior, cs, s.Tasks, 8192, seed.Root(1).Index(replicate).Stream())
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func independent(b *testing.B, s design.Settings) float64 {
 			coefficients[k] = append(coefficients[k], mass/(float64(s.Tasks)*neyman.MeanVariance))
 		}
 	}
-	for _, r := range exante.Rate(cs, coefficients) {
+	for _, r := range pilot.Rate(cs, coefficients) {
 		if r.Selected {
 			return r.RiskSE
 		}

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"speceval/method/neyman"
 )
 
 // Sample is the tasks of an evaluation as a sample of the tasks that they stand for.
@@ -214,4 +216,120 @@ func (d sampled) bounded(part func(cluster) float64) (Bounded, float64) {
 	return newBounded(mean, math.Sqrt(variance), func(rate float64) (low, high float64) {
 		return score(mean, 1/(spread*d.own), -t.Quantile(rate))
 	}), variance
+}
+
+// Part is one of several evaluations of the same tasks by the same model, in the same
+// order and with the same shares, each with rollouts of its own.
+type Part struct {
+	Tasks []Task
+
+	// Precision is what the part weighs, relative to the others: the inverse of the
+	// variance that was expected of it before the first rollout of any, b over the risk
+	// of its design. It must not follow from rewards, neither its own nor those of
+	// another part.
+	Precision float64
+}
+
+// Pool is the estimate by several evaluations, and their weights in it: the mean of
+// theirs by Precision. It is unbiased as each of them is. The error is by the rollouts of
+// all, as if each part were further stages of every task, and by the reference prior, since
+// what one part knew may be another. It is an error if a precision
+// is no number above 0, if the parts are not of as many tasks with the same shares, or
+// one of Of.
+func Pool(prior *neyman.Prior, parts ...Part) (m Mean, weights []float64, err error) {
+	if len(parts) == 0 {
+		return Mean{}, nil, fmt.Errorf("no evaluation to pool")
+	}
+	total := 0.0
+	for k, p := range parts {
+		if !(p.Precision > 0 && p.Precision <= math.MaxFloat64) {
+			return Mean{}, nil, fmt.Errorf("evaluation %d has a precision of %v: want a number above 0", k, p.Precision)
+		}
+		if len(p.Tasks) != len(parts[0].Tasks) {
+			return Mean{}, nil, fmt.Errorf("evaluation %d is of %d tasks, the first of %d", k, len(p.Tasks), len(parts[0].Tasks))
+		}
+		total += p.Precision
+	}
+	joined := make([]Task, len(parts[0].Tasks))
+	for k, p := range parts {
+		weight := p.Precision / total
+		weights = append(weights, weight)
+		for i, t := range p.Tasks {
+			if first := parts[0].Tasks[i].Share; t.Share != first {
+				return Mean{}, nil, fmt.Errorf("task %d has a share of %v in evaluation %d, %v in the first", i, t.Share, k, first)
+			}
+			joined[i].Share = t.Share
+			for _, s := range t.Stages {
+				s.Weight *= weight
+				joined[i].Stages = append(joined[i].Stages, s)
+			}
+		}
+	}
+	m, err = Of(prior, joined)
+	return m, weights, err
+}
+
+// within is what the rewards alone say of variances: of one task, or with the squares
+// of the shares of several.
+type within struct {
+	own    float64 // of the estimate: Σ c²/n·s²
+	single float64 // of a rollout: Σ c·s²
+	graded float64 // by which own falls short of what it were with rewards of 0 or 1: Σ c²/n·(r(1−r) on average)
+}
+
+// within is that of the task. Number and weight of a stage's rollouts were decided
+// before them, so that the stage's own sample variance s² is unbiased for v given all
+// that decided, and c²/n·s² for the stage's part in the variance of the estimate.
+func (t Task) within() (sum within) {
+	before := Stage{}
+	for k, s := range t.Stages {
+		if s.Rollouts == 0 {
+			continue
+		}
+		if s.Weight > 0 {
+			n := float64(s.Rollouts)
+			v, part := s.variance(before, t.Stages[k+1:]), s.Weight*s.Weight/n
+			sum.own += part * v
+			sum.single += s.Weight * v
+			sum.graded += part * max(0, s.Rewards-s.Squares) / n
+		}
+		before.Rollouts += s.Rollouts
+		before.Rewards += s.Rewards
+	}
+	return sum
+}
+
+// variance is an estimate of a reward's variance by the stage. A single rollout is held
+// against the next stage, of which the rewards are fresh whatever their number: half the
+// mean squared difference is unbiased, too. In the last stage it is held against the
+// mean before, and (p̂−p)² too large on average.
+func (s Stage) variance(before Stage, later []Stage) float64 {
+	n := float64(s.Rollouts)
+	if s.Rollouts > 1 {
+		return max(0, (s.Squares-s.Rewards*s.Rewards/n)/(n-1))
+	}
+	for _, next := range later {
+		if m := float64(next.Rollouts); m > 0 {
+			return max(0, (s.Squares-2*s.Rewards*next.Rewards/m+next.Squares/m)/2)
+		}
+	}
+	if before.Rollouts == 0 {
+		return 0 // nothing is known of it
+	}
+	return math.Pow(s.Rewards-before.Rewards/float64(before.Rollouts), 2)
+}
+
+// add adds what is known of a task with a share.
+func (s *within) add(t within, share float64) {
+	s.own += share * share * t.own
+	s.single += share * share * t.single
+	s.graded += share * share * t.graded
+}
+
+// dispersion is the variance of rewards relative to that of rewards of 0 or 1 with the
+// same means, 1 if that is what they are: by the samples, and with the weight of one of
+// so many rollouts 1. Expected is own by the posterior, which knows no others.
+func (s within) dispersion(expected float64, rollouts int) float64 {
+	doubt := expected / float64(rollouts)
+	return (s.own + doubt) / (s.own + s.graded + doubt)
 }

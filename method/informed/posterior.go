@@ -3,6 +3,12 @@ package informed
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"speceval/method/neyman"
 )
 
 // Posterior is the prior after rollouts, of which every task may have its own
@@ -200,4 +206,104 @@ func (q *Posterior) Shares() (donors []float64, mean, none float64) {
 		}
 	}
 	return donors, mean, none
+}
+
+// Draw draws the probabilities of all tasks from the prior into ps.
+func (p *Prior) Draw(source rand.Source, ps []float64) {
+	p.draw(uniform(source), source, ps)
+}
+
+// DrawByDonors draws the probabilities of all tasks from the nodes of donors alone: of a
+// model that they are of use for, as the prior has it. Without donors it is Draw.
+func (p *Prior) DrawByDonors(source rand.Source, ps []float64) {
+	place := uniform(source)
+	if p.Donors() > 0 {
+		place = coldWeight + (1-coldWeight)*place
+	}
+	p.draw(place, source, ps)
+}
+
+// draw draws from the node at a place among the prior weights.
+func (p *Prior) draw(place float64, source rand.Source, ps []float64) {
+	s, node := p.pick(place)
+	for i, level := range s.level {
+		a, b := s.alpha[int(level)*s.nodes+node], s.beta[int(level)*s.nodes+node]
+		ps[i] = neyman.DrawBeta(a, b, source)
+	}
+}
+
+// pick is the node at a place from 0 to 1 among the prior weights.
+func (p *Prior) pick(place float64) (*source, int) {
+	var last *source
+	for k := range p.sources {
+		last = &p.sources[k]
+		for node, l := range last.log {
+			if place -= math.Exp(l); place < 0 {
+				return last, node
+			}
+		}
+	}
+	return last, last.nodes - 1
+}
+
+// uniform returns a uniform number in [0, 1).
+func uniform(source rand.Source) float64 { return float64(source.Uint64()>>11) * 0x1p-53 }
+
+// marginals are the log likelihoods of a pilot of m rollouts of a task, by what a
+// source can tell apart: [level][S][node]. They are made when they are first used.
+type marginals []float64
+
+// longestPilot bounds the tables.
+const longestPilot = 64
+
+// alike is the size of a pilot, alike for all tasks; 0 if it is not, or longer than
+// tables are made for.
+func alike(rollouts []int) int {
+	m := rollouts[0]
+	if m > longestPilot {
+		return 0
+	}
+	for _, n := range rollouts {
+		if n != m {
+			return 0
+		}
+	}
+	return m
+}
+
+// addPilot updates the weights by a pilot of m rollouts of every task, and makes a
+// kind of each level and number of successes.
+func (b *belief) addPilot(m int, passes []int) {
+	if b.pilots[m] == nil {
+		b.pilots[m] = newMarginals(b.source, m)
+	}
+	b.list, b.places = b.list[:0], slices.Grow(b.places[:0], b.levels*(m+1))[:b.levels*(m+1)]
+	clear(b.places)
+	for i, level := range b.level {
+		place := &b.places[int(level)*(m+1)+passes[i]]
+		if *place == 0 {
+			b.list = append(b.list, kind{level: level, rollouts: int32(m), passes: int32(passes[i])})
+			*place = int32(len(b.list))
+		}
+		b.of[i] = *place - 1
+		b.list[*place-1].tasks++
+	}
+	for k := range b.list {
+		x := &b.list[k]
+		row := int(x.level)*(m+1) + int(x.passes)
+		floats.AddScaled(b.weight, float64(x.tasks), b.pilots[m][row*b.nodes:(row+1)*b.nodes])
+	}
+}
+
+func newMarginals(s *source, m int) marginals {
+	t := make(marginals, s.levels*(m+1)*s.nodes)
+	for level := range s.levels {
+		for node := range s.nodes {
+			a, b := s.alpha[level*s.nodes+node], s.beta[level*s.nodes+node]
+			for passed := range m + 1 {
+				t[(level*(m+1)+passed)*s.nodes+node] = logOdds(a, b, passed, m-passed)
+			}
+		}
+	}
+	return t
 }

@@ -1,3 +1,38 @@
+// Package informed is a prior of task probabilities that knows what others made of
+// the same tasks: the rollouts of other models, or of the same model earlier. It
+// takes the place of the reference prior of method/neyman, which knows the tasks
+// apart by their own rollouts only. What it says decides where rollouts are spent,
+// and never enters an estimate: that is unbiased whatever the donors are
+// (method/staged).
+//
+//	prior, err := informed.New(tasks, []informed.Donor{{Name: "last month", Passes: passes, Rollouts: rollouts}})
+//	post := prior.Posterior()
+//	post.Observe(rollouts, passes) // of the pilot, and of each stage after it
+//	post.Scores(scores)            // E[p(1−p)] of every task given all of that
+//	shares := post.Shares()        // what the donors weigh by now
+//
+// # The prior
+//
+// It is a mixture. Given one of its nodes, the tasks are independent, and task i
+// has p_i ~ Beta(α_i, β_i). There are three kinds of nodes:
+//
+//   - Cold: the reference prior of the paper (Eq. 5), α_i = ξκ and β_i = (1−ξ)κ.
+//     Without donors there is no other.
+//   - Shifted: α_i = κμ_i and β_i = κ(1−μ_i), with logit μ_i = a + s·d_i where d_i is
+//     the logit of the donor's pass rate on the task, in steps of a half. There are
+//     such nodes of every donor, and of the mean of all donors' logits. The shift a
+//     says how much better the model is than the donor, the slope s how alike the
+//     tasks are for both, and κ how far to go by that.
+//   - Same: the donor's rollouts are taken for the model's own, α_i = ξκ + c_i and
+//     β_i = (1−ξ)κ + n_i − c_i for c_i passes of n_i, weighted by what they say of
+//     ξ and κ. That is an earlier run of the same model, if it has not changed.
+//
+// The cold nodes have a third of the prior weight together, and every other set of
+// nodes, one for each donor and kind, an equal part of the rest. The pilot decides
+// which donor helps, and how much: a donor that is of no use costs what is lost
+// while the rollouts have not yet said so. The cold nodes keep a twentieth of the
+// weight, whatever the rollouts say: where donors are right of most tasks, and wrong
+// of a few, no node is, and what is lost on the few is more than they are worth.
 package informed
 
 import (
@@ -195,4 +230,109 @@ func logBeta(a, b, c, f float64) float64 {
 func logGamma(x float64) float64 {
 	l, _ := math.Lgamma(x)
 	return l
+}
+
+// Mixture is the joint posterior of all tasks. It holds until the next rollouts.
+func (q *Posterior) Mixture() neyman.Mixture {
+	if !q.weighed {
+		q.weigh()
+	}
+	type place struct {
+		*belief
+		node int
+	}
+	var places []place
+	var weights []float64
+	for k := range q.beliefs {
+		b := &q.beliefs[k]
+		b.ready(b.level, b.levels)
+		for _, node := range b.alive {
+			places = append(places, place{b, int(node)})
+			weights = append(weights, q.of(b).weight(b.weight[node]))
+		}
+	}
+	return neyman.Mixture{Tasks: q.prior.tasks, Weights: weights, Shapes: func(node, task int) (alpha, beta float64) {
+		at := places[node]
+		return at.list[at.of[task]].shapes(at.source, at.node)
+	}}
+}
+
+// Donor is what is known of the tasks from elsewhere: so many passes of so many
+// rollouts of each. A task that the donor has not seen has no rollouts.
+type Donor struct {
+	Name             string // for messages
+	Passes, Rollouts []int  // by task
+}
+
+// mostRollouts is the greatest number of rollouts of a donor's task, so that pass
+// rates of a whole benchmark can be summed exactly.
+const mostRollouts = 1 << 30
+
+// check says what is wrong with a donor of so many tasks, if anything.
+func (d Donor) check(tasks int) error {
+	if len(d.Passes) != tasks || len(d.Rollouts) != tasks {
+		return fmt.Errorf("donor %s: passes of %d tasks and rollouts of %d, want %d of each", d.Name, len(d.Passes), len(d.Rollouts), tasks)
+	}
+	seen := false
+	for i, n := range d.Rollouts {
+		if c := d.Passes[i]; n < 0 || n > mostRollouts || c < 0 || c > n {
+			return fmt.Errorf("donor %s: task %d has %d passes of %d rollouts", d.Name, i, c, n)
+		}
+		seen = seen || n > 0
+	}
+	if !seen {
+		return fmt.Errorf("donor %s has no rollout of any of the %d tasks: are they of another benchmark?", d.Name, tasks)
+	}
+	return nil
+}
+
+// smoothing keeps the logit of a pass rate finite.
+const smoothing = 0.4
+
+// logits are those of the donor's pass rates. A task that it has not seen has the
+// mean of the others.
+func (d Donor) logits() []float64 {
+	all := make([]float64, len(d.Passes))
+	sum, seen := 0.0, 0.0
+	for i, n := range d.Rollouts {
+		if n > 0 {
+			c := float64(d.Passes[i])
+			all[i] = math.Log((c + smoothing) / (float64(n) - c + smoothing))
+			sum, seen = sum+all[i], seen+1
+		}
+	}
+	for i, n := range d.Rollouts {
+		if n == 0 {
+			all[i] = sum / seen
+		}
+	}
+	return all
+}
+
+// meanLogits are the means of the logits of some donors, task by task.
+func meanLogits(donors []Donor) []float64 {
+	mean := make([]float64, len(donors[0].Passes))
+	for _, d := range donors {
+		for i, x := range d.logits() {
+			mean[i] += x / float64(len(donors))
+		}
+	}
+	return mean
+}
+
+// levels puts tasks with about the same logit together: into steps of a half, within
+// ±8. It returns the level of each task and the logit of each level.
+func levels(logits []float64) (of []int32, values []float64) {
+	number := map[int]int32{}
+	for _, x := range logits {
+		step := int(math.Round(2 * min(8, max(-8, x))))
+		at, known := number[step]
+		if !known {
+			at = int32(len(values))
+			number[step] = at
+			values = append(values, float64(step)/2)
+		}
+		of = append(of, at)
+	}
+	return of, values
 }

@@ -1,6 +1,11 @@
 package neyman
 
-import "math"
+import (
+	"math"
+	"sync"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // Classes is a group of tasks by equal score: the form in which an allocation
 // is cheap, because a pilot of size m tells at most m+1 kinds of task apart.
@@ -196,4 +201,204 @@ func (c *Classes) Settle(total int) (gain float64, extra int) {
 func (c *Classes) Gain(class int) float64 {
 	l := c.units[class]
 	return c.scores[class] / float64(l*(l+1))
+}
+
+// Sum is a number that follows from the probabilities of all tasks: Σ P·p + V·p(1−p),
+// with coefficients by task. nil stands for zeros.
+type Sum struct{ P, V []float64 }
+
+// ignored is a share of the hyperposterior that no expectation would miss.
+const ignored = 1e-12
+
+// Joint returns the expectations of some sums and their covariances.
+func (m Mixture) Joint(sums ...Sum) (means []float64, covariances [][]float64) {
+	means, covariances = make([]float64, len(sums)), make([][]float64, len(sums))
+	for j := range sums {
+		covariances[j] = make([]float64, len(sums))
+	}
+	var nodes []int
+	var given [][]float64 // expectations of the sums given each node
+	for k, weight := range m.Weights {
+		if weight < ignored {
+			continue
+		}
+		own := make([]float64, len(sums))
+		for i := range m.Tasks {
+			a, b := m.Shapes(k, i)
+			beta{a, b}.add(i, weight, sums, own, covariances)
+		}
+		for j := range sums {
+			means[j] += weight * own[j]
+		}
+		nodes, given = append(nodes, k), append(given, own)
+	}
+	for at, k := range nodes {
+		for j := range sums {
+			for l := range sums {
+				covariances[j][l] += m.Weights[k] * (given[at][j] - means[j]) * (given[at][l] - means[l])
+			}
+		}
+	}
+	return means, covariances
+}
+
+// at is the coefficients of a task.
+func (s Sum) at(task int) (p, v float64) {
+	if s.P != nil {
+		p = s.P[task]
+	}
+	if s.V != nil {
+		v = s.V[task]
+	}
+	return p, v
+}
+
+// beta is the law Beta(a, b) of a p.
+type beta struct{ a, b float64 }
+
+// add adds a task that has the law to the expectations of sums, and, times a weight, to
+// their covariances.
+func (d beta) add(task int, weight float64, sums []Sum, means []float64, covariances [][]float64) {
+	p, v, pp, pv, vv := d.moments()
+	for j, s := range sums {
+		sp, sv := s.at(task)
+		means[j] += sp*p + sv*v
+		for l, t := range sums {
+			tp, tv := t.at(task)
+			covariances[j][l] += weight * (sp*tp*pp + (sp*tv+sv*tp)*pv + sv*tv*vv)
+		}
+	}
+}
+
+// moments are the expectations of p and of v = p(1−p), the variance of p, the covariance
+// of p and v, and the variance of v.
+func (d beta) moments() (p, v, pp, pv, vv float64) {
+	a, b, t := d.a, d.b, d.a+d.b
+	p, v = a/t, a*b/(t*(t+1))
+	return p, v, v / t, v * (b - a) / (t * (t + 2)), v * ((a+1)*(b+1)/((t+2)*(t+3)) - v)
+}
+
+// Powers are the posterior expectations of the powers of a task's p, from p^0 to p^most.
+func (u *Update) Powers(task, most int) []float64 {
+	n, s := float64(u.observed[task]), u.successes[task]
+	powers := make([]float64, most+1)
+	for k, weight := range u.weights {
+		a, all := u.prior.a[k]+s, u.prior.a[k]+u.prior.b[k]+n
+		for d := range powers {
+			powers[d] += weight
+			weight *= a / all
+			a++
+			all++
+		}
+	}
+	return powers
+}
+
+// Partial is the update of the prior by rollouts of which every task may have its own
+// number: Eq. 13 of the paper, with n_i rollouts of task i in the place of m. Its
+// tables have a row for each number of rollouts up to the largest that has been asked
+// for. A Partial is safe for concurrent use, each goroutine with a Work of its own.
+type Partial struct {
+	prior *Prior
+	mu    sync.Mutex
+	rows  []partialRow // by number of rollouts; one that is there stays as it is
+}
+
+// partialRow is what a number of rollouts n comes to at every node.
+type partialRow struct {
+	successes, failures, all []float64    // logs of the rising factorials of ξκ, (1−ξ)κ and κ
+	moments                  [3][]float64 // the score's coefficients of 1, S and −S²
+}
+
+// Partial returns the update by rollouts, with tables for up to longest of a task. They
+// grow as Scores needs it.
+func (p *Prior) Partial(longest int) *Partial {
+	partial := &Partial{prior: p}
+	partial.upTo(longest)
+	return partial
+}
+
+// upTo returns the rows of up to longest rollouts.
+func (p *Partial) upTo(longest int) []partialRow {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for n := len(p.rows); n <= longest; n++ {
+		p.rows = append(p.rows, p.row(n))
+	}
+	return p.rows[:longest+1]
+}
+
+// row makes the row after those that are there.
+func (p *Partial) row(n int) partialRow {
+	nodes := len(p.prior.a)
+	var post Posterior
+	post.setMoments(p.prior, n)
+	r := partialRow{make([]float64, nodes), make([]float64, nodes), make([]float64, nodes), post.moments}
+	if n == 0 {
+		return r
+	}
+	last, factor := p.rows[n-1], float64(n-1)
+	for k, a := range p.prior.a {
+		b := p.prior.b[k]
+		r.successes[k] = last.successes[k] + math.Log(a+factor)
+		r.failures[k] = last.failures[k] + math.Log(b+factor)
+		r.all[k] = last.all[k] + math.Log(a+b+factor)
+	}
+	return r
+}
+
+// Scores writes into scores the posterior expectation of p(1−p) of every task
+// of which observed[i] rollouts are known, successes[i] of them passed. Tasks
+// with the same counts get the same bits. With complete pilots these are the
+// scores of Posterior up to rounding.
+func (p *Partial) Scores(observed, successes []int, w *Work, scores []float64) {
+	longest := 0
+	for _, n := range observed {
+		longest = max(longest, n)
+	}
+	rows := p.upTo(longest)
+	w.counts = sized(w.counts, 3*(longest+1))
+	clear(w.counts)
+	passed, failed, all := w.counts[:longest+1], w.counts[longest+1:2*(longest+1)], w.counts[2*(longest+1):]
+	for i, n := range observed {
+		passed[successes[i]]++
+		failed[n-successes[i]]++
+		all[n]--
+	}
+	p.weigh(rows, passed, failed, all, w)
+	w.scores = sized(w.scores, longest+1)
+	for n, count := range all {
+		if count != 0 {
+			m := &rows[n].moments
+			w.scores[n] = Scores{floats.Dot(w.weights, m[0]), floats.Dot(w.weights, m[1]), floats.Dot(w.weights, m[2])}
+		}
+	}
+	for i, n := range observed {
+		scores[i] = w.scores[n].At(successes[i])
+	}
+}
+
+// weigh sets the weights of the hyperposterior, which sum to 1: the marginal
+// likelihoods of all tasks are rising factorials of ξκ, (1−ξ)κ and κ, here with
+// the number of tasks that have each.
+func (p *Partial) weigh(rows []partialRow, passed, failed, all []float64, w *Work) {
+	copy(w.log, p.prior.log)
+	for s := 1; s < len(all); s++ {
+		for _, term := range [...]struct {
+			count float64
+			row   []float64
+		}{{passed[s], rows[s].successes}, {failed[s], rows[s].failures}, {all[s], rows[s].all}} {
+			if term.count != 0 {
+				floats.AddScaled(w.log, term.count, term.row)
+			}
+		}
+	}
+	top := largest(w.log)
+	for k, l := range w.log {
+		w.weights[k] = 0
+		if l -= top; l > -negligible {
+			w.weights[k] = math.Exp(l)
+		}
+	}
+	floats.Scale(1/floats.Sum(w.weights), w.weights)
 }

@@ -1,3 +1,42 @@
+// Package staged is the estimate of an evaluation in stages: of every task
+// Σ c_k·X_k, where X_k is the mean of the n_k fresh rollouts that it has in stage
+// k, and c_k its weight there. The paper's estimate is the case of two stages, a
+// pilot and a continuation (Eq. 3).
+//
+// # Why it is unbiased
+//
+// The size n_k and the weight c_k are decided before stage k is seen, from
+// anything that was seen before it: of this task, of all others, of other
+// evaluations. The weights of a task add up to one, whatever happens. Given the
+// past, E[X_k] = p; so stage by stage from the last, E[Σ c_k·X_k] = p. Neither
+// the scores nor what they are made of need be right. What would not do is a
+// weight that depends on its own stage, as where all rollouts of a task are pooled
+// under an allocation that depends on them.
+//
+// A Stages holds to this by its form. Decide fixes the sizes and weights of the
+// next stage from scores, and only then does it take that stage's outcome, by
+// Observe. The one weight that is found after its stage, that of the pilot under
+// Plan.LeaveOneOut, is a function of the other tasks' pilots alone.
+//
+//	s, err := staged.New(tasks, budget, plan)
+//	for {
+//		sizes := s.Sizes()            // rollouts to execute now, by task
+//		err := s.Observe(passes)      // of them, by task
+//		if s.Done() { break }
+//		err = s.Decide(scores)        // E[p(1−p)] of every task, given all of that
+//	}
+//	mean := s.Mean()
+//
+// # Its variance
+//
+// Stages of a task are uncorrelated given the past, so that the variance of the
+// mean over N tasks is Σ v·E[Σ c_k²/n_k]/N² with v = p(1−p). Shrinkage is the inner
+// sum as it came out.
+//
+// Under Plan.LeaveOneOut that is so up to a term of the relative order 1/N: the weight
+// of task i depends on the pilot of task j and the other way round, which correlates
+// the two. What it adds is Σ E[w_i·w_j·(X_i−p_i)·(X_j−p_j)]/N² over all pairs, X being
+// pilots' means. The estimate is unbiased all the same.
 package staged
 
 import (
@@ -267,3 +306,84 @@ func (s *Stages) Mean() float64 { return s.sum / float64(len(s.means)) }
 // Means is the estimates of all tasks, Σ c·X, once Done. They are not what a task's
 // rollouts pooled would say.
 func (s *Stages) Means() []float64 { return s.means }
+
+// Plan says how an evaluation in stages spends its budget. It is fixed before the
+// first rollout.
+type Plan struct {
+	Pilots int     // m, rollouts of every task in the first stage
+	Weight float64 // of the pilot's mean, from 0 to 1
+
+	// LeaveOneOut, if there is one, is the weight of a task's pilot in the place of
+	// Weight, from the pilots of all other tasks: others[S] of them have S successes.
+	// It must not be kept, and must not depend on anything else that is random.
+	LeaveOneOut func(others []int) float64
+
+	// Fractions are what the stages after the pilot execute of each task's share of
+	// the rollouts that are left, one for each stage. The last is 1, as is the only
+	// one of a plan with two stages.
+	Fractions []float64
+
+	// Least is the number of rollouts that a task has ahead for as long as it has weight
+	// left, so at least so many in its last stage; 0: 1. Estimates of pass^k need it.
+	// It is at most what the pilot leaves of the budget.
+	Least int
+
+	// Rounds is the number of rounds through all tasks that all stages together may take,
+	// where a stage takes as many as its largest task has rollouts; 0: any number. It is
+	// for programs that go through all tasks again and again, and skip those that have
+	// had what they get.
+	Rounds int
+
+	// TaskShares is the weight of each task in the mean over tasks, positive and one in all;
+	// nil where all are alike. Tasks of several benchmarks may count differently.
+	TaskShares []float64
+}
+
+// Stages is the number of stages, the pilot among them.
+func (p Plan) Stages() int { return 1 + len(p.Fractions) }
+
+// check says what is wrong with a plan for so many tasks and a budget of rollouts a
+// task, if anything.
+func (p Plan) check(tasks, budget int) error {
+	switch {
+	case p.Pilots < 1 || p.Pilots >= budget:
+		return fmt.Errorf("staged: a pilot of %d rollouts per task does not fit a budget of %d: want 1 to %d", p.Pilots, budget, budget-1)
+	case p.Least < 0 || p.Least > budget-p.Pilots:
+		return fmt.Errorf("staged: at least %d rollouts per task after a pilot of %d do not fit a budget of %d: want 0 to %d", p.Least, p.Pilots, budget, budget-p.Pilots)
+	case p.Rounds != 0 && p.Rounds < budget+len(p.Fractions):
+		return fmt.Errorf("staged: %d rounds cannot hold a budget of %d in %d stages: want %d at least, and better twice as many", p.Rounds, budget, p.Stages(), budget+len(p.Fractions))
+	case !(p.Weight >= 0 && p.Weight <= 1):
+		return fmt.Errorf("staged: a stage weight of %v: want 0 to 1", p.Weight)
+	case len(p.Fractions) == 0 || p.Fractions[len(p.Fractions)-1] != 1:
+		return fmt.Errorf("staged: fractions %v: the last stage executes all that is left, 1", p.Fractions)
+	}
+	if err := p.checkShares(tasks); err != nil {
+		return err
+	}
+	for _, f := range p.Fractions {
+		if !(f > 0 && f <= 1) {
+			return fmt.Errorf("staged: a fraction of %v: want more than 0 and at most 1", f)
+		}
+	}
+	return nil
+}
+
+func (p Plan) checkShares(tasks int) error {
+	if p.TaskShares == nil {
+		return nil
+	}
+	if len(p.TaskShares) != tasks {
+		return fmt.Errorf("staged: shares of %d tasks, want %d", len(p.TaskShares), tasks)
+	}
+	sum := 0.0
+	for i, share := range p.TaskShares {
+		if !(share > 0) {
+			return fmt.Errorf("staged: task %d has the share %v: want a positive number", i, share)
+		}
+		sum += share
+	}
+	if math.Abs(sum-1) > 1e-9 {
+		return fmt.Errorf("staged: shares come to %v: want 1", sum)
+	}
+	return nil
+}

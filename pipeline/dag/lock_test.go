@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/ownfile"
+	"speceval/internal/files"
 )
 
 // TestMain lets this test program play other processes: see TestLockOfAnother
@@ -143,7 +143,7 @@ func TestWhatIsPlantedIsNotLocked(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Acquire(dir, "pid 1")
-		var alien *ownfile.AlienError
+		var alien *files.AlienError
 		if !errors.As(err, &alien) {
 			t.Errorf("%s: error %v", name, err)
 		}

@@ -9,9 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 
 	"speceval/internal/atomicfile"
-	"speceval/internal/ownfile"
+	"speceval/internal/files"
 )
 
 // This file is what a long unit has beyond inputs and outputs: a place where
@@ -109,7 +112,7 @@ func (j *Job) Scratch() (dir string, err error) {
 // makeFolder makes a scratch folder and those above it.
 func (j *Job) makeFolder(dir string) (err error) {
 	for range scratchAttempts {
-		if err = ownfile.MakeFolder(j.dir, dir); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
+		if err = files.MakeOwnFolder(j.dir, dir); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			break // otherwise a unit that ended has just removed a folder above
 		}
 	}
@@ -208,7 +211,7 @@ func (j *Job) supersede(name string) error {
 	if j.takeDiscredit(name) {
 		aside = stem + damagedMark + short(sum) + ext // which Restore passes by
 	}
-	if err := ownfile.MakeFolder(j.dir, filepath.Dir(j.path(aside))); err != nil {
+	if err := files.MakeOwnFolder(j.dir, filepath.Dir(j.path(aside))); err != nil {
 		return fmt.Errorf("move %s aside: %w", name, err)
 	}
 	if err := os.Rename(j.path(name), j.path(aside)); err != nil {
@@ -258,7 +261,7 @@ func (j *Job) restore(output, from string) error {
 	if err := j.supersede(output); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := ownfile.MakeFolder(j.dir, filepath.Dir(j.path(output))); err != nil {
+	if err := files.MakeOwnFolder(j.dir, filepath.Dir(j.path(output))); err != nil {
 		return fmt.Errorf("restore %s: %w", output, err)
 	}
 	if err := os.Rename(j.path(from), j.path(output)); err != nil {
@@ -266,4 +269,87 @@ func (j *Job) restore(output, from string) error {
 	}
 	j.Note("%s is back from %s", output, from)
 	return nil
+}
+
+// heldMark ends the name of the file beside a scratch folder that is locked
+// while a process works there.
+const heldMark = ".lock"
+
+// BusyError says that another process works on a unit: a job that a scheduler
+// believes dead, for one.
+type BusyError struct{ Unit Ref }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("another process is at work on unit %s: wait until it ends, or end it", e.Unit)
+}
+
+// hold takes the lock of the scratch folder, once in a job. The operating system
+// gives it back however the process ends.
+func (j *Job) hold(path string) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for j.held == nil {
+		file, err := files.OpenOwnFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+		if errors.Is(err, fs.ErrNotExist) {
+			return &BusyError{j.ref} // who was at it has just removed the folder
+		}
+		if err != nil {
+			return fmt.Errorf("lock the scratch folder: %w", err)
+		}
+		if err := tryLock(file); err != nil {
+			file.Close()
+			if errors.Is(err, syscall.EWOULDBLOCK) {
+				return &BusyError{j.ref}
+			}
+			return fmt.Errorf("lock %s: %w (its file system may not support locks; choose another folder with --out)", path, err)
+		}
+		if !stands(file, path) { // whoever had it has ended, and removed it
+			file.Close()
+			continue
+		}
+		j.held = file
+	}
+	return nil
+}
+
+// stands tells whether an open file is still the one at path.
+func stands(file *os.File, path string) bool {
+	open, err := file.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(open, there)
+}
+
+// letGo gives the lock of the scratch folder back.
+func (j *Job) letGo() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.held != nil {
+		j.held.Close() // closing unlocks
+		j.held = nil
+	}
+}
+
+// spread has several workers share the numbers from 0 to n − 1: each gets those
+// that its calls of next return.
+func spread(n, workers int, work func(next func() (i int, more bool))) {
+	stretch := max(1, min(n/(16*workers), 64)) // numbers that a worker takes at once
+	var taken atomic.Int64
+	var wg sync.WaitGroup
+	for range min((n+stretch-1)/stretch, workers) {
+		wg.Go(func() {
+			i, end := 0, 0
+			work(func() (int, bool) {
+				if i == end {
+					end = int(taken.Add(int64(stretch)))
+					i = end - stretch
+				}
+				i++
+				return i - 1, i <= n
+			})
+		})
+	}
+	wg.Wait()
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/rusage"
+	"speceval/internal/process"
 )
 
 func TestManifestRecordsTheRun(t *testing.T) {
@@ -88,11 +88,11 @@ func TestCPUTimeIsTheUnitsOwn(t *testing.T) {
 			return nil
 		}
 		defer close(finished)
-		for start := rusage.ThreadSeconds(); rusage.ThreadSeconds()-start < 0.05; {
+		for start := process.ThreadSeconds(); process.ThreadSeconds()-start < 0.05; {
 		}
 		return nil
 	}
-	if rusage.ThreadSeconds() == 0 {
+	if process.ThreadSeconds() == 0 {
 		t.Skip("this system does not tell the CPU time of a thread")
 	}
 	l.run(Selection{})

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"speceval/internal/rusage"
+	"speceval/internal/process"
 )
 
 // BenchmarkPlan looks at 100,000 units in two stages, the second of which needs
@@ -51,11 +51,11 @@ func (l *lab) benchmarkPlan(b *testing.B, open func(*Graph) *index, want int) {
 	for _, stage := range l.stages {
 		units += len(stage.Units)
 	}
-	before := rusage.Process().CPUSeconds
+	before := process.Process().CPUSeconds
 	for b.Loop() {
 		l.look(b, open, want)
 	}
-	b.ReportMetric((rusage.Process().CPUSeconds-before)/float64(b.N), "cpu-s/op")
+	b.ReportMetric((process.Process().CPUSeconds-before)/float64(b.N), "cpu-s/op")
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(units), "µs/unit")
 }
 

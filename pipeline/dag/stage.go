@@ -10,7 +10,18 @@
 // what need not be read again: see package indexfile.
 package dag
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
 
 // Stage is a named step of the pipeline and the units that it consists of.
 type Stage struct {
@@ -69,3 +80,321 @@ type Source struct {
 
 // Ref names a unit of a stage.
 type Ref struct{ Stage, Unit string }
+
+// keyFormat salts every key. Raising it makes everything stale.
+const keyFormat = 1
+
+// Parts are everything that a unit's result depends on. Worker counts, times
+// and places are not among them.
+type Parts struct {
+	Format  int               `json:"format"` // of keys, see keyFormat
+	Stage   string            `json:"stage"`
+	Version int               `json:"version"` // code version of the stage
+	Unit    string            `json:"unit"`
+	Config  map[string]string `json:"config"`
+	Seed    string            `json:"seed"`
+	Sources map[string]string `json:"sources"` // name to SHA-256
+	Inputs  map[string]string `json:"inputs"`  // output of a needed unit to SHA-256
+}
+
+// Key is the SHA-256 of the parts as canonical JSON (fields in the order of
+// the type, map keys sorted), in hex.
+func (p Parts) Key() string {
+	c := newCanonical()
+	defer c.free()
+	c.config.gather(p.Config)
+	c.sources.gather(p.Sources)
+	c.inputs.gather(p.Inputs)
+	c.config.null, c.sources.null, c.inputs.null = p.Config == nil, p.Sources == nil, p.Inputs == nil
+	return c.key(&p)
+}
+
+// partsOf gathers the parts of a unit but for its inputs.
+func partsOf(s *Stage, u *Unit) Parts {
+	p := Parts{
+		Format:  keyFormat,
+		Stage:   s.Name,
+		Version: s.Version,
+		Unit:    u.ID,
+		Config:  make(map[string]string, len(u.Config)),
+		Seed:    u.Seed,
+		Sources: sourceSums(u),
+		Inputs:  make(map[string]string),
+	}
+	for key, value := range u.Config {
+		p.Config[key] = value
+	}
+	return p
+}
+
+func sourceSums(u *Unit) map[string]string {
+	sums := make(map[string]string, len(u.Sources))
+	for _, source := range u.Sources {
+		sums[source.Name] = source.SHA256
+	}
+	return sums
+}
+
+// canonical is the text that a key is the hash of, in the making: to the last
+// byte the JSON that encoding/json makes of [Parts]. Its memory serves one key
+// after the other.
+type canonical struct {
+	text                    []byte
+	config, sources, inputs object
+}
+
+// object is one of the maps of [Parts].
+type object struct {
+	pairs []pair
+	null  bool // a nil map
+}
+
+type pair struct{ name, value string }
+
+var canonicals = sync.Pool{New: func() any { return new(canonical) }}
+
+// newCanonical has nothing gathered. It goes back by free.
+func newCanonical() *canonical {
+	c := canonicals.Get().(*canonical)
+	for _, o := range []*object{&c.config, &c.sources, &c.inputs} {
+		o.pairs, o.null = o.pairs[:0], false
+	}
+	return c
+}
+
+func (c *canonical) free() { canonicals.Put(c) }
+
+// unit gathers the parts of a unit but for its inputs.
+func (c *canonical) unit(u *Unit) {
+	c.config.gather(u.Config)
+	for _, source := range u.Sources {
+		c.sources.add(source.Name, source.SHA256)
+	}
+}
+
+// key is the key of what was gathered, under the head of parts.
+func (c *canonical) key(head *Parts) string {
+	b := append(c.text[:0], `{"format":`...)
+	b = strconv.AppendInt(b, int64(head.Format), 10)
+	b = appendText(append(b, `,"stage":`...), head.Stage)
+	b = append(b, `,"version":`...)
+	b = strconv.AppendInt(b, int64(head.Version), 10)
+	b = appendText(append(b, `,"unit":`...), head.Unit)
+	b = c.config.append(append(b, `,"config":`...))
+	b = appendText(append(b, `,"seed":`...), head.Seed)
+	b = c.sources.append(append(b, `,"sources":`...))
+	b = c.inputs.append(append(b, `,"inputs":`...))
+	c.text = append(b, '}')
+	sum := sha256.Sum256(c.text)
+	return hex.EncodeToString(sum[:])
+}
+
+func (o *object) add(name, value string) { o.pairs = append(o.pairs, pair{name, value}) }
+
+func (o *object) gather(from map[string]string) {
+	for name, value := range from {
+		o.add(name, value)
+	}
+}
+
+// append appends the object as JSON, sorted by name, each name once.
+func (o *object) append(b []byte) []byte {
+	if o.null {
+		return append(b, "null"...)
+	}
+	slices.SortFunc(o.pairs, func(x, y pair) int { return cmp.Compare(x.name, y.name) })
+	b = append(b, '{')
+	for i, p := range o.pairs {
+		if i > 0 {
+			if p.name == o.pairs[i-1].name {
+				continue
+			}
+			b = append(b, ',')
+		}
+		b = append(appendText(b, p.name), ':')
+		b = appendText(b, p.value)
+	}
+	return append(b, '}')
+}
+
+// appendText appends a JSON string. All but plain texts are left to
+// encoding/json.
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if !plain[s[i]] {
+			text, err := json.Marshal(s)
+			if err != nil {
+				panic(err) // strings always marshal
+			}
+			return append(b, text...)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}
+
+// plain are the bytes that stand for themselves in what encoding/json writes.
+var plain = func() (plain [256]bool) {
+	for c := ' '; c <= '~'; c++ {
+		plain[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
+	}
+	return plain
+}()
+
+// Graph is a checked list of stages with their units in running order.
+// It is immutable.
+type Graph struct {
+	stages []Stage
+	nodes  []node         // every unit, after the units that it needs
+	index  map[Ref]int    // into nodes
+	member map[string]int // stage name to index into stages
+}
+
+// node is a unit with its place in the graph.
+type node struct {
+	stage      int // into Graph.stages
+	unit       *Unit
+	needs      []int // into Graph.nodes, all smaller than its own index
+	wanted     int   // needs[wanted:] are only wanted
+	dependents []int
+}
+
+func (g *Graph) ref(i int) Ref {
+	n := &g.nodes[i]
+	return Ref{Stage: g.stages[n.stage].Name, Unit: n.unit.ID}
+}
+
+func (g *Graph) stageOf(i int) *Stage { return &g.stages[g.nodes[i].stage] }
+
+// String is the unit's name for people: "replay/design/hbn/n=30".
+func (r Ref) String() string { return r.Stage + "/" + r.Unit }
+
+// New checks the stages and orders their units. Its error names every fault:
+// odd or repeated names, outputs that two units write, needs that do not exist
+// or lie in a later stage, and cycles.
+func New(stages []Stage) (*Graph, error) {
+	units, outputs := 0, 0
+	for s := range stages {
+		units += len(stages[s].Units)
+		for u := range stages[s].Units {
+			outputs += len(stages[s].Units[u].Outputs)
+		}
+	}
+	g := &Graph{
+		stages: stages,
+		nodes:  make([]node, 0, units),
+		index:  make(map[Ref]int, units),
+		member: make(map[string]int, len(stages)),
+	}
+	c := &checker{graph: g, owner: make(map[string]int, outputs)}
+	for s := range stages {
+		c.stage(&stages[s])
+		g.member[stages[s].Name] = s
+		for u := range stages[s].Units {
+			c.unit(s, &stages[s].Units[u])
+		}
+	}
+	c.folders()
+	c.needs()
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	if err := g.order(); err != nil {
+		return nil, err
+	}
+	g.depend()
+	return g, nil
+}
+
+// order puts the nodes, which stand as declared, so that needs come first and
+// everything else keeps its place.
+func (g *Graph) order() error {
+	o := &ordering{graph: g, place: make([]int, len(g.nodes)), order: make([]int, 0, len(g.nodes))}
+	for i := range o.place {
+		o.place[i] = unvisited
+	}
+	for i := range g.nodes {
+		if err := o.visit(i); err != nil {
+			return err
+		}
+	}
+	nodes := make([]node, len(g.nodes))
+	for at, i := range o.order {
+		nodes[at] = g.nodes[i]
+		for k, need := range nodes[at].needs {
+			nodes[at].needs[k] = o.place[need]
+		}
+		if at != i {
+			g.index[g.ref(i)] = at
+		}
+	}
+	g.nodes = nodes
+	return nil
+}
+
+// ordering follows needs from one node to the next.
+type ordering struct {
+	graph *Graph
+	path  []int // being followed
+	place []int // of each node, or one of the marks below
+	order []int // nodes by their place
+}
+
+const (
+	unvisited = -1
+	visiting  = -2 // on the path
+)
+
+func (o *ordering) visit(i int) error {
+	switch {
+	case o.place[i] >= 0:
+		return nil
+	case o.place[i] == visiting:
+		var names []string
+		for _, on := range o.path {
+			names = append(names, o.graph.ref(on).String())
+		}
+		return fmt.Errorf("units need each other in a circle: %s needs %s", strings.Join(names, " needs "), o.graph.ref(i))
+	}
+	o.place[i] = visiting
+	o.path = append(o.path, i)
+	for _, need := range o.graph.nodes[i].needs {
+		if err := o.visit(need); err != nil {
+			return err
+		}
+	}
+	o.path = o.path[:len(o.path)-1]
+	o.place[i] = len(o.order)
+	o.order = append(o.order, i)
+	return nil
+}
+
+// depend fills the dependents of every node, which the needs of the others are.
+func (g *Graph) depend() {
+	counts, sum := make([]int, len(g.nodes)), 0
+	for i := range g.nodes {
+		for _, need := range g.nodes[i].needs {
+			counts[need]++
+			sum++
+		}
+	}
+	room := make([]int, sum)
+	for i, n := range counts {
+		g.nodes[i].dependents, room = room[:0:n], room[n:]
+	}
+	for i := range g.nodes {
+		for _, need := range g.nodes[i].needs {
+			g.nodes[need].dependents = append(g.nodes[need].dependents, i)
+		}
+	}
+}
+
+// StageNames lists the stages in order.
+func (g *Graph) StageNames() []string {
+	names := make([]string, len(g.stages))
+	for i, s := range g.stages {
+		names[i] = s.Name
+	}
+	return names
+}

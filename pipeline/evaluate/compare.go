@@ -1,8 +1,11 @@
 package evaluate
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -127,4 +130,192 @@ func (c *Comparison) Text(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Gating is the question whether a model is no worse than a baseline.
+type Gating struct {
+	Margin    float64 // δ: how much worse still passes
+	OverTasks bool    // ask it of what the tasks are a sample of, and not of these tasks
+}
+
+// Gated is what came of it.
+type Gated struct {
+	Evaluations [2]string  `json:"evaluations"` // the model's, the baseline's
+	Estimates   [2]float64 `json:"estimates"`
+	Rollouts    [2]int     `json:"rollouts"`
+
+	Margin   float64    `json:"margin"`
+	Question string     `json:"question"` // of these tasks, or of what they are a sample of
+	Outcome  string     `json:"outcome"`  // no worse, worse, or undecided
+	Bounds   [2]float64 `json:"bounds"`   // of the difference, model less baseline, each with the rate
+	Rate     float64    `json:"rate"`     // of errors of either bound, at this look
+	Overall  float64    `json:"error_rate"`
+	Look     int        `json:"look"`
+	Looks    int        `json:"looks"`
+
+	Difference    float64 `json:"difference"`
+	StandardError float64 `json:"standard_error"`
+	Power         float64 `json:"power"` // with which a model as good as the baseline passes at this error
+	Sign          int     `json:"sign"`  // −1 below the baseline, +1 above, 0 neither shown
+
+	Losses evaluation.Losses `json:"losses"` // of both, and what they can have done to the difference
+}
+
+// The questions of a gate.
+const (
+	theseTasks = "these tasks"
+	otherTasks = "what the tasks are a sample of"
+)
+
+// Passed reports whether the model is no worse than the margin.
+func (g *Gated) Passed() bool { return g.Outcome == estimate.NoWorse.String() }
+
+// Gate asks whether the model of the first of two stored evaluations is no worse than
+// that of the second, which may be a file of a result. It is a *RequestError if they are
+// not to be compared.
+func (a Archive) Gate(names [2]string, q Gating) (*Gated, error) {
+	results, err := a.comparable(names)
+	if err != nil {
+		return nil, err
+	}
+	return q.ask(names, results, 1, 1)
+}
+
+// ask judges two evaluations at a look.
+func (q Gating) ask(names [2]string, results [2]*evaluation.Result, look, looks int) (*Gated, error) {
+	a, b := results[0], results[1]
+	difference, question := a.Mean().Bounded().Minus(b.Mean().Bounded()), theseTasks
+	if q.OverTasks {
+		paired, err := pairedTasks(a, b)
+		if err != nil {
+			return nil, err
+		}
+		if paired == nil {
+			return nil, requestf("all tasks are of one cluster: what they stand for cannot be told from them")
+		}
+		difference, question = paired.Bounded, otherTasks
+	}
+	gate := estimate.Gate{Margin: q.Margin, Look: look, Looks: looks}
+	v, err := gate.Judge(difference)
+	if err != nil {
+		return nil, &RequestError{err}
+	}
+	power, err := gate.Power(difference.StandardError)
+	if err != nil {
+		return nil, err
+	}
+	return &Gated{
+		Evaluations: names, Estimates: [2]float64{a.Estimate, b.Estimate}, Rollouts: [2]int{a.Rollouts, b.Rollouts},
+		Margin: q.Margin, Question: question, Outcome: v.Outcome.String(), Bounds: [2]float64{v.Low, v.High},
+		Rate: v.Rate, Overall: estimate.GateRate, Look: look, Looks: looks,
+		Difference: difference.Value, StandardError: difference.StandardError, Power: power, Sign: v.Sign,
+		Losses: lossesOf(a, b),
+	}, nil
+}
+
+// mostGateLooks is how often a live gate asks at most: each look has twice the rollouts
+// of the one before.
+const mostGateLooks = 4
+
+// looks are the budgets of a live gate up to one, the largest first halved.
+func looks(budget int) (budgets []int) {
+	for b := budget; b >= 4 && len(budgets) < mostGateLooks; b /= 2 {
+		budgets = append([]int{b}, budgets...)
+	}
+	if len(budgets) == 0 {
+		return []int{budget}
+	}
+	return budgets
+}
+
+// GateLive evaluates the model until it is known whether it is no worse than a stored
+// baseline: at an eighth of the request's budget, and where that does not decide at a
+// quarter, at half, and at all of it. Each look is a complete evaluation that extends the
+// one before. The error rates are those of all looks together. The error is an
+// *evaluation.PausedError if the same request goes on from there.
+func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r Request, h Host) (*Gated, error) {
+	base, err := s.archive().storedOrFile(baseline)
+	if err != nil {
+		return nil, err
+	}
+	if r.Budget == 0 || r.TargetSE != 0 || r.Resolve != 0 || r.MostRollouts != 0 || r.MostTokens != 0 || r.Plan != "" {
+		return nil, requestf("gate --live wants a --budget: the most that it may spend")
+	}
+	if err := s.sameTasks(base); err != nil {
+		return nil, requestf("the baseline %s: %w", baseline, err)
+	}
+	if setup := s.setup(r.Seed); base.Model == setup.Model && base.Seed == setup.Seed {
+		return nil, requestf("the baseline is of %s under seed %d, too: take another --seed", setup.Model, setup.Seed)
+	}
+	budgets := looks(r.Budget)
+	var result *evaluation.Result
+	var folder string
+	for k, budget := range budgets {
+		if k == 0 {
+			first := r
+			first.Budget = budget
+			result, folder, err = s.Evaluate(ctx, first, h)
+		} else {
+			result, folder, err = s.extend(ctx, result, folder, budget, h)
+		}
+		if err != nil {
+			return nil, err
+		}
+		g, err := q.ask([2]string{folder, baseline}, [2]*evaluation.Result{result, base}, k+1, len(budgets))
+		if err != nil || g.Outcome != estimate.Undecided.String() || k+1 == len(budgets) {
+			return g, err
+		}
+		h.Say(fmt.Sprintf("look %d of %d, %d rollouts per task: undecided, the difference is %+.4f with bounds %+.4f to %+.4f", k+1, len(budgets), budget, g.Difference, g.Bounds[0], g.Bounds[1]))
+	}
+	return nil, errors.New("a gate without looks")
+}
+
+// Text writes the verdict for people.
+func (g *Gated) Text(w io.Writer) error {
+	var b strings.Builder
+	for i, name := range g.Evaluations {
+		fmt.Fprintf(&b, "%s  %.4f by %d rollouts  %s\n", [2]string{"model   ", "baseline"}[i], g.Estimates[i], g.Rollouts[i], name)
+	}
+	fmt.Fprintf(&b, "\n  difference  %+.4f ± %.4f, bounds %+.4f and %+.4f, for %s\n", g.Difference, g.StandardError, g.Bounds[0], g.Bounds[1], g.Question)
+	fmt.Fprintf(&b, "%s  verdict     %s\n", againLine(g.Losses, "lost       ", "difference"), g.words())
+	fmt.Fprintf(&b, "  errors      a model that is worse by %g passes in %.3g%% of the cases at most", g.Margin, 100*g.Overall)
+	if g.Looks > 1 {
+		fmt.Fprintf(&b, ", over all %d looks, of which this is look %d", g.Looks, g.Look)
+	}
+	fmt.Fprintf(&b, ";\n              one as good as the baseline passes in %.0f%%\n", 100*g.Power)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (g *Gated) words() string {
+	switch g.Outcome {
+	case estimate.NoWorse.String():
+		return fmt.Sprintf("no worse than %g below the baseline%s", g.Margin, map[int]string{-1: ", though below it", 0: "", 1: ": above it"}[g.Sign])
+	case estimate.Worse.String():
+		return fmt.Sprintf("worse, by more than %g", g.Margin)
+	}
+	return fmt.Sprintf("undecided: these rollouts do not tell whether it is worse by %g", g.Margin)
+}
+
+// Check checks, before anything is read or spent, whether a gate can be asked.
+func (q Gating) Check() error {
+	if !(q.Margin >= 0 && q.Margin < 1) || math.IsNaN(q.Margin) {
+		return requestf("--no-worse-than %v: want a number from 0 to 1, such as 0.02 for two points", q.Margin)
+	}
+	return nil
+}
+
+// OpenLive is the subject of a live gate: the model on the baseline's benchmarks, none for
+// those that the baseline names.
+func (a Archive) OpenLive(baseline string, benchmarks []string, model string) (*Subject, error) {
+	base, err := Archive{Config: a.Config}.storedOrFile(baseline) // of which GateLive warns
+	if err != nil {
+		return nil, err
+	}
+	b, err := again(a.Config, base, benchmarks)
+	if err != nil {
+		return nil, err
+	}
+	b.Warn = a.Warn
+	return b.With(model)
 }

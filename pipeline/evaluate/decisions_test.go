@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/evaluation/way"
+	"speceval/internal/policy"
 	"speceval/pipeline/evaluate"
 )
 
@@ -219,7 +219,7 @@ func TestGatesAreAsked(t *testing.T) {
 func TestWaysAreNamed(t *testing.T) {
 	l := newLab(t)
 	l.evaluate(request(6, 1))
-	for k, name := range way.Names() {
+	for k, name := range policy.ExecutionNames() {
 		r := informedBy(5, uint64(100+k))
 		r.Policy = name
 		if strings.Contains(name, "informed") {

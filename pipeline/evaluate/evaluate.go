@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/evaluation/way"
-	"speceval/internal/ownfile"
+	"speceval/internal/files"
+	"speceval/internal/policy"
 	"speceval/internal/pool"
 	"speceval/internal/serving"
 	"speceval/internal/vllm"
@@ -85,9 +85,9 @@ func (s *Subject) requested(ctx context.Context, r Request, say func(string)) (e
 	if setup.Donors, err = s.donors(r.Known, setup.Model, setup.Seed); err != nil {
 		return setup, err
 	}
-	chosen := way.Default(len(setup.Donors) > 0)
+	chosen := policy.DefaultExecution(len(setup.Donors) > 0)
 	if r.Policy != "" {
-		if chosen, err = way.Find(r.Policy); err != nil {
+		if chosen, err = policy.FindExecution(r.Policy); err != nil {
 			return setup, &RequestError{err}
 		}
 	}
@@ -203,7 +203,7 @@ func (s *Subject) repair(stored *evaluation.Stored, h Host) (err error) {
 // may be a link.
 func (s *Subject) lock(folder string, h Host) (*dag.Lock, error) {
 	if below, err := filepath.Rel(s.out(), folder); err == nil && filepath.IsLocal(below) {
-		if err := ownfile.MakeFolder(s.out(), folder); err != nil {
+		if err := files.MakeOwnFolder(s.out(), folder); err != nil {
 			return nil, err
 		}
 	}

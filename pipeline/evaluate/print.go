@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/display"
 	"speceval/internal/evaluation"
-	"speceval/internal/phrase"
-	"speceval/internal/shown"
 	"speceval/internal/table"
 )
 
@@ -20,9 +19,9 @@ const fewTasks = 5
 // of the evaluation.
 func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) error {
 	var b strings.Builder
-	b.WriteString(shown.Line(fmt.Sprintf("%s with %s: %s, %s, seed %d (%s)", r.Benchmark, r.Model, r.Policy, spentText(r), r.Seed, r.Provenance)) + "\n\n")
+	b.WriteString(display.EscapedLine(fmt.Sprintf("%s with %s: %s, %s, seed %d (%s)", r.Benchmark, r.Model, r.Policy, spentText(r), r.Seed, r.Provenance)) + "\n\n")
 	line := func(what, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-12s %s\n", what, shown.Line(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(&b, "  %-12s %s\n", what, display.EscapedLine(fmt.Sprintf(format, args...)))
 	}
 	line("mean", "%.4f ± %.4f, 95%% interval %.4f to %.4f", r.Estimate, r.StandardError, r.Interval[0], r.Interval[1])
 	for _, p := range r.PassK {
@@ -117,7 +116,7 @@ func rolloutsText(r *evaluation.Result) string {
 		text += fmt.Sprintf("; %d more in vain", r.Extra)
 	}
 	if r.Lost > 0 {
-		text += fmt.Sprintf("; %s", phrase.Count(r.Lost, "request was lost when a run ended", "requests were lost when runs ended"))
+		text += fmt.Sprintf("; %s", display.Count(r.Lost, "request was lost when a run ended", "requests were lost when runs ended"))
 	}
 	return text
 }
@@ -126,7 +125,7 @@ func rolloutsText(r *evaluation.Result) string {
 func lossesText(l evaluation.Losses) string {
 	var parts []string
 	if l.Continued > 0 {
-		parts = append(parts, fmt.Sprintf("%s continued from what was seen", phrase.Count(l.Continued, "rollout", "rollouts")))
+		parts = append(parts, fmt.Sprintf("%s continued from what was seen", display.Count(l.Continued, "rollout", "rollouts")))
 	}
 	if l.AskedAgain > 0 {
 		parts = append(parts, againText(l, "mean"))
@@ -137,7 +136,7 @@ func lossesText(l evaluation.Losses) string {
 // againText says what rollouts that were asked for again can have done to a number.
 func againText(l evaluation.Losses, to string) string {
 	return fmt.Sprintf("%s asked again, for which the %s may be too high by %.4f at most, or too low by %.4f",
-		phrase.Count(l.AskedAgain, "rollout", "rollouts"), to, l.TooHigh, l.TooLow)
+		display.Count(l.AskedAgain, "rollout", "rollouts"), to, l.TooHigh, l.TooLow)
 }
 
 // againLine is a line that says so; "" where no rollout was.
@@ -157,15 +156,15 @@ func lossesOf(a, b *evaluation.Result) (l evaluation.Losses) {
 
 func tokensText(t evaluation.Tokens) string {
 	if t.Untold > 0 {
-		return fmt.Sprintf("not told of %s", phrase.Count(t.Untold, "rollout", "rollouts"))
+		return fmt.Sprintf("not told of %s", display.Count(t.Untold, "rollout", "rollouts"))
 	}
 	return fmt.Sprintf("%s of answers and %s of prompts; %s more in vain", count(t.Completion), count(t.Prompt), count(t.Wasted))
 }
 
 func timeText(r *evaluation.Result) string {
-	text := phrase.Duration(r.Seconds)
+	text := display.Duration(r.Seconds)
 	if r.Barrier > 0 {
-		text += fmt.Sprintf(", of which %s lost at the barrier", phrase.Duration(r.Barrier))
+		text += fmt.Sprintf(", of which %s lost at the barrier", display.Duration(r.Barrier))
 	}
 	if r.Sessions > 1 {
 		text += fmt.Sprintf(", in %d runs", r.Sessions)

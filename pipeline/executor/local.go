@@ -2,9 +2,16 @@
 package executor
 
 import (
+	"cmp"
+	"container/heap"
 	"context"
+	"math"
+	"os"
+	"os/exec"
+	"slices"
 	"sync"
 
+	"speceval/internal/slurm"
 	"speceval/pipeline/dag"
 )
 
@@ -24,4 +31,192 @@ func (l Local) Execute(ctx context.Context, ready <-chan dag.Task, results chan<
 		})
 	}
 	workers.Wait()
+}
+
+// Routed runs the units of some stages here and all others elsewhere.
+type Routed struct {
+	Here      dag.Executor
+	Elsewhere dag.Executor
+	IsHere    func(stage string) bool
+}
+
+var _ dag.Executor = Routed{}
+
+// Execute hands each task to the executor of its stage. Tasks that one executor
+// cannot start yet do not keep the other's waiting.
+func (r Routed) Execute(ctx context.Context, ready <-chan dag.Task, results chan<- dag.Result) {
+	here, elsewhere := make(chan dag.Task), make(chan dag.Task)
+	var both sync.WaitGroup
+	both.Go(func() { r.Here.Execute(ctx, here, results) })
+	both.Go(func() { r.Elsewhere.Execute(ctx, elsewhere, results) })
+	var waiting []dag.Task // for a place here
+	for ready != nil || len(waiting) > 0 {
+		var next chan<- dag.Task // nil: none waits
+		var head dag.Task
+		if len(waiting) > 0 {
+			next, head = here, waiting[0]
+		}
+		select {
+		case task, open := <-ready:
+			switch {
+			case !open:
+				ready = nil
+			case r.IsHere(task.Ref.Stage):
+				waiting = append(waiting, task)
+			default:
+				elsewhere <- task
+			}
+		case next <- head:
+			waiting = waiting[1:]
+		}
+	}
+	close(here)
+	close(elsewhere)
+	both.Wait()
+}
+
+// Place is where the units of a plan run.
+type Place struct {
+	dag.Executor
+	Jobs    bool // some of them in jobs, which go on whatever happens to others
+	Beside  bool // jobs of an earlier run write in the output folder already
+	Earlier int  // units at which those are at work
+}
+
+// RefusedError is what Slurm here cannot do of what the configuration wants.
+type RefusedError struct{ Err error }
+
+func (e *RefusedError) Error() string { return e.Err.Error() }
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// PlaceOf is where the units of a plan run: so many at a time here, or in jobs
+// where these have settings. Folder is that of the batches. Without jobs of its
+// own a run must not begin beside those of an earlier one, which is an error.
+func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, client *slurm.Client, folder string, jobs *Settings) (Place, error) {
+	here := Place{Executor: Local{Workers: workers}}
+	live := idle(ctx, client, folder)
+	if jobs == nil {
+		return here, live
+	}
+	var stages []string
+	for _, stage := range plan.Stages {
+		if _, inJobs := jobs.Stages[stage.Stage.Name]; inJobs && len(stage.Run) > 0 {
+			stages = append(stages, stage.Stage.Name)
+		}
+	}
+	if len(stages) == 0 {
+		here.Beside = live != nil
+		return here, nil
+	}
+	if err := slurm.Installed(exec.LookPath); err != nil {
+		return Place{}, &RefusedError{err}
+	}
+	x, err := Attach(ctx, *jobs)
+	if err != nil {
+		return Place{}, err
+	}
+	for _, stage := range stages {
+		if err := x.Check(ctx, stage); err != nil {
+			return Place{}, &RefusedError{err}
+		}
+	}
+	isHere := func(stage string) bool { _, inJobs := jobs.Stages[stage]; return !inJobs }
+	return Place{Routed{Here: here.Executor, Elsewhere: x, IsHere: isHere}, true, x.Live() > 0, x.Live()}, nil
+}
+
+// idle is an error if jobs of an earlier run write in the output folder of
+// these batches.
+func idle(ctx context.Context, client *slurm.Client, folder string) error {
+	if _, err := os.Stat(folder); err != nil || slurm.Installed(exec.LookPath) != nil {
+		return nil
+	}
+	return Idle(ctx, client, folder)
+}
+
+// piece is a unit on its way through Slurm.
+type piece struct {
+	task    dag.Task
+	attempt int // from 1
+	lost    int // attempts that ended for no fault of the unit
+	minutes int // time limit that it needs; 0: as configured
+	memory  int // MiB that it needs; 0: as configured, slurm.WholeNode: all of a node's
+	alone   bool
+	last    error // why the attempt before failed; nil of the first
+}
+
+// mostTogether bounds the units of an element: its line must fit a command.
+const mostTogether = 1000
+
+// pack puts units together in elements that take about so many seconds each. A
+// unit of which nobody knows how long it takes, or that has failed before, has
+// an element of its own. The others go, the longest first, each to the element
+// with the least to do so far.
+func pack(pieces []*piece, seconds float64) [][]*piece {
+	var alone, together []*piece
+	sum := 0.0
+	for _, p := range pieces {
+		if p.alone || p.task.Seconds <= 0 {
+			alone = append(alone, p)
+			continue
+		}
+		together = append(together, p)
+		sum += p.task.Seconds
+	}
+	slices.SortStableFunc(together, func(a, b *piece) int { return cmp.Compare(b.task.Seconds, a.task.Seconds) })
+	n := 1 + len(together)/mostTogether
+	if seconds > 0 {
+		n = max(n, int(math.Ceil(sum/seconds)))
+	} else {
+		n = len(together)
+	}
+	loads := make(loads, min(n, len(together)))
+	for i := range loads {
+		loads[i].element = i
+	}
+	elements := make([][]*piece, len(loads), len(loads)+len(alone))
+	for _, p := range together {
+		least := &loads[0]
+		elements[least.element] = append(elements[least.element], p)
+		least.seconds += p.task.Seconds
+		heap.Fix(&loads, 0)
+	}
+	for _, p := range alone {
+		elements = append(elements, []*piece{p})
+	}
+	return elements
+}
+
+// loads are what elements have to do so far: a heap, the least first.
+type loads []struct {
+	element int
+	seconds float64
+}
+
+func (l loads) Len() int { return len(l) }
+func (l loads) Less(i, j int) bool {
+	if l[i].seconds != l[j].seconds {
+		return l[i].seconds < l[j].seconds
+	}
+	return l[i].element < l[j].element
+}
+func (l loads) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
+func (*loads) Push(any)       { panic("elements are given") }
+func (*loads) Pop() any       { panic("elements are given") }
+
+// slack is how much longer than it is known to take an element may take.
+const slack = 4
+
+// minutesOf is the time limit of an element that asks for no more than the
+// configured one: this, or more where its units are known to take long.
+func minutesOf(element []*piece, configured, workers int) int {
+	if configured <= 0 {
+		return 0
+	}
+	sum, longest := 0.0, 0.0
+	for _, p := range element {
+		sum += p.task.Seconds
+		longest = max(longest, p.task.Seconds)
+	}
+	seconds := max(longest, sum/float64(max(1, workers)))
+	return max(configured, int(math.Ceil(slack*seconds/60)))
 }

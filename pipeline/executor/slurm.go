@@ -2,11 +2,15 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"speceval/internal/atomicfile"
 	"speceval/internal/clock"
 	"speceval/internal/slurm"
 	"speceval/pipeline/dag"
@@ -171,5 +175,211 @@ func (x *Slurm) submission(stage string, r Resources) slurm.Submission {
 	return slurm.Submission{
 		Throttle: x.Throttle, Partition: r.Partition, Account: r.Account, QOS: r.QOS,
 		CPUs: r.CPUs, MemoryMiB: r.MemoryMiB, Minutes: r.Minutes, GPUs: r.GPUs, Exclusive: r.Exclusive, Arguments: r.Arguments,
+	}
+}
+
+// kind is what the units of an array have in common.
+type kind struct {
+	stage           string
+	redo            bool
+	attempt         int
+	memory, minutes int
+}
+
+// submit submits all pieces that wait, in arrays.
+func (c *coordinator) submit(ctx context.Context) {
+	byKind := make(map[kind][]*piece)
+	var kinds []kind
+	for _, p := range c.waiting {
+		k := kind{p.task.Ref.Stage, p.task.Redo, p.attempt, p.memory, p.minutes}
+		if byKind[k] == nil {
+			kinds = append(kinds, k)
+		}
+		byKind[k] = append(byKind[k], p)
+	}
+	c.waiting = nil
+	for _, k := range kinds {
+		r := c.Stages[k.stage]
+		elements := pack(byKind[k], c.Element.Seconds()*float64(max(1, r.Workers)))
+		for part := range slices.Chunk(elements, max(1, min(c.ArraySize, c.limits.ArraySize))) {
+			c.submitArray(ctx, k, r, part)
+		}
+	}
+}
+
+// submitArray submits one array. If there is no room for it now its pieces wait
+// on; if Slurm will not have it they fail.
+func (c *coordinator) submitArray(ctx context.Context, k kind, r Resources, elements [][]*piece) {
+	a, err := c.makeBatch(k, r, elements)
+	if err == nil {
+		a.Job, err = c.send1(ctx, a, k, r, elements)
+	}
+	var refused *slurm.RefusedError
+	if errors.As(err, &refused) {
+		os.RemoveAll(a.dir) // there is no such job
+	}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		c.keep(elements)
+		return
+	case refused != nil && refused.Limit && len(c.arrays) > 0:
+		c.Report(firstLine(err) + "; waiting for room")
+		c.keep(elements)
+		return
+	default:
+		for _, element := range elements {
+			for _, p := range element {
+				c.send(p, fmt.Errorf("submit it to Slurm: %w", err))
+			}
+		}
+		return
+	}
+	for i, element := range elements {
+		a.open[i].pieces = slices.Clone(element)
+		a.open[i].state.Job = a.Job
+		for _, p := range element {
+			c.open[p] = true
+			a.had[p] = c.limitsOf(p)
+		}
+	}
+	c.arrays = append(c.arrays, a)
+	c.Report(fmt.Sprintf("%s: %s submitted as job %s, %s", k.stage, count(elements), a.Job, a.dir))
+}
+
+// keep has pieces wait for the next look at the queue.
+func (c *coordinator) keep(elements [][]*piece) {
+	for _, element := range elements {
+		c.later = append(c.later, element...)
+	}
+}
+
+// makeBatch writes the folder of a new batch. What it holds is there before
+// Slurm hears of it: however this process ends, the next finds its jobs.
+func (c *coordinator) makeBatch(k kind, r Resources, elements [][]*piece) (*array, error) {
+	c.number++
+	now := c.Now().UTC()
+	b := &Batch{
+		Format: batchFormat, Stage: k.stage, Submitted: now, Build: c.Build, Redo: k.redo, Attempt: k.attempt, Workers: max(1, r.Workers),
+		Name: fmt.Sprintf("%s-%d-%s-%d", now.Format("20060102T150405.000Z"), c.Process, k.stage, c.number),
+	}
+	for _, element := range elements {
+		var members []Member
+		for _, p := range element {
+			members = append(members, member(p))
+		}
+		b.Elements = append(b.Elements, members)
+	}
+	dir := filepath.Join(c.Folder, b.Name)
+	if err := b.write(c.Folder); err != nil {
+		return nil, err
+	}
+	threads := r.CPUs
+	if r.Exclusive {
+		threads = 0 // all that the node has
+	}
+	text := script(dir, c.Directory, c.Program, threads)
+	return newArray(b, dir), atomicfile.WriteText(filepath.Join(dir, scriptFile), text)
+}
+
+// send1 hands the array to Slurm and stores its answer. When the answer gets
+// lost it looks for the job by its name.
+func (c *coordinator) send1(ctx context.Context, a *array, k kind, r Resources, elements [][]*piece) (job string, err error) {
+	s := c.submission(k.stage, r)
+	s.Name, s.Elements = a.Name, len(elements)
+	s.Script, s.Log = filepath.Join(a.dir, scriptFile), filepath.Join(a.dir, "element-%a.log")
+	for _, element := range elements {
+		s.Minutes = max(s.Minutes, minutesOf(element, r.Minutes, r.Workers))
+	}
+	if k.minutes > 0 {
+		s.Minutes = k.minutes
+	}
+	if partition, err := c.partition(k.stage); err == nil && partition.MaxMinutes > 0 {
+		s.Minutes = min(s.Minutes, partition.MaxMinutes)
+	}
+	if k.memory != 0 {
+		s.MemoryMiB = k.memory
+	}
+	for range submissions {
+		job, err = c.Client.Submit(ctx, s)
+		var refused *slurm.RefusedError
+		if err == nil || errors.As(err, &refused) || ctx.Err() != nil {
+			break
+		}
+		c.Report(firstLine(err) + "; looking whether the job is there")
+		c.Clock.Sleep(ctx, c.Poll)
+		if named, lookErr := c.Client.Named(ctx, a.Name); lookErr == nil && len(named) > 0 {
+			job, err = named[0], nil
+			break
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	a.Job = job
+	return job, a.write(c.Folder)
+}
+
+// submissions is how often an array is handed in when no answer comes.
+const submissions = 5
+
+// count is so many units in so many elements.
+func count(elements [][]*piece) string {
+	n := 0
+	for _, element := range elements {
+		n += len(element)
+	}
+	return fmt.Sprintf("%s in %s", plural(n, "unit"), plural(len(elements), "element"))
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// leave leaves the jobs to Slurm, unless ctx is cancelled within the grace.
+func (c *coordinator) leave(ctx context.Context, ready <-chan dag.Task) {
+	if jobs := c.jobs(); len(jobs) > 0 {
+		c.Report(fmt.Sprintf("jobs %v go on without this run, and the next finds them; interrupt again within %v to cancel them", jobs, c.Grace.Round(time.Second)))
+		c.Clock.Sleep(ctx, c.Grace)
+	}
+	if ctx.Err() != nil {
+		c.cancel(ctx, ready)
+		return
+	}
+	c.giveBack(dag.ErrDrained, ready)
+}
+
+// cancel cancels all jobs.
+func (c *coordinator) cancel(ctx context.Context, ready <-chan dag.Task) {
+	if len(c.arrays) > 0 {
+		without, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelling)
+		defer stop()
+		c.Report(fmt.Sprintf("cancelling jobs %v", c.jobs()))
+		for _, a := range c.arrays {
+			if err := c.Client.Cancel(without, a.Name, []string{a.Job}); err != nil {
+				c.Report(firstLine(err))
+			}
+		}
+	}
+	c.giveBack(ctx.Err(), ready)
+}
+
+// cancelling is how long the command that cancels jobs may take.
+const cancelling = 30 * time.Second
+
+// giveBack ends every piece with the same error.
+func (c *coordinator) giveBack(err error, ready <-chan dag.Task) {
+	for _, p := range slices.Concat(c.waiting, c.later) {
+		c.send(p, err)
+	}
+	c.waiting, c.later = nil, nil
+	for p := range c.open {
+		c.send(p, err)
+	}
+	for task := range ready {
+		c.results <- dag.Result{Task: task, Err: err}
 	}
 }

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,8 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"speceval/internal/ownfile"
-	"speceval/internal/rusage"
+	"speceval/internal/files"
+	"speceval/internal/process"
+	"speceval/internal/slurm"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 )
@@ -70,7 +72,7 @@ func NewWorker(dir string, variable func(name string) string, origin dag.Origin,
 	if w.gaveUp, err = failures(events); err != nil {
 		return nil, err
 	}
-	file, err := ownfile.OpenFile(events, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	file, err := files.OpenOwnFile(events, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func failures(path string) (map[Member]string, error) {
 
 // Close ends the log.
 func (w *Worker) Close() error {
-	w.log.ElementEnded(w.now().Sub(w.start), rusage.Process())
+	w.log.ElementEnded(w.now().Sub(w.start), process.Process())
 	return w.file.Close()
 }
 
@@ -241,4 +243,139 @@ func (w *Worker) advance(ref dag.Ref, key string, watch dag.Observer) func(dag.P
 		w.log.Told(ref, key, p)
 		watch.Advanced(ref, p)
 	}
+}
+
+// toldByLog is the state of an element that failed or is forgotten, by what
+// Slurm wrote at the end of its log: some sites say there alone that it ran out
+// of memory.
+func toldByLog(state slurm.State, path string) slurm.State {
+	if state != slurm.Failed && state != slurm.Forgotten {
+		return state
+	}
+	end := logEnd(path)
+	for _, sign := range []struct {
+		text string
+		told slurm.State
+	}{
+		{"exceeded memory limit", slurm.OutOfMemory}, {"oom-kill event", slurm.OutOfMemory}, {"oom_kill event", slurm.OutOfMemory},
+		{"DUE TO TIME LIMIT", slurm.Timeout}, {"DUE TO NODE FAILURE", slurm.NodeFail}, {"DUE TO PREEMPTION", slurm.Preempted},
+	} {
+		if bytes.Contains(end, []byte(sign.text)) {
+			return sign.told
+		}
+	}
+	return state
+}
+
+// logEnd is the last lines of a log, nothing if it cannot be read: what stands
+// before them may be of an earlier life of the element.
+func logEnd(path string) []byte {
+	const most, lines = 4 << 10, 6
+	file, err := files.OpenOwn(path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil
+	}
+	end, _ := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-most), most))
+	all := bytes.Split(bytes.TrimSpace(end), []byte("\n"))
+	return bytes.Join(all[max(0, len(all)-lines):], []byte("\n"))
+}
+
+// verdict is what is to be done about a unit whose element has ended without
+// it.
+type verdict struct {
+	why    string // in words that follow "job 12_3 on n1"
+	final  bool   // trying again cannot help
+	lost   bool   // no fault of the unit: the attempt does not count
+	memory bool   // it needs more
+	time   bool   // it needs more
+	begun  bool   // the element had come to it
+}
+
+// judge tells what the end of an element means for a unit that it has not done.
+// Begun tells whether the element had come to the unit.
+func judge(state slurm.State, exit int, begun bool) verdict {
+	v := meaning(state, exit, begun)
+	v.begun = begun
+	return v
+}
+
+func meaning(state slurm.State, exit int, begun bool) verdict {
+	switch state {
+	case slurm.Completed:
+		return verdict{why: "ended without it"}
+	case slurm.OutOfMemory:
+		return verdict{why: "ran out of memory", memory: begun, lost: !begun}
+	case slurm.Timeout:
+		return verdict{why: "ran out of time", time: begun, lost: !begun}
+	case slurm.NodeFail, slurm.BootFail, slurm.Revoked:
+		return verdict{why: "lost its node", lost: true}
+	case slurm.Preempted:
+		return verdict{why: "was preempted", lost: true}
+	case slurm.Cancelled, slurm.Deadline:
+		return verdict{why: "was cancelled", final: true}
+	case slurm.Forgotten:
+		return verdict{why: "is gone, and Slurm does not say why", lost: !begun}
+	}
+	if exit == unshared {
+		return verdict{why: "did not find the output folder: it must be on a file system that all nodes share", final: true}
+	}
+	return verdict{why: fmt.Sprintf("failed with exit code %d", exit), lost: !begun}
+}
+
+// mostLost bounds how often a unit is tried again without a fault of its own.
+const mostLost = 10
+
+// errTooShort says that no longer time limit can be asked for.
+var errTooShort = errors.New("no longer time limit can be asked for: set minutes or another partition for its stage")
+
+// next is the unit's next attempt after a failure; false if there is none.
+func (p *piece) next(v verdict, retries int, limits resourceLimits) (*piece, bool) {
+	q := *p
+	q.alone = p.alone || v.begun // it may be what ends elements
+	if v.lost {
+		q.lost++
+		return &q, !v.final && q.lost <= mostLost
+	}
+	q.attempt++
+	if v.final || q.attempt > retries+1 {
+		return &q, false
+	}
+	if v.memory {
+		q.memory = slurm.WholeNode
+		if limits.memory > 0 && p.memory != slurm.WholeNode {
+			q.memory = 2 * max(limits.memory, p.memory)
+		}
+	}
+	if v.time {
+		now := max(limits.minutes, p.minutes)
+		if q.minutes = longer(now, limits.longest); q.minutes <= now {
+			q.last = errTooShort
+			return &q, false
+		}
+	}
+	return &q, true
+}
+
+// longer is twice a time limit, up to the partition's; of a partition's default,
+// which is 0, it is the longest that there is. Nothing is longer than the longest.
+func longer(minutes, longest int) int {
+	switch {
+	case minutes == 0:
+		return longest
+	case longest == 0:
+		return 2 * minutes
+	}
+	return min(2*minutes, longest)
+}
+
+// resourceLimits are what an attempt had, and what the partition allows.
+type resourceLimits struct {
+	memory  int // MiB; 0: the site's default
+	minutes int // 0: the partition's default
+	longest int // minutes; 0: no limit
 }

@@ -5,10 +5,14 @@
 package lineage
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"speceval/internal/display"
 	"speceval/pipeline/dag"
 )
 
@@ -131,4 +135,223 @@ func (c Chain) Origin() Origin {
 		}
 	}
 	return o
+}
+
+// MadeDifferently says how two output folders were made in different ways, from their
+// manifests: by other commits, other stages, or of another configuration.
+func MadeDifferently(folders [2]string) ([]string, error) {
+	var sides [2]map[dag.Ref]*dag.Manifest
+	said := []string{}
+	for side, folder := range folders {
+		found, unreadable, err := dag.Manifests(folder)
+		if err != nil {
+			return said, err
+		}
+		if len(found) == 0 {
+			said = append(said, fmt.Sprintf("%s has no manifests: nothing says how it was made", folder))
+		}
+		if unreadable > 0 {
+			said = append(said, fmt.Sprintf("%d manifests of %s cannot be read", unreadable, folder))
+		}
+		sides[side] = found
+	}
+	if len(sides[0]) == 0 || len(sides[1]) == 0 {
+		return said, nil
+	}
+	if x, y := commits(sides[0]), commits(sides[1]); x != y {
+		said = append(said, fmt.Sprintf("other commits: %s and %s", x, y))
+	}
+	for side, folder := range folders {
+		count := map[string]int{} // of units that it alone has, by stage
+		for ref := range sides[side] {
+			if sides[1-side][ref] == nil {
+				count[ref.Stage]++
+			}
+		}
+		for _, stage := range slices.Sorted(maps.Keys(count)) {
+			said = append(said, fmt.Sprintf("only %s has %d of the units of %s", folder, count[stage], stage))
+		}
+	}
+	return append(said, otherParts(sides)...), nil
+}
+
+// commits are those that units were run by.
+func commits(units map[dag.Ref]*dag.Manifest) string {
+	all := map[string]bool{}
+	for _, m := range units {
+		all[m.Short()] = true
+	}
+	return strings.Join(slices.Sorted(maps.Keys(all)), ", ")
+}
+
+// otherParts are the differences of the parts that keys are made of, but for
+// inputs, which follow from others: each with the number of units of a stage.
+func otherParts(sides [2]map[dag.Ref]*dag.Manifest) (said []string) {
+	type part struct{ stage, what string }
+	count := map[part]int{}
+	for ref, first := range sides[0] {
+		second := sides[1][ref]
+		if second == nil {
+			continue
+		}
+		for _, r := range dag.Changes(first.Parts, second.Parts) {
+			what := r.Brief()
+			switch {
+			case r.Kind == dag.InputChanged:
+				continue
+			case r.Kind == dag.SourceChanged && strings.HasPrefix(r.Subject, "profile "):
+				what = "other profiles"
+			}
+			count[part{ref.Stage, what}]++
+		}
+	}
+	for _, p := range slices.SortedFunc(maps.Keys(count), func(a, b part) int { return strings.Compare(a.stage+a.what, b.stage+b.what) }) {
+		said = append(said, fmt.Sprintf("%s: %s (%s)", p.stage, p.what, display.Units(count[p])))
+	}
+	return said
+}
+
+// Fact is a fact about what made stored results: each value that units have recorded.
+type Fact struct {
+	Name   string
+	Values []string
+}
+
+// Facts are the programs and machines that made results, by the records of units.
+func Facts(records []dag.Record) (all []Fact) {
+	for _, f := range []struct {
+		name, mixed string
+		of          func(*dag.Manifest) string
+	}{
+		{"Made by commit", "programs of %d commits made these results", func(m *dag.Manifest) string { return Commit(m.Origin) }},
+		{"Go", "%d versions", func(m *dag.Manifest) string { return m.GoVersion }},
+		{"Host", "%d hosts", func(m *dag.Manifest) string { return m.Host }},
+		{"Command", "%d command lines", func(m *dag.Manifest) string { return m.Command }},
+		{"Provenance", "", func(m *dag.Manifest) string { return m.Provenance }},
+	} {
+		units := map[string]int{}
+		for _, r := range records {
+			if r.Manifest != nil {
+				units[f.of(r.Manifest)]++
+			}
+		}
+		if len(units) > 0 {
+			all = append(all, Fact{f.name, tally(units, f.mixed)})
+		}
+	}
+	return all
+}
+
+// Commit is a commit in full, which says so where the program had uncommitted changes.
+func Commit(o dag.Origin) string {
+	if o.Dirty {
+		return o.Commit + ", with uncommitted changes"
+	}
+	return o.Commit
+}
+
+// tally is each text with its units, the most frequent first. Where there are
+// several, a line before them says so, in the words of mixed.
+func tally(units map[string]int, mixed string) (lines []string) {
+	texts := slices.SortedFunc(maps.Keys(units), func(a, b string) int {
+		return cmp.Or(cmp.Compare(units[b], units[a]), cmp.Compare(a, b))
+	})
+	if len(texts) == 1 {
+		return texts
+	}
+	if mixed != "" {
+		lines = append(lines, "Mixed: "+fmt.Sprintf(mixed, len(texts))+".")
+	}
+	for _, text := range texts {
+		lines = append(lines, fmt.Sprintf("%s (units: %d)", text, units[text]))
+	}
+	return lines
+}
+
+// Group is units of one kind.
+type Group struct {
+	Name  string // "replay/profile/…", or the name of the only one
+	Units []dag.Record
+}
+
+// Alone is a unit as a group of its own.
+func Alone(r dag.Record) Group { return Group{r.Ref.String(), []dag.Record{r}} }
+
+// Alike tells units of one kind together, in the order of the first of each. Those
+// that alone holds for stand by themselves; nil: none.
+func Alike(units []dag.Record, alone func(dag.Ref) bool) (groups []Group) {
+	index := map[string]int{}
+	for _, r := range units {
+		kind, varies := r.Ref.Kind()
+		if !varies || alone != nil && alone(r.Ref) {
+			groups = append(groups, Alone(r))
+			continue
+		}
+		if i, known := index[kind]; known {
+			groups[i].Name = kind + "/…"
+			groups[i].Units = append(groups[i].Units, r)
+			continue
+		}
+		index[kind] = len(groups)
+		groups = append(groups, Alone(r))
+	}
+	return groups
+}
+
+// State is the worst of those of the units.
+func (g Group) State() dag.State {
+	state := dag.Fresh
+	for _, r := range g.Units {
+		state = min(state, r.State())
+	}
+	return state
+}
+
+// Start is when the first of the units began; the zero time if none has run.
+func (g Group) Start() (first time.Time) {
+	for m := range g.made {
+		if first.IsZero() || m.Start.Before(first) {
+			first = m.Start
+		}
+	}
+	return first
+}
+
+// Seconds is the time that the units took, in sum: by the clock, and of processors.
+func (g Group) Seconds() (wall, cpu float64) {
+	for m := range g.made {
+		wall, cpu = wall+m.WallSeconds, cpu+m.CPUSeconds
+	}
+	return wall, cpu
+}
+
+// Distinct is the different values of the units' manifests, sorted; that of a unit
+// without one is empty.
+func (g Group) Distinct(of func(*dag.Manifest) string) []string {
+	values := map[string]bool{}
+	for _, r := range g.Units {
+		value := ""
+		if r.Manifest != nil {
+			value = of(r.Manifest)
+		}
+		values[value] = true
+	}
+	return slices.Sorted(maps.Keys(values))
+}
+
+// Seeds is the labels of all branches of the seed tree that the units use.
+func (g Group) Seeds() (labels []string) {
+	for m := range g.made {
+		labels = append(labels, m.Seeds...)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(labels)))
+}
+
+// made goes through the manifests that there are.
+func (g Group) made(yield func(*dag.Manifest) bool) {
+	for _, r := range g.Units {
+		if r.Manifest != nil && !yield(r.Manifest) {
+			return
+		}
+	}
 }

@@ -7,9 +7,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
-	"speceval/internal/ownfile"
+	"speceval/internal/files"
+	"speceval/internal/rowfile"
 	"speceval/pipeline/dag"
 )
 
@@ -63,7 +68,7 @@ func NewReader(path string) *Reader { return &Reader{path: path} }
 // Next are the events that have been added since the last call. A line that is
 // not whole yet is left for the next call; what is no event is passed over.
 func (r *Reader) Next() ([]Event, error) {
-	file, err := ownfile.Open(r.path)
+	file, err := files.OpenOwn(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -86,4 +91,144 @@ func (r *Reader) Next() ([]Event, error) {
 		events = append(events, l.event())
 	}
 	return events, nil
+}
+
+// Kept is how many logs of runs a folder keeps; the oldest go first.
+const Kept = 20
+
+// create makes the log of a run in a folder, and removes the oldest ones.
+func create(dir string, at time.Time, pid int) (*os.File, error) {
+	if err := files.MakeOwnFolder(filepath.Dir(dir), dir); err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("run-%s-%d.jsonl", at.UTC().Format("20060102T150405.000Z"), pid)
+	file, err := files.OpenOwnFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if all, err := runLogs(dir); err == nil {
+		for _, old := range all[:max(0, len(all)-Kept)] {
+			os.Remove(old) // what cannot be removed is the next run's to remove
+		}
+	}
+	return file, nil
+}
+
+// runLogs are the paths of the logs of runs in a folder, the oldest first.
+func runLogs(dir string) ([]string, error) {
+	names, err := filepath.Glob(filepath.Join(escaped(dir), "run-*.jsonl"))
+	if err != nil {
+		return nil, fmt.Errorf("look for the logs of runs: %w", err)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// escaped is a path that a pattern takes as it is.
+func escaped(path string) string {
+	var b []byte
+	for i := range len(path) {
+		if slices.Contains([]byte(`*?[\`), path[i]) {
+			b = append(b, '\\')
+		}
+		b = append(b, path[i])
+	}
+	return string(b)
+}
+
+// lasting writes lines to a file, and goes on where it cannot: a full disk must
+// not end a run that could do without its log.
+type lasting struct {
+	file *os.File
+	torn bool // the file ends within a line
+	warn func(error)
+	said bool // that lines are lost
+}
+
+func (l *lasting) Write(line []byte) (int, error) {
+	text := line
+	if l.torn {
+		text = append([]byte{'\n'}, line...)
+	}
+	n, err := l.file.Write(text)
+	if err == nil {
+		l.torn = false
+		return len(line), nil
+	}
+	l.torn = l.torn || n > 0
+	if !l.said {
+		l.said = true
+		l.warn(err)
+	}
+	return len(line), nil
+}
+
+// What follows is the record of how every unit came to be, as the rows of one
+// Parquet file: a history for people and queries, which no key depends on.
+
+// Schema names the layout of the file.
+const RunsSchema = "runs.v1"
+
+// Row is how a unit ran for the last time.
+type Row struct {
+	Stage      string `parquet:"stage"`
+	Unit       string `parquet:"unit"`
+	Key        string `parquet:"key"`
+	Provenance string `parquet:"provenance"`
+
+	Host      string    `parquet:"host"`
+	Job       string    `parquet:"job"`       // of the scheduler; empty for a unit that had none
+	Attempt   int32     `parquet:"attempt"`   // from 1
+	Submitted time.Time `parquet:"submitted"` // to the scheduler; Started where there was none
+	Started   time.Time `parquet:"started"`
+	Finished  time.Time `parquet:"finished"`
+
+	QueueSeconds float64 `parquet:"queue_seconds"` // from Submitted to the start of the job's process, which may run other units first
+	WallSeconds  float64 `parquet:"wall_seconds"`
+	CPUSeconds   float64 `parquet:"cpu_seconds"` // of the unit's own thread
+	PeakBytes    int64   `parquet:"peak_bytes"`  // largest resident set of the process by then
+
+	OutputBytes int64  `parquet:"output_bytes"`
+	OutputRows  *int64 `parquet:"output_rows"` // of the tabular outputs; nil without any
+
+	Commit  string `parquet:"commit"` // of the program that ran it, ending in "-dirty" if it had uncommitted changes
+	Command string `parquet:"command"`
+}
+
+// Of is the row of a unit with its manifest.
+func RowOf(unit dag.Ref, m *dag.Manifest) Row {
+	r := Row{
+		Stage: unit.Stage, Unit: unit.Unit, Key: m.Key, Provenance: m.Provenance,
+		Host: m.Host, Attempt: 1, Submitted: m.Start, Started: m.Start, Finished: m.Finished(),
+		WallSeconds: m.WallSeconds, CPUSeconds: m.CPUSeconds, PeakBytes: m.PeakBytes,
+		Commit: m.Revision(), Command: m.Command,
+	}
+	if q := m.Queue; q != nil {
+		r.Job, r.Attempt, r.Submitted, r.QueueSeconds = q.Job, int32(q.Attempt), q.Submitted, q.QueueSeconds
+	}
+	for _, f := range m.Outputs {
+		r.OutputBytes += f.Bytes
+		if f.Rows < 0 {
+			continue
+		}
+		if r.OutputRows == nil {
+			r.OutputRows = new(int64)
+		}
+		*r.OutputRows += int64(f.Rows)
+	}
+	return r
+}
+
+// Rows are those of all units that have a manifest, in order.
+func Rows(made iter.Seq2[dag.Ref, *dag.Manifest]) []Row {
+	var rows []Row
+	for unit, m := range made {
+		rows = append(rows, RowOf(unit, m))
+	}
+	return rows
+}
+
+// Write writes rows as a Parquet file; commit is that of the program that does.
+func WriteRuns(w io.Writer, rows []Row, commit string) error {
+	return rowfile.Write(w, rows, map[string]string{"speceval.schema": RunsSchema, "speceval.commit": commit})
 }

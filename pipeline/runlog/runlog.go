@@ -7,12 +7,19 @@
 package runlog
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
-	"speceval/internal/rusage"
+	"speceval/internal/files"
+	"speceval/internal/process"
 	"speceval/pipeline/dag"
 )
 
@@ -90,10 +97,232 @@ func (l *Logger) Stopped(unit dag.Ref, key string) { l.unit(slog.LevelWarn, Stop
 // ElementEnded says that the process that ran units for a scheduler ends by
 // itself, what it has taken from its start and what it has used: as much as the
 // units have, and what it took to begin.
-func (l *Logger) ElementEnded(took time.Duration, used rusage.Usage) {
+func (l *Logger) ElementEnded(took time.Duration, used process.Usage) {
 	l.log.Info(Ended, "wall_seconds", took.Seconds(), "cpu_seconds", used.CPUSeconds, "peak_bytes", used.PeakBytes)
 }
 
 func (l *Logger) unit(level slog.Level, what string, unit dag.Ref, key string, more ...any) {
 	l.log.Log(context.Background(), level, what, append([]any{"stage", unit.Stage, "unit", unit.Unit, "key", key}, more...)...)
+}
+
+// Recorder is an observer that writes the log of a run, and tells another one
+// everything. The log is made when the first unit begins: a run of nothing
+// leaves none.
+type Recorder struct {
+	dag.Observer
+	Dir  string // of the logs
+	Run  Run
+	Host string
+	Now  func() time.Time
+	Warn func(error) // is told, once, that the log cannot be written; the run goes on
+
+	// Elsewhere tells whether units of a stage run on other machines, where they
+	// begin later; nil where none does.
+	Elsewhere func(stage string) bool
+
+	log    *Logger // nil before the first unit
+	file   *lasting
+	counts Counts
+	begun  map[dag.Ref]string // key of each unit that has not ended
+}
+
+var _ dag.Observer = (*Recorder)(nil)
+
+// Begin notes what there is to do.
+func (r *Recorder) Begin(plan *dag.Plan) {
+	r.counts = Counts{Units: plan.Units()}
+	r.begun = make(map[dag.Ref]string)
+	r.Observer.Begin(plan)
+}
+
+// Started writes that a unit begins, or waits to.
+func (r *Recorder) Started(unit dag.Ref, key string) {
+	r.open()
+	r.begun[unit] = key
+	if r.elsewhere(unit) {
+		r.log.Queued(unit, key, "")
+	} else {
+		r.log.Started(unit, key)
+	}
+	r.Observer.Started(unit, key)
+}
+
+// Finished writes how a unit ended.
+func (r *Recorder) Finished(done dag.Outcome) {
+	r.open()
+	delete(r.begun, done.Unit)
+	if done.Err != nil {
+		r.counts.Failed++
+		r.log.Failed(done.Unit, done.Key, done.Err, false)
+	} else {
+		r.counts.Done++
+		r.log.Done(done.Unit, done.Manifest)
+	}
+	r.Observer.Finished(done)
+}
+
+// End writes which units were stopped and what came of the run, and closes the
+// log. Of units on other machines nobody here knows whether they were.
+func (r *Recorder) End() {
+	r.Observer.End()
+	if r.log == nil {
+		return
+	}
+	stopped := slices.SortedFunc(maps.Keys(r.begun), func(a, b dag.Ref) int {
+		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Unit, b.Unit))
+	})
+	for _, unit := range stopped {
+		if r.elsewhere(unit) {
+			r.counts.Left++
+			continue
+		}
+		r.counts.Stopped++
+		r.log.Stopped(unit, r.begun[unit])
+	}
+	r.log.RunEnded(r.counts)
+	if r.file != nil {
+		r.file.file.Close()
+	}
+}
+
+func (r *Recorder) elsewhere(unit dag.Ref) bool {
+	return r.Elsewhere != nil && r.Elsewhere(unit.Stage)
+}
+
+// open begins the log, if that is not done.
+func (r *Recorder) open() {
+	if r.log != nil {
+		return
+	}
+	at := Place{Host: r.Host}
+	file, err := create(r.Dir, r.Now(), r.Run.PID)
+	if err != nil {
+		r.Warn(err)
+		r.log = New(nothing{}, r.Now, at)
+		return
+	}
+	r.file = &lasting{file: file, warn: r.Warn}
+	r.log = New(r.file, r.Now, at)
+	r.log.RunStarted(r.Run, r.counts.Units)
+}
+
+// nothing takes what cannot be written.
+type nothing struct{}
+
+func (nothing) Write(p []byte) (int, error) { return len(p), nil }
+
+// What can happen to a run. These lines are about no unit.
+const (
+	RunStarted = "run started" // before its first unit
+	RunEnded   = "run ended"   // however it ended, unless it was killed
+)
+
+// Run is what a run says of itself when it starts.
+type Run struct {
+	PID     int
+	Command string // as typed
+	Commit  string // of the program
+	Config  string // file that the configuration was read from
+	Holder  string // what it wrote into the lock of the output folder, see [dag.Holder]
+}
+
+// Counts are how the planned units of a run ended.
+type Counts struct {
+	Units   int // planned
+	Done    int
+	Failed  int
+	Stopped int // before their end
+	Left    int // on other machines, where they may go on
+}
+
+// NotRun is how many were never begun.
+func (c Counts) NotRun() int { return c.Units - c.Done - c.Failed - c.Stopped - c.Left }
+
+// RunStarted says that a run begins so many units.
+func (l *Logger) RunStarted(r Run, units int) {
+	l.log.Info(RunStarted, "pid", r.PID, "command", r.Command, "commit", r.Commit, "config", r.Config, "holder", r.Holder, "units", units)
+}
+
+// RunEnded says what came of a run.
+func (l *Logger) RunEnded(c Counts) {
+	level := slog.LevelInfo
+	if c.Done < c.Units {
+		level = slog.LevelWarn
+	}
+	l.log.Log(context.Background(), level, RunEnded, "units", c.Units, "done", c.Done, "failed", c.Failed, "stopped", c.Stopped, "left", c.Left, "not_run", c.NotRun())
+}
+
+// Standing is what the log of a run says of the units that are not done.
+type Standing struct {
+	Path   string // of the log
+	Holder string // as in Run
+	Ended  bool
+	Open   []Event // the last event of each unit that is queued, started or failed, in their order
+}
+
+// mostBytes is the size beyond which a file is refused as a log.
+const mostBytes = 1 << 30
+
+// Stand reads the newest log of a run in a folder. Without one it stands empty.
+func Stand(dir string) (Standing, error) {
+	s := Standing{}
+	names, err := runLogs(dir)
+	if err != nil || len(names) == 0 {
+		return s, err
+	}
+	s.Path = names[len(names)-1]
+	text, err := files.ReadOwn(s.Path, mostBytes)
+	if err != nil {
+		return s, fmt.Errorf("read the log of the last run: %w", err)
+	}
+	open := make(map[string]int) // place of the last line of each unit that is not done
+	var lines [][]byte
+	for text := range bytes.Lines(text) {
+		unit, about := unitOf(text)
+		switch {
+		case !about:
+			s.note(text)
+		case what(text, Done), what(text, Stopped):
+			delete(open, unit)
+		default:
+			open[unit] = len(lines)
+			lines = append(lines, text)
+		}
+	}
+	for _, i := range slices.Sorted(maps.Values(open)) {
+		var l line
+		if json.Unmarshal(lines[i], &l) == nil && (l.What == Queued || l.What == Started || l.What == Failed) {
+			s.Open = append(s.Open, l.event())
+		}
+	}
+	return s, nil
+}
+
+// note takes a line that is about no unit.
+func (s *Standing) note(text []byte) {
+	var l line
+	if json.Unmarshal(text, &l) != nil {
+		return // cut off, or no line of ours
+	}
+	switch l.What {
+	case RunStarted:
+		s.Holder, s.Ended = l.Holder, false
+	case RunEnded:
+		s.Ended = true
+	}
+}
+
+// unitOf is what a line says of its unit as it stands there, without decoding it:
+// a run of a hundred thousand units has twice as many lines. A quote within a
+// name is escaped, so that no name can hold what is looked for.
+func unitOf(text []byte) (unit string, about bool) {
+	_, rest, found := bytes.Cut(text, []byte(`,"stage":"`))
+	name, _, whole := bytes.Cut(rest, []byte(`,"key":"`))
+	return string(name), found && whole && bytes.HasSuffix(text, []byte("}\n"))
+}
+
+// what tells whether a line says that this has happened.
+func what(text []byte, happened string) bool {
+	_, rest, _ := bytes.Cut(text, []byte(`,"msg":"`))
+	return bytes.HasPrefix(rest, []byte(happened+`"`))
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/rusage"
+	"speceval/internal/process"
 	"speceval/pipeline/dag"
 )
 
@@ -86,7 +86,7 @@ func TestWhatAnElementHasUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	New(file, func() time.Time { return noon }, place).ElementEnded(3*time.Second, rusage.Usage{CPUSeconds: 2.5, PeakBytes: 1 << 20})
+	New(file, func() time.Time { return noon }, place).ElementEnded(3*time.Second, process.Usage{CPUSeconds: 2.5, PeakBytes: 1 << 20})
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -4,13 +4,16 @@
 package status
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
-	"speceval/internal/phrase"
+	"speceval/internal/display"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/executor"
 	"speceval/pipeline/runlog"
@@ -173,6 +176,124 @@ func (st *Status) standing(b *strings.Builder) {
 		b.WriteByte('\n')
 	}
 	if more > 0 {
-		fmt.Fprintf(b, "  and %s before: `speceval status --json`\n", phrase.Units(more))
+		fmt.Fprintf(b, "  and %s before: `speceval status --json`\n", display.Units(more))
 	}
+}
+
+// How many units of a group, and how many reasons of a unit, why shows unless
+// asked for all.
+const (
+	someUnits   = 5
+	someReasons = 8
+)
+
+// WriteWhy writes why the units of a stage are not fresh: some units and reasons
+// of each group, or all.
+func WriteWhy(w io.Writer, stage *dag.StagePlan, all bool) error {
+	var b strings.Builder
+	switch name := stage.Stage.Name; {
+	case stage.Stage.Satisfied != "":
+		fmt.Fprintf(&b, "%s has nothing to run: %s\n", name, stage.Stage.Satisfied)
+	case len(stage.Run) == 0:
+		fmt.Fprintf(&b, "%s is fresh: %s\n", name, display.Units(stage.Fresh))
+	default:
+		fmt.Fprintf(&b, "%s: %d of %s not fresh\n", name, len(stage.Run), display.Units(len(stage.Run)+stage.Fresh))
+		for _, g := range grouped(stage.Run) {
+			writeGroup(&b, g, name, all)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeGroup(b *strings.Builder, g group, stage string, all bool) {
+	fmt.Fprintf(b, "\n%s: %s\n", display.Units(len(g.units)), g.brief)
+	for i, u := range g.units {
+		if i == someUnits && !all {
+			fmt.Fprintf(b, "  and %d more: `speceval why %s --all`\n", len(g.units)-i, stage)
+			return
+		}
+		fmt.Fprintf(b, "  %s  key %s → %s\n", u.Ref.Unit, keyText(u.Before, "(none)"), keyText(u.Key, "(depends on inputs to be made)"))
+		for k, r := range u.Reasons {
+			if k == someReasons && !all {
+				fmt.Fprintf(b, "    and %d more reasons\n", len(u.Reasons)-k)
+				break
+			}
+			fmt.Fprintf(b, "    %s\n", r)
+		}
+	}
+}
+
+// keyText is enough of a key for `speceval unit`.
+func keyText(key, without string) string {
+	if key == "" {
+		return without
+	}
+	return key[:16]
+}
+
+// Units are the units of a plan of everything that are queued or running or
+// have failed, by the log of the newest run and by elsewhere, which has the units
+// on other machines and knows better; it may be nil. They are in the order in
+// which they came to be so. running is what the run that is under way says of
+// itself; empty if there is none.
+func Units(out string, plan *dag.Plan, elsewhere func(out string) ([]executor.Standing, error)) (all []executor.Standing, running string, err error) {
+	log, err := runlog.Stand(filepath.Join(out, dag.LogsDir))
+	if err != nil {
+		return nil, "", err
+	}
+	running = dag.Holder(out)
+	alive := running != "" && !log.Ended && strings.HasPrefix(log.Holder, running)
+	found := make(map[dag.Ref]executor.Standing)
+	for _, e := range log.Open {
+		u := executor.Standing{Unit: e.Unit, Key: e.Key, Time: e.Time, Node: e.Host, Job: e.Job, Error: e.Error, Log: log.Path}
+		switch {
+		case e.What == runlog.Failed:
+			u.State = runlog.Failed
+		case !alive:
+			continue // its process was killed
+		case e.What == runlog.Queued:
+			u.State, u.Node = runlog.Queued, ""
+		default:
+			u.State = runlog.Started
+		}
+		found[u.Unit] = u
+	}
+	if elsewhere != nil {
+		far, err := elsewhere(out)
+		if err != nil {
+			return nil, running, err
+		}
+		for _, u := range far {
+			found[u.Unit] = u
+		}
+	}
+	stale := staleKeys(plan, found)
+	for unit, u := range found {
+		key, known := stale[unit]
+		if u.State != runlog.Failed || known && (key == "" || u.Key == "" || key == u.Key) {
+			all = append(all, u)
+		}
+	}
+	slices.SortFunc(all, func(a, b executor.Standing) int {
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Unit.Stage, b.Unit.Stage), cmp.Compare(a.Unit.Unit, b.Unit.Unit))
+	})
+	return all, running, nil
+}
+
+// staleKeys are the keys of those units that a plan would run; empty where they
+// depend on inputs to be made.
+func staleKeys(plan *dag.Plan, of map[dag.Ref]executor.Standing) map[dag.Ref]string {
+	keys := make(map[dag.Ref]string)
+	if len(of) == 0 {
+		return keys
+	}
+	for _, stage := range plan.Stages {
+		for i := range stage.Run {
+			if _, asked := of[stage.Run[i].Ref]; asked {
+				keys[stage.Run[i].Ref] = stage.Run[i].Key
+			}
+		}
+	}
+	return keys
 }

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/partial"
 	"speceval/internal/pool"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
+	"speceval/internal/sampler"
 	"speceval/internal/vllm"
 	"speceval/pipeline/dag"
 	"speceval/stages/generate"
@@ -254,7 +254,7 @@ func TestADamagedPartIsNotKept(t *testing.T) {
 	l.answer = echo
 	part = l.file("generate/benchmark=quiz/model=m/part-0000.parquet")
 	damage()
-	for _, log := range must(filepath.Glob(l.file("scratch/generate/quiz/m/*/" + partial.Name))) { // which has the answers, too
+	for _, log := range must(filepath.Glob(l.file("scratch/generate/quiz/m/*/" + sampler.Name))) { // which has the answers, too
 		if err := os.Remove(log); err != nil {
 			t.Fatal(err)
 		}

@@ -12,8 +12,8 @@ import (
 	"sync"
 
 	"speceval/internal/atomicfile"
-	"speceval/internal/partial"
 	"speceval/internal/rollout"
+	"speceval/internal/sampler"
 	"speceval/pipeline/dag"
 )
 
@@ -25,7 +25,7 @@ type store struct {
 	job    *dag.Job
 	dir    string // of the journals
 	parts  []*part
-	log    *partial.Log // of answers that are under way; nil until the parts are open
+	log    *sampler.Log // of answers that are under way; nil until the parts are open
 	before int          // rollouts that were there when it was opened
 	redo   bool         // a complete corpus is sampled again
 
@@ -76,7 +76,7 @@ func openStore(c *corpus, job *dag.Job) (_ *store, err error) {
 // openLog takes up the answers that were under way.
 func (s *store) openLog() (err error) {
 	damaged := 0
-	s.log, damaged, err = partial.Open(s.dir, partial.Settings{
+	s.log, damaged, err = sampler.Open(s.dir, sampler.Settings{
 		Clock: s.corpus.Clock, Keep: s.put, Sync: s.syncParts,
 		Has: func(id rollout.ID) bool {
 			place := s.corpus.place(id)

@@ -5,7 +5,6 @@ import (
 	"math"
 	"testing"
 
-	"speceval/internal/exante"
 	"speceval/internal/pilot"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
@@ -26,7 +25,7 @@ var paper = Settings{
 
 // BenchmarkDesign is a unit of each design: a replicate of panels, or a profile.
 func BenchmarkDesign(b *testing.B) {
-	cs := exante.AllCandidates(paper.Budgets)
+	cs := pilot.AllCandidates(paper.Budgets)
 	for _, of := range policy.All {
 		if of.TwoStage == nil {
 			continue

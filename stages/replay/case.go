@@ -10,9 +10,10 @@ import (
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
-	"speceval/internal/sweep"
 	"speceval/internal/variance"
 	"speceval/method/neyman"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 )
 
 // evaluation is one whole evaluation of a profile, every rollout of it a
@@ -44,7 +45,7 @@ func fixed(ps []float64, allocation []int) evaluation {
 // twoStage evaluates in two stages: a pilot of every task, the exact integer
 // allocation of the continuation to its scores, fresh rollouts, and the two
 // means with fixed weights (paper, Eqs. 4 and 6 to 8).
-func twoStage(ps []float64, s policy.Setting, w float64, rule sweep.Scores) evaluation {
+func twoStage(ps []float64, s policy.Setting, w float64, rule pilot.Scores) evaluation {
 	m, tasks := s.M, float64(len(ps))
 	counts, byCount := make([]int, m+1), make([]float64, m+1)
 	successes, scores := make([]int, len(ps)), make([]float64, len(ps))
@@ -181,4 +182,84 @@ func variances(ps []float64) []float64 {
 		vs[i] = p * (1 - p)
 	}
 	return vs
+}
+
+// CaseStudy is the profile that is looked at closely (paper, Appendix C.2).
+type CaseStudy struct {
+	Profile     string // its name; there is no study where it is not among the pairs
+	Budget      int    // rollouts per task of the sampling distributions
+	Repetitions int    // simulated evaluations of each policy, at least 2
+}
+
+// Keys of the configuration that the case study reads.
+const (
+	keyCaseProfile     = "replay.case_study.profile"
+	keyCaseBudget      = "replay.case_study.budget"
+	keyCaseRepetitions = "replay.case_study.repetitions"
+)
+
+// caseUnits are those of the case study, none where its profile is not
+// evaluated or its budget not replayed.
+func (b *builder) caseUnits() []dag.Unit {
+	at := slices.IndexFunc(b.pairs, func(p pair.Pair) bool { return p.Name() == b.CaseStudy.Profile })
+	if at < 0 || !slices.Contains(b.Budgets, b.CaseStudy.Budget) {
+		return nil
+	}
+	return []dag.Unit{b.caseUnit(b.pairs[at])}
+}
+
+// caseUnit simulates evaluations of one profile at one budget. There are no
+// estimates of a profile that turns out to be degenerate.
+func (b *builder) caseUnit(of pair.Pair) dag.Unit {
+	u := dag.Unit{
+		ID: "case_study", Needs: []dag.Ref{twoStageRef},
+		Config:  b.Slice(keySeed, keyOrder, keyCaseProfile, keyCaseBudget, keyCaseRepetitions),
+		Outputs: []string{variance.EstimatesFile}, Provenance: "computed", Cost: caseSeconds * float64(b.CaseStudy.Repetitions) / paperCase,
+	}
+	of.Feed(&u)
+	at := b.seeded(&u)
+	u.Run = func(ctx context.Context, job *dag.Job) error {
+		var rows []variance.Estimates
+		p, ratios, prior, err := b.underDesigns(job, of)
+		i := slices.IndexFunc(ratios, func(r variance.Ratio) bool {
+			return r.Policy == policy.HBN.Name && int(r.Budget) == b.CaseStudy.Budget
+		})
+		if err == nil && i >= 0 {
+			rows, err = caseStudy(ctx, p, ratios[i], prior, b.CaseStudy.Repetitions, at)
+		}
+		if err != nil {
+			return err
+		}
+		return writeRows(job, variance.EstimatesFile, "case_study.v1", rows)
+	}
+	return u
+}
+
+// analytic is the ratios of the policies whose allocation is known beforehand,
+// as the Oracle's, at each budget that the designs have.
+func analytic(policies policy.List, p profile.Profile, designs []variance.Design) ([]variance.Ratio, error) {
+	vs := variances(probabilities(p))
+	var ratios []variance.Ratio
+	seen := map[int32]bool{}
+	for _, d := range designs {
+		if seen[d.Budget] {
+			continue
+		}
+		seen[d.Budget] = true
+		for _, of := range policies {
+			if of.Fixed == nil {
+				continue
+			}
+			allocation, err := of.Fixed(vs, p.N()*int(d.Budget))
+			if err != nil {
+				return nil, fmt.Errorf("%s on %s at budget %d: %w", of.Name, p.Name(), d.Budget, err)
+			}
+			ratios = append(ratios, variance.Ratio{
+				Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: d.Budget,
+				Policy: of.Name, Donors: of.Donors.Name,
+				VarianceRatio: neyman.VarianceRatio(vs, allocation, int(d.Budget)),
+			})
+		}
+	}
+	return ratios, nil
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"speceval/internal/exante"
+	"speceval/internal/pilot"
 	"speceval/internal/policy"
 	"speceval/internal/policy/policytest"
 	"speceval/internal/profile"
@@ -111,15 +111,15 @@ func TestResamplingMatchesEnumeration(t *testing.T) {
 			shifts = append(shifts, e.Shift)
 			claimed = append(claimed, e.ShiftSE*e.ShiftSE)
 		}
-		mean, se := exante.MeanAndError(squares)
+		mean, se := pilot.MeanAndError(squares)
 		if !(math.Abs(mean-spread*spread) < 5*se) || se > 0.08*mean {
 			t.Errorf("%s: mean square of the error %v ± %v, exactly %v", r.Policy, mean, se, spread*spread)
 		}
-		mean, se = exante.MeanAndError(shifts)
+		mean, se = pilot.MeanAndError(shifts)
 		if !(math.Abs(mean-shift) < 5*se) || se > 0.04*spread {
 			t.Errorf("%s: shift %v ± %v, exactly %v", r.Policy, mean, se, shift)
 		}
-		theirs, _ := exante.MeanAndError(claimed)
+		theirs, _ := pilot.MeanAndError(claimed)
 		if seen := se * se * runs; theirs < 0.4*seen || theirs > 2.5*seen { // χ² of 39: five standard errors
 			t.Errorf("%s: shifts vary with variance %v, claimed %v", r.Policy, seen, theirs)
 		}

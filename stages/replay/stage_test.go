@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"speceval/internal/golden"
+	"speceval/internal/pilot"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/rowfile"
-	"speceval/internal/trial"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
@@ -78,8 +78,8 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 	dagtest.Run(t, []dag.Stage{stage(t, s, profiles())}, dir)
 
 	designs := read[variance.Design](t, dir, variance.DesignsFile)
-	candidates := 2 + 5                       // m = 1, …, b−1
-	fewer := len(trial.Candidates(s.Budgets)) // of policies in stages
+	candidates := 2 + 5                             // m = 1, …, b−1
+	fewer := len(pilot.StagedCandidates(s.Budgets)) // of policies in stages
 	if want := 2*(candidates*(1+1+len(s.Alphas))+fewer+len(s.Budgets)) + 3*8*fewer; len(designs) != want {
 		t.Errorf("%d designs, want %d", len(designs), want)
 	}

@@ -5,8 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"speceval/internal/controlvariate"
-	"speceval/internal/exante"
+	"speceval/internal/pilot"
 	"speceval/internal/policy"
 	"speceval/internal/seed"
 	"speceval/internal/tsneyman"
@@ -17,7 +16,7 @@ func trajectories(t *testing.T, alpha float64, ps []float64, warm int, spans []t
 	t.Helper()
 	at := seed.Root(7)
 	streams := tsStreams{at.Child("outcomes").Stream(), at.Child("choices").Stream()}
-	candidate := tsCandidate{tsneyman.NewSampler(alpha), controlvariate.NewStates(alpha)}
+	candidate := tsCandidate{tsneyman.NewSampler(alpha), tsneyman.NewStates(alpha)}
 	errors, err := candidate.errors(t.Context(), ps, warm, spans, first, streams)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +52,7 @@ func TestAllAtTheWarmStartAreUniform(t *testing.T) {
 			t.Fatalf("the MSE is %v of Uniform's, want it exactly", x)
 		}
 	}
-	if mean, se := exante.MeanAndError(e.raw); math.Abs(mean-1) > 4*se || se == 0 {
+	if mean, se := pilot.MeanAndError(e.raw); math.Abs(mean-1) > 4*se || se == 0 {
 		t.Errorf("the plain estimate is %v ± %v, want 1", mean, se)
 	}
 }
@@ -63,8 +62,8 @@ func TestAllAtTheWarmStartAreUniform(t *testing.T) {
 // much less noise.
 func TestTheControlVariateHasMeanZero(t *testing.T) {
 	for k, e := range trajectories(t, 0.07, mixed, 2, []tsSpan{{4, 6000}, {16, 6000}}, 0) {
-		controlled, after := exante.MeanAndError(e.controlled)
-		raw, before := exante.MeanAndError(e.raw)
+		controlled, after := pilot.MeanAndError(e.controlled)
+		raw, before := pilot.MeanAndError(e.raw)
 		if d := controlled - raw; math.Abs(d) > 4*before {
 			t.Errorf("span %d: %v with the control variate, %v ± %v without", k, controlled, raw, before)
 		}
@@ -96,7 +95,7 @@ func TestBatchesAddUpToTheWhole(t *testing.T) {
 		got tsError
 		of  []float64
 	}{{p.mse, e.controlled}, {p.raw, e.raw}} {
-		if mean, se := exante.MeanAndError(c.of); math.Abs(c.got.value-mean) > 1e-12 || math.Abs(c.got.se-se) > 1e-9 {
+		if mean, se := pilot.MeanAndError(c.of); math.Abs(c.got.value-mean) > 1e-12 || math.Abs(c.got.se-se) > 1e-9 {
 			t.Errorf("%v, want %v ± %v", c.got, mean, se)
 		}
 	}

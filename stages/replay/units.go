@@ -138,3 +138,129 @@ func probabilities(p profile.Profile) []float64 {
 	}
 	return ps
 }
+
+// choice is what a prior strength is chosen for.
+type choice struct {
+	policy policy.Key
+	budget int32
+}
+
+// tune selects prior strengths in hindsight: of each policy that has one and at
+// each budget that with the least variance ratio averaged over profiles, the
+// smaller one if two are equal (paper, Eq. 22). It returns all rows but those of
+// the other strengths, and the rows of every strength apart.
+func tune(all []variance.Ratio) (ratios, strengths []variance.Ratio) {
+	type strength struct {
+		choice
+		alpha float64
+	}
+	sums := map[strength]float64{}
+	for _, r := range all {
+		if r.Alpha != nil {
+			strengths = append(strengths, r)
+			sums[strength{choice{r.Key(), r.Budget}, *r.Alpha}] += r.VarianceRatio
+		}
+	}
+	best := map[choice]float64{}
+	for _, r := range strengths { // in order of the profiles, then of α
+		c := choice{r.Key(), r.Budget}
+		alpha, ok := best[c]
+		sum, least := sums[strength{c, *r.Alpha}], sums[strength{c, alpha}]
+		if !ok || sum < least || sum == least && *r.Alpha < alpha {
+			best[c] = *r.Alpha
+		}
+	}
+	for _, r := range all {
+		if r.Alpha == nil || *r.Alpha == best[choice{r.Key(), r.Budget}] {
+			ratios = append(ratios, r)
+		}
+	}
+	return ratios, strengths
+}
+
+// selectedStrengths is the prior strengths that tune has kept.
+func selectedStrengths(twoStage []variance.Ratio) map[choice]float64 {
+	strengths := map[choice]float64{}
+	for _, r := range twoStage {
+		if r.Alpha != nil {
+			strengths[choice{r.Key(), r.Budget}] = *r.Alpha
+		}
+	}
+	return strengths
+}
+
+// What units take, in seconds of one core at the paper's precision, as measured
+// in a run of the shipped experiment. Plans, and the packing of units into jobs,
+// go by them where a unit has never run. Those of designs stand with the policies.
+const (
+	profileSeconds  = 0.55
+	resampleSeconds = 0.3
+	stagesSeconds   = 3 // of 100 tasks
+
+	stagesResampleSeconds = 0.3
+	donorDesignSeconds    = 0.5 // of 100 tasks
+	caseSeconds           = 2.7
+	gatherSeconds         = 0.2 // of what only reads and sums up
+	tsStepSeconds         = 5e-7
+
+	paperDraws     = 8192
+	paperResamples = 128 * 64
+	paperCase      = 200_000
+)
+
+// ofDraws is what work takes that grows with the draws.
+func (b *builder) ofDraws(seconds float64) float64 { return seconds * float64(b.Draws) / paperDraws }
+
+// tsCost is what a trial takes: so many steps of TS-Neyman as there are rollouts
+// in its trajectories.
+func (b *builder) tsCost(pairs []pair.Pair, task tsTask) float64 {
+	steps := 0.0
+	for _, p := range pairs {
+		for _, warm := range task.warmStarts {
+			trajectories := 0
+			spans := task.spans(warm, p.N())
+			for k := len(spans) - 1; k >= 0; k-- { // those of a larger budget pass by the smaller
+				steps += float64(p.N() * spans[k].budget * (spans[k].draws - trajectories))
+				trajectories = spans[k].draws
+			}
+		}
+	}
+	return tsStepSeconds * steps
+}
+
+// finalCost is what a candidate's further trajectories take on average: most
+// candidates are no finalists.
+func (b *builder) finalCost(task tsTask) float64 {
+	ts := b.TSNeyman
+	candidates := len(ts.Alphas) * len(ts.WarmStarts)
+	finalists := min(candidates, ts.Finalists*len(b.Budgets))
+	return b.tsCost(b.pairs, task) * float64(finalists) / float64(candidates)
+}
+
+// sources reads the profiles that donors of a profile are counted on, or drawn from:
+// its siblings', or its own.
+func (b *builder) sources(job *dag.Job, of pair.Pair, known *policy.Donors) ([]profile.Profile, error) {
+	pairs := []pair.Pair{of}
+	switch {
+	case known == policy.None:
+		return nil, nil
+	case known.Siblings:
+		pairs = pair.Siblings(b.pairs, of)
+	}
+	var all []profile.Profile
+	for _, p := range pairs {
+		source, err := p.Profile(job)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, source)
+	}
+	return all, nil
+}
+
+// inStages is the policies that have some donors and decide stage by stage.
+func (b *builder) inStages(known *policy.Donors) policy.List {
+	return slices.DeleteFunc(slices.Clone(b.policies), func(p *policy.Policy) bool {
+		return p.InStages == nil || p.Donors != known
+	})
+}

@@ -9,8 +9,8 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"speceval/data"
+	"speceval/stages/report"
 	"speceval/stages/report/stored"
-	"speceval/stages/report/verify"
 )
 
 // TestEveryNumberOfThePaperHasACell gives each number of the paper's file a value
@@ -39,7 +39,7 @@ func TestEveryNumberOfThePaperHasACell(t *testing.T) {
 	set.Targets = b.Bytes()
 	dir := t.TempDir()
 	s.write(t, dir)
-	v, err := verify.Of(stored.NewSource(&set, stored.Folder(dir)))
+	v, err := report.Verify(stored.NewSource(&set, stored.Folder(dir)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"speceval/internal/golden"
 	"speceval/pipeline/dag/dagtest"
-	"speceval/stages/report/diff"
+	"speceval/stages/report/explain"
 )
 
 // TestDiffOfTwoRuns makes a study twice, with other draws the second time.
@@ -36,7 +36,7 @@ func TestDiffOfTwoRuns(t *testing.T) {
 	if err := os.Remove(filepath.Join(dirs[1], "manifests", "report", "robustness.json")); err != nil {
 		t.Fatal(err)
 	}
-	d, err := diff.Folders(dirs[0], dirs[1])
+	d, err := explain.DiffFolders(dirs[0], dirs[1])
 	if err != nil {
 		t.Fatal(err)
 	}

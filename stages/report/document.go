@@ -13,12 +13,9 @@ import (
 	"speceval/internal/typeset"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/figures"
-	"speceval/stages/report/files"
-	"speceval/stages/report/latex"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
-	"speceval/stages/report/verify"
 )
 
 // The documents that gather everything, relative to the output folder.
@@ -56,7 +53,7 @@ func (s stage) document() dag.Unit {
 		if err != nil {
 			return err
 		}
-		text, err := latex.Text(d)
+		text, err := LaTeX(d)
 		if err != nil {
 			return err
 		}
@@ -79,9 +76,9 @@ func eachOnce[T comparable](values, there []T) (out []T) {
 }
 
 // gather gathers what the document shows.
-func (s stage) gather(job *dag.Job) (d latex.Document, err error) {
+func (s stage) gather(job *dag.Job) (d Document, err error) {
 	src := s.source(job)
-	d = latex.Document{Comment: files.Origin(job), Configuration: s.Configuration, Macros: map[string]bool{}}
+	d = Document{Comment: TableOrigin(job), Configuration: s.Configuration, Macros: map[string]bool{}}
 	if d.Experiment, err = src.Experiment(); err != nil {
 		return d, err
 	}
@@ -97,25 +94,25 @@ func (s stage) gather(job *dag.Job) (d latex.Document, err error) {
 		if err != nil {
 			return d, err
 		}
-		key, err := files.Key(job.Input, t.Base)
+		key, err := CellKey(job.Input, t.Base)
 		if err != nil {
 			return d, err
 		}
 		d.Sheets = append(d.Sheets, sheet)
-		d.Origins = append(d.Origins, latex.Origin{Base: t.Base, MadeOf: s.madeOf(t), Key: key})
+		d.Origins = append(d.Origins, DocumentOrigin{Base: t.Base, MadeOf: s.madeOf(t), Key: key})
 	}
 	for _, f := range figures.Of(s.Settings) {
 		made, err := f.Make(src)
 		if err != nil {
 			return d, fmt.Errorf("caption of %s: %w", f.Base, err)
 		}
-		d.Figures = append(d.Figures, latex.Figure{Base: f.Base, Chapter: f.Chapter, Remarks: f.Remarks, Caption: made.Caption, Label: made.Label, Judged: f.Judged})
+		d.Figures = append(d.Figures, Figure{Base: f.Base, Chapter: f.Chapter, Remarks: f.Remarks, Caption: made.Caption, Label: made.Label, Judged: f.Judged})
 	}
 	for _, file := range job.Inputs() {
 		d.Inputs = append(d.Inputs, [2]string{file, job.InputSHA256(file)})
 	}
 	if d.Published || len(d.Compared) > 0 {
-		d.Verdicts, err = verify.Of(src)
+		d.Verdicts, err = Verify(src)
 	}
 	return d, err
 }

@@ -14,7 +14,6 @@ import (
 	"speceval/internal/agreement"
 	"speceval/internal/golden"
 	"speceval/internal/profile"
-	"speceval/internal/table/textest"
 	"speceval/internal/typeset"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
@@ -22,11 +21,9 @@ import (
 	"speceval/pipeline/pair"
 	"speceval/stages/report"
 	"speceval/stages/report/figures"
-	"speceval/stages/report/latex"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
-	"speceval/stages/report/verify"
 )
 
 var requiresTeX = os.Getenv("SPECEVAL_CI") != ""
@@ -36,9 +33,9 @@ var requiresTeX = os.Getenv("SPECEVAL_CI") != ""
 func (f folder) compiled(t *testing.T) string {
 	t.Helper()
 	const overfullPoints = 2 // how far a line may stick out
-	pdf, log := textest.CompileFolder(t, requiresTeX, f.dir, "report.tex")
-	textest.CheckLog(t, log, overfullPoints)
-	textest.CheckFonts(t, requiresTeX, pdf)
+	pdf, log := golden.CompileFolder(t, requiresTeX, f.dir, "report.tex")
+	golden.CheckLog(t, log, overfullPoints)
+	golden.CheckFonts(t, requiresTeX, pdf)
 	return pdf
 }
 
@@ -217,9 +214,9 @@ func TestDocumentsMatchGoldenFiles(t *testing.T) {
 	}
 }
 
-func documentText(t *testing.T, d latex.Document) string {
+func documentText(t *testing.T, d report.Document) string {
 	t.Helper()
-	text, err := latex.Text(d)
+	text, err := report.LaTeX(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,14 +247,14 @@ func withColumns(sheets []*model.Sheet, base string, names ...string) *model.She
 	return &few
 }
 
-func smallDocument(t *testing.T, published bool) latex.Document {
+func smallDocument(t *testing.T, published bool) report.Document {
 	t.Helper()
 	s := smallStudy()
 	s.Published = published
-	d := latex.Document{
+	d := report.Document{
 		Experiment: stored.Experiment{Published: published, Budgets: []int32{8, 12}},
 		Comment:    "command: c; commit: d; key: e", Macros: map[string]bool{},
-		Figures: []latex.Figure{
+		Figures: []report.Figure{
 			{Base: figures.Pairs.Base, Chapter: figures.Pairs.Chapter, Remarks: figures.Pairs.Remarks, Caption: "Caption of $b$.", Label: "fig:pairs"},
 			{Base: "figure9_own", Caption: "A figure that no chapter names.", Label: "fig:own"},
 		},
@@ -275,7 +272,7 @@ func smallDocument(t *testing.T, published bool) latex.Document {
 	}
 	set := s.settings(t)
 	for _, of := range tables.Of(&set) {
-		origin := latex.Origin{Base: of.Base, MadeOf: madeOf(unitOf(t, set, of.Base))}
+		origin := report.DocumentOrigin{Base: of.Base, MadeOf: madeOf(unitOf(t, set, of.Base))}
 		if of != tables.TSNeyman { // it is not there
 			origin.Key = strings.Repeat("a1", 32)
 			d.Sheets = append(d.Sheets, s.sheet(t, of))
@@ -301,13 +298,13 @@ func madeOf(u dag.Unit) string {
 }
 
 // someVerdicts has a comparison of every kind.
-func someVerdicts() verify.Verdicts {
+func someVerdicts() report.Verdicts {
 	half, other := 0.5, 0.612
 	compare := func(value, se, theirs float64, decimals int) agreement.Comparison {
 		return agreement.Compare(agreement.Estimate{Value: value, SE: se}, theirs, decimals, 0)
 	}
 	tie := agreement.Choice(agreement.Beside(3, 4, 0), 0.0001, 0.001).Noted("the paper's (m, w) has a risk 0.000100 higher")
-	v := verify.Verdicts{Published: true, Skipped: "not compared: budgets [64] of the paper are not part of this experiment", Cells: []agreement.Comparison{
+	v := report.Verdicts{Published: true, Skipped: "not compared: budgets [64] of the paper are not part of this experiment", Cells: []agreement.Comparison{
 		compare(0.8725, 0.0004, 0.872, 3).In("table1_variance", "b=8", "hbn"),
 		compare(0.4, 0, 0.41, 2).In("table1_variance", "b=8", "oracle"),
 		compare(0.8741, 0.0004, 0.873, 3).In("table1_variance", "b=12", "hbn"),

@@ -24,7 +24,6 @@ import (
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
-	"speceval/stages/report/verify"
 )
 
 // study is made-up stored results: the experiment, and the rows of every file that
@@ -337,9 +336,9 @@ func row(t testing.TB, s *model.Sheet, label string) int {
 }
 
 // verdicts is the comparison of the study with the paper.
-func (s study) verdicts(t testing.TB) verify.Verdicts {
+func (s study) verdicts(t testing.TB) report.Verdicts {
 	t.Helper()
-	v, err := verify.Of(s.source(t))
+	v, err := report.Verify(s.source(t))
 	if err != nil {
 		t.Fatal(err)
 	}

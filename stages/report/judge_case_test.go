@@ -13,8 +13,8 @@ import (
 	"speceval/internal/paper"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag/dagtest"
+	"speceval/stages/report"
 	"speceval/stages/report/tables"
-	"speceval/stages/report/verify"
 )
 
 // caseCells are the comparisons of the case study alone.
@@ -137,7 +137,7 @@ func TestTheStageDrawsAndStoresTheCaseStudy(t *testing.T) {
 			}
 		}
 	}
-	v, err := verify.Folder(set, dir)
+	v, err := report.VerifyFolder(set, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,9 @@ import (
 
 	"speceval/internal/golden"
 	"speceval/pipeline/dag/dagtest"
-	"speceval/stages/report/files"
+	"speceval/stages/report"
 	"speceval/stages/report/tables"
 	"speceval/stages/report/tables/measured"
-	"speceval/stages/report/verify"
 )
 
 // TestALiveReport makes the whole report of a made-up live experiment.
@@ -24,7 +23,7 @@ func TestALiveReport(t *testing.T) {
 		if of.Has != nil && !of.Has(&set) {
 			t.Errorf("no table %s", of.Base)
 		}
-		for _, path := range files.Paths(of.Base) {
+		for _, path := range report.TablePaths(of.Base) {
 			text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
 			if err != nil {
 				t.Fatal(err)
@@ -35,7 +34,7 @@ func TestALiveReport(t *testing.T) {
 			golden.Check(t, filepath.Join("live", filepath.Base(path)), text)
 		}
 	}
-	v, err := verify.Folder(set, dir)
+	v, err := report.VerifyFolder(set, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,12 +10,11 @@ import (
 
 	"speceval/internal/golden"
 	"speceval/internal/table"
-	"speceval/internal/table/textest"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report/model"
 	"speceval/stages/report/tables"
-	"speceval/stages/report/tables/given"
+	"speceval/stages/report/tables/measured"
 )
 
 // macros are the numbers of a study that a text quotes, of some tables.
@@ -56,7 +55,7 @@ func TestNumbersMatchTheGoldenFileAndLaTeX(t *testing.T) {
 	fleet := fleetStudy(t)
 	all := macros(t, fleet, tables.Variance, tables.Robustness, tables.Compute, tables.Time, tables.Benefit)
 	all = append(all, macros(t, searched, tables.TSNeyman)...)
-	all = append(all, macros(t, fleet, given.Corpus)...)
+	all = append(all, macros(t, fleet, measured.Corpus)...)
 	text := commands("command: c; commit: d; key: e", all)
 	golden.Check(t, "numbers.tex", text)
 
@@ -68,7 +67,7 @@ func TestNumbersMatchTheGoldenFileAndLaTeX(t *testing.T) {
 		doc.WriteString("\\" + m.Name + "\n\n")
 	}
 	doc.WriteString("\\end{document}\n")
-	textest.Compile(t, os.Getenv("SPECEVAL_CI") != "", doc.String())
+	golden.Compile(t, os.Getenv("SPECEVAL_CI") != "", doc.String())
 }
 
 func TestNumbersOfTheCaseStudyMatchTheGoldenFile(t *testing.T) {

@@ -14,16 +14,15 @@ import (
 
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
-	"speceval/stages/report/html"
+	"speceval/stages/report"
 	"speceval/stages/report/stored"
-	"speceval/stages/report/verify"
 )
 
 // writePage writes the page of what a folder has.
 func (f folder) writePage(t testing.TB, w io.Writer) error {
 	t.Helper()
-	h := html.History{Stages: f.stages, Records: dagtest.Scan(t, f.stages, f.dir).Records(), Origin: dagtest.Origin, Cores: 2}
-	return html.Write(w, stored.NewSource(&f.settings, stored.Folder(f.dir)), h)
+	h := report.History{Stages: f.stages, Records: dagtest.Scan(t, f.stages, f.dir).Records(), Origin: dagtest.Origin, Cores: 2}
+	return report.WriteHTML(w, stored.NewSource(&f.settings, stored.Folder(f.dir)), h)
 }
 
 // webPage is the text of a page, and how the tests read it.
@@ -133,7 +132,7 @@ func TestThePage(t *testing.T) {
 }
 
 func checkVerdicts(t *testing.T, f folder, p webPage) {
-	v, err := verify.Folder(f.settings, f.dir)
+	v, err := report.VerifyFolder(f.settings, f.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,9 +276,9 @@ func TestThePageOfMeasurements(t *testing.T) {
 // BenchmarkPage writes the page of the paper's whole study, with a fleet.
 func BenchmarkPage(b *testing.B) {
 	f := whole(b)
-	h := html.History{Stages: f.stages, Records: dagtest.Scan(b, f.stages, f.dir).Records(), Origin: dagtest.Origin, Cores: 2}
+	h := report.History{Stages: f.stages, Records: dagtest.Scan(b, f.stages, f.dir).Records(), Origin: dagtest.Origin, Cores: 2}
 	for b.Loop() {
-		if err := html.Write(io.Discard, stored.NewSource(&f.settings, stored.Folder(f.dir)), h); err != nil {
+		if err := report.WriteHTML(io.Discard, stored.NewSource(&f.settings, stored.Folder(f.dir)), h); err != nil {
 			b.Fatal(err)
 		}
 	}

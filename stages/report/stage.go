@@ -23,7 +23,6 @@ import (
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/figures"
-	"speceval/stages/report/files"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
@@ -71,7 +70,7 @@ func (s stage) source(job *dag.Job) *stored.Source { return stored.NewSource(s.S
 
 // table is the unit of a table.
 func (s stage) table(t *model.Table) dag.Unit {
-	u := dag.Unit{ID: t.Base, Outputs: files.Paths(t.Base), Provenance: "computed"}
+	u := dag.Unit{ID: t.Base, Outputs: TablePaths(t.Base), Provenance: "computed"}
 	if t.Provenance != "" {
 		u.Provenance = t.Provenance
 	}
@@ -81,7 +80,7 @@ func (s stage) table(t *model.Table) dag.Unit {
 		if err != nil {
 			return err
 		}
-		return files.Write(job, sheet)
+		return WriteTable(job, sheet)
 	}
 	return u
 }
@@ -169,7 +168,7 @@ func (s stage) numbers() dag.Unit {
 			return err
 		}
 		var b strings.Builder
-		fmt.Fprintf(&b, "%% %s\n", files.Origin(job))
+		fmt.Fprintf(&b, "%% %s\n", TableOrigin(job))
 		for _, m := range macros {
 			fmt.Fprintf(&b, "\\newcommand{\\%s}{%s}\n", m.Name, table.Escape(table.Minus(m.Value)))
 		}

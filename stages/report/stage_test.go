@@ -23,7 +23,6 @@ import (
 	"speceval/stages/report"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
-	"speceval/stages/report/verify"
 )
 
 // TestTheStageStoresWhatVerifyReads has runs of every provenance.
@@ -46,7 +45,7 @@ func TestTheStageStoresWhatVerifyReads(t *testing.T) {
 			t.Errorf("%s is stored as\n%s\nnot\n%s%v", sheet.Base, got, &want, err)
 		}
 	}
-	v, err := verify.Folder(s.settings(t), dir)
+	v, err := report.VerifyFolder(s.settings(t), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +84,7 @@ func TestOtherProfilesGetNoVerdict(t *testing.T) {
 	dagtest.Run(t, s.stages(t), dir)
 	paperSettings := s.settings(t)
 	paperSettings.Published = true // what is stored is judged as what it was stored as
-	v, err := verify.Folder(paperSettings, dir)
+	v, err := report.VerifyFolder(paperSettings, dir)
 	if err != nil || v.Published || len(v.Cells) != 0 || !v.Passed() {
 		t.Errorf("%s, %v", v.Summary(), err)
 	}
@@ -109,13 +108,13 @@ func TestMissingOrDamagedResultsAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, path, good[:10])
-		if _, err := verify.Folder(set, dir); err == nil || !strings.Contains(err.Error(), filepath.Base(file)) {
+		if _, err := report.VerifyFolder(set, dir); err == nil || !strings.Contains(err.Error(), filepath.Base(file)) {
 			t.Errorf("the beginning of %s: error %v", file, err)
 		}
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		v, err := verify.Folder(set, dir)
+		v, err := report.VerifyFolder(set, dir)
 		switch file {
 		case stored.ExperimentFile, measurement.RepeatsFile: // which the runs need
 			if err == nil || !strings.Contains(err.Error(), filepath.Base(file)) {
@@ -149,7 +148,7 @@ func TestAReportOfWhatThereIs(t *testing.T) {
 			t.Errorf("%s.tex does not say that %s: %v\n%s", base, want, err, tex)
 		}
 	}
-	v, err := verify.Folder(s.settings(t), dir)
+	v, err := report.VerifyFolder(s.settings(t), dir)
 	if err != nil || !v.Passed() || v.Cells.Missing() == 0 || v.Cells.Judged() == 0 {
 		t.Errorf("a report of what there is: %s, error %v", v.Summary(), err)
 	}
@@ -162,7 +161,7 @@ func TestAReportOfWhatThereIs(t *testing.T) {
 		}
 	}
 	dagtest.Run(t, stages, dir)
-	if v, err = verify.Folder(s.settings(t), dir); err != nil || v.Cells.Missing() != 0 {
+	if v, err = report.VerifyFolder(s.settings(t), dir); err != nil || v.Cells.Missing() != 0 {
 		t.Errorf("after the other stages: %s, error %v", v.Summary(), err)
 	}
 }

@@ -12,11 +12,10 @@ import (
 	"speceval/internal/flops"
 	"speceval/internal/golden"
 	"speceval/internal/table"
-	"speceval/internal/table/textest"
 	"speceval/internal/variance"
 	"speceval/stages/report/model"
 	"speceval/stages/report/tables"
-	"speceval/stages/report/tables/given"
+	"speceval/stages/report/tables/measured"
 )
 
 // sheets is every computed table of a study that has rows.
@@ -129,7 +128,7 @@ func TestRealLaTeXSetsEveryTable(t *testing.T) {
 			paths = append(paths, path)
 		}
 	}
-	textest.Compile(t, os.Getenv("SPECEVAL_CI") != "", textest.Document(paths))
+	golden.Compile(t, os.Getenv("SPECEVAL_CI") != "", golden.Document(paths))
 }
 
 func TestOnlyTheBestFeasiblePolicyIsBold(t *testing.T) {
@@ -170,7 +169,7 @@ func TestPublishedArchitecturesPrintAsThePaperDoes(t *testing.T) {
 	if s.architectures, err = flops.Parse(data.Architectures(), data.ArchitecturesName); err != nil {
 		t.Fatal(err)
 	}
-	cells, err := s.sheet(t, given.FLOPs).Compare(s.Experiment)
+	cells, err := s.sheet(t, measured.FLOPs).Compare(s.Experiment)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +188,7 @@ func TestTable7ReadsBackTheSame(t *testing.T) {
 		s := paperStudy(t)
 		s.Published = published
 		var b bytes.Buffer
-		if err := table.CSV(&b, s.sheet(t, given.FLOPs).Data()); err != nil {
+		if err := table.CSV(&b, s.sheet(t, measured.FLOPs).Data()); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := flops.Parse(b.Bytes(), "table7"); err != nil || !slices.Equal(got, s.architectures) {

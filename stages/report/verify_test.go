@@ -12,13 +12,13 @@ import (
 	"speceval/internal/measurement"
 	"speceval/internal/paper"
 	"speceval/internal/variance"
+	"speceval/stages/report"
 	"speceval/stages/report/stored"
-	"speceval/stages/report/tables/given"
-	"speceval/stages/report/verify"
+	"speceval/stages/report/tables/measured"
 )
 
 // cellOf is the verdict on one number.
-func cellOf(t *testing.T, v verify.Verdicts, table, row, column string) agreement.Comparison {
+func cellOf(t *testing.T, v report.Verdicts, table, row, column string) agreement.Comparison {
 	t.Helper()
 	i := slices.IndexFunc(v.Cells, func(c agreement.Comparison) bool {
 		return c.Table == table && c.Row == row && c.Column == column
@@ -38,7 +38,7 @@ type verdictCase struct {
 
 // check changes a study, and wants its verdicts to fail where the wanted one does,
 // and to print.
-func (c verdictCase) check(t *testing.T, s study) verify.Verdicts {
+func (c verdictCase) check(t *testing.T, s study) report.Verdicts {
 	t.Helper()
 	c.change(&s)
 	v := s.verdicts(t)
@@ -162,7 +162,7 @@ func TestTable7IsCountedFromShapes(t *testing.T) {
 	set.Targets = bytes.Replace(set.Targets, []byte("theta_core            = [2.774774"), []byte("theta_core            = [2.774775"), 1)
 	dir := t.TempDir()
 	s.write(t, dir)
-	v, err := verify.Of(stored.NewSource(&set, stored.Folder(dir)))
+	v, err := report.Verify(stored.NewSource(&set, stored.Folder(dir)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,11 +170,11 @@ func TestTable7IsCountedFromShapes(t *testing.T) {
 		t.Errorf("%s %s, passed %t", c.Class, c.Verdict, v.Passed())
 	}
 	s.architectures[0].ThetaCore++
-	if _, err := given.FLOPs.Sheet(s.source(t)); err == nil || !strings.Contains(err.Error(), "qwen2_5_3b has the constants") {
+	if _, err := measured.FLOPs.Sheet(s.source(t)); err == nil || !strings.Contains(err.Error(), "qwen2_5_3b has the constants") {
 		t.Errorf("error %v", err)
 	}
 	s.architectures[0].Model = "other"
-	sheet := s.sheet(t, given.FLOPs)
+	sheet := s.sheet(t, measured.FLOPs)
 	if c := sheet.Column("theta_core"); c.Rule.ClassOf(paper.Key{Model: "other"}) != agreement.Copied || c.Cell(0).Exact() != "2774773761" {
 		t.Errorf("a checkpoint without a shape has %s", c.Cell(0).Exact())
 	}
@@ -209,13 +209,13 @@ func TestFilesOfDifferentRunsAreAnError(t *testing.T) {
 			s.ratios[i].M = &m
 		}
 	}
-	if _, err := verify.Of(s.source(t)); err == nil || !strings.Contains(err.Error(), "run the replay stage again") {
+	if _, err := report.Verify(s.source(t)); err == nil || !strings.Contains(err.Error(), "run the replay stage again") {
 		t.Errorf("error %v", err)
 	}
 
 	s = paperStudy(t)
 	s.ratios = s.ratios[:len(s.ratios)-1]
-	if _, err := verify.Of(s.source(t)); err == nil || !strings.Contains(err.Error(), "covers 106 profiles") {
+	if _, err := report.Verify(s.source(t)); err == nil || !strings.Contains(err.Error(), "covers 106 profiles") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -261,7 +261,7 @@ func TestVerdictsPrint(t *testing.T) {
 }
 
 func TestVerifyWithoutResultsSaysWhatToRun(t *testing.T) {
-	_, err := verify.Folder(paperStudy(t).settings(t), t.TempDir())
+	_, err := report.VerifyFolder(paperStudy(t).settings(t), t.TempDir())
 	if err == nil || !strings.Contains(err.Error(), "run `speceval run` first") {
 		t.Errorf("error %v", err)
 	}

@@ -14,11 +14,10 @@ import (
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag/dagtest"
-	"speceval/stages/report/latex"
+	"speceval/stages/report"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
-	"speceval/stages/report/verify"
 )
 
 // TestEveryTableIsWhole holds every table, made of the paper's study and of one that
@@ -47,7 +46,7 @@ func TestEveryTableIsWhole(t *testing.T) {
 
 // checkList holds the list of tables, of which all have rows in a study.
 func checkList(t *testing.T, shown map[string]*model.Sheet) {
-	var d latex.Document
+	var d report.Document
 	bases, labels := map[string]bool{}, map[string]bool{}
 	for _, of := range slices.Concat(tables.All, tables.Texts) {
 		if of.Base == "" || bases[of.Base] || of.Label != "" && labels[of.Label] {
@@ -64,12 +63,12 @@ func checkList(t *testing.T, shown map[string]*model.Sheet) {
 			continue
 		}
 		d.Sheets = append(d.Sheets, shown[of.Base])
-		d.Origins = append(d.Origins, latex.Origin{Base: of.Base})
+		d.Origins = append(d.Origins, report.DocumentOrigin{Base: of.Base})
 		if (of.Section != "") != of.Reads.Paper || of.Label == "" || of.Chapter == "" {
 			t.Errorf("%s: section %q, label %q, chapter %q, reads the paper's numbers: %v", of.Base, of.Section, of.Label, of.Chapter, of.Reads.Paper)
 		}
 	}
-	text, err := latex.Text(d)
+	text, err := report.LaTeX(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +256,7 @@ func TestAPolicyThatThePaperLacks(t *testing.T) {
 		if _, err := tables.Macros(src); err != nil {
 			t.Error(err)
 		}
-		v, err := verify.Of(src)
+		v, err := report.Verify(src)
 		if err != nil || !slices.EqualFunc(v.Cells, want, sameVerdict) {
 			t.Errorf("known %v: %s, error %v", known, v.Summary(), err)
 		}

@@ -5,9 +5,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
+	"speceval/internal/fleet/speed"
+	"speceval/internal/fleet/virtual"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
+	"speceval/internal/seed"
+	"speceval/pipeline/dag"
 )
 
 // predictAll are the rows of all settings.
@@ -112,4 +117,213 @@ func average(values []float64) float64 {
 		sum += v
 	}
 	return sum / math.Max(1, float64(len(values)))
+}
+
+// Predictions is the unit that writes measurement.PredictionsFile and
+// measurement.SpeedsFile.
+var Predictions = dag.Ref{Stage: name, Unit: "predictions"}
+
+// draws is how many executions under the virtual clock a prediction is the mean
+// of.
+const draws = 32
+
+// computation is how long a provisional allocation takes in the background.
+// BenchmarkProvisional says 11 to 14 µs on an idle machine (BENCHMARKS.md); a
+// hundred times as much would not show in a time.
+const computation = 100 * time.Microsecond
+
+// predicting is the settings that were executed on servers, for predictions.
+type predicting struct {
+	*Settings
+	settings []*setting
+}
+
+func (p predicting) unit() dag.Unit {
+	u := dag.Unit{
+		ID:         Predictions.Unit,
+		Config:     p.Slice(append([]string{measuredRepeatsKey}, commonKeys...)...),
+		Seed:       seed.Root(p.Seed).Child(name).Label(),
+		Outputs:    []string{measurement.PredictionsFile, measurement.SpeedsFile},
+		Provenance: "computed",
+		Run:        p.run,
+	}
+	for _, s := range p.settings {
+		s.feed(&u)
+		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: measuredKind + "/" + s.id()}, dag.Ref{Stage: name, Unit: "plan/" + s.id()})
+	}
+	return u
+}
+
+// run is the unit. A model whose runs do not tell its speed has no predictions,
+// and a note says why.
+func (p predicting) run(ctx context.Context, job *dag.Job) error {
+	var predictions []measurement.Prediction
+	var speeds []measurement.Speed
+	for _, m := range p.models() {
+		found, err := p.read(job, m)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			continue
+		}
+		o := observed{settings: found}
+		if err := o.fit(ctx); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			job.Note("no times of %s are predicted: %v", m, err)
+			continue
+		}
+		speeds = append(speeds, o.row(m))
+		rows, err := o.predictAll(ctx)
+		if err != nil {
+			return err
+		}
+		predictions = append(predictions, rows...)
+	}
+	if err := writeRows(job, measurement.PredictionsFile, measurement.PredictionSchema, predictions); err != nil {
+		return err
+	}
+	return writeRows(job, measurement.SpeedsFile, measurement.SpeedSchema, speeds)
+}
+
+// models are those of the settings, in their order.
+func (p predicting) models() []string {
+	var models []string
+	for _, s := range p.settings {
+		if !slices.Contains(models, s.pair.Model) {
+			models = append(models, s.pair.Model)
+		}
+	}
+	return models
+}
+
+// observed is what runs of Uniform tell of one model's replicas. It knows no
+// other run but by its time, which it is compared with.
+type observed struct {
+	settings []*timedSetting
+	speed    speed.Speed
+	handling time.Duration           // of the router, for a completion
+	runs     int                     // that were fitted
+	tasks    map[benchmarkTask][]int // tokens of their rollouts
+}
+
+// settling is how often the speed and the scales are found from each other. By the
+// runs of two real servers a fourth time changes predicted times by 0.003% and
+// scales by 0.01%.
+const settling = 3
+
+// fit finds the speed by the requests of Uniform's runs, and how much slower the
+// replicas were in each repeat by their times.
+func (o *observed) fit(ctx context.Context) error {
+	handled, completions := 0.0, 0
+	for _, s := range o.settings {
+		if most := s.Measured.MaxSequences[s.pair.Model]; most > 0 && most < s.Measured.Window {
+			return fmt.Errorf("of %d requests at a replica only %d run at a time: what waits there cannot be told from what runs", s.Measured.Window, most)
+		}
+		for _, r := range s.runs {
+			if ofUniform(r.Strategy) {
+				handled, completions = handled+r.Handling, completions+int(r.Accepted)
+				o.runs++
+			}
+		}
+		s.scales = slices.Repeat([]float64{1}, s.measuredRepeats())
+	}
+	if o.runs == 0 {
+		return fmt.Errorf("there are no runs of %s", policy.UniformAtBudget.Name)
+	}
+	o.handling = time.Duration(handled / float64(completions) * float64(time.Second))
+	for range settling {
+		o.centre()
+		var served []speed.Served
+		for _, s := range o.settings {
+			served = append(served, s.served()...)
+		}
+		var err error
+		if o.speed, err = speed.Fit(served); err != nil {
+			return err
+		}
+		for _, s := range o.settings {
+			if err := o.scale(ctx, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// centre divides the scales by their mean, so that the speed is that of the average
+// repeat. Runs may take longer than their requests tell: without it, scales would
+// grow by as much each time.
+func (o *observed) centre() {
+	sum, n := 0.0, 0
+	for _, s := range o.settings {
+		for _, scale := range s.scales {
+			sum, n = sum+scale, n+1
+		}
+	}
+	for _, s := range o.settings {
+		for r := range s.scales {
+			s.scales[r] *= float64(n) / sum
+		}
+	}
+}
+
+// scale finds by how much the times of each repeat of a setting are longer than
+// the speed says: its runs of Uniform, executed again with the same lengths, must
+// take as long in all. A machine's speed may change from minute to minute; within
+// a repeat all strategies are run one after another.
+func (o *observed) scale(ctx context.Context, s *timedSetting) error {
+	measured, predicted := make([]float64, len(s.scales)), make([]float64, len(s.scales))
+	for _, e := range s.executions {
+		run := s.run(e)
+		if e.strategy.Policy != policy.Uniform || run == nil {
+			continue
+		}
+		t, err := o.execute(ctx, s, e, e.repeat)
+		if err != nil {
+			return err
+		}
+		measured[e.repeat], predicted[e.repeat] = measured[e.repeat]+run.Time, predicted[e.repeat]+t
+	}
+	for r := range s.scales {
+		if predicted[r] > 0 {
+			s.scales[r] = measured[r] / predicted[r]
+		}
+	}
+	return nil
+}
+
+// ofUniform reports whether a stored strategy is Uniform at some budget.
+func ofUniform(strategy string) bool {
+	s := policy.FindStrategy(strategy)
+	return s != nil && s.Policy == policy.Uniform
+}
+
+// execute is the time of an execution under the virtual clock, in seconds. The
+// draw says which of Uniform's runs rollouts have their lengths of.
+func (o *observed) execute(ctx context.Context, s *timedSetting, e execution, draw int) (float64, error) {
+	engine, err := virtual.New(virtual.Settings{
+		Timing: o.speed.Timing, Latency: o.speed.Latency, Handling: o.handling, Computation: computation,
+		Replicas: s.Measured.Replicas, Window: s.Measured.Window, Lengths: o.lengths(s, e, draw),
+	})
+	if err != nil {
+		return 0, err
+	}
+	out, err := e.run(ctx, engine, e.coupledRewards())
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", e.strategy.Name, err)
+	}
+	return out.record.Time.Seconds(), nil
+}
+
+// row is what was found.
+func (o *observed) row(model string) measurement.Speed {
+	t := o.speed.Timing
+	return measurement.Speed{
+		Model: model, Base: t.Base.Seconds(), Sequence: t.Sequence.Seconds(), Prompt: t.Prompt.Seconds(),
+		Latency: o.speed.Latency.Seconds(), Handling: o.handling.Seconds(),
+		Runs: int32(o.runs), Requests: int32(o.speed.Requests), Residual: o.speed.Residual,
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
+
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/workload"
 )
@@ -82,4 +84,213 @@ func (c *cell) final() workload.Lengths {
 	l := c.lengths
 	l.Loop, l.Pace = c.loop, math.Exp(c.pace)
 	return l
+}
+
+// linear is the problem at a point, as least squares: the normal equations.
+type linear struct {
+	cost   float64
+	normal *mat.SymDense
+	slope  *mat.VecDense
+}
+
+// tolerance is how many standard deviations off a time has to be to count for
+// little.
+const tolerance = 3.5
+
+// loss is what a residual of z standard deviations costs, and its weight.
+func loss(z float64) (cost, weight float64) {
+	t := 1 + z*z/(tolerance*tolerance)
+	return tolerance * tolerance * math.Log(t), 1 / t
+}
+
+// linearize differentiates all residuals.
+func (s *search) linearize(ctx context.Context) (*linear, error) {
+	here := s.here()
+	cost, err := s.cost(ctx, here)
+	if err != nil {
+		return nil, err
+	}
+	size := len(s.timing) + len(s.shape)*len(s.cells)
+	l := &linear{cost: cost, normal: mat.NewSymDense(size, nil), slope: mat.NewVecDense(size, nil)}
+	rows := make([][][]float64, len(s.cells)) // by cell and run: derivatives, then the residual, weighted
+	err = s.each(func(i int, c *cell) error {
+		var err error
+		rows[i], err = s.rows(ctx, c)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.cells {
+		columns := make([]int, 0, len(s.timing)+len(s.shape))
+		for j := range s.timing {
+			columns = append(columns, j)
+		}
+		for j := range s.shape {
+			columns = append(columns, len(s.timing)+i*len(s.shape)+j)
+		}
+		for _, row := range rows[i] {
+			l.add(columns, row)
+		}
+		for j, q := range s.shape {
+			l.add(columns[len(s.timing)+j:][:1], []float64{1 / q.prior.deviation, (q.get(&here.lengths[i]) - q.prior.mean) / q.prior.deviation})
+		}
+	}
+	for j, q := range s.timing {
+		l.add([]int{j}, []float64{1 / q.prior.deviation, (q.get(&here.model) - q.prior.mean) / q.prior.deviation})
+	}
+	return l, nil
+}
+
+// add takes up a residual with its derivatives in some columns.
+func (l *linear) add(columns []int, row []float64) {
+	r := row[len(columns)]
+	for a, i := range columns {
+		l.slope.SetVec(i, l.slope.AtVec(i)-row[a]*r)
+		for b, j := range columns {
+			if j >= i {
+				l.normal.SetSym(i, j, l.normal.At(i, j)+row[a]*row[b])
+			}
+		}
+	}
+}
+
+// rows are the residuals of a cell's runs with their derivatives.
+func (s *search) rows(ctx context.Context, c *cell) ([][]float64, error) {
+	base, err := c.residuals(ctx, s.model, c.lengths, s.draws)
+	if err != nil {
+		return nil, err
+	}
+	var derivatives [][]float64
+	vary := func(m workload.Model, l workload.Lengths, step float64) error {
+		r, err := c.residuals(ctx, m, l, s.draws)
+		for k := range r {
+			r[k] = (r[k] - base[k]) / step
+		}
+		derivatives = append(derivatives, r)
+		return err
+	}
+	for _, q := range s.timing {
+		m := s.model
+		q.set(&m, q.get(&m)+q.step)
+		if err := vary(m, c.lengths, q.get(&m)-q.get(&s.model)); err != nil {
+			return nil, err
+		}
+	}
+	for _, q := range s.shape {
+		l := c.lengths
+		q.set(&l, q.get(&l)+q.step)
+		c.locate(&l)
+		if err := vary(s.model, l, q.step); err != nil {
+			return nil, err
+		}
+	}
+	var rows [][]float64
+	for k := range base {
+		if !c.usable(k) {
+			continue
+		}
+		_, weight := loss(base[k] / c.deviations[k])
+		weight = math.Sqrt(weight) / c.deviations[k]
+		var row []float64
+		for _, d := range derivatives {
+			row = append(row, d[k]*weight)
+		}
+		rows = append(rows, append(row, base[k]*weight))
+	}
+	return rows, nil
+}
+
+// parameter is a number that is fitted, on a scale on which it is free, and
+// what it is believed to be.
+type parameter[T any] struct {
+	name  string
+	prior normal
+	step  float64 // for derivatives
+	most  float64 // change at a time
+	get   func(*T) float64
+	set   func(*T, float64)
+}
+
+// believed is what a value costs for being off what it is believed to be.
+func (q parameter[T]) believed(t *T) float64 {
+	z := (q.get(t) - q.prior.mean) / q.prior.deviation
+	return z * z
+}
+
+// held is the deviation of what is as good as given.
+const held = 1e-3
+
+// timingParameters are those of a model, believed to be near where they start.
+func timingParameters(m workload.Model) []parameter[workload.Model] {
+	base := 0.3
+	if m.ThinkingTokens > 0 {
+		base = held // see likeliestBase
+	}
+	p := []parameter[workload.Model]{
+		scale("base", base, 0.02, 0.2, func(m *workload.Model) (float64, func(float64)) { return span(&m.Timing.Base) }),
+		scale("sequence", 0.5, 0.05, 0.3, func(m *workload.Model) (float64, func(float64)) { return span(&m.Timing.Sequence) }),
+		scale("context", 0.7, 0.1, 0.3, func(m *workload.Model) (float64, func(float64)) { return span(&m.Timing.Context) }),
+	}
+	if m.ThinkingTokens > 0 {
+		p = append(p, scale("late", 1, 0.2, 0.5, func(m *workload.Model) (float64, func(float64)) { return span(&m.Timing.Late) }))
+	} else {
+		p = append(p,
+			scale("prompt", 0.5, 0.1, 0.3, func(m *workload.Model) (float64, func(float64)) { return span(&m.Timing.Prompt) }),
+			scale("handling", 0.05, 0.03, 0.1, func(m *workload.Model) (float64, func(float64)) {
+				return m.Handling, func(v float64) { m.Handling = v }
+			}))
+	}
+	for i := range p {
+		p[i].prior.mean = p[i].get(&m)
+	}
+	return p
+}
+
+// shapeParameters are those of a profile. What they are believed to be is their
+// mean over the model's profiles, which the search keeps up to date.
+func shapeParameters(m workload.Model) []parameter[workload.Lengths] {
+	p := []parameter[workload.Lengths]{
+		scale("spread", 0.4, 0.1, 0.3, func(l *workload.Lengths) (float64, func(float64)) {
+			return l.Spread, func(v float64) { l.Spread = math.Max(0.1, math.Min(2, v)) }
+		}),
+	}
+	p = append(p,
+		plain("hard", hardPrior, func(l *workload.Lengths) *float64 { return &l.Hard }),
+		plain("noisy", noisyPrior, func(l *workload.Lengths) *float64 { return &l.Noisy }))
+	if m.ThinkingTokens > 0 {
+		p = append(p, parameter[workload.Lengths]{
+			name: "endless", prior: normal{0, endlessDeviation}, step: 0.3, most: 1,
+			get: func(l *workload.Lengths) float64 { return math.Log(l.Endless / (1 - l.Endless)) },
+			set: func(l *workload.Lengths, x float64) { l.Endless = 1 / (1 + math.Exp(-clamp(x, 5))) },
+		})
+	}
+	return p
+}
+
+// endlessDeviation is by how much the log odds of going on endlessly differ
+// between profiles.
+const endlessDeviation = 1.8
+
+// scale is a positive parameter, on the scale of its logarithm.
+func scale[T any](name string, deviation, step, most float64, at func(*T) (float64, func(float64))) parameter[T] {
+	return parameter[T]{
+		name: name, prior: normal{0, deviation}, step: step, most: most,
+		get: func(t *T) float64 { v, _ := at(t); return math.Log(v) },
+		set: func(t *T, x float64) { _, set := at(t); set(math.Exp(x)) },
+	}
+}
+
+// plain is a parameter on its own scale.
+func plain[T any](name string, prior normal, at func(*T) *float64) parameter[T] {
+	return parameter[T]{
+		name: name, prior: prior, step: 0.15, most: 1,
+		get: func(t *T) float64 { return *at(t) },
+		set: func(t *T, x float64) { *at(t) = clamp(x, 4) },
+	}
+}
+
+// span is a duration as a number, and how to set it.
+func span(d *time.Duration) (float64, func(float64)) {
+	return float64(*d), func(v float64) { *d = time.Duration(math.Round(v)) }
 }

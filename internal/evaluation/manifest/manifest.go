@@ -5,14 +5,16 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 
 	"speceval/internal/atomicfile"
-	"speceval/internal/digest"
-	"speceval/internal/ownfile"
+	"speceval/internal/files"
 	"speceval/internal/version"
 	"speceval/method/estimate"
 )
@@ -30,11 +32,11 @@ const Most = 256 << 20
 // else in it, and again before the result: what it does not have the hash of is not
 // complete.
 type Manifest struct {
-	Format  int           `json:"format"`
-	Version string        `json:"version"` // of the program
-	Commit  string        `json:"commit"`
-	Order   int           `json:"quadrature_order"` // of the prior
-	Files   []digest.File `json:"files"`
+	Format  int            `json:"format"`
+	Version string         `json:"version"` // of the program
+	Commit  string         `json:"commit"`
+	Order   int            `json:"quadrature_order"` // of the prior
+	Files   []files.Digest `json:"files"`
 
 	// Measured is what of the result follows from no file, of a complete evaluation.
 	Measured *Measured `json:"measured,omitempty"`
@@ -59,10 +61,10 @@ type Measured struct {
 func (m *Manifest) Complete() bool { return m != nil && m.Measured != nil }
 
 // file is the record of a file.
-func (m *Manifest) file(name string) (digest.File, bool) {
-	i := slices.IndexFunc(m.Files, func(f digest.File) bool { return f.Path == name })
+func (m *Manifest) file(name string) (files.Digest, bool) {
+	i := slices.IndexFunc(m.Files, func(f files.Digest) bool { return f.Path == name })
 	if i < 0 {
-		return digest.File{}, false
+		return files.Digest{}, false
 	}
 	return m.Files[i], true
 }
@@ -80,7 +82,7 @@ func (m *Manifest) Fault(folder, name string) string {
 // none.
 func Read(folder string) (*Manifest, error) {
 	path := filepath.Join(folder, Name)
-	text, err := ownfile.ReadFile(path, Most)
+	text, err := files.ReadOwn(path, Most)
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +110,9 @@ func (m *Manifest) Write(folder string) error {
 func New(commit string) *Manifest { return &Manifest{Version: version.Tag, Commit: commit} }
 
 // Text is a value as it is stored, and its record as a file of this name.
-func Text(name string, v any) (text []byte, f digest.File, err error) {
+func Text(name string, v any) (text []byte, f files.Digest, err error) {
 	var b bytes.Buffer
-	w := digest.NewWriter(&b)
+	w := files.NewDigestWriter(&b)
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
@@ -131,4 +133,71 @@ func Altered(folder, file, fault, then string) error { return &AlteredError{fold
 
 func (e *AlteredError) Error() string {
 	return fmt.Sprintf("%s %s: %s", filepath.Join(e.Folder, e.File), e.Fault, e.Then)
+}
+
+// What follows tells where a stored document and one that was computed again differ.
+
+// Tolerance is the relative difference of numbers that count as the same: another
+// machine may round otherwise.
+const Tolerance = 1e-6
+
+// Of is where two values differ in what they store as JSON: "estimate is 0.999, and comes
+// to 0.5166".
+func Differences(stored, made any) ([]string, error) {
+	var trees [2]any
+	for i, v := range []any{stored, made} {
+		text, err := json.Marshal(v)
+		if err == nil {
+			err = json.Unmarshal(text, &trees[i])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var all []string
+	differ("", trees[0], trees[1], &all)
+	return all, nil
+}
+
+// differ appends where two values of JSON differ.
+func differ(at string, a, b any, all *[]string) {
+	switch x := a.(type) {
+	case map[string]any:
+		if y, same := b.(map[string]any); same {
+			keys := maps.Clone(x)
+			maps.Copy(keys, y)
+			for _, key := range slices.Sorted(maps.Keys(keys)) {
+				differ(joined(at, key), x[key], y[key], all)
+			}
+			return
+		}
+	case []any:
+		if y, same := b.([]any); same && len(x) == len(y) {
+			for i := range x {
+				differ(fmt.Sprintf("%s[%d]", at, i), x[i], y[i], all)
+			}
+			return
+		}
+	case float64:
+		if y, same := b.(float64); same && math.Abs(x-y) <= Tolerance*max(1e-3, math.Abs(x), math.Abs(y)) {
+			return
+		}
+	}
+	if x, y := shown(a), shown(b); x != y {
+		*all = append(*all, fmt.Sprintf("%s is %s, and comes to %s", at, x, y))
+	}
+}
+
+func joined(at, key string) string {
+	if at == "" {
+		return key
+	}
+	return at + "." + key
+}
+
+// shown is a value in a few characters; values that differ may be shown alike beyond.
+func shown(v any) string {
+	text, _ := json.Marshal(v) // of what was JSON
+	const most = 60
+	return cmp.Or(string(text[:min(most, len(text))]), "nothing")
 }

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"speceval/internal/display"
 	"speceval/internal/scorer"
-	"speceval/internal/shown"
 )
 
 // Disagreement is a case that scorer and label judge differently.
@@ -104,7 +104,7 @@ func (d Disagreement) read() string {
 		text = fmt.Sprintf("read %q", d.Answer)
 	}
 	if d.Note != "" {
-		text += " (" + shown.Line(d.Note) + ")"
+		text += " (" + display.EscapedLine(d.Note) + ")"
 	}
 	return text
 }

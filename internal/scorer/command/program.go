@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"speceval/internal/inputfile"
+	"speceval/internal/files"
 )
 
 // Program is what a grader is made of.
@@ -92,7 +92,7 @@ func file(h hash.Hash, path, name string) error {
 	if err != nil || !info.Mode().IsRegular() {
 		return err // sockets and the like have no content
 	}
-	f, err := inputfile.Open(path, inputfile.Content)
+	f, err := files.OpenInput(path, files.Content)
 	if err != nil {
 		return err
 	}

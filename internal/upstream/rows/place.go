@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"speceval/internal/inputfile"
+	"speceval/internal/files"
 )
 
 // Span is where a JSON string stands in a file, its quotes included.
@@ -16,7 +16,7 @@ type Span struct{ Offset, Length int64 }
 // gave, escapes undone. Of a file that is no longer the same, or has no string
 // there, it is an error of Read.
 func OpenText(path string, at Span) (io.ReadCloser, error) {
-	file, err := inputfile.Open(path, inputfile.Upstream)
+	file, err := files.OpenInput(path, files.Upstream)
 	if err != nil {
 		return nil, err
 	}

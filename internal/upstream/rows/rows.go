@@ -10,7 +10,7 @@ import (
 	"os"
 	"slices"
 
-	"speceval/internal/inputfile"
+	"speceval/internal/files"
 )
 
 // Kind is what a column must hold.
@@ -62,7 +62,7 @@ func Read(ctx context.Context, path, format string, columns []Column, each func(
 			return fmt.Errorf("%s: a %s file cannot give column %q as %s", path, format, c.Name, c.Kind)
 		}
 	}
-	file, err := inputfile.Open(path, inputfile.Upstream)
+	file, err := files.OpenInput(path, files.Upstream)
 	if err != nil {
 		return err
 	}

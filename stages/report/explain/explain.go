@@ -4,23 +4,24 @@
 package explain
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
 	"sync"
 
 	"speceval/internal/agreement"
-	"speceval/internal/spelling"
+	"speceval/internal/display"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/lineage"
-	"speceval/stages/report/files"
+	"speceval/stages/report"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
-	"speceval/stages/report/verify"
 )
 
 // Explainer explains the cells of the tables in an output folder. It is for one
@@ -32,7 +33,7 @@ type Explainer struct {
 
 	source   *stored.Source
 	sheets   map[string]*model.Sheet // as the stored results make them now
-	verdicts func() (verify.Verdicts, error)
+	verdicts func() (report.Verdicts, error)
 }
 
 // NewExplainer returns the explainer of an output folder. The records are those
@@ -40,18 +41,18 @@ type Explainer struct {
 func NewExplainer(s stored.Settings, outDir string, records []dag.Record) *Explainer {
 	x := &Explainer{settings: s, out: outDir, records: records, sheets: map[string]*model.Sheet{}}
 	x.source = stored.NewSource(&x.settings, stored.Folder(outDir))
-	x.verdicts = sync.OnceValues(func() (verify.Verdicts, error) {
+	x.verdicts = sync.OnceValues(func() (report.Verdicts, error) {
 		if !s.Published && len(tables.Compared(&s)) == 0 {
-			return verify.Verdicts{}, nil
+			return report.Verdicts{}, nil
 		}
-		return verify.Folder(s, outDir)
+		return report.VerifyFolder(s, outDir)
 	})
 	return x
 }
 
 // Table is a stored table.
 type Table struct {
-	files.Table
+	report.StoredTable
 	known *model.Sheet // the columns of this version, without rows
 }
 
@@ -59,7 +60,7 @@ type Table struct {
 type MissingError struct{ Table, OutDir string }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("table %s is not there: %s/%s does not exist; run `speceval tables` first", e.Table, e.OutDir, files.Paths(e.Table)[0])
+	return fmt.Sprintf("table %s is not there: %s/%s does not exist; run `speceval tables` first", e.Table, e.OutDir, report.TablePaths(e.Table)[0])
 }
 
 // Tables are the base names of the experiment's tables, in the report's order.
@@ -74,7 +75,7 @@ func (x *Explainer) Tables() (bases []string) {
 // none, a *MissingError if the table is not stored.
 func (x *Explainer) Table(word string) (Table, error) {
 	bases := x.Tables()
-	i, err := spelling.Locate("table", strings.TrimSuffix(word, ".csv"), bases)
+	i, err := display.Locate("table", strings.TrimSuffix(word, ".csv"), bases)
 	if err != nil {
 		return Table{}, err
 	}
@@ -82,7 +83,7 @@ func (x *Explainer) Table(word string) (Table, error) {
 	if err != nil {
 		return Table{}, err
 	}
-	t, err := files.Read(x.out, bases[i], model.Keys(known.Columns))
+	t, err := report.ReadTable(x.out, bases[i], model.Keys(known.Columns))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Table{}, &MissingError{Table: bases[i], OutDir: x.out}
 	}
@@ -97,12 +98,12 @@ func (x *Explainer) Table(word string) (Table, error) {
 
 // Row is the index of the row that word names.
 func (t Table) Row(word string) (int, error) {
-	return spelling.Locate("row of "+t.Base, word, t.Labels)
+	return display.Locate("row of "+t.Base, word, t.Labels)
 }
 
 // Column is the index of the column that word names.
 func (t Table) Column(word string) (int, error) {
-	return spelling.Locate("column of "+t.Base, word, t.Columns)
+	return display.Locate("column of "+t.Base, word, t.Columns)
 }
 
 // Explanation is where a cell of a table comes from.
@@ -140,7 +141,7 @@ type Beside struct {
 func (x *Explainer) Explain(t Table, row, column int) *Explanation {
 	e := &Explanation{Table: t.Base, Row: t.Labels[row], Column: t.Columns[column], Stored: t.Rows[row][column],
 		Errors: []model.ErrorOf{}, Warnings: []string{}}
-	if v, ok := files.Number(e.Stored); ok {
+	if v, ok := report.Number(e.Stored); ok {
 		e.Value = &v
 	}
 	warn := func(what string, err error) {
@@ -226,4 +227,85 @@ func (x *Explainer) breakDown(e *Explanation) error {
 		e.Warnings = append(e.Warnings, w)
 	}
 	return nil
+}
+
+// Text writes the explanation for a terminal: of the parts the five that weigh
+// most, of the units a line for those alike, unless all are asked for.
+func (e *Explanation) Text(w io.Writer, all bool) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, row %q, column %s: %s\n", e.Table, e.Row, e.Column, cmp.Or(e.Stored, "— (no value)"))
+	for _, warning := range e.Warnings {
+		b.WriteString("\n" + table.Wrap("! ", "  ", warning))
+	}
+	b.WriteString("\n" + table.Wrap("  ", "  ", e.Formula.Plain))
+	if e.Paper != nil {
+		b.WriteString("\n" + table.Wrap("  ", "  ", e.Paper.Sentence()))
+	}
+	if err := errors.Join(e.causes().Write(&b), e.parts(&b, all).Write(&b)); err != nil {
+		return err
+	}
+	if n := len(e.Repeats); n > 0 {
+		b.WriteString("\n" + table.Wrap("", "  ", fmt.Sprintf("Each of %d executions of the suite alone gives: %s", n, e.repeats())))
+	}
+	if err := e.Origin.Print(&b, e.Profile, all); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (e *Explanation) causes() *table.Grid {
+	g := &table.Grid{Title: "\nStandard error, by cause", Heads: []string{"<cause", "s.e.", "<"}}
+	for _, x := range e.Errors {
+		se := table.None
+		if x.SE != nil {
+			se = fmt.Sprintf("%.3g", *x.SE)
+		}
+		g.Add(x.Cause, se, x.About)
+	}
+	return g
+}
+
+// parts introduces the parts, and lists those that weigh most, or all.
+func (e *Explanation) parts(b *strings.Builder, all bool) *table.Grid {
+	const few = 5
+	g, p := &table.Grid{Heads: []string{"<"}}, e.Parts
+	if p == nil || p.Count == 0 {
+		return g
+	}
+	b.WriteString("\n" + table.Wrap("", "  ", fmt.Sprintf("Made of %d %s: %s", p.Count, p.Of, p.How)))
+	if p.From != "" {
+		b.WriteString(table.Wrap("  ", "  ", "from "+p.From))
+	}
+	rows := p.Rows
+	if !all && p.Count > few {
+		rows = rows[:few]
+		b.WriteString(table.Wrap("  ", "  ", fmt.Sprintf("least %s %.6g (%s), greatest %.6g (%s); the first %d are:", p.Columns[0],
+			p.Least.Numbers[0], p.Least.Name, p.Most.Numbers[0], p.Most.Name, few)))
+		g.Notes = []string{fmt.Sprintf("… and %d more (--all)", p.Count-few)}
+	}
+	b.WriteString("\n")
+	g.Heads = append(g.Heads, p.Columns...)
+	if rows[0].Share != nil {
+		g.Heads = append(g.Heads, "share")
+	}
+	for _, part := range rows {
+		line := []string{part.Name}
+		for _, v := range part.Numbers {
+			line = append(line, fmt.Sprintf("%.6g", v))
+		}
+		if part.Share != nil {
+			line = append(line, fmt.Sprintf("%.4g", *part.Share))
+		}
+		g.Add(line...)
+	}
+	return g
+}
+
+func (e *Explanation) repeats() string {
+	var values []string
+	for _, v := range e.Repeats {
+		values = append(values, fmt.Sprintf("%.5g", v))
+	}
+	return strings.Join(values, ", ")
 }

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/spelling"
+	"speceval/internal/display"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/lineage"
-	"speceval/stages/report/files"
+	"speceval/stages/report"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )
@@ -22,11 +22,11 @@ import (
 func explainer(t *testing.T, tables map[string]string, records ...dag.Record) *Explainer {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, files.Folder), 0o777); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, report.TablesFolder), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	for base, csv := range tables {
-		if err := os.WriteFile(filepath.Join(dir, files.Paths(base)[0]), []byte(csv), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, report.TablePaths(base)[0]), []byte(csv), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestNamesOfCells(t *testing.T) {
 		`there is no table "tabel1_variance"; the nearest are table1_variance`,
 	} {
 		err := []error{noRow, noColumn, several, noTable}[i]
-		var name *spelling.NameError
+		var name *display.NameError
 		if !errors.As(err, &name) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

@@ -1,13 +1,22 @@
 package stored
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
+	"strconv"
 
+	"speceval/internal/measurement"
+	"speceval/internal/paper"
 	"speceval/internal/profile"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
 )
 
 // ExperimentFile is where the report stores the facts of the experiment.
@@ -146,4 +155,242 @@ func outside(p profile.Profile) int64 {
 		}
 	}
 	return n
+}
+
+// Units that the report is made of.
+var (
+	DesignsRef  = dag.Ref{Stage: "replay", Unit: "designs"}
+	RatiosRef   = dag.Ref{Stage: "replay", Unit: "ratios"}
+	TwoStageRef = dag.Ref{Stage: "replay", Unit: "two_stage"}
+	SearchRef   = dag.Ref{Stage: "replay", Unit: "ts_neyman"}
+	ErrorsRef   = dag.Ref{Stage: "replay", Unit: "profile_errors"}
+	PairedRef   = dag.Ref{Stage: "replay", Unit: "differences"}
+	CaseRef     = dag.Ref{Stage: "replay", Unit: "case_study"}
+
+	RunsRef        = dag.Ref{Stage: "systems", Unit: "runs"}
+	PredictionsRef = dag.Ref{Stage: "systems", Unit: "predictions"}
+	BenefitRef     = dag.Ref{Stage: "systems", Unit: "benefit"}
+	CostsRef       = dag.Ref{Stage: "systems", Unit: "measurements"}
+
+	ExperimentRef = Own("experiment")
+	LengthsRef    = Own("lengths")
+)
+
+// Own is a unit of the report: a table or a figure by its base name, or another.
+func Own(unit string) dag.Ref { return dag.Ref{Stage: "report", Unit: unit} }
+
+// Reads is the stored results that something is made of, beside the settings.
+type Reads struct {
+	Units    []dag.Ref // read as far as they have run
+	Runs     bool      // the timed runs, as Source.Costs gathers them
+	Profiles bool      // the profiles of all pairs
+	Case     bool      // the case study
+	Second   bool      // the second generation
+
+	Architectures bool // the constants of the FLOP proxy
+	Paper         bool // the paper's numbers, where the profiles are the paper's
+}
+
+// Feed makes what is read inputs of a unit.
+func (r Reads) Feed(u *dag.Unit, s *Settings) {
+	u.Wants = append(u.Wants, r.Units...)
+	if r.Architectures {
+		u.Sources = append(u.Sources, SourceOf(ArchitecturesFile, s.Architectures))
+	}
+	if r.Paper {
+		configure(u, map[string]string{"report.paper_columns": strconv.FormatBool(s.Published)})
+		if s.Published {
+			u.Sources = append(u.Sources, SourceOf(paper.File, s.Targets))
+		}
+	}
+	if r.Case {
+		s.feedCase(u)
+	}
+	if r.Runs {
+		s.feedRuns(u)
+	}
+	if second := s.Live.Second; r.Second && second != nil {
+		u.Sources = append(u.Sources, second.Source)
+		if len(second.Profiles) == 0 { // the tables say where it should be
+			configure(u, map[string]string{"report.second": second.Path})
+		}
+	}
+	if r.Profiles {
+		for _, p := range s.Pairs {
+			p.Feed(u)
+		}
+	}
+}
+
+// feedCase makes the case study an input of a unit, but for the ratios.
+func (s *Settings) feedCase(u *dag.Unit) {
+	if s.HasCase() {
+		u.Wants = append(u.Wants, ExperimentRef)
+	}
+	if s.HasEstimates() {
+		u.Wants = append(u.Wants, CaseRef)
+	}
+	configure(u, s.CaseConfig())
+}
+
+// CaseConfig is the part of the configuration that the case study depends on.
+func (s *Settings) CaseConfig() map[string]string {
+	return map[string]string{
+		"replay.case_study.profile": strconv.Quote(s.CaseStudy.Profile),
+		"replay.case_study.budget":  fmt.Sprint(s.CaseStudy.Budget),
+	}
+}
+
+// feedRuns makes the timed runs inputs of a unit.
+func (s *Settings) feedRuns(u *dag.Unit) {
+	if s.Published {
+		configure(u, map[string]string{"experiment.budgets": fmt.Sprint(s.Budgets)})
+		u.Sources = append(u.Sources, SourceOf(MeasurementsFile, s.Measurements))
+	}
+	if s.Systems {
+		u.Wants = append(u.Wants, CostsRef)
+	}
+}
+
+func configure(u *dag.Unit, keys map[string]string) {
+	if u.Config == nil {
+		u.Config = map[string]string{}
+	}
+	maps.Copy(u.Config, keys)
+}
+
+// SourceOf is an input from outside the output folder, by its content.
+func SourceOf(name string, data []byte) dag.Source {
+	sum := sha256.Sum256(data)
+	return dag.Source{Name: name, SHA256: hex.EncodeToString(sum[:])}
+}
+
+// CaseFact is the profile of the case study.
+type CaseFact struct {
+	Benchmark  string   `json:"benchmark"`
+	Model      string   `json:"model"`
+	Budget     int32    `json:"budget"`           // of the sampling distributions
+	TestedK    int      `json:"tested_k"`         // 0 if tasks differ in it
+	Tested     []int    `json:"tested,omitempty"` // of each task, if they differ
+	TaskIDs    []string `json:"task_ids"`
+	PassCounts []int    `json:"pass_counts"` // of each task
+}
+
+// Evaluated is the fact as a profile.
+func (c CaseFact) Evaluated() profile.Profile {
+	return profile.Profile{Benchmark: c.Benchmark, Model: c.Model, TestedK: c.TestedK, Tested: c.Tested, TaskIDs: c.TaskIDs, PassCounts: c.PassCounts}
+}
+
+// Case is the case study, as far as it is there: of no tasks where the experiment
+// has none, or has not stored its facts.
+func (s *Source) Case() (variance.Case, error) {
+	if !s.HasCase() {
+		return variance.Case{}, nil
+	}
+	e, err := s.Experiment()
+	var absent *dag.AbsentError
+	if errors.As(err, &absent) {
+		return variance.Case{}, nil
+	}
+	if err != nil {
+		return variance.Case{}, err
+	}
+	ratios, err := s.Ratios()
+	if err != nil {
+		return variance.Case{}, err
+	}
+	var estimates []variance.Estimates
+	if s.HasEstimates() {
+		if estimates, err = s.Estimates(); err != nil {
+			return variance.Case{}, err
+		}
+	}
+	if e.CaseStudy == nil {
+		return variance.Case{}, fmt.Errorf("%s has no case study; run the report stage again", ExperimentFile)
+	}
+	c := variance.NewCase(e.CaseStudy.Evaluated(), e.CaseStudy.Budget, ratios, estimates)
+	c.Simulated = s.HasEstimates()
+	return c, nil
+}
+
+// Costs is the timed runs of an experiment.
+type Costs struct {
+	Runs    []measurement.Measurement // published runs, and those of the systems stage
+	Repeats []measurement.Repeat      // the executions behind those of the systems stage
+	Drawn   bool                      // answers of measured runs had drawn lengths
+}
+
+// readCosts gathers the runs that Tables 2 to 4 are made of: the published
+// ones, where the profiles are the paper's, and those of the systems stage,
+// where the experiment has one.
+func readCosts(in Locate, s *Settings) (Costs, error) {
+	var costs Costs
+	if s.Published {
+		published, err := publishedRuns(s)
+		if err != nil {
+			return costs, err
+		}
+		costs.Runs = published
+	}
+	if !s.Systems {
+		return costs, nil
+	}
+	path, err := in.there(measurement.File)
+	if err != nil || path == "" {
+		return costs, err
+	}
+	runs, err := measurement.Read(path)
+	if err != nil {
+		return costs, err
+	}
+	if i := slices.IndexFunc(runs, isPublished); i >= 0 {
+		return costs, fmt.Errorf("%s: row %d (%s at budget %d): the systems stage has no published runs", path, i+1, runs[i].Profile(), runs[i].ReferenceBudget)
+	}
+	costs.Runs = append(costs.Runs, runs...)
+	if costs.Drawn, err = measurement.AreDrawn(path); err != nil {
+		return costs, err
+	}
+	if path, err = in(measurement.RepeatsFile); err != nil {
+		return costs, err
+	}
+	costs.Repeats, err = measurement.ReadRepeats(path)
+	return costs, err
+}
+
+// Groups is the runs in groups that have each of the strategies.
+func (s *Source) Groups(strategies ...string) ([]measurement.Group, error) {
+	costs, err := s.Costs()
+	if err != nil {
+		return nil, err
+	}
+	return once(s, fmt.Sprint("groups", strategies), func(Locate) ([]measurement.Group, error) {
+		return measurement.Groups(costs.Runs, costs.Repeats, strategies...)
+	})
+}
+
+func isPublished(m measurement.Measurement) bool { return m.Provenance == measurement.Published }
+
+// publishedRuns is the published runs of the experiment's budgets. At a budget
+// of the paper they must cover every profile of the experiment.
+func publishedRuns(s *Settings) ([]measurement.Measurement, error) {
+	if len(s.Measurements) == 0 {
+		return nil, nil
+	}
+	all, err := measurement.Parse(s.Measurements, MeasurementsFile)
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[string]bool{}
+	for _, p := range s.Pairs {
+		wanted[p.Name()] = true
+	}
+	runs := slices.DeleteFunc(all, func(m measurement.Measurement) bool {
+		return !slices.Contains(s.Budgets, int(m.ReferenceBudget)) || !wanted[m.Profile()] || !isPublished(m)
+	})
+	for _, b := range measurement.Budgets(runs, measurement.Published) {
+		if n := len(measurement.Settings(runs, measurement.Published, b)); n != len(s.Pairs) {
+			return nil, fmt.Errorf("%s: %d of the %d profiles have runs at budget %d", MeasurementsFile, n, len(s.Pairs), b)
+		}
+	}
+	return runs, nil
 }

@@ -1,8 +1,17 @@
+// Package stored is what the other stages have stored, as the report reads it: the
+// experiment, and the rows of the replay and systems stages. A Source reads each
+// file of an output folder once.
 package stored
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
@@ -10,7 +19,10 @@ import (
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
+	"speceval/internal/typeset"
 	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 )
 
 // Source reads the stored results of one output folder, each file once. What a
@@ -227,4 +239,145 @@ func (s *Source) CountLengths() (rows []rollout.LengthRow, err error) {
 		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model))
 	})
 	return rows, nil
+}
+
+// Locate finds the local path of a file of the output folder. The error is a
+// *dag.AbsentError if the stage that makes it has not run.
+type Locate func(file string) (path string, err error)
+
+// Folder finds the files of an output folder, for readers that are no unit.
+func Folder(outDir string) Locate {
+	return func(file string) (string, error) {
+		path := filepath.Join(outDir, filepath.FromSlash(file))
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			stage, _, _ := strings.Cut(file, "/")
+			return "", &dag.AbsentError{Output: file, Stage: stage}
+		}
+		return path, nil
+	}
+}
+
+// there is the path of a file, empty where the stage that makes it has not run.
+func (in Locate) there(file string) (path string, err error) {
+	path, err = in(file)
+	var absent *dag.AbsentError
+	if errors.As(err, &absent) {
+		return "", nil
+	}
+	return path, err
+}
+
+// noting is in, and adds the stages that have not run to stages, each once.
+func (in Locate) noting(stages *[]string) Locate {
+	return func(file string) (string, error) {
+		path, err := in(file)
+		var absent *dag.AbsentError
+		if errors.As(err, &absent) {
+			*stages = union(*stages, absent.Stage)
+		}
+		return path, err
+	}
+}
+
+// union is list with those of more that it lacks.
+func union(list []string, more ...string) []string {
+	for _, s := range more {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// Settings is what the report needs to know of the experiment.
+type Settings struct {
+	// Published says that the profiles are the paper's own; tables then carry
+	// its numbers beside the obtained ones.
+	Published bool
+	Budgets   []int       // rollouts per task
+	Pairs     []pair.Pair // what is evaluated, in canonical order
+
+	// LeftOut are profiles of the corpus that are known to have no variance, and
+	// so are not evaluated.
+	LeftOut []profile.Profile
+
+	CaseStudy CaseStudy // what Figure 2 shows
+
+	// Systems says that the experiment has a systems stage, whose runs
+	// Tables 2 to 4 then have beside the published ones.
+	Systems bool
+
+	// Staged says that it executes policies in stages too, on the simulated fleet.
+	Staged bool
+
+	Live Live // what was measured here, beside what was predicted
+
+	Targets       []byte // the paper's numbers, as paper.Parse reads them
+	Architectures []byte // CSV, as flops.Parse reads it
+	Measurements  []byte // the published runs, as measurement.Parse reads them
+
+	Configuration map[string]string // that the document shows: key to canonical value
+	TeX           *typeset.Engine   // that sets the document; nil: there is none, or none is wanted
+}
+
+// Files from outside the output folder, as sources name them.
+const (
+	ArchitecturesFile = "data/architectures.csv"
+	MeasurementsFile  = "data/measurements.parquet"
+)
+
+// CaseStudy is the profile that is looked at closely (paper, Appendix C.2), and
+// the budget of its sampling distributions in rollouts per task.
+type CaseStudy struct {
+	Profile string
+	Budget  int
+}
+
+// Live is what an experiment measures of its own: runs on servers, rollouts, and
+// a second generation. The zero value is nothing.
+type Live struct {
+	Timed     bool // runs are made on servers, and stored in measurement.RunsFile
+	Predicted bool // their times are predicted, in measurement.PredictionsFile
+	Scored    bool // some are under real rewards
+
+	Rollouts map[string]Rollouts // by profile; empty where none are sampled
+	Second   *Second             // nil: none is asked for
+}
+
+// Rollouts are the stored rollouts of a profile.
+type Rollouts struct {
+	By    dag.Ref  // the unit that samples them
+	Files []string // relative to the output folder
+}
+
+// Second is a second, independent generation of some of the profiles.
+type Second struct {
+	Path     string
+	Profiles []profile.Profile // none where the file is not there
+	Source   dag.Source
+}
+
+// HasCosts reports whether any runs are there for Tables 2 to 4.
+func (s *Settings) HasCosts() bool { return s.Published || s.Systems }
+
+// HasCase reports whether the case study's profile is evaluated.
+func (s *Settings) HasCase() bool {
+	return slices.ContainsFunc(s.Pairs, func(p pair.Pair) bool { return p.Name() == s.CaseStudy.Profile })
+}
+
+// HasEstimates reports whether the replay simulates sampling distributions.
+func (s *Settings) HasEstimates() bool {
+	return s.HasCase() && slices.Contains(s.Budgets, s.CaseStudy.Budget)
+}
+
+// NoCaseStudy says why there is no case study, and so no Figure 2, and nothing
+// where there is one.
+func (s *Settings) NoCaseStudy() string {
+	switch {
+	case s.HasCase():
+		return ""
+	case s.CaseStudy.Profile == "":
+		return "no case study: replay.case_study.profile names no profile"
+	}
+	return fmt.Sprintf("no case study: the profile %s is not among the evaluated ones; replay.case_study.profile names another", s.CaseStudy.Profile)
 }

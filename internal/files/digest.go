@@ -1,0 +1,100 @@
+// This file records files as they are when they are made, by their SHA-256, and
+// tells later which are no longer so. It is what manifests are made of: those of the
+// units of a run, and those of evaluations. A digest without a secret shows damage and
+// edits; it does not show that somebody has written file and record anew.
+
+package files
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// File is a file as it was when it was made.
+type Digest struct {
+	Path   string `json:"path"` // relative to the folder of the manifest, slash-separated
+	SHA256 string `json:"sha256"`
+	Bytes  int64  `json:"bytes"`
+	Rows   int    `json:"rows"` // -1 when not tabular, or not counted
+
+	// Modified is the modification time of a large output, in nanoseconds since
+	// 1970; 0 of any other. While it and the size stay, the content counts as
+	// unchanged and is not read again: a corpus has many gigabytes.
+	Modified int64 `json:"modified,omitempty"`
+}
+
+// bufferSize is that of the buffer that files are hashed through.
+const bufferSize = 1 << 20
+
+// Writer passes on what is written to it, and knows its digest.
+type DigestWriter struct {
+	to    io.Writer
+	sum   hash.Hash
+	bytes int64
+}
+
+// NewWriter is a Writer that passes on to another one.
+func NewDigestWriter(to io.Writer) *DigestWriter { return &DigestWriter{to: to, sum: sha256.New()} }
+
+func (w *DigestWriter) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	w.sum.Write(p[:n])
+	w.bytes += int64(n)
+	return n, err
+}
+
+// File is the record of what was written, as a file of this path.
+func (w *DigestWriter) File(path string) Digest {
+	return Digest{Path: path, SHA256: hex.EncodeToString(w.sum.Sum(nil)), Bytes: w.bytes, Rows: -1}
+}
+
+// Of is the record of a file in a folder as it is now.
+func DigestOf(folder, path string) (Digest, error) {
+	file, err := OpenOwn(filepath.Join(folder, filepath.FromSlash(path)))
+	if err != nil {
+		return Digest{}, err
+	}
+	defer file.Close()
+	w := NewDigestWriter(io.Discard)
+	if _, err := io.CopyBuffer(w, struct{ io.Reader }{file}, make([]byte, bufferSize)); err != nil {
+		return Digest{}, fmt.Errorf("read %s: %w", file.Name(), err)
+	}
+	return w.File(path), nil
+}
+
+// Fault says what is no longer as recorded of a file in a folder; "" if nothing is. It
+// continues a sentence that begins with the file's name. A file of another size is not
+// read.
+func (f Digest) Fault(folder string) string {
+	if !filepath.IsLocal(filepath.FromSlash(f.Path)) {
+		return "is recorded outside its folder"
+	}
+	path := filepath.Join(folder, filepath.FromSlash(f.Path))
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "is missing"
+	case err != nil:
+		return fmt.Sprintf("cannot be read (%v)", err)
+	case info.Mode().IsRegular() && info.Size() != f.Bytes:
+		return fmt.Sprintf("is not as recorded: damaged, or edited (%d bytes, recorded %d)", info.Size(), f.Bytes)
+	}
+	now, err := DigestOf(folder, f.Path)
+	var alien *AlienError
+	switch {
+	case errors.As(err, &alien):
+		return "is now " + alien.Is
+	case err != nil:
+		return fmt.Sprintf("cannot be read (%v)", err)
+	case now.SHA256 != f.SHA256:
+		return fmt.Sprintf("is not as recorded: damaged, or edited (sha256 %.8s…, recorded %.8s…)", now.SHA256, f.SHA256)
+	}
+	return ""
+}

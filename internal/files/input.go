@@ -1,0 +1,197 @@
+// This file opens the files that a user or a configuration names: regular
+// files only, and no longer than files of their kind are. A named pipe would block,
+// a device may have no end, and both can stand behind a link.
+
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+)
+
+// Kind is what a file is read as.
+type Kind struct {
+	Name     string // of one such file, for errors: "a task file"
+	MaxBytes int64  // how long it may be
+}
+
+// The kinds of files, each with a bound far above any honest one.
+var (
+	Configuration = Kind{"a configuration", 1 << 20}
+	Prompt        = Kind{"a prompt", 1 << 20}
+	Settings      = Kind{"a file of settings in JSON", 64 << 20} // plans, results, a model's config.json
+	Cases         = Kind{"a file of cases", 64 << 20}
+	Profiles      = Kind{"a file of profiles", 128 << 20}
+	Tasks         = Kind{"a task file", 256 << 20}
+	Tests         = Kind{"a file of tests", 1 << 30}
+	Rows          = Kind{"a Parquet file", 64 << 30}          // read a row group at a time, or within a bound of memory
+	Upstream      = Kind{"a file of a benchmark", 64 << 30}   // read row by row
+	Log           = Kind{"a log", 64 << 30}                   // read as a stream
+	Content       = Kind{"a file that is hashed", 1024 << 30} // weights of models, files of graders
+)
+
+// nonblocking keeps a pipe that came between the look and the opening from blocking,
+// and a terminal from becoming that of the process.
+const nonblocking = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY
+
+// Open opens the file at path, or the one that a link there leads to. What is no
+// regular file is not opened. The error names the path, and is fs.ErrNotExist where
+// nothing is there.
+func OpenInput(path string, kind Kind) (*os.File, error) {
+	return openInput(path, kind, os.Stat, func(name string) (*os.File, error) { return os.OpenFile(name, nonblocking, 0) })
+}
+
+// OpenIn is Open of a file in a folder, out of which no link leads.
+func OpenInputIn(folder *os.Root, name string, kind Kind) (*os.File, error) {
+	return openInput(name, kind, folder.Stat, func(name string) (*os.File, error) { return folder.OpenFile(name, nonblocking, 0) })
+}
+
+// open looks before it opens, since opening alone does something to some devices, and
+// looks again at what it has opened.
+func openInput(name string, kind Kind, look func(string) (fs.FileInfo, error), opened func(string) (*os.File, error)) (*os.File, error) {
+	info, err := look(name)
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		return nil, &fs.PathError{Op: "open", Path: failed.Path, Err: failed.Err} // of which looking is a part
+	}
+	if err == nil {
+		err = kind.check(name, info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	file, err := opened(name)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = file.Stat(); err == nil {
+		err = kind.check(name, info)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// Read reads the whole file at path, as Open opens it.
+func ReadInput(path string, kind Kind) ([]byte, error) {
+	file, err := OpenInput(path, kind)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return ReadAll(file, path, kind)
+}
+
+// All reads what is left of an open file or a stream, of which errors speak as name.
+// It is an error if that is more than the kind may have, whatever size a file claims.
+func ReadAll(r io.Reader, name string, kind Kind) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, kind.MaxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(text)) > kind.MaxBytes {
+		return nil, kind.long(name)
+	}
+	return text, nil
+}
+
+// Check looks at what is at path, as Open does, and opens nothing.
+func CheckInput(path string, kind Kind) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return kind.check(path, info)
+}
+
+// CheckIn is Check of a file in a folder, as OpenIn opens it.
+func CheckInputIn(folder *os.Root, name string, kind Kind) error {
+	info, err := folder.Stat(name)
+	if err != nil {
+		return err
+	}
+	return kind.check(name, info)
+}
+
+// check is why a file cannot be of the kind; nil if it can.
+func (k Kind) check(name string, info fs.FileInfo) error {
+	if mode := info.Mode(); !mode.IsRegular() {
+		return fmt.Errorf("%s is %s, and %s is wanted%s", name, Described(mode), k.Name, advice(mode))
+	}
+	if info.Size() > k.MaxBytes {
+		return k.long(name)
+	}
+	return nil
+}
+
+func (k Kind) long(name string) error {
+	return fmt.Errorf("%s is longer than %d MiB, which is more than %s may have", name, k.MaxBytes>>20, k.Name)
+}
+
+// Described is what is in the place of a regular file, in words: "a pipe".
+func Described(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode.IsDir():
+		return "a directory"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "no file"
+}
+
+// advice is what to do in the place of naming a pipe or a device.
+func advice(mode fs.FileMode) string {
+	if mode&(fs.ModeNamedPipe|fs.ModeDevice) == 0 {
+		return ""
+	}
+	return ", a regular file: write what comes from it into one, and name that"
+}
+
+// Folder is the folder at a path, of whose files all are of one kind.
+func InputFolder(path string, kind Kind) fs.FS { return folder{os.DirFS(path), path, kind} }
+
+type folder struct {
+	fs.FS
+	path string
+	kind Kind
+}
+
+// Open opens a file of the folder, or a folder in it.
+func (f folder) Open(name string) (fs.File, error) {
+	info, err := fs.Stat(f.FS, name)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return f.FS.Open(name)
+	}
+	file, err := OpenInput(path.Join(f.path, name), f.kind)
+	if err != nil {
+		var known *fs.PathError
+		if errors.As(err, &known) {
+			return nil, err
+		}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return file, nil
+}
+
+// ReadFile reads a file of the folder.
+func (f folder) ReadFile(name string) ([]byte, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
+	}
+	return ReadInput(path.Join(f.path, name), f.kind)
+}

@@ -1,0 +1,155 @@
+package pilot
+
+import (
+	"context"
+	"math"
+
+	"speceval/internal/seed"
+	"speceval/method/informed"
+	"speceval/method/staged"
+)
+
+// Trial simulates evaluations under one plan and one prior, one after the other. It
+// serves one goroutine.
+type Trial struct {
+	stages    *staged.Stages
+	posterior *informed.Posterior
+	passes    []int
+	scores    []float64
+
+	// Whole draws the last stage, too, of which the outcome decides on nothing: the
+	// estimate is then there.
+	Whole bool
+}
+
+// New simulates evaluations of some tasks.
+func NewTrial(stages *staged.Stages, posterior *informed.Posterior) *Trial {
+	n := len(stages.Sizes())
+	return &Trial{stages: stages, posterior: posterior, passes: make([]int, n), scores: make([]float64, n)}
+}
+
+// Run simulates an evaluation of tasks with probabilities ps, whose pilot is given
+// by its passes, or drawn if it is nil. It returns Σ p(1−p)·Σ c²/n over the tasks and
+// their stages, the variance of the estimate times N².
+func (t *Trial) Run(ps []float64, pilot []int, random *seed.Stream) (float64, error) {
+	t.stages.Restart()
+	t.posterior.Restart()
+	passes := pilot
+	if pilot == nil {
+		passes = t.draw(ps, random)
+	}
+	for {
+		if err := t.stages.Observe(passes); err != nil {
+			return 0, err
+		}
+		if t.stages.Done() {
+			return t.variance(ps), nil
+		}
+		if err := t.posterior.Observe(t.stages.Sizes(), passes); err != nil {
+			return 0, err
+		}
+		t.posterior.Scores(t.scores)
+		if err := t.stages.Decide(t.scores); err != nil {
+			return 0, err
+		}
+		if t.stages.Left() == 0 && !t.Whole {
+			return t.variance(ps), nil
+		}
+		passes = t.draw(ps, random)
+	}
+}
+
+// Estimate is the mean that the last evaluation has found, if it was Whole.
+func (t *Trial) Estimate() float64 { return t.stages.Mean() }
+
+// variance is Σ p(1−p)·Σ c²/n.
+func (t *Trial) variance(ps []float64) float64 {
+	sum := 0.0
+	for i, s := range t.stages.Shrinkage() {
+		sum += ps[i] * (1 - ps[i]) * s
+	}
+	return sum
+}
+
+// draw draws the passes of the stage under way. Each task has a stream of its own, so
+// that tasks of other probabilities meet the same numbers.
+func (t *Trial) draw(ps []float64, random *seed.Stream) []int {
+	stage := random.Fork()
+	for i, n := range t.stages.Sizes() {
+		own := stage.At(uint64(i))
+		t.passes[i] = Binomial(n, ps[i], &own)
+	}
+	return t.passes
+}
+
+// growth is how much larger each stage after the pilot is than the one before. On
+// the paper's profiles 1.3 to 2 are alike at every budget and number of stages.
+const growth = 1.5
+
+// Fractions are those of a plan with so many stages after the pilot.
+func Fractions(after int) []float64 {
+	fractions := make([]float64, after)
+	rest, size := 0.0, math.Pow(growth, float64(after-1))
+	for k := after - 1; k >= 0; k-- {
+		rest += size
+		fractions[k] = size / rest
+		size /= growth
+	}
+	return fractions
+}
+
+// Candidates are the pilot sizes that are compared for some budgets: fewer than for
+// two stages, since the risk is flatter.
+func StagedCandidates(budgets []int) Candidates {
+	var cs Candidates
+	for _, b := range budgets {
+		for _, m := range []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64} {
+			if m < b && m*m <= 8*b {
+				cs = append(cs, Candidate{Budget: b, M: m})
+			}
+		}
+	}
+	return cs
+}
+
+// Coefficients estimates the coefficient C of what comes after the pilot, the mean of
+// Σ v·Σ c²/n over Σ v with weights that add up to one, on panels of tasks drawn from
+// a prior, for every candidate: the risk is b·{w²/m + (1−w)²·C} as in two stages
+// (paper, Eq. 11). All candidates share the panels.
+func Coefficients(ctx context.Context, prior *informed.Prior, cs Candidates, after, panels int, random seed.Stream) ([]float64, error) {
+	trials := make([]*Trial, len(cs))
+	posterior := prior.Posterior()
+	for k, c := range cs {
+		stages, err := staged.New(prior.Tasks(), c.Budget, staged.Plan{Pilots: c.M, Fractions: Fractions(after)})
+		if err != nil {
+			return nil, err
+		}
+		trials[k] = NewTrial(stages, posterior)
+	}
+	sums, all := make([]float64, len(cs)), 0.0
+	ps := make([]float64, prior.Tasks())
+	for panel := range panels {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		own := random.At(uint64(panel))
+		prior.Draw(&own, ps)
+		for _, p := range ps {
+			all += p * (1 - p)
+		}
+		for k, t := range trials {
+			rollouts := own // the same for all
+			sum, err := t.Run(ps, nil, &rollouts)
+			if err != nil {
+				return nil, err
+			}
+			sums[k] += sum
+		}
+	}
+	for k, c := range cs {
+		if sums[k] /= all; all == 0 { // no panel says anything
+			sums[k] = 1 / float64(c.Budget-c.M)
+		}
+	}
+	return sums, nil
+}

@@ -1,0 +1,90 @@
+// This file gives the signals that ask a process to end to what listens for
+// them, and tells that the process is to end at once where nothing does: while a file
+// is parsed, for one.
+
+package process
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"speceval/internal/clock"
+)
+
+// patience is how long a signal waits for a listener: what is between two signals
+// listens again.
+const patience = 100 * time.Millisecond
+
+// Relay passes signals on.
+type Relay struct {
+	Signals <-chan os.Signal // those that found a listener
+
+	clock clock.Clock
+	once  sync.Once
+	ended chan struct{}
+}
+
+// New is a Relay of signals, until they are closed.
+func New(signals <-chan os.Signal, c clock.Clock) *Relay {
+	passed := make(chan os.Signal)
+	r := &Relay{Signals: passed, clock: c, ended: make(chan struct{})}
+	go func() {
+		for s := range signals {
+			if !r.passes(s, passed) {
+				r.end()
+			}
+		}
+	}()
+	return r
+}
+
+// passes reports whether a signal found a listener.
+func (r *Relay) passes(s os.Signal, to chan<- os.Signal) bool {
+	waiting, stop := r.after(patience)
+	defer stop()
+	select {
+	case to <- s:
+		return true
+	case <-waiting:
+		return false
+	}
+}
+
+// Within ends the process unless done is closed within d.
+func (r *Relay) Within(d time.Duration, done <-chan struct{}) {
+	waiting, stop := r.after(d)
+	defer stop()
+	select {
+	case <-done:
+	case <-waiting:
+		r.end()
+	}
+}
+
+// after is closed after d, or when stopped.
+func (r *Relay) after(d time.Duration) (over <-chan struct{}, stop context.CancelFunc) {
+	ctx, stop := context.WithCancel(context.Background())
+	waiting := make(chan struct{})
+	go func() {
+		defer close(waiting)
+		_ = r.clock.Sleep(ctx, d)
+	}()
+	return waiting, stop
+}
+
+func (r *Relay) end() { r.once.Do(func() { close(r.ended) }) }
+
+// Run is the outcome of what the process does, or of what is done where it is to end
+// at once, while the former goes on until the process ends.
+func (r *Relay) Run(do, instead func() int) int {
+	outcome := make(chan int, 1)
+	go func() { outcome <- do() }()
+	select {
+	case code := <-outcome:
+		return code
+	case <-r.ended:
+		return instead()
+	}
+}

@@ -1,0 +1,135 @@
+package sampler
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"speceval/internal/rollout"
+)
+
+// A model whose answers are the longer the likelier they are wrong: after every
+// token the answer ends by a chance of 1 in 12, and is right by a chance that falls
+// with its length.
+const (
+	ending = 1.0 / 12
+	even   = 9 // tokens after which right and wrong are alike
+)
+
+func rightAfter(tokens int) float64 { return 1 / (1 + math.Pow(float64(tokens)/even, 2)) }
+
+// truth is the chance that an answer is right.
+func truth() float64 {
+	sum, alive := 0.0, 1.0
+	for n := 1; n < 2000; n++ {
+		sum += alive * ending * rightAfter(n)
+		alive *= 1 - ending
+	}
+	return sum
+}
+
+// rule is what becomes of what was seen of an answer when a process is killed.
+type rule int
+
+const (
+	goOn     rule = iota // as this package does
+	askAgain             // nothing is left of it
+	perEnd               // written when an answer ends, and not at ticks
+)
+
+// sampled makes an evaluation of n answers, so many at a time, whose process is
+// killed at moments that have nothing to do with them, and returns the share of right
+// ones. Nothing repeats itself.
+func sampled(t *testing.T, dir string, random *rand.Rand, rule rule, n, places, kills int) float64 {
+	const every = 3 // steps of a tick
+	s := newShelf()
+	begin := func() *Log {
+		l, _, err := Open(dir, s.settings())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	l := begin()
+	tokens := map[rollout.ID]int{} // of the answers under way
+	for step, next := 1, int32(0); len(s.has) < n; step++ {
+		if kills > 0 && random.IntN(15) == 0 {
+			kills--
+			l.kill()
+			l = begin()
+			clear(tokens)
+			next = 0
+		}
+		for ; len(tokens) < places && int(next) < n; next++ {
+			id := at(0, next)
+			if s.holds(id) {
+				continue
+			}
+			tokens[id] = 0
+			if p := l.Find(id); p != nil && rule != askAgain {
+				tokens[id] = len(p.Prefix.IDs)
+			} else {
+				l.Forget(id)
+			}
+			l.Asked(id, true)
+		}
+		ended := false
+		for id := range tokens {
+			tokens[id]++
+			if random.Float64() >= ending {
+				l.Saw(id, word(0, 1))
+				continue
+			}
+			r := whole(0, id.Rollout)
+			r.CompletionTokens = 0
+			if random.Float64() < rightAfter(tokens[id]) {
+				r.CompletionTokens = 1
+			}
+			l.deliver(r)
+			delete(tokens, id)
+			ended = true
+		}
+		if rule == perEnd && ended || rule != perEnd && step%every == 0 {
+			l.write()
+		}
+	}
+	l.kill()
+	if err := Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, r := range s.has {
+		sum += float64(r.CompletionTokens)
+	}
+	return sum / float64(n)
+}
+
+// Kills leave the law of answers as it is, where they are gone on with from what was
+// written at ticks; and only then.
+func TestKillsDoNotChangeTheLaw(t *testing.T) {
+	const answers, places, kills = 8, 4, 2
+	random, dir := rand.New(rand.NewPCG(3, 5)), t.TempDir()
+	for _, tt := range []struct {
+		what        string
+		rule        rule
+		evaluations float64
+		biased      bool
+	}{
+		{"going on", goOn, 1500, false},
+		{"asking again", askAgain, 300, true},
+		{"writing when an answer ends", perEnd, 800, true},
+	} {
+		sum, squares := 0.0, 0.0
+		for range int(tt.evaluations) {
+			x := sampled(t, dir, random, tt.rule, answers, places, kills) - truth()
+			sum += x
+			squares += x * x
+		}
+		bias := sum / tt.evaluations
+		se := math.Sqrt((squares/tt.evaluations - bias*bias) / tt.evaluations)
+		t.Logf("%s: a bias of %+.4f ± %.4f", tt.what, bias, se)
+		if tt.biased != (math.Abs(bias) > 3*se) {
+			t.Errorf("%s: biased %t, want %t", tt.what, !tt.biased, tt.biased)
+		}
+	}
+}

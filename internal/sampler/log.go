@@ -1,0 +1,301 @@
+package sampler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"speceval/internal/clock"
+	"speceval/internal/journal"
+	"speceval/internal/rollout"
+	"speceval/internal/vllm"
+)
+
+// What follows keeps answers while they come in, so that one whose request is
+// lost goes on from what has been seen of it.
+//
+// # Why going on is exact
+//
+// A request is lost when its process is killed, its replica dies, its connection
+// is cut or falls silent. The answers under way then are the long ones more often
+// than not. Drawn anew they come back with the length of any answer, shorter on
+// average; where wrong answers are long, that makes a mean too high.
+//
+// The tokens of an answer are drawn one after the other, each given those before
+// it. So at any moment that is chosen by what has been seen, or by something that
+// has nothing to do with the answers, what is still to come has the law of a
+// continuation of what has been seen. Going on from there draws the rest from just
+// that law: the whole has the law of an answer that nothing has happened to, and is
+// independent of the others. What must not be done is to learn that an answer has
+// not ended, and then to forget its beginning.
+//
+// A process that is killed forgets what it has not written. What is left must
+// therefore be all that had been seen at one moment, of all answers, and that moment
+// must not follow from the answers. Were whole answers written at once and pieces
+// now and then, those that ended in between would be kept and the others fall back;
+// were pieces written whenever an answer ends, the last time would tell that none
+// has ended since. So everything is written at the ticks of a clock, in one line
+// that a kill leaves whole or not at all, and an answer is stored, scored and looked
+// at after its tick alone. What came in after the last tick nobody has known, so that
+// it is as if it had never come.
+//
+// The moments are exact up to the time that the write of a tick takes, some
+// microseconds by which it is longer for many answers than for few. What a server
+// holds back is not exact either: one that tells tokens some at a time, and the rest
+// at the end of an answer, has been known not to have ended in between (vLLM's
+// --stream-interval, 1 by default). A machine that stops, in contrast to a process,
+// may keep answers of the last second and lose pieces.
+
+// Name of the journal of partial answers in its folder. It does not end like that of a
+// journal whose records are rollouts.
+const Name = "partials.log"
+
+// tick is the time between two writes, and so what a killed process forgets at
+// most. Answers wait for the next one, half a tick on average.
+const tick = 50 * time.Millisecond
+
+// Settings are what a log is for.
+type Settings struct {
+	Clock clock.Clock
+	// Has tells whether a whole answer is stored, and Keep stores one. They are
+	// called one at a time.
+	Has  func(rollout.ID) bool
+	Keep func(*rollout.Rollout) error
+	// Sync makes what Keep has stored survive a machine that stops.
+	Sync func() error
+	// Compact is the size in bytes from which the journal is written anew without
+	// what is no longer needed; 0: 16 MiB.
+	Compact int64
+}
+
+// Log keeps the answers that are under way. Its methods may be called
+// concurrently; those that name a rollout, by one goroutine at a time for each.
+type Log struct {
+	Settings
+	path string
+	end  context.CancelFunc
+	over chan struct{} // closed when the last tick is written
+
+	mu      sync.Mutex
+	answers map[rollout.ID]*answer
+	again   map[rollout.ID]bool // asked for again though more was seen than was left
+	newly   []rollout.ID        // of these, not written yet
+	touched []rollout.ID        // that have something to write, in order
+	whole   []*rollout.Rollout
+	next    *verdict // of the tick to come
+	failed  error    // the first failure of a write
+
+	writing sync.Mutex // guards what follows, and is taken before mu
+	journal *journal.Journal[entry, struct{}]
+	prompts map[int32][]int32 // the last that the journal has of each task
+	base    int64             // size of the journal when it was last compacted
+}
+
+// verdict is whether a tick was written. err is set when done is closed.
+type verdict struct {
+	done chan struct{}
+	err  error
+}
+
+// Partial is what has been seen of an answer that is not whole.
+type Partial struct {
+	Prefix *vllm.Prefix
+	// Took is how long servers have worked on it, from the request to its last
+	// piece, of all its requests.
+	Took time.Duration
+	// Torn: more of it has been seen than is left, or may have been. It was asked of
+	// servers that cannot continue, or the journal is damaged.
+	Torn bool
+}
+
+// Open opens the journal in a folder, which is made if it is not there. Whole
+// answers that were written and not stored are stored now. damaged is the number of
+// lines that cannot be read; answers that they belong to are torn. The log must be
+// closed.
+func Open(folder string, s Settings) (l *Log, damaged int, err error) {
+	if s.Compact == 0 {
+		s.Compact = 16 << 20
+	}
+	l = &Log{
+		Settings: s, path: path(folder), over: make(chan struct{}),
+		answers: make(map[rollout.ID]*answer), again: make(map[rollout.ID]bool), prompts: make(map[int32][]int32),
+		next: &verdict{done: make(chan struct{})},
+	}
+	if l.journal, damaged, err = openJournal(l.path); err != nil {
+		return nil, 0, err
+	}
+	if err := l.replay(); err != nil {
+		return nil, 0, errors.Join(err, l.journal.Close())
+	}
+	var ctx context.Context
+	ctx, l.end = context.WithCancel(context.Background())
+	go l.run(ctx)
+	return l, damaged, nil
+}
+
+// openJournal opens a journal of entries. None is looked for by an id.
+func openJournal(path string) (*journal.Journal[entry, struct{}], int, error) {
+	return journal.Open(path, func(*entry) struct{} { return struct{}{} })
+}
+
+// run writes at every tick until the log is closed, and then once more.
+func (l *Log) run(ctx context.Context) {
+	defer close(l.over)
+	for l.Clock.Sleep(ctx, tick) == nil {
+		l.write()
+	}
+	l.write()
+}
+
+// Find is what is there of an answer; nil if nothing has been seen of it.
+func (l *Log) Find(id rollout.ID) *Partial {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.answers[id]
+	if a == nil || len(a.ids) == 0 && !a.torn {
+		return nil
+	}
+	p := &Partial{Took: a.took, Torn: a.torn}
+	if len(a.ids) > 0 {
+		p.Prefix = &vllm.Prefix{PromptIDs: a.prompt, IDs: slices.Clip(a.ids), Text: string(a.text), Reasoning: string(a.reasoning), Finish: a.finish}
+	}
+	return p
+}
+
+// Asked notes that the answer is asked for now, from what is there. Unless what comes
+// in will be kept it is torn from now on.
+func (l *Log) Asked(id rollout.ID, kept bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.of(id)
+	a.asked, a.before = l.Clock.Now(), a.took
+	if a.torn {
+		l.asksAgain(id)
+	}
+	if a.torn == kept {
+		l.tear(id, a, !kept)
+	}
+}
+
+// Torn notes that of an answer under way more may have been seen than is kept, or that
+// nothing was, whatever Asked said of it.
+func (l *Log) Torn(id rollout.ID, torn bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a := l.of(id); a.torn != torn {
+		l.tear(id, a, torn)
+	}
+}
+
+// aborted is what a server gives as the end of an answer that it has not let come to
+// its end.
+const aborted = "abort"
+
+// Saw notes a piece that is new. What cannot be gone on from, since the ids of the
+// prompt or of the tokens are not told, is not kept.
+func (l *Log) Saw(id rollout.ID, p vllm.Piece) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.of(id)
+	if a.prompt == nil {
+		a.prompt = slices.Clone(p.PromptIDs)
+	}
+	finish := p.Finish
+	if finish == aborted {
+		finish = ""
+	}
+	if len(a.prompt) == 0 || len(p.IDs) == 0 && p.Text == "" && p.Reasoning == "" && finish == "" {
+		return
+	}
+	a.add(p.IDs, p.Text, p.Reasoning, finish)
+	a.took = a.before + l.Clock.Now().Sub(a.asked)
+	l.touch(id, a)
+}
+
+// Forget throws away what has been seen of an answer, which is asked for anew.
+func (l *Log) Forget(id rollout.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.of(id)
+	l.asksAgain(id)
+	*a = answer{prompt: a.prompt, asked: l.Clock.Now(), torn: a.torn, touched: a.touched}
+	l.touch(id, a)
+}
+
+// AskedAgain is of how many answers more had been seen than was left when they were
+// asked for again, or may have been.
+func (l *Log) AskedAgain() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.again)
+}
+
+// Finish stores a whole answer at the next tick, and waits for it. Nobody may know
+// the answer before.
+func (l *Log) Finish(r *rollout.Rollout) error {
+	v := l.deliver(r)
+	select {
+	case <-v.done:
+	case <-l.over:
+	}
+	select {
+	case <-v.done:
+		return v.err
+	default:
+		return fs.ErrClosed
+	}
+}
+
+// Deliver gives a whole answer to the next tick, and does not wait. Sync, Flush and
+// Close say whether it could be stored.
+func (l *Log) Deliver(r *rollout.Rollout) { l.deliver(r) }
+
+// Flush writes what is there now, in place of the next tick.
+func (l *Log) Flush() error {
+	l.write()
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	return l.failed
+}
+
+func (l *Log) deliver(r *rollout.Rollout) *verdict {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.whole = append(l.whole, r)
+	delete(l.answers, r.ID())
+	return l.next
+}
+
+// Sync makes what has been written survive a machine that stops. Its error is that
+// of the first write that failed, if one has.
+func (l *Log) Sync() error {
+	l.writing.Lock()
+	journal, failed := l.journal, l.failed
+	l.writing.Unlock() // ticks go on meanwhile
+	err := journal.Sync()
+	if errors.Is(err, fs.ErrClosed) {
+		err = nil // it has been written anew, and is on the disk
+	}
+	return errors.Join(failed, err)
+}
+
+// Close writes what is there and closes the journal.
+func (l *Log) Close() error {
+	l.end()
+	<-l.over
+	return errors.Join(l.Sync(), l.journal.Close())
+}
+
+// Remove removes the journal in a folder, if there is one: all answers are whole.
+func Remove(folder string) error {
+	err := os.Remove(path(folder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove a journal that is no longer needed: %w", err)
+	}
+	return nil
+}

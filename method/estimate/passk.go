@@ -1,0 +1,316 @@
+package estimate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"speceval/method/neyman"
+)
+
+// What follows estimates pass^k and pass@k from evaluations in stages: the chance
+// that k fresh rollouts of a task all pass, p^k, and that one of them does,
+// 1 − (1−p)^k, as means over tasks.
+//
+// # One stage
+//
+// Of n rollouts of which s passed, C(s,k)/C(n,k) is the share of all sets of k that
+// passed whole: an unbiased estimate of p^k for n of at least k, whatever decided n
+// before them. The plug-in (s/n)^k is not unbiased.
+//
+// # Several stages
+//
+// The k rollouts need not be of one stage: i of an earlier and k − i of a later one
+// pass together with the chance p^i·p^(k−i). So the estimate goes through the stages
+// with weights A_r on having r of the k rollouts still to come; at first A_k = 1. Before
+// a stage of n rollouts is seen, it is decided with which shares q(i|r) it takes i of
+// them, at most n; once seen, s of n,
+//
+//	A'_{r−i} += A_r · q(i|r) · C(s,i)/C(n,i)
+//
+// Given the past, E[C(s,i)/C(n,i)] = p^i, and therefore E[Σ A'_r·p^r] = Σ A_r·p^r: what
+// is expected of the evaluation never changes, and is p^k from the first stage to the
+// last, where it is A_0. The shares may depend on anything that was seen before, as the
+// sizes do, and add up to one; nothing may be taken back later. So it has to be certain
+// that what is left will find its rollouts: a stage that is not a task's last leaves at
+// most so many as the task is sure to have ahead, staged.Plan.Least. With a pilot of m
+// rollouts that is possible where k is at most m + Least. A floor of k leaves all of it
+// open. Under a lower one the pilot has to take more of the k than its part, and what is
+// left of the allocation's freedom is not worth that: for pass^4 at b = 8 after a pilot of
+// 3, the variance on the paper's profiles is 0.92 of Uniform's with a floor of 4, 1.06
+// with one of 2, and 2.1 with none (drills/decisions).
+//
+// The shares are the hypergeometric law of choosing r of all rollouts that the task
+// would have in the end, if the stage's weight in the mean were its part of them.
+//
+// # The error
+//
+// Stages of a task are uncorrelated given the past. What one adds to the variance,
+// Var[Σ A_r·q(i|r)·U_i·p^(r−i)], is a polynomial of p of the degree 2k, since two sets of
+// i and j of n rollouts with c in common pass with the chance p^(i+j−c). The standard
+// error has its posterior expectation given all rollouts, as that of the mean has
+// E[p(1−p)] (package estimate): under the reference prior, or under the law of p that the
+// tasks themselves suggest (nonparametric maximum likelihood), whichever sum is larger.
+// The first knows that a task may fail though all its rollouts have passed; the second
+// is right of tasks unlike the prior's, of which there have to be some.
+
+// Question is what is asked of k rollouts of a task.
+type Question struct {
+	K   int  // from 1 to MostK
+	Any bool // pass@k, that one of them passes; otherwise pass^k, that all do
+
+	// Least is the number of rollouts that a task was sure to have ahead for as long as it
+	// had weight left, staged.Plan.Least; 0: 1.
+	Least int
+}
+
+// MostK is the largest k.
+const MostK = 64
+
+// String is the question's name, pass^k or pass@k.
+func (q Question) String() string {
+	if q.Any {
+		return fmt.Sprintf("pass@%d", q.K)
+	}
+	return fmt.Sprintf("pass^%d", q.K)
+}
+
+// Floor is the least Plan.Least under which a plan with pilots of m rollouts answers the
+// question; 1 is none.
+func (q Question) Floor(pilots int) int { return max(1, q.K-pilots) }
+
+// BestFloor is the Plan.Least that answers it best: k, or what the pilot leaves of the
+// budget if that is less, and Floor at least.
+func (q Question) BestFloor(pilots, budget int) int {
+	return max(q.Floor(pilots), min(q.K, budget-pilots))
+}
+
+// Answer is an estimate of pass^k or pass@k, of the mean over tasks.
+type Answer struct {
+	Bounded
+	Tasks []PassTask
+}
+
+// Task is the answer of one task.
+type PassTask struct {
+	Value    float64 // unbiased
+	Mean     float64 // posterior expectation under the reference prior
+	Variance float64 // of Value, expected by the posterior
+}
+
+// Sample is the tasks as a sample of what they stand for, as estimate.Mean has it.
+func (a Answer) Sample(shares []float64, clusters []string) Sample {
+	s := Sample{Shares: shares, Clusters: clusters}
+	for _, t := range a.Tasks {
+		s.Values = append(s.Values, t.Value)
+	}
+	return s
+}
+
+// ErrGraded means that rewards are not all 0 or 1: k rollouts then have no number that
+// passed.
+var ErrGraded = errors.New("graded rewards have no pass@k and pass^k: these need rollouts that pass or fail")
+
+// Of answers the question by the selected rollouts of all tasks, as estimate.Of
+// estimates their mean. It is an error if tasks are not as that function wants them, if
+// rewards are graded, and if a task's stages have too few rollouts for k.
+func (q Question) Of(prior *neyman.Prior, tasks []Task) (Answer, error) {
+	if q.K < 1 || q.K > MostK || q.Least < 0 {
+		return Answer{}, fmt.Errorf("%v with at least %d rollouts ahead: want k from 1 to %d, and no fewer than 0", q, q.Least, MostK)
+	}
+	if _, err := Of(prior, tasks); err != nil {
+		return Answer{}, err
+	}
+	observed, successes := make([]int, len(tasks)), make([]int, len(tasks))
+	paths := make([]path, len(tasks))
+	for i, t := range tasks {
+		stages, err := q.stages(t)
+		if err == nil {
+			paths[i], err = q.follow(stages)
+		}
+		if err != nil {
+			return Answer{}, fmt.Errorf("task %d: %v: %w", i, q, err)
+		}
+		for _, s := range paths[i].stages {
+			observed[i] += s.rollouts
+			successes[i] += s.passes
+		}
+	}
+	update, err := prior.Update(observed, successes)
+	if err != nil {
+		return Answer{}, err
+	}
+	classes := make([]class, len(tasks))
+	for i, n := range observed {
+		classes[i] = class{n, successes[i]}
+	}
+	return q.answer(update, newPopulation(classes), tasks, paths, classes), nil
+}
+
+// answer is the mean over tasks, by their shares.
+func (q Question) answer(update *neyman.Update, population population, tasks []Task, paths []path, classes []class) Answer {
+	var a Answer
+	var value, expected, variance, suggested, all float64
+	alike := true
+	for _, t := range tasks {
+		alike = alike && t.Share == 0
+	}
+	for i, p := range paths {
+		powers := update.Powers(i, 2*q.K)
+		t := PassTask{Value: p.value, Mean: powers[q.K], Variance: max(0, p.variance.expect(powers))}
+		if q.Any {
+			t.Value, t.Mean = 1-t.Value, 1-t.Mean
+		}
+		share := tasks[i].Share
+		if alike {
+			share = 1
+		}
+		all += share
+		value += share * t.Value
+		expected += share * t.Mean
+		variance += share * share * t.Variance
+		suggested += share * share * population.expect(p.variance, classes[i])
+		a.Tasks = append(a.Tasks, t)
+	}
+	a.Bounded = Share(value/all, expected/all, max(variance, suggested)/(all*all))
+	return a
+}
+
+// stages are a task's, with failures counted as passes for pass@k: 1 − E[(1−p)^k].
+func (q Question) stages(t Task) (stages []stage, err error) {
+	for _, s := range t.Stages {
+		if s.Rewards != math.Trunc(s.Rewards) || s.Squares != s.Rewards {
+			return nil, ErrGraded
+		}
+		passes := int(s.Rewards)
+		if q.Any {
+			passes = s.Rollouts - passes
+		}
+		stages = append(stages, stage{rollouts: s.Rollouts, passes: passes, weight: s.Weight})
+	}
+	return stages, nil
+}
+
+// stage is the rollouts of one task in one stage.
+type stage struct {
+	rollouts, passes int
+	weight           float64 // in the mean, c
+}
+
+// path is a task's way through its stages.
+type path struct {
+	stages   []stage
+	value    float64 // A_0 after the last
+	variance polynomial
+}
+
+// nothing is how much of a task's weight may be left by rounding.
+const nothing = 1e-9
+
+// follow goes through the stages of a task.
+func (q Question) follow(stages []stage) (path, error) {
+	p := path{stages: stages, variance: make(polynomial, 2*q.K+1)}
+	ahead := make([]float64, q.K+1) // A, by the number of rollouts to come
+	ahead[q.K] = 1
+	rest := 1.0
+	for number, s := range stages {
+		if s.weight == 0 && rest <= nothing { // after the task's last
+			continue
+		}
+		fraction := min(1, s.weight/rest)
+		if rest -= s.weight; rest <= nothing {
+			fraction = 1
+		}
+		taken, err := q.take(ahead, s.rollouts, fraction)
+		if err != nil {
+			return path{}, fmt.Errorf("stage %d: %w", number, err)
+		}
+		p.variance.add(taken, ahead, s.rollouts)
+		clear(ahead)
+		for _, t := range taken {
+			ahead[t.left] += t.weight * passing(t.taken, s.passes, s.rollouts)
+		}
+	}
+	p.value = ahead[0]
+	return p, nil
+}
+
+// part is a share of the estimate that takes so many rollouts of a stage, and leaves so
+// many to come.
+type part struct {
+	taken, left int
+	weight      float64 // A·q
+}
+
+// take decides what a stage takes, before its rollouts are seen: by the weights A, the
+// number of its rollouts, and its fraction of the weight that the task has left.
+func (q Question) take(ahead []float64, rollouts int, fraction float64) (parts []part, err error) {
+	least := max(1, q.Least)
+	for r, weight := range ahead {
+		if weight == 0 {
+			continue
+		}
+		low, high := max(0, r-least), min(r, rollouts)
+		if fraction == 1 {
+			low = r
+		}
+		if low > high {
+			return nil, fmt.Errorf("%d rollouts, of which %d would be needed: take longer pilots, or a floor of %d rollouts in the stages after them", rollouts, low, q.K)
+		}
+		shares := hypergeometric(r, low, high, float64(rollouts), float64(rollouts)/fraction)
+		for k, share := range shares {
+			if share > 0 {
+				parts = append(parts, part{low + k, r - low - k, weight * share})
+			}
+		}
+	}
+	return parts, nil
+}
+
+// hypergeometric is the chances that of r rollouts chosen among all i are of the stage,
+// for i from low to high, given that i is one of these. all may be no whole number, and
+// infinite.
+func hypergeometric(r, low, high int, stage, all float64) []float64 {
+	chances := make([]float64, high-low+1)
+	sum := 0.0
+	for k := range chances {
+		i := low + k
+		chance := choose(float64(r), i)
+		for j := range r { // the j-th of the r rollouts that are chosen
+			if j < i {
+				chance *= max(0, stage-float64(j)) / max(1, all-float64(j))
+			} else if !math.IsInf(all, 1) {
+				chance *= max(0, all-stage-float64(j-i)) / max(1, all-float64(j))
+			}
+		}
+		chances[k] = chance
+		sum += chance
+	}
+	if sum == 0 { // none of these can be: take what is nearest
+		nearest := min(high, max(low, int(math.Round(float64(r)*stage/all))))
+		chances[nearest-low], sum = 1, 1
+	}
+	for k := range chances {
+		chances[k] /= sum
+	}
+	return chances
+}
+
+// passing is the share of all sets of i of the n rollouts that passed whole, where s
+// did: C(s,i)/C(n,i).
+func passing(i, s, n int) float64 {
+	share := 1.0
+	for j := range i {
+		share *= max(0, float64(s-j)) / float64(n-j)
+	}
+	return share
+}
+
+// choose is C(x, i).
+func choose(x float64, i int) float64 {
+	ways := 1.0
+	for j := range i {
+		ways *= (x - float64(j)) / float64(j+1)
+	}
+	return ways
+}

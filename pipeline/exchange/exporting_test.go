@@ -1,0 +1,290 @@
+package exchange_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/internal/atomicfile"
+	"speceval/internal/evaluation"
+	"speceval/internal/harness"
+	"speceval/internal/rollout"
+	"speceval/method/estimate"
+	"speceval/pipeline/exchange"
+)
+
+// rewards of an evaluation: of each task the selected ones, and one more of the first,
+// which does not count.
+var rewards = [][]float64{{1, 0, 0.5, 1}, {1, 1}}
+
+var selected = []int{3, 2}
+
+// stored makes a complete evaluation in a folder, and opens it.
+func stored(t *testing.T, policy string, change func(r *evaluation.Result)) *exchange.Evaluation {
+	t.Helper()
+	folder := t.TempDir()
+	r := &evaluation.Result{
+		Schema: "evaluation-result/2", Benchmark: "quiz", Model: "org/model", Policy: policy, Budget: 2, Seed: 7, Tasks: 2, Provenance: "measured",
+		Estimate: 0.75, StandardError: 0.1, Interval: [2]float64{0.55, 0.95}, Rollouts: 5, Scored: []string{"s/1"}, Notes: []string{},
+		SampleError: evaluation.SampleError{StandardErrorTasks: 0.2, IntervalTasks: [2]float64{0.3, 1}},
+	}
+	var answers []*rollout.Rollout
+	var scores []*rollout.Score
+	for i, id := range []string{"a/1", "b"} {
+		all := rewards[i]
+		task := evaluation.Task{Index: int32(i), ID: id, Pilots: 1, Continuations: int32(selected[i] - 1)}
+		task.Stages = []estimate.Stage{{Rollouts: selected[i], Weight: 1}}
+		for _, x := range all[:selected[i]] {
+			task.Stages[0].Rewards += x
+			task.Stages[0].Squares += x * x
+		}
+		r.Rows = append(r.Rows, task)
+		for k, x := range all {
+			answers = append(answers, &rollout.Rollout{
+				Benchmark: "quiz", Model: "org/model", TaskIndex: int32(i), TaskID: id, Rollout: int32(k), Seed: int64(100*i + k),
+				PromptTokens: 10, CompletionTokens: 5, FinishReason: "length", Text: "so <b>", Reasoning: "hm", LatencySeconds: 1.5,
+			})
+			s := &rollout.Score{Benchmark: "quiz", Model: "org/model", TaskIndex: int32(i), TaskID: id, Rollout: int32(k), Answer: "42", Scorer: "s/1"}
+			if err := s.Grade(x); err != nil {
+				t.Fatal(err)
+			}
+			scores = append(scores, s)
+		}
+	}
+	if change != nil {
+		change(r)
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := filepath.Join(folder, evaluation.ResultFile)
+	at := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
+	for _, err := range []error{
+		os.WriteFile(result, text, 0o644), os.Chtimes(result, at, at),
+		atomicfile.Write(filepath.Join(folder, evaluation.RolloutsFile), func(w io.Writer) error {
+			return rollout.WritePart(w, each(answers), map[string]string{"speceval.schema": rollout.Schema})
+		}),
+		atomicfile.Write(filepath.Join(folder, evaluation.ScoresFile), func(w io.Writer) error {
+			return rollout.WriteGraded(w, each(scores), map[string]string{"speceval.schema": rollout.ScoreSchema})
+		}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	read, err := evaluation.ReadResult(filepath.Join(folder, evaluation.ResultFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := exchange.Open(&evaluation.Stored{Folder: folder, Result: read, Text: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func each[T any](all []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, v := range all {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// written writes an evaluation in a form.
+func written(t *testing.T, e *exchange.Evaluation, form, to string) (paths []string, err error) {
+	t.Helper()
+	for _, f := range exchange.Formats() {
+		if f.Name == form {
+			return e.Write(f, to)
+		}
+	}
+	t.Fatalf("no format %s", form)
+	return nil, nil
+}
+
+// places are where the forms are written to in a folder.
+var places = map[string]string{"eee": "data", "inspect": "r.eval", "json": "r.json"}
+
+func TestWhatIsExportedIsImportedAgain(t *testing.T) {
+	for _, policy := range []string{"hbn_staged", "uniform"} {
+		e := stored(t, policy, nil)
+		for form, to := range places {
+			if form == "json" {
+				continue
+			}
+			to = filepath.Join(t.TempDir(), to)
+			if _, err := written(t, e, form, to); err != nil {
+				t.Fatal(err)
+			}
+			logs, err := harness.Read(to, "")
+			if err != nil || len(logs) != 1 {
+				t.Fatalf("%s: %v, %v", form, logs, err)
+			}
+			l := logs[0]
+			if l.Allocated != (policy != "uniform") || !l.Complete || l.Benchmark != "quiz" || l.Model != "org/model" || l.Created != "2026-11-23T10:00:00Z" || l.Left != 0 {
+				t.Errorf("%s of %s: %+v", form, policy, l)
+			}
+			var got [][]float64
+			for _, task := range l.Tasks {
+				var of []float64
+				for k, r := range task.Rollouts {
+					of = append(of, r.Reward)
+					if r.Number != k+1 || r.PromptTokens != 10 || r.CompletionTokens != 5 {
+						t.Errorf("%s: %+v", form, r)
+					}
+				}
+				got = append(got, of)
+			}
+			if want := [][]float64{{1, 0, 0.5}, {1, 1}}; !reflect.DeepEqual(got, want) || l.Tasks[0].ID != "a/1" {
+				t.Errorf("%s: %v, want %v", form, got, want)
+			}
+		}
+	}
+}
+
+func TestSameBytesEveryTime(t *testing.T) {
+	read := func(form string) []byte {
+		to := filepath.Join(t.TempDir(), places[form])
+		paths, err := written(t, stored(t, "hbn_staged", nil), form, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []byte
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, data...)
+		}
+		return all
+	}
+	for form := range places {
+		if first, second := read(form), read(form); !bytes.Equal(first, second) || len(first) == 0 {
+			t.Errorf("%s: %d and %d bytes, which differ", form, len(first), len(second))
+		}
+	}
+}
+
+// The record has what version 0.3.0 of the schema requires, and the mean with its error.
+func TestTheRecordOfEveryEvalEver(t *testing.T) {
+	to := t.TempDir()
+	paths, err := written(t, stored(t, "hbn_staged", nil), "eee", filepath.Join(to, "data"))
+	if err != nil || len(paths) != 2 {
+		t.Fatal(paths, err)
+	}
+	if dir := filepath.Join(to, "data", "quiz", "org", "model"); filepath.Dir(paths[0]) != dir || filepath.Dir(paths[1]) != dir {
+		t.Errorf("paths %q", paths)
+	}
+	text, err := os.ReadFile(paths[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var record struct {
+		Version string `json:"schema_version"`
+		ID      string `json:"evaluation_id"`
+		Results []struct {
+			Name  string `json:"evaluation_name"`
+			Score struct {
+				Score       float64
+				Uncertainty struct {
+					SE struct {
+						Value  float64
+						Method string
+					} `json:"standard_error"`
+					CI struct {
+						Lower, Upper float64
+						Level        float64 `json:"confidence_level"`
+					} `json:"confidence_interval"`
+					N int `json:"num_samples"`
+				}
+			} `json:"score_details"`
+		} `json:"evaluation_results"`
+		Detailed struct {
+			Path string `json:"file_path"`
+			Rows int    `json:"total_rows"`
+		} `json:"detailed_evaluation_results"`
+	}
+	if err := json.Unmarshal(text, &record); err != nil {
+		t.Fatal(err)
+	}
+	u := record.Results[0].Score.Uncertainty
+	if record.Version != "0.3.0" || record.ID != "quiz/org_model/1795428000" || record.Results[0].Score.Score != 0.75 ||
+		u.SE.Value != 0.1 || u.SE.Method == "" || u.CI.Lower != 0.55 || u.CI.Upper != 0.95 || u.CI.Level != 0.95 || u.N != 5 || record.Detailed.Rows != 5 {
+		t.Errorf("%s", text)
+	}
+	if want := filepath.ToSlash(strings.TrimPrefix(paths[0], to+string(filepath.Separator))); record.Detailed.Path != want {
+		t.Errorf("file_path %s, want %s", record.Detailed.Path, want)
+	}
+}
+
+func TestThePlainDocument(t *testing.T) {
+	to := filepath.Join(t.TempDir(), "r.json")
+	if _, err := written(t, stored(t, "uniform", nil), "json", to); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all struct {
+		Schema   string
+		Result   evaluation.Result
+		Rollouts []map[string]any
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	if all.Schema != "speceval-export/1" || all.Result.Estimate != 0.75 || len(all.Rollouts) != 5 || all.Rollouts[2]["reward"] != 0.5 || all.Rollouts[2]["text"] != "so <b>" {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestWhatIsLackingIsTold(t *testing.T) {
+	fails := func(e *exchange.Evaluation, form, to, want string) {
+		t.Helper()
+		_, err := written(t, e, form, to)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+		if _, there := os.Stat(to); there == nil {
+			t.Error("part of a file was left")
+		}
+	}
+	more := stored(t, "uniform", func(r *evaluation.Result) {
+		r.Rows[1].Continuations, r.Rows[1].Stages[0].Rollouts, r.Rollouts = 2, 3, 6
+	})
+	for form, to := range places {
+		if form != "eee" {
+			fails(more, form, filepath.Join(t.TempDir(), to), "has 5 of the 6 rollouts that count")
+		}
+	}
+	sound := stored(t, "uniform", nil)
+	fails(sound, "inspect", filepath.Join(t.TempDir(), "r.json"), "this format is a file that ends in .eval")
+	fails(sound, "eee", filepath.Join(t.TempDir(), "r.json"), "the format eee is a folder")
+}
+
+// No name of a benchmark or model leads out of the folder.
+func TestNamesStayInTheFolder(t *testing.T) {
+	to := t.TempDir()
+	paths, err := written(t, stored(t, "uniform", func(r *evaluation.Result) { r.Benchmark, r.Model = "..", "../../x" }), "eee", to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if inside, err := filepath.Rel(to, path); err != nil || strings.HasPrefix(inside, "..") {
+			t.Errorf("%s is outside of %s", path, to)
+		}
+	}
+}

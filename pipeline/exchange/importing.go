@@ -1,0 +1,283 @@
+// This file makes profiles of logs of other evaluation harnesses: logs of the
+// same benchmark and model add up, and what cannot be added up is refused.
+
+package exchange
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"speceval/internal/atomicfile"
+	"speceval/internal/display"
+	"speceval/internal/harness"
+	"speceval/internal/profile"
+	"speceval/internal/table"
+)
+
+// Request says what is imported, and where to.
+type Request struct {
+	harness.Choice
+	Benchmark, Model string   // in the place of what the logs say, if not ""
+	Paths            []string // of logs, or of folders of them
+	To               string   // a file that ends in .csv or .parquet
+}
+
+// Imported is what came of a request.
+type Imported struct {
+	Logs     []harness.Log
+	Profiles []profile.Profile // sorted by benchmark, then model
+	Repeated int               // rollouts that several logs have, of which each counts once
+	To       string
+}
+
+// group is the logs of one profile.
+type group struct {
+	benchmark, model string // plain names
+	raw              [2]string
+	logs             []harness.Log
+}
+
+// Import reads logs and writes the file. An error names the log, or the flag that is
+// needed.
+func Import(r Request) (*Imported, error) {
+	write, err := writer(r.To)
+	if err != nil {
+		return nil, err
+	}
+	done, err := Read(r)
+	if err != nil {
+		return nil, err
+	}
+	return done, atomicfile.Write(r.To, func(w io.Writer) error { return write(w, done) })
+}
+
+// Read reads logs, and writes nothing.
+func Read(r Request) (*Imported, error) {
+	done := &Imported{To: r.To}
+	seen := make(map[string]string) // sources, by digests
+	for _, path := range r.Paths {
+		logs, err := r.Choice.Read(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range logs {
+			key := l.Digest + " " + l.Benchmark + " " + l.Model
+			if other, there := seen[key]; there {
+				return nil, fmt.Errorf("%s is the same log as %s: its rollouts would count twice; name one of them", l.Source, other)
+			}
+			seen[key] = l.Source
+		}
+		done.Logs = append(done.Logs, logs...)
+	}
+	groups, err := r.grouped(done.Logs)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range groups {
+		p, repeated, err := g.profile()
+		if err != nil {
+			return nil, err
+		}
+		done.Profiles = append(done.Profiles, p)
+		done.Repeated += repeated
+	}
+	slices.SortFunc(done.Profiles, func(a, b profile.Profile) int {
+		return strings.Compare(a.Benchmark+"\x00"+a.Model, b.Benchmark+"\x00"+b.Model)
+	})
+	return done, nil
+}
+
+// writer writes a file by its name.
+func writer(path string) (func(w io.Writer, done *Imported) error, error) {
+	switch filepath.Ext(path) {
+	case ".csv":
+		return func(w io.Writer, done *Imported) error { return profile.WriteCSV(w, done.Profiles) }, nil
+	case ".parquet":
+		return func(w io.Writer, done *Imported) error {
+			return profile.Write(w, done.Profiles, map[string]string{"speceval.schema": profile.Schema, "speceval.imported": done.provenance()})
+		}, nil
+	}
+	return nil, fmt.Errorf("--to %q: want a file that ends in .csv or .parquet", path)
+}
+
+// provenance is the logs as JSON, without their rollouts.
+func (d *Imported) provenance() string {
+	type from struct {
+		Format    string   `json:"format"`
+		Source    string   `json:"source"`
+		SHA256    string   `json:"sha256"`
+		Benchmark string   `json:"benchmark"`
+		Model     string   `json:"model"`
+		Scorer    string   `json:"scorer"`
+		Created   string   `json:"created,omitempty"`
+		Complete  bool     `json:"complete"`
+		Notes     []string `json:"notes,omitempty"`
+	}
+	var all []from
+	for _, l := range d.Logs {
+		all = append(all, from{l.Format, filepath.ToSlash(l.Source), l.Digest, l.Benchmark, l.Model, l.Scorer, l.Created, l.Complete, l.Notes})
+	}
+	text, _ := json.Marshal(all) // texts always marshal
+	return string(text)
+}
+
+// grouped puts logs of the same benchmark and model together.
+func (r *Request) grouped(logs []harness.Log) (groups []*group, err error) {
+	at := make(map[[2]string]*group)
+	for _, l := range logs {
+		raw := [2]string{l.Benchmark, l.Model}
+		benchmark, err := named(l, "benchmark", r.Benchmark, l.Benchmark)
+		if err != nil {
+			return nil, err
+		}
+		model, err := named(l, "model", r.Model, l.Model)
+		if err != nil {
+			return nil, err
+		}
+		key := [2]string{benchmark, model}
+		g := at[key]
+		if g == nil {
+			g = &group{benchmark: benchmark, model: model, raw: raw}
+			at[key] = g
+			groups = append(groups, g)
+		}
+		if g.raw != raw {
+			return nil, fmt.Errorf("%s is of %q with %q and %s of %q with %q, and both would be %s with %s: import them apart",
+				l.Source, raw[0], raw[1], g.logs[0].Source, g.raw[0], g.raw[1], benchmark, model)
+		}
+		g.logs = append(g.logs, l)
+	}
+	return groups, nil
+}
+
+// named is the plain name of a benchmark or a model.
+func named(l harness.Log, what, given, said string) (string, error) {
+	name := given
+	if name == "" {
+		name = plain(said)
+	}
+	if name == "" {
+		return "", fmt.Errorf("%s does not say its %s: name it with --%s", l.Source, what, what)
+	}
+	if name != plain(name) {
+		return "", fmt.Errorf("--%s %q is not a name of letters, digits, and . _ + -: %s would be one", what, name, plain(name))
+	}
+	return name, nil
+}
+
+var notPlain = regexp.MustCompile(`[^A-Za-z0-9._+-]+`)
+
+// plain makes a plain name: org__model of org/model.
+func plain(name string) string {
+	name = notPlain.ReplaceAllString(strings.ReplaceAll(name, "/", "__"), "_")
+	if name != "" && strings.ContainsRune(".+-", rune(name[0])) {
+		name = "_" + name
+	}
+	return name
+}
+
+// check refuses what cannot be added up.
+func (g *group) check() error {
+	first := g.logs[0]
+	for _, l := range g.logs {
+		if l.Scorer != first.Scorer {
+			return fmt.Errorf("%s has rewards by %q and %s by %q: choose one with --scorer, or import them apart", first.Source, first.Scorer, l.Source, l.Scorer)
+		}
+		if l.Allocated && len(g.logs) > 1 {
+			return fmt.Errorf("%s is of an allocation, whose numbers of rollouts follow from what was seen: added to %s they would bias its pass rates; import it alone",
+				l.Source, display.Count(len(g.logs)-1, "other log", "other logs"))
+		}
+	}
+	return nil
+}
+
+// profile adds the logs up. A rollout that several of them have counts once: a log of a
+// run that was tried again has those of the run before.
+func (g *group) profile() (p profile.Profile, repeated int, err error) {
+	if err := g.check(); err != nil {
+		return p, 0, err
+	}
+	sums := newSums()
+	for _, l := range g.logs {
+		for _, t := range l.Tasks {
+			repeated += sums.add(t)
+		}
+	}
+	p = sums.profile()
+	p.Benchmark, p.Model, p.Scorer = g.benchmark, g.model, g.logs[0].Scorer
+	p.Source, p.Allocated = g.source(), g.logs[0].Allocated
+	if p.N() < 2 {
+		err = fmt.Errorf("%s with %s has 1 task: a profile needs 2 at least", g.benchmark, g.model)
+	}
+	return p, repeated, err
+}
+
+// source is where the rollouts are from: the logs' names with their digests.
+func (g *group) source() string {
+	const most = 5
+	var parts []string
+	for _, l := range g.logs[:min(most, len(g.logs))] {
+		parts = append(parts, fmt.Sprintf("%s %s %.12s", l.Format, filepath.Base(l.Source), l.Digest))
+	}
+	if more := len(g.logs) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Text writes what was read of each log, and what came of it.
+func (d *Imported) Text(w io.Writer) error {
+	logs := table.Table{
+		Title: "Logs",
+		Columns: []table.Column{
+			{Name: "log", Align: table.Left}, {Name: "format", Align: table.Left}, {Name: "benchmark", Align: table.Left}, {Name: "model", Align: table.Left},
+			{Name: "scorer", Align: table.Left}, {Name: "tasks"}, {Name: "rollouts"}, {Name: "left out"}, {Name: "prompt tokens"}, {Name: "answer tokens"},
+		},
+	}
+	for i := range d.Logs {
+		l := &d.Logs[i]
+		rollouts, prompts, completions := counted(l)
+		logs.Rows = append(logs.Rows, []table.Cell{
+			table.Text(l.Source), table.Text(l.Format), table.Text(l.Benchmark), table.Text(l.Model), table.Text(l.Scorer),
+			table.Integer(len(l.Tasks)), table.Integer(rollouts), table.Integer(l.Left), tokens(prompts), tokens(completions),
+		})
+	}
+	if err := table.WriteText(w, logs); err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, l := range d.Logs {
+		for _, note := range l.Notes {
+			fmt.Fprintf(&b, "%s: %s\n", display.EscapedLine(l.Source), display.EscapedLine(note))
+		}
+	}
+	if d.Repeated > 0 {
+		fmt.Fprintf(&b, "%s in several logs, and count once\n", display.Count(d.Repeated, "rollout is", "rollouts are"))
+	}
+	for _, p := range d.Profiles {
+		kind := ""
+		if p.Graded() {
+			kind += ", graded"
+		}
+		if p.Allocated {
+			kind += ", allocated: for --prior alone"
+		}
+		fmt.Fprintf(&b, "%s: %d tasks, mean %.4f%s\n", p.Name(), p.N(), p.Mean(), kind)
+	}
+	fmt.Fprintf(&b, "written: %s\n", d.To)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// tokens is a number of tokens, or that there is none.
+func tokens(n int64) table.Cell {
+	if n < 0 {
+		return table.Missing()
+	}
+	return table.Integer(int(n))
+}

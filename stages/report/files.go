@@ -1,0 +1,174 @@
+// This file stores tables in an output folder and reads them again. A table
+// that is read is text, as it stands in its file; what its columns are is said by
+// package model alone.
+
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"speceval/internal/table"
+	"speceval/pipeline/dag"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+)
+
+// Folder is the part of the output folder that holds the tables.
+const TablesFolder = "tables"
+
+// Paths are the files of a table, relative to the output folder: CSV, then LaTeX.
+func TablePaths(base string) []string {
+	return []string{TablesFolder + "/" + base + ".csv", TablesFolder + "/" + base + ".tex"}
+}
+
+// Write writes both forms of a table. The first line of the LaTeX is its Origin; CSV
+// has no comments.
+func WriteTable(job *dag.Job, s *model.Sheet) error {
+	data, paths := s.Data(), TablePaths(s.Base)
+	err := job.Write(paths[0], len(data.Rows), func(w io.Writer) error { return table.CSV(w, data) })
+	if err != nil {
+		return err
+	}
+	return job.Write(paths[1], -1, func(w io.Writer) error { return table.LaTeX(w, s.Print(), TableOrigin(job)) })
+}
+
+// beforeKey stands before the key in an Origin.
+const beforeKey = "; key: "
+
+// Origin is the first comment of a LaTeX file: the command, commit and key that it
+// was made by, and which of its inputs were edited or damaged since they were made.
+func TableOrigin(job *dag.Job) string {
+	altered := ""
+	if names := job.Altered(); len(names) > 0 {
+		altered = "; made from what was not as recorded: " + strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("command: %s; commit: %s%s%s%s", job.Command(), job.Commit(), altered, beforeKey, job.Key())
+}
+
+// Key is the key in the Origin of a stored table, empty if its LaTeX has none.
+func CellKey(in stored.Locate, base string) (string, error) {
+	path, err := in(TablePaths(base)[1])
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(path)
+	first, _, _ := strings.Cut(string(text), "\n")
+	_, key, _ := strings.Cut(first, beforeKey)
+	return key, err
+}
+
+// Table is a stored table.
+type StoredTable struct {
+	Base    string // file name in Folder, without extension
+	Columns []string
+	Rows    [][]string // a field for each column
+	Labels  []string   // the names of the rows
+}
+
+// mostBytes is the size beyond which a file is refused as a table.
+const mostBytes = 64 << 20
+
+// Read reads a stored table, whose rows Parse names by the keys. The error wraps
+// fs.ErrNotExist where it is not stored.
+func ReadTable(outDir, base string, keys []model.Column) (StoredTable, error) {
+	path := filepath.Join(outDir, TablesFolder, base+".csv")
+	info, err := os.Stat(path)
+	if err != nil {
+		return StoredTable{}, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > mostBytes {
+		return StoredTable{}, fmt.Errorf("%s: %d bytes (%s) are no table", path, info.Size(), info.Mode())
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return StoredTable{}, err
+	}
+	t, err := ParseTable(base, data, keys)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return t, err
+}
+
+// Parse reads the CSV form of a table. The labels of rows are model.RowLabel of the
+// keys, or row numbers where no keys are known.
+func ParseTable(base string, data []byte, keys []model.Column) (t StoredTable, err error) {
+	t.Base = base
+	if t.Columns, t.Rows, err = table.ReadCSV(data); err != nil {
+		return t, err
+	}
+	if t.NumberRows(); len(keys) > 0 {
+		for i := range t.Rows {
+			fields := t.Fields(i)
+			t.Labels[i] = model.RowLabel(keys, func(c model.Column) string { return fields[c.Name] })
+		}
+	}
+	return t, nil
+}
+
+// NumberRows makes the labels of rows their numbers: "row 1".
+func (t *StoredTable) NumberRows() {
+	t.Labels = make([]string, len(t.Rows))
+	for i := range t.Labels {
+		t.Labels[i] = fmt.Sprintf("row %d", i+1)
+	}
+}
+
+// Distinct returns an error unless every row has a label of its own.
+func (t StoredTable) Distinct() error {
+	seen := map[string]int{}
+	for i, label := range t.Labels {
+		if before, twice := seen[label]; twice {
+			return fmt.Errorf("rows %d and %d are both %q", before, i+1, label)
+		}
+		seen[label] = i + 1
+	}
+	return nil
+}
+
+// Fields is a row by the names of columns.
+func (t StoredTable) Fields(row int) map[string]string {
+	fields := make(map[string]string, len(t.Columns))
+	for j, column := range t.Columns {
+		fields[column] = t.Rows[row][j]
+	}
+	return fields
+}
+
+// Number is the number in a field; ok is false for text, for nothing, and for what
+// is not finite.
+func Number(field string) (v float64, ok bool) {
+	v, err := strconv.ParseFloat(field, 64)
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+}
+
+// NoFolderError is the error of a folder without tables.
+type NoFolderError struct{ Folder string }
+
+func (e *NoFolderError) Error() string {
+	return fmt.Sprintf("%s is no output folder with tables: there is no %s", e.Folder, filepath.Join(e.Folder, TablesFolder, "*.csv"))
+}
+
+// Stored is the base names of the tables in a folder, sorted; a *NoFolderError if
+// there are none.
+func StoredTables(outDir string) ([]string, error) {
+	entries, _ := os.ReadDir(filepath.Join(outDir, TablesFolder))
+	var bases []string
+	for _, e := range entries { // sorted
+		if base, ok := strings.CutSuffix(e.Name(), ".csv"); ok {
+			bases = append(bases, base)
+		}
+	}
+	if len(bases) == 0 {
+		return nil, &NoFolderError{outDir}
+	}
+	slices.Sort(bases) // without ".csv" the order may be another
+	return bases, nil
+}

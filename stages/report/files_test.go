@@ -1,0 +1,132 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/internal/table"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+)
+
+// budgets has a row for each of some budgets.
+func budgets(of ...int32) *model.Sheet {
+	s := &model.Sheet{Table: &model.Table{Base: "x", Label: "tab:x"}, Title: "Budgets", Rows: len(of)}
+	s.Add(model.BudgetRow(func(i int) int32 { return of[i] }),
+		model.Column{Name: "hbn", Head: table.Head{Plain: "HBN"}, Cell: model.Numbers(func(i int) float64 { return 1 / float64(of[i]) })})
+	return s
+}
+
+// store runs a unit that writes a table.
+func store(t *testing.T, s *model.Sheet) (outDir, key string) {
+	t.Helper()
+	outDir = t.TempDir()
+	dagtest.Run(t, []dag.Stage{{Name: "report", Version: 1, Units: []dag.Unit{{ID: s.Base, Outputs: TablePaths(s.Base), Provenance: "computed",
+		Run: func(_ context.Context, job *dag.Job) error { key = job.Key(); return WriteTable(job, s) }}}}}, outDir)
+	return outDir, key
+}
+
+func TestTablesAreReadAsTheyAreStored(t *testing.T) {
+	s := budgets(8, 16)
+	dir, key := store(t, s)
+	got, err := ReadTable(dir, "x", model.Keys(s.Columns))
+	want := StoredTable{"x", []string{"budget", "hbn"}, [][]string{{"8", "0.125"}, {"16", "0.0625"}}, []string{"b=8", "b=16"}}
+	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) || got.Fields(1)["hbn"] != "0.0625" {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+	if numbered, err := ReadTable(dir, "x", nil); err != nil || !slices.Equal(numbered.Labels, []string{"row 1", "row 2"}) {
+		t.Errorf("labels %q, %v", numbered.Labels, err)
+	}
+	if k, err := CellKey(stored.Folder(dir), "x"); err != nil || k != key || k == "" {
+		t.Errorf("key %q, %v; want %q", k, err, key)
+	}
+	if bases, err := StoredTables(dir); err != nil || !slices.Equal(bases, []string{"x"}) {
+		t.Errorf("%q, %v", bases, err)
+	}
+}
+
+func TestTablesThatAreNotThere(t *testing.T) {
+	if _, err := ReadTable(t.TempDir(), "x", nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+	var none *NoFolderError
+	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "[absent*")} {
+		if _, err := StoredTables(dir); !errors.As(err, &none) || none.Folder != dir {
+			t.Errorf("error %v", err)
+		}
+	}
+	var absent *dag.AbsentError
+	if _, err := CellKey(stored.Folder(t.TempDir()), "x"); !errors.As(err, &absent) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestDamagedTablesAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, TablesFolder, "x.csv")
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadTable(dir, "x", nil); err == nil || !strings.Contains(err.Error(), "are no table") {
+		t.Errorf("a folder: error %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"":                     "x.csv: the file is empty",
+		"a,a\n1,2\n":           `x.csv: header: column 2, "a", has no name of its own`,
+		"a,\n1,2\n":            `x.csv: header: column 2, "", has no name of its own`,
+		"a,b\n1\n":             "x.csv: row 1: record on line 2: wrong number of fields",
+		"a\n\xff\n":            `x.csv: row 1: a "\xff" is not valid UTF-8`,
+		"a\n\"1\n":             "x.csv: row 1: ",
+		"a\xff\n1\n":           "x.csv: header: column 1",
+		"a,b\n1,2\n\"3\"x,4\n": "x.csv: row 2: ",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadTable(dir, "x", nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+	if err := os.Truncate(path, mostBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadTable(dir, "x", nil); err == nil || !strings.Contains(err.Error(), "are no table") {
+		t.Errorf("a large file: error %v", err)
+	}
+}
+
+// FuzzParse reads any text: a table has fields and labels for every row.
+func FuzzParse(f *testing.F) {
+	keys := model.Keys(budgets().Columns)
+	for _, s := range []string{"", "budget,hbn\n8,0.5\n8,0.5\n", "budget,budget\n1,2\n", "a\n\"", "\ufeff,\n", "\x1b[2J,x\n,\n"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, by := range [][]model.Column{nil, keys} {
+			x, err := ParseTable("x", data, by)
+			if err != nil {
+				continue
+			}
+			if len(x.Labels) != len(x.Rows) || by == nil && x.Distinct() != nil {
+				t.Fatalf("%q: labels %q of %d rows", data, x.Labels, len(x.Rows))
+			}
+			for i := range x.Rows {
+				if len(x.Fields(i)) != len(x.Columns) {
+					t.Fatalf("%q: row %d is %q", data, i, x.Rows[i])
+				}
+			}
+		}
+	})
+}

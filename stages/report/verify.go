@@ -1,0 +1,314 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"speceval/internal/agreement"
+	"speceval/internal/paper"
+	"speceval/internal/table"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+	"speceval/stages/report/tables"
+)
+
+// What follows compares the numbers of the report with the paper's, and what was
+// measured with what was predicted, cell by cell, each with a verdict.
+
+// Verdicts is the comparison of stored results with the paper, and of what was
+// measured with what was predicted.
+type Verdicts struct {
+	// Published says that the results are of the paper's own profiles. Where
+	// it is false no cell is about a number of the paper's.
+	Published bool                  `json:"published"`
+	Cells     agreement.Comparisons `json:"cells"`
+	Skipped   string                `json:"skipped,omitempty"` // numbers of the paper that this experiment does not ask for
+}
+
+// Folder compares the results stored in an output folder with the paper's numbers
+// and with predictions. A folder without a report, or files that cannot be read,
+// are errors.
+func VerifyFolder(s stored.Settings, outDir string) (Verdicts, error) {
+	if _, err := os.ReadFile(filepath.Join(outDir, filepath.FromSlash(stored.ExperimentFile))); errors.Is(err, fs.ErrNotExist) {
+		return Verdicts{}, fmt.Errorf("verify: the results in %s are not complete (%w): run `speceval run` first", outDir, err)
+	}
+	src := stored.NewSource(&s, stored.Folder(outDir))
+	e, err := src.Experiment()
+	if err == nil {
+		// What is stored is compared as what it was stored as.
+		s.Published = e.Published
+		s.Budgets = nil
+		for _, b := range e.Budgets {
+			s.Budgets = append(s.Budgets, int(b))
+		}
+		var v Verdicts
+		if v, err = Verify(src); err == nil {
+			return v, nil
+		}
+	}
+	return Verdicts{}, fmt.Errorf("verify: %w", err)
+}
+
+// Of compares what a source has. Every number of the paper's tables and text that
+// the experiment's budgets cover gets a cell, which says so where the stage that
+// makes the number has not run.
+func Verify(src *stored.Source) (v Verdicts, err error) {
+	e, err := src.Experiment()
+	if err != nil {
+		return v, err
+	}
+	v.Published = e.Published
+	if e.Published {
+		numbers, err := src.Paper()
+		if err != nil {
+			return v, err
+		}
+		for _, t := range slices.Concat(tables.All, tables.Texts) {
+			if t.Section == "" {
+				continue
+			}
+			if err := v.add(t, src, e); err != nil {
+				return v, err
+			}
+		}
+		v.Skipped = skipped(e, numbers)
+	}
+	for _, t := range tables.Of(src.Settings) {
+		if t.Live && slices.Contains(e.Compared, t.Base) {
+			if err := v.add(t, src, e); err != nil {
+				return v, err
+			}
+		}
+	}
+	return v, nil
+}
+
+func (v *Verdicts) add(t *model.Table, src *stored.Source, e stored.Experiment) error {
+	sheet, err := t.Sheet(src)
+	if err != nil {
+		return err
+	}
+	cells, err := sheet.Compare(e)
+	v.Cells = append(v.Cells, cells...)
+	return err
+}
+
+// skipped names what of the paper the experiment does not have: budgets, and the
+// profile of the case study.
+func skipped(e stored.Experiment, numbers *paper.Numbers) string {
+	var lack []int32
+	for _, key := range numbers.Rows(paper.Variance) {
+		if !e.Has(key.Budget) {
+			lack = append(lack, key.Budget)
+		}
+	}
+	var parts []string
+	if len(lack) > 0 {
+		parts = append(parts, fmt.Sprintf("not compared: budgets %v of the paper are not part of this experiment", lack))
+	}
+	if e.CaseStudy == nil || e.CaseStudy.Evaluated().Name() != tables.PaperCase {
+		parts = append(parts, fmt.Sprintf("not compared: the case study of %s is not part of this experiment", tables.PaperCase))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Passed reports that no cell of a class that decides differs, or is missing though
+// its stage has run. It is true where there are no cells.
+func (v Verdicts) Passed() bool { return v.Cells.Passed() }
+
+// Missing counts the cells of numbers whose stage has not run.
+func (v Verdicts) Missing() int { return v.Cells.Missing() }
+
+// Summary is the verdict in one line, which counts each class.
+func (v Verdicts) Summary() string {
+	if tally := v.Cells.Tally(); tally != "" {
+		return "verify: " + tally
+	}
+	return "verify: no verdict: the profiles are not the paper's, so its numbers do not apply"
+}
+
+// JSON writes the verdicts as one object: published, passed; agree and total of the
+// classes that decide; missing, classes, score, summary, cells.
+func (v Verdicts) JSON(w io.Writer) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	deciding := v.Cells.Deciding()
+	var score *agreement.Score
+	if s := v.Cells.Score(); s.Cells > 0 {
+		score = &s
+	}
+	return out.Encode(struct {
+		Verdicts
+		Passed  bool `json:"passed"`
+		Agree   int  `json:"agree"`
+		Total   int  `json:"total"`
+		Missing int  `json:"missing"`
+
+		Classes []count          `json:"classes"`
+		Score   *agreement.Score `json:"score"` // of the predictions; null where none is judged
+		Summary string           `json:"summary"`
+	}{v, v.Passed(), deciding.Agreeing(), deciding.Judged(), v.Missing(), v.counts(), score, v.Summary()})
+}
+
+// count is how many cells a class has, how many of them carry a verdict, and how
+// many of these agree.
+type count struct {
+	Class  agreement.Class `json:"class"`
+	Cells  int             `json:"cells"`
+	Judged int             `json:"judged"`
+	Agree  int             `json:"agree"`
+}
+
+// counts are those of the classes that there are.
+func (v Verdicts) counts() (all []count) {
+	for _, class := range agreement.Classes {
+		if cells := v.Cells.InClass(class); len(cells) > 0 {
+			all = append(all, count{class, len(cells), cells.Judged(), cells.Agreeing()})
+		}
+	}
+	return all
+}
+
+// Text writes the verdicts for a terminal: a block for each table of the
+// paper, what the columns mean, Tables 1 to 4 beside the paper's, and the
+// verdict in one line.
+func (v Verdicts) Text(w io.Writer) error {
+	var shown []table.Table
+	for _, base := range v.Cells.Tables() {
+		shown = append(shown, v.Cells.Of(base).Block(base))
+	}
+	if err := write(w, shown); err != nil {
+		return err
+	}
+	fmt.Fprint(w, Legend(v.Cells))
+	var overviews []table.Table
+	for _, t := range tables.All {
+		overview, err := v.overview(t)
+		if err != nil {
+			return err
+		}
+		if len(overview.Rows) > 0 {
+			overviews = append(overviews, overview)
+		}
+	}
+	if err := write(w, overviews); err != nil {
+		return err
+	}
+	if v.Skipped != "" {
+		fmt.Fprintln(w, v.Skipped)
+	}
+	_, err := fmt.Fprintln(w, v.Summary())
+	return err
+}
+
+// write writes tables with a blank line after each.
+func write(w io.Writer, all []table.Table) error {
+	for _, t := range all {
+		if err := table.WriteText(w, t); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	return nil
+}
+
+const paperLegend = `Class: computed here from profiles and seeds; re-aggregated from the authors' own
+measurements; copied, which are constants and counts of imported data; predicted
+by the simulated fleet, whose fit has not seen the number; fitted, where it has;
+measured on other machines. The verdict of the whole follows from what is
+computed and re-aggregated, and from what was measured for a prediction, alone.
+
+s.e.: Monte Carlo standard error of the difference; the paper's run has noise
+of the same size. SEs: distance from what prints as the paper's number, in such
+standard errors; up to 3 agree within noise. Means of Table 1 agree within
+0.001 whatever the noise. A tie is another choice of ours (m, alpha, profile)
+than the paper's, which under our own numbers is no worse beyond noise.
+Re-aggregated numbers must print as the paper's. Executed budgets may differ from
+those of our replay by noise: their count differs if chance gives as many in
+fewer than 0.135% of replays.
+
+A predicted number has no tolerance: s.e. is the standard deviation of one suite,
+as the published one is, with the Monte Carlo error of our mean, and SEs is the
+difference in such deviations. It differs beyond 2, as chance alone does in 5% of
+numbers, or in 9% where the deviation is estimated from 8 suites. Behind the
+verdict stands the difference in percentage points, and that of a naive fleet,
+whose times are Uniform's in proportion to useful FLOPs: nothing waits, nothing is
+wasted. The score is the mean over all predicted numbers of the continuous ranked
+probability score of a normal law with our mean and that deviation, in percentage
+points; less is better. Sums and differences among the numbers count like the
+others. Fitted and measured numbers are shown, not judged.
+
+`
+
+const liveLegend = `Measured beside predicted: s.e. is the standard error of the difference, from
+both sides; SEs is the difference in such errors. A predicted time agrees within
+5% of the measured one, whatever its error, and everything within 3 standard
+errors; ratios of variances are compared on the logarithmic scale. Uniform's times
+were fitted and are shown, and so is what fewer than 10 runs say. Two generations
+of one profile are said to differ by chance with a probability of 1%, all tests
+of the profile together. The orchestrator takes less than 5% of the
+processors of its machine during a timed run.
+
+`
+
+// Legend says what the columns of cells mean, of those that there are.
+func Legend(cells agreement.Comparisons) (text string) {
+	ofPaper, live := cells.Sides()
+	if len(ofPaper) > 0 {
+		text = paperLegend
+	}
+	if len(live) > 0 {
+		text += liveLegend
+	}
+	return text
+}
+
+// overview is a table to be taken in at a glance: a row for each of its rows, and
+// each number beside the paper's.
+func (v Verdicts) overview(of *model.Table) (t table.Table, err error) {
+	if of.Overview == "" || !v.Published {
+		return t, nil
+	}
+	blank, err := of.Blank()
+	if err != nil {
+		return t, err
+	}
+	head := "row"
+	if of.Base == paper.Variance {
+		head = "budget"
+	}
+	t = table.Table{Title: of.Overview, Columns: []table.Column{{Name: head, Align: table.Left}}}
+	var names []string
+	for _, c := range blank.Columns {
+		if c.Rule == nil || c.Rule.Overview == nil {
+			continue
+		}
+		o := c.Rule.Overview
+		names = append(names, c.Name)
+		group := table.Head{Plain: o.Head}
+		t.Columns = append(t.Columns,
+			table.Column{Head: table.Head{Plain: "obtained"}, Group: group, Format: o.Obtained},
+			table.Column{Head: table.Head{Plain: "paper"}, Group: group, Format: o.Theirs})
+	}
+	last := ""
+	for _, cell := range v.Cells.Of(of.Base) {
+		if !slices.Contains(names, cell.Column) {
+			continue
+		}
+		if cell.Row != last {
+			last = cell.Row
+			t.Rows = append(t.Rows, []table.Cell{table.Text(cell.Row)})
+		}
+		row := &t.Rows[len(t.Rows)-1]
+		*row = append(*row, table.Optional(cell.Obtained), table.Optional(cell.Paper))
+	}
+	return t, nil
+}
