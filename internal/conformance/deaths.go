@@ -46,7 +46,7 @@ func engineDeath(ctx context.Context, s *session) (Observation, error) {
 	if o.err != nil {
 		return "", fmt.Errorf("the request in flight: %w", o.err)
 	}
-	l.add("in flight: %s", s.refusal(o.got))
+	l.add("in flight: %s", refusal(o.got))
 	for _, e := range tail(st) {
 		l.add("in a stream: %s", e)
 	}
@@ -57,7 +57,6 @@ func engineDeath(ctx context.Context, s *session) (Observation, error) {
 // tail says what comes after the last token of a stream: events that are no
 // chunk, and how the body ends.
 func tail(st *stream) []string {
-	s := &session{Target: &Target{Model: "\x00"}}
 	var seen []string
 	for {
 		e, err := st.next()
@@ -69,7 +68,7 @@ func tail(st *stream) []string {
 		case e.done:
 			seen = append(seen, e.raw)
 		case e.answer.Error != nil:
-			seen = append(seen, s.refusal(reply{status: http.StatusOK, kind: "event", body: []byte(e.raw)}))
+			seen = append(seen, refusal(reply{status: http.StatusOK, kind: "event", body: []byte(e.raw)}))
 		}
 	}
 }

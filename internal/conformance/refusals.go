@@ -63,8 +63,8 @@ func (s *session) refused(ctx context.Context, set fields) (Observation, error) 
 		return "", err
 	}
 	var l lines
-	l.add("%s", s.refusal(got))
-	if streamed != s.refusal(got) {
+	l.add("%s", refusal(got))
+	if streamed != refusal(got) {
 		l.add("streamed: %s", streamed)
 	}
 	return l.seen(), nil
@@ -95,7 +95,7 @@ func (s *session) refusedPost(ctx context.Context, body any, kind string) (Obser
 	if got.status != http.StatusBadRequest {
 		return "", fmt.Errorf("answers %d: %s", got.status, got.body)
 	}
-	return Observation(s.refusal(got)), nil
+	return Observation(refusal(got)), nil
 }
 
 func wrongKey(ctx context.Context, s *session) (Observation, error) {

@@ -56,23 +56,20 @@ func chunkShape(raw string) string {
 	return delta.ReplaceAllString(shape([]byte(raw)), "delta: {…}")
 }
 
-var number = regexp.MustCompile(`-?\d+(\.\d+)?`)
-
-// refusal is an answer that is an error, in one line: its status, type and
-// param, and its message without numbers and without what the server adds from
-// its own source.
-func (s *session) refusal(got reply) string {
+// refusal is an answer that is an error, in one line: its status, type, param and
+// code. Of its message only the word that clients read counts: messages change from
+// one version of vLLM to the next.
+func refusal(got reply) string {
 	var a answer
 	if err := json.Unmarshal(got.body, &a); err != nil || a.Error == nil {
 		return fmt.Sprintf("%d %s %s", got.status, got.kind, strings.TrimSpace(string(got.body)))
 	}
-	param := "null"
+	param, word := "null", ""
 	if a.Error.Param != nil {
 		param = *a.Error.Param
 	}
-	message, _, _ := strings.Cut(a.Error.Message, "\n\n  File ")
-	message, _, _ = strings.Cut(message, ", 'input': ") // the request, as Python prints it
-	message = strings.ReplaceAll(message, s.Model, "MODEL")
-	message = strings.ReplaceAll(number.ReplaceAllString(message, "N"), "\n", `\n`)
-	return fmt.Sprintf("%d %s, param %s, code %d, %s: %s", got.status, a.Error.Type, param, a.Error.Code, got.kind, message)
+	if strings.Contains(a.Error.Message, "EngineCore") {
+		word = ", EngineCore"
+	}
+	return fmt.Sprintf("%d %s, param %s, code %d, %s%s", got.status, a.Error.Type, param, a.Error.Code, got.kind, word)
 }

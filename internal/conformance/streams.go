@@ -173,7 +173,7 @@ func (s *session) refusedStream(ctx context.Context, set fields) (string, error)
 	body["stream"] = true
 	got, err := s.post(ctx, chatPath, body)
 	if err != nil || got.status != http.StatusOK {
-		return s.refusal(got), err
+		return refusal(got), err
 	}
 	events, err := s.whole(ctx, set)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *session) refusedStream(ctx context.Context, set fields) (string, error)
 			text += ", [DONE]"
 			continue
 		}
-		text += ", " + s.refusal(reply{status: got.status, kind: "event", body: []byte(e.raw)})
+		text += ", " + refusal(reply{status: got.status, kind: "event", body: []byte(e.raw)})
 	}
 	return text, nil
 }

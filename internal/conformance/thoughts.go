@@ -132,7 +132,7 @@ func budgetRefused(ctx context.Context, s *session) (Observation, error) {
 	}
 	streamed, err := s.refusedStream(ctx, set)
 	var l lines
-	l.add("whole: %s", s.refusal(got))
+	l.add("whole: %s", refusal(got))
 	l.add("streamed: %s", streamed)
 	return l.seen(), err
 }

@@ -12,30 +12,23 @@ import (
 // message is one turn of a chat.
 type message struct{ role, content string }
 
-// messages reads the turns of a chat. Of a malformed turn the real server tells
-// how it fails to be any of the kinds of turns, this one only how it fails to be
-// a user's.
+// messages reads the turns of a chat.
 func messages(rd *reader) ([]message, *problem) {
 	if _, there := rd.fields["messages"]; !there {
-		rd.faults = append(rd.faults, detail{kind: "missing", place: "'messages'", text: "Field required", input: python(rd.body)})
+		rd.faults = append(rd.faults, "messages is missing")
 		return nil, nil
 	}
 	var turns []message
-	for i, raw := range rd.list("messages") {
-		place := fmt.Sprintf("messages', %d, 'ChatCompletionUserMessageParam", i)
+	for _, raw := range rd.list("messages") {
 		var m struct {
-			Role    *string         `json:"role"`
-			Content json.RawMessage `json:"content"`
+			Role    *string
+			Content json.RawMessage
 		}
-		if err := json.Unmarshal(raw, &m); err != nil {
-			rd.fault("dict_type", place, "Input should be a valid dictionary", raw)
+		if json.Unmarshal(raw, &m) != nil || m.Role == nil {
+			rd.fault("one of messages", "a turn")
 			continue
 		}
-		if m.Role == nil {
-			rd.fault("missing", place+"', 'role", "Field required", raw)
-			continue
-		}
-		content, p := text(rd, place, m.Content)
+		content, p := text(rd, m.Content)
 		if p != nil {
 			return nil, p
 		}
@@ -46,30 +39,24 @@ func messages(rd *reader) ([]message, *problem) {
 
 // text is the content of a turn: a string, or parts of text, joined by line
 // feeds; null counts as empty.
-func text(rd *reader, place string, raw json.RawMessage) (string, *problem) {
+func text(rd *reader, raw json.RawMessage) (string, *problem) {
 	var one string
 	var parts []struct{ Type, Text string }
-	switch pythonType(raw) {
-	case "NoneType":
-		return "", nil
-	case "str":
-		if json.Unmarshal(raw, &one) == nil {
-			return one, nil
-		}
-	case "list":
-		if json.Unmarshal(raw, &parts) == nil {
-			texts := make([]string, len(parts))
-			for i, p := range parts {
-				if p.Type != "text" && p.Type != "" {
-					return "", unbuilt("content of type " + p.Type)
-				}
-				texts[i] = p.Text
-			}
-			return strings.Join(texts, "\n"), nil
-		}
+	if len(raw) == 0 || json.Unmarshal(raw, &one) == nil {
+		return one, nil
 	}
-	rd.fault("string_type", place+"', 'content', 'str", "Input should be a valid string", raw)
-	return "", nil
+	if json.Unmarshal(raw, &parts) != nil {
+		rd.fault("content", "a text")
+		return "", nil
+	}
+	texts := make([]string, len(parts))
+	for i, p := range parts {
+		if p.Type != "text" && p.Type != "" {
+			return "", unbuilt("content of type " + p.Type)
+		}
+		texts[i] = p.Text
+	}
+	return strings.Join(texts, "\n"), nil
 }
 
 // template is the prompt of a chat, in the format of Qwen's models. A thinking
@@ -95,7 +82,7 @@ func (s *Settings) template(turns []message, generate, think bool) string {
 // or, without one there, from reasoning_effort; off tells that it was switched
 // off in so many words.
 func thinking(rd *reader) (on, off bool) {
-	kwargs := rd.object("chat_template_kwargs", "dict_type", "Input should be a valid dictionary")
+	kwargs := rd.object("chat_template_kwargs")
 	raw, there := kwargs["enable_thinking"]
 	if there {
 		return truthy(raw), !truthy(raw)
@@ -105,13 +92,13 @@ func thinking(rd *reader) (on, off bool) {
 }
 
 // readChat reads and checks a chat's body.
-func (s *Settings) readChat(r route, body []byte) (*request, *problem) {
-	rd, p := newReader(r, body)
+func (s *Settings) readChat(body []byte) (*request, *problem) {
+	rd, p := newReader(body)
 	if p != nil {
 		return nil, p
 	}
 	if !early(rd) {
-		return nil, malformed(r, rd.faults, rd.param)
+		return nil, malformed(rd.param, rd.faults...)
 	}
 	q := &request{chat: true, maxParam: "max_tokens"}
 	turns, p := messages(rd)
@@ -119,26 +106,24 @@ func (s *Settings) readChat(r route, body []byte) (*request, *problem) {
 		return nil, p
 	}
 	q.model = rd.text("model")
-	q.frequency = rd.number("frequency_penalty", true)
 	q.maxTokens = rd.integer("max_tokens", true)
 	if most := rd.integer("max_completion_tokens", true); most != nil {
 		q.maxTokens, q.maxParam = most, "max_completion_tokens"
 	}
 	q.sampling(rd)
-	q.thinkingBudget(rd)
 	q.reasoning = rd.boolean("include_reasoning", false, true)
 	generate := rd.boolean("add_generation_prompt", false, true)
 	on, off := thinking(rd)
 	q.closed = off
 	q.showPrompt = rd.boolean("return_prompt_text", true, false)
 	if len(rd.faults) > 0 {
-		return nil, malformed(r, rd.faults, rd.param)
+		return nil, malformed(rd.param, rd.faults...)
 	}
 	if p := unsupported(rd); p != nil {
 		return nil, p
 	}
 	if len(turns) == 0 {
-		q.missing = "Cannot apply chat template to an empty conversation. Provide at least one message."
+		q.missing = "There is no message."
 	}
 	for _, m := range turns {
 		if m.role == "user" {
@@ -150,32 +135,30 @@ func (s *Settings) readChat(r route, body []byte) (*request, *problem) {
 }
 
 // readCompletion reads and checks a completion's body.
-func (s *Settings) readCompletion(r route, body []byte) (*request, *problem) {
-	rd, p := newReader(r, body)
+func (s *Settings) readCompletion(body []byte) (*request, *problem) {
+	rd, p := newReader(body)
 	if p != nil {
 		return nil, p
 	}
 	if raw := rd.fields["prompt"]; (len(raw) == 0 || string(raw) == "null" || string(raw) == `""`) && !truthy(rd.fields["prompt_embeds"]) {
-		rd.forbidden("", "prompt", "Either prompt or prompt_embeds must be provided and non-empty.", rd.body)
+		rd.forbidden("prompt", "prompt is missing or empty")
 	}
 	if len(rd.faults) > 0 || !early(rd) {
-		return nil, malformed(r, rd.faults, rd.param)
+		return nil, malformed(rd.param, rd.faults...)
 	}
 	q := &request{maxParam: "max_tokens"}
 	q.model = rd.text("model")
 	if p := q.readPrompt(rd); p != nil {
 		return nil, p
 	}
-	q.frequency = rd.number("frequency_penalty", true)
 	q.maxTokens = rd.integer("max_tokens", true)
 	if _, there := rd.fields["max_tokens"]; !there {
 		sixteen := int64(16)
 		q.maxTokens = &sixteen
 	}
 	q.sampling(rd)
-	q.thinkingBudget(rd)
 	if len(rd.faults) > 0 {
-		return nil, malformed(r, rd.faults, rd.param)
+		return nil, malformed(rd.param, rd.faults...)
 	}
 	return q, unsupported(rd)
 }
@@ -183,29 +166,18 @@ func (s *Settings) readCompletion(r route, body []byte) (*request, *problem) {
 // readPrompt reads the prompt of a completion: a text or tokens.
 func (q *request) readPrompt(rd *reader) *problem {
 	raw := rd.fields["prompt"]
-	switch pythonType(raw) {
-	case "str":
-		if json.Unmarshal(raw, &q.prompt) != nil {
-			rd.fault("string_type", "prompt", "Input should be a valid string", raw)
-		}
-	case "list":
-		if json.Unmarshal(raw, &q.tokens) != nil {
-			var several []json.RawMessage
-			if json.Unmarshal(raw, &several) == nil && len(several) > 0 && (pythonType(several[0]) == "str" || pythonType(several[0]) == "list") {
-				return unbuilt("lists of prompts")
-			}
-			rd.fault("list_type", "prompt', 'list[constrained-int]", "Input should be a valid list", raw)
-			return nil
-		}
+	var several []json.RawMessage
+	switch {
+	case json.Unmarshal(raw, &q.prompt) == nil:
+	case json.Unmarshal(raw, &q.tokens) == nil:
 		if len(q.tokens) == 0 {
-			q.missing = "You must pass at least one prompt"
+			q.missing = "There is no prompt."
 		}
 		q.prompt = fleet.Detokenize(q.tokens)
+	case json.Unmarshal(raw, &several) == nil && (several[0][0] == '"' || several[0][0] == '['):
+		return unbuilt("lists of prompts")
 	default:
-		rd.fault("list_type", "prompt', 'list[constrained-int]", "Input should be a valid list", raw)
-		rd.fault("list_type", "prompt', 'list[list[constrained-int]]", "Input should be a valid list", raw)
-		rd.fault("string_type", "prompt', 'str", "Input should be a valid string", raw)
-		rd.fault("list_type", "prompt', 'list[str]", "Input should be a valid list", raw)
+		rd.fault("prompt", "a text or a list of tokens")
 	}
 	return nil
 }
@@ -228,7 +200,7 @@ func (q *request) check(s *Settings) (prompt int, most int64, p *problem) {
 		return 0, 0, unknownModel(q.model)
 	}
 	if q.missing != "" {
-		return 0, 0, invalid("", "%s", q.missing)
+		return 0, 0, invalid("", q.missing)
 	}
 	characters := -1
 	prompt = len(q.tokens)
@@ -242,7 +214,7 @@ func (q *request) check(s *Settings) (prompt int, most int64, p *problem) {
 	}
 	for _, id := range q.tokens {
 		if id < 0 || id >= fleet.Vocabulary {
-			return prompt, 0, invalid("", "Token id %d is out of vocabulary", id)
+			return prompt, 0, invalid("", fmt.Sprintf("Token %d is not in the vocabulary.", id))
 		}
 	}
 	return prompt, most, q.values(most)
@@ -251,8 +223,7 @@ func (q *request) check(s *Settings) (prompt int, most int64, p *problem) {
 // late are the checks of the engine, which a stream is told after its headers.
 func (q *request) late(s *Settings) *problem {
 	if q.budget != nil && s.ReasoningParser == "" {
-		return invalid("", "thinking_token_budget is set but reasoning_config is not configured. "+
-			"Please set --reasoning-parser and/or --reasoning-config to use thinking_token_budget.")
+		return invalid("", "thinking_token_budget needs a reasoning parser.")
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func (c *call) chat() {
-	q, p := c.readChat(c.route, c.body)
+	q, p := c.readChat(c.body)
 	if c.Plain && p == nil {
 		q.ids, q.continuous, q.budget, q.ignoreEOS = false, false, nil, false
 	}
@@ -16,7 +16,7 @@ func (c *call) chat() {
 }
 
 func (c *call) completion() {
-	q, p := c.readCompletion(c.route, c.body)
+	q, p := c.readCompletion(c.body)
 	c.generate(q, p)
 }
 
@@ -126,6 +126,6 @@ const eventStream = "text/event-stream; charset=utf-8"
 
 // lastEvents is how a stream ends that fails.
 func lastEvents(p *problem) []byte {
-	b := append([]byte("data: "), p.event()...)
+	b := append([]byte("data: "), p.body()...)
 	return append(b, "\n\ndata: [DONE]\n\n"...)
 }

@@ -10,12 +10,11 @@ import (
 
 // route is one path of the server.
 type route struct {
-	path     string
-	methods  string // that it takes, with commas
-	function string // of vLLM, for error messages
-	json     bool   // takes a JSON body
-	silent   bool   // is not counted in http_requests_total
-	serve    func(c *call)
+	path    string
+	methods string // that it takes, with commas
+	json    bool   // takes a JSON body
+	silent  bool   // is not counted in http_requests_total
+	serve   func(c *call)
 }
 
 // call is one HTTP request in its handler.
@@ -34,17 +33,17 @@ type call struct {
 func (r *Replica) routes() []route {
 	if r.Plain {
 		return []route{
-			{path: "/v1/chat/completions", methods: "POST", function: "create_chat_completion", json: true, serve: (*call).chat},
+			{path: "/v1/chat/completions", methods: "POST", json: true, serve: (*call).chat},
 			{path: "/v1/models", methods: "GET", serve: (*call).models},
 			{path: "/version", methods: "GET", silent: true, serve: (*call).version},
 		}
 	}
 	all := []route{
-		{path: "/v1/chat/completions", methods: "POST", function: "create_chat_completion", json: true, serve: (*call).chat},
-		{path: "/v1/completions", methods: "POST", function: "create_completion", json: true, serve: (*call).completion},
+		{path: "/v1/chat/completions", methods: "POST", json: true, serve: (*call).chat},
+		{path: "/v1/completions", methods: "POST", json: true, serve: (*call).completion},
 		{path: "/v1/models", methods: "GET", serve: (*call).models},
-		{path: "/tokenize", methods: "POST", function: "tokenize", json: true, serve: (*call).tokenize},
-		{path: "/detokenize", methods: "POST", function: "detokenize", json: true, serve: (*call).detokenize},
+		{path: "/tokenize", methods: "POST", json: true, serve: (*call).tokenize},
+		{path: "/detokenize", methods: "POST", json: true, serve: (*call).detokenize},
 		{path: "/health", methods: "GET", silent: true, serve: (*call).health},
 		{path: "/ping", methods: "GET, POST", silent: true, serve: (*call).health},
 		{path: "/version", methods: "GET", silent: true, serve: (*call).version},
@@ -144,7 +143,7 @@ func (c *call) read() bool {
 	}
 	media, _, _ := strings.Cut(strings.ToLower(c.r.Header.Get("Content-Type")), ";")
 	if media != "application/json" {
-		c.refuse(notJSON())
+		c.refuse(malformed("", "the Content-Type is not JSON"))
 		return false
 	}
 	c.body = body

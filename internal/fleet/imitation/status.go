@@ -63,32 +63,25 @@ func (r *Replica) newID() string {
 
 // tokenize gives the tokens of a text, or of a chat's prompt.
 func (c *call) tokenize() {
-	rd, p := newReader(c.route, c.body)
+	rd, p := newReader(c.body)
 	if p != nil {
 		c.refuse(p)
 		return
 	}
 	model, text := rd.text("model"), ""
-	const union = "function-wrap[__log_extra_fields__()]"
 	if _, chat := rd.fields["messages"]; chat {
 		var turns []message
 		turns, p = messages(rd)
 		on, _ := thinking(rd)
 		text = c.template(turns, rd.boolean("add_generation_prompt", false, true), on)
-	} else if raw, there := rd.fields["prompt"]; !there || json.Unmarshal(raw, &text) != nil || pythonType(raw) != "str" {
-		kind, what, input := "missing", "Field required", python(rd.body)
-		if there {
-			kind, what, input = "string_type", "Input should be a valid string", python(raw)
-		}
-		rd.faults = append(rd.faults,
-			detail{kind: kind, place: "'" + union + "', 'prompt'", text: what, input: input},
-			detail{kind: "missing", place: "'" + union + "', 'messages'", text: "Field required", input: python(rd.body)})
+	} else if raw := rd.fields["prompt"]; len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
+		rd.fault("prompt", "a text, and there are no messages")
 	}
 	strs := rd.boolean("return_token_strs", true, false)
 	switch {
 	case p != nil:
 	case len(rd.faults) > 0:
-		p = malformed(c.route, rd.faults, "")
+		p = malformed("", rd.faults...)
 	case model != "" && model != c.Model:
 		p = unknownModel(model)
 	}
@@ -108,22 +101,25 @@ func (c *call) tokenize() {
 }
 
 func (c *call) detokenize() {
-	rd, p := newReader(c.route, c.body)
+	rd, p := newReader(c.body)
 	if p != nil {
 		c.refuse(p)
 		return
 	}
 	model := rd.text("model")
 	if _, there := rd.fields["tokens"]; !there {
-		rd.faults = append(rd.faults, detail{kind: "missing", place: "'tokens'", text: "Field required", input: python(rd.body)})
+		rd.faults = append(rd.faults, "tokens is missing")
 	}
 	var tokens []int32
-	for i, raw := range rd.list("tokens") {
-		tokens = append(tokens, tokenID(rd, i, raw))
+	for _, id := range decoded[[]int64](rd, "tokens", "a list of integers") {
+		if id < 0 {
+			rd.fault("a token", "positive")
+		}
+		tokens = append(tokens, int32(min(id, math.MaxInt32))) // as unknown as any
 	}
 	switch {
 	case len(rd.faults) > 0:
-		p = malformed(c.route, rd.faults, "")
+		p = malformed("", rd.faults...)
 	case model != "" && model != c.Model:
 		p = unknownModel(model)
 	default:
@@ -132,23 +128,6 @@ func (c *call) detokenize() {
 		return
 	}
 	c.refuse(p)
-}
-
-// tokenID is one id of a list, at place i.
-func tokenID(rd *reader, i int, raw json.RawMessage) int32 {
-	n, err := strconv.ParseInt(string(raw), 10, 64)
-	place := "'tokens', " + strconv.Itoa(i)
-	switch {
-	case err != nil:
-		rd.faults = append(rd.faults, detail{kind: "int_parsing", place: place,
-			text: "Input should be a valid integer, unable to parse string as an integer", input: python(raw)})
-	case n < 0:
-		rd.faults = append(rd.faults, detail{kind: "greater_than_equal", place: place,
-			text: "Input should be greater than or equal to 0", input: python(raw), more: ", 'ctx': {'ge': 0}"})
-	case n > math.MaxInt32:
-		return math.MaxInt32 // as unknown as any
-	}
-	return int32(n)
 }
 
 // appendIDs appends a list of token ids.
