@@ -71,7 +71,6 @@ var importRules = []importRule{
 	{"internal/coupled", []string{"method/controller", "internal/profile", "internal/csvfile"}},
 	{"internal/worker", []string{"internal/router", "method/controller", "internal/pool", "internal/vllm", "internal/clock"}},
 	{"internal/fleet/virtual", []string{"internal/router", "method/controller", "internal/fleet", "internal/flops", "internal/seed"}},
-	{"internal/fleet/speed", []string{"internal/fleet"}},
 	{"internal/fleet/workload", []string{"internal/fleet", "method/controller", "internal/csvfile", "internal/seed", "internal/profile"}},
 	{"internal/router", []string{"method/controller", "internal/flops"}},
 	{"method/controller", []string{"method/informed", "method/staged", "method/neyman"}},
@@ -84,7 +83,6 @@ var importRules = []importRule{
 	{"internal/launcher", []string{"internal/inputfile", "internal/vllm", "internal/clock", "internal/ownfile"}},
 	{"internal/pool", []string{"internal/vllm", "internal/clock", "internal/shown"}},
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/benchmark", "internal/seed", "internal/clock"}},
-	{"internal/fleet/fleettest", []string{"internal/fleet"}},
 	{"internal/fleet", []string{"internal/benchmark", "internal/scorer/family", "internal/seed"}},
 
 	// Scoring: tasks, the families of scorers, and what they are made of.
