@@ -156,13 +156,13 @@ func (c *check) tests(place string, f family.Family, t Task) {
 	checkTests(t.Tests, place, c.faults)
 }
 
-// insideFolder tells whether a path stays below the folder it starts from, as
+// insideFolder reports whether a path stays below the folder it starts from, as
 // far as its text says.
 func insideFolder(path string) bool {
 	return filepath.IsLocal(filepath.FromSlash(path)) && !strings.ContainsAny(path, "\\\x00")
 }
 
-// valid tells whether all texts of a task are UTF-8, as those of a file are.
+// valid reports whether all texts of a task are UTF-8, as those of a file are.
 func valid(t Task) bool {
 	texts := append([]string{t.Benchmark, t.ID, t.Prompt, t.UserPrompt, t.SystemPrompt, t.Answer, t.Tolerance, t.TestsFile}, t.OptionTexts...)
 	return !slices.ContainsFunc(texts, func(s string) bool { return !utf8.ValidString(s) })
@@ -247,7 +247,7 @@ func checkCall(test Test, fault func(key, format string, args ...any)) {
 	}
 }
 
-// shownFaults is how many faults of a file are told at once.
+// shownFaults is how many faults of a file are reported at once.
 const shownFaults = 20
 
 // faults collects what is wrong with one file: at most one fault for every
@@ -255,7 +255,7 @@ const shownFaults = 20
 // missing as well.
 type faults struct {
 	name   string            // of the file
-	most   int               // that are told
+	most   int               // that are reported
 	called map[string]string // what the record at hand calls a key
 	seen   map[[2]string]bool
 	shown  []string

@@ -46,7 +46,7 @@ func (r *record) set(key string, value json.RawMessage, place string, faults *fa
 	return setTask(&r.Task, key, value, place, faults)
 }
 
-// listed tells whether options is the list of their texts.
+// listed reports whether options is the list of their texts.
 func (r *record) listed() bool { return r.given["options"] && r.OptionTexts != nil }
 
 // called is what the record calls what the rules call otherwise.

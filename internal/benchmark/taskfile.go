@@ -34,16 +34,16 @@ const (
 //	task_index     0, 1, 2, …; may be left out
 //	prompt         the bare problem
 //	user_prompt    the whole user turn; left out, the problem is put into the template of its scorer
-//	system_prompt  the system turn; left out, it is that of the template, or none beside a user_prompt
+//	system_prompt  the system turn; left out, it is that of the template, or none with a user_prompt
 //	answer         a text; of a choice a letter; left out where there are tests, and perhaps where a command scores
 //	tolerance      of a number: a text, 0.01 or 1%, by how much an answer may be off; may be left out
 //	scorer         name of a family of scorers, see package family
-//	options        of a choice: their texts, from A on; or how many there are, beside a user_prompt that shows them
+//	options        of a choice: their texts, from A on; or how many there are, with a user_prompt that shows them
 //	option_texts   of a choice: their texts, where options is their number; may be left out
 //	tests          of code: a list of objects with kind (stdin or function), function, input, output
 //	tests_file     of code: instead of tests, a file with that list, relative to this one; compressed by gzip
-//	               if its name ends in .gz; beside a user_prompt
-//	tests_sha256   beside tests_file: the digest of the tests, as [TestsWriter] gives it; may be left out
+//	               if its name ends in .gz; with a user_prompt
+//	tests_sha256   with tests_file: the digest of the tests, as [TestsWriter] gives it; may be left out
 //	cluster        tasks of one cluster are no independent sample of tasks, as questions about one text; in all records or in none
 //
 // and no others. A value that is null is left out, as is one of CSV that is empty.
@@ -64,7 +64,7 @@ func ReadTasks(path string) ([]Task, error) { return Reader{}.Read(path) }
 // ParseTasks reads a task file held in memory by the zero [Reader].
 func ParseTasks(data []byte, name string) ([]Task, error) { return Reader{}.Parse(data, name) }
 
-// Read reads the task file at path, and sees to it that the files with tests
+// Read reads the task file at path, and checks that the files with tests
 // exist. It does not read those: see [ReadTests].
 func (r Reader) Read(path string) ([]Task, error) {
 	data, err := inputfile.Read(path, inputfile.Tasks)
@@ -186,7 +186,7 @@ func (r *reading) skip(place, format string, args ...any) {
 	r.check.position++
 }
 
-// full tells whether the file has no room for another record.
+// full reports whether the file has no room for another record.
 func (r *reading) full(place string) bool {
 	if r.check.position < maxTasks {
 		return false

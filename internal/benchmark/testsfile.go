@@ -130,7 +130,7 @@ func WriteTests(w io.Writer, tests []Test) error {
 	return errors.Join(list.end(), out.Flush())
 }
 
-// findTests sees to it that the tests_file of a task is there.
+// findTests returns an error if the tests_file of a task is missing.
 func (r *reading) findTests(place string, task Task) {
 	if r.folder == nil || task.TestsFile == "" || !insideFolder(task.TestsFile) {
 		return

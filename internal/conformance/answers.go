@@ -115,13 +115,13 @@ func (s *session) differ(ctx context.Context, one, two fields) (Observation, err
 	return "two texts", nil
 }
 
-// surfaces are the paths beside the completions.
+// surfaces are the paths other than the completions.
 func surfaces() []Check {
 	return []Check{
 		{"server/version", "the version can be compared with the configured one", version},
 		{"server/models", "the model and its context can be checked before the first request", models},
 		{"server/health", "a server says that it is up", health},
-		{"server/tokenize", "text and ids can be told from one another", tokenize},
+		{"server/tokenize", "text becomes ids, and ids text", tokenize},
 		{"server/metrics", "what is running can be seen from outside", metricNames},
 		{"server/other paths", "what is not there is refused like anything else", otherPaths},
 	}

@@ -277,7 +277,7 @@ func (s *session) ask(ctx context.Context, set fields) (answer, []byte, error) {
 	return a, got.body, nil
 }
 
-// text is reasoning and answer together, told apart by a bar.
+// text is reasoning and answer together, separated by a bar.
 func (a answer) text() string {
 	return value(a.Choices[0].Message.Reasoning) + "|" + value(a.Choices[0].Message.Content)
 }

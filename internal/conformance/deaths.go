@@ -17,7 +17,7 @@ import (
 
 // deaths is what a client sees when the engine dies behind the server.
 func deaths() []Check {
-	return []Check{{"death/engine", "requests in flight fail so that they can be told apart, then nobody answers", engineDeath}}
+	return []Check{{"death/engine", "requests in flight fail with an error of their own, then connections are refused", engineDeath}}
 }
 
 func engineDeath(ctx context.Context, s *session) (Observation, error) {

@@ -17,13 +17,13 @@ type Series interface {
 	draw(c canvas)
 }
 
-// Point is a place in a panel, and what a reader is told who points at it.
+// Point is a place in a panel, and the text that a page shows for it under the pointer.
 type Point struct {
 	X, Y  float64
 	Title string
 }
 
-// named is a series that a legend lists, or that has its name beside it.
+// named is a series that a legend lists, or that has its name next to it.
 type named interface {
 	key() (name string, style Style, line bool)
 }

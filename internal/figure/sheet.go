@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// sheet is a canvas that remembers what is drawn on it, in points from the lower
+// sheet is a canvas that records what is drawn on it, in points from the lower
 // left corner, for any form to be written from.
 type sheet struct {
 	width, height float64
@@ -41,7 +41,7 @@ type mark struct {
 	width        float64
 	dash         []float64
 
-	title string // what a reader is shown who points at it
+	title string // text under the pointer
 	ghost bool   // not seen, only pointed at
 }
 

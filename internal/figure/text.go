@@ -213,7 +213,7 @@ func labelStyle(size float64, ink Ink, x text.XAlignment, y text.YAlignment) tex
 // rounded is v as it is written: to hundredths of a point. What a machine's way
 // of multiplying and adding changes is a billion times less, and would show only
 // where v is just between two hundredths; the shift puts that between numbers
-// which nobody would choose.
+// which no figure has.
 func rounded(v float64) float64 {
 	r := math.Floor(v*100+0.500123) / 100
 	if r == 0 {

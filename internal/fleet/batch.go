@@ -52,7 +52,7 @@ func (b *Batch) Clone(other func(*Sequence) *Sequence) *Batch {
 // Add puts a sequence at the end of the queue.
 func (b *Batch) Add(s *Sequence) { b.waiting = append(b.waiting, s) }
 
-// Remove takes a sequence out, wherever it is, and tells whether it was there.
+// Remove takes a sequence out, wherever it is, and reports whether it was there.
 // After Begin it takes no part in the step under way, the duration of which
 // stays what it was.
 func (b *Batch) Remove(s *Sequence) bool {
@@ -100,7 +100,7 @@ func (b *Batch) Begin(k int) time.Duration {
 	return b.timing.Steps(b.load, k) + b.timing.Prefill(b.admitted)
 }
 
-// late tells whether a sequence counts as late.
+// late reports whether a sequence counts as late.
 func (b *Batch) late(s *Sequence) bool { return b.timing.After > 0 && s.Generated >= b.timing.After }
 
 // count adds a sequence to the load, or with sign -1 takes it out.

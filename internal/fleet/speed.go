@@ -26,7 +26,7 @@ type Served []ServedRequest
 type Speed struct {
 	Timing Timing // Base, Sequence and Prompt of it
 
-	// Latency is what a request takes beside the steps of its replica: on its
+	// Latency is what a request takes in addition to the steps of its replica: on its
 	// way there and back, and in the server before and after the engine.
 	Latency time.Duration
 
@@ -187,7 +187,7 @@ func squares(rows []speedRow, free []int) ([]float64, error) {
 	return solution.RawVector().Data, nil
 }
 
-// speedRow is the duration of one request beside what it is linear in.
+// speedRow is the duration of one request with the factors that it is linear in.
 type speedRow struct {
 	duration float64
 	factors  [terms]float64

@@ -40,7 +40,7 @@ func (d *download) describe(ctx context.Context) (content, error) {
 }
 
 // ask sends a request for the bytes of a file after the first from, and follows
-// where it is sent on to. Beside the last answer (200, 206, 416, or a redirect to
+// where it is sent on to. In addition to the last answer (200, 206, 416, or a redirect to
 // another host for HEAD) it gives what the endpoint said about the file; another
 // host is not asked. Every other answer is an error.
 func (c *Client) ask(ctx context.Context, method string, f File, from int64) (*http.Response, content, error) {
@@ -77,7 +77,7 @@ func (c *Client) address(f File) *url.URL {
 	return c.endpoint.JoinPath("datasets", f.Dataset, "resolve", f.Revision, (&url.URL{Path: f.Name}).EscapedPath())
 }
 
-// home tells whether an address is one of the endpoint's host.
+// home reports whether an address is one of the endpoint's host.
 func (c *Client) home(u *url.URL) bool {
 	return u.Scheme == c.endpoint.Scheme && strings.EqualFold(u.Hostname(), c.endpoint.Hostname()) && port(u) == port(c.endpoint)
 }
@@ -109,7 +109,7 @@ func (c *Client) send(ctx context.Context, method string, at *url.URL, from int6
 		if stranger := (*tls.CertificateVerificationError)(nil); errors.As(err, &stranger) {
 			return nil, err
 		}
-		return nil, &passing{err: err}
+		return nil, &transientError{err: err}
 	}
 	return response, nil
 }
@@ -162,7 +162,7 @@ func (c *Client) broken(ctx context.Context, err error) error {
 	return err
 }
 
-// AccessError says that a dataset is not open to whoever asks.
+// AccessError says that a dataset is not open to this account, or to none.
 type AccessError struct {
 	Dataset string
 	Status  int    // 401 or 403
@@ -200,7 +200,7 @@ func (c *Client) refusal(f File, response *http.Response, at *url.URL) error {
 	case status >= 500, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, !c.home(at):
 		// Another host refuses an address that has become too old, of which the
 		// next attempt gets a new one.
-		return &passing{err: said, asked: c.retryAfter(response)}
+		return &transientError{err: said, asked: c.retryAfter(response)}
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return c.denied(f, response)
 	case status == http.StatusNotFound:

@@ -35,15 +35,15 @@ type download struct {
 	reached int64 // the most bytes that were ever there
 }
 
-// passing is a fault that may be gone at the next attempt.
-type passing struct {
+// transientError is a fault that may be gone at the next attempt.
+type transientError struct {
 	err   error
 	asked time.Duration // to wait, by the service
 }
 
-func (e *passing) Error() string { return e.err.Error() }
+func (e *transientError) Error() string { return e.err.Error() }
 
-func (e *passing) Unwrap() error { return e.err }
+func (e *transientError) Unwrap() error { return e.err }
 
 // run tries until the file is there, a fault will not pass, or too many attempts
 // in a row have brought no new byte.
@@ -58,7 +58,7 @@ func (d *download) run(ctx context.Context) (Fetched, error) {
 		if ctx.Err() != nil {
 			return Fetched{}, fmt.Errorf("%w%s", context.Cause(ctx), d.left())
 		}
-		var fault *passing
+		var fault *transientError
 		if !errors.As(err, &fault) {
 			return Fetched{}, err
 		}
@@ -206,7 +206,7 @@ func (d *download) copy(ctx context.Context, body io.Reader, want content, part 
 		case err == io.EOF && part.size == want.Size:
 			return nil
 		case err != nil:
-			return &passing{err: fmt.Errorf("cut off after %d of %d bytes: %w", part.size, want.Size, d.broken(ctx, err))}
+			return &transientError{err: fmt.Errorf("cut off after %d of %d bytes: %w", part.size, want.Size, d.broken(ctx, err))}
 		}
 	}
 }
@@ -219,7 +219,7 @@ func full(err error, missing int64) error {
 	return err
 }
 
-// What stands beside a file while it comes in.
+// Files next to one that is being downloaded.
 const (
 	partSuffix = ".part"      // its first bytes
 	noteSuffix = ".part.json" // of what file they are
@@ -240,7 +240,7 @@ type part struct {
 	size int64
 }
 
-// openPart goes on with the part of the file that a note describes, and starts
+// openPart resumes the part of the file that a note describes, and starts
 // over if what is there is of another.
 func openPart(path string, of note) (*part, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -313,7 +313,7 @@ func (p *part) restart(fault error) error {
 	if err := p.reset(); err != nil {
 		return err
 	}
-	return &passing{err: fault}
+	return &transientError{err: fault}
 }
 
 // write adds bytes. Those that were written before an error count.

@@ -129,7 +129,7 @@ func TestFileThatIsThereStays(t *testing.T) {
 		var done int64
 		fetched, err := l.fetch(t.Context(), func(n, _ int64) { done = n })
 		if err != nil || !fetched.Kept || fetched.Bytes != 70000 || done != 70000 {
-			t.Errorf("fetched %+v, %v; told of %d bytes", fetched, err, done)
+			t.Errorf("fetched %+v, %v; reported %d bytes", fetched, err, done)
 		}
 		if l.bodies() != 0 || !l.reported("is there already") {
 			t.Errorf("asked %+v, reported %q", l.Requests(), l.reports)
@@ -282,7 +282,7 @@ func (l *lab) fetch(ctx context.Context, progress func(done, total int64)) (hub.
 	return fetched, err
 }
 
-// wantWhole fetches the file, and checks it and what is left beside it.
+// wantWhole fetches the file, and checks it and the files left next to it.
 func (l *lab) wantWhole() hub.Fetched {
 	l.t.Helper()
 	fetched, err := l.fetch(l.t.Context(), nil)
@@ -302,7 +302,7 @@ func (l *lab) wantWhole() hub.Fetched {
 	return fetched
 }
 
-// wantFault fetches in vain.
+// wantFault fetches and expects an error.
 func (l *lab) wantFault(parts ...string) error {
 	l.t.Helper()
 	_, err := l.fetch(l.t.Context(), nil)

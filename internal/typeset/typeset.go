@@ -2,7 +2,7 @@
 // machine has: the same bytes every time, or an error that quotes TeX's own.
 //
 // An engine works in a folder of its own that is gone afterwards. It may run no
-// command, knows no date, and reads nothing of the folder it works in.
+// command, sees no date, and reads nothing of the folder it works in.
 package typeset
 
 import (

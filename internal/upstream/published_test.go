@@ -55,7 +55,7 @@ func TestGroupsAreThePapers(t *testing.T) {
 	}
 }
 
-// whole tells whether a group to rank has at most a hundred rows, as published.
+// whole reports whether a group to rank has at most a hundred rows, as published.
 func whole(g Group) bool {
 	return strings.HasPrefix(g.ID, "gpqa") || g.ID == "mmlu_science__subject_college_chemistry"
 }

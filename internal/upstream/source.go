@@ -37,7 +37,7 @@ type Source struct {
 type Group struct {
 	ID        string // as in every file of the pipeline: "gpqa_diamond__domain_physics"
 	Source    *Source
-	Part      string    // value by which its rows are told from those of other groups; "" for all
+	Part      string    // value that selects its rows; "" for all
 	Selection Selection // of its rows
 	// PromptsSHA256 is benchmark.PromptDigest of its tasks in the words in which
 	// upstream asks them.

@@ -193,7 +193,7 @@ func (m *meter) load(b *fleet.Batch) {
 }
 
 // step counts what steps steps of the engine have brought. It runs before the
-// jobs are stamped and told.
+// jobs are stamped and reported.
 func (m *meter) step(e *engine, steps int, ended []*fleet.Sequence, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

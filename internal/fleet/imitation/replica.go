@@ -180,7 +180,7 @@ func (r *Replica) supervise() {
 	}
 }
 
-// farewell stops listening and waits until the handlers have told their
+// farewell stops listening and waits until the handlers have sent their
 // clients of the death, but not long for those that do not read.
 func (r *Replica) farewell() {
 	r.mu.Lock()
@@ -200,7 +200,7 @@ func (r *Replica) hangUp() {
 	r.server = nil
 	r.mu.Unlock()
 	if server != nil {
-		_ = server.Close() // what it may say is that something was closed before
+		_ = server.Close() // an error says only that something was closed before
 	}
 }
 

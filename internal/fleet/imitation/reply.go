@@ -140,7 +140,7 @@ func (p *reply) cause(b []byte) []byte {
 	return append(b, "null"...)
 }
 
-// ids appends the ids of the answer's tokens, or null if nobody asked.
+// ids appends the ids of the answer's tokens, or null if they were not asked for.
 func (p *reply) ids(b []byte, from, to int) []byte {
 	if !p.q.ids {
 		return append(b, "null"...)

@@ -390,7 +390,7 @@ func (q *request) check(s *Settings) (prompt int, most int64, p *problem) {
 	return prompt, most, q.values(most)
 }
 
-// late are the checks of the engine, which a stream is told after its headers.
+// late are the checks of the engine, which a stream sends after its headers.
 func (q *request) late(s *Settings) *problem {
 	if q.budget != nil && s.ReasoningParser == "" {
 		return invalid("", "thinking_token_budget needs a reasoning parser.")
@@ -398,7 +398,7 @@ func (q *request) late(s *Settings) *problem {
 	return nil
 }
 
-// open tells whether a prompt ends inside the thinking, and how many of its
+// open reports whether a prompt ends inside the thinking, and how many of its
 // tokens are thinking already.
 func open(prompt string) (inside bool, tokens int) {
 	start, end := strings.LastIndex(prompt, "<think>"), strings.LastIndex(prompt, "</think>")
@@ -408,7 +408,7 @@ func open(prompt string) (inside bool, tokens int) {
 	return true, fleet.CountTokens(prompt[start+len("<think>"):])
 }
 
-// ended tells whether the reasoning is over when the answer begins, as vLLM's
+// ended reports whether the reasoning is over when the answer begins, as vLLM's
 // parser for Qwen sees it.
 func ended(prompt string) bool {
 	return strings.LastIndex(prompt, "</think>") > strings.LastIndex(prompt, "<think>")

@@ -27,8 +27,8 @@ type Settings struct {
 	// answer. It is asked once for every request.
 	Lengths func(controller.ID) (prompt, tokens int)
 
-	// Latency is how long a request takes beside the steps of its replica. Its
-	// end is told that much later; its place stays taken meanwhile.
+	// Latency is how long a request takes in addition to the steps of its replica. Its
+	// end is reported that much later; its place stays taken meanwhile.
 	Latency time.Duration
 	// Handling is how long the router is busy with a completion before it
 	// dispatches anything new. The replicas go on meanwhile.

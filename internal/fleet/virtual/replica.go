@@ -30,7 +30,7 @@ type replica struct {
 	leaving  []*flight // for reuse
 }
 
-// idle tells whether there is nothing to do.
+// idle reports whether there is nothing to do.
 func (r *replica) idle() bool {
 	return len(r.arrivals) == 0 && r.batch.Running()+r.batch.Waiting() == 0
 }

@@ -248,7 +248,7 @@ func (c *parquetColumn) begin(f *parquetfile.File, group *file.RowGroupReader) e
 	return nil
 }
 
-// next reads a value, and tells whether there was one.
+// next reads a value, and reports whether there was one.
 func (c *parquetColumn) next() (more bool, err error) {
 	var read int64
 	v := &c.value
