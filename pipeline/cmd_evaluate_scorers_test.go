@@ -12,7 +12,6 @@ import (
 	"speceval/data"
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
-	"speceval/internal/fleet/fleettest"
 	"speceval/internal/fleet/imitation"
 )
 
@@ -50,7 +49,7 @@ func scorersLab(t *testing.T, pass float64) *evaluationLab {
 	for _, task := range tasks {
 		passes[fleet.TaskKey{Benchmark: task.Benchmark, ID: task.ID}] = pass
 	}
-	r := imitation.New(imitation.Settings{Model: "mine", Author: fleettest.Author(fleet.AuthorSettings{Model: "mine", Tasks: tasks, Passes: passes})})
+	r := imitation.New(imitation.Settings{Model: "mine", Author: fleet.MustAuthor(fleet.AuthorSettings{Model: "mine", Tasks: tasks, Passes: passes})})
 	t.Cleanup(r.Close)
 	if err := r.Listen("127.0.0.1:0"); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,6 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/evaluation"
 	"speceval/internal/fleet"
-	"speceval/internal/fleet/fleettest"
 	"speceval/internal/fleet/imitation"
 	"speceval/pipeline/evaluate"
 )
@@ -58,7 +57,7 @@ func newEvaluationLab(t *testing.T) *evaluationLab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := imitation.New(imitation.Settings{Model: "mine", Log: l, Author: fleettest.Author(fleet.AuthorSettings{Model: "mine", Tasks: tasks})})
+	r := imitation.New(imitation.Settings{Model: "mine", Log: l, Author: fleet.MustAuthor(fleet.AuthorSettings{Model: "mine", Tasks: tasks})})
 	t.Cleanup(r.Close)
 	if err := r.Listen("127.0.0.1:0"); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 	"speceval/data"
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
-	"speceval/internal/fleet/fleettest"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/profile"
 )
@@ -48,7 +47,7 @@ func TestRolloutsBecomeTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := imitation.New(imitation.Settings{
-		Model: "m", MaxModelLen: 8192, Seed: 1, Author: fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: all}),
+		Model: "m", MaxModelLen: 8192, Seed: 1, Author: fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: all}),
 	})
 	defer server.Close()
 	if err := server.Listen("127.0.0.1:0"); err != nil {

@@ -12,7 +12,6 @@ import (
 	"speceval/data"
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
-	"speceval/internal/fleet/fleettest"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
@@ -69,7 +68,7 @@ func author(t *testing.T) *fleet.Author {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: tasks})
+	return fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks})
 }
 
 // sample runs the command line on an experiment of its own.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"speceval/internal/fleet"
-	"speceval/internal/fleet/fleettest"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/seed"
 	"speceval/internal/vllm"
@@ -46,7 +45,7 @@ func TestLaws(t *testing.T) {
 		t.Fatal(err)
 	}
 	passes := map[fleet.TaskKey]float64{{Benchmark: tasks[0].Benchmark, ID: tasks[0].ID}: 0.5}
-	author := fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes, AnswerTokens: 90, SlowWrong: 3})
+	author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes, AnswerTokens: 90, SlowWrong: 3})
 	server := httptest.NewServer(imitation.New(imitation.Settings{Model: "small", Author: author, Timing: fleet.Timing{Base: time.Nanosecond}}))
 	defer server.Close()
 	c, err := vllm.New(server.URL, vllm.Options{Connections: lawOutstanding})

@@ -60,7 +60,6 @@ var importRules = []importRule{
 	{"internal/coupled", []string{"method/controller", "internal/profile", "internal/csvfile"}},
 	{"internal/worker", []string{"internal/router", "method/controller", "internal/pool", "internal/vllm", "internal/clock"}},
 	{"internal/fleet/virtual", []string{"internal/router", "method/controller", "internal/fleet", "internal/flops"}},
-	{"internal/fleet/speed", []string{"internal/fleet"}},
 	{"internal/fleet/workload", []string{"internal/fleet", "method/controller", "internal/csvfile", "internal/seed", "internal/profile"}},
 	{"internal/router", []string{"method/controller", "internal/flops"}},
 	{"method/controller", []string{"method/informed", "method/staged", "method/neyman"}},
@@ -73,7 +72,6 @@ var importRules = []importRule{
 	{"internal/launcher", []string{"internal/files", "internal/vllm", "internal/clock"}},
 	{"internal/pool", []string{"internal/vllm", "internal/clock", "internal/display"}},
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/seed", "internal/clock"}},
-	{"internal/fleet/fleettest", []string{"internal/fleet"}},
 	{"internal/fleet", []string{"internal/benchmark", "internal/scorer/family", "internal/seed"}},
 
 	// Scoring: tasks, the families of scorers, and what they are made of.
@@ -120,8 +118,7 @@ var importRules = []importRule{
 	// What people look at.
 	{"internal/comparison", []string{"internal/agreement", "internal/profile", "internal/table", "internal/display", "internal/rollout", "internal/rowfile"}},
 	{"internal/page", []string{"internal/agreement", "internal/table", "internal/display"}},
-	{"internal/figure", []string{"internal/table", "internal/typeface"}},
-	{"internal/typeface", nil},
+	{"internal/figure", []string{"internal/table"}},
 	{"internal/typeset", nil},
 	{"internal/golden", nil},
 	{"internal/table", []string{"internal/display"}},

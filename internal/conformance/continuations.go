@@ -268,5 +268,5 @@ func continuedTooLong(ctx context.Context, s *session) (Observation, error) {
 	if err != nil {
 		return "", err
 	}
-	return Observation(strings.ReplaceAll(s.refusal(got), fmt.Sprint(s.Context), "CONTEXT")), nil
+	return Observation(refusal(got)), nil
 }

@@ -103,3 +103,17 @@ func TestTextIsBrokenWhereItMust(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestWidthsAreTheFonts(t *testing.T) {
+	loaded, err := faces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Liberation Sans is as wide as Helvetica, whose widths are known; a character
+	// that it lacks is a box.
+	for text, mils := range map[string]float64{"": 0, "0": 556, "i": 222, "W": 944, "b = 8": 556 + 278 + 584 + 278 + 556, "é": 556, "−": 584, "中": 750, "\U0001F600": 750} {
+		if got := 1000 * loaded[upright].width(text); math.Abs(got-mils) > 0.5 {
+			t.Errorf("%q is %.1f wide, want %v", text, got, mils)
+		}
+	}
+}

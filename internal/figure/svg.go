@@ -9,6 +9,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"codeberg.org/go-pdf/fpdf"
 )
 
 // families is what text is set in where the font is not at hand: fonts of the
@@ -56,19 +58,23 @@ func Inline(w io.Writer, f Figure) error {
 	return err
 }
 
-// writeFaces embeds the fonts of all text.
+// writeFaces embeds the characters that the text has, in each face.
 func (s *sheet) writeFaces(b *bytes.Buffer) error {
-	subsets, err := s.subsets()
+	loaded, err := faces()
 	if err != nil {
 		return err
 	}
+	var used [faceCount]string
+	for _, m := range s.marks {
+		used[m.text.face] += m.text.text
+	}
 	b.WriteString("<style>")
-	for face, subset := range subsets {
-		if len(subset.Chars) == 0 {
-			continue
+	for i, chars := range used {
+		if chars != "" {
+			subset := fpdf.UTF8CutFont([]byte(loaded[i].file), chars)
+			fmt.Fprintf(b, `@font-face{font-family:"%s";font-style:%s;src:url(data:font/ttf;base64,%s)}`,
+				embeddedFamily, [faceCount]string{"normal", "italic"}[i], base64.StdEncoding.EncodeToString(subset))
 		}
-		fmt.Fprintf(b, `@font-face{font-family:"%s";font-style:%s;src:url(data:font/ttf;base64,%s)}`,
-			embeddedFamily, [faceCount]string{"normal", "italic"}[face], base64.StdEncoding.EncodeToString(subset.Data))
 	}
 	b.WriteString("</style>\n")
 	return nil

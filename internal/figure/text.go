@@ -2,15 +2,16 @@ package figure
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/font/liberation"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
-
-	"speceval/internal/typeface"
 )
 
 // Characters that begin and end italics within a label. They are control
@@ -32,24 +33,40 @@ const fontName = "LiberationSans"
 
 var faceNames = [faceCount]string{fontName + "-Regular", fontName + "-Italic"}
 
+// face is a TrueType font and its file.
+type face struct {
+	*sfnt.Font
+	file string
+}
+
 // faces is the font in both faces.
-var faces = sync.OnceValues(func() (out [faceCount]*typeface.Face, err error) {
+var faces = sync.OnceValues(func() (out [faceCount]face, err error) {
 	for _, f := range liberation.Collection() {
-		for i, name := range faceNames {
-			if f.Name() != name {
-				continue
-			}
-			var raw strings.Builder
-			if _, err := f.Face.WriteSourceTo(nil, &raw); err != nil {
-				return out, err
-			}
-			if out[i], err = typeface.Parse([]byte(raw.String())); err != nil {
-				return out, err
-			}
+		i := slices.Index(faceNames[:], f.Name())
+		if i < 0 {
+			continue
 		}
+		var file strings.Builder
+		if _, err := f.Face.WriteSourceTo(nil, &file); err != nil {
+			return out, err
+		}
+		out[i] = face{f.Face, file.String()}
 	}
 	return out, nil
 })
+
+// width is the width of a line of text, in ems. A character that the font lacks
+// is as wide as the box that stands for it.
+func (f face) width(text string) float64 {
+	em := int(f.UnitsPerEm())
+	var units fixed.Int26_6
+	for _, r := range text {
+		glyph, _ := f.GlyphIndex(nil, r) // 0, the box, on an error too
+		advance, _ := f.GlyphAdvance(nil, glyph, fixed.I(em), 0)
+		units += advance
+	}
+	return float64(units.Round()) / float64(em)
+}
 
 // Proportions of a line of text, in ems.
 const (
@@ -75,7 +92,7 @@ func runs(line string) []run {
 		if to > from {
 			r := run{face: face, text: line[from:to]}
 			if err == nil {
-				r.width = loaded[face].Width(r.text)
+				r.width = loaded[face].width(r.text)
 			}
 			out = append(out, r)
 		}
@@ -196,7 +213,7 @@ func labelStyle(size float64, ink Ink, x text.XAlignment, y text.YAlignment) tex
 // rounded is v as it is written: to hundredths of a point. What a machine's way
 // of multiplying and adding changes is a billion times less, and would show only
 // where v is just between two hundredths; the shift puts that between numbers
-// which nobody would choose.
+// which no figure has.
 func rounded(v float64) float64 {
 	r := math.Floor(v*100+0.500123) / 100
 	if r == 0 {

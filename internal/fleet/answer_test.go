@@ -1,8 +1,12 @@
 package fleet_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,7 +14,6 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
-	"speceval/internal/fleet/fleettest"
 )
 
 var tasks = []benchmark.Task{
@@ -33,7 +36,7 @@ func author(pass float64) *fleet.Author {
 	for _, t := range tasks {
 		passes[fleet.TaskKey{Benchmark: t.Benchmark, ID: t.ID}] = pass
 	}
-	return fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
+	return fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
 }
 
 // free are limits that limit nothing.
@@ -121,7 +124,7 @@ func TestChanceIsAsGiven(t *testing.T) {
 }
 
 func TestAnswersAreDetermined(t *testing.T) {
-	a, other := author(0.5), fleettest.Author(fleet.AuthorSettings{Model: "other", Tasks: tasks})
+	a, other := author(0.5), fleet.MustAuthor(fleet.AuthorSettings{Model: "other", Tasks: tasks})
 	texts := map[string]bool{}
 	for seed := range int64(50) {
 		for _, user := range []string{tasks[0].UserPrompt, "bare", "nobody knows this"} {
@@ -180,8 +183,8 @@ func TestLengthsAreHeavyTailed(t *testing.T) {
 // that the factor changes no result.
 func TestWrongAnswersCanBeSlow(t *testing.T) {
 	passes := map[fleet.TaskKey]float64{{Benchmark: "b", ID: "sum"}: 0.5}
-	plain := fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
-	slow := fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes, SlowWrong: 3})
+	plain := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
+	slow := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes, SlowWrong: 3})
 	for _, thinking := range []bool{false, true} {
 		for seed := range int64(200) {
 			q := fleet.Question{User: tasks[0].UserPrompt, Seed: seed, Thinking: thinking, Limits: free}
@@ -327,5 +330,108 @@ func TestStopStrings(t *testing.T) {
 	q.Limits.Least = 4000
 	if answer := a.Answer(q); answer.Cause != nil {
 		t.Errorf("stopped by %v before there are enough tokens", answer.Cause)
+	}
+}
+
+func TestTokens(t *testing.T) {
+	// Checked against the tokenizer of the real servers of the drills.
+	text := "é<think>a</think><|im_end|>"
+	want := []int32{195, 169, 259, 97, 260, 258}
+	if got := fleet.Tokenize(text); !slices.Equal(got, want) {
+		t.Errorf("Tokenize = %v, want %v", got, want)
+	}
+	if got := fleet.Detokenize([]int32{257, 104, 259, 10, 260, 195, 258, 256, 400, -1}); got != "<|im_start|>h<think>\n</think>\uFFFD<|im_end|><|endoftext|>" {
+		t.Errorf("Detokenize = %q", got)
+	}
+	if got := fleet.Valid("\xa8\x19\xa4\xb6ȏ"); got != "\uFFFD\x19\uFFFD\uFFFDȏ" {
+		t.Errorf("Valid = %q", got)
+	}
+	if got := fleet.Detokenize([]int32{0xe4, 0xbd, 0xa0, 258, 0xe4, 0xff, 65, 0xe4, 0xbd}); got != "你<|im_end|>\uFFFD\uFFFDA\uFFFD" {
+		t.Errorf("Detokenize = %q", got)
+	}
+	for text, want := range map[string]int{"": 0, "ab": 2, "aé": 3, "a\xc3": 1, "\xe2\x89": 0, "\xa8\xa8": 0, "x\xff": 1, "\xffx": 2, "x\uFFFD\xff": 1} {
+		if got := fleet.Complete(text); got != want {
+			t.Errorf("Complete(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
+func FuzzTokens(f *testing.F) {
+	for _, text := range []string{"", "a", "<", "<<|im_end|><think", "</think></think>x<|im_start|>", "é\xff<think>"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		tokens := fleet.Tokenize(text)
+		if fleet.CountTokens(text) != len(tokens) {
+			t.Errorf("%q has %d tokens, counted %d", text, len(tokens), fleet.CountTokens(text))
+		}
+		if back := fleet.Detokenize(tokens); back != fleet.Valid(text) {
+			t.Errorf("%q comes back as %q", text, back)
+		}
+	})
+}
+
+// harness runs programs on their tests, on standard input or by calling their
+// function, plain and as a method, and prints which pass all.
+const harness = `
+import contextlib, io, json, sys
+
+def passes(code, test):
+    scope = {"__name__": "program"}
+    if test["Kind"] == "stdin":
+        sys.stdin, out = io.StringIO(test["Input"]), io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(code, scope)
+        return out.getvalue().strip() == test["Output"].strip()
+    exec(code, scope)
+    given = [json.loads(line) for line in test["Input"].split("\n")]
+    name, want = test["Function"], json.loads(test["Output"])
+    return scope[name](*given) == want and getattr(scope["Solution"](), name)(*given) == want
+
+programs = json.load(sys.stdin)
+print(json.dumps([all(passes(p["Code"], t) for t in p["Tests"]) for p in programs]))
+`
+
+func TestProgramsDoWhatWasDrawn(t *testing.T) {
+	interpreter, err := exec.LookPath("python3")
+	if err != nil {
+		if os.Getenv("SPECEVAL_CI") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip("no python3 to run programs with")
+	}
+	type program struct {
+		Code  string
+		Tests []benchmark.Test
+		right bool
+	}
+	var programs []program
+	for _, task := range tasks {
+		for seed := range int64(20) {
+			if task.Scorer != "code" {
+				continue
+			}
+			programs = append(programs, program{result(task, ask(author(1), task.UserPrompt, seed).Text), task.Tests, true})
+			if wrong := result(task, ask(author(0), task.UserPrompt, seed).Text); wrong != "" {
+				programs = append(programs, program{wrong, task.Tests, false})
+			}
+		}
+	}
+	input, err := json.Marshal(programs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var faults bytes.Buffer
+	run := exec.Command(interpreter, "-c", harness)
+	run.Stdin, run.Stderr = bytes.NewReader(input), &faults
+	out, err := run.Output()
+	var passed []bool
+	if err != nil || json.Unmarshal(out, &passed) != nil || len(passed) != len(programs) {
+		t.Fatalf("%v: %s%s", err, out, faults.String())
+	}
+	for i, p := range programs {
+		if passed[i] != p.right {
+			t.Errorf("passes: %t, was to: %t\n%s", passed[i], p.right, p.Code)
+		}
 	}
 }

@@ -1,7 +1,11 @@
+// Package fleet is the simulated fleet: how long a replica takes for a batch of
+// sequences, and what it answers. It has no clock and no network; the package
+// imitation gives it an HTTP face, and a virtual clock may drive it as well.
 package fleet
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -89,6 +93,16 @@ func NewAuthor(s AuthorSettings) (*Author, error) {
 		}
 	}
 	return a, nil
+}
+
+// MustAuthor is NewAuthor for settings that are known to be right; otherwise it
+// panics.
+func MustAuthor(s AuthorSettings) *Author {
+	a, err := NewAuthor(s)
+	if err != nil {
+		panic(err)
+	}
+	return a
 }
 
 // or is n, or otherwise if n is not positive.
@@ -264,4 +278,139 @@ func DefaultPass(model string, key TaskKey) float64 {
 	s := seed.Root(0).Child("pass").Child(model).Child(key.Benchmark).Child(key.ID).Stream()
 	const ends = 1.0 / 7
 	return min(max((s.Float64()-ends)/(1-2*ends), 0), 1)
+}
+
+// prose is exactly n bytes of thoughts, or a little less where the last one
+// would break a character.
+func prose(s *seed.Stream, n int) string {
+	if n <= 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.Grow(n)
+	for b.Len() < n {
+		t := family.Thought(s)
+		if room := n - b.Len(); len(t) > room {
+			t = t[:Complete(t[:room])]
+			b.WriteString(t)
+			break
+		}
+		b.WriteString(t)
+	}
+	return b.String()
+}
+
+// exactly is prose of exactly n bytes.
+func exactly(s *seed.Stream, n int) string {
+	text := prose(s, n)
+	return text + strings.Repeat(".", max(0, n-len(text)))
+}
+
+// ramble is n bytes of prose, the first of endlessly many.
+func ramble(s *seed.Stream, n int) string {
+	var b strings.Builder
+	for b.Len() < n {
+		b.WriteString(family.Thought(s))
+	}
+	return b.String()[:max(0, n)]
+}
+
+// lengths is a log-normal number of tokens.
+type lengths struct{ median, spread float64 }
+
+// draw draws a number that is factor times as large as those of the law.
+func (l lengths) draw(s *seed.Stream, factor float64) int {
+	// Box and Muller; 1−u is never 0.
+	z := math.Sqrt(-2*math.Log(1-s.Float64())) * math.Cos(2*math.Pi*s.Float64())
+	return int(math.Min(factor*l.median*math.Exp(l.spread*z), 1<<20))
+}
+
+// Every answer has a number, drawn from its seed, and says it at its beginning.
+// All of the rest follows from the question and the number alone: whether it is
+// right, how long it is, and its text. So a model of fleet is autoregressive: a
+// prefix that says the whole number has one continuation, and after a part of it
+// the other digits are drawn, each as likely as any.
+const (
+	numberDigits = 12
+	numberBits   = 4 * numberDigits
+	numberBefore = "Try "
+	numberAfter  = ". "
+	alphabet     = "bcdfghjklmnpqrst" // a scorer finds no number in it, and no word
+)
+
+// numbered is the length of what says a number.
+const numbered = len(numberBefore) + numberDigits + len(numberAfter)
+
+// number is the digits of an answer's number, or the first of them.
+type number string
+
+// drawNumber is a number of all digits.
+func drawNumber(s *seed.Stream) number {
+	var digits [numberDigits]byte
+	for bits, i := s.Uint64()>>(64-numberBits), 0; i < numberDigits; bits, i = bits>>4, i+1 {
+		digits[i] = alphabet[bits%uint64(len(alphabet))]
+	}
+	return number(digits[:])
+}
+
+// said is what says the number, or the rest of it.
+func (n number) said() string { return numberBefore + string(n) + numberAfter }
+
+// heard is the digits of a number, at most as many as most, that a text begins to
+// say.
+func heard(text string, most int) number {
+	after, found := strings.CutPrefix(text, numberBefore)
+	if !found {
+		return ""
+	}
+	n := 0
+	for n < min(len(after), most) && strings.IndexByte(alphabet, after[n]) >= 0 {
+		n++
+	}
+	return number(after[:n])
+}
+
+// begun is what there is of an answer already.
+type begun struct {
+	tokens   []int32
+	thinking string
+	closed   bool
+	text     string
+}
+
+// afterThinking stands between the end of the thinking and the answer proper.
+const afterThinking = "\n\n"
+
+// read is the beginning of an answer to a question whose prompt ends inside the
+// thinking, or does not; ok is false if no answer begins so.
+func readBegun(tokens []int32, thinking bool) (b begun, ok bool) {
+	b.tokens = tokens
+	var bytes []byte
+	for _, id := range tokens {
+		switch {
+		case id >= 0 && id < EndOfText:
+			bytes = append(bytes, byte(id))
+		case id == ThinkEnd && thinking && !b.closed:
+			b.thinking, b.closed, bytes = string(bytes), true, nil
+		default:
+			return b, false
+		}
+	}
+	if thinking && !b.closed {
+		b.thinking = string(bytes)
+	} else {
+		b.text = string(bytes)
+	}
+	return b, true
+}
+
+// number is what the beginning says of the answer's number. A budget may end the
+// thinking before all of it is said; what follows says the rest.
+func (b begun) number() number {
+	n := heard(b.thinking, numberDigits)
+	text := b.text
+	if b.closed {
+		text = strings.TrimPrefix(text, afterThinking)
+	}
+	return n + heard(text, numberDigits-len(n))
 }

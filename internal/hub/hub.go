@@ -1,7 +1,7 @@
 // Package hub fetches files of datasets, at pinned revisions, from the service
 // that publishes them: Hugging Face, or another with the same addresses and
 // headers. What it hands out is whole and is what the service says that it is;
-// what breaks goes on later from the byte where it broke.
+// a download that breaks resumes at the byte where it broke.
 package hub
 
 import (
@@ -37,8 +37,7 @@ type Options struct {
 	Wait      time.Duration // before the second attempt, then twice as long each time; 0: 1 s
 	Quiet     time.Duration // longest silence of the service; 0: 1 min
 	Seed      uint64        // of what is random in the waits
-	// Report gets a line about what a user may wonder at, such as another
-	// attempt; nil: nobody.
+	// Report gets a line about events such as another attempt; may be nil.
 	Report func(line string)
 }
 
@@ -127,14 +126,14 @@ type Fetched struct {
 }
 
 // Fetch brings a file to path. A file that is there already, with the right
-// bytes, stays. What an earlier call left in path.part goes on from there, if
+// bytes, stays. What an earlier call left in path.part resumes from there, if
 // path.part.json says that it is of the same file. The file at path is always
 // whole: the one from before, or the new one. After an error or the end of ctx
 // the part is kept, unless its bytes are wrong.
 //
 // progress gets the bytes that are there and those of the whole file, now and
 // then, on the caller's goroutine; it may be nil. An error is an *AccessError if
-// the service wants to know who asks, or that terms are accepted.
+// the service demands an account, or the acceptance of terms.
 func (c *Client) Fetch(ctx context.Context, f File, path string, progress func(done, total int64)) (Fetched, error) {
 	if err := f.check(); err != nil {
 		return Fetched{}, err
@@ -170,7 +169,7 @@ func (c *Client) hide(text string) string {
 	return strings.ReplaceAll(text, c.options.Token, "<HF_TOKEN>")
 }
 
-// hidden is an error whose text never holds the token, whoever put it there.
+// hidden is an error whose text never holds the token.
 type hidden struct {
 	client *Client
 	err    error
@@ -180,7 +179,7 @@ func (e *hidden) Error() string { return e.client.hide(e.err.Error()) }
 
 func (e *hidden) Unwrap() error { return e.err }
 
-// exists tells whether there is a file at path.
+// exists reports whether there is a file at path.
 func exists(path string) (bool, error) {
 	info, err := os.Stat(path)
 	switch {

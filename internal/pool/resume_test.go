@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"speceval/internal/fleet"
-	"speceval/internal/fleet/fleettest"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/pool"
 	"speceval/internal/vllm"
@@ -21,7 +20,7 @@ func served(t *testing.T, s imitation.Settings, n int) (*pool.Pool, []*imitation
 	var clients []pool.Replica
 	for i := range n {
 		s.Model, s.Index, s.Restart = "m", i, time.Millisecond
-		s.Author = fleettest.Author(fleet.AuthorSettings{Model: "m", AnswerTokens: 100, ThinkingTokens: 200})
+		s.Author = fleet.MustAuthor(fleet.AuthorSettings{Model: "m", AnswerTokens: 100, ThinkingTokens: 200})
 		r := imitation.New(s)
 		t.Cleanup(r.Close)
 		if err := r.Listen("127.0.0.1:0"); err != nil {

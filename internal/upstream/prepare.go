@@ -2,15 +2,20 @@ package upstream
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/benchmark"
+	"speceval/internal/files"
 )
 
 // Options are how groups are prepared.
@@ -22,8 +27,8 @@ type Options struct {
 	// prepared must have. Unpublished prepares other data through the same selections.
 	Published   map[string][]string
 	Unpublished bool
-	Reading     func(path string) // gets each file before it is read; nil: nobody
-	Done        func(Prepared)    // gets each group that was written; nil: nobody
+	Reading     func(path string) // gets each file before it is read; may be nil
+	Done        func(Prepared)    // gets each group that was written; may be nil
 }
 
 // Prepared is a benchmark that was written.
@@ -177,4 +182,138 @@ func (g Group) writeTests(ctx context.Context, r *row, to string, t *benchmark.T
 		return err
 	})
 	return first, n, err
+}
+
+// Known is the SHA-256 of a file of the source, "" where it is not known.
+func (s *Source) Known(file string) string {
+	for i, name := range s.Files {
+		if name == file {
+			return s.SHA256[i]
+		}
+	}
+	return ""
+}
+
+// Check is an error where a file of the source is known to have another SHA-256 than
+// this one; path is what the error calls it.
+func (s *Source) Check(file, path, digest string) error {
+	if known := s.Known(file); known != "" && known != digest {
+		return fmt.Errorf("%s has the SHA-256 %s, and %s of %s at revision %.8s has %s: it was changed, or is of another revision; download it again, or take it as it is with --unpublished",
+			path, digest, file, s.Dataset, s.Revision, known)
+	}
+	return nil
+}
+
+// checkFile is Check of the bytes at a path, where their digest is known.
+func (s *Source) checkFile(ctx context.Context, file, path string) error {
+	if s.Known(file) == "" {
+		return nil
+	}
+	disk, err := files.OpenInput(path, files.Upstream)
+	if err != nil {
+		return err
+	}
+	defer disk.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, untilDone{ctx, disk}); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return s.Check(file, path, hex.EncodeToString(sum.Sum(nil)))
+}
+
+// untilDone reads until its context ends.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u untilDone) Read(p []byte) (int, error) {
+	if u.ctx.Err() != nil {
+		return 0, context.Cause(u.ctx)
+	}
+	return u.r.Read(p)
+}
+
+// ErrOther is the error of tasks that are not those of the paper.
+var ErrOther = errors.New("not the tasks of the paper")
+
+// Compare holds the ids of a benchmark's tasks against the published ones, both in
+// order. pool are the ids of all rows that tasks were chosen of; nil if it is not
+// known. The error, an ErrOther, shows the first task that differs and says what
+// explains it: an order, a selection or a revision of its own.
+func Compare(ids, published, pool []string) error {
+	if slices.Equal(ids, published) {
+		return nil
+	}
+	at := 0
+	for at < min(len(ids), len(published)) && ids[at] == published[at] {
+		at++
+	}
+	return fmt.Errorf("%w: task %d is %s, published is %s: %s", ErrOther, at, nth(ids, at), nth(published, at), explain(ids, published, pool))
+}
+
+func nth(ids []string, i int) string {
+	if i >= len(ids) {
+		return "missing"
+	}
+	return fmt.Sprintf("%q", ids[i])
+}
+
+// explain says what differs in lists that are not equal.
+func explain(ids, published, pool []string) string {
+	here, theirs := set(ids), set(published)
+	if maps.Equal(here, theirs) && len(ids) == len(published) {
+		return "the order differs, the tasks are the same"
+	}
+	if pool == nil {
+		return fmt.Sprintf("%d of %d published tasks are there, and %d others", shared(published, here), len(published), len(ids)-shared(ids, theirs))
+	}
+	if there := shared(published, set(pool)); there < len(published) {
+		return fmt.Sprintf("%d of %d published tasks are in the files: these are of another revision", there, len(published))
+	}
+	return fmt.Sprintf("all published tasks are in the files, %d of them were chosen: the selection differs, as when a revision has further rows", shared(published, here))
+}
+
+func set(ids []string) map[string]bool {
+	all := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		all[id] = true
+	}
+	return all
+}
+
+// shared counts the ids that are in a set.
+func shared(ids []string, others map[string]bool) int {
+	n := 0
+	for _, id := range ids {
+		if others[id] {
+			n++
+		}
+	}
+	return n
+}
+
+// Download fetches the source of each group, once each. It returns the groups
+// whose files then are there, and an error that names what could not be
+// fetched; after an interrupt no group.
+func Download(ctx context.Context, groups []Group, fetch func(*Source) error) (whole []Group, err error) {
+	missing := map[*Source]error{}
+	var faults []error
+	for _, g := range groups {
+		fault, tried := missing[g.Source]
+		if !tried {
+			fault = fetch(g.Source)
+			missing[g.Source] = fault
+			if ctx.Err() != nil {
+				return nil, fmt.Errorf("interrupted; what was fetched is kept: %w", ctx.Err())
+			}
+			if fault != nil {
+				faults = append(faults, fault)
+			}
+		}
+		if fault == nil {
+			whole = append(whole, g)
+		}
+	}
+	return whole, errors.Join(faults...)
 }

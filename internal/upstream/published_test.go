@@ -1,7 +1,10 @@
 package upstream
 
 import (
+	"context"
+	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -52,7 +55,7 @@ func TestGroupsAreThePapers(t *testing.T) {
 	}
 }
 
-// whole tells whether a group to rank has at most a hundred rows, as published.
+// whole reports whether a group to rank has at most a hundred rows, as published.
 func whole(g Group) bool {
 	return strings.HasPrefix(g.ID, "gpqa") || g.ID == "mmlu_science__subject_college_chemistry"
 }
@@ -149,5 +152,57 @@ func TestShuffleIsThePublishedOne(t *testing.T) {
 		if got := strings.Join(r.options, ""); got != order || letter(r.right) != letters[place:place+1] {
 			t.Errorf("place %d: %s, right is %s; want %s, %s", place, got, letter(r.right), order, letters[place:place+1])
 		}
+	}
+}
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+func TestCompare(t *testing.T) {
+	theirs := []string{"a", "b", "c", "d"}
+	for _, test := range []struct {
+		ids, pool []string
+		want      []string // nil: no difference
+	}{
+		{theirs, nil, nil},
+		{[]string{"a", "c", "b", "d"}, theirs, []string{`task 1 is "c", published is "b"`, "order differs"}},
+		{[]string{"a", "b", "c", "e"}, []string{"a", "b", "c", "d", "e"}, []string{`task 3 is "e", published is "d"`, "selection differs", "3 of them"}},
+		{[]string{"a", "b", "c", "e"}, []string{"a", "b", "c", "e"}, []string{"3 of 4 published tasks are in the files", "another revision"}},
+		{[]string{"a", "b", "c"}, []string{"a", "b", "c"}, []string{`task 3 is missing, published is "d"`, "another revision"}},
+		{[]string{"a", "b", "c", "d", "e"}, []string{"a", "b", "c", "d", "e"}, []string{`task 4 is "e", published is missing`, "selection differs"}},
+		{[]string{"a", "x", "c"}, nil, []string{"2 of 4 published tasks are there, and 1 others"}},
+	} {
+		err := Compare(test.ids, theirs, test.pool)
+		if test.want == nil {
+			if err != nil {
+				t.Errorf("%v: %v", test.ids, err)
+			}
+			continue
+		}
+		if !errors.Is(err, ErrOther) || slices.ContainsFunc(test.want, func(w string) bool { return !strings.Contains(err.Error(), w) }) {
+			t.Errorf("%v of %v: %v, want %q", test.ids, test.pool, err, test.want)
+		}
+	}
+}
+
+// TestDownloadFetchesASourceOnce has two groups of a source that cannot be fetched
+// and two of one that can.
+func TestDownloadFetchesASourceOnce(t *testing.T) {
+	gated, open := &Source{ID: "gated"}, &Source{ID: "open"}
+	groups := []Group{{ID: "a", Source: gated}, {ID: "b", Source: open}, {ID: "c", Source: gated}, {ID: "d", Source: open}}
+	var fetched []string
+	whole, err := Download(t.Context(), groups, func(s *Source) error {
+		fetched = append(fetched, s.ID)
+		if s == gated {
+			return errors.New("accept its terms")
+		}
+		return nil
+	})
+	if len(whole) != 2 || whole[0].ID != "b" || whole[1].ID != "d" || strings.Join(fetched, " ") != "gated open" || err == nil || err.Error() != "accept its terms" {
+		t.Errorf("whole are %v after fetching %q: %v", whole, fetched, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	whole, err = Download(ctx, groups, func(*Source) error { cancel(); return nil })
+	if whole != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v, %v", whole, err)
 	}
 }

@@ -4,13 +4,21 @@
 package upstream
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"speceval/internal/benchmark"
 	"speceval/internal/csvfile"
+	"speceval/internal/mersenne"
+	"speceval/internal/upstream/rows"
 )
 
 // Source is a dataset at one revision.
@@ -29,7 +37,7 @@ type Source struct {
 type Group struct {
 	ID        string // as in every file of the pipeline: "gpqa_diamond__domain_physics"
 	Source    *Source
-	Part      string    // value by which its rows are told from those of other groups; "" for all
+	Part      string    // value that selects its rows; "" for all
 	Selection Selection // of its rows
 	// PromptsSHA256 is benchmark.PromptDigest of its tasks in the words in which
 	// upstream asks them.
@@ -128,4 +136,144 @@ func parseSources(data []byte) (map[string]*Source, error) {
 		known[s.ID] = s
 	}
 	return known, errors.Join(faults...)
+}
+
+// gpqa is GPQA Diamond. Its options are shuffled by a seed for every place in a
+// group; the right one is the first of the file.
+var gpqa = reader{
+	scorer: "choice",
+	columns: []rows.Column{
+		{Name: "Record ID"}, {Name: "High-level domain"}, {Name: "Question"},
+		{Name: "Correct Answer"}, {Name: "Incorrect Answer 1"}, {Name: "Incorrect Answer 2"}, {Name: "Incorrect Answer 3"},
+	},
+	row: func(r rows.Row, _ string, _ int) (*row, error) {
+		return &row{
+			id: r.Text("Record ID"), part: strings.ToLower(r.Text("High-level domain")), problem: r.Text("Question"),
+			options: []string{r.Text("Correct Answer"), r.Text("Incorrect Answer 1"), r.Text("Incorrect Answer 2"), r.Text("Incorrect Answer 3")},
+		}, nil
+	},
+	finish: func(r *row, place int) {
+		order := []int{0, 1, 2, 3}
+		mersenne.Shuffle(mersenne.New(uint64(selectionSeed+place)), order)
+		shuffled := make([]string, len(order))
+		for to, from := range order {
+			shuffled[to] = r.options[from]
+		}
+		r.options, r.right = shuffled, slices.Index(order, 0)
+	},
+}
+
+// superGPQA is the science of SuperGPQA: physics, chemistry and biology.
+var superGPQA = reader{
+	scorer: "choice",
+	columns: []rows.Column{
+		{Name: "uuid"}, {Name: "question"}, {Name: "options", Kind: rows.Texts}, {Name: "answer_letter"}, {Name: "discipline"}, {Name: "field"},
+	},
+	row: func(r rows.Row, _ string, _ int) (*row, error) {
+		field := r.Text("field")
+		if r.Text("discipline") != "Science" || !slices.Contains([]string{"Physics", "Chemistry", "Biology"}, field) {
+			return nil, nil
+		}
+		made := &row{id: r.Text("uuid"), part: strings.ToLower(field), problem: r.Text("question"), options: slices.Clone(r.Texts("options")), right: -1}
+		for i := range made.options {
+			if letter(i) == r.Text("answer_letter") {
+				made.right = i
+			}
+		}
+		if made.right < 0 {
+			return nil, fmt.Errorf("answer_letter is %q, of %d options", r.Text("answer_letter"), len(made.options))
+		}
+		return made, nil
+	},
+}
+
+// mmlu is three subjects of MMLU. A row has no id of its own: it is called by its
+// place in all files and the hash of what it holds.
+var mmlu = reader{
+	scorer: "choice",
+	columns: []rows.Column{
+		{Name: "question"}, {Name: "subject", Optional: true}, {Name: "choices", Kind: rows.Texts}, {Name: "answer", Kind: rows.Number},
+	},
+	row: func(r rows.Row, file string, index int) (*row, error) {
+		made := &row{part: r.Text("subject"), problem: r.Text("question"), options: slices.Clone(r.Texts("choices")), right: r.Int("answer")}
+		if made.part == "" {
+			made.part = path.Dir(file)
+		}
+		if made.right < 0 || made.right >= len(made.options) {
+			return nil, fmt.Errorf("answer is %d, of %d choices", made.right, len(made.options))
+		}
+		made.id = fmt.Sprintf("source-row:%d:sha256:%s", index, contentHash(made))
+		return made, nil
+	},
+}
+
+// contentHash is the SHA-256 of the row as JSON: its keys sorted, no blanks, every
+// character as it is.
+func contentHash(r *row) string {
+	b := strconv.AppendInt([]byte(`{"answer":`), int64(r.right), 10)
+	b = append(b, `,"choices":[`...)
+	for i, text := range r.options {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = benchmark.AppendString(b, text)
+	}
+	b = benchmark.AppendString(append(b, `],"question":`...), r.problem)
+	b = benchmark.AppendString(append(b, `,"subject":`...), r.part)
+	hash := sha256.Sum256(append(b, '}'))
+	return hex.EncodeToString(hash[:])
+}
+
+// letter names option i, from A on.
+func letter(i int) string { return string(rune('A' + i)) }
+
+// What the paper's selections have in common: the seed, and how many tasks a large
+// group has.
+const (
+	selectionSeed = 42
+	largeGroup    = 100
+)
+
+// sampledRows is how many rows a source has that is sampled. Another number is
+// another revision, of which a sample would be another one, too.
+const sampledRows = 500
+
+// choose gives the tasks of a group out of the rows that belong to it, in the order
+// of the benchmark. Of data that was never published any number will do.
+func (g Group) choose(rows []row, unpublished bool) ([]row, error) {
+	switch {
+	case g.Selection == Sample:
+		if len(rows) != sampledRows && !unpublished {
+			return nil, fmt.Errorf("%s: there are %d rows, want %d: another revision of %s?", g.ID, len(rows), sampledRows, g.Source.Dataset)
+		}
+		places := mersenne.New(selectionSeed).Sample(len(rows), min(len(rows), largeGroup))
+		slices.Sort(places)
+		chosen := make([]row, len(places))
+		for i, p := range places {
+			chosen[i] = rows[p]
+		}
+		return chosen, nil
+	case g.Selection == Rank && len(rows) > largeGroup:
+		return ranked(g.ID, rows)[:largeGroup], nil
+	}
+	return rows, nil
+}
+
+// ranked is the rows in the order of the hashes of their ids in a group.
+func ranked(group string, rows []row) []row {
+	rows = slices.Clone(rows)
+	keys := make(map[string]string, len(rows))
+	for _, r := range rows {
+		keys[r.id] = RankKey(group, r.id)
+	}
+	slices.SortFunc(rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(keys[a.id], keys[b.id]), cmp.Compare(a.id, b.id))
+	})
+	return rows
+}
+
+// RankKey is what the rows of a group are ranked by: a hash of their ids.
+func RankKey(group, id string) string {
+	hash := sha256.Sum256(fmt.Appendf(nil, "sha256_rank_without_replacement_v1|seed=%d|child=%s|task=%s", selectionSeed, group, id))
+	return hex.EncodeToString(hash[:])
 }

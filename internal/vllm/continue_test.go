@@ -12,7 +12,6 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
-	"speceval/internal/fleet/fleettest"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/vllm"
 )
@@ -22,7 +21,7 @@ import (
 func imitated(t *testing.T, s imitation.Settings) *vllm.Client {
 	t.Helper()
 	task := benchmark.Task{Benchmark: "b", ID: "sum", UserPrompt: "What is 17+25?", Scorer: "math", Answer: "42"}
-	s.Model, s.Author = "m", fleettest.Author(fleet.AuthorSettings{
+	s.Model, s.Author = "m", fleet.MustAuthor(fleet.AuthorSettings{
 		Model: "m", Tasks: []benchmark.Task{task}, Passes: map[fleet.TaskKey]float64{{Benchmark: "b", ID: "sum"}: 0.5},
 		AnswerTokens: 200, ThinkingTokens: 200, Spread: 0.3,
 	})

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"speceval/internal/fleet"
-	"speceval/internal/fleet/fleettest"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/pool"
 	"speceval/internal/router"
@@ -42,7 +41,7 @@ func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *wor
 
 func setUpWindow(t *testing.T, n, window int, change func(i int, s *imitation.Settings, w *worker.Settings)) *bench {
 	t.Helper()
-	author := fleettest.Author(fleet.AuthorSettings{Model: "m", AnswerTokens: 2 * endless, Spread: 1e-6})
+	author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", AnswerTokens: 2 * endless, Spread: 1e-6})
 	b := &bench{t: t}
 	settings := worker.Settings{Request: ordinal, Replicas: n, Look: time.Hour}
 	var members []pool.Replica

@@ -17,7 +17,6 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/clock"
 	"speceval/internal/fleet"
-	"speceval/internal/fleet/fleettest"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/pool"
 	"speceval/internal/vllm"
@@ -86,7 +85,7 @@ func newHall(t *testing.T, speed float64) *hall {
 func (h *hall) serve(i int, speed float64) {
 	s := &server{Replica: imitation.New(imitation.Settings{
 		Model: "m", MaxModelLen: 4096, Speed: speed, Index: i, Restart: 50 * time.Millisecond,
-		Author: fleettest.Author(fleet.AuthorSettings{Model: "m", AnswerTokens: 120}),
+		Author: fleet.MustAuthor(fleet.AuthorSettings{Model: "m", AnswerTokens: 120}),
 	})}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !h.see(s, w, r) {

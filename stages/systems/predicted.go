@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"speceval/internal/fleet/speed"
+	"speceval/internal/fleet"
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
@@ -203,7 +203,7 @@ func (p predicting) models() []string {
 // other run but by its time, which it is compared with.
 type observed struct {
 	settings []*timedSetting
-	speed    speed.Speed
+	speed    fleet.Speed
 	handling time.Duration           // of the router, for a completion
 	runs     int                     // that were fitted
 	tasks    map[benchmarkTask][]int // tokens of their rollouts
@@ -236,12 +236,12 @@ func (o *observed) fit(ctx context.Context) error {
 	o.handling = time.Duration(handled / float64(completions) * float64(time.Second))
 	for range settling {
 		o.centre()
-		var served []speed.Served
+		var served []fleet.Served
 		for _, s := range o.settings {
 			served = append(served, s.served()...)
 		}
 		var err error
-		if o.speed, err = speed.Fit(served); err != nil {
+		if o.speed, err = fleet.FitSpeed(served); err != nil {
 			return err
 		}
 		for _, s := range o.settings {

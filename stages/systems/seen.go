@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"speceval/internal/fleet/speed"
+	"speceval/internal/fleet"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
 	"speceval/internal/seed"
@@ -117,13 +117,13 @@ func (t *timedSetting) run(e execution) *measurement.Run {
 
 // served is what each replica served in each of Uniform's runs, in the seconds
 // that it would have taken without the scales.
-func (t *timedSetting) served() []speed.Served {
+func (t *timedSetting) served() []fleet.Served {
 	type place struct {
 		strategy        string
 		repeat, replica int32
 	}
 	at := make(map[place]int)
-	var all []speed.Served
+	var all []fleet.Served
 	for _, r := range t.requests {
 		p := place{r.Strategy, r.Repeat, r.Replica}
 		if _, there := at[p]; !there {
@@ -131,7 +131,7 @@ func (t *timedSetting) served() []speed.Served {
 			all = append(all, nil)
 		}
 		scale := t.scales[r.Repeat]
-		all[at[p]] = append(all[at[p]], speed.Request{
+		all[at[p]] = append(all[at[p]], fleet.ServedRequest{
 			Submitted: r.Submitted / scale, Finished: r.Finished / scale, Prompt: int(r.PromptTokens), Tokens: int(r.CompletionTokens),
 		})
 	}

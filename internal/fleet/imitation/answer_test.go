@@ -76,7 +76,7 @@ func TestWire(t *testing.T) {
 		}},
 		{"whole completion", d, "/v1/completions", `{"model":"m","prompt":[104,105],"max_tokens":1,"return_token_ids":true,"seed":1}`, []string{""}},
 		{"a refusal in a stream", d, chats, chat(`,"thinking_token_budget":8,"stream":true`), []string{
-			`{"error": {"message": "thinking_token_budget is set but reasoning_config is not configured. Please set --reasoning-parser and/or --reasoning-config to use thinking_token_budget.", "type": "BadRequestError", "param": null, "code": 400}}`,
+			`{"error":{"message":"thinking_token_budget needs a reasoning parser.","type":"BadRequestError","param":null,"code":400}}`,
 			"[DONE]",
 		}},
 	}

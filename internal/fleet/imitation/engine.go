@@ -272,7 +272,7 @@ func (e *engine) pause(took time.Duration) bool {
 func (e *engine) publish(steps int, ended []*fleet.Sequence) {
 	now := e.Clock.Now()
 	e.meter.step(e, steps, ended, now)
-	e.meter.load(e.batch) // before anybody is told, so that who asks then sees it
+	e.meter.load(e.batch) // before the end is reported, so that a client that asks then sees it
 	e.last = now
 	e.batch.Each(func(s *fleet.Sequence) {
 		j := s.Owner.(*job)

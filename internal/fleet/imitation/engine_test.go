@@ -46,7 +46,7 @@ func TestTimeIsTheModels(t *testing.T) {
 	}
 }
 
-// sleepy is a clock that once sleeps a second longer than it was told.
+// sleepy is a clock that once sleeps a second longer than it was asked to.
 type sleepy struct {
 	clock.Wall
 	once sync.Once
@@ -135,7 +135,7 @@ func TestSlowClientGetsMergedChunksAndHoldsNobodyUp(t *testing.T) {
 		synctest.Wait()
 		fast := stream(t.Context(), r, 0, chat(`,"max_tokens":50`+everyUsage))
 		if took := time.Since(begin); took > 520*time.Millisecond {
-			t.Errorf("beside a slow client it takes %v", took)
+			t.Errorf("next to a slow client it takes %v", took)
 		}
 		if n := len(events(t, fast.Body)); n != 53 { // first, 50, usage, done
 			t.Errorf("%d events of 50 tokens", n)

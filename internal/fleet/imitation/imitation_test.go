@@ -11,11 +11,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
-	"speceval/internal/fleet/fleettest"
 	"speceval/internal/fleet/imitation"
 )
 
@@ -27,7 +27,7 @@ var tasks = []benchmark.Task{
 // author always answers right.
 func author() *fleet.Author {
 	passes := map[fleet.TaskKey]float64{{Benchmark: "b", ID: "sum"}: 1, {Benchmark: "b", ID: "word"}: 1}
-	return fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes, AnswerTokens: 80, ThinkingTokens: 120})
+	return fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes, AnswerTokens: 80, ThinkingTokens: 120})
 }
 
 func dense() imitation.Settings {
@@ -168,4 +168,46 @@ func (b *buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.b.String()
+}
+
+// BenchmarkChat is whole answers over real sockets from 64 clients in this
+// process, in the mode that never waits.
+func BenchmarkChat(b *testing.B) {
+	s := dense()
+	s.MaxSequences = 256
+	s.Author = fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks})
+	r := listening(b, s)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	body := []byte(chat(`,"temperature":0.6,"top_p":0.95,"top_k":0,"max_tokens":2048`))
+	var failed atomic.Int64
+	b.SetParallelism(32)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			response, err := client.Post(r.URL()+chats, "application/json", bytes.NewReader(body))
+			if err != nil {
+				failed.Add(1)
+				continue
+			}
+			if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != 200 {
+				failed.Add(1)
+			}
+			response.Body.Close()
+		}
+	})
+	if n := failed.Load(); n > 0 {
+		b.Errorf("%d requests failed", n)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
+}
+
+// BenchmarkAnswer is what it takes to write one answer.
+func BenchmarkAnswer(b *testing.B) {
+	author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks})
+	q := fleet.Question{User: tasks[0].UserPrompt, Limits: fleet.Limits{Most: 2048, Budget: -1}}
+	b.ReportAllocs()
+	for b.Loop() {
+		q.Seed++
+		author.Answer(q)
+	}
 }

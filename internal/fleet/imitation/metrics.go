@@ -2,8 +2,14 @@ package imitation
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"speceval/internal/fleet"
 )
 
 // histogramFamilies are the histograms of /metrics, in its order, without the
@@ -146,4 +152,186 @@ func (p *page) requests(m *meter) {
 	for _, key := range m.order {
 		p.b = fmt.Appendf(p.b, "http_requests_total{handler=%q,method=%q,status=%q} %s\n", key[0], key[1], key[2], decimal(float64(m.http[key])))
 	}
+}
+
+// meter is what /metrics tells of one server process. As in vLLM, an aborted
+// request counts with its tokens, but in nothing that is counted by request.
+type meter struct {
+	running, waiting, kept atomic.Int64 // kept: tokens in the cache
+
+	mu                   sync.Mutex
+	born                 time.Time
+	prompts, generated   int
+	queries              int                   // of the prefix cache, in tokens
+	finished             map[string]int        // requests by reason
+	histograms           map[string]*histogram // by name
+	http                 map[[3]string]int     // by handler, method and class of status
+	order                [][3]string
+	cacheTokens, context int
+}
+
+func newMeter(s Settings) *meter {
+	m := &meter{
+		born: s.Clock.Now(), finished: map[string]int{}, http: map[[3]string]int{},
+		histograms: map[string]*histogram{}, context: s.MaxModelLen, cacheTokens: s.MaxModelLen * s.MaxSequences,
+	}
+	for _, f := range histogramFamilies {
+		bounds := f.bounds
+		if bounds == nil {
+			bounds = countBuckets(s.MaxModelLen)
+		}
+		m.histograms[f.name] = newHistogram(bounds)
+	}
+	return m
+}
+
+// load takes the gauges from the batch.
+func (m *meter) load(b *fleet.Batch) {
+	m.running.Store(int64(b.Running()))
+	m.waiting.Store(int64(b.Waiting()))
+	m.kept.Store(int64(b.Context()))
+}
+
+// step counts what steps steps of the engine have brought. It runs before the
+// jobs are stamped and reported.
+func (m *meter) step(e *engine, steps int, ended []*fleet.Sequence, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	tokens := 0
+	count := func(s *fleet.Sequence) {
+		j := s.Owner.(*job)
+		tokens += steps
+		if !j.first.IsZero() {
+			m.histograms["inter_token_latency_seconds"].observe(now.Sub(e.last).Seconds()/float64(steps), steps)
+			return
+		}
+		j.first = now
+		tokens += s.Prompt
+		m.prompts += s.Prompt
+		if e.PrefixCaching {
+			m.queries += s.Prompt
+		}
+		m.histograms["time_to_first_token_seconds"].observe(now.Sub(j.arrived).Seconds(), 1)
+		m.histograms["inter_token_latency_seconds"].observe(0, steps-1)
+	}
+	before := m.prompts
+	e.batch.Each(count)
+	for _, s := range ended {
+		count(s)
+	}
+	m.generated += tokens - (m.prompts - before)
+	m.histograms["iteration_tokens_total"].observe(float64(tokens)/float64(steps), steps)
+	for _, s := range ended {
+		m.end(s.Owner.(*job), now)
+	}
+}
+
+// end counts a request that has ended by itself.
+func (m *meter) end(j *job, now time.Time) {
+	switch j.mishap.kind {
+	case cut: // as if its client had left
+		return
+	case broken:
+		m.finished["error"]++
+	default:
+		m.finished[j.answer.Finish]++
+	}
+	generated := j.sequence.Generated
+	for name, value := range map[string]float64{
+		"request_prompt_tokens":                 float64(j.sequence.Prompt),
+		"request_generation_tokens":             float64(generated),
+		"request_max_num_generation_tokens":     float64(generated),
+		"request_params_n":                      1,
+		"request_params_max_tokens":             float64(j.most),
+		"request_time_per_output_token_seconds": now.Sub(j.first).Seconds() / float64(max(1, generated-1)),
+		"e2e_request_latency_seconds":           now.Sub(j.arrived).Seconds(),
+		"request_queue_time_seconds":            j.started.Sub(j.arrived).Seconds(),
+		"request_inference_time_seconds":        now.Sub(j.started).Seconds(),
+		"request_prefill_time_seconds":          j.first.Sub(j.started).Seconds(),
+		"request_decode_time_seconds":           now.Sub(j.first).Seconds(),
+		"request_prefill_kv_computed_tokens":    float64(j.sequence.Prompt),
+	} {
+		m.histograms[name].observe(value, 1)
+	}
+}
+
+// asked counts an HTTP request.
+func (m *meter) asked(handler, method string, status int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := [3]string{handler, method, string(rune('0'+status/100)) + "xx"}
+	if m.http[key] == 0 {
+		m.order = append(m.order, key)
+	}
+	m.http[key]++
+}
+
+// Buckets of the real server's histograms.
+var (
+	firstTokenBuckets = []float64{0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560}
+	tokenBuckets      = []float64{0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80}
+	requestBuckets    = []float64{0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680}
+	stepBuckets       = []float64{1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}
+	manyBuckets       = []float64{1, 2, 5, 10, 20}
+)
+
+// countBuckets are 1, 2, 5, 10, … up to most.
+func countBuckets(most int) (buckets []float64) {
+	for power := 1; ; power *= 10 {
+		for _, m := range []int{1, 2, 5} {
+			if m*power > most {
+				return buckets
+			}
+			buckets = append(buckets, float64(m*power))
+		}
+	}
+}
+
+// histogram counts values in buckets.
+type histogram struct {
+	bounds []float64
+	counts []uint64 // below the bounds, and above all at the end
+	sum    float64
+}
+
+func newHistogram(bounds []float64) *histogram {
+	return &histogram{bounds: bounds, counts: make([]uint64, len(bounds)+1)}
+}
+
+// observe counts a value n times.
+func (h *histogram) observe(value float64, n int) {
+	if n <= 0 {
+		return
+	}
+	i, _ := slices.BinarySearch(h.bounds, value)
+	h.counts[i] += uint64(n)
+	h.sum += value * float64(n)
+}
+
+// appendTo writes the samples of a histogram in Prometheus's text form.
+func (h *histogram) appendTo(b []byte, name, labels string) []byte {
+	total := uint64(0)
+	for i, n := range h.counts {
+		total += n
+		bound := "+Inf"
+		if i < len(h.bounds) {
+			bound = decimal(h.bounds[i])
+		}
+		b = append(b, name+"_bucket{"+labels[:len(`engine="0",`)]+`le="`+bound+`",`+labels[len(`engine="0",`):]+"} "...)
+		b = append(b, decimal(float64(total))+"\n"...)
+	}
+	b = append(b, name+"_count{"+labels+"} "+decimal(float64(total))+"\n"...)
+	return append(b, name+"_sum{"+labels+"} "+decimal(h.sum)+"\n"...)
+}
+
+// decimal writes a number as Python does: always with a point or an exponent.
+func decimal(v float64) string {
+	text := strconv.FormatFloat(v, 'g', -1, 64)
+	if v >= 1e-4 && v < 1e16 || v <= -1e-4 && v > -1e16 || v == 0 {
+		text = strconv.FormatFloat(v, 'f', -1, 64)
+		if v == float64(int64(v)) {
+			text += ".0"
+		}
+	}
+	return text
 }

@@ -1,14 +1,19 @@
 package imitation
 
 import (
-	"fmt"
+	"encoding/json"
+	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// problem is a refusal: an error body as vLLM words it.
+// problem is a refusal: an error body with the status, type, param and code of
+// vLLM. The messages are our own, but for the words that clients read.
 type problem struct {
 	status  int
 	message string
@@ -19,21 +24,13 @@ type problem struct {
 }
 
 // invalid is a 400 for a value that was understood and is not allowed.
-func invalid(param, format string, args ...any) *problem {
-	message := fmt.Sprintf(format, args...)
+func invalid(param, message string) *problem {
 	return &problem{status: http.StatusBadRequest, kind: "BadRequestError", param: param, message: message, raised: param == ""}
-}
-
-// unwanted is invalid for errors that name their parameter and its value in
-// the message too.
-func unwanted(param, value, format string, args ...any) *problem {
-	suffix := fmt.Sprintf(" (parameter=%s, value=%s)", param, value)
-	return invalid(param, "%s", fmt.Sprintf(format, args...)+suffix)
 }
 
 // unbuilt refuses what vLLM can and this server cannot. No real server says so.
 func unbuilt(what string) *problem {
-	return invalid("", "This server is simulated and has no %s.", what)
+	return invalid("", "This server is simulated and has no "+what+".")
 }
 
 func unknownModel(name string) *problem {
@@ -44,116 +41,175 @@ func internal(message string) *problem {
 	return &problem{status: http.StatusInternalServerError, kind: "InternalServerError", message: message}
 }
 
-// engineDead is what requests get whose engine dies.
-func engineDead() *problem {
-	return internal("EngineCore encountered an issue. See stack trace (above) for the root cause.")
+// engineDead is the answer to requests whose engine dies. Clients read the word
+// EngineCore.
+func engineDead() *problem { return internal("EngineCore encountered an issue.") }
+
+// malformed is a 400 for a request of the wrong form; param is the parameter that
+// vLLM's own checks name.
+func malformed(param string, faults ...string) *problem {
+	return &problem{status: http.StatusBadRequest, kind: "Bad Request", param: param, message: strings.Join(faults, "; ")}
 }
 
-// body is the JSON of the problem as a response.
+// body is the JSON of the problem.
 func (p *problem) body() []byte {
 	if p.detail != "" {
 		return append(appendString([]byte(`{"detail":`), p.detail), '}')
 	}
-	return p.object(`{"error":{"message":`, `,"type":`, `,"param":`, `,"code":`, "}}")
-}
-
-// event is the JSON of the problem inside a stream, where it is spaced.
-func (p *problem) event() []byte {
-	return p.object(`{"error": {"message": `, `, "type": `, `, "param": `, `, "code": `, "}}")
-}
-
-func (p *problem) object(message, kind, param, code, end string) []byte {
-	b := appendString([]byte(message), p.message)
-	b = appendString(append(b, kind...), p.kind)
-	b = append(b, param...)
+	b := appendString([]byte(`{"error":{"message":`), p.message)
+	b = append(appendString(append(b, `,"type":`...), p.kind), `,"param":`...)
 	if p.param == "" {
 		b = append(b, "null"...)
 	} else {
 		b = appendString(b, p.param)
 	}
-	b = strconv.AppendInt(append(b, code...), int64(p.status), 10)
-	return append(b, end...)
+	return append(strconv.AppendInt(append(b, `,"code":`...), int64(p.status), 10), "}}"...)
 }
 
-// detail is one fault of a request's form, as pydantic tells it.
-type detail struct {
-	kind  string // "int_parsing", …
-	place string // in the body: "'max_tokens'" or "'stop', 'str'"; "" for the body
-	text  string
-	input string // Python's notation of the offending value
-	more  string // further entries, each with a comma before it
-}
-
-func (d detail) String() string {
-	place := "'body',"
-	if d.place != "" {
-		place = "'body', " + d.place
-	}
-	return "{'type': '" + d.kind + "', 'loc': (" + place + "), 'msg': " + pythonString(d.text) + ", 'input': " + d.input + d.more + "}"
-}
-
-// malformed is the refusal of a request with faults of form; param is the
-// parameter that vLLM's own checks name.
-func malformed(r route, details []detail, param string) *problem {
-	texts := make([]string, len(details))
-	for i, d := range details {
-		texts[i] = d.String()
-	}
-	plural := "s"
-	if len(texts) == 1 {
-		plural = ""
-	}
-	message := fmt.Sprintf("%d validation error%s:\n  %s\n\n  File \"vllm/entrypoints/serve/utils/api_utils.py\", line 40, in %s\n    POST %s [%s]",
-		len(texts), plural, strings.Join(texts, "\n  "), r.function, r.path, strings.Join(texts, ", "))
-	return &problem{status: http.StatusBadRequest, kind: "Bad Request", param: param, message: message}
-}
-
-// notJSON refuses a Content-Type other than JSON.
-func notJSON() *problem {
-	const text = "Unsupported Media Type: Only 'application/json' is allowed"
-	return &problem{status: http.StatusBadRequest, kind: "Bad Request", message: "1 validation error:\n  " + text + ` ["` + text + `"]`}
-}
-
-// appendString appends a JSON string as Python writes it: only what has to be
-// is escaped, and what is no UTF-8 becomes U+FFFD.
+// appendString appends a JSON string; bytes that are not UTF-8 become U+FFFD.
 func appendString(b []byte, text string) []byte {
-	const hex = "0123456789abcdef"
-	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(text); {
-		c := text[i]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(text[i:])
-			if r == utf8.RuneError && size == 1 {
-				b = append(append(b, text[start:i]...), "\uFFFD"...)
-				start = i + 1
-			}
-			i += size
-			continue
-		}
-		if c >= 0x20 && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		b = append(b, text[start:i]...)
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, '\\', 'n')
-		case '\r':
-			b = append(b, '\\', 'r')
-		case '\t':
-			b = append(b, '\\', 't')
-		case '\b':
-			b = append(b, '\\', 'b')
-		case '\f':
-			b = append(b, '\\', 'f')
-		default:
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-		i++
-		start = i
+	b, _ = jsontext.AppendQuote(b, text)
+	return b
+}
+
+// reader takes the fields of a request's body one by one, with the conversions
+// of pydantic: "5" is an integer, "yes" a boolean. It collects the faults.
+// Other fields are ignored, as by vLLM.
+type reader struct {
+	fields map[string]json.RawMessage
+	faults []string
+	param  string // that vLLM's own checks name
+}
+
+// newReader parses a body; the problem is a fault of the body as a whole.
+func newReader(body []byte) (*reader, *problem) {
+	rd := new(reader)
+	switch {
+	case len(body) > 0 && !utf8.Valid(body):
+		return nil, &problem{status: http.StatusBadRequest, detail: "There was an error parsing the body"}
+	case !json.Valid(body):
+		return nil, malformed("", "the body is not JSON")
+	case json.Unmarshal(body, &rd.fields) != nil || rd.fields == nil:
+		p := internal("the body is not an object")
+		p.raised = true
+		return nil, p
 	}
-	return append(append(b, text[start:]...), '"')
+	return rd, nil
+}
+
+func (rd *reader) fault(name, want string) { rd.faults = append(rd.faults, name+" is not "+want) }
+
+// forbidden adds a fault that vLLM's own checks find; param is "" where they name
+// none.
+func (rd *reader) forbidden(param, message string) {
+	rd.faults = append(rd.faults, message)
+	if rd.param == "" {
+		rd.param = param
+	}
+}
+
+// take returns the value of a field, and whether there is one that is not null. A
+// null where none is allowed is a fault.
+func (rd *reader) take(name string, nullable bool, want string) (raw json.RawMessage, there bool) {
+	raw, there = rd.fields[name]
+	if string(raw) != "null" {
+		return raw, there
+	}
+	if !nullable {
+		rd.fault(name, want)
+	}
+	return nil, false
+}
+
+// numeral returns the text of a field that may be a number, in quotes or not.
+func (rd *reader) numeral(name string, nullable bool, want string) (text string, there bool) {
+	raw, there := rd.take(name, nullable, want)
+	switch string(raw) {
+	case "true":
+		return "1", there
+	case "false":
+		return "0", there
+	}
+	return strings.TrimSpace(strings.Trim(string(raw), `"`)), there
+}
+
+// integer returns a field that is an integer, or nil.
+func (rd *reader) integer(name string, nullable bool) *int64 {
+	const want = "an integer of 64 bits"
+	text, there := rd.numeral(name, nullable, want)
+	if !there {
+		return nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || v != math.Trunc(v) || math.Abs(v) >= 1<<53 {
+			rd.fault(name, want)
+			return nil
+		}
+		n = int64(v)
+	}
+	return &n
+}
+
+// number returns a field that is a number, or nil.
+func (rd *reader) number(name string) *float64 {
+	const want = "a number"
+	text, there := rd.numeral(name, true, want)
+	if !there {
+		return nil
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		rd.fault(name, want)
+		return nil
+	}
+	return &v
+}
+
+// boolean returns a field that is true or false; otherwise is its default.
+func (rd *reader) boolean(name string, nullable, otherwise bool) bool {
+	const want = "a boolean"
+	raw, there := rd.take(name, nullable, want)
+	if !there {
+		return otherwise
+	}
+	switch strings.ToLower(strings.Trim(string(raw), `"`)) {
+	case "true", "1", "1.0", "yes", "on", "y", "t":
+		return true
+	case "false", "0", "0.0", "no", "off", "n", "f":
+		return false
+	}
+	rd.fault(name, want)
+	return otherwise
+}
+
+// decoded returns a field of a type, or its zero value.
+func decoded[T any](rd *reader, name, want string) (v T) {
+	if raw, there := rd.take(name, true, want); there && json.Unmarshal(raw, &v) != nil {
+		rd.fault(name, want)
+	}
+	return v
+}
+
+// text returns a field that is a string, or "".
+func (rd *reader) text(name string) string { return decoded[string](rd, name, "a string") }
+
+// object returns a field that is an object, or nil.
+func (rd *reader) object(name string) map[string]json.RawMessage {
+	return decoded[map[string]json.RawMessage](rd, name, "an object")
+}
+
+// list returns a field that is a list, or nil.
+func (rd *reader) list(name string) []json.RawMessage {
+	return decoded[[]json.RawMessage](rd, name, "a list")
+}
+
+// truthy reports whether Python takes a value for true.
+func truthy(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", "false", "0", "0.0", `""`, "{}", "[]":
+		return false
+	}
+	return true
 }

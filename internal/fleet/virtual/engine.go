@@ -1,9 +1,14 @@
+// Package virtual is a simulated worker under a virtual clock: replicas with
+// continuous batching whose answers have lengths and no text. It is an engine
+// of the router, and the same rollouts take the same time on every machine.
 package virtual
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"speceval/internal/fleet"
@@ -22,8 +27,8 @@ type Settings struct {
 	// answer. It is asked once for every request.
 	Lengths func(controller.ID) (prompt, tokens int)
 
-	// Latency is how long a request takes beside the steps of its replica. Its
-	// end is told that much later; its place stays taken meanwhile.
+	// Latency is how long a request takes in addition to the steps of its replica. Its
+	// end is reported that much later; its place stays taken meanwhile.
 	Latency time.Duration
 	// Handling is how long the router is busy with a completion before it
 	// dispatches anything new. The replicas go on meanwhile.
@@ -243,4 +248,42 @@ func (e *Engine) fail(err error) {
 	if e.err == nil {
 		e.err = err
 	}
+}
+
+// queue holds the ends of requests in the order in which the router sees them:
+// by time, then replica, then request. It is short.
+type queue struct{ events []router.Event }
+
+// due is the time of the first, never if there is none.
+func (q *queue) due() time.Duration {
+	if len(q.events) == 0 {
+		return never
+	}
+	return q.events[len(q.events)-1].Finished
+}
+
+// push puts an event in its place. The first is kept last.
+func (q *queue) push(event router.Event) {
+	i := len(q.events)
+	for i > 0 && order(q.events[i-1], event) < 0 {
+		i--
+	}
+	q.events = slices.Insert(q.events, i, event)
+}
+
+func (q *queue) pop() router.Event {
+	last := len(q.events) - 1
+	event := q.events[last]
+	q.events = q.events[:last]
+	return event
+}
+
+func order(a, b router.Event) int {
+	if a.Finished != b.Finished {
+		return cmp.Compare(a.Finished, b.Finished)
+	}
+	if a.Replica != b.Replica {
+		return cmp.Compare(a.Replica, b.Replica)
+	}
+	return cmp.Compare(a.Request, b.Request)
 }

@@ -178,7 +178,7 @@ func (e *stepwise) Next(context.Context) (router.Event, error) {
 	}
 }
 
-// later is when the next step ends, or the computation, or an end is told.
+// later is when the next step ends, or the computation, or an end is reported.
 func (e *stepwise) later(tick time.Duration) time.Duration {
 	next := e.computed
 	for _, event := range e.ended {

@@ -1,11 +1,20 @@
+// Package workload is what the simulated fleet knows of the published runs: how
+// fast each model's replicas step, and how long the answers of each profile's
+// tasks are. Its parameters were fitted to published measurements; the page
+// beside the data says which, and how well.
 package workload
 
 import (
 	"fmt"
+	"math"
 	"time"
+
+	"gonum.org/v1/gonum/integrate/quad"
 
 	"speceval/internal/fleet"
 	"speceval/internal/profile"
+	"speceval/internal/seed"
+	"speceval/method/controller"
 )
 
 // Workload is a calibration of the simulated fleet.
@@ -90,4 +99,139 @@ func (w *Workload) Law(p profile.Profile) (Model, *Law, error) {
 	}
 	m.Timing.Pace = l.Pace
 	return m, NewLaw(m, l, p), nil
+}
+
+// Law is the distribution of the answer lengths of a profile's tasks.
+//
+// What a model writes before its answer proper is log-normal: its logarithm has
+// the mean Location + Hard·(1−p) + Noisy·4p(1−p) + TaskSpread·z and the standard
+// deviation Spread, where p is the task's success probability and z a standard
+// normal number of the task's own, the same in every execution. A model that
+// thinks adds Closing tokens on average, for the answer. If its thinking reaches
+// the budget, it is cut there, and then the model either answers or, with the
+// probability Endless, goes on to the limit. Besides, an answer of any model
+// goes to the limit with a small probability, Loop on average over the tasks: it
+// repeats itself. Hard tasks do so more often than easy ones.
+type Law struct {
+	Prompt int // tokens
+
+	budget, limit int // of thinking, 0 if the model does not think, and of the whole answer
+	spread        float64
+	endless       float64
+	closing       float64
+	tasks         []taskLaw
+}
+
+// taskLaw is what differs between tasks.
+type taskLaw struct {
+	center float64 // mean of the logarithm
+	loop   float64
+}
+
+// loopSlope says how much likelier hard tasks are to loop: e^loopSlope times
+// for a task that is never solved, beside one that always is. No published run
+// tells; it is a guess.
+const loopSlope = 1.5
+
+// NewLaw is the law of a profile of a model.
+func NewLaw(m Model, l Lengths, p profile.Profile) *Law {
+	law := &Law{
+		Prompt: l.Prompt, budget: m.ThinkingTokens, limit: m.MaxTokens,
+		spread: l.Spread, endless: l.Endless, closing: l.Closing, tasks: make([]taskLaw, p.N()),
+	}
+	effects := seed.Root(0).Child("task lengths").Child(p.Benchmark).Child(p.Model).Stream()
+	sum := 0.0
+	for i := range law.tasks {
+		q := 1 - p.P(i)
+		own := effects.At(uint64(i))
+		law.tasks[i] = taskLaw{
+			center: l.Location + float64(l.Hard*q) + float64(l.Noisy*4*q*(1-q)) + float64(l.TaskSpread*normal(&own)),
+			loop:   math.Exp(loopSlope * q),
+		}
+		sum += law.tasks[i].loop
+	}
+	for i := range law.tasks {
+		law.tasks[i].loop *= l.Loop * float64(p.N()) / sum
+	}
+	return law
+}
+
+// Draw is the length of an answer of a task, in tokens: at least 1.
+func (l *Law) Draw(task int, random *seed.Stream) int {
+	t := &l.tasks[task]
+	u := random.Float64()
+	if u < t.loop {
+		return l.limit
+	}
+	body := math.Exp(t.center + float64(l.spread*normal(random))) // no fused multiply-add
+	if l.budget == 0 {
+		return int(math.Min(math.Max(1, body), float64(l.limit)))
+	}
+	closing := 1 + int(l.closing*(0.5+random.Float64()))
+	if body < float64(l.budget) {
+		return int(body) + closing
+	}
+	if (u-t.loop)/(1-t.loop) < l.endless {
+		return l.limit
+	}
+	return l.budget + closing
+}
+
+// normal is a standard normal number, by Box and Muller.
+func normal(s *seed.Stream) float64 {
+	return math.Sqrt(-2*math.Log(1-s.Float64())) * math.Cos(2*math.Pi*s.Float64())
+}
+
+// Sampler gives every rollout of one execution its length, from a branch of the
+// seed tree and the rollout's ID alone, in whatever order they are asked for.
+func (l *Law) Sampler(execution seed.Seed) func(controller.ID) (prompt, tokens int) {
+	stream := execution.Stream()
+	return func(id controller.ID) (prompt, tokens int) {
+		random := stream.At(uint64(id.Task)<<33 | uint64(id.Phase)<<32 | uint64(uint32(id.Ordinal)))
+		return l.Prompt, l.Draw(int(id.Task), &random)
+	}
+}
+
+// nodes of the quadrature over the standard normal number in a length's
+// logarithm, between reach standard deviations on both sides.
+const (
+	nodes = 16
+	reach = 4.5
+)
+
+// places and weights are Gauss and Legendre's on (−1, 1).
+var places, weights = legendre()
+
+func legendre() (x, w [nodes]float64) {
+	quad.Legendre{}.FixedLocations(x[:], w[:], -1, 1)
+	return x, w
+}
+
+// Mean is the expectation of f of the length of a task's answer, to about one
+// part in a thousand for an f that is as smooth as a cost in FLOPs.
+func (l *Law) Mean(task int, f func(tokens float64) float64) float64 {
+	t := &l.tasks[task]
+	limit := float64(l.limit)
+	bound := limit
+	if l.budget > 0 {
+		bound = float64(l.budget)
+	}
+	high := (math.Log(bound) - t.center) / l.spread
+	within := 0.5 * math.Erfc(-high/math.Sqrt2) // probability of a body that ends by itself
+	mean := (1 - within) * f(limit)
+	if l.budget > 0 {
+		mean = (1 - within) * (l.endless*f(limit) + (1-l.endless)*f(bound+l.closing))
+	}
+	if high > -reach {
+		half := (math.Min(high, reach) + reach) / 2
+		sum, mass := 0.0, 0.0
+		for i, x := range places {
+			z := half*(1+x) - reach
+			density := math.Exp(-z*z/2) * weights[i]
+			mass += density
+			sum += density * f(math.Exp(t.center+l.spread*z)+l.closing)
+		}
+		mean += within * sum / mass
+	}
+	return t.loop*f(limit) + (1-t.loop)*mean
 }

@@ -9,7 +9,6 @@ import (
 	"speceval/data"
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
-	"speceval/internal/fleet/fleettest"
 	"speceval/internal/scorer"
 	"speceval/internal/scorer/family"
 	"speceval/internal/seed"
@@ -81,7 +80,7 @@ func TestSimulatedAnswersAreScored(t *testing.T) {
 			t.Errorf("%s is tried on %d tasks", f.Name, len(tasks))
 		}
 		for right, passes := range passes {
-			author := fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
+			author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
 			for _, task := range tasks {
 				for seed := range int64(10) {
 					answer := author.Answer(fleet.Question{User: task.UserPrompt, Seed: seed, Limits: fleet.Limits{Most: 4000, Budget: -1}})

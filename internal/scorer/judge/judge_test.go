@@ -12,7 +12,6 @@ import (
 	"speceval/data"
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
-	"speceval/internal/fleet/fleettest"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/scorer"
 	"speceval/internal/scorer/judge"
@@ -245,7 +244,7 @@ func TestSimulatedJudge(t *testing.T) {
 	}
 	replica := imitation.New(imitation.Settings{
 		Model: "j", MaxModelLen: 1 << 15, MaxSequences: 8, Thinking: true, ReasoningParser: "qwen3",
-		Author: fleettest.Author(fleet.AuthorSettings{Model: "j", Tasks: tasks}),
+		Author: fleet.MustAuthor(fleet.AuthorSettings{Model: "j", Tasks: tasks}),
 	})
 	t.Cleanup(replica.Close)
 	if err := replica.Listen("127.0.0.1:0"); err != nil {
@@ -268,7 +267,7 @@ func TestSimulatedJudge(t *testing.T) {
 		for _, task := range tasks {
 			passes[fleet.TaskKey{Benchmark: task.Benchmark, ID: task.ID}] = pass
 		}
-		return fleettest.Author(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
+		return fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
 	}
 	for pass, author := range map[float64]*fleet.Author{0: author(0), 1: author(1)} {
 		for _, task := range tasks {

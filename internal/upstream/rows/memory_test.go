@@ -2,6 +2,7 @@ package rows_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -65,17 +66,23 @@ func allocated(call func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-func TestALongLineTakesLittleMemory(t *testing.T) {
-	const size = 150 << 20
-	path := longLine(t, size, packed)
+// TestJSONLTakesTheMemoryOfItsLongestLine reads lines of 16 MB, then one text of a
+// line as a stream.
+func TestJSONLTakesTheMemoryOfItsLongestLine(t *testing.T) {
+	const size, lines = 8 << 20, 20
+	one, err := os.ReadFile(longLine(t, size, packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := save(t, bytes.Repeat(one, lines))
 	var at rows.Span
 	took := allocated(func() {
 		if err := readJSON(path, func(r rows.Row) error { at = r.Place("place"); return nil }); err != nil {
 			t.Error(err)
 		}
 	})
-	if took > 1<<20 || at.Length < size*9/10 {
-		t.Errorf("a line of 300 MB takes %d bytes, the place is %v", took, at)
+	if took > 7*uint64(len(one)) || at.Length < size*9/10 { // the line grows by a quarter at a time
+		t.Errorf("%d lines of %d bytes take %d bytes, the last place is %v", lines, len(one), took, at)
 	}
 	took = allocated(func() {
 		text, err := rows.OpenText(path, at)
@@ -88,8 +95,16 @@ func TestALongLineTakesLittleMemory(t *testing.T) {
 		}
 	})
 	if took > 1<<20 {
-		t.Errorf("a text of 150 MB takes %d bytes", took)
+		t.Errorf("a text of %d bytes takes %d", at.Length, took)
 	}
+}
+
+func TestALineHasALimit(t *testing.T) {
+	path := save(t, "{\"text\":\"first\"}\n")
+	if err := os.Truncate(path, 257<<20); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, readJSON(path, func(rows.Row) error { return nil }), path, "the line at byte 17 is longer than 268435456 bytes")
 }
 
 func TestCancelledWithinALine(t *testing.T) {

@@ -47,7 +47,7 @@ func TestFaultsOfParquet(t *testing.T) {
 		wantError(t, err, append(test.want, path+": ")...)
 	}
 	if n, err := readColumn(filepath.Join("testdata", "delta.parquet"), rows.Column{Name: "note", Optional: true}); n != 7 || err != nil {
-		t.Errorf("beside a column that cannot be read: %d rows, %v", n, err)
+		t.Errorf("next to a column that cannot be read: %d rows, %v", n, err)
 	}
 	if n, err := readColumn(filepath.Join("testdata", "snappy.parquet"), rows.Column{Name: "none", Optional: true}); n != 7 || err != nil {
 		t.Errorf("of no columns: %d rows, %v", n, err)
