@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"speceval/drills/drill"
+	drill "speceval/drills/lab"
 	"speceval/drills/evaluated"
 	"speceval/internal/profile"
 )

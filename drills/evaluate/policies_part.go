@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"speceval/data"
-	"speceval/drills/drill"
+	drill "speceval/drills/lab"
 	"speceval/drills/evaluated"
 	"speceval/drills/timed"
 	"speceval/internal/policy"

@@ -17,7 +17,7 @@ import (
 	"slices"
 	"time"
 
-	"speceval/drills/drill"
+	drill "speceval/drills/lab"
 	"speceval/drills/evaluated"
 )
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"speceval/drills/drill"
+	drill "speceval/drills/lab"
 	"speceval/drills/evaluated"
 	"speceval/internal/clock"
 	"speceval/internal/launcher"
@@ -46,7 +46,7 @@ func (m *maker) warmUp(ctx context.Context, out string) error {
 
 // serve starts the servers of the experiment's first worker.
 func (o options) serve(ctx context.Context, dir string) (*launcher.Servers, error) {
-	shipped, err := drill.Experiment(o.config)
+	shipped, err := drill.LoadExperiment(o.config)
 	if err != nil {
 		return nil, err
 	}

@@ -1,17 +1,12 @@
-// Package undisturbed is what drills hold a disturbed run to: an experiment in
-// small, with all five stages on the simulated fleet, and the comparison of what
-// two runs of it have left.
-package undisturbed
+package lab
 
 import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"speceval/data"
 	"speceval/internal/benchmark"
@@ -25,7 +20,6 @@ type Size struct {
 	Rollouts int    // of each of the 35 tasks by each of two models, at least 8
 	Draws    int    // of the replay
 	PDF      string // report.pdf
-	More     string // of the configuration: another table, such as [executor]
 }
 
 // The sizes of drills.
@@ -65,17 +59,17 @@ func (e *Experiment) Inputs() []string {
 	return []string{e.Configuration(), e.Sums(), e.Mixed(), e.Tests()}
 }
 
-// New writes the experiment into a folder. Its servers get free ports.
-func New(dir string, size Size) (*Experiment, error) {
+// NewExperiment writes the experiment into a folder. Its servers get free ports.
+func NewExperiment(dir string, size Size) (*Experiment, error) {
 	e := &Experiment{dir: dir}
 	var err error
-	if e.URLs, err = freeURLs(replicas + 1); err != nil {
+	if e.URLs, err = FreeURLs(replicas + 1); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(e.writeSums(), e.writeMixed()); err != nil {
 		return nil, err
 	}
-	return e, os.WriteFile(e.Configuration(), []byte(e.configuration(size)), 0o666)
+	return e, WriteConfig(e.Configuration(), e.Settings(size))
 }
 
 // writeSums writes the file of additions.
@@ -140,83 +134,25 @@ func (e *Experiment) writeTests(tests []benchmark.Test) error {
 // replicas of the fleet, half of them for each model.
 const replicas = 4
 
-// freeURLs finds ports that nothing listens on.
-func freeURLs(n int) ([]string, error) {
-	var urls []string
-	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer listener.Close() // when all are found, so that they differ
-		urls = append(urls, "http://"+listener.Addr().String())
+// Settings are the configuration of the experiment.
+func (e *Experiment) Settings(size Size) Settings {
+	return Settings{
+		"experiment": Settings{"seed": 42, "budgets": []int{8}},
+		"corpus":     Settings{"source": "vllm", "rollouts_per_task": size.Rollouts},
+		"model": []Settings{
+			{"id": "qwen2_5_3b"},
+			{"id": "qwen3_5_4b", "thinking": true, "thinking_budget": 512, "reasoning_parser": "qwen3"},
+		},
+		"benchmark": []Settings{{"id": mixed, "tasks": e.Mixed()}, {"id": sums, "tasks": e.Sums()}},
+		"sampling":  Settings{"max_tokens": 2048, "context_tokens": 4096},
+		"replay": Settings{
+			"draws": size.Draws, "replicates": 2, "quadrature_order": 8, "resamples": 16, "resample_draws": 16,
+			"ts_neyman": Settings{"alphas": []float64{0.05, 0.20}, "race_draws": 2, "final_draws": 20},
+		},
+		"systems": Settings{"replicas": replicas, "repeats": 2},
+		"worker":  []Settings{{"name": "fleet", "urls": e.URLs[:replicas]}},
+		"serving": Settings{"on_loss": "again"}, // the fleet repeats an answer by its seed
+		"judge":   Settings{"urls": e.URLs[replicas:], "max_tokens": 256},
+		"report":  Settings{"pdf": size.PDF},
 	}
-	return urls, nil
-}
-
-func quoted(urls []string) string { return `"` + strings.Join(urls, `", "`) + `"` }
-
-// configuration is the experiment.
-func (e *Experiment) configuration(size Size) string {
-	return fmt.Sprintf(`[experiment]
-seed = 42
-budgets = [8]
-
-[corpus]
-source = "vllm"
-rollouts_per_task = %d
-
-[[model]]
-id = "qwen2_5_3b"
-
-[[model]]
-id = "qwen3_5_4b"
-thinking = true
-thinking_budget = 512
-reasoning_parser = "qwen3"
-
-[[benchmark]]
-id = %q
-tasks = %q
-
-[[benchmark]]
-id = %q
-tasks = %q
-
-[sampling]
-max_tokens = 2048
-context_tokens = 4096
-
-[replay]
-draws = %d
-replicates = 2
-quadrature_order = 8
-resamples = 16
-resample_draws = 16
-
-[replay.ts_neyman]
-alphas = [0.05, 0.20]
-race_draws = 2
-final_draws = 20
-
-[systems]
-replicas = 4
-repeats = 2
-
-[[worker]]
-name = "fleet"
-urls = [%s]
-
-[serving]
-on_loss = "again" # the fleet repeats an answer by its seed
-
-[judge]
-urls = [%s]
-max_tokens = 256
-
-[report]
-pdf = %q
-
-%s`, size.Rollouts, mixed, e.Mixed(), sums, e.Sums(), size.Draws,
-		quoted(e.URLs[:replicas]), quoted(e.URLs[replicas:]), size.PDF, size.More)
 }

@@ -1,4 +1,4 @@
-package undisturbed_test
+package lab_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/drills/undisturbed"
+	"speceval/drills/lab"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 )
@@ -78,11 +78,11 @@ func TestEveryDifferenceIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := folder(t, nil)
 			test.change(got)
-			found, err := undisturbed.Compare(want, got)
+			found, err := lab.Compare(want, got)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := undisturbed.Total(found); n != test.bytes || test.path == "" != (len(found) == 0) || len(found) == 1 && found[0].Path != test.path {
+			if n := lab.Total(found); n != test.bytes || test.path == "" != (len(found) == 0) || len(found) == 1 && found[0].Path != test.path {
 				t.Errorf("found %v, %d bytes; want %q, %d", found, n, test.path, test.bytes)
 			}
 		})
@@ -103,17 +103,17 @@ func TestOnlyWhatNoSeedDeterminesIsLeftOutOfRollouts(t *testing.T) {
 		"reasoning": {func(r *rollout.Rollout) { r.ReasoningTokens = new(int32) }, false},
 	} {
 		got := folder(t, test.change)
-		found, err := undisturbed.CompareRollouts(want, got)
+		found, err := lab.CompareRollouts(want, got)
 		if err != nil || (len(found) == 0) != test.alike {
 			t.Errorf("%s: %v, %v", name, found, err)
 		}
-		if same, err := undisturbed.SameRollouts(want, got); same || err != nil {
+		if same, err := lab.SameRollouts(want, got); same || err != nil {
 			t.Errorf("%s: the same bytes: %t, %v", name, same, err)
 		}
 	}
 	got := folder(t, nil)
 	put(t, got, "generate/benchmark=b/model=m/part-0001.parquet", "more")
-	if found, err := undisturbed.CompareRollouts(want, got); err != nil || len(found) != 1 {
+	if found, err := lab.CompareRollouts(want, got); err != nil || len(found) != 1 {
 		t.Errorf("a part more: %v, %v", found, err)
 	}
 }
@@ -122,17 +122,17 @@ func TestAManifestWithoutItsOutputsIsBroken(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "manifests/replay/a.json", strings.Replace(manifest("replay", "a", "a"), `"s"`, `"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"`, 1))
 	put(t, dir, "a", "foo")
-	if broken, err := undisturbed.Broken(dir); err != nil || len(broken) != 0 {
+	if broken, err := lab.Broken(dir); err != nil || len(broken) != 0 {
 		t.Errorf("%v, %v", broken, err)
 	}
 	put(t, dir, "a", "fo")
-	if broken, err := undisturbed.Broken(dir); err != nil || len(broken) != 1 {
+	if broken, err := lab.Broken(dir); err != nil || len(broken) != 1 {
 		t.Errorf("an output that is cut off: %v, %v", broken, err)
 	}
-	if err := undisturbed.Forget(dir, "replay"); err != nil {
+	if err := lab.Forget(dir, "replay"); err != nil {
 		t.Fatal(err)
 	}
-	if units, err := undisturbed.Units(dir, "replay"); err != nil || len(units) != 0 {
+	if units, err := lab.Units(dir, "replay"); err != nil || len(units) != 0 {
 		t.Errorf("%v, %v", units, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a")); err == nil {
@@ -142,7 +142,7 @@ func TestAManifestWithoutItsOutputsIsBroken(t *testing.T) {
 
 func TestTheExperimentCanBeRead(t *testing.T) {
 	dir := t.TempDir()
-	e, err := undisturbed.New(dir, undisturbed.Small)
+	e, err := lab.NewExperiment(dir, lab.Small)
 	if err != nil {
 		t.Fatal(err)
 	}

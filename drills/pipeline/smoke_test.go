@@ -1,9 +1,9 @@
-package main
+package pipeline
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,34 +11,29 @@ import (
 	"speceval/internal/profile"
 )
 
-func TestWithoutTheProgramItFails(t *testing.T) {
-	var out, errs bytes.Buffer
+func noEnvironment(string) string { return "" }
+
+func TestWithoutTheProgramSmokeFails(t *testing.T) {
+	var out, errs strings.Builder
 	args := []string{"-speceval", "/nowhere", "-config", "../../experiments-small.toml", "-dir", filepath.Join(t.TempDir(), "lab")}
-	if code := run(args, &out, &errs); code != 1 || !strings.HasSuffix(out.String(), "\nsmoke: failed\n") {
+	if code := Smoke.Main(args, noEnvironment, &out, &errs); code != 1 || !strings.HasSuffix(out.String(), "\nsmoke: failed\n") {
 		t.Errorf("exit code %d, %s", code, out.String())
 	}
 }
 
 func TestServersGetFreePortsAndNothingElseChanges(t *testing.T) {
-	dir := t.TempDir()
-	l, err := newLab(options{config: "../../experiments-small.toml"}, dir, new(bytes.Buffer))
+	to := filepath.Join(t.TempDir(), "experiments.toml")
+	urls, err := freePorts("../../experiments-small.toml", to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := os.ReadFile("../../experiments-small.toml")
-	if err != nil {
-		t.Fatal(err)
+	before, errBefore := os.ReadFile("../../experiments-small.toml")
+	after, errAfter := os.ReadFile(to)
+	if errBefore != nil || errAfter != nil {
+		t.Fatal(errBefore, errAfter)
 	}
-	after, err := os.ReadFile(l.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	taken := map[string]bool{}
-	for _, url := range l.urls {
-		taken[url] = true
-	}
-	if len(l.urls) != 9 || len(taken) != 9 || taken["http://127.0.0.1:8200"] {
-		t.Errorf("addresses %v", l.urls)
+	if taken := slices.Compact(slices.Sorted(slices.Values(urls))); len(urls) != 9 || len(taken) != 9 || slices.Contains(urls, "http://127.0.0.1:8200") {
+		t.Errorf("addresses %v", urls)
 	}
 	blank := func(text []byte) string { return address.ReplaceAllString(string(text), "") }
 	if blank(before) != blank(after) {

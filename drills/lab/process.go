@@ -1,14 +1,12 @@
-// Package process runs a program beside a drill, and finds the servers that it
-// has started.
-package process
+package lab
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -20,9 +18,9 @@ type Process struct {
 	ended   chan struct{}
 }
 
-// Start starts a program whose output goes to a new file. A nil environment is
+// StartProgram starts a program whose output goes to a new file. A nil environment is
 // that of the drill.
-func Start(output string, environment []string, program string, args ...string) (*Process, error) {
+func StartProgram(output string, environment []string, program string, args ...string) (*Process, error) {
 	file, err := os.Create(output)
 	if err != nil {
 		return nil, err
@@ -43,7 +41,7 @@ func Start(output string, environment []string, program string, args ...string) 
 // Ended is closed when the process has ended and was waited for.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Gone tells whether it has.
+// Gone reports whether the process has ended.
 func (p *Process) Gone() bool {
 	select {
 	case <-p.ended:
@@ -74,14 +72,14 @@ func (p *Process) Succeed(ctx context.Context) error {
 	return nil
 }
 
-// look is between two looks for something to happen.
-const look = 5 * time.Millisecond
+// pollEvery is how often Until polls.
+const pollEvery = 5 * time.Millisecond
 
 // Until waits for something to happen while the process runs. It is an error if
 // that ends first.
 func (p *Process) Until(ctx context.Context, happens func() (bool, error)) error {
 	for {
-		ended := p.Gone() // before the look: what happened last is not missed
+		ended := p.Gone() // before the poll: what happened last is not missed
 		if yes, err := happens(); yes || err != nil {
 			return err
 		}
@@ -92,7 +90,7 @@ func (p *Process) Until(ctx context.Context, happens func() (bool, error)) error
 		case <-p.ended:
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(look):
+		case <-time.After(pollEvery):
 		}
 	}
 }
@@ -134,8 +132,8 @@ func (p *Process) CPU() time.Duration {
 	return p.command.ProcessState.UserTime() + p.command.ProcessState.SystemTime()
 }
 
-// Memory is the most that a process which has ended had of memory at a time, in
-// bytes; 0 where the system does not tell.
+// Memory is the largest resident set of a process that has ended, in bytes; 0 where
+// the system does not report it.
 func (p *Process) Memory() int64 {
 	usage, ok := p.command.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -147,15 +145,46 @@ func (p *Process) Memory() int64 {
 	return usage.Maxrss << 10 // kilobytes
 }
 
+// Text is the whole output so far.
+func (p *Process) Text() string {
+	text, err := os.ReadFile(p.output)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
 // lastLines are enough to see why a program ended.
 const lastLines = 12
 
 // Last is the end of the output, for messages.
 func (p *Process) Last() string {
-	text, err := os.ReadFile(p.output)
-	if err != nil {
-		return err.Error()
+	lines := strings.Split(strings.TrimSpace(p.Text()), "\n")
+	return strings.Join(lines[max(0, len(lines)-lastLines):], "\n")
+}
+
+// Start starts a command of the program that is tried. Its output goes to a file in
+// the folder logs.
+func (l *Lab) Start(words ...string) (*Process, error) {
+	if err := os.MkdirAll(l.Path("logs"), 0o777); err != nil {
+		return nil, err
 	}
-	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
-	return string(bytes.Join(lines[max(0, len(lines)-lastLines):], []byte("\n")))
+	l.Commands++
+	return StartProgram(l.Path("logs", fmt.Sprintf("%03d-%s.txt", l.Commands, words[0])), l.Environment, l.Program, words...)
+}
+
+// Do runs a command of the program to its end, which must have this exit code.
+func (l *Lab) Do(ctx context.Context, code int, words ...string) (*Process, error) {
+	p, err := l.Start(words...)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Kill()
+	if err := p.Wait(ctx); err != nil {
+		return p, err
+	}
+	if p.Code() != code {
+		return p, fmt.Errorf("speceval %s: exit code %d, want %d:\n%s", strings.Join(words, " "), p.Code(), code, p.Last())
+	}
+	return p, nil
 }

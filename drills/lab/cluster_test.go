@@ -1,4 +1,4 @@
-package cluster_test
+package lab_test
 
 import (
 	"bytes"
@@ -14,23 +14,23 @@ import (
 	"testing"
 	"time"
 
-	"speceval/drills/cluster"
+	"speceval/drills/lab"
 )
 
 const root = "../.."
 
-// start starts a cluster that the test stops. Without Slurm the test is
+// startCluster starts a cluster that the test stops. Without Slurm the test is
 // skipped, except under SPECEVAL_CI=1.
-func start(t *testing.T, options ...string) (*cluster.Cluster, string) {
+func startCluster(t *testing.T, options ...string) (*lab.Cluster, string) {
 	t.Helper()
-	if err := cluster.Installed(root); err != nil {
+	if err := lab.ClusterInstalled(root); err != nil {
 		if os.Getenv("SPECEVAL_CI") == "1" {
 			t.Fatal(err)
 		}
 		t.Skip(err)
 	}
 	folder := filepath.Join(t.TempDir(), "c")
-	c, err := cluster.Start(t.Context(), root, folder, options...)
+	c, err := lab.StartCluster(t.Context(), root, folder, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func start(t *testing.T, options ...string) (*cluster.Cluster, string) {
 }
 
 // slurm runs one of Slurm's commands, and returns what it prints.
-func slurm(t *testing.T, c *cluster.Cluster, program string, args ...string) (string, error) {
+func slurm(t *testing.T, c *lab.Cluster, program string, args ...string) (string, error) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, args...)
 	command.Env = append(os.Environ(), c.Env()...)
@@ -52,7 +52,7 @@ func slurm(t *testing.T, c *cluster.Cluster, program string, args ...string) (st
 }
 
 func TestAnArrayRunsOnTheNodes(t *testing.T) {
-	c, folder := start(t, "--nodes", "2", "--cpus", "2", "--memory", "1000")
+	c, folder := startCluster(t, "--nodes", "2", "--cpus", "2", "--memory", "1000")
 	output := filepath.Join(folder, "element-%a")
 	if out, err := slurm(t, c, "sbatch", "--wait", "--array=0-2", "--cpus-per-task=2", "--output="+output,
 		"--wrap", "echo $SLURM_ARRAY_TASK_ID on $(hostname)"); err != nil {
@@ -68,7 +68,7 @@ func TestAnArrayRunsOnTheNodes(t *testing.T) {
 }
 
 func TestAKilledNodeTakesItsJobsWithIt(t *testing.T) {
-	c, folder := start(t, "--memory", "1000")
+	c, folder := startCluster(t, "--memory", "1000")
 	// The job leaves a child in a session of its own, which has the pipe open.
 	pipe := filepath.Join(folder, "pipe")
 	if out, err := exec.Command("mkfifo", pipe).CombinedOutput(); err != nil {
@@ -107,7 +107,7 @@ func TestAKilledNodeTakesItsJobsWithIt(t *testing.T) {
 }
 
 func TestSlurmsCommandsFailWithoutAController(t *testing.T) {
-	c, folder := start(t, "--memory", "1000")
+	c, folder := startCluster(t, "--memory", "1000")
 	id, err := slurm(t, c, "sbatch", "--parsable", "--hold", "--job-name", "kept", "--wrap", "true")
 	if err != nil {
 		t.Fatal(err, id)
@@ -145,19 +145,19 @@ func waitForState(t *testing.T, path, name string) {
 }
 
 func TestStartLeavesNothingBehind(t *testing.T) {
-	c, folder := start(t, "--memory", "1000")
-	if _, err := cluster.Start(t.Context(), root, folder); err == nil || !strings.Contains(err.Error(), "has a cluster") {
+	c, folder := startCluster(t, "--memory", "1000")
+	if _, err := lab.StartCluster(t.Context(), root, folder); err == nil || !strings.Contains(err.Error(), "has a cluster") {
 		t.Errorf("a second cluster in a folder: %v", err)
 	}
 	if out, err := slurm(t, c, "sinfo"); err != nil {
 		t.Error("the first one is gone:", err, out)
 	}
-	if _, err := cluster.Start(t.Context(), root, filepath.Join(t.TempDir(), "d"), "--memory-by", "nobody"); err == nil {
+	if _, err := lab.StartCluster(t.Context(), root, filepath.Join(t.TempDir(), "d"), "--memory-by", "nobody"); err == nil {
 		t.Error("a cluster with a wrong option started")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := cluster.Start(ctx, root, filepath.Join(t.TempDir(), "e")); err == nil {
+	if _, err := lab.StartCluster(ctx, root, filepath.Join(t.TempDir(), "e")); err == nil {
 		t.Error("a cluster started in a cancelled context")
 	}
 }

@@ -1,4 +1,4 @@
-package undisturbed
+package lab
 
 import (
 	"bytes"

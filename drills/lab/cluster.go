@@ -1,7 +1,4 @@
-// Package cluster starts a Slurm cluster of this machine's own for drills and
-// tests, and does to it what happens to clusters: nodes and controllers that
-// die. The work is done by cluster.sh in this folder.
-package cluster
+package lab
 
 import (
 	"context"
@@ -14,18 +11,21 @@ import (
 	"time"
 )
 
-// Cluster is one that runs, with all of its files in one folder.
+// Cluster is a Slurm cluster that runs, with all of its files in one folder.
 type Cluster struct{ script, folder string }
 
-// Installed tells what this machine lacks for a cluster, by the Debian packages
-// that have it. The root is the folder of the repository.
-func Installed(root string) error { return run(context.Background(), script(root), "check") }
+// ClusterInstalled returns an error that names the Debian packages that this machine
+// lacks for a cluster. The root is the folder of the repository.
+func ClusterInstalled(root string) error {
+	return runScript(context.Background(), script(root), "check")
+}
 
-// Start starts a cluster and returns when its nodes take jobs. The root is the
+// StartCluster starts a Slurm cluster of this machine's own, by drills/cluster/cluster.sh,
+// and returns when its nodes take jobs. The root is the
 // folder of the repository; the folder gets the cluster's files, should not be
 // there or be empty, and have a path of at most 70 bytes; the options are those
 // that cluster.sh lists. What was started of a cluster that fails is ended.
-func Start(ctx context.Context, root, folder string, options ...string) (*Cluster, error) {
+func StartCluster(ctx context.Context, root, folder string, options ...string) (*Cluster, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (c *Cluster) KillController(ctx context.Context) error { return c.do(ctx, "
 func (c *Cluster) StartController(ctx context.Context) error { return c.do(ctx, "start-controller") }
 
 func (c *Cluster) do(ctx context.Context, command string, args ...string) error {
-	return run(ctx, c.script, append([]string{command, c.folder}, args...)...)
+	return runScript(ctx, c.script, append([]string{command, c.folder}, args...)...)
 }
 
 func script(root string) string { return filepath.Join(root, "drills", "cluster", "cluster.sh") }
@@ -73,7 +73,7 @@ func script(root string) string { return filepath.Join(root, "drills", "cluster"
 // ending is how long a script that should end has to end what it has started.
 const ending = 30 * time.Second
 
-func run(ctx context.Context, script string, args ...string) error {
+func runScript(ctx context.Context, script string, args ...string) error {
 	command := exec.CommandContext(ctx, script, args...)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	command.WaitDelay = ending

@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"context"
@@ -20,20 +20,20 @@ import (
 )
 
 // check holds what the stages have left to what it must be.
-func (l *lab) check(ctx context.Context) error {
-	if err := l.speceval(ctx, "status", "--check"); err != nil {
+func (s *smoke) check(ctx context.Context) error {
+	if err := s.speceval(ctx, "status", "--check"); err != nil {
 		return err
 	}
-	profiles, err := profile.Read(filepath.Join(l.out, "score", "profiles.parquet"))
+	profiles, err := profile.Read(filepath.Join(s.out, "score", "profiles.parquet"))
 	if err != nil {
 		return err
 	}
-	truth := filepath.Join(filepath.Dir(l.config), "truth.parquet")
+	truth := filepath.Join(filepath.Dir(s.config), "truth.parquet")
 	if err := writeTruth(truth, profiles); err != nil {
 		return err
 	}
-	err = l.speceval(ctx, "compare", filepath.Join(l.out, "score", "profiles.parquet"), truth)
-	return errors.Join(err, l.checkScores(profiles), l.checkRuns(profiles), l.checkScored(profiles), l.checkTables())
+	err = s.speceval(ctx, "compare", filepath.Join(s.out, "score", "profiles.parquet"), truth)
+	return errors.Join(err, s.checkScores(profiles), s.checkRuns(profiles), s.checkScored(profiles), s.checkTables())
 }
 
 // exactly is the number of rollouts that a true probability is written as a
@@ -57,10 +57,10 @@ func writeTruth(path string, obtained []profile.Profile) error {
 
 // checkScores sees to it that every kind of scorer has found answers right and
 // wrong.
-func (l *lab) checkScores(profiles []profile.Profile) error {
+func (s *smoke) checkScores(profiles []profile.Profile) error {
 	var faults []error
 	for _, p := range profiles {
-		path := filepath.Join(l.out, "score", "benchmark="+p.Benchmark, "model="+p.Model, "scores.parquet")
+		path := filepath.Join(s.out, "score", "benchmark="+p.Benchmark, "model="+p.Model, "scores.parquet")
 		rows, _, err := rowfile.ReadFile[rollout.Score](path)
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (l *lab) checkScores(profiles []profile.Profile) error {
 			}
 		}
 		for _, scorer := range strings.Split(p.Scorer, "+") {
-			fmt.Fprintf(l.stdout, "%s: %s: %d right, %d wrong\n", p.Name(), scorer, right[scorer], wrong[scorer])
+			fmt.Fprintf(s.Stdout, "%s: %s: %d right, %d wrong\n", p.Name(), scorer, right[scorer], wrong[scorer])
 			if right[scorer] == 0 || wrong[scorer] == 0 {
 				faults = append(faults, fmt.Errorf("%s: %s has found all answers right, or all wrong", p.Name(), scorer))
 			}
@@ -87,8 +87,8 @@ func (l *lab) checkScores(profiles []profile.Profile) error {
 }
 
 // checkRuns counts the timed runs.
-func (l *lab) checkRuns(profiles []profile.Profile) error {
-	runs, err := measurement.Read(filepath.Join(l.out, filepath.FromSlash(measurement.File)))
+func (s *smoke) checkRuns(profiles []profile.Profile) error {
+	runs, err := measurement.Read(filepath.Join(s.out, filepath.FromSlash(measurement.File)))
 	if err != nil {
 		return err
 	}
@@ -107,8 +107,8 @@ func (l *lab) checkRuns(profiles []profile.Profile) error {
 
 // checkScored counts the timed runs under real rewards, and sees to it that each
 // estimates the mean of its profile.
-func (l *lab) checkScored(profiles []profile.Profile) error {
-	all, _, err := rowfile.ReadFile[measurement.Run](filepath.Join(l.out, filepath.FromSlash(measurement.RunsFile)))
+func (s *smoke) checkScored(profiles []profile.Profile) error {
+	all, _, err := rowfile.ReadFile[measurement.Run](filepath.Join(s.out, filepath.FromSlash(measurement.RunsFile)))
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (l *lab) checkScored(profiles []profile.Profile) error {
 			return fmt.Errorf("a run of %s under real rewards estimates %.3f, the profile's mean is %.3f", profiles[i].Name(), r.Estimate, mean)
 		}
 	}
-	fmt.Fprintf(l.stdout, "%d runs under real rewards estimate their profiles' means\n", count)
+	fmt.Fprintf(s.Stdout, "%d runs under real rewards estimate their profiles' means\n", count)
 	if want := 2 * 3 * len(profiles); count != want {
 		return fmt.Errorf("%d runs under real rewards, want %d", count, want)
 	}
@@ -147,10 +147,10 @@ var tables = []struct{ name, has string }{
 	{"numbers.tex", `\newcommand`},
 }
 
-func (l *lab) checkTables() error {
+func (s *smoke) checkTables() error {
 	var faults []error
 	for _, table := range tables {
-		text, err := os.ReadFile(filepath.Join(l.out, "tables", table.name))
+		text, err := os.ReadFile(filepath.Join(s.out, "tables", table.name))
 		if err == nil && !strings.Contains(string(text), table.has) {
 			err = fmt.Errorf("%s lacks %q", table.name, table.has)
 		}

@@ -1,4 +1,4 @@
-package undisturbed
+package lab
 
 import (
 	"crypto/sha256"
@@ -121,8 +121,8 @@ func Forget(out, stage string) error {
 	return errors.Join(os.RemoveAll(filepath.Join(out, "manifests", stage)), os.RemoveAll(filepath.Join(out, "scratch", stage)))
 }
 
-// Copy copies an output folder to a new place.
-func Copy(from, to string) error { return os.CopyFS(to, os.DirFS(from)) }
+// CopyOutputs copies an output folder to a new one.
+func CopyOutputs(from, to string) error { return os.CopyFS(to, os.DirFS(from)) }
 
 // CopyStage copies what a folder has of a stage to another one.
 func CopyStage(from, to, stage string) error {

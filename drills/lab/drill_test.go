@@ -1,4 +1,4 @@
-package drill_test
+package lab_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/drills/drill"
+	"speceval/drills/lab"
 )
 
 func TestRunSaysHowItWent(t *testing.T) {
@@ -25,7 +25,7 @@ func TestRunSaysHowItWent(t *testing.T) {
 		{time.Nanosecond, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 1, `^not done after 1ns\n.*\ndrill-x: failed\n$`},
 	} {
 		var said strings.Builder
-		if code := drill.Run("drill-x", test.limit, &said, test.do); code != test.code || !regexp.MustCompile(test.want).MatchString(said.String()) {
+		if code := lab.Run("drill-x", test.limit, &said, test.do); code != test.code || !regexp.MustCompile(test.want).MatchString(said.String()) {
 			t.Errorf("exit code %d, %q, want %d, %s", code, said.String(), test.code, test.want)
 		}
 	}
@@ -41,7 +41,7 @@ func TestFoldersAreKeptAfterAFailureOrWhenNamed(t *testing.T) {
 	}{{"", nil, false}, {"", broken, true}, {named, nil, true}} {
 		var said strings.Builder
 		at := ""
-		err := drill.InFolder(test.dir, &said, func(dir string) error {
+		err := lab.InFolder(test.dir, &said, func(dir string) error {
 			at = dir
 			return errors.Join(os.WriteFile(filepath.Join(dir, "file"), nil, 0o666), test.err)
 		})
@@ -54,13 +54,13 @@ func TestFoldersAreKeptAfterAFailureOrWhenNamed(t *testing.T) {
 	if err := os.Mkdir(named, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := drill.InFolder(named, os.Stdout, nil); !errors.Is(err, os.ErrExist) {
+	if err := lab.InFolder(named, os.Stdout, nil); !errors.Is(err, os.ErrExist) {
 		t.Errorf("a folder that is there: %v", err)
 	}
 }
 
 func TestExperimentsWithoutServersOfTheirOwn(t *testing.T) {
-	if e, err := drill.Experiment("../../experiments-live.toml"); err != nil || e.Workers[0].Launch == "" {
+	if e, err := lab.LoadExperiment("../../experiments-live.toml"); err != nil || e.Workers[0].Launch == "" {
 		t.Errorf("the shipped one: %v", err)
 	}
 	urls := filepath.Join(t.TempDir(), "urls.toml")
@@ -68,7 +68,7 @@ func TestExperimentsWithoutServersOfTheirOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"../../experiments.toml", urls} {
-		if _, err := drill.Experiment(path); err == nil || !strings.HasPrefix(err.Error(), path+": a drill needs") {
+		if _, err := lab.LoadExperiment(path); err == nil || !strings.HasPrefix(err.Error(), path+": a drill needs") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package process_test
+package lab_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/drills/process"
+	"speceval/drills/lab"
 )
 
 // The test binary is also the program that runs.
@@ -37,13 +37,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func start(t *testing.T, program string) *process.Process {
+func start(t *testing.T, program string) *lab.Process {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := process.Start(filepath.Join(t.TempDir(), "output"), append(os.Environ(), "PROGRAM="+program), self)
+	p, err := lab.StartProgram(filepath.Join(t.TempDir(), "output"), append(os.Environ(), "PROGRAM="+program), self)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,21 +75,21 @@ func TestWaiting(t *testing.T) {
 	no := func() (bool, error) { return false, nil }
 	for _, test := range []struct {
 		program string
-		wait    func(*process.Process) error
+		wait    func(*lab.Process) error
 		want    string // "": no error
 	}{
-		{"ends", func(p *process.Process) error { return p.Wait(ctx) }, ""},
-		{"ends", func(p *process.Process) error { return p.Succeed(ctx) }, "exit code 3:\nline 8\n"},
-		{"succeeds", func(p *process.Process) error { return p.Succeed(ctx) }, ""},
-		{"ends", func(p *process.Process) error { return p.Until(ctx, no) }, "it ended too soon, exit code 3:\nline 8\n"},
-		{"ends", func(p *process.Process) error { return p.Until(ctx, func() (bool, error) { return p.Gone(), nil }) }, ""},
-		{"stays", func(p *process.Process) error { return p.Until(ctx, yes) }, ""},
-		{"stays", func(p *process.Process) error {
+		{"ends", func(p *lab.Process) error { return p.Wait(ctx) }, ""},
+		{"ends", func(p *lab.Process) error { return p.Succeed(ctx) }, "exit code 3:\nline 8\n"},
+		{"succeeds", func(p *lab.Process) error { return p.Succeed(ctx) }, ""},
+		{"ends", func(p *lab.Process) error { return p.Until(ctx, no) }, "it ended too soon, exit code 3:\nline 8\n"},
+		{"ends", func(p *lab.Process) error { return p.Until(ctx, func() (bool, error) { return p.Gone(), nil }) }, ""},
+		{"stays", func(p *lab.Process) error { return p.Until(ctx, yes) }, ""},
+		{"stays", func(p *lab.Process) error {
 			return p.Until(ctx, func() (bool, error) { return false, errors.New("no file") })
 		}, "no file"},
-		{"stays", func(p *process.Process) error { return p.Until(gone, no) }, context.Canceled.Error()},
-		{"stays", func(p *process.Process) error { return p.Wait(gone) }, context.Canceled.Error()},
-		{"stays", func(p *process.Process) error { return p.Succeed(gone) }, context.Canceled.Error()},
+		{"stays", func(p *lab.Process) error { return p.Until(gone, no) }, context.Canceled.Error()},
+		{"stays", func(p *lab.Process) error { return p.Wait(gone) }, context.Canceled.Error()},
+		{"stays", func(p *lab.Process) error { return p.Succeed(gone) }, context.Canceled.Error()},
 	} {
 		p := start(t, test.program)
 		err := test.wait(p)
@@ -110,7 +110,7 @@ func TestAProgramThatIsKilled(t *testing.T) {
 	if !p.Gone() || p.Code() != -1 {
 		t.Errorf("exit code %d", p.Code())
 	}
-	if _, err := process.Start(filepath.Join(t.TempDir(), "output"), nil, "/no/such/program"); err == nil {
+	if _, err := lab.StartProgram(filepath.Join(t.TempDir(), "output"), nil, "/no/such/program"); err == nil {
 		t.Error("a program that is not there has started")
 	}
 }

@@ -1,4 +1,4 @@
-package process
+package lab
 
 import (
 	"context"
@@ -46,8 +46,8 @@ func GroupOn(port int) int {
 	return 0
 }
 
-// Members lists the processes of a group that still run.
-func Members(group int) []int {
+// GroupMembers lists the processes of a group that still run.
+func GroupMembers(group int) []int {
 	var all []int
 	for pid, words := range commands() {
 		if of, err := syscall.Getpgid(pid); err == nil && of == group && words[0] != "" { // one that has ended has no words
@@ -62,7 +62,7 @@ func Members(group int) []int {
 func KillEngine(group int) error {
 	all := commands()
 	var engines []int
-	for _, pid := range Members(group) {
+	for _, pid := range GroupMembers(group) {
 		if words := all[pid]; len(words) > 0 && strings.HasPrefix(words[0], "VLLM::EngineCore") {
 			engines = append(engines, pid)
 		}
@@ -73,11 +73,11 @@ func KillEngine(group int) error {
 	return syscall.Kill(engines[0], syscall.SIGKILL)
 }
 
-// lookEvery is how often Freed looks.
-const lookEvery = 100 * time.Millisecond
+// waitEvery is how often PortFreed and GroupGone poll.
+const waitEvery = 100 * time.Millisecond
 
-// Freed waits until nothing listens on a port of this machine.
-func Freed(ctx context.Context, port int) error {
+// PortFreed waits until nothing listens on a port of this machine.
+func PortFreed(ctx context.Context, port int) error {
 	for {
 		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
@@ -86,27 +86,27 @@ func Freed(ctx context.Context, port int) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("port %d: %w", port, errors.Join(err, ctx.Err()))
-		case <-time.After(lookEvery):
+		case <-time.After(waitEvery):
 		}
 	}
 }
 
-// Gone waits until no process of a group runs.
-func Gone(ctx context.Context, group int) error {
+// GroupGone waits until no process of a group runs.
+func GroupGone(ctx context.Context, group int) error {
 	for {
-		left := Members(group)
+		left := GroupMembers(group)
 		if len(left) == 0 {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("processes %v of the group %d still run: %w", left, group, ctx.Err())
-		case <-time.After(lookEvery):
+		case <-time.After(waitEvery):
 		}
 	}
 }
 
-// Healthy tells whether a server answers that it is.
+// Healthy reports whether a server answers that it is healthy.
 func Healthy(ctx context.Context, url string) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/health", nil)
 	if err != nil {
@@ -119,4 +119,51 @@ func Healthy(ctx context.Context, url string) bool {
 	io.Copy(io.Discard, response.Body)
 	response.Body.Close()
 	return response.StatusCode == http.StatusOK
+}
+
+// Serve starts the fleet of an experiment by the program that is tried, with more
+// flags, and waits until every server is healthy. Its output goes to a log file in
+// the lab's folder.
+func (l *Lab) Serve(ctx context.Context, log, config string, urls []string, flags ...string) (*Process, error) {
+	fleet, err := StartProgram(l.Path(log), nil, l.Program, append([]string{"fleet", "--config", config}, flags...)...)
+	if err != nil {
+		return nil, err
+	}
+	for _, url := range urls {
+		if err := fleet.Until(ctx, func() (bool, error) { return Healthy(ctx, url), nil }); err != nil {
+			fleet.Kill()
+			return nil, fmt.Errorf("the fleet, of which %s is to be healthy: %w", url, err)
+		}
+	}
+	return fleet, nil
+}
+
+// FreeURLs finds ports of this machine that nothing listens on.
+func FreeURLs(n int) ([]string, error) {
+	var urls []string
+	for range n {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer listener.Close() // when all are found, so that they differ
+		urls = append(urls, "http://"+listener.Addr().String())
+	}
+	return urls, nil
+}
+
+// FreePorts is the first of so many ports in a row that nothing listens on.
+func FreePorts(n int) (int, error) {
+next:
+	for port := 21000; port < 30000; port += n {
+		for i := range n {
+			listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+i))
+			if err != nil {
+				continue next
+			}
+			listener.Close()
+		}
+		return port, nil
+	}
+	return 0, fmt.Errorf("no %d free ports in a row", n)
 }
