@@ -6,8 +6,8 @@ import (
 	"io"
 	"time"
 
-	drill "speceval/drills/lab"
 	"speceval/drills/evaluated"
+	drill "speceval/drills/lab"
 	process "speceval/drills/lab"
 	"speceval/internal/profile"
 )

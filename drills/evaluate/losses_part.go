@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	drill "speceval/drills/lab"
 	"speceval/drills/evaluated"
+	drill "speceval/drills/lab"
 	"speceval/internal/profile"
 )
 

@@ -17,8 +17,8 @@ import (
 	"slices"
 	"time"
 
-	drill "speceval/drills/lab"
 	"speceval/drills/evaluated"
+	drill "speceval/drills/lab"
 )
 
 func main() {

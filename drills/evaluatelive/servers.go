@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
-	drill "speceval/drills/lab"
 	"speceval/drills/evaluated"
+	drill "speceval/drills/lab"
 	"speceval/internal/clock"
 	"speceval/internal/launcher"
 )
