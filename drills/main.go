@@ -10,11 +10,16 @@ import (
 
 	"speceval/drills/lab"
 	"speceval/drills/pipeline"
+	"speceval/drills/runs"
 )
 
 // drills are all of them, in the order of the help.
 var drills = []lab.Drill{
 	pipeline.Smoke,
+	pipeline.Benchmarks,
+	runs.Generate,
+	runs.Faults,
+	runs.Slurm,
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr)) }
