@@ -220,7 +220,7 @@ func (s *site) leftovers(ctx context.Context, t *trial) error {
 		}
 		for _, name := range []string{"manifests/score/x.json", "tables/table1_variance.csv", "score/profiles.parquet"} {
 			path := filepath.Join(out, filepath.FromSlash(name)+".123456789.partial")
-			if err := writeBelow(path, []byte("half of it")); err != nil {
+			if err := lab.WriteFile(path, []byte("half of it")); err != nil {
 				return err
 			}
 		}
@@ -236,11 +236,6 @@ func (s *site) leftovers(ctx context.Context, t *trial) error {
 		}
 	}
 	return s.finish(ctx, t, out)
-}
-
-// writeBelow writes a file, and the folders that it needs.
-func writeBelow(path string, text []byte) error {
-	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, text, 0o666))
 }
 
 // interrupted runs all up to a stage and kills it once its journal has some lines.
@@ -282,7 +277,7 @@ func injureJournal(path, foreign string, moments *lab.Moments) error {
 		return err
 	}
 	lines := bytes.SplitAfter(text, []byte("\n"))
-	if err := writeBelow(foreign, bytes.Join(lines[1:], nil)); err != nil {
+	if err := lab.WriteFile(foreign, bytes.Join(lines[1:], nil)); err != nil {
 		return err
 	}
 	last := slices.Clone(lines[0][:1+moments.Below(len(lines[0])-1)])

@@ -1,13 +1,10 @@
 package runs
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -23,6 +20,7 @@ type rack struct {
 	*site
 	config string
 	out    string
+	logs   []arrivals // of the servers
 }
 
 // gpus runs the stages that start servers on nodes with GPUs, requeues an element while
@@ -32,12 +30,12 @@ func (s *site) gpus(ctx context.Context, o slurmOptions) error {
 	if err != nil {
 		return err
 	}
-	judge, err := s.Serve(ctx, "fleet.txt", experiment.Configuration(), experiment.URLs, "--speed", fmt.Sprint(o.speed))
+	judge, err := s.Serve(ctx, "fleet.txt", experiment.Config, experiment.URLs, "--speed", fmt.Sprint(o.speed))
 	if err != nil {
 		return err
 	}
 	defer judge.Kill()
-	r := &rack{s, s.Path("launched.toml"), s.Path("out")}
+	r := &rack{site: s, config: s.Path("launched.toml"), out: s.Path("out")}
 	if err := r.configure(experiment, o.speed); err != nil {
 		return err
 	}
@@ -64,6 +62,9 @@ func (r *rack) configure(e *lab.Experiment, speed float64) error {
 	if err != nil {
 		return err
 	}
+	for i := range gpusOfNode {
+		r.logs = append(r.logs, arrivals{log: tail{path: r.Path(fmt.Sprintf("requests-%d.jsonl", port+i))}})
+	}
 	server := r.Path("vllm-imitation")
 	settings := e.Settings(lab.Small)
 	for _, model := range settings["model"].([]lab.Settings) {
@@ -86,19 +87,13 @@ while [ $# -gt 0 ]; do
 done
 echo "$SLURM_ARRAY_JOB_ID"_"$SLURM_ARRAY_TASK_ID $(hostname) $CUDA_VISIBLE_DEVICES $port" >>'%[1]s/servers.txt'
 exec '%[2]s' fleet --config '%[3]s' --replicas 1 --port "$port" --model "$model" --speed %[4]g --log "%[1]s/requests-$port.jsonl"
-`, r.Dir, r.Program, e.Configuration(), max(1, speed/30))
+`, r.Dir, r.Program, e.Config, max(1, speed/30))
 	return os.WriteFile(server, []byte(script), 0o777)
-}
-
-// asked is the requests to servers and the stored rollouts at a moment.
-type asked struct {
-	lines  map[string]int // of each log
-	stored map[int64]bool // seeds
 }
 
 // requeueGenerate waits until a part of the rollouts is stored, requeues the element
 // that samples them, and returns what was there before it starts again.
-func (r *rack) requeueGenerate(ctx context.Context, p *lab.Process) (*asked, error) {
+func (r *rack) requeueGenerate(ctx context.Context, p *lab.Process) (map[int64]bool, error) {
 	const enough = 100 // rollouts
 	if err := p.Until(ctx, func() (bool, error) {
 		stored, err := rollout.Stored(r.out)
@@ -122,17 +117,7 @@ func (r *rack) requeueGenerate(ctx context.Context, p *lab.Process) (*asked, err
 	if _, err := r.slurm(ctx, "scontrol", append([]string{"requeue"}, running...)...); err != nil {
 		return nil, err
 	}
-	a, err := r.quiet(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r.Printf("%v requeued with %d rollouts stored: gres/gpu:%d, a node of its own", running, len(a.stored), gpusOfNode)
-	return a, nil
-}
-
-// quiet waits until no server is left, and returns what there was.
-func (r *rack) quiet(ctx context.Context) (*asked, error) {
-	for {
+	for { // until no server is left
 		pids, err := r.servers()
 		if err != nil {
 			return nil, err
@@ -144,16 +129,18 @@ func (r *rack) quiet(ctx context.Context) (*asked, error) {
 			return nil, err
 		}
 	}
-	a := &asked{stored: make(map[int64]bool)}
 	stored, err := rollout.Stored(r.out)
-	for _, p := range stored {
-		a.stored[p.Seed] = true
-	}
 	if err != nil {
 		return nil, err
 	}
-	a.lines, err = r.lines()
-	return a, err
+	r.Printf("%v requeued with %d rollouts stored: gres/gpu:%d, a node of its own", running, len(stored), gpusOfNode)
+	for i := range r.logs {
+		if err := r.logs[i].read(); err != nil {
+			return nil, err
+		}
+		r.logs[i].seeds = nil // the requests so far
+	}
+	return seedsOf(stored), nil
 }
 
 // servers are the processes of launched servers.
@@ -161,51 +148,24 @@ func (r *rack) servers() ([]int, error) {
 	return processesWith(r.Dir + "/requests-")
 }
 
-// lines counts the requests in each log.
-func (r *rack) lines() (map[string]int, error) {
-	files, err := filepath.Glob(r.Path("requests-*.jsonl"))
-	if err != nil {
-		return nil, err
-	}
-	n := make(map[string]int)
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		n[file] = bytes.Count(text, []byte("\n"))
-	}
-	return n, nil
-}
-
-// checkRequests counts the stored rollouts that were requested again.
-func (r *rack) checkRequests(before *asked) error {
-	now, err := r.lines()
-	if err != nil {
-		return err
-	}
+// checkRequests counts the rollouts that were requested again though they had been
+// stored.
+func (r *rack) checkRequests(stored map[int64]bool) error {
 	total, again := 0, 0
-	for file, n := range now {
-		text, err := os.ReadFile(file)
-		if err != nil {
+	for i := range r.logs {
+		if err := r.logs[i].read(); err != nil {
 			return err
 		}
-		total += n
-		for _, line := range bytes.Split(text, []byte("\n"))[before.lines[file]:n] {
-			var request struct {
-				Seed *int64 `json:"seed"`
-			}
-			if err := json.Unmarshal(line, &request); err != nil {
-				return fmt.Errorf("%s: %w", file, err)
-			}
-			if request.Seed != nil && before.stored[*request.Seed] {
+		total += len(r.logs[i].seeds)
+		for _, seed := range r.logs[i].seeds {
+			if stored[seed] {
 				again++
 			}
 		}
 	}
-	r.Printf("%d requests in all; %d for rollouts that had been stored before the requeue", total, again)
-	if again > 0 {
-		return fmt.Errorf("%d stored rollouts were asked for again", again)
+	r.Printf("%d requests since the requeue; %d for rollouts that had been stored before", total, again)
+	if again > 0 || total == 0 {
+		return fmt.Errorf("of %d requests, %d are for stored rollouts", total, again)
 	}
 	return nil
 }

@@ -150,11 +150,11 @@ type edit struct{ path, old, new string }
 func (s *site) edits(ctx context.Context, t *trial) error {
 	e := s.experiment
 	early := []edit{
-		{e.Configuration(), "seed = 42", "seed = 43"},
-		{e.Configuration(), "resamples = 16", "resamples = 17"},
-		{e.Sums(), ",20,math", ",21,math"},
-		{e.Sums(), "How much is", "What is"},
-		{e.Mixed(), `"answer":"99242"`, `"answer":"1"`},
+		{e.Config, "seed = 42", "seed = 43"},
+		{e.Config, "resamples = 16", "resamples = 17"},
+		{e.Sums, ",20,math", ",21,math"},
+		{e.Sums, "How much is", "What is"},
+		{e.Mixed, `"answer":"99242"`, `"answer":"1"`},
 	}
 	out, err := s.edited(ctx, "edited", early, 0, "")
 	if err == nil { // nothing is stale, and nothing is to be run
@@ -163,7 +163,7 @@ func (s *site) edits(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	late := []edit{{e.Tests(), `"output":"`, `"output":"1`}}
+	late := []edit{{e.Tests, `"output":"`, `"output":"1`}}
 	if out, err = s.edited(ctx, "edited-tests", late, 1, "was changed while this ran: run again"); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (s *site) prepare(ctx context.Context, speed float64) (fleet *lab.Process, 
 	if s.experiment, err = lab.NewExperiment(s.Dir, size); err != nil {
 		return nil, err
 	}
-	fleet, err = s.Serve(ctx, "fleet.txt", s.experiment.Configuration(), s.experiment.URLs, "--speed", fmt.Sprint(speed))
+	fleet, err = s.Serve(ctx, "fleet.txt", s.experiment.Config, s.experiment.URLs, "--speed", fmt.Sprint(speed))
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (s *site) undisturbed() string { return s.Path("undisturbed") }
 
 // on adds the flags of the experiment and of an output folder to a command.
 func (s *site) on(out string, words []string) []string {
-	return append(words, "--config", s.experiment.Configuration(), "--out", out)
+	return append(words, "--config", s.experiment.Config, "--out", out)
 }
 
 // start starts a command of the program on an output folder.
