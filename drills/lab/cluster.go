@@ -77,13 +77,13 @@ func runScript(ctx context.Context, script string, args ...string) error {
 	command := exec.CommandContext(ctx, script, args...)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	command.WaitDelay = ending
-	var said strings.Builder
-	command.Stderr = &said
+	var stderr strings.Builder
+	command.Stderr = &stderr
 	err := command.Run()
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%s of the cluster: %w", args[0], ctx.Err())
 	}
-	if why := strings.TrimPrefix(strings.TrimSpace(said.String()), "cluster.sh: "); err != nil && why != "" {
+	if why := strings.TrimPrefix(strings.TrimSpace(stderr.String()), "cluster.sh: "); err != nil && why != "" {
 		return errors.New(why)
 	}
 	if err != nil {

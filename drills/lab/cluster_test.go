@@ -59,10 +59,10 @@ func TestAnArrayRunsOnTheNodes(t *testing.T) {
 		t.Fatal(err, out)
 	}
 	for i, element := range []string{"0", "1", "2"} {
-		said, err := os.ReadFile(filepath.Join(folder, "element-"+element))
-		node, of := strings.CutPrefix(strings.TrimSpace(string(said)), element+" on ")
+		text, err := os.ReadFile(filepath.Join(folder, "element-"+element))
+		node, of := strings.CutPrefix(strings.TrimSpace(string(text)), element+" on ")
 		if err != nil || !of || !slices.Contains([]string{"n1", "n2"}, node) {
-			t.Errorf("element %d: %q, %v", i, said, err)
+			t.Errorf("element %d: %q, %v", i, text, err)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestAKilledNodeTakesItsJobsWithIt(t *testing.T) {
 	if err := c.KillNode(t.Context(), "n1"); err != nil {
 		t.Fatal(err)
 	}
-	// A pipe ends when nobody has it open for writing, and would block otherwise.
+	// A pipe ends when no process has it open for writing, and would block otherwise.
 	pipeNow, err := syscall.Open(pipe, syscall.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -24,9 +24,9 @@ func TestRunSaysHowItWent(t *testing.T) {
 		{time.Minute, func(context.Context) error { return errors.New("3 are lost") }, 1, `^3 are lost\ndrill-x: failed\n$`},
 		{time.Nanosecond, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 1, `^not done after 1ns\n.*\ndrill-x: failed\n$`},
 	} {
-		var said strings.Builder
-		if code := lab.Run("drill-x", test.limit, &said, test.do); code != test.code || !regexp.MustCompile(test.want).MatchString(said.String()) {
-			t.Errorf("exit code %d, %q, want %d, %s", code, said.String(), test.code, test.want)
+		var printed strings.Builder
+		if code := lab.Run("drill-x", test.limit, &printed, test.do); code != test.code || !regexp.MustCompile(test.want).MatchString(printed.String()) {
+			t.Errorf("exit code %d, %q, want %d, %s", code, printed.String(), test.code, test.want)
 		}
 	}
 }
@@ -39,15 +39,15 @@ func TestFoldersAreKeptAfterAFailureOrWhenNamed(t *testing.T) {
 		err  error
 		kept bool
 	}{{"", nil, false}, {"", broken, true}, {named, nil, true}} {
-		var said strings.Builder
+		var printed strings.Builder
 		at := ""
-		err := lab.InFolder(test.dir, &said, func(dir string) error {
+		err := lab.InFolder(test.dir, &printed, func(dir string) error {
 			at = dir
 			return errors.Join(os.WriteFile(filepath.Join(dir, "file"), nil, 0o666), test.err)
 		})
 		_, gone := os.Stat(filepath.Join(at, "file"))
-		if !errors.Is(err, test.err) || (gone == nil) != test.kept || strings.Contains(said.String(), at) != (test.err != nil) {
-			t.Errorf("%+v: %v; %v; said %q", test, err, gone, said.String())
+		if !errors.Is(err, test.err) || (gone == nil) != test.kept || strings.Contains(printed.String(), at) != (test.err != nil) {
+			t.Errorf("%+v: %v; %v; printed %q", test, err, gone, printed.String())
 		}
 		os.RemoveAll(at)
 	}

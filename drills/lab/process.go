@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Process is a program that runs beside the drill, its output in a file.
+// Process is a program that runs next to the drill, its output in a file.
 type Process struct {
 	command *exec.Cmd
 	output  string

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -29,6 +30,19 @@ func commands() map[int][]string {
 		}
 	}
 	return all
+}
+
+// ProcessesWith lists the processes whose command line has this text. Its words are
+// separated by zeros.
+func ProcessesWith(text string) []int {
+	var pids []int
+	for pid, words := range commands() {
+		if strings.Contains(strings.Join(words, "\x00"), text) {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	return pids
 }
 
 // GroupOn is the process group of the server that was started with a port, 0

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"speceval/data"
@@ -273,13 +272,12 @@ func (g *generation) attempt(ctx context.Context, next *killPoint, stored *progr
 
 // print prints all kills as a table.
 func (g *generation) print(d *disturbance) {
-	w := tabwriter.NewWriter(g.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "kill\tafter s\trequests\tstored\tin flight\tsent again\t")
+	var rows [][]any
 	for i, k := range d.kills {
-		fmt.Fprintf(w, "%d\t%.2f\t%d\t%d\t%d\t%d\t\n", i+1, k.ran.Seconds(), k.seen, len(seedsOf(k.found)),
-			len(unstored(d.asked[:k.seen], k.found)), len(sentAgain(d.asked[k.seen:], k.found)))
+		rows = append(rows, []any{i + 1, fmt.Sprintf("%.2f", k.ran.Seconds()), k.seen, len(seedsOf(k.found)),
+			len(unstored(d.asked[:k.seen], k.found)), len(sentAgain(d.asked[k.seen:], k.found))})
 	}
-	w.Flush()
+	lab.Table(g.Stdout, []string{"kill:", "after s:", "requests:", "stored:", "in flight:", "sent again:"}, rows)
 	g.Printf("%d requests in %.1f s for %d rollouts, %d without a seed; the run gave up %d times by itself",
 		len(d.asked), d.took.Seconds(), g.total(), d.others, d.restarts)
 }

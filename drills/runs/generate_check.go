@@ -34,10 +34,10 @@ func (g *generation) check(ctx context.Context, d *disturbance) error {
 		{What: "every kill came before the end", Fault: g.checkKills(d)},
 		{What: "every rollout is there once", Fault: g.checkCounts(final)},
 		{What: "seeds are different, and those of the rule", Fault: g.checkSeeds(final)},
-		{What: "only these seeds were asked for", Fault: checkAsked(d, final)},
-		{What: "nothing that was stored was asked for again", Fault: checkAgain(d)},
+		{What: "only these seeds were requested", Fault: checkAsked(d, final)},
+		{What: "nothing that was stored was requested again", Fault: checkAgain(d)},
 		{What: "nothing that was stored was lost", Fault: checkKept(d, final)},
-		{What: "another run after the end asked for nothing", Fault: checkIdle(d)},
+		{What: "another run after the end requested nothing", Fault: checkIdle(d)},
 		{What: "DuckDB reads every part, and the same answers as without kills and faults", Fault: g.checkReaders(ctx)},
 		{What: "no leftovers", Fault: g.checkLeftovers()},
 	})

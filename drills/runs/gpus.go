@@ -117,14 +117,7 @@ func (r *rack) requeueGenerate(ctx context.Context, p *lab.Process) (map[int64]b
 	if _, err := r.slurm(ctx, "scontrol", append([]string{"requeue"}, running...)...); err != nil {
 		return nil, err
 	}
-	for { // until no server is left
-		pids, err := r.servers()
-		if err != nil {
-			return nil, err
-		}
-		if len(pids) == 0 {
-			break
-		}
+	for len(r.servers()) > 0 {
 		if err := lab.Wait(ctx, 20*time.Millisecond); err != nil {
 			return nil, err
 		}
@@ -144,9 +137,7 @@ func (r *rack) requeueGenerate(ctx context.Context, p *lab.Process) (map[int64]b
 }
 
 // servers are the processes of launched servers.
-func (r *rack) servers() ([]int, error) {
-	return processesWith(r.Dir + "/requests-")
-}
+func (r *rack) servers() []int { return lab.ProcessesWith(r.Dir + "/requests-") }
 
 // checkRequests counts the rollouts that were requested again though they had been
 // stored.
@@ -201,14 +192,7 @@ func (r *rack) checkServers() error {
 
 // checkEnd checks that no job and no server is left.
 func (r *rack) checkEnd() error {
-	servers, err := r.servers()
-	if err != nil {
-		return err
-	}
-	elements, err := elementProcesses(r.out)
-	if err != nil {
-		return err
-	}
+	servers, elements := r.servers(), elementProcesses(r.out)
 	r.Printf("%d servers and %d elements left", len(servers), len(elements))
 	if len(servers)+len(elements) > 0 {
 		return fmt.Errorf("left over: processes %v %v", servers, elements)

@@ -138,7 +138,7 @@ func (l *onCluster) begin(t *testing.T, more ...string) *lab.Process {
 }
 
 // ends waits for the end of a run, which must have this exit code, and returns
-// what it said.
+// its output.
 func ends(t *testing.T, c *lab.Process, code int, want ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -1,14 +1,12 @@
 package runs
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -179,37 +177,16 @@ func (s *site) stopElement(_ context.Context, r *struck) (bool, error) {
 }
 
 func signalElement(r *struck, signal syscall.Signal) (bool, error) {
-	pids, err := elementProcesses(r.out)
-	if err != nil || len(pids) == 0 {
-		return false, err
+	pids := elementProcesses(r.out)
+	if len(pids) == 0 {
+		return false, nil
 	}
 	return syscall.Kill(pids[r.moments.Below(len(pids))], signal) == nil, nil
 }
 
-// elementProcesses are those of the elements of an output folder.
-func elementProcesses(out string) ([]int, error) {
-	return processesWith("\x00--element\x00" + filepath.Join(out, "slurm") + "/")
-}
-
-// processesWith are the processes whose command line has this text: words that end in
-// zeros.
-func processesWith(text string) ([]int, error) {
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		return nil, err
-	}
-	var pids []int
-	for _, file := range files {
-		words, err := os.ReadFile(file) // it may have ended by now
-		if err == nil && bytes.Contains(words, []byte(text)) {
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			if err != nil {
-				return nil, err
-			}
-			pids = append(pids, pid)
-		}
-	}
-	return pids, nil
+// elementProcesses are the processes of an output folder's elements.
+func elementProcesses(out string) []int {
+	return lab.ProcessesWith("\x00--element\x00" + filepath.Join(out, "slurm") + "/")
 }
 
 // running are the elements that run.

@@ -55,13 +55,13 @@ func TestUnitsSubmittedWhileAJobLives(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		alive   float64 // the first element, last
-		settled float64 // what it said of the unit; 0: nothing
+		settled float64 // when it logged the outcome of the unit; 0: never
 		want    int
 	}{
 		{"it had ended", 4, 0, 0},
 		{"it lived", 6, 0, 1},
 		{"it lived, and the unit had failed", 6, 3, 0},
-		{"it lived, and the unit was to fail", 9, 7, 1},
+		{"it lived, and the unit failed later", 9, 7, 1},
 	} {
 		first := submission{element: "1_0", at: at(1)}
 		if test.settled > 0 {
