@@ -38,13 +38,9 @@ var importRules = []importRule{
 	{"stages/report/model", []string{"stages/report/stored", "pipeline/dag", "internal/…"}},
 	{"stages/report/stored", []string{"pipeline/dag", "pipeline/pair", "internal/…"}},
 	{"stages/*", []string{"pipeline/dag", "pipeline/pair", "method/…", "internal/…"}}, // never one another: they meet in files
-	{"drills/process", nil},
-	{"drills/cluster", nil},
-	{"drills/drill", []string{"pipeline/config"}},
-	{"drills/timed", []string{"method/…", "internal/…"}},
-	{"drills/evaluated", []string{"drills/process", "method/…", "internal/…"}},
-	{"drills/undisturbed", []string{"drills/process", "data", "internal/…"}},
-	{"drills/*", []string{"drills/drill", "drills/process", "drills/cluster", "drills/timed", "drills/evaluated", "drills/undisturbed", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
+	{"drills", []string{"drills/…"}},
+	{"drills/lab", []string{"pipeline/config", "data", "internal/…"}},
+	{"drills/*", []string{"drills/lab", "pipeline/config", "data", "method/…", "internal/…"}}, // they try the built program
 	{"pipeline/config", []string{"internal/files", "internal/profile", "internal/display"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"pipeline/dag/indexfile", "internal/atomicfile", "internal/files", "internal/process"}},
