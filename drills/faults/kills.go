@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"speceval/drills/undisturbed"
+	undisturbed "speceval/drills/lab"
 )
 
 // kills kills runs with SIGKILL at random moments of every stage, and lets the last

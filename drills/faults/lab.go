@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"speceval/drills/process"
-	"speceval/drills/undisturbed"
+	process "speceval/drills/lab"
+	undisturbed "speceval/drills/lab"
 )
 
 // lab is where the drill happens: a folder with an experiment, the outputs of an
@@ -28,7 +28,7 @@ func newLab(o options, dir string, size undisturbed.Size, stdout io.Writer) (*la
 		return nil, err
 	}
 	var err error
-	l.experiment, err = undisturbed.New(dir, size)
+	l.experiment, err = undisturbed.NewExperiment(dir, size)
 	return l, err
 }
 
@@ -56,7 +56,7 @@ func (c *command) text() string {
 func (l *lab) start(out string, words ...string) (*command, error) {
 	l.started++
 	log := l.path(fmt.Sprintf("logs/%03d-%s-%s.txt", l.started, words[0], filepath.Base(out)))
-	p, err := l.experiment.Start(l.binary, out, log, words...)
+	p, err := process.StartProgram(log, nil, l.binary, append(words, "--config", l.experiment.Configuration(), "--out", out)...)
 	return &command{p, log}, err
 }
 
@@ -109,7 +109,7 @@ func (l *lab) baseline(ctx context.Context) error {
 // copied is a copy of the undisturbed outputs, without those of some stages.
 func (l *lab) copied(name string, without ...string) (out string, err error) {
 	out = l.path(name)
-	if err := undisturbed.Copy(l.undisturbed(), out); err != nil {
+	if err := undisturbed.CopyOutputs(l.undisturbed(), out); err != nil {
 		return "", err
 	}
 	for _, stage := range without {

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"speceval/drills/undisturbed"
+	undisturbed "speceval/drills/lab"
 )
 
 // leftovers leaves what a machine that stops leaves: files in the making, journals

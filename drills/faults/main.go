@@ -19,8 +19,8 @@ import (
 	"os"
 	"time"
 
-	"speceval/drills/drill"
-	"speceval/drills/undisturbed"
+	drill "speceval/drills/lab"
+	undisturbed "speceval/drills/lab"
 )
 
 func main() {
@@ -71,7 +71,7 @@ func inFolder(ctx context.Context, o options, dir string, stdout io.Writer) erro
 	if err != nil {
 		return err
 	}
-	fleet, err := l.experiment.Serve(ctx, o.binary, o.speed)
+	fleet, err := (&drill.Lab{Dir: dir, Program: o.binary}).Serve(ctx, "fleet.txt", l.experiment.Configuration(), l.experiment.URLs, "--speed", fmt.Sprint(o.speed))
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"speceval/drills/undisturbed"
+	undisturbed "speceval/drills/lab"
 )
 
 // spoiled are ways to spoil a manifest; other is that of another unit.

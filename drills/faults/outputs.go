@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"speceval/drills/undisturbed"
+	undisturbed "speceval/drills/lab"
 )
 
 // damage is a way to spoil the content of a file.

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"speceval/data"
-	"speceval/drills/process"
+	process "speceval/drills/lab"
 	"speceval/internal/benchmark"
 )
 
@@ -124,7 +124,7 @@ func (l *lab) fleet(ctx context.Context, name, faults string) (*process.Process,
 	if faults != "" {
 		args = append(args, "--fail", faults)
 	}
-	p, err := process.Start(l.path(name+"-fleet.txt"), nil, l.binary, args...)
+	p, err := process.StartProgram(l.path(name+"-fleet.txt"), nil, l.binary, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (l *lab) requestLog(name string) string { return l.path(name + "-requests.j
 
 // stage starts the generate stage with its outputs in the folder of that name.
 func (l *lab) stage(name string, attempt int) (*process.Process, error) {
-	return process.Start(l.path(fmt.Sprintf("%s-run-%02d.txt", name, attempt)), nil, l.binary,
+	return process.StartProgram(l.path(fmt.Sprintf("%s-run-%02d.txt", name, attempt)), nil, l.binary,
 		"run", "generate", "--config", l.path("experiments.toml"), "--out", l.path(name))
 }
 

@@ -18,7 +18,7 @@ import (
 	"os"
 	"time"
 
-	"speceval/drills/drill"
+	drill "speceval/drills/lab"
 	"speceval/internal/scorer/maths"
 	"speceval/internal/seed"
 )

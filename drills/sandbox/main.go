@@ -17,7 +17,7 @@ import (
 	"runtime"
 	"time"
 
-	"speceval/drills/drill"
+	drill "speceval/drills/lab"
 )
 
 func main() {

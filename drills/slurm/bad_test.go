@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/drills/undisturbed"
+	undisturbed "speceval/drills/lab"
 )
 
 func TestJobsThatSlurmDoesNotTake(t *testing.T) {

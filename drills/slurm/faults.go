@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"speceval/drills/undisturbed"
+	undisturbed "speceval/drills/lab"
 )
 
 // field is a lab with the small experiment, whose undisturbed run it knows.
@@ -49,7 +49,7 @@ func faults(ctx context.Context, o options, dir string, stdout io.Writer) (err e
 	if err := f.prepare(); err != nil {
 		return err
 	}
-	fleet, err := f.experiment.Serve(ctx, l.binary, l.speed)
+	fleet, err := (&undisturbed.Lab{Dir: l.dir, Program: l.binary}).Serve(ctx, "fleet.txt", f.experiment.Configuration(), f.experiment.URLs, "--speed", fmt.Sprint(l.speed))
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (f *field) prepare() (err error) {
 	if f.small {
 		size = undisturbed.Small
 	}
-	f.experiment, err = undisturbed.New(f.dir, size)
+	f.experiment, err = undisturbed.NewExperiment(f.dir, size)
 	return err
 }
 

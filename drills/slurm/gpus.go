@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"speceval/drills/undisturbed"
+	undisturbed "speceval/drills/lab"
 	"speceval/internal/rollout"
 )
 
@@ -36,11 +36,11 @@ func gpus(ctx context.Context, o options, dir string, stdout io.Writer) (err err
 		return err
 	}
 	defer func() { err = l.end(err) }()
-	experiment, err := undisturbed.New(l.dir, undisturbed.Small)
+	experiment, err := undisturbed.NewExperiment(l.dir, undisturbed.Small)
 	if err != nil {
 		return err
 	}
-	judge, err := experiment.Serve(ctx, l.binary, l.speed)
+	judge, err := (&undisturbed.Lab{Dir: l.dir, Program: l.binary}).Serve(ctx, "fleet.txt", experiment.Configuration(), experiment.URLs, "--speed", fmt.Sprint(l.speed))
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"speceval/drills/cluster"
-	"speceval/drills/process"
+	cluster "speceval/drills/lab"
+	process "speceval/drills/lab"
 )
 
 // lab is where the drill happens: a cluster, and a folder for everything.
@@ -30,7 +30,7 @@ type lab struct {
 
 // newLab starts a cluster of so many nodes.
 func newLab(ctx context.Context, o options, dir string, stdout io.Writer, options ...string) (*lab, error) {
-	if err := cluster.Installed(o.root); err != nil {
+	if err := cluster.ClusterInstalled(o.root); err != nil {
 		return nil, err
 	}
 	program, err := filepath.Abs(o.binary)
@@ -51,7 +51,7 @@ func newLab(ctx context.Context, o options, dir string, stdout io.Writer, option
 	if err := os.Mkdir(l.path("said"), 0o777); err != nil {
 		return nil, err
 	}
-	if l.cluster, err = cluster.Start(ctx, o.root, l.path("c"), options...); err != nil {
+	if l.cluster, err = cluster.StartCluster(ctx, o.root, l.path("c"), options...); err != nil {
 		return nil, fmt.Errorf("start a cluster: %w", err)
 	}
 	l.environment = append(os.Environ(), l.cluster.Env()...)
@@ -91,7 +91,7 @@ func (c *command) text() string {
 func (l *lab) start(words ...string) (*command, error) {
 	l.commands++
 	log := l.path(fmt.Sprintf("said/%03d.txt", l.commands))
-	p, err := process.Start(log, l.environment, l.binary, words...)
+	p, err := process.StartProgram(log, l.environment, l.binary, words...)
 	return &command{p, log}, err
 }
 

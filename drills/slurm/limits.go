@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"speceval/drills/undisturbed"
+	undisturbed "speceval/drills/lab"
 )
 
 // memory has units run out of memory, which are tried again with more.
@@ -41,7 +41,7 @@ func (f *field) time(ctx context.Context, t *trial) error {
 // ran out of, and is done all the same.
 func (f *field) retried(ctx context.Context, t *trial, name, key string, says *regexp.Regexp, meanwhile func(out string) error) error {
 	out := f.path(name)
-	if err := undisturbed.Copy(f.undisturbed(), out); err != nil {
+	if err := undisturbed.CopyOutputs(f.undisturbed(), out); err != nil {
 		return err
 	}
 	if err := undisturbed.Forget(out, "replay"); err != nil {

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"speceval/drills/drill"
+	drill "speceval/drills/lab"
 )
 
 func main() {

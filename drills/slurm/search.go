@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/drills/undisturbed"
+	undisturbed "speceval/drills/lab"
 )
 
 // slice is a part of the exhaustive search of TS-Neyman: the shipped precision for

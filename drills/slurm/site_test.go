@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/drills/cluster"
+	cluster "speceval/drills/lab"
 )
 
 // experiment is a replay of one profile, in seconds.
@@ -69,7 +69,7 @@ var built = sync.OnceValues(func() ([]byte, error) {
 // Slurm the test is skipped, except under SPECEVAL_CI=1.
 func site(t *testing.T, dir string, more ...string) *lab {
 	t.Helper()
-	if err := cluster.Installed("../.."); err != nil {
+	if err := cluster.ClusterInstalled("../.."); err != nil {
 		if os.Getenv("SPECEVAL_CI") == "1" {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"speceval/drills/undisturbed"
+	undisturbed "speceval/drills/lab"
 )
 
 // disturbance is how runs are disturbed.

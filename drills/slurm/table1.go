@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"speceval/drills/undisturbed"
+	undisturbed "speceval/drills/lab"
 )
 
 // mostCPU is how much CPU time a run through Slurm may take, of that of a local
