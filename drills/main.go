@@ -11,6 +11,7 @@ import (
 	"speceval/drills/evaluations"
 	"speceval/drills/lab"
 	"speceval/drills/pipeline"
+	"speceval/drills/servers"
 )
 
 // drills are all of them, in the order of the help.
@@ -18,6 +19,10 @@ var drills = []lab.Drill{
 	pipeline.Smoke,
 	evaluations.Evaluate,
 	evaluations.EvaluateLive,
+	servers.Systems,
+	servers.Live,
+	servers.VLLM,
+	servers.Rates,
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr)) }

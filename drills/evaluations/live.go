@@ -13,9 +13,7 @@ import (
 	"time"
 
 	"speceval/drills/lab"
-	"speceval/internal/clock"
 	"speceval/internal/evaluation"
-	"speceval/internal/launcher"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
@@ -242,12 +240,7 @@ func (o *live) ready(ctx context.Context, warmUp program) (stop func(), err erro
 			return nil, err
 		}
 		begin := time.Now()
-		w, m := shipped.Workers[0], shipped.Models[0]
-		servers, err := launcher.Start(ctx, launcher.Recipe{
-			Command: w.Launch, Arguments: w.Arguments, Environment: w.Environment, Port: o.port, Replicas: shipped.Systems.Replicas,
-		}, launcher.Model{Path: m.Path, Served: m.ID, MaxSequences: m.MaxSequences, ContextTokens: shipped.Sampling.ContextTokens}, launcher.Options{
-			Logs: o.Path("logs"), Start: 15 * time.Minute, Clock: clock.Wall{}, Environment: os.Environ(),
-		})
+		servers, err := lab.StartWorker(ctx, shipped, o.port, o.Path("logs"))
 		if err != nil {
 			return nil, err
 		}

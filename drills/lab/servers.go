@@ -13,6 +13,10 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"speceval/internal/clock"
+	"speceval/internal/launcher"
+	"speceval/pipeline/config"
 )
 
 // commands lists the words of the command of every process on this machine.
@@ -169,4 +173,15 @@ next:
 		return port, nil
 	}
 	return 0, fmt.Errorf("no %d free ports in a row", n)
+}
+
+// StartWorker starts the servers of an experiment's first worker with its first model,
+// from a port on. Their output goes to a folder.
+func StartWorker(ctx context.Context, e *config.Config, port int, logs string) (*launcher.Servers, error) {
+	w, m := e.Workers[0], e.Models[0]
+	return launcher.Start(ctx, launcher.Recipe{
+		Command: w.Launch, Arguments: w.Arguments, Environment: w.Environment, Port: port, Replicas: e.Systems.Replicas,
+	}, launcher.Model{Path: m.Path, Served: m.ID, MaxSequences: m.MaxSequences, ContextTokens: e.Sampling.ContextTokens}, launcher.Options{
+		Logs: logs, Start: 15 * time.Minute, Clock: clock.Wall{}, Environment: os.Environ(),
+	})
 }

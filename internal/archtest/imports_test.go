@@ -51,9 +51,7 @@ var importRules = []importRule{
 	{"stages/*", []string{"pipeline/dag", "pipeline/pair", "data", "method/…", "internal/…"}}, // never one another: they meet in files
 	{"drills", []string{"drills/…"}},
 	{"drills/lab", []string{"pipeline/config", "data", "internal/…"}},
-	{"drills/timed", []string{"data", "method/…", "internal/…"}},
-	{"drills/evaluated", []string{"drills/lab", "method/…", "internal/…"}},
-	{"drills/*", []string{"drills/lab", "drills/timed", "drills/evaluated", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
+	{"drills/*", []string{"drills/lab", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
 	{"pipeline/config", []string{"internal/inputfile", "internal/profile", "internal/spelling", "internal/benchmark", "internal/shown"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"pipeline/dag/indexfile", "internal/atomicfile", "internal/digest", "internal/ownfile", "internal/rusage"}},

@@ -1,12 +1,16 @@
-package main
+package servers
 
 import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"math"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"speceval/data"
@@ -34,18 +38,18 @@ var lawTasks = []string{"sum-1a", "sum-3d", "times-2b", "product-1b", "order-1c"
 // continued compares answers of the small real model in one piece with answers
 // that went on from a prefix: what they conclude, and how long they are. Cuts do
 // not look at what is written, so both must have the same law.
-func continued(ctx context.Context, o options, dir string, stdout io.Writer) error {
+func (o *realVLLM) continued(ctx context.Context) error {
 	tasks, err := primer(o.small)
 	if err != nil {
 		return err
 	}
-	r := recipe(o, "dense", 0)
+	r := o.recipe("dense", 0)
 	r.Port = o.port
 	r.Arguments = slices.DeleteFunc(r.Arguments, func(a string) bool { return a == "--load-format" || a == "dummy" })
 	m := launcher.Model{Path: o.small, Served: "small", MaxSequences: sequences, ContextTokens: 2048}
 	servers, err := launcher.Start(ctx, r, m, launcher.Options{
-		Logs: filepath.Join(dir, "small"), Start: startLimit, Clock: clock.Wall{}, Environment: o.environment, Key: key,
-		Report: func(line string) { fmt.Fprintln(stdout, line) },
+		Logs: o.Path("small"), Start: startLimit, Clock: clock.Wall{}, Environment: os.Environ(), Key: key,
+		Report: func(line string) { o.Printf("%s", line) },
 	})
 	if err != nil {
 		return err
@@ -56,7 +60,7 @@ func continued(ctx context.Context, o options, dir string, stdout io.Writer) err
 		return err
 	}
 	defer c.Close()
-	return laws(ctx, c, tasks, stdout)
+	return laws(ctx, c, tasks, o.Stdout)
 }
 
 // primer are the tasks that are asked.
@@ -76,14 +80,14 @@ func primer(folder string) ([]benchmark.Task, error) {
 	return all, nil
 }
 
-// sample is one answer as far as its law is looked at.
-type sample struct {
+// answered is one answer, as far as its law is compared.
+type answered struct {
 	concluded string
 	tokens    int
 }
 
-// laws compares the answers of every task, and says how likely such differences
-// are by chance.
+// laws compares the answers of every task, and prints the probability of
+// such differences by chance.
 func laws(ctx context.Context, c *vllm.Client, tasks []benchmark.Task, stdout io.Writer) error {
 	random := seed.Root(1).Child("law").Stream()
 	worst := 1.0
@@ -96,10 +100,10 @@ func laws(ctx context.Context, c *vllm.Client, tasks []benchmark.Task, stdout io
 		if err != nil {
 			return err
 		}
-		conclusions := permuted(&random, whole, gone, func(s sample) string { return s.concluded })
+		conclusions := permuted(&random, whole, gone, func(s answered) string { return s.concluded })
 		class := eighths(slices.Concat(whole, gone))
-		lengths := permuted(&random, whole, gone, func(s sample) string { return class(s.tokens) })
-		a, b := mean(whole), mean(gone)
+		lengths := permuted(&random, whole, gone, func(s answered) string { return class(s.tokens) })
+		a, b := averageOf(whole), averageOf(gone)
 		fmt.Fprintf(stdout, "%s: %d whole and %d continued answers; p = %.3f for what they conclude, %.3f for their lengths; mean length %.1f ± %.1f and %.1f ± %.1f; most common: %s\n",
 			task.ID, len(whole), len(gone), conclusions, lengths, a.mean, a.error, b.mean, b.error, common(whole, gone))
 		worst = min(worst, conclusions, lengths)
@@ -112,10 +116,10 @@ func laws(ctx context.Context, c *vllm.Client, tasks []benchmark.Task, stdout io
 }
 
 // answers asks for answers to a task, in one piece or cut once and continued.
-func answers(ctx context.Context, c *vllm.Client, task benchmark.Task, first int, cut bool) ([]sample, error) {
+func answers(ctx context.Context, c *vllm.Client, task benchmark.Task, first int, cut bool) ([]answered, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	all := make([]sample, lawAnswers)
+	all := make([]answered, lawAnswers)
 	places := make(chan bool, lawOutstanding)
 	var group sync.WaitGroup
 	for i := range all {
@@ -132,7 +136,7 @@ func answers(ctx context.Context, c *vllm.Client, task benchmark.Task, first int
 	return all, context.Cause(ctx)
 }
 
-func answer(ctx context.Context, c *vllm.Client, task benchmark.Task, number int, cut bool) (sample, error) {
+func answer(ctx context.Context, c *vllm.Client, task benchmark.Task, number int, cut bool) (answered, error) {
 	stream := seed.Root(2).Child(task.ID).Index(number).Stream()
 	r := vllm.Sampling{Model: "small", Temperature: 0.6, TopP: 0.95, MaxTokens: lawTokens}.Request(task.SystemPrompt, task.UserPrompt)
 	r.Seed, r.TokenIDs = int64(stream.Uint64()>>1), true
@@ -141,7 +145,7 @@ func answer(ctx context.Context, c *vllm.Client, task benchmark.Task, number int
 		begun.MaxTokens = 1 + int(stream.Float64()*lawCut)
 		got, err := c.Stream(ctx, begun, nil)
 		if err != nil {
-			return sample{}, err
+			return answered{}, err
 		}
 		r.Prefix = got.Prefix()
 		if got.Finish == "length" {
@@ -152,7 +156,7 @@ func answer(ctx context.Context, c *vllm.Client, task benchmark.Task, number int
 	if err == nil && cut && len(got.TokenIDs) != got.Usage.Completion {
 		err = fmt.Errorf("%d ids of %d tokens", len(got.TokenIDs), got.Usage.Completion)
 	}
-	return sample{conclusion(got.Text), len(got.TokenIDs)}, err
+	return answered{conclusion(got.Text), len(got.TokenIDs)}, err
 }
 
 var conclusions = regexp.MustCompile(`\\boxed\{([^}]*)\}|Answer: *(\S+)`)
@@ -163,4 +167,99 @@ func conclusion(text string) string {
 		return all[len(all)-1][1] + all[len(all)-1][2]
 	}
 	return ""
+}
+
+// permuted is the p-value of the hypothesis that two groups of answers have one
+// law, by the chi-square statistic of their classes, whose law under it is found by
+// dealing the answers out again.
+func permuted(random *seed.Stream, a, b []answered, class func(answered) string) float64 {
+	all := slices.Concat(a, b)
+	number := map[string]int{}
+	classes := make([]int, len(all))
+	for i, s := range all {
+		name := class(s)
+		if _, there := number[name]; !there {
+			number[name] = len(number)
+		}
+		classes[i] = number[name]
+	}
+	seen := statistic(classes, len(a), len(number))
+	reached := 1 // the one that was seen
+	for range lawPermutations {
+		for i := range a { // as many as the first group has, without replacement
+			j := i + int(random.Float64()*float64(len(classes)-i))
+			classes[i], classes[j] = classes[j], classes[i]
+		}
+		if statistic(classes, len(a), len(number)) >= seen-1e-9 {
+			reached++
+		}
+	}
+	return float64(reached) / (lawPermutations + 1)
+}
+
+// statistic is Pearson's chi-square of the classes of the first n answers and of
+// the others.
+func statistic(classes []int, n, kinds int) float64 {
+	first, all := make([]float64, kinds), make([]float64, kinds)
+	for i, k := range classes {
+		all[k]++
+		if i < n {
+			first[k]++
+		}
+	}
+	share := float64(n) / float64(len(classes))
+	sum := 0.0
+	for k := range all {
+		d := first[k] - share*all[k]
+		sum += d * d / (all[k] * share * (1 - share))
+	}
+	return sum
+}
+
+// eighths are classes of length, by those of all answers.
+func eighths(all []answered) func(tokens int) string {
+	lengths := make([]int, len(all))
+	for i, s := range all {
+		lengths[i] = s.tokens
+	}
+	slices.Sort(lengths)
+	return func(tokens int) string {
+		class := 0
+		for q := 1; q < 8; q++ {
+			if tokens > lengths[q*len(lengths)/8] {
+				class++
+			}
+		}
+		return fmt.Sprint(class)
+	}
+}
+
+// average is a mean length with its standard error.
+type average struct{ mean, error float64 }
+
+func averageOf(all []answered) average {
+	n, sum, squares := float64(len(all)), 0.0, 0.0
+	for _, s := range all {
+		sum, squares = sum+float64(s.tokens), squares+float64(s.tokens)*float64(s.tokens)
+	}
+	m := sum / n
+	return average{m, math.Sqrt((squares/n - m*m) / (n - 1))}
+}
+
+// common are the most common conclusions with how often each group has them.
+func common(a, b []answered) string {
+	count := func(all []answered) map[string]int {
+		counts := map[string]int{}
+		for _, s := range all {
+			counts[s.concluded]++
+		}
+		return counts
+	}
+	of, other := count(a), count(b)
+	names := slices.SortedFunc(maps.Keys(of), func(x, y string) int { return of[y] - of[x] })
+	var parts []string
+	for _, name := range names[:min(len(names), 3)] {
+		parts = append(parts, fmt.Sprintf("%q %d and %d times", name, of[name], other[name]))
+	}
+	return strings.Join(parts, ", ")
 }
