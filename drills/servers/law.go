@@ -37,7 +37,7 @@ var lawTasks = []string{"sum-1a", "sum-3d", "times-2b", "product-1b", "order-1c"
 
 // continued compares answers of the small real model in one piece with answers
 // that went on from a prefix: what they conclude, and how long they are. Cuts do
-// not look at what is written, so both must have the same law.
+// not depend on the text, so both must have the same law.
 func (o *realVLLM) continued(ctx context.Context) error {
 	tasks, err := primer(o.small)
 	if err != nil {
@@ -161,7 +161,7 @@ func answer(ctx context.Context, c *vllm.Client, task benchmark.Task, number int
 
 var conclusions = regexp.MustCompile(`\\boxed\{([^}]*)\}|Answer: *(\S+)`)
 
-// conclusion is what an answer says in the end, "" if that is nothing.
+// conclusion is the answer in the last box or after the last "Answer:", "" without one.
 func conclusion(text string) string {
 	if all := conclusions.FindAllStringSubmatch(text, -1); len(all) > 0 {
 		return all[len(all)-1][1] + all[len(all)-1][2]

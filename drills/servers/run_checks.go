@@ -40,7 +40,7 @@ func runChecks(all []*results, s shape) []lab.Check {
 			_, err := continuations(r, one)
 			return err
 		}),
-		each("HBN allocates as `speceval allocations` says", allocates),
+		each("HBN allocates as `speceval allocations` prints", allocates),
 		each("no continuation was submitted before the last pilot, and by HBN-sync before its reward", ordered),
 		each(fmt.Sprintf("never more than %d requests at a replica, or %d in all", s.window, s.replicas*s.window), func(r *results, one run) error {
 			return s.within(r.of(one))
@@ -82,11 +82,11 @@ func exact(r *results, one run) error {
 	n := int32(r.profile.N())
 	switch {
 	case one.NTasks != n || one.Strategy != policy.UniformEquivalent.Name && int(one.Budget) != r.budget:
-		return fmt.Errorf("it says %d tasks and budget %d", one.NTasks, one.Budget)
+		return fmt.Errorf("its row has %d tasks and budget %d", one.NTasks, one.Budget)
 	case one.Accepted != n*one.Budget || count[accepted] != one.Accepted:
 		return fmt.Errorf("%d accepted by its row, %d by its requests, want %d × %d", one.Accepted, count[accepted], n, one.Budget)
 	case count[discarded] != one.Discarded || count[aborted] != one.Aborted || count[cancelled] != one.Cancelled:
-		return fmt.Errorf("states %v; its row says %d discarded, %d aborted, %d cancelled", count, one.Discarded, one.Aborted, one.Cancelled)
+		return fmt.Errorf("states %v; its row has %d discarded, %d aborted, %d cancelled", count, one.Discarded, one.Aborted, one.Cancelled)
 	case one.Strategy != policy.HBNAsync.Name && len(r.of(one)) != int(one.Accepted):
 		return fmt.Errorf("%d requests for %d rollouts", len(r.of(one)), one.Accepted)
 	case len(ids) != len(r.of(one)):
@@ -117,7 +117,7 @@ func continuations(r *results, one run) ([]int, error) {
 		case (q.Passed != nil) != (q.State == accepted || q.State == discarded):
 			return nil, fmt.Errorf("%s is %s, with a reward or without one", q.ID, q.State)
 		case q.Passed != nil && *q.Passed != rewards.Reward(id):
-			return nil, fmt.Errorf("%s has reward %v, the hash says otherwise", q.ID, *q.Passed)
+			return nil, fmt.Errorf("%s has reward %v, by the hash the other one", q.ID, *q.Passed)
 		}
 		if q.State == accepted {
 			there[id] = true
@@ -157,7 +157,7 @@ func allocates(r *results, one run) error {
 	hbn := strategy != nil && strategy.Policy == policy.HBN
 	switch {
 	case digest != one.Allocation:
-		return fmt.Errorf("its row says the allocation %.12s, its requests %.12s", one.Allocation, digest)
+		return fmt.Errorf("its row has the allocation %.12s, its requests %.12s", one.Allocation, digest)
 	case hbn && digest != r.allocation:
 		return fmt.Errorf("allocation %.12s, want %.12s", digest, r.allocation)
 	case !hbn && slices.Min(counts) != slices.Max(counts):
@@ -179,7 +179,7 @@ func ordered(r *results, one run) error {
 		}
 	}
 	if lastReward != one.Pilot {
-		return fmt.Errorf("the last pilot reward was there at %v s, its row says %v s", lastReward, one.Pilot)
+		return fmt.Errorf("the last pilot reward was there at %v s, its row has %v s", lastReward, one.Pilot)
 	}
 	for _, q := range requests {
 		switch {
@@ -305,24 +305,24 @@ const unseenTokens = 256
 // the runs that were kept from before. Of each setting, servers may have made so many more
 // to warm up. With every sample since before the runs, servers made no fewer either.
 func tokens(w io.Writer, all []*results, kept map[string]string, made float64, warmUp int, whole bool) error {
-	known, unseen := 0, 0
+	filed, unseen := 0, 0
 	for _, r := range all {
 		for _, one := range r.runs {
 			if kept[r.runName(one)] != "" {
 				continue
 			}
 			for _, q := range r.of(one) {
-				known += int(q.CompletionTokens)
+				filed += int(q.CompletionTokens)
 				if q.AbortedTokens != nil {
-					known += int(*q.AbortedTokens)
+					filed += int(*q.AbortedTokens)
 					unseen++
 				}
 			}
 		}
 	}
-	fmt.Fprintf(w, "the servers made %.0f tokens, the files have %d; %d requests were not seen to their end\n", made, known, unseen)
+	fmt.Fprintf(w, "the servers made %.0f tokens, the files have %d; %d requests were not seen to their end\n", made, filed, unseen)
 	slack := unseen*unseenTokens + len(all)*warmUp
-	if more := made - float64(known); whole && more < 0 || more > float64(slack) {
+	if more := made - float64(filed); whole && more < 0 || more > float64(slack) {
 		return fmt.Errorf("%.0f more, at most %d can be explained", more, slack)
 	}
 	return nil
