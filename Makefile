@@ -172,9 +172,8 @@ $(READERS)/made: drills/generate/requirements.txt
 	$(READERS)/bin/pip install --quiet --require-hashes --requirement drills/generate/requirements.txt
 	touch $@
 
-drill-generate: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
-	$(GO) build -trimpath -o bin/drill-generate ./drills/generate
-	SPECEVAL_PYTHON=$(READER) bin/drill-generate $(DRILL)
+drill-generate: build drill $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
+	SPECEVAL_PYTHON=$(READER) bin/drill generate $(DRILL)
 
 drill-sandbox:
 	$(GO) build -trimpath -o bin/drill-sandbox ./drills/sandbox
@@ -226,20 +225,17 @@ drill-rates: build drill $(INSPECT)/made
 benchmarks: build
 	bin/speceval benchmarks $(if $(FROM),--from $(FROM),--download) $(FLAGS)
 
-drill-benchmarks: build
-	$(GO) build -trimpath -o bin/drill-benchmarks ./drills/benchmarks
-	bin/drill-benchmarks $(DRILL)
+drill-benchmarks: build drill
+	bin/drill benchmarks $(DRILL)
 
 drill-systems: build drill
 	bin/drill systems $(DRILL)
 
-drill-faults: build
-	$(GO) build -trimpath -o bin/drill-faults ./drills/faults
-	bin/drill-faults $(DRILL)
+drill-faults: build drill
+	bin/drill faults $(DRILL)
 
-drill-slurm: build
-	$(GO) build -trimpath -o bin/drill-slurm ./drills/slurm
-	bin/drill-slurm $(DRILL)
+drill-slurm: build drill
+	bin/drill slurm $(DRILL)
 
 drill-stages:
 	$(GO) build -trimpath -o bin/drill-stages ./drills/stages

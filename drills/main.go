@@ -11,6 +11,7 @@ import (
 	"speceval/drills/evaluations"
 	"speceval/drills/lab"
 	"speceval/drills/pipeline"
+	"speceval/drills/runs"
 	"speceval/drills/servers"
 )
 
@@ -23,6 +24,10 @@ var drills = []lab.Drill{
 	servers.Live,
 	servers.VLLM,
 	servers.Rates,
+	pipeline.Benchmarks,
+	runs.Generate,
+	runs.Faults,
+	runs.Slurm,
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr)) }

@@ -23,7 +23,6 @@ type Difference struct {
 	Why   string
 }
 
-// String is the difference for people.
 func (d Difference) String() string { return d.Path + " " + d.Why }
 
 // Total is the number of bytes that differ.
@@ -35,7 +34,7 @@ func Total(all []Difference) int {
 	return n
 }
 
-// Compare holds the results in an output folder to those in another one, byte for
+// Compare compares the results in an output folder with those in another one, byte for
 // byte: every file but those that [Results] leaves out, and of the manifests keys,
 // inputs and outputs.
 func Compare(want, got string) ([]Difference, error) {
@@ -43,22 +42,15 @@ func Compare(want, got string) ([]Difference, error) {
 }
 
 // CompareRollouts compares the parts of rollouts alone, by their rows, without the
-// columns latency_seconds and server, which no two runs have alike: they are the
-// only ones that a seed does not determine.
+// columns latency_seconds and server: two runs never agree on them, since no seed
+// determines them.
 func CompareRollouts(want, got string) ([]Difference, error) {
-	a, b, err := both(want, got)
+	names, err := results(want, got, isPart)
 	if err != nil {
 		return nil, err
 	}
 	var found []Difference
-	for _, name := range union(a, b) {
-		if !isPart(name) {
-			continue
-		}
-		if !slices.Contains(a, name) || !slices.Contains(b, name) {
-			found = append(found, Difference{name, 1, "is there in one of them alone"})
-			continue
-		}
+	for _, name := range names {
 		why, err := compareParts(filepath.Join(want, filepath.FromSlash(name)), filepath.Join(got, filepath.FromSlash(name)))
 		if err != nil {
 			return nil, err
@@ -70,7 +62,7 @@ func CompareRollouts(want, got string) ([]Difference, error) {
 	return found, nil
 }
 
-// SameRollouts tells whether the parts of rollouts are the same bytes.
+// SameRollouts reports whether the parts of rollouts are the same bytes.
 func SameRollouts(want, got string) (bool, error) {
 	found, err := compare(want, got, isPart)
 	return len(found) == 0, err
@@ -78,28 +70,22 @@ func SameRollouts(want, got string) (bool, error) {
 
 func isPart(name string) bool { return strings.HasPrefix(name, "generate/") }
 
-func both(want, got string) (a, b []string, err error) {
+// results are the results in either of two output folders that are wanted, by name.
+func results(want, got string, wanted func(name string) bool) ([]string, error) {
 	a, errA := Results(want)
 	b, errB := Results(got)
-	return a, b, errors.Join(errA, errB)
-}
-
-func union(a, b []string) []string {
-	all := slices.Concat(a, b)
+	all := slices.DeleteFunc(append(a, b...), func(name string) bool { return !wanted(name) })
 	slices.Sort(all)
-	return slices.Compact(all)
+	return slices.Compact(all), errors.Join(errA, errB)
 }
 
-func compare(want, got string, of func(name string) bool) ([]Difference, error) {
-	a, b, err := both(want, got)
+func compare(want, got string, wanted func(name string) bool) ([]Difference, error) {
+	names, err := results(want, got, wanted)
 	if err != nil {
 		return nil, err
 	}
 	var found []Difference
-	for _, name := range union(a, b) {
-		if !of(name) {
-			continue
-		}
+	for _, name := range names {
 		d, err := compareFile(want, got, name)
 		if err != nil {
 			return nil, err
@@ -108,7 +94,7 @@ func compare(want, got string, of func(name string) bool) ([]Difference, error) 
 			found = append(found, *d)
 		}
 	}
-	records, err := compareManifests(want, got, of)
+	records, err := compareManifests(want, got, wanted)
 	return append(found, records...), err
 }
 
@@ -128,10 +114,11 @@ func compareFile(want, got, name string) (*Difference, error) {
 	return &Difference{name, differing(a, b), fmt.Sprintf("differs, %d bytes and %d", len(a), len(b))}, nil
 }
 
-// differing counts the places where two texts differ.
+// differing counts the bytes that differ in two texts.
 func differing(a, b []byte) int {
-	n := max(len(a), len(b)) - min(len(a), len(b))
-	for i := range min(len(a), len(b)) {
+	shorter := min(len(a), len(b))
+	n := max(len(a), len(b)) - shorter
+	for i := range shorter {
 		if a[i] != b[i] {
 			n++
 		}
@@ -139,35 +126,34 @@ func differing(a, b []byte) int {
 	return n
 }
 
-// compareManifests compares keys, inputs and outputs of units; of says which, by
-// their first output.
-func compareManifests(want, got string, of func(name string) bool) ([]Difference, error) {
-	a, errA := Units(want, Stages...)
-	b, errB := Units(got, Stages...)
-	if err := errors.Join(errA, errB); err != nil {
-		return nil, err
+// compareManifests compares keys, inputs and outputs of units whose first output is
+// wanted.
+func compareManifests(want, got string, wanted func(name string) bool) ([]Difference, error) {
+	units := func(out string) (map[string]Manifest, error) {
+		all := make(map[string]Manifest)
+		found, err := Units(out, Stages...)
+		for _, m := range found {
+			if len(m.Outputs) > 0 && wanted(m.Outputs[0].Path) {
+				m.Path, m.WallSeconds = "", 0 // every run has its own
+				all[m.Name()] = m
+			}
+		}
+		return all, err
 	}
-	there := make(map[string]Manifest)
-	for _, m := range b {
-		there[m.Name()] = m
-	}
+	a, errA := units(want)
+	b, errB := units(got)
 	var found []Difference
-	for _, m := range a {
-		other, ok := there[m.Name()]
-		delete(there, m.Name())
-		if len(m.Outputs) == 0 || !of(m.Outputs[0].Path) {
-			continue
-		}
-		if !ok || m.Key != other.Key || !reflect.DeepEqual(m.Inputs, other.Inputs) || !reflect.DeepEqual(m.Outputs, other.Outputs) {
-			found = append(found, Difference{"the manifest of " + m.Name(), 1, "is missing, or of another key or other files"})
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if !reflect.DeepEqual(a[name], b[name]) {
+			found = append(found, Difference{"the manifest of " + name, 1, "is missing, or of another key or other files"})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(there)) {
-		if outputs := there[name].Outputs; len(outputs) == 0 || of(outputs[0].Path) {
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		if _, ok := a[name]; !ok {
 			found = append(found, Difference{"the manifest of " + name, 1, "should not be there"})
 		}
 	}
-	return found, nil
+	return found, errors.Join(errA, errB)
 }
 
 // own are the names at the top of an output folder that are no results: the
@@ -203,8 +189,13 @@ func Results(out string) ([]string, error) {
 	return all, err
 }
 
-// compareParts says how two parts differ; "" if they do not.
+// compareParts returns how two parts differ; "" if they do not.
 func compareParts(want, got string) (string, error) {
+	_, errWant := os.Stat(want)
+	_, errGot := os.Stat(got)
+	if errors.Is(errors.Join(errWant, errGot), fs.ErrNotExist) {
+		return "is in one of the folders alone", nil
+	}
 	a, footA, errA := rowfile.ReadFile[rollout.Rollout](want)
 	b, footB, errB := rowfile.ReadFile[rollout.Rollout](got)
 	if err := errors.Join(errA, errB); err != nil {

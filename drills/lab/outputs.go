@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Manifest is what drills read of a unit's record.
+// Manifest is the part of a unit's record that drills read.
 type Manifest struct {
 	Key   string `json:"key"`
 	Parts struct {
@@ -35,8 +35,8 @@ type File struct {
 // Name is the unit as people write it.
 func (m *Manifest) Name() string { return m.Parts.Stage + "/" + m.Parts.Unit }
 
-// Units reads the manifests in an output folder of the stages named, sorted by
-// path. Those that are not there are not an error, those that cannot be read are.
+// Units reads the manifests of the named stages in an output folder, sorted by path. A
+// missing stage is no error, an unreadable manifest is one.
 func Units(out string, stages ...string) ([]Manifest, error) {
 	var all []Manifest
 	for _, stage := range stages {
@@ -62,8 +62,8 @@ func Units(out string, stages ...string) ([]Manifest, error) {
 	return all, nil
 }
 
-// Broken lists what an output folder claims and does not hold: outputs of
-// manifests that are not there, or not as recorded.
+// Broken lists the results that an output folder claims and does not hold: outputs of
+// manifests that are missing, or not as recorded.
 func Broken(out string) ([]string, error) {
 	units, err := Units(out, Stages...)
 	if err != nil {
@@ -130,28 +130,25 @@ func CopyStage(from, to, stage string) error {
 	if err != nil {
 		return err
 	}
-	var names []string
 	for _, m := range units {
-		name, err := filepath.Rel(from, m.Path)
-		if err != nil {
-			return err
-		}
-		names = append(names, name)
+		paths := []string{m.Path}
 		for _, f := range m.Outputs {
-			names = append(names, filepath.FromSlash(f.Path))
+			paths = append(paths, filepath.Join(from, filepath.FromSlash(f.Path)))
 		}
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(from, name))
-		if err != nil {
-			return err
-		}
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(to, name)), 0o777); err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(to, name), text, 0o666); err != nil {
-			return err
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			if err := WriteFile(filepath.Join(to, strings.TrimPrefix(path, from)), text); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// WriteFile writes a file, and makes the folders that it needs.
+func WriteFile(path string, text []byte) error {
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, text, 0o666))
 }
