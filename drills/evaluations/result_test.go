@@ -101,6 +101,11 @@ func TestResultsThatCannotBe(t *testing.T) {
 			t.Errorf("%s: no error", wrong)
 		}
 	}
+	// all that follows from weights does, but they do not add up to one
+	wrong := strings.NewReplacer(`"Rewards": 1, "Squares": 1, "Weight": 0.75}]},`, `"Rewards": 1, "Squares": 1, "Weight": 0.7}]},`, `"estimate": 1, "shrinkage": 0.59375`, `"estimate": 0.95, "shrinkage": 0.52125`, `"estimate": 0.625`, `"estimate": 0.6`)
+	if err := checkResult(parsed(t, wrong.Replace(printed)), 4); err == nil || !strings.Contains(err.Error(), "the weights of its stages add up to 0.95") {
+		t.Errorf("weights of 0.95: %v", err)
+	}
 }
 
 func TestSameResults(t *testing.T) {

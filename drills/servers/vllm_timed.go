@@ -2,6 +2,7 @@ package servers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -209,7 +210,7 @@ func (t *trial) checkDrawn(settings []setting) error {
 	}
 	var unsaid error
 	if !strings.Contains(string(table), "lengths of answers drawn") {
-		unsaid = fmt.Errorf("Table 3 does not")
+		unsaid = errors.New("the one of times does not")
 	}
 	return lab.Report(t.Stdout, append(runChecks(measured, onTwoServers),
 		lab.Check{What: "every answer has the length that is drawn for its rollout, and every prompt the length model's", Fault: t.asDrawn(w, measured)},
