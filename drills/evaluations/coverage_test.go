@@ -30,7 +30,7 @@ func TestFlagsOfEvaluate(t *testing.T) {
 		}
 	}
 	if !strings.HasSuffix(out.String(), "\ndrill-evaluate: failed\n") {
-		t.Errorf("it says %s", out.String())
+		t.Errorf("it prints %s", out.String())
 	}
 }
 
@@ -177,7 +177,7 @@ func TestChecksOfCoverage(t *testing.T) {
 	faulted(t, "one profile", coverageChecks(summaries(all)), "no profile's coverage")
 }
 
-// TestChecksOfHardProfiles wants the mean of a profile and every one of its cells covered.
+// TestChecksOfHardProfiles sees a low mean of a profile, and a low cell.
 func TestChecksOfHardProfiles(t *testing.T) {
 	for _, c := range []struct {
 		missed [2]int // of 2,000 intervals by two policies

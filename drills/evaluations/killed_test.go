@@ -33,7 +33,7 @@ func TestDonors(t *testing.T) {
 	}
 }
 
-// TestArmsOfPolicies wants every kind at both budgets, folders of their own, and the
+// TestArmsOfPolicies checks that there is every kind at both budgets, folders of their own, and the
 // small drill to have one budget.
 func TestArmsOfPolicies(t *testing.T) {
 	for small, want := range map[bool]string{
@@ -45,22 +45,22 @@ func TestArmsOfPolicies(t *testing.T) {
 		folders := map[string]bool{}
 		for _, a := range b.policyArms("good", "bad") {
 			o := b.order(a, 0, 3)
-			said := fmt.Sprintf("%s %d", o.policy, o.budget)
+			order := fmt.Sprintf("%s %d", o.policy, o.budget)
 			if o.targetSE > 0 {
-				said = fmt.Sprintf("%s to %g", o.policy, o.targetSE)
+				order = fmt.Sprintf("%s to %g", o.policy, o.targetSE)
 			}
 			if a.then != nil {
 				next := b.order(a.then, 0, 3)
-				said += fmt.Sprintf(" then %d", next.budget)
+				order += fmt.Sprintf(" then %d", next.budget)
 				if next.extended().name() != o.name() || a.then.extended != a || a.then.out != a.out {
 					t.Errorf("%s extends %s, not %s", next.name(), next.extended().name(), o.name())
 				}
 			}
-			if knows := slices.Contains(o.flags, "--prior"); knows != (o.policy == policy.InformedStaged[0].Name) || folders[a.out] || o.seed != 4 {
+			if informed := slices.Contains(o.flags, "--prior"); informed != (o.policy == policy.InformedStaged[0].Name) || folders[a.out] || o.seed != 4 {
 				t.Errorf("%s in %s with %v", o.name(), a.out, o.flags)
 			}
 			folders[a.out] = true
-			all = append(all, said)
+			all = append(all, order)
 		}
 		if got := strings.Join(all, ", "); got != want {
 			t.Errorf("small %v: %s\nwant %s", small, got, want)

@@ -33,8 +33,8 @@ func TestFlagsOfEvaluateLive(t *testing.T) {
 	if !strings.Contains(errs.String(), `there is no arm "whatever": want some of uniform,hbn,`) {
 		t.Errorf("it reports %s", errs.String())
 	}
-	if said := out.String(); !strings.Contains(said, "nowhere.csv") || !strings.HasSuffix(said, "drill-evaluate-live: failed\n") {
-		t.Errorf("without a profile it prints %s", said)
+	if text := out.String(); !strings.Contains(text, "nowhere.csv") || !strings.HasSuffix(text, "drill-evaluate-live: failed\n") {
+		t.Errorf("without a profile it prints %s", text)
 	}
 }
 
@@ -72,8 +72,7 @@ func TestArmsTakeTurns(t *testing.T) {
 	}
 }
 
-// TestMoreOfAllChangesNoSeed wants what a shorter drill has made to count in a longer
-// one.
+// TestMoreOfAllChangesNoSeed holds the seeds of a shorter drill to those of a longer one.
 func TestMoreOfAllChangesNoSeed(t *testing.T) {
 	longer := schedule(liveArms, map[int]int{8: 5, 16: 5})
 	for _, o := range schedule(armsOf(t, "hbn,hbn-killed"), map[int]int{8: 4, 16: 3}) {
@@ -254,8 +253,7 @@ func TestRunsAreKept(t *testing.T) {
 	}
 }
 
-// TestPredictionsOfThePage wants what the page of the small model says of the shipped
-// profiles, within its digits and 5 standard errors.
+// TestPredictionsOfThePage holds the page of the small model to the shipped profiles, within its digits and 5 standard errors.
 func TestPredictionsOfThePage(t *testing.T) {
 	o := live{
 		shipped: "../../data/smallmodel/profiles.csv", profiles: "../../data/smallmodel/profiles.csv", benchmark: "primer", model: "small", donor: "small_early",
@@ -275,9 +273,9 @@ func TestPredictionsOfThePage(t *testing.T) {
 			t.Fatalf("the page has no row of %d rollouts per task", budget)
 		}
 		for i, a := range armsOf(t, "hbn,staged,informed,informed-staged") {
-			says, err := strconv.ParseFloat(string(row[i+1]), 64)
-			if p := truth.predictions[predicted{a.policy, budget}]; err != nil || math.Abs(says-p.Ratio) > 0.0005+5*p.SE {
-				t.Errorf("%s at %d: %v, the page says %s", a.name, budget, p, row[i+1])
+			printed, err := strconv.ParseFloat(string(row[i+1]), 64)
+			if p := truth.predictions[predicted{a.policy, budget}]; err != nil || math.Abs(printed-p.Ratio) > 0.0005+5*p.SE {
+				t.Errorf("%s at %d: %v, the page has %s", a.name, budget, p, row[i+1])
 			}
 		}
 	}

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"speceval/drills/lab"
@@ -195,24 +193,19 @@ func (v *live) note(fault string, begin time.Time, seen, lost string, err error)
 
 // table prints all rows, and fails if a fault was not withstood.
 func (v *live) table() error {
-	v.Printf("")
-	wrong, err := writeFaults(v.Stdout, v.rows)
-	if err == nil && wrong > 0 {
-		err = fmt.Errorf("%d of %d faults were not withstood", wrong, len(v.rows))
-	}
-	return err
-}
-
-func writeFaults(w io.Writer, rows []faultRow) (wrong int, err error) {
-	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprint(table, "fault\tseen\tlost\tseconds\n")
-	for _, r := range rows {
+	var cells [][]any
+	wrong := 0
+	for _, r := range v.rows {
 		if r.wrong {
 			wrong++
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%.1f\n", r.fault, r.seen, r.lost, r.seconds)
+		cells = append(cells, []any{r.fault, r.seen, r.lost, fmt.Sprintf("%.1f", r.seconds)})
 	}
-	return wrong, table.Flush()
+	lab.Table(v.Stdout, []string{"fault", "seen", "lost", "seconds:"}, cells)
+	if wrong > 0 {
+		return fmt.Errorf("%d of %d faults were not withstood", wrong, len(v.rows))
+	}
+	return nil
 }
 
 // starts has servers not start, each time for another reason. Nothing may be left of

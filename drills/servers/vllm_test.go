@@ -97,8 +97,18 @@ func TestLaws(t *testing.T) {
 	if err := laws(t.Context(), c, tasks[:1], &out); err != nil || !strings.Contains(out.String(), "500 whole and 500 continued answers") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
-	if _, err := primer(t.TempDir()); err == nil {
-		t.Error("tasks of an empty folder")
+	part := t.TempDir()
+	text, err := os.ReadFile("../../data/smallmodel/primer.jsonl")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(part, "primer.jsonl"), text[:bytes.IndexByte(text, '\n')+1], 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{t.TempDir(), part} {
+		if _, err := primer(folder); err == nil {
+			t.Errorf("%s has all tasks", folder)
+		}
 	}
 	if got := conclusion(`\boxed{1} and then \boxed{2}`); got != "2" || conclusion("Answer: B\n") != "B" || conclusion("?") != "" {
 		t.Errorf("%q", got)
@@ -147,6 +157,7 @@ func TestBareLoop(t *testing.T) {
 		most = max(most, now)
 		asked[body.String()]++
 		mu.Unlock()
+		time.Sleep(2 * time.Millisecond) // so that all places are in use at some time
 		defer func() { mu.Lock(); now--; mu.Unlock() }()
 		if strings.Contains(body.String(), "refuse me") {
 			w.WriteHeader(http.StatusBadRequest)
@@ -169,7 +180,7 @@ func TestBareLoop(t *testing.T) {
 	}
 }
 
-// TestFlags wants the exit codes and the last lines of all drills, where there are no
+// TestFlags checks the exit codes and the last lines of all drills, where there are no
 // servers, no program or no input.
 func TestFlags(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
