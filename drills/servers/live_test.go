@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -220,5 +221,24 @@ func TestServe(t *testing.T) {
 	text, err := serveScript(t, dir, cpuinfo, "--model", "a b", "--port", "1")
 	if want := "-m\nvllm.entrypoints.openai.api_server\n--model\na b\n--port\n1\n"; err != nil || text != want {
 		t.Errorf("it runs %q, %v, want %q", text, err, want)
+	}
+}
+
+// TestRefusals lets a shell script be the program, which must fail with all words.
+func TestRefusals(t *testing.T) {
+	for _, test := range []struct{ script, want string }{
+		{"echo a port is in use; echo see replica-0.log; exit 1", ""},
+		{"echo a port is in use; exit 1", `its output lacks "replica-"`},
+		{"echo a port is in use; echo see replica-0.log", "exit code 0"},
+	} {
+		dir := t.TempDir()
+		v := &live{Lab: &lab.Lab{Dir: dir, Program: filepath.Join(dir, "program"), Stdout: io.Discard}, serve: "serve", model: dir, port: 8140, generation: generation{rollouts: 3}}
+		if err := os.WriteFile(v.Program, []byte("#!/bin/sh\n"+test.script+"\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		seen, err := v.refusal(t.Context(), "step", variant{}, []string{"is in use", "replica-"})
+		if test.want == "" && (err != nil || seen != "a port is in use") || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%q: %q, %v", test.script, seen, err)
+		}
 	}
 }
