@@ -137,20 +137,21 @@ func siblings(p profile.Profile, published []profile.Profile) (all []profile.Pro
 	return all
 }
 
-// byUncertainty are the tasks of a profile, the most certain first.
-func byUncertainty(p profile.Profile) []int {
+// byUncertainty are the tasks of a profile in the order of a factor times their variance:
+// by 1 the most certain first, by -1 the most uncertain.
+func byUncertainty(p profile.Profile, factor float64) []int {
 	order := make([]int, p.N())
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.P(a)*(1-p.P(a)), p.P(b)*(1-p.P(b))) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(factor*p.P(a)*(1-p.P(a)), factor*p.P(b)*(1-p.P(b))) })
 	return order
 }
 
 // adversary is a profile with the counts of another one at the wrong tasks: the more
 // uncertain a task is, the more certain it seems to be.
 func adversary(p profile.Profile) profile.Profile {
-	order := byUncertainty(p)
+	order := byUncertainty(p, 1)
 	wrong := p
 	wrong.Model, wrong.PassCounts = "adversary", make([]int, p.N())
 	for k, i := range order {
@@ -164,8 +165,7 @@ func adversary(p profile.Profile) profile.Profile {
 func mostlyRight(p profile.Profile) profile.Profile {
 	partly := p
 	partly.Model, partly.PassCounts = "partly", slices.Clone(p.PassCounts)
-	order := byUncertainty(p)
-	for _, i := range order[p.N()-max(1, p.N()/10):] {
+	for _, i := range byUncertainty(p, -1)[:max(1, p.N()/10)] {
 		partly.PassCounts[i] = p.TestedK
 	}
 	return partly
