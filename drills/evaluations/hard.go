@@ -1,0 +1,210 @@
+package evaluations
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"speceval/drills/lab"
+	"speceval/internal/profile"
+	"speceval/internal/seed"
+)
+
+// rewards is the law of a task's rewards, by their mean p.
+type rewards struct {
+	name     string
+	draw     func(p float64, random *seed.Stream) float64
+	variance func(p float64) float64
+}
+
+// The laws that are tried: passes, the share of three questions that pass, and rewards
+// that are spread evenly over all that have the mean in their middle.
+var (
+	passes = rewards{"passes", pass, func(p float64) float64 { return p * (1 - p) }}
+	thirds = rewards{"thirds", func(p float64, random *seed.Stream) float64 {
+		return (pass(p, random) + pass(p, random) + pass(p, random)) / 3
+	}, func(p float64) float64 { return p * (1 - p) / 3 }}
+	even = rewards{"even", func(p float64, random *seed.Stream) float64 {
+		return p + min(p, 1-p)*(2*random.Float64()-1)
+	}, func(p float64) float64 { return min(p, 1-p) * min(p, 1-p) / 3 }}
+)
+
+// pass is 1 with the probability p, and else 0.
+func pass(p float64, random *seed.Stream) float64 {
+	if random.Float64() < p {
+		return 1
+	}
+	return 0
+}
+
+// some is a number of tasks with one probability, in thousandths.
+type some struct{ tasks, p int }
+
+// hard is profiles made to hurt the error, with the law of their rewards: tasks that no
+// Beta distribution has, failures that are rare, and few tasks.
+var hard = []struct {
+	rewards rewards
+	parts   []some
+}{
+	{passes, []some{{50, 50}, {50, 950}}},
+	{passes, []some{{15, 20}, {15, 980}}},
+	{passes, []some{{40, 20}, {10, 500}}},
+	{passes, []some{{10, 0}, {10, 500}, {10, 1000}}},
+	{passes, []some{{90, 0}, {10, 50}}},
+	{passes, []some{{95, 0}, {5, 20}}},
+	{passes, []some{{98, 0}, {2, 500}}},
+	{passes, []some{{50, 0}, {49, 1000}, {1, 500}}},
+	{passes, []some{{97, 1000}, {3, 300}}},
+	{passes, []some{{100, 990}}},
+	{passes, []some{{30, 990}}},
+	{passes, []some{{30, 900}}},
+	{passes, []some{{200, 30}}},
+	{passes, []some{{10, 100}}},
+	{passes, []some{{10, 500}}},
+	{passes, []some{{5, 500}}},
+	{passes, []some{{3, 500}}},
+	{passes, []some{{1, 200}, {1, 500}, {1, 900}}},
+	{passes, []some{{2, 500}}},
+	{passes, []some{{1, 300}, {1, 900}}},
+	{thirds, []some{{50, 50}, {50, 950}}},
+	{thirds, []some{{5, 500}}},
+	{even, []some{{10, 100}, {10, 500}, {10, 900}}},
+	{even, []some{{20, 0}, {3, 500}}},
+}
+
+// hardProfiles are the profiles made to hurt.
+func hardProfiles() (all []profile.Profile, laws []rewards) {
+	for _, h := range hard {
+		p := profile.Profile{Benchmark: "hard", TestedK: 1000}
+		var names []string
+		for _, s := range h.parts {
+			names = append(names, fmt.Sprintf("%d of %g", s.tasks, float64(s.p)/1000))
+			for range s.tasks {
+				p.TaskIDs = append(p.TaskIDs, fmt.Sprint(len(p.TaskIDs)))
+				p.PassCounts = append(p.PassCounts, s.p)
+			}
+		}
+		if p.Model = strings.Join(names, " + "); h.rewards.name != passes.name {
+			p.Model += ", " + h.rewards.name
+		}
+		all, laws = append(all, p), append(laws, h.rewards)
+	}
+	return all, laws
+}
+
+// What the intervals of the profiles made to hurt must cover: each profile over all
+// policies and budgets, and by each policy at each.
+const (
+	leastHard     = 0.94
+	leastHardCell = 0.93
+)
+
+// donated is how many rollouts of each task a donor of a made profile has.
+const donated = 64
+
+// hardCells are empty cells of every profile made to hurt, policy and budget, except for
+// Uniform, which has only a few values where failures are rare. The donor is drawn from
+// the profile.
+func hardCells(made []profile.Profile, laws []rewards, plans map[shape][]plan, small bool, root seed.Seed) (all []*cell) {
+	number := 1000
+	if small {
+		number /= 10
+	}
+	for k, p := range made {
+		random := root.Child("donor").Index(k).Stream()
+		donor := earlier(p, donated, &random)
+		donor.Model = "near"
+		for _, budget := range budgets {
+			for _, plan := range plans[shape{p.N(), budget}] {
+				if plan.policy != plain {
+					all = append(all, &cell{profile: p, rewards: laws[k], others: []profile.Profile{donor}, plan: plan, number: number})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// hurt is a profile made to hurt, by all policies and budgets.
+type hurt struct {
+	cells              []*cell
+	coverage, variance float64 // the mean over its cells, and the Monte Carlo variance
+	least              *cell
+}
+
+func (h *hurt) name() string { return h.cells[0].profile.Model }
+
+// hurtBy puts the cells of each profile together, in the order of the profiles.
+func hurtBy(cells []*cell) (all []*hurt) {
+	at := map[string]*hurt{}
+	for _, c := range cells {
+		name := c.profile.Name()
+		h := at[name]
+		if h == nil {
+			h = &hurt{least: c}
+			at[name], all = h, append(all, h)
+		}
+		h.cells = append(h.cells, c)
+		if c.coverage() < h.least.coverage() {
+			h.least = c
+		}
+	}
+	for _, h := range all {
+		n := float64(len(h.cells))
+		for _, c := range h.cells {
+			h.coverage += c.coverage() / n
+			h.variance += c.coverageVariance() / (n * n)
+		}
+	}
+	return all
+}
+
+// at is the mean coverage at a budget.
+func (h *hurt) at(budget int) float64 {
+	var all []float64
+	for _, c := range h.cells {
+		if c.plan.budget == budget {
+			all = append(all, c.coverage())
+		}
+	}
+	mean, _ := meanOf(all)
+	return mean
+}
+
+// hardTable prints the coverage of the profiles made to hurt.
+func hardTable(l *lab.Lab, all []*hurt) {
+	head := []string{"tasks"}
+	for _, budget := range budgets {
+		head = append(head, fmt.Sprintf("b = %d", budget))
+	}
+	var lines [][]any
+	for _, h := range all {
+		line := []any{h.name()}
+		for _, budget := range budgets {
+			line = append(line, fmt.Sprintf("%.1f%%", 100*h.at(budget)))
+		}
+		lines = append(lines, append(line, fmt.Sprintf("%.2f%% ± %.2f", 100*h.coverage, 100*math.Sqrt(h.variance)),
+			fmt.Sprintf("%.1f%%", 100*h.least.coverage()), fmt.Sprintf("%s at %d", h.least.plan.policy, h.least.plan.budget)))
+	}
+	lab.Table(l.Stdout, append(head, "all", "least", "by"), lines)
+	l.Printf("Coverage of the 95%% interval on profiles made to hurt, the mean over HBN in two and in %d stages, and the latter with a donor of %d rollouts per task, with an adversary and with one that is wrong of a tenth of the tasks, %d evaluations each.\n", stages, donated, all[0].cells[0].Evaluations)
+}
+
+// hardChecks hold the coverage to what it must be, with three Monte Carlo errors of each
+// profile's mean, and four of the least of its cells.
+func hardChecks(all []*hurt) []lab.Check {
+	return judged(all,
+		criterion[*hurt]{fmt.Sprintf("profiles made to hurt are covered %.0f%% of the time or more, over policies and budgets", 100*leastHard), func(h *hurt) error {
+			if h.coverage < leastHard-3*math.Sqrt(h.variance) {
+				return fmt.Errorf("%.2f%% ± %.2f", 100*h.coverage, 100*math.Sqrt(h.variance))
+			}
+			return nil
+		}},
+		criterion[*hurt]{fmt.Sprintf("and %.0f%% by each policy at each budget", 100*leastHardCell), func(h *hurt) error {
+			if c := h.least; c.coverage() < leastHardCell-4*shareError(leastHardCell, c.Evaluations) {
+				return fmt.Errorf("by %s at %d: %.1f%%", c.plan.policy, c.plan.budget, 100*c.coverage())
+			}
+			return nil
+		}},
+	)
+}

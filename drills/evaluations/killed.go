@@ -1,0 +1,222 @@
+package evaluations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"speceval/drills/lab"
+	"speceval/internal/policy"
+	"speceval/internal/profile"
+	"speceval/internal/seed"
+)
+
+// uncertain is a benchmark of few tasks, all of them uncertain: a good part of its
+// rollouts is in flight at any moment, and what is lost of them weighs.
+func uncertain() profile.Profile {
+	p := profile.Profile{Benchmark: "uncertain", Model: modelID, TestedK: 1024}
+	for i := range 12 {
+		p.TaskIDs = append(p.TaskIDs, fmt.Sprint("task-", i))
+		p.PassCounts = append(p.PassCounts, 280+42*i)
+	}
+	return p
+}
+
+// The evaluations of the part losses.
+const (
+	lossBudget = 8
+	lossPauses = 3 // at most: both servers may have crashed when a process polls them
+	lossFaults = "crash=0.004,cut=0.1"
+	lossSpeed  = 10 // of the fleet: an evaluation takes about a second
+)
+
+// losses kills evaluations once or twice on servers that do not repeat themselves, and
+// compares the means where lost answers can be continued with those where they have to be
+// asked for again.
+func losses(ctx context.Context, b *bench) error {
+	if err := b.prepare([]profile.Profile{uncertain()}, lossBudget); err != nil {
+		return err
+	}
+	b.Printf("losses: %d tasks at b = %d, %d places; every evaluation is killed once or twice by SIGKILL and resumed; servers have the faults %s, never repeat an answer, and make wrong ones %d times as long",
+		b.profiles[0].N(), lossBudget, replicas*places, lossFaults, slowWrong)
+	var rows []*row
+	for _, kind := range []struct {
+		what  string
+		flags []string
+	}{{"servers that cannot continue: asked again", []string{"--plain"}}, {"servers that continue", nil}} {
+		fleet, err := b.serve(ctx, append(kind.flags, "--unrepeatable", "--fail", lossFaults, "--restart", "50ms", "--speed", fmt.Sprint(lossSpeed))...)
+		if err != nil {
+			return err
+		}
+		a := &arm{profile: b.profiles[0], policy: async, budget: lossBudget, what: kind.what, out: b.Path("out"), leastKills: 1, mostKills: 2, pauses: lossPauses, quiet: 1}
+		err = b.make(ctx, a, b.often(60, 500))
+		fleet.Kill()
+		if err != nil {
+			return err
+		}
+		rows = append(rows, a.row(prediction{}))
+	}
+	lossTable(b.Lab, rows)
+	return lab.Report(b.Stdout, lossChecks(rows[0], rows[1]))
+}
+
+// lossTable prints rows as Markdown.
+func lossTable(l *lab.Lab, rows []*row) {
+	var cells [][]any
+	for _, r := range rows {
+		cells = append(cells, []any{
+			r.what, r.Evaluations, r.kills, fmt.Sprintf("%.1f", r.continued), fmt.Sprintf("%.1f", r.again), r.biasCell(),
+			fmt.Sprintf("%.4f", r.tooHigh), fmt.Sprintf("%.4f", r.tooLow), r.coverageCell(), fmt.Sprintf("%.2f", r.seconds),
+		})
+	}
+	lab.Table(l.Stdout, strings.Split("|evaluations:|kills:|lost rollouts that count: continued:|asked again:|bias|stated: too high by at most:|too low by at most:|coverage|s:", "|"), cells)
+	l.Printf("Means over evaluations, each of %d rollouts that count.\n", rows[0].results[0].Rollouts)
+}
+
+// seenBias is how many standard errors the bias of asking again must have, or the
+// drill could not see whether continuing removes it.
+const seenBias = 4
+
+// lossChecks hold the rows of evaluations whose lost answers were asked again, and were
+// continued, to what they must be.
+func lossChecks(asked, continued *row) []lab.Check {
+	bound := bonferroni(1, falseAlarms)
+	var visible, stated error
+	if asked.biasScore() < seenBias {
+		visible = fmt.Errorf("%.1f standard errors", asked.biasScore())
+	}
+	slack := bound * asked.biasError()
+	if asked.bias() > asked.tooHigh+slack || -asked.bias() > asked.tooLow+slack {
+		stated = fmt.Errorf("a bias of %+.4f, stated are +%.4f and −%.4f", asked.bias(), asked.tooHigh, asked.tooLow)
+	}
+	return append([]lab.Check{
+		{What: "every killed evaluation went on to N·b rollouts, and its files recount to its result"}, // or it would have ended the drill
+		{What: fmt.Sprintf("asked again, the mean is biased: by more than %d standard errors", seenBias), Fault: visible},
+		{What: "and by no more than the results state", Fault: stated},
+		{What: "servers that continue have no rollout asked again, and continue some", Fault: errors.Join(continued.lost(false), asked.lost(true))},
+	}, judged([]*row{continued}, unbiased(bound), covered(lowest, highest, mostOutside))...)
+}
+
+// The evaluations of the part policies.
+const (
+	policyBudget  = 8
+	policyExtends = 16   // budget of those that are extended, and of the second half of the arms
+	policyTarget  = 0.02 // standard error of those that stop by what they find
+	policyStages  = 4    // more than suit so many places: kills meet every one
+	policyQuiet   = 5
+	policyEvents  = 8    // tokens of an event of a stream: what a server has not sent is lost by a kill
+	policyKilled  = 0.75 // of the evaluations are met by their kill
+	policyCovered = 0.94 // of the intervals hold the truth
+
+	earlierRollouts = 16 // of the good donor
+	forecastDraws   = 2000
+)
+
+// policies kills evaluations by each kind of policy on servers that do not repeat
+// themselves, and holds bias, coverage and variance to what they must be.
+func policies(ctx context.Context, b *bench) error {
+	all, named, err := published(fleetProfiles[0])
+	if err != nil {
+		return err
+	}
+	p := named[0]
+	if err := b.prepare(named, policyBudget, policyExtends); err != nil {
+		return err
+	}
+	random := seed.Root(b.Seed).Child("drill").Child("donors").Stream()
+	good, adversarial := b.Path("good.csv"), b.Path("adversarial.csv")
+	err = errors.Join(
+		lab.WriteProfiles(good, append([]profile.Profile{earlier(b.profiles[0], earlierRollouts, &random)}, siblings(p, all)...)),
+		lab.WriteProfiles(adversarial, []profile.Profile{adversary(b.profiles[0])}),
+	)
+	if err != nil {
+		return err
+	}
+	fleet, err := b.serve(ctx, "--unrepeatable", "--stream-interval", strconv.Itoa(policyEvents))
+	if err != nil {
+		return err
+	}
+	defer fleet.Kill()
+	b.Printf("policies: %s; every evaluation is killed once by SIGKILL and resumed; servers never repeat an answer, wrong ones are %d times as long", p.Name(), slowWrong)
+	var rows []*row
+	for _, a := range b.policyArms(good, adversarial) {
+		if err := b.make(ctx, a, b.often(40, 500)); err != nil {
+			return err
+		}
+		for ; a != nil; a = a.then {
+			f := forecast{profile: a.profile, setup: a.setup, reference: b.prior, draws: forecastDraws, seed: b.Seed}
+			if a.base > 0 {
+				f.extended = a.extended.setup
+			}
+			predicted, err := f.predict(ctx)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, a.row(predicted))
+		}
+	}
+	policyTables(b.Lab, rows)
+	return lab.Report(b.Stdout, policyChecks(rows))
+}
+
+// policyArms are the arms of the part policies, with files of donors; the small drill has
+// one budget.
+func (b *bench) policyArms(good, adversarial string) (all []*arm) {
+	staged, informed := policy.Staged.Name, policy.InformedStaged[0].Name
+	in := []string{"--stages", strconv.Itoa(policyStages)}
+	withGood, withAdversarial := slices.Concat(in, []string{"--prior", good}), slices.Concat(in, []string{"--prior", adversarial})
+	for _, budget := range b.budgets[:b.Often(1, len(b.budgets))] {
+		all = append(all,
+			&arm{what: "Uniform", policy: uniform, budget: budget},
+			&arm{what: "HBN-async", policy: async, budget: budget},
+			&arm{what: "staged", policy: staged, budget: budget, flags: in},
+			&arm{what: "informed, staged: good donors", policy: informed, budget: budget, flags: withGood},
+			&arm{what: "informed, staged: adversarial donor", policy: informed, budget: budget, flags: withAdversarial},
+		)
+	}
+	all = append(all,
+		&arm{what: fmt.Sprintf("staged, to a standard error of %g", policyTarget), policy: staged, target: policyTarget, flags: in},
+		&arm{what: fmt.Sprintf("informed, staged: good donors, to %g", policyTarget), policy: informed, target: policyTarget, flags: withGood},
+	)
+	for i, a := range all {
+		a.profile, a.out, a.leastKills, a.mostKills, a.quiet = b.profiles[0], b.Path(fmt.Sprintf("out-%d", i)), 1, 1, policyQuiet
+		if a.what == "staged" && a.budget == policyBudget {
+			a.then = &arm{
+				what: fmt.Sprintf("staged, extended from %d", a.budget), profile: a.profile, policy: staged, budget: policyExtends,
+				out: a.out, leastKills: 1, mostKills: 1, base: a.budget, extended: a,
+			}
+		}
+	}
+	return all
+}
+
+// policyTables print rows as Markdown, and the times until the first request.
+func policyTables(l *lab.Lab, rows []*row) {
+	var errors, times [][]any
+	for _, r := range rows {
+		errors = append(errors, []any{
+			r.what, r.rollouts(), r.Evaluations, r.kills, fmt.Sprintf("%.1f", r.continued), r.biasCell(), r.coverageCell(), fmt.Sprintf("%.3f", r.calibration()),
+			fmt.Sprintf("%.3f ± %.3f", r.ratio, r.ratioSE), fmt.Sprintf("%v (%+.1f s.e.)", r.predicted, r.varianceScore()), fmt.Sprintf("%.2f", r.seconds),
+		})
+		median, most := medianAndMost(r.startups)
+		again, longest := medianAndMost(r.resumptions)
+		times = append(times, []any{r.what, r.rollouts(), fmt.Sprintf("%.2f", median), fmt.Sprintf("%.2f", most), fmt.Sprintf("%.2f", again), fmt.Sprintf("%.2f", longest)})
+	}
+	lab.Table(l.Stdout, strings.Split("evaluations by|b:|n:|killed:|lost answers continued:|bias|coverage|√(stated/seen):|variance/Uniform's|by the forecast|s:", "|"), errors)
+	l.Printf("The variance is the mean squared error, relative to that of Uniform with as many rollouts; the forecast draws evaluations by the same design and donors. Good donors are an earlier evaluation of the model with %d rollouts of each task, and its siblings; the adversarial one makes the most uncertain tasks seem the most certain.", earlierRollouts)
+	lab.Table(l.Stdout, strings.Split("evaluations by|b:|first request after, s: median:|most:|resumed: median:|most:", "|"), times)
+	l.Printf("First starts are of %d evaluations, one at a time; resumptions run several at a time.\n", len(rows[0].startups))
+}
+
+// policyChecks hold the rows to what they must be.
+func policyChecks(rows []*row) []lab.Check {
+	bound := bonferroni(len(rows), falseAlarms)
+	return append(
+		[]lab.Check{{What: "files recount to results, and every stage is what the rewards of those before it decide on"}}, // or it would have ended the drill
+		judged(rows, killedAndResumed(policyKilled),
+			criterion[*row]{"lost answers were continued, and none asked again", func(r *row) error { return r.lost(false) }},
+			unbiased(bound), covered(policyCovered, 1, mostOutside), asPredicted(bound), onTarget(bound))...)
+}
