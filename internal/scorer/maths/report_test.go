@@ -1,10 +1,16 @@
-package main
+package maths_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"testing"
 	"text/tabwriter"
+
+	"speceval/internal/scorer/maths"
 )
 
 // share is the part of the decided pairs on which our scorer must agree with
@@ -16,6 +22,27 @@ type judgement struct {
 	pair
 	ours, theirs   bool
 	read, theyRead string // the prediction, as it was understood
+}
+
+// judgements are what both checkers say of all pairs. Without Math-Verify, it is made
+// to agree with ours.
+func judgements(ctx context.Context, all []pair, j *judge) (judged []judgement, err error) {
+	for _, p := range all {
+		verdict := maths.Check(p.gold, p.prediction)
+		one := judgement{pair: p, ours: verdict.Correct(), read: verdict.Answer, theirs: verdict.Correct()}
+		if j != nil {
+			said, err := j.says(ctx, p)
+			if err != nil {
+				return nil, fmt.Errorf("%q against %q: %w", p.prediction, p.gold, err)
+			}
+			one.theirs, one.theyRead = said.Equal, said.Read
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		judged = append(judged, one)
+	}
+	return judged, nil
 }
 
 // outcome is a column of the report.
@@ -65,7 +92,7 @@ func (m *mistakes) add(t truth, said bool) {
 
 func (m mistakes) String() string { return fmt.Sprintf("%d+%d", m.falseCorrect, m.falseWrong) }
 
-// line is one of the report: how many pairs of a kind have which outcome.
+// line is a line of the report: how many pairs of a kind have each outcome.
 type line struct {
 	kind           string
 	pairs, decided int
@@ -92,7 +119,7 @@ type report struct {
 	total line
 }
 
-func sorted(judged []judgement) *report {
+func newReport(judged []judgement) *report {
 	r := &report{total: line{kind: "all"}}
 	at := map[string]*line{}
 	for _, j := range judged {
@@ -152,4 +179,58 @@ func (r *report) fault() error {
 		faults = append(faults, fmt.Errorf("our scorer is right on %d of %d decided pairs, want %.0f or more", r.right(), r.total.decided, least))
 	}
 	return errors.Join(faults...)
+}
+
+func TestOutcomes(t *testing.T) {
+	for _, test := range []struct {
+		truth        truth
+		ours, theirs bool
+		want         outcome
+	}{
+		{equal, true, true, agree},
+		{equal, true, false, oursRight},
+		{equal, false, true, theirsRight},
+		{equal, false, false, bothWrong},
+		{unequal, false, false, agree},
+		{unequal, false, true, oursRight},
+		{unequal, true, false, theirsRight},
+		{unequal, true, true, bothWrong},
+		{undecided, true, true, agree},
+		{undecided, true, false, undecidable},
+	} {
+		j := judgement{pair: pair{truth: test.truth}, ours: test.ours, theirs: test.theirs}
+		if got := j.outcome(); got != test.want {
+			t.Errorf("%s, ours %v, theirs %v: %s", test.truth, test.ours, test.theirs, outcomeNames[got])
+		}
+	}
+}
+
+func TestWhatFails(t *testing.T) {
+	all := func(agreeing int, others ...judgement) *report {
+		judged := others
+		for range agreeing {
+			judged = append(judged, judgement{pair: pair{kind: "k", truth: equal}, ours: true, theirs: true})
+		}
+		return newReport(judged)
+	}
+	bad := judgement{pair: pair{kind: "k", gold: "1", prediction: "one", truth: equal}}
+	worse := bad
+	worse.theirs = true
+	open := judgement{pair: pair{kind: "k", truth: undecided}, theirs: true}
+	for want, r := range map[string]*report{
+		"<nil>":                               all(99, bad, open, open),
+		"right on 98 of 99":                   all(98, bad),
+		"right and our scorer wrong on 1 pai": all(999, worse),
+	} {
+		if err := r.fault(); !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	var b bytes.Buffer
+	all(99, worse, open).print(&b, 1, true)
+	for _, want := range []string{"k    101      100     99           0             1           0            1", `theirs right, k, equal: gold "1", prediction "one"; ours false`, "on 99 of 100 decided"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
 }

@@ -1,33 +1,27 @@
-package main
+package maths_test
 
 import (
 	"fmt"
-	"math/big"
 	"strings"
 )
+
+// listed are kinds of several elements, each in one of its forms.
+var listed = []kind{
+	{"set", sets}, {"list", lists}, {"tuple", tuples}, {"matrix", matrices}, {"boxes", boxes}, {"repeat", repeats}, {"matrix product", matrixProducts},
+}
 
 // element is a small number for a list, in a few forms: whole, a fraction, a
 // root, or a multiple of π.
 func element(d *dice) sample {
 	switch d.below(6) {
 	case 0:
-		r := d.ratio()
-		s := a(latex(r))
-		s.equals(r.String(), frac(`\dfrac`, r.Num(), r.Denom()), frac(`\frac`, times(r.Num(), 3), times(r.Denom(), 3)))
-		s.misses(latex(new(big.Rat).Add(r, big.NewRat(1, 1))), latex(new(big.Rat).Neg(r)))
-		return s
+		return row{draw: `r = ratio()`, gold: `«r»`, same: []string{`«num(r)»/«den(r)»`, `«sign(r)»\dfrac{«num(abs(r))»}{«den(r)»}`, `«sign(r)»\frac{«3*num(abs(r))»}{«3*den(r)»}`},
+			near: []string{`«r+1»`, `«-r»`}}.make(d)
 	case 1:
-		x := surd{0, d.from(2, 9), pick(d, squarefree...), 1}
-		s := a(x.latex())
-		s.equals(fmt.Sprintf(`\sqrt{%d}`, x.b*x.b*x.c))
-		s.misses(surd{0, x.b + 1, x.c, 1}.latex(), surd{0, -x.b, x.c, 1}.latex(), fmt.Sprintf(`\sqrt{%d}`, x.b*x.c))
-		return s
+		return row{draw: `b = 2..9 ; c = 2 | 3 | 5 | 6 | 7 | 10 | 11 | 13 | 14 | 15 | 17 | 19 | 21`, gold: `«b»\sqrt{«c»}`, same: []string{`\sqrt{«b*b*c»}`},
+			near: []string{`«b+1»\sqrt{«c»}`, `-«b»\sqrt{«c»}`, `\sqrt{«b*c»}`}}.make(d)
 	default:
-		n := d.from(-60, 60)
-		s := a(fmt.Sprint(n))
-		s.equals(fmt.Sprintf(`%d.0`, n), fmt.Sprintf(`\frac{%d}{2}`, 2*n))
-		s.misses(fmt.Sprint(n+1), fmt.Sprint(n-1), fmt.Sprint(n+10))
-		return s
+		return row{draw: `n = -60..60`, gold: `«n»`, same: []string{`«n».0`, `\frac{«2*n»}{2}`}, near: []string{`«n+1»`, `«n-1»`, `«n+10»`}}.make(d)
 	}
 }
 
@@ -110,31 +104,6 @@ func lists(d *dice) sample {
 	return s
 }
 
-func plusMinus(d *dice) sample {
-	x := d.surd()
-	if x.b < 0 {
-		x.b = -x.b
-	}
-	y := surd{x.a, -x.b, x.c, x.n}
-	root := term(x.b, fmt.Sprintf(`\sqrt{%d}`, x.c))[1:]
-	center := sum(term(x.a, ""))
-	if x.a == 0 {
-		center = ""
-	}
-	s := a(over(center+`\pm `+root, x.n))
-	s.only = true
-	both := []string{x.latex(), y.latex()}
-	s.equals(strings.Join(both, ", "), y.latex()+", "+x.latex(), `\{`+strings.Join(shuffled(d, both), ",")+`\}`,
-		strings.Join(both, `\text{ and }`), over(center+` \pm`+root, x.n))
-	other := surd{x.a + 1, x.b, x.c, x.n}
-	s.misses(x.latex(), y.latex(), strings.Join([]string{x.latex(), other.latex()}, ", "), over(fmt.Sprintf(`%d \pm %s`, x.a+1, root), x.n),
-		over(fmt.Sprintf(`%s\pm %s`, center, `\sqrt{23}`), x.n), strings.Join(append(both, "0"), ", "))
-	if x.a != 0 {
-		s.misses(over(fmt.Sprintf(`%d\pm %s`, -x.a, root), x.n))
-	}
-	return s
-}
-
 func tuples(d *dice) sample {
 	all := elements(d, d.from(2, 4))
 	tuple := func(list []string) string { return between(d, "(", joined(d, list), ")") }
@@ -147,62 +116,6 @@ func tuples(d *dice) sample {
 		all[0].gold, strings.Join(golds(all), "+"))
 	s.leaves(`\{`+strings.Join(golds(all), ",")+`\}`, strings.Join(golds(all), ","), "["+strings.Join(golds(all), ",")+"]",
 		`\langle `+strings.Join(golds(all), ",")+` \rangle`)
-	return s
-}
-
-// ends are a lower and an upper number in forms.
-func ends(d *dice) (low, high sample) {
-	p := d.from(-30, 20)
-	q := p + d.from(3, 40)
-	end := func(n int) sample {
-		s := a(fmt.Sprint(n))
-		s.equals(fmt.Sprintf("%d.0", n), fmt.Sprintf(`\frac{%d}{3}`, 3*n))
-		s.misses(fmt.Sprint(n + 1))
-		return s
-	}
-	return end(p), end(q)
-}
-
-func intervals(d *dice) sample {
-	low, high := ends(d)
-	open, end := pick(d, "(", "["), pick(d, ")", "]")
-	infinite := d.chance(0.3)
-	if infinite {
-		high, end = a(`\infty`), ")"
-		high.equals(`+\infty`)
-	}
-	if open == "(" && end == ")" && !infinite {
-		open = "[" // otherwise it might be a point
-	}
-	write := func(open, low, high, end string) string {
-		return between(d, open, low+","+d.gap()+high, end)
-	}
-	other := map[string]string{"(": "[", "[": "(", ")": "]", "]": ")"}
-	s := a(open + low.gold + "," + high.gold + end)
-	s.equals(write(open, low.form(d), high.form(d), end), write(open, low.gold, high.gold, end),
-		`x \in `+write(open, low.gold, high.gold, end))
-	s.misses(write(other[open], low.gold, high.gold, end), write(open, low.miss(d), high.gold, end), low.gold)
-	if infinite {
-		s.misses(write("(", `-\infty`, low.gold, end), write(open, low.gold, "1000", end))
-	} else {
-		s.misses(write(open, low.gold, high.gold, other[end]), write(open, low.gold, high.miss(d), end),
-			write(open, low.gold, `\infty`, ")"), `\{`+low.gold+","+high.gold+`\}`)
-	}
-	return s
-}
-
-func unions(d *dice) sample {
-	p, q := ends(d)
-	open, end := pick(d, "(", "["), pick(d, ")", "]")
-	left := `(-\infty,` + p.gold + end
-	right := open + q.gold + `,\infty)`
-	s := a(left + `\cup ` + right)
-	other := map[string]string{"(": "[", "[": "(", ")": "]", "]": ")"}
-	s.equals(right+` \cup `+left, `\left(-\infty,`+p.form(d)+`\right`+end+`\cup\left`+open+q.form(d)+`,+\infty\right)`,
-		left+` \cup `+open+q.gold+`, +\infty)`, `x \in `+left+`\cup `+right)
-	s.misses(left, right, `(-\infty,`+p.gold+other[end]+`\cup `+right, left+`\cup `+other[open]+q.gold+`,\infty)`,
-		`(-\infty,`+p.miss(d)+end+`\cup `+right, left+`\cap `+right, `(-\infty,\infty)`, open+p.gold+","+q.gold+end,
-		left+`\cup `+open+q.gold+`,1000)`)
 	return s
 }
 
@@ -232,6 +145,75 @@ func matrices(d *dice) sample {
 		s.misses(turned)
 	} else {
 		s.leaves(turned) // vectors are written across, and down
+	}
+	return s
+}
+
+// boxes are lists of which every element has a box of its own.
+func boxes(d *dice) sample {
+	all := elements(d, d.from(2, 3))
+	s := a(strings.Join(golds(all), ", "))
+	s.whole, s.only = true, true
+	say := func(list []string) string {
+		var boxes []string
+		for _, item := range list {
+			boxes = append(boxes, pick(d, `$\boxed{`+item+`}$`, `\boxed{`+item+`}`))
+		}
+		last := len(boxes) - 1
+		return "The solutions are " + strings.TrimPrefix(strings.Join(boxes[:last], ", ")+" and "+boxes[last]+".", " and ")
+	}
+	s.equals(say(golds(all)), say(forms(d, all)))
+	s.misses(say(golds(all)[1:]), say(spoilt(d, all)), say(append(golds(all), "1000")))
+	return s
+}
+
+// repeats are lists in which an element is there twice.
+func repeats(d *dice) sample {
+	all := elements(d, d.from(2, 3))
+	g := golds(all)
+	twice := append(shuffled(d, g), pick(d, g...))
+	s := a(strings.Join(g, ", "))
+	s.only = true
+	s.equals(joined(d, twice), joined(d, shuffled(d, twice)), `\{`+joined(d, twice)+`\}`, "x="+strings.Join(twice, ", x="))
+	s.misses(strings.Join([]string{g[0], g[0], g[0]}, ", "), joined(d, append(spoilt(d, all), g[0])), joined(d, append(twice, "1000")), "("+joined(d, twice)+", 0)")
+	return s
+}
+
+// square is a matrix of two rows.
+type square [4]int
+
+func (d *dice) square() (m square) {
+	for i := range m {
+		m[i] = d.apart(-6, 6, 0)
+	}
+	return m
+}
+
+func (m square) latex() string {
+	return fmt.Sprintf(`\begin{pmatrix}%d & %d \\ %d & %d\end{pmatrix}`, m[0], m[1], m[2], m[3])
+}
+
+func (m square) times(n square) square {
+	return square{m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3], m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3]}
+}
+
+// matrixProducts are left as they are.
+func matrixProducts(d *dice) sample {
+	m, n := d.square(), d.square()
+	product := m.times(n)
+	s := a(product.latex())
+	s.equals(m.latex()+n.latex(), m.latex()+` \cdot `+n.latex(), strings.ReplaceAll(m.latex()+n.latex(), "pmatrix", "bmatrix"), "2"+m.latex()+n.latex()+"-"+product.latex())
+	s.misses(m.latex()+n.latex()+"+"+product.latex(), m.latex()+m.times(n).latex())
+	if n.times(m) != product {
+		s.misses(n.latex()+m.latex(), n.latex()+` \cdot `+m.latex())
+	}
+	if elementwise := (square{m[0] * n[0], m[1] * n[1], m[2] * n[2], m[3] * n[3]}); elementwise != product {
+		s.misses(elementwise.latex())
+	}
+	if power := m.times(m); power != product {
+		s.misses(m.latex() + "^2")
+	} else {
+		s.equals(m.latex() + "^2")
 	}
 	return s
 }

@@ -1,9 +1,122 @@
-package main
+package maths_test
 
 import (
 	"fmt"
 	"math/big"
+	"slices"
+	"strings"
 )
+
+// polynomial has coefficients by power.
+type polynomial []int
+
+func (p polynomial) times(q polynomial) polynomial {
+	product := make(polynomial, len(p)+len(q)-1)
+	for i, x := range p {
+		for j, y := range q {
+			product[i+j] += x * y
+		}
+	}
+	return product
+}
+
+// terms writes the terms, the highest power first.
+func (p polynomial) terms(v string) []string {
+	var terms []string
+	for i, c := range slices.Backward(p) {
+		if t := term(c, power(v, i)); t != "" {
+			terms = append(terms, t)
+		}
+	}
+	return terms
+}
+
+func (p polynomial) latex(v string) string { return joinedTerms(p.terms(v)) }
+
+// power is a variable to a power; nothing to the power of 0.
+func power(v string, n int) string {
+	switch {
+	case n == 0:
+		return ""
+	case n == 1:
+		return v
+	case n < 10:
+		return fmt.Sprintf("%s^%d", v, n)
+	}
+	return fmt.Sprintf("%s^{%d}", v, n)
+}
+
+// horner writes p without powers.
+func (p polynomial) horner(v string) string {
+	text := fmt.Sprint(p[len(p)-1])
+	for _, c := range slices.Backward(p[:len(p)-1]) {
+		text = fmt.Sprintf("(%s)%s%+d", text, v, c)
+	}
+	return text
+}
+
+// changed is p with another coefficient at a power.
+func (p polynomial) changed(i, by int) polynomial {
+	q := slices.Clone(p)
+	q[i] += by
+	return q
+}
+
+func polynomials(d *dice) sample {
+	v := pick(d, "x", "y", "t", "n", "a", "k", "m", "p")
+	lead := pick(d, 1, 1, 2, 3, -1)
+	p := polynomial{lead}
+	factors := ""
+	for range d.from(1, 4) {
+		factor := polynomial{d.apart(-9, 9, 0), pick(d, 1, 1, 1, 2)}
+		p = p.times(factor)
+		factors += "(" + factor.latex(v) + ")"
+	}
+	s := a(p.latex(v))
+	s.equals(joinedTerms(shuffled(d, p.terms(v))), strings.Join(p.terms(v), " "), sum(lead, factors),
+		fmt.Sprintf(`%d \cdot %s`, lead, factors), p.horner(v), strings.ReplaceAll(s.gold, "^", "^ "), between(d, "(", s.gold, ")"))
+	i := d.below(len(p))
+	s.misses(p.changed(i, 1).latex(v), p.changed(i, -1).latex(v), p.changed(0, -2*p[0]).latex(v), append(polynomial{0}, p...).latex(v),
+		s.gold+"+10^{-9}", s.gold+" = 0", polynomial(p[1:]).latex(v), p.latex(pick(d, "z", "q", "w")), s.gold+"+1")
+	if p[i] != 0 {
+		s.misses(p.changed(i, -2*p[i]).latex(v))
+	}
+	return s
+}
+
+// laws are expressions that are equal by a law, and others that are not; @ is
+// a variable.
+var laws = []sample{
+	{gold: `\sin 2@`, same: []string{`2\sin @ \cos @`, `\sin(2@)`, `2 \cos(@) \sin(@)`, `\sin @ \cos @ + \cos @ \sin @`}, near: []string{`\sin @ \cos @`, `2 \sin @`, `\cos 2@`, `\sin^2 @`, `\sin @^2`}},
+	{gold: `\cos 2@`, same: []string{`\cos^2 @ - \sin^2 @`, `2\cos^2 @ - 1`, `1 - 2\sin^2 @`, `\cos^4 @ - \sin^4 @`}, near: []string{`\sin^2 @ - \cos^2 @`, `2 \cos @`, `1 - 2\cos^2 @`, `\cos^2 @`}},
+	{gold: `\sec^2 @`, same: []string{`1 + \tan^2 @`, `\frac{1}{\cos^2 @}`, `(\cos @)^{-2}`}, near: []string{`1 - \tan^2 @`, `\csc^2 @`, `\sec @`, `\tan^2 @`}},
+	{gold: `\sqrt{@^2+1}`, same: []string{`(@^2+1)^{1/2}`, `\frac{@^2+1}{\sqrt{@^2+1}}`, `\sqrt{1+@^{2}}`}, near: []string{`@+1`, `\sqrt{@^2-1}`, `\sqrt{@+1}`, `@^2+1`, `-\sqrt{@^2+1}`}},
+	{gold: `e^{2@}-1`, same: []string{`(e^{@}-1)(e^{@}+1)`, `-1+e^{2@}`, `(e^{@})^2-1`, `e^{@} \cdot e^{@} - 1`}, near: []string{`e^{2@}+1`, `(e^{@}-1)^2`, `e^{2@-1}`, `2e^{@}-1`, `e^{@^2}-1`}},
+	{gold: `\frac{1}{@(@+1)}`, same: []string{`\frac{1}{@}-\frac{1}{@+1}`, `\frac{1}{@^2+@}`, `(@^2+@)^{-1}`}, near: []string{`\frac{1}{@}+\frac{1}{@+1}`, `\frac{1}{@^2+1}`, `\frac{1}{@(@-1)}`, `\frac{1}{@+1}-\frac{1}{@}`, `@(@+1)`}},
+	{gold: `\frac{@(@+1)}{2}`, same: []string{`\frac{@^2+@}{2}`, `\binom{@+1}{2}`, `\frac{1}{2}@(@+1)`, `@(@+1)/2`, `0.5@(@+1)`}, near: []string{`\frac{@(@-1)}{2}`, `\binom{@}{2}`, `@(@+1)`, `\frac{@+1}{2}`, `\frac{@^2+1}{2}`}},
+	{gold: `\frac{@^3-8}{@-2}`, same: []string{`@^2+2@+4`, `\frac{8-@^3}{2-@}`}, near: []string{`@^2-2@+4`, `@^2+4@+4`, `@^2+4`, `(@-2)^2`}},
+	{gold: `\ln(@^2+1)-\ln 2`, same: []string{`\ln\frac{@^2+1}{2}`, `\ln\left(\frac{@^2+1}{2}\right)`, `-\ln 2+\ln(1+@^2)`, `\ln \left( \frac{@^2}{2} + \frac12 \right)`}, near: []string{`\ln(@^2+1)+\ln 2`, `\ln(@^2-1)`, `\frac{\ln(@^2+1)}{2}`, `\frac{\ln(@^2+1)}{\ln 2}`}},
+	{gold: `@^{\frac{3}{2}}`, same: []string{`@\sqrt{@}`, `@^{3/2}`, `@^{1.5}`}, near: []string{`@^{\frac{2}{3}}`, `\sqrt{@}`, `@^{-3/2}`, `\frac{3}{2}@`, `\sqrt[3]{@^2}`}},
+	{gold: `2^{@}3^{@}`, same: []string{`6^{@}`, `2^{@} \cdot 3^{@}`, `\left(2 \cdot 3\right)^{@}`}, near: []string{`5^{@}`, `6^{2@}`, `6@`, `2^{@}+3^{@}`}},
+	{gold: `|@-3|`, same: []string{`\left|@-3\right|`, `|3-@|`, `\lvert @-3 \rvert`}, near: []string{`|@+3|`, `@-3`, `|@|-3`, `-|@-3|`, `3-@`}},
+}
+
+func identities(d *dice) sample {
+	law := pick(d, laws...)
+	k, v := d.from(1, 9), pick(d, "x", "t", "y", `\theta`, `\alpha`, "n", "{x}")
+	write := func(forms []string) []string {
+		var written []string
+		for _, form := range forms {
+			form = strings.ReplaceAll(form, "@", v)
+			if k > 1 {
+				form = fmt.Sprintf(`%d%s`, k, between(d, "(", form, ")"))
+			}
+			written = append(written, form)
+		}
+		return written
+	}
+	return sample{gold: write([]string{law.gold})[0], same: write(law.same), near: write(law.near)}
+}
 
 // tree is an expression: a number, a letter, or an operation on two others.
 type tree struct {
@@ -13,7 +126,7 @@ type tree struct {
 	left, right *tree
 }
 
-func whole(n int) *tree { return &tree{n: n} }
+func leaf(n int) *tree { return &tree{n: n} }
 
 func join(op byte, left, right *tree) *tree { return &tree{op: op, left: left, right: right} }
 
@@ -23,7 +136,7 @@ func grown(d *dice, depth int, letters []string) *tree {
 		if len(letters) > 0 && d.chance(0.7) {
 			return &tree{op: 'x', letter: pick(d, letters...)}
 		}
-		return whole(d.from(1, 12))
+		return leaf(d.from(1, 12))
 	}
 	if d.chance(0.15) {
 		return &tree{op: '^', n: d.from(2, 3), left: grown(d, depth-1, letters)}
@@ -95,7 +208,7 @@ func (t *tree) rewritten(d *dice) *tree {
 	if t.left == nil {
 		if t.op == 0 && d.chance(0.2) {
 			k := d.from(1, 5)
-			return join('-', whole(t.n+k), whole(k))
+			return join('-', leaf(t.n+k), leaf(k))
 		}
 		return t
 	}
@@ -114,9 +227,9 @@ func (t *tree) rewritten(d *dice) *tree {
 	case t.op == '*': // a sum, which stays one
 		return join('+', join('*', left, right.left), join('*', left, right.right))
 	case t.op == '-':
-		return join('*', whole(-1), join('-', right, left))
+		return join('*', leaf(-1), join('-', right, left))
 	case t.op == '/':
-		k := whole(d.from(2, 5))
+		k := leaf(d.from(2, 5))
 		return join('/', join('*', k, left), join('*', right, k))
 	}
 	return join(t.op, left, right)
@@ -126,7 +239,7 @@ func (t *tree) rewritten(d *dice) *tree {
 func (t *tree) spoilt(d *dice, letters []string) *tree {
 	switch c := *t; {
 	case t.left == nil:
-		return whole(t.n + d.from(1, 3))
+		return leaf(t.n + d.from(1, 3))
 	case t.op == '^':
 		c.left = t.left.spoilt(d, letters)
 		return &c
@@ -189,7 +302,7 @@ func expressions(d *dice) sample {
 		}
 		s := a(t.latex(d))
 		if v, _ := t.value(at[0]); letters == nil {
-			s.equals(latex(v))
+			s.equals(fraction(v))
 		}
 		for range 4 {
 			if u := t.rewritten(d).rewritten(d); u.values(at) == value {
