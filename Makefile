@@ -83,7 +83,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit predict clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions drill-inspect
+.PHONY: drill pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit predict clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions drill-inspect
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -107,9 +107,12 @@ tables: build
 verify: build
 	bin/speceval verify $(FLAGS)
 
-smoke: build
-	$(GO) build -trimpath -o bin/smoke ./drills/smoke
-	bin/smoke $(DRILL)
+smoke: build drill
+	bin/drill smoke $(DRILL)
+
+# The program of the drills (drills/main.go lists them).
+drill:
+	$(GO) build -trimpath -o bin/drill ./drills
 
 # The Go tool rebuilds what has changed and nothing else.
 build:
@@ -171,9 +174,8 @@ $(READERS)/made: drills/generate/requirements.txt
 	$(READERS)/bin/pip install --quiet --require-hashes --requirement drills/generate/requirements.txt
 	touch $@
 
-drill-generate: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
-	$(GO) build -trimpath -o bin/drill-generate ./drills/generate
-	SPECEVAL_PYTHON=$(READER) bin/drill-generate $(DRILL)
+drill-generate: build drill $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
+	SPECEVAL_PYTHON=$(READER) bin/drill generate $(DRILL)
 
 # A drill that is a test, behind the tag drill, of the package $(1).
 DRILL_TEST = $(GO) test -count=1 -v -timeout 0 -tags drill -run '$(2)' ./$(1) -args $(DRILL) && echo '$@: passed' || { echo '$@: failed'; exit 1; }
@@ -227,21 +229,18 @@ drill-rates: build $(INSPECT)/made
 benchmarks: build
 	bin/speceval benchmarks $(if $(FROM),--from $(FROM),--download) $(FLAGS)
 
-drill-benchmarks: build
-	$(GO) build -trimpath -o bin/drill-benchmarks ./drills/benchmarks
-	bin/drill-benchmarks $(DRILL)
+drill-benchmarks: build drill
+	bin/drill benchmarks $(DRILL)
 
 drill-systems: build
 	$(GO) build -trimpath -o bin/drill-systems ./drills/systems
 	bin/drill-systems $(DRILL)
 
-drill-faults: build
-	$(GO) build -trimpath -o bin/drill-faults ./drills/faults
-	bin/drill-faults $(DRILL)
+drill-faults: build drill
+	bin/drill faults $(DRILL)
 
-drill-slurm: build
-	$(GO) build -trimpath -o bin/drill-slurm ./drills/slurm
-	bin/drill-slurm $(DRILL)
+drill-slurm: build drill
+	bin/drill slurm $(DRILL)
 
 drill-stages:
 	$(GO) build -trimpath -o bin/drill-stages ./drills/stages

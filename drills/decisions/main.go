@@ -13,7 +13,7 @@ import (
 	"runtime"
 	"time"
 
-	"speceval/drills/drill"
+	drill "speceval/drills/lab"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"speceval/drills/cluster"
-	"speceval/drills/process"
+	cluster "speceval/drills/lab"
+	process "speceval/drills/lab"
 )
 
 // lab is a scratch copy of the repository, made small, with outputs of every kind.
@@ -220,7 +220,7 @@ func (l *lab) serve(ctx context.Context, dir, text string) (*process.Process, er
 		return nil, err
 	}
 	log.Close()
-	p, err := process.Start(log.Name(), l.environment(dir), "bash", "-c", "cd '"+dir+"' && exec "+l.addressed(text))
+	p, err := process.StartProgram(log.Name(), l.environment(dir), "bash", "-c", "cd '"+dir+"' && exec "+l.addressed(text))
 	if err != nil {
 		return nil, err
 	}

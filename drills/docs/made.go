@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"speceval/drills/process"
+	process "speceval/drills/lab"
 )
 
 // Servers that run while the outputs are made. Those of stand-in.toml run beside

@@ -13,7 +13,7 @@ import (
 	"os"
 	"time"
 
-	"speceval/drills/drill"
+	drill "speceval/drills/lab"
 )
 
 func main() {

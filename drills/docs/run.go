@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"speceval/drills/process"
+	process "speceval/drills/lab"
 )
 
 // inFolder does the drill with a folder for all files. Everything that is wrong

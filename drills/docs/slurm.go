@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/drills/cluster"
+	cluster "speceval/drills/lab"
 )
 
 // slurmPage is the page whose commands take a Slurm cluster, and slurmFolder is
@@ -41,13 +41,13 @@ func inJobs(shipped, small string) (string, error) {
 // startSlurm starts a cluster that the outputs are made on, and the commands of
 // pages run on. Without Slurm on this machine there is none.
 func (l *lab) startSlurm(ctx context.Context) (stop func(), err error) {
-	if l.noSlurm = cluster.Installed(l.whole); l.noSlurm != nil {
+	if l.noSlurm = cluster.ClusterInstalled(l.whole); l.noSlurm != nil {
 		return func() {}, nil
 	}
 	if l.short, err = os.MkdirTemp("", "speceval-slurm-"); err != nil { // names of sockets must be short
 		return nil, err
 	}
-	if l.slurm, err = cluster.Start(ctx, l.whole, filepath.Join(l.short, "own")); err != nil {
+	if l.slurm, err = cluster.StartCluster(ctx, l.whole, filepath.Join(l.short, "own")); err != nil {
 		return nil, err
 	}
 	return func() {

@@ -6,9 +6,9 @@ import (
 	"io"
 	"time"
 
-	"speceval/drills/drill"
 	"speceval/drills/evaluated"
-	"speceval/drills/process"
+	drill "speceval/drills/lab"
+	process "speceval/drills/lab"
 	"speceval/internal/profile"
 )
 
@@ -88,7 +88,7 @@ func overHTTP(ctx context.Context, o options, stdout io.Writer) error {
 
 // replay predicts HBN's variance relative to Uniform's.
 func (l *lab) replay(ctx context.Context) (evaluated.Predictions, error) {
-	p, err := process.Start(l.path("replay.txt"), nil, l.binary, "run", "replay", "--config", l.config(), "--out", l.replayed())
+	p, err := process.StartProgram(l.path("replay.txt"), nil, l.binary, "run", "replay", "--config", l.config(), "--out", l.replayed())
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 	"speceval/data"
 	"speceval/drills/evaluated"
-	"speceval/drills/process"
+	process "speceval/drills/lab"
 	"speceval/drills/timed"
 	"speceval/internal/profile"
 	"speceval/method/neyman"
@@ -188,7 +188,7 @@ func (l *lab) serve(ctx context.Context, flags ...string) (err error) {
 		"--speed", fmt.Sprint(speed), "--slow-wrong", fmt.Sprint(slowWrong), "--stream-interval", fmt.Sprint(interval),
 		"--seed", strconv.FormatUint(l.seed, 10),
 	}
-	l.fleet, err = process.Start(output, nil, l.binary, append(words, flags...)...)
+	l.fleet, err = process.StartProgram(output, nil, l.binary, append(words, flags...)...)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"speceval/drills/drill"
 	"speceval/drills/evaluated"
+	drill "speceval/drills/lab"
 	"speceval/internal/profile"
 )
 

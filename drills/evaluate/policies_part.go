@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"speceval/data"
-	"speceval/drills/drill"
 	"speceval/drills/evaluated"
+	drill "speceval/drills/lab"
 	"speceval/drills/timed"
 	"speceval/internal/policy"
 	"speceval/internal/profile"

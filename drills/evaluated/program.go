@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"speceval/drills/process"
+	process "speceval/drills/lab"
 )
 
 // Program is the built program with what all of its evaluations share.
@@ -76,7 +76,7 @@ func (p *Program) Start(o Order) (running *process.Process, said string, err err
 	}
 	words = append(words, o.Flags...)
 	said = filepath.Join(p.Logs, p.ID+"-"+o.Name()+".txt")
-	running, err = process.Start(said, nil, p.Binary, words...)
+	running, err = process.StartProgram(said, nil, p.Binary, words...)
 	return running, said, err
 }
 

@@ -17,8 +17,8 @@ import (
 	"slices"
 	"time"
 
-	"speceval/drills/drill"
 	"speceval/drills/evaluated"
+	drill "speceval/drills/lab"
 )
 
 func main() {

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"speceval/drills/drill"
 	"speceval/drills/evaluated"
+	drill "speceval/drills/lab"
 	"speceval/internal/clock"
 	"speceval/internal/launcher"
 )
@@ -46,7 +46,7 @@ func (m *maker) warmUp(ctx context.Context, out string) error {
 
 // serve starts the servers of the experiment's first worker.
 func (o options) serve(ctx context.Context, dir string) (*launcher.Servers, error) {
-	shipped, err := drill.Experiment(o.config)
+	shipped, err := drill.LoadExperiment(o.config)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/drills/drill"
-	"speceval/drills/process"
+	drill "speceval/drills/lab"
+	process "speceval/drills/lab"
 	"speceval/drills/timed"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
@@ -44,7 +44,7 @@ type lab struct {
 }
 
 func newLab(o options, dir string, stdout io.Writer) (*lab, error) {
-	shipped, err := drill.Experiment(o.config)
+	shipped, err := drill.LoadExperiment(o.config)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func newLab(o options, dir string, stdout io.Writer) (*lab, error) {
 
 // installed says in the words of the launch command what is missing.
 func (l *lab) installed(ctx context.Context) error {
-	p, err := process.Start(l.path("check.txt"), l.environment, l.serve, "--check")
+	p, err := process.StartProgram(l.path("check.txt"), l.environment, l.serve, "--check")
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (l *lab) begin(step string, s setting, out string, words ...string) (*proce
 	if err != nil {
 		return nil, err
 	}
-	return process.Start(l.path(step+".txt"), l.environment, l.binary, append(words, "--config", config, "--out", l.path(out))...)
+	return process.StartProgram(l.path(step+".txt"), l.environment, l.binary, append(words, "--config", config, "--out", l.path(out))...)
 }
 
 // said is what a step has printed so far.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"speceval/drills/process"
+	process "speceval/drills/lab"
 	"speceval/internal/rollout"
 )
 
@@ -68,7 +68,7 @@ func (l *lab) engines(ctx context.Context, p *process.Process) error {
 	return p.Until(ctx, func() (bool, error) {
 		groups := l.groups()
 		for _, group := range groups {
-			if len(process.Members(group)) < 2 {
+			if len(process.GroupMembers(group)) < 2 {
 				return false, nil
 			}
 		}
@@ -89,8 +89,8 @@ func (l *lab) leaves(ctx context.Context, fault string, p *process.Process, s sy
 	}
 	processes := 0
 	for _, group := range groups {
-		processes += len(process.Members(group))
-		err = errors.Join(err, process.Gone(ctx, group))
+		processes += len(process.GroupMembers(group))
+		err = errors.Join(err, process.GroupGone(ctx, group))
 	}
 	if len(groups) != len(l.ports()) {
 		err = errors.Join(err, fmt.Errorf("%d of %d servers ran", len(groups), len(l.ports())))

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"speceval/drills/process"
+	process "speceval/drills/lab"
 	"speceval/drills/timed"
 	"speceval/internal/clock"
 	"speceval/internal/launcher"

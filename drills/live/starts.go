@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"speceval/drills/process"
+	process "speceval/drills/lab"
 )
 
 // starts has servers not start, each time for another reason. Nothing may be

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"speceval/data"
-	"speceval/drills/drill"
+	drill "speceval/drills/lab"
 	"speceval/internal/benchmark"
 	"speceval/internal/clock"
 	"speceval/internal/launcher"
@@ -100,7 +100,7 @@ func measure(ctx context.Context, o options, dir string, stdout io.Writer) error
 	if err != nil {
 		return err
 	}
-	if o.shipped, err = drill.Experiment(o.config); err != nil {
+	if o.shipped, err = drill.LoadExperiment(o.config); err != nil {
 		return err
 	}
 	begin := time.Now()

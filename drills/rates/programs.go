@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"speceval/drills/process"
+	process "speceval/drills/lab"
 	"speceval/internal/benchmark"
 )
 
@@ -95,7 +95,7 @@ func (b *bench) share(n int) string      { return b.path(fmt.Sprintf("share-%d.j
 func (b *bench) speceval(ctx context.Context, round int) (float64, error) {
 	name := fmt.Sprintf("speceval-%d", round)
 	begin := time.Now()
-	p, err := process.Start(b.path(name+".txt"), b.environment, b.binary,
+	p, err := process.StartProgram(b.path(name+".txt"), b.environment, b.binary,
 		"run", "generate", "score", "--config", b.path("experiments.toml"), "--out", b.path(name), "--set", fmt.Sprintf("experiment.seed=%d", round))
 	if err != nil {
 		return 0, err
@@ -143,7 +143,7 @@ func rate(parts []evaluation) float64 {
 func (b *bench) evaluate(ctx context.Context, round, share int) (evaluation, error) {
 	var e evaluation
 	output := b.path(fmt.Sprintf("inspect-%d-%d.txt", round, share))
-	p, err := process.Start(output, b.environment, b.python, b.script, b.share(share), strconv.Itoa(b.epochs), b.urls[share], b.model().ID,
+	p, err := process.StartProgram(output, b.environment, b.python, b.script, b.share(share), strconv.Itoa(b.epochs), b.urls[share], b.model().ID,
 		strconv.Itoa(b.window()), fmt.Sprint(b.shipped.Sampling.Temperature), fmt.Sprint(b.shipped.Sampling.TopP), strconv.Itoa(b.shipped.Sampling.MaxTokens))
 	if err != nil {
 		return e, err

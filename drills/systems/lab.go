@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"speceval/data"
-	"speceval/drills/process"
+	process "speceval/drills/lab"
 	"speceval/drills/timed"
 	"speceval/internal/coupled"
 	"speceval/internal/profile"
@@ -162,7 +162,7 @@ func (l *lab) serve(ctx context.Context) error {
 // where they are when they serve.
 func (l *lab) start(ctx context.Context, name, model string, n, port int) (*process.Process, []string, error) {
 	output := l.path(name + ".txt")
-	p, err := process.Start(output, nil, l.binary, "fleet", "--config", l.config(), "--model", model,
+	p, err := process.StartProgram(output, nil, l.binary, "fleet", "--config", l.config(), "--model", model,
 		"--replicas", strconv.Itoa(n), "--port", strconv.Itoa(port), "--speed", strconv.FormatFloat(l.speed, 'g', -1, 64))
 	if err != nil {
 		return nil, nil, err
@@ -207,7 +207,7 @@ func (l *lab) speceval(ctx context.Context, name string, args ...string) (string
 
 // begin starts a command of the program.
 func (l *lab) begin(name string, args ...string) (*process.Process, error) {
-	return process.Start(l.path(name+".txt"), nil, l.binary,
+	return process.StartProgram(l.path(name+".txt"), nil, l.binary,
 		append(args, "--config", l.config(), "--out", l.out(), "--set", "systems.engine=vllm")...)
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"speceval/data"
-	"speceval/drills/process"
+	process "speceval/drills/lab"
 	"speceval/drills/timed"
 	"speceval/internal/checkpoint"
 	"speceval/internal/fleet/workload"
@@ -184,7 +184,7 @@ func (t *trial) checkDrawn(ctx context.Context, stdout io.Writer) error {
 		timed.Check{What: "the tables say that lengths were drawn", Fault: untold},
 	)
 	for port := range 2 {
-		if err := process.Freed(ctx, firstPort+port); err != nil {
+		if err := process.PortFreed(ctx, firstPort+port); err != nil {
 			return err
 		}
 	}

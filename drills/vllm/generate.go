@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"speceval/data"
-	"speceval/drills/process"
+	process "speceval/drills/lab"
 	"speceval/internal/benchmark"
 	"speceval/internal/rollout"
 )
@@ -128,7 +128,7 @@ func list(words []string) string {
 func (f *field) out() string { return filepath.Join(f.dir, "out") }
 
 func (f *field) start(name string) (*process.Process, error) {
-	return process.Start(filepath.Join(f.dir, name+".txt"), f.environment, f.binary,
+	return process.StartProgram(filepath.Join(f.dir, name+".txt"), f.environment, f.binary,
 		"run", "generate", "--config", filepath.Join(f.dir, "experiments.toml"), "--out", f.out())
 }
 
@@ -151,7 +151,7 @@ func (f *field) killed(ctx context.Context, stdout io.Writer) ([]rollout.Place, 
 	fmt.Fprintf(stdout, "speceval killed when %d of %d were stored\n", len(stored), f.total())
 	begin := time.Now()
 	for _, port := range []int{firstPort, firstPort + 1} {
-		if err := process.Freed(ctx, port); err != nil {
+		if err := process.PortFreed(ctx, port); err != nil {
 			return nil, err
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"speceval/drills/drill"
+	drill "speceval/drills/lab"
 	"speceval/internal/conformance"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"speceval/drills/process"
+	process "speceval/drills/lab"
 	"speceval/internal/clock"
 	"speceval/internal/conformance"
 	"speceval/internal/launcher"

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"speceval/drills/process"
+	process "speceval/drills/lab"
 	"speceval/drills/timed"
 	"speceval/internal/profile"
 )
@@ -97,7 +97,7 @@ repeats = 1
 // speceval runs a command of the program to its end, and says what it printed.
 func (t *trial) speceval(ctx context.Context, name string, words ...string) (string, error) {
 	output := t.path(name + ".txt")
-	p, err := process.Start(output, t.environment, t.binary, append(words, "--config", t.path("experiments.toml"), "--out", t.path("out"))...)
+	p, err := process.StartProgram(output, t.environment, t.binary, append(words, "--config", t.path("experiments.toml"), "--out", t.path("out"))...)
 	if err != nil {
 		return "", err
 	}
@@ -137,7 +137,7 @@ func (t *trial) run(ctx context.Context, stdout io.Writer) ([]timed.Sample, erro
 	}
 	fmt.Fprintf(stdout, "done after %.0f s; the servers were up after %.0f s\n", time.Since(begin).Seconds(), samples[0].At.Sub(begin).Seconds())
 	for port := range 2 {
-		if err := process.Freed(ctx, firstPort+port); err != nil {
+		if err := process.PortFreed(ctx, firstPort+port); err != nil {
 			return nil, err
 		}
 	}

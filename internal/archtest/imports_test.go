@@ -49,13 +49,11 @@ var importRules = []importRule{
 	{"stages/report/model", []string{"stages/report/stored", "pipeline/dag", "internal/…"}},
 	{"stages/report/stored", []string{"pipeline/dag", "pipeline/pair", "internal/…"}},
 	{"stages/*", []string{"pipeline/dag", "pipeline/pair", "data", "method/…", "internal/…"}}, // never one another: they meet in files
-	{"drills/process", nil},
-	{"drills/cluster", nil},
-	{"drills/drill", []string{"pipeline/config"}},
+	{"drills", []string{"drills/…"}},
+	{"drills/lab", []string{"pipeline/config", "data", "internal/…"}},
 	{"drills/timed", []string{"data", "method/…", "internal/…"}},
-	{"drills/evaluated", []string{"drills/process", "method/…", "internal/…"}},
-	{"drills/undisturbed", []string{"drills/process", "data", "internal/…"}},
-	{"drills/*", []string{"drills/drill", "drills/process", "drills/cluster", "drills/timed", "drills/evaluated", "drills/undisturbed", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
+	{"drills/evaluated", []string{"drills/lab", "method/…", "internal/…"}},
+	{"drills/*", []string{"drills/lab", "drills/timed", "drills/evaluated", "pipeline/config", "data", "method/…", "internal/…"}}, // commands that try the built program
 	{"pipeline/config", []string{"internal/inputfile", "internal/profile", "internal/spelling", "internal/benchmark", "internal/shown"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"pipeline/dag/indexfile", "internal/atomicfile", "internal/digest", "internal/ownfile", "internal/rusage"}},
