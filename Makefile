@@ -261,9 +261,8 @@ drill-evaluate-live: build
 drill-inspect: build
 	drills/inspect/run.sh $(if $(INSPECT),--pinned $(INSPECT)) $(DRILL)
 
-drill-docs: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
-	$(GO) build -trimpath -o bin/drill-docs ./drills/docs
-	SPECEVAL_PYTHON=$(READER) bin/drill-docs $(DRILL)
+drill-docs: build drill $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
+	SPECEVAL_PYTHON=$(READER) bin/drill docs $(DRILL)
 
 clean:
 	rm -rf bin dist out

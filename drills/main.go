@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"speceval/drills/docs"
 	"speceval/drills/lab"
 	"speceval/drills/pipeline"
 	"speceval/drills/runs"
@@ -20,6 +21,7 @@ var drills = []lab.Drill{
 	runs.Generate,
 	runs.Faults,
 	runs.Slurm,
+	docs.Docs,
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr)) }

@@ -1,4 +1,4 @@
-package main
+package docs
 
 import (
 	"encoding/csv"
@@ -165,7 +165,7 @@ print(json.dumps({name: pq.read_schema(name).names for name in sys.stdin.read().
 
 // columnsOf reads the columns of every file below folders of outputs, by the path
 // within its folder. Of two files of one path the columns are put together.
-func (l *lab) columnsOf(folders []string) (map[string][]string, error) {
+func (s *scratch) columnsOf(folders []string) (map[string][]string, error) {
 	all := map[string][]string{}
 	var parquet []string
 	for _, folder := range folders {
@@ -191,7 +191,7 @@ func (l *lab) columnsOf(folders []string) (map[string][]string, error) {
 			return nil, err
 		}
 	}
-	c := exec.Command(l.python, "-c", schemas)
+	c := exec.Command(s.Python, "-c", schemas)
 	c.Stdin = strings.NewReader(strings.Join(parquet, "\n"))
 	output, err := c.Output()
 	if err != nil {
@@ -265,21 +265,21 @@ func lineKeys(name string) (all []string, err error) {
 }
 
 // outputFaults compares the page on the outputs with those that were made.
-func (l *lab) outputFaults() []error {
-	text, err := os.ReadFile(filepath.Join(l.root, outputsPage))
+func (s *scratch) outputFaults() []error {
+	text, err := os.ReadFile(filepath.Join(s.root, outputsPage))
 	if err != nil {
 		return []error{err}
 	}
 	var folders []string
 	for _, name := range []string{"out", "out-small", "out-jobs"} {
-		if _, err := os.Stat(filepath.Join(l.whole, name)); err == nil {
-			folders = append(folders, filepath.Join(l.whole, name))
+		if _, err := os.Stat(filepath.Join(s.whole, name)); err == nil {
+			folders = append(folders, filepath.Join(s.whole, name))
 		}
 	}
-	made, err := l.columnsOf(folders)
+	made, err := s.columnsOf(folders)
 	if err != nil {
 		return []error{err}
 	}
 	said := parseOutputs(string(text))
-	return compareOutputs(said, made, l.unmadeHere(said))
+	return compareOutputs(said, made, s.unmadeHere(said))
 }
