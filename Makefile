@@ -242,13 +242,11 @@ drill-faults: build drill
 drill-slurm: build drill
 	bin/drill slurm $(DRILL)
 
-drill-stages:
-	$(GO) build -trimpath -o bin/drill-stages ./drills/stages
-	bin/drill-stages $(DRILL)
+drill-stages: drill
+	bin/drill stages $(DRILL)
 
-drill-decisions:
-	$(GO) build -trimpath -o bin/drill-decisions ./drills/decisions
-	bin/drill-decisions $(DRILL)
+drill-decisions: drill
+	bin/drill decisions $(DRILL)
 
 drill-evaluate: build
 	$(GO) build -trimpath -o bin/drill-evaluate ./drills/evaluate

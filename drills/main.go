@@ -12,6 +12,7 @@ import (
 	"speceval/drills/lab"
 	"speceval/drills/pipeline"
 	"speceval/drills/runs"
+	"speceval/drills/studies"
 )
 
 // drills are all of them, in the order of the help.
@@ -21,6 +22,8 @@ var drills = []lab.Drill{
 	runs.Generate,
 	runs.Faults,
 	runs.Slurm,
+	studies.Decisions,
+	studies.Stages,
 	docs.Docs,
 }
 

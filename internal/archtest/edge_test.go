@@ -62,8 +62,6 @@ var allowed = []struct{ pkg, name, reason string }{
 	{"drills/evaluatelive", "time.*", "a command of its own"},
 	{"drills/docs", "os.*", "a command of its own"},
 	{"drills/docs", "time.*", "a command of its own"},
-	{"drills/decisions", "os.*", "a command of its own"},
-	{"drills/stages", "os.*", "a command of its own"},
 	{"drills/timed", "time.*", "watches servers beside a command"},
 	{"internal/seed", "math/rand/v2.*", "the only place that makes random sources, from seeds"},
 }

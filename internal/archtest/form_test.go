@@ -59,7 +59,7 @@ func initFaults(f folder) []string {
 }
 
 // commands are the packages with a main of their own.
-var commands = []string{"pipeline", "data/importer", "data/smallbench/make", "data/fleet/fit", "data/fleet/predict", "drills", "drills/vllm", "drills/systems", "drills/live", "drills/rates", "drills/evaluate", "drills/evaluatelive", "drills/stages", "drills/decisions", "release"}
+var commands = []string{"pipeline", "data/importer", "data/smallbench/make", "data/fleet/fit", "data/fleet/predict", "drills", "drills/vllm", "drills/systems", "drills/live", "drills/rates", "drills/evaluate", "drills/evaluatelive", "release"}
 
 // exits counts the calls of os.Exit.
 func exits(f folder) int {

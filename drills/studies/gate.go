@@ -1,9 +1,8 @@
-package main
+package studies
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 
 	"speceval/internal/profile"
@@ -34,20 +33,19 @@ type verdicts struct {
 }
 
 // gate lets models pass a gate whose baseline is the profile, both evaluated by HBN, and
-// holds wrong verdicts to the gate's error rate.
-func (s *study) gate(ctx context.Context, stdout io.Writer) error {
-	heading(stdout, fmt.Sprintf("gate: no worse than %.0f points, %d pairs of evaluations by HBN for each of %d profiles", 100*margin, s.number, len(s.profiles)),
+// compares wrong verdicts with the gate's error rate.
+func (s *study) gate(ctx context.Context) error {
+	s.heading(fmt.Sprintf("gate: no worse than %.0f points, %d pairs of evaluations by HBN for each of %d profiles", 100*margin, s.number, len(s.profiles)),
 		"b at the looks", "true difference, points", "no worse", "most of a profile", "worse", "most of a profile", "undecided", "rollouts per task", "no worse, by the stated error")
-	for _, budgets := range []gated{{budget: 8, looks: 1}, {budget: 16, looks: 1}, {budget: 64, looks: 1}, {budget: 16, looks: 3}} {
-		for _, better := range []float64{-2, -1, 0} {
-			g := gated{budgets.budget, budgets.looks, better}
-			all := make([]verdicts, len(s.profiles))
-			if err := s.each(ctx, fmt.Sprintf("gate %+v", g), func(k int, p profile.Profile, random *seed.Stream) error {
-				return s.passes(g, p, random, &all[k])
-			}); err != nil {
+	for _, g := range []gated{{budget: 8, looks: 1}, {budget: 16, looks: 1}, {budget: 64, looks: 1}, {budget: 16, looks: 3}} {
+		for _, g.better = range []float64{-2, -1, 0} {
+			all, err := collect(ctx, s, fmt.Sprintf("gate %+v", g), func(_ int, p profile.Profile, random *seed.Stream) (verdicts, error) {
+				return s.passes(g, p, random)
+			})
+			if err != nil {
 				return err
 			}
-			if err := s.judged(g, all, stdout); err != nil {
+			if err := s.judged(g, all); err != nil {
 				return err
 			}
 		}
@@ -56,7 +54,7 @@ func (s *study) gate(ctx context.Context, stdout io.Writer) error {
 }
 
 // judged prints the verdicts of all profiles, and is an error if they are wrong too often.
-func (s *study) judged(g gated, all []verdicts, stdout io.Writer) error {
+func (s *study) judged(g gated, all []verdicts) error {
 	var shares, most [3]float64
 	var spent, power, variance float64
 	n := float64(len(all))
@@ -82,7 +80,7 @@ func (s *study) judged(g gated, all []verdicts, stdout io.Writer) error {
 	if g.better == 0 {
 		expected = percent(power)
 	}
-	line(stdout, looks, fmt.Sprintf("%+.0f", 100*g.better*margin), percent(shares[estimate.NoWorse]), percent(most[estimate.NoWorse]),
+	s.line(looks, fmt.Sprintf("%+.0f", 100*g.better*margin), percent(shares[estimate.NoWorse]), percent(most[estimate.NoWorse]),
 		percent(shares[estimate.Worse]), percent(most[estimate.Worse]), percent(shares[estimate.Undecided]), fmt.Sprintf("%.1f", spent), expected)
 	wrong := map[estimate.Outcome]bool{estimate.NoWorse: g.better <= -1, estimate.Worse: g.better >= -1}
 	for outcome, is := range wrong {
@@ -94,7 +92,7 @@ func (s *study) judged(g gated, all []verdicts, stdout io.Writer) error {
 }
 
 // passes lets models pass the gate of one profile.
-func (s *study) passes(g gated, p profile.Profile, random *seed.Stream, v *verdicts) error {
+func (s *study) passes(g gated, p profile.Profile, random *seed.Stream) (v verdicts, err error) {
 	e := s.evaluator()
 	baseline := probabilities(p)
 	for i, q := range baseline { // a model can be worse on tasks that it solves
@@ -104,24 +102,16 @@ func (s *study) passes(g gated, p profile.Profile, random *seed.Stream, v *verdi
 	if g.better != 0 {
 		shift(model, g.better*margin)
 	}
-	if mean(model)-mean(baseline) > g.better*margin+1e-9 { // no model is as bad as that
+	if average(model)-average(baseline) > g.better*margin+1e-9 { // no model is as bad as that
 		baseline = append([]float64{}, model...)
 		shift(baseline, -g.better*margin)
 	}
 	for range s.number {
-		if err := s.pass(e, g, model, baseline, random, v); err != nil {
-			return err
+		if err := s.pass(e, g, model, baseline, random, &v); err != nil {
+			return v, err
 		}
 	}
-	return nil
-}
-
-func mean(ps []float64) float64 {
-	sum := 0.0
-	for _, p := range ps {
-		sum += p
-	}
-	return sum / float64(len(ps))
+	return v, nil
 }
 
 // pass evaluates a model and its baseline until the gate is decided, or has had its looks.

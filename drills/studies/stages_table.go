@@ -1,4 +1,4 @@
-package main
+package studies
 
 import (
 	"errors"
@@ -36,16 +36,9 @@ var measures = []struct {
 	{"equivalent time / time", func(r row) []float64 { return r.worth }, true},
 }
 
-func mean(values []float64) (m float64) {
-	for _, v := range values {
-		m += v / float64(len(values))
-	}
-	return m
-}
-
 // quotients are numbers with the mean Σa/Σb, whose spread is that of the quotient.
 func quotients(a, b []float64) (all []float64) {
-	q, below := mean(a)/mean(b), mean(b)
+	q, below := average(a)/average(b), average(b)
 	for i := range a {
 		all = append(all, q+(a[i]-q*b[i])/below)
 	}
@@ -53,22 +46,19 @@ func quotients(a, b []float64) (all []float64) {
 }
 
 // rows are the designs of a budget, by stages.
-func (s *study) rows(results []result, known *policy.Donors, budget int, w worker) (all []row) {
+func (s *stagesStudy) rows(results []result, known *policy.Donors, budget int, w worker) (all []row) {
 	for _, c := range s.cells(known, budget) {
-		at := timedCell{c, w}
-		uniform := sum(results, func(r result) float64 { return r.times[at].uniform })
-		own := row{
-			stages:      c.stages,
-			variance:    sum(results, func(r result) float64 { return r.variance[c] }) / float64(len(results)),
-			waiting:     sum(results, func(r result) float64 { return r.times[at].waiting }) / uniform,
-			speculating: sum(results, func(r result) float64 { return r.times[at].speculating }) / uniform,
-		}
+		own := row{stages: c.stages}
+		var uniform float64
 		var worth, taken []float64
 		for _, r := range results {
-			t := r.times[at]
-			own.products = append(own.products, r.variance[c]*t.speculating/t.uniform)
-			worth, taken = append(worth, t.uniform/r.variance[c]), append(taken, t.speculating)
+			t, variance := r.times[timedCell{c, w}], r.variance[c]
+			uniform, own.variance = uniform+t.uniform, own.variance+variance
+			own.waiting, own.speculating = own.waiting+t.waiting, own.speculating+t.speculating
+			own.products = append(own.products, variance*t.speculating/t.uniform)
+			worth, taken = append(worth, t.uniform/variance), append(taken, t.speculating)
 		}
+		own.variance, own.waiting, own.speculating = own.variance/float64(len(results)), own.waiting/uniform, own.speculating/uniform
 		own.worth = quotients(worth, taken)
 		all = append(all, own)
 	}
@@ -84,7 +74,7 @@ func best(rows []row, of func(row) []float64, much bool) (first row, alike []int
 	}
 	first = rows[0]
 	for _, r := range rows {
-		if sign*mean(of(r)) < sign*mean(of(first)) {
+		if sign*average(of(r)) < sign*average(of(first)) {
 			first = r
 		}
 	}
@@ -93,7 +83,7 @@ func best(rows []row, of func(row) []float64, much bool) (first row, alike []int
 		for i, v := range of(r) {
 			behind = append(behind, sign*(v-of(first)[i]))
 		}
-		if r.stages != first.stages && mean(behind) <= noise*standardError(behind) {
+		if r.stages != first.stages && average(behind) <= noise*standardError(behind) {
 			alike = append(alike, r.stages)
 		}
 	}
@@ -102,7 +92,7 @@ func best(rows []row, of func(row) []float64, much bool) (first row, alike []int
 
 // standardError is that of the mean of some numbers.
 func standardError(values []float64) float64 {
-	m, squares, n := mean(values), 0.0, float64(len(values))
+	m, squares, n := average(values), 0.0, float64(len(values))
 	for _, v := range values {
 		squares += (v - m) * (v - m)
 	}
@@ -110,12 +100,16 @@ func standardError(values []float64) float64 {
 }
 
 // report prints the tables and says what is wrong with them, if anything.
-func (s *study) report(out io.Writer, results []result) error {
+func (s *stagesStudy) report(out io.Writer, results []result) error {
 	var faults []error
+	heads := ""
+	for k := 2; k <= s.most; k++ {
+		heads += fmt.Sprintf(" %d |", k)
+	}
 	for _, w := range s.workers {
 		for _, known := range knows {
-			fmt.Fprintf(out, "\n%d places, donors: %s\n\n| b | | %s | best | as good |\n|---:|---|%s---:|---|\n",
-				w.places(), known.Name, strings.Join(s.heads(), " | "), strings.Repeat("---:|", s.most-1))
+			fmt.Fprintf(out, "\n%d places, donors: %s\n\n| b | |%s best | as good |\n|---:|---|%s---:|---|\n",
+				w.places(), known.Name, heads, strings.Repeat("---:|", s.most-1))
 			for _, b := range s.budgets {
 				rows := s.rows(results, known, b, w)
 				s.lines(out, b, rows)
@@ -126,16 +120,8 @@ func (s *study) report(out io.Writer, results []result) error {
 	return errors.Join(faults...)
 }
 
-// heads are the numbers of stages.
-func (s *study) heads() (all []string) {
-	for k := 2; k <= s.most; k++ {
-		all = append(all, fmt.Sprint(k))
-	}
-	return all
-}
-
 // lines print what was found at a budget.
-func (s *study) lines(out io.Writer, budget int, rows []row) {
+func (s *stagesStudy) lines(out io.Writer, budget int, rows []row) {
 	line := func(name string, of func(row) float64, more string) {
 		var cells []string
 		for _, r := range rows {
@@ -148,7 +134,7 @@ func (s *study) lines(out io.Writer, budget int, rows []row) {
 	line("time", func(r row) float64 { return r.speculating }, "|")
 	for _, m := range measures {
 		first, alike := best(rows, m.of, m.much)
-		line(m.name, func(r row) float64 { return mean(m.of(r)) }, fmt.Sprintf("%d | %s", first.stages, strings.Trim(fmt.Sprint(alike), "[]")))
+		line(m.name, func(r row) float64 { return average(m.of(r)) }, fmt.Sprintf("%d | %s", first.stages, strings.Trim(fmt.Sprint(alike), "[]")))
 	}
 }
 

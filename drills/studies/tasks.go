@@ -1,9 +1,9 @@
-package main
+package studies
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -39,15 +39,15 @@ func (m sampling) String() string {
 }
 
 // tasks draws samples of tasks, with replacement, from every profile, lets HBN evaluate
-// them at 8 rollouts per task, and holds intervals to the mean of the whole profile.
-func (s *study) tasks(ctx context.Context, stdout io.Writer) error {
-	heading(stdout, fmt.Sprintf("tasks: %d samples from each of %d profiles, evaluated by HBN at b = 8", s.number, len(s.profiles)),
+// them at 8 rollouts per task, and compares intervals with the mean of the whole profile.
+func (s *study) tasks(ctx context.Context) error {
+	s.heading(fmt.Sprintf("tasks: %d samples from each of %d profiles, evaluated by HBN at b = 8", s.number, len(s.profiles)),
 		"sample", "coverage", "5% of profiles", "least", "stated over seen error", "length", "unpaired error over paired")
 	for _, m := range samplings {
-		scores := make([]score, len(s.profiles))
-		if err := s.each(ctx, "tasks "+m.String(), func(k int, p profile.Profile, random *seed.Stream) error {
-			return s.samples(m, p, s.sibling(k), random, &scores[k])
-		}); err != nil {
+		scores, err := collect(ctx, s, "tasks "+m.String(), func(k int, p profile.Profile, random *seed.Stream) (score, error) {
+			return s.samples(m, p, s.sibling(k), random)
+		})
+		if err != nil {
 			return err
 		}
 		sum := summarize(scores)
@@ -59,7 +59,7 @@ func (s *study) tasks(ctx context.Context, stdout io.Writer) error {
 			}
 			ratio = fmt.Sprintf("%.2f", unpaired/paired)
 		}
-		line(stdout, m, fmt.Sprintf("%s ± %.1f", percent(sum.coverage), 100*sum.error), percent(sum.low), percent(sum.least), fmt.Sprintf("%.3f", sum.stated), fmt.Sprintf("%.3f", sum.length), ratio)
+		s.line(m, cell(sum.coverage, sum.error), percent(sum.low), percent(sum.least), fmt.Sprintf("%.3f", sum.stated), fmt.Sprintf("%.3f", sum.length), ratio)
 		if err := s.covers(sum, 0.93, m.String()); err != nil {
 			return err
 		}
@@ -77,17 +77,8 @@ func (s *study) sibling(k int) profile.Profile {
 	return s.profiles[k]
 }
 
-// probabilities are the tasks' of a profile.
-func probabilities(p profile.Profile) []float64 {
-	ps := make([]float64, p.N())
-	for i := range ps {
-		ps[i] = p.P(i)
-	}
-	return ps
-}
-
-// samples draws samples from a profile, and of another one on the same tasks.
-func (s *study) samples(m sampling, p, other profile.Profile, random *seed.Stream, c *score) error {
+// samples draws samples from a profile, and from another one on the same tasks.
+func (s *study) samples(m sampling, p, other profile.Profile, random *seed.Stream) (c score, err error) {
 	e := s.evaluator()
 	own, others := probabilities(p), probabilities(other)
 	groups := m.group(own, random)
@@ -101,29 +92,29 @@ func (s *study) samples(m sampling, p, other profile.Profile, random *seed.Strea
 		}
 		a, err := e.mean(as, 8, random)
 		if err != nil {
-			return err
+			return c, err
 		}
 		if m.models < 2 {
 			over, err := a.Sample(nil, names).Mean()
 			if err != nil {
-				return err
+				return c, err
 			}
 			c.add(p.Mean(), over.Value, over.StandardError, over.Low, over.High)
 			continue
 		}
 		b, err := e.mean(bs, 8, random)
 		if err != nil {
-			return err
+			return c, err
 		}
 		d, err := a.Sample(nil, names).Minus(b.Sample(nil, nil).Values)
 		if err != nil {
-			return err
+			return c, err
 		}
 		c.add(p.Mean()-other.Mean(), d.Value, d.StandardError, d.Low, d.High)
 		c.compared += d.StandardError
 		c.versus += d.Unpaired
 	}
-	return nil
+	return c, nil
 }
 
 // group puts a profile's tasks into clusters of random sizes, 4 or 5 on average: tasks
@@ -137,12 +128,7 @@ func (m sampling) group(ps []float64, random *seed.Stream) (groups [][]int) {
 			keys[i] = ps[i] + 1e-9*keys[i]
 		}
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		if keys[a] < keys[b] {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(keys[a], keys[b]) })
 	for len(order) > 0 {
 		n := 1
 		if m.clusters != "" {

@@ -1,4 +1,4 @@
-package main
+package studies
 
 import (
 	"context"
@@ -29,7 +29,7 @@ const (
 
 // timedCell is a design on a worker.
 type timedCell struct {
-	cell
+	setting
 	worker
 }
 
@@ -39,7 +39,7 @@ type times struct{ waiting, speculating, uniform float64 }
 
 // executions executes evaluations of one profile on the simulated fleet.
 type executions struct {
-	*study
+	*stagesStudy
 	profile profile.Profile
 	at      seed.Seed
 	model   workload.Model
@@ -47,9 +47,9 @@ type executions struct {
 	base    map[worker]map[int]float64 // Uniform's times, by budget
 }
 
-func (s *study) executions(p profile.Profile, at seed.Seed) (*executions, error) {
+func (s *stagesStudy) executions(p profile.Profile, at seed.Seed) (*executions, error) {
 	model, law, err := s.fleet.Law(p)
-	return &executions{study: s, profile: p, at: at, model: model, law: law, base: map[worker]map[int]float64{}}, err
+	return &executions{stagesStudy: s, profile: p, at: at, model: model, law: law, base: map[worker]map[int]float64{}}, err
 }
 
 // numbered counts the rollouts of a task on from the pilot: what is drawn for the n-th
@@ -92,7 +92,7 @@ func (e *executions) uniform(ctx context.Context, budget int) error {
 }
 
 // timed executes a design on every worker, with speculation and without.
-func (e *executions) timed(ctx context.Context, r *result, c cell, plan staged.Plan, prior *informed.Prior) error {
+func (e *executions) timed(ctx context.Context, r *result, c setting, plan staged.Plan, prior *informed.Prior) error {
 	for _, w := range e.workers {
 		t := times{uniform: e.base[w][c.budget]}
 		for repeat := range e.repeats {

@@ -1,12 +1,14 @@
-package main
+package studies
 
 import (
 	"context"
-	"fmt"
-	"slices"
+	"flag"
+	"runtime"
 	"sync"
+	"time"
 
 	"speceval/data"
+	"speceval/drills/lab"
 	"speceval/internal/fleet/workload"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
@@ -17,8 +19,42 @@ import (
 	"speceval/method/staged"
 )
 
-// study is what is tried, and how precisely.
-type study struct {
+// Stages asks how many stages an evaluation should have. Each further stage spends the
+// rest of the budget by better knowledge, and is a further barrier, at which places may
+// idle: what counts is variance times time.
+//
+// It designs, replays and executes evaluations in 2 to 7 stages on the simulated fleet,
+// with and without donors, on a narrow and on a wide worker, and prints the variance,
+// the time and their product relative to Uniform's. It passes if all executions spend
+// exactly their budget, waste nothing where they do not speculate, and are on average
+// no slower with speculation than without, and if stages do lower the variance.
+var Stages = lab.Drill{
+	Name: "drill-stages", About: "evaluations in 2 to 7 stages: variance, time on the simulated fleet, and which number wins",
+	Limit: 2 * time.Hour, Shared: []string{"small", "seed"},
+	Flags: func(flags *flag.FlagSet) func(context.Context, *lab.Lab) error {
+		s := stagesStudy{budgets: []int{8, 16, 32, 64}, most: 7, workers: []worker{{8, 32}, {64, 32}}}
+		flags.IntVar(&s.each, "each", 2, "profiles of each benchmark; models take turns")
+		flags.IntVar(&s.draws, "draws", 200, "replayed evaluations of each design on a profile")
+		flags.IntVar(&s.panels, "panels", 64, "simulated evaluations of each candidate of a design")
+		flags.IntVar(&s.repeats, "repeats", 4, "executions of each design on a profile")
+		flags.IntVar(&s.parallel, "j", runtime.NumCPU(), "profiles at a time")
+		return func(ctx context.Context, l *lab.Lab) error {
+			s.seed = l.Seed
+			if l.Small {
+				s.budgets, s.most, s.few, s.draws, s.panels, s.repeats = []int{8, 16}, 3, 3, 20, 8, 1
+			}
+			results, err := s.do(ctx)
+			if err != nil {
+				return err
+			}
+			l.Printf("%d profiles, %d draws and %d executions of each design on each", len(results), s.draws, s.repeats)
+			return s.report(l.Stdout, results)
+		}
+	},
+}
+
+// stagesStudy is what is tried, and how precisely.
+type stagesStudy struct {
 	budgets []int
 	most    int // stages, the pilot among them
 	workers []worker
@@ -36,15 +72,15 @@ type study struct {
 // colds are the designs without donors, which profiles of one size share.
 type colds struct {
 	sync.Mutex
-	plans map[cell]staged.Plan
+	plans map[setting]staged.Plan
 }
 
 // knows is what evaluations may know beforehand, in the order of the tables.
 var knows = []*policy.Donors{policy.None, policy.Siblings}
 
-// cell is a design: of a budget, with what is known, in so many stages. Tasks are those
+// setting is a design: of a budget, with what is known, in so many stages. Tasks are those
 // of a design without donors, and 0 in results.
-type cell struct {
+type setting struct {
 	budget int
 	known  *policy.Donors
 	stages int
@@ -54,45 +90,30 @@ type cell struct {
 // result is what was found on one profile.
 type result struct {
 	profile  profile.Profile
-	variance map[cell]float64 // over Uniform's
+	variance map[setting]float64 // over Uniform's
 	times    map[timedCell]times
 }
 
 // do studies the profiles.
-func (s *study) do(ctx context.Context) (results []result, err error) {
+func (s *stagesStudy) do(ctx context.Context) (results []result, err error) {
 	if s.all, err = profile.Parse(data.Profiles(), data.ProfilesName); err != nil {
 		return nil, err
 	}
 	if s.fleet, err = workload.Parse(data.FleetModels(), data.FleetLengths()); err != nil {
 		return nil, err
 	}
-	s.cold.plans = map[cell]staged.Plan{}
+	s.cold.plans = map[setting]staged.Plan{}
 	sample := s.sample()
 	results = make([]result, len(sample))
-	faults := make([]error, len(sample))
-	places := make(chan struct{}, max(1, s.parallel))
-	var group sync.WaitGroup
-	for i, p := range sample {
-		group.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			if results[i], faults[i] = s.on(ctx, p); faults[i] != nil {
-				faults[i] = fmt.Errorf("%s: %w", p.Name(), faults[i])
-			}
-		})
-	}
-	group.Wait()
-	for _, err := range faults {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return results, nil
+	return results, parallel(ctx, s.parallel, sample, func(k int, p profile.Profile) (err error) {
+		results[k], err = s.on(ctx, p)
+		return err
+	})
 }
 
 // sample is some profiles of each benchmark, whose models take turns from benchmark to
 // benchmark, so that all are as frequent.
-func (s *study) sample() (sample []profile.Profile) {
+func (s *stagesStudy) sample() (sample []profile.Profile) {
 	of := map[string][]profile.Profile{}
 	var benchmarks []string
 	for _, p := range s.all {
@@ -117,8 +138,8 @@ func (s *study) sample() (sample []profile.Profile) {
 }
 
 // on studies one profile.
-func (s *study) on(ctx context.Context, p profile.Profile) (result, error) {
-	r := result{profile: p, variance: map[cell]float64{}, times: map[timedCell]times{}}
+func (s *stagesStudy) on(ctx context.Context, p profile.Profile) (result, error) {
+	r := result{profile: p, variance: map[setting]float64{}, times: map[timedCell]times{}}
 	at := seed.Root(s.seed).Child("stages").Child(p.Name())
 	e, err := s.executions(p, at.Child("executions"))
 	if err != nil {
@@ -134,7 +155,7 @@ func (s *study) on(ctx context.Context, p profile.Profile) (result, error) {
 				return r, err
 			}
 			for k := 2; k <= s.most; k++ {
-				c := cell{budget: b, known: known, stages: k}
+				c := setting{budget: b, known: known, stages: k}
 				plan, err := s.plan(ctx, prior, c)
 				if err != nil {
 					return r, err
@@ -152,7 +173,7 @@ func (s *study) on(ctx context.Context, p profile.Profile) (result, error) {
 }
 
 // prior is the one that knows the donors.
-func (s *study) prior(p profile.Profile, known *policy.Donors) (*informed.Prior, error) {
+func (s *stagesStudy) prior(p profile.Profile, known *policy.Donors) (*informed.Prior, error) {
 	var sources []profile.Profile
 	if known.Siblings {
 		for _, other := range s.all {
@@ -168,8 +189,8 @@ func (s *study) prior(p profile.Profile, known *policy.Donors) (*informed.Prior,
 	return informed.New(p.N(), counts)
 }
 
-// plan is the design of a cell.
-func (s *study) plan(ctx context.Context, prior *informed.Prior, c cell) (staged.Plan, error) {
+// plan is the design of a setting.
+func (s *stagesStudy) plan(ctx context.Context, prior *informed.Prior, c setting) (staged.Plan, error) {
 	if c.known == policy.None {
 		c.tasks = prior.Tasks()
 		s.cold.Lock()
@@ -189,16 +210,13 @@ func (s *study) plan(ctx context.Context, prior *informed.Prior, c cell) (staged
 
 // replay is the mean variance of evaluations under a plan, over Uniform's. All plans
 // meet the same draws.
-func (s *study) replay(p profile.Profile, prior *informed.Prior, budget int, plan staged.Plan, at seed.Seed) (float64, error) {
+func (s *stagesStudy) replay(p profile.Profile, prior *informed.Prior, budget int, plan staged.Plan, at seed.Seed) (float64, error) {
 	stages, err := staged.New(p.N(), budget, plan)
 	if err != nil {
 		return 0, err
 	}
 	run := trial.New(stages, prior.Posterior())
-	ps := make([]float64, p.N())
-	for i := range ps {
-		ps[i] = p.P(i)
-	}
+	ps := probabilities(p)
 	sum := 0.0
 	for draw := range s.draws {
 		random := at.Stream().At(uint64(draw))
@@ -211,18 +229,10 @@ func (s *study) replay(p profile.Profile, prior *informed.Prior, budget int, pla
 	return float64(budget) * sum / float64(s.draws) / p.VarianceSum(), nil
 }
 
-// sum is the sum of some numbers of the results.
-func sum(results []result, of func(result) float64) (all float64) {
-	for _, r := range results {
-		all += of(r)
+// cells are all of the study, in the order of the tables.
+func (s *stagesStudy) cells(known *policy.Donors, budget int) (all []setting) {
+	for k := 2; k <= s.most; k++ {
+		all = append(all, setting{budget: budget, known: known, stages: k})
 	}
 	return all
-}
-
-// cells are all of the study, in the order of the tables.
-func (s *study) cells(known *policy.Donors, budget int) (all []cell) {
-	for k := 2; k <= s.most; k++ {
-		all = append(all, cell{budget: budget, known: known, stages: k})
-	}
-	return slices.Clip(all)
 }

@@ -1,6 +1,10 @@
-package main
+package studies
 
 import (
+	"math"
+	"slices"
+
+	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/method/estimate"
 	"speceval/method/neyman"
@@ -101,4 +105,54 @@ func binomial(random *seed.Stream, n int, p float64) int {
 		}
 	}
 	return passes
+}
+
+// probabilities are the tasks' of a profile.
+func probabilities(p profile.Profile) []float64 {
+	ps := make([]float64, p.N())
+	for i := range ps {
+		ps[i] = p.P(i)
+	}
+	return ps
+}
+
+// average is the mean of some numbers.
+func average(ps []float64) float64 {
+	sum := 0.0
+	for _, p := range ps {
+		sum += p
+	}
+	return sum / float64(len(ps))
+}
+
+// swap gives a share of the tasks, two by two, one another's probabilities.
+func swap(ps []float64, share float64, random *seed.Stream) {
+	any := func() int { return int(random.Float64() * float64(len(ps))) }
+	for range int(math.Ceil(share * float64(len(ps)) / 2)) {
+		i, j := any(), any()
+		ps[i], ps[j] = ps[j], ps[i]
+	}
+}
+
+// shift moves the logits of all probabilities by the same, so that their mean moves by
+// the given one, as far as that goes.
+func shift(ps []float64, by float64) {
+	moved := func(x float64) []float64 {
+		all := slices.Clone(ps)
+		for i, p := range all {
+			p = min(0.999, max(0.001, p)) // 0 and 1 are what a thousand rollouts cannot tell from these
+			all[i] = 1 / (1 + math.Exp(-math.Log(p/(1-p))-x))
+		}
+		return all
+	}
+	goal := min(0.995, max(0.005, average(ps)+by))
+	low, high := -30.0, 30.0
+	for range 60 {
+		if middle := (low + high) / 2; average(moved(middle)) < goal {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	copy(ps, moved(low))
 }
