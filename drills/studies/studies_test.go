@@ -9,6 +9,7 @@ import (
 	"speceval/drills/lab"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
+	"speceval/method/estimate"
 )
 
 // TestSmallStudiesPass wants the same output whatever runs at a time.
@@ -99,6 +100,10 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 	}
 	if err := s.judged(gated{8, 1, 0}, all); err != nil {
 		t.Error(err)
+	}
+	all[0].outcomes = [3]int{estimate.Undecided: 850, estimate.Worse: 150}
+	if err := s.judged(gated{8, 1, -1}, all); err == nil || !strings.Contains(err.Error(), "15.0% of models") {
+		t.Errorf("models at the margin that are found to be worse: %v", err)
 	}
 	var c score
 	for k := range 400 {

@@ -279,23 +279,22 @@ func TestFormsOfASample(t *testing.T) {
 	}
 }
 
-// TestPairs compares our scorer with the construction of few pairs of each kind, and
-// of more expressions; the drill does of thousands.
+// TestPairs compares our scorer with the construction of some pairs of each kind, and of
+// more expressions: no mistake is allowed here. The drill does so with thousands.
 func TestPairs(t *testing.T) {
 	expressions, err := named("expression")
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := slices.Concat(pairs(seed.Root(5), kinds(), 10*len(kinds())), pairs(seed.Root(6), expressions, 200))
+	all := slices.Concat(pairs(seed.Root(5), kinds(), 40*len(kinds())), pairs(seed.Root(6), expressions, 200))
 	judged, err := judgements(t.Context(), all, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReport(judged)
-	if err := r.fault(); err != nil {
+	if r := newReport(judged); r.right() < r.total.decided {
 		var said strings.Builder
 		r.print(&said, 3, false)
-		t.Errorf("%v\n%s", err, said.String())
+		t.Error(said.String())
 	}
 	if n := len(kinds()); n != 70 {
 		t.Errorf("%d kinds, want 70", n)
