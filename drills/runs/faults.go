@@ -27,6 +27,7 @@ var Faults = lab.Drill{
 	Limit: 30 * time.Minute, Shared: []string{"speceval", "dir", "small", "seed"},
 	Flags: func(flags *flag.FlagSet) func(context.Context, *lab.Lab) error {
 		clock := flags.Bool("clock", false, "also set the clock of this machine back and forth during a run; as root, and alone on the machine")
+		only := flags.String("only", "", "the faults that are made, with commas; empty: all")
 		speed := flags.Float64("speed", 300, "of the fleet")
 		return func(ctx context.Context, l *lab.Lab) error {
 			s := &site{Lab: l}
@@ -35,7 +36,11 @@ var Faults = lab.Drill{
 				return err
 			}
 			defer fleet.Kill()
-			return s.each(ctx, slices.DeleteFunc(slices.Clone(local), func(f fault) bool { return f.name == "clock set" && !*clock }))
+			faults := local
+			if *clock {
+				faults = append(faults, fault{name: "clock set", make: (*site).clockSet})
+			}
+			return s.each(ctx, s.wanted(faults, *only))
 		}
 	},
 }
@@ -68,7 +73,6 @@ var local = []fault{
 	{name: "file times", make: (*site).times},
 	{name: "edited during the run", make: (*site).edits},
 	{name: "read-only folder", make: (*site).readOnly},
-	{name: "clock set", make: (*site).clockSet},
 }
 
 // cluster are the faults of a Slurm cluster.
@@ -82,8 +86,19 @@ var cluster = []fault{
 	{name: "node killed", large: true, strike: (*site).killNode, hits: [2]int{1, 3}, within: 4 * time.Second},
 	{name: "out of memory", large: true, needs: (*site).limitsMemory, anew: []string{"replay"},
 		keys: []string{"executor.replay.memory_mib=8", "executor.retries=6"}, says: "ran out of memory"},
-	{name: "out of time", large: true, strike: (*site).stopElement, hits: [2]int{1, 1}, within: time.Second, anew: []string{"replay"},
+	{name: "out of time", large: true, strike: (*site).stopElement, hits: [2]int{1, 1}, within: 100 * time.Millisecond, anew: []string{"replay"},
 		keys: []string{"executor.replay.minutes=1", "executor.retries=6"}, says: "ran out of time"},
+}
+
+// wanted are the faults named in only, with commas; with "" all, in the short version
+// without the large ones.
+func (s *site) wanted(all []fault, only string) []fault {
+	return slices.DeleteFunc(slices.Clone(all), func(f fault) bool {
+		if only == "" {
+			return f.large && s.Small
+		}
+		return !slices.Contains(strings.Split(only, ","), f.name)
+	})
 }
 
 // trial is what came of a fault.

@@ -132,12 +132,7 @@ func (s *site) faults(ctx context.Context, o slurmOptions) error {
 	defer fleet.Kill()
 	s.watch = s.startWatch(ctx)
 	defer s.watch.stop()
-	return s.each(ctx, slices.DeleteFunc(slices.Clone(cluster), func(f fault) bool {
-		if o.only == "" {
-			return f.large && s.Small
-		}
-		return !slices.Contains(strings.Split(o.only, ","), f.name)
-	}))
+	return s.each(ctx, s.wanted(cluster, o.only))
 }
 
 // mostCPU is how much CPU time a run through Slurm may take, relative to a local run.

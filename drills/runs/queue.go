@@ -2,14 +2,106 @@ package runs
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"speceval/drills/lab"
 )
+
+// batch is an array that a run has submitted, as in its batch.json.
+type batch struct {
+	Name      string
+	Job       string
+	Submitted time.Time
+	Elements  [][]struct{ Unit, Key string }
+
+	logs [][]event // of the elements
+}
+
+// element names an element by the name of its job. A job's number is not unique: a
+// killed controller that had not saved the job assigns the number again.
+func (b *batch) element(i int) string { return b.Name + "/" + strconv.Itoa(i) }
+
+// event is a line of an element's log.
+type event struct {
+	Time time.Time `json:"time"`
+	What string    `json:"msg"`
+	Key  string    `json:"key"` // of a unit
+	CPU  float64   `json:"cpu_seconds"`
+}
+
+// batches reads what was submitted for an output folder, in order, and the elements'
+// logs.
+func batches(out string) ([]batch, error) {
+	files, err := filepath.Glob(filepath.Join(out, "slurm", "*", "batch.json")) // by name, which begins with the time
+	if err != nil {
+		return nil, err
+	}
+	var all []batch
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		var b batch
+		if err := json.Unmarshal(text, &b); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		b.logs = make([][]event, len(b.Elements))
+		for i := range b.Elements {
+			log := tail{path: filepath.Join(filepath.Dir(file), fmt.Sprintf("element-%d.jsonl", i))}
+			lines, err := log.lines()
+			if err != nil {
+				return nil, err
+			}
+			for _, line := range lines {
+				var e event
+				if json.Unmarshal(line, &e) == nil { // a killed process may leave half a line
+					b.logs[i] = append(b.logs[i], e)
+				}
+			}
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
+// work is the sum of the jobs of an output folder.
+type work struct {
+	arrays, elements, units int
+	ends                    int     // elements that ended by themselves
+	cpu                     float64 // seconds of those, whole processes
+	unitCPU                 float64 // seconds of the units, as far as they are known
+}
+
+// worked sums up the jobs of an output folder.
+func worked(out string) (work, error) {
+	all, err := batches(out)
+	w := work{arrays: len(all)}
+	for _, b := range all {
+		w.elements += len(b.Elements)
+		for i, units := range b.Elements {
+			w.units += len(units)
+			for _, e := range b.logs[i] {
+				switch e.What {
+				case "unit done":
+					w.unitCPU += e.CPU
+				case "element ended":
+					w.ends++
+					w.cpu += e.CPU
+				}
+			}
+		}
+	}
+	return w, err
+}
 
 // watch polls the queue, so that the times at which elements lived do not come from the
 // program that is tried.
@@ -106,21 +198,18 @@ func (s *site) count(t *trial, out string) error {
 	submissions, busy := make(map[string][]submission), make(map[string][]span)
 	seen := 0
 	for _, b := range all {
-		elements, err := b.events()
-		if err != nil {
-			return err
-		}
-		for i, members := range b.Elements {
+		for i, units := range b.Elements {
 			name := b.element(i)
-			if !s.watch.alive(name).IsZero() {
+			alive := s.watch.alive(name)
+			if !alive.IsZero() {
 				seen++
 			}
-			for key, more := range spans(name, elements[i], s.watch.alive(name)) {
+			for key, more := range spans(name, b.logs[i], alive) {
 				busy[key] = append(busy[key], more...)
 			}
-			for _, m := range members {
+			for _, u := range units {
 				t.submitted++
-				submissions[m.Key] = append(submissions[m.Key], submission{name, b.Submitted, settled(elements[i], m.Key)})
+				submissions[u.Key] = append(submissions[u.Key], submission{name, b.Submitted, settled(b.logs[i], u.Key)})
 			}
 		}
 	}
