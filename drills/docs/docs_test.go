@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +41,31 @@ func TestPagesNameWhatThereIs(t *testing.T) {
 	}
 	for _, err := range k.pageFaults(pages, exceptions) {
 		t.Error(err)
+	}
+}
+
+// TestLinksLeadSomewhere finds links of the pages to files that do not exist.
+func TestLinksLeadSomewhere(t *testing.T) {
+	root := filepath.Join("..", "..")
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := 0
+	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range regexp.MustCompile(`\]\(([^)#:]+)[)#]`).FindAllStringSubmatch(string(text), -1) {
+			links++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), link[1])); err != nil {
+				t.Errorf("%s: the link %s: %v", page, link[1], err)
+			}
+		}
+	}
+	if links < 20 {
+		t.Errorf("%d links were found", links)
 	}
 }
 
