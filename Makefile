@@ -175,25 +175,26 @@ $(READERS)/made: drills/generate/requirements.txt
 drill-generate: build drill $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
 	SPECEVAL_PYTHON=$(READER) bin/drill generate $(DRILL)
 
+# A drill that is a test, behind the tag drill, of the package $(1).
+DRILL_TEST = $(GO) test -count=1 -v -timeout 0 -tags drill -run '$(2)' ./$(1) -args $(DRILL) && echo '$@: passed' || { echo '$@: failed'; exit 1; }
+
 drill-sandbox:
-	$(GO) build -trimpath -o bin/drill-sandbox ./drills/sandbox
-	bin/drill-sandbox $(DRILL)
+	@$(call DRILL_TEST,internal/sandbox/hostile,TestDrill|TestProgramsDiffer)
 
 # A Python with Math-Verify: SPECEVAL_PYTHON, or one that is made here.
 MATHVERIFY := bin/mathverify
 
-$(MATHVERIFY)/made: drills/math/requirements.txt
+$(MATHVERIFY)/made: internal/scorer/maths/testdata/mathverify/requirements.txt
 	python3 -m venv --clear $(MATHVERIFY)
-	$(MATHVERIFY)/bin/pip install --quiet --require-hashes --requirement drills/math/requirements.txt
+	$(MATHVERIFY)/bin/pip install --quiet --require-hashes --requirement $<
 	touch $@
 
 drill-math: $(if $(SPECEVAL_PYTHON),,$(MATHVERIFY)/made)
-	$(GO) build -trimpath -o bin/drill-math ./drills/math
-	SPECEVAL_PYTHON=$(or $(SPECEVAL_PYTHON),$(MATHVERIFY)/bin/python) bin/drill-math $(DRILL)
+	@export SPECEVAL_PYTHON=$(or $(SPECEVAL_PYTHON),$(CURDIR)/$(MATHVERIFY)/bin/python); $(call DRILL_TEST,internal/scorer/maths,TestDrill)
 
 # The Python packages that are installed, to the hash, of what each requirements.in
 # names.
-PINS := drills/generate drills/math drills/inspect drills/rates release/audit
+PINS := drills/generate internal/scorer/maths/testdata/mathverify drills/inspect drills/rates release/audit
 UV := bin/uv
 
 $(UV)/made: vllm-cpu/requirements.txt
@@ -237,13 +238,11 @@ drill-faults: build drill
 drill-slurm: build drill
 	bin/drill slurm $(DRILL)
 
-drill-stages:
-	$(GO) build -trimpath -o bin/drill-stages ./drills/stages
-	bin/drill-stages $(DRILL)
+drill-stages: drill
+	bin/drill stages $(DRILL)
 
-drill-decisions:
-	$(GO) build -trimpath -o bin/drill-decisions ./drills/decisions
-	bin/drill-decisions $(DRILL)
+drill-decisions: drill
+	bin/drill decisions $(DRILL)
 
 drill-evaluate: build drill
 	bin/drill evaluate $(DRILL)
@@ -254,9 +253,8 @@ drill-evaluate-live: build drill
 drill-inspect: build
 	drills/inspect/run.sh $(if $(INSPECT),--pinned $(INSPECT)) $(DRILL)
 
-drill-docs: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
-	$(GO) build -trimpath -o bin/drill-docs ./drills/docs
-	SPECEVAL_PYTHON=$(READER) bin/drill-docs $(DRILL)
+drill-docs: build drill $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
+	SPECEVAL_PYTHON=$(READER) bin/drill docs $(DRILL)
 
 clean:
 	rm -rf bin dist out

@@ -1,17 +1,22 @@
-package main
+package docs
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"speceval/drills/lab"
+	"speceval/pipeline/config"
 )
 
-// TestPagesNameWhatThereIs holds the README and the pages of docs/ to the program,
-// without running their commands; the drill does that.
-func TestPagesNameWhatThereIs(t *testing.T) {
+// names is the repository with its program, which is built.
+func names(t *testing.T) known {
+	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
@@ -20,22 +25,47 @@ func TestPagesNameWhatThereIs(t *testing.T) {
 	if output, err := exec.Command("go", "build", "-trimpath", "-o", binary, "speceval/pipeline").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	known, err := gather(root, binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if known.help["evaluate plan"] == "" || known.help["benchmarks check"] == "" {
-		t.Error("subcommands were not asked for help")
-	}
-	pages, err := readPages(root)
+	return known{root, binary}
+}
+
+// TestPagesNameWhatThereIs compares the README and the pages of docs/ with the program,
+// without running their commands; the drill does that.
+func TestPagesNameWhatThereIs(t *testing.T) {
+	k := names(t)
+	pages, err := readPages(k.root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(pages) < 5 {
 		t.Fatalf("%d pages", len(pages))
 	}
-	for _, err := range known.staticFaults(pages, exceptions) {
+	for _, err := range k.pageFaults(pages, exceptions) {
 		t.Error(err)
+	}
+}
+
+// TestLinksLeadSomewhere finds links of the pages to files that do not exist.
+func TestLinksLeadSomewhere(t *testing.T) {
+	root := filepath.Join("..", "..")
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := 0
+	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range regexp.MustCompile(`\]\(([^)#:]+)[)#]`).FindAllStringSubmatch(string(text), -1) {
+			links++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), link[1])); err != nil {
+				t.Errorf("%s: the link %s: %v", page, link[1], err)
+			}
+		}
+	}
+	if links < 20 {
+		t.Errorf("%d links were found", links)
 	}
 }
 
@@ -50,9 +80,12 @@ func parsed(t *testing.T, text string) page {
 
 func TestCommandsAreThoseOfAShell(t *testing.T) {
 	p := parsed(t, "# Made\n\n```sh\nmake  build   # and what it is\n\nduckdb -c \"select 1\n  from 'x'\" \\\n  > y\n# nothing\nX=1 bin/speceval run a | cat\n```\n\n```toml\nmake nothing\n```\n")
-	commands, err := p.commands()
+	commands, err := p.blocks[0].commands()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if other, err := p.blocks[1].commands(); err != nil || len(other) > 0 {
+		t.Errorf("a block of toml has commands: %v, %v", other, err)
 	}
 	var got []string
 	for _, c := range commands {
@@ -62,12 +95,12 @@ func TestCommandsAreThoseOfAShell(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if sub, args, ours := commands[2].ours(); sub != "run" || !slices.Equal(args, []string{"a"}) || !ours {
-		t.Errorf("%q %q %v", sub, args, ours)
+	if name, args := commands[2].program(); name != "bin/speceval" || !slices.Equal(args, []string{"run", "a"}) {
+		t.Errorf("%q %q", name, args)
 	}
 	for _, text := range []string{"```sh\necho 'open\n```\n", "```sh\nmake\n"} {
 		if p, err := parsePage("x", text); err == nil {
-			if _, err := p.commands(); err == nil {
+			if _, err := p.blocks[0].commands(); err == nil {
 				t.Errorf("%q is taken", text)
 			}
 		}
@@ -76,32 +109,13 @@ func TestCommandsAreThoseOfAShell(t *testing.T) {
 
 // TestFaultsAreFound breaks every rule once.
 func TestFaultsAreFound(t *testing.T) {
-	known := &facts{root: filepath.Join("..", ".."), targets: []string{"build", "live"}, help: map[string]string{
-		"run":           "Flags:\n  --config FILE  read\n  --set KEY=VALUE  override\n  -j N  at a time\n",
-		"evaluate":      "Flags:\n  --budget b  spend\n",
-		"evaluate list": "Flags:\n  --json  print\n",
-	}}
+	k := names(t)
 	listed := func(text string) []exception { return []exception{{text: text, reason: "made"}} }
 	for _, test := range []struct {
 		text string
 		list []exception
 		want string // "": no fault
 	}{
-		{"`make build` and `speceval run -j 4`, `--set`, `[systems] window`, `replay.draws`, `lengths = \"drawn\"`, `pipeline/dag`, [x](../README.md#layout)", nil, ""},
-		{"`make nothing`", nil, "no such target"},
-		{"`make\nnothing`", nil, "no such target"},
-		{"`speceval walk it`", nil, "no such command"},
-		{"`bin/speceval run --fast`", nil, "no flag --fast"},
-		{"`speceval evaluate --budget 8` and `speceval evaluate list --json`", nil, ""},
-		{"`speceval evaluate list --budget 8`", nil, "speceval evaluate list has no flag --budget"},
-		{"`speceval evaluate --json`", nil, "speceval evaluate has no flag --json"},
-		{"`--fast`", nil, "no command has the flag --fast"},
-		{"`[system]`", nil, "no section system"},
-		{"`[[worker]] speed`", nil, "no key worker.speed"},
-		{"`replay.drawings`", nil, "no key replay.drawings"},
-		{"`drawings = 3`", nil, "has a key drawings"},
-		{"`stages/nothing`", nil, "has no stages/nothing"},
-		{"[x](nothing.md)", nil, "leads nowhere"},
 		{"```toml\n[replay]\ndraws = 3\n```\n", nil, ""},
 		{"```toml\n[replay]\ndrawings = 3\n```\n", nil, "unknown key"},
 		{"```json\n{\"id\":\"a\",\"prompt\":\"x\",\"scorer\":\"math\"}\n```\n", nil, "answer: is missing"},
@@ -109,15 +123,19 @@ func TestFaultsAreFound(t *testing.T) {
 		{"```go\nfunc nothingOfTheKind() {}\n```\n", nil, "these lines of Go"},
 		{"```ruby\n```\n", nil, "nothing checks a block"},
 		{"```sh\nmake live\n```\n", listed("make live"), ""},
-		{"```sh\nmake lively\n```\n", listed("make lively"), "no such target"},
+		{"```sh\nmake lively\n```\n", listed("make lively"), "No rule to make target"},
+		{"```sh\nspeceval walk it\n```\n", listed("speceval walk it"), "no such command"},
+		{"```sh\nbin/speceval run --fast\n```\n", listed("bin/speceval run --fast"), "no flag --fast"},
+		{"```sh\nspeceval evaluate --budget 8\nspeceval evaluate list --json\n```\n", append(listed("speceval evaluate --budget 8"), listed("speceval evaluate list --json")...), ""},
+		{"```sh\nspeceval evaluate list --budget 8\n```\n", listed("speceval evaluate list --budget 8"), "speceval evaluate list has no flag --budget"},
+		{"```sh\nspeceval run --config nothing.toml\n```\n", listed("speceval run --config nothing.toml"), "nothing.toml"},
 		{"```sh\nspeceval run --set replay.drawings=3\n```\n", listed("speceval run --set replay.drawings=3"), "replay.drawings"},
 		{"```sh\ngo test ./nothing\n```\n", listed("go test ./nothing"), "no package ./nothing"},
 		{"nothing", listed("make live"), "no page has the command"},
 		{"```sh\nmake live\n```\n", append(listed("make live"), listed("make live")...), "twice"},
 	} {
 		var said []string
-		readme := page{name: "README.md", prose: "## Layout\n"}
-		for _, err := range known.staticFaults([]page{parsed(t, test.text), readme}, test.list) {
+		for _, err := range k.pageFaults([]page{parsed(t, test.text)}, test.list) {
 			said = append(said, err.Error())
 		}
 		all := strings.Join(said, "\n")
@@ -174,22 +192,127 @@ func TestTheSmallExperimentsAreOfTheShippedFiles(t *testing.T) {
 	}
 }
 
-func TestThePictureNamesWhatThereIs(t *testing.T) {
-	root := filepath.Join("..", "..")
-	var text [2]string
-	for i, name := range []string{picture, outputsPage} {
-		content, err := os.ReadFile(filepath.Join(root, name))
+func TestTheExperimentOnSlurmIsTheSmallOne(t *testing.T) {
+	var texts [2]string
+	for i, name := range []string{"experiments-slurm.toml", "experiments.toml"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		text[i] = string(content)
+		texts[i] = string(text)
 	}
-	for _, err := range pictureFaults(root, text[0], text[1]) {
-		t.Error(err)
+	made, err := changed(texts[1], small)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, svg := range []string{"", `<text class="package" x="1">nothing</text>`, `<text class="file" y="2">nothing/x.parquet</text>`} {
-		if len(pictureFaults(root, svg, text[1])) != 1 {
-			t.Errorf("%q has no fault", svg)
+	text, err := inJobs(texts[0], made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := config.Parse([]byte(text), "made", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := got.Executor; e.Kind != config.ExecutorSlurm || e.PollSeconds != 0.5 || e.SettleSeconds != 2 || e.ElementMinutes != 1 {
+		t.Errorf("its executor is %+v", e)
+	}
+	if got.Experiment.Out != "out-slurm" || got.Replay.Draws != 64 || len(got.Models) != 2 {
+		t.Errorf("out %q, %d draws, %d models", got.Experiment.Out, got.Replay.Draws, len(got.Models))
+	}
+	if _, err := inJobs("[executor]\n", made); err == nil {
+		t.Error("an experiment that is on no Slurm is taken")
+	}
+}
+
+func TestUnitsOfPagesAreThere(t *testing.T) {
+	dir := t.TempDir()
+	const shown = "bin/speceval unit replay 2f39e31d75e99329"
+	if _, err := withKey(dir, shown); err == nil {
+		t.Error("a unit is found where there is none")
+	}
+	folder := filepath.Join(dir, "out", "manifests", "replay", "profile")
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "a.json"), []byte(`{"key":"abc123"}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		shown:                                "bin/speceval unit replay abc123",
+		"bin/speceval unit --element x":      "bin/speceval unit --element x",
+		"bin/speceval why replay":            "bin/speceval why replay",
+		"bin/speceval unit score 0123456789": "",
+	} {
+		got, err := withKey(dir, text)
+		if (err != nil) != (want == "") || err == nil && got != want {
+			t.Errorf("%q becomes %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+// TestWithoutSlurmItsFilesNeedNotBeThere leaves out what only jobs leave, and
+// nothing else.
+func TestWithoutSlurmItsFilesNeedNotBeThere(t *testing.T) {
+	said := parseOutputs(`| file | what |
+|---|---|
+| ` + "`other.txt`, `slurm/*/job.sh`" + ` | x |
+
+### ` + "`run.jsonl`, `slurm/*/element-*.jsonl`" + `
+
+| column | what |
+|---|---|
+| ` + "`time`, `ran_on`" + ` | x |
+
+### ` + "`slurm/*/batch.json`" + `
+
+| column | what |
+|---|---|
+| ` + "`name`" + ` | x |
+`)
+	made := map[string][]string{"other.txt": nil, "run.jsonl": {"time"}}
+	if n := len(compareOutputs(said, made, (&scratch{}).unmadeHere(said))); n != 5 {
+		t.Errorf("%d faults where Slurm is, want those of three files and two columns", n)
+	}
+	without := &scratch{noSlurm: errors.New("sbatch is missing")}
+	if faults := compareOutputs(said, made, without.unmadeHere(said)); len(faults) != 0 {
+		t.Error(faults)
+	}
+	for name := range made {
+		left := map[string][]string{name: made[name]}
+		if len(compareOutputs(said, left, without.unmadeHere(said))) == 0 {
+			t.Errorf("with nothing but %s there is no fault", name)
+		}
+	}
+}
+
+func TestThePageOnSlurmIsNeverLeftOutUnderCI(t *testing.T) {
+	p := parsed(t, "```sh\nmake nothing\n```\n")
+	k := names(t)
+	var said strings.Builder
+	l := &scratch{Lab: &lab.Lab{Stdout: &said}, noSlurm: errors.New("sbatch is missing")}
+	if faults := l.without(k, p); len(faults) != 1 || !strings.Contains(faults[0].Error(), "No rule to make target") {
+		t.Errorf("faults %v, want that of the command", faults)
+	}
+	if !strings.Contains(said.String(), "not run: sbatch is missing") {
+		t.Errorf("it says %q", said.String())
+	}
+	l.Strict = true
+	if faults := l.without(k, parsed(t, "")); len(faults) != 1 {
+		t.Errorf("faults %v, want one", faults)
+	}
+}
+
+func TestPatternsFitPaths(t *testing.T) {
+	for _, test := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"a/…", "a/b/c", true}, {"a/…", "a", false}, {"a/…", "ab/c", false},
+		{"a/*/b-*/…", "a/x/b-1/c/d", true}, {"a/*/b-*/…", "a/x/b-1", false}, {"a/*/b-*/…", "a/x/c/d", false},
+		{"a/*.json", "a/b.json", true}, {"a/*.json", "a/b/c.json", false},
+	} {
+		if fits(test.pattern, test.name) != test.want {
+			t.Errorf("%s and %s: %v", test.pattern, test.name, !test.want)
 		}
 	}
 }

@@ -1,13 +1,19 @@
-package main
+package docs
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"speceval/data"
+	"speceval/drills/lab"
 )
 
 // change is one to a configuration: the first text that a pattern fits becomes
@@ -102,12 +108,12 @@ const (
 )
 
 // lay writes what stands in a scratch copy of the repository beside its files.
-func (l *lab) lay() error {
+func (s *scratch) lay() error {
 	for _, f := range []struct {
 		name    string
 		changes []change
 	}{{"experiments.toml", small}, {"experiments-small.toml", smaller}} {
-		text, err := os.ReadFile(filepath.Join(l.whole, f.name))
+		text, err := os.ReadFile(filepath.Join(s.whole, f.name))
 		if err != nil {
 			return err
 		}
@@ -115,16 +121,16 @@ func (l *lab) lay() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
-		if err := os.WriteFile(filepath.Join(l.whole, f.name), []byte(l.addressed(done)), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(s.whole, f.name), []byte(s.addressed(done)), 0o666); err != nil {
 			return err
 		}
 	}
-	if err := l.layInJobs(); err != nil {
+	if err := s.layInJobs(); err != nil {
 		return err
 	}
-	files := map[string]string{"few.jsonl": fewTasks(), "stand-in.toml": l.addressed(standIn), "mine.jsonl": mine(), "mine.csv": mineCSV, "mine.tsv": mineTSV}
+	files := map[string]string{"few.jsonl": fewTasks(), "stand-in.toml": s.addressed(standIn), "mine.jsonl": mine(), "mine.csv": mineCSV, "mine.tsv": mineTSV}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(l.whole, name), []byte(text), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(s.whole, name), []byte(text), 0o666); err != nil {
 			return err
 		}
 	}
@@ -132,12 +138,12 @@ func (l *lab) lay() error {
 }
 
 // layInJobs makes experiments-slurm.toml as small as experiments.toml is already.
-func (l *lab) layInJobs() error {
-	shipped, err := os.ReadFile(filepath.Join(l.whole, "experiments-slurm.toml"))
+func (s *scratch) layInJobs() error {
+	shipped, err := os.ReadFile(filepath.Join(s.whole, "experiments-slurm.toml"))
 	if err != nil {
 		return err
 	}
-	small, err := os.ReadFile(filepath.Join(l.whole, "experiments.toml"))
+	small, err := os.ReadFile(filepath.Join(s.whole, "experiments.toml"))
 	if err != nil {
 		return err
 	}
@@ -145,17 +151,140 @@ func (l *lab) layInJobs() error {
 	if err != nil {
 		return fmt.Errorf("experiments-slurm.toml: %w", err)
 	}
-	return os.WriteFile(filepath.Join(l.whole, "experiments-slurm.toml"), []byte(text), 0o666)
+	return os.WriteFile(filepath.Join(s.whole, "experiments-slurm.toml"), []byte(text), 0o666)
 }
 
 // own writes the files that a page itself shows.
-func (l *lab) own(p page, dir string) error {
+func (s *scratch) own(p page, dir string) error {
 	for _, f := range []struct{ lang, name string }{{"toml", "mine.toml"}, {"json", "mine.jsonl"}, {"csv", "mine.csv"}, {"tsv", "mine.tsv"}} {
 		if text, ok := p.first(f.lang); ok {
-			if err := os.WriteFile(filepath.Join(dir, f.name), []byte(l.addressed(text)), 0o666); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, f.name), []byte(s.addressed(text)), 0o666); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// slurmPage is the page whose commands take a Slurm cluster, and slurmFolder is
+// where it starts one of its own.
+const (
+	slurmPage   = "docs/slurm.md"
+	slurmFolder = "/tmp/slurm"
+)
+
+// quick are the changes that make experiments-slurm.toml wait for less.
+var quick = []change{{`kind = "slurm"`, "kind = \"slurm\"\npoll_seconds = 0.5\nsettle_seconds = 2\nelement_minutes = 1"}}
+
+// inJobs is the shipped experiment on Slurm, made as small as another one is. It
+// has an output folder of its own, so that nothing is fresh there.
+func inJobs(shipped, small string) (string, error) {
+	executor, err := changed(shipped, quick)
+	if err != nil {
+		return "", err
+	}
+	return changed(small, []change{
+		{`(?ms)^\[executor\]$.*?^\[report\]$`, executor + "\n[report]"},
+		key("out", `"out-slurm"`),
+	})
+}
+
+// startSlurm starts a cluster that the outputs are made on, and the commands of
+// pages run on. Without Slurm on this machine there is none.
+func (s *scratch) startSlurm(ctx context.Context) (stop func(), err error) {
+	if s.noSlurm = lab.ClusterInstalled(s.whole); s.noSlurm != nil {
+		return func() {}, nil
+	}
+	if s.short, err = os.MkdirTemp("", "speceval-slurm-"); err != nil { // names of sockets must be short
+		return nil, err
+	}
+	if s.slurm, err = lab.StartCluster(ctx, s.whole, filepath.Join(s.short, "own")); err != nil {
+		return nil, err
+	}
+	return func() {
+		s.slurm.Stop()
+		os.RemoveAll(s.short)
+	}, nil
+}
+
+// without checks the page on Slurm where there is none: its commands must name what
+// exists all the same.
+func (s *scratch) without(names known, p page) (faults []error) {
+	s.Printf("%s: not run: %v", p.name, s.noSlurm)
+	if s.Strict {
+		return []error{fmt.Errorf("%s: not run: %w", p.name, s.noSlurm)}
+	}
+	for _, b := range p.blocks {
+		commands, err := b.commands()
+		if err != nil {
+			return []error{err}
+		}
+		for _, c := range commands {
+			faults = append(faults, names.faults(c)...)
+		}
+	}
+	return faults
+}
+
+// pageCluster is the folder of the cluster that a page starts.
+func (s *scratch) pageCluster() string { return filepath.Join(s.short, "page") }
+
+// leaveCluster ends what a page has started and, after a fault, not stopped.
+func (s *scratch) leaveCluster(dir string) error {
+	if _, err := os.Stat(s.pageCluster()); s.slurm == nil || err != nil {
+		return nil
+	}
+	return s.must(context.Background(), dir, "drills/cluster/cluster.sh stop "+slurmFolder)
+}
+
+// runsUnit finds a unit that a command runs by its key.
+var runsUnit = regexp.MustCompile(`\b(unit ([a-z]+)) [0-9a-f]{8,64}\b`)
+
+// withKey is a command with a key that is there, in the place of one that a page
+// shows: keys change with the versions of stages.
+func withKey(dir, text string) (string, error) {
+	match := runsUnit.FindStringSubmatch(text)
+	if match == nil {
+		return text, nil
+	}
+	key, err := someUnit(filepath.Join(dir, "out", "manifests", match[2]))
+	return runsUnit.ReplaceAllString(text, "$1 "+key), err
+}
+
+// someUnit is the key of a unit that has a manifest in a folder.
+func someUnit(folder string) (key string, err error) {
+	var manifest struct{ Key string }
+	err = filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || manifest.Key != "" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(text, &manifest)
+	})
+	if err == nil && manifest.Key == "" {
+		err = fmt.Errorf("%s has no manifest", folder)
+	}
+	return manifest.Key, err
+}
+
+// unmadeHere is what the page on outputs says of files that the drill does not
+// make on this machine.
+func (s *scratch) unmadeHere(said []documented) map[string]string {
+	all := maps.Clone(unmade)
+	if s.noSlurm == nil {
+		return all
+	}
+	inJobs := func(pattern string) bool { return strings.HasPrefix(pattern, "slurm/") }
+	for _, d := range said {
+		alone := len(d.patterns) > 0 && !slices.ContainsFunc(d.patterns, func(p string) bool { return !inJobs(p) })
+		for _, what := range slices.Concat(d.patterns, d.columns) {
+			if alone || inJobs(what) || slices.Contains(ofJobs, what) {
+				all[what] = s.noSlurm.Error()
+			}
+		}
+	}
+	return all
 }

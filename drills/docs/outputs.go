@@ -1,7 +1,6 @@
-package main
+package docs
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -134,152 +133,85 @@ func matching(d documented, name string) string {
 	return ""
 }
 
-// use finds the words on a column, among those of its own file or else of many, and
-// marks them as used.
+// use finds a column among those of its own file or else of many, and marks it as used.
 func use(said []documented, own int, column string, used map[string]bool) bool {
-	if useOf(said, own, column, used) {
-		return true
-	}
+	sections := []int{own}
 	for at, d := range said {
-		if len(d.patterns) == 0 && useOf(said, at, column, used) {
-			return true
+		if len(d.patterns) == 0 {
+			sections = append(sections, at)
+		}
+	}
+	for _, at := range sections {
+		for _, pattern := range said[at].columns {
+			if ok, _ := path.Match(pattern, column); ok {
+				used[fmt.Sprint(at, " ", pattern)] = true
+				return true
+			}
 		}
 	}
 	return false
 }
 
-func useOf(said []documented, at int, column string, used map[string]bool) bool {
-	for _, pattern := range said[at].columns {
-		if ok, _ := path.Match(pattern, column); ok {
-			used[fmt.Sprint(at, " ", pattern)] = true
-			return true
-		}
-	}
-	return false
-}
-
-// schemas prints the columns of Parquet files as JSON.
-const schemas = `import json, sys, pyarrow.parquet as pq
-print(json.dumps({name: pq.read_schema(name).names for name in sys.stdin.read().split("\n") if name}))
+// columns prints the columns of files as JSON: none of other files than tables.
+const columns = `import csv, json, sys, pyarrow.parquet as pq
+def columns(name):
+    if name.endswith(".parquet"): return pq.read_schema(name).names
+    if name.endswith(".csv"): return next(csv.reader(open(name)))
+    if name.endswith(".json"): return list(json.load(open(name)).keys())
+    if name.endswith(".jsonl"): return list({key: 0 for line in open(name) for key in json.loads(line).keys()})
+print(json.dumps({name: columns(name) or [] for name in sys.stdin.read().split("\n")}))
 `
 
 // columnsOf reads the columns of every file below folders of outputs, by the path
-// within its folder. Of two files of one path the columns are put together.
-func (l *lab) columnsOf(folders []string) (map[string][]string, error) {
-	all := map[string][]string{}
-	var parquet []string
+// within its folder. Columns of two files with one path are joined.
+func (s *scratch) columnsOf(folders []string) (map[string][]string, error) {
+	within := map[string]string{}
 	for _, folder := range folders {
-		err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
+		err := fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				within[filepath.Join(folder, filepath.FromSlash(name))] = name
 			}
-			var columns []string
-			switch filepath.Ext(name) {
-			case ".parquet":
-				parquet = append(parquet, name)
-			case ".csv":
-				columns, err = header(name)
-			case ".json":
-				columns, err = keys(name)
-			case ".jsonl":
-				columns, err = lineKeys(name)
-			}
-			all[within(folder, name)] = merged(all[within(folder, name)], columns)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	c := exec.Command(l.python, "-c", schemas)
-	c.Stdin = strings.NewReader(strings.Join(parquet, "\n"))
+	c := exec.Command(s.Python, "-c", columns)
+	c.Stdin = strings.NewReader(strings.Join(slices.Sorted(maps.Keys(within)), "\n"))
+	var problems strings.Builder
+	c.Stderr = &problems
 	output, err := c.Output()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w\n%s", err, problems.String())
 	}
 	var found map[string][]string
 	if err := json.Unmarshal(output, &found); err != nil {
 		return nil, err
 	}
-	for _, folder := range folders {
-		for name, columns := range found {
-			if strings.HasPrefix(name, folder+string(filepath.Separator)) {
-				all[within(folder, name)] = merged(all[within(folder, name)], columns)
-			}
-		}
-	}
-	return all, nil
-}
-
-// within is the path of a file relative to its folder, with slashes.
-func within(folder, name string) string {
-	return filepath.ToSlash(strings.TrimPrefix(name, folder+string(filepath.Separator)))
-}
-
-func merged(a, b []string) []string {
-	for _, column := range b {
-		if !slices.Contains(a, column) {
-			a = append(a, column)
-		}
-	}
-	return a
-}
-
-// header is the first record of a CSV file.
-func header(name string) ([]string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return csv.NewReader(f).Read()
-}
-
-// keys are those of the object in a JSON file.
-func keys(name string) ([]string, error) {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(text, &object); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return slices.Sorted(maps.Keys(object)), nil
-}
-
-// lineKeys are those of all objects in a file of a line each.
-func lineKeys(name string) (all []string, err error) {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	for line := range strings.Lines(string(text)) {
-		var object map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(line), &object); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		all = merged(all, slices.Sorted(maps.Keys(object)))
+	all := map[string][]string{}
+	for path, columns := range found {
+		all[within[path]] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(all[within[path]], columns))))
 	}
 	return all, nil
 }
 
 // outputFaults compares the page on the outputs with those that were made.
-func (l *lab) outputFaults() []error {
-	text, err := os.ReadFile(filepath.Join(l.root, outputsPage))
+func (s *scratch) outputFaults() []error {
+	text, err := os.ReadFile(filepath.Join(s.root, outputsPage))
 	if err != nil {
 		return []error{err}
 	}
 	var folders []string
 	for _, name := range []string{"out", "out-small", "out-jobs"} {
-		if _, err := os.Stat(filepath.Join(l.whole, name)); err == nil {
-			folders = append(folders, filepath.Join(l.whole, name))
+		if _, err := os.Stat(filepath.Join(s.whole, name)); err == nil {
+			folders = append(folders, filepath.Join(s.whole, name))
 		}
 	}
-	made, err := l.columnsOf(folders)
+	made, err := s.columnsOf(folders)
 	if err != nil {
 		return []error{err}
 	}
 	said := parseOutputs(string(text))
-	return compareOutputs(said, made, l.unmadeHere(said))
+	return compareOutputs(said, made, s.unmadeHere(said))
 }

@@ -37,12 +37,6 @@ var allowed = []struct{ pkg, name, reason string }{
 	{"internal/clock", "time.*", "the operating system's clock, behind the interface that others take"},
 	{"release", "os.*", "a command of its own, for the maintainers"},
 	{"release", "time.*", "a command of its own, for the maintainers"},
-	{"drills/math", "os.*", "a command of its own"},
-	{"drills/math", "fmt.*", "a command of its own"},
-	{"drills/math", "time.*", "a command of its own"},
-	{"drills/sandbox", "os.*", "a command of its own"},
-	{"drills/sandbox", "fmt.*", "a command of its own"},
-	{"drills/sandbox", "time.*", "a command of its own"},
 	{"drills", "os.*", "main is the edge"},
 	{"drills/evaluations", "time.*", "waits for the program"},
 	{"drills/servers", "os.*", "servers inherit the environment"},
@@ -54,8 +48,6 @@ var allowed = []struct{ pkg, name, reason string }{
 	{"drills/runs", "time.*", "strikes and measures the program that it runs"},
 	{"drills/docs", "os.*", "a command of its own"},
 	{"drills/docs", "time.*", "a command of its own"},
-	{"drills/decisions", "os.*", "a command of its own"},
-	{"drills/stages", "os.*", "a command of its own"},
 	{"internal/seed", "math/rand/v2.*", "the only place that makes random sources, from seeds"},
 }
 
