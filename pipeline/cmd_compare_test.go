@@ -12,7 +12,109 @@ import (
 	"speceval/data"
 	"speceval/internal/comparison"
 	"speceval/internal/profile"
+	"speceval/internal/rollout"
+	"speceval/internal/scorer/cases"
 )
+
+// casesFile writes a file of cases and returns its path.
+func casesFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "cases.tsv")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const labelled = "C\tThe answer is C.\ttrue\n" +
+	"C\tThe answer is <B> & C\ttrue\tsomewhere\n" +
+	"B\t\tfalse\r\n" +
+	"B\t \\boxed{B}\tfalse"
+
+func TestCheckScorerPrintsDisagreements(t *testing.T) {
+	path := casesFile(t, labelled)
+	code, stdout, stderr := onShell("check-scorer", "choice", path)
+	lines := strings.Split(stdout, "\n")
+	if code != exitDone || len(lines) != 4 || lines[2] != `{"agree":2,"total":4}` || stderr != "" {
+		t.Fatalf("exit code %d:\n%s%s", code, stdout, stderr)
+	}
+	if want := path + `:2: gold "C", prediction "The answer is <B> & C", label true: scored false, read nothing (no answer: several options are named)`; lines[0] != want {
+		t.Errorf("printed %s\nwant %s", lines[0], want)
+	}
+	if want := path + `:4: gold "B", prediction " \\boxed{B}", label false: scored true, read "B"`; lines[1] != want {
+		t.Errorf("printed %s\nwant %s", lines[1], want)
+	}
+}
+
+func TestCheckScorerAsJSON(t *testing.T) {
+	code, stdout, _ := onShell("check-scorer", "--json", "choice", casesFile(t, "\ufeff"+labelled))
+	var got cases.Outcome
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitDone || strings.Count(stdout, "\n") != 1 || !strings.Contains(stdout, "<B> & C") {
+		t.Fatalf("exit code %d, %v:\n%s", code, err, stdout)
+	}
+	want := cases.Disagreement{Line: 4, Gold: "B", Prediction: ` \boxed{B}`, Correct: true, Answer: "B"}
+	if got.Agree != 2 || got.Total != 4 || len(got.Disagreements) != 2 || got.Disagreements[1] != want {
+		t.Errorf("got %+v", got)
+	}
+	_, stdout, _ = onShell("check-scorer", "--json", "choice", casesFile(t, "A\tA\ttrue\n"))
+	if want := `{"agree":1,"total":1,"disagreements":[]}` + "\n"; stdout != want {
+		t.Errorf("all agree: %s want %s", stdout, want)
+	}
+}
+
+func TestCheckScorerReadsStandardInput(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	s := &shell{stdin: strings.NewReader("A\tA\ttrue\nA\tB\ttrue\n"), stdout: &stdout, stderr: &stderr}
+	if code := run([]string{"check-scorer", "choice", "-"}, s, shipped); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, &stderr)
+	}
+	want(t, "stdout", stdout.String(), "standard input:2: ", `{"agree":1,"total":2}`)
+}
+
+func TestCheckScorerRefuses(t *testing.T) {
+	good := casesFile(t, "A\tA\ttrue\n")
+	for _, test := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{}, "want a scorer and a file"},
+		{[]string{"choice"}, "want a scorer and a file"},
+		{[]string{"choice", good, good}, "want a scorer and a file"},
+		{[]string{"maths", good}, `there is no scorer "maths", did you mean math?`},
+		{[]string{"essay", good}, `there is no scorer "essay"; math`},
+		{[]string{"judge", good}, "scorer judge cannot be tried on a file of cases: it asks a judge model"},
+		{[]string{"command", good}, "scorer command cannot be tried on a file of cases: it asks a program of yours"},
+		{[]string{"code", good}, "scorer code cannot be tried on a file of cases: it runs programs"},
+		{[]string{"choice", good + "x"}, "no such file"},
+		{[]string{"choice", casesFile(t, "")}, "cases.tsv is empty"},
+		{[]string{"choice", casesFile(t, "\n\r\n")}, "cases.tsv is empty"},
+		{[]string{"choice", casesFile(t, "A\tA\tyes\n")}, `cases.tsv:1: its label is "yes": want true or false`},
+	} {
+		code, stdout, stderr := onShell(append([]string{"check-scorer"}, test.words...)...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, test.want) {
+			t.Errorf("%q: exit code %d, %q, %q, want %q", test.words, code, stdout, stderr, test.want)
+		}
+	}
+}
+
+func TestCheckScorerKnowsMath(t *testing.T) {
+	code, stdout, _ := onShell("check-scorer", "math", casesFile(t, "2\tno number at all\tfalse\n"))
+	if code != exitDone || stdout != `{"agree":1,"total":1}`+"\n" {
+		t.Errorf("exit code %d: %s", code, stdout)
+	}
+}
+
+func TestCheckScorerKnowsTextsAndNumbers(t *testing.T) {
+	for name, file := range map[string]string{
+		"exact":  "Paris\t\\boxed{Paris}\ttrue\nParis\tparis\tfalse\n",
+		"regex":  "4\\d\tAnswer: 42\ttrue\n(\t(\tfalse\n",
+		"number": "1,000\t\\boxed{10^3}\ttrue\n5\tinf\tfalse\n",
+	} {
+		if code, stdout, _ := onShell("check-scorer", name, casesFile(t, file)); code != exitDone || stdout != `{"agree":2,"total":2}`+"\n" {
+			t.Errorf("%s: exit code %d: %s", name, code, stdout)
+		}
+	}
+}
 
 func TestCompareWithThePublishedProfiles(t *testing.T) {
 	published, err := profile.Parse(data.Profiles(), data.ProfilesName)
@@ -86,5 +188,61 @@ func TestCompareRefusesBadInput(t *testing.T) {
 			t.Errorf("%v: exit code %d\n%s", test.args, code, stdout)
 		}
 		want(t, "stderr", stderr, test.want)
+	}
+}
+
+// scoresIn writes verdicts on rollouts of one task each, "+" for right.
+func scoresIn(t *testing.T, path, scorer, verdicts string) {
+	t.Helper()
+	var b bytes.Buffer
+	err := rollout.WriteScores(&b, func(yield func(*rollout.Score, error) bool) {
+		for i := range verdicts {
+			task := string(rune('a' + i))
+			if !yield(&rollout.Score{Benchmark: "exam", Model: "m", TaskIndex: int32(i), TaskID: task, Correct: verdicts[i] == '+', Scorer: scorer}, nil) {
+				return
+			}
+		}
+	}, map[string]string{"speceval.schema": rollout.ScoreSchema, rollout.RolloutsKey: scorer[:4]})
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o777)
+	}
+	if err == nil {
+		err = os.WriteFile(path, b.Bytes(), 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDisagreements(t *testing.T) {
+	out := t.TempDir()
+	at := func(name string) string { return filepath.Join(out, filepath.FromSlash(name)) }
+	now, before := at("score/benchmark=exam/model=m/scores.parquet"), at("superseded/score/benchmark=exam/model=m/scores.aa.parquet")
+	scoresIn(t, now, "math/2", "+-+")
+	scoresIn(t, before, "math/1", "-+-")
+	scoresIn(t, at("choice.parquet"), "choice/1", "+++")
+	for line, parts := range map[string][]string{
+		"":                               {"exam m, task a, rollout 0: wrong → right", "exam m, task c"},
+		"exam/m -n 1":                    {"exam m, task a", "Listed are 1 of 3: -n 0 lists all."},
+		"exam/m --json":                  {`{"benchmark":"exam","model":"m","task_index":0`, `{"summary":{`},
+		before + " " + now + " -n0":      {"task c, rollout 0: wrong → right"},
+		at("choice.parquet") + " " + now: {"speceval: warning: ", "are of different rollouts", "task b, rollout 0: right → wrong"},
+	} {
+		code, stdout, stderr := onShell(append([]string{"disagreements", "--out", out}, strings.Fields(line)...)...)
+		if want(t, line, stdout+stderr, parts...); code != exitDone {
+			t.Errorf("%s: exit code %d\n%s", line, code, stderr)
+		}
+	}
+	for line, part := range map[string]string{
+		"-n -1":                 "-n -1",
+		"exam/x":                "no scores of exam/x",
+		now:                     "want two files of scores",
+		now + " exam/m":         "want two files of scores",
+		now + " absent.parquet": "absent.parquet",
+	} {
+		code, stdout, stderr := onShell(append([]string{"disagreements", "--out", out}, strings.Fields(line)...)...)
+		if want(t, line, stderr, part); code != exitUsage || stdout != "" {
+			t.Errorf("%s: exit code %d\n%s", line, code, stdout)
+		}
 	}
 }

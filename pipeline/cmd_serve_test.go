@@ -2,8 +2,13 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -61,4 +66,222 @@ func TestTheProtocolIsAsDocumented(t *testing.T) {
 	}
 	end()
 	golden.Check(t, "../../docs/protocol.md", []byte(strings.Join(got, "\n")))
+}
+
+// fleetConfig is a small experiment with two models on the built-in benchmark.
+const fleetConfig = `
+[corpus]
+tasks = "no-such-folder"
+[[model]]
+id = "qwen3_5_4b"
+title = "Qwen3.5-4B"
+thinking = true
+thinking_budget = 512
+reasoning_parser = "qwen3"
+max_sequences = 8
+[[model]]
+id = "plain"
+title = "Plain"
+served = "org/plain"
+max_sequences = 16
+[[benchmark]]
+id = "smallbench"
+[sampling]
+max_tokens = 2048
+context_tokens = 4096
+`
+
+// announcer is a buffer that tells when a text has been written to it.
+type announcer struct {
+	buffer
+	text string
+	said chan struct{}
+}
+
+func (a *announcer) Write(p []byte) (int, error) {
+	n, err := a.buffer.Write(p)
+	if strings.Contains(string(p), a.text) {
+		close(a.said)
+	}
+	return n, err
+}
+
+// fleetOf starts `speceval fleet` with more words and workers, and returns the
+// lines that it prints, one a replica, and what ends it: its exit code and
+// stderr.
+func fleetOf(t *testing.T, workers, key string, words ...string) (lines []string, end func() (int, string)) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "e.toml")
+	if err := os.WriteFile(file, []byte(fleetConfig+workers), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var stdout buffer
+	stderr := announcer{text: "serving; interrupt to stop", said: make(chan struct{})}
+	interrupts := make(chan os.Signal, 2)
+	s := &shell{stdout: &stdout, stderr: &stderr, now: time.Now, key: key, interrupts: interrupts, release: func() {}}
+	code := make(chan int, 1)
+	go func() { code <- run(append([]string{"fleet", "--config", file}, words...), s, shipped) }()
+	select {
+	case c := <-code:
+		return nil, func() (int, string) { return c, stderr.take() }
+	case <-stderr.said:
+	}
+	lines = strings.Split(strings.TrimSpace(stdout.take()), "\n")
+	return lines, func() (int, string) {
+		interrupts <- os.Interrupt
+		return <-code, stderr.take()
+	}
+}
+
+// chatTo sends one chat to a served replica.
+func chatTo(t *testing.T, line, model, key string) (int, string) {
+	t.Helper()
+	body := fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":"Which river flows through Vienna, Budapest and Belgrade?"}],"seed":1}`, model)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, strings.Fields(line)[0]+"/v1/chat/completions", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+key)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var a struct {
+		Choices []struct{ Message struct{ Content string } }
+	}
+	if err := json.NewDecoder(response.Body).Decode(&a); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Choices) == 0 {
+		return response.StatusCode, ""
+	}
+	return response.StatusCode, a.Choices[0].Message.Content
+}
+
+func TestFleetServes(t *testing.T) {
+	dir := t.TempDir()
+	profiles, log := filepath.Join(dir, "p.csv"), filepath.Join(dir, "log.jsonl")
+	rows := "benchmark,model,task_index,task_id,pass_count,tested_k\nsmallbench,plain,0,judge-river,10,10\nsmallbench,plain,1,math-product,0,10\n"
+	if err := os.WriteFile(profiles, []byte(rows), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	lines, end := fleetOf(t, "", "secret", "--replicas", "3", "--port", "0", "--speed", "0", "--profiles", profiles, "--log", log, "--seed", "7")
+	if len(lines) != 3 || !strings.Contains(lines[0], "qwen3_5_4b  vLLM 0.23.0+simulated, 4096 tokens, 8 sequences, as Qwen3.5-4B on an H20, without waiting") ||
+		!strings.Contains(lines[1], "  org/plain  ") || !strings.Contains(lines[2], "  qwen3_5_4b  ") {
+		_, said := end()
+		t.Fatalf("serves %q\n%s", lines, said)
+	}
+	if code, text := chatTo(t, lines[1], "org/plain", "secret"); code != 200 || !strings.Contains(text, "\nAnswer: The Danube\n") {
+		t.Errorf("%d %q", code, text)
+	}
+	if code, _ := chatTo(t, lines[0], "org/plain", "secret"); code != 404 {
+		t.Errorf("another model is answered with %d", code)
+	}
+	if code, said := end(); code != exitDone || !strings.Contains(said, "p.csv has no profile of model qwen3_5_4b") {
+		t.Errorf("an interrupt ends it with %d: %s", code, said)
+	}
+	logged, err := os.ReadFile(log)
+	if err != nil || strings.Count(string(logged), "\n") != 2 || !strings.Contains(string(logged), `"outcome":"stop"`) {
+		t.Errorf("the log is %q (%v)", logged, err)
+	}
+}
+
+func TestFleetIsSlowWhereItIsWrong(t *testing.T) {
+	profiles := filepath.Join(t.TempDir(), "p.csv")
+	rows := "benchmark,model,task_index,task_id,pass_count,tested_k\nsmallbench,plain,0,judge-river,0,10\nsmallbench,plain,1,math-product,0,10\n"
+	if err := os.WriteFile(profiles, []byte(rows), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var lengths []int
+	for _, factor := range []string{"1", "3"} {
+		lines, end := fleetOf(t, "", "", "--replicas", "1", "--port", "0", "--model", "plain", "--speed", "0", "--profiles", profiles, "--slow-wrong", factor)
+		if len(lines) != 1 {
+			_, said := end()
+			t.Fatal(said)
+		}
+		_, text := chatTo(t, lines[0], "org/plain", "")
+		lengths = append(lengths, len(text))
+		end()
+	}
+	if lengths[1] < 2*lengths[0] {
+		t.Errorf("answers of %v characters", lengths)
+	}
+}
+
+// TestFleetNeedNotRepeatItself asks again with the same seed, of servers that
+// ignore it and of one that is not vLLM.
+func TestFleetNeedNotRepeatItself(t *testing.T) {
+	for _, flag := range []string{"", "--unrepeatable", "--plain"} {
+		words := []string{"--replicas", "1", "--port", "0", "--model", "plain", "--speed", "0"}
+		if flag != "" {
+			words = append(words, flag)
+		}
+		lines, end := fleetOf(t, "", "", words...)
+		if len(lines) != 1 {
+			_, said := end()
+			t.Fatal(said)
+		}
+		code, first := chatTo(t, lines[0], "org/plain", "")
+		_, again := chatTo(t, lines[0], "org/plain", "")
+		if code != 200 || (first == again) != (flag != "--unrepeatable") || strings.Contains(lines[0], "is not vLLM") != (flag == "--plain") {
+			t.Errorf("%q: %s: %q and %q", flag, lines[0], first, again)
+		}
+		end()
+	}
+}
+
+func TestFleetCannotTellTasksApartThatAreAskedTheSame(t *testing.T) {
+	file := filepath.Join(filesIn(t, map[string]string{"mine.csv": ownRows}), "mine.csv")
+	_, end := fleetOf(t, "", "", "--replicas", "1", "--port", "0", "--tasks", file)
+	if code, said := end(); code != exitUsage || !strings.Contains(said, "task c of mine and task d of mine have the same user turn") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	again := filepath.Join(filesIn(t, map[string]string{"mine.jsonl": two}), "mine.jsonl")
+	_, end = fleetOf(t, "", "", "--replicas", "1", "--port", "0", "--tasks", again, "--tasks", again)
+	if code, said := end(); code != exitDone {
+		t.Errorf("a file that is named twice: exit code %d: %s", code, said)
+	}
+}
+
+// TestFleetTakesTheWorkersHere serves what the configuration names, and says
+// when a port is taken.
+func TestFleetTakesTheWorkersHere(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	workers := fmt.Sprintf("[[worker]]\nname = \"w\"\nurls = [\"http://far:8000\", \"http://%s\"]\n", taken.Addr())
+	_, end := fleetOf(t, workers, "")
+	if code, said := end(); code != exitFailed || !strings.Contains(said, "address already in use; something else may be serving there") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+}
+
+func TestFleetRefuses(t *testing.T) {
+	for words, fault := range map[string]string{
+		"":                                       "no [[worker]] with a URL on this machine",
+		"--replicas -1":                          "want a number of replicas",
+		"--replicas 9 --port 65530":              "want a number of replicas",
+		"--replicas 1 --model other":             "the configuration has no such model",
+		"--replicas 1 --speed -1":                "want a factor of time",
+		"--replicas 1 --stream-interval 0":       "want a token at least",
+		"--replicas 1 --slow-wrong 0":            "want a factor of length",
+		"--replicas 1 --slow-wrong NaN":          "want a factor of length",
+		"--replicas 1 --fail crush=1":            `fault "crush" is none of`,
+		"--replicas 1 --profiles missing.csv":    "missing.csv",
+		"--replicas 1 --tasks missing.jsonl":     "--tasks: ",
+		"--replicas 1 more":                      "want nothing after the command",
+		"--replicas 1 --config missing.toml":     "there is no such file",
+		"--replicas 1 --seed x":                  `invalid value "x"`,
+		"--replicas 1 --set corpus.nonsense=1":   "corpus.nonsense",
+		"--replicas 1 --fail cut=0.9,crash=0.9 ": "add up to",
+	} {
+		_, end := fleetOf(t, "", "", strings.Fields(words)...)
+		if code, said := end(); code != exitUsage || !regexp.MustCompile(regexp.QuoteMeta(fault)).MatchString(said) {
+			t.Errorf("%s: exit code %d: %s", words, code, said)
+		}
+	}
 }

@@ -6,6 +6,16 @@ import (
 	"testing"
 )
 
+func TestDifferencesHaveTheNoiseOfBothRuns(t *testing.T) {
+	c := Compare(Estimate{0.8760, 0.001}, 0.872, 3, 0)
+	if want := math.Sqrt2 * 0.001; math.Abs(*c.SE-want) > 1e-15 {
+		t.Errorf("standard error %v, want %v", *c.SE, want)
+	}
+	if want := (0.004 - 0.0005) / (math.Sqrt2 * 0.001); math.Abs(*c.SEs-want) > 1e-9 {
+		t.Errorf("%v standard errors beyond rounding, want %v", *c.SEs, want)
+	}
+}
+
 // TestCRPSIsTheIntegral holds the closed form against the integral of the squared
 // distance of the distribution functions.
 func TestCRPSIsTheIntegral(t *testing.T) {
@@ -146,5 +156,19 @@ func TestCountsOfChance(t *testing.T) {
 	}
 	if got := Counted(1, []float64{0}); got.Verdict != Differs || got.SEs != nil {
 		t.Errorf("an impossible one: %+v", got)
+	}
+}
+
+func TestSentences(t *testing.T) {
+	two, half := 2.0, 0.5
+	for want, c := range map[string]Comparison{
+		"paper: 0.87; difference +0.05 ± 0.0014: differs (beyond rounding and tolerance by 31.82 standard errors; more than 3 are no noise)": Compare(Estimate{0.92, 0.001}, 0.87, 2, 0),
+		"paper: HBN: shown (beside the paper's, which it need not equal)":                                                                    {PaperName: "HBN", Verdict: Shown},
+		"predicted: 2: agrees (no further than the 0.5 that are 5% of the measured time)":                                                    {Live: true, Predicted: &two, Tolerance: &half, Verdict: Agrees},
+		"verdict: shown (fitted)": {Live: true, Verdict: Shown, Note: "fitted"},
+	} {
+		if got := c.Sentence(); got != want {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
 	}
 }

@@ -1,6 +1,48 @@
 package display
 
-import "testing"
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestAPage(t *testing.T) {
+	var b strings.Builder
+	p := ManPage{
+		Name: ManPageName("tool go"), About: "goes", Usage: "tool go [-n N]", Text: "goes\n\n.not a request\n'nor this, \\d", Examples: "  tool go\n",
+		Options: [][2]string{{"-n N", "N times"}}, See: []string{"tool", "tool-stop"},
+	}
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	const want = `.TH TOOL\-GO 1
+.SH NAME
+tool\-go \- goes
+.SH SYNOPSIS
+tool go [\-n N]
+.SH DESCRIPTION
+.nf
+goes
+
+\&.not a request
+\&'nor this, \ed
+.fi
+.SH EXAMPLES
+.nf
+  tool go
+.fi
+.SH OPTIONS
+.TP
+.B \-n N
+N times
+.SH SEE ALSO
+tool(1), tool\-stop(1)
+`
+	if b.String() != want {
+		t.Errorf("wrote\n%s\nwant\n%s", b.String(), want)
+	}
+}
 
 func TestDuration(t *testing.T) {
 	for seconds, want := range map[float64]string{
@@ -47,5 +89,79 @@ func TestAnd(t *testing.T) {
 		if got := And(words); got != want {
 			t.Errorf("%q is %q, want %q", words, got, want)
 		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"run", "plan", "replay", "report", "keep-going"}
+	tests := map[string]string{
+		"reply": "replay", "repot": "report", "rum": "run", "rnu": "run", "pln": "plan",
+		"rep":        "replay", // abbreviates two: the first
+		"keep":       "keep-going",
+		"keepgoing":  "keep-going",
+		"run":        "run",
+		"xyz":        "",
+		"":           "",
+		"completely": "",
+	}
+	for word, want := range tests {
+		if got := Nearest(word, known); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestDistanceIsSymmetric(t *testing.T) {
+	tests := []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"froce", "force", 1}}
+	for _, test := range tests {
+		if d, e := distance(test.a, test.b), distance(test.b, test.a); d != test.want || e != test.want {
+			t.Errorf("distance(%q, %q) = %d and %d, want %d", test.a, test.b, d, e, test.want)
+		}
+	}
+}
+
+func TestClosest(t *testing.T) {
+	known := []string{"oracle", "tuned_en", "tuned_ibn", "hbn", "hbn_se"}
+	for word, want := range map[string][]string{
+		"hbm":    {"hbn", "hbn_se"},
+		"ibn":    {"tuned_ibn", "hbn"},
+		"orakel": {"oracle", "hbn"},
+	} {
+		if got := Closest(word, known, 2); !slices.Equal(got, want) {
+			t.Errorf("Closest(%q) = %q, want %q", word, got, want)
+		}
+	}
+	if got := Closest("tabel7", []string{"table3_time", "table7_flop_coefficients", "robustness"}, 1); got[0] != "table7_flop_coefficients" {
+		t.Errorf("by its beginning: %q", got)
+	}
+	if got := Closest("x", nil, 3); got != nil {
+		t.Errorf("of nothing: %q", got)
+	}
+}
+
+func TestLocate(t *testing.T) {
+	known := []string{"N=19 b=8", "N=19 b=16", "Tuned EN", "tuned_ibn", "tuned_en", "t1_a", "t10_a"}
+	for word, want := range map[string]int{"N=19 b=8": 0, "19 8": 0, "n=19 16": 1, "TUNED_IBN": 3, "tuned e": 2, "t1": 5, "t10": 6} {
+		if i, err := Locate("row", word, known); err != nil || i != want {
+			t.Errorf("%q is %d (%v), want %d", word, i, err, want)
+		}
+	}
+	for word, want := range map[string]string{
+		"tuned_":   `"tuned_" could be more than one row: tuned_ibn, tuned_en`,
+		"19":       `"19" could be more than one row: "N=19 b=8", "N=19 b=16"`,
+		"t":        `"t" could be more than one row: "Tuned EN", tuned_ibn, tuned_en, t1_a, t10_a`,
+		"tuned_xn": `there is no row "tuned_xn"; the nearest are tuned_en, tuned_ibn, "Tuned EN", t1_a, t10_a`,
+	} {
+		_, err := Locate("row", word, known)
+		var name *NameError
+		if !errors.As(err, &name) || err.Error() != want {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	if _, err := Locate("row", "x", nil); err == nil || err.Error() != `there is no row "x", nor any other` {
+		t.Errorf("error %v", err)
 	}
 }

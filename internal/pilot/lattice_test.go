@@ -1,11 +1,15 @@
 package pilot
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"speceval/internal/seed"
+	"speceval/method/neyman"
 )
 
 // TestLatticeFillsTheSquare counts the points of a lattice in boxes of the unit
@@ -77,5 +81,123 @@ func TestEvenPanelsHaveTheSameMean(t *testing.T) {
 			t.Error(report)
 		}
 		t.Log(report)
+	}
+}
+
+func newPrior(t testing.TB) *neyman.Prior {
+	t.Helper()
+	prior, err := neyman.NewPrior(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prior
+}
+
+// TestPanelsUseTheWholePosterior recomputes the sums over panels, in two blocks,
+// with every node of the quadrature and task by task; where pilot sizes are left
+// out, and over paths of several words, too.
+func TestPanelsUseTheWholePosterior(t *testing.T) {
+	prior := newPrior(t)
+	const tasks = 40
+	for name, cs := range map[string]Candidates{
+		"all":  AllCandidates([]int{4, 20}),
+		"some": {{20, 3}, {150, 3}, {150, 64}, {150, 65}, {150, 140}},
+	} {
+		p := NewPanels(prior, cs, tasks)
+		random := seed.Root(22).Stream()
+		for range 2 {
+			const panels = 30
+			got := make([]float64, len(cs))
+			if err := p.block(t.Context(), panels, got, independent(&random), &random); err != nil {
+				t.Fatal(err)
+			}
+			for k, c := range cs {
+				want := 0.0
+				for panel := range panels {
+					want += valueByTask(t, prior, successesOf(p, panel, c.M), c)
+				}
+				if math.Abs(got[k]-want) > 1e-10*want {
+					t.Errorf("%s: b = %d, m = %d: sum %v, want %v", name, c.Budget, c.M, got[k], want)
+				}
+			}
+		}
+	}
+}
+
+// successesOf counts the successes of every task of a panel, from the paths.
+func successesOf(p *Panels, panel, m int) []int {
+	successes := make([]int, p.tasks)
+	for task := range successes {
+		i := (panel*p.tasks + task) * p.words
+		successes[task] = Successes(p.paths[i:i+p.words], m)
+	}
+	return successes
+}
+
+// valueByTask is Σ v/L for an allocation made task by task.
+func valueByTask(t *testing.T, prior *neyman.Prior, successes []int, c Candidate) float64 {
+	t.Helper()
+	counts := make([]int, c.M+1)
+	for _, s := range successes {
+		counts[s]++
+	}
+	quadratic := prior.Pilot(c.M).Scores(counts, prior.NewWork())
+	var scores []float64
+	for _, s := range successes {
+		scores = append(scores, quadratic.At(s))
+	}
+	allocation, err := neyman.Allocate(scores, len(scores)*(c.Budget-c.M))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for i, l := range allocation {
+		sum += scores[i] / float64(l)
+	}
+	return sum
+}
+
+// TestBlocksChangeNothing takes the same panels through in blocks of another
+// size, down to the last bit.
+func TestBlocksChangeNothing(t *testing.T) {
+	prior := newPrior(t)
+	cs := AllCandidates([]int{3, 9})
+	sums := func(block int) []float64 {
+		p := NewPanels(prior, cs, 12)
+		p.works = p.works[:block]
+		random := seed.Root(23).Stream()
+		sums := make([]float64, len(cs))
+		if err := p.AddEven(t.Context(), 100, sums, NewLattice(&random), &random); err != nil {
+			t.Fatal(err)
+		}
+		return sums
+	}
+	want := sums(mostBlock)
+	for _, block := range []int{1, 7, 64} {
+		if got := sums(block); !slices.Equal(got, want) {
+			t.Errorf("in blocks of %d: %v, want %v", block, got, want)
+		}
+	}
+}
+
+// TestPathsAreBounded keeps the memory of the largest designs in its bounds, and
+// still evaluates them.
+func TestPathsAreBounded(t *testing.T) {
+	p := NewPanels(newPrior(t), Candidates{{4096, 1}, {4096, 4095}}, 65_535)
+	if bytes := 8 * len(p.paths); bytes > blockBytes+8*64*65_535 || len(p.works) != 1 {
+		t.Errorf("paths of %d bytes in blocks of %d", bytes, len(p.works))
+	}
+	random := seed.Root(24).Stream()
+	sums := make([]float64, 2)
+	if err := p.AddEven(t.Context(), 1, sums, NewLattice(&random), &random); err != nil || !(sums[0] > 0 && sums[1] > 0) {
+		t.Errorf("sums %v, error %v", sums, err)
+	}
+}
+
+func TestPanelsEndWithTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Masses(ctx, newPrior(t), AllCandidates([]int{4}), 10, 1000, seed.Root(1).Stream()); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the context", err)
 	}
 }

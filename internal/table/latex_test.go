@@ -4,10 +4,75 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"speceval/internal/golden"
 )
+
+func TestTextThatMayBreak(t *testing.T) {
+	if got := Typewriter("a_b.c" + strings.Repeat("x", 17)); got != `\texttt{a\_\allowbreak{}b.\allowbreak{}cxxxxxxxxxxxxxxx\allowbreak{}xx}` {
+		t.Error(got)
+	}
+	if got := BreakFiles(`a/b \texttt{x/y\_z.csv}`); got != `a/b \texttt{x/\allowbreak{}y\_\allowbreak{}z.csv}` {
+		t.Error(got)
+	}
+}
+
+func TestLongTablesFitThePage(t *testing.T) {
+	for characters, want := range map[int]string{
+		50: `{\scriptsize\setlength{\tabcolsep}{4pt}`, 119: `{\scriptsize\setlength{\tabcolsep}{2.2pt}`,
+		150: "\\begin{landscape}\n{\\scriptsize", 200: "\\begin{landscape}\n{\\tiny",
+	} {
+		p, err := Print(Table{Title: "Wide.", Columns: Named("a", "b"), Rows: [][]Cell{{Text(strings.Repeat("x", characters)), Text("y")}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Fitted(); !strings.HasPrefix(got, want) || strings.HasSuffix(got, `\end{landscape}`) != strings.HasPrefix(got, `\begin{landscape}`) {
+			t.Errorf("%d characters: %s", characters, got)
+		}
+	}
+}
+
+func TestPlainUndoesEscape(t *testing.T) {
+	const text = `50% of a_b & #1 {x} \ ~ ^ < >`
+	if got := Plain(Escape(text)); got != text {
+		t.Errorf("%q, want %q", got, text)
+	}
+}
+
+func TestVisible(t *testing.T) {
+	for text, want := range map[string]string{"plain": "plain", "\x1b[2J": `"\x1b[2J"`, strings.Repeat("ä", 121): strings.Repeat("ä", 119) + "…"} {
+		if got := Visible(text); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestValuesOfCells(t *testing.T) {
+	for _, c := range []struct {
+		cell Cell
+		want float64
+	}{{Number(0.5), 0.5}, {Integer(-3), -3}} {
+		if v := c.cell.Value(); v == nil || *v != c.want {
+			t.Errorf("%v, want %v", v, c.want)
+		}
+	}
+	if Text("7").Value() != nil || Missing().Value() != nil {
+		t.Error("what is no number has a value")
+	}
+}
+
+func TestReadCSV(t *testing.T) {
+	var b strings.Builder
+	if err := CSV(&b, Table{Columns: Named("x", "y"), Rows: [][]Cell{{Number(0.5), Missing()}, {Text("a,\"b"), Integer(2)}}}); err != nil {
+		t.Fatal(err)
+	}
+	columns, rows, err := ReadCSV([]byte("\ufeff" + b.String()))
+	if err != nil || strings.Join(columns, " ") != "x y" || len(rows) != 2 || rows[0][1] != "" || rows[1][0] != `a,"b` {
+		t.Errorf("%q %q %v", columns, rows, err)
+	}
+}
 
 func TestRealLaTeXSetsEveryKindOfCell(t *testing.T) {
 	hostile := sample()
@@ -25,4 +90,55 @@ func TestRealLaTeXSetsEveryKindOfCell(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.Compile(t, os.Getenv("SPECEVAL_CI") != "", golden.Document([]string{path}))
+}
+
+func TestEscapePrintsSpecialCharacters(t *testing.T) {
+	for in, want := range map[string]string{
+		"math_100__model=qwen": `math\_100\_\_model=qwen`,
+		"50% & #1 {x} $":       `50\% \& \#1 \{x\} \$`,
+		`a\b^c~d`:              `a\textbackslash{}b\textasciicircum{}c\textasciitilde{}d`,
+		"HBN-async, a--b---c":  `HBN-async, a-{}-b-{}-{}-c`,
+		"two\nlines\tand 中":    `two lines and [U+4E2D]`,
+	} {
+		if got := Escape(in); got != want {
+			t.Errorf("Escape(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// FuzzEscape holds escaped text to what makes it safe in a tabular: printable
+// ASCII on one line, balanced braces, an even number of dollars, and no bare
+// character that ends a cell, a line or the rest of a line.
+func FuzzEscape(f *testing.F) {
+	for _, s := range []string{"", "a_b", `\input{x}`, "100%", "a&b\\\\", "--", "$$", "\x00\xff中", "{", "†—"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := Escape(s)
+		depth, dollars := 0, 0
+		for i := 0; i < len(got); i++ {
+			switch c := got[i]; {
+			case c < ' ' || c > '~':
+				t.Fatalf("Escape(%q) = %q: byte %#x", s, got, c)
+			case c == '\\':
+				if i++; i == len(got) || got[i] == '\\' {
+					t.Fatalf("Escape(%q) = %q: a backslash that prints nothing", s, got)
+				}
+			case c == '{':
+				depth++
+			case c == '}':
+				depth--
+			case c == '$':
+				dollars++
+			case strings.ContainsRune("%&#_^~<>|`", rune(c)):
+				t.Fatalf("Escape(%q) = %q: bare %q", s, got, c)
+			}
+			if depth < 0 {
+				t.Fatalf("Escape(%q) = %q: unbalanced braces", s, got)
+			}
+		}
+		if depth != 0 || dollars%2 != 0 {
+			t.Fatalf("Escape(%q) = %q: unbalanced", s, got)
+		}
+	})
 }

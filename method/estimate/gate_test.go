@@ -1,13 +1,102 @@
 package estimate_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"speceval/method/estimate"
+	"speceval/method/neyman"
 )
+
+// Ten tasks after a pilot of 4 rollouts each, and continuations of which the one that
+// the model is unsure of had most: 8 rollouts on average.
+func ExampleOf() {
+	prior, err := neyman.NewPrior(16)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	const weight = 0.4 // of the pilot
+	unsure := estimate.Task{Stages: []estimate.Stage{estimate.Binary(4, 2, weight), estimate.Binary(22, 12, 1-weight)}}
+	tasks := []estimate.Task{unsure}
+	for range 9 {
+		tasks = append(tasks, estimate.Task{Stages: []estimate.Stage{estimate.Binary(4, 4, weight), estimate.Binary(2, 2, 1-weight)}})
+	}
+	mean, err := estimate.Of(prior, tasks)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.3f ± %.3f, 95%% interval %.3f to %.3f\n", mean.Value, mean.StandardError, mean.Low, mean.High)
+	u := mean.Uniform
+	fmt.Printf("Uniform needs %.1f rollouts per task for this error, %.1f to %.1f\n", u.Value, u.Low, u.High)
+	if u.Verdict(8) == 0 {
+		fmt.Println("whether that is more than the 8 that were spent cannot be said")
+	}
+	// Output:
+	// 0.953 ± 0.018, 95% interval 0.901 to 0.978
+	// Uniform needs 14.5 rollouts per task for this error, 4.8 to 43.7
+	// whether that is more than the 8 that were spent cannot be said
+}
+
+// What a second evaluation at twice the budget would come to, by what the first has
+// found.
+func ExamplePredict() {
+	prior, err := neyman.NewPrior(16)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	observed, passed := []int{8, 8, 8, 8, 8, 8}, []int{8, 8, 4, 0, 0, 8}
+	earlier, err := prior.Update(observed, passed)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	f, err := estimate.Predict(prior, earlier.Mixture(), estimate.Plan{Budget: 16, Pilots: 6, Weight: 0.35}, 1000, rand.NewPCG(1, 2))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.3f, by Uniform %.3f\n", f.StandardError, f.Uniform)
+	// Output: 0.021, by Uniform 0.023
+}
+
+// Two models on the same tasks, and whether they were told apart.
+func ExampleMean_Minus() {
+	a := estimate.Mean{Value: 0.62, StandardError: 0.012, Low: 0.596, High: 0.643}
+	b := estimate.Mean{Value: 0.58, StandardError: 0.011, Low: 0.558, High: 0.601}
+	d := a.Minus(b)
+	fmt.Printf("%.3f ± %.3f, 95%% interval %.3f to %.3f\n", d.Value, d.StandardError, d.Low, d.High)
+	fmt.Printf("such errors find a difference of %.3f four times in five\n", estimate.Resolved(d.StandardError))
+	budgets := d.Budgets([2]int{8, 16}, 0.03)
+	fmt.Printf("one of 0.03 takes %d and %d rollouts per task, where it was 8 and 16\n", budgets[0], budgets[1])
+	// Output:
+	// 0.040 ± 0.016, 95% interval 0.008 to 0.072
+	// such errors find a difference of 0.046 four times in five
+	// one of 0.03 takes 19 and 37 rollouts per task, where it was 8 and 16
+}
+
+// The least budget for a benchmark of 100 tasks at which two models that differ by
+// 0.03 are resolved, before any rollout.
+func ExamplePlanner_Least() {
+	planner := estimate.Planner{Tasks: 100, Seed: 1}
+	e, err := planner.Least(context.Background(), estimate.ResolvingEach(0.03))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%d rollouts per task, %d of them in the pilot: a standard error of %.4f\n", e.Budget, e.Pilots, e.StandardError)
+	fmt.Printf("Uniform needs %d\n", e.UniformBudget)
+	// Output:
+	// 14 rollouts per task, 5 of them in the pilot: a standard error of 0.0075
+	// Uniform needs 15
+}
 
 // found is a difference with a standard error of 0.01 on its way to a normal one: of
 // means near one half with narrow intervals.
@@ -163,5 +252,85 @@ func TestGatesThatAreNone(t *testing.T) {
 	}
 	if _, err := (estimate.Gate{}).Needs(0.8); err == nil {
 		t.Error("a margin of 0 is planned for")
+	}
+}
+
+// textbook is Wilson's interval for a share of n draws.
+func textbook(share, n, z float64) (low, high float64) {
+	center := (share + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(share*(1-share)/n+z*z/(4*n*n))
+	return center - half, center + half
+}
+
+// TestBoundsAreWilsonsAtEveryRate finds the bounds at other rates from the ends of the
+// 95% interval alone.
+func TestBoundsAreWilsonsAtEveryRate(t *testing.T) {
+	for _, share := range []float64{0.003, 0.2, 0.5, 0.97} {
+		for _, n := range []float64{3, 40, 1000} {
+			low, high := textbook(share, n, 1.959963984540054)
+			m, err := estimate.Stored(share, 0.01, low, high)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := m.Bounded()
+			for rate, z := range map[float64]float64{0.025: 1.959963984540054, 0.05: 1.6448536269514722, 0.001: 3.0902323061678132} {
+				low, high := textbook(share, n, z)
+				if l, h := b.Bounds(rate); math.Abs(l-low) > 1e-12 || math.Abs(h-high) > 1e-12 {
+					t.Errorf("%v of %v at %v: %v to %v, want %v to %v", share, n, rate, l, h, low, high)
+				}
+			}
+			if b.Value != share || b.StandardError != 0.01 || b.Low != low || b.High != high {
+				t.Errorf("%+v", b)
+			}
+		}
+	}
+}
+
+// A bare number is known exactly, an interval that ends at its value does not end beyond
+// it, and one that says nothing says nothing at any rate.
+func TestBoundsOfOddIntervals(t *testing.T) {
+	for _, tt := range []struct{ low, value, high, wantLow, wantHigh float64 }{
+		{0.7, 0.7, 0.7, 0.7, 0.7}, {0, 0, 0, 0, 0}, {1, 1, 1, 1, 1}, {0, 0.5, 1, 0, 1}, {0, 0.2, 0.2, 0, 0.2},
+	} {
+		m, err := estimate.Stored(tt.value, 0, tt.low, tt.high)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l, h := m.Bounded().Bounds(0.01); l != tt.wantLow || h != tt.wantHigh {
+			t.Errorf("%+v: %v to %v", tt, l, h)
+		}
+	}
+	for _, bad := range [][4]float64{{0.5, 0.1, 0.6, 0.7}, {0.5, 0.1, -0.1, 0.7}, {0.5, 0.1, 0.4, 1.2}, {math.NaN(), 0, 0, 1}, {0.5, math.NaN(), 0, 1}, {0.5, -1, 0, 1}, {0.5, 0, 0.1, 0.4}} {
+		if m, err := estimate.Stored(bad[0], bad[1], bad[2], bad[3]); !errors.Is(err, estimate.ErrNoInterval) {
+			t.Errorf("%v: %+v, %v", bad, m, err)
+		}
+	}
+}
+
+func TestDifferencesAndSuites(t *testing.T) {
+	a := estimate.Mean{Value: 0.6, StandardError: 0.03, Low: 0.54, High: 0.66}
+	b := estimate.Mean{Value: 0.5, StandardError: 0.04, Low: 0.42, High: 0.58}
+	plain, bounded := a.Minus(b), a.Bounded().Minus(b.Bounded())
+	if math.Abs(plain.Low-bounded.Low) > 1e-12 || math.Abs(plain.High-bounded.High) > 1e-12 || plain.Value != bounded.Value || plain.StandardError != bounded.StandardError {
+		t.Errorf("%+v at every rate, %+v at one", bounded, plain)
+	}
+	suite, err := estimate.Combine([]float64{3, 1}, []estimate.Bounded{a.Bounded(), b.Bounded()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(suite.Value-0.575) > 1e-15 || math.Abs(suite.StandardError-math.Hypot(0.75*0.03, 0.25*0.04)) > 1e-15 || math.Abs(suite.Low-0.575+math.Hypot(0.75*0.06, 0.25*0.08)) > 1e-9 {
+		t.Errorf("%+v", suite)
+	}
+	alone, err := estimate.Combine([]float64{5}, []estimate.Bounded{a.Bounded()})
+	if err != nil || math.Abs(alone.Low-a.Low) > 1e-12 || math.Abs(alone.High-a.High) > 1e-12 || alone.Value != a.Value {
+		t.Errorf("%+v alone, %v", alone, err)
+	}
+	for _, weights := range [][]float64{nil, {1}, {1, 0}, {1, -1}, {1, math.NaN()}, {1, math.Inf(1)}} {
+		if _, err := estimate.Combine(weights, []estimate.Bounded{a.Bounded(), b.Bounded()}); err == nil {
+			t.Errorf("a suite with the weights %v", weights)
+		}
+	}
+	if _, err := estimate.Combine(nil, nil); err == nil {
+		t.Error("a suite of nothing")
 	}
 }

@@ -2,11 +2,14 @@ package dag
 
 import (
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func text(s string) func(io.Writer) error {
@@ -153,4 +156,209 @@ func TestJobKnowsWhoItIs(t *testing.T) {
 	if !maps.Equal(footer, want) || key != m.Key || command != "speceval run replay" {
 		t.Errorf("footer %v, key %s, command %q", footer, key, command)
 	}
+}
+
+// single runs a unit of the lab as another machine would.
+func (l *lab) single(name, key string) (*Manifest, bool, error) {
+	l.t.Helper()
+	stage, unit, _ := strings.Cut(name, "/")
+	ref := Ref{stage, unit}
+	s, err := l.graph().ScanUnits(l.dir, []Ref{ref})
+	if err != nil {
+		return nil, false, err
+	}
+	fresh, err := s.Fresh(ref, key)
+	if err != nil || fresh {
+		return nil, fresh, err
+	}
+	m, err := s.RunUnit(context.Background(), ref, Origin{Queue: &Queue{Job: "12_3", Attempt: 2}}, time.Now, nil)
+	return m, false, err
+}
+
+// keyOf is the key of a unit with the inputs that are there now.
+func (l *lab) keyOf(name string) string {
+	l.t.Helper()
+	stage, unit, _ := strings.Cut(name, "/")
+	s := l.scan()
+	parts, blocked := s.partsOf(s.graph.index[Ref{stage, unit}])
+	if len(blocked) > 0 {
+		l.t.Fatalf("%s has no key yet", name)
+	}
+	return parts.Key()
+}
+
+func TestSingleUnitsMakeWhatARunMakes(t *testing.T) {
+	whole := crossing(t)
+	order := whole.run(Selection{})
+	l := crossing(t)
+	for _, name := range order {
+		m, fresh, err := l.single(name, l.keyOf(name)[:12])
+		if err != nil || fresh {
+			t.Fatalf("%s: fresh %v, %v", name, fresh, err)
+		}
+		if m.Queue == nil || m.Job != "12_3" || m.Attempt != 2 {
+			t.Errorf("%s: its manifest says %+v of the job", name, m.Queue)
+		}
+		if _, fresh, err := l.single(name, m.Key); err != nil || !fresh {
+			t.Errorf("%s, again: fresh %v, %v", name, fresh, err)
+		}
+	}
+	wantUnits(t, "afterwards", l.run(Selection{}))
+	for name, content := range whole.contents() {
+		if l.contents()[name] != content {
+			t.Errorf("%s differs", name)
+		}
+	}
+}
+
+func TestASingleUnitThatHasChanged(t *testing.T) {
+	l := crossing(t)
+	l.run(Selection{})
+	key := l.keyOf("replay/x")
+	l.unit("replay/x").Config = map[string]string{"k": "2"}
+	var changed *ChangedKeyError
+	if _, _, err := l.single("replay/x", key); !errors.As(err, &changed) {
+		t.Errorf("got %v, want a *ChangedKeyError", err)
+	}
+	if _, _, err := l.single("replay/nobody", key); err == nil || !strings.Contains(err.Error(), "no unit replay/nobody") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := l.scan().Find("replay", key[:12]); err == nil || !strings.Contains(err.Error(), "no unit of replay has the key") {
+		t.Errorf("got %v", err)
+	}
+	if ref, err := l.scan().Find("replay", l.keyOf("replay/x")[:8]); err != nil || ref.Unit != "x" {
+		t.Errorf("found %v, %v", ref, err)
+	}
+}
+
+// TestOneProcessAtAScratchFolder has two jobs of one unit, as when a scheduler
+// starts one again that it only believes dead.
+func TestOneProcessAtAScratchFolder(t *testing.T) {
+	at := t.TempDir()
+	job := func() *Job { return &Job{dir: at, ref: Ref{"generate", "b/m"}, key: "0123456789abcdef"} }
+	first, second := job(), job()
+	dir, err := first.Scratch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "journal"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var busy *BusyError
+	if _, err := second.Scratch(); !errors.As(err, &busy) || busy.Unit != first.ref {
+		t.Errorf("the second got %v, want a *BusyError", err)
+	}
+	if _, err := first.Scratch(); err != nil {
+		t.Errorf("the first, again: %v", err)
+	}
+	first.letGo() // it dies
+	if again, err := second.Scratch(); err != nil || again != dir {
+		t.Errorf("then the second got %s, %v", again, err)
+	}
+	if err := second.sweepScratch(); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(at); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+	if _, err := first.Scratch(); err != nil {
+		t.Errorf("after all that: %v", err)
+	}
+}
+
+func TestHalfWrittenFilesOfOthersStay(t *testing.T) {
+	l := crossing(t)
+	l.put("replay/x.txt.77.partial", "somebody writes here")
+	r := l.runner()
+	r.Beside = true
+	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err != nil {
+		t.Fatal(err)
+	}
+	if _, there := l.contents()["replay/x.txt.77.partial"]; !there {
+		t.Error("the file is gone")
+	}
+	l.unit("replay/x").Config = map[string]string{"k": "2"}
+	l.run(Selection{})
+	if _, there := l.contents()["replay/x.txt.77.partial"]; there {
+		t.Error("the file is there, and nobody else writes")
+	}
+}
+
+func TestStatedCostsCountUntilAUnitHasRun(t *testing.T) {
+	l := crossing(t)
+	for _, name := range []string{"replay/x", "replay/y"} {
+		l.unit(name).Cost = 30
+	}
+	if e := l.plan(Selection{}).Estimate(1); e.Seconds != 60 || e.Stated != 2 || e.Unknown != 4 || e.Earlier != 0 {
+		t.Errorf("before any run: %+v", e)
+	}
+	seconds := make(map[string]float64)
+	r := l.runner()
+	r.Executor = watching{pool(1), func(task Task) { seconds[task.Ref.String()] = task.Seconds }}
+	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err != nil {
+		t.Fatal(err)
+	}
+	if seconds["replay/x"] != 30 || seconds["replay/z"] != 0 {
+		t.Errorf("the executor was told %v", seconds)
+	}
+	if e := l.plan(Selection{Force: true}).Estimate(1); e.Stated != 0 || e.Unknown != 0 || e.Earlier != 6 {
+		t.Errorf("after a run: %+v", e)
+	}
+}
+
+// TestAManifestOfBeforeIsNotDone has units run again that are fresh, and one whose
+// output is gone: the manifest that stands there says nothing of this run.
+func TestAManifestOfBeforeIsNotDone(t *testing.T) {
+	for name, change := range map[string]func(l *lab) Selection{
+		"forced":      func(*lab) Selection { return Selection{Force: true} },
+		"output gone": func(l *lab) Selection { l.remove("replay/x.txt"); return Selection{} },
+	} {
+		l := crossing(t)
+		l.run(Selection{})
+		selection := change(l)
+		redo := 0
+		r := l.runner()
+		r.Executor = watching{pool(1), func(task Task) { // asks, too
+			if task.Redo {
+				redo++
+			}
+		}}
+		plan := l.plan(selection)
+		if err := r.Run(t.Context(), nil, plan); err != nil {
+			t.Fatal(err)
+		}
+		if selection.Force != (redo == 6) {
+			t.Errorf("%s: %d of %d units are to be done again though fresh", name, redo, plan.Units())
+		}
+	}
+}
+
+// watching shows an executor's tasks on their way, and asks each whether it is
+// done, before and after.
+type watching struct {
+	Executor
+	see func(Task)
+}
+
+func (w watching) Execute(ctx context.Context, ready <-chan Task, results chan<- Result) {
+	seen := make(chan Task)
+	go func() {
+		defer close(seen)
+		for task := range ready {
+			w.see(task)
+			if done, err := task.Done(); done || err != nil {
+				panic("done before it has run")
+			}
+			run := task.Run
+			task.Run = func(ctx context.Context) error {
+				err := run(ctx)
+				if done, unread := task.Done(); !done || unread != nil {
+					panic("not done after it has run")
+				}
+				return err
+			}
+			seen <- task
+		}
+	}()
+	w.Executor.Execute(ctx, seen, results)
 }

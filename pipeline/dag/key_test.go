@@ -1,12 +1,19 @@
 package dag
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // full is a unit that has something in every part of its key.
@@ -140,6 +147,143 @@ func TestKeyOfAUnitIsThatOfItsParts(t *testing.T) {
 		key, without := s.key(i)
 		if key != parts.Key() && len(blocked) == 0 || fmt.Sprint(blocked) != fmt.Sprint(without) || (key == "") != (len(blocked) > 0) {
 			t.Errorf("%s: key %s, blocked by %v; of its parts %s, blocked by %v", s.graph.ref(i), key, without, parts.Key(), blocked)
+		}
+	}
+}
+
+func nothing(context.Context, *Job) error { return nil }
+
+func u(id, output string, needs ...Ref) Unit {
+	return Unit{ID: id, Outputs: []string{output}, Needs: needs, Run: nothing}
+}
+
+func TestNewNamesEveryFault(t *testing.T) {
+	one := func(units ...Unit) []Stage { return []Stage{{Name: "s", Units: units}} }
+	tests := []struct {
+		name   string
+		stages []Stage
+		want   string
+	}{
+		{"stage name", []Stage{{Name: "Two words"}}, `stage name "Two words" is not one lower-case word`},
+		{"stage twice", []Stage{{Name: "s"}, {Name: "s"}}, "two stages are named s"},
+		{"satisfied with units", []Stage{{Name: "s", Satisfied: "data", Units: []Unit{u("a", "a")}}}, "satisfied by data, and yet has 1 units"},
+		{"unit twice", one(u("a", "x"), u("a", "y")), "two units are named s/a"},
+		{"unit escapes", one(u("../a", "x")), "its name is not a plain relative path"},
+		{"empty unit", one(u("", "x")), "its name is empty"},
+		{"long unit", one(u(strings.Repeat("a", 201), "x")), "more than 200 bytes"},
+		{"nothing to run", one(Unit{ID: "a", Outputs: []string{"x"}}), "unit s/a has nothing to run"},
+		{"no output", one(Unit{ID: "a", Run: nothing}), "unit s/a has no output"},
+		{"output twice", one(u("a", "x"), u("b", "x")), "x is an output of both s/a and s/b"},
+		{"output escapes", one(u("a", "/x")), "is not a plain relative path"},
+		{"output unclean", one(u("a", "x//y")), "is not a plain relative path"},
+		{"output among manifests", one(u("a", "manifests/x")), "where the runner keeps its own files"},
+		{"output is the lock", one(u("a", ".lock")), "where the runner keeps its own files"},
+		{"output like a leftover", one(u("a", "x.partial")), "uses for leftovers"},
+		{"file and folder", one(u("a", "x"), u("b", "x/y")), "x of s/a would have to be a folder for x/y of s/b"},
+		{"manifest and folder", one(u("a.json/b", "x"), u("a", "y")), "manifests/s/a.json of s/a would have to be a folder for manifests/s/a.json/b.json of s/a.json/b"},
+		{"file and folder of folders", one(u("a", "x/y/z/1"), u("b", "x/y/z/2"), u("c", "x")), "x of s/c would have to be a folder for x/y/z/1 of s/a"},
+		{"unknown need", one(u("a", "x", Ref{"s", "b"})), "needs s/b, which does not exist"},
+		{"need of a later stage", []Stage{{Name: "s", Units: []Unit{u("a", "x", Ref{"t", "b"})}}, {Name: "t", Units: []Unit{u("b", "y")}}}, "needs t/b of a later stage"},
+		{"need of itself", one(u("a", "x", Ref{"s", "a"})), "in a circle: s/a needs s/a"},
+		{"circle", one(u("a", "x", Ref{"s", "b"}), u("b", "y", Ref{"s", "c"}), u("c", "z", Ref{"s", "a"})), "in a circle: s/a needs s/b needs s/c needs s/a"},
+		{"source without hash", one(Unit{ID: "a", Outputs: []string{"x"}, Run: nothing, Sources: []Source{{Name: "f"}}}), "source f has no hash"},
+		{"source with two contents", one(Unit{ID: "a", Outputs: []string{"x"}, Run: nothing, Sources: []Source{{"f", "1"}, {"f", "2"}}}), "source f has two contents"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := New(test.stages); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestNewNamesSeveralFaultsAtOnce(t *testing.T) {
+	_, err := New([]Stage{{Name: "s", Units: []Unit{u("a", "x"), u("b", "x"), {ID: "c", Outputs: []string{"y"}}}}})
+	for _, want := range []string{"x is an output of both", "s/c has nothing to run"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v does not name %q", err, want)
+		}
+	}
+}
+
+func TestNeedsComeFirstWhateverTheOrderOfDeclaration(t *testing.T) {
+	g, err := New([]Stage{{Name: "s", Units: []Unit{
+		u("last", "1", Ref{"s", "mid"}, Ref{"s", "first"}),
+		u("mid", "2", Ref{"s", "first"}),
+		u("first", "3"),
+		u("free", "4"),
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range g.nodes {
+		got = append(got, g.nodes[i].unit.ID)
+	}
+	if want := []string{"first", "mid", "last", "free"}; !slices.Equal(got, want) {
+		t.Errorf("order %v, want %v", got, want)
+	}
+}
+
+func FuzzPlainPathsHaveNoFault(f *testing.F) {
+	for _, name := range []string{"a/b.txt", "", "/a", "a/", "a//b", "a/../b", ".", "a\\b", "a\x7f", "é", "a/.b"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if fault := oddPathFault(name); plainPath(name) && fault != "" {
+			t.Errorf("%q counts as plain, yet it %s", name, fault)
+		}
+	})
+}
+
+// runAndDie runs the lab in dir and kills this process, without any chance to
+// tidy up, in the middle of the victim's write.
+func runAndDie(dir, victim string) {
+	l := &lab{dir: dir, workers: 1, t: new(testing.T)}
+	l.cross()
+	l.hook = func(_ context.Context, unit string, job *Job) error {
+		if unit != victim {
+			return nil
+		}
+		return job.Write(l.unit(unit).Outputs[0], -1, func(w io.Writer) error {
+			w.Write(make([]byte, 1<<17))
+			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		})
+	}
+	g, err := New(l.stages)
+	if err != nil {
+		panic(err)
+	}
+	s, err := g.Scan(context.Background(), dir)
+	if err != nil {
+		panic(err)
+	}
+	p, err := s.Plan(Selection{})
+	if err != nil {
+		panic(err)
+	}
+	r := Runner{Executor: pool(1), Observer: NoObserver{}, Now: time.Now}
+	panic(fmt.Sprint("still alive: ", r.Run(context.Background(), nil, p)))
+}
+
+// TestKilled kills a run at each unit in turn, and checks that a second run
+// does what is left and gives the bytes of a run in one go.
+func TestKilled(t *testing.T) {
+	whole := crossing(t)
+	order := whole.run(Selection{})
+	for i, victim := range order {
+		dir := t.TempDir()
+		cmd := other(t, "victim", dir, "SPECEVAL_TEST_VICTIM="+victim)
+		err := cmd.Run()
+		if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+			t.Fatalf("killed at %s, the process ended with %v", victim, err)
+		}
+		l := crossing(t)
+		l.dir = dir
+		wantUnits(t, "after the kill at "+victim, l.run(Selection{}), order[i:]...)
+		if got := l.contents(); !maps.Equal(got, whole.contents()) {
+			t.Errorf("killed at %s: files %v, in one go %v", victim, got, whole.contents())
 		}
 	}
 }

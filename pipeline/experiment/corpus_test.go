@@ -1,11 +1,19 @@
 package experiment
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"speceval/data"
+	"speceval/internal/benchmark"
 	"speceval/internal/profile"
+	"speceval/pipeline/config"
 )
 
 // other set of profiles must not be held against its numbers.
@@ -32,3 +40,156 @@ func TestPublishedMeansExactlyThePapersProfiles(t *testing.T) {
 		}
 	}
 }
+
+// two is a task file with two tasks.
+const two = `{"id":"a","prompt":"1?","answer":"1","scorer":"math"}
+{"id":"b","prompt":"2?","answer":"2","scorer":"math"}
+`
+
+func TestTaskFilesThatAreBuiltIn(t *testing.T) {
+	dir := t.TempDir()
+	prompts, err := Prompts(config.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, name := range map[string]string{"smallbench": data.SmallBenchmarkName, "primer": data.PrimerName} {
+		path := filepath.Join(dir, id+".jsonl")
+		read, err := readTaskFile(config.Benchmark{ID: id}, path, prompts)
+		if err != nil || read.Path != name || len(read.Tasks) < 60 {
+			t.Errorf("%s: %d tasks of %s (%v)", id, len(read.Tasks), read.Path, err)
+		}
+		// A file of one's own comes first.
+		if err := os.WriteFile(path, []byte(two), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		read, err = readTaskFile(config.Benchmark{ID: id}, path, prompts)
+		if err != nil || read.Path != path || len(read.Tasks) != 2 {
+			t.Errorf("%s: %d tasks of %s (%v)", id, len(read.Tasks), read.Path, err)
+		}
+	}
+	if _, err := readTaskFile(config.Benchmark{ID: "aime24"}, filepath.Join(dir, "aime24.jsonl"), prompts); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("aime24 without a file: %v", err)
+	}
+}
+
+// ownConfig is an experiment on a benchmark of one's own.
+func ownConfig(t *testing.T, corpus, tasks string) *config.Config {
+	t.Helper()
+	cfg, err := config.Parse([]byte("[corpus]\nsource = \"vllm\"\n"+corpus+"[[benchmark]]\nid = \"own\"\ntasks = '"+tasks+"'\n"), "e.toml", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func TestOwnBenchmarksHaveOwnFiles(t *testing.T) {
+	dir := filesIn(t, map[string]string{"mine.csv": ownRows, "other.jsonl": `{"benchmark_id":"x","id":"a","prompt":"p","answer":"1","scorer":"math"}`, "own.jsonl": two})
+	all, err := readTasks(ownConfig(t, "", filepath.Join(dir, "mine.csv")))
+	if err != nil || len(all) != 1 || all[0].ID != "own" || len(all[0].Tasks) != 4 || all[0].Tasks[0].Benchmark != "own" || all[0].Tasks[0].Prompt != "Which one\r\nis \"red\"?" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if _, err := readTasks(ownConfig(t, "", filepath.Join(dir, "other.jsonl"))); err == nil || !strings.Contains(err.Error(), "other.jsonl holds tasks of x") {
+		t.Errorf("tasks of another benchmark: %v", err)
+	}
+	_, err = readTasks(ownConfig(t, "tasks = '"+dir+"'\n", filepath.Join(dir, "absent.csv")))
+	if _, err := readTaskFile(config.Benchmark{ID: "primer", Tasks: "absent.csv"}, "absent.csv", nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what is built in stands in for a file that is named: %v", err)
+	}
+	if err == nil || !strings.Contains(err.Error(), "absent.csv: put them there") || !strings.Contains(err.Error(), "[[benchmark]]") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// Other templates are other questions, by the digest that rollouts are kept by.
+func TestTemplatesArePartOfWhatRolloutsAreOf(t *testing.T) {
+	dir := filesIn(t, map[string]string{
+		"mine.csv": ownRows, "other/judge.txt": "{{.Problem}}?", "other/gpqa.txt": "{{.Problem}}", "other/own.md": "",
+		"same/gpqa.txt": "{{.Problem}}", "same/aime24.txt": "{{.Problem}}", "wrong/mine.txt": "{{.Problem}}", "lost/math.txt": "Solve it.",
+	})
+	source := func(prompts string) (string, error) {
+		if prompts != "" {
+			prompts = "prompts = '" + filepath.Join(dir, prompts) + "'\n"
+		}
+		all, err := readTasks(ownConfig(t, prompts, filepath.Join(dir, "mine.csv")))
+		if err != nil {
+			return "", err
+		}
+		return all[0].Prompts().SHA256, nil
+	}
+	ours, err := source("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same, err := source("same"); err != nil || same != ours {
+		t.Errorf("templates of other benchmarks: %s, %v; before %s", same, err, ours)
+	}
+	if other, err := source("other"); err != nil || other == ours {
+		t.Errorf("another template: %s, %v; before %s", other, err, ours)
+	}
+	for folder, want := range map[string]string{
+		"wrong": "wrong: prompt mine.txt: is for nothing that is asked", "lost": `lost: prompt math.txt: the user turn lacks "<the problem>"`, "absent": "absent: ",
+	} {
+		if _, err := source(folder); err == nil || !strings.Contains(err.Error(), "corpus.prompts: "+filepath.Join(dir, want)) {
+			t.Errorf("%s: error %v, want %q", folder, err, want)
+		}
+	}
+}
+
+// docs/use.md shows the same two tasks in both forms.
+func TestOwnBenchmarksOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/use.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompts, err := Prompts(config.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(language, has string) string {
+		for _, part := range strings.Split(string(page), "```"+language+"\n")[1:] {
+			if text, _, _ := strings.Cut(part, "```"); strings.Contains(text, has) {
+				return text
+			}
+		}
+		t.Fatalf("the page has no %s with %s", language, has)
+		return ""
+	}
+	dir := filesIn(t, map[string]string{"mine.csv": block("csv", "primes"), "mine.jsonl": block("json", "primes")})
+	var both [][]benchmark.Task
+	for _, name := range []string{"mine.csv", "mine.jsonl"} {
+		tasks, err := benchmark.Reader{Prompts: prompts}.Read(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		both = append(both, tasks)
+	}
+	if len(both[0]) != 2 || !reflect.DeepEqual(both[0], both[1]) {
+		t.Errorf("CSV %+v\nJSONL %+v", both[0], both[1])
+	}
+	cfg, err := config.Parse([]byte(block("toml", "mine")), "use.md", nil)
+	if err != nil || cfg.Benchmarks[0].Tasks != "mine.csv" {
+		t.Errorf("%+v, %v", cfg, err)
+	}
+}
+
+// filesIn is a folder with these files, by their names.
+func filesIn(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const ownRows = "\ufeffid,prompt,answer,scorer,options\r\n" +
+	"a,\"Which one\r\nis \"\"red\"\"?\",B,choice,\"[\"\"sky\"\",\"\"rose\"\"]\"\r\n" +
+	"b,Why?,So,judge,\r\n" +
+	"c,1+1?,2,math,\r\n" +
+	"d,1+1?,2,math,\r\n"

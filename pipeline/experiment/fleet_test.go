@@ -1,10 +1,21 @@
 package experiment
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"speceval/internal/fleet"
+	"speceval/internal/launcher"
+	"speceval/internal/profile"
+	"speceval/internal/seed"
+	"speceval/internal/serving"
+	"speceval/method/controller"
 	"speceval/pipeline/config"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 )
 
 func TestFleetPlaces(t *testing.T) {
@@ -25,5 +36,123 @@ func TestFleetPlaces(t *testing.T) {
 		if got := strings.Join(workers, " ") + "; " + strings.Join(judges, " "); got != test.want {
 			t.Errorf("%+v: places %s, want %s", test.fleet, got, test.want)
 		}
+	}
+}
+
+// timingFile is the paper's timing without weights.
+const timingFile = "../../experiments-timing.toml"
+
+// TestTimingWithoutWeights plans the shipped experiment: every profile at every
+// budget, and what that takes.
+func TestTimingWithoutWeights(t *testing.T) {
+	out := t.TempDir()
+	e, err := Load(timingFile, nil, Outside{Out: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured, hours := 0, 0.0
+	for _, stage := range []dag.Stage{e.Generate, e.Score, e.Replay, e.Systems, e.Report} {
+		for _, u := range stage.Units {
+			if !strings.HasPrefix(u.ID, "measured/") {
+				continue
+			}
+			measured++
+			if u.Config["systems.lengths"] != `"drawn"` {
+				t.Errorf("%s has the configuration %v", u.ID, u.Config)
+			}
+			for _, q := range u.Expect {
+				if strings.HasPrefix(q.Name, "GPU-hours") {
+					hours += q.Amount
+				}
+			}
+		}
+	}
+	if measured != 4*107 {
+		t.Errorf("%d settings are timed, want 428", measured)
+	}
+	if hours < 4000 || hours > 5000 { // 557 hours of eight GPUs
+		t.Errorf("%.0f GPU-hours", hours)
+	}
+	if !slices.ContainsFunc(e.Notes, func(n string) bool { return strings.HasPrefix(n, "18 of 18 benchmarks have no task file in tasks") }) {
+		t.Errorf("notes %q", e.Notes)
+	}
+	if entries, err := os.ReadDir(out); err != nil || len(entries) != 0 {
+		t.Errorf("planning leaves %v, %v", entries, err)
+	}
+}
+
+func parsed(t *testing.T, text string) *config.Config {
+	t.Helper()
+	cfg, err := config.Parse([]byte(text), "test.toml", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+const dummyWorker = "[systems]\nengine = \"vllm\"\nlengths = \"drawn\"\n[[worker]]\nname = \"a\"\nlaunch = \"vllm serve {model}\"\nweights = \"dummy\"\n"
+
+func TestModelsWithoutAShape(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "config.json"), []byte(`{"architectures":["Qwen2ForCausalLM"]}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkShapes(config.Default()); err != nil {
+		t.Errorf("without such a worker: %v", err)
+	}
+	cfg := parsed(t, dummyWorker+"[[model]]\nid = \"qwen3_5_4b\"\n[[model]]\nid = \"gpt\"\n[[model]]\nid = \"own\"\npath = \""+folder+"\"\n")
+	err := checkShapes(cfg)
+	if err == nil || !strings.Contains(err.Error(), "model gpt cannot be served") || !strings.Contains(err.Error(), "qwen2_5_3b, qwen2_5_7b") || strings.Contains(err.Error(), "model own") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestWhatAWeightlessWorkerLoads(t *testing.T) {
+	out, folder := t.TempDir(), t.TempDir()
+	prepare := weightless(out)
+	got, err := prepare(serving.Model{ID: "qwen3_5_4b", Launch: launcher.Model{Path: "Qwen/Qwen3.5-4B", Served: "s"}})
+	want := filepath.Join(out, "models", "qwen3_5_4b")
+	if err != nil || got.Path != want || got.Served != "s" || strings.Join(got.Flags, " ") != "--load-format dummy --language-model-only" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := os.Stat(filepath.Join(want, "tokenizer.json")); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "config.json"), []byte(`{"architectures":["Qwen2ForCausalLM"]}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = prepare(serving.Model{ID: "own", Launch: launcher.Model{Path: folder}}); err != nil || got.Path != folder || strings.Join(got.Flags, " ") != "--load-format dummy" {
+		t.Errorf("a folder of the user's: %+v, %v", got, err)
+	}
+	if _, err = prepare(serving.Model{ID: "gpt", Launch: launcher.Model{Path: "gpt"}}); err == nil {
+		t.Error("a model without a shape was prepared")
+	}
+}
+
+func TestDrawnLengthsOfThePublishedProfiles(t *testing.T) {
+	cfg := parsed(t, dummyWorker+"[sampling]\nmax_tokens = 700\n")
+	p := profile.Profile{Benchmark: "aime24", Model: "qwen3_5_4b", TestedK: 4, TaskIDs: []string{"a", "b"}, PassCounts: []int{1, 3}}
+	d, err := drawnLengths(cfg, []pair.Pair{pair.Known(p)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lengths, err := d.Lengths(p, seed.Root(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt, tokens := lengths(controller.ID{Task: 1})
+	if prompt != 150 || tokens != 700 { // its answers have thousands, and are cut
+		t.Errorf("%d tokens of a prompt and %d of an answer", prompt, tokens)
+	}
+	chat := "<|im_start|>user\n" + d.Prompt("qwen3_5_4b", 1, prompt) + "<|im_end|>\n<|im_start|>assistant\n<think>\n"
+	if n := fleet.CountTokens(chat); n != prompt {
+		t.Errorf("the prompt that is made has %d tokens", n)
+	}
+	if d, err := drawnLengths(config.Default(), nil); d != nil || err != nil {
+		t.Errorf("natural lengths: %v, %v", d, err)
+	}
+	p.Benchmark = "mine"
+	if _, err := drawnLengths(cfg, []pair.Pair{pair.Known(p)}); err == nil || !strings.Contains(err.Error(), "not mine__model=qwen3_5_4b") || !strings.Contains(err.Error(), `"natural"`) {
+		t.Errorf("a profile that nobody knows: %v", err)
 	}
 }

@@ -3,13 +3,19 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
+	"speceval/internal/benchmark"
+	"speceval/internal/flops"
+	"speceval/internal/scorer/family"
 	"speceval/internal/serving"
 	"speceval/pipeline/config"
+	"speceval/stages/score"
 )
 
 // sampledConfig is an experiment whose rollouts are sampled, on two task files in
@@ -153,5 +159,205 @@ func TestSamplingMakesRoomForTiming(t *testing.T) {
 	timed := &timing{workers: serving.NewWorkers(serving.Settings{}), vacate: func(context.Context) error { return busy }}
 	if _, err := timed.acquire(t.Context(), serving.Model{ID: "m"}); !errors.Is(err, busy) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// graderSettings are those of a benchmark that a program scores, in this folder.
+func graderSettings(t *testing.T, sets ...string) (score.Settings, []string, error) {
+	t.Helper()
+	cfg, err := config.Parse([]byte("[[model]]\nid = \"m\"\n[[benchmark]]\nid = \"own\"\ntasks = \"own.jsonl\"\n"), "x.toml", sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks := TaskFile{ID: "own", Path: "own.jsonl", Tasks: []benchmark.Task{
+		{Benchmark: "own", ID: "a", Prompt: "p", Scorer: "command"}, {Benchmark: "own", ID: "b", Index: 1, Prompt: "q", Scorer: "command-graded"},
+	}}
+	return ScoreSettings(cfg, Outside{}, Judges(cfg, Outside{}), []TaskFile{tasks})
+}
+
+// What a grader is made of is part of the rules of its scores, and its name is not
+// enough.
+func TestAnotherGraderIsAnotherRule(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(text string) {
+		if err := os.WriteFile("grade.py", []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const named = `grader.command=["python3","grade.py"]`
+	seen := map[string]string{}
+	rules := func(what string, sets ...string) score.Settings {
+		t.Helper()
+		s, notes, err := graderSettings(t, append(sets, named)...)
+		if err != nil || len(notes) != 0 {
+			t.Fatalf("%s: %q, %v", what, notes, err)
+		}
+		r := s.Rules("own", "m")
+		if !strings.HasPrefix(r["scorer.command"], "speceval_command_v1:") || !strings.HasPrefix(r["scorer.command-graded"], "speceval_command_graded_v1:") {
+			t.Errorf("%s: %v", what, r)
+		}
+		if other, again := seen[fmt.Sprint(r)]; again {
+			t.Errorf("%s has the rules of %s", what, other)
+		}
+		seen[fmt.Sprint(r)] = what
+		return s
+	}
+	write("1")
+	first := rules("the first")
+	write("2")
+	rules("another program")
+	rules("another version", "grader.version=2")
+	rules("another sandbox", "grader.sandbox=false")
+	if _, err := first.Benchmarks[0].Grader(t.Context()); err == nil || !strings.Contains(err.Error(), "has changed since this command began") {
+		t.Error(err)
+	}
+	if s, _, _ := graderSettings(t, named, "grader.timeout_seconds=7", "grader.processes=3"); seen[fmt.Sprint(s.Rules("own", "m"))] != "another program" {
+		t.Error("how long a grader may take changes its rules")
+	}
+}
+
+func TestWithoutAGrader(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s, notes, err := graderSettings(t)
+	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "name it in grader.command") {
+		t.Errorf("%q, %v", notes, err)
+	}
+	if _, err := s.Benchmarks[0].Grader(t.Context()); err == nil || !strings.Contains(err.Error(), "no grader") {
+		t.Error(err)
+	}
+	if _, _, err := graderSettings(t, `grader.command=["python3"]`, `grader.files=["nowhere"]`); err == nil || !strings.Contains(err.Error(), "nowhere") {
+		t.Error(err)
+	}
+}
+
+// A program for all benchmarks is one grader, so that its processes are counted once.
+func TestGradersAreShared(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s, _, err := graderSettings(t, `grader.command=["sh"]`, "grader.sandbox=false", "grader.processes=3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := s.Benchmarks[0].Grader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	other, err := s.Benchmarks[0].Grader(t.Context())
+	if err != nil || other != one || one.Places() != 3 {
+		t.Errorf("%p and %p, %v", one, other, err)
+	}
+	other.Close()
+}
+
+func TestTheKeyIsKeptFromGraders(t *testing.T) {
+	got := withoutKeys([]string{"PATH=/bin", KeyVariable + "=hush", "OURS=hush", "THEIRS=hush", "HOME=/"}, &config.Config{Workers: []config.Worker{{KeyEnv: "OURS"}}, Judge: config.Judge{KeyEnv: "THEIRS"}})
+	if strings.Join(got, " ") != "PATH=/bin HOME=/" {
+		t.Errorf("%q", got)
+	}
+}
+
+// The simulated fleet says which tasks it never answers right.
+func TestUnsimulatedTasksAreTold(t *testing.T) {
+	var said []string
+	f := Fleet{Say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
+	f.sayUnsimulated([]benchmark.Task{
+		{Benchmark: "own", ID: "a", Scorer: "command", Answer: "x"}, {Benchmark: "own", ID: "b", Scorer: "math", Answer: "1"}, {Benchmark: "own", ID: "c", Scorer: "regex", Answer: "a+"},
+	})
+	if len(said) != 0 {
+		t.Errorf("%q", said)
+	}
+	f.sayUnsimulated([]benchmark.Task{{Benchmark: "own", ID: "a", Scorer: "command"}, {Benchmark: "own", ID: "b", Scorer: "regex", Answer: `a\Bb\bc`}})
+	if len(said) != 1 || said[0] != "note: 2 of 2 tasks are never answered right, own/a the first: it has no answer that could be said to its grader" {
+		t.Errorf("%q", said)
+	}
+	if family.Count([]benchmark.Task{{Scorer: "command"}, {Scorer: "math"}}, family.Grader) != 1 {
+		t.Error("one task needs a grader")
+	}
+}
+
+func TestWhatServersAreToldOfThinking(t *testing.T) {
+	for _, tt := range []struct {
+		model config.Model
+		want  map[string]any
+		proof bool
+	}{
+		{config.Model{ID: "plain"}, nil, false},
+		{config.Model{ID: "thinks", Thinking: true}, map[string]any{"enable_thinking": true}, false},
+		{config.Model{ID: "bounded", Thinking: true, ThinkingBudget: 8, ReasoningParser: "qwen3"}, map[string]any{"enable_thinking": true}, true},
+		{config.Model{ID: "could think", ReasoningParser: "qwen3"}, map[string]any{"enable_thinking": false}, false},
+	} {
+		m := ServedModel(config.Default(), tt.model)
+		if !reflect.DeepEqual(m.Requires.TemplateArguments, tt.want) || m.Requires.ThinkingBudget != tt.proof || m.Launch.ThinkingBudget != tt.proof {
+			t.Errorf("%s: %+v", tt.model.ID, m)
+		}
+	}
+}
+
+func TestRolloutsDependOnTheModelNotOnItsServer(t *testing.T) {
+	base := config.Model{ID: "m", Title: "M", Path: "p", Served: "m", Thinking: true, ThinkingBudget: 5, ReasoningParser: "r", MaxSequences: 8}
+	change := func(change func(m *config.Model)) string {
+		m := base
+		change(&m)
+		return ModelText(m)
+	}
+	same := change(func(m *config.Model) { m.Title, m.Served, m.MaxSequences = "N", "n", 9 })
+	if same != ModelText(base) {
+		t.Errorf("%s depends on title, served name or sequences", same)
+	}
+	for _, other := range []string{
+		change(func(m *config.Model) { m.ID = "n" }), change(func(m *config.Model) { m.Path = "q" }), change(func(m *config.Model) { m.Thinking = false }),
+		change(func(m *config.Model) { m.ThinkingBudget = 6 }), change(func(m *config.Model) { m.ReasoningParser = "" }),
+	} {
+		if other == ModelText(base) {
+			t.Errorf("%s does not tell a change", other)
+		}
+	}
+}
+
+func TestPublishedRunsTellWhatRolloutsTake(t *testing.T) {
+	costs, err := publishedCosts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(costs) != 107 {
+		t.Errorf("%d benchmarks and models, want 107", len(costs))
+	}
+	for key, c := range costs {
+		if c.tokens < 1 || c.tokens > 16384+1024 || c.gpuHours <= 0 {
+			t.Errorf("%v: %+v", key, c)
+		}
+	}
+	got := costs.expect("aime24", "qwen3_5_4b", 30*1024, 16384)
+	if len(got) != 3 || got[0].Amount != 30720 || got[1].Amount < 30720*4000 || got[1].Amount > 30720*16384 {
+		t.Errorf("aime24 of Qwen3.5-4B takes %v", got)
+	}
+}
+
+func TestElementsHoldWhatTheConfigurationSays(t *testing.T) {
+	e := &Experiment{Executor: config.Default().Executor, Servers: map[string]bool{"generate": true}}
+	if got := e.ElementSeconds(); got != nil {
+		t.Errorf("without Slurm: %v", got)
+	}
+	e.Executor.Kind = config.ExecutorSlurm
+	got := e.ElementSeconds()
+	if _, inJobs := got["report"]; inJobs || got["replay"] != 300 {
+		t.Errorf("elements of %v seconds", got)
+	}
+}
+
+func TestOwnModelsBringTheirCoefficients(t *testing.T) {
+	cfg := &config.Config{Models: []config.Model{
+		{ID: "mine", ThetaCore: 5, ThetaHead: 6, FullAttentionLayers: 7, AttentionWidth: 8},
+		{ID: "qwen2_5_3b"},
+	}}
+	all, err := architectures(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (flops.Architecture{Model: "mine", ThetaCore: 5, ThetaHead: 6, FullAttentionLayers: 7, AttentionWidth: 8}); all[0] != want {
+		t.Errorf("%+v comes first, want %+v", all[0], want)
+	}
+	if len(all) != 7 {
+		t.Errorf("%d architectures, want the paper's six and one", len(all))
 	}
 }

@@ -2,15 +2,22 @@ package runlog
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"speceval/internal/process"
+	"speceval/internal/rowfile"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/dag/dagtest"
 )
 
 var (
@@ -97,5 +104,265 @@ func TestWhatAnElementHasUsed(t *testing.T) {
 	}
 	if events, err := NewReader(path).Next(); len(events) > 0 || err != nil {
 		t.Errorf("it is read as an event of a unit: %v, %v", events, err)
+	}
+}
+
+var errBroken = errors.New("broken\nin two lines")
+
+// three is a stage of three units, of which b and c can be made to fail.
+func three(fail map[string]error) []dag.Stage {
+	stage := dag.Stage{Name: "replay"}
+	for _, id := range []string{"a", "b", "c"} {
+		stage.Units = append(stage.Units, dag.Unit{ID: id, Outputs: []string{id + ".txt"}, Provenance: "computed",
+			Run: func(_ context.Context, job *dag.Job) error {
+				if fail[id] != nil {
+					return fail[id]
+				}
+				return job.Write(id+".txt", -1, func(w io.Writer) error { _, err := io.WriteString(w, id); return err })
+			}})
+	}
+	return []dag.Stage{stage}
+}
+
+// watch counts what an observer is told.
+type watch struct {
+	dag.NoObserver
+	told string
+}
+
+func (w *watch) Begin(*dag.Plan)         { w.told += "begin " }
+func (w *watch) Started(dag.Ref, string) { w.told += "start " }
+func (w *watch) Finished(dag.Outcome)    { w.told += "finish " }
+func (w *watch) End()                    { w.told += "end" }
+
+// recorded runs what is stale of the stages and returns the recorder.
+func recorded(t *testing.T, out string, stages []dag.Stage, change func(*Recorder)) *watch {
+	t.Helper()
+	w := new(watch)
+	r := &Recorder{
+		Observer: w, Dir: filepath.Join(out, "logs"), Host: "n1", Now: func() time.Time { return noon },
+		Run:  Run{PID: 7, Command: "speceval run", Commit: "abc", Config: "e.toml", Holder: "pid 7 on n1"},
+		Warn: func(err error) { t.Errorf("warned: %v", err) },
+	}
+	if change != nil {
+		change(r)
+	}
+	runner := dag.Runner{Executor: dagtest.Serial{}, Observer: r, Origin: dagtest.Origin, Now: time.Now, KeepGoing: true}
+	runner.Run(t.Context(), nil, dagtest.Plan(t, stages, out, dag.Selection{}))
+	return w
+}
+
+// summary is what a log says, a word or two for each line.
+func summary(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for text := range strings.Lines(string(text)) {
+		var l struct {
+			Msg, Unit, Key, Host, Error, Command, Commit, Config, Holder string
+			PID, Units, Done, Failed, Stopped, Left                      int
+			NotRun                                                       int `json:"not_run"`
+		}
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Fatalf("%v in %q", err, text)
+		}
+		switch l.Msg {
+		case RunStarted:
+			words = append(words, fmt.Sprint("run of ", l.Units, " by ", l.PID, l.Host, l.Command, l.Commit, l.Config, l.Holder))
+		case RunEnded:
+			words = append(words, fmt.Sprint("ended ", l.Units, l.Done, l.Failed, l.Stopped, l.Left, l.NotRun))
+		default:
+			if len(l.Key) != 64 {
+				t.Errorf("the key of %q is %q", text, l.Key)
+			}
+			words = append(words, strings.TrimPrefix(l.Msg, "unit ")+" "+l.Unit)
+		}
+	}
+	return strings.Join(words, "; ")
+}
+
+func TestARunIsRecorded(t *testing.T) {
+	out := t.TempDir()
+	w := recorded(t, out, three(map[string]error{"b": errBroken}), nil)
+	if want := "begin start finish start finish start finish end"; w.told != want {
+		t.Errorf("the other observer was told %q, want %q", w.told, want)
+	}
+	path := filepath.Join(out, "logs", "run-20260101T120000.000Z-7.jsonl")
+	const want = "run of 3 by 7n1speceval runabce.tomlpid 7 on n1; started a; done a; started b; failed b; started c; done c; ended 3 2 1 0 0 0"
+	if got := summary(t, path); got != want {
+		t.Errorf("the log says %s\nwant %s", got, want)
+	}
+	s, err := Stand(filepath.Dir(path))
+	if err != nil || s.Path != path || s.Holder != "pid 7 on n1" || !s.Ended || len(s.Open) != 1 ||
+		s.Open[0].What != Failed || s.Open[0].Unit.Unit != "b" || s.Open[0].Error != errBroken.Error() {
+		t.Errorf("the run stands %+v, %v", s, err)
+	}
+}
+
+func TestARunOfNothingLeavesNoLog(t *testing.T) {
+	out := t.TempDir()
+	recorded(t, out, three(nil), nil)
+	recorded(t, out, three(nil), func(r *Recorder) { r.Run.PID = 8 })
+	if all, _ := runLogs(filepath.Join(out, "logs")); len(all) != 1 {
+		t.Errorf("logs %v, want that of the first run alone", all)
+	}
+}
+
+func TestStoppedUnitsAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	r := &Recorder{Observer: dag.NoObserver{}, Dir: dir, Now: func() time.Time { return noon }, Elsewhere: func(stage string) bool { return stage == "far" }}
+	r.Begin(dagtest.Plan(t, three(nil), t.TempDir(), dag.Selection{}))
+	key := strings.Repeat("k", 64)
+	r.Started(dag.Ref{Stage: "replay", Unit: "b"}, key)
+	r.Started(dag.Ref{Stage: "far", Unit: "a"}, key)
+	s, err := Stand(dir)
+	if err != nil || s.Ended || len(s.Open) != 2 || s.Open[0].What != Started || s.Open[1].What != Queued {
+		t.Errorf("under way it stands %+v, %v", s, err)
+	}
+	r.End()
+	if s, err = Stand(dir); err != nil || !s.Ended || len(s.Open) != 1 || s.Open[0].What != Queued {
+		t.Errorf("at the end it stands %+v, %v", s, err)
+	}
+	if got := summary(t, s.Path); !strings.HasSuffix(got, "stopped b; ended 3 0 0 1 1 1") {
+		t.Errorf("the log says %s", got)
+	}
+}
+
+// TestAnyNameStands puts what the reader looks for into names, and cuts the log
+// off at every place.
+func TestAnyNameStands(t *testing.T) {
+	dir := t.TempDir()
+	file, err := create(dir, noon, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := New(file, func() time.Time { return noon }, Place{Host: `h","stage":"x","unit":"y","key":"z`})
+	a := dag.Ref{Stage: "s", Unit: `a","key":"`}
+	b := dag.Ref{Stage: "s", Unit: `a`}
+	log.RunStarted(Run{Command: `c,"stage":"x","unit":"y","key":"z`, Holder: "h"}, 2)
+	log.Started(a, "1")
+	log.Started(b, "2")
+	log.Failed(a, "1", errors.New(`,"msg":"unit done"}`+"\n"), false)
+	log.Done(b, &dag.Manifest{Key: "2"})
+	file.Close()
+	s, err := Stand(dir)
+	if err != nil || s.Holder != "h" || len(s.Open) != 1 || s.Open[0].Unit != a || s.Open[0].What != Failed {
+		t.Errorf("it stands %+v, %v", s, err)
+	}
+	text, err := os.ReadFile(s.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range len(text) {
+		if err := os.WriteFile(s.Path, text[:n], 0o666); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Stand(dir)
+		if want := []int{0, 0, 1, 2, 2, 1}[strings.Count(string(text[:n]), "\n")]; err != nil || len(s.Open) != want {
+			t.Fatalf("cut off after %d bytes it stands %+v, %v, want %d units", n, s, err, want)
+		}
+	}
+}
+
+func TestOldLogsGo(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "[logs]*")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "vllm.log")
+	if err := os.WriteFile(other, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for i := range Kept + 5 {
+		file, err := create(dir, noon.Add(time.Duration(i)*time.Second), 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file.Close()
+	}
+	all, err := runLogs(dir)
+	if err != nil || len(all) != Kept || !strings.HasSuffix(all[0], "run-20260101T120005.000Z-7.jsonl") {
+		t.Errorf("kept %v, %v", all, err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Errorf("the log of another program: %v", err)
+	}
+}
+
+func TestWithoutALogTheRunGoesOn(t *testing.T) {
+	out := t.TempDir()
+	if err := os.WriteFile(filepath.Join(out, "logs"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	warnings := 0
+	recorded(t, out, three(nil), func(r *Recorder) { r.Warn = func(error) { warnings++ } })
+	if warnings != 1 {
+		t.Errorf("%d warnings, want one", warnings)
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		if _, err := os.Stat(filepath.Join(out, id+".txt")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestStandWithoutALog(t *testing.T) {
+	if s, err := Stand(filepath.Join(t.TempDir(), "logs")); err != nil || s.Path != "" || len(s.Open) != 0 {
+		t.Errorf("it stands %+v, %v", s, err)
+	}
+}
+
+var runsNoon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func manifest() *dag.Manifest {
+	return &dag.Manifest{
+		Key: "abc", Provenance: "computed", Start: runsNoon, WallSeconds: 2.5, CPUSeconds: 2, PeakBytes: 9,
+		Outputs: []dag.File{{Path: "a", Bytes: 10, Rows: 3}, {Path: "b", Bytes: 5, Rows: -1}, {Path: "c", Bytes: 1, Rows: 4}},
+		Origin:  dag.Origin{Commit: "f00", Dirty: true, Host: "n1", Command: "speceval run"},
+	}
+}
+
+func TestRows(t *testing.T) {
+	seven := int64(7)
+	here := Row{
+		Stage: "replay", Unit: "u", Key: "abc", Provenance: "computed", Host: "n1", Attempt: 1,
+		Submitted: runsNoon, Started: runsNoon, Finished: runsNoon.Add(2500 * time.Millisecond),
+		WallSeconds: 2.5, CPUSeconds: 2, PeakBytes: 9, OutputBytes: 16, OutputRows: &seven, Commit: "f00-dirty", Command: "speceval run",
+	}
+	queued := manifest()
+	queued.Queue = &dag.Queue{Job: "12_3", Submitted: runsNoon.Add(-time.Minute), QueueSeconds: 40, Attempt: 2}
+	queued.Outputs = queued.Outputs[1:2]
+	there := here
+	there.Unit, there.Job, there.Attempt, there.Submitted, there.QueueSeconds = "v", "12_3", 2, runsNoon.Add(-time.Minute), 40
+	there.OutputBytes, there.OutputRows = 5, nil
+	rows := Rows(func(yield func(dag.Ref, *dag.Manifest) bool) {
+		_ = yield(dag.Ref{Stage: "replay", Unit: "u"}, manifest()) && yield(dag.Ref{Stage: "replay", Unit: "v"}, queued)
+	})
+	var b bytes.Buffer
+	if err := WriteRuns(&b, rows, "abc"); err != nil {
+		t.Fatal(err)
+	}
+	got, footer, err := rowfile.Decode[Row](b.Bytes(), "runs.parquet")
+	if err != nil || footer["speceval.schema"] != "runs.v1" || footer["speceval.commit"] != "abc" {
+		t.Errorf("footer %v, %v", footer, err)
+	}
+	if want := []Row{here, there}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
+func BenchmarkWrite(b *testing.B) {
+	for b.Loop() {
+		rows := Rows(func(yield func(dag.Ref, *dag.Manifest) bool) {
+			for range 10_000 {
+				yield(dag.Ref{Stage: "replay", Unit: "u"}, manifest())
+			}
+		})
+		if err := WriteRuns(new(bytes.Buffer), rows, "abc"); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
