@@ -8,7 +8,6 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/files"
 	"speceval/internal/scorer"
-	"speceval/internal/scorer/cases"
 	"speceval/internal/scorer/family"
 )
 
@@ -61,7 +60,7 @@ func (o *checkScorerOptions) run(s *session, words []string) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	found, err := cases.Try(check, name, text)
+	found, err := family.Try(check, name, text)
 	if err != nil {
 		return &usageError{err}
 	}

@@ -13,7 +13,7 @@ import (
 	"speceval/internal/comparison"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
-	"speceval/internal/scorer/cases"
+	"speceval/internal/scorer/family"
 )
 
 // casesFile writes a file of cases and returns its path.
@@ -48,11 +48,11 @@ func TestCheckScorerPrintsDisagreements(t *testing.T) {
 
 func TestCheckScorerAsJSON(t *testing.T) {
 	code, stdout, _ := onShell("check-scorer", "--json", "choice", casesFile(t, "\ufeff"+labelled))
-	var got cases.Outcome
+	var got family.Outcome
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitDone || strings.Count(stdout, "\n") != 1 || !strings.Contains(stdout, "<B> & C") {
 		t.Fatalf("exit code %d, %v:\n%s", code, err, stdout)
 	}
-	want := cases.Disagreement{Line: 4, Gold: "B", Prediction: ` \boxed{B}`, Correct: true, Answer: "B"}
+	want := family.Disagreement{Line: 4, Gold: "B", Prediction: ` \boxed{B}`, Correct: true, Answer: "B"}
 	if got.Agree != 2 || got.Total != 4 || len(got.Disagreements) != 2 || got.Disagreements[1] != want {
 		t.Errorf("got %+v", got)
 	}

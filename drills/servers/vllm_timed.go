@@ -13,7 +13,7 @@ import (
 	"speceval/data"
 	"speceval/drills/lab"
 	"speceval/internal/checkpoint"
-	"speceval/internal/fleet/workload"
+	"speceval/internal/fleet"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
@@ -200,7 +200,7 @@ func (t *trial) checkDrawn(settings []setting) error {
 	if err := runTable(t.Stdout, measured); err != nil {
 		return err
 	}
-	w, err := workload.Parse(data.FleetModels(), data.FleetLengths())
+	w, err := fleet.ParseWorkload(data.FleetModels(), data.FleetLengths())
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (t *trial) checkDrawn(settings []setting) error {
 }
 
 // asDrawn compares answers with the length model, whatever the strategy.
-func (t *trial) asDrawn(w *workload.Workload, all []*results) error {
+func (t *trial) asDrawn(w *fleet.Workload, all []*results) error {
 	for _, r := range all {
 		_, law, err := w.Law(r.profile)
 		if err != nil {

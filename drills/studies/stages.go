@@ -9,7 +9,7 @@ import (
 
 	"speceval/data"
 	"speceval/drills/lab"
-	"speceval/internal/fleet/workload"
+	"speceval/internal/fleet"
 	"speceval/internal/pilot"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
@@ -65,7 +65,7 @@ type stagesStudy struct {
 	seed                             uint64
 
 	all   []profile.Profile
-	fleet *workload.Workload
+	fleet *fleet.Workload
 	cold  colds
 }
 
@@ -99,7 +99,7 @@ func (s *stagesStudy) do(ctx context.Context) (results []result, err error) {
 	if s.all, err = profile.Parse(data.Profiles(), data.ProfilesName); err != nil {
 		return nil, err
 	}
-	if s.fleet, err = workload.Parse(data.FleetModels(), data.FleetLengths()); err != nil {
+	if s.fleet, err = fleet.ParseWorkload(data.FleetModels(), data.FleetLengths()); err != nil {
 		return nil, err
 	}
 	s.cold.plans = map[setting]staged.Plan{}

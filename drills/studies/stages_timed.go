@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"speceval/internal/coupled"
+	"speceval/internal/fleet"
 	"speceval/internal/fleet/virtual"
-	"speceval/internal/fleet/workload"
 	"speceval/internal/profile"
 	"speceval/internal/router"
 	"speceval/internal/seed"
@@ -42,8 +42,8 @@ type executions struct {
 	*stagesStudy
 	profile profile.Profile
 	at      seed.Seed
-	model   workload.Model
-	law     *workload.Law
+	model   fleet.Model
+	law     *fleet.Law
 	base    map[worker]map[int]float64 // Uniform's times, by budget
 }
 

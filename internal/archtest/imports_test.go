@@ -56,7 +56,7 @@ var importRules = []importRule{
 	{"internal/coupled", []string{"method/controller", "internal/profile", "internal/csvfile"}},
 	{"internal/worker", []string{"internal/router", "method/controller", "internal/pool", "internal/vllm", "internal/clock"}},
 	{"internal/fleet/virtual", []string{"internal/router", "method/controller", "internal/fleet", "internal/flops"}},
-	{"internal/fleet/workload", []string{"internal/fleet", "method/controller", "internal/csvfile", "internal/seed", "internal/profile"}},
+	{"internal/fleet", []string{"method/controller", "internal/csvfile", "internal/seed", "internal/profile", "internal/benchmark", "internal/scorer/family"}},
 	{"internal/router", []string{"method/controller", "internal/flops"}},
 	{"method/controller", []string{"method/informed", "method/staged", "method/neyman"}},
 
@@ -68,17 +68,15 @@ var importRules = []importRule{
 	{"internal/launcher", []string{"internal/files", "internal/vllm", "internal/clock"}},
 	{"internal/pool", []string{"internal/vllm", "internal/clock", "internal/display"}},
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/seed", "internal/clock"}},
-	{"internal/fleet", []string{"internal/benchmark", "internal/scorer/family", "internal/seed"}},
 
 	// Scoring: tasks, the families of scorers, and what they are made of.
 	{"internal/benchmark", []string{"internal/files", "internal/scorer", "internal/scorer/family", "internal/csvfile", "internal/jsonlist"}},
-	{"internal/scorer/family", []string{"internal/scorer", "internal/scorer/*", "internal/seed"}},
+	{"internal/scorer/family", []string{"internal/scorer", "internal/scorer/*", "internal/seed", "internal/display"}},
 	{"internal/scorer/maths", []string{"internal/scorer", "internal/latex", "internal/algebra"}},
 	{"internal/scorer/judge", []string{"internal/scorer", "internal/vllm"}},
 	{"internal/scorer/code", []string{"internal/scorer", "internal/sandbox"}},
 	{"internal/scorer/command", []string{"internal/files", "internal/scorer", "internal/sandbox"}},
 	{"internal/scorer/regex", []string{"internal/scorer", "internal/scorer/exact"}},
-	{"internal/scorer/cases", []string{"internal/scorer", "internal/display"}},
 	{"internal/scorer/*", []string{"internal/scorer"}}, // those that need no more
 	{"internal/scorer", nil},
 	{"internal/latex", []string{"internal/algebra"}},
@@ -129,11 +127,9 @@ var importRules = []importRule{
 	{"internal/parquetfile", nil},
 
 	// What others publish: benchmarks, and the service that they are fetched from.
-	{"internal/upstream/made", []string{"internal/upstream", "internal/mersenne"}},
+	{"internal/upstream/made", []string{"internal/upstream"}},
 	{"internal/upstream/rows", []string{"internal/files", "internal/parquetfile", "internal/csvfile"}},
-	{"internal/upstream/testcases", []string{"internal/benchmark", "internal/jsonlist"}},
-	{"internal/upstream", []string{"internal/files", "internal/upstream/rows", "internal/upstream/testcases", "internal/benchmark", "internal/mersenne", "internal/csvfile", "internal/atomicfile"}},
-	{"internal/mersenne", nil},
+	{"internal/upstream", []string{"internal/benchmark", "internal/jsonlist", "internal/files", "internal/upstream/rows", "internal/csvfile", "internal/atomicfile"}},
 	{"internal/harness", []string{"internal/files", "internal/parquetfile"}},
 	{"internal/hub/hubtest", nil},
 	{"internal/hub", []string{"internal/files", "internal/atomicfile", "internal/clock", "internal/seed"}},

@@ -12,7 +12,6 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/upstream/rows"
-	"speceval/internal/upstream/testcases"
 )
 
 // row is a row of a source that may become a task.
@@ -212,7 +211,7 @@ func (t *tests) read(ctx context.Context, at rows.Span, call func(benchmark.Test
 		return err
 	}
 	defer func() { err = errors.Join(err, text.Close()) }()
-	return testcases.Read(io.Reader(text), t.function, func(test benchmark.Test) error {
+	return ReadTestCases(io.Reader(text), t.function, func(test benchmark.Test) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -17,7 +17,6 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/csvfile"
-	"speceval/internal/mersenne"
 	"speceval/internal/upstream/rows"
 )
 
@@ -154,7 +153,7 @@ var gpqa = reader{
 	},
 	finish: func(r *row, place int) {
 		order := []int{0, 1, 2, 3}
-		mersenne.Shuffle(mersenne.New(uint64(selectionSeed+place)), order)
+		Shuffle(NewMersenne(uint64(selectionSeed+place)), order)
 		shuffled := make([]string, len(order))
 		for to, from := range order {
 			shuffled[to] = r.options[from]
@@ -246,7 +245,7 @@ func (g Group) choose(rows []row, unpublished bool) ([]row, error) {
 		if len(rows) != sampledRows && !unpublished {
 			return nil, fmt.Errorf("%s: there are %d rows, want %d: another revision of %s?", g.ID, len(rows), sampledRows, g.Source.Dataset)
 		}
-		places := mersenne.New(selectionSeed).Sample(len(rows), min(len(rows), largeGroup))
+		places := NewMersenne(selectionSeed).Sample(len(rows), min(len(rows), largeGroup))
 		slices.Sort(places)
 		chosen := make([]row, len(places))
 		for i, p := range places {

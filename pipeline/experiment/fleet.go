@@ -17,7 +17,6 @@ import (
 	"speceval/internal/checkpoint"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
-	"speceval/internal/fleet/workload"
 	"speceval/internal/launcher"
 	"speceval/internal/profile"
 	"speceval/internal/scorer/family"
@@ -182,7 +181,7 @@ func (f *Fleet) models(cfg *config.Config) (all []Replica, judge Replica, err er
 }
 
 // imitate is a replica of one model.
-func (f *Fleet) imitate(cfg *config.Config, m config.Model, calibrated *workload.Workload, tasks []benchmark.Task, profiles []profile.Profile) (Replica, error) {
+func (f *Fleet) imitate(cfg *config.Config, m config.Model, calibrated *fleet.Workload, tasks []benchmark.Task, profiles []profile.Profile) (Replica, error) {
 	timing, pace := fleet.Small, "a toy model on two cores"
 	if model, fitted := calibrated.Model(m.ID); fitted {
 		timing, pace = model.Timing, m.Title+" on an H20"
@@ -312,8 +311,8 @@ func withTests(path string, tasks []benchmark.Task) []benchmark.Task {
 }
 
 // calibration is what the simulated fleet knows of the published runs.
-func calibration() (*workload.Workload, error) {
-	return workload.Parse(data.FleetModels(), data.FleetLengths())
+func calibration() (*fleet.Workload, error) {
+	return fleet.ParseWorkload(data.FleetModels(), data.FleetLengths())
 }
 
 // modelsDir is the folder of model folders without weights, in the output folder.

@@ -11,12 +11,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"speceval/internal/fleet"
-	"speceval/internal/fleet/workload"
 )
 
 // calibration is what the fit has found.
 type calibration struct {
-	workload workload.Workload
+	workload fleet.Workload
 	cells    []*cell
 	fits     map[*cell][]fitted
 }
@@ -28,7 +27,7 @@ const likeliestBase = 0.97
 // starts are where the search begins: close to what a GPU of this kind can do. The
 // base of thinking models is what reading the weights takes at the rate of the others,
 // whose looping answers say it well: 1.17 ms, and 0.665 ms for a billion parameters.
-var starts = []workload.Model{
+var starts = []fleet.Model{
 	start("qwen2_5_32b", 128, 22000, 160, 125, 550),
 	start("qwen2_5_3b", 256, 3500, 70, 17, 60),
 	start("qwen2_5_7b", 192, 5000, 120, 30, 130),
@@ -39,8 +38,8 @@ var starts = []workload.Model{
 
 // start is a model by its time per step and sequence in µs, context token in
 // ns, prompt token in µs.
-func start(model string, sequences, base, sequence, context, prompt int) workload.Model {
-	m := workload.Model{
+func start(model string, sequences, base, sequence, context, prompt int) fleet.Model {
+	m := fleet.Model{
 		Model: model, MaxSequences: sequences, MaxTokens: 16384, Handling: 645, Computation: 50 * time.Millisecond,
 		Timing: fleet.Timing{
 			Base: time.Duration(base) * time.Microsecond, Sequence: time.Duration(sequence) * time.Microsecond,
@@ -80,7 +79,7 @@ func calibrate(ctx context.Context, facts []*fact, o options, log io.Writer) (*c
 }
 
 // final are the lengths of a profile as they go into the file.
-func (c *cell) final() workload.Lengths {
+func (c *cell) final() fleet.Lengths {
 	l := c.lengths
 	l.Loop, l.Pace = c.loop, math.Exp(c.pace)
 	return l
@@ -162,7 +161,7 @@ func (s *search) rows(ctx context.Context, c *cell) ([][]float64, error) {
 		return nil, err
 	}
 	var derivatives [][]float64
-	vary := func(m workload.Model, l workload.Lengths, step float64) error {
+	vary := func(m fleet.Model, l fleet.Lengths, step float64) error {
 		r, err := c.residuals(ctx, m, l, s.draws)
 		for k := range r {
 			r[k] = (r[k] - base[k]) / step
@@ -222,22 +221,22 @@ func (q parameter[T]) believed(t *T) float64 {
 const held = 1e-3
 
 // timingParameters are those of a model, believed to be near where they start.
-func timingParameters(m workload.Model) []parameter[workload.Model] {
+func timingParameters(m fleet.Model) []parameter[fleet.Model] {
 	base := 0.3
 	if m.ThinkingTokens > 0 {
 		base = held // see likeliestBase
 	}
-	p := []parameter[workload.Model]{
-		scale("base", base, 0.02, 0.2, func(m *workload.Model) (float64, func(float64)) { return span(&m.Timing.Base) }),
-		scale("sequence", 0.5, 0.05, 0.3, func(m *workload.Model) (float64, func(float64)) { return span(&m.Timing.Sequence) }),
-		scale("context", 0.7, 0.1, 0.3, func(m *workload.Model) (float64, func(float64)) { return span(&m.Timing.Context) }),
+	p := []parameter[fleet.Model]{
+		scale("base", base, 0.02, 0.2, func(m *fleet.Model) (float64, func(float64)) { return span(&m.Timing.Base) }),
+		scale("sequence", 0.5, 0.05, 0.3, func(m *fleet.Model) (float64, func(float64)) { return span(&m.Timing.Sequence) }),
+		scale("context", 0.7, 0.1, 0.3, func(m *fleet.Model) (float64, func(float64)) { return span(&m.Timing.Context) }),
 	}
 	if m.ThinkingTokens > 0 {
-		p = append(p, scale("late", 1, 0.2, 0.5, func(m *workload.Model) (float64, func(float64)) { return span(&m.Timing.Late) }))
+		p = append(p, scale("late", 1, 0.2, 0.5, func(m *fleet.Model) (float64, func(float64)) { return span(&m.Timing.Late) }))
 	} else {
 		p = append(p,
-			scale("prompt", 0.5, 0.1, 0.3, func(m *workload.Model) (float64, func(float64)) { return span(&m.Timing.Prompt) }),
-			scale("handling", 0.05, 0.03, 0.1, func(m *workload.Model) (float64, func(float64)) {
+			scale("prompt", 0.5, 0.1, 0.3, func(m *fleet.Model) (float64, func(float64)) { return span(&m.Timing.Prompt) }),
+			scale("handling", 0.05, 0.03, 0.1, func(m *fleet.Model) (float64, func(float64)) {
 				return m.Handling, func(v float64) { m.Handling = v }
 			}))
 	}
@@ -249,20 +248,20 @@ func timingParameters(m workload.Model) []parameter[workload.Model] {
 
 // shapeParameters are those of a profile. What they are believed to be is their
 // mean over the model's profiles, which the search keeps up to date.
-func shapeParameters(m workload.Model) []parameter[workload.Lengths] {
-	p := []parameter[workload.Lengths]{
-		scale("spread", 0.4, 0.1, 0.3, func(l *workload.Lengths) (float64, func(float64)) {
+func shapeParameters(m fleet.Model) []parameter[fleet.Lengths] {
+	p := []parameter[fleet.Lengths]{
+		scale("spread", 0.4, 0.1, 0.3, func(l *fleet.Lengths) (float64, func(float64)) {
 			return l.Spread, func(v float64) { l.Spread = math.Max(0.1, math.Min(2, v)) }
 		}),
 	}
 	p = append(p,
-		plain("hard", hardPrior, func(l *workload.Lengths) *float64 { return &l.Hard }),
-		plain("noisy", noisyPrior, func(l *workload.Lengths) *float64 { return &l.Noisy }))
+		plain("hard", hardPrior, func(l *fleet.Lengths) *float64 { return &l.Hard }),
+		plain("noisy", noisyPrior, func(l *fleet.Lengths) *float64 { return &l.Noisy }))
 	if m.ThinkingTokens > 0 {
-		p = append(p, parameter[workload.Lengths]{
+		p = append(p, parameter[fleet.Lengths]{
 			name: "endless", prior: normal{0, endlessDeviation}, step: 0.3, most: 1,
-			get: func(l *workload.Lengths) float64 { return math.Log(l.Endless / (1 - l.Endless)) },
-			set: func(l *workload.Lengths, x float64) { l.Endless = 1 / (1 + math.Exp(-clamp(x, 5))) },
+			get: func(l *fleet.Lengths) float64 { return math.Log(l.Endless / (1 - l.Endless)) },
+			set: func(l *fleet.Lengths, x float64) { l.Endless = 1 / (1 + math.Exp(-clamp(x, 5))) },
 		})
 	}
 	return p

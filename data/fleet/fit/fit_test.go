@@ -15,7 +15,6 @@ import (
 	"speceval/internal/coupled"
 	"speceval/internal/csvfile"
 	"speceval/internal/fleet"
-	"speceval/internal/fleet/workload"
 	"speceval/internal/flops"
 	"speceval/internal/profile"
 	"speceval/method/neyman"
@@ -50,7 +49,7 @@ func TestLoadIsBlind(t *testing.T) {
 }
 
 // made are profiles whose runs follow a known model, by simulation.
-func made(t *testing.T, m workload.Model) []*fact {
+func made(t *testing.T, m fleet.Model) []*fact {
 	t.Helper()
 	prior, err := neyman.NewPrior(4)
 	if err != nil {
@@ -66,7 +65,7 @@ func made(t *testing.T, m workload.Model) []*fact {
 		for i := range 40 {
 			f.TaskIDs, f.PassCounts = append(f.TaskIDs, fmt.Sprint(i)), append(f.PassCounts, i*100/39)
 		}
-		l := workload.Lengths{
+		l := fleet.Lengths{
 			Benchmark: f.Benchmark, Model: f.Model, Prompt: 100, Location: 7 + 0.4*float64(k), Hard: 1.2, Noisy: 0.3,
 			TaskSpread: 0.3, Spread: 0.5, Closing: 500, Endless: 0.8,
 		}
@@ -200,7 +199,7 @@ func TestSimulatedRunIsFirstInFirstOut(t *testing.T) {
 	m := start("qwen2_5_7b", 192, 1000, 0, 0, 0)
 	m.Handling = 0
 	p := profile.Profile{Benchmark: "quiz", Model: m.Model, TaskIDs: make([]string, 64), PassCounts: make([]int, 64), TestedK: 1}
-	law := workload.NewLaw(m, workload.Lengths{Location: -9, Spread: 0.01}, p)
+	law := fleet.NewLaw(m, fleet.Lengths{Location: -9, Spread: 0.01}, p)
 	s, err := execution{model: m, law: law, tasks: 64, budget: 10, seed: (&fact{Profile: p}).seed("x")}.seconds(t.Context())
 	if err != nil || math.Abs(s-0.003) > 1e-9 {
 		t.Errorf("640 requests take %v s, want 3 steps of 1 ms; %v", s, err)
@@ -229,7 +228,7 @@ func TestOptions(t *testing.T) {
 // TestStoredCalibration checks the files that the program embeds: they know all
 // profiles, and times of Uniform come out as README.md says, in sum.
 func TestStoredCalibration(t *testing.T) {
-	w, err := workload.Parse(data.FleetModels(), data.FleetLengths())
+	w, err := fleet.ParseWorkload(data.FleetModels(), data.FleetLengths())
 	if err != nil {
 		t.Fatal(err)
 	}

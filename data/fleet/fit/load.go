@@ -6,7 +6,7 @@ import (
 
 	"speceval/data"
 	"speceval/internal/coupled"
-	"speceval/internal/fleet/workload"
+	"speceval/internal/fleet"
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
@@ -161,8 +161,8 @@ var (
 const spreadOfCosts = 0.7
 
 // means are the mean FLOPs of each task's answers.
-func (c *cell) means(l workload.Lengths) []float64 {
-	law := workload.NewLaw(*c.model, l, c.Profile)
+func (c *cell) means(l fleet.Lengths) []float64 {
+	law := fleet.NewLaw(*c.model, l, c.Profile)
 	means := make([]float64, c.N())
 	for i := range means {
 		means[i] = law.Mean(i, c.cost)
@@ -171,7 +171,7 @@ func (c *cell) means(l workload.Lengths) []float64 {
 }
 
 // locate sets the location so that Uniform's mean FLOPs per rollout come out.
-func (c *cell) locate(l *workload.Lengths) {
+func (c *cell) locate(l *fleet.Lengths) {
 	l.Location = increasing(l.Location, 0, 13, func(x float64) float64 {
 		l.Location = x
 		return math.Log(average(c.means(*l)) / c.target)

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/fleet/workload"
+	"speceval/internal/fleet"
 	"speceval/internal/policy"
 )
 
@@ -43,7 +43,7 @@ func (c *calibration) measure(ctx context.Context) error {
 
 func (c *cell) measure(ctx context.Context) ([]fitted, error) {
 	var all []fitted
-	law := workload.NewLaw(*c.model, c.final(), c.Profile)
+	law := fleet.NewLaw(*c.model, c.final(), c.Profile)
 	perRound := 0.0
 	for i := range c.N() {
 		perRound += law.Mean(i, c.cost)
@@ -140,7 +140,7 @@ func (c *calibration) usefulFLOPs(log io.Writer) {
 		published, simulated, base, simulatedBase := 0.0, 0.0, 0.0, 0.0
 		for _, cell := range c.cells {
 			off = append(off, cell.gaps(cell.means(cell.lengths))[k])
-			law := workload.NewLaw(*cell.model, cell.final(), cell.Profile)
+			law := fleet.NewLaw(*cell.model, cell.final(), cell.Profile)
 			for i, n := range cell.selected[b] {
 				mean := law.Mean(i, cell.cost)
 				simulated += float64(n) * mean

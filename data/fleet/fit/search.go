@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gonum.org/v1/gonum/mat"
+	"speceval/internal/fleet"
 
-	"speceval/internal/fleet/workload"
+	"gonum.org/v1/gonum/mat"
 )
 
 // search fits one model and its profiles: the timing, which they share, and the
@@ -23,14 +23,14 @@ import (
 type search struct {
 	options
 	log     io.Writer
-	model   workload.Model
+	model   fleet.Model
 	cells   []*cell
-	timing  []parameter[workload.Model]
-	shape   []parameter[workload.Lengths]
+	timing  []parameter[fleet.Model]
+	shape   []parameter[fleet.Lengths]
 	damping float64
 }
 
-func newSearch(m workload.Model, facts []*fact, o options, log io.Writer) *search {
+func newSearch(m fleet.Model, facts []*fact, o options, log io.Writer) *search {
 	s := &search{options: o, log: log, model: m, damping: 0.1}
 	if m.ThinkingTokens > 0 {
 		s.model.Timing.Base = time.Duration(math.Round(o.base * float64(m.Timing.Base)))
@@ -45,7 +45,7 @@ func newSearch(m workload.Model, facts []*fact, o options, log io.Writer) *searc
 	return s
 }
 
-func newCell(f *fact, m *workload.Model, without []int) *cell {
+func newCell(f *fact, m *fleet.Model, without []int) *cell {
 	c := &cell{fact: f, model: m, held: func(u uniform) bool {
 		for _, b := range without {
 			if u.reference == b {
@@ -54,7 +54,7 @@ func newCell(f *fact, m *workload.Model, without []int) *cell {
 		}
 		return false
 	}}
-	c.lengths = workload.Lengths{
+	c.lengths = fleet.Lengths{
 		Benchmark: f.Benchmark, Model: f.Model, Prompt: f.prompt, TaskSpread: 0.3, Spread: 0.65,
 		Hard: hardPrior.mean, Noisy: noisyPrior.mean, Location: 8,
 	}
@@ -95,8 +95,8 @@ func each(cells []*cell, f func(i int, c *cell) error) error {
 
 // point is a place that the search may move to.
 type point struct {
-	model   workload.Model
-	lengths []workload.Lengths // by cell
+	model   fleet.Model
+	lengths []fleet.Lengths // by cell
 }
 
 func (s *search) here() point {
@@ -235,7 +235,7 @@ func (s *search) cost(ctx context.Context, p point) (float64, error) {
 }
 
 // costOf is what lengths cost a profile.
-func (s *search) costOf(ctx context.Context, c *cell, m workload.Model, l workload.Lengths) (float64, error) {
+func (s *search) costOf(ctx context.Context, c *cell, m fleet.Model, l fleet.Lengths) (float64, error) {
 	r, err := c.residuals(ctx, m, l, s.draws)
 	sum := 0.0
 	for k := range r {
@@ -345,7 +345,7 @@ func (s *search) reshape(ctx context.Context, c *cell) error {
 	if err != nil {
 		return err
 	}
-	try := func(l workload.Lengths) error {
+	try := func(l fleet.Lengths) error {
 		c.locate(&l)
 		cost, err := s.costOf(ctx, c, s.model, l)
 		if cost < least {

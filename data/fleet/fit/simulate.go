@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
+	"speceval/internal/fleet"
 	"speceval/internal/fleet/virtual"
-	"speceval/internal/fleet/workload"
 	"speceval/internal/seed"
 	"speceval/method/controller"
 )
@@ -18,8 +18,8 @@ const (
 
 // execution is a run of Uniform to be simulated.
 type execution struct {
-	model  workload.Model
-	law    *workload.Law
+	model  fleet.Model
+	law    *fleet.Law
 	tasks  int
 	budget int
 	seed   seed.Seed
@@ -199,8 +199,8 @@ func (c *cell) loopsOf(r uniform, bulk, loop, body float64) posterior {
 // cell is a profile while its model is fitted.
 type cell struct {
 	*fact
-	model   *workload.Model // as it is believed to be now
-	lengths workload.Lengths
+	model   *fleet.Model // as it is believed to be now
+	lengths fleet.Lengths
 
 	held   func(uniform) bool // runs that the fit may not use
 	target float64            // mean FLOPs of an answer that does not loop
@@ -230,10 +230,10 @@ func (f *fact) seed(purpose string) seed.Seed {
 }
 
 // execution is a run of Uniform at a budget.
-func (c *cell) execution(m workload.Model, l workload.Lengths, budget, loops int, purpose string) execution {
+func (c *cell) execution(m fleet.Model, l fleet.Lengths, budget, loops int, purpose string) execution {
 	m.Timing.Pace = l.Pace
 	return execution{
-		model: m, law: workload.NewLaw(m, l, c.Profile), tasks: c.N(), budget: budget,
+		model: m, law: fleet.NewLaw(m, l, c.Profile), tasks: c.N(), budget: budget,
 		seed: c.seed(purpose).Index(budget), loops: loops,
 	}
 }
@@ -241,7 +241,7 @@ func (c *cell) execution(m workload.Model, l workload.Lengths, budget, loops int
 // residuals are, for every run of Uniform, the logarithm of its time over the
 // simulated one's, less the profile's pace, then that of the mean FLOPs, by budget
 // that of what HBN's useful FLOPs are beside Uniform's, and last the pace.
-func (c *cell) residuals(ctx context.Context, m workload.Model, l workload.Lengths, draws int) ([]float64, error) {
+func (c *cell) residuals(ctx context.Context, m fleet.Model, l fleet.Lengths, draws int) ([]float64, error) {
 	type load struct{ budget, loops int }
 	known := map[load]float64{}
 	simulate := func(at load) (float64, error) {
@@ -302,8 +302,8 @@ func (c *cell) takePace(r []float64) (pace float64) {
 }
 
 // work is the seconds that a full replica takes for a rollout, on average.
-func (c *cell) work(m workload.Model, l workload.Lengths) float64 {
-	law := workload.NewLaw(m, l, c.Profile)
+func (c *cell) work(m fleet.Model, l fleet.Lengths) float64 {
+	law := fleet.NewLaw(m, l, c.Profile)
 	step := float64(m.Timing.Base+window*m.Timing.Sequence) / window
 	prompt := float64(c.prompt)
 	sum := 0.0

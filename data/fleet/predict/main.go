@@ -31,8 +31,8 @@ import (
 
 	"speceval/data"
 	"speceval/internal/coupled"
+	"speceval/internal/fleet"
 	"speceval/internal/fleet/virtual"
-	"speceval/internal/fleet/workload"
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
@@ -92,16 +92,16 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 }
 
 // read reads the calibration of a folder.
-func read(folder string) (*workload.Workload, error) {
-	models, err := os.ReadFile(filepath.Join(folder, workload.ModelsName))
+func read(folder string) (*fleet.Workload, error) {
+	models, err := os.ReadFile(filepath.Join(folder, fleet.ModelsName))
 	if err != nil {
 		return nil, fmt.Errorf("read the calibration: %w", err)
 	}
-	lengths, err := os.ReadFile(filepath.Join(folder, workload.LengthsName))
+	lengths, err := os.ReadFile(filepath.Join(folder, fleet.LengthsName))
 	if err != nil {
 		return nil, fmt.Errorf("read the calibration: %w", err)
 	}
-	return workload.Parse(models, lengths)
+	return fleet.ParseWorkload(models, lengths)
 }
 
 // The published workers and runs.
@@ -129,7 +129,7 @@ type suite [][]execution
 
 // study is what suites are made of.
 type study struct {
-	calibration   *workload.Workload
+	calibration   *fleet.Workload
 	repeats       int
 	profiles      []profile.Profile
 	architectures []flops.Architecture // by profile
@@ -138,7 +138,7 @@ type study struct {
 	published     map[int]suite // by budget
 }
 
-func newStudy(calibration *workload.Workload, repeats int) (*study, error) {
+func newStudy(calibration *fleet.Workload, repeats int) (*study, error) {
 	s := &study{calibration: calibration, repeats: repeats, published: map[int]suite{}}
 	all, err := profile.Parse(data.Profiles(), data.ProfilesName)
 	if err != nil {

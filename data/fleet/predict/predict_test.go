@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/fleet/workload"
+	"speceval/internal/fleet"
 )
 
 // TestPublishedColumns holds the columns to the published tables, which were
@@ -76,7 +76,7 @@ func TestSuites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var few workload.Workload
+	var few fleet.Workload
 	few.Models = calibration.Models
 	for _, l := range calibration.Lengths {
 		if l.Benchmark == "aime24" && l.Model != "qwen3_5_27b" {

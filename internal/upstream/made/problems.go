@@ -12,7 +12,6 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow"
 
-	"speceval/internal/mersenne"
 	"speceval/internal/upstream"
 )
 
@@ -41,7 +40,7 @@ func (m *maker) contest(g upstream.Group) error {
 
 // math is five hundred problems of which a hundred are drawn.
 func (m *maker) math(g upstream.Group) error {
-	drawn := mersenne.New(42).Sample(500, 100)
+	drawn := upstream.NewMersenne(42).Sample(500, 100)
 	slices.Sort(drawn)
 	var lines []any
 	for i := range 500 {

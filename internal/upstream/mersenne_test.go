@@ -1,10 +1,10 @@
-package mersenne_test
+package upstream_test
 
 import (
 	"slices"
 	"testing"
 
-	"speceval/internal/mersenne"
+	"speceval/internal/upstream"
 )
 
 // All that is wanted here was printed by CPython 3.11.
@@ -17,14 +17,14 @@ func TestBits(t *testing.T) {
 		1 << 32:   {485306839, 1508871100, 1794561286},
 		1<<63 + 5: {1478493593, 736485321, 1981690036},
 	} {
-		r := mersenne.New(seed)
+		r := upstream.NewMersenne(seed)
 		for i, w := range want {
 			if got := r.Bits(32); got != w {
 				t.Errorf("seed %d, word %d: %d, want %d", seed, i, got, w)
 			}
 		}
 	}
-	r, want := mersenne.New(7), []uint32{0, 3, 1, 101, 1397871144, 207388624}
+	r, want := upstream.NewMersenne(7), []uint32{0, 3, 1, 101, 1397871144, 207388624}
 	for i, k := range []int{1, 2, 3, 8, 31, 32} {
 		if got := r.Bits(k); got != want[i] {
 			t.Errorf("%d bits: %d, want %d", k, got, want[i])
@@ -33,7 +33,7 @@ func TestBits(t *testing.T) {
 }
 
 func TestBelow(t *testing.T) {
-	r, want := mersenne.New(3), []int{0, 0, 1, 3, 4, 8, 56556069}
+	r, want := upstream.NewMersenne(3), []int{0, 0, 1, 3, 4, 8, 56556069}
 	for i, n := range []int{1, 2, 3, 4, 5, 100, 1 << 31} {
 		if got := r.Below(n); got != want[i] {
 			t.Errorf("below %d: %d, want %d", n, got, want[i])
@@ -44,7 +44,7 @@ func TestBelow(t *testing.T) {
 func TestShuffle(t *testing.T) {
 	for seed, want := range map[uint64]string{0: "hibfdecajg", 42: "hdcifgjeab", 43: "ibfgjhdcea"} {
 		letters := []byte("abcdefghij")
-		if mersenne.Shuffle(mersenne.New(seed), letters); string(letters) != want {
+		if upstream.Shuffle(upstream.NewMersenne(seed), letters); string(letters) != want {
 			t.Errorf("seed %d: %s, want %s", seed, letters, want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestSample(t *testing.T) {
 		{86, 6, 581, []int{81, 14, 3}},
 		{5, 5, 33, []int{0, 4, 2}},
 	} {
-		got, sum := mersenne.New(42).Sample(test.n, test.k), 0
+		got, sum := upstream.NewMersenne(42).Sample(test.n, test.k), 0
 		for i, v := range got {
 			sum += (i + 1) * v
 		}

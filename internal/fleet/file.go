@@ -1,4 +1,4 @@
-package workload
+package fleet
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ type field[T any] struct {
 }
 
 // duration is a column that holds a time in a unit.
-func duration[T any](name string, unit time.Duration, at func(*T) *time.Duration) field[T] {
+func parsedDuration[T any](name string, unit time.Duration, at func(*T) *time.Duration) field[T] {
 	return field[T]{name, false, 0, 1e6,
 		func(t *T) float64 { return float64(*at(t)) / float64(unit) },
 		func(t *T, v float64) { *at(t) = time.Duration(math.Round(v * float64(unit))) }}
@@ -50,16 +50,16 @@ func real[T any](name string, least, most float64, at func(*T) *float64) field[T
 
 // modelFields are the columns of the models' file, after the model.
 var modelFields = []field[Model]{
-	duration("base_us", time.Microsecond, func(m *Model) *time.Duration { return &m.Timing.Base }),
-	duration("sequence_us", time.Microsecond, func(m *Model) *time.Duration { return &m.Timing.Sequence }),
-	duration("context_ns", time.Nanosecond, func(m *Model) *time.Duration { return &m.Timing.Context }),
-	duration("late_ns", time.Nanosecond, func(m *Model) *time.Duration { return &m.Timing.Late }),
-	duration("prompt_us", time.Microsecond, func(m *Model) *time.Duration { return &m.Timing.Prompt }),
+	parsedDuration("base_us", time.Microsecond, func(m *Model) *time.Duration { return &m.Timing.Base }),
+	parsedDuration("sequence_us", time.Microsecond, func(m *Model) *time.Duration { return &m.Timing.Sequence }),
+	parsedDuration("context_ns", time.Nanosecond, func(m *Model) *time.Duration { return &m.Timing.Context }),
+	parsedDuration("late_ns", time.Nanosecond, func(m *Model) *time.Duration { return &m.Timing.Late }),
+	parsedDuration("prompt_us", time.Microsecond, func(m *Model) *time.Duration { return &m.Timing.Prompt }),
 	whole("max_sequences", 1, func(m *Model) *int { return &m.MaxSequences }),
 	whole("max_tokens", 1, func(m *Model) *int { return &m.MaxTokens }),
 	whole("thinking_tokens", 0, func(m *Model) *int { return &m.ThinkingTokens }),
 	real("handling_ns", 0, 1e6, func(m *Model) *float64 { return &m.Handling }),
-	duration("computation_ms", time.Millisecond, func(m *Model) *time.Duration { return &m.Computation }),
+	parsedDuration("computation_ms", time.Millisecond, func(m *Model) *time.Duration { return &m.Computation }),
 }
 
 // lengthFields are the columns of the lengths' file, after benchmark and model.
@@ -78,7 +78,7 @@ var lengthFields = []field[Lengths]{
 
 // Parse reads a calibration: a CSV file of models and one of answer lengths.
 // It checks ranges, and that every profile has its model.
-func Parse(models, lengths []byte) (*Workload, error) {
+func ParseWorkload(models, lengths []byte) (*Workload, error) {
 	w := &Workload{}
 	err := parse(models, ModelsName, []string{"model"}, modelFields, func(names []string, m Model) error {
 		m.Model = names[0]

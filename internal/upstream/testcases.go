@@ -1,6 +1,7 @@
-// Package testcases reads the tests of programs as LiveCodeBench publishes them: a
+// This file reads the tests of programs as LiveCodeBench publishes them: a
 // JSON list, or one that is packed, as a stream.
-package testcases
+
+package upstream
 
 import (
 	"bufio"
@@ -24,7 +25,7 @@ import (
 // The reading is strict, and holds one test at a time. What is wrong with a list
 // may only be known when its tests were passed on: after an error they are worth
 // nothing. An error of each ends the reading and is returned as it is.
-func Read(text io.Reader, function string, each func(benchmark.Test) error) error {
+func ReadTestCases(text io.Reader, function string, each func(benchmark.Test) error) error {
 	in := bufio.NewReaderSize(text, 1<<16)
 	switch first, err := begin(in); {
 	case err == io.EOF:
@@ -168,7 +169,7 @@ func unpack(in *bufio.Reader) (*packed, error) {
 	if p.pickle, err = readPickle(p.inflated); err != nil {
 		return nil, err
 	}
-	p.text = &whole{io.LimitedReader{R: p.inflated, N: p.pickle.length}}
+	p.text = &wholeText{io.LimitedReader{R: p.inflated, N: p.pickle.length}}
 	return p, nil
 }
 
@@ -189,9 +190,9 @@ func (p *packed) end() error {
 }
 
 // whole reads so many bytes, and is unhappy with fewer.
-type whole struct{ io.LimitedReader }
+type wholeText struct{ io.LimitedReader }
 
-func (w *whole) Read(p []byte) (int, error) {
+func (w *wholeText) Read(p []byte) (int, error) {
 	n, err := w.LimitedReader.Read(p)
 	if err == io.EOF && w.N > 0 {
 		err = errPickle

@@ -1,7 +1,8 @@
-// Package mersenne draws as CPython's module random does, so that samples and
+// This file draws as CPython's module random does, so that samples and
 // shuffles that were made there come out again. The words are gonum's MT19937; the
 // ways from a seed to a state and from bits to choices are CPython's.
-package mersenne
+
+package upstream
 
 import (
 	"math/bits"
@@ -12,26 +13,26 @@ import (
 
 // Random is a random.Random of CPython. Its methods may not be called
 // concurrently.
-type Random struct {
+type Mersenne struct {
 	words *prng.MT19937
 }
 
 // New seeds a generator as random.Random(seed) does.
-func New(seed uint64) *Random {
+func NewMersenne(seed uint64) *Mersenne {
 	keys := []uint32{uint32(seed)}
 	if high := uint32(seed >> 32); high > 0 {
 		keys = append(keys, high)
 	}
-	r := &Random{prng.NewMT19937()}
+	r := &Mersenne{prng.NewMT19937()}
 	r.words.SeedFromKeys(keys)
 	return r
 }
 
 // Bits is getrandbits(k), for k from 1 to 32.
-func (r *Random) Bits(k int) uint32 { return r.words.Uint32() >> (32 - k) }
+func (r *Mersenne) Bits(k int) uint32 { return r.words.Uint32() >> (32 - k) }
 
 // Below is randrange(n): an integer from 0 to n-1, for n from 1 to 2^31.
-func (r *Random) Below(n int) int {
+func (r *Mersenne) Below(n int) int {
 	k := bits.Len(uint(n))
 	for {
 		if v := int(r.Bits(k)); v < n {
@@ -41,7 +42,7 @@ func (r *Random) Below(n int) int {
 }
 
 // Shuffle is shuffle(list).
-func Shuffle[E any](r *Random, list []E) {
+func Shuffle[E any](r *Mersenne, list []E) {
 	for i := len(list) - 1; i > 0; i-- {
 		j := r.Below(i + 1)
 		list[i], list[j] = list[j], list[i]
@@ -50,7 +51,7 @@ func Shuffle[E any](r *Random, list []E) {
 
 // Sample is sample(range(n), k): k of the numbers from 0 to n-1, in the order in
 // which they are drawn.
-func (r *Random) Sample(n, k int) []int {
+func (r *Mersenne) Sample(n, k int) []int {
 	drawn := make([]int, 0, k)
 	if n > pooled(k) {
 		for len(drawn) < k {

@@ -1,4 +1,4 @@
-package testcases_test
+package upstream_test
 
 import (
 	"bytes"
@@ -67,8 +67,8 @@ func unlisted(text []byte) (tests []benchmark.Test, err error) {
 
 // readBothWays reads a text at once and in pieces.
 func readBothWays(t *testing.T, text string) ([]benchmark.Test, error) {
-	got, err := read(strings.NewReader(text), "f")
-	again, errAgain := read(iotest.HalfReader(strings.NewReader(text)), "f")
+	got, err := readCases(strings.NewReader(text), "f")
+	again, errAgain := readCases(iotest.HalfReader(strings.NewReader(text)), "f")
 	if !reflect.DeepEqual(got, again) || (err == nil) != (errAgain == nil) {
 		t.Fatalf("%q: %+v, %v; in pieces %+v, %v", text, got, err, again, errAgain)
 	}
@@ -96,7 +96,7 @@ func FuzzPickle(f *testing.F) {
 				t.Fatalf("%q: %+v; want %+v, %v", data, got, want, err)
 			}
 		case plain:
-			if _, why := read(bytes.NewReader(append([]byte("  "), text...)), "f"); why == nil && bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) {
+			if _, why := readCases(bytes.NewReader(append([]byte("  "), text...)), "f"); why == nil && bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) {
 				t.Fatalf("%q was refused: %v", data, err)
 			}
 		}

@@ -1,6 +1,7 @@
-// Package cases tries a scorer on labelled cases: lines with the right answer, a
+// This file tries a scorer on labelled cases: lines with the right answer, a
 // prediction, and whether it is right, with tabs between.
-package cases
+
+package family
 
 import (
 	"bytes"

@@ -1,8 +1,9 @@
-// Package workload is what the simulated fleet knows of the published runs: how
+// This file is what the simulated fleet knows of the published runs: how
 // fast each model's replicas step, and how long the answers of each profile's
 // tasks are. Its parameters were fitted to published measurements; the page
 // beside the data says which, and how well.
-package workload
+
+package fleet
 
 import (
 	"fmt"
@@ -11,7 +12,6 @@ import (
 
 	"gonum.org/v1/gonum/integrate/quad"
 
-	"speceval/internal/fleet"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/method/controller"
@@ -26,10 +26,10 @@ type Workload struct {
 // Model is how a model is served.
 type Model struct {
 	Model          string
-	Timing         fleet.Timing // of a replica
-	MaxSequences   int          // that a replica runs at a time
-	MaxTokens      int          // of an answer
-	ThinkingTokens int          // budget of the thinking; 0 if the model does not think
+	Timing         Timing // of a replica
+	MaxSequences   int    // that a replica runs at a time
+	MaxTokens      int    // of an answer
+	ThinkingTokens int    // budget of the thinking; 0 if the model does not think
 
 	// Handling is for how many nanoseconds the router is busy with a completion
 	// per rollout of the execution, N·b of them: the published one looked through

@@ -1,4 +1,4 @@
-package testcases_test
+package upstream_test
 
 import (
 	"bufio"
@@ -20,11 +20,11 @@ import (
 	"testing/iotest"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/upstream/testcases"
+	"speceval/internal/upstream"
 )
 
-func read(r io.Reader, function string) (tests []benchmark.Test, err error) {
-	err = testcases.Read(r, function, func(test benchmark.Test) error {
+func readCases(r io.Reader, function string) (tests []benchmark.Test, err error) {
+	err = upstream.ReadTestCases(r, function, func(test benchmark.Test) error {
 		tests = append(tests, test)
 		return nil
 	})
@@ -70,7 +70,7 @@ func TestReadWhatPythonPacked(t *testing.T) {
 		"functional": {"eJxrYJlqxwABPVbR1UqZeQWlJUpWCkqGSjoKSvmlJVDu4ZUgfklqcUlJZUEqSCStNC+5JDM/LzFHqTZ2ih4A1AkWAQ==",
 			[]benchmark.Test{{Kind: "function", Function: "f", Input: "1", Output: "é"}}},
 	} {
-		if got, err := read(strings.NewReader(c.text), "f"); err != nil || !reflect.DeepEqual(got, c.want) {
+		if got, err := readCases(strings.NewReader(c.text), "f"); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, %v; want %+v", name, got, err, c.want)
 		}
 	}
@@ -93,13 +93,13 @@ func TestRead(t *testing.T) {
 		"packed in many bytes": base64.StdEncoding.EncodeToString(stored(pickled(2, 'X', long, ""))) + strings.Repeat(" ", 1<<14),
 	} {
 		for how, r := range map[string]io.Reader{"at once": strings.NewReader(text), "in pieces": iotest.OneByteReader(strings.NewReader(text))} {
-			if got, err := read(r, "solve"); err != nil || !reflect.DeepEqual(got, want) {
+			if got, err := readCases(r, "solve"); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s, %s: %+v, %v", name, how, got, err)
 			}
 		}
 	}
 	for _, nothing := range []string{"", " \n", "[]", packed(pickled(2, 'X', "", "")), packed(pickled(4, 0x8c, "[]", "\x94"))} {
-		if got, err := read(strings.NewReader(nothing), "solve"); err != nil || got != nil {
+		if got, err := readCases(strings.NewReader(nothing), "solve"); err != nil || got != nil {
 			t.Errorf("%q: %+v, %v", nothing, got, err)
 		}
 	}
@@ -180,7 +180,7 @@ func TestReadRefuses(t *testing.T) {
 		{"hardly anything", packed([]byte{0x80, 4}), noPickle},
 		{"nothing", packed(nil), noPickle},
 	} {
-		if got, err := read(strings.NewReader(c.text), "f"); err == nil || !strings.Contains(err.Error(), c.want) {
+		if got, err := readCases(strings.NewReader(c.text), "f"); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %+v, %v; want an error with %q", c.name, got, err, c.want)
 		}
 	}
@@ -192,16 +192,16 @@ func TestErrorsOfOthersAreReturned(t *testing.T) {
 	for _, text := range []string{list, packed(pickled(4, 'X', list, "")), base64.StdEncoding.EncodeToString(stored(pickled(2, 'X', list+strings.Repeat(" ", 1<<18), "")))} {
 		for n := 0; n <= len(text); n += 1 + n/8 {
 			for _, want := range []error{broken, io.ErrUnexpectedEOF} {
-				if _, err := read(io.MultiReader(strings.NewReader(text[:n]), iotest.ErrReader(want)), ""); !errors.Is(err, want) {
+				if _, err := readCases(io.MultiReader(strings.NewReader(text[:n]), iotest.ErrReader(want)), ""); !errors.Is(err, want) {
 					t.Fatalf("%.20q, broken after %d: %v", text, n, err)
 				}
 			}
 		}
-		if err := testcases.Read(strings.NewReader(text), "", func(benchmark.Test) error { return broken }); err != broken {
+		if err := upstream.ReadTestCases(strings.NewReader(text), "", func(benchmark.Test) error { return broken }); err != broken {
 			t.Errorf("%.20q: %v", text, err)
 		}
 	}
-	if _, err := read(strings.NewReader(fmt.Sprint(list, "x")), ""); err == nil {
+	if _, err := readCases(strings.NewReader(fmt.Sprint(list, "x")), ""); err == nil {
 		t.Error("the x was not seen")
 	}
 }
@@ -262,7 +262,7 @@ func TestMemory(t *testing.T) {
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(list{"[", test + ",", n - 1, test + "]"}.pack(w)) }()
 	before, most, read, size := live(), uint64(0), 0, 0
-	err := testcases.Read(r, "", func(test benchmark.Test) error {
+	err := upstream.ReadTestCases(r, "", func(test benchmark.Test) error {
 		read, size = read+1, size+len(test.Input)+len(test.Output)
 		if read%200 == 0 {
 			most = max(most, live())
@@ -287,7 +287,7 @@ func TestBombs(t *testing.T) {
 	} {
 		r, w := io.Pipe()
 		go func() { w.CloseWithError(list{c.head, strings.Repeat(c.piece, 1<<20), 1000, "]"}.pack(w)) }()
-		if err := testcases.Read(r, "", func(benchmark.Test) error { return nil }); !strings.Contains(fmt.Sprint(err), c.want) {
+		if err := upstream.ReadTestCases(r, "", func(benchmark.Test) error { return nil }); !strings.Contains(fmt.Sprint(err), c.want) {
 			t.Errorf("%s: %v; want %q", name, err, c.want)
 		}
 		r.Close()
@@ -320,7 +320,7 @@ func BenchmarkRead(b *testing.B) {
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			b.Fatal(err)
 		}
-		if err := testcases.Read(file, "", func(benchmark.Test) error { return nil }); err != nil {
+		if err := upstream.ReadTestCases(file, "", func(benchmark.Test) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
 	}

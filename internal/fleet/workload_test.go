@@ -1,4 +1,4 @@
-package workload_test
+package fleet_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/fleet/workload"
+	"speceval/internal/fleet"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/method/controller"
@@ -21,9 +21,9 @@ const (
 		"quiz,plain,1,150,6,1,0.5,0.2,0.5,0,0,0.001\n"
 )
 
-func calibrated(t testing.TB) *workload.Workload {
+func calibrated(t testing.TB) *fleet.Workload {
 	t.Helper()
-	w, err := workload.Parse([]byte(models), []byte(lengths))
+	w, err := fleet.ParseWorkload([]byte(models), []byte(lengths))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestFaultsNameFileRowAndColumn(t *testing.T) {
 		`benchmark "quiz" is empty or there tw`: func(m, l string) (string, string) { return m, strings.Replace(l, "plain", "thinker", 1) },
 	} {
 		m, l := spoil(models, lengths)
-		if _, err := workload.Parse([]byte(m), []byte(l)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := fleet.ParseWorkload([]byte(m), []byte(l)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
