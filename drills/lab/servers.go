@@ -124,8 +124,6 @@ func GroupGone(ctx context.Context, group int) error {
 	}
 }
 
-// Healthy reports whether a server answers that it is healthy.
-func Healthy(ctx context.Context, url string) bool { return health(ctx, url) == http.StatusOK }
 
 // health is the status with which a server answers /health, 0 without an answer.
 func health(ctx context.Context, url string) int {

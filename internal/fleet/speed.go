@@ -124,14 +124,6 @@ func duration(seconds float64) time.Duration {
 	return time.Duration(math.Round(seconds * float64(time.Second)))
 }
 
-// Scaled is the speed with all times that much longer.
-func (s Speed) Scaled(by float64) Speed {
-	for _, d := range []*time.Duration{&s.Timing.Base, &s.Timing.Sequence, &s.Timing.Prompt, &s.Latency} {
-		*d = duration(d.Seconds() * by)
-	}
-	return s
-}
-
 // solve is the least squares of the rows, with no coefficient below 0: the most
 // negative one, in the time that it stands for, is taken as 0 until there is none.
 func solve(rows []speedRow) (coefficients, error) {

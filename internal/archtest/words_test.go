@@ -1,0 +1,65 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// dialect is the worst of the words that the field does not use: what they stand for
+// has a name, or a subject that does something.
+var dialect = regexp.MustCompile(`(?i)\b(nobody|whoever|somebody else|in vain|told apart|(is|are|was|were|be) told|gone on with|goes on with|sees to it)\b`)
+
+// vagueTypes are names of types that tell a reader nothing about what is held.
+var vagueTypes = []string{"place", "tally", "kind", "corpus", "look", "told", "memories", "sighted"}
+
+// wordFaults finds words of the dialect in comments, and types with vague names.
+func wordFaults(f folder) (faults []string) {
+	for _, file := range f.files {
+		for _, group := range file.ast.Comments {
+			if word := dialect.FindString(strings.Join(strings.Fields(group.Text()), " ")); word != "" {
+				faults = append(faults, fmt.Sprintf("%s: %q: name the noun, and what it does", file.at(group), word))
+			}
+		}
+		ast.Inspect(file.ast, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok && slices.Contains(vagueTypes, spec.Name.Name) {
+				faults = append(faults, fmt.Sprintf("%s: type %s: name what it holds", file.at(spec), spec.Name.Name))
+			}
+			return true
+		})
+	}
+	return faults
+}
+
+func TestWords(t *testing.T) {
+	for _, f := range repository(t) {
+		report(t, wordFaults(f))
+	}
+	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	if err != nil || len(pages) < 5 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	for _, page := range append(pages, filepath.Join("..", "..", "README.md"), filepath.Join("..", "..", "CONTRIBUTING.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if word := dialect.FindString(line); word != "" {
+				t.Errorf("%s:%d: %q: name the noun, and what it does", filepath.Base(page), i+1, word)
+			}
+		}
+	}
+}
+
+func TestWordRulesCatch(t *testing.T) {
+	catches(t, wordFaults(made(t, "internal/p", "package p\n\n// What is asked for in\n// vain is kept.\n")), "in vain")
+	catches(t, wordFaults(made(t, "internal/p", "package p\n\n// The caller Is Told so.\n")), "Is Told")
+	catches(t, wordFaults(made(t, "internal/p", "package p\n\ntype tally int\n")), "type tally")
+	catches(t, wordFaults(made(t, "internal/p", "package p\n\n// counts are requests by outcome.\ntype counts int\n")), "")
+}
