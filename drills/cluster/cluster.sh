@@ -24,7 +24,7 @@ cluster.sh start-node DIR NODE         start a node that was killed
 cluster.sh kill-controller DIR         end slurmctld at once; jobs go on, those of its last seconds are forgotten
 cluster.sh start-controller DIR        start it again, from the state that it saved
 cluster.sh stop DIR                    end everything; the logs in DIR/log stay
-partitions: main (default), short (a minute at most), closed (of an account that nobody has), drained (takes
+partitions: main (default), short (a minute at most), closed (for an account that no user has), drained (takes
     no jobs), spot (its jobs give way to those of urgent), urgent
 END
 }
@@ -94,7 +94,7 @@ wait_for() {
 	done
 }
 
-# free_ports N: N ports at which nobody listens, below those that the kernel gives to clients.
+# free_ports N: N ports on which no process listens, below those that the kernel gives to clients.
 free_ports() {
 	local found=0 port
 	while ((found < $1)); do

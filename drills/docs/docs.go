@@ -125,7 +125,7 @@ func (s *scratch) page(ctx context.Context, p page) (faults []error) {
 			}
 		}
 	}
-	s.Printf("%s: %d run, %d beside them, %d not run; %d faults; %v",
+	s.Printf("%s: %d run, %d served, %d not run; %d faults; %v",
 		p.name, now.run, now.served, now.read, len(faults), time.Since(start).Round(100*time.Millisecond))
 	return faults
 }

@@ -107,7 +107,7 @@ const (
 	mineTSV = "1/2\t0.5\ttrue\n25\t26\tfalse\n"
 )
 
-// lay writes what stands in a scratch copy of the repository beside its files.
+// lay writes the files of a scratch copy that the repository does not have.
 func (s *scratch) lay() error {
 	for _, f := range []struct {
 		name    string

@@ -31,7 +31,7 @@ var exceptions = []exception{
 	{text: "bin/speceval fleet --config mine.toml --speed 100", serves: true, reason: "it serves until it is interrupted"},
 
 	{text: "go test ./internal/archtest", reason: "a part of make test"},
-	{text: "go test ./internal/sweep ./internal/policy ./stages/replay", reason: "a part of make test"},
+	{text: "go test ./internal/pilot ./internal/policy ./stages/replay", reason: "a part of make test"},
 	{text: "go test ./method/controller ./internal/router", reason: "a part of make test"},
 	{text: "pip install speceval", reason: "it is not published yet"},
 	{text: "make dist ONLY=host", reason: "release/try.sh, which .ci/run calls"},

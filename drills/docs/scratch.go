@@ -78,8 +78,8 @@ func copyRepository(ctx context.Context, root, to string) error {
 // address is a server on this machine.
 var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 
-// free finds free ports for the servers of files and pages, so that the drill can
-// run beside others.
+// free finds free ports for the servers of files and pages, so that several
+// drills can run at a time.
 func (s *scratch) free() error {
 	texts := standIn
 	for _, pattern := range []string{"experiments*.toml", "README.md", "docs/*.md"} {
@@ -230,8 +230,8 @@ func (s *scratch) serve(ctx context.Context, dir, text string) (*lab.Process, er
 	return p, nil
 }
 
-// Servers that run while the outputs are made. Those of stand-in.toml run beside
-// every page as well.
+// Servers that run while the outputs are made. Those of stand-in.toml run
+// with every page as well.
 const (
 	fleetCommand   = "speceval fleet --config experiments-small.toml --speed 40"
 	standInCommand = "speceval fleet --config stand-in.toml --tasks mine.jsonl --speed 0"

@@ -1,5 +1,5 @@
 """Many evaluations in Inspect of a mock model with known probabilities, whose wrong
-answers take longer: bias and coverage of speceval's mean, and of Inspect's own beside it.
+answers take longer: bias and coverage of speceval's mean and of Inspect's own.
 
     python evaluations.py --evaluations 400
 """

@@ -67,7 +67,7 @@ fi
 environment "$newest" --upgrade inspect_ai openai
 tests "$newest"
 live "$newest"
-say 'stopping at a precision, beside another rule'
+say 'stopping at a precision, against another rule'
 "$newest/bin/python" "$here/stopping.py" --profile "$root/data/smallmodel/profiles.csv" --evaluations 400
 say 'many evaluations of a mock model'
 "$newest/bin/python" "$here/evaluations.py" --evaluations 400

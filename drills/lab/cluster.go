@@ -41,7 +41,7 @@ func StartCluster(ctx context.Context, root, folder string, options ...string) (
 // the subfolder log.
 func (c *Cluster) Stop() error { return c.do(context.Background(), "stop") }
 
-// Env is what the environment of Slurm's commands needs besides.
+// Env returns the variables that Slurm's commands need in addition to the environment.
 func (c *Cluster) Env() []string {
 	return []string{"SLURM_CONF=" + filepath.Join(c.folder, "slurm.conf")}
 }

@@ -233,7 +233,7 @@ func (s *site) search(ctx context.Context, o slurmOptions) error {
 	if err != nil {
 		return err
 	}
-	s.Printf("the whole search with what replay does besides: %.1f core-hours are planned", all/3600)
+	s.Printf("the whole search and the rest of replay: %.1f core-hours are planned", all/3600)
 	draws, file, out := s.Often(256, 8192), s.Path("slice.toml"), s.Path("slice")
 	if err := lab.WriteConfig(file, slice(draws)); err != nil {
 		return err

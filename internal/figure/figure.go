@@ -2,7 +2,7 @@
 // SVG for the web, SVG inside a page, and the plotted points as CSV. Like a table
 // it holds values; how they look is decided here, once, for all figures: at
 // printed size, in colours that the colour-blind can tell apart, and never by
-// colour alone. The same figure has the same bytes every time, everywhere.
+// colour alone. The same figure has the same bytes every time, by the same build.
 package figure
 
 import (

@@ -10,7 +10,7 @@ import (
 )
 
 // PDF writes a figure as a PDF of one page of its size, with the parts of its
-// TrueType fonts that it needs. It has no date and no name of a program: the
+// TrueType fonts that it needs. It has a fixed date and no name of a program: the
 // bytes depend on the figure and on Go's compression.
 func PDF(w io.Writer, f Figure) error {
 	s, err := sheetOf(f)

@@ -22,7 +22,7 @@ VARIABLE = "SPECEVAL_PROGRAM"
 
 
 class ProtocolError(Exception):
-    """speceval refused a message, and nothing has changed by it."""
+    """speceval refused a message, which changed nothing."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}")
@@ -35,7 +35,7 @@ class ProgramError(Exception):
 
 
 def program() -> str:
-    """Path of the program: by the environment, beside this Python, or on the path."""
+    """Path of the program: by the environment, next to this Python, or on the path."""
     named = os.environ.get(VARIABLE)
     if named:
         return named
@@ -56,7 +56,7 @@ class Client:
 
     def __init__(self, state: str | None = None, binary: str | None = None) -> None:
         """Start the process. With `state`, a folder, an evaluation that was interrupted
-        goes on from there."""
+        resumes."""
         command = [binary or program(), "-q", "serve", "--stdio"]
         if state is not None:
             command += ["--state", state]
@@ -106,7 +106,7 @@ class Client:
         return text[-2000:] or f"exit code {code}"
 
     def start(self, tasks: list[str], **fields: Any) -> dict[str, Any]:
-        """Begin an evaluation of these tasks, or go on with it; the fields are those of the
+        """Begin or resume an evaluation of these tasks; the fields are those of the
         message. What was in flight when it was left is given again by `next`."""
         given = {name: value for name, value in fields.items() if value is not None}
         reply = self.send("start", protocol=PROTOCOL, tasks=tasks, **given)

@@ -317,7 +317,7 @@ class _Run:
             self.again[name].append(again)
 
     def wake(self) -> None:
-        """Let those that wait look again."""
+        """Wake the waiting epochs, to check again."""
         self.changed.set()
         self.changed = anyio.Event()
 

@@ -1,4 +1,4 @@
-// Package figures is the figures of the report, a file and a value each, and the
+// Package figures is the figures of the report, a value each, and the
 // list of all of them.
 package figures
 

@@ -1,5 +1,5 @@
 // Package tables is the tables of the report that are computed: the paper's and
-// our own, a file and a value each, and the list of all of them.
+// our own, a value each, and the list of all of them.
 package tables
 
 import (
