@@ -128,7 +128,7 @@ func until(t *testing.T, happens func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !happens(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("waited in vain")
+			t.Fatal("timeout")
 		}
 	}
 }

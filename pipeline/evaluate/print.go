@@ -113,7 +113,7 @@ func rolloutsText(r *evaluation.Result) string {
 		}
 	}
 	if r.Extra > 0 {
-		text += fmt.Sprintf("; %d more in vain", r.Extra)
+		text += fmt.Sprintf("; %d more discarded", r.Extra)
 	}
 	if r.Lost > 0 {
 		text += fmt.Sprintf("; %s", display.Count(r.Lost, "request was lost when a run ended", "requests were lost when runs ended"))
@@ -158,7 +158,7 @@ func tokensText(t evaluation.Tokens) string {
 	if t.Untold > 0 {
 		return fmt.Sprintf("not told of %s", display.Count(t.Untold, "rollout", "rollouts"))
 	}
-	return fmt.Sprintf("%s of answers and %s of prompts; %s more in vain", count(t.Completion), count(t.Prompt), count(t.Wasted))
+	return fmt.Sprintf("%s of answers and %s of prompts; %s more wasted", count(t.Completion), count(t.Prompt), count(t.Wasted))
 }
 
 func timeText(r *evaluation.Result) string {
