@@ -111,7 +111,7 @@ func diffCommand() command {
 		args: "A B [--json] [--all]",
 		about: "compare the tables of two output folders, cell by cell; exit 4 if any changed beyond noise\n\n" +
 			"A number has changed beyond noise if it differs by more than 3 standard errors\n" +
-			"of the difference, from the errors stored beside it, or at all if it has none;\n" +
+			"of the difference, from the errors stored with it, or at all if it has none;\n" +
 			"names, and tables, rows or columns that one folder alone has, count likewise.\n" +
 			"Changes of the errors themselves are shown, not judged.",
 		examples: `  speceval diff out out-before          what a change of the code or the configuration did to the numbers

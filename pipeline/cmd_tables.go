@@ -93,7 +93,7 @@ func verifyCommand() command {
 		name:  "verify",
 		args:  "[--json] [--strict]",
 		about: "compare with the paper, and what was measured with what was predicted; exit 4 outside tolerance",
-		examples: `  speceval verify          every number beside the paper's or its prediction, with a verdict
+		examples: `  speceval verify          every number next to the paper's or its prediction, with a verdict
   speceval verify --json   one JSON document
   speceval verify --strict exit 4 too where results are missing
 `,
