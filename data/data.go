@@ -1,7 +1,7 @@
 // Package data embeds the published facts: the profiles and measurements of
 // the paper's data release, the definitions of benchmarks and models, and the
 // numbers that the paper prints; and what is ours: two benchmarks and the
-// templates of prompts. README.md beside it gives sources, columns and terms.
+// templates of prompts. README.md in this folder gives sources, columns and terms.
 package data
 
 import (

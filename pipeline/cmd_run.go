@@ -117,7 +117,7 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 		Origin:    s.origin,
 		Now:       s.now,
 		KeepGoing: keepGoing || where.Jobs,
-		Beside:    where.Beside,
+		Shared:    where.Shared,
 	}
 	start, before := s.now(), process.Process()
 	err = runner.Run(ctx, drain, plan)

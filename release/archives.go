@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// What follows writes archives whose bytes follow from their files and a date
-// alone: no owners, no times of files, modes that are one of two.
+// Archives are reproducible: their bytes follow from their files and a date alone. There
+// are no owners, no times of files, modes that are one of two.
 
 // File is a file of an archive.
 type ArchiveFile struct {
@@ -118,8 +118,8 @@ func FilesBelow(folder string, files []ArchiveFile) []ArchiveFile {
 	return below
 }
 
-// What follows writes Python wheels that hold a program for one kind of machine and
-// a few modules in Python: what `pip install` unpacks, without a compiler.
+// A Python wheel holds a program for one platform and a few modules in Python: `pip
+// install` unpacks it, without a compiler.
 
 // Project is what metadata says of a distribution.
 type Project struct {

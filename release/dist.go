@@ -112,7 +112,7 @@ func (s source) release(ctx context.Context, systems []system, variables []strin
 	if err != nil {
 		return nil, err
 	}
-	beside, err := s.files(false, "LICENSE", "README.md", "CHANGELOG.md", "experiments*.toml", "docs/*.md", "docs/*.svg")
+	companions, err := s.files(false, "LICENSE", "README.md", "CHANGELOG.md", "experiments*.toml", "docs/*.md", "docs/*.svg")
 	if err != nil {
 		return nil, err
 	}
@@ -121,10 +121,10 @@ func (s source) release(ctx context.Context, systems []system, variables []strin
 		return nil, err
 	}
 	notices := ArchiveFile{Name: "THIRD_PARTY_LICENSES", Content: Notices(append([]GoModule{ours}, modules...))}
-	beside = slices.Concat(beside, extras, []ArchiveFile{notices})
+	companions = slices.Concat(companions, extras, []ArchiveFile{notices})
 	loaded := []ArchiveFile{{Name: "speceval-" + version.Number + ".cdx.json", Content: list}}
 	for _, to := range systems {
-		both, err := s.packed(to, binaries[to.String()], beside, notices)
+		both, err := s.packed(to, binaries[to.String()], companions, notices)
 		if err != nil {
 			return nil, fmt.Errorf("%v: %w", to, err)
 		}
@@ -167,7 +167,7 @@ func (s source) buildAll(ctx context.Context, systems []system, work string, var
 }
 
 // packed is the archive and the wheel for a system.
-func (s source) packed(to system, binary string, beside []ArchiveFile, notices ArchiveFile) ([]ArchiveFile, error) {
+func (s source) packed(to system, binary string, companions []ArchiveFile, notices ArchiveFile) ([]ArchiveFile, error) {
 	content, err := os.ReadFile(binary)
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (s source) packed(to system, binary string, beside []ArchiveFile, notices A
 	program := ArchiveFile{Name: "speceval", Content: content, Program: true}
 	name := fmt.Sprintf("speceval-%s-%s-%s", version.Number, to.os, to.arch)
 	var archive, packed bytes.Buffer
-	if err := TarGz(&archive, FilesBelow(name, append(slices.Clone(beside), program)), s.date); err != nil {
+	if err := TarGz(&archive, FilesBelow(name, append(slices.Clone(companions), program)), s.date); err != nil {
 		return nil, err
 	}
 	w := Wheel{Platforms: to.wheel, Program: program}

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// What follows says what a program is made of: the modules that were linked into it,
-// by what the Go tool wrote into the program itself, with their checksums and licences,
-// as a list in the form of CycloneDX and as the texts that their licences want kept.
+// The parts of a program are the modules that were linked into it, as the Go tool recorded
+// them in the program, with their checksums and licences. They are written as a CycloneDX
+// list and as the licence texts that must be kept.
 
 // Module is a module that was linked into a program.
 type GoModule struct {

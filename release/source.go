@@ -133,8 +133,8 @@ func (s source) modules() ([]ArchiveFile, error) {
 	return append(files, ArchiveFile{Name: versionModule, Content: fmt.Appendf(nil, "__version__ = %q\n", version.Number)}), nil
 }
 
-// What follows gives the module another path, such as one with a host, under which
-// others can fetch it: in go.mod, in imports, and wherever else a package of the module
+// A published module has another path, such as one with a host, under which others can
+// fetch it. The code below replaces the path in go.mod, in imports, and wherever else a package of the module
 // is named by its path.
 
 // hosted is a module path that begins with a host.

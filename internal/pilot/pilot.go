@@ -7,6 +7,10 @@
 // m ≤ M at once. The law is exact, also for a Pólya urn or for a success
 // probability with a beta prior, which are never simulated step by step. Where
 // the success probability is known the outcomes are drawn one by one, in bits.
+//
+// On these paths the package builds sweeps over all pilot sizes (sweep.go), the choice of
+// a pilot size and a stage weight (candidates.go), and simulated evaluations in stages
+// (trial.go).
 package pilot
 
 import (

@@ -1,7 +1,8 @@
-// Package policy is the policies, a value in a file of its own each: what a
-// policy is called in files and for people, how its designs and allocations are
-// made, and how it is executed. A strategy is a way to execute one. What
-// enumerates, orders or names them reads the two lists, All and Strategies.
+// Package policy is the policies, each a value: what a policy is called in files and for
+// people, how its designs and allocations are made, and how it is executed. HBN, EN and
+// IBN are in hbn.go, those in several stages and with donors in staged.go, the others
+// here. A strategy is a way to execute a policy. Code that enumerates, orders or names
+// policies reads the two lists, All and Strategies.
 package policy
 
 import (

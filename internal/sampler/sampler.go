@@ -1,5 +1,6 @@
-// Package sampler is how a model is asked for rollouts of a benchmark's tasks:
-// the request of each, and what came of it as a rollout.
+// Package sampler makes the request for each rollout of a benchmark's tasks, and turns
+// the answer into a rollout. Its log keeps answers while they stream in, so that an answer
+// whose request is lost is continued from the part that was received.
 package sampler
 
 import (

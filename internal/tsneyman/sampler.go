@@ -26,14 +26,14 @@
 //     parts of the cell it is ([split]), and the highest part decides.
 //   - Several owners in the highest part: it is known of each that its largest
 //     point is in that part, and of no other task. So their scores are drawn from
-//     their posteriors, restricted to the part, by rejection (within.go). What is
+//     their posteriors, restricted to the part, by rejection. What is
 //     conditioned on is the set of owners; numbers of points would be wrong here.
 //   - No point in the window: every score is below it. Scores are drawn from the
 //     posteriors until they are. Of task i that takes 1/F_i draws, but happens
 //     with probability Π F_j ≤ F_i: at most one draw a task and step on average.
 //
 // Which window is looked at does not matter to the law, as long as it does not
-// look ahead; follow.go keeps it where the largest score is likely.
+// look ahead; race.follow keeps it where the largest score is likely.
 //
 // # Exact sums
 //

@@ -196,7 +196,7 @@ func (c *Controller) Shrinkage() []float64 {
 // that is left. Since ℓ/L̃ rises within a task, a task's continuations are submitted in
 // order, and the queue need hold no more of a task than the next one.
 type speculation struct {
-	posterior Posterior     // for snapshots alone: they are solved beside the rest
+	posterior Posterior     // for snapshots alone: they are solved concurrently with the rest
 	ahead     *staged.Ahead // of the stage under way
 	observed  int           // rewards in the latest snapshot or decision
 	version   int           // of the latest snapshot
@@ -271,9 +271,9 @@ func (c *Controller) Stale(p *Provisional) bool {
 	return p.version < c.spec.version || c.known > c.spec.observed
 }
 
-// Solve works the allocation out, unless that has been done. It may run beside
-// the controller's other methods, but not beside Apply or Next of the same
-// Provisional.
+// Solve works the allocation out, unless that has been done. It may run
+// concurrently with the controller's other methods, but not with Apply or Next of the
+// same Provisional.
 func (p *Provisional) Solve() { p.allocation() }
 
 func (p *Provisional) allocation() []int {

@@ -11,11 +11,10 @@
 //	released, err := c.Completed(id, reward)            // then Surplus says what to abort
 //	mean := c.Estimate()                                // once Done (Eq. 3)
 //
-// A controller is told of completions, failures and provisional allocations,
-// and says which rollout to submit next and which running ones are surplus. It
-// knows no clock, no server and no text, and its decisions follow from what it
-// is told alone, so that the same code runs under a virtual clock and on real
-// servers.
+// A controller takes completions, failures and provisional allocations, and returns
+// which rollout to submit next and which running ones are surplus. It uses no clock, no
+// server and no text, and its decisions follow from its inputs alone, so that the same
+// code runs under a virtual clock and on real servers.
 //
 // # Stages
 //

@@ -195,7 +195,7 @@ func (c *counts) clone() counts {
 }
 
 // trust is how many rollouts of a task the spread of all tasks' rewards counts for,
-// beside the task's own.
+// against the task's own.
 const trust = 4
 
 // score writes the expected variance of a rollout's reward of every task into scores:

@@ -74,7 +74,7 @@ func (s Settings) check() (Settings, error) {
 	return s, nil
 }
 
-// Comparison is a pilot beside one reference.
+// Comparison is a pilot compared with one reference.
 type Comparison struct {
 	Name  string
 	Tasks int // that both have rollouts of
@@ -122,8 +122,8 @@ func Same(references []Reference, pilot []Outcome, s Settings) (Verdict, error) 
 	return v, nil
 }
 
-// pools are the tasks that tell anything, and what a reference and the pilot look like
-// beside one another.
+// pools returns the tasks that are informative, and the comparison of the reference with
+// the pilot.
 func (r Reference) pools(pilot []Outcome) (pools []pool, c Comparison, err error) {
 	c.Name = r.Name
 	if len(r.Tasks) != len(pilot) {

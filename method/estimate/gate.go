@@ -144,7 +144,7 @@ func (g Gate) Needs(power float64) (float64, error) {
 }
 
 // NeedsBeside is the standard error that the model's evaluation needs for a difference
-// with that of Needs, beside a baseline that has its own and gets no further rollouts.
+// with that of Needs, against a baseline that has its own and gets no further rollouts.
 // It is an error if the baseline's is too large for any evaluation.
 func (g Gate) NeedsBeside(baseline, power float64) (float64, error) {
 	both, err := g.Needs(power)

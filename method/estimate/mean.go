@@ -349,7 +349,7 @@ func (e Equivalent) Verdict(budget float64) int {
 	return 0
 }
 
-// lean is the weight of the posterior's variances beside the samples' in a ratio of
+// lean is the weight of the posterior's variances against the samples' in a ratio of
 // such: where few failures were seen, that of two sums of them says little.
 const lean = 0.25
 

@@ -8,7 +8,7 @@ import (
 	"speceval/method/neyman"
 )
 
-// What follows estimates pass^k and pass@k from evaluations in stages: the chance
+// Estimates of pass^k and pass@k come from evaluations in stages: the chance
 // that k fresh rollouts of a task all pass, p^k, and that one of them does,
 // 1 − (1−p)^k, as means over tasks.
 //

@@ -5,33 +5,33 @@ import (
 	"slices"
 )
 
-// kinds are the tasks that a source cannot tell apart: those on one level with as
-// many rollouts and passes. Every update refines them.
-type kinds struct {
-	of   []int32 // kind of each task
-	list []kind
-	next []kind
-	same []int32 // of a kind, the next one without further rollouts, from 1
+// taskGroups is the groups of tasks that a source cannot distinguish: those on one
+// level with as many rollouts and passes. Every update refines them.
+type taskGroups struct {
+	of   []int32 // group of each task
+	list []taskGroup
+	next []taskGroup
+	same []int32 // of a group, the next one without further rollouts, from 1
 }
 
-// kind is one of them.
-type kind struct {
+// taskGroup is one of them.
+type taskGroup struct {
 	level            int32
 	rollouts, passes int32 // observed
 	more, passed     int32 // further rollouts, while they are taken in
 
 	tasks int32
 	score float64
-	from  int32 // the kind that it was before
+	from  int32 // the group that it was before
 }
 
-// ready makes a kind of each level, if nothing has been observed.
-func (c *kinds) ready(level []int32, levels int) {
+// ready makes a group of each level, if nothing has been observed.
+func (c *taskGroups) ready(level []int32, levels int) {
 	if len(c.list) > 0 {
 		return
 	}
 	for k := range levels {
-		c.list = append(c.list, kind{level: int32(k)})
+		c.list = append(c.list, taskGroup{level: int32(k)})
 	}
 	copy(c.of, level)
 	for _, k := range level {
@@ -39,7 +39,7 @@ func (c *kinds) ready(level []int32, levels int) {
 	}
 }
 
-// newTable is a hash table for the kinds of so many tasks: numbers + 1, 0 where it
+// newTable is a hash table for the groups of so many tasks: numbers + 1, 0 where it
 // is free.
 func newTable(tasks int) []int32 {
 	size := 16
@@ -49,9 +49,9 @@ func newTable(tasks int) []int32 {
 	return make([]int32, size)
 }
 
-// refine tells tasks apart by further rollouts, too. Most have none where it is called
+// refine splits groups by further rollouts. Most have none where it is called
 // often, and stay together.
-func (c *kinds) refine(rollouts, passes []int, table []int32) {
+func (c *taskGroups) refine(rollouts, passes []int, table []int32) {
 	clear(table)
 	c.next = c.next[:0]
 	c.same = slices.Grow(c.same[:0], len(c.list))[:len(c.list)]
@@ -84,23 +84,23 @@ func (c *kinds) refine(rollouts, passes []int, table []int32) {
 	c.list, c.next = c.next, c.list
 }
 
-// split begins a kind of tasks with further rollouts, and returns its number.
-func (c *kinds) split(from, more, passed int32) int32 {
+// split begins a group of tasks with further rollouts, and returns its number.
+func (c *taskGroups) split(from, more, passed int32) int32 {
 	x := &c.list[from]
-	c.next = append(c.next, kind{level: x.level, rollouts: x.rollouts, passes: x.passes, more: more, passed: passed, from: from})
+	c.next = append(c.next, taskGroup{level: x.level, rollouts: x.rollouts, passes: x.passes, more: more, passed: passed, from: from})
 	return int32(len(c.next) - 1)
 }
 
 // settle takes the further rollouts in.
-func (c *kinds) settle() {
+func (c *taskGroups) settle() {
 	for k := range c.list {
 		x := &c.list[k]
 		x.rollouts, x.passes = x.rollouts+x.more, x.passes+x.passed
 	}
 }
 
-// shapes are those of a kind's posterior under a node.
-func (x *kind) shapes(s *source, node int) (a, b float64) {
+// shapes are those of a group's posterior under a node.
+func (x *taskGroup) shapes(s *source, node int) (a, b float64) {
 	at := int(x.level)*s.nodes + node
 	return s.alpha[at] + float64(x.passes), s.beta[at] + float64(x.rollouts-x.passes)
 }
@@ -108,7 +108,7 @@ func (x *kind) shapes(s *source, node int) (a, b float64) {
 // likelihood is the log likelihood of the further rollouts under a node, given those
 // before: of a task Π(α+s) over the passes, times Π(β+f) over the failures, over
 // Π(α+β+n) over both.
-func (c *kinds) likelihood(s *source, node int) float64 {
+func (c *taskGroups) likelihood(s *source, node int) float64 {
 	sum, product := 0.0, 1.0
 	for k := range c.list {
 		x := &c.list[k]
@@ -132,7 +132,7 @@ func (c *kinds) likelihood(s *source, node int) float64 {
 }
 
 // score adds to the scores of the kinds what a node of some weight says: E[p(1−p)].
-func (c *kinds) score(s *source, node int, weight float64) {
+func (c *taskGroups) score(s *source, node int, weight float64) {
 	for k := range c.list {
 		x := &c.list[k]
 		if x.tasks == 0 {

@@ -11,7 +11,7 @@ func TestKindsAreTheTasksThatAreAlike(t *testing.T) {
 	const tasks = 14
 	random := rand.New(rand.NewPCG(2, 2))
 	for range 300 {
-		k, table := kinds{of: make([]int32, tasks)}, make([]int32, 16)
+		k, table := taskGroups{of: make([]int32, tasks)}, make([]int32, 16)
 		seen, level := make([][4]int, tasks), make([]int32, tasks)
 		for i := range tasks {
 			level[i] = int32(random.IntN(2))

@@ -20,7 +20,7 @@ type Posterior struct {
 	cold     scale    // the cold source
 	donors   scale    // the others
 	weighed  bool     // the scales are of the weights as they are
-	table    []int32  // for refining kinds
+	table    []int32  // for refining groups
 }
 
 // scale turns the log weights of nodes into weights.
@@ -37,8 +37,8 @@ type belief struct {
 	weight []float64                   // in the log domain, by node
 	alive  []int32                     // the nodes that matter, ascending
 	pilots [longestPilot + 1]marginals // by m
-	places []int32                     // of a pilot's kinds in the list, from 1: [level][S]
-	kinds
+	places []int32                     // of a pilot's groups in the list, from 1: [level][S]
+	taskGroups
 }
 
 // Posterior returns the posterior before any rollout.
@@ -47,7 +47,7 @@ func (p *Prior) Posterior() *Posterior {
 	for k := range p.sources {
 		s := &p.sources[k]
 		q.beliefs = append(q.beliefs, belief{
-			source: s, weight: make([]float64, s.nodes), alive: make([]int32, 0, s.nodes), kinds: kinds{of: make([]int32, p.tasks)},
+			source: s, weight: make([]float64, s.nodes), alive: make([]int32, 0, s.nodes), taskGroups: taskGroups{of: make([]int32, p.tasks)},
 		})
 	}
 	q.Restart()
@@ -176,8 +176,8 @@ func (q *Posterior) Scores(scores []float64) {
 		for _, node := range b.alive {
 			b.score(b.source, int(node), scale.weight(b.weight[node]))
 		}
-		for i, kind := range b.of {
-			scores[i] += b.list[kind].score
+		for i, group := range b.of {
+			scores[i] += b.list[group].score
 		}
 	}
 }
@@ -272,7 +272,7 @@ func alike(rollouts []int) int {
 }
 
 // addPilot updates the weights by a pilot of m rollouts of every task, and makes a
-// kind of each level and number of successes.
+// group of each level and number of successes.
 func (b *belief) addPilot(m int, passes []int) {
 	if b.pilots[m] == nil {
 		b.pilots[m] = newMarginals(b.source, m)
@@ -282,7 +282,7 @@ func (b *belief) addPilot(m int, passes []int) {
 	for i, level := range b.level {
 		place := &b.places[int(level)*(m+1)+passes[i]]
 		if *place == 0 {
-			b.list = append(b.list, kind{level: level, rollouts: int32(m), passes: int32(passes[i])})
+			b.list = append(b.list, taskGroup{level: level, rollouts: int32(m), passes: int32(passes[i])})
 			*place = int32(len(b.list))
 		}
 		b.of[i] = *place - 1

@@ -28,7 +28,7 @@
 //     ξ and κ. That is an earlier run of the same model, if it has not changed.
 //
 // The cold nodes have a third of the prior weight together, and every other set of
-// nodes, one for each donor and kind, an equal part of the rest. The pilot decides
+// nodes, one for each donor and group, an equal part of the rest. The pilot decides
 // which donor helps, and how much: a donor that is of no use costs what is lost
 // while the rollouts have not yet said so. The cold nodes keep a twentieth of the
 // weight, whatever the rollouts say: where donors are right of most tasks, and wrong

@@ -285,7 +285,7 @@ func (p *Prior) UpdateGraded(observed []int, rewards []float64) (*Update, error)
 	if len(observed) == 0 || len(observed) != len(rewards) {
 		return nil, fmt.Errorf("rollouts of %d tasks, successes of %d: want one of each for every task", len(observed), len(rewards))
 	}
-	passed, failed, all := tally{}, tally{}, tally{}
+	passed, failed, all := taskCounts{}, taskCounts{}, taskCounts{}
 	for i, n := range observed {
 		s := rewards[i]
 		if !(s >= 0 && s <= float64(n)) {
@@ -309,12 +309,12 @@ func (p *Prior) UpdateGraded(observed []int, rewards []float64) (*Update, error)
 	return u, nil
 }
 
-// tally counts tasks by a number of rollouts, or by a sum of rewards.
-type tally map[float64]float64
+// taskCounts is numbers of tasks, by a number of rollouts, or by a sum of rewards.
+type taskCounts map[float64]float64
 
 // add adds to each sum, sign times, the logs of the rising factorials of all tasks, n
 // being the task's number.
-func (t tally) add(sums, xs []float64, sign float64) {
+func (t taskCounts) add(sums, xs []float64, sign float64) {
 	for _, n := range slices.Sorted(maps.Keys(t)) {
 		times := sign * t[n]
 		for k, x := range xs {

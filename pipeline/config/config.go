@@ -2,7 +2,7 @@
 // command line become one validated value that nothing changes afterwards.
 //
 // Reading is strict. An unknown key, a value of the wrong type or out of its
-// range is an error, and all of them are told at once, each with its line. A
+// range is an error, and all of them are reported at once, each with its line. A
 // key that is left out has the value of Default, which is the paper's setting
 // and equal to the shipped experiments.toml.
 package config
@@ -231,7 +231,7 @@ type Sandbox struct {
 // Grader is a program of the user's own that scores answers.
 type Grader struct {
 	Command        []string // the program and its arguments; none: answers that need it cannot be scored
-	Files          []string // that it reads, beside those in Command
+	Files          []string // that it reads, in addition to those in Command
 	Version        string   // what its user calls it
 	TimeoutSeconds int      // for a verdict, the start of the program included
 	Processes      int      // that run at a time; 0: one per core
@@ -245,7 +245,7 @@ const (
 	PDFNever = "never" // not at all
 )
 
-// Report is what the report stage makes beside tables and figures.
+// Report is what the report stage makes in addition to tables and figures.
 type Report struct {
 	PDF    string // whether report.pdf is made
 	Second string // profile file of a second generation to hold the first against; "" for none

@@ -28,7 +28,7 @@ type document struct {
 	tables []*table          // all that were asked for
 	values map[string]string // canonical text of every key read
 	faults []fault
-	rules  map[string]rule // path to what a value must be; nil where nobody asks
+	rules  map[string]rule // path to what a value must be; nil unless the schema is written
 }
 
 // fault is one thing wrong with the document.
@@ -100,13 +100,13 @@ func (t *table) join(key string) string {
 // fault records that the value of a key, whether given or not, is wrong.
 func (t *table) fault(key, format string, args ...any) {
 	path := t.join(key)
-	told := path
+	subject := path
 	if value, ok := t.content[key]; ok {
 		if _, isTable := value.(map[string]any); !isTable {
-			told += " = " + display.WithoutCredentials(written(value))
+			subject += " = " + display.WithoutCredentials(written(value))
 		}
 	}
-	t.faultAt(path, told+": "+fmt.Sprintf(format, args...))
+	t.faultAt(path, subject+": "+fmt.Sprintf(format, args...))
 }
 
 // secretFault is fault of a value that may be secret.

@@ -259,8 +259,8 @@ func (t *table) texts(key string, target *[]string) {
 	t.textsIf(key, target, "a list of texts", func(string, []string) bool { return true })
 }
 
-// textsIf reads a list of strings, each of which passes the test beside those
-// before it.
+// textsIf reads a list of strings, each of which passes the test given
+// those before it.
 func (t *table) textsIf(key string, target *[]string, want string, test func(s string, before []string) bool) {
 	value, given := t.take(key)
 	if !given {

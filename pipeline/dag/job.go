@@ -43,8 +43,8 @@ type Job struct {
 	fresh    bool            // every output stands as recorded under this key
 	damaged  map[string]bool // outputs that do not, though a manifest of this key recorded them
 
-	advance func(Progress)  // nil: nobody watches
-	drain   <-chan struct{} // nil: nobody can ask
+	advance func(Progress)  // nil: progress is discarded
+	drain   <-chan struct{} // nil: no drain can be requested
 
 	mu          sync.Mutex
 	held        *os.File // the lock of the scratch folder, once it is asked for
@@ -216,8 +216,8 @@ func (c *byteCount) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// This file is how single units are run by name: what an executor calls on
-// another machine, where no plan is.
+// The functions below run single units by name: an executor calls them on another
+// machine, without a plan.
 
 // ScanUnits is Scan of some units and of those whose outputs they read; nothing
 // may be asked of the others.
@@ -315,7 +315,7 @@ func (s *Snapshot) Fresh(ref Ref, key string) (bool, error) {
 }
 
 // RunUnit runs one unit, fresh or not, and writes its outputs and manifest. A
-// long unit tells advance how far it is, from any goroutine; nil: nobody. It
+// long unit reports its progress to advance, from any goroutine; nil discards it. It
 // takes no lock of the output folder: the run that hands out units holds it.
 func (s *Snapshot) RunUnit(ctx context.Context, ref Ref, origin Origin, now func() time.Time, advance func(Progress)) (*Manifest, error) {
 	i, err := s.graph.node(ref)

@@ -270,7 +270,7 @@ func TestHalfWrittenFilesOfOthersStay(t *testing.T) {
 	l := crossing(t)
 	l.put("replay/x.txt.77.partial", "somebody writes here")
 	r := l.runner()
-	r.Beside = true
+	r.Shared = true
 	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err != nil {
 		t.Fatal(err)
 	}

@@ -81,9 +81,9 @@ func Acquire(dir, holder string) (*Lock, error) {
 	return &Lock{file}, nil
 }
 
-// Holder is what the holder of an output folder's lock has said about itself;
-// empty if nobody has the lock, or none that this machine knows of. It waits for
-// nothing, and takes nothing that an [Acquire] would miss.
+// Holder returns what the holder of an output folder's lock has written about itself;
+// empty if the lock is free as far as this machine can see. It does not block, and does
+// not take the lock from an [Acquire].
 func Holder(dir string) string {
 	file, err := files.OpenOwn(filepath.Join(dir, lockName))
 	if err != nil {
@@ -127,7 +127,7 @@ func readHolder(file *os.File) string {
 
 // Snapshot is what an output folder held when it was read: every manifest,
 // and the content hash of every output that a manifest speaks of. A run keeps
-// it up to date with what it makes, and nobody else may use it meanwhile.
+// it up to date with what it makes, and nothing else may use it meanwhile.
 type Snapshot struct {
 	graph   *Graph
 	dir     string

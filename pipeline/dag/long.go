@@ -17,9 +17,9 @@ import (
 	"speceval/internal/files"
 )
 
-// This file is what a long unit has beyond inputs and outputs: a place where
-// its work survives a kill, a way to take up finished outputs again, and ways
-// to tell how far it is and to stop early.
+// A long unit has more than inputs and outputs: a scratch folder whose content
+// survives a kill, a way to reuse finished outputs, progress reports, and a signal
+// to stop early.
 
 // Folders of an output folder that hold no outputs.
 const (
@@ -50,7 +50,7 @@ func (j *Job) Advance(p Progress) {
 
 // Draining is closed when the run wants to end soon: a long unit then finishes
 // what it has begun, stores it, and returns ErrDrained. It is nil, and never
-// closed, where nobody can ask.
+// closed, where no drain can be requested.
 func (j *Job) Draining() <-chan struct{} { return j.drain }
 
 // Note adds a line to the unit's manifest, which the user is shown too.
@@ -271,7 +271,7 @@ func (j *Job) restore(output, from string) error {
 	return nil
 }
 
-// heldMark ends the name of the file beside a scratch folder that is locked
+// heldMark ends the name of the file next to a scratch folder that is locked
 // while a process works there.
 const heldMark = ".lock"
 
@@ -303,7 +303,7 @@ func (j *Job) hold(path string) error {
 			}
 			return fmt.Errorf("lock %s: %w (its file system may not support locks; choose another folder with --out)", path, err)
 		}
-		if !stands(file, path) { // whoever had it has ended, and removed it
+		if !stands(file, path) { // its holder has ended, and removed it
 			file.Close()
 			continue
 		}

@@ -232,7 +232,7 @@ func alteredWarning(names []string, stage string) string {
 	if len(names) > 1 {
 		are = "are"
 	}
-	return fmt.Sprintf("%s %s not as recorded: damaged, or edited; what is made from stored outputs has that in it. `speceval run %s` makes the outputs anew, and keeps these beside them", which, are, stage)
+	return fmt.Sprintf("%s %s not as recorded: damaged, or edited; what is made from stored outputs has that in it. `speceval run %s` makes the outputs anew, and keeps these next to them", which, are, stage)
 }
 
 // Altered are the inputs that are not what the units that made them have recorded: they

@@ -266,11 +266,11 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// Observer is told about the progress of a run, by one goroutine at a time.
+// Observer receives the progress of a run, from one goroutine at a time.
 type Observer interface {
 	Begin(plan *Plan)              // before the first unit
 	Started(unit Ref, key string)  // handed to the executor
-	Advanced(unit Ref, p Progress) // a long unit tells how far it is
+	Advanced(unit Ref, p Progress) // progress of a long unit
 	Finished(done Outcome)         // one unit has ended
 	End()                          // after the last unit, exactly once
 }

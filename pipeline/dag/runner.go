@@ -22,14 +22,14 @@ type Runner struct {
 	Origin    Origin           // recorded in every manifest
 	Now       func() time.Time // the clock of the start and wall times
 	KeepGoing bool             // after a failure, run what does not depend on it
-	Beside    bool             // other processes write outputs in the folder, too
+	Shared    bool             // other processes write outputs in the folder, too
 }
 
 // Run runs exactly the units of the plan, each after those that it needs, and
 // keeps the snapshot of the plan up to date.
 //
 // When drain is closed no further unit starts and those in flight finish;
-// when ctx is cancelled those in flight are told to end. Either way the error
+// when ctx is cancelled those in flight are cancelled. Either way the error
 // is an *Error that says so: a run that was asked to stop never succeeds.
 // A unit that fails makes the run fail with an *Error too, after the units in
 // flight, or with KeepGoing all that do not depend on it, have finished.
@@ -37,7 +37,7 @@ type Runner struct {
 // The caller holds the output folder's lock.
 func (r *Runner) Run(ctx context.Context, drain <-chan struct{}, plan *Plan) error {
 	s := plan.snapshot
-	if !r.Beside { // or their half-written files would go
+	if !r.Shared { // or their half-written files would go
 		if _, err := atomicfile.Sweep(s.dir); err != nil {
 			return err
 		}
@@ -375,7 +375,7 @@ type Task struct {
 	Ref     Ref
 	Key     string
 	Redo    bool    // it is fresh, and runs because it was asked to
-	Seconds float64 // that it will take, roughly; 0 where nobody can tell
+	Seconds float64 // that it will take, roughly; 0 if unknown
 
 	// Run runs the unit in this process, up to and with its manifest. An
 	// executor that runs units elsewhere does not call it: there, the command

@@ -57,7 +57,7 @@ type Unit struct {
 	Provenance string
 
 	Expect []Quantity // what a run of it takes, for plans
-	Cost   float64    // CPU seconds that a first run takes, roughly; 0 where nobody can tell
+	Cost   float64    // CPU seconds that a first run takes, roughly; 0 if unknown
 
 	// Run computes the unit. It reads inputs and writes outputs through job
 	// alone, and returns soon after ctx is cancelled, having lost nothing but

@@ -145,7 +145,7 @@ func shares(weights []float64, tasks int) ([]float64, error) {
 	all := slices.Clone(weights)
 	for i := range all {
 		if all[i] /= sum; !(all[i] > 0) {
-			return nil, &protocol.FieldError{Field: fmt.Sprintf("weights[%d]", i), Message: fmt.Sprintf("%v is nothing beside the sum of all, %v", weights[i], sum)}
+			return nil, &protocol.FieldError{Field: fmt.Sprintf("weights[%d]", i), Message: fmt.Sprintf("%v is negligible against the sum of all, %v", weights[i], sum)}
 		}
 	}
 	return all, nil

@@ -27,7 +27,7 @@ type Known struct {
 }
 
 // donors reads what is known of the benchmark's tasks. The evaluation of the model under
-// the seed is none of it; model is "" where nobody is evaluated yet.
+// the seed is none of it; model is "" where no model is evaluated yet.
 func (b *Benchmark) donors(k Known, model string, seed uint64) (all []evaluation.Donor, err error) {
 	all = append(all, b.inline...)
 	for _, source := range k.Sources {

@@ -1,9 +1,6 @@
-// This file writes a stored evaluation in the forms that other tools read: the
-// result with its error, and every rollout that counts. The same evaluation gives the
-// same bytes.
-
 // Package exchange reads the logs of other tools as profiles (speceval import), and
-// writes evaluations in their formats (speceval export).
+// writes evaluations in their formats (speceval export): the result with its error, and
+// every rollout that counts. The same evaluation gives the same bytes.
 package exchange
 
 import (
@@ -134,7 +131,7 @@ type answer struct {
 }
 
 // answers are the rollouts that count, by task and number. Both files have them in
-// that order, beside others.
+// that order, among others.
 func (e *Evaluation) answers() iter.Seq2[answer, error] {
 	return func(yield func(answer, error) bool) {
 		verdicts, stop := iter.Pull2(rollout.Scores(filepath.Join(e.folder, evaluation.ScoresFile)))

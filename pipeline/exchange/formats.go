@@ -59,7 +59,7 @@ func (e *Evaluation) everyEval(w io.Writer) error {
 		"evaluation_results": results,
 		"detailed_evaluation_results": object{
 			"format": "jsonl", "total_rows": e.Rollouts,
-			"file_path": path.Join("data", e.place()+samplesSuffix),
+			"file_path": path.Join("data", e.recordPath()+samplesSuffix),
 		},
 	}
 	out := json.NewEncoder(w)
@@ -70,9 +70,9 @@ func (e *Evaluation) everyEval(w io.Writer) error {
 // samplesSuffix ends the name of the file of samples.
 const samplesSuffix = "_samples.jsonl"
 
-// place is where the record of an evaluation stands in a store of them, without the
-// end of its name.
-func (e *Evaluation) place() string {
+// recordPath returns the path of an evaluation's record in a store of records, without
+// the suffix of its name.
+func (e *Evaluation) recordPath() string {
 	developer, name := e.maker()
 	parts := []string{e.Benchmark, developer, name}
 	for i := range parts { // names of folders, and no way out of them
@@ -101,7 +101,7 @@ func (e *Evaluation) everyEvalFiles(to string) ([]output, error) {
 	if filepath.Ext(to) != "" {
 		return nil, fmt.Errorf("--to %q: the format eee is a folder, whose files have the names of Every Eval Ever", to)
 	}
-	base := filepath.Join(to, filepath.FromSlash(e.place()))
+	base := filepath.Join(to, filepath.FromSlash(e.recordPath()))
 	return []output{{base + samplesSuffix, e.everyEvalSamples}, {base + ".json", e.everyEval}}, nil
 }
 

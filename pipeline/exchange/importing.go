@@ -1,6 +1,3 @@
-// This file makes profiles of logs of other evaluation harnesses: logs of the
-// same benchmark and model add up, and what cannot be added up is refused.
-
 package exchange
 
 import (

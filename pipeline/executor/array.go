@@ -36,8 +36,8 @@ type element struct {
 	ended  time.Time // when that was first seen; zero before
 	log    *runlog.Reader
 	events map[Member]runlog.Event // the last of each unit
-	pieces []*piece                // that somebody waits for
-	closed bool                    // nobody looks at it any more
+	pieces []*piece                // whose results are still expected
+	closed bool                    // no longer polled
 }
 
 func newArray(b *Batch, dir string) *array {
@@ -326,7 +326,7 @@ const unshared = 75
 // speceval, up to the command; it gets so many threads, or with 0 what it takes.
 func script(dir, directory string, program []string, threads int) string {
 	var b strings.Builder
-	b.WriteString("#!/bin/bash\n# An element of a job array of speceval; batch.json beside this file has its units.\n")
+	b.WriteString("#!/bin/bash\n# An element of a job array of speceval; batch.json in this folder has its units.\n")
 	fmt.Fprintf(&b, "cd %s && test -r %s || {\n", quote(directory), quote(filepath.Join(dir, batchFile)))
 	fmt.Fprintf(&b, "  echo \"$(hostname) does not have the folder of the run: it must be on a file system that nodes share\" >&2\n  exit %d\n}\n", unshared)
 	if threads > 0 {

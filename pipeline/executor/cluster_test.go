@@ -21,7 +21,7 @@ import (
 
 // cluster is a Slurm whose jobs are played by the test: each command of Slurm
 // that speceval gives is answered from its state. An element goes one step on at
-// each look at the queue.
+// each poll of the queue.
 type cluster struct {
 	t  *testing.T
 	mu sync.Mutex

@@ -92,9 +92,9 @@ func (c *coordinator) send(p *piece, err error) {
 	c.results <- dag.Result{Task: p.task, Err: err}
 }
 
-// look asks Slurm and the shared folder how everything stands, and draws the
-// conclusions.
-func (c *coordinator) look(ctx context.Context) {
+// poll reads the states of all elements from Slurm and the shared folder, and acts on
+// them.
+func (c *coordinator) poll(ctx context.Context) {
 	states, err := c.Client.Elements(ctx, wanted(c.arrays))
 	if ctx.Err() != nil {
 		return
@@ -180,7 +180,7 @@ func (c *coordinator) settle(ctx context.Context, e *element, p *piece, settled 
 			exit.code, _ = c.Client.ExitCode(ctx, e.state)
 			exit.known = true
 			c.makeSure(ctx, e)
-			e.state.State = toldByLog(e.state.State, LogPath(e.array.dir, e.index))
+			e.state.State = stateFromLog(e.state.State, LogPath(e.array.dir, e.index))
 		}
 		begun := event.What == runlog.Started || event.What == runlog.Done || len(e.events) == 0
 		c.again(e, p, judge(e.state.State, exit.code, begun), nil)
@@ -288,7 +288,7 @@ func (c *coordinator) jobs() []string {
 	return jobs
 }
 
-// Standing is how a unit stands that has been submitted to Slurm.
+// Standing is the status of a unit that has been submitted to Slurm.
 type Standing struct {
 	Unit  dag.Ref
 	Key   string
@@ -301,10 +301,10 @@ type Standing struct {
 }
 
 // Standings are those of all units in jobs that have not ended, and of those
-// that failed in them. Client may be nil: then Slurm is not asked, and what
-// waits or runs is told by the elements' logs alone.
+// that failed in them. Client may be nil: then Slurm is not asked, and the
+// elements' logs alone decide what waits or runs.
 func Standings(ctx context.Context, client *slurm.Client, folder string) ([]Standing, error) {
-	arrays, err := standing(ctx, client, folder)
+	arrays, err := liveArrays(ctx, client, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -315,7 +315,7 @@ func Standings(ctx context.Context, client *slurm.Client, folder string) ([]Stan
 				return nil, err
 			}
 			for _, m := range a.Elements[e.index] {
-				if s, ok := e.standing(m); ok {
+				if s, ok := e.unitStatus(m); ok {
 					all = append(all, s)
 				}
 			}
@@ -324,9 +324,9 @@ func Standings(ctx context.Context, client *slurm.Client, folder string) ([]Stan
 	return all, nil
 }
 
-// standing are the arrays that have not ended, with what Slurm says of them. It
-// changes nothing.
-func standing(ctx context.Context, client *slurm.Client, folder string) ([]*array, error) {
+// liveArrays returns the arrays that have not ended, with the states that Slurm
+// reports. It changes nothing.
+func liveArrays(ctx context.Context, client *slurm.Client, folder string) ([]*array, error) {
 	earlier, err := batches(folder)
 	if err != nil {
 		return nil, err
@@ -347,9 +347,9 @@ func standing(ctx context.Context, client *slurm.Client, folder string) ([]*arra
 	return arrays, nil
 }
 
-// standing is how a unit of the element stands; false if it is done, or was not
+// unitStatus returns the status of a unit of the element; false if it is done, or was not
 // begun by an element that has ended.
-func (e *element) standing(m Member) (Standing, bool) {
+func (e *element) unitStatus(m Member) (Standing, bool) {
 	event, logged := e.events[m]
 	s := Standing{
 		Unit: e.array.Ref(m), Key: m.Key, State: runlog.Queued, Job: slurm.Name(e.array.Job, e.index), Node: e.state.Node,

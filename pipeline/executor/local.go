@@ -79,7 +79,7 @@ func (r Routed) Execute(ctx context.Context, ready <-chan dag.Task, results chan
 type Place struct {
 	dag.Executor
 	Jobs    bool // some of them in jobs, which go on whatever happens to others
-	Beside  bool // jobs of an earlier run write in the output folder already
+	Shared  bool // jobs of an earlier run write in the output folder already
 	Earlier int  // units at which those are at work
 }
 
@@ -91,7 +91,7 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 
 // PlaceOf is where the units of a plan run: so many at a time here, or in jobs
 // where these have settings. Folder is that of the batches. Without jobs of its
-// own a run must not begin beside those of an earlier one, which is an error.
+// own a run must not begin while those of an earlier one run, which is an error.
 func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, client *slurm.Client, folder string, jobs *Settings) (Place, error) {
 	here := Place{Executor: Local{Workers: workers}}
 	live := idle(ctx, client, folder)
@@ -105,7 +105,7 @@ func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, client *slurm.Cli
 		}
 	}
 	if len(stages) == 0 {
-		here.Beside = live != nil
+		here.Shared = live != nil
 		return here, nil
 	}
 	if err := slurm.Installed(exec.LookPath); err != nil {
@@ -148,7 +148,7 @@ type piece struct {
 const mostTogether = 1000
 
 // pack puts units together in elements that take about so many seconds each. A
-// unit of which nobody knows how long it takes, or that has failed before, has
+// unit whose duration is unknown, or that has failed before, has
 // an element of its own. The others go, the longest first, each to the element
 // with the least to do so far.
 func pack(pieces []*piece, seconds float64) [][]*piece {

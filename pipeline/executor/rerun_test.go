@@ -86,7 +86,7 @@ func TestAJobThatHasEndedSince(t *testing.T) {
 	b := &Batch{Job: "7", Name: "b", Stage: "s", Attempt: 1, Elements: [][]Member{{{"u0", "key-of-u0"}}}}
 	x.earlier = []*array{newArray(b, filepath.Join(x.Folder, "b"))}
 	c := newCoordinator(x, nil)
-	c.look(t.Context()) // Slurm knows no job 7
+	c.poll(t.Context()) // Slurm knows no job 7
 	c.take(l.unit("u0", 1))
 	if len(c.waiting) != 1 {
 		t.Error("nobody looks after the unit")

@@ -118,7 +118,7 @@ func (x *Slurm) Execute(ctx context.Context, ready <-chan dag.Task, results chan
 			}
 		case <-looked:
 			looked = nil
-			c.look(ctx)
+			c.poll(ctx)
 		case <-x.Drain:
 			c.leave(ctx, ready)
 			return
@@ -178,8 +178,8 @@ func (x *Slurm) submission(stage string, r Resources) slurm.Submission {
 	}
 }
 
-// kind is what the units of an array have in common.
-type kind struct {
+// arrayKey is what the units of an array have in common.
+type arrayKey struct {
 	stage           string
 	redo            bool
 	attempt         int
@@ -188,19 +188,19 @@ type kind struct {
 
 // submit submits all pieces that wait, in arrays.
 func (c *coordinator) submit(ctx context.Context) {
-	byKind := make(map[kind][]*piece)
-	var kinds []kind
+	byKey := make(map[arrayKey][]*piece)
+	var keys []arrayKey
 	for _, p := range c.waiting {
-		k := kind{p.task.Ref.Stage, p.task.Redo, p.attempt, p.memory, p.minutes}
-		if byKind[k] == nil {
-			kinds = append(kinds, k)
+		k := arrayKey{p.task.Ref.Stage, p.task.Redo, p.attempt, p.memory, p.minutes}
+		if byKey[k] == nil {
+			keys = append(keys, k)
 		}
-		byKind[k] = append(byKind[k], p)
+		byKey[k] = append(byKey[k], p)
 	}
 	c.waiting = nil
-	for _, k := range kinds {
+	for _, k := range keys {
 		r := c.Stages[k.stage]
-		elements := pack(byKind[k], c.Element.Seconds()*float64(max(1, r.Workers)))
+		elements := pack(byKey[k], c.Element.Seconds()*float64(max(1, r.Workers)))
 		for part := range slices.Chunk(elements, max(1, min(c.ArraySize, c.limits.ArraySize))) {
 			c.submitArray(ctx, k, r, part)
 		}
@@ -209,7 +209,7 @@ func (c *coordinator) submit(ctx context.Context) {
 
 // submitArray submits one array. If there is no room for it now its pieces wait
 // on; if Slurm will not have it they fail.
-func (c *coordinator) submitArray(ctx context.Context, k kind, r Resources, elements [][]*piece) {
+func (c *coordinator) submitArray(ctx context.Context, k arrayKey, r Resources, elements [][]*piece) {
 	a, err := c.makeBatch(k, r, elements)
 	if err == nil {
 		a.Job, err = c.send1(ctx, a, k, r, elements)
@@ -247,7 +247,7 @@ func (c *coordinator) submitArray(ctx context.Context, k kind, r Resources, elem
 	c.Report(fmt.Sprintf("%s: %s submitted as job %s, %s", k.stage, count(elements), a.Job, a.dir))
 }
 
-// keep has pieces wait for the next look at the queue.
+// keep has pieces wait for the next poll of the queue.
 func (c *coordinator) keep(elements [][]*piece) {
 	for _, element := range elements {
 		c.later = append(c.later, element...)
@@ -256,7 +256,7 @@ func (c *coordinator) keep(elements [][]*piece) {
 
 // makeBatch writes the folder of a new batch. What it holds is there before
 // Slurm hears of it: however this process ends, the next finds its jobs.
-func (c *coordinator) makeBatch(k kind, r Resources, elements [][]*piece) (*array, error) {
+func (c *coordinator) makeBatch(k arrayKey, r Resources, elements [][]*piece) (*array, error) {
 	c.number++
 	now := c.Now().UTC()
 	b := &Batch{
@@ -284,7 +284,7 @@ func (c *coordinator) makeBatch(k kind, r Resources, elements [][]*piece) (*arra
 
 // send1 hands the array to Slurm and stores its answer. When the answer gets
 // lost it looks for the job by its name.
-func (c *coordinator) send1(ctx context.Context, a *array, k kind, r Resources, elements [][]*piece) (job string, err error) {
+func (c *coordinator) send1(ctx context.Context, a *array, k arrayKey, r Resources, elements [][]*piece) (job string, err error) {
 	s := c.submission(k.stage, r)
 	s.Name, s.Elements = a.Name, len(elements)
 	s.Script, s.Log = filepath.Join(a.dir, scriptFile), filepath.Join(a.dir, "element-%a.log")

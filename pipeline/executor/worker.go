@@ -245,23 +245,23 @@ func (w *Worker) advance(ref dag.Ref, key string, watch dag.Observer) func(dag.P
 	}
 }
 
-// toldByLog is the state of an element that failed or is forgotten, by what
+// stateFromLog is the state of an element that failed or is forgotten, by what
 // Slurm wrote at the end of its log: some sites say there alone that it ran out
 // of memory.
-func toldByLog(state slurm.State, path string) slurm.State {
+func stateFromLog(state slurm.State, path string) slurm.State {
 	if state != slurm.Failed && state != slurm.Forgotten {
 		return state
 	}
 	end := logEnd(path)
 	for _, sign := range []struct {
-		text string
-		told slurm.State
+		text  string
+		state slurm.State
 	}{
 		{"exceeded memory limit", slurm.OutOfMemory}, {"oom-kill event", slurm.OutOfMemory}, {"oom_kill event", slurm.OutOfMemory},
 		{"DUE TO TIME LIMIT", slurm.Timeout}, {"DUE TO NODE FAILURE", slurm.NodeFail}, {"DUE TO PREEMPTION", slurm.Preempted},
 	} {
 		if bytes.Contains(end, []byte(sign.text)) {
-			return sign.told
+			return sign.state
 		}
 	}
 	return state

@@ -25,8 +25,9 @@ import (
 	"speceval/stages/score"
 )
 
-// corpus is what is evaluated, and the stages that make its profiles.
-type corpus struct {
+// profileStages is the pairs of benchmark and model that are evaluated, and the stages
+// that make their profiles.
+type profileStages struct {
 	pairs     []pair.Pair       // sorted by benchmark, then model
 	leftOut   []profile.Profile // known ones that cannot be evaluated
 	published bool              // their profiles are the paper's
@@ -38,27 +39,27 @@ type corpus struct {
 	close func(ctx context.Context) error
 }
 
-// newCorpus is the corpus that the configuration asks for.
-func newCorpus(cfg *config.Config, o Outside) (corpus, error) {
+// newProfileStages returns those that the configuration asks for.
+func newProfileStages(cfg *config.Config, o Outside) (profileStages, error) {
 	if cfg.Corpus.Source == config.SourceVLLM {
-		return sampledCorpus(cfg, o)
+		return sampledProfiles(cfg, o)
 	}
-	return knownCorpus(cfg)
+	return knownProfiles(cfg)
 }
 
-// knownCorpus is one whose profiles stand in for rollouts: the paper's, or a
+// knownProfiles returns stages with nothing to run, whose profiles stand in for rollouts: the paper's, or a
 // file of the user's.
-func knownCorpus(cfg *config.Config) (corpus, error) {
+func knownProfiles(cfg *config.Config) (profileStages, error) {
 	all, err := cfg.Profiles(data.Profiles(), data.ProfilesName)
 	if err != nil {
-		return corpus{}, err
+		return profileStages{}, err
 	}
 	profiles, degenerate, err := profile.Evaluated(all)
 	if err != nil {
-		return corpus{}, err
+		return profileStages{}, err
 	}
 	standIn := cfg.Corpus.StandIn(data.ProfilesName)
-	c := corpus{pairs: pair.AllKnown(profiles), leftOut: degenerate, generate: generate.Satisfied(standIn), score: score.Satisfied(standIn)}
+	c := profileStages{pairs: pair.AllKnown(profiles), leftOut: degenerate, generate: generate.Satisfied(standIn), score: score.Satisfied(standIn)}
 	for _, p := range degenerate {
 		c.notes = append(c.notes, p.Name()+" is left out: its variance is zero, every task passes always or never")
 	}
@@ -79,37 +80,37 @@ func arePublished(profiles []profile.Profile) (bool, error) {
 	}), err
 }
 
-// sampledCorpus is one whose rollouts are sampled from servers, and scored.
-func sampledCorpus(cfg *config.Config, o Outside) (corpus, error) {
+// sampledProfiles is one whose rollouts are sampled from servers, and scored.
+func sampledProfiles(cfg *config.Config, o Outside) (profileStages, error) {
 	servers, judges := Servers(cfg, o), Judges(cfg, o)
 	tasks, err := readTasks(cfg)
 	if err != nil {
-		return corpus{}, err
+		return profileStages{}, err
 	}
 	sampled, err := generateSettings(cfg, servers, tasks)
 	if err != nil {
-		return corpus{}, err
+		return profileStages{}, err
 	}
 	scored, notes, err := ScoreSettings(cfg, o, judges, tasks)
 	if err != nil {
-		return corpus{}, err
+		return profileStages{}, err
 	}
 	stage, err := score.Stage(scored)
 	if err != nil {
-		return corpus{}, err
+		return profileStages{}, err
 	}
 	pairs := score.Pairs(scored)
 	slices.SortFunc(pairs, func(a, b pair.Pair) int {
 		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model))
 	})
-	return corpus{
+	return profileStages{
 		pairs: pairs, generate: generate.Stage(sampled), score: stage, notes: notes,
 		close: func(ctx context.Context) error { return errors.Join(servers.Close(ctx), judges.Close(ctx)) },
 	}, nil
 }
 
 // end ends the servers that rollouts are sampled from.
-func (c corpus) end(ctx context.Context) error {
+func (c profileStages) end(ctx context.Context) error {
 	if c.close == nil {
 		return nil
 	}

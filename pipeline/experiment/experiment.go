@@ -63,7 +63,7 @@ func Load(file string, sets []string, o Outside) (*Experiment, error) {
 	if o.Out == "" {
 		o.Out = cfg.Experiment.Out
 	}
-	c, err := newCorpus(cfg, o)
+	c, err := newProfileStages(cfg, o)
 	if err != nil {
 		return nil, err
 	}

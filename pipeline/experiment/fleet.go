@@ -29,7 +29,7 @@ import (
 	"speceval/stages/systems"
 )
 
-// Fleet is what the simulated fleet is to be, beside the configuration.
+// Fleet is the settings of the simulated fleet that are not in the configuration.
 type Fleet struct {
 	Count        int              // of replicas; 0: as many as the workers' URLs on this machine
 	Port         int              // of the first of Count, the others at the next ones; 0 takes free ones

@@ -23,7 +23,7 @@ import (
 )
 
 // reportSettings are those of the report stage, but for its TeX engine.
-func reportSettings(cfg *config.Config, c corpus, runs dag.Stage) (stored.Settings, error) {
+func reportSettings(cfg *config.Config, c profileStages, runs dag.Stage) (stored.Settings, error) {
 	live, err := liveResults(cfg, c, runs)
 	return stored.Settings{
 		Live:          live,
@@ -43,7 +43,7 @@ func reportSettings(cfg *config.Config, c corpus, runs dag.Stage) (stored.Settin
 
 // liveResults is what the experiment measures of its own, by the units that its
 // stages have.
-func liveResults(cfg *config.Config, c corpus, runs dag.Stage) (stored.Live, error) {
+func liveResults(cfg *config.Config, c profileStages, runs dag.Stage) (stored.Live, error) {
 	onServers := cfg.Systems.Engine == config.EngineVLLM
 	live := stored.Live{
 		Timed:     onServers && hasUnit(runs, "runs"),

@@ -94,7 +94,7 @@ func TestKeysAreNotShown(t *testing.T) {
 // without predictions, rollouts of one profile, and second generations.
 func TestLiveResultsAreThoseOfTheStages(t *testing.T) {
 	known := profile.Profile{Benchmark: "quiz", Model: "m", TaskIDs: []string{"a", "b"}, PassCounts: []int{1, 2}, TestedK: 4}
-	c := corpus{pairs: pair.AllKnown([]profile.Profile{known}), generate: dag.Stage{Name: "generate", Units: []dag.Unit{{ID: "quiz/m", Outputs: []string{"part"}}}}}
+	c := profileStages{pairs: pair.AllKnown([]profile.Profile{known}), generate: dag.Stage{Name: "generate", Units: []dag.Unit{{ID: "quiz/m", Outputs: []string{"part"}}}}}
 	runs := dag.Stage{Name: "systems", Units: []dag.Unit{{ID: "runs"}}}
 	cfg := config.Default()
 	if live, err := liveResults(cfg, c, runs); err != nil || live.Timed || live.Scored || live.Second != nil || len(live.Rollouts[known.Name()].Files) != 1 {

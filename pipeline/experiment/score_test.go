@@ -139,7 +139,7 @@ func TestAnOfficialPromptIsPartOfTheJudgesName(t *testing.T) {
 
 func TestPairsAreInCanonicalOrder(t *testing.T) {
 	cfg, _ := sampledConfig(t)
-	c, err := newCorpus(cfg, Outside{Out: t.TempDir()})
+	c, err := newProfileStages(cfg, Outside{Out: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

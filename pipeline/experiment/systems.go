@@ -112,8 +112,8 @@ func samplingText(cfg *config.Config, model string) map[string]string {
 type timing struct {
 	workers *serving.Workers
 	// vacate ends the servers that rollouts were sampled from, which may hold the
-	// same devices; nil: there are none. Whoever times runs has profiles of all
-	// rollouts, so that no sampling is in flight.
+	// same devices; nil: there are none. Timed runs begin after the profiles of
+	// all rollouts are there, so that no sampling is in flight.
 	vacate  func(ctx context.Context) error
 	judges  *serving.Servers // that score free answers of runs under real rewards
 	outside Outside          // of the scorers of those

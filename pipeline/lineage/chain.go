@@ -236,7 +236,7 @@ func Facts(records []dag.Record) (all []Fact) {
 			}
 		}
 		if len(units) > 0 {
-			all = append(all, Fact{f.name, tally(units, f.mixed)})
+			all = append(all, Fact{f.name, countLines(units, f.mixed)})
 		}
 	}
 	return all
@@ -250,9 +250,9 @@ func Commit(o dag.Origin) string {
 	return o.Commit
 }
 
-// tally is each text with its units, the most frequent first. Where there are
-// several, a line before them says so, in the words of mixed.
-func tally(units map[string]int, mixed string) (lines []string) {
+// countLines returns each text with its number of units, the most frequent first. Where
+// there are several texts, a first line says so, in the words of mixed.
+func countLines(units map[string]int, mixed string) (lines []string) {
 	texts := slices.SortedFunc(maps.Keys(units), func(a, b string) int {
 		return cmp.Or(cmp.Compare(units[b], units[a]), cmp.Compare(a, b))
 	})

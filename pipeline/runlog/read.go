@@ -163,8 +163,8 @@ func (l *lasting) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// What follows is the record of how every unit came to be, as the rows of one
-// Parquet file: a history for people and queries, which no key depends on.
+// The history of all units is one Parquet file with a row for each manifest: for people
+// and queries. No key depends on it.
 
 // Schema names the layout of the file.
 const RunsSchema = "runs.v1"

@@ -1,9 +1,11 @@
-// Package runlog is the structured log of what happens to units: a JSON line for
-// every start and end, written by log/slog, with the unit, its key and the place.
-// That of a run says too when and by what the run was started, and what came of it.
-// The processes that run units write it; `speceval status` and the executors
-// that run units elsewhere read it. It serves people and messages: that a unit
-// is done only its manifest says.
+// Package runlog writes and reads the structured logs of runs: a JSON line for every
+// start and end of a unit, written by log/slog, with the unit, its key, the host and the
+// Slurm job. The log of a run also has when and by which command the run was started,
+// and how it ended. The processes that run units write the logs; `speceval status` and
+// the executors that run units on other machines read them. Logs serve people and
+// messages: only a manifest records that a unit is done.
+//
+// The package also writes runs.parquet, with a row for each manifest.
 package runlog
 
 import (
@@ -114,7 +116,7 @@ type Recorder struct {
 	Run  Run
 	Host string
 	Now  func() time.Time
-	Warn func(error) // is told, once, that the log cannot be written; the run goes on
+	Warn func(error) // called once if the log cannot be written; the run goes on
 
 	// Elsewhere tells whether units of a stage run on other machines, where they
 	// begin later; nil where none does.
@@ -162,7 +164,7 @@ func (r *Recorder) Finished(done dag.Outcome) {
 }
 
 // End writes which units were stopped and what came of the run, and closes the
-// log. Of units on other machines nobody here knows whether they were.
+// log. It does not know which units on other machines were stopped.
 func (r *Recorder) End() {
 	r.Observer.End()
 	if r.log == nil {

@@ -12,8 +12,8 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// What follows shows people how far long work is: bars on a terminal, dated
-// lines at intervals elsewhere.
+// Progress of long work is shown as bars on a terminal, and elsewhere as dated lines at
+// intervals.
 
 // Console is where progress is shown.
 type Console struct {

@@ -1,6 +1,7 @@
-// Package status says how the units of an experiment stand: what is fresh,
-// stale, missing, queued, running and failed, what a run would do and why, and
-// how long that takes; as text and as JSON. It changes nothing.
+// Package status prints the status of the units of an experiment: what is fresh,
+// stale, missing, queued, running and failed, and what a run would do, why, and how
+// long that takes; as text and as JSON. It also shows the progress of evaluations and
+// transfers while they run. It changes nothing.
 package status
 
 import (
@@ -110,7 +111,7 @@ func (st *Status) Text(w io.Writer) error {
 		}
 		b.WriteByte('\n')
 	}
-	st.standing(&b)
+	st.writeRun(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -154,9 +155,9 @@ func (st *Status) Add(all []executor.Standing, running string) {
 	}
 }
 
-// standing writes what comes below the table: the run under way, and the units
+// writeRun writes what comes below the table: the run under way, and the units
 // that failed last.
-func (st *Status) standing(b *strings.Builder) {
+func (st *Status) writeRun(b *strings.Builder) {
 	if st.Run != "" {
 		fmt.Fprintf(b, "\na run is under way: %s\n", st.Run)
 	}

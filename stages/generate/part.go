@@ -144,7 +144,7 @@ func (p *part) openJournal() error {
 func (p *part) has(place int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.complete || p.journal != nil && p.journal.Has(p.store.corpus.id(place))
+	return p.complete || p.journal != nil && p.journal.Has(p.store.rollouts.id(place))
 }
 
 // put stores a rollout.
@@ -208,7 +208,7 @@ func (p *part) write() error {
 func (p *part) rollouts() iter.Seq2[*rollout.Rollout, error] {
 	return func(yield func(*rollout.Rollout, error) bool) {
 		for place := p.from; place < p.to; place++ {
-			r, err := p.journal.Read(p.store.corpus.id(place))
+			r, err := p.journal.Read(p.store.rollouts.id(place))
 			if !yield(r, err) || err != nil {
 				return
 			}

@@ -24,7 +24,7 @@ const (
 const syncEvery = time.Second
 
 // run is the unit: it samples what is not stored yet.
-func (c *corpus) run(ctx context.Context, job *dag.Job) (err error) {
+func (c *sampledRollouts) run(ctx context.Context, job *dag.Job) (err error) {
 	s, err := openStore(c, job)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (c *corpus) run(ctx context.Context, job *dag.Job) (err error) {
 }
 
 // sample asks servers for every rollout that is missing.
-func (c *corpus) sample(ctx context.Context, job *dag.Job, s *store) error {
+func (c *sampledRollouts) sample(ctx context.Context, job *dag.Job, s *store) error {
 	servers, err := c.acquire(ctx, job)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (c *corpus) sample(ctx context.Context, job *dag.Job, s *store) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	f := &sampling{corpus: c, job: job, store: s, servers: servers, resent: servers.Resent(), cancel: cancel}
+	f := &sampling{sampledRollouts: c, job: job, store: s, servers: servers, resent: servers.Resent(), cancel: cancel}
 	var background sync.WaitGroup
 	background.Go(func() { f.keepSynced(ctx) })
 	err = f.all(ctx)
@@ -69,7 +69,7 @@ func (c *corpus) sample(ctx context.Context, job *dag.Job, s *store) error {
 
 // acquire waits for servers, which may take minutes to start, as long as the
 // run goes on.
-func (c *corpus) acquire(ctx context.Context, job *dag.Job) (Servers, error) {
+func (c *sampledRollouts) acquire(ctx context.Context, job *dag.Job) (Servers, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
@@ -88,7 +88,7 @@ func (c *corpus) acquire(ctx context.Context, job *dag.Job) (Servers, error) {
 
 // sampling is the requests of a unit under way.
 type sampling struct {
-	*corpus
+	*sampledRollouts
 	job     *dag.Job
 	store   *store
 	servers Servers
@@ -124,7 +124,7 @@ func (f *sampling) all(ctx context.Context) error {
 	case cause != nil:
 		return cause
 	case f.faults.any():
-		return f.faults.err(f.corpus)
+		return f.faults.err(f.sampledRollouts)
 	case drained:
 		return dag.ErrDrained
 	}
@@ -212,7 +212,7 @@ func (f *sampling) advance() {
 	f.job.Advance(dag.Progress{Done: f.store.count(), Total: f.total(), Stored: f.store.before, What: "rollouts", Detail: detail})
 }
 
-// reportEvery is how often progress is told.
+// reportEvery is the interval between progress reports.
 const reportEvery = 500 * time.Millisecond
 
 // reportTimes spaces reports.

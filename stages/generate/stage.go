@@ -103,7 +103,7 @@ func Stage(s Settings) dag.Stage {
 	root := seed.Root(s.Seed).Child(name)
 	for m := range s.Models {
 		for b := range s.Benchmarks {
-			c := &corpus{
+			c := &sampledRollouts{
 				Settings: &s, benchmark: &s.Benchmarks[b], model: &s.Models[m],
 				asked: sampler.Corpus{
 					Benchmark: s.Benchmarks[b].ID, Model: s.Models[m].ID, Tasks: s.Benchmarks[b].Tasks, Sampling: s.Models[m].Sampling,
@@ -116,15 +116,15 @@ func Stage(s Settings) dag.Stage {
 	return stage
 }
 
-// corpus is the rollouts of one model on one benchmark.
-type corpus struct {
+// sampledRollouts is the rollouts of one model on one benchmark.
+type sampledRollouts struct {
 	*Settings
 	benchmark *Benchmark
 	model     *Model
 	asked     sampler.Corpus
 }
 
-func (c *corpus) unit() dag.Unit {
+func (c *sampledRollouts) unit() dag.Unit {
 	u := dag.Unit{
 		ID:      c.benchmark.ID + "/" + c.model.ID,
 		Config:  maps.Clone(c.Config),
@@ -143,24 +143,24 @@ func (c *corpus) unit() dag.Unit {
 }
 
 // total is the number of rollouts.
-func (c *corpus) total() int { return len(c.benchmark.Tasks) * c.Rollouts }
+func (c *sampledRollouts) total() int { return len(c.benchmark.Tasks) * c.Rollouts }
 
 // parts is the number of files that they are kept in.
-func (c *corpus) parts() int { return (c.total() + partRows - 1) / partRows }
+func (c *sampledRollouts) parts() int { return (c.total() + partRows - 1) / partRows }
 
 // output is the file of a part.
-func (c *corpus) output(part int) string {
+func (c *sampledRollouts) output(part int) string {
 	return fmt.Sprintf("generate/benchmark=%s/model=%s/part-%04d.parquet", c.benchmark.ID, c.model.ID, part)
 }
 
 // id is the rollout at a place of the corpus. Places count the rollouts of the
 // first task, then those of the second.
-func (c *corpus) id(place int) rollout.ID {
+func (c *sampledRollouts) id(place int) rollout.ID {
 	return rollout.ID{Task: int32(place / c.Rollouts), Rollout: int32(place % c.Rollouts)}
 }
 
 // place is where a rollout is.
-func (c *corpus) place(id rollout.ID) int { return int(id.Task)*c.Rollouts + int(id.Rollout) }
+func (c *sampledRollouts) place(id rollout.ID) int { return int(id.Task)*c.Rollouts + int(id.Rollout) }
 
 const (
 	// manyFailures is how many requests in a row may fail before a unit ends:
@@ -253,7 +253,7 @@ func (f *faults) any() bool {
 }
 
 // err names the tasks whose rollouts are not complete, and why.
-func (f *faults) err(c *corpus) error {
+func (f *faults) err(c *sampledRollouts) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var b strings.Builder

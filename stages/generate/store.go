@@ -21,13 +21,13 @@ import (
 // in the journal of its part when it has arrived, and the part in its file when that
 // is complete. What may be called concurrently says so.
 type store struct {
-	corpus *corpus
-	job    *dag.Job
-	dir    string // of the journals
-	parts  []*part
-	log    *sampler.Log // of answers that are under way; nil until the parts are open
-	before int          // rollouts that were there when it was opened
-	redo   bool         // a complete corpus is sampled again
+	rollouts *sampledRollouts
+	job      *dag.Job
+	dir      string // of the journals
+	parts    []*part
+	log      *sampler.Log // of answers that are under way; nil until the parts are open
+	before   int          // rollouts that were there when it was opened
+	redo     bool         // a complete corpus is sampled again
 
 	writers sync.WaitGroup
 	turn    sync.Mutex      // one part is written at a time, to bound memory
@@ -41,8 +41,8 @@ type store struct {
 
 // openStore takes up what earlier attempts at the same key have left, but for
 // parts if the unit was asked for again.
-func openStore(c *corpus, job *dag.Job) (_ *store, err error) {
-	s := &store{corpus: c, job: job, mine: make(map[string]bool)}
+func openStore(c *sampledRollouts, job *dag.Job) (_ *store, err error) {
+	s := &store{rollouts: c, job: job, mine: make(map[string]bool)}
 	for from := 0; from < c.total(); from += partRows {
 		s.parts = append(s.parts, &part{store: s, output: c.output(from / partRows), from: from, to: min(from+partRows, c.total())})
 	}
@@ -77,9 +77,9 @@ func openStore(c *corpus, job *dag.Job) (_ *store, err error) {
 func (s *store) openLog() (err error) {
 	damaged := 0
 	s.log, damaged, err = sampler.Open(s.dir, sampler.Settings{
-		Clock: s.corpus.Clock, Keep: s.put, Sync: s.syncParts,
+		Clock: s.rollouts.Clock, Keep: s.put, Sync: s.syncParts,
 		Has: func(id rollout.ID) bool {
-			place := s.corpus.place(id)
+			place := s.rollouts.place(id)
 			return s.parts[place/partRows].has(place)
 		},
 	})
@@ -106,7 +106,7 @@ func (s *store) missing() iter.Seq[int] {
 // put stores a rollout. When it is the last of its part, the part is written in the
 // background. It may be called concurrently.
 func (s *store) put(r *rollout.Rollout) error {
-	if err := s.parts[s.corpus.place(r.ID())/partRows].put(r); err != nil {
+	if err := s.parts[s.rollouts.place(r.ID())/partRows].put(r); err != nil {
 		return err
 	}
 	s.mu.Lock()

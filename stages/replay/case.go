@@ -123,7 +123,7 @@ const checkEvery = 4096
 
 // caseStudy simulates whole evaluations of a profile under the policies of the
 // case study, those in two stages with the design of the replayed ratio, and
-// holds their spread beside that of the variance formulas (paper, Eqs. 1 and 9).
+// compares their spread with that of the variance formulas (paper, Eqs. 1 and 9).
 func caseStudy(ctx context.Context, p profile.Profile, replayed variance.Ratio, prior *neyman.Prior, repetitions int, at seed.Seed) ([]variance.Estimates, error) {
 	ps, budget := probabilities(p), int(replayed.Budget)
 	spread := math.Sqrt(total(variances(ps))/float64(budget)) / float64(len(ps)) // of Uniform

@@ -131,22 +131,22 @@ func (b *builder) differencesUnit() dag.Unit {
 			}
 			all = append(all, more...)
 		}
-		sortRows(b.policies, all, func(d variance.Difference) place { return place{d.Benchmark, d.Model, d.Budget, d.Key()} })
+		sortRows(b.policies, all, func(d variance.Difference) rowKey { return rowKey{d.Benchmark, d.Model, d.Budget, d.Key()} })
 		return writeRows(job, variance.DifferencesFile, "differences.v2", all)
 	}
 	return u
 }
 
-// place is where a row belongs in a file of all profiles.
-type place struct {
+// rowKey is what a row of a file of all profiles is sorted by.
+type rowKey struct {
 	benchmark, model string
 	budget           int32
 	policy           policy.Key
 }
 
-// sortRows sorts rows by profile, budget and policy; rows of one place keep
+// sortRows sorts rows by profile, budget and policy; rows of one key keep
 // their order.
-func sortRows[T any](policies policy.List, rows []T, of func(T) place) {
+func sortRows[T any](policies policy.List, rows []T, of func(T) rowKey) {
 	slices.SortStableFunc(rows, func(x, y T) int {
 		a, b := of(x), of(y)
 		return cmp.Or(

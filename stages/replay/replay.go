@@ -5,8 +5,8 @@
 // Its units are the estimates of designs, one replicate of panels for one task
 // count or one profile each, the selection of all designs, the replay of one
 // profile, and the final tables of ratios, with their differences.
-// Beside them stand what of a ratio's error comes from its profile, a unit a
-// profile, and simulated evaluations of one. All draw from distinct branches of
+// Further units, one a profile, compute the part of a ratio's error that comes from its
+// profile, and simulated evaluations of one profile. All draw from distinct branches of
 // the seed tree.
 package replay
 

@@ -204,7 +204,7 @@ func (b *builder) resampleUnits() []dag.Unit {
 			}
 			all = append(all, more...)
 		}
-		sortRows(b.policies, all, func(e variance.ProfileError) place { return place{e.Benchmark, e.Model, e.Budget, e.Key()} })
+		sortRows(b.policies, all, func(e variance.ProfileError) rowKey { return rowKey{e.Benchmark, e.Model, e.Budget, e.Key()} })
 		return writeRows(job, variance.ErrorsFile, "profile_errors.v2", all)
 	}
 	return append(units, gather)

@@ -127,7 +127,7 @@ func (b *builder) ratiosUnit() dag.Unit {
 
 // inOrder sorts ratios by profile, budget, policy and prior strength.
 func (b *builder) inOrder(ratios []variance.Ratio) {
-	sortRows(b.policies, ratios, func(r variance.Ratio) place { return place{r.Benchmark, r.Model, r.Budget, r.Key()} })
+	sortRows(b.policies, ratios, func(r variance.Ratio) rowKey { return rowKey{r.Benchmark, r.Model, r.Budget, r.Key()} })
 }
 
 // probabilities are a profile's task probabilities.

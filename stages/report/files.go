@@ -1,7 +1,3 @@
-// This file stores tables in an output folder and reads them again. A table
-// that is read is text, as it stands in its file; what its columns are is said by
-// package model alone.
-
 package report
 
 import (

@@ -15,10 +15,9 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// What follows is the document of the report: report.tex, an article with every
-// table and figure, the verdict beneath each, what every column is, and where the
-// numbers come from. It is text made of a value: what it quotes is given, and what
-// is not there is not mentioned.
+// The document of the report is report.tex: an article with every table and figure, the
+// verdict beneath each, what every column is, and where the numbers come from. It is
+// text made of a value: it quotes only what is given, and omits what is missing.
 
 // preamble is a sober article that needs texlive-latex-base and
 // texlive-latex-recommended. With lmodern characters can be copied and

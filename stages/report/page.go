@@ -21,11 +21,11 @@ import (
 	"speceval/stages/report/tables"
 )
 
-// What follows is the report as one HTML page: every table and figure with the
-// paper's numbers and the verdicts, what made each of them, and how the run went.
-// It fills the model of package page and leaves how that looks to it.
+// The report as one HTML page has every table and figure with the paper's numbers and
+// the verdicts, what made each of them, and how the run went. The code below fills the
+// model of package page, which sets the layout.
 
-// History is what the page tells beside the results: how they were made.
+// History is how the results were made, which the page shows after them.
 type History struct {
 	Stages   []dag.Stage  // of the experiment, in order
 	Records  []dag.Record // of all their units
@@ -98,9 +98,9 @@ func (b builder) lead() string {
 	what := "profiles, which are not the paper’s: its numbers do not apply, and no verdict is given"
 	switch {
 	case b.Published:
-		what = "published profiles of the paper, beside its numbers"
+		what = "published profiles of the paper, with its numbers"
 	case hasLive(b.Settings):
-		what = "profiles of our own, with what was measured beside what was predicted of it; they are not the paper’s, whose numbers do not apply"
+		what = "profiles of our own, with what was measured and what was predicted of it; they are not the paper’s, whose numbers do not apply"
 	}
 	return fmt.Sprintf("What speculative evaluation saves on %d %s. Average budgets: %s rollouts per task.",
 		len(b.Pairs), what, display.And(strings.Fields(strings.Trim(fmt.Sprint(b.Budgets), "[]"))))

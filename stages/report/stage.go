@@ -1,9 +1,10 @@
 // Package report is the stage that turns stored results into what people read:
-// the paper's tables and figures and our own, and a document with all of them. Its
-// packages are, from the bottom up: what is stored, the model of a table, a file
-// for every table and figure, and what reads them: the verdicts beside the paper's
-// numbers, the document and, outside the stage's units, the explanation of a
-// number, the difference of two folders, and the page.
+// the paper's tables and figures and our own, and a document with all of them.
+// From the bottom up: package stored reads results, model describes a table, and tables
+// and figures hold those of the report. This package stores tables (files.go), compares
+// them with the paper's numbers (verify.go), and writes the document (document.go,
+// appendix.go, latex.go) and, outside the stage's units, the HTML page (page.go).
+// Package explain explains a number and compares two output folders.
 //
 // Nothing here computes a design, replays a profile or times anything, so all
 // tables can be made again in a moment. Tables of runs have rows of three

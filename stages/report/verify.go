@@ -19,9 +19,6 @@ import (
 	"speceval/stages/report/tables"
 )
 
-// What follows compares the numbers of the report with the paper's, and what was
-// measured with what was predicted, cell by cell, each with a verdict.
-
 // Verdicts is the comparison of stored results with the paper, and of what was
 // measured with what was predicted.
 type Verdicts struct {
@@ -178,7 +175,7 @@ func (v Verdicts) counts() (all []count) {
 }
 
 // Text writes the verdicts for a terminal: a block for each table of the
-// paper, what the columns mean, Tables 1 to 4 beside the paper's, and the
+// paper, what the columns mean, Tables 1 to 4 with the paper's numbers, and the
 // verdict in one line.
 func (v Verdicts) Text(w io.Writer) error {
 	var shown []table.Table
@@ -272,7 +269,7 @@ func Legend(cells agreement.Comparisons) (text string) {
 }
 
 // overview is a table to be taken in at a glance: a row for each of its rows, and
-// each number beside the paper's.
+// each number with the paper's.
 func (v Verdicts) overview(of *model.Table) (t table.Table, err error) {
 	if of.Overview == "" || !v.Published {
 		return t, nil

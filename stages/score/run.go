@@ -26,7 +26,7 @@ import (
 
 // scoring is a unit under way.
 type scoring struct {
-	*corpus
+	*scoredRollouts
 	*scorers
 	job    *dag.Job
 	kept   *journal.Journal[rollout.Score, rollout.ID] // of slow verdicts; nil if there are none
@@ -36,7 +36,7 @@ type scoring struct {
 }
 
 // run is the unit. The profile is written last: with it, all is there.
-func (c *corpus) run(ctx context.Context, job *dag.Job) (err error) {
+func (c *scoredRollouts) run(ctx context.Context, job *dag.Job) (err error) {
 	parts, err := c.parts(job)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (c *corpus) run(ctx context.Context, job *dag.Job) (err error) {
 		return err
 	}
 	job.Provenance(from)
-	s := &scoring{corpus: c, job: job}
+	s := &scoring{scoredRollouts: c, job: job}
 	if err := s.openKept(); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (c *corpus) run(ctx context.Context, job *dag.Job) (err error) {
 		return err
 	}
 	defer s.close()
-	t := newTally(c)
+	t := newVerdictCounts(c)
 	err = job.Write(c.file("scores"), c.total(), func(w io.Writer) error {
 		if err := rollout.WriteScores(w, t.count(s.scores(ctx, parts)), c.footer(job)); err != nil {
 			return err
@@ -84,7 +84,7 @@ func (s *scoring) writeProfile(p profile.Profile) error {
 }
 
 // parts are the files of the rollouts.
-func (c *corpus) parts(job *dag.Job) ([]string, error) {
+func (c *scoredRollouts) parts(job *dag.Job) ([]string, error) {
 	var paths []string
 	for _, output := range job.Inputs() {
 		path, err := job.Input(output)
@@ -182,14 +182,14 @@ func (s *scoring) countUnparsable(last error) error {
 }
 
 // footer is what a file of scores says about itself.
-func (c *corpus) footer(job *dag.Job) map[string]string {
+func (c *scoredRollouts) footer(job *dag.Job) map[string]string {
 	footer := job.Footer(rollout.ScoreSchema)
 	footer[rollout.RolloutsKey] = c.rollouts(job)
 	return footer
 }
 
 // rollouts tells one set of rollouts from another.
-func (c *corpus) rollouts(job *dag.Job) string {
+func (c *scoredRollouts) rollouts(job *dag.Job) string {
 	var digests []string
 	for _, output := range job.Inputs() {
 		digests = append(digests, job.InputSHA256(output))
@@ -199,7 +199,7 @@ func (c *corpus) rollouts(job *dag.Job) string {
 
 // supersede moves scores of the same rollouts by other rules aside, so that the
 // two can be compared.
-func (c *corpus) supersede(job *dag.Job) error {
+func (c *scoredRollouts) supersede(job *dag.Job) error {
 	return job.Clear(func(output, path string) bool {
 		if output != c.file("scores") {
 			return true
@@ -295,7 +295,7 @@ func (s *scoring) read(ctx context.Context, parts []string, queue, work chan<- *
 	}
 }
 
-// advanceEvery is after how many responses progress is told.
+// advanceEvery is the number of responses between progress reports.
 const advanceEvery = 64
 
 // advance tells how far the unit is.

@@ -16,7 +16,7 @@ import (
 )
 
 // version names the rules of a family, in scores and profiles.
-func (c *corpus) version(f family.Family) string {
+func (c *scoredRollouts) version(f family.Family) string {
 	switch {
 	case f.Need == family.Judge && f.Graded:
 		return f.Version + ":" + c.GradingName
@@ -32,7 +32,7 @@ func (c *corpus) version(f family.Family) string {
 // forgotten when their task is done. The tests of programs may be large: they are
 // loaded when a program is to be run.
 type scorers struct {
-	corpus    *corpus
+	rollouts  *scoredRollouts
 	resources family.Resources
 	atATime   int    // responses to be scored at a time
 	release   func() // gives servers back, and closes the grader
@@ -42,11 +42,11 @@ type scorers struct {
 }
 
 // scorers finds what the scorers of the tasks need.
-func (c *corpus) scorers(ctx context.Context) (_ *scorers, err error) {
+func (c *scoredRollouts) scorers(ctx context.Context) (_ *scorers, err error) {
 	if c.fault != nil {
 		return nil, c.fault
 	}
-	s := &scorers{corpus: c, atATime: c.AtATime, release: func() {}, made: make(map[int32]scorer.Scorer)}
+	s := &scorers{rollouts: c, atATime: c.AtATime, release: func() {}, made: make(map[int32]scorer.Scorer)}
 	s.resources.Tests = c.benchmark.Tests
 	if slices.Contains(c.needs(), family.Sandbox) {
 		if s.resources.Runner, err = c.Runner(ctx); err != nil {
@@ -81,8 +81,8 @@ func (s *scorers) of(task int32) scorer.Scorer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.made[task] == nil {
-		t := s.corpus.benchmark.Tasks[task]
-		s.made[task] = s.corpus.family(t.Scorer).New(t, s.resources)
+		t := s.rollouts.benchmark.Tasks[task]
+		s.made[task] = s.rollouts.family(t.Scorer).New(t, s.resources)
 	}
 	return s.made[task]
 }
@@ -123,20 +123,20 @@ func (m *Model) response(r *rollout.Response) scorer.Response {
 	return scorer.Response{Text: text, Cut: cut}
 }
 
-// tally counts the verdicts of a corpus.
-type tally struct {
-	*corpus
+// verdictCounts counts verdicts of the rollouts of one model on one benchmark, by task.
+type verdictCounts struct {
+	*scoredRollouts
 	scored []int // rollouts, by task
 	passed []int // of these
 }
 
-func newTally(c *corpus) *tally {
+func newVerdictCounts(c *scoredRollouts) *verdictCounts {
 	n := len(c.benchmark.Tasks)
-	return &tally{corpus: c, scored: make([]int, n), passed: make([]int, n)}
+	return &verdictCounts{scoredRollouts: c, scored: make([]int, n), passed: make([]int, n)}
 }
 
 // check says what is wrong with a response, which then cannot be of this corpus.
-func (c *corpus) check(r *rollout.Response) error {
+func (c *scoredRollouts) check(r *rollout.Response) error {
 	switch i := int(r.TaskIndex); {
 	case r.Benchmark != c.benchmark.ID || r.Model != c.model.ID:
 		return fmt.Errorf("a rollout of %s by %s is among those of %s by %s", r.Benchmark, r.Model, c.benchmark.ID, c.model.ID)
@@ -151,7 +151,7 @@ func (c *corpus) check(r *rollout.Response) error {
 }
 
 // count passes scores on and counts them.
-func (t *tally) count(scores iter.Seq2[*rollout.Score, error]) iter.Seq2[*rollout.Score, error] {
+func (t *verdictCounts) count(scores iter.Seq2[*rollout.Score, error]) iter.Seq2[*rollout.Score, error] {
 	return func(yield func(*rollout.Score, error) bool) {
 		for s, err := range scores {
 			if err == nil {
@@ -172,7 +172,7 @@ const shownTasks = 10
 
 // short is an error that names the tasks with fewer rollouts than there should
 // be.
-func (t *tally) short() error {
+func (t *verdictCounts) short() error {
 	var short []string
 	for i, n := range t.scored {
 		if n < t.Rollouts {
@@ -191,7 +191,7 @@ func (t *tally) short() error {
 }
 
 // profile is the profile of all that was counted.
-func (t *tally) profile() profile.Profile {
+func (t *verdictCounts) profile() profile.Profile {
 	p := profile.Profile{Benchmark: t.benchmark.ID, Model: t.model.ID, PassCounts: slices.Clone(t.passed), TestedK: t.Rollouts}
 	for _, task := range t.benchmark.Tasks {
 		p.TaskIDs = append(p.TaskIDs, task.ID)

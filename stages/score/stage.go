@@ -123,8 +123,8 @@ func Pairs(s Settings) []pair.Pair {
 	return all
 }
 
-// corpus is the rollouts of one model on one benchmark.
-type corpus struct {
+// scoredRollouts is the rollouts of one model on one benchmark.
+type scoredRollouts struct {
 	*Settings
 	benchmark *Benchmark
 	model     *Model
@@ -132,26 +132,28 @@ type corpus struct {
 	fault     error           // names a task with an unknown scorer
 }
 
-func (s *Settings) corpora() []*corpus {
-	var all []*corpus
+func (s *Settings) corpora() []*scoredRollouts {
+	var all []*scoredRollouts
 	for m := range s.Models {
 		for b := range s.Benchmarks {
-			all = append(all, s.corpus(b, m))
+			all = append(all, s.rolloutsOf(b, m))
 		}
 	}
 	return all
 }
 
-// corpus is that of a benchmark and a model, by their places.
-func (s *Settings) corpus(b, m int) *corpus {
-	c := &corpus{Settings: s, benchmark: &s.Benchmarks[b], model: &s.Models[m]}
+// rolloutsOf returns the rollouts of a model on a benchmark, by their indices.
+func (s *Settings) rolloutsOf(b, m int) *scoredRollouts {
+	c := &scoredRollouts{Settings: s, benchmark: &s.Benchmarks[b], model: &s.Models[m]}
 	c.families, c.fault = c.benchmark.families()
 	return c
 }
 
-func (c *corpus) ref() dag.Ref { return dag.Ref{Stage: name, Unit: c.benchmark.ID + "/" + c.model.ID} }
+func (c *scoredRollouts) ref() dag.Ref {
+	return dag.Ref{Stage: name, Unit: c.benchmark.ID + "/" + c.model.ID}
+}
 
-func (c *corpus) unit() dag.Unit {
+func (c *scoredRollouts) unit() dag.Unit {
 	u := dag.Unit{
 		ID:      c.ref().Unit,
 		Config:  map[string]string{"corpus.rollouts_per_task": fmt.Sprint(c.Rollouts), "model.unparted": fmt.Sprint(c.model.Unparted)},
@@ -169,7 +171,7 @@ func (c *corpus) unit() dag.Unit {
 }
 
 // expect is what the unit takes, for plans.
-func (c *corpus) expect() []dag.Quantity {
+func (c *scoredRollouts) expect() []dag.Quantity {
 	all := []dag.Quantity{{Name: "responses", Amount: float64(c.total())}}
 	for _, q := range []struct {
 		need family.Need
@@ -183,12 +185,12 @@ func (c *corpus) expect() []dag.Quantity {
 }
 
 // responses counts those whose scoring has a need.
-func (c *corpus) responses(need family.Need) int {
+func (c *scoredRollouts) responses(need family.Need) int {
 	return c.Rollouts * family.Count(c.benchmark.Tasks, need)
 }
 
 // needs are those of the families, each once.
-func (c *corpus) needs() (all []family.Need) {
+func (c *scoredRollouts) needs() (all []family.Need) {
 	for _, f := range c.families {
 		if f.Slow() && !slices.Contains(all, f.Need) {
 			all = append(all, f.Need)
@@ -225,7 +227,7 @@ func (b *Benchmark) PassFail() error {
 }
 
 // family is the one with the name that a task has.
-func (c *corpus) family(name string) family.Family {
+func (c *scoredRollouts) family(name string) family.Family {
 	i, _ := slices.BinarySearchFunc(c.families, name, byName)
 	return c.families[i]
 }
@@ -233,10 +235,10 @@ func (c *corpus) family(name string) family.Family {
 func byName(f family.Family, name string) int { return strings.Compare(f.Name, name) }
 
 // total is the number of rollouts.
-func (c *corpus) total() int { return len(c.benchmark.Tasks) * c.Rollouts }
+func (c *scoredRollouts) total() int { return len(c.benchmark.Tasks) * c.Rollouts }
 
 // file is an output of the unit: its scores or its profile.
-func (c *corpus) file(what string) string {
+func (c *scoredRollouts) file(what string) string {
 	return fmt.Sprintf("score/benchmark=%s/model=%s/%s.parquet", c.benchmark.ID, c.model.ID, what)
 }
 
@@ -267,7 +269,7 @@ func (s *Settings) Rules(benchmark, model string) map[string]string {
 	return c.rules()
 }
 
-func (c *corpus) rules() map[string]string {
+func (c *scoredRollouts) rules() map[string]string {
 	rules := make(map[string]string)
 	for _, f := range c.families {
 		rules["scorer."+f.Name] = c.version(f)
@@ -276,20 +278,20 @@ func (c *corpus) rules() map[string]string {
 	return rules
 }
 
-// find is the corpus of a benchmark and a model; nil if it is not scored.
-func (s *Settings) find(benchmark, model string) *corpus {
+// find returns the rollouts of a model on a benchmark; nil if it is not scored.
+func (s *Settings) find(benchmark, model string) *scoredRollouts {
 	b := slices.IndexFunc(s.Benchmarks, func(b Benchmark) bool { return b.ID == benchmark })
 	m := slices.IndexFunc(s.Models, func(m Model) bool { return m.ID == model })
 	if b < 0 || m < 0 {
 		return nil
 	}
-	return s.corpus(b, m)
+	return s.rolloutsOf(b, m)
 }
 
 // Score scores a response to a task; finish is why it ended, as vLLM names it.
 // Many goroutines may call it.
 func (s *Scorers) Score(ctx context.Context, task int, text, finish string) (scorer.Verdict, error) {
-	v, err := s.made.of(int32(task)).Score(ctx, s.made.corpus.model.response(&rollout.Response{Text: text, FinishReason: finish}))
+	v, err := s.made.of(int32(task)).Score(ctx, s.made.rollouts.model.response(&rollout.Response{Text: text, FinishReason: finish}))
 	if errors.Is(err, judge.ErrUnparsable) {
 		return scorer.Verdict{Note: judge.ErrUnparsable.Error()}, nil
 	}
@@ -298,7 +300,7 @@ func (s *Scorers) Score(ctx context.Context, task int, text, finish string) (sco
 
 // Version names the rules that a task's answers are scored by.
 func (s *Scorers) Version(task int) string {
-	c := s.made.corpus
+	c := s.made.rollouts
 	return c.version(c.family(c.benchmark.Tasks[task].Scorer))
 }
 

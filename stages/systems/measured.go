@@ -31,14 +31,14 @@ type Measured struct {
 	Models   map[string]vllm.Sampling // by id: who is asked
 	Drawn    *Drawn                   // lengths of prompts without tasks, and of answers; nil: the models'
 
-	// Expect is what the runs of a setting take, for plans; nil: nobody knows.
+	// Expect is what the runs of a setting take, for plans; nil: unknown.
 	Expect func(p pair.Pair, budget int) []dag.Quantity
 
 	// MaxSequences is how many requests a replica of a model runs at a time; 0,
 	// or no entry: as many as there are.
 	MaxSequences map[string]int
 
-	// Acquire waits for a worker that serves a model and that nobody else uses.
+	// Acquire waits for a worker that serves a model and is not in use.
 	Acquire func(ctx context.Context, model string) (Lease, error)
 	Return  time.Duration // longest wait for a replica that is out
 	Clock   clock.Clock

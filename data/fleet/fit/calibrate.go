@@ -21,7 +21,7 @@ type calibration struct {
 }
 
 // likeliestBase is the factor of the base that makes what was published likeliest;
-// README.md beside it has the others that were tried.
+// README.md in this folder has the others that were tried.
 const likeliestBase = 0.97
 
 // starts are where the search begins: close to what a GPU of this kind can do. The

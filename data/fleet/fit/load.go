@@ -149,8 +149,8 @@ var promptTokens = map[string]int{
 type normal struct{ mean, deviation float64 }
 
 // How lengths are believed to rise with difficulty, before a profile's own runs
-// say otherwise. HBN's selection prefers noisy tasks; what it costs beside
-// Uniform is one number, roughly, for two slopes.
+// say otherwise. HBN's selection prefers noisy tasks; what it costs compared
+// with Uniform is one number, roughly, for two slopes.
 var (
 	hardPrior  = normal{1.2, 1}
 	noisyPrior = normal{0.3, 0.8}

@@ -7,7 +7,7 @@
 // It fits to the times and useful FLOPs of Uniform's runs, at the budgets b and
 // at the equivalent ones, and to the useful FLOPs of HBN's. The times, the waste
 // and the extra rollouts of HBN are never read: what the simulated fleet says of
-// them is a prediction. README.md beside it says what was fitted to what, and
+// them is a prediction. README.md in this folder says what was fitted to what, and
 // how well.
 package main
 

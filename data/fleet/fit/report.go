@@ -15,7 +15,7 @@ import (
 	"speceval/internal/policy"
 )
 
-// fitted is a run of Uniform beside what the calibrated fleet makes of it.
+// fitted is a run of Uniform and what the calibrated fleet predicts of it.
 type fitted struct {
 	uniform
 	mean, deviation float64 // seconds, of one run

@@ -332,7 +332,7 @@ func (s *search) describe() string {
 // Many answers that go on to the limit, or a wide spread of the others: both make the
 // last answers long, and by small changes a search does not get from one to the other.
 
-// Shapes that are tried for a profile, beside the one that it has.
+// Shapes that are tried for a profile, as well as the one that it has.
 var (
 	spreads = []float64{0.5, 0.7, 1, 1.4}            // times the spread
 	endless = []float64{0.02, 0.12, 0.5, 0.88, 0.98} // of thinking models

@@ -240,7 +240,7 @@ func (c *cell) execution(m fleet.Model, l fleet.Lengths, budget, loops int, purp
 
 // residuals are, for every run of Uniform, the logarithm of its time over the
 // simulated one's, less the profile's pace, then that of the mean FLOPs, by budget
-// that of what HBN's useful FLOPs are beside Uniform's, and last the pace.
+// that of HBN's useful FLOPs relative to Uniform's, and last the pace.
 func (c *cell) residuals(ctx context.Context, m fleet.Model, l fleet.Lengths, draws int) ([]float64, error) {
 	type load struct{ budget, loops int }
 	known := map[load]float64{}

@@ -1,6 +1,6 @@
 // Command predict says what a calibration of the simulated fleet makes of HBN: how
 // much more time HBN takes than Uniform, its waste and its extra rollouts, as means
-// and standard deviations of simulated suites, beside the one published suite.
+// and standard deviations of simulated suites, with the one published suite.
 //
 //	go run ./data/fleet/predict                 # the shipped calibration
 //	go run ./data/fleet/predict -of DIR -b 8    # a trial of the fit's, at one budget

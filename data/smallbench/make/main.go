@@ -1,5 +1,5 @@
 // Command make writes the small benchmark, data/smallbench/smallbench.jsonl,
-// from the problems beside it, as bare ones: the shipped templates ask them. It is
+// from the problems next to it, as bare ones: the shipped templates ask them. It is
 // run by hand after a change, and makes the same bytes every time:
 //
 //	go run ./data/smallbench/make -to data/smallbench/smallbench.jsonl

@@ -1,6 +1,7 @@
-// Package manifest is the record of an evaluation in its folder: by hashes, what its files
-// were when they were made, and what of its result follows from no other file. It has no
-// secret: who writes files and manifest anew is not noticed by it.
+// Package manifest is the record of an evaluation in its folder: the hashes of its files
+// when they were made, and the part of its result that follows from no other file. It
+// holds no secret: files and manifest rewritten together are not detected. The package
+// also compares a stored document with one that was computed again.
 package manifest
 
 import (

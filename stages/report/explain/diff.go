@@ -18,8 +18,8 @@ import (
 	"speceval/stages/report/tables"
 )
 
-// What follows compares the tables of two output folders cell by cell, and holds
-// each change of a number against its Monte Carlo noise.
+// The difference of two output folders compares their tables cell by cell, and each
+// change of a number with its Monte Carlo noise.
 
 // Diff is the differences between the tables of two output folders.
 type Diff struct {

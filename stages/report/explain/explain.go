@@ -1,6 +1,6 @@
-// Package explain says where a number of a stored table comes from: what its column
-// is, its errors by cause, the paper's number beside it, the stored rows that make
-// it, and the units, seeds and sources behind them.
+// Package explain traces a number of a stored table to its origin: what its column is,
+// its errors by cause, the paper's number, the stored rows that make it, and the units,
+// seeds and sources behind them. It also compares the tables of two output folders.
 package explain
 
 import (
@@ -119,7 +119,7 @@ type Explanation struct {
 
 	Formula table.Formula   `json:"formula"`
 	Errors  []model.ErrorOf `json:"errors"` // standard errors of Value, by cause
-	Paper   *Beside         `json:"paper"`  // or the prediction; null where there is neither
+	Paper   *Compared       `json:"paper"`  // or the prediction; null where there is neither
 
 	Parts   *model.Parts `json:"parts"`             // what it is made of; null where that is a single stored number
 	Repeats []float64    `json:"repeats,omitempty"` // the number as each single execution of the suite gives it
@@ -130,9 +130,9 @@ type Explanation struct {
 	Warnings []string `json:"warnings"`
 }
 
-// Beside is the comparison of a number with the paper's or with the predicted one,
+// Compared is the comparison of a number with the paper's or with the predicted one,
 // and the reason for its verdict.
-type Beside struct {
+type Compared struct {
 	agreement.Comparison
 	Reason string `json:"reason"`
 }
@@ -198,7 +198,7 @@ func (x *Explainer) compare(e *Explanation) error {
 	column := strings.TrimPrefix(e.Column, model.PaperPrefix)
 	i := slices.IndexFunc(v.Cells, func(c agreement.Comparison) bool { return c.Table == e.Table && c.Row == e.Row && c.Column == column })
 	if err == nil && i >= 0 {
-		e.Paper = &Beside{v.Cells[i], v.Cells[i].Reason()}
+		e.Paper = &Compared{v.Cells[i], v.Cells[i].Reason()}
 	}
 	return err
 }

@@ -349,7 +349,7 @@ func (k knowledge) panel(f *figure.Figure, rows []variance.Standing) *figure.Pan
 	return p
 }
 
-// shortLabel names a policy beside its line, within its panel.
+// shortLabel names a policy next to its line, within its panel.
 func shortLabel(p *policy.Policy) string {
 	switch {
 	case p.Donors == policy.None:

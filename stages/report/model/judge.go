@@ -46,7 +46,7 @@ type Overview struct {
 }
 
 // Prediction is how the numbers of a column are compared with predicted ones, by
-// the columns beside it.
+// other columns of its row.
 type Prediction struct {
 	Predicted string   // the column of what was predicted; empty where Bound says it
 	Bound     *float64 // what is expected of every row, or not to be reached

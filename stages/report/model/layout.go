@@ -17,7 +17,7 @@ import (
 const Dagger = "†"
 
 // Print is the printed form, rounded: columns in order, each with the paper's
-// beside it if it is paired, unless the sheet has a layout of its own.
+// next to it if it is paired, unless the sheet has a layout of its own.
 func (s *Sheet) Print() table.Table {
 	t := table.Table{Title: s.Title, Caption: s.Caption, Label: s.Label, Notes: slices.Clone(s.Notes)}
 	if s.Layout != nil {

@@ -121,7 +121,7 @@ type Column struct {
 	Format      table.Format
 	Shown       func(row int) table.Cell // what is printed where that is not Cell
 	PlusMinus   func(row int) *float64   // printed behind ±; nil: none
-	Paired      bool                     // the paper's number is printed beside
+	Paired      bool                     // the paper's number is printed next to it
 
 	// Virtual columns are compared with the paper's text, and in neither form.
 	Virtual bool
@@ -219,10 +219,10 @@ func (s *Sheet) StoredColumn(name string) *Column {
 // PaperPrefix begins the names of columns with the paper's numbers.
 const PaperPrefix = "paper_"
 
-// inPaper reports whether a column of the paper's numbers can stand beside it.
+// inPaper reports whether a column of the paper's numbers can be printed next to it.
 func (c Column) inPaper() bool { return c.Rule != nil && !c.Virtual }
 
-// paperColumn is the column of the paper's numbers beside another.
+// paperColumn is the column of the paper's numbers for a column.
 func (s *Sheet) paperColumn(c Column) Column {
 	words := c.Rule.Words
 	if words == "" {

@@ -34,7 +34,7 @@ type Experiment struct {
 	// CaseStudy is null where the profile of the case study is not evaluated.
 	CaseStudy *CaseFact `json:"case_study"`
 
-	// Compared are the tables of what was measured beside what was predicted.
+	// Compared are the tables that compare what was measured with what was predicted.
 	Compared []string `json:"compared,omitempty"`
 }
 
@@ -179,7 +179,7 @@ var (
 // Own is a unit of the report: a table or a figure by its base name, or another.
 func Own(unit string) dag.Ref { return dag.Ref{Stage: "report", Unit: unit} }
 
-// Reads is the stored results that something is made of, beside the settings.
+// Reads is the stored results that something is made of, in addition to the settings.
 type Reads struct {
 	Units    []dag.Ref // read as far as they have run
 	Runs     bool      // the timed runs, as Source.Costs gathers them

@@ -159,7 +159,7 @@ func (s *Source) Costs() (Costs, error) {
 	return once(s, measurement.File, func(in Locate) (Costs, error) { return readCosts(in, s.Settings) })
 }
 
-// Benefit is the executions of policies in stages, and those of Uniform beside them.
+// Benefit is the executions of policies in stages, and those of Uniform.
 func (s *Source) Benefit() ([]measurement.Benefit, error) {
 	return read(s, measurement.BenefitFile, measurement.ReadBenefit)
 }
@@ -184,7 +184,7 @@ func (s *Source) Runs() ([]measurement.Run, error) {
 	return read(s, measurement.RunsFile, rowsOf[measurement.Run])
 }
 
-// Predictions is the predicted times of runs on servers, beside the measured ones.
+// Predictions is the predicted times of runs on servers, with the measured ones.
 func (s *Source) Predictions() ([]measurement.Prediction, error) {
 	return read(s, measurement.PredictionsFile, rowsOf[measurement.Prediction])
 }
@@ -292,7 +292,7 @@ func union(list []string, more ...string) []string {
 // Settings is what the report needs to know of the experiment.
 type Settings struct {
 	// Published says that the profiles are the paper's own; tables then carry
-	// its numbers beside the obtained ones.
+	// its numbers next to the obtained ones.
 	Published bool
 	Budgets   []int       // rollouts per task
 	Pairs     []pair.Pair // what is evaluated, in canonical order
@@ -304,13 +304,13 @@ type Settings struct {
 	CaseStudy CaseStudy // what Figure 2 shows
 
 	// Systems says that the experiment has a systems stage, whose runs
-	// Tables 2 to 4 then have beside the published ones.
+	// Tables 2 to 4 then have next to the published ones.
 	Systems bool
 
 	// Staged says that it executes policies in stages too, on the simulated fleet.
 	Staged bool
 
-	Live Live // what was measured here, beside what was predicted
+	Live Live // what was measured here, and what was predicted
 
 	Targets       []byte // the paper's numbers, as paper.Parse reads them
 	Architectures []byte // CSV, as flops.Parse reads it

@@ -192,7 +192,7 @@ func (r *costRow) repeatsPublished(column int) bool {
 	return r.kind.replayed && column == continuousColumn && r.Provenance != measurement.Published
 }
 
-// shown is a number beside the paper's without a verdict.
+// shown is a number with the paper's, without a verdict.
 func (r *costRow) shown(value, want float64, decimals int) agreement.Comparison {
 	return agreement.Beside(value, want, decimals).Shown(fmt.Sprintf("other machines; profiles: %d", len(r.Settings)))
 }

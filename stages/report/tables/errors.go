@@ -17,7 +17,7 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// Errors sets the errors of the mean ratios beside each other, by cause. It is not
+// Errors compares the errors of the mean ratios, by cause. It is not
 // in the paper.
 var Errors = &model.Table{
 	Base: "error_split", Label: "tab:error-split",

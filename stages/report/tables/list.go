@@ -131,7 +131,7 @@ func shortest(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 func fixed(v float64, decimals int) string { return strconv.FormatFloat(v, 'f', decimals, 64) }
 
 // executedBudgets are the equivalent budgets of settings that were executed, one by
-// one, beside those of the stored ratios.
+// one, and those of the stored ratios.
 type executedBudgets struct {
 	executed, wanted []int32
 	another          []float64 // the probability that a replay of the authors' gives another than ours

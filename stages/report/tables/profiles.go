@@ -14,7 +14,7 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// Profiles is every replayed ratio, as stored, in CSV; in print, HBN beside the
+// Profiles is every replayed ratio, as stored, in CSV; in print, HBN next to the
 // Oracle on every profile.
 var Profiles = &model.Table{
 	Base: "profile_ratios", Label: "tab:profile-ratios",

@@ -285,7 +285,7 @@ func (r tsRow) judgeChoice(alpha float64, m0 int32) (a, m agreement.Comparison) 
 	return a.Noted(note), m.Noted(note)
 }
 
-// tsMacros are what the search for TS-Neyman found at each budget, beside HBN's
+// tsMacros are what the search for TS-Neyman found at each budget, and HBN's
 // mean variance there.
 func tsMacros(src *stored.Source) (all []model.Macro, err error) {
 	search, err := src.Search()

@@ -59,7 +59,7 @@ func meanRows(src *stored.Source) ([]variance.Means, error) {
 	return variance.NewMeans(res.Designs, res.Ratios, meanPolicies)
 }
 
-// makeVariance sets each policy in percent, in print beside the paper's entry. The
+// makeVariance sets each policy in percent, in print next to the paper's entry. The
 // least feasible policy of a row is bold.
 func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	rows, err := meanRows(src)

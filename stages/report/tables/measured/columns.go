@@ -1,5 +1,4 @@
-// Package measured is the tables of what was measured here, beside what was
-// predicted of it: times, variances, the profiles of a second generation, the
+// Package measured is the tables of what was measured here and of its prediction: times, variances, the profiles of a second generation, the
 // orchestrator's share of a processor, and how the sampled profiles spread.
 package measured
 
@@ -109,7 +108,7 @@ func decimals(n int) table.Format { return table.Format{Decimals: n} }
 // percent is the format of shares with so many decimals.
 func percent(n int) table.Format { return table.Format{Decimals: n, Percent: true} }
 
-// What follows is what an experiment is given and does not find out: the size of
+// The tables below hold what an experiment is given and does not measure: the size of
 // its corpus, and the constants of the checkpoints (Table 7).
 
 // Corpus is the size of the corpus that the paper's text gives. It is no file: its

@@ -1,7 +1,3 @@
-// This file is what repeated runs estimate and take: series of runs in one
-// setting, how the estimates of a series spread beside what a replay says, and
-// whether they are centred on the mean of the profile.
-
 package measured
 
 import (
