@@ -124,7 +124,6 @@ func GroupGone(ctx context.Context, group int) error {
 	}
 }
 
-
 // health is the status with which a server answers /health, 0 without an answer.
 func health(ctx context.Context, url string) int {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/health", nil)

@@ -9,8 +9,8 @@ import (
 	"speceval/internal/table"
 )
 
-// Comparison is an obtained number beside the paper's or, if Live, a measured one
-// beside its prediction.
+// Comparison compares an obtained number with the paper's or, if Live, a measured
+// one with its prediction.
 type Comparison struct {
 	Table  string `json:"table"`
 	Row    string `json:"row"`
@@ -77,7 +77,7 @@ func Compare(obtained Estimate, paper float64, decimals int, tolerance float64) 
 	return c
 }
 
-// Beside is a comparison of two numbers without a verdict.
+// Beside compares two numbers without a verdict.
 func Beside(obtained, paper float64, decimals int) Comparison {
 	difference := obtained - paper
 	return Comparison{Obtained: &obtained, Paper: &paper, Difference: &difference, Decimals: decimals}

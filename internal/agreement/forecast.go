@@ -17,7 +17,7 @@ type Forecast struct{ Mean, SD float64 }
 
 // NewForecast foretells a further execution of a suite by the mean of those that
 // were made and the standard deviation of one of them, nil where that is not known:
-// the deviation is that of one, and the Monte Carlo error of the mean beside it.
+// SD combines the deviation of one execution with the Monte Carlo error of the mean.
 func NewForecast(mean float64, sd *float64, executions int) Forecast {
 	if sd == nil {
 		return Forecast{mean, math.NaN()}
@@ -40,8 +40,8 @@ func (f Forecast) CRPS(observed float64) float64 {
 // normal is the distribution function of the standard normal law.
 func normal(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 
-// Foretold holds a forecast against the published number, beside what a naive
-// fleet foretells. The difference is judged by the forecast's own deviation, and by
+// Foretold compares a forecast, and the forecast of a naive fleet, with the
+// published number. The difference is judged by the forecast's own deviation, and by
 // no tolerance. Without a deviation it is shown alone.
 func Foretold(f, naive Forecast, paper float64, decimals int) Comparison {
 	c := Beside(f.Mean, paper, decimals)

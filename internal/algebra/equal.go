@@ -94,9 +94,9 @@ func (c comparison) equal() bool {
 	return agreed >= min(needed, c.count)
 }
 
-// alike tells whether two values are equal, as far as their errors allow, and
-// the errors are small enough to say so: beside the values, and for a constant,
-// which may be a large number and a little more, beside 1.
+// alike reports whether two values are equal within their errors, and the errors
+// are small enough to decide: small compared with the values and, for a constant,
+// which may be a large number and a little more, compared with 1.
 func alike(x, y ball, constant bool) bool {
 	d, ok := x.add(y.neg())
 	if !ok || exponent(d.re) > d.err+1 || exponent(d.im) > d.err+1 {

@@ -200,8 +200,8 @@ func (s Shape) Architecture() flops.Architecture {
 func (s Shape) feedForward() int { return 3 * s.Hidden * s.Inner }
 
 // fullAttention counts the projections of queries, keys, values and output. Those
-// of Qwen2.5 but for the output have biases; in Qwen3.5 queries have gates beside
-// them, and queries and keys norms.
+// of Qwen2.5 but for the output have biases; in Qwen3.5 queries have gates as
+// well, and queries and keys have norms.
 func (s Shape) fullAttention() int {
 	queries, keys := s.Heads*s.HeadWidth, s.KeyValueHeads*s.HeadWidth
 	if s.hybrid() {
@@ -296,7 +296,7 @@ func Flags(dir string) ([]string, error) {
 	return flags, nil
 }
 
-// Thinking is what the template of a chat is told about thinking.
+// Thinking is the argument about thinking that the chat template receives.
 type Thinking int
 
 // Values of Thinking: None for a model that cannot.

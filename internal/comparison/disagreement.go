@@ -205,9 +205,9 @@ func (f ScoreFiles) OtherRollouts() bool {
 	return oldErr == nil && newErr == nil && a != b
 }
 
-// Stored are the scores in an output folder beside those that they took the
-// place of, of each pair BENCHMARK/MODEL, or of all. first are the pairs whose
-// rollouts have not been scored before.
+// Stored lists the scores in an output folder, each with the scores that it
+// replaced, for the given pairs BENCHMARK/MODEL or for all. first are the pairs
+// whose rollouts have not been scored before.
 func Stored(out string, pairs []string) (files []ScoreFiles, first []string, err error) {
 	corpora, err := folders(out, pairs)
 	if err != nil {

@@ -57,7 +57,7 @@ func Parse(data []byte, columns []string, optional ...string) (records []Record,
 		case errors.Is(err, csv.ErrFieldCount):
 			faults = append(faults, fmt.Errorf("row %d: %d fields, the header has %d", number, len(line), len(header)))
 			continue
-		case err != nil: // the rest of the file cannot be told apart
+		case err != nil: // the rest of the file cannot be split into rows
 			return records, append(faults, fmt.Errorf("row %d: %w", number, err))
 		}
 		fields, err := pick(line, at, header)

@@ -75,14 +75,14 @@ func (e *engine) Now() time.Duration { return e.at(e.Clock.Now()) }
 
 func (e *engine) at(t time.Time) time.Duration { return max(0, t.Sub(e.start)) }
 
-// place is the rollout of an id: pilots first, then continuations, whatever the
+// rolloutID is the rollout of an id: pilots first, then continuations, whatever the
 // policy, so that files have one number for each rollout of a task.
-func (e *engine) place(id controller.ID) rollout.ID {
-	return e.Setup.place(id, e.control.Pilots)
+func (e *engine) rolloutID(id controller.ID) rollout.ID {
+	return e.Setup.rolloutID(id, e.control.Pilots)
 }
 
-// place is the rollout of an id under a policy with so many pilots.
-func (s *Setup) place(id controller.ID, pilots int) rollout.ID {
+// rolloutID is the rollout of an id under a policy with so many pilots.
+func (s *Setup) rolloutID(id controller.ID, pilots int) rollout.ID {
 	n := id.Ordinal - 1
 	switch {
 	case id.Phase == controller.Pilot:
@@ -96,7 +96,7 @@ func (s *Setup) place(id controller.ID, pilots int) rollout.ID {
 
 // Submit gives the rollout that is there, or asks for it in the background.
 func (e *engine) Submit(number int, id controller.ID) {
-	r, v, err := e.store.find(e.place(id), e.Rules)
+	r, v, err := e.store.find(e.rolloutID(id), e.Rules)
 	if err != nil {
 		e.stop(err)
 		return
@@ -215,7 +215,7 @@ func (e *engine) rewarded(id controller.ID) float64 {
 	return e.rewards[id]
 }
 
-// give puts an event where Next finds it, unless nobody looks any more.
+// give queues an event for Next, unless the run has ended.
 func (e *engine) give(event router.Event) {
 	select {
 	case e.events <- event:
@@ -274,10 +274,10 @@ func seconds(d time.Duration) *float64 {
 
 // record is a request that is about to be sent.
 func (e *engine) record(number int, id controller.ID) *Request {
-	place := e.place(id)
+	rolloutID := e.rolloutID(id)
 	return &Request{
 		Session: e.store.session, Number: int32(number),
-		Task: e.Setup.TaskIDs[id.Task], Phase: id.Phase.String(), Ordinal: id.Ordinal, Rollout: place.Rollout,
+		Task: e.Setup.TaskIDs[id.Task], Phase: id.Phase.String(), Ordinal: id.Ordinal, Rollout: rolloutID.Rollout,
 		Submitted: e.Now().Seconds(), State: lost,
 		Prefetched: !e.control.Selected(id),
 	}
@@ -285,10 +285,10 @@ func (e *engine) record(number int, id controller.ID) *Request {
 
 // ask sends a request and keeps what comes of it, and then its score.
 func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
-	place, end := e.place(id), e.Servers.ThinkEnd()
-	request := e.Corpus.Request(place, end)
+	rolloutID, end := e.rolloutID(id), e.Servers.ThinkEnd()
+	request := e.Corpus.Request(rolloutID, end)
 	r.Seed = request.Seed
-	err := e.resume(&request, r, place)
+	err := e.resume(&request, r, rolloutID)
 	if err == nil {
 		err = e.store.requests.Append(r)
 	}
@@ -296,12 +296,12 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 		e.stop(err)
 		return
 	}
-	h := e.listen(&request, r, place)
+	h := e.listen(&request, r, rolloutID)
 	answer, server, err := e.Servers.Stream(ctx, request, h.hear)
-	var kept *rollout.Rollout // nil beside an error
+	var kept *rollout.Rollout // nil if there is an error
 	if err == nil {
 		answer.Sent = answer.Sent.Add(-h.before) // the whole answer took longer
-		kept, err = e.Corpus.Rollout(place, &answer, server, end)
+		kept, err = e.Corpus.Rollout(rolloutID, &answer, server, end)
 	}
 	finished := e.Now()
 	e.counts.underWay.Add(-1)

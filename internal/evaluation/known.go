@@ -107,7 +107,7 @@ func (k *Known) drift(s *Setup, prior *informed.Prior, rows []Task) error {
 	for i, t := range rows {
 		first := t.Stages[0]
 		if first.Squares != first.Rewards {
-			return nil // graded rewards cannot be told apart in counts
+			return nil // counts do not distinguish graded rewards
 		}
 		passes[i] = int(first.Rewards)
 		pilot[i] = drift.Passes(passes[i], first.Rollouts)

@@ -70,16 +70,16 @@ func (e *engine) resume(request *vllm.Request, r *Request, id rollout.ID) error 
 	return nil
 }
 
-// heard is what a request has heard of its answer.
+// heard is the part of a request's answer that was received.
 type heard struct {
 	*engine
-	request *Request
-	id      rollout.ID
-	keeps   bool          // what is heard can be gone on with
-	told    bool          // something of the answer was heard
-	before  time.Duration // that servers have worked on the answer before
-	started time.Duration // negative: not yet
-	usage   vllm.Usage
+	request  *Request
+	id       rollout.ID
+	keeps    bool          // the request can resume from the part received
+	received bool          // part of the answer was received
+	before   time.Duration // that servers have worked on the answer before
+	started  time.Duration // negative: not yet
+	usage    vllm.Usage
 }
 
 // listen begins to keep what comes in for a request.
@@ -105,7 +105,7 @@ func (h *heard) hear(p vllm.Piece) {
 		h.started = h.Now()
 	}
 	h.usage = p.Usage
-	h.told = h.told || len(p.IDs) > 0 || p.Text != "" || p.Reasoning != ""
+	h.received = h.received || len(p.IDs) > 0 || p.Text != "" || p.Reasoning != ""
 	if h.keeps {
 		h.store.partials.Saw(h.id, p)
 	}
@@ -116,7 +116,7 @@ func (h *heard) hear(p vllm.Piece) {
 func (h *heard) failed(err error) {
 	var failure *vllm.Error
 	switch {
-	case h.keeps && h.told && h.store.partials.Find(h.id) == nil:
+	case h.keeps && h.received && h.store.partials.Find(h.id) == nil:
 		h.store.partials.Torn(h.id, true) // it was heard, and is not kept
 	case !h.keeps && h.started < 0 && errors.As(err, &failure) && !failure.Worked():
 		h.store.partials.Torn(h.id, false)
@@ -127,15 +127,15 @@ func (h *heard) failed(err error) {
 type fate struct{ continued, again bool }
 
 // fates are those of all rollouts that were lost.
-func fates(rows []Request) map[place]fate {
-	all := make(map[place]fate)
+func fates(rows []Request) map[rolloutKey]fate {
+	all := make(map[rolloutKey]fate)
 	for i := range rows {
 		q := &rows[i]
-		f := all[q.place()]
+		f := all[q.key()]
 		f.continued = !q.AskedAgain && (f.continued || q.PrefixTokens > 0 || q.Continued > 0)
 		f.again = f.again || q.AskedAgain
 		if f != (fate{}) {
-			all[q.place()] = f
+			all[q.key()] = f
 		}
 	}
 	return all
@@ -143,7 +143,7 @@ func fates(rows []Request) map[place]fate {
 
 // lost are the fates of the rollouts of an evaluation, by its own requests and by
 // those of what it extends, for the rollouts that it has from there.
-func (s *Setup) lost(own []Request) (map[place]fate, error) {
+func (s *Setup) lost(own []Request) (map[rolloutKey]fate, error) {
 	all := fates(own)
 	for x := s.Extends; x != nil; {
 		rows, _, err := rowfile.ReadFile[Request](filepath.Join(x.Folder, requestsFile))
@@ -153,8 +153,8 @@ func (s *Setup) lost(own []Request) (map[place]fate, error) {
 		lost := fates(rows)
 		for i, id := range s.TaskIDs {
 			for n := range x.rollouts(i) {
-				if f, there := lost[place{id, int32(n)}]; there {
-					all[place{id, int32(n)}] = f
+				if f, there := lost[rolloutKey{id, int32(n)}]; there {
+					all[rolloutKey{id, int32(n)}] = f
 				}
 			}
 		}
@@ -168,13 +168,13 @@ func (s *Setup) lost(own []Request) (map[place]fate, error) {
 }
 
 // lose sets what was lost of the rollouts that count.
-func (r *Result) lose(lost map[place]fate, reward func(id rollout.ID) (float64, error)) error {
+func (r *Result) lose(lost map[rolloutKey]fate, reward func(id rollout.ID) (float64, error)) error {
 	r.Losses = Losses{}
 	tasks := r.counted()
 	for i := range r.Rows {
 		t := &r.Rows[i]
 		for n := range t.Pilots + t.Continuations {
-			f := lost[place{t.ID, n}]
+			f := lost[rolloutKey{t.ID, n}]
 			if f.continued {
 				r.Losses.Continued++
 			}

@@ -117,7 +117,7 @@ func (f *found) replay(prior *neyman.Prior) (*controller.Controller, error) {
 		if !more {
 			return nil, fmt.Errorf("%s: the policy waits for a rollout that it has not asked for", f.folder)
 		}
-		reward, err := f.reward(f.setup.place(id, c.Pilots))
+		reward, err := f.reward(f.setup.rolloutID(id, c.Pilots))
 		if err != nil {
 			return nil, err
 		}

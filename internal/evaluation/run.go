@@ -45,7 +45,7 @@ type Servers interface {
 // Settings are an evaluation and what it takes.
 type Settings struct {
 	Setup  Setup
-	Folder string // see Setup.Path; nobody else may write there
+	Folder string // see Setup.Path; no other process may write there
 	Prior  *neyman.Prior
 
 	Corpus  sampler.Corpus // its seed is that of Seed
@@ -198,10 +198,10 @@ func settle(rows []Request, tasks []Task) {
 	for _, t := range tasks {
 		selected[t.ID] = t.Pilots + t.Continuations
 	}
-	seen := make(map[place]bool)
+	seen := make(map[rolloutKey]bool)
 	for i := len(rows) - 1; i >= 0; i-- {
 		q := &rows[i]
-		at := q.place()
+		at := q.key()
 		switch {
 		case q.State != completed:
 		case seen[at]:
@@ -217,12 +217,12 @@ func settle(rows []Request, tasks []Task) {
 
 // carried tells which requests another one went on from: their tokens are among its.
 func carried(rows []Request) map[int]bool {
-	gone, last := make(map[int]bool), make(map[place]int)
+	gone, last := make(map[int]bool), make(map[rolloutKey]int)
 	for i := range rows {
-		if before, there := last[rows[i].place()]; there && rows[i].PrefixTokens > 0 {
+		if before, there := last[rows[i].key()]; there && rows[i].PrefixTokens > 0 {
 			gone[before] = true
 		}
-		last[rows[i].place()] = i
+		last[rows[i].key()] = i
 	}
 	return gone
 }

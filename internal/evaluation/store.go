@@ -56,15 +56,15 @@ type Request struct {
 	Partial float64 `parquet:"-" json:"reward,omitempty"`
 }
 
-// place is a rollout as requests name it.
-type place struct {
+// rolloutKey names a rollout as requests do.
+type rolloutKey struct {
 	task    string
 	rollout int32
 }
 
-func (r *Request) place() place { return place{r.Task, r.Rollout} }
+func (r *Request) key() rolloutKey { return rolloutKey{r.Task, r.Rollout} }
 
-// States of requests, beside those of package router.
+// States of requests, in addition to those of package router.
 const (
 	lost      = "lost"      // under way when the process ended, or its answer was damaged
 	completed = "completed" // until it is known what is selected
@@ -229,7 +229,7 @@ func clear(folder string) error {
 	return errors.Join(errs...)
 }
 
-// Files of a complete evaluation, beside the result.
+// Files of a complete evaluation, next to the result.
 const (
 	RolloutsFile = "rollouts.parquet" // rollout.Rollout, completed ones that do not count too
 	ScoresFile   = "scores.parquet"   // rollout.Score
@@ -320,7 +320,7 @@ func (s *store) scores(rules string) iter.Seq2[*rollout.Score, error] {
 		for _, id := range s.ids() {
 			_, v, err := s.find(id, rules)
 			if err == nil && v == nil {
-				continue // surplus that nobody asked for in this session
+				continue // surplus that was not requested in this session
 			}
 			if err != nil {
 				yield(nil, err)

@@ -331,8 +331,8 @@ func (s *Stored) Whole() bool {
 	return s.readable == nil || !s.rebuilt && s.faults[tasksFile] == "" // or nothing can be
 }
 
-// Repair writes what was computed again: the result, and the rows of its tasks. What stood
-// in its place is kept beside it. The caller holds the folder's lock.
+// Repair writes the recomputed result and the rows of its tasks, and keeps the
+// former files next to them. The caller holds the folder's lock.
 func (s *Stored) Repair(commit string) error {
 	if s.Whole() {
 		return nil

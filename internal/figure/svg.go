@@ -88,12 +88,12 @@ func (s *sheet) writeMarks(b *bytes.Buffer, titles bool) {
 		if m.ghost && !titles {
 			continue
 		}
-		if look := m.look(); look != group {
+		if shared := m.attributes(); shared != group {
 			if group != "" {
 				b.WriteString("</g>\n")
 			}
-			group = look
-			fmt.Fprintf(b, "<g %s>\n", look)
+			group = shared
+			fmt.Fprintf(b, "<g %s>\n", shared)
 		}
 		title := ""
 		if titles && m.title != "" {
@@ -106,8 +106,8 @@ func (s *sheet) writeMarks(b *bytes.Buffer, titles bool) {
 	}
 }
 
-// look is the attributes of a mark that many share.
-func (m mark) look() string {
+// attributes returns the attributes of a mark that many share.
+func (m mark) attributes() string {
 	if m.text.text != "" {
 		style := ""
 		if m.text.face == italic {

@@ -53,8 +53,8 @@ func OpenInputIn(folder *os.Root, name string, kind Kind) (*os.File, error) {
 
 // open looks before it opens, since opening alone does something to some devices, and
 // looks again at what it has opened.
-func openInput(name string, kind Kind, look func(string) (fs.FileInfo, error), opened func(string) (*os.File, error)) (*os.File, error) {
-	info, err := look(name)
+func openInput(name string, kind Kind, stat func(string) (fs.FileInfo, error), opened func(string) (*os.File, error)) (*os.File, error) {
+	info, err := stat(name)
 	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
 		return nil, &fs.PathError{Op: "open", Path: failed.Path, Err: failed.Err} // of which looking is a part
 	}

@@ -1,7 +1,6 @@
-// This file is what the simulated fleet knows of the published runs: how
-// fast each model's replicas step, and how long the answers of each profile's
-// tasks are. Its parameters were fitted to published measurements; the page
-// beside the data says which, and how well.
+// The simulated fleet's workload: how fast each model's replicas step, and how long the
+// answers of each profile's tasks are. Its parameters were fitted to published
+// measurements; the page next to the data lists the measurements and the quality of the fit.
 
 package fleet
 
@@ -129,8 +128,8 @@ type taskLaw struct {
 }
 
 // loopSlope says how much likelier hard tasks are to loop: e^loopSlope times
-// for a task that is never solved, beside one that always is. No published run
-// tells; it is a guess.
+// for a task that is never solved, compared with one that always is. No published
+// run shows it; it is a guess.
 const loopSlope = 1.5
 
 // NewLaw is the law of a profile of a model.

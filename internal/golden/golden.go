@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // Check compares got with testdata/name of the test's package, and leaves a
-// .got file beside it when they differ. With -update it writes the file.
+// .got file next to it when they differ. With -update it writes the file.
 func Check(t testing.TB, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

@@ -9,7 +9,7 @@ import (
 )
 
 // everyEvalFormat is <uuid>_samples.jsonl of Every Eval Ever, a row for every scored
-// answer; the <uuid>.json beside it says who evaluated.
+// answer; the <uuid>.json next to it names the evaluator.
 func everyEvalFormat() format {
 	return format{
 		name: "every-eval-ever",
@@ -22,7 +22,7 @@ func everyEvalFormat() format {
 				if err := lines(f, func(p *pullReader) error { return trials.instance(f, p) }); err != nil {
 					return nil, fmt.Errorf("%s: %w", f.path, err)
 				}
-				about := beside(strings.TrimSuffix(f.path, "_samples.jsonl")+".json", "eval_library.name", "evaluation_timestamp")
+				about := sibling(strings.TrimSuffix(f.path, "_samples.jsonl")+".json", "eval_library.name", "evaluation_timestamp")
 				for _, log := range trials.logs {
 					if err := log.from(f); err != nil {
 						return nil, fmt.Errorf("%s: %w", f.path, err)
@@ -86,5 +86,5 @@ func (t *trials) instance(f *file, p *pullReader) error {
 	if epoch, err := strconv.Atoi(r.text("metadata.epoch")); err == nil && epoch > 0 {
 		number = epoch
 	}
-	return log.take(log.tally, id, Rollout{Number: number, PromptTokens: r.count("token_usage.input_tokens"), CompletionTokens: r.count("token_usage.output_tokens")}, score)
+	return log.take(log.logBuilder, id, Rollout{Number: number, PromptTokens: r.count("token_usage.input_tokens"), CompletionTokens: r.count("token_usage.output_tokens")}, score)
 }

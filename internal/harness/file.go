@@ -132,7 +132,7 @@ func find(path string) (files []*file, folder bool, err error) {
 		return nil, false, err
 	}
 	if !info.IsDir() {
-		f, err := look(path, info)
+		f, err := newFile(path, info)
 		return []*file{f}, false, err
 	}
 	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
@@ -153,7 +153,7 @@ func find(path string) (files []*file, folder bool, err error) {
 		if !logLike(name) {
 			return nil
 		}
-		f, err := look(name, info)
+		f, err := newFile(name, info)
 		if err != nil {
 			return err
 		}
@@ -172,8 +172,8 @@ func logLike(name string) bool {
 	return false
 }
 
-// look is the file at a path.
-func look(path string, info fs.FileInfo) (*file, error) {
+// newFile checks the file at a path and returns it.
+func newFile(path string, info fs.FileInfo) (*file, error) {
 	if err := files.CheckInput(path, files.Log); err != nil {
 		return nil, err
 	}

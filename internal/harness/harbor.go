@@ -35,7 +35,7 @@ type trials struct {
 
 // trialLog is one of them that is being read.
 type trialLog struct {
-	*tally
+	*logBuilder
 	chooser
 }
 
@@ -53,7 +53,7 @@ func (t *trials) of(job, benchmark, model string) (*trialLog, error) {
 			t.logs = make(map[string]*trialLog)
 		}
 		t.keys = append(t.keys, key)
-		t.logs[key] = &trialLog{newTally(Log{Format: t.format, Source: job, Benchmark: benchmark, Model: model, Complete: true}), chooser{wanted: t.choice.Scorer}}
+		t.logs[key] = &trialLog{newLogBuilder(Log{Format: t.format, Source: job, Benchmark: benchmark, Model: model, Complete: true}), chooser{wanted: t.choice.Scorer}}
 	}
 	return t.logs[key], nil
 }
@@ -65,7 +65,7 @@ func (t *trials) done() (logs []Log, err error) {
 		if len(one.digests) == 1 { // a trial alone, or a file of all
 			one.log.Source = one.file
 		}
-		if err = one.settle(one.tally); err == nil {
+		if err = one.settle(one.logBuilder); err == nil {
 			var log Log
 			log, err = one.done()
 			logs = append(logs, log)
@@ -115,7 +115,7 @@ func (t *trials) harbor(f *file) error {
 		return rank(a.name) - rank(b.name)
 	})
 	id := r.text("task_name")
-	return log.take(log.tally, id, Rollout{
+	return log.take(log.logBuilder, id, Rollout{
 		Number: log.next(id), PromptTokens: r.count("agent_result.n_input_tokens"), CompletionTokens: r.count("agent_result.n_output_tokens"),
 		Identity: identity(r.text("id")),
 	}, scores)

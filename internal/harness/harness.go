@@ -245,9 +245,9 @@ func (f *file) object(wanted ...string) (r record, err error) {
 	return r, err
 }
 
-// beside reads another file, which tells more of a log; where it is not there, or is
-// something else, nothing is known.
-func beside(path string, wanted ...string) record {
+// sibling reads another file with more fields of a log. It returns an empty record
+// if the file is missing or is of another form.
+func sibling(path string, wanted ...string) record {
 	r, err := (&file{path: path}).object(wanted...)
 	if err != nil {
 		return record{}

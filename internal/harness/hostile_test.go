@@ -41,7 +41,7 @@ func packed(t testing.TB, members ...[2]string) []byte {
 
 // open reads an archive within limits.
 func open(data []byte, most limits) (Log, error) {
-	l := &inspectLog{tally: newTally(Log{Format: "inspect"})}
+	l := &inspectLog{logBuilder: newLogBuilder(Log{Format: "inspect"})}
 	if err := l.archive(bytes.NewReader(data), int64(len(data)), most); err != nil {
 		return Log{}, err
 	}
@@ -140,7 +140,7 @@ func TestMemoryDoesNotFollowTheLog(t *testing.T) {
 			}
 		}
 	}()
-	l := &inspectLog{tally: newTally(Log{Format: "inspect"})}
+	l := &inspectLog{logBuilder: newLogBuilder(Log{Format: "inspect"})}
 	err := l.whole(io.MultiReader(strings.NewReader(before), &endless{left: samples + 1, sample: sample}))
 	close(stop)
 	<-done
@@ -155,7 +155,7 @@ func TestMemoryDoesNotFollowTheLog(t *testing.T) {
 
 // One text that is longer than any log's is refused, and not kept.
 func TestAGiganticTextIsRefused(t *testing.T) {
-	l := &inspectLog{tally: newTally(Log{})}
+	l := &inspectLog{logBuilder: newLogBuilder(Log{})}
 	err := l.whole(io.MultiReader(strings.NewReader(`{"plan":"`), io.LimitReader(spaces{}, 1<<30)))
 	if err == nil || !strings.Contains(err.Error(), "a text or number is longer than 16 MiB") {
 		t.Error(err)
@@ -199,13 +199,13 @@ func TestWhatIsKeptOfALogIsBounded(t *testing.T) {
 		{"keys", `{"` + long, 4, func(int) string { return long }, "is longer than 4096 bytes"},
 	}
 	for _, c := range cases {
-		l := &inspectLog{tally: newTally(Log{})}
+		l := &inspectLog{logBuilder: newLogBuilder(Log{})}
 		err := l.whole(io.MultiReader(strings.NewReader(c.before), &parts{n: c.n, part: c.part}, strings.NewReader(`":1}`)))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
-	many := &inspectLog{tally: newTally(Log{}), chooser: chooser{wanted: "s64"}}
+	many := &inspectLog{logBuilder: newLogBuilder(Log{}), chooser: chooser{wanted: "s64"}}
 	scores := &parts{n: 65, part: func(i int) string { return fmt.Sprintf(`"s%d":{"value":1},`, i) }}
 	err := many.whole(io.MultiReader(strings.NewReader(`{"samples":[{"id":"x","epoch":1,"scores":{`), scores, strings.NewReader(`"z":{"value":1}}}]}`)))
 	if _, wrong := many.finish(); err != nil || wrong == nil || !strings.Contains(wrong.Error(), `it has no scores by "s64", but by s0, s1`) {

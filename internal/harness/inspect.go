@@ -23,7 +23,7 @@ func inspectFormat() format {
 		},
 		read: each(func(f *file, c Choice) ([]Log, error) {
 			l := &inspectLog{chooser: chooser{wanted: c.Scorer}}
-			l.tally = newTally(Log{Format: "inspect", Source: f.path})
+			l.logBuilder = newLogBuilder(Log{Format: "inspect", Source: f.path})
 			if err := l.from(f); err != nil {
 				return nil, err
 			}
@@ -44,7 +44,7 @@ func zipped(f *file) bool { return bytes.HasPrefix(f.first(), []byte("PK\x03\x04
 
 // inspectLog is a log of Inspect that is being read.
 type inspectLog struct {
-	*tally
+	*logBuilder
 	chooser
 	status   string              // success, started, cancelled or error
 	stopping string              // name of the early stopping manager
@@ -284,7 +284,7 @@ func (l *inspectLog) sample(p *pullReader) error {
 		l.without("the sample ended in an error")
 		return nil
 	}
-	return l.take(l.tally, id, r, scores)
+	return l.take(l.logBuilder, id, r, scores)
 }
 
 // whole is a number without a fraction.
@@ -347,7 +347,7 @@ func (l *inspectLog) usage(p *pullReader, r *Rollout) error {
 
 // finish is the log, if only the selected rollouts of an allocation count.
 func (l *inspectLog) finish() (Log, error) {
-	if err := l.settle(l.tally); err != nil {
+	if err := l.settle(l.logBuilder); err != nil {
 		return l.log, err
 	}
 	log := &l.log

@@ -94,7 +94,7 @@ func readLighteval(f *file, c Choice) (_ []Log, err error) {
 	}
 	defer d.disk.Close()
 	defer parquetfile.Recover("its columns", &err)
-	t := newTally(Log{Format: "lighteval", Source: f.path, Complete: true})
+	t := newLogBuilder(Log{Format: "lighteval", Source: f.path, Complete: true})
 	t.log.Benchmark, t.log.Model = described(f)
 	if err := t.from(f); err != nil {
 		return nil, err

@@ -29,8 +29,8 @@ func readLMEval(f *file, c Choice) ([]Log, error) {
 			task, at = name[:cut], name[cut+1:]
 		}
 	}
-	results := beside(filepath.Join(filepath.Dir(f.path), "results_"+at+".json"), "model_name", "date")
-	t := newTally(Log{Format: "lm-eval", Source: f.path, Benchmark: task, Model: results.text("model_name"), Complete: true})
+	results := sibling(filepath.Join(filepath.Dir(f.path), "results_"+at+".json"), "model_name", "date")
+	t := newLogBuilder(Log{Format: "lm-eval", Source: f.path, Benchmark: task, Model: results.text("model_name"), Complete: true})
 	if t.log.Model == "" {
 		t.log.Model = f.folder(0)
 	}

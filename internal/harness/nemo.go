@@ -62,7 +62,7 @@ func repeat(f *file) int {
 func readNemo(files []*file, c Choice) (Log, error) {
 	first := files[0]
 	slices.SortFunc(files, func(a, b *file) int { return cmp.Compare(repeat(a), repeat(b)) })
-	t := newTally(Log{Format: "nemo-skills", Source: filepath.Dir(first.path), Benchmark: first.folder(0), Complete: true})
+	t := newLogBuilder(Log{Format: "nemo-skills", Source: filepath.Dir(first.path), Benchmark: first.folder(0), Complete: true})
 	if len(files) == 1 {
 		t.log.Source = first.path
 	}

@@ -21,8 +21,8 @@ const (
 	maxNames    = 64       // scorers or metrics that an error lists
 )
 
-// tally gathers the rollouts of a log, as they come.
-type tally struct {
+// logBuilder collects the rollouts of a log while it is read.
+type logBuilder struct {
 	log      Log
 	at       map[string]int // places of tasks
 	idBytes  int
@@ -38,10 +38,10 @@ type count struct {
 	n    int
 }
 
-func newTally(log Log) *tally { return &tally{log: log, at: make(map[string]int)} }
+func newLogBuilder(log Log) *logBuilder { return &logBuilder{log: log, at: make(map[string]int)} }
 
 // without counts a rollout that is left out.
-func (t *tally) without(why string) {
+func (t *logBuilder) without(why string) {
 	t.log.Left++
 	at := slices.IndexFunc(t.lacking, func(c count) bool { return c.what == why })
 	if at < 0 {
@@ -54,14 +54,14 @@ func (t *tally) without(why string) {
 }
 
 // note adds a note.
-func (t *tally) note(format string, args ...any) {
+func (t *logBuilder) note(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(t.log.Notes, text) && len(t.log.Notes) < maxNames {
 		t.log.Notes = append(t.log.Notes, text)
 	}
 }
 
 // add adds a rollout. Of several with one number the last counts.
-func (t *tally) add(id string, r Rollout) error {
+func (t *logBuilder) add(id string, r Rollout) error {
 	switch {
 	case id == "":
 		return errors.New("a task has no id")
@@ -90,7 +90,7 @@ func (t *tally) add(id string, r Rollout) error {
 }
 
 // from keeps what the log is read from.
-func (t *tally) from(f *file) error {
+func (t *logBuilder) from(f *file) error {
 	digest, err := f.sha256()
 	t.file, t.digests = f.path, append(t.digests, digest)
 	return err
@@ -108,7 +108,7 @@ func identity(name string) uint64 {
 
 // next is the number that the next rollout of a task would have, if they are numbered
 // as they come.
-func (t *tally) next(id string) int {
+func (t *logBuilder) next(id string) int {
 	if at, there := t.at[id]; there {
 		return len(t.log.Tasks[at].Rollouts) + 1
 	}
@@ -116,7 +116,7 @@ func (t *tally) next(id string) int {
 }
 
 // done is the log, its rollouts sorted and each there once.
-func (t *tally) done() (Log, error) {
+func (t *logBuilder) done() (Log, error) {
 	repeated := 0
 	for i := range t.log.Tasks {
 		task := &t.log.Tasks[i]
@@ -151,7 +151,7 @@ func (t *tally) done() (Log, error) {
 }
 
 // take adds a rollout with the chosen one of its scores.
-func (c *chooser) take(t *tally, id string, r Rollout, scores []scored) error {
+func (c *chooser) take(t *logBuilder, id string, r Rollout, scores []scored) error {
 	score, err := c.choose(scores)
 	switch {
 	case err != nil:
@@ -283,7 +283,7 @@ func (c *chooser) decide(scores []scored) error {
 }
 
 // settle says at the end of a log what was chosen of what.
-func (c *chooser) settle(t *tally) error {
+func (c *chooser) settle(t *logBuilder) error {
 	if c.taken == "" && c.wanted != "" && len(c.seen) > 0 {
 		return fmt.Errorf("it has no scores by %q, but by %s", c.wanted, strings.Join(c.seen, ", "))
 	}

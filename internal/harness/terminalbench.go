@@ -47,7 +47,7 @@ func (t *trials) terminalBench(f *file, whole bool) func(r io.Reader) error {
 	if !whole {
 		run = filepath.Dir(filepath.Dir(run))
 	}
-	meta := beside(filepath.Join(run, "run_metadata.json"), "model_name", "agent_name", "dataset_name", "start_time")
+	meta := sibling(filepath.Join(run, "run_metadata.json"), "model_name", "agent_name", "dataset_name", "start_time")
 	log, fault := t.of(run, meta.text("dataset_name"), agent(meta.text("agent_name"), "", meta.text("model_name")))
 	if fault == nil {
 		log.log.Created = meta.text("start_time")
@@ -68,7 +68,7 @@ func (t *trials) terminalBench(f *file, whole bool) func(r io.Reader) error {
 			if match := trialNumber.FindStringSubmatch(r.text("trial_name")); match != nil {
 				number, _ = strconv.Atoi(match[1])
 			}
-			return log.take(log.tally, id, Rollout{
+			return log.take(log.logBuilder, id, Rollout{
 				Number: number, PromptTokens: r.count("total_input_tokens"), CompletionTokens: r.count("total_output_tokens"), Identity: identity(r.text("id")),
 			}, r.scores("is_resolved", "is_resolved"))
 		}

@@ -16,7 +16,7 @@ func verifiersFormat() format {
 			return f.named(".jsonl") && f.starts('{') && (traces(f) || f.has("completion", "reward") && f.has("prompt"))
 		},
 		read: each(func(f *file, c Choice) ([]Log, error) {
-			v := &verifiersLog{chooser: chooser{wanted: c.Scorer}, tally: newTally(Log{Format: "verifiers", Source: f.path, Complete: true})}
+			v := &verifiersLog{chooser: chooser{wanted: c.Scorer}, logBuilder: newLogBuilder(Log{Format: "verifiers", Source: f.path, Complete: true})}
 			read := v.result
 			if traces(f) {
 				read = v.episode
@@ -25,7 +25,7 @@ func verifiersFormat() format {
 				return nil, err
 			}
 			v.describe(f)
-			if err := v.settle(v.tally); err != nil {
+			if err := v.settle(v.logBuilder); err != nil {
 				return nil, err
 			}
 			log, err := v.done()
@@ -36,7 +36,7 @@ func verifiersFormat() format {
 
 // verifiersLog is a log of Verifiers that is being read.
 type verifiersLog struct {
-	*tally
+	*logBuilder
 	chooser
 	models []string // of the traces, the first ones
 }
@@ -45,7 +45,7 @@ type verifiersLog struct {
 // the folder, <environment>--<model>--<harness>.
 func (v *verifiersLog) describe(f *file) {
 	log := &v.log
-	if meta := beside(filepath.Join(filepath.Dir(f.path), "metadata.json"), "env_id", "env", "model"); log.Benchmark == "" {
+	if meta := sibling(filepath.Join(filepath.Dir(f.path), "metadata.json"), "env_id", "env", "model"); log.Benchmark == "" {
 		log.Benchmark, log.Model = meta.first("env_id", "env"), meta.text("model")
 	}
 	if len(v.models) > 0 {
@@ -83,7 +83,7 @@ func (v *verifiersLog) result(p *pullReader) error {
 		return nil
 	}
 	scores := append([]scored{{"reward", r.values["reward"]}}, r.scores("metrics.", "metrics/")...)
-	return v.take(v.tally, id, Rollout{
+	return v.take(v.logBuilder, id, Rollout{
 		Number: v.next(id), PromptTokens: r.count("token_usage.input_tokens"), CompletionTokens: r.count("token_usage.output_tokens"),
 	}, scores)
 }
@@ -138,7 +138,7 @@ func (v *verifiersLog) episode(p *pullReader) error {
 		return nil
 	}
 	tokens.Number = v.next(id)
-	return v.take(v.tally, id, tokens, scores)
+	return v.take(v.logBuilder, id, tokens, scores)
 }
 
 // trace reads a trace: its reward, and each that it is the sum of.

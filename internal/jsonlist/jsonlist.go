@@ -109,7 +109,7 @@ func (l *list) member(key string) error {
 	return nil
 }
 
-// end reads the end of the list, and sees to it that nothing follows.
+// end reads the end of the list, and returns an error if anything follows.
 func (l *list) end() error {
 	if _, err := l.decoder.ReadToken(); err != nil {
 		return l.fault(err)

@@ -1,6 +1,6 @@
 // Package launcher starts the vLLM servers of one worker, a process for every
-// replica, watches them and stops them. What a server is told is a function of
-// the recipe and the model alone; see Recipe.Words.
+// replica, watches them and stops them. A server's arguments
+// depend on the recipe and the model alone; see Recipe.Words.
 package launcher
 
 import (
@@ -149,8 +149,8 @@ func (s *Servers) endAll(ctx context.Context) {
 // sumsFile lists the SHA-256 of files in a model folder, as sha256sum does.
 const sumsFile = "SHA256SUMS"
 
-// checkFolder finds what is wrong with a model's folder, so that nobody waits
-// for servers that will not load it. A path that is no folder here, such as a
+// checkFolder reports the faults of a model's folder before servers start that
+// would fail to load it. A path that is no folder here, such as a
 // Hugging Face name, is left to the server, and so are a tokenizer and a chat
 // template that the words of its command name.
 func checkFolder(path string, words []string) error {

@@ -255,7 +255,7 @@ func (r Recipe) setting(m Model, replica int) []string {
 	return append(flags, "--seed", strconv.Itoa(replica), "--disable-uvicorn-access-log")
 }
 
-// Variables lists what a replica's environment has beside its parent's, as
+// Variables lists what a replica's environment has in addition to its parent's, as
 // KEY=VALUE: the setting's, less those that the recipe sets, then the recipe's.
 // The key that clients must send is among them unless it is "".
 func (r Recipe) Variables(m Model, replica int, key string) []string {
@@ -338,8 +338,8 @@ func name(variable string) string {
 	return key
 }
 
-// keeping waits until nobody holds the other end of its input, and then ends the
-// process group $1: politely, and by force after $2 seconds.
+// keeping waits until the other end of its input is closed, and then ends the
+// process group $1: by SIGTERM, and by SIGKILL after $2 seconds.
 const keeping = `read -r nothing
 kill -s TERM -- "-$1" 2>/dev/null
 for second in $(seq "$2"); do
@@ -348,8 +348,8 @@ for second in $(seq "$2"); do
 done
 kill -s KILL -- "-$1" 2>/dev/null`
 
-// keeper is a shell beside a server that ends the whole group of it should we
-// be killed. The kernel tells the server alone, and not its engine.
+// keeper is a shell that runs next to a server and ends the server's process group
+// if this process is killed. The kernel signals the server alone, not its engine.
 type keeper struct {
 	shell *exec.Cmd
 	alive io.Closer // our end of its input

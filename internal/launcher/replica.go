@@ -40,9 +40,9 @@ type replica struct {
 	log       string
 	options   Options
 
-	// busy is held by whoever starts or ends processes.
+	// busy is a lock: its holder may start or end processes.
 	busy     chan struct{}
-	restarts []time.Time // those of late; for who holds busy
+	restarts []time.Time // recent ones; guarded by busy
 
 	mu      sync.Mutex
 	run     *process // the latest, nil before the first

@@ -202,9 +202,9 @@ const PredictionsFile = "systems/predictions.parquet"
 // PredictionsFile.
 const PredictionSchema = "systems-predictions/2"
 
-// Prediction is the predicted time of a strategy in a setting beside the
-// measured one. Of Uniform and its equivalent it says how well the model fits
-// what it has seen.
+// Prediction is the predicted and the measured time of a strategy in a setting.
+// For Uniform and its equivalent it shows how well the model fits the data that it
+// was fitted to.
 type Prediction struct {
 	Benchmark string `parquet:"benchmark"`
 	Model     string `parquet:"model"`
@@ -242,7 +242,7 @@ type Speed struct {
 	Base     float64 `parquet:"base_seconds"`
 	Sequence float64 `parquet:"sequence_seconds"`
 	Prompt   float64 `parquet:"prompt_seconds"`
-	Latency  float64 `parquet:"latency_seconds"`  // of a request, beside the steps
+	Latency  float64 `parquet:"latency_seconds"`  // of a request, in addition to the steps
 	Handling float64 `parquet:"handling_seconds"` // of the router, for a completion
 	Runs     int32   `parquet:"runs"`             // that were fitted
 	Requests int32   `parquet:"requests"`

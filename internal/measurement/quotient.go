@@ -236,9 +236,9 @@ func (b Benefit) suite(strategy string, budget int32) suite {
 	return suite{suiteKey{b.setting(), b.Provenance, b.Repeat.Repeat}, b.key(), strategy, budget}
 }
 
-// BenefitGroups are the groups of one policy, as Groups gives them: each execution of
-// it beside those of Uniform in the same setting and repeat, at b and at the
-// equivalent budget.
+// BenefitGroups returns the groups of one policy, as Groups does: each of its
+// executions with the executions of Uniform in the same setting and repeat, at b
+// and at the equivalent budget.
 func BenefitGroups(rows []Benefit, of policy.Key, strategies ...string) ([]Group, error) {
 	uniforms := map[suite]Repeat{}
 	for _, r := range rows {

@@ -31,7 +31,7 @@ type Page struct {
 // Summary is the outcome of all comparisons.
 type Summary struct {
 	Line    string // the outcome in one sentence
-	Against string // what numbers stand beside; the paper’s where empty
+	Against string // what numbers are compared with; the paper’s where empty
 	Passed  bool
 	Counts  []Count   // by verdict, the most agreeing first
 	Tables  []Tally   // by table, in their order
@@ -41,7 +41,7 @@ type Summary struct {
 	Skipped string    // numbers that were not compared, and why; may be empty
 }
 
-// Beside is what numbers stand beside.
+// Beside names what numbers are compared with.
 func (s Summary) Beside() string { return cmp.Or(s.Against, "the paper’s") }
 
 // Count is how many cells have a verdict.
@@ -90,18 +90,18 @@ type Table struct {
 
 // Column is a column of a table. Key columns come first and name the rows.
 type Column struct {
-	Name    string // in CSV, and as `speceval explain` is told
+	Name    string // in CSV and in the arguments of `speceval explain`
 	Head    string // in words
 	Key     bool
 	Text    bool   // its cells are names
 	Spread  string // what stands behind ±: "s.e."; empty where nothing does
 	Formula string // in words and plain symbols; empty if none is known
-	Beside  string // what stands beside its numbers as Cell.Paper: "predicted"; the paper's where empty
+	Beside  string // what Cell.Paper is in this column: "predicted"; the paper's where empty
 }
 
 // Row is a row of a table.
 type Row struct {
-	Label string   // as `speceval explain` is told
+	Label string   // in the arguments of `speceval explain`
 	Keys  []string // in the key columns
 	Cells []Cell   // in the others
 }

@@ -201,7 +201,7 @@ func (s session) place(t time.Time) float64 {
 }
 
 // sessions cuts the time of a run where nothing ran, or waited, for long, so that a
-// stage that was run again days later stays readable beside the first run. Bars are
+// stage that was run again days later stays readable next to the first run. Bars are
 // sorted by when they begin.
 func sessions(bars []Bar) []session {
 	var all []session

@@ -53,11 +53,11 @@ type viewColumn struct {
 	Lines    []viewLine
 }
 
-// beside is what stands beside the column's numbers, and Against heads it.
-func (c viewColumn) beside() string { return cmp.Or(c.Beside, "paper") }
+// reference names what the column's numbers are compared with; Against is its heading.
+func (c viewColumn) reference() string { return cmp.Or(c.Beside, "paper") }
 
 func (c viewColumn) Against() string {
-	word := c.beside()
+	word := c.reference()
 	return strings.ToUpper(word[:1]) + word[1:]
 }
 
@@ -167,7 +167,7 @@ func newViewTable(n int, t Table) viewTable {
 			line.Keys = append(line.Keys, viewKey{key, scope, spans[i][j], t.Folded && j == 0})
 		}
 		for j, cell := range row.Cells {
-			c := viewCell{Cell: cell, Target: v.Explained[j].Anchor, Wide: v.Explained[j].Text, Beside: v.Explained[j].beside()}
+			c := viewCell{Cell: cell, Target: v.Explained[j].Anchor, Wide: v.Explained[j].Text, Beside: v.Explained[j].reference()}
 			if !t.Folded {
 				c.Target = v.Explained[j].Lines[i].Anchor
 				c.Hover = cell.hover()

@@ -69,7 +69,7 @@ func (t *TwoStage) Allocates(prior *neyman.Prior, s Setting) pilot.Scores {
 // candidate. They have one of these sources.
 type Design struct {
 	Unit    string                  // what units of the estimates are called
-	Keys    []string                // of the configuration that these read, beside seed, budgets and draws
+	Keys    []string                // of the configuration that these read, in addition to seed, budgets and draws
 	Seconds func(tasks int) float64 // that one takes on a core at the paper's 8192 draws
 
 	// OnPanels estimates C on panels of a prior, a unit for each number of tasks and

@@ -86,7 +86,7 @@ func (p *Pool) Check(ctx context.Context, need Requirement) ([]Served, error) {
 		faults = append(faults, fmt.Errorf("replicas run different versions of vLLM (%s): run one", strings.Join(versions, ", ")))
 	}
 	if len(faults) > 0 || len(dead) == len(p.replicas) {
-		return served, errors.Join(append(append(faults, dead...), p.nobody())...)
+		return served, errors.Join(append(append(faults, dead...), p.outageIfEmpty())...)
 	}
 	if need.Version == "" && len(served) > 0 && !need.Foreign {
 		need.Version = release(served[0].Version) // for those that come back, or are late
@@ -107,8 +107,8 @@ func (p *Pool) Check(ctx context.Context, need Requirement) ([]Served, error) {
 	return served, ctx.Err()
 }
 
-// nobody is the error of a pool without replicas.
-func (p *Pool) nobody() error {
+// outageIfEmpty returns ErrOutage for a pool without replicas.
+func (p *Pool) outageIfEmpty() error {
 	if len(p.replicas) == 0 {
 		return ErrOutage
 	}

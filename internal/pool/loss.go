@@ -17,7 +17,7 @@ import (
 type answer struct {
 	seen    func(vllm.Piece) // may be nil
 	streams bool             // it is asked for in pieces
-	anew    bool             // it has begun anew, and nobody has heard so
+	anew    bool             // it has begun anew, and the caller has no piece that says so
 
 	continued, again int           // as in vllm.Completion
 	worked           time.Duration // by servers on what is gone on from
@@ -105,15 +105,14 @@ func (j *job) threw(r *replica, c *vllm.Completion, err error) bool {
 	return !errors.As(err, &e) || e.Worked()
 }
 
-// Waits between two looks at a replica that is out: they double from the first.
+// Waits between two polls of a replica that is out: they double from the first.
 const (
-	firstLook = 500 * time.Millisecond
-	lastLook  = 30 * time.Second
+	firstPoll = 500 * time.Millisecond
+	lastPoll  = 30 * time.Second
 )
 
-// takeOut puts a replica aside that failed in a certain life, and sees to it
-// that it comes back. stuck is what it said of itself when it hung; nil if it
-// is dead instead.
+// takeOut excludes a replica that failed in a certain life, and starts its
+// recovery. stuck holds its metrics when it hung; nil if it is dead instead.
 func (p *Pool) takeOut(r *replica, life int, fault error, stuck *vllm.Metrics) {
 	p.mu.Lock()
 	if !r.alive || r.life != life || p.closed {
@@ -155,12 +154,12 @@ func (p *Pool) waitOutage(ctx context.Context) {
 	p.refuse(p.outage)
 }
 
-// revive looks at a replica that is out until it is well again.
+// revive polls a replica that is out until it is well again.
 func (p *Pool) revive(r *replica, stuck *vllm.Metrics) {
-	wait := firstLook
+	wait := firstPoll
 	said := ""
-	for look := 0; p.ctx.Err() == nil; look++ {
-		if p.settings.Restart != nil && (look > 0 || stuck != nil) {
+	for poll := 0; p.ctx.Err() == nil; poll++ {
+		if p.settings.Restart != nil && (poll > 0 || stuck != nil) {
 			p.settings.Report(fmt.Sprintf("replica %s: starting it again", r.Name))
 			if err := p.settings.Restart(p.ctx, r.index); err != nil {
 				p.settings.Report(fmt.Sprintf("replica %s: not started again: %v", r.Name, err))
@@ -184,7 +183,7 @@ func (p *Pool) revive(r *replica, stuck *vllm.Metrics) {
 		if p.settings.Clock.Sleep(p.ctx, wait) != nil {
 			return
 		}
-		wait = min(2*wait, lastLook)
+		wait = min(2*wait, lastPoll)
 	}
 }
 

@@ -215,8 +215,8 @@ func (p *Pool) Take(ctx context.Context) (*Place, error) {
 // Replica is the number of the replica in the pool, from 0.
 func (l *Place) Replica() int { return l.lease.replica.index }
 
-// Stream sends the one request of this place. Beside an error the Completion
-// holds what was seen before it. A replica that died of the request or before
+// Stream sends the one request of this place. With an error, the Completion
+// holds what was received before it. A replica that died of the request or before
 // is taken out of the pool, as with Pool.Stream.
 func (l *Place) Stream(r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, error) {
 	replica := l.lease.replica

@@ -241,10 +241,10 @@ func (p *Pool) continues(ctx context.Context, c *vllm.Client, need Requirement, 
 	}
 }
 
-// watch looks at the metrics of a replica that has requests now and then, and
-// takes it out when it makes no token of them, or does not answer. /health does
-// not show that. It is out at once when it lets nobody in any more: a vLLM that is
-// told to end may keep the connections of requests that it will not answer.
+// watch polls the metrics of a replica that has requests, and takes it out when it
+// makes no token of them, or does not answer. /health does not show that. A replica
+// that refuses connections is out at once: a vLLM that is shutting down may keep
+// the connections of requests that it will not answer.
 func (p *Pool) watch(r *replica) {
 	var s stillness
 	for p.settings.Clock.Sleep(p.ctx, p.settings.Poll) == nil {
@@ -261,7 +261,7 @@ func (p *Pool) watch(r *replica) {
 			continue
 		}
 		now := p.settings.Clock.Now()
-		if s.look(now, m, err); now.Sub(s.since) < p.settings.Hang {
+		if s.update(now, m, err); now.Sub(s.since) < p.settings.Hang {
 			continue
 		}
 		if err == nil {
@@ -273,15 +273,15 @@ func (p *Pool) watch(r *replica) {
 	}
 }
 
-// stillness is since when a replica has made no token.
+// stillness records since when a replica has made no token.
 type stillness struct {
-	since time.Time // zero: never looked
+	since time.Time // zero: never polled
 	last  vllm.Metrics
 }
 
-// look takes in what a replica said at a time. One that has nothing to do, or
-// no metrics of vLLM at all, counts as moving.
-func (s *stillness) look(now time.Time, m vllm.Metrics, err error) {
+// update records the metrics of a replica at a time. A replica that has nothing to
+// do, or no metrics of vLLM at all, counts as moving.
+func (s *stillness) update(now time.Time, m vllm.Metrics, err error) {
 	moved := s.since.IsZero() || errors.Is(err, vllm.ErrNotOffered) ||
 		err == nil && (tokens(m) != tokens(s.last) || m.Running+m.Waiting == 0)
 	if moved {

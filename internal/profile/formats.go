@@ -196,7 +196,7 @@ func rowsOf(profiles []Profile) (rows []row) {
 					PassCount: int32(p.PassCounts[i]), TestedK: int32(p.Rollouts(i)),
 				},
 				Scorer: &p.Scorer, Source: &p.Source, Allocated: &p.Allocated,
-				PromptTokens: told(p.PromptTokens, i), CompletionTokens: told(p.CompletionTokens, i),
+				PromptTokens: tokensOf(p.PromptTokens, i), CompletionTokens: tokensOf(p.CompletionTokens, i),
 			}
 			if p.Graded() {
 				r.Rewards, r.Squares = &p.Rewards[i], &p.Squares[i]
@@ -207,8 +207,8 @@ func rowsOf(profiles []Profile) (rows []row) {
 	return rows
 }
 
-// told is the tokens of task i, nil if they were not counted.
-func told(tokens []int64, i int) *int64 {
+// tokensOf returns the tokens of task i, nil if they were not counted.
+func tokensOf(tokens []int64, i int) *int64 {
 	if tokens == nil || tokens[i] < 0 {
 		return nil
 	}

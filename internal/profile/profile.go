@@ -287,7 +287,7 @@ func normalSurprise(count, mean, variance float64) float64 {
 	return math.Erfc(away / math.Sqrt(2*variance))
 }
 
-// shownFaults is how many faults of a file are told at once.
+// shownFaults is the number of faults of a file that one error lists.
 const shownFaults = 10
 
 // faults collects what is wrong with one file.

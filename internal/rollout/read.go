@@ -14,10 +14,10 @@ import (
 )
 
 // inOrder reads the rows of files of a schema, one file after the other, and
-// checks that their places are those of one corpus.
-func inOrder[T any](paths []string, schema string, at func(*T) place) iter.Seq2[*T, error] {
+// checks that their keys are in order and of one benchmark and model.
+func inOrder[T any](paths []string, schema string, at func(*T) rowKey) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		var last *place
+		var last *rowKey
 		for _, path := range paths {
 			number := 0
 			for row, err := range rows[T](path, schema) {
@@ -71,15 +71,15 @@ func rows[T any](path, schema string) iter.Seq2[*T, error] {
 	}
 }
 
-// place is where a row belongs.
-type place struct {
+// rowKey identifies a row and orders it.
+type rowKey struct {
 	benchmark, model, taskID string
 	id                       ID
 	fault                    error // of the row itself
 }
 
 // follows checks that a row at p may stand after one at last, or be the first.
-func (p *place) follows(last *place) error {
+func (p *rowKey) follows(last *rowKey) error {
 	switch {
 	case p.fault != nil:
 		return p.fault
@@ -165,7 +165,7 @@ func CheckPart(path, key string, rows int) (footer map[string]string, err error)
 // Rollouts reads the rollouts of one corpus from its parts, as [Responses] reads what
 // there is to score of them.
 func Rollouts(parts []string) iter.Seq2[*Rollout, error] {
-	return inOrder(parts, Schema, func(r *Rollout) place { return place{r.Benchmark, r.Model, r.TaskID, r.ID(), nil} })
+	return inOrder(parts, Schema, func(r *Rollout) rowKey { return rowKey{r.Benchmark, r.Model, r.TaskID, r.ID(), nil} })
 }
 
 // Place says of which benchmark and model a rollout is, and which it is.

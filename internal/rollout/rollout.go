@@ -27,7 +27,7 @@ type Rollout struct {
 	Seed             int64   `parquet:"seed" json:"seed"`       // of its sampling
 	PromptTokens     int32   `parquet:"prompt_tokens" json:"prompt_tokens"`
 	CompletionTokens int32   `parquet:"completion_tokens" json:"completion_tokens"` // reasoning included
-	ReasoningTokens  *int32  `parquet:"reasoning_tokens" json:"reasoning_tokens"`   // nil where nobody told
+	ReasoningTokens  *int32  `parquet:"reasoning_tokens" json:"reasoning_tokens"`   // nil where the server did not report them
 	FinishReason     string  `parquet:"finish_reason" json:"finish_reason"`
 	Text             string  `parquet:"text" json:"text"`           // without reasoning
 	Reasoning        string  `parquet:"reasoning" json:"reasoning"` // "" without thinking
@@ -79,8 +79,8 @@ func (r *Response) ID() ID { return ID{r.TaskIndex, r.Rollout} }
 // order of tasks and rollouts, is an error; errors name the file and the row,
 // and end the sequence.
 func Responses(parts []string) iter.Seq2[*Response, error] {
-	return inOrder(parts, Schema, func(r *Response) place {
-		return place{r.Benchmark, r.Model, r.TaskID, r.ID(), nil}
+	return inOrder(parts, Schema, func(r *Response) rowKey {
+		return rowKey{r.Benchmark, r.Model, r.TaskID, r.ID(), nil}
 	})
 }
 

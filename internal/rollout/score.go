@@ -119,9 +119,9 @@ func mapped[From, To any](all iter.Seq2[*From, error], f func(*From) (*To, error
 // to 1, or does not go with the verdict, is an error as well.
 func Scores(path string) iter.Seq2[*Score, error] {
 	return func(yield func(*Score, error) bool) {
-		for row, err := range inOrder([]string{path}, ScoreSchema, (*gradedScore).place) {
+		for row, err := range inOrder([]string{path}, ScoreSchema, (*gradedScore).key) {
 			if missing := (*rowfile.MissingColumnError)(nil); errors.As(err, &missing) && missing.Column == rewardColumn {
-				inOrder([]string{path}, ScoreSchema, (*Score).place)(yield)
+				inOrder([]string{path}, ScoreSchema, (*Score).key)(yield)
 				return
 			}
 			var s *Score
@@ -135,11 +135,11 @@ func Scores(path string) iter.Seq2[*Score, error] {
 	}
 }
 
-func (s *Score) place() place { return place{s.Benchmark, s.Model, s.TaskID, s.ID(), nil} }
+func (s *Score) key() rowKey { return rowKey{s.Benchmark, s.Model, s.TaskID, s.ID(), nil} }
 
-// place sets the score's reward by the column.
-func (g *gradedScore) place() place {
-	at, correct := g.Score.place(), g.Correct
+// key returns the row's key, and sets the score's reward by the column.
+func (g *gradedScore) key() rowKey {
+	at, correct := g.Score.key(), g.Correct
 	at.fault = g.Score.Grade(g.Full)
 	if at.fault == nil && correct != g.Correct {
 		at.fault = fmt.Errorf("correct is %t beside a reward of %v", correct, g.Full)

@@ -24,9 +24,9 @@ const (
 	maxPageBytes = 1 << 26
 )
 
-// Limits on the memory that rows with their texts take, and beside them the pages that
-// they are read of, whatever they are in the file: a few bytes may say that a row is
-// there a million times.
+// Limits on the memory for rows with their texts and for the pages that they are
+// read from, whatever their size in the file: a few bytes may repeat a row a million
+// times.
 const (
 	storedBytes = 2 << 30   // of a file of results, or of a row group that is read alone
 	givenBytes  = 128 << 20 // of a file that is held in memory, which a user gives

@@ -40,9 +40,9 @@ import (
 // now and then, those that ended in between would be kept and the others fall back;
 // were pieces written whenever an answer ends, the last time would tell that none
 // has ended since. So everything is written at the ticks of a clock, in one line
-// that a kill leaves whole or not at all, and an answer is stored, scored and looked
-// at after its tick alone. What came in after the last tick nobody has known, so that
-// it is as if it had never come.
+// that a kill leaves whole or not at all, and an answer is stored, scored and read
+// only after its tick. What was received after the last tick has had no effect, and
+// is lost.
 //
 // The moments are exact up to the time that the write of a tick takes, some
 // microseconds by which it is longer for many answers than for few. What a server
@@ -235,8 +235,8 @@ func (l *Log) AskedAgain() int {
 	return len(l.again)
 }
 
-// Finish stores a whole answer at the next tick, and waits for it. Nobody may know
-// the answer before.
+// Finish stores a whole answer at the next tick, and waits for it. The answer must
+// not be used before.
 func (l *Log) Finish(r *rollout.Rollout) error {
 	v := l.deliver(r)
 	select {

@@ -13,8 +13,8 @@ import (
 	"speceval/internal/sandbox/cgroup"
 )
 
-// nobody is the user that programs run as, who owns nothing.
-const nobody = 65534
+// nobodyID is the user id and group id that programs run as, which own nothing.
+const nobodyID = 65534
 
 // command is a sandbox with the driver in it, not started yet. filter is the
 // file descriptor of the filter of system calls in there; those of the files of the
@@ -27,15 +27,15 @@ func (s *Sandbox) command(longest, filter int, group *cgroup.Group) *exec.Cmd {
 	}
 	attributes := &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us
 	if os.Geteuid() == 0 {
-		// The limit of processes does not count for root, who may not be root for
-		// the kernel in there, then: the driver becomes nobody. It is root before,
-		// for the interpreter may be where others cannot read.
-		mapping := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}, {ContainerID: nobody, HostID: nobody, Size: 1}}
+		// The limit of processes does not apply to root, so the driver changes to the
+		// user nobodyID. It starts as root, because the interpreter may be in a folder
+		// that others cannot read.
+		mapping := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}, {ContainerID: nobodyID, HostID: nobodyID, Size: 1}}
 		attributes.Cloneflags = syscall.CLONE_NEWUSER
 		attributes.UidMappings, attributes.GidMappings, attributes.GidMappingsEnableSetgroups = mapping, mapping, true
 		arguments = append(arguments, "--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
 	} else {
-		id := strconv.Itoa(nobody)
+		id := strconv.Itoa(nobodyID)
 		arguments = append(arguments, "--unshare-user", "--uid", id, "--gid", id)
 	}
 	arguments = append(arguments, s.tree(longest)...)

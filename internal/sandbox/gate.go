@@ -23,8 +23,8 @@ func take(ctx context.Context, places chan struct{}) error {
 	}
 }
 
-// beside calls do when no test wants to be alone.
-func (g gate) beside(ctx context.Context, do func() error) error {
+// shared calls do when no test waits to run alone.
+func (g gate) shared(ctx context.Context, do func() error) error {
 	if err := take(ctx, g.tests); err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (r *Resident) limited() []string {
 // systemFolders are seen by residents.
 var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"}
 
-// seen is what the program sees, beside the system's folders.
+// seen lists what the program sees in addition to the system's folders.
 func (r *Resident) seen() []string {
 	paths := append([]string{}, r.python.Folders...)
 	if r.python.Path != "" {

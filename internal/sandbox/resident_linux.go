@@ -9,10 +9,10 @@ import (
 )
 
 // command is a resident in its sandbox. filter is the file descriptor of the
-// filter of system calls in there. The program has the user id "nobody" in a user namespace of
-// its own, without any capability.
+// filter of system calls in there. The program runs as nobodyID in a user namespace of its
+// own, without any capability.
 func (r *Resident) command(filter int) *exec.Cmd {
-	id := strconv.Itoa(nobody)
+	id := strconv.Itoa(nobodyID)
 	arguments := []string{
 		"--unshare-user", "--uid", id, "--gid", id,
 		"--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",

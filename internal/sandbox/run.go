@@ -12,15 +12,15 @@ import (
 // How a test ends does not depend on what else the machine does. Limits are of
 // CPU time. A shared machine makes a program take more of it, so a test may take
 // twice its limit, and one that takes more than 80 % of it, finished or not, is
-// run again with no other program beside it, and that counts; only one that
-// needs more than twice its limit has failed for good. What ended for want of
-// wall time, or by a signal that nobody in there sent, is run again as well.
-// Sleeping is limited to as long as the limit of CPU time, and only time when no
-// thread wanted to run is sleep.
+// run again with no other program at the same time, and the second result counts;
+// only a test that needs more than twice its limit fails at once. A test that ran
+// out of wall time, or was ended by a signal from outside the sandbox, is run again
+// as well. Sleep is limited to the limit of CPU time, and only time when no thread
+// was ready to run counts as sleep.
 func (s *Session) Run(ctx context.Context, i int) (Result, error) {
 	gate, limit := s.sandbox.gate, s.sandbox.settings.CPU
 	var result Result
-	err := gate.beside(ctx, func() (err error) {
+	err := gate.shared(ctx, func() (err error) {
 		result, err = s.once(ctx, i, 2*limit)
 		return err
 	})

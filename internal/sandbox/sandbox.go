@@ -1,11 +1,11 @@
-// Package sandbox runs Python programs that nobody trusts, behind bubblewrap:
+// Package sandbox runs untrusted Python programs behind bubblewrap:
 // without network, without the host's files and processes, within limits of
 // time, memory, processes, files and output.
 //
 // A program gets namespaces of its own and sees the interpreter, its libraries
 // and an empty scratch folder. Process 1 in there is a driver of ours that forks
-// a process for every test; whoever got hold of it could do no more than print
-// answers, which any program may. What is right is never told in there.
+// a process for every test; a program that takes control of it can only print
+// answers, as any program may. The right answers are never passed into the sandbox.
 //
 // Nothing in there is shared memory, which would belong to no process, so what is
 // made of it does not run: Pool, Queue, Lock and the like of the multiprocessing
@@ -29,7 +29,7 @@ import (
 // [Settings].
 const (
 	MaxOutput    = 32 << 20 // bytes that a test may print, and of any other file
-	MaxScratch   = 64 << 20 // bytes of the scratch folder, beside input and output
+	MaxScratch   = 64 << 20 // bytes of the scratch folder, in addition to input and output
 	MaxFiles     = 4096     // files in the scratch folder
 	MaxProcesses = 64       // processes and threads at a time
 	maxOpen      = 256      // open files of a process

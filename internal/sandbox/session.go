@@ -55,7 +55,7 @@ func (s *Sandbox) Start(ctx context.Context, program Program) (*Session, error) 
 	}
 	program.Source = strings.ToValidUTF8(program.Source, "\ufffd")
 	session := &Session{sandbox: s, program: program}
-	err := s.gate.beside(ctx, func() error { return session.open(ctx) })
+	err := s.gate.shared(ctx, func() error { return session.open(ctx) })
 	if err != nil {
 		session.Close()
 		return nil, err
@@ -137,8 +137,8 @@ func (s *Sandbox) launch(longest int) (*inside, error) {
 	return in, nil
 }
 
-// group is the control group for a sandbox, nil where there are none. Beside what a
-// program may have, there is the driver in it, and bubblewrap.
+// group is the control group for a sandbox, nil where there are none. Its limits
+// leave room for the driver and for bubblewrap in addition to the program.
 func (s *Sandbox) group(longest int) (*cgroup.Group, error) {
 	if s.groups == nil {
 		return nil, nil
@@ -177,16 +177,16 @@ func (in *inside) killWhenDone(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, in.kill)
 }
 
-// patience is for a driver that has been told to go.
-const patience = 5 * time.Second
+// stopTimeout is how long a driver may take to exit once its input is closed.
+const stopTimeout = 5 * time.Second
 
 // end has the driver go, and everything else with it, and waits for that.
 func (in *inside) end() {
 	in.input.Close()
-	bounded, cancel := context.WithTimeout(context.Background(), patience)
+	bounded, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	defer in.killWhenDone(bounded)()
-	io.Copy(io.Discard, in.output) // until nobody is there to write
+	io.Copy(io.Discard, in.output) // until no process can write
 	in.command.Wait()              // how it ended is of no interest
 	in.release()
 }

@@ -160,7 +160,7 @@ func notServing(ctx context.Context, client *vllm.Client, need pool.Requirement)
 }
 
 // launch starts the model on every worker with a recipe, after it has stopped
-// the model that was there. Nobody uses that one.
+// the model that was there. The caller has made sure that it is not in use.
 func (s *Servers) launch(ctx context.Context, m Model) ([]candidate, error) {
 	var recipes []Worker
 	for _, w := range s.settings.Workers {
@@ -221,8 +221,8 @@ func (s *Servers) unload(ctx context.Context) error {
 // ErrUnserved is in the error about a model that no server serves or starts.
 var ErrUnserved = errors.New("no server serves")
 
-// Workers lends workers one by one and whole, for work that is timed: nobody
-// else gets a replica of theirs meanwhile. Its methods may be called
+// Workers lends workers one by one and whole, for work that is timed: no
+// other caller gets a replica of theirs meanwhile. Its methods may be called
 // concurrently. The same workers must not be in use by Servers.
 type Workers struct {
 	all []*Servers // of one worker each

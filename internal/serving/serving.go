@@ -149,8 +149,9 @@ func (s *Servers) Acquire(ctx context.Context, m Model) (*Lease, error) {
 	}
 }
 
-// free reports whether servers may be found, started and stopped now: nobody
-// else is at it, and the model that recipes serve is not wanted. mu is held.
+// free reports whether servers may be found, started and stopped now: no other
+// goroutine does so, and the model that recipes serve is neither in use nor waited
+// for. mu is held.
 func (s *Servers) free() bool {
 	if s.busy {
 		return false

@@ -92,11 +92,11 @@ type Format struct {
 	Scale    float64 // multiply by it first; 0 means 1
 }
 
-// kind says which field of a cell carries its value.
-type kind int
+// valueType says which field of a cell carries its value.
+type valueType int
 
 const (
-	missing kind = iota
+	missing valueType = iota
 	number
 	integer
 	text
@@ -105,7 +105,7 @@ const (
 
 // Cell is one value. The zero Cell is Missing.
 type Cell struct {
-	kind   kind
+	kind   valueType
 	number float64
 	int    int64
 	text   string

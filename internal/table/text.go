@@ -282,7 +282,7 @@ const (
 )
 
 // Fitted is the table over pages, sideways or in smaller type where it would be too
-// wide for the page; the document needs pdflscape beside what Long needs.
+// wide for the page; the document needs pdflscape in addition to the packages that Long needs.
 func (p Printed) Fitted() string {
 	separation, size := 4.0, `\scriptsize`
 	width := func() float64 {

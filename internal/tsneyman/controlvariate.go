@@ -9,7 +9,7 @@ import (
 // to estimate from trajectories: of the squared error of each it takes away
 // something that has mean zero exactly, and that resembles it closely.
 //
-// # A martingale beside the error
+// # A martingale that follows the error
 //
 // A trajectory's error is Σ d/(N n) over the N tasks, with d = S − n p: passes S
 // of n rollouts at a success probability p. The policy decides n by what it has
@@ -161,7 +161,7 @@ func (s *States) expect(p float64, warm int) float64 {
 				steps[k], value[k] = step, on+s.stop[groups[k]]*(end+float64(k)*inverse-on)
 			}
 		}
-		last := low + len(steps) // beside the row, its steps go on
+		last := low + len(steps) // past the row, its steps go on
 		if len(steps) > 1 {
 			now[low], now[1+last] = 2*now[1+low]-now[2+low], 2*now[last]-now[last-1]
 		} else {

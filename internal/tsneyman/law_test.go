@@ -146,11 +146,11 @@ func TestSelectionLaw(t *testing.T) {
 			}
 		}
 		check("in the window chosen", 40_000**scale)
-		home := s.race.table.windows[s.race.window].place
-		for where, p := range map[string]place{
-			"far above": home.beside(higher).beside(higher).beside(finer),
-			"coarse":    home.beside(coarser).beside(coarser),
-			"lower":     home.beside(lower),
+		home := s.race.table.windows[s.race.window].windowKey
+		for where, p := range map[string]windowKey{
+			"far above": home.neighbour(higher).neighbour(higher).neighbour(finer),
+			"coarse":    home.neighbour(coarser).neighbour(coarser),
+			"lower":     home.neighbour(lower),
 		} {
 			s.enter(s.race.table.window(p))
 			check(where, 1000**scale)

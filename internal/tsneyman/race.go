@@ -21,7 +21,7 @@ type race struct {
 	random   seed.Stream
 	window   int32
 	at       []int32  // row of each task
-	beside   []int32  // the same, while the window moves
+	moved    []int32  // the same, while the window moves
 	tasks    []masses // of each task; zero for those that fill up the last block
 	blocks   []masses
 	total    masses
@@ -41,7 +41,7 @@ func (r *race) resize(n int) {
 	if n == len(r.at) {
 		return
 	}
-	r.at, r.beside = make([]int32, n), make([]int32, n)
+	r.at, r.moved = make([]int32, n), make([]int32, n)
 	r.blocks = make([]masses, (n+block-1)/block)
 	r.tasks = make([]masses, block*len(r.blocks))
 }
@@ -104,7 +104,7 @@ func (r *race) winner() int32 {
 }
 
 // owner draws a point of a cell: a task in proportion to its hazard there, and a
-// uniform place in that hazard. It looks at all blocks, and at all tasks of one,
+// uniform position in that hazard. It looks at all blocks, and at all tasks of one,
 // without a branch that could be guessed wrongly.
 func (r *race) owner(cell int) point {
 	if cell >= levels {

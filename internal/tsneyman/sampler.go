@@ -22,7 +22,7 @@
 //   - One point: its owner has the largest score. So it is if all owners are in
 //     the same state, by symmetry: the order of drawing has nothing to do with
 //     the order of scores.
-//   - Otherwise each point's place in its owner's hazard says in which of eight
+//   - Otherwise each point's position in its owner's hazard says in which of eight
 //     parts of the cell it is ([split]), and the highest part decides.
 //   - Several owners in the highest part: it is known of each that its largest
 //     point is in that part, and of no other task. So their scores are drawn from
@@ -177,7 +177,7 @@ func (r *race) wanted() (direction int, move bool) {
 		sum += m
 		sums[l] = sum
 	}
-	p := &r.table.windows[r.window].place
+	p := &r.table.windows[r.window].windowKey
 	switch {
 	case sums[0] > high:
 		return higher, true
@@ -198,13 +198,13 @@ func (r *race) follow() {
 		if !move {
 			return
 		}
-		r.window = r.table.window(r.table.windows[r.window].beside(direction))
+		r.window = r.table.window(r.table.windows[r.window].neighbour(direction))
 		for i, row := range r.at {
-			r.beside[i] = r.table.rows[row].beside[direction] // in a loop of its own, for loads that overlap
+			r.moved[i] = r.table.rows[row].neighbours[direction] // in a loop of its own, for loads that overlap
 		}
-		for i, row := range r.beside {
+		for i, row := range r.moved {
 			if row == 0 {
-				row = r.table.besideRow(r.at[i], direction, r.window)
+				row = r.table.neighbourRow(r.at[i], direction, r.window)
 			}
 			r.at[i], r.tasks[i] = row, r.table.rows[row].mass
 		}

@@ -48,7 +48,7 @@ func checkCounts(t *testing.T, s *Sampler, o *Outcomes, budget int) {
 		t.Errorf("%d rollouts, want %d", sum, budget)
 	}
 	fresh := at(s.race.table.alpha, s.rollouts, s.successes, seed.Stream{})
-	fresh.enter(fresh.race.table.window(s.race.table.windows[s.race.window].place))
+	fresh.enter(fresh.race.table.window(s.race.table.windows[s.race.window].windowKey))
 	if s.race.total != fresh.race.total || !slices.Equal(s.race.blocks, fresh.race.blocks) || !slices.Equal(s.race.tasks, fresh.race.tasks) {
 		t.Errorf("hazards %v have drifted from %v", s.race.total, fresh.race.total)
 	}

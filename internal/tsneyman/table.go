@@ -12,11 +12,11 @@ import (
 type row struct {
 	mass [levels]uint64 // hazard of each cell
 	posterior
-	splits  [levels]int32     // of each cell; 0: not known yet
-	next    [2]int32          // rows after one more rollout, by what it adds to less; 0: not known yet
-	beside  [directions]int32 // rows of the state in the windows beside; 0: not known yet
-	n, less int32
-	window  int32
+	splits     [levels]int32     // of each cell; 0: not known yet
+	next       [2]int32          // rows after one more rollout, by what it adds to less; 0: not known yet
+	neighbours [directions]int32 // rows of the state in neighbouring windows; 0: not known yet
+	n, less    int32
+	window     int32
 }
 
 // table keeps the rows and splits that have been needed so far. What they hold
@@ -24,7 +24,7 @@ type row struct {
 type table struct {
 	alpha   float64
 	windows []window
-	places  map[place]int32
+	numbers map[windowKey]int32
 	rows    []row   // from 1
 	splits  []split // from 1
 	byState index
@@ -36,7 +36,7 @@ const mostRows, mostSplits = 1 << 16, 1 << 17
 
 func newTable(alpha float64) *table {
 	return &table{
-		alpha: alpha, places: make(map[place]int32), byState: newIndex(),
+		alpha: alpha, numbers: make(map[windowKey]int32), byState: newIndex(),
 		rows:   make([]row, 1, mostRows+mostRows/16), // all at once: growing, it would lie there twice
 		splits: make([]split, 1, mostSplits+1),
 	}
@@ -49,13 +49,13 @@ func (t *table) empty() {
 }
 
 // window is the number of a window.
-func (t *table) window(p place) int32 {
-	if w, ok := t.places[p]; ok {
+func (t *table) window(p windowKey) int32 {
+	if w, ok := t.numbers[p]; ok {
 		return w
 	}
 	t.windows = append(t.windows, newWindow(p))
 	w := int32(len(t.windows) - 1)
-	t.places[p] = w
+	t.numbers[p] = w
 	return w
 }
 
@@ -95,11 +95,11 @@ func (t *table) after(i, more int32) int32 {
 	return j
 }
 
-// besideRow is the row of the state of row i in the window beside.
-func (t *table) besideRow(i int32, direction int, window int32) int32 {
+// neighbourRow is the row of the state of row i in the neighbouring window.
+func (t *table) neighbourRow(i int32, direction int, window int32) int32 {
 	r := &t.rows[i]
 	j := t.row(window, r.n, r.less)
-	t.rows[i].beside[direction] = j
+	t.rows[i].neighbours[direction] = j
 	return j
 }
 
@@ -124,14 +124,14 @@ func (x *index) put(hash uint64, number int32) {
 	if 2*len(x.hashes) > len(x.slots) {
 		x.slots = make([]int32, 2*len(x.slots))
 		for i, h := range x.hashes[1:] {
-			x.place(h, int32(i+1))
+			x.insert(h, int32(i+1))
 		}
 		return
 	}
-	x.place(hash, number)
+	x.insert(hash, number)
 }
 
-func (x *index) place(at uint64, number int32) {
+func (x *index) insert(at uint64, number int32) {
 	for x.get(at) != 0 {
 		at++
 	}

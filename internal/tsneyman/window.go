@@ -17,9 +17,9 @@ const (
 // where the largest score is likely, then ever wider.
 var offsets = [levels]int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 20, 28, 44, 76}
 
-// place says where a window is: its first level is at depth first·2^−resolution
+// windowKey is the position of a window: its first level is at depth first·2^−resolution
 // and a step is 2^−resolution. The depth of a score x is −log2 x.
-type place struct {
+type windowKey struct {
 	first      int64 // a multiple of stride
 	resolution int
 }
@@ -27,19 +27,19 @@ type place struct {
 // window is a ladder of levels of the score. Cell l is between levels l−1 and l;
 // cell 0 has no end above.
 type window struct {
-	place
+	windowKey
 	depth [levels]float64
 }
 
-func newWindow(p place) window {
-	w := window{place: p}
+func newWindow(p windowKey) window {
+	w := window{windowKey: p}
 	for l := range w.depth {
 		w.depth[l] = math.Ldexp(float64(p.first+offsets[l]), -p.resolution)
 	}
 	return w
 }
 
-// The windows beside one another that a row knows.
+// Directions from a window to its neighbours, whose rows a row stores.
 const (
 	higher = iota
 	lower
@@ -48,8 +48,8 @@ const (
 	directions
 )
 
-// beside is the window's neighbour in a direction.
-func (p place) beside(direction int) place {
+// neighbour is the window next to this one in a direction.
+func (p windowKey) neighbour(direction int) windowKey {
 	switch direction {
 	case higher:
 		p.first -= stride
@@ -65,9 +65,9 @@ func (p place) beside(direction int) place {
 
 // around is a window that is not far from where scores of tasks with n rollouts
 // can be: from 1/(4n(n+1)) down.
-func around(n int) place {
+func around(n int) windowKey {
 	depth := math.Log2(4 * float64(n) * float64(n+1))
-	return place{int64(4*depth) &^ (stride - 1), 2}
+	return windowKey{int64(4*depth) &^ (stride - 1), 2}
 }
 
 // bounds are the depths between which part j of a cell lies. Of the top cell,

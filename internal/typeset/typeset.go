@@ -82,7 +82,7 @@ func (e *Engine) PDF(ctx context.Context, d Document) ([]byte, error) {
 func (d Document) write(dir string) error {
 	for name, data := range d.Files {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
-			return fmt.Errorf("typeset: %s is not a file beside the document", name)
+			return fmt.Errorf("typeset: %s is not a file next to the document", name)
 		}
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -173,15 +173,15 @@ func (e *NoEngineError) Error() string {
 // versionTime is how long an engine may take to say its version.
 const versionTime = 10 * time.Second
 
-// Find looks for an engine; look finds a program by its name, as exec.LookPath
+// Find looks for an engine; lookPath finds a program by its name, as exec.LookPath
 // does, and the environment is what the engine is started with, as that of
 // exec.Cmd. Where there is none, or none that tells its version, the error is a
 // *NoEngineError.
-func Find(ctx context.Context, look func(program string) (path string, err error), environment []string) (*Engine, error) {
+func Find(ctx context.Context, lookPath func(program string) (path string, err error), environment []string) (*Engine, error) {
 	lack := new(NoEngineError)
 	for _, e := range engines {
 		lack.Tried = append(lack.Tried, e.Name)
-		path, err := look(e.Name)
+		path, err := lookPath(e.Name)
 		if err != nil {
 			continue
 		}

@@ -291,7 +291,7 @@ func (m Means) Best() (best *policy.Policy) {
 	return best
 }
 
-// Envelope is the best candidate of TS-Neyman at a budget, in hindsight, beside HBN.
+// Envelope compares HBN with the best candidate of TS-Neyman at a budget, in hindsight.
 type Envelope struct {
 	Best       Search
 	HBN        Mean

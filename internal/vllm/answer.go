@@ -43,7 +43,7 @@ func (a *answer) read(w *walker, data []byte) error {
 			w.name(&a.fingerprint)
 		case `"choices"`:
 			w.items(func(int) { a.readChoice(w) })
-		case `"prompt_token_ids"`: // beside the choices, where the answer is to a chat
+		case `"prompt_token_ids"`: // next to the choices, where the answer is to a chat
 			w.ids(&a.prompt, a.limits.prompt)
 		case `"usage"`:
 			a.readUsage(w)

@@ -160,8 +160,8 @@ func (c *Client) URL() string { return c.root }
 // Close closes the connections that are idle now. The client stays usable.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Complete asks for a completion in one piece. Beside an error the Completion
-// holds times only: the server tells nothing before it has finished. The rest of
+// Complete asks for a completion in one piece. With an error, the Completion holds
+// times only: the server sends nothing before it has finished. The rest of
 // an answer always comes in pieces: see Stream.
 func (c *Client) Complete(ctx context.Context, r Request) (Completion, error) {
 	if r.Prefix != nil {

@@ -190,7 +190,7 @@ func (r *Request) beyondStandard() error {
 	case r.TopK != 0:
 		return fmt.Errorf("top_k %d is a field of vLLM, which this server may ignore: set top_k to 0, which leaves it to the server, or serve the model by vLLM", r.TopK)
 	case len(r.TemplateArguments) > 0:
-		return errors.New("chat_template_kwargs are a field of vLLM, which this server may ignore, and so whether the model is told to think: serve it by vLLM, or configure a model that is not told")
+		return errors.New("chat_template_kwargs are a field of vLLM, which this server may ignore, and with it the switch for thinking: serve the model by vLLM, or configure a model without that switch")
 	case r.ThinkingBudget > 0:
 		return errors.New("a thinking budget needs vLLM: set thinking_budget to 0, or serve the model by vLLM")
 	case r.IgnoreEOS:
@@ -201,7 +201,7 @@ func (r *Request) beyondStandard() error {
 	return nil
 }
 
-// Completion is an answer, whole or, beside an error, as far as it was seen.
+// Completion is an answer, whole or, with an error, as far as it was received.
 type Completion struct {
 	ID          string // of the response
 	Model       string // that answered, in the server's words; "" if it does not tell
@@ -230,8 +230,8 @@ type Piece struct {
 	Reasoning string  // of the thinking, what is new
 	Finish    string  // why the answer ended, on the piece that ends it
 	// Anew says that this piece begins an answer again from nothing: what was
-	// heard of it before is void. A client never does; whoever sends a lost request
-	// again may.
+	// heard of it before is void. A client never sets it; code that retries a lost
+	// request may.
 	Anew bool
 }
 

@@ -61,7 +61,7 @@ const longestLater = 10 * time.Minute
 
 // later is how long a server wants to be left alone, by the header of an answer:
 // Retry-After in seconds or as a date, or the field in milliseconds that some
-// services have beside it. 0 if it does not say.
+// services send next to it. 0 if the answer has neither.
 func later(h http.Header, now time.Time) time.Duration {
 	var wait time.Duration
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {

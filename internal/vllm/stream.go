@@ -16,9 +16,9 @@ import (
 // lingerWithin is how long a stream may stay open after it said that it is done.
 const lingerWithin = time.Second
 
-// Stream asks for a completion in pieces. After every piece that brings
-// something seen gets it, on the caller's goroutine; it may be nil. Beside an
-// error, or after an abort, the Completion holds what was seen.
+// Stream asks for a completion in pieces. Each piece with content is
+// passed to seen, on the caller's goroutine; seen may be nil. After an error or an
+// abort, the Completion holds what was received.
 //
 // A request with a Prefix gets the rest of that answer, and seen its pieces. The
 // Completion is that of the whole answer, its tokens, texts and usage; its times

@@ -34,7 +34,7 @@ type Engine struct {
 
 	events      chan router.Event // with room for the ends of all requests that have a place
 	outstanding map[int]*request  // whose last event was not taken
-	now         time.Duration     // as last told
+	now         time.Duration     // as of the last event
 	waiting     atomic.Int64      // since when Next waits, in nanoseconds of the run; 0: it does not
 
 	closing sync.Once
@@ -82,8 +82,8 @@ func (e *Engine) Submit(number int, id controller.ID) {
 		e.void(fmt.Errorf("request %d, %s: %w", number, id, errors.Join(err, e.guard.pooled())))
 		return
 	}
-	r := &request{number: number, id: id, place: place, ctx: ctx, abort: cancel, tally: e.guard.tallies[place.Replica()]}
-	r.tally.submitted()
+	r := &request{number: number, id: id, place: place, ctx: ctx, abort: cancel, counts: e.guard.counts[place.Replica()]}
+	r.counts.submitted()
 	e.outstanding[number] = r
 	e.tasks.Go(func() { e.carry(r) })
 }
@@ -217,19 +217,18 @@ func (e *Engine) Close(ctx context.Context) error {
 	return e.fault
 }
 
-// guard finds out whether a run's times mean anything, by what the replicas say
-// of themselves.
+// guard decides from the replicas' metrics whether a run's times are valid.
 //
-// It sees a replica that is gone or was started again, one with more requests
-// than ours, and one that has made more tokens than ours. It does not see what
-// else runs on a replica's machine, requests so short that they are there at no
-// look, or so few tokens that they may be the last ones of requests that we
-// aborted: see unseenTokens.
+// It finds a replica that is gone or was restarted, one with more requests than
+// ours, and one that has made more tokens than ours. It does not find other load
+// on a replica's machine, requests so short that no poll meets them, or so few
+// tokens that they may be the last ones of requests that we aborted: see
+// unseenTokens.
 type guard struct {
-	pool    *pool.Pool
-	resent  int // of the pool when the run began
-	lost    int
-	tallies []*tally
+	pool   *pool.Pool
+	resent int // of the pool when the run began
+	lost   int
+	counts []*requestCounts
 }
 
 // A replica makes some tokens of a request after the last that we see of it
@@ -242,26 +241,26 @@ const (
 	spareTokens  = 64  // of a replica's count that was late when the run began
 )
 
-// patience is how many looks in a row must find the same fault: one may fall
-// into a moment when the replica is behind.
-const patience = 2
+// faultThreshold is the number of consecutive polls that must find a fault: the
+// metrics of a single poll may be behind.
+const faultThreshold = 2
 
-// errRestarted is a fault that one look shows.
+// errRestarted is a fault that one poll is enough to show.
 var errRestarted = errors.New("was started again")
 
-// tally is what we know of one replica during a run.
-type tally struct {
+// requestCounts counts requests and tokens of one replica during a run.
+type requestCounts struct {
 	name   string
 	tokens atomic.Int64 // of our requests, as seen so far
 
 	mu          sync.Mutex
 	outstanding int
-	left        int // ended since the last look: the replica may still have them
+	left        int // ended since the last poll: the replica may still have them
 	broken      int // ended before their last token
 
-	before   float64 // the replica's count of tokens at the last look
+	before   float64 // the replica's count of tokens at the last poll
 	baseline float64 // and when the run began
-	faults   int     // looks in a row that found fault
+	faults   int     // consecutive polls that found a fault
 }
 
 // newGuard takes the replicas' counts before a run.
@@ -272,18 +271,18 @@ func newGuard(ctx context.Context, p *pool.Pool) (*guard, error) {
 		if err != nil {
 			return nil, fmt.Errorf("metrics of replica %s, to tell whether a run is void: %w", name, err)
 		}
-		g.tallies = append(g.tallies, &tally{name: name, baseline: m.GenerationTokens, before: m.GenerationTokens})
+		g.counts = append(g.counts, &requestCounts{name: name, baseline: m.GenerationTokens, before: m.GenerationTokens})
 	}
 	return g, nil
 }
 
-func (t *tally) submitted() {
+func (t *requestCounts) submitted() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.outstanding++
 }
 
-func (t *tally) ended(broken bool) {
+func (t *requestCounts) ended(broken bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.outstanding--
@@ -293,10 +292,10 @@ func (t *tally) ended(broken bool) {
 	}
 }
 
-// compare is what is wrong with a replica by its metrics; nil if nothing is.
-// What is ours is taken after the metrics were asked for, so that it is not
-// less than it was then.
-func (t *tally) compare(m vllm.Metrics) error {
+// compare returns the fault that a replica's metrics show, nil if there is none.
+// Our counts are read after the metrics were requested, so that they are not less
+// than at that time.
+func (t *requestCounts) compare(m vllm.Metrics) error {
 	t.mu.Lock()
 	ours := t.outstanding + t.left
 	unseen := t.outstanding + t.broken
@@ -316,9 +315,9 @@ func (t *tally) compare(m vllm.Metrics) error {
 	return nil
 }
 
-// look is the fault that the last looks at a replica found alike.
-func (g *guard) look(ctx context.Context, replica int) error {
-	t := g.tallies[replica]
+// poll polls a replica's metrics and returns a fault that enough polls have found.
+func (g *guard) poll(ctx context.Context, replica int) error {
+	t := g.counts[replica]
 	m, err := g.pool.Metrics(ctx, replica)
 	switch {
 	case err != nil:
@@ -330,7 +329,7 @@ func (g *guard) look(ctx context.Context, replica int) error {
 		t.faults = 0
 		return nil
 	}
-	if t.faults++; t.faults >= patience || errors.Is(err, errRestarted) {
+	if t.faults++; t.faults >= faultThreshold || errors.Is(err, errRestarted) {
 		return err
 	}
 	return nil
@@ -352,29 +351,29 @@ func (g *guard) pooled() error {
 // request.
 const (
 	settleWithin = 30 * time.Second
-	settleLook   = 20 * time.Millisecond
+	settlePoll   = 20 * time.Millisecond
 )
 
 // settle waits until the replicas have nothing left to do, and looks at them
 // for the last time.
 func (g *guard) settle(ctx context.Context, c clock.Clock) error {
-	faults := make([]error, len(g.tallies)+1)
+	faults := make([]error, len(g.counts)+1)
 	var all sync.WaitGroup
-	for i := range g.tallies {
+	for i := range g.counts {
 		all.Go(func() { faults[i] = g.drain(ctx, c, i) })
 	}
 	all.Wait()
-	faults[len(g.tallies)] = g.pooled()
+	faults[len(g.counts)] = g.pooled()
 	return errors.Join(faults...)
 }
 
 // drain waits until one replica has nothing left to do.
 func (g *guard) drain(ctx context.Context, c clock.Clock, replica int) error {
-	t, failed := g.tallies[replica], 0
-	for waited := time.Duration(0); ; waited += settleLook {
+	t, failed := g.counts[replica], 0
+	for waited := time.Duration(0); ; waited += settlePoll {
 		m, err := g.pool.Metrics(ctx, replica)
 		if err != nil {
-			if failed++; failed >= patience {
+			if failed++; failed >= faultThreshold {
 				return fmt.Errorf("replica %s does not tell its metrics: %w", t.name, err)
 			}
 		} else if m.Running+m.Waiting == 0 {
@@ -383,20 +382,20 @@ func (g *guard) drain(ctx context.Context, c clock.Clock, replica int) error {
 		if waited >= settleWithin {
 			return fmt.Errorf("replica %s has %d requests, %v after the last of ours: somebody else uses it", t.name, m.Running+m.Waiting, settleWithin)
 		}
-		if err := c.Sleep(ctx, settleLook); err != nil {
+		if err := c.Sleep(ctx, settlePoll); err != nil {
 			return err
 		}
 	}
 }
 
-// watch looks at the replicas until the run ends, and whether Next waits too
+// watch polls the replicas until the run ends, and checks whether Next waits too
 // long.
 func (e *Engine) watch() {
 	for e.settings.Clock.Sleep(e.ctx, e.settings.Look) == nil {
-		faults := make([]error, len(e.guard.tallies)+1)
+		faults := make([]error, len(e.guard.counts)+1)
 		var all sync.WaitGroup
-		for i := range e.guard.tallies {
-			all.Go(func() { faults[i] = e.guard.look(e.ctx, i) })
+		for i := range e.guard.counts {
+			all.Go(func() { faults[i] = e.guard.poll(e.ctx, i) })
 		}
 		all.Wait()
 		if e.ctx.Err() != nil {

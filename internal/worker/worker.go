@@ -29,11 +29,11 @@ type Settings struct {
 	Request func(controller.ID) vllm.Request
 	// Answer takes the completion of a rollout, on a goroutine of the request, whose
 	// place is free by then; the rollout's reward is there when it returns. An error
-	// voids the run. nil: nobody wants completions.
+	// voids the run. nil: completions are discarded.
 	Answer   func(context.Context, controller.ID, vllm.Completion) error
 	Replicas int           // that the pool must have; 0: any number
 	Return   time.Duration // longest wait before a run for replicas that are out; 0: none
-	Look     time.Duration // between two looks at the replicas' metrics during a run; 0: 5 s
+	Look     time.Duration // interval between polls of the replicas' metrics during a run; 0: 5 s
 	Silence  time.Duration // longest wait for an event; 0: an hour
 	Clock    clock.Clock   // nil: clock.Wall
 }
@@ -44,7 +44,7 @@ type Worker struct {
 	settings Settings
 }
 
-// New makes a worker of a pool that nobody else uses. Whatever the pool's
+// New makes a worker of a pool that has no other user. Whatever the pool's
 // settings, no request of a run is sent twice.
 func New(p *pool.Pool, s Settings) *Worker {
 	if s.Look <= 0 {
@@ -153,7 +153,7 @@ type request struct {
 	place  *pool.Place
 	ctx    context.Context
 	abort  context.CancelFunc
-	tally  *tally // of its replica
+	counts *requestCounts // of its replica
 }
 
 // carry gives the events of a request: of its end, and where somebody takes the
@@ -194,11 +194,11 @@ func (e *Engine) send(r *request) (router.Event, vllm.Completion) {
 			started = e.since(e.settings.Clock.Now())
 		}
 		if p.Usage.Told() {
-			r.tally.tokens.Add(int64(p.Usage.Completion - tokens))
+			r.counts.tokens.Add(int64(p.Usage.Completion - tokens))
 			tokens = p.Usage.Completion
 		}
 	})
-	r.tally.ended(err != nil)
+	r.counts.ended(err != nil)
 	event := router.Event{
 		Request: r.number, Replica: r.place.Replica(),
 		Started: started, Finished: e.since(completion.Finished),

@@ -24,23 +24,23 @@ type Faults struct {
 	Slow    float64 // while it runs, all steps of the replica take longer
 }
 
-// kind is one fault; "" is none.
-type kind string
+// faultKind names a fault; "" is none.
+type faultKind string
 
 const (
-	crash   kind = "crash"
-	hang    kind = "hang"
-	broken  kind = "500"
-	cut     kind = "cut"
-	garbage kind = "garbage"
-	slow    kind = "slow"
+	crash   faultKind = "crash"
+	hang    faultKind = "hang"
+	broken  faultKind = "500"
+	cut     faultKind = "cut"
+	garbage faultKind = "garbage"
+	slow    faultKind = "slow"
 )
 
 // kinds lists the faults in the order in which they are drawn.
-var kinds = [...]kind{crash, hang, broken, cut, garbage, slow}
+var kinds = [...]faultKind{crash, hang, broken, cut, garbage, slow}
 
 // rate is the place of a fault's probability.
-func (f *Faults) rate(k kind) *float64 {
+func (f *Faults) rate(k faultKind) *float64 {
 	switch k {
 	case crash:
 		return &f.Crash
@@ -75,7 +75,7 @@ func ParseFaults(text string) (Faults, error) {
 		if err != nil || !(rate >= 0 && rate <= 1) {
 			return f, fmt.Errorf("fault %s: rate %q is not a number from 0 to 1", name, value)
 		}
-		*f.rate(kind(name)) = rate
+		*f.rate(faultKind(name)) = rate
 	}
 	for _, k := range kinds {
 		total += *f.rate(k)
@@ -88,7 +88,7 @@ func ParseFaults(text string) (Faults, error) {
 
 // mishap is the fault drawn for one request.
 type mishap struct {
-	kind    kind
+	kind    faultKind
 	part    float64 // 0 to 1: how much of the answer comes before it
 	variant int     // of garbage
 }

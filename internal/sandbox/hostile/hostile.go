@@ -57,8 +57,8 @@ func Programs() ([]Program, error) {
 	return programs, nil
 }
 
-// The halves of what an expected output says. They are told to the programs
-// apart, so that what they find whole is not their own.
+// The halves of an expected output. Programs contain them separately, so that the
+// whole text, where a program finds it, does not come from the program.
 const first, second = "the-answer-", "of-the-key"
 
 // Secret is what the programs look for, and must not find.

@@ -101,7 +101,7 @@ func (m mark) apart(s string) bool {
 	return false
 }
 
-// joined tells whether another letter is named beside a mark, as in "A or C",
+// joined reports whether another letter is named next to a mark, as in "A or C",
 // "A, maybe C", "A/C", "A (and C)", "A–C", "A C".
 func (m mark) joined(s string) bool {
 	i, joint := skipJoints(s, m.to)

@@ -45,7 +45,7 @@ type shelf struct {
 	sources []*source // that are loaded, the one used last at the end
 	size    int       // bytes of them
 	loading bool
-	changed chan struct{} // closed when something becomes free; nil if nobody waits
+	changed chan struct{} // closed when something becomes free; nil if no goroutine waits
 }
 
 // take gives the tests of a source, loaded if they are not. It waits while there is

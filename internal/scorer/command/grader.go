@@ -42,7 +42,7 @@ func NewGrader(s Settings) *Grader {
 	return &Grader{settings: s, places: make(chan struct{}, max(1, s.Processes))}
 }
 
-// Open sees to it that the program can be run. The error says what is missing:
+// Open checks that the program can be run. The error says what is missing:
 // without bubblewrap nothing is run behind it. It must be closed if there is none.
 func (g *Grader) Open(ctx context.Context) error {
 	g.mu.Lock()

@@ -18,8 +18,8 @@ var grade = field{name: "grade", in: func(o object) any { return o.Grade }, read
 var gradeText = regexp.MustCompile(`^(\d{1,2}(?:\.\d{1,6})?)(?: ?/ ?10| (?:out )?of 10)?`)
 
 // readGrade reads a grade, 7 or 7.5 or 7/10, alone or with a remark that has no further
-// number, as a reward from 0 to 1. What is above 10 is none: nobody knows what it was
-// meant to be a part of.
+// number, as a reward from 0 to 1. A number above 10 is not a grade: its
+// scale is unknown.
 func readGrade(value string) (reward float64, ok bool) {
 	found := gradeText.FindStringSubmatch(value)
 	if found == nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // equalValues compares expressions with their units. A percent sign divides by 100.
-// Beside a bare number beyond 1, which is no share but a percentage, it may say
-// nothing as well.
+// Compared with a bare number above 1, which must be a percentage, it may also be
+// ignored.
 func (c *comparer) equalValues(g, p latex.Answer) bool {
 	if letters, order := lettersOf(g.Expr), lettersOf(p.Expr); letters != "" && order != "" {
 		return letters == order && (mark(g.Expr) == mark(p.Expr) || mark(g.Expr) == "" || mark(p.Expr) == "")

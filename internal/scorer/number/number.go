@@ -91,9 +91,9 @@ func (s *Scorer) Score(_ context.Context, r scorer.Response) (scorer.Verdict, er
 	return v, nil
 }
 
-// right tells whether a number is the right one. A percent sign on one side alone
-// divides by 100. Beside a bare number beyond 1, which is no share but a percentage,
-// it may say nothing as well.
+// right reports whether a number is the right one. A percent sign on one side alone
+// divides by 100. Compared with a bare number above 1, which must be a percentage,
+// it may also be ignored.
 func (s *Scorer) right(v value) bool {
 	if v.percent == s.gold.percent {
 		return s.near(v.number, s.gold.number, s.off)

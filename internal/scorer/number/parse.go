@@ -244,7 +244,7 @@ var (
 	changing = regexp.MustCompile(`(?i)[√π∞/*+\\]|sqrt|\bpi\b|\binf|\bnan\b|\bi\b|\b(?:e|thousand|million|billion|trillion)\b|[a-z]\(|\bor\b|\bnot\b`)
 )
 
-// changes tells whether what stands beside a number in a box may change it.
+// changes reports whether the text around a number in a box may change its value.
 func changes(rest string) bool {
 	rest = harmless.ReplaceAllString(rest, " ")
 	rest = unitSlash.ReplaceAllString(rest, " ")
