@@ -97,7 +97,7 @@ func (e *PausedError) Unwrap() error { return e.Cause }
 // its own: the servers have tried what could be their fault.
 const retries = 3
 
-// Run evaluates, or goes on with an evaluation. Its error is a *PausedError where
+// Run evaluates, or resumes an evaluation. Its error is a *PausedError where
 // what has been answered is kept for another run.
 func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 	if err := s.Setup.Keep(s.Folder); err != nil {

@@ -48,7 +48,7 @@ type Request struct {
 	Passed     *bool  `parquet:"passed" json:"passed"` // its reward; null without one
 	Prefetched bool   `parquet:"prefetched" json:"prefetched"`
 
-	PrefixTokens int32 `parquet:"prefix_tokens" json:"prefix_tokens"` // of earlier requests, from which it goes on with the answer
+	PrefixTokens int32 `parquet:"prefix_tokens" json:"prefix_tokens"` // of earlier requests, from which it continues the answer
 	Continued    int32 `parquet:"continued" json:"continued"`         // how often it was lost itself and went on
 	AskedAgain   bool  `parquet:"asked_again" json:"asked_again"`     // it begins anew though something was seen before, or may have been
 

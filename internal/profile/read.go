@@ -43,8 +43,8 @@ func ReadAny(path string) ([]Profile, error) {
 	return ParseAny(data, path)
 }
 
-// ParseAny reads profiles from a CSV or a Parquet file held in memory, which is
-// told from its content; name is what errors call it. The file has a row per
+// ParseAny reads profiles from a CSV or a Parquet file held in memory, whose format is
+// found from its content; name is what errors call it. The file has a row per
 // task, in any order, with the columns benchmark, model, task_index (0-based),
 // task_id, pass_count and tested_k, and, if wanted, scorer, rewards, squares,
 // prompt_tokens, completion_tokens, source and allocated. Profiles are returned

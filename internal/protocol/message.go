@@ -34,7 +34,7 @@ type FieldError struct{ Field, Message string }
 // Error names the field.
 func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
 
-// Start begins an evaluation, or goes on with the one that the server has.
+// Start begins an evaluation, or resumes the one that the server has.
 type Start struct {
 	Protocol  int       `json:"protocol"`
 	Benchmark string    `json:"benchmark"`

@@ -121,7 +121,7 @@ type ProfileError struct {
 	// ProfileSE is the standard deviation of the ratio over profiles redrawn by
 	// the binomial law of their pass counts, under the same designs, less what the
 	// replay's Monte Carlo error adds to it: the square is unbiased, but 0 where
-	// it came out negative, which is too small to be told from the draws. Shift is
+	// it came out negative, which is too small to be seen in the draws. Shift is
 	// by how much the mean ratio of redrawn profiles exceeds the profile's.
 	ProfileSE float64 `parquet:"profile_se"`
 	Shift     float64 `parquet:"shift"`

@@ -324,7 +324,7 @@ const (
 	Refuse
 )
 
-// ErrLost: an answer was lost while it came in, no server goes on with it, and the rule
+// ErrLost: an answer was lost while it came in, no server continues it, and the rule
 // is Refuse.
 var ErrLost = errors.New("an answer was lost under way, of which something was seen or may have been, and cannot be continued")
 

@@ -2,7 +2,7 @@
 // Uniform, HBN-sync and HBN-async (paper, Section 3.3 and Algorithms 1 and 2), the
 // latter two in two stages as in the paper, or in more.
 // It is for programs that run rollouts of a stochastic model themselves and want
-// to be told which one comes next.
+// to ask which one comes next.
 //
 //	c, err := controller.New(controller.Settings{
 //		Policy: controller.Async, Tasks: n, Budget: b, Pilots: m, Weight: w, Prior: controller.Cold(prior),

@@ -199,17 +199,17 @@ type group struct{ tasks, passes, failures float64 }
 
 // group puts tasks with as many rollouts and about the same pass rate on one level.
 func (s *source) group(d Donor) (groups []group) {
-	type place struct {
+	type nodeKey struct {
 		level    int32
 		rollouts int
 	}
 	near, _ := levels(d.logits())
-	number := map[place]int32{}
+	number := map[nodeKey]int32{}
 	for i, n := range d.Rollouts {
-		at, known := number[place{near[i], n}]
+		at, known := number[nodeKey{near[i], n}]
 		if !known {
 			at = int32(len(groups))
-			number[place{near[i], n}] = at
+			number[nodeKey{near[i], n}] = at
 			groups = append(groups, group{})
 		}
 		s.level = append(s.level, at)
@@ -237,17 +237,17 @@ func (q *Posterior) Mixture() neyman.Mixture {
 	if !q.weighed {
 		q.weigh()
 	}
-	type place struct {
+	type donorNode struct {
 		*belief
 		node int
 	}
-	var places []place
+	var places []donorNode
 	var weights []float64
 	for k := range q.beliefs {
 		b := &q.beliefs[k]
 		b.ready(b.level, b.levels)
 		for _, node := range b.alive {
-			places = append(places, place{b, int(node)})
+			places = append(places, donorNode{b, int(node)})
 			weights = append(weights, q.of(b).weight(b.weight[node]))
 		}
 	}

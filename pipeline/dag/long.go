@@ -95,7 +95,7 @@ func (j *Job) takeDiscredit(output string) bool {
 }
 
 // Scratch is a folder, made here, for work that a later attempt at the same
-// key goes on with. It is removed when the unit succeeds; while it lasts, no
+// key continues. It is removed when the unit succeeds; while it lasts, no
 // attempt at another key sees it, and no other process that is at the same unit:
 // that one gets a *BusyError.
 func (j *Job) Scratch() (dir string, err error) {

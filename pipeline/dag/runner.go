@@ -207,7 +207,7 @@ func (f *flight) land(ctx context.Context, result Result) {
 	i := f.executions[ref]
 	delete(f.executions, ref)
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return // it was told to end: interrupted, not failed
+		return // it was cancelled: interrupted, not failed
 	}
 	if errors.Is(err, ErrDrained) && f.stopping {
 		return

@@ -118,14 +118,14 @@ func (t *timedSetting) run(e execution) *measurement.Run {
 // served is what each replica served in each of Uniform's runs, in the seconds
 // that it would have taken without the scales.
 func (t *timedSetting) served() []fleet.Served {
-	type place struct {
+	type replicaKey struct {
 		strategy        string
 		repeat, replica int32
 	}
-	at := make(map[place]int)
+	at := make(map[replicaKey]int)
 	var all []fleet.Served
 	for _, r := range t.requests {
-		p := place{r.Strategy, r.Repeat, r.Replica}
+		p := replicaKey{r.Strategy, r.Repeat, r.Replica}
 		if _, there := at[p]; !there {
 			at[p] = len(all)
 			all = append(all, nil)

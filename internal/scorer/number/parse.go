@@ -103,7 +103,7 @@ func scan(text string) (all []value) {
 	return all
 }
 
-// named tells whether what follows a text goes on with a name or its index or
+// named tells whether what follows a text continues with a name or its index or
 // exponent.
 func named(text string) bool {
 	r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, "{-+ "))
