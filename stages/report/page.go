@@ -100,7 +100,7 @@ func (b builder) lead() string {
 	case b.Published:
 		what = "published profiles of the paper, with its numbers"
 	case hasLive(b.Settings):
-		what = "profiles of our own, with what was measured and what was predicted of it; they are not the paper’s, whose numbers do not apply"
+		what = "profiles of our own, with what was measured beside what was predicted of it; they are not the paper’s, whose numbers do not apply"
 	}
 	return fmt.Sprintf("What speculative evaluation saves on %d %s. Average budgets: %s rollouts per task.",
 		len(b.Pairs), what, display.And(strings.Fields(strings.Trim(fmt.Sprint(b.Budgets), "[]"))))
