@@ -103,7 +103,7 @@ func Within(items []string, columns int) string {
 	return string(first[:max(0, min(len(first), columns-len(rest)-1))]) + "…" + rest
 }
 
-// What follows guesses which known word was meant by an unknown one.
+// The rest of this file guesses which known word was meant by an unknown one.
 
 // Nearest is the known word that is spelt most like word, the first of equals;
 // empty if none is near. Words are near if they differ in at most a third of

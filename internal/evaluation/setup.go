@@ -91,7 +91,7 @@ type Donor struct {
 	Same   bool   `json:"same"`   // it is of the same model
 	Counts
 	// Fixed is the parts of it whose numbers of rollouts were decided before any of them,
-	// by which it can be told whether the model has changed; none where rewards are graded.
+	// by which a test finds whether the model has changed; none where rewards are graded.
 	Fixed []Counts `json:"fixed,omitempty"`
 }
 
@@ -225,7 +225,7 @@ func (s *Setup) Keep(folder string) error {
 
 // CheckBegun is a *manifest.AlteredError if the setup in a folder is not the one that the
 // evaluation there has begun with. recorded is false of one that was begun by a version
-// that kept no hashes, of which that cannot be told.
+// that kept no hashes, of which that is unknown.
 func CheckBegun(folder string) (recorded bool, err error) {
 	m, err := manifest.Read(folder)
 	if errors.Is(err, fs.ErrNotExist) {

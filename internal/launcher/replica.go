@@ -192,7 +192,7 @@ var (
 )
 
 // hollow are errors of a server that only tell that another process of it has
-// failed, or was told to end.
+// failed, or was asked to end.
 var hollow = []string{
 	"Engine core initialization failed", "EngineCore encountered an issue", "See stack trace", "CancelledError", "SystemExit",
 }

@@ -307,7 +307,7 @@ func mean(runs []Repeat) Measurement {
 }
 
 // LengthsKey is the footer key of File that says, with the value LengthsDrawn,
-// that servers were told how long their answers are. Without it models ended them.
+// that requests set the lengths of answers. Without it models ended them.
 const (
 	LengthsKey   = "speceval.lengths"
 	LengthsDrawn = "drawn"

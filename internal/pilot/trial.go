@@ -9,6 +9,12 @@ import (
 	"speceval/method/staged"
 )
 
+// Trials simulate evaluations in stages, of tasks whose pass probabilities
+// are known: one at a time, rollout by rollout, for replays of a fixed profile, and
+// on panels of a prior, for designs. What a simulated evaluation is worth is exact
+// given the rollouts that decided on it: Σ p(1−p)·Σ c²/n over its tasks and stages
+// (method/staged).
+
 // Trial simulates evaluations under one plan and one prior, one after the other. It
 // serves one goroutine.
 type Trial struct {

@@ -119,7 +119,7 @@ func (s *Strategy) HasPilot() bool { return s.Policy.TwoStage != nil }
 // out not to need: its runs have extra rollouts and wasted FLOPs.
 func (s *Strategy) Speculates() bool { return s.Controller == controller.Async }
 
-// What follows is how evaluations spend their budgets: the policies that the flag --policy
+// The rest of this file is how evaluations spend their budgets: the policies that the flag --policy
 // names, each with what executes it.
 
 // Way is a policy with what executes it: what the flag --policy names.

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// What follows makes the mean squared error of an adaptive policy cheap
+// The rest of this file makes the mean squared error of an adaptive policy cheap
 // to estimate from trajectories: of the squared error of each it takes away
 // something that has mean zero exactly, and that resembles it closely.
 //
