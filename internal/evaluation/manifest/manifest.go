@@ -1,6 +1,6 @@
-// Package manifest is the record of an evaluation in its folder: by hashes, what its files
-// were when they were made, and what of its result follows from no other file. It has no
-// secret: who writes files and manifest anew is not noticed by it.
+// Package manifest is the record of an evaluation in its folder: the hashes of its files
+// when they were written, and the parts of its result that follow from no other file. It
+// has no secret: it does not detect that files and manifest were both rewritten.
 package manifest
 
 import (
