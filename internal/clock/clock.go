@@ -1,5 +1,5 @@
-// Package clock is the time of what waits: servers, retries, watchdogs. Code
-// below the edge takes a Clock instead of asking the operating system.
+// Package clock provides the time to code that waits: servers, retries, watchdogs.
+// Code below the edge takes a Clock instead of calling the operating system.
 package clock
 
 import (

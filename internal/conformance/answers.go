@@ -321,10 +321,10 @@ func (s *session) metrics(ctx context.Context) (map[string]float64, error) {
 	return values, nil
 }
 
-// poll is the pause between two looks at the metrics.
+// poll is the interval between polls of the metrics.
 const poll = 5 * time.Millisecond
 
-// await looks at the metrics until so many requests are running and waiting.
+// await polls the metrics until so many requests are running and waiting.
 func (s *session) await(ctx context.Context, running, waiting int) (map[string]float64, error) {
 	for {
 		m, err := s.metrics(ctx)

@@ -1,7 +1,7 @@
-// Package conformance holds what a vLLM server does, as checks that run over
-// HTTP against a real one and against the imitation. A check says what it saw in
-// a text without times and chance, so that two servers can be compared line by
-// line, and fails where the server does what our client does not expect.
+// Package conformance checks the behaviour of a vLLM server over HTTP, of a real
+// one or of the imitation. A check reports its findings as text without times or
+// random values, so that two servers can be compared line by line, and fails where
+// the server does something that our client does not expect.
 package conformance
 
 import (

@@ -51,8 +51,8 @@ func OpenInputIn(folder *os.Root, name string, kind Kind) (*os.File, error) {
 	return openInput(name, kind, folder.Stat, func(name string) (*os.File, error) { return folder.OpenFile(name, nonblocking, 0) })
 }
 
-// open looks before it opens, since opening alone does something to some devices, and
-// looks again at what it has opened.
+// openInput checks a file before it opens it, since opening alone has an effect on some
+// devices, and checks the opened file again.
 func openInput(name string, kind Kind, stat func(string) (fs.FileInfo, error), opened func(string) (*os.File, error)) (*os.File, error) {
 	info, err := stat(name)
 	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {

@@ -1,5 +1,5 @@
-// Package golden compares what a test made with a file that a person has looked
-// at. It is for tests only.
+// Package golden compares the output of a test with a file that a person has
+// reviewed. It is for tests only.
 package golden
 
 import (

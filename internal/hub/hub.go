@@ -1,6 +1,6 @@
 // Package hub fetches files of datasets, at pinned revisions, from the service
 // that publishes them: Hugging Face, or another with the same addresses and
-// headers. What it hands out is whole and is what the service says that it is;
+// headers. A file that it returns is complete and matches the service's checksum;
 // a download that breaks resumes at the byte where it broke.
 package hub
 

@@ -1,6 +1,6 @@
 // Package launcher starts the vLLM servers of one worker, a process for every
-// replica, watches them and stops them. A server's arguments
-// depend on the recipe and the model alone; see Recipe.Words.
+// replica, watches them and stops them. A server's arguments depend on the recipe
+// and the model alone; see Recipe.Words.
 package launcher
 
 import (

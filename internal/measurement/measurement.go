@@ -1,6 +1,6 @@
-// Package measurement holds what running a benchmark under a strategy cost:
-// time, compute and rollouts, in the Parquet form in which the published
-// measurements and those of the systems stage are kept, and the ratios over
+// Package measurement holds the cost of running a benchmark under a strategy:
+// time, compute and rollouts, in the Parquet form of the published measurements
+// and of the systems stage, and the ratios over
 // many runs that the paper reports (Tables 2 to 4).
 package measurement
 

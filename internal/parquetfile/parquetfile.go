@@ -1,7 +1,7 @@
 // Package parquetfile opens Parquet files of any writer, damaged and hostile ones
-// too. The Parquet library believes what a file claims: it panics, loops for ever
-// or takes all memory where that is wrong. Here claims are checked before the
-// library sees them.
+// too. The Parquet library trusts the sizes and counts in a file: where they are wrong,
+// it panics, loops for ever or takes all memory. This package checks them before
+// the library reads them.
 package parquetfile
 
 import (

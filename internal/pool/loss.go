@@ -20,7 +20,7 @@ type answer struct {
 	anew    bool             // it has begun anew, and the caller has no piece that says so
 
 	continued, again int           // as in vllm.Completion
-	worked           time.Duration // by servers on what is gone on from
+	worked           time.Duration // by servers on the part that is resumed
 	first            time.Time     // when its first token came; zero: not yet
 }
 
@@ -268,7 +268,7 @@ func (p *Pool) within(ctx context.Context, limit time.Duration) (context.Context
 	return ctx, cancel
 }
 
-// How long Reset waits for a replica to drain, and between two looks.
+// How long Reset waits for a replica to drain, and between two polls.
 const (
 	drainWithin = 300 * time.Second
 	drainLook   = 200 * time.Millisecond

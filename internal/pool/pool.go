@@ -42,7 +42,7 @@ type Settings struct {
 	Deaths   int           // of replicas during one request, after which it is given up; 0: 5
 	Outage   time.Duration // longest wait with no replica alive
 	Hang     time.Duration // a replica that runs requests and makes no token for so long is hung
-	Poll     time.Duration // between two looks at the replicas' metrics
+	Poll     time.Duration // interval between polls of the replicas' metrics
 	Clock    clock.Clock   // nil: clock.Wall
 
 	// Report gets lines for the log, from several goroutines; it may be nil.

@@ -1,7 +1,7 @@
 // This file is what a process has used so far: CPU time and memory.
 
-// Package process reads what this process has used, and hands on the signals that ask it
-// to end.
+// Package process reads the resource usage of this process, and forwards the signals
+// that ask it to end.
 package process
 
 import "syscall"

@@ -196,8 +196,8 @@ func (l *Log) Torn(id rollout.ID, torn bool) {
 // its end.
 const aborted = "abort"
 
-// Saw notes a piece that is new. What cannot be gone on from, since the ids of the
-// prompt or of the tokens are not told, is not kept.
+// Saw notes a piece that is new. A piece without the ids of the prompt or of
+// the tokens is not kept: the answer cannot be resumed from it.
 func (l *Log) Saw(id rollout.ID, p vllm.Piece) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

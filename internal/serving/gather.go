@@ -14,7 +14,7 @@ import (
 	"speceval/internal/vllm"
 )
 
-// pollEvery is how often the pool looks at the metrics of its replicas.
+// pollEvery is the interval at which the pool polls the metrics of its replicas.
 const pollEvery = 5 * time.Second
 
 // candidate is a replica that may serve a model.

@@ -1,4 +1,4 @@
-// Package variance holds what the replay stage finds out: ex-ante designs,
+// Package variance holds the results of the replay stage: ex-ante designs,
 // Uniform-normalized variance ratios with their differences and errors, and the
 // search for TS-Neyman, in the Parquet form in which later stages read them.
 // Stages meet in these files, never in each other.
