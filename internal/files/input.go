@@ -1,7 +1,6 @@
-// This file opens the files that a user or a configuration names: regular
-// files only, and no longer than files of their kind are. A named pipe would block,
-// a device may have no end, and both can stand behind a link.
-
+// Package files opens files with care: those that a user or a configuration names
+// (input.go), those that this program made earlier (own.go), and the records of their
+// bytes by which a later change is noticed (digest.go).
 package files
 
 import (
@@ -13,6 +12,10 @@ import (
 	"path"
 	"syscall"
 )
+
+// What follows opens the files that a user or a configuration names: regular
+// files only, and no longer than files of their kind are. A named pipe would block,
+// a device may have no end, and both can stand behind a link.
 
 // Kind is what a file is read as.
 type Kind struct {
