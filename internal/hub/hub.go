@@ -1,8 +1,8 @@
 // Package hub fetches files of datasets, at pinned revisions, from the service
 // that publishes them: Hugging Face, or another with the same addresses and
-// headers. A file that it returns is complete and matches the service's checksum, or its size
-// where it has none;
-// a download that breaks resumes at the byte where it broke.
+// headers. A file that it returns is complete and matches the service's checksum,
+// or its size where it has none; a download that breaks resumes at the byte where it
+// broke.
 package hub
 
 import (

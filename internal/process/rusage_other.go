@@ -1,6 +1,6 @@
 //go:build !linux
 
-package rusage
+package process
 
 import "runtime"
 
