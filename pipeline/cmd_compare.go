@@ -226,7 +226,7 @@ func (s *session) scoreFiles(words []string) ([]comparison.ScoreFiles, error) {
 		}
 		return []comparison.ScoreFiles{files}, nil
 	}
-	files, first, err := comparison.Stored(out, words)
+	files, first, err := comparison.StoredScores(out, words)
 	for _, pair := range first {
 		s.say("%s has no earlier scores of the same rollouts", pair)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func importCommand() command {
-	r := new(exchange.Request)
+	r := new(exchange.ImportRequest)
 	return command{
 		name: "import",
 		args: "[--format F] [--scorer S] [--benchmark B] [--model M] PATH… --to FILE",
@@ -50,7 +50,7 @@ func exportCommand() command {
 	return command{
 		name: "export",
 		args: "E [--format F] [--to FILE]",
-		about: `write an evaluation as other tools read it: ` + strings.Join(exchange.Names(), ", ") + `
+		about: `write an evaluation as other tools read it: ` + strings.Join(exchange.FormatNames(), ", ") + `
 
 eee is Every Eval Ever 0.3.0, a record and its samples in a folder; inspect a log that
 Inspect opens; json one document. E is an evaluation, as evaluate list has it.`,
@@ -58,7 +58,7 @@ Inspect opens; json one document. E is an evaluation, as evaluate list has it.`,
   speceval export mine/a/hbn_staged-b16-seed42 --format inspect --to result.eval
 `,
 		flags: func(fs *pflag.FlagSet) {
-			fs.StringVar(&form, "format", "json", "write as `F`: "+strings.Join(exchange.Names(), ", "))
+			fs.StringVar(&form, "format", "json", "write as `F`: "+strings.Join(exchange.FormatNames(), ", "))
 			fs.StringVar(&to, "to", "", "write to `FILE`, of eee a folder (one named by the evaluation's own id)")
 		},
 		complete: completeEvaluations,
@@ -68,7 +68,7 @@ Inspect opens; json one document. E is an evaluation, as evaluate list has it.`,
 
 // export exports a stored evaluation, and says what was written.
 func export(s *session, words []string, form, to string) error {
-	f, err := exchange.Find(form)
+	f, err := exchange.FindFormat(form)
 	if err := cmp.Or(wantWords(words, 1, 1, "an evaluation"), err); err != nil {
 		return &usageError{err}
 	}
@@ -80,7 +80,7 @@ func export(s *session, words []string, form, to string) error {
 	if err != nil {
 		return err
 	}
-	e, err := exchange.Open(stored)
+	e, err := exchange.OpenEvaluation(stored)
 	if err != nil {
 		return err
 	}

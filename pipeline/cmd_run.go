@@ -119,13 +119,13 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 		KeepGoing: keepGoing || where.Jobs,
 		Shared:    where.Shared,
 	}
-	start, before := s.now(), process.Process()
+	start, before := s.now(), process.Used()
 	err = runner.Run(ctx, drain, plan)
 	if closed := o.close(ctx); err == nil {
 		err = closed
 	}
 	if plan.Units() > 0 {
-		used := process.Process()
+		used := process.Used()
 		what := display.Units(plan.Units()) + " done"
 		if err != nil {
 			what = "ended"

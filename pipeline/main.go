@@ -36,7 +36,7 @@ import (
 func main() {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	relay := process.New(signals, clock.Wall{})
+	relay := process.NewRelay(signals, clock.Wall{})
 	os.Exit(relay.Run(func() int {
 		return run(os.Args[1:], newShell(os.Args, signals, relay), shipped)
 	}, ended))

@@ -20,7 +20,7 @@ import (
 // Archives are reproducible: their bytes follow from their files and a date alone. There
 // are no owners, no times of files, modes that are one of two.
 
-// File is a file of an archive.
+// ArchiveFile is a file of an archive.
 type ArchiveFile struct {
 	Name    string // slash-separated, below the top of the archive
 	Content []byte
@@ -109,7 +109,7 @@ func Checksums(files []ArchiveFile) []byte {
 	return b.Bytes()
 }
 
-// Below is files with a folder before their names.
+// FilesBelow is files with a folder before their names.
 func FilesBelow(folder string, files []ArchiveFile) []ArchiveFile {
 	below := slices.Clone(files)
 	for i := range below {
@@ -222,7 +222,7 @@ func record(files []ArchiveFile, self string) []byte {
 	return []byte(b.String())
 }
 
-// Modules are the files of a Python package that a wheel takes: modules, and the mark
+// pythonModules are the files of a Python package that a wheel takes: modules, and the mark
 // that they are typed.
 func pythonModules(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {

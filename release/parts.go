@@ -20,7 +20,7 @@ import (
 // them in the program, with their checksums and licences. They are written as a CycloneDX
 // list and as the licence texts that must be kept.
 
-// Module is a module that was linked into a program.
+// GoModule is a module that was linked into a program.
 type GoModule struct {
 	Path, Version string
 	Sum           string    // of go.sum: "h1:…"
@@ -34,7 +34,7 @@ type License struct {
 	Text []byte
 }
 
-// Of reads the modules of programs and the compiler that made them, each module once;
+// ModulesOf reads the modules of programs and the compiler that made them, each module once;
 // folders has where the sources of a module are, by path. Programs of different
 // compilers or versions of a module are an error.
 func ModulesOf(programs []string, folders map[string]string) (modules []GoModule, compiler string, err error) {

@@ -146,7 +146,7 @@ var moduleLine = regexp.MustCompile(`(?m)^module +(\S+)$`)
 // texts are the endings of files, besides Go's, that name packages.
 var texts = []string{".md", ".sh", ".toml", ".py", "Makefile", "run"}
 
-// Path is the path of a module, by its go.mod.
+// modulePath is the path of a module, by its go.mod.
 func modulePath(goMod []byte) (string, error) {
 	match := moduleLine.FindSubmatch(goMod)
 	if match == nil {

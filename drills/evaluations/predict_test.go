@@ -68,7 +68,7 @@ func swept(t *testing.T, p profile.Profile, budget int, of evaluation.Design) (m
 	const draws = 2000
 	sum, squares := 0.0, 0.0
 	bench := policy.Bench{Prior: prior}
-	err := pilot.Each(t.Context(), ps, draws, of.Pilots, pilot.OneStream(seed.Root(3).Stream()), func(sw *pilot.Sweep, _ int) error {
+	err := pilot.EachSweep(t.Context(), ps, draws, of.Pilots, pilot.OneStream(seed.Root(3).Stream()), func(sw *pilot.Sweep, _ int) error {
 		for sw.M() < of.Pilots {
 			sw.Advance()
 		}

@@ -145,7 +145,7 @@ var Classes = []Class{Computed, Reaggregated, Copied, Predicted, InFit, Measured
 // that it was copied; neither tells anything of the method.
 func (c Class) Decides() bool { return c == Computed || c == Reaggregated || c == Measured }
 
-// line is a cell as a row of text. A cell has its own decimals, those of the
+// Line is a cell as a row of text. A cell has its own decimals, those of the
 // paper's number and two more, so it is rounded here, at the edge.
 func (c Comparison) Line() []table.Cell {
 	verdict := string(c.Verdict)
@@ -173,7 +173,7 @@ func (c Comparison) Line() []table.Cell {
 		table.Text(verdict)}
 }
 
-// rounded is a number with its own decimals, with a plus sign if asked for.
+// Rounded is a number with its own decimals, with a plus sign if asked for.
 func Rounded(v *float64, decimals int, plus string) table.Cell {
 	if v == nil {
 		return table.Missing()
@@ -186,7 +186,7 @@ func Rounded(v *float64, decimals int, plus string) table.Cell {
 	return table.Text(fmt.Sprintf("%"+plus+".*f", decimals, *v))
 }
 
-// sides are what the two numbers of a cell are called.
+// Sides are what the two numbers of a cell are called.
 func (c Comparison) Sides() (obtained, expected string) {
 	if c.Live {
 		return "measured", "predicted"
@@ -194,7 +194,7 @@ func (c Comparison) Sides() (obtained, expected string) {
 	return "obtained", "paper"
 }
 
-// wanted says what a measured number should have been.
+// Wanted says what a measured number should have been.
 func (c Comparison) Wanted() string {
 	switch expected := c.Line()[3]; {
 	case !expected.IsMissing():
@@ -205,7 +205,7 @@ func (c Comparison) Wanted() string {
 	return "nothing was predicted"
 }
 
-// liveReason is why a measured cell has its verdict, in words.
+// LiveReason is why a measured cell has its verdict, in words.
 func (c Comparison) LiveReason() string {
 	switch {
 	case c.Note != "":
@@ -222,7 +222,7 @@ func (c Comparison) LiveReason() string {
 	return "nothing stored to compare"
 }
 
-// reason is why a cell has its verdict, in words.
+// Reason is why a cell has its verdict, in words.
 func (c Comparison) Reason() string {
 	if c.Live {
 		return c.LiveReason()

@@ -53,7 +53,7 @@ type Writer interface {
 	Sum(d *Summary) error
 }
 
-// Write goes through two files of scores and writes at most so many rollouts on
+// WriteDisagreements goes through two files of scores and writes at most so many rollouts on
 // which they disagree, all if that is 0, and their sum.
 func WriteDisagreements(ctx context.Context, files ScoreFiles, most int, write Writer) error {
 	d := &Summary{files: files, changes: make(map[scorerChange]*changes)}
@@ -188,7 +188,7 @@ func (t *responseTexts) close() {
 	}
 }
 
-// Files are two files of scores to be compared, and the output folder with the
+// ScoreFiles are two files of scores to be compared, and the output folder with the
 // responses that they are about.
 type ScoreFiles struct{ Old, New, Out string }
 
@@ -205,10 +205,10 @@ func (f ScoreFiles) OtherRollouts() bool {
 	return oldErr == nil && newErr == nil && a != b
 }
 
-// Stored lists the scores in an output folder, each with the scores that it
+// StoredScores lists the scores in an output folder, each with the scores that it
 // replaced, for the given pairs BENCHMARK/MODEL or for all. first are the pairs
 // whose rollouts have not been scored before.
-func Stored(out string, pairs []string) (files []ScoreFiles, first []string, err error) {
+func StoredScores(out string, pairs []string) (files []ScoreFiles, first []string, err error) {
 	corpora, err := folders(out, pairs)
 	if err != nil {
 		return nil, nil, err

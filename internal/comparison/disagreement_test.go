@@ -193,17 +193,17 @@ func TestScoresAndThoseOfAnEarlierScorer(t *testing.T) {
 	l.superseded("quiz/m", "dd", "2", "+-++-+", time.Hour)
 	l.current("solo/m", "3", "+-")
 
-	files, first, err := Stored(l.out, nil)
+	files, first, err := StoredScores(l.out, nil)
 	if err != nil || strings.Join(first, " ") != "benchmark=solo/model=m" {
 		t.Fatalf("scored for the first time are %q, %v", first, err)
 	}
 	golden.Check(t, "disagreements.txt", []byte(strings.ReplaceAll(printed(t, files, 20), l.out, "OUT")))
 
-	files, first, err = Stored(l.out, []string{"quiz/m"})
+	files, first, err = StoredScores(l.out, []string{"quiz/m"})
 	if got := printed(t, files, 20); err != nil || first != nil || strings.Contains(got, "exam") || !strings.Contains(got, "quiz m, task t1, rollout 1: right → wrong") {
 		t.Errorf("of one corpus: %q, %v\n%s", first, err, got)
 	}
-	files, _, err = Stored(l.out, []string{"exam/m"})
+	files, _, err = StoredScores(l.out, []string{"exam/m"})
 	if got := printed(t, files, 1); err != nil || strings.Count(got, ", rollout ") != 1 || !strings.Contains(got, "Listed are 1 of 3: -n 0 lists all.") {
 		t.Errorf("one rollout at most: %v\n%s", err, got)
 	}
@@ -299,7 +299,7 @@ func TestRewardsThatDiffer(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	l := lab{t, t.TempDir()}
-	if _, _, err := Stored(l.out, nil); err == nil || !strings.Contains(err.Error(), "has no scores: run `speceval run score` first") {
+	if _, _, err := StoredScores(l.out, nil); err == nil || !strings.Contains(err.Error(), "has no scores: run `speceval run score` first") {
 		t.Errorf("an empty folder: %v", err)
 	}
 	l.scores("a.parquet", "exam/m", "1", "+-")
@@ -307,7 +307,7 @@ func TestFaults(t *testing.T) {
 	l.write("c.parquet", func(w io.Writer) error { _, err := io.WriteString(w, "PAR1 and no more"); return err })
 	l.current("exam/m", "1", "+-")
 	for pair, want := range map[string]string{"exam": `"exam": want BENCHMARK/MODEL`, "exam/x": "no scores of exam/x", "exam/x/y": "want BENCHMARK/MODEL"} {
-		if _, _, err := Stored(l.out, []string{pair}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := StoredScores(l.out, []string{pair}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", pair, err, want)
 		}
 	}

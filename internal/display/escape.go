@@ -23,7 +23,7 @@ import (
 // Text is text of several lines: line ends and tabs stay.
 func Escaped(s string) string { return escaped(s, true) }
 
-// Line is text that is part of one line.
+// EscapedLine is text that is part of one line.
 func EscapedLine(s string) string { return escaped(s, false) }
 
 func escaped(s string, lines bool) string {
@@ -92,7 +92,7 @@ func escape(r rune, bytes string) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// Writer writes what is written to it as Text has it. A character that comes in several
+// EscapingWriter writes what is written to it as Escaped has it. A character that comes in several
 // writes is written with its last byte, and so is the end of a line. Several goroutines
 // may write.
 type EscapingWriter struct {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Page is the manual page of a command.
+// ManPage is the manual page of a command.
 type ManPage struct {
 	Name     string // of the page, as of Name
 	About    string // one line
@@ -20,7 +20,7 @@ type ManPage struct {
 	See      []string // names of other pages
 }
 
-// Name is the name of the page of a command line's words.
+// ManPageName is the name of the page of a command line's words.
 func ManPageName(words string) string { return strings.ReplaceAll(words, " ", "-") }
 
 // Write writes the page as troff reads it.
@@ -55,7 +55,7 @@ func section(b *strings.Builder, title, text string) {
 	b.WriteString(".fi\n")
 }
 
-// escaped is a text in which nothing is a request of troff.
+// escapedRoff is a text in which nothing is a request of troff.
 func escapedRoff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

@@ -228,7 +228,7 @@ func Locate(what, word string, known []string) (int, error) {
 	return 0, &NameError{What: what, Word: word, Near: Closest(word, known, mostNear)}
 }
 
-// bare is the words of a name in lower case, without "b=" and "N=".
+// bareWord is the words of a name in lower case, without "b=" and "N=".
 func bareWord(name string) []string {
 	words := strings.Fields(strings.ToLower(name))
 	for i, w := range words {

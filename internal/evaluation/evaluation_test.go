@@ -393,7 +393,7 @@ func TestDamagedLinesAreToldOf(t *testing.T) {
 	if err := os.WriteFile(path, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := sampler.Remove(l.settings.Folder); err != nil { // which has it, too
+	if err := sampler.RemovePartials(l.settings.Folder); err != nil { // which has it, too
 		t.Fatal(err)
 	}
 	l.calm()

@@ -85,7 +85,7 @@ type verdict struct {
 type store struct {
 	folder   string
 	rollouts *rollout.Journal
-	partials *sampler.Log // of answers that are not there
+	partials *sampler.Partials // of answers that are not there
 	verdicts *journal.Journal[verdict, rollout.ID]
 	requests *journal.Journal[Request, requestID]
 	session  int32
@@ -112,7 +112,7 @@ func openStore(folder string, clock clock.Clock) (_ *store, err error) {
 	if s.requests, damaged[2], err = journal.Open(s.path("requests"), (*Request).id); err != nil {
 		return nil, err
 	}
-	s.partials, damaged[3], err = sampler.Open(folder, sampler.Settings{
+	s.partials, damaged[3], err = sampler.OpenPartials(folder, sampler.PartialsSettings{
 		Clock: clock, Has: s.rollouts.Has, Keep: s.rollouts.Append, Sync: s.rollouts.Sync,
 	})
 	if err != nil {
@@ -219,7 +219,7 @@ func (s *store) close() error {
 
 // clear removes the journals of an evaluation that is complete.
 func clear(folder string) error {
-	errs := []error{sampler.Remove(folder)}
+	errs := []error{sampler.RemovePartials(folder)}
 	for _, what := range []string{"rollouts", "scores", "requests"} {
 		err := os.Remove(filepath.Join(folder, what+journal.Suffix))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -33,7 +33,7 @@ type Digest struct {
 // bufferSize is that of the buffer that files are hashed through.
 const bufferSize = 1 << 20
 
-// Writer passes on what is written to it, and knows its digest.
+// DigestWriter passes on what is written to it, and knows its digest.
 type DigestWriter struct {
 	to    io.Writer
 	sum   hash.Hash
@@ -55,7 +55,7 @@ func (w *DigestWriter) File(path string) Digest {
 	return Digest{Path: path, SHA256: hex.EncodeToString(w.sum.Sum(nil)), Bytes: w.bytes, Rows: -1}
 }
 
-// Of is the record of a file in a folder as it is now.
+// DigestOf is the record of a file in a folder as it is now.
 func DigestOf(folder, path string) (Digest, error) {
 	file, err := OpenOwn(filepath.Join(folder, filepath.FromSlash(path)))
 	if err != nil {

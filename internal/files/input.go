@@ -42,14 +42,14 @@ var (
 // and a terminal from becoming that of the process.
 const nonblocking = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY
 
-// Open opens the file at path, or the one that a link there leads to. What is no
+// OpenInput opens the file at path, or the one that a link there leads to. What is no
 // regular file is not opened. The error names the path, and is fs.ErrNotExist where
 // nothing is there.
 func OpenInput(path string, kind Kind) (*os.File, error) {
 	return openInput(path, kind, os.Stat, func(name string) (*os.File, error) { return os.OpenFile(name, nonblocking, 0) })
 }
 
-// OpenIn is Open of a file in a folder, out of which no link leads.
+// OpenInputIn is OpenInput of a file in a folder, out of which no link leads.
 func OpenInputIn(folder *os.Root, name string, kind Kind) (*os.File, error) {
 	return openInput(name, kind, folder.Stat, func(name string) (*os.File, error) { return folder.OpenFile(name, nonblocking, 0) })
 }
@@ -81,7 +81,7 @@ func openInput(name string, kind Kind, stat func(string) (fs.FileInfo, error), o
 	return file, nil
 }
 
-// Read reads the whole file at path, as Open opens it.
+// ReadInput reads the whole file at path, as OpenInput opens it.
 func ReadInput(path string, kind Kind) ([]byte, error) {
 	file, err := OpenInput(path, kind)
 	if err != nil {
@@ -91,7 +91,7 @@ func ReadInput(path string, kind Kind) ([]byte, error) {
 	return ReadAll(file, path, kind)
 }
 
-// All reads what is left of an open file or a stream, of which errors speak as name.
+// ReadAll reads what is left of an open file or a stream, of which errors speak as name.
 // It is an error if that is more than the kind may have, whatever size a file claims.
 func ReadAll(r io.Reader, name string, kind Kind) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, kind.MaxBytes+1))
@@ -104,7 +104,7 @@ func ReadAll(r io.Reader, name string, kind Kind) ([]byte, error) {
 	return text, nil
 }
 
-// Check looks at what is at path, as Open does, and opens nothing.
+// CheckInput looks at what is at path, as OpenInput does, and opens nothing.
 func CheckInput(path string, kind Kind) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -113,7 +113,7 @@ func CheckInput(path string, kind Kind) error {
 	return kind.check(path, info)
 }
 
-// CheckIn is Check of a file in a folder, as OpenIn opens it.
+// CheckInputIn is CheckInput of a file in a folder, as OpenInputIn opens it.
 func CheckInputIn(folder *os.Root, name string, kind Kind) error {
 	info, err := folder.Stat(name)
 	if err != nil {
@@ -162,7 +162,7 @@ func advice(mode fs.FileMode) string {
 	return ", a regular file: write what comes from it into one, and name that"
 }
 
-// Folder is the folder at a path, of whose files all are of one kind.
+// InputFolder is the folder at a path, of whose files all are of one kind.
 func InputFolder(path string, kind Kind) fs.FS { return folder{os.DirFS(path), path, kind} }
 
 type folder struct {

@@ -30,7 +30,7 @@ func (e *AlienError) Error() string {
 // of a pipe, and take no terminal.
 const safely = syscall.O_NOFOLLOW | syscall.O_NONBLOCK | syscall.O_NOCTTY
 
-// Open opens a regular file for reading. It is an *AlienError if it is anything else.
+// OpenOwn opens a regular file for reading. It is an *AlienError if it is anything else.
 func OpenOwn(path string) (*os.File, error) { return openOwn(path, os.O_RDONLY, 0) }
 
 // OpenFile opens a regular file as os.OpenFile does, with a flag for writing. It is an
@@ -57,7 +57,7 @@ func OpenOwnFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	return file, nil
 }
 
-// open opens what is a regular file, before and after it is opened.
+// openOwn opens what is a regular file, before and after it is opened.
 func openOwn(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	switch info, err := os.Lstat(path); { // to open a device may do something
 	case err == nil && !info.Mode().IsRegular():

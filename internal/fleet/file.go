@@ -27,7 +27,7 @@ type field[T any] struct {
 	set         func(*T, float64)
 }
 
-// duration is a column that holds a time in a unit.
+// parsedDuration is a column that holds a time in a unit.
 func parsedDuration[T any](name string, unit time.Duration, at func(*T) *time.Duration) field[T] {
 	return field[T]{name, false, 0, 1e6,
 		func(t *T) float64 { return float64(*at(t)) / float64(unit) },
@@ -76,7 +76,7 @@ var lengthFields = []field[Lengths]{
 	real("loop", 0, 1, func(l *Lengths) *float64 { return &l.Loop }),
 }
 
-// Parse reads a calibration: a CSV file of models and one of answer lengths.
+// ParseWorkload reads a calibration: a CSV file of models and one of answer lengths.
 // It checks ranges, and that every profile has its model.
 func ParseWorkload(models, lengths []byte) (*Workload, error) {
 	w := &Workload{}

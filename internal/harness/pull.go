@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Longest is how long one text, key or number may be, in bytes of its JSON.
+// longestString is how long one text, key or number may be, in bytes of its JSON.
 const longestString = 16 << 20
 
 // longestKey is how long the keys of an object may be whose values are looked at, in bytes.
@@ -24,7 +24,7 @@ const longestKey = 4 << 10
 // deepest is how deeply lists and objects may lie in one another.
 const deepest = 200
 
-// Reader reads JSON values one after another. Python's NaN, Infinity and -Infinity are
+// pullReader reads JSON values one after another. Python's NaN, Infinity and -Infinity are
 // read as null. All errors of its methods are about the text, with the byte where it
 // is at fault; after the first one nothing more can be read.
 type pullReader struct {
@@ -32,7 +32,7 @@ type pullReader struct {
 	decoder *jsontext.Decoder
 }
 
-// New reads what r has.
+// newPullReader reads what r has.
 func newPullReader(r io.Reader) *pullReader {
 	source := &window{reader: &plain{reader: r}, end: longestString}
 	return &pullReader{source, jsontext.NewDecoder(source, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
@@ -112,7 +112,7 @@ func (r *pullReader) Text() (string, error) {
 	return text, nil
 }
 
-// Scalar is a value that is no list and no object.
+// scalar is a value that is no list and no object.
 type scalar struct {
 	Kind   jsontext.Kind // " 0 n t f
 	Text   string        // of a text, and the digits of a number

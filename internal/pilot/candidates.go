@@ -227,7 +227,7 @@ type Panels struct {
 // NewPanels prepares for panels of so many tasks, at most 65,535.
 func NewPanels(prior *neyman.Prior, cs Candidates, tasks int) *Panels {
 	rollouts := cs.LongestPilot()
-	words := Words(rollouts)
+	words := PathWords(rollouts)
 	block := max(1, min(mostBlock, blockBytes/(8*words*tasks)))
 	p := &Panels{
 		prior: prior, pilots: prior.Pilots(rollouts), cs: cs, tasks: tasks, rollouts: rollouts, words: words,

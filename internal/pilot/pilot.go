@@ -19,8 +19,8 @@ import (
 	"speceval/internal/seed"
 )
 
-// Words is the length in 64-bit words of a path of rollouts outcomes.
-func Words(rollouts int) int { return (rollouts + 63) / 64 }
+// PathWords is the length in 64-bit words of a path of rollouts outcomes.
+func PathWords(rollouts int) int { return (rollouts + 63) / 64 }
 
 // Arranger puts successes into a path, in an order drawn uniformly.
 type Arranger struct {

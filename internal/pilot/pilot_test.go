@@ -21,7 +21,7 @@ func TestFoldCountsTheSmallerSide(t *testing.T) {
 	random := seed.Root(1).Stream()
 	for range 2000 {
 		rollouts := 1 + int(random.Uint64()%300)
-		path := make([]uint64, Words(rollouts))
+		path := make([]uint64, PathWords(rollouts))
 		NewArranger(rollouts).Draw(path, int(random.Uint64()%uint64(rollouts+1)), &random)
 		checkFold(t, path, rollouts)
 	}
@@ -85,7 +85,7 @@ func TestPrefixesHaveTheLawOfShorterPilots(t *testing.T) {
 		var totals Totals
 		totals.BetaBinomial(rollouts, a, b)
 		arranger := NewArranger(rollouts)
-		path := make([]uint64, Words(rollouts))
+		path := make([]uint64, PathWords(rollouts))
 		prefixes := []int{1, 2, 5, 17, 63, rollouts}
 		sums, squares := make([]float64, len(prefixes)), make([]float64, len(prefixes))
 		for range draws {
@@ -158,7 +158,7 @@ func compare(t *testing.T, name string, totals Totals, want []float64) {
 // second moment, at 5 standard errors; 0 and 1 are certain.
 func TestBernoulliOutcomesAreIndependent(t *testing.T) {
 	const draws, rollouts = 100_000, 70
-	path := make([]uint64, Words(rollouts))
+	path := make([]uint64, PathWords(rollouts))
 	for i, p := range []float64{1.0 / 1024, 0.1, 1.0 / 3, 0.5, 0.999, 1 - 0x1p-53} {
 		random := seed.Root(11).Index(i).Stream()
 		var sum, squares, first, last float64

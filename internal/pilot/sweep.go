@@ -51,9 +51,9 @@ func (s *Sweep) size(draws int) int {
 	return min(draws, max(64, sweepBytes/each))
 }
 
-// Each visits all draws of a profile, in order, as many at a time as a
+// EachSweep visits all draws of a profile, in order, as many at a time as a
 // sweep holds. The first draw of a sweep has the given index among all.
-func Each(ctx context.Context, probabilities []float64, draws, rollouts int, random Streams, visit func(sw *Sweep, first int) error) error {
+func EachSweep(ctx context.Context, probabilities []float64, draws, rollouts int, random Streams, visit func(sw *Sweep, first int) error) error {
 	sw := newSweep(probabilities, rollouts)
 	for first := 0; first < draws; first += sw.draws {
 		if err := ctx.Err(); err != nil {
@@ -80,7 +80,7 @@ func OneStream(random seed.Stream) Streams {
 // many tasks have common random numbers: the same uniform number decides on the
 // same outcome, which passes where that number is below p.
 func OwnStreams(random seed.Stream, tasks, rollouts int) Streams {
-	words := Words(rollouts)
+	words := PathWords(rollouts)
 	var own seed.Stream
 	return func(draw, task, word int) *seed.Stream {
 		own = random.At(uint64((draw*tasks+task)*words + word))
@@ -91,7 +91,7 @@ func OwnStreams(random seed.Stream, tasks, rollouts int) Streams {
 // newSweep returns a sweep of a profile, still without draws.
 func newSweep(probabilities []float64, rollouts int) *Sweep {
 	s := &Sweep{
-		rollouts: rollouts, words: Words(rollouts),
+		rollouts: rollouts, words: PathWords(rollouts),
 		taskWords: (len(probabilities) + 63) / 64, lanes: rollouts/2 + 1,
 	}
 	for i, p := range probabilities {

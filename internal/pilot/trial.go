@@ -28,7 +28,7 @@ type Trial struct {
 	Whole bool
 }
 
-// New simulates evaluations of some tasks.
+// NewTrial simulates evaluations of some tasks.
 func NewTrial(stages *staged.Stages, posterior *informed.Posterior) *Trial {
 	n := len(stages.Sizes())
 	return &Trial{stages: stages, posterior: posterior, passes: make([]int, n), scores: make([]float64, n)}
@@ -104,7 +104,7 @@ func Fractions(after int) []float64 {
 	return fractions
 }
 
-// Candidates are the pilot sizes that are compared for some budgets: fewer than for
+// StagedCandidates are the pilot sizes that are compared for some budgets: fewer than for
 // two stages, since the risk is flatter.
 func StagedCandidates(budgets []int) Candidates {
 	var cs Candidates
@@ -118,11 +118,11 @@ func StagedCandidates(budgets []int) Candidates {
 	return cs
 }
 
-// Coefficients estimates the coefficient C of what comes after the pilot, the mean of
+// StagedCoefficients estimates the coefficient C of what comes after the pilot, the mean of
 // Σ v·Σ c²/n over Σ v with weights that add up to one, on panels of tasks drawn from
 // a prior, for every candidate: the risk is b·{w²/m + (1−w)²·C} as in two stages
 // (paper, Eq. 11). All candidates share the panels.
-func Coefficients(ctx context.Context, prior *informed.Prior, cs Candidates, after, panels int, random seed.Stream) ([]float64, error) {
+func StagedCoefficients(ctx context.Context, prior *informed.Prior, cs Candidates, after, panels int, random seed.Stream) ([]float64, error) {
 	trials := make([]*Trial, len(cs))
 	posterior := prior.Posterior()
 	for k, c := range cs {

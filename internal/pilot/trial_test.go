@@ -241,7 +241,7 @@ func TestSimulatedEvaluationsAreUnbiased(t *testing.T) {
 func designed(t *testing.T, prior *informed.Prior, budget int) staged.Plan {
 	t.Helper()
 	cs := pilot.StagedCandidates([]int{budget})
-	estimates, err := pilot.Coefficients(t.Context(), prior, cs, 4, 64, seed.Root(1).Stream())
+	estimates, err := pilot.StagedCoefficients(t.Context(), prior, cs, 4, 64, seed.Root(1).Stream())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ const blockPanels = 32
 
 func newUrns(panels, tasks, rollouts int, random *seed.Stream) *urns {
 	u := &urns{
-		panels: panels, tasks: tasks, rollouts: rollouts, words: pilot.Words(rollouts),
+		panels: panels, tasks: tasks, rollouts: rollouts, words: pilot.PathWords(rollouts),
 		uniforms: make([]float64, panels*tasks),
 		streams:  make([]seed.Stream, panels*tasks),
 		totals:   make([]int32, panels*tasks),

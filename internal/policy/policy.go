@@ -151,7 +151,7 @@ var Executions = []*Execution{
 	{Name: UniformAtBudget.Name, Controller: controller.Uniform},
 }
 
-// Default is the policy of who names none.
+// DefaultExecution is what runs where no policy is named.
 func DefaultExecution(donors bool) *Execution {
 	if donors {
 		return informedWay
@@ -159,7 +159,7 @@ func DefaultExecution(donors bool) *Execution {
 	return stagedWay
 }
 
-// Names are the names of All.
+// ExecutionNames are the names of All.
 func ExecutionNames() (names []string) {
 	for _, w := range Executions {
 		names = append(names, w.Name)
@@ -167,7 +167,7 @@ func ExecutionNames() (names []string) {
 	return names
 }
 
-// Find is the way of a name.
+// FindExecution is the execution of a name.
 func FindExecution(name string) (*Execution, error) {
 	if i := slices.IndexFunc(Executions, func(w *Execution) bool { return w.Name == name }); i >= 0 {
 		return Executions[i], nil

@@ -74,7 +74,7 @@ func stagedCoefficients(ctx context.Context, p Panels, random seed.Stream) ([][]
 	if err != nil {
 		return nil, err
 	}
-	coefficients, err := pilot.Coefficients(ctx, prior, p.Candidates, mostAfter, max(1, p.Draws/panelsPerDraw), random)
+	coefficients, err := pilot.StagedCoefficients(ctx, prior, p.Candidates, mostAfter, max(1, p.Draws/panelsPerDraw), random)
 	return [][]float64{coefficients}, err
 }
 

@@ -26,8 +26,8 @@ type Relay struct {
 	ended chan struct{}
 }
 
-// New is a Relay of signals, until they are closed.
-func New(signals <-chan os.Signal, c clock.Clock) *Relay {
+// NewRelay is a Relay of signals, until they are closed.
+func NewRelay(signals <-chan os.Signal, c clock.Clock) *Relay {
 	passed := make(chan os.Signal)
 	r := &Relay{Signals: passed, clock: c, ended: make(chan struct{})}
 	go func() {

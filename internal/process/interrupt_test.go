@@ -21,7 +21,7 @@ func TestWithoutListenerTheProcessEnds(t *testing.T) {
 	defer close(signals)
 	signals <- syscall.SIGTERM
 	done := make(chan int, 1)
-	r := process.New(signals, clock.Wall{})
+	r := process.NewRelay(signals, clock.Wall{})
 	go func() { done <- r.Run(endless, instead) }()
 	select {
 	case code := <-done:
@@ -37,7 +37,7 @@ func TestListenersGetSignals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		signals := make(chan os.Signal, 2)
 		defer close(signals)
-		r := process.New(signals, clock.Wall{})
+		r := process.NewRelay(signals, clock.Wall{})
 		code := r.Run(func() int {
 			signals <- os.Interrupt
 			signals <- syscall.SIGTERM
@@ -63,7 +63,7 @@ func TestListenersThatTakeLong(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			signals := make(chan os.Signal, 1)
 			defer close(signals)
-			r := process.New(signals, clock.Wall{})
+			r := process.NewRelay(signals, clock.Wall{})
 			code := r.Run(func() int {
 				signals <- os.Interrupt
 				<-r.Signals

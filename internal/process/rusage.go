@@ -12,8 +12,8 @@ type Usage struct {
 	PeakBytes  int64   // largest resident set
 }
 
-// Process is what this process has used so far.
-func Process() Usage { return of(syscall.RUSAGE_SELF) }
+// Used is what this process has used so far.
+func Used() Usage { return of(syscall.RUSAGE_SELF) }
 
 // of reads the usage of the process, or of a part of it.
 func of(who int) Usage {

@@ -63,7 +63,7 @@ func (a *answer) extent() extent {
 }
 
 // of is the answer of an id. mu is held.
-func (l *Log) of(id rollout.ID) *answer {
+func (l *Partials) of(id rollout.ID) *answer {
 	a := l.answers[id]
 	if a == nil {
 		a = new(answer)
@@ -73,7 +73,7 @@ func (l *Log) of(id rollout.ID) *answer {
 }
 
 // touch notes that an answer has something to write. mu is held.
-func (l *Log) touch(id rollout.ID, a *answer) {
+func (l *Partials) touch(id rollout.ID, a *answer) {
 	if !a.touched {
 		a.touched = true
 		l.touched = append(l.touched, id)
@@ -82,7 +82,7 @@ func (l *Log) touch(id rollout.ID, a *answer) {
 
 // tear makes an answer torn, or whole as far as it is: then what is left is written
 // again, to stand alone. mu is held.
-func (l *Log) tear(id rollout.ID, a *answer, torn bool) {
+func (l *Partials) tear(id rollout.ID, a *answer, torn bool) {
 	a.torn = torn
 	if !torn {
 		a.written = extent{}
@@ -91,7 +91,7 @@ func (l *Log) tear(id rollout.ID, a *answer, torn bool) {
 }
 
 // asksAgain counts an answer. mu is held.
-func (l *Log) asksAgain(id rollout.ID) {
+func (l *Partials) asksAgain(id rollout.ID) {
 	if !l.again[id] {
 		l.again[id] = true
 		l.newly = append(l.newly, id)
@@ -130,7 +130,7 @@ func gap(id rollout.ID, at extent) fresh {
 }
 
 // take takes what there is to write.
-func (l *Log) take() (b batch, v *verdict) {
+func (l *Partials) take() (b batch, v *verdict) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, id := range l.touched {
@@ -151,7 +151,7 @@ func (l *Log) take() (b batch, v *verdict) {
 
 // write writes what has come in since the last tick, and stores answers that are
 // whole.
-func (l *Log) write() {
+func (l *Partials) write() {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	b, v := l.take()
@@ -163,7 +163,7 @@ func (l *Log) write() {
 
 // put writes a line and then stores whole answers. After a failure nothing is
 // written any more. writing is held.
-func (l *Log) put(b batch) error {
+func (l *Partials) put(b batch) error {
 	if l.failed == nil {
 		l.failed = l.journal.Append(&entry{l.pieces(b.parts), b.whole, b.again})
 	}
@@ -179,7 +179,7 @@ func (l *Log) put(b batch) error {
 }
 
 // pieces are parts as the journal has them. writing is held.
-func (l *Log) pieces(parts []fresh) []piece {
+func (l *Partials) pieces(parts []fresh) []piece {
 	pieces := make([]piece, len(parts))
 	for i, f := range parts {
 		f.Text, f.Reasoning = string(f.text), string(f.reasoning)
@@ -192,7 +192,7 @@ func (l *Log) pieces(parts []fresh) []piece {
 }
 
 // replay takes up what the journal holds, and stores what is whole.
-func (l *Log) replay() error {
+func (l *Partials) replay() error {
 	for e, err := range journal.Records[entry](l.path) {
 		if err != nil {
 			return err
@@ -223,7 +223,7 @@ func (l *Log) replay() error {
 }
 
 // add takes up a piece of the journal.
-func (l *Log) add(p *piece) {
+func (l *Partials) add(p *piece) {
 	id := rollout.ID{Task: p.Task, Rollout: p.Rollout}
 	if p.Prompt != nil {
 		l.prompts[p.Task] = p.Prompt
@@ -241,8 +241,8 @@ func (l *Log) add(p *piece) {
 }
 
 // compact writes the journal anew without what it need not hold. writing is held.
-func (l *Log) compact() error {
-	if err := l.Settings.Sync(); err != nil { // whole answers are not here any more then
+func (l *Partials) compact() error {
+	if err := l.PartialsSettings.Sync(); err != nil { // whole answers are not here any more then
 		return err
 	}
 	b := l.snapshot()
@@ -269,7 +269,7 @@ func (l *Log) compact() error {
 }
 
 // snapshot is all that is written of answers that are not whole.
-func (l *Log) snapshot() (b batch) {
+func (l *Partials) snapshot() (b batch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id, a := range l.answers {
@@ -284,4 +284,4 @@ func (l *Log) snapshot() (b batch) {
 	return b
 }
 
-func path(folder string) string { return filepath.Join(folder, Name) }
+func path(folder string) string { return filepath.Join(folder, PartialsName) }

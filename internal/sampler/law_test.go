@@ -43,8 +43,8 @@ const (
 func sampled(t *testing.T, dir string, random *rand.Rand, rule rule, n, places, kills int) float64 {
 	const every = 3 // steps of a tick
 	s := newShelf()
-	begin := func() *Log {
-		l, _, err := Open(dir, s.settings())
+	begin := func() *Partials {
+		l, _, err := OpenPartials(dir, s.settings())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func sampled(t *testing.T, dir string, random *rand.Rand, rule rule, n, places, 
 		}
 	}
 	l.kill()
-	if err := Remove(dir); err != nil {
+	if err := RemovePartials(dir); err != nil {
 		t.Fatal(err)
 	}
 	sum := 0.0

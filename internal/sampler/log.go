@@ -51,16 +51,16 @@ import (
 // --stream-interval, 1 by default). A machine that stops, in contrast to a process,
 // may keep answers of the last second and lose pieces.
 
-// Name of the journal of partial answers in its folder. It does not end like that of a
+// PartialsName is the name of the journal of partial answers in its folder. It does not end like that of a
 // journal whose records are rollouts.
-const Name = "partials.log"
+const PartialsName = "partials.log"
 
 // tick is the time between two writes, and so what a killed process forgets at
 // most. Answers wait for the next one, half a tick on average.
 const tick = 50 * time.Millisecond
 
-// Settings are what a log is for.
-type Settings struct {
+// PartialsSettings are those of a log of partial answers.
+type PartialsSettings struct {
 	Clock clock.Clock
 	// Has tells whether a whole answer is stored, and Keep stores one. They are
 	// called one at a time.
@@ -73,10 +73,10 @@ type Settings struct {
 	Compact int64
 }
 
-// Log keeps the answers that are under way. Its methods may be called
+// Partials keeps the answers that are in flight. Its methods may be called
 // concurrently; those that name a rollout, by one goroutine at a time for each.
-type Log struct {
-	Settings
+type Partials struct {
+	PartialsSettings
 	path string
 	end  context.CancelFunc
 	over chan struct{} // closed when the last tick is written
@@ -113,16 +113,16 @@ type Partial struct {
 	Torn bool
 }
 
-// Open opens the journal in a folder, which is made if it is not there. Whole
+// OpenPartials opens the journal in a folder, which is made if it is not there. Whole
 // answers that were written and not stored are stored now. damaged is the number of
 // lines that cannot be read; answers that they belong to are torn. The log must be
 // closed.
-func Open(folder string, s Settings) (l *Log, damaged int, err error) {
+func OpenPartials(folder string, s PartialsSettings) (l *Partials, damaged int, err error) {
 	if s.Compact == 0 {
 		s.Compact = 16 << 20
 	}
-	l = &Log{
-		Settings: s, path: path(folder), over: make(chan struct{}),
+	l = &Partials{
+		PartialsSettings: s, path: path(folder), over: make(chan struct{}),
 		answers: make(map[rollout.ID]*answer), again: make(map[rollout.ID]bool), prompts: make(map[int32][]int32),
 		next: &verdict{done: make(chan struct{})},
 	}
@@ -144,7 +144,7 @@ func openJournal(path string) (*journal.Journal[entry, struct{}], int, error) {
 }
 
 // run writes at every tick until the log is closed, and then once more.
-func (l *Log) run(ctx context.Context) {
+func (l *Partials) run(ctx context.Context) {
 	defer close(l.over)
 	for l.Clock.Sleep(ctx, tick) == nil {
 		l.write()
@@ -153,7 +153,7 @@ func (l *Log) run(ctx context.Context) {
 }
 
 // Find is what is there of an answer; nil if nothing has been seen of it.
-func (l *Log) Find(id rollout.ID) *Partial {
+func (l *Partials) Find(id rollout.ID) *Partial {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.answers[id]
@@ -169,7 +169,7 @@ func (l *Log) Find(id rollout.ID) *Partial {
 
 // Asked notes that the answer is asked for now, from what is there. Unless what comes
 // in will be kept it is torn from now on.
-func (l *Log) Asked(id rollout.ID, kept bool) {
+func (l *Partials) Asked(id rollout.ID, kept bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.of(id)
@@ -184,7 +184,7 @@ func (l *Log) Asked(id rollout.ID, kept bool) {
 
 // Torn notes that of an answer under way more may have been seen than is kept, or that
 // nothing was, whatever Asked said of it.
-func (l *Log) Torn(id rollout.ID, torn bool) {
+func (l *Partials) Torn(id rollout.ID, torn bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a := l.of(id); a.torn != torn {
@@ -198,7 +198,7 @@ const aborted = "abort"
 
 // Saw notes a piece that is new. A piece without the ids of the prompt or of
 // the tokens is not kept: the answer cannot be resumed from it.
-func (l *Log) Saw(id rollout.ID, p vllm.Piece) {
+func (l *Partials) Saw(id rollout.ID, p vllm.Piece) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.of(id)
@@ -218,7 +218,7 @@ func (l *Log) Saw(id rollout.ID, p vllm.Piece) {
 }
 
 // Forget throws away what has been seen of an answer, which is asked for anew.
-func (l *Log) Forget(id rollout.ID) {
+func (l *Partials) Forget(id rollout.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.of(id)
@@ -229,7 +229,7 @@ func (l *Log) Forget(id rollout.ID) {
 
 // AskedAgain is of how many answers more had been seen than was left when they were
 // asked for again, or may have been.
-func (l *Log) AskedAgain() int {
+func (l *Partials) AskedAgain() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.again)
@@ -237,7 +237,7 @@ func (l *Log) AskedAgain() int {
 
 // Finish stores a whole answer at the next tick, and waits for it. The answer must
 // not be used before.
-func (l *Log) Finish(r *rollout.Rollout) error {
+func (l *Partials) Finish(r *rollout.Rollout) error {
 	v := l.deliver(r)
 	select {
 	case <-v.done:
@@ -253,17 +253,17 @@ func (l *Log) Finish(r *rollout.Rollout) error {
 
 // Deliver gives a whole answer to the next tick, and does not wait. Sync, Flush and
 // Close say whether it could be stored.
-func (l *Log) Deliver(r *rollout.Rollout) { l.deliver(r) }
+func (l *Partials) Deliver(r *rollout.Rollout) { l.deliver(r) }
 
 // Flush writes what is there now, in place of the next tick.
-func (l *Log) Flush() error {
+func (l *Partials) Flush() error {
 	l.write()
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	return l.failed
 }
 
-func (l *Log) deliver(r *rollout.Rollout) *verdict {
+func (l *Partials) deliver(r *rollout.Rollout) *verdict {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.whole = append(l.whole, r)
@@ -273,7 +273,7 @@ func (l *Log) deliver(r *rollout.Rollout) *verdict {
 
 // Sync makes what has been written survive a machine that stops. Its error is that
 // of the first write that failed, if one has.
-func (l *Log) Sync() error {
+func (l *Partials) Sync() error {
 	l.writing.Lock()
 	journal, failed := l.journal, l.failed
 	l.writing.Unlock() // ticks go on meanwhile
@@ -285,14 +285,14 @@ func (l *Log) Sync() error {
 }
 
 // Close writes what is there and closes the journal.
-func (l *Log) Close() error {
+func (l *Partials) Close() error {
 	l.end()
 	<-l.over
 	return errors.Join(l.Sync(), l.journal.Close())
 }
 
-// Remove removes the journal in a folder, if there is one: all answers are whole.
-func Remove(folder string) error {
+// RemovePartials removes the journal in a folder, if there is one: all answers are whole.
+func RemovePartials(folder string) error {
 	err := os.Remove(path(folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove a journal that is no longer needed: %w", err)

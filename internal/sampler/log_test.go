@@ -26,8 +26,8 @@ type shelf struct {
 
 func newShelf() *shelf { return &shelf{has: map[rollout.ID]*rollout.Rollout{}} }
 
-func (s *shelf) settings() Settings {
-	return Settings{Clock: new(still), Has: s.holds, Keep: s.keep, Sync: func() error { return nil }}
+func (s *shelf) settings() PartialsSettings {
+	return PartialsSettings{Clock: new(still), Has: s.holds, Keep: s.keep, Sync: func() error { return nil }}
 }
 
 func (s *shelf) holds(id rollout.ID) bool {
@@ -54,9 +54,9 @@ func (c *still) Sleep(ctx context.Context, _ time.Duration) error {
 	return ctx.Err()
 }
 
-func open(t testing.TB, folder string, s Settings) (*Log, int) {
+func open(t testing.TB, folder string, s PartialsSettings) (*Partials, int) {
 	t.Helper()
-	l, damaged, err := Open(folder, s)
+	l, damaged, err := OpenPartials(folder, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func open(t testing.TB, folder string, s Settings) (*Log, int) {
 }
 
 // kill ends a log as a kill would: what it has not written is gone.
-func (l *Log) kill() {
+func (l *Partials) kill() {
 	l.journal.Close()
 	l.end()
 	<-l.over
@@ -106,7 +106,7 @@ func TestPartialAnswersAreThereAgain(t *testing.T) {
 		at(0, 0): {Prefix: &vllm.Prefix{PromptIDs: []int32{8}, IDs: []int32{1}, Text: "y"}},
 		at(0, 1): nil, at(0, 2): nil,
 	}
-	look := func(l *Log) {
+	look := func(l *Partials) {
 		t.Helper()
 		for id, want := range want {
 			if got := l.Find(id); !reflect.DeepEqual(got, want) {
@@ -163,13 +163,13 @@ func TestAKillLeavesOneMoment(t *testing.T) {
 		ends = append(ends, l.journal.Size())
 	}
 	l.kill()
-	text, err := os.ReadFile(filepath.Join(dir, Name))
+	text, err := os.ReadFile(filepath.Join(dir, PartialsName))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := 0; n <= len(text); n += 13 {
 		cut, s := t.TempDir(), newShelf()
-		if err := os.WriteFile(filepath.Join(cut, Name), text[:n], 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(cut, PartialsName), text[:n], 0o666); err != nil {
 			t.Fatal(err)
 		}
 		l, damaged := open(t, cut, s.settings())
@@ -207,7 +207,7 @@ func TestADamagedLineTearsItsAnswers(t *testing.T) {
 		l.write()
 	}
 	l.kill()
-	path := filepath.Join(dir, Name)
+	path := filepath.Join(dir, PartialsName)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -323,7 +323,7 @@ func TestAnswersThatAreStoredAreNotPartial(t *testing.T) {
 		t.Error("it is partial still")
 	}
 	l.Close()
-	if err := errors.Join(Remove(dir), Remove(dir)); err != nil {
+	if err := errors.Join(RemovePartials(dir), RemovePartials(dir)); err != nil {
 		t.Error(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
@@ -344,7 +344,7 @@ func TestAnswersThatAreNotKeptAreTorn(t *testing.T) {
 	l.deliver(whole(0, 0))
 	l.Torn(at(0, 2), false)
 	l.Forget(at(0, 4))
-	look := func(l *Log, lost *Partial, again int) {
+	look := func(l *Partials, lost *Partial, again int) {
 		t.Helper()
 		if got := l.Find(at(0, 1)); !reflect.DeepEqual(got, lost) || l.AskedAgain() != again {
 			t.Errorf("%+v and %d asked again, want %+v and %d", got, l.AskedAgain(), lost, again)

@@ -17,7 +17,7 @@ type Mersenne struct {
 	words *prng.MT19937
 }
 
-// New seeds a generator as random.Random(seed) does.
+// NewMersenne seeds a generator as random.Random(seed) does.
 func NewMersenne(seed uint64) *Mersenne {
 	keys := []uint32{uint32(seed)}
 	if high := uint32(seed >> 32); high > 0 {

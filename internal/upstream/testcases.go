@@ -18,7 +18,7 @@ import (
 	"speceval/internal/jsonlist"
 )
 
-// Read calls each for every test of a list, in order. text is the list as JSON,
+// ReadTestCases calls each for every test of a list, in order. text is the list as JSON,
 // with input, output and testtype of every test; or that as the pickle of a string,
 // compressed by zlib, in base64; or empty. function is what functional tests call.
 //
@@ -189,7 +189,7 @@ func (p *packed) end() error {
 	}
 }
 
-// whole reads so many bytes, and is unhappy with fewer.
+// wholeText reads so many bytes; fewer are an error.
 type wholeText struct{ io.LimitedReader }
 
 func (w *wholeText) Read(p []byte) (int, error) {

@@ -271,7 +271,7 @@ func ComputeInStages(ctx context.Context, s StagesSettings) (InStages, error) {
 	coefficients := make([][]float64, len(cs))
 	for replicate := range s.Replicates {
 		random := seed.Root(s.Seed).Child("design in stages").Index(replicate).Stream()
-		estimates, err := pilot.Coefficients(ctx, s.Prior, cs, s.Stages-1, s.Panels, random)
+		estimates, err := pilot.StagedCoefficients(ctx, s.Prior, cs, s.Stages-1, s.Panels, random)
 		if err != nil {
 			return InStages{}, fmt.Errorf("design in %d stages: %w", s.Stages, err)
 		}

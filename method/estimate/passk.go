@@ -91,7 +91,7 @@ type Answer struct {
 	Tasks []PassTask
 }
 
-// Task is the answer of one task.
+// PassTask is the answer of one task.
 type PassTask struct {
 	Value    float64 // unbiased
 	Mean     float64 // posterior expectation under the reference prior

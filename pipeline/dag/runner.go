@@ -348,7 +348,7 @@ func (e *execution) run(ctx context.Context, now func() time.Time) (err error) {
 		Inputs: e.inputs, Notes: e.job.notes, Origin: e.job.origin, Start: start.UTC(),
 		WallSeconds: microseconds(elapsed(start, now())),
 		CPUSeconds:  microseconds(process.ThreadSeconds() - cpu),
-		PeakBytes:   process.Process().PeakBytes,
+		PeakBytes:   process.Used().PeakBytes,
 		Seeds:       []string{},
 	}
 	if e.job.unit.Seed != "" {

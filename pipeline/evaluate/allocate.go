@@ -343,7 +343,7 @@ func bare(data []byte, path string) (c Counted, err error) {
 
 // logged adds up the logs of one model on one benchmark.
 func (c Counting) logged(path string) (Counted, error) {
-	read, err := exchange.Read(exchange.Request{Paths: []string{path}})
+	read, err := exchange.ReadLogs(exchange.ImportRequest{Paths: []string{path}})
 	if err != nil {
 		return Counted{}, err
 	}

@@ -46,22 +46,22 @@ func Formats() []Format {
 	}
 }
 
-// Names is the names of all forms.
-func Names() (names []string) {
+// FormatNames is the names of all forms.
+func FormatNames() (names []string) {
 	for _, f := range Formats() {
 		names = append(names, f.Name)
 	}
 	return names
 }
 
-// Find is a form by its name.
-func Find(name string) (Format, error) {
+// FindFormat is a form by its name.
+func FindFormat(name string) (Format, error) {
 	for _, f := range Formats() {
 		if f.Name == name {
 			return f, nil
 		}
 	}
-	return Format{}, fmt.Errorf("there is no format %q: want one of %s", name, strings.Join(Names(), ", "))
+	return Format{}, fmt.Errorf("there is no format %q: want one of %s", name, strings.Join(FormatNames(), ", "))
 }
 
 // one is a form of one file.
@@ -83,9 +83,9 @@ type Evaluation struct {
 	sum     [sha256.Size]byte
 }
 
-// Open is a stored evaluation. It is a *manifest.AlteredError if its answers and
+// OpenEvaluation is a stored evaluation. It is a *manifest.AlteredError if its answers and
 // verdicts are not as they were made.
-func Open(s *evaluation.Stored) (*Evaluation, error) {
+func OpenEvaluation(s *evaluation.Stored) (*Evaluation, error) {
 	if err := s.Needs(evaluation.RolloutsFile, evaluation.ScoresFile); err != nil {
 		return nil, err
 	}

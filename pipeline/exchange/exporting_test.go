@@ -84,7 +84,7 @@ func stored(t *testing.T, policy string, change func(r *evaluation.Result)) *exc
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := exchange.Open(&evaluation.Stored{Folder: folder, Result: read, Text: text})
+	e, err := exchange.OpenEvaluation(&evaluation.Stored{Folder: folder, Result: read, Text: text})
 	if err != nil {
 		t.Fatal(err)
 	}

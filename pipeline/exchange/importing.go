@@ -16,8 +16,8 @@ import (
 	"speceval/internal/table"
 )
 
-// Request says what is imported, and where to.
-type Request struct {
+// ImportRequest says what is imported, and where to.
+type ImportRequest struct {
 	harness.Choice
 	Benchmark, Model string   // in the place of what the logs say, if not ""
 	Paths            []string // of logs, or of folders of them
@@ -41,20 +41,20 @@ type group struct {
 
 // Import reads logs and writes the file. An error names the log, or the flag that is
 // needed.
-func Import(r Request) (*Imported, error) {
+func Import(r ImportRequest) (*Imported, error) {
 	write, err := writer(r.To)
 	if err != nil {
 		return nil, err
 	}
-	done, err := Read(r)
+	done, err := ReadLogs(r)
 	if err != nil {
 		return nil, err
 	}
 	return done, atomicfile.Write(r.To, func(w io.Writer) error { return write(w, done) })
 }
 
-// Read reads logs, and writes nothing.
-func Read(r Request) (*Imported, error) {
+// ReadLogs reads logs, and writes nothing.
+func ReadLogs(r ImportRequest) (*Imported, error) {
 	done := &Imported{To: r.To}
 	seen := make(map[string]string) // sources, by digests
 	for _, path := range r.Paths {
@@ -124,7 +124,7 @@ func (d *Imported) provenance() string {
 }
 
 // grouped puts logs of the same benchmark and model together.
-func (r *Request) grouped(logs []harness.Log) (groups []*group, err error) {
+func (r *ImportRequest) grouped(logs []harness.Log) (groups []*group, err error) {
 	at := make(map[[2]string]*group)
 	for _, l := range logs {
 		raw := [2]string{l.Benchmark, l.Model}

@@ -16,7 +16,7 @@ import (
 const logs = "../../internal/harness/testdata/"
 
 // run imports paths below the logs of harness, or absolute ones.
-func run(t *testing.T, r exchange.Request, paths ...string) (*exchange.Imported, error) {
+func run(t *testing.T, r exchange.ImportRequest, paths ...string) (*exchange.Imported, error) {
 	t.Helper()
 	if r.To == "" {
 		r.To = filepath.Join(t.TempDir(), "p.parquet")
@@ -42,7 +42,7 @@ func refuses(t *testing.T, err error, texts ...string) {
 func TestLogsOfOneBenchmarkAndModelAddUp(t *testing.T) {
 	for _, name := range []string{"p.csv", "p.parquet"} {
 		to := filepath.Join(t.TempDir(), name)
-		done, err := run(t, exchange.Request{To: to}, "inspect/zstd.eval", "inspect/deflate.eval")
+		done, err := run(t, exchange.ImportRequest{To: to}, "inspect/zstd.eval", "inspect/deflate.eval")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,10 +78,10 @@ func TestLogsOfOneBenchmarkAndModelAddUp(t *testing.T) {
 
 func TestTheFooterSaysWhereProfilesAreFrom(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "p.parquet")
-	if _, err := run(t, exchange.Request{To: to}, "nemo-skills/aime24"); err == nil {
+	if _, err := run(t, exchange.ImportRequest{To: to}, "nemo-skills/aime24"); err == nil {
 		t.Fatal("a model without a name")
 	}
-	if _, err := run(t, exchange.Request{To: to, Model: "m"}, "nemo-skills/aime24"); err != nil {
+	if _, err := run(t, exchange.ImportRequest{To: to, Model: "m"}, "nemo-skills/aime24"); err != nil {
 		t.Fatal(err)
 	}
 	_, footer, err := rowfile.ReadFooter(to)
@@ -101,7 +101,7 @@ func TestWhatWouldCountTwiceIsRefused(t *testing.T) {
 	if err != nil || os.WriteFile(copied, data, 0o644) != nil {
 		t.Fatal(err)
 	}
-	_, err = run(t, exchange.Request{}, "inspect/zstd.eval", copied)
+	_, err = run(t, exchange.ImportRequest{}, "inspect/zstd.eval", copied)
 	refuses(t, err, "copy.eval is the same log as", "zstd.eval")
 }
 
@@ -116,17 +116,17 @@ func TestRolloutsOfSeveralLogsCountOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	done, err := run(t, exchange.Request{}, folder)
+	done, err := run(t, exchange.ImportRequest{}, folder)
 	if err != nil || done.Repeated != 2 || !reflect.DeepEqual(done.Profiles[0].Tested, []int{1, 2}) {
 		t.Fatalf("%+v, %v", done, err)
 	}
 }
 
 func TestAllocationsAreImportedAlone(t *testing.T) {
-	_, err := run(t, exchange.Request{}, "inspect/zstd.eval", "inspect/allocated.eval")
+	_, err := run(t, exchange.ImportRequest{}, "inspect/zstd.eval", "inspect/allocated.eval")
 	refuses(t, err, "allocated.eval is of an allocation", "import it alone")
 	to := filepath.Join(t.TempDir(), "p.csv")
-	done, err := run(t, exchange.Request{To: to}, "inspect/allocated.eval")
+	done, err := run(t, exchange.ImportRequest{To: to}, "inspect/allocated.eval")
 	if err != nil || !done.Profiles[0].Allocated || !reflect.DeepEqual(done.Profiles[0].Tested, []int{3, 1, 1}) {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -135,29 +135,29 @@ func TestAllocationsAreImportedAlone(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	done, err := run(t, exchange.Request{Benchmark: "mine", Model: "other"}, "harbor")
+	done, err := run(t, exchange.ImportRequest{Benchmark: "mine", Model: "other"}, "harbor")
 	if err != nil || done.Profiles[0].Name() != "mine__model=other" {
 		t.Errorf("%v, %v", done, err)
 	}
-	done, err = run(t, exchange.Request{}, "harbor")
+	done, err = run(t, exchange.ImportRequest{}, "harbor")
 	if err != nil || done.Profiles[0].Model != "org__model+terminus" {
 		t.Errorf("%v, %v", done, err)
 	}
-	_, err = run(t, exchange.Request{Model: "a/b"}, "harbor")
+	_, err = run(t, exchange.ImportRequest{Model: "a/b"}, "harbor")
 	refuses(t, err, `--model "a/b" is not a name`, "a__b would be one")
-	_, err = run(t, exchange.Request{Model: "m"}, "harbor", "terminal-bench", "verifiers")
+	_, err = run(t, exchange.ImportRequest{Model: "m"}, "harbor", "terminal-bench", "verifiers")
 	refuses(t, err, "and both would be quiz with m: import them apart")
-	_, err = run(t, exchange.Request{}, "harbor", "terminal-bench")
+	_, err = run(t, exchange.ImportRequest{}, "harbor", "terminal-bench")
 	refuses(t, err, `has rewards by "reward"`, `by "is_resolved"`)
-	_, err = run(t, exchange.Request{To: "p.txt"}, "harbor")
+	_, err = run(t, exchange.ImportRequest{To: "p.txt"}, "harbor")
 	refuses(t, err, `--to "p.txt": want a file that ends in .csv or .parquet`)
-	_, err = run(t, exchange.Request{Choice: harness.Choice{Scorer: "absent"}}, "harbor")
+	_, err = run(t, exchange.ImportRequest{Choice: harness.Choice{Scorer: "absent"}}, "harbor")
 	refuses(t, err, `no scores by "absent"`)
 }
 
 // Many kinds of logs at once are as many profiles.
 func TestSeveralProfilesInOneFile(t *testing.T) {
-	done, err := run(t, exchange.Request{}, "harbor", "verifiers", "lm-eval", "inspect/zstd.eval")
+	done, err := run(t, exchange.ImportRequest{}, "harbor", "verifiers", "lm-eval", "inspect/zstd.eval")
 	if err != nil || len(done.Profiles) != 4 || done.Profiles[0].Benchmark != "org__quiz" || done.Profiles[1].Model != "org__dummy" {
 		t.Errorf("%+v, %v", done, err)
 	}

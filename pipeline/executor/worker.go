@@ -101,7 +101,7 @@ func failures(path string) (map[Member]string, error) {
 
 // Close ends the log.
 func (w *Worker) Close() error {
-	w.log.ElementEnded(w.now().Sub(w.start), process.Process())
+	w.log.ElementEnded(w.now().Sub(w.start), process.Used())
 	return w.file.Close()
 }
 

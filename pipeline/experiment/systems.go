@@ -242,7 +242,7 @@ func measuredRepeats(cfg *config.Config) []int {
 
 // processCPU is the CPU time of this process so far.
 func processCPU() time.Duration {
-	return time.Duration(process.Process().CPUSeconds * float64(time.Second))
+	return time.Duration(process.Used().CPUSeconds * float64(time.Second))
 }
 
 // Of our own router, in the simulated fleet: BENCHMARKS.md has what they really

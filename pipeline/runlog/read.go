@@ -166,7 +166,7 @@ func (l *lasting) Write(line []byte) (int, error) {
 // The history of all units is one Parquet file with a row for each manifest: for people
 // and queries. No key depends on it.
 
-// Schema names the layout of the file.
+// RunsSchema names the layout of the file.
 const RunsSchema = "runs.v1"
 
 // Row is how a unit ran for the last time.
@@ -195,7 +195,7 @@ type Row struct {
 	Command string `parquet:"command"`
 }
 
-// Of is the row of a unit with its manifest.
+// RowOf is the row of a unit with its manifest.
 func RowOf(unit dag.Ref, m *dag.Manifest) Row {
 	r := Row{
 		Stage: unit.Stage, Unit: unit.Unit, Key: m.Key, Provenance: m.Provenance,
@@ -228,7 +228,7 @@ func Rows(made iter.Seq2[dag.Ref, *dag.Manifest]) []Row {
 	return rows
 }
 
-// Write writes rows as a Parquet file; commit is that of the program that does.
+// WriteRuns writes rows as a Parquet file; commit is that of the program that does.
 func WriteRuns(w io.Writer, rows []Row, commit string) error {
 	return rowfile.Write(w, rows, map[string]string{"speceval.schema": RunsSchema, "speceval.commit": commit})
 }

@@ -254,7 +254,7 @@ func TestADamagedPartIsNotKept(t *testing.T) {
 	l.answer = echo
 	part = l.file("generate/benchmark=quiz/model=m/part-0000.parquet")
 	damage()
-	for _, log := range must(filepath.Glob(l.file("scratch/generate/quiz/m/*/" + sampler.Name))) { // which has the answers, too
+	for _, log := range must(filepath.Glob(l.file("scratch/generate/quiz/m/*/" + sampler.PartialsName))) { // which has the answers, too
 		if err := os.Remove(log); err != nil {
 			t.Fatal(err)
 		}

@@ -25,9 +25,9 @@ type store struct {
 	job      *dag.Job
 	dir      string // of the journals
 	parts    []*part
-	log      *sampler.Log // of answers that are under way; nil until the parts are open
-	before   int          // rollouts that were there when it was opened
-	redo     bool         // a complete corpus is sampled again
+	log      *sampler.Partials // of answers that are under way; nil until the parts are open
+	before   int               // rollouts that were there when it was opened
+	redo     bool              // a complete corpus is sampled again
 
 	writers sync.WaitGroup
 	turn    sync.Mutex      // one part is written at a time, to bound memory
@@ -76,7 +76,7 @@ func openStore(c *sampledRollouts, job *dag.Job) (_ *store, err error) {
 // openLog takes up the answers that were under way.
 func (s *store) openLog() (err error) {
 	damaged := 0
-	s.log, damaged, err = sampler.Open(s.dir, sampler.Settings{
+	s.log, damaged, err = sampler.OpenPartials(s.dir, sampler.PartialsSettings{
 		Clock: s.rollouts.Clock, Keep: s.put, Sync: s.syncParts,
 		Has: func(id rollout.ID) bool {
 			place := s.rollouts.place(id)

@@ -24,7 +24,7 @@ type evaluation func(random *seed.Stream) float64
 type rollouts struct{ path []uint64 }
 
 func (r *rollouts) passed(n int, p float64, random *seed.Stream) int {
-	r.path = slices.Grow(r.path[:0], pilot.Words(n))[:pilot.Words(n)]
+	r.path = slices.Grow(r.path[:0], pilot.PathWords(n))[:pilot.PathWords(n)]
 	pilot.Bernoulli(r.path, n, p, random)
 	return pilot.Successes(r.path, n)
 }

@@ -375,7 +375,7 @@ func (b *builder) estimateOnDonors(ctx context.Context, of *policy.Policy, p pro
 	panels := max(fewestPanels, donorPanels*b.Draws/paperDraws)
 	estimates := newGathered(cs, donorReplicates)
 	for replicate := range donorReplicates {
-		one, err := pilot.Coefficients(ctx, prior, cs, of.InStages.After, panels, at.Child("panels").Index(replicate).Stream())
+		one, err := pilot.StagedCoefficients(ctx, prior, cs, of.InStages.After, panels, at.Child("panels").Index(replicate).Stream())
 		if err != nil {
 			return nil, err
 		}

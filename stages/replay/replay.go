@@ -109,7 +109,7 @@ func replay(ctx context.Context, policies policy.List, p profile.Profile, design
 		longest = max(longest, int(d.Budget)-1)
 	}
 	bench := policy.Bench{Prior: prior}
-	err = pilot.Each(ctx, probabilities(p), draws, longest, pilot.OneStream(random), func(sw *pilot.Sweep, _ int) error {
+	err = pilot.EachSweep(ctx, probabilities(p), draws, longest, pilot.OneStream(random), func(sw *pilot.Sweep, _ int) error {
 		for _, run := range runs {
 			run.values = run.values[:0]
 		}

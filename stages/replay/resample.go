@@ -26,13 +26,13 @@ func redrawn(p profile.Profile, random *seed.Stream) profile.Profile {
 	for i := range p.N() {
 		most = max(most, p.Rollouts(i))
 	}
-	path := make([]uint64, pilot.Words(most))
+	path := make([]uint64, pilot.PathWords(most))
 	other := p
 	other.PassCounts = make([]int, p.N())
 	for {
 		for i := range other.PassCounts {
 			k := p.Rollouts(i)
-			own := path[:pilot.Words(k)]
+			own := path[:pilot.PathWords(k)]
 			pilot.Bernoulli(own, k, p.P(i), random)
 			other.PassCounts[i] = pilot.Successes(own, k)
 		}
@@ -138,7 +138,7 @@ func (s *resampled) group(ctx context.Context, p profile.Profile, others []profi
 // replay visits the ratio of every design and draw on a profile.
 func (s *resampled) replay(ctx context.Context, p profile.Profile, pilots seed.Stream, visit func(k, draw int, ratio float64)) error {
 	of := func(k int) (policy.Continuation, error) { return s.continuations[k], nil }
-	return pilot.Each(ctx, probabilities(p), s.draws, s.rollouts, pilot.OwnStreams(pilots, p.N(), s.rollouts), func(sw *pilot.Sweep, first int) error {
+	return pilot.EachSweep(ctx, probabilities(p), s.draws, s.rollouts, pilot.OwnStreams(pilots, p.N(), s.rollouts), func(sw *pilot.Sweep, first int) error {
 		return eachValue(sw, s.designs, of, func(k, draw int, coefficient float64) {
 			d := s.designs[k]
 			visit(k, first+draw, neyman.Risk(int(d.Budget), int(d.M), d.W, coefficient))

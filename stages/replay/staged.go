@@ -65,7 +65,7 @@ func (s *stagesReplay) replay(ctx context.Context, draws int, pilots seed.Stream
 	}
 	s.prefix = make([]int, len(s.ps))
 	cluster := -1
-	err := pilot.Each(ctx, s.ps, draws, longest, pilot.OneStream(pilots), func(sw *pilot.Sweep, first int) error {
+	err := pilot.EachSweep(ctx, s.ps, draws, longest, pilot.OneStream(pilots), func(sw *pilot.Sweep, first int) error {
 		hbn, err := s.hbnRatios(sw)
 		if err != nil {
 			return err

@@ -16,15 +16,15 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// Folder is the part of the output folder that holds the tables.
+// TablesFolder is the part of the output folder that holds the tables.
 const TablesFolder = "tables"
 
-// Paths are the files of a table, relative to the output folder: CSV, then LaTeX.
+// TablePaths are the files of a table, relative to the output folder: CSV, then LaTeX.
 func TablePaths(base string) []string {
 	return []string{TablesFolder + "/" + base + ".csv", TablesFolder + "/" + base + ".tex"}
 }
 
-// Write writes both forms of a table. The first line of the LaTeX is its Origin; CSV
+// WriteTable writes both forms of a table. The first line of the LaTeX is its Origin; CSV
 // has no comments.
 func WriteTable(job *dag.Job, s *model.Sheet) error {
 	data, paths := s.Data(), TablePaths(s.Base)
@@ -38,7 +38,7 @@ func WriteTable(job *dag.Job, s *model.Sheet) error {
 // beforeKey stands before the key in an Origin.
 const beforeKey = "; key: "
 
-// Origin is the first comment of a LaTeX file: the command, commit and key that it
+// TableOrigin is the first comment of a LaTeX file: the command, commit and key that it
 // was made by, and which of its inputs were edited or damaged since they were made.
 func TableOrigin(job *dag.Job) string {
 	altered := ""
@@ -48,7 +48,7 @@ func TableOrigin(job *dag.Job) string {
 	return fmt.Sprintf("command: %s; commit: %s%s%s%s", job.Command(), job.Commit(), altered, beforeKey, job.Key())
 }
 
-// Key is the key in the Origin of a stored table, empty if its LaTeX has none.
+// CellKey is the key in the Origin of a stored table, empty if its LaTeX has none.
 func CellKey(in stored.Locate, base string) (string, error) {
 	path, err := in(TablePaths(base)[1])
 	if err != nil {
@@ -60,7 +60,7 @@ func CellKey(in stored.Locate, base string) (string, error) {
 	return key, err
 }
 
-// Table is a stored table.
+// StoredTable is a stored table.
 type StoredTable struct {
 	Base    string // file name in Folder, without extension
 	Columns []string
@@ -71,7 +71,7 @@ type StoredTable struct {
 // mostBytes is the size beyond which a file is refused as a table.
 const mostBytes = 64 << 20
 
-// Read reads a stored table, whose rows Parse names by the keys. The error wraps
+// ReadTable reads a stored table, whose rows Parse names by the keys. The error wraps
 // fs.ErrNotExist where it is not stored.
 func ReadTable(outDir, base string, keys []model.Column) (StoredTable, error) {
 	path := filepath.Join(outDir, TablesFolder, base+".csv")
@@ -93,7 +93,7 @@ func ReadTable(outDir, base string, keys []model.Column) (StoredTable, error) {
 	return t, err
 }
 
-// Parse reads the CSV form of a table. The labels of rows are model.RowLabel of the
+// ParseTable reads the CSV form of a table. The labels of rows are model.RowLabel of the
 // keys, or row numbers where no keys are known.
 func ParseTable(base string, data []byte, keys []model.Column) (t StoredTable, err error) {
 	t.Base = base
@@ -152,7 +152,7 @@ func (e *NoFolderError) Error() string {
 	return fmt.Sprintf("%s is no output folder with tables: there is no %s", e.Folder, filepath.Join(e.Folder, TablesFolder, "*.csv"))
 }
 
-// Stored is the base names of the tables in a folder, sorted; a *NoFolderError if
+// StoredTables is the base names of the tables in a folder, sorted; a *NoFolderError if
 // there are none.
 func StoredTables(outDir string) ([]string, error) {
 	entries, _ := os.ReadDir(filepath.Join(outDir, TablesFolder))

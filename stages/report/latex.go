@@ -54,7 +54,7 @@ type Figure struct {
 	Judged         string // what the verdicts beneath it call it; Base where empty
 }
 
-// Origin is what a table is made of.
+// DocumentOrigin is what a table is made of.
 type DocumentOrigin struct {
 	Base   string
 	MadeOf string // units and files

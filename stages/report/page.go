@@ -34,7 +34,7 @@ type History struct {
 	Cores    int        // of the machine that it runs on
 }
 
-// Write writes stored results, and what made them, as one HTML page. A table whose
+// WriteHTML writes stored results, and what made them, as one HTML page. A table whose
 // stage has not run says so. It is an error if stored results cannot be read.
 func WriteHTML(w io.Writer, src *stored.Source, h History) error {
 	p, err := newPage(src, h)

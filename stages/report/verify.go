@@ -29,7 +29,7 @@ type Verdicts struct {
 	Skipped   string                `json:"skipped,omitempty"` // numbers of the paper that this experiment does not ask for
 }
 
-// Folder compares the results stored in an output folder with the paper's numbers
+// VerifyFolder compares the results stored in an output folder with the paper's numbers
 // and with predictions. A folder without a report, or files that cannot be read,
 // are errors.
 func VerifyFolder(s stored.Settings, outDir string) (Verdicts, error) {

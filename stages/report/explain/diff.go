@@ -29,7 +29,7 @@ type Diff struct {
 	Tables  []*TableDiff `json:"tables"` // those that both have, by name
 }
 
-// Table is the differences between two tables of one name.
+// TableDiff is the differences between two tables of one name.
 type TableDiff struct {
 	Table       string      `json:"table"`
 	OnlyRows    [2][]string `json:"only_rows"` // labels of rows that one folder alone has
@@ -59,7 +59,7 @@ type Cell struct {
 	step float64 // by which noise moves the number at once
 }
 
-// Folders compares every table of two output folders, row by row by their labels
+// DiffFolders compares every table of two output folders, row by row by their labels
 // and column by column. A folder without tables is a *files.NoFolderError.
 func DiffFolders(a, b string) (*Diff, error) {
 	d := &Diff{Folders: [2]string{a, b}, Tables: []*TableDiff{}}

@@ -56,7 +56,7 @@ type Sample struct {
 	Executions []measurement.Run
 }
 
-// Spread is what the runs of a strategy estimate, or those of several strategies
+// SpreadRow is what the runs of a strategy estimate, or those of several strategies
 // together.
 type SpreadRow struct {
 	Setting
