@@ -134,8 +134,8 @@ func (s source) modules() ([]ArchiveFile, error) {
 }
 
 // A published module has another path, such as one with a host, under which others can
-// fetch it. The code below replaces the path in go.mod, in imports, and wherever else a package of the module
-// is named by its path.
+// fetch it. The code below replaces the path in go.mod, in imports, and wherever else a
+// package of the module is named by its path.
 
 // hosted is a module path that begins with a host.
 var hosted = regexp.MustCompile(`^[a-z0-9-]+(\.[a-z0-9-]+)+(/[A-Za-z0-9][A-Za-z0-9._~-]*)+$`)

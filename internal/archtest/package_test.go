@@ -42,8 +42,9 @@ var readers = []string{"os", "path/filepath", "encoding/csv"}
 // storedTable is the name of a stored table, or a part of it.
 var storedTable = regexp.MustCompile(`^tables/|^\*?\.csv$`)
 
-// readBackFaults finds files of the report, except the one that stores tables, that can read files and name stored tables: what a table holds is computed of
-// stored results, never learnt from its own CSV or LaTeX.
+// readBackFaults finds files of the report, except the one that stores tables, that can
+// read files and name stored tables: what a table holds is computed from stored
+// results, never read from its own CSV or LaTeX.
 func readBackFaults(f folder) (faults []string) {
 	if !strings.HasPrefix(f.path, reportPackages) {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"speceval/internal/rowfile"
 )
 
-// The rest of this file finds the rollouts on which two versions of a scorer do
+// WriteDisagreements finds the rollouts on which two versions of a scorer do
 // not agree, in two files of scores, and writes them with the ends of their
 // responses.
 

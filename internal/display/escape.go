@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// The rest of this file writes text that comes from outside, such as what servers, models and task
+// Escaped and EscapedLine write text that comes from outside, such as what servers, models and task
 // files say, so that it does nothing but be read: no terminal obeys it, no line of it
 // passes for one of ours, and no part of it is displayed in another order.
 //

@@ -1,4 +1,4 @@
-// This file writes manual pages of section 1, the same bytes for the same
+// A ManPage is written as a manual page of section 1, the same bytes for the same
 // command: no date, no host.
 
 package display

@@ -1,6 +1,3 @@
-// This file writes durations, counts and amounts as people read them:
-// "3 min 20 s", "2 units", "20,480", "12 billion".
-
 // Package display writes text for people: amounts and times as they are read, text from
 // outside without control characters, the known word nearest to a misspelt one, and
 // manual pages.
@@ -103,7 +100,7 @@ func Within(items []string, columns int) string {
 	return string(first[:max(0, min(len(first), columns-len(rest)-1))]) + "…" + rest
 }
 
-// The rest of this file guesses which known word was meant by an unknown one.
+// Nearest and Closest guess which known word was meant by an unknown one.
 
 // Nearest is the known word that is spelt most like word, the first of equals;
 // empty if none is near. Words are near if they differ in at most a third of

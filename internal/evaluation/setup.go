@@ -225,7 +225,7 @@ func (s *Setup) Keep(folder string) error {
 
 // CheckBegun is a *manifest.AlteredError if the setup in a folder is not the one that the
 // evaluation there has begun with. recorded is false of one that was begun by a version
-// that kept no hashes, of which that is unknown.
+// that kept no hashes, where a change cannot be detected.
 func CheckBegun(folder string) (recorded bool, err error) {
 	m, err := manifest.Read(folder)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -28,12 +28,16 @@ func PDF(w io.Writer, f Figure) error {
 	doc.SetProducer("", false)
 	doc.SetTitle(basicPlane(f.Title), true)
 	doc.AddPage()
+	embedded := make(map[string]bool)
 	for _, m := range s.marks {
 		switch {
 		case m.ghost:
 		case m.text.text != "":
 			family := faceNames[m.text.face]
-			doc.AddUTF8FontFromBytes(family, "", []byte(loaded[m.text.face].file)) // once for each font
+			if !embedded[family] {
+				doc.AddUTF8FontFromBytes(family, "", []byte(loaded[m.text.face].file))
+				embedded[family] = true
+			}
 			doc.SetFont(family, "", m.size)
 			m.writeText(doc, s.height)
 		default:

@@ -1,7 +1,6 @@
-// This file records files as they are when they are made, by their SHA-256, and
-// tells later which are no longer so. It is what manifests are made of: those of the
-// units of a run, and those of evaluations. A digest without a secret shows damage and
-// edits; it does not show that somebody has written file and record anew.
+// A Digest records a file as it was made, by its SHA-256, and later reports a change. The
+// manifests of units and of evaluations consist of digests. Without a secret a digest
+// detects damage and edits, but not that file and record were both rewritten.
 
 package files
 

@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// What follows opens the files that a user or a configuration names: regular
+// OpenInput opens the files that a user or a configuration names: regular
 // files only, and no longer than files of their kind are. A named pipe would block,
 // a device may have no end, and both can stand behind a link.
 

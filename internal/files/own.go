@@ -1,4 +1,4 @@
-// This file opens the files that this program itself makes, in folders where
+// OpenOwn opens the files that this program itself makes, in folders where
 // others may write as well. A name that is expected may be a link to another file, a pipe
 // without a writer, or a device without an end: none of them is opened, and no link is
 // followed below the folder that the user has named.

@@ -40,7 +40,7 @@ func Check(t testing.TB, name string, got []byte) {
 	}
 }
 
-// The rest of this file typesets LaTeX in tests with a real pdflatex.
+// The functions below typeset LaTeX in tests with a real pdflatex.
 
 // Document is the LaTeX document that inputs the tables, files by path, each
 // in a table environment of its own.

@@ -1,4 +1,4 @@
-// This file reads JSON that others wrote and that may be hostile: a value at
+// A pullReader reads JSON that others wrote and that may be hostile: a value at
 // a time, in memory that does not depend on how long the text is. What is not wanted is
 // passed over unseen.
 

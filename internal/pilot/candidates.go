@@ -9,7 +9,7 @@ import (
 	"speceval/method/neyman"
 )
 
-// The rest of this file chooses a pilot size and a stage weight before any rollout has
+// An ex-ante design is the choice of a pilot size and a stage weight before any rollout has
 // been made (paper, Eqs. 9 to 12): the candidates, their expected continuation
 // on panels drawn from the reference prior, and which of them has the least risk.
 

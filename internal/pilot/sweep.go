@@ -9,7 +9,7 @@ import (
 	"speceval/method/neyman"
 )
 
-// The rest of this file takes pilots of one fixed profile through all pilot sizes: drawn
+// A Sweep takes pilots of one fixed profile through all pilot sizes: drawn
 // once as paths, shared by all policies and budgets as prefixes of them, and
 // valued for a whole class of scores at once.
 

@@ -119,10 +119,8 @@ func (s *Strategy) HasPilot() bool { return s.Policy.TwoStage != nil }
 // out not to need: its runs have extra rollouts and wasted FLOPs.
 func (s *Strategy) Speculates() bool { return s.Controller == controller.Async }
 
-// The rest of this file is how evaluations spend their budgets: the policies that the flag --policy
-// names, each with what executes it.
-
-// Way is a policy with what executes it: what the flag --policy names.
+// Execution is a policy that an evaluation can spend its budget by, with the controller
+// that executes it: a value of the flag --policy.
 type Execution struct {
 	Name string // in folders, files and flags; never changes
 

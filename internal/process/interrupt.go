@@ -1,6 +1,6 @@
-// This file gives the signals that ask a process to end to what listens for
-// them, and tells that the process is to end at once where nothing does: while a file
-// is parsed, for one.
+// A Relay gives the signals that ask a process to end to what listens for
+// them. Where nothing listens, while a file is parsed for example, it reports that the
+// process is to end at once.
 
 package process
 

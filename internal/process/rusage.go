@@ -1,5 +1,3 @@
-// This file is what a process has used so far: CPU time and memory.
-
 // Package process reads the resource usage of this process, and forwards the signals
 // that ask it to end.
 package process

@@ -16,7 +16,7 @@ import (
 	"speceval/internal/vllm"
 )
 
-// The rest of this file keeps answers while they come in, so that one whose request is
+// Partials keep answers while they come in, so that one whose request is
 // lost goes on from what has been seen of it.
 //
 // # Why going on is exact

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The rest of this file makes the mean squared error of an adaptive policy cheap
+// A control variate makes the mean squared error of an adaptive policy cheap
 // to estimate from trajectories: of the squared error of each it takes away
 // something that has mean zero exactly, and that resembles it closely.
 //

@@ -1,4 +1,4 @@
-// This file draws as CPython's module random does, so that samples and
+// Mersenne draws as CPython's module random does, so that samples and
 // shuffles that were made there come out again. The words are gonum's MT19937; the
 // ways from a seed to a state and from bits to choices are CPython's.
 

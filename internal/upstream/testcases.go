@@ -1,4 +1,4 @@
-// This file reads the tests of programs as LiveCodeBench publishes them: a
+// ReadTestCases reads the tests of programs as LiveCodeBench publishes them: a
 // JSON list, or one that is packed, as a stream.
 
 package upstream

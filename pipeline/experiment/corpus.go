@@ -47,8 +47,8 @@ func newProfileStages(cfg *config.Config, o Outside) (profileStages, error) {
 	return knownProfiles(cfg)
 }
 
-// knownProfiles returns stages with nothing to run, whose profiles stand in for rollouts: the paper's, or a
-// file of the user's.
+// knownProfiles returns stages with nothing to run, whose profiles stand in for
+// rollouts: the paper's, or a file of the user's.
 func knownProfiles(cfg *config.Config) (profileStages, error) {
 	all, err := cfg.Profiles(data.Profiles(), data.ProfilesName)
 	if err != nil {

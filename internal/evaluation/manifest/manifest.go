@@ -136,7 +136,7 @@ func (e *AlteredError) Error() string {
 	return fmt.Sprintf("%s %s: %s", filepath.Join(e.Folder, e.File), e.Fault, e.Then)
 }
 
-// The rest of this file tells where a stored document and one that was computed again differ.
+// Differences finds where a stored document and one that was computed again differ.
 
 // Tolerance is the relative difference of numbers that count as the same: another
 // machine may round otherwise.

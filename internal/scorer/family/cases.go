@@ -1,4 +1,4 @@
-// This file tries a scorer on labelled cases: lines with the right answer, a
+// Try runs a scorer on labelled cases: lines with the right answer, a
 // prediction, and whether it is right, with tabs between.
 
 package family

@@ -1,5 +1,6 @@
-// Package measured is the tables of what was measured here and of its prediction: times, variances, the profiles of a second generation, the
-// orchestrator's share of a processor, and how the sampled profiles spread.
+// Package measured is the tables of what was measured here and of its prediction:
+// times, variances, the profiles of a second generation, the orchestrator's share of a
+// processor, and how the sampled profiles spread.
 package measured
 
 import (
