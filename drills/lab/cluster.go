@@ -20,7 +20,7 @@ func ClusterInstalled(root string) error {
 	return runScript(context.Background(), script(root), "check")
 }
 
-// StartCluster starts a Slurm cluster of this machine's own, by drills/cluster/cluster.sh,
+// StartCluster starts a Slurm cluster of this machine's own, by drills/lab/cluster.sh,
 // and returns when its nodes take jobs. The root is the
 // folder of the repository; the folder gets the cluster's files, should not be
 // there or be empty, and have a path of at most 70 bytes; the options are those
@@ -68,7 +68,7 @@ func (c *Cluster) do(ctx context.Context, command string, args ...string) error 
 	return runScript(ctx, c.script, append([]string{command, c.folder}, args...)...)
 }
 
-func script(root string) string { return filepath.Join(root, "drills", "cluster", "cluster.sh") }
+func script(root string) string { return filepath.Join(root, "drills", "lab", "cluster.sh") }
 
 // ending is how long a script that should end has to end what it has started.
 const ending = 30 * time.Second

@@ -40,7 +40,7 @@ var Rates = lab.Drill{
 		r := &rates{}
 		path := flags.String("config", "experiments-live.toml", "the experiment whose servers, model and sampling are measured")
 		flags.StringVar(&r.python, "python", "bin/inspect/bin/python", "a Python with inspect_ai")
-		flags.StringVar(&r.script, "script", "drills/rates/evaluate.py", "the program that runs inspect_ai")
+		flags.StringVar(&r.script, "script", "drills/servers/evaluate.py", "the program that runs inspect_ai")
 		flags.StringVar(&r.tasks, "tasks", "data/smallmodel/primer.jsonl", "file of tasks")
 		flags.IntVar(&r.port, "port", 8140, "of the first server")
 		flags.IntVar(&r.rollouts, "rollouts", 96, "rollouts of each task by speceval and by the bare loop")
