@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/url"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -16,10 +17,9 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/coupled"
-	"speceval/internal/evaluation/manifest"
-	"speceval/internal/files"
 	"speceval/internal/policy"
 	"speceval/method/controller"
+	"speceval/method/design"
 	"speceval/method/estimate"
 	"speceval/method/informed"
 	"speceval/method/neyman"
@@ -146,17 +146,24 @@ func (s *Setup) Stages() string {
 // way is that of the policy.
 func (s *Setup) way() (*policy.Execution, error) { return policy.FindExecution(s.Policy) }
 
-// ReadSetup reads the setup in the folder of an evaluation; fs.ErrNotExist is in
-// the error if there is none.
+// ReadSetup reads the setup in the folder of an evaluation, which must be the one that it has
+// begun with; fs.ErrNotExist is in the error if there is none.
 func ReadSetup(folder string) (*Setup, error) {
 	path := filepath.Join(folder, setupFile)
-	text, err := files.ReadOwn(path, manifest.Most)
+	m, err := readManifest(folder)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(path); err != nil && !m.complete() {
+		return nil, err
+	}
+	text, err := m.read(folder, setupFile, "put back what it was, or take another --seed; the design and the tasks of an evaluation never change")
 	if err != nil {
 		return nil, err
 	}
 	var s Setup
 	if err := json.Unmarshal(text, &s); err != nil {
-		return nil, fmt.Errorf("%s: %w: remove the folder to begin anew", path, err)
+		return nil, fmt.Errorf("%s: %w: %s", path, err, putBack)
 	}
 	if s.Schema != setupSchema {
 		return nil, fmt.Errorf("%s has the schema %q, want %q: it was made by another version of speceval", path, s.Schema, setupSchema)
@@ -172,11 +179,15 @@ func (s *Setup) Check() error {
 	case err != nil:
 	case tasks < 2:
 		err = fmt.Errorf("%d tasks, want at least 2", tasks)
-	case s.Budget < 2:
-		err = fmt.Errorf("a budget of %d rollouts per task, want at least 2", s.Budget)
+	case s.Budget < 2 || s.Budget > design.MostBudget:
+		err = fmt.Errorf("a budget of %d rollouts per task, want 2 to %d", s.Budget, design.MostBudget)
+	case d.Rounds < 0 || d.Rounds > mostRollouts(tasks):
+		err = fmt.Errorf("%d rounds through all tasks, want 0 to %d", d.Rounds, mostRollouts(tasks))
 	case len(s.Shares) != 0 && len(s.Shares) != tasks || len(s.Clusters) != 0 && len(s.Clusters) != tasks:
 		err = fmt.Errorf("shares of %d and clusters of %d tasks, want %d", len(s.Shares), len(s.Clusters), tasks)
-	case slices.ContainsFunc(s.Donors, func(d Donor) bool { return len(d.Passes) != tasks || len(d.Rollouts) != tasks }):
+	case slices.ContainsFunc(s.Donors, func(d Donor) bool {
+		return slices.ContainsFunc(append(slices.Clone(d.Fixed), d.Counts), func(c Counts) bool { return len(c.Passes) != tasks || len(c.Rollouts) != tasks })
+	}):
 		err = fmt.Errorf("a donor with counts of another number of tasks, want %d", tasks)
 	case own.Donors != (len(s.Donors) > 0):
 		err = fmt.Errorf("%s with %d donors", s.Policy, len(s.Donors))
@@ -184,14 +195,33 @@ func (s *Setup) Check() error {
 		err = errors.New("uniform neither extends an evaluation nor stops by what it finds")
 	case own.Uniform() && (d.Pilots != s.Budget || d.Weight != 1):
 		err = fmt.Errorf("a pilot of %d with weight %v under uniform, want all %d rollouts with weight 1", d.Pilots, d.Weight, s.Budget)
+	case !tiled(s.Suite, tasks):
+		err = fmt.Errorf("benchmarks that are not all of the %d tasks, one after another", tasks)
 	case s.Extends != nil:
 		err = s.Extends.check(tasks)
 	case !own.Uniform() && (d.Pilots < 1 || d.Pilots >= s.Budget || !(d.Weight > 0 && d.Weight < 1)):
 		err = fmt.Errorf("a pilot of %d rollouts with weight %v does not fit a budget of %d", d.Pilots, d.Weight, s.Budget)
-	default:
-		err = s.checkPassK()
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.checkPassK()
+}
+
+// mostRollouts is how many rollouts an evaluation of so many tasks has at most, in all. It
+// bounds what stored counts are used for.
+func mostRollouts(tasks int) int { return design.MostBudget * tasks }
+
+// tiled reports whether the parts, if there are any, are all tasks one after another.
+func tiled(parts []Part, tasks int) bool {
+	next := 0
+	for _, p := range parts {
+		if p.First != next || p.Tasks < 1 || p.Tasks > tasks-next {
+			return false
+		}
+		next += p.Tasks
+	}
+	return len(parts) == 0 || next == tasks
 }
 
 // check is Check, with the file.
@@ -217,44 +247,20 @@ func (s *Setup) Keep(folder string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := CheckBegun(folder); err != nil {
-		return err
-	}
 	return there.Matches(s)
-}
-
-// CheckBegun is a *manifest.AlteredError if the setup in a folder is not the one that the
-// evaluation there has begun with. recorded is false of one that was begun by a version
-// that kept no hashes, where a change cannot be detected.
-func CheckBegun(folder string) (recorded bool, err error) {
-	m, err := manifest.Read(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if fault := m.Fault(folder, setupFile); fault != "" {
-		return true, manifest.Altered(folder, setupFile, fault, "put back what it was, or take another --seed; the design and the tasks of an evaluation never change")
-	}
-	return true, nil
 }
 
 // begin writes the setup, its hash first.
 func (s *Setup) begin(folder string) error {
-	text, f, err := manifest.Text(setupFile, s)
+	write := func(w io.Writer) error { return atomicfile.EncodeJSON(w, s) }
+	f, err := recordOf(setupFile, write)
 	if err != nil {
 		return err
 	}
-	m := manifest.New("")
-	m.Files = []files.Digest{f}
-	if err := m.Write(folder); err != nil {
+	if err := newManifest("", f).write(folder); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(folder, setupFile), func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return atomicfile.Write(filepath.Join(folder, setupFile), write)
 }
 
 // Matches is nil if rollouts of another setup of this name would be the same.

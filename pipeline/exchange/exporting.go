@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -83,16 +82,13 @@ type Evaluation struct {
 	sum     [sha256.Size]byte
 }
 
-// OpenEvaluation is a stored evaluation. It is a *manifest.AlteredError if its answers and
-// verdicts are not as they were made.
+// OpenEvaluation is a stored evaluation, whose answers and verdicts must be as they were
+// made.
 func OpenEvaluation(s *evaluation.Stored) (*Evaluation, error) {
 	if err := s.Needs(evaluation.RolloutsFile, evaluation.ScoresFile); err != nil {
 		return nil, err
 	}
 	info, err := os.Stat(filepath.Join(s.Folder, evaluation.ResultFile))
-	if errors.Is(err, fs.ErrNotExist) { // it was computed again
-		info, err = os.Stat(filepath.Join(s.Folder, evaluation.RolloutsFile))
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,76 @@
+package evaluation
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+)
+
+// Stored is a complete evaluation in its folder, whose setup and result are as they were
+// made.
+type Stored struct {
+	Folder string
+	Setup  *Setup
+	Result *Result
+	Text   []byte   // of the result, as its file has it
+	Said   []string // which of the other files are not as they were made
+
+	manifest *manifest
+	faults   map[string]string // of the other files, by name
+}
+
+// Open reads the evaluation in a folder. fs.ErrNotExist is in the error if there is none, or
+// none that is complete. Any other error names the file that is not as it was made.
+func Open(folder string) (*Stored, error) {
+	s := &Stored{Folder: folder, faults: make(map[string]string)}
+	var err error
+	if s.Setup, err = ReadSetup(folder); err != nil {
+		return nil, err
+	}
+	if s.manifest, err = readManifest(folder); err != nil {
+		return nil, err
+	}
+	if !s.manifest.complete() {
+		return nil, fmt.Errorf("%s is not complete: %w", folder, fs.ErrNotExist)
+	}
+	if s.Text, err = s.manifest.read(folder, ResultFile, putBack); err != nil {
+		return nil, err
+	}
+	if s.Result, err = parseResult(s.Text, s.path(ResultFile)); err != nil {
+		return nil, err
+	}
+	if !slices.EqualFunc(s.Result.Rows, s.Setup.TaskIDs, func(t Task, id string) bool { return t.ID == id }) {
+		return nil, altered(folder, ResultFile, "is of other tasks than "+setupFile, putBack)
+	}
+	for _, name := range []string{RolloutsFile, ScoresFile, RequestsFile, tasksFile} {
+		if fault := s.manifest.fault(folder, name); fault != "" {
+			s.faults[name] = fault
+			s.Said = append(s.Said, fmt.Sprintf("%s %s; the result is as it was made", s.path(name), fault))
+		}
+	}
+	if len(s.manifest.Former) > 0 {
+		s.faults[ScoresFile] = "is of a rescore that has not ended"
+		s.Said = append(s.Said, fmt.Sprintf("%s %s: the result may be the one before; %s", s.path(ScoresFile), s.faults[ScoresFile], s.rescore()))
+	}
+	return s, nil
+}
+
+// path of a file of the evaluation.
+func (s *Stored) path(name string) string { return filepath.Join(s.Folder, name) }
+
+func (s *Stored) rescore() string { return "speceval evaluate rescore " + s.Folder }
+
+// Needs is an error if one of these files is not as it was made.
+func (s *Stored) Needs(names ...string) error {
+	for _, name := range names {
+		then := "put back what was there; without it the evaluation can be shown and compared, and no more"
+		if name == ScoresFile {
+			then = "put back what was there, or score the answers again: " + s.rescore()
+		}
+		if fault := s.faults[name]; fault != "" {
+			return altered(s.Folder, name, fault, then)
+		}
+	}
+	return nil
+}
