@@ -142,14 +142,12 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 
 // begin is the policy, ready to begin, with what the evaluation that it extends has.
 func (e *engine) begin() (*controller.Controller, error) {
-	var past *controller.Past
 	if x := e.Setup.Extends; x != nil {
 		if err := x.take(e.store, e.Rules, e.measure); err != nil {
 			return nil, err
 		}
-		past = x.past()
 	}
-	return e.Setup.controller(e.Prior, past, e.used)
+	return e.Setup.Controller(e.Prior, true, e.used)
 }
 
 // watchEvery is the time between two reports of progress.

@@ -168,7 +168,10 @@ func ReadSetup(folder string) (*Setup, error) {
 	if s.Schema != setupSchema {
 		return nil, fmt.Errorf("%s has the schema %q, want %q: it was made by another version of speceval", path, s.Schema, setupSchema)
 	}
-	return &s, s.check(path)
+	if err := s.Check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &s, nil
 }
 
 // Check says what is wrong with a setup, if anything.
@@ -224,21 +227,12 @@ func tiled(parts []Part, tasks int) bool {
 	return len(parts) == 0 || next == tasks
 }
 
-// check is Check, with the file.
-func (s *Setup) check(path string) error {
-	if err := s.Check(); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
-}
-
 // Keep writes the setup into the folder of an evaluation where there is none, and
 // otherwise tells whether it is the one that is there.
 func (s *Setup) Keep(folder string) error {
 	s.Schema = setupSchema
-	path := filepath.Join(folder, setupFile)
-	if err := s.check(path); err != nil {
-		return err
+	if err := s.Check(); err != nil {
+		return fmt.Errorf("the evaluation %s: %w", folder, err)
 	}
 	there, err := ReadSetup(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -345,65 +339,41 @@ func (s *Setup) prior(w *policy.Execution, reference *neyman.Prior) (controller.
 	return controller.Informed(prior), nil
 }
 
-// Controller is the policy, ready to begin, for a program that runs the rollouts itself.
-// Without ahead nothing is submitted before it is selected. used tells the tokens of the
-// answers of a task's first rollouts; only a Stop by tokens needs it.
+// Controller is the policy, ready to begin, after the evaluation that the setup extends if
+// there is one. Without ahead nothing is submitted before it is selected. used returns the sum
+// of the tokens of the answers of a task's first rollouts, and the sum of their squares; only
+// a Stop by tokens needs it.
 func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, rollouts int) (sum, squares float64)) (*controller.Controller, error) {
-	var past *controller.Past
-	if s.Extends != nil {
-		past = s.Extends.past()
-	}
-	c, err := s.settings(reference, past, func(task, rollouts int) (t tokens) {
-		t.sum, t.squares = used(task, rollouts)
-		return t
-	})
+	own, err := s.way()
 	if err != nil {
 		return nil, err
 	}
+	d, tasks := s.Design, len(s.TaskIDs)
+	c := controller.Settings{Policy: own.Controller, Tasks: tasks, Budget: s.Budget, Pilots: d.Pilots, TaskShares: s.Shares}
 	if c.Policy == controller.Async && !ahead {
 		c.Policy = controller.Sync
 	}
-	return controller.New(c)
-}
-
-// controller is the policy, ready to begin, with the evaluation that it extends if there
-// is one, and what it asks for at barriers.
-func (s *Setup) controller(reference *neyman.Prior, past *controller.Past, seen func(task, rollouts int) tokens) (*controller.Controller, error) {
-	c, err := s.settings(reference, past, seen)
-	if err != nil {
-		return nil, err
-	}
-	return controller.New(c)
-}
-
-// settings are those of the policy.
-func (s *Setup) settings(reference *neyman.Prior, past *controller.Past, seen func(task, rollouts int) tokens) (c controller.Settings, err error) {
-	own, err := s.way()
-	if err != nil {
-		return c, err
-	}
-	d, tasks := s.Design, len(s.TaskIDs)
-	c = controller.Settings{Policy: own.Controller, Tasks: tasks, Budget: s.Budget, Pilots: d.Pilots, TaskShares: s.Shares}
 	if own.Uniform() {
-		return c, nil
+		return controller.New(c)
 	}
 	c.Weight, c.Fractions, c.Order = d.Weight, d.Fractions, coupled.Ranks(s.TaskIDs, s.Seed)
 	c.Least, c.Rounds = s.Floor(d.Pilots), d.Rounds
 	if c.Prior, err = s.prior(own, reference); err != nil {
-		return c, err
+		return nil, err
 	}
 	if own.InStages != nil && own.InStages.LeaveOneOut {
 		plan, err := (&policy.InStages{After: 1, LeaveOneOut: true}).Plan(tasks, s.Budget, d.Pilots, d.Weight)
 		if err != nil {
-			return c, err
+			return nil, err
 		}
 		c.LeaveOneOut = plan.LeaveOneOut
 	}
-	if past != nil {
-		c.Past, c.Left = past, tasks*s.Budget-past.Rollouts()
+	if s.Extends != nil {
+		c.Past = s.Extends.past()
+		c.Left = tasks*s.Budget - c.Past.Rollouts()
 	}
 	if s.Stop != nil {
-		c.Remaining = s.Stop.remaining(seen)
+		c.Remaining = s.Stop.remaining(used)
 	}
-	return c, nil
+	return controller.New(c)
 }
