@@ -23,7 +23,7 @@ var importRules = []importRule{
 	{"pipeline", []string{"pipeline/status", "pipeline/config", "pipeline/evaluate", "pipeline/exchange", "pipeline/experiment", "pipeline/dag", "pipeline/executor", "pipeline/runlog", "stages/…", "data", "method/…", "internal/…"}},
 	{"release", []string{"internal/version"}},
 	{"pipeline/evaluate", []string{"pipeline/exchange", "pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
-	{"pipeline/exchange", []string{"internal/harness", "internal/profile", "internal/atomicfile", "internal/table", "internal/display", "internal/evaluation", "internal/rollout", "internal/rowfile", "internal/evaluation/…", "internal/policy"}},
+	{"pipeline/exchange", []string{"internal/harness", "internal/profile", "internal/atomicfile", "internal/table", "internal/display", "internal/evaluation", "internal/rollout", "internal/rowfile", "internal/policy"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/executor", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/status", []string{"pipeline/dag", "internal/evaluation", "internal/display", "pipeline/executor", "pipeline/runlog"}},
 	{"pipeline/executor", []string{"pipeline/dag", "pipeline/runlog", "internal/slurm", "internal/process", "internal/atomicfile", "internal/files", "internal/clock"}},
@@ -89,8 +89,7 @@ var importRules = []importRule{
 	{"internal/vllm", []string{"internal/seed", "internal/clock", "internal/display"}},
 	{"internal/protocol", []string{"internal/evaluation", "internal/journal", "method/…"}},
 	{"internal/policy", []string{"method/controller", "internal/pilot", "internal/profile", "method/informed", "method/staged", "internal/tsneyman", "internal/seed", "method/neyman"}},
-	{"internal/evaluation/manifest", []string{"internal/atomicfile", "internal/files", "internal/version", "method/estimate"}},
-	{"internal/evaluation", []string{"internal/atomicfile", "internal/clock", "internal/coupled", "internal/display", "internal/evaluation/manifest", "internal/files", "internal/journal", "internal/pilot", "internal/policy", "internal/rollout", "internal/router", "internal/rowfile", "internal/sampler", "internal/seed", "internal/vllm", "method/controller", "method/design", "method/drift", "method/estimate", "method/informed", "method/neyman", "method/staged"}},
+	{"internal/evaluation", []string{"internal/atomicfile", "internal/clock", "internal/coupled", "internal/display", "internal/files", "internal/journal", "internal/pilot", "internal/policy", "internal/rollout", "internal/router", "internal/rowfile", "internal/sampler", "internal/seed", "internal/version", "internal/vllm", "method/controller", "method/design", "method/drift", "method/estimate", "method/informed", "method/neyman", "method/staged"}},
 	{"internal/sampler", []string{"internal/rollout", "internal/vllm", "internal/journal", "internal/clock", "internal/benchmark", "internal/seed"}},
 	{"internal/rollout", []string{"internal/rowfile", "internal/journal"}},
 

@@ -5,6 +5,7 @@
 package atomicfile
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -183,4 +184,18 @@ func WriteText(path, text string) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})
+}
+
+// WriteJSON makes the file at path of a value, as [EncodeJSON] writes it.
+func WriteJSON(path string, v any) error {
+	return Write(path, func(w io.Writer) error { return EncodeJSON(w, v) })
+}
+
+// EncodeJSON writes a value as manifests, setups and results are stored: indented JSON that
+// escapes no HTML.
+func EncodeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
 }

@@ -197,15 +197,15 @@ func (e *engine) measure(r *rollout.Rollout) {
 	e.lengths[r.ID()] = r.CompletionTokens
 }
 
-// used is the tokens of the first rollouts of a task.
-func (e *engine) used(task, rollouts int) (t tokens) {
+// used is the sum of the tokens of the first rollouts of a task, and of their squares.
+func (e *engine) used(task, rollouts int) (sum, squares float64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for n := range rollouts {
 		length := float64(e.lengths[rollout.ID{Task: int32(task), Rollout: int32(n)}])
-		t.sum, t.squares = t.sum+length, t.squares+length*length
+		sum, squares = sum+length, squares+length*length
 	}
-	return t
+	return sum, squares
 }
 
 // rewarded is the reward of a rollout that has completed.

@@ -1,10 +1,8 @@
 package evaluation_test
 
 import (
-	"encoding/json"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -63,7 +61,7 @@ func TestAnExtensionAddsRollouts(t *testing.T) {
 		if math.Abs(again.Estimate-want) > 1e-12 || !(again.StandardError < r.StandardError) || again.Extends != first.settings.Folder {
 			t.Errorf("estimate %v ± %v, want %v and less than %v", again.Estimate, again.StandardError, want, r.StandardError)
 		}
-		sound(t, l, again)
+		sound(t, l.settings.Folder, again)
 		first, r = l, again
 	}
 }
@@ -112,31 +110,6 @@ func TestStoppingByWhatIsSeen(t *testing.T) {
 		if !c.check(r) || recount(t, l, r) != r.Rollouts || !reflect.DeepEqual(r.Stop, &c.stop) {
 			t.Errorf("%s: %d rollouts, %d tokens, ± %v", name, r.Rollouts, r.Tokens.Completion, r.StandardError)
 		}
-		sound(t, l, r)
-	}
-}
-
-// TestResultsOfTheFirstSchemaAreRead turns a result back into what it was, without
-// stages.
-func TestResultsOfTheFirstSchemaAreRead(t *testing.T) {
-	l := newLab(t, "hbn-async", 8, 3, quiz...)
-	want := l.run()
-	path := filepath.Join(l.settings.Folder, "result.json")
-	old := *want
-	old.Schema, old.SampleError, old.Rows = "evaluation-result/1", evaluation.SampleError{}, nil
-	for _, row := range want.Rows {
-		row.Stages, row.Estimate, row.Shrinkage = nil, 0, 0
-		old.Rows = append(old.Rows, row)
-	}
-	text, err := json.Marshal(old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	got, err := evaluation.ReadResult(filepath.Join(l.settings.Folder, evaluation.ResultFile))
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%v\nread  %+v\nwrote %+v", err, got, want)
+		sound(t, l.settings.Folder, r)
 	}
 }

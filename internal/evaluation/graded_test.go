@@ -50,7 +50,7 @@ func TestGradedRewards(t *testing.T) {
 			l := newGradedLab(t, name)
 			r := l.run()
 			recount(t, l, r)
-			sound(t, l, r)
+			sound(t, l.settings.Folder, r)
 			rewards := make(map[string]map[int32]float64)
 			for _, s := range verdicts(t, l) {
 				if rewards[s.TaskID] == nil {

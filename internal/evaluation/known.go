@@ -232,10 +232,7 @@ type Extends struct {
 
 // Extending is what extends the evaluation of a result in a folder.
 func Extending(r *Result, folder string) (*Extends, error) {
-	x := &Extends{Name: filepath.Base(folder), Folder: folder}
-	for _, t := range r.Rows {
-		x.Stages = append(x.Stages, t.Stages)
-	}
+	x := &Extends{Name: filepath.Base(folder), Folder: folder, Stages: r.stages()}
 	return x, x.check(r.Tasks)
 }
 
@@ -247,12 +244,31 @@ func (x *Extends) check(tasks int) error {
 		weight := 0.0
 		for _, s := range stages {
 			weight += s.Weight
-			if s.Rollouts < 0 || s.Rollouts == 0 && s.Weight > 0 {
-				return fmt.Errorf("task %d of the evaluation that it extends has %d rollouts with weight %v", i, s.Rollouts, s.Weight)
-			}
 		}
 		if math.Abs(weight-1) > 1e-6 {
 			return fmt.Errorf("the weights of task %d of the evaluation that it extends come to %v", i, weight)
+		}
+	}
+	return checkStages(x.Stages)
+}
+
+// stages are those of a result by task.
+func (r *Result) stages() (all [][]estimate.Stage) {
+	for _, t := range r.Rows {
+		all = append(all, t.Stages)
+	}
+	return all
+}
+
+// checkStages is an error if stages by task have counts or rewards that no evaluation has.
+func checkStages(tasks [][]estimate.Stage) error {
+	left := mostRollouts(len(tasks))
+	for i, stages := range tasks {
+		for _, s := range stages {
+			if s.Rollouts < 0 || s.Rollouts > left || s.Rollouts == 0 && s.Weight > 0 || !(s.Rewards >= 0 && s.Rewards <= float64(s.Rollouts)) {
+				return fmt.Errorf("task %d has a stage of %d rollouts with weight %v and rewards of %v: want %d in all at most", i, s.Rollouts, s.Weight, s.Rewards, mostRollouts(len(tasks)))
+			}
+			left -= s.Rollouts
 		}
 	}
 	return nil

@@ -178,10 +178,17 @@ func (l *lab) run() *evaluation.Result {
 	return r
 }
 
+// in is the settings of the lab in another folder.
+func (l *lab) in(folder string) evaluation.Settings {
+	s := l.settings
+	s.Folder = folder
+	return s
+}
+
 // open reads the evaluation from its folder.
 func (l *lab) open() *evaluation.Stored {
 	l.t.Helper()
-	s, err := evaluation.Open(l.settings.Folder, l.settings.Prior)
+	s, err := evaluation.Open(l.settings.Folder)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -146,8 +146,8 @@ func fates(rows []Request) map[rolloutKey]fate {
 func (s *Setup) lost(own []Request) (map[rolloutKey]fate, error) {
 	all := fates(own)
 	for x := s.Extends; x != nil; {
-		rows, _, err := rowfile.ReadFile[Request](filepath.Join(x.Folder, requestsFile))
-		if missing := (*rowfile.MissingColumnError)(nil); err != nil && !errors.As(err, &missing) {
+		rows, _, err := rowfile.ReadFile[Request](filepath.Join(x.Folder, RequestsFile))
+		if err != nil {
 			return nil, err
 		}
 		lost := fates(rows)

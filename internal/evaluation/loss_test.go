@@ -196,7 +196,7 @@ func TestLostAnswersGoOn(t *testing.T) {
 				}
 			}
 			recount(t, l, r)
-			sound(t, l, r)
+			sound(t, l.settings.Folder, r)
 		}
 	}
 }

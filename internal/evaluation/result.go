@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"speceval/internal/evaluation/manifest"
 	"speceval/internal/files"
 	"speceval/internal/rollout"
 	"speceval/internal/router"
 	"speceval/method/controller"
+	"speceval/method/design"
 	"speceval/method/estimate"
 	"speceval/method/neyman"
 )
@@ -19,9 +19,7 @@ import (
 // ResultFile is the file of the result in the folder of an evaluation.
 const ResultFile = "result.json"
 
-const (
-	resultSchema = "evaluation-result/2"
-)
+const resultSchema = "evaluation-result/2"
 
 // Result is what came of an evaluation.
 type Result struct {
@@ -77,7 +75,7 @@ type Tokens struct {
 type Equivalent struct {
 	Budget   float64    `json:"budget"`   // rollouts per task, no whole number
 	Rollouts int        `json:"rollouts"` // in all, rounded up
-	Interval [2]float64 `json:"interval"` // 95%, of budget; zeros in results of the first schema
+	Interval [2]float64 `json:"interval"` // 95%, of budget
 }
 
 // Task is what came of one task, as a row of tasks.parquet.
@@ -104,7 +102,7 @@ func (t *Task) Rollouts() int { return int(t.Pilots + t.Continuations) }
 // ReadResult reads a result from a file; fs.ErrNotExist is in the error if there is
 // none.
 func ReadResult(path string) (*Result, error) {
-	text, err := files.ReadInput(path, files.Kind{Name: "a result", MaxBytes: manifest.Most})
+	text, err := files.ReadInput(path, files.Kind{Name: "a result", MaxBytes: mostBytes})
 	if err != nil {
 		return nil, err
 	}
@@ -116,9 +114,6 @@ func parseResult(text []byte, path string) (*Result, error) {
 	var r Result
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if r.Schema == firstSchema {
-		return &r, r.upgrade(path)
 	}
 	if r.Schema != resultSchema {
 		return nil, fmt.Errorf("%s has the schema %q, want %q: it was made by another version of speceval", path, r.Schema, resultSchema)
@@ -135,10 +130,19 @@ func (r *Result) check(path string) error {
 	if _, err := estimate.Stored(r.Estimate, r.StandardError, r.Interval[0], r.Interval[1]); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	for _, t := range r.Rows {
-		if n, rewards := t.Counts(); n != t.Rollouts() || len(t.Stages) == 0 || !(rewards >= 0 && rewards <= float64(n)) {
-			return fmt.Errorf("%s: task %s has %d rollouts in its stages with rewards of %v, and %d in all", path, t.ID, n, rewards, t.Rollouts())
+	if r.Budget < 1 || r.Budget > design.MostBudget {
+		return fmt.Errorf("%s has a budget of %d rollouts per task, want 1 to %d", path, r.Budget, design.MostBudget)
+	}
+	if !tiled(r.Suite, r.Tasks) {
+		return fmt.Errorf("%s has benchmarks that are not all of its %d tasks, one after another", path, r.Tasks)
+	}
+	for i, t := range r.Rows {
+		if n, _ := t.Counts(); n != t.Rollouts() || len(t.Stages) == 0 || t.Pilots < 0 || t.Continuations < 0 || int(t.Index) != i {
+			return fmt.Errorf("%s: task %s at %d has the index %d and %d rollouts in its stages, %d + %d in all", path, t.ID, i, t.Index, n, t.Pilots, t.Continuations)
 		}
+	}
+	if err := checkStages(r.stages()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
@@ -226,9 +230,6 @@ func (e Equivalent) estimate() estimate.Equivalent {
 // Gain is +1 if Uniform would have needed more rollouts than were spent, −1 if it would
 // have needed fewer, and 0 if neither can be claimed.
 func (r *Result) Gain() int {
-	if r.Uniform.Interval == [2]float64{} {
-		return 0
-	}
 	return r.Uniform.estimate().Verdict(float64(r.Rollouts) / float64(r.Tasks))
 }
 
@@ -281,7 +282,7 @@ func (s *Settings) conclude(st *store, c *controller.Controller, record *router.
 	if err := s.write(st, r, rows); err != nil {
 		return nil, err
 	}
-	return r, clear(s.Folder)
+	return r, Clear(s.Folder)
 }
 
 // rows sets the tasks of a complete controller, of which no reward is counted yet.
@@ -359,12 +360,7 @@ func (r *Result) count(st *store, rules string) error {
 // row is a task of a complete controller. Of an evaluation that extends another one the
 // first stage of that is the pilot.
 func (s *Setup) row(c *controller.Controller, task int) Task {
-	return s.task(task, s.stages(c, task))
-}
-
-// task is a task with its stages.
-func (s *Setup) task(task int, stages []estimate.Stage) Task {
-	t := Task{Index: int32(task), ID: s.TaskIDs[task], Stages: stages}
+	t := Task{Index: int32(task), ID: s.TaskIDs[task], Stages: s.stages(c, task)}
 	if s.Shares != nil {
 		t.Share = s.Shares[task]
 	}

@@ -104,9 +104,12 @@ func (s *Setup) Floor(pilots int) int {
 // checkPassK says which k cannot be answered by the design.
 func (s *Setup) checkPassK() error {
 	for _, k := range s.PassK {
-		switch {
-		case k < 1 || k > estimate.MostK:
+		if k < 1 || k > estimate.MostK {
 			return fmt.Errorf("pass^k for k = %d: want 1 to %d", k, estimate.MostK)
+		}
+	}
+	for _, k := range s.PassK {
+		switch {
 		case s.Design.Pilots == s.Budget && k > s.Budget:
 			return fmt.Errorf("pass^%d by %d rollouts of each task: want a budget of %d at least", k, s.Budget, k)
 		case s.Design.Pilots < s.Budget && s.Floor(s.Design.Pilots) > s.Budget-s.Design.Pilots:

@@ -4,7 +4,8 @@
 //
 // An evaluation has a folder. Its setup is written there before the first request
 // and never changes; answers, verdicts and requests are kept in journals while
-// they come in; the result is written last, and says that all is there. Rollouts
+// they come in. At the end all files are written, the manifest with their hashes
+// last: it says that the evaluation is complete. Rollouts
 // are selected by their ids, all pilots and the first continuations of every task,
 // so that an evaluation that was stopped anywhere goes on to the same result: what
 // has been answered is not asked again, and what had completed by then has no
@@ -15,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -103,8 +105,11 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 	if err := s.Setup.Keep(s.Folder); err != nil {
 		return nil, err
 	}
-	if recorded, err := CheckBegun(s.Folder); err == nil && !recorded && s.Say != nil {
-		s.Say(fmt.Sprintf("%s was begun by a version of speceval that kept no hashes: its design is taken as it is", s.Folder))
+	if stored, err := Open(s.Folder); !errors.Is(err, fs.ErrNotExist) { // complete already
+		if err != nil {
+			return nil, err
+		}
+		return stored.Result, Clear(s.Folder)
 	}
 	st, err := openStore(s.Folder, s.Clock)
 	if err != nil {
@@ -137,14 +142,12 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 
 // begin is the policy, ready to begin, with what the evaluation that it extends has.
 func (e *engine) begin() (*controller.Controller, error) {
-	var past *controller.Past
 	if x := e.Setup.Extends; x != nil {
 		if err := x.take(e.store, e.Rules, e.measure); err != nil {
 			return nil, err
 		}
-		past = x.past()
 	}
-	return e.Setup.controller(e.Prior, past, e.used)
+	return e.Setup.Controller(e.Prior, true, e.used)
 }
 
 // watchEvery is the time between two reports of progress.
@@ -212,6 +215,26 @@ func settle(rows []Request, tasks []Task) {
 			q.State = router.Discarded.String()
 		}
 		seen[at] = seen[at] || q.State == router.Accepted.String() || q.State == router.Discarded.String()
+	}
+}
+
+// tally counts requests that do not count, by the states that they have in the end.
+func (r *Result) tally(rows []Request) {
+	gone := carried(rows)
+	for i := range rows {
+		q := &rows[i]
+		switch q.State {
+		case router.Discarded.String():
+			r.Extra++
+			r.Tokens.Wasted += int64(q.CompletionTokens)
+		case router.AbortedRunning.String():
+			r.Extra++
+			r.Tokens.Wasted += q.wasted(gone[i])
+		case router.Faulty.String():
+			r.Tokens.Wasted += q.wasted(gone[i])
+		case lost:
+			r.Lost++
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/url"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -16,10 +17,9 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/coupled"
-	"speceval/internal/evaluation/manifest"
-	"speceval/internal/files"
 	"speceval/internal/policy"
 	"speceval/method/controller"
+	"speceval/method/design"
 	"speceval/method/estimate"
 	"speceval/method/informed"
 	"speceval/method/neyman"
@@ -146,22 +146,32 @@ func (s *Setup) Stages() string {
 // way is that of the policy.
 func (s *Setup) way() (*policy.Execution, error) { return policy.FindExecution(s.Policy) }
 
-// ReadSetup reads the setup in the folder of an evaluation; fs.ErrNotExist is in
-// the error if there is none.
+// ReadSetup reads the setup in the folder of an evaluation, which must be the one that it has
+// begun with; fs.ErrNotExist is in the error if there is none.
 func ReadSetup(folder string) (*Setup, error) {
 	path := filepath.Join(folder, setupFile)
-	text, err := files.ReadOwn(path, manifest.Most)
+	m, err := readManifest(folder)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(path); err != nil && !m.complete() {
+		return nil, err
+	}
+	text, err := m.read(folder, setupFile, "put back what it was, or take another --seed; the design and the tasks of an evaluation never change")
 	if err != nil {
 		return nil, err
 	}
 	var s Setup
 	if err := json.Unmarshal(text, &s); err != nil {
-		return nil, fmt.Errorf("%s: %w: remove the folder to begin anew", path, err)
+		return nil, fmt.Errorf("%s: %w: %s", path, err, putBack)
 	}
 	if s.Schema != setupSchema {
 		return nil, fmt.Errorf("%s has the schema %q, want %q: it was made by another version of speceval", path, s.Schema, setupSchema)
 	}
-	return &s, s.check(path)
+	if err := s.Check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &s, nil
 }
 
 // Check says what is wrong with a setup, if anything.
@@ -172,11 +182,15 @@ func (s *Setup) Check() error {
 	case err != nil:
 	case tasks < 2:
 		err = fmt.Errorf("%d tasks, want at least 2", tasks)
-	case s.Budget < 2:
-		err = fmt.Errorf("a budget of %d rollouts per task, want at least 2", s.Budget)
+	case s.Budget < 2 || s.Budget > design.MostBudget:
+		err = fmt.Errorf("a budget of %d rollouts per task, want 2 to %d", s.Budget, design.MostBudget)
+	case d.Rounds < 0 || d.Rounds > mostRollouts(tasks):
+		err = fmt.Errorf("%d rounds through all tasks, want 0 to %d", d.Rounds, mostRollouts(tasks))
 	case len(s.Shares) != 0 && len(s.Shares) != tasks || len(s.Clusters) != 0 && len(s.Clusters) != tasks:
 		err = fmt.Errorf("shares of %d and clusters of %d tasks, want %d", len(s.Shares), len(s.Clusters), tasks)
-	case slices.ContainsFunc(s.Donors, func(d Donor) bool { return len(d.Passes) != tasks || len(d.Rollouts) != tasks }):
+	case slices.ContainsFunc(s.Donors, func(d Donor) bool {
+		return slices.ContainsFunc(append(slices.Clone(d.Fixed), d.Counts), func(c Counts) bool { return len(c.Passes) != tasks || len(c.Rollouts) != tasks })
+	}):
 		err = fmt.Errorf("a donor with counts of another number of tasks, want %d", tasks)
 	case own.Donors != (len(s.Donors) > 0):
 		err = fmt.Errorf("%s with %d donors", s.Policy, len(s.Donors))
@@ -184,31 +198,41 @@ func (s *Setup) Check() error {
 		err = errors.New("uniform neither extends an evaluation nor stops by what it finds")
 	case own.Uniform() && (d.Pilots != s.Budget || d.Weight != 1):
 		err = fmt.Errorf("a pilot of %d with weight %v under uniform, want all %d rollouts with weight 1", d.Pilots, d.Weight, s.Budget)
+	case !tiled(s.Suite, tasks):
+		err = fmt.Errorf("benchmarks that are not all of the %d tasks, one after another", tasks)
 	case s.Extends != nil:
 		err = s.Extends.check(tasks)
 	case !own.Uniform() && (d.Pilots < 1 || d.Pilots >= s.Budget || !(d.Weight > 0 && d.Weight < 1)):
 		err = fmt.Errorf("a pilot of %d rollouts with weight %v does not fit a budget of %d", d.Pilots, d.Weight, s.Budget)
-	default:
-		err = s.checkPassK()
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.checkPassK()
 }
 
-// check is Check, with the file.
-func (s *Setup) check(path string) error {
-	if err := s.Check(); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+// mostRollouts is how many rollouts an evaluation of so many tasks has at most, in all. It
+// bounds what stored counts are used for.
+func mostRollouts(tasks int) int { return design.MostBudget * tasks }
+
+// tiled reports whether the parts, if there are any, are all tasks one after another.
+func tiled(parts []Part, tasks int) bool {
+	next := 0
+	for _, p := range parts {
+		if p.First != next || p.Tasks < 1 || p.Tasks > tasks-next {
+			return false
+		}
+		next += p.Tasks
 	}
-	return nil
+	return len(parts) == 0 || next == tasks
 }
 
 // Keep writes the setup into the folder of an evaluation where there is none, and
 // otherwise tells whether it is the one that is there.
 func (s *Setup) Keep(folder string) error {
 	s.Schema = setupSchema
-	path := filepath.Join(folder, setupFile)
-	if err := s.check(path); err != nil {
-		return err
+	if err := s.Check(); err != nil {
+		return fmt.Errorf("the evaluation %s: %w", folder, err)
 	}
 	there, err := ReadSetup(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -217,44 +241,20 @@ func (s *Setup) Keep(folder string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := CheckBegun(folder); err != nil {
-		return err
-	}
 	return there.Matches(s)
-}
-
-// CheckBegun is a *manifest.AlteredError if the setup in a folder is not the one that the
-// evaluation there has begun with. recorded is false of one that was begun by a version
-// that kept no hashes, where a change cannot be detected.
-func CheckBegun(folder string) (recorded bool, err error) {
-	m, err := manifest.Read(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if fault := m.Fault(folder, setupFile); fault != "" {
-		return true, manifest.Altered(folder, setupFile, fault, "put back what it was, or take another --seed; the design and the tasks of an evaluation never change")
-	}
-	return true, nil
 }
 
 // begin writes the setup, its hash first.
 func (s *Setup) begin(folder string) error {
-	text, f, err := manifest.Text(setupFile, s)
+	write := func(w io.Writer) error { return atomicfile.EncodeJSON(w, s) }
+	f, err := recordOf(setupFile, write)
 	if err != nil {
 		return err
 	}
-	m := manifest.New("")
-	m.Files = []files.Digest{f}
-	if err := m.Write(folder); err != nil {
+	if err := newManifest("", f).write(folder); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(folder, setupFile), func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return atomicfile.Write(filepath.Join(folder, setupFile), write)
 }
 
 // Matches is nil if rollouts of another setup of this name would be the same.
@@ -339,65 +339,41 @@ func (s *Setup) prior(w *policy.Execution, reference *neyman.Prior) (controller.
 	return controller.Informed(prior), nil
 }
 
-// Controller is the policy, ready to begin, for a program that runs the rollouts itself.
-// Without ahead nothing is submitted before it is selected. used tells the tokens of the
-// answers of a task's first rollouts; only a Stop by tokens needs it.
+// Controller is the policy, ready to begin, after the evaluation that the setup extends if
+// there is one. Without ahead nothing is submitted before it is selected. used returns the sum
+// of the tokens of the answers of a task's first rollouts, and the sum of their squares; only
+// a Stop by tokens needs it.
 func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, rollouts int) (sum, squares float64)) (*controller.Controller, error) {
-	var past *controller.Past
-	if s.Extends != nil {
-		past = s.Extends.past()
-	}
-	c, err := s.settings(reference, past, func(task, rollouts int) (t tokens) {
-		t.sum, t.squares = used(task, rollouts)
-		return t
-	})
+	own, err := s.way()
 	if err != nil {
 		return nil, err
 	}
+	d, tasks := s.Design, len(s.TaskIDs)
+	c := controller.Settings{Policy: own.Controller, Tasks: tasks, Budget: s.Budget, Pilots: d.Pilots, TaskShares: s.Shares}
 	if c.Policy == controller.Async && !ahead {
 		c.Policy = controller.Sync
 	}
-	return controller.New(c)
-}
-
-// controller is the policy, ready to begin, with the evaluation that it extends if there
-// is one, and what it asks for at barriers.
-func (s *Setup) controller(reference *neyman.Prior, past *controller.Past, seen func(task, rollouts int) tokens) (*controller.Controller, error) {
-	c, err := s.settings(reference, past, seen)
-	if err != nil {
-		return nil, err
-	}
-	return controller.New(c)
-}
-
-// settings are those of the policy.
-func (s *Setup) settings(reference *neyman.Prior, past *controller.Past, seen func(task, rollouts int) tokens) (c controller.Settings, err error) {
-	own, err := s.way()
-	if err != nil {
-		return c, err
-	}
-	d, tasks := s.Design, len(s.TaskIDs)
-	c = controller.Settings{Policy: own.Controller, Tasks: tasks, Budget: s.Budget, Pilots: d.Pilots, TaskShares: s.Shares}
 	if own.Uniform() {
-		return c, nil
+		return controller.New(c)
 	}
 	c.Weight, c.Fractions, c.Order = d.Weight, d.Fractions, coupled.Ranks(s.TaskIDs, s.Seed)
 	c.Least, c.Rounds = s.Floor(d.Pilots), d.Rounds
 	if c.Prior, err = s.prior(own, reference); err != nil {
-		return c, err
+		return nil, err
 	}
 	if own.InStages != nil && own.InStages.LeaveOneOut {
 		plan, err := (&policy.InStages{After: 1, LeaveOneOut: true}).Plan(tasks, s.Budget, d.Pilots, d.Weight)
 		if err != nil {
-			return c, err
+			return nil, err
 		}
 		c.LeaveOneOut = plan.LeaveOneOut
 	}
-	if past != nil {
-		c.Past, c.Left = past, tasks*s.Budget-past.Rollouts()
+	if s.Extends != nil {
+		c.Past = s.Extends.past()
+		c.Left = tasks*s.Budget - c.Past.Rollouts()
 	}
 	if s.Stop != nil {
-		c.Remaining = s.Stop.remaining(seen)
+		c.Remaining = s.Stop.remaining(used)
 	}
-	return c, nil
+	return controller.New(c)
 }

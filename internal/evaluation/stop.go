@@ -48,16 +48,13 @@ func (s Stop) Words() string {
 	return strings.Join(parts, ", ")
 }
 
-// tokens are those of some answers: their sum, and the sum of their squares.
-type tokens struct{ sum, squares float64 }
-
 // unsure is the quantile of the standard normal up to which tokens of the rest are
 // expected to vary: 97.5%.
 const unsure = 1.96
 
-// remaining decides at barriers how many rollouts are left. seen tells the tokens of
-// the first rollouts of a task, so many of which have been selected.
-func (s Stop) remaining(seen func(task, rollouts int) tokens) func(controller.Barrier) int {
+// remaining decides at barriers how many rollouts are left. seen is that of
+// [Setup.Controller].
+func (s Stop) remaining(seen func(task, rollouts int) (sum, squares float64)) func(controller.Barrier) int {
 	return func(b controller.Barrier) int {
 		spent := 0
 		for _, n := range b.Rollouts {
@@ -79,12 +76,12 @@ func (s Stop) remaining(seen func(task, rollouts int) tokens) func(controller.Ba
 
 // affordable is how many rollouts the tokens that are left are enough for, 39 times in
 // 40, if each task goes on as it was and is given what its scores say.
-func (s Stop) affordable(b controller.Barrier, seen func(task, rollouts int) tokens) int {
+func (s Stop) affordable(b controller.Barrier, seen func(task, rollouts int) (sum, squares float64)) int {
 	var used, mean, square, weights float64
 	for i, v := range b.Scores {
 		n := float64(b.Rollouts[i])
-		of := seen(i, b.Rollouts[i])
-		used += of.sum
+		sum, squares := seen(i, b.Rollouts[i])
+		used += sum
 		if n == 0 {
 			continue
 		}
@@ -92,8 +89,8 @@ func (s Stop) affordable(b controller.Barrier, seen func(task, rollouts int) tok
 		if b.TaskShares != nil {
 			weight *= b.TaskShares[i]
 		}
-		mean += weight * of.sum / n
-		square += weight * of.squares / n
+		mean += weight * sum / n
+		square += weight * squares / n
 		weights += weight
 	}
 	rest := float64(s.Tokens) - used

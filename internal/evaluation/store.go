@@ -16,7 +16,6 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/clock"
-	"speceval/internal/evaluation/manifest"
 	"speceval/internal/files"
 	"speceval/internal/journal"
 	"speceval/internal/rollout"
@@ -217,10 +216,21 @@ func (s *store) close() error {
 	return errors.Join(errs...)
 }
 
-// clear removes the journals of an evaluation that is complete.
-func clear(folder string) error {
+// journals are the names of journals in the folder of an evaluation, without their suffix.
+var journals = []string{"rollouts", "scores", "requests"}
+
+// HasJournals reports whether a folder has journals of an evaluation.
+func HasJournals(folder string) bool {
+	return slices.ContainsFunc(journals, func(what string) bool {
+		_, err := os.Lstat(filepath.Join(folder, what+journal.Suffix))
+		return err == nil
+	})
+}
+
+// Clear removes the journals of an evaluation that is complete.
+func Clear(folder string) error {
 	errs := []error{sampler.RemovePartials(folder)}
-	for _, what := range []string{"rollouts", "scores", "requests"} {
+	for _, what := range journals {
 		err := os.Remove(filepath.Join(folder, what+journal.Suffix))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("remove a journal that is no longer needed: %w", err))
@@ -233,7 +243,7 @@ func clear(folder string) error {
 const (
 	RolloutsFile = "rollouts.parquet" // rollout.Rollout, completed ones that do not count too
 	ScoresFile   = "scores.parquet"   // rollout.Score
-	requestsFile = "requests.parquet" // Request, or gradedRequest
+	RequestsFile = "requests.parquet" // Request, or gradedRequest
 	tasksFile    = "tasks.parquet"    // Task, or gradedTask
 )
 
@@ -254,19 +264,10 @@ func (s *Settings) footer(schema string) map[string]string {
 	return footer
 }
 
-// write writes the files of the evaluation, the result last.
+// write writes the files of the evaluation, the manifest last: with it the evaluation is
+// complete, and needs its journals no more.
 func (s *Settings) write(st *store, r *Result, rows []Request) error {
 	setup, err := files.DigestOf(s.Folder, setupFile)
-	if err != nil {
-		return err
-	}
-	rollouts, err := s.file(RolloutsFile, func(w io.Writer) error {
-		return rollout.WritePart(w, st.answers(), s.footer(rollout.Schema))
-	})
-	if err != nil {
-		return err
-	}
-	requests, err := s.file(requestsFile, func(w io.Writer) error { return writeRequests(w, rows, s.footer(requestsSchema)) })
 	if err != nil {
 		return err
 	}
@@ -274,31 +275,42 @@ func (s *Settings) write(st *store, r *Result, rows []Request) error {
 	if err != nil {
 		return err
 	}
-	scores, err := s.writeScores(st.scores(s.Rules), graded)
-	if err != nil {
-		return err
+	m := newManifest(s.Footer["speceval.commit"], setup)
+	for _, part := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{RolloutsFile, func(w io.Writer) error { return rollout.WritePart(w, st.answers(), s.footer(rollout.Schema)) }},
+		{RequestsFile, func(w io.Writer) error { return writeRequests(w, rows, s.footer(requestsSchema)) }},
+		{ScoresFile, s.scoresWriter(st.scores(s.Rules), graded)},
+		{tasksFile, s.tasksWriter(r)},
+		{ResultFile, func(w io.Writer) error { return atomicfile.EncodeJSON(w, r) }},
+	} {
+		err := atomicfile.Write(filepath.Join(s.Folder, part.name), func(w io.Writer) error {
+			to := files.NewDigestWriter(w)
+			err := part.write(to)
+			m.Files = append(m.Files, to.File(part.name))
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return s.finish(manifest.New(s.Footer["speceval.commit"]), r, []files.Digest{setup, rollouts, scores, requests})
+	return m.write(s.Folder)
 }
 
-// writeScores writes verdicts, of which some are graded or none is.
-func (s *Settings) writeScores(scores iter.Seq2[*rollout.Score, error], graded bool) (files.Digest, error) {
+// scoresWriter writes verdicts, of which some are graded or none is.
+func (s *Settings) scoresWriter(scores iter.Seq2[*rollout.Score, error], graded bool) func(io.Writer) error {
 	write := rollout.WriteScores
 	if graded {
 		write = rollout.WriteGraded
 	}
-	return s.file(ScoresFile, func(w io.Writer) error { return write(w, scores, s.footer(rollout.ScoreSchema)) })
+	return func(w io.Writer) error { return write(w, scores, s.footer(rollout.ScoreSchema)) }
 }
 
-// file writes a file of the evaluation, and returns its record.
-func (s *Settings) file(name string, write func(io.Writer) error) (f files.Digest, err error) {
-	err = atomicfile.Write(filepath.Join(s.Folder, name), func(w io.Writer) error {
-		to := files.NewDigestWriter(w)
-		err := write(to)
-		f = to.File(name)
-		return err
-	})
-	return f, err
+// tasksWriter writes the rows of the tasks.
+func (s *Settings) tasksWriter(r *Result) func(io.Writer) error {
+	return func(w io.Writer) error { return writeTasks(w, r.Rows, s.footer(tasksSchema)) }
 }
 
 // answers are all rollouts in the order of files. Those of a task have no gaps but

@@ -1,23 +1,25 @@
 package evaluation_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/evaluation/manifest"
-	"speceval/internal/policy"
 	"speceval/internal/rollout"
 	"speceval/internal/vllm"
 )
@@ -59,174 +61,145 @@ func flip(t *testing.T, path string) {
 	}
 }
 
-// sound checks that nothing is said of an evaluation, and that its result is this one.
-func sound(t *testing.T, l *lab, want *evaluation.Result) {
+// sound checks that a folder has this result, and that all its files are as recorded.
+func sound(t *testing.T, folder string, want *evaluation.Result) {
 	t.Helper()
-	s := l.open()
-	if len(s.Said) > 0 || !reflect.DeepEqual(s.Result, want) || s.Recompute() != nil || !s.Whole() {
-		t.Errorf("said %q, result %+v, want %+v", s.Said, s.Result, want)
-	}
-	// Without the result it is the same to the byte.
-	path := filepath.Join(l.settings.Folder, "result.json")
-	text, err := os.ReadFile(path)
+	s, err := evaluation.Open(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
+	if len(s.Said) > 0 || outcome(s.Result) != outcome(want) || s.Needs(evaluation.RolloutsFile, evaluation.ScoresFile, evaluation.RequestsFile) != nil {
+		t.Errorf("said %q, result %+v, want %+v", s.Said, s.Result, want)
 	}
-	s = l.open()
-	if string(s.Text) != string(text) || len(s.Said) != 2 || !strings.Contains(s.Said[0], "result.json is missing") {
-		t.Errorf("said %q of a missing result; computed again\n%s\nwas\n%s", s.Said, s.Text, text)
-	}
-	if err := s.Repair("c"); err != nil {
-		t.Fatal(err)
-	}
-	if again, err := os.ReadFile(path); err != nil || string(again) != string(text) {
-		t.Errorf("repaired %s, %v", again, err)
-	}
-	if s = l.open(); len(s.Said) > 0 {
-		t.Errorf("said %q when it is repaired", s.Said)
+	if left, _ := filepath.Glob(filepath.Join(folder, "*.journal")); len(left) > 0 {
+		t.Errorf("%v are left", left)
 	}
 }
 
-func TestResultsFollowFromTheirEvidence(t *testing.T) {
-	for _, policy := range policy.ExecutionNames() {
-		t.Run(policy, func(t *testing.T) {
-			l := newLab(t, policy, 8, 3, quiz...)
-			l.settings.Setup.PassK = []int{2}
-			sound(t, l, l.run())
-			strict := l.settings
-			strict.Rules = "r2"
-			strict.Score = func(ctx context.Context, r *rollout.Response) (*rollout.Score, error) {
-				v, err := l.score(ctx, r)
-				v.Correct = !v.Correct // these would have led to another allocation
-				return v, err
-			}
-			r, err := evaluation.Rescore(t.Context(), strict, l.open(), 3)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sound(t, l, r)
-		})
-	}
-}
-
-func TestAlteredEvaluationsAreToldOf(t *testing.T) {
+// TestAlteredFiles has one file after the other altered. What a result is read from is
+// refused; another file is named, and refused where it is needed.
+func TestAlteredFiles(t *testing.T) {
 	l := newLab(t, "hbn_staged", 8, 3, quiz...)
 	want := l.run()
 	whole := l.settings.Folder
-	other := newLab(t, "hbn_staged", 8, 3, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9)
-	other.run()
+	const edited = `"estimate": 0.999, "standard`
 	for _, c := range []struct {
 		name  string
 		spoil func(t *testing.T, at func(string) string)
-		said  string // in what is said
-		lost  bool   // there is no result
+		error string // of Open; "": none
+		said  string
+		needs string // the file that cannot be used then
 	}{
-		{"estimate", func(t *testing.T, at func(string) string) {
-			replaceText(t, at("result.json"), `"estimate": [^,]*,\n  "standard`, "\"estimate\": 0.999,\n  \"standard")
-			replaceText(t, at("result.json"), `"interval": \[[^\]]*\]`, `"interval": [0.99, 0.9999]`)
-		}, "result.json is not as recorded", false},
-		{"estimate and manifest", func(t *testing.T, at func(string) string) {
-			replaceText(t, at("result.json"), `"estimate": [^,]*,\n  "standard`, "\"estimate\": 0.999,\n  \"standard")
-			replaceText(t, at("result.json"), `"interval": \[[^\]]*\]`, `"interval": [0.99, 0.9999]`)
-			record(t, filepath.Dir(at("result.json")), "result.json")
-		}, "estimate is 0.999, and comes to", false},
-		{"allocation and manifest", func(t *testing.T, at func(string) string) {
-			replaceText(t, at("result.json"), `"weight": 0.4`, `"weight": 0.5`)
-			record(t, filepath.Dir(at("result.json")), "result.json")
-		}, "is not what its verdicts and its design come to", false},
-		{"result", func(t *testing.T, at func(string) string) { os.Remove(at("result.json")) }, "result.json is missing", false},
-		{"result is garbage", func(t *testing.T, at func(string) string) { os.WriteFile(at("result.json"), []byte("{"), 0o666) }, "result.json is not as recorded", false},
-		{"result is a pipe", func(t *testing.T, at func(string) string) {
+		{"result", func(t *testing.T, at func(string) string) {
+			replaceText(t, at("result.json"), `"estimate": [^,]*,\n  "standard`, edited)
+		}, "result.json is not as recorded", "", ""},
+		{"no result", func(t *testing.T, at func(string) string) { os.Remove(at("result.json")) }, "result.json is missing: put back what was there", "", ""},
+		{"a pipe for a result", func(t *testing.T, at func(string) string) {
 			os.Remove(at("result.json"))
 			syscall.Mkfifo(at("result.json"), 0o666)
-		}, "result.json is now a pipe", false},
-		{"result is a device", func(t *testing.T, at func(string) string) {
+		}, "result.json is now a pipe", "", ""},
+		{"a device for a result", func(t *testing.T, at func(string) string) {
 			os.Remove(at("result.json"))
 			os.Symlink("/dev/zero", at("result.json"))
-		}, "result.json is now a symbolic link", false},
-		{"verdicts", func(t *testing.T, at func(string) string) { flip(t, at("scores.parquet")) }, "scores.parquet is not as recorded", false},
-		{"no verdicts", func(t *testing.T, at func(string) string) { os.Remove(at("scores.parquet")) }, "scores.parquet is missing", false},
-		{"answers", func(t *testing.T, at func(string) string) { flip(t, at("rollouts.parquet")) }, "rollouts.parquet is not as recorded", false},
-		{"requests", func(t *testing.T, at func(string) string) { os.Truncate(at("requests.parquet"), 100) }, "requests.parquet is not as recorded", false},
-		{"tasks", func(t *testing.T, at func(string) string) { os.Remove(at("tasks.parquet")) }, "tasks.parquet is missing", false},
-		{"verdicts of another evaluation", func(t *testing.T, at func(string) string) {
-			os.CopyFS(at("x"), os.DirFS(other.settings.Folder))
-			os.Rename(filepath.Join(at("x"), "scores.parquet"), at("scores.parquet"))
-		}, "scores.parquet is not as recorded", false},
-		{"design", func(t *testing.T, at func(string) string) {
-			replaceText(t, at("evaluation.json"), `"weight": 0.4`, `"weight": 0.99`)
-		}, "evaluation.json is not as recorded", false},
-		{"design, and no result", func(t *testing.T, at func(string) string) {
-			replaceText(t, at("evaluation.json"), `"weight": 0.4`, `"weight": 0.99`)
-			os.Remove(at("result.json"))
-		}, "evaluation.json is not as recorded", true},
-		{"no verdicts and an edited result", func(t *testing.T, at func(string) string) {
-			os.Remove(at("scores.parquet"))
-			replaceText(t, at("result.json"), `"estimate": [^,]*,\n  "standard`, "\"estimate\": 0.999,\n  \"standard")
-		}, "scores.parquet is missing", true},
-		{"manifest", func(t *testing.T, at func(string) string) { os.Remove(at("manifest.json")) }, "was made by speceval at commit c, without hashes", false},
-		{"manifest and estimate", func(t *testing.T, at func(string) string) {
-			os.Remove(at("manifest.json"))
-			replaceText(t, at("result.json"), `"estimate": [^,]*,\n  "standard`, "\"estimate\": 0.88,\n  \"standard")
-			replaceText(t, at("result.json"), `"interval": \[[^\]]*\]`, `"interval": [0.87, 0.9999]`)
-		}, "estimate is 0.88, and comes to", false},
-		{"manifest and design", func(t *testing.T, at func(string) string) {
-			os.Remove(at("manifest.json"))
-			replaceText(t, at("evaluation.json"), `"weight": 0.4`, `"weight": 0.99`)
-		}, "scores.parquet was made for another evaluation.json", false},
-		{"manifest and allocation", func(t *testing.T, at func(string) string) {
-			os.Remove(at("manifest.json"))
-			replaceText(t, at("result.json"), `"weight": 0.4`, `"weight": 0.5`)
-		}, "is not what its verdicts and its design come to", false},
-		{"manifest and answers", func(t *testing.T, at func(string) string) {
-			os.Remove(at("manifest.json"))
-			os.Truncate(at("rollouts.parquet"), 3000)
-		}, "without hashes, and it cannot be computed again", false},
-		{"manifest and verdicts", func(t *testing.T, at func(string) string) {
-			os.Remove(at("manifest.json"))
-			os.CopyFS(at("x"), os.DirFS(other.settings.Folder))
-			os.Rename(filepath.Join(at("x"), "scores.parquet"), at("scores.parquet"))
-		}, "without hashes", false},
-		{"manifest and result", func(t *testing.T, at func(string) string) {
-			os.Remove(at("manifest.json"))
-			os.Remove(at("result.json"))
-		}, "result.json is not there", false},
-		{"manifest is garbage", func(t *testing.T, at func(string) string) { os.WriteFile(at("manifest.json"), []byte("{"), 0o666) }, "manifest.json is damaged", false},
-		{"manifest is a pipe", func(t *testing.T, at func(string) string) {
+		}, "result.json is now a symbolic link", "", ""},
+		{"setup", func(t *testing.T, at func(string) string) {
+			replaceText(t, at("evaluation.json"), `"weight": 0.4`, `"weight": 0.9`)
+		}, "evaluation.json is not as recorded", "", ""},
+		{"no setup", func(t *testing.T, at func(string) string) { os.Remove(at("evaluation.json")) }, "evaluation.json is missing", "", ""},
+		{"no manifest", func(t *testing.T, at func(string) string) { os.Remove(at("manifest.json")) }, "manifest.json is missing: put back", "", ""},
+		{"a manifest that is none", func(t *testing.T, at func(string) string) { os.WriteFile(at("manifest.json"), []byte("{"), 0o666) }, "manifest.json is damaged", "", ""},
+		{"a pipe for a manifest", func(t *testing.T, at func(string) string) {
 			os.Remove(at("manifest.json"))
 			syscall.Mkfifo(at("manifest.json"), 0o666)
-		}, "manifest.json is a pipe", false},
-		{"manifest names files elsewhere", func(t *testing.T, at func(string) string) {
+		}, "manifest.json is a pipe", "", ""},
+		{"another format", func(t *testing.T, at func(string) string) {
+			replaceText(t, at("manifest.json"), `"format": 1`, `"format": 2`)
+		}, "manifest.json has format 2", "", ""},
+		{"a large order in the manifest", func(t *testing.T, at func(string) string) {
+			replaceText(t, at("manifest.json"), `"format": 1`, `"format": 1, "quadrature_order": 2000000000`)
+		}, "", "", ""},
+		{"verdicts", func(t *testing.T, at func(string) string) { flip(t, at("scores.parquet")) }, "", "scores.parquet is not as recorded", evaluation.ScoresFile},
+		{"no verdicts", func(t *testing.T, at func(string) string) { os.Remove(at("scores.parquet")) }, "", "scores.parquet is missing", evaluation.ScoresFile},
+		{"answers", func(t *testing.T, at func(string) string) { flip(t, at("rollouts.parquet")) }, "", "rollouts.parquet is not as recorded", evaluation.RolloutsFile},
+		{"requests", func(t *testing.T, at func(string) string) { os.Truncate(at("requests.parquet"), 100) }, "", "requests.parquet is not as recorded", evaluation.RequestsFile},
+		{"tasks", func(t *testing.T, at func(string) string) { os.Remove(at("tasks.parquet")) }, "", "tasks.parquet is missing", ""},
+		{"a file elsewhere", func(t *testing.T, at func(string) string) {
 			replaceText(t, at("manifest.json"), `"path": "scores.parquet"`, `"path": "../../../../etc/passwd"`)
-		}, "scores.parquet is not in manifest.json", false},
+		}, "", "scores.parquet is not in manifest.json", evaluation.ScoresFile},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l.settings.Folder = keep(t, whole)
-			c.spoil(t, func(name string) string { return filepath.Join(l.settings.Folder, name) })
-			s, err := evaluation.Open(l.settings.Folder, l.settings.Prior)
-			var altered *manifest.AlteredError
-			if c.lost {
-				if !errors.As(err, &altered) || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), c.said) {
-					t.Fatalf("error %v, want one that says %q", err, c.said)
+			folder := keep(t, whole)
+			c.spoil(t, func(name string) string { return filepath.Join(folder, name) })
+			s, err := evaluation.Open(folder)
+			if c.error != "" {
+				if err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), c.error) {
+					t.Fatalf("error %v, want one that says %q", err, c.error)
+				}
+				if _, err := evaluation.Run(t.Context(), l.in(folder)); err == nil || !strings.Contains(err.Error(), c.error) {
+					t.Errorf("run again: error %v, want %q", err, c.error)
 				}
 				return
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			if text := strings.Join(s.Said, "\n"); !strings.Contains(text, c.said) {
+			if text := strings.Join(s.Said, "\n"); !strings.Contains(text, c.said) || (c.said == "") != (text == "") {
 				t.Errorf("said %q, want %q", text, c.said)
 			}
-			if !reflect.DeepEqual(s.Result, want) && c.name != "manifest and verdicts" && outcome(s.Result) != outcome(want) {
+			if !reflect.DeepEqual(s.Result, want) {
 				t.Errorf("result %+v, want %+v", s.Result, want)
 			}
-			if err := s.Repair("c"); err != nil {
-				t.Errorf("repaired: %v", err)
+			for _, name := range []string{evaluation.RolloutsFile, evaluation.ScoresFile, evaluation.RequestsFile} {
+				if err := s.Needs(name); (err != nil) != (name == c.needs) || err != nil && !strings.Contains(err.Error(), "put back what was there") {
+					t.Errorf("%s is needed: error %v", name, err)
+				}
+			}
+			_, err = evaluation.Rescore(t.Context(), l.in(folder), s, 3)
+			if refused := c.needs == evaluation.RolloutsFile || c.needs == evaluation.RequestsFile; (err != nil) != refused {
+				t.Errorf("scored again: error %v", err)
+			} else if !refused {
+				sound(t, folder, want)
 			}
 		})
+	}
+	if asked := len(l.asked); asked > want.Rollouts+want.Extra {
+		t.Errorf("%d requests, of which %d are of the first run", asked, want.Rollouts+want.Extra)
+	}
+}
+
+// TestStoredNumbersAreBounded has counts that no evaluation has, with hashes to go with them.
+func TestStoredNumbersAreBounded(t *testing.T) {
+	l := newLab(t, "hbn_staged", 8, 3, quiz...)
+	l.settings.Setup.Suite = []evaluation.Part{{Benchmark: "first", First: 0, Tasks: 4, Weight: 0.5}, {Benchmark: "second", First: 4, Tasks: 6, Weight: 0.5}}
+	l.settings.Setup.PassK = []int{2}
+	l.run()
+	for _, c := range []struct{ file, pattern, by, error string }{
+		{"evaluation.json", `"budget": 8`, `"budget": 2000000000`, "a budget of 2000000000 rollouts per task, want 2 to 4096"},
+		{"evaluation.json", `"pilots": 3,`, `"pilots": 3, "rounds": 2000000000,`, "2000000000 rounds"},
+		{"evaluation.json", `"pass_k": \[\s*2`, `"pass_k": [2, 2000000000`, "pass^k for k = 2000000000: want 1 to 64"},
+		{"evaluation.json", `"n_tasks": 6`, `"n_tasks": 2000000000`, "not all of the 10 tasks"},
+		{"result.json", `"budget": 8`, `"budget": 2000000000`, "a budget of 2000000000 rollouts per task, want 1 to 4096"},
+		{"result.json", `"first": 4`, `"first": 2000000000`, "not all of its 10 tasks"},
+		{"result.json", `"task_index": 4`, `"task_index": -4`, "at 4 has the index -4"},
+		{"result.json", `"pilots": 3,\s*"pilot_passes"`, `"pilots": 2000000000, "pilot_passes"`, "2000000000 + "},
+	} {
+		folder := keep(t, l.settings.Folder)
+		replaceText(t, filepath.Join(folder, c.file), c.pattern, c.by)
+		record(t, folder, c.file)
+		if _, err := evaluation.Open(folder); err == nil || !strings.Contains(err.Error(), c.error) {
+			t.Errorf("%s with %s: error %v, want %q", c.file, c.by, err, c.error)
+		}
+	}
+	folder := keep(t, l.settings.Folder)
+	path := filepath.Join(folder, "result.json")
+	doc := jsonOf(t, path)
+	task := doc["tasks"].([]any)[0].(map[string]any)
+	stage := task["stages"].([]any)[0].(map[string]any)
+	task["pilots"], stage["rollouts"] = 2_000_000_000, 2_000_000_000
+	writeJSON(t, path, doc)
+	record(t, folder, "result.json")
+	if _, err := evaluation.Open(folder); err == nil || !strings.Contains(err.Error(), "a stage of 2000000000 rollouts") || !strings.Contains(err.Error(), "want 40960 in all at most") {
+		t.Errorf("a long stage: error %v", err)
 	}
 }
 
@@ -244,8 +217,11 @@ func TestAnAlteredDesignIsNotGoneOnWith(t *testing.T) {
 	replaceText(t, filepath.Join(l.settings.Folder, "evaluation.json"), `"weight": 0.4`, `"weight": 0.99`)
 	l.settings.Setup.Design.Weight = 0.99 // as the command takes it from there
 	_, err := evaluation.Run(t.Context(), l.settings)
-	var altered *manifest.AlteredError
-	if !errors.As(err, &altered) || len(l.asked) > 0 {
+	if err == nil || !strings.Contains(err.Error(), "evaluation.json is not as recorded") || len(l.asked) > 0 {
+		t.Errorf("error %v after %d requests", err, len(l.asked))
+	}
+	os.Remove(filepath.Join(l.settings.Folder, "manifest.json"))
+	if _, err := evaluation.Run(t.Context(), l.settings); err == nil || !strings.Contains(err.Error(), "manifest.json is missing") || len(l.asked) > 0 {
 		t.Errorf("error %v after %d requests", err, len(l.asked))
 	}
 }
@@ -273,32 +249,134 @@ func TestALinkInThePlaceOfAJournalIsNotWritten(t *testing.T) {
 	}
 }
 
-// A kill anywhere between the first file and the last leaves either journals, to go on
-// from, or all that the result is computed from.
+// obstruct has nothing be written or removed at a path until it is undone.
+func obstruct(t *testing.T, path string) (undo func()) {
+	t.Helper()
+	aside := path + ".aside"
+	there := os.Rename(path, aside) == nil
+	if err := os.MkdirAll(filepath.Join(path, "obstacle"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		err := os.RemoveAll(path)
+		if err == nil && there {
+			err = os.Rename(aside, path)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestKilledWhileFilesAreWritten ends a run before each file that it writes or removes when
+// all rollouts are there. The next run asks for nothing, and has the same result.
 func TestKilledWhileFilesAreWritten(t *testing.T) {
-	l := newLab(t, "hbn_staged", 8, 3, quiz...)
-	want := l.run()
-	whole := l.settings.Folder
-	for kept, names := range map[string][]string{
-		"before the result": {"evaluation.json", "rollouts.parquet", "requests.parquet", "scores.parquet", "tasks.parquet", "manifest.json"},
+	want := newLab(t, "hbn_staged", 8, 3, quiz...).run()
+	for _, c := range []struct {
+		obstacle string
+		written  []string // before it
+		complete bool
+	}{
+		{"rollouts.parquet", nil, false},
+		{"requests.parquet", []string{"rollouts.parquet"}, false},
+		{"scores.parquet", []string{"rollouts.parquet", "requests.parquet"}, false},
+		{"tasks.parquet", []string{"rollouts.parquet", "requests.parquet", "scores.parquet"}, false},
+		{"result.json", []string{"rollouts.parquet", "requests.parquet", "scores.parquet", "tasks.parquet"}, false},
+		{"manifest.json", []string{"rollouts.parquet", "requests.parquet", "scores.parquet", "tasks.parquet", "result.json"}, false},
+		{"rollouts.journal", []string{"rollouts.parquet", "requests.parquet", "scores.parquet", "tasks.parquet", "result.json", "manifest.json"}, true},
+		{"scores.journal", []string{"rollouts.parquet", "requests.parquet", "scores.parquet", "tasks.parquet", "result.json", "manifest.json"}, true},
 	} {
-		l.settings.Folder = filepath.Join(t.TempDir(), "killed")
-		for _, name := range names {
-			text, err := os.ReadFile(filepath.Join(whole, name))
+		t.Run(c.obstacle, func(t *testing.T) {
+			l := newLab(t, "hbn_staged", 8, 3, quiz...)
+			at := func(name string) string { return filepath.Join(l.settings.Folder, name) }
+			var undo func()
+			l.fail = func(n int, _ vllm.Request) error {
+				if n == 50 { // the setup and its manifest are there
+					undo = obstruct(t, at(c.obstacle))
+				}
+				return nil
+			}
+			if _, err := evaluation.Run(t.Context(), l.settings); err == nil || !strings.Contains(err.Error(), c.obstacle) {
+				t.Fatalf("error %v, want one of %s", err, c.obstacle)
+			}
+			undo()
+			for _, name := range []string{"rollouts.parquet", "requests.parquet", "scores.parquet", "tasks.parquet", "result.json"} {
+				if _, err := os.Lstat(at(name)); (err == nil) != slices.Contains(c.written, name) {
+					t.Errorf("%s before %s: %v", name, c.obstacle, err)
+				}
+			}
+			if _, err := evaluation.Open(l.settings.Folder); (err == nil) != c.complete || err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("opened after the kill: error %v", err)
+			}
+			if !evaluation.HasJournals(l.settings.Folder) {
+				t.Error("the journals are gone")
+			}
+			l.calm()
+			if r := l.run(); outcome(r) != outcome(want) || len(l.asked) > 0 {
+				t.Errorf("%d requests, result %s\nwant %s", len(l.asked), outcome(r), outcome(want))
+			}
+			sound(t, l.settings.Folder, want)
+		})
+	}
+}
+
+// TestKilledWhileScoringAgain ends a rescore before each file that it replaces, and once all
+// are replaced. Until it is repeated there is a result, and its verdicts cannot be used.
+func TestKilledWhileScoringAgain(t *testing.T) {
+	first := newLab(t, "hbn_staged", 8, 3, quiz...)
+	was := first.run()
+	for _, obstacle := range []string{"scores.parquet", "tasks.parquet", "result.json", ""} {
+		t.Run("before "+obstacle, func(t *testing.T) {
+			l := newLab(t, "hbn_staged", 8, 3, quiz...)
+			l.settings.Folder = keep(t, first.settings.Folder)
+			at := func(name string) string { return filepath.Join(l.settings.Folder, name) }
+			strict := l.settings
+			strict.Rules = "r2"
+			var undo func()
+			var once sync.Once
+			strict.Score = func(ctx context.Context, r *rollout.Response) (*rollout.Score, error) {
+				once.Do(func() { undo = obstruct(t, at(cmp.Or(obstacle, "result.json"))) })
+				v, err := l.score(ctx, r)
+				v.Correct = !v.Correct
+				return v, err
+			}
+			stored := l.open()
+			_, err := evaluation.Rescore(t.Context(), strict, stored, 3)
 			if err == nil {
-				err = os.MkdirAll(l.settings.Folder, 0o777)
+				t.Fatal("no error of the obstacle")
 			}
-			if err == nil {
-				err = os.WriteFile(filepath.Join(l.settings.Folder, name), text, 0o666)
+			undo()
+			strict.Score = func(ctx context.Context, r *rollout.Response) (*rollout.Score, error) {
+				v, err := l.score(ctx, r)
+				v.Correct = !v.Correct
+				return v, err
 			}
-			if err != nil {
-				t.Fatal(err)
+			want := was
+			if obstacle == "" { // all but the last manifest
+				manifest, err := os.ReadFile(at("manifest.json"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want, err = evaluation.Rescore(t.Context(), strict, stored, 3); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(at("manifest.json"), manifest, 0o666); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		s := l.open()
-		if !reflect.DeepEqual(s.Result, want) {
-			t.Errorf("%s: %+v, want %+v", kept, s.Result, want)
-		}
+			s := l.open()
+			if outcome(s.Result) != outcome(want) || !strings.Contains(strings.Join(s.Said, "\n"), "of a rescore that has not ended") {
+				t.Errorf("said %q, result %s\nwant %s", s.Said, outcome(s.Result), outcome(want))
+			}
+			if err := s.Needs(evaluation.ScoresFile); err == nil || !strings.Contains(err.Error(), "speceval evaluate rescore "+l.settings.Folder) {
+				t.Errorf("its verdicts: error %v", err)
+			}
+			again, err := evaluation.Rescore(t.Context(), strict, s, 3)
+			if err != nil || math.Abs(again.Estimate-(1-was.Estimate)) > 1e-12 {
+				t.Fatalf("%+v, %v", again, err)
+			}
+			sound(t, l.settings.Folder, again)
+		})
 	}
 }
 
@@ -329,6 +407,11 @@ func record(t *testing.T, folder, name string) {
 			f["sha256"], f["bytes"] = fmt.Sprintf("%x", sha256.Sum256(text)), len(text)
 		}
 	}
+	writeJSON(t, path, doc)
+}
+
+func writeJSON(t *testing.T, path string, doc map[string]any) {
+	t.Helper()
 	text, err := json.Marshal(doc)
 	if err == nil {
 		err = os.WriteFile(path, text, 0o666)

@@ -257,9 +257,7 @@ func (s *Store) open(setup *evaluation.Setup) (there *evaluation.Setup, all []*r
 	case errors.Is(err, fs.ErrNotExist):
 		there, err = setup, setup.Keep(s.Folder)
 	case err == nil:
-		if _, err = evaluation.CheckBegun(s.Folder); err == nil {
-			err = same(there, setup)
-		}
+		err = same(there, setup)
 	}
 	if err != nil {
 		return nil, nil, false, err

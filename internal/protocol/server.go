@@ -133,6 +133,16 @@ func (s *Server) stored(setup *evaluation.Setup, ahead bool, records []*record) 
 	if err != nil {
 		return nil, err
 	}
+	longest := make(map[string]int)
+	for _, r := range records {
+		longest[r.Task] = max(longest[r.Task], r.Number)
+	}
+	left := mostRollouts
+	for _, n := range longest {
+		if left -= min(n, left+1); left < 0 {
+			return nil, fmt.Errorf("%s: its journal has numbers of more than %d rollouts: begin anew in another folder", s.Store.Folder, mostRollouts)
+		}
+	}
 	for _, r := range records {
 		if err := session.put(r.Rollout, r.state(), r.Reward, r.Tokens); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Store.Folder, err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"testing"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/journal"
 	"speceval/internal/protocol"
 	"speceval/method/neyman"
 )
@@ -374,6 +376,39 @@ func TestAFolderKeepsOneEvaluation(t *testing.T) {
 	}
 	if r := say(t, server(&protocol.Store{Folder: folder}), startLine(3, "")); len(r["in_flight"].([]any)) != 2 {
 		t.Errorf("again: %v", r)
+	}
+}
+
+// TestNumbersInAFolderAreBounded has a journal with the numbers of more rollouts than an
+// evaluation may have.
+func TestNumbersInAFolderAreBounded(t *testing.T) {
+	type record struct {
+		Task   string `json:"task"`
+		Number int    `json:"rollout"`
+		State  string `json:"state"`
+	}
+	for _, numbers := range [][]int{{1 << 26, 1 << 26}, {math.MaxInt}} {
+		folder := t.TempDir()
+		s := server(&protocol.Store{Folder: folder})
+		say(t, s, startLine(3, ""), `{"type":"next","most":2}`)
+		if err := s.Store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		j, _, err := journal.Open(filepath.Join(folder, "rollouts.journal"), func(r *record) record { return *r })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, n := range numbers {
+			if err := j.Append(&record{fmt.Sprint("t", k), n, "given"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := server(&protocol.Store{Folder: folder}).Reply([]byte(startLine(3, ""))); err == nil || !strings.Contains(err.Error(), "more than 67108864 rollouts") {
+			t.Errorf("numbers %v: error %v", numbers, err)
+		}
 	}
 }
 

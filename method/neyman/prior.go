@@ -17,7 +17,7 @@ import (
 // on (0, 1), and p | ξ, δ ~ Beta(ξκ, (1−ξ)κ) with κ = (1−δ)/δ (paper, Eq. 5).
 // A Prior is safe for concurrent use.
 type Prior struct {
-	order int
+	order int       // of the quadrature in each of ξ and δ
 	a, b  []float64 // ξκ and (1−ξ)κ at every node, ξ slowest
 	log   []float64 // log quadrature weight of every node
 }
@@ -44,9 +44,6 @@ func NewPrior(order int) (*Prior, error) {
 	}
 	return p, nil
 }
-
-// Order is the number of nodes that the prior was made with.
-func (p *Prior) Order() int { return p.order }
 
 // Pilots makes the tables of posteriors for pilots of any size up to a longest.
 type Pilots struct {

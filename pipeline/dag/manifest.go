@@ -1,11 +1,9 @@
 package dag
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -161,21 +159,11 @@ func parseManifest(data []byte) (*Manifest, error) {
 
 // writeManifest writes the manifest of a unit, atomically.
 func writeManifest(dir string, ref Ref, m *Manifest) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(m); err != nil {
-		return fmt.Errorf("manifest of %s: %w", ref, err)
-	}
 	file := filepath.Join(dir, filepath.FromSlash(manifestPath(ref)))
 	if err := files.MakeOwnFolder(dir, filepath.Dir(file)); err != nil {
 		return atomicfile.Advise(file, err)
 	}
-	return atomicfile.Write(file, func(w io.Writer) error {
-		_, err := w.Write(b.Bytes())
-		return err
-	})
+	return atomicfile.WriteJSON(file, m)
 }
 
 // mostAltered is how many altered outputs of a stage a warning names.

@@ -177,11 +177,7 @@ func keptDesign(path string, tasks, budget int, say func(string)) (d design.Desi
 	}
 	d = there.Design
 	if hash, wrong := sum(d); err == nil && wrong == nil && hash != there.SHA256 {
-		why := "is not as it was made: damaged, or edited"
-		if there.SHA256 == "" {
-			why = "was made by a version that kept no hash"
-		}
-		say(fmt.Sprintf("%s %s: it is computed again", path, why))
+		say(fmt.Sprintf("%s is not as it was made, damaged or edited: it is computed again", path))
 		return design.Design{}, nil
 	}
 	if err == nil && (d.Tasks != tasks || d.Budget != budget || d.Pilots < 1 || d.Pilots >= budget || !(d.Weight > 0 && d.Weight < 1)) {

@@ -170,7 +170,7 @@ func (s *Subject) complete(setup *evaluation.Setup, folder, rules string, h Host
 		return nil, nil
 	}
 	if err == nil {
-		err = s.repair(stored, h)
+		err = s.tidy(folder, h)
 	}
 	if err != nil {
 		return nil, err
@@ -182,21 +182,17 @@ func (s *Subject) complete(setup *evaluation.Setup, folder, rules string, h Host
 	return stored.Result, nil
 }
 
-// repair writes what of an evaluation was computed again, if anything.
-func (s *Subject) repair(stored *evaluation.Stored, h Host) (err error) {
-	if stored.Whole() {
+// tidy removes the journals of a complete evaluation that was killed before it had.
+func (s *Subject) tidy(folder string, h Host) (err error) {
+	if !evaluation.HasJournals(folder) {
 		return nil
 	}
-	lock, err := s.lock(stored.Folder, h)
+	lock, err := s.lock(folder, h)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	now, err := (Archive{Config: s.cfg}).read(stored.Folder) // another process may have done so
-	if err != nil {
-		return err
-	}
-	return now.Repair(h.Commit)
+	return evaluation.Clear(folder)
 }
 
 // lock takes the lock of the folder of an evaluation, of which none in the output folder

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -103,6 +104,7 @@ func (l *lab) benchmark() *evaluate.Benchmark {
 	if err != nil {
 		l.t.Fatal(err)
 	}
+	b.Warn = func(m string) { l.warned = append(l.warned, m) }
 	return b
 }
 
@@ -202,53 +204,100 @@ func TestACompleteEvaluationIsNotMadeAgain(t *testing.T) {
 	faulty(t, err, true, "other prompts")
 }
 
-// What is there is computed again and not paid for again: no server is asked.
-func TestADeletedResultIsComputedAgain(t *testing.T) {
+// TestAlteredEvaluationsAreRefusedByName alters one file after the other of an evaluation. No
+// command uses what is not as it was made, and none pays for it again.
+func TestAlteredEvaluationsAreRefusedByName(t *testing.T) {
 	l := newLab(t)
-	first := l.evaluate(request(4, 1))
-	l.url = "http://127.0.0.1:1"
-	const folder = "out/evaluate/benchmark=own/model=plain/hbn-async-b4-seed1"
-	path := folder + "/result.json"
-	text, err := os.ReadFile(path)
+	l.evaluate(request(4, 2))
+	_, whole, err := l.try(request(4, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for said, spoil := range map[string]func() error{
-		"result.json is missing": func() error { return os.Remove(path) },
-		"result.json is not as recorded": func() error {
-			return os.WriteFile(path, []byte(strings.Replace(string(text), `"estimate": 0`, `"estimate": 0.999`, 1)+" "), 0o666)
+	const name, other = "own/plain/hbn-async-b4-seed1", "own/plain/hbn-async-b4-seed2"
+	uses := map[string]func() error{
+		"evaluate": func() error { _, _, err := l.try(request(4, 1)); return err },
+		"show":     func() error { _, err := l.archive("out").Stored(name); return err },
+		"compare":  func() error { _, err := l.archive("out").Compare([2]string{other, name}, 0); return err },
+		"gate": func() error {
+			_, err := l.archive("out").Gate([2]string{other, name}, evaluate.Gating{Margin: 0.1})
+			return err
 		},
-		"tasks.parquet is missing": func() error { return os.Remove(folder + "/tasks.parquet") },
+		"pool":    func() error { _, err := l.archive("out").Pool([]string{other, name}); return err },
+		"--prior": func() error { _, _, err := l.try(informedBy(8, 3, name)); return err },
+		"--from": func() error {
+			_, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Resolve: 0.2, From: name})
+			return err
+		},
+		"extend": func() error {
+			_, _, err := evaluate.Extend(t.Context(), l.configuration(), name, []string{"own.jsonl"}, 8, l.host())
+			return err
+		},
+		"rescore": func() error {
+			_, err := evaluate.Rescore(t.Context(), l.configuration(), name, []string{"own.jsonl"}, l.host())
+			return err
+		},
+	}
+	used := slices.Sorted(maps.Keys(uses))
+	for _, c := range []struct {
+		file    string
+		refused []string
+	}{
+		{"result.json", used},
+		{"evaluation.json", used},
+		{"manifest.json", used},
+		{"rollouts.parquet", []string{"extend", "rescore"}},
+		{"requests.parquet", []string{"extend", "rescore"}},
+		{"scores.parquet", []string{"extend"}},
+		{"tasks.parquet", nil},
 	} {
-		if err := spoil(); err != nil {
-			t.Fatal(err)
-		}
-		again := l.evaluate(request(4, 1))
-		heard(t, l.warned, said)
-		heard(t, l.said, "this evaluation is complete")
-		if again.Estimate != first.Estimate {
-			t.Errorf("%s: estimate %v, want %v", said, again.Estimate, first.Estimate)
-		}
-		l.evaluate(request(4, 1))
-		if now, err := os.ReadFile(path); err != nil || string(now) != string(text) || len(l.warned) > 0 {
-			t.Errorf("%s: afterwards %s, %v, warned %q", said, now, err, l.warned)
+		for _, use := range used {
+			if err := errors.Join(os.RemoveAll("kept"), os.CopyFS("kept", os.DirFS(whole)), os.Remove(filepath.Join(whole, c.file))); err != nil {
+				t.Fatal(err)
+			}
+			l.host()
+			err := uses[use]()
+			if refused := slices.Contains(c.refused, use); (err != nil) != refused || refused && (!strings.Contains(err.Error(), c.file+" is missing") || !strings.Contains(err.Error(), "put back what")) {
+				t.Errorf("%s without %s: error %v", use, c.file, err)
+			}
+			if err == nil {
+				heard(t, l.warned, c.file+" is missing")
+			}
+			if err := errors.Join(os.RemoveAll(whole), os.Rename("kept", whole)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	if kept, _ := filepath.Glob(path + ".edited-*"); len(kept) != 1 {
-		t.Errorf("kept %q of what was edited", kept)
-	}
-	// Evidence that is gone is not asked for again either.
-	if err := errors.Join(os.Remove(path), os.Remove(folder+"/scores.parquet")); err != nil {
+	// The evaluation is listed all the same.
+	if err := os.Remove(whole + "/result.json"); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = l.try(request(4, 1))
-	faulty(t, err, false, "scores.parquet is missing")
+	all, err := l.archive("out").List()
+	at := slices.IndexFunc(all, func(e evaluate.Listed) bool { return e.Name == name })
+	if err != nil || at < 0 || all[at].State != "damaged" || all[at].Estimate != nil {
+		t.Errorf("listed %+v, %v", all, err)
+	}
 	// Nor is another evaluation taken for this one.
-	if err := os.Rename(folder, "out/evaluate/benchmark=own/model=plain/hbn-async-b4-seed2"); err != nil {
+	if err := os.Rename(whole, "out/evaluate/benchmark=own/model=plain/hbn-async-b4-seed3"); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = l.try(request(4, 2))
-	faulty(t, err, true, "hbn-async-b4-seed1, not own/plain/hbn-async-b4-seed2")
+	_, _, err = l.try(request(4, 3))
+	faulty(t, err, true, "hbn-async-b4-seed1, not own/plain/hbn-async-b4-seed3")
+}
+
+// TestJournalsOfACompleteEvaluationGo has journals left by a process that was killed before it
+// could remove them.
+func TestJournalsOfACompleteEvaluationGo(t *testing.T) {
+	l := newLab(t)
+	_, folder, err := l.try(request(4, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.url = "http://127.0.0.1:1"
+	l.write(filepath.Join(folder, "scores.journal"), "")
+	l.evaluate(request(4, 1))
+	if left, _ := filepath.Glob(folder + "/*.journal"); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
 }
 
 func TestAFolderThatIsALinkIsRefused(t *testing.T) {
@@ -326,13 +375,10 @@ func TestDesignsAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, c := range []struct{ spoilt, said string }{
-		{"{}", "was made by a version that kept no hash"},
-		{regexp.MustCompile(`"Weight": [0-9.]+`).ReplaceAllString(string(text), `"Weight": 0.99`), "is not as it was made: damaged, or edited"},
-	} {
-		l.write(path, c.spoilt)
+	for k, spoilt := range []string{"{}", regexp.MustCompile(`"Weight": [0-9.]+`).ReplaceAllString(string(text), `"Weight": 0.99`)} {
+		l.write(path, spoilt)
 		third := l.evaluate(request(3, uint64(3+k)))
-		heard(t, l.said, "tasks=5,budget=3.json "+c.said)
+		heard(t, l.said, "tasks=5,budget=3.json is not as it was made")
 		if third.Design.Weight != first.Design.Weight {
 			t.Errorf("weight %v, want %v", third.Design.Weight, first.Design.Weight)
 		}

@@ -56,10 +56,7 @@ func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) err
 // uniformText is what Uniform would have needed, with what can be claimed by it.
 func uniformText(r *evaluation.Result) string {
 	u := r.Uniform
-	text := fmt.Sprintf("would have needed %.1f rollouts per task for this error", u.Budget)
-	if u.Interval != [2]float64{} {
-		text += fmt.Sprintf(" (%.1f to %.1f)", u.Interval[0], u.Interval[1])
-	}
+	text := fmt.Sprintf("would have needed %.1f rollouts per task for this error (%.1f to %.1f)", u.Budget, u.Interval[0], u.Interval[1])
 	switch spent := float64(r.Rollouts) / float64(r.Tasks); r.Gain() {
 	case 0:
 		text += fmt.Sprintf(": no gain over the %.4g that were spent can be claimed", spent)

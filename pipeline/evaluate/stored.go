@@ -17,7 +17,6 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/pilot"
 	"speceval/internal/policy"
-	"speceval/method/neyman"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
 )
@@ -41,8 +40,7 @@ func find(out, name string) (string, error) {
 }
 
 // Archive is the evaluations of an output folder, as other commands read them: all of
-// them by evaluation.Open, which holds files to their hashes and results to their
-// evidence. The name of an evaluation is its folder itself, or benchmark/model/name in the
+// them by evaluation.Open, which holds files to their hashes. The name of an evaluation is its folder itself, or benchmark/model/name in the
 // output folder as List has it; where it is neither the error is a *RequestError.
 type Archive struct {
 	Config *config.Config
@@ -69,21 +67,13 @@ func (a Archive) Stored(name string) (*evaluation.Stored, error) {
 
 // open is the evaluation in a folder; fs.ErrNotExist is in the error if none is complete.
 func (a Archive) open(folder string) (*evaluation.Stored, error) {
-	s, err := a.read(folder)
+	s, err := evaluation.Open(folder)
 	if err == nil && a.Warn != nil {
 		for _, said := range s.Said {
 			a.Warn(said)
 		}
 	}
 	return s, err
-}
-
-func (a Archive) read(folder string) (*evaluation.Stored, error) {
-	prior, err := neyman.NewPrior(a.Config.Replay.QuadratureOrder)
-	if err != nil {
-		return nil, err
-	}
-	return evaluation.Open(folder, prior)
 }
 
 // storedOrFile is the result of a stored evaluation, or that in a file that ends in
@@ -105,7 +95,7 @@ func (a Archive) storedOrFile(name string) (*evaluation.Result, error) {
 
 // Listed is a line of a list of evaluations.
 type Listed struct {
-	Name          string   `json:"name"`           // benchmark/model/name
+	Name          string   `json:"name"`           // benchmark/model/name; the folder of a damaged setup
 	State         string   `json:"state"`          // complete, not complete or damaged
 	Estimate      *float64 `json:"estimate"`       // null if not complete
 	StandardError *float64 `json:"standard_error"` // null if not complete
@@ -154,10 +144,11 @@ func (a Archive) List() (Lists, error) {
 	err := a.setups(func(folder string, setup *evaluation.Setup, err error) {
 		if err != nil {
 			warn(err.Error())
+			all = append(all, Listed{Name: folder, State: "damaged"})
 			return
 		}
 		line := Listed{Name: fullName(setup), State: "not complete", Rollouts: setup.Budget * len(setup.TaskIDs)}
-		s, err := a.read(folder)
+		s, err := evaluation.Open(folder)
 		switch {
 		case err == nil:
 			r := s.Result
@@ -186,7 +177,7 @@ func Extend(ctx context.Context, cfg *config.Config, name string, benchmarks []s
 	if err != nil {
 		return nil, "", err
 	}
-	if err := stored.Recompute(); err != nil { // all its evidence becomes that of another one
+	if err := stored.Needs(evaluation.RolloutsFile, evaluation.ScoresFile, evaluation.RequestsFile); err != nil {
 		return nil, "", err
 	}
 	r, folder := stored.Result, stored.Folder

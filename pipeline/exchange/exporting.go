@@ -6,10 +6,8 @@ package exchange
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -22,7 +20,6 @@ import (
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
 )
 
 // Format is a form of results.
@@ -83,16 +80,13 @@ type Evaluation struct {
 	sum     [sha256.Size]byte
 }
 
-// OpenEvaluation is a stored evaluation. It is a *manifest.AlteredError if its answers and
-// verdicts are not as they were made.
+// OpenEvaluation is a stored evaluation, whose answers and verdicts must be as they were
+// made.
 func OpenEvaluation(s *evaluation.Stored) (*Evaluation, error) {
 	if err := s.Needs(evaluation.RolloutsFile, evaluation.ScoresFile); err != nil {
 		return nil, err
 	}
 	info, err := os.Stat(filepath.Join(s.Folder, evaluation.ResultFile))
-	if errors.Is(err, fs.ErrNotExist) { // it was computed again
-		info, err = os.Stat(filepath.Join(s.Folder, evaluation.RolloutsFile))
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +131,7 @@ func (e *Evaluation) answers() iter.Seq2[answer, error] {
 		verdicts, stop := iter.Pull2(rollout.Scores(filepath.Join(e.folder, evaluation.ScoresFile)))
 		defer stop()
 		found := 0
-		for r, err := range e.rollouts() {
+		for r, err := range rollout.Rollouts([]string{filepath.Join(e.folder, evaluation.RolloutsFile)}) {
 			if err != nil {
 				yield(answer{}, err)
 				return
@@ -172,33 +166,6 @@ func until(next func() (*rollout.Score, error, bool), id rollout.ID) (*rollout.S
 			return nil, fmt.Errorf("%v counts and has no verdict", id)
 		case v.ID() == id:
 			return v, nil
-		}
-	}
-}
-
-// rollouts are all rows of the file.
-func (e *Evaluation) rollouts() iter.Seq2[*rollout.Rollout, error] {
-	return func(yield func(*rollout.Rollout, error) bool) {
-		reader, err := rowfile.Open[rollout.Rollout](filepath.Join(e.folder, evaluation.RolloutsFile))
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer reader.Close()
-		for {
-			rows, err := reader.Next()
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range rows {
-				if !yield(&rows[i], nil) {
-					return
-				}
-			}
 		}
 	}
 }

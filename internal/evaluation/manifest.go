@@ -1,0 +1,123 @@
+package evaluation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"speceval/internal/atomicfile"
+	"speceval/internal/files"
+	"speceval/internal/version"
+)
+
+const (
+	manifestFile   = "manifest.json"
+	manifestFormat = 1
+)
+
+// mostBytes is the size of the largest setup, result or manifest that is read.
+const mostBytes = 256 << 20
+
+// manifest records the hashes of the files of an evaluation: of the setup while it is under
+// way, of all files once it is complete. It holds no secret: files and manifest rewritten
+// together are not detected.
+type manifest struct {
+	Format  int            `json:"format"`
+	Version string         `json:"version"` // of the program
+	Commit  string         `json:"commit"`
+	Files   []files.Digest `json:"files"`
+	// Former are the records of files that a rescore replaces, until it has ended.
+	Former []files.Digest `json:"former,omitempty"`
+}
+
+// complete reports whether the evaluation has ended.
+func (m *manifest) complete() bool { return len(m.records(ResultFile)) > 0 }
+
+// records are those of a file, the last one first.
+func (m *manifest) records(name string) (all []files.Digest) {
+	for _, list := range [][]files.Digest{m.Files, m.Former} {
+		for _, f := range list {
+			if f.Path == name {
+				all = append(all, f)
+			}
+		}
+	}
+	return all
+}
+
+// fault says what is not as recorded of a file; "" if nothing is.
+func (m *manifest) fault(folder, name string) (fault string) {
+	for _, f := range m.records(name) {
+		is := f.Fault(folder)
+		if is == "" {
+			return ""
+		}
+		if fault == "" {
+			fault = is
+		}
+	}
+	if fault == "" {
+		return "is not in " + manifestFile
+	}
+	return fault
+}
+
+// read is the text of a file, which must be as recorded. then says what to do otherwise.
+func (m *manifest) read(folder, name, then string) ([]byte, error) {
+	if fault := m.fault(folder, name); fault != "" {
+		return nil, altered(folder, name, fault, then)
+	}
+	return files.ReadOwn(filepath.Join(folder, name), mostBytes)
+}
+
+// altered is the error of a file that is not as it was made. fault continues a sentence
+// that begins with the file.
+func altered(folder, file, fault, then string) error {
+	return fmt.Errorf("%s %s: %s", filepath.Join(folder, file), fault, then)
+}
+
+// putBack is what to do about a file without which an evaluation cannot be used.
+const putBack = "put back what was there, or move the folder away to evaluate anew"
+
+// readManifest reads the manifest in a folder; fs.ErrNotExist is in the error if there is
+// neither a manifest nor a setup.
+func readManifest(folder string) (*manifest, error) {
+	path := filepath.Join(folder, manifestFile)
+	text, err := files.ReadOwn(path, mostBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, setup := os.Lstat(filepath.Join(folder, setupFile)); setup == nil {
+			return nil, altered(folder, manifestFile, "is missing", putBack)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := new(manifest)
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w: %s", path, err, putBack)
+	}
+	if m.Format != manifestFormat {
+		return nil, fmt.Errorf("%s has format %d, this program knows format %d: %s", path, m.Format, manifestFormat, putBack)
+	}
+	return m, nil
+}
+
+// newManifest is a manifest of files, by this program at a commit.
+func newManifest(commit string, all ...files.Digest) *manifest {
+	return &manifest{Format: manifestFormat, Version: version.Tag, Commit: commit, Files: all}
+}
+
+func (m *manifest) write(folder string) error {
+	return atomicfile.WriteJSON(filepath.Join(folder, manifestFile), m)
+}
+
+// recordOf is the record of a file that would be written.
+func recordOf(name string, write func(io.Writer) error) (files.Digest, error) {
+	w := files.NewDigestWriter(io.Discard)
+	err := write(w)
+	return w.File(name), err
+}
