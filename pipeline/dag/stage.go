@@ -6,8 +6,8 @@
 // slice of the configuration that it reads, the code version of its stage
 // and its seed label. A unit whose manifest carries its present key, and
 // whose outputs are the bytes that the manifest recorded, is fresh; anything
-// else is stale, for a reason that can be named. Timestamps never matter, except for
-// what need not be read again: see package indexfile.
+// else is stale, for a reason that can be named. Timestamps never matter, except that
+// a large output of the recorded size and modification time is not hashed again.
 package dag
 
 import (
