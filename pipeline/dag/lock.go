@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -161,12 +163,16 @@ func (r *record) usable() bool {
 func (g *Graph) Scan(ctx context.Context, dir string) (*Snapshot, error) {
 	s := &Snapshot{graph: g, dir: filepath.Clean(dir), records: make([]record, len(g.nodes))}
 	errs := make([]error, len(g.nodes))
-	spread(len(g.nodes), 2*runtime.GOMAXPROCS(0), func(next func() (int, bool)) {
-		buffer := make([]byte, hashBuffer)
-		for i, more := next(); more && ctx.Err() == nil; i, more = next() {
-			errs[i] = s.read(i, buffer)
-		}
-	})
+	var taken atomic.Int64
+	var workers sync.WaitGroup
+	for range 2 * runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := int(taken.Add(1)) - 1; i < len(g.nodes) && ctx.Err() == nil; i = int(taken.Add(1)) - 1 {
+				errs[i] = s.read(i)
+			}
+		})
+	}
+	workers.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -177,7 +183,7 @@ func (g *Graph) Scan(ctx context.Context, dir string) (*Snapshot, error) {
 }
 
 // read fills the record of unit i from disk.
-func (s *Snapshot) read(i int, buffer []byte) error {
+func (s *Snapshot) read(i int) error {
 	unit, ref := s.graph.nodes[i].unit, s.graph.ref(i)
 	r := record{have: make([]string, len(unit.Outputs))}
 	m, err := readManifest(s.dir, ref)
@@ -185,7 +191,7 @@ func (s *Snapshot) read(i int, buffer []byte) error {
 	case err == nil:
 		r.manifest = m
 		for k, output := range unit.Outputs {
-			sum, err := s.sum(m, output, buffer)
+			sum, err := s.sum(m, output)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("read output %s of %s: %w", output, ref, err)
 			}
@@ -200,7 +206,7 @@ func (s *Snapshot) read(i int, buffer []byte) error {
 
 // sum is the SHA-256 of an output. A large one of the recorded size and modification
 // time is not read.
-func (s *Snapshot) sum(m *Manifest, output string, buffer []byte) (string, error) {
+func (s *Snapshot) sum(m *Manifest, output string) (string, error) {
 	path := s.path(output)
 	if recorded, _ := m.output(output); recorded.Modified != 0 {
 		info, err := os.Lstat(path)
@@ -208,41 +214,12 @@ func (s *Snapshot) sum(m *Manifest, output string, buffer []byte) (string, error
 			return recorded.SHA256, nil
 		}
 	}
-	return hashFile(path, buffer)
+	return hashFile(path)
 }
 
 // path is the local path of a file of the output folder.
 func (s *Snapshot) path(output string) string {
 	return filepath.Join(s.dir, filepath.FromSlash(output))
-}
-
-// hashBuffer is the size of the buffer that files are hashed through.
-const hashBuffer = 1 << 16
-
-// key is the key of unit i with the inputs that are there now, and the needed
-// units without usable outputs: the key is empty if there are any.
-func (s *Snapshot) key(i int) (key string, blocked []int) {
-	n := &s.graph.nodes[i]
-	c := newCanonical()
-	defer c.free()
-	for k, need := range n.needs {
-		r := &s.records[need]
-		if !r.usable() {
-			if k < n.wanted {
-				blocked = append(blocked, need)
-			}
-			continue
-		}
-		for k, output := range s.graph.nodes[need].unit.Outputs {
-			c.inputs.add(output, r.have[k])
-		}
-	}
-	if len(blocked) > 0 {
-		return "", blocked
-	}
-	c.unit(n.unit)
-	stage := s.graph.stageOf(i)
-	return c.key(&Parts{Format: keyFormat, Stage: stage.Name, Version: stage.Version, Unit: n.unit.ID, Seed: n.unit.Seed}), nil
 }
 
 // partsOf gathers all parts of unit i from what is on disk now. blocked lists
@@ -266,16 +243,15 @@ func (s *Snapshot) partsOf(i int) (parts Parts, blocked []int) {
 	return parts, blocked
 }
 
-// hashFile is the SHA-256 of a file's content in hex, read through buffer.
-func hashFile(path string, buffer []byte) (string, error) {
+// hashFile is the SHA-256 of a file's content in hex.
+func hashFile(path string) (string, error) {
 	f, err := files.OpenOwn(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
 	h := sha256.New()
-	onlyReader := struct{ io.Reader }{f} // else the file would copy with a buffer of its own
-	if _, err := io.CopyBuffer(h, onlyReader, buffer); err != nil {
+	if _, err := io.Copy(h, f); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

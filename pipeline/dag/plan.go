@@ -97,7 +97,7 @@ type staleInputs struct {
 
 func (p *planner) plan() (*Plan, error) {
 	s := p.snapshot
-	p.verdicts = s.verdicts()
+	p.verdicts = make([]verdict, len(s.graph.nodes))
 	p.planned = make([]bool, len(s.graph.nodes))
 	p.behind = make([]bool, len(s.graph.nodes))
 	p.missing = make(map[[2]int]*MissingInputError)
@@ -106,7 +106,8 @@ func (p *planner) plan() (*Plan, error) {
 	stages := make([]StagePlan, len(s.graph.stages))
 	for i := range s.graph.nodes {
 		n := &s.graph.nodes[i]
-		v := p.verdicts[i]
+		v := s.judge(i)
+		p.verdicts[i] = v
 		p.behind[i] = len(v.reasons) > 0 || p.any(p.behind, n.needs)
 		stage := &stages[n.stage]
 		stage.note(s.records[i].manifest)
