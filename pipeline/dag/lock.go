@@ -207,14 +207,18 @@ func (s *Snapshot) read(i int) error {
 // sum is the SHA-256 of an output. A large one of the recorded size and modification
 // time is not read.
 func (s *Snapshot) sum(m *Manifest, output string) (string, error) {
-	path := s.path(output)
+	file, err := files.OpenOwn(s.path(output)) // a shared file system has the times of an open file
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
 	if recorded, _ := m.output(output); recorded.Modified != 0 {
-		info, err := os.Lstat(path)
+		info, err := file.Stat()
 		if err == nil && info.Size() == recorded.Bytes && info.ModTime().UnixNano() == recorded.Modified {
 			return recorded.SHA256, nil
 		}
 	}
-	return hashFile(path)
+	return hashOf(file)
 }
 
 // path is the local path of a file of the output folder.
@@ -250,6 +254,11 @@ func hashFile(path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
+	return hashOf(f)
+}
+
+// hashOf is the SHA-256 of what is left of a file, in hex.
+func hashOf(f *os.File) (string, error) {
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err

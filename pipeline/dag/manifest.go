@@ -46,8 +46,9 @@ type Manifest struct {
 // output folder.
 type File = files.Digest
 
-// large is the size, in bytes, from which outputs are not read to be looked at.
-const large = 16 << 20
+// large is the size, in bytes, from which an output of the recorded size and
+// modification time is not hashed again.
+const large = 256 << 10
 
 // Origin is what a unit was run by.
 type Origin struct {
