@@ -1,4 +1,4 @@
-// Package executor decides where units run: for now, on this machine.
+// Package executor runs units on this machine, or in job arrays of Slurm.
 package executor
 
 import (
