@@ -271,7 +271,7 @@ func TestOldLogsGo(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	other := filepath.Join(dir, "vllm.log")
+	other := filepath.Join(dir, "other.jsonl")
 	if err := os.WriteFile(other, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
