@@ -43,8 +43,7 @@ var importRules = []importRule{
 	{"drills/*", []string{"drills/lab", "pipeline/config", "data", "method/…", "internal/…"}}, // they try the built program
 	{"pipeline/config", []string{"internal/files", "internal/profile", "internal/display"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
-	{"pipeline/dag", []string{"pipeline/dag/indexfile", "internal/atomicfile", "internal/files", "internal/process"}},
-	{"pipeline/dag/indexfile", []string{"internal/files"}},
+	{"pipeline/dag", []string{"internal/atomicfile", "internal/files", "internal/process"}},
 	{"data/importer", []string{"method/…", "internal/…"}},
 	{"data/smallbench/make", []string{"data", "method/…", "internal/…"}},
 	{"data/fleet/fit", []string{"data", "method/…", "internal/…"}},

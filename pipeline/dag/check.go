@@ -5,7 +5,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"unicode"
@@ -40,8 +39,7 @@ var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 // checker collects the faults of a list of stages.
 type checker struct {
 	graph  *Graph
-	owner  map[string]int    // output to the unit that writes it
-	known  map[string]string // sources of the unit at hand
+	owner  map[string]int // output to the unit that writes it
 	faults []string
 }
 
@@ -106,21 +104,15 @@ func (c *checker) unit(stage int, u *Unit) {
 }
 
 func (c *checker) sources(ref Ref, sources []Source) {
-	if len(sources) == 0 {
-		return
-	}
-	if c.known == nil {
-		c.known = make(map[string]string)
-	}
-	clear(c.known)
+	known := make(map[string]string)
 	for _, s := range sources {
 		if s.SHA256 == "" {
 			c.fault("unit %s: source %s has no hash", ref, s.Name)
 		}
-		if sum, twice := c.known[s.Name]; twice && sum != s.SHA256 {
+		if sum, twice := known[s.Name]; twice && sum != s.SHA256 {
 			c.fault("unit %s: source %s has two contents", ref, s.Name)
 		}
-		c.known[s.Name] = s.SHA256
+		known[s.Name] = s.SHA256
 	}
 }
 
@@ -132,44 +124,18 @@ func (c *checker) claim(file string, unit int) {
 	c.owner[file] = unit
 }
 
-// folders finds files that would have to be a folder too: outputs, and
-// manifests.
+// folders finds outputs that would have to be a folder of another output, too.
 func (c *checker) folders() {
 	g := c.graph
-	looked := make(map[string]bool) // folders of outputs
-	last := ""                      // of these, the one of the output before
 	for i := range g.nodes {
 		for _, output := range g.nodes[i].unit.Outputs {
-			dir := path.Dir(output)
-			if dir == last || looked[dir] {
-				continue // a file that is this folder is named already
-			}
-			last, looked[dir] = dir, true
-			for ; dir != "." && dir != "/"; dir = path.Dir(dir) {
+			for dir := path.Dir(output); dir != "." && dir != "/"; dir = path.Dir(dir) {
 				if other, taken := c.owner[dir]; taken {
 					c.fault("%s of %s would have to be a folder for %s of %s", dir, g.ref(other), output, g.ref(i))
 				}
 			}
 		}
-		ref := g.ref(i)
-		for dir, more := parent(ref.Unit); more; dir, more = parent(dir) {
-			id, clash := strings.CutSuffix(dir, manifestExt)
-			if other := (Ref{ref.Stage, id}); clash && c.exists(other) {
-				c.fault("%s of %s would have to be a folder for %s of %s", manifestPath(other), other, manifestPath(ref), ref)
-			}
-		}
 	}
-}
-
-func (c *checker) exists(ref Ref) bool {
-	_, known := c.graph.index[ref]
-	return known
-}
-
-// parent is the folder of a slash-separated name, if it has one.
-func parent(name string) (dir string, has bool) {
-	at := strings.LastIndexByte(name, '/')
-	return name[:max(at, 0)], at >= 0
 }
 
 // needs checks that every needed unit exists and can run earlier, and points
@@ -198,14 +164,6 @@ func (c *checker) needs() {
 // pathFault says what keeps a slash-separated name from being a file's path
 // inside a folder; empty if nothing does.
 func pathFault(name string) string {
-	if plainPath(name) {
-		return ""
-	}
-	return oddPathFault(name)
-}
-
-// oddPathFault is pathFault of any name, and slower.
-func oddPathFault(name string) string {
 	switch {
 	case name == "":
 		return "is empty"
@@ -220,24 +178,6 @@ func oddPathFault(name string) string {
 		}
 	}
 	return ""
-}
-
-// plainPath tells names that nothing can be wrong with; most are of this kind.
-func plainPath(name string) bool {
-	start := 0 // of the part at hand
-	for i := 0; i <= len(name); i++ {
-		switch {
-		case i == len(name) || name[i] == '/':
-			part := name[start:i]
-			if part == "" || part[0] == '.' || len(part) > 200 {
-				return false
-			}
-			start = i + 1
-		case name[i] < ' ' || name[i] > '~' || name[i] == '\\':
-			return false
-		}
-	}
-	return true
 }
 
 // State says how a unit's record stands to what would be computed now.
@@ -265,8 +205,11 @@ type verdict struct {
 // judge compares the record of unit i with the unit as it is declared now.
 func (s *Snapshot) judge(i int) verdict {
 	r := &s.records[i]
-	var v verdict
-	v.key, v.blocked = s.key(i)
+	parts, blocked := s.partsOf(i)
+	v := verdict{blocked: blocked}
+	if len(blocked) == 0 {
+		v.key = parts.Key()
+	}
 	switch {
 	case r.problem != nil:
 		v.reasons = []Reason{{Kind: Unreadable, New: r.problem.Error()}}
@@ -276,43 +219,17 @@ func (s *Snapshot) judge(i int) verdict {
 		return v
 	}
 	if r.manifest.Key != v.key { // also when blocked: v.key is empty
-		v.reasons = s.changes(i)
+		for _, need := range blocked {
+			for _, output := range s.graph.nodes[need].unit.Outputs {
+				if sum, had := r.manifest.Parts.Inputs[output]; had {
+					parts.Inputs[output] = sum // nothing is known of it: no change to report
+				}
+			}
+		}
+		v.reasons = changes(&r.manifest.Parts, &parts)
 	}
 	v.reasons = append(v.reasons, s.outputReasons(i)...)
 	return v
-}
-
-// changes are the reasons why the key of unit i, which has a manifest, is
-// another now.
-func (s *Snapshot) changes(i int) []Reason {
-	before, n := &s.records[i].manifest.Parts, &s.graph.nodes[i]
-	stage := s.graph.stageOf(i)
-	now := Parts{
-		Format: keyFormat, Stage: stage.Name, Version: stage.Version, Unit: n.unit.ID, Seed: n.unit.Seed,
-		Config: n.unit.Config, Sources: sourceSums(n.unit), Inputs: make(map[string]string),
-	}
-	for k, need := range n.needs {
-		r := &s.records[need]
-		for at, output := range s.graph.nodes[need].unit.Outputs {
-			if r.usable() {
-				now.Inputs[output] = r.have[at]
-			} else if sum, had := before.Inputs[output]; had && k < n.wanted {
-				now.Inputs[output] = sum // nothing is known of it: no change to report
-			}
-		}
-	}
-	return changes(before, &now)
-}
-
-// verdicts judge every unit.
-func (s *Snapshot) verdicts() []verdict {
-	verdicts := make([]verdict, len(s.graph.nodes))
-	spread(len(verdicts), runtime.GOMAXPROCS(0), func(next func() (int, bool)) {
-		for i, more := next(); more; i, more = next() {
-			verdicts[i] = s.judge(i)
-		}
-	})
-	return verdicts
 }
 
 // outputReasons says what is wrong with the outputs of unit i, which has a
@@ -334,21 +251,8 @@ func (s *Snapshot) outputReasons(i int) []Reason {
 			reasons = append(reasons, Reason{OutputEdited, output, made.SHA256, r.have[k]})
 		}
 	}
-	return append(reasons, noLongerWritten(r.manifest.Outputs, unit.Outputs)...)
-}
-
-// noLongerWritten are the reasons of outputs made that are not declared.
-func noLongerWritten(made []File, outputs []string) []Reason {
-	if slices.EqualFunc(made, outputs, func(f File, output string) bool { return f.Path == output }) {
-		return nil // as a rule
-	}
-	declared := make(map[string]bool, len(outputs))
-	for _, output := range outputs {
-		declared[output] = true
-	}
-	var reasons []Reason
-	for _, f := range made {
-		if !declared[f.Path] {
+	for _, f := range r.manifest.Outputs {
+		if !slices.Contains(unit.Outputs, f.Path) {
 			reasons = append(reasons, Reason{Kind: OutputDeclared, Subject: f.Path, New: "no longer written"})
 		}
 	}

@@ -3,8 +3,6 @@ package dag
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -106,16 +104,16 @@ func (j *Job) Write(output string, rows int, write func(w io.Writer) error) erro
 		return err
 	}
 	defer file.Discard() // does nothing once committed
-	hash := sha256.New()
-	size := new(byteCount)
-	buffered := bufio.NewWriterSize(io.MultiWriter(file, hash, size), 1<<16)
+	digest := files.NewDigestWriter(file)
+	buffered := bufio.NewWriterSize(digest, 1<<16)
 	if err := write(buffered); err != nil {
 		return fmt.Errorf("write %s: %w", output, err)
 	}
 	if err := buffered.Flush(); err != nil {
 		return err
 	}
-	made := File{Path: output, SHA256: hex.EncodeToString(hash.Sum(nil)), Bytes: int64(*size), Rows: rows}
+	made := digest.File(output)
+	made.Rows = rows
 	if err := j.preserve(output, made.SHA256); err != nil {
 		return err
 	}
@@ -167,7 +165,7 @@ func (j *Job) mayWrite(output string) error {
 // preserve moves the file at output aside, unless its bytes are the new ones
 // or those that an earlier manifest vouches for.
 func (j *Job) preserve(output, sum string) error {
-	old, err := hashFile(j.path(output), make([]byte, hashBuffer))
+	old, err := hashFile(j.path(output))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -208,14 +206,6 @@ func (j *Job) outputs() ([]File, error) {
 	return files, nil
 }
 
-// byteCount counts what is written to it.
-type byteCount int64
-
-func (c *byteCount) Write(p []byte) (int, error) {
-	*c += byteCount(len(p))
-	return len(p), nil
-}
-
 // The functions below run single units by name: an executor calls them on another
 // machine, without a plan.
 
@@ -223,14 +213,13 @@ func (c *byteCount) Write(p []byte) (int, error) {
 // may be asked of the others.
 func (g *Graph) ScanUnits(dir string, refs []Ref) (*Snapshot, error) {
 	s := &Snapshot{graph: g, dir: dir, records: make([]record, len(g.nodes))}
-	buffer := make([]byte, hashBuffer)
 	seen := make(map[int]bool)
 	look := func(i int) error {
 		if seen[i] {
 			return nil
 		}
 		seen[i] = true
-		return s.read(i, buffer)
+		return s.read(i)
 	}
 	for _, ref := range refs {
 		i, err := g.node(ref)

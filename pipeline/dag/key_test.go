@@ -2,9 +2,6 @@ package dag
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -108,49 +105,6 @@ func TestPartsCannotRunIntoEachOther(t *testing.T) {
 	}
 }
 
-// FuzzKey holds keys to the bytes of encoding/json, whatever the texts.
-func FuzzKey(f *testing.F) {
-	f.Add(1, "replay", "unit=1", "draws", "8192", "seed")
-	f.Add(-3, "", "a\x00\x7f\u2028", "\"<&>\\", "\xff→\t", "é")
-	f.Add(0, "s", "u", "", "", "")
-	f.Fuzz(func(t *testing.T, version int, stage, unit, name, value, seed string) {
-		for _, p := range []Parts{
-			{Stage: stage, Version: version, Unit: unit, Seed: seed},
-			{Format: 1, Stage: stage, Config: map[string]string{}, Inputs: map[string]string{name: value}},
-			{Unit: unit, Config: map[string]string{name: value, value: name, stage: unit, "b": ""}, Sources: map[string]string{unit: seed, seed: unit, name: "1"}},
-		} {
-			text, err := json.Marshal(p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sum := sha256.Sum256(text)
-			if got := p.Key(); got != hex.EncodeToString(sum[:]) {
-				t.Errorf("key %s is not the hash of %s", got, text)
-			}
-		}
-	})
-}
-
-// TestKeyOfAUnitIsThatOfItsParts compares the key as plans compute it with that
-// of the parts, as a manifest records them: also of sources and needs that are
-// named twice.
-func TestKeyOfAUnitIsThatOfItsParts(t *testing.T) {
-	l := crossing(t)
-	l.run(Selection{})
-	l.unit("replay/z").Sources = []Source{{"b", "1"}, {"a", "2"}, {"b", "1"}}
-	l.unit("report/all").Needs = append(l.unit("report/all").Needs, Ref{"replay", "z"}, Ref{"replay", "x"})
-	l.unit("replay/y").Wants = []Ref{{"score", "a"}}
-	l.remove("score/b.txt")
-	s := l.scan()
-	for i := range s.graph.nodes {
-		parts, blocked := s.partsOf(i)
-		key, without := s.key(i)
-		if key != parts.Key() && len(blocked) == 0 || fmt.Sprint(blocked) != fmt.Sprint(without) || (key == "") != (len(blocked) > 0) {
-			t.Errorf("%s: key %s, blocked by %v; of its parts %s, blocked by %v", s.graph.ref(i), key, without, parts.Key(), blocked)
-		}
-	}
-}
-
 func nothing(context.Context, *Job) error { return nil }
 
 func u(id, output string, needs ...Ref) Unit {
@@ -180,7 +134,6 @@ func TestNewNamesEveryFault(t *testing.T) {
 		{"output is the lock", one(u("a", ".lock")), "where the runner keeps its own files"},
 		{"output like a leftover", one(u("a", "x.partial")), "uses for leftovers"},
 		{"file and folder", one(u("a", "x"), u("b", "x/y")), "x of s/a would have to be a folder for x/y of s/b"},
-		{"manifest and folder", one(u("a.json/b", "x"), u("a", "y")), "manifests/s/a.json of s/a would have to be a folder for manifests/s/a.json/b.json of s/a.json/b"},
 		{"file and folder of folders", one(u("a", "x/y/z/1"), u("b", "x/y/z/2"), u("c", "x")), "x of s/c would have to be a folder for x/y/z/1 of s/a"},
 		{"unknown need", one(u("a", "x", Ref{"s", "b"})), "needs s/b, which does not exist"},
 		{"need of a later stage", []Stage{{Name: "s", Units: []Unit{u("a", "x", Ref{"t", "b"})}}, {Name: "t", Units: []Unit{u("b", "y")}}}, "needs t/b of a later stage"},
@@ -224,17 +177,6 @@ func TestNeedsComeFirstWhateverTheOrderOfDeclaration(t *testing.T) {
 	if want := []string{"first", "mid", "last", "free"}; !slices.Equal(got, want) {
 		t.Errorf("order %v, want %v", got, want)
 	}
-}
-
-func FuzzPlainPathsHaveNoFault(f *testing.F) {
-	for _, name := range []string{"a/b.txt", "", "/a", "a/", "a//b", "a/../b", ".", "a\\b", "a\x7f", "é", "a/.b"} {
-		f.Add(name)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		if fault := oddPathFault(name); plainPath(name) && fault != "" {
-			t.Errorf("%q counts as plain, yet it %s", name, fault)
-		}
-	})
 }
 
 // runAndDie runs the lab in dir and kills this process, without any chance to

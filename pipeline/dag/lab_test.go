@@ -125,8 +125,7 @@ func (l *lab) graph() *Graph {
 
 func (l *lab) scan() *Snapshot {
 	l.t.Helper()
-	g := l.graph()
-	s, err := g.scan(context.Background(), l.dir, openIndex(g, l.dir, 0)) // trusts as soon as it may
+	s, err := l.graph().Scan(context.Background(), l.dir)
 	if err != nil {
 		l.t.Fatal(err)
 	}

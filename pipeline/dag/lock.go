@@ -12,12 +12,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/files"
-	"speceval/pipeline/dag/indexfile"
 )
 
 // lockName is the file in the output folder that is locked while a run writes
@@ -132,7 +133,6 @@ type Snapshot struct {
 	graph   *Graph
 	dir     string
 	records []record // by index into graph.nodes
-	index   *index   // while scanning
 }
 
 // record is what stands on disk for one unit.
@@ -156,52 +156,47 @@ func (r *record) usable() bool {
 	return true
 }
 
-// Scan reads the manifests and hashes the outputs in dir, several at a time.
-// Files that an earlier scan has read and that have not changed since are not
-// read again, see package indexfile. A folder that does not exist is an empty one. What is
-// odd about a manifest is kept as a reason to run its unit; an output that cannot
-// be read is an error.
+// Scan reads the manifests and hashes the outputs in dir, several at a time. A large
+// output of the recorded size and modification time counts as unchanged and is not
+// read. A folder that does not exist is an empty one. A fault of a manifest is kept
+// as a reason to run its unit; an output that cannot be read is an error.
 func (g *Graph) Scan(ctx context.Context, dir string) (*Snapshot, error) {
-	return g.scan(ctx, dir, openIndex(g, dir, indexfile.Settle))
-}
-
-func (g *Graph) scan(ctx context.Context, dir string, x *index) (*Snapshot, error) {
-	s := &Snapshot{graph: g, dir: filepath.Clean(dir), records: make([]record, len(g.nodes)), index: x}
-	defer x.Close()
+	s := &Snapshot{graph: g, dir: filepath.Clean(dir), records: make([]record, len(g.nodes))}
 	errs := make([]error, len(g.nodes))
-	spread(len(g.nodes), 2*runtime.GOMAXPROCS(0), func(next func() (int, bool)) {
-		buffer := make([]byte, hashBuffer)
-		for i, more := next(); more && ctx.Err() == nil; i, more = next() {
-			errs[i] = s.read(i, buffer)
-		}
-	})
+	var taken atomic.Int64
+	var workers sync.WaitGroup
+	for range 2 * runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := int(taken.Add(1)) - 1; i < len(g.nodes) && ctx.Err() == nil; i = int(taken.Add(1)) - 1 {
+				errs[i] = s.read(i)
+			}
+		})
+	}
+	workers.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	x.Write()
-	s.index = nil
 	return s, nil
 }
 
 // read fills the record of unit i from disk.
-func (s *Snapshot) read(i int, buffer []byte) error {
-	unit, entry := s.graph.nodes[i].unit, s.index.Entry(i)
+func (s *Snapshot) read(i int) error {
+	unit, ref := s.graph.nodes[i].unit, s.graph.ref(i)
 	r := record{have: make([]string, len(unit.Outputs))}
-	m, err := s.readManifest(i, &entry)
+	m, err := readManifest(s.dir, ref)
 	switch {
 	case err == nil:
 		r.manifest = m
 		for k, output := range unit.Outputs {
-			sum, err := s.sum(m, output, &entry, buffer)
+			sum, err := s.sum(m, output)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("read output %s of %s: %w", output, s.graph.ref(i), err)
+				return fmt.Errorf("read output %s of %s: %w", output, ref, err)
 			}
 			r.have[k] = sum
 		}
-		entry.Keep(m)
 	case !errors.Is(err, fs.ErrNotExist):
 		r.problem = err
 	}
@@ -209,64 +204,26 @@ func (s *Snapshot) read(i int, buffer []byte) error {
 	return nil
 }
 
-// readManifest is the manifest of unit i, from the index if it is known there.
-func (s *Snapshot) readManifest(i int, entry *indexfile.Entry[Manifest]) (*Manifest, error) {
-	ref := s.graph.ref(i)
-	known, data, err := entry.Manifest(s.path(manifestPath(ref)))
-	switch {
-	case err != nil:
-		return nil, unreadable(ref, err)
-	case known != nil:
-		return known, nil
+// sum is the SHA-256 of an output. A large one of the recorded size and modification
+// time is not read.
+func (s *Snapshot) sum(m *Manifest, output string) (string, error) {
+	file, err := files.OpenOwn(s.path(output)) // a shared file system has the times of an open file
+	if err != nil {
+		return "", err
 	}
-	return checkManifest(data, ref)
-}
-
-// sum is the hash of an output. A large one that looks as its manifest says is
-// not read, nor is one that the index knows.
-func (s *Snapshot) sum(m *Manifest, output string, entry *indexfile.Entry[Manifest], buffer []byte) (string, error) {
-	path := s.path(output)
+	defer file.Close()
 	if recorded, _ := m.output(output); recorded.Modified != 0 {
-		info, err := os.Stat(path)
+		info, err := file.Stat()
 		if err == nil && info.Size() == recorded.Bytes && info.ModTime().UnixNano() == recorded.Modified {
 			return recorded.SHA256, nil
 		}
 	}
-	return entry.Sum(path, output, func(file *os.File) (string, error) { return hashOf(file, buffer) })
+	return hashOf(file)
 }
 
 // path is the local path of a file of the output folder.
 func (s *Snapshot) path(output string) string {
-	return s.dir + string(filepath.Separator) + filepath.FromSlash(output)
-}
-
-// hashBuffer is the size of the buffer that files are hashed through.
-const hashBuffer = 1 << 16
-
-// key is the key of unit i with the inputs that are there now, and the needed
-// units without usable outputs: the key is empty if there are any.
-func (s *Snapshot) key(i int) (key string, blocked []int) {
-	n := &s.graph.nodes[i]
-	c := newCanonical()
-	defer c.free()
-	for k, need := range n.needs {
-		r := &s.records[need]
-		if !r.usable() {
-			if k < n.wanted {
-				blocked = append(blocked, need)
-			}
-			continue
-		}
-		for k, output := range s.graph.nodes[need].unit.Outputs {
-			c.inputs.add(output, r.have[k])
-		}
-	}
-	if len(blocked) > 0 {
-		return "", blocked
-	}
-	c.unit(n.unit)
-	stage := s.graph.stageOf(i)
-	return c.key(&Parts{Format: keyFormat, Stage: stage.Name, Version: stage.Version, Unit: n.unit.ID, Seed: n.unit.Seed}), nil
+	return filepath.Join(s.dir, filepath.FromSlash(output))
 }
 
 // partsOf gathers all parts of unit i from what is on disk now. blocked lists
@@ -290,21 +247,20 @@ func (s *Snapshot) partsOf(i int) (parts Parts, blocked []int) {
 	return parts, blocked
 }
 
-// hashFile is the SHA-256 of a file's content in hex, read through buffer.
-func hashFile(path string, buffer []byte) (string, error) {
+// hashFile is the SHA-256 of a file's content in hex.
+func hashFile(path string) (string, error) {
 	f, err := files.OpenOwn(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	return hashOf(f, buffer)
+	return hashOf(f)
 }
 
-// hashOf is the SHA-256 of what is left of a file.
-func hashOf(f *os.File, buffer []byte) (string, error) {
+// hashOf is the SHA-256 of what is left of a file, in hex.
+func hashOf(f *os.File) (string, error) {
 	h := sha256.New()
-	onlyReader := struct{ io.Reader }{f} // else the file would copy with a buffer of its own
-	if _, err := io.CopyBuffer(h, onlyReader, buffer); err != nil {
+	if _, err := io.Copy(h, f); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

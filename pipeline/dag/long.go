@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 
 	"speceval/internal/atomicfile"
@@ -161,7 +159,7 @@ func (j *Job) Keep(output string, rows int) error {
 	if err != nil {
 		return fmt.Errorf("keep %s: %w", output, err)
 	}
-	sum, err := hashFile(j.path(output), make([]byte, hashBuffer))
+	sum, err := hashFile(j.path(output))
 	if err != nil {
 		return fmt.Errorf("keep %s: %w", output, err)
 	}
@@ -202,7 +200,7 @@ func (j *Job) Clear(keep func(name, path string) bool) error {
 }
 
 func (j *Job) supersede(name string) error {
-	sum, err := hashFile(j.path(name), make([]byte, hashBuffer))
+	sum, err := hashFile(j.path(name))
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", name, err)
 	}
@@ -246,7 +244,7 @@ func (j *Job) Restore(output string, accept func(path string) bool) (restored bo
 		if !strings.HasPrefix(name, stem) || !strings.HasSuffix(name, ext) || !accept(j.path(name)) {
 			continue
 		}
-		sum, err := hashFile(j.path(name), make([]byte, hashBuffer))
+		sum, err := hashFile(j.path(name))
 		if err != nil {
 			return false, fmt.Errorf("look at an earlier %s: %w", output, err)
 		}
@@ -330,26 +328,4 @@ func (j *Job) letGo() {
 		j.held.Close() // closing unlocks
 		j.held = nil
 	}
-}
-
-// spread has several workers share the numbers from 0 to n − 1: each gets those
-// that its calls of next return.
-func spread(n, workers int, work func(next func() (i int, more bool))) {
-	stretch := max(1, min(n/(16*workers), 64)) // numbers that a worker takes at once
-	var taken atomic.Int64
-	var wg sync.WaitGroup
-	for range min((n+stretch-1)/stretch, workers) {
-		wg.Go(func() {
-			i, end := 0, 0
-			work(func() (int, bool) {
-				if i == end {
-					end = int(taken.Add(int64(stretch)))
-					i = end - stretch
-				}
-				i++
-				return i - 1, i <= n
-			})
-		})
-	}
-	wg.Wait()
 }

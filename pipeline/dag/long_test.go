@@ -347,20 +347,28 @@ func TestLargeOutputsAreReadOnlyIfTheyLookChanged(t *testing.T) {
 			t.Errorf("%s: fresh is %v, want %v", what, got, fresh)
 		}
 	}
-	look("as it was made", true)
-	later := info.ModTime().Add(time.Second)
-	if err := os.Chtimes(path, later, later); err != nil {
-		t.Fatal(err)
+	touch := func(path string, at time.Time) {
+		t.Helper()
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
 	}
+	look("as it was made", true)
+	touch(path, info.ModTime().Add(time.Second))
 	look("another time, the same content", true)
 	l.put("generate/b/part-0", content+"x")
-	look("another size", false)
+	touch(path, info.ModTime())
+	look("another size at the recorded time", false)
 	l.put("generate/b/part-0", "y"+content[1:])
 	look("another content, and time", false)
-	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+	touch(path, info.ModTime())
+	look("another content of the recorded size and time, which is not read", true)
+
+	path = l.file("generate/b/part-1")
+	if info, err = os.Stat(path); err != nil {
 		t.Fatal(err)
 	}
-	look("as it was made, by its looks", true) // what not reading costs
-	l.put("generate/b/part-1", "other")
-	look("a small output of another content", false)
+	l.put("generate/b/part-1", "Small")
+	touch(path, info.ModTime())
+	look("a small output of another content, the recorded size and time", false)
 }

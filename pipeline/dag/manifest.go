@@ -44,8 +44,9 @@ type Manifest struct {
 // output folder.
 type File = files.Digest
 
-// large is the size, in bytes, from which outputs are not read to be looked at.
-const large = 16 << 20
+// large is the size, in bytes, from which an output of the recorded size and
+// modification time is not hashed again.
+const large = 256 << 10
 
 // Origin is what a unit was run by.
 type Origin struct {
@@ -87,7 +88,7 @@ func (m *Manifest) Finished() time.Time {
 }
 
 // mostManifest is the size, in bytes, of the largest manifest that is read.
-const mostManifest = 256 << 20
+const mostManifest = 64 << 20
 
 // manifestExt ends the names of manifests.
 const manifestExt = ".json"
@@ -112,22 +113,12 @@ func (m *Manifest) output(name string) (File, bool) {
 // if there is none; any other says why the one there cannot be used.
 func readManifest(dir string, ref Ref) (*Manifest, error) {
 	data, err := files.ReadOwn(filepath.Join(dir, filepath.FromSlash(manifestPath(ref))), mostManifest)
-	if err != nil {
-		return nil, unreadable(ref, err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", manifestPath(ref), err)
 	}
-	return checkManifest(data, ref)
-}
-
-// unreadable is the error of a manifest that is not there, or cannot be read.
-func unreadable(ref Ref, err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return fmt.Errorf("read %s: %w", manifestPath(ref), err)
-}
-
-// checkManifest is the manifest of a unit, from what its file holds.
-func checkManifest(data []byte, ref Ref) (*Manifest, error) {
 	name := manifestPath(ref)
 	m, err := parseManifest(data)
 	if err != nil {

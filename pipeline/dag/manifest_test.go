@@ -181,6 +181,11 @@ func TestStaleRecordsAreThoseThatARunWouldMake(t *testing.T) {
 	if y := l.records()["replay/y"]; y.Manifest != nil || y.Fresh || len(y.Reasons) != 1 || y.Reasons[0].Kind != Unreadable {
 		t.Errorf("a damaged manifest: %+v", y)
 	}
+
+	l.remove("score/b.txt")
+	if y := l.records()["replay/y"]; y.Key != "" {
+		t.Errorf("replay/y has the key %s without its input", y.Key)
+	}
 }
 
 func TestStatesOfRecords(t *testing.T) {

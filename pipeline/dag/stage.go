@@ -6,21 +6,18 @@
 // slice of the configuration that it reads, the code version of its stage
 // and its seed label. A unit whose manifest carries its present key, and
 // whose outputs are the bytes that the manifest recorded, is fresh; anything
-// else is stale, for a reason that can be named. Timestamps never matter, except for
-// what need not be read again: see package indexfile.
+// else is stale, for a reason that can be named. Timestamps never matter, except that
+// a large output of the recorded size and modification time is not hashed again.
 package dag
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strconv"
+	"maps"
 	"strings"
-	"sync"
 )
 
 // Stage is a named step of the pipeline and the units that it consists of.
@@ -97,16 +94,15 @@ type Parts struct {
 	Inputs  map[string]string `json:"inputs"`  // output of a needed unit to SHA-256
 }
 
-// Key is the SHA-256 of the parts as canonical JSON (fields in the order of
-// the type, map keys sorted), in hex.
+// Key is the SHA-256 of the parts as JSON (fields in the order of the type, map keys
+// sorted), in hex.
 func (p Parts) Key() string {
-	c := newCanonical()
-	defer c.free()
-	c.config.gather(p.Config)
-	c.sources.gather(p.Sources)
-	c.inputs.gather(p.Inputs)
-	c.config.null, c.sources.null, c.inputs.null = p.Config == nil, p.Sources == nil, p.Inputs == nil
-	return c.key(&p)
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // partsOf gathers the parts of a unit but for its inputs.
@@ -118,129 +114,15 @@ func partsOf(s *Stage, u *Unit) Parts {
 		Unit:    u.ID,
 		Config:  make(map[string]string, len(u.Config)),
 		Seed:    u.Seed,
-		Sources: sourceSums(u),
+		Sources: make(map[string]string, len(u.Sources)),
 		Inputs:  make(map[string]string),
 	}
-	for key, value := range u.Config {
-		p.Config[key] = value
+	maps.Copy(p.Config, u.Config)
+	for _, source := range u.Sources {
+		p.Sources[source.Name] = source.SHA256
 	}
 	return p
 }
-
-func sourceSums(u *Unit) map[string]string {
-	sums := make(map[string]string, len(u.Sources))
-	for _, source := range u.Sources {
-		sums[source.Name] = source.SHA256
-	}
-	return sums
-}
-
-// canonical is the text that a key is the hash of, in the making: to the last
-// byte the JSON that encoding/json makes of [Parts]. Its memory serves one key
-// after the other.
-type canonical struct {
-	text                    []byte
-	config, sources, inputs object
-}
-
-// object is one of the maps of [Parts].
-type object struct {
-	pairs []pair
-	null  bool // a nil map
-}
-
-type pair struct{ name, value string }
-
-var canonicals = sync.Pool{New: func() any { return new(canonical) }}
-
-// newCanonical has nothing gathered. It goes back by free.
-func newCanonical() *canonical {
-	c := canonicals.Get().(*canonical)
-	for _, o := range []*object{&c.config, &c.sources, &c.inputs} {
-		o.pairs, o.null = o.pairs[:0], false
-	}
-	return c
-}
-
-func (c *canonical) free() { canonicals.Put(c) }
-
-// unit gathers the parts of a unit but for its inputs.
-func (c *canonical) unit(u *Unit) {
-	c.config.gather(u.Config)
-	for _, source := range u.Sources {
-		c.sources.add(source.Name, source.SHA256)
-	}
-}
-
-// key is the key of what was gathered, under the head of parts.
-func (c *canonical) key(head *Parts) string {
-	b := append(c.text[:0], `{"format":`...)
-	b = strconv.AppendInt(b, int64(head.Format), 10)
-	b = appendText(append(b, `,"stage":`...), head.Stage)
-	b = append(b, `,"version":`...)
-	b = strconv.AppendInt(b, int64(head.Version), 10)
-	b = appendText(append(b, `,"unit":`...), head.Unit)
-	b = c.config.append(append(b, `,"config":`...))
-	b = appendText(append(b, `,"seed":`...), head.Seed)
-	b = c.sources.append(append(b, `,"sources":`...))
-	b = c.inputs.append(append(b, `,"inputs":`...))
-	c.text = append(b, '}')
-	sum := sha256.Sum256(c.text)
-	return hex.EncodeToString(sum[:])
-}
-
-func (o *object) add(name, value string) { o.pairs = append(o.pairs, pair{name, value}) }
-
-func (o *object) gather(from map[string]string) {
-	for name, value := range from {
-		o.add(name, value)
-	}
-}
-
-// append appends the object as JSON, sorted by name, each name once.
-func (o *object) append(b []byte) []byte {
-	if o.null {
-		return append(b, "null"...)
-	}
-	slices.SortFunc(o.pairs, func(x, y pair) int { return cmp.Compare(x.name, y.name) })
-	b = append(b, '{')
-	for i, p := range o.pairs {
-		if i > 0 {
-			if p.name == o.pairs[i-1].name {
-				continue
-			}
-			b = append(b, ',')
-		}
-		b = append(appendText(b, p.name), ':')
-		b = appendText(b, p.value)
-	}
-	return append(b, '}')
-}
-
-// appendText appends a JSON string. All but plain texts are left to
-// encoding/json.
-func appendText(b []byte, s string) []byte {
-	for i := range len(s) {
-		if !plain[s[i]] {
-			text, err := json.Marshal(s)
-			if err != nil {
-				panic(err) // strings always marshal
-			}
-			return append(b, text...)
-		}
-	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
-}
-
-// plain are the bytes that stand for themselves in what encoding/json writes.
-var plain = func() (plain [256]bool) {
-	for c := ' '; c <= '~'; c++ {
-		plain[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
-	}
-	return plain
-}()
 
 // Graph is a checked list of stages with their units in running order.
 // It is immutable.
@@ -274,20 +156,8 @@ func (r Ref) String() string { return r.Stage + "/" + r.Unit }
 // odd or repeated names, outputs that two units write, needs that do not exist
 // or lie in a later stage, and cycles.
 func New(stages []Stage) (*Graph, error) {
-	units, outputs := 0, 0
-	for s := range stages {
-		units += len(stages[s].Units)
-		for u := range stages[s].Units {
-			outputs += len(stages[s].Units[u].Outputs)
-		}
-	}
-	g := &Graph{
-		stages: stages,
-		nodes:  make([]node, 0, units),
-		index:  make(map[Ref]int, units),
-		member: make(map[string]int, len(stages)),
-	}
-	c := &checker{graph: g, owner: make(map[string]int, outputs)}
+	g := &Graph{stages: stages, index: make(map[Ref]int), member: make(map[string]int)}
+	c := &checker{graph: g, owner: make(map[string]int)}
 	for s := range stages {
 		c.stage(&stages[s])
 		g.member[stages[s].Name] = s
@@ -372,17 +242,6 @@ func (o *ordering) visit(i int) error {
 
 // depend fills the dependents of every node, which the needs of the others are.
 func (g *Graph) depend() {
-	counts, sum := make([]int, len(g.nodes)), 0
-	for i := range g.nodes {
-		for _, need := range g.nodes[i].needs {
-			counts[need]++
-			sum++
-		}
-	}
-	room := make([]int, sum)
-	for i, n := range counts {
-		g.nodes[i].dependents, room = room[:0:n], room[n:]
-	}
 	for i := range g.nodes {
 		for _, need := range g.nodes[i].needs {
 			g.nodes[need].dependents = append(g.nodes[need].dependents, i)

@@ -1,9 +1,8 @@
-// Package executor decides where units run: for now, on this machine.
+// Package executor runs units on this machine, or in job arrays of Slurm.
 package executor
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"math"
 	"os"
@@ -169,39 +168,23 @@ func pack(pieces []*piece, seconds float64) [][]*piece {
 	} else {
 		n = len(together)
 	}
-	loads := make(loads, min(n, len(together)))
-	for i := range loads {
-		loads[i].element = i
-	}
-	elements := make([][]*piece, len(loads), len(loads)+len(alone))
+	n = min(n, len(together))
+	elements, loads := make([][]*piece, n), make([]float64, n) // loads in seconds
 	for _, p := range together {
-		least := &loads[0]
-		elements[least.element] = append(elements[least.element], p)
-		least.seconds += p.task.Seconds
-		heap.Fix(&loads, 0)
+		least := 0
+		for i := range loads {
+			if loads[i] < loads[least] {
+				least = i
+			}
+		}
+		elements[least] = append(elements[least], p)
+		loads[least] += p.task.Seconds
 	}
 	for _, p := range alone {
 		elements = append(elements, []*piece{p})
 	}
 	return elements
 }
-
-// loads are what elements have to do so far: a heap, the least first.
-type loads []struct {
-	element int
-	seconds float64
-}
-
-func (l loads) Len() int { return len(l) }
-func (l loads) Less(i, j int) bool {
-	if l[i].seconds != l[j].seconds {
-		return l[i].seconds < l[j].seconds
-	}
-	return l[i].element < l[j].element
-}
-func (l loads) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
-func (*loads) Push(any)       { panic("elements are given") }
-func (*loads) Pop() any       { panic("elements are given") }
 
 // slack is how much longer than it is known to take an element may take.
 const slack = 4

@@ -10,7 +10,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"time"
 
 	"speceval/internal/files"
@@ -93,8 +93,8 @@ func (r *Reader) Next() ([]Event, error) {
 	return events, nil
 }
 
-// Kept is how many logs of runs a folder keeps; the oldest go first.
-const Kept = 20
+// kept is how many logs of runs a folder keeps; the oldest go first.
+const kept = 20
 
 // create makes the log of a run in a folder, and removes the oldest ones.
 func create(dir string, at time.Time, pid int) (*os.File, error) {
@@ -107,7 +107,7 @@ func create(dir string, at time.Time, pid int) (*os.File, error) {
 		return nil, err
 	}
 	if all, err := runLogs(dir); err == nil {
-		for _, old := range all[:max(0, len(all)-Kept)] {
+		for _, old := range all[:max(0, len(all)-kept)] {
 			os.Remove(old) // what cannot be removed is the next run's to remove
 		}
 	}
@@ -116,24 +116,17 @@ func create(dir string, at time.Time, pid int) (*os.File, error) {
 
 // runLogs are the paths of the logs of runs in a folder, the oldest first.
 func runLogs(dir string) ([]string, error) {
-	names, err := filepath.Glob(filepath.Join(escaped(dir), "run-*.jsonl"))
-	if err != nil {
+	entries, err := os.ReadDir(dir) // sorted by name, which has the time
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("look for the logs of runs: %w", err)
 	}
-	slices.Sort(names)
-	return names, nil
-}
-
-// escaped is a path that a pattern takes as it is.
-func escaped(path string) string {
-	var b []byte
-	for i := range len(path) {
-		if slices.Contains([]byte(`*?[\`), path[i]) {
-			b = append(b, '\\')
+	var paths []string
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasPrefix(name, "run-") && strings.HasSuffix(name, ".jsonl") {
+			paths = append(paths, filepath.Join(dir, name))
 		}
-		b = append(b, path[i])
 	}
-	return string(b)
+	return paths, nil
 }
 
 // lasting writes lines to a file, and goes on where it cannot: a full disk must

@@ -277,54 +277,29 @@ func Stand(dir string) (Standing, error) {
 	if err != nil {
 		return s, fmt.Errorf("read the log of the last run: %w", err)
 	}
-	open := make(map[string]int) // place of the last line of each unit that is not done
-	var lines [][]byte
-	for text := range bytes.Lines(text) {
-		unit, about := unitOf(text)
-		switch {
-		case !about:
-			s.note(text)
-		case what(text, Done), what(text, Stopped):
+	var events []Event
+	open := make(map[dag.Ref]int)                     // place in events of the last of each unit that is not done
+	whole := text[:bytes.LastIndexByte(text, '\n')+1] // the last line may be cut off
+	for text := range bytes.Lines(whole) {
+		var l line
+		if json.Unmarshal(text, &l) != nil {
+			continue // no line of ours
+		}
+		unit := dag.Ref{Stage: l.Stage, Unit: l.Unit}
+		switch l.What {
+		case RunStarted:
+			s.Holder, s.Ended = l.Holder, false
+		case RunEnded:
+			s.Ended = true
+		case Done, Stopped:
 			delete(open, unit)
-		default:
-			open[unit] = len(lines)
-			lines = append(lines, text)
+		case Queued, Started, Failed:
+			open[unit] = len(events)
+			events = append(events, l.event())
 		}
 	}
 	for _, i := range slices.Sorted(maps.Values(open)) {
-		var l line
-		if json.Unmarshal(lines[i], &l) == nil && (l.What == Queued || l.What == Started || l.What == Failed) {
-			s.Open = append(s.Open, l.event())
-		}
+		s.Open = append(s.Open, events[i])
 	}
 	return s, nil
-}
-
-// note takes a line that is about no unit.
-func (s *Standing) note(text []byte) {
-	var l line
-	if json.Unmarshal(text, &l) != nil {
-		return // cut off, or no line of ours
-	}
-	switch l.What {
-	case RunStarted:
-		s.Holder, s.Ended = l.Holder, false
-	case RunEnded:
-		s.Ended = true
-	}
-}
-
-// unitOf is what a line says of its unit as it stands there, without decoding it:
-// a run of a hundred thousand units has twice as many lines. A quote within a
-// name is escaped, so that no name can hold what is looked for.
-func unitOf(text []byte) (unit string, about bool) {
-	_, rest, found := bytes.Cut(text, []byte(`,"stage":"`))
-	name, _, whole := bytes.Cut(rest, []byte(`,"key":"`))
-	return string(name), found && whole && bytes.HasSuffix(text, []byte("}\n"))
-}
-
-// what tells whether a line says that this has happened.
-func what(text []byte, happened string) bool {
-	_, rest, _ := bytes.Cut(text, []byte(`,"msg":"`))
-	return bytes.HasPrefix(rest, []byte(happened+`"`))
 }

