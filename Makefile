@@ -66,11 +66,8 @@
 #   drill-inspect    evaluations in Inspect, pinned and newest: its tests, bias and coverage of
 #                    400 on a mock model, a real server of vLLM's CPU build where it is
 #                    installed, and stopping against another rule (half an hour)
-#   drill-decisions  drawn evaluations of all profiles: errors over tasks, gates, drift tests
-#                    and pass^k (an hour of processor time; DRILL=-small seconds)
-#   drill-stages     evaluations in 2 to 7 stages, with siblings known and without: variance,
-#                    time on the simulated fleet, and which number wins (minutes;
-#                    DRILL=-small seconds)
+#   drill-decisions  drawn evaluations of all profiles: gates, tests for drift and pass^k
+#                    (an hour of processor time; DRILL=-small a minute)
 #   drill-docs       every command of the README and of docs/, in a scratch copy, and
 #                    the files and columns of the outputs against docs/outputs.md;
 #                    needs bwrap and python3, and for docs/slurm.md slurm-wlm and
@@ -81,7 +78,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: drill pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit predict clean live vllm-cpu drill-vllm drill-live drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions drill-inspect
+.PHONY: drill pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit predict clean live vllm-cpu drill-vllm drill-live drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-decisions drill-inspect
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -233,11 +230,8 @@ drill-faults: build drill
 drill-slurm: build drill
 	bin/drill slurm $(DRILL)
 
-drill-stages: drill
-	bin/drill stages $(DRILL)
-
-drill-decisions: drill
-	bin/drill decisions $(DRILL)
+drill-decisions:
+	@$(call DRILL_TEST,drills/decisions,TestDecisions)
 
 drill-evaluate: build drill
 	bin/drill evaluate $(DRILL)

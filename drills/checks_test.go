@@ -23,7 +23,7 @@ var checked = []struct {
 	lines              []string
 }{
 	{name: "drill-benchmarks", folder: "drills/pipeline", root: "Benchmarks"},
-	{name: "drill-decisions", folder: "drills/studies", root: "Decisions"},
+	{name: "drill-decisions", folder: "drills/decisions", root: "TestDecisions"},
 	{name: "drill-docs", folder: "drills/docs", root: "Docs"},
 	{name: "drill-evaluate", folder: "drills/evaluations", root: "Evaluate"},
 	{name: "drill-evaluate-live", folder: "drills/evaluations", root: "EvaluateLive"},
@@ -34,7 +34,6 @@ var checked = []struct {
 	{name: "drill-math", folder: "internal/scorer/maths", root: "TestDrill"},
 	{name: "drill-sandbox", folder: "internal/sandbox/hostile", root: "TestDrill", lines: []string{"internal/sandbox/hostile/*.py"}},
 	{name: "drill-slurm", folder: "drills/runs", root: "Slurm"},
-	{name: "drill-stages", folder: "drills/studies", root: "Stages"},
 	{name: "drill-systems", folder: "drills/servers", root: "Systems"},
 	{name: "drill-vllm", folder: "drills/servers", root: "VLLM"},
 	{name: "drill-vllm, of each server", folder: "internal/conformance", root: "Checks"},

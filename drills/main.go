@@ -14,7 +14,6 @@ import (
 	"speceval/drills/pipeline"
 	"speceval/drills/runs"
 	"speceval/drills/servers"
-	"speceval/drills/studies"
 )
 
 // drills are all of them, in the order of the help.
@@ -29,8 +28,6 @@ var drills = []lab.Drill{
 	runs.Generate,
 	runs.Faults,
 	runs.Slurm,
-	studies.Decisions,
-	studies.Stages,
 	docs.Docs,
 }
 
