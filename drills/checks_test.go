@@ -24,7 +24,7 @@ var checked = []struct {
 }{
 	{name: "drill-benchmarks", folder: "drills/pipeline", root: "Benchmarks"},
 	{name: "drill-decisions", folder: "drills/decisions", root: "TestDecisions"},
-	{name: "drill-docs", folder: "drills/docs", root: "Docs"},
+	{name: "drill-docs", folder: "drills", root: "TestDocuments", lines: []string{"drills/docs_test.go"}},
 	{name: "drill-evaluate", folder: "drills/evaluations", root: "Evaluate"},
 	{name: "drill-evaluate-live", folder: "drills/evaluations", root: "EvaluateLive"},
 	{name: "drill-faults", folder: "drills/runs", root: "Faults"},

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 
-	"speceval/drills/docs"
 	"speceval/drills/evaluations"
 	"speceval/drills/lab"
 	"speceval/drills/pipeline"
@@ -28,7 +27,6 @@ var drills = []lab.Drill{
 	runs.Generate,
 	runs.Faults,
 	runs.Slurm,
-	docs.Docs,
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr)) }
