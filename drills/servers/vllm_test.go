@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -114,31 +113,15 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-func TestJudgeRates(t *testing.T) {
-	tests := []struct {
+func TestSpecevalIsFastEnough(t *testing.T) {
+	for _, test := range []struct {
 		speceval, inspect float64
 		passes            bool
-	}{{91, 10, true}, {89, 10, false}, {100, 21, false}, {100, 20, true}}
-	for _, test := range tests {
+	}{{91, 10, true}, {89, 10, false}, {100, 21, false}, {100, 20, true}} {
 		var out bytes.Buffer
-		rates := [][]float64{{90, 110}, {test.speceval, test.speceval}, {test.inspect, test.inspect}}
-		if err := judgeRates(&out, rates); (err == nil) != test.passes {
+		if err := lab.Report(&out, rateChecks(100, test.speceval, test.inspect)); (err == nil) != test.passes {
 			t.Errorf("%g and %g: %v\n%s", test.speceval, test.inspect, err, out.String())
 		}
-	}
-	var out bytes.Buffer
-	_ = judgeRates(&out, [][]float64{{90, 110}, {99, 99}, {11, 9}}) // only what it prints
-	for _, want := range []string{"bare loop   100.0       90.0   110.0", "0.990 of the bare loop's rate (0.90 to 1.10 a round)", "9.90 times inspect_ai's rate (9.00 to 11.00 a round)"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, out.String())
-		}
-	}
-}
-
-func TestRateOfHalves(t *testing.T) {
-	got := rateOf([]inspected{{Begin: 10, End: 18, Samples: 30}, {Begin: 11, End: 20, Samples: 20}})
-	if math.Abs(got-5) > 1e-12 {
-		t.Errorf("%g a second, want 5", got)
 	}
 }
 
@@ -163,17 +146,16 @@ func TestBareLoop(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	shipped := &config.Config{Models: []config.Model{{ID: "small"}}}
-	shipped.Systems.Window = 3
-	b := &rates{shipped: shipped, rollouts: 5, urls: []string{server.URL, server.URL},
-		all: []benchmark.Task{{UserPrompt: "one"}, {UserPrompt: "two", SystemPrompt: "be brief"}}}
+	b := &rates{Config: &config.Config{Models: []config.Model{{ID: "small"}}}, urls: []string{server.URL, server.URL},
+		tasks: []benchmark.Task{{UserPrompt: "one"}, {UserPrompt: "two", SystemPrompt: "be brief"}}}
+	b.Systems.Window = 3
 	if r, err := b.bare(context.Background(), 0); err != nil || !(r > 0) {
 		t.Errorf("%g a second, %v", r, err)
 	}
-	if len(asked) != 10 || most > 6 {
+	if len(asked) != 2*rateRollouts || most > 6 {
 		t.Errorf("%d different requests, at most %d at a time", len(asked), most)
 	}
-	b.all[1].UserPrompt = "refuse me"
+	b.tasks[1].UserPrompt = "refuse me"
 	if _, err := b.bare(context.Background(), 0); err == nil || !strings.Contains(err.Error(), "400") {
 		t.Errorf("a refusal: %v", err)
 	}
@@ -197,9 +179,6 @@ func TestFlags(t *testing.T) {
 		{Live, "-config ../../experiments-live.toml -serve ../../vllm-cpu/serve.sh", 1, "make vllm-cpu"},
 		{VLLM, "-no-such-flag", 2, "flag provided but not defined"},
 		{VLLM, "-dir " + nowhere, 1, "make vllm-cpu\ndrill-vllm: failed\n"},
-		{Rates, "-no-such-flag", 2, "flag provided but not defined"},
-		{Rates, "-tasks /nowhere", 1, "\ndrill-rates: failed\n"},
-		{Rates, "-tasks ../../data/smallmodel/primer.jsonl -config /nowhere.toml", 1, "/nowhere.toml"},
 	} {
 		var out bytes.Buffer
 		if code := test.drill.Main(strings.Fields(test.words), os.Getenv, &out, &out); code != test.code || !strings.Contains(out.String(), test.want) {

@@ -46,8 +46,6 @@ var allowed = []struct{ pkg, name, reason string }{
 	{"drills/pipeline", "time.*", "measures the program that it runs"},
 	{"drills/runs", "os.*", "starts programs in an environment of their own"},
 	{"drills/runs", "time.*", "strikes and measures the program that it runs"},
-	{"drills/docs", "os.*", "a command of its own"},
-	{"drills/docs", "time.*", "a command of its own"},
 	{"internal/seed", "math/rand/v2.*", "the only place that makes random sources, from seeds"},
 }
 

@@ -169,7 +169,7 @@ func TestOutsidersCanUseTheMethod(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	command := exec.CommandContext(t.Context(), "go", "run", "-mod=mod", ".")
+	command := exec.CommandContext(t.Context(), "go", "run", "-trimpath", "-mod=mod", ".")
 	command.Dir = dir
 	command.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=", "GOWORK=off")
 	output, err := command.CombinedOutput()

@@ -177,7 +177,7 @@ func FindExecution(name string) (*Execution, error) {
 func (w *Execution) Uniform() bool { return w.Controller == controller.Uniform }
 
 // Fewest rollouts per place with which a further stage, of which the end is a barrier,
-// gains more by its allocations than it costs in time (`make drill-stages`).
+// gains more by its allocations than it costs in time (docs/policies.md).
 const (
 	fewForThree = 4
 	fewForFive  = 8

@@ -38,7 +38,7 @@ import (
 // open. Under a lower one the pilot has to take more of the k than its part, and what is
 // left of the allocation's freedom is not worth that: for pass^4 at b = 8 after a pilot of
 // 3, the variance on the paper's profiles is 0.92 of Uniform's with a floor of 4, 1.06
-// with one of 2, and 2.1 with none (drills/studies).
+// with one of 2, and 2.1 with none.
 //
 // The shares are the hypergeometric law of choosing r of all rollouts that the task
 // would have in the end, if the stage's weight in the mean were its part of them.
