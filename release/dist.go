@@ -333,39 +333,3 @@ func differences(first, second []ArchiveFile) error {
 	}
 	return errors.Join(faults...)
 }
-
-// renameModule gives the module of the repository in a folder another path, in every
-// file that git has.
-func renameModule(ctx context.Context, root, to string, stderr io.Writer) error {
-	said, err := output(ctx, root, nil, "git", "ls-files", "-z")
-	if err != nil {
-		return err
-	}
-	files := map[string][]byte{}
-	for _, name := range strings.Split(strings.TrimSuffix(string(said), "\x00"), "\x00") {
-		content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-		if os.IsNotExist(err) {
-			continue // removed, and not yet committed
-		}
-		if err != nil {
-			return err
-		}
-		files[name] = content
-	}
-	changed, err := Renamed(files, to)
-	if err != nil {
-		return fmt.Errorf("--module: %w", err)
-	}
-	for name, content := range changed {
-		path := filepath.Join(root, filepath.FromSlash(name))
-		info, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, content, info.Mode()); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(stderr, "release: %d files name packages of %s now; look at git diff, then go vet ./... and make test\n", len(changed), to)
-	return nil
-}
