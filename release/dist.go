@@ -210,10 +210,13 @@ func (to system) environment() []string {
 	return []string{"CGO_ENABLED=0", "GOOS=" + to.os, "GOARCH=" + to.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off"}
 }
 
-// extras are what the program itself writes: completions, manual pages, the schema.
-// binary is one that runs here.
+// extras are the schema of the configuration, and what the program itself writes:
+// completions and manual pages. binary is one that runs here.
 func (s source) extras(ctx context.Context, binary, work string) ([]ArchiveFile, error) {
-	var files []ArchiveFile
+	files, err := s.files(true, "experiments.schema.json")
+	if err != nil {
+		return nil, err
+	}
 	for _, e := range []struct {
 		name  string
 		words []string
@@ -221,7 +224,6 @@ func (s source) extras(ctx context.Context, binary, work string) ([]ArchiveFile,
 		{"completions/speceval.bash", []string{"completion", "bash"}},
 		{"completions/_speceval", []string{"completion", "zsh"}},
 		{"completions/speceval.fish", []string{"completion", "fish"}},
-		{"experiments.schema.json", []string{"schema"}},
 	} {
 		text, err := output(ctx, s.root, nil, append([]string{binary}, e.words...)...)
 		if err != nil {
