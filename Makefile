@@ -13,7 +13,6 @@
 #               with their hashes
 #   vulnerabilities  known ones of Go modules and of pinned Python packages; says what
 #               could not be asked (docs/security.md)
-#   module      another path of the module: TO=example.org/you/speceval
 #   smoke       all five stages end to end over HTTP, on the simulated fleet and
 #               a small benchmark; needs bwrap and python3 (under a minute)
 #   live        a small real model on two real vLLM servers, from rollouts to
@@ -77,7 +76,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: drill pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check module fit predict clean live vllm-cpu drill-vllm drill-live drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-decisions drill-inspect
+.PHONY: drill pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check fit predict clean live vllm-cpu drill-vllm drill-live drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-decisions drill-inspect
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -118,11 +117,6 @@ dist:
 
 dist-check:
 	$(GO) run ./release --check $(if $(ONLY),--only $(ONLY))
-
-# In place: every file that names packages of the module.
-module:
-	@test -n "$(TO)" || { echo 'make module TO=example.org/you/speceval' >&2; exit 2; }
-	$(GO) run ./release --module $(TO)
 
 test:
 	$(GO) test ./...

@@ -19,7 +19,6 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/process"
 	"speceval/internal/version"
-	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
 )
@@ -66,27 +65,6 @@ func versionCommand() command {
 				text = build.JSON()
 			}
 			_, err := fmt.Fprintln(s.stdout, text)
-			return err
-		},
-	}
-}
-
-// schemaCommand is what editors and `make dist` have the schema from.
-func schemaCommand() command {
-	return command{
-		name:     "schema",
-		about:    "print the JSON Schema of experiments.toml, for editors",
-		examples: "  speceval schema > experiments.schema.json\n",
-		hidden:   true,
-		run: func(s *session, words []string) error {
-			if err := wantWords(words, 0, 0, "nothing"); err != nil {
-				return err
-			}
-			text, err := config.Schema()
-			if err != nil {
-				return err
-			}
-			_, err = s.stdout.Write(text)
 			return err
 		},
 	}

@@ -38,7 +38,7 @@ func commands() []command {
 		runCommand(), planCommand(), statusCommand(), whyCommand(),
 		tablesCommand(), verifyCommand(), explainCommand(), diffCommand(), allocationsCommand(),
 		evaluateCommand(), importCommand(), exportCommand(), serveCommand(), allocateCommand(), checkScorerCommand(), compareCommand(), disagreementsCommand(), benchmarksCommand(),
-		fleetCommand(), unitCommand(), completionCommand(), versionCommand(), helpCommand(), manCommand(), schemaCommand(),
+		fleetCommand(), unitCommand(), completionCommand(), versionCommand(), helpCommand(), manCommand(),
 	}
 }
 

@@ -210,10 +210,13 @@ func (to system) environment() []string {
 	return []string{"CGO_ENABLED=0", "GOOS=" + to.os, "GOARCH=" + to.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off"}
 }
 
-// extras are what the program itself writes: completions, manual pages, the schema.
-// binary is one that runs here.
+// extras are the schema of the configuration, and what the program itself writes:
+// completions and manual pages. binary is one that runs here.
 func (s source) extras(ctx context.Context, binary, work string) ([]ArchiveFile, error) {
-	var files []ArchiveFile
+	files, err := s.files(true, "experiments.schema.json")
+	if err != nil {
+		return nil, err
+	}
 	for _, e := range []struct {
 		name  string
 		words []string
@@ -221,7 +224,6 @@ func (s source) extras(ctx context.Context, binary, work string) ([]ArchiveFile,
 		{"completions/speceval.bash", []string{"completion", "bash"}},
 		{"completions/_speceval", []string{"completion", "zsh"}},
 		{"completions/speceval.fish", []string{"completion", "fish"}},
-		{"experiments.schema.json", []string{"schema"}},
 	} {
 		text, err := output(ctx, s.root, nil, append([]string{binary}, e.words...)...)
 		if err != nil {
@@ -332,40 +334,4 @@ func differences(first, second []ArchiveFile) error {
 		faults = append(faults, fmt.Errorf("%s is not made again", name))
 	}
 	return errors.Join(faults...)
-}
-
-// renameModule gives the module of the repository in a folder another path, in every
-// file that git has.
-func renameModule(ctx context.Context, root, to string, stderr io.Writer) error {
-	said, err := output(ctx, root, nil, "git", "ls-files", "-z")
-	if err != nil {
-		return err
-	}
-	files := map[string][]byte{}
-	for _, name := range strings.Split(strings.TrimSuffix(string(said), "\x00"), "\x00") {
-		content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-		if os.IsNotExist(err) {
-			continue // removed, and not yet committed
-		}
-		if err != nil {
-			return err
-		}
-		files[name] = content
-	}
-	changed, err := Renamed(files, to)
-	if err != nil {
-		return fmt.Errorf("--module: %w", err)
-	}
-	for name, content := range changed {
-		path := filepath.Join(root, filepath.FromSlash(name))
-		info, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, content, info.Mode()); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(stderr, "release: %d files name packages of %s now; look at git diff, then go vet ./... and make test\n", len(changed), to)
-	return nil
 }

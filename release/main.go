@@ -1,8 +1,7 @@
 // Command release makes what a release consists of, into a folder: programs in
 // archives, Python wheels, checksums, a list of parts, completions, manual pages and
 // the schema of experiments.toml. The same commit gives the same bytes; with --check
-// it makes everything twice and compares. With --module it gives the module another
-// path instead, in place.
+// it makes everything twice and compares.
 package main
 
 import (
@@ -32,15 +31,11 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	to := flags.String("to", "dist", "folder that is made; one that was made before is replaced")
 	only := flags.String("only", "", "these systems alone, such as linux/amd64,darwin/arm64; host: this machine's")
 	check := flags.Bool("check", false, "make everything twice, from two folders and without what the Go tool keeps, and compare the bytes; leaves no folder")
-	module := flags.String("module", "", "give the module this path, such as example.org/you/speceval, and do nothing else")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("want flags alone, have %q", flags.Args())
-	}
-	if *module != "" {
-		return renameModule(ctx, ".", *module, stderr)
 	}
 	systems, err := chosen(*only)
 	if err != nil {

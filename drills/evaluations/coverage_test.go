@@ -243,19 +243,19 @@ func (a *arm) each(change func(i int, r *evaluation.Result)) {
 func TestChecksOfTheFleet(t *testing.T) {
 	unit := madeArm(uniform, 1).results[0].StandardError
 	for name, c := range map[string]struct {
-		change func(a, sync, disturbed *arm)
+		change func(a, disturbed *arm)
 		want   string
 	}{
-		"all is well": {func(_, _, _ *arm) {}, ""},
-		"no bite":     {func(a, _, _ *arm) { a.slow[0] = 0.5 }, "completes sooner"},
-		"few kills":   {func(_, _, d *arm) { d.each(func(i int, r *evaluation.Result) { r.Sessions = 1 + i%20/12 }) }, "were killed under way"},
-		"biased": {func(a, s, d *arm) {
-			for _, x := range []*arm{a, s, d} {
+		"all is well": {func(_, _ *arm) {}, ""},
+		"no bite":     {func(a, _ *arm) { a.slow[0] = 0.5 }, "completes sooner"},
+		"few kills":   {func(_, d *arm) { d.each(func(i int, r *evaluation.Result) { r.Sessions = 1 + i%20/12 }) }, "were killed under way"},
+		"biased": {func(a, d *arm) {
+			for _, x := range []*arm{a, d} {
 				x.each(func(_ int, r *evaluation.Result) { r.Estimate += 0.3 * unit })
 			}
 		}, "no bias"},
-		"too certain": {func(a, s, d *arm) {
-			for _, x := range []*arm{a, s, d} {
+		"too certain": {func(a, d *arm) {
+			for _, x := range []*arm{a, d} {
 				x.each(func(i int, r *evaluation.Result) {
 					if i < 50 {
 						r.Interval = [2]float64{0.9, 1}
@@ -263,20 +263,19 @@ func TestChecksOfTheFleet(t *testing.T) {
 				})
 			}
 		}, "coverage is"},
-		"too noisy": {func(a, s, d *arm) {
-			for _, x := range []*arm{a, s, d} {
+		"too noisy": {func(a, d *arm) {
+			for _, x := range []*arm{a, d} {
 				x.each(func(_ int, r *evaluation.Result) { r.Estimate += 0.4 * (r.Estimate - a.profile.Mean()) })
 			}
 		}, "variance is"},
-		"another estimate":         {func(_, s, _ *arm) { s.results[7].Estimate += 1e-9 }, "HBN-sync"},
-		"another one after a kill": {func(_, _, d *arm) { d.results[7].Interval[0] += 1e-9 }, "have the results of undisturbed ones"},
+		"another one after a kill": {func(_, d *arm) { d.results[7].Interval[0] += 1e-9 }, "have the results of undisturbed ones"},
 	} {
-		a, sync, disturbed := madeArm(uniform, 400), madeArm(uniform, 400), madeArm(uniform, 400)
+		a, disturbed := madeArm(uniform, 400), madeArm(uniform, 400)
 		disturbed.each(func(_ int, r *evaluation.Result) { r.Sessions = 2 })
-		c.change(a, sync, disturbed)
+		c.change(a, disturbed)
 		rows := []*row{a.row(prediction{Ratio: 1})}
 		fleetTable(&lab.Lab{Stdout: &bytes.Buffer{}}, rows)
-		faulted(t, name, fleetChecks(rows, a, sync, a, disturbed), c.want)
+		faulted(t, name, fleetChecks(rows, a, disturbed), c.want)
 	}
 }
 

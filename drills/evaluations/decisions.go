@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/policy"
 	"speceval/method/design"
 	"speceval/method/estimate"
 	"speceval/method/informed"
@@ -36,13 +35,6 @@ func rulesOf(setup *evaluation.Setup, reference *neyman.Prior) (*rules, error) {
 		return nil, errors.New("an evaluation that tokens limit cannot be decided again by its rewards")
 	}
 	var err error
-	if setup.Policy == policy.LOO.Name {
-		plan, err := policy.LOO.InStages.Plan(len(setup.TaskIDs), setup.Budget, setup.Design.Pilots, setup.Design.Weight)
-		if err != nil {
-			return nil, err
-		}
-		r.plan.LeaveOneOut = plan.LeaveOneOut
-	}
 	if len(setup.Donors) > 0 || len(r.plan.Fractions) > 1 {
 		r.informed, err = setup.Informed()
 	}
@@ -230,19 +222,14 @@ func (a *account) take(d *decisions) error {
 		if a.passes[i] = 0; n == 0 {
 			continue
 		}
-		weight := weights[i]
-		if d.plan.LeaveOneOut != nil && d.stages.Stage() == 0 {
-			weight = math.NaN() // known when the pilot is; what is left of it is checked in the next stage
-		}
-		if err := a.stage(i, n, weight); err != nil {
+		if err := a.stage(i, n, weights[i]); err != nil {
 			return fmt.Errorf("stage %d: %w", d.stages.Stage(), err)
 		}
 	}
 	return nil
 }
 
-// stage takes the next stage of a task, which must have so many rollouts and that weight;
-// any where it is NaN.
+// stage takes the next stage of a task, which must have so many rollouts and that weight.
 func (a *account) stage(task, rollouts int, weight float64) error {
 	t := a.result.Rows[task]
 	at := a.taken[task]
@@ -251,7 +238,7 @@ func (a *account) stage(task, rollouts int, weight float64) error {
 	}
 	s := t.Stages[at]
 	switch {
-	case s.Rollouts != rollouts || !math.IsNaN(weight) && !near(s.Weight, weight):
+	case s.Rollouts != rollouts || !near(s.Weight, weight):
 		return fmt.Errorf("task %s has %d rollouts with weight %v, want %d with %v", t.ID, s.Rollouts, s.Weight, rollouts, weight)
 	case s.Rewards != math.Trunc(s.Rewards):
 		return fmt.Errorf("task %s has rewards of %v, want passes", t.ID, s.Rewards)

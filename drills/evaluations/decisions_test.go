@@ -34,7 +34,7 @@ func setups() map[string]*evaluation.Setup {
 	}
 	d := evaluation.Design{Pilots: 3, Weight: 0.4}
 	all := map[string]*evaluation.Setup{
-		"two stages": of(async, 1, d), "four stages": of(policy.Staged.Name, 3, d), "leave one out": of(policy.LOO.Name, 1, d),
+		"two stages": of(async, 1, d), "four stages": of(policy.Staged.Name, 3, d),
 		"donors": of(policy.InformedStaged[0].Name, 3, evaluation.Design{Pilots: 1, Weight: 0.15}), "stop": of(policy.Staged.Name, 3, evaluation.Design{Pilots: 2, Weight: 0.2}),
 		"two stages, stop": of(async, 1, evaluation.Design{Pilots: 2, Weight: 0.2}), "most rollouts": of(policy.Staged.Name, 3, d), "shares": of(policy.Staged.Name, 3, d),
 	}
@@ -144,13 +144,6 @@ func settings(t *testing.T, setup *evaluation.Setup) controller.Settings {
 	if len(setup.Donors) > 0 || len(d.Fractions) > 1 {
 		s.Prior = controller.Informed(prior)
 	}
-	if setup.Policy == policy.LOO.Name {
-		plan, err := policy.LOO.InStages.Plan(tasks, setup.Budget, d.Pilots, d.Weight)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.LeaveOneOut = plan.LeaveOneOut
-	}
 	if stop := setup.Stop; stop != nil {
 		s.Remaining = func(b controller.Barrier) int {
 			left := b.Toward(stop.StandardError * stop.StandardError)
@@ -188,7 +181,7 @@ func TestAllocationsByTheStagesBefore(t *testing.T) {
 		random := seed.Root(5).Child(name).Stream()
 		r := executed(t, p, setup, &random)
 		checkAllocations(t, name, r, setup)
-		if name == "leave one out" || setup.Stop != nil || setup.Shares != nil {
+		if setup.Stop != nil || setup.Shares != nil {
 			continue
 		}
 		next := setup

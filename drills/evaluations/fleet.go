@@ -7,15 +7,14 @@ import (
 	"time"
 
 	"speceval/drills/lab"
-	"speceval/internal/policy"
 )
 
 // disturbedKills is how often an evaluation of the disturbed arm is killed.
 const disturbedKills = 3
 
 // overHTTP lets the program evaluate models of known probabilities over HTTP, where wrong
-// answers take longer. By the same seeds, HBN-sync and evaluations that are killed must
-// have the results of HBN-async.
+// answers take longer. By the same seeds, evaluations that are killed must have the results
+// of undisturbed ones.
 func overHTTP(ctx context.Context, b *bench) error {
 	_, profiles, err := published(fleetProfiles[:b.Often(1, len(fleetProfiles))]...)
 	if err != nil {
@@ -55,10 +54,6 @@ func overHTTP(ctx context.Context, b *bench) error {
 	if err := run(all[len(all)-1], b.Often(60, 500)); err != nil {
 		return err
 	}
-	sync := &arm{profile: first.profile, policy: policy.HBNSync.Name, budget: first.budget}
-	if err := run(sync, min(n, b.Often(15, 100))); err != nil {
-		return err
-	}
 	disturbed := &arm{ // this fleet repeats an answer by its seed
 		profile: second.profile, policy: async, budget: second.budget, flags: []string{"--on-loss", "again"}, leastKills: disturbedKills, mostKills: disturbedKills,
 	}
@@ -77,7 +72,7 @@ func overHTTP(ctx context.Context, b *bench) error {
 		rows = append(rows, a.row(want))
 	}
 	fleetTable(b.Lab, rows)
-	return lab.Report(b.Stdout, fleetChecks(rows, first, sync, second, disturbed))
+	return lab.Report(b.Stdout, fleetChecks(rows, second, disturbed))
 }
 
 // fleetTable prints rows as Markdown.
@@ -96,12 +91,11 @@ func fleetTable(l *lab.Lab, rows []*row) {
 // fleetChecks hold the rows to what they must be. Rows by the same seeds come out the same
 // every time: what fails by bad luck fails always, with a probability of 1% for the bias
 // and for the variance each.
-func fleetChecks(rows []*row, first, sync, second, disturbed *arm) []lab.Check {
+func fleetChecks(rows []*row, second, disturbed *arm) []lab.Check {
 	bound := bonferroni(len(rows), falseAlarms)
 	checks := []lab.Check{{What: "every evaluation selected N·b rollouts, allocated by its pilot, and its files recount to its result"}} // or it would have ended the drill
 	checks = append(checks, judged(rows, soonerIsRight(), unbiased(bound), covered(lowest, highest, mostOutside), asPredicted(bound))...)
 	checks = append(checks,
-		lab.Check{What: fmt.Sprintf("HBN-sync has the results of HBN-async, by %d seeds", len(sync.results)), Fault: sameResults(sync.results, first.results)},
 		lab.Check{What: fmt.Sprintf("%d evaluations have the results of undisturbed ones after %d kills", len(disturbed.results), disturbed.hits), Fault: sameResults(disturbed.results, second.results)},
 	)
 	return append(checks, judged([]*row{disturbed.row(prediction{})}, killedAndResumed(0.5))...)

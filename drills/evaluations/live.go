@@ -103,8 +103,17 @@ func liveFlags(flags *flag.FlagSet) *live {
 type liveArm struct {
 	name   string // in tables and flags
 	policy string // as the program calls it
+	two    bool   // in two stages
 	donor  bool   // the program gets the donor
 	killed bool   // every evaluation is killed once, by SIGKILL, and resumed
+}
+
+// replayed is the policy as the replay calls it.
+func (a liveArm) replayed() string {
+	if a.two {
+		return policy.Informed[0].Name
+	}
+	return a.policy
 }
 
 // liveArms are all of them, in the order of tables. The seeds of an arm depend on its
@@ -113,7 +122,7 @@ var liveArms = []liveArm{
 	{name: "uniform", policy: uniform},
 	{name: "hbn", policy: async},
 	{name: "staged", policy: policy.Staged.Name},
-	{name: "informed", policy: policy.Informed[0].Name, donor: true},
+	{name: "informed", policy: policy.InformedStaged[0].Name, two: true, donor: true},
 	{name: "informed-staged", policy: policy.InformedStaged[0].Name, donor: true},
 	{name: "hbn-killed", policy: async, killed: true},
 	{name: "informed-staged-killed", policy: policy.InformedStaged[0].Name, donor: true, killed: true},
@@ -289,6 +298,9 @@ func (o *live) one(ctx context.Context, p *program, t turn) (*evaluation.Result,
 	t.workers = o.workers
 	if t.arm.donor {
 		t.flags = []string{"--prior", o.shipped + "#" + o.donor}
+		if t.arm.two {
+			t.flags = append(t.flags, "--stages", "2")
+		}
 	}
 	if _, err := os.Stat(filepath.Join(p.folder(t.order), "evaluation.json")); t.arm.killed && errors.Is(err, fs.ErrNotExist) {
 		moment := seed.Root(t.seed).Child("kill").Stream()
@@ -335,11 +347,11 @@ func (o *live) readTruth(ctx context.Context) (*truth, error) {
 	}
 	for _, a := range o.arms {
 		for _, budget := range liveBudgets {
-			at := predicted{a.policy, budget}
+			at := predicted{a.replayed(), budget}
 			if _, known := t.predictions[at]; known || o.counts[budget] == 0 {
 				continue
 			}
-			if t.predictions[at], err = d.predict(ctx, a.policy, budget); err != nil {
+			if t.predictions[at], err = d.predict(ctx, a.replayed(), budget); err != nil {
 				return nil, err
 			}
 		}

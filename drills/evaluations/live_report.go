@@ -40,7 +40,7 @@ func liveRows(t *truth, runs []made) (all []liveRow) {
 			}
 			if len(results) > 0 {
 				g := liveRow{newRow(a.name, budget, t.profile, results, uniformVariance(t.profile, float64(t.profile.TestedK))), a, byUniform}
-				g.predicted = t.predictions[predicted{a.policy, budget}]
+				g.predicted = t.predictions[predicted{a.replayed(), budget}]
 				all = append(all, g)
 			}
 		}

@@ -274,7 +274,7 @@ func TestPredictionsOfThePage(t *testing.T) {
 		}
 		for i, a := range armsOf(t, "hbn,staged,informed,informed-staged") {
 			printed, err := strconv.ParseFloat(string(row[i+1]), 64)
-			if p := truth.predictions[predicted{a.policy, budget}]; err != nil || math.Abs(printed-p.Ratio) > 0.0005+5*p.SE {
+			if p := truth.predictions[predicted{a.replayed(), budget}]; err != nil || math.Abs(printed-p.Ratio) > 0.0005+5*p.SE {
 				t.Errorf("%s at %d: %v, the page has %s", a.name, budget, p, row[i+1])
 			}
 		}

@@ -150,7 +150,7 @@ func (d designs) setup(ctx context.Context, name string, budget int) (*evaluatio
 		return s, nil
 	}
 	after, informed := 0, false // stages after the pilot, and whether the policy has donors
-	if name == policy.HBN.Name || name == async || name == policy.HBNSync.Name {
+	if name == policy.HBN.Name || name == async {
 		after = 1
 	}
 	for _, p := range policy.All {

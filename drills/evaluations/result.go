@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/policy"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
 	"speceval/method/estimate"
@@ -37,7 +36,7 @@ func checkResult(r *evaluation.Result, budget int) error {
 		if err := checkTask(t); err != nil {
 			return fmt.Errorf("task %s: %w", t.ID, err)
 		}
-		if pilot := t.Stages[0]; r.Extends == "" && r.Policy != policy.LOO.Name && !near(pilot.Weight, r.Design.Weight) {
+		if pilot := t.Stages[0]; r.Extends == "" && !near(pilot.Weight, r.Design.Weight) {
 			return fmt.Errorf("task %s: the weight of the pilot is %v, by the design %v", t.ID, pilot.Weight, r.Design.Weight)
 		}
 		value += cmp.Or(t.Share, 1/float64(r.Tasks)) * t.Estimate

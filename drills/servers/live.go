@@ -221,10 +221,7 @@ func (v *live) starts(ctx context.Context) error {
 		spoil   func(dir string) error // of a copy of the model folder; nil: nothing
 		words   []string               // of the report; the first names the reason
 	}{
-		{fault: "a port taken by something else", words: []string{"is in use: stop what listens there"}}, // first: until the port is freed
-		{fault: "weights with another hash", words: []string{"config.json has the SHA-256"}, spoil: func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(strings.Repeat("0", 64)+"  config.json\n"), 0o666)
-		}},
+		{fault: "a port taken by something else", words: []string{"is in use: stop what listens there"}}, // first: until the port is free
 		{fault: "a start that is too slow", seconds: 3, words: []string{"not healthy after 3s"}},
 		{fault: "a model of an unknown architecture", words: []string{"Model architectures ['NoSuchForCausalLM'] are not supported", "replica-"}, spoil: func(dir string) error {
 			path := filepath.Join(dir, "config.json")
@@ -244,7 +241,7 @@ func (v *live) starts(ctx context.Context) error {
 			if err := os.CopyFS(s.model, os.DirFS(v.model)); err != nil {
 				return err
 			}
-			if err := errors.Join(os.RemoveAll(filepath.Join(s.model, "SHA256SUMS")), f.spoil(s.model)); err != nil {
+			if err := f.spoil(s.model); err != nil {
 				return err
 			}
 		}

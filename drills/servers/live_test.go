@@ -70,11 +70,6 @@ func TestDrillOnImitations(t *testing.T) {
 		t.Fatal(err)
 	}
 	model := t.TempDir()
-	for name, text := range map[string]string{"config.json": "{}", "chat_template.jinja": "x"} {
-		if err := os.WriteFile(filepath.Join(model, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
 	t.Setenv("DRILL_SERVER", "1")
 	for _, part := range []string{"launched", "running"} {
 		var out, errs bytes.Buffer

@@ -166,19 +166,9 @@ func models(ctx context.Context, s *session) (Observation, error) {
 
 func health(ctx context.Context, s *session) (Observation, error) {
 	var l lines
-	for _, path := range []string{"/health", "/ping", "/load"} {
-		got, err := s.get(ctx, path)
-		if err != nil {
-			return "", err
-		}
-		l.add("GET %s: %d %s %q", path, got.status, got.kind, got.body)
-	}
-	got, err := s.post(ctx, "/ping", nil)
-	if err != nil {
-		return "", err
-	}
-	l.add("POST /ping: %d %q", got.status, got.body)
-	return l.seen(), nil
+	got, err := s.get(ctx, "/health")
+	l.add("GET /health: %d %s %q", got.status, got.kind, got.body)
+	return l.seen(), err
 }
 
 func tokenize(ctx context.Context, s *session) (Observation, error) {
@@ -245,8 +235,7 @@ func metricNames(ctx context.Context, s *session) (Observation, error) {
 	}
 	var l lines
 	for _, name := range []string{
-		runningName, waitingName, generatedName, promptName, successName, "vllm:prefix_cache_queries_total",
-		"vllm:prefix_cache_hits_total", "vllm:num_preemptions_total", "vllm:kv_cache_usage_perc",
+		runningName, waitingName, generatedName, promptName, successName,
 	} {
 		_, there := m[name]
 		l.add("%s: %t", name, there)

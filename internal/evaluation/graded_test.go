@@ -106,7 +106,7 @@ func TestPassAndFailHaveNoColumnOfRewards(t *testing.T) {
 // Allocations do not depend on the order in which rewards come in, nor on stops.
 func TestGradedEvaluationsEndTheSame(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 3))
-	for _, policy := range []string{"hbn-sync", "hbn-async", "hbn_staged"} {
+	for _, policy := range []string{"hbn-async", "hbn_staged"} {
 		first := newGradedLab(t, policy).run()
 		want := outcome(first)
 		passing := newLab(t, policy, 8, 3, quiz...).run()

@@ -361,13 +361,6 @@ func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, 
 	if c.Prior, err = s.prior(own, reference); err != nil {
 		return nil, err
 	}
-	if own.InStages != nil && own.InStages.LeaveOneOut {
-		plan, err := (&policy.InStages{After: 1, LeaveOneOut: true}).Plan(tasks, s.Budget, d.Pilots, d.Weight)
-		if err != nil {
-			return nil, err
-		}
-		c.LeaveOneOut = plan.LeaveOneOut
-	}
 	if s.Extends != nil {
 		c.Past = s.Extends.past()
 		c.Left = tasks*s.Budget - c.Past.Rollouts()

@@ -2,11 +2,8 @@ package launcher
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,69 +52,6 @@ func TestNoCause(t *testing.T) {
 	}
 }
 
-// folder writes a model folder that is well, with the given files over it; one
-// without content is left out.
-func folder(t *testing.T, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	all := map[string]string{"config.json": "{}", "tokenizer_config.json": `{"chat_template": "x"}`}
-	for name, text := range files {
-		all[name] = text
-	}
-	for name, text := range all {
-		if text == "" {
-			continue
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
-func TestModelFolders(t *testing.T) {
-	sum := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
-	tests := []struct {
-		name  string
-		files map[string]string
-		words []string
-		want  []string // in the error; none: the folder is well
-	}{
-		{"whole", nil, nil, nil},
-		{"no configuration", map[string]string{"config.json": ""}, nil, []string{"has no config.json"}},
-		{"no tokenizer", map[string]string{"tokenizer_config.json": ""}, nil, []string{"has no chat template"}},
-		{"no template", map[string]string{"tokenizer_config.json": `{"eos_token": "x"}`}, nil, []string{"has no chat template"}},
-		{"empty template", map[string]string{"tokenizer_config.json": `{"chat_template": null}`}, nil, []string{"has no chat template"}},
-		{"a template of its own", map[string]string{"tokenizer_config.json": "{}", "chat_template.jinja": "x"}, nil, nil},
-		{"several templates", map[string]string{"tokenizer_config.json": `{"chat_template": [{"name": "default", "template": "x"}]}`}, nil, nil},
-		{"a template by argument", map[string]string{"tokenizer_config.json": "{}"}, []string{"--chat-template=x"}, nil},
-		{"no JSON", map[string]string{"tokenizer_config.json": "{"}, nil, []string{"tokenizer_config.json"}},
-		{"sums", map[string]string{"w": "weights", sumsFile: sum("weights") + "  w\n" + strings.ToUpper(sum("{}")) + " *config.json\n\n"}, nil, nil},
-		{"another file", map[string]string{"w": "weight", sumsFile: sum("weights") + "  w\n"}, nil, []string{"/w has the SHA-256 " + sum("weight"), "says " + sum("weights")}},
-		{"a file too few", map[string]string{sumsFile: sum("weights") + "  w\n"}, nil, []string{"/w is not there"}},
-		{"no sum", map[string]string{sumsFile: "abc  w\n"}, nil, []string{`"abc  w" is not a SHA-256`}},
-		{"a file elsewhere", map[string]string{sumsFile: sum("x") + "  ../w\n"}, nil, []string{"../w\" is not a SHA-256 and the name of a file in the folder"}},
-		{"all at once", map[string]string{"config.json": "", "tokenizer_config.json": "{}", sumsFile: sum("x") + "  w\n"}, nil,
-			[]string{"no config.json", "no chat template", "/w is not there"}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			err := checkFolder(folder(t, test.files), test.words)
-			if len(test.want) == 0 && err != nil {
-				t.Error(err)
-			}
-			for _, want := range test.want {
-				if err == nil || !strings.Contains(err.Error(), want) {
-					t.Errorf("no %q in: %v", want, err)
-				}
-			}
-		})
-	}
-	if err := checkFolder("Qwen/Qwen2.5-3B-Instruct", nil); err != nil {
-		t.Errorf("a name that is no folder: %v", err)
-	}
-}
-
 func TestMemory(t *testing.T) {
 	available, err := AvailableMemory("MemTotal: 24 kB\nMemAvailable:    8388608 kB\n")
 	if err != nil || available != 8<<30 {
@@ -153,29 +87,21 @@ func TestMemory(t *testing.T) {
 
 // Everything that is wrong is told at once, and no process is started.
 func TestPreflightComesFirst(t *testing.T) {
-	dir, logs := folder(t, map[string]string{"config.json": ""}), filepath.Join(t.TempDir(), "logs")
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/version":
-			fmt.Fprint(w, `{"version": "0.22.0"}`)
-		case "/v1/models":
-			fmt.Fprint(w, `{"data": [{"id": "large", "max_model_len": 512}]}`)
-		}
-	}))
-	defer server.Close()
-	r := recipeAt(atoi(server.URL[strings.LastIndex(server.URL, ":")+1:]), 1, "ready")
+	logs := filepath.Join(t.TempDir(), "logs")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	r := recipeAt(l.Addr().(*net.TCPAddr).Port, 1, "ready")
 	r.MemoryGiB = 1
-	m := tiny
-	m.Path = dir
-	_, err := Start(context.Background(), r, m, Options{
+	_, err = Start(context.Background(), r, tiny, Options{
 		Logs: logs, Clock: clock.Wall{}, Environment: os.Environ(), Memory: func() (int64, error) { return 0, nil },
 	})
 	if err == nil {
 		t.Fatal("it started")
 	}
-	for _, want := range []string{
-		"is in use", `a vLLM 0.22.0 answers there that serves "large" with a context of 512 tokens`, "no config.json", "need 1.0 GiB",
-	} {
+	for _, want := range []string{"is in use: stop what listens there", "need 1.0 GiB"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in: %v", want, err)
 		}

@@ -142,7 +142,7 @@ func ports(t *testing.T, n int) int {
 		}
 		first := l.Addr().(*net.TCPAddr).Port
 		l.Close()
-		if first+n < 65536 && free(context.Background(), Recipe{Port: first, Replicas: n}, Options{Clock: clock.Wall{}}) == nil {
+		if first+n < 65536 && (Recipe{Port: first, Replicas: n}).free() == nil {
 			return first
 		}
 	}

@@ -44,7 +44,7 @@ func TestServersStartAndStop(t *testing.T) {
 			t.Errorf("replica %d is still there", i)
 		}
 	}
-	if err := free(t.Context(), Recipe{Port: port, Replicas: 3}, Options{Clock: clock.Wall{}}); err != nil {
+	if err := (Recipe{Port: port, Replicas: 2}).free(); err != nil {
 		t.Error(err)
 	}
 	if err := w.Restart(t.Context(), 1); !errors.Is(err, errStopped) {
@@ -122,7 +122,7 @@ func TestFailedStarts(t *testing.T) {
 					t.Errorf("no %q in: %v", want, err)
 				}
 			}
-			if err := free(t.Context(), Recipe{Port: port, Replicas: 2}, Options{Clock: clock.Wall{}}); err != nil {
+			if err := (Recipe{Port: port, Replicas: 2}).free(); err != nil {
 				t.Errorf("something was left: %v", err)
 			}
 		})

@@ -1,7 +1,7 @@
-// Package parquetfile opens Parquet files of any writer, damaged and hostile ones
-// too. The Parquet library trusts the sizes and counts in a file: where they are wrong,
-// it panics, loops for ever or takes all memory. This package checks them before
-// the library reads them.
+// Package parquetfile opens Parquet files of any writer, damaged ones too. The Parquet
+// library trusts the sizes and counts in a file: where they are wrong, it panics, loops
+// for ever or takes all memory. This package bounds the size of the footer, of a page and
+// of a dictionary, and turns panics into errors.
 package parquetfile
 
 import (
@@ -33,9 +33,6 @@ type File struct {
 func Open(r parquet.ReaderAtSeeker, size int64, maxPage int) (*File, error) {
 	if err := errors.Join(codecFault, checkEnds(r, size)); err != nil {
 		return nil, err
-	}
-	if err := checkFooter(r, size); err != nil {
-		return nil, fmt.Errorf("damaged Parquet file: %w", err)
 	}
 	memory := &pageMemory{maxPage: maxPage, left: math.MaxInt64}
 	reader, err := file.NewParquetReader(r, file.WithReadProps(parquet.NewReaderProperties(memory)))
@@ -100,10 +97,18 @@ func (f *File) Column(group *file.RowGroupReader, i int) (reader file.ColumnChun
 	return file.NewColumnReader(column, checked, f.memory, nil), chunk.NumValues(), nil
 }
 
+// maxLevel is the definition level of a text in a list, where both may be null: 1 for a
+// list, 2 for a place in it, 3 for a text there.
+const maxLevel = 3
+
 // IsParquet reports whether data begins as a Parquet file does.
 func IsParquet(data []byte) bool { return bytes.HasPrefix(data, magic) }
 
 var magic = []byte("PAR1")
+
+// maxFooterBytes bounds the footer, of which the library makes some thirty times as
+// much memory.
+const maxFooterBytes = 8 << 20
 
 // checkEnds checks what stands at the ends of a file: PAR1 at both, and before
 // the last one the length of the footer.
@@ -123,8 +128,12 @@ func checkEnds(r io.ReaderAt, size int64) error {
 	case size < 12 || !bytes.HasSuffix(tail, magic):
 		return errors.New("truncated Parquet file (it does not end with PAR1)")
 	}
-	if length := int64(binary.LittleEndian.Uint32(tail)); length > size-12 {
+	length := int64(binary.LittleEndian.Uint32(tail))
+	if length > size-12 {
 		return fmt.Errorf("damaged Parquet file: its footer claims %d bytes of %d", length, size)
+	}
+	if length > maxFooterBytes {
+		return fmt.Errorf("its footer has %d bytes, at most %d can be read", length, maxFooterBytes)
 	}
 	return nil
 }

@@ -143,9 +143,6 @@ var (
 var Executions = []*Execution{
 	stagedWay, informedWay,
 	{Name: HBNAsync.Name, Controller: controller.Async},
-	{Name: HBNSync.Name, Controller: controller.Sync},
-	{Name: LOO.Name, Controller: controller.Async, InStages: LOO.InStages},
-	{Name: Informed[0].Name, Controller: controller.Async, InStages: Informed[0].InStages, Donors: true},
 	{Name: UniformAtBudget.Name, Controller: controller.Uniform},
 }
 

@@ -220,6 +220,8 @@ func TestPagesThatClaimTooMuchAreErrors(t *testing.T) {
 	for name, data := range thousands(t) {
 		want := name + ": column v: damaged Parquet file: a page holds fewer values than it claims"
 		switch name { // where the library notices
+		case "texts":
+			want = name + ": column v: damaged Parquet file: parquet: dict eof"
 		case "integers":
 			want = name + ": column v: damaged Parquet file: parquet: eof"
 		case "yesses":
@@ -340,10 +342,10 @@ func FuzzDecode(f *testing.F) {
 	f.Add(encode(f, someRows(300)))
 	f.Add([]byte("PAR1PAR1PAR1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		rows, keys, err := rowfile.Decode[row](data, "fuzz.parquet")
+		rows, _, err := rowfile.Decode[row](data, "fuzz.parquet")
 		if err == nil {
 			var b bytes.Buffer
-			if err := rowfile.Write(&b, rows, keys); err != nil {
+			if err := rowfile.Write(&b, rows, nil); err != nil {
 				t.Fatalf("rows that were read cannot be written: %v", err)
 			}
 			return

@@ -176,13 +176,10 @@ func (c *Client) ask(ctx context.Context, method, address string, question []byt
 // Metrics is what matters of a server's /metrics, summed over its engines. The
 // totals count from the start of the server.
 type Metrics struct {
-	Running, Waiting   int     // requests
-	GenerationTokens   float64 // total, of aborted requests too
-	PromptTokens       float64 // total
-	PrefixCacheQueries float64 // total tokens looked up; 0 with prefix caching off
-	Preemptions        float64 // total
-	CacheUse           float64 // share of the key-value cache, of the fullest engine, 0 to 1
-	PrefixCaching      string  // "True" or "False", as the server says it; "" if it does not
+	Running, Waiting int     // requests
+	GenerationTokens float64 // total, of aborted requests too
+	PromptTokens     float64 // total
+	PrefixCaching    string  // "True" or "False", as the server says it; "" if it does not
 }
 
 // Metrics reads /metrics. The error of a server that has none of vLLM's, being
@@ -204,14 +201,11 @@ func parseMetrics(text string) (Metrics, error) {
 	var m Metrics
 	var running, waiting, ignored float64
 	sums := map[string]*float64{
-		"vllm:num_requests_running":       &running,
-		"vllm:num_requests_waiting":       &waiting,
-		"vllm:generation_tokens_total":    &m.GenerationTokens,
-		"vllm:prompt_tokens_total":        &m.PromptTokens,
-		"vllm:prefix_cache_queries_total": &m.PrefixCacheQueries,
-		"vllm:num_preemptions_total":      &m.Preemptions,
-		"vllm:kv_cache_usage_perc":        &ignored,
-		"vllm:cache_config_info":          &ignored,
+		"vllm:num_requests_running":    &running,
+		"vllm:num_requests_waiting":    &waiting,
+		"vllm:generation_tokens_total": &m.GenerationTokens,
+		"vllm:prompt_tokens_total":     &m.PromptTokens,
+		"vllm:cache_config_info":       &ignored,
 	}
 	found := false
 	for line := range strings.Lines(text) {
@@ -228,8 +222,6 @@ func parseMetrics(text string) (Metrics, error) {
 		switch name {
 		case "vllm:num_requests_running":
 			found = true
-		case "vllm:kv_cache_usage_perc":
-			m.CacheUse = max(m.CacheUse, value)
 		case "vllm:cache_config_info":
 			m.PrefixCaching = label(labels, "enable_prefix_caching")
 		}

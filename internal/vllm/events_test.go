@@ -87,18 +87,13 @@ func TestParseMetrics(t *testing.T) {
 vllm:num_requests_running{engine="0",model_name="a}b"} 3.0
 vllm:num_requests_running{engine="1",model_name="m"} 4 1700000000
 vllm:num_requests_waiting 2
-vllm:kv_cache_usage_perc{engine="0"} 0.25
-vllm:kv_cache_usage_perc{engine="1"} 0.5
 vllm:generation_tokens_total{engine="0"} 1e3
 vllm:generation_tokens_created{engine="0"} 7
 vllm:prompt_tokens_total 5
-vllm:prefix_cache_queries_total 6
-vllm:num_preemptions_total 7
 vllm:cache_config_info{block_size="16",not_enable_prefix_caching="no",enable_prefix_caching="True"} 1.0
 other{x="NaN"} NaN`
 	want := Metrics{
-		Running: 7, Waiting: 2, GenerationTokens: 1000, PromptTokens: 5, PrefixCacheQueries: 6,
-		Preemptions: 7, CacheUse: 0.5, PrefixCaching: "True",
+		Running: 7, Waiting: 2, GenerationTokens: 1000, PromptTokens: 5, PrefixCaching: "True",
 	}
 	for _, text := range []string{text, strings.ReplaceAll(text, "\n", "\r\n")} {
 		if got, err := parseMetrics(text); !reflect.DeepEqual(got, want) || err != nil {

@@ -331,9 +331,6 @@ var ErrLost = errors.New("an answer was lost under way, of which something was s
 // onLoss are the names of the rules.
 var onLoss = [...]string{Continue: "continue", AskAgain: "again", Refuse: "refuse"}
 
-// OnLossNames are the names of the rules, the default first.
-func OnLossNames() []string { return onLoss[:] }
-
 func (o OnLoss) String() string { return onLoss[o] }
 
 // ParseOnLoss is the rule of a name.

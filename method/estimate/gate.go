@@ -143,20 +143,6 @@ func (g Gate) Needs(power float64) (float64, error) {
 	return g.Margin / (z(power) - z(g.rate())), nil
 }
 
-// NeedsBeside is the standard error that the model's evaluation needs for a difference
-// with that of Needs, against a baseline that has its own and gets no further rollouts.
-// It is an error if the baseline's is too large for any evaluation.
-func (g Gate) NeedsBeside(baseline, power float64) (float64, error) {
-	both, err := g.Needs(power)
-	if err != nil {
-		return 0, err
-	}
-	if !(baseline < both) {
-		return 0, fmt.Errorf("the baseline has a standard error of %.4f, and the difference may have %.4f: extend the baseline, or ask for a wider margin", baseline, both)
-	}
-	return math.Sqrt((both - baseline) * (both + baseline)), nil
-}
-
 // Difference is that of two benchmark means, of independent evaluations.
 type Difference struct {
 	Value         float64
@@ -254,38 +240,6 @@ func minus(b, other Bounded, correlation, rate float64) (low, high float64) {
 	join := func(x, y float64) float64 { return math.Sqrt(max(0, x*x+y*y-2*correlation*x*y)) }
 	value := b.Value - other.Value
 	return value - join(b.Value-ownLow, otherHigh-other.Value), value + join(ownHigh-b.Value, other.Value-otherLow)
-}
-
-// Combine is the weighted mean of independent estimates: of a suite of benchmarks, by
-// the weights that they have in it. Its bounds join theirs as those of a difference do.
-// It is an error if there is no part, or if a weight is not a positive number.
-func Combine(weights []float64, parts []Bounded) (Bounded, error) {
-	if len(parts) == 0 || len(weights) != len(parts) {
-		return Bounded{}, fmt.Errorf("%d weights of %d estimates: want one of each", len(weights), len(parts))
-	}
-	sum := 0.0
-	for _, w := range weights {
-		if !(w > 0 && w <= math.MaxFloat64) {
-			return Bounded{}, fmt.Errorf("a weight of %v: want a number above 0", w)
-		}
-		sum += w
-	}
-	value, variance := 0.0, 0.0
-	for k, p := range parts {
-		w := weights[k] / sum
-		value += w * p.Value
-		variance += w * w * p.StandardError * p.StandardError
-	}
-	return newBounded(value, math.Sqrt(variance), func(rate float64) (low, high float64) {
-		below, above := 0.0, 0.0
-		for k, p := range parts {
-			l, h := p.Bounds(rate)
-			w := weights[k] / sum
-			below += math.Pow(w*(p.Value-l), 2)
-			above += math.Pow(w*(h-p.Value), 2)
-		}
-		return value - math.Sqrt(below), value + math.Sqrt(above)
-	}), nil
 }
 
 // Bounded is the mean with bounds at every error rate. They are Wilson's, each for as

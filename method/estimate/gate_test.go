@@ -210,13 +210,6 @@ func TestPowerIsWhatHappens(t *testing.T) {
 		if share := float64(passed) / trials; math.Abs(share-0.8) > 4*math.Sqrt(0.16/trials) {
 			t.Errorf("%+v: %v pass", g, share)
 		}
-		beside, err := g.NeedsBeside(0.6*se, 0.8)
-		if err != nil || math.Abs(math.Hypot(beside, 0.6*se)-se) > 1e-15 {
-			t.Errorf("beside %v the evaluation needs %v for %v (%v)", 0.6*se, beside, se, err)
-		}
-		if _, err := g.NeedsBeside(se, 0.8); err == nil || !strings.Contains(err.Error(), "extend the baseline") {
-			t.Errorf("beside %v: %v", se, err)
-		}
 	}
 }
 
@@ -228,8 +221,7 @@ func TestGatesThatAreNone(t *testing.T) {
 		_, err := g.Judge(found(t, 0, 0.01))
 		_, power := g.Power(0.1)
 		_, needs := g.Needs(0.8)
-		_, beside := g.NeedsBeside(0.01, 0.8)
-		for _, err := range []error{err, power, needs, beside} {
+		for _, err := range []error{err, power, needs} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%+v: %v, want %q", g, err, want)
 			}
@@ -307,30 +299,11 @@ func TestBoundsOfOddIntervals(t *testing.T) {
 	}
 }
 
-func TestDifferencesAndSuites(t *testing.T) {
+func TestDifferencesAtEveryRate(t *testing.T) {
 	a := estimate.Mean{Value: 0.6, StandardError: 0.03, Low: 0.54, High: 0.66}
 	b := estimate.Mean{Value: 0.5, StandardError: 0.04, Low: 0.42, High: 0.58}
 	plain, bounded := a.Minus(b), a.Bounded().Minus(b.Bounded())
 	if math.Abs(plain.Low-bounded.Low) > 1e-12 || math.Abs(plain.High-bounded.High) > 1e-12 || plain.Value != bounded.Value || plain.StandardError != bounded.StandardError {
 		t.Errorf("%+v at every rate, %+v at one", bounded, plain)
-	}
-	suite, err := estimate.Combine([]float64{3, 1}, []estimate.Bounded{a.Bounded(), b.Bounded()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if math.Abs(suite.Value-0.575) > 1e-15 || math.Abs(suite.StandardError-math.Hypot(0.75*0.03, 0.25*0.04)) > 1e-15 || math.Abs(suite.Low-0.575+math.Hypot(0.75*0.06, 0.25*0.08)) > 1e-9 {
-		t.Errorf("%+v", suite)
-	}
-	alone, err := estimate.Combine([]float64{5}, []estimate.Bounded{a.Bounded()})
-	if err != nil || math.Abs(alone.Low-a.Low) > 1e-12 || math.Abs(alone.High-a.High) > 1e-12 || alone.Value != a.Value {
-		t.Errorf("%+v alone, %v", alone, err)
-	}
-	for _, weights := range [][]float64{nil, {1}, {1, 0}, {1, -1}, {1, math.NaN()}, {1, math.Inf(1)}} {
-		if _, err := estimate.Combine(weights, []estimate.Bounded{a.Bounded(), b.Bounded()}); err == nil {
-			t.Errorf("a suite with the weights %v", weights)
-		}
-	}
-	if _, err := estimate.Combine(nil, nil); err == nil {
-		t.Error("a suite of nothing")
 	}
 }

@@ -28,7 +28,6 @@ type document struct {
 	tables []*table          // all that were asked for
 	values map[string]string // canonical text of every key read
 	faults []fault
-	rules  map[string]rule // path to what a value must be; nil unless the schema is written
 }
 
 // fault is one thing wrong with the document.
@@ -320,9 +319,6 @@ func Load(path string, sets []string) (*Config, error) {
 // Parse is Load for a file held in memory; name is what errors call it.
 func Parse(data []byte, name string, sets []string) (*Config, error) {
 	d := newDocument(name)
-	if err := checkBounds(name, string(data)); err != nil {
-		return nil, err
-	}
 	if _, err := toml.Decode(string(data), &d.tree); err != nil {
 		return nil, syntaxError(name, string(data), err)
 	}
@@ -358,10 +354,6 @@ func (d *document) override(set string) {
 		d.faults = append(d.faults, fault{text: fmt.Sprintf("--set %q: must have the form key=value, as in replay.draws=1024", display.WithoutCredentials(set))})
 		return
 	}
-	if err := checkBounds("--set "+shortened(set), path+" = "+text); err != nil {
-		d.faults = append(d.faults, fault{text: err.Error()})
-		return
-	}
 	keys := strings.Split(path, ".")
 	content := d.tree
 	for i, key := range keys[:len(keys)-1] {
@@ -380,15 +372,6 @@ func (d *document) override(set string) {
 	}
 	content[keys[len(keys)-1]] = overrideValue(text)
 	d.sets[path] = text
-}
-
-// shortened is the beginning of a text, for errors.
-func shortened(text string) string {
-	const most = 60
-	if len(text) <= most {
-		return text
-	}
-	return text[:most] + "…"
 }
 
 func overrideValue(text string) any {

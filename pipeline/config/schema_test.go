@@ -1,47 +1,115 @@
-package config_test
+package config
 
 import (
-	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/BurntSushi/toml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"speceval/pipeline/config"
 )
 
 const schemaFile = "../../experiments.schema.json"
 
-func TestTheSchemaStandsInTheRepository(t *testing.T) {
-	want, err := config.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := os.ReadFile(schemaFile); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("experiments.schema.json is not what the configuration says: go run ./pipeline schema > experiments.schema.json (%v)", err)
-	}
-}
-
-// schema is the committed one, compiled by a library that knows nothing of ours.
-func schema(t *testing.T) *jsonschema.Schema {
+// rules are what the schema says of every table and key, by path: "replay", "replay.draws",
+// "model", "model.id".
+func rules(t *testing.T) map[string]map[string]any {
 	t.Helper()
-	compiled, err := jsonschema.NewCompiler().Compile(schemaFile)
+	text, err := os.ReadFile(schemaFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return compiled
+	var root map[string]any
+	if err := json.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]map[string]any{}
+	var walk func(path string, rule map[string]any)
+	walk = func(path string, rule map[string]any) {
+		if items, ok := rule["items"].(map[string]any); ok && items["properties"] != nil {
+			rule = items
+		}
+		all[path] = rule
+		properties, _ := rule["properties"].(map[string]any)
+		if properties != nil && rule["additionalProperties"] != false {
+			t.Errorf("%s: the table %q lets unknown keys pass: add \"additionalProperties\": false", schemaFile, path)
+		}
+		for key, inner := range properties {
+			walk(join(path, key), inner.(map[string]any))
+		}
+	}
+	walk("", root)
+	return all
 }
 
-// document is a TOML text as an editor's checker sees it.
-func document(t *testing.T, text string) any {
+// keys are those that the configuration reads, and its tables, by path.
+func keys() map[string]bool {
+	d := newDocument("made")
+	for _, name := range []string{"model", "benchmark", "worker"} {
+		d.tree[name] = []map[string]any{{}}
+	}
+	bind(Default(), d)
+	all := map[string]bool{"": true}
+	for _, t := range d.tables {
+		for _, key := range t.known {
+			all[strings.ReplaceAll(t.join(key), "[0]", "")] = true
+		}
+	}
+	return all
+}
+
+// TestTheSchemaHasTheKeys holds the names, defaults and descriptions of the schema to the
+// configuration.
+func TestTheSchemaHasTheKeys(t *testing.T) {
+	schema, read, defaults := rules(t), keys(), Default().values
+	for key := range read {
+		if schema[key] == nil {
+			t.Errorf("%s lacks %s, which the configuration reads: add it to the properties of its table, with type, range, default and description", schemaFile, key)
+		}
+	}
+	for key, rule := range schema {
+		if !read[key] {
+			t.Errorf("%s has %s, which the configuration does not read: remove it", schemaFile, key)
+		}
+		if text, _ := rule["description"].(string); text == "" {
+			t.Errorf("%s: %q has no description", schemaFile, key)
+		}
+		value, recorded := defaults[key]
+		if !recorded || rule["properties"] != nil || rule["items"] != nil && rule["default"] == nil && (value == "[]" || strings.HasPrefix(value, "[{")) || value == `""` && rule["default"] == nil {
+			continue
+		}
+		var want any
+		if err := json.Unmarshal([]byte(value), &want); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(rule["default"], want) {
+			t.Errorf("%s: the default of %s is %v, that of the configuration is %s", schemaFile, key, rule["default"], value)
+		}
+	}
+}
+
+// compiled is the schema, compiled by an independent library.
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	s, err := jsonschema.NewCompiler().Compile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// editorsView is a TOML text as an editor's checker sees it.
+func editorsView(t *testing.T, text string) any {
 	t.Helper()
 	var tree map[string]any
 	if _, err := toml.Decode(text, &tree); err != nil {
-		t.Fatal(err)
+		t.Fatalf("%q: %v", text, err)
 	}
 	return plain(tree)
 }
@@ -63,8 +131,94 @@ func plain(value any) any {
 	return value
 }
 
+// probes are values of all types, at the ends of a rule's range and around them.
+func probes(rule map[string]any) []any {
+	values := []any{true, "", " ", "x", "a b", "A_KEY", "http://a:1", "ftp://a", "http://", -1 << 50, -1, 0, 1, 2, 1 << 51, 0.05, 1.5}
+	element, isList := rule["items"].(map[string]any)
+	if !isList {
+		element = rule
+	}
+	for _, word := range []string{"minimum", "exclusiveMinimum", "maximum"} {
+		if bound, ok := element[word].(float64); ok {
+			values = append(values, bound, bound-1, bound+1)
+			if element["type"] == "number" {
+				values = append(values, bound*0.999, bound*1.001)
+			}
+		}
+	}
+	if choices, ok := element["enum"].([]any); ok {
+		values = append(values, choices...)
+	}
+	for _, v := range slices.Clone(values) {
+		values = append(values, []any{v})
+		if v == "x" || v == "http://a:1" || v == 2 {
+			values = append(values, []any{v, v})
+		}
+	}
+	return append(values, []any{})
+}
+
+// ofValue are the faults of one value; others are of several keys together, and the schema
+// lets those pass.
+var ofValue = regexp.MustCompile(`must be (an integer|a number|a list|one of|true or|a text|a name|a table|the name)`)
+
+// TestTheSchemaAndTheReaderAgree sets every key to values that it may and may not have.
+func TestTheSchemaAndTheReaderAgree(t *testing.T) {
+	s := compiled(t)
+	for key, rule := range rules(t) {
+		path, name := "", key
+		if dot := strings.LastIndexByte(key, '.'); dot >= 0 {
+			path, name = key[:dot], key[dot+1:]
+		}
+		if path == "" {
+			continue // a table
+		}
+		header := "[" + path + "]\n"
+		switch path {
+		case "model", "benchmark":
+			header = "[[" + path + "]]\nid = \"i\"\n"
+		case "worker":
+			header = "[[worker]]\nname = \"i\"\n"
+		}
+		if name == "id" || key == "worker.name" {
+			header, _, _ = strings.Cut(header, "\n")
+			header += "\n"
+		}
+		for _, value := range probes(rule) {
+			text := header + name + " = " + canonical(value)
+			if rule["properties"] != nil {
+				text = header + name + " = 1"
+			}
+			_, err := Parse([]byte(text), "made.toml", nil)
+			refused := slices.ContainsFunc(strings.Split(fmt.Sprint(err), "\n"), func(fault string) bool {
+				return strings.Contains(fault, "."+name) && ofValue.MatchString(fault)
+			})
+			if wrong := s.Validate(editorsView(t, text)); refused != (wrong != nil) {
+				t.Errorf("%q: the configuration says %v, %s says %v: change the rule of %s", text, err, schemaFile, wrong, key)
+				break
+			}
+		}
+	}
+	for text, good := range map[string]bool{
+		"":                                   true,
+		"unknown = 1":                        false,
+		"[unknown]":                          false,
+		"[replay]\ndraw = 2":                 false,
+		"[replay.ts_neyman]\ndraw = 2":       false,
+		"[executor.reply]\nwhere = \"here\"": false,
+		"[[model]]\ntitle = \"x\"":           false,
+		"[[worker]]\nname = \"w\"\nurls = [\"HTTPS://a:1\"]":           true,
+		"[[worker]]\nname = \"w\"\nlaunch = \"x\"\nweights = \"some\"": false,
+	} {
+		_, err := Parse([]byte(text), "made.toml", nil)
+		if passes := s.Validate(editorsView(t, text)) == nil; passes != good || (err == nil) != good {
+			t.Errorf("%q: passes the schema: %v, is read: %v, want both %v", text, passes, err == nil, good)
+		}
+	}
+}
+
 func TestShippedFilesAreOfTheSchema(t *testing.T) {
-	s := schema(t)
+	s := compiled(t)
 	files, err := filepath.Glob("../../experiments*.toml")
 	if err != nil || len(files) < 5 {
 		t.Fatalf("%d files, %v", len(files), err)
@@ -77,117 +231,8 @@ func TestShippedFilesAreOfTheSchema(t *testing.T) {
 		if !strings.HasPrefix(string(text), "#:schema ./experiments.schema.json\n") {
 			t.Errorf("%s does not name its schema in its first line", file)
 		}
-		if err := s.Validate(document(t, string(text))); err != nil {
+		if err := s.Validate(editorsView(t, string(text))); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
-	}
-}
-
-// severalKeys are bad files whose fault is no single value, so that the schema lets
-// them pass.
-var severalKeys = []string{"context", "measured", "noise", "scored", "scored-engine"}
-
-func TestTheSchemaRefusesWhatTheReaderRefuses(t *testing.T) {
-	s := schema(t)
-	files, err := filepath.Glob("testdata/*.bad.toml")
-	if err != nil || len(files) < 10 {
-		t.Fatalf("%d files, %v", len(files), err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		name := strings.TrimSuffix(filepath.Base(file), ".bad.toml")
-		if name == "syntax" || name == "doubled" {
-			continue // no TOML
-		}
-		passes := s.Validate(document(t, string(text))) == nil
-		if passes != slices.Contains(severalKeys, name) {
-			t.Errorf("%s: passes the schema: %v", file, passes)
-		}
-	}
-}
-
-// TestTheSchemaAndTheReaderAgree tries single values at the ends of ranges.
-func TestTheSchemaAndTheReaderAgree(t *testing.T) {
-	s := schema(t)
-	for _, test := range []struct {
-		text string
-		good bool
-	}{
-		{"", true},
-		{"unknown = 1", false},
-		{"[unknown]", false},
-		{"[replay]\ndraws = 2", true},
-		{"[replay]\ndraws = 1", false},
-		{"[replay]\ndraws = 2.5", false},
-		{"[replay]\ndraw = 2", false},
-		{"[replay.ts_neyman]\ndraw = 2", false},
-		{"[replay]\nibn_alphas = [0.1, 0.1]", false},
-		{"[replay]\nibn_alphas = []", false},
-		{"[replay]\nibn_alphas = [1, 0.5]", true},
-		{"[sampling]\ntop_p = 0", false},
-		{"[sampling]\ntop_p = 1", true},
-		{"[sampling]\ntemperature = 2.1", false},
-		{"[experiment]\nseed = -1", false},
-		{"[experiment]\nout = \" \"", false},
-		{"[experiment]\nbudgets = [8]", true},
-		{"[experiment]\nbudgets = 8", false},
-		{"[systems]\nengine = \"none\"", false},
-		{"[systems]\nmeasured_repeats = []", true},
-		{"[executor.replay]\nwhere = \"there\"", false},
-		{"[executor.reply]\nwhere = \"here\"", false},
-		{"[executor.replay]\ncpus = 4", true},
-		{"[[model]]\ntitle = \"x\"", false},
-		{"[[model]]\nid = \"a b\"", false},
-		{"[[model]]\nid = \"a\"\nthinking = 1", false},
-		{"[[model]]\nid = \"a\"", true},
-		{"[[benchmark]]\nid = \"a\"\nfile = \"b\"", false},
-		{"[[worker]]\nname = \"w\"\nurls = [\"http://a:1\"]", true},
-		{"[[worker]]\nname = \"w\"\nurls = [\"HTTPS://a:1\"]", true},
-		{"[[worker]]\nname = \"w\"\nurls = [\"ftp://a:1\"]", false},
-		{"[[worker]]\nname = \"w\"\nurls = [\"http://\"]", false},
-		{"[[worker]]\nname = \"w\"\nlaunch = \"x\"\nweights = \"some\"", false},
-		{"[judge]\nurls = [\"http://a\", \"http://a\"]", false},
-	} {
-		_, err := config.Parse([]byte(test.text), "made.toml", nil)
-		passes := s.Validate(document(t, test.text)) == nil
-		if passes != test.good || (err == nil) != test.good {
-			t.Errorf("%q: passes the schema: %v, is read: %v, want both %v", test.text, passes, err == nil, test.good)
-		}
-	}
-}
-
-// TestEveryKeyIsDescribed counts on comments of the fields.
-func TestEveryKeyIsDescribed(t *testing.T) {
-	text, err := config.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys := 0
-	var look func(path string, r map[string]any)
-	look = func(path string, r map[string]any) {
-		if items, ok := r["items"].(map[string]any); ok && items["properties"] != nil {
-			r = items
-		}
-		if said, _ := r["description"].(string); said == "" {
-			t.Errorf("%s has no description: its field in the configuration's structs has no comment", path)
-		}
-		properties, _ := r["properties"].(map[string]any)
-		if properties == nil {
-			keys++
-		}
-		for key, inner := range properties {
-			look(path+"."+key, inner.(map[string]any))
-		}
-	}
-	look("", parsed.(map[string]any))
-	if want := len(config.Default().All()); keys < want-3 {
-		t.Errorf("the schema has %d keys, the configuration %d", keys, want)
 	}
 }

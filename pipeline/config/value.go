@@ -46,7 +46,6 @@ func written(value any) string {
 }
 
 func (t *table) seed(key string, target *uint64) {
-	t.rule(key, rule{"type": "integer", "minimum": 0, "default": *target})
 	seed := int64(*target)
 	if value, given := t.take(key); given {
 		n, ok := value.(int64)
@@ -61,7 +60,6 @@ func (t *table) seed(key string, target *uint64) {
 }
 
 func (t *table) integer(key string, target *int, low, high int) {
-	t.rule(key, rule{"type": "integer", "minimum": low, "maximum": high, "default": *target})
 	if value, given := t.take(key); given {
 		n, ok := value.(int64)
 		if !ok || n < int64(low) || n > int64(high) {
@@ -74,7 +72,6 @@ func (t *table) integer(key string, target *int, low, high int) {
 }
 
 func (t *table) number(key string, target *float64, low, high float64) {
-	t.rule(key, inSpan(low, high).with("default", *target))
 	if value, given := t.take(key); given {
 		x, ok := number(value)
 		if !ok || !(x >= low && x <= high) {
@@ -106,7 +103,6 @@ func span(low, high float64) string {
 
 // integers reads a list without repetition and sorts it.
 func (t *table) integers(key string, target *[]int, low, high int) {
-	t.rule(key, different(rule{"type": "integer", "minimum": low, "maximum": high}).with("minItems", 1).with("default", *target))
 	if value, given := t.take(key); given {
 		list, ok := readList(value, func(element any) (int, bool) {
 			n, ok := element.(int64)
@@ -123,7 +119,6 @@ func (t *table) integers(key string, target *[]int, low, high int) {
 
 // counts reads a list of integers as it is; it may be empty.
 func (t *table) counts(key string, target *[]int, low, high int) {
-	t.rule(key, listOf(rule{"type": "integer", "minimum": low, "maximum": high}).with("default", *target))
 	if value, given := t.take(key); given {
 		elements, ok := value.([]any)
 		list := []int{}
@@ -143,7 +138,6 @@ func (t *table) counts(key string, target *[]int, low, high int) {
 
 // numbers reads a list without repetition and sorts it.
 func (t *table) numbers(key string, target *[]float64, low, high float64) {
-	t.rule(key, different(inSpan(low, high)).with("minItems", 1).with("default", *target))
 	if value, given := t.take(key); given {
 		list, ok := readList(value, func(element any) (float64, bool) {
 			x, ok := number(element)
@@ -178,7 +172,6 @@ func readList[V int | float64](value any, read func(any) (V, bool)) ([]V, bool) 
 }
 
 func (t *table) boolean(key string, target *bool) {
-	t.rule(key, rule{"type": "boolean", "default": *target})
 	if value, given := t.take(key); given {
 		yes, ok := value.(bool)
 		if !ok {
@@ -192,13 +185,11 @@ func (t *table) boolean(key string, target *bool) {
 
 // text reads a string that may not be empty.
 func (t *table) text(key string, target *string) {
-	t.rule(key, rule{"type": "string", "pattern": `\S`, "default": *target})
 	t.textIf(key, target, "a text, not empty", isFilled)
 }
 
 // optionalText reads a string that may be empty.
 func (t *table) optionalText(key string, target *string) {
-	t.rule(key, rule{"type": "string", "default": *target})
 	t.textIf(key, target, "a text", func(string) bool { return true })
 }
 
@@ -209,7 +200,6 @@ var VariableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 // variable reads the name of an environment variable that has a key. What is no such name
 // may be a key, and no message repeats it.
 func (t *table) variable(key string, target *string) {
-	t.rule(key, rule{"type": "string", "pattern": `^([A-Z][A-Z0-9_]*)?$`, "default": *target})
 	if value, given := t.content[key]; given && value != "" {
 		if text, ok := value.(string); !ok || !VariableName.MatchString(text) {
 			t.take(key)
@@ -221,13 +211,11 @@ func (t *table) variable(key string, target *string) {
 }
 
 func (t *table) choice(key string, target *string, choices ...string) {
-	t.rule(key, rule{"enum": choices, "default": *target})
 	t.textIf(key, target, "one of "+canonical(choices), func(s string) bool { return slices.Contains(choices, s) })
 }
 
 // id reads a name that has to be given.
 func (t *table) id(key string, target *string) {
-	t.rule(key, rule{"type": "string", "pattern": plainName.String(), needed: true})
 	if _, given := t.content[key]; !given {
 		t.take(key)
 		t.fault(key, "is missing")
@@ -239,7 +227,6 @@ func (t *table) id(key string, target *string) {
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
 
 func (t *table) urls(key string, target *[]string) {
-	t.rule(key, different(rule{"type": "string", "pattern": `^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]`}))
 	if list, _ := t.content[key].([]any); slices.ContainsFunc(list, func(element any) bool {
 		address, _ := element.(string)
 		return display.HasCredentials(address)
@@ -255,7 +242,6 @@ func (t *table) urls(key string, target *[]string) {
 
 // texts reads a list of strings.
 func (t *table) texts(key string, target *[]string) {
-	t.rule(key, listOf(rule{"type": "string"}))
 	t.textsIf(key, target, "a list of texts", func(string, []string) bool { return true })
 }
 

@@ -167,7 +167,7 @@ func TestSetupsOfOtherProgramsNameTheirFaults(t *testing.T) {
 		"budget":     {Tasks: two, Budget: 1},
 		"target_se":  {Tasks: two, TargetSE: -1},
 		"prior":      {Tasks: two, Budget: 8, Prior: []string{"nowhere.eval"}},
-		"policy":     {Tasks: two, Budget: 8, Policy: "hbn_informed"},
+		"policy":     {Tasks: two, Budget: 8, Policy: "hbn_informed_staged"},
 		"stages":     {Tasks: two, Budget: 8, Stages: 1},
 		"rounds":     {Tasks: two, Budget: 8, Rounds: 8},
 		"weights":    {Tasks: two, Budget: 8, Weights: []float64{1}},

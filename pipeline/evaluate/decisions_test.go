@@ -84,7 +84,9 @@ func TestDonorsThatCannotBe(t *testing.T) {
 	uninformed := informedBy(8, 2, stored)
 	uninformed.Policy = "hbn-async"
 	needing := informedBy(8, 2)
-	needing.Policy = "hbn_informed"
+	needing.Policy = "hbn_informed_staged"
+	gone := informedBy(8, 2)
+	gone.Policy = "hbn_informed"
 	for want, r := range map[string]evaluate.Request{
 		"it has rollouts of this evaluation":          informedBy(8, 1, stored),
 		"it is there twice":                           informedBy(8, 2, stored, stored),
@@ -94,7 +96,8 @@ func TestDonorsThatCannotBe(t *testing.T) {
 		"no such file":                                informedBy(8, 2, "nowhere.csv"),
 		"is no evaluation":                            informedBy(8, 2, "own/plain/other"),
 		"hbn-async makes no use of --prior":           uninformed,
-		"--policy hbn_informed needs donors":          needing,
+		"--policy hbn_informed_staged needs donors":   needing,
+		`no policy "hbn_informed": want one of hbn_staged, hbn_informed_staged, hbn-async, uniform`: gone,
 	} {
 		if _, _, err := l.try(r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

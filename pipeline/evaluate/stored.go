@@ -215,7 +215,11 @@ func (s *Subject) extend(ctx context.Context, r *evaluation.Result, folder strin
 		return nil, "", requestf("--budget %d: %s has %d rollouts of %d tasks already; want %d or more", budget, folder, r.Rollouts, tasks, (r.Rollouts+2*tasks-1)/tasks)
 	}
 	setup.Policy, setup.Budget, setup.Donors, setup.Shares = was.Policy, budget, was.Donors, was.Shares
-	if before, err := policy.FindExecution(was.Policy); err != nil || before.Uniform() || !before.Adapts {
+	before, err := policy.FindExecution(was.Policy)
+	if err != nil {
+		return nil, "", requestf("%s cannot be extended: %v", folder, err)
+	}
+	if before.Uniform() || !before.Adapts {
 		setup.Policy = policy.DefaultExecution(len(was.Donors) > 0).Name
 	}
 	if setup.Extends, err = evaluation.Extending(r, folder); err != nil {

@@ -25,11 +25,10 @@ type job struct {
 	mishap   mishap
 	at       int  // tokens after which the mishap happens
 	stream   bool // notices are wanted before the end
-	most     int  // max_tokens, for the metrics
 
-	arrived, started, first time.Time
-	noticed                 int  // tokens at the last notice
-	struck                  bool // the mishap has happened
+	prefilled bool // it has been in a step
+	noticed   int  // tokens at the last notice
+	struck    bool // the mishap has happened
 
 	progress atomic.Int64  // tokens and state, in one so that they agree
 	notice   chan struct{} // holds one
@@ -75,13 +74,12 @@ type engine struct {
 	batch *fleet.Batch
 	slow  int       // jobs in the batch that slow it
 	due   time.Time // when the step under way ends
-	last  time.Time // end of the last step
 }
 
 func newEngine(s Settings) *engine {
 	end, kill := context.WithCancel(context.Background())
 	return &engine{
-		Settings: s, meter: newMeter(s), end: end, kill: kill,
+		Settings: s, meter: &meter{finished: map[string]int{}}, end: end, kill: kill,
 		died: make(chan struct{}), stuck: make(chan context.Context, 1), bell: make(chan struct{}, 1),
 		batch: fleet.NewBatch(s.Timing, s.MaxSequences),
 	}
@@ -103,7 +101,6 @@ func (e *engine) submit(j *job) bool {
 	}
 	j.notice = make(chan struct{}, 1)
 	j.sequence.Owner = j
-	j.arrived = e.Clock.Now()
 	e.arrivals = append(e.arrivals, j)
 	e.ring()
 	return true
@@ -156,7 +153,6 @@ func (e *engine) run() {
 			}
 			continue
 		}
-		e.note()
 		if !e.pause(took) {
 			return
 		}
@@ -224,16 +220,6 @@ func (e *engine) dismiss() {
 	}
 }
 
-// note stamps the jobs that the step admits.
-func (e *engine) note() {
-	now := e.Clock.Now()
-	e.batch.Each(func(s *fleet.Sequence) {
-		if j := s.Owner.(*job); j.started.IsZero() {
-			j.started = now
-		}
-	})
-}
-
 // grain is how far the simulation may run ahead of the clock, so that it need
 // not wait for every short step; lag is how far it may be behind it and still
 // catch up: on a machine that is busier than that, the replica is slower, as a
@@ -270,10 +256,8 @@ func (e *engine) pause(took time.Duration) bool {
 
 // publish tells the handlers what steps steps have brought.
 func (e *engine) publish(steps int, ended []*fleet.Sequence) {
-	now := e.Clock.Now()
-	e.meter.step(e, steps, ended, now)
+	e.meter.step(e, steps, ended)
 	e.meter.load(e.batch) // before the end is reported, so that a client that asks then sees it
-	e.last = now
 	e.batch.Each(func(s *fleet.Sequence) {
 		j := s.Owner.(*job)
 		if j.stream && (j.noticed == 0 || s.Generated-j.noticed >= e.StreamInterval) {

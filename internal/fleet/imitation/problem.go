@@ -2,8 +2,6 @@ package imitation
 
 import (
 	"encoding/json"
-	"errors"
-	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -72,8 +70,7 @@ func appendString(b []byte, text string) []byte {
 	return b
 }
 
-// reader takes the fields of a request's body one by one, with the conversions
-// of pydantic: "5" is an integer, "yes" a boolean. It collects the faults.
+// reader takes the fields of a request's body one by one, and collects the faults.
 // Other fields are ignored, as by vLLM.
 type reader struct {
 	fields map[string]json.RawMessage
@@ -121,66 +118,35 @@ func (rd *reader) take(name string, nullable bool, want string) (raw json.RawMes
 	return nil, false
 }
 
-// numeral returns the text of a field that may be a number, in quotes or not.
-func (rd *reader) numeral(name string, nullable bool, want string) (text string, there bool) {
+// pointed returns a field of a type, or nil.
+func pointed[T any](rd *reader, name string, nullable bool, want string) *T {
 	raw, there := rd.take(name, nullable, want)
-	switch string(raw) {
-	case "true":
-		return "1", there
-	case "false":
-		return "0", there
+	if !there {
+		return nil
 	}
-	return strings.TrimSpace(strings.Trim(string(raw), `"`)), there
+	v := new(T)
+	if json.Unmarshal(raw, v) != nil {
+		rd.fault(name, want)
+		return nil
+	}
+	return v
 }
 
 // integer returns a field that is an integer, or nil.
 func (rd *reader) integer(name string, nullable bool) *int64 {
-	const want = "an integer of 64 bits"
-	text, there := rd.numeral(name, nullable, want)
-	if !there {
-		return nil
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		v, err := strconv.ParseFloat(text, 64)
-		if err != nil || v != math.Trunc(v) || math.Abs(v) >= 1<<53 {
-			rd.fault(name, want)
-			return nil
-		}
-		n = int64(v)
-	}
-	return &n
+	return pointed[int64](rd, name, nullable, "an integer of 64 bits")
 }
 
 // number returns a field that is a number, or nil.
 func (rd *reader) number(name string) *float64 {
-	const want = "a number"
-	text, there := rd.numeral(name, true, want)
-	if !there {
-		return nil
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		rd.fault(name, want)
-		return nil
-	}
-	return &v
+	return pointed[float64](rd, name, true, "a number")
 }
 
 // boolean returns a field that is true or false; otherwise is its default.
 func (rd *reader) boolean(name string, nullable, otherwise bool) bool {
-	const want = "a boolean"
-	raw, there := rd.take(name, nullable, want)
-	if !there {
-		return otherwise
+	if v := pointed[bool](rd, name, nullable, "a boolean"); v != nil {
+		return *v
 	}
-	switch strings.ToLower(strings.Trim(string(raw), `"`)) {
-	case "true", "1", "1.0", "yes", "on", "y", "t":
-		return true
-	case "false", "0", "0.0", "no", "off", "n", "f":
-		return false
-	}
-	rd.fault(name, want)
 	return otherwise
 }
 

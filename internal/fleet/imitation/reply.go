@@ -250,7 +250,7 @@ func (c *call) generate(q *request, p *problem) {
 		c.refuseLate(q, p)
 		return
 	}
-	j := &job{mishap: fault, stream: q.stream, most: int(most), sequence: fleet.Sequence{Prompt: prompt}}
+	j := &job{mishap: fault, stream: q.stream, sequence: fleet.Sequence{Prompt: prompt}}
 	j.answer = c.Author.Answer(c.question(q, most, number))
 	j.sequence.Tokens = j.answer.Tokens()
 	if fault.kind != "" {

@@ -18,7 +18,6 @@ type route struct {
 	path    string
 	methods string // that it takes, with commas
 	json    bool   // takes a JSON body
-	silent  bool   // is not counted in http_requests_total
 	serve   func(c *call)
 }
 
@@ -40,7 +39,7 @@ func (r *Replica) routes() []route {
 		return []route{
 			{path: "/v1/chat/completions", methods: "POST", json: true, serve: (*call).chat},
 			{path: "/v1/models", methods: "GET", serve: (*call).models},
-			{path: "/version", methods: "GET", silent: true, serve: (*call).version},
+			{path: "/version", methods: "GET", serve: (*call).version},
 		}
 	}
 	all := []route{
@@ -49,11 +48,9 @@ func (r *Replica) routes() []route {
 		{path: "/v1/models", methods: "GET", serve: (*call).models},
 		{path: "/tokenize", methods: "POST", json: true, serve: (*call).tokenize},
 		{path: "/detokenize", methods: "POST", json: true, serve: (*call).detokenize},
-		{path: "/health", methods: "GET", silent: true, serve: (*call).health},
-		{path: "/ping", methods: "GET, POST", silent: true, serve: (*call).health},
-		{path: "/version", methods: "GET", silent: true, serve: (*call).version},
-		{path: "/load", methods: "GET", silent: true, serve: (*call).load},
-		{path: "/metrics", methods: "GET", silent: true, serve: (*call).metrics},
+		{path: "/health", methods: "GET", serve: (*call).health},
+		{path: "/version", methods: "GET", serve: (*call).version},
+		{path: "/metrics", methods: "GET", serve: (*call).metrics},
 	}
 	if r.Development {
 		for _, cache := range []string{"prefix", "mm", "encoder"} {
@@ -80,9 +77,6 @@ func (r *Replica) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Server", "uvicorn")
 	w.Header().Set("Vary", "Origin")
 	c.dispatch()
-	if !c.route.silent {
-		e.meter.asked(c.route.path, req.Method, c.status)
-	}
 }
 
 // enter is the process for a new request, nil if there is none.
@@ -195,7 +189,7 @@ func disconnect(w http.ResponseWriter) {
 	}
 }
 
-// health also serves /ping and the resets of caches: an empty 200 while the
+// health also serves the resets of caches: an empty 200 while the
 // engine is not dead, though it may hang.
 func (c *call) health() {
 	if c.engine.end.Err() != nil {
@@ -211,11 +205,6 @@ func (c *call) version() {
 		version = "simulated"
 	}
 	c.answer(http.StatusOK, []byte(`{"version":"`+version+`"}`))
-}
-
-// load is 0 on a server that was not started to track it.
-func (c *call) load() {
-	c.answer(http.StatusOK, []byte(`{"server_load":0}`))
 }
 
 func (c *call) metrics() {
@@ -262,7 +251,6 @@ func (c *call) tokenize() {
 	} else if raw := rd.fields["prompt"]; len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
 		rd.fault("prompt", "a text, and there are no messages")
 	}
-	strs := rd.boolean("return_token_strs", true, false)
 	switch {
 	case p != nil:
 	case len(rd.faults) > 0:
@@ -276,13 +264,7 @@ func (c *call) tokenize() {
 	}
 	tokens := fleet.Tokenize(text)
 	b := fmt.Appendf(nil, `{"count":%d,"max_model_len":%d,"tokens":`, len(tokens), c.MaxModelLen)
-	b = append(appendIDs(b, tokens), `,"token_strs":`...)
-	if strs {
-		b = appendNames(b, tokens)
-	} else {
-		b = append(b, "null"...)
-	}
-	c.answer(http.StatusOK, append(b, '}'))
+	c.answer(http.StatusOK, append(appendIDs(b, tokens), `,"token_strs":null}`...))
 }
 
 func (c *call) detokenize() {
@@ -325,37 +307,4 @@ func appendIDs(b []byte, ids []int32) []byte {
 		b = strconv.AppendInt(b, int64(id), 10)
 	}
 	return append(b, ']')
-}
-
-// appendNames appends the names of tokens in a byte-level vocabulary, where
-// bytes that are no printable characters have the names from U+0100 on.
-func appendNames(b []byte, ids []int32) []byte {
-	b = append(b, '[')
-	for i, id := range ids {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		name := fleet.TokenText(id)
-		if id < fleet.EndOfText {
-			name = string(byteName(byte(id)))
-		}
-		b = appendString(b, name)
-	}
-	return append(b, ']')
-}
-
-// byteName is the character that stands for a byte in GPT-2's vocabulary, and
-// in all that follow it.
-func byteName(c byte) rune {
-	plain := func(c int) bool { return c >= 0x21 && c <= 0x7e || c >= 0xa1 && c <= 0xac || c >= 0xae && c <= 0xff }
-	if plain(int(c)) {
-		return rune(c)
-	}
-	n := 0
-	for i := range int(c) {
-		if !plain(i) {
-			n++
-		}
-	}
-	return rune(256 + n)
 }

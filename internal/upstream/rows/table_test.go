@@ -97,7 +97,7 @@ func readLines(path, format string, lists bool) (got []string, err error) {
 }
 
 func TestParquetOfOtherWriters(t *testing.T) {
-	for _, name := range []string{"snappy", "groups", "pages", "large", "dictionary", "legacy", "duckdb", "duckdb-zstd"} {
+	for _, name := range []string{"snappy", "groups", "pages", "large", "dictionary", "legacy", "delta", "duckdb", "duckdb-zstd"} {
 		got, err := readLines(filepath.Join("testdata", name+".parquet"), "parquet", true)
 		if err != nil || !reflect.DeepEqual(got, wantLines(true)) {
 			t.Errorf("%s: got %v\n%s\nwant\n%s", name, err, strings.Join(got, "\n"), strings.Join(wantLines(true), "\n"))
