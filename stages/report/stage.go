@@ -4,7 +4,7 @@
 // and figures hold those of the report. This package stores tables (files.go), compares
 // them with the paper's numbers (verify.go), and writes the document (document.go,
 // appendix.go, latex.go) and, outside the stage's units, the HTML page (page.go).
-// Package explain explains a number and compares two output folders.
+// Package explain explains a number.
 //
 // Nothing here computes a design, replays a profile or times anything, so all
 // tables can be made again in a moment. Tables of runs have rows of three

@@ -88,7 +88,7 @@ func checkColumns(t *testing.T, s *model.Sheet) {
 		if f := c.Formula(); c.Name != "" && !c.Virtual && (f.Plain == "" || f.TeX == "") {
 			t.Errorf("%s has no words", c.Name)
 		}
-		if of := s.Column(c.Of); (c.Role.IsNoise() || c.Role == model.Paper) != (c.Of != "") || c.Of != "" && (of == nil || of.Role.IsNoise() && c.Role != model.Error) {
+		if of := s.Column(c.Of); (isNoise(c) || c.Role == model.Paper) != (c.Of != "") || c.Of != "" && (of == nil || isNoise(*of) && c.Role != model.Error) {
 			t.Errorf("%s has the role %d, of %q", c.Name, c.Role, c.Of)
 		}
 		dressed := c.Group != (table.Head{}) || c.Format != (table.Format{}) || c.PlusMinus != nil || c.Paired
@@ -270,4 +270,9 @@ func TestAPolicyThatThePaperLacks(t *testing.T) {
 			t.Errorf("%s without rows: %v", of.Base, err)
 		}
 	}
+}
+
+// isNoise reports whether the column says how uncertain another one is.
+func isNoise(c model.Column) bool {
+	return c.Role == model.Error || c.Role == model.Spread || c.Role == model.Cause
 }

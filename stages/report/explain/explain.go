@@ -1,6 +1,6 @@
 // Package explain traces a number of a stored table to its origin: what its column is,
 // its errors by cause, the paper's number, the stored rows that make it, and the units,
-// seeds and sources behind them. It also compares the tables of two output folders.
+// seeds and sources behind them.
 package explain
 
 import (

@@ -87,9 +87,6 @@ const (
 	Paper               // what the paper prints for the column Of
 )
 
-// IsNoise reports whether the column says how uncertain another one is.
-func (r Role) IsNoise() bool { return r == Error || r == Spread || r == Cause }
-
 // KeyKind is what a key column is of. Labels of rows have their words in this order.
 type KeyKind int
 
@@ -127,11 +124,6 @@ type Column struct {
 	Virtual bool
 
 	Cell func(row int) table.Cell
-
-	// Noise is the Monte Carlo standard error of the number by other columns of its
-	// row, which field reads; nil: that of the column's Error or Spread.
-	Noise func(field func(column string) float64) float64
-	Step  float64 // by which noise moves a number at once that is rounded down
 
 	// Break takes a cell apart; nil: it is a single stored number, or a name.
 	Break func(row int) (Breakdown, error)

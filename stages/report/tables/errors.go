@@ -85,7 +85,6 @@ func makeErrors(src *stored.Source) (*model.Sheet, error) {
 		model.Column{Name: "variance_ratio", Head: table.Head{Plain: "Variance"}, Format: percent1,
 			Words: "The variance of the policy over that of Uniform, " + meanForm + ": its entry of Table 1, or of Table 8 for TS-Neyman. Of ‹replay/ratios.parquet›.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].Value }),
-			Noise: func(field func(string) float64) float64 { return math.Hypot(field("replay_se"), field("design_se")) },
 			Break: func(i int) (model.Breakdown, error) { return rows[i].breakdown() }},
 		model.Column{Name: "replay_se", Role: model.Cause, Of: "variance_ratio", Head: table.Head{Plain: "replay"}, Group: group, Format: points3,
 			Words: "The part of its error that comes from the finite number of draws of the replay: «(1/J)·√(Σ_j s_j²)¦J^{-1}(\\sum_j s_j^2)^{1/2}», with ratio_se of ‹replay/ratios.parquet›; profiles draw independently.",

@@ -10,7 +10,7 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// TestTablesHaveTheirColumnsWithoutRows: explain and diff read the roles of columns
+// TestTablesHaveTheirColumnsWithoutRows: explain reads the roles of columns
 // from tables of which nothing is stored.
 func TestTablesHaveTheirColumnsWithoutRows(t *testing.T) {
 	for _, of := range All {

@@ -75,9 +75,6 @@ func standingColumns(src *stored.Source, rows []variance.Standing) []model.Colum
 				}
 				return table.Missing()
 			},
-			Noise: func(field func(string) float64) float64 {
-				return field("equivalent_budget") * field("variance_ratio_se") / field("variance_ratio")
-			},
 			Break: model.PartsOf(func(i int) *model.Parts { return worthParts(rows[i].Ratios) })},
 	}
 }
@@ -98,12 +95,11 @@ func worthParts(ratios []variance.Ratio) *model.Parts {
 
 // boundColumn is a bound of an interval that draws benchmarks anew: of nothing where
 // at gives none. Parts are what a benchmark has of each ratio.
-func boundColumn(name, what, noise string, at func(row int) *float64, parts func(row int) *model.Parts) model.Column {
+func boundColumn(name, what string, at func(row int) *float64, parts func(row int) *model.Parts) model.Column {
 	return model.Column{Name: name,
 		Words: "A bound of the 95% interval of " + what + ": the middle 95% of the mean over 10,000 draws of the benchmarks, as many as there are, with replacement, each with all of its profiles. " +
 			"The draws are the same in every row.",
-		Cell:  func(i int) table.Cell { return table.Optional(at(i)) },
-		Noise: func(field func(string) float64) float64 { return field(noise) },
+		Cell: func(i int) table.Cell { return table.Optional(at(i)) },
 		Break: model.PartsOf(func(i int) *model.Parts {
 			p := parts(i)
 			if v := at(i); v != nil {
@@ -116,7 +112,7 @@ func boundColumn(name, what, noise string, at func(row int) *float64, parts func
 // reductionBounds are the bounds of what a policy leaves to 1.
 func reductionBounds(rows []variance.Standing) []model.Column {
 	bound := func(name string, of func(*variance.Interval) float64) model.Column {
-		return boundColumn(name, "the reduction, «1 − (1/J)·Σ_j r_j¦1-J^{-1}\\sum_jr_j» of ‹replay/ratios.parquet›", "variance_ratio_se",
+		return boundColumn(name, "the reduction, «1 − (1/J)·Σ_j r_j¦1-J^{-1}\\sum_jr_j» of ‹replay/ratios.parquet›",
 			func(i int) *float64 {
 				if rows[i].Between == nil {
 					return nil
@@ -166,10 +162,7 @@ func extremeColumns(src *stored.Source, rows []variance.Standing) []model.Column
 			Cell:  func(i int) table.Cell { return table.Text(rows[i].Spread.Worst.Profile()) },
 			Break: model.PartsOf(func(i int) *model.Parts { return spreadParts(rows[i].Spread, "the greatest ratio is the worst", false) })},
 		{Name: "worst_ratio", Words: "The variance ratio on the worst profile. Of ‹replay/ratios.parquet›.",
-			Cell: model.Numbers(func(i int) float64 { return rows[i].Spread.Worst.VarianceRatio }),
-			Noise: func(field func(string) float64) float64 {
-				return math.Sqrt(field("profiles")) * field("variance_ratio_se")
-			},
+			Cell:  model.Numbers(func(i int) float64 { return rows[i].Spread.Worst.VarianceRatio }),
 			Break: func(i int) (model.Breakdown, error) { return worstBreakdown(src, rows[i].Spread) }},
 	}
 }
@@ -233,7 +226,7 @@ func policyMacros(src *stored.Source) (all []model.Macro, err error) {
 
 // differenceBound is a bound of a difference to HBN.
 func differenceBound(rows []variance.PairedRow, name string, of func(*variance.Interval) *float64) model.Column {
-	return boundColumn(name, "difference", "difference_se",
+	return boundColumn(name, "difference",
 		func(i int) *float64 {
 			if rows[i].Between == nil {
 				return nil

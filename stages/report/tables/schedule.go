@@ -110,8 +110,7 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 			Rule: &model.Rule{Where: k.where, Class: agreement.Computed, Judge: func(i int, _ float64) agreement.Comparison { m, _ := judged(i); return m }}},
 			func(d variance.Design) float64 { return float64(d.M) }, nil),
 		of(model.Column{Name: "w", Words: k.w,
-			Noise: func(field func(string) float64) float64 { return field("risk_se") * field("m") / field("budget") }, // risk = b·w/m
-			Rule:  &model.Rule{Where: k.where, Class: agreement.Computed, Decimals: k.decimals, Judge: func(i int, _ float64) agreement.Comparison { _, w := judged(i); return w }}},
+			Rule: &model.Rule{Where: k.where, Class: agreement.Computed, Decimals: k.decimals, Judge: func(i int, _ float64) agreement.Comparison { _, w := judged(i); return w }}},
 			func(d variance.Design) float64 { return d.W }, func(d variance.Design) []model.ErrorOf {
 				se := variance.WeightSE(d)
 				return []model.ErrorOf{{Cause: model.DesignCause, SE: &se, About: "from that of risk = b·w/m, at this pilot size"}}
