@@ -41,14 +41,6 @@ func TestPlainUndoesEscape(t *testing.T) {
 	}
 }
 
-func TestVisible(t *testing.T) {
-	for text, want := range map[string]string{"plain": "plain", "\x1b[2J": `"\x1b[2J"`, strings.Repeat("ä", 121): strings.Repeat("ä", 119) + "…"} {
-		if got := Visible(text); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 func TestValuesOfCells(t *testing.T) {
 	for _, c := range []struct {
 		cell Cell

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"speceval/internal/display"
@@ -145,19 +144,6 @@ func Wrap(first, others, text string) string {
 		line += word
 	}
 	return b.String() + strings.TrimRight(line, " ") + "\n"
-}
-
-// Visible is text that does nothing to a terminal, and is no longer than a line
-// should be.
-func Visible(s string) string {
-	const most = 120
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most-1]) + "…"
-	}
-	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(s)
-	}
-	return s
 }
 
 // CSV writes t as RFC 4180 CSV: the column names on the first line, then

@@ -184,9 +184,6 @@ const Confidence = 0.95
 // Interval is where a mean over profiles lies when the benchmarks are drawn anew.
 type Interval struct{ Low, High float64 }
 
-// Includes reports whether a value is no surprise.
-func (i Interval) Includes(v float64) bool { return i.Low <= v && v <= i.High }
-
 // Benchmarks is many draws of the benchmarks of a study, as many as it has, with
 // replacement. Profiles of one benchmark have their tasks in common and are not
 // independent: they come and go together. The draws follow from the names of the

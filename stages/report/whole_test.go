@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +36,6 @@ func TestEveryTableIsWhole(t *testing.T) {
 				}
 				checkColumns(t, sheet)
 				checkLabels(t, sheet)
-				checkBreakdowns(t, sheet)
 			})
 		}
 	}
@@ -131,56 +129,6 @@ func checkLabels(t *testing.T, s *model.Sheet) {
 	}
 }
 
-// checkBreakdowns wants parts to make the number of their cell.
-func checkBreakdowns(t *testing.T, s *model.Sheet) {
-	for _, c := range s.Columns {
-		if c.Break == nil {
-			continue
-		}
-		for i, label := range s.Labels() {
-			value := c.Cell(i).Value()
-			if c.Cell(i).IsMissing() {
-				continue // nothing is made of parts that are not there
-			}
-			d, err := c.Break(i)
-			if err != nil {
-				t.Fatalf("%s %s: %v", label, c.Name, err)
-			}
-			for _, e := range d.Errors {
-				if e.Cause == "" || e.SE != nil && !(*e.SE >= 0) {
-					t.Errorf("%s %s: an error of %v by %q", label, c.Name, *e.SE, e.Cause)
-				}
-			}
-			p := d.Parts
-			if p == nil {
-				continue
-			}
-			if len(p.Rows) == 0 || p.Count != len(p.Rows) || p.Of == "" || p.How == "" {
-				t.Errorf("%s %s: %d %s of %d", label, c.Name, len(p.Rows), p.Of, p.Count)
-				continue
-			}
-			if why := p.Contradicts(value); why != "" {
-				t.Errorf("%s %s is %v: %s", label, c.Name, *value, why)
-			}
-			for _, part := range p.Rows {
-				if part.Name == "" || len(part.Numbers) != len(p.Columns) || (part.Share == nil) != (p.Rows[0].Share == nil) {
-					t.Errorf("%s %s: part %+v of %q", label, c.Name, part, p.Columns)
-				}
-			}
-			if p.Rows[0].Share == nil {
-				continue
-			}
-			sum := model.TotalShare(p.Rows)
-			if strings.Contains(p.How, "square") {
-				sum = math.Sqrt(sum)
-			}
-			if p.Made == nil || value == nil || math.Abs(sum-*value) > 1e-9*(1+math.Abs(*value)) {
-				t.Errorf("%s %s is %v, but its parts add up to %v", label, c.Name, value, sum)
-			}
-		}
-	}
-}
-
 // TestEveryListOfThePaperIsAColumn: TestEveryNumberOfThePaperHasACell sees that each
 // number is compared, this that those of a table are so as a column of its name.
 func TestEveryListOfThePaperIsAColumn(t *testing.T) {
@@ -248,7 +196,6 @@ func TestAPolicyThatThePaperLacks(t *testing.T) {
 			sheet.Data()
 			sheet.Print()
 			checkLabels(t, sheet)
-			checkBreakdowns(t, sheet)
 			if of == tables.Errors && known != slices.Contains(sheet.Labels(), "b=8 ours") {
 				t.Errorf("known %v, but the errors are of %q", known, sheet.Labels())
 			}

@@ -125,18 +125,10 @@ type Column struct {
 
 	Cell func(row int) table.Cell
 
-	// Break takes a cell apart; nil: it is a single stored number, or a name.
-	Break func(row int) (Breakdown, error)
-
 	Rule       *Rule       // how it is compared with the paper's; nil: not at all
 	Prediction *Prediction // how it is compared with predicted ones; nil: not at all
 
 	Macro string // its name in LaTeX commands; empty: it has none
-}
-
-// PartsOf takes cells apart that have parts, and no error of their own.
-func PartsOf(of func(row int) *Parts) func(int) (Breakdown, error) {
-	return func(row int) (Breakdown, error) { return Breakdown{Parts: of(row)}, nil }
 }
 
 // Printed reports whether the column is in the printed form.

@@ -50,7 +50,7 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 		model.BudgetColumn(func(i int) int32 { return rows[i].Budget }),
 		model.NameKey(model.ByProvenance, "provenance", provenanceWords, func(i int) string { return rows[i].Provenance }))
 	for j := range k.columns {
-		s.Add(k.column(src, rows, numbers, j))
+		s.Add(k.column(rows, numbers, j))
 	}
 	for j := range k.columns {
 		s.Add(k.noiseColumn(rows, j))
@@ -86,14 +86,13 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 // countedColumns count what the sums are over.
 func countedColumns(rows []*costRow) []model.Column {
 	return []model.Column{
-		{Name: "profiles", Role: model.Count, Words: settingsWords, Cell: model.Counts(func(i int) int { return len(rows[i].Settings) }),
-			Break: model.PartsOf(func(i int) *model.Parts { return rows[i].counted() })},
+		{Name: "profiles", Role: model.Count, Words: settingsWords, Cell: model.Counts(func(i int) int { return len(rows[i].Settings) })},
 		{Name: "repeats", Role: model.Count, Words: repeatsWords, Cell: model.Counts(func(i int) int { return rows[i].Repeats() })},
 	}
 }
 
 // column is a number of the table.
-func (k *costTable) column(src *stored.Source, rows []*costRow, numbers *paper.Numbers, j int) model.Column {
+func (k *costTable) column(rows []*costRow, numbers *paper.Numbers, j int) model.Column {
 	c := k.columns[j]
 	return model.Column{
 		Name: c.name, Words: c.words, Head: c.head, Group: c.group, Align: table.Center, Format: c.format, Macro: c.macro,
@@ -110,7 +109,6 @@ func (k *costTable) column(src *stored.Source, rows []*costRow, numbers *paper.N
 			return cell.Marked(mark)
 		},
 		PlusMinus: func(i int) *float64 { return rows[i].cells[j].sd },
-		Break:     func(i int) (model.Breakdown, error) { return rows[i].breakdown(src, j) },
 		Rule: &model.Rule{Where: k.where, DecimalsOf: c.decimals,
 			ClassOf:  func(key paper.Key) agreement.Class { return c.class(key.Provenance) },
 			Judge:    func(i int, want float64) agreement.Comparison { return rows[i].judge(j, want) },
@@ -126,17 +124,7 @@ func (k *costTable) noiseColumn(rows []*costRow, j int) model.Column {
 		return errorColumn(c.name+"_se", c.name, budgetErrorWords[c.name], func(i int) float64 { return rows[i].cells[j].SE })
 	}
 	return model.Column{Name: c.name + "_sd", Role: model.Spread, Of: c.name, Words: "The spread of " + c.name + sdWords,
-		Cell:  func(i int) table.Cell { return table.Optional(rows[i].cells[j].sd) },
-		Break: func(i int) (d model.Breakdown, err error) { d.Repeats = rows[i].repeated(j); return d, nil }}
-}
-
-// counted is the settings of a row.
-func (r *costRow) counted() *model.Parts {
-	var parts []model.Part
-	for _, s := range r.Settings {
-		parts = append(parts, model.Option(s.Profile(), float64(s.NTasks)))
-	}
-	return model.Ranked("profiles", "all are counted", []string{"n_tasks"}, parts, true).Makes(float64(len(parts)))
+		Cell: func(i int) table.Cell { return table.Optional(rows[i].cells[j].sd) }}
 }
 
 // differs reports whether a published number prints otherwise than the paper's, and

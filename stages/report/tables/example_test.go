@@ -54,8 +54,7 @@ func makeSizes(src *stored.Source) (*model.Sheet, error) {
 		model.Column{Name: "profiles", Role: model.Count, Words: "The profiles that HBN was replayed on.", Head: table.Head{Plain: "Profiles"},
 			Cell: model.Counts(func(i int) int { return rows[i].Profiles })},
 		model.Column{Name: "hbn", Words: "HBN's entry of Table 1.", Head: table.Head{Plain: "HBN"}, Format: percent1,
-			Cell:  model.Numbers(func(i int) float64 { return rows[i].Of[policy.HBN].Value }),
-			Break: func(i int) (model.Breakdown, error) { return mean{rows[i].Of[policy.HBN], src}.breakdown() }})
+			Cell: model.Numbers(func(i int) float64 { return rows[i].Of[policy.HBN].Value })})
 	return s, nil
 }
 

@@ -4,7 +4,6 @@ package tables
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,16 +187,7 @@ const differingName = "budgets_differing"
 func differingColumn(rows []*costRow) model.Column {
 	return model.Column{Name: differingName, Role: model.Count,
 		Words: "In how many settings the executed budget is not the «⌊b/r⌋¦\\lfloor b/r\\rfloor» of the stored ratios: their noise, or another schedule's, moves it across a whole number.",
-		Cell:  model.Counts(func(i int) int { return rows[i].budgets.differing }),
-		Break: func(i int) (d model.Breakdown, err error) {
-			var parts []model.Part
-			for j, s := range rows[i].Settings {
-				wanted, executed := float64(rows[i].budgets.wanted[j]), float64(rows[i].budgets.executed[j])
-				parts = append(parts, model.Option(s.Profile(), math.Abs(wanted-executed), wanted, executed, rows[i].ratios[j].VarianceRatio, rows[i].budgets.another[j]))
-			}
-			d.Parts = model.Ranked("profiles", "those that differ are counted", []string{"differs by", "budget of the ratio", "executed budget", "variance_ratio", "chance of it"}, parts, true)
-			return d, nil
-		}}
+		Cell:  model.Counts(func(i int) int { return rows[i].budgets.differing })}
 }
 
 // expectedColumn is how many may be expected to differ.

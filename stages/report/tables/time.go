@@ -24,22 +24,20 @@ var (
 
 // seconds is the time of a strategy's run.
 func seconds(strategy string) measurement.Term {
-	return measurement.Term{Name: strategy + " seconds", Of: func(s measurement.Setting) float64 { return s.Runs[strategy].TimeSeconds }}
+	return func(s measurement.Setting) float64 { return s.Runs[strategy].TimeSeconds }
 }
 
 // normalized is that time rescaled to Uniform's useful FLOPs.
 func normalized(strategy string) measurement.Term {
-	return measurement.Term{Name: strategy + " seconds, normalized", Of: func(s measurement.Setting) float64 {
+	return func(s measurement.Setting) float64 {
 		run := s.Runs[strategy]
 		return run.TimeSeconds * s.Uniform().UsefulFLOPs / run.UsefulFLOPs
-	}}
+	}
 }
 
 // slower is how much longer a time is than Uniform's, in sum over the settings.
 func slower(time func(strategy string) measurement.Term, strategy string) *measurement.Quotient {
-	below := seconds(measurement.Uniform)
-	below.Name = time(measurement.Uniform).Name // which a rescaled time of Uniform's is, too
-	return &measurement.Quotient{Above: []measurement.Term{time(strategy)}, Below: below, Change: true}
+	return &measurement.Quotient{Above: []measurement.Term{time(strategy)}, Below: seconds(measurement.Uniform), Change: true}
 }
 
 // apart is by how much longer one time is than another, over Uniform's.
@@ -53,9 +51,9 @@ func apart(time func(strategy string) measurement.Term, one, other string) *meas
 // fast whatever waits and wastes nothing: Uniform's time in proportion to the useful
 // FLOPs. Its time rescaled to Uniform's useful FLOPs is Uniform's.
 func unhindered(strategy string) measurement.Term {
-	return measurement.Term{Name: strategy + " seconds, naive", Of: func(s measurement.Setting) float64 {
+	return func(s measurement.Setting) float64 {
 		return s.Uniform().TimeSeconds * s.Runs[strategy].UsefulFLOPs / s.Uniform().UsefulFLOPs
-	}}
+	}
 }
 
 var timeTable = &costTable{
@@ -103,20 +101,17 @@ var Time = &model.Table{
 var equivalentBudget = table.Head{Plain: "Equivalent rollout budget"}
 
 // tasks weighs a setting by its tasks.
-var tasks = measurement.Term{Name: "n_tasks", Of: func(s measurement.Setting) float64 { return float64(s.NTasks) }}
+var tasks measurement.Term = func(s measurement.Setting) float64 { return float64(s.NTasks) }
 
 // executed is the whole budget of Uniform that was executed.
-var executed = measurement.Term{Name: "executed budget",
-	Of: func(s measurement.Setting) float64 {
-		return float64(s.NTasks) * float64(s.Runs[measurement.UniformEquivalent].Budget)
-	},
-	Shown: func(s measurement.Setting) float64 { return float64(s.Runs[measurement.UniformEquivalent].Budget) },
+var executed measurement.Term = func(s measurement.Setting) float64 {
+	return float64(s.NTasks) * float64(s.Runs[measurement.UniformEquivalent].Budget)
 }
 
 // continuous is the mean of b/r over the tasks.
 func continuous(ratio func(measurement.Setting) float64) *measurement.Quotient {
-	return &measurement.Quotient{Below: tasks, Above: []measurement.Term{{Name: "variance_ratio",
-		Of: func(s measurement.Setting) float64 { return float64(s.NTasks) * float64(s.Budget) / ratio(s) }, Shown: ratio}}}
+	return &measurement.Quotient{Below: tasks, Above: []measurement.Term{
+		func(s measurement.Setting) float64 { return float64(s.NTasks) * float64(s.Budget) / ratio(s) }}}
 }
 
 // naiveBenefit is what HBN-async would save on a fleet that it does not hinder.
@@ -220,26 +215,6 @@ func (r *costRow) budgetErrors() error {
 	return nil
 }
 
-// budgetCauses are the errors of an equivalent budget, by cause.
-func (r *costRow) budgetCauses(src *stored.Source, column int) ([]model.ErrorOf, error) {
-	se := r.cells[column].SE
-	switch {
-	case column == roundedColumn && r.Provenance == measurement.Published:
-		return []model.ErrorOf{{Cause: model.ReplayCause, SE: &se, About: "none: this budget was executed, whatever our replay says"}}, nil
-	case column != continuousColumn:
-		return []model.ErrorOf{{Cause: model.ReplayCause + " and " + model.DesignCause, SE: &se, About: "with the jumps of a budget that is rounded down"}}, nil
-	}
-	var tasks float64
-	weights := make([]float64, len(r.ratios))
-	for _, ratio := range r.ratios {
-		tasks += float64(ratio.NTasks)
-	}
-	for i, ratio := range r.ratios {
-		weights[i] = float64(ratio.NTasks) / tasks * float64(ratio.Budget) / (ratio.VarianceRatio * ratio.VarianceRatio)
-	}
-	return causesOf(src, r.designs, r.ratios, weights)
-}
-
 // kept is the share of the rollouts beyond b that rounding leaves, with its
 // Monte Carlo error.
 func (r *costRow) kept() agreement.Estimate {
@@ -278,11 +253,11 @@ var (
 
 // Numbers of settings that quotients are made of.
 var (
-	extraRollouts = measurement.Term{Name: "extra rollouts", Of: func(s measurement.Setting) float64 { return float64(s.Runs[measurement.HBNAsync].ExtraRollouts) }}
-	allRollouts   = measurement.Term{Name: "uniform rollouts", Of: func(s measurement.Setting) float64 { return float64(s.Uniform().AcceptedRollouts) }}
-	usefulFLOPs   = measurement.Term{Name: "useful FLOPs", Of: func(s measurement.Setting) float64 { return s.Runs[measurement.HBNAsync].UsefulFLOPs }}
-	wastedFLOPs   = measurement.Term{Name: "wasted FLOPs", Of: func(s measurement.Setting) float64 { return s.Runs[measurement.HBNAsync].WastedFLOPs }}
-	uniformFLOPs  = measurement.Term{Name: "uniform FLOPs", Of: func(s measurement.Setting) float64 { return s.Uniform().UsefulFLOPs }}
+	extraRollouts measurement.Term = func(s measurement.Setting) float64 { return float64(s.Runs[measurement.HBNAsync].ExtraRollouts) }
+	allRollouts   measurement.Term = func(s measurement.Setting) float64 { return float64(s.Uniform().AcceptedRollouts) }
+	usefulFLOPs   measurement.Term = func(s measurement.Setting) float64 { return s.Runs[measurement.HBNAsync].UsefulFLOPs }
+	wastedFLOPs   measurement.Term = func(s measurement.Setting) float64 { return s.Runs[measurement.HBNAsync].WastedFLOPs }
+	uniformFLOPs  measurement.Term = func(s measurement.Setting) float64 { return s.Uniform().UsefulFLOPs }
 )
 
 var computeTable = &costTable{

@@ -71,7 +71,7 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	s.Lack = model.IfAbsent("not replayed")
 	s.Add(model.BudgetRow(func(i int) int32 { return rows[i].Budget }))
 	for _, p := range meanPolicies {
-		s.Add(meanColumns(src, rows, p)...)
+		s.Add(meanColumns(rows, p)...)
 		if p.Strength {
 			s.Add(strengthColumn(src, rows))
 		}
@@ -97,7 +97,7 @@ func meanWords(p *policy.Policy) string {
 }
 
 // meanColumns are the mean of a policy and, unless that is exact, its error.
-func meanColumns(src *stored.Source, rows []variance.Means, p *policy.Policy) []model.Column {
+func meanColumns(rows []variance.Means, p *policy.Policy) []model.Column {
 	cell := func(i int, of func(variance.Mean) float64) table.Cell {
 		if e, ok := rows[i].Of[p]; ok {
 			return table.Number(of(e))
@@ -117,7 +117,6 @@ func meanColumns(src *stored.Source, rows []variance.Means, p *policy.Policy) []
 			}
 			return value(i)
 		},
-		Break: func(i int) (model.Breakdown, error) { return mean{rows[i].Of[p], src}.breakdown() },
 		Rule: &model.Rule{Where: "Table 1", Class: agreement.Computed, Decimals: 3,
 			Judge: func(i int, want float64) agreement.Comparison {
 				if len(rows[i].Of[p].Ratios) == 0 {
@@ -132,8 +131,7 @@ func meanColumns(src *stored.Source, rows []variance.Means, p *policy.Policy) []
 	}
 	se := model.Column{
 		Name: p.Name + "_se", Role: model.Error, Of: p.Name, Words: meanErrorWords,
-		Cell:  func(i int) table.Cell { return cell(i, func(m variance.Mean) float64 { return m.SE }) },
-		Break: func(i int) (model.Breakdown, error) { return mean{rows[i].Of[p], src}.errorBreakdown() },
+		Cell: func(i int) table.Cell { return cell(i, func(m variance.Mean) float64 { return m.SE }) },
 	}
 	return []model.Column{c, se}
 }
@@ -146,8 +144,7 @@ func strengthColumn(src *stored.Source, rows []variance.Means) model.Column {
 		Name: "ibn_alpha",
 		Words: "The prior strength of IBN: the one of the grid whose mean ratio over the profiles is least at this budget (Eq. 22), the smaller of equals. " +
 			"Of the means over ‹replay/ibn_candidates.parquet›.",
-		Cell:  func(i int) table.Cell { return table.Optional(rows[i].Alpha) },
-		Break: func(i int) (model.Breakdown, error) { return strengthParts(src, rows[i].Budget) },
+		Cell: func(i int) table.Cell { return table.Optional(rows[i].Alpha) },
 		Rule: &model.Rule{
 			Words:    "The prior strength that the paper's search selects (Appendix B.3), as ‹data/paper_targets.toml› has it.",
 			Class:    agreement.Computed,
@@ -180,25 +177,6 @@ func judgeStrength(src *stored.Source, rows []variance.Means, i int, want float6
 	}
 	loss, se := theirs.Value-best.Value, math.Hypot(theirs.SE, best.SE)
 	return agreement.Choice(c, loss, se).Noted(fmt.Sprintf("at the paper's strength the mean is %.5f higher", loss))
-}
-
-// strengthParts lists the prior strengths that IBN could have.
-func strengthParts(src *stored.Source, budget int32) (d model.Breakdown, err error) {
-	candidates, err := src.Candidates()
-	var parts []model.Part
-	seen := map[float64]bool{}
-	for _, r := range candidates {
-		alpha := variance.AlphaOf(r.Alpha)
-		if e, ok := variance.StrengthMean(candidates, budget, alpha); ok && r.Budget == budget && !seen[alpha] {
-			seen[alpha] = true
-			parts = append(parts, model.Option(fmt.Sprintf("alpha=%g", alpha), e.Value, e.SE, alpha))
-		}
-	}
-	if len(parts) > 0 {
-		d.Parts = model.Ranked("prior strengths", "the one with the least mean is selected", []string{"mean variance_ratio", "replay s.e.", "alpha"}, parts, false)
-		d.Parts.Makes(d.Parts.Rows[0].Numbers[2])
-	}
-	return d, err
 }
 
 // varianceTitle is the caption of Table 1, with what its cells leave out: the
@@ -301,16 +279,9 @@ func makeEquivalents(src *stored.Source) (*model.Sheet, error) {
 	s.Add(profileKeys(func(i int) variance.Ratio { return ratios[i] })...)
 	s.Add(
 		model.Column{Name: "hbn", Words: "HBN's variance ratio «r» on this profile: " + ratioForm + ". The hbn row of ‹replay/ratios.parquet›.",
-			Cell:  model.Numbers(func(i int) float64 { return rows[i].VarianceRatio }),
-			Break: func(i int) (model.Breakdown, error) { return ratioBreakdown(src, ratios[i], 1) }},
+			Cell: model.Numbers(func(i int) float64 { return rows[i].VarianceRatio })},
 		model.Column{Name: "equivalent_budget", Words: "The rollouts per task that Uniform would need for HBN's variance: «b/r» (Section 4.3).",
-			Cell: model.Numbers(func(i int) float64 { return rows[i].Worth.Value }),
-			Break: func(i int) (model.Breakdown, error) {
-				d, err := ratioBreakdown(src, ratios[i], rows[i].Slope())
-				r, b := ratios[i].VarianceRatio, float64(ratios[i].Budget)
-				d.Parts = model.Ranked("ratios", "it is the budget over the ratio", []string{"variance_ratio", "budget"}, []model.Part{model.Option(policy.HBN.Name, r, b)}, false).Makes(b / r)
-				return d, err
-			}},
+			Cell: model.Numbers(func(i int) float64 { return rows[i].Worth.Value })},
 		errorColumn("equivalent_se", "equivalent_budget", "The Monte Carlo standard error of equivalent_budget: «b·s/r²¦b\\,s/r^2», with the error «s» of «r» by replay and by the design's weight.",
 			func(i int) float64 { return rows[i].Worth.SE }),
 		model.Column{Name: "rounded", Words: "The whole budget «⌊b/r⌋¦\\lfloor b/r\\rfloor» that would be executed (Appendix B.5).",

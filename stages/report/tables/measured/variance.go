@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"speceval/internal/agreement"
-	"speceval/internal/measurement"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
@@ -88,16 +87,13 @@ func ratioColumns(rows []SpreadRow) []model.Column {
 		{Name: "uniform_runs", Role: model.Count, Words: "How many runs of Uniform the ratio is relative to.", Cell: model.Counts(func(i int) int { return rows[i].Uniform.Runs })},
 		{Name: "variance",
 			Words: "The variance of the runs' estimates of the benchmark mean (Eq. 4) about their own mean, unbiased: «Σ_j (x_j − x̄)²/(n−1)¦\\sum_j(x_j-\\bar x)^2/(n-1)»; of two strategies together, each about its own mean." + ofRuns,
-			Cell:  numbers(func(i int) float64 { return rows[i].Together.Variance }),
-			Break: func(i int) (model.Breakdown, error) { return varianceParts(rows[i].Samples...) }},
+			Cell:  numbers(func(i int) float64 { return rows[i].Together.Variance })},
 		{Name: "uniform_variance", Words: "The same of Uniform's runs, in the same setting." + ofRuns,
-			Cell:  numbers(func(i int) float64 { return rows[i].Uniform.Variance }),
-			Break: func(i int) (model.Breakdown, error) { return varianceParts(rows[i].Uniform) }},
+			Cell: numbers(func(i int) float64 { return rows[i].Uniform.Variance })},
 	}
 	all = append(all, estimated(
 		model.Column{Name: "ratio", Words: "The variance over that of Uniform, both as measured.",
 			Head: head("measured"), Group: group, Format: decimals(3),
-			Break:      func(i int) (model.Breakdown, error) { return ratioParts(rows[i]) },
 			Prediction: &model.Prediction{Predicted: "replayed", Errors: []string{"ratio_se", "replayed_se"}, Z: "z", Verdict: "verdict", Decimals: 3}},
 		model.Column{Name: "ratio_se", Role: model.Error,
 			Words: "The standard error of ratio, by the delta method: «ratio·√(ψ'(k/2) + ψ'(k_U/2))¦\\mathrm{ratio}\\cdot(\\psi'(k/2)+\\psi'(k_{\\mathrm{U}}/2))^{1/2}» on «k» and «k_U¦k_{\\mathrm{U}}» degrees of freedom, " +
@@ -123,10 +119,7 @@ func biasColumns(rows []SpreadRow) []model.Column {
 	group := head("Bias")
 	all := []model.Column{
 		{Name: "mean", Words: "The mean of the runs' estimates." + ofRuns,
-			Cell: numbers(func(i int) float64 { return rows[i].Together.Mean }),
-			Break: func(i int) (model.Breakdown, error) {
-				return runParts(rows[i].Samples, func(estimate, _ float64) float64 { return estimate / float64(rows[i].Together.Runs) })
-			},
+			Cell:       numbers(func(i int) float64 { return rows[i].Together.Mean }),
 			Prediction: &model.Prediction{Predicted: "profile_mean", Errors: []string{"bias_se"}, Z: "bias_z", Verdict: "bias_verdict", Decimals: 4}},
 		{Name: "profile_mean", Words: "The mean of the profile's pass probabilities, which the runs estimate.",
 			Cell: numbers(func(i int) float64 { return rows[i].Truth.Value })},
@@ -144,44 +137,6 @@ func biasColumns(rows []SpreadRow) []model.Column {
 			Cell: numbers(func(i int) float64 { return rows[i].Bias.Z })},
 		verdictColumn("bias_verdict", noiseWords, head("verdict"), group,
 			func(i int) agreement.Verdict { return rows[i].Bias.Verdict }))
-}
-
-// varianceParts are the runs of a variance about the samples' own means.
-func varianceParts(of ...Sample) (model.Breakdown, error) {
-	freedom := 0
-	for _, s := range of {
-		freedom += s.Runs - 1
-	}
-	return runParts(of, func(_, away float64) float64 { return away * away / max(1, float64(freedom)) })
-}
-
-// runParts are runs whose shares add up to a number; a share is of the estimate, or
-// of how far it is away from the mean of its sample.
-func runParts(of []Sample, share func(estimate, away float64) float64) (d model.Breakdown, err error) {
-	var parts []model.Part
-	for _, s := range of {
-		if s.Runs == 0 {
-			return d, fmt.Errorf("%s has no such runs of %s any more", measurement.RunsFile, measurement.Uniform)
-		}
-		for _, r := range s.Executions {
-			away := r.Estimate - s.Mean
-			parts = append(parts, model.Shared(fmt.Sprintf("%s, repeat %d", r.Strategy, r.Repeat), share(r.Estimate, away), r.Estimate, away))
-		}
-	}
-	d.Parts = model.Added("runs", []string{"estimate", "less the mean"}, parts)
-	return d, nil
-}
-
-// ratioParts are the two variances of the ratio; nothing where there is none.
-func ratioParts(s SpreadRow) (d model.Breakdown, err error) {
-	if math.IsNaN(s.Ratio.Value) {
-		return d, nil
-	}
-	d.Parts = model.Ranked("variances", "it is that of the strategy over that of Uniform", []string{"variance", "runs"}, []model.Part{
-		model.Option(s.Strategy, s.Together.Variance, float64(s.Together.Runs)),
-		model.Option(measurement.Uniform, s.Uniform.Variance, float64(s.Uniform.Runs))}, false).Makes(s.Together.Variance / s.Uniform.Variance)
-	d.Errors = []model.ErrorOf{{Cause: "finite number of runs", SE: finite(s.Ratio.SE), About: "of both variances, as if the estimates were normal"}}
-	return d, nil
 }
 
 // Spread is how sampled profiles spread from 0 to 1, and how long the responses are.
