@@ -34,29 +34,6 @@ func Of(records []dag.Record, unit dag.Ref) (c Chain) {
 	return c
 }
 
-// Levels is the chain from its last unit on: that unit, those that it reads, those
-// that they read and so on, each unit once.
-func (c Chain) Levels() (levels [][]dag.Record) {
-	rest := map[dag.Ref]dag.Record{}
-	for _, r := range c[:max(0, len(c)-1)] {
-		rest[r.Ref] = r
-	}
-	for level := c[len(rest):]; len(level) > 0; {
-		levels = append(levels, level)
-		var next Chain
-		for _, r := range level {
-			for _, need := range r.Needs {
-				if of, ok := rest[need]; ok {
-					next = append(next, of)
-					delete(rest, need)
-				}
-			}
-		}
-		level = next
-	}
-	return levels
-}
-
 // Origin is what a stored output was made of, and by what.
 type Origin struct {
 	Files   []File       `json:"files"`   // what the unit has read, and what it has written
@@ -241,12 +218,12 @@ func (g Group) Start() (first time.Time) {
 	return first
 }
 
-// Seconds is the time that the units took, in sum: by the clock, and of processors.
-func (g Group) Seconds() (wall, cpu float64) {
+// CPU is the processor seconds of the units, in sum.
+func (g Group) CPU() (seconds float64) {
 	for m := range g.made {
-		wall, cpu = wall+m.WallSeconds, cpu+m.CPUSeconds
+		seconds += m.CPUSeconds
 	}
-	return wall, cpu
+	return seconds
 }
 
 // Distinct is the different values of the units' manifests, sorted; that of a unit
@@ -261,14 +238,6 @@ func (g Group) Distinct(of func(*dag.Manifest) string) []string {
 		values[value] = true
 	}
 	return slices.Sorted(maps.Keys(values))
-}
-
-// Seeds is the labels of all branches of the seed tree that the units use.
-func (g Group) Seeds() (labels []string) {
-	for m := range g.made {
-		labels = append(labels, m.Seeds...)
-	}
-	return slices.Compact(slices.Sorted(slices.Values(labels)))
 }
 
 // made goes through the manifests that there are.

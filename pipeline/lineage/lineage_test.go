@@ -34,18 +34,11 @@ func TestChainsHaveWhatAUnitIsMadeOf(t *testing.T) {
 	if got := names(c); !slices.Equal(got, []string{"a/n=1", "a/n=2", "b", "c"}) {
 		t.Errorf("chain %q", got)
 	}
-	var levels []string
-	for _, level := range c.Levels() {
-		levels = append(levels, strings.Join(names(level), " "))
-	}
-	if !slices.Equal(levels, []string{"c", "a/n=1 b", "a/n=2"}) {
-		t.Errorf("levels %q", levels)
-	}
 	o := c.Origin()
 	if len(o.Units) != 4 || o.Units[3].Key != "key of c" || len(o.Sources) != 1 || o.Files[0].By != "replay/a/n=1" || o.Files[1].By != "replay/c" {
 		t.Errorf("origin %+v", o)
 	}
-	if none := Of(records, dag.Ref{Stage: "x"}); len(none) > 0 || none.Levels() != nil || none.Stale() != nil || none.Fresh() {
+	if none := Of(records, dag.Ref{Stage: "x"}); len(none) > 0 || none.Stale() != nil || none.Fresh() {
 		t.Errorf("of no unit: %+v", none)
 	}
 }
@@ -58,8 +51,7 @@ func TestUnitsAlikeAreToldTogether(t *testing.T) {
 		t.Fatalf("groups %+v", groups)
 	}
 	g := groups[0]
-	wall, cpu := g.Seconds()
-	if g.State() != dag.Stale || g.Start().Hour() != 1 || wall != 4 || cpu != 2 || !slices.Equal(g.Seeds(), []string{"7/a/n=1", "7/a/n=2"}) ||
+	if g.State() != dag.Stale || g.Start().Hour() != 1 || g.CPU() != 2 ||
 		!slices.Equal(g.Distinct(func(m *dag.Manifest) string { return m.Host }), []string{"n1", "n2"}) {
 		t.Errorf("%+v", g)
 	}

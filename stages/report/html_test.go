@@ -46,7 +46,7 @@ func made(rows int) *model.Table {
 
 func builderOf(t *testing.T, v Verdicts) (b builder, dir string) {
 	dir = t.TempDir()
-	return builder{stored.NewSource(&stored.Settings{}, stored.Folder(dir)), nil, v}, dir
+	return builder{stored.NewSource(&stored.Settings{}, stored.Folder(dir)), v}, dir
 }
 
 func TestATableWithItsVerdicts(t *testing.T) {
@@ -172,45 +172,25 @@ func history() History {
 	h := History{Stages: []dag.Stage{{Name: "generate", Satisfied: "published"}, {Name: "replay"}, {Name: "report"}}}
 	for _, unit := range []string{"profile/x=1", "profile/x=2", "profile/x=3", "profile/x=4", "profile/x=5"} {
 		of := m
-		of.Seeds, of.Start = []string{"42/replay/" + unit}, start.Add(time.Hour)
+		of.Start = start.Add(time.Hour)
 		r := dag.Record{Ref: dag.Ref{Stage: "replay", Unit: unit}, Manifest: &of, Fresh: unit != "profile/x=4"}
 		h.Records = append(h.Records, r)
 		top.Needs = append(top.Needs, r.Ref)
 	}
-	queued := *h.Records[1].Manifest
-	queued.Queue = &dag.Queue{Job: "12_3", Submitted: start.Add(-time.Minute), QueueSeconds: 40, Attempt: 2}
-	queued.Host, h.Records[1].Manifest = "n2", &queued
+	elsewhere := *h.Records[1].Manifest
+	elsewhere.Host, elsewhere.PeakBytes, h.Records[1].Manifest = "n2", 9, &elsewhere
 	h.Records = append(h.Records, dag.Record{Ref: dag.Ref{Stage: "replay", Unit: "extra"}}, top)
 	return h
 }
 
-func TestChainsTellUnitsOfOneKindTogether(t *testing.T) {
-	b, _ := builderOf(t, Verdicts{})
-	b.records = history().Records
-	chain, _ := b.madeBy("table")
-	if len(chain) != 2 || chain[0].Name != "report/table" || chain[0].Manifest != "manifests/report/table.json" || chain[0].Commit != "0123456789ab" {
-		t.Fatalf("chain %+v", chain)
-	}
-	if u := chain[1]; u.Name != "replay/profile/…" || u.Count != 5 || u.State != "stale" || u.Wall != 15 || u.Manifest != "manifests/replay/profile/…" || !reflect.DeepEqual(u.Seeds, []string{"42/replay/profile/… (5 branches)"}) {
-		t.Errorf("alike: %+v", u)
-	}
-	if got := fewSeeds([]string{"42/s/a/1", "42/s/a/2", "42/s/a/30", "42/s/a/4"}); len(got) != 1 || got[0] != "42/s/a/… (4 branches)" {
-		t.Errorf("seeds %q", got)
-	}
-}
-
-func TestTheRunHasQueueAndPlace(t *testing.T) {
+func TestTheRunIsSummedUpByStage(t *testing.T) {
 	h := history()
-	run := newRun(h)
-	start := time.Date(2026, 1, 1, 12, 0, 0, 2_000, time.UTC)
-	bar := page.Bar{Stage: "replay", Unit: "profile/x=2", Start: start.Add(time.Hour), Wall: 3, CPU: 2, PeakBytes: 7, Host: "n2",
-		Wait: &page.Wait{Job: "12_3", Attempt: 2, Submitted: start.Add(-time.Minute), Seconds: 40}}
-	if len(run.Bars) != 6 || !reflect.DeepEqual(run.Bars[1], bar) || run.Bars[0].Wait != nil {
-		t.Errorf("bars %+v", run.Bars)
-	}
-	stages := []page.Stage{{Name: "generate", State: "nothing to run: published"}, {Name: "replay", Units: 6, State: "4 of 6 units fresh"}, {Name: "report", Units: 1, State: "fresh"}}
-	if !reflect.DeepEqual(run.Stages, stages) {
-		t.Errorf("stages %+v", run.Stages)
+	start := h.Records[6].Manifest.Start
+	want := []page.Stage{{Name: "generate", State: "nothing to run: published"},
+		{Name: "replay", Units: 6, State: "4 of 6 units fresh", First: start.Add(time.Hour), Last: start.Add(time.Hour + 3*time.Second), Wall: 15, CPU: 10, PeakBytes: 9},
+		{Name: "report", Units: 1, State: "fresh", First: start, Last: start.Add(3 * time.Second), Wall: 3, CPU: 2, PeakBytes: 7}}
+	if got := stagesOf(h); !reflect.DeepEqual(got, want) {
+		t.Errorf("stages %+v, want %+v", got, want)
 	}
 	if got := warnings(h); len(got) != 1 || !strings.Contains(got[0], "of the replay stage are shown") || !strings.Contains(got[0], "(of 6 units: 1 stale and 1 not run)") {
 		t.Errorf("warnings %q", got)

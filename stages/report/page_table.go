@@ -11,8 +11,7 @@ import (
 	"speceval/stages/report/model"
 )
 
-// mostRows is how many rows a table may have to be shown at once, with a line of
-// explanation for every cell.
+// mostRows is how many rows a table may have to be shown at once.
 const mostRows = 64
 
 // column is a column of the page that is no key, with those of the sheet that stand
