@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -246,16 +245,6 @@ func Typewriter(word string) string { return `\texttt{` + Breakable(word) + `}` 
 
 // Breaking is a phrase that may break in LaTeX as Breakable says.
 func Breaking(s string) Cell { return Math(s, Breakable(s)) }
-
-var typewriter = regexp.MustCompile(`\\texttt\{[^{}]*\}`)
-
-// BreakFiles lets the names of files in a Formula break after a slash or an
-// underscore.
-func BreakFiles(tex string) string {
-	return typewriter.ReplaceAllStringFunc(tex, func(name string) string {
-		return strings.NewReplacer("/", `/\allowbreak{}`, `\_`, `\_\allowbreak{}`).Replace(name)
-	})
-}
 
 // Ragged is the Align of a LaTeX column of so many millimetres whose text breaks.
 func Ragged(width int) string { return fmt.Sprintf(`>{\raggedright\arraybackslash}p{%dmm}`, width) }

@@ -115,8 +115,8 @@ func TestEveryCellIsExplained(t *testing.T) {
 			}
 			for j, column := range table.Columns {
 				e := x.Explain(table, i, j)
-				if len(e.Warnings) > 0 || e.Formula.Plain == "" || len(e.Units) == 0 || len(e.Files) < 2 {
-					t.Errorf("%s %q %s: warnings %q, formula %q, %d units, %d files", base, e.Row, column, e.Warnings, e.Formula.Plain, len(e.Units), len(e.Files))
+				if len(e.Warnings) > 0 || e.Formula == "" || len(e.Units) == 0 || len(e.Files) < 2 {
+					t.Errorf("%s %q %s: warnings %q, formula %q, %d units, %d files", base, e.Row, column, e.Warnings, e.Formula, len(e.Units), len(e.Files))
 				}
 				if i > 1 {
 					continue

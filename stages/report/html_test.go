@@ -110,11 +110,11 @@ func TestFiguresWithTheirCaptions(t *testing.T) {
 	b, _ := builderOf(t, Verdicts{})
 	f := &figures.Figure{Base: "figure2_made", Make: func(src *stored.Source) (figure.Figure, error) {
 		_, err := src.Ratios()
-		return figure.Figure{Title: "Drawn.", Caption: `At $b$, 5\%~of a\_b.`, Width: 100, Height: 100, Panels: [][]figure.Panel{{{Instead: "Nothing."}}},
+		return figure.Figure{Title: "Drawn.", Caption: "At b, 5% of a_b.", Width: 100, Height: 100, Panels: [][]figure.Panel{{{Instead: "Nothing."}}},
 			Data: table.Table{Columns: []table.Column{{Name: "x"}}, Rows: [][]table.Cell{{table.Number(1)}}}}, err
 	}}
 	got, err := b.figure(f)
-	if err != nil || got.Name != "Figure 2" || !strings.HasPrefix(got.SVG, "<svg") || got.Caption != "At b, 5%\u00a0of a_b. Not all is here: the replay stage has not run." {
+	if err != nil || got.Name != "Figure 2" || !strings.HasPrefix(got.SVG, "<svg") || got.Caption != "At b, 5% of a_b. Not all is here: the replay stage has not run." {
 		t.Errorf("%+v, error %v", got, err)
 	}
 	complete := &figures.Figure{Base: "own", Make: func(*stored.Source) (figure.Figure, error) {

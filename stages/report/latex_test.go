@@ -16,7 +16,7 @@ import (
 func sheet(base, chapter string, rows int) *model.Sheet {
 	s := &model.Sheet{Rows: rows, Title: "Rows of " + base, Notes: []string{"A note."},
 		Table: &model.Table{Base: base, Label: "tab:" + base, Chapter: chapter, Remarks: []string{"<ref " + base + "> is made up."}}}
-	s.Add(model.Column{Name: "budget", Role: model.Key, Kind: model.ByBudget, Words: "The budget «b» of Section 2, in ‹replay/a_b.parquet›.",
+	s.Add(model.Column{Name: "budget", Role: model.Key, Kind: model.ByBudget, Words: "The budget.",
 		Head: table.Head{Plain: "b"}, Cell: func(i int) table.Cell { return table.Integer(8 + i) }},
 		model.Column{Name: base + "_value", Words: "A value of " + base + ".", Head: table.Head{Plain: "Value"}, Cell: func(int) table.Cell { return table.Number(0.5) }})
 	return s
@@ -56,14 +56,6 @@ func TestChaptersShowTablesAndThenFigures(t *testing.T) {
 		`\section{More results}`, `\input{tables/own.tex}`,
 		`\section{Profile by profile}`, `tables/many.tex, over pages`, `\begin{longtable}{@{}rr@{}}`, `Table~\ref{tab:other} is made up.`, `tables/other.tex, over pages`,
 	}, []string{"table9_absent", `\input{tables/many.tex}`, `\input{tables/none.tex}`, `\section{Designs and constants}`, `Table~\ref{tab:none}`, "{tab:other} is made up.\nIt runs"})
-}
-
-func TestFormulasOfSeveralTablesStandOnce(t *testing.T) {
-	text(t, Document{Sheets: []*model.Sheet{sheet("one", "", 1), sheet("two", "", 1)}}, []string{
-		`\section{What every column is}`, `{In \allowbreak{}several \allowbreak{}tables}`,
-		`\item[\texttt{budget}] The budget $b$ of Section~2, in \texttt{replay/\allowbreak{}a\_\allowbreak{}b.parquet}.`,
-		`{tables/\allowbreak{}one.\allowbreak{}csv}`, `\item[\texttt{one\_value}] A value of one.`, `{tables/\allowbreak{}two.\allowbreak{}csv}`, `\item[\texttt{two\_value}]`,
-	}, nil)
 }
 
 func TestSentencesWithoutTheirNumbersAreLeftOut(t *testing.T) {

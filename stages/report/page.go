@@ -12,7 +12,6 @@ import (
 	"speceval/internal/figure"
 	"speceval/internal/page"
 	"speceval/internal/paper"
-	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/lineage"
 	"speceval/stages/report/figures"
@@ -170,7 +169,7 @@ func (b builder) figure(of *figures.Figure) (page.Figure, error) {
 	if err := figure.Inline(&drawn, f); err != nil {
 		return p, err
 	}
-	p.SVG, p.Width, p.Caption = drawn.String(), f.Width, table.Plain(f.Caption)
+	p.SVG, p.Width, p.Caption = drawn.String(), f.Width, f.Caption
 	for _, stage := range src.Lacking() {
 		p.Caption += fmt.Sprintf(" Not all is here: the %s stage has not run.", stage)
 	}

@@ -83,7 +83,7 @@ func checkColumns(t *testing.T, s *model.Sheet) {
 			t.Errorf("column %q (%s) is in neither form, or there twice", c.Name, c.Head.Plain)
 		}
 		seen[c.Name] = true
-		if f := c.Formula(); c.Name != "" && !c.Virtual && (f.Plain == "" || f.TeX == "") {
+		if c.Name != "" && !c.Virtual && c.Words == "" {
 			t.Errorf("%s has no words", c.Name)
 		}
 		if of := s.Column(c.Of); (isNoise(c) || c.Role == model.Paper) != (c.Of != "") || c.Of != "" && (of == nil || isNoise(*of) && c.Role != model.Error) {

@@ -113,8 +113,8 @@ type Explanation struct {
 	Value  *float64 `json:"value"`
 	Stored string   `json:"stored"`
 
-	Formula table.Formula `json:"formula"`
-	Paper   *Compared     `json:"paper"` // or the prediction; null where there is neither
+	Formula string    `json:"formula"`
+	Paper   *Compared `json:"paper"` // or the prediction; null where there is neither
 
 	lineage.Origin
 	Profile string `json:"profile,omitempty"` // that the row is about
@@ -140,7 +140,7 @@ func (x *Explainer) Explain(t Table, row, column int) *Explanation {
 		known = &model.Column{}
 		e.Warnings = append(e.Warnings, "no table of this program has such a column: another version has stored it")
 	}
-	e.Formula = known.Formula()
+	e.Formula = known.Words
 	chain := lineage.Of(x.records, stored.Own(t.Base))
 	e.Origin = chain.Origin()
 	e.Profile = t.profile(row)
@@ -196,7 +196,7 @@ func (e *Explanation) Text(w io.Writer, all bool) error {
 	for _, warning := range e.Warnings {
 		b.WriteString("\n" + table.Wrap("! ", "  ", warning))
 	}
-	b.WriteString("\n" + table.Wrap("  ", "  ", e.Formula.Plain))
+	b.WriteString("\n" + table.Wrap("  ", "  ", e.Formula))
 	if e.Paper != nil {
 		b.WriteString("\n" + table.Wrap("  ", "  ", e.Paper.Sentence()))
 	}

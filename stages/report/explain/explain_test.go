@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"speceval/internal/display"
-	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/lineage"
 	"speceval/stages/report"
@@ -116,8 +115,8 @@ func TestColumnsAreExplainedByTheModel(t *testing.T) {
 	} {
 		e := ask(t, x, "table1", c.row, c.column)
 		got := strings.Join(e.Warnings, "\n")
-		if !strings.Contains(e.Formula.Plain, c.words) || (e.Formula.Plain == "") != (c.words == "") || !strings.Contains(got, c.warning) || c.warning == "" && len(e.Warnings) > 1 {
-			t.Errorf("%s: %q, warnings %q", c.column, e.Formula.Plain, e.Warnings)
+		if !strings.Contains(e.Formula, c.words) || (e.Formula == "") != (c.words == "") || !strings.Contains(got, c.warning) || c.warning == "" && len(e.Warnings) > 1 {
+			t.Errorf("%s: %q, warnings %q", c.column, e.Formula, e.Warnings)
 		}
 	}
 	if e := ask(t, x, "profile_r", "aime24", "m"); e.Profile != "aime24__model=qwen3_5_4b" || *e.Value != 2 {
@@ -129,7 +128,7 @@ func TestColumnsAreExplainedByTheModel(t *testing.T) {
 func TestUnitsAlikeShareALine(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	e := &Explanation{Table: "t", Row: "b=8", Column: "hbn", Stored: "0.5", Warnings: []string{"stale"},
-		Formula: table.Formula{Plain: "A mean."}}
+		Formula: "A mean."}
 	e.Profile = "p__model=m"
 	var records []dag.Record
 	var needs []dag.Ref

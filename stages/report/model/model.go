@@ -110,7 +110,7 @@ type Column struct {
 	Role  Role
 	Kind  KeyKind // of a key
 	Of    string  // the column that an Error, a Spread, a Cause or a Paper is of
-	Words string  // what it is, as table.NewFormula reads it
+	Words string  // what it is: by which formula, named as in the paper, of which stored rows
 
 	// The printed form; a column without a head is in CSV alone, unless it is Shown.
 	Head, Group table.Head
@@ -134,18 +134,14 @@ type Column struct {
 // Printed reports whether the column is in the printed form.
 func (c Column) Printed() bool { return c.Head != (table.Head{}) || c.Shown != nil }
 
-// Formula says what the column is: by which formula, named as in the paper, of which
-// stored rows.
-func (c Column) Formula() table.Formula { return table.NewFormula(c.Words) }
-
 // Sheet is a table with its rows.
 type Sheet struct {
 	*Table
-	Title, Caption string // of the printed form; the caption as raw LaTeX, where other than the escaped title
-	Columns        []Column
-	Rows           int
-	Notes          []string
-	Lacking        []string // stages that would have to run for all of it
+	Title   string // of the printed form
+	Columns []Column
+	Rows    int
+	Notes   []string
+	Lacking []string // stages that would have to run for all of it
 
 	// Key is the row of the paper that a row is, for tables that the paper has.
 	Key   func(row int) paper.Key
@@ -210,7 +206,7 @@ func (c Column) inPaper() bool { return c.Rule != nil && !c.Virtual }
 func (s *Sheet) paperColumn(c Column) Column {
 	words := c.Rule.Words
 	if words == "" {
-		words = "The number that the paper prints for " + c.Name + " (" + c.Rule.Where + "), as ‹" + paper.File + "› has it: rounded, and with no error of its own given."
+		words = "The number that the paper prints for " + c.Name + " (" + c.Rule.Where + "), as " + paper.File + " has it: rounded, and with no error of its own given."
 	}
 	return Column{Name: PaperPrefix + c.Name, Role: Paper, Of: c.Name, Words: words, Format: c.Format,
 		Cell: func(row int) table.Cell { return s.paperCell(c, s.Key(row)) }}

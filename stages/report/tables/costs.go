@@ -18,7 +18,7 @@ import (
 // of runs, a row for each provenance and budget.
 type costTable struct {
 	section, where string // of the paper
-	title, caption string
+	title          string
 	columns        []costColumn
 	strategies     []string // a setting counts if it has a run of each
 

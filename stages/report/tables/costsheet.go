@@ -15,20 +15,20 @@ import (
 
 // Words on sums of runs.
 const (
-	runsWords = " Published rows are of ‹data/measurements.parquet›, the others of ‹" + measurement.File + "›, where a run is the mean over repeats."
-	sdWords   = ": the standard deviation of a single execution of the whole suite, over its repeats in ‹" + measurement.RepeatsFile +
-		"›; empty where the suite was executed once, as the published one was."
+	runsWords = " Published rows are of data/measurements.parquet, the others of " + measurement.File + ", where a run is the mean over repeats."
+	sdWords   = ": the standard deviation of a single execution of the whole suite, over its repeats in " + measurement.RepeatsFile +
+		"; empty where the suite was executed once, as the published one was."
 
 	provenanceWords = "Where the runs come from: published with the paper, executed by the simulated fleet, or measured on servers."
 	settingsWords   = "The number of profiles that the sums are over: those with a run of every strategy that the table compares."
-	repeatsWords    = "How many executions of the suite the runs are the mean of: those in ‹" + measurement.RepeatsFile + "› that cover the same profiles; published runs were executed once."
+	repeatsWords    = "How many executions of the suite the runs are the mean of: those in " + measurement.RepeatsFile + " that cover the same profiles; published runs were executed once."
 
-	normalizedWords = "with each run's time first rescaled to the useful FLOPs of Uniform on the same profile, «T·F_U/F¦T\\,F_{\\mathrm{U}}/F» (Section 4.3)"
+	normalizedWords = "with each run's time first rescaled to the useful FLOPs of Uniform on the same profile, T·F_U/F (Section 4.3)"
 )
 
 // slowdownWords is how much longer a strategy takes than Uniform.
 func slowdownWords(strategy string) string {
-	return "How much longer " + strategy + " takes than Uniform: «ΣT/ΣT_U − 1¦\\sum_j T_j/\\sum_j T_{\\mathrm{U},j}-1», summed over the profiles first and divided once (Appendix B.5)"
+	return "How much longer " + strategy + " takes than Uniform: ΣT/ΣT_U − 1, summed over the profiles first and divided once (Appendix B.5)"
 }
 
 // make sets the table as the paper does, a section for each provenance. A
@@ -43,7 +43,7 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &model.Sheet{Rows: len(rows), Title: k.title, Caption: k.caption, Notes: k.differences(rows, numbers)}
+	s := &model.Sheet{Rows: len(rows), Title: k.title, Notes: k.differences(rows, numbers)}
 	s.Key = func(i int) paper.Key { return paper.Key{Provenance: rows[i].Provenance, Budget: rows[i].Budget} }
 	s.Heading = func(i int) table.Head { return heading(rows, rows[i].Provenance) }
 	s.Add(

@@ -55,15 +55,15 @@ func makePolicies(src *stored.Source) (*model.Sheet, error) {
 // standingColumns are the mean of a policy and the Uniform that it is worth.
 func standingColumns(rows []variance.Standing) []model.Column {
 	return []model.Column{
-		{Name: "profiles", Role: model.Count, Words: "The number of profiles that the policy was replayed on at this budget. Of its rows in ‹replay/ratios.parquet›.",
+		{Name: "profiles", Role: model.Count, Words: "The number of profiles that the policy was replayed on at this budget. Of its rows in replay/ratios.parquet.",
 			Cell: model.Counts(func(i int) int { return len(rows[i].Ratios) })},
 		{Name: "variance_ratio", Format: percent1,
-			Words: "The variance of the policy over that of Uniform, " + meanForm + ": for the paper's policies the entry of Table 1, or of Table 8 for TS-Neyman. Of ‹replay/ratios.parquet›.",
+			Words: "The variance of the policy over that of Uniform, " + meanForm + ": for the paper's policies the entry of Table 1, or of Table 8 for TS-Neyman. Of replay/ratios.parquet.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].Value })},
 		{Name: "variance_ratio_se", Role: model.Error, Of: "variance_ratio", Words: meanErrorWords,
 			Cell: model.Numbers(func(i int) float64 { return rows[i].SE })},
 		{Name: "equivalent_budget",
-			Words: "The budget of the Uniform with the policy's variance, as in Table 4: «Σ_j N_j·b/r_j / Σ_j N_j¦\\sum_jN_j\\,(b/r_j)/\\sum_jN_j», the mean over profiles weighted by their tasks. Of ‹replay/ratios.parquet›.",
+			Words: "The budget of the Uniform with the policy's variance, as in Table 4: Σ_j N_j·b/r_j / Σ_j N_j, the mean over profiles weighted by their tasks. Of replay/ratios.parquet.",
 			Cell: func(i int) table.Cell {
 				if v := variance.MeanEquivalent(rows[i].Ratios); v > 0 { // a simulated ratio may be below zero
 					return table.Number(v)
@@ -85,7 +85,7 @@ func boundColumn(name, what string, at func(row int) *float64) model.Column {
 // reductionBounds are the bounds of what a policy leaves to 1.
 func reductionBounds(rows []variance.Standing) []model.Column {
 	bound := func(name string, of func(*variance.Interval) float64) model.Column {
-		return boundColumn(name, "the reduction, «1 − (1/J)·Σ_j r_j¦1-J^{-1}\\sum_jr_j» of ‹replay/ratios.parquet›",
+		return boundColumn(name, "the reduction, 1 − (1/J)·Σ_j r_j of replay/ratios.parquet",
 			func(i int) *float64 {
 				if rows[i].Between == nil {
 					return nil
@@ -104,11 +104,11 @@ func reductionBounds(rows []variance.Standing) []model.Column {
 func extremeColumns(rows []variance.Standing) []model.Column {
 	return []model.Column{
 		{Name: "profiles_gaining", Role: model.Count,
-			Words: "On how many profiles the policy gains beyond its Monte Carlo error: «r_j + 1.96·s_j < 1¦r_j+1.96\\,s_j<1» (Appendix C.1). Of ‹replay/ratios.parquet›.",
+			Words: "On how many profiles the policy gains beyond its Monte Carlo error: r_j + 1.96·s_j < 1 (Appendix C.1). Of replay/ratios.parquet.",
 			Cell:  model.Counts(func(i int) int { return rows[i].Spread.Gaining })},
-		{Name: "worst_profile", Words: "The profile with the largest variance ratio of the policy at this budget. Of ‹replay/ratios.parquet›.",
+		{Name: "worst_profile", Words: "The profile with the largest variance ratio of the policy at this budget. Of replay/ratios.parquet.",
 			Cell: func(i int) table.Cell { return table.Text(rows[i].Spread.Worst.Profile()) }},
-		{Name: "worst_ratio", Words: "The variance ratio on the worst profile. Of ‹replay/ratios.parquet›.",
+		{Name: "worst_ratio", Words: "The variance ratio on the worst profile. Of replay/ratios.parquet.",
 			Cell: model.Numbers(func(i int) float64 { return rows[i].Spread.Worst.VarianceRatio })},
 	}
 }

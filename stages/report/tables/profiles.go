@@ -2,7 +2,6 @@ package tables
 
 import (
 	"slices"
-	"strings"
 
 	"speceval/internal/policy"
 	"speceval/internal/table"
@@ -28,31 +27,30 @@ func makeProfiles(src *stored.Source) (*model.Sheet, error) {
 		return nil, err
 	}
 	s := &model.Sheet{
-		Rows:    len(rows),
-		Title:   "Uniform-normalized variance of HBN and of the Oracle on every profile, by average budget b.",
-		Caption: `Uniform-normalized variance of HBN and of the Oracle on every profile, by average budget~$b$.`,
+		Rows:  len(rows),
+		Title: "Uniform-normalized variance of HBN and of the Oracle on every profile, by average budget b.",
 	}
 	s.Add(profileKeys(func(i int) variance.Ratio { return rows[i] })...)
 	s.Add(model.StoredPolicyKeys(model.PolicyWords, func(i int) policy.Key { return rows[i].Key() })...)
 	s.Add(
 		model.Column{Name: "alpha", Words: "The prior strength: of IBN and TS-Neyman, which have one.",
 			Cell: func(i int) table.Cell { return table.Optional(rows[i].Alpha) }},
-		model.Column{Name: "m", Words: "The pilot size «m», rollouts of every task before the allocation (Section 2), or the warm start «m_0» of TS-Neyman; the Oracle has none.",
+		model.Column{Name: "m", Words: "The pilot size m, rollouts of every task before the allocation (Section 2), or the warm start m_0 of TS-Neyman; the Oracle has none.",
 			Cell: func(i int) table.Cell {
 				if rows[i].M == nil {
 					return table.Missing()
 				}
 				return table.Integer(*rows[i].M)
 			}},
-		model.Column{Name: "w", Words: "The stage weight «w» of the pilot in the estimate (Eq. 4); none for the Oracle and TS-Neyman.",
+		model.Column{Name: "w", Words: "The stage weight w of the pilot in the estimate (Eq. 4); none for the Oracle and TS-Neyman.",
 			Cell: func(i int) table.Cell { return table.Optional(rows[i].W) }},
 		model.Column{Name: "variance_ratio",
 			Words: "The variance of the policy over that of Uniform on this profile: " + ratioForm + ", the expectation over the pilot vectors drawn. " +
-				"The Oracle's, «b·Σ(v_i/n*_i)/Σ v_i¦b\\sum_i(v_i/n_i^*)/\\sum_i v_i» with the integer allocation of Eq. 2, is exact; TS-Neyman's is a mean squared error over trajectories (Appendix C.3). A row of ‹replay/ratios.parquet›.",
+				"The Oracle's, b·Σ(v_i/n*_i)/Σ v_i with the integer allocation of Eq. 2, is exact; TS-Neyman's is a mean squared error over trajectories (Appendix C.3). A row of replay/ratios.parquet.",
 			Cell: model.Numbers(func(i int) float64 { return rows[i].VarianceRatio })},
 		errorColumn("ratio_se", "variance_ratio",
-			"The Monte Carlo standard error of variance_ratio: «b(1−w)²·sd(C)/√draws¦b(1-w)^2\\,\\mathrm{sd}(C)/\\sqrt{\\mathrm{draws}}», "+
-				"with the spread of the continuation «C = Σ(v_i/L_i)/Σ v_i¦C=\\sum_i(v_i/L_i)/\\sum_i v_i» over the pilot vectors and the design «(m, w)¦(m,w)» given; 0 where the ratio is exact.",
+			"The Monte Carlo standard error of variance_ratio: b(1−w)²·sd(C)/√draws, "+
+				"with the spread of the continuation C = Σ(v_i/L_i)/Σ v_i over the pilot vectors and the design (m, w) given; 0 where the ratio is exact.",
 			func(i int) float64 { return rows[i].RatioSE }),
 		model.Column{Name: "draws", Role: model.Count, Words: "The pilot vectors, or trajectories, that the ratio was replayed on; 0 where it is exact (Appendix B.4).",
 			Cell: model.Counts(func(i int) int32 { return rows[i].Draws })})
@@ -130,27 +128,26 @@ func makePaired(src *stored.Source) (*model.Sheet, error) {
 	const errors = ": the mean over profiles, its 95% interval over resampled benchmarks, its Monte Carlo standard error from the draws that both policies share, " +
 		"and the error that draws of their own would leave. "
 	s := &model.Sheet{
-		Rows:    len(rows),
-		Title:   "Variance of other policies minus that of HBN, over Uniform's" + errors + "Better, worse: profiles on which HBN's is lower or higher by 1.96 standard errors.",
-		Caption: "Variance of other policies minus that of HBN, in percentage points of Uniform's" + strings.ReplaceAll(errors, "%", `\%`) + "HBN lower, HBN higher: profiles on which it is so by 1.96 standard errors.",
+		Rows:  len(rows),
+		Title: "Variance of other policies minus that of HBN, over Uniform's" + errors + "Better, worse: profiles on which HBN's is lower or higher by 1.96 standard errors.",
 	}
 	s.Heading = model.ByBudgets(func(i int) int32 { return rows[i].Budget })
-	group := table.Head{Plain: "Standard error"}
+	group := table.Head{Plain: "Standard error (points)"}
 	const file = variance.DifferencesFile
 	difference := func(e variance.PairedEntry) float64 { return e.Difference.Difference }
 	paired := func(e variance.PairedEntry) float64 { return e.DifferenceSE }
 	s.Add(model.BudgetKey(func(i int) int32 { return rows[i].Budget }))
 	s.Add(model.PolicyKeys("The policy that HBN is held against.", func(i int) *policy.Policy { return rows[i].Policy })...)
 	s.Add(
-		model.Column{Name: "difference", Head: table.Head{Plain: "Difference"}, Format: table.Format{Decimals: 2, Scale: 100, Signed: true},
-			Words: "By how much the policy's variance ratio is above HBN's: «(1/J)·Σ_j (r_j − r_j^HBN)¦J^{-1}\\sum_j(r_j-r_j^{\\mathrm{HBN}})»; above 0 HBN has the lower variance. Of ‹" + file + "›.",
+		model.Column{Name: "difference", Head: table.Head{Plain: "Difference (points)"}, Format: table.Format{Decimals: 2, Scale: 100, Signed: true},
+			Words: "By how much the policy's variance ratio is above HBN's: (1/J)·Σ_j (r_j − r_j^HBN); above 0 HBN has the lower variance. Of " + file + ".",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].Mean(difference) })},
 		model.Column{Head: table.Head{Plain: "95% interval"}, Shown: func(i int) table.Cell { return printedInterval(rows[i].Between) }},
 		model.Column{Name: "difference_se", Role: model.Error, Of: "difference", Head: table.Head{Plain: "paired"}, Group: group, Format: points3,
-			Words: "Its Monte Carlo standard error, «(1/J)·√(Σ_j e_j²)¦J^{-1}(\\sum_j e_j^2)^{1/2}», with the error «e_j» of each difference over the pilot vectors that both policies were replayed on, given both designs. Of ‹" + file + "›; of TS-Neyman, which has draws of its own, the same as independent_se.",
+			Words: "Its Monte Carlo standard error, (1/J)·√(Σ_j e_j²), with the error e_j of each difference over the pilot vectors that both policies were replayed on, given both designs. Of " + file + "; of TS-Neyman, which has draws of its own, the same as independent_se.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].RMS(paired) })},
 		model.Column{Name: "independent_se", Role: model.Cause, Of: "difference", Head: table.Head{Plain: "unpaired"}, Group: group, Format: points3,
-			Words: "What the error would be if the two were replayed on draws of their own: «(1/J)·√(Σ_j (s_j² + s_j,HBN²))¦J^{-1}\\bigl(\\sum_j(s_j^2+s_{j,\\mathrm{HBN}}^2)\\bigr)^{1/2}», with ratio_se of ‹replay/ratios.parquet›.",
+			Words: "What the error would be if the two were replayed on draws of their own: (1/J)·√(Σ_j (s_j² + s_j,HBN²)), with ratio_se of replay/ratios.parquet.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].IndependentSE() })},
 		countColumn(rows, "profiles_better", "HBN lower", "On how many profiles HBN has the lower ratio beyond noise: a difference above 1.96 of its standard errors.",
 			func(r variance.PairedRow) int { return r.Beyond(1) }),

@@ -62,12 +62,12 @@ func gainColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Numb
 		return numbers.Number(paper.Corpus, "profiles"), ok
 	}
 	return []model.Column{
-		{Name: "profiles", Role: model.Count, Words: "The number of profiles on which HBN was replayed at this budget. Of the hbn rows in ‹replay/ratios.parquet›.",
+		{Name: "profiles", Role: model.Count, Words: "The number of profiles on which HBN was replayed at this budget. Of the hbn rows in replay/ratios.parquet.",
 			Cell: model.Counts(func(i int) int { return len(rows[i].Ratios) }),
 			Rule: &model.Rule{Where: "Appendix C.1", Want: profiles, Unjudged: true}},
 		{Name: "profiles_gaining", Role: model.Count, Head: table.Head{Plain: "Profiles gaining"}, Paired: true,
-			Words: "On how many profiles HBN gains beyond its Monte Carlo error: «r_j + 1.96·s_j < 1¦r_j+1.96\\,s_j<1», «s_j» the standard error of the replay (Appendix C.1). " +
-				"Of the hbn rows in ‹replay/ratios.parquet›.",
+			Words: "On how many profiles HBN gains beyond its Monte Carlo error: r_j + 1.96·s_j < 1, s_j the standard error of the replay (Appendix C.1). " +
+				"Of the hbn rows in replay/ratios.parquet.",
 			Cell:  model.Counts(func(i int) int { return rows[i].Gaining }),
 			Shown: func(i int) table.Cell { return table.Text(fmt.Sprintf("%d/%d", rows[i].Gaining, len(rows[i].Ratios))) },
 			Rule: &model.Rule{Where: "Appendix C.1", Class: agreement.Computed,
@@ -108,7 +108,7 @@ func worstColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Num
 	}
 	columns := []model.Column{
 		{Name: "worst_profile", Head: table.Head{Plain: "name"}, Group: group, Align: table.Left,
-			Words: "The profile with the largest variance ratio of HBN at this budget. Of the hbn rows in ‹replay/ratios.parquet›.",
+			Words: "The profile with the largest variance ratio of HBN at this budget. Of the hbn rows in replay/ratios.parquet.",
 			Cell:  func(i int) table.Cell { return table.Text(rows[i].Worst.Profile()) },
 			Shown: func(i int) table.Cell { return table.Text(printedProfile(rows[i].Worst)) },
 			Rule: &model.Rule{Where: "Appendix C.1", Class: agreement.Computed, Want: adverse,
@@ -120,12 +120,12 @@ func worstColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Num
 				},
 				Judge: func(i int, want float64) agreement.Comparison { worst, _ := judged(i, want); return worst }}},
 		{Name: "worst_ratio", Head: table.Head{Plain: "ratio"}, Group: group, Format: three,
-			Words: "HBN's variance ratio on the worst profile: " + ratioForm + ". The largest of the hbn rows in ‹replay/ratios.parquet›.",
+			Words: "HBN's variance ratio on the worst profile: " + ratioForm + ". The largest of the hbn rows in replay/ratios.parquet.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].Worst.VarianceRatio }),
 			Rule: &model.Rule{Where: "Appendix C.1", Class: agreement.Computed, Decimals: 3, Want: adverse,
 				Judge: func(i int, want float64) agreement.Comparison { _, value := judged(i, want); return value }}},
 		{Name: "worst_se", Role: model.Error, Of: "worst_ratio", Head: table.Head{Plain: "s.e."}, Group: group, Format: table.Format{Decimals: 4},
-			Words: "The Monte Carlo standard error of worst_ratio over the pilot vectors replayed, given the design «(m, w)¦(m,w)».",
+			Words: "The Monte Carlo standard error of worst_ratio over the pilot vectors replayed, given the design (m, w).",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].Worst.RatioSE })},
 	}
 	if numbers != nil {

@@ -18,7 +18,7 @@ import (
 type schedule struct {
 	policy         *policy.Policy
 	section        string // of the paper's numbers
-	title, caption string
+	title          string
 	where          string // in the paper
 	m, w, risk, se string // words
 	decimals       int    // of w, in print
@@ -26,24 +26,22 @@ type schedule struct {
 
 var hbnSchedule = schedule{
 	policy: policy.HBN, section: paper.HBNSchedule, where: "Table 5", decimals: 2,
-	title:   "HBN's design, fixed by the reference prior before any outcome: pilot size and stage weight (m, w) by task count N and average budget b.",
-	caption: `HBN's design, fixed by the reference prior before any outcome: pilot size and stage weight $(m,w)$ by task count~$N$ and average budget~$b$.`,
-	m:       "HBN's pilot size: the integer «m = 1, …, b−1¦m=1,\\dots,b-1» whose least risk (Eq. 12) under the reference prior is smallest, the smaller of equals. The selected hbn row in ‹replay/designs.parquet›.",
-	w: "HBN's stage weight of the pilot: «w = B/(A + B)¦w=B/(A+B)» (Eq. 12), with the prior-averaged masses «A = N·v̄/m¦A=N\\bar v/m», known exactly, and " +
-		"«B = E[Σ ṽ_i/L_i]¦B=\\mathrm{E}[\\sum_i\\tilde v_i/L_i]» (Eq. 10), the mean over prior-predictive pilot panels of the replicates. The selected hbn row in ‹replay/designs.parquet›.",
-	risk: "The Bayes risk relative to Uniform at that «(m, w)¦(m,w)»: «b·w/m¦b\\,w/m», which is Eq. 11 at the optimum of Eq. 12. The selected hbn row in ‹replay/designs.parquet›.",
-	se:   "The Monte Carlo standard error of risk: from the spread of «B» over the independent replicates, to first order. The selected hbn row in ‹replay/designs.parquet›.",
+	title: "HBN's design, fixed by the reference prior before any outcome: pilot size and stage weight (m, w) by task count N and average budget b.",
+	m:     "HBN's pilot size: the integer m = 1, …, b−1 whose least risk (Eq. 12) under the reference prior is smallest, the smaller of equals. The selected hbn row in replay/designs.parquet.",
+	w: "HBN's stage weight of the pilot: w = B/(A + B) (Eq. 12), with the prior-averaged masses A = N·v̄/m, known exactly, and " +
+		"B = E[Σ ṽ_i/L_i] (Eq. 10), the mean over prior-predictive pilot panels of the replicates. The selected hbn row in replay/designs.parquet.",
+	risk: "The Bayes risk relative to Uniform at that (m, w): b·w/m, which is Eq. 11 at the optimum of Eq. 12. The selected hbn row in replay/designs.parquet.",
+	se:   "The Monte Carlo standard error of risk: from the spread of B over the independent replicates, to first order. The selected hbn row in replay/designs.parquet.",
 }
 
 var enSchedule = schedule{
 	policy: policy.EN, section: paper.ENSchedule, where: "Table 6", decimals: 3,
-	title:   "EN's design, tuned in hindsight on the profiles with as many tasks: pilot size and stage weight (m, w) by task count N and average budget b.",
-	caption: `EN's design, tuned in hindsight on the profiles with as many tasks: pilot size and stage weight $(m,w)$ by task count~$N$ and average budget~$b$.`,
-	m:       "EN's pilot size, chosen in hindsight: the integer «m = 1, …, b−1¦m=1,\\dots,b-1» whose least risk (Eq. 19) on the profiles with this task count is smallest, the smaller of equals. The selected tuned_en row in ‹replay/designs.parquet›.",
-	w: "EN's stage weight of the pilot: «w = C/(1/m + C)¦w=\\bar C/(m^{-1}+\\bar C)» (Eq. 19), with the continuation mass «C» of Eq. 17, the mean over the profiles with this task count. " +
-		"The selected tuned_en row in ‹replay/designs.parquet›.",
-	risk: "EN's mean variance relative to Uniform on these profiles at that «(m, w)¦(m,w)»: «b·{w²/m + (1−w)²·C}¦b\\{w^2/m+(1-w)^2\\bar C\\}» (Eq. 18). The selected tuned_en row in ‹replay/designs.parquet›.",
-	se:   "The Monte Carlo standard error of risk: from the spread of «C» over batches of the pilot draws, to first order. The selected tuned_en row in ‹replay/designs.parquet›.",
+	title: "EN's design, tuned in hindsight on the profiles with as many tasks: pilot size and stage weight (m, w) by task count N and average budget b.",
+	m:     "EN's pilot size, chosen in hindsight: the integer m = 1, …, b−1 whose least risk (Eq. 19) on the profiles with this task count is smallest, the smaller of equals. The selected tuned_en row in replay/designs.parquet.",
+	w: "EN's stage weight of the pilot: w = C/(1/m + C) (Eq. 19), with the continuation mass C of Eq. 17, the mean over the profiles with this task count. " +
+		"The selected tuned_en row in replay/designs.parquet.",
+	risk: "EN's mean variance relative to Uniform on these profiles at that (m, w): b·{w²/m + (1−w)²·C} (Eq. 18). The selected tuned_en row in replay/designs.parquet.",
+	se:   "The Monte Carlo standard error of risk: from the spread of C over batches of the pilot draws, to first order. The selected tuned_en row in replay/designs.parquet.",
 }
 
 // HBNSchedule is the paper's Table 5, and ENSchedule its Table 6: the selected
@@ -73,7 +71,7 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 	}
 	rows := variance.NewSchedules(all).Of(k.policy)
 	candidates := slices.DeleteFunc(slices.Clone(all), func(d variance.Design) bool { return d.Policy != k.policy.Name })
-	s := &model.Sheet{Rows: len(rows), Title: k.title, Caption: k.caption}
+	s := &model.Sheet{Rows: len(rows), Title: k.title}
 	s.Key = func(i int) paper.Key { return keyOf(rows[i]) }
 	s.Lack = func(i int, key paper.Key) string {
 		m, _ := numbers.At(k.section, "m", key)

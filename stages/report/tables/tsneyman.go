@@ -67,9 +67,6 @@ func makeTS(src *stored.Source) (*model.Sheet, error) {
 		Title: "Bernoulli TS-Neyman against HBN: mean Uniform-normalized MSE over the profiles; lower is better. " +
 			"At each budget the prior strength alpha and warm start m0 that do best in hindsight, the same on all profiles, " +
 			"with Monte Carlo standard errors. Delta: TS-Neyman minus HBN.",
-		Caption: "Bernoulli TS-Neyman against HBN: mean Uniform-normalized MSE over the profiles; lower is better. " +
-			`At each budget the prior strength~$\alpha$ and warm start~$m_0$ that do best in hindsight, the same on all profiles, ` +
-			`with Monte Carlo standard errors. $\Delta$: TS-Neyman minus HBN, in percentage points.`,
 	}
 	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].Best.Budget} }
 	s.Lack = model.IfAbsent("not searched")
@@ -108,10 +105,10 @@ func choiceColumns(rows []tsRow, numbers *paper.Numbers) []model.Column {
 				return table.Missing()
 			}}},
 		{Name: "alpha", Cell: model.Numbers(func(i int) float64 { return rows[i].Best.Alpha }),
-			Words: "The prior strength of TS-Neyman: with m0 the candidate whose mean over the profiles is least at this budget, among those that ran all trajectories (Appendix C.3). Of ‹replay/ts_candidates.parquet›.",
+			Words: "The prior strength of TS-Neyman: with m0 the candidate whose mean over the profiles is least at this budget, among those that ran all trajectories (Appendix C.3). Of replay/ts_candidates.parquet.",
 			Rule:  &model.Rule{Where: "Table 8", Class: agreement.Computed, Decimals: 2, Judge: func(i int, _ float64) agreement.Comparison { a, _ := judged(i); return a }}},
 		{Name: "m0", Cell: model.Counts(func(i int) int32 { return rows[i].Best.M0 }),
-			Words: "The warm start of TS-Neyman, rollouts of every task before the sequential choices begin; selected together with alpha (Appendix C.3). Of ‹replay/ts_candidates.parquet›.",
+			Words: "The warm start of TS-Neyman, rollouts of every task before the sequential choices begin; selected together with alpha (Appendix C.3). Of replay/ts_candidates.parquet.",
 			Rule:  &model.Rule{Where: "Table 8", Class: agreement.Computed, Judge: func(i int, _ float64) agreement.Comparison { _, m := judged(i); return m }}},
 	}
 }
@@ -129,20 +126,20 @@ func tsColumns(rows []tsRow) []model.Column {
 		c.Rule = &model.Rule{Where: "Table 8", Class: agreement.Computed, Decimals: 4, Judge: compare}
 		return c
 	}
-	ts := judged(column("ts", "The mean squared error of TS-Neyman over that of Uniform, «V_U = Σ v_i/(N²b)¦V_{\\mathrm{U}}=\\sum_i v_i/(N^2b)», "+
-		"the mean over the profiles at the selected candidate: of whole sequential trajectories by Eq. 24, less a control variate of known mean. The row of ‹replay/ts_candidates.parquet› that is selected at this budget.",
+	ts := judged(column("ts", "The mean squared error of TS-Neyman over that of Uniform, V_U = Σ v_i/(N²b), "+
+		"the mean over the profiles at the selected candidate: of whole sequential trajectories by Eq. 24, less a control variate of known mean. The row of replay/ts_candidates.parquet that is selected at this budget.",
 		func(r tsRow) float64 { return r.Best.MSE }), table.Head{Plain: policy.TS.Label},
 		func(i int, want float64) agreement.Comparison {
 			b := rows[i].Best
 			return warranted(b.MSE, math.Hypot(b.MSESE, paperNoise(b)), want)
 		})
 	ts.PlusMinus = func(i int) *float64 { return &rows[i].Best.MSESE }
-	hbn := judged(column("hbn", "HBN's entry of Table 1, which is its mean squared error as well, since it has no bias. Of the hbn rows in ‹replay/ratios.parquet›.",
+	hbn := judged(column("hbn", "HBN's entry of Table 1, which is its mean squared error as well, since it has no bias. Of the hbn rows in replay/ratios.parquet.",
 		func(r tsRow) float64 { return r.HBN.Value }), table.Head{Plain: policy.HBN.Label},
 		func(i int, want float64) agreement.Comparison {
 			return agreement.Compare(rows[i].HBN.Estimate, want, 4, 0)
 		})
-	delta := judged(column("delta", "TS-Neyman minus HBN: «ts − hbn¦\\mathrm{ts}-\\mathrm{hbn}».", func(r tsRow) float64 { return r.Delta().Value }), deltaHead,
+	delta := judged(column("delta", "TS-Neyman minus HBN: ts − hbn.", func(r tsRow) float64 { return r.Delta().Value }), deltaHead,
 		func(i int, want float64) agreement.Comparison {
 			r := rows[i]
 			return warranted(r.Delta().Value, math.Hypot(math.Hypot(r.Delta().SE, r.HBN.SE), paperNoise(r.Best)), want)
@@ -160,12 +157,12 @@ func tsColumns(rows []tsRow) []model.Column {
 		errorColumn("hbn_se", "hbn", meanErrorWords, func(i int) float64 { return rows[i].HBN.SE }),
 		noise("delta", "The Monte Carlo standard error of delta: those of ts and of hbn, which share no draws, added in squares.",
 			func(r tsRow) float64 { return r.Delta().SE }),
-		column("raw", "The same mean squared error without the control variate: the plain mean of squared errors. The row of ‹replay/ts_candidates.parquet› that is selected at this budget.",
+		column("raw", "The same mean squared error without the control variate: the plain mean of squared errors. The row of replay/ts_candidates.parquet that is selected at this budget.",
 			func(r tsRow) float64 { return r.Best.Raw }),
 		noise("raw", "The Monte Carlo standard error of raw.", func(r tsRow) float64 { return r.Best.RawSE }),
-		counted("candidates", "How many pairs of prior strength and warm start were searched at this budget: the rows of ‹replay/ts_candidates.parquet›.",
+		counted("candidates", "How many pairs of prior strength and warm start were searched at this budget: the rows of replay/ts_candidates.parquet.",
 			func(r tsRow) int { return len(r.Candidates) }),
-		counted("ties", "How many other candidates are no worse than the selected one beyond 3 standard errors of the difference: excess against excess_se. Of ‹replay/ts_candidates.parquet›.",
+		counted("ties", "How many other candidates are no worse than the selected one beyond 3 standard errors of the difference: excess against excess_se. Of replay/ts_candidates.parquet.",
 			func(r tsRow) int { return len(r.Ties) }),
 	}
 }

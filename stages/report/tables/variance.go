@@ -81,19 +81,19 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 
 // scores is how a policy of Table 1 comes to its continuations, in words.
 var scores = map[*policy.Policy]string{
-	policy.EN:  "«L» is the exact integer allocation (Eq. 8) of the empirical scores (Eq. 16), «(m, w)¦(m,w)» those of Table 6",
-	policy.IBN: "«L» is the exact integer allocation (Eq. 8) of the scores under Beta(α, α) priors (Eq. 15) with the strength in ibn_alpha, «(m, w)¦(m,w)» designed under that prior (Eqs. 20 and 21)",
-	policy.HBN: "«L» is the exact integer allocation (Eq. 8) of the posterior scores (Eqs. 6 and 7), «(m, w)¦(m,w)» those of Table 5",
+	policy.EN:  "L is the exact integer allocation (Eq. 8) of the empirical scores (Eq. 16), (m, w) those of Table 6",
+	policy.IBN: "L is the exact integer allocation (Eq. 8) of the scores under Beta(α, α) priors (Eq. 15) with the strength in ibn_alpha, (m, w) designed under that prior (Eqs. 20 and 21)",
+	policy.HBN: "L is the exact integer allocation (Eq. 8) of the posterior scores (Eqs. 6 and 7), (m, w) those of Table 5",
 }
 
 // meanWords is the entry of a policy in a table of means.
 func meanWords(p *policy.Policy) string {
 	if p.Clairvoyant {
-		return "The variance of the Oracle over that of Uniform, " + meanForm + ". The Oracle knows the profile and takes the exact integer allocation «n*¦n^*» of Eq. 2, so that " +
-			"«r = b·Σ(v_i/n*_i)/Σ v_i¦r=b\\sum_i(v_i/n_i^*)/\\sum_i v_i», without Monte Carlo error. Of the oracle rows in ‹replay/ratios.parquet›."
+		return "The variance of the Oracle over that of Uniform, " + meanForm + ". The Oracle knows the profile and takes the exact integer allocation n* of Eq. 2, so that " +
+			"r = b·Σ(v_i/n*_i)/Σ v_i, without Monte Carlo error. Of the oracle rows in replay/ratios.parquet."
 	}
 	return "The variance of " + p.Label + " over that of Uniform, " + meanForm + ". On each profile " + ratioForm +
-		"; " + scores[p] + ". Of the rows of that policy and budget in ‹replay/ratios.parquet›."
+		"; " + scores[p] + ". Of the rows of that policy and budget in replay/ratios.parquet."
 }
 
 // meanColumns are the mean of a policy and, unless that is exact, its error.
@@ -143,10 +143,10 @@ func strengthColumn(src *stored.Source, rows []variance.Means) model.Column {
 	return model.Column{
 		Name: "ibn_alpha",
 		Words: "The prior strength of IBN: the one of the grid whose mean ratio over the profiles is least at this budget (Eq. 22), the smaller of equals. " +
-			"Of the means over ‹replay/ibn_candidates.parquet›.",
+			"Of the means over replay/ibn_candidates.parquet.",
 		Cell: func(i int) table.Cell { return table.Optional(rows[i].Alpha) },
 		Rule: &model.Rule{
-			Words:    "The prior strength that the paper's search selects (Appendix B.3), as ‹data/paper_targets.toml› has it.",
+			Words:    "The prior strength that the paper's search selects (Appendix B.3), as data/paper_targets.toml has it.",
 			Class:    agreement.Computed,
 			Decimals: 2, Last: true,
 			Judge: func(i int, want float64) agreement.Comparison { return judgeStrength(src, rows, i, want) },
@@ -269,8 +269,6 @@ func makeEquivalents(src *stored.Source) (*model.Sheet, error) {
 		Rows: len(rows),
 		Title: "Rollouts per task with which Uniform would have the variance of HBN, b/r with the replayed variance ratio r, " +
 			"on every profile and by the average budget b of HBN.",
-		Caption: `Rollouts per task with which Uniform would have the variance of HBN, $b/r$ with the replayed variance ratio~$r$, ` +
-			`on every profile and by the average budget~$b$ of HBN.`,
 	}
 	ratios := make([]variance.Ratio, len(rows))
 	for i, e := range rows {
@@ -278,13 +276,13 @@ func makeEquivalents(src *stored.Source) (*model.Sheet, error) {
 	}
 	s.Add(profileKeys(func(i int) variance.Ratio { return ratios[i] })...)
 	s.Add(
-		model.Column{Name: "hbn", Words: "HBN's variance ratio «r» on this profile: " + ratioForm + ". The hbn row of ‹replay/ratios.parquet›.",
+		model.Column{Name: "hbn", Words: "HBN's variance ratio r on this profile: " + ratioForm + ". The hbn row of replay/ratios.parquet.",
 			Cell: model.Numbers(func(i int) float64 { return rows[i].VarianceRatio })},
-		model.Column{Name: "equivalent_budget", Words: "The rollouts per task that Uniform would need for HBN's variance: «b/r» (Section 4.3).",
+		model.Column{Name: "equivalent_budget", Words: "The rollouts per task that Uniform would need for HBN's variance: b/r (Section 4.3).",
 			Cell: model.Numbers(func(i int) float64 { return rows[i].Worth.Value })},
-		errorColumn("equivalent_se", "equivalent_budget", "The Monte Carlo standard error of equivalent_budget: «b·s/r²¦b\\,s/r^2», with the error «s» of «r» by replay and by the design's weight.",
+		errorColumn("equivalent_se", "equivalent_budget", "The Monte Carlo standard error of equivalent_budget: b·s/r², with the error s of r by replay and by the design's weight.",
 			func(i int) float64 { return rows[i].Worth.SE }),
-		model.Column{Name: "rounded", Words: "The whole budget «⌊b/r⌋¦\\lfloor b/r\\rfloor» that would be executed (Appendix B.5).",
+		model.Column{Name: "rounded", Words: "The whole budget ⌊b/r⌋ that would be executed (Appendix B.5).",
 			Cell: model.Counts(func(i int) int32 { return rows[i].Rounded })})
 	s.Layout = perProfile(ratios, func(b int32) []table.Column {
 		return []table.Column{{Head: model.BudgetHead(b), Format: table.Format{Decimals: 2}}}

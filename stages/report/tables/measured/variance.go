@@ -86,7 +86,7 @@ func ratioColumns(rows []SpreadRow) []model.Column {
 	all := []model.Column{
 		{Name: "uniform_runs", Role: model.Count, Words: "How many runs of Uniform the ratio is relative to.", Cell: model.Counts(func(i int) int { return rows[i].Uniform.Runs })},
 		{Name: "variance",
-			Words: "The variance of the runs' estimates of the benchmark mean (Eq. 4) about their own mean, unbiased: «Σ_j (x_j − x̄)²/(n−1)¦\\sum_j(x_j-\\bar x)^2/(n-1)»; of two strategies together, each about its own mean." + ofRuns,
+			Words: "The variance of the runs' estimates of the benchmark mean (Eq. 4) about their own mean, unbiased: Σ_j (x_j − x̄)²/(n−1); of two strategies together, each about its own mean." + ofRuns,
 			Cell:  numbers(func(i int) float64 { return rows[i].Together.Variance })},
 		{Name: "uniform_variance", Words: "The same of Uniform's runs, in the same setting." + ofRuns,
 			Cell: numbers(func(i int) float64 { return rows[i].Uniform.Variance })},
@@ -96,19 +96,18 @@ func ratioColumns(rows []SpreadRow) []model.Column {
 			Head: head("measured"), Group: group, Format: decimals(3),
 			Prediction: &model.Prediction{Predicted: "replayed", Errors: []string{"ratio_se", "replayed_se"}, Z: "z", Verdict: "verdict", Decimals: 3}},
 		model.Column{Name: "ratio_se", Role: model.Error,
-			Words: "The standard error of ratio, by the delta method: «ratio·√(ψ'(k/2) + ψ'(k_U/2))¦\\mathrm{ratio}\\cdot(\\psi'(k/2)+\\psi'(k_{\\mathrm{U}}/2))^{1/2}» on «k» and «k_U¦k_{\\mathrm{U}}» degrees of freedom, " +
+			Words: "The standard error of ratio, by the delta method: ratio·√(ψ'(k/2) + ψ'(k_U/2)) on k and k_U degrees of freedom, " +
 				"which holds for estimates that are nearly normal, as means over many rollouts are."},
 		func(i int) agreement.Estimate { return rows[i].Ratio })...)
 	all = append(all, estimated(
-		model.Column{Name: "replayed", Words: "What the replay says of this ratio: the hbn row of this profile and budget in ‹" + variance.TwoStageFile + "›.",
+		model.Column{Name: "replayed", Words: "What the replay says of this ratio: the hbn row of this profile and budget in " + variance.TwoStageFile + ".",
 			Head: head("replayed"), Group: group, Format: decimals(3)},
-		model.Column{Name: "replayed_se", Role: model.Error, Words: "The standard error of replayed: its Monte Carlo error and the error that comes from the profile, of ‹" + variance.ErrorsFile + "›, added in squares."},
+		model.Column{Name: "replayed_se", Role: model.Error, Words: "The standard error of replayed: its Monte Carlo error and the error that comes from the profile, of " + variance.ErrorsFile + ", added in squares."},
 		func(i int) agreement.Estimate { return rows[i].Replayed })...)
 	return append(all,
 		model.Column{Name: "z",
-			Words: "The difference of ratio and replayed in standard errors, on the logarithmic scale: «{ln(ratio) − bias − ln(replayed)}/√(ψ'(k/2) + ψ'(k_U/2) + s²/replayed²)" +
-				"¦\\{\\ln(\\mathrm{ratio})-\\mathrm{bias}-\\ln(\\mathrm{replayed})\\}/(\\psi'(k/2)+\\psi'(k_{\\mathrm{U}}/2)+s^2/\\mathrm{replayed}^2)^{1/2}», the bias that of the logarithm of a «χ²¦\\chi^2» variable.",
-			Head: zHead, Group: group, Format: table.Format{Decimals: 1, Signed: true},
+			Words: "The difference of ratio and replayed in standard errors, on the logarithmic scale: {ln(ratio) − bias − ln(replayed)}/√(ψ'(k/2) + ψ'(k_U/2) + s²/replayed²), the bias that of the logarithm of a χ² variable.",
+			Head:  zHead, Group: group, Format: table.Format{Decimals: 1, Signed: true},
 			Cell: numbers(func(i int) float64 { return rows[i].Z })},
 		verdictColumn("verdict", noiseWords, head("verdict"), group,
 			func(i int) agreement.Verdict { return rows[i].Verdict }))
@@ -128,8 +127,8 @@ func biasColumns(rows []SpreadRow) []model.Column {
 		model.Column{Name: "bias", Words: "The mean of the estimates minus that of the profile.",
 			Head: head("points"), Group: group, Format: table.Format{Decimals: 2, Scale: 100, Signed: true}},
 		model.Column{Name: "bias_se", Role: model.Error,
-			Words: "The standard error of bias: that of the mean of the runs, and that of the profile's mean, «√(Σ p(1−p)/K)/N¦(\\sum_i p_i(1-p_i)/K)^{1/2}/N», added in squares. " +
-				"The variance ratios do not have the profile's error: about the profile's mean it would add «b/K» of Uniform's variance to each."},
+			Words: "The standard error of bias: that of the mean of the runs, and that of the profile's mean, √(Σ p(1−p)/K)/N, added in squares. " +
+				"The variance ratios do not have the profile's error: about the profile's mean it would add b/K of Uniform's variance to each."},
 		func(i int) agreement.Estimate { return rows[i].Bias.Estimate })...)
 	return append(all,
 		model.Column{Name: "bias_z", Words: "The bias in standard errors.",
@@ -181,7 +180,7 @@ func makeSpread(src *stored.Source) (*model.Sheet, error) {
 	s := &model.Sheet{Rows: len(rows), Title: "The sampled profiles: how many tasks are passed never, with a probability p of at most 0.1, in between, of at least 0.9, and always, among K rollouts of each; " +
 		"the mean ± its standard error, the sum of variances, and how long the responses are."}
 	s.Add(profileKeys(func(i int) (string, string) { return rows[i].Benchmark, rows[i].Model })...)
-	s.Add(n, count("rollouts", "The rollouts «K» of each task.", table.Head{Plain: "K", TeX: "$K$"}, table.Head{}, func(i int) int { return rows[i].TestedK }))
+	s.Add(n, count("rollouts", "The rollouts K of each task.", table.Head{Plain: "K", TeX: "$K$"}, table.Head{}, func(i int) int { return rows[i].TestedK }))
 	for _, c := range classes {
 		s.Add(count(c.name, c.words, c.head, table.Head{Plain: "Tasks by pass probability p", TeX: "Tasks by pass probability $p$"}, func(i int) int {
 			return tasksWith(rows[i], func(task int) bool { return c.has(rows[i].P(task)) })
@@ -189,9 +188,9 @@ func makeSpread(src *stored.Source) (*model.Sheet, error) {
 	}
 	s.Add(estimated(
 		model.Column{Name: "mean", Words: "The mean of the pass probabilities, which an evaluation estimates.", Head: head("Mean"), Format: percent(2)},
-		model.Column{Name: "mean_se", Role: model.Error, Words: "The standard error of mean: «√(Σ p(1−p)/K)/N¦(\\sum_i p_i(1-p_i)/K)^{1/2}/N»."},
+		model.Column{Name: "mean_se", Role: model.Error, Words: "The standard error of mean: √(Σ p(1−p)/K)/N."},
 		func(i int) agreement.Estimate { return MeanOf(rows[i]) })...)
-	s.Add(model.Column{Name: "variance_sum", Words: "«Σ p(1−p)¦\\sum_i p_i(1-p_i)»: over «N²b¦N^2b» it is the variance of Uniform (Eq. 1).",
+	s.Add(model.Column{Name: "variance_sum", Words: "Σ p(1−p): over N²b it is the variance of Uniform (Eq. 1).",
 		Head: table.Head{Plain: "Σ p(1−p)", TeX: `$\sum p(1-p)$`}, Format: decimals(2), Cell: numbers(func(i int) float64 { return rows[i].VarianceSum() })})
 	s.Add(lengthColumns(func(i int) rollout.Lengths { return lengths[[2]string{rows[i].Benchmark, rows[i].Model}] })...)
 	for tenth := range 10 {
@@ -219,7 +218,7 @@ func tasksWith(p profile.Profile, holds func(task int) bool) (n int) {
 // lengthColumns are the lengths of responses, missing where none are stored.
 func lengthColumns(lengths func(row int) rollout.Lengths) []model.Column {
 	column := func(name, words, above string, of func(rollout.Lengths) int32) model.Column {
-		return model.Column{Name: name, Words: words + ", reasoning included. Of ‹" + stored.LengthsFile + "›.",
+		return model.Column{Name: name, Words: words + ", reasoning included. Of " + stored.LengthsFile + ".",
 			Head: head(above), Group: head("Response length (tokens)"),
 			Cell: func(i int) table.Cell {
 				l := lengths(i)
