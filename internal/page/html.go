@@ -159,15 +159,13 @@ func (b *markup) cell(c viewCell) {
 	b.raw("</td>")
 }
 
-// value adds a number with its error. The script shows beside it where it comes from;
-// without the script it is a link to its table.
+// value adds a number with its error. The script shows beside it where it comes from.
 func (b *markup) value(c viewCell) {
 	if c.Text == "" {
 		b.raw(`<span aria-label="no value">–</span>`)
 		return
 	}
-	b.raw("<a")
-	b.attribute("href", "#"+c.Table)
+	b.raw(`<a href="#pop"`)
 	b.attribute("title", c.hover())
 	b.raw(">")
 	b.text(c.Text)

@@ -92,7 +92,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 func TestCellsSayWhereTheyComeFrom(t *testing.T) {
 	page := written(t, sample())
 	row := regexp.MustCompile(`(?s)<tr data-r="published b=8">.*?</tr>`).FindString(page)
-	for _, want := range []string{`<td data-d="+0.0005"><a href="#table1_made" title="0.87247">0.8725 `, ">0.872 ", "agrees", `data-n="&#34;&#39; onclick=`} {
+	for _, want := range []string{`<td data-d="+0.0005"><a href="#pop" title="0.87247">0.8725 `, ">0.872 ", "agrees", `data-n="&#34;&#39; onclick=`} {
 		if !strings.Contains(row, want) {
 			t.Errorf("its row lacks %q:\n%s", want, row)
 		}

@@ -34,7 +34,6 @@ type viewKey struct {
 
 type viewCell struct {
 	Cell
-	Table  string // its ID
 	Wide   bool
 	Beside string // what Paper is
 }
@@ -73,7 +72,10 @@ func newViewTable(t Table) viewTable {
 			line.Keys = append(line.Keys, viewKey{key, scope, spans[i][j], t.Folded && j == 0})
 		}
 		for j, cell := range row.Cells {
-			line.Cells = append(line.Cells, viewCell{Cell: cell, Table: t.ID, Wide: values[j].Text, Beside: cmp.Or(values[j].Beside, "paper")})
+			if t.Folded {
+				cell.Exact = "" // of thousands, most of what the page weighs
+			}
+			line.Cells = append(line.Cells, viewCell{Cell: cell, Wide: values[j].Text, Beside: cmp.Or(values[j].Beside, "paper")})
 		}
 		v.Lines = append(v.Lines, line)
 	}
