@@ -12,7 +12,6 @@ import (
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
-	"speceval/stages/report/stored"
 )
 
 // TablesFolder is the part of the output folder that holds the tables.
@@ -34,9 +33,6 @@ func WriteTable(job *dag.Job, s *model.Sheet) error {
 	return job.Write(paths[1], -1, func(w io.Writer) error { return table.LaTeX(w, s.Print(), TableOrigin(job)) })
 }
 
-// beforeKey stands before the key in an Origin.
-const beforeKey = "; key: "
-
 // TableOrigin is the first comment of a LaTeX file: the command, commit and key that it
 // was made by, and which of its inputs were edited or damaged since they were made.
 func TableOrigin(job *dag.Job) string {
@@ -44,19 +40,7 @@ func TableOrigin(job *dag.Job) string {
 	if names := job.Altered(); len(names) > 0 {
 		altered = "; made from what was not as recorded: " + strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("command: %s; commit: %s%s%s%s", job.Command(), job.Commit(), altered, beforeKey, job.Key())
-}
-
-// CellKey is the key in the Origin of a stored table, empty if its LaTeX has none.
-func CellKey(in stored.Locate, base string) (string, error) {
-	path, err := in(TablePaths(base)[1])
-	if err != nil {
-		return "", err
-	}
-	text, err := os.ReadFile(path)
-	first, _, _ := strings.Cut(string(text), "\n")
-	_, key, _ := strings.Cut(first, beforeKey)
-	return key, err
+	return fmt.Sprintf("command: %s; commit: %s%s; key: %s", job.Command(), job.Commit(), altered, job.Key())
 }
 
 // StoredTable is a stored table.

@@ -15,9 +15,8 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// The document of the report is report.tex: an article with every table and figure, the
-// verdict beneath each, and where the numbers come from. It is
-// text made of a value: it quotes only what is given, and omits what is missing.
+// The document of the report is report.tex: an article with every table and figure, and the
+// verdict beneath each. It is text made of a value: it quotes only what is given, and omits what is missing.
 
 // preamble is a sober article that needs texlive-latex-base and
 // texlive-latex-recommended. With lmodern characters can be copied and
@@ -38,10 +37,6 @@ type Document struct {
 	Sheets   []*model.Sheet  // in the order of the report, as are the figures
 	Figures  []Figure
 	Verdicts Verdicts
-
-	Origins       []DocumentOrigin  // of the tables
-	Inputs        [][2]string       // file and SHA-256 of all that the document is made of, sorted
-	Configuration map[string]string // key to canonical value
 }
 
 // Figure is a figure as the document places it.
@@ -53,13 +48,6 @@ type Figure struct {
 	Caption string // plain text
 	Label   string
 	Judged  string // what the verdicts beneath it call it; Base where empty
-}
-
-// DocumentOrigin is what a table is made of.
-type DocumentOrigin struct {
-	Base   string
-	MadeOf string // units and files
-	Key    string // of the table's unit
 }
 
 // chapter is a section of the document.
@@ -138,8 +126,6 @@ func LaTeX(d Document) (string, error) {
 	p.line(`\appendix`)
 	p.longTables()
 	p.verdictAppendix()
-	p.sources()
-	p.configuration()
 	p.line(`\end{document}`)
 	return p.String(), p.failed
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -116,16 +115,4 @@ func TestVerdictsStandBeneathWhatTheyAreOf(t *testing.T) {
 		}},
 	}, []string{"Of the numbers of the paper that are compared here: computed 1 of 1 agree. Of the measured numbers that are held against a prediction: measured 1 of 1 agree with their predictions.", `\includegraphics{figures/figure2_case.pdf}`, `\verdict{Computed 1 of 1 agree`, `\end{figure}`,
 		`\label{app:verdicts}`, `\emph{case\_study}`, `\label{app:measured}`, " & measured & predicted & ", `\emph{prediction}`}, nil)
-}
-
-func TestSourcesAndSettings(t *testing.T) {
-	text(t, Document{
-		Comment: "command: c",
-		Origins: []DocumentOrigin{{Base: "a_b", MadeOf: "replay/designs", Key: "0123abcd"}},
-		Inputs:  [][2]string{{"replay/x.parquet", "ff"}},
-		Configuration: map[string]string{
-			"experiment.seed": "7", "model": fmt.Sprintf("[{%s},{%s}]", strings.Repeat("x", 90), strings.Repeat("y", 90)), "long": strings.Repeat("z", 20)},
-	}, []string{"% command: c\n", `\texttt{experiment.seed}~=~\texttt{7}`,
-		`a\_\allowbreak{}b & replay/\allowbreak{}designs & {\scriptsize\texttt{0123\newline abcd}}`, `replay/\allowbreak{}x.\allowbreak{}parquet & {\scriptsize\texttt{ff}}`,
-		`long & \texttt{zzzzzzzzzzzzzzzz\allowbreak{}zzzz}`, `model & \texttt{[`, `\}\allowbreak{},\allowbreak{}}\newline \texttt{\{`}, []string{`\verdict{1`})
 }

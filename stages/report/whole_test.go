@@ -61,7 +61,6 @@ func checkList(t *testing.T, shown map[string]*model.Sheet) {
 			continue
 		}
 		d.Sheets = append(d.Sheets, shown[of.Base])
-		d.Origins = append(d.Origins, report.DocumentOrigin{Base: of.Base})
 		if (of.Section != "") != of.Reads.Paper || of.Label == "" || of.Chapter == "" {
 			t.Errorf("%s: section %q, label %q, chapter %q, reads the paper's numbers: %v", of.Base, of.Section, of.Label, of.Chapter, of.Reads.Paper)
 		}
