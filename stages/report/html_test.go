@@ -38,7 +38,7 @@ func made(rows int) *model.Table {
 			model.NameKey(model.ByBenchmark, "benchmark", "", func(i int) string { return []string{"a", "b"}[i] }),
 			model.NameKey(model.ByModel, "model", "", func(int) string { return "m" }),
 			numbers("hbn", model.Value, "", 0.872471, 0.9), numbers("hbn_error", model.Error, "hbn", 0.0002, -1),
-			numbers("paper_hbn", model.Paper, "hbn", 0.87, -1), numbers("by_cause", model.Cause, "hbn", 0.1, 0.2))
+			numbers("paper_hbn", model.Paper, "hbn", 0.87, -1), numbers("by_cause", model.Value, "", 0.1, 0.2))
 		_, err := src.Designs()
 		return s, err
 	}}
@@ -133,7 +133,7 @@ func TestFiguresWithTheirCaptions(t *testing.T) {
 func TestErrorsStandBehindTheirNumbers(t *testing.T) {
 	s := &model.Sheet{Rows: 1, Table: &model.Table{}}
 	s.Add(numbers("hbn", model.Value, "", 1), numbers("error", model.Error, "hbn", 1), numbers("sd", model.Spread, "hbn", 1), numbers("paper_hbn", model.Paper, "hbn", 1),
-		numbers("time", model.Value, "", 1), numbers("time_sd", model.Spread, "time", 1), numbers("replay_se", model.Cause, "time", 1), numbers("stray_se", model.Error, "gone", 1))
+		numbers("time", model.Value, "", 1), numbers("time_sd", model.Spread, "time", 1), numbers("replay_se", model.Value, "", 1), numbers("stray_se", model.Error, "gone", 1))
 	var got []string
 	for _, c := range newColumns(s) {
 		got = append(got, c.Name+c.behind)

@@ -1,6 +1,6 @@
 // Package model is what a table of the report is: a value that knows its columns,
-// what each of them means and how a cell of it is computed, what its errors and
-// its parts are, what the paper says, and by which rule the two are compared.
+// what each of them means and how a cell of it is computed, what the paper says, and by
+// which rule the two are compared.
 // Everything that shows, stores, judges, explains or compares tables reads these
 // values; none of them knows a table by its name.
 package model
@@ -77,14 +77,11 @@ type Role int
 
 // Roles of columns.
 const (
-	Value   Role = iota // a number or a name that was obtained
-	Key                 // one of those that tell rows apart
-	Error               // the Monte Carlo standard error of the column Of
-	Spread              // the standard deviation of Of over single executions of the suite
-	Cause               // an error of Of by one cause, or as it would be otherwise; it stands alone
-	Count               // of profiles, runs or the like
-	Outcome             // a verdict in words
-	Paper               // what the paper prints for the column Of
+	Value  Role = iota // a number, a name or a verdict that was obtained
+	Key                // one of those that tell rows apart
+	Error              // the Monte Carlo standard error of the column Of
+	Spread             // the standard deviation of Of over single executions of the suite
+	Paper              // what the paper prints for the column Of
 )
 
 // KeyKind is what a key column is of. Labels of rows have their words in this order.
@@ -109,7 +106,7 @@ type Column struct {
 	Name  string // in CSV: part of a contract; empty for a column of the printed form alone
 	Role  Role
 	Kind  KeyKind // of a key
-	Of    string  // the column that an Error, a Spread, a Cause or a Paper is of
+	Of    string  // the column that an Error, a Spread or a Paper is of
 	Words string  // what it is: by which formula, named as in the paper, of which stored rows
 
 	// The printed form; a column without a head is in CSV alone, unless it is Shown.

@@ -86,8 +86,8 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 // countedColumns count what the sums are over.
 func countedColumns(rows []*costRow) []model.Column {
 	return []model.Column{
-		{Name: "profiles", Role: model.Count, Words: settingsWords, Cell: model.Counts(func(i int) int { return len(rows[i].Settings) })},
-		{Name: "repeats", Role: model.Count, Words: repeatsWords, Cell: model.Counts(func(i int) int { return rows[i].Repeats() })},
+		{Name: "profiles", Words: settingsWords, Cell: model.Counts(func(i int) int { return len(rows[i].Settings) })},
+		{Name: "repeats", Words: repeatsWords, Cell: model.Counts(func(i int) int { return rows[i].Repeats() })},
 	}
 }
 

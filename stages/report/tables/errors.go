@@ -84,10 +84,10 @@ func makeErrors(src *stored.Source) (*model.Sheet, error) {
 		model.Column{Name: "variance_ratio", Head: table.Head{Plain: "Variance"}, Format: percent1,
 			Words: "The variance of the policy over that of Uniform, " + meanForm + ": its entry of Table 1, or of Table 8 for TS-Neyman. Of replay/ratios.parquet.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].Value })},
-		model.Column{Name: "replay_se", Role: model.Cause, Of: "variance_ratio", Head: table.Head{Plain: "replay"}, Group: group, Format: points3,
+		model.Column{Name: "replay_se", Head: table.Head{Plain: "replay"}, Group: group, Format: points3,
 			Words: "The part of its error that comes from the finite number of draws of the replay: (1/J)·√(Σ_j s_j²), with ratio_se of replay/ratios.parquet; profiles draw independently.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].Replay })},
-		model.Column{Name: "design_se", Role: model.Cause, Of: "variance_ratio", Head: table.Head{Plain: "design"}, Group: group, Format: points3,
+		model.Column{Name: "design_se", Head: table.Head{Plain: "design"}, Group: group, Format: points3,
 			Words: "The part that comes from the estimation of the design: (1/J)·√(Σ_N (Σ_{j of N} (dr_j/dw)·s_w)²), " +
 				"with the error s_w of the stage weight that all profiles with one task count share. Of replay/designs.parquet; 0 for a policy without a design.",
 			Cell: model.Numbers(func(i int) float64 { return rows[i].Design })})
@@ -112,7 +112,7 @@ func profileColumns(rows []errorRow, group, shift table.Head) []model.Column {
 	signed.Signed = true
 	const file = variance.ErrorsFile
 	return []model.Column{
-		{Name: "profile_se", Role: model.Cause, Of: "variance_ratio", Head: table.Head{Plain: "profiles"}, Group: group, Format: points3,
+		{Name: "profile_se", Head: table.Head{Plain: "profiles"}, Group: group, Format: points3,
 			Words: "The part that no longer replay would make smaller: the profiles are estimates, of K rollouts per task. (1/J)·√(Σ_j t_j²), with the standard deviation t_j of the ratio " +
 				"over profiles redrawn by the binomial law of their pass counts (profile_se of " + file + "). Profiles are taken to err independently, as their rollouts were.",
 			Cell: numbers(func(p *variance.ProfileCauses) float64 { return p.SE })},
@@ -123,7 +123,7 @@ func profileColumns(rows []errorRow, group, shift table.Head) []model.Column {
 		{Name: "shift_se", Role: model.Error, Of: "shift", Head: table.Head{Plain: "s.e."}, Group: shift, Format: points3,
 			Words: "The Monte Carlo standard error of shift, (1/J)·√(Σ_j e_j²), with shift_se of " + file + ".",
 			Cell:  numbers(func(p *variance.ProfileCauses) float64 { return p.ShiftSE })},
-		{Name: "resamples", Role: model.Count, Words: "How many times each profile was redrawn. Of " + file + ".",
+		{Name: "resamples", Words: "How many times each profile was redrawn. Of " + file + ".",
 			Cell: cells(func(p *variance.ProfileCauses) table.Cell { return table.Integer(p.Resamples) })},
 	}
 }

@@ -181,14 +181,14 @@ const differingName = "budgets_differing"
 
 // differingColumn counts the budgets that differ.
 func differingColumn(rows []*costRow) model.Column {
-	return model.Column{Name: differingName, Role: model.Count,
+	return model.Column{Name: differingName,
 		Words: "In how many settings the executed budget is not the ⌊b/r⌋ of the stored ratios: their noise, or another schedule's, moves it across a whole number.",
 		Cell:  model.Counts(func(i int) int { return rows[i].budgets.differing })}
 }
 
 // expectedColumn is how many may be expected to differ.
 func expectedColumn(rows []*costRow) model.Column {
-	return model.Column{Name: "budgets_differing_expected", Role: model.Cause, Of: differingName,
+	return model.Column{Name: "budgets_differing_expected",
 		Words: "How many of these budgets another replay of the same size, with noise of its own, is expected to round otherwise: " +
 			"Σ_j P(⌊b/r_j + √2·s_j·z⌋ ≠ ⌊b/r_j⌋) with a normal z and the Monte Carlo error s_j of b/r_j.",
 		Cell: model.Numbers(func(i int) float64 { return rows[i].budgets.expected() })}

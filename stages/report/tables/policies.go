@@ -55,7 +55,7 @@ func makePolicies(src *stored.Source) (*model.Sheet, error) {
 // standingColumns are the mean of a policy and the Uniform that it is worth.
 func standingColumns(rows []variance.Standing) []model.Column {
 	return []model.Column{
-		{Name: "profiles", Role: model.Count, Words: "The number of profiles that the policy was replayed on at this budget. Of its rows in replay/ratios.parquet.",
+		{Name: "profiles", Words: "The number of profiles that the policy was replayed on at this budget. Of its rows in replay/ratios.parquet.",
 			Cell: model.Counts(func(i int) int { return len(rows[i].Ratios) })},
 		{Name: "variance_ratio", Format: percent1,
 			Words: "The variance of the policy over that of Uniform, " + meanForm + ": for the paper's policies the entry of Table 1, or of Table 8 for TS-Neyman. Of replay/ratios.parquet.",
@@ -103,7 +103,7 @@ func reductionBounds(rows []variance.Standing) []model.Column {
 // extremeColumns count the profiles that gain, and name the worst one.
 func extremeColumns(rows []variance.Standing) []model.Column {
 	return []model.Column{
-		{Name: "profiles_gaining", Role: model.Count,
+		{Name: "profiles_gaining",
 			Words: "On how many profiles the policy gains beyond its Monte Carlo error: r_j + 1.96·s_j < 1 (Appendix C.1). Of replay/ratios.parquet.",
 			Cell:  model.Counts(func(i int) int { return rows[i].Spread.Gaining })},
 		{Name: "worst_profile", Words: "The profile with the largest variance ratio of the policy at this budget. Of replay/ratios.parquet.",

@@ -52,7 +52,7 @@ func makeProfiles(src *stored.Source) (*model.Sheet, error) {
 			"The Monte Carlo standard error of variance_ratio: b(1−w)²·sd(C)/√draws, "+
 				"with the spread of the continuation C = Σ(v_i/L_i)/Σ v_i over the pilot vectors and the design (m, w) given; 0 where the ratio is exact.",
 			func(i int) float64 { return rows[i].RatioSE }),
-		model.Column{Name: "draws", Role: model.Count, Words: "The pilot vectors, or trajectories, that the ratio was replayed on; 0 where it is exact (Appendix B.4).",
+		model.Column{Name: "draws", Words: "The pilot vectors, or trajectories, that the ratio was replayed on; 0 where it is exact (Appendix B.4).",
 			Cell: model.Counts(func(i int) int32 { return rows[i].Draws })})
 	shown := []*policy.Policy{policy.HBN, policy.Oracle}
 	s.Layout = perProfile(rows, func(b int32) (columns []table.Column) {
@@ -129,7 +129,7 @@ func makePaired(src *stored.Source) (*model.Sheet, error) {
 		"and the error that draws of their own would leave. "
 	s := &model.Sheet{
 		Rows:  len(rows),
-		Title: "Variance of other policies minus that of HBN, over Uniform's" + errors + "Better, worse: profiles on which HBN's is lower or higher by 1.96 standard errors.",
+		Title: "Variance of other policies minus that of HBN, over Uniform's" + errors + "HBN lower (better), HBN higher (worse): profiles on which it is so by 1.96 standard errors.",
 	}
 	s.Heading = model.ByBudgets(func(i int) int32 { return rows[i].Budget })
 	group := table.Head{Plain: "Standard error (points)"}
@@ -146,7 +146,7 @@ func makePaired(src *stored.Source) (*model.Sheet, error) {
 		model.Column{Name: "difference_se", Role: model.Error, Of: "difference", Head: table.Head{Plain: "paired"}, Group: group, Format: points3,
 			Words: "Its Monte Carlo standard error, (1/J)·√(Σ_j e_j²), with the error e_j of each difference over the pilot vectors that both policies were replayed on, given both designs. Of " + file + "; of TS-Neyman, which has draws of its own, the same as independent_se.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].RMS(paired) })},
-		model.Column{Name: "independent_se", Role: model.Cause, Of: "difference", Head: table.Head{Plain: "unpaired"}, Group: group, Format: points3,
+		model.Column{Name: "independent_se", Head: table.Head{Plain: "unpaired"}, Group: group, Format: points3,
 			Words: "What the error would be if the two were replayed on draws of their own: (1/J)·√(Σ_j (s_j² + s_j,HBN²)), with ratio_se of replay/ratios.parquet.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].IndependentSE() })},
 		countColumn(rows, "profiles_better", "HBN lower", "On how many profiles HBN has the lower ratio beyond noise: a difference above 1.96 of its standard errors.",
@@ -167,6 +167,6 @@ func makePaired(src *stored.Source) (*model.Sheet, error) {
 
 // countColumn counts profiles by their differences.
 func countColumn(rows []variance.PairedRow, name, head, words string, count func(variance.PairedRow) int) model.Column {
-	return model.Column{Name: name, Role: model.Count, Head: table.Head{Plain: head}, Words: words,
+	return model.Column{Name: name, Head: table.Head{Plain: head}, Words: words,
 		Cell: model.Counts(func(i int) int { return count(rows[i]) })}
 }

@@ -62,10 +62,10 @@ func gainColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Numb
 		return numbers.Number(paper.Corpus, "profiles"), ok
 	}
 	return []model.Column{
-		{Name: "profiles", Role: model.Count, Words: "The number of profiles on which HBN was replayed at this budget. Of the hbn rows in replay/ratios.parquet.",
+		{Name: "profiles", Words: "The number of profiles on which HBN was replayed at this budget. Of the hbn rows in replay/ratios.parquet.",
 			Cell: model.Counts(func(i int) int { return len(rows[i].Ratios) }),
 			Rule: &model.Rule{Where: "Appendix C.1", Want: profiles, Unjudged: true}},
-		{Name: "profiles_gaining", Role: model.Count, Head: table.Head{Plain: "Profiles gaining"}, Paired: true,
+		{Name: "profiles_gaining", Head: table.Head{Plain: "Profiles gaining"}, Paired: true,
 			Words: "On how many profiles HBN gains beyond its Monte Carlo error: r_j + 1.96·s_j < 1, s_j the standard error of the replay (Appendix C.1). " +
 				"Of the hbn rows in replay/ratios.parquet.",
 			Cell:  model.Counts(func(i int) int { return rows[i].Gaining }),

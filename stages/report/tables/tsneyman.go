@@ -119,7 +119,7 @@ func tsColumns(rows []tsRow) []model.Column {
 		return model.Column{Name: name, Words: words, Cell: model.Numbers(func(i int) float64 { return value(rows[i]) })}
 	}
 	counted := func(name, words string, value func(tsRow) int) model.Column {
-		return model.Column{Name: name, Role: model.Count, Words: words, Cell: model.Counts(func(i int) int { return value(rows[i]) })}
+		return model.Column{Name: name, Words: words, Cell: model.Counts(func(i int) int { return value(rows[i]) })}
 	}
 	judged := func(c model.Column, head table.Head, compare func(i int, want float64) agreement.Comparison) model.Column {
 		c.Head, c.Align, c.Format, c.Paired = head, table.Center, percent2, true

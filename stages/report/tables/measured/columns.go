@@ -63,7 +63,7 @@ func strategyKey(words string, of func(row int) string) model.Column {
 
 // verdictColumn is a verdict in words, missing where nothing is compared.
 func verdictColumn(name, words string, head, group table.Head, of func(row int) agreement.Verdict) model.Column {
-	return model.Column{Name: name, Role: model.Outcome, Words: words, Head: head, Group: group, Align: table.Left,
+	return model.Column{Name: name, Words: words, Head: head, Group: group, Align: table.Left,
 		Cell: func(i int) table.Cell {
 			if of(i) == "" {
 				return table.Missing()
@@ -77,7 +77,7 @@ func head(words string) table.Head { return table.Head{Plain: words} }
 
 // count is a column of counts.
 func count(name, words string, head, group table.Head, of func(row int) int) model.Column {
-	return model.Column{Name: name, Role: model.Count, Words: words, Head: head, Group: group, Cell: model.Counts(of)}
+	return model.Column{Name: name, Words: words, Head: head, Group: group, Cell: model.Counts(of)}
 }
 
 // numbers is the cells of numbers, missing where one is not finite.

@@ -63,7 +63,7 @@ func makeTimes(src *stored.Source) (*model.Sheet, error) {
 		model.Column{Name: "difference_se", Role: model.Error, Words: "The standard error of difference: error_seconds over the measured time."},
 		difference)...)
 	s.Add(
-		model.Column{Name: "error_seconds", Role: model.Cause, Of: "measured_seconds",
+		model.Column{Name: "error_seconds",
 			Words: "The standard error of measured minus predicted: s·predicted/√runs and predicted_sd, added in squares. s is how far single runs of HBN were from what was predicted of them, relatively: their standard deviation about the means of their rows, in all settings of the model together; there is none if no row has two runs." + ofPredictions,
 			Cell:  numbers(func(i int) float64 { return rows[i].DifferenceSE })},
 		model.Column{Name: "scale", Words: "How much longer the times of the fitted speed are made, that those of Uniform and its equivalent come out in sum in each repeat: the mean over repeats." + ofPredictions,
@@ -275,7 +275,7 @@ func testColumns(rows []profile.Comparison) []model.Column {
 			}
 			return below
 		}),
-		{Name: "tasks_differing", Role: model.Count, Words: "How many tasks differ by Holm's procedure, under which a false alarm on any of them has a probability of 0.5% at most.",
+		{Name: "tasks_differing", Words: "How many tasks differ by Holm's procedure, under which a false alarm on any of them has a probability of 0.5% at most.",
 			Head: head("differing"), Group: tasks, Cell: model.Counts(func(i int) int { return rows[i].Differing() }),
 			Prediction: &model.Prediction{Bound: &none, Verdict: "tasks_verdict"}},
 		{Name: "smallest_p", Words: "The smallest p-value of the tasks: " + fisherWords + ".", Head: table.Head{Plain: "least p", TeX: "least $p$"}, Group: tasks, Format: decimals(4),

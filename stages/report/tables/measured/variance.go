@@ -84,7 +84,7 @@ var zHead = table.Head{Plain: "z", TeX: "$z$"}
 func ratioColumns(rows []SpreadRow) []model.Column {
 	group := head("Variance over Uniform's")
 	all := []model.Column{
-		{Name: "uniform_runs", Role: model.Count, Words: "How many runs of Uniform the ratio is relative to.", Cell: model.Counts(func(i int) int { return rows[i].Uniform.Runs })},
+		{Name: "uniform_runs", Words: "How many runs of Uniform the ratio is relative to.", Cell: model.Counts(func(i int) int { return rows[i].Uniform.Runs })},
 		{Name: "variance",
 			Words: "The variance of the runs' estimates of the benchmark mean (Eq. 4) about their own mean, unbiased: Σ_j (x_j − x̄)²/(n−1); of two strategies together, each about its own mean." + ofRuns,
 			Cell:  numbers(func(i int) float64 { return rows[i].Together.Variance })},
