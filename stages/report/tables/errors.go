@@ -69,12 +69,11 @@ func makeErrors(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	const causes = ": the finite number of draws of the replay, the estimated design that profiles share, " +
-		"and the finite number of rollouts that the profiles themselves are estimated from. " +
-		"Shift: by how much the mean over redrawn profiles is above the mean itself. Profiles are taken to err independently."
 	s := &model.Sheet{
-		Rows:  len(rows),
-		Title: "Standard errors of the mean Uniform-normalized variances, by cause" + causes,
+		Rows: len(rows),
+		Title: "Standard errors of the mean Uniform-normalized variances, by cause: the finite number of draws of the replay, " +
+			"the estimated design that profiles share, and the finite number of rollouts that the profiles themselves are estimated from. " +
+			"Shift: by how much the mean over redrawn profiles is above the mean itself. Profiles are taken to err independently.",
 	}
 	s.Heading = model.ByBudgets(func(i int) int32 { return rows[i].budget })
 	group, shift := table.Head{Plain: "Standard error (points)"}, table.Head{Plain: "Shift (points)"}

@@ -125,11 +125,11 @@ func makePaired(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	const errors = ": the mean over profiles, its 95% interval over resampled benchmarks, its Monte Carlo standard error from the draws that both policies share, " +
-		"and the error that draws of their own would leave. "
 	s := &model.Sheet{
-		Rows:  len(rows),
-		Title: "Variance of other policies minus that of HBN, over Uniform's" + errors + "HBN lower (better), HBN higher (worse): profiles on which it is so by 1.96 standard errors.",
+		Rows: len(rows),
+		Title: "Variance of other policies minus that of HBN, over Uniform's: the mean over profiles, its 95% interval over resampled benchmarks, " +
+			"its Monte Carlo standard error from the draws that both policies share, and the error that draws of their own would leave. " +
+			"HBN lower (better), HBN higher (worse): profiles on which it is so by 1.96 standard errors.",
 	}
 	s.Heading = model.ByBudgets(func(i int) int32 { return rows[i].Budget })
 	group := table.Head{Plain: "Standard error (points)"}
