@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"speceval/data"
@@ -113,50 +112,6 @@ func TestExplainRefusesWhatIsNotThere(t *testing.T) {
 		t.Errorf("no output folder: exit code %d", code)
 	}
 	want(t, "stderr", stderr, "there is no output folder "+out+": `speceval run` makes it")
-}
-
-func TestDiffOfFolders(t *testing.T) {
-	a, b := t.TempDir(), t.TempDir()
-	published(t, a)
-	published(t, b)
-	code, stdout, stderr := onShell("diff", a, b)
-	if code != exitDone || stderr != "" {
-		t.Errorf("exit code %d\n%s", code, stderr)
-	}
-	want(t, "the comparison", stdout, "diff: 0 of 54 cells of 1 table changed, 0 beyond noise")
-
-	path := filepath.Join(b, "tables", "table7_flop_coefficients.csv")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	edited := strings.Replace(string(text), "6919565824", "6919565825", 1)
-	if err := os.WriteFile(path, []byte(edited), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	code, stdout, stderr = onShell("diff", a, b)
-	if code != exitOutside {
-		t.Errorf("exit code %d", code)
-	}
-	want(t, "the comparison", stdout, "qwen3_5_9b  theta_core  6919565824  6919565825      1", "changed, and has no noise")
-	want(t, "stderr", stderr, "outside tolerance: 1 cell changed beyond noise")
-	if code, stdout, _ = onShell("diff", "--json", a, b); code != exitOutside || !json.Valid([]byte(stdout)) {
-		t.Errorf("exit code %d, %s", code, stdout)
-	}
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{a}, "want two output folders after the command"},
-		{[]string{a, t.TempDir()}, "is no output folder with tables"},
-		{[]string{a, a, a}, "want two output folders after the command"},
-	} {
-		code, stdout, stderr := onShell(append([]string{"diff"}, c.args...)...)
-		if code != exitUsage || stdout != "" {
-			t.Errorf("%q: exit code %d", c.args, code)
-		}
-		want(t, "stderr", stderr, c.want)
-	}
 }
 
 // onlyUnits is a stage with some of its units.

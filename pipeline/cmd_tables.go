@@ -146,7 +146,7 @@ func explainCommand() command {
 	return command{
 		name: "explain",
 		args: "[TABLE [ROW [COLUMN]]] [--json] [--all]",
-		about: "say where a number of a table comes from: formula, errors, stored rows, units and seeds\n\n" +
+		about: "say where a number of a table comes from: formula, files, units, keys and seeds\n\n" +
 			"Tables and columns are named as in out/tables, rows by their key columns: \"b=8\",\n" +
 			"\"published b=8\", \"N=19 b=8\", \"aime24__model=qwen3_5_4b b=8 hbn\". Case does not\n" +
 			"matter, b= and N= may be left out, and so may what tells a name from no other.",
@@ -160,7 +160,7 @@ func explainCommand() command {
 		complete: completeTables,
 		flags: func(fs *pflag.FlagSet) {
 			jsonFlag(fs, &o.json, "print one JSON document, with all of everything")
-			fs.BoolVar(&o.all, "all", false, "list all parts and units, not only the heaviest and those that differ")
+			fs.BoolVar(&o.all, "all", false, "list every unit and source, in place of one line for those of a kind")
 		},
 		run: o.run,
 	}

@@ -36,7 +36,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		runCommand(), planCommand(), statusCommand(), whyCommand(),
-		tablesCommand(), verifyCommand(), explainCommand(), diffCommand(), allocationsCommand(),
+		tablesCommand(), verifyCommand(), explainCommand(), allocationsCommand(),
 		evaluateCommand(), importCommand(), exportCommand(), serveCommand(), allocateCommand(), checkScorerCommand(), compareCommand(), disagreementsCommand(), benchmarksCommand(),
 		fleetCommand(), unitCommand(), completionCommand(), versionCommand(), helpCommand(), manCommand(),
 	}

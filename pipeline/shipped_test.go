@@ -122,8 +122,8 @@ func checkPage(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, file, string(page), "<h2>Verdicts</h2>", `id="table1_variance"`, `id="profile_ratios"`, "speceval explain table1_variance b=8 hbn",
-		"changed</strong> <code>[4, 8]</code>", "replay/design/ibn/…", `class="timeline"`)
+	want(t, file, string(page), "<h2>Verdicts</h2>", `id="table1_variance"`, `id="profile_ratios"`, `<tr data-r="b=8">`, `data-f="The variance of HBN over that of Uniform, `,
+		"changed</strong> <code>[4, 8]</code>", "<caption>Stages</caption>")
 	if len(page) > 2_500_000 {
 		t.Errorf("%s has %d bytes", file, len(page))
 	}

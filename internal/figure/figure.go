@@ -19,7 +19,7 @@ import (
 type Figure struct {
 	Base    string // file name in figures/, without extension
 	Title   string // what is seen, in one plain sentence
-	Caption string // raw LaTeX
+	Caption string
 	Label   string // LaTeX label, "fig:pairs"
 
 	Width, Height float64   // at printed size, in points of 1/72 inch

@@ -11,21 +11,8 @@ import (
 	"speceval/internal/rowfile"
 )
 
-// Term is a number of a setting: what is summed, and what it is called and
-// stored as, where it is summed with a weight.
-type Term struct {
-	Name  string
-	Of    func(Setting) float64
-	Shown func(Setting) float64 // nil: as summed
-}
-
-// shown is the stored number behind the summand.
-func (t Term) shown(s Setting) float64 {
-	if t.Shown != nil {
-		return t.Shown(s)
-	}
-	return t.Of(s)
-}
+// Term is a number of a setting that is summed.
+type Term func(Setting) float64
 
 // Quotient is a cost over many settings: numbers are summed over the settings first
 // and divided once, so that settings weigh as much as they cost (paper,
@@ -66,62 +53,9 @@ func (q *Quotient) Value(settings []Setting) float64 {
 
 func total(settings []Setting, t Term) (all sum) {
 	for _, s := range settings {
-		all.add(t.Of(s))
+		all.add(t(s))
 	}
 	return all
-}
-
-// Share is what a setting adds to the value over all of them: the shares of the
-// settings add up to it.
-func (q *Quotient) Share(s Setting, all []Setting) float64 {
-	below := total(all, q.Below)
-	share := q.above(s)
-	if q.Change {
-		share -= q.Below.Of(s)
-	}
-	share /= below.total()
-	if q.Less != nil {
-		share -= q.Less.Share(s, all)
-	}
-	if q.Over != nil {
-		share /= q.Over.Value(all)
-	}
-	return share
-}
-
-func (q *Quotient) above(s Setting) (v float64) {
-	for _, t := range q.Above {
-		v += t.Of(s)
-	}
-	return v
-}
-
-// Terms are the numbers that the quotient is made of.
-func (q *Quotient) Terms() []Term {
-	terms := append([]Term(nil), q.Above...)
-	if q.Less != nil {
-		terms = append(terms, q.Less.Above...)
-	}
-	if q.Over != nil {
-		terms = append(terms, q.Over.Above...)
-	}
-	return append(terms, q.Below)
-}
-
-// Names are what the numbers of Numbers are.
-func (q *Quotient) Names() (names []string) {
-	for _, t := range q.Terms() {
-		names = append(names, t.Name)
-	}
-	return names
-}
-
-// Numbers are the stored numbers of a setting that the quotient is made of.
-func (q *Quotient) Numbers(s Setting) (numbers []float64) {
-	for _, t := range q.Terms() {
-		numbers = append(numbers, t.shown(s))
-	}
-	return numbers
 }
 
 // sum adds with compensation, by Neumaier's method: the error does not grow

@@ -1,5 +1,5 @@
-// Package page is the model of a self-contained HTML page of results: tables
-// whose cells lead to where they come from, figures, and the timeline of a run.
+// Package page is the model of a self-contained HTML page of results: tables whose
+// cells show where they come from, figures, and the stages of a run.
 package page
 
 import (
@@ -23,7 +23,7 @@ type Page struct {
 	Tables   []Table
 	Others   []Group // numbers that are compared and stand in no table
 	Figures  []Figure
-	Run      Run
+	Stages   []Stage // of the run that made the results, in order
 	Settings []Setting
 	Facts    []Fact // about the machines and programs that made the results
 }
@@ -82,10 +82,9 @@ type Table struct {
 	Rows    []Row
 	Notes   []string
 	Extra   []Line // numbers compared that belong to the table but are none of its cells
-	Folded  bool   // long: shown when asked for, and without a line of explanation for each cell
+	Folded  bool   // long: shown when asked for
 
-	Files []File // that hold the table
-	Chain []Unit // that made it, the last one first
+	Files []string // that hold the table, by their paths in the output folder
 }
 
 // Column is a column of a table. Key columns come first and name the rows.
@@ -131,29 +130,6 @@ type Group struct {
 	Lines    []Line
 }
 
-// File is a file of the output folder, or one that the program carries.
-type File struct {
-	Path   string
-	SHA256 string
-	Rows   int // negative where it is not tabular or not known
-}
-
-// Unit is a unit of the run that a table is made from, or several alike.
-type Unit struct {
-	Name     string // "replay/ratios", or "replay/profile/…" for several
-	Count    int    // how many
-	State    string // "fresh", "stale" or "missing"; of several the worst
-	Key      string // of one
-	Seeds    []string
-	Inputs   []File // of one; none where they are the outputs of listed units
-	Sources  []File // from outside the output folder
-	Commit   string // git commit of the program, or how many
-	Manifest string // where the records stand
-	Start    time.Time
-	Wall     float64 // seconds, in sum
-	CPU      float64 // seconds, in sum
-}
-
 // Figure is a figure as an <svg> element. SVG is written as it is: it must come
 // from a drawing program that escapes the names in it.
 type Figure struct {
@@ -162,40 +138,24 @@ type Figure struct {
 	Absent          string // why there is no drawing
 	SVG             string
 	Width           float64 // at printed size, in points
-	Files           []File
-	Chain           []Unit
+	Files           []string
 }
 
-// Run is when and for how long everything ran that the results are made of.
-type Run struct {
-	Stages []Stage
-	Bars   []Bar
-}
-
-// Stage is a stage of the run.
+// Stage is a stage of the run, with what its units took.
 type Stage struct {
 	Name, About string
 	State       string // "fresh", or what else it is
 	Units       int
+	First, Last time.Time // from the first start to the last end; zero where no unit has run
+	Wall, CPU   float64   // seconds, in sum
+	PeakBytes   int64     // the largest resident set of a process
 }
 
-// Bar is one unit that ran.
-type Bar struct {
-	Stage, Unit string
-	Start       time.Time
-	Wall, CPU   float64 // seconds
-	PeakBytes   int64   // largest resident set of the process by then
-	Host        string  // may be empty
-	Wait        *Wait   // nil for a unit that did not have to wait for a machine
-}
+// Ran reports whether a unit of the stage has run.
+func (s Stage) Ran() bool { return !s.First.IsZero() }
 
-// Wait is how a unit came to its machine by way of a scheduler.
-type Wait struct {
-	Job       string // whose process ran the unit, perhaps after others
-	Attempt   int    // at the unit, from 1
-	Submitted time.Time
-	Seconds   float64 // from there to the start of the process
-}
+// Share is the CPU time as a part of the units' time: "97%".
+func (s Stage) Share() string { return share(s.CPU, s.Wall) }
 
 // Setting is a key of the configuration with its value.
 type Setting struct {

@@ -1,6 +1,5 @@
 "use strict";
-// Shows where a number comes from beside it. Without this the number's link
-// leads to the same text further down.
+// Shows where a number comes from beside it.
 (function () {
   var pop = document.getElementById("pop");
   if (!pop || !pop.showPopover) return;
@@ -17,25 +16,21 @@
     return /^[\w.=\/:@%+,-]+$/.test(word) ? word : "'" + word.replace(/'/g, "'\\''") + "'";
   }
 
-  function fill(link, target) {
-    var column = target.closest(".col");
+  function fill(link) {
+    var cell = link.closest("td"), line = link.closest("tr"), table = link.closest("article").id;
+    var at = Array.prototype.indexOf.call(line.querySelectorAll("td"), cell);
+    var head = line.closest("table").querySelectorAll("th[data-f]")[at];
+    var name = head.querySelector("code").textContent, beside = cell.querySelector("i");
     pop.textContent = "";
-    var line = target.matches("tr") ? target : null;
-    var row = line ? line.cells[0].textContent : link.closest("tr").dataset.r;
-    add("p", row, "row");
-    add("p", column.querySelector("h4 span").textContent, "head");
-    if (line) {
-      line.querySelectorAll("[data-l]").forEach(function (cell) {
-        if (cell.textContent) add("p", cell.dataset.l + " " + cell.textContent);
-      });
-    } else {
-      add("p", "Value " + link.textContent);
-    }
-    add("p", column.querySelector(".formula").textContent, "formula");
-    add("code", "speceval explain " + [column.dataset.t, row, column.dataset.c].map(quoted).join(" "), "cmd");
-    var more = add("a", "Files, units and seeds");
-    more.href = "#x-" + column.dataset.t;
-    more.addEventListener("click", function () { pop.hidePopover(); });
+    add("p", line.dataset.r, "row");
+    add("p", head.firstChild.textContent.trim(), "head");
+    add("p", "Value " + (link.title || link.textContent));
+    if (beside) add("p", beside.textContent);
+    if (cell.dataset.d) add("p", "Difference " + cell.dataset.d + (cell.dataset.s ? " (" + cell.dataset.s + " SEs)" : ""));
+    var why = [cell.dataset.k, cell.dataset.n].filter(Boolean).join(": ");
+    if (why) add("p", why);
+    add("p", head.dataset.f || "As stored.", "formula");
+    add("code", "speceval explain " + [table, line.dataset.r, name].map(quoted).join(" "), "cmd");
   }
 
   function place(link) {
@@ -50,10 +45,8 @@
   document.addEventListener("click", function (e) {
     var link = e.target.closest && e.target.closest(".grid td a");
     if (!link || e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey) return;
-    var target = document.getElementById(link.hash.slice(1));
-    if (!target || !target.closest(".col")) return;
     e.preventDefault();
-    fill(link, target);
+    fill(link);
     pop.showPopover();
     place(link);
   });

@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -67,15 +66,7 @@ func sample() Page {
 		},
 		Notes: []string{"A note on " + hostile},
 		Extra: []Line{{Row: "all", Column: "profiles", Cell: Cell{Text: "107", Paper: "107", Verdict: good}}},
-		Files: []File{{Path: "tables/table1_made.csv", SHA256: strings.Repeat("ab", 32), Rows: 3}},
-		Chain: []Unit{
-			{Name: "report/table1_made", Count: 1, State: "fresh", Key: strings.Repeat("cd", 32), Commit: "0123456789ab",
-				Inputs:   []File{{Path: "replay/" + hostile + ".parquet", SHA256: strings.Repeat("ef", 32), Rows: 12}},
-				Sources:  []File{{Path: "data/paper_targets.toml", SHA256: strings.Repeat("01", 32), Rows: -1}},
-				Manifest: "manifests/report/table1_made.json", Start: at(90), Wall: 0.02, CPU: 0.018},
-			{Name: "replay/profile/…", Count: 107, State: "stale", Seeds: []string{"42/speceval/" + hostile}, Start: at(0), Wall: 43, CPU: 42},
-			{Name: "replay/extra", Count: 1, State: "missing"},
-		},
+		Files: []string{"tables/table1_made.csv", "tables/" + hostile + ".tex"},
 	}
 	for i := range 8 { // wider than a phone
 		small.Columns = append(small.Columns, Column{Name: fmt.Sprintf("column_%d", i), Head: "A further column"})
@@ -97,42 +88,25 @@ func sample() Page {
 			Differ: []Pointer{{Table: "table1_made", Row: "published b=8", Column: "worst_profile", Name: "Table 1", Text: hostile},
 				{Table: "table2_made", Row: "b=8", Column: "time", Name: "Table 2", Text: "missing"}},
 			Legend: []string{"What it means."}, Skipped: "budgets [64] were not run"},
-		Tables: []Table{small, {ID: "table2_made", Name: "Table 2", Title: "Times.", Absent: "not run: systems",
-			Chain: []Unit{{Name: "report/table2_made", Count: 1, State: "fresh"}}}, long},
+		Tables: []Table{small, {ID: "table2_made", Name: "Table 2", Title: "Times.", Absent: "not run: systems"}, long},
 		Others: []Group{{ID: "corpus", Name: "Corpus", Lines: []Line{{Column: "tasks", Cell: Cell{Text: "5", Paper: "6", Verdict: bad}}}}},
 		Figures: []Figure{
-			{ID: "figure1_made", Name: "Figure 1", Title: "A drawing.", Caption: "Of " + hostile, SVG: `<svg viewBox="0 0 10 10"><circle r="3"><title>point</title></circle></svg>`, Width: 250,
-				Chain: []Unit{{Name: "report/figure1_made", Count: 1, State: "fresh"}}},
+			{ID: "figure1_made", Name: "Figure 1", Title: "A drawing.", Caption: "Of " + hostile, SVG: `<svg viewBox="0 0 10 10"><circle r="3"><title>point</title></circle></svg>`, Width: 250},
 			{ID: "figure2_made", Name: "Figure 2", Absent: "not run: replay"}},
-		Run:      elsewhere(madeRun()),
+		Stages: []Stage{{Name: "generate", About: "rollouts", State: "nothing to run"},
+			{Name: "replay", About: "ratios", State: "fresh", Units: 3, First: at(0), Last: at(90), Wall: 150, CPU: 146, PeakBytes: 340e6},
+			{Name: "report", About: "tables", State: "1 of 2 units fresh", Units: 2, First: at(90), Last: at(2*86400 + 0.5), Wall: 0.51, CPU: 0.41, PeakBytes: 60e6}},
 		Settings: []Setting{{Key: "experiment.out", Value: hostile}, {Key: "replay.draws", Value: "16", Default: "8192"}},
 		Facts:    []Fact{{Name: "Host", Values: []string{"Mixed: 2 hosts.", hostile, "lab"}}},
 	}
 }
 
-// elsewhere is a run of which two units waited 40 s for a machine of a hostile name.
-func elsewhere(run Run) Run {
-	for i := range run.Bars {
-		run.Bars[i].Host = "lab"
-		if b := &run.Bars[i]; b.Unit == "b" || b.Unit == "c" {
-			b.Host = "n1" + hostile
-			b.Wait = &Wait{Job: "12_3" + hostileQuote, Attempt: 2, Submitted: at(-40), Seconds: 40}
+func TestDurations(t *testing.T) {
+	for seconds, want := range map[float64]string{
+		0: "0.0 ms", 0.0042: "4.2 ms", 0.25: "250 ms", 1.23: "1.2 s", 5: "5 s", 30: "30 s", 59.7: "1 min", 90: "1 min 30 s", 3600: "1 h 0 min", 172800: "2 d 0 h",
+	} {
+		if got := Duration(seconds); got != want {
+			t.Errorf("%v s is %q, want %q", seconds, got, want)
 		}
-	}
-	return run
-}
-
-// madeRun is a run of two stages, and of the last one again two days later.
-func madeRun() Run {
-	return Run{
-		Stages: []Stage{{Name: "generate", About: "rollouts", State: "nothing to run"},
-			{Name: "replay", About: "ratios", State: "fresh", Units: 3}, {Name: "report", About: "tables", State: "fresh", Units: 2}},
-		Bars: []Bar{
-			{Stage: "report", Unit: "table1_made", Start: at(2 * 86400), Wall: 0.5, CPU: 0.4, PeakBytes: 60e6},
-			{Stage: "replay", Unit: "b", Start: at(0), Wall: 60, CPU: 59, PeakBytes: 300e6},
-			{Stage: "replay", Unit: "a" + hostile, Start: at(0), Wall: 30, CPU: 29, PeakBytes: 200e6},
-			{Stage: "replay", Unit: "c", Start: at(30), Wall: 60, CPU: 58, PeakBytes: 340e6},
-			{Stage: "report", Unit: "numbers", Start: at(90), Wall: 0.01, CPU: 0.01, PeakBytes: 60e6},
-		},
 	}
 }

@@ -2,20 +2,15 @@ package page
 
 import (
 	"cmp"
-	"fmt"
 	"html/template"
-	"regexp"
-	"strings"
 )
 
 // viewTable is a table as the templates walk it.
 type viewTable struct {
 	Table
-	Short     string // how other places call it
-	FirstRow  string // a row label as the shell takes it
-	Heads     []viewHead
-	Lines     []viewRow
-	Explained []viewColumn
+	Short string // how other places call it
+	Heads []viewHead
+	Lines []viewRow
 }
 
 // viewHead is the heading of a column.
@@ -26,7 +21,7 @@ type viewHead struct {
 
 // viewRow is a row whose repeated keys are drawn together.
 type viewRow struct {
-	Label string // only where no line of explanation has it
+	Label string
 	Keys  []viewKey
 	Cells []viewCell
 }
@@ -39,88 +34,9 @@ type viewKey struct {
 
 type viewCell struct {
 	Cell
-	Target string // fragment of its explanation
-	Hover  string
 	Wide   bool
 	Beside string // what Paper is
 }
-
-// viewColumn is the explanation of a column.
-type viewColumn struct {
-	Column
-	Anchor   string
-	Compared bool // some cell has a number of the paper's, or a verdict
-	Lines    []viewLine
-}
-
-// reference names what the column's numbers are compared with; Against is its heading.
-func (c viewColumn) reference() string { return cmp.Or(c.Beside, "paper") }
-
-func (c viewColumn) Against() string {
-	word := c.reference()
-	return strings.ToUpper(word[:1]) + word[1:]
-}
-
-// viewLine is the explanation of a cell.
-type viewLine struct {
-	Cell
-	Anchor, Label, Command string
-}
-
-// viewSummary is the outcome with links to the cells that do not agree.
-type viewSummary struct {
-	Summary
-	Pointers, AstrayPointers []viewPointer
-}
-
-type viewPointer struct {
-	Pointer
-	Target string
-}
-
-func newViewSummary(s *Summary, tables []viewTable) *viewSummary {
-	if s == nil {
-		return nil
-	}
-	v := &viewSummary{Summary: *s}
-	for _, p := range s.Differ {
-		v.Pointers = append(v.Pointers, viewPointer{p, target(p, tables)})
-	}
-	for _, p := range s.Astray {
-		v.AstrayPointers = append(v.AstrayPointers, viewPointer{p, target(p, tables)})
-	}
-	return v
-}
-
-// target is the fragment of a cell's explanation, or of its table where the
-// cell has none.
-func target(p Pointer, tables []viewTable) string {
-	for _, t := range tables {
-		for _, c := range t.Explained {
-			for _, line := range c.Lines {
-				if t.ID == p.Table && c.Name == p.Column && line.Label == p.Row {
-					return line.Anchor
-				}
-			}
-		}
-	}
-	return p.Table
-}
-
-// lineage is the chain of units behind a table or a figure.
-type lineage struct {
-	Units []Unit
-	Files []File
-}
-
-// Ran reports whether the unit has ever run.
-func (u Unit) Ran() bool { return !u.Start.IsZero() }
-
-// Lineage is what the table was made by.
-func (t viewTable) Lineage() lineage { return lineage{t.Chain, t.Files} }
-
-// Lineage is what the figure was made by.
-func (f Figure) Lineage() lineage { return lineage{f.Chain, f.Files} }
 
 // Drawing is the figure's SVG, trusted as [Figure] says.
 func (f Figure) Drawing() template.HTML { return template.HTML(f.SVG) }
@@ -132,30 +48,19 @@ func (f Figure) Least() int { return int(1.15 * f.Width) }
 // Most is the width in pixels beyond which the figure does not grow.
 func (f Figure) Most() int { return int(1.9 * f.Width) }
 
-// newViewTable prepares table number n.
-func newViewTable(n int, t Table) viewTable {
-	v := viewTable{Table: t, Short: t.Name}
-	if v.Short == "" {
-		v.Short = Spaced(t.ID)
-	}
-	v.Heads = heads(t.Columns)
-	if len(t.Rows) > 0 {
-		v.FirstRow = quoted(t.Rows[0].Label)
-	}
-	keys := 0
-	for j, c := range t.Columns {
-		if c.Key {
-			keys++
-			continue
+// newViewTable prepares a table.
+func newViewTable(t Table) viewTable {
+	v := viewTable{Table: t, Short: cmp.Or(t.Name, Spaced(t.ID)), Heads: heads(t.Columns)}
+	var values []Column
+	for _, c := range t.Columns {
+		if !c.Key {
+			values = append(values, c)
 		}
-		v.Explained = append(v.Explained, explain(t, c, j-keys, fmt.Sprintf("x%d.%d", n, j-keys)))
 	}
+	keys := len(t.Columns) - len(values)
 	spans := keySpans(t.Rows, keys)
 	for i, row := range t.Rows {
-		line := viewRow{}
-		if t.Folded {
-			line.Label = row.Label
-		}
+		line := viewRow{Label: row.Label}
 		for j, key := range row.Keys {
 			if spans[i][j] == 0 {
 				continue
@@ -167,12 +72,10 @@ func newViewTable(n int, t Table) viewTable {
 			line.Keys = append(line.Keys, viewKey{key, scope, spans[i][j], t.Folded && j == 0})
 		}
 		for j, cell := range row.Cells {
-			c := viewCell{Cell: cell, Target: v.Explained[j].Anchor, Wide: v.Explained[j].Text, Beside: v.Explained[j].reference()}
-			if !t.Folded {
-				c.Target = v.Explained[j].Lines[i].Anchor
-				c.Hover = cell.hover()
+			if t.Folded {
+				cell.Exact = "" // of thousands, most of what the page weighs
 			}
-			line.Cells = append(line.Cells, c)
+			line.Cells = append(line.Cells, viewCell{Cell: cell, Wide: values[j].Text, Beside: cmp.Or(values[j].Beside, "paper")})
 		}
 		v.Lines = append(v.Lines, line)
 	}
@@ -193,23 +96,6 @@ func heads(columns []Column) []viewHead {
 		all = append(all, h)
 	}
 	return all
-}
-
-// explain is the explanation of the value column at the place j.
-func explain(t Table, c Column, j int, anchor string) viewColumn {
-	v := viewColumn{Column: c, Anchor: anchor}
-	if t.Folded {
-		return v
-	}
-	for i, row := range t.Rows {
-		cell := row.Cells[j]
-		v.Compared = v.Compared || cell.Paper != "" || cell.Word != ""
-		v.Lines = append(v.Lines, viewLine{
-			Cell: cell, Anchor: fmt.Sprintf("%s.%d", anchor, i), Label: row.Label,
-			Command: "speceval explain " + quoted(t.ID) + " " + quoted(row.Label) + " " + quoted(c.Name),
-		})
-	}
-	return v
 }
 
 // keySpans is how many rows a key stands for, from the row where it first
@@ -255,14 +141,4 @@ func (c Cell) hover() string {
 		return ""
 	}
 	return c.Exact
-}
-
-var plainWord = regexp.MustCompile(`^[\w.=/:@%+,-]+$`)
-
-// quoted is a word as a shell takes it.
-func quoted(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

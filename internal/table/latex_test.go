@@ -14,9 +14,6 @@ func TestTextThatMayBreak(t *testing.T) {
 	if got := Typewriter("a_b.c" + strings.Repeat("x", 17)); got != `\texttt{a\_\allowbreak{}b.\allowbreak{}cxxxxxxxxxxxxxxx\allowbreak{}xx}` {
 		t.Error(got)
 	}
-	if got := BreakFiles(`a/b \texttt{x/y\_z.csv}`); got != `a/b \texttt{x/\allowbreak{}y\_\allowbreak{}z.csv}` {
-		t.Error(got)
-	}
 }
 
 func TestLongTablesFitThePage(t *testing.T) {
@@ -30,21 +27,6 @@ func TestLongTablesFitThePage(t *testing.T) {
 		}
 		if got := p.Fitted(); !strings.HasPrefix(got, want) || strings.HasSuffix(got, `\end{landscape}`) != strings.HasPrefix(got, `\begin{landscape}`) {
 			t.Errorf("%d characters: %s", characters, got)
-		}
-	}
-}
-
-func TestPlainUndoesEscape(t *testing.T) {
-	const text = `50% of a_b & #1 {x} \ ~ ^ < >`
-	if got := Plain(Escape(text)); got != text {
-		t.Errorf("%q, want %q", got, text)
-	}
-}
-
-func TestVisible(t *testing.T) {
-	for text, want := range map[string]string{"plain": "plain", "\x1b[2J": `"\x1b[2J"`, strings.Repeat("ä", 121): strings.Repeat("ä", 119) + "…"} {
-		if got := Visible(text); got != want {
-			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

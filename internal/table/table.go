@@ -20,7 +20,6 @@ import (
 // Table is a titled grid of cells, one row per observation.
 type Table struct {
 	Title   string // what the rows are, one or a few sentences
-	Caption string // the same as raw LaTeX; the escaped title where empty
 	Label   string // LaTeX label, "tab:variance"
 	Columns []Column
 	Rows    [][]Cell
@@ -279,7 +278,7 @@ func Print(t Table) (Printed, error) {
 		return Printed{}, err
 	}
 	return Printed{
-		Caption: oneLine(t.caption()), Label: oneLine(t.Label), Align: "@{}" + texAligns(t.Columns) + "@{}",
+		Caption: Escape(t.Title), Label: oneLine(t.Label), Align: "@{}" + texAligns(t.Columns) + "@{}",
 		Heads: texHeads(t), Body: texBody(t), Notes: texNotes(t), columns: len(t.Columns),
 	}, nil
 }

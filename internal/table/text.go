@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"speceval/internal/display"
@@ -147,19 +145,6 @@ func Wrap(first, others, text string) string {
 	return b.String() + strings.TrimRight(line, " ") + "\n"
 }
 
-// Visible is text that does nothing to a terminal, and is no longer than a line
-// should be.
-func Visible(s string) string {
-	const most = 120
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most-1]) + "…"
-	}
-	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(s)
-	}
-	return s
-}
-
 // CSV writes t as RFC 4180 CSV: the column names on the first line, then
 // every value at full precision, the shortest decimal that reads back as the
 // same float64. A missing value is an empty field. There is no comment line,
@@ -260,16 +245,6 @@ func Typewriter(word string) string { return `\texttt{` + Breakable(word) + `}` 
 
 // Breaking is a phrase that may break in LaTeX as Breakable says.
 func Breaking(s string) Cell { return Math(s, Breakable(s)) }
-
-var typewriter = regexp.MustCompile(`\\texttt\{[^{}]*\}`)
-
-// BreakFiles lets the names of files in a Formula break after a slash or an
-// underscore.
-func BreakFiles(tex string) string {
-	return typewriter.ReplaceAllStringFunc(tex, func(name string) string {
-		return strings.NewReplacer("/", `/\allowbreak{}`, `\_`, `\_\allowbreak{}`).Replace(name)
-	})
-}
 
 // Ragged is the Align of a LaTeX column of so many millimetres whose text breaks.
 func Ragged(width int) string { return fmt.Sprintf(`>{\raggedright\arraybackslash}p{%dmm}`, width) }

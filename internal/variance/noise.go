@@ -28,18 +28,10 @@ func MeanRatio(designs Schedules, ratios []Ratio) (agreement.Estimate, error) {
 	return agreement.Estimate{Value: sum / n, SE: e.Total / n}, err
 }
 
-// SumError is the standard error of a weighted sum of ratios, and its parts.
+// SumError is the standard error of a weighted sum of ratios, by cause.
 type SumError struct {
 	Replay, Design float64
 	Total          float64 // of both
-	Slopes         []Slope // what Design is made of, by task count
-}
-
-// Slope is by how much a sum changes when the stage weight that the profiles with
-// one task count share is one standard error larger.
-type Slope struct {
-	NTasks int32
-	Change float64
 }
 
 // SumErrors is the standard errors of Σ g_j·ratio_j over profiles j, for ratios of
@@ -73,7 +65,6 @@ func SumErrors(designs Schedules, ratios []Ratio, weights []float64) (e SumError
 	for _, n := range slices.Sorted(maps.Keys(slope)) {
 		design2 += slope[n] * slope[n]
 		total += slope[n] * slope[n]
-		e.Slopes = append(e.Slopes, Slope{n, slope[n]})
 	}
 	e.Replay, e.Design, e.Total = math.Sqrt(replay2), math.Sqrt(design2), math.Sqrt(total)
 	return e, nil

@@ -40,19 +40,6 @@ func apart(other, hbn Ratio) PairedEntry {
 // Independent is the standard error if the two had draws of their own.
 func (e PairedEntry) Independent() float64 { return math.Hypot(e.Other.RatioSE, e.HBN.RatioSE) }
 
-// InErrors is the difference in its standard errors, as large as can be where it
-// is exact.
-func (e PairedEntry) InErrors() float64 {
-	z := e.Difference.Difference / e.DifferenceSE
-	switch {
-	case Finite(z):
-		return z
-	case e.Difference.Difference == 0:
-		return 0
-	}
-	return math.Copysign(math.MaxFloat64, e.Difference.Difference)
-}
-
 // PairedRows are all policies but HBN at every budget, as far as their
 // differences are stored; sequential ones have draws of their own. A file that lacks
 // some profiles of a policy is an error: a mean over fewer profiles would look like
@@ -176,11 +163,6 @@ type Equivalent struct {
 	Rounded int32              // ⌊b/r⌋
 }
 
-// Slope is that of b/r in r, without its sign.
-func (e Equivalent) Slope() float64 {
-	return float64(e.Budget) / (e.VarianceRatio * e.VarianceRatio)
-}
-
 // Another is the probability that another replay of the same size gives another
 // whole budget: its b/r is off ours by the noise of both, √2 times ours.
 func (e Equivalent) Another() float64 {
@@ -208,7 +190,8 @@ func Equivalents(designs Schedules, ratios []Ratio) ([]Equivalent, error) {
 		if e.Rounded, err = EquivalentBudget(r.Budget, r.VarianceRatio); err != nil {
 			return nil, fmt.Errorf("%s: %s at budget %d: %w", RatiosFile, r.Profile(), r.Budget, err)
 		}
-		e.Worth = agreement.Estimate{Value: float64(r.Budget) / r.VarianceRatio, SE: e.Slope() * se}
+		slope := float64(r.Budget) / (r.VarianceRatio * r.VarianceRatio) // of b/r in r, without its sign
+		e.Worth = agreement.Estimate{Value: float64(r.Budget) / r.VarianceRatio, SE: slope * se}
 		all = append(all, e)
 	}
 	return all, nil

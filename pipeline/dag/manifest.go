@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -309,35 +308,6 @@ func (s *Snapshot) Made() iter.Seq2[Ref, *Manifest] {
 	}
 }
 
-// Manifests are those in an output folder that can be read, by unit, whatever
-// experiment they are of. unreadable counts the others.
-func Manifests(outDir string) (byUnit map[Ref]*Manifest, unreadable int, err error) {
-	byUnit = make(map[Ref]*Manifest)
-	root := filepath.Join(outDir, manifestDir)
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if os.IsNotExist(err) && path == root {
-			return nil // no unit has run
-		}
-		if err != nil || !d.Type().IsRegular() || filepath.Ext(path) != manifestExt {
-			return err
-		}
-		name, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		stage, unit, _ := strings.Cut(strings.TrimSuffix(filepath.ToSlash(name), manifestExt), "/")
-		ref := Ref{Stage: stage, Unit: unit}
-		m, err := readManifest(outDir, ref)
-		if err != nil {
-			unreadable++
-			return nil
-		}
-		byUnit[ref] = m
-		return nil
-	})
-	return byUnit, unreadable, err
-}
-
 // Fault says what is no longer as recorded of an output of a unit; "" if nothing is, or
 // if no manifest is there that speaks of it. A manifest that cannot be used is an error.
 func Fault(outDir string, unit Ref, output string) (string, error) {
@@ -354,6 +324,3 @@ func Fault(outDir string, unit Ref, output string) (string, error) {
 	}
 	return f.Fault(outDir), nil
 }
-
-// Changes explains, part by part, why the key of now is not that of before.
-func Changes(before, now Parts) []Reason { return changes(&before, &now) }

@@ -238,17 +238,3 @@ func TestRecordsOfWantedUnits(t *testing.T) {
 	l.unit("replay/extra").Config = map[string]string{"replay.draws": "9"}
 	wantUnits(t, "once it is stale", freshUnits(l.records()), "replay/x")
 }
-
-func TestManifestsOfAFolder(t *testing.T) {
-	l := crossing(t)
-	if byUnit, unreadable, err := Manifests(l.dir); len(byUnit) != 0 || unreadable != 0 || err != nil {
-		t.Errorf("of nothing: %d, %d, %v", len(byUnit), unreadable, err)
-	}
-	l.run(Selection{})
-	l.put("manifests/replay/y.json", "{")
-	l.put("manifests/replay/odd.json", l.get("manifests/replay/x.json")) // another unit's
-	byUnit, unreadable, err := Manifests(l.dir)
-	if err != nil || len(byUnit) != 5 || unreadable != 2 || byUnit[Ref{"replay", "x"}] == nil {
-		t.Errorf("%d manifests, %d unreadable, %v", len(byUnit), unreadable, err)
-	}
-}

@@ -37,7 +37,6 @@ func reportSettings(cfg *config.Config, c profileStages, runs dag.Stage) (stored
 		Measurements:  data.Measurements(),
 		Systems:       runs.Satisfied == "",
 		Staged:        hasUnit(runs, stored.BenefitRef.Unit),
-		Configuration: shownConfiguration(cfg),
 	}, err
 }
 
@@ -120,21 +119,6 @@ func texEngine(cfg *config.Config, out string, look func(string) (string, error)
 		return nil, []string{strings.TrimSuffix(note+"; "+old, "; ")}
 	}
 	return engine, nil
-}
-
-// unshown are the keys that the report leaves out: folders, servers, and how
-// units are run. No result depends on where something is.
-var unshown = []string{"experiment.out", "corpus.profiles", "corpus.tasks", "corpus.prompts", "judge.urls", "judge.prompt", "judge.grading_prompt", "sandbox.python", "worker"}
-
-// shownConfiguration is what the report shows of the configuration.
-func shownConfiguration(cfg *config.Config) map[string]string {
-	shown := cfg.All()
-	for key := range shown {
-		if slices.Contains(unshown, key) || strings.HasPrefix(key, "executor.") || strings.HasPrefix(key, "report.") {
-			delete(shown, key)
-		}
-	}
-	return shown
 }
 
 // PaperBenchmark is a benchmark of the paper and where its tasks come from.

@@ -149,25 +149,6 @@ func TestTheTeXEngineIsLookedForWhereAPDFIsWanted(t *testing.T) {
 	}
 }
 
-func TestTheReportShowsNoFolderAndNoServer(t *testing.T) {
-	cfg, err := config.Parse([]byte("[experiment]\nout = \"/here\"\n[corpus]\ntasks = \"/mine\"\n[judge]\nurls = [\"http://secret:1\"]\n"+
-		"[[worker]]\nname = \"w\"\nurls = [\"http://secret:2\"]\n[executor]\nworkers = 3\n"), "x.toml", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := shownConfiguration(cfg)
-	for key, value := range shown {
-		for _, private := range []string{"/here", "/mine", "secret"} {
-			if strings.Contains(value, private) {
-				t.Errorf("%s = %s is shown", key, value)
-			}
-		}
-	}
-	if shown["replay.draws"] != "8192" || shown["executor.workers"] != "" {
-		t.Errorf("shown are %v", shown)
-	}
-}
-
 // TestSecondGenerations reads a file that is not there, then one of the experiment's
 // profile, of another model, and of no profiles.
 func TestSecondGenerations(t *testing.T) {

@@ -1,7 +1,6 @@
 // Package lineage says what stored outputs were made by: the units behind one, with
-// what their manifests record, why some of them are stale, which units are alike,
-// which programs and machines ran them, and how two output folders were made
-// differently. It reads records and manifests, and knows no stage.
+// what their manifests record, why some of them are stale, which units are alike, and
+// which programs and machines ran them. It reads records and manifests, and knows no stage.
 package lineage
 
 import (
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"speceval/internal/display"
 	"speceval/pipeline/dag"
 )
 
@@ -34,29 +32,6 @@ func Of(records []dag.Record, unit dag.Ref) (c Chain) {
 	}
 	slices.Reverse(c)
 	return c
-}
-
-// Levels is the chain from its last unit on: that unit, those that it reads, those
-// that they read and so on, each unit once.
-func (c Chain) Levels() (levels [][]dag.Record) {
-	rest := map[dag.Ref]dag.Record{}
-	for _, r := range c[:max(0, len(c)-1)] {
-		rest[r.Ref] = r
-	}
-	for level := c[len(rest):]; len(level) > 0; {
-		levels = append(levels, level)
-		var next Chain
-		for _, r := range level {
-			for _, need := range r.Needs {
-				if of, ok := rest[need]; ok {
-					next = append(next, of)
-					delete(rest, need)
-				}
-			}
-		}
-		level = next
-	}
-	return levels
 }
 
 // Origin is what a stored output was made of, and by what.
@@ -135,80 +110,6 @@ func (c Chain) Origin() Origin {
 		}
 	}
 	return o
-}
-
-// MadeDifferently says how two output folders were made in different ways, from their
-// manifests: by other commits, other stages, or of another configuration.
-func MadeDifferently(folders [2]string) ([]string, error) {
-	var sides [2]map[dag.Ref]*dag.Manifest
-	said := []string{}
-	for side, folder := range folders {
-		found, unreadable, err := dag.Manifests(folder)
-		if err != nil {
-			return said, err
-		}
-		if len(found) == 0 {
-			said = append(said, fmt.Sprintf("%s has no manifests: nothing says how it was made", folder))
-		}
-		if unreadable > 0 {
-			said = append(said, fmt.Sprintf("%d manifests of %s cannot be read", unreadable, folder))
-		}
-		sides[side] = found
-	}
-	if len(sides[0]) == 0 || len(sides[1]) == 0 {
-		return said, nil
-	}
-	if x, y := commits(sides[0]), commits(sides[1]); x != y {
-		said = append(said, fmt.Sprintf("other commits: %s and %s", x, y))
-	}
-	for side, folder := range folders {
-		count := map[string]int{} // of units that it alone has, by stage
-		for ref := range sides[side] {
-			if sides[1-side][ref] == nil {
-				count[ref.Stage]++
-			}
-		}
-		for _, stage := range slices.Sorted(maps.Keys(count)) {
-			said = append(said, fmt.Sprintf("only %s has %d of the units of %s", folder, count[stage], stage))
-		}
-	}
-	return append(said, otherParts(sides)...), nil
-}
-
-// commits are those that units were run by.
-func commits(units map[dag.Ref]*dag.Manifest) string {
-	all := map[string]bool{}
-	for _, m := range units {
-		all[m.Short()] = true
-	}
-	return strings.Join(slices.Sorted(maps.Keys(all)), ", ")
-}
-
-// otherParts are the differences of the parts that keys are made of, but for
-// inputs, which follow from others: each with the number of units of a stage.
-func otherParts(sides [2]map[dag.Ref]*dag.Manifest) (said []string) {
-	type part struct{ stage, what string }
-	count := map[part]int{}
-	for ref, first := range sides[0] {
-		second := sides[1][ref]
-		if second == nil {
-			continue
-		}
-		for _, r := range dag.Changes(first.Parts, second.Parts) {
-			what := r.Brief()
-			switch {
-			case r.Kind == dag.InputChanged:
-				continue
-			case r.Kind == dag.SourceChanged && strings.HasPrefix(r.Subject, "profile "):
-				what = "other profiles"
-			}
-			count[part{ref.Stage, what}]++
-		}
-	}
-	for _, p := range slices.SortedFunc(maps.Keys(count), func(a, b part) int { return strings.Compare(a.stage+a.what, b.stage+b.what) }) {
-		said = append(said, fmt.Sprintf("%s: %s (%s)", p.stage, p.what, display.Units(count[p])))
-	}
-	return said
 }
 
 // Fact is a fact about what made stored results: each value that units have recorded.
@@ -317,12 +218,12 @@ func (g Group) Start() (first time.Time) {
 	return first
 }
 
-// Seconds is the time that the units took, in sum: by the clock, and of processors.
-func (g Group) Seconds() (wall, cpu float64) {
+// CPU is the processor seconds of the units, in sum.
+func (g Group) CPU() (seconds float64) {
 	for m := range g.made {
-		wall, cpu = wall+m.WallSeconds, cpu+m.CPUSeconds
+		seconds += m.CPUSeconds
 	}
-	return wall, cpu
+	return seconds
 }
 
 // Distinct is the different values of the units' manifests, sorted; that of a unit
@@ -337,14 +238,6 @@ func (g Group) Distinct(of func(*dag.Manifest) string) []string {
 		values[value] = true
 	}
 	return slices.Sorted(maps.Keys(values))
-}
-
-// Seeds is the labels of all branches of the seed tree that the units use.
-func (g Group) Seeds() (labels []string) {
-	for m := range g.made {
-		labels = append(labels, m.Seeds...)
-	}
-	return slices.Compact(slices.Sorted(slices.Values(labels)))
 }
 
 // made goes through the manifests that there are.

@@ -1,16 +1,12 @@
 package lineage
 
 import (
-	"context"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"speceval/pipeline/dag"
-	"speceval/pipeline/dag/dagtest"
 )
 
 // unit is a record of a stage of the replay that has run at an hour.
@@ -38,18 +34,11 @@ func TestChainsHaveWhatAUnitIsMadeOf(t *testing.T) {
 	if got := names(c); !slices.Equal(got, []string{"a/n=1", "a/n=2", "b", "c"}) {
 		t.Errorf("chain %q", got)
 	}
-	var levels []string
-	for _, level := range c.Levels() {
-		levels = append(levels, strings.Join(names(level), " "))
-	}
-	if !slices.Equal(levels, []string{"c", "a/n=1 b", "a/n=2"}) {
-		t.Errorf("levels %q", levels)
-	}
 	o := c.Origin()
 	if len(o.Units) != 4 || o.Units[3].Key != "key of c" || len(o.Sources) != 1 || o.Files[0].By != "replay/a/n=1" || o.Files[1].By != "replay/c" {
 		t.Errorf("origin %+v", o)
 	}
-	if none := Of(records, dag.Ref{Stage: "x"}); len(none) > 0 || none.Levels() != nil || none.Stale() != nil || none.Fresh() {
+	if none := Of(records, dag.Ref{Stage: "x"}); len(none) > 0 || none.Stale() != nil || none.Fresh() {
 		t.Errorf("of no unit: %+v", none)
 	}
 }
@@ -62,8 +51,7 @@ func TestUnitsAlikeAreToldTogether(t *testing.T) {
 		t.Fatalf("groups %+v", groups)
 	}
 	g := groups[0]
-	wall, cpu := g.Seconds()
-	if g.State() != dag.Stale || g.Start().Hour() != 1 || wall != 4 || cpu != 2 || !slices.Equal(g.Seeds(), []string{"7/a/n=1", "7/a/n=2"}) ||
+	if g.State() != dag.Stale || g.Start().Hour() != 1 || g.CPU() != 2 ||
 		!slices.Equal(g.Distinct(func(m *dag.Manifest) string { return m.Host }), []string{"n1", "n2"}) {
 		t.Errorf("%+v", g)
 	}
@@ -119,30 +107,4 @@ func TestWarningsAreWeighed(t *testing.T) {
 
 func kindName(k dag.Kind) string {
 	return map[dag.Kind]string{dag.NeverRun: "never", dag.InputChanged: "input", dag.Version: "version", dag.Config: "config"}[k]
-}
-
-// TestFoldersMadeDifferently runs two versions of a stage with other units.
-func TestFoldersMadeDifferently(t *testing.T) {
-	var folders [2]string
-	for side, ids := range [][]string{{"a", "b"}, {"a", "c"}} {
-		folders[side] = t.TempDir()
-		stage := dag.Stage{Name: "replay", Version: 1 + side}
-		for _, id := range ids {
-			stage.Units = append(stage.Units, dag.Unit{ID: id, Outputs: []string{id}, Provenance: "computed", Config: map[string]string{"replay.draws": fmt.Sprint(side)},
-				Run: func(_ context.Context, job *dag.Job) error {
-					return job.Write(id, -1, func(io.Writer) error { return nil })
-				}})
-		}
-		dagtest.Run(t, []dag.Stage{stage}, folders[side])
-	}
-	got, err := MadeDifferently(folders)
-	want := []string{"only " + folders[0] + " has 1 of the units of replay", "only " + folders[1] + " has 1 of the units of replay",
-		"replay: code version 1 → 2 (1 unit)", "replay: replay.draws 0 → 1 (1 unit)"}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%q, %v; want %q", got, err, want)
-	}
-	folders[1] = t.TempDir()
-	if got, err := MadeDifferently(folders); err != nil || len(got) != 1 || !strings.HasSuffix(got[0], "has no manifests: nothing says how it was made") {
-		t.Errorf("%q, %v", got, err)
-	}
 }

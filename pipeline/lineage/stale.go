@@ -216,12 +216,11 @@ func (g Group) line() []string {
 			return cmp.Or(values[0], table.None)
 		}
 	}
-	_, cpu := g.Seconds()
 	return []string{g.Name, strconv.Itoa(len(g.Units)), state,
 		common("keys", func(m *dag.Manifest) string { return m.Key[:min(12, len(m.Key))] }),
 		common("commits", func(m *dag.Manifest) string { return m.Short() }),
 		common("hosts", func(m *dag.Manifest) string { return m.Host }),
-		when, fmt.Sprintf("%.2f", cpu),
+		when, fmt.Sprintf("%.2f", g.CPU()),
 		common("labels", func(m *dag.Manifest) string { return strings.Join(m.Seeds, " ") })}
 }
 

@@ -3,8 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"speceval/internal/agreement"
@@ -31,127 +29,6 @@ func (p *prose) longTables() {
 		p.line("%% tables/%s.tex, over pages", e.Base)
 		p.line("%s", e.printed.Fitted())
 	}
-}
-
-// formula is the words of columns that are the same, as LaTeX.
-type formula struct {
-	columns []string
-	tex     string
-}
-
-// formulaAppendix says what every column of every table is, but for those of the
-// paper's numbers. A formula that several columns share stands once, those of
-// several tables before the others.
-func (p *prose) formulaAppendix() {
-	if len(p.Sheets) == 0 {
-		return
-	}
-	p.line("\n\\section{What every column is}\\label{app:formulas}")
-	p.paragraph(`Columns are named as in the CSV files; those that begin with \texttt{paper\_} have the numbers that the paper prints. Equations, sections and appendices are the paper's.`)
-	tables := make([][]formula, len(p.Sheets))
-	often := map[string]int{} // in how many tables
-	for i, s := range p.Sheets {
-		for _, c := range s.Columns {
-			if tex := c.Formula().TeX; c.Name != "" && tex != "" {
-				tables[i] = merge(tables[i], formula{[]string{c.Name}, tex})
-			}
-		}
-		for _, f := range tables[i] {
-			often[f.tex]++
-		}
-	}
-	var shared []formula
-	for _, f := range slices.Concat(tables...) {
-		if often[f.tex] > 1 {
-			shared = merge(shared, f)
-		}
-	}
-	p.formulas("In several tables", shared)
-	for i, s := range p.Sheets {
-		p.formulas("tables/"+s.Base+".csv", slices.DeleteFunc(tables[i], func(f formula) bool { return often[f.tex] > 1 }))
-	}
-}
-
-// merge adds the columns of a formula to those of the same one in a list, or else
-// the formula.
-func merge(list []formula, f formula) []formula {
-	i := slices.IndexFunc(list, func(same formula) bool { return same.tex == f.tex })
-	if i < 0 {
-		return append(list, f)
-	}
-	for _, c := range f.columns {
-		if !slices.Contains(list[i].columns, c) {
-			list[i].columns = append(list[i].columns, c)
-		}
-	}
-	return list
-}
-
-// formulas sets formulas under a heading.
-func (p *prose) formulas(heading string, list []formula) {
-	if len(list) == 0 {
-		return
-	}
-	p.line("\\subsection*{%s}\n\\begin{formulas}", table.Breakable(heading))
-	for _, f := range list {
-		names := make([]string, len(f.columns))
-		for i, c := range f.columns {
-			names[i] = `\texttt{` + table.Escape(c) + `}`
-		}
-		p.line(`\item[%s] %s`, strings.Join(names, `, \allowbreak `), table.BreakFiles(f.tex))
-	}
-	p.line(`\end{formulas}`)
-}
-
-// sources is what the tables were made of: keys, and digests of files.
-func (p *prose) sources() {
-	p.line("\n\\section{Where the numbers come from}")
-	p.paragraph(`A table follows from its key, which is a hash of all that it depends on: its inputs, the configuration that it reads, the version of the code, its seeds. The manifests under \texttt{manifests/} have the parts of every key.`)
-	if seed, ok := p.Configuration["experiment.seed"]; ok {
-		p.paragraph(fmt.Sprintf(`All randomness comes from one seed, \texttt{experiment.seed}~=~\texttt{%s}, by way of labelled branches that the manifests name.`, table.Escape(seed)))
-	}
-	keys := table.Table{Title: "Tables, with what they are made of and their keys.", Label: "tab:keys", Columns: table.Named("table", "made of", "key")}
-	for _, o := range p.Origins {
-		half := len(o.Key) / 2
-		key := table.Escape(o.Key[:half]) + `\newline ` + table.Escape(o.Key[half:])
-		keys.Rows = append(keys.Rows, []table.Cell{table.Breaking(o.Base), table.Breaking(o.MadeOf), digest(o.Key, key)})
-	}
-	p.longTable(keys, table.Ragged(38), table.Ragged(62), table.Ragged(51))
-	files := table.Table{Title: "Files that this document was made of, with their SHA-256.", Label: "tab:inputs", Columns: table.Named("file", "SHA-256")}
-	for _, in := range p.Inputs {
-		files.Rows = append(files.Rows, []table.Cell{table.Breaking(in[0]), digest(in[1], table.Escape(in[1]))})
-	}
-	p.longTable(files, table.Ragged(69), "l")
-}
-
-// digest is a hash in small typewriter type.
-func digest(hash, tex string) table.Cell { return table.Math(hash, `{\scriptsize\texttt{`+tex+`}}`) }
-
-// configuration is the configuration, every key with its value.
-func (p *prose) configuration() {
-	if len(p.Configuration) == 0 {
-		return
-	}
-	p.line("\n\\section{Configuration}")
-	t := table.Table{Title: "The configuration, defaults included, without folders and servers.", Label: "tab:configuration", Columns: table.Named("key", "value")}
-	for _, key := range slices.Sorted(maps.Keys(p.Configuration)) {
-		t.Rows = append(t.Rows, []table.Cell{table.Breaking(key), table.Math(key, setting(p.Configuration[key]))})
-	}
-	p.longTable(t, table.Ragged(48), table.Ragged(106))
-}
-
-// setting is a value of the configuration, with each of several tables on a line
-// of its own.
-func setting(value string) string {
-	const long = 60
-	tables := strings.Split(value, "},{")
-	if len(value)/len(tables) < long {
-		return table.Typewriter(value)
-	}
-	for i := range tables {
-		tables[i] = table.Typewriter(tables[i])
-	}
-	return strings.Join(tables, table.Typewriter("},")+`\newline `+table.Typewriter("{"))
 }
 
 // longTable sets a table that is no file over pages, with the given columns.

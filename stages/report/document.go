@@ -4,16 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path"
 	"slices"
-	"strings"
 
 	"speceval/internal/typeset"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/figures"
-	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
 )
@@ -36,10 +33,10 @@ func (s stage) parts() []dag.Ref {
 	return refs
 }
 
-// document is the unit of report.tex. It shows the configuration, and so depends on
-// all of it, and sets captions and verdicts of what tables and figures are made of.
+// document is the unit of report.tex. It sets captions and verdicts of what tables and
+// figures are made of.
 func (s stage) document() dag.Unit {
-	u := dag.Unit{ID: "document", Needs: s.parts(), Config: maps.Clone(s.Configuration), Outputs: []string{texFile}, Provenance: "computed"}
+	u := dag.Unit{ID: "document", Needs: s.parts(), Outputs: []string{texFile}, Provenance: "computed"}
 	stored.Reads{Units: []dag.Ref{stored.DesignsRef, stored.RatiosRef, stored.TwoStageRef, stored.SearchRef}, Case: true}.Feed(&u, s.Settings)
 	for _, t := range tables.Of(s.Settings) {
 		t.Reads.Feed(&u, s.Settings)
@@ -78,7 +75,7 @@ func eachOnce[T comparable](values, there []T) (out []T) {
 // gather gathers what the document shows.
 func (s stage) gather(job *dag.Job) (d Document, err error) {
 	src := s.source(job)
-	d = Document{Comment: TableOrigin(job), Configuration: s.Configuration, Macros: map[string]bool{}}
+	d = Document{Comment: TableOrigin(job), Macros: map[string]bool{}}
 	if d.Experiment, err = src.Experiment(); err != nil {
 		return d, err
 	}
@@ -94,12 +91,7 @@ func (s stage) gather(job *dag.Job) (d Document, err error) {
 		if err != nil {
 			return d, err
 		}
-		key, err := CellKey(job.Input, t.Base)
-		if err != nil {
-			return d, err
-		}
 		d.Sheets = append(d.Sheets, sheet)
-		d.Origins = append(d.Origins, DocumentOrigin{Base: t.Base, MadeOf: s.madeOf(t), Key: key})
 	}
 	for _, f := range figures.Of(s.Settings) {
 		made, err := f.Make(src)
@@ -108,26 +100,10 @@ func (s stage) gather(job *dag.Job) (d Document, err error) {
 		}
 		d.Figures = append(d.Figures, Figure{Base: f.Base, Chapter: f.Chapter, Remarks: f.Remarks, Caption: made.Caption, Label: made.Label, Judged: f.Judged})
 	}
-	for _, file := range job.Inputs() {
-		d.Inputs = append(d.Inputs, [2]string{file, job.InputSHA256(file)})
-	}
 	if d.Published || len(d.Compared) > 0 {
 		d.Verdicts, err = Verify(src)
 	}
 	return d, err
-}
-
-// madeOf names the units and files that a table is made of.
-func (s stage) madeOf(t *model.Table) string {
-	u := s.table(t)
-	var words []string
-	for _, ref := range slices.Concat(u.Needs, u.Wants) {
-		words = append(words, ref.String())
-	}
-	for _, source := range u.Sources {
-		words = append(words, source.Name)
-	}
-	return strings.Join(words, ", ")
 }
 
 // pdf is the unit of report.pdf.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -58,15 +57,13 @@ func (f folder) with(change func(*stored.Settings)) folder {
 func TestTheDocumentOfThePaperIsReadyForPrint(t *testing.T) {
 	s := fleetStudy(t)
 	swap(variance.TunedEN, 100, 64, 54, 0.0002)(&s)
-	f := s.folder(t).with(func(set *stored.Settings) {
-		set.Configuration = map[string]string{"experiment.seed": "42", "model": `[{"ID":"a"},{"ID":"b"}]`}
-	})
+	f := s.folder(t)
 	dagtest.Run(t, f.stages, f.dir)
 	f.compiled(t)
 	text := f.content(t, "report.tex")
 	for _, want := range []string{
 		"Of the numbers of the paper that are compared here: computed 174 of 174 agree; re-aggregated 56 of 56 agree;", `\input{tables/table4_benefit.tex}`, `\specHBNReductionLeast{} to \specHBNReductionMost{}`,
-		`\verdict{Computed 20 of 20 agree.`, "tie within noise (54 for the paper's 55;", `\begin{longtable}`, "experiment.\\allowbreak{}seed",
+		`\verdict{Computed 20 of 20 agree.`, "tie within noise (54 for the paper's 55;", `\begin{longtable}`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("report.tex lacks %q", want)
@@ -111,9 +108,7 @@ func hostile(t *testing.T) folder {
 		s.pairs = append(s.pairs, pair.Known(p))
 	}
 	s.ratios = ratios
-	return s.folder(t).with(func(set *stored.Settings) {
-		set.Configuration = map[string]string{`a_%#&\{~^$`: `["\\x{}$","` + strings.Repeat("y", 200) + `"]`}
-	})
+	return s.folder(t)
 }
 
 // engine is the TeX of this machine.
@@ -197,20 +192,12 @@ func TestThereIsNoPDFWithoutAnEngine(t *testing.T) {
 	}
 }
 
-var digests = regexp.MustCompile(`[0-9a-f]{32}(\\newline )?[0-9a-f]{32}`)
-
 // TestDocumentsMatchGoldenFiles are of the small study, with made-up verdicts of
-// every kind, and describe a few columns.
+// every kind.
 func TestDocumentsMatchGoldenFiles(t *testing.T) {
 	for folder, published := range map[string]bool{"paper": true, "own": false} {
 		d := smallDocument(t, published)
-		text := documentText(t, d)
-		d.Sheets = []*model.Sheet{
-			withColumns(d.Sheets, "table1_variance", "budget", "hbn", "hbn_se"), withColumns(d.Sheets, "robustness", "budget", "worst_ratio"),
-		}
-		before, _, after := aroundFormulas(t, text)
-		_, few, _ := aroundFormulas(t, documentText(t, d))
-		golden.Check(t, filepath.Join(folder, "report.tex"), digests.ReplaceAll([]byte(before+few+after), []byte("DIGEST")))
+		golden.Check(t, filepath.Join(folder, "report.tex"), []byte(documentText(t, d)))
 	}
 }
 
@@ -223,30 +210,6 @@ func documentText(t *testing.T, d report.Document) string {
 	return text
 }
 
-// aroundFormulas parts a document at the appendix that says what columns are.
-func aroundFormulas(t *testing.T, text string) (before, formulas, after string) {
-	t.Helper()
-	from := strings.Index(text, `\section{What every column is}`)
-	to := strings.Index(text, `\section{Where the numbers come from}`)
-	if from < 0 || to < from {
-		t.Fatalf("no formulas, or nothing behind them: %d, %d", from, to)
-	}
-	return text[:from], text[from:to], text[to:]
-}
-
-// withColumns is one of some sheets with few of its columns.
-func withColumns(sheets []*model.Sheet, base string, names ...string) *model.Sheet {
-	at := slices.IndexFunc(sheets, func(s *model.Sheet) bool { return s.Base == base })
-	few := *sheets[at]
-	few.Columns, few.Layout = nil, nil
-	for _, c := range sheets[at].Columns {
-		if slices.Contains(names, c.Name) {
-			few.Add(c)
-		}
-	}
-	return &few
-}
-
 func smallDocument(t *testing.T, published bool) report.Document {
 	t.Helper()
 	s := smallStudy()
@@ -255,11 +218,9 @@ func smallDocument(t *testing.T, published bool) report.Document {
 		Experiment: stored.Experiment{Published: published, Budgets: []int32{8, 12}},
 		Comment:    "command: c; commit: d; key: e", Macros: map[string]bool{},
 		Figures: []report.Figure{
-			{Base: figures.Pairs.Base, Chapter: figures.Pairs.Chapter, Remarks: figures.Pairs.Remarks, Caption: "Caption of $b$.", Label: "fig:pairs"},
+			{Base: figures.Pairs.Base, Chapter: figures.Pairs.Chapter, Remarks: figures.Pairs.Remarks, Caption: "Caption of b.", Label: "fig:pairs"},
 			{Base: "figure9_own", Caption: "A figure that no chapter names.", Label: "fig:own"},
 		},
-		Inputs:        [][2]string{{"replay/designs.parquet", strings.Repeat("0f", 32)}},
-		Configuration: map[string]string{"experiment.seed": "7"},
 	}
 	for _, of := range []*model.Table{tables.Variance, tables.Robustness} { // no text quotes the others
 		macros, err := of.Macros(s.source(t))
@@ -272,29 +233,14 @@ func smallDocument(t *testing.T, published bool) report.Document {
 	}
 	set := s.settings(t)
 	for _, of := range tables.Of(&set) {
-		origin := report.DocumentOrigin{Base: of.Base, MadeOf: madeOf(unitOf(t, set, of.Base))}
 		if of != tables.TSNeyman { // it is not there
-			origin.Key = strings.Repeat("a1", 32)
 			d.Sheets = append(d.Sheets, s.sheet(t, of))
 		}
-		d.Origins = append(d.Origins, origin)
 	}
 	if published {
 		d.Verdicts = someVerdicts()
 	}
 	return d
-}
-
-// madeOf is the units and sources that a unit reads.
-func madeOf(u dag.Unit) string {
-	var words []string
-	for _, ref := range slices.Concat(u.Needs, u.Wants) {
-		words = append(words, ref.String())
-	}
-	for _, source := range u.Sources {
-		words = append(words, source.Name)
-	}
-	return strings.Join(words, ", ")
 }
 
 // someVerdicts has a comparison of every kind.

@@ -6,14 +6,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
-	"speceval/stages/report/stored"
 )
 
 // TablesFolder is the part of the output folder that holds the tables.
@@ -35,9 +33,6 @@ func WriteTable(job *dag.Job, s *model.Sheet) error {
 	return job.Write(paths[1], -1, func(w io.Writer) error { return table.LaTeX(w, s.Print(), TableOrigin(job)) })
 }
 
-// beforeKey stands before the key in an Origin.
-const beforeKey = "; key: "
-
 // TableOrigin is the first comment of a LaTeX file: the command, commit and key that it
 // was made by, and which of its inputs were edited or damaged since they were made.
 func TableOrigin(job *dag.Job) string {
@@ -45,19 +40,7 @@ func TableOrigin(job *dag.Job) string {
 	if names := job.Altered(); len(names) > 0 {
 		altered = "; made from what was not as recorded: " + strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("command: %s; commit: %s%s%s%s", job.Command(), job.Commit(), altered, beforeKey, job.Key())
-}
-
-// CellKey is the key in the Origin of a stored table, empty if its LaTeX has none.
-func CellKey(in stored.Locate, base string) (string, error) {
-	path, err := in(TablePaths(base)[1])
-	if err != nil {
-		return "", err
-	}
-	text, err := os.ReadFile(path)
-	first, _, _ := strings.Cut(string(text), "\n")
-	_, key, _ := strings.Cut(first, beforeKey)
-	return key, err
+	return fmt.Sprintf("command: %s; commit: %s%s; key: %s", job.Command(), job.Commit(), altered, job.Key())
 }
 
 // StoredTable is a stored table.
@@ -71,8 +54,8 @@ type StoredTable struct {
 // mostBytes is the size beyond which a file is refused as a table.
 const mostBytes = 64 << 20
 
-// ReadTable reads a stored table, whose rows Parse names by the keys. The error wraps
-// fs.ErrNotExist where it is not stored.
+// ReadTable reads a stored table. The label of a row is model.RowLabel of the keys. The
+// error wraps fs.ErrNotExist where the table is not stored.
 func ReadTable(outDir, base string, keys []model.Column) (StoredTable, error) {
 	path := filepath.Join(outDir, TablesFolder, base+".csv")
 	info, err := os.Stat(path)
@@ -86,35 +69,24 @@ func ReadTable(outDir, base string, keys []model.Column) (StoredTable, error) {
 	if err != nil {
 		return StoredTable{}, err
 	}
-	t, err := ParseTable(base, data, keys)
+	t, err := parseTable(base, data, keys)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return t, err
 }
 
-// ParseTable reads the CSV form of a table. The labels of rows are model.RowLabel of the
-// keys, or row numbers where no keys are known.
-func ParseTable(base string, data []byte, keys []model.Column) (t StoredTable, err error) {
+// parseTable reads the CSV form of a table.
+func parseTable(base string, data []byte, keys []model.Column) (t StoredTable, err error) {
 	t.Base = base
 	if t.Columns, t.Rows, err = table.ReadCSV(data); err != nil {
 		return t, err
 	}
-	if t.NumberRows(); len(keys) > 0 {
-		for i := range t.Rows {
-			fields := t.Fields(i)
-			t.Labels[i] = model.RowLabel(keys, func(c model.Column) string { return fields[c.Name] })
-		}
+	for i := range t.Rows {
+		fields := t.Fields(i)
+		t.Labels = append(t.Labels, model.RowLabel(keys, func(c model.Column) string { return fields[c.Name] }))
 	}
 	return t, nil
-}
-
-// NumberRows makes the labels of rows their numbers: "row 1".
-func (t *StoredTable) NumberRows() {
-	t.Labels = make([]string, len(t.Rows))
-	for i := range t.Labels {
-		t.Labels[i] = fmt.Sprintf("row %d", i+1)
-	}
 }
 
 // Distinct returns an error unless every row has a label of its own.
@@ -143,28 +115,4 @@ func (t StoredTable) Fields(row int) map[string]string {
 func Number(field string) (v float64, ok bool) {
 	v, err := strconv.ParseFloat(field, 64)
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
-}
-
-// NoFolderError is the error of a folder without tables.
-type NoFolderError struct{ Folder string }
-
-func (e *NoFolderError) Error() string {
-	return fmt.Sprintf("%s is no output folder with tables: there is no %s", e.Folder, filepath.Join(e.Folder, TablesFolder, "*.csv"))
-}
-
-// StoredTables is the base names of the tables in a folder, sorted; a *NoFolderError if
-// there are none.
-func StoredTables(outDir string) ([]string, error) {
-	entries, _ := os.ReadDir(filepath.Join(outDir, TablesFolder))
-	var bases []string
-	for _, e := range entries { // sorted
-		if base, ok := strings.CutSuffix(e.Name(), ".csv"); ok {
-			bases = append(bases, base)
-		}
-	}
-	if len(bases) == 0 {
-		return nil, &NoFolderError{outDir}
-	}
-	slices.Sort(bases) // without ".csv" the order may be another
-	return bases, nil
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +14,6 @@ import (
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report/model"
-	"speceval/stages/report/stored"
 )
 
 // budgets has a row for each of some budgets.
@@ -43,29 +41,14 @@ func TestTablesAreReadAsTheyAreStored(t *testing.T) {
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) || got.Fields(1)["hbn"] != "0.0625" {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
-	if numbered, err := ReadTable(dir, "x", nil); err != nil || !slices.Equal(numbered.Labels, []string{"row 1", "row 2"}) {
-		t.Errorf("labels %q, %v", numbered.Labels, err)
-	}
-	if k, err := CellKey(stored.Folder(dir), "x"); err != nil || k != key || k == "" {
-		t.Errorf("key %q, %v; want %q", k, err, key)
-	}
-	if bases, err := StoredTables(dir); err != nil || !slices.Equal(bases, []string{"x"}) {
-		t.Errorf("%q, %v", bases, err)
+	tex, err := os.ReadFile(filepath.Join(dir, "tables", "x.tex"))
+	if first, _, _ := strings.Cut(string(tex), "\n"); err != nil || key == "" || !strings.HasSuffix(first, "; key: "+key) {
+		t.Errorf("LaTeX begins with %q, %v; want the key %q", first, err, key)
 	}
 }
 
 func TestTablesThatAreNotThere(t *testing.T) {
 	if _, err := ReadTable(t.TempDir(), "x", nil); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v", err)
-	}
-	var none *NoFolderError
-	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "[absent*")} {
-		if _, err := StoredTables(dir); !errors.As(err, &none) || none.Folder != dir {
-			t.Errorf("error %v", err)
-		}
-	}
-	var absent *dag.AbsentError
-	if _, err := CellKey(stored.Folder(t.TempDir()), "x"); !errors.As(err, &absent) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -114,18 +97,16 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, by := range [][]model.Column{nil, keys} {
-			x, err := ParseTable("x", data, by)
-			if err != nil {
-				continue
-			}
-			if len(x.Labels) != len(x.Rows) || by == nil && x.Distinct() != nil {
-				t.Fatalf("%q: labels %q of %d rows", data, x.Labels, len(x.Rows))
-			}
-			for i := range x.Rows {
-				if len(x.Fields(i)) != len(x.Columns) {
-					t.Fatalf("%q: row %d is %q", data, i, x.Rows[i])
-				}
+		x, err := parseTable("x", data, keys)
+		if err != nil {
+			return
+		}
+		if len(x.Labels) != len(x.Rows) {
+			t.Fatalf("%q: labels %q of %d rows", data, x.Labels, len(x.Rows))
+		}
+		for i := range x.Rows {
+			if len(x.Fields(i)) != len(x.Columns) {
+				t.Fatalf("%q: row %d is %q", data, i, x.Rows[i])
 			}
 		}
 	})

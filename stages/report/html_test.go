@@ -38,7 +38,7 @@ func made(rows int) *model.Table {
 			model.NameKey(model.ByBenchmark, "benchmark", "", func(i int) string { return []string{"a", "b"}[i] }),
 			model.NameKey(model.ByModel, "model", "", func(int) string { return "m" }),
 			numbers("hbn", model.Value, "", 0.872471, 0.9), numbers("hbn_error", model.Error, "hbn", 0.0002, -1),
-			numbers("paper_hbn", model.Paper, "hbn", 0.87, -1), numbers("by_cause", model.Cause, "hbn", 0.1, 0.2))
+			numbers("paper_hbn", model.Paper, "hbn", 0.87, -1), numbers("by_cause", model.Value, "", 0.1, 0.2))
 		_, err := src.Designs()
 		return s, err
 	}}
@@ -46,7 +46,7 @@ func made(rows int) *model.Table {
 
 func builderOf(t *testing.T, v Verdicts) (b builder, dir string) {
 	dir = t.TempDir()
-	return builder{stored.NewSource(&stored.Settings{}, stored.Folder(dir)), nil, v}, dir
+	return builder{stored.NewSource(&stored.Settings{}, stored.Folder(dir)), v}, dir
 }
 
 func TestATableWithItsVerdicts(t *testing.T) {
@@ -110,11 +110,11 @@ func TestFiguresWithTheirCaptions(t *testing.T) {
 	b, _ := builderOf(t, Verdicts{})
 	f := &figures.Figure{Base: "figure2_made", Make: func(src *stored.Source) (figure.Figure, error) {
 		_, err := src.Ratios()
-		return figure.Figure{Title: "Drawn.", Caption: `At $b$, 5\%~of a\_b.`, Width: 100, Height: 100, Panels: [][]figure.Panel{{{Instead: "Nothing."}}},
+		return figure.Figure{Title: "Drawn.", Caption: "At b, 5% of a_b.", Width: 100, Height: 100, Panels: [][]figure.Panel{{{Instead: "Nothing."}}},
 			Data: table.Table{Columns: []table.Column{{Name: "x"}}, Rows: [][]table.Cell{{table.Number(1)}}}}, err
 	}}
 	got, err := b.figure(f)
-	if err != nil || got.Name != "Figure 2" || !strings.HasPrefix(got.SVG, "<svg") || got.Caption != "At b, 5%\u00a0of a_b. Not all is here: the replay stage has not run." {
+	if err != nil || got.Name != "Figure 2" || !strings.HasPrefix(got.SVG, "<svg") || got.Caption != "At b, 5% of a_b. Not all is here: the replay stage has not run." {
 		t.Errorf("%+v, error %v", got, err)
 	}
 	complete := &figures.Figure{Base: "own", Make: func(*stored.Source) (figure.Figure, error) {
@@ -133,7 +133,7 @@ func TestFiguresWithTheirCaptions(t *testing.T) {
 func TestErrorsStandBehindTheirNumbers(t *testing.T) {
 	s := &model.Sheet{Rows: 1, Table: &model.Table{}}
 	s.Add(numbers("hbn", model.Value, "", 1), numbers("error", model.Error, "hbn", 1), numbers("sd", model.Spread, "hbn", 1), numbers("paper_hbn", model.Paper, "hbn", 1),
-		numbers("time", model.Value, "", 1), numbers("time_sd", model.Spread, "time", 1), numbers("replay_se", model.Cause, "time", 1), numbers("stray_se", model.Error, "gone", 1))
+		numbers("time", model.Value, "", 1), numbers("time_sd", model.Spread, "time", 1), numbers("replay_se", model.Value, "", 1), numbers("stray_se", model.Error, "gone", 1))
 	var got []string
 	for _, c := range newColumns(s) {
 		got = append(got, c.Name+c.behind)
@@ -172,45 +172,25 @@ func history() History {
 	h := History{Stages: []dag.Stage{{Name: "generate", Satisfied: "published"}, {Name: "replay"}, {Name: "report"}}}
 	for _, unit := range []string{"profile/x=1", "profile/x=2", "profile/x=3", "profile/x=4", "profile/x=5"} {
 		of := m
-		of.Seeds, of.Start = []string{"42/replay/" + unit}, start.Add(time.Hour)
+		of.Start = start.Add(time.Hour)
 		r := dag.Record{Ref: dag.Ref{Stage: "replay", Unit: unit}, Manifest: &of, Fresh: unit != "profile/x=4"}
 		h.Records = append(h.Records, r)
 		top.Needs = append(top.Needs, r.Ref)
 	}
-	queued := *h.Records[1].Manifest
-	queued.Queue = &dag.Queue{Job: "12_3", Submitted: start.Add(-time.Minute), QueueSeconds: 40, Attempt: 2}
-	queued.Host, h.Records[1].Manifest = "n2", &queued
+	elsewhere := *h.Records[1].Manifest
+	elsewhere.Host, elsewhere.PeakBytes, h.Records[1].Manifest = "n2", 9, &elsewhere
 	h.Records = append(h.Records, dag.Record{Ref: dag.Ref{Stage: "replay", Unit: "extra"}}, top)
 	return h
 }
 
-func TestChainsTellUnitsOfOneKindTogether(t *testing.T) {
-	b, _ := builderOf(t, Verdicts{})
-	b.records = history().Records
-	chain, _ := b.madeBy("table")
-	if len(chain) != 2 || chain[0].Name != "report/table" || chain[0].Manifest != "manifests/report/table.json" || chain[0].Commit != "0123456789ab" {
-		t.Fatalf("chain %+v", chain)
-	}
-	if u := chain[1]; u.Name != "replay/profile/…" || u.Count != 5 || u.State != "stale" || u.Wall != 15 || u.Manifest != "manifests/replay/profile/…" || !reflect.DeepEqual(u.Seeds, []string{"42/replay/profile/… (5 branches)"}) {
-		t.Errorf("alike: %+v", u)
-	}
-	if got := fewSeeds([]string{"42/s/a/1", "42/s/a/2", "42/s/a/30", "42/s/a/4"}); len(got) != 1 || got[0] != "42/s/a/… (4 branches)" {
-		t.Errorf("seeds %q", got)
-	}
-}
-
-func TestTheRunHasQueueAndPlace(t *testing.T) {
+func TestTheRunIsSummedUpByStage(t *testing.T) {
 	h := history()
-	run := newRun(h)
-	start := time.Date(2026, 1, 1, 12, 0, 0, 2_000, time.UTC)
-	bar := page.Bar{Stage: "replay", Unit: "profile/x=2", Start: start.Add(time.Hour), Wall: 3, CPU: 2, PeakBytes: 7, Host: "n2",
-		Wait: &page.Wait{Job: "12_3", Attempt: 2, Submitted: start.Add(-time.Minute), Seconds: 40}}
-	if len(run.Bars) != 6 || !reflect.DeepEqual(run.Bars[1], bar) || run.Bars[0].Wait != nil {
-		t.Errorf("bars %+v", run.Bars)
-	}
-	stages := []page.Stage{{Name: "generate", State: "nothing to run: published"}, {Name: "replay", Units: 6, State: "4 of 6 units fresh"}, {Name: "report", Units: 1, State: "fresh"}}
-	if !reflect.DeepEqual(run.Stages, stages) {
-		t.Errorf("stages %+v", run.Stages)
+	start := h.Records[6].Manifest.Start
+	want := []page.Stage{{Name: "generate", State: "nothing to run: published"},
+		{Name: "replay", Units: 6, State: "4 of 6 units fresh", First: start.Add(time.Hour), Last: start.Add(time.Hour + 3*time.Second), Wall: 15, CPU: 10, PeakBytes: 9},
+		{Name: "report", Units: 1, State: "fresh", First: start, Last: start.Add(3 * time.Second), Wall: 3, CPU: 2, PeakBytes: 7}}
+	if got := stagesOf(h); !reflect.DeepEqual(got, want) {
+		t.Errorf("stages %+v, want %+v", got, want)
 	}
 	if got := warnings(h); len(got) != 1 || !strings.Contains(got[0], "of the replay stage are shown") || !strings.Contains(got[0], "(of 6 units: 1 stale and 1 not run)") {
 		t.Errorf("warnings %q", got)

@@ -15,9 +15,8 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// The document of the report is report.tex: an article with every table and figure, the
-// verdict beneath each, what every column is, and where the numbers come from. It is
-// text made of a value: it quotes only what is given, and omits what is missing.
+// The document of the report is report.tex: an article with every table and figure, and the
+// verdict beneath each. It is text made of a value: it quotes only what is given, and omits what is missing.
 
 // preamble is a sober article that needs texlive-latex-base and
 // texlive-latex-recommended. With lmodern characters can be copied and
@@ -38,10 +37,6 @@ type Document struct {
 	Sheets   []*model.Sheet  // in the order of the report, as are the figures
 	Figures  []Figure
 	Verdicts Verdicts
-
-	Origins       []DocumentOrigin  // of the tables
-	Inputs        [][2]string       // file and SHA-256 of all that the document is made of, sorted
-	Configuration map[string]string // key to canonical value
 }
 
 // Figure is a figure as the document places it.
@@ -50,15 +45,9 @@ type Figure struct {
 	Chapter string   // that shows it; empty: the one after all others
 	Remarks []string // sentences before it, as those of model.Table
 
-	Caption, Label string // raw LaTeX
-	Judged         string // what the verdicts beneath it call it; Base where empty
-}
-
-// DocumentOrigin is what a table is made of.
-type DocumentOrigin struct {
-	Base   string
-	MadeOf string // units and files
-	Key    string // of the table's unit
+	Caption string // plain text
+	Label   string
+	Judged  string // what the verdicts beneath it call it; Base where empty
 }
 
 // chapter is a section of the document.
@@ -116,7 +105,7 @@ func LaTeX(d Document) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		placed := Figure{Base: s.Base, Chapter: s.Chapter, Remarks: s.Remarks, Caption: printed.Caption, Label: printed.Label}
+		placed := Figure{Base: s.Base, Chapter: s.Chapter, Remarks: s.Remarks, Caption: s.Title, Label: s.Label}
 		p.exhibits = append(p.exhibits, exhibit{placed, s, printed})
 	}
 	for _, f := range d.Figures {
@@ -137,9 +126,6 @@ func LaTeX(d Document) (string, error) {
 	p.line(`\appendix`)
 	p.longTables()
 	p.verdictAppendix()
-	p.formulaAppendix()
-	p.sources()
-	p.configuration()
 	p.line(`\end{document}`)
 	return p.String(), p.failed
 }
@@ -174,7 +160,7 @@ func (p *prose) show(e *exhibit, about []string) {
 		p.before(about)
 		p.number(e.Base)
 		p.line("\\begin{table}[H]\n\\centering\\small")
-		p.line("\\caption{%s}\\label{%s}", e.Caption, e.Label)
+		p.line("\\caption{%s}\\label{%s}", table.Escape(e.Caption), e.Label)
 		p.line(`\fitted{\input{tables/%s.tex}}`, e.Base)
 		p.verdict(e)
 		p.line(`\end{table}`)
@@ -182,7 +168,7 @@ func (p *prose) show(e *exhibit, about []string) {
 		p.before(about)
 		p.line("\\begin{figure}[H]\n\\centering")
 		p.line(`\fitted{\includegraphics{figures/%s.pdf}}`, e.Base)
-		p.line("\\caption{%s}\\label{%s}", e.Caption, e.Label)
+		p.line("\\caption{%s}\\label{%s}", table.Escape(e.Caption), e.Label)
 		p.verdict(e)
 		p.line(`\end{figure}`)
 	}

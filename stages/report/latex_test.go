@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +15,7 @@ import (
 func sheet(base, chapter string, rows int) *model.Sheet {
 	s := &model.Sheet{Rows: rows, Title: "Rows of " + base, Notes: []string{"A note."},
 		Table: &model.Table{Base: base, Label: "tab:" + base, Chapter: chapter, Remarks: []string{"<ref " + base + "> is made up."}}}
-	s.Add(model.Column{Name: "budget", Role: model.Key, Kind: model.ByBudget, Words: "The budget «b» of Section 2, in ‹replay/a_b.parquet›.",
+	s.Add(model.Column{Name: "budget", Role: model.Key, Kind: model.ByBudget, Words: "The budget.",
 		Head: table.Head{Plain: "b"}, Cell: func(i int) table.Cell { return table.Integer(8 + i) }},
 		model.Column{Name: base + "_value", Words: "A value of " + base + ".", Head: table.Head{Plain: "Value"}, Cell: func(int) table.Cell { return table.Number(0.5) }})
 	return s
@@ -56,14 +55,6 @@ func TestChaptersShowTablesAndThenFigures(t *testing.T) {
 		`\section{More results}`, `\input{tables/own.tex}`,
 		`\section{Profile by profile}`, `tables/many.tex, over pages`, `\begin{longtable}{@{}rr@{}}`, `Table~\ref{tab:other} is made up.`, `tables/other.tex, over pages`,
 	}, []string{"table9_absent", `\input{tables/many.tex}`, `\input{tables/none.tex}`, `\section{Designs and constants}`, `Table~\ref{tab:none}`, "{tab:other} is made up.\nIt runs"})
-}
-
-func TestFormulasOfSeveralTablesStandOnce(t *testing.T) {
-	text(t, Document{Sheets: []*model.Sheet{sheet("one", "", 1), sheet("two", "", 1)}}, []string{
-		`\section{What every column is}`, `{In \allowbreak{}several \allowbreak{}tables}`,
-		`\item[\texttt{budget}] The budget $b$ of Section~2, in \texttt{replay/\allowbreak{}a\_\allowbreak{}b.parquet}.`,
-		`{tables/\allowbreak{}one.\allowbreak{}csv}`, `\item[\texttt{one\_value}] A value of one.`, `{tables/\allowbreak{}two.\allowbreak{}csv}`, `\item[\texttt{two\_value}]`,
-	}, nil)
 }
 
 func TestSentencesWithoutTheirNumbersAreLeftOut(t *testing.T) {
@@ -124,16 +115,4 @@ func TestVerdictsStandBeneathWhatTheyAreOf(t *testing.T) {
 		}},
 	}, []string{"Of the numbers of the paper that are compared here: computed 1 of 1 agree. Of the measured numbers that are held against a prediction: measured 1 of 1 agree with their predictions.", `\includegraphics{figures/figure2_case.pdf}`, `\verdict{Computed 1 of 1 agree`, `\end{figure}`,
 		`\label{app:verdicts}`, `\emph{case\_study}`, `\label{app:measured}`, " & measured & predicted & ", `\emph{prediction}`}, nil)
-}
-
-func TestSourcesAndSettings(t *testing.T) {
-	text(t, Document{
-		Comment: "command: c",
-		Origins: []DocumentOrigin{{Base: "a_b", MadeOf: "replay/designs", Key: "0123abcd"}},
-		Inputs:  [][2]string{{"replay/x.parquet", "ff"}},
-		Configuration: map[string]string{
-			"experiment.seed": "7", "model": fmt.Sprintf("[{%s},{%s}]", strings.Repeat("x", 90), strings.Repeat("y", 90)), "long": strings.Repeat("z", 20)},
-	}, []string{"% command: c\n", `\texttt{experiment.seed}~=~\texttt{7}`,
-		`a\_\allowbreak{}b & replay/\allowbreak{}designs & {\scriptsize\texttt{0123\newline abcd}}`, `replay/\allowbreak{}x.\allowbreak{}parquet & {\scriptsize\texttt{ff}}`,
-		`long & \texttt{zzzzzzzzzzzzzzzz\allowbreak{}zzzz}`, `model & \texttt{[`, `\}\allowbreak{},\allowbreak{}}\newline \texttt{\{`}, []string{`\verdict{1`})
 }

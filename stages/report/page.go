@@ -12,7 +12,6 @@ import (
 	"speceval/internal/figure"
 	"speceval/internal/page"
 	"speceval/internal/paper"
-	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/lineage"
 	"speceval/stages/report/figures"
@@ -22,8 +21,8 @@ import (
 )
 
 // The report as one HTML page has every table and figure with the paper's numbers and
-// the verdicts, what made each of them, and how the run went. The code below fills the
-// model of package page, which sets the layout.
+// the verdicts, and the stages, configuration and machines that made them. The code below
+// fills the model of package page, which sets the layout.
 
 // History is how the results were made, which the page shows after them.
 type History struct {
@@ -47,12 +46,11 @@ func WriteHTML(w io.Writer, src *stored.Source, h History) error {
 // builder makes the parts of a page.
 type builder struct {
 	*stored.Source
-	records  []dag.Record
 	verdicts Verdicts
 }
 
 func newPage(src *stored.Source, h History) (page.Page, error) {
-	b := builder{Source: src, records: h.Records}
+	b := builder{Source: src}
 	if src.Published || hasLive(src.Settings) {
 		var err error
 		if b.verdicts, err = Verify(src); err != nil {
@@ -63,7 +61,7 @@ func newPage(src *stored.Source, h History) (page.Page, error) {
 		Title:    "Speculative evaluation: results",
 		Lead:     b.lead(),
 		Warnings: warnings(h),
-		Run:      newRun(h),
+		Stages:   stagesOf(h),
 		Settings: h.Settings,
 		Facts:    facts(h),
 	}
@@ -108,8 +106,7 @@ func (b builder) lead() string {
 
 // table is a table of the report with everything that is known of its cells.
 func (b builder) table(of *model.Table) (page.Table, error) {
-	t := page.Table{ID: of.Base, Title: strings.ReplaceAll(of.Base, "_", " ")}
-	t.Chain, t.Files = b.madeBy(of.Base)
+	t := page.Table{ID: of.Base, Title: strings.ReplaceAll(of.Base, "_", " "), Files: TablePaths(of.Base)}
 	_, t.Name = paper.Number(of.Base)
 	sheet, err := of.Sheet(b.Source)
 	if t.Absent, err = notRun(err); err != nil {
@@ -158,8 +155,7 @@ func noRows(s *model.Sheet) string {
 
 // figure is a figure of the report as the page shows it.
 func (b builder) figure(of *figures.Figure) (page.Figure, error) {
-	p := page.Figure{ID: of.Base, Name: placeName(of.Base)}
-	p.Chain, p.Files = b.madeBy(of.Base)
+	p := page.Figure{ID: of.Base, Name: placeName(of.Base), Files: figurePaths(of.Base)}
 	src := b.Anew()
 	f, err := of.Make(src)
 	if p.Absent, err = notRun(err); p.Absent != "" || err != nil {
@@ -173,7 +169,7 @@ func (b builder) figure(of *figures.Figure) (page.Figure, error) {
 	if err := figure.Inline(&drawn, f); err != nil {
 		return p, err
 	}
-	p.SVG, p.Width, p.Caption = drawn.String(), f.Width, table.Plain(f.Caption)
+	p.SVG, p.Width, p.Caption = drawn.String(), f.Width, f.Caption
 	for _, stage := range src.Lacking() {
 		p.Caption += fmt.Sprintf(" Not all is here: the %s stage has not run.", stage)
 	}
@@ -192,35 +188,30 @@ func warnings(h History) (all []string) {
 	return all
 }
 
-// newRun is when everything ran.
-func newRun(h History) (run page.Run) {
-	for _, r := range h.Records {
-		if r.Manifest != nil {
-			run.Bars = append(run.Bars, newBar(r.Ref, r.Manifest))
-		}
-	}
-	stages := lineage.Standings(h.Records)
+// stagesOf is the state of every stage, and what its units took.
+func stagesOf(h History) (all []page.Stage) {
+	standings := lineage.Standings(h.Records)
 	for _, stage := range h.Stages {
-		s := stages[stage.Name]
-		state := s.String()
+		s := page.Stage{Name: stage.Name, About: stage.About, Units: standings[stage.Name].Units, State: standings[stage.Name].String()}
 		if stage.Satisfied != "" {
-			state = "nothing to run: " + stage.Satisfied
+			s.State = "nothing to run: " + stage.Satisfied
 		}
-		run.Stages = append(run.Stages, page.Stage{Name: stage.Name, About: stage.About, Units: s.Units, State: state})
+		for _, r := range h.Records {
+			m := r.Manifest
+			if r.Ref.Stage != stage.Name || m == nil {
+				continue
+			}
+			if !s.Ran() || m.Start.Before(s.First) {
+				s.First = m.Start
+			}
+			if end := m.Start.Add(time.Duration(m.WallSeconds * float64(time.Second))); end.After(s.Last) {
+				s.Last = end
+			}
+			s.Wall, s.CPU, s.PeakBytes = s.Wall+m.WallSeconds, s.CPU+m.CPUSeconds, max(s.PeakBytes, m.PeakBytes)
+		}
+		all = append(all, s)
 	}
-	return run
-}
-
-// newBar is when and where a unit ran.
-func newBar(unit dag.Ref, m *dag.Manifest) page.Bar {
-	b := page.Bar{
-		Stage: unit.Stage, Unit: unit.Unit, Start: m.Start.Round(time.Microsecond),
-		Wall: m.WallSeconds, CPU: m.CPUSeconds, PeakBytes: m.PeakBytes, Host: m.Host,
-	}
-	if q := m.Queue; q != nil {
-		b.Wait = &page.Wait{Job: q.Job, Attempt: q.Attempt, Submitted: q.Submitted.Round(time.Microsecond), Seconds: q.QueueSeconds}
-	}
-	return b
+	return all
 }
 
 // facts are the programs and machines that made the results, by the units' records,
@@ -248,96 +239,4 @@ func texEngine(h History) string {
 		}
 	}
 	return "none used: no report.pdf"
-}
-
-// mostAlike is how many units of one kind are listed one by one.
-const mostAlike = 3
-
-// mostInputs is how many inputs of a unit are listed one by one.
-const mostInputs = 4
-
-// madeBy is the units behind a table or a figure, the last one first, and the files
-// that it has been written to or, if it has not run, would be. Many units of one kind
-// share a line.
-func (b builder) madeBy(base string) (units []page.Unit, files []page.File) {
-	chain := lineage.Of(b.records, stored.Own(base))
-	for _, level := range chain.Levels() {
-		for _, like := range lineage.Alike(level, nil) {
-			if len(like.Units) > mostAlike {
-				u := newUnit(like)
-				u.Manifest = "manifests/" + u.Name
-				units = append(units, u)
-				continue
-			}
-			for _, r := range like.Units {
-				units = append(units, oneUnit(r))
-			}
-		}
-	}
-	if len(chain) == 0 {
-		return nil, nil
-	}
-	last := chain[len(chain)-1]
-	if last.Manifest != nil {
-		return units, pageFiles(last.Manifest.Outputs)
-	}
-	for _, output := range last.Outputs {
-		files = append(files, page.File{Path: output, Rows: -1})
-	}
-	return units, files
-}
-
-// oneUnit is a unit with everything that its record says.
-func oneUnit(r dag.Record) page.Unit {
-	u := newUnit(lineage.Alone(r))
-	u.Key = r.Key
-	for _, s := range r.Sources {
-		u.Sources = append(u.Sources, page.File{Path: s.Name, SHA256: s.SHA256, Rows: -1})
-	}
-	u.Sources = fewFiles(u.Sources)
-	if m := r.Manifest; m != nil {
-		u.Key, u.Manifest, u.Inputs = m.Key, "manifests/"+u.Name+".json", fewFiles(pageFiles(m.Inputs))
-	}
-	return u
-}
-
-// newUnit is what units took and were run by together.
-func newUnit(g lineage.Group) page.Unit {
-	u := page.Unit{Name: g.Name, Count: len(g.Units), State: g.State().String(), Start: g.Start(), Seeds: fewSeeds(g.Seeds())}
-	u.Wall, u.CPU = g.Seconds()
-	commits := slices.DeleteFunc(g.Distinct(func(m *dag.Manifest) string { return m.Short() }), func(commit string) bool { return commit == "" })
-	u.Commit = strings.Join(commits, "; ")
-	if len(commits) > 2 {
-		u.Commit = fmt.Sprintf("%d commits", len(commits))
-	}
-	return u
-}
-
-// fewFiles is files, or how many there are and the first one.
-func fewFiles(files []page.File) []page.File {
-	if len(files) <= mostInputs {
-		return files
-	}
-	return []page.File{{Path: fmt.Sprintf("%s and %d more", files[0].Path, len(files)-1), Rows: -1}}
-}
-
-// fewSeeds is sorted labels of the seed tree, or the branch that they share.
-func fewSeeds(labels []string) []string {
-	if len(labels) <= mostAlike {
-		return labels
-	}
-	first, last := labels[0], labels[len(labels)-1] // what these share, all do
-	n := 0
-	for n < len(first) && n < len(last) && first[n] == last[n] {
-		n++
-	}
-	branch := first[:strings.LastIndexByte(first[:n], '/')+1]
-	return []string{fmt.Sprintf("%s… (%d branches)", branch, len(labels))}
-}
-
-func pageFiles(files []dag.File) (all []page.File) {
-	for _, f := range files {
-		all = append(all, page.File{Path: f.Path, SHA256: f.SHA256, Rows: f.Rows})
-	}
-	return all
 }

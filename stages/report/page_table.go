@@ -11,8 +11,7 @@ import (
 	"speceval/stages/report/model"
 )
 
-// mostRows is how many rows a table may have to be shown at once, with a line of
-// explanation for every cell.
+// mostRows is how many rows a table may have to be shown at once.
 const mostRows = 64
 
 // column is a column of the page that is no key, with those of the sheet that stand
@@ -79,7 +78,7 @@ func fill(t *page.Table, s *model.Sheet, compared []agreement.Comparison) {
 		t.Rows = append(t.Rows, row)
 	}
 	for _, c := range newColumns(s) {
-		shown := page.Column{Name: c.Name, Head: page.Heading(c.Name), Spread: c.behind, Formula: c.Formula().Plain, Text: slices.ContainsFunc(c.Obtained, table.Cell.IsText)}
+		shown := page.Column{Name: c.Name, Head: page.Heading(c.Name), Spread: c.behind, Formula: c.Words, Text: slices.ContainsFunc(c.Obtained, table.Cell.IsText)}
 		for _, label := range labels {
 			judged := verdicts[[2]string{label, c.Name}]
 			if judged != nil && judged.Live {

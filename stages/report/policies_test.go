@@ -43,7 +43,6 @@ func TestPoliciesStandBesideEachOther(t *testing.T) {
 		t.Fatalf("%d rows, want 14 policies at 4 budgets", sheet.Rows)
 	}
 	checkLabels(t, sheet)
-	checkBreakdowns(t, sheet)
 	i := row(t, sheet, "b=16 hbn_informed_staged siblings16")
 	ratios := variance.Pick(s.ratios, policy.InformedStaged[1], 16)
 	var mean, worth, tasks, worst float64
@@ -97,7 +96,6 @@ func TestPoliciesAreTimedAgainstTheirEquivalents(t *testing.T) {
 		t.Fatalf("%d rows, want %d", sheet.Rows, want+4)
 	}
 	checkLabels(t, sheet)
-	checkBreakdowns(t, sheet)
 	of := policy.InformedStaged[1]
 	var uniform, flops, own, worth, wasted float64
 	for _, r := range s.benefit {
@@ -252,5 +250,4 @@ func TestWordsOfIntervalsFollowTheNumbers(t *testing.T) {
 	if !slices.Contains(sheet.Notes, "Tuned IBN − HBN: the interval "+found["specIBNOverHBNInterval"]+".") {
 		t.Errorf("the table says %q", sheet.Notes)
 	}
-	checkBreakdowns(t, sheet)
 }

@@ -4,7 +4,7 @@
 // and figures hold those of the report. This package stores tables (files.go), compares
 // them with the paper's numbers (verify.go), and writes the document (document.go,
 // appendix.go, latex.go) and, outside the stage's units, the HTML page (page.go).
-// Package explain explains a number and compares two output folders.
+// Package explain explains a number.
 //
 // Nothing here computes a design, replays a profile or times anything, so all
 // tables can be made again in a moment. Tables of runs have rows of three
@@ -31,7 +31,7 @@ import (
 
 // version is the stage's code version: raise it when the same inputs give
 // other tables.
-const version = 5
+const version = 6
 
 // numbersFile has a LaTeX command for every number that a text quotes.
 const numbersFile = "tables/numbers.tex"
@@ -88,23 +88,28 @@ func (s stage) table(t *model.Table) dag.Unit {
 
 // figure is the unit of a figure, in all its forms.
 func (s stage) figure(f *figures.Figure) dag.Unit {
-	path := "figures/" + f.Base
-	u := dag.Unit{ID: f.Base, Outputs: []string{path + ".csv", path + ".pdf", path + ".svg"}, Provenance: "computed"}
+	paths := figurePaths(f.Base)
+	u := dag.Unit{ID: f.Base, Outputs: paths, Provenance: "computed"}
 	f.Reads.Feed(&u, s.Settings)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		made, err := f.Make(s.source(job))
 		if err != nil {
 			return err
 		}
-		if err := job.Write(path+".csv", len(made.Data.Rows), func(w io.Writer) error { return figure.CSV(w, made) }); err != nil {
+		if err := job.Write(paths[0], len(made.Data.Rows), func(w io.Writer) error { return figure.CSV(w, made) }); err != nil {
 			return err
 		}
-		if err := job.Write(path+".pdf", -1, func(w io.Writer) error { return figure.PDF(w, made) }); err != nil {
+		if err := job.Write(paths[1], -1, func(w io.Writer) error { return figure.PDF(w, made) }); err != nil {
 			return err
 		}
-		return job.Write(path+".svg", -1, func(w io.Writer) error { return figure.SVG(w, made) })
+		return job.Write(paths[2], -1, func(w io.Writer) error { return figure.SVG(w, made) })
 	}
 	return u
+}
+
+// figurePaths are the files of a figure, relative to the output folder.
+func figurePaths(base string) []string {
+	return []string{"figures/" + base + ".csv", "figures/" + base + ".pdf", "figures/" + base + ".svg"}
 }
 
 // experiment is the unit that stores the facts of the experiment.

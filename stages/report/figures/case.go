@@ -47,9 +47,9 @@ func drawCase(c variance.Case) figure.Figure {
 	data := caseData{table.Table{Title: f.Title, Label: f.Label, Columns: table.Named("panel", "quantity", "policy", "task_id", "budget", "x", "value", "value_se", "count")}}
 	f.Panels = [][]figure.Panel{{data.tasks(c), data.widths(c)}, {data.ratios(c), data.densities(c)}}
 	f.Data = data.Table
-	f.Caption = table.Escape(who) + fmt.Sprintf(`: (a)~the pass probabilities of its %d tasks, in rising order; (b)~half of the `+
-		`95\%% interval that a normal law would give the benchmark mean, in percentage points, by average budget~$b$; `+
-		`(c)~the variance relative to Uniform; (d)~densities of the estimated mean at $b=%d$, with standard deviations in percentage points`, c.N(), c.Budget)
+	f.Caption = who + fmt.Sprintf(`: (a) the pass probabilities of its %d tasks, in rising order; (b) half of the `+
+		`95%% interval that a normal law would give the benchmark mean, in percentage points, by average budget b; `+
+		`(c) the variance relative to Uniform; (d) densities of the estimated mean at b = %d, with standard deviations in percentage points`, c.N(), c.Budget)
 	if d := c.Distribution(policy.HBN); len(d) > 0 {
 		f.Caption += fmt.Sprintf(`, from %s simulated evaluations of each policy`, model.Grouped(d[0].Repetitions))
 	}
@@ -276,7 +276,7 @@ func drawPolicies(rows []variance.Standing) figure.Figure {
 	f := figure.Figure{
 		Base: policiesBase, Label: "fig:policies", Width: 2 * columnWidth, Height: 200,
 		Title: "Mean variance of every policy relative to Uniform, over the budgets",
-		Caption: `Mean variance of every policy relative to Uniform, by average budget~$b$, with 95\% intervals over resampled benchmarks; HBN and the Oracle are in every panel. ` +
+		Caption: `Mean variance of every policy relative to Uniform, by average budget b, with 95% intervals over resampled benchmarks; HBN and the Oracle are in every panel. ` +
 			`Policies that know nothing beforehand, that know how other checkpoints did on the tasks, and that know an earlier run of the same model: by so many rollouts a task, or by the published counts.`,
 	}
 	f.Data = table.Table{Title: f.Title, Columns: table.Named("panel", "budget", "policy", "donors", "variance_ratio", "low", "high")}

@@ -109,7 +109,7 @@ func drawSpread(profiles []profile.Profile, lengths map[[2]string]rollout.Length
 	f := figure.Figure{
 		Base: spreadBase, Label: "fig:profile-spread", Width: 2 * columnWidth, Height: 190,
 		Title:   "Pass probabilities of the tasks, and lengths of the responses",
-		Caption: `The sampled profiles. (a)~Pass probabilities of the tasks, in rising order. (b)~How many of the responses are longer than so many tokens; both axes are logarithmic.`,
+		Caption: `The sampled profiles. (a) Pass probabilities of the tasks, in rising order. (b) How many of the responses are longer than so many tokens; both axes are logarithmic.`,
 	}
 	f.Data = table.Table{Title: f.Title, Columns: table.Named("panel", "benchmark", "model", "x", "y")}
 	first := figure.Panel{
@@ -242,8 +242,8 @@ func drawPairs(ratios []variance.Ratio) (figure.Figure, error) {
 	f.Panels = [][]figure.Panel{{p}}
 	f.Title = "Variance of HBN relative to Uniform on " + model.Between(profiles) + " profiles, by budget"
 	f.Data.Title = f.Title
-	f.Caption = `Variance of HBN relative to Uniform on each of ` + model.Between(profiles) + ` benchmark--checkpoint profiles, by average ` +
-		`budget~$b$. Points are profiles, boxes their quartiles and median, diamonds their mean; on the dashed line ` +
+	f.Caption = `Variance of HBN relative to Uniform on each of ` + model.Between(profiles) + ` benchmark–checkpoint profiles, by average ` +
+		`budget b. Points are profiles, boxes their quartiles and median, diamonds their mean; on the dashed line ` +
 		`HBN would be no better than Uniform.`
 	return f, nil
 }

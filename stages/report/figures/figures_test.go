@@ -189,7 +189,7 @@ func TestFiguresMatchGoldenFiles(t *testing.T) {
 		if err := figure.CSV(&data, made); err != nil {
 			t.Fatal(err)
 		}
-		for ext, text := range map[string][]byte{".html": page.Bytes(), ".csv": data.Bytes(), ".caption.tex": []byte(made.Caption + "\n")} {
+		for ext, text := range map[string][]byte{".html": page.Bytes(), ".csv": data.Bytes(), ".caption.txt": []byte(made.Caption + "\n")} {
 			golden.Check(t, filepath.Join("..", "..", "testdata", f.Base+ext), text)
 		}
 	}

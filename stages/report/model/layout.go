@@ -19,7 +19,7 @@ const Dagger = "†"
 // Print is the printed form, rounded: columns in order, each with the paper's
 // next to it if it is paired, unless the sheet has a layout of its own.
 func (s *Sheet) Print() table.Table {
-	t := table.Table{Title: s.Title, Caption: s.Caption, Label: s.Label, Notes: slices.Clone(s.Notes)}
+	t := table.Table{Title: s.Title, Label: s.Label, Notes: slices.Clone(s.Notes)}
 	if s.Layout != nil {
 		s.Layout(&t)
 	} else {
@@ -137,8 +137,8 @@ func Spelled(n int32) string {
 
 // Words that tables share.
 const (
-	BudgetWords    = "The average budget «b»: rollouts per task, «N·b¦N b» in all (Section 2)."
-	TasksWords     = "The number of tasks «N» of the benchmark."
+	BudgetWords    = "The average budget b: rollouts per task, N·b in all (Section 2)."
+	TasksWords     = "The number of tasks N of the benchmark."
 	BenchmarkWords = "The benchmark of the profile."
 	ModelWords     = "The checkpoint whose rollouts the profile counts."
 	PolicyWords    = "The policy that allocates the rollouts."

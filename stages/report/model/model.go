@@ -1,6 +1,6 @@
 // Package model is what a table of the report is: a value that knows its columns,
-// what each of them means and how a cell of it is computed, what its errors and
-// its parts are, what the paper says, and by which rule the two are compared.
+// what each of them means and how a cell of it is computed, what the paper says, and by
+// which rule the two are compared.
 // Everything that shows, stores, judges, explains or compares tables reads these
 // values; none of them knows a table by its name.
 package model
@@ -77,18 +77,12 @@ type Role int
 
 // Roles of columns.
 const (
-	Value   Role = iota // a number or a name that was obtained
-	Key                 // one of those that tell rows apart
-	Error               // the Monte Carlo standard error of the column Of
-	Spread              // the standard deviation of Of over single executions of the suite
-	Cause               // an error of Of by one cause, or as it would be otherwise; it stands alone
-	Count               // of profiles, runs or the like
-	Outcome             // a verdict in words
-	Paper               // what the paper prints for the column Of
+	Value  Role = iota // a number, a name or a verdict that was obtained
+	Key                // one of those that tell rows apart
+	Error              // the Monte Carlo standard error of the column Of
+	Spread             // the standard deviation of Of over single executions of the suite
+	Paper              // what the paper prints for the column Of
 )
-
-// IsNoise reports whether the column says how uncertain another one is.
-func (r Role) IsNoise() bool { return r == Error || r == Spread || r == Cause }
 
 // KeyKind is what a key column is of. Labels of rows have their words in this order.
 type KeyKind int
@@ -112,8 +106,8 @@ type Column struct {
 	Name  string // in CSV: part of a contract; empty for a column of the printed form alone
 	Role  Role
 	Kind  KeyKind // of a key
-	Of    string  // the column that an Error, a Spread, a Cause or a Paper is of
-	Words string  // what it is, as table.NewFormula reads it
+	Of    string  // the column that an Error, a Spread or a Paper is of
+	Words string  // what it is: by which formula, named as in the paper, of which stored rows
 
 	// The printed form; a column without a head is in CSV alone, unless it is Shown.
 	Head, Group table.Head
@@ -128,40 +122,23 @@ type Column struct {
 
 	Cell func(row int) table.Cell
 
-	// Noise is the Monte Carlo standard error of the number by other columns of its
-	// row, which field reads; nil: that of the column's Error or Spread.
-	Noise func(field func(column string) float64) float64
-	Step  float64 // by which noise moves a number at once that is rounded down
-
-	// Break takes a cell apart; nil: it is a single stored number, or a name.
-	Break func(row int) (Breakdown, error)
-
 	Rule       *Rule       // how it is compared with the paper's; nil: not at all
 	Prediction *Prediction // how it is compared with predicted ones; nil: not at all
 
 	Macro string // its name in LaTeX commands; empty: it has none
 }
 
-// PartsOf takes cells apart that have parts, and no error of their own.
-func PartsOf(of func(row int) *Parts) func(int) (Breakdown, error) {
-	return func(row int) (Breakdown, error) { return Breakdown{Parts: of(row)}, nil }
-}
-
 // Printed reports whether the column is in the printed form.
 func (c Column) Printed() bool { return c.Head != (table.Head{}) || c.Shown != nil }
-
-// Formula says what the column is: by which formula, named as in the paper, of which
-// stored rows.
-func (c Column) Formula() table.Formula { return table.NewFormula(c.Words) }
 
 // Sheet is a table with its rows.
 type Sheet struct {
 	*Table
-	Title, Caption string // of the printed form; the caption as raw LaTeX, where other than the escaped title
-	Columns        []Column
-	Rows           int
-	Notes          []string
-	Lacking        []string // stages that would have to run for all of it
+	Title   string // of the printed form
+	Columns []Column
+	Rows    int
+	Notes   []string
+	Lacking []string // stages that would have to run for all of it
 
 	// Key is the row of the paper that a row is, for tables that the paper has.
 	Key   func(row int) paper.Key
@@ -226,7 +203,7 @@ func (c Column) inPaper() bool { return c.Rule != nil && !c.Virtual }
 func (s *Sheet) paperColumn(c Column) Column {
 	words := c.Rule.Words
 	if words == "" {
-		words = "The number that the paper prints for " + c.Name + " (" + c.Rule.Where + "), as ‹" + paper.File + "› has it: rounded, and with no error of its own given."
+		words = "The number that the paper prints for " + c.Name + " (" + c.Rule.Where + "), as " + paper.File + " has it: rounded, and with no error of its own given."
 	}
 	return Column{Name: PaperPrefix + c.Name, Role: Paper, Of: c.Name, Words: words, Format: c.Format,
 		Cell: func(row int) table.Cell { return s.paperCell(c, s.Key(row)) }}

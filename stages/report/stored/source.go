@@ -316,8 +316,7 @@ type Settings struct {
 	Architectures []byte // CSV, as flops.Parse reads it
 	Measurements  []byte // the published runs, as measurement.Parse reads them
 
-	Configuration map[string]string // that the document shows: key to canonical value
-	TeX           *typeset.Engine   // that sets the document; nil: there is none, or none is wanted
+	TeX *typeset.Engine // that sets the document; nil: there is none, or none is wanted
 }
 
 // Files from outside the output folder, as sources name them.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"speceval/internal/agreement"
 	"speceval/internal/measurement"
@@ -19,7 +18,7 @@ import (
 // of runs, a row for each provenance and budget.
 type costTable struct {
 	section, where string // of the paper
-	title, caption string
+	title          string
 	columns        []costColumn
 	strategies     []string // a setting counts if it has a run of each
 
@@ -202,51 +201,6 @@ func hbnRatios(settings []measurement.Setting, ratios []variance.Ratio) ([]varia
 		out[i] = r
 	}
 	return out, nil
-}
-
-// from says which stored rows the settings are.
-func (r *costRow) from() string {
-	file := measurement.File
-	switch {
-	case r.policy != nil && r.policy != policy.HBN:
-		file = measurement.BenefitFile
-	case r.Provenance == measurement.Published:
-		file = stored.MeasurementsFile
-	}
-	return fmt.Sprintf("the %d %s rows of %s at reference_budget %d with the strategies %s",
-		len(r.Settings)*len(r.kind.strategies), r.Provenance, file, r.Budget, strings.Join(r.kind.strategies, ", "))
-}
-
-// breakdown is the settings that a column is summed over and, of runs that were
-// repeated, the number in each repeat.
-func (r *costRow) breakdown(src *stored.Source, column int) (d model.Breakdown, err error) {
-	c, q := r.kind.columns[column], r.quotient(column)
-	var parts []model.Part
-	for _, s := range r.Settings {
-		own := q.Value([]measurement.Setting{s})
-		parts = append(parts, model.Shared(s.Profile(), q.Share(s, r.Settings), append([]float64{own}, q.Numbers(s)...)...))
-	}
-	d.Parts = model.Added(fmt.Sprintf("profiles, %s runs", r.Provenance), append([]string{c.name}, q.Names()...), parts)
-	d.Parts.From = r.from()
-	if c.replayed != nil {
-		d.Errors, err = r.budgetCauses(src, column)
-		return d, err
-	}
-	d.Repeats = r.repeated(column)
-	d.Errors = []model.ErrorOf{r.spreadError(column)}
-	return d, nil
-}
-
-// spreadError is the error of a number that was measured: its spread over
-// executions, where there were several.
-func (r *costRow) spreadError(column int) model.ErrorOf {
-	const cause = "chance of an execution"
-	sd := r.cells[column].sd
-	if sd == nil {
-		return model.ErrorOf{Cause: cause, About: "not known: the suite was executed once"}
-	}
-	se := *sd / math.Sqrt(float64(r.Repeats()))
-	return model.ErrorOf{Cause: cause, SE: &se, About: fmt.Sprintf("of the mean over %d executions of the suite; a single one has %.6f", r.Repeats(), *sd)}
 }
 
 // provenanceLabels head the rows of a provenance.

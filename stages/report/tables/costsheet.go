@@ -15,20 +15,20 @@ import (
 
 // Words on sums of runs.
 const (
-	runsWords = " Published rows are of ‹data/measurements.parquet›, the others of ‹" + measurement.File + "›, where a run is the mean over repeats."
-	sdWords   = ": the standard deviation of a single execution of the whole suite, over its repeats in ‹" + measurement.RepeatsFile +
-		"›; empty where the suite was executed once, as the published one was."
+	runsWords = " Published rows are of data/measurements.parquet, the others of " + measurement.File + ", where a run is the mean over repeats."
+	sdWords   = ": the standard deviation of a single execution of the whole suite, over its repeats in " + measurement.RepeatsFile +
+		"; empty where the suite was executed once, as the published one was."
 
 	provenanceWords = "Where the runs come from: published with the paper, executed by the simulated fleet, or measured on servers."
 	settingsWords   = "The number of profiles that the sums are over: those with a run of every strategy that the table compares."
-	repeatsWords    = "How many executions of the suite the runs are the mean of: those in ‹" + measurement.RepeatsFile + "› that cover the same profiles; published runs were executed once."
+	repeatsWords    = "How many executions of the suite the runs are the mean of: those in " + measurement.RepeatsFile + " that cover the same profiles; published runs were executed once."
 
-	normalizedWords = "with each run's time first rescaled to the useful FLOPs of Uniform on the same profile, «T·F_U/F¦T\\,F_{\\mathrm{U}}/F» (Section 4.3)"
+	normalizedWords = "with each run's time first rescaled to the useful FLOPs of Uniform on the same profile, T·F_U/F (Section 4.3)"
 )
 
 // slowdownWords is how much longer a strategy takes than Uniform.
 func slowdownWords(strategy string) string {
-	return "How much longer " + strategy + " takes than Uniform: «ΣT/ΣT_U − 1¦\\sum_j T_j/\\sum_j T_{\\mathrm{U},j}-1», summed over the profiles first and divided once (Appendix B.5)"
+	return "How much longer " + strategy + " takes than Uniform: ΣT/ΣT_U − 1, summed over the profiles first and divided once (Appendix B.5)"
 }
 
 // make sets the table as the paper does, a section for each provenance. A
@@ -43,14 +43,14 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &model.Sheet{Rows: len(rows), Title: k.title, Caption: k.caption, Notes: k.differences(rows, numbers)}
+	s := &model.Sheet{Rows: len(rows), Title: k.title, Notes: k.differences(rows, numbers)}
 	s.Key = func(i int) paper.Key { return paper.Key{Provenance: rows[i].Provenance, Budget: rows[i].Budget} }
 	s.Heading = func(i int) table.Head { return heading(rows, rows[i].Provenance) }
 	s.Add(
 		model.BudgetColumn(func(i int) int32 { return rows[i].Budget }),
 		model.NameKey(model.ByProvenance, "provenance", provenanceWords, func(i int) string { return rows[i].Provenance }))
 	for j := range k.columns {
-		s.Add(k.column(src, rows, numbers, j))
+		s.Add(k.column(rows, numbers, j))
 	}
 	for j := range k.columns {
 		s.Add(k.noiseColumn(rows, j))
@@ -86,14 +86,13 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 // countedColumns count what the sums are over.
 func countedColumns(rows []*costRow) []model.Column {
 	return []model.Column{
-		{Name: "profiles", Role: model.Count, Words: settingsWords, Cell: model.Counts(func(i int) int { return len(rows[i].Settings) }),
-			Break: model.PartsOf(func(i int) *model.Parts { return rows[i].counted() })},
-		{Name: "repeats", Role: model.Count, Words: repeatsWords, Cell: model.Counts(func(i int) int { return rows[i].Repeats() })},
+		{Name: "profiles", Words: settingsWords, Cell: model.Counts(func(i int) int { return len(rows[i].Settings) })},
+		{Name: "repeats", Words: repeatsWords, Cell: model.Counts(func(i int) int { return rows[i].Repeats() })},
 	}
 }
 
 // column is a number of the table.
-func (k *costTable) column(src *stored.Source, rows []*costRow, numbers *paper.Numbers, j int) model.Column {
+func (k *costTable) column(rows []*costRow, numbers *paper.Numbers, j int) model.Column {
 	c := k.columns[j]
 	return model.Column{
 		Name: c.name, Words: c.words, Head: c.head, Group: c.group, Align: table.Center, Format: c.format, Macro: c.macro,
@@ -110,7 +109,6 @@ func (k *costTable) column(src *stored.Source, rows []*costRow, numbers *paper.N
 			return cell.Marked(mark)
 		},
 		PlusMinus: func(i int) *float64 { return rows[i].cells[j].sd },
-		Break:     func(i int) (model.Breakdown, error) { return rows[i].breakdown(src, j) },
 		Rule: &model.Rule{Where: k.where, DecimalsOf: c.decimals,
 			ClassOf:  func(key paper.Key) agreement.Class { return c.class(key.Provenance) },
 			Judge:    func(i int, want float64) agreement.Comparison { return rows[i].judge(j, want) },
@@ -126,17 +124,7 @@ func (k *costTable) noiseColumn(rows []*costRow, j int) model.Column {
 		return errorColumn(c.name+"_se", c.name, budgetErrorWords[c.name], func(i int) float64 { return rows[i].cells[j].SE })
 	}
 	return model.Column{Name: c.name + "_sd", Role: model.Spread, Of: c.name, Words: "The spread of " + c.name + sdWords,
-		Cell:  func(i int) table.Cell { return table.Optional(rows[i].cells[j].sd) },
-		Break: func(i int) (d model.Breakdown, err error) { d.Repeats = rows[i].repeated(j); return d, nil }}
-}
-
-// counted is the settings of a row.
-func (r *costRow) counted() *model.Parts {
-	var parts []model.Part
-	for _, s := range r.Settings {
-		parts = append(parts, model.Option(s.Profile(), float64(s.NTasks)))
-	}
-	return model.Ranked("profiles", "all are counted", []string{"n_tasks"}, parts, true).Makes(float64(len(parts)))
+		Cell: func(i int) table.Cell { return table.Optional(rows[i].cells[j].sd) }}
 }
 
 // differs reports whether a published number prints otherwise than the paper's, and

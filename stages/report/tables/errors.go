@@ -29,7 +29,7 @@ var Errors = &model.Table{
 
 // errorRow is the mean of a policy at a budget with its errors.
 type errorRow struct {
-	mean
+	variance.Mean
 	variance.Causes
 	budget int32
 }
@@ -58,7 +58,7 @@ func errorRows(src *stored.Source) ([]errorRow, error) {
 			if err != nil {
 				return nil, err
 			}
-			rows = append(rows, errorRow{mean{m, src}, c, b})
+			rows = append(rows, errorRow{m, c, b})
 		}
 	}
 	return rows, nil
@@ -69,112 +69,61 @@ func makeErrors(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	const causes = ": the finite number of draws of the replay, the estimated design that profiles share, " +
-		"and the finite number of rollouts that the profiles themselves are estimated from. " +
-		"Shift: by how much the mean over redrawn profiles is above the mean itself. Profiles are taken to err independently."
 	s := &model.Sheet{
-		Rows:    len(rows),
-		Title:   "Standard errors of the mean Uniform-normalized variances, by cause" + causes,
-		Caption: "Standard errors of the mean Uniform-normalized variances, by cause, in percentage points" + causes,
+		Rows: len(rows),
+		Title: "Standard errors of the mean Uniform-normalized variances, by cause: the finite number of draws of the replay, " +
+			"the estimated design that profiles share, and the finite number of rollouts that the profiles themselves are estimated from. " +
+			"Shift: by how much the mean over redrawn profiles is above the mean itself. Profiles are taken to err independently.",
 	}
 	s.Heading = model.ByBudgets(func(i int) int32 { return rows[i].budget })
-	group, shift := table.Head{Plain: "Standard error"}, table.Head{Plain: "Shift"}
+	group, shift := table.Head{Plain: "Standard error (points)"}, table.Head{Plain: "Shift (points)"}
 	s.Add(model.BudgetKey(func(i int) int32 { return rows[i].budget }))
 	s.Add(model.PolicyKeys(model.PolicyWords, func(i int) *policy.Policy { return rows[i].Policy })...)
 	s.Add(
 		model.Column{Name: "variance_ratio", Head: table.Head{Plain: "Variance"}, Format: percent1,
-			Words: "The variance of the policy over that of Uniform, " + meanForm + ": its entry of Table 1, or of Table 8 for TS-Neyman. Of ‹replay/ratios.parquet›.",
-			Cell:  model.Numbers(func(i int) float64 { return rows[i].Value }),
-			Noise: func(field func(string) float64) float64 { return math.Hypot(field("replay_se"), field("design_se")) },
-			Break: func(i int) (model.Breakdown, error) { return rows[i].breakdown() }},
-		model.Column{Name: "replay_se", Role: model.Cause, Of: "variance_ratio", Head: table.Head{Plain: "replay"}, Group: group, Format: points3,
-			Words: "The part of its error that comes from the finite number of draws of the replay: «(1/J)·√(Σ_j s_j²)¦J^{-1}(\\sum_j s_j^2)^{1/2}», with ratio_se of ‹replay/ratios.parquet›; profiles draw independently.",
-			Cell:  model.Numbers(func(i int) float64 { return rows[i].Replay }),
-			Break: model.PartsOf(func(i int) *model.Parts { return model.Squared("profiles", errorColumns, rows[i].replayParts()) })},
-		model.Column{Name: "design_se", Role: model.Cause, Of: "variance_ratio", Head: table.Head{Plain: "design"}, Group: group, Format: points3,
-			Words: "The part that comes from the estimation of the design: «(1/J)·√(Σ_N (Σ_{j of N} (dr_j/dw)·s_w)²)¦J^{-1}\\bigl(\\sum_N(\\sum_{j:N_j=N}(\\partial r_j/\\partial w)\\,s_w)^2\\bigr)^{1/2}», " +
-				"with the error «s_w» of the stage weight that all profiles with one task count share. Of ‹replay/designs.parquet›; 0 for a policy without a design.",
-			Cell: model.Numbers(func(i int) float64 { return rows[i].Design }),
-			Break: func(i int) (d model.Breakdown, err error) {
-				parts, err := rows[i].designParts()
-				d.Parts = model.Squared("designs", errorColumns, parts)
-				return d, err
-			}})
-	s.Add(profileColumns(src, rows, group, shift)...)
+			Words: "The variance of the policy over that of Uniform, " + meanForm + ": its entry of Table 1, or of Table 8 for TS-Neyman. Of replay/ratios.parquet.",
+			Cell:  model.Numbers(func(i int) float64 { return rows[i].Value })},
+		model.Column{Name: "replay_se", Head: table.Head{Plain: "replay"}, Group: group, Format: points3,
+			Words: "The part of its error that comes from the finite number of draws of the replay: (1/J)·√(Σ_j s_j²), with ratio_se of replay/ratios.parquet; profiles draw independently.",
+			Cell:  model.Numbers(func(i int) float64 { return rows[i].Replay })},
+		model.Column{Name: "design_se", Head: table.Head{Plain: "design"}, Group: group, Format: points3,
+			Words: "The part that comes from the estimation of the design: (1/J)·√(Σ_N (Σ_{j of N} (dr_j/dw)·s_w)²), " +
+				"with the error s_w of the stage weight that all profiles with one task count share. Of replay/designs.parquet; 0 for a policy without a design.",
+			Cell: model.Numbers(func(i int) float64 { return rows[i].Design })})
+	s.Add(profileColumns(rows, group, shift)...)
 	return s, nil
 }
 
 // profileColumns are the columns of what comes from the profiles.
-func profileColumns(src *stored.Source, rows []errorRow, group, shift table.Head) []model.Column {
-	// of is a column of one of the numbers, with those of a profile that it is made of
-	of := func(c model.Column, value func(*variance.ProfileCauses) float64, parts func([]variance.ProfileError, []string) *model.Parts) model.Column {
-		c.Cell = func(i int) table.Cell {
+func profileColumns(rows []errorRow, group, shift table.Head) []model.Column {
+	cells := func(cell func(*variance.ProfileCauses) table.Cell) func(row int) table.Cell {
+		return func(i int) table.Cell {
 			if p := rows[i].Profiles; p != nil {
-				return table.Number(value(p))
+				return cell(p)
 			}
 			return table.Missing()
 		}
-		c.Break = func(i int) (d model.Breakdown, err error) {
-			redrawn, err := src.ProfileErrors()
-			if err != nil {
-				return d, err
-			}
-			var errors []variance.ProfileError
-			var names []string
-			for _, r := range rows[i].Ratios {
-				errors, names = append(errors, redrawn[variance.EntryOf(r)]), append(names, r.Profile())
-			}
-			d.Parts = parts(errors, names)
-			return d, nil
-		}
-		return c
 	}
-	square := func(column string, own func(variance.ProfileError) float64) func([]variance.ProfileError, []string) *model.Parts {
-		return func(errors []variance.ProfileError, names []string) *model.Parts {
-			var parts []model.Part
-			for j, e := range errors {
-				s := own(e) / float64(len(errors))
-				parts = append(parts, model.Shared(names[j], s*s, s, own(e), float64(e.Resamples)))
-			}
-			return model.Squared("profiles", []string{errorColumns[0], column + " on it", "resamples"}, parts)
-		}
+	numbers := func(value func(*variance.ProfileCauses) float64) func(row int) table.Cell {
+		return cells(func(p *variance.ProfileCauses) table.Cell { return table.Number(value(p)) })
 	}
 	signed := points3
 	signed.Signed = true
 	const file = variance.ErrorsFile
-	resamples := of(model.Column{Name: "resamples", Role: model.Count, Words: "How many times each profile was redrawn. Of ‹" + file + "›."},
-		nil, func(errors []variance.ProfileError, names []string) *model.Parts {
-			var parts []model.Part
-			for j, e := range errors {
-				parts = append(parts, model.Option(names[j], float64(e.Resamples)))
-			}
-			return model.Ranked("profiles", "the least is the number", []string{"resamples"}, parts, false)
-		})
-	resamples.Cell = func(i int) table.Cell {
-		if p := rows[i].Profiles; p != nil {
-			return table.Integer(p.Resamples)
-		}
-		return table.Missing()
-	}
 	return []model.Column{
-		of(model.Column{Name: "profile_se", Role: model.Cause, Of: "variance_ratio", Head: table.Head{Plain: "profiles"}, Group: group, Format: points3,
-			Words: "The part that no longer replay would make smaller: the profiles are estimates, of K rollouts per task. «(1/J)·√(Σ_j t_j²)¦J^{-1}(\\sum_j t_j^2)^{1/2}», with the standard deviation «t_j» of the ratio " +
-				"over profiles redrawn by the binomial law of their pass counts (profile_se of ‹" + file + "›). Profiles are taken to err independently, as their rollouts were."},
-			func(p *variance.ProfileCauses) float64 { return p.SE }, square("profile_se", func(e variance.ProfileError) float64 { return e.ProfileSE })),
-		of(model.Column{Name: "shift", Head: table.Head{Plain: "mean"}, Group: shift, Format: signed,
-			Words: "By how much the mean ratio over redrawn profiles is above the ratio of the profiles themselves, «(1/J)·Σ_j d_j¦J^{-1}\\sum_j d_j»: an estimate of the bias that redrawing adds once more, " +
-				"and so of the one that the finite K has given the table already. Of ‹" + file + "›."},
-			func(p *variance.ProfileCauses) float64 { return p.Shift }, func(errors []variance.ProfileError, names []string) *model.Parts {
-				var parts []model.Part
-				for j, e := range errors {
-					parts = append(parts, model.Shared(names[j], e.Shift/float64(len(errors)), e.Shift, e.ShiftSE, float64(e.Resamples)))
-				}
-				return model.Added("profiles", []string{"shift", "shift_se", "resamples"}, parts)
-			}),
-		of(model.Column{Name: "shift_se", Role: model.Error, Of: "shift", Head: table.Head{Plain: "s.e."}, Group: shift, Format: points3,
-			Words: "The Monte Carlo standard error of shift, «(1/J)·√(Σ_j e_j²)¦J^{-1}(\\sum_j e_j^2)^{1/2}», with shift_se of ‹" + file + "›."},
-			func(p *variance.ProfileCauses) float64 { return p.ShiftSE }, square("shift_se", func(e variance.ProfileError) float64 { return e.ShiftSE })),
-		resamples,
+		{Name: "profile_se", Head: table.Head{Plain: "profiles"}, Group: group, Format: points3,
+			Words: "The part that no longer replay would make smaller: the profiles are estimates, of K rollouts per task. (1/J)·√(Σ_j t_j²), with the standard deviation t_j of the ratio " +
+				"over profiles redrawn by the binomial law of their pass counts (profile_se of " + file + "). Profiles are taken to err independently, as their rollouts were.",
+			Cell: numbers(func(p *variance.ProfileCauses) float64 { return p.SE })},
+		{Name: "shift", Head: table.Head{Plain: "mean"}, Group: shift, Format: signed,
+			Words: "By how much the mean ratio over redrawn profiles is above the ratio of the profiles themselves, (1/J)·Σ_j d_j: an estimate of the bias that redrawing adds once more, " +
+				"and so of the one that the finite K has given the table already. Of " + file + ".",
+			Cell: numbers(func(p *variance.ProfileCauses) float64 { return p.Shift })},
+		{Name: "shift_se", Role: model.Error, Of: "shift", Head: table.Head{Plain: "s.e."}, Group: shift, Format: points3,
+			Words: "The Monte Carlo standard error of shift, (1/J)·√(Σ_j e_j²), with shift_se of " + file + ".",
+			Cell:  numbers(func(p *variance.ProfileCauses) float64 { return p.ShiftSE })},
+		{Name: "resamples", Words: "How many times each profile was redrawn. Of " + file + ".",
+			Cell: cells(func(p *variance.ProfileCauses) table.Cell { return table.Integer(p.Resamples) })},
 	}
 }
 
@@ -184,14 +133,14 @@ var worthTable = &costTable{
 	strategies: []string{measurement.Uniform, measurement.HBNAsync, measurement.UniformEquivalent},
 	columns: []costColumn{
 		{name: "time", head: table.Head{Plain: "policy"}, group: actualTime, format: change, macro: "Time",
-			words: slowdownWords("the policy, which speculates across every barrier,") + ". Of ‹" + measurement.BenefitFile + "›; rows of HBN are those of Table 4.", quotient: slower(seconds, measurement.HBNAsync)},
+			words: slowdownWords("the policy, which speculates across every barrier,") + ". Of " + measurement.BenefitFile + "; rows of HBN are those of Table 4.", quotient: slower(seconds, measurement.HBNAsync)},
 		{name: "equivalent_time", head: stacked("equivalent", " Uniform"), group: actualTime, format: change, macro: "EquivalentTime",
-			words: slowdownWords("Uniform at the whole budget «⌊b/r⌋¦\\lfloor b/r\\rfloor» that the policy's own variance ratio «r» on a profile is worth") + ".", quotient: slower(seconds, measurement.UniformEquivalent)},
+			words: slowdownWords("Uniform at the whole budget ⌊b/r⌋ that the policy's own variance ratio r on a profile is worth") + ".", quotient: slower(seconds, measurement.UniformEquivalent)},
 		{name: "delta", head: deltaHead, group: actualTime, format: change, macro: "Benefit",
-			words:    "equivalent_time − time: what the policy saves at equal variance, as a share of the time of Uniform at the budget «b».",
+			words:    "equivalent_time − time: what the policy saves at equal variance, as a share of the time of Uniform at the budget b.",
 			quotient: apart(seconds, measurement.UniformEquivalent, measurement.HBNAsync)},
 		{name: "wasted_flops", head: table.Head{Plain: "Wasted FLOPs"}, format: fine(change), macro: "WastedFLOPs",
-			words:    "Computation of the policy that was thrown away, as in Table 2: «ΣW/ΣF_U¦\\sum_j W_j/\\sum_j F_{\\mathrm{U},j}», with the FLOPs by the proxy of Eq. 23.",
+			words:    "Computation of the policy that was thrown away, as in Table 2: ΣW/ΣF_U, with the FLOPs by the proxy of Eq. 23.",
 			quotient: &measurement.Quotient{Above: []measurement.Term{wastedFLOPs}, Below: uniformFLOPs}},
 	},
 }
@@ -255,7 +204,7 @@ func makeWorth(src *stored.Source) (*model.Sheet, error) {
 	runs.Head = table.Head{Plain: "Runs"}
 	s.Add(runs)
 	for j := range worthTable.columns {
-		c := worthTable.column(src, rows, nil, j)
+		c := worthTable.column(rows, nil, j)
 		c.Rule = nil
 		s.Add(c)
 	}

@@ -10,7 +10,7 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// TestTablesHaveTheirColumnsWithoutRows: explain and diff read the roles of columns
+// TestTablesHaveTheirColumnsWithoutRows: explain reads the roles of columns
 // from tables of which nothing is stored.
 func TestTablesHaveTheirColumnsWithoutRows(t *testing.T) {
 	for _, of := range All {
@@ -51,11 +51,10 @@ func makeSizes(src *stored.Source) (*model.Sheet, error) {
 	s := &model.Sheet{Rows: len(rows), Title: "Profiles, and HBN's mean variance on them."}
 	s.Add(
 		model.BudgetColumn(func(i int) int32 { return rows[i].Budget }),
-		model.Column{Name: "profiles", Role: model.Count, Words: "The profiles that HBN was replayed on.", Head: table.Head{Plain: "Profiles"},
+		model.Column{Name: "profiles", Words: "The profiles that HBN was replayed on.", Head: table.Head{Plain: "Profiles"},
 			Cell: model.Counts(func(i int) int { return rows[i].Profiles })},
 		model.Column{Name: "hbn", Words: "HBN's entry of Table 1.", Head: table.Head{Plain: "HBN"}, Format: percent1,
-			Cell:  model.Numbers(func(i int) float64 { return rows[i].Of[policy.HBN].Value }),
-			Break: func(i int) (model.Breakdown, error) { return mean{rows[i].Of[policy.HBN], src}.breakdown() }})
+			Cell: model.Numbers(func(i int) float64 { return rows[i].Of[policy.HBN].Value })})
 	return s, nil
 }
 

@@ -4,7 +4,6 @@ package tables
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,16 +76,12 @@ func Macros(src *stored.Source) (all []model.Macro, err error) {
 
 // Words on means of variance ratios and their errors.
 const (
-	ratioForm = "«r = b·{w²/m + (1−w)²·E[Σ v_i/L_i(S)]/Σ v_i}" +
-		`¦r=b\bigl\{w^2/m+(1-w)^2\,\mathrm{E}[\sum_i v_i/L_i(S)]/\sum_i v_i\bigr\}»` +
-		", with «v_i = p_i(1−p_i)¦v_i=p_i(1-p_i)» (Eq. 9 over the variance of Uniform)"
+	ratioForm = "r = b·{w²/m + (1−w)²·E[Σ v_i/L_i(S)]/Σ v_i}, with v_i = p_i(1−p_i) (Eq. 9 over the variance of Uniform)"
 
-	meanForm = "the mean «(1/J)·Σ_j r_j¦J^{-1}\\sum_j r_j» over the «J» profiles, all alike in weight"
+	meanForm = "the mean (1/J)·Σ_j r_j over the J profiles, all alike in weight"
 
-	meanErrorWords = "The Monte Carlo standard error of the mean: «(1/J)·√(Σ_j s_j² + Σ_N (Σ_{j of N} (dr_j/dw)·s_w)²)" +
-		`¦J^{-1}\bigl(\sum_j s_j^2+\sum_N(\sum_{j:N_j=N}(\partial r_j/\partial w)\,s_w)^2\bigr)^{1/2}»` +
-		". Profiles are replayed on draws of their own (errors «s_j», ratio_se in ‹replay/ratios.parquet›); those with one task count " +
-		"share a design whose weight was estimated («s_w = s_risk·m/b¦s_w=s_{\\mathrm{risk}}\\,m/b» from risk_se in ‹replay/designs.parquet›), so there the derivatives add before they are squared."
+	meanErrorWords = "The Monte Carlo standard error of the mean: (1/J)·√(Σ_j s_j² + Σ_N (Σ_{j of N} (dr_j/dw)·s_w)²). Profiles are replayed on draws of their own (errors s_j, ratio_se in replay/ratios.parquet); those with one task count " +
+		"share a design whose weight was estimated (s_w = s_risk·m/b from risk_se in replay/designs.parquet), so there the derivatives add before they are squared."
 )
 
 // profileKeys are the columns that name the profile and the budget of a ratio.
@@ -186,25 +181,16 @@ const differingName = "budgets_differing"
 
 // differingColumn counts the budgets that differ.
 func differingColumn(rows []*costRow) model.Column {
-	return model.Column{Name: differingName, Role: model.Count,
-		Words: "In how many settings the executed budget is not the «⌊b/r⌋¦\\lfloor b/r\\rfloor» of the stored ratios: their noise, or another schedule's, moves it across a whole number.",
-		Cell:  model.Counts(func(i int) int { return rows[i].budgets.differing }),
-		Break: func(i int) (d model.Breakdown, err error) {
-			var parts []model.Part
-			for j, s := range rows[i].Settings {
-				wanted, executed := float64(rows[i].budgets.wanted[j]), float64(rows[i].budgets.executed[j])
-				parts = append(parts, model.Option(s.Profile(), math.Abs(wanted-executed), wanted, executed, rows[i].ratios[j].VarianceRatio, rows[i].budgets.another[j]))
-			}
-			d.Parts = model.Ranked("profiles", "those that differ are counted", []string{"differs by", "budget of the ratio", "executed budget", "variance_ratio", "chance of it"}, parts, true)
-			return d, nil
-		}}
+	return model.Column{Name: differingName,
+		Words: "In how many settings the executed budget is not the ⌊b/r⌋ of the stored ratios: their noise, or another schedule's, moves it across a whole number.",
+		Cell:  model.Counts(func(i int) int { return rows[i].budgets.differing })}
 }
 
 // expectedColumn is how many may be expected to differ.
 func expectedColumn(rows []*costRow) model.Column {
-	return model.Column{Name: "budgets_differing_expected", Role: model.Cause, Of: differingName,
+	return model.Column{Name: "budgets_differing_expected",
 		Words: "How many of these budgets another replay of the same size, with noise of its own, is expected to round otherwise: " +
-			"«Σ_j P(⌊b/r_j + √2·s_j·z⌋ ≠ ⌊b/r_j⌋)¦\\sum_j\\mathrm{P}(\\lfloor b/r_j+\\sqrt2\\,s_jz\\rfloor\\ne\\lfloor b/r_j\\rfloor)» with a normal «z» and the Monte Carlo error «s_j» of «b/r_j».",
+			"Σ_j P(⌊b/r_j + √2·s_j·z⌋ ≠ ⌊b/r_j⌋) with a normal z and the Monte Carlo error s_j of b/r_j.",
 		Cell: model.Numbers(func(i int) float64 { return rows[i].budgets.expected() })}
 }
 

@@ -45,87 +45,53 @@ func makePolicies(src *stored.Source) (*model.Sheet, error) {
 	s := &model.Sheet{Rows: len(rows), Title: what + ", by average budget b. Behind a comma is what a policy knows of the tasks beforehand."}
 	s.Add(model.BudgetKey(func(i int) int32 { return rows[i].Spread.Budget }))
 	s.Add(model.PolicyKeys(model.PolicyWords, func(i int) *policy.Policy { return rows[i].Policy })...)
-	s.Add(standingColumns(src, rows)...)
+	s.Add(standingColumns(rows)...)
 	s.Add(reductionBounds(rows)...)
-	s.Add(extremeColumns(src, rows)...)
+	s.Add(extremeColumns(rows)...)
 	s.Layout = func(t *table.Table) { besideEachOther(t, rows) }
 	return s, nil
 }
 
 // standingColumns are the mean of a policy and the Uniform that it is worth.
-func standingColumns(src *stored.Source, rows []variance.Standing) []model.Column {
+func standingColumns(rows []variance.Standing) []model.Column {
 	return []model.Column{
-		{Name: "profiles", Role: model.Count, Words: "The number of profiles that the policy was replayed on at this budget. Of its rows in ‹replay/ratios.parquet›.",
-			Cell: model.Counts(func(i int) int { return len(rows[i].Ratios) }),
-			Break: model.PartsOf(func(i int) *model.Parts {
-				return spreadParts(rows[i].Spread, "all are counted", false).Makes(float64(len(rows[i].Ratios)))
-			})},
+		{Name: "profiles", Words: "The number of profiles that the policy was replayed on at this budget. Of its rows in replay/ratios.parquet.",
+			Cell: model.Counts(func(i int) int { return len(rows[i].Ratios) })},
 		{Name: "variance_ratio", Format: percent1,
-			Words: "The variance of the policy over that of Uniform, " + meanForm + ": for the paper's policies the entry of Table 1, or of Table 8 for TS-Neyman. Of ‹replay/ratios.parquet›.",
-			Cell:  model.Numbers(func(i int) float64 { return rows[i].Value }),
-			Break: func(i int) (model.Breakdown, error) { return mean{rows[i].Mean, src}.breakdown() }},
+			Words: "The variance of the policy over that of Uniform, " + meanForm + ": for the paper's policies the entry of Table 1, or of Table 8 for TS-Neyman. Of replay/ratios.parquet.",
+			Cell:  model.Numbers(func(i int) float64 { return rows[i].Value })},
 		{Name: "variance_ratio_se", Role: model.Error, Of: "variance_ratio", Words: meanErrorWords,
-			Cell:  model.Numbers(func(i int) float64 { return rows[i].SE }),
-			Break: func(i int) (model.Breakdown, error) { return mean{rows[i].Mean, src}.errorBreakdown() }},
+			Cell: model.Numbers(func(i int) float64 { return rows[i].SE })},
 		{Name: "equivalent_budget",
-			Words: "The budget of the Uniform with the policy's variance, as in Table 4: «Σ_j N_j·b/r_j / Σ_j N_j¦\\sum_jN_j\\,(b/r_j)/\\sum_jN_j», the mean over profiles weighted by their tasks. Of ‹replay/ratios.parquet›.",
+			Words: "The budget of the Uniform with the policy's variance, as in Table 4: Σ_j N_j·b/r_j / Σ_j N_j, the mean over profiles weighted by their tasks. Of replay/ratios.parquet.",
 			Cell: func(i int) table.Cell {
 				if v := variance.MeanEquivalent(rows[i].Ratios); v > 0 { // a simulated ratio may be below zero
 					return table.Number(v)
 				}
 				return table.Missing()
-			},
-			Noise: func(field func(string) float64) float64 {
-				return field("equivalent_budget") * field("variance_ratio_se") / field("variance_ratio")
-			},
-			Break: model.PartsOf(func(i int) *model.Parts { return worthParts(rows[i].Ratios) })},
+			}},
 	}
-}
-
-// worthParts are the profiles' shares in the mean b/r.
-func worthParts(ratios []variance.Ratio) *model.Parts {
-	tasks := 0.0
-	for _, r := range ratios {
-		tasks += float64(r.NTasks)
-	}
-	var parts []model.Part
-	for _, r := range ratios {
-		worth, n := float64(r.Budget)/r.VarianceRatio, float64(r.NTasks)
-		parts = append(parts, model.Shared(r.Profile(), worth*n/tasks, worth, r.VarianceRatio, n))
-	}
-	return model.Added("profiles", []string{"b/r", "variance_ratio", "n_tasks"}, parts)
 }
 
 // boundColumn is a bound of an interval that draws benchmarks anew: of nothing where
-// at gives none. Parts are what a benchmark has of each ratio.
-func boundColumn(name, what, noise string, at func(row int) *float64, parts func(row int) *model.Parts) model.Column {
+// at gives none.
+func boundColumn(name, what string, at func(row int) *float64) model.Column {
 	return model.Column{Name: name,
 		Words: "A bound of the 95% interval of " + what + ": the middle 95% of the mean over 10,000 draws of the benchmarks, as many as there are, with replacement, each with all of its profiles. " +
 			"The draws are the same in every row.",
-		Cell:  func(i int) table.Cell { return table.Optional(at(i)) },
-		Noise: func(field func(string) float64) float64 { return field(noise) },
-		Break: model.PartsOf(func(i int) *model.Parts {
-			p := parts(i)
-			if v := at(i); v != nil {
-				p.Makes(*v)
-			}
-			return p
-		})}
+		Cell: func(i int) table.Cell { return table.Optional(at(i)) }}
 }
 
 // reductionBounds are the bounds of what a policy leaves to 1.
 func reductionBounds(rows []variance.Standing) []model.Column {
 	bound := func(name string, of func(*variance.Interval) float64) model.Column {
-		return boundColumn(name, "the reduction, «1 − (1/J)·Σ_j r_j¦1-J^{-1}\\sum_jr_j» of ‹replay/ratios.parquet›", "variance_ratio_se",
+		return boundColumn(name, "the reduction, 1 − (1/J)·Σ_j r_j of replay/ratios.parquet",
 			func(i int) *float64 {
 				if rows[i].Between == nil {
 					return nil
 				}
 				v := 1 - of(rows[i].Between)
 				return &v
-			},
-			func(i int) *model.Parts {
-				return benchmarkParts("mean variance_ratio", rows[i].Ratios, func(j int) float64 { return rows[i].Ratios[j].VarianceRatio })
 			})
 	}
 	return []model.Column{
@@ -134,43 +100,16 @@ func reductionBounds(rows []variance.Standing) []model.Column {
 	}
 }
 
-// benchmarkParts are the means of a value of each ratio over the profiles of a
-// benchmark, of which intervals are made.
-func benchmarkParts(what string, ratios []variance.Ratio, value func(j int) float64) *model.Parts {
-	var names []string
-	sums, counts := map[string]float64{}, map[string]float64{}
-	for j, r := range ratios {
-		if counts[r.Benchmark] == 0 {
-			names = append(names, r.Benchmark)
-		}
-		sums[r.Benchmark] += value(j)
-		counts[r.Benchmark]++
-	}
-	var parts []model.Part
-	for _, name := range names {
-		parts = append(parts, model.Option(name, sums[name]/counts[name], counts[name]))
-	}
-	return model.Ranked("benchmarks", "they are drawn anew together with their profiles", []string{what, "profiles"}, parts, true)
-}
-
 // extremeColumns count the profiles that gain, and name the worst one.
-func extremeColumns(src *stored.Source, rows []variance.Standing) []model.Column {
+func extremeColumns(rows []variance.Standing) []model.Column {
 	return []model.Column{
-		{Name: "profiles_gaining", Role: model.Count,
-			Words: "On how many profiles the policy gains beyond its Monte Carlo error: «r_j + 1.96·s_j < 1¦r_j+1.96\\,s_j<1» (Appendix C.1). Of ‹replay/ratios.parquet›.",
-			Cell:  model.Counts(func(i int) int { return rows[i].Spread.Gaining }),
-			Break: model.PartsOf(func(i int) *model.Parts {
-				return spreadParts(rows[i].Spread, "those below 1 are counted", true).Makes(float64(rows[i].Spread.Gaining))
-			})},
-		{Name: "worst_profile", Words: "The profile with the largest variance ratio of the policy at this budget. Of ‹replay/ratios.parquet›.",
-			Cell:  func(i int) table.Cell { return table.Text(rows[i].Spread.Worst.Profile()) },
-			Break: model.PartsOf(func(i int) *model.Parts { return spreadParts(rows[i].Spread, "the greatest ratio is the worst", false) })},
-		{Name: "worst_ratio", Words: "The variance ratio on the worst profile. Of ‹replay/ratios.parquet›.",
-			Cell: model.Numbers(func(i int) float64 { return rows[i].Spread.Worst.VarianceRatio }),
-			Noise: func(field func(string) float64) float64 {
-				return math.Sqrt(field("profiles")) * field("variance_ratio_se")
-			},
-			Break: func(i int) (model.Breakdown, error) { return worstBreakdown(src, rows[i].Spread) }},
+		{Name: "profiles_gaining",
+			Words: "On how many profiles the policy gains beyond its Monte Carlo error: r_j + 1.96·s_j < 1 (Appendix C.1). Of replay/ratios.parquet.",
+			Cell:  model.Counts(func(i int) int { return rows[i].Spread.Gaining })},
+		{Name: "worst_profile", Words: "The profile with the largest variance ratio of the policy at this budget. Of replay/ratios.parquet.",
+			Cell: func(i int) table.Cell { return table.Text(rows[i].Spread.Worst.Profile()) }},
+		{Name: "worst_ratio", Words: "The variance ratio on the worst profile. Of replay/ratios.parquet.",
+			Cell: model.Numbers(func(i int) float64 { return rows[i].Spread.Worst.VarianceRatio })},
 	}
 }
 
@@ -233,19 +172,12 @@ func policyMacros(src *stored.Source) (all []model.Macro, err error) {
 
 // differenceBound is a bound of a difference to HBN.
 func differenceBound(rows []variance.PairedRow, name string, of func(*variance.Interval) *float64) model.Column {
-	return boundColumn(name, "difference", "difference_se",
+	return boundColumn(name, "difference",
 		func(i int) *float64 {
 			if rows[i].Between == nil {
 				return nil
 			}
 			return of(rows[i].Between)
-		},
-		func(i int) *model.Parts {
-			var others []variance.Ratio
-			for _, e := range rows[i].Entries {
-				others = append(others, e.Other)
-			}
-			return benchmarkParts("mean difference", others, func(j int) float64 { return rows[i].Entries[j].Difference.Difference })
 		})
 }
 

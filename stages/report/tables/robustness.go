@@ -54,23 +54,6 @@ func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 	return s, nil
 }
 
-// spreadParts lists the profiles by their ratios, or by the criterion of a gain.
-func spreadParts(s variance.Spread, how string, gained bool) *model.Parts {
-	columns := []string{"variance_ratio", "ratio_se"}
-	if gained {
-		columns = []string{"ratio + 1.96 s.e.", "variance_ratio", "ratio_se"}
-	}
-	var parts []model.Part
-	for _, r := range s.Ratios {
-		numbers := []float64{r.VarianceRatio, r.RatioSE}
-		if gained {
-			numbers = append([]float64{r.VarianceRatio + variance.GainZ*r.RatioSE}, numbers...)
-		}
-		parts = append(parts, model.Option(r.Profile(), numbers...))
-	}
-	return model.Ranked("profiles", how, columns, parts, true)
-}
-
 // gainColumns count the profiles and those that gain, which stand in one column in
 // print.
 func gainColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Numbers) []model.Column {
@@ -79,20 +62,14 @@ func gainColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Numb
 		return numbers.Number(paper.Corpus, "profiles"), ok
 	}
 	return []model.Column{
-		{Name: "profiles", Role: model.Count, Words: "The number of profiles on which HBN was replayed at this budget. Of the hbn rows in ‹replay/ratios.parquet›.",
+		{Name: "profiles", Words: "The number of profiles on which HBN was replayed at this budget. Of the hbn rows in replay/ratios.parquet.",
 			Cell: model.Counts(func(i int) int { return len(rows[i].Ratios) }),
-			Break: model.PartsOf(func(i int) *model.Parts {
-				return spreadParts(rows[i], "all are counted", false).Makes(float64(len(rows[i].Ratios)))
-			}),
 			Rule: &model.Rule{Where: "Appendix C.1", Want: profiles, Unjudged: true}},
-		{Name: "profiles_gaining", Role: model.Count, Head: table.Head{Plain: "Profiles gaining"}, Paired: true,
-			Words: "On how many profiles HBN gains beyond its Monte Carlo error: «r_j + 1.96·s_j < 1¦r_j+1.96\\,s_j<1», «s_j» the standard error of the replay (Appendix C.1). " +
-				"Of the hbn rows in ‹replay/ratios.parquet›.",
+		{Name: "profiles_gaining", Head: table.Head{Plain: "Profiles gaining"}, Paired: true,
+			Words: "On how many profiles HBN gains beyond its Monte Carlo error: r_j + 1.96·s_j < 1, s_j the standard error of the replay (Appendix C.1). " +
+				"Of the hbn rows in replay/ratios.parquet.",
 			Cell:  model.Counts(func(i int) int { return rows[i].Gaining }),
 			Shown: func(i int) table.Cell { return table.Text(fmt.Sprintf("%d/%d", rows[i].Gaining, len(rows[i].Ratios))) },
-			Break: model.PartsOf(func(i int) *model.Parts {
-				return spreadParts(rows[i], "those below 1 are counted", true).Makes(float64(rows[i].Gaining))
-			}),
 			Rule: &model.Rule{Where: "Appendix C.1", Class: agreement.Computed,
 				Printed: func(key paper.Key) table.Cell {
 					of, ok := profiles(key)
@@ -131,10 +108,9 @@ func worstColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Num
 	}
 	columns := []model.Column{
 		{Name: "worst_profile", Head: table.Head{Plain: "name"}, Group: group, Align: table.Left,
-			Words: "The profile with the largest variance ratio of HBN at this budget. Of the hbn rows in ‹replay/ratios.parquet›.",
+			Words: "The profile with the largest variance ratio of HBN at this budget. Of the hbn rows in replay/ratios.parquet.",
 			Cell:  func(i int) table.Cell { return table.Text(rows[i].Worst.Profile()) },
 			Shown: func(i int) table.Cell { return table.Text(printedProfile(rows[i].Worst)) },
-			Break: model.PartsOf(func(i int) *model.Parts { return spreadParts(rows[i], "the greatest ratio is the worst", false) }),
 			Rule: &model.Rule{Where: "Appendix C.1", Class: agreement.Computed, Want: adverse,
 				Cell: func(key paper.Key) table.Cell {
 					if _, ok := adverse(key); ok {
@@ -144,34 +120,19 @@ func worstColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Num
 				},
 				Judge: func(i int, want float64) agreement.Comparison { worst, _ := judged(i, want); return worst }}},
 		{Name: "worst_ratio", Head: table.Head{Plain: "ratio"}, Group: group, Format: three,
-			Words: "HBN's variance ratio on the worst profile: " + ratioForm + ". The largest of the hbn rows in ‹replay/ratios.parquet›.",
+			Words: "HBN's variance ratio on the worst profile: " + ratioForm + ". The largest of the hbn rows in replay/ratios.parquet.",
 			Cell:  model.Numbers(func(i int) float64 { return rows[i].Worst.VarianceRatio }),
-			Break: func(i int) (model.Breakdown, error) { return worstBreakdown(src, rows[i]) },
 			Rule: &model.Rule{Where: "Appendix C.1", Class: agreement.Computed, Decimals: 3, Want: adverse,
 				Judge: func(i int, want float64) agreement.Comparison { _, value := judged(i, want); return value }}},
 		{Name: "worst_se", Role: model.Error, Of: "worst_ratio", Head: table.Head{Plain: "s.e."}, Group: group, Format: table.Format{Decimals: 4},
-			Words: "The Monte Carlo standard error of worst_ratio over the pilot vectors replayed, given the design «(m, w)¦(m,w)».",
-			Cell:  model.Numbers(func(i int) float64 { return rows[i].Worst.RatioSE }),
-			Break: model.PartsOf(func(i int) *model.Parts {
-				return spreadParts(rows[i], "it is the error on the profile with the greatest ratio", false).Makes(rows[i].Worst.RatioSE)
-			})},
+			Words: "The Monte Carlo standard error of worst_ratio over the pilot vectors replayed, given the design (m, w).",
+			Cell:  model.Numbers(func(i int) float64 { return rows[i].Worst.RatioSE })},
 	}
 	if numbers != nil {
 		columns = append(columns, model.Column{Head: model.Theirs, Group: group, Format: three,
 			Shown: func(i int) table.Cell { return theirs(paper.Key{Budget: rows[i].Budget}) }})
 	}
 	return columns
-}
-
-// worstBreakdown is the profiles that a worst ratio is the greatest of, and its
-// errors by cause.
-func worstBreakdown(src *stored.Source, s variance.Spread) (model.Breakdown, error) {
-	res, err := src.Results()
-	d := model.Breakdown{Parts: spreadParts(s, "the greatest ratio is the worst", false).Makes(s.Worst.VarianceRatio)}
-	if err == nil {
-		d.Errors, err = causesOf(src, res.Designs, []variance.Ratio{s.Worst}, []float64{1})
-	}
-	return d, err
 }
 
 // noiseOf is the standard error of a ratio, by replay and design. That designs and

@@ -18,35 +18,30 @@ import (
 type schedule struct {
 	policy         *policy.Policy
 	section        string // of the paper's numbers
-	title, caption string
+	title          string
 	where          string // in the paper
 	m, w, risk, se string // words
 	decimals       int    // of w, in print
-	about          string // what the error of the risk is the spread of
 }
 
 var hbnSchedule = schedule{
 	policy: policy.HBN, section: paper.HBNSchedule, where: "Table 5", decimals: 2,
-	title:   "HBN's design, fixed by the reference prior before any outcome: pilot size and stage weight (m, w) by task count N and average budget b.",
-	caption: `HBN's design, fixed by the reference prior before any outcome: pilot size and stage weight $(m,w)$ by task count~$N$ and average budget~$b$.`,
-	about:   "from the spread over independent replicates of the prior-predictive panels",
-	m:       "HBN's pilot size: the integer «m = 1, …, b−1¦m=1,\\dots,b-1» whose least risk (Eq. 12) under the reference prior is smallest, the smaller of equals. The selected hbn row in ‹replay/designs.parquet›.",
-	w: "HBN's stage weight of the pilot: «w = B/(A + B)¦w=B/(A+B)» (Eq. 12), with the prior-averaged masses «A = N·v̄/m¦A=N\\bar v/m», known exactly, and " +
-		"«B = E[Σ ṽ_i/L_i]¦B=\\mathrm{E}[\\sum_i\\tilde v_i/L_i]» (Eq. 10), the mean over prior-predictive pilot panels of the replicates. The selected hbn row in ‹replay/designs.parquet›.",
-	risk: "The Bayes risk relative to Uniform at that «(m, w)¦(m,w)»: «b·w/m¦b\\,w/m», which is Eq. 11 at the optimum of Eq. 12. The selected hbn row in ‹replay/designs.parquet›.",
-	se:   "The Monte Carlo standard error of risk: from the spread of «B» over the independent replicates, to first order. The selected hbn row in ‹replay/designs.parquet›.",
+	title: "HBN's design, fixed by the reference prior before any outcome: pilot size and stage weight (m, w) by task count N and average budget b.",
+	m:     "HBN's pilot size: the integer m = 1, …, b−1 whose least risk (Eq. 12) under the reference prior is smallest, the smaller of equals. The selected hbn row in replay/designs.parquet.",
+	w: "HBN's stage weight of the pilot: w = B/(A + B) (Eq. 12), with the prior-averaged masses A = N·v̄/m, known exactly, and " +
+		"B = E[Σ ṽ_i/L_i] (Eq. 10), the mean over prior-predictive pilot panels of the replicates. The selected hbn row in replay/designs.parquet.",
+	risk: "The Bayes risk relative to Uniform at that (m, w): b·w/m, which is Eq. 11 at the optimum of Eq. 12. The selected hbn row in replay/designs.parquet.",
+	se:   "The Monte Carlo standard error of risk: from the spread of B over the independent replicates, to first order. The selected hbn row in replay/designs.parquet.",
 }
 
 var enSchedule = schedule{
 	policy: policy.EN, section: paper.ENSchedule, where: "Table 6", decimals: 3,
-	title:   "EN's design, tuned in hindsight on the profiles with as many tasks: pilot size and stage weight (m, w) by task count N and average budget b.",
-	caption: `EN's design, tuned in hindsight on the profiles with as many tasks: pilot size and stage weight $(m,w)$ by task count~$N$ and average budget~$b$.`,
-	about:   "from the spread over batches of the pilot draws on the profiles",
-	m:       "EN's pilot size, chosen in hindsight: the integer «m = 1, …, b−1¦m=1,\\dots,b-1» whose least risk (Eq. 19) on the profiles with this task count is smallest, the smaller of equals. The selected tuned_en row in ‹replay/designs.parquet›.",
-	w: "EN's stage weight of the pilot: «w = C/(1/m + C)¦w=\\bar C/(m^{-1}+\\bar C)» (Eq. 19), with the continuation mass «C» of Eq. 17, the mean over the profiles with this task count. " +
-		"The selected tuned_en row in ‹replay/designs.parquet›.",
-	risk: "EN's mean variance relative to Uniform on these profiles at that «(m, w)¦(m,w)»: «b·{w²/m + (1−w)²·C}¦b\\{w^2/m+(1-w)^2\\bar C\\}» (Eq. 18). The selected tuned_en row in ‹replay/designs.parquet›.",
-	se:   "The Monte Carlo standard error of risk: from the spread of «C» over batches of the pilot draws, to first order. The selected tuned_en row in ‹replay/designs.parquet›.",
+	title: "EN's design, tuned in hindsight on the profiles with as many tasks: pilot size and stage weight (m, w) by task count N and average budget b.",
+	m:     "EN's pilot size, chosen in hindsight: the integer m = 1, …, b−1 whose least risk (Eq. 19) on the profiles with this task count is smallest, the smaller of equals. The selected tuned_en row in replay/designs.parquet.",
+	w: "EN's stage weight of the pilot: w = C/(1/m + C) (Eq. 19), with the continuation mass C of Eq. 17, the mean over the profiles with this task count. " +
+		"The selected tuned_en row in replay/designs.parquet.",
+	risk: "EN's mean variance relative to Uniform on these profiles at that (m, w): b·{w²/m + (1−w)²·C} (Eq. 18). The selected tuned_en row in replay/designs.parquet.",
+	se:   "The Monte Carlo standard error of risk: from the spread of C over batches of the pilot draws, to first order. The selected tuned_en row in replay/designs.parquet.",
 }
 
 // HBNSchedule is the paper's Table 5, and ENSchedule its Table 6: the selected
@@ -76,7 +71,7 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 	}
 	rows := variance.NewSchedules(all).Of(k.policy)
 	candidates := slices.DeleteFunc(slices.Clone(all), func(d variance.Design) bool { return d.Policy != k.policy.Name })
-	s := &model.Sheet{Rows: len(rows), Title: k.title, Caption: k.caption}
+	s := &model.Sheet{Rows: len(rows), Title: k.title}
 	s.Key = func(i int) paper.Key { return keyOf(rows[i]) }
 	s.Lack = func(i int, key paper.Key) string {
 		m, _ := numbers.At(k.section, "m", key)
@@ -89,37 +84,15 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 	judged := func(i int) (m, w agreement.Comparison) {
 		return judgeDesign(candidates, rows[i], numbers, k.section, k.decimals)
 	}
-	// of is a column of the selected designs, with the candidates that they are of
-	of := func(c model.Column, value func(variance.Design) float64, errors func(variance.Design) []model.ErrorOf) model.Column {
-		if c.Cell == nil {
-			c.Cell = model.Numbers(func(i int) float64 { return value(rows[i]) })
-		}
-		c.Break = func(i int) (model.Breakdown, error) {
-			d := model.Breakdown{Parts: pilotSizes(candidates, rows[i]).Makes(value(rows[i]))}
-			if errors != nil {
-				d.Errors = errors(rows[i])
-			}
-			return d, nil
-		}
-		return c
-	}
 	s.Add(
 		model.CountKey(model.ByTasks, "n_tasks", model.TasksWords, func(i int) int32 { return rows[i].NTasks }),
 		model.BudgetKey(func(i int) int32 { return rows[i].Budget }),
-		of(model.Column{Name: "m", Words: k.m, Cell: model.Counts(func(i int) int32 { return rows[i].M }),
+		model.Column{Name: "m", Words: k.m, Cell: model.Counts(func(i int) int32 { return rows[i].M }),
 			Rule: &model.Rule{Where: k.where, Class: agreement.Computed, Judge: func(i int, _ float64) agreement.Comparison { m, _ := judged(i); return m }}},
-			func(d variance.Design) float64 { return float64(d.M) }, nil),
-		of(model.Column{Name: "w", Words: k.w,
-			Noise: func(field func(string) float64) float64 { return field("risk_se") * field("m") / field("budget") }, // risk = b·w/m
-			Rule:  &model.Rule{Where: k.where, Class: agreement.Computed, Decimals: k.decimals, Judge: func(i int, _ float64) agreement.Comparison { _, w := judged(i); return w }}},
-			func(d variance.Design) float64 { return d.W }, func(d variance.Design) []model.ErrorOf {
-				se := variance.WeightSE(d)
-				return []model.ErrorOf{{Cause: model.DesignCause, SE: &se, About: "from that of risk = b·w/m, at this pilot size"}}
-			}),
-		of(model.Column{Name: "risk", Words: k.risk}, func(d variance.Design) float64 { return d.Risk }, func(d variance.Design) []model.ErrorOf {
-			return []model.ErrorOf{{Cause: model.DesignCause, SE: &d.RiskSE, About: k.about}}
-		}),
-		of(model.Column{Name: "risk_se", Role: model.Error, Of: "risk", Words: k.se}, func(d variance.Design) float64 { return d.RiskSE }, nil))
+		model.Column{Name: "w", Words: k.w, Cell: model.Numbers(func(i int) float64 { return rows[i].W }),
+			Rule: &model.Rule{Where: k.where, Class: agreement.Computed, Decimals: k.decimals, Judge: func(i int, _ float64) agreement.Comparison { _, w := judged(i); return w }}},
+		model.Column{Name: "risk", Words: k.risk, Cell: model.Numbers(func(i int) float64 { return rows[i].Risk })},
+		errorColumn("risk_se", "risk", k.se, func(i int) float64 { return rows[i].RiskSE }))
 	if k.policy == policy.HBN {
 		s.Extra = func(stored.Experiment) ([]agreement.Comparison, error) { return judgeEnds(rows, numbers), nil }
 	}
@@ -155,17 +128,6 @@ func designAt(candidates []variance.Design, key paper.Key, m int32) (variance.De
 		return variance.Design{}, false
 	}
 	return candidates[i], true
-}
-
-// pilotSizes are the pilot sizes that could have been selected.
-func pilotSizes(candidates []variance.Design, selected variance.Design) *model.Parts {
-	var parts []model.Part
-	for _, c := range candidates {
-		if keyOf(c) == keyOf(selected) {
-			parts = append(parts, model.Option(fmt.Sprintf("m=%d", c.M), c.Risk, c.RiskSE, c.W, c.Gap, c.GapSE))
-		}
-	}
-	return model.Ranked("pilot sizes", "the one with the least risk is selected", []string{"risk", "risk_se", "w", "gap", "gap_se"}, parts, false)
 }
 
 // grid sets task counts in rows and budgets in columns. A printed cell that differs

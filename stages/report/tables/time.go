@@ -24,22 +24,20 @@ var (
 
 // seconds is the time of a strategy's run.
 func seconds(strategy string) measurement.Term {
-	return measurement.Term{Name: strategy + " seconds", Of: func(s measurement.Setting) float64 { return s.Runs[strategy].TimeSeconds }}
+	return func(s measurement.Setting) float64 { return s.Runs[strategy].TimeSeconds }
 }
 
 // normalized is that time rescaled to Uniform's useful FLOPs.
 func normalized(strategy string) measurement.Term {
-	return measurement.Term{Name: strategy + " seconds, normalized", Of: func(s measurement.Setting) float64 {
+	return func(s measurement.Setting) float64 {
 		run := s.Runs[strategy]
 		return run.TimeSeconds * s.Uniform().UsefulFLOPs / run.UsefulFLOPs
-	}}
+	}
 }
 
 // slower is how much longer a time is than Uniform's, in sum over the settings.
 func slower(time func(strategy string) measurement.Term, strategy string) *measurement.Quotient {
-	below := seconds(measurement.Uniform)
-	below.Name = time(measurement.Uniform).Name // which a rescaled time of Uniform's is, too
-	return &measurement.Quotient{Above: []measurement.Term{time(strategy)}, Below: below, Change: true}
+	return &measurement.Quotient{Above: []measurement.Term{time(strategy)}, Below: seconds(measurement.Uniform), Change: true}
 }
 
 // apart is by how much longer one time is than another, over Uniform's.
@@ -53,9 +51,9 @@ func apart(time func(strategy string) measurement.Term, one, other string) *meas
 // fast whatever waits and wastes nothing: Uniform's time in proportion to the useful
 // FLOPs. Its time rescaled to Uniform's useful FLOPs is Uniform's.
 func unhindered(strategy string) measurement.Term {
-	return measurement.Term{Name: strategy + " seconds, naive", Of: func(s measurement.Setting) float64 {
+	return func(s measurement.Setting) float64 {
 		return s.Uniform().TimeSeconds * s.Runs[strategy].UsefulFLOPs / s.Uniform().UsefulFLOPs
-	}}
+	}
 }
 
 var timeTable = &costTable{
@@ -63,9 +61,6 @@ var timeTable = &costTable{
 	title: "Time of HBN-sync and HBN-async relative to Uniform, from times summed over profiles at each average budget b. " +
 		"Normalized: each time first rescaled, profile by profile, to Uniform's useful FLOPs. " +
 		"Delta: HBN-sync minus HBN-async.",
-	caption: `Time of HBN-sync and HBN-async relative to Uniform, from times summed over profiles at each average budget~$b$. ` +
-		`Normalized: each time first rescaled, profile by profile, to Uniform's useful FLOPs. ` +
-		`$\Delta$: HBN-sync minus HBN-async, in percentage points.`,
 	strategies: []string{measurement.Uniform, measurement.HBNSync, measurement.HBNAsync},
 	columns: []costColumn{
 		{name: "sync_time", head: syncHead, group: actualTime, format: change, macro: "SyncTime",
@@ -103,20 +98,17 @@ var Time = &model.Table{
 var equivalentBudget = table.Head{Plain: "Equivalent rollout budget"}
 
 // tasks weighs a setting by its tasks.
-var tasks = measurement.Term{Name: "n_tasks", Of: func(s measurement.Setting) float64 { return float64(s.NTasks) }}
+var tasks measurement.Term = func(s measurement.Setting) float64 { return float64(s.NTasks) }
 
 // executed is the whole budget of Uniform that was executed.
-var executed = measurement.Term{Name: "executed budget",
-	Of: func(s measurement.Setting) float64 {
-		return float64(s.NTasks) * float64(s.Runs[measurement.UniformEquivalent].Budget)
-	},
-	Shown: func(s measurement.Setting) float64 { return float64(s.Runs[measurement.UniformEquivalent].Budget) },
+var executed measurement.Term = func(s measurement.Setting) float64 {
+	return float64(s.NTasks) * float64(s.Runs[measurement.UniformEquivalent].Budget)
 }
 
 // continuous is the mean of b/r over the tasks.
 func continuous(ratio func(measurement.Setting) float64) *measurement.Quotient {
-	return &measurement.Quotient{Below: tasks, Above: []measurement.Term{{Name: "variance_ratio",
-		Of: func(s measurement.Setting) float64 { return float64(s.NTasks) * float64(s.Budget) / ratio(s) }, Shown: ratio}}}
+	return &measurement.Quotient{Below: tasks, Above: []measurement.Term{
+		func(s measurement.Setting) float64 { return float64(s.NTasks) * float64(s.Budget) / ratio(s) }}}
 }
 
 // naiveBenefit is what HBN-async would save on a fleet that it does not hinder.
@@ -154,18 +146,14 @@ var benefitTable = &costTable{
 		"Budgets are averages weighted by the number of tasks: b/r, with the replayed variance ratio r of HBN, " +
 		"and what was executed, b/r rounded down. Times are relative to those of Uniform at budget b, from sums over profiles. " +
 		"Delta: rounded-equivalent Uniform minus HBN-async.",
-	caption: `HBN-async against Uniform at the budget that has its variance. ` +
-		`Budgets are averages weighted by the number of tasks: $b/r$, with the replayed variance ratio~$r$ of HBN, ` +
-		`and what was executed, $b/r$ rounded down. Times are relative to those of Uniform at budget~$b$, from sums over profiles. ` +
-		`$\Delta$: rounded-equivalent Uniform minus HBN-async, in percentage points.`,
 	strategies: []string{measurement.Uniform, measurement.HBNAsync, measurement.UniformEquivalent},
 	columns: []costColumn{
 		{name: "continuous_budget", head: table.Head{Plain: "continuous"}, group: equivalentBudget, format: rollouts, macro: "ContinuousBudget", replayed: continuous,
-			words: "The Uniform budget that HBN's variance is worth: «Σ N_j·b/r_j / Σ N_j¦\\sum_j N_j(b/r_j)/\\sum_j N_j», the mean weighted by tasks, " +
-				"with the hbn rows of ‹replay/ratios.parquet› at this budget (Section 4.3)."},
+			words: "The Uniform budget that HBN's variance is worth: Σ N_j·b/r_j / Σ N_j, the mean weighted by tasks, " +
+				"with the hbn rows of replay/ratios.parquet at this budget (Section 4.3)."},
 		{name: "rounded_budget", head: table.Head{Plain: "rounded"}, group: equivalentBudget, format: rollouts, macro: "RoundedBudget", replayed: rounded, executed: true,
-			words: "The equivalent budget that was executed: «Σ N_j·B_j / Σ N_j¦\\sum_j N_jB_j/\\sum_j N_j», with the whole budget «B_j» of each uniform-equivalent run, " +
-				"«⌊b/r⌋¦\\lfloor b/r\\rfloor» by the ratios that its schedule was made of (Appendix B.5)." + runsWords},
+			words: "The equivalent budget that was executed: Σ N_j·B_j / Σ N_j, with the whole budget B_j of each uniform-equivalent run, " +
+				"⌊b/r⌋ by the ratios that its schedule was made of (Appendix B.5)." + runsWords},
 		{name: "rounded_over_continuous", head: stacked("rounded/", "continuous"), group: equivalentBudget, format: points, macro: "RoundedOverContinuous", replayed: roundedOver,
 			words: "rounded_budget / continuous_budget: the share of the equivalent rollouts that rounding down leaves."},
 		{name: "uniform_equivalent_time", head: stacked("equivalent", " Uniform"), group: actualTime, format: change, macro: "EquivalentTime", inFit: true,
@@ -174,7 +162,7 @@ var benefitTable = &costTable{
 			words: slowdownWords("HBN-async") + "." + runsWords, quotient: slower(seconds, measurement.HBNAsync),
 			naive: slower(unhindered, measurement.HBNAsync)},
 		{name: "delta", head: deltaHead, group: actualTime, format: change, macro: "Benefit",
-			words:    "uniform_equivalent_time − async_time: what HBN-async saves at equal variance, as a share of the time of Uniform at the budget «b»." + runsWords,
+			words:    "uniform_equivalent_time − async_time: what HBN-async saves at equal variance, as a share of the time of Uniform at the budget b." + runsWords,
 			quotient: apart(seconds, measurement.UniformEquivalent, measurement.HBNAsync),
 			naive:    naiveBenefit},
 	},
@@ -182,8 +170,8 @@ var benefitTable = &costTable{
 
 // budgetErrorWords are the errors of the equivalent budgets.
 var budgetErrorWords = map[string]string{
-	"continuous_budget": "The Monte Carlo standard error of continuous_budget: the errors of replay and design through the slope «d(b/r)/dr = −b/r²¦\\mathrm{d}(b/r)/\\mathrm{d}r=-b/r^2», weighted by tasks; designs are shared within a task count.",
-	"rounded_budget": "The Monte Carlo standard error of rounded_budget: that of continuous_budget, and the jumps of «⌊b/r⌋¦\\lfloor b/r\\rfloor» by one, «N_j²·s_j/√π¦N_j^2s_j/\\sqrt{\\pi}» each in squares for an error «s_j» of «b/r». " +
+	"continuous_budget": "The Monte Carlo standard error of continuous_budget: the errors of replay and design through the slope d(b/r)/dr = −b/r², weighted by tasks; designs are shared within a task count.",
+	"rounded_budget": "The Monte Carlo standard error of rounded_budget: that of continuous_budget, and the jumps of ⌊b/r⌋ by one, N_j²·s_j/√π each in squares for an error s_j of b/r. " +
 		"It is 0 in published rows: that budget was executed whatever our replay says.",
 	"rounded_over_continuous": "The Monte Carlo standard error of the quotient: the relative errors of both budgets added in squares.",
 }
@@ -218,26 +206,6 @@ func (r *costRow) budgetErrors() error {
 	}
 	share.SE = share.Value * math.Hypot(c.SE/c.Value, d.SE/d.Value)
 	return nil
-}
-
-// budgetCauses are the errors of an equivalent budget, by cause.
-func (r *costRow) budgetCauses(src *stored.Source, column int) ([]model.ErrorOf, error) {
-	se := r.cells[column].SE
-	switch {
-	case column == roundedColumn && r.Provenance == measurement.Published:
-		return []model.ErrorOf{{Cause: model.ReplayCause, SE: &se, About: "none: this budget was executed, whatever our replay says"}}, nil
-	case column != continuousColumn:
-		return []model.ErrorOf{{Cause: model.ReplayCause + " and " + model.DesignCause, SE: &se, About: "with the jumps of a budget that is rounded down"}}, nil
-	}
-	var tasks float64
-	weights := make([]float64, len(r.ratios))
-	for _, ratio := range r.ratios {
-		tasks += float64(ratio.NTasks)
-	}
-	for i, ratio := range r.ratios {
-		weights[i] = float64(ratio.NTasks) / tasks * float64(ratio.Budget) / (ratio.VarianceRatio * ratio.VarianceRatio)
-	}
-	return causesOf(src, r.designs, r.ratios, weights)
 }
 
 // kept is the share of the rollouts beyond b that rounding leaves, with its
@@ -278,30 +246,28 @@ var (
 
 // Numbers of settings that quotients are made of.
 var (
-	extraRollouts = measurement.Term{Name: "extra rollouts", Of: func(s measurement.Setting) float64 { return float64(s.Runs[measurement.HBNAsync].ExtraRollouts) }}
-	allRollouts   = measurement.Term{Name: "uniform rollouts", Of: func(s measurement.Setting) float64 { return float64(s.Uniform().AcceptedRollouts) }}
-	usefulFLOPs   = measurement.Term{Name: "useful FLOPs", Of: func(s measurement.Setting) float64 { return s.Runs[measurement.HBNAsync].UsefulFLOPs }}
-	wastedFLOPs   = measurement.Term{Name: "wasted FLOPs", Of: func(s measurement.Setting) float64 { return s.Runs[measurement.HBNAsync].WastedFLOPs }}
-	uniformFLOPs  = measurement.Term{Name: "uniform FLOPs", Of: func(s measurement.Setting) float64 { return s.Uniform().UsefulFLOPs }}
+	extraRollouts measurement.Term = func(s measurement.Setting) float64 { return float64(s.Runs[measurement.HBNAsync].ExtraRollouts) }
+	allRollouts   measurement.Term = func(s measurement.Setting) float64 { return float64(s.Uniform().AcceptedRollouts) }
+	usefulFLOPs   measurement.Term = func(s measurement.Setting) float64 { return s.Runs[measurement.HBNAsync].UsefulFLOPs }
+	wastedFLOPs   measurement.Term = func(s measurement.Setting) float64 { return s.Runs[measurement.HBNAsync].WastedFLOPs }
+	uniformFLOPs  measurement.Term = func(s measurement.Setting) float64 { return s.Uniform().UsefulFLOPs }
 )
 
 var computeTable = &costTable{
 	section: paper.Compute, where: "Table 2",
 	title: "Computation of HBN-async relative to Uniform, from sums over profiles at each average budget b: " +
 		"rollouts beyond the accepted ones, the change of useful FLOPs, wasted FLOPs, and useful and wasted FLOPs together.",
-	caption: `Computation of HBN-async relative to Uniform, from sums over profiles at each average budget~$b$: ` +
-		`rollouts beyond the accepted ones, the change of useful FLOPs, wasted FLOPs, and useful and wasted FLOPs together.`,
 	strategies: []string{measurement.Uniform, measurement.HBNAsync},
 	columns: []costColumn{
 		{name: "extra_rollouts", head: table.Head{Plain: "Extra rollouts"}, format: fine(change), macro: "ExtraRollouts",
 			words:    "Rollouts of HBN-async beyond the accepted ones, completed and discarded or aborted while they ran, over the rollouts of Uniform; each summed over the profiles first (Appendix B.5)." + runsWords,
 			quotient: &measurement.Quotient{Above: []measurement.Term{extraRollouts}, Below: allRollouts}},
 		{name: "useful_flops", head: table.Head{Plain: "Useful FLOPs"}, format: fine(change), macro: "UsefulFLOPs", inFit: true,
-			words: "The change of useful computation, the first term of Eq. 14: «ΣF_async/ΣF_U − 1¦\\sum_j F^{\\mathrm{useful}}_{\\mathrm{async},j}/\\sum_j F_{\\mathrm{U},j}-1», " +
+			words: "The change of useful computation, the first term of Eq. 14: ΣF_async/ΣF_U − 1, " +
 				"with the FLOPs of accepted rollouts by the proxy of Eq. 23." + runsWords,
 			quotient: &measurement.Quotient{Above: []measurement.Term{usefulFLOPs}, Below: uniformFLOPs, Change: true}},
 		{name: "wasted_flops", head: table.Head{Plain: "Wasted FLOPs"}, format: fine(change), macro: "WastedFLOPs",
-			words: "Computation of HBN-async that was thrown away, the second term of Eq. 14: «ΣW_async/ΣF_U¦\\sum_j F^{\\mathrm{waste}}_{\\mathrm{async},j}/\\sum_j F_{\\mathrm{U},j}», " +
+			words: "Computation of HBN-async that was thrown away, the second term of Eq. 14: ΣW_async/ΣF_U, " +
 				"with the FLOPs by the proxy of Eq. 23; of aborted rollouts what had been seen of them, so a lower bound." + runsWords,
 			quotient: &measurement.Quotient{Above: []measurement.Term{wastedFLOPs}, Below: uniformFLOPs}},
 		{name: "actual_flops", head: table.Head{Plain: "Actual FLOPs"}, format: fine(change), macro: "ActualFLOPs", inFit: true,

@@ -67,9 +67,6 @@ func makeTS(src *stored.Source) (*model.Sheet, error) {
 		Title: "Bernoulli TS-Neyman against HBN: mean Uniform-normalized MSE over the profiles; lower is better. " +
 			"At each budget the prior strength alpha and warm start m0 that do best in hindsight, the same on all profiles, " +
 			"with Monte Carlo standard errors. Delta: TS-Neyman minus HBN.",
-		Caption: "Bernoulli TS-Neyman against HBN: mean Uniform-normalized MSE over the profiles; lower is better. " +
-			`At each budget the prior strength~$\alpha$ and warm start~$m_0$ that do best in hindsight, the same on all profiles, ` +
-			`with Monte Carlo standard errors. $\Delta$: TS-Neyman minus HBN, in percentage points.`,
 	}
 	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].Best.Budget} }
 	s.Lack = model.IfAbsent("not searched")
@@ -78,7 +75,7 @@ func makeTS(src *stored.Source) (*model.Sheet, error) {
 	}
 	s.Add(model.BudgetColumn(func(i int) int32 { return rows[i].Best.Budget }))
 	s.Add(choiceColumns(rows, numbers)...)
-	s.Add(tsColumns(src, rows)...)
+	s.Add(tsColumns(rows)...)
 	return s, nil
 }
 
@@ -108,123 +105,66 @@ func choiceColumns(rows []tsRow, numbers *paper.Numbers) []model.Column {
 				return table.Missing()
 			}}},
 		{Name: "alpha", Cell: model.Numbers(func(i int) float64 { return rows[i].Best.Alpha }),
-			Words: "The prior strength of TS-Neyman: with m0 the candidate whose mean over the profiles is least at this budget, among those that ran all trajectories (Appendix C.3). Of ‹replay/ts_candidates.parquet›.",
-			Break: func(i int) (model.Breakdown, error) { return rows[i].search(rows[i].Best.Alpha), nil },
+			Words: "The prior strength of TS-Neyman: with m0 the candidate whose mean over the profiles is least at this budget, among those that ran all trajectories (Appendix C.3). Of replay/ts_candidates.parquet.",
 			Rule:  &model.Rule{Where: "Table 8", Class: agreement.Computed, Decimals: 2, Judge: func(i int, _ float64) agreement.Comparison { a, _ := judged(i); return a }}},
 		{Name: "m0", Cell: model.Counts(func(i int) int32 { return rows[i].Best.M0 }),
-			Words: "The warm start of TS-Neyman, rollouts of every task before the sequential choices begin; selected together with alpha (Appendix C.3). Of ‹replay/ts_candidates.parquet›.",
-			Break: func(i int) (model.Breakdown, error) { return rows[i].search(float64(rows[i].Best.M0)), nil },
+			Words: "The warm start of TS-Neyman, rollouts of every task before the sequential choices begin; selected together with alpha (Appendix C.3). Of replay/ts_candidates.parquet.",
 			Rule:  &model.Rule{Where: "Table 8", Class: agreement.Computed, Judge: func(i int, _ float64) agreement.Comparison { _, m := judged(i); return m }}},
 	}
 }
 
 // tsColumns are the means of both policies, their difference, and the search.
-func tsColumns(src *stored.Source, rows []tsRow) []model.Column {
-	column := func(name, words string, value func(tsRow) float64, made bool) model.Column {
-		return model.Column{Name: name, Words: words, Cell: model.Numbers(func(i int) float64 { return value(rows[i]) }),
-			Break: func(i int) (model.Breakdown, error) {
-				if made {
-					return rows[i].search(value(rows[i])), nil
-				}
-				return rows[i].search(math.NaN()), nil
-			}}
+func tsColumns(rows []tsRow) []model.Column {
+	column := func(name, words string, value func(tsRow) float64) model.Column {
+		return model.Column{Name: name, Words: words, Cell: model.Numbers(func(i int) float64 { return value(rows[i]) })}
 	}
 	counted := func(name, words string, value func(tsRow) int) model.Column {
-		c := column(name, words, nil, false)
-		c.Role, c.Cell = model.Count, model.Counts(func(i int) int { return value(rows[i]) })
-		return c
+		return model.Column{Name: name, Words: words, Cell: model.Counts(func(i int) int { return value(rows[i]) })}
 	}
 	judged := func(c model.Column, head table.Head, compare func(i int, want float64) agreement.Comparison) model.Column {
 		c.Head, c.Align, c.Format, c.Paired = head, table.Center, percent2, true
 		c.Rule = &model.Rule{Where: "Table 8", Class: agreement.Computed, Decimals: 4, Judge: compare}
 		return c
 	}
-	ts := judged(column("ts", "The mean squared error of TS-Neyman over that of Uniform, «V_U = Σ v_i/(N²b)¦V_{\\mathrm{U}}=\\sum_i v_i/(N^2b)», "+
-		"the mean over the profiles at the selected candidate: of whole sequential trajectories by Eq. 24, less a control variate of known mean. The row of ‹replay/ts_candidates.parquet› that is selected at this budget.",
-		func(r tsRow) float64 { return r.Best.MSE }, true), table.Head{Plain: policy.TS.Label},
+	ts := judged(column("ts", "The mean squared error of TS-Neyman over that of Uniform, V_U = Σ v_i/(N²b), "+
+		"the mean over the profiles at the selected candidate: of whole sequential trajectories by Eq. 24, less a control variate of known mean. The row of replay/ts_candidates.parquet that is selected at this budget.",
+		func(r tsRow) float64 { return r.Best.MSE }), table.Head{Plain: policy.TS.Label},
 		func(i int, want float64) agreement.Comparison {
 			b := rows[i].Best
 			return warranted(b.MSE, math.Hypot(b.MSESE, paperNoise(b)), want)
 		})
 	ts.PlusMinus = func(i int) *float64 { return &rows[i].Best.MSESE }
-	ts.Break = func(i int) (model.Breakdown, error) { return rows[i].tsBreakdown(src) }
-	hbn := judged(column("hbn", "HBN's entry of Table 1, which is its mean squared error as well, since it has no bias. Of the hbn rows in ‹replay/ratios.parquet›.",
-		func(r tsRow) float64 { return r.HBN.Value }, true), table.Head{Plain: policy.HBN.Label},
+	hbn := judged(column("hbn", "HBN's entry of Table 1, which is its mean squared error as well, since it has no bias. Of the hbn rows in replay/ratios.parquet.",
+		func(r tsRow) float64 { return r.HBN.Value }), table.Head{Plain: policy.HBN.Label},
 		func(i int, want float64) agreement.Comparison {
 			return agreement.Compare(rows[i].HBN.Estimate, want, 4, 0)
 		})
-	hbn.Break = func(i int) (model.Breakdown, error) { return mean{rows[i].HBN, src}.breakdown() }
-	delta := judged(column("delta", "TS-Neyman minus HBN: «ts − hbn¦\\mathrm{ts}-\\mathrm{hbn}».", func(r tsRow) float64 { return r.Delta().Value }, true), deltaHead,
+	delta := judged(column("delta", "TS-Neyman minus HBN: ts − hbn.", func(r tsRow) float64 { return r.Delta().Value }), deltaHead,
 		func(i int, want float64) agreement.Comparison {
 			r := rows[i]
 			return warranted(r.Delta().Value, math.Hypot(math.Hypot(r.Delta().SE, r.HBN.SE), paperNoise(r.Best)), want)
 		})
 	delta.PlusMinus = func(i int) *float64 { se := rows[i].Delta().SE; return &se }
-	delta.Break = func(i int) (model.Breakdown, error) { return rows[i].deltaBreakdown(), nil }
-	hbnSE := errorColumn("hbn_se", "hbn", meanErrorWords, func(i int) float64 { return rows[i].HBN.SE })
-	hbnSE.Break = func(i int) (model.Breakdown, error) { return mean{rows[i].HBN, src}.errorBreakdown() }
-	noise := func(of string, c model.Column) model.Column { c.Role, c.Of = model.Error, of; return c }
+	noise := func(of, words string, se func(tsRow) float64) model.Column {
+		return errorColumn(of+"_se", of, words, func(i int) float64 { return se(rows[i]) })
+	}
 	return []model.Column{
 		ts,
-		noise("ts", column("ts_se", "The Monte Carlo standard error of ts, from the spread over trajectories; the choice of the candidate by the same trajectories is not in it.",
-			func(r tsRow) float64 { return r.Best.MSESE }, true)),
+		noise("ts", "The Monte Carlo standard error of ts, from the spread over trajectories; the choice of the candidate by the same trajectories is not in it.",
+			func(r tsRow) float64 { return r.Best.MSESE }),
 		hbn, delta,
 		counted("draws", "The trajectories of each profile that ts is the mean over, at least: profiles with less than 100 tasks have more.", func(r tsRow) int { return int(r.Best.Draws) }),
-		hbnSE,
-		noise("delta", column("delta_se", "The Monte Carlo standard error of delta: those of ts and of hbn, which share no draws, added in squares.",
-			func(r tsRow) float64 { return r.Delta().SE }, false)),
-		column("raw", "The same mean squared error without the control variate: the plain mean of squared errors. The row of ‹replay/ts_candidates.parquet› that is selected at this budget.",
-			func(r tsRow) float64 { return r.Best.Raw }, false),
-		noise("raw", column("raw_se", "The Monte Carlo standard error of raw.", func(r tsRow) float64 { return r.Best.RawSE }, false)),
-		counted("candidates", "How many pairs of prior strength and warm start were searched at this budget: the rows of ‹replay/ts_candidates.parquet›.",
+		errorColumn("hbn_se", "hbn", meanErrorWords, func(i int) float64 { return rows[i].HBN.SE }),
+		noise("delta", "The Monte Carlo standard error of delta: those of ts and of hbn, which share no draws, added in squares.",
+			func(r tsRow) float64 { return r.Delta().SE }),
+		column("raw", "The same mean squared error without the control variate: the plain mean of squared errors. The row of replay/ts_candidates.parquet that is selected at this budget.",
+			func(r tsRow) float64 { return r.Best.Raw }),
+		noise("raw", "The Monte Carlo standard error of raw.", func(r tsRow) float64 { return r.Best.RawSE }),
+		counted("candidates", "How many pairs of prior strength and warm start were searched at this budget: the rows of replay/ts_candidates.parquet.",
 			func(r tsRow) int { return len(r.Candidates) }),
-		counted("ties", "How many other candidates are no worse than the selected one beyond 3 standard errors of the difference: excess against excess_se. Of ‹replay/ts_candidates.parquet›.",
+		counted("ties", "How many other candidates are no worse than the selected one beyond 3 standard errors of the difference: excess against excess_se. Of replay/ts_candidates.parquet.",
 			func(r tsRow) int { return len(r.Ties) }),
 	}
-}
-
-// search is the candidates at the budget, and the number that they make, if any.
-func (r tsRow) search(made float64) (d model.Breakdown) {
-	var parts []model.Part
-	for _, c := range r.Candidates {
-		finalist := 0.0
-		if c.Finalist {
-			finalist = 1
-		}
-		parts = append(parts, model.Option(fmt.Sprintf("alpha=%g m0=%d", c.Alpha, c.M0), c.MSE, c.MSESE, c.Raw, c.RawSE, float64(c.Draws), finalist))
-	}
-	d.Parts = model.Ranked("candidates", "the one with the least mse is selected, among the finalists", []string{"mse", "mse_se", "without control variate", "s.e. of that", "draws", "finalist"}, parts, false)
-	if !math.IsNaN(made) {
-		d.Parts.Makes(made)
-	}
-	return d
-}
-
-func (r tsRow) tsBreakdown(src *stored.Source) (model.Breakdown, error) {
-	d := r.search(r.Best.MSE)
-	d.Errors = []model.ErrorOf{{Cause: model.ReplayCause, SE: &r.Best.MSESE,
-		About: fmt.Sprintf("at least %d trajectories on a profile; the choice by the same trajectories is not in it", r.Best.Draws)}}
-	res, err := src.Results()
-	if err != nil {
-		return d, err
-	}
-	m, err := variance.NewMean(res.Designs, res.Ratios, policy.TS, r.Best.Budget)
-	if err != nil || len(m.Ratios) == 0 {
-		return d, err
-	}
-	more, err := causesOf(src, res.Designs, m.Ratios, m.Weights())
-	if err == nil {
-		d.Errors = append(d.Errors, more[2])
-	}
-	return d, err
-}
-
-func (r tsRow) deltaBreakdown() (d model.Breakdown) {
-	se := r.Delta().SE
-	d.Errors = []model.ErrorOf{{Cause: model.ReplayCause + " and " + model.DesignCause, SE: &se, About: "the two share no draws: their errors add in squares"}}
-	d.Parts = model.Added("policies", []string{"number"}, []model.Part{
-		model.Shared(policy.TS.Name, r.Best.MSE, r.Best.MSE), model.Shared(policy.HBN.Name, -r.HBN.Value, r.HBN.Value)})
-	return d
 }
 
 // note says how thorough the search was at a budget, and which other finalists

@@ -71,7 +71,7 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	s.Lack = model.IfAbsent("not replayed")
 	s.Add(model.BudgetRow(func(i int) int32 { return rows[i].Budget }))
 	for _, p := range meanPolicies {
-		s.Add(meanColumns(src, rows, p)...)
+		s.Add(meanColumns(rows, p)...)
 		if p.Strength {
 			s.Add(strengthColumn(src, rows))
 		}
@@ -81,23 +81,23 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 
 // scores is how a policy of Table 1 comes to its continuations, in words.
 var scores = map[*policy.Policy]string{
-	policy.EN:  "«L» is the exact integer allocation (Eq. 8) of the empirical scores (Eq. 16), «(m, w)¦(m,w)» those of Table 6",
-	policy.IBN: "«L» is the exact integer allocation (Eq. 8) of the scores under Beta(α, α) priors (Eq. 15) with the strength in ibn_alpha, «(m, w)¦(m,w)» designed under that prior (Eqs. 20 and 21)",
-	policy.HBN: "«L» is the exact integer allocation (Eq. 8) of the posterior scores (Eqs. 6 and 7), «(m, w)¦(m,w)» those of Table 5",
+	policy.EN:  "L is the exact integer allocation (Eq. 8) of the empirical scores (Eq. 16), (m, w) those of Table 6",
+	policy.IBN: "L is the exact integer allocation (Eq. 8) of the scores under Beta(α, α) priors (Eq. 15) with the strength in ibn_alpha, (m, w) designed under that prior (Eqs. 20 and 21)",
+	policy.HBN: "L is the exact integer allocation (Eq. 8) of the posterior scores (Eqs. 6 and 7), (m, w) those of Table 5",
 }
 
 // meanWords is the entry of a policy in a table of means.
 func meanWords(p *policy.Policy) string {
 	if p.Clairvoyant {
-		return "The variance of the Oracle over that of Uniform, " + meanForm + ". The Oracle knows the profile and takes the exact integer allocation «n*¦n^*» of Eq. 2, so that " +
-			"«r = b·Σ(v_i/n*_i)/Σ v_i¦r=b\\sum_i(v_i/n_i^*)/\\sum_i v_i», without Monte Carlo error. Of the oracle rows in ‹replay/ratios.parquet›."
+		return "The variance of the Oracle over that of Uniform, " + meanForm + ". The Oracle knows the profile and takes the exact integer allocation n* of Eq. 2, so that " +
+			"r = b·Σ(v_i/n*_i)/Σ v_i, without Monte Carlo error. Of the oracle rows in replay/ratios.parquet."
 	}
 	return "The variance of " + p.Label + " over that of Uniform, " + meanForm + ". On each profile " + ratioForm +
-		"; " + scores[p] + ". Of the rows of that policy and budget in ‹replay/ratios.parquet›."
+		"; " + scores[p] + ". Of the rows of that policy and budget in replay/ratios.parquet."
 }
 
 // meanColumns are the mean of a policy and, unless that is exact, its error.
-func meanColumns(src *stored.Source, rows []variance.Means, p *policy.Policy) []model.Column {
+func meanColumns(rows []variance.Means, p *policy.Policy) []model.Column {
 	cell := func(i int, of func(variance.Mean) float64) table.Cell {
 		if e, ok := rows[i].Of[p]; ok {
 			return table.Number(of(e))
@@ -117,7 +117,6 @@ func meanColumns(src *stored.Source, rows []variance.Means, p *policy.Policy) []
 			}
 			return value(i)
 		},
-		Break: func(i int) (model.Breakdown, error) { return mean{rows[i].Of[p], src}.breakdown() },
 		Rule: &model.Rule{Where: "Table 1", Class: agreement.Computed, Decimals: 3,
 			Judge: func(i int, want float64) agreement.Comparison {
 				if len(rows[i].Of[p].Ratios) == 0 {
@@ -132,8 +131,7 @@ func meanColumns(src *stored.Source, rows []variance.Means, p *policy.Policy) []
 	}
 	se := model.Column{
 		Name: p.Name + "_se", Role: model.Error, Of: p.Name, Words: meanErrorWords,
-		Cell:  func(i int) table.Cell { return cell(i, func(m variance.Mean) float64 { return m.SE }) },
-		Break: func(i int) (model.Breakdown, error) { return mean{rows[i].Of[p], src}.errorBreakdown() },
+		Cell: func(i int) table.Cell { return cell(i, func(m variance.Mean) float64 { return m.SE }) },
 	}
 	return []model.Column{c, se}
 }
@@ -145,11 +143,10 @@ func strengthColumn(src *stored.Source, rows []variance.Means) model.Column {
 	return model.Column{
 		Name: "ibn_alpha",
 		Words: "The prior strength of IBN: the one of the grid whose mean ratio over the profiles is least at this budget (Eq. 22), the smaller of equals. " +
-			"Of the means over ‹replay/ibn_candidates.parquet›.",
-		Cell:  func(i int) table.Cell { return table.Optional(rows[i].Alpha) },
-		Break: func(i int) (model.Breakdown, error) { return strengthParts(src, rows[i].Budget) },
+			"Of the means over replay/ibn_candidates.parquet.",
+		Cell: func(i int) table.Cell { return table.Optional(rows[i].Alpha) },
 		Rule: &model.Rule{
-			Words:    "The prior strength that the paper's search selects (Appendix B.3), as ‹data/paper_targets.toml› has it.",
+			Words:    "The prior strength that the paper's search selects (Appendix B.3), as data/paper_targets.toml has it.",
 			Class:    agreement.Computed,
 			Decimals: 2, Last: true,
 			Judge: func(i int, want float64) agreement.Comparison { return judgeStrength(src, rows, i, want) },
@@ -180,25 +177,6 @@ func judgeStrength(src *stored.Source, rows []variance.Means, i int, want float6
 	}
 	loss, se := theirs.Value-best.Value, math.Hypot(theirs.SE, best.SE)
 	return agreement.Choice(c, loss, se).Noted(fmt.Sprintf("at the paper's strength the mean is %.5f higher", loss))
-}
-
-// strengthParts lists the prior strengths that IBN could have.
-func strengthParts(src *stored.Source, budget int32) (d model.Breakdown, err error) {
-	candidates, err := src.Candidates()
-	var parts []model.Part
-	seen := map[float64]bool{}
-	for _, r := range candidates {
-		alpha := variance.AlphaOf(r.Alpha)
-		if e, ok := variance.StrengthMean(candidates, budget, alpha); ok && r.Budget == budget && !seen[alpha] {
-			seen[alpha] = true
-			parts = append(parts, model.Option(fmt.Sprintf("alpha=%g", alpha), e.Value, e.SE, alpha))
-		}
-	}
-	if len(parts) > 0 {
-		d.Parts = model.Ranked("prior strengths", "the one with the least mean is selected", []string{"mean variance_ratio", "replay s.e.", "alpha"}, parts, false)
-		d.Parts.Makes(d.Parts.Rows[0].Numbers[2])
-	}
-	return d, err
 }
 
 // varianceTitle is the caption of Table 1, with what its cells leave out: the
@@ -291,34 +269,21 @@ func makeEquivalents(src *stored.Source) (*model.Sheet, error) {
 		Rows: len(rows),
 		Title: "Rollouts per task with which Uniform would have the variance of HBN, b/r with the replayed variance ratio r, " +
 			"on every profile and by the average budget b of HBN.",
-		Caption: `Rollouts per task with which Uniform would have the variance of HBN, $b/r$ with the replayed variance ratio~$r$, ` +
-			`on every profile and by the average budget~$b$ of HBN.`,
 	}
 	ratios := make([]variance.Ratio, len(rows))
 	for i, e := range rows {
 		ratios[i] = e.Ratio
 	}
-	noise := func(field func(string) float64) float64 { return field("equivalent_se") }
 	s.Add(profileKeys(func(i int) variance.Ratio { return ratios[i] })...)
 	s.Add(
-		model.Column{Name: "hbn", Words: "HBN's variance ratio «r» on this profile: " + ratioForm + ". The hbn row of ‹replay/ratios.parquet›.",
-			Cell: model.Numbers(func(i int) float64 { return rows[i].VarianceRatio }),
-			Noise: func(field func(string) float64) float64 {
-				return field("equivalent_se") * field("hbn") * field("hbn") / field("budget")
-			},
-			Break: func(i int) (model.Breakdown, error) { return ratioBreakdown(src, ratios[i], 1) }},
-		model.Column{Name: "equivalent_budget", Words: "The rollouts per task that Uniform would need for HBN's variance: «b/r» (Section 4.3).",
-			Cell: model.Numbers(func(i int) float64 { return rows[i].Worth.Value }), Noise: noise,
-			Break: func(i int) (model.Breakdown, error) {
-				d, err := ratioBreakdown(src, ratios[i], rows[i].Slope())
-				r, b := ratios[i].VarianceRatio, float64(ratios[i].Budget)
-				d.Parts = model.Ranked("ratios", "it is the budget over the ratio", []string{"variance_ratio", "budget"}, []model.Part{model.Option(policy.HBN.Name, r, b)}, false).Makes(b / r)
-				return d, err
-			}},
-		errorColumn("equivalent_se", "equivalent_budget", "The Monte Carlo standard error of equivalent_budget: «b·s/r²¦b\\,s/r^2», with the error «s» of «r» by replay and by the design's weight.",
+		model.Column{Name: "hbn", Words: "HBN's variance ratio r on this profile: " + ratioForm + ". The hbn row of replay/ratios.parquet.",
+			Cell: model.Numbers(func(i int) float64 { return rows[i].VarianceRatio })},
+		model.Column{Name: "equivalent_budget", Words: "The rollouts per task that Uniform would need for HBN's variance: b/r (Section 4.3).",
+			Cell: model.Numbers(func(i int) float64 { return rows[i].Worth.Value })},
+		errorColumn("equivalent_se", "equivalent_budget", "The Monte Carlo standard error of equivalent_budget: b·s/r², with the error s of r by replay and by the design's weight.",
 			func(i int) float64 { return rows[i].Worth.SE }),
-		model.Column{Name: "rounded", Words: "The whole budget «⌊b/r⌋¦\\lfloor b/r\\rfloor» that would be executed (Appendix B.5).",
-			Cell: model.Counts(func(i int) int32 { return rows[i].Rounded }), Noise: noise, Step: 1})
+		model.Column{Name: "rounded", Words: "The whole budget ⌊b/r⌋ that would be executed (Appendix B.5).",
+			Cell: model.Counts(func(i int) int32 { return rows[i].Rounded })})
 	s.Layout = perProfile(ratios, func(b int32) []table.Column {
 		return []table.Column{{Head: model.BudgetHead(b), Format: table.Format{Decimals: 2}}}
 	}, func(i int) (int, table.Cell) { return 0, table.Number(rows[i].Worth.Value) })

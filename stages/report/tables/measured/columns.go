@@ -33,7 +33,7 @@ const (
 	answeredWords = "Whether real servers answered (measured) or simulated ones."
 	strategyWords = "How the rollouts were submitted: uniform, or HBN with a barrier after the pilot (hbn-sync) or with speculation in its place (hbn-async)."
 	runsWords     = "How many runs the row is of."
-	ofRuns        = " Of ‹" + measurement.RunsFile + "›."
+	ofRuns        = " Of " + measurement.RunsFile + "."
 )
 
 // profileKeys are the benchmark and the checkpoint that a row is of.
@@ -63,7 +63,7 @@ func strategyKey(words string, of func(row int) string) model.Column {
 
 // verdictColumn is a verdict in words, missing where nothing is compared.
 func verdictColumn(name, words string, head, group table.Head, of func(row int) agreement.Verdict) model.Column {
-	return model.Column{Name: name, Role: model.Outcome, Words: words, Head: head, Group: group, Align: table.Left,
+	return model.Column{Name: name, Words: words, Head: head, Group: group, Align: table.Left,
 		Cell: func(i int) table.Cell {
 			if of(i) == "" {
 				return table.Missing()
@@ -77,7 +77,7 @@ func head(words string) table.Head { return table.Head{Plain: words} }
 
 // count is a column of counts.
 func count(name, words string, head, group table.Head, of func(row int) int) model.Column {
-	return model.Column{Name: name, Role: model.Count, Words: words, Head: head, Group: group, Cell: model.Counts(of)}
+	return model.Column{Name: name, Words: words, Head: head, Group: group, Cell: model.Counts(of)}
 }
 
 // numbers is the cells of numbers, missing where one is not finite.
@@ -222,8 +222,6 @@ func makeFLOPs(src *stored.Source) (*model.Sheet, error) {
 		Rows: len(rows),
 		Title: "Constants of the FLOP proxy: parameters of the text core and of the output head, " +
 			"layers with full attention a, and the width d_attn of their query heads together.",
-		Caption: "Constants of the FLOP proxy: parameters of the text core and of the output head, in billions, " +
-			`layers with full attention~$a$, and the width~$d_{\mathrm{attn}}$ of their query heads together.`,
 	}
 	s.Key = func(i int) paper.Key { return paper.Key{Model: rows[i].Model} }
 	s.Lack = model.IfAbsent("no such checkpoint is stored")
@@ -249,14 +247,14 @@ func makeFLOPs(src *stored.Source) (*model.Sheet, error) {
 	}
 	s.Add(key,
 		of("theta_core", table.Head{Plain: "θ core / 10^9", TeX: `$\theta_{\mathrm{core}}/10^9$`},
-			"«θ_core¦\\theta_{\\mathrm{core}}» of the FLOP proxy (Eq. 23): parameters of the text core, without embeddings, output head, vision and multi-token prediction, counted from the shape of the checkpoint.",
+			"θ_core of the FLOP proxy (Eq. 23): parameters of the text core, without embeddings, output head, vision and multi-token prediction, counted from the shape of the checkpoint.",
 			1e9, 6, func(a flops.Architecture) int64 { return a.ThetaCore }),
 		of("theta_head", table.Head{Plain: "θ head / 10^9", TeX: `$\theta_{\mathrm{head}}/10^9$`},
-			"«θ_head¦\\theta_{\\mathrm{head}}» of the FLOP proxy (Eq. 23): parameters of the output projection, the embedding matrix where weights are tied: the size of the vocabulary times the width of the checkpoint.",
+			"θ_head of the FLOP proxy (Eq. 23): parameters of the output projection, the embedding matrix where weights are tied: the size of the vocabulary times the width of the checkpoint.",
 			1e9, 6, func(a flops.Architecture) int64 { return a.ThetaHead }),
-		of("full_attention_layers", table.Head{Plain: "a", TeX: "$a$"}, "«a» of the FLOP proxy (Eq. 23): layers with full attention, by the shape of the checkpoint.",
+		of("full_attention_layers", table.Head{Plain: "a", TeX: "$a$"}, "a of the FLOP proxy (Eq. 23): layers with full attention, by the shape of the checkpoint.",
 			1, 0, func(a flops.Architecture) int64 { return a.FullAttentionLayers }),
-		of("attention_width", table.Head{Plain: "d attn", TeX: `$d_{\mathrm{attn}}$`}, "«d_attn¦d_{\\mathrm{attn}}» of the FLOP proxy (Eq. 23): query heads times their dimension, by the shape of the checkpoint.",
+		of("attention_width", table.Head{Plain: "d attn", TeX: `$d_{\mathrm{attn}}$`}, "d_attn of the FLOP proxy (Eq. 23): query heads times their dimension, by the shape of the checkpoint.",
 			1, 0, func(a flops.Architecture) int64 { return a.AttentionWidth }))
 	return s, nil
 }

@@ -140,29 +140,6 @@ func TestVariancesAreAboutEachStrategysOwnMean(t *testing.T) {
 	number(t, s, 0, "bias_se", math.Hypot(0.4, math.Sqrt(2*0.25*0.75/100)/2))
 }
 
-// TestPartsMakeTheirNumbers takes every cell apart that is made of runs.
-func TestPartsMakeTheirNumbers(t *testing.T) {
-	s := results{profiles: []profile.Profile{twoTasks}, runs: []measurement.Run{
-		run(measurement.Uniform, 0.1), run(measurement.Uniform, 0.9), run(measurement.HBNSync, 0.4), run(measurement.HBNSync, 0.6), run(measurement.HBNAsync, 0.7),
-	}}.sheet(t, Variance)
-	for row := range s.Rows {
-		for _, c := range s.Columns {
-			if c.Break == nil {
-				continue
-			}
-			d, err := c.Break(row)
-			value := c.Cell(row).Value()
-			if err != nil || (d.Parts == nil) != (value == nil) || d.Parts.Contradicts(value) != "" {
-				t.Errorf("row %d, %s: %+v, %v of %v", row, c.Name, d.Parts, err, c.Cell(row).Exact())
-			}
-		}
-	}
-	alone := results{profiles: []profile.Profile{twoTasks}, runs: []measurement.Run{run(measurement.HBNSync, 0.4)}}.sheet(t, Variance)
-	if _, err := alone.Column("uniform_variance").Break(0); err == nil || !strings.Contains(err.Error(), "no such runs of uniform") {
-		t.Errorf("without runs of Uniform: %v", err)
-	}
-}
-
 func TestSharesAreMeansOverRuns(t *testing.T) {
 	a, b := run(measurement.Uniform, 0), run(measurement.Uniform, 0)
 	a.Rewards, a.Time, a.CPU, a.Handling, a.GapMedian, a.GapP99 = measurement.Coupled, 1, 0.01, 0.1, 0.001, 0.01

@@ -30,7 +30,7 @@ func makeTimes(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	const ofPredictions = " Of ‹" + measurement.PredictionsFile + "›."
+	const ofPredictions = " Of " + measurement.PredictionsFile + "."
 	seconds := head("Seconds")
 	difference := func(i int) agreement.Estimate { return timeDifference(rows[i]).Estimate }
 	s := &model.Sheet{Rows: len(rows), Title: "Measured times, and those that a timing model predicts which has seen the runs of Uniform alone. " +
@@ -58,13 +58,13 @@ func makeTimes(src *stored.Source) (*model.Sheet, error) {
 			return agreement.Estimate{Value: rows[i].Predicted, SE: rows[i].PredictedSD}
 		})...)
 	s.Add(estimated(
-		model.Column{Name: "difference", Words: "Measured minus predicted, over measured: «1 − predicted/measured¦1-\\mathrm{predicted}/\\mathrm{measured}».",
+		model.Column{Name: "difference", Words: "Measured minus predicted, over measured: 1 − predicted/measured.",
 			Head: head("Difference"), Format: table.Format{Decimals: 1, Percent: true, Signed: true}},
 		model.Column{Name: "difference_se", Role: model.Error, Words: "The standard error of difference: error_seconds over the measured time."},
 		difference)...)
 	s.Add(
-		model.Column{Name: "error_seconds", Role: model.Cause, Of: "measured_seconds",
-			Words: "The standard error of measured minus predicted: «s·predicted/√runs¦s\\cdot\\mathrm{predicted}/\\sqrt{\\mathrm{runs}}» and predicted_sd, added in squares. s is how far single runs of HBN were from what was predicted of them, relatively: their standard deviation about the means of their rows, in all settings of the model together; there is none if no row has two runs." + ofPredictions,
+		model.Column{Name: "error_seconds",
+			Words: "The standard error of measured minus predicted: s·predicted/√runs and predicted_sd, added in squares. s is how far single runs of HBN were from what was predicted of them, relatively: their standard deviation about the means of their rows, in all settings of the model together; there is none if no row has two runs." + ofPredictions,
 			Cell:  numbers(func(i int) float64 { return rows[i].DifferenceSE })},
 		model.Column{Name: "scale", Words: "How much longer the times of the fitted speed are made, that those of Uniform and its equivalent come out in sum in each repeat: the mean over repeats." + ofPredictions,
 			Head: head("Scale"), Format: decimals(2), Cell: numbers(func(i int) float64 { return rows[i].Scale })},
@@ -202,7 +202,7 @@ var pHead = table.Head{Plain: "p", TeX: "$p$"}
 // Words on the two generations, and on their tests.
 const (
 	firstWords  = "of the first generation"
-	secondWords = "of the second generation, ‹report.second›"
+	secondWords = "of the second generation, report.second"
 	fisherWords = "twice the smaller tail of the hypergeometric distribution of the passes, given those of both (Fisher's exact test), 1 at most"
 )
 
@@ -275,7 +275,7 @@ func testColumns(rows []profile.Comparison) []model.Column {
 			}
 			return below
 		}),
-		{Name: "tasks_differing", Role: model.Count, Words: "How many tasks differ by Holm's procedure, under which a false alarm on any of them has a probability of 0.5% at most.",
+		{Name: "tasks_differing", Words: "How many tasks differ by Holm's procedure, under which a false alarm on any of them has a probability of 0.5% at most.",
 			Head: head("differing"), Group: tasks, Cell: model.Counts(func(i int) int { return rows[i].Differing() }),
 			Prediction: &model.Prediction{Bound: &none, Verdict: "tasks_verdict"}},
 		{Name: "smallest_p", Words: "The smallest p-value of the tasks: " + fisherWords + ".", Head: table.Head{Plain: "least p", TeX: "least $p$"}, Group: tasks, Format: decimals(4),
@@ -305,7 +305,7 @@ func meanColumns(rows []profile.Comparison) []model.Column {
 		model.Column{Name: "difference", Words: "The mean of the second generation minus that of the first.",
 			Head: head("difference"), Group: group, Format: table.Format{Decimals: 2, Scale: 100, Signed: true}},
 		model.Column{Name: "difference_se", Role: model.Error,
-			Words: "The standard error of difference if nothing has changed: «√(Σ p(1−p)(1/K₁ + 1/K₂))/N¦(\\sum_i p_i(1-p_i)(1/K_1+1/K_2))^{1/2}/N», with the rates «p» of both together."},
+			Words: "The standard error of difference if nothing has changed: √(Σ p(1−p)(1/K₁ + 1/K₂))/N, with the rates p of both together."},
 		difference)...)
 	return append(all,
 		model.Column{Name: "z", Words: "The difference in standard errors.", Cell: numbers(func(i int) float64 {
@@ -358,7 +358,7 @@ func makeTasks(src *stored.Source) (*model.Sheet, error) {
 		model.Column{Name: "difference", Words: "The pass rate of the second generation minus that of the first.",
 			Head: head("Difference"), Format: table.Format{Decimals: 1, Scale: 100, Signed: true}},
 		model.Column{Name: "difference_se", Role: model.Error,
-			Words: "The standard error of difference if the pass probability is the same: «√(p(1−p)(1/K₁ + 1/K₂))¦(p(1-p)(1/K_1+1/K_2))^{1/2}», with the rate «p» of both together."},
+			Words: "The standard error of difference if the pass probability is the same: √(p(1−p)(1/K₁ + 1/K₂)), with the rate p of both together."},
 		func(i int) agreement.Estimate {
 			return agreement.Estimate{Value: 0 - rows[i].task.Difference, SE: rows[i].task.SE}
 		})...)

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"speceval/internal/agreement"
-	"speceval/internal/measurement"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
@@ -85,34 +84,30 @@ var zHead = table.Head{Plain: "z", TeX: "$z$"}
 func ratioColumns(rows []SpreadRow) []model.Column {
 	group := head("Variance over Uniform's")
 	all := []model.Column{
-		{Name: "uniform_runs", Role: model.Count, Words: "How many runs of Uniform the ratio is relative to.", Cell: model.Counts(func(i int) int { return rows[i].Uniform.Runs })},
+		{Name: "uniform_runs", Words: "How many runs of Uniform the ratio is relative to.", Cell: model.Counts(func(i int) int { return rows[i].Uniform.Runs })},
 		{Name: "variance",
-			Words: "The variance of the runs' estimates of the benchmark mean (Eq. 4) about their own mean, unbiased: «Σ_j (x_j − x̄)²/(n−1)¦\\sum_j(x_j-\\bar x)^2/(n-1)»; of two strategies together, each about its own mean." + ofRuns,
-			Cell:  numbers(func(i int) float64 { return rows[i].Together.Variance }),
-			Break: func(i int) (model.Breakdown, error) { return varianceParts(rows[i].Samples...) }},
+			Words: "The variance of the runs' estimates of the benchmark mean (Eq. 4) about their own mean, unbiased: Σ_j (x_j − x̄)²/(n−1); of two strategies together, each about its own mean." + ofRuns,
+			Cell:  numbers(func(i int) float64 { return rows[i].Together.Variance })},
 		{Name: "uniform_variance", Words: "The same of Uniform's runs, in the same setting." + ofRuns,
-			Cell:  numbers(func(i int) float64 { return rows[i].Uniform.Variance }),
-			Break: func(i int) (model.Breakdown, error) { return varianceParts(rows[i].Uniform) }},
+			Cell: numbers(func(i int) float64 { return rows[i].Uniform.Variance })},
 	}
 	all = append(all, estimated(
 		model.Column{Name: "ratio", Words: "The variance over that of Uniform, both as measured.",
 			Head: head("measured"), Group: group, Format: decimals(3),
-			Break:      func(i int) (model.Breakdown, error) { return ratioParts(rows[i]) },
 			Prediction: &model.Prediction{Predicted: "replayed", Errors: []string{"ratio_se", "replayed_se"}, Z: "z", Verdict: "verdict", Decimals: 3}},
 		model.Column{Name: "ratio_se", Role: model.Error,
-			Words: "The standard error of ratio, by the delta method: «ratio·√(ψ'(k/2) + ψ'(k_U/2))¦\\mathrm{ratio}\\cdot(\\psi'(k/2)+\\psi'(k_{\\mathrm{U}}/2))^{1/2}» on «k» and «k_U¦k_{\\mathrm{U}}» degrees of freedom, " +
+			Words: "The standard error of ratio, by the delta method: ratio·√(ψ'(k/2) + ψ'(k_U/2)) on k and k_U degrees of freedom, " +
 				"which holds for estimates that are nearly normal, as means over many rollouts are."},
 		func(i int) agreement.Estimate { return rows[i].Ratio })...)
 	all = append(all, estimated(
-		model.Column{Name: "replayed", Words: "What the replay says of this ratio: the hbn row of this profile and budget in ‹" + variance.TwoStageFile + "›.",
+		model.Column{Name: "replayed", Words: "What the replay says of this ratio: the hbn row of this profile and budget in " + variance.TwoStageFile + ".",
 			Head: head("replayed"), Group: group, Format: decimals(3)},
-		model.Column{Name: "replayed_se", Role: model.Error, Words: "The standard error of replayed: its Monte Carlo error and the error that comes from the profile, of ‹" + variance.ErrorsFile + "›, added in squares."},
+		model.Column{Name: "replayed_se", Role: model.Error, Words: "The standard error of replayed: its Monte Carlo error and the error that comes from the profile, of " + variance.ErrorsFile + ", added in squares."},
 		func(i int) agreement.Estimate { return rows[i].Replayed })...)
 	return append(all,
 		model.Column{Name: "z",
-			Words: "The difference of ratio and replayed in standard errors, on the logarithmic scale: «{ln(ratio) − bias − ln(replayed)}/√(ψ'(k/2) + ψ'(k_U/2) + s²/replayed²)" +
-				"¦\\{\\ln(\\mathrm{ratio})-\\mathrm{bias}-\\ln(\\mathrm{replayed})\\}/(\\psi'(k/2)+\\psi'(k_{\\mathrm{U}}/2)+s^2/\\mathrm{replayed}^2)^{1/2}», the bias that of the logarithm of a «χ²¦\\chi^2» variable.",
-			Head: zHead, Group: group, Format: table.Format{Decimals: 1, Signed: true},
+			Words: "The difference of ratio and replayed in standard errors, on the logarithmic scale: {ln(ratio) − bias − ln(replayed)}/√(ψ'(k/2) + ψ'(k_U/2) + s²/replayed²), the bias that of the logarithm of a χ² variable.",
+			Head:  zHead, Group: group, Format: table.Format{Decimals: 1, Signed: true},
 			Cell: numbers(func(i int) float64 { return rows[i].Z })},
 		verdictColumn("verdict", noiseWords, head("verdict"), group,
 			func(i int) agreement.Verdict { return rows[i].Verdict }))
@@ -123,10 +118,7 @@ func biasColumns(rows []SpreadRow) []model.Column {
 	group := head("Bias")
 	all := []model.Column{
 		{Name: "mean", Words: "The mean of the runs' estimates." + ofRuns,
-			Cell: numbers(func(i int) float64 { return rows[i].Together.Mean }),
-			Break: func(i int) (model.Breakdown, error) {
-				return runParts(rows[i].Samples, func(estimate, _ float64) float64 { return estimate / float64(rows[i].Together.Runs) })
-			},
+			Cell:       numbers(func(i int) float64 { return rows[i].Together.Mean }),
 			Prediction: &model.Prediction{Predicted: "profile_mean", Errors: []string{"bias_se"}, Z: "bias_z", Verdict: "bias_verdict", Decimals: 4}},
 		{Name: "profile_mean", Words: "The mean of the profile's pass probabilities, which the runs estimate.",
 			Cell: numbers(func(i int) float64 { return rows[i].Truth.Value })},
@@ -135,8 +127,8 @@ func biasColumns(rows []SpreadRow) []model.Column {
 		model.Column{Name: "bias", Words: "The mean of the estimates minus that of the profile.",
 			Head: head("points"), Group: group, Format: table.Format{Decimals: 2, Scale: 100, Signed: true}},
 		model.Column{Name: "bias_se", Role: model.Error,
-			Words: "The standard error of bias: that of the mean of the runs, and that of the profile's mean, «√(Σ p(1−p)/K)/N¦(\\sum_i p_i(1-p_i)/K)^{1/2}/N», added in squares. " +
-				"The variance ratios do not have the profile's error: about the profile's mean it would add «b/K» of Uniform's variance to each."},
+			Words: "The standard error of bias: that of the mean of the runs, and that of the profile's mean, √(Σ p(1−p)/K)/N, added in squares. " +
+				"The variance ratios do not have the profile's error: about the profile's mean it would add b/K of Uniform's variance to each."},
 		func(i int) agreement.Estimate { return rows[i].Bias.Estimate })...)
 	return append(all,
 		model.Column{Name: "bias_z", Words: "The bias in standard errors.",
@@ -144,44 +136,6 @@ func biasColumns(rows []SpreadRow) []model.Column {
 			Cell: numbers(func(i int) float64 { return rows[i].Bias.Z })},
 		verdictColumn("bias_verdict", noiseWords, head("verdict"), group,
 			func(i int) agreement.Verdict { return rows[i].Bias.Verdict }))
-}
-
-// varianceParts are the runs of a variance about the samples' own means.
-func varianceParts(of ...Sample) (model.Breakdown, error) {
-	freedom := 0
-	for _, s := range of {
-		freedom += s.Runs - 1
-	}
-	return runParts(of, func(_, away float64) float64 { return away * away / max(1, float64(freedom)) })
-}
-
-// runParts are runs whose shares add up to a number; a share is of the estimate, or
-// of how far it is away from the mean of its sample.
-func runParts(of []Sample, share func(estimate, away float64) float64) (d model.Breakdown, err error) {
-	var parts []model.Part
-	for _, s := range of {
-		if s.Runs == 0 {
-			return d, fmt.Errorf("%s has no such runs of %s any more", measurement.RunsFile, measurement.Uniform)
-		}
-		for _, r := range s.Executions {
-			away := r.Estimate - s.Mean
-			parts = append(parts, model.Shared(fmt.Sprintf("%s, repeat %d", r.Strategy, r.Repeat), share(r.Estimate, away), r.Estimate, away))
-		}
-	}
-	d.Parts = model.Added("runs", []string{"estimate", "less the mean"}, parts)
-	return d, nil
-}
-
-// ratioParts are the two variances of the ratio; nothing where there is none.
-func ratioParts(s SpreadRow) (d model.Breakdown, err error) {
-	if math.IsNaN(s.Ratio.Value) {
-		return d, nil
-	}
-	d.Parts = model.Ranked("variances", "it is that of the strategy over that of Uniform", []string{"variance", "runs"}, []model.Part{
-		model.Option(s.Strategy, s.Together.Variance, float64(s.Together.Runs)),
-		model.Option(measurement.Uniform, s.Uniform.Variance, float64(s.Uniform.Runs))}, false).Makes(s.Together.Variance / s.Uniform.Variance)
-	d.Errors = []model.ErrorOf{{Cause: "finite number of runs", SE: finite(s.Ratio.SE), About: "of both variances, as if the estimates were normal"}}
-	return d, nil
 }
 
 // Spread is how sampled profiles spread from 0 to 1, and how long the responses are.
@@ -226,7 +180,7 @@ func makeSpread(src *stored.Source) (*model.Sheet, error) {
 	s := &model.Sheet{Rows: len(rows), Title: "The sampled profiles: how many tasks are passed never, with a probability p of at most 0.1, in between, of at least 0.9, and always, among K rollouts of each; " +
 		"the mean ± its standard error, the sum of variances, and how long the responses are."}
 	s.Add(profileKeys(func(i int) (string, string) { return rows[i].Benchmark, rows[i].Model })...)
-	s.Add(n, count("rollouts", "The rollouts «K» of each task.", table.Head{Plain: "K", TeX: "$K$"}, table.Head{}, func(i int) int { return rows[i].TestedK }))
+	s.Add(n, count("rollouts", "The rollouts K of each task.", table.Head{Plain: "K", TeX: "$K$"}, table.Head{}, func(i int) int { return rows[i].TestedK }))
 	for _, c := range classes {
 		s.Add(count(c.name, c.words, c.head, table.Head{Plain: "Tasks by pass probability p", TeX: "Tasks by pass probability $p$"}, func(i int) int {
 			return tasksWith(rows[i], func(task int) bool { return c.has(rows[i].P(task)) })
@@ -234,9 +188,9 @@ func makeSpread(src *stored.Source) (*model.Sheet, error) {
 	}
 	s.Add(estimated(
 		model.Column{Name: "mean", Words: "The mean of the pass probabilities, which an evaluation estimates.", Head: head("Mean"), Format: percent(2)},
-		model.Column{Name: "mean_se", Role: model.Error, Words: "The standard error of mean: «√(Σ p(1−p)/K)/N¦(\\sum_i p_i(1-p_i)/K)^{1/2}/N»."},
+		model.Column{Name: "mean_se", Role: model.Error, Words: "The standard error of mean: √(Σ p(1−p)/K)/N."},
 		func(i int) agreement.Estimate { return MeanOf(rows[i]) })...)
-	s.Add(model.Column{Name: "variance_sum", Words: "«Σ p(1−p)¦\\sum_i p_i(1-p_i)»: over «N²b¦N^2b» it is the variance of Uniform (Eq. 1).",
+	s.Add(model.Column{Name: "variance_sum", Words: "Σ p(1−p): over N²b it is the variance of Uniform (Eq. 1).",
 		Head: table.Head{Plain: "Σ p(1−p)", TeX: `$\sum p(1-p)$`}, Format: decimals(2), Cell: numbers(func(i int) float64 { return rows[i].VarianceSum() })})
 	s.Add(lengthColumns(func(i int) rollout.Lengths { return lengths[[2]string{rows[i].Benchmark, rows[i].Model}] })...)
 	for tenth := range 10 {
@@ -264,7 +218,7 @@ func tasksWith(p profile.Profile, holds func(task int) bool) (n int) {
 // lengthColumns are the lengths of responses, missing where none are stored.
 func lengthColumns(lengths func(row int) rollout.Lengths) []model.Column {
 	column := func(name, words, above string, of func(rollout.Lengths) int32) model.Column {
-		return model.Column{Name: name, Words: words + ", reasoning included. Of ‹" + stored.LengthsFile + "›.",
+		return model.Column{Name: name, Words: words + ", reasoning included. Of " + stored.LengthsFile + ".",
 			Head: head(above), Group: head("Response length (tokens)"),
 			Cell: func(i int) table.Cell {
 				l := lengths(i)
