@@ -187,6 +187,17 @@ func TestListsThatClaimTooMuchAreErrors(t *testing.T) {
 	}
 }
 
+// The library makes room for as many values as a dictionary claims. 4c 15 02 is one value
+// in the header of its page.
+func TestDictionariesThatClaimTooMuchAreErrors(t *testing.T) {
+	e := entries{repetition: []int16{0}, definition: []int16{3}, texts: []string{"text"}}
+	data := encode(t, e, versions["dictionary"]...)
+	_, err := decode(bytes.Replace(data, []byte{0x4c, 0x15, 0x02}, []byte{0x4c, 0x15, 0x7e}, 1), 1<<20)
+	if err == nil || !strings.Contains(err.Error(), "a dictionary of 8 bytes claims 63 values") {
+		t.Error(err)
+	}
+}
+
 func TestPagesLargerThanAllowed(t *testing.T) {
 	e := entries{repetition: []int16{0}, definition: []int16{3}, texts: []string{strings.Repeat("x", 5000)}}
 	data := encode(t, e, versions["snappy"]...)
