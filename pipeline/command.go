@@ -37,7 +37,7 @@ func commands() []command {
 	return []command{
 		runCommand(), planCommand(), statusCommand(), whyCommand(),
 		tablesCommand(), verifyCommand(), explainCommand(), allocationsCommand(),
-		evaluateCommand(), importCommand(), exportCommand(), serveCommand(), allocateCommand(), checkScorerCommand(), compareCommand(), disagreementsCommand(), benchmarksCommand(),
+		evaluateCommand(), importCommand(), exportCommand(), serveCommand(), allocateCommand(), checkScorerCommand(), compareCommand(), benchmarksCommand(),
 		fleetCommand(), unitCommand(), completionCommand(), versionCommand(), helpCommand(), manCommand(),
 	}
 }

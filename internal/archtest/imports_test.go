@@ -108,7 +108,7 @@ var importRules = []importRule{
 	{"internal/paper", nil},
 
 	// What people look at.
-	{"internal/comparison", []string{"internal/agreement", "internal/profile", "internal/table", "internal/display", "internal/rollout", "internal/rowfile"}},
+	{"internal/comparison", []string{"internal/agreement", "internal/profile", "internal/table", "internal/display"}},
 	{"internal/page", []string{"internal/agreement", "internal/table", "internal/display"}},
 	{"internal/figure", []string{"internal/table"}},
 	{"internal/typeset", nil},

@@ -1,6 +1,5 @@
 // Package comparison compares two files of profiles, pass rate by pass rate, and
-// writes what differs as text and as JSON. It does the same for two files of scores: it
-// lists the rollouts on which two versions of a scorer disagree.
+// writes what differs as text and as JSON.
 package comparison
 
 import (
