@@ -47,6 +47,7 @@ alike. --with takes what they then got, and shows the mean of both with its erro
 		flags: func(fs *pflag.FlagSet) {
 			fs.IntVar(&o.budget, "budget", 0, "have `b` rollouts per task on average in the end")
 			fs.StringArrayVar(&o.known.Sources, "prior", nil, "know the tasks from `SOURCE`: an evaluation, a log, or a file of profiles; may be repeated")
+			fs.StringVar(&o.known.Reward, "reward", "", "the rewards of logs are by scorer, metric or field `S`")
 			fs.StringVar(&o.with, "with", "", "the tasks have what they were to get: `COUNTS` of those rollouts alone")
 			fs.StringVar(&o.which.Benchmark, "benchmark", "", "of several in the file take `B`")
 			fs.StringVar(&o.which.Model, "model", "", "of several in the file take `M`")
@@ -64,6 +65,7 @@ func (o *allocateOptions) run(s *session, words []string) error {
 	if err != nil {
 		return err
 	}
+	o.which.Reward = o.known.Reward
 	counted, err := o.which.Read(words[0])
 	if err != nil {
 		return err

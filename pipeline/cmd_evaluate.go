@@ -106,7 +106,8 @@ func goalFlags(fs *pflag.FlagSet, g *evaluate.Goal) {
 	fs.Float64Var(&g.TargetSE, "target-se", 0, "in the place of --budget: as many as it takes for a standard error of `X`")
 	fs.Float64Var(&g.Resolve, "resolve", 0, "in the place of --budget: as many as it takes to tell two models apart that differ by `D`")
 	fs.StringVar(&g.From, "from", "", "plan by what the evaluation `E` found, and not by the prior")
-	fs.StringArrayVar(&g.Sources, "prior", nil, "know the tasks from `SOURCE`: an evaluation, or a file of profiles (FILE#MODEL: one model's); may be repeated")
+	fs.StringArrayVar(&g.Sources, "prior", nil, "know the tasks from `SOURCE`: an evaluation, a log, or a file of profiles (FILE#MODEL: one model's); may be repeated")
+	fs.StringVar(&g.Reward, "reward", "", "the rewards of a log that --prior names are by scorer, metric or field `S`")
 	fs.BoolVar(&g.OtherPrompts, "other-prompts", false, "let --prior be evaluations that asked other prompts")
 }
 

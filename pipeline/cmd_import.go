@@ -15,7 +15,7 @@ func importCommand() command {
 	r := new(exchange.ImportRequest)
 	return command{
 		name: "import",
-		args: "[--format F] [--scorer S] [--benchmark B] [--model M] PATH… --to FILE",
+		args: "[--format F] [--reward S] [--benchmark B] [--model M] PATH… --to FILE",
 		about: `make profiles of logs of other harnesses: ` + strings.Join(harness.Formats(), ", ") + `
 
 PATH is a log, or a folder of logs. Logs of one benchmark and model add up. FILE is a
@@ -26,7 +26,8 @@ allocation, one that [corpus] profiles and compare take.`,
 `,
 		flags: func(fs *pflag.FlagSet) {
 			fs.StringVar(&r.Format, "format", "", "the logs are of `F` (recognised from their content)")
-			fs.StringVar(&r.Scorer, "scorer", "", "the rewards are by scorer or metric `S` (the only one, or the first)")
+			fs.StringVar(&r.Scorer, "reward", "", "the rewards are by scorer, metric or field `S` (the only one, or the first)")
+			fs.StringVar(&r.Scorer, "scorer", "", "the same as --reward `S`")
 			fs.StringVar(&r.Benchmark, "benchmark", "", "call the benchmark `B`, and not as the logs do")
 			fs.StringVar(&r.Model, "model", "", "call the model `M`, and not as the logs do")
 			fs.StringVar(&r.To, "to", "", "write the profiles to `FILE`, .csv or .parquet")

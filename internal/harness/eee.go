@@ -76,12 +76,12 @@ func (t *trials) instance(f *file, p *pullReader) error {
 		return nil
 	}
 	name := r.first("evaluation_result_id", "evaluation_name")
-	score := []scored{{strings.ReplaceAll(name, "/", ":"), r.values["evaluation.score"]}}
+	score := []scored{{name: strings.ReplaceAll(name, "/", ":"), value: r.values["evaluation.score"]}}
 	log.see(score[0].name)
 	if log.taken != "" && log.taken != score[0].name {
 		return nil // a row of another result
 	}
-	id := r.text("sample_id")
+	id := r.id("sample_id")
 	number := log.next(id)
 	if epoch, err := strconv.Atoi(r.text("metadata.epoch")); err == nil && epoch > 0 {
 		number = epoch

@@ -2,10 +2,16 @@ package harness_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/apache/arrow/go/v17/parquet"
+	parquetcolumns "github.com/apache/arrow/go/v17/parquet/file"
+	"github.com/apache/arrow/go/v17/parquet/schema"
 
 	"speceval/internal/harness"
 )
@@ -28,7 +34,7 @@ func TestLogsOfOthers(t *testing.T) {
 		{"harbor", "speed", "harbor", "quiz", "org/model+terminus", "speed", "a 1:0.1 2:0.1; b 1:0.1", "", 100, 10},
 		{"terminal-bench", "", "terminal-bench", "quiz", "org/model+terminus", "is_resolved", "a 1:1 2:0; b 1:1", "1 left out: it is not scored", 100, 10},
 		{"terminal-bench/run/results.json", "", "terminal-bench", "quiz", "org/model+terminus", "is_resolved", "a 1:1 2:0; b 1:1", "", 100, 10},
-		{"lighteval", "", "lighteval", "quiz", "org/model", "extractive_match", "0 1:1; 1 1:0", "--scorer chooses another", -1, -1},
+		{"lighteval", "", "lighteval", "quiz", "org/model", "extractive_match", "0 1:1; 1 1:0", "--reward chooses another", -1, -1},
 		{"lighteval", "pass@k", "lighteval", "quiz", "org/model", "pass@k", "0 1:0.5; 1 1:0", "", -1, -1},
 		{"every-eval-ever/one", "", "every-eval-ever", "org/quiz", "openai/gpt-4o-mini", "graded:mean", "4 1:1; a 1:1", "", 10, 5},
 	}
@@ -95,7 +101,7 @@ func TestWhatIsWrongIsToldWithFileAndRow(t *testing.T) {
 		{"samples_q_1.jsonl", lm(good) + strings.Repeat("[", 1e6), "", "row 2: byte"},
 		{"samples_q_1.jsonl", lm(good) + `{"doc": ` + strings.Repeat(`{"a":`, 1e5), "", "nested more than 200 deep"},
 		{"results.jsonl", `{"prompt":"p","completion":"c","reward":1}`, "", "row 1: it has no example_id"},
-		{"output-rs1.jsonl", `{"id":"x","generation":"g","is_correct":"perhaps"}`, "", "no rollout in it is scored"},
+		{"output-rs1.jsonl", `{"id":"x","generation":"g","is_correct":"perhaps"}`, "", `row 1: task "x": the score is_correct is "perhaps"`},
 		{"log.json", `{"version":2,"status":"success","eval":{"task":"t","model":"m"},"samples":[{"id":"x","epoch":0,"scores":{"s":{"value":1}}}]}`, "",
 			`sample 1: task "x": the rollout's number 0 is outside`},
 		{"log.json", `{"version":2,"status":"success","eval":{"task":"t","model":"m"},"samples":[{"id":"x","epoch":1,"scores":{"s":{"value":"Q"}}}]}`, "",
@@ -130,6 +136,235 @@ func TestTheLastOfARepeatedEpochCounts(t *testing.T) {
 	l := one(t, path, harness.Choice{})
 	if said(l) != "x 1:1 2:0.5; 7 1:0" || !strings.Contains(strings.Join(l.Notes, ""), "1 of the rollouts are there again") {
 		t.Errorf("got %s, %q", said(l), l.Notes)
+	}
+}
+
+// written is a path of files with these names and texts.
+func written(t *testing.T, files map[string]string) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// nemo is a file of NeMo-Skills, with these fields of p0, p1 and so on.
+func nemo(fields ...string) map[string]string {
+	var b strings.Builder
+	for i, more := range fields {
+		fmt.Fprintf(&b, "{\"id\":\"p%d\",\"generation\":\"g\",\"generation_finished\":true%s}\n", i, more)
+	}
+	return map[string]string{"hle/output-rs0.jsonl": b.String()}
+}
+
+func TestRewardsOfNeMoSkills(t *testing.T) {
+	long := strings.Repeat("step ", 1000)
+	cases := []struct {
+		name, reward     string
+		files            map[string]string
+		by, want, refuse string
+	}{
+		{"a judgement", "", nemo(`,"judgement":"Reasoning: so.\nJudgement: Yes"`, `,"judgement":"Judgement: No"`), "judgement", "p0 1:1; p1 1:0", ""},
+		{"bold, and after much text", "", nemo(`,"judgement":"`+long+`**Judgement**: **Yes**"`, `,"judgement":"`+long+`Judgement: No.`+long+`"`), "judgement", "p0 1:1; p1 1:0", ""},
+		{"other spellings", "", nemo(`,"judgment-gpt":"yes."`, `,"judgment-gpt":"INCORRECT"`, `,"judgment-gpt":true`), "judgment-gpt", "p0 1:1; p1 1:0; p2 1:1", ""},
+		{"neither Yes nor No is wrong there", "", nemo(`,"judgement":"Judgement: Yes"`, `,"judgement":"I cannot tell"`), "judgement", "p0 1:1; p1 1:0", ""},
+		{"grades of another judge", "", nemo(`,"judgement":"A"`, `,"judgement":"C"`), "", "", `no judgement says Yes or No, but "A"`},
+		{"truth values of other spellings", "", nemo(`,"is_correct":1`, `,"is_correct":"False"`, `,"is_correct":"true"`), "is_correct", "p0 1:1; p1 1:0; p2 1:1", ""},
+		{"two that agree", "", nemo(`,"judgement":"Judgement: Yes","symbolic_correct":true`, `,"judgement":"Judgement: No","symbolic_correct":false`), "symbolic_correct", "p0 1:1; p1 1:0", ""},
+		{"two that disagree", "", nemo(`,"judgement":"Judgement: Yes","symbolic_correct":true`, `,"judgement":"Judgement: Yes","symbolic_correct":false`), "", "",
+			`row 2: task "p1": symbolic_correct says 0 and judgement says 1: choose one with --reward, of symbolic_correct, judgement`},
+		{"some have one, some the other", "", nemo(`,"symbolic_correct":true`, `,"symbolic_correct":null,"judgement":"Judgement: No"`), "", "", `symbolic_correct says nothing and judgement says 0`},
+		{"the one that is asked for", "judgement", nemo(`,"judgement":"Judgement: Yes","symbolic_correct":false`, `,"judgement":"Judgement: No","symbolic_correct":false`), "judgement", "p0 1:1; p1 1:0", ""},
+		{"a field within another", "swe-bench-metrics.resolved", nemo(`,"swe-bench-metrics":{"resolved":true}`, `,"swe-bench-metrics":{"resolved":false}`), "swe-bench-metrics.resolved", "p0 1:1; p1 1:0", ""},
+		{"a null is left out", "", nemo(`,"is_correct":null`, `,"is_correct":true`), "is_correct", "p1 1:1", ""},
+		{"no known field", "", nemo(`,"truncated":false,"cached":"False"`, `,"truncated":false`), "", "",
+			"no field of its rows is known to be the reward: choose one with --reward, of generation_finished, truncated, cached"},
+		{"an absent field", "absent", nemo(`,"is_correct":true`), "", "", `it has no field "absent": --reward takes one of is_correct, generation_finished`},
+		{"answers that are judgements", "", nemo(`,"judgement":"Judgement: Yes","expected_judgement":"Judgement: No"`), "", "", "choose one with --reward, of generation_finished, judgement, expected_judgement"},
+		{"some rows without ids", "", map[string]string{"q/output-rs0.jsonl": `{"generation":"g","is_correct":true}` + "\n" + `{"id":0,"generation":"g","is_correct":false}`}, "", "",
+			"row 2: some rows have an id and others have none"},
+		{"a task twice", "", map[string]string{"q/output-rs0.jsonl": strings.Repeat(`{"id":"p","generation":"g","is_correct":true}`+"\n", 2)}, "", "", `task "p" has rollout 1 twice`},
+		{"a greedy and a sampled run", "", map[string]string{"q/output.jsonl": `{"id":"p","generation":"g","is_correct":true}`, "q/output-rs0.jsonl": `{"id":"p","generation":"g","is_correct":false}`}, "", "",
+			"are the same repeat"},
+	}
+	for _, c := range cases {
+		logs, err := harness.Choice{Scorer: c.reward}.Read(written(t, c.files))
+		if c.refuse != "" {
+			t.Run(c.name, func(t *testing.T) { refuses(t, err, c.refuse, ".jsonl") })
+			continue
+		}
+		if err != nil || len(logs) != 1 || said(logs[0]) != c.want || logs[0].Scorer != c.by {
+			t.Errorf("%s: %v, %+v", c.name, err, logs)
+		}
+	}
+}
+
+// lmEvalRows is a file of lm-eval, with this text of resps to metrics of documents 0, 1 and so on.
+func lmEvalRows(rows ...string) map[string]string {
+	var b strings.Builder
+	for i, row := range rows {
+		fmt.Fprintf(&b, "{\"doc_id\":%d,%s}\n", i, row)
+	}
+	return map[string]string{"org__m/samples_q_2025-01-02T03-04-05.6.jsonl": b.String()}
+}
+
+func TestMetricsOverRepeats(t *testing.T) {
+	const four, first, filter = `"resps":[["a","b","c","d"]],"filtered_resps":[["a","b","c","d"]],"filter":"create_test",`, `"resps":[["a","b","c","d"]],"filtered_resps":["a"],`, `"filter":"none",`
+	const one, choices = `"resps":[["a"]],"filtered_resps":[["a"]],"filter":"none",`, `"resps":[[["-1","False"]],[["-2","True"]]],"filtered_resps":[["-1","False"],["-2","True"]],"filter":"none",`
+	cases := []struct {
+		name, reward     string
+		files            map[string]string
+		by, want, refuse string
+	}{
+		{"pass@1 of several", "", lmEvalRows(four+`"pass@1":0.5,"pass@2":0.9`, four+`"pass@1":0.25,"pass@2":0.6`), "pass@1/create_test", "0 1:1 2:1 3:0 4:0; 1 1:1 2:0 3:0 4:0", ""},
+		{"pass@1 after others", "", lmEvalRows(four + `"pass@2":0.9,"pass@1":0.75`), "pass@1/create_test", "0 1:1 2:1 3:1 4:0", ""},
+		{"pass@1 of one", "", lmEvalRows(one+`"pass@1":1.0`, one+`"pass@1":0`), "pass@1/none", "0 1:1; 1 1:0", ""},
+		{"a share of no number", "", lmEvalRows(four + `"pass@1":0.3`), "", "", `pass@1/create_test is 0.3, which no number of passes among 4 responses is`},
+		{"pass@k", "", lmEvalRows(four + `"pass@2":0.9,"pass@4":1.0`), "", "", "pass@2/create_test makes one value of several responses, which is no rollout's reward"},
+		{"pass@k that is asked for", "pass@2", lmEvalRows(four + `"pass@1":0.5,"pass@2":0.9`), "", "", "pass@2/create_test makes one value"},
+		{"pass@64 of one", "", lmEvalRows(one + `"pass_at_64":1.0`), "", "", "pass_at_64/none makes one value"},
+		{"a metric of a group", "", lmEvalRows(four + `"exact_match":0.75`), "", "", "exact_match/create_test makes one value"},
+		{"avg@4", "", lmEvalRows(first + filter + `"avg@4":0.75`), "", "", "avg@4/none makes one value"},
+		{"another metric of as many as there are", "", lmEvalRows(first + filter + `"solved@4":1.0`), "", "", "solved@4/none makes one value"},
+		{"a vote by the filter", "", lmEvalRows(first + `"filter":"maj@4","exact_match":1.0`), "", "", "exact_match/maj@4 makes one value"},
+		{"a vote by name", "", lmEvalRows(first + `"filter":"self-consistency","exact_match":1.0`), "", "", "exact_match/self-consistency makes one value"},
+		{"the filter of one", "", lmEvalRows(first+`"filter":"maj@4","exact_match":1.0`, first+`"filter":"score-first","exact_match":0.0`), "exact_match/score-first", "1 1:0", ""},
+		{"each repeat's own", "", lmEvalRows(four+`"exact_match":[1.0,0.0,null,true]`, four+`"exact_match":[0,0,0,1]`), "exact_match/create_test", "0 1:1 2:0 4:1; 1 1:0 2:0 3:0 4:1", ""},
+		{"a list of something else", "", lmEvalRows(one + `"inst_level_acc":[true,false],"prompt_level_acc":1.0`), "prompt_level_acc/none", "0 1:1", ""},
+		{"choices are no repeats", "", lmEvalRows(choices+`"acc":1.0,"acc_norm":0.0`, choices+`"acc":0.0,"acc_norm":0.0`), "acc/none", "0 1:1; 1 1:0", ""},
+		{"recall@5 of one", "", lmEvalRows(one + `"recall@5":0.5`), "recall@5/none", "0 1:0.5", ""},
+		{"a document twice", "", map[string]string{"m/samples_q_1.jsonl": strings.Repeat(`{"doc_id":0,`+one+`"acc":1.0}`+"\n", 2)}, "", "", `task "0" has rollout 1 twice`},
+	}
+	for _, c := range cases {
+		logs, err := harness.Choice{Scorer: c.reward}.Read(written(t, c.files))
+		if c.refuse != "" {
+			t.Run(c.name, func(t *testing.T) { refuses(t, err, c.refuse, ".jsonl") })
+			continue
+		}
+		if err != nil || len(logs) != 1 || said(logs[0]) != c.want || logs[0].Scorer != c.by {
+			t.Errorf("%s: %v, %+v", c.name, err, logs)
+		}
+	}
+}
+
+func TestMetricsOverSamplesOfLighteval(t *testing.T) {
+	cases := []struct {
+		metrics          map[string]float64
+		samples          int64
+		reward           string
+		by, want, refuse string
+	}{
+		{map[string]float64{"extractive_match": 1}, 1, "", "extractive_match", "x 1:1", ""},
+		{map[string]float64{"extractive_match": 1}, 4, "", "", "", "extractive_match makes one value"},
+		{map[string]float64{"extractive_match": 1, "pass@1:4_samples": 0.25}, 4, "", "pass@1:4_samples", "x 1:1 2:0 3:0 4:0", ""},
+		{map[string]float64{"pass@k:k=1&n=2": 0.5}, 4, "", "pass@k:k=1&n=2", "x 1:1 2:0", ""},
+		{map[string]float64{"pass@k:k=2&n=4": 0.5}, 4, "", "", "", "pass@k:k=2&n=4 makes one value"},
+		{map[string]float64{"avg@n:n=4": 0.5}, 1, "", "", "", "avg@n:n=4 makes one value"},
+		{map[string]float64{"maj@n": 1}, 4, "maj@n", "", "", "maj@n makes one value"},
+		{map[string]float64{"g-pass@4": 1}, 4, "", "", "", "g-pass@4 makes one value"},
+	}
+	for _, c := range cases {
+		names := slices.Sorted(maps.Keys(c.metrics))
+		columns := schema.FieldList{
+			schema.NewByteArrayNode("doc.id", parquet.Repetitions.Required, -1),
+			schema.NewInt64Node("doc.num_samples", parquet.Repetitions.Required, -1),
+		}
+		for _, name := range names {
+			columns = append(columns, schema.NewFloat64Node("metric."+name, parquet.Repetitions.Required, -1))
+		}
+		root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, columns, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "details.parquet")
+		to, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := parquetcolumns.NewParquetWriter(to, root)
+		group := out.AppendRowGroup()
+		for i := range columns {
+			column, err := group.NextColumn()
+			if err == nil {
+				switch column := column.(type) {
+				case *parquetcolumns.ByteArrayColumnChunkWriter:
+					_, err = column.WriteBatch([]parquet.ByteArray{[]byte("x")}, nil, nil)
+				case *parquetcolumns.Int64ColumnChunkWriter:
+					_, err = column.WriteBatch([]int64{c.samples}, nil, nil)
+				case *parquetcolumns.Float64ColumnChunkWriter:
+					_, err = column.WriteBatch([]float64{c.metrics[names[i-2]]}, nil, nil)
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := out.Close(); err != nil {
+			t.Fatal(err)
+		}
+		logs, err := harness.Choice{Scorer: c.reward}.Read(path)
+		if c.refuse != "" {
+			refuses(t, err, c.refuse, path)
+			continue
+		}
+		if err != nil || len(logs) != 1 || said(logs[0]) != c.want || logs[0].Scorer != c.by {
+			t.Errorf("%v: %v, %+v", c.metrics, err, logs)
+		}
+	}
+}
+
+// The number 1 and the text "1" are two tasks that profiles cannot tell apart, in every
+// format; 1.0 is the number 1, and names that differ by case or spaces are two tasks.
+func TestIDsThatAreAlike(t *testing.T) {
+	sample := `{"id":%s,"epoch":1,"scores":{"s":{"value":1}}}`
+	inspect := func(a, b string) string {
+		return `{"version":2,"status":"success","eval":{"task":"t","model":"m"},"samples":[` + fmt.Sprintf(sample, a) + "," + fmt.Sprintf(sample, b) + "]}"
+	}
+	row := func(form string) func(a, b string) string {
+		return func(a, b string) string { return fmt.Sprintf(form, a) + "\n" + fmt.Sprintf(form, b) + "\n" }
+	}
+	cases := []struct {
+		name string
+		text func(a, b string) string
+	}{
+		{"x/log.json", inspect},
+		{"m/samples_q_1.jsonl", row(`{"doc_id":%s,"filter":"none","filtered_resps":["a"],"acc":1}`)},
+		{"q/output-rs0.jsonl", row(`{"id":%s,"generation":"g","is_correct":true}`)},
+		{"q--m/results.jsonl", row(`{"example_id":%s,"prompt":"p","completion":"c","reward":1}`)},
+		{"q--m/traces.jsonl", row(`{"task":{"key":%s},"traces":[{"rewards":{"r":{"score":1}}}]}`)},
+		{"u_samples.jsonl", row(`{"evaluation_id":"e","evaluation_name":"q","model_id":"m","sample_id":%s,"evaluation":{"score":1}}`)},
+	}
+	for _, c := range cases {
+		_, err := harness.Read(written(t, map[string]string{c.name: c.text("1", `"1"`)}), "")
+		refuses(t, err, `the ids 1 and "1" are both in the log`, filepath.Base(c.name))
+		l := one(t, written(t, map[string]string{c.name: c.text("1.0", "2")}), harness.Choice{})
+		if said(l) != "1 1:1; 2 1:1" {
+			t.Errorf("%s: %s", c.name, said(l))
+		}
+		l = one(t, written(t, map[string]string{c.name: c.text(`"a"`, `"A "`)}), harness.Choice{})
+		if said(l) != "a 1:1; A  1:1" {
+			t.Errorf("%s: %s", c.name, said(l))
+		}
+		_, err = harness.Read(written(t, map[string]string{c.name: c.text("1", "null")}), "")
+		refuses(t, err, filepath.Base(c.name))
+	}
+}
+
+// Trials whose folders were copied are the same by their ids.
+func TestCopiesCountOnce(t *testing.T) {
+	trial := func(name, id, reward string) string {
+		return fmt.Sprintf(`{"id":%q,"task_name":"a","trial_name":%q,"agent_info":{"name":"x"},"source":"q","verifier_result":{"rewards":{"reward":%s}}}`, id, name, reward)
+	}
+	l := one(t, written(t, map[string]string{"job/a/result.json": trial("a", "A", "1"), "job/b/result.json": trial("a", "A", "1"), "job/c/result.json": trial("c", "C", "0")}), harness.Choice{})
+	if said(l) != "a 1:1 3:0" || !strings.Contains(strings.Join(l.Notes, ""), "1 of the rollouts are copies") {
+		t.Errorf("%s, %q", said(l), l.Notes)
 	}
 }
 
@@ -210,11 +445,11 @@ func TestAScoreIsChosenByName(t *testing.T) {
 		}
 	}
 	_, err := harness.Choice{Scorer: "parts"}.Read("testdata/inspect/whole.json")
-	refuses(t, err, "testdata/inspect/whole.json", "--scorer parts is several: choose one of parts/right, parts/style")
+	refuses(t, err, "testdata/inspect/whole.json", "--reward parts is several: choose one of parts/right, parts/style")
 	_, err = harness.Choice{Scorer: "absent"}.Read("testdata/inspect/whole.json")
 	refuses(t, err, `no scores by "absent", but by graded, parts/right, parts/style`)
 	_, err = harness.Read("testdata/inspect/parts.eval", "")
-	refuses(t, err, "the score parts has several parts: choose one with --scorer, of parts/right, parts/style")
+	refuses(t, err, "the score parts has several parts: choose one with --reward, of parts/right, parts/style")
 }
 
 func TestAFolderOfLogs(t *testing.T) {

@@ -114,7 +114,7 @@ func (t *trials) harbor(f *file) error {
 	slices.SortStableFunc(scores, func(a, b scored) int { // the reward before others
 		return rank(a.name) - rank(b.name)
 	})
-	id := r.text("task_name")
+	id := r.id("task_name")
 	return log.take(log.logBuilder, id, Rollout{
 		Number: log.next(id), PromptTokens: r.count("agent_result.n_input_tokens"), CompletionTokens: r.count("agent_result.n_output_tokens"),
 		Identity: identity(r.text("id")),

@@ -5,6 +5,7 @@
 package harness
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -166,7 +167,7 @@ func (r *record) read(p *pullReader, at string, wanted []string) error {
 		case want && len(r.order) < maxPicked:
 			value, err := p.Scalar()
 			if len(value.Text) > maxID { // no id or name is as long
-				value.Text = strings.Clone(value.Text[:maxID+1])
+				value.Text = strings.Clone(cmp.Or(verdictOf(key, value.Text), value.Text[:maxID+1]))
 			}
 			if _, again := r.values[path]; !again {
 				r.order = append(r.order, path)
@@ -200,6 +201,16 @@ func (r *record) first(paths ...string) string {
 	return ""
 }
 
+// id is the id of a task at the first of some paths that has one.
+func (r *record) id(paths ...string) (id taskID) {
+	for _, path := range paths {
+		if id = r.values[path].id(); id.text != "" {
+			break
+		}
+	}
+	return id
+}
+
 // count is the number of tokens at a path, −1 if there is none.
 func (r *record) count(path string) int64 {
 	if v := r.values[path]; v.Kind == '0' && v.Number >= 0 && v.Number < 1<<40 {
@@ -214,7 +225,7 @@ func (r *record) scores(below, prefix string) (all []scored) {
 	for _, path := range r.order {
 		key, is := strings.CutPrefix(path, below)
 		if kind := r.values[path].Kind; is && (kind == '0' || kind == 't' || kind == 'f' || kind == 'n') {
-			all = append(all, scored{prefix + key, r.values[path]})
+			all = append(all, scored{name: prefix + key, value: r.values[path]})
 		}
 	}
 	return all

@@ -24,6 +24,7 @@ func inspectFormat() format {
 		read: each(func(f *file, c Choice) ([]Log, error) {
 			l := &inspectLog{chooser: chooser{wanted: c.Scorer}}
 			l.logBuilder = newLogBuilder(Log{Format: "inspect", Source: f.path})
+			l.last = true // a sample was run again
 			if err := l.from(f); err != nil {
 				return nil, err
 			}
@@ -251,14 +252,16 @@ func (l *inspectLog) samples(p *pullReader) error {
 }
 
 func (l *inspectLog) sample(p *pullReader) error {
-	var id string
+	var id taskID
 	var scores []scored
 	failed := false
 	r := Rollout{PromptTokens: -1, CompletionTokens: -1}
 	err := p.Object(func(key string) (err error) {
 		switch key {
 		case "id":
-			id, err = p.Word()
+			value, err := p.Scalar()
+			id = value.id()
+			return err
 		case "epoch":
 			r.Number, err = whole(p)
 		case "scores":
@@ -293,7 +296,7 @@ func whole(p *pullReader) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := strconv.Atoi(s.Text)
+	n, err := strconv.Atoi(s.id().text)
 	if err != nil {
 		return 0, fmt.Errorf("want a whole number, have %.40q", s.Text)
 	}
@@ -305,7 +308,7 @@ func (l *inspectLog) scores(p *pullReader) (all []scored, err error) {
 	keep := func(name string) error {
 		value, err := p.Scalar()
 		if len(all) < maxNames {
-			all = append(all, scored{name, value})
+			all = append(all, scored{name: name, value: value})
 		}
 		return err
 	}

@@ -123,13 +123,17 @@ func readLighteval(f *file, c Choice) (_ []Log, err error) {
 		for k, id := range ids {
 			row++
 			var scores []scored
+			var of repeats
+			if samples != nil {
+				of.all = int(max(0, min(samples[k].Number, maxRollouts)))
+				of.seen = of.all
+			}
 			for _, column := range d.order {
-				scores = append(scores, scored{d.metrics[column], metrics[column][k]})
+				s := scored{name: d.metrics[column], value: metrics[column][k]}
+				s.share, s.refused = of.over(s.name, "")
+				scores = append(scores, s)
 			}
-			if samples != nil && samples[k].Number > 1 {
-				t.note("each document was asked %v times, and its metrics are of all answers together: each counts as one rollout", samples[k].Number)
-			}
-			if err := choose.take(t, id.Text, Rollout{Number: t.next(id.Text), PromptTokens: -1, CompletionTokens: -1}, scores); err != nil {
+			if err := choose.take(t, id.id(), Rollout{Number: 1, PromptTokens: -1, CompletionTokens: -1}, scores); err != nil {
 				return nil, fmt.Errorf("row %d: %w", row, err)
 			}
 		}

@@ -24,7 +24,9 @@ const (
 // logBuilder collects the rollouts of a log while it is read.
 type logBuilder struct {
 	log      Log
+	last     bool           // of several rollouts with one number the last counts; false: they are an error
 	at       map[string]int // places of tasks
+	numbers  []bool         // by task, whether its id is a number
 	idBytes  int
 	rollouts int
 	lacking  []count  // why rollouts are left out, in the order of their first
@@ -60,8 +62,26 @@ func (t *logBuilder) note(format string, args ...any) {
 	}
 }
 
-// add adds a rollout. Of several with one number the last counts.
-func (t *logBuilder) add(id string, r Rollout) error {
+// taskID is the id of a task as a log writes it. The number 1 and the text "1" are two ids.
+type taskID struct {
+	text   string // "" if there is none
+	number bool
+}
+
+// id is a value as the id of a task. 1.0 is the number 1.
+func (s scalar) id() taskID {
+	if s.Kind != '0' {
+		return taskID{text: s.Text}
+	}
+	if math.Abs(s.Number) < 1<<53 && s.Number == math.Trunc(s.Number) {
+		return taskID{strconv.FormatInt(int64(s.Number), 10), true}
+	}
+	return taskID{s.Text, true}
+}
+
+// add adds a rollout.
+func (t *logBuilder) add(of taskID, r Rollout) error {
+	id := of.text
 	switch {
 	case id == "":
 		return errors.New("a task has no id")
@@ -82,6 +102,10 @@ func (t *logBuilder) add(id string, r Rollout) error {
 		at = len(t.log.Tasks)
 		t.at[id] = at
 		t.log.Tasks = append(t.log.Tasks, Task{ID: id})
+		t.numbers = append(t.numbers, of.number)
+	}
+	if t.numbers[at] != of.number {
+		return fmt.Errorf("the ids %s and %q are both in the log, a number and a text: they would count as one task; rename one of them", id, id)
 	}
 	task := &t.log.Tasks[at]
 	task.Rollouts = append(task.Rollouts, r)
@@ -108,8 +132,8 @@ func identity(name string) uint64 {
 
 // next is the number that the next rollout of a task would have, if they are numbered
 // as they come.
-func (t *logBuilder) next(id string) int {
-	if at, there := t.at[id]; there {
+func (t *logBuilder) next(id taskID) int {
+	if at, there := t.at[id.text]; there {
 		return len(t.log.Tasks[at].Rollouts) + 1
 	}
 	return 1
@@ -117,14 +141,25 @@ func (t *logBuilder) next(id string) int {
 
 // done is the log, its rollouts sorted and each there once.
 func (t *logBuilder) done() (Log, error) {
-	repeated := 0
+	repeated, copies := 0, 0
 	for i := range t.log.Tasks {
 		task := &t.log.Tasks[i]
+		seen := make(map[uint64]bool)
+		task.Rollouts = slices.DeleteFunc(task.Rollouts, func(r Rollout) bool {
+			copied := !t.last && r.Identity != 0 && seen[r.Identity]
+			seen[r.Identity] = true
+			if copied {
+				copies++
+			}
+			return copied
+		})
 		slices.SortStableFunc(task.Rollouts, func(a, b Rollout) int { return cmp.Compare(a.Number, b.Number) })
 		kept := task.Rollouts[:0]
 		for k, r := range task.Rollouts {
 			if k+1 < len(task.Rollouts) && task.Rollouts[k+1].Number == r.Number {
-				repeated++
+				if repeated++; !t.last {
+					return t.log, fmt.Errorf("task %q has rollout %d twice: remove one of them, or import them apart", task.ID, r.Number)
+				}
 				continue
 			}
 			kept = append(kept, r)
@@ -136,6 +171,9 @@ func (t *logBuilder) done() (Log, error) {
 	t.log.Digest = hex.EncodeToString(all[:])
 	if repeated > 0 {
 		t.note("%d of the rollouts are there again later in the log: the last of each counts", repeated)
+	}
+	if copies > 0 {
+		t.note("%d of the rollouts are copies by their ids: each counts once", copies)
 	}
 	for _, c := range t.lacking {
 		t.note("%d left out: %s", c.n, c.what)
@@ -151,7 +189,7 @@ func (t *logBuilder) done() (Log, error) {
 }
 
 // take adds a rollout with the chosen one of its scores.
-func (c *chooser) take(t *logBuilder, id string, r Rollout, scores []scored) error {
+func (c *chooser) take(t *logBuilder, id taskID, r Rollout, scores []scored) error {
 	score, err := c.choose(scores)
 	switch {
 	case err != nil:
@@ -163,13 +201,29 @@ func (c *chooser) take(t *logBuilder, id string, r Rollout, scores []scored) err
 		t.without(unscored)
 		return nil
 	}
+	if score.refused != nil {
+		return score.refused
+	}
+	for k, value := range score.each {
+		one := r
+		one.Number = k + 1
+		if err := c.take(t, id, one, []scored{{name: score.name, value: value}}); err != nil {
+			return err
+		}
+	}
+	if score.each != nil {
+		return nil
+	}
 	reward, is, err := score.reward()
 	if err != nil {
-		return fmt.Errorf("task %q, rollout %d: %w", id, r.Number, err)
+		return fmt.Errorf("task %q, rollout %d: %w", id.text, r.Number, err)
 	}
 	if !is {
 		t.without(unscored)
 		return nil
+	}
+	if score.share > 0 {
+		return t.shared(id, r, score.name, reward, score.share)
 	}
 	r.Reward = reward
 	return t.add(id, r)
@@ -178,8 +232,11 @@ func (c *chooser) take(t *logBuilder, id string, r Rollout, scores []scored) err
 // scored is a score of a rollout, by the name of its scorer or metric: NAME, or
 // NAME/KEY of a score that has several parts.
 type scored struct {
-	name  string
-	value scalar
+	name    string
+	value   scalar
+	each    []scalar // the values of a task's rollouts, where it is one for each
+	share   int      // the value is the share of so many rollouts that passed; 0: it is of one
+	refused error    // why the value is no reward
 }
 
 // unscored is why a score is no reward.
@@ -222,9 +279,10 @@ func worded(text string) (float64, error) {
 
 // chooser chooses one of the scores that rollouts have, the same of all.
 type chooser struct {
-	wanted string   // by the user
-	taken  string   // "" until the first rollout
-	seen   []string // all names so far
+	wanted  string   // by the user
+	taken   string   // "" until the first rollout
+	seen    []string // all names so far
+	refused error    // why none of the first scores can be chosen
 }
 
 // see keeps a name for errors and notes.
@@ -256,11 +314,16 @@ func (c *chooser) choose(scores []scored) (*scored, error) {
 // decide decides by the first scores.
 func (c *chooser) decide(scores []scored) error {
 	if c.wanted == "" {
-		first, _, parts := strings.Cut(scores[0].name, "/")
-		if parts && slices.ContainsFunc(scores[1:], func(s scored) bool { return strings.HasPrefix(s.name, first+"/") }) {
-			return fmt.Errorf("the score %s has several parts: choose one with --scorer, of %s", first, strings.Join(c.seen, ", "))
+		at := slices.IndexFunc(scores, func(s scored) bool { return s.refused == nil })
+		if at < 0 {
+			c.refused = cmp.Or(c.refused, scores[0].refused)
+			return nil
 		}
-		c.taken = scores[0].name
+		first, _, parts := strings.Cut(scores[at].name, "/")
+		if parts && slices.ContainsFunc(scores[at+1:], func(s scored) bool { return strings.HasPrefix(s.name, first+"/") }) {
+			return fmt.Errorf("the score %s has several parts: choose one with --reward, of %s", first, strings.Join(c.seen, ", "))
+		}
+		c.taken = scores[at].name
 		return nil
 	}
 	var fit []string
@@ -274,7 +337,7 @@ func (c *chooser) decide(scores []scored) error {
 		}
 	}
 	if len(fit) > 1 {
-		return fmt.Errorf("--scorer %s is several: choose one of %s", c.wanted, strings.Join(fit, ", "))
+		return fmt.Errorf("--reward %s is several: choose one of %s", c.wanted, strings.Join(fit, ", "))
 	}
 	if len(fit) == 1 {
 		c.taken = fit[0]
@@ -284,12 +347,15 @@ func (c *chooser) decide(scores []scored) error {
 
 // settle says at the end of a log what was chosen of what.
 func (c *chooser) settle(t *logBuilder) error {
+	if c.taken == "" && c.refused != nil {
+		return fmt.Errorf("%w (it has %s)", c.refused, strings.Join(c.seen, ", "))
+	}
 	if c.taken == "" && c.wanted != "" && len(c.seen) > 0 {
 		return fmt.Errorf("it has no scores by %q, but by %s", c.wanted, strings.Join(c.seen, ", "))
 	}
 	t.log.Scorer = c.taken
 	if len(c.seen) > 1 && c.taken != c.wanted {
-		t.note("the rewards are by %s, of %s: --scorer chooses another", c.taken, strings.Join(c.seen, ", "))
+		t.note("the rewards are by %s, of %s: --reward chooses another", c.taken, strings.Join(c.seen, ", "))
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func (t *trials) terminalBench(f *file, whole bool) func(r io.Reader) error {
 			if err != nil {
 				return err
 			}
-			id := r.text("task_id")
+			id := r.id("task_id")
 			number := log.next(id)
 			if match := trialNumber.FindStringSubmatch(r.text("trial_name")); match != nil {
 				number, _ = strconv.Atoi(match[1])

@@ -74,15 +74,15 @@ func (v *verifiersLog) result(p *pullReader) error {
 	if err != nil {
 		return err
 	}
-	id := r.text("example_id")
-	if id == "" {
+	id := r.id("example_id")
+	if id.text == "" {
 		return errors.New("it has no example_id, by which rollouts of one task are recognised: evaluate with Verifiers 0.1.6 or newer")
 	}
 	if kind := r.values["error"].Kind; kind != 0 && kind != 'n' {
 		v.without("the rollout ended in an error")
 		return nil
 	}
-	scores := append([]scored{{"reward", r.values["reward"]}}, r.scores("metrics.", "metrics/")...)
+	scores := append([]scored{{name: "reward", value: r.values["reward"]}}, r.scores("metrics.", "metrics/")...)
 	return v.take(v.logBuilder, id, Rollout{
 		Number: v.next(id), PromptTokens: r.count("token_usage.input_tokens"), CompletionTokens: r.count("token_usage.output_tokens"),
 	}, scores)
@@ -129,9 +129,9 @@ func (v *verifiersLog) episode(p *pullReader) error {
 	if v.log.Benchmark == "" {
 		v.log.Benchmark = env.first("name", "id")
 	}
-	id := task.first("key", "hash")
+	id := task.id("key", "hash")
 	switch {
-	case id == "":
+	case id.text == "":
 		return errors.New("its task has neither key nor hash, by which rollouts of one task are recognised")
 	case !ok:
 		v.without("the episode ended in an error")
@@ -162,7 +162,7 @@ func (v *verifiersLog) trace(p *pullReader, tokens *Rollout) ([]scored, error) {
 				}
 				sum = scalar{Kind: '0', Number: sum.Number + score.Number*weight.Number}
 				if len(parts) < maxNames {
-					parts = append(parts, scored{"rewards/" + name, score})
+					parts = append(parts, scored{name: "rewards/" + name, value: score})
 				}
 				return err
 			})
@@ -189,7 +189,7 @@ func (v *verifiersLog) trace(p *pullReader, tokens *Rollout) ([]scored, error) {
 		}
 		return p.Skip()
 	})
-	return append([]scored{{"reward", sum}}, parts...), err
+	return append([]scored{{name: "reward", value: sum}}, parts...), err
 }
 
 func (v *verifiersLog) model(name string) {

@@ -96,7 +96,12 @@ type (
 	}
 	estimateMessage struct {
 		typed
-		Tasks bool `json:"tasks"` // with every task
+		Tasks   bool       `json:"tasks"`   // with every task
+		Rewards []rewarded `json:"rewards"` // by another scorer, of every rollout that counts
+	}
+	rewarded struct {
+		Rollout
+		Reward *float64 `json:"reward"`
 	}
 	resumeMessage struct {
 		typed
@@ -219,6 +224,19 @@ func fieldError(err error) error {
 		return &FieldError{strings.Trim(name, `"`), "there is no such field in this message"}
 	}
 	return &FieldError{"line", "it is no JSON object: " + strings.TrimPrefix(err.Error(), "json: ")}
+}
+
+// byRollout is the rewards of a message, each from 0 to 1 and there once.
+func byRollout(all []rewarded) (map[Rollout]float64, error) {
+	rewards := make(map[Rollout]float64, len(all))
+	for _, r := range all {
+		_, again := rewards[r.Rollout]
+		if r.Reward == nil || !(*r.Reward >= 0 && *r.Reward <= 1) || again {
+			return nil, &FieldError{"rewards", fmt.Sprintf("rollout %d of task %q: want one reward from 0 to 1", r.Number, r.Task)}
+		}
+		rewards[r.Rollout] = *r.Reward
+	}
+	return rewards, nil
 }
 
 // Store keeps an evaluation in a folder: its setup, and what became of every rollout. A

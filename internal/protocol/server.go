@@ -257,6 +257,17 @@ func (s *Server) estimate(line []byte) (any, error) {
 	if err := decode(line, &m); err != nil {
 		return nil, err
 	}
+	if m.Rewards != nil {
+		rewards, err := byRollout(m.Rewards)
+		if err != nil {
+			return nil, err
+		}
+		r, err := s.session.rescored(rewards)
+		if err != nil {
+			return nil, err
+		}
+		return complete(r, m.Tasks), nil
+	}
 	if s.session.Done() {
 		r, err := s.session.Result()
 		if err != nil {

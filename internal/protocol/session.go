@@ -294,6 +294,28 @@ func (s *Session) Result() (*evaluation.Result, error) {
 	return r, err
 }
 
+// rescored is what the evaluation comes to, once Done, by another scorer's rewards of its
+// rollouts. How many rollouts a task has is as it was decided: their weights were set
+// before they were seen, so that this mean is unbiased too.
+func (s *Session) rescored(rewards map[Rollout]float64) (*evaluation.Result, error) {
+	if !s.Done() {
+		return nil, &FieldError{"rewards", "the evaluation is not complete"}
+	}
+	var missing error
+	result, err := s.setup.Outcome(s.control, s.reference, func(task, rollout int) float64 {
+		r := Rollout{s.setup.TaskIDs[task], rollout + 1}
+		reward, there := rewards[r]
+		if !there {
+			missing = &FieldError{"rewards", fmt.Sprintf("rollout %d of task %q counts and has none", r.Number, r.Task)}
+		}
+		return reward
+	})
+	if missing != nil {
+		return nil, missing
+	}
+	return result, err
+}
+
 // Counts are the rollouts of each task whose rewards count so far, and the sums of their
 // rewards.
 func (s *Session) Counts() (rollouts []int, rewards []float64) {

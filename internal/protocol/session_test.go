@@ -285,6 +285,47 @@ func TestSurplusMayBeGivenUp(t *testing.T) {
 }
 
 // TestFaultsNameTheirField sends what is wrong, and holds the session to what it was.
+// The estimate by rewards of another scorer is under the allocation that there is.
+func TestAnotherScorersEstimate(t *testing.T) {
+	s := server(nil)
+	say(t, s, startLine(6, ""))
+	if early := say(t, s, `{"type":"estimate","rewards":[]}`); early["field"] != "rewards" {
+		t.Errorf("before the end: %v", early)
+	}
+	reported := 0
+	finish(t, s, 7, rand.New(rand.NewPCG(1, 2)), nil, never, &reported)
+	own := say(t, s, `{"type":"estimate","tasks":true}`)
+	by := func(other func(own float64) float64, left int) map[string]any {
+		var all []string
+		for _, row := range own["tasks"].([]any) {
+			row := row.(map[string]any)
+			id := row["task_id"].(string)
+			for n := 1; n <= int(row["pilots"].(float64)+row["continuations"].(float64)); n++ {
+				all = append(all, fmt.Sprintf(`{"task":%q,"rollout":%d,"reward":%v}`, id, n, other(reward(id, n))))
+			}
+		}
+		return say(t, s, `{"type":"estimate","rewards":[`+strings.Join(all[left:], ",")+`]}`)
+	}
+	mean := own["mean"].(float64)
+	if same := by(func(r float64) float64 { return r }, 0); same["mean"] != mean || same["standard_error"] != own["standard_error"] {
+		t.Errorf("by the same rewards %v, want %v", same, own)
+	}
+	if contrary := by(func(r float64) float64 { return 1 - r }, 0)["mean"].(float64); math.Abs(contrary-(1-mean)) > 1e-12 || mean == 0.5 {
+		t.Errorf("by the contrary %v, want 1 - %v", contrary, mean)
+	}
+	if graded := by(func(r float64) float64 { return r / 4 }, 0)["mean"].(float64); math.Abs(graded-mean/4) > 1e-12 {
+		t.Errorf("by a quarter %v, want a quarter of %v", graded, mean)
+	}
+	for text, reply := range map[string]map[string]any{"counts and has none": by(func(r float64) float64 { return r }, 1), "want one reward from 0 to 1": by(func(r float64) float64 { return 2 }, 0)} {
+		if message, _ := reply["message"].(string); reply["field"] != "rewards" || !strings.Contains(message, text) {
+			t.Errorf("%v, want %q", reply, text)
+		}
+	}
+	if again := say(t, s, `{"type":"estimate","tasks":true}`); !reflect.DeepEqual(again, own) {
+		t.Error("the evaluation's own estimate changed")
+	}
+}
+
 func TestFaultsNameTheirField(t *testing.T) {
 	s := server(nil)
 	if r := say(t, s, `{"type":"next","most":1}`); r["field"] != "type" {

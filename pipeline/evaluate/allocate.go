@@ -16,6 +16,7 @@ import (
 	"speceval/internal/csvfile"
 	"speceval/internal/evaluation"
 	"speceval/internal/files"
+	"speceval/internal/harness"
 	"speceval/internal/profile"
 	"speceval/internal/protocol"
 	"speceval/internal/rowfile"
@@ -264,8 +265,11 @@ func (c *Combined) Text(w io.Writer) error {
 	return err
 }
 
-// Counting says which counts of a file are meant, where it has several.
-type Counting struct{ Benchmark, Model string } // "": the only one
+// Counting says which counts of a file are meant, where it has several; "": the only ones.
+type Counting struct {
+	Benchmark, Model string
+	Reward           string // scorer, metric or field of a log that is the reward
+}
 
 // Read reads counts by task: a file of profiles, a CSV file with the columns task_id,
 // pass_count and tested_k, or a log of a harness. What is wrong with it is a
@@ -343,7 +347,7 @@ func bare(data []byte, path string) (c Counted, err error) {
 
 // logged adds up the logs of one model on one benchmark.
 func (c Counting) logged(path string) (Counted, error) {
-	read, err := exchange.ReadLogs(exchange.ImportRequest{Paths: []string{path}})
+	read, err := exchange.ReadLogs(exchange.ImportRequest{Choice: harness.Choice{Scorer: c.Reward}, Paths: []string{path}})
 	if err != nil {
 		return Counted{}, err
 	}

@@ -24,6 +24,7 @@ import (
 type Known struct {
 	Sources      []string // evaluations, logs of harnesses, or files of profiles; FILE#MODEL is one model's
 	OtherPrompts bool     // evaluations may have asked other prompts
+	Reward       string   // scorer, metric or field of logs that is the reward; "": the only one
 }
 
 // donors reads what is known of the benchmark's tasks. The evaluation of the model under
@@ -31,7 +32,7 @@ type Known struct {
 func (b *Benchmark) donors(k Known, model string, seed uint64) (all []evaluation.Donor, err error) {
 	all = append(all, b.inline...)
 	for _, source := range k.Sources {
-		found, err := b.found(source, k.OtherPrompts, model, seed)
+		found, err := b.found(source, k, model, seed)
 		if err != nil {
 			return nil, requestf("--prior %s: %w", source, err)
 		}
@@ -49,7 +50,7 @@ func (b *Benchmark) donors(k Known, model string, seed uint64) (all []evaluation
 }
 
 // found is what a source has: an evaluation, a file of profiles, or a log of a harness.
-func (b *Benchmark) found(source string, otherPrompts bool, model string, seed uint64) ([]evaluation.Donor, error) {
+func (b *Benchmark) found(source string, k Known, model string, seed uint64) ([]evaluation.Donor, error) {
 	path, _, _ := strings.Cut(source, "#")
 	switch _, err := os.Stat(path); filepath.Ext(path) {
 	case ".csv":
@@ -58,21 +59,21 @@ func (b *Benchmark) found(source string, otherPrompts bool, model string, seed u
 		found, err := b.profiled(source, model)
 		var missing *rowfile.MissingColumnError
 		if errors.As(err, &missing) {
-			return b.logged(path, model)
+			return b.logged(path, k.Reward, model)
 		}
 		return found, err
 	default:
 		if _, none := find(b.out(), source); err == nil && none != nil {
-			return b.logged(path, model)
+			return b.logged(path, k.Reward, model)
 		}
 	}
-	return b.evaluated(source, otherPrompts, model, seed)
+	return b.evaluated(source, k.OtherPrompts, model, seed)
 }
 
 // logged is the logs of harnesses at a path. Theirs is the choice of names: what counts
 // is whether they have the benchmark's tasks.
-func (b *Benchmark) logged(path, model string) (all []evaluation.Donor, err error) {
-	logs, err := harness.Read(path, "")
+func (b *Benchmark) logged(path, reward, model string) (all []evaluation.Donor, err error) {
+	logs, err := harness.Choice{Scorer: reward}.Read(path)
 	if err != nil {
 		return nil, err
 	}

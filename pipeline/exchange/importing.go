@@ -183,7 +183,7 @@ func (g *group) check() error {
 	first := g.logs[0]
 	for _, l := range g.logs {
 		if l.Scorer != first.Scorer {
-			return fmt.Errorf("%s has rewards by %q and %s by %q: choose one with --scorer, or import them apart", first.Source, first.Scorer, l.Source, l.Scorer)
+			return fmt.Errorf("%s has rewards by %q and %s by %q: choose one with --reward, or import them apart", first.Source, first.Scorer, l.Source, l.Scorer)
 		}
 		if l.Allocated && len(g.logs) > 1 {
 			return fmt.Errorf("%s is of an allocation, whose numbers of rollouts follow from what was seen: added to %s they would bias its pass rates; import it alone",

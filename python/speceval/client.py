@@ -128,9 +128,13 @@ class Client:
         """Report that a rollout has no reward: `next` gives it again."""
         return self.send("failed", task=task, rollout=number)
 
-    def estimate(self, tasks: bool = False) -> dict[str, Any]:
-        """The estimate as far as it is known, with every task if wanted."""
-        return self.send("estimate", tasks=tasks)
+    def estimate(self, tasks: bool = False, rewards: Mapping[tuple[str, int], float] | None = None) -> dict[str, Any]:
+        """The estimate as far as it is known, with every task if wanted; of a complete
+        evaluation, with `rewards` by task and number, that of another scorer."""
+        if rewards is None:
+            return self.send("estimate", tasks=tasks)
+        named = [{"task": task, "rollout": number, "reward": reward} for (task, number), reward in rewards.items()]
+        return self.send("estimate", tasks=tasks, rewards=named)
 
     def close(self) -> None:
         """End the process. Every report is kept where it has a state folder."""

@@ -9,11 +9,14 @@ few of each, then more where the scores disagree. Nothing else of the task is to
 from __future__ import annotations
 
 import functools
+import logging
 import math
 import os
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalSpec
 
 __all__ = ["HBN", "mean"]
+
+logger = logging.getLogger(__name__)
 
 MANAGER = "speceval"
 """Name of the allocation in logs."""
@@ -85,7 +90,7 @@ class HBN:
             "budget": budget, "target_se": target_se, "max_rollouts": max_rollouts, "policy": policy,
             "stages": stages, "seed": seed, "prior": [_absolute(os.fspath(p)) for p in prior] or None,
         }
-        self._scorer, self._key, self._reward, self._cluster, self._program = scorer, key, reward, cluster, program
+        self._scorer, self.key, self._reward, self._cluster, self._program = scorer, key, reward, cluster, program
 
     async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
         """Begin the evaluation of a task with a model."""
@@ -100,7 +105,7 @@ class HBN:
                 names, benchmark=task.task, model=str(task.model), clusters=clusters,
                 rounds=epochs, places=_places(task), ahead=False, **self._start,
             ))
-            run = _Run(task.run_id, client, started)
+            run = _Run(task.run_id, client, started, self)
         except BaseException as error:
             client.close()
             if isinstance(error, ProtocolError) and error.field == "rounds":
@@ -121,6 +126,7 @@ class HBN:
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, SampleScore]) -> None:
         """Take the score of an epoch, also of one that an earlier run had."""
         run = _current.get()
+        run.scores[str(id), epoch] = {name: score.score.value for name, score in scores.items()}
         run.completed(str(id), epoch, self.reward_of(scores))
 
     async def complete_task(self) -> dict[str, Any]:
@@ -134,17 +140,21 @@ class HBN:
             return None
         if self._scorer is None and len(scores) > 1:
             raise ValueError(f"the task has the scorers {', '.join(scores)}: say HBN(scorer=…)")
-        name = self._scorer or next(iter(scores))
+        name = self.scorer_of(scores)
         if name not in scores:
             raise ValueError(f"the task has no scorer {name!r}, but {', '.join(scores)}")
         return self.reward_of_value(scores[name].score.value)
 
+    def scorer_of(self, scores: Iterable[str]) -> str:
+        """The name of the scorer whose score counts, of those that a sample has."""
+        return self._scorer or next(iter(scores))
+
     def reward_of_value(self, value: Value) -> float | None:
         """The reward of a value of a score; None if it is none, as of NaN."""
         if isinstance(value, Mapping):
-            if self._key is None or self._key not in value:
+            if self.key is None or self.key not in value:
                 raise ValueError(f"scores have the values {', '.join(value)}: say HBN(key=…)")
-            chosen = value[self._key]
+            chosen = value[self.key]
             return None if chosen is None else self.reward_of_value(chosen)
         reward = self._reward(value) if self._reward is not None else _number(value)
         if math.isnan(reward):
@@ -190,8 +200,11 @@ class _Run:
     all alike, so that a late one may take the place of another.
     """
 
-    def __init__(self, run_id: str, client: Client, started: dict[str, Any]) -> None:
-        self.run_id, self.client, self.started = run_id, client, started
+    def __init__(self, run_id: str, client: Client, started: dict[str, Any], by: HBN) -> None:
+        self.run_id, self.client, self.started, self.by = run_id, client, started, by
+        self.scores: dict[tuple[str, int], dict[str, Value]] = {}  # by all scorers, by task and epoch
+        self.numbers: dict[tuple[str, int], int] = {}  # of the rollouts that count, by task and epoch
+        self.columns: list[_Column] = []  # once it has ended
         self.begin, self.end_of_block = 0, 0  # the block: epochs from begin + 1 on
         self.sizes: dict[str, int] = {}  # rollouts of the stage, by task
         self.pending: dict[str, list[int]] = defaultdict(list)  # their numbers, while no epoch has them
@@ -199,7 +212,6 @@ class _Run:
         self.flying: dict[tuple[str, int], int] = {}  # rollouts under way, by task and epoch
         self.waiting: dict[str, set[int]] = defaultdict(set)  # epochs that are not decided, by task
         self.early: dict[tuple[str, int], float] = {}  # rewards of an earlier run, until they are wanted
-        self.counted: dict[str, list[int]] = defaultdict(list)  # epochs that count, by task
         self.overdue = False  # epochs of the block do not come: others take their place
         self.final = False
         self.result: dict[str, Any] | None = None
@@ -299,7 +311,7 @@ class _Run:
 
     def report(self, task: str, epoch: int, number: int, reward: float) -> bool:
         """Report a reward. Returns whether something was decided by it."""
-        self.counted[task].append(epoch)
+        self.numbers[task, epoch] = number
         return bool(self.client.completed(task, number, reward)["released"])
 
     def ended(self, task: str, epoch: int) -> None:
@@ -325,20 +337,103 @@ class _Run:
         """The estimate as far as it is known."""
         return self.result if self.result is not None else self.client.estimate()
 
+    def estimate_of(self, scores: Sequence[SampleScore]) -> Mapping[str, Any]:
+        """The estimate by the scorer, or the part of one, that scores are of. Until the
+        end only a task with one has one."""
+        e = self.estimate()
+        if len(self._columns()) < 2:
+            return e
+        none = {"complete": False, "rollouts": e["rollouts"]}
+        if not self.columns:
+            return none
+        name = (scores[0].scorer or "").split("/")[-1]
+        same = _signature({(str(s.sample_id), i): s.score.value for i, s in enumerate(scores)})
+        fits = [column for column in self.columns if column.signature == same]
+        if not fits:
+            named = [column for column in self.columns if re.fullmatch(re.escape(name) + r"(\d+|/.*)?", column.name)]
+            fits = named if len(named) == 1 else []
+        reason = fits[0].reason if fits else "its scores are not those that the samples had"
+        if any(column.estimate != fits[0].estimate for column in fits):
+            reason = f"its scores may be those of {' or '.join(column.name for column in fits)}"
+        if reason is None and fits[0].estimate is not None:
+            return fits[0].estimate
+        logger.warning(f"speceval.inspect.mean() is NaN for {fits[0].name if len(fits) == 1 else name}: {reason}")
+        return none
+
+    def _columns(self) -> dict[tuple[str, str | None], dict[tuple[str, int], Value | None]]:
+        """The values by each scorer, and of each part of those that have parts, by task and epoch."""
+        columns: dict[tuple[str, str | None], dict[tuple[str, int], Value | None]] = defaultdict(dict)
+        for place, scores in self.scores.items():
+            for name, value in scores.items():
+                columns[name, None][place] = value
+                if isinstance(value, Mapping):
+                    for key, part in value.items():
+                        columns[name, key][place] = part
+        return columns
+
+    def column(self, name: str, key: str | None, values: Mapping[tuple[str, int], Value | None]) -> _Column:
+        """The estimate by a scorer: under the allocation by the one that counts."""
+        column = _Column(name if key is None else f"{name}/{key}", _signature(values))
+        if name == self.by.scorer_of(next(filter(None, self.scores.values()))) and key in (None, self.by.key):
+            column.estimate = self.result
+            return column
+        rewards = {}
+        for (task, epoch), number in self.numbers.items():
+            value = values.get((task, epoch))
+            try:
+                reward = math.nan if value is None else _number(value)
+            except ValueError:
+                reward = math.inf
+            if not 0 <= reward <= 1:
+                score = "it has no score" if value is None else f"its score of {value!r} is no reward from 0 to 1"
+                column.reason = f"epoch {epoch} of sample {task} counts, and {score}"
+                return column
+            rewards[task, number] = reward
+        column.estimate = self.client.estimate(rewards=rewards)
+        return column
+
     def end(self) -> dict[str, Any]:
         """End the process. Returns what the log is to hold."""
         self.result = self.client.estimate(tasks=True)
+        columns = self._columns()
+        if self.result["complete"] and len(columns) > 1:
+            self.columns = [self.column(name, key, values) for (name, key), values in columns.items()]
         self.client.close()
+        selected = defaultdict(list)
+        for task, epoch in sorted(self.numbers):
+            selected[task].append(epoch)
         return {
             MANAGER: {
                 "protocol": PROTOCOL,
                 "started": {name: self.started[name] for name in self.started if name not in ("type", "in_flight")},
-                "selected": {task: sorted(epochs) for task, epochs in self.counted.items()},
+                "selected": dict(selected),
                 "unused": len(self.early),
                 "failures": self.failures,
                 "estimate": {name: self.result[name] for name in self.result if name != "type"},
+                "scorers": {column.name: column.said() for column in self.columns},
             }
         }
+
+
+@dataclass
+class _Column:
+    """The scores by a scorer, or of a part of them, and the estimate by them."""
+
+    name: str
+    signature: Counter[tuple[str, str]]
+    estimate: Mapping[str, Any] | None = None
+    reason: str | None = None  # why there is none
+
+    def said(self) -> Mapping[str, Any]:
+        """What the log is to hold."""
+        if self.estimate is None:
+            return {"reason": self.reason}
+        return _values(self.estimate)
+
+
+def _signature(values: Mapping[tuple[str, int], Value | None]) -> Counter[tuple[str, str]]:
+    """How often each sample has each value. Inspect leaves NaN out, and names no epoch."""
+    return Counter((task, repr(value)) for (task, _), value in values.items() if not (isinstance(value, float) and math.isnan(value)))
 
 
 PATIENCE = 0.25
@@ -381,14 +476,15 @@ def mean() -> Metric:
     `mean` is NaN until every rollout of the budget is there, and `complete` says so;
     `provisional` is then what the scores so far let expect. `stderr` is the error of
     rollouts on these samples, `stderr_samples` that of the samples as draws from more
-    such samples, each with a 95% interval.
+    such samples, each with a 95% interval. Of several scorers each has its own, under the
+    allocation by the one that `HBN` names; NaN, with a warning, if it gives no rewards.
     """
 
     def compute(scores: Sequence[SampleScore]) -> Value:
         run = _current.get(None)
         if run is None:
             raise RuntimeError("speceval.inspect.mean() needs early_stopping=HBN(…) in the same task, and a run of it: what a log has is in its results.early_stopping.metadata")
-        return _values(run.estimate())
+        return _values(run.estimate_of(scores))
 
     return compute
 
@@ -396,7 +492,8 @@ def mean() -> Metric:
 def _values(e: Mapping[str, Any]) -> dict[str, float | None]:
     """The values of an estimate as a metric has them."""
     if not e["complete"]:
-        return {"mean": math.nan, "complete": 0.0, "rollouts": float(e["rollouts"]), "provisional": e["provisional"]}
+        provisional = {"provisional": e["provisional"]} if "provisional" in e else {}
+        return {"mean": math.nan, "complete": 0.0, "rollouts": float(e["rollouts"]), **provisional}
     return {
         "mean": e["mean"], "stderr": e["standard_error"], "ci_low": e["interval"][0], "ci_high": e["interval"][1],
         "stderr_samples": e["standard_error_tasks"], "ci_samples_low": e["interval_tasks"][0], "ci_samples_high": e["interval_tasks"][1],

@@ -200,6 +200,58 @@ class InInspect(unittest.TestCase):
         self.assertTrue(own["estimate"]["complete"])
         self.assertGreater(own["failures"], 0)
 
+    def test_each_scorer_has_its_own_mean(self) -> None:
+        """The estimate by a scorer that says the contrary is 1 minus the mean."""
+
+        def by(reward: Any) -> Any:
+            async def score(state: Any, target: Any) -> Score:
+                return Score(value=reward(state.output.completion == "yes"))
+
+            return score
+
+        @scorer(metrics=[])
+        def right() -> Any:
+            return by(lambda yes: "C" if yes else "I")
+
+        @scorer(metrics=[])
+        def wrong() -> Any:
+            return by(lambda yes: 0 if yes else 1)
+
+        @scorer(metrics=[])
+        def length() -> Any:
+            return by(lambda yes: 3 if yes else 2)
+
+        @scorer(metrics=[])
+        def unsure() -> Any:
+            return by(lambda yes: "C" if yes else math.nan)
+
+        @scorer(metrics={"*": [mean()]})
+        def parts() -> Any:
+            return by(lambda yes: {"right": float(yes), "half": yes / 2})
+
+        scorers = [wrong(), right(), length(), unsure()]
+        log = self.eval(task(scorer=scorers, early_stopping=HBN(budget=BUDGET, scorer="right")), model(1))
+        self.assertEqual(log.status, "success", log.error)
+        values = {s.name: {name: m.value for name, m in s.metrics.items()} for s in log.results.scores}
+        chosen = log.results.early_stopping.metadata["speceval"]["estimate"]
+        self.assertEqual(values["right"]["mean"], chosen["mean"])
+        self.assertAlmostEqual(values["wrong"]["mean"], 1 - chosen["mean"], delta=1e-12)
+        self.assertGreater(abs(chosen["mean"] - 0.5), 0.01)  # else the two are told by nothing
+        self.assertAlmostEqual(values["wrong"]["stderr"], chosen["standard_error"], delta=0.01)
+        by_scorer = log.results.early_stopping.metadata["speceval"]["scorers"]
+        self.assertEqual(by_scorer["wrong"]["mean"], values["wrong"]["mean"])
+        self.assertRegex(by_scorer["length"]["reason"], "its score of [23] is no reward from 0 to 1")
+        for name in ("length", "unsure"):
+            self.assertTrue(math.isnan(values[name]["mean"]), values[name])
+            self.assertEqual(values[name]["complete"], 0)
+
+        log = self.eval(task(scorer=parts(), metrics=None, early_stopping=HBN(budget=BUDGET, key="right")), model(1))
+        self.assertEqual(log.status, "success", log.error)
+        values = {s.name: {m.name: m.value for m in s.metrics.values()} for s in log.results.scores}
+        chosen = log.results.early_stopping.metadata["speceval"]["estimate"]
+        self.assertEqual(values["right"]["mean"], chosen["mean"])
+        self.assertAlmostEqual(values["half"]["mean"], chosen["mean"] / 2, delta=1e-12)
+
     def test_an_earlier_log_is_known(self) -> None:
         first = self.eval(task(), model(1))
         again = self.eval(task(early_stopping=HBN(budget=4, prior=[first.location])), model(2))

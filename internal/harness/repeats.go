@@ -1,0 +1,87 @@
+package harness
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Metrics may make one value of several responses to a task: pass@8, maj@64. Such a
+// value is no rollout's reward. pass@1 of n responses is the share that passed, and so
+// says how many of n rollouts did.
+
+// Names of such metrics and of filters that choose by several responses, with how many.
+var (
+	ofSeveral  = regexp.MustCompile(`(?i)(?:^|[^a-z])(g-?pass|pass|maj|majority|avg|average|mean|cons|consensus|best|max|any|all|cov)(?:@|\^|_at_)(\d+|[kn])`)
+	bySeveral  = regexp.MustCompile(`(?i)majority|(?:^|[^a-z])maj(?:[^a-z]|$)|consensus|self[-_ ]?consistency|vot(?:e|ing)|best[-_ ]?of|(?:^|[^a-z])pass_all`)
+	parameterK = regexp.MustCompile(`(?:^|[^a-z])k=(\d+)`)
+	parameterN = regexp.MustCompile(`(?:^|[^a-z])n=(\d+)|(\d+)_samples`)
+)
+
+// repeats is what is known of the responses behind a value.
+type repeats struct {
+	all  int // responses to the task; 0: not known
+	seen int // of them, those that the metric was given
+}
+
+// over is how the value of a metric, by a filter or none, comes of responses: it is one
+// rollout's reward (0), or the share of n that passed. Other values are refused.
+func (of repeats) over(metric, filter string) (n int, err error) {
+	k, n := 1, of.seen
+	name := strings.TrimSuffix(metric+"/"+filter, "/")
+	match := ofSeveral.FindStringSubmatch(metric)
+	if match != nil {
+		k = number(match[2], parameterK.FindStringSubmatch(metric))
+		if said := parameterN.FindStringSubmatch(metric); said != nil {
+			n = number(said[1]+said[2], nil)
+		}
+		switch single := strings.EqualFold(match[1], "pass") && k == 1; {
+		case single && n > 0:
+			return n, nil
+		case single:
+			return 0, fmt.Errorf("%s is the share of the responses that passed, and the log does not say of how many", name)
+		}
+	} else if match := ofSeveral.FindStringSubmatch(filter); match != nil {
+		k = number(match[2], nil)
+	} else if bySeveral.MatchString(metric + " " + filter) {
+		k = 0
+	} else if of.all > 1 && strings.HasSuffix(metric, "@"+strconv.Itoa(of.all)) {
+		k = of.all
+	}
+	if n > 1 || k > 1 || k == 0 && of.all != 1 {
+		return 0, fmt.Errorf("%s makes one value of several responses, which is no rollout's reward: take a metric of each response, or pass@1, which says how many passed", name)
+	}
+	return 0, nil
+}
+
+// number is the number that a name has, or its parameter; 0 if it says k or n.
+func number(text string, parameter []string) int {
+	if len(parameter) > 1 {
+		text = parameter[1]
+	}
+	n, _ := strconv.Atoi(text)
+	return n
+}
+
+// shared adds n rollouts of a task, of which a share passed.
+func (t *logBuilder) shared(id taskID, r Rollout, metric string, share float64, n int) error {
+	passed := math.Round(share * float64(n))
+	if math.Abs(share*float64(n)-passed) > 1e-6*float64(n) || n > maxRollouts {
+		return fmt.Errorf("task %q: %s is %v, which no number of passes among %d responses is", id.text, metric, share, n)
+	}
+	for k := range n {
+		r.Number, r.Reward = k+1, 0
+		if float64(k) < passed {
+			r.Reward = 1
+		}
+		if err := t.add(id, r); err != nil {
+			return err
+		}
+	}
+	if n > 1 {
+		t.note("%s is the share of a task's responses that passed: each response is a rollout", metric)
+	}
+	return nil
+}
