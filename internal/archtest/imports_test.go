@@ -64,7 +64,7 @@ var importRules = []importRule{
 	{"internal/serving", []string{"internal/pool", "internal/launcher", "internal/vllm", "internal/clock"}},
 	{"internal/conformance", []string{"internal/vllm", "internal/clock"}},
 	{"internal/checkpoint", []string{"internal/files", "internal/fleet", "internal/flops", "internal/atomicfile"}},
-	{"internal/launcher", []string{"internal/files", "internal/vllm", "internal/clock"}},
+	{"internal/launcher", []string{"internal/vllm", "internal/clock"}},
 	{"internal/pool", []string{"internal/vllm", "internal/clock", "internal/display"}},
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/seed", "internal/clock"}},
 
@@ -139,7 +139,7 @@ var importRules = []importRule{
 	{"internal/clock", nil},
 	{"internal/process", []string{"internal/clock"}},
 	{"internal/display", nil},
-	{"internal/journal", []string{"internal/atomicfile", "internal/files"}},
+	{"internal/journal", []string{"internal/atomicfile"}},
 	{"internal/slurm", nil},
 	{"internal/version", nil},
 }

@@ -18,7 +18,7 @@ var inputReaders = []string{
 var openers = []string{"Open", "OpenFile", "ReadFile", "DirFS"}
 
 // logs are of what the readers write themselves.
-var logs = map[string]bool{"internal/launcher/process.go": true, "internal/hub/part.go": true}
+var logs = map[string]bool{"internal/launcher/process.go": true, "internal/hub/download.go": true}
 
 func openFaults(f folder) []string {
 	if !slices.Contains(inputReaders, f.path) {

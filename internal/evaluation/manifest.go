@@ -71,7 +71,7 @@ func (m *manifest) read(folder, name, then string) ([]byte, error) {
 	if fault := m.fault(folder, name); fault != "" {
 		return nil, altered(folder, name, fault, then)
 	}
-	return files.ReadOwn(filepath.Join(folder, name), mostBytes)
+	return files.ReadInput(filepath.Join(folder, name), files.Kind{Name: "a file of an evaluation", MaxBytes: mostBytes})
 }
 
 // altered is the error of a file that is not as it was made. fault continues a sentence
@@ -87,7 +87,7 @@ const putBack = "put back what was there, or move the folder away to evaluate an
 // neither a manifest nor a setup.
 func readManifest(folder string) (*manifest, error) {
 	path := filepath.Join(folder, manifestFile)
-	text, err := files.ReadOwn(path, mostBytes)
+	text, err := files.ReadInput(path, files.Kind{Name: "a file of an evaluation", MaxBytes: mostBytes})
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, setup := os.Lstat(filepath.Join(folder, setupFile)); setup == nil {
 			return nil, altered(folder, manifestFile, "is missing", putBack)

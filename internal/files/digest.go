@@ -56,7 +56,7 @@ func (w *DigestWriter) File(path string) Digest {
 
 // DigestOf is the record of a file in a folder as it is now.
 func DigestOf(folder, path string) (Digest, error) {
-	file, err := OpenOwn(filepath.Join(folder, filepath.FromSlash(path)))
+	file, err := OpenInput(filepath.Join(folder, filepath.FromSlash(path)), Content)
 	if err != nil {
 		return Digest{}, err
 	}
@@ -76,20 +76,19 @@ func (f Digest) Fault(folder string) string {
 		return "is recorded outside its folder"
 	}
 	path := filepath.Join(folder, filepath.FromSlash(f.Path))
-	info, err := os.Lstat(path)
+	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "is missing"
 	case err != nil:
 		return fmt.Sprintf("cannot be read (%v)", err)
-	case info.Mode().IsRegular() && info.Size() != f.Bytes:
+	case !info.Mode().IsRegular():
+		return "is now " + Described(info.Mode())
+	case info.Size() != f.Bytes:
 		return fmt.Sprintf("is not as recorded: damaged, or edited (%d bytes, recorded %d)", info.Size(), f.Bytes)
 	}
 	now, err := DigestOf(folder, f.Path)
-	var alien *AlienError
 	switch {
-	case errors.As(err, &alien):
-		return "is now " + alien.Is
 	case err != nil:
 		return fmt.Sprintf("cannot be read (%v)", err)
 	case now.SHA256 != f.SHA256:

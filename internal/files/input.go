@@ -1,6 +1,5 @@
-// Package files opens files with care: those that a user or a configuration names
-// (input.go), those that this program made earlier (own.go), and the records of their
-// bytes by which a later change is noticed (digest.go).
+// Package files opens the files that a user or a configuration names (input.go), and
+// records their bytes, by which a later change is noticed (digest.go).
 package files
 
 import (
@@ -140,8 +139,6 @@ func (k Kind) long(name string) error {
 // Described is what is in the place of a regular file, in words: "a pipe".
 func Described(mode fs.FileMode) string {
 	switch {
-	case mode&fs.ModeSymlink != 0:
-		return "a symbolic link"
 	case mode.IsDir():
 		return "a directory"
 	case mode&fs.ModeNamedPipe != 0:

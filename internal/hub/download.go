@@ -245,7 +245,7 @@ func openPart(path string, of note) (*part, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, atomicfile.Advise(path, err)
 	}
-	file, err := files.OpenOwnFile(path+partSuffix, os.O_RDWR|os.O_CREATE, 0o666)
+	file, err := os.OpenFile(path+partSuffix, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, atomicfile.Advise(path+partSuffix, err)
 	}

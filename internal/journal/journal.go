@@ -18,7 +18,6 @@ import (
 	"sync"
 
 	"speceval/internal/atomicfile"
-	"speceval/internal/files"
 )
 
 // Suffix ends the name of every journal.
@@ -51,7 +50,7 @@ type span struct{ offset, size int64 }
 // what it holds. id tells the id of a record; errors show it with %v. damaged
 // is the number of lines that cannot be read; their records count as not there.
 func Open[T any, K comparable](path string, id func(*T) K) (j *Journal[T, K], damaged int, err error) {
-	file, err := files.OpenOwnFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, 0, fmt.Errorf("open journal: %w", err)
 	}
@@ -193,7 +192,7 @@ const (
 // error ends it.
 func Records[T any](path string) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		file, err := files.OpenOwn(path)
+		file, err := os.Open(path)
 		if err != nil {
 			yield(nil, err)
 			return

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"speceval/internal/clock"
-	"speceval/internal/files"
 )
 
 const (
@@ -46,7 +45,7 @@ func launch(words, parent, variables []string, log string, now time.Time) (*proc
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return nil, err
 	}
-	file, err := files.OpenOwnFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	file, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +147,7 @@ func (p *process) stop(ctx context.Context, c clock.Clock) {
 // words quotes from what this run wrote why it ended: the error, or the last
 // lines if there is none.
 func (p *process) words() string {
-	file, err := files.OpenOwn(p.log)
+	file, err := os.Open(p.log)
 	if err != nil {
 		return err.Error()
 	}

@@ -96,7 +96,7 @@ func (j *Job) Write(output string, rows int, write func(w io.Writer) error) erro
 	if err := j.mayWrite(output); err != nil {
 		return err
 	}
-	if err := files.MakeOwnFolder(j.dir, filepath.Dir(j.path(output))); err != nil {
+	if err := os.MkdirAll(filepath.Dir(j.path(output)), 0o777); err != nil {
 		return atomicfile.Advise(j.path(output), err)
 	}
 	file, err := atomicfile.Create(j.path(output))

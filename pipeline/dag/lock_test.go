@@ -3,14 +3,12 @@ package dag
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"speceval/internal/files"
 )
 
 // TestMain lets this test program play other processes: see TestLockOfAnother
@@ -125,47 +123,5 @@ func TestLockWhereNothingCanBeMade(t *testing.T) {
 	}
 	if _, err := Acquire(filepath.Join(file, "out"), "me"); err == nil || !strings.Contains(err.Error(), "make the output folder") {
 		t.Errorf("error %v", err)
-	}
-}
-
-func TestWhatIsPlantedIsNotLocked(t *testing.T) {
-	for name, plant := range map[string]func(victim, path string) error{
-		".lock":     os.Symlink,
-		"manifests": os.Symlink,
-		"slurm":     os.Symlink,
-		".lock ":    os.Link,
-	} {
-		dir, victim := t.TempDir(), filepath.Join(t.TempDir(), "victim")
-		if err := os.WriteFile(victim, []byte("precious"), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if err := plant(victim, filepath.Join(dir, strings.TrimSpace(name))); err != nil {
-			t.Fatal(err)
-		}
-		_, err := Acquire(dir, "pid 1")
-		var alien *files.AlienError
-		if !errors.As(err, &alien) {
-			t.Errorf("%s: error %v", name, err)
-		}
-		Holder(dir)
-		if text, err := os.ReadFile(victim); err != nil || string(text) != "precious" {
-			t.Errorf("%s: the other file has %q, %v", name, text, err)
-		}
-	}
-}
-
-// Outputs and manifests are not written through folders that are links.
-func TestNothingIsWrittenElsewhere(t *testing.T) {
-	for _, folder := range []string{"score", "manifests/score"} {
-		l, elsewhere := crossing(t), t.TempDir()
-		if err := errors.Join(os.MkdirAll(filepath.Dir(l.file(folder)), 0o777), os.Symlink(elsewhere, l.file(folder))); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := l.try(Selection{}); err == nil || !strings.Contains(fmt.Sprint(err), folder+" is a symbolic link") {
-			t.Errorf("%s: error %v", folder, err)
-		}
-		if there, err := os.ReadDir(elsewhere); err != nil || len(there) > 0 {
-			t.Errorf("%s: %v is written elsewhere, %v", folder, there, err)
-		}
 	}
 }

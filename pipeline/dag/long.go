@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"speceval/internal/atomicfile"
-	"speceval/internal/files"
 )
 
 // A long unit has more than inputs and outputs: a scratch folder whose content
@@ -110,7 +109,7 @@ func (j *Job) Scratch() (dir string, err error) {
 // makeFolder makes a scratch folder and those above it.
 func (j *Job) makeFolder(dir string) (err error) {
 	for range scratchAttempts {
-		if err = files.MakeOwnFolder(j.dir, dir); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
+		if err = os.MkdirAll(dir, 0o777); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			break // otherwise a unit that ended has just removed a folder above
 		}
 	}
@@ -209,7 +208,7 @@ func (j *Job) supersede(name string) error {
 	if j.takeDiscredit(name) {
 		aside = stem + damagedMark + short(sum) + ext // which Restore passes by
 	}
-	if err := files.MakeOwnFolder(j.dir, filepath.Dir(j.path(aside))); err != nil {
+	if err := os.MkdirAll(filepath.Dir(j.path(aside)), 0o777); err != nil {
 		return fmt.Errorf("move %s aside: %w", name, err)
 	}
 	if err := os.Rename(j.path(name), j.path(aside)); err != nil {
@@ -259,7 +258,7 @@ func (j *Job) restore(output, from string) error {
 	if err := j.supersede(output); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := files.MakeOwnFolder(j.dir, filepath.Dir(j.path(output))); err != nil {
+	if err := os.MkdirAll(filepath.Dir(j.path(output)), 0o777); err != nil {
 		return fmt.Errorf("restore %s: %w", output, err)
 	}
 	if err := os.Rename(j.path(from), j.path(output)); err != nil {
@@ -287,7 +286,7 @@ func (j *Job) hold(path string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for j.held == nil {
-		file, err := files.OpenOwnFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 		if errors.Is(err, fs.ErrNotExist) {
 			return &BusyError{j.ref} // who was at it has just removed the folder
 		}

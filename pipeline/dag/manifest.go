@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -111,7 +112,7 @@ func (m *Manifest) output(name string) (File, bool) {
 // readManifest reads the manifest of a unit. The error wraps fs.ErrNotExist
 // if there is none; any other says why the one there cannot be used.
 func readManifest(dir string, ref Ref) (*Manifest, error) {
-	data, err := files.ReadOwn(filepath.Join(dir, filepath.FromSlash(manifestPath(ref))), mostManifest)
+	data, err := files.ReadInput(filepath.Join(dir, filepath.FromSlash(manifestPath(ref))), files.Kind{Name: "a manifest", MaxBytes: mostManifest})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, err
@@ -150,7 +151,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 // writeManifest writes the manifest of a unit, atomically.
 func writeManifest(dir string, ref Ref, m *Manifest) error {
 	file := filepath.Join(dir, filepath.FromSlash(manifestPath(ref)))
-	if err := files.MakeOwnFolder(dir, filepath.Dir(file)); err != nil {
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return atomicfile.Advise(file, err)
 	}
 	return atomicfile.WriteJSON(file, m)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -111,7 +112,7 @@ func storedOrComputed(ctx context.Context, out string, tasks, budget int, say fu
 	if d, err = design.Compute(ctx, design.Settings{Tasks: tasks, Budget: budget, Seed: designSeed}); err != nil {
 		return d, "", err
 	}
-	return d, source, keepDesign(out, path, d)
+	return d, source, keepDesign(path, d)
 }
 
 // kept is a design in a file, with the hash of what else is in it: who edits the one
@@ -128,7 +129,7 @@ func sum(d design.Design) (string, error) {
 }
 
 // keepDesign keeps a design for later evaluations.
-func keepDesign(out, path string, d design.Design) error {
+func keepDesign(path string, d design.Design) error {
 	hash, err := sum(d)
 	if err != nil {
 		return err
@@ -137,7 +138,7 @@ func keepDesign(out, path string, d design.Design) error {
 	if err != nil {
 		return err
 	}
-	if err := files.MakeOwnFolder(out, filepath.Dir(path)); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
 	return atomicfile.WriteText(path, string(text)+"\n")
@@ -167,7 +168,7 @@ func replayedDesign(out, path string, tasks, budget int) (design.Design, error) 
 // keptDesign reads a design that an earlier evaluation has computed; the zero
 // Design if there is none, or none whose hash is its own.
 func keptDesign(path string, tasks, budget int, say func(string)) (d design.Design, err error) {
-	text, err := files.ReadOwn(path, mostDesign)
+	text, err := files.ReadInput(path, files.Kind{Name: "a design", MaxBytes: mostDesign})
 	if errors.Is(err, fs.ErrNotExist) {
 		return d, nil
 	}

@@ -300,26 +300,6 @@ func TestJournalsOfACompleteEvaluationGo(t *testing.T) {
 	}
 }
 
-func TestAFolderThatIsALinkIsRefused(t *testing.T) {
-	l := newLab(t)
-	elsewhere := t.TempDir()
-	for _, link := range []string{"out/evaluate", "out/evaluate/benchmark=own"} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o777), os.Symlink(elsewhere, link)); err != nil {
-			t.Fatal(err)
-		}
-		_, _, err := l.try(request(4, 1))
-		faulty(t, err, false, link+" is a symbolic link")
-		if there, err := os.ReadDir(elsewhere); err != nil || len(there) > 0 {
-			t.Errorf("%v is made elsewhere, %v", there, err)
-		}
-		os.Remove(link)
-	}
-	if err := errors.Join(os.RemoveAll("out"), os.Symlink(elsewhere, "out")); err != nil { // as users do
-		t.Fatal(err)
-	}
-	l.evaluate(request(4, 1))
-}
-
 func TestOtherAnswersAreRescored(t *testing.T) {
 	l := newLab(t)
 	r, folder, err := l.try(request(6, 42))

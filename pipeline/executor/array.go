@@ -272,7 +272,7 @@ const mostBatch = 256 << 20
 // ReadBatch reads the batch whose folder is dir.
 func ReadBatch(dir string) (*Batch, error) {
 	path := filepath.Join(dir, batchFile)
-	text, err := files.ReadOwn(path, mostBatch)
+	text, err := files.ReadInput(path, files.Kind{Name: "a batch", MaxBytes: mostBatch})
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +288,7 @@ func ReadBatch(dir string) (*Batch, error) {
 
 // write stores the batch in its folder under folder.
 func (b *Batch) write(folder string) error {
-	if err := files.MakeOwnFolder(filepath.Dir(folder), filepath.Join(folder, b.Name)); err != nil {
+	if err := os.MkdirAll(filepath.Join(folder, b.Name), 0o777); err != nil {
 		return err
 	}
 	return atomicfile.Write(filepath.Join(folder, b.Name, batchFile), func(w io.Writer) error {

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"speceval/internal/files"
 	"speceval/internal/process"
 	"speceval/internal/slurm"
 	"speceval/pipeline/dag"
@@ -72,7 +71,7 @@ func NewWorker(dir string, variable func(name string) string, origin dag.Origin,
 	if w.gaveUp, err = failures(events); err != nil {
 		return nil, err
 	}
-	file, err := files.OpenOwnFile(events, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	file, err := os.OpenFile(events, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +270,7 @@ func stateFromLog(state slurm.State, path string) slurm.State {
 // before them may be of an earlier life of the element.
 func logEnd(path string) []byte {
 	const most, lines = 4 << 10, 6
-	file, err := files.OpenOwn(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return nil
 	}

@@ -273,7 +273,7 @@ func Stand(dir string) (Standing, error) {
 		return s, err
 	}
 	s.Path = names[len(names)-1]
-	text, err := files.ReadOwn(s.Path, mostBytes)
+	text, err := files.ReadInput(s.Path, files.Kind{Name: "a log", MaxBytes: mostBytes})
 	if err != nil {
 		return s, fmt.Errorf("read the log of the last run: %w", err)
 	}

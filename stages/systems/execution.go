@@ -14,7 +14,6 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/coupled"
-	"speceval/internal/files"
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
@@ -207,7 +206,7 @@ func (r *runs) keep(e execution, row measurement.Run, requests []measurement.Req
 
 // void notes a run that was void, as why says.
 func (r *runs) void(now time.Time, why error) error {
-	f, err := files.OpenOwnFile(filepath.Join(r.dir, voidsFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	f, err := os.OpenFile(filepath.Join(r.dir, voidsFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
 		return fmt.Errorf("note a void run: %w", err)
 	}
