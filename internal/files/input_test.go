@@ -39,8 +39,8 @@ func TestFaultsAreTold(t *testing.T) {
 		"is missing":          func() error { return nil },
 		"8 bytes, recorded 7": func() error { return os.WriteFile(path, []byte("contents"), 0o666) },
 		"sha256":              func() error { return os.WriteFile(path, []byte("Content"), 0o666) },
-		"is now a pipe":      func() error { return syscall.Mkfifo(path, 0o666) },
-		"is now a directory": func() error { return os.Mkdir(path, 0o777) },
+		"is now a pipe":       func() error { return syscall.Mkfifo(path, 0o666) },
+		"is now a directory":  func() error { return os.Mkdir(path, 0o777) },
 	} {
 		os.RemoveAll(path)
 		if err := spoil(); err != nil {
