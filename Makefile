@@ -65,8 +65,9 @@
 #   drill-inspect    evaluations in Inspect, pinned and newest: its tests, bias and coverage of
 #                    400 on a mock model, a real server of vLLM's CPU build where it is
 #                    installed, and stopping against another rule (half an hour)
-#   drill-decisions  drawn evaluations of all profiles: gates, tests for drift and pass^k
-#                    (an hour of processor time; DRILL=-small a minute)
+#   drill-decisions  drawn evaluations of all profiles: gates, tests for drift and pass^k;
+#                    and of skewed graded rewards (an hour of processor time;
+#                    DRILL=-small a minute)
 #   drill-docs       the commands of the README and of docs/, in a copy of the repository;
 #                    needs bwrap and python3, and for docs/slurm.md slurm-wlm and
 #                    munge (two or three minutes)
@@ -229,6 +230,7 @@ drill-slurm: build drill
 
 drill-decisions:
 	@$(call DRILL_TEST,drills/decisions,TestDecisions)
+	@$(call DRILL_TEST,method/estimate,TestGradedLaws)
 
 drill-evaluate: build drill
 	bin/drill evaluate $(DRILL)

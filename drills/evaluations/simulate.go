@@ -296,8 +296,7 @@ func (s *simulator) count(stages []controller.Stage) {
 func sum(rewards []float64, weight float64) estimate.Stage {
 	s := estimate.Stage{Rollouts: len(rewards), Weight: weight}
 	for _, r := range rewards {
-		s.Rewards += r
-		s.Squares += r * r
+		s.Add(r)
 	}
 	return s
 }

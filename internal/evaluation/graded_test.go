@@ -79,15 +79,18 @@ func TestGradedRewards(t *testing.T) {
 				if math.Abs(row.Rewards-sum) > 1e-12 {
 					t.Errorf("%s has rewards of %v, want %v", task.ID, row.Rewards, sum)
 				}
-				squares := 0.0
+				squares, third := 0.0, 0.0
 				for _, stage := range task.Stages {
 					squares += stage.Squares
+					third += stage.Third
 				}
 				for n := range task.Pilots + task.Continuations {
-					squares -= rewards[task.ID][n] * rewards[task.ID][n]
+					r := rewards[task.ID][n]
+					squares -= r * r
+					third -= r * r * (1 - r)
 				}
-				if math.Abs(squares) > 1e-12 {
-					t.Errorf("%s: squares are off by %v", task.ID, squares)
+				if math.Abs(squares) > 1e-12 || math.Abs(third) > 1e-12 {
+					t.Errorf("%s: squares are off by %v, cubes by %v", task.ID, squares, third)
 				}
 			}
 		})

@@ -388,7 +388,7 @@ func (t *Task) forget() {
 	t.PilotPasses, t.ContinuationPasses = 0, 0
 	t.Stages = slices.Clone(t.Stages)
 	for k := range t.Stages {
-		t.Stages[k].Rewards, t.Stages[k].Squares = 0, 0
+		t.Stages[k].Rewards, t.Stages[k].Squares, t.Stages[k].Third = 0, 0, 0
 	}
 }
 
@@ -405,8 +405,7 @@ func (t *Task) take(n int32, reward float64) {
 	for k := range t.Stages {
 		stage := &t.Stages[k]
 		if n < int32(stage.Rollouts) {
-			stage.Rewards += reward
-			stage.Squares += reward * reward
+			stage.Add(reward)
 			return
 		}
 		n -= int32(stage.Rollouts)

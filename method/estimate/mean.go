@@ -44,8 +44,11 @@
 // about the mean of these tasks, with the model's randomness as the only chance: other
 // tasks of the same kind are not part of it.
 //
-// Graded rewards, of which v is less than p(1−p), have the posterior's expectation times
-// their dispersion: by how much all of their samples together vary less.
+// Graded rewards vary less than p(1−p), and may be more skewed than passes of their mean:
+// nearly all .98, and a few 0. Their variance has the posterior's expectation times their
+// dispersion and what the task's own rewards say, and both ends of the interval have a skewness
+// of their own, by the cubes of the rewards (type graded). Rewards of 0 and 1 alone are
+// passes, and have Wilson's interval.
 //
 // # What Uniform would have needed
 //
@@ -139,12 +142,14 @@ func of(prior *neyman.Prior, known *informed.Prior, tasks []Task) (Mean, error) 
 	for i, t := range tasks {
 		of := Moments{Value: t.value()}
 		of.Mean, of.Variance = update.Moments(i)
-		of.Variance *= variances.dispersion
+		if g := variances.graded; g != nil {
+			of.Variance = g.variances[i]
+		}
 		value += shares[i] * of.Value
 		m.Tasks = append(m.Tasks, of)
 	}
 	m.Value = value / n
-	m.Low, m.High = score(m.Value, variances.draws(), variances.quantile())
+	m.Low, m.High = variances.interval(m.Value)
 	return m, nil
 }
 
@@ -177,7 +182,18 @@ type Stage struct {
 	Rollouts int     `json:"rollouts"`
 	Rewards  float64 `json:"rewards"` // their sum; every reward is in [0, 1]
 	Squares  float64 `json:"squares"` // the sum of their squares, that of Rewards where all are 0 or 1
-	Weight   float64 `json:"weight"`  // c, of the stage's mean; a task's weights add up to one
+
+	// Third is the sum of r²(1−r), Squares less the sum of their cubes: 0 where all are 0 or
+	// 1. A 0 where some are not means that it was not counted, and costs precision.
+	Third  float64 `json:"third,omitempty"`
+	Weight float64 `json:"weight"` // c, of the stage's mean; a task's weights add up to one
+}
+
+// Add counts the reward of a rollout of the stage, whose Rollouts it does not change.
+func (s *Stage) Add(reward float64) {
+	s.Rewards += reward
+	s.Squares += reward * reward
+	s.Third += reward * reward * (1 - reward)
 }
 
 // Binary is a stage of rollouts that passed or failed.
@@ -220,6 +236,8 @@ func (s Stage) check() error {
 		return fmt.Errorf("%d rollouts cannot have rewards that add up to %v", s.Rollouts, s.Rewards)
 	case !(s.Squares <= s.Rewards+n*slack && s.Squares*n >= s.Rewards*s.Rewards-n*n*slack):
 		return fmt.Errorf("%d rewards in [0, 1] that add up to %v cannot have squares that add up to %v", s.Rollouts, s.Rewards, s.Squares)
+	case !(s.Third >= 0 && s.Third <= s.Rewards-s.Squares+n*slack):
+		return fmt.Errorf("%d rewards in [0, 1] that add up to %v, with squares to %v, cannot have r²(1−r) add up to %v", s.Rollouts, s.Rewards, s.Squares, s.Third)
 	}
 	return nil
 }
@@ -273,14 +291,13 @@ func shares(tasks []Task) (all []float64, sum float64) {
 // variances is what is known of the variances of an evaluation: by the posterior under
 // the reference prior, which has a law for them, and by the samples.
 type variances struct {
-	within     within
-	dispersion float64 // of graded rewards; 1 if rollouts pass or fail
+	within within
+	graded *graded // nil if rollouts pass or fail
 
 	center float64 // posterior expectation of the mean over tasks
 
 	// Posterior expectations of the variance of the estimate and of a Uniform with one
-	// rollout per task, for rewards of 0 or 1, their relative variances, and the
-	// relative covariance of the two.
+	// rollout per task, their relative variances, and the relative covariance of the two.
 	expected, single    float64
 	doubt, singleDoubt  float64
 	together, explained float64 // explained is the part of doubt that the mean over tasks explains
@@ -291,13 +308,10 @@ func newVariances(posterior neyman.Mixture, tasks []Task, shares []float64, sum 
 	n := len(tasks)
 	mean, own, single := neyman.Sum{P: make([]float64, n)}, neyman.Sum{V: make([]float64, n)}, neyman.Sum{V: make([]float64, n)}
 	var v variances
-	rollouts := 0
 	for i, t := range tasks {
 		share := shares[i] / sum
 		mean.P[i], own.V[i], single.V[i] = share, share*share*t.shrinkage(), share*share
 		v.within.add(t.within(), share)
-		observed, _ := t.pooled()
-		rollouts += observed
 	}
 	expectations, covariances := posterior.Joint(mean, own, single)
 	v.center, v.expected, v.single = expectations[0], expectations[1], expectations[2]
@@ -305,7 +319,9 @@ func newVariances(posterior neyman.Mixture, tasks []Task, shares []float64, sum 
 	v.singleDoubt = covariances[2][2] / (v.single * v.single)
 	v.together = covariances[1][2] / (v.expected * v.single)
 	v.explained = covariances[0][1] * covariances[0][1] / (covariances[0][0] * v.expected * v.expected)
-	v.dispersion = v.within.dispersion(v.expected, rollouts)
+	if isGraded(tasks) {
+		v.grade(posterior, tasks, shares, sum)
+	}
 	return v
 }
 
@@ -314,18 +330,28 @@ func newVariances(posterior neyman.Mixture, tasks []Task, shares []float64, sum 
 // out; the samples' is unbiased, and too small where failures are so rare that few or
 // none were seen.
 func (v variances) own() float64 {
-	return max(v.dispersion*v.expected, v.within.own)
+	return max(v.expected, v.within.own)
+}
+
+// interval is the 95% interval about the estimate: Wilson's if rollouts pass or fail.
+func (v variances) interval(value float64) (low, high float64) {
+	if v.graded != nil {
+		return v.graded.interval(value, v.own())
+	}
+	return score(value, v.draws(), v.quantile())
 }
 
 // draws is as many draws of a share as have the variance of the estimate, where the
 // share is as the posterior has it, which is never 0 or 1.
 func (v variances) draws() float64 { return v.center * (1 - v.center) / v.own() }
 
-// quantile is Student's at 97.5%, to the first order in 1/ν (Fisher's expansion): the
-// degrees of freedom ν are those of a variance with the posterior's doubt about it
-// (Satterthwaite), less what is known once the mean is, which Wilson's interval has.
-func (v variances) quantile() float64 {
-	freedom := 2 / max(0, v.doubt-v.explained)
+// quantile is Student's: the degrees of freedom ν are those of a variance with the
+// posterior's doubt about it (Satterthwaite), less what is known once the mean is, which
+// Wilson's interval has.
+func (v variances) quantile() float64 { return student(2 / max(0, v.doubt-v.explained)) }
+
+// student is Student's quantile at 97.5%, to the first order in 1/ν (Fisher's expansion).
+func student(freedom float64) float64 {
 	return quantile * (1 + (quantile*quantile+1)/(4*freedom))
 }
 
@@ -359,7 +385,7 @@ const lean = 0.25
 // the posterior's own ratio is from it.
 func (v variances) equivalent() Equivalent {
 	posterior := v.single / v.expected
-	ratio := (v.within.single + lean*v.dispersion*v.single) / (v.within.own + lean*v.dispersion*v.expected)
+	ratio := (v.within.single + lean*v.single) / (v.within.own + lean*v.expected)
 	doubt := max(0, v.doubt+v.singleDoubt-2*v.together)
 	factor := math.Exp(quantile * math.Hypot(math.Sqrt(doubt), math.Log(ratio/posterior)))
 	return Equivalent{Value: ratio, Low: ratio / factor, High: ratio * factor}

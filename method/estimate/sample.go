@@ -274,7 +274,6 @@ func Pool(prior *neyman.Prior, parts ...Part) (m Mean, weights []float64, err er
 type within struct {
 	own    float64 // of the estimate: Σ c²/n·s²
 	single float64 // of a rollout: Σ c·s²
-	graded float64 // by which own falls short of what it were with rewards of 0 or 1: Σ c²/n·(r(1−r) on average)
 }
 
 // within is that of the task. Number and weight of a stage's rollouts were decided
@@ -291,7 +290,6 @@ func (t Task) within() (sum within) {
 			v, part := s.variance(before, t.Stages[k+1:]), s.Weight*s.Weight/n
 			sum.own += part * v
 			sum.single += s.Weight * v
-			sum.graded += part * max(0, s.Rewards-s.Squares) / n
 		}
 		before.Rollouts += s.Rollouts
 		before.Rewards += s.Rewards
@@ -323,13 +321,4 @@ func (s Stage) variance(before Stage, later []Stage) float64 {
 func (s *within) add(t within, share float64) {
 	s.own += share * share * t.own
 	s.single += share * share * t.single
-	s.graded += share * share * t.graded
-}
-
-// dispersion is the variance of rewards relative to that of rewards of 0 or 1 with the
-// same means, 1 if that is what they are: by the samples, and with the weight of one of
-// so many rollouts 1. Expected is own by the posterior, which knows no others.
-func (s within) dispersion(expected float64, rollouts int) float64 {
-	doubt := expected / float64(rollouts)
-	return (s.own + doubt) / (s.own + s.graded + doubt)
 }

@@ -10,14 +10,14 @@ import (
 // law is the probabilities of a task's rewards.
 type law struct{ rewards, chances []float64 }
 
-// moments are the mean and the variance of a reward, and the mean of r(1−r).
-func (l law) moments() (mean, variance, graded float64) {
+// moments are the mean and the variance of a reward.
+func (l law) moments() (mean, variance float64) {
 	square := 0.0
 	for j, r := range l.rewards {
 		mean += l.chances[j] * r
 		square += l.chances[j] * r * r
 	}
-	return mean, square - mean*mean, mean - square
+	return mean, square - mean*mean
 }
 
 // stages visits all outcomes of a stage of n rollouts with its sums.
@@ -48,8 +48,8 @@ func TestSampledVariancesAreUnbiased(t *testing.T) {
 		for _, tt := range []struct {
 			pilots, least int
 		}{{2, 2}, {1, 2}, {2, 1}, {3, 1}} {
-			_, v, g := l.moments()
-			var own, single, graded, want, total, square, value float64
+			_, v := l.moments()
+			var own, single, want, total, square, value float64
 			l.stages(tt.pilots, 0.3, func(first Stage, chance float64) {
 				size := 1 // a second stage of one or two
 				if first.Rewards > 0 && first.Rewards < float64(tt.pilots) {
@@ -66,7 +66,7 @@ func TestSampledVariancesAreUnbiased(t *testing.T) {
 						task := Task{Stages: []Stage{first, second, third}}
 						w := task.within()
 						total += p
-						own, single, graded = own+p*w.own, single+p*w.single, graded+p*w.graded
+						own, single = own+p*w.own, single+p*w.single
 						want += p * v * task.shrinkage()
 						value += p * task.value()
 						square += p * task.value() * task.value()
@@ -82,27 +82,10 @@ func TestSampledVariancesAreUnbiased(t *testing.T) {
 			if own < want-1e-12 || own > 1.3*want {
 				t.Errorf("%s, %+v: sampled %v, want %v or somewhat more", name, tt, own, want)
 			}
-			if wanted := want / v * g; math.Abs(graded-wanted) > 1e-12 {
-				t.Errorf("%s, %+v: graded %v, want %v", name, tt, graded, wanted)
-			}
 		}
 	}
 	if w := (Task{Stages: []Stage{Binary(1, 1, 1)}}).within(); w != (within{}) {
 		t.Errorf("of one rollout %+v is known", w)
-	}
-}
-
-// Rewards of 0 and 1 have the dispersion 1, to the bit; others what the samples say, but
-// for one rollout's worth of doubt.
-func TestDispersion(t *testing.T) {
-	if d := (within{own: 0.1234567}).dispersion(0.0987, 7); d != 1 {
-		t.Errorf("%v, want 1", d)
-	}
-	if d := (within{own: 0.02, graded: 0.06}).dispersion(0.08, 1000); math.Abs(d-0.25) > 0.001 {
-		t.Errorf("%v, want 1/4", d)
-	}
-	if d := (within{graded: 0.25}).dispersion(0.25, 1); math.Abs(d-0.5) > 1e-15 {
-		t.Errorf("all rewards alike: %v, want 1/2 of a single rollout", d)
 	}
 }
 

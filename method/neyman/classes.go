@@ -242,6 +242,21 @@ func (m Mixture) Joint(sums ...Sum) (means []float64, covariances [][]float64) {
 	return means, covariances
 }
 
+// Variances are the expected variances of a rollout of each task, E[p(1−p)].
+func (m Mixture) Variances() []float64 {
+	all := make([]float64, m.Tasks)
+	for k, weight := range m.Weights {
+		if weight < ignored {
+			continue
+		}
+		for i := range all {
+			a, b := m.Shapes(k, i)
+			all[i] += weight * a * b / ((a + b) * (a + b + 1))
+		}
+	}
+	return all
+}
+
 // at is the coefficients of a task.
 func (s Sum) at(task int) (p, v float64) {
 	if s.P != nil {
