@@ -229,8 +229,8 @@ drill-slurm: build drill
 	bin/drill slurm $(DRILL)
 
 drill-decisions:
+	$(GO) test -count=1 -v -timeout 0 -tags drill -run TestGradedLaws ./method/estimate -args $(filter -small,$(DRILL))
 	@$(call DRILL_TEST,drills/decisions,TestDecisions)
-	@$(call DRILL_TEST,method/estimate,TestGradedLaws)
 
 drill-evaluate: build drill
 	bin/drill evaluate $(DRILL)
