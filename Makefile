@@ -229,7 +229,7 @@ drill-slurm: build drill
 	bin/drill slurm $(DRILL)
 
 drill-decisions:
-	$(GO) test -count=1 -v -timeout 0 -tags drill -run TestGradedLaws ./method/estimate -args $(filter -small,$(DRILL))
+	$(if $(findstring -part,$(DRILL)),,$(GO) test -count=1 -v -timeout 0 -tags drill -run TestGradedLaws ./method/estimate -args $(filter -small,$(DRILL)))
 	@$(call DRILL_TEST,drills/decisions,TestDecisions)
 
 drill-evaluate: build drill
