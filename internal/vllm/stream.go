@@ -48,7 +48,7 @@ func (c *Client) stream(ctx context.Context, r Request, seen func(Piece)) (Compl
 	response, most, err := c.post(ctx, &r, true)
 	if err == nil {
 		completion.Software = software(response)
-		a := assembly{request: &r, completion: &completion, clock: c.options.Clock, seen: seen, watch: watch, plain: m.plain, most: most}
+		a := assembly{request: &r, completion: &completion, clock: c.options.Clock, seen: seen, watch: watch, plain: m.plain, most: most, hider: c.hider}
 		a.chunk.limits = most
 		err = c.blame(c.assemble(&a, response.Body))
 		if err != nil && ctx.Err() != nil {
@@ -85,6 +85,7 @@ type assembly struct {
 	watch      *silence
 	plain      bool
 	most       *limits
+	hider      *hider
 
 	walker          walker
 	chunk           answer // the last
@@ -143,6 +144,7 @@ func (a *assembly) chunks(events *events) error {
 		if string(data) == "[DONE]" {
 			return nil
 		}
+		data = a.hider.answer(data)
 		if err := a.chunk.read(&a.walker, data); err != nil {
 			return err
 		}
