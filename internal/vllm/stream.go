@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -127,7 +128,7 @@ func (a *assembly) read(events *events, body io.Reader) error {
 		}
 		return &Error{Kind: Cut, Message: "the stream broke", Err: err}
 	case a.completion.Finish == "":
-		return &Error{Kind: Cut, Message: "the stream ended without a finish_reason"}
+		return &Error{Kind: Cut, Message: "the stream ended without a finish_reason, so that nothing says that the answer is whole"}
 	case !a.counted && !a.plain:
 		return garbage("no usage")
 	}
@@ -141,7 +142,11 @@ func (a *assembly) chunks(events *events) error {
 		if err != nil {
 			return err
 		}
-		if string(data) == "[DONE]" {
+		data = bytes.TrimSpace(data)
+		switch string(data) {
+		case "": // to keep the connection alive
+			continue
+		case "[DONE]":
 			return nil
 		}
 		data = a.hider.answer(data)
