@@ -23,7 +23,7 @@ var importRules = []importRule{
 	{"pipeline", []string{"pipeline/status", "pipeline/config", "pipeline/evaluate", "pipeline/exchange", "pipeline/experiment", "pipeline/dag", "pipeline/executor", "pipeline/runlog", "stages/…", "data", "method/…", "internal/…"}},
 	{"release", []string{"internal/version"}},
 	{"pipeline/evaluate", []string{"pipeline/exchange", "pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
-	{"pipeline/exchange", []string{"internal/harness", "internal/profile", "internal/atomicfile", "internal/table", "internal/display", "internal/evaluation", "internal/rollout", "internal/rowfile", "internal/policy"}},
+	{"pipeline/exchange", []string{"internal/harness", "internal/profile", "internal/atomicfile", "internal/table", "internal/display", "internal/ending", "internal/evaluation", "internal/rollout", "internal/rowfile", "internal/policy"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/executor", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/status", []string{"pipeline/dag", "internal/evaluation", "internal/display", "pipeline/executor", "pipeline/runlog"}},
 	{"pipeline/executor", []string{"pipeline/dag", "pipeline/runlog", "internal/slurm", "internal/process", "internal/atomicfile", "internal/files", "internal/clock"}},
@@ -72,7 +72,7 @@ var importRules = []importRule{
 	{"internal/benchmark", []string{"internal/files", "internal/scorer", "internal/scorer/family", "internal/csvfile", "internal/jsonlist"}},
 	{"internal/scorer/family", []string{"internal/scorer", "internal/scorer/*", "internal/seed", "internal/display"}},
 	{"internal/scorer/maths", []string{"internal/scorer", "internal/latex", "internal/algebra"}},
-	{"internal/scorer/judge", []string{"internal/scorer", "internal/vllm"}},
+	{"internal/scorer/judge", []string{"internal/ending", "internal/scorer", "internal/vllm"}},
 	{"internal/scorer/code", []string{"internal/scorer", "internal/sandbox"}},
 	{"internal/scorer/command", []string{"internal/files", "internal/scorer", "internal/sandbox"}},
 	{"internal/scorer/regex", []string{"internal/scorer", "internal/scorer/exact"}},
@@ -85,11 +85,11 @@ var importRules = []importRule{
 	{"internal/sandbox/cgroup", nil},
 
 	// A client of one server, and what is made over it.
-	{"internal/vllm", []string{"internal/seed", "internal/clock", "internal/display"}},
+	{"internal/vllm", []string{"internal/ending", "internal/seed", "internal/clock", "internal/display"}},
 	{"internal/protocol", []string{"internal/evaluation", "internal/journal", "method/…"}},
 	{"internal/policy", []string{"method/controller", "internal/pilot", "internal/profile", "method/informed", "method/staged", "internal/tsneyman", "internal/seed", "method/neyman"}},
-	{"internal/evaluation", []string{"internal/atomicfile", "internal/clock", "internal/coupled", "internal/display", "internal/files", "internal/journal", "internal/pilot", "internal/policy", "internal/rollout", "internal/router", "internal/rowfile", "internal/sampler", "internal/seed", "internal/version", "internal/vllm", "method/controller", "method/design", "method/drift", "method/estimate", "method/informed", "method/neyman", "method/staged"}},
-	{"internal/sampler", []string{"internal/rollout", "internal/vllm", "internal/journal", "internal/clock", "internal/benchmark", "internal/seed"}},
+	{"internal/evaluation", []string{"internal/atomicfile", "internal/clock", "internal/coupled", "internal/display", "internal/ending", "internal/files", "internal/journal", "internal/pilot", "internal/policy", "internal/rollout", "internal/router", "internal/rowfile", "internal/sampler", "internal/seed", "internal/version", "internal/vllm", "method/controller", "method/design", "method/drift", "method/estimate", "method/informed", "method/neyman", "method/staged"}},
+	{"internal/sampler", []string{"internal/ending", "internal/rollout", "internal/vllm", "internal/journal", "internal/clock", "internal/benchmark", "internal/seed"}},
 	{"internal/rollout", []string{"internal/rowfile", "internal/journal"}},
 
 	// Statistics, and the rows in which its results are stored.
@@ -137,6 +137,7 @@ var importRules = []importRule{
 	{"internal/files", nil},
 	{"internal/atomicfile", nil},
 	{"internal/clock", nil},
+	{"internal/ending", nil},
 	{"internal/process", []string{"internal/clock"}},
 	{"internal/display", nil},
 	{"internal/journal", []string{"internal/atomicfile"}},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"speceval/internal/display"
+	"speceval/internal/ending"
 	"speceval/internal/rollout"
 	"speceval/internal/router"
 	"speceval/internal/vllm"
@@ -44,6 +45,7 @@ type engine struct {
 	cause   error
 	rewards map[controller.ID]float64
 	lengths map[rollout.ID]int32 // of answers that are there, in tokens
+	tally   ending.Tally         // of answers that have come in
 
 	counts counts
 }
@@ -339,6 +341,7 @@ func (e *engine) keep(answer *rollout.Rollout, r *Request) error {
 		return err
 	}
 	e.measure(answer)
+	e.warnOfEmpty(answer)
 	r.State, r.PromptTokens, r.CompletionTokens = completed, answer.PromptTokens, answer.CompletionTokens
 	return e.store.requests.Append(r)
 }
@@ -359,7 +362,7 @@ func (e *engine) failure(ctx context.Context, started time.Duration, id controll
 		err = fmt.Errorf("%w: %s", err, whatThen)
 	}
 	var refused *vllm.Error
-	if !errors.As(err, &refused) || refused.Kind == vllm.Rejected || refused.Kind == vllm.Unauthorized || refused.Kind == vllm.UnknownModel || refused.Kind == vllm.OtherModel {
+	if !errors.As(err, &refused) || refused.Kind.Permanent() && refused.Kind != vllm.NotContinued {
 		e.stop(fmt.Errorf("task %s: %w", display.EscapedLine(e.Setup.TaskIDs[id.Task]), err))
 	}
 	return router.Failed, router.Faulty.String()

@@ -39,6 +39,7 @@ type lab struct {
 	scored int
 	fail   func(n int, r vllm.Request) error // of the n-th request, from 1; nil: never
 	unable func(n int) error                 // of the n-th answer to score; nil: never
+	spoil  func(n int, c *vllm.Completion)   // changes the n-th answer, from 1; nil: none
 	grade  func(r *rollout.Response) float64 // reward of an answer that is not right; nil: 0
 	random *rand.Rand
 }
@@ -142,7 +143,11 @@ func (l *lab) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece))
 	if err := (clock.Wall{}).Sleep(ctx, wait); err != nil {
 		return vllm.Completion{}, "http://a:1", err
 	}
-	return vllm.Completion{Text: text, Finish: "stop", Usage: vllm.Usage{Prompt: 3, Completion: 5, Reasoning: -1}}, "http://a:1", nil
+	c := vllm.Completion{Text: text, Finish: "stop", Usage: vllm.Usage{Prompt: 3, Completion: 5, Reasoning: -1}}
+	if l.spoil != nil {
+		l.spoil(n, &c)
+	}
+	return c, "http://a:1", nil
 }
 
 func (l *lab) Places() int     { return l.places }

@@ -36,7 +36,7 @@ type writers struct {
 	stop   context.CancelFunc // nil: none does
 }
 
-const ending = 1.0 / 8
+const ends = 1.0 / 8
 
 func rightAfter(tokens int) float64 { return 1 / (1 + math.Pow(float64(tokens)/6, 2)) }
 
@@ -44,8 +44,8 @@ func rightAfter(tokens int) float64 { return 1 / (1 + math.Pow(float64(tokens)/6
 func truth() float64 {
 	sum, alive := 0.0, 1.0
 	for n := 1; n < 1000; n++ {
-		sum += alive * ending * rightAfter(n)
-		alive *= 1 - ending
+		sum += alive * ends * rightAfter(n)
+		alive *= 1 - ends
 	}
 	return sum
 }
@@ -104,7 +104,7 @@ func (w *writers) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Pie
 		switch {
 		case w.draw() < w.cut:
 			return vllm.Completion{}, url, &vllm.Error{Kind: vllm.Cut, Message: "cut"}
-		case w.draw() >= ending:
+		case w.draw() >= ends:
 			token.Text = "."
 			tell(token)
 			continue

@@ -63,6 +63,9 @@ func Rescore(ctx context.Context, s Settings, was *Stored, atATime int) (*Result
 		return nil, err
 	}
 	again.Notes = r.ownNotes()
+	if err := s.answeredAgain(&again); err != nil {
+		return nil, err
+	}
 	if err := again.known(&s.Setup); err != nil {
 		return nil, err
 	}

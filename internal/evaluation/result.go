@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"speceval/internal/ending"
 	"speceval/internal/files"
 	"speceval/internal/rollout"
 	"speceval/internal/router"
@@ -40,15 +41,18 @@ type Result struct {
 	Interval      [2]float64 `json:"interval"` // 95%
 	SampleError
 
-	Rollouts int     `json:"rollouts"`       // that count, N·b unless a Stop decided on it
-	Extra    int     `json:"extra_rollouts"` // completed and not selected, or aborted while they ran
-	Lost     int     `json:"lost_requests"`  // under way when a process ended
-	Losses   Losses  `json:"losses"`
-	Tokens   Tokens  `json:"tokens"`
-	Seconds  float64 `json:"seconds"`         // from first requests to last rewards, of all sessions
-	Barrier  float64 `json:"barrier_seconds"` // for which places stood empty before the final allocation, on average over places
-	Sessions int     `json:"sessions"`        // processes that it took
-	Startup  float64 `json:"startup_seconds"` // of the last one, until it could send
+	Rollouts int    `json:"rollouts"`       // that count, N·b unless a Stop decided on it
+	Extra    int    `json:"extra_rollouts"` // completed and not selected, or aborted while they ran
+	Lost     int    `json:"lost_requests"`  // under way when a process ended
+	Losses   Losses `json:"losses"`
+	Tokens   Tokens `json:"tokens"`
+	// Answers counts the rollouts that count whose answers are empty or not whole; nil where
+	// all are whole, and in results of earlier versions.
+	Answers  *ending.Tally `json:"answers,omitempty"`
+	Seconds  float64       `json:"seconds"`         // from first requests to last rewards, of all sessions
+	Barrier  float64       `json:"barrier_seconds"` // for which places stood empty before the final allocation, on average over places
+	Sessions int           `json:"sessions"`        // processes that it took
+	Startup  float64       `json:"startup_seconds"` // of the last one, until it could send
 
 	// Uniform is what Uniform would have needed for this standard error.
 	Uniform Equivalent `json:"uniform"`
@@ -261,7 +265,7 @@ func (s *Settings) conclude(st *store, c *controller.Controller, record *router.
 	r.Provenance, r.Rules, r.Notes = s.Provenance, s.Rules, slices.Clone(s.Notes)
 	r.Sessions, r.Startup = int(st.session)+1, start.Sub(s.Began).Seconds()
 	r.rows(&s.Setup, c)
-	if err := r.count(st, s.Rules); err != nil {
+	if err := r.count(st, s); err != nil {
 		return nil, err
 	}
 	if err := r.follow(&s.Setup, c.Least, s.Prior); err != nil {
@@ -322,20 +326,22 @@ func (s *Setup) Outcome(c *controller.Controller, prior *neyman.Prior, reward fu
 }
 
 // count counts the selected rollouts, which must all be there.
-func (r *Result) count(st *store, rules string) error {
+func (r *Result) count(st *store, s *Settings) error {
 	var scorers []string
+	var tally ending.Tally
 	varied := 0
 	for i := range r.Rows {
 		t := &r.Rows[i]
 		texts := make(map[string]bool)
 		for n := range t.Pilots + t.Continuations {
-			answer, v, err := st.find(rollout.ID{Task: t.Index, Rollout: n}, rules)
+			answer, v, err := st.find(rollout.ID{Task: t.Index, Rollout: n}, s.Rules)
 			if err == nil && v == nil {
 				err = fmt.Errorf("rollout %d of task %s has no verdict", n, t.ID)
 			}
 			if err != nil {
 				return err
 			}
+			s.tallied(&tally, answer)
 			texts[answer.Reasoning+answer.Text] = true
 			if answer.CompletionTokens == 0 { // of an answer that was counted there is one at least
 				r.Tokens.Untold++
@@ -352,6 +358,7 @@ func (r *Result) count(st *store, rules string) error {
 	if varied == 0 {
 		r.Notes = append(r.Notes, "every task was answered in the same words each time: the servers take no seeds or do not sample, and the standard error is not one")
 	}
+	r.answered(&tally)
 	slices.Sort(scorers)
 	r.Scored = slices.Compact(scorers)
 	return nil

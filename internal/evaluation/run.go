@@ -57,6 +57,9 @@ type Settings struct {
 	// says why there is no verdict.
 	Score func(ctx context.Context, r *rollout.Response) (*rollout.Score, error)
 	Rules string // what verdicts depend on besides the answers, as a digest
+	// Unparted says that prompts open the thinking of the model, and that no server
+	// separates it from the answer.
+	Unparted bool
 
 	Provenance string            // of the rollouts: measured or simulated
 	Notes      []string          // what a user should know of the servers' answers

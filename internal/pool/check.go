@@ -356,6 +356,9 @@ func (p *Pool) prove(ctx context.Context, c *vllm.Client, need Requirement) (ans
 	same = r.Temperature > 0 && answer.Text+answer.Reasoning != ""
 	for r.Seed = 1; same && r.Seed < proofSeeds; r.Seed++ {
 		other, err := c.Stream(ctx, r, nil)
+		if e := (*vllm.Error)(nil); errors.As(err, &e) && e.Kind == vllm.UnknownEnd {
+			return answer, false, err
+		}
 		same = err == nil && other.Text == answer.Text && other.Reasoning == answer.Reasoning
 	}
 	return answer, same, nil

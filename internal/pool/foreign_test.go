@@ -32,10 +32,11 @@ type dialect struct {
 	names   string // the model that answers; "": not told
 	header  string
 	usage   bool
-	key     bool   // a key is wanted, and not given
-	field   string // of a request, that is refused
-	window  int    // most requests at a time; more get 429
-	greedy  bool   // seeds do not count
+	key     bool                  // a key is wanted, and not given
+	field   string                // of a request, that is refused
+	window  int                   // most requests at a time; more get 429
+	greedy  bool                  // seeds do not count
+	end     func(seed int) string // the finish_reason; nil: stop
 }
 
 func (d *dialect) serve(s *server, w http.ResponseWriter, r *http.Request) {
@@ -100,7 +101,11 @@ func (d *dialect) chat(s *server, w http.ResponseWriter, r *http.Request, body s
 	if d.greedy {
 		text = "a"
 	}
-	fmt.Fprintf(w, "data: {\"id\":\"%d\",\"model\":%q,\"system_fingerprint\":\"b1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":\"stop\"}]%s}\n\n", seed, d.names, text, usage)
+	end := "stop"
+	if d.end != nil {
+		end = d.end(seed)
+	}
+	fmt.Fprintf(w, "data: {\"id\":\"%d\",\"model\":%q,\"system_fingerprint\":\"b1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":%q}]%s}\n\n", seed, d.names, text, end, usage)
 }
 
 var foreign = Requirement{Model: "m", ContextTokens: 4096, Foreign: true, Sampling: vllm.Sampling{Model: "m", Temperature: 0.6, TopP: 0.95, MaxTokens: 99}}
@@ -123,6 +128,11 @@ func TestCheckOfOtherServers(t *testing.T) {
 		}, nil, "unknown server (cloudflare)", nil},
 		{"hundreds without it", func(d *dialect) { d.models = `{"data":[{"id":"x"}` + strings.Repeat(`,{"id":"m-mini"}`, 300) + `]}` }, nil, "", []string{`"x"`, "281 more", `not "m"`}},
 		{"no list", func(d *dialect) { d.models, d.header = "", "" }, nil, unknown, nil},
+		{"an end in other words", func(d *dialect) { d.end = func(int) string { return "end_turn" } }, nil, "llama.cpp b1", nil},
+		{"an unknown end", func(d *dialect) { d.end = func(int) string { return "novel_end" } }, nil, "", []string{`"novel_end"`, "stop or length"}},
+		{"an unknown end of another answer", func(d *dialect) {
+			d.greedy, d.end = true, func(seed int) string { return []string{"length", "novel_end"}[seed%2] }
+		}, nil, "", []string{`"novel_end"`}},
 		{"an empty list", func(d *dialect) { d.models = `{"data":[]}` }, nil, "llama.cpp b1", nil},
 		{"no list, and another model", func(d *dialect) { d.models, d.names = "", "x" }, nil, "", []string{`"m"`, `"x"`}},
 		{"nothing told", func(d *dialect) { d.usage, d.names = false, "" }, nil, "llama.cpp b1", []string{"tokens", "which model answers"}},

@@ -12,8 +12,8 @@ import (
 // token the answer ends by a chance of 1 in 12, and is right by a chance that falls
 // with its length.
 const (
-	ending = 1.0 / 12
-	even   = 9 // tokens after which right and wrong are alike
+	ends = 1.0 / 12
+	even = 9 // tokens after which right and wrong are alike
 )
 
 func rightAfter(tokens int) float64 { return 1 / (1 + math.Pow(float64(tokens)/even, 2)) }
@@ -22,8 +22,8 @@ func rightAfter(tokens int) float64 { return 1 / (1 + math.Pow(float64(tokens)/e
 func truth() float64 {
 	sum, alive := 0.0, 1.0
 	for n := 1; n < 2000; n++ {
-		sum += alive * ending * rightAfter(n)
-		alive *= 1 - ending
+		sum += alive * ends * rightAfter(n)
+		alive *= 1 - ends
 	}
 	return sum
 }
@@ -76,7 +76,7 @@ func sampled(t *testing.T, dir string, random *rand.Rand, rule rule, n, places, 
 		ended := false
 		for id := range tokens {
 			tokens[id]++
-			if random.Float64() >= ending {
+			if random.Float64() >= ends {
 				l.Saw(id, word(0, 1))
 				continue
 			}

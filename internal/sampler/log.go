@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"speceval/internal/clock"
+	"speceval/internal/ending"
 	"speceval/internal/journal"
 	"speceval/internal/rollout"
 	"speceval/internal/vllm"
@@ -192,10 +193,6 @@ func (l *Partials) Torn(id rollout.ID, torn bool) {
 	}
 }
 
-// aborted is what a server gives as the end of an answer that it has not let come to
-// its end.
-const aborted = "abort"
-
 // Saw notes a piece that is new. A piece without the ids of the prompt or of
 // the tokens is not kept: the answer cannot be resumed from it.
 func (l *Partials) Saw(id rollout.ID, p vllm.Piece) {
@@ -206,8 +203,8 @@ func (l *Partials) Saw(id rollout.ID, p vllm.Piece) {
 		a.prompt = slices.Clone(p.PromptIDs)
 	}
 	finish := p.Finish
-	if finish == aborted {
-		finish = ""
+	if ending.Of(finish) == ending.Failed {
+		finish = "" // the server has not let the answer come to its end
 	}
 	if len(a.prompt) == 0 || len(p.IDs) == 0 && p.Text == "" && p.Reasoning == "" && finish == "" {
 		return

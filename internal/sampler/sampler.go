@@ -42,13 +42,10 @@ func (c *Corpus) seedOf(id rollout.ID) int64 {
 
 // Rollout is what came of the request of a rollout, from a server of the given
 // name. Tokens that it did not tell are 0, which no answer has. An answer that
-// ended in a way that no answer ends in is an error.
+// ended in a way that no rollout ends in is an error.
 func (c *Corpus) Rollout(id rollout.ID, answer *vllm.Completion, server string, thinkEnd int32) (*rollout.Rollout, error) {
-	switch answer.Finish {
-	case "stop", "length", "repetition":
-	case "eos_token", "stop_sequence", "content_filter": // of servers other than vLLM
-	default:
-		return nil, &vllm.Error{Kind: vllm.Garbage, URL: server, Message: fmt.Sprintf("an answer with finish_reason %q", answer.Finish)}
+	if err := answer.Ended(server); err != nil {
+		return nil, err
 	}
 	task := &c.Tasks[id.Task]
 	return &rollout.Rollout{

@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"speceval/internal/ending"
 )
 
 // answer is what is read of a chat completion, whole or a chunk of a stream.
@@ -84,24 +86,33 @@ func (a *answer) readModel(w *walker) {
 // readChoice reads the one choice that was asked for, which a server need not number.
 func (a *answer) readChoice(w *walker) {
 	index := 0
+	var delta, whole, bare message // of which a chunk may have several, and one that is empty
 	w.fields(func(name jsontext.Value) {
 		switch string(name) {
 		case `"index"`:
 			index = w.whole()
-		case `"message"`, `"delta"`:
-			a.message = w.next() != 'n'
-			a.readMessage(w)
+		case `"delta"`:
+			a.message = a.message || w.next() != 'n'
+			delta.read(w)
+		case `"message"`:
+			a.message = a.message || w.next() != 'n'
+			whole.read(w)
 		case `"text"`: // of /v1/completions
-			a.message = w.next() != 'n'
-			w.text(&a.text)
+			a.message = a.message || w.next() != 'n'
+			w.kept(&bare.text)
 		case `"finish_reason"`:
 			w.name(&a.finish)
+			if ending.Of(a.finish) == ending.Open {
+				a.finish = "" // "null" of some servers, for one
+			}
 		case `"token_ids"`:
 			w.ids(&a.tokens, a.limits.tokens)
 		default:
 			w.skip()
 		}
 	})
+	a.text = cmp.Or(delta.text, whole.text, bare.text, delta.refusal, whole.refusal)
+	a.reasoning = cmp.Or(delta.reasoning, whole.reasoning)
 	switch {
 	case index != 0:
 		w.fail(fmt.Errorf("choice %d, where one was asked for", index))
@@ -111,15 +122,21 @@ func (a *answer) readChoice(w *walker) {
 	a.chosen = true
 }
 
-func (a *answer) readMessage(w *walker) {
+// message is the text of a choice, or of a chunk.
+type message struct {
+	text, reasoning string
+	refusal         string // of the model's provider, in place of a text
+}
+
+func (m *message) read(w *walker) {
 	w.fields(func(name jsontext.Value) {
 		switch string(name) {
 		case `"content"`:
-			w.text(&a.text)
+			w.kept(&m.text)
 		case `"reasoning"`, `"reasoning_content"`: // the latter by other servers, or both with one empty
-			var part string
-			w.text(&part)
-			a.reasoning = cmp.Or(part, a.reasoning)
+			w.kept(&m.reasoning)
+		case `"refusal"`:
+			w.kept(&m.refusal)
 		default:
 			w.skip()
 		}
@@ -174,13 +191,13 @@ func garbage(message string) error { return &Error{Kind: Garbage, Message: messa
 // decodeAnswer reads a whole chat completion.
 func decodeAnswer(data []byte, plain bool, most *limits, into *Completion) error {
 	a := answer{limits: most}
-	if err := a.read(new(walker), data); err != nil {
+	if err := a.read(new(walker), bytes.TrimPrefix(data, byteOrderMark)); err != nil {
 		return err
 	}
 	switch {
 	case a.present():
 		return a.event("")
-	case !a.message:
+	case !a.message && ending.Of(a.finish) < ending.Filtered: // Gemini names the filter that withheld an answer, and sends no message
 		return garbage("no choices in the answer")
 	}
 	into.Model, into.ID, into.Fingerprint, into.Finish, into.TokenIDs, into.PromptIDs = a.model, a.id, a.fingerprint, a.finish, a.tokens, a.prompt
@@ -221,17 +238,31 @@ func (c *Completion) fault(plain bool) error {
 	if plain && c.contradicts() {
 		c.Usage = untold
 	}
+	if err := c.Ended(""); err != nil {
+		return err
+	}
 	switch {
-	case c.Finish == "":
-		return garbage("no finish_reason")
-	case c.Finish == "abort" || c.Finish == "error":
-		return &Error{Kind: Cut, Message: fmt.Sprintf("the server ended the request itself (finish_reason %q)", c.Finish)}
 	case c.contradicts():
 		return garbage("a text of 0 tokens by its usage")
 	case !plain && len(c.Text)+len(c.Reasoning) > textOf(c.Usage.Completion):
 		return garbage(fmt.Sprintf("a text of %d bytes of %d tokens by its usage", len(c.Text)+len(c.Reasoning), c.Usage.Completion))
 	}
 	return nil
+}
+
+// Ended is an *Error of the server at a URL unless the completion came to an end by which
+// it is a rollout: see ending.Of.
+func (c *Completion) Ended(url string) error {
+	switch e := ending.Of(c.Finish); {
+	case e.Answers():
+		return nil
+	case e == ending.Open:
+		return &Error{Kind: Garbage, URL: url, Message: "no finish_reason, so that nothing says that the answer is whole: serve the model by a server that names one"}
+	case e == ending.Failed:
+		return &Error{Kind: Cut, URL: url, Message: fmt.Sprintf("the server ended the request itself (finish_reason %q)", c.Finish)}
+	}
+	return &Error{Kind: UnknownEnd, URL: url, Message: fmt.Sprintf("finish_reason %q is in no table of end reasons, so the answer may be whole or cut: "+
+		"find out from the server's documentation, and have the server or a gateway before it say stop or length instead; or ask for the word to be added to speceval", c.Finish)}
 }
 
 // contradicts tells whether there is a text of no tokens.
@@ -241,6 +272,7 @@ func (c *Completion) contradicts() bool {
 
 // decode reads JSON of a control answer.
 func decode(data []byte, into any) error {
+	data = bytes.TrimPrefix(data, byteOrderMark)
 	if err := json.Unmarshal(data, into); err != nil {
 		return &Error{Kind: Garbage, Message: fmt.Sprintf("not the JSON expected, starts %q", clip(string(data[:min(len(data), 80)]))), Err: err}
 	}
@@ -259,6 +291,7 @@ type events struct {
 
 	buffer     []byte
 	start, end int // of what was read and not yet used
+	begun      bool
 	afterCR    bool
 	data       []byte
 }
@@ -271,8 +304,11 @@ func newEvents(source io.Reader, longest int) *events {
 
 // restart reads from another source, in which lines and events are at most so long.
 func (e *events) restart(source io.Reader, longest int) {
-	e.source, e.longest, e.start, e.end, e.afterCR = source, longest, 0, 0, false
+	e.source, e.longest, e.start, e.end, e.begun, e.afterCR = source, longest, 0, 0, false, false
 }
+
+// byteOrderMark may stand at the beginning of a body.
+var byteOrderMark = []byte("\ufeff")
 
 // next is the data of the next event, valid until the next call. At the end of
 // the source it returns io.EOF, and drops an event that has not ended.
@@ -283,6 +319,10 @@ func (e *events) next() ([]byte, error) {
 		line, err := e.line()
 		if err != nil {
 			return nil, err
+		}
+		if !e.begun {
+			e.begun = true
+			line = bytes.TrimPrefix(line, byteOrderMark)
 		}
 		if len(line) == 0 {
 			if seen {

@@ -47,25 +47,6 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Key is what a server wants from those who ask it. No format shows it.
-type Key string
-
-func (Key) String() string { return "…" }
-
-// GoString is that of the key in %#v.
-func (Key) GoString() string { return "…" }
-
-// MarshalText is that of the key in JSON.
-func (Key) MarshalText() ([]byte, error) { return []byte("…"), nil }
-
-// Check says what is wrong with a key, without telling it; nil if nothing is.
-func (k Key) Check() error {
-	if strings.ContainsFunc(string(k), func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return errors.New("the key has blanks, line ends or other characters that no header has")
-	}
-	return nil
-}
-
 // Limits on what a server may send to what is no request for tokens, so that a broken one
 // cannot take all memory. Those of an answer follow from its request: see limits.
 const (
@@ -86,6 +67,7 @@ type Client struct {
 	root      string // without /v1
 	api       string // the address of chat/completions and models, without these
 	options   Options
+	hider     *hider // of the key, in all that the server sends
 	transport *http.Transport
 	buffers   sync.Pool // of *bytes.Buffer, for whole answers
 	streams   sync.Pool // of *events
@@ -125,6 +107,7 @@ func New(baseURL string, o Options) (*Client, error) {
 		root:    strings.TrimSuffix(api, "/v1"),
 		api:     api,
 		options: o,
+		hider:   o.Key.hider(),
 		born:    o.Clock.Now(),
 		transport: &http.Transport{
 			DialContext:            o.Dial,
@@ -233,7 +216,7 @@ func (c *Client) whole(ctx context.Context, r Request, into *Completion) error {
 		return err
 	}
 	plain := c.Plain()
-	err = decodeAnswer(buffer.Bytes(), plain, most, into)
+	err = decodeAnswer(c.hider.answer(buffer.Bytes()), plain, most, into)
 	if err == nil {
 		err = r.answeredBy(into.Model, plain)
 	}
@@ -275,7 +258,10 @@ func (c *Client) send(ctx context.Context, method, address, id string, body []by
 		if ctx.Err() != nil {
 			return nil, c.ended(ctx)
 		}
-		return nil, &Error{Kind: Unreachable, URL: c.root, Message: "no answer", Unsent: !sent.Load(), Err: err}
+		return nil, &Error{Kind: Unreachable, URL: c.root, Message: "no answer", Unsent: !sent.Load(), Err: c.hider.cause(err)}
+	}
+	if c.hider != nil {
+		c.hider.header(response.Header, response.StatusCode != http.StatusOK)
 	}
 	if response.StatusCode == http.StatusOK {
 		return response, nil
@@ -285,7 +271,7 @@ func (c *Client) send(ctx context.Context, method, address, id string, body []by
 	if err := c.read(ctx, response, &buffer, largestRefusal); err != nil && ctx.Err() != nil {
 		return nil, err
 	}
-	e := refusal(c.root, response.StatusCode, response.Header.Get("Location"), buffer.Bytes())
+	e := refusal(c.root, response.StatusCode, response.Header.Get("Location"), []byte(c.hider.refusal(buffer.String())))
 	e.Later = later(response.Header, c.options.Clock.Now())
 	return nil, e
 }
@@ -317,10 +303,11 @@ func (c *Client) ended(ctx context.Context) error {
 	return fmt.Errorf("%s: request given up: %w", c.root, ctx.Err())
 }
 
-// blame names the server in an error that its bytes caused.
+// blame names the server in an error that its bytes caused, and hides the key in its words.
 func (c *Client) blame(err error) error {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		e.URL = c.root
+		e.Message, e.Type, e.Param = c.hider.refusal(e.Message), c.hider.refusal(e.Type), c.hider.refusal(e.Param)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/ending"
 	"speceval/internal/seed"
 )
 
@@ -37,7 +38,11 @@ func (c *Client) resume(ctx context.Context, r Request, seen func(Piece)) (Compl
 	}
 	err := x.run(ctx)
 	x.completion.Finished = c.options.Clock.Now()
-	return x.whole(), err
+	whole := x.whole()
+	if err == nil {
+		err = whole.Ended(c.root)
+	}
+	return whole, err
 }
 
 // whole is the answer as far as it is, the prefix included.
@@ -244,8 +249,8 @@ func (p *Prefix) Add(piece Piece) {
 	p.IDs = append(p.IDs, piece.IDs...)
 	p.Text += piece.Text
 	p.Reasoning += piece.Reasoning
-	if piece.Finish != "" {
-		p.Finish = piece.Finish
+	if ending.Of(piece.Finish) != ending.Failed {
+		p.Finish = cmp.Or(piece.Finish, p.Finish)
 	}
 }
 
@@ -255,7 +260,9 @@ func (c *Completion) Prefix() *Prefix {
 	if len(c.PromptIDs) == 0 || len(c.TokenIDs) == 0 {
 		return nil
 	}
-	return &Prefix{PromptIDs: c.PromptIDs, IDs: slices.Clip(c.TokenIDs), Text: c.Text, Reasoning: c.Reasoning, Finish: c.Finish}
+	p := new(Prefix)
+	p.Add(Piece{PromptIDs: c.PromptIDs, IDs: c.TokenIDs, Text: c.Text, Reasoning: c.Reasoning, Finish: c.Finish})
+	return p
 }
 
 // ContinuationSeed is the seed of what follows n tokens of an answer to a request

@@ -170,7 +170,7 @@ func (c *Client) ask(ctx context.Context, method, address string, question []byt
 	defer response.Body.Close()
 	var buffer bytes.Buffer
 	err = c.read(ctx, response, &buffer, largestControl)
-	return buffer.Bytes(), err
+	return c.hider.answer(buffer.Bytes()), err
 }
 
 // Metrics is what matters of a server's /metrics, summed over its engines. The

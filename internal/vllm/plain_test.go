@@ -53,6 +53,17 @@ var dialects = []struct {
 	{"zeros for a text", chunk("a", `"stop"`, 0) + done, "a", "", "stop", untold},
 	{"thinking that is no part of the answer's tokens", chunk("a", "null", 1) + `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"completion_tokens_details":{"reasoning_tokens":9}}}` + "\n\n" + done,
 		"a", "", "stop", Usage{1, 1, -1}},
+	{"a byte order mark, CRLF, comments, bare data and other events",
+		"\ufeff" + strings.ReplaceAll(chunk("a", "null", 1)+": hi\n\ndata:\n\ndata: \n\nevent: ping\ndata: {\"type\": \"ping\"}\n\n"+
+			"data: {\"object\":\"x\"}\n\ndata\n\n:\n\n"+chunk("b", `"stop"`, 2)+"data: [DONE] \n\n", "\n", "\r\n"),
+		"ab", "", "stop", Usage{1, 2, -1}},
+	{"a text, and an empty one by another name", `data: {"choices":[{"index":0,"delta":{"content":"a","reasoning_content":"r","reasoning":null},"message":{"role":"assistant","content":"","reasoning":""}}]}` + "\n\n" +
+		`data: {"choices":[{"index":0,"message":{"content":null},"delta":{"content":"b","content":null},"text":""}]}` + "\n\n" +
+		`data: {"choices":[{"index":0,"delta":{"content":"c"},"message":{"content":"abc"},"finish_reason":"null"}]}` + "\n\n" + chunk("", `"stop"`, 3) + done,
+		"abc", "r", "stop", Usage{1, 3, -1}},
+	{"a refusal in place of a text", `data: {"choices":[{"index":0,"delta":{"content":null,"refusal":"No"}}]}` + "\n\n" + `data: {"choices":[{"index":0,"delta":{"refusal":"."},"finish_reason":"stop"}]}` + "\n\n" + done,
+		"No.", "", "stop", untold},
+	{"an end in other words, kept as it came", chunk("a", `"MAX_TOKENS"`, 1) + done, "a", "", "MAX_TOKENS", Usage{1, 1, -1}},
 	{"the end without its blank line", chunk("a", `"stop"`, 1) + "data: [DONE]", "a", "", "stop", Usage{1, 1, -1}},
 }
 
@@ -95,6 +106,8 @@ func TestPlainStreamsThatEndEarly(t *testing.T) {
 		"no finish":           {a, Cut},
 		"[DONE], no finish":   {a + done, Cut},
 		"ended by the server": {a + chunk("", `"error"`, 1) + done, Cut},
+		"ended as null":       {a + chunk("", `"null"`, 1) + done, Cut},
+		"an unknown end":      {a + chunk("", `"novel_end"`, 1) + done, UnknownEnd},
 		"half a chunk":        {a + a[:20], Cut},
 		"an error":            {a + `data: {"error":{"message":"m","code":502}}` + "\n\n", ServerFault},
 		"a page":              {"data: <html>\n\n", Garbage},
@@ -112,15 +125,37 @@ func TestPlainAnswers(t *testing.T) {
 		body string
 		want Usage
 	}{
-		"no usage":        {`{"model":"m:latest","choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}]}`, untold},
-		"null usage":      {`{"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}],"usage":null}`, untold},
-		"negative usage":  {`{"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":-7}}`, untold},
-		"a usage as ever": {good, Usage{1, 1, -1}},
+		"no usage":                        {`{"model":"m:latest","choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}]}`, untold},
+		"null usage":                      {`{"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}],"usage":null}`, untold},
+		"negative usage":                  {`{"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":-7}}`, untold},
+		"a usage as ever":                 {good, Usage{1, 1, -1}},
+		"a mark, and a text by two names": {"\ufeff" + `{"choices":[{"index":0,"message":{"content":"a"},"delta":{"content":""},"text":null,"finish_reason":"stop"}]}`, untold},
 	} {
 		got, err := client(t, Options{Plain: true}, says(200, tt.body)).Complete(t.Context(), plainRequest())
 		if err != nil || got.Text != "a" || got.Usage != tt.want {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+	}
+}
+
+// TestUnknownEnds: no answer that ends in an unknown way passes, and asking again is no use.
+func TestUnknownEnds(t *testing.T) {
+	body := `{"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"WORD"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`
+	for word, want := range map[string]Kind{"novel_end": UnknownEnd, "OTHER": UnknownEnd, "null": Garbage, "": Garbage, "abort": Cut, "insufficient_system_resource": Cut, "eos_token": 0, "SAFETY": 0} {
+		_, err := client(t, Options{}, says(200, strings.Replace(body, "WORD", word, 1))).Complete(t.Context(), request())
+		if want == 0 {
+			if err != nil {
+				t.Errorf("%q: %v", word, err)
+			}
+			continue
+		}
+		if e := fails(t, err, want); want == UnknownEnd && (!e.Kind.Permanent() || !strings.Contains(err.Error(), fmt.Sprintf("%q", word))) {
+			t.Errorf("%q: %v", word, err)
+		}
+	}
+	withheld := `{"choices":[{"index":0,"finish_reason":"content_filter: PROHIBITED_CONTENT"}],"usage":{"prompt_tokens":9,"completion_tokens":0}}`
+	if got, err := client(t, Options{}, says(200, withheld)).Complete(t.Context(), request()); err != nil || got.Text != "" || got.Finish != "content_filter: PROHIBITED_CONTENT" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

@@ -133,6 +133,9 @@ const (
 	// NotContinued: the answer cannot go on from its prefix with the law of a
 	// whole one, at this server or as it is. It can be begun anew.
 	NotContinued
+	// UnknownEnd: the answer ended for a reason that speceval does not know, and may be
+	// whole or cut.
+	UnknownEnd
 )
 
 // String is the kind in words, for messages.
@@ -160,13 +163,15 @@ func (k Kind) String() string {
 		return "not an answer"
 	case NotContinued:
 		return "answer not continued"
+	case UnknownEnd:
+		return "unknown end of an answer"
 	}
 	return fmt.Sprintf("kind %d", int(k))
 }
 
 // Permanent tells whether asking again is useless.
 func (k Kind) Permanent() bool {
-	return k == Unauthorized || k == UnknownModel || k == Rejected || k == OtherModel || k == NotContinued
+	return k == Unauthorized || k == UnknownModel || k == Rejected || k == OtherModel || k == NotContinued || k == UnknownEnd
 }
 
 // Error is a failure of a server, or of a request to it. All methods of Client

@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -48,7 +49,7 @@ func (c *Client) stream(ctx context.Context, r Request, seen func(Piece)) (Compl
 	response, most, err := c.post(ctx, &r, true)
 	if err == nil {
 		completion.Software = software(response)
-		a := assembly{request: &r, completion: &completion, clock: c.options.Clock, seen: seen, watch: watch, plain: m.plain, most: most}
+		a := assembly{request: &r, completion: &completion, clock: c.options.Clock, seen: seen, watch: watch, plain: m.plain, most: most, hider: c.hider}
 		a.chunk.limits = most
 		err = c.blame(c.assemble(&a, response.Body))
 		if err != nil && ctx.Err() != nil {
@@ -85,6 +86,7 @@ type assembly struct {
 	watch      *silence
 	plain      bool
 	most       *limits
+	hider      *hider
 
 	walker          walker
 	chunk           answer // the last
@@ -126,7 +128,7 @@ func (a *assembly) read(events *events, body io.Reader) error {
 		}
 		return &Error{Kind: Cut, Message: "the stream broke", Err: err}
 	case a.completion.Finish == "":
-		return &Error{Kind: Cut, Message: "the stream ended without a finish_reason"}
+		return &Error{Kind: Cut, Message: "the stream ended without a finish_reason, so that nothing says that the answer is whole"}
 	case !a.counted && !a.plain:
 		return garbage("no usage")
 	}
@@ -140,9 +142,14 @@ func (a *assembly) chunks(events *events) error {
 		if err != nil {
 			return err
 		}
-		if string(data) == "[DONE]" {
+		data = bytes.TrimSpace(data)
+		switch string(data) {
+		case "": // to keep the connection alive
+			continue
+		case "[DONE]":
 			return nil
 		}
+		data = a.hider.answer(data)
 		if err := a.chunk.read(&a.walker, data); err != nil {
 			return err
 		}

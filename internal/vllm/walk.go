@@ -161,6 +161,14 @@ func (w *walker) text(into *string) {
 	*into = w.token('"').String()
 }
 
+// kept is text, but what is there is not lost to an empty text or a null behind it.
+func (w *walker) kept(into *string) {
+	var text string
+	if w.text(&text); text != "" {
+		*into = text
+	}
+}
+
 // count reads an integer of 32 bits, or a null as -1.
 func (w *walker) count() int {
 	if w.null() {

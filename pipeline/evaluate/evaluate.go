@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"time"
 
+	"speceval/internal/ending"
 	"speceval/internal/evaluation"
 	"speceval/internal/policy"
 	"speceval/internal/pool"
@@ -241,7 +242,13 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 	settings.Say, settings.Watch = h.Say, h.Watch
 	n := len(setup.TaskIDs)
 	h.Say(fmt.Sprintf("%s with %s: %d tasks, %s, %s", setup.Benchmark, setup.Model, n, setup.Spending(), setup.Stages()))
-	return evaluation.Run(ctx, settings)
+	result, err := evaluation.Run(ctx, settings)
+	if err == nil {
+		for _, line := range result.Answers.Lines(ending.Warned) {
+			h.Warn(line)
+		}
+	}
+	return result, err
 }
 
 // Rescored is an evaluation whose answers have been scored again.

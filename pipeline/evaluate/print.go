@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"speceval/internal/display"
+	"speceval/internal/ending"
 	"speceval/internal/evaluation"
 	"speceval/internal/table"
 )
@@ -24,6 +25,14 @@ func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) err
 		fmt.Fprintf(&b, "  %-12s %s\n", what, display.EscapedLine(fmt.Sprintf(format, args...)))
 	}
 	line("mean", "%.4f ± %.4f, 95%% interval %.4f to %.4f", r.Estimate, r.StandardError, r.Interval[0], r.Interval[1])
+	said := r.Answers.Lines(0)
+	for _, text := range said {
+		label := "answers"
+		if slices.Contains(r.Answers.Lines(ending.Warned), text) {
+			label = "WARNING"
+		}
+		line(label, "%s", text)
+	}
 	for _, p := range r.PassK {
 		line(p.Name(), "%.4f ± %.4f, 95%% interval %.4f to %.4f", p.Estimate, p.StandardError, p.Interval[0], p.Interval[1])
 	}
@@ -45,7 +54,9 @@ func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) err
 	}
 	line("files", "%s", folder)
 	for _, note := range r.Notes {
-		line("note", "%s", note)
+		if !slices.Contains(said, note) {
+			line("note", "%s", note)
+		}
 	}
 	if _, err := fmt.Fprintln(w, b.String()); err != nil {
 		return err

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/flate"
+
+	"speceval/internal/ending"
 )
 
 // eeeSchema is the version of Every Eval Ever's schema.
@@ -324,8 +326,10 @@ func (e *Evaluation) inspectSummary(a answer) object {
 	}
 }
 
-// stopReasons are those of Inspect, by what servers say.
-var stopReasons = map[string]string{"stop": "stop", "length": "max_tokens", "content_filter": "content_filter", "tool_calls": "tool_calls"}
+// stopReasons are those of Inspect.
+var stopReasons = map[ending.Ending]string{
+	ending.Finished: "stop", ending.Cut: "max_tokens", ending.Filtered: "content_filter", ending.Refused: "content_filter", ending.Called: "tool_calls",
+}
 
 // inspectSample is a sample with its answer.
 func (e *Evaluation) inspectSample(a answer) object {
@@ -334,7 +338,7 @@ func (e *Evaluation) inspectSample(a answer) object {
 		content = append([]object{{"type": "reasoning", "reasoning": a.Reasoning}}, content...)
 	}
 	message := object{"role": "assistant", "content": content, "source": "generate", "model": e.Model}
-	reason, known := stopReasons[a.FinishReason]
+	reason, known := stopReasons[ending.Of(a.FinishReason)]
 	if !known {
 		reason = "unknown"
 	}

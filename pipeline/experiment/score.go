@@ -36,6 +36,10 @@ func Judges(cfg *config.Config, o Outside) *serving.Servers {
 	return serving.New(s)
 }
 
+// Unparted reports whether the prompts of a model open its thinking and no server separates
+// it from the answer.
+func Unparted(m config.Model) bool { return m.Thinking && m.ReasoningParser == "" }
+
 // ScoreSettings are those of the score stage, with what the user should know.
 func ScoreSettings(cfg *config.Config, o Outside, servers *serving.Servers, tasks []TaskFile) (s score.Settings, notes []string, err error) {
 	s = score.Settings{
@@ -47,7 +51,7 @@ func ScoreSettings(cfg *config.Config, o Outside, servers *serving.Servers, task
 		},
 	}
 	for _, m := range cfg.Models {
-		s.Models = append(s.Models, score.Model{ID: m.ID, Unparted: m.Thinking && m.ReasoningParser == ""})
+		s.Models = append(s.Models, score.Model{ID: m.ID, Unparted: Unparted(m)})
 	}
 	graders := &graders{cfg: cfg, environment: withoutKeys(o.Environment, cfg)}
 	for _, b := range tasks {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"speceval/internal/ending"
 	"speceval/internal/journal"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
@@ -33,6 +34,8 @@ type scoring struct {
 	stored int                                         // verdicts that earlier attempts had reached
 
 	unparsable atomic.Int64 // answers of the judge
+	counting   sync.Mutex   // guards the tally
+	tally      ending.Tally // of the responses
 }
 
 // run is the unit. The profile is written last: with it, all is there.
@@ -74,6 +77,9 @@ func (c *scoredRollouts) run(ctx context.Context, job *dag.Job) (err error) {
 func (s *scoring) writeProfile(p profile.Profile) error {
 	if p.VarianceSum() == 0 {
 		s.job.Note("%s is degenerate: every task passes always or never, so that it is left out of replays and timed runs", p.Name())
+	}
+	for _, line := range s.tally.Lines(0) {
+		s.job.Note("%s: %s", p.Name(), line)
 	}
 	if n := s.unparsable.Load(); n > 0 {
 		s.job.Note("the judge gave no verdict on %d responses, which count as wrong", n)
@@ -143,10 +149,17 @@ func (s *scoring) score(ctx context.Context, r *rollout.Response) (_ *rollout.Sc
 			err = fmt.Errorf("score %s (%s): panic: %v\n%s", id, task.ID, p, debug.Stack())
 		}
 	}()
+	part, err := s.model.partOf(r)
+	if err != nil {
+		return nil, fmt.Errorf("score %s (%s): %w", id, task.ID, err)
+	}
+	s.counting.Lock()
+	s.tally.Add(part.Text, part.closed, len(r.Text), part.end)
+	s.counting.Unlock()
 	if s.kept != nil && s.kept.Has(id) {
 		return s.kept.Read(id)
 	}
-	v, err := s.of(r.TaskIndex).Score(ctx, s.model.response(r))
+	v, err := s.of(r.TaskIndex).Score(ctx, part.Response)
 	unparsable := errors.Is(err, judge.ErrUnparsable)
 	if unparsable {
 		v, err = scorer.Verdict{Note: judge.ErrUnparsable.Error()}, s.countUnparsable(err)

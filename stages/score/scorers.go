@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"speceval/internal/ending"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
 	"speceval/internal/scorer"
@@ -108,19 +109,23 @@ func (s *scorers) close() {
 	s.release()
 }
 
-// thinkEnd ends the thinking of a model.
-const thinkEnd = "</think>"
+// part is the part of a rollout that is scored: what follows the thinking. It is cut if the
+// model did not finish it, or did not close its thinking.
+type part struct {
+	scorer.Response
+	end    ending.Ending
+	closed bool
+}
 
-// response is what is scored of a rollout: what follows the thinking. There is
-// nothing if the thinking never ended.
-func (m *Model) response(r *rollout.Response) scorer.Response {
-	text, cut := r.Text, r.FinishReason != "stop"
-	if strings.Contains(text, thinkEnd) { // which is faster than LastIndex
-		text = text[strings.LastIndex(text, thinkEnd)+len(thinkEnd):]
-	} else if m.Unparted {
-		text, cut = "", true
+// partOf is the part of a rollout that is scored. The error names an end reason by which it
+// is no rollout.
+func (m *Model) partOf(r *rollout.Response) (part, error) {
+	end := ending.Of(r.FinishReason)
+	if !end.Answers() {
+		return part{}, fmt.Errorf("finish_reason %q is in no table of end reasons, so the answer may be whole or cut: sample it again, or ask for the word to be added to speceval", r.FinishReason)
 	}
-	return scorer.Response{Text: text, Cut: cut}
+	answer, closed := ending.AfterThinking(r.Text, end, m.Unparted)
+	return part{scorer.Response{Text: answer, Cut: end != ending.Finished || !closed}, end, closed}, nil
 }
 
 // verdictCounts counts verdicts of the rollouts of one model on one benchmark, by task.

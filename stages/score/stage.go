@@ -269,8 +269,11 @@ func (s *Settings) Rules(benchmark, model string) map[string]string {
 	return c.rules()
 }
 
+// partVersion names the rules by which the answer is found in a rollout: see partOf.
+const partVersion = "speceval_answer_v2"
+
 func (c *scoredRollouts) rules() map[string]string {
-	rules := make(map[string]string)
+	rules := map[string]string{"answer": partVersion}
 	for _, f := range c.families {
 		rules["scorer."+f.Name] = c.version(f)
 		maps.Copy(rules, c.Config[f.Need])
@@ -288,10 +291,14 @@ func (s *Settings) find(benchmark, model string) *scoredRollouts {
 	return s.rolloutsOf(b, m)
 }
 
-// Score scores a response to a task; finish is why it ended, as vLLM names it.
+// Score scores a response to a task; finish is why it ended, in the server's word.
 // Many goroutines may call it.
 func (s *Scorers) Score(ctx context.Context, task int, text, finish string) (scorer.Verdict, error) {
-	v, err := s.made.of(int32(task)).Score(ctx, s.made.rollouts.model.response(&rollout.Response{Text: text, FinishReason: finish}))
+	part, err := s.made.rollouts.model.partOf(&rollout.Response{Text: text, FinishReason: finish})
+	if err != nil {
+		return scorer.Verdict{}, err
+	}
+	v, err := s.made.of(int32(task)).Score(ctx, part.Response)
 	if errors.Is(err, judge.ErrUnparsable) {
 		return scorer.Verdict{Note: judge.ErrUnparsable.Error()}, nil
 	}

@@ -116,6 +116,19 @@ func TestOnlyWhatFollowsTheThinkingCounts(t *testing.T) {
 		"cut after the box":            {`so \boxed{42}, because`, "length", false, "1"},
 		"no box, and cut":              {"The answer is 42", "length", false, "0"},
 		"no box, and ended":            {"The answer is 42", "stop", false, "1"},
+		"ended, as TGI says":           {"The answer is 42", "eos_token", false, "1"},
+		"ended, as Anthropic says":     {"The answer is 42", "end_turn", false, "1"},
+		"ended, as Gemini says":        {"The answer is 42", "STOP", false, "1"},
+		"cut, as Gemini says":          {"The answer is 42", "MAX_TOKENS", false, "0"},
+		"filtered":                     {"The answer is 42", "content_filter", false, "0"},
+		"unclosed, and cut":            {`<think>surely \boxed{42}`, "length", false, "0"},
+		"unclosed, and ended":          {`<think>surely \boxed{42}`, "stop", false, "0"},
+		"unclosed behind a text":       {`I see. <think>surely \boxed{42}`, "length", false, "0"},
+		"unclosed behind an answer":    {`\boxed{42} <think>or \boxed{41}`, "length", false, "1"},
+		"unclosed, nested":             {`<think>a <think>b</think> surely \boxed{42}`, "length", false, "0"},
+		"unclosed, by Mistral":         {`[THINK]surely \boxed{42}`, "stop", false, "0"},
+		"unclosed, by gpt-oss":         {`<|channel|>analysis<|message|>surely \boxed{42}<|end|>`, "stop", false, "0"},
+		"closed, and nothing after":    {`<thinking>surely \boxed{42}</thinking>`, "stop", false, "0"},
 		"nothing":                      {"", "stop", false, "0"},
 		"a NUL":                        {"\x00 \\boxed{42} \x00", "stop", false, "1"},
 		"a megabyte on a line":         {strings.Repeat(`\boxed{`, 150_000), "length", false, "0"},
@@ -137,6 +150,25 @@ func TestOnlyWhatFollowsTheThinkingCounts(t *testing.T) {
 	}
 }
 
+// TestAnswersThatAreNotWholeAreNoted: in the manifest, from where the log and the screen
+// have it.
+func TestAnswersThatAreNotWholeAreNoted(t *testing.T) {
+	l := newLab(t)
+	l.rollouts[1].Text, l.rollouts[1].FinishReason = "<think>surely", "length"
+	l.rollouts[3].Text, l.rollouts[3].FinishReason = "", "content_filter"
+	l.succeed()
+	m := l.manifest()
+	for _, words := range []string{"2 of 8 rollouts (25%) have an empty answer", "1 of them have thinking alone", "1 of 8 rollouts (12.5%) were cut", "content filter"} {
+		if !strings.Contains(m, words) {
+			t.Errorf("%q is not in %s", words, m)
+		}
+	}
+	whole := newLab(t)
+	if whole.succeed(); strings.Contains(whole.manifest(), "of 8 rollouts") {
+		t.Errorf("manifest %s", whole.manifest())
+	}
+}
+
 // TestBadCorpora leave nothing behind.
 func TestBadCorpora(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -149,6 +181,8 @@ func TestBadCorpora(t *testing.T) {
 		"a task too many":    {func(l *lab) { l.rollouts[7].TaskIndex = 4 }, "there is a rollout of task 4 (again), but quiz has 4 tasks"},
 		"a rollout too many": {func(l *lab) { l.rollouts[7].Rollout = 2 }, "there is a rollout 2 of task again, of which there should be 2"},
 		"a rollout twice":    {func(l *lab) { l.rollouts[1] = l.rollouts[0] }, "rollout 0 of task 0 stands after rollout 0 of task 0"},
+		"an unknown end":     {func(l *lab) { l.rollouts[2].FinishReason = "novel_end" }, `score rollout 0 of task 1 (which): finish_reason "novel_end"`},
+		"no end":             {func(l *lab) { l.rollouts[2].FinishReason = "" }, `score rollout 0 of task 1 (which): finish_reason ""`},
 		"another model":      {func(l *lab) { l.eachRollout(func(r *rollout.Rollout) { r.Model = "other" }) }, "a rollout of quiz by other is among those of quiz by m"},
 		"no sandbox":         {func(l *lab) { l.settings.Benchmarks[0].Tasks[3].Scorer = "code" }, "no sandbox here"},
 		"a fault of a scorer": {func(l *lab) {

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"text/template"
 
+	"speceval/internal/ending"
 	"speceval/internal/scorer"
 	"speceval/internal/vllm"
 )
@@ -108,7 +109,7 @@ func (s *Scorer) Score(ctx context.Context, r scorer.Response) (scorer.Verdict, 
 			return scorer.Verdict{}, fmt.Errorf("judge: %w", err)
 		}
 		// What was cut short may end in a quotation of the response.
-		if v, ok := s.manner.verdict.parse(answer.Text); ok && answer.Finish == "stop" {
+		if v, ok := s.manner.verdict.parse(answer.Text); ok && ending.Of(answer.Finish) == ending.Finished {
 			return scorer.Verdict{Reward: v.reward, Answer: scorer.Shorten(v.answer)}, nil
 		}
 		said = fmt.Sprintf("%s ended with %q by %s", server, tail(answer.Text), answer.Finish)

@@ -170,6 +170,27 @@ func TestAReplyThatWasCutHoldsNoVerdict(t *testing.T) {
 	}
 }
 
+// TestEndsOfReplies are words of other servers than vLLM, and thinking that does not end.
+func TestEndsOfReplies(t *testing.T) {
+	for _, test := range []struct {
+		reply, finish string
+		want          bool
+	}{
+		{"correct: yes", "eos_token", true},
+		{"correct: yes", "end_turn", true},
+		{"correct: yes", "max_tokens", false},
+		{"<think>it may be correct: no</think>correct: yes", "stop", true},
+		{"<think>so far I would say\ncorrect: yes", "stop", false},
+		{"[THINK]so far I would say\ncorrect: yes", "stop", false},
+	} {
+		servers := &script{replies: []string{test.reply}, finish: test.finish}
+		v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), scorer.Response{Text: "r"})
+		if v.Correct() != test.want || errors.Is(err, judge.ErrUnparsable) == test.want {
+			t.Errorf("%q, %s: %+v, %v", test.reply, test.finish, v, err)
+		}
+	}
+}
+
 func TestErrorsOfServersPass(t *testing.T) {
 	cause := &vllm.Error{Kind: vllm.EngineDead}
 	servers := &script{err: cause}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"speceval/internal/ending"
 	"speceval/internal/scorer"
 )
 
@@ -29,9 +30,7 @@ type field struct {
 // object at its end with the field, or a line of it such as "correct: yes", in any
 // case and markup, of which the last one counts.
 func (f *field) parse(reply string) (verdict, bool) {
-	if i := strings.LastIndex(reply, "</think>"); i >= 0 { // of a server that does not separate it
-		reply = reply[i+len("</think>"):]
-	}
+	reply, _ = ending.AfterThinking(reply, ending.Finished, false) // of a server that does not separate it
 	if v, ok := f.parseObject(reply); ok {
 		return v, true
 	}

@@ -1,0 +1,139 @@
+package vllm
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// secret has characters that JSON, URLs and HTML escape.
+const secret = `sk-test/9f8e+7d6c="5b4a'3928&1706`
+
+// forms are how servers repeat a key.
+func forms(key string) map[string]string {
+	quoted, _ := json.Marshal(key) // cannot fail
+	unicode := ""
+	for _, c := range []byte(key) {
+		if strings.IndexByte(`/+="'&`, c) >= 0 {
+			unicode += fmt.Sprintf(`\u%04X`, c)
+		} else {
+			unicode += string(c)
+		}
+	}
+	return map[string]string{
+		"as it is": key, "with Bearer": "Bearer " + key, "as JSON": strings.Trim(string(quoted), `"`), "as PHP's JSON": strings.ReplaceAll(key, "/", `\/`), "in Unicode": unicode,
+		"in a query": url.QueryEscape(key), "in a query in lower case": strings.ToLower(url.QueryEscape(key)), "in a path": url.PathEscape(key), "in HTML": html.EscapeString(key),
+		"its beginning": key[:len(key)-6] + "...", "its end": "..." + key[6:], "its middle": "..." + key[5:25] + "...", "twice": key + key,
+	}
+}
+
+// repeats reports whether a text has a part of the key that is long enough to matter.
+func repeats(text, key string) bool {
+	text = html.UnescapeString(strings.ReplaceAll(text, `\`, ""))
+	for i := range len(key) - 11 {
+		if part := key[i : i+11]; strings.Contains(text, part) || strings.Contains(text, url.QueryEscape(part)) || strings.Contains(text, url.PathEscape(part)) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestRefusalsRepeatNoKey of any status, in a body of any kind, in a header or in a stream.
+func TestRefusalsRepeatNoKey(t *testing.T) {
+	for name, form := range forms(secret) {
+		inJSON, _ := json.Marshal("bad key " + form + "!") // cannot fail
+		for _, body := range []string{
+			"bad key " + form + "!", `{"error":{"message":` + string(inJSON) + `,"type":` + string(inJSON) + `,"param":` + string(inJSON) + `}}`, `{"error":` + string(inJSON) + `}`,
+			`{"detail":[{"msg":` + string(inJSON) + `}]}`, strings.Repeat("x", 990) + form, `{"error":{"message":"bad key ` + form + `!"}}`,
+		} {
+			for _, status := range []int{307, 400, 401, 403, 404, 418, 429, 500, 503} {
+				c := client(t, Options{Key: secret, Plain: status == 404}, func(w http.ResponseWriter, r *http.Request) {
+					if status == 307 {
+						w.Header().Set("Location", "http://elsewhere/?key="+form)
+					}
+					says(status, body)(w, r)
+				})
+				_, err := c.Complete(t.Context(), plainRequest())
+				_, streamed := c.Stream(t.Context(), plainRequest(), nil)
+				_, listed := c.Models(t.Context())
+				for _, err := range []error{err, streamed, listed} {
+					if err == nil || repeats(err.Error(), secret) || repeats(fmt.Sprintf("%+v", err), secret) {
+						t.Fatalf("%s, %d: %s: %v", name, status, body, err)
+					}
+				}
+			}
+			if !json.Valid([]byte(body)) {
+				continue
+			}
+			event := client(t, Options{Key: secret}, says(200, "data: "+body+"\n\n"+done))
+			if _, err := event.Stream(t.Context(), request(), nil); err == nil || repeats(err.Error(), secret) {
+				t.Errorf("%s, in a stream: %v", name, err)
+			}
+		}
+	}
+}
+
+// TestAWholeKeyLeavesNothing: not even a part that would be too short alone.
+func TestAWholeKeyLeavesNothing(t *testing.T) {
+	for name, form := range forms(secret) {
+		if strings.HasPrefix(name, "its") || name == "with Bearer" || strings.Contains(name, "lower") {
+			continue
+		}
+		body, _ := json.Marshal(map[string]any{"error": map[string]string{"message": "bad " + form + " key"}}) // cannot fail
+		_, err := client(t, Options{Key: secret}, says(400, string(body))).Complete(t.Context(), request())
+		if e := fails(t, err, Rejected); e.Message != "bad … key" {
+			t.Errorf("%s: %q", name, e.Message)
+		}
+	}
+}
+
+// TestAnswersRepeatNoKey in text, names and headers, and stay as they are otherwise.
+func TestAnswersRepeatNoKey(t *testing.T) {
+	said, _ := json.Marshal("You sent " + secret + ". Is a key required?") // cannot fail
+	whole := strings.Replace(good, `"content":"a"`, `"content":`+string(said)+`,"reasoning":`+string(said), 1)
+	c := client(t, Options{Key: secret, Plain: true}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Server", "tiny "+secret)
+		io.WriteString(w, whole)
+	})
+	got, err := c.Complete(t.Context(), plainRequest())
+	if err != nil || repeats(fmt.Sprintf("%+v", got), secret) || got.Text != "You sent …. Is a key required?" || got.Reasoning != got.Text {
+		t.Errorf("%+v, %v", got, err)
+	}
+	pieces := strings.Replace(chunk("a", `"stop"`, 1), `"content":"a"`, `"content":`+string(said), 1)
+	var heard []Piece
+	got, err = client(t, Options{Key: secret, Plain: true}, says(200, pieces+done)).Stream(t.Context(), plainRequest(), func(p Piece) { heard = append(heard, p) })
+	if err != nil || repeats(fmt.Sprintf("%+v %+v", got, heard), secret) || got.Text != "You sent …. Is a key required?" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// Words that stand for no key at all occur in answers, and parts of longer ones.
+	for _, key := range []Key{"EMPTY", "a", "You", "no-key-required"} {
+		got, err := client(t, Options{Key: key, Plain: true}, says(200, whole)).Complete(t.Context(), plainRequest())
+		if err != nil || got.Text != "You sent "+secret+". Is a key required?" {
+			t.Errorf("key %q: %q, %v", string(key), got.Text, err)
+		}
+	}
+}
+
+// TestShortKeys are hidden in refusals where they are words.
+func TestShortKeys(t *testing.T) {
+	c := client(t, Options{Key: "tok"}, says(400, `{"error":{"message":"Bearer tok: tokens are not for (tok)"}}`))
+	_, err := c.Complete(t.Context(), request())
+	if e := fails(t, err, Rejected); e.Message != "Bearer …: tokens are not for (…)" {
+		t.Errorf("%q", e.Message)
+	}
+}
+
+// TestNoHTTPRepeatsNoKey has a server that sends the key back in place of a header.
+func TestNoHTTPRepeatsNoKey(t *testing.T) {
+	address := raw(t, func(_ int, c net.Conn) { io.WriteString(c, "HTTP/1.1 "+secret+"\r\n\r\n") })
+	_, err := dial(t, address, Options{Key: secret}).Complete(t.Context(), request())
+	if fails(t, err, Unreachable); repeats(err.Error(), secret) {
+		t.Error(err)
+	}
+}
