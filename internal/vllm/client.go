@@ -273,7 +273,7 @@ func (c *Client) send(ctx context.Context, method, address, id string, body []by
 	}
 	e := refusal(c.root, response.StatusCode, response.Header.Get("Location"), []byte(c.hider.refusal(buffer.String())))
 	e.Later = later(response.Header, c.options.Clock.Now())
-	return nil, e
+	return nil, c.blame(e) // whose words may be escaped twice
 }
 
 // read reads a whole body of at most limit bytes.

@@ -2,12 +2,14 @@ package vllm
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"html"
 	"net/http"
+	"net/url"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // Key is what a server wants from those who ask it. No format shows it, and a client hides
@@ -37,11 +39,11 @@ const hidden = "…"
 // it is hidden in refusals alone, as a whole word, since an answer may have the word too.
 const shortKey = 8
 
-// hider hides a key in what a server sends: as it is, and as JSON, URLs and HTML escape it.
+// hider hides a key in what a server sends.
 type hider struct {
-	key    []byte
-	least  int    // bytes of the shortest part of the key that is hidden in a refusal
-	anchor []byte // the longest part of the key that nothing escapes
+	key   Key
+	forms []string       // of the key, as text, JSON, URLs and HTML write it
+	said  *regexp.Regexp // a form, or a long beginning or end of the key, as refusals shorten it
 }
 
 // hider of the key; nil of none.
@@ -49,18 +51,26 @@ func (k Key) hider() *hider {
 	if k == "" {
 		return nil
 	}
-	h := &hider{key: []byte(k), least: min(len(k), max(shortKey, len(k)/3))}
-	for run := range bytes.FieldsFuncSeq(h.key, isSpecial) {
-		if len(run) > len(h.anchor) {
-			h.anchor = run
-		}
+	h := &hider{key: k}
+	for _, form := range []string{string(k), url.QueryEscape(string(k)), url.PathEscape(string(k)), html.EscapeString(string(k))} {
+		quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(form)
+		h.forms = append(h.forms, form, quoted, strings.ReplaceAll(quoted, "/", `\/`), strings.ReplaceAll(quoted, "/", `\\/`)) // as PHP does, once and twice
 	}
+	h.forms = slices.Compact(slices.Sorted(slices.Values(h.forms)))
+	any := slices.Clone(h.forms)
+	for n := len(k) - 1; n >= max(shortKey, len(k)/3); n-- {
+		any = append(any, string(k[:n]), string(k[len(k)-n:]))
+	}
+	slices.SortStableFunc(any, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // the longest wins
+	for i, form := range any {
+		any[i] = regexp.QuoteMeta(form)
+	}
+	pattern := "(?i:" + strings.Join(any, "|") + ")" // %2f is %2F
+	if len(k) < shortKey {
+		pattern = `\b` + pattern + `\b`
+	}
+	h.said = regexp.MustCompile(pattern)
 	return h
-}
-
-// isSpecial reports whether a character may be escaped.
-func isSpecial(c rune) bool {
-	return !(c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '-' || c == '.')
 }
 
 // refusal is the text of a refusal without the key and without long parts of it.
@@ -68,15 +78,20 @@ func (h *hider) refusal(text string) string {
 	if h == nil {
 		return text
 	}
-	return string(h.hide([]byte(text), h.least))
+	return h.said.ReplaceAllLiteralString(text, hidden)
 }
 
 // answer is an answer, or a part of one, without the key. Most come back as they are.
 func (h *hider) answer(text []byte) []byte {
-	if h == nil || len(h.key) < shortKey || !bytes.Contains(text, h.anchor) {
+	if h == nil || len(h.key) < shortKey {
 		return text
 	}
-	return h.hide(text, len(h.key))
+	for _, form := range h.forms {
+		if bytes.Contains(text, []byte(form)) {
+			text = bytes.ReplaceAll(text, []byte(form), []byte(hidden))
+		}
+	}
+	return text
 }
 
 // header hides the key in every field of the header of an answer or a refusal.
@@ -98,127 +113,4 @@ func (h *hider) cause(err error) error {
 		return errors.New(h.refusal(text))
 	}
 	return err
-}
-
-// mostEscapes is how many escapes, one within another, a key is found in.
-const mostEscapes = 3
-
-// hide replaces parts of the key of at least so many bytes, escaped or not.
-func (h *hider) hide(text []byte, least int) []byte {
-	secret := make([]bool, len(text)) // by byte
-	plain, at := text, make([]int, len(text)+1)
-	for i := range at {
-		at[i] = i
-	}
-	for range mostEscapes + 1 {
-		for i := 0; i+least <= len(plain); i++ {
-			if n := h.match(plain, i, least); n > 0 {
-				for k := at[i]; k < at[i+n]; k++ {
-					secret[k] = true
-				}
-				i += n - 1
-			}
-		}
-		plain, at = unescape(plain, at)
-	}
-	if !slices.Contains(secret, true) {
-		return text
-	}
-	var out []byte
-	for i, c := range text {
-		switch {
-		case !secret[i]:
-			out = append(out, c)
-		case i == 0 || !secret[i-1]:
-			out = append(out, hidden...)
-		}
-	}
-	return out
-}
-
-// match is the length of the longest part of the key at i of a text, 0 if it is too short.
-func (h *hider) match(text []byte, i, least int) (longest int) {
-	first := text[i : i+least]
-	for from := 0; ; from++ {
-		k := bytes.Index(h.key[from:], first)
-		if k < 0 {
-			break
-		}
-		from += k
-		n := least
-		for i+n < len(text) && from+n < len(h.key) && text[i+n] == h.key[from+n] {
-			n++
-		}
-		longest = max(longest, n)
-	}
-	if len(h.key) < shortKey && longest > 0 && (isWord(text, i-1) || isWord(text, i+longest)) {
-		return 0
-	}
-	return longest
-}
-
-// isWord reports whether a word goes on at i.
-func isWord(text []byte, i int) bool {
-	return i >= 0 && i < len(text) && (text[i] >= utf8.RuneSelf || !isSpecial(rune(text[i])))
-}
-
-// entities are those of HTML that a key may have.
-var entities = []struct {
-	name string
-	is   byte
-}{{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}}
-
-// unescape undoes the escapes of JSON, URLs and HTML for single bytes. The result has its
-// bytes where the text has theirs by was, with the end of the text last.
-func unescape(text []byte, was []int) (plain []byte, at []int) {
-	plain, at = make([]byte, 0, len(text)), make([]int, 0, len(text)+1)
-	for i := 0; i < len(text); {
-		c, n := unescapeOne(text[i:])
-		plain, at = append(plain, c), append(at, was[i])
-		i += n
-	}
-	return plain, append(at, was[len(text)])
-}
-
-// unescapeOne is the first byte of a text, and how many bytes it is written in.
-func unescapeOne(text []byte) (c byte, n int) {
-	number := func(from, to, base int) (byte, bool) {
-		if to > len(text) {
-			return 0, false
-		}
-		v, err := strconv.ParseUint(string(text[from:to]), base, 7)
-		return byte(v), err == nil
-	}
-	switch text[0] {
-	case '%':
-		if v, ok := number(1, 3, 16); ok {
-			return v, 3
-		}
-	case '\\':
-		if len(text) > 1 && strings.IndexByte(`/"\'`, text[1]) >= 0 {
-			return text[1], 2
-		}
-		if len(text) > 1 && text[1] == 'u' {
-			if v, ok := number(2, 6, 16); ok {
-				return v, 6
-			}
-		}
-	case '&':
-		for _, e := range entities {
-			if bytes.HasPrefix(text, []byte(e.name)) {
-				return e.is, len(e.name)
-			}
-		}
-		end := bytes.IndexByte(text[:min(len(text), 8)], ';')
-		if end > 2 && text[1] == '#' {
-			from, base := 2, 10
-			if text[2]|0x20 == 'x' {
-				from, base = 3, 16
-			}
-			if v, ok := number(from, end, base); ok {
-				return v, end + 1
-			}
-		}
-	}
-	return text[0], 1
 }
