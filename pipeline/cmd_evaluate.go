@@ -74,8 +74,8 @@ func (o *evaluateOptions) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&r.OnLoss, "on-loss", "", "answers that are lost under way: `RULE` continue (go on from what was seen, ask again where no server can), again, or refuse (pause rather than ask again); serving.on_loss")
 	goalFlags(fs, &r.Goal)
 	fs.IntSliceVar(&r.PassK, "pass-k", nil, "estimate pass@k and pass^k for these `K`s, too, with as many rollouts of every task as that takes")
-	fs.IntVar(&r.MostRollouts, "max-rollouts", 0, "spend `R` rollouts in all at most, alone or with --target-se")
-	fs.Int64Var(&r.MostTokens, "max-tokens", 0, "spend `T` tokens of answers that count at most, alone or with --target-se")
+	fs.IntVar(&r.MostRollouts, "max-rollouts", 0, "spend `R` rollouts in all at most, alone or with --target-se; nothing is asked ahead of its selection then")
+	fs.Int64Var(&r.MostTokens, "max-tokens", 0, "spend `T` tokens of all answers at most, discarded and aborted ones too, alone or with --target-se; nothing is asked ahead of its selection then")
 	fs.StringVar(&r.Plan, "plan", "", "take the budget from `FILE`, which evaluate plan --json wrote")
 	o.shownResult.flags(fs)
 }

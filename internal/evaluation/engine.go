@@ -44,8 +44,10 @@ type engine struct {
 	mu      sync.Mutex
 	cause   error
 	rewards map[controller.ID]float64
-	lengths map[rollout.ID]int32 // of answers that are there, in tokens
-	tally   ending.Tally         // of answers that have come in
+	tally   ending.Tally // of answers that have come in
+
+	ledger  *ledger // of a limit on tokens
+	dropped int     // the stage that reached it; 0: none
 
 	counts counts
 }
@@ -60,7 +62,8 @@ func newEngine(ctx context.Context, s Settings, st *store) *engine {
 		Settings: s, store: st, start: s.Clock.Now(),
 		outstanding: make(map[int]context.CancelFunc),
 		piloted:     make(chan struct{}),
-		stopped:     make(chan struct{}), rewards: make(map[controller.ID]float64), lengths: make(map[rollout.ID]int32),
+		stopped:     make(chan struct{}), rewards: make(map[controller.ID]float64),
+		ledger: newLedger(s.Setup.Stop.tokens(), s.Corpus.Sampling.MaxTokens),
 	}
 	e.events = make(chan router.Event, e.Slots()+1)
 	e.ctx, e.end = context.WithCancel(ctx)
@@ -98,6 +101,7 @@ func (s *Setup) rolloutID(id controller.ID, pilots int) rollout.ID {
 
 // Submit gives the rollout that is there, or asks for it in the background.
 func (e *engine) Submit(number int, id controller.ID) {
+	e.ledger.list(e.rolloutID(id))
 	r, v, err := e.store.find(e.rolloutID(id), e.Rules)
 	if err != nil {
 		e.stop(err)
@@ -111,7 +115,7 @@ func (e *engine) Submit(number int, id controller.ID) {
 		e.tasks.Go(func() { e.ask(ctx, request, id) })
 		return
 	}
-	e.measure(r)
+	e.ledger.answered(r)
 	now := e.Now()
 	event := router.Event{
 		Kind: router.Answered, Request: number, Started: now, Finished: now,
@@ -154,14 +158,27 @@ func (e *engine) Next(ctx context.Context) (router.Event, error) {
 	if e.control.Stage() > 0 || e.control.Policy == controller.Uniform {
 		e.pilot.Do(func() { close(e.piloted) })
 	}
-	if len(e.ready) > 0 {
+	switch {
+	case e.exhausted():
+		return e.exhaust()
+	case len(e.ready) > 0:
 		event := e.ready[0]
 		e.ready = e.ready[1:]
 		return e.deliver(event), nil
 	}
+	over := e.ledger.over
+	if e.dropped > 0 {
+		over = nil
+	}
 	select {
 	case event := <-e.events:
+		if e.exhausted() { // before the event, of which it may be the cause
+			e.ready = append(e.ready, event)
+			return e.exhaust()
+		}
 		return e.deliver(event), nil
+	case <-over:
+		return e.exhaust()
 	case <-e.stopped:
 	case <-e.Drain:
 		e.stop(ErrStopped)
@@ -192,22 +209,37 @@ func (e *engine) reward(id controller.ID, reward float64) {
 	}
 }
 
-// measure notes the length of an answer.
-func (e *engine) measure(r *rollout.Rollout) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.lengths[r.ID()] = r.CompletionTokens
+// exhausted reports whether the limit on tokens is reached, or cannot hold the pilot and one
+// more stage.
+func (e *engine) exhausted() bool {
+	if e.ledger.limit == 0 || e.dropped > 0 {
+		return false
+	}
+	if e.control.Stage() == 0 && !e.ledger.reached() {
+		return e.ledger.least(e.leastRollouts()) > float64(e.ledger.limit)
+	}
+	return e.ledger.reached()
 }
 
-// used is the sum of the tokens of the first rollouts of a task, and of their squares.
-func (e *engine) used(task, rollouts int) (sum, squares float64) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for n := range rollouts {
-		length := float64(e.lengths[rollout.ID{Task: int32(task), Rollout: int32(n)}])
-		sum, squares = sum+length, squares+length*length
+// exhaust drops the stage under way. In the pilot there is none before it, and so no
+// estimate.
+func (e *engine) exhaust() (router.Event, error) {
+	if e.dropped = e.control.Stage(); e.dropped > 0 {
+		return router.Event{Kind: router.Exhausted}, nil
 	}
-	return sum, squares
+	e.tooSmall(enough(e.ledger.enough(e.leastRollouts())))
+	return router.Event{}, e.why()
+}
+
+// leastRollouts are those of the pilot and the least stage after it.
+func (e *engine) leastRollouts() int {
+	return len(e.Setup.TaskIDs) * (e.control.Pilots + max(1, e.control.Least))
+}
+
+// tooSmall ends the evaluation, and all requests: its limit on tokens is less than the least.
+func (e *engine) tooSmall(least int64) {
+	e.stop(&CapError{Tokens: e.ledger.limit, Least: max(least, enough(float64(e.ledger.limit+1))), Folder: e.Folder})
+	e.end()
 }
 
 // rewarded is the reward of a rollout that has completed.
@@ -243,9 +275,17 @@ func (e *engine) why() error {
 }
 
 // finish waits until nothing is under way any more: what is answered and scored
-// until then is kept. When the evaluation's context ends, the rest is given up.
+// until then is kept. When the evaluation's context ends, or a limit on tokens is reached,
+// the rest is given up.
 func (e *engine) finish() error {
 	e.stop(errOver)
+	e.chore.Go(func() {
+		select {
+		case <-e.ledger.over:
+			e.end()
+		case <-e.ctx.Done():
+		}
+	})
 	e.tasks.Wait()
 	e.end()
 	e.chore.Wait()
@@ -291,6 +331,9 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 	request := e.Corpus.Request(rolloutID, end)
 	r.Seed = request.Seed
 	err := e.resume(&request, r, rolloutID)
+	e.ledger.begin(rolloutID, r.PrefixTokens)
+	leave := e.ledger.enter(ctx)
+	defer leave()
 	if err == nil {
 		err = e.store.requests.Append(r)
 	}
@@ -299,6 +342,7 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 		return
 	}
 	h := e.listen(&request, r, rolloutID)
+	h.leave = leave
 	answer, server, err := e.Servers.Stream(ctx, request, h.hear)
 	var kept *rollout.Rollout // nil if there is an error
 	if err == nil {
@@ -340,7 +384,7 @@ func (e *engine) keep(answer *rollout.Rollout, r *Request) error {
 	if err := e.store.partials.Finish(answer); err != nil {
 		return err
 	}
-	e.measure(answer)
+	e.ledger.answered(answer)
 	e.warnOfEmpty(answer)
 	r.State, r.PromptTokens, r.CompletionTokens = completed, answer.PromptTokens, answer.CompletionTokens
 	return e.store.requests.Append(r)

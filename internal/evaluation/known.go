@@ -313,7 +313,7 @@ func (x *Extends) rollouts(task int) (n int) {
 
 // take copies the answers and verdicts that count into the journals of the evaluation
 // that extends it, so that its folder has all that its result is of.
-func (x *Extends) take(st *store, rules string, each func(*rollout.Rollout)) error {
+func (x *Extends) take(st *store, rules string) error {
 	counts := func(id rollout.ID) bool {
 		return int(id.Task) < len(x.Stages) && int(id.Rollout) < x.rollouts(int(id.Task))
 	}
@@ -324,7 +324,6 @@ func (x *Extends) take(st *store, rules string, each func(*rollout.Rollout)) err
 		if !counts(r.ID()) {
 			continue
 		}
-		each(r)
 		if !st.rollouts.Has(r.ID()) {
 			if err := st.rollouts.Append(r); err != nil {
 				return err

@@ -80,6 +80,9 @@ type heard struct {
 	before   time.Duration // that servers have worked on the answer before
 	started  time.Duration // negative: not yet
 	usage    vllm.Usage
+
+	leave      func() // once something is seen
+	ids, bytes int64  // that were received
 }
 
 // listen begins to keep what comes in for a request.
@@ -97,6 +100,8 @@ func (h *heard) hear(p vllm.Piece) {
 	if p.Anew {
 		h.store.partials.Forget(h.id)
 		h.before, h.request.AskedAgain = 0, true
+		h.request.Void += h.ledger.anew(h.id)
+		h.ids, h.bytes = 0, 0
 		if err := h.store.requests.Append(h.request); err != nil {
 			h.stop(err)
 		}
@@ -106,6 +111,11 @@ func (h *heard) hear(p vllm.Piece) {
 	}
 	h.usage = p.Usage
 	h.received = h.received || len(p.IDs) > 0 || p.Text != "" || p.Reasoning != ""
+	h.ids, h.bytes = h.ids+int64(len(p.IDs)), h.bytes+int64(len(p.Text)+len(p.Reasoning))
+	h.ledger.heard(h.id, int64(h.request.PrefixTokens), p.Usage, h.ids, h.bytes)
+	if h.received {
+		h.leave()
+	}
 	if h.keeps {
 		h.store.partials.Saw(h.id, p)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"speceval/internal/ending"
 	"speceval/internal/files"
@@ -49,10 +48,11 @@ type Result struct {
 	// Answers counts the rollouts that count whose answers are empty or not whole; nil where
 	// all are whole, and in results of earlier versions.
 	Answers  *ending.Tally `json:"answers,omitempty"`
-	Seconds  float64       `json:"seconds"`         // from first requests to last rewards, of all sessions
-	Barrier  float64       `json:"barrier_seconds"` // for which places stood empty before the final allocation, on average over places
-	Sessions int           `json:"sessions"`        // processes that it took
-	Startup  float64       `json:"startup_seconds"` // of the last one, until it could send
+	Seconds  float64       `json:"seconds"`                 // from first requests to last rewards, of all sessions
+	Barrier  float64       `json:"barrier_seconds"`         // for which places stood empty before the final allocation, on average over places
+	Dropped  int           `json:"dropped_stage,omitempty"` // stage that reached the limit on tokens, and counts for nothing; 0: none
+	Sessions int           `json:"sessions"`                // processes that it took
+	Startup  float64       `json:"startup_seconds"`         // of the last one, until it could send
 
 	// Uniform is what Uniform would have needed for this standard error.
 	Uniform Equivalent `json:"uniform"`
@@ -69,10 +69,11 @@ type Result struct {
 
 // Tokens are counts of them.
 type Tokens struct {
-	Prompt     int64 `json:"prompt"`     // of rollouts that count
-	Completion int64 `json:"completion"` // of rollouts that count
-	Wasted     int64 `json:"wasted"`     // generated for others, as far as was seen
-	Untold     int   `json:"untold"`     // rollouts of which no server told how many
+	Prompt     int64 `json:"prompt"`        // of rollouts that count
+	Completion int64 `json:"completion"`    // of rollouts that count
+	Wasted     int64 `json:"wasted"`        // generated for others, as far as was seen
+	Untold     int   `json:"untold"`        // rollouts of which no server told how many
+	All        int64 `json:"all,omitempty"` // of all answers and parts of them, where a Stop limits them; untold ones are estimated
 }
 
 // Equivalent is a Uniform evaluation.
@@ -260,14 +261,15 @@ func (s *Setup) begun() *Result {
 
 // conclude makes the result of a run that has all its rollouts, and writes it
 // last.
-func (s *Settings) conclude(st *store, c *controller.Controller, record *router.Record, start time.Time) (*Result, error) {
+func (s *Settings) conclude(st *store, c *controller.Controller, record *router.Record, e *engine) (*Result, error) {
 	r := s.Setup.begun()
 	r.Provenance, r.Rules, r.Notes = s.Provenance, s.Rules, slices.Clone(s.Notes)
-	r.Sessions, r.Startup = int(st.session)+1, start.Sub(s.Began).Seconds()
+	r.Sessions, r.Startup = int(st.session)+1, e.start.Sub(s.Began).Seconds()
 	r.rows(&s.Setup, c)
 	if err := r.count(st, s); err != nil {
 		return nil, err
 	}
+	r.limited(e.ledger, e.dropped)
 	if err := r.follow(&s.Setup, c.Least, s.Prior); err != nil {
 		return nil, err
 	}
@@ -287,6 +289,14 @@ func (s *Settings) conclude(st *store, c *controller.Controller, record *router.
 		return nil, err
 	}
 	return r, Clear(s.Folder)
+}
+
+// limited sets what a limit on tokens has come to.
+func (r *Result) limited(l *ledger, dropped int) {
+	r.Tokens.All, r.Dropped = l.spent(), dropped
+	if dropped > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("stage %d reached the limit of %d tokens and was dropped: the stage before it was the last, with all the weight that was left", dropped+1, l.limit))
+	}
 }
 
 // rows sets the tasks of a complete controller, of which no reward is counted yet.

@@ -122,6 +122,9 @@ func (s *Setup) checkPassK() error {
 // passK answers what was asked of k rollouts.
 func (r *Result) passK(ks []int, least int, prior *neyman.Prior) error {
 	r.PassK = nil
+	if r.Dropped > 0 && least > 1 { // the last stage had fewer rollouts than that takes
+		return nil
+	}
 	for _, k := range ks {
 		for _, any := range []bool{true, false} {
 			q := estimate.Question{K: k, Any: any, Least: least}

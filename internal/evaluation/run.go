@@ -126,6 +126,9 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 		s.Say(fmt.Sprintf("%d damaged lines in the journals of %s: what they held is asked for again", st.damaged, s.Folder))
 	}
 	e := newEngine(ctx, s, st)
+	if err := e.remember(); err != nil {
+		return nil, errors.Join(err, e.finish())
+	}
 	if e.control, err = e.begin(); err != nil {
 		return nil, errors.Join(err, e.finish())
 	}
@@ -138,19 +141,37 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 		if cause := e.why(); err != nil && !errors.Is(cause, errOver) {
 			err = cause
 		}
+		if small := (*CapError)(nil); errors.As(err, &small) {
+			small.Answers = st.rollouts.Len()
+			return nil, errors.Join(err, kept)
+		}
 		return nil, &PausedError{errors.Join(err, kept), st.rollouts.Len(), len(s.Setup.TaskIDs) * s.Setup.Budget, s.Folder}
 	}
-	return s.conclude(st, c, record, e.start)
+	return s.conclude(st, c, record, e)
+}
+
+// remember takes what earlier sessions have spent into the ledger of a limit.
+func (e *engine) remember() error {
+	if e.ledger.limit == 0 {
+		return nil
+	}
+	rows, err := e.store.rows()
+	index := make(map[string]int32, len(e.Setup.TaskIDs))
+	for i, id := range e.Setup.TaskIDs {
+		index[id] = int32(i)
+	}
+	e.ledger.replay(rows, index)
+	return err
 }
 
 // begin is the policy, ready to begin, with what the evaluation that it extends has.
 func (e *engine) begin() (*controller.Controller, error) {
 	if x := e.Setup.Extends; x != nil {
-		if err := x.take(e.store, e.Rules, e.measure); err != nil {
+		if err := x.take(e.store, e.Rules); err != nil {
 			return nil, err
 		}
 	}
-	return e.Setup.Controller(e.Prior, true, e.used)
+	return e.Setup.Controller(e.Prior, true, e.ledger.used, e.tooSmall)
 }
 
 // watchEvery is the time between two reports of progress.

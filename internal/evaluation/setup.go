@@ -196,6 +196,8 @@ func (s *Setup) Check() error {
 		err = fmt.Errorf("%s with %d donors", s.Policy, len(s.Donors))
 	case own.Uniform() && (s.Extends != nil || s.Stop != nil):
 		err = errors.New("uniform neither extends an evaluation nor stops by what it finds")
+	case s.Extends != nil && s.Stop.tokens() > 0:
+		err = errors.New("an evaluation that extends another one has no limit on tokens")
 	case own.Uniform() && (d.Pilots != s.Budget || d.Weight != 1):
 		err = fmt.Errorf("a pilot of %d with weight %v under uniform, want all %d rollouts with weight 1", d.Pilots, d.Weight, s.Budget)
 	case !tiled(s.Suite, tasks):
@@ -340,17 +342,17 @@ func (s *Setup) prior(w *policy.Execution, reference *neyman.Prior) (controller.
 }
 
 // Controller is the policy, ready to begin, after the evaluation that the setup extends if
-// there is one. Without ahead nothing is submitted before it is selected. used returns the sum
-// of the tokens of the answers of a task's first rollouts, and the sum of their squares; only
-// a Stop by tokens needs it.
-func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, rollouts int) (sum, squares float64)) (*controller.Controller, error) {
+// there is one. Without ahead, or where rollouts or tokens are limited, nothing is submitted
+// before it is selected. used returns what a task's first rollouts have taken, and small hears
+// of a limit that is too small; only a Stop by tokens needs them.
+func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, rollouts int) Used, small func(least int64)) (*controller.Controller, error) {
 	own, err := s.way()
 	if err != nil {
 		return nil, err
 	}
 	d, tasks := s.Design, len(s.TaskIDs)
 	c := controller.Settings{Policy: own.Controller, Tasks: tasks, Budget: s.Budget, Pilots: d.Pilots, TaskShares: s.Shares}
-	if c.Policy == controller.Async && !ahead {
+	if c.Policy == controller.Async && (!ahead || s.Stop.capped()) {
 		c.Policy = controller.Sync
 	}
 	if own.Uniform() {
@@ -366,7 +368,7 @@ func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, 
 		c.Left = tasks*s.Budget - c.Past.Rollouts()
 	}
 	if s.Stop != nil {
-		c.Remaining = s.Stop.remaining(used)
+		c.Remaining = s.Stop.remaining(used, small)
 	}
 	return controller.New(c)
 }

@@ -53,6 +53,8 @@ type Request struct {
 
 	// Partial is the reward of one that has not passed, from 0 to below 1.
 	Partial float64 `parquet:"-" json:"reward,omitempty"`
+	// Void is the tokens of tries before, within the request, that came to nothing.
+	Void int64 `parquet:"-" json:"void,omitempty"`
 }
 
 // rolloutKey names a rollout as requests do.

@@ -66,19 +66,19 @@ func Begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool) (*Sessi
 		s.index[id] = i
 	}
 	var err error
-	if s.control, err = setup.Controller(reference, ahead, s.used); err != nil {
+	if s.control, err = setup.Controller(reference, ahead, s.used, func(int64) {}); err != nil {
 		return nil, &FieldError{"setup", err.Error()}
 	}
 	return s, nil
 }
 
 // used is the tokens of the first rollouts of a task.
-func (s *Session) used(task, rollouts int) (sum, squares float64) {
+func (s *Session) used(task, rollouts int) (u evaluation.Used) {
 	for _, e := range s.tasks[task][:min(rollouts, len(s.tasks[task]))] {
 		n := float64(e.tokens)
-		sum, squares = sum+n, squares+n*n
+		u.All, u.Sum, u.Squares = u.All+n, u.Sum+n, u.Squares+n*n
 	}
-	return sum, squares
+	return u
 }
 
 // id is the controller's name of a rollout.
@@ -289,6 +289,7 @@ func (s *Session) Result() (*evaluation.Result, error) {
 	}
 	r, err := s.setup.Outcome(s.control, s.reference, func(task, rollout int) float64 { return s.tasks[task][rollout].reward })
 	if err == nil {
+		s.noteLimit(r)
 		s.result = r
 	}
 	return r, err
@@ -314,6 +315,23 @@ func (s *Session) rescored(rewards map[Rollout]float64) (*evaluation.Result, err
 		return nil, missing
 	}
 	return result, err
+}
+
+// noteLimit says in a result that a limit on tokens was exceeded: what is in flight is the
+// other program's, and nothing of it is dropped.
+func (s *Session) noteLimit(r *evaluation.Result) {
+	if r.Stop == nil || r.Stop.Tokens == 0 {
+		return
+	}
+	all := int64(0)
+	for _, entries := range s.tasks {
+		for _, e := range entries {
+			all += e.tokens
+		}
+	}
+	if r.Tokens.All = all; all > r.Stop.Tokens {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d tokens were reported, more than max_tokens %d: the rollouts count all the same", all, r.Stop.Tokens))
+	}
 }
 
 // Counts are the rollouts of each task whose rewards count so far, and the sums of their

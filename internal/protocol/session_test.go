@@ -37,6 +37,9 @@ func setup(m protocol.Start) (*evaluation.Setup, []string, error) {
 		Benchmark: "b", Model: "m", Policy: "hbn_staged", Budget: m.Budget, Seed: 42, TaskIDs: m.Tasks, Asked: map[string]string{},
 		Design: evaluation.Design{Pilots: 3, Weight: 0.3, Fractions: []float64{0.4, 1}, Rounds: m.Rounds, Source: "a test"},
 	}
+	if m.MaxTokens > 0 {
+		s.Stop = &evaluation.Stop{Tokens: m.MaxTokens}
+	}
 	return s, nil, s.Check()
 }
 
@@ -204,6 +207,35 @@ func TestWithoutSpeculationEveryRolloutCounts(t *testing.T) {
 	}
 	if given != 80 {
 		t.Errorf("%d rollouts are given, want 80", given)
+	}
+}
+
+// TestTokensAreLimitedAtBarriers reports ten tokens or none of each rollout. A limit that is
+// too small is exceeded, and the result says so.
+func TestTokensAreLimitedAtBarriers(t *testing.T) {
+	for _, c := range []struct {
+		limit, tokens, least, most int
+		noted                      bool
+	}{{900, 10, 85, 90, false}, {100, 10, 40, 60, true}, {900, 0, 40, 60, false}} {
+		s := server(nil)
+		say(t, s, startLine(10, fmt.Sprintf(`,"max_tokens":%d`, c.limit)))
+		given := 0
+		for {
+			run := say(t, s, `{"type":"next","most":1000}`)
+			for _, r := range run["rollouts"].([]any) {
+				given++
+				named := r.(map[string]any)
+				task, number := named["task"].(string), int(named["rollout"].(float64))
+				say(t, s, fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%d,"reward":%v,"tokens":%d}`, task, number, reward(task, number), c.tokens))
+			}
+			if run["done"].(bool) {
+				break
+			}
+		}
+		e := say(t, s, `{"type":"estimate"}`)
+		if notes := e["notes"].([]any); given < c.least || given > c.most || e["rollouts"].(float64) != float64(given) || len(notes) > 0 != c.noted {
+			t.Errorf("%+v: %d rollouts are given, notes %v, estimate %v", c, given, notes, e)
+		}
 	}
 }
 

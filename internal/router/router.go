@@ -119,6 +119,14 @@ func (r *run) handle(e Event) error {
 		r.fill(never)
 		return nil
 	}
+	if e.Kind == Exhausted {
+		if err := r.Controller.Drop(); err != nil {
+			return fmt.Errorf("router: a stage cannot be dropped: %w", err)
+		}
+		r.record.Allocated = r.since(r.Engine.Now())
+		r.abortSurplus()
+		return nil
+	}
 	if e.Request < 0 || e.Request >= len(r.record.Requests) {
 		return fmt.Errorf("router: an event of request %d, of %d", e.Request, len(r.record.Requests))
 	}
@@ -330,6 +338,7 @@ const (
 	Aborted               // the request has ended without one, as asked
 	Failed                // the request has ended without one, by a fault
 	Computed              // the background computation is done
+	Exhausted             // the engine may spend no more: the stage under way is dropped
 )
 
 // Event is something that happened to a request, or in the background.

@@ -73,6 +73,22 @@ func (c *Controller) decide() error {
 	return nil
 }
 
+// Drop takes back the stage under way, of which some rewards are missing. Nothing of it
+// counts, and the stage before it is the last one ([staged.Stages.Drop]): its rollouts are
+// Surplus from then on, and the evaluation is Done. It is an error in the pilot.
+func (c *Controller) Drop() error {
+	if c.stages == nil || c.missing == 0 {
+		return staged.ErrOrder
+	}
+	if err := c.stages.Drop(); err != nil {
+		return err
+	}
+	c.seen[len(c.seen)-1].Weights = slices.Clone(c.stages.Weights())
+	copy(c.selected, c.first)
+	c.final, c.missing, c.unsubmitted = true, 0, 0
+	return nil
+}
+
 // enter selects the rollouts of the stage that has been decided, by their ids alone:
 // the next continuations of each task. When they completed, and which others did,
 // does not matter; of those that did, the rewards are looked at from here on.

@@ -192,3 +192,32 @@ func TestSolvingRunsBeside(t *testing.T) {
 		t.Errorf("ended in stage %d", stage)
 	}
 }
+
+// TestADroppedStageIsSurplus drops the third stage, of which one rollout has completed, one
+// has failed, and the others are outstanding.
+func TestADroppedStageIsSurplus(t *testing.T) {
+	c := begin(t, Settings{Policy: Sync, Tasks: 2, Budget: 7, Pilots: 1, Weight: 0.1, Fractions: []float64{0.5, 1}, Prior: fixed{1, 1}})
+	if err := c.Drop(); err == nil {
+		t.Error("the pilot is dropped")
+	}
+	complete(t, c, take(c, 2), always)
+	complete(t, c, take(c, 6), always)
+	last := take(c, 9)
+	complete(t, c, last[:1], never)
+	if err := c.Failed(last[1]); err != nil || c.Stage() != 2 || len(last) != 6 {
+		t.Fatalf("%v, %d rollouts of stage %d", err, len(last), c.Stage())
+	}
+	if err := c.Drop(); err != nil || !c.Done() || !slices.Equal(c.Allocation(), []int{3, 3}) {
+		t.Fatalf("%v, done %v, allocation %v", err, c.Done(), c.Allocation())
+	}
+	if id, ok := c.Next(); ok {
+		t.Errorf("%v is submitted", id)
+	}
+	complete(t, c, last[2:3], never)
+	if err := c.Ended(last[3]); err != nil || !c.Surplus(last[0]) {
+		t.Errorf("%v ends: %v", last[3], err)
+	}
+	if seen := c.Observed(); c.Estimate() != 1 || len(seen) != 2 || math.Abs(seen[1].Weights[0]-0.9) > 1e-15 {
+		t.Errorf("estimate %v by %+v", c.Estimate(), seen)
+	}
+}

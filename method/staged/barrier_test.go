@@ -127,6 +127,41 @@ func TestStoppingByWhatIsSeenIsUnbiased(t *testing.T) {
 	}
 }
 
+// TestADroppedStageLeavesItsWeight lists every outcome of evaluations whose third stage is
+// dropped, where the pilot says so, or always.
+func TestADroppedStageLeavesItsWeight(t *testing.T) {
+	ps := []float64{0.8, 0.35}
+	for name, dropped := range map[string]func(p past) bool{
+		"by the pilot": func(p past) bool { return (p.passes[0][0]+p.passes[0][1])%2 == 1 },
+		"always":       func(past) bool { return true },
+	} {
+		mean, variance, stated := law(t, ps, func() *staged.Stages {
+			return begin(t, 2, 4, staged.Plan{Pilots: 1, Weight: 0.3, Fractions: []float64{0.4, 1}, TaskShares: []float64{0.3, 0.7}})
+		}, func(s *staged.Stages, p past) {
+			decide(t, s, arbitrary(3)(p, 2)...)
+			if s.Stage() < 2 || !dropped(p) {
+				return
+			}
+			before := s.Barrier(nil).Left
+			if err := s.Drop(); err != nil {
+				t.Fatal(err)
+			}
+			if !s.Done() || s.Stage() != 1 || before != 0 || math.Abs(s.Weights()[0]-0.7) > 1e-15 || s.Rest()[0] != 0 {
+				t.Fatalf("done %v in stage %d with weights %v, %v left", s.Done(), s.Stage(), s.Weights(), s.Rest())
+			}
+			if err := s.Drop(); !errors.Is(err, staged.ErrOrder) {
+				t.Fatalf("dropped twice: %v", err)
+			}
+		})
+		if math.Abs(mean-(0.3*ps[0]+0.7*ps[1])) > 1e-14 || math.Abs(variance-stated) > 1e-14 {
+			t.Errorf("%s: mean %v, variance %v, stated %v", name, mean, variance, stated)
+		}
+	}
+	if err := begin(t, 2, 4, staged.Plan{Pilots: 1, Weight: 0.3, Fractions: []float64{1}}).Drop(); !errors.Is(err, staged.ErrOrder) {
+		t.Errorf("the pilot is dropped: %v", err)
+	}
+}
+
 // TestAnExtensionIsUnbiased lists every outcome of an evaluation and of its extension by
 // stages that are decided by all that was seen before.
 func TestAnExtensionIsUnbiased(t *testing.T) {

@@ -68,6 +68,11 @@ type Stages struct {
 
 	counts  []int     // of pilots by successes
 	rewards []float64 // of passes, for Observe
+
+	// The stage that was observed last, for Drop.
+	latest        []float64 // X
+	latestSizes   []int
+	latestWeights []float64
 }
 
 // New begins an evaluation of so many tasks with an average budget of rollouts per
@@ -84,6 +89,7 @@ func New(tasks, budget int, plan Plan) (*Stages, error) {
 		plan: plan, budget: budget,
 		weights: make([]float64, tasks), means: make([]float64, tasks), shrinkage: make([]float64, tasks),
 		sizes: make([]int, tasks), shares: make([]int, tasks), counts: make([]int, plan.Pilots+1), rewards: make([]float64, tasks),
+		latest: make([]float64, tasks), latestSizes: make([]int, tasks), latestWeights: make([]float64, tasks),
 		ahead: Ahead{
 			open: make([]int, 0, tasks), rest: make([]float64, tasks),
 			scores: make([]float64, tasks), shares: plan.TaskShares, allocator: neyman.Allocator{Least: max(1, plan.Least)},
@@ -206,6 +212,7 @@ func (s *Stages) add(sums []float64) float64 {
 		common = common && s.weights[i] == s.weights[0]
 		if n := s.sizes[i]; n > 0 {
 			mean := x / float64(n)
+			s.latest[i] = mean
 			s.means[i] += s.weights[i] * mean
 			plain += s.share(i) * mean
 			weighted += s.share(i) * s.weights[i] * mean
@@ -263,6 +270,8 @@ func (s *Stages) Decide(scores []float64) error {
 		return err
 	}
 	fraction := s.plan.Fractions[s.stage]
+	copy(s.latestSizes, s.sizes)
+	copy(s.latestWeights, s.weights)
 	for i, share := range s.shares {
 		s.sizes[i], s.weights[i] = 0, 0
 		if share > 0 {
@@ -287,6 +296,33 @@ func (s *Stages) begin(task, share int, fraction float64) {
 	s.sizes[task], s.weights[task], s.ahead.rest[task] = size, weight, rest
 	s.shrinkage[task] += weight * weight / float64(size)
 	s.ahead.left -= size
+}
+
+// Drop takes the stage under way back, before it is observed: nothing of it counts. The
+// stage before it is then the last one, and each of its tasks has all the weight that was
+// left at its decision, which was known before it was seen. That something of the dropped
+// stage decided so is a selection: it is for what hardly ever happens, such as a limit
+// that a stage reaches though it was sized to stay below. After it the estimate is Done.
+func (s *Stages) Drop() error {
+	if s.observed || s.stage == 0 || slices.Max(s.latestSizes) == 0 { // an evaluation that is extended has no sizes
+		return ErrOrder
+	}
+	for i, n := range s.sizes {
+		if n == 0 {
+			continue
+		}
+		rest := s.ahead.rest[i] + s.weights[i]
+		weight := s.latestWeights[i]
+		s.shrinkage[i] += ((weight+rest)*(weight+rest)-weight*weight)/float64(s.latestSizes[i]) - s.weights[i]*s.weights[i]/float64(n)
+		s.means[i] += rest * s.latest[i]
+		s.sum += s.share(i) * rest * s.latest[i]
+		s.latestWeights[i], s.ahead.rest[i] = weight+rest, 0
+	}
+	copy(s.sizes, s.latestSizes)
+	copy(s.weights, s.latestWeights)
+	s.ahead.left, s.ahead.open = 0, s.ahead.open[:0]
+	s.stage, s.observed = s.stage-1, true
+	return nil
 }
 
 // Done reports whether every task has finished, and the whole budget is spent.

@@ -162,7 +162,7 @@ func (a *Allocated) rest() ([]int, error) {
 	if err := a.known.Check(); err != nil {
 		return nil, &RequestError{err}
 	}
-	c, err := a.known.Controller(a.subject.prior, false, nil)
+	c, err := a.known.Controller(a.subject.prior, false, nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,9 @@ func TestDialectsOfServers(t *testing.T) {
 		"a later empty text": {func(right bool) string {
 			return fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"message\":{\"content\":\"\"}}]}\n\n", bare(right)) + event(`{"content":null}`, `"stop"`) + done
 		}, ""},
-		"bare data and a mark": {func(right bool) string { return "\ufeff" + strings.Replace(ends(`"stop"`)(right), "\n\n", "\n\ndata:\n\n: hi\n\n", 1) }, ""},
+		"bare data and a mark": {func(right bool) string {
+			return "\ufeff" + strings.Replace(ends(`"stop"`)(right), "\n\n", "\n\ndata:\n\n: hi\n\n", 1)
+		}, ""},
 	} {
 		l.speaks(test.stream)
 		os.RemoveAll("out")

@@ -45,14 +45,15 @@ type lab struct {
 func newLab(t *testing.T) *lab {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	l := &lab{t: t, url: plainServer(t)}
+	l := &lab{t: t, url: plainServer(t, "")}
 	l.write("own.jsonl", ownBenchmark)
 	return l
 }
 
 // plainServer speaks OpenAI's protocol and nothing of vLLM's. Under an even seed it
-// is right about the first task, under an odd one about the second.
-func plainServer(t *testing.T) string {
+// is right about the first task, under an odd one about the second. usage is a field of
+// its answers; "": none.
+func plainServer(t *testing.T, usage string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -70,7 +71,7 @@ func plainServer(t *testing.T) string {
 			}
 			text := map[bool]string{true: "\\boxed{2}", false: "\\boxed{21}"}[asked.Seed%2 == 0]
 			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprintf(w, "data: {\"model\":\"plain\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", text)
+			fmt.Fprintf(w, "data: {\"model\":\"plain\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":\"stop\"}]%s}\n\ndata: [DONE]\n\n", text, usage)
 		default:
 			http.NotFound(w, r)
 		}
@@ -412,6 +413,33 @@ func TestBudgetsArePlanned(t *testing.T) {
 	known, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Resolve: 0.2, From: "own/plain/hbn-async-se0.05-seed9"})
 	if err != nil || !strings.HasPrefix(known.From, filepath.FromSlash("out/evaluate/benchmark=own")) || known.Budget == resolving.Budget && known.StandardError == resolving.StandardError {
 		t.Errorf("%+v, %v, want a plan by the evaluation, unlike %+v", known, err, resolving)
+	}
+}
+
+// TestTokensAreLimited goes by estimates, since the server tells no tokens: 8 or 9 bytes an
+// answer, 3 tokens.
+func TestTokensAreLimited(t *testing.T) {
+	l := newLab(t)
+	limited := func(policy string, tokens int64, seed uint64) evaluate.Request {
+		return evaluate.Request{Policy: policy, Goal: evaluate.Goal{MostTokens: tokens}, Seed: &seed}
+	}
+	_, _, err := l.try(limited("", 9, 1))
+	faulty(t, err, true, "--max-tokens 9: 5 tasks take two answers each at least")
+	_, _, err = l.try(limited("", 24, 1))
+	faulty(t, err, false, "--max-tokens 24 is too small for the pilot and one more stage")
+	for _, policy := range []string{"hbn_staged", "hbn-async"} {
+		r := l.evaluate(limited(policy, 400, 2))
+		if r.Design.Pilots != 1 || r.Tokens.All > 400 || r.Tokens.All < 300 || r.Extra != 0 || r.Dropped != 0 {
+			t.Errorf("%s: a pilot of %d, %d tokens in all, %d discarded", policy, r.Design.Pilots, r.Tokens.All, r.Extra)
+		}
+	}
+
+	l.url = plainServer(t, `,"usage":{"prompt_tokens":5,"completion_tokens":10,"total_tokens":15}`)
+	l.evaluate(request(8, 3)) // from now on the lengths are known
+	_, _, err = l.try(limited("", 120, 4))
+	faulty(t, err, true, "by earlier answers of 10 tokens on average")
+	if r := l.evaluate(limited("", 1600, 4)); r.Design.Pilots != 4 || r.Tokens.All > 1600 || r.Tokens.All < 1500 {
+		t.Errorf("a pilot of %d, %d tokens in all", r.Design.Pilots, r.Tokens.All)
 	}
 }
 

@@ -47,7 +47,7 @@ func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) err
 	if text := lossesText(r.Losses); text != "" {
 		line("lost", "%s", text)
 	}
-	line("tokens", "%s", tokensText(r.Tokens))
+	line("tokens", "%s", tokensText(r))
 	line("time", "%s", timeText(r))
 	if r.Design.Risk != nil {
 		line("Uniform", "%s", uniformText(r))
@@ -162,11 +162,15 @@ func lossesOf(a, b *evaluation.Result) (l evaluation.Losses) {
 	return l
 }
 
-func tokensText(t evaluation.Tokens) string {
-	if t.Untold > 0 {
-		return fmt.Sprintf("not told of %s", display.Count(t.Untold, "rollout", "rollouts"))
+func tokensText(r *evaluation.Result) string {
+	t, limit := r.Tokens, ""
+	if r.Stop != nil && r.Stop.Tokens > 0 {
+		limit = fmt.Sprintf("; %d in all, of %d at most", t.All, r.Stop.Tokens)
 	}
-	return fmt.Sprintf("%s of answers and %s of prompts; %s more wasted", count(t.Completion), count(t.Prompt), count(t.Wasted))
+	if t.Untold > 0 {
+		return fmt.Sprintf("not told of %s", display.Count(t.Untold, "rollout", "rollouts")) + limit
+	}
+	return fmt.Sprintf("%s of answers and %s of prompts; %s more wasted", count(t.Completion), count(t.Prompt), count(t.Wasted)) + limit
 }
 
 func timeText(r *evaluation.Result) string {

@@ -1,0 +1,5 @@
+//go:build drill
+
+package evaluation_test
+
+func init() { biasedEvaluations = 500 }

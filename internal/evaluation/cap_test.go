@@ -1,0 +1,275 @@
+package evaluation_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"speceval/internal/clock"
+	"speceval/internal/evaluation"
+	"speceval/internal/seed"
+	"speceval/internal/vllm"
+	"speceval/method/neyman"
+)
+
+// meter is servers whose wrong answers are four times as long as right ones, and that count
+// what they generate.
+type meter struct {
+	passes    []float64
+	places    int
+	mute      bool // nothing of an answer is seen before its end
+	untold    bool // tokens are not told
+	longer    int  // rollout of a task from which on answers are five times as long; 0: none
+	slow      time.Duration
+	cancel    func() // called when so many tokens were generated
+	after     int64
+	generated atomic.Int64
+	answered  atomic.Int64
+}
+
+// drawn is the answer to a request: whether it is right, and its length.
+func (m *meter) drawn(task int, seed int64) (right bool, length int) {
+	random := rand.New(rand.NewPCG(uint64(seed), 1))
+	right, length = random.Float64() < m.passes[task], 20+random.IntN(21)
+	if !right {
+		length *= 4
+	}
+	return right, length
+}
+
+const step = 4 // tokens of a piece
+
+func (m *meter) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, string, error) {
+	l := lab{}
+	right, length := m.drawn(l.task(r), r.Seed)
+	if m.longer > 0 && rolloutOf(r) >= m.longer {
+		length *= 5
+	}
+	usage := vllm.Usage{Prompt: 3, Reasoning: -1}
+	for usage.Completion < length {
+		if err := (clock.Wall{}).Sleep(ctx, m.slow); err != nil {
+			return vllm.Completion{}, "http://a:1", err
+		}
+		more := min(step, length-usage.Completion)
+		usage.Completion += more
+		if m.generated.Add(int64(more)) > m.after && m.cancel != nil {
+			m.cancel()
+		}
+		if !m.mute {
+			piece := vllm.Piece{Usage: usage, Text: strings.Repeat("word", more)}
+			if m.untold {
+				piece.Usage = vllm.Usage{Prompt: -1, Completion: -1, Reasoning: -1}
+			}
+			seen(piece)
+		}
+	}
+	m.answered.Add(1)
+	text := map[bool]string{true: "right", false: "wrong"}[right]
+	if m.untold {
+		usage = vllm.Usage{Prompt: -1, Completion: -1, Reasoning: -1}
+		text += strings.Repeat("word", length)[5:]
+	}
+	return vllm.Completion{Text: text, Finish: "stop", Usage: usage}, "http://a:1", nil
+}
+
+func (m *meter) Places() int     { return m.places }
+func (m *meter) ThinkEnd() int32 { return -1 }
+func (m *meter) Continues() bool { return false }
+
+// limited is an evaluation under a limit on tokens, of tasks that are mostly wrong, in part
+// right, or mostly right.
+func limited(t *testing.T, m *meter, tokens int64, number uint64) *lab {
+	for i := range 24 {
+		m.passes = append(m.passes, []float64{0.05, 0.3, 0.5, 0.95}[i%4])
+	}
+	m.places, m.slow = 16, 20*time.Microsecond
+	l := newLab(t, "hbn_staged", 16, 1, m.passes...)
+	l.settings.Setup.Seed, l.settings.Setup.Stop = number, &evaluation.Stop{Tokens: tokens}
+	l.settings.Setup.Design.Weight, l.settings.Setup.Design.Fractions = 1./32, []float64{0.25, 1. / 3, 0.5, 1}
+	l.settings.Corpus.Seed, l.settings.Corpus.Sampling.MaxTokens = seed.Root(number).Child("cap"), 300
+	l.settings.Servers = m
+	if m.longer > 0 {
+		l.settings.Corpus.Sampling.MaxTokens = 800
+	}
+	return l
+}
+
+// limitedMean is the mean that limited evaluations estimate.
+const limitedMean = (0.05 + 0.3 + 0.5 + 0.95) / 4
+
+// biasedEvaluations is how many evaluations the bias is taken of; the drill has 500.
+var biasedEvaluations = 40
+
+// TestALimitDoesNotChooseAnswers takes the bias of evaluations under a limit on tokens. Seeds
+// are 0 and up; of others as many would fail as 2 standard errors are exceeded, 4.6%.
+func TestALimitDoesNotChooseAnswers(t *testing.T) {
+	for _, limit := range []int64{6500, 16000} {
+		var mu sync.Mutex
+		var group sync.WaitGroup
+		var estimates, stated []float64
+		var all, worst float64
+		dropped, places := 0, make(chan struct{}, 8)
+		for i := range biasedEvaluations {
+			places <- struct{}{}
+			group.Go(func() {
+				defer func() { <-places }()
+				m := new(meter)
+				r, err := evaluation.Run(t.Context(), limited(t, m, limit, uint64(i)).settings)
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if m.generated.Load() != r.Tokens.All {
+					t.Errorf("%d tokens are stated of %d", r.Tokens.All, m.generated.Load())
+				}
+				if r.Dropped > 0 {
+					dropped++
+				}
+				estimates, stated = append(estimates, r.Estimate), append(stated, r.StandardError)
+				all, worst = all+float64(r.Tokens.All), max(worst, float64(r.Tokens.All)/float64(limit))
+			})
+		}
+		group.Wait()
+		n := float64(len(estimates))
+		bias, deviation := stat.MeanStdDev(estimates, nil)
+		bias -= limitedMean
+		t.Logf("limit %d, %v evaluations: bias %+.4f ± %.4f, standard error %.4f, stated %.4f; %.3f of the limit used, %.3f at most, %d dropped a stage", limit, n, bias, deviation/math.Sqrt(n), deviation, stat.Mean(stated, nil), all/n/float64(limit), worst, dropped)
+		if math.Abs(bias) > 2*deviation/math.Sqrt(n) || worst > 1.05 || all/n < 0.8*float64(limit) {
+			t.Errorf("limit %d: the bias, or what is used, is too much or too little", limit)
+		}
+	}
+}
+
+// TestSizesHoldTheLimit sizes stages by the lengths of those before, without servers.
+func TestSizesHoldTheLimit(t *testing.T) {
+	prior, err := neyman.NewPrior(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []int64{7000, 12000, 48000} {
+		m := new(meter)
+		setup := limited(t, m, limit, 1).settings.Setup
+		random := rand.New(rand.NewPCG(7, uint64(limit)))
+		above, used := 0, 0.0
+		for range 300 {
+			by := make([][]float64, len(m.passes))
+			c, err := setup.Controller(prior, true, func(task, n int) (u evaluation.Used) {
+				for _, x := range by[task][:n] {
+					u.All, u.Sum, u.Squares = u.All+x, u.Sum+x, u.Squares+x*x
+				}
+				return u
+			}, func(least int64) { t.Errorf("%d is too small: %d", limit, least) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := 0
+			for id, ok := c.Next(); ok; id, ok = c.Next() {
+				if !c.Selected(id) {
+					t.Fatalf("%v is submitted before it is selected", id)
+				}
+				right, length := m.drawn(int(id.Task), random.Int64())
+				by[id.Task] = append(by[id.Task], float64(length))
+				all += length
+				if _, err := c.Completed(id, right); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if int64(all) > limit {
+				above++
+			}
+			used += float64(all) / 300 / float64(limit)
+		}
+		t.Logf("limit %d: %.3f used, %d of 300 above", limit, used, above)
+		if above > 3 || used < 0.85 {
+			t.Errorf("limit %d: %.3f used, %d of 300 above", limit, used, above)
+		}
+	}
+}
+
+// TestAStageThatReachesTheLimitIsDropped has answers that are five times as long from the
+// fourth of a task on. What is interrupted before comes to the same.
+func TestAStageThatReachesTheLimitIsDropped(t *testing.T) {
+	for _, interrupted := range []bool{false, true} {
+		m := &meter{longer: 3}
+		l := limited(t, m, 12000, 3)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if interrupted {
+			m.cancel, m.after = cancel, 9000
+			l.paused(ctx, "context canceled")
+			m.cancel = nil
+		}
+		r := l.run()
+		if r.Dropped < 1 || r.Tokens.All <= 12000 || r.Tokens.All > 12600 || r.Tokens.All != m.generated.Load() {
+			t.Errorf("stage %d is dropped at %d tokens, %d generated", r.Dropped, r.Tokens.All, m.generated.Load())
+		}
+		if r.Extra == 0 || !strings.Contains(strings.Join(r.Notes, " "), "was dropped") || recount(t, l, r) != r.Rollouts {
+			t.Errorf("%d rollouts count, %d are discarded, notes %q", r.Rollouts, r.Extra, r.Notes)
+		}
+		for _, row := range r.Rows {
+			sum, value := 0.0, 0.0
+			for _, s := range row.Stages {
+				sum, value = sum+s.Weight, value+s.Weight*s.Rewards/float64(s.Rollouts)
+			}
+			if len(row.Stages) > r.Dropped || math.Abs(sum-1) > 1e-12 || math.Abs(value-row.Estimate) > 1e-12 {
+				t.Errorf("task %s: stages %+v, estimate %v", row.ID, row.Stages, row.Estimate)
+			}
+		}
+		if again := l.run(); !reflect.DeepEqual(again, r) {
+			t.Error("the stored result is another one")
+		}
+	}
+}
+
+// TestTooSmallALimitIsRefused wants the least that works, and that it does.
+func TestTooSmallALimitIsRefused(t *testing.T) {
+	for _, limit := range []int64{100, 900, 3000} {
+		m := new(meter)
+		l := limited(t, m, limit, 5)
+		_, err := evaluation.Run(t.Context(), l.settings)
+		var small *evaluation.CapError
+		if !errors.As(err, &small) || small.Least <= limit || !strings.Contains(err.Error(), fmt.Sprint(small.Least)) {
+			t.Fatalf("limit %d: %v", limit, err)
+		}
+		if used := m.generated.Load(); used > limit+limit/20+int64(m.places*step) {
+			t.Errorf("limit %d: %d tokens are generated", limit, used)
+		}
+		m = new(meter)
+		if r := limited(t, m, small.Least, 5).run(); limit == 3000 && r.Tokens.All > small.Least {
+			t.Errorf("the least is %d, and it took %d", small.Least, r.Tokens.All)
+		}
+	}
+}
+
+// TestEveryServerIsLimited has servers that show nothing of an answer before its end, and
+// servers that tell no tokens.
+func TestEveryServerIsLimited(t *testing.T) {
+	for name, m := range map[string]*meter{"mute": {mute: true, longer: 3}, "untold": {untold: true, longer: 3}} {
+		r := limited(t, m, 12000, 3).run()
+		if most := 12600 + map[string]int64{"mute": 800}[name]; m.generated.Load() > most || r.Dropped < 1 {
+			t.Errorf("%s: %d tokens are generated, %d at most; stage %d is dropped", name, m.generated.Load(), most, r.Dropped)
+		}
+	}
+}
+
+// TestMostRolloutsAreOfAll holds the last pilot back, for which HBN-async would speculate.
+func TestMostRolloutsAreOfAll(t *testing.T) {
+	l := newLab(t, "hbn_staged", 8, 2, quiz...)
+	l.settings.Setup.Stop = &evaluation.Stop{Rollouts: 60}
+	l.lateBarrier()
+	if r := l.run(); len(l.asked) != 60 || r.Rollouts != 60 || r.Extra != 0 {
+		t.Errorf("%d requests, %d rollouts and %d more, want 60", len(l.asked), r.Rollouts, r.Extra)
+	}
+}
