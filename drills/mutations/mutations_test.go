@@ -31,7 +31,7 @@ var (
 // floor is the share of the changes that was noticed when the count was first made, of
 // floorOf changes: commit 37baf0d, seed 1.
 const (
-	floor   = 0.0
+	floor   = 112.0 / floorOf
 	floorOf = 150
 )
 
