@@ -86,9 +86,10 @@ var importRules = []importRule{
 
 	// A client of one server, and what is made over it.
 	{"internal/vllm", []string{"internal/ending", "internal/seed", "internal/clock", "internal/display"}},
-	{"internal/protocol", []string{"internal/evaluation", "internal/journal", "method/…"}},
+	{"internal/protocol", []string{"internal/evaluation", "internal/journal", "internal/ledger", "method/…"}},
 	{"internal/policy", []string{"method/controller", "internal/pilot", "internal/profile", "method/informed", "method/staged", "internal/tsneyman", "internal/seed", "method/neyman"}},
-	{"internal/evaluation", []string{"internal/atomicfile", "internal/clock", "internal/coupled", "internal/display", "internal/ending", "internal/files", "internal/journal", "internal/pilot", "internal/policy", "internal/rollout", "internal/router", "internal/rowfile", "internal/sampler", "internal/seed", "internal/version", "internal/vllm", "method/controller", "method/design", "method/drift", "method/estimate", "method/informed", "method/neyman", "method/staged"}},
+	{"internal/evaluation", []string{"internal/atomicfile", "internal/clock", "internal/coupled", "internal/display", "internal/ending", "internal/files", "internal/journal", "internal/ledger", "internal/pilot", "internal/policy", "internal/rollout", "internal/router", "internal/rowfile", "internal/sampler", "internal/seed", "internal/version", "internal/vllm", "method/controller", "method/design", "method/drift", "method/estimate", "method/informed", "method/neyman", "method/staged"}},
+	{"internal/ledger", []string{"internal/rollout", "internal/vllm"}},
 	{"internal/sampler", []string{"internal/ending", "internal/rollout", "internal/vllm", "internal/journal", "internal/clock", "internal/benchmark", "internal/seed"}},
 	{"internal/rollout", []string{"internal/rowfile", "internal/journal"}},
 

@@ -17,6 +17,7 @@ import (
 
 	"speceval/internal/clock"
 	"speceval/internal/evaluation"
+	"speceval/internal/ledger"
 	"speceval/internal/seed"
 	"speceval/internal/vllm"
 	"speceval/method/neyman"
@@ -165,7 +166,7 @@ func TestSizesHoldTheLimit(t *testing.T) {
 		above, used := 0, 0.0
 		for range 300 {
 			by := make([][]float64, len(m.passes))
-			c, err := setup.Controller(prior, true, func(task, n int) (u evaluation.Used) {
+			c, err := setup.Controller(prior, true, func(task, n int) (u ledger.Used) {
 				for _, x := range by[task][:n] {
 					u.All, u.Sum, u.Squares = u.All+x, u.Sum+x, u.Squares+x*x
 				}

@@ -11,6 +11,7 @@ import (
 
 	"speceval/internal/display"
 	"speceval/internal/ending"
+	"speceval/internal/ledger"
 	"speceval/internal/rollout"
 	"speceval/internal/router"
 	"speceval/internal/vllm"
@@ -46,8 +47,8 @@ type engine struct {
 	rewards map[controller.ID]float64
 	tally   ending.Tally // of answers that have come in
 
-	ledger  *ledger // of a limit on tokens
-	dropped int     // the stage that reached it; 0: none
+	ledger  *ledger.Ledger // of a limit on tokens
+	dropped int            // the stage that reached it; 0: none
 
 	counts counts
 }
@@ -63,7 +64,7 @@ func newEngine(ctx context.Context, s Settings, st *store) *engine {
 		outstanding: make(map[int]context.CancelFunc),
 		piloted:     make(chan struct{}),
 		stopped:     make(chan struct{}), rewards: make(map[controller.ID]float64),
-		ledger: newLedger(s.Setup.Stop.tokens(), s.Corpus.Sampling.MaxTokens),
+		ledger: ledger.New(s.Setup.Stop.tokens(), s.Corpus.Sampling.MaxTokens),
 	}
 	e.events = make(chan router.Event, e.Slots()+1)
 	e.ctx, e.end = context.WithCancel(ctx)
@@ -101,7 +102,7 @@ func (s *Setup) rolloutID(id controller.ID, pilots int) rollout.ID {
 
 // Submit gives the rollout that is there, or asks for it in the background.
 func (e *engine) Submit(number int, id controller.ID) {
-	e.ledger.list(e.rolloutID(id))
+	e.ledger.List(e.rolloutID(id))
 	r, v, err := e.store.find(e.rolloutID(id), e.Rules)
 	if err != nil {
 		e.stop(err)
@@ -115,7 +116,7 @@ func (e *engine) Submit(number int, id controller.ID) {
 		e.tasks.Go(func() { e.ask(ctx, request, id) })
 		return
 	}
-	e.ledger.answered(r)
+	e.ledger.Answered(r)
 	now := e.Now()
 	event := router.Event{
 		Kind: router.Answered, Request: number, Started: now, Finished: now,
@@ -166,7 +167,7 @@ func (e *engine) Next(ctx context.Context) (router.Event, error) {
 		e.ready = e.ready[1:]
 		return e.deliver(event), nil
 	}
-	over := e.ledger.over
+	over := e.ledger.Over()
 	if e.dropped > 0 {
 		over = nil
 	}
@@ -209,39 +210,6 @@ func (e *engine) reward(id controller.ID, reward float64) {
 	}
 }
 
-// exhausted reports whether the limit on tokens is reached, or cannot hold the pilot and one
-// more stage.
-func (e *engine) exhausted() bool {
-	if e.ledger.limit == 0 || e.dropped > 0 {
-		return false
-	}
-	if e.control.Stage() == 0 && !e.ledger.reached() {
-		return e.ledger.least(e.leastRollouts()) > float64(e.ledger.limit)
-	}
-	return e.ledger.reached()
-}
-
-// exhaust drops the stage under way. In the pilot there is none before it, and so no
-// estimate.
-func (e *engine) exhaust() (router.Event, error) {
-	if e.dropped = e.control.Stage(); e.dropped > 0 {
-		return router.Event{Kind: router.Exhausted}, nil
-	}
-	e.tooSmall(enough(e.ledger.enough(e.leastRollouts())))
-	return router.Event{}, e.why()
-}
-
-// leastRollouts are those of the pilot and the least stage after it.
-func (e *engine) leastRollouts() int {
-	return len(e.Setup.TaskIDs) * (e.control.Pilots + max(1, e.control.Least))
-}
-
-// tooSmall ends the evaluation, and all requests: its limit on tokens is less than the least.
-func (e *engine) tooSmall(least int64) {
-	e.stop(&CapError{Tokens: e.ledger.limit, Least: max(least, enough(float64(e.ledger.limit+1))), Folder: e.Folder})
-	e.end()
-}
-
 // rewarded is the reward of a rollout that has completed.
 func (e *engine) rewarded(id controller.ID) float64 {
 	e.mu.Lock()
@@ -281,7 +249,7 @@ func (e *engine) finish() error {
 	e.stop(errOver)
 	e.chore.Go(func() {
 		select {
-		case <-e.ledger.over:
+		case <-e.ledger.Over():
 			e.end()
 		case <-e.ctx.Done():
 		}
@@ -331,8 +299,8 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 	request := e.Corpus.Request(rolloutID, end)
 	r.Seed = request.Seed
 	err := e.resume(&request, r, rolloutID)
-	e.ledger.begin(rolloutID, r.PrefixTokens)
-	leave := e.ledger.enter(ctx)
+	e.ledger.Begin(rolloutID, r.PrefixTokens)
+	leave := e.ledger.Enter(ctx)
 	defer leave()
 	if err == nil {
 		err = e.store.requests.Append(r)
@@ -384,7 +352,7 @@ func (e *engine) keep(answer *rollout.Rollout, r *Request) error {
 	if err := e.store.partials.Finish(answer); err != nil {
 		return err
 	}
-	e.ledger.answered(answer)
+	e.ledger.Answered(answer)
 	e.warnOfEmpty(answer)
 	r.State, r.PromptTokens, r.CompletionTokens = completed, answer.PromptTokens, answer.CompletionTokens
 	return e.store.requests.Append(r)

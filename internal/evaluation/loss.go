@@ -100,7 +100,7 @@ func (h *heard) hear(p vllm.Piece) {
 	if p.Anew {
 		h.store.partials.Forget(h.id)
 		h.before, h.request.AskedAgain = 0, true
-		h.request.Void += h.ledger.anew(h.id)
+		h.request.Void += h.ledger.Anew(h.id)
 		h.ids, h.bytes = 0, 0
 		if err := h.store.requests.Append(h.request); err != nil {
 			h.stop(err)
@@ -112,7 +112,7 @@ func (h *heard) hear(p vllm.Piece) {
 	h.usage = p.Usage
 	h.received = h.received || len(p.IDs) > 0 || p.Text != "" || p.Reasoning != ""
 	h.ids, h.bytes = h.ids+int64(len(p.IDs)), h.bytes+int64(len(p.Text)+len(p.Reasoning))
-	h.ledger.heard(h.id, int64(h.request.PrefixTokens), p.Usage, h.ids, h.bytes)
+	h.ledger.Heard(h.id, int64(h.request.PrefixTokens), p.Usage, h.ids, h.bytes)
 	if h.received {
 		h.leave()
 	}

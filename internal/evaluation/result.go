@@ -8,6 +8,7 @@ import (
 
 	"speceval/internal/ending"
 	"speceval/internal/files"
+	"speceval/internal/ledger"
 	"speceval/internal/rollout"
 	"speceval/internal/router"
 	"speceval/method/controller"
@@ -292,10 +293,10 @@ func (s *Settings) conclude(st *store, c *controller.Controller, record *router.
 }
 
 // limited sets what a limit on tokens has come to.
-func (r *Result) limited(l *ledger, dropped int) {
-	r.Tokens.All, r.Dropped = l.spent(), dropped
+func (r *Result) limited(l *ledger.Ledger, dropped int) {
+	r.Tokens.All, r.Dropped = l.Spent(), dropped
 	if dropped > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("stage %d reached the limit of %d tokens and was dropped: the stage before it was the last, with all the weight that was left", dropped+1, l.limit))
+		r.Notes = append(r.Notes, fmt.Sprintf("stage %d reached the limit of %d tokens and was dropped: the stage before it was the last, with all the weight that was left", dropped+1, l.Limit()))
 	}
 }
 

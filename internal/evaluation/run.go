@@ -150,20 +150,6 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 	return s.conclude(st, c, record, e)
 }
 
-// remember takes what earlier sessions have spent into the ledger of a limit.
-func (e *engine) remember() error {
-	if e.ledger.limit == 0 {
-		return nil
-	}
-	rows, err := e.store.rows()
-	index := make(map[string]int32, len(e.Setup.TaskIDs))
-	for i, id := range e.Setup.TaskIDs {
-		index[id] = int32(i)
-	}
-	e.ledger.replay(rows, index)
-	return err
-}
-
 // begin is the policy, ready to begin, with what the evaluation that it extends has.
 func (e *engine) begin() (*controller.Controller, error) {
 	if x := e.Setup.Extends; x != nil {
@@ -171,7 +157,7 @@ func (e *engine) begin() (*controller.Controller, error) {
 			return nil, err
 		}
 	}
-	return e.Setup.Controller(e.Prior, true, e.ledger.used, e.tooSmall)
+	return e.Setup.Controller(e.Prior, true, e.ledger.Used, e.tooSmall)
 }
 
 // watchEvery is the time between two reports of progress.

@@ -17,6 +17,7 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/coupled"
+	"speceval/internal/ledger"
 	"speceval/internal/policy"
 	"speceval/method/controller"
 	"speceval/method/design"
@@ -345,7 +346,7 @@ func (s *Setup) prior(w *policy.Execution, reference *neyman.Prior) (controller.
 // there is one. Without ahead, or where rollouts or tokens are limited, nothing is submitted
 // before it is selected. used returns what a task's first rollouts have taken, and small hears
 // of a limit that is too small; only a Stop by tokens needs them.
-func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, rollouts int) Used, small func(least int64)) (*controller.Controller, error) {
+func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, rollouts int) ledger.Used, small func(least int64)) (*controller.Controller, error) {
 	own, err := s.way()
 	if err != nil {
 		return nil, err

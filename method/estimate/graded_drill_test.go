@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"speceval/internal/seed"
+	"speceval/method/neyman"
 )
 
 var small = flag.Bool("small", false, "100 evaluations of each law, in the place of 2,000")
@@ -40,6 +41,13 @@ var (
 		thirds(50),
 	}
 )
+
+// policies are those that evaluations are drawn by.
+var policies = []string{"Uniform", "HBN", "staged", "informed"}
+
+func beta(name string, tasks int, a, b float64) law {
+	return law{name, tasks, func(int) float64 { return a / (a + b) }, func(_ int, random *seed.Stream) float64 { return neyman.DrawBeta(a, b, random) }}
+}
 
 func none(int) float64 { return 0 }
 

@@ -46,10 +46,6 @@ func points(name string, tasks int, rewards, chances []float64) law {
 	}}
 }
 
-func beta(name string, tasks int, a, b float64) law {
-	return law{name, tasks, func(int) float64 { return a / (a + b) }, func(_ int, random *seed.Stream) float64 { return neyman.DrawBeta(a, b, random) }}
-}
-
 // about is rewards up to a distance from a middle, but for some that are 0.
 func about(name string, tasks int, middle func(x float64) float64, distance float64, zeros func(task int) float64) law {
 	at := func(i int) float64 { return middle((float64(i) + 0.5) / float64(tasks)) }
@@ -61,9 +57,8 @@ func about(name string, tasks int, middle func(x float64) float64, distance floa
 	}}
 }
 
-// The policies that evaluations are drawn by; plans are designs for 50 tasks.
+// Plans by budget, designs for 50 tasks.
 var (
-	policies = []string{"Uniform", "HBN", "staged", "informed"}
 	twoStage = map[int]controller.Settings{8: {Pilots: 2, Weight: 0.2424585}, 16: {Pilots: 6, Weight: 0.3531034}}
 	stages   = []float64{0.1230769, 0.2105263, 0.4, 1}
 	inStages = map[int]controller.Settings{

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -69,77 +68,6 @@ func (b *Benchmark) designOf(ctx context.Context, setup *evaluation.Setup, stage
 		Pilots: d.Plan.Pilots, Weight: d.Plan.Weight, Fractions: d.Plan.Fractions, Risk: &d.Risk,
 		Source: fmt.Sprintf("computed for %d stages", after+1),
 	}), err
-}
-
-// cappedAfter is the number of stages after the pilot where tokens are limited and no number
-// is asked for. They are alike, since it is the last one alone that may reach the limit.
-const cappedAfter = 4
-
-// Weights of the pilot where tokens are limited. A pilot whose lengths are the first that are
-// known may show that the limit is too small. There is no estimate then, and where there is
-// one its pilot is short: so the pilot has little weight, with which the bias is below 0.06
-// standard errors though nine in ten evaluations are refused. Otherwise it is an eighth of
-// the rollouts, and has as much weight.
-const (
-	probeWeight = 1.0 / 32
-	pilotWeight = 1.0 / 8
-)
-
-// capped is the design where tokens are limited. The lengths of the answers decide how many
-// rollouts there are, and no length that the pilot finds may decide on its own size or weight:
-// it is one rollout of each task, or more where the limit is enough for four times as many if
-// all are as long as can be, or for eight times as many of the lengths that are known.
-func (b *Benchmark) capped(setup *evaluation.Setup, own *policy.Execution, stages int) (evaluation.Design, error) {
-	limit, tasks := setup.Stop.Tokens, len(setup.TaskIDs)
-	d := evaluation.Design{Pilots: 1, Weight: probeWeight, Source: "a small pilot, for a limit on tokens"}
-	if !b.outside {
-		d.Pilots = max(1, int(limit)/(4*tasks*b.cfg.Sampling.MaxTokens))
-	}
-	if rollouts, mean := b.lengths(setup); rollouts > 0 {
-		if most := evaluation.Foreseen(tasks*(1+setup.Floor(1)), rollouts, mean); most > limit {
-			return d, requestf("--max-tokens %d is too small for a pilot of %d rollouts and one more stage: by earlier answers of %.0f tokens on average %d is the least that is enough", limit, tasks, mean, most)
-		}
-		d.Weight = pilotWeight
-		d.Pilots = max(d.Pilots, int(float64(limit)/(8*float64(tasks)*mean)))
-	}
-	d.Pilots = min(d.Pilots, setup.Budget/2)
-	after := 1
-	if own.Adapts {
-		after = cappedAfter
-	}
-	if stages > 0 {
-		after = stages - 1
-	}
-	for k := range after {
-		d.Fractions = append(d.Fractions, 1/float64(after-k))
-	}
-	m, n, w := float64(d.Pilots), float64(setup.Budget), d.Weight
-	risk := n * (w*w/m + (1-w)*(1-w)/(n-m)) // of a rest that is divided evenly
-	d.Risk = &risk
-	return d, nil
-}
-
-// lengths are the answers of earlier evaluations that asked the same model for the same, and
-// their mean length in tokens.
-func (b *Benchmark) lengths(setup *evaluation.Setup) (rollouts int, mean float64) {
-	if b.outside {
-		return 0, 0
-	}
-	folders := make(map[string]bool)
-	b.archive().setups(func(folder string, _ *evaluation.Setup, _ error) { folders[folder] = true })
-	for _, d := range setup.Donors {
-		folders[d.Source] = true
-	}
-	tokens := int64(0)
-	for folder := range folders {
-		there, err := evaluation.Open(folder)
-		if err != nil || there.Result.Tokens.Untold > 0 || !maps.Equal(there.Setup.Asked, setup.Asked) {
-			continue
-		}
-		rollouts += there.Result.Rollouts
-		tokens += there.Result.Tokens.Completion
-	}
-	return rollouts, float64(tokens) / float64(max(1, rollouts))
 }
 
 // mostStopped is the greatest weight of a pilot where the rest follows from what it

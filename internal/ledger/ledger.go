@@ -1,4 +1,6 @@
-package evaluation
+// Package ledger counts the tokens of all answers of an evaluation against a limit, and foresees
+// what further answers take.
+package ledger
 
 import (
 	"context"
@@ -9,9 +11,9 @@ import (
 	"speceval/internal/vllm"
 )
 
-// ledger counts the tokens of all answers as they come in, and holds requests back whose
+// Ledger counts the tokens of all answers as they come in, and holds requests back whose
 // tokens cannot be seen while others may reach the limit. It may be used concurrently.
-type ledger struct {
+type Ledger struct {
 	limit   int64 // tokens; 0: none
 	longest int64 // answer, in tokens
 
@@ -25,7 +27,7 @@ type ledger struct {
 
 	answers       int64   // that count
 	sums, squares float64 // of their lengths
-	bytes, tokens int64   // of answers whose tokens were told
+	bytes, tokens int64   // of answers with a count by the server
 }
 
 // cost is the tokens of a rollout.
@@ -48,33 +50,39 @@ func (c *cost) again(prefix int64) {
 	c.last, c.open, c.done = prefix, false, false
 }
 
-func newLedger(limit int64, longest int) *ledger {
-	return &ledger{
+// New returns a ledger without answers; longest is the most tokens that an answer may have.
+func New(limit int64, longest int) *Ledger {
+	return &Ledger{
 		limit: limit, longest: int64(longest), costs: make(map[rollout.ID]*cost), listed: make(map[rollout.ID]bool),
 		freed: make(chan struct{}), over: make(chan struct{}),
 	}
 }
 
-// replay takes in the requests of earlier sessions. They count when their rollouts are
-// submitted again, as they did then.
-func (l *ledger) replay(rows []Request, index map[string]int32) {
-	for i := range rows {
-		q := &rows[i]
-		c := l.of(rollout.ID{Task: index[q.Task], Rollout: q.Rollout})
-		c.again(int64(q.PrefixTokens))
-		c.before += q.Void
-		switch {
-		case q.State == completed:
-			c.last, c.done = int64(q.CompletionTokens), true
-		case q.AbortedTokens != nil:
-			c.last = max(c.last, int64(*q.AbortedTokens))
-		default:
-			c.open = true
-		}
-	}
+// Limit is the tokens that all answers may take; 0: any number.
+func (l *Ledger) Limit() int64 { return l.limit }
+
+// Over is closed when they have taken more.
+func (l *Ledger) Over() <-chan struct{} { return l.over }
+
+// Try is a request of an earlier session.
+type Try struct {
+	Prefix   int64 // tokens of the one before, from which it went on
+	Void     int64 // tokens within it that came to nothing
+	Tokens   int64 // of its answer, or seen of it before it ended
+	Known    bool  // it ended before its session did
+	Answered bool
 }
 
-func (l *ledger) of(id rollout.ID) *cost {
+// Earlier takes in a request of an earlier session. It counts when its rollout is submitted
+// again, as it did then.
+func (l *Ledger) Earlier(id rollout.ID, t Try) {
+	c := l.of(id)
+	c.again(t.Prefix)
+	c.before += t.Void
+	c.last, c.done, c.open = max(c.last, t.Tokens), t.Answered, !t.Known
+}
+
+func (l *Ledger) of(id rollout.ID) *cost {
 	c := l.costs[id]
 	if c == nil {
 		c = new(cost)
@@ -84,7 +92,7 @@ func (l *ledger) of(id rollout.ID) *cost {
 }
 
 // change changes what a rollout has cost.
-func (l *ledger) change(id rollout.ID, by func(c *cost)) {
+func (l *Ledger) change(id rollout.ID, by func(c *cost)) {
 	if l.limit == 0 {
 		return
 	}
@@ -94,13 +102,13 @@ func (l *ledger) change(id rollout.ID, by func(c *cost)) {
 	l.sum(id, c, -1)
 	by(c)
 	l.sum(id, c, 1)
-	if l.total > l.limit && !l.reached() {
+	if l.total > l.limit && !l.Reached() {
 		close(l.over)
 	}
 }
 
 // sum adds a rollout to the sums, or takes it out, if it counts.
-func (l *ledger) sum(id rollout.ID, c *cost, sign int64) {
+func (l *Ledger) sum(id rollout.ID, c *cost, sign int64) {
 	if !l.listed[id] {
 		return
 	}
@@ -112,18 +120,18 @@ func (l *ledger) sum(id rollout.ID, c *cost, sign int64) {
 	}
 }
 
-// list makes a rollout count that is submitted.
-func (l *ledger) list(id rollout.ID) {
+// List makes a rollout count that is submitted.
+func (l *Ledger) List(id rollout.ID) {
 	l.change(id, func(c *cost) { l.listed[id] = true })
 }
 
-// begin begins a request for a rollout, from so many tokens of the one before.
-func (l *ledger) begin(id rollout.ID, prefix int32) {
+// Begin begins a request for a rollout, from so many tokens of the one before.
+func (l *Ledger) Begin(id rollout.ID, prefix int32) {
 	l.change(id, func(c *cost) { c.again(int64(prefix)) })
 }
 
-// anew voids what has come of an answer, and returns its tokens.
-func (l *ledger) anew(id rollout.ID) (void int64) {
+// Anew voids what has come of an answer, and returns its tokens.
+func (l *Ledger) Anew(id rollout.ID) (void int64) {
 	l.change(id, func(c *cost) {
 		void = c.last
 		c.again(0)
@@ -131,9 +139,9 @@ func (l *ledger) anew(id rollout.ID) (void int64) {
 	return void
 }
 
-// answered notes the answer of a rollout. Tokens that were not told are estimated by its
+// Answered notes the answer of a rollout. Tokens that no server counts are estimated by its
 // text.
-func (l *ledger) answered(r *rollout.Rollout) {
+func (l *Ledger) Answered(r *rollout.Rollout) {
 	l.change(r.ID(), func(c *cost) {
 		bytes, tokens := int64(len(r.Text)+len(r.Reasoning)), int64(r.CompletionTokens)
 		if tokens == 0 {
@@ -153,9 +161,9 @@ const bytesPerToken ratio = 4
 
 func (r ratio) tokens(bytes int64) int64 { return int64(math.Ceil(float64(bytes) / float64(r))) }
 
-// heard notes what has come of an answer so far: its tokens if they are told, otherwise
+// Heard notes what has come of an answer so far: the server's count, or else
 // the pieces of the text, of which the tokens are estimated by the answers so far.
-func (l *ledger) heard(id rollout.ID, prefix int64, usage vllm.Usage, ids, bytes int64) {
+func (l *Ledger) Heard(id rollout.ID, prefix int64, usage vllm.Usage, ids, bytes int64) {
 	l.change(id, func(c *cost) {
 		tokens := int64(usage.Completion)
 		if tokens <= 0 {
@@ -172,10 +180,10 @@ func (l *ledger) heard(id rollout.ID, prefix int64, usage vllm.Usage, ids, bytes
 // slack is the share of the limit by which it may be exceeded.
 const slack = 0.05
 
-// enter waits until one more request whose tokens are not seen fits: all of them together
+// Enter waits until one more request whose tokens are not seen fits: all of them together
 // could not exceed the limit by more than the slack. One alone always does. leave says that
 // something of the request is seen, or that it has ended.
-func (l *ledger) enter(ctx context.Context) (leave func()) {
+func (l *Ledger) Enter(ctx context.Context) (leave func()) {
 	for l.limit > 0 {
 		l.mu.Lock()
 		most := float64(l.total) + float64(l.unseen+1)*float64(l.longest)
@@ -195,7 +203,7 @@ func (l *ledger) enter(ctx context.Context) (leave func()) {
 	return func() {}
 }
 
-func (l *ledger) leave() {
+func (l *Ledger) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.unseen--
@@ -203,8 +211,8 @@ func (l *ledger) leave() {
 	l.freed = make(chan struct{})
 }
 
-// reached reports whether the total is above the limit.
-func (l *ledger) reached() bool {
+// Reached reports whether the total is above the limit.
+func (l *Ledger) Reached() bool {
 	select {
 	case <-l.over:
 		return true
@@ -213,44 +221,44 @@ func (l *ledger) reached() bool {
 	}
 }
 
-// used is what the first rollouts of a task have taken.
-func (l *ledger) used(task, rollouts int) (u Used) {
+// Used is what the first rollouts of a task have taken.
+func (l *Ledger) Used(task, rollouts int) (u Used) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for n := range rollouts {
 		if c := l.costs[rollout.ID{Task: int32(task), Rollout: int32(n)}]; c != nil {
 			last := float64(c.last)
-			u.add(Used{float64(c.all()), last, last * last})
+			u.Add(Used{float64(c.all()), last, last * last})
 		}
 	}
 	return u
 }
 
-// spent is the tokens of all answers that were submitted.
-func (l *ledger) spent() int64 {
+// Spent is the tokens of all answers that were submitted.
+func (l *Ledger) Spent() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.total
 }
 
-// least is what so many rollouts take in all at least, those that count so far among them,
+// Least is what so many rollouts take in all at least, those that count so far among them,
 // but for once in a thousand times. What has come of answers in flight is the least that
 // they can be.
-func (l *ledger) least(rollouts int) float64 {
+func (l *Ledger) Least(rollouts int) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	least := float64(l.total)
 	if further := rollouts - len(l.listed); l.answers >= fewAnswers && further > 0 {
 		next := l.next()
-		least += max(0, 2*float64(further)*next.mean-next.most(further))
+		least += max(0, 2*float64(further)*next.Mean-next.Most(further))
 	}
 	return least
 }
 
-// enough is what so many rollouts take in all, and no more but about once in a thousand times.
+// Enough is what so many rollouts take in all, and no more but about once in a thousand times.
 // Answers in flight are longer than those that are there: the mean is all tokens over the
 // answers that are complete. Without any, all answers may be as long as can be.
-func (l *ledger) enough(rollouts int) float64 {
+func (l *Ledger) Enough(rollouts int) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	longest := float64(rollouts) * float64(l.longest)
@@ -258,26 +266,26 @@ func (l *ledger) enough(rollouts int) float64 {
 		return longest
 	}
 	next := l.next()
-	variance := next.square - next.mean*next.mean
-	next.mean = float64(l.total) / next.seen
-	next.square = variance + next.mean*next.mean
+	variance := next.Square - next.Mean*next.Mean
+	next.Mean = float64(l.total) / next.Seen
+	next.Square = variance + next.Mean*next.Mean
 	if l.answers < fewAnswers {
-		next.square = max(next.square, 2*next.mean*next.mean)
+		next.Square = max(next.Square, 2*next.Mean*next.Mean)
 	}
 	further := rollouts - len(l.listed)
-	enough := float64(l.total) + max(float64(further)*next.mean, next.most(further))
+	enough := float64(l.total) + max(float64(further)*next.Mean, next.Most(further))
 	for id := range l.listed {
 		if c := l.costs[id]; !c.done {
-			enough += max(0, next.mean-float64(c.last))
+			enough += max(0, next.Mean-float64(c.last))
 		}
 	}
 	return min(enough, longest)
 }
 
 // next is the lengths of answers by those that are there.
-func (l *ledger) next() lengths {
+func (l *Ledger) next() Lengths {
 	n := float64(l.answers)
-	return lengths{n, l.sums / n, l.squares / n}
+	return Lengths{n, l.sums / n, l.squares / n}
 }
 
 // fewAnswers are too few to say from that a limit is too small.

@@ -1,0 +1,80 @@
+package evaluation
+
+import (
+	"fmt"
+
+	"speceval/internal/ledger"
+	"speceval/internal/rollout"
+	"speceval/internal/router"
+)
+
+// remember takes what earlier sessions have spent into the ledger of a limit.
+func (e *engine) remember() error {
+	if e.ledger.Limit() == 0 {
+		return nil
+	}
+	rows, err := e.store.rows()
+	index := make(map[string]int32, len(e.Setup.TaskIDs))
+	for i, id := range e.Setup.TaskIDs {
+		index[id] = int32(i)
+	}
+	for _, q := range rows {
+		try := ledger.Try{Prefix: int64(q.PrefixTokens), Void: q.Void, Known: true}
+		switch {
+		case q.State == completed:
+			try.Tokens, try.Answered = int64(q.CompletionTokens), true
+		case q.AbortedTokens != nil:
+			try.Tokens = int64(*q.AbortedTokens)
+		default:
+			try.Known = false
+		}
+		e.ledger.Earlier(rollout.ID{Task: index[q.Task], Rollout: q.Rollout}, try)
+	}
+	return err
+}
+
+// exhausted reports whether the limit on tokens is reached, or cannot hold the pilot and one
+// more stage.
+func (e *engine) exhausted() bool {
+	if e.ledger.Limit() == 0 || e.dropped > 0 {
+		return false
+	}
+	if e.control.Stage() == 0 && !e.ledger.Reached() {
+		return e.ledger.Least(e.leastRollouts()) > float64(e.ledger.Limit())
+	}
+	return e.ledger.Reached()
+}
+
+// exhaust drops the stage under way. In the pilot there is none before it, and so no
+// estimate.
+func (e *engine) exhaust() (router.Event, error) {
+	if e.dropped = e.control.Stage(); e.dropped > 0 {
+		return router.Event{Kind: router.Exhausted}, nil
+	}
+	e.tooSmall(ledger.Round(e.ledger.Enough(e.leastRollouts())))
+	return router.Event{}, e.why()
+}
+
+// leastRollouts are those of the pilot and the least stage after it.
+func (e *engine) leastRollouts() int {
+	return len(e.Setup.TaskIDs) * (e.control.Pilots + max(1, e.control.Least))
+}
+
+// tooSmall ends the evaluation, and all requests: its limit on tokens is less than the least.
+func (e *engine) tooSmall(least int64) {
+	e.stop(&CapError{Tokens: e.ledger.Limit(), Least: max(least, ledger.Round(float64(e.ledger.Limit()+1))), Folder: e.Folder})
+	e.end()
+}
+
+// CapError is the end of an evaluation whose limit on tokens is too small for its pilot and
+// one more stage. There is no estimate.
+type CapError struct {
+	Tokens, Least int64 // the limit, and the least that is enough, as far as is known
+	Answers       int   // that are there
+	Folder        string
+}
+
+// Error names both, and says what becomes of the answers.
+func (e *CapError) Error() string {
+	return fmt.Sprintf("--max-tokens %d is too small for the pilot and one more stage: by the %d answers so far %d is the least that is enough; these stay in %s, and an evaluation with another --max-tokens asks for its own", e.Tokens, e.Answers, e.Least, e.Folder)
+}
