@@ -68,7 +68,7 @@ func (c *Cluster) do(ctx context.Context, command string, args ...string) error 
 	return runScript(ctx, c.script, append([]string{command, c.folder}, args...)...)
 }
 
-func script(root string) string { return filepath.Join(root, "drills", "lab", "cluster.sh") }
+func script(root string) string { return filepath.Join(root, "drills", "drill", "cluster.sh") }
 
 // ending is how long a script that should end has to end what it has started.
 const ending = 30 * time.Second
