@@ -215,11 +215,11 @@ func Table(columns []string, rows [][]any) {
 		}
 		rule += "|"
 	}
-	fmt.Printf("\n%s\n%s\n", names, rule)
+	fmt.Fprintf(os.Stdout, "\n%s\n%s\n", names, rule)
 	for _, row := range rows {
-		fmt.Printf("|"+strings.Repeat(" %v |", len(row))+"\n", row...)
+		fmt.Fprintf(os.Stdout, "|"+strings.Repeat(" %v |", len(row))+"\n", row...)
 	}
-	fmt.Println()
+	fmt.Fprintln(os.Stdout)
 }
 
 // Moments draws when a fault strikes a run, and which of its files, from a seed.
