@@ -105,8 +105,8 @@ tables: build
 verify: build
 	bin/speceval verify $(FLAGS)
 
-smoke: build drill
-	bin/drill smoke $(DRILL)
+smoke: build
+	@$(call DRILL_TEST,drills/pipeline,TestSmoke)
 
 # The program of the drills (drills/main.go lists them).
 drill:
@@ -166,7 +166,7 @@ drill-generate: build drill $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
 	SPECEVAL_PYTHON=$(READER) bin/drill generate $(DRILL)
 
 # A drill that is a test, behind the tag drill, of the package $(1).
-DRILL_TEST = $(GO) test -count=1 -v -timeout 0 -tags drill -run '$(2)' ./$(1) -args $(DRILL) && echo '$@: passed' || { echo '$@: failed'; exit 1; }
+DRILL_TEST = $(GO) test -count=1 -v -trimpath -timeout 0 -tags drill -run '$(2)' ./$(1) -args $(DRILL) && echo '$@: passed' || { echo '$@: failed'; exit 1; }
 
 drill-sandbox:
 	@$(call DRILL_TEST,internal/sandbox/hostile,TestDrill|TestProgramsDiffer)
@@ -216,8 +216,8 @@ drill-vllm: build drill $(if $(findstring rate,$(DRILL)),$(INSPECT)/made)
 benchmarks: build
 	bin/speceval benchmarks $(if $(FROM),--from $(FROM),--download) $(FLAGS)
 
-drill-benchmarks: build drill
-	bin/drill benchmarks $(DRILL)
+drill-benchmarks: build
+	@$(call DRILL_TEST,drills/pipeline,TestBenchmarks)
 
 drill-systems: build drill
 	bin/drill systems $(DRILL)

@@ -22,7 +22,7 @@ var checked = []struct {
 	name, folder, root string
 	lines              []string
 }{
-	{name: "drill-benchmarks", folder: "drills/pipeline", root: "Benchmarks"},
+	{name: "drill-benchmarks", folder: "drills/pipeline", root: "TestBenchmarks"},
 	{name: "drill-decisions", folder: "drills/decisions", root: "TestDecisions"},
 	{name: "drill-docs", folder: "drills", root: "TestDocuments", lines: []string{"drills/docs_test.go"}},
 	{name: "drill-evaluate", folder: "drills/evaluations", root: "Evaluate"},
@@ -37,7 +37,7 @@ var checked = []struct {
 	{name: "drill-systems", folder: "drills/servers", root: "Systems"},
 	{name: "drill-vllm", folder: "drills/servers", root: "VLLM"},
 	{name: "drill-vllm, of each server", folder: "internal/conformance", root: "Checks"},
-	{name: "smoke", folder: "drills/pipeline", root: "Smoke"},
+	{name: "smoke", folder: "drills/pipeline", root: "TestSmoke"},
 	{name: "all drills", folder: "drills/lab"},
 }
 
@@ -174,7 +174,7 @@ func checksOf(all []declaration, root string) (checks []string) {
 }
 
 // reports are the functions whose first text says what was checked.
-var reports = []string{"Errorf", "Error", "Fatalf", "Fatal", "New", "skipped", "each", "note", "leaves", "engineDies", "finishes", "refused"}
+var reports = []string{"Errorf", "Error", "Fatalf", "Fatal", "New", "Sub", "skipped", "each", "note", "leaves", "engineDies", "finishes", "refused"}
 
 // checksIn are the texts of errors in a node, and the names in its tables: fields named
 // name or what, and texts that come first in a value with other fields.

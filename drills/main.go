@@ -10,20 +10,17 @@ import (
 
 	"speceval/drills/evaluations"
 	"speceval/drills/lab"
-	"speceval/drills/pipeline"
 	"speceval/drills/runs"
 	"speceval/drills/servers"
 )
 
 // drills are all of them, in the order of the help.
 var drills = []lab.Drill{
-	pipeline.Smoke,
 	evaluations.Evaluate,
 	evaluations.EvaluateLive,
 	servers.Systems,
 	servers.Live,
 	servers.VLLM,
-	pipeline.Benchmarks,
 	runs.Generate,
 	runs.Faults,
 	runs.Slurm,

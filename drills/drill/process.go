@@ -23,7 +23,7 @@ type Process struct {
 	ended   chan struct{}
 }
 
-// StartProgram starts a program whose output goes to a new file.
+// StartProgram starts a program in the folder of the repository, whose output goes to a new file.
 func (l *Lab) StartProgram(output string, program string, args ...string) *Process {
 	l.Helper()
 	l.OK(os.MkdirAll(filepath.Dir(output), 0o777))
@@ -31,7 +31,8 @@ func (l *Lab) StartProgram(output string, program string, args ...string) *Proce
 	l.OK(err)
 	defer file.Close() // the process has it, too
 	p := &Process{l: l, command: exec.Command(program, args...), output: output, ended: make(chan struct{})}
-	p.command.Env, p.command.Stdout, p.command.Stderr = l.Environment, file, file
+	p.command.Dir, p.command.Env = Root(), l.Environment
+	p.command.Stdout, p.command.Stderr = file, file
 	l.OK(p.command.Start())
 	go func() {
 		p.command.Wait() // its outcome is in ProcessState
