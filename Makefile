@@ -240,7 +240,7 @@ drill-evaluate-live: build drill
 	bin/drill evaluate-live $(DRILL)
 
 drill-inspect: build
-	drills/inspect/run.sh $(if $(INSPECT),--pinned $(INSPECT)) $(DRILL)
+	@drills/inspect/run.sh $(if $(INSPECT),--pinned $(INSPECT)) $(DRILL) && echo '$@: passed' || { echo '$@: failed'; exit 1; }
 
 drill-pins:
 	@$(call DRILL_TEST,drills/pins,TestPins)
