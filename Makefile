@@ -162,8 +162,8 @@ $(READERS)/made: drills/runs/requirements.txt
 	$(READERS)/bin/pip install --quiet --require-hashes --requirement drills/runs/requirements.txt
 	touch $@
 
-drill-generate: build drill $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
-	SPECEVAL_PYTHON=$(READER) bin/drill generate $(DRILL)
+drill-generate: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
+	@export SPECEVAL_PYTHON=$(or $(SPECEVAL_PYTHON),$(CURDIR)/$(READERS)/bin/python); $(call DRILL_TEST,drills/runs,TestGenerate)
 
 # A drill that is a test, behind the tag drill, of the package $(1).
 DRILL_TEST = $(GO) test -count=1 -v -trimpath -timeout 0 -tags drill -run '$(2)' ./$(1) -args $(DRILL) && echo '$@: passed' || { echo '$@: failed'; exit 1; }
@@ -222,11 +222,11 @@ drill-benchmarks: build
 drill-systems: build drill
 	bin/drill systems $(DRILL)
 
-drill-faults: build drill
-	bin/drill faults $(DRILL)
+drill-faults: build
+	@$(call DRILL_TEST,drills/runs,TestFaults)
 
-drill-slurm: build drill
-	bin/drill slurm $(DRILL)
+drill-slurm: build
+	@$(call DRILL_TEST,drills/runs,TestSlurm)
 
 drill-decisions:
 	$(if $(findstring -part,$(DRILL)),,$(GO) test -count=1 -v -timeout 0 -tags drill -run TestGradedLaws ./method/estimate -args $(filter -small,$(DRILL)))

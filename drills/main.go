@@ -10,7 +10,6 @@ import (
 
 	"speceval/drills/evaluations"
 	"speceval/drills/lab"
-	"speceval/drills/runs"
 	"speceval/drills/servers"
 )
 
@@ -21,9 +20,6 @@ var drills = []lab.Drill{
 	servers.Systems,
 	servers.Live,
 	servers.VLLM,
-	runs.Generate,
-	runs.Faults,
-	runs.Slurm,
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr)) }

@@ -161,7 +161,7 @@ func (l *Lab) Wait(d time.Duration) {
 }
 
 // pollEvery is how often Until polls.
-const pollEvery = 20 * time.Millisecond
+const pollEvery = 5 * time.Millisecond
 
 // Until waits for something to happen.
 func (l *Lab) Until(what string, happens func() bool) {

@@ -1,170 +1,171 @@
-package runs
+//go:build drill
+
+// Package runs_test disturbs runs: faults of this machine, of a Slurm cluster and of the
+// servers. What is left is compared with an undisturbed run. It is make drill-generate,
+// drill-faults and drill-slurm.
+package runs_test
 
 import (
-	"context"
-	"errors"
+	"flag"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
-	"testing"
 	"time"
 
-	"speceval/drills/lab"
+	"speceval/drills/drill"
 )
 
-// oneProfile is a replay of one profile through Slurm, in seconds.
-var oneProfile = lab.Settings{
-	"model":      []lab.Settings{{"id": "qwen3_5_4b"}},
-	"benchmark":  []lab.Settings{{"id": "aime24"}},
-	"experiment": lab.Settings{"budgets": []int{8}},
-	"replay": lab.Settings{
-		"draws": 64, "replicates": 2, "quadrature_order": 4, "resamples": 2, "resample_draws": 2, "ibn_alphas": []float64{0.1},
-		"ts_neyman":  lab.Settings{"alphas": []float64{0.1}, "warm_starts": []int{2}, "race_draws": 2, "final_draws": 2},
-		"case_study": lab.Settings{"budget": 8, "repetitions": 100},
-	},
-	"executor": lab.Settings{"kind": "slurm", "poll_seconds": 0.5, "settle_seconds": 1, "retries": 0, "element_minutes": 0.01},
+var (
+	only  = flag.String("only", "", "faults: those named, with commas; empty: all")
+	speed = flag.Float64("speed", -1, "of the fleet; 0: it answers at once; negative: 300, and 100 for generate")
+)
+
+// site is a lab with a small experiment, an undisturbed run of it, and the executor
+// that the faults are made on.
+type site struct {
+	*drill.Lab
+	experiment *experiment
+	cluster    *drill.Cluster // of Slurm; nil: runs are local
+	watch      *watch         // of the cluster's queue
 }
 
-// built is the program, made once.
-var built = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "sl")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "speceval")
-	if text, err := exec.Command("go", "build", "-o", path, "speceval/pipeline").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, text)
-	}
-	return os.ReadFile(path)
-})
-
-// newCluster is a site on a cluster that the test stops, with the experiment. Without Slurm
-// the test is skipped, except under SPECEVAL_CI=1.
-func newCluster(t *testing.T, dir string, more ...string) *onCluster {
-	t.Helper()
-	if err := lab.ClusterInstalled("../.."); err != nil {
-		if os.Getenv("SPECEVAL_CI") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	program, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &lab.Lab{Dir: dir, Program: filepath.Join(dir, "speceval"), Stdout: io.Discard}
-	config := l.Path("experiments.toml")
-	if err := errors.Join(os.WriteFile(l.Program, program, 0o777), lab.WriteConfig(config, oneProfile)); err != nil {
-		t.Fatal(err)
-	}
-	s, err := startSite(t.Context(), l, slurmOptions{root: "../.."}, append([]string{"--memory", "9000"}, more...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.cluster.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return &onCluster{s, config}
+// in is the site in a subtest.
+func (s *site) in(l *drill.Lab) *site {
+	part := *s
+	part.Lab = l
+	return &part
 }
 
-// onCluster is a site with the configuration of a test.
-type onCluster struct {
-	*site
-	config string
-}
-
-// short is a new folder whose path is short enough for a cluster.
-func short(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "sl")
-	if err != nil {
-		t.Fatal(err)
+// fleetSpeed is the flag, or a default.
+func fleetSpeed(otherwise float64) string {
+	if *speed >= 0 {
+		otherwise = *speed
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
+	return fmt.Sprint(otherwise)
 }
 
-// replay is a run of the experiment, with more flags.
-func (l *onCluster) replay(more ...string) []string {
-	return append([]string{"run", "replay", "--config", l.config, "--out", l.Path("out")}, more...)
-}
-
-// wants runs a command that must end with this exit code and say all of this.
-func (l *onCluster) wants(t *testing.T, code int, words []string, want ...string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	c, err := l.Do(ctx, code, words...)
-	if err != nil {
-		t.Fatal(err)
+// prepare writes the experiment, starts its fleet and makes the undisturbed run, which
+// is local, and a second one on the same rollouts.
+func (s *site) prepare() {
+	of := full
+	if s.Small {
+		of = short
 	}
-	expect(t, c.Text(), want...)
-	return c.Text()
-}
-
-func expect(t *testing.T, text string, want ...string) {
-	t.Helper()
-	for _, words := range want {
-		if !strings.Contains(text, words) {
-			t.Errorf("not a word of %q in:\n%s", words, text)
+	s.experiment = newExperiment(s.Lab, of)
+	s.Serve("fleet.txt", s.experiment.config, s.experiment.urls, "--speed", fleetSpeed(300))
+	start := time.Now()
+	s.do(s.undisturbed(), 0, "run")
+	for _, stage := range drill.Stages {
+		if len(s.Units(s.undisturbed(), stage)) == 0 {
+			s.Fatalf("no unit of %s has run", stage)
 		}
 	}
+	again := s.Path("again")
+	s.CopyStage(s.undisturbed(), again, drill.Stages[0])
+	s.do(again, 0, "run")
+	if found := s.Compare(s.undisturbed(), again); len(found) > 0 {
+		s.Fatalf("two undisturbed runs differ: %v", found)
+	}
+	s.OK(os.RemoveAll(again))
+	s.Logf("an undisturbed run and another on its rollouts took %.1f s and gave the same bytes; seed %d", time.Since(start).Seconds(), drill.Seed())
 }
 
-// begin starts a run and waits until Slurm has its jobs.
-func (l *onCluster) begin(t *testing.T, more ...string) *lab.Process {
-	t.Helper()
-	c, err := l.Start(l.replay(more...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Kill)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := c.Until(ctx, func() (bool, error) {
-		all, err := batches(l.Path("out"))
-		return len(all) > 0 && all[0].Job != "", err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return c
+// undisturbed is the output folder of the run without faults.
+func (s *site) undisturbed() string { return s.Path("undisturbed") }
+
+// on adds the flags of the experiment and of an output folder to a command.
+func (s *site) on(out string, words []string) []string {
+	return append(words, "--config", s.experiment.config, "--out", out)
 }
 
-// ends waits for the end of a run, which must have this exit code, and returns
-// its output.
-func ends(t *testing.T, c *lab.Process, code int, want ...string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	if err := c.Wait(ctx); err != nil {
-		t.Fatalf("%v:\n%s", err, c.Text())
-	}
-	if c.Code() != code {
-		t.Errorf("exit code %d, want %d:\n%s", c.Code(), code, c.Text())
-	}
-	expect(t, c.Text(), want...)
-	return c.Text()
+// start starts a command of the program on an output folder.
+func (s *site) start(out string, words ...string) *drill.Process {
+	s.Helper()
+	return s.Start(s.on(out, words)...)
 }
 
-// must runs one of Slurm's commands.
-func (l *onCluster) must(t *testing.T, program string, words ...string) string {
-	t.Helper()
-	text, err := l.slurm(t.Context(), program, words...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+// do runs a command of the program on an output folder to its end, which must have
+// this exit code.
+func (s *site) do(out string, code int, words ...string) *drill.Process {
+	s.Helper()
+	return s.Do(code, s.on(out, words)...)
 }
 
-// occupy has another job take the node, until it is cancelled.
-func (l *onCluster) occupy(t *testing.T) (job string) {
-	t.Helper()
-	return strings.TrimSpace(l.must(t, "sbatch", "--parsable", "--exclusive", "--partition=urgent", "--output=/dev/null", "--wrap=sleep 600"))
+// run is the command of a run on the site's executor, with more settings.
+func (s *site) run(keys ...string) []string {
+	if s.cluster == nil {
+		return append([]string{"run"}, sets(keys...)...)
+	}
+	return append([]string{"run"}, throughSlurm(keys...)...)
+}
+
+// sets are flags that set keys of the configuration.
+func sets(keys ...string) (words []string) {
+	for _, key := range keys {
+		words = append(words, "--set", key)
+	}
+	return words
+}
+
+// copied is a copy of the undisturbed outputs, without some stages.
+func (s *site) copied(name string, without ...string) (out string) {
+	s.Helper()
+	out = s.Path(name)
+	s.OK(os.CopyFS(out, os.DirFS(s.undisturbed())))
+	for _, stage := range without {
+		s.Forget(out, stage)
+	}
+	return out
+}
+
+// left is how many units of a stage have no manifest.
+func (s *site) left(out, stage string) int {
+	return len(s.Units(s.undisturbed(), stage)) - len(s.Units(out, stage))
+}
+
+// finish runs the stale units of an output folder, which must end well, and compares
+// the results with the undisturbed ones.
+func (s *site) finish(t *trial, out string) {
+	s.Helper()
+	s.do(out, 0, s.run()...)
+	s.compare(t, out)
+}
+
+// compare is finish for a folder whose last run has ended. It removes the folder if the
+// results are the same.
+func (s *site) compare(t *trial, out string) {
+	s.Helper()
+	s.do(out, 0, "status", "--check")
+	s.Clean(out)
+	s.Whole(out)
+	if s.watch != nil {
+		s.count(t, out)
+	}
+	want := s.reference(out)
+	found := append(s.CompareRollouts(s.undisturbed(), out), s.Compare(want, out)...)
+	for _, d := range found {
+		s.Logf("%s: %v", out, d)
+		t.differing += d.Bytes
+	}
+	if len(found) > 0 {
+		return // the trial fails; the folder shows why
+	}
+	if want != s.undisturbed() {
+		s.OK(os.RemoveAll(want))
+	}
+	s.OK(os.RemoveAll(out))
+}
+
+// reference is a folder with the results of an undisturbed local run on the rollouts of
+// an output folder: no two runs record the same latencies, and the keys of all later
+// units have the digest of the rollouts.
+func (s *site) reference(out string) string {
+	s.Helper()
+	if s.SameRollouts(s.undisturbed(), out) {
+		return s.undisturbed()
+	}
+	want := s.Path("reference-" + filepath.Base(out))
+	s.CopyStage(out, want, drill.Stages[0])
+	s.do(want, 0, "run")
+	return want
 }

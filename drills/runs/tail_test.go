@@ -1,18 +1,18 @@
-package runs
+//go:build drill
+
+package runs_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
-	"speceval/drills/lab"
+	"speceval/drills/drill"
 	"speceval/internal/rollout"
 )
 
@@ -24,20 +24,19 @@ type tail struct {
 }
 
 // lines returns the whole lines that were written since the last call.
-func (t *tail) lines() ([][]byte, error) {
+func (t *tail) lines(l *drill.Lab) [][]byte {
 	file, err := os.Open(t.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // not there yet, or just removed
+		return nil // not there yet, or just removed
 	}
-	if err != nil {
-		return nil, err
-	}
+	l.OK(err)
 	defer file.Close()
 	fresh, err := io.ReadAll(io.NewSectionReader(file, t.offset, 1<<40))
+	l.OK(err)
 	t.offset += int64(len(fresh))
 	lines := bytes.Split(append(t.rest, fresh...), []byte("\n"))
 	t.rest = lines[len(lines)-1]
-	return lines[:len(lines)-1], err
+	return lines[:len(lines)-1]
 }
 
 // arrivals follows the request log of a fleet: a JSON object a line for every request,
@@ -50,22 +49,18 @@ type arrivals struct {
 }
 
 // read reads what was written since the last call.
-func (a *arrivals) read() error {
-	lines, err := a.log.lines()
-	for _, line := range lines {
+func (a *arrivals) read(l *drill.Lab) {
+	for _, line := range a.log.lines(l) {
 		var request struct {
 			Seed *int64 `json:"seed"`
 		}
-		if err := json.Unmarshal(line, &request); err != nil {
-			return fmt.Errorf("%s: %w", a.log.path, err)
-		}
+		l.OK(json.Unmarshal(line, &request))
 		if request.Seed == nil {
 			a.others++
 			continue
 		}
 		a.seeds = append(a.seeds, *request.Seed)
 	}
-	return err
 }
 
 // quiet is for how long a log must not grow until all requests of a killed process count
@@ -74,15 +69,11 @@ const quiet = 500 * time.Millisecond
 
 // settle waits until the log has been quiet, after the process that requests was killed:
 // later lines are later requests.
-func (a *arrivals) settle(ctx context.Context) error {
-	for {
-		before := a.log.offset
-		if err := lab.Wait(ctx, quiet); err != nil {
-			return err
-		}
-		if err := a.read(); err != nil || a.log.offset == before {
-			return err
-		}
+func (a *arrivals) settle(l *drill.Lab) {
+	for before := int64(-1); a.log.offset != before; {
+		before = a.log.offset
+		l.Wait(quiet)
+		a.read(l)
 	}
 }
 
@@ -95,22 +86,17 @@ type progress struct {
 }
 
 // poll counts the lines that were written since the last call.
-func (p *progress) poll() error {
+func (p *progress) poll(l *drill.Lab) {
 	if p.journals == nil {
 		p.journals = make(map[string]*tail)
 	}
-	return filepath.WalkDir(p.folder, func(path string, _ fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // nothing there yet, or just removed
-		}
-		if err != nil || filepath.Ext(path) != rollout.JournalSuffix {
-			return err
+	for _, path := range l.Walk(p.folder) {
+		if filepath.Ext(path) != rollout.JournalSuffix {
+			continue
 		}
 		if p.journals[path] == nil {
 			p.journals[path] = &tail{path: path}
 		}
-		lines, err := p.journals[path].lines()
-		p.rollouts += len(lines)
-		return err
-	})
+		p.rollouts += len(p.journals[path].lines(l))
+	}
 }
