@@ -8,15 +8,12 @@ import (
 	"os"
 	"slices"
 
-	"speceval/drills/evaluations"
 	"speceval/drills/lab"
 	"speceval/drills/servers"
 )
 
 // drills are all of them, in the order of the help.
 var drills = []lab.Drill{
-	evaluations.Evaluate,
-	evaluations.EvaluateLive,
 	servers.Systems,
 	servers.Live,
 	servers.VLLM,

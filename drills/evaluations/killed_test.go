@@ -1,187 +1,184 @@
-package evaluations
+//go:build drill
+
+package evaluations_test
 
 import (
-	"bytes"
 	"fmt"
-	"math"
 	"slices"
+	"strconv"
 	"strings"
-	"testing"
 
-	"speceval/drills/lab"
-	"speceval/internal/evaluation"
+	"speceval/drills/drill"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 )
 
-func TestDonors(t *testing.T) {
-	p := quizProfile()
-	random := seed.Root(1).Stream()
-	e := earlier(p, 16, &random)
-	if e.Model != p.Model || e.TestedK != 16 || e.PassCounts[0] != 0 || e.PassCounts[2] != 16 || e.PassCounts[6] < 2 || e.PassCounts[6] > 14 || p.PassCounts[6] != 50 {
-		t.Errorf("an earlier evaluation has %v", e.PassCounts)
+// uncertain is a benchmark of few tasks, all of them uncertain: a good part of its
+// rollouts is in flight at any moment, and what is lost of them weighs.
+func uncertain() profile.Profile {
+	p := profile.Profile{Benchmark: "uncertain", Model: modelID, TestedK: 1024}
+	for i := range 12 {
+		p.TaskIDs = append(p.TaskIDs, fmt.Sprint("task-", i))
+		p.PassCounts = append(p.PassCounts, 280+42*i)
 	}
-	a := adversary(p)
-	if a.Model == p.Model || a.PassCounts[0] != 50 || a.PassCounts[1] != 50 || min(a.PassCounts[6], 100-a.PassCounts[6]) != 0 || math.Abs(a.VarianceSum()-p.VarianceSum()) > 1e-12 {
-		t.Errorf("an adversary has %v", a.PassCounts)
-	}
-	other, elsewhere := p, p
-	other.Model, elsewhere.Model, elsewhere.Benchmark = "n", "n", "another"
-	if all := siblings(p, []profile.Profile{p, other, elsewhere}); len(all) != 1 || all[0].Model != "n" || all[0].Benchmark != p.Benchmark {
-		t.Errorf("siblings are %v", all)
-	}
+	return p
 }
 
-// TestArmsOfPolicies checks that there is every kind at both budgets, folders of their own, and the
-// small drill to have one budget.
-func TestArmsOfPolicies(t *testing.T) {
-	for small, want := range map[bool]string{
-		true:  "uniform 8, hbn-async 8, hbn_staged 8 then 16, hbn_informed_staged 8, hbn_informed_staged 8, hbn_staged to 0.02, hbn_informed_staged to 0.02",
-		false: "uniform 8, hbn-async 8, hbn_staged 8 then 16, hbn_informed_staged 8, hbn_informed_staged 8, uniform 16, hbn-async 16, hbn_staged 16, hbn_informed_staged 16, hbn_informed_staged 16, hbn_staged to 0.02, hbn_informed_staged to 0.02",
-	} {
-		b := &bench{Lab: &lab.Lab{Small: small, Dir: "lab"}, jobs: 1, profiles: []profile.Profile{quizProfile()}, budgets: []int{8, 16}, urls: []string{"a", "b"}}
-		var all []string
-		folders := map[string]bool{}
-		for _, a := range b.policyArms("good", "bad") {
-			o := b.order(a, 0, 3)
-			order := fmt.Sprintf("%s %d", o.policy, o.budget)
-			if o.targetSE > 0 {
-				order = fmt.Sprintf("%s to %g", o.policy, o.targetSE)
+// The evaluations of the part losses.
+const (
+	lossBudget = 8
+	lossPauses = 3 // at most: both servers may have crashed when a process polls them
+	lossFaults = "crash=0.004,cut=0.1"
+	lossSpeed  = 10 // of the fleet: an evaluation takes about a second
+)
+
+// losses kills evaluations once or twice on servers that do not repeat themselves, and
+// compares the means where lost answers can be continued with those where they have to be
+// asked for again.
+func losses(b *bench) {
+	b.prepare([]profile.Profile{uncertain()}, lossBudget)
+	b.Logf("losses: %d tasks at b = %d, %d places; every evaluation is killed once or twice by SIGKILL and resumed; servers have the faults %s, never repeat an answer, and make wrong ones %d times as long",
+		b.profiles[0].N(), lossBudget, replicas*places, lossFaults, slowWrong)
+	var rows []*row
+	for _, kind := range []struct {
+		what  string
+		flags []string
+	}{{"servers that cannot continue: asked again", []string{"--plain"}}, {"servers that continue", nil}} {
+		fleet := b.serve(append(kind.flags, "--unrepeatable", "--fail", lossFaults, "--restart", "50ms", "--speed", fmt.Sprint(lossSpeed))...)
+		a := &arm{profile: b.profiles[0], policy: async, budget: lossBudget, what: kind.what, out: b.Path("out"), leastKills: 1, mostKills: 2, pauses: lossPauses, quiet: 1}
+		b.make(a, b.often(60, 500))
+		fleet.Kill()
+		rows = append(rows, a.row(prediction{}))
+	}
+	lossTable(b.Lab, rows)
+	asked, continued, bound := rows[0], rows[1], bonferroni(1, falseAlarms)
+	b.Sub(fmt.Sprintf("asked again, the mean is biased: by more than %d standard errors", seenBias), func(l *drill.Lab) {
+		if asked.biasScore() < seenBias {
+			l.Errorf("%.1f standard errors", asked.biasScore())
+		}
+	})
+	b.Sub("and by no more than the results state", func(l *drill.Lab) {
+		slack := bound * asked.biasError()
+		if asked.bias() > asked.tooHigh+slack || -asked.bias() > asked.tooLow+slack {
+			l.Errorf("a bias of %+.4f, stated are +%.4f and −%.4f", asked.bias(), asked.tooHigh, asked.tooLow)
+		}
+	})
+	b.Sub("servers that continue have no rollout asked again, and continue some", func(l *drill.Lab) {
+		l.OK(continued.lost(false), asked.lost(true))
+	})
+	judge(b.Lab, []*row{continued}, unbiased(bound), covered(lowest, highest, mostOutside))
+}
+
+// lossTable prints rows as Markdown.
+func lossTable(l *drill.Lab, rows []*row) {
+	var cells [][]any
+	for _, r := range rows {
+		cells = append(cells, []any{
+			r.what, r.Evaluations, r.kills, fmt.Sprintf("%.1f", r.continued), fmt.Sprintf("%.1f", r.again), r.biasCell(),
+			fmt.Sprintf("%.4f", r.tooHigh), fmt.Sprintf("%.4f", r.tooLow), r.coverageCell(), fmt.Sprintf("%.2f", r.seconds),
+		})
+	}
+	drill.Table(strings.Split("|evaluations:|kills:|lost rollouts that count: continued:|asked again:|bias|stated: too high by at most:|too low by at most:|coverage|s:", "|"), cells)
+	l.Logf("Means over evaluations, each of %d rollouts that count.", rows[0].results[0].Rollouts)
+}
+
+// seenBias is how many standard errors the bias of asking again must have, or the
+// drill could not see whether continuing removes it.
+const seenBias = 4
+
+// The evaluations of the part policies.
+const (
+	policyBudget  = 8
+	policyExtends = 16   // budget of those that are extended, and of the second half of the arms
+	policyTarget  = 0.02 // standard error of those that stop by what they find
+	policyStages  = 4    // more than suit so many places: kills meet every one
+	policyQuiet   = 5
+	policyEvents  = 8    // tokens of an event of a stream: what a server has not sent is lost by a kill
+	policyKilled  = 0.75 // of the evaluations are met by their kill
+	policyCovered = 0.94 // of the intervals hold the truth
+
+	earlierRollouts = 16 // of the good donor
+	forecastDraws   = 2000
+)
+
+// policies kills evaluations by each kind of policy on servers that do not repeat
+// themselves, and holds bias, coverage and variance to what they must be.
+func policies(b *bench) {
+	all, named := published(b.Lab, fleetProfiles[0])
+	p := named[0]
+	b.prepare(named, policyBudget, policyExtends)
+	random := seed.Root(drill.Seed()).Child("drill").Child("donors").Stream()
+	good, adversarial := b.Path("good.csv"), b.Path("adversarial.csv")
+	b.WriteProfiles(good, append([]profile.Profile{earlier(b.profiles[0], earlierRollouts, &random)}, siblings(p, all)...))
+	b.WriteProfiles(adversarial, []profile.Profile{adversary(b.profiles[0])})
+	b.serve("--unrepeatable", "--stream-interval", strconv.Itoa(policyEvents))
+	b.Logf("policies: %s; every evaluation is killed once by SIGKILL and resumed; servers never repeat an answer, wrong ones are %d times as long", p.Name(), slowWrong)
+	var rows []*row
+	for _, a := range b.policyArms(good, adversarial) {
+		b.make(a, b.often(40, 500))
+		for ; a != nil; a = a.then {
+			f := forecast{profile: a.profile, setup: a.setup, reference: b.prior, draws: forecastDraws, seed: drill.Seed()}
+			if a.base > 0 {
+				f.extended = a.extended.setup
 			}
-			if a.then != nil {
-				next := b.order(a.then, 0, 3)
-				order += fmt.Sprintf(" then %d", next.budget)
-				if next.extended().name() != o.name() || a.then.extended != a || a.then.out != a.out {
-					t.Errorf("%s extends %s, not %s", next.name(), next.extended().name(), o.name())
-				}
+			predicted, err := f.predict(b.Ctx)
+			b.OK(err)
+			rows = append(rows, a.row(predicted))
+		}
+	}
+	policyTables(b.Lab, rows)
+	bound := bonferroni(len(rows), falseAlarms)
+	judge(b.Lab, rows, killedAndResumed(policyKilled),
+		criterion[*row]{"lost answers were continued, and none asked again", func(r *row) error { return r.lost(false) }},
+		unbiased(bound), covered(policyCovered, 1, mostOutside), asPredicted(bound), onTarget(bound))
+}
+
+// policyArms are the arms of the part policies, with files of donors; the small drill has
+// one budget.
+func (b *bench) policyArms(good, adversarial string) (all []*arm) {
+	staged, informed := policy.Staged.Name, policy.InformedStaged[0].Name
+	in := []string{"--stages", strconv.Itoa(policyStages)}
+	withGood, withAdversarial := slices.Concat(in, []string{"--prior", good}), slices.Concat(in, []string{"--prior", adversarial})
+	for _, budget := range b.budgets[:b.Often(1, len(b.budgets))] {
+		all = append(all,
+			&arm{what: "Uniform", policy: uniform, budget: budget},
+			&arm{what: "HBN-async", policy: async, budget: budget},
+			&arm{what: "staged", policy: staged, budget: budget, flags: in},
+			&arm{what: "informed, staged: good donors", policy: informed, budget: budget, flags: withGood},
+			&arm{what: "informed, staged: adversarial donor", policy: informed, budget: budget, flags: withAdversarial},
+		)
+	}
+	all = append(all,
+		&arm{what: fmt.Sprintf("staged, to a standard error of %g", policyTarget), policy: staged, target: policyTarget, flags: in},
+		&arm{what: fmt.Sprintf("informed, staged: good donors, to %g", policyTarget), policy: informed, target: policyTarget, flags: withGood},
+	)
+	for i, a := range all {
+		a.profile, a.out, a.leastKills, a.mostKills, a.quiet = b.profiles[0], b.Path(fmt.Sprintf("out-%d", i)), 1, 1, policyQuiet
+		if a.what == "staged" && a.budget == policyBudget {
+			a.then = &arm{
+				what: fmt.Sprintf("staged, extended from %d", a.budget), profile: a.profile, policy: staged, budget: policyExtends,
+				out: a.out, leastKills: 1, mostKills: 1, base: a.budget, extended: a,
 			}
-			if informed := slices.Contains(o.flags, "--prior"); informed != (o.policy == policy.InformedStaged[0].Name) || folders[a.out] || o.seed != 4 {
-				t.Errorf("%s in %s with %v", o.name(), a.out, o.flags)
-			}
-			folders[a.out] = true
-			all = append(all, order)
-		}
-		if got := strings.Join(all, ", "); got != want {
-			t.Errorf("small %v: %s\nwant %s", small, got, want)
 		}
 	}
+	return all
 }
 
-// TestArmsHaveOneDesign: a forecast is of the design of all evaluations.
-func TestArmsHaveOneDesign(t *testing.T) {
-	a := madeArm(async, 3)
-	setup := func(pilots int) *evaluation.Setup {
-		return &evaluation.Setup{Design: evaluation.Design{Pilots: pilots}}
+// policyTables print rows as Markdown, and the times until the first request.
+func policyTables(l *drill.Lab, rows []*row) {
+	var errors, times [][]any
+	for _, r := range rows {
+		errors = append(errors, []any{
+			r.what, r.rollouts(), r.Evaluations, r.kills, fmt.Sprintf("%.1f", r.continued), r.biasCell(), r.coverageCell(), fmt.Sprintf("%.3f", r.calibration()),
+			fmt.Sprintf("%.3f ± %.3f", r.ratio, r.ratioSE), fmt.Sprintf("%v (%+.1f s.e.)", r.predicted, r.varianceScore()), fmt.Sprintf("%.2f", r.seconds),
+		})
+		median, most := medianAndMost(r.startups)
+		again, longest := medianAndMost(r.resumptions)
+		times = append(times, []any{r.what, r.rollouts(), fmt.Sprintf("%.2f", median), fmt.Sprintf("%.2f", most), fmt.Sprintf("%.2f", again), fmt.Sprintf("%.2f", longest)})
 	}
-	r := &evaluation.Result{Startup: 0.25, Seconds: 2}
-	if err := a.take(0, r, setup(3), true); err != nil {
-		t.Error(err)
-	}
-	if err := a.take(1, r, setup(2), false); err == nil {
-		t.Error("another design: no error")
-	}
-	if a.usual() != 2 || len(a.startups) != 1 || a.startups[0] != 0.25 {
-		t.Errorf("it took %v, %v", a.usual(), a.startups)
-	}
-}
-
-// policyArm is an arm of 600 evaluations by Uniform whose errors are as they must be.
-func policyArm() *arm {
-	a := madeArm(uniform, 600)
-	a.each(func(_ int, r *evaluation.Result) { r.Sessions, r.Losses.Continued, r.Startup = 2, 20, 0.1 })
-	a.what, a.startups = "Uniform", []float64{0.1, 0.3, 0.2}
-	a.setup = &evaluation.Setup{Policy: uniform, Budget: 8, TaskIDs: a.profile.TaskIDs, Design: evaluation.Design{Pilots: 8, Weight: 1}}
-	return a
-}
-
-// TestChecksOfPolicies sees every check fail.
-func TestChecksOfPolicies(t *testing.T) {
-	unit := policyArm().results[0].StandardError
-	for name, c := range map[string]struct {
-		change func(a *arm)
-		want   string // "": all is well
-	}{
-		"all is well": {func(*arm) {}, ""},
-		"few kills":   {func(a *arm) { a.each(func(i int, r *evaluation.Result) { r.Sessions = 1 + i%2 }) }, "killed under way"},
-		"asked again": {func(a *arm) { a.each(func(_ int, r *evaluation.Result) { r.Losses.AskedAgain = 1 }) }, "none asked again"},
-		"none lost":   {func(a *arm) { a.each(func(_ int, r *evaluation.Result) { r.Losses.Continued = 0 }) }, "none asked again"},
-		"biased":      {func(a *arm) { a.each(func(_ int, r *evaluation.Result) { r.Estimate += 0.3 * unit }) }, "no bias"},
-		"too certain": {func(a *arm) {
-			a.each(func(i int, r *evaluation.Result) {
-				if i%10 == 0 {
-					r.Interval = [2]float64{0.9, 1}
-				}
-			})
-		}, "coverage is 94%"},
-		"too careful": {func(a *arm) { a.each(func(_ int, r *evaluation.Result) { r.Interval = [2]float64{0, 1} }) }, ""},
-		"the forecast of another policy": {func(a *arm) {
-			a.setup.Policy, a.setup.Design = policy.Staged.Name, evaluation.Design{Pilots: 3, Weight: 0.4, Fractions: []float64{0.4, 1}}
-		}, "variance is as predicted"},
-		"on target":              {func(a *arm) { a.target = unit }, ""},
-		"another target":         {func(a *arm) { a.target = 1.3 * unit }, "a standard error"},
-		"too many rollouts":      {func(a *arm) { a.target = unit; a.each(func(_ int, r *evaluation.Result) { r.Rollouts = 72 }) }, "a standard error"},
-		"a target that is meant": {func(a *arm) { a.target = unit; a.each(func(_ int, r *evaluation.Result) { r.StandardError *= 1.2 }) }, "a standard error"},
-	} {
-		a := policyArm()
-		c.change(a)
-		predicted, err := forecast{profile: a.profile, setup: a.setup, reference: reference(t), draws: forecastDraws, seed: 1}.predict(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows := []*row{a.row(predicted)}
-		var out bytes.Buffer
-		policyTables(&lab.Lab{Stdout: &out}, rows)
-		if !strings.Contains(out.String(), "| Uniform | ") || !strings.Contains(out.String(), "| 0.20 | 0.30 |") {
-			t.Errorf("%s:\n%s", name, out.String())
-		}
-		faulted(t, name, policyChecks(rows), c.want)
-	}
-}
-
-func TestMedianAndMost(t *testing.T) {
-	if median, most := medianAndMost([]float64{3, 1, 2}); median != 2 || most != 3 {
-		t.Errorf("%v, %v", median, most)
-	}
-	if median, most := medianAndMost(nil); !math.IsNaN(median) || !math.IsNaN(most) {
-		t.Errorf("of none %v, %v", median, most)
-	}
-}
-
-// lossRow is evaluations of the uncertain benchmark with a bias, of which so many
-// intervals miss the truth, whose losses state so much.
-func lossRow(bias float64, missed int, continued, again float64, tooHigh float64) *row {
-	p := uncertain()
-	truth := p.Mean()
-	var results []*evaluation.Result
-	for i := range 500 {
-		r := &evaluation.Result{Estimate: truth + bias + 0.05*float64(2*(i%2)-1), StandardError: 0.05, Interval: [2]float64{truth - 0.1, truth + 0.1}}
-		if i < missed {
-			r.Interval[0] = truth + 0.001
-		}
-		results = append(results, r)
-	}
-	r := newRow("made", lossBudget, p, results, 0)
-	r.continued, r.again, r.tooHigh, r.tooLow = continued, again, tooHigh, tooHigh
-	return r
-}
-
-func TestChecksOfLosses(t *testing.T) {
-	asked, continued := func() *row { return lossRow(0.04, 100, 0, 30, 0.1) }, func() *row { return lossRow(0.001, 26, 25, 0, 0) }
-	for _, c := range []struct {
-		asked, continued *row
-		want             string // "": all is well
-	}{
-		{asked(), continued(), ""},
-		{lossRow(0.004, 100, 0, 30, 0.1), continued(), "asked again, the mean is biased"},
-		{lossRow(0.04, 100, 0, 30, 0.02), continued(), "no more than the results state"},
-		{asked(), lossRow(0.01, 26, 25, 0, 0), "no bias"},
-		{asked(), lossRow(0.001, 60, 25, 0, 0), "coverage is 93–97%"},
-		{asked(), lossRow(0.001, 26, 25, 0.1, 0), "have no rollout asked again"},
-		{asked(), lossRow(0.001, 26, 0, 0, 0), "have no rollout asked again"},
-		{lossRow(0.04, 100, 0, 0, 0.1), continued(), "have no rollout asked again"},
-	} {
-		lossTable(&lab.Lab{Stdout: &bytes.Buffer{}}, []*row{c.asked, c.continued})
-		faulted(t, c.want, lossChecks(c.asked, c.continued), c.want)
-	}
+	drill.Table(strings.Split("evaluations by|b:|n:|killed:|lost answers continued:|bias|coverage|√(stated/seen):|variance/Uniform's|by the forecast|s:", "|"), errors)
+	l.Logf("The variance is the mean squared error, relative to that of Uniform with as many rollouts; the forecast draws evaluations by the same design and donors. Good donors are an earlier evaluation of the model with %d rollouts of each task, and its siblings; the adversarial one makes the most uncertain tasks seem the most certain.", earlierRollouts)
+	drill.Table(strings.Split("evaluations by|b:|first request after, s: median:|most:|resumed: median:|most:", "|"), times)
+	l.Logf("First starts are of %d evaluations, one at a time; resumptions run several at a time.", len(rows[0].startups))
 }

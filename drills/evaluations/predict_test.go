@@ -1,217 +1,223 @@
-package evaluations
+//go:build drill
+
+package evaluations_test
 
 import (
+	"context"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
-	"strings"
-	"testing"
 
 	"speceval/internal/evaluation"
 	"speceval/internal/pilot"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
+	"speceval/internal/rowfile"
 	"speceval/internal/seed"
+	"speceval/internal/variance"
 	"speceval/method/design"
+	"speceval/method/estimate"
 	"speceval/method/neyman"
 )
 
-// spread is a profile of 40 tasks, of which most pass nearly always or never, and a
-// donor whose logits are shifted by noise.
-func spread(model string, noise float64) profile.Profile {
-	p := profile.Profile{Benchmark: "quiz", Model: model, TestedK: 1024}
-	for i := range 40 {
-		logit := 5*math.Sin(float64(7*i)) - 1 + noise*math.Cos(float64(11*i))
-		p.TaskIDs = append(p.TaskIDs, fmt.Sprint(i))
-		p.PassCounts = append(p.PassCounts, int(math.Round(1024/(1+math.Exp(-logit)))))
-	}
-	return p
+// prediction is the variance of a policy's estimates relative to Uniform's.
+type prediction struct {
+	Ratio float64 // mean over draws
+	SE    float64 // its Monte Carlo standard error; 0 of Uniform, which is 1 by definition
+	Spent float64 // rollouts per task, mean over draws: the budget unless the evaluation stops by what it finds
 }
 
-// quick are designs of low precision.
-func quick(t *testing.T, donors ...profile.Profile) designs {
-	return designs{
-		profile: spread("m", 0), donors: donors, draws: 1000, seed: 42, reference: reference(t),
-		precision: design.StagesSettings{Panels: 32, Replicates: 2},
+// String is the ratio with its error.
+func (p prediction) String() string {
+	if p.SE == 0 {
+		return fmt.Sprintf("%.0f", p.Ratio)
 	}
+	return fmt.Sprintf("%.3f ± %.4f", p.Ratio, p.SE)
 }
 
-// TestPredictionIsTheReplays holds HBN's prediction to the replay's own engine under the
-// same design, within 5 standard errors of both.
-func TestPredictionIsTheReplays(t *testing.T) {
-	r := quick(t)
-	for _, budget := range []int{8, 16} {
-		setup, err := r.setup(t.Context(), async, budget)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := r.predict(t.Context(), async, budget)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, se := swept(t, r.profile, budget, setup.Design)
-		if z := (got.Ratio - want) / math.Hypot(got.SE, se); math.Abs(z) > 5 || got.SE > 0.01 || got.SE == 0 {
-			t.Errorf("b = %d, m = %d: %v ± %v, by the replay's engine %v ± %v", budget, setup.Design.Pilots, got.Ratio, got.SE, want, se)
-		}
-	}
+// forecast draws evaluations of a profile whose pass rates are taken for the truth, under
+// the setup of an evaluation: its design, its donors, its rule to stop. If it extends
+// another one, that is drawn as well.
+type forecast struct {
+	profile   profile.Profile
+	setup     *evaluation.Setup
+	extended  *evaluation.Setup // that of setup.Extends; nil if there is none
+	reference *neyman.Prior
+	draws     int
+	seed      uint64
 }
 
-// swept replays HBN in two stages by the engine of the replay stage.
-func swept(t *testing.T, p profile.Profile, budget int, of evaluation.Design) (mean, se float64) {
-	t.Helper()
-	prior := reference(t)
-	ps := make([]float64, p.N())
-	for i := range ps {
-		ps[i] = p.P(i)
+// predict is the mean over draws of Σ p(1−p)·Σ c²/n, the variance of an estimate given
+// the rollouts that decided on it, relative to Uniform's with as many rollouts on average
+// (paper, Section 4.1, of which informed and staged policies are the general case).
+func (f forecast) predict(ctx context.Context) (prediction, error) {
+	if f.setup.Policy == uniform {
+		return prediction{Ratio: 1, Spent: float64(f.setup.Budget)}, nil
 	}
-	const draws = 2000
-	sum, squares := 0.0, 0.0
-	bench := policy.Bench{Prior: prior}
-	err := pilot.EachSweep(t.Context(), ps, draws, of.Pilots, pilot.OneStream(seed.Root(3).Stream()), func(sw *pilot.Sweep, _ int) error {
-		for sw.M() < of.Pilots {
-			sw.Advance()
-		}
-		c := policy.HBN.TwoStage.Continuation(&bench, policy.Setting{Tasks: p.N(), Budget: budget, M: of.Pilots})
-		for draw := range sw.Draws() {
-			ratio := neyman.Risk(budget, of.Pilots, of.Weight, c.Value(sw, draw, budget)/sw.Total())
-			sum, squares = sum+ratio, squares+ratio*ratio
-		}
-		return nil
-	})
+	own, err := rulesOf(f.setup, f.reference)
 	if err != nil {
-		t.Fatal(err)
+		return prediction{}, err
 	}
-	mean = sum / draws
-	return mean, math.Sqrt((squares/draws - mean*mean) / draws)
-}
-
-// TestDonorsAndStagesHelp wants what they are for: a donor that is near lowers the
-// variance, and so do more stages.
-func TestDonorsAndStagesHelp(t *testing.T) {
-	r := quick(t, spread("earlier", 0.5))
-	ratio := map[string]prediction{}
-	for _, name := range []string{"uniform", "hbn", "hbn_staged", "hbn_informed", "hbn_informed_staged"} {
-		p, err := r.predict(t.Context(), name, 16)
+	var before *rules
+	if f.setup.Extends != nil {
+		if f.extended == nil {
+			return prediction{}, fmt.Errorf("%s extends an evaluation without a setup", f.setup.Name())
+		}
+		if before, err = rulesOf(f.extended, f.reference); err != nil {
+			return prediction{}, err
+		}
+	}
+	streams := seed.Root(f.seed).Child("forecast").Child(f.profile.Name()).Stream()
+	sum, squares, rollouts := 0.0, 0.0, 0
+	for draw := range f.draws {
+		if err := ctx.Err(); err != nil {
+			return prediction{}, err
+		}
+		random := streams.At(uint64(draw))
+		var past drawn
+		if before != nil {
+			if past, err = f.draw(before, nil, &random); err != nil {
+				return prediction{}, err
+			}
+		}
+		d, err := f.draw(own, past.stages, &random)
 		if err != nil {
-			t.Fatal(err)
+			return prediction{}, err
 		}
-		ratio[name] = p
+		sum, squares, rollouts = sum+d.variance, squares+d.variance*d.variance, rollouts+d.rollouts
 	}
-	if u := ratio["uniform"]; u != (prediction{Ratio: 1, Spent: 16}) {
-		t.Errorf("Uniform: %+v", u)
-	}
-	for _, less := range [][2]string{{"hbn", "uniform"}, {"hbn_staged", "hbn"}, {"hbn_informed", "hbn"}, {"hbn_informed_staged", "hbn_staged"}} {
-		a, b := ratio[less[0]], ratio[less[1]]
-		if a.Ratio+3*math.Hypot(a.SE, b.SE) > b.Ratio {
-			t.Errorf("%s has %v ± %v, %s %v ± %v", less[0], a.Ratio, a.SE, less[1], b.Ratio, b.SE)
-		}
-	}
+	n := float64(f.draws)
+	spent, mean := float64(rollouts)/n/float64(f.profile.N()), sum/n
+	unit := f.profile.VarianceSum() / spent
+	return prediction{Ratio: mean / unit, SE: math.Sqrt(max(0, squares/n-mean*mean)/(n-1)) / unit, Spent: spent}, nil
 }
 
-func TestPredictionsThatCannotBe(t *testing.T) {
-	other := spread("n", 1)
-	other.Benchmark = "another"
-	for name, r := range map[string]designs{"en": quick(t), "hbn_loo": quick(t), "hbn_informed": quick(t), "hbn_informed_staged": quick(t, other)} {
-		if p, err := r.predict(t.Context(), name, 8); err == nil {
-			t.Errorf("%s is predicted: %+v", name, p)
-		}
-	}
-	if p, err := quick(t).predict(t.Context(), "hbn", 1); err == nil {
-		t.Errorf("a budget of 1 is predicted: %+v", p)
-	}
+// drawn is an evaluation that was drawn.
+type drawn struct {
+	stages   [][]estimate.Stage // by task, without those of the evaluation that is extended
+	rollouts int                // with those of the evaluation that is extended
+	variance float64            // Σ p(1−p)·Σ c²/n
 }
 
-// TestProgram lets a shell script be the program.
-func TestProgram(t *testing.T) {
-	dir := t.TempDir()
-	for script, want := range map[string]string{
-		"echo 'a warning' >&2\ncat <<E\n" + printed + "\nE\n": "",
-		"echo no good\nexit 1\n":                              "hbn-async-b4-seed7: exit code 1:\nno good",
-		"echo '{}'\n":                                         "what it printed is no result",
-		"cat <<E\n" + strings.Replace(printed, `"rollouts": 8`, `"rollouts": 7`, 1) + "\nE\n": "7 in all, want 8",
-	} {
-		binary := filepath.Join(dir, "program")
-		arguments := filepath.Join(dir, "arguments")
-		if err := os.WriteFile(binary, []byte("#!/bin/sh\necho \"$@\" > "+arguments+"\n"+script), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		p := &program{binary: binary, config: "e.toml", out: "out", logs: dir, benchmark: "quiz.jsonl", id: "quiz", model: "m"}
-		o := order{policy: async, budget: 4, seed: 7, workers: []string{"http://a", "http://b"}}
-		r, err := p.run(t.Context(), o)
-		if want == "" && (err != nil || r.Estimate != 0.625) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: %v, want %q", script, err, want)
-		}
-		text, err := os.ReadFile(arguments)
-		if want := "evaluate --benchmark quiz.jsonl --model m --budget 4 --policy hbn-async --seed 7 --config e.toml --out out -q --json --worker http://a --worker http://b\n"; err != nil || string(text) != want {
-			t.Errorf("called with %s (%v), want %s", text, err, want)
-		}
-		if want := "out/evaluate/benchmark=quiz/model=m/hbn-async-b4-seed7"; p.folder(o) != want {
-			t.Errorf("folder %s, want %s", p.folder(o), want)
+// draw draws an evaluation under some rules, after the stages of the evaluation that it
+// extends; nil: none.
+func (f forecast) draw(r *rules, past [][]estimate.Stage, random *seed.Stream) (drawn, error) {
+	o := drawn{stages: make([][]estimate.Stage, f.profile.N())}
+	for _, stages := range past {
+		for _, s := range stages {
+			o.rollouts += s.Rollouts
 		}
 	}
+	d, err := r.begin(past)
+	passes := make([]int, f.profile.N())
+	for done := false; err == nil && !done; {
+		weights := d.stages.Weights()
+		for i, n := range d.stages.Sizes() {
+			passes[i] = 0
+			if n > 0 {
+				passes[i] = pilot.Binomial(n, f.profile.P(i), random)
+				o.rollouts += n
+				o.stages[i] = append(o.stages[i], estimate.Binary(n, passes[i], weights[i]))
+			}
+		}
+		done, err = d.next(passes)
+	}
+	if err != nil {
+		return o, err
+	}
+	for i, shrinkage := range d.stages.Shrinkage() {
+		p := f.profile.P(i)
+		o.variance += p * (1 - p) * shrinkage
+	}
+	return o, nil
 }
 
-// TestStrike lets a shell script be the program: one that is killed at work, one that
-// is too fast, and one that fails.
-func TestStrike(t *testing.T) {
-	for _, test := range []struct {
-		script string
-		after  float64
-		hit    bool
-		fault  string
-	}{
-		{"mkdir -p $FOLDER; echo x > $FOLDER/requests.journal; sleep 60 >&-", 0.01, true, ""},
-		{"mkdir -p $FOLDER; echo x > $FOLDER/requests.journal", 60, false, ""},
-		{"true", 60, false, ""},
-		{"echo no good; exit 1", 60, false, "no good"},
-		{"mkdir -p $FOLDER; echo x > $FOLDER/requests.journal; sleep 0.1; echo bad; exit 1", 60, false, "bad"},
-	} {
-		dir := t.TempDir()
-		p := &program{binary: filepath.Join(dir, "program"), out: filepath.Join(dir, "out"), logs: dir, id: "quiz", model: "m"}
-		o := order{policy: async, budget: 4, seed: 7}
-		if err := os.WriteFile(p.binary, []byte("#!/bin/sh\nFOLDER='"+p.folder(o)+"'\n"+test.script+"\n"), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		hit, err := p.strike(t.Context(), o, test.after)
-		if hit != test.hit || (err != nil) != (test.fault != "") || err != nil && !strings.Contains(err.Error(), test.fault) {
-			t.Errorf("%q: %v, %v", test.script, hit, err)
+// designs predicts policies on a profile as `speceval evaluate` designs them.
+type designs struct {
+	profile   profile.Profile
+	donors    []profile.Profile // of the same benchmark, other models: for informed policies
+	reference *neyman.Prior
+	draws     int // evaluations of each policy
+	seed      uint64
+
+	precision design.StagesSettings // panels and replicates; zeros are the defaults
+}
+
+// setup is an evaluation by a policy at a budget of rollouts per task, with its design.
+// It is an error if the policy is unknown, or if it needs donors and there are none.
+func (d designs) setup(ctx context.Context, name string, budget int) (*evaluation.Setup, error) {
+	s := &evaluation.Setup{Policy: name, Budget: budget, TaskIDs: d.profile.TaskIDs}
+	if name == uniform {
+		s.Design = evaluation.Design{Pilots: budget, Weight: 1}
+		return s, nil
+	}
+	after, informed := 0, false // stages after the pilot, and whether the policy has donors
+	if name == policy.HBN.Name || name == async {
+		after = 1
+	}
+	for _, p := range policy.All {
+		if p.InStages != nil && !p.InStages.LeaveOneOut && p.Name == name {
+			after, informed = p.InStages.After, p.Donors != policy.None
 		}
 	}
-}
-
-// TestPausesAreGoneOnFrom: as often in a row as they may be, and of exit code 1 alone.
-func TestPausesAreGoneOnFrom(t *testing.T) {
-	result := `{"rollouts": 0}`
-	for _, test := range []struct {
-		script string
-		pauses int
-		runs   int
-	}{
-		{"exit 1", 0, 1},
-		{"exit 1", 2, 3},
-		{"exit 2", 2, 1},
-		{"[ $(wc -l < $RUNS) = 2 ] || exit 1; echo '" + result + "'", 4, 2},
-	} {
-		dir := t.TempDir()
-		runs := filepath.Join(dir, "runs")
-		p := &program{binary: filepath.Join(dir, "program"), out: filepath.Join(dir, "out"), logs: dir, id: "quiz", model: "m", pauses: test.pauses}
-		o := order{policy: async, budget: 4, seed: 7}
-		if err := os.WriteFile(p.binary, []byte("#!/bin/sh\nRUNS='"+runs+"'\necho x >> $RUNS\n"+test.script+"\n"), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.run(t.Context(), o); err == nil {
-			t.Errorf("%q made a result", test.script) // it has no rollouts
-		}
-		text, err := os.ReadFile(runs)
+	switch {
+	case after == 0:
+		return nil, fmt.Errorf("policy %s cannot be predicted: want %s, %s, %s, %s or %s", name, uniform, policy.HBN.Name, policy.Staged.Name, policy.Informed[0].Name, policy.InformedStaged[0].Name)
+	case informed && len(d.donors) == 0:
+		return nil, fmt.Errorf("policy %s needs a donor of %s", name, d.profile.Name())
+	case informed:
+		donors, err := policy.Siblings.Count(d.profile, d.donors, nil)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
-		if got := strings.Count(string(text), "x"); got != test.runs {
-			t.Errorf("%q with %d pauses ran %d times, want %d", test.script, test.pauses, got, test.runs)
-		}
-		if hit, err := p.strike(t.Context(), o, 60); test.script == "exit 1" && (hit || (err == nil) != (test.pauses > 0)) {
-			t.Errorf("%q with %d pauses, struck: %v, %v", test.script, test.pauses, hit, err)
+		for _, donor := range donors {
+			s.Donors = append(s.Donors, evaluation.Donor{Name: donor.Name, Source: donor.Name, Counts: evaluation.Counts{Passes: donor.Passes, Rollouts: donor.Rollouts}})
 		}
 	}
+	var err error
+	if s.Design, err = d.design(ctx, s, after); err != nil {
+		return nil, fmt.Errorf("policy %s at budget %d: %w", name, budget, err)
+	}
+	return s, nil
+}
+
+// design is the design of a setup with so many stages after the pilot. That of HBN in two
+// stages is computed as for the paper's tables.
+func (d designs) design(ctx context.Context, s *evaluation.Setup, after int) (evaluation.Design, error) {
+	p := d.precision
+	if after == 1 && len(s.Donors) == 0 {
+		two, err := design.Compute(ctx, design.Settings{Tasks: len(s.TaskIDs), Budget: s.Budget, Panels: p.Panels, Replicates: p.Replicates, Seed: d.seed})
+		return evaluation.Design{Pilots: two.Pilots, Weight: two.Weight, Fractions: pilot.Fractions(1)}, err
+	}
+	var err error
+	if p.Prior, err = s.Informed(); err != nil {
+		return evaluation.Design{}, err
+	}
+	p.Budget, p.Stages, p.Seed = s.Budget, 1+after, d.seed
+	more, err := design.ComputeInStages(ctx, p)
+	return evaluation.Design{Pilots: more.Plan.Pilots, Weight: more.Plan.Weight, Fractions: more.Plan.Fractions}, err
+}
+
+// predict designs a policy for a budget and draws evaluations by it.
+func (d designs) predict(ctx context.Context, name string, budget int) (prediction, error) {
+	setup, err := d.setup(ctx, name, budget)
+	if err != nil {
+		return prediction{}, err
+	}
+	return forecast{profile: d.profile, setup: setup, reference: d.reference, draws: d.draws, seed: d.seed}.predict(ctx)
+}
+
+// replayed finds HBN's variance ratio to Uniform's, by the output of the replay stage, for
+// a profile at a budget.
+func replayed(out string, p profile.Profile, budget int) (prediction, error) {
+	rows, _, err := rowfile.ReadFile[variance.Ratio](filepath.Join(out, filepath.FromSlash(variance.TwoStageFile)))
+	if err != nil {
+		return prediction{}, err
+	}
+	for _, r := range rows {
+		if r.Policy == policy.HBN.Name && r.Benchmark == p.Benchmark && r.Model == p.Model && int(r.Budget) == budget {
+			return prediction{Ratio: r.VarianceRatio, SE: r.RatioSE, Spent: float64(budget)}, nil
+		}
+	}
+	return prediction{}, fmt.Errorf("the replay has no ratio of %s at %d rollouts per task", p.Name(), budget)
 }

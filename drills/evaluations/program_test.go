@@ -1,4 +1,6 @@
-package evaluations
+//go:build drill
+
+package evaluations_test
 
 import (
 	"bytes"
@@ -10,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"speceval/drills/lab"
+	"speceval/drills/drill"
 	"speceval/internal/evaluation"
 	"speceval/internal/policy"
 )
@@ -23,14 +25,13 @@ var (
 
 // program is the built program with what all of its evaluations share.
 type program struct {
-	binary      string
-	environment []string // nil: that of the drill
-	config      string
-	out         string // output folder
-	logs        string // folder for what it prints
-	benchmark   string // id, or path of a task file
-	id          string // of the benchmark
-	model       string
+	lab       *drill.Lab
+	config    string
+	out       string // output folder
+	logs      string // folder for what it prints
+	benchmark string // id, or path of a task file
+	id        string // of the benchmark
+	model     string
 
 	// pauses is how often in a row an evaluation may end with exit code 1 and be started
 	// again: where all servers may be away at once.
@@ -75,12 +76,12 @@ func (p *program) folder(o order) string {
 }
 
 // start starts an evaluation, or resumes it.
-func (p *program) start(o order) (*lab.Process, error) {
+func (p *program) start(o order) *drill.Process {
 	words := append(p.command(o), "--config", p.config, "--out", p.out, "-q", "--json")
 	for _, url := range o.workers {
 		words = append(words, "--worker", url)
 	}
-	return lab.StartProgram(p.log(o), p.environment, p.binary, append(words, o.flags...)...)
+	return p.lab.StartProgram(p.log(o), p.lab.Program, append(words, o.flags...)...)
 }
 
 // log is the file with what an evaluation prints.
@@ -102,19 +103,20 @@ func (p *program) command(o order) []string {
 // run makes an evaluation to its end, through its pauses. It returns the result that the
 // program prints, checked.
 func (p *program) run(ctx context.Context, o order) (r *evaluation.Result, err error) {
-	var running *lab.Process
+	var running *drill.Process
 	for range 1 + p.pauses {
-		if running, err = p.start(o); err != nil {
-			return nil, err
+		running = p.start(o)
+		select {
+		case <-running.Ended():
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
-		err = running.Succeed(ctx)
-		running.Kill()
-		if err == nil || ctx.Err() != nil || running.Code() != paused {
+		if running.Code() != paused {
 			break
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", o.name(), err)
+	if running.Code() != 0 {
+		return nil, fmt.Errorf("%s: exit code %d: %s", o.name(), running.Code(), running.Last())
 	}
 	text := []byte(running.Text())
 	if r, err = parse(text[max(0, bytes.IndexByte(text, '{')):]); err != nil { // warnings come before it
@@ -131,22 +133,29 @@ func (p *program) run(ctx context.Context, o order) (r *evaluation.Result, err e
 func (p *program) strike(ctx context.Context, o order, after float64) (hit bool, err error) {
 	journal := filepath.Join(p.folder(o), "requests.journal")
 	before := size(journal)
-	running, err := p.start(o)
-	if err != nil {
-		return false, err
-	}
+	running := p.start(o)
 	defer running.Kill()
-	err = running.Until(ctx, func() (bool, error) { return size(journal) > before, nil })
-	if err == nil {
-		hit, err = running.KillAfter(ctx, time.Duration(after*float64(time.Second)))
+	wait, answered := 5*time.Millisecond, false
+	for {
+		select {
+		case <-running.Ended():
+			if code := running.Code(); code == 0 || code == paused && p.pauses > 0 {
+				return false, nil
+			}
+			return false, fmt.Errorf("%s: exit code %d: %s", o.name(), running.Code(), running.Last())
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(wait):
+		}
+		if answered {
+			break
+		}
+		if answered = size(journal) > before; answered {
+			wait = time.Duration(after * float64(time.Second))
+		}
 	}
-	switch {
-	case hit || running.Gone() && (running.Code() == 0 || running.Code() == paused && p.pauses > 0):
-		return hit, nil
-	case err == nil:
-		err = fmt.Errorf("exit code %d: %s", running.Code(), running.Last())
-	}
-	return false, fmt.Errorf("%s: %w", o.name(), err)
+	running.Kill()
+	return running.Code() == -1, nil
 }
 
 // size is the length of a file, 0 if there is none.

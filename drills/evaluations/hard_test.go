@@ -1,11 +1,13 @@
-package evaluations
+//go:build drill
+
+package evaluations_test
 
 import (
 	"fmt"
 	"math"
 	"strings"
 
-	"speceval/drills/lab"
+	"speceval/drills/drill"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 )
@@ -172,7 +174,7 @@ func (h *hurt) at(budget int) float64 {
 }
 
 // hardTable prints the coverage of the profiles made to hurt.
-func hardTable(l *lab.Lab, all []*hurt) {
+func hardTable(l *drill.Lab, all []*hurt) {
 	head := []string{"tasks"}
 	for _, budget := range budgets {
 		head = append(head, fmt.Sprintf("b = %d", budget))
@@ -186,14 +188,14 @@ func hardTable(l *lab.Lab, all []*hurt) {
 		lines = append(lines, append(line, fmt.Sprintf("%.2f%% ± %.2f", 100*h.coverage, 100*math.Sqrt(h.variance)),
 			fmt.Sprintf("%.1f%%", 100*h.least.coverage()), fmt.Sprintf("%s at %d", h.least.plan.policy, h.least.plan.budget)))
 	}
-	lab.Table(l.Stdout, append(head, "all", "least", "by"), lines)
-	l.Printf("Coverage of the 95%% interval on profiles made to hurt, the mean over HBN in two and in %d stages, and the latter with a donor of %d rollouts per task, with an adversary and with one that is wrong of a tenth of the tasks, %d evaluations each.\n", stages, donated, all[0].cells[0].Evaluations)
+	drill.Table(append(head, "all", "least", "by"), lines)
+	l.Logf("Coverage of the 95%% interval on profiles made to hurt, the mean over HBN in two and in %d stages, and the latter with a donor of %d rollouts per task, with an adversary and with one that is wrong of a tenth of the tasks, %d evaluations each.", stages, donated, all[0].cells[0].Evaluations)
 }
 
-// hardChecks hold the coverage to what it must be, with three Monte Carlo errors of each
+// judgeHard holds the coverage to what it must be, with three Monte Carlo errors of each
 // profile's mean, and four of the least of its cells.
-func hardChecks(all []*hurt) []lab.Check {
-	return judged(all,
+func judgeHard(l *drill.Lab, all []*hurt) {
+	judge(l, all,
 		criterion[*hurt]{fmt.Sprintf("profiles made to hurt are covered %.0f%% of the time or more, over policies and budgets", 100*leastHard), func(h *hurt) error {
 			if h.coverage < leastHard-3*math.Sqrt(h.variance) {
 				return fmt.Errorf("%.2f%% ± %.2f", 100*h.coverage, 100*math.Sqrt(h.variance))

@@ -1,4 +1,6 @@
-package evaluations
+//go:build drill
+
+package evaluations_test
 
 import (
 	"encoding/csv"
@@ -10,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/drills/lab"
+	"speceval/drills/drill"
 	"speceval/internal/evaluation"
 )
 
@@ -90,7 +92,7 @@ func pooled(rows []liveRow) (bias, score float64) {
 }
 
 // liveReport prints the results and checks them.
-func liveReport(l *lab.Lab, t *truth, runs []made) error {
+func liveReport(l *drill.Lab, t *truth, runs []made) {
 	rows := liveRows(t, runs)
 	errorTable(l, t, rows)
 	timeTable(l, rows, runs)
@@ -103,13 +105,14 @@ func liveReport(l *lab.Lab, t *truth, runs []made) error {
 			killed = append(killed, r.row)
 		}
 	}
-	l.Printf("%d of %d rows have the %d evaluations that it takes to judge them", len(evident), len(rows), leastEvidence)
+	l.Logf("%d of %d rows have the %d evaluations that it takes to judge them", len(evident), len(rows), leastEvidence)
 	most := bonferroni(3*len(evident), falseAlarms) // bias, coverage and variance of each
-	return lab.Report(l.Stdout, append(judged(evident, unbiased(most), covered(nominal, 1, most), asPredicted(most)), judged(killed, killedAndResumed(0.5))...))
+	judge(l, evident, unbiased(most), covered(nominal, 1, most), asPredicted(most))
+	judge(l, killed, killedAndResumed(0.5))
 }
 
 // errorTable prints errors and variances as Markdown.
-func errorTable(l *lab.Lab, t *truth, rows []liveRow) {
+func errorTable(l *drill.Lab, t *truth, rows []liveRow) {
 	var cells [][]any
 	for _, r := range rows {
 		cells = append(cells, []any{
@@ -117,14 +120,14 @@ func errorTable(l *lab.Lab, t *truth, rows []liveRow) {
 			fmt.Sprintf("%.2f ± %.2f", r.ratio, r.ratioSE), r.predicted,
 		})
 	}
-	lab.Table(l.Stdout, strings.Split("b:|arm|runs:|bias|coverage|√(stated/seen):|interval:|variance|as predicted", "|"), cells)
+	drill.Table(strings.Split("b:|arm|runs:|bias|coverage|√(stated/seen):|interval:|variance|as predicted", "|"), cells)
 	bias, score := pooled(rows)
-	l.Printf("Variances are relative to Uniform's by the profile. Errors are to the mean %.5f of the profile, of %d rollouts of each of %d tasks, whose own standard error of %.5f counts in the bias and is subtracted from the variance. Coverage has the standard deviation of a share of 95%%. The bias of all runs together is %+.5f (%+.1f s.e.).\n",
+	l.Logf("Variances are relative to Uniform's by the profile. Errors are to the mean %.5f of the profile, of %d rollouts of each of %d tasks, whose own standard error of %.5f counts in the bias and is subtracted from the variance. Coverage has the standard deviation of a share of 95%%. The bias of all runs together is %+.5f (%+.1f s.e.).",
 		t.profile.Mean(), t.profile.TestedK, t.profile.N(), math.Sqrt(rows[0].truthVar), bias, score)
 }
 
 // timeTable prints times as Markdown.
-func timeTable(l *lab.Lab, rows []liveRow, runs []made) {
+func timeTable(l *drill.Lab, rows []liveRow, runs []made) {
 	var cells [][]any
 	for _, r := range rows {
 		ratio, se, n := r.times()
@@ -144,13 +147,13 @@ func timeTable(l *lab.Lab, rows []liveRow, runs []made) {
 			fmt.Sprintf("%.2f%%", 100*float64(wasted)/float64(tokens)),
 		})
 	}
-	lab.Table(l.Stdout, strings.Split("b:|arm|seconds:|/Uniform's|rounds:|resumed:|continued:|asked again:|surplus:|wasted tokens:", "|"), cells)
+	drill.Table(strings.Split("b:|arm|seconds:|/Uniform's|rounds:|resumed:|continued:|asked again:|surplus:|wasted tokens:", "|"), cells)
 	var startups []float64
 	for _, r := range runs {
 		startups = append(startups, r.Startup)
 	}
 	slices.Sort(startups)
-	l.Printf("Seconds are from the first request to the last reward; the ratio is the geometric mean over rounds. Arms that are killed, and runs that were resumed, are left out of both. Rollouts that were lost in flight and count were continued from their prefix or asked again; these, and surplus ones, are means. From the command to the first request it takes %.2f s (median; at most %.2f s).\n",
+	l.Logf("Seconds are from the first request to the last reward; the ratio is the geometric mean over rounds. Arms that are killed, and runs that were resumed, are left out of both. Rollouts that were lost in flight and count were continued from their prefix or asked again; these, and surplus ones, are means. From the command to the first request it takes %.2f s (median; at most %.2f s).",
 		startups[len(startups)/2], startups[len(startups)-1])
 }
 

@@ -1,11 +1,12 @@
-package evaluations
+//go:build drill
+
+package evaluations_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
-	"speceval/drills/lab"
+	"speceval/drills/drill"
 	"speceval/internal/evaluation"
 	"speceval/internal/profile"
 )
@@ -107,18 +108,17 @@ type criterion[R any] struct {
 	fault func(r R) error // nil if it holds
 }
 
-// judged are the checks of rows by criteria.
-func judged[R interface{ name() string }](rows []R, criteria ...criterion[R]) (checks []lab.Check) {
+// judge holds rows to criteria, each in a subtest.
+func judge[R interface{ name() string }](l *drill.Lab, rows []R, criteria ...criterion[R]) {
 	for _, c := range criteria {
-		var faults []error
-		for _, r := range rows {
-			if err := c.fault(r); err != nil {
-				faults = append(faults, fmt.Errorf("%s: %w", r.name(), err))
+		l.Sub(c.what, func(l *drill.Lab) {
+			for _, r := range rows {
+				if err := c.fault(r); err != nil {
+					l.Errorf("%s: %v", r.name(), err)
+				}
 			}
-		}
-		checks = append(checks, lab.Check{What: c.what, Fault: errors.Join(faults...)})
+		})
 	}
-	return checks
 }
 
 // unbiased: the bias is no larger than by chance.

@@ -1,10 +1,14 @@
-package evaluations
+//go:build drill
+
+package evaluations_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"speceval/drills/drill"
 	"sync"
 	"time"
 
@@ -55,33 +59,27 @@ func (b *bench) order(a *arm, job, i int) order {
 
 // make makes n evaluations of an arm, several at a time after the quiet ones, and those
 // that extend them. Kills are at random moments.
-func (b *bench) make(ctx context.Context, a *arm, n int) error {
+func (b *bench) make(a *arm, n int) {
 	begin := time.Now()
 	for at := a; at != nil; at = at.then {
 		at.results, at.fast, at.slow = make([]*evaluation.Result, n), make([]float64, n), make([]float64, n)
 	}
 	for i := range a.quiet {
-		if err := b.evaluate(ctx, a, 0, i, nil); err != nil {
-			return err
-		}
+		b.OK(b.evaluate(b.Ctx, a, 0, i, nil))
 	}
 	first := 0
 	if a.mostKills == 0 {
 		first = a.quiet
 	}
-	streams := seed.Root(b.Seed).Child("drill").Child("kills").Child(a.what).Stream()
-	err := b.inParallel(ctx, first, n, func(ctx context.Context, job, i int) error {
+	streams := seed.Root(drill.Seed()).Child("drill").Child("kills").Child(a.what).Stream()
+	b.OK(inParallel(b.Ctx, b.jobs, first, n, func(ctx context.Context, job, i int) error {
 		random := streams.At(uint64(i))
 		return b.evaluate(ctx, a, job, i, &random)
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	for at := a; at != nil; at = at.then {
-		b.Printf("%s: %d evaluations, %d kills met a running process", at.what, n, at.hits)
+		b.Logf("%s: %d evaluations, %d kills met a running process", at.what, n, at.hits)
 	}
-	b.Printf("in %.0f s", time.Since(begin).Seconds())
-	return nil
+	b.Logf("in %.0f s", time.Since(begin).Seconds())
 }
 
 // evaluate makes the i-th evaluation of an arm, and the one that extends it. What it
@@ -177,19 +175,25 @@ func (a *arm) row(predicted prediction) *row {
 
 // inParallel does something for all numbers from first up to n, several at a time.
 // The first error ends it.
-func (b *bench) inParallel(ctx context.Context, first, n int, do func(ctx context.Context, job, i int) error) error {
+func inParallel(ctx context.Context, places, first, n int, do func(ctx context.Context, job, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	numbers := make(chan int)
 	var jobs sync.WaitGroup
-	for job := range b.jobs {
+	for job := range places {
 		jobs.Go(func() {
+			finished := false
+			defer func() {
+				if !finished { // the test has ended the job
+					cancel(errors.New("a job has ended"))
+				}
+			}()
 			for i := range numbers {
 				if err := do(ctx, job, i); err != nil {
 					cancel(err)
-					return
 				}
 			}
+			finished = true
 		})
 	}
 feed:

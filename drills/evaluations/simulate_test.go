@@ -1,4 +1,6 @@
-package evaluations
+//go:build drill
+
+package evaluations_test
 
 import (
 	"cmp"
