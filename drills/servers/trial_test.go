@@ -1,17 +1,17 @@
-// Package servers has the drills of servers: of timed runs over HTTP on the simulated
+//go:build drill
+
+// Package servers_test is the drills of servers: of timed runs over HTTP on the simulated
 // fleet (systems), of faults of real vLLM servers (live), and of real servers compared
 // with their imitation (vllm).
-package servers
+package servers_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
 
-	"speceval/drills/lab"
+	"speceval/drills/drill"
 	"speceval/internal/benchmark"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
@@ -23,53 +23,45 @@ const masterSeed = 42
 
 // trial is an experiment in the lab: a configuration and an output folder.
 type trial struct {
-	*lab.Lab
+	*drill.Lab
 	config, out string
 	flags       []string // of all commands
 }
 
 // newTrial writes a configuration, named by the trial, in a folder of the drill.
-func newTrial(l *lab.Lab, name string, s lab.Settings) (*trial, error) {
+func newTrial(l *drill.Lab, name string, s drill.Settings) *trial {
 	t := &trial{Lab: l, config: l.Path(name + ".toml"), out: l.Path(name)}
-	return t, lab.WriteConfig(t.config, s)
+	l.WriteConfig(t.config, s)
+	return t
 }
 
 // start starts a command of the program on the experiment.
-func (t *trial) start(words ...string) (*lab.Process, error) {
+func (t *trial) start(words ...string) *drill.Process {
+	t.Helper()
 	return t.Start(slices.Concat(words, []string{"--config", t.config, "--out", t.out}, t.flags)...)
 }
 
 // do runs a command on the experiment to its end, and returns its output.
-func (t *trial) do(ctx context.Context, words ...string) (string, error) {
-	p, err := t.start(words...)
-	if err != nil {
-		return "", err
-	}
-	defer p.Kill()
-	if err := p.Succeed(ctx); err != nil {
-		return "", fmt.Errorf("speceval %s: %w", words[0], err)
-	}
-	return p.Text(), nil
+func (t *trial) do(words ...string) string {
+	t.Helper()
+	p := t.start(words...)
+	p.Wait()
+	p.Says(0)
+	return p.Text()
 }
 
-// allocate makes designs, and reads the allocations that follow from them.
-func (t *trial) allocate(ctx context.Context, settings []setting) error {
-	if _, err := t.do(ctx, "run", "replay"); err != nil {
-		return err
-	}
-	text, err := t.do(ctx, "allocations")
-	if err != nil {
-		return err
-	}
-	return readAllocations(text, settings)
+// stored are the rollouts on disk.
+func (t *trial) stored() []rollout.Place {
+	t.Helper()
+	all, err := rollout.Stored(t.out)
+	t.OK(err)
+	return all
 }
 
-// stored waits until so many rollouts are on disk.
-func (t *trial) stored(ctx context.Context, p *lab.Process, n int) error {
-	return p.Until(ctx, func() (bool, error) {
-		all, err := rollout.Stored(t.out)
-		return len(all) >= n, err
-	})
+// untilStored waits until so many rollouts are on disk.
+func (t *trial) untilStored(p *drill.Process, n int) {
+	t.Helper()
+	p.Until(func() bool { return len(t.stored()) >= n })
 }
 
 // Inputs of an experiment, in the lab's folder.
@@ -80,10 +72,9 @@ const (
 
 // writeInputs writes profiles, and task files with a made question for each of their
 // tasks. Profiles of a benchmark have the same tasks.
-func writeInputs(l *lab.Lab, profiles ...profile.Profile) error {
-	if err := errors.Join(os.Mkdir(l.Path(tasksFolder), 0o777), lab.WriteProfiles(l.Path(profilesFile), profiles)); err != nil {
-		return err
-	}
+func writeInputs(l *drill.Lab, profiles ...profile.Profile) {
+	l.OK(os.Mkdir(l.Path(tasksFolder), 0o777))
+	l.WriteProfiles(l.Path(profilesFile), profiles)
 	for _, p := range profiles {
 		var tasks []benchmark.Task
 		for i, id := range p.TaskIDs {
@@ -93,14 +84,9 @@ func writeInputs(l *lab.Lab, profiles ...profile.Profile) error {
 			})
 		}
 		file, err := os.Create(l.Path(tasksFolder, p.Benchmark+".jsonl"))
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(benchmark.WriteTasks(file, tasks), file.Close()); err != nil {
-			return err
-		}
+		l.OK(err)
+		l.OK(benchmark.WriteTasks(file, tasks), file.Close())
 	}
-	return nil
 }
 
 // quiz is a profile of a few tasks.
@@ -113,8 +99,8 @@ func quiz(benchmark, model string) profile.Profile {
 }
 
 // replayPrecision is enough for designs.
-func replayPrecision(draws int) lab.Settings {
-	return lab.Settings{"draws": draws, "replicates": 2, "quadrature_order": 8}
+func replayPrecision(draws int) drill.Settings {
+	return drill.Settings{"draws": draws, "replicates": 2, "quadrature_order": 8}
 }
 
 // generation is rollouts to generate: so many of each task by a model.
@@ -132,18 +118,10 @@ func (g generation) rollout(task, number int) rollout.Place {
 	return rollout.Place{Benchmark: g.benchmark, Model: g.model, TaskIndex: int32(task), Rollout: int32(number), Seed: int64(stream.Uint64() >> 1)}
 }
 
-// complete holds the rollouts that are stored in an output folder to what was asked: every
-// one once, by the seed of the rule, and all that were there before.
-func (g generation) complete(out string, before []rollout.Place) error {
-	final, err := rollout.Stored(out)
-	if err != nil {
-		return err
-	}
-	return g.whole(final, before)
-}
-
-func (g generation) whole(final, before []rollout.Place) error {
-	times := map[rollout.Place]int{}
+// complete holds the rollouts that are stored to what was asked: every one once, by the
+// seed of the rule, and all that were there before.
+func (g generation) complete(t *trial, before []rollout.Place) {
+	final, times := t.stored(), map[rollout.Place]int{}
 	for _, p := range final {
 		times[p]++
 	}
@@ -164,8 +142,7 @@ func (g generation) whole(final, before []rollout.Place) error {
 		}
 	}
 	if missing+twice+lost > 0 || len(final) != g.total() {
-		return fmt.Errorf("%d rollouts are stored of %d: %d missing or of another seed, %d twice, %d lost of %d that were there before",
+		t.Fatalf("%d rollouts are stored of %d: %d missing or of another seed, %d twice, %d lost of %d that were there before",
 			len(final), g.total(), missing, twice, lost, len(before))
 	}
-	return nil
 }

@@ -1,18 +1,18 @@
-package servers
+//go:build drill
+
+package servers_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
-	"speceval/drills/lab"
+	"speceval/drills/drill"
 	"speceval/internal/clock"
 	"speceval/internal/conformance"
 	"speceval/internal/fleet/imitation"
@@ -20,24 +20,18 @@ import (
 )
 
 // checks compares real servers with imitated ones.
-func (o *realVLLM) checks(ctx context.Context) error {
-	o.Printf("starting a dense and a thinking model on real servers; this takes a minute or more")
-	real, err := o.realResults(ctx)
-	if err != nil {
-		return err
-	}
-	if o.record != "" { // for the imitation's test
+func (o *realVLLM) checks() {
+	o.Logf("starting a dense and a thinking model on real servers; this takes a minute or more")
+	real, err := o.realResults()
+	o.OK(err)
+	if *record != "" { // for the imitation's test
 		for kind, r := range real {
-			if err := os.WriteFile(filepath.Join(o.record, kind+".txt"), conformance.Record(r), 0o644); err != nil {
-				return err
-			}
+			o.Write(filepath.Join(drill.FromRoot(*record), kind+".txt"), conformance.Record(r))
 		}
 	}
-	imitated, err := imitatedResults(ctx)
-	if err != nil {
-		return err
-	}
-	return compareResults(o.Stdout, real, imitated)
+	imitated, err := imitatedResults(o.Ctx)
+	o.OK(err)
+	o.compareResults(real, imitated)
 }
 
 // target is a server that is checked, real or not.
@@ -49,21 +43,16 @@ func target(url, kind string) *conformance.Target {
 }
 
 // realResults makes all checks of two real servers at the same time.
-func (o *realVLLM) realResults(ctx context.Context) (map[string][]conformance.Result, error) {
-	ctx, cancel := context.WithCancel(ctx)
+func (o *realVLLM) realResults() (map[string][]conformance.Result, error) {
+	ctx, cancel := context.WithCancel(o.Ctx)
 	defer cancel()
 	var mu sync.Mutex
 	results := make(map[string][]conformance.Result)
 	faults := make([]error, len(kinds))
-	report := func(format string, args ...any) {
-		mu.Lock()
-		defer mu.Unlock()
-		o.Printf(format, args...)
-	}
 	var group sync.WaitGroup
 	for core, kind := range kinds {
 		group.Go(func() {
-			r, err := o.realResult(ctx, kind, core, report)
+			r, err := o.realResult(ctx, kind, core)
 			if err != nil {
 				faults[core] = fmt.Errorf("%s: %w", kind, err)
 				cancel()
@@ -78,22 +67,22 @@ func (o *realVLLM) realResults(ctx context.Context) (map[string][]conformance.Re
 	return results, errors.Join(faults...)
 }
 
-func (o *realVLLM) realResult(ctx context.Context, kind string, core int, report func(string, ...any)) ([]conformance.Result, error) {
+func (o *realVLLM) realResult(ctx context.Context, kind string, core int) ([]conformance.Result, error) {
 	begin := time.Now()
 	servers, err := launcher.Start(ctx, o.recipe(kind, core), o.model(kind), launcher.Options{
 		Logs: o.Path(kind), Start: startLimit, Clock: clock.Wall{}, Environment: os.Environ(), Key: key,
-		Report: func(line string) { report("%s: %s", kind, line) },
+		Report: func(line string) { o.Logf("%s: %s", kind, line) },
 	})
 	if err != nil {
 		return nil, err
 	}
 	defer servers.Stop(context.WithoutCancel(ctx))
-	report("%s: up after %.0f s", kind, time.Since(begin).Seconds())
+	o.Logf("%s: up after %.0f s", kind, time.Since(begin).Seconds())
 	t := target(servers.URLs()[0], kind)
-	t.Kill = func() error { return lab.KillEngine(servers.Process(0)) }
+	t.Kill = func() error { return killEngine(servers.Process(0)) }
 	begin = time.Now()
 	results := conformance.RunAll(ctx, t)
-	report("%s: %d checks in %.0f s", kind, len(results), time.Since(begin).Seconds())
+	o.Logf("%s: %d checks in %.0f s", kind, len(results), time.Since(begin).Seconds())
 	return results, ctx.Err()
 }
 
@@ -125,16 +114,15 @@ func imitatedResults(ctx context.Context) (map[string][]conformance.Result, erro
 
 // compareResults prints what real and imitated servers did, and fails where they differ
 // without a reason, or where a check failed.
-func compareResults(w io.Writer, real, imitated map[string][]conformance.Result) error {
-	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprint(table, "\ncheck\tmodel\treal\tfake\tsame?\n")
+func (o *realVLLM) compareResults(real, imitated map[string][]conformance.Result) {
+	var rows [][]any
 	var details strings.Builder
 	wrong := 0
 	for _, kind := range kinds {
 		for i, r := range real[kind] {
 			f := imitated[kind][i]
 			verdict, reason := verdictOn(r, f)
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", r.Check.Name, kind, firstLine(r.Text()), firstLine(f.Text()), verdict)
+			rows = append(rows, []any{r.Check.Name, kind, firstLine(r.Text()), firstLine(f.Text()), verdict})
 			if verdict == "yes" || verdict == "skipped" {
 				continue
 			}
@@ -149,14 +137,11 @@ func compareResults(w io.Writer, real, imitated map[string][]conformance.Result)
 			}
 		}
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(w, details.String())
+	drill.Table([]string{"check", "model", "real", "fake", "same?"}, rows)
+	o.Logf("%s", details.String())
 	if wrong > 0 {
-		return fmt.Errorf("%d checks failed, or differ without a reason", wrong)
+		o.Errorf("%d checks failed, or differ without a reason", wrong)
 	}
-	return nil
 }
 
 // verdictOn compares two results; a reason is given where a difference is accepted.

@@ -1,4 +1,6 @@
-package servers
+//go:build drill
+
+package servers_test
 
 import (
 	"context"

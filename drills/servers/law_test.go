@@ -1,15 +1,17 @@
-package servers
+//go:build drill
+
+package servers_test
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"speceval/drills/drill"
 	"strings"
 	"sync"
 
@@ -38,46 +40,35 @@ var lawTasks = []string{"sum-1a", "sum-3d", "times-2b", "product-1b", "order-1c"
 // continued compares answers of the small real model in one piece with answers
 // that went on from a prefix: what they conclude, and how long they are. Cuts do
 // not depend on the text, so both must have the same law.
-func (o *realVLLM) continued(ctx context.Context) error {
-	tasks, err := primer(o.small)
-	if err != nil {
-		return err
-	}
+func (o *realVLLM) continued() {
+	tasks := o.primer()
 	r := o.recipe("dense", 0)
-	r.Port = o.port
+	r.Port = portOr(firstPort)
 	r.Arguments = slices.DeleteFunc(r.Arguments, func(a string) bool { return a == "--load-format" || a == "dummy" })
-	m := launcher.Model{Path: o.small, Served: "small", MaxSequences: sequences, ContextTokens: 2048}
-	servers, err := launcher.Start(ctx, r, m, launcher.Options{
+	m := launcher.Model{Path: drill.FromRoot(*tiny), Served: "small", MaxSequences: sequences, ContextTokens: 2048}
+	servers, err := launcher.Start(o.Ctx, r, m, launcher.Options{
 		Logs: o.Path("small"), Start: startLimit, Clock: clock.Wall{}, Environment: os.Environ(), Key: key,
-		Report: func(line string) { o.Printf("%s", line) },
+		Report: func(line string) { o.Logf("%s", line) },
 	})
-	if err != nil {
-		return err
-	}
-	defer servers.Stop(context.WithoutCancel(ctx))
+	o.OK(err)
+	defer servers.Stop(context.Background())
 	c, err := vllm.New(servers.URLs()[0], vllm.Options{Key: key, Connections: lawOutstanding})
-	if err != nil {
-		return err
-	}
+	o.OK(err)
 	defer c.Close()
-	return laws(ctx, c, tasks, o.Stdout)
+	o.laws(c, tasks)
 }
 
 // primer are the tasks that are asked.
-func primer(folder string) ([]benchmark.Task, error) {
+func (o *realVLLM) primer() []benchmark.Task {
 	prompts, err := benchmark.ParsePrompts(data.Prompts())
-	if err != nil {
-		return nil, err
-	}
-	all, err := benchmark.Reader{Prompts: prompts}.Read(filepath.Join(folder, "primer.jsonl"))
-	if err != nil {
-		return nil, err
-	}
+	o.OK(err)
+	all, err := benchmark.Reader{Prompts: prompts}.Read(filepath.Join(drill.FromRoot(*tiny), "primer.jsonl"))
+	o.OK(err)
 	all = slices.DeleteFunc(all, func(t benchmark.Task) bool { return !slices.Contains(lawTasks, t.ID) })
 	if len(all) != len(lawTasks) {
-		return nil, fmt.Errorf("%s has %d of the tasks %v", folder, len(all), lawTasks)
+		o.Fatalf("%s has %d of the tasks %v", *tiny, len(all), lawTasks)
 	}
-	return all, nil
+	return all
 }
 
 // answered is one answer, as far as its law is compared.
@@ -88,31 +79,26 @@ type answered struct {
 
 // laws compares the answers of every task, and prints the probability of
 // such differences by chance.
-func laws(ctx context.Context, c *vllm.Client, tasks []benchmark.Task, stdout io.Writer) error {
+func (o *realVLLM) laws(c *vllm.Client, tasks []benchmark.Task) {
 	random := seed.Root(1).Child("law").Stream()
 	worst := 1.0
 	for _, task := range tasks {
-		whole, err := answers(ctx, c, task, 0, false)
-		if err != nil {
-			return err
-		}
-		gone, err := answers(ctx, c, task, lawAnswers, true)
-		if err != nil {
-			return err
-		}
+		whole, err := answers(o.Ctx, c, task, 0, false)
+		o.OK(err)
+		gone, err := answers(o.Ctx, c, task, lawAnswers, true)
+		o.OK(err)
 		conclusions := permuted(&random, whole, gone, func(s answered) string { return s.concluded })
 		class := eighths(slices.Concat(whole, gone))
 		lengths := permuted(&random, whole, gone, func(s answered) string { return class(s.tokens) })
 		a, b := averageOf(whole), averageOf(gone)
-		fmt.Fprintf(stdout, "%s: %d whole and %d continued answers; p = %.3f for what they conclude, %.3f for their lengths; mean length %.1f ± %.1f and %.1f ± %.1f; most common: %s\n",
+		o.Logf("%s: %d whole and %d continued answers; p = %.3f for what they conclude, %.3f for their lengths; mean length %.1f ± %.1f and %.1f ± %.1f; most common: %s",
 			task.ID, len(whole), len(gone), conclusions, lengths, a.mean, a.error, b.mean, b.error, common(whole, gone))
 		worst = min(worst, conclusions, lengths)
 	}
-	fmt.Fprintf(stdout, "smallest of %d p-values: %.4f\n", 2*len(tasks), worst)
+	o.Logf("smallest of %d p-values: %.4f", 2*len(tasks), worst)
 	if worst < lawLeast {
-		return fmt.Errorf("continued answers have another law: p = %.4f", worst)
+		o.Errorf("continued answers have another law: p = %.4f", worst)
 	}
-	return nil
 }
 
 // answers asks for answers to a task, in one piece or cut once and continued.
