@@ -81,7 +81,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: drill pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check fit predict clean live vllm-cpu drill-vllm drill-live drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-decisions drill-inspect drill-pins drill-mutations
+.PHONY: pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check fit predict clean live vllm-cpu drill-vllm drill-live drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-decisions drill-inspect drill-pins drill-mutations
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -107,10 +107,6 @@ verify: build
 
 smoke: build
 	@$(call DRILL_TEST,drills/pipeline,TestSmoke)
-
-# The program of the drills (drills/main.go lists them).
-drill:
-	$(GO) build -trimpath -o bin/drill ./drills
 
 # The Go tool rebuilds what has changed and nothing else.
 build:
@@ -165,7 +161,7 @@ $(READERS)/made: drills/runs/requirements.txt
 drill-generate: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
 	@export SPECEVAL_PYTHON=$(or $(SPECEVAL_PYTHON),$(CURDIR)/$(READERS)/bin/python); $(call DRILL_TEST,drills/runs,TestGenerate)
 
-# A drill that is a test, behind the tag drill, of the package $(1).
+# A drill is a test behind the tag drill, of the package $(1).
 DRILL_TEST = $(GO) test -count=1 -v -trimpath -timeout 0 -tags drill -run '$(2)' ./$(1) -args $(DRILL) && echo '$@: passed' || { echo '$@: failed'; exit 1; }
 
 drill-sandbox:

@@ -38,7 +38,7 @@ var checked = []struct {
 	{name: "drill-vllm", folder: "drills/servers", root: "TestVLLM"},
 	{name: "drill-vllm, of each server", folder: "internal/conformance", root: "Checks"},
 	{name: "smoke", folder: "drills/pipeline", root: "TestSmoke"},
-	{name: "all drills", folder: "drills/lab"},
+	{name: "all drills", folder: "drills/drill"},
 }
 
 // TestNoCheckVanishes compares the checks in the drills' source with testdata/checks.txt:

@@ -95,7 +95,7 @@ func TestDocuments(t *testing.T) {
 			}
 			start := begin
 			if path == "../docs/slurm.md" {
-				if err := drill.ClusterInstalled() != "1" {
+				if err := drill.ClusterInstalled(); err != nil && os.Getenv("SPECEVAL_CI") != "1" {
 					t.Skip(err)
 				}
 				start += "drills/drill/cluster.sh start ../cluster\neval \"$(drills/drill/cluster.sh env ../cluster)\"\n"
