@@ -41,8 +41,10 @@ type Lab struct {
 	commands *int // of the program, started so far
 }
 
-// New begins a drill that is given up after a while.
+// New begins a drill that is given up after a while. It is in the folder of the
+// repository, as make is, so that commands and paths of a configuration are found.
 func New(t *testing.T, most time.Duration) *Lab {
+	t.Chdir(Root())
 	if *limit > 0 {
 		most = *limit
 	}
