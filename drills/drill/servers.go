@@ -1,6 +1,7 @@
 package drill
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -30,15 +31,18 @@ next:
 }
 
 // StartWorker starts the servers of an experiment's first worker with its first model,
-// from a port on. Their output goes to a folder.
+// from a port on, until the test ends. Their output goes to a folder.
 func (l *Lab) StartWorker(e *config.Config, port int, logs string) *launcher.Servers {
 	l.Helper()
 	w, m := e.Workers[0], e.Models[0]
 	servers, err := launcher.Start(l.Ctx, launcher.Recipe{
 		Command: w.Launch, Arguments: w.Arguments, Environment: w.Environment, Port: port, Replicas: e.Systems.Replicas,
-	}, launcher.Model{Path: m.Path, Served: m.ID, MaxSequences: m.MaxSequences, ContextTokens: e.Sampling.ContextTokens}, launcher.Options{
+	}, launcher.Model{
+		Path: m.Path, Served: m.ID, MaxSequences: m.MaxSequences, ContextTokens: e.Sampling.ContextTokens,
+	}, launcher.Options{
 		Logs: logs, Start: 15 * time.Minute, Clock: clock.Wall{}, Environment: os.Environ(),
 	})
 	l.OK(err)
+	l.Cleanup(func() { servers.Stop(context.WithoutCancel(l.Ctx)) })
 	return servers
 }

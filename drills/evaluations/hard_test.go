@@ -4,7 +4,6 @@ package evaluations_test
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"speceval/drills/drill"
@@ -107,11 +106,8 @@ const donated = 64
 // hardCells are empty cells of every profile made to hurt, policy and budget, except for
 // Uniform, which has only a few values where failures are rare. The donor is drawn from
 // the profile.
-func hardCells(made []profile.Profile, laws []rewards, plans map[shape][]plan, small bool, root seed.Seed) (all []*cell) {
-	number := 1000
-	if small {
-		number /= 10
-	}
+func hardCells(l *drill.Lab, made []profile.Profile, laws []rewards, plans map[shape][]plan, root seed.Seed) (all []*cell) {
+	number := l.Often(100, 1000)
 	for k, p := range made {
 		random := root.Child("donor").Index(k).Stream()
 		donor := earlier(p, donated, &random)
@@ -119,7 +115,8 @@ func hardCells(made []profile.Profile, laws []rewards, plans map[shape][]plan, s
 		for _, budget := range budgets {
 			for _, plan := range plans[shape{p.N(), budget}] {
 				if plan.policy != plain {
-					all = append(all, &cell{profile: p, rewards: laws[k], others: []profile.Profile{donor}, plan: plan, number: number})
+					others := []profile.Profile{donor}
+					all = append(all, &cell{profile: p, rewards: laws[k], others: others, plan: plan, number: number})
 				}
 			}
 		}
@@ -127,86 +124,44 @@ func hardCells(made []profile.Profile, laws []rewards, plans map[shape][]plan, s
 	return all
 }
 
-// hurt is a profile made to hurt, by all policies and budgets.
-type hurt struct {
-	cells              []*cell
-	coverage, variance float64 // the mean over its cells, and the Monte Carlo variance
-	least              *cell
-}
-
-func (h *hurt) name() string { return h.cells[0].profile.Model }
-
-// hurtBy puts the cells of each profile together, in the order of the profiles.
-func hurtBy(cells []*cell) (all []*hurt) {
-	at := map[string]*hurt{}
-	for _, c := range cells {
-		name := c.profile.Name()
-		h := at[name]
-		if h == nil {
-			h = &hurt{least: c}
-			at[name], all = h, append(all, h)
+// hurtBy sums the cells of each profile up, in the order of the profiles.
+func hurtBy(cells []*cell) (all []*summary) {
+	for len(cells) > 0 {
+		n := 1
+		for n < len(cells) && cells[n].profile.Model == cells[0].profile.Model {
+			n++
 		}
-		h.cells = append(h.cells, c)
-		if c.coverage() < h.least.coverage() {
-			h.least = c
-		}
-	}
-	for _, h := range all {
-		n := float64(len(h.cells))
-		for _, c := range h.cells {
-			h.coverage += c.coverage() / n
-			h.variance += c.coverageVariance() / (n * n)
-		}
+		all = append(all, summarize(cells[0].profile.Model, cells[:n], nil))
+		cells = cells[n:]
 	}
 	return all
 }
 
-// at is the mean coverage at a budget.
-func (h *hurt) at(budget int) float64 {
-	var all []float64
-	for _, c := range h.cells {
-		if c.plan.budget == budget {
-			all = append(all, c.coverage())
-		}
-	}
-	mean, _ := meanOf(all)
-	return mean
-}
-
-// hardTable prints the coverage of the profiles made to hurt.
-func hardTable(l *drill.Lab, all []*hurt) {
-	head := []string{"tasks"}
-	for _, budget := range budgets {
-		head = append(head, fmt.Sprintf("b = %d", budget))
-	}
+// hardTable prints the coverage of the profiles made to hurt, the mean over policies and
+// budgets.
+func hardTable(all []*summary) {
 	var lines [][]any
-	for _, h := range all {
-		line := []any{h.name()}
-		for _, budget := range budgets {
-			line = append(line, fmt.Sprintf("%.1f%%", 100*h.at(budget)))
-		}
-		lines = append(lines, append(line, fmt.Sprintf("%.2f%% ± %.2f", 100*h.coverage, 100*math.Sqrt(h.variance)),
-			fmt.Sprintf("%.1f%%", 100*h.least.coverage()), fmt.Sprintf("%s at %d", h.least.plan.policy, h.least.plan.budget)))
+	for _, s := range all {
+		lines = append(lines, []any{
+			s.name, s.least.Evaluations, fmt.Sprintf("%.2f%% ± %.2f", 100*s.coverage, 100*s.coverageSE),
+			fmt.Sprintf("%.1f%%", 100*s.least.coverage()), fmt.Sprintf("%s at %d", s.least.plan.policy, s.least.plan.budget),
+		})
 	}
-	drill.Table(append(head, "all", "least", "by"), lines)
-	l.Logf("Coverage of the 95%% interval on profiles made to hurt, the mean over HBN in two and in %d stages, and the latter with a donor of %d rollouts per task, with an adversary and with one that is wrong of a tenth of the tasks, %d evaluations each.", stages, donated, all[0].cells[0].Evaluations)
+	drill.Table([]string{"tasks", "evaluations by each policy", "coverage", "least", "by"}, lines)
 }
 
-// judgeHard holds the coverage to what it must be, with three Monte Carlo errors of each
+// hardChecks hold the coverage to what it must be, with three Monte Carlo errors of each
 // profile's mean, and four of the least of its cells.
-func judgeHard(l *drill.Lab, all []*hurt) {
-	judge(l, all,
-		criterion[*hurt]{fmt.Sprintf("profiles made to hurt are covered %.0f%% of the time or more, over policies and budgets", 100*leastHard), func(h *hurt) error {
-			if h.coverage < leastHard-3*math.Sqrt(h.variance) {
-				return fmt.Errorf("%.2f%% ± %.2f", 100*h.coverage, 100*math.Sqrt(h.variance))
+func hardChecks(l *drill.Lab, all []*summary) {
+	each(l, fmt.Sprintf("profiles made to hurt are covered %.0f%% of the time or more, over policies and budgets", 100*leastHard),
+		all, func(l *drill.Lab, s *summary) {
+			if s.coverage < leastHard-3*s.coverageSE {
+				l.Errorf("%s: %.2f%% ± %.2f", s.name, 100*s.coverage, 100*s.coverageSE)
 			}
-			return nil
-		}},
-		criterion[*hurt]{fmt.Sprintf("and %.0f%% by each policy at each budget", 100*leastHardCell), func(h *hurt) error {
-			if c := h.least; c.coverage() < leastHardCell-4*shareError(leastHardCell, c.Evaluations) {
-				return fmt.Errorf("by %s at %d: %.1f%%", c.plan.policy, c.plan.budget, 100*c.coverage())
-			}
-			return nil
-		}},
-	)
+		})
+	each(l, fmt.Sprintf("and %.0f%% by each policy at each budget", 100*leastHardCell), all, func(l *drill.Lab, s *summary) {
+		if c := s.least; c.coverage() < leastHardCell-4*shareError(leastHardCell, c.Evaluations) {
+			l.Errorf("%s: by %s at %d: %.1f%%", s.name, c.plan.policy, c.plan.budget, 100*c.coverage())
+		}
+	})
 }

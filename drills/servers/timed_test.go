@@ -4,7 +4,6 @@ package servers_test
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +17,9 @@ import (
 	"speceval/internal/seed"
 )
 
+// onTwoServers is the worker of the trials.
+var onTwoServers = shape{replicas: 2, window: sequences, origin: measurement.Measured}
+
 // The trial of answers of the model's lengths. The model is one of the paper's by name, for
 // its FLOP coefficients, and the dense model without weights in fact.
 const (
@@ -27,63 +29,40 @@ const (
 	timedWarmUp = 2 * 64 // tokens of the servers before the runs of a setting
 )
 
-var timedBudgets = []int{8, 16}
-
-// onTwoServers is the worker of the trials.
-var onTwoServers = shape{replicas: 2, window: sequences, origin: measurement.Measured}
-
-// timed has the program time every strategy on two servers that it launches itself, and
-// holds the files to what they must be.
-func (o *realVLLM) timed() {
-	p := quiz("quiz", timedModel)
-	var settings []setting
-	for _, budget := range timedBudgets {
-		settings = append(settings, setting{profile: p, digest: p.SHA256(), seed: masterSeed, budget: budget})
-	}
-	writeInputs(o.Lab, p)
-	t := newTrial(o.Lab, "out", drill.Settings{
-		"experiment": drill.Settings{"budgets": timedBudgets},
-		"corpus":     drill.Settings{"profiles": o.Path(profilesFile), "tasks": o.Path(tasksFolder)},
-		"model":      []drill.Settings{{"id": timedModel, "path": o.model("dense").Path, "served": "dense", "max_sequences": sequences}},
+// modelLengths has the program time every strategy on two servers that it launches itself,
+// and holds the files to what they must be.
+func modelLengths(l *drill.Lab) {
+	p, budgets := quiz("quiz", timedModel), []int{8, 16}
+	settings := quizzed(p, budgets...)
+	writeInputs(l, p)
+	m := models["dense"]
+	t := newTrial(l, "out", launching(recipe(2, m.arguments...), drill.Settings{
+		"experiment": drill.Settings{"budgets": budgets},
+		"corpus":     drill.Settings{"profiles": l.Path(profilesFile), "tasks": l.Path(tasksFolder)},
+		"model":      []drill.Settings{{"id": timedModel, "path": inVLLM(m.folder), "served": "dense", "max_sequences": sequences}},
 		"benchmark":  []drill.Settings{{"id": "quiz"}},
 		"sampling":   drill.Settings{"max_tokens": timedTokens, "context_tokens": contextTokens},
 		"replay":     replayPrecision(1024),
 		"systems":    drill.Settings{"engine": "vllm", "replicas": 2, "window": sequences, "repeats": 1},
-		"worker":     []drill.Settings{o.worker(o.recipe("dense", 0).Arguments)},
-		"serving":    serving,
-	})
-	o.Logf("4 strategies at 2 budgets on two real servers that speceval launches")
+	}))
 	t.allocate(settings)
-	watch, err := startWatch([]string{urlOn(firstPort), urlOn(firstPort + 1)}, watchEvery)
-	o.OK(err)
 	begin := time.Now()
-	t.do("run", "systems", "report")
-	samples := watch.end()
+	samples := watched(l, urlsFrom(firstPort, 2), watchEvery, func() { t.do("run", "systems", "report") })
 	if len(samples) == 0 {
-		o.Fatal("no server was seen")
+		l.Fatalf("no server was seen")
 	}
-	o.Logf("done after %.0f s; the servers were up after %.0f s", time.Since(begin).Seconds(), samples[0].at.Sub(begin).Seconds())
-	freed(o.Lab)
-	t.checkTimed(settings, samples)
-}
+	l.Logf("done after %.0f s; the servers were up after %.0f s", time.Since(begin).Seconds(), samples[0].at.Sub(begin).Seconds())
+	pair{l, firstPort}.freed()
 
-// checkTimed prints what was measured, and checks it.
-func (t *trial) checkTimed(settings []setting, samples []sample) {
-	measured := t.readRuns(measurement.Measured, settings, false)
-	virtual := t.readRuns(measurement.Simulated, settings, true)
-	runTable(t.Lab, measured)
-	t.predictedTimes()
-	gone, runs, err := surplusGone(measured, samples)
-	t.OK(err)
-	t.Logf("in %d runs with aborted requests, servers were seen without them %.2f s after the allocation at the latest; %d samples, one in %v",
+	measured := readRuns(l, t.out, measurement.Measured, settings)
+	runTable(l, measured)
+	gone, runs := surplusGone(l, measured, samples)
+	l.Logf("in %d runs with aborted requests, servers were seen without them %.2f s after the allocation at the latest; %d samples, one in %v",
 		runs, gone.Seconds(), len(samples), watchEvery)
-	onTwoServers.judge(t.Lab, measured)
-	speculated(t.Lab, measured, true)
-	tokens(t.Lab, measured, nil, tokensMade(samples), timedWarmUp, false)
-	t.inTables(measurement.Measured, timedBudgets)
-	if len(virtual) == len(measured) {
-		sameSelection(t.Lab, measured, virtual)
-	}
+	onTwoServers.checkRuns(l, settings, measured)
+	l.Sub("HBN-async speculated, and some of its surplus was aborted", func(l *drill.Lab) { checkSpeculation(l, measured, true) })
+	checkTokens(l, measured, nil, tokensMade(samples), len(settings)*timedWarmUp, false)
+	inTables(l, t.out, measurement.Measured, budgets)
 }
 
 // small are both architectures at a size that two cores can serve, with the whole
@@ -109,81 +88,86 @@ const (
 	drawnThinking  = 16
 )
 
-// drawn has the program time the strategies on models without weights, with answers of
-// drawn lengths and prompts that it makes. Without a cut of improbable tokens a CPU need
+// drawnLengths has the program time the strategies on models without weights, with answers
+// of drawn lengths and prompts that it makes. Without a cut of improbable tokens a CPU need
 // not sort its vocabulary for each.
-func (o *realVLLM) drawn() {
-	arguments := o.recipe(kinds[0], 0).Arguments
-	at := slices.Index(arguments, "--load-format") // weights = "dummy" brings it
-	worker := o.worker(slices.Delete(arguments, at, at+2))
-	worker["weights"] = "dummy"
-	a, b := quiz(drawnBenchmark, small[0].Model), quiz(drawnBenchmark, small[1].Model)
-	settings := []setting{{profile: a, digest: a.SHA256(), seed: masterSeed, budget: drawnBudget}, {profile: b, digest: b.SHA256(), seed: masterSeed, budget: drawnBudget}}
+func drawnLengths(l *drill.Lab) {
+	var settings []setting
+	var profiles []profile.Profile
+	var inExperiment []drill.Settings
 	for _, shape := range small {
-		o.OK(checkpoint.Write(o.Path(shape.Model), shape))
+		p := quiz(drawnBenchmark, shape.Model)
+		profiles = append(profiles, p)
+		settings = append(settings, quizzed(p, drawnBudget)...)
+		m := drill.Settings{"id": shape.Model, "path": l.Path(shape.Model), "max_sequences": sequences}
+		if shape.LinearKeyHeads > 0 {
+			m["thinking"], m["thinking_budget"], m["reasoning_parser"] = true, drawnThinking, "qwen3"
+		}
+		inExperiment = append(inExperiment, m)
+		l.OK(checkpoint.Write(l.Path(shape.Model), shape))
 	}
-	o.WriteProfiles(o.Path(profilesFile), []profile.Profile{a, b})
-	t := newTrial(o.Lab, "out", drill.Settings{
+	l.WriteProfiles(l.Path(profilesFile), profiles)
+	s := launching(recipe(2), drill.Settings{
 		"experiment": drill.Settings{"budgets": []int{drawnBudget}},
-		"corpus":     drill.Settings{"profiles": o.Path(profilesFile)},
-		"model": []drill.Settings{
-			{"id": small[0].Model, "path": o.Path(small[0].Model), "max_sequences": sequences},
-			{"id": small[1].Model, "path": o.Path(small[1].Model), "max_sequences": sequences, "thinking": true, "thinking_budget": drawnThinking, "reasoning_parser": "qwen3"},
-		},
-		"benchmark": []drill.Settings{{"id": drawnBenchmark}},
-		"sampling":  drill.Settings{"top_p": 1.0, "max_tokens": drawnTokens, "context_tokens": contextTokens},
-		"replay":    replayPrecision(1024),
-		"systems":   drill.Settings{"engine": "vllm", "lengths": "drawn", "replicas": 2, "window": sequences},
-		"worker":    []drill.Settings{worker},
-		"serving":   serving,
+		"corpus":     drill.Settings{"profiles": l.Path(profilesFile)},
+		"model":      inExperiment,
+		"benchmark":  []drill.Settings{{"id": drawnBenchmark}},
+		"sampling":   drill.Settings{"top_p": 1.0, "max_tokens": drawnTokens, "context_tokens": contextTokens},
+		"replay":     replayPrecision(1024),
+		"systems":    drill.Settings{"engine": "vllm", "lengths": "drawn", "replicas": 2, "window": sequences},
 	})
-	o.Logf("4 strategies with drawn lengths on two real servers of each of two models without weights")
-	t.do("run", "replay")
+	s["worker"].([]drill.Settings)[0]["weights"] = "dummy"
+	t := newTrial(l, "out", s)
+	t.allocate(settings)
 	t.do("run", "systems", "report")
 	t.do("status", "--check")
-	t.allocate(settings)
-	freed(o.Lab)
-	measured := t.readRuns(measurement.Measured, settings, false)
-	runTable(t.Lab, measured)
-	onTwoServers.judge(t.Lab, measured)
-	t.Sub("every answer has the length that is drawn for its rollout, and every prompt the length model's", func(l *drill.Lab) { asDrawn(l, measured) })
-	t.inTables(measurement.Measured, []int{drawnBudget})
-	t.Sub("the tables say that lengths were drawn", func(l *drill.Lab) {
-		if table := l.Read(filepath.Join(t.out, "tables", "table3_time.tex")); !strings.Contains(string(table), "lengths of answers drawn") {
+	pair{l, firstPort}.freed()
+
+	measured := readRuns(l, t.out, measurement.Measured, settings)
+	runTable(l, measured)
+	onTwoServers.checkRuns(l, settings, measured)
+	l.Sub("every answer has the length that is drawn for its rollout, and every prompt the length model's", func(l *drill.Lab) {
+		asDrawn(l, measured)
+	})
+	inTables(l, t.out, measurement.Measured, []int{drawnBudget})
+	l.Sub("the tables say that lengths were drawn", func(l *drill.Lab) {
+		if !strings.Contains(string(l.Read(filepath.Join(t.out, "tables", "table3_time.tex"))), "lengths of answers drawn") {
 			l.Error("the one of times does not")
 		}
 	})
 }
 
 // asDrawn compares answers with the length model, whatever the strategy.
-func asDrawn(l *drill.Lab, all []*results) {
+func asDrawn(l *drill.Lab, all []run) {
 	w, err := fleet.ParseWorkload(data.FleetModels(), data.FleetLengths())
 	l.OK(err)
+	lengths := map[string]map[int32]bool{}
 	for _, r := range all {
-		_, law, err := w.Law(r.profile)
+		_, law, err := w.Law(r.of.profile)
 		l.OK(err)
-		branch := seed.Root(r.seed).Child("systems").Child(r.profile.Benchmark).Child(r.profile.Model).Child("lengths").Index(r.budget)
-		completed, lengths := 0, make(map[int32]bool)
-		for _, one := range r.runs {
-			draw := law.Sampler(branch)
-			if one.Strategy == policy.UniformEquivalent.Name {
-				draw = law.Sampler(branch.Child(one.Strategy))
-			}
-			for _, q := range r.of(one) {
-				if q.AbortedTokens != nil {
-					continue
-				}
-				prompt, tokens := draw(r.id(q))
-				if want := min(tokens, drawnTokens); int(q.CompletionTokens) != want || int(q.PromptTokens) != prompt {
-					l.Errorf("%s, %s: %s has %d tokens after %d, want %d after %d", r.name(), one.Strategy, q.ID, q.CompletionTokens, q.PromptTokens, want, prompt)
-				}
-				completed++
-				lengths[q.CompletionTokens] = true
-			}
+		branch := seed.Root(masterSeed).Child("systems").Child(r.Benchmark).Child(r.Model).Child("lengths").Index(r.of.budget)
+		if r.Strategy == policy.UniformEquivalent.Name {
+			branch = branch.Child(r.Strategy)
 		}
-		l.Logf("%s: %d answers of %d different lengths", r.name(), completed, len(lengths))
-		if len(lengths) < 2 { // most answers of a model that thinks are cut
-			l.Errorf("%s: all answers have the same length", r.name())
+		draw := law.Sampler(branch)
+		if lengths[r.of.name()] == nil {
+			lengths[r.of.name()] = map[int32]bool{}
+		}
+		for _, q := range r.requests {
+			if q.AbortedTokens != nil {
+				continue
+			}
+			prompt, tokens := draw(r.id(q))
+			if want := min(tokens, drawnTokens); int(q.CompletionTokens) != want || int(q.PromptTokens) != prompt {
+				l.Fatalf("%s: %s has %d tokens after %d, want %d after %d", r.name(), q.ID, q.CompletionTokens, q.PromptTokens, want, prompt)
+			}
+			lengths[r.of.name()][q.CompletionTokens] = true
+		}
+	}
+	for name, different := range lengths {
+		l.Logf("%s: answers of %d different lengths", name, len(different))
+		if len(different) < 2 { // most answers of a model that thinks are cut
+			l.Errorf("%s: all answers have the same length", name)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func Recorded(record []byte) (map[string]string, error) {
 // accepted lists in which checks the imitation may differ from a real server,
 // and why.
 var accepted = []struct{ check, reason string }{
-	{"crowd/seeds", "how a processor adds up a batch decides how many texts stay"},
+	{"crowd/seeds", "the processor decides how a batch is rounded, and the imitation rounds nothing"},
 }
 
 // Accepted is the reason why the imitation may differ in a check from a real

@@ -287,7 +287,7 @@ func idleClosed(ctx context.Context, s *session) (Observation, error) {
 func crowds() []Check {
 	return []Check{
 		{"crowd/together", "a full batch is answered whole", together},
-		{"crowd/seeds", "seeds hold in a batch", seedsTogether},
+		{"crowd/seeds", "how many seeds hold in a batch", seedsTogether},
 		{"crowd/queue", "what is too much waits, and is served in order", queue},
 	}
 }
@@ -335,8 +335,9 @@ func together(ctx context.Context, s *session) (Observation, error) {
 	return l.seen(), nil
 }
 
-// Batches change rounding, and a near tie may then fall to another token: a few
-// texts of a batch may differ from those asked for alone.
+// Batches change rounding, and a near tie may then fall to another token: texts of a
+// batch may differ from those asked for alone. How many do depends on the processor, so
+// that their number is shown and not judged.
 func seedsTogether(ctx context.Context, s *session) (Observation, error) {
 	const n = 16
 	set := func(i int) fields { return fields{"seed": 100 + i, "max_tokens": 32} }
@@ -354,7 +355,7 @@ func seedsTogether(ctx context.Context, s *session) (Observation, error) {
 			same++
 		}
 	}
-	return Observation(fmt.Sprintf("%d of %d texts are those asked for alone", same, n)), nil
+	return Observation(fmt.Sprintf("%d of %d texts of a batch are those asked for alone", same, n)), nil
 }
 
 // queue fills the server and lets three wait; then it aborts the first.
