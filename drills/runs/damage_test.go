@@ -60,95 +60,46 @@ var ofManifests = []damage{
 	{"empty", func([]byte, []byte, *drill.Moments) []byte { return nil }},
 }
 
-// outputs damages an output of every stage, in every way; in the short version those of
-// all stages in one round.
-func (s *site) outputs(t *trial) {
-	rounds := together(ofOutputs, 2)
-	if !s.Small {
-		rounds = nil
-		for _, stage := range drill.Stages {
-			for _, d := range ofOutputs {
-				rounds = append(rounds, map[string]damage{stage: d})
-			}
-		}
-	}
-	s.damaged(t, "outputs", "not as recorded", rounds)
-}
-
-// manifests damages a manifest of every stage, in every way.
-func (s *site) manifests(t *trial) {
-	s.damaged(t, "manifests", "manifest cannot be used", together(ofManifests, s.Often(2, len(ofManifests))))
-}
-
-// together are n rounds that damage all stages, by other ways every time.
-func together(ways []damage, n int) (rounds []map[string]damage) {
-	for i := range n {
-		round := make(map[string]damage)
-		for j, stage := range drill.Stages {
-			round[stage] = ways[(i*len(drill.Stages)+j)%len(ways)]
-		}
-		rounds = append(rounds, round)
-	}
-	return rounds
-}
-
-// damaged damages one file of each stage of a round. The status must say why just one
-// unit of each is stale, and a run must repair them.
-func (s *site) damaged(t *trial, what, because string, rounds []map[string]damage) {
+// damaged damages a file of every stage, in every way; in the short version in two rounds.
+// The status must say why just one unit of each stage is stale, and a run must repair them.
+func (s *site) damaged(what, because string, ways []damage) {
 	moments := drill.NewMoments(what)
-	done := make(map[string]int)
-	for i, round := range rounds {
+	for i := range s.Often(2, len(ways)) {
 		out := s.copied(fmt.Sprintf("%s-%d", what, i))
-		for _, stage := range drill.Stages {
-			d, ok := round[stage]
-			if !ok {
-				continue
-			}
+		for j, stage := range drill.Stages {
+			d := ways[(i*len(drill.Stages)+j)%len(ways)]
 			paths := s.filesOf(out, stage, what)
 			at := moments.Below(len(paths))
 			s.Write(paths[at], d.do(s.Read(paths[at]), s.Read(paths[(at+1)%len(paths)]), moments))
-			s.Logf("%s is %s", strings.TrimPrefix(paths[at], out+"/"), d.name)
-			done[d.name]++
+			s.Logf("%s: %s", strings.TrimPrefix(paths[at], out+"/"), d.name)
 		}
-		s.stale(out, because, round)
-		s.finish(t, out)
-	}
-	for _, d := range slices.Concat(ofOutputs, ofManifests) {
-		if n := done[d.name]; n > 0 {
-			t.injured("%s %d", d.name, n)
-			delete(done, d.name)
-		}
+		s.stale(out, because)
+		s.finish(out)
 	}
 }
 
-// filesOf lists the manifests of a stage, or its outputs: of Parquet, where the stage
-// has such and is not the report.
-func (s *site) filesOf(out, stage, what string) []string {
-	var manifests, parquet, outputs []string
+// filesOf lists the manifests of a stage, or its outputs: of Parquet, but for the report.
+func (s *site) filesOf(out, stage, what string) (paths []string) {
 	for _, m := range s.Units(out, stage) {
-		manifests = append(manifests, m.Path)
+		if what == "manifests" {
+			paths = append(paths, m.Path)
+			continue
+		}
 		for _, f := range m.Outputs {
-			path := filepath.Join(out, filepath.FromSlash(f.Path))
-			outputs = append(outputs, path)
-			if filepath.Ext(path) == ".parquet" && stage != "report" {
-				parquet = append(parquet, path)
+			if stage == "report" || filepath.Ext(f.Path) == ".parquet" {
+				paths = append(paths, filepath.Join(out, filepath.FromSlash(f.Path)))
 			}
 		}
 	}
-	switch {
-	case len(outputs) == 0:
+	if len(paths) == 0 {
 		s.Fatal("no outputs of " + stage)
-	case what == "manifests":
-		return manifests
-	case len(parquet) > 0:
-		return parquet
 	}
-	return outputs
+	return paths
 }
 
-// stale ends the drill unless the status reports just one unit of each damaged stage as
-// stale for a reason with these words.
-func (s *site) stale(out, because string, round map[string]damage) {
+// stale ends the drill unless the status reports just one unit of each stage as stale for
+// a reason with these words.
+func (s *site) stale(out, because string) {
 	var status struct {
 		Stages []struct {
 			Name    string `json:"name"`
@@ -158,25 +109,26 @@ func (s *site) stale(out, because string, round map[string]damage) {
 			} `json:"reasons"`
 		} `json:"stages"`
 	}
-	s.OK(json.Unmarshal([]byte(s.do(out, 0, "status", "--json").Text()), &status))
-	n := make(map[string]int)
+	s.OK(json.Unmarshal([]byte(s.do(out, 0, "status --json").Text()), &status))
 	for _, stage := range status.Stages {
+		n := 0
 		for _, r := range stage.Reasons {
 			if strings.Contains(r.Why, because) {
-				n[stage.Name] += r.Units
+				n += r.Units
 			}
 		}
-	}
-	for stage := range round {
-		if n[stage] != 1 {
-			s.Fatalf("%d units of %s are stale since one %q, want 1: %+v", n[stage], stage, because, status.Stages)
+		if n != 1 {
+			s.Fatalf("%d units of %s are stale since one %q, want 1: %+v", n, stage.Name, because, status.Stages)
 		}
+	}
+	if len(status.Stages) != len(drill.Stages) {
+		s.Fatalf("the status has %d stages", len(status.Stages))
 	}
 }
 
 // leftovers leaves what a machine that stops leaves: files in the making, journals
 // with an unfinished and with a damaged line, and work under another key.
-func (s *site) leftovers(t *trial) {
+func (s *site) leftovers() {
 	moments := drill.NewMoments("leftovers")
 	out := s.Path("leftovers")
 	for _, stage := range []string{"generate", "score"} { // those that keep a journal
@@ -193,14 +145,13 @@ func (s *site) leftovers(t *trial) {
 		for _, name := range []string{"manifests/score/x.json", "tables/table1_variance.csv", "score/profiles.parquet"} {
 			s.Write(filepath.Join(out, filepath.FromSlash(name)+".123456789.partial"), []byte("half of it"))
 		}
-		t.injured("%s 4", stage)
-		s.do(out, 0, "run", "--until", stage)
+		s.do(out, 0, "run --until "+stage)
 		s.Clean(out)
 		if !bytes.Equal(before, s.Read(foreign)) {
 			s.Fatal("the work under another key is not as it was")
 		}
 	}
-	s.finish(t, out)
+	s.finish(out)
 }
 
 // journal is a journal of so many lines in a folder; "" if there is none.

@@ -5,15 +5,23 @@ package runs_test
 import (
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"speceval/drills/drill"
 )
 
-var clock = flag.Bool("clock", false, "faults: also set the clock of this machine back and forth during a run; as root, and alone on the machine")
+var (
+	clock = flag.Bool("clock", false, "faults: also set the clock of this machine back and forth during a run; "+
+		"as root, and alone on the machine")
+	only = flag.String("only", "", "faults: those named, with commas; empty: all")
+)
 
 // TestFaults makes the faults of one machine: it kills runs in every stage, fills their
 // disk, damages their outputs, manifests and journals, leaves half-written files and
@@ -36,7 +44,7 @@ type fault struct {
 	name  string
 	large bool // not made in the short version
 	named bool // made only where the flag -only or its own names it
-	make  func(s *site, t *trial)
+	make  func(s *site)
 
 	strike func(s *site, r *struck) (hit bool)
 	hits   [2]int        // wanted, in the short version and in the long one
@@ -46,14 +54,15 @@ type fault struct {
 	keys   []string      // of the configuration
 	fails  bool          // a run may fail with exit code 1, and is started again
 	says   string        // what the run must report, and then end well
+	needs  func(s *site)
 }
 
 // ofMachine are the faults of one machine.
 var ofMachine = []fault{
 	{name: "killed", strike: (*site).killRun, hits: [2]int{2, 6}, stages: drill.Stages},
 	{name: "disk full", make: (*site).full},
-	{name: "outputs damaged", make: (*site).outputs},
-	{name: "manifests damaged", make: (*site).manifests},
+	{name: "outputs damaged", make: func(s *site) { s.damaged("outputs", "not as recorded", ofOutputs) }},
+	{name: "manifests damaged", make: func(s *site) { s.damaged("manifests", "manifest cannot be used", ofManifests) }},
 	{name: "half-written files", make: (*site).leftovers},
 	{name: "locks", make: (*site).locks},
 	{name: "file times", make: (*site).times},
@@ -72,7 +81,8 @@ var ofCluster = []fault{
 	{name: "controller killed", large: true, strike: (*site).killController, hits: [2]int{1, 6}, within: 4 * time.Second},
 	{name: "elements cancelled", strike: (*site).cancel, hits: [2]int{1, 4}, within: time.Second, fails: true},
 	{name: "node killed", large: true, strike: (*site).killNode, hits: [2]int{1, 3}, within: 4 * time.Second},
-	{name: "out of memory", large: true, make: (*site).outOfMemory},
+	{name: "out of memory", large: true, needs: (*site).limitsMemory, anew: []string{"replay"},
+		keys: []string{"executor.replay.memory_mib=8", "executor.retries=6"}, says: "ran out of memory"},
 	{name: "out of time", large: true, strike: (*site).stopElement, hits: [2]int{1, 1}, within: 100 * time.Millisecond,
 		anew: []string{"replay"}, keys: []string{"executor.replay.minutes=1", "executor.retries=6"}, says: "ran out of time"},
 }
@@ -81,58 +91,236 @@ var ofCluster = []fault{
 // short version without the large ones.
 func (f *fault) wanted(small bool) bool {
 	if *only != "" {
-		return slices.Contains(strings.Split(*only, ","), f.name)
+		return drill.Wanted(*only, f.name)
 	}
 	return !(f.large && small) && (!f.named || *clock)
 }
 
-// trial is what came of a fault.
-type trial struct {
-	injuries  []string
-	submitted int // units, as often as they were submitted to Slurm
-	again     int // units submitted while an earlier job of theirs lived
-	together  int // units that two elements worked on at the same time
-	differing int // bytes of results that differ from an undisturbed run
-}
-
-// injured notes injuries that were done.
-func (t *trial) injured(format string, args ...any) {
-	t.injuries = append(t.injuries, fmt.Sprintf(format, args...))
-}
-
-// each makes faults, and prints the table of trials. A fault that fails does not keep
-// the others from being made.
+// each makes faults. One that fails does not keep the others from being made.
 func (s *site) each(faults []fault) {
-	columns := []string{"fault", "runs:", "s:", "kills or injuries", "bytes differing:"}
-	if s.cluster != nil {
-		columns = append(columns, "units submitted:", "while a job lived:", "two at once:")
-	}
-	var rows [][]any
+	made := 0
 	for _, f := range faults {
 		if !f.wanted(s.Small) {
 			continue
 		}
-		t, before, began := new(trial), s.Commands(), time.Now()
+		made++
 		s.Sub(f.name, func(l *drill.Lab) {
-			s := s.in(l)
-			if f.make != nil {
-				f.make(s, t)
+			if s := s.in(l); f.make != nil {
+				f.make(s)
 			} else {
-				s.disturb(f, t)
-			}
-			if t.differing > 0 {
-				s.Errorf("%d bytes differ", t.differing)
-			}
-			if t.again+t.together > 0 {
-				s.Errorf("%d units submitted while their job lived, %d in two elements at once", t.again, t.together)
+				s.disturb(f)
 			}
 		})
-		row := []any{f.name, s.Commands() - before, int(time.Since(began).Seconds()), strings.Join(t.injuries, ", "),
-			t.differing, t.submitted, t.again, t.together}
-		rows = append(rows, row[:len(columns)])
 	}
-	if len(rows) == 0 {
+	if made == 0 {
 		s.Fatalf("-only %q names no fault", *only)
 	}
-	drill.Table(columns, rows)
+}
+
+// struck is a run under way that a fault strikes.
+type struck struct {
+	*drill.Process
+	out     string
+	stage   string // that is to be hit; "" for any
+	moments *drill.Moments
+}
+
+// disturb runs the experiment, strikes at random moments until there were enough hits,
+// and lets a last run finish. Units that were done before there were enough hits are
+// made again.
+func (s *site) disturb(f fault) {
+	if f.needs != nil {
+		f.needs(s)
+	}
+	name := strings.ReplaceAll(f.name, " ", "-")
+	out := s.Path(name)
+	switch {
+	case f.anew != nil:
+		out = s.copied(name, f.anew...)
+	case s.Small && s.cluster != nil: // rollouts and scores take most of the time
+		out = s.copied(name, "replay", "systems", "report")
+	}
+	moments := drill.NewMoments(f.name)
+	if f.stages == nil {
+		run := s.run(append([]string{"executor.element_minutes=0.05", "executor.retries=50"}, f.keys...)...)
+		s.hit(f, &struck{out: out, moments: moments}, run)
+	}
+	for _, stage := range f.stages {
+		run := []string{"run", "--until", stage}
+		s.hit(f, &struck{out: out, stage: stage, moments: moments}, run)
+	}
+	s.finish(out)
+}
+
+// hit runs a command over and over until the fault has hit it often enough.
+func (s *site) hit(f fault, r *struck, run []string) {
+	hits, wanted := 0, s.Often(f.hits[0], f.hits[1])
+	for tries := 0; tries < 10*(1+wanted); tries++ {
+		again := r.stage
+		if again == "" && tries > 0 {
+			again = "replay"
+		}
+		if again != "" && s.left(r.out, again) == 0 {
+			s.Forget(r.out, again)
+		}
+		r.Process = s.start(r.out, run...)
+		for hits < wanted && s.moment(f, r) {
+			if f.strike(s, r) {
+				hits++
+			}
+		}
+		r.Wait()
+		switch code, said := r.Code(), strings.Count(r.Text(), f.says); {
+		case code > 0 && !(f.fails && code == 1):
+			s.Fatalf("exit code %d:\n%s", code, r.Last())
+		case f.says != "" && (hits < wanted || said == 0):
+			s.Fatalf("%d hits, and %d units that %s:\n%s", hits, said, f.says, r.Last())
+		case hits >= wanted:
+			s.Logf("%d hits in %d runs %s", hits, tries+1, r.stage)
+			return
+		}
+	}
+	s.Fatalf("%d hits, want %d", hits, wanted)
+}
+
+// moment waits for a random moment of a run, and reports whether it came before the end.
+func (s *site) moment(f fault, r *struck) bool {
+	if r.Gone() {
+		return false
+	}
+	within := f.within
+	if within == 0 {
+		within = s.span(r)
+	}
+	select {
+	case <-r.Ended():
+	case <-s.Ctx.Done():
+		s.Fatal(s.Ctx.Err())
+	case <-time.After(r.moments.Within(within)):
+	}
+	return !r.Gone()
+}
+
+// span waits until a run has nothing more to do before its stage, and returns about how
+// long the rest of the stage takes.
+func (s *site) span(r *struck) time.Duration {
+	earlier := drill.Stages[:slices.Index(drill.Stages, r.stage)]
+	r.Until(func() bool {
+		begun := strings.Contains("\n"+r.Text(), "\n"+r.stage+": ") // the run prints it right before the first unit
+		return begun && !slices.ContainsFunc(earlier, func(stage string) bool { return s.left(r.out, stage) > 0 })
+	})
+	all, seconds := s.Units(s.undisturbed(), r.stage), 0.0
+	for _, m := range all {
+		seconds += m.WallSeconds
+	}
+	share := float64(s.left(r.out, r.stage)) / float64(len(all))
+	return time.Duration(seconds / 2 * share * float64(time.Second)) // two units at a time
+}
+
+// killRun kills the run itself. A hit of a stage leaves units of it to run.
+func (s *site) killRun(r *struck) bool {
+	r.Kill()
+	if r.stage == "" || r.Code() >= 0 {
+		return r.Code() < 0
+	}
+	s.Whole(r.out)
+	return s.left(r.out, r.stage) > 0
+}
+
+// killElement kills the process of an array element.
+func (s *site) killElement(r *struck) bool { return r.signalElement(syscall.SIGKILL) }
+
+// stopElement stops the process of an array element, which then runs out of time.
+func (s *site) stopElement(r *struck) bool { return r.signalElement(syscall.SIGSTOP) }
+
+func (r *struck) signalElement(signal syscall.Signal) bool {
+	pids := elementProcesses(r.out)
+	return len(pids) > 0 && syscall.Kill(pids[r.moments.Below(len(pids))], signal) == nil
+}
+
+// elementProcesses are the processes of an output folder's elements.
+func elementProcesses(out string) []int {
+	return processesWith("\x00--element\x00" + filepath.Join(out, "slurm") + "/")
+}
+
+// processesWith lists the processes whose command line has this text. Its words are
+// separated by zeros.
+func processesWith(text string) (pids []int) {
+	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is good
+	for _, path := range paths {
+		if words, err := os.ReadFile(path); err == nil && strings.Contains(string(words), text) { // otherwise it has ended
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// running are the elements that run.
+func (s *site) running() []string {
+	s.Helper()
+	return strings.Fields(s.slurm("squeue", "--noheader", "--array", "--states=RUNNING", "--format=%F_%K"))
+}
+
+// onOne runs one of Slurm's commands on one of the elements that run, if any does. The
+// element may have ended by then.
+func (s *site) onOne(r *struck, program string, words ...string) bool {
+	running := s.running()
+	if len(running) == 0 {
+		return false
+	}
+	_, err := s.trySlurm(program, append(words, running[r.moments.Below(len(running))])...)
+	return err == nil
+}
+
+// requeue requeues an element that runs.
+func (s *site) requeue(r *struck) bool { return s.onOne(r, "scontrol", "requeue") }
+
+// cancel cancels an element: the run fails and reports it, and the next one resumes.
+func (s *site) cancel(r *struck) bool {
+	if !s.onOne(r, "scancel") {
+		return false
+	}
+	if r.Wait(); r.Code() == 0 { // the element was about to end
+		return false
+	}
+	r.Says(1, "was cancelled")
+	return true
+}
+
+// preempt submits jobs to which those of the partition spot give way.
+func (s *site) preempt(*struck) bool {
+	if len(s.running()) == 0 {
+		return false
+	}
+	s.slurm("sbatch", "--partition=urgent", "--array=0-1", "--exclusive", "--output=/dev/null", "--wrap=sleep 1")
+	return true
+}
+
+// killController kills the controller, and starts it again after a while.
+func (s *site) killController(r *struck) bool {
+	s.cluster.KillController()
+	s.Wait(r.moments.Within(6 * time.Second))
+	s.cluster.StartController()
+	return true
+}
+
+// killNode kills a node with its jobs, and starts it again after a while.
+func (s *site) killNode(r *struck) bool {
+	if len(s.running()) == 0 {
+		return false
+	}
+	node := fmt.Sprintf("n%d", 1+r.moments.Below(2))
+	s.cluster.KillNode(node)
+	s.Wait(r.moments.Within(40 * time.Second))
+	s.cluster.StartNode(node)
+	return true
+}
+
+// limitsMemory skips where units cannot run out of memory: not every kernel limits the
+// memory of jobs.
+func (s *site) limitsMemory() {
+	if _, err := os.Stat(s.Path("c", "cgroup.conf")); err != nil {
+		s.Skip("the kernel of this machine limits no memory of jobs")
+	}
 }

@@ -3,10 +3,18 @@
 package runs_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +27,8 @@ var (
 	rollouts = flag.Int("rollouts", 200, "generate: rollouts of each of the 100 tasks")
 	kills    = flag.Int("kills", 20, "generate: times that the run is killed")
 	servers  = flag.Int("replicas", 4, "generate: replicas of the fleet")
-	rates    = flag.String("fail", "500=0.02,cut=0.015,garbage=0.01,slow=0.0046,crash=0.0002,hang=0.0002", "generate: rates of the fleet's faults")
+	rates    = flag.String("fail", "500=0.02,cut=0.015,garbage=0.01,slow=0.0046,crash=0.0002,hang=0.0002",
+		"generate: rates of the fleet's faults")
 )
 
 // TestGenerate kills the generate stage with SIGKILL at random moments, on a simulated
@@ -28,29 +37,44 @@ var (
 // after it was stored, none lost, all readable by DuckDB, and all as an undisturbed run
 // gives them.
 func TestGenerate(t *testing.T) {
-	g := &generation{Lab: drill.New(t, 20*time.Minute)}
+	g := &generation{Lab: drill.New(t, 20*time.Minute), tails: tails{}}
 	g.prepare()
-	g.Logf("%d requests for %d tasks; %d replicas with the faults %s; seed %d", g.total(), len(g.tasks), *servers, *rates, drill.Seed())
-	d := g.disturbed()
-	fleet := g.fleet("undisturbed")
+	g.Logf("%d requests for %d tasks; %d replicas with the faults %s; seed %d",
+		g.total(), len(g.tasks), *servers, *rates, drill.Seed())
+	fleet := g.fleet("disturbed", "--fail", *rates)
+	g.disturb(fleet)
+	fleet.Kill()
+	fleet = g.fleet("undisturbed")
 	g.Do(0, g.stage("undisturbed")...)
 	fleet.Kill()
-	g.check(d)
+	g.check()
 }
-
-// modelID is the model that answers.
-const modelID = "qwen2_5_3b"
 
 // generation is a lab with a configuration, task files and the outputs of two runs of
 // the generate stage.
 type generation struct {
 	*drill.Lab
+	tails
 	tasks []benchmark.Task // of both benchmarks
 	urls  []string         // of the replicas
+
+	// Of the run that is killed over and over:
+	killed []kill
+	asked  []int64 // seeds of all requests, in order of arrival
+	idle   int     // requests of another run after the end
 }
 
-// masterSeed is the seed of the drill's experiment.
-const masterSeed = 42
+// kill is what was found after a kill.
+type kill struct {
+	ran   time.Duration   // from the start of the stage to its end
+	seen  int             // requests that had reached the fleet
+	found []rollout.Place // what was stored
+}
+
+const (
+	masterSeed = 42 // of the experiment
+	modelID    = "qwen2_5_3b"
+)
 
 // prepare writes the configuration and the task files: the small benchmark and sums, so
 // that there is more than one unit.
@@ -63,11 +87,10 @@ func (g *generation) prepare() {
 			UserPrompt: prompt, Scorer: "math", Answer: strconv.Itoa(20 + 5*i),
 		})
 	}
+	var text strings.Builder
+	g.OK(benchmark.WriteTasks(&text, sums))
+	g.Write(g.Path("tasks", "sums.jsonl"), []byte(text.String()))
 	g.tasks = append(smallBenchmark(g.Lab), sums...)
-	g.OK(os.Mkdir(g.Path("tasks"), 0o777))
-	file, err := os.Create(g.Path("tasks", "sums.jsonl"))
-	g.OK(err)
-	g.OK(benchmark.WriteTasks(file, sums), file.Close())
 	g.urls = g.FreeURLs(*servers)
 	g.WriteConfig(g.Path("experiments.toml"), drill.Settings{
 		"experiment": drill.Settings{"seed": masterSeed},
@@ -75,7 +98,8 @@ func (g *generation) prepare() {
 		"model":      []drill.Settings{{"id": modelID}},
 		"benchmark":  []drill.Settings{{"id": "smallbench"}, {"id": "sums"}},
 		"worker":     []drill.Settings{{"name": "fleet", "urls": g.urls}},
-		"serving":    drill.Settings{"hang_seconds": 1, "outage_seconds": 60, "on_loss": "again"}, // the fleet repeats an answer by its seed
+		// The fleet repeats an answer by its seed.
+		"serving": drill.Settings{"hang_seconds": 1, "outage_seconds": 60, "on_loss": "again"},
 	})
 }
 
@@ -83,59 +107,17 @@ func (g *generation) total() int { return len(g.tasks) * *rollouts }
 
 // fleet starts the fleet of a run and waits until every replica is healthy.
 func (g *generation) fleet(name string, flags ...string) *drill.Process {
-	flags = append(flags, "--log", g.requestLog(name), "--restart", "2s",
-		"--seed", strconv.FormatUint(drill.Seed(), 10), "--speed", fleetSpeed(100))
+	flags = append(flags, "--log", g.log(name), "--restart", "2s",
+		"--seed", strconv.FormatUint(drill.Seed(), 10), "--speed", fmt.Sprint(fleetSpeed(100)))
 	return g.Serve(name+"-fleet.txt", g.Path("experiments.toml"), g.urls, flags...)
 }
 
-// requestLog is where the fleet of a run logs its requests.
-func (g *generation) requestLog(name string) string { return g.Path(name + "-requests.jsonl") }
+// log is where the fleet of a run logs its requests.
+func (g *generation) log(name string) string { return g.Path(name + "-requests.jsonl") }
 
 // stage is the command of the generate stage with its outputs in the folder of that name.
 func (g *generation) stage(name string) []string {
 	return []string{"run", "generate", "--config", g.Path("experiments.toml"), "--out", g.Path(name)}
-}
-
-// stored are the rollouts of a run.
-func (g *generation) stored(name string) []rollout.Place {
-	places, err := rollout.Stored(g.Path(name))
-	g.OK(err)
-	return places
-}
-
-// killPoint is when the stage is killed: a while after so many rollouts are stored.
-type killPoint struct {
-	stored int
-	delay  time.Duration
-}
-
-// killPoints draws a kill point in every stretch of the run, which is cut into as many
-// equal ones as there are kills.
-func (g *generation) killPoints() (all []killPoint) {
-	const latest = 0.95 // so that the stage cannot be done before the last
-	moments := drill.NewMoments("generate")
-	stretch := latest * float64(g.total()) / float64(*kills)
-	for i := range *kills {
-		stored := int((float64(i) + moments.Fraction()) * stretch)
-		all = append(all, killPoint{stored, moments.Within(100 * time.Millisecond)})
-	}
-	return all
-}
-
-// kill is what was found after a kill.
-type kill struct {
-	ran   time.Duration   // from the start of the stage to its end
-	seen  int             // requests that had reached the fleet
-	found []rollout.Place // what was stored
-}
-
-// disturbance is the run that was killed over and over.
-type disturbance struct {
-	kills    []kill
-	restarts int     // runs that gave up by themselves
-	asked    []int64 // seeds of all requests, in order of arrival
-	others   int     // requests without a seed
-	idle     int     // requests of another run after the end
 }
 
 const (
@@ -143,81 +125,152 @@ const (
 	pause        = 5 * time.Second // before it is started again then: replicas may be down
 )
 
-// disturbed runs the stage on a fleet with faults, kills it at all kill points and then
-// lets it end. It prints a line for every kill.
-func (g *generation) disturbed() *disturbance {
-	var flags []string
-	if *rates != "" {
-		flags = []string{"--fail", *rates}
-	}
-	fleet := g.fleet("disturbed", flags...)
-	d := &disturbance{}
-	seen := &arrivals{log: tail{path: g.requestLog("disturbed")}}
-	stored := &progress{folder: g.Path("disturbed")}
-	points, begun := g.killPoints(), time.Now()
-	for {
-		var next *killPoint
-		if len(d.kills) < len(points) {
-			next = &points[len(d.kills)]
-		}
-		killed, code := g.attempt(next, stored, seen)
+// disturb runs the stage on a fleet with faults, kills it in every stretch of the run,
+// which is cut into as many equal ones as there are kills, and then lets it end. It
+// prints a line for every kill.
+func (g *generation) disturb(fleet *drill.Process) {
+	const latest = 0.95 // so that the stage cannot be done before the last
+	moments, begun := drill.NewMoments("generate"), time.Now()
+	restarts, journaled := 0, 0
+	gaveUp := func(p *drill.Process) bool { // after it has ended by itself
+		g.asked = append(g.asked, g.settled(g.Lab, g.log("disturbed"))...)
 		switch {
 		case fleet.Gone():
 			g.Fatalf("the fleet ended by itself, exit code %d: %s", fleet.Code(), fleet.Last())
-		case killed != nil:
-			d.kills = append(d.kills, *killed)
-		case code != 0 && d.restarts == mostRestarts:
-			g.Fatalf("the stage gave up with exit code %d for the %dth time, see %s", code, mostRestarts+1, g.Dir)
-		case code != 0:
-			d.restarts++
-			g.Wait(pause)
-		case next != nil:
-			g.Fatalf("the stage was done before kill %d", len(d.kills)+1)
-		default:
-			d.asked, d.others = seen.seeds, seen.others
-			g.print(d, time.Since(begun))
-			if _, code := g.attempt(nil, stored, seen); code != 0 {
-				g.Fatalf("run again after its end, the stage gave up with exit code %d, see %s", code, g.Dir)
+		case p.Code() == 0:
+			return false
+		case restarts == mostRestarts:
+			g.Fatalf("the stage gave up with exit code %d for the %dth time, see %s", p.Code(), restarts+1, g.Dir)
+		}
+		restarts++
+		g.Wait(pause)
+		return true
+	}
+	for i := range *kills {
+		enough := int((float64(i) + moments.Fraction()) * latest * float64(g.total()) / float64(*kills))
+		delay := moments.Within(100 * time.Millisecond)
+		for len(g.killed) == i {
+			p, start := g.Start(g.stage("disturbed")...), time.Now()
+			p.Until(func() bool {
+				journaled += g.journaled(g.Lab, g.Path("disturbed"))
+				return p.Gone() || journaled >= enough
+			})
+			if p.KillAfter(delay) {
+				k := kill{ran: time.Since(start), found: stored(g.Lab, g.Path("disturbed"))}
+				g.asked = append(g.asked, g.settled(g.Lab, g.log("disturbed"))...)
+				k.seen = len(g.asked)
+				g.killed = append(g.killed, k)
+			} else if !gaveUp(p) {
+				g.Fatalf("the stage was done before kill %d", i+1)
 			}
-			d.idle = len(seen.seeds) + seen.others - len(d.asked) - d.others
-			fleet.Kill()
-			return d
 		}
 	}
-}
-
-// attempt runs the stage until its next kill point or its end, whichever is first. It
-// returns what was found after a kill, or the exit code.
-func (g *generation) attempt(next *killPoint, stored *progress, seen *arrivals) (*kill, int) {
-	p := g.Start(g.stage("disturbed")...)
-	begun := time.Now()
-	p.Until(func() bool {
-		stored.poll(g.Lab)
-		return p.Gone() || next != nil && stored.rollouts >= next.stored
-	})
-	if !p.Gone() {
-		g.Wait(next.delay)
+	for again := true; again; {
+		p := g.Start(g.stage("disturbed")...)
+		p.Wait()
+		again = gaveUp(p)
 	}
-	p.Kill()
-	k := &kill{ran: time.Since(begun)}
-	if p.Code() < 0 {
-		k.found = g.stored("disturbed")
-	}
-	seen.settle(g.Lab)
-	if k.seen = len(seen.seeds); p.Code() < 0 {
-		return k, 0
-	}
-	return nil, p.Code() // it ended by itself
+	g.print(time.Since(begun), restarts)
+	g.Do(0, g.stage("disturbed")...)
+	g.idle = len(g.settled(g.Lab, g.log("disturbed")))
 }
 
 // print prints all kills as a table.
-func (g *generation) print(d *disturbance, took time.Duration) {
+func (g *generation) print(took time.Duration, restarts int) {
 	var rows [][]any
-	for i, k := range d.kills {
-		rows = append(rows, []any{i + 1, fmt.Sprintf("%.2f", k.ran.Seconds()), k.seen, len(seedsOf(k.found)),
-			len(unstored(d.asked[:k.seen], k.found)), len(sentAgain(d.asked[k.seen:], k.found))})
+	for i, k := range g.killed {
+		rows = append(rows, []any{i + 1, fmt.Sprintf("%.2f", k.ran.Seconds()), k.seen, len(k.found),
+			len(unstored(g.asked[:k.seen], k.found)), len(sentAgain(g.asked[k.seen:], k.found))})
 	}
 	drill.Table([]string{"kill:", "after s:", "requests:", "stored:", "in flight:", "sent again:"}, rows)
-	g.Logf("%d requests in %.1f s for %d rollouts, %d without a seed; the run gave up %d times by itself",
-		len(d.asked), took.Seconds(), g.total(), d.others, d.restarts)
+	others := len(g.asked) - len(slices.DeleteFunc(slices.Clone(g.asked), func(s int64) bool { return s == noSeed }))
+	g.Logf("%d requests in %.1f s for %d rollouts, %d of them without a seed; the run gave up %d times by itself",
+		len(g.asked), took.Seconds(), g.total(), others, restarts)
+}
+
+// tails read the lines of files that grow: of each path how far it was read.
+type tails map[string]int64
+
+// lines are the whole lines that were written to a file since the last call.
+func (t tails) lines(l *drill.Lab, path string) [][]byte {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // not there yet, or just removed
+	}
+	l.OK(err)
+	defer file.Close()
+	fresh, err := io.ReadAll(io.NewSectionReader(file, t[path], 1<<40))
+	l.OK(err)
+	lines := bytes.SplitAfter(fresh, []byte("\n"))
+	rest := lines[len(lines)-1] // of a line that is not whole yet
+	t[path] += int64(len(fresh) - len(rest))
+	return lines[:len(lines)-1]
+}
+
+// journaled counts the rollouts that a run has stored since the last call, by the lines
+// of its journals. It need not be exact: it decides when to kill.
+func (t tails) journaled(l *drill.Lab, out string) (n int) {
+	for _, path := range l.Walk(out) {
+		if filepath.Ext(path) == rollout.JournalSuffix {
+			n += len(t.lines(l, path))
+		}
+	}
+	return n
+}
+
+// noSeed stands for a request without a seed; no rollout has it.
+const noSeed = -1
+
+// requests are the seeds of the requests that a fleet logged since the last call: in order
+// of arrival at each replica, written when the request and all before it have ended.
+func (t tails) requests(l *drill.Lab, log string) (seeds []int64) {
+	for _, line := range t.lines(l, log) {
+		var request struct{ Seed *int64 }
+		l.OK(json.Unmarshal(line, &request))
+		if request.Seed == nil {
+			seeds = append(seeds, noSeed)
+			continue
+		}
+		seeds = append(seeds, *request.Seed)
+	}
+	return seeds
+}
+
+// settled are the requests of a process that was killed. They end when its connections
+// do, at once: all are written when the log has been quiet for a while.
+func (t tails) settled(l *drill.Lab, log string) (seeds []int64) {
+	for before := int64(-1); t[log] != before; {
+		before = t[log]
+		l.Wait(500 * time.Millisecond)
+		seeds = append(seeds, t.requests(l, log)...)
+	}
+	return seeds
+}
+
+// stored are the rollouts that an output folder has.
+func stored(l *drill.Lab, out string) []rollout.Place {
+	places, err := rollout.Stored(out)
+	return drill.Must(l, places, err)
+}
+
+// sentAgain lists the seeds that were requested though they were stored.
+func sentAgain(asked []int64, stored []rollout.Place) []int64 {
+	there := seedsOf(stored)
+	return slices.DeleteFunc(slices.Clone(asked), func(s int64) bool { return !there[s] })
+}
+
+// unstored lists the different seeds that were requested and are not stored.
+func unstored(asked []int64, stored []rollout.Place) []int64 {
+	there := seedsOf(stored)
+	asked = slices.Compact(slices.Sorted(slices.Values(asked)))
+	return slices.DeleteFunc(asked, func(s int64) bool { return there[s] || s == noSeed })
+}
+
+// seedsOf are the different seeds of rollouts.
+func seedsOf(places []rollout.Place) map[int64]bool {
+	seeds := make(map[int64]bool, len(places))
+	for _, p := range places {
+		seeds[p.Seed] = true
+	}
+	return seeds
 }

@@ -4,21 +4,22 @@ package runs_test
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"speceval/drills/drill"
 )
 
 // locks leaves the text of a lock that no process holds, and then lets a stopped run
 // hold one until it is killed.
-func (s *site) locks(t *trial) {
+func (s *site) locks() {
 	out := s.copied("locks", "report")
 	lock := filepath.Join(out, ".lock")
 	s.Write(lock, []byte("pid 1 on elsewhere, 2026-01-01T00:00:00Z: speceval run\n"))
@@ -31,13 +32,12 @@ func (s *site) locks(t *trial) {
 		return text != ""
 	})
 	s.OK(holder.Signal(syscall.SIGSTOP))
-	s.do(out, 1, "run").Says(1, "another run is writing in "+out, "pid "+pid+" on ", "run replay --force", "wait until it ends")
+	s.do(out, 1, "run", "another run is writing in "+out, "pid "+pid+" on ", "run replay --force", "wait until it ends")
 	if holder.Gone() {
 		s.Fatal("the stopped run has ended")
 	}
 	holder.Kill()
-	t.injured("stale 1, held 1")
-	s.finish(t, out)
+	s.finish(out)
 }
 
 // far are times that no run can have: of the past and of the future.
@@ -48,20 +48,20 @@ var far = []time.Time{
 
 // times sets the times of all files, which must make nothing stale, and then sets them
 // during a run.
-func (s *site) times(t *trial) {
+func (s *site) times() {
 	defer s.date(time.Now(), s.experiment.inputs()...)
 	out := s.copied("times")
 	for _, when := range far {
 		s.date(when, append(s.experiment.inputs(), out)...)
-		s.do(out, 0, "status", "--check")
+		s.do(out, 0, "status --check")
 	}
-	s.finish(t, out)
+	s.finish(out)
 	out = s.copied("times-during", "generate")
 	rounds := s.during(out, 5*time.Millisecond, func(round int) {
 		s.date(far[round%len(far)], append(s.experiment.inputs(), out)...)
 	})
-	t.injured("all files %d times", rounds+len(far))
-	s.finish(t, out)
+	s.Logf("the times of all files were set %d times", rounds+len(far))
+	s.finish(out)
 }
 
 // during does something over and over during a run, which must end well, and counts
@@ -74,7 +74,7 @@ func (s *site) during(out string, every time.Duration, do func(round int)) (roun
 		case <-p.Ended():
 		case <-time.After(every):
 		case <-s.Ctx.Done():
-			s.OK(s.Ctx.Err())
+			s.Fatal(s.Ctx.Err())
 		}
 	}
 	p.Says(0)
@@ -103,7 +103,7 @@ type edit struct{ path, old, new string }
 // read: the configuration and the tasks, which it reads at its beginning, and tests,
 // which it reads when their task is scored and which must not have changed since its
 // beginning.
-func (s *site) edits(t *trial) {
+func (s *site) edits() {
 	e := s.experiment
 	out := s.edited("edited", []edit{
 		{e.config, "seed = 42", "seed = 43"},
@@ -112,10 +112,9 @@ func (s *site) edits(t *trial) {
 		{e.sums, "How much is", "What is"},
 		{e.mixed, `"answer":"99242"`, `"answer":"1"`},
 	}, 0, "")
-	s.compare(t, out) // nothing is stale, and nothing is to be run
+	s.compare(out) // nothing is stale, and nothing is to be run
 	out = s.edited("edited-tests", []edit{{e.tests, `"output":"`, `"output":"1`}}, 1, "was changed while this ran: run again")
-	t.injured("configuration 2, tasks 3, tests 1")
-	s.finish(t, out)
+	s.finish(out)
 }
 
 // edited edits files during a run, which must end with this exit code and print these
@@ -124,17 +123,11 @@ func (s *site) edited(name string, all []edit, code int, words string) (out stri
 	out = s.copied(name, "generate")
 	p := s.start(out, "run")
 	p.Until(func() bool { return s.journal(filepath.Join(out, "scratch", "generate"), 1) != "" })
-	before := make(map[string][]byte)
-	defer func() {
-		for path, text := range before {
-			s.Write(path, text)
-		}
-	}()
+	for _, path := range s.experiment.inputs() {
+		defer s.Write(path, s.Read(path))
+	}
 	for _, e := range all {
 		text := s.Read(e.path)
-		if before[e.path] == nil {
-			before[e.path] = text
-		}
 		edited := bytes.ReplaceAll(text, []byte(e.old), []byte(e.new))
 		if bytes.Equal(edited, text) {
 			s.Fatalf("%s has no %q", e.path, e.old)
@@ -143,29 +136,52 @@ func (s *site) edited(name string, all []edit, code int, words string) (out stri
 	}
 	p.Wait()
 	p.Says(code, words)
-	s.do(out, 3, "status", "--check")
+	s.do(out, 3, "status --check")
 	return out
+}
+
+// mount mounts something until the test ends, or until lift is called.
+func (s *site) mount(words ...string) (lift func(), err error) {
+	if out, err := exec.Command("mount", words...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
+	folder := words[len(words)-1]
+	unmount := exec.Command("umount", "--lazy", folder)
+	s.Cleanup(func() {
+		if unmount.Process == nil {
+			unmount.Run()
+		}
+	})
+	return func() { s.OK(unmount.Run()) }, nil
 }
 
 // readOnly makes the output folder read-only: by a mount as root, and by permissions
 // otherwise.
-func (s *site) readOnly(t *trial) {
+func (s *site) readOnly() {
 	out := s.copied("readonly", "report")
 	lift := s.forbid(out)
 	before := s.contents(out)
-	s.do(out, 1, "run").Says(1, "choose another output folder", out+"/")
-	s.do(out, 3, "status", "--check")
-	after := s.contents(out)
-	lift()
-	if before != after {
+	s.do(out, 1, "run", "choose another output folder", out+"/")
+	s.do(out, 3, "status --check")
+	if s.contents(out) != before {
 		s.Fatal("something has changed in a read-only folder")
 	}
-	t.injured("1")
-	s.finish(t, out)
+	lift()
+	s.finish(out)
 }
 
-// forbidByMode makes a folder read-only, by permissions, until lift is called.
-func (s *site) forbidByMode(dir string) (lift func()) {
+// forbid makes a folder read-only until lift is called.
+func (s *site) forbid(dir string) (lift func()) {
+	if os.Getuid() == 0 {
+		lift, err := s.mount("--bind", dir, dir)
+		if err == nil {
+			_, err = s.mount("-o", "remount,bind,ro", dir)
+		}
+		if err != nil {
+			s.Missing("no folder can be mounted read-only here: %v", err)
+		}
+		return lift
+	}
 	set := func(mode fs.FileMode) {
 		s.OK(filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || !entry.IsDir() {
@@ -179,12 +195,85 @@ func (s *site) forbidByMode(dir string) (lift func()) {
 	return func() { set(0o755) }
 }
 
-// contents is a digest of the names and contents of all files in a folder.
+// contents are the names and contents of all files in a folder.
 func (s *site) contents(dir string) string {
-	h := sha256.New()
+	var all strings.Builder
 	for _, path := range s.Walk(dir) {
 		text := s.Read(path)
-		fmt.Fprintf(h, "%s %d %x\n", path, len(text), sha256.Sum256(text))
+		fmt.Fprintf(&all, "%s %d %s\n", path, len(text), text)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return all.String()
+}
+
+// full fills the disk in the middle of stages, and makes room again.
+func (s *site) full() {
+	moments := drill.NewMoments("full")
+	stages := drill.Stages
+	if s.Small {
+		stages = []string{"generate", "replay", "report"}
+	}
+	for _, stage := range stages {
+		s.fullIn(stage, moments)
+	}
+}
+
+// fullIn fills the disk in the middle of a stage.
+func (s *site) fullIn(stage string, moments *drill.Moments) {
+	disk := s.Path("disk-" + stage)
+	s.OK(os.Mkdir(disk, 0o777))
+	lift, err := s.mount("-t", "tmpfs", "-o", "size=64m", "tmpfs", disk)
+	if err != nil {
+		s.Missing("no small file system can be mounted here (%v): that needs root", err)
+	}
+	out := s.copied(filepath.Join("disk-"+stage, "out"), stage)
+	filler := filepath.Join(disk, "filler")
+	for free := int64(moments.Fraction() * float64(s.bytesOf(stage))); ; free /= 2 {
+		var now syscall.Statfs_t
+		s.OK(syscall.Statfs(disk, &now))
+		room := int64(now.Bavail) * int64(now.Bsize)
+		s.Write(filler, make([]byte, max(0, room-free)))
+		p := s.start(out, "run")
+		if p.Wait(); p.Code() != 0 || free == 0 {
+			p.Says(1, "no space left on device", "free some space and run again", out+"/")
+			break
+		}
+		s.OK(os.Remove(filler)) // it was enough
+		s.Forget(out, stage)
+	}
+	s.Clean(out)
+	s.Whole(out)
+	s.OK(os.Remove(filler))
+	s.finish(out)
+	lift()
+}
+
+// bytesOf is the size of the undisturbed outputs of a stage.
+func (s *site) bytesOf(stage string) (n int64) {
+	for _, m := range s.Units(s.undisturbed(), stage) {
+		for _, f := range m.Outputs {
+			info, err := os.Stat(filepath.Join(s.undisturbed(), filepath.FromSlash(f.Path)))
+			n += drill.Must(s.Lab, info, err).Size()
+		}
+	}
+	return n
+}
+
+// clockSet sets the clock of this machine back and forth by minutes during a run, and
+// to the right time at the end.
+func (s *site) clockSet() {
+	if os.Getuid() != 0 {
+		s.Missing("the clock is for root to set")
+	}
+	out := s.copied("clock", "generate")
+	start := time.Now() // with the monotonic clock, which cannot be set
+	set := func(ahead time.Duration) error {
+		now := syscall.NsecToTimeval(start.UnixNano() + int64(time.Since(start)+ahead))
+		return syscall.Settimeofday(&now)
+	}
+	defer set(0) // whatever fails
+	jumps := []time.Duration{-5 * time.Minute, 7 * time.Minute, 0, -time.Hour}
+	n := s.during(out, 200*time.Millisecond, func(round int) { s.OK(set(jumps[round%len(jumps)])) })
+	s.OK(set(0))
+	s.Logf("%d jumps", n)
+	s.finish(out)
 }

@@ -35,6 +35,11 @@ type event struct {
 	CPU  float64   `json:"cpu_seconds"`
 }
 
+// settles reports whether an element has logged the outcome of a unit.
+func (e *event) settles() bool {
+	return slices.Contains([]string{"unit done", "unit failed", "unit stopped"}, e.What)
+}
+
 // batches reads what was submitted for an output folder, in order, and the elements'
 // logs.
 func (s *site) batches(out string) (all []batch) {
@@ -45,8 +50,8 @@ func (s *site) batches(out string) (all []batch) {
 		s.OK(json.Unmarshal(s.Read(file), &b))
 		b.logs = make([][]event, len(b.Elements))
 		for i := range b.Elements {
-			log := tail{path: filepath.Join(filepath.Dir(file), fmt.Sprintf("element-%d.jsonl", i))}
-			for _, line := range log.lines(s.Lab) {
+			log := filepath.Join(filepath.Dir(file), fmt.Sprintf("element-%d.jsonl", i))
+			for _, line := range (tails{}).lines(s.Lab, log) {
 				var e event
 				if json.Unmarshal(line, &e) == nil { // a killed process may leave half a line
 					b.logs[i] = append(b.logs[i], e)
@@ -67,10 +72,9 @@ type work struct {
 }
 
 // worked sums up the jobs of an output folder.
-func (s *site) worked(out string) work {
-	all := s.batches(out)
-	w := work{arrays: len(all)}
-	for _, b := range all {
+func (s *site) worked(out string) (w work) {
+	for _, b := range s.batches(out) {
+		w.arrays++
 		w.elements += len(b.Elements)
 		for i, units := range b.Elements {
 			w.units += len(units)
@@ -91,22 +95,21 @@ func (s *site) worked(out string) work {
 // watch polls the queue, so that the times at which elements lived do not come from the
 // program that is tried.
 type watch struct {
-	stop func() // and waits for the end
-	mu   sync.Mutex
-	last map[string]time.Time // when an element was last alive, see batch.element
+	stop func()   // and waits for the end
+	last sync.Map // when an element was last alive: time.Time by batch.element
 }
 
 // startWatch begins to poll.
 func (s *site) startWatch() *watch {
-	w := &watch{last: make(map[string]time.Time)}
-	done := make(chan struct{})
+	w, done := &watch{}, make(chan struct{})
 	var polling sync.WaitGroup
 	polling.Go(func() {
 		for {
 			now := time.Now() // before the poll: what it shows was alive then
-			text, err := s.slurm("squeue", "--noheader", "--array", "--format=%j/%K")
-			if err == nil { // the controller may be dead
-				w.saw(strings.Fields(text), now)
+			// The controller may be dead.
+			text, _ := s.trySlurm("squeue", "--noheader", "--array", "--format=%j/%K")
+			for _, element := range strings.Fields(text) {
+				w.last.Store(element, now)
 			}
 			select {
 			case <-done:
@@ -119,138 +122,98 @@ func (s *site) startWatch() *watch {
 	return w
 }
 
-func (w *watch) saw(elements []string, at time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, e := range elements {
-		w.last[e] = at
-	}
-}
-
 // alive is when an element was last alive; zero if the watch never saw it.
 func (w *watch) alive(element string) time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.last[element]
+	at, _ := w.last.Load(element)
+	alive, _ := at.(time.Time)
+	return alive
 }
 
-// span is the time in which an element worked on a unit.
-type span struct {
-	element  string
-	from, to time.Time
+// stay is a unit in an element.
+type stay struct {
+	element          string
+	submitted, alive time.Time      // of the element: when it was, and when it was last
+	settled          time.Time      // when the element first logged the outcome of the unit; zero if it did not
+	spans            [][2]time.Time // in which the element worked on the unit
 }
 
-// spans are the times in which an element worked on each of its units, by key. A span
-// that was cut off ends when the element begins the unit again, or when the element was
-// last alive.
-func spans(element string, events []event, alive time.Time) map[string][]span {
-	all := make(map[string][]span)
-	open := make(map[string]time.Time)
-	end := func(key string, at time.Time) {
-		if from, ok := open[key]; ok {
-			all[key] = append(all[key], span{element, from, at})
-			delete(open, key)
+// follow reads the log of an element. A span that was cut off ends when the element begins
+// the unit again, or when the element was last alive.
+func (st *stay) follow(log []event, key string) {
+	var open time.Time
+	end := func(at time.Time) {
+		if !open.IsZero() {
+			st.spans = append(st.spans, [2]time.Time{open, at})
 		}
+		open = time.Time{}
 	}
-	for _, e := range events {
-		switch e.What {
-		case "unit started":
-			at := alive
-			if e.Time.Before(alive) {
-				at = e.Time
+	for _, e := range log {
+		switch {
+		case e.Key != key:
+		case e.What == "unit started" && e.Time.Before(st.alive):
+			end(e.Time)
+			open = e.Time
+		case e.What == "unit started":
+			end(st.alive)
+			open = e.Time
+		case e.settles():
+			end(e.Time)
+			if st.settled.IsZero() {
+				st.settled = e.Time
 			}
-			end(e.Key, at)
-			open[e.Key] = e.Time
-		case "unit done", "unit failed", "unit stopped":
-			end(e.Key, e.Time)
 		}
 	}
-	for key := range open {
-		end(key, alive)
+	end(st.alive)
+}
+
+// busyWith reports whether two elements worked on a unit at the same time.
+func (st *stay) busyWith(other *stay) bool {
+	for _, a := range st.spans {
+		for _, b := range other.spans {
+			if a[0].Before(b[1]) && b[0].Before(a[1]) {
+				return true
+			}
+		}
 	}
-	return all
+	return false
 }
 
-// submission is a unit in an element.
-type submission struct {
-	element string
-	at      time.Time
-	settled time.Time // when the element logged the outcome of the unit; zero if it did not
-}
-
-// count counts the units submitted for an output folder, and those that ran twice.
-func (s *site) count(t *trial, out string) {
-	all, seen := s.batches(out), 0
-	submissions, busy := make(map[string][]submission), make(map[string][]span)
-	for _, b := range all {
+// count counts the units submitted for an output folder. None may be submitted while an
+// earlier element with it lived and had not logged its outcome, and no two elements may
+// work on one at the same time.
+func (s *site) count(out string) {
+	stays := make(map[string][]stay)
+	submitted, again, together, seen := 0, 0, 0, 0
+	for _, b := range s.batches(out) {
 		for i, units := range b.Elements {
-			name := b.element(i)
-			alive := s.watch.alive(name)
+			alive := s.watch.alive(b.element(i))
 			if !alive.IsZero() {
 				seen++
 			}
-			for key, more := range spans(name, b.logs[i], alive) {
-				busy[key] = append(busy[key], more...)
-			}
 			for _, u := range units {
-				t.submitted++
-				submissions[u.Key] = append(submissions[u.Key], submission{name, b.Submitted, settled(b.logs[i], u.Key)})
+				later := stay{element: b.element(i), submitted: b.Submitted, alive: alive}
+				later.follow(b.logs[i], u.Key)
+				submitted++
+				for _, before := range stays[u.Key] {
+					unsettled := before.settled.IsZero() || before.settled.After(later.submitted)
+					if before.alive.After(later.submitted) && unsettled {
+						again++
+						s.Logf("the unit %s was submitted again while an earlier job of it lived: %+v, %+v", u.Unit, before, later)
+					}
+					if before.busyWith(&later) {
+						together++
+						s.Logf("two elements worked on the unit %s at the same time: %+v, %+v", u.Unit, before, later)
+					}
+				}
+				stays[u.Key] = append(stays[u.Key], later)
 			}
 		}
 	}
+	s.Logf("%d units submitted", submitted)
 	if seen == 0 {
-		s.Fatalf("none of the elements of %d arrays was ever in the queue, and their times are unknown", len(all))
+		s.Fatal("none of the elements was ever in the queue, and their times are unknown")
 	}
-	again, together := tooOften(submissions, s.watch.alive), overlapping(busy)
-	t.again += len(again)
-	t.together += len(together)
-	for _, text := range slices.Concat(again, together) {
-		s.Logf("%s", text)
+	if again+together > 0 {
+		s.Errorf("%d units submitted while their job lived, %d in two elements at once", again, together)
 	}
 }
-
-// settled is when an element first logged the outcome of a unit.
-func settled(events []event, key string) time.Time {
-	for _, e := range events {
-		if e.Key == key && slices.Contains([]string{"unit done", "unit failed", "unit stopped"}, e.What) {
-			return e.Time
-		}
-	}
-	return time.Time{}
-}
-
-// tooOften lists units that were submitted while an earlier element with them lived and
-// had not logged their outcome.
-func tooOften(submissions map[string][]submission, alive func(string) time.Time) []string {
-	var found []string
-	for key, all := range submissions {
-		for i, later := range all {
-			for _, before := range all[:i] {
-				if alive(before.element).After(later.at) && (before.settled.IsZero() || before.settled.After(later.at)) {
-					found = append(found, fmt.Sprintf("the unit of key %.8s was submitted as %s at %s, and %s with it was seen alive at %s",
-						key, later.element, at(later.at), before.element, at(alive(before.element))))
-				}
-			}
-		}
-	}
-	return found
-}
-
-// overlapping lists the units that two elements worked on at the same time.
-func overlapping(busy map[string][]span) []string {
-	var found []string
-	for key, all := range busy {
-		for i, a := range all {
-			for _, b := range all[:i] {
-				if a.element != b.element && a.from.Before(b.to) && b.from.Before(a.to) {
-					found = append(found, fmt.Sprintf("%s worked on the unit of key %.8s from %s to %s, %s from %s to %s",
-						a.element, key, at(a.from), at(a.to), b.element, at(b.from), at(b.to)))
-				}
-			}
-		}
-	}
-	return found
-}
-
-// at is a time for messages.
-func at(t time.Time) string { return t.UTC().Format("15:04:05.000") }

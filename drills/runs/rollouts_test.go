@@ -3,14 +3,11 @@
 package runs_test
 
 import (
-	"context"
 	_ "embed"
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
-	"time"
 
 	"speceval/drills/drill"
 	"speceval/internal/atomicfile"
@@ -18,144 +15,122 @@ import (
 	"speceval/internal/seed"
 )
 
+// check compares the stored rollouts with the requests.
+func (g *generation) check() {
+	final, want := stored(g.Lab, g.Path("disturbed")), g.rule()
+	g.Sub("every kill came before the end", func(l *drill.Lab) {
+		if len(g.killed) != *kills {
+			l.Errorf("%d of %d", len(g.killed), *kills)
+		}
+	})
+	g.Sub("every rollout is there once", func(l *drill.Lab) {
+		count := make(map[rollout.Place]int)
+		for _, p := range final {
+			count[bare(p)]++
+		}
+		missing, twice := 0, 0
+		for p := range want {
+			if n := count[p]; n == 0 {
+				missing++
+			} else if n > 1 {
+				twice++
+			}
+			delete(count, p)
+		}
+		if missing+twice+len(count) > 0 {
+			l.Errorf("of %d rollouts %d are missing and %d are there more than once; %d others are there",
+				g.total(), missing, twice, len(count))
+		}
+	})
+	g.Sub("seeds are different, and those of the rule", func(l *drill.Lab) {
+		if n := len(seedsOf(final)); n != len(final) {
+			l.Errorf("%d seeds for %d rollouts", n, len(final))
+		}
+		for _, p := range final {
+			if seed := want[bare(p)]; p.Seed != seed {
+				l.Fatalf("%s, task %d, rollout %d has seed %d, the rule says %d", p.Benchmark, p.TaskIndex, p.Rollout, p.Seed, seed)
+			}
+		}
+	})
+	g.Sub("only these seeds were requested", func(l *drill.Lab) {
+		if strange := unstored(g.asked, final); len(strange) > 0 {
+			l.Errorf("%d others, such as %d", len(strange), strange[0])
+		}
+	})
+	g.Sub("nothing that was stored was requested again", func(l *drill.Lab) {
+		for i, k := range g.killed {
+			if n := len(sentAgain(g.asked[k.seen:], k.found)); n > 0 {
+				l.Errorf("%d after kill %d", n, i+1)
+			}
+		}
+	})
+	g.Sub("nothing that was stored was lost", func(l *drill.Lab) {
+		later := final // what was found after the next kill, or at the end
+		for i := len(g.killed) - 1; i >= 0; i-- {
+			there := make(map[rollout.Place]bool)
+			for _, p := range later {
+				there[p] = true
+			}
+			later = g.killed[i].found
+			lost := 0
+			for _, p := range later {
+				if !there[p] {
+					lost++
+				}
+			}
+			if lost > 0 {
+				l.Errorf("%d of kill %d", lost, i+1)
+			}
+		}
+	})
+	g.Sub("another run after the end requested nothing", func(l *drill.Lab) {
+		if g.idle > 0 {
+			l.Errorf("it made %d requests", g.idle)
+		}
+	})
+	g.Sub("DuckDB reads every part, and the same answers as without kills and faults", g.checkReaders)
+	g.Sub("no leftovers", func(l *drill.Lab) {
+		for _, path := range l.Walk(l.Path("disturbed")) {
+			if ext := filepath.Ext(path); ext == rollout.JournalSuffix || ext == atomicfile.Suffix {
+				l.Errorf("left over: %s", path)
+			}
+		}
+	})
+}
+
+// bare is a rollout without its seed.
+func bare(p rollout.Place) rollout.Place {
+	p.Seed = 0
+	return p
+}
+
+// rule has the seed of every rollout: of the node generate, benchmark, model, task id,
+// number of the rollout in the tree of the experiment's seed, the first 63 bits. It
+// repeats the rule of the stage, so that neither can change alone.
+func (g *generation) rule() map[rollout.Place]int64 {
+	seeds := make(map[rollout.Place]int64)
+	for _, task := range g.tasks {
+		node := seed.Root(masterSeed).Child("generate").Child(task.Benchmark).Child(modelID).Child(task.ID)
+		for r := range *rollouts {
+			p := rollout.Place{Benchmark: task.Benchmark, Model: modelID, TaskIndex: int32(task.Index), Rollout: int32(r)}
+			stream := node.Index(r).Stream()
+			seeds[p] = int64(stream.Uint64() >> 1)
+		}
+	}
+	return seeds
+}
+
 // readers is a Python program that reads parts with DuckDB.
 //
 //go:embed readers.py
 var readers string
 
-// check compares the stored rollouts with the requests.
-func (g *generation) check(d *disturbance) {
-	final := g.stored("disturbed")
-	for _, check := range []struct {
-		what string
-		do   func(g *generation)
-	}{
-		{"every kill came before the end", func(g *generation) {
-			if len(d.kills) != *kills {
-				g.Errorf("%d of %d", len(d.kills), *kills)
-			}
-		}},
-		{"every rollout is there once", func(g *generation) { g.checkCounts(final) }},
-		{"seeds are different, and those of the rule", func(g *generation) { g.checkSeeds(final) }},
-		{"only these seeds were requested", func(g *generation) {
-			if strange := unstored(d.asked, final); len(strange) > 0 {
-				g.Errorf("%d others, such as %d", len(strange), strange[0])
-			}
-		}},
-		{"nothing that was stored was requested again", func(g *generation) {
-			for i, k := range d.kills {
-				if again := sentAgain(d.asked[k.seen:], k.found); len(again) > 0 {
-					g.Errorf("%d after kill %d", len(again), i+1)
-				}
-			}
-		}},
-		{"nothing that was stored was lost", func(g *generation) { g.checkKept(d, final) }},
-		{"another run after the end requested nothing", func(g *generation) {
-			if d.idle > 0 {
-				g.Errorf("it made %d requests", d.idle)
-			}
-		}},
-		{"DuckDB reads every part, and the same answers as without kills and faults", (*generation).checkReaders},
-		{"no leftovers", func(g *generation) {
-			for _, path := range g.Walk(g.Path("disturbed")) {
-				if ext := filepath.Ext(path); ext == rollout.JournalSuffix || ext == atomicfile.Suffix {
-					g.Errorf("left over: %s", path)
-				}
-			}
-		}},
-	} {
-		g.Sub(check.what, func(l *drill.Lab) {
-			part := *g
-			part.Lab = l
-			check.do(&part)
-		})
-	}
-}
-
-func (g *generation) checkCounts(final []rollout.Place) {
-	count := make(map[rollout.Place]int, len(final)) // by all but the seed
-	for _, p := range final {
-		p.Seed = 0
-		count[p]++
-	}
-	missing, twice := 0, 0
-	for _, task := range g.tasks {
-		for r := range *rollouts {
-			k := rollout.Place{Benchmark: task.Benchmark, Model: modelID, TaskIndex: int32(task.Index), Rollout: int32(r)}
-			switch n := count[k]; {
-			case n == 0:
-				missing++
-			case n > 1:
-				twice++
-			}
-			delete(count, k)
-		}
-	}
-	if missing+twice+len(count) > 0 {
-		g.Errorf("of %d rollouts %d are missing and %d are there more than once; %d others are there", g.total(), missing, twice, len(count))
-	}
-}
-
-func (g *generation) checkSeeds(final []rollout.Place) {
-	if different := seedsOf(final); len(different) != len(final) {
-		g.Errorf("%d seeds for %d rollouts", len(different), len(final))
-	}
-	for _, p := range final {
-		if want := g.seedOf(p); p.Seed != want {
-			g.Fatalf("%s, task %d, rollout %d has seed %d, the rule says %d", p.Benchmark, p.TaskIndex, p.Rollout, p.Seed, want)
-		}
-	}
-}
-
-// seedOf is the seed that a rollout must have: of the node generate, benchmark,
-// model, task id, number of the rollout in the tree of the experiment's seed,
-// the first 63 bits. It repeats the rule of the stage, so that neither can change alone.
-func (g *generation) seedOf(p rollout.Place) int64 {
-	for _, task := range g.tasks {
-		if task.Benchmark == p.Benchmark && task.Index == int(p.TaskIndex) {
-			node := seed.Root(masterSeed).Child("generate").Child(p.Benchmark).Child(p.Model).Child(task.ID)
-			stream := node.Index(int(p.Rollout)).Stream()
-			return int64(stream.Uint64() >> 1)
-		}
-	}
-	return -1 // no seed: no such task
-}
-
-// checkKept checks that what was stored at a kill was there at every later kill, and at
-// the end.
-func (g *generation) checkKept(d *disturbance, final []rollout.Place) {
-	for i, k := range d.kills {
-		later := final
-		if i+1 < len(d.kills) {
-			later = d.kills[i+1].found
-		}
-		there := make(map[rollout.Place]bool, len(later))
-		for _, p := range later {
-			there[p] = true
-		}
-		lost := 0
-		for _, p := range k.found {
-			if !there[p] {
-				lost++
-			}
-		}
-		if lost > 0 {
-			g.Errorf("%d of kill %d", lost, i+1)
-		}
-	}
-}
-
 // checkReaders reads both runs with DuckDB and compares their answers.
-func (g *generation) checkReaders() {
-	ctx, cancel := context.WithTimeout(g.Ctx, 5*time.Minute)
-	defer cancel()
-	command := exec.CommandContext(ctx, drill.Python(), "-c", readers, g.Path("disturbed"), g.Path("undisturbed"))
-	var stderr strings.Builder
-	command.Stderr = &stderr
+func (g *generation) checkReaders(l *drill.Lab) {
+	command := exec.CommandContext(l.Ctx, drill.Python(), "-c", readers, l.Path("disturbed"), l.Path("undisturbed"))
+	command.Stderr = os.Stderr
 	output, err := command.Output()
-	if err != nil {
-		g.Fatalf("%s: %v\n%s", drill.Python(), err, stderr.String())
-	}
+	l.OK(err)
 	var found struct {
 		Folders map[string]struct {
 			Parts             map[string]int
@@ -163,9 +138,9 @@ func (g *generation) checkReaders() {
 		}
 		Different int
 	}
-	g.OK(json.Unmarshal(output, &found))
+	l.OK(json.Unmarshal(output, &found))
 	if len(found.Folders) != 2 {
-		g.Fatalf("%d runs were read, want the one with kills and the one without", len(found.Folders))
+		l.Errorf("%d runs were read, want the one with kills and the one without", len(found.Folders))
 	}
 	for folder, f := range found.Folders {
 		rows := 0
@@ -173,32 +148,10 @@ func (g *generation) checkReaders() {
 			rows += n
 		}
 		if rows != g.total() || f.Distinct != rows || f.Unsound > 0 {
-			g.Errorf("%s: %d rows in %d parts, %d different, %d unsound", folder, rows, len(f.Parts), f.Distinct, f.Unsound)
+			l.Errorf("%s: %d rows in %d parts, %d different, %d unsound", folder, rows, len(f.Parts), f.Distinct, f.Unsound)
 		}
 	}
 	if found.Different != 0 {
-		g.Errorf("%d answers are others than without kills and faults", found.Different)
+		l.Errorf("%d answers are others than without kills and faults", found.Different)
 	}
-}
-
-// unstored lists the different seeds that were requested and are not stored.
-func unstored(asked []int64, stored []rollout.Place) []int64 {
-	seeds := slices.Clone(asked)
-	slices.Sort(seeds)
-	there := seedsOf(stored)
-	return slices.DeleteFunc(slices.Compact(seeds), func(s int64) bool { return there[s] })
-}
-
-// sentAgain lists the seeds that were requested though they were stored.
-func sentAgain(asked []int64, stored []rollout.Place) []int64 {
-	there := seedsOf(stored)
-	return slices.DeleteFunc(slices.Clone(asked), func(s int64) bool { return !there[s] })
-}
-
-func seedsOf(places []rollout.Place) map[int64]bool {
-	seeds := make(map[int64]bool, len(places))
-	for _, p := range places {
-		seeds[p.Seed] = true
-	}
-	return seeds
 }

@@ -3,7 +3,6 @@
 package runs_test
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -19,9 +18,10 @@ import (
 )
 
 var (
-	part     = flag.String("part", "table1", "slurm: table1, faults, gpus or search")
-	config   = flag.String("config", "experiments.toml", "slurm: the experiment of table1 and search")
-	local    = flag.String("local", "", "slurm: output folder of a local `speceval run replay report` of the same program, for table1; empty: it is made")
+	part   = flag.String("part", "table1", "slurm: table1, faults, jobs, gpus or search")
+	config = flag.String("config", "experiments.toml", "slurm: the experiment of table1 and search")
+	local  = flag.String("local", "", "slurm: output folder of a local `speceval run replay report` of the same program, "+
+		"for table1; empty: it is made")
 	localCPU = flag.Duration("local-cpu", 0, "slurm: CPU time that -local took; 0: unknown, and not compared")
 	cpus     = flag.Int("cpus", 0, "slurm: of the cluster; 0: as many as the machine has")
 )
@@ -29,8 +29,9 @@ var (
 // TestSlurm tries runs through Slurm on a cluster of its own, which it starts on this
 // machine. The part table1 runs replay and report of the shipped experiment through
 // Slurm and locally, and compares bytes and CPU. The part faults makes the faults of a
-// cluster, and compares what is left with an undisturbed local run. The part gpus runs
-// units that start servers on a node with GPUs. The part search runs a slice of the
+// cluster, and compares what is left with an undisturbed local run. The part jobs has jobs
+// that Slurm does not take, that never start or that fail, and interrupts. The part gpus
+// runs units that start servers on a node with GPUs. The part search runs a slice of the
 // exhaustive TS-Neyman search, and prints what it took with the estimate.
 func TestSlurm(t *testing.T) {
 	l := drill.New(t, 2*time.Hour)
@@ -41,6 +42,7 @@ func TestSlurm(t *testing.T) {
 	}{
 		{"table1", nil, (*site).table1},
 		{"faults", []string{"--nodes", "2", "--memory", "6000"}, (*site).faults},
+		{"jobs", []string{"--memory", "9000", "--hide", "n1=" + l.Path("hidden")}, (*site).jobs},
 		{"gpus", []string{"--gpus", strconv.Itoa(gpusOfNode)}, (*site).gpus},
 		{"search", nil, (*site).search},
 	} {
@@ -51,8 +53,9 @@ func TestSlurm(t *testing.T) {
 		if *cpus > 0 {
 			p.more = append(p.more, "--cpus", strconv.Itoa(*cpus))
 		}
+		l.OK(os.Mkdir(l.Path("hidden"), 0o777))
 		s := &site{Lab: l, cluster: l.StartCluster(l.Path("c"), p.more...)}
-		l.Environment = append(os.Environ(), s.cluster.Env()...)
+		s.Environment = append(os.Environ(), s.cluster.Env()...)
 		p.do(s)
 		return
 	}
@@ -60,22 +63,29 @@ func TestSlurm(t *testing.T) {
 }
 
 // slurm runs one of Slurm's commands and returns its output.
-func (s *site) slurm(program string, words ...string) (string, error) {
+func (s *site) slurm(program string, words ...string) string {
+	s.Helper()
+	text, err := s.trySlurm(program, words...)
+	return drill.Must(s.Lab, text, err)
+}
+
+// trySlurm is slurm for a command that may fail.
+func (s *site) trySlurm(program string, words ...string) (string, error) {
 	c := exec.CommandContext(s.Ctx, program, words...)
-	var stderr bytes.Buffer
+	var stderr strings.Builder
 	c.Env, c.Stderr = s.Environment, &stderr
 	text, err := c.Output()
 	if err != nil {
-		return "", fmt.Errorf("%s %v: %w: %s", program, words, err, strings.TrimSpace(stderr.String()))
+		err = fmt.Errorf("%s %v: %w: %s", program, words, err, stderr.String())
 	}
-	return string(text), nil
+	return string(text), err
 }
 
-// throughSlurm are the settings of a run on the cluster, which answers at once and has
-// few cores.
-func throughSlurm(keys ...string) []string {
-	own := []string{"executor.kind=slurm", "executor.poll_seconds=1", "executor.settle_seconds=2", "executor.generate.cpus=1"}
-	return sets(append(own, keys...)...)
+// throughSlurm adds to a command the settings of a run on the cluster, which answers at
+// once and has few cores.
+func throughSlurm(words []string, keys ...string) []string {
+	words = with(words, "executor.kind=slurm", "executor.poll_seconds=1", "executor.settle_seconds=2", "executor.generate.cpus=1")
+	return with(words, keys...)
 }
 
 // faults makes the faults of the cluster.
@@ -85,9 +95,6 @@ func (s *site) faults() {
 	defer s.watch.stop()
 	s.each(ofCluster)
 }
-
-// mostCPU is how much CPU time a run through Slurm may take, relative to a local run.
-const mostCPU = 1.10
 
 // fewDraws are settings for a minute's run of all units.
 var fewDraws = []string{
@@ -102,38 +109,38 @@ func (s *site) table1() {
 	if s.Small {
 		keys = fewDraws
 	}
-	run := []string{"run", "replay", "report", "--config", drill.FromRoot(*config), "--out"}
-	want, wantCPU := *local, *localCPU
-	if want == "" {
+	run := func(out string) []string {
+		return with([]string{"run", "replay", "report", "--config", drill.FromRoot(*config), "--out", out}, keys...)
+	}
+	want, wantCPU := drill.FromRoot(*local), localCPU.Seconds()
+	if *local == "" {
 		want = s.Path("local")
-		start := time.Now()
-		p := s.Do(0, slices.Concat(run, []string{want, "-j", "2"}, sets(keys...))...)
-		wantCPU = p.CPU()
-		s.Logf("local: %v, CPU %v", time.Since(start).Round(time.Second), wantCPU.Round(100*time.Millisecond))
+		wantCPU = s.Do(0, append(run(want), "-j", "2")...).CPU().Seconds()
+		s.Logf("local: CPU %.1f s", wantCPU)
 	}
 	out, start := s.Path("slurm"), time.Now()
-	keys = append([]string{"executor.element_minutes=2"}, keys...)
-	p := s.Do(0, slices.Concat(run, []string{out}, throughSlurm(keys...))...)
+	p := s.Do(0, throughSlurm(run(out), "executor.element_minutes=2")...)
 	w := s.worked(out)
-	jobs := time.Duration(w.cpu * float64(time.Second))
-	s.Logf("Slurm: %v, CPU: %v of the jobs' processes, %v of the coordinator with Slurm's commands", time.Since(start).Round(time.Second),
-		jobs.Round(100*time.Millisecond), p.CPU().Round(100*time.Millisecond))
-	s.Logf("%d units in %d elements of %d arrays; CPU of the units' threads alone: %.1f s", w.units, w.elements, w.arrays, w.unitCPU)
+	s.Logf("Slurm: %.0f s, CPU %.1f s of the jobs' processes, %.1f s of the coordinator with Slurm's commands; "+
+		"%.1f s of the threads of %d units in %d elements of %d arrays",
+		time.Since(start).Seconds(), w.cpu, p.CPU().Seconds(), w.unitCPU, w.units, w.elements, w.arrays)
 	if w.ends != w.elements {
 		s.Errorf("%d of %d elements ended by themselves: something was retried, and the CPU time is not whole", w.ends, w.elements)
 	}
 	if wantCPU > 0 {
-		ratio := (jobs + p.CPU()).Seconds() / wantCPU.Seconds()
-		s.Logf("CPU through Slurm: %.3f times as much as locally", ratio)
-		if ratio > mostCPU && !s.Small { // with few draws a run consists of starts of processes, and Slurm has more
-			s.Errorf("want %.2f at most", mostCPU)
+		const most = 1.10
+		ratio := (w.cpu + p.CPU().Seconds()) / wantCPU
+		s.Logf("CPU through Slurm: %.3f times that of the local run", ratio)
+		if ratio > most && !s.Small { // with few draws a run consists of starts of processes, and Slurm has more
+			s.Errorf("want %.2f at most", most)
 		}
 	}
+	// report.html, manifests' times and the logs of jobs record when and where units ran.
 	found := s.Compare(want, out)
 	for _, d := range found {
 		s.Logf("%v", d)
 	}
-	s.Logf("%d files compared; report.html, manifests' times and the logs of jobs, which record when and where units ran, are not", len(s.Results(want)))
+	s.Logf("%d files compared", len(s.Results(want)))
 	if len(found) > 0 {
 		s.Errorf("%d files differ", len(found))
 	}
@@ -161,8 +168,7 @@ func (s *site) search() {
 	draws, file, out := s.Often(256, 8192), s.Path("slice.toml"), s.Path("slice")
 	s.WriteConfig(file, slice(draws))
 	planned := s.plan(file)
-	run := append([]string{"run", "replay", "--config", file, "--out", out}, throughSlurm("executor.element_minutes=1")...)
-	s.Do(0, run...)
+	s.Do(0, throughSlurm([]string{"run", "replay", "--config", file, "--out", out}, "executor.element_minutes=1")...)
 	w, n := s.worked(out), 0
 	for _, m := range s.Units(out, "replay") {
 		if strings.HasPrefix(m.Parts.Unit, "ts_neyman/exhaustive/") {
@@ -181,10 +187,10 @@ var amount = regexp.MustCompile(`([\d.]+) (h|min|s)\b`)
 
 // plan prints what a run would do, and returns its estimate in core-seconds.
 func (s *site) plan(config string, keys ...string) (seconds float64) {
-	p := s.Do(0, append([]string{"plan", "replay", "-j", "1", "--config", config, "--out", s.Path("none")}, sets(keys...)...)...)
+	p := s.Do(0, with([]string{"plan", "replay", "-j", "1", "--config", config, "--out", s.Path("none")}, keys...)...)
 	text := strings.TrimSpace(p.Text())
-	s.Logf("$ speceval plan replay -j 1 %s\n%s", strings.Join(sets(keys...), " "), text)
-	lines := strings.Split(text, "\n")
+	s.Logf("$ speceval plan replay -j 1 %s\n%s", strings.Join(with(nil, keys...), " "), text)
+	lines := slices.Collect(strings.Lines(text))
 	last, _, _ := strings.Cut(lines[len(lines)-1], " by ")
 	found := amount.FindAllStringSubmatch(last, -1)
 	if len(found) == 0 {
@@ -196,4 +202,101 @@ func (s *site) plan(config string, keys ...string) (seconds float64) {
 		seconds += n * map[string]float64{"h": 3600, "min": 60, "s": 1}[part[2]]
 	}
 	return seconds
+}
+
+// gpusOfNode is the number of GPUs of a node, in name only.
+const gpusOfNode = 8
+
+// gpus runs the stages that start servers on nodes with GPUs, requeues an element while
+// it samples rollouts, and checks the servers, the requests and what is left.
+func (s *site) gpus() {
+	e := newExperiment(s.Lab, true)
+	s.Serve("fleet.txt", e.config, e.urls, "--speed", fmt.Sprint(fleetSpeed(300))) // the judge
+	port, out := s.FreePorts(gpusOfNode), s.Path("out")
+	s.writeLaunched(e, port)
+	p := s.Start(throughSlurm([]string{"run", "--until", "systems", "--config", s.Path("launched.toml"), "--out", out},
+		"executor.systems.cpus=1", "executor.element_minutes=0.05")...)
+
+	const enough = 100 // rollouts
+	p.Until(func() bool { return len(stored(s.Lab, out)) >= enough })
+	running := s.running()
+	if len(running) == 0 {
+		s.Fatal("rollouts come in and no element runs")
+	}
+	job := s.slurm("scontrol", "show", "job", running[0])
+	for _, want := range []string{fmt.Sprintf("gres:gpu:%d", gpusOfNode), "OverSubscribe=NO"} {
+		if !strings.Contains(job, want) {
+			s.Fatalf("the job of generate does not have %s:\n%s", want, job)
+		}
+	}
+	s.slurm("scontrol", append([]string{"requeue"}, running...)...)
+	launched := func() []int { return processesWith(s.Dir + "/requests-") }
+	s.Until("the end of the servers", func() bool { return len(launched()) == 0 })
+	before, logs := stored(s.Lab, out), tails{}
+	requests := func() (all []int64) { // since the last call
+		for i := range gpusOfNode {
+			all = append(all, logs.requests(s.Lab, s.Path(fmt.Sprintf("requests-%d.jsonl", port+i)))...)
+		}
+		return all
+	}
+	requests()
+	s.Logf("%v requeued with %d rollouts stored: gres/gpu:%d, a node of its own", running, len(before), gpusOfNode)
+	p.Wait()
+	p.Says(0)
+	asked := requests()
+	if again := sentAgain(asked, before); len(again) > 0 || len(asked) == 0 {
+		s.Errorf("of %d requests, %d are for stored rollouts", len(asked), len(again))
+	}
+	s.Logf("%d requests since the requeue", len(asked))
+	s.checkServers()
+	if servers, elements := launched(), elementProcesses(out); len(servers)+len(elements) > 0 {
+		s.Errorf("left over: processes %v %v", servers, elements)
+	}
+}
+
+// writeLaunched writes the experiment with a worker that launches servers: imitations that
+// log where they were started and their requests.
+func (s *site) writeLaunched(e *experiment, port int) {
+	server := s.Path("vllm-imitation")
+	settings := e.settings(true)
+	for _, model := range settings["model"].([]drill.Settings) {
+		model["path"] = "weights"
+	}
+	settings["systems"].(drill.Settings)["engine"] = "vllm"
+	settings["systems"].(drill.Settings)["replicas"] = gpusOfNode
+	settings["worker"] = []drill.Settings{{"name": "node", "launch": server + " {model}", "port": port}}
+	s.WriteConfig(s.Path("launched.toml"), settings)
+	// GPU of CUDA, job and port of a server go into a line of their own file.
+	script := fmt.Sprintf(`#!/bin/sh
+while [ $# -gt 0 ]; do
+	case $1 in
+	--port) port=$2 ;;
+	--served-model-name) model=$2 ;;
+	esac
+	shift
+done
+echo "$SLURM_ARRAY_JOB_ID"_"$SLURM_ARRAY_TASK_ID $(hostname) $CUDA_VISIBLE_DEVICES $port" >>'%[1]s/servers.txt'
+exec '%[2]s' fleet --config '%[3]s' --replicas 1 --port "$port" --model "$model" --speed %[4]g --log "%[1]s/requests-$port.jsonl"
+`, s.Dir, s.Program, e.config, max(1, fleetSpeed(300)/30))
+	s.OK(os.WriteFile(server, []byte(script), 0o777))
+}
+
+// checkServers checks that every start of a worker had each GPU of a node once.
+func (s *site) checkServers() {
+	elements, started := make(map[string]bool), make(map[string]bool)
+	for line := range strings.Lines(string(s.Read(s.Path("servers.txt")))) {
+		words := strings.Fields(line)
+		if len(words) != 4 || strings.Contains(words[2], ",") {
+			s.Fatalf("a server was started with the GPUs %q", line)
+		}
+		elements[words[0]], started[words[0]+" "+words[2]] = true, true
+	}
+	for element := range elements {
+		for gpu := range gpusOfNode {
+			if !started[fmt.Sprintf("%s %d", element, gpu)] {
+				s.Errorf("element %s started no server on GPU %d", element, gpu)
+			}
+		}
+	}
+	s.Logf("%d elements started servers, one on each of %d GPUs of a node", len(elements), gpusOfNode)
 }
