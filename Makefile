@@ -206,7 +206,7 @@ $(INSPECT)/made: drills/servers/requirements.txt
 	$(INSPECT)/bin/pip install --quiet --require-hashes --requirement drills/servers/requirements.txt
 	touch $@
 
-drill-vllm: build $(if $(findstring rate,$(DRILL)),$(INSPECT)/made)
+drill-vllm: build $(if $(filter rate %=rate,$(DRILL)),$(INSPECT)/made)
 	@$(call DRILL_TEST,drills/servers,TestVLLM)
 
 benchmarks: build

@@ -73,9 +73,9 @@ var ofMachine = []fault{
 
 // ofCluster are the faults of a Slurm cluster.
 var ofCluster = []fault{
-	{name: "elements killed", strike: (*site).killElement, hits: [2]int{3, 40}, within: time.Second, fails: true},
+	{name: "elements killed", strike: elementGets(syscall.SIGKILL), hits: [2]int{3, 40}, within: time.Second, fails: true},
 	{name: "coordinator killed", strike: (*site).killRun, hits: [2]int{3, 25}, within: 6 * time.Second},
-	{name: "elements requeued", large: true, strike: (*site).requeue, hits: [2]int{2, 10}, within: 3 * time.Second},
+	{name: "elements requeued", large: true, strike: onElement("scontrol", "requeue"), hits: [2]int{2, 10}, within: 3 * time.Second},
 	{name: "elements preempted", large: true, strike: (*site).preempt, hits: [2]int{2, 8}, within: 4 * time.Second,
 		keys: []string{"executor.partition=spot"}},
 	{name: "controller killed", large: true, strike: (*site).killController, hits: [2]int{1, 6}, within: 4 * time.Second},
@@ -83,7 +83,7 @@ var ofCluster = []fault{
 	{name: "node killed", large: true, strike: (*site).killNode, hits: [2]int{1, 3}, within: 4 * time.Second},
 	{name: "out of memory", large: true, needs: (*site).limitsMemory, anew: []string{"replay"},
 		keys: []string{"executor.replay.memory_mib=8", "executor.retries=6"}, says: "ran out of memory"},
-	{name: "out of time", large: true, strike: (*site).stopElement, hits: [2]int{1, 1}, within: 100 * time.Millisecond,
+	{name: "out of time", large: true, strike: elementGets(syscall.SIGSTOP), hits: [2]int{1, 1}, within: 100 * time.Millisecond,
 		anew: []string{"replay"}, keys: []string{"executor.replay.minutes=1", "executor.retries=6"}, says: "ran out of time"},
 }
 
@@ -227,15 +227,13 @@ func (s *site) killRun(r *struck) bool {
 	return s.left(r.out, r.stage) > 0
 }
 
-// killElement kills the process of an array element.
-func (s *site) killElement(r *struck) bool { return r.signalElement(syscall.SIGKILL) }
-
-// stopElement stops the process of an array element, which then runs out of time.
-func (s *site) stopElement(r *struck) bool { return r.signalElement(syscall.SIGSTOP) }
-
-func (r *struck) signalElement(signal syscall.Signal) bool {
-	pids := elementProcesses(r.out)
-	return len(pids) > 0 && syscall.Kill(pids[r.moments.Below(len(pids))], signal) == nil
+// elementGets sends a signal to the process of an array element. Stopped, it runs out of
+// time.
+func elementGets(signal syscall.Signal) func(*site, *struck) bool {
+	return func(_ *site, r *struck) bool {
+		pids := elementProcesses(r.out)
+		return len(pids) > 0 && syscall.Kill(pids[r.moments.Below(len(pids))], signal) == nil
+	}
 }
 
 // elementProcesses are the processes of an output folder's elements.
@@ -262,23 +260,23 @@ func (s *site) running() []string {
 	return strings.Fields(s.slurm("squeue", "--noheader", "--array", "--states=RUNNING", "--format=%F_%K"))
 }
 
-// onOne runs one of Slurm's commands on one of the elements that run, if any does. The
+// onElement runs one of Slurm's commands on one of the elements that run, if any does. The
 // element may have ended by then.
-func (s *site) onOne(r *struck, program string, words ...string) bool {
-	running := s.running()
-	if len(running) == 0 {
-		return false
+func onElement(program string, words ...string) func(*site, *struck) bool {
+	return func(s *site, r *struck) bool {
+		running := s.running()
+		if len(running) == 0 {
+			return false
+		}
+		element := running[r.moments.Below(len(running))]
+		_, err := s.trySlurm(program, append(slices.Clone(words), element)...)
+		return err == nil
 	}
-	_, err := s.trySlurm(program, append(words, running[r.moments.Below(len(running))])...)
-	return err == nil
 }
-
-// requeue requeues an element that runs.
-func (s *site) requeue(r *struck) bool { return s.onOne(r, "scontrol", "requeue") }
 
 // cancel cancels an element: the run fails and reports it, and the next one resumes.
 func (s *site) cancel(r *struck) bool {
-	if !s.onOne(r, "scancel") {
+	if !onElement("scancel")(s, r) {
 		return false
 	}
 	if r.Wait(); r.Code() == 0 { // the element was about to end

@@ -183,9 +183,7 @@ func (g *generation) print(took time.Duration, restarts int) {
 			len(unstored(g.asked[:k.seen], k.found)), len(sentAgain(g.asked[k.seen:], k.found))})
 	}
 	drill.Table([]string{"kill:", "after s:", "requests:", "stored:", "in flight:", "sent again:"}, rows)
-	others := len(g.asked) - len(slices.DeleteFunc(slices.Clone(g.asked), func(s int64) bool { return s == noSeed }))
-	g.Logf("%d requests in %.1f s for %d rollouts, %d of them without a seed; the run gave up %d times by itself",
-		len(g.asked), took.Seconds(), g.total(), others, restarts)
+	g.Logf("%d requests in %.1f s for %d rollouts; the run gave up %d times by itself", len(g.asked), took.Seconds(), g.total(), restarts)
 }
 
 // tails read the lines of files that grow: of each path how far it was read.

@@ -42,8 +42,8 @@ var notTaken = []struct {
 
 // jobs tries jobs that Slurm does not take, that never start or that fail, and interrupts.
 func (s *site) jobs() {
-	s.experiment = &experiment{config: s.Path("one.toml")}
-	s.WriteConfig(s.experiment.config, oneProfile)
+	s.config = s.Path("one.toml")
+	s.WriteConfig(s.config, oneProfile)
 	for _, test := range notTaken {
 		s.Sub(test.name, func(l *drill.Lab) { s.in(l).do(s.Path("out"), 2, "run replay --set executor."+test.key, test.says...) })
 	}

@@ -49,16 +49,16 @@ var far = []time.Time{
 // times sets the times of all files, which must make nothing stale, and then sets them
 // during a run.
 func (s *site) times() {
-	defer s.date(time.Now(), s.experiment.inputs()...)
+	defer s.date(time.Now(), s.inputs()...)
 	out := s.copied("times")
 	for _, when := range far {
-		s.date(when, append(s.experiment.inputs(), out)...)
+		s.date(when, append(s.inputs(), out)...)
 		s.do(out, 0, "status --check")
 	}
 	s.finish(out)
 	out = s.copied("times-during", "generate")
 	rounds := s.during(out, 5*time.Millisecond, func(round int) {
-		s.date(far[round%len(far)], append(s.experiment.inputs(), out)...)
+		s.date(far[round%len(far)], append(s.inputs(), out)...)
 	})
 	s.Logf("the times of all files were set %d times", rounds+len(far))
 	s.finish(out)
@@ -84,15 +84,11 @@ func (s *site) during(out string, every time.Duration, do func(round int)) (roun
 // date sets the times of files, and of all files in folders.
 func (s *site) date(when time.Time, roots ...string) {
 	for _, root := range roots {
-		s.OK(filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
-			if err == nil {
-				err = os.Chtimes(path, when, when)
+		for _, path := range s.Walk(root) {
+			if err := os.Chtimes(path, when, when); !errors.Is(err, fs.ErrNotExist) { // just renamed or removed
+				s.OK(err)
 			}
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil // it was just renamed or removed
-			}
-			return err
-		}))
+		}
 	}
 }
 
@@ -104,16 +100,15 @@ type edit struct{ path, old, new string }
 // which it reads when their task is scored and which must not have changed since its
 // beginning.
 func (s *site) edits() {
-	e := s.experiment
 	out := s.edited("edited", []edit{
-		{e.config, "seed = 42", "seed = 43"},
-		{e.config, "resamples = 16", "resamples = 17"},
-		{e.sums, ",20,math", ",21,math"},
-		{e.sums, "How much is", "What is"},
-		{e.mixed, `"answer":"99242"`, `"answer":"1"`},
+		{s.config, "seed = 42", "seed = 43"},
+		{s.config, "resamples = 16", "resamples = 17"},
+		{s.Path(sums), ",20,math", ",21,math"},
+		{s.Path(sums), "How much is", "What is"},
+		{s.Path(mixed), `"answer":"99242"`, `"answer":"1"`},
 	}, 0, "")
 	s.compare(out) // nothing is stale, and nothing is to be run
-	out = s.edited("edited-tests", []edit{{e.tests, `"output":"`, `"output":"1`}}, 1, "was changed while this ran: run again")
+	out = s.edited("edited-tests", []edit{{s.Path(tests), `"output":"`, `"output":"1`}}, 1, "was changed while this ran: run again")
 	s.finish(out)
 }
 
@@ -123,7 +118,7 @@ func (s *site) edited(name string, all []edit, code int, words string) (out stri
 	out = s.copied(name, "generate")
 	p := s.start(out, "run")
 	p.Until(func() bool { return s.journal(filepath.Join(out, "scratch", "generate"), 1) != "" })
-	for _, path := range s.experiment.inputs() {
+	for _, path := range s.inputs() {
 		defer s.Write(path, s.Read(path))
 	}
 	for _, e := range all {
@@ -140,20 +135,16 @@ func (s *site) edited(name string, all []edit, code int, words string) (out stri
 	return out
 }
 
-// mount mounts something until the test ends, or until lift is called.
-func (s *site) mount(words ...string) (lift func(), err error) {
+// mount mounts something on a folder, the last word, until the test ends.
+func (s *site) mount(words ...string) error {
 	if out, err := exec.Command("mount", words...).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, out)
+		return fmt.Errorf("mount: %w: %s", err, out)
 	}
-	folder := words[len(words)-1]
-	unmount := exec.Command("umount", "--lazy", folder)
-	s.Cleanup(func() {
-		if unmount.Process == nil {
-			unmount.Run()
-		}
-	})
-	return func() { s.OK(unmount.Run()) }, nil
+	s.Cleanup(func() { unmount(words[len(words)-1]) })
+	return nil
 }
+
+func unmount(folder string) error { return exec.Command("umount", "--lazy", folder).Run() }
 
 // readOnly makes the output folder read-only: by a mount as root, and by permissions
 // otherwise.
@@ -173,14 +164,11 @@ func (s *site) readOnly() {
 // forbid makes a folder read-only until lift is called.
 func (s *site) forbid(dir string) (lift func()) {
 	if os.Getuid() == 0 {
-		lift, err := s.mount("--bind", dir, dir)
-		if err == nil {
-			_, err = s.mount("-o", "remount,bind,ro", dir)
-		}
-		if err != nil {
+		if err := s.mount("--bind", dir, dir); err != nil {
 			s.Missing("no folder can be mounted read-only here: %v", err)
 		}
-		return lift
+		s.OK(s.mount("-o", "remount,bind,ro", dir))
+		return func() { s.OK(unmount(dir)) }
 	}
 	set := func(mode fs.FileMode) {
 		s.OK(filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -221,8 +209,7 @@ func (s *site) full() {
 func (s *site) fullIn(stage string, moments *drill.Moments) {
 	disk := s.Path("disk-" + stage)
 	s.OK(os.Mkdir(disk, 0o777))
-	lift, err := s.mount("-t", "tmpfs", "-o", "size=64m", "tmpfs", disk)
-	if err != nil {
+	if err := s.mount("-t", "tmpfs", "-o", "size=64m", "tmpfs", disk); err != nil {
 		s.Missing("no small file system can be mounted here (%v): that needs root", err)
 	}
 	out := s.copied(filepath.Join("disk-"+stage, "out"), stage)
@@ -235,6 +222,7 @@ func (s *site) fullIn(stage string, moments *drill.Moments) {
 		p := s.start(out, "run")
 		if p.Wait(); p.Code() != 0 || free == 0 {
 			p.Says(1, "no space left on device", "free some space and run again", out+"/")
+			s.Logf("%s with %d bytes", stage, free)
 			break
 		}
 		s.OK(os.Remove(filler)) // it was enough
@@ -244,7 +232,6 @@ func (s *site) fullIn(stage string, moments *drill.Moments) {
 	s.Whole(out)
 	s.OK(os.Remove(filler))
 	s.finish(out)
-	lift()
 }
 
 // bytesOf is the size of the undisturbed outputs of a stage.

@@ -65,16 +65,15 @@ func (s *site) batches(out string) (all []batch) {
 
 // work is the sum of the jobs of an output folder.
 type work struct {
-	arrays, elements, units int
-	ends                    int     // elements that ended by themselves
-	cpu                     float64 // seconds of those, whole processes
-	unitCPU                 float64 // seconds of the units, as far as they are known
+	elements, units int
+	ends            int     // elements that ended by themselves
+	cpu             float64 // seconds of those, whole processes
+	unitCPU         float64 // seconds of the units, as far as they are known
 }
 
 // worked sums up the jobs of an output folder.
 func (s *site) worked(out string) (w work) {
 	for _, b := range s.batches(out) {
-		w.arrays++
 		w.elements += len(b.Elements)
 		for i, units := range b.Elements {
 			w.units += len(units)
@@ -182,9 +181,9 @@ func (st *stay) busyWith(other *stay) bool {
 // earlier element with it lived and had not logged its outcome, and no two elements may
 // work on one at the same time.
 func (s *site) count(out string) {
-	stays := make(map[string][]stay)
+	stays, all := make(map[string][]stay), s.batches(out)
 	submitted, again, together, seen := 0, 0, 0, 0
-	for _, b := range s.batches(out) {
+	for _, b := range all {
 		for i, units := range b.Elements {
 			alive := s.watch.alive(b.element(i))
 			if !alive.IsZero() {
@@ -211,7 +210,7 @@ func (s *site) count(out string) {
 	}
 	s.Logf("%d units submitted", submitted)
 	if seen == 0 {
-		s.Fatal("none of the elements was ever in the queue, and their times are unknown")
+		s.Fatalf("none of the elements of %d arrays was ever in the queue, and their times are unknown", len(all))
 	}
 	if again+together > 0 {
 		s.Errorf("%d units submitted while their job lived, %d in two elements at once", again, together)

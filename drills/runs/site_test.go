@@ -24,9 +24,10 @@ var speed = flag.Float64("speed", -1, "of the fleet; 0: it answers at once; nega
 // that the faults are made on.
 type site struct {
 	*drill.Lab
-	experiment *experiment
-	cluster    *drill.Cluster // of Slurm; nil: runs are local
-	watch      *watch         // of the cluster's queue
+	config  string         // of the experiment
+	urls    []string       // of the replicas, and then of the judge
+	cluster *drill.Cluster // of Slurm; nil: runs are local
+	watch   *watch         // of the cluster's queue
 }
 
 // in is the site in a subtest.
@@ -47,8 +48,7 @@ func fleetSpeed(otherwise float64) float64 {
 // prepare writes the experiment, starts its fleet and makes the undisturbed run, which
 // is local, and a second one on the same rollouts.
 func (s *site) prepare() {
-	s.experiment = newExperiment(s.Lab, s.Small)
-	s.Serve("fleet.txt", s.experiment.config, s.experiment.urls, "--speed", fmt.Sprint(fleetSpeed(300)))
+	s.experiment(s.Small)
 	start := time.Now()
 	s.do(s.undisturbed(), 0, "run")
 	for _, stage := range drill.Stages {
@@ -73,7 +73,7 @@ func (s *site) undisturbed() string { return s.Path("undisturbed") }
 // start starts a command of the program on an output folder.
 func (s *site) start(out string, words ...string) *drill.Process {
 	s.Helper()
-	return s.Start(append(words, "--config", s.experiment.config, "--out", out)...)
+	return s.Start(append(words, "--config", s.config, "--out", out)...)
 }
 
 // do runs a command of the program on an output folder to its end, which must have this
@@ -167,79 +167,69 @@ func (s *site) reference(out string) string {
 	return want
 }
 
-// experiment is a small experiment with all five stages on the simulated fleet, which
-// answers and judges.
-type experiment struct {
-	config string   // the configuration
-	sums   string   // task file of additions, CSV
-	mixed  string   // task file with tasks of every scorer, JSONL
-	tests  string   // the tests of the task that wants a program
-	urls   []string // of the replicas, and then of the judge
-}
+// Files that the small experiment reads, in the lab: additions, tasks of every scorer, and
+// the tests of the task that wants a program.
+const sums, mixed, tests = "sums.csv", "mixed.jsonl", "tests.json"
 
 // inputs are all files that a run reads from outside its output folder.
-func (e *experiment) inputs() []string { return []string{e.config, e.sums, e.mixed, e.tests} }
+func (s *site) inputs() []string {
+	return []string{s.config, s.Path(sums), s.Path(mixed), s.Path(tests)}
+}
 
 // replicas of the fleet, half of them for each model.
 const replicas = 4
 
-// newExperiment writes the experiment. Its servers get free ports.
-func newExperiment(l *drill.Lab, small bool) *experiment {
-	e := &experiment{
-		config: l.Path("experiments.toml"), sums: l.Path("sums.csv"), mixed: l.Path("mixed.jsonl"), tests: l.Path("tests.json"),
-		urls: l.FreeURLs(replicas + 1),
-	}
-	var sums strings.Builder
-	sums.WriteString("id,prompt,answer,scorer\n")
+// experiment writes a small experiment with all five stages, and starts its fleet, which
+// answers and judges.
+func (s *site) experiment(small bool) {
+	text := "id,prompt,answer,scorer\n"
 	for i := range 16 {
-		fmt.Fprintf(&sums, "sum-%d,How much is %d and %d?,%d,math\n", i, 17+i, 4*i+3, 20+5*i)
+		text += fmt.Sprintf("sum-%d,How much is %d and %d?,%d,math\n", i, 17+i, 4*i+3, 20+5*i)
 	}
-	l.Write(e.sums, []byte(sums.String()))
-	e.writeMixed(l)
-	l.WriteConfig(e.config, e.settings(small))
-	return e
+	s.Write(s.Path(sums), []byte(text))
+	s.writeMixed()
+	s.config, s.urls = s.Path("experiments.toml"), s.FreeURLs(replicas+1)
+	s.WriteConfig(s.config, s.settings(small))
+	s.Serve("fleet.txt", s.config, s.urls, "--speed", fmt.Sprint(fleetSpeed(300)))
 }
 
 // The benchmarks have ids of the paper's, so that the systems stage finds them
 // calibrated; their tasks are other ones.
 const mixedID, sumsID = "hmmt", "math_100"
 
-// counts are how many tasks of each scorer the mixed benchmark has.
-var counts = map[string]int{"math": 8, "choice": 6, "judge": 4, "code": 1}
-
-// writeMixed writes tasks of the small benchmark, the tests of the program in a
-// file of their own.
-func (e *experiment) writeMixed(l *drill.Lab) {
-	var mixed, tests strings.Builder
-	taken := make(map[string]int)
+// writeMixed writes tasks of the small benchmark, the tests of the program in a file of
+// their own.
+func (s *site) writeMixed() {
+	left := map[string]int{"math": 8, "choice": 6, "judge": 4, "code": 1} // to take, by scorer
 	var tasks []benchmark.Task
-	for _, t := range smallBenchmark(l) {
-		if taken[t.Scorer]++; taken[t.Scorer] > counts[t.Scorer] {
+	var text strings.Builder
+	for _, t := range smallBenchmark(s.Lab) {
+		if left[t.Scorer]--; left[t.Scorer] < 0 {
 			continue
 		}
 		t.Benchmark, t.Index = mixedID, len(tasks)
 		if t.Scorer == "code" {
-			l.OK(benchmark.WriteTests(&tests, t.Tests))
-			t.Tests, t.TestsFile = nil, filepath.Base(e.tests)
+			s.OK(benchmark.WriteTests(&text, t.Tests))
+			t.Tests, t.TestsFile = nil, tests
 		}
 		tasks = append(tasks, t)
 	}
-	l.OK(benchmark.WriteTasks(&mixed, tasks))
-	l.Write(e.mixed, []byte(mixed.String()))
-	l.Write(e.tests, []byte(tests.String()))
+	s.Write(s.Path(tests), []byte(text.String()))
+	text.Reset()
+	s.OK(benchmark.WriteTasks(&text, tasks))
+	s.Write(s.Path(mixed), []byte(text.String()))
 }
 
 func smallBenchmark(l *drill.Lab) []benchmark.Task {
 	prompts, err := benchmark.ParsePrompts(data.Prompts())
 	l.OK(err)
 	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
-	l.OK(err)
-	return tasks
+	return drill.Must(l, tasks, err)
 }
 
 // settings are the configuration of the experiment. The small one takes five seconds on two
 // cores.
-func (e *experiment) settings(small bool) drill.Settings {
+func (s *site) settings(small bool) drill.Settings {
 	rollouts, draws, pdf := 32, 2048, "auto" // rollouts of each of the 35 tasks by each of two models
 	if small {
 		rollouts, draws, pdf = 16, 256, "never"
@@ -251,16 +241,16 @@ func (e *experiment) settings(small bool) drill.Settings {
 			{"id": "qwen2_5_3b"},
 			{"id": "qwen3_5_4b", "thinking": true, "thinking_budget": 512, "reasoning_parser": "qwen3"},
 		},
-		"benchmark": []drill.Settings{{"id": mixedID, "tasks": e.mixed}, {"id": sumsID, "tasks": e.sums}},
+		"benchmark": []drill.Settings{{"id": mixedID, "tasks": s.Path(mixed)}, {"id": sumsID, "tasks": s.Path(sums)}},
 		"sampling":  drill.Settings{"max_tokens": 2048, "context_tokens": 4096},
 		"replay": drill.Settings{
 			"draws": draws, "replicates": 2, "quadrature_order": 8, "resamples": 16, "resample_draws": 16,
 			"ts_neyman": drill.Settings{"alphas": []float64{0.05, 0.20}, "race_draws": 2, "final_draws": 20},
 		},
 		"systems": drill.Settings{"replicas": replicas, "repeats": 2},
-		"worker":  []drill.Settings{{"name": "fleet", "urls": e.urls[:replicas]}},
+		"worker":  []drill.Settings{{"name": "fleet", "urls": s.urls[:replicas]}},
 		"serving": drill.Settings{"on_loss": "again"}, // the fleet repeats an answer by its seed
-		"judge":   drill.Settings{"urls": e.urls[replicas:], "max_tokens": 256},
+		"judge":   drill.Settings{"urls": s.urls[replicas:], "max_tokens": 256},
 		"report":  drill.Settings{"pdf": pdf},
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -122,8 +121,8 @@ func (s *site) table1() {
 	p := s.Do(0, throughSlurm(run(out), "executor.element_minutes=2")...)
 	w := s.worked(out)
 	s.Logf("Slurm: %.0f s, CPU %.1f s of the jobs' processes, %.1f s of the coordinator with Slurm's commands; "+
-		"%.1f s of the threads of %d units in %d elements of %d arrays",
-		time.Since(start).Seconds(), w.cpu, p.CPU().Seconds(), w.unitCPU, w.units, w.elements, w.arrays)
+		"%.1f s of the threads of %d units in %d elements",
+		time.Since(start).Seconds(), w.cpu, p.CPU().Seconds(), w.unitCPU, w.units, w.elements)
 	if w.ends != w.elements {
 		s.Errorf("%d of %d elements ended by themselves: something was retried, and the CPU time is not whole", w.ends, w.elements)
 	}
@@ -163,11 +162,10 @@ func slice(draws int) drill.Settings {
 // search plans the whole exhaustive search, runs a slice of it as an array, and prints
 // what it took with the estimate.
 func (s *site) search() {
-	all := s.plan(drill.FromRoot(*config), "replay.ts_neyman.search=exhaustive")
-	s.Logf("the whole search and the rest of replay: %.1f core-hours are planned", all/3600)
+	s.plan(drill.FromRoot(*config), "replay.ts_neyman.search=exhaustive")
 	draws, file, out := s.Often(256, 8192), s.Path("slice.toml"), s.Path("slice")
 	s.WriteConfig(file, slice(draws))
-	planned := s.plan(file)
+	s.plan(file)
 	s.Do(0, throughSlurm([]string{"run", "replay", "--config", file, "--out", out}, "executor.element_minutes=1")...)
 	w, n := s.worked(out), 0
 	for _, m := range s.Units(out, "replay") {
@@ -175,33 +173,21 @@ func (s *site) search() {
 			n++
 		}
 	}
-	s.Logf("a slice, %d units of the search with %d trajectories and %d others, in %d elements of %d arrays: planned %.0f core-seconds, "+
-		"measured %.0f in the units and %.0f in the jobs' processes", n, draws, w.units-n, w.elements, w.arrays, planned, w.unitCPU, w.cpu)
+	s.Logf("a slice, %d units of the search with %d trajectories and %d others, in %d elements: "+
+		"measured %.0f core-seconds in the units and %.0f in the jobs' processes", n, draws, w.units-n, w.elements, w.unitCPU, w.cpu)
 	if n == 0 {
 		s.Error("no unit of the exhaustive search has run")
 	}
 }
 
-// amount is a number with its unit of time, as the program writes it.
-var amount = regexp.MustCompile(`([\d.]+) (h|min|s)\b`)
-
-// plan prints what a run would do, and returns its estimate in core-seconds.
-func (s *site) plan(config string, keys ...string) (seconds float64) {
-	p := s.Do(0, with([]string{"plan", "replay", "-j", "1", "--config", config, "--out", s.Path("none")}, keys...)...)
-	text := strings.TrimSpace(p.Text())
-	s.Logf("$ speceval plan replay -j 1 %s\n%s", strings.Join(with(nil, keys...), " "), text)
-	lines := slices.Collect(strings.Lines(text))
-	last, _, _ := strings.Cut(lines[len(lines)-1], " by ")
-	found := amount.FindAllStringSubmatch(last, -1)
-	if len(found) == 0 {
-		s.Fatalf("the plan does not say how long it takes: %s", last)
+// plan prints what a run would do by one core, and how long it takes.
+func (s *site) plan(config string, keys ...string) {
+	plan := with([]string{"plan", "replay", "-j", "1", "--config", config, "--out", s.Path("none")}, keys...)
+	text := strings.TrimSpace(s.Do(0, plan...).Text())
+	s.Logf("speceval %s\n%s", strings.Join(plan, " "), text)
+	if !regexp.MustCompile(`[\d.]+ (h|min|s) by .*$`).MatchString(text) {
+		s.Errorf("the plan does not say how long it takes: %s", text)
 	}
-	for _, part := range found {
-		n, err := strconv.ParseFloat(part[1], 64)
-		s.OK(err)
-		seconds += n * map[string]float64{"h": 3600, "min": 60, "s": 1}[part[2]]
-	}
-	return seconds
 }
 
 // gpusOfNode is the number of GPUs of a node, in name only.
@@ -210,10 +196,9 @@ const gpusOfNode = 8
 // gpus runs the stages that start servers on nodes with GPUs, requeues an element while
 // it samples rollouts, and checks the servers, the requests and what is left.
 func (s *site) gpus() {
-	e := newExperiment(s.Lab, true)
-	s.Serve("fleet.txt", e.config, e.urls, "--speed", fmt.Sprint(fleetSpeed(300))) // the judge
+	s.experiment(true) // its fleet judges
 	port, out := s.FreePorts(gpusOfNode), s.Path("out")
-	s.writeLaunched(e, port)
+	s.writeLaunched(port)
 	p := s.Start(throughSlurm([]string{"run", "--until", "systems", "--config", s.Path("launched.toml"), "--out", out},
 		"executor.systems.cpus=1", "executor.element_minutes=0.05")...)
 
@@ -256,9 +241,9 @@ func (s *site) gpus() {
 
 // writeLaunched writes the experiment with a worker that launches servers: imitations that
 // log where they were started and their requests.
-func (s *site) writeLaunched(e *experiment, port int) {
+func (s *site) writeLaunched(port int) {
 	server := s.Path("vllm-imitation")
-	settings := e.settings(true)
+	settings := s.settings(true)
 	for _, model := range settings["model"].([]drill.Settings) {
 		model["path"] = "weights"
 	}
@@ -277,7 +262,7 @@ while [ $# -gt 0 ]; do
 done
 echo "$SLURM_ARRAY_JOB_ID"_"$SLURM_ARRAY_TASK_ID $(hostname) $CUDA_VISIBLE_DEVICES $port" >>'%[1]s/servers.txt'
 exec '%[2]s' fleet --config '%[3]s' --replicas 1 --port "$port" --model "$model" --speed %[4]g --log "%[1]s/requests-$port.jsonl"
-`, s.Dir, s.Program, e.config, max(1, fleetSpeed(300)/30))
+`, s.Dir, s.Program, s.config, max(1, fleetSpeed(300)/30))
 	s.OK(os.WriteFile(server, []byte(script), 0o777))
 }
 

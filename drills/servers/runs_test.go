@@ -140,14 +140,14 @@ func voidRuns(l *drill.Lab, out string) (lines []string) {
 	return lines
 }
 
-// inTables checks that Tables 2 and 3 have a row of an origin for each of the budgets.
-func inTables(l *drill.Lab, out, origin string, budgets []int) {
+// inTables checks that Tables 2 and 3 have a row of an origin for each budget.
+func inTables(l *drill.Lab, out, origin string, settings []setting) {
 	l.Sub("Tables 2 and 3 have the runs", func(l *drill.Lab) {
 		for _, name := range []string{"table2_compute.csv", "table3_time.csv"} {
 			text := string(l.Read(filepath.Join(out, "tables", name)))
-			for _, budget := range budgets {
-				if !strings.Contains(text, fmt.Sprintf("\n%d,%s,", budget, origin)) {
-					l.Errorf("%s has no %s row at budget %d", name, origin, budget)
+			for _, s := range settings {
+				if !strings.Contains(text, fmt.Sprintf("\n%d,%s,", s.budget, origin)) {
+					l.Errorf("%s has no %s row at budget %d", name, origin, s.budget)
 				}
 			}
 		}
@@ -202,9 +202,12 @@ func sampled(l *drill.Lab, urls []string) (all []sample) {
 	return all
 }
 
-// watched polls servers, each so often, while something is done. The samples are in order
-// of time; a server that does not answer gives none.
-func watched(l *drill.Lab, urls []string, every time.Duration, do func()) (all []sample) {
+// watchEvery is how often watched polls a server.
+const watchEvery = 100 * time.Millisecond
+
+// watched polls servers while something is done. The samples are in order of time; a server
+// that does not answer gives none.
+func watched(l *drill.Lab, urls []string, do func()) (all []sample) {
 	ctx, stop := context.WithCancel(l.Ctx)
 	var mu sync.Mutex
 	var polls sync.WaitGroup
@@ -218,7 +221,7 @@ func watched(l *drill.Lab, urls []string, every time.Duration, do func()) (all [
 				}
 				select {
 				case <-ctx.Done():
-				case <-time.After(every):
+				case <-time.After(watchEvery):
 				}
 			}
 		})
@@ -260,17 +263,18 @@ func tokensMade(samples []sample) float64 {
 // more than those that were not.
 func surplusGone(l *drill.Lab, all []run, samples []sample) (longest time.Duration, runs int) {
 	for _, r := range all {
-		started, err := time.Parse(time.RFC3339Nano, r.Started)
-		l.OK(err)
 		had := map[int]bool{}
 		for _, q := range r.requests {
 			if q.AbortedTokens != nil && *q.AbortedTokens > 0 {
 				had[int(q.Replica)] = true
 			}
 		}
-		if len(had) > 0 {
-			runs++
+		if len(had) == 0 {
+			continue
 		}
+		runs++
+		started, err := time.Parse(time.RFC3339Nano, r.Started)
+		l.OK(err)
 		for _, s := range samples {
 			at := s.at.Sub(started).Seconds()
 			for _, q := range r.requests {

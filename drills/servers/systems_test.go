@@ -107,7 +107,7 @@ func TestSystems(t *testing.T) {
 			l.Errorf("servers made %.0f tokens", made)
 		}
 	})
-	inTables(l, s.out, measurement.Simulated, s.budgets)
+	inTables(l, s.out, measurement.Simulated, s.settings)
 }
 
 // The worker of the paper.
@@ -130,7 +130,6 @@ var systemsModels = []drill.Settings{
 type systems struct {
 	*trial
 	models   []drill.Settings
-	budgets  []int
 	settings []setting
 	urls     []string       // of all replicas, the victim's first
 	victim   *drill.Process // a replica of the first model, by itself
@@ -139,7 +138,8 @@ type systems struct {
 
 // newSystems starts a fleet of the worker's size for each model.
 func newSystems(l *drill.Lab) *systems {
-	s := &systems{models: systemsModels[:l.Often(1, 2)], budgets: []int{8, 32}[:l.Often(1, 2)], port: l.FreePorts(2 * replicas)}
+	s := &systems{models: systemsModels[:l.Often(1, 2)], port: l.FreePorts(2 * replicas)}
+	budgets := []int{8, 32}[:l.Often(1, 2)]
 	published, err := profile.Parse(data.Profiles(), data.ProfilesName)
 	l.OK(err)
 	releases, err := coupled.ParseReleases(data.ProfileSHA256(), data.ProfileSHA256Name, published)
@@ -149,13 +149,13 @@ func newSystems(l *drill.Lab) *systems {
 	var benchmarks []drill.Settings
 	for _, p := range published {
 		benchmarks = append(benchmarks, drill.Settings{"id": p.Benchmark})
-		for _, budget := range s.budgets {
+		for _, budget := range budgets {
 			s.settings = append(s.settings, setting{profile: p, digest: releases.Digest(p), budget: budget})
 		}
 	}
 	writeInputs(l, published...)
 	experiment := drill.Settings{
-		"experiment": drill.Settings{"seed": masterSeed, "budgets": s.budgets},
+		"experiment": drill.Settings{"seed": masterSeed, "budgets": budgets},
 		"corpus":     drill.Settings{"profiles": l.Path(profilesFile), "tasks": l.Path(tasksFolder)},
 		"sampling":   drill.Settings{"max_tokens": 1200, "context_tokens": 4096},
 		"replay":     replayPrecision(1024),

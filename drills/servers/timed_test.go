@@ -11,58 +11,59 @@ import (
 	"speceval/drills/drill"
 	"speceval/internal/checkpoint"
 	"speceval/internal/fleet"
+	"speceval/internal/launcher"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 )
 
-// onTwoServers is the worker of the trials.
-var onTwoServers = shape{replicas: 2, window: sequences, origin: measurement.Measured}
-
-// The trial of answers of the model's lengths. The model is one of the paper's by name, for
-// its FLOP coefficients, and the dense model without weights in fact.
-const (
-	timedModel  = "qwen2_5_3b"
-	timedTokens = 150
-	watchEvery  = 100 * time.Millisecond
-	timedWarmUp = 2 * 64 // tokens of the servers before the runs of a setting
-)
-
-// modelLengths has the program time every strategy on two servers that it launches itself,
-// and holds the files to what they must be.
-func modelLengths(l *drill.Lab) {
-	p, budgets := quiz("quiz", timedModel), []int{8, 16}
-	settings := quizzed(p, budgets...)
-	writeInputs(l, p)
-	m := models["dense"]
-	t := newTrial(l, "out", launching(recipe(2, m.arguments...), drill.Settings{
-		"experiment": drill.Settings{"budgets": budgets},
-		"corpus":     drill.Settings{"profiles": l.Path(profilesFile), "tasks": l.Path(tasksFolder)},
-		"model":      []drill.Settings{{"id": timedModel, "path": inVLLM(m.folder), "served": "dense", "max_sequences": sequences}},
-		"benchmark":  []drill.Settings{{"id": "quiz"}},
-		"sampling":   drill.Settings{"max_tokens": timedTokens, "context_tokens": contextTokens},
-		"replay":     replayPrecision(1024),
-		"systems":    drill.Settings{"engine": "vllm", "replicas": 2, "window": sequences, "repeats": 1},
-	}))
+// timed has the program time every strategy on two servers that it launches itself, and
+// holds the files to what any run must be. The servers are watched meanwhile.
+func timed(l *drill.Lab, r launcher.Recipe, s drill.Settings, settings []setting) (*trial, []run, []sample) {
+	systems := s["systems"].(drill.Settings)
+	systems["engine"], systems["replicas"], systems["window"] = "vllm", 2, sequences
+	s["replay"] = replayPrecision(1024)
+	s = launching(r, s)
+	if systems["lengths"] == "drawn" {
+		s["worker"].([]drill.Settings)[0]["weights"] = "dummy"
+	}
+	t := newTrial(l, "out", s)
 	t.allocate(settings)
 	begin := time.Now()
-	samples := watched(l, urlsFrom(firstPort, 2), watchEvery, func() { t.do("run", "systems", "report") })
+	samples := watched(l, urlsFrom(firstPort, 2), func() { t.do("run", "systems", "report") })
 	if len(samples) == 0 {
 		l.Fatalf("no server was seen")
 	}
 	l.Logf("done after %.0f s; the servers were up after %.0f s", time.Since(begin).Seconds(), samples[0].at.Sub(begin).Seconds())
 	pair{l, firstPort}.freed()
-
 	measured := readRuns(l, t.out, measurement.Measured, settings)
 	runTable(l, measured)
+	shape{2, sequences, measurement.Measured}.checkRuns(l, settings, measured)
+	inTables(l, t.out, measurement.Measured, settings)
+	return t, measured, samples
+}
+
+// modelLengths times answers of the model's lengths. The model is one of the paper's by
+// name, for its FLOP coefficients, and the dense model without weights in fact.
+func modelLengths(l *drill.Lab) {
+	const model, budget, twice = "qwen2_5_3b", 8, 16
+	const warmUp = 2 * 64 // tokens of the servers before the runs of a setting
+	p, m := quiz("quiz", model), models["dense"]
+	settings := quizzed(p, budget, twice)
+	writeInputs(l, p)
+	_, measured, samples := timed(l, recipe(2, m.arguments...), drill.Settings{
+		"experiment": drill.Settings{"budgets": []int{budget, twice}},
+		"corpus":     drill.Settings{"profiles": l.Path(profilesFile), "tasks": l.Path(tasksFolder)},
+		"model":      []drill.Settings{{"id": model, "path": inVLLM(m.folder), "served": "dense", "max_sequences": sequences}},
+		"benchmark":  []drill.Settings{{"id": p.Benchmark}},
+		"sampling":   drill.Settings{"max_tokens": 150, "context_tokens": contextTokens},
+		"systems":    drill.Settings{"repeats": 1},
+	}, settings)
 	gone, runs := surplusGone(l, measured, samples)
-	l.Logf("in %d runs with aborted requests, servers were seen without them %.2f s after the allocation at the latest; %d samples, one in %v",
-		runs, gone.Seconds(), len(samples), watchEvery)
-	onTwoServers.checkRuns(l, settings, measured)
+	l.Logf("in %d runs with aborted requests, servers were seen without them %.2f s after the allocation at the latest", runs, gone.Seconds())
 	l.Sub("HBN-async speculated, and some of its surplus was aborted", func(l *drill.Lab) { checkSpeculation(l, measured, true) })
-	checkTokens(l, measured, nil, tokensMade(samples), len(settings)*timedWarmUp, false)
-	inTables(l, t.out, measurement.Measured, budgets)
+	checkTokens(l, measured, nil, tokensMade(samples), len(settings)*warmUp, false)
 }
 
 // small are both architectures at a size that two cores can serve, with the whole
@@ -79,57 +80,38 @@ var small = []checkpoint.Shape{
 	},
 }
 
-// The experiment of drawn lengths. Long answers are cut, and the thinking of the
-// model that thinks has a budget that is shorter than most answers.
-const (
-	drawnBenchmark = "math_100"
-	drawnBudget    = 8
-	drawnTokens    = 160
-	drawnThinking  = 16
-)
+// drawnTokens is how many tokens an answer of a drawn length has at most.
+const drawnTokens = 160
 
-// drawnLengths has the program time the strategies on models without weights, with answers
-// of drawn lengths and prompts that it makes. Without a cut of improbable tokens a CPU need
+// drawnLengths times answers of drawn lengths on models without weights, with prompts that
+// the program makes. Long answers are cut, and the thinking of the model that thinks has a
+// budget that is shorter than most answers. Without a cut of improbable tokens a CPU need
 // not sort its vocabulary for each.
 func drawnLengths(l *drill.Lab) {
+	const benchmark, budget = "math_100", 8
 	var settings []setting
 	var profiles []profile.Profile
-	var inExperiment []drill.Settings
+	var models []drill.Settings
 	for _, shape := range small {
-		p := quiz(drawnBenchmark, shape.Model)
-		profiles = append(profiles, p)
-		settings = append(settings, quizzed(p, drawnBudget)...)
-		m := drill.Settings{"id": shape.Model, "path": l.Path(shape.Model), "max_sequences": sequences}
-		if shape.LinearKeyHeads > 0 {
-			m["thinking"], m["thinking_budget"], m["reasoning_parser"] = true, drawnThinking, "qwen3"
-		}
-		inExperiment = append(inExperiment, m)
+		p := quiz(benchmark, shape.Model)
+		profiles, settings = append(profiles, p), append(settings, quizzed(p, budget)...)
+		models = append(models, drill.Settings{"id": shape.Model, "path": l.Path(shape.Model), "max_sequences": sequences})
 		l.OK(checkpoint.Write(l.Path(shape.Model), shape))
 	}
+	models[1]["thinking"], models[1]["thinking_budget"], models[1]["reasoning_parser"] = true, 16, "qwen3"
 	l.WriteProfiles(l.Path(profilesFile), profiles)
-	s := launching(recipe(2), drill.Settings{
-		"experiment": drill.Settings{"budgets": []int{drawnBudget}},
+	t, measured, _ := timed(l, recipe(2), drill.Settings{
+		"experiment": drill.Settings{"budgets": []int{budget}},
 		"corpus":     drill.Settings{"profiles": l.Path(profilesFile)},
-		"model":      inExperiment,
-		"benchmark":  []drill.Settings{{"id": drawnBenchmark}},
+		"model":      models,
+		"benchmark":  []drill.Settings{{"id": benchmark}},
 		"sampling":   drill.Settings{"top_p": 1.0, "max_tokens": drawnTokens, "context_tokens": contextTokens},
-		"replay":     replayPrecision(1024),
-		"systems":    drill.Settings{"engine": "vllm", "lengths": "drawn", "replicas": 2, "window": sequences},
-	})
-	s["worker"].([]drill.Settings)[0]["weights"] = "dummy"
-	t := newTrial(l, "out", s)
-	t.allocate(settings)
-	t.do("run", "systems", "report")
+		"systems":    drill.Settings{"lengths": "drawn"},
+	}, settings)
 	t.do("status", "--check")
-	pair{l, firstPort}.freed()
-
-	measured := readRuns(l, t.out, measurement.Measured, settings)
-	runTable(l, measured)
-	onTwoServers.checkRuns(l, settings, measured)
 	l.Sub("every answer has the length that is drawn for its rollout, and every prompt the length model's", func(l *drill.Lab) {
 		asDrawn(l, measured)
 	})
-	inTables(l, t.out, measurement.Measured, []int{drawnBudget})
 	l.Sub("the tables say that lengths were drawn", func(l *drill.Lab) {
 		if !strings.Contains(string(l.Read(filepath.Join(t.out, "tables", "table3_time.tex"))), "lengths of answers drawn") {
 			l.Error("the one of times does not")
