@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
-
-	"speceval/internal/clock"
 )
 
 // limits are what an honest answer to a request can hold at most. Its tokens are bounded
@@ -17,8 +15,8 @@ type limits struct {
 	tokens int   // of the answer, by the server's count or by their ids
 	prompt int   // tokens of the prompt, the same
 	text   int   // bytes of answer and reasoning together
-	whole  int64 // bytes of an answer in one piece, and of an event of a stream
-	stream int64 // bytes of a stream
+	whole  int64 // bytes of a line of an answer, and of an event
+	stream int64 // bytes of an answer
 }
 
 // What a token may take. The longest tokens of GPT-2, cl100k (of which Qwen's vocabulary
@@ -53,28 +51,31 @@ func (r *Request) limits(body int, plain bool) limits {
 	if plain {
 		l.tokens += plainExcess
 	}
-	n := int64(l.tokens)
-	l.text = someText + textOfToken*l.tokens
-	l.whole = someWire + int64(echoOfRequest*body) + wireOfToken*n
-	l.stream = l.whole + chunkOfToken*n
+	l.text = textOf(l.tokens)
+	l.whole = someWire + int64(echoOfRequest*body) + wireOfToken*int64(l.tokens)
+	l.stream = l.whole + chunkOfToken*int64(l.tokens)
 	return l
 }
 
-// usage says that a server counts more than there can be; nil if it does not.
-func (l *limits) usage(u Usage) error {
+// textOf is how many bytes a text of so many tokens may have, by a server that counts
+// every token.
+func textOf(tokens int) int { return someText + textOfToken*tokens }
+
+// check says that an answer, whose text has so many bytes, holds more than it can.
+func (l *limits) check(c *Completion, text, prompt int) error {
 	switch {
-	case u.Completion > l.tokens:
-		return garbage(fmt.Sprintf("an answer of %d tokens, where max_tokens is %d", u.Completion, l.asked))
-	case u.Prompt > l.prompt:
-		return garbage(fmt.Sprintf("a prompt of %d tokens, which cannot have more than %d", u.Prompt, l.prompt))
+	case text > l.text:
+		return garbage(fmt.Sprintf("a text of more than %d bytes, where max_tokens is %d", l.text, l.asked))
+	case len(c.TokenIDs) > l.tokens || prompt > l.prompt:
+		return garbage(fmt.Sprintf("ids of %d tokens, and %d of the prompt, where max_tokens is %d", len(c.TokenIDs), prompt, l.asked))
 	}
 	return nil
 }
 
-// content says that the text of an answer is longer than its tokens can be.
-func (l *limits) content(bytes int) error {
-	if bytes > l.text {
-		return garbage(fmt.Sprintf("a text of more than %d bytes, where max_tokens is %d", l.text, l.asked))
+// usage says that a server counts more than there can be; nil if it does not.
+func (l *limits) usage(u Usage) error {
+	if u.Completion > l.tokens || u.Prompt > l.prompt {
+		return garbage(fmt.Sprintf("usage of %d tokens, where max_tokens is %d, and of %d of a prompt that cannot have more than %d", u.Completion, l.asked, u.Prompt, l.prompt))
 	}
 	return nil
 }
@@ -84,17 +85,13 @@ func (l *limits) tooLong(what string, bytes int64) error {
 	return garbage(fmt.Sprintf("%s of more than %d bytes, where max_tokens is %d", what, bytes, l.asked))
 }
 
-// textOf is how many bytes a text of so many tokens may have, by a server that counts
-// every token.
-func textOf(tokens int) int { return someText + textOfToken*tokens }
-
 // slowestToken is how long a token may take on average, once the first has come.
 const slowestToken = 3 * time.Second
 
 // pace is how long a token may take on average where a server may be silent for so long.
 func pace(silence time.Duration) time.Duration { return max(slowestToken, silence/100) }
 
-// silence ends a stream on which no token is heard for too long, or which takes longer
+// silence ends an answer of which no token is heard for too long, or which takes longer
 // than its tokens can. What a server sends besides tokens does not count: empty pieces,
 // comments, headers.
 //
@@ -103,7 +100,7 @@ func pace(silence time.Duration) time.Duration { return max(slowestToken, silenc
 // of vLLM may have to wait for others at any time, since vLLM puts answers off when its
 // cache is full.
 type silence struct {
-	clock   clock.Clock
+	client  *Client
 	start   time.Time
 	longest time.Duration // without a token
 	alone   bool          // once begun, others do not count
@@ -112,22 +109,13 @@ type silence struct {
 	tokens atomic.Int64 // that were heard
 	first  atomic.Int64 // when the first was heard, in nanoseconds after start; 0: none was
 	last   atomic.Int64 // when the last was heard
-
-	server *atomic.Int64 // when anybody heard something, in nanoseconds after born; nil: others do not count
-	born   time.Time
 }
 
 // watch is the watch on an answer to a request that is sent now.
 func (c *Client) watch(r *Request, now time.Time) *silence {
 	m := c.manner.Load()
-	return &silence{
-		clock: c.options.Clock, start: now, longest: m.idle, alone: m.plain, most: r.MaxTokens,
-		server: &c.heard, born: c.born,
-	}
+	return &silence{client: c, start: now, longest: m.idle, alone: m.plain, most: r.MaxTokens}
 }
-
-// whole watches an answer in one piece, of which nothing is heard before its end.
-func (s *silence) whole() { s.first.Store(1) }
 
 // heard notes how many tokens have come by now.
 func (s *silence) heard(now time.Time, tokens int) {
@@ -138,39 +126,29 @@ func (s *silence) heard(now time.Time, tokens int) {
 	at := int64(now.Sub(s.start))
 	s.last.Store(at)
 	s.first.CompareAndSwap(0, max(at, 1))
-	if s.server != nil {
-		s.server.Store(int64(now.Sub(s.born)))
-	}
+	s.client.heard.Store(int64(now.Sub(s.client.born)))
 }
 
-// latest is when something was heard that counts, or the start.
-func (s *silence) latest() time.Time {
-	own := s.start.Add(time.Duration(s.last.Load()))
-	if s.server == nil || s.alone && s.tokens.Load() > 0 {
-		return own
-	}
-	if others := s.born.Add(time.Duration(s.server.Load())); others.After(own) {
-		return others
-	}
-	return own
-}
-
-// left is how long the stream may go on as it is, and the error of one that may not.
+// left is how long the answer may go on as it is, and the error of one that may not.
 func (s *silence) left() (time.Duration, string) {
-	now := s.clock.Now()
-	first := s.first.Load()
-	silent := s.longest - now.Sub(s.latest())
-	if first == 0 {
-		return silent, fmt.Sprintf("no token came for %v", s.longest)
+	first := s.first.Load() // before the tokens, which are there by then
+	now, heard := s.client.options.Clock.Now(), int(s.tokens.Load())
+	latest := s.start.Add(time.Duration(s.last.Load()))
+	if others := s.client.born.Add(time.Duration(s.client.heard.Load())); others.After(latest) && !(s.alone && heard > 0) {
+		latest = others
 	}
-	heard, tokens := int(s.tokens.Load()), s.most
+	silent, quiet := s.longest-now.Sub(latest), fmt.Sprintf("no token came for %v", s.longest)
+	if first == 0 {
+		return silent, quiet
+	}
+	tokens := s.most
 	if s.alone && heard > 0 {
 		tokens = heard
 	}
 	took := now.Sub(s.start.Add(time.Duration(first)))
 	late := s.longest + time.Duration(tokens)*pace(s.longest) - took
 	if heard > 0 && silent < late {
-		return silent, fmt.Sprintf("no token came for %v", s.longest)
+		return silent, quiet
 	}
 	return late, fmt.Sprintf("%d tokens in %v, of at most %d: slower than one in %v", heard, took.Round(time.Second), s.most, pace(s.longest))
 }
@@ -182,7 +160,7 @@ func (s *silence) run(ctx context.Context, cancel context.CancelCauseFunc, url s
 			cancel(&Error{Kind: Idle, URL: url, Message: why})
 			return
 		}
-		if s.clock.Sleep(ctx, left) != nil {
+		if s.client.options.Clock.Sleep(ctx, left) != nil {
 			return
 		}
 	}

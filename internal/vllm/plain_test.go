@@ -161,8 +161,8 @@ func TestUnknownEnds(t *testing.T) {
 
 func TestSameModel(t *testing.T) {
 	for named, want := range map[string]bool{
-		"m": true, "m-2024-08-06": true, "m-0613": true, "m-001": true, "m:latest": true, "m@main": true, "p/m": true, "a/p/m:free": true,
-		"": false, "m-mini": false, "m-70b": false, "m-405b": false, "m-3": false, "mm": false, "m2": false, "p/mm": false, "m/p": false, "M": false, "m-": false,
+		"m": true, "m-2024-08-06": true, "m-0613": true, "m-001": true, "m:latest": true, "m@main": true, "p/m": true, "a/p/m:free": true, "M": true, "p/M-0613": true,
+		"": false, "m-mini": false, "m-70b": false, "m-405b": false, "m-3": false, "mm": false, "m2": false, "p/mm": false, "m/p": false, "m-": false,
 	} {
 		if SameModel("m", named) != want {
 			t.Errorf("asked for m, %q answers: %t", named, !want)
