@@ -45,20 +45,15 @@ type choice struct {
 }
 
 type message struct {
+	Role      label   `json:"role"`
 	Content   content `json:"content"`
 	Reasoning content `json:"reasoning"`
 	Thought   content `json:"reasoning_content"` // the same by other servers, or both with one empty
 	Refusal   content `json:"refusal"`           // of the model's provider, in place of a text
-	told      bool
 }
 
-func (m *message) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	if d.PeekKind() == 'n' {
-		return d.SkipValue()
-	}
-	type fields message
-	m.told = true
-	return json.UnmarshalDecode(d, (*fields)(m))
+func (m *message) told() bool {
+	return m.Role != "" || m.Content.told || m.Reasoning.told || m.Thought.told
 }
 
 type counts struct {
@@ -135,68 +130,55 @@ func (n *number) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return nil
 }
 
-// content is text: a string, or a list of parts, which may hold the thinking as well.
+// content is text: a string, a part, or a list of these, which may hold the thinking as well.
 type content struct {
 	answer, thought text
 	told            bool
 }
 
 func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	c.told = true // a null as well
 	switch d.PeekKind() {
 	case 'n':
 		return d.SkipValue()
-	case '[', '{':
-		c.told = true
-		raw, err := d.ReadValue()
-		if err != nil {
-			return err
+	case '[':
+		var parts []content
+		err := json.UnmarshalDecode(d, &parts)
+		for _, p := range parts {
+			c.answer, c.thought = c.answer.plus(p.answer), c.thought.plus(p.thought)
 		}
-		if raw.Kind() == '{' {
-			raw = fmt.Appendf(nil, "[%s]", raw)
-		}
-		return c.parts(raw)
+		return err
+	case '{':
+		return c.part(d)
 	}
 	var t text
 	err := t.UnmarshalJSONFrom(d)
-	if c.told = true; t.s != "" || t.raw != "" { // an empty text behind another takes nothing away
+	if t != (text{}) { // an empty text behind another takes nothing away
 		c.answer = t
 	}
 	return err
 }
 
-// parts adds the texts of parts. What a part without a text is, its type has to say.
-func (c *content) parts(raw jsontext.Value) error {
-	var parts []jsontext.Value
-	if err := json.Unmarshal(raw, &parts, lenient); err != nil {
-		return err
+// part reads a part. What one without a text is, its type has to say.
+func (c *content) part(d *jsontext.Decoder) error {
+	var p struct {
+		Type      label   `json:"type"`
+		Text      content `json:"text"`
+		Content   content `json:"content"`
+		Refusal   content `json:"refusal"`
+		Thinking  content `json:"thinking"`
+		Reasoning content `json:"reasoning"`
 	}
-	for _, raw := range parts {
-		if raw.Kind() != '{' {
-			var t text
-			if err := json.Unmarshal(raw, &t, lenient); err != nil {
-				return err
-			}
-			c.answer = c.answer.plus(t)
-			continue
-		}
-		var part struct {
-			Type                                        label
-			Text, Content, Refusal, Thinking, Reasoning content
-		}
-		if err := json.Unmarshal(raw, &part, lenient, json.MatchCaseInsensitiveNames(true)); err != nil {
-			return err
-		}
-		thought := part.Thinking.all().plus(part.Reasoning.all())
-		said := cmp.Or(part.Text.all(), part.Content.all(), part.Refusal.all())
-		if kind := strings.ToLower(string(part.Type)); strings.Contains(kind, "think") || strings.Contains(kind, "reason") {
-			thought, said = thought.plus(said), text{}
-		}
-		if part.Type == "" && !part.Text.told && !part.Content.told && !part.Thinking.told && !part.Reasoning.told {
-			return fmt.Errorf("a part without a type or a text: %s", clip(string(raw)))
-		}
-		c.answer, c.thought = c.answer.plus(said), c.thought.plus(thought)
+	err := json.UnmarshalDecode(d, &p)
+	said, thought := cmp.Or(p.Text.all(), p.Content.all(), p.Refusal.all()), p.Thinking.all().plus(p.Reasoning.all())
+	if kind := strings.ToLower(string(p.Type)); strings.Contains(kind, "think") || strings.Contains(kind, "reason") {
+		said, thought = text{}, thought.plus(said)
 	}
-	return nil
+	c.answer, c.thought = said, thought
+	if err == nil && p.Type == "" && said == (text{}) && thought == (text{}) && !p.Text.told {
+		err = errors.New("a part without a type or a text")
+	}
+	return err
 }
 
 // all is the text of a content, whatever it is part of.
@@ -212,6 +194,10 @@ func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	}
 	if raw.Kind() != '"' {
 		return fmt.Errorf("%s in place of a text", raw.Kind())
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		t.s = string(raw[1 : len(raw)-1])
+		return nil
 	}
 	s, err := jsontext.AppendUnquote(nil, raw)
 	if t.s = string(s); err != nil {
@@ -292,43 +278,40 @@ func (c *reply) failed() bool {
 	return says(c.Error) || len(c.Choices) == 0 && !c.Usage.told && (says(c.Errors) || says(c.Detail) || says(c.ErrorCode) || string(c.Object) == `"error"`)
 }
 
+// drawn is what a chunk has brought of the answer.
+type drawn struct {
+	said, thought text
+	finish        string
+	ids           []int32
+	told, whole   bool // there is a text, perhaps an empty one; and it is that of a whole answer
+}
+
 // choose is the one choice of a chunk, of which a server may send parts side by side.
-func (c *reply) choose() (one choice, err error) {
-	for i, next := range c.Choices {
+func (c *reply) choose() (one drawn, err error) {
+	for i := range c.Choices {
+		next := &c.Choices[i]
+		d, m := &next.Delta, &next.Message
+		said := cmp.Or(d.Content.answer, m.Content.answer, next.Text.answer, d.Refusal.all(), m.Refusal.all())
 		switch {
 		case next.Index != 0 && next.Index != -1:
 			return one, garbage(fmt.Sprintf("choice %d, where one was asked for", next.Index))
-		case i == 0:
-			one = next
-		case one.told() && next.told() && (one.said() != text{}) && (next.said() != text{}), len(one.TokenIDs) > 0 && len(next.TokenIDs) > 0:
+		case one.said != (text{}) && said != (text{}):
 			return one, garbage("choice 0 twice")
-		default:
-			finish, ids := cmp.Or(next.Finish, one.Finish), append(one.TokenIDs, next.TokenIDs...)
-			if (next.said() != text{}) || (next.thought() != text{}) {
-				one = next
-			}
-			one.Finish, one.TokenIDs = finish, ids
 		}
+		one.said = cmp.Or(said, one.said)
+		one.thought = cmp.Or(d.thought(), m.thought(), next.Text.thought, one.thought)
+		one.finish, one.ids = cmp.Or(string(next.Finish), one.finish), append(one.ids, next.TokenIDs...)
+		one.told, one.whole = one.told || d.told() || m.told() || next.Text.told, one.whole || m.told()
 	}
-	if ending.Of(string(one.Finish)) == ending.Open {
-		one.Finish = "" // "null" of some servers, for one
+	if ending.Of(one.finish) == ending.Open {
+		one.finish = "" // "null" of some servers, for one
 	}
 	return one, nil
 }
 
-func (c *choice) told() bool { return c.Delta.told || c.Message.told || c.Text.told }
-
-func (c *choice) said() text {
-	return cmp.Or(c.Delta.Content.answer, c.Message.Content.answer, c.Text.answer, c.Delta.Refusal.all(), c.Message.Refusal.all())
-}
-
-func (c *choice) thought() text {
-	for _, m := range []*message{&c.Delta, &c.Message} {
-		if t := cmp.Or(m.Reasoning.all(), m.Thought.all()).plus(m.Content.thought); (t != text{}) {
-			return t
-		}
-	}
-	return c.Text.thought
+// thought is the thinking, which may stand in the content as well.
+func (m *message) thought() text {
+	return cmp.Or(m.Reasoning.all(), m.Thought.all()).plus(m.Content.thought)
 }
 
 // check says what is wrong with a usage.

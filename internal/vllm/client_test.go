@@ -2,9 +2,7 @@ package vllm
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -136,33 +134,6 @@ func TestBadAnswers(t *testing.T) {
 	}
 }
 
-func TestGoodAnswers(t *testing.T) {
-	tests := []struct {
-		name, body string
-		want       Completion
-	}{
-		{"pair of surrogates", `"content":"\ud83d\ude00 \\ud83d"`, Completion{Text: "😀 \\ud83d"}},
-		{"reasoning", `"content":"a","reasoning":"r"`, Completion{Text: "a", Reasoning: "r"}},
-		{"the older name", `"content":"a","reasoning_content":"r"`, Completion{Text: "a", Reasoning: "r"}},
-		{"cut off in thought", `"content":null,"reasoning":"r"`, Completion{Reasoning: "r"}},
-		{"text of nothing", `"content":""`, Completion{}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			body := strings.Replace(good, `"content":"a"`, tt.body, 1)
-			got, err := client(t, Options{}, says(200, body)).Complete(t.Context(), request())
-			if err != nil || got.Text != tt.want.Text || got.Reasoning != tt.want.Reasoning {
-				t.Errorf("%q, %q, %v, want %q, %q", got.Text, got.Reasoning, err, tt.want.Text, tt.want.Reasoning)
-			}
-		})
-	}
-	body := strings.Replace(good, `"completion_tokens":1`, `"completion_tokens":4,"completion_tokens_details":{"reasoning_tokens":3}`, 1)
-	got, err := client(t, Options{}, says(200, body)).Complete(t.Context(), request())
-	if want := (Usage{Prompt: 1, Completion: 4, Reasoning: 3}); err != nil || got.Usage != want {
-		t.Errorf("usage %v, %v, want %v", got.Usage, err, want)
-	}
-}
-
 func TestRefusals(t *testing.T) {
 	tests := []struct {
 		status    int
@@ -263,34 +234,4 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 	if requests.Load() != 3 {
 		t.Errorf("%d requests arrived, want 3: the second twice", requests.Load())
 	}
-}
-
-// TestAbortClosesConnection checks that the server learns of an abort.
-func TestAbortClosesConnection(t *testing.T) {
-	arrived, left := make(chan bool), make(chan bool)
-	c := client(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		arrived <- true
-		<-r.Context().Done()
-		left <- true
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { <-arrived; cancel() }()
-	_, err := c.Complete(ctx, request())
-	if !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
-		t.Errorf("error %v, want the context's", err)
-	}
-	<-left
-}
-
-func TestReadIsBounded(t *testing.T) {
-	c := dial(t, "http://h", Options{})
-	body := func() *http.Response {
-		return &http.Response{Body: io.NopCloser(strings.NewReader("12345")), ContentLength: 1 << 60}
-	}
-	if said, err := c.read(t.Context(), body(), 5); err != nil || string(said) != "12345" {
-		t.Errorf("at the limit: %q, %v", said, err)
-	}
-	_, err := c.read(t.Context(), body(), 4)
-	fails(t, err, Garbage)
 }

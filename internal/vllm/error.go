@@ -22,41 +22,23 @@ type Kind int
 
 // The kinds, in no order that matters.
 const (
-	// Unreachable: no answer began. Refused, reset, no such host.
-	Unreachable Kind = iota + 1
-	// Unauthorized: the key is wrong or missing (401, 403).
-	Unauthorized
-	// UnknownModel: the server serves no such model or path (404).
-	UnknownModel
-	// Rejected: the request is wrong (other 4xx, also inside a stream), or was
-	// not fit to be sent.
-	Rejected
-	// EngineDead: the HTTP side is up and the engine behind it is not.
-	EngineDead
-	// ServerFault: any other failure of the server (5xx, also inside a stream),
-	// or its wish to be asked later (408, 425, 429).
-	ServerFault
-	// Cut: the answer began and did not come to its end.
-	Cut
-	// Idle: nothing came for longer than allowed.
-	Idle
-	// OtherModel: another model answered than was asked for.
-	OtherModel
-	// Garbage: what came is no answer. Not JSON, not UTF-8, no choices, no
-	// usage or an impossible one, or too large.
-	Garbage
-	// NotContinued: the answer cannot go on from its prefix with the law of a
-	// whole one, at this server or as it is. It can be begun anew.
-	NotContinued
-	// UnknownEnd: the answer ended for a reason that speceval does not know, and may be
-	// whole or cut.
-	UnknownEnd
+	Unreachable  Kind = iota + 1 // no answer began: refused, reset, no such host
+	Unauthorized                 // the key is wrong or missing (401, 403)
+	UnknownModel                 // the server serves no such model or path (404)
+	Rejected                     // the request is wrong (other 4xx, also inside a stream), or was not fit to be sent
+	EngineDead                   // the HTTP side is up and the engine behind it is not
+	ServerFault                  // any other failure of the server (5xx, also inside a stream), or its wish to be asked later (408, 425, 429)
+	Cut                          // the answer began and did not come to its end
+	Idle                         // nothing came for longer than allowed
+	OtherModel                   // another model answered than was asked for
+	Garbage                      // no answer: not JSON, not UTF-8, no choices, no usage or an impossible one, too large
+	NotContinued                 // the answer cannot go on from its prefix with the law of a whole one; it can be begun anew
+	UnknownEnd                   // the answer ended for an unknown reason, and may be whole or cut
 )
 
 var kinds = [...]string{
-	Unreachable: "unreachable", Unauthorized: "key refused", UnknownModel: "not found", Rejected: "request rejected",
-	EngineDead: "engine dead", ServerFault: "server fault", Cut: "answer cut short", Idle: "silent", OtherModel: "another model",
-	Garbage: "not an answer", NotContinued: "answer not continued", UnknownEnd: "unknown end of an answer",
+	"", "unreachable", "key refused", "not found", "request rejected", "engine dead", "server fault", "answer cut short",
+	"silent", "another model", "not an answer", "answer not continued", "unknown end of an answer",
 }
 
 // String is the kind in words, for messages.
@@ -64,7 +46,7 @@ func (k Kind) String() string { return kinds[k] }
 
 // Permanent tells whether asking again is useless.
 func (k Kind) Permanent() bool {
-	return k == Unauthorized || k == UnknownModel || k == Rejected || k == OtherModel || k == NotContinued || k == UnknownEnd
+	return slices.Contains([]Kind{Unauthorized, UnknownModel, Rejected, OtherModel, NotContinued, UnknownEnd}, k)
 }
 
 // Error is a failure of a server, or of a request to it. All methods of Client
@@ -72,17 +54,15 @@ func (k Kind) Permanent() bool {
 // error instead.
 type Error struct {
 	Kind    Kind
-	URL     string // of the server
-	Status  int    // of HTTP, or of the error inside a stream; 0 if there was none
-	Type    string // the server's name for the error, such as "BadRequestError"
-	Message string // in the server's words, or ours
-	Param   string // the field of the request that is wrong, if the server tells
-	Unsent  bool   // the server cannot have had the request
-	// Later is how long the server wants to be left alone before it is asked
-	// again; 0 if it does not say.
-	Later time.Duration
-	Hint  string // where the key is taken from, of a refused one
-	Err   error  // the cause, if there is one
+	URL     string        // of the server
+	Status  int           // of HTTP, or of the error inside a stream; 0 if there was none
+	Type    string        // the server's name for the error, such as "BadRequestError"
+	Message string        // in the server's words, or ours
+	Param   string        // the field of the request that is wrong, if the server tells
+	Unsent  bool          // the server cannot have had the request
+	Later   time.Duration // for which the server wants to be left alone; 0 if it does not say
+	Hint    string        // where the key is taken from, of a refused one
+	Err     error         // the cause, if there is one
 }
 
 // Error is one line that names the server, the failure and what to look at. What a server
@@ -162,61 +142,39 @@ func (e *Error) describe(body []byte) (code string) {
 		e.Message = clip(page(body))
 		return ""
 	}
-	for list, ok := v.([]any); ok && len(list) > 0; list, ok = v.([]any) {
+	if list, ok := v.([]any); ok && len(list) > 0 {
 		v = list[0]
 	}
-	var fields map[string]any
-	for _, name := range []string{"error", "errors", "detail", "message", "msg", "text", "title"} {
-		outer, isObject := v.(map[string]any)
-		if !isObject {
+	fields, _ := v.(map[string]any)
+	e.Message, _ = fields["error"].(string)
+	if inner, ok := fields["error"].(map[string]any); ok {
+		fields, v = inner, inner
+	}
+	for _, name := range []string{"message", "msg", "detail", "errors", "text", "title"} {
+		if said := written(fields[name]); said != "" {
+			e.Message = said // {"error": "Internal Server Error", "message": …}
 			break
 		}
-		fields = outer
-		switch inner := outer[name].(type) {
-		case nil, bool:
-		case string:
-			if e.Message == "" || name == "message" && inner != "" { // {"error": "Internal Server Error", "message": …}
-				e.Message = inner
-			}
-		case map[string]any:
-			if name == "error" {
-				v = inner
-				break
-			}
-			e.Message = cmp.Or(e.Message, written(inner))
-		default:
-			e.Message = cmp.Or(e.Message, written(inner))
-		}
 	}
-	if e.Message = clip(e.Message); e.Message == "" {
-		e.Message = clip(written(v))
-	}
-	e.Type, _ = fields["type"].(string)
-	e.Param, _ = fields["param"].(string)
-	e.Type, e.Param = clip(e.Type), clip(e.Param)
+	e.Message = clip(cmp.Or(e.Message, written(v)))
+	e.Type, e.Param = clip(written(fields["type"])), clip(written(fields["param"]))
 	for _, name := range []string{"code", "error_code", "status"} {
-		number, isNumber := fields[name].(float64)
-		word, _ := fields[name].(string)
-		if n, err := strconv.Atoi(word); err == nil {
-			number, isNumber = float64(n), true
-		}
-		if isNumber && e.Status == 0 && number >= 100 && number < 600 {
+		word := written(fields[name])
+		if number, err := strconv.ParseFloat(word, 64); err != nil {
+			code = cmp.Or(code, word)
+		} else if e.Status == 0 && number >= 100 && number < 600 {
 			e.Status = int(number)
 		}
-		code = cmp.Or(code, word)
 	}
 	return code
 }
 
-// written is a value as JSON.
+// written is a text, or a value as JSON; "" of null.
 func written(v any) string {
-	if s, ok := v.(string); ok {
+	if s, ok := v.(string); ok || v == nil {
 		return s
 	}
-	text, err := json.Marshal(v, json.Deterministic(true))
-	if err != nil {
-		return ""
-	}
+	text, _ := json.Marshal(v, json.Deterministic(true)) // which came from JSON
 	return string(text)
 }
 

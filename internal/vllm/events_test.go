@@ -109,23 +109,10 @@ other{x="NaN"} NaN`
 	}
 }
 
-func FuzzMetrics(f *testing.F) {
-	f.Add("vllm:num_requests_running{a=\"}\"} 1\nvllm:cache_config_info{enable_prefix_caching=\"True\"} 1")
-	f.Add("}{ 1")
-	f.Fuzz(func(t *testing.T, text string) {
-		if m, err := parseMetrics(text); err == nil && (m.Running < 0 || m.GenerationTokens < 0) {
-			t.Fatalf("%q: %+v", text, m)
-		}
-	})
-}
-
 // lined are the lines of a text.
 func lined(r io.Reader) []string {
 	lines := bufio.NewScanner(r)
-	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
-		advance, line := splitLine(data, atEOF)
-		return advance, line, nil
-	})
+	lines.Split(splitLine)
 	var found []string
 	for lines.Scan() {
 		found = append(found, lines.Text())

@@ -22,23 +22,18 @@ type limits struct {
 // What a token may take. The longest tokens of GPT-2, cl100k (of which Qwen's vocabulary
 // is made) and o200k have 128 bytes, those of Mistral's Tekken 78. JSON writes a byte of
 // text as six at most, and an id as twelve; a chunk of a stream repeats names and counts.
+// The rest comes once, whatever the tokens are.
 const (
-	textOfToken  = 256     // bytes on average
-	wireOfToken  = 1 << 10 // in JSON, with the token's id, in one piece
-	chunkOfToken = 4 << 10 // in a stream, more
-)
-
-// What comes once, whatever the tokens are.
-const (
+	textOfToken   = 256      // bytes on average
+	wireOfToken   = 1 << 10  // in JSON, with the token's id, in one piece
+	chunkOfToken  = 4 << 10  // in a stream, more
 	someText      = 64 << 10 // bytes of text
 	someWire      = 1 << 20  // bytes of JSON
 	echoOfRequest = 16       // bytes of an answer that a byte of the request may come back as: ids and text of the prompt
 	someTemplate  = 64 << 10 // tokens that a server may add to a prompt
 	plainExcess   = 16       // tokens beyond max_tokens that other servers than vLLM may count: one that ends an answer, those of a draft
+	longestName   = 4 << 10  // bytes of an id, the name of a model and what else a server calls things
 )
-
-// longestName bounds an id, the name of a model and what else a server calls things, in bytes.
-const longestName = 4 << 10
 
 // limits of an answer to the request, whose body has so many bytes. Of an answer that
 // goes on from a prefix they are those of the rest.
@@ -61,21 +56,16 @@ func (r *Request) limits(body int, plain bool) limits {
 // every token.
 func textOf(tokens int) int { return someText + textOfToken*tokens }
 
-// check says that an answer, whose text has so many bytes, holds more than it can.
-func (l *limits) check(c *Completion, text, prompt int) error {
+// check says that an answer has more ids, tokens by its usage, of its prompt as well, or bytes
+// of text than it can; nil if it has not.
+func (l *limits) check(ids, prompt, tokens, text int) error {
 	switch {
 	case text > l.text:
 		return garbage(fmt.Sprintf("a text of more than %d bytes, where max_tokens is %d", l.text, l.asked))
-	case len(c.TokenIDs) > l.tokens || prompt > l.prompt:
-		return garbage(fmt.Sprintf("ids of %d tokens, and %d of the prompt, where max_tokens is %d", len(c.TokenIDs), prompt, l.asked))
-	}
-	return nil
-}
-
-// usage says that a server counts more than there can be; nil if it does not.
-func (l *limits) usage(u Usage) error {
-	if u.Completion > l.tokens || u.Prompt > l.prompt {
-		return garbage(fmt.Sprintf("usage of %d tokens, where max_tokens is %d, and of %d of a prompt that cannot have more than %d", u.Completion, l.asked, u.Prompt, l.prompt))
+	case max(ids, tokens) > l.tokens:
+		return garbage(fmt.Sprintf("an answer of %d tokens, where max_tokens is %d", max(ids, tokens), l.asked))
+	case prompt > l.prompt:
+		return garbage(fmt.Sprintf("a prompt of %d tokens, which cannot have more than %d", prompt, l.prompt))
 	}
 	return nil
 }
@@ -137,20 +127,14 @@ func (s *silence) left() (time.Duration, string) {
 	if others := s.client.born.Add(time.Duration(s.client.heard.Load())); others.After(latest) && !(s.alone && heard > 0) {
 		latest = others
 	}
-	silent, quiet := s.longest-now.Sub(latest), fmt.Sprintf("no token came for %v", s.longest)
-	if first == 0 {
-		return silent, quiet
+	silent, late := s.longest-now.Sub(latest), time.Duration(0)
+	if first > 0 {
+		late = s.longest + time.Duration(s.most)*pace(s.longest) - now.Sub(s.start.Add(time.Duration(first)))
 	}
-	tokens := s.most
-	if s.alone && heard > 0 {
-		tokens = heard
+	if first == 0 || heard > 0 && silent < late {
+		return silent, fmt.Sprintf("no token came for %v", s.longest)
 	}
-	took := now.Sub(s.start.Add(time.Duration(first)))
-	late := s.longest + time.Duration(tokens)*pace(s.longest) - took
-	if heard > 0 && silent < late {
-		return silent, quiet
-	}
-	return late, fmt.Sprintf("%d tokens in %v, of at most %d: slower than one in %v", heard, took.Round(time.Second), s.most, pace(s.longest))
+	return late, fmt.Sprintf("%d tokens, of at most %d: slower than one in %v", heard, s.most, pace(s.longest))
 }
 
 func (s *silence) run(ctx context.Context, cancel context.CancelCauseFunc, url string) {

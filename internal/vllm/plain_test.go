@@ -120,24 +120,6 @@ func TestPlainStreamsThatEndEarly(t *testing.T) {
 	}
 }
 
-func TestPlainAnswers(t *testing.T) {
-	for name, tt := range map[string]struct {
-		body string
-		want Usage
-	}{
-		"no usage":                        {`{"model":"m:latest","choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}]}`, untold},
-		"null usage":                      {`{"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}],"usage":null}`, untold},
-		"negative usage":                  {`{"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":-7}}`, untold},
-		"a usage as ever":                 {good, Usage{1, 1, -1}},
-		"a mark, and a text by two names": {"\ufeff" + `{"choices":[{"index":0,"message":{"content":"a"},"delta":{"content":""},"text":null,"finish_reason":"stop"}]}`, untold},
-	} {
-		got, err := client(t, Options{Plain: true}, says(200, tt.body)).Complete(t.Context(), plainRequest())
-		if err != nil || got.Text != "a" || got.Usage != tt.want {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
-	}
-}
-
 // TestUnknownEnds: no answer that ends in an unknown way passes, and asking again is no use.
 func TestUnknownEnds(t *testing.T) {
 	body := `{"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"WORD"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`

@@ -29,24 +29,15 @@ type Request struct {
 	TopP        float64
 	TopK        int // 0: off
 	MaxTokens   int // of the answer, thinking included; at least 1
-	// IgnoreEOS has the model write on when it would end its answer, so that the
-	// answer has exactly MaxTokens tokens; a vLLM feature.
-	IgnoreEOS bool
 
-	// TemplateArguments are the chat_template_kwargs, such as
-	// {"enable_thinking": true}; none are sent when it is empty.
-	TemplateArguments map[string]any
-	// ThinkingBudget is the thinking_token_budget; 0 sends none. Servers that do
-	// not know it ignore it in silence: see the pool's check.
-	ThinkingBudget int
-	// TokenIDs asks for the ids of the prompt's and the answer's tokens, a vLLM
-	// feature.
-	TokenIDs bool
-	// Prefix is what there is of the answer: the rest of it is asked for, and not
-	// another. nil: nothing.
-	Prefix *Prefix
-	// OnLoss is what a pool does when the answer is lost while it comes in.
-	OnLoss OnLoss
+	// Fields of vLLM. Servers that do not know a budget ignore it in silence: see the pool's check.
+	TemplateArguments map[string]any // chat_template_kwargs, such as {"enable_thinking": true}
+	ThinkingBudget    int            // thinking_token_budget; 0 sends none
+	IgnoreEOS         bool           // write on where the answer would end, up to MaxTokens
+	TokenIDs          bool           // ask for the ids of the prompt's and the answer's tokens
+
+	Prefix *Prefix // what there is of the answer: the rest of it is asked for; nil: nothing
+	OnLoss OnLoss  // what a pool does when the answer is lost while it comes in
 }
 
 // Sampling is how a model is asked: all of a request but the question, its seed
@@ -205,10 +196,7 @@ type Piece struct {
 	Text      string  // of the answer proper, what is new
 	Reasoning string  // of the thinking, what is new
 	Finish    string  // why the answer ended, on the piece that ends it
-	// Anew says that this piece begins an answer again from nothing: what was
-	// heard of it before is void. A client never sets it; code that retries a lost
-	// request may.
-	Anew bool
+	Anew      bool    // the answer begins again from nothing; set by code that retries, not by a client
 }
 
 // Usage counts tokens as the server does. Of an aborted stream it is the last

@@ -18,14 +18,12 @@ import (
 // is left out, so that callers who failed together do not return together. A
 // server that says how long it wants to be left alone is left alone so long.
 type Retry struct {
-	Attempts int           // in all; less than 1 counts as 1
-	First    time.Duration // 0: 250 ms
-	Most     time.Duration // 0: 30 s
-	Clock    clock.Clock   // nil: clock.Wall
-	Seed     int64         // of the random halves
-	// Report hears of every failure that is followed by another attempt; it may
-	// be nil.
-	Report func(attempt int, err error, wait time.Duration)
+	Attempts int                                              // in all; less than 1 counts as 1
+	First    time.Duration                                    // 0: 250 ms
+	Most     time.Duration                                    // 0: 30 s
+	Clock    clock.Clock                                      // nil: clock.Wall
+	Seed     int64                                            // of the random halves
+	Report   func(attempt int, err error, wait time.Duration) // of failures that another attempt follows; may be nil
 }
 
 // Do calls f until it succeeds, fails for good, or has been tried Attempts
@@ -66,11 +64,7 @@ func (r Retry) wait(attempt int) time.Duration {
 	if most == 0 {
 		most = 30 * time.Second
 	}
-	for range attempt - 1 {
-		if whole >= most/2 {
-			whole = most
-			break
-		}
+	for n := 1; n < attempt && whole < most; n++ {
 		whole *= 2
 	}
 	whole = min(whole, most)
@@ -105,12 +99,9 @@ type OnLoss int
 // The rules. An answer of which a server has told nothing, though it would have, is
 // asked for again under each.
 const (
-	// Continue goes on from what has been seen, and asks again where no server can.
-	Continue OnLoss = iota
-	// AskAgain never goes on: for servers that repeat an answer by its seed.
-	AskAgain
-	// Refuse goes on, and fails where no server can.
-	Refuse
+	Continue OnLoss = iota // goes on from what has been seen, and asks again where no server can
+	AskAgain               // never goes on: for servers that repeat an answer by its seed
+	Refuse                 // goes on, and fails where no server can
 )
 
 // ErrLost: an answer was lost while it came in, no server continues it, and the rule

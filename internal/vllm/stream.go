@@ -123,115 +123,97 @@ type assembly struct {
 	odd             []byte // what came that is no answer
 }
 
-// errDone ends the reading of lines.
-var errDone = errors.New("[DONE]")
-
-// errHalf is of a line that is the beginning of JSON.
-var errHalf = errors.New("half of an event")
+// errDone ends the reading of lines, errHalf is of a line that is the beginning of JSON.
+var errDone, errHalf = errors.New("[DONE]"), errors.New("half of an event")
 
 // read reads a body: server-sent events (WHATWG HTML, section 9.2), JSON, or JSON in lines.
 func (a *assembly) read(body io.Reader) error {
 	limited := &io.LimitedReader{R: body, N: a.most.stream}
 	lines := bufio.NewScanner(limited)
 	lines.Buffer(make([]byte, 4<<10), int(a.most.whole))
-	unended := false // of the last line
-	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
-		advance, line := splitLine(data, atEOF)
-		unended = atEOF && advance == len(data) && len(line) == len(data)
-		return advance, line, nil
-	})
+	lines.Split(splitLine)
 	var err error
-	for first := true; err == nil && lines.Scan(); first = false {
-		line := lines.Bytes()
-		if first {
-			line = bytes.TrimPrefix(line, []byte("\ufeff"))
-		}
-		if unended && limited.N <= 0 {
-			break
-		}
-		err = a.line(line)
-		if errors.Is(err, errHalf) {
-			err = nil
-		}
+	for mark := []byte("\ufeff"); err == nil && lines.Scan(); mark = nil {
+		err = a.line(bytes.TrimPrefix(lines.Bytes(), mark))
 	}
-	if err == nil && lines.Err() == nil && limited.N > 0 {
+	broken := lines.Err()
+	if err == nil && broken == nil {
 		err = a.flush()
 	}
 	a.completion.Text, a.completion.Reasoning = a.text.String(), a.reasoning.String()
 	a.completion.Mended = a.said.mended + a.thought.mended
-	switch broken := lines.Err(); {
+	switch {
 	case err == errDone:
 		return a.end(true)
-	case err != nil:
-		return err
 	case errors.Is(broken, bufio.ErrTooLong):
 		return a.most.tooLong("an event", a.most.whole)
-	case broken != nil:
-		return &Error{Kind: Cut, Message: "the answer broke", Err: broken}
 	case limited.N <= 0:
 		return a.most.tooLong("an answer", a.most.stream)
+	case err != nil:
+		return err
+	case broken != nil:
+		return &Error{Kind: Cut, Message: "the answer broke", Err: broken}
 	}
 	return a.end(false)
 }
 
 // splitLine is the next line without its end, which is LF, CRLF or CR.
-func splitLine(data []byte, atEOF bool) (advance int, line []byte) {
+func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	end := bytes.IndexByte(data, '\n')
 	before := data
 	if end >= 0 {
 		before = data[:end]
 	}
 	switch cr := bytes.IndexByte(before, '\r'); {
-	case cr >= 0 && cr+1 == len(data) && !atEOF:
-		return 0, nil // LF may follow
+	case cr >= 0 && cr+1 == len(data) && !atEOF: // LF may follow
 	case cr >= 0 && cr+1 == end:
-		return end + 1, data[:cr]
+		return end + 1, data[:cr], nil
 	case cr >= 0:
-		return cr + 1, data[:cr]
+		return cr + 1, data[:cr], nil
 	case end >= 0:
-		return end + 1, before
+		return end + 1, before, nil
 	case atEOF && len(data) > 0:
-		return len(data), data
+		return len(data), data, nil
 	}
-	return 0, nil
+	return 0, nil, nil
 }
 
-// line reads a line. errHalf says that it is to be continued.
+// line reads a line of an event, or of JSON that is the body itself.
 func (a *assembly) line(line []byte) error {
-	if len(line) == 0 && !a.open {
-		return a.flush()
+	if !a.open {
+		if len(line) == 0 {
+			return a.flush()
+		}
+		name, value, _ := bytes.Cut(line, []byte(":")) // a comment has the name ""
+		switch string(name) {
+		case "data":
+			line = bytes.TrimPrefix(value, []byte(" "))
+		case "error":
+			return failure(0, a.client.hider.answer(value))
+		case "event":
+			a.failing = bytes.Contains(value, []byte("error"))
+			return nil
+		case "", "id", "retry":
+			return nil
+		default:
+			line = bytes.TrimLeft(line, " \t")
+			if a.open = bytes.HasPrefix(line, []byte("{")) || bytes.HasPrefix(line, []byte("[")); !a.open {
+				a.note(line)
+				return nil
+			}
+		}
 	}
-	name, value, _ := bytes.Cut(line, []byte(":")) // a comment has the name ""
-	value = bytes.TrimPrefix(value, []byte(" "))
-	switch start := bytes.TrimLeft(line, " \t"); {
-	case a.open:
-		return a.more(line)
-	case string(name) == "data" && len(a.pending) == 0:
-		return a.event(value, true)
-	case string(name) == "data":
-		return a.more(value)
-	case string(name) == "error":
-		return failure(0, a.client.hider.answer(value))
-	case string(name) == "event":
-		a.failing = bytes.Contains(value, []byte("error"))
-	case string(name) == "", string(name) == "id", string(name) == "retry":
-	case len(start) > 0 && (start[0] == '{' || start[0] == '['):
-		err := a.event(start, false)
-		a.open = errors.Is(err, errHalf)
-		return err
-	default:
-		a.note(line)
+	if len(a.pending) == 0 {
+		err := a.event(line)
+		if a.open = a.open && err == errHalf; err != errHalf {
+			return err
+		}
 	}
-	return nil
-}
-
-// more continues an event by a line. Only its end shows whether it is whole.
-func (a *assembly) more(line []byte) error {
-	a.pending = append(append(a.pending, '\n'), line...)
+	a.pending = append(append(a.pending, line...), '\n') // only its end shows whether it is whole
 	if int64(len(a.pending)) > a.most.whole {
 		return a.most.tooLong("an event", a.most.whole)
 	}
-	return errHalf
+	return nil
 }
 
 // note keeps the beginning of what is no part of an answer, for the error if none comes.
@@ -242,50 +224,43 @@ func (a *assembly) note(line []byte) {
 }
 
 // flush reads an event of several lines.
-func (a *assembly) flush() error {
-	defer func() { a.failing = false }()
-	if len(a.pending) == 0 {
-		return nil
+func (a *assembly) flush() (err error) {
+	if len(a.pending) > 0 {
+		if err = a.event(a.pending); err == errHalf {
+			err = &Error{Kind: Cut, Message: "half an event, which starts " + starts(a.pending)}
+		}
 	}
-	data := a.pending
-	a.pending = nil
-	err := a.event(data, !a.open)
-	if errors.Is(err, errHalf) {
-		return &Error{Kind: Cut, Message: "half an event, which starts " + starts(data)}
-	}
+	a.pending, a.failing = nil, false
 	return err
 }
 
 // event reads the data of an event, or JSON that is the body or a line of it.
-func (a *assembly) event(data []byte, sse bool) error {
-	data = bytes.TrimSpace(data)
-	switch string(data) {
-	case "": // to keep the connection alive
+func (a *assembly) event(data []byte) error {
+	data = a.client.hider.answer(bytes.TrimSpace(data))
+	switch {
+	case len(data) == 0: // to keep the connection alive
 		return nil
-	case "[DONE]":
+	case string(data) == "[DONE]":
 		return errDone
+	case a.failing:
+		return failure(0, data)
 	}
-	shown := a.client.hider.answer(data)
-	if a.failing {
-		return failure(0, shown)
-	}
-	if err := a.chunk.read(shown); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) || bytes.HasPrefix([]byte("[DONE]"), data) {
-			if len(a.pending) == 0 {
-				a.pending = append(a.pending, data...)
-			}
-			return errHalf
-		}
+	err := a.chunk.read(data)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF) || bytes.HasPrefix([]byte("[DONE]"), data):
+		return errHalf
+	case err != nil:
 		return err
+	case a.chunk.failed():
+		return failure(0, data)
+	case len(a.chunk.Choices) == 0 && !a.chunk.Usage.told:
+		a.note(data)
 	}
-	if a.chunk.failed() {
-		return failure(0, shown)
-	}
-	return a.add(&a.chunk, sse, data)
+	return a.add(&a.chunk)
 }
 
 // add adds a chunk to the completion.
-func (a *assembly) add(chunk *reply, sse bool, data []byte) error {
+func (a *assembly) add(chunk *reply) error {
 	into, now := a.completion, a.client.options.Clock.Now()
 	one, err := chunk.choose()
 	if err != nil {
@@ -297,79 +272,52 @@ func (a *assembly) add(chunk *reply, sse bool, data []byte) error {
 		}
 		into.Model = model
 	}
-	into.ID, into.Fingerprint = string(chunk.ID), string(chunk.Fingerprint)
-	if !sse {
-		if a.chosen && one.Message.told {
-			return garbage("a second answer")
-		}
-		a.whole = true
+	into.ID, into.Fingerprint, into.Finish = string(chunk.ID), string(chunk.Fingerprint), cmp.Or(one.finish, into.Finish)
+	if a.open && a.chosen && one.whole {
+		return garbage("a second answer")
 	}
-	a.chosen = a.chosen || one.told() || ending.Of(string(one.Finish)) >= ending.Filtered // Gemini names the filter that withheld an answer, and sends no message
-	if len(chunk.Choices) == 0 && !chunk.Usage.told {
-		a.note(data)
-	}
-	last := one.Finish != ""
-	text, reasoning := a.said.next(one.said(), last), a.thought.next(one.thought(), last)
+	a.whole = a.whole || a.open
+	a.chosen = a.chosen || one.told || ending.Of(one.finish) >= ending.Filtered // Gemini names the filter that withheld an answer, and sends no message
+	text, reasoning := a.said.next(one.said, one.finish != ""), a.thought.next(one.thought, one.finish != "")
 	a.text.WriteString(text)
 	a.reasoning.WriteString(reasoning)
-	before := len(into.TokenIDs)
-	into.TokenIDs = append(into.TokenIDs, one.TokenIDs...)
-	first := len(chunk.PromptIDs) > 0 && into.PromptIDs == nil
-	if first {
+	piece := Piece{IDs: one.ids, Text: text, Reasoning: reasoning, Finish: one.finish}
+	into.TokenIDs = append(into.TokenIDs, one.ids...)
+	if into.PromptIDs == nil && len(chunk.PromptIDs) > 0 {
 		into.PromptIDs = slices.Clone(chunk.PromptIDs)
+		piece.PromptIDs = into.PromptIDs
 	}
-	into.Finish = cmp.Or(string(one.Finish), into.Finish)
-	if err := a.most.check(into, a.text.Len()+a.reasoning.Len(), len(chunk.PromptIDs)); err != nil {
+	u, counted := Usage{int(chunk.Usage.Prompt), int(chunk.Usage.Completion), int(chunk.Usage.Details.Reasoning)}, chunk.Usage.told
+	if err := a.most.check(len(into.TokenIDs), max(len(chunk.PromptIDs), u.Prompt), u.Completion, a.text.Len()+a.reasoning.Len()); err != nil {
 		return err
 	}
-	counted, err := a.count(&chunk.Usage)
-	if err != nil {
-		return err
+	if fault := u.check(); counted && fault != nil {
+		if counted = false; !a.plain { // that of a plain server which cannot be counts as none
+			return fault
+		}
 	}
-	brings := text != "" || reasoning != "" || len(one.TokenIDs) > 0
-	if into.First.IsZero() && (brings || counted && into.Usage.Completion > 0) {
-		into.First = now
+	if counted {
+		into.Usage, a.counted = u, true
 	}
+	brings := text != "" || reasoning != "" || len(one.ids) > 0
 	if brings {
 		a.pieces++
 	}
-	a.watch.heard(now, a.progress())
-	if a.seen == nil || !brings && !first && !counted && one.Finish == "" {
-		return nil
+	if into.First.IsZero() && (brings || counted && u.Completion > 0) {
+		into.First = now
 	}
-	piece := Piece{Usage: into.Usage, IDs: slices.Clip(into.TokenIDs[before:]), Text: text, Reasoning: reasoning, Finish: string(one.Finish)}
-	if first {
-		piece.PromptIDs = into.PromptIDs
+	a.watch.heard(now, cmp.Or(max(into.Usage.Completion, len(into.TokenIDs), 0), a.pieces)) // those of a server that does not count
+	if piece.Usage = into.Usage; a.seen != nil && (brings || counted || piece.PromptIDs != nil || piece.Finish != "") {
+		a.seen(piece)
 	}
-	a.seen(piece)
 	return nil
-}
-
-// count takes in the usage of a chunk, if it has one. That of a plain server which cannot be
-// counts as none.
-func (a *assembly) count(c *counts) (counted bool, err error) {
-	if !c.told {
-		return false, nil
-	}
-	u := Usage{Prompt: int(c.Prompt), Completion: int(c.Completion), Reasoning: int(c.Details.Reasoning)}
-	if over := a.most.usage(u); over != nil {
-		return false, over
-	}
-	if err := u.check(); err != nil {
-		if a.plain {
-			return false, nil
-		}
-		return false, err
-	}
-	a.completion.Usage, a.counted = u, true
-	return true, nil
 }
 
 // end says what is wrong with an answer that has ended; done says that its server said so.
 func (a *assembly) end(done bool) error {
 	switch {
 	case !a.chosen && a.completion.Finish == "" && len(a.odd) > 0:
-		return garbage("no choices in the answer, which starts " + starts(bytes.TrimSpace(a.client.hider.answer(a.odd))))
+		return garbage("no choices in the answer, which starts " + starts(bytes.TrimSpace(a.odd)))
 	case a.whole && !a.chosen:
 		return garbage("no choices in the answer")
 	case a.completion.Finish == "" && !a.whole:
@@ -381,19 +329,3 @@ func (a *assembly) end(done bool) error {
 	}
 	return a.completion.fault(a.plain)
 }
-
-// progress is how many tokens have come: as the server counts them or, of one that does
-// not, the pieces. Of those no more count than there may be tokens, unless their text is
-// too short for so many: servers may send less than a token at a time.
-func (a *assembly) progress() int {
-	if told := max(a.completion.Usage.Completion, len(a.completion.TokenIDs)); told > 0 {
-		return told
-	}
-	if bytes := a.text.Len() + a.reasoning.Len(); bytes > shortToken*a.most.asked {
-		return min(a.pieces, a.most.asked)
-	}
-	return a.pieces
-}
-
-// shortToken is how many bytes of text on average show that a token has come.
-const shortToken = 8
