@@ -494,7 +494,12 @@ func TestTimeLostAtTheBarrier(t *testing.T) {
 		l.places = 4
 		l.fail = func(n int, r vllm.Request) error {
 			if r.ID == "quiz/a%2Fb/t9/2" { // of the last pilots, unless there is none
-				time.Sleep(150 * time.Millisecond)
+				until := time.Now().Add(10 * time.Second)
+				for asked := 0; asked < 340 && time.Now().Before(until); time.Sleep(time.Millisecond) {
+					l.mu.Lock()
+					asked = len(l.asked)
+					l.mu.Unlock()
+				}
 			}
 			return nil
 		}
