@@ -233,11 +233,11 @@ drill-decisions:
 	$(if $(findstring -,$(DRILL)),,$(GO) test -count=1 -v -timeout 0 -tags drill -run TestALimitDoesNotChooseAnswers ./internal/evaluation)
 	@$(call DRILL_TEST,drills/decisions,TestDecisions)
 
-drill-evaluate: build drill
-	bin/drill evaluate $(DRILL)
+drill-evaluate: build
+	@$(call DRILL_TEST,drills/evaluations,TestEvaluate$$)
 
-drill-evaluate-live: build drill
-	bin/drill evaluate-live $(DRILL)
+drill-evaluate-live: build
+	@$(call DRILL_TEST,drills/evaluations,TestEvaluateLive)
 
 drill-inspect: build
 	@drills/inspect/run.sh $(if $(INSPECT),--pinned $(INSPECT)) $(DRILL) && echo '$@: passed' || { echo '$@: failed'; exit 1; }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 
-	"speceval/drills/evaluations"
 	"speceval/drills/lab"
 	"speceval/drills/runs"
 	"speceval/drills/servers"
@@ -16,8 +15,6 @@ import (
 
 // drills are all of them, in the order of the help.
 var drills = []lab.Drill{
-	evaluations.Evaluate,
-	evaluations.EvaluateLive,
 	servers.Systems,
 	servers.Live,
 	servers.VLLM,

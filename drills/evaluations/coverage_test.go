@@ -1,322 +1,258 @@
-package evaluations
+//go:build drill
+
+package evaluations_test
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
-	"testing"
 
-	"speceval/data"
-	"speceval/drills/lab"
-	"speceval/internal/benchmark"
-	"speceval/internal/evaluation"
+	"speceval/drills/drill"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
-	"speceval/method/estimate"
 )
 
-func noEnvironment(string) string { return "" }
+// coverage draws evaluations of the published profiles and of others that were made to
+// hurt, and holds the estimates and intervals to the truth.
+func coverage(b *bench) {
+	all, _ := published(b.Lab)
+	profiles, _, err := profile.Evaluated(all)
+	b.OK(err)
+	made, laws := hardProfiles()
+	plans := plansFor(b.Lab, slices.Concat(profiles, made))
+	root := seed.Root(drill.Seed()).Child("drill").Child("coverage")
+	cells, hurt := publishedCells(b.Lab, profiles, plans), hardCells(b.Lab, made, laws, plans, root)
+	b.Logf("coverage: evaluations of %d published profiles and of %d made ones, drawn from seed %d", len(profiles), len(made), drill.Seed())
 
-func TestFlagsOfEvaluate(t *testing.T) {
-	var out, errs bytes.Buffer
-	for words, want := range map[string]int{"-no-such-flag": 2, "-part middle": 2, "-jobs 0": 2, "-n 3": 2, "-part fleet -small -speceval /nowhere -dir " + filepath.Join(t.TempDir(), "lab"): 1} {
-		if code := Evaluate.Main(strings.Fields(words), noEnvironment, &out, &errs); code != want {
-			t.Errorf("%s: exit code %d, want %d: %s%s", words, code, want, out.String(), errs.String())
+	// On all processors, those first that take longest. Random streams belong to what is
+	// drawn, so that the outcome does not depend on the processor.
+	work := func(c *cell) int { return c.number * c.profile.N() * c.plan.budget }
+	drawn := slices.SortedStableFunc(slices.Values(slices.Concat(cells, hurt)), func(a, b *cell) int { return work(b) - work(a) })
+	inParallel(b.Lab, runtime.GOMAXPROCS(0), 0, len(drawn), func(l *drill.Lab, _, i int) { drawn[i].draw(l, b.prior, root) })
+
+	rows, hard := summaries(cells), hurtBy(hurt)
+	coverageTable(b.Lab, rows)
+	hardTable(b.Lab, hard)
+	coverageChecks(b.Lab, rows)
+	hardChecks(b.Lab, hard)
+}
+
+// publishedCells are empty cells of every published profile, policy and budget, with
+// fewer evaluations by policies that take long.
+func publishedCells(l *drill.Lab, profiles []profile.Profile, plans map[shape][]plan) (all []*cell) {
+	for _, p := range profiles {
+		others := slices.DeleteFunc(siblings(p, profiles), func(o profile.Profile) bool { return !slices.Equal(o.TaskIDs, p.TaskIDs) })
+		for _, budget := range budgets {
+			for _, plan := range plans[shape{p.N(), budget}] {
+				if plan.policy == wellKnown && len(others) == 0 {
+					continue
+				}
+				number := l.Often(20, 200)
+				if plan.policy == hbn || plan.policy == plain {
+					number = l.Often(100, 1000)
+				}
+				all = append(all, &cell{profile: p, rewards: passes, others: others, plan: plan, number: number})
+			}
 		}
-	}
-	if !strings.HasSuffix(out.String(), "\ndrill-evaluate: failed\n") {
-		t.Errorf("it prints %s", out.String())
-	}
-}
-
-// quizProfile is a profile of 8 tasks, of which two decide.
-func quizProfile() profile.Profile {
-	return profile.Profile{
-		Benchmark: "quiz", Model: "m", TestedK: 100,
-		TaskIDs: []string{"a", "b", "c", "d", "e", "f", "g", "h"}, PassCounts: []int{0, 0, 100, 99, 1, 100, 50, 50},
-	}
-}
-
-func TestWhatMakesProfilesHard(t *testing.T) {
-	p := quizProfile()
-	if c := certain(p); c != 0.75 {
-		t.Errorf("%v of the tasks are certain", c)
-	}
-	v := 2 * 0.0099
-	if e, want := effective(p), (0.5+v)*(0.5+v)/(2*0.0625+2*0.0099*0.0099); math.Abs(e-want) > 1e-12 {
-		t.Errorf("%v effective tasks, want %v", e, want)
-	}
-}
-
-func drawnCells(t *testing.T, evaluations int, p profile.Profile) []*cell {
-	t.Helper()
-	all := []*cell{{profile: p, rewards: passes, plan: plan{hbn, 8, 3, 0.4, nil}, number: evaluations}, {profile: p, rewards: passes, plan: plan{plain, 8, 8, 1, nil}, number: evaluations}}
-	if err := drawAll(t.Context(), reference(t), slices.Clone(all), seed.Root(3)); err != nil {
-		t.Fatal(err)
 	}
 	return all
 }
 
-// TestDrawnEvaluations draws 4,000 evaluations: Uniform's mean squared error is
-// what it must be, and HBN's below it, both without bias, within 4 standard errors.
-func TestDrawnEvaluations(t *testing.T) {
-	all := drawnCells(t, 4000, quizProfile())
-	unit := uniformVariance(quizProfile(), 8)
-	h, hSE := all[0].meanSquare()
-	u, uSE := all[1].meanSquare()
-	if math.Abs(u-unit) > 4*uSE || h+3*hSE > unit || all[0].ratio() != h/unit || math.Abs(all[0].biasScore()) > 4 || math.Abs(all[1].biasScore()) > 4 {
-		t.Errorf("HBN %v ± %v, bias %v; Uniform %v ± %v, bias %v, of %v", h, hSE, all[0].biasScore(), u, uSE, all[1].biasScore(), unit)
-	}
-	again := drawnCells(t, 4000, quizProfile())
-	if again[0].stats != all[0].stats || again[0].equivalents != all[0].equivalents || again[1].stats != all[1].stats {
-		t.Error("the same seed draws something else")
-	}
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := drawAll(gone, reference(t), all, seed.Root(3)); err == nil {
-		t.Error("drawing does not end with the context")
-	}
+// fewEffective is a number of effective tasks below which Uniform's coverage is not
+// judged: the error is that of a single task, whose passes are counted in steps.
+const fewEffective = 2
+
+// summary is all profiles by one policy at one budget.
+type summary struct {
+	policy      string
+	budget      int
+	profiles    int
+	evaluations int // of each
+
+	coverage, coverageSE   float64 // mean over profiles, and its Monte Carlo error
+	least                  *cell   // the one that is covered least
+	judged                 float64 // the least of those profiles that are judged
+	missedLow, missedHigh  float64 // shares of intervals below the truth, and above
+	calibration            float64 // of the mean over profiles of seen over stated variances
+	lowestCal, greatestCal float64
+	bias                   float64 // of the profile where it is largest, in standard errors
+	ratio                  float64 // of the mean squared error to Uniform's variance, mean over profiles
+	length                 float64 // relative to Uniform's, geometric mean over profiles
+
+	equivalents equivalents // what Uniform would have needed, over all profiles
 }
 
-func TestNormalNumbers(t *testing.T) {
-	for _, c := range []struct{ got, want float64 }{
-		{medianLargest(1), 0.6745}, {medianLargest(107), 2.7236}, {bonferroni(1, 0.05), 1.96}, {bonferroni(100, 0.01), 3.8906}, {bonferroniOfMeans(1, 20, 0.05), 2.0930},
-		{quantile([]float64{1, 2, 4}, 0.5), 2}, {quantile([]float64{1, 2, 4}, 0.75), 3}, {quantile([]float64{1, 2, 4}, 1), 4},
-		{outside(0.95, 0.93, 0.97, 500), 0}, {outside(0.90, 0.93, 0.97, 500), 0.03 / math.Sqrt(0.93*0.07/500)}, {outside(0.99, 0.93, 0.97, 500), 0.02 / math.Sqrt(0.97*0.03/500)},
-	} {
-		if math.Abs(c.got-c.want) > 5e-4 {
-			t.Errorf("%v, want %v", c.got, c.want)
+func (s *summary) name() string { return fmt.Sprintf("%s at %d", s.policy, s.budget) }
+
+// summaries are the rows of the table: by budget, Uniform last.
+func summaries(cells []*cell) (rows []*summary) {
+	for _, budget := range budgets {
+		byUniform := map[string]*cell{}
+		for _, c := range cellsOf(cells, plain, budget) {
+			byUniform[c.profile.Name()] = c
 		}
-	}
-}
-
-func TestTooMany(t *testing.T) {
-	for _, c := range []struct {
-		k, n int
-		want bool
-	}{{0, 0, false}, {0, 10, false}, {2, 6, false}, {4, 6, true}, {5, 32, false}, {9, 32, true}, {60, 1000, false}, {75, 1000, true}} {
-		if got := tooMany(c.k, c.n, 0.05); got != c.want {
-			t.Errorf("%d of %d: %v", c.k, c.n, got)
-		}
-	}
-}
-
-// coveredCell is a cell with so many intervals on either side of the truth, and with
-// errors as stated but for a factor.
-func coveredCell(policy string, budget, n, below, above int, factor, bias float64) *cell {
-	p := quizProfile()
-	c := &cell{profile: p, plan: plan{policy: policy, budget: budget, pilots: 8}}
-	truth := p.Mean()
-	for i := range n {
-		m := estimate.Mean{Value: truth + bias + 0.01*float64(2*(i%2)-1), StandardError: 0.01 * factor, Low: truth - 0.02, High: truth + 0.02}
-		switch {
-		case i < below:
-			m.High = truth - 0.001
-		case i < below+above:
-			m.Low = truth + 0.001
-		}
-		c.add(m, truth)
-	}
-	return c
-}
-
-// faulted runs checks, of which one must fail: the one that begins with some words, or
-// none with "".
-func faulted(t *testing.T, name string, checks []lab.Check, want string) {
-	t.Helper()
-	var out bytes.Buffer
-	err := lab.Report(&out, checks)
-	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "not so") != 1) {
-		t.Errorf("%s: want %q: %v\n%s", name, want, err, out.String())
-	}
-}
-
-func TestChecksOfCoverage(t *testing.T) {
-	const n = 2000
-	for _, c := range []struct {
-		below, above int
-		factor, bias float64
-		equivalents  equivalents
-		want         string // "": all is well
-	}{
-		{50, 50, 1, 0, equivalents{}, ""},
-		{50, 50, 1, 0, equivalents{number: 1000, covered: 920, losses: 1000, claims: 80, wrong: 60}, ""},
-		{20, 20, 1, 0, equivalents{}, "mean coverage"},
-		{50, 50, 1.2, 0, equivalents{}, "standard errors are right"},
-		{50, 50, 0.8, 0, equivalents{}, "standard errors are right"},
-		{50, 50, 1, 0.001, equivalents{}, "no estimate is biased"},
-		{50, 50, 1, 0, equivalents{number: 1000, covered: 890}, "what Uniform would have needed"},
-		{50, 50, 1, 0, equivalents{number: 1000, covered: 950, losses: 1000, claims: 80, wrong: 75}, "no gain is claimed"},
-	} {
-		var all []*cell
-		for _, budget := range budgets {
-			for _, policy := range []string{hbn, plain} {
-				all = append(all, coveredCell(policy, budget, n, c.below, c.above, c.factor, c.bias))
+		for _, policy := range policiesDrawn {
+			if all := cellsOf(cells, policy, budget); len(all) > 0 {
+				rows = append(rows, summarize(all, byUniform))
 			}
 		}
-		all[0].equivalents = c.equivalents
-		rows := summaries(all)
-		l := &lab.Lab{Stdout: &bytes.Buffer{}}
-		coverageTable(l, rows)
-		worstTable(l, all)
-		faulted(t, fmt.Sprintf("%+v", c), coverageChecks(rows), c.want)
-		if rows[0].length != 1 || rows[0].profiles != 1 || math.Abs(rows[0].least+float64(c.below+c.above)/n-1) > 1e-12 {
-			t.Errorf("%+v: %+v", c, rows[0])
+	}
+	return rows
+}
+
+// cellsOf are the cells of a policy at a budget.
+func cellsOf(cells []*cell, policy string, budget int) []*cell {
+	return slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return c.plan.policy != policy || c.plan.budget != budget })
+}
+
+// summarize sums cells up, with Uniform's of the same profiles.
+func summarize(all []*cell, byUniform map[string]*cell) *summary {
+	n := float64(len(all))
+	s := &summary{
+		policy: all[0].plan.policy, budget: all[0].plan.budget, profiles: len(all), evaluations: all[0].Evaluations,
+		lowestCal: math.Inf(1), judged: 1, least: all[0],
+	}
+	variance, length, seen := 0.0, 0.0, 0.0
+	for _, c := range all {
+		if c.plan.policy != plain || effective(c.profile) >= fewEffective {
+			s.judged = min(s.judged, c.coverage())
 		}
-	}
-	low := coveredCell(hbn, 8, n, 200, 160, 1, 0)
-	all := []*cell{low, coveredCell(plain, 8, n, 50, 50, 1, 0)}
-	for range 19 { // one of twenty profiles
-		all = append(all, coveredCell(hbn, 8, n, 48, 48, 1, 0))
-	}
-	faulted(t, "one profile", coverageChecks(summaries(all)), "no profile's coverage")
-}
-
-// TestChecksOfHardProfiles sees a low mean of a profile, and a low cell.
-func TestChecksOfHardProfiles(t *testing.T) {
-	for _, c := range []struct {
-		missed [2]int // of 2,000 intervals by two policies
-		want   string
-	}{{[2]int{100, 100}, ""}, {[2]int{158, 158}, "profiles made to hurt"}, {[2]int{40, 190}, "and 93% by each policy"}} {
-		all := hurtBy([]*cell{coveredCell(hbn, 8, 2000, c.missed[0], 0, 1, 0), coveredCell(inStages, 8, 2000, c.missed[1], 0, 1, 0)})
-		hardTable(&lab.Lab{Stdout: &bytes.Buffer{}}, all)
-		faulted(t, fmt.Sprint(c.missed), hardChecks(all), c.want)
-	}
-}
-
-// TestTaskFilesAreTheUsers: the program reads them as it reads those of users, and
-// no two tasks are asked the same.
-func TestTaskFilesAreTheUsers(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "quiz.jsonl")
-	answers, err := writeTasks(path, quizProfile())
-	if err != nil {
-		t.Fatal(err)
-	}
-	prompts, err := benchmark.ParsePrompts(data.Prompts())
-	if err != nil {
-		t.Fatal(err)
-	}
-	tasks, err := benchmark.Reader{Prompts: prompts}.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked := map[string]bool{}
-	for _, task := range tasks {
-		if task.Benchmark != "quiz" || answers[task.ID] != task.Answer || asked[task.Prompt] {
-			t.Errorf("%+v", task)
+		if c.coverage() < s.least.coverage() {
+			s.least = c
 		}
-		asked[task.Prompt] = true
+		s.coverage += c.coverage() / n
+		variance += c.coverageVariance()
+		s.missedLow += c.missedLow() / n
+		s.missedHigh += c.missedHigh() / n
+		seen += 1 / (c.calibration() * c.calibration()) / n
+		s.lowestCal, s.greatestCal = min(s.lowestCal, c.calibration()), max(s.greatestCal, c.calibration())
+		s.bias = max(s.bias, math.Abs(c.biasScore()))
+		square, _ := c.meanSquare()
+		s.ratio += square / uniformVariance(c.profile, float64(s.budget)) / n
+		length += math.Log(c.meanLength()/byUniform[c.profile.Name()].meanLength()) / n
+		s.equivalents.join(c.equivalents)
 	}
-	if len(tasks) != 8 || tasks[2].Scorer != "choice" || tasks[2].Options != 4 {
-		t.Errorf("%d tasks, the third %+v", len(tasks), tasks[2])
-	}
+	s.coverageSE, s.length, s.calibration = math.Sqrt(variance)/n, math.Exp(length), 1/math.Sqrt(seen)
+	return s
 }
 
-// madeArm is an arm of evaluations whose errors are as they must be, of which each
-// twentieth interval misses the truth.
-func madeArm(policy string, n int) *arm {
-	p := quizProfile()
-	a := &arm{what: policy, profile: p, policy: policy, budget: 8, fast: []float64{0.5}, slow: []float64{0.4}}
-	unit := math.Sqrt(uniformVariance(p, 8))
-	for i := range n {
-		r := &evaluation.Result{Estimate: p.Mean() + unit*float64(2*(i%2)-1), StandardError: unit, Interval: [2]float64{0, 1}, Sessions: 1, Rollouts: 64}
-		if i%20 == 0 {
-			r.Interval = [2]float64{0.9, 1}
+// effective is the number of tasks that matter to the error: as many of equal variance
+// would share it like these, (Σ v)² / Σ v².
+func effective(p profile.Profile) float64 {
+	squares := 0.0
+	for i := range p.N() {
+		v := p.P(i) * (1 - p.P(i))
+		squares += v * v
+	}
+	return p.VarianceSum() * p.VarianceSum() / squares
+}
+
+// coverageTable prints the rows as Markdown.
+func coverageTable(l *drill.Lab, rows []*summary) {
+	var cells [][]any
+	for _, r := range rows {
+		e, n := r.equivalents, float64(r.equivalents.number)
+		equivalent := []any{"", "", "", ""} // Uniform is its own
+		if r.policy != plain {
+			equivalent = []any{
+				fmt.Sprintf("%.1f%%", 100*e.coverage()), fmt.Sprintf("%+.1f%%", 100*e.away/n), fmt.Sprintf("%.0f%%", 100*float64(e.claims)/n),
+				fmt.Sprintf("%.1f%% of %d", 100*float64(e.wrong)/float64(max(1, e.losses)), e.losses),
+			}
 		}
-		a.results = append(a.results, r)
+		cells = append(cells, append([]any{
+			r.budget, r.policy, fmt.Sprintf("%.2f%% ± %.2f", 100*r.coverage, 100*r.coverageSE),
+			fmt.Sprintf("%.1f%% of %s", 100*r.least.coverage(), r.least.profile.Name()),
+			fmt.Sprintf("%.1f, %.1f%%", 100*r.missedLow, 100*r.missedHigh), fmt.Sprintf("%.3f", r.calibration),
+			fmt.Sprintf("%.2f–%.2f", r.lowestCal, r.greatestCal), fmt.Sprintf("%.1f", r.bias),
+			fmt.Sprintf("%.3f", r.ratio), fmt.Sprintf("%.3f", r.length),
+		}, equivalent...))
 	}
-	return a
+	drill.Table(strings.Split("b|policy|coverage|least|truth above, below|√(stated/seen)|its range|largest bias|MSE|length|"+
+		"Uniform's equivalent|its bias|gains claimed|falsely", "|"), cells)
+	l.Logf("Coverage of the 95%% interval, mean over %d profiles with its Monte Carlo error (%d evaluations each). "+
+		"√(stated/seen) is of the mean over profiles of the mean squared error over the mean stated variance, and 1 "+
+		"where standard errors are right. Bias is in standard errors of the mean of a profile's estimates, of the "+
+		"profile where it is largest: of unbiased ones the median would be %.1f. MSE is relative to Uniform's variance "+
+		"(mean), length to Uniform's interval (geometric mean). What Uniform would have needed is covered by its "+
+		"interval so often; its bias is the mean log ratio to the truth, gains are claimed of so many evaluations, and "+
+		"falsely of so many of those that lost.",
+		rows[0].profiles, rows[0].evaluations, medianLargest(rows[0].profiles))
 }
 
-// each changes the results of an arm.
-func (a *arm) each(change func(i int, r *evaluation.Result)) {
-	for i, r := range a.results {
-		change(i, r)
-	}
-}
+// What coverage must be: the mean over profiles within half a point of 95%, of policies in
+// more than two stages up to one and a half above, two with donors; and no profile below
+// 94% except by chance, Uniform's 90%. Standard errors may be off by a twentieth on
+// average, and too large by a tenth with donors. What Uniform would have needed must be
+// covered so often on average over profiles, and a gain may be claimed of so many
+// evaluations that lost.
+const (
+	coverageSlack    = 0.005
+	stagedAbove      = 0.015
+	knownAbove       = 0.02
+	leastCoverage    = 0.94
+	leastUniform     = 0.90
+	calibrationSlack = 0.05
+	knownCalibration = 0.10
+	leastEquivalent  = 0.93
+	mostWrong        = 0.05
+)
 
-func TestChecksOfTheFleet(t *testing.T) {
-	unit := madeArm(uniform, 1).results[0].StandardError
-	for name, c := range map[string]struct {
-		change func(a, disturbed *arm)
-		want   string
-	}{
-		"all is well": {func(_, _ *arm) {}, ""},
-		"no bite":     {func(a, _ *arm) { a.slow[0] = 0.5 }, "completes sooner"},
-		"few kills":   {func(_, d *arm) { d.each(func(i int, r *evaluation.Result) { r.Sessions = 1 + i%20/12 }) }, "were killed under way"},
-		"biased": {func(a, d *arm) {
-			for _, x := range []*arm{a, d} {
-				x.each(func(_ int, r *evaluation.Result) { r.Estimate += 0.3 * unit })
-			}
-		}, "no bias"},
-		"too certain": {func(a, d *arm) {
-			for _, x := range []*arm{a, d} {
-				x.each(func(i int, r *evaluation.Result) {
-					if i < 50 {
-						r.Interval = [2]float64{0.9, 1}
-					}
-				})
-			}
-		}, "coverage is"},
-		"too noisy": {func(a, d *arm) {
-			for _, x := range []*arm{a, d} {
-				x.each(func(_ int, r *evaluation.Result) { r.Estimate += 0.4 * (r.Estimate - a.profile.Mean()) })
-			}
-		}, "variance is"},
-		"another one after a kill": {func(_, d *arm) { d.results[7].Interval[0] += 1e-9 }, "have the results of undisturbed ones"},
-	} {
-		a, disturbed := madeArm(uniform, 400), madeArm(uniform, 400)
-		disturbed.each(func(_ int, r *evaluation.Result) { r.Sessions = 2 })
-		c.change(a, disturbed)
-		rows := []*row{a.row(prediction{Ratio: 1})}
-		fleetTable(&lab.Lab{Stdout: &bytes.Buffer{}}, rows)
-		faulted(t, name, fleetChecks(rows, a, disturbed), c.want)
+// coverageChecks hold the summaries to what they must be. Monte Carlo errors count three
+// times. NaN holds nowhere.
+func coverageChecks(l *drill.Lab, rows []*summary) {
+	n := 0
+	for _, r := range rows {
+		n += r.profiles
 	}
-}
-
-// TestStatsOfKnownErrors sums up 4,000 normal estimates whose standard error and
-// bias are known; the numbers must be right within 5 of their standard errors.
-func TestStatsOfKnownErrors(t *testing.T) {
-	const n, se, bias = 4000, 0.1, 0.02
-	random := rand.New(rand.NewPCG(1, 2))
-	var good, biased stats
-	for range n {
-		x := se * random.NormFloat64()
-		good.add(estimate.Mean{Value: 0.5 + x, StandardError: se, Low: 0.5 + x - 1.96*se, High: 0.5 + x + 1.96*se}, 0.5)
-		biased.add(estimate.Mean{Value: 0.5 + x + bias, StandardError: se / 2, Low: 0.5, High: 0.7}, 0.5)
-	}
-	if sd := math.Sqrt(good.coverageVariance()); math.Abs(good.coverage()-0.95) > 5*sd || math.Abs(sd-shareError(0.95, n)) > 0.1*sd {
-		t.Errorf("coverage %v ± %v", good.coverage(), sd)
-	}
-	if math.Abs(good.biasScore()) > 5 || math.Abs(biased.biasScore()-bias/(se/math.Sqrt(n))) > 5 || math.Abs(biased.bias()-bias) > 5*se/math.Sqrt(n) {
-		t.Errorf("bias %v and %v (%v)", good.biasScore(), biased.biasScore(), biased.bias())
-	}
-	square, error := good.meanSquare()
-	if want := se * se * math.Sqrt(2.0/n); math.Abs(square-se*se) > 5*want || math.Abs(error-want) > 0.2*want {
-		t.Errorf("mean square %v ± %v, want %v ± %v", square, error, se*se, want)
-	}
-	if score := varianceScore(square, prediction{Ratio: se * se}, n); math.Abs(score-(square-se*se)/(se*se*math.Sqrt(2.0/n))) > 1e-9 {
-		t.Errorf("score %v", score)
-	}
-	if c := biased.calibration(); math.Abs(good.calibration()-1) > 0.06 || math.Abs(c-0.5/math.Sqrt(1+bias*bias/se/se)) > 0.03 {
-		t.Errorf("calibrations %v and %v", good.calibration(), c)
-	}
-	if math.Abs(good.meanLength()-3.92*se) > 1e-9 {
-		t.Errorf("length %v", good.meanLength())
-	}
-}
-
-func TestIntervalsMissOnEitherSide(t *testing.T) {
-	var sums stats
-	for _, o := range []estimate.Mean{{Low: 0.1, High: 0.2}, {Low: 0.4, High: 0.5}, {Low: 0.6, High: 0.7}, {Low: 0.7, High: 0.8}} {
-		sums.add(o, 0.5)
-	}
-	if sums.missedLow() != 0.25 || sums.missedHigh() != 0.5 || sums.coverage() != 0.25 {
-		t.Errorf("%+v", sums)
-	}
+	informed := func(r *summary) bool { return slices.Contains([]string{wellKnown, misinformed, misled}, r.policy) }
+	each(l, fmt.Sprintf("mean coverage is within %.1f points of 95%%, in stages up to %.1f above, %.0f with donors",
+		100*coverageSlack, 100*stagedAbove, 100*knownAbove), rows, func(l *drill.Lab, r *summary) {
+		above := coverageSlack
+		if r.policy == inStages {
+			above = stagedAbove
+		} else if informed(r) {
+			above = knownAbove
+		}
+		if noise := 3 * r.coverageSE; !(r.coverage >= nominal-coverageSlack-noise && r.coverage <= nominal+above+noise) {
+			l.Errorf("%s: %.2f%% ± %.2f", r.name(), 100*r.coverage, 100*r.coverageSE)
+		}
+	})
+	each(l, fmt.Sprintf("no profile's coverage is below %.0f%% except by chance (Uniform's: %.0f%%, with %d effective tasks or more)",
+		100*leastCoverage, 100*leastUniform, fewEffective), rows, func(l *drill.Lab, r *summary) {
+		floor, allowance := leastCoverage, bonferroni(n, falseAlarms)
+		if r.policy == plain {
+			floor, allowance = leastUniform, 3
+		}
+		if !(r.judged >= floor-allowance*shareError(floor, r.evaluations)) {
+			l.Errorf("%s: %.1f%%", r.name(), 100*r.judged)
+		}
+	})
+	each(l, "no estimate is biased by more than the most biased of unbiased ones in 1 of 100 drills", rows, func(l *drill.Lab, r *summary) {
+		if !(r.bias <= bonferroniOfMeans(n, r.evaluations, falseAlarms)) {
+			l.Errorf("%s: %.1f standard errors", r.name(), r.bias)
+		}
+	})
+	each(l, fmt.Sprintf("standard errors are right within %.0f%% on average, with donors not too large by more than %.0f%%",
+		100*calibrationSlack, 100*knownCalibration), rows, func(l *drill.Lab, r *summary) {
+		large := calibrationSlack
+		if informed(r) {
+			large = knownCalibration
+		}
+		if !(r.calibration >= 1-calibrationSlack && r.calibration <= 1+large) {
+			l.Errorf("%s: %.3f", r.name(), r.calibration)
+		}
+	})
+	each(l, fmt.Sprintf("what Uniform would have needed is covered %.0f%% of the time", 100*leastEquivalent), rows, func(l *drill.Lab, r *summary) {
+		e := r.equivalents
+		if e.number > 0 && e.coverage() < leastEquivalent-3*shareError(leastEquivalent, e.number) {
+			l.Errorf("%s: %.1f%%", r.name(), 100*e.coverage())
+		}
+	})
+	each(l, fmt.Sprintf("no gain is claimed of more than %.0f%% of the evaluations that lost", 100*mostWrong), rows, func(l *drill.Lab, r *summary) {
+		if e := r.equivalents; tooMany(e.wrong, e.losses, mostWrong) {
+			l.Errorf("%s: %d of %d", r.name(), e.wrong, e.losses)
+		}
+	})
 }

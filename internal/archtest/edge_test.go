@@ -38,7 +38,6 @@ var allowed = []struct{ pkg, name, reason string }{
 	{"release", "os.*", "a command of its own, for the maintainers"},
 	{"release", "time.*", "a command of its own, for the maintainers"},
 	{"drills", "os.*", "main is the edge"},
-	{"drills/evaluations", "time.*", "waits for the program"},
 	{"drills/servers", "os.*", "servers inherit the environment"},
 	{"drills/servers", "time.*", "waits for programs and servers"},
 	{"drills/drill", "os.*", "the edge of the drills"},

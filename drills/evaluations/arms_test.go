@@ -1,13 +1,14 @@
-package evaluations
+//go:build drill
+
+package evaluations_test
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"slices"
 	"sync"
 	"time"
 
+	"speceval/drills/drill"
 	"speceval/internal/evaluation"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
@@ -28,7 +29,6 @@ type arm struct {
 	pauses                int // of an evaluation at most, in a row: all servers may be away
 	quiet                 int // evaluations that are not killed and come first, one at a time; one at least
 
-	base           int  // budget of the evaluations that it extends; 0: none
 	extended, then *arm // the arm that it extends, and the one that extends it; nil: none
 
 	results    []*evaluation.Result // by seed
@@ -44,115 +44,84 @@ type arm struct {
 // few are over before.
 const lastMoment = 0.85
 
-// order is the evaluation of an arm with the i-th seed.
-func (b *bench) order(a *arm, job, i int) order {
-	o := order{policy: a.policy, budget: a.budget, targetSE: a.target, extends: a.base, seed: uint64(i) + 1, workers: b.workers(job), flags: a.flags}
-	if a.target > 0 {
-		o.budget = 0
-	}
-	return o
-}
-
 // make makes n evaluations of an arm, several at a time after the quiet ones, and those
 // that extend them. Kills are at random moments.
-func (b *bench) make(ctx context.Context, a *arm, n int) error {
+func (b *bench) make(a *arm, n int) {
+	b.Helper()
 	begin := time.Now()
 	for at := a; at != nil; at = at.then {
 		at.results, at.fast, at.slow = make([]*evaluation.Result, n), make([]float64, n), make([]float64, n)
 	}
 	for i := range a.quiet {
-		if err := b.evaluate(ctx, a, 0, i, nil); err != nil {
-			return err
-		}
+		b.evaluate(a, 0, i, nil)
 	}
 	first := 0
 	if a.mostKills == 0 {
 		first = a.quiet
 	}
-	streams := seed.Root(b.Seed).Child("drill").Child("kills").Child(a.what).Stream()
-	err := b.inParallel(ctx, first, n, func(ctx context.Context, job, i int) error {
+	streams := seed.Root(drill.Seed()).Child("drill").Child("kills").Child(a.what).Stream()
+	inParallel(b.Lab, *jobs, first, n, func(l *drill.Lab, job, i int) {
 		random := streams.At(uint64(i))
-		return b.evaluate(ctx, a, job, i, &random)
+		b.on(l).evaluate(a, job, i, &random)
 	})
-	if err != nil {
-		return err
-	}
 	for at := a; at != nil; at = at.then {
-		b.Printf("%s: %d evaluations, %d kills met a running process", at.what, n, at.hits)
+		b.Logf("%s: %d evaluations, %d kills met a running process", at.what, n, at.hits)
 	}
-	b.Printf("in %.0f s", time.Since(begin).Seconds())
-	return nil
+	b.Logf("in %.0f s", time.Since(begin).Seconds())
 }
 
 // evaluate makes the i-th evaluation of an arm, and the one that extends it. What it
 // leaves is checked and removed. It is killed at random moments, unless random is nil.
-func (b *bench) evaluate(ctx context.Context, a *arm, job, i int, random *seed.Stream) error {
-	program, order := b.program(a), b.order(a, job, i)
+func (b *bench) evaluate(a *arm, job, i int, random *seed.Stream) {
+	b.Helper()
+	program := b.program(a)
+	order := order{
+		policy: a.policy, budget: a.budget, targetSE: a.target, seed: uint64(i) + 1, flags: a.flags,
+		workers: b.urls[job*replicas : (job+1)*replicas],
+	}
+	if a.extended != nil {
+		order.extends = a.extended.budget
+	}
 	if random != nil && a.mostKills > 0 {
 		for range a.leastKills + int(random.Float64()*float64(a.mostKills-a.leastKills+1)) {
-			hit, err := program.strike(ctx, order, lastMoment*random.Float64()*a.usual())
-			if err != nil {
-				return err
-			}
-			a.hit(hit)
+			hit := program.strike(order, lastMoment*random.Float64()*a.usual())
+			a.mu.Lock()
+			a.hits += one(hit)
+			a.mu.Unlock()
 		}
 	}
-	r, err := program.run(ctx, order)
-	if err != nil {
-		return err
-	}
+	r := program.run(order)
 	folder := program.folder(order)
 	if a.mostKills == 0 {
-		if a.fast[i], a.slow[i], err = completion(folder); err != nil {
-			return err
-		}
+		a.fast[i], a.slow[i] = completion(b.Lab, folder)
 	}
-	if err := recount(folder, r, b.answers[a.profile.Benchmark]); err != nil {
-		return err
-	}
+	recount(b.Lab, folder, r, b.answers[a.profile.Benchmark])
 	setup, err := evaluation.ReadSetup(folder)
-	if err != nil {
-		return err
-	}
-	if err := checkAllocation(r, setup, b.prior); err != nil {
-		return fmt.Errorf("%s: %w", folder, err)
-	}
-	if err := a.take(i, r, setup, random == nil); err != nil {
-		return fmt.Errorf("%s: %w", folder, err)
-	}
+	b.OK(err)
+	checkAllocation(b.Lab, folder, r, setup, b.prior)
+	b.take(a, i, r, setup, random == nil)
 	if a.then != nil {
-		if err := b.evaluate(ctx, a.then, job, i, random); err != nil {
-			return err
-		}
+		b.evaluate(a.then, job, i, random)
 	}
-	return os.RemoveAll(folder)
+	b.OK(os.RemoveAll(folder))
 }
 
 // take keeps an evaluation. Forecasts are of one design, which all must have.
-func (a *arm) take(i int, r *evaluation.Result, setup *evaluation.Setup, quiet bool) error {
+func (b *bench) take(a *arm, i int, r *evaluation.Result, setup *evaluation.Setup, quiet bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.setup == nil {
 		a.setup = setup
 	}
-	if is, was := setup.Design, a.setup.Design; is.Pilots != was.Pilots || is.Weight != was.Weight || !slices.Equal(is.Fractions, was.Fractions) {
-		return fmt.Errorf("the design is %+v, of others %+v", is, was)
+	is, was := setup.Design, a.setup.Design
+	if is.Pilots != was.Pilots || is.Weight != was.Weight || !slices.Equal(is.Fractions, was.Fractions) {
+		b.Errorf("the design is %+v, of others %+v", is, was)
 	}
 	if quiet {
 		a.startups = append(a.startups, r.Startup)
 	}
 	a.results[i] = r
 	a.spans = append(a.spans, r.Seconds)
-	return nil
-}
-
-// hit counts a kill that met a running process.
-func (a *arm) hit(met bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if met {
-		a.hits++
-	}
 }
 
 // usual is the median time that evaluations have taken so far.
@@ -167,40 +136,7 @@ func (a *arm) usual() float64 {
 func (a *arm) row(predicted prediction) *row {
 	r := newRow(a.what, a.budget, a.profile, a.results, 0)
 	r.predicted, r.kills, r.startups, r.target = predicted, a.hits, a.startups, a.target
-	if a.target > 0 {
-		r.budget = 0
-	}
 	r.fast, _ = meanOf(a.fast)
 	r.slow, _ = meanOf(a.slow)
 	return r
-}
-
-// inParallel does something for all numbers from first up to n, several at a time.
-// The first error ends it.
-func (b *bench) inParallel(ctx context.Context, first, n int, do func(ctx context.Context, job, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	numbers := make(chan int)
-	var jobs sync.WaitGroup
-	for job := range b.jobs {
-		jobs.Go(func() {
-			for i := range numbers {
-				if err := do(ctx, job, i); err != nil {
-					cancel(err)
-					return
-				}
-			}
-		})
-	}
-feed:
-	for i := first; i < n; i++ {
-		select {
-		case numbers <- i:
-		case <-ctx.Done():
-			break feed
-		}
-	}
-	close(numbers)
-	jobs.Wait()
-	return context.Cause(ctx)
 }

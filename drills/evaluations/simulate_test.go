@@ -1,12 +1,13 @@
-package evaluations
+//go:build drill
+
+package evaluations_test
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"math"
 	"slices"
 
+	"speceval/drills/drill"
 	"speceval/internal/pilot"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
@@ -54,50 +55,42 @@ type shape struct{ tasks, budget int }
 // more; the small ones have been searched for with fewer panels. Policies with donors
 // have the plan of those without: it holds for them as well, if it does not suit them
 // as well.
-func plansFor(ctx context.Context, profiles []profile.Profile, small bool, seed uint64) (map[shape][]plan, error) {
+func plansFor(l *drill.Lab, profiles []profile.Profile) map[shape][]plan {
 	plans := map[shape][]plan{}
 	for _, p := range profiles {
 		for _, budget := range budgets {
 			of := shape{p.N(), budget}
-			if _, known := plans[of]; known {
-				continue
-			}
-			var err error
-			if plans[of], err = of.plans(ctx, small, seed); err != nil {
-				return nil, err
+			if _, known := plans[of]; !known {
+				plans[of] = of.plans(l)
 			}
 		}
 	}
-	return plans, nil
+	return plans
 }
 
-func (s shape) plans(ctx context.Context, small bool, seed uint64) ([]plan, error) {
-	settings := design.Settings{Tasks: s.tasks, Budget: s.budget, QuadratureOrder: quadratureOrder, Seed: seed}
-	if small {
+func (s shape) plans(l *drill.Lab) []plan {
+	settings := design.Settings{Tasks: s.tasks, Budget: s.budget, QuadratureOrder: quadratureOrder, Seed: drill.Seed()}
+	if l.Small {
 		settings.Panels, settings.Replicates = 512, 2
 	}
-	two, err := design.Compute(ctx, settings)
-	if err != nil {
-		return nil, err
-	}
+	two, err := design.Compute(l.Ctx, settings)
+	l.OK(err)
 	prior, err := informed.New(s.tasks, nil)
-	if err != nil {
-		return nil, err
-	}
-	more, err := design.ComputeInStages(ctx, design.StagesSettings{Prior: prior, Budget: s.budget, Stages: stages, Panels: 32, Replicates: 2, Seed: seed})
-	if err != nil {
-		return nil, err
-	}
+	l.OK(err)
+	more, err := design.ComputeInStages(l.Ctx, design.StagesSettings{
+		Prior: prior, Budget: s.budget, Stages: stages, Panels: 32, Replicates: 2, Seed: drill.Seed(),
+	})
+	l.OK(err)
 	all := []plan{{hbn, s.budget, two.Pilots, two.Weight, nil}}
 	for _, policy := range []string{inStages, wellKnown, misinformed, misled} {
 		all = append(all, plan{policy, s.budget, more.Plan.Pilots, more.Plan.Weight, more.Plan.Fractions})
 	}
-	return append(all, plan{plain, s.budget, s.budget, 1, nil}), nil
+	return append(all, plan{plain, s.budget, s.budget, 1, nil})
 }
 
 // donors are those of the policy for a profile: others where they help, an adversary
 // where they do not.
-func (p plan) donors(of profile.Profile, others []profile.Profile) (all []informed.Donor, err error) {
+func (p plan) donors(of profile.Profile, others []profile.Profile) (all []informed.Donor) {
 	switch p.policy {
 	case wellKnown:
 	case misinformed:
@@ -105,15 +98,12 @@ func (p plan) donors(of profile.Profile, others []profile.Profile) (all []inform
 	case misled:
 		others = []profile.Profile{mostlyRight(of)}
 	default:
-		return nil, nil
+		return nil
 	}
 	for _, o := range others {
-		if o.N() != of.N() {
-			return nil, fmt.Errorf("%s has %d tasks, %s %d", o.Name(), o.N(), of.Name(), of.N())
-		}
 		all = append(all, informed.Donor{Name: o.Name(), Passes: o.PassCounts, Rollouts: slices.Repeat([]int{o.TestedK}, o.N())})
 	}
-	return all, nil
+	return all
 }
 
 // earlier is an evaluation of the model that a profile is of: so many rollouts of each
@@ -182,39 +172,24 @@ type cell struct {
 	equivalents equivalents
 }
 
-// ratio is the mean squared error over the variance of Uniform at the same budget, which
-// is known.
-func (c *cell) ratio() float64 {
-	square, _ := c.meanSquare()
-	return square / uniformVariance(c.profile, float64(c.plan.budget))
-}
-
 // draw draws the evaluations of a cell.
-func (c *cell) draw(ctx context.Context, prior *neyman.Prior, root seed.Seed) error {
-	s, err := newSimulator(prior, c)
-	if err != nil {
-		return err
-	}
+func (c *cell) draw(l *drill.Lab, prior *neyman.Prior, root seed.Seed) {
+	s := newSimulator(l, prior, c)
 	streams := root.Child(c.profile.Name()).Child(c.plan.policy).Index(c.plan.budget).Stream()
 	truth := c.profile.Mean()
 	for i := range c.number {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+		l.OK(l.Ctx.Err())
 		random := streams.At(uint64(i))
-		m, err := s.evaluate(&random)
-		if err != nil {
-			return fmt.Errorf("%s by %s at %d: %w", c.profile.Name(), c.plan.policy, c.plan.budget, err)
-		}
+		m := s.evaluate(&random)
 		c.add(m, truth)
 		c.equivalents.add(m.Uniform, s.equivalent(), float64(c.plan.budget))
 	}
-	return nil
 }
 
 // simulator draws evaluations of one cell: by the program's own controller, one rollout
 // after the other. It belongs to one goroutine.
 type simulator struct {
+	*drill.Lab
 	prior    *neyman.Prior
 	informed *informed.Prior // nil: no donors
 	settings controller.Settings
@@ -224,56 +199,57 @@ type simulator struct {
 	tasks    []estimate.Task
 }
 
-func newSimulator(prior *neyman.Prior, c *cell) (*simulator, error) {
+func newSimulator(l *drill.Lab, prior *neyman.Prior, c *cell) *simulator {
 	n := c.profile.N()
 	s := &simulator{
-		prior: prior, rewards: c.rewards, ps: make([]float64, n), seen: make([][]float64, n), tasks: make([]estimate.Task, n),
+		Lab: l, prior: prior, rewards: c.rewards, ps: make([]float64, n), seen: make([][]float64, n), tasks: make([]estimate.Task, n),
 		settings: controller.Settings{
-			Policy: controller.Sync, Tasks: n, Budget: c.plan.budget, Pilots: c.plan.pilots, Weight: c.plan.weight, Fractions: c.plan.fractions,
+			Policy: controller.Sync, Tasks: n, Budget: c.plan.budget, Pilots: c.plan.pilots, Weight: c.plan.weight,
+			Fractions: c.plan.fractions, Prior: controller.Cold(prior),
 		},
 	}
 	for i := range s.ps {
 		s.ps[i] = c.profile.P(i)
 	}
 	if c.plan.policy == plain {
-		s.settings.Policy = controller.Uniform
-		return s, nil
+		s.settings.Policy, s.settings.Prior = controller.Uniform, nil
 	}
-	donors, err := c.plan.donors(c.profile, c.others)
-	if err != nil || len(donors) == 0 {
-		s.settings.Prior = controller.Cold(prior)
-		return s, err
+	if donors := c.plan.donors(c.profile, c.others); len(donors) > 0 {
+		var err error
+		s.informed, err = informed.New(n, donors)
+		l.OK(err)
+		s.settings.Prior = controller.Informed(s.informed)
 	}
-	s.informed, err = informed.New(n, donors)
-	s.settings.Prior = controller.Informed(s.informed)
-	return s, err
+	return s
 }
 
 // evaluate draws an evaluation and estimates the mean by it.
-func (s *simulator) evaluate(random *seed.Stream) (estimate.Mean, error) {
+func (s *simulator) evaluate(random *seed.Stream) estimate.Mean {
 	c, err := controller.New(s.settings)
-	if err != nil {
-		return estimate.Mean{}, err
-	}
+	s.OK(err)
 	for i := range s.seen {
 		s.seen[i] = s.seen[i][:0]
 	}
 	for !c.Done() {
 		id, ok := c.Next()
 		if !ok {
-			return estimate.Mean{}, fmt.Errorf("no rollout to ask for, and %v is not done", s.settings.Policy)
+			s.Fatalf("no rollout to ask for, and %v is not done", s.settings.Policy)
 		}
 		reward := s.rewards.draw(s.ps[id.Task], random)
 		s.seen[id.Task] = append(s.seen[id.Task], reward)
 		if _, err := c.Rewarded(id, reward); err != nil {
-			return estimate.Mean{}, err
+			s.Fatal(err)
 		}
 	}
 	s.count(c.Observed())
+	var m estimate.Mean
 	if s.informed != nil {
-		return estimate.Informed(s.prior, s.informed, s.tasks)
+		m, err = estimate.Informed(s.prior, s.informed, s.tasks)
+	} else {
+		m, err = estimate.Of(s.prior, s.tasks)
 	}
-	return estimate.Of(s.prior, s.tasks)
+	s.OK(err)
+	return m
 }
 
 // count makes stages of the rewards that were seen. Uniform has one.
@@ -330,14 +306,6 @@ func (e *equivalents) add(stated estimate.Equivalent, truth, budget float64) {
 	e.join(equivalents{
 		1, one(stated.Low <= truth*(1+1e-9) && truth <= stated.High*(1+1e-9)), math.Log(stated.Value / truth), one(loss), one(claim), one(loss && claim),
 	})
-}
-
-// one is 1 for true and 0 for false.
-func one(yes bool) int {
-	if yes {
-		return 1
-	}
-	return 0
 }
 
 // join adds another sum.

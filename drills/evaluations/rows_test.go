@@ -1,11 +1,12 @@
-package evaluations
+//go:build drill
+
+package evaluations_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
-	"speceval/drills/lab"
+	"speceval/drills/drill"
 	"speceval/internal/evaluation"
 	"speceval/internal/profile"
 )
@@ -24,7 +25,6 @@ type row struct {
 	spent, spentSE float64 // rollouts per task, mean
 	ratio, ratioSE float64 // of the mean squared error to Uniform's variance with as many rollouts
 	stated         float64 // standard error, root of the mean square
-	resumed        int     // evaluations that took more than one process
 	resumptions    []float64
 
 	// Means over evaluations: seconds, and rollouts.
@@ -42,12 +42,11 @@ type row struct {
 // part of the bias and is subtracted from the variance.
 func newRow(what string, budget int, p profile.Profile, results []*evaluation.Result, truthVar float64) *row {
 	r := &row{what: what, budget: budget, profile: p, results: results, truthVar: truthVar}
-	n, squares := float64(len(results)), 0.0
+	n := float64(len(results))
+	var spent []float64
 	for _, one := range results {
-		r.add(meanOfResult(one), p.Mean())
-		spent := float64(one.Rollouts) / float64(p.N())
-		r.spent, squares = r.spent+spent/n, squares+spent*spent/n
-		r.stated += one.StandardError * one.StandardError / n
+		r.add(one.Mean(), p.Mean())
+		spent = append(spent, float64(one.Rollouts)/float64(p.N()))
 		r.seconds += one.Seconds / n
 		r.extra += float64(one.Extra) / n
 		r.continued += float64(one.Losses.Continued) / n
@@ -55,11 +54,11 @@ func newRow(what string, budget int, p profile.Profile, results []*evaluation.Re
 		r.tooHigh += one.Losses.TooHigh / n
 		r.tooLow += one.Losses.TooLow / n
 		if one.Sessions > 1 {
-			r.resumed++
 			r.resumptions = append(r.resumptions, one.Startup)
 		}
 	}
-	r.stated, r.spentSE = math.Sqrt(r.stated), math.Sqrt(max(0, squares-r.spent*r.spent)/(n-1))
+	r.spent, r.spentSE = meanOf(spent)
+	r.stated = math.Sqrt(r.stats.stated / n)
 	unit := uniformVariance(p, r.spent)
 	square, se := r.meanSquare()
 	r.ratio, r.ratioSE = (square-truthVar)/unit, se/unit
@@ -89,8 +88,13 @@ func (r *row) biasScore() float64 {
 	return r.bias() / math.Hypot(r.biasError(), math.Sqrt(r.truthVar))
 }
 
-// varianceScore is by how many standard errors the variance is above the prediction.
-func (r *row) varianceScore() float64 { return varianceScore(r.ratio, r.predicted, r.Evaluations) }
+// varianceScore is by how many standard errors the variance is above the prediction,
+// which has an error of its own. Estimates are means over many tasks and nearly normal,
+// so that n times the found over the wanted is χ² with n degrees of freedom.
+func (r *row) varianceScore() float64 {
+	want := r.predicted
+	return (r.ratio - want.Ratio) / math.Hypot(want.Ratio*math.Sqrt(2/r.n()), want.SE)
+}
 
 // biasCell and coverageCell are cells of tables.
 func (r *row) biasCell() string {
@@ -101,34 +105,22 @@ func (r *row) coverageCell() string {
 	return fmt.Sprintf("%.1f%% ± %.1f", 100*r.coverage(), 100*shareError(nominal, r.Evaluations))
 }
 
-// criterion is what must hold of every row of a table.
-type criterion[R any] struct {
-	what  string
-	fault func(r R) error // nil if it holds
-}
-
-// judged are the checks of rows by criteria.
-func judged[R interface{ name() string }](rows []R, criteria ...criterion[R]) (checks []lab.Check) {
-	for _, c := range criteria {
-		var faults []error
+// each is a subtest with a statement that must hold of every row of a table.
+func each[R any](l *drill.Lab, what string, rows []R, check func(l *drill.Lab, r R)) {
+	l.Sub(what, func(l *drill.Lab) {
 		for _, r := range rows {
-			if err := c.fault(r); err != nil {
-				faults = append(faults, fmt.Errorf("%s: %w", r.name(), err))
-			}
+			check(l, r)
 		}
-		checks = append(checks, lab.Check{What: c.what, Fault: errors.Join(faults...)})
-	}
-	return checks
+	})
 }
 
 // unbiased: the bias is no larger than by chance.
-func unbiased(bound float64) criterion[*row] {
-	return criterion[*row]{fmt.Sprintf("no bias of more than %.2f standard errors", bound), func(r *row) error {
+func unbiased(l *drill.Lab, rows []*row, bound float64) {
+	each(l, fmt.Sprintf("no bias of more than %.2f standard errors", bound), rows, func(l *drill.Lab, r *row) {
 		if z := r.biasScore(); math.Abs(z) > bound {
-			return fmt.Errorf("%.1f standard errors", z)
+			l.Errorf("%s: %.1f standard errors", r.name(), z)
 		}
-		return nil
-	}}
+	})
 }
 
 // mostOutside is how far the coverage of a row may be outside of 93–97%: one of 95% is
@@ -136,47 +128,42 @@ func unbiased(bound float64) criterion[*row] {
 const mostOutside = 2
 
 // covered: the coverage is in a range, or not outside by more than so many standard
-// deviations.
-func covered(from, to, most float64) criterion[*row] {
-	what := fmt.Sprintf("coverage is %.0f–%.0f%%, or not outside by more than %.1f standard deviations", 100*from, 100*to, most)
-	if to == 1 {
-		what = fmt.Sprintf("coverage is %.0f%%, or not less by more than %.1f standard deviations", 100*from, most)
-	}
-	return criterion[*row]{what, func(r *row) error {
-		if outside(r.coverage(), from, to, r.Evaluations) > most {
-			return fmt.Errorf("%.1f%%", 100*r.coverage())
-		}
-		return nil
-	}}
+// deviations of a share at the nearer end. A range up to 1 has no upper end.
+func covered(l *drill.Lab, rows []*row, from, to, most float64) {
+	each(l, fmt.Sprintf("coverage is %.0f–%.0f%%, or not outside by more than %.1f standard deviations", 100*from, 100*to, most),
+		rows, func(l *drill.Lab, r *row) {
+			share, n := r.coverage(), r.Evaluations
+			if share < from-most*shareError(from, n) || share > to+most*shareError(to, n) {
+				l.Errorf("%s: %.1f%%", r.name(), 100*share)
+			}
+		})
 }
 
 // asPredicted: the variance is the predicted one, except by chance.
-func asPredicted(bound float64) criterion[*row] {
-	return criterion[*row]{fmt.Sprintf("variance is as predicted, within %.2f standard errors", bound), func(r *row) error {
+func asPredicted(l *drill.Lab, rows []*row, bound float64) {
+	each(l, fmt.Sprintf("variance is as predicted, within %.2f standard errors", bound), rows, func(l *drill.Lab, r *row) {
 		if z := r.varianceScore(); math.Abs(z) > bound {
-			return fmt.Errorf("%.3f, want %v: %.1f standard errors", r.ratio, r.predicted, z)
+			l.Errorf("%s: %.3f, want %v: %.1f standard errors", r.name(), r.ratio, r.predicted, z)
 		}
-		return nil
-	}}
+	})
 }
 
 // killedAndResumed: a share of the evaluations took more than one process.
-func killedAndResumed(least float64) criterion[*row] {
-	return criterion[*row]{fmt.Sprintf("%.0f%% of the evaluations at least were killed under way and resumed", 100*least), func(r *row) error {
-		if float64(r.resumed) < least*r.n() {
-			return fmt.Errorf("only %d of %d took a second process", r.resumed, r.Evaluations)
-		}
-		return nil
-	}}
+func killedAndResumed(l *drill.Lab, rows []*row, least float64) {
+	each(l, fmt.Sprintf("%.0f%% of the evaluations at least were killed under way and resumed", 100*least),
+		rows, func(l *drill.Lab, r *row) {
+			if float64(len(r.resumptions)) < least*r.n() {
+				l.Errorf("%s: only %d of %d took a second process", r.name(), len(r.resumptions), r.Evaluations)
+			}
+		})
 }
 
-// lost is an error unless lost rollouts were asked again and none was continued, or the
-// other way round.
-func (r *row) lost(again bool) error {
+// lost fails unless lost rollouts were asked again and none was continued, or the other
+// way round.
+func (r *row) lost(l *drill.Lab, again bool) {
 	if min(r.continued, r.again) > 0 || again && r.again < 1 || !again && r.continued < 1 {
-		return fmt.Errorf("%.2f rollouts of an evaluation were continued and %.2f asked again", r.continued, r.again)
+		l.Errorf("%s: %.2f rollouts of an evaluation were continued and %.2f asked again", r.name(), r.continued, r.again)
 	}
-	return nil
 }
 
 // targetSlack is by which share a standard error may be off the one that was asked for.
@@ -184,24 +171,24 @@ const targetSlack = 0.15
 
 // onTarget: what stops at a standard error reaches it, by the errors that it states, by
 // those that it has, and by the rollouts that it takes.
-func onTarget(bound float64) criterion[*row] {
-	what := fmt.Sprintf("what stops at a standard error has it within %.0f%%, with as many rollouts as forecast", 100*targetSlack)
-	return criterion[*row]{what, func(r *row) error {
-		if r.target == 0 {
-			return nil
-		}
-		square, se := r.meanSquare()
-		seen, noise := math.Sqrt(square), bound*se/(2*math.Sqrt(square))
-		switch {
-		case math.Abs(r.stated/r.target-1) > targetSlack:
-			return fmt.Errorf("it states %.4f", r.stated)
-		case math.Abs(seen-r.target)-noise > targetSlack*r.target:
-			return fmt.Errorf("it has %.4f", seen)
-		case math.Abs(r.spent-r.predicted.Spent) > bound*r.spentSE*math.Sqrt(1+r.n()/forecastDraws)+1e-6:
-			return fmt.Errorf("%.2f rollouts per task, forecast are %.2f", r.spent, r.predicted.Spent)
-		}
-		return nil
-	}}
+func onTarget(l *drill.Lab, rows []*row, bound float64) {
+	each(l, fmt.Sprintf("what stops at a standard error has it within %.0f%%, with as many rollouts as forecast", 100*targetSlack),
+		rows, func(l *drill.Lab, r *row) {
+			if r.target == 0 {
+				return
+			}
+			square, se := r.meanSquare()
+			seen, noise := math.Sqrt(square), bound*se/(2*math.Sqrt(square))
+			if math.Abs(r.stated/r.target-1) > targetSlack {
+				l.Errorf("%s: it states %.4f", r.name(), r.stated)
+			}
+			if math.Abs(seen-r.target)-noise > targetSlack*r.target {
+				l.Errorf("%s: it has %.4f", r.name(), seen)
+			}
+			if math.Abs(r.spent-r.predicted.Spent) > bound*r.spentSE*math.Sqrt(1+r.n()/forecastDraws)+1e-6 {
+				l.Errorf("%s: %.2f rollouts per task, forecast are %.2f", r.name(), r.spent, r.predicted.Spent)
+			}
+		})
 }
 
 // leastDifference is by how much the halves by time must differ, or the drill could not
@@ -209,11 +196,11 @@ func onTarget(bound float64) criterion[*row] {
 const leastDifference = 0.02
 
 // soonerIsRight: answers that complete sooner are right more often.
-func soonerIsRight() criterion[*row] {
-	return criterion[*row]{fmt.Sprintf("what completes sooner is right more often, by %.2f at least", leastDifference), func(r *row) error {
-		if r.fast < r.slow+leastDifference {
-			return fmt.Errorf("%.3f and %.3f", r.fast, r.slow)
-		}
-		return nil
-	}}
+func soonerIsRight(l *drill.Lab, rows []*row) {
+	each(l, fmt.Sprintf("what completes sooner is right more often, by %.2f at least", leastDifference),
+		rows, func(l *drill.Lab, r *row) {
+			if r.fast < r.slow+leastDifference {
+				l.Errorf("%s: %.3f and %.3f", r.name(), r.fast, r.slow)
+			}
+		})
 }

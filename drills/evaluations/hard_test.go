@@ -1,11 +1,13 @@
-package evaluations
+//go:build drill
+
+package evaluations_test
 
 import (
 	"fmt"
 	"math"
 	"strings"
 
-	"speceval/drills/lab"
+	"speceval/drills/drill"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 )
@@ -105,11 +107,8 @@ const donated = 64
 // hardCells are empty cells of every profile made to hurt, policy and budget, except for
 // Uniform, which has only a few values where failures are rare. The donor is drawn from
 // the profile.
-func hardCells(made []profile.Profile, laws []rewards, plans map[shape][]plan, small bool, root seed.Seed) (all []*cell) {
-	number := 1000
-	if small {
-		number /= 10
-	}
+func hardCells(l *drill.Lab, made []profile.Profile, laws []rewards, plans map[shape][]plan, root seed.Seed) (all []*cell) {
+	number := l.Often(100, 1000)
 	for k, p := range made {
 		random := root.Child("donor").Index(k).Stream()
 		donor := earlier(p, donated, &random)
@@ -117,7 +116,8 @@ func hardCells(made []profile.Profile, laws []rewards, plans map[shape][]plan, s
 		for _, budget := range budgets {
 			for _, plan := range plans[shape{p.N(), budget}] {
 				if plan.policy != plain {
-					all = append(all, &cell{profile: p, rewards: laws[k], others: []profile.Profile{donor}, plan: plan, number: number})
+					others := []profile.Profile{donor}
+					all = append(all, &cell{profile: p, rewards: laws[k], others: others, plan: plan, number: number})
 				}
 			}
 		}
@@ -136,14 +136,11 @@ func (h *hurt) name() string { return h.cells[0].profile.Model }
 
 // hurtBy puts the cells of each profile together, in the order of the profiles.
 func hurtBy(cells []*cell) (all []*hurt) {
-	at := map[string]*hurt{}
 	for _, c := range cells {
-		name := c.profile.Name()
-		h := at[name]
-		if h == nil {
-			h = &hurt{least: c}
-			at[name], all = h, append(all, h)
+		if len(all) == 0 || all[len(all)-1].name() != c.profile.Model {
+			all = append(all, &hurt{least: c})
 		}
+		h := all[len(all)-1]
 		h.cells = append(h.cells, c)
 		if c.coverage() < h.least.coverage() {
 			h.least = c
@@ -159,52 +156,33 @@ func hurtBy(cells []*cell) (all []*hurt) {
 	return all
 }
 
-// at is the mean coverage at a budget.
-func (h *hurt) at(budget int) float64 {
-	var all []float64
-	for _, c := range h.cells {
-		if c.plan.budget == budget {
-			all = append(all, c.coverage())
-		}
-	}
-	mean, _ := meanOf(all)
-	return mean
-}
-
 // hardTable prints the coverage of the profiles made to hurt.
-func hardTable(l *lab.Lab, all []*hurt) {
-	head := []string{"tasks"}
-	for _, budget := range budgets {
-		head = append(head, fmt.Sprintf("b = %d", budget))
-	}
+func hardTable(l *drill.Lab, all []*hurt) {
 	var lines [][]any
 	for _, h := range all {
-		line := []any{h.name()}
-		for _, budget := range budgets {
-			line = append(line, fmt.Sprintf("%.1f%%", 100*h.at(budget)))
-		}
-		lines = append(lines, append(line, fmt.Sprintf("%.2f%% ± %.2f", 100*h.coverage, 100*math.Sqrt(h.variance)),
-			fmt.Sprintf("%.1f%%", 100*h.least.coverage()), fmt.Sprintf("%s at %d", h.least.plan.policy, h.least.plan.budget)))
+		lines = append(lines, []any{
+			h.name(), fmt.Sprintf("%.2f%% ± %.2f", 100*h.coverage, 100*math.Sqrt(h.variance)),
+			fmt.Sprintf("%.1f%%", 100*h.least.coverage()), fmt.Sprintf("%s at %d", h.least.plan.policy, h.least.plan.budget),
+		})
 	}
-	lab.Table(l.Stdout, append(head, "all", "least", "by"), lines)
-	l.Printf("Coverage of the 95%% interval on profiles made to hurt, the mean over HBN in two and in %d stages, and the latter with a donor of %d rollouts per task, with an adversary and with one that is wrong of a tenth of the tasks, %d evaluations each.\n", stages, donated, all[0].cells[0].Evaluations)
+	drill.Table([]string{"tasks", "coverage", "least", "by"}, lines)
+	l.Logf("Coverage of the 95%% interval on profiles made to hurt, the mean over budgets and over HBN in two and in %d "+
+		"stages, and the latter with a donor of %d rollouts per task, with an adversary and with one that is wrong of a "+
+		"tenth of the tasks, %d evaluations each.", stages, donated, all[0].cells[0].Evaluations)
 }
 
 // hardChecks hold the coverage to what it must be, with three Monte Carlo errors of each
 // profile's mean, and four of the least of its cells.
-func hardChecks(all []*hurt) []lab.Check {
-	return judged(all,
-		criterion[*hurt]{fmt.Sprintf("profiles made to hurt are covered %.0f%% of the time or more, over policies and budgets", 100*leastHard), func(h *hurt) error {
+func hardChecks(l *drill.Lab, all []*hurt) {
+	each(l, fmt.Sprintf("profiles made to hurt are covered %.0f%% of the time or more, over policies and budgets", 100*leastHard),
+		all, func(l *drill.Lab, h *hurt) {
 			if h.coverage < leastHard-3*math.Sqrt(h.variance) {
-				return fmt.Errorf("%.2f%% ± %.2f", 100*h.coverage, 100*math.Sqrt(h.variance))
+				l.Errorf("%s: %.2f%% ± %.2f", h.name(), 100*h.coverage, 100*math.Sqrt(h.variance))
 			}
-			return nil
-		}},
-		criterion[*hurt]{fmt.Sprintf("and %.0f%% by each policy at each budget", 100*leastHardCell), func(h *hurt) error {
-			if c := h.least; c.coverage() < leastHardCell-4*shareError(leastHardCell, c.Evaluations) {
-				return fmt.Errorf("by %s at %d: %.1f%%", c.plan.policy, c.plan.budget, 100*c.coverage())
-			}
-			return nil
-		}},
-	)
+		})
+	each(l, fmt.Sprintf("and %.0f%% by each policy at each budget", 100*leastHardCell), all, func(l *drill.Lab, h *hurt) {
+		if c := h.least; c.coverage() < leastHardCell-4*shareError(leastHardCell, c.Evaluations) {
+			l.Errorf("%s: by %s at %d: %.1f%%", h.name(), c.plan.policy, c.plan.budget, 100*c.coverage())
+		}
+	})
 }

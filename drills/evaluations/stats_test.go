@@ -1,4 +1,6 @@
-package evaluations
+//go:build drill
+
+package evaluations_test
 
 import (
 	"math"
@@ -92,24 +94,6 @@ func (s *stats) meanLength() float64 { return s.length / s.n() }
 // shareError is the standard error of a share that is found in n draws.
 func shareError(share float64, n int) float64 { return math.Sqrt(share * (1 - share) / float64(n)) }
 
-// varianceScore is by how many standard errors a variance, found in n evaluations, is
-// above the one that is wanted, which has an error of its own. Estimates are means over
-// many tasks and nearly normal, so that n times the found over the wanted is χ² with n
-// degrees of freedom.
-func varianceScore(found float64, want prediction, n int) float64 {
-	return (found - want.Ratio) / math.Hypot(want.Ratio*math.Sqrt(2/float64(n)), want.SE)
-}
-
-// outside is how far a share is below or above a range, in standard deviations of a share
-// at the nearer end. A range up to 1 has no upper end.
-func outside(share, from, to float64, n int) float64 {
-	out := max((from-share)/shareError(from, n), 0)
-	if to < 1 {
-		out = max(out, (share-to)/shareError(to, n))
-	}
-	return out
-}
-
 // tooMany reports whether so many of n are more than a share of them, except by the chance
 // that a normal number is above three standard deviations.
 func tooMany(k, n int, share float64) bool {
@@ -134,23 +118,13 @@ func medianLargest(n int) float64 {
 	return distuv.UnitNormal.Quantile((1 + math.Pow(0.5, 1/float64(n))) / 2)
 }
 
-// quantile of sorted numbers, linear between them.
-func quantile(sorted []float64, share float64) float64 {
-	at := share * float64(len(sorted)-1)
-	i := int(at)
-	if i == len(sorted)-1 {
-		return sorted[i]
-	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
-}
-
 // medianAndMost are the median of some numbers, and the greatest; NaN of none.
 func medianAndMost(xs []float64) (median, most float64) {
 	if len(xs) == 0 {
 		return math.NaN(), math.NaN()
 	}
-	sorted := slices.Sorted(slices.Values(xs))
-	return quantile(sorted, 0.5), sorted[len(sorted)-1]
+	sorted, n := slices.Sorted(slices.Values(xs)), len(xs)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2, sorted[n-1]
 }
 
 // meanOf is the mean of some numbers with its standard error.
@@ -164,4 +138,12 @@ func meanOf(xs []float64) (mean, se float64) {
 		squares += (x - mean) * (x - mean)
 	}
 	return mean, math.Sqrt(squares / (n - 1) / n)
+}
+
+// one is 1 for true and 0 for false.
+func one(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
 }

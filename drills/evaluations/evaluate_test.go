@@ -1,0 +1,237 @@
+//go:build drill
+
+// Package evaluations_test tries `speceval evaluate` on models whose mean is known: whether
+// estimates are unbiased, intervals cover the truth as often as they claim, variances are
+// as predicted, and evaluations resume after kills. TestEvaluate draws evaluations of all
+// published profiles, and lets the built program evaluate on the simulated fleet;
+// TestEvaluateLive does so on real servers.
+package evaluations_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"speceval/data"
+	"speceval/drills/drill"
+	"speceval/internal/profile"
+	"speceval/method/neyman"
+)
+
+var (
+	only   = flag.String("part", "", "coverage, fleet, losses or policies; empty: all")
+	number = flag.Int("n", 0, "evaluations of each arm over HTTP, at least 10 (500; small: 150, 60 or 40)")
+	jobs   = flag.Int("jobs", 6, "evaluations over HTTP at a time")
+)
+
+// TestMain lets as many jobs run at a time as are wanted: they are parallel subtests.
+func TestMain(m *testing.M) {
+	flag.Func("worker", "live: a server that runs, in the place of those that are started; may be repeated", func(url string) error {
+		workers = append(workers, url)
+		return nil
+	})
+	flag.Parse()
+	flag.Set("test.parallel", strconv.Itoa(max(*jobs, runtime.GOMAXPROCS(0))))
+	m.Run()
+}
+
+// parts are those of TestEvaluate, in order. coverage needs no program and no server;
+// fleet evaluates models of known probabilities over HTTP, where wrong answers take
+// longer; losses kills evaluations there, on servers that do not repeat themselves; and
+// policies does so with policies in stages, with donors good and bad, that stop by what
+// they find, and that are extended.
+var parts = []struct {
+	name string
+	do   func(b *bench)
+}{{"coverage", coverage}, {"fleet", overHTTP}, {"losses", losses}, {"policies", policies}}
+
+func TestEvaluate(t *testing.T) {
+	l := drill.New(t, 4*time.Hour)
+	did := false
+	for _, part := range parts {
+		if !drill.Wanted(*only, part.name) {
+			continue
+		}
+		did = true
+		l.Sub(part.name, func(l *drill.Lab) {
+			l.Dir = l.Path(part.name)
+			l.OK(os.Mkdir(l.Dir, 0o777))
+			prior, err := neyman.NewPrior(quadratureOrder)
+			l.OK(err)
+			part.do(&bench{Lab: l, prior: prior, answers: map[string]map[string]string{}})
+		})
+	}
+	if !did {
+		l.Fatalf("-part %s: want coverage, fleet, losses or policies", *only)
+	}
+}
+
+// The fleet: every evaluation has some replicas to itself. They are so fast that an
+// evaluation takes about a second, and wrong answers are so many times as long as
+// right ones.
+const (
+	modelID   = "model"
+	replicas  = 2 // of each evaluation that runs at a time
+	places    = 16
+	speed     = 50
+	slowWrong = 4
+	interval  = 64 // tokens of an event: fewer are no news to an evaluation
+)
+
+// bench is the place of evaluations: the lab with a configuration, task files and
+// outputs, and a fleet that answers by the profiles.
+type bench struct {
+	*drill.Lab
+	prior    *neyman.Prior
+	profiles []profile.Profile
+	budgets  []int
+	answers  map[string]map[string]string // by benchmark and task
+	urls     []string
+}
+
+// on is the bench of a part of the drill.
+func (b bench) on(l *drill.Lab) *bench {
+	b.Lab = l
+	return &b
+}
+
+// often is the number of evaluations of an arm: the flag -n, or by the size of the drill.
+func (b *bench) often(small, full int) int {
+	if *number > 0 {
+		return max(10, *number)
+	}
+	return b.Often(small, full)
+}
+
+// inParallel does something for all numbers from first up to n, in so many jobs at a
+// time. The first job that fails ends it.
+func inParallel(l *drill.Lab, jobs, first, n int, do func(l *drill.Lab, job, i int)) {
+	l.Helper()
+	var next atomic.Int64
+	next.Store(int64(first))
+	done := l.Sub("jobs", func(all *drill.Lab) {
+		for job := range jobs {
+			all.Sub(fmt.Sprint(job), func(l *drill.Lab) {
+				l.Parallel()
+				for i := int(next.Add(1)) - 1; i < n && !all.Failed(); i = int(next.Add(1)) - 1 {
+					do(l, job, i)
+				}
+			})
+		}
+	})
+	if !done {
+		l.FailNow()
+	}
+}
+
+// fleetProfiles are the published profiles that are evaluated over HTTP: few tasks of all
+// difficulties, many of which nearly all are easy, and many of all difficulties.
+var fleetProfiles = []string{
+	"hmmt__model=qwen3_5_9b",
+	"gpqa_diamond__domain_physics__model=qwen3_5_4b",
+	"livecodebench_gt_2024_03_30__difficulty_medium__model=qwen3_5_9b",
+}
+
+// published are the published profiles, and those of them with these names.
+func published(l *drill.Lab, names ...string) (all, named []profile.Profile) {
+	all, err := profile.Parse(data.Profiles(), data.ProfilesName)
+	l.OK(err)
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(p profile.Profile) bool { return p.Name() == name })
+		if i < 0 {
+			l.Fatalf("no profile %s", name)
+		}
+		named = append(named, all[i])
+	}
+	return all, named
+}
+
+// prepare writes profiles, their task files and the configuration. It names no worker:
+// evaluations do. Of right answers nearly none has more tokens than the limit, which
+// would make it wrong.
+func (b *bench) prepare(profiles []profile.Profile, budgets ...int) {
+	b.budgets = budgets
+	var benchmarks []drill.Settings
+	for _, p := range profiles {
+		p.Model = modelID
+		b.profiles = append(b.profiles, p)
+		b.writeTasks(p)
+		benchmarks = append(benchmarks, drill.Settings{"id": p.Benchmark, "tasks": b.tasks(p)})
+	}
+	b.WriteProfiles(b.Path("profiles.csv"), b.profiles)
+	b.WriteConfig(b.config(), drill.Settings{
+		"experiment": drill.Settings{"budgets": budgets},
+		"corpus":     drill.Settings{"profiles": b.Path("profiles.csv")},
+		"sampling":   drill.Settings{"max_tokens": 4000, "context_tokens": 6000},
+		"replay": drill.Settings{ // of HBN alone
+			"draws": 4096, "replicates": 4, "ibn_alphas": []float64{0.1}, "resamples": 2,
+			"ts_neyman": drill.Settings{"alphas": []float64{0.1}, "race_draws": 4, "final_draws": 20},
+		},
+		"model":     []drill.Settings{{"id": modelID, "max_sequences": places}},
+		"benchmark": benchmarks,
+	})
+}
+
+// tasks is the task file of a profile.
+func (b *bench) tasks(p profile.Profile) string { return b.Path(p.Benchmark + ".jsonl") }
+
+func (b *bench) config() string { return b.Path("experiments.toml") }
+
+// writeTasks makes a question for every task of a profile: sums, and every third one a
+// choice. No two questions are the same in any benchmark. It keeps the right answers.
+func (b *bench) writeTasks(p profile.Profile) {
+	var lines strings.Builder
+	answers := map[string]string{}
+	for i, id := range p.TaskIDs {
+		answer, scorer, options := strconv.Itoa(8*i+3), "math", []string(nil)
+		prompt := fmt.Sprintf("Task %d of %s: how much is %d and %d?", i, p.Benchmark, i+2, 7*i+1)
+		if i%3 == 2 {
+			prompt = fmt.Sprintf("Task %d of %s: which of these is %d?", i, p.Benchmark, 3*i)
+			answer, scorer = string("ABCD"[i%4]), "choice"
+			for j := range 4 {
+				options = append(options, strconv.Itoa(3*i+j-i%4))
+			}
+		}
+		answers[id] = answer
+		b.OK(json.NewEncoder(&lines).Encode(struct {
+			ID      string   `json:"id"`
+			Prompt  string   `json:"prompt"`
+			Answer  string   `json:"answer"`
+			Scorer  string   `json:"scorer"`
+			Options []string `json:"options,omitempty"`
+		}{id, prompt, answer, scorer, options}))
+	}
+	b.answers[p.Benchmark] = answers
+	b.Write(b.tasks(p), []byte(lines.String()))
+}
+
+// serve starts a fleet with some more flags and waits until it serves.
+func (b *bench) serve(flags ...string) *drill.Process {
+	n := *jobs * replicas
+	port := b.FreePorts(n)
+	b.urls = nil
+	for i := range n {
+		b.urls = append(b.urls, fmt.Sprintf("http://127.0.0.1:%d", port+i))
+	}
+	return b.Serve("fleet.txt", b.config(), b.urls, append([]string{
+		"--replicas", strconv.Itoa(n), "--port", strconv.Itoa(port), "--profiles", b.Path("profiles.csv"),
+		"--speed", fmt.Sprint(speed), "--slow-wrong", fmt.Sprint(slowWrong),
+		"--stream-interval", fmt.Sprint(interval), "--seed", fmt.Sprint(drill.Seed()),
+	}, flags...)...)
+}
+
+// program evaluates the model on the tasks of an arm's profile, named by their file.
+func (b *bench) program(a *arm) *program {
+	return &program{
+		Lab: b.Lab, config: b.config(), out: a.out, benchmark: b.tasks(a.profile),
+		id: a.profile.Benchmark, model: modelID, pauses: a.pauses,
+	}
+}

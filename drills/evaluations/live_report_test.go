@@ -1,0 +1,181 @@
+//go:build drill
+
+package evaluations_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"speceval/drills/drill"
+	"speceval/internal/evaluation"
+	"speceval/internal/profile"
+)
+
+// leastEvidence is the number of evaluations from which rows are judged.
+const leastEvidence = 10
+
+// liveRow is the evaluations of an arm at a budget, by round.
+type liveRow struct {
+	*row
+	arm     liveArm
+	uniform []*evaluation.Result // by round; none where Uniform was not evaluated
+}
+
+// rows are the runs by budget and arm, each in the order of its rounds.
+func (p *live) rows(truth profile.Profile, turns []*turn) (all []liveRow) {
+	for _, at := range liveBudgets {
+		var byUniform []*evaluation.Result
+		for _, a := range liveArms {
+			var results []*evaluation.Result
+			var last *turn
+			for _, t := range turns {
+				if t.arm == a && t.budget == at.budget {
+					results, last = append(results, t.Result), t
+				}
+			}
+			if last == nil {
+				continue
+			}
+			if a.policy == uniform {
+				byUniform = results
+			}
+			r := newRow(a.name, at.budget, truth, results, uniformVariance(truth, float64(truth.TestedK)))
+			r.predicted = p.predict(truth, last.order)
+			all = append(all, liveRow{r, a, byUniform})
+		}
+	}
+	return all
+}
+
+// times is the time relative to Uniform's: the geometric mean over rounds, of runs that
+// were not interrupted, with its standard error. It is NaN of fewer than two rounds.
+func (g liveRow) times() (ratio, se float64, n int) {
+	var logs []float64
+	for round, r := range g.results {
+		if round < len(g.uniform) && r.Sessions == 1 && g.uniform[round].Sessions == 1 {
+			logs = append(logs, math.Log(r.Seconds/g.uniform[round].Seconds))
+		}
+	}
+	mean, se := meanOf(logs)
+	return math.Exp(mean), math.Exp(mean) * se, len(logs)
+}
+
+// pooled is the bias of all rows together, each by the inverse of its variance, in
+// standard errors. The profile's error is the same in all of them.
+func pooled(rows []liveRow) (bias, score float64) {
+	weights, sum := 0.0, 0.0
+	for _, r := range rows {
+		se := r.biasError()
+		weights, sum = weights+1/(se*se), sum+r.bias()/(se*se)
+	}
+	bias = sum / weights
+	return bias, bias / math.Sqrt(1/weights+rows[0].truthVar)
+}
+
+// liveReport prints the results and checks them.
+func liveReport(l *drill.Lab, rows []liveRow, turns []*turn) {
+	errorTable(l, rows)
+	timeTable(l, rows, turns)
+	var evident, killed []*row
+	for _, r := range rows {
+		if r.Evaluations >= leastEvidence {
+			evident = append(evident, r.row)
+		}
+		if r.arm.killed {
+			killed = append(killed, r.row)
+		}
+	}
+	l.Logf("%d of %d rows have the %d evaluations that it takes to judge them", len(evident), len(rows), leastEvidence)
+	most := bonferroni(3*len(evident), falseAlarms) // bias, coverage and variance of each
+	unbiased(l, evident, most)
+	covered(l, evident, nominal, 1, most)
+	asPredicted(l, evident, most)
+	killedAndResumed(l, killed, 0.5)
+}
+
+// errorTable prints errors and variances as Markdown.
+func errorTable(l *drill.Lab, rows []liveRow) {
+	var cells [][]any
+	for _, r := range rows {
+		cells = append(cells, []any{
+			r.budget, r.what, r.Evaluations, r.biasCell(), r.coverageCell(), fmt.Sprintf("%.2f", r.calibration()),
+			fmt.Sprintf("%.4f", r.meanLength()), fmt.Sprintf("%.2f ± %.2f", r.ratio, r.ratioSE), r.predicted,
+		})
+	}
+	drill.Table(strings.Split("b:|arm|runs:|bias|coverage|√(stated/seen):|interval:|variance|as predicted", "|"), cells)
+	bias, score := pooled(rows)
+	truth := rows[0].profile
+	l.Logf("Variances are relative to Uniform's by the profile. Errors are to the mean %.5f of the profile, of %d rollouts "+
+		"of each of %d tasks, whose own standard error of %.5f counts in the bias and is subtracted from the variance. "+
+		"Coverage has the standard deviation of a share of 95%%. The bias of all runs together is %+.5f (%+.1f s.e.).",
+		truth.Mean(), truth.TestedK, truth.N(), math.Sqrt(rows[0].truthVar), bias, score)
+}
+
+// timeTable prints times as Markdown.
+func timeTable(l *drill.Lab, rows []liveRow, turns []*turn) {
+	var cells [][]any
+	for _, r := range rows {
+		ratio, se, n := r.times()
+		var undisturbed []float64
+		wasted, tokens := int64(0), int64(0)
+		for _, one := range r.results {
+			if one.Sessions == 1 {
+				undisturbed = append(undisturbed, one.Seconds)
+			}
+			wasted, tokens = wasted+one.Tokens.Wasted, tokens+one.Tokens.Completion
+		}
+		mean, _ := meanOf(undisturbed)
+		seconds, times := fmt.Sprintf("%.1f", mean), fmt.Sprintf("%.3f ± %.3f", ratio, se)
+		if r.arm.killed { // those that end before their kill are the short ones
+			seconds, times, n = "–", "–", 0
+		}
+		cells = append(cells, []any{
+			r.budget, r.what, seconds, times, n, len(r.resumptions), fmt.Sprintf("%.1f", r.continued), fmt.Sprintf("%.1f", r.again),
+			fmt.Sprintf("%.1f", r.extra), fmt.Sprintf("%.2f%%", 100*float64(wasted)/float64(tokens)),
+		})
+	}
+	drill.Table(strings.Split("b:|arm|seconds:|/Uniform's|rounds:|resumed:|continued:|asked again:|surplus:|wasted tokens:", "|"), cells)
+	var startups []float64
+	for _, t := range turns {
+		startups = append(startups, t.Startup)
+	}
+	median, most := medianAndMost(startups)
+	l.Logf("Seconds are from the first request to the last reward; the ratio is the geometric mean over rounds. Arms that "+
+		"are killed, and runs that were resumed, are left out of both. Rollouts that were lost in flight and count were "+
+		"continued from their prefix or asked again; these, and surplus ones, are means. From the command to the first "+
+		"request it takes %.2f s (median; at most %.2f s).", median, most)
+}
+
+// header are the columns of the file of runs.
+var header = strings.Split("budget,arm,round,policy,seed,provenance,pilots,weight,estimate,standard_error,low,high,rollouts,"+
+	"extra_rollouts,continued,asked_again,too_high,too_low,completion_tokens,wasted_tokens,seconds,barrier_seconds,"+
+	"startup_seconds,sessions", ",")
+
+// writeRuns writes all runs into a CSV file.
+func writeRuns(l *drill.Lab, path string, turns []*turn) {
+	var text strings.Builder
+	rows := csv.NewWriter(&text)
+	l.OK(rows.Write(header))
+	for _, t := range turns {
+		r := t.Result
+		var cells []string
+		for _, value := range []any{
+			r.Budget, t.arm.name, t.round, r.Policy, r.Seed, r.Provenance, r.Design.Pilots, r.Design.Weight,
+			r.Estimate, r.StandardError, r.Interval[0], r.Interval[1], r.Rollouts, r.Extra,
+			r.Losses.Continued, r.Losses.AskedAgain, r.Losses.TooHigh, r.Losses.TooLow,
+			r.Tokens.Completion, r.Tokens.Wasted, r.Seconds, r.Barrier, r.Startup, r.Sessions,
+		} {
+			if x, ok := value.(float64); ok {
+				value = strconv.FormatFloat(x, 'g', -1, 64)
+			}
+			cells = append(cells, fmt.Sprint(value))
+		}
+		l.OK(rows.Write(cells))
+	}
+	rows.Flush()
+	l.Write(path, []byte(text.String()))
+	l.Logf("every run is in %s", path)
+}
