@@ -17,13 +17,10 @@ import (
 // arm is evaluations of one kind: of a profile by one policy at one budget, by the seeds
 // from 1 on.
 type arm struct {
+	order   // without seeds and servers
 	what    string
 	profile profile.Profile
-	policy  string
-	budget  int
-	target  float64  // standard error to reach, in the place of the budget; 0: none
-	flags   []string // of the program
-	out     string   // output folder
+	out     string // output folder
 
 	leastKills, mostKills int // of an evaluation; 0: it is not killed
 	pauses                int // of an evaluation at most, in a row: all servers may be away
@@ -74,14 +71,8 @@ func (b *bench) make(a *arm, n int) {
 // leaves is checked and removed. It is killed at random moments, unless random is nil.
 func (b *bench) evaluate(a *arm, job, i int, random *seed.Stream) {
 	b.Helper()
-	program := b.program(a)
-	order := order{
-		policy: a.policy, budget: a.budget, targetSE: a.target, seed: uint64(i) + 1, flags: a.flags,
-		workers: b.urls[job*replicas : (job+1)*replicas],
-	}
-	if a.extended != nil {
-		order.extends = a.extended.budget
-	}
+	program, order := b.program(a), a.order
+	order.seed, order.workers = uint64(i)+1, b.urls[job*replicas:(job+1)*replicas]
 	if random != nil && a.mostKills > 0 {
 		for range a.leastKills + int(random.Float64()*float64(a.mostKills-a.leastKills+1)) {
 			hit := program.strike(order, lastMoment*random.Float64()*a.usual())
@@ -135,7 +126,7 @@ func (a *arm) usual() float64 {
 // row sums the arm up.
 func (a *arm) row(predicted prediction) *row {
 	r := newRow(a.what, a.budget, a.profile, a.results, 0)
-	r.predicted, r.kills, r.startups, r.target = predicted, a.hits, a.startups, a.target
+	r.predicted, r.kills, r.startups, r.target = predicted, a.hits, a.startups, a.targetSE
 	r.fast, _ = meanOf(a.fast)
 	r.slow, _ = meanOf(a.slow)
 	return r

@@ -33,8 +33,8 @@ func coverage(b *bench) {
 	inParallel(b.Lab, runtime.GOMAXPROCS(0), 0, len(drawn), func(l *drill.Lab, _, i int) { drawn[i].draw(l, b.prior, root) })
 
 	rows, hard := summaries(cells), hurtBy(hurt)
-	coverageTable(b.Lab, rows)
-	hardTable(b.Lab, hard)
+	coverageTable(rows)
+	hardTable(hard)
 	coverageChecks(b.Lab, rows)
 	hardChecks(b.Lab, hard)
 }
@@ -64,27 +64,24 @@ func publishedCells(l *drill.Lab, profiles []profile.Profile, plans map[shape][]
 // judged: the error is that of a single task, whose passes are counted in steps.
 const fewEffective = 2
 
-// summary is all profiles by one policy at one budget.
+// summary is all profiles by one policy at one budget, or one profile by all.
 type summary struct {
+	name        string
 	policy      string
 	budget      int
 	profiles    int
 	evaluations int // of each
 
-	coverage, coverageSE   float64 // mean over profiles, and its Monte Carlo error
-	least                  *cell   // the one that is covered least
-	judged                 float64 // the least of those profiles that are judged
-	missedLow, missedHigh  float64 // shares of intervals below the truth, and above
-	calibration            float64 // of the mean over profiles of seen over stated variances
-	lowestCal, greatestCal float64
-	bias                   float64 // of the profile where it is largest, in standard errors
-	ratio                  float64 // of the mean squared error to Uniform's variance, mean over profiles
-	length                 float64 // relative to Uniform's, geometric mean over profiles
+	coverage, coverageSE float64 // mean over profiles, and its Monte Carlo error
+	least                *cell   // the one that is covered least
+	judged               float64 // the least of those profiles that are judged
+	calibration          float64 // of the mean over profiles of seen over stated variances
+	bias                 float64 // of the profile where it is largest, in standard errors
+	ratio                float64 // of the mean squared error to Uniform's variance, mean over profiles
+	length               float64 // relative to Uniform's, geometric mean over profiles
 
 	equivalents equivalents // what Uniform would have needed, over all profiles
 }
-
-func (s *summary) name() string { return fmt.Sprintf("%s at %d", s.policy, s.budget) }
 
 // summaries are the rows of the table: by budget, Uniform last.
 func summaries(cells []*cell) (rows []*summary) {
@@ -95,7 +92,7 @@ func summaries(cells []*cell) (rows []*summary) {
 		}
 		for _, policy := range policiesDrawn {
 			if all := cellsOf(cells, policy, budget); len(all) > 0 {
-				rows = append(rows, summarize(all, byUniform))
+				rows = append(rows, summarize(fmt.Sprintf("%s at %d", policy, budget), all, byUniform))
 			}
 		}
 	}
@@ -107,12 +104,12 @@ func cellsOf(cells []*cell, policy string, budget int) []*cell {
 	return slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return c.plan.policy != policy || c.plan.budget != budget })
 }
 
-// summarize sums cells up, with Uniform's of the same profiles.
-func summarize(all []*cell, byUniform map[string]*cell) *summary {
+// summarize sums cells up, with Uniform's of the same profiles, if there are any.
+func summarize(name string, all []*cell, byUniform map[string]*cell) *summary {
 	n := float64(len(all))
 	s := &summary{
-		policy: all[0].plan.policy, budget: all[0].plan.budget, profiles: len(all), evaluations: all[0].Evaluations,
-		lowestCal: math.Inf(1), judged: 1, least: all[0],
+		name: name, policy: all[0].plan.policy, budget: all[0].plan.budget, profiles: len(all), evaluations: all[0].Evaluations,
+		judged: 1, least: all[0],
 	}
 	variance, length, seen := 0.0, 0.0, 0.0
 	for _, c := range all {
@@ -124,14 +121,13 @@ func summarize(all []*cell, byUniform map[string]*cell) *summary {
 		}
 		s.coverage += c.coverage() / n
 		variance += c.coverageVariance()
-		s.missedLow += c.missedLow() / n
-		s.missedHigh += c.missedHigh() / n
 		seen += 1 / (c.calibration() * c.calibration()) / n
-		s.lowestCal, s.greatestCal = min(s.lowestCal, c.calibration()), max(s.greatestCal, c.calibration())
 		s.bias = max(s.bias, math.Abs(c.biasScore()))
 		square, _ := c.meanSquare()
 		s.ratio += square / uniformVariance(c.profile, float64(s.budget)) / n
-		length += math.Log(c.meanLength()/byUniform[c.profile.Name()].meanLength()) / n
+		if u := byUniform[c.profile.Name()]; u != nil {
+			length += math.Log(c.meanLength()/u.meanLength()) / n
+		}
 		s.equivalents.join(c.equivalents)
 	}
 	s.coverageSE, s.length, s.calibration = math.Sqrt(variance)/n, math.Exp(length), 1/math.Sqrt(seen)
@@ -149,8 +145,9 @@ func effective(p profile.Profile) float64 {
 	return p.VarianceSum() * p.VarianceSum() / squares
 }
 
-// coverageTable prints the rows as Markdown.
-func coverageTable(l *drill.Lab, rows []*summary) {
+// coverageTable prints the rows as Markdown. The mean squared error and the length are
+// relative to Uniform's.
+func coverageTable(rows []*summary) {
 	var cells [][]any
 	for _, r := range rows {
 		e, n := r.equivalents, float64(r.equivalents.number)
@@ -164,21 +161,10 @@ func coverageTable(l *drill.Lab, rows []*summary) {
 		cells = append(cells, append([]any{
 			r.budget, r.policy, fmt.Sprintf("%.2f%% ± %.2f", 100*r.coverage, 100*r.coverageSE),
 			fmt.Sprintf("%.1f%% of %s", 100*r.least.coverage(), r.least.profile.Name()),
-			fmt.Sprintf("%.1f, %.1f%%", 100*r.missedLow, 100*r.missedHigh), fmt.Sprintf("%.3f", r.calibration),
-			fmt.Sprintf("%.2f–%.2f", r.lowestCal, r.greatestCal), fmt.Sprintf("%.1f", r.bias),
-			fmt.Sprintf("%.3f", r.ratio), fmt.Sprintf("%.3f", r.length),
+			fmt.Sprintf("%.3f", r.calibration), fmt.Sprintf("%.1f", r.bias), fmt.Sprintf("%.3f", r.ratio), fmt.Sprintf("%.3f", r.length),
 		}, equivalent...))
 	}
-	drill.Table(strings.Split("b|policy|coverage|least|truth above, below|√(stated/seen)|its range|largest bias|MSE|length|"+
-		"Uniform's equivalent|its bias|gains claimed|falsely", "|"), cells)
-	l.Logf("Coverage of the 95%% interval, mean over %d profiles with its Monte Carlo error (%d evaluations each). "+
-		"√(stated/seen) is of the mean over profiles of the mean squared error over the mean stated variance, and 1 "+
-		"where standard errors are right. Bias is in standard errors of the mean of a profile's estimates, of the "+
-		"profile where it is largest: of unbiased ones the median would be %.1f. MSE is relative to Uniform's variance "+
-		"(mean), length to Uniform's interval (geometric mean). What Uniform would have needed is covered by its "+
-		"interval so often; its bias is the mean log ratio to the truth, gains are claimed of so many evaluations, and "+
-		"falsely of so many of those that lost.",
-		rows[0].profiles, rows[0].evaluations, medianLargest(rows[0].profiles))
+	drill.Table(strings.Split("b|policy|coverage|least|√(stated/seen)|largest bias|MSE|length|Uniform's equivalent|its bias|gains claimed|falsely", "|"), cells)
 }
 
 // What coverage must be: the mean over profiles within half a point of 95%, of policies in
@@ -216,7 +202,7 @@ func coverageChecks(l *drill.Lab, rows []*summary) {
 			above = knownAbove
 		}
 		if noise := 3 * r.coverageSE; !(r.coverage >= nominal-coverageSlack-noise && r.coverage <= nominal+above+noise) {
-			l.Errorf("%s: %.2f%% ± %.2f", r.name(), 100*r.coverage, 100*r.coverageSE)
+			l.Errorf("%s: %.2f%% ± %.2f", r.name, 100*r.coverage, 100*r.coverageSE)
 		}
 	})
 	each(l, fmt.Sprintf("no profile's coverage is below %.0f%% except by chance (Uniform's: %.0f%%, with %d effective tasks or more)",
@@ -226,12 +212,12 @@ func coverageChecks(l *drill.Lab, rows []*summary) {
 			floor, allowance = leastUniform, 3
 		}
 		if !(r.judged >= floor-allowance*shareError(floor, r.evaluations)) {
-			l.Errorf("%s: %.1f%%", r.name(), 100*r.judged)
+			l.Errorf("%s: %.1f%%", r.name, 100*r.judged)
 		}
 	})
 	each(l, "no estimate is biased by more than the most biased of unbiased ones in 1 of 100 drills", rows, func(l *drill.Lab, r *summary) {
 		if !(r.bias <= bonferroniOfMeans(n, r.evaluations, falseAlarms)) {
-			l.Errorf("%s: %.1f standard errors", r.name(), r.bias)
+			l.Errorf("%s: %.1f standard errors", r.name, r.bias)
 		}
 	})
 	each(l, fmt.Sprintf("standard errors are right within %.0f%% on average, with donors not too large by more than %.0f%%",
@@ -241,18 +227,18 @@ func coverageChecks(l *drill.Lab, rows []*summary) {
 			large = knownCalibration
 		}
 		if !(r.calibration >= 1-calibrationSlack && r.calibration <= 1+large) {
-			l.Errorf("%s: %.3f", r.name(), r.calibration)
+			l.Errorf("%s: %.3f", r.name, r.calibration)
 		}
 	})
 	each(l, fmt.Sprintf("what Uniform would have needed is covered %.0f%% of the time", 100*leastEquivalent), rows, func(l *drill.Lab, r *summary) {
 		e := r.equivalents
 		if e.number > 0 && e.coverage() < leastEquivalent-3*shareError(leastEquivalent, e.number) {
-			l.Errorf("%s: %.1f%%", r.name(), 100*e.coverage())
+			l.Errorf("%s: %.1f%%", r.name, 100*e.coverage())
 		}
 	})
 	each(l, fmt.Sprintf("no gain is claimed of more than %.0f%% of the evaluations that lost", 100*mostWrong), rows, func(l *drill.Lab, r *summary) {
 		if e := r.equivalents; tooMany(e.wrong, e.losses, mostWrong) {
-			l.Errorf("%s: %d of %d", r.name(), e.wrong, e.losses)
+			l.Errorf("%s: %d of %d", r.name, e.wrong, e.losses)
 		}
 	})
 }

@@ -41,14 +41,14 @@ func overHTTP(b *bench) {
 	var all []*arm
 	for _, p := range b.profiles {
 		for _, budget := range b.budgets {
-			all = append(all, run(&arm{profile: p, policy: async, budget: budget}, n))
+			all = append(all, run(&arm{profile: p, order: order{policy: async, budget: budget}}, n))
 		}
 	}
 	first, second := all[0], all[1]
-	all = append(all, run(&arm{profile: first.profile, policy: uniform, budget: first.budget}, b.Often(60, 500)))
+	all = append(all, run(&arm{profile: first.profile, order: order{policy: uniform, budget: first.budget}}, b.Often(60, 500)))
 	disturbed := run(&arm{
-		profile: second.profile, policy: async, budget: second.budget, leastKills: disturbedKills, mostKills: disturbedKills,
-		flags: []string{"--on-loss", "again"}, // this fleet repeats an answer by its seed
+		profile: second.profile, leastKills: disturbedKills, mostKills: disturbedKills,
+		order: order{policy: async, budget: second.budget, flags: []string{"--on-loss", "again"}}, // this fleet repeats an answer by its seed
 	}, min(n, b.Often(15, 100)))
 	b.Logf("%d evaluations in %.0f s", made, time.Since(begin).Seconds())
 	var rows []*row
@@ -59,7 +59,7 @@ func overHTTP(b *bench) {
 		}
 		rows = append(rows, a.row(want))
 	}
-	fleetTable(b.Lab, rows)
+	fleetTable(rows)
 
 	// Rows by the same seeds come out the same every time: what fails by bad luck fails
 	// always, with a probability of 1% for the bias and for the variance each.
@@ -73,8 +73,9 @@ func overHTTP(b *bench) {
 	killedAndResumed(b.Lab, []*row{disturbed.row(prediction{})}, 0.5)
 }
 
-// fleetTable prints rows as Markdown.
-func fleetTable(l *drill.Lab, rows []*row) {
+// fleetTable prints rows as Markdown. The halves are of the pilot by the time to the
+// answer: an estimate that prefers what completes first is too optimistic.
+func fleetTable(rows []*row) {
 	var cells [][]any
 	for _, r := range rows {
 		cells = append(cells, []any{
@@ -85,9 +86,6 @@ func fleetTable(l *drill.Lab, rows []*row) {
 	}
 	drill.Table(strings.Split("evaluations|N|b|m|number|bias|coverage|√(stated/seen)|variance/Uniform's|by the replay|"+
 		"passed of the faster, slower half|surplus|s", "|"), cells)
-	l.Log("The variance is the mean squared error, relative to Uniform's, which is known. The halves are those of " +
-		"the pilot by the time to the answer: wrong answers take longer, so that an estimate that prefers what " +
-		"completes first is too optimistic.")
 }
 
 // replayed finds HBN's variance ratio to Uniform's, by the output of the replay stage, for

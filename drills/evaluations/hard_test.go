@@ -4,7 +4,6 @@ package evaluations_test
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"speceval/drills/drill"
@@ -125,64 +124,44 @@ func hardCells(l *drill.Lab, made []profile.Profile, laws []rewards, plans map[s
 	return all
 }
 
-// hurt is a profile made to hurt, by all policies and budgets.
-type hurt struct {
-	cells              []*cell
-	coverage, variance float64 // the mean over its cells, and the Monte Carlo variance
-	least              *cell
-}
-
-func (h *hurt) name() string { return h.cells[0].profile.Model }
-
-// hurtBy puts the cells of each profile together, in the order of the profiles.
-func hurtBy(cells []*cell) (all []*hurt) {
-	for _, c := range cells {
-		if len(all) == 0 || all[len(all)-1].name() != c.profile.Model {
-			all = append(all, &hurt{least: c})
+// hurtBy sums the cells of each profile up, in the order of the profiles.
+func hurtBy(cells []*cell) (all []*summary) {
+	for len(cells) > 0 {
+		n := 1
+		for n < len(cells) && cells[n].profile.Model == cells[0].profile.Model {
+			n++
 		}
-		h := all[len(all)-1]
-		h.cells = append(h.cells, c)
-		if c.coverage() < h.least.coverage() {
-			h.least = c
-		}
-	}
-	for _, h := range all {
-		n := float64(len(h.cells))
-		for _, c := range h.cells {
-			h.coverage += c.coverage() / n
-			h.variance += c.coverageVariance() / (n * n)
-		}
+		all = append(all, summarize(cells[0].profile.Model, cells[:n], nil))
+		cells = cells[n:]
 	}
 	return all
 }
 
-// hardTable prints the coverage of the profiles made to hurt.
-func hardTable(l *drill.Lab, all []*hurt) {
+// hardTable prints the coverage of the profiles made to hurt, the mean over policies and
+// budgets.
+func hardTable(all []*summary) {
 	var lines [][]any
-	for _, h := range all {
+	for _, s := range all {
 		lines = append(lines, []any{
-			h.name(), fmt.Sprintf("%.2f%% ± %.2f", 100*h.coverage, 100*math.Sqrt(h.variance)),
-			fmt.Sprintf("%.1f%%", 100*h.least.coverage()), fmt.Sprintf("%s at %d", h.least.plan.policy, h.least.plan.budget),
+			s.name, s.evaluations, fmt.Sprintf("%.2f%% ± %.2f", 100*s.coverage, 100*s.coverageSE),
+			fmt.Sprintf("%.1f%%", 100*s.least.coverage()), fmt.Sprintf("%s at %d", s.least.plan.policy, s.least.plan.budget),
 		})
 	}
-	drill.Table([]string{"tasks", "coverage", "least", "by"}, lines)
-	l.Logf("Coverage of the 95%% interval on profiles made to hurt, the mean over budgets and over HBN in two and in %d "+
-		"stages, and the latter with a donor of %d rollouts per task, with an adversary and with one that is wrong of a "+
-		"tenth of the tasks, %d evaluations each.", stages, donated, all[0].cells[0].Evaluations)
+	drill.Table([]string{"tasks", "evaluations by each policy", "coverage", "least", "by"}, lines)
 }
 
 // hardChecks hold the coverage to what it must be, with three Monte Carlo errors of each
 // profile's mean, and four of the least of its cells.
-func hardChecks(l *drill.Lab, all []*hurt) {
+func hardChecks(l *drill.Lab, all []*summary) {
 	each(l, fmt.Sprintf("profiles made to hurt are covered %.0f%% of the time or more, over policies and budgets", 100*leastHard),
-		all, func(l *drill.Lab, h *hurt) {
-			if h.coverage < leastHard-3*math.Sqrt(h.variance) {
-				l.Errorf("%s: %.2f%% ± %.2f", h.name(), 100*h.coverage, 100*math.Sqrt(h.variance))
+		all, func(l *drill.Lab, s *summary) {
+			if s.coverage < leastHard-3*s.coverageSE {
+				l.Errorf("%s: %.2f%% ± %.2f", s.name, 100*s.coverage, 100*s.coverageSE)
 			}
 		})
-	each(l, fmt.Sprintf("and %.0f%% by each policy at each budget", 100*leastHardCell), all, func(l *drill.Lab, h *hurt) {
-		if c := h.least; c.coverage() < leastHardCell-4*shareError(leastHardCell, c.Evaluations) {
-			l.Errorf("%s: by %s at %d: %.1f%%", h.name(), c.plan.policy, c.plan.budget, 100*c.coverage())
+	each(l, fmt.Sprintf("and %.0f%% by each policy at each budget", 100*leastHardCell), all, func(l *drill.Lab, s *summary) {
+		if c := s.least; c.coverage() < leastHardCell-4*shareError(leastHardCell, c.Evaluations) {
+			l.Errorf("%s: by %s at %d: %.1f%%", s.name, c.plan.policy, c.plan.budget, 100*c.coverage())
 		}
 	})
 }

@@ -3,10 +3,8 @@
 package evaluations_test
 
 import (
-	"encoding/csv"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"speceval/drills/drill"
@@ -107,25 +105,21 @@ func errorTable(l *drill.Lab, rows []liveRow) {
 	}
 	drill.Table(strings.Split("b:|arm|runs:|bias|coverage|√(stated/seen):|interval:|variance|as predicted", "|"), cells)
 	bias, score := pooled(rows)
-	truth := rows[0].profile
-	l.Logf("Variances are relative to Uniform's by the profile. Errors are to the mean %.5f of the profile, of %d rollouts "+
-		"of each of %d tasks, whose own standard error of %.5f counts in the bias and is subtracted from the variance. "+
-		"Coverage has the standard deviation of a share of 95%%. The bias of all runs together is %+.5f (%+.1f s.e.).",
-		truth.Mean(), truth.TestedK, truth.N(), math.Sqrt(rows[0].truthVar), bias, score)
+	l.Logf("The profile's mean is %.5f ± %.5f. The bias of all runs together is %+.5f (%+.1f s.e.).",
+		rows[0].profile.Mean(), math.Sqrt(rows[0].truthVar), bias, score)
 }
 
-// timeTable prints times as Markdown.
+// timeTable prints times as Markdown: seconds from the first request to the last reward,
+// without runs that were resumed, and their geometric mean ratio over rounds.
 func timeTable(l *drill.Lab, rows []liveRow, turns []*turn) {
 	var cells [][]any
 	for _, r := range rows {
 		ratio, se, n := r.times()
 		var undisturbed []float64
-		wasted, tokens := int64(0), int64(0)
 		for _, one := range r.results {
 			if one.Sessions == 1 {
 				undisturbed = append(undisturbed, one.Seconds)
 			}
-			wasted, tokens = wasted+one.Tokens.Wasted, tokens+one.Tokens.Completion
 		}
 		mean, _ := meanOf(undisturbed)
 		seconds, times := fmt.Sprintf("%.1f", mean), fmt.Sprintf("%.3f ± %.3f", ratio, se)
@@ -133,49 +127,15 @@ func timeTable(l *drill.Lab, rows []liveRow, turns []*turn) {
 			seconds, times, n = "–", "–", 0
 		}
 		cells = append(cells, []any{
-			r.budget, r.what, seconds, times, n, len(r.resumptions), fmt.Sprintf("%.1f", r.continued), fmt.Sprintf("%.1f", r.again),
-			fmt.Sprintf("%.1f", r.extra), fmt.Sprintf("%.2f%%", 100*float64(wasted)/float64(tokens)),
+			r.budget, r.what, seconds, times, n, r.resumed, fmt.Sprintf("%.1f", r.continued), fmt.Sprintf("%.1f", r.again),
+			fmt.Sprintf("%.1f", r.extra),
 		})
 	}
-	drill.Table(strings.Split("b:|arm|seconds:|/Uniform's|rounds:|resumed:|continued:|asked again:|surplus:|wasted tokens:", "|"), cells)
+	drill.Table(strings.Split("b:|arm|seconds:|/Uniform's|rounds:|resumed:|continued:|asked again:|surplus:", "|"), cells)
 	var startups []float64
 	for _, t := range turns {
 		startups = append(startups, t.Startup)
 	}
 	median, most := medianAndMost(startups)
-	l.Logf("Seconds are from the first request to the last reward; the ratio is the geometric mean over rounds. Arms that "+
-		"are killed, and runs that were resumed, are left out of both. Rollouts that were lost in flight and count were "+
-		"continued from their prefix or asked again; these, and surplus ones, are means. From the command to the first "+
-		"request it takes %.2f s (median; at most %.2f s).", median, most)
-}
-
-// header are the columns of the file of runs.
-var header = strings.Split("budget,arm,round,policy,seed,provenance,pilots,weight,estimate,standard_error,low,high,rollouts,"+
-	"extra_rollouts,continued,asked_again,too_high,too_low,completion_tokens,wasted_tokens,seconds,barrier_seconds,"+
-	"startup_seconds,sessions", ",")
-
-// writeRuns writes all runs into a CSV file.
-func writeRuns(l *drill.Lab, path string, turns []*turn) {
-	var text strings.Builder
-	rows := csv.NewWriter(&text)
-	l.OK(rows.Write(header))
-	for _, t := range turns {
-		r := t.Result
-		var cells []string
-		for _, value := range []any{
-			r.Budget, t.arm.name, t.round, r.Policy, r.Seed, r.Provenance, r.Design.Pilots, r.Design.Weight,
-			r.Estimate, r.StandardError, r.Interval[0], r.Interval[1], r.Rollouts, r.Extra,
-			r.Losses.Continued, r.Losses.AskedAgain, r.Losses.TooHigh, r.Losses.TooLow,
-			r.Tokens.Completion, r.Tokens.Wasted, r.Seconds, r.Barrier, r.Startup, r.Sessions,
-		} {
-			if x, ok := value.(float64); ok {
-				value = strconv.FormatFloat(x, 'g', -1, 64)
-			}
-			cells = append(cells, fmt.Sprint(value))
-		}
-		l.OK(rows.Write(cells))
-	}
-	rows.Flush()
-	l.Write(path, []byte(text.String()))
-	l.Logf("every run is in %s", path)
+	l.Logf("from the command to the first request it takes %.2f s (median; at most %.2f s)", median, most)
 }

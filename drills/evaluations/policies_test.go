@@ -48,7 +48,7 @@ func losses(b *bench) {
 		fleet := b.serve(append(flags, "--unrepeatable", "--fail", lossFaults, "--restart", "50ms", "--speed", fmt.Sprint(lossSpeed))...)
 		defer fleet.Kill()
 		a := &arm{
-			profile: b.profiles[0], policy: async, budget: lossBudget, what: what, out: b.Path("out"),
+			order: order{policy: async, budget: lossBudget}, profile: b.profiles[0], what: what, out: b.Path("out"),
 			leastKills: 1, mostKills: 2, pauses: lossPauses, quiet: 1,
 		}
 		b.make(a, b.often(60, 500))
@@ -56,7 +56,7 @@ func losses(b *bench) {
 	}
 	asked := run("servers that cannot continue: asked again", "--plain")
 	continued := run("servers that continue")
-	lossTable(b.Lab, []*row{asked, continued})
+	lossTable([]*row{asked, continued})
 
 	bound := bonferroni(1, falseAlarms)
 	b.Sub("asked again, the mean is biased", func(l *drill.Lab) {
@@ -79,7 +79,7 @@ func losses(b *bench) {
 }
 
 // lossTable prints rows as Markdown.
-func lossTable(l *drill.Lab, rows []*row) {
+func lossTable(rows []*row) {
 	var cells [][]any
 	for _, r := range rows {
 		cells = append(cells, []any{
@@ -89,7 +89,6 @@ func lossTable(l *drill.Lab, rows []*row) {
 	}
 	drill.Table(strings.Split("|evaluations:|kills:|lost rollouts that count: continued:|asked again:|bias|"+
 		"stated: too high by at most:|too low by at most:|coverage|s:", "|"), cells)
-	l.Logf("Means over evaluations, each of %d rollouts that count.", rows[0].results[0].Rollouts)
 }
 
 // The evaluations of the part policies.
@@ -130,7 +129,7 @@ func policies(b *bench) {
 			rows = append(rows, a.row(f.predict()))
 		}
 	}
-	policyTables(b.Lab, rows)
+	policyTable(rows)
 
 	bound := bonferroni(len(rows), falseAlarms)
 	killedAndResumed(b.Lab, rows, policyKilled)
@@ -148,22 +147,23 @@ func (b *bench) policyArms(good, adversarial string) (all []*arm) {
 	withGood, withAdversarial := slices.Concat(in, []string{"--prior", good}), slices.Concat(in, []string{"--prior", adversarial})
 	for _, budget := range b.budgets[:b.Often(1, len(b.budgets))] {
 		all = append(all,
-			&arm{what: "Uniform", policy: uniform, budget: budget},
-			&arm{what: "HBN-async", policy: async, budget: budget},
-			&arm{what: "staged", policy: inStaged, budget: budget, flags: in},
-			&arm{what: "informed, staged: good donors", policy: informs, budget: budget, flags: withGood},
-			&arm{what: "informed, staged: adversarial donor", policy: informs, budget: budget, flags: withAdversarial},
+			&arm{what: "Uniform", order: order{policy: uniform, budget: budget}},
+			&arm{what: "HBN-async", order: order{policy: async, budget: budget}},
+			&arm{what: "staged", order: order{policy: inStaged, budget: budget, flags: in}},
+			&arm{what: "informed, staged: good donors", order: order{policy: informs, budget: budget, flags: withGood}},
+			&arm{what: "informed, staged: adversarial donor", order: order{policy: informs, budget: budget, flags: withAdversarial}},
 		)
 	}
 	all = append(all,
-		&arm{what: fmt.Sprintf("staged, to a standard error of %g", policyTarget), policy: inStaged, target: policyTarget, flags: in},
-		&arm{what: fmt.Sprintf("informed, staged: good donors, to %g", policyTarget), policy: informs, target: policyTarget, flags: withGood},
+		&arm{what: fmt.Sprintf("staged, to a standard error of %g", policyTarget), order: order{policy: inStaged, targetSE: policyTarget, flags: in}},
+		&arm{what: fmt.Sprintf("informed, staged: good donors, to %g", policyTarget), order: order{policy: informs, targetSE: policyTarget, flags: withGood}},
 	)
 	for i, a := range all {
 		a.profile, a.out, a.leastKills, a.mostKills, a.quiet = b.profiles[0], b.Path(fmt.Sprintf("out-%d", i)), 1, 1, policyQuiet
 		if a.what == "staged" && a.budget == policyBudget {
 			a.then = &arm{
-				what: fmt.Sprintf("staged, extended from %d", a.budget), profile: a.profile, policy: inStaged, budget: policyExtends,
+				order: order{policy: inStaged, budget: policyExtends, extends: a.budget},
+				what:  fmt.Sprintf("staged, extended from %d", a.budget), profile: a.profile,
 				out: a.out, leastKills: 1, mostKills: 1, extended: a,
 			}
 		}
@@ -171,28 +171,19 @@ func (b *bench) policyArms(good, adversarial string) (all []*arm) {
 	return all
 }
 
-// policyTables print rows as Markdown, and the times until the first request.
-func policyTables(l *drill.Lab, rows []*row) {
-	var errors, times [][]any
+// policyTable prints rows as Markdown. The times until the first request are of first
+// starts, one at a time.
+func policyTable(rows []*row) {
+	var cells [][]any
 	for _, r := range rows {
-		errors = append(errors, []any{
+		_, most := medianAndMost(r.startups)
+		cells = append(cells, []any{
 			r.what, r.rollouts(), r.Evaluations, r.kills, fmt.Sprintf("%.1f", r.continued), r.biasCell(), r.coverageCell(),
 			fmt.Sprintf("%.3f", r.calibration()), fmt.Sprintf("%.3f ± %.3f", r.ratio, r.ratioSE),
 			fmt.Sprintf("%v (%+.1f s.e.)", r.predicted, r.varianceScore()), fmt.Sprintf("%.2f", r.seconds),
+			fmt.Sprintf("%.2f", most),
 		})
-		line := []any{r.what, r.rollouts()}
-		for _, seconds := range [][]float64{r.startups, r.resumptions} {
-			median, most := medianAndMost(seconds)
-			line = append(line, fmt.Sprintf("%.2f", median), fmt.Sprintf("%.2f", most))
-		}
-		times = append(times, line)
 	}
 	drill.Table(strings.Split("evaluations by|b:|n:|killed:|lost answers continued:|bias|coverage|√(stated/seen):|"+
-		"variance/Uniform's|by the forecast|s:", "|"), errors)
-	l.Logf("The variance is the mean squared error, relative to that of Uniform with as many rollouts; the forecast "+
-		"draws evaluations by the same design and donors. Good donors are an earlier evaluation of the model with %d "+
-		"rollouts of each task, and its siblings; the adversarial one makes the most uncertain tasks seem the most certain.",
-		earlierRollouts)
-	drill.Table(strings.Split("evaluations by|b:|first request after, s: median:|most:|resumed: median:|most:", "|"), times)
-	l.Logf("First starts are of %d evaluations, one at a time; resumptions run several at a time.", len(rows[0].startups))
+		"variance/Uniform's|by the forecast|s:|first request after, s: most:", "|"), cells)
 }

@@ -25,7 +25,7 @@ type row struct {
 	spent, spentSE float64 // rollouts per task, mean
 	ratio, ratioSE float64 // of the mean squared error to Uniform's variance with as many rollouts
 	stated         float64 // standard error, root of the mean square
-	resumptions    []float64
+	resumed        int     // evaluations that took more than one process
 
 	// Means over evaluations: seconds, and rollouts.
 	seconds, extra, continued, again float64
@@ -44,18 +44,16 @@ func newRow(what string, budget int, p profile.Profile, results []*evaluation.Re
 	r := &row{what: what, budget: budget, profile: p, results: results, truthVar: truthVar}
 	n := float64(len(results))
 	var spent []float64
-	for _, one := range results {
-		r.add(one.Mean(), p.Mean())
-		spent = append(spent, float64(one.Rollouts)/float64(p.N()))
-		r.seconds += one.Seconds / n
-		r.extra += float64(one.Extra) / n
-		r.continued += float64(one.Losses.Continued) / n
-		r.again += float64(one.Losses.AskedAgain) / n
-		r.tooHigh += one.Losses.TooHigh / n
-		r.tooLow += one.Losses.TooLow / n
-		if one.Sessions > 1 {
-			r.resumptions = append(r.resumptions, one.Startup)
-		}
+	for _, of := range results {
+		r.add(of.Mean(), p.Mean())
+		spent = append(spent, float64(of.Rollouts)/float64(p.N()))
+		r.seconds += of.Seconds / n
+		r.extra += float64(of.Extra) / n
+		r.continued += float64(of.Losses.Continued) / n
+		r.again += float64(of.Losses.AskedAgain) / n
+		r.tooHigh += of.Losses.TooHigh / n
+		r.tooLow += of.Losses.TooLow / n
+		r.resumed += one(of.Sessions > 1)
 	}
 	r.spent, r.spentSE = meanOf(spent)
 	r.stated = math.Sqrt(r.stats.stated / n)
@@ -152,8 +150,8 @@ func asPredicted(l *drill.Lab, rows []*row, bound float64) {
 func killedAndResumed(l *drill.Lab, rows []*row, least float64) {
 	each(l, fmt.Sprintf("%.0f%% of the evaluations at least were killed under way and resumed", 100*least),
 		rows, func(l *drill.Lab, r *row) {
-			if float64(len(r.resumptions)) < least*r.n() {
-				l.Errorf("%s: only %d of %d took a second process", r.name(), len(r.resumptions), r.Evaluations)
+			if float64(r.resumed) < least*r.n() {
+				l.Errorf("%s: only %d of %d took a second process", r.name(), r.resumed, r.Evaluations)
 			}
 		})
 }

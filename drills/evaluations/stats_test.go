@@ -25,8 +25,8 @@ const falseAlarms = 0.01
 // stats sums up evaluations of the same tasks by the same policy and budget, whose mean
 // is known.
 type stats struct {
-	Evaluations  int
-	Below, Above int // intervals that lie wholly below the truth, or above
+	Evaluations int
+	missed      int // intervals that lie wholly below the truth, or above
 
 	away    float64 // Σ of estimate − truth
 	squares float64 // Σ of its squares
@@ -38,12 +38,7 @@ type stats struct {
 // add adds an evaluation of tasks whose mean is truth.
 func (s *stats) add(m estimate.Mean, truth float64) {
 	s.Evaluations++
-	switch {
-	case m.High < truth:
-		s.Below++
-	case m.Low > truth:
-		s.Above++
-	}
+	s.missed += one(m.High < truth || m.Low > truth)
 	square := (m.Value - truth) * (m.Value - truth)
 	s.away += m.Value - truth
 	s.squares += square
@@ -55,13 +50,7 @@ func (s *stats) add(m estimate.Mean, truth float64) {
 func (s *stats) n() float64 { return float64(s.Evaluations) }
 
 // coverage is the share of intervals that hold the truth.
-func (s *stats) coverage() float64 { return 1 - s.missedLow() - s.missedHigh() }
-
-// missedLow is the share of intervals that lie below the truth.
-func (s *stats) missedLow() float64 { return float64(s.Below) / s.n() }
-
-// missedHigh is the share of intervals that lie above the truth.
-func (s *stats) missedHigh() float64 { return float64(s.Above) / s.n() }
+func (s *stats) coverage() float64 { return 1 - float64(s.missed)/s.n() }
 
 // coverageVariance is the variance of coverage, by its binomial law.
 func (s *stats) coverageVariance() float64 { return s.coverage() * (1 - s.coverage()) / s.n() }
@@ -110,12 +99,6 @@ func bonferroni(n int, probability float64) float64 {
 func bonferroniOfMeans(n, draws int, probability float64) float64 {
 	student := distuv.StudentsT{Sigma: 1, Nu: float64(draws - 1)}
 	return student.Quantile(1 - probability/2/float64(n))
-}
-
-// medianLargest is the median of the largest of n standard normal numbers, without their
-// signs.
-func medianLargest(n int) float64 {
-	return distuv.UnitNormal.Quantile((1 + math.Pow(0.5, 1/float64(n))) / 2)
 }
 
 // medianAndMost are the median of some numbers, and the greatest; NaN of none.
