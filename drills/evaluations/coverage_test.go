@@ -66,11 +66,8 @@ const fewEffective = 2
 
 // summary is all profiles by one policy at one budget, or one profile by all.
 type summary struct {
-	name        string
-	policy      string
-	budget      int
-	profiles    int
-	evaluations int // of each
+	name     string
+	profiles int
 
 	coverage, coverageSE float64 // mean over profiles, and its Monte Carlo error
 	least                *cell   // the one that is covered least
@@ -107,10 +104,7 @@ func cellsOf(cells []*cell, policy string, budget int) []*cell {
 // summarize sums cells up, with Uniform's of the same profiles, if there are any.
 func summarize(name string, all []*cell, byUniform map[string]*cell) *summary {
 	n := float64(len(all))
-	s := &summary{
-		name: name, policy: all[0].plan.policy, budget: all[0].plan.budget, profiles: len(all), evaluations: all[0].Evaluations,
-		judged: 1, least: all[0],
-	}
+	s := &summary{name: name, profiles: len(all), judged: 1, least: all[0]}
 	variance, length, seen := 0.0, 0.0, 0.0
 	for _, c := range all {
 		if c.plan.policy != plain || effective(c.profile) >= fewEffective {
@@ -124,7 +118,7 @@ func summarize(name string, all []*cell, byUniform map[string]*cell) *summary {
 		seen += 1 / (c.calibration() * c.calibration()) / n
 		s.bias = max(s.bias, math.Abs(c.biasScore()))
 		square, _ := c.meanSquare()
-		s.ratio += square / uniformVariance(c.profile, float64(s.budget)) / n
+		s.ratio += square / uniformVariance(c.profile, float64(c.plan.budget)) / n
 		if u := byUniform[c.profile.Name()]; u != nil {
 			length += math.Log(c.meanLength()/u.meanLength()) / n
 		}
@@ -152,14 +146,14 @@ func coverageTable(rows []*summary) {
 	for _, r := range rows {
 		e, n := r.equivalents, float64(r.equivalents.number)
 		equivalent := []any{"", "", "", ""} // Uniform is its own
-		if r.policy != plain {
+		if r.least.plan.policy != plain {
 			equivalent = []any{
 				fmt.Sprintf("%.1f%%", 100*e.coverage()), fmt.Sprintf("%+.1f%%", 100*e.away/n), fmt.Sprintf("%.0f%%", 100*float64(e.claims)/n),
 				fmt.Sprintf("%.1f%% of %d", 100*float64(e.wrong)/float64(max(1, e.losses)), e.losses),
 			}
 		}
 		cells = append(cells, append([]any{
-			r.budget, r.policy, fmt.Sprintf("%.2f%% ± %.2f", 100*r.coverage, 100*r.coverageSE),
+			r.least.plan.budget, r.least.plan.policy, fmt.Sprintf("%.2f%% ± %.2f", 100*r.coverage, 100*r.coverageSE),
 			fmt.Sprintf("%.1f%% of %s", 100*r.least.coverage(), r.least.profile.Name()),
 			fmt.Sprintf("%.3f", r.calibration), fmt.Sprintf("%.1f", r.bias), fmt.Sprintf("%.3f", r.ratio), fmt.Sprintf("%.3f", r.length),
 		}, equivalent...))
@@ -192,11 +186,13 @@ func coverageChecks(l *drill.Lab, rows []*summary) {
 	for _, r := range rows {
 		n += r.profiles
 	}
-	informed := func(r *summary) bool { return slices.Contains([]string{wellKnown, misinformed, misled}, r.policy) }
+	informed := func(r *summary) bool {
+		return slices.Contains([]string{wellKnown, misinformed, misled}, r.least.plan.policy)
+	}
 	each(l, fmt.Sprintf("mean coverage is within %.1f points of 95%%, in stages up to %.1f above, %.0f with donors",
 		100*coverageSlack, 100*stagedAbove, 100*knownAbove), rows, func(l *drill.Lab, r *summary) {
 		above := coverageSlack
-		if r.policy == inStages {
+		if r.least.plan.policy == inStages {
 			above = stagedAbove
 		} else if informed(r) {
 			above = knownAbove
@@ -208,15 +204,15 @@ func coverageChecks(l *drill.Lab, rows []*summary) {
 	each(l, fmt.Sprintf("no profile's coverage is below %.0f%% except by chance (Uniform's: %.0f%%, with %d effective tasks or more)",
 		100*leastCoverage, 100*leastUniform, fewEffective), rows, func(l *drill.Lab, r *summary) {
 		floor, allowance := leastCoverage, bonferroni(n, falseAlarms)
-		if r.policy == plain {
+		if r.least.plan.policy == plain {
 			floor, allowance = leastUniform, 3
 		}
-		if !(r.judged >= floor-allowance*shareError(floor, r.evaluations)) {
+		if !(r.judged >= floor-allowance*shareError(floor, r.least.Evaluations)) {
 			l.Errorf("%s: %.1f%%", r.name, 100*r.judged)
 		}
 	})
 	each(l, "no estimate is biased by more than the most biased of unbiased ones in 1 of 100 drills", rows, func(l *drill.Lab, r *summary) {
-		if !(r.bias <= bonferroniOfMeans(n, r.evaluations, falseAlarms)) {
+		if !(r.bias <= bonferroniOfMeans(n, r.least.Evaluations, falseAlarms)) {
 			l.Errorf("%s: %.1f standard errors", r.name, r.bias)
 		}
 	})

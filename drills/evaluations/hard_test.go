@@ -143,7 +143,7 @@ func hardTable(all []*summary) {
 	var lines [][]any
 	for _, s := range all {
 		lines = append(lines, []any{
-			s.name, s.evaluations, fmt.Sprintf("%.2f%% ± %.2f", 100*s.coverage, 100*s.coverageSE),
+			s.name, s.least.Evaluations, fmt.Sprintf("%.2f%% ± %.2f", 100*s.coverage, 100*s.coverageSE),
 			fmt.Sprintf("%.1f%%", 100*s.least.coverage()), fmt.Sprintf("%s at %d", s.least.plan.policy, s.least.plan.budget),
 		})
 	}

@@ -12,7 +12,6 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
-	"speceval/method/estimate"
 )
 
 // checkResult ends the drill if a result of an evaluation with this budget is impossible:
@@ -84,68 +83,42 @@ var boxed = regexp.MustCompile(`\\boxed\{([^{}]*)\}`)
 // recount counts the rollouts of a complete evaluation again, stage by stage, from their
 // texts and nothing else that the program has worked out: a rollout passes if the last
 // box in it holds the task's answer, letter for letter. It ends the drill if the stages or
-// the verdicts differ from that, if a rollout that counts is missing, or if one is there
-// twice.
+// the verdicts differ from that, or if a rollout that counts has no text or no verdict. A
+// rollout that is there twice ends the reading.
 func recount(l *drill.Lab, folder string, r *evaluation.Result, answers map[string]string) {
 	l.Helper()
-	counted := make([][]estimate.Stage, len(r.Rows)) // without weights
-	for i, t := range r.Rows {
-		counted[i] = make([]estimate.Stage, len(t.Stages))
-	}
-	passed := map[rollout.ID]bool{}
+	passed, judged := map[rollout.ID]bool{}, map[rollout.ID]bool{}
 	for one, err := range rollout.Responses([]string{filepath.Join(folder, "rollouts.parquet")}) {
 		l.OK(err)
 		if int(one.TaskIndex) >= len(r.Rows) || one.TaskID != r.Rows[one.TaskIndex].ID {
 			l.Fatalf("%s: task %d is %s", folder, one.TaskIndex, one.TaskID)
 		}
-		if _, twice := passed[one.ID()]; twice {
-			l.Fatalf("%s: %v is there twice", folder, one.ID())
-		}
 		boxes := boxed.FindAllStringSubmatch(one.Text, -1)
 		passed[one.ID()] = len(boxes) > 0 && boxes[len(boxes)-1][1] == answers[one.TaskID]
-		count(counted[one.TaskIndex], r.Rows[one.TaskIndex].Stages, int(one.Rollout), passed[one.ID()])
 	}
-	for i, t := range r.Rows {
-		for k, stage := range t.Stages {
-			if c := counted[i][k]; c.Rollouts != stage.Rollouts || c.Rewards != stage.Rewards {
-				l.Fatalf("%s: task %s has %v of %d passes in stage %d, by its rollouts %v of %d",
-					folder, t.ID, stage.Rewards, stage.Rollouts, k, c.Rewards, c.Rollouts)
-			}
-		}
-	}
-	verdicts(l, folder, r, passed)
-}
-
-// count counts the n-th rollout of a task in its stage, unless it is surplus.
-func count(counted, stages []estimate.Stage, n int, passed bool) {
-	for k, stage := range stages {
-		if n < stage.Rollouts {
-			counted[k].Rollouts++
-			counted[k].Rewards += float64(one(passed))
-			return
-		}
-		n -= stage.Rollouts
-	}
-}
-
-// verdicts ends the drill unless every rollout that counts has a verdict, and every
-// verdict is the one on the rollout's text.
-func verdicts(l *drill.Lab, folder string, r *evaluation.Result, passed map[rollout.ID]bool) {
-	l.Helper()
-	has := make([]int32, len(r.Rows))
 	for v, err := range rollout.Scores(filepath.Join(folder, "scores.parquet")) {
 		l.OK(err)
 		want, there := passed[v.ID()]
 		if !there || v.Correct != want {
 			l.Fatalf("%s: the verdict on %v is %v, by its text %v (there: %v)", folder, v.ID(), v.Correct, want, there)
 		}
-		if t := r.Rows[v.TaskIndex]; v.Rollout < t.Pilots+t.Continuations {
-			has[v.TaskIndex]++
-		}
+		judged[v.ID()] = true
 	}
 	for i, t := range r.Rows {
-		if want := t.Pilots + t.Continuations; has[i] != want {
-			l.Fatalf("%s: task %s has verdicts on %d of %d rollouts", folder, t.ID, has[i], want)
+		id := rollout.ID{Task: int32(i)}
+		for k, stage := range t.Stages {
+			passes := 0
+			for range stage.Rollouts {
+				if !judged[id] {
+					l.Fatalf("%s: %v counts and has no verdict", folder, id)
+				}
+				passes += one(passed[id])
+				id.Rollout++
+			}
+			if float64(passes) != stage.Rewards {
+				l.Fatalf("%s: task %s has %v of %d passes in stage %d, by its rollouts %d",
+					folder, t.ID, stage.Rewards, stage.Rollouts, k, passes)
+			}
 		}
 	}
 }
