@@ -3,10 +3,8 @@
 package evaluations_test
 
 import (
-	"fmt"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"time"
 
 	"speceval/drills/drill"
@@ -59,7 +57,7 @@ func overHTTP(b *bench) {
 		}
 		rows = append(rows, a.row(want))
 	}
-	fleetTable(rows)
+	table(rows)
 
 	// Rows by the same seeds come out the same every time: what fails by bad luck fails
 	// always, with a probability of 1% for the bias and for the variance each.
@@ -71,21 +69,6 @@ func overHTTP(b *bench) {
 	b.Logf("%d evaluations after %d kills", len(disturbed.results), disturbed.hits)
 	sameResults(b.Lab, disturbed, second)
 	killedAndResumed(b.Lab, []*row{disturbed.row(prediction{})}, 0.5)
-}
-
-// fleetTable prints rows as Markdown. The halves are of the pilot by the time to the
-// answer: an estimate that prefers what completes first is too optimistic.
-func fleetTable(rows []*row) {
-	var cells [][]any
-	for _, r := range rows {
-		cells = append(cells, []any{
-			r.what, r.profile.N(), r.budget, r.results[0].Design.Pilots, r.Evaluations, r.biasCell(), r.coverageCell(),
-			fmt.Sprintf("%.3f", r.calibration()), fmt.Sprintf("%.3f ± %.3f", r.ratio, r.ratioSE), r.predicted,
-			fmt.Sprintf("%.3f, %.3f", r.fast, r.slow), fmt.Sprintf("%.1f", r.extra), fmt.Sprintf("%.2f", r.seconds),
-		})
-	}
-	drill.Table(strings.Split("evaluations|N|b|m|number|bias|coverage|√(stated/seen)|variance/Uniform's|by the replay|"+
-		"passed of the faster, slower half|surplus|s", "|"), cells)
 }
 
 // replayed finds HBN's variance ratio to Uniform's, by the output of the replay stage, for

@@ -42,6 +42,11 @@ func (p *live) rows(truth profile.Profile, turns []*turn) (all []liveRow) {
 			}
 			r := newRow(a.name, at.budget, truth, results, uniformVariance(truth, float64(truth.TestedK)))
 			r.predicted = p.predict(truth, last.order)
+			for _, one := range results {
+				if one.Sessions == 1 {
+					r.startups = append(r.startups, one.Startup)
+				}
+			}
 			all = append(all, liveRow{r, a, byUniform})
 		}
 	}
@@ -74,11 +79,10 @@ func pooled(rows []liveRow) (bias, score float64) {
 }
 
 // liveReport prints the results and checks them.
-func liveReport(l *drill.Lab, rows []liveRow, turns []*turn) {
-	errorTable(l, rows)
-	timeTable(l, rows, turns)
-	var evident, killed []*row
+func liveReport(l *drill.Lab, rows []liveRow) {
+	var all, evident, killed []*row
 	for _, r := range rows {
+		all = append(all, r.row)
 		if r.Evaluations >= leastEvidence {
 			evident = append(evident, r.row)
 		}
@@ -86,6 +90,11 @@ func liveReport(l *drill.Lab, rows []liveRow, turns []*turn) {
 			killed = append(killed, r.row)
 		}
 	}
+	table(all)
+	timeTable(rows)
+	bias, score := pooled(rows)
+	l.Logf("The profile's mean is %.5f ± %.5f. The bias of all runs together is %+.5f (%+.1f s.e.).",
+		all[0].profile.Mean(), math.Sqrt(all[0].truthVar), bias, score)
 	l.Logf("%d of %d rows have the %d evaluations that it takes to judge them", len(evident), len(rows), leastEvidence)
 	most := bonferroni(3*len(evident), falseAlarms) // bias, coverage and variance of each
 	unbiased(l, evident, most)
@@ -94,24 +103,9 @@ func liveReport(l *drill.Lab, rows []liveRow, turns []*turn) {
 	killedAndResumed(l, killed, 0.5)
 }
 
-// errorTable prints errors and variances as Markdown.
-func errorTable(l *drill.Lab, rows []liveRow) {
-	var cells [][]any
-	for _, r := range rows {
-		cells = append(cells, []any{
-			r.budget, r.what, r.Evaluations, r.biasCell(), r.coverageCell(), fmt.Sprintf("%.2f", r.calibration()),
-			fmt.Sprintf("%.4f", r.meanLength()), fmt.Sprintf("%.2f ± %.2f", r.ratio, r.ratioSE), r.predicted,
-		})
-	}
-	drill.Table(strings.Split("b:|arm|runs:|bias|coverage|√(stated/seen):|interval:|variance|as predicted", "|"), cells)
-	bias, score := pooled(rows)
-	l.Logf("The profile's mean is %.5f ± %.5f. The bias of all runs together is %+.5f (%+.1f s.e.).",
-		rows[0].profile.Mean(), math.Sqrt(rows[0].truthVar), bias, score)
-}
-
 // timeTable prints times as Markdown: seconds from the first request to the last reward,
 // without runs that were resumed, and their geometric mean ratio over rounds.
-func timeTable(l *drill.Lab, rows []liveRow, turns []*turn) {
+func timeTable(rows []liveRow) {
 	var cells [][]any
 	for _, r := range rows {
 		ratio, se, n := r.times()
@@ -126,16 +120,7 @@ func timeTable(l *drill.Lab, rows []liveRow, turns []*turn) {
 		if r.arm.killed { // those that end before their kill are the short ones
 			seconds, times, n = "–", "–", 0
 		}
-		cells = append(cells, []any{
-			r.budget, r.what, seconds, times, n, r.resumed, fmt.Sprintf("%.1f", r.continued), fmt.Sprintf("%.1f", r.again),
-			fmt.Sprintf("%.1f", r.extra),
-		})
+		cells = append(cells, []any{r.budget, r.what, seconds, times, n, r.resumed})
 	}
-	drill.Table(strings.Split("b:|arm|seconds:|/Uniform's|rounds:|resumed:|continued:|asked again:|surplus:", "|"), cells)
-	var startups []float64
-	for _, t := range turns {
-		startups = append(startups, t.Startup)
-	}
-	median, most := medianAndMost(startups)
-	l.Logf("from the command to the first request it takes %.2f s (median; at most %.2f s)", median, most)
+	drill.Table(strings.Split("b:|arm|seconds:|/Uniform's|rounds:|resumed:", "|"), cells)
 }

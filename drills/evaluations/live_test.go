@@ -114,7 +114,9 @@ func TestEvaluateLive(t *testing.T) {
 	if len(turns) == 0 {
 		l.Fatalf("-arms %s: nothing to evaluate, want some of %+v", *armNames, liveArms)
 	}
-	p := &live{program: program{Lab: l, config: drill.FromRoot(*liveConfig), out: out, benchmark: *liveBenchmark, id: *liveBenchmark, model: *liveModel}}
+	p := &live{program: program{
+		Lab: l, config: drill.FromRoot(*liveConfig), out: out, benchmark: *liveBenchmark, id: *liveBenchmark, model: *liveModel,
+	}}
 	there := 0
 	for i, t := range turns {
 		t.Result = p.stored(t.order)
@@ -132,7 +134,7 @@ func TestEvaluateLive(t *testing.T) {
 		}
 	}
 	l.Logf("%d evaluations, %d of them made earlier, on %s servers", len(turns), there, turns[0].Provenance)
-	liveReport(l, p.rows(truth, turns), turns)
+	liveReport(l, p.rows(truth, turns))
 }
 
 // live is the program on real servers.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"speceval/drills/drill"
 	"speceval/internal/profile"
@@ -56,7 +55,7 @@ func losses(b *bench) {
 	}
 	asked := run("servers that cannot continue: asked again", "--plain")
 	continued := run("servers that continue")
-	lossTable([]*row{asked, continued})
+	table([]*row{asked, continued})
 
 	bound := bonferroni(1, falseAlarms)
 	b.Sub("asked again, the mean is biased", func(l *drill.Lab) {
@@ -76,19 +75,6 @@ func losses(b *bench) {
 	})
 	unbiased(b.Lab, []*row{continued}, bound)
 	covered(b.Lab, []*row{continued}, lowest, highest, mostOutside)
-}
-
-// lossTable prints rows as Markdown.
-func lossTable(rows []*row) {
-	var cells [][]any
-	for _, r := range rows {
-		cells = append(cells, []any{
-			r.what, r.Evaluations, r.kills, fmt.Sprintf("%.1f", r.continued), fmt.Sprintf("%.1f", r.again), r.biasCell(),
-			fmt.Sprintf("%.4f", r.tooHigh), fmt.Sprintf("%.4f", r.tooLow), r.coverageCell(), fmt.Sprintf("%.2f", r.seconds),
-		})
-	}
-	drill.Table(strings.Split("|evaluations:|kills:|lost rollouts that count: continued:|asked again:|bias|"+
-		"stated: too high by at most:|too low by at most:|coverage|s:", "|"), cells)
 }
 
 // The evaluations of the part policies.
@@ -129,7 +115,7 @@ func policies(b *bench) {
 			rows = append(rows, a.row(f.predict()))
 		}
 	}
-	policyTable(rows)
+	table(rows)
 
 	bound := bonferroni(len(rows), falseAlarms)
 	killedAndResumed(b.Lab, rows, policyKilled)
@@ -169,21 +155,4 @@ func (b *bench) policyArms(good, adversarial string) (all []*arm) {
 		}
 	}
 	return all
-}
-
-// policyTable prints rows as Markdown. The times until the first request are of first
-// starts, one at a time.
-func policyTable(rows []*row) {
-	var cells [][]any
-	for _, r := range rows {
-		_, most := medianAndMost(r.startups)
-		cells = append(cells, []any{
-			r.what, r.rollouts(), r.Evaluations, r.kills, fmt.Sprintf("%.1f", r.continued), r.biasCell(), r.coverageCell(),
-			fmt.Sprintf("%.3f", r.calibration()), fmt.Sprintf("%.3f ± %.3f", r.ratio, r.ratioSE),
-			fmt.Sprintf("%v (%+.1f s.e.)", r.predicted, r.varianceScore()), fmt.Sprintf("%.2f", r.seconds),
-			fmt.Sprintf("%.2f", most),
-		})
-	}
-	drill.Table(strings.Split("evaluations by|b:|n:|killed:|lost answers continued:|bias|coverage|√(stated/seen):|"+
-		"variance/Uniform's|by the forecast|s:|first request after, s: most:", "|"), cells)
 }

@@ -5,6 +5,7 @@ package evaluations_test
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"speceval/drills/drill"
 	"speceval/internal/evaluation"
@@ -34,8 +35,8 @@ type row struct {
 	// Of evaluations that the drill makes on a fleet.
 	kills      int // that met a running process
 	fast, slow float64
-	startups   []float64
-	target     float64 // standard error to reach; 0: none
+	startups   []float64 // seconds until the first request, of first starts
+	target     float64   // standard error to reach; 0: none
 }
 
 // newRow sums evaluations of a profile up. The profile's own error, if it has one, is a
@@ -94,13 +95,31 @@ func (r *row) varianceScore() float64 {
 	return (r.ratio - want.Ratio) / math.Hypot(want.Ratio*math.Sqrt(2/r.n()), want.SE)
 }
 
-// biasCell and coverageCell are cells of tables.
-func (r *row) biasCell() string {
-	return fmt.Sprintf("%+.5f ± %.5f (%+.1f s.e.)", r.bias(), r.biasError(), r.biasScore())
-}
-
-func (r *row) coverageCell() string {
-	return fmt.Sprintf("%.1f%% ± %.1f", 100*r.coverage(), 100*shareError(nominal, r.Evaluations))
+// table prints rows as Markdown. The halves are of the pilot by the time to the answer: an
+// estimate that prefers what completes first is too optimistic. Startups are of first
+// starts, one at a time.
+func table(rows []*row) {
+	var cells [][]any
+	for _, r := range rows {
+		_, first := medianAndMost(r.startups)
+		predicted := "–"
+		if r.predicted.Ratio > 0 {
+			predicted = fmt.Sprintf("%v (%+.1f s.e.)", r.predicted, r.varianceScore())
+		}
+		cells = append(cells, []any{
+			r.what, r.profile.N(), r.rollouts(), r.Evaluations, r.kills,
+			fmt.Sprintf("%.1f, %.1f, %.1f", r.continued, r.again, r.extra),
+			fmt.Sprintf("%+.5f ± %.5f (%+.1f s.e.)", r.bias(), r.biasError(), r.biasScore()),
+			fmt.Sprintf("%.4f, %.4f", r.tooHigh, r.tooLow),
+			fmt.Sprintf("%.1f%% ± %.1f", 100*r.coverage(), 100*shareError(nominal, r.Evaluations)),
+			fmt.Sprintf("%.3f", r.calibration()), fmt.Sprintf("%.4f", r.meanLength()),
+			fmt.Sprintf("%.3f ± %.3f", r.ratio, r.ratioSE), predicted,
+			fmt.Sprintf("%.3f, %.3f", r.fast, r.slow), fmt.Sprintf("%.2f", r.seconds), fmt.Sprintf("%.2f", first),
+		})
+	}
+	drill.Table(strings.Split("evaluations|N:|b:|n:|kills:|lost and continued, asked again, surplus|bias|"+
+		"stated: too high, too low by at most|coverage|√(stated/seen):|interval:|variance/Uniform's|as predicted|"+
+		"passed of the faster, slower half|s:|first request after, s: most:", "|"), cells)
 }
 
 // each is a subtest with a statement that must hold of every row of a table.
