@@ -3,131 +3,210 @@
 package evaluations_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"speceval/drills/drill"
 	"speceval/internal/evaluation"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 )
 
-// arm is evaluations of one kind: of a profile by one policy at one budget, by the seeds
-// from 1 on.
+// Policies, as the program calls them.
+var (
+	async    = policy.HBNAsync.Name
+	uniform  = policy.UniformAtBudget.Name
+	inStaged = policy.Staged.Name
+	informs  = policy.InformedStaged[0].Name
+)
+
+// arm is evaluations of one kind: of a profile by one policy at one budget, on a fleet by
+// the seeds from 1 on.
 type arm struct {
-	order   // without seeds and servers
 	what    string
-	profile profile.Profile
-	out     string // output folder
+	profile profile.Profile // its mean is the truth
+	policy  string
+	budget  int      // rollouts per task; 0 with a target
+	target  float64  // standard error to reach; 0 with a budget
+	extends *arm     // its evaluations get more rollouts; nil: none
+	flags   []string // of the program
 
-	leastKills, mostKills int // of an evaluation; 0: it is not killed
-	pauses                int // of an evaluation at most, in a row: all servers may be away
-	quiet                 int // evaluations that are not killed and come first, one at a time; one at least
+	quiet    int    // evaluations that are not killed and come first, one at a time; one at least
+	kills    [2]int // of an evaluation, least and most; 0: it is not killed
+	pauses   int    // of an evaluation at most, in a row: all servers may be away
+	extended bool   // later: its folders stay
 
-	extended, then *arm // the arm that it extends, and the one that extends it; nil: none
-
-	results    []*evaluation.Result // by seed
-	fast, slow []float64            // pass rates of the halves of pilots that were answered faster and slower; of arms without kills
-	setup      *evaluation.Setup    // of the first evaluation; others have its design
-	startups   []float64            // of the quiet evaluations: seconds until the first request
 	mu         sync.Mutex
-	spans      []float64 // seconds that evaluations have taken so far
-	hits       int       // kills that met a running process
+	results    []*evaluation.Result
+	setup      *evaluation.Setup // of the first evaluation; others have its design
+	spans      []float64         // seconds that evaluations have taken so far
+	fast, slow []float64         // pass rates of the halves of pilots that were answered faster and slower; of arms without kills
+	startup    float64           // seconds until the first request: most of the quiet evaluations
+	hits       int               // kills that met a running process
+}
+
+// turn is an evaluation of an arm.
+type turn struct {
+	*arm
+	seed uint64
+	urls []string // of its servers
+}
+
+// folder is where the program keeps an evaluation.
+func (b *bench) folder(t turn) string {
+	spent := fmt.Sprintf("b%d", t.budget)
+	switch {
+	case t.target > 0:
+		spent = fmt.Sprintf("se%g", t.target)
+	case t.extends != nil:
+		spent += fmt.Sprintf("-after-b%d", t.extends.budget)
+	}
+	name := fmt.Sprintf("%s-%s-seed%d", t.policy, spent, t.seed)
+	return filepath.Join(b.out, "evaluate", "benchmark="+t.profile.Benchmark, "model="+b.model, name)
+}
+
+// log is the file with what an evaluation prints.
+func (b *bench) log(t turn) string { return b.Path(filepath.Base(b.folder(t)) + ".txt") }
+
+// start starts an evaluation, or resumes it.
+func (b *bench) start(t turn) *drill.Process {
+	b.Helper()
+	words := []string{"evaluate", "--model", b.model, "--policy", t.policy, "--seed", fmt.Sprint(t.seed)}
+	if t.extends != nil {
+		words = []string{"evaluate", "extend", b.folder(turn{arm: t.extends, seed: t.seed})}
+	}
+	if t.target > 0 {
+		words = append(words, "--target-se", fmt.Sprint(t.target))
+	} else {
+		words = append(words, "--budget", strconv.Itoa(t.budget))
+	}
+	words = append(words, "--benchmark", t.profile.Benchmark, "--config", b.config, "--out", b.out, "-q", "--json")
+	for _, url := range t.urls {
+		words = append(words, "--worker", url)
+	}
+	return b.StartProgram(b.log(t), b.Program, append(words, t.flags...)...)
+}
+
+// paused is the exit code of an evaluation that the same command resumes.
+const paused = 1
+
+// run makes an evaluation to its end, through its pauses. It returns the result that the
+// program prints, checked.
+func (b *bench) run(t turn) *evaluation.Result {
+	b.Helper()
+	running := b.start(t)
+	running.Wait()
+	for range t.pauses {
+		if running.Code() == paused {
+			running = b.start(t)
+			running.Wait()
+		}
+	}
+	running.Says(0)
+	text := []byte(running.Text())
+	var r evaluation.Result
+	if err := json.Unmarshal(text[max(0, bytes.IndexByte(text, '{')):], &r); err != nil { // warnings come before it
+		b.Fatalf("%s: what it printed is no result: %v\n%s", b.folder(t), err, running.Last())
+	}
+	checkResult(b.Lab, &r, t.budget)
+	b.OK(os.Remove(b.log(t)))
+	return &r
+}
+
+// strike starts an evaluation, or resumes it, and sends it SIGKILL some seconds after its
+// first answer. It reports whether the process was still running then.
+func (b *bench) strike(t turn, after float64) (hit bool) {
+	b.Helper()
+	size := func() int64 { // of the journal; 0 if there is none
+		info, err := os.Stat(filepath.Join(b.folder(t), "requests.journal"))
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}
+	before := size()
+	running := b.start(t)
+	b.Until(b.folder(t), func() bool { return running.Gone() || size() > before })
+	hit = running.KillAfter(time.Duration(after * float64(time.Second)))
+	if !hit && (running.Code() != paused || t.pauses == 0) {
+		running.Says(0)
+	}
+	return hit
+}
+
+// make makes n evaluations of an arm, several at a time after the quiet ones. Kills are
+// at random moments.
+func (b *bench) make(a *arm, n int) *arm {
+	b.Helper()
+	begin := time.Now()
+	a.results = make([]*evaluation.Result, n)
+	for i := range a.quiet {
+		b.evaluate(a, 0, i, nil)
+		a.startup = max(a.startup, a.results[i].Startup)
+	}
+	first := 0
+	if a.kills[1] == 0 {
+		first = a.quiet
+	}
+	streams := seed.Root(drill.Seed()).Child("drill").Child("kills").Child(a.what).Stream()
+	inParallel(b.Lab, *jobs, first, n, func(l *drill.Lab, job, i int) {
+		on, random := *b, streams.At(uint64(i))
+		on.Lab = l
+		on.evaluate(a, job, i, &random)
+	})
+	b.Logf("%s: %d evaluations, %d kills met a running process, in %.0f s", a.what, n, a.hits, time.Since(begin).Seconds())
+	return a
 }
 
 // lastMoment is the share of the usual time of an evaluation within which it is killed:
 // few are over before.
 const lastMoment = 0.85
 
-// make makes n evaluations of an arm, several at a time after the quiet ones, and those
-// that extend them. Kills are at random moments.
-func (b *bench) make(a *arm, n int) {
-	b.Helper()
-	begin := time.Now()
-	for at := a; at != nil; at = at.then {
-		at.results, at.fast, at.slow = make([]*evaluation.Result, n), make([]float64, n), make([]float64, n)
-	}
-	for i := range a.quiet {
-		b.evaluate(a, 0, i, nil)
-	}
-	first := 0
-	if a.mostKills == 0 {
-		first = a.quiet
-	}
-	streams := seed.Root(drill.Seed()).Child("drill").Child("kills").Child(a.what).Stream()
-	inParallel(b.Lab, *jobs, first, n, func(l *drill.Lab, job, i int) {
-		random := streams.At(uint64(i))
-		b.on(l).evaluate(a, job, i, &random)
-	})
-	for at := a; at != nil; at = at.then {
-		b.Logf("%s: %d evaluations, %d kills met a running process", at.what, n, at.hits)
-	}
-	b.Logf("in %.0f s", time.Since(begin).Seconds())
-}
-
-// evaluate makes the i-th evaluation of an arm, and the one that extends it. What it
-// leaves is checked and removed. It is killed at random moments, unless random is nil.
+// evaluate makes the i-th evaluation of an arm. What it leaves is checked and removed. It
+// is killed at random moments, unless random is nil.
 func (b *bench) evaluate(a *arm, job, i int, random *seed.Stream) {
 	b.Helper()
-	program, order := b.program(a), a.order
-	order.seed, order.workers = uint64(i)+1, b.urls[job*replicas:(job+1)*replicas]
-	if random != nil && a.mostKills > 0 {
-		for range a.leastKills + int(random.Float64()*float64(a.mostKills-a.leastKills+1)) {
-			hit := program.strike(order, lastMoment*random.Float64()*a.usual())
+	t := turn{a, uint64(i) + 1, b.urls[job*replicas : (job+1)*replicas]}
+	if random != nil && a.kills[1] > 0 {
+		for range a.kills[0] + int(random.Float64()*float64(a.kills[1]-a.kills[0]+1)) {
+			a.mu.Lock()
+			usual := median(a.spans)
+			a.mu.Unlock()
+			hit := b.strike(t, lastMoment*random.Float64()*usual)
 			a.mu.Lock()
 			a.hits += one(hit)
 			a.mu.Unlock()
 		}
 	}
-	r := program.run(order)
-	folder := program.folder(order)
-	if a.mostKills == 0 {
-		a.fast[i], a.slow[i] = completion(b.Lab, folder)
-	}
+	r, folder := b.run(t), b.folder(t)
 	recount(b.Lab, folder, r, b.answers[a.profile.Benchmark])
 	setup, err := evaluation.ReadSetup(folder)
 	b.OK(err)
 	checkAllocation(b.Lab, folder, r, setup, b.prior)
-	b.take(a, i, r, setup, random == nil)
-	if a.then != nil {
-		b.evaluate(a.then, job, i, random)
-	}
-	b.OK(os.RemoveAll(folder))
-}
 
-// take keeps an evaluation. Forecasts are of one design, which all must have.
-func (b *bench) take(a *arm, i int, r *evaluation.Result, setup *evaluation.Setup, quiet bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.setup == nil {
 		a.setup = setup
 	}
-	is, was := setup.Design, a.setup.Design
+	is, was := setup.Design, a.setup.Design // forecasts are of one
 	if is.Pilots != was.Pilots || is.Weight != was.Weight || !slices.Equal(is.Fractions, was.Fractions) {
 		b.Errorf("the design is %+v, of others %+v", is, was)
 	}
-	if quiet {
-		a.startups = append(a.startups, r.Startup)
+	if a.kills[1] == 0 {
+		fast, slow := completion(b.Lab, folder)
+		a.fast, a.slow = append(a.fast, fast), append(a.slow, slow)
 	}
-	a.results[i] = r
-	a.spans = append(a.spans, r.Seconds)
-}
-
-// usual is the median time that evaluations have taken so far.
-func (a *arm) usual() float64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	median, _ := medianAndMost(a.spans)
-	return median
-}
-
-// row sums the arm up.
-func (a *arm) row(predicted prediction) *row {
-	r := newRow(a.what, a.budget, a.profile, a.results, 0)
-	r.predicted, r.kills, r.startups, r.target = predicted, a.hits, a.startups, a.targetSE
-	r.fast, _ = meanOf(a.fast)
-	r.slow, _ = meanOf(a.slow)
-	return r
+	a.results[i], a.spans = r, append(a.spans, r.Seconds)
+	if random == nil || !a.extended { // the quiet ones are made again
+		b.OK(os.RemoveAll(folder))
+	}
 }

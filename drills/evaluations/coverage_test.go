@@ -20,11 +20,41 @@ func coverage(b *bench) {
 	all, _ := published(b.Lab)
 	profiles, _, err := profile.Evaluated(all)
 	b.OK(err)
-	made, laws := hardProfiles()
-	plans := plansFor(b.Lab, slices.Concat(profiles, made))
 	root := seed.Root(drill.Seed()).Child("drill").Child("coverage")
-	cells, hurt := publishedCells(b.Lab, profiles, plans), hardCells(b.Lab, made, laws, plans, root)
-	b.Logf("coverage: evaluations of %d published profiles and of %d made ones, drawn from seed %d", len(profiles), len(made), drill.Seed())
+	plans := map[int][]plan{}
+	cellsOf := func(s subject, wanted func(policy string) (number int)) (all []*cell) {
+		if plans[s.profile.N()] == nil {
+			plans[s.profile.N()] = plansFor(b.Lab, s.profile.N())
+		}
+		for _, p := range plans[s.profile.N()] {
+			if number := wanted(p.policy); number > 0 {
+				all = append(all, &cell{subject: s, plan: p, number: number})
+			}
+		}
+		return all
+	}
+	var cells, hurt []*cell
+	for _, p := range profiles {
+		others := slices.DeleteFunc(siblings(p, profiles), func(o profile.Profile) bool { return !slices.Equal(o.TaskIDs, p.TaskIDs) })
+		cells = append(cells, cellsOf(subject{p, passes, others}, func(policy string) int {
+			switch {
+			case policy == hbn || policy == plain:
+				return b.Often(100, 1000)
+			case policy == wellKnown && len(others) == 0:
+				return 0
+			}
+			return b.Often(20, 200) // they take long
+		})...)
+	}
+	for _, s := range hardSubjects(root) {
+		hurt = append(hurt, cellsOf(s, func(policy string) int {
+			if policy == plain { // it has only a few values where failures are rare
+				return 0
+			}
+			return b.Often(100, 1000)
+		})...)
+	}
+	b.Logf("coverage: evaluations of %d published profiles and of others, drawn from seed %d", len(profiles), drill.Seed())
 
 	// On all processors, those first that take longest. Random streams belong to what is
 	// drawn, so that the outcome does not depend on the processor.
@@ -32,32 +62,13 @@ func coverage(b *bench) {
 	drawn := slices.SortedStableFunc(slices.Values(slices.Concat(cells, hurt)), func(a, b *cell) int { return work(b) - work(a) })
 	inParallel(b.Lab, runtime.GOMAXPROCS(0), 0, len(drawn), func(l *drill.Lab, _, i int) { drawn[i].draw(l, b.prior, root) })
 
-	rows, hard := summaries(cells), hurtBy(hurt)
+	rows := summaries(cells, func(c *cell) string { return fmt.Sprintf("%s at %d", c.plan.policy, c.plan.budget) })
+	slices.SortStableFunc(rows, func(a, b *summary) int { return a.budget - b.budget })
+	hard := summaries(hurt, func(c *cell) string { return c.profile.Model })
 	coverageTable(rows)
-	hardTable(hard)
+	coverageTable(hard)
 	coverageChecks(b.Lab, rows)
 	hardChecks(b.Lab, hard)
-}
-
-// publishedCells are empty cells of every published profile, policy and budget, with
-// fewer evaluations by policies that take long.
-func publishedCells(l *drill.Lab, profiles []profile.Profile, plans map[shape][]plan) (all []*cell) {
-	for _, p := range profiles {
-		others := slices.DeleteFunc(siblings(p, profiles), func(o profile.Profile) bool { return !slices.Equal(o.TaskIDs, p.TaskIDs) })
-		for _, budget := range budgets {
-			for _, plan := range plans[shape{p.N(), budget}] {
-				if plan.policy == wellKnown && len(others) == 0 {
-					continue
-				}
-				number := l.Often(20, 200)
-				if plan.policy == hbn || plan.policy == plain {
-					number = l.Often(100, 1000)
-				}
-				all = append(all, &cell{profile: p, rewards: passes, others: others, plan: plan, number: number})
-			}
-		}
-	}
-	return all
 }
 
 // fewEffective is a number of effective tasks below which Uniform's coverage is not
@@ -66,8 +77,9 @@ const fewEffective = 2
 
 // summary is all profiles by one policy at one budget, or one profile by all.
 type summary struct {
-	name     string
-	profiles int
+	what, policy string
+	budget       int
+	profiles     int
 
 	coverage, coverageSE float64 // mean over profiles, and its Monte Carlo error
 	least                *cell   // the one that is covered least
@@ -77,55 +89,54 @@ type summary struct {
 	ratio                float64 // of the mean squared error to Uniform's variance, mean over profiles
 	length               float64 // relative to Uniform's, geometric mean over profiles
 
-	equivalents equivalents // what Uniform would have needed, over all profiles
+	drawn, equivalent, lost, wrong int // evaluations by what Uniform would have needed
 }
 
-// summaries are the rows of the table: by budget, Uniform last.
-func summaries(cells []*cell) (rows []*summary) {
-	for _, budget := range budgets {
-		byUniform := map[string]*cell{}
-		for _, c := range cellsOf(cells, plain, budget) {
-			byUniform[c.profile.Name()] = c
+func (s *summary) name() string { return s.what }
+
+// summaries sum up the cells that have a name in common, in their order.
+func summaries(cells []*cell, name func(c *cell) string) (rows []*summary) {
+	byName, byUniform := map[string][]*cell{}, map[string]*cell{}
+	var names []string
+	at := func(c *cell) string { return fmt.Sprint(c.profile.Name(), c.plan.budget) }
+	for _, c := range cells {
+		if byName[name(c)] == nil {
+			names = append(names, name(c))
 		}
-		for _, policy := range policiesDrawn {
-			if all := cellsOf(cells, policy, budget); len(all) > 0 {
-				rows = append(rows, summarize(fmt.Sprintf("%s at %d", policy, budget), all, byUniform))
+		byName[name(c)] = append(byName[name(c)], c)
+		if c.plan.policy == plain {
+			byUniform[at(c)] = c
+		}
+	}
+	for _, name := range names {
+		all := byName[name]
+		n := float64(len(all))
+		s := &summary{what: name, policy: all[0].plan.policy, budget: all[0].plan.budget, profiles: len(all), judged: 1, least: all[0]}
+		variance, length, seen := 0.0, 0.0, 0.0
+		for _, c := range all {
+			share := c.coverage()
+			if c.plan.policy != plain || effective(c.profile) >= fewEffective {
+				s.judged = min(s.judged, share)
 			}
+			if share < s.least.coverage() {
+				s.least = c
+			}
+			s.coverage += share / n
+			variance += share * (1 - share) / float64(c.n)
+			seen += 1 / (c.calibration() * c.calibration()) / n
+			s.bias = max(s.bias, math.Abs(c.bias()/c.biasError()))
+			square, _ := c.meanSquare()
+			s.ratio += square / uniformVariance(c.profile, float64(c.plan.budget)) / n
+			if u := byUniform[at(c)]; u != nil {
+				length += math.Log(c.meanLength()/u.meanLength()) / n
+			}
+			s.drawn, s.equivalent = s.drawn+c.n, s.equivalent+c.equivalent
+			s.lost, s.wrong = s.lost+c.lost, s.wrong+c.wrong
 		}
+		s.coverageSE, s.length, s.calibration = math.Sqrt(variance)/n, math.Exp(length), 1/math.Sqrt(seen)
+		rows = append(rows, s)
 	}
 	return rows
-}
-
-// cellsOf are the cells of a policy at a budget.
-func cellsOf(cells []*cell, policy string, budget int) []*cell {
-	return slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return c.plan.policy != policy || c.plan.budget != budget })
-}
-
-// summarize sums cells up, with Uniform's of the same profiles, if there are any.
-func summarize(name string, all []*cell, byUniform map[string]*cell) *summary {
-	n := float64(len(all))
-	s := &summary{name: name, profiles: len(all), judged: 1, least: all[0]}
-	variance, length, seen := 0.0, 0.0, 0.0
-	for _, c := range all {
-		if c.plan.policy != plain || effective(c.profile) >= fewEffective {
-			s.judged = min(s.judged, c.coverage())
-		}
-		if c.coverage() < s.least.coverage() {
-			s.least = c
-		}
-		s.coverage += c.coverage() / n
-		variance += c.coverageVariance()
-		seen += 1 / (c.calibration() * c.calibration()) / n
-		s.bias = max(s.bias, math.Abs(c.biasScore()))
-		square, _ := c.meanSquare()
-		s.ratio += square / uniformVariance(c.profile, float64(c.plan.budget)) / n
-		if u := byUniform[c.profile.Name()]; u != nil {
-			length += math.Log(c.meanLength()/u.meanLength()) / n
-		}
-		s.equivalents.join(c.equivalents)
-	}
-	s.coverageSE, s.length, s.calibration = math.Sqrt(variance)/n, math.Exp(length), 1/math.Sqrt(seen)
-	return s
 }
 
 // effective is the number of tasks that matter to the error: as many of equal variance
@@ -139,26 +150,21 @@ func effective(p profile.Profile) float64 {
 	return p.VarianceSum() * p.VarianceSum() / squares
 }
 
-// coverageTable prints the rows as Markdown. The mean squared error and the length are
+// coverageTable prints summaries as Markdown. The mean squared error and the length are
 // relative to Uniform's.
 func coverageTable(rows []*summary) {
 	var cells [][]any
 	for _, r := range rows {
-		e, n := r.equivalents, float64(r.equivalents.number)
-		equivalent := []any{"", "", "", ""} // Uniform is its own
-		if r.least.plan.policy != plain {
-			equivalent = []any{
-				fmt.Sprintf("%.1f%%", 100*e.coverage()), fmt.Sprintf("%+.1f%%", 100*e.away/n), fmt.Sprintf("%.0f%%", 100*float64(e.claims)/n),
-				fmt.Sprintf("%.1f%% of %d", 100*float64(e.wrong)/float64(max(1, e.losses)), e.losses),
-			}
-		}
-		cells = append(cells, append([]any{
-			r.least.plan.budget, r.least.plan.policy, fmt.Sprintf("%.2f%% ± %.2f", 100*r.coverage, 100*r.coverageSE),
-			fmt.Sprintf("%.1f%% of %s", 100*r.least.coverage(), r.least.profile.Name()),
+		cells = append(cells, []any{
+			r.what, r.profiles, fmt.Sprintf("%.2f%% ± %.2f", 100*r.coverage, 100*r.coverageSE),
+			fmt.Sprintf("%.1f%% of %s by %s at %d", 100*r.least.coverage(), r.least.profile.Name(), r.least.plan.policy, r.least.plan.budget),
 			fmt.Sprintf("%.3f", r.calibration), fmt.Sprintf("%.1f", r.bias), fmt.Sprintf("%.3f", r.ratio), fmt.Sprintf("%.3f", r.length),
-		}, equivalent...))
+			fmt.Sprintf("%.1f%%", 100*float64(r.equivalent)/float64(r.drawn)),
+			fmt.Sprintf("%.1f%% of %d", 100*float64(r.wrong)/float64(max(1, r.lost)), r.lost),
+		})
 	}
-	drill.Table(strings.Split("b|policy|coverage|least|√(stated/seen)|largest bias|MSE|length|Uniform's equivalent|its bias|gains claimed|falsely", "|"), cells)
+	drill.Table(strings.Split("evaluations|profiles or policies:|coverage|least|√(stated/seen):|largest bias:|MSE:|length:|"+
+		"what Uniform would have needed:|gains claimed falsely:", "|"), cells)
 }
 
 // What coverage must be: the mean over profiles within half a point of 95%, of policies in
@@ -166,7 +172,8 @@ func coverageTable(rows []*summary) {
 // 94% except by chance, Uniform's 90%. Standard errors may be off by a twentieth on
 // average, and too large by a tenth with donors. What Uniform would have needed must be
 // covered so often on average over profiles, and a gain may be claimed of so many
-// evaluations that lost.
+// evaluations that lost. The intervals of the profiles made to hurt must cover so often,
+// each profile over all policies and budgets, and by each policy at each.
 const (
 	coverageSlack    = 0.005
 	stagedAbove      = 0.015
@@ -177,64 +184,70 @@ const (
 	knownCalibration = 0.10
 	leastEquivalent  = 0.93
 	mostWrong        = 0.05
+	leastHard        = 0.94
+	leastHardCell    = 0.93
 )
 
 // coverageChecks hold the summaries to what they must be. Monte Carlo errors count three
-// times. NaN holds nowhere.
+// times.
 func coverageChecks(l *drill.Lab, rows []*summary) {
 	n := 0
 	for _, r := range rows {
 		n += r.profiles
 	}
-	informed := func(r *summary) bool {
-		return slices.Contains([]string{wellKnown, misinformed, misled}, r.least.plan.policy)
-	}
+	informed := func(r *summary) bool { return slices.Contains([]string{wellKnown, misinformed, misled}, r.policy) }
 	each(l, fmt.Sprintf("mean coverage is within %.1f points of 95%%, in stages up to %.1f above, %.0f with donors",
-		100*coverageSlack, 100*stagedAbove, 100*knownAbove), rows, func(l *drill.Lab, r *summary) {
-		above := coverageSlack
-		if r.least.plan.policy == inStages {
+		100*coverageSlack, 100*stagedAbove, 100*knownAbove), rows, func(r *summary) (bool, string) {
+		above, noise := coverageSlack, 3*r.coverageSE
+		if r.policy == inStages {
 			above = stagedAbove
 		} else if informed(r) {
 			above = knownAbove
 		}
-		if noise := 3 * r.coverageSE; !(r.coverage >= nominal-coverageSlack-noise && r.coverage <= nominal+above+noise) {
-			l.Errorf("%s: %.2f%% ± %.2f", r.name, 100*r.coverage, 100*r.coverageSE)
-		}
+		return r.coverage >= nominal-coverageSlack-noise && r.coverage <= nominal+above+noise,
+			fmt.Sprintf("%.2f%% ± %.2f", 100*r.coverage, 100*r.coverageSE)
 	})
 	each(l, fmt.Sprintf("no profile's coverage is below %.0f%% except by chance (Uniform's: %.0f%%, with %d effective tasks or more)",
-		100*leastCoverage, 100*leastUniform, fewEffective), rows, func(l *drill.Lab, r *summary) {
-		floor, allowance := leastCoverage, bonferroni(n, falseAlarms)
-		if r.least.plan.policy == plain {
+		100*leastCoverage, 100*leastUniform, fewEffective), rows, func(r *summary) (bool, string) {
+		floor, allowance := leastCoverage, bonferroni(n)
+		if r.policy == plain {
 			floor, allowance = leastUniform, 3
 		}
-		if !(r.judged >= floor-allowance*shareError(floor, r.least.Evaluations)) {
-			l.Errorf("%s: %.1f%%", r.name, 100*r.judged)
-		}
+		return r.judged >= floor-allowance*shareError(floor, r.least.n), fmt.Sprintf("%.1f%%", 100*r.judged)
 	})
-	each(l, "no estimate is biased by more than the most biased of unbiased ones in 1 of 100 drills", rows, func(l *drill.Lab, r *summary) {
-		if !(r.bias <= bonferroniOfMeans(n, r.least.Evaluations, falseAlarms)) {
-			l.Errorf("%s: %.1f standard errors", r.name, r.bias)
-		}
-	})
+	each(l, "no estimate is biased by more than the most biased of unbiased ones in 1 of 100 drills",
+		rows, func(r *summary) (bool, string) {
+			return r.bias <= bonferroniOfMeans(n, r.least.n), fmt.Sprintf("%.1f standard errors", r.bias)
+		})
 	each(l, fmt.Sprintf("standard errors are right within %.0f%% on average, with donors not too large by more than %.0f%%",
-		100*calibrationSlack, 100*knownCalibration), rows, func(l *drill.Lab, r *summary) {
+		100*calibrationSlack, 100*knownCalibration), rows, func(r *summary) (bool, string) {
 		large := calibrationSlack
 		if informed(r) {
 			large = knownCalibration
 		}
-		if !(r.calibration >= 1-calibrationSlack && r.calibration <= 1+large) {
-			l.Errorf("%s: %.3f", r.name, r.calibration)
-		}
+		return r.calibration >= 1-calibrationSlack && r.calibration <= 1+large, fmt.Sprintf("%.3f", r.calibration)
 	})
-	each(l, fmt.Sprintf("what Uniform would have needed is covered %.0f%% of the time", 100*leastEquivalent), rows, func(l *drill.Lab, r *summary) {
-		e := r.equivalents
-		if e.number > 0 && e.coverage() < leastEquivalent-3*shareError(leastEquivalent, e.number) {
-			l.Errorf("%s: %.1f%%", r.name, 100*e.coverage())
-		}
-	})
-	each(l, fmt.Sprintf("no gain is claimed of more than %.0f%% of the evaluations that lost", 100*mostWrong), rows, func(l *drill.Lab, r *summary) {
-		if e := r.equivalents; tooMany(e.wrong, e.losses, mostWrong) {
-			l.Errorf("%s: %d of %d", r.name, e.wrong, e.losses)
-		}
+	each(l, fmt.Sprintf("what Uniform would have needed is covered %.0f%% of the time", 100*leastEquivalent),
+		rows, func(r *summary) (bool, string) {
+			share := float64(r.equivalent) / float64(r.drawn)
+			return share >= leastEquivalent-3*shareError(leastEquivalent, r.drawn), fmt.Sprintf("%.1f%%", 100*share)
+		})
+	each(l, fmt.Sprintf("no gain is claimed of more than %.0f%% of the evaluations that lost", 100*mostWrong),
+		rows, func(r *summary) (bool, string) {
+			return !tooMany(r.wrong, r.lost, mostWrong), fmt.Sprintf("%d of %d", r.wrong, r.lost)
+		})
+}
+
+// hardChecks hold the profiles made to hurt to what they must be, with three Monte Carlo
+// errors of each profile's mean, and four of the least of its cells.
+func hardChecks(l *drill.Lab, rows []*summary) {
+	each(l, fmt.Sprintf("profiles made to hurt are covered %.0f%% of the time or more, over policies and budgets", 100*leastHard),
+		rows, func(r *summary) (bool, string) {
+			return r.coverage >= leastHard-3*r.coverageSE, fmt.Sprintf("%.2f%% ± %.2f", 100*r.coverage, 100*r.coverageSE)
+		})
+	each(l, fmt.Sprintf("and %.0f%% by each policy at each budget", 100*leastHardCell), rows, func(r *summary) (bool, string) {
+		c := r.least
+		return c.coverage() >= leastHardCell-4*shareError(leastHardCell, c.n),
+			fmt.Sprintf("by %s at %d: %.1f%%", c.plan.policy, c.plan.budget, 100*c.coverage())
 	})
 }

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// parts are those of TestEvaluate, in order. coverage needs no program and no server;
+// parts are the parts of TestEvaluate, in order. coverage needs no program and no server;
 // fleet evaluates models of known probabilities over HTTP, where wrong answers take
 // longer; losses kills evaluations there, on servers that do not repeat themselves; and
 // policies does so with policies in stages, with donors good and bad, that stop by what
@@ -64,43 +64,33 @@ func TestEvaluate(t *testing.T) {
 		l.Sub(part.name, func(l *drill.Lab) {
 			l.Dir = l.Path(part.name)
 			l.OK(os.Mkdir(l.Dir, 0o777))
-			prior, err := neyman.NewPrior(quadratureOrder)
-			l.OK(err)
-			part.do(&bench{Lab: l, prior: prior, answers: map[string]map[string]string{}})
+			part.do(&bench{
+				Lab: l, prior: reference(l), config: l.Path("experiments.toml"), out: l.Path("out"), model: "model",
+				answers: map[string]map[string]string{},
+			})
 		})
 	}
-	if !did {
-		l.Fatalf("-part %s: want coverage, fleet, losses or policies", *only)
+	if !did || *number < 0 || *jobs < 1 {
+		l.Fatalf("-part %q, -n %d, -jobs %d: want coverage, fleet, losses or policies, 10 and 1 at least", *only, *number, *jobs)
 	}
 }
 
-// The fleet: every evaluation has some replicas to itself. They are so fast that an
-// evaluation takes about a second, and wrong answers are so many times as long as
-// right ones.
-const (
-	modelID   = "model"
-	replicas  = 2 // of each evaluation that runs at a time
-	places    = 16
-	speed     = 50
-	slowWrong = 4
-	interval  = 64 // tokens of an event: fewer are no news to an evaluation
-)
-
-// bench is the place of evaluations: the lab with a configuration, task files and
-// outputs, and a fleet that answers by the profiles.
+// bench is the place of evaluations: a configuration, an output folder and servers.
 type bench struct {
 	*drill.Lab
-	prior    *neyman.Prior
-	profiles []profile.Profile
-	budgets  []int
-	answers  map[string]map[string]string // by benchmark and task
-	urls     []string
+	config, out, model string
+	prior              *neyman.Prior
+	urls               []string // of the servers; nil until they are needed
+	pace               float64  // seconds of an evaluation per rollout of each task, by the last one on real servers
+	profiles           []profile.Profile
+	answers            map[string]map[string]string // by benchmark and task; none on real servers
 }
 
-// on is the bench of a part of the drill.
-func (b bench) on(l *drill.Lab) *bench {
-	b.Lab = l
-	return &b
+// reference is the prior of the paper.
+func reference(l *drill.Lab) *neyman.Prior {
+	prior, err := neyman.NewPrior(quadratureOrder)
+	l.OK(err)
+	return prior
 }
 
 // often is the number of evaluations of an arm: the flag -n, or by the size of the drill.
@@ -154,20 +144,29 @@ func published(l *drill.Lab, names ...string) (all, named []profile.Profile) {
 	return all, named
 }
 
+// The fleet: every evaluation has some replicas to itself. They are so fast that an
+// evaluation takes about a second, and wrong answers are so many times as long as
+// right ones.
+const (
+	replicas  = 2 // of each evaluation that runs at a time
+	places    = 16
+	speed     = 50
+	slowWrong = 4
+	interval  = 64 // tokens of an event: fewer are no news to an evaluation
+)
+
 // prepare writes profiles, their task files and the configuration. It names no worker:
 // evaluations do. Of right answers nearly none has more tokens than the limit, which
 // would make it wrong.
 func (b *bench) prepare(profiles []profile.Profile, budgets ...int) {
-	b.budgets = budgets
 	var benchmarks []drill.Settings
 	for _, p := range profiles {
-		p.Model = modelID
+		p.Model = b.model
 		b.profiles = append(b.profiles, p)
-		b.writeTasks(p)
-		benchmarks = append(benchmarks, drill.Settings{"id": p.Benchmark, "tasks": b.tasks(p)})
+		benchmarks = append(benchmarks, drill.Settings{"id": p.Benchmark, "tasks": b.writeTasks(p)})
 	}
 	b.WriteProfiles(b.Path("profiles.csv"), b.profiles)
-	b.WriteConfig(b.config(), drill.Settings{
+	b.WriteConfig(b.config, drill.Settings{
 		"experiment": drill.Settings{"budgets": budgets},
 		"corpus":     drill.Settings{"profiles": b.Path("profiles.csv")},
 		"sampling":   drill.Settings{"max_tokens": 4000, "context_tokens": 6000},
@@ -175,42 +174,32 @@ func (b *bench) prepare(profiles []profile.Profile, budgets ...int) {
 			"draws": 4096, "replicates": 4, "ibn_alphas": []float64{0.1}, "resamples": 2,
 			"ts_neyman": drill.Settings{"alphas": []float64{0.1}, "race_draws": 4, "final_draws": 20},
 		},
-		"model":     []drill.Settings{{"id": modelID, "max_sequences": places}},
+		"model":     []drill.Settings{{"id": b.model, "max_sequences": places}},
 		"benchmark": benchmarks,
 	})
 }
 
-// tasks is the task file of a profile.
-func (b *bench) tasks(p profile.Profile) string { return b.Path(p.Benchmark + ".jsonl") }
-
-func (b *bench) config() string { return b.Path("experiments.toml") }
-
 // writeTasks makes a question for every task of a profile: sums, and every third one a
 // choice. No two questions are the same in any benchmark. It keeps the right answers.
-func (b *bench) writeTasks(p profile.Profile) {
+func (b *bench) writeTasks(p profile.Profile) (path string) {
+	path, b.answers[p.Benchmark] = b.Path(p.Benchmark+".jsonl"), map[string]string{}
 	var lines strings.Builder
-	answers := map[string]string{}
 	for i, id := range p.TaskIDs {
-		answer, scorer, options := strconv.Itoa(8*i+3), "math", []string(nil)
-		prompt := fmt.Sprintf("Task %d of %s: how much is %d and %d?", i, p.Benchmark, i+2, 7*i+1)
+		prompt, answer := fmt.Sprintf("how much is %d and %d?", i+2, 7*i+1), strconv.Itoa(8*i+3)
+		task := map[string]any{"scorer": "math"}
 		if i%3 == 2 {
-			prompt = fmt.Sprintf("Task %d of %s: which of these is %d?", i, p.Benchmark, 3*i)
-			answer, scorer = string("ABCD"[i%4]), "choice"
-			for j := range 4 {
-				options = append(options, strconv.Itoa(3*i+j-i%4))
-			}
+			prompt, answer = fmt.Sprintf("which of these is %d?", 3*i), string("ABCD"[i%4])
+			first := 3*i - i%4
+			task = map[string]any{"scorer": "choice", "options": []string{
+				strconv.Itoa(first), strconv.Itoa(first + 1), strconv.Itoa(first + 2), strconv.Itoa(first + 3),
+			}}
 		}
-		answers[id] = answer
-		b.OK(json.NewEncoder(&lines).Encode(struct {
-			ID      string   `json:"id"`
-			Prompt  string   `json:"prompt"`
-			Answer  string   `json:"answer"`
-			Scorer  string   `json:"scorer"`
-			Options []string `json:"options,omitempty"`
-		}{id, prompt, answer, scorer, options}))
+		task["id"], task["answer"], task["prompt"] = id, answer, fmt.Sprintf("Task %d of %s: %s", i, p.Benchmark, prompt)
+		b.answers[p.Benchmark][id] = answer
+		b.OK(json.NewEncoder(&lines).Encode(task))
 	}
-	b.answers[p.Benchmark] = answers
-	b.Write(b.tasks(p), []byte(lines.String()))
+	b.Write(path, []byte(lines.String()))
+	return path
 }
 
 // serve starts a fleet with some more flags and waits until it serves.
@@ -221,17 +210,9 @@ func (b *bench) serve(flags ...string) *drill.Process {
 	for i := range n {
 		b.urls = append(b.urls, fmt.Sprintf("http://127.0.0.1:%d", port+i))
 	}
-	return b.Serve("fleet.txt", b.config(), b.urls, append([]string{
+	return b.Serve("fleet.txt", b.config, b.urls, append([]string{
 		"--replicas", strconv.Itoa(n), "--port", strconv.Itoa(port), "--profiles", b.Path("profiles.csv"),
 		"--speed", fmt.Sprint(speed), "--slow-wrong", fmt.Sprint(slowWrong),
 		"--stream-interval", fmt.Sprint(interval), "--seed", fmt.Sprint(drill.Seed()),
 	}, flags...)...)
-}
-
-// program evaluates the model on the tasks of an arm's profile, named by their file.
-func (b *bench) program(a *arm) *program {
-	return &program{
-		Lab: b.Lab, config: b.config(), out: a.out, benchmark: b.tasks(a.profile),
-		id: a.profile.Benchmark, model: modelID, pauses: a.pauses,
-	}
 }

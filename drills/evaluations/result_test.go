@@ -25,7 +25,6 @@ func checkResult(l *drill.Lab, r *evaluation.Result, budget int) {
 	}
 	all, value := 0, 0.0
 	for _, t := range r.Rows {
-		all += int(t.Pilots + t.Continuations)
 		checkTask(l, t)
 		if pilot := t.Stages[0]; r.Extends == "" && (int(t.Pilots) != r.Design.Pilots || !near(pilot.Weight, r.Design.Weight)) {
 			l.Fatalf("task %s has %d pilot rollouts of weight %v, the design %d of %v",
@@ -34,6 +33,7 @@ func checkResult(l *drill.Lab, r *evaluation.Result, budget int) {
 		if r.Policy != uniform && t.Continuations < 1 {
 			l.Fatalf("task %s has no continuation", t.ID)
 		}
+		all += int(t.Pilots + t.Continuations)
 		value += cmp.Or(t.Share, 1/float64(r.Tasks)) * t.Estimate
 	}
 	if want := r.Tasks * budget; r.Stop == nil && all != want || r.Rollouts != all {
@@ -61,9 +61,9 @@ func checkTask(l *drill.Lab, t evaluation.Task) {
 	if pilot := t.Stages[0]; pilot.Rollouts != int(t.Pilots) || pilot.Rewards != float64(t.PilotPasses) {
 		l.Fatalf("task %s: the first stage is %+v, the pilot %d of %d", t.ID, pilot, t.PilotPasses, t.Pilots)
 	}
-	passes := float64(t.PilotPasses + t.ContinuationPasses)
-	if rollouts != int(t.Pilots+t.Continuations) || rewards != passes {
-		l.Fatalf("task %s: %v of %d rollouts passed in its stages, want %v of %d", t.ID, rewards, rollouts, passes, t.Pilots+t.Continuations)
+	n, passes := int(t.Pilots+t.Continuations), float64(t.PilotPasses+t.ContinuationPasses)
+	if rollouts != n || rewards != passes {
+		l.Fatalf("task %s: %v of %d rollouts passed in its stages, want %v of %d", t.ID, rewards, rollouts, passes, n)
 	}
 	if !near(weights, 1) {
 		l.Fatalf("task %s: the weights of its stages add up to %v", t.ID, weights)
@@ -139,13 +139,13 @@ func completion(l *drill.Lab, folder string) (fast, slow float64) {
 	slices.SortFunc(rows, func(a, b evaluation.Request) int {
 		return cmp.Compare(*a.Finished-a.Submitted, *b.Finished-b.Submitted)
 	})
-	passRate := func(rows []evaluation.Request) float64 {
-		passes := 0
-		for _, r := range rows {
-			passes += one(*r.Passed)
-		}
-		return float64(passes) / float64(len(rows))
-	}
 	half := len(rows) / 2
-	return passRate(rows[:half]), passRate(rows[half:])
+	for i, r := range rows {
+		if i < half {
+			fast += float64(one(*r.Passed)) / float64(half)
+		} else {
+			slow += float64(one(*r.Passed)) / float64(len(rows)-half)
+		}
+	}
+	return fast, slow
 }

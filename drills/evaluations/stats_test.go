@@ -11,22 +11,14 @@ import (
 	"speceval/method/estimate"
 )
 
-// Coverages: what intervals claim, and the range in which a profile's is as claimed for
-// practical purposes.
-const (
-	nominal = 0.95
-	lowest  = 0.93
-	highest = 0.97
-)
-
 // falseAlarms is the probability with which unbiased estimates fail for bias.
 const falseAlarms = 0.01
 
 // stats sums up evaluations of the same tasks by the same policy and budget, whose mean
 // is known.
 type stats struct {
-	Evaluations int
-	missed      int // intervals that lie wholly below the truth, or above
+	n      int
+	missed int // intervals that lie wholly below the truth, or above
 
 	away    float64 // Σ of estimate − truth
 	squares float64 // Σ of its squares
@@ -37,7 +29,7 @@ type stats struct {
 
 // add adds an evaluation of tasks whose mean is truth.
 func (s *stats) add(m estimate.Mean, truth float64) {
-	s.Evaluations++
+	s.n++
 	s.missed += one(m.High < truth || m.Low > truth)
 	square := (m.Value - truth) * (m.Value - truth)
 	s.away += m.Value - truth
@@ -47,30 +39,22 @@ func (s *stats) add(m estimate.Mean, truth float64) {
 	s.length += m.High - m.Low
 }
 
-func (s *stats) n() float64 { return float64(s.Evaluations) }
-
 // coverage is the share of intervals that hold the truth.
-func (s *stats) coverage() float64 { return 1 - float64(s.missed)/s.n() }
-
-// coverageVariance is the variance of coverage, by its binomial law.
-func (s *stats) coverageVariance() float64 { return s.coverage() * (1 - s.coverage()) / s.n() }
+func (s *stats) coverage() float64 { return 1 - float64(s.missed)/float64(s.n) }
 
 // bias is the mean error of the estimates.
-func (s *stats) bias() float64 { return s.away / s.n() }
+func (s *stats) bias() float64 { return s.away / float64(s.n) }
 
 // biasError is the standard error of bias.
 func (s *stats) biasError() float64 {
-	return math.Sqrt(max(0, s.squares/s.n()-s.bias()*s.bias()) / (s.n() - 1))
+	return math.Sqrt(max(0, s.squares/float64(s.n)-s.bias()*s.bias()) / float64(s.n-1))
 }
-
-// biasScore is the bias in standard errors.
-func (s *stats) biasScore() float64 { return s.bias() / s.biasError() }
 
 // meanSquare is the mean squared error with its standard error. The bias is part of it,
 // as the truth is known.
 func (s *stats) meanSquare() (mean, se float64) {
-	mean = s.squares / s.n()
-	return mean, math.Sqrt(max(0, s.fourths/s.n()-mean*mean) / (s.n() - 1))
+	mean = s.squares / float64(s.n)
+	return mean, math.Sqrt(max(0, s.fourths/float64(s.n)-mean*mean) / float64(s.n-1))
 }
 
 // calibration is the root of the stated variance over the mean squared error: 1 where
@@ -78,7 +62,7 @@ func (s *stats) meanSquare() (mean, se float64) {
 func (s *stats) calibration() float64 { return math.Sqrt(s.stated / s.squares) }
 
 // meanLength is the mean length of the intervals.
-func (s *stats) meanLength() float64 { return s.length / s.n() }
+func (s *stats) meanLength() float64 { return s.length / float64(s.n) }
 
 // shareError is the standard error of a share that is found in n draws.
 func shareError(share float64, n int) float64 { return math.Sqrt(share * (1 - share) / float64(n)) }
@@ -90,24 +74,21 @@ func tooMany(k, n int, share float64) bool {
 }
 
 // bonferroni is what the largest of n standard normal numbers, without their signs,
-// exceeds with at most this probability.
-func bonferroni(n int, probability float64) float64 {
-	return distuv.UnitNormal.Quantile(1 - probability/2/float64(max(1, n)))
+// exceeds with the probability of a false alarm at most.
+func bonferroni(n int) float64 {
+	return distuv.UnitNormal.Quantile(1 - falseAlarms/2/float64(max(1, n)))
 }
 
 // bonferroniOfMeans is bonferroni for means of so many draws, over their standard errors.
-func bonferroniOfMeans(n, draws int, probability float64) float64 {
+func bonferroniOfMeans(n, draws int) float64 {
 	student := distuv.StudentsT{Sigma: 1, Nu: float64(draws - 1)}
-	return student.Quantile(1 - probability/2/float64(n))
+	return student.Quantile(1 - falseAlarms/2/float64(n))
 }
 
-// medianAndMost are the median of some numbers, and the greatest; NaN of none.
-func medianAndMost(xs []float64) (median, most float64) {
-	if len(xs) == 0 {
-		return math.NaN(), math.NaN()
-	}
+// median is the median of some numbers.
+func median(xs []float64) float64 {
 	sorted, n := slices.Sorted(slices.Values(xs)), len(xs)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2, sorted[n-1]
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // meanOf is the mean of some numbers with its standard error.
