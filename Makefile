@@ -81,7 +81,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: drill pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check fit predict clean live vllm-cpu drill-vllm drill-live drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-decisions drill-inspect drill-pins drill-mutations
+.PHONY: pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check fit predict clean live vllm-cpu drill-vllm drill-live drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-decisions drill-inspect drill-pins drill-mutations
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -107,10 +107,6 @@ verify: build
 
 smoke: build
 	@$(call DRILL_TEST,drills/pipeline,TestSmoke)
-
-# The program of the drills (drills/main.go lists them).
-drill:
-	$(GO) build -trimpath -o bin/drill ./drills
 
 # The Go tool rebuilds what has changed and nothing else.
 build:
@@ -150,8 +146,8 @@ live:
 vllm-cpu:
 	@vllm-cpu/install.sh
 
-drill-live: build drill
-	bin/drill live $(DRILL)
+drill-live: build
+	@$(call DRILL_TEST,drills/servers,TestLive)
 
 # A Python with DuckDB: SPECEVAL_PYTHON, or one that is made here.
 READERS := bin/readers
@@ -162,10 +158,10 @@ $(READERS)/made: drills/runs/requirements.txt
 	$(READERS)/bin/pip install --quiet --require-hashes --requirement drills/runs/requirements.txt
 	touch $@
 
-drill-generate: build drill $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
-	SPECEVAL_PYTHON=$(READER) bin/drill generate $(DRILL)
+drill-generate: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
+	@export SPECEVAL_PYTHON=$(or $(SPECEVAL_PYTHON),$(CURDIR)/$(READERS)/bin/python); $(call DRILL_TEST,drills/runs,TestGenerate)
 
-# A drill that is a test, behind the tag drill, of the package $(1).
+# A drill is a test behind the tag drill, of the package $(1).
 DRILL_TEST = $(GO) test -count=1 -v -trimpath -timeout 0 -tags drill -run '$(2)' ./$(1) -args $(DRILL) && echo '$@: passed' || { echo '$@: failed'; exit 1; }
 
 drill-sandbox:
@@ -210,8 +206,8 @@ $(INSPECT)/made: drills/servers/requirements.txt
 	$(INSPECT)/bin/pip install --quiet --require-hashes --requirement drills/servers/requirements.txt
 	touch $@
 
-drill-vllm: build drill $(if $(findstring rate,$(DRILL)),$(INSPECT)/made)
-	bin/drill vllm $(if $(VLLM_CPU_DIR),-dir $(VLLM_CPU_DIR)) $(DRILL)
+drill-vllm: build $(if $(filter rate %=rate,$(DRILL)),$(INSPECT)/made)
+	@$(call DRILL_TEST,drills/servers,TestVLLM)
 
 benchmarks: build
 	bin/speceval benchmarks $(if $(FROM),--from $(FROM),--download) $(FLAGS)
@@ -219,14 +215,14 @@ benchmarks: build
 drill-benchmarks: build
 	@$(call DRILL_TEST,drills/pipeline,TestBenchmarks)
 
-drill-systems: build drill
-	bin/drill systems $(DRILL)
+drill-systems: build
+	@$(call DRILL_TEST,drills/servers,TestSystems)
 
-drill-faults: build drill
-	bin/drill faults $(DRILL)
+drill-faults: build
+	@$(call DRILL_TEST,drills/runs,TestFaults)
 
-drill-slurm: build drill
-	bin/drill slurm $(DRILL)
+drill-slurm: build
+	@$(call DRILL_TEST,drills/runs,TestSlurm)
 
 drill-decisions:
 	$(if $(findstring -part,$(DRILL)),,$(GO) test -count=1 -v -timeout 0 -tags drill -run TestGradedLaws ./method/estimate -args $(filter -small,$(DRILL)))

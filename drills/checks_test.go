@@ -1,4 +1,4 @@
-package main
+package drills_test
 
 import (
 	"fmt"
@@ -27,18 +27,18 @@ var checked = []struct {
 	{name: "drill-docs", folder: "drills", root: "TestDocuments", lines: []string{"drills/docs_test.go"}},
 	{name: "drill-evaluate", folder: "drills/evaluations", root: "TestEvaluate"},
 	{name: "drill-evaluate-live", folder: "drills/evaluations", root: "TestEvaluateLive"},
-	{name: "drill-faults", folder: "drills/runs", root: "Faults"},
-	{name: "drill-generate", folder: "drills/runs", root: "Generate"},
+	{name: "drill-faults", folder: "drills/runs", root: "TestFaults"},
+	{name: "drill-generate", folder: "drills/runs", root: "TestGenerate"},
 	{name: "drill-inspect", lines: []string{"drills/inspect/*.py", "drills/inspect/run.sh", "python/tests/test_inspect.py"}},
-	{name: "drill-live", folder: "drills/servers", root: "Live"},
+	{name: "drill-live", folder: "drills/servers", root: "TestLive"},
 	{name: "drill-math", folder: "internal/scorer/maths", root: "TestDrill"},
 	{name: "drill-sandbox", folder: "internal/sandbox/hostile", root: "TestDrill", lines: []string{"internal/sandbox/hostile/*.py"}},
-	{name: "drill-slurm", folder: "drills/runs", root: "Slurm"},
-	{name: "drill-systems", folder: "drills/servers", root: "Systems"},
-	{name: "drill-vllm", folder: "drills/servers", root: "VLLM"},
+	{name: "drill-slurm", folder: "drills/runs", root: "TestSlurm"},
+	{name: "drill-systems", folder: "drills/servers", root: "TestSystems"},
+	{name: "drill-vllm", folder: "drills/servers", root: "TestVLLM"},
 	{name: "drill-vllm, of each server", folder: "internal/conformance", root: "Checks"},
 	{name: "smoke", folder: "drills/pipeline", root: "TestSmoke"},
-	{name: "all drills", folder: "drills/lab"},
+	{name: "all drills", folder: "drills/drill"},
 }
 
 // TestNoCheckVanishes compares the checks in the drills' source with testdata/checks.txt:

@@ -1,6 +1,6 @@
 //go:build drill
 
-package main
+package drills_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/drills/lab"
+	"speceval/drills/drill"
 	"speceval/pipeline/config"
 )
 
@@ -39,7 +39,7 @@ make build
 // it. The models of pages have a server each, and no evaluations of other pages.
 const begin = `set -eEo pipefail
 trap 'echo "exit code $?: $BASH_COMMAND"' ERR
-trap 'kill $(jobs -p) 2>/dev/null || true; wait; for c in ../*cluster; do [ ! -d $c ] || { drills/lab/cluster.sh stop $c; rm -rf $c; }; done' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true; wait; for c in ../*cluster; do [ ! -d $c ] || { drills/drill/cluster.sh stop $c; rm -rf $c; }; done' EXIT
 duckdb() { python3 -c 'import duckdb, sys; duckdb.sql(sys.argv[1]).show()' "$2"; }
 serve() { local log; log=$(mktemp -p .); "$@" >"$log" 2>&1 & until grep -q serving "$log"; do kill -0 $! || { cat "$log"; exit 1; }; sleep 0.1; done; }
 rm -rf out/evaluate/benchmark=mine/model=my-model
@@ -95,10 +95,10 @@ func TestDocuments(t *testing.T) {
 			}
 			start := begin
 			if path == "../docs/slurm.md" {
-				if err := lab.ClusterInstalled(".."); err != nil && os.Getenv("SPECEVAL_CI") != "1" {
+				if err := drill.ClusterInstalled(); err != nil && os.Getenv("SPECEVAL_CI") != "1" {
 					t.Skip(err)
 				}
-				start += "drills/lab/cluster.sh start ../cluster\neval \"$(drills/lab/cluster.sh env ../cluster)\"\n"
+				start += "drills/drill/cluster.sh start ../cluster\neval \"$(drills/drill/cluster.sh env ../cluster)\"\n"
 			}
 			runScript(t, dir, dir, start+script(t, dir, path, string(content)))
 		})

@@ -41,8 +41,10 @@ type Lab struct {
 	commands *int // of the program, started so far
 }
 
-// New begins a drill that is given up after a while.
+// New begins a drill that is given up after a while. It is in the folder of the
+// repository, as make is, so that commands and paths of a configuration are found.
 func New(t *testing.T, most time.Duration) *Lab {
+	t.Chdir(Root())
 	if *limit > 0 {
 		most = *limit
 	}
@@ -161,7 +163,7 @@ func (l *Lab) Wait(d time.Duration) {
 }
 
 // pollEvery is how often Until polls.
-const pollEvery = 20 * time.Millisecond
+const pollEvery = 5 * time.Millisecond
 
 // Until waits for something to happen.
 func (l *Lab) Until(what string, happens func() bool) {

@@ -34,7 +34,6 @@ next:
 // from a port on, until the test ends. Their output goes to a folder.
 func (l *Lab) StartWorker(e *config.Config, port int, logs string) *launcher.Servers {
 	l.Helper()
-	l.Chdir(Root()) // which the launch command and the model are relative to
 	w, m := e.Workers[0], e.Models[0]
 	servers, err := launcher.Start(l.Ctx, launcher.Recipe{
 		Command: w.Launch, Arguments: w.Arguments, Environment: w.Environment, Port: port, Replicas: e.Systems.Replicas,

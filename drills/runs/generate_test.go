@@ -1,217 +1,274 @@
-package runs
+//go:build drill
+
+package runs_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
-	"speceval/drills/lab"
+	"speceval/drills/drill"
 	"speceval/internal/benchmark"
 	"speceval/internal/rollout"
-	"speceval/pipeline/config"
 )
 
-// tiny is a drill of one benchmark with two tasks and three rollouts each.
-func tiny() *generation {
-	return &generation{
-		Lab: &lab.Lab{Seed: 7}, rollouts: 3, kills: 2, model: "m",
-		tasks: []benchmark.Task{{Benchmark: "b", ID: "x"}, {Benchmark: "b", ID: "y", Index: 1}},
-	}
+var (
+	rollouts = flag.Int("rollouts", 200, "generate: rollouts of each of the 100 tasks")
+	kills    = flag.Int("kills", 20, "generate: times that the run is killed")
+	servers  = flag.Int("replicas", 4, "generate: replicas of the fleet")
+	rates    = flag.String("fail", "500=0.02,cut=0.015,garbage=0.01,slow=0.0046,crash=0.0002,hang=0.0002",
+		"generate: rates of the fleet's faults")
+)
+
+// TestGenerate kills the generate stage with SIGKILL at random moments, on a simulated
+// fleet with injected faults, and starts it again until it is done. Then it compares
+// the stored rollouts with the requests: every rollout there once, none requested again
+// after it was stored, none lost, all readable by DuckDB, and all as an undisturbed run
+// gives them.
+func TestGenerate(t *testing.T) {
+	g := &generation{Lab: drill.New(t, 20*time.Minute), tails: tails{}}
+	g.prepare()
+	g.Logf("%d requests for %d tasks; %d replicas with the faults %s; seed %d",
+		g.total(), len(g.tasks), *servers, *rates, drill.Seed())
+	fleet := g.fleet("disturbed", "--fail", *rates)
+	g.disturb(fleet)
+	fleet.Kill()
+	fleet = g.fleet("undisturbed")
+	g.Do(0, g.stage("undisturbed")...)
+	fleet.Kill()
+	g.check()
 }
 
-// complete are all rollouts of the tiny lab, with seeds from 0 that only the
-// tests know.
-func complete() (all []rollout.Place) {
-	for i := range 6 {
-		all = append(all, rollout.Place{Benchmark: "b", Model: "m", TaskIndex: int32(i / 3), Rollout: int32(i % 3), Seed: int64(i)})
-	}
-	return all
+// generation is a lab with a configuration, task files and the outputs of two runs of
+// the generate stage.
+type generation struct {
+	*drill.Lab
+	tails
+	tasks []benchmark.Task // of both benchmarks
+	urls  []string         // of the replicas
+
+	// Of the run that is killed over and over:
+	killed []kill
+	asked  []int64 // seeds of all requests, in order of arrival
+	idle   int     // requests of another run after the end
 }
 
-func TestCountsNoticeEveryFault(t *testing.T) {
-	other := complete()[0]
-	other.TaskIndex = 2
-	for want, stored := range map[string][]rollout.Place{
-		"<nil>": complete(),
-		"of 6 rollouts 1 are missing and 0 are there more than once; 0 others": complete()[1:],
-		"of 6 rollouts 0 are missing and 1 are there more than once; 0 others": append(complete(), complete()[3]),
-		"of 6 rollouts 0 are missing and 0 are there more than once; 1 others": append(complete(), other),
-	} {
-		if got := fmt.Sprint(tiny().checkCounts(stored)); !strings.HasPrefix(got, want) {
-			t.Errorf("%d rollouts: %q, want %q", len(stored), got, want)
+// kill is what was found after a kill.
+type kill struct {
+	ran   time.Duration   // from the start of the stage to its end
+	seen  int             // requests that had reached the fleet
+	found []rollout.Place // what was stored
+}
+
+const (
+	masterSeed = 42 // of the experiment
+	modelID    = "qwen2_5_3b"
+)
+
+// prepare writes the configuration and the task files: the small benchmark and sums, so
+// that there is more than one unit.
+func (g *generation) prepare() {
+	var sums []benchmark.Task
+	for i := range 40 {
+		prompt := fmt.Sprintf("How much is %d and %d?", 17+i, 4*i+3)
+		sums = append(sums, benchmark.Task{
+			Benchmark: "sums", ID: fmt.Sprintf("sum-%d", i), Index: i, Prompt: prompt,
+			UserPrompt: prompt, Scorer: "math", Answer: strconv.Itoa(20 + 5*i),
+		})
+	}
+	var text strings.Builder
+	g.OK(benchmark.WriteTasks(&text, sums))
+	g.Write(g.Path("tasks", "sums.jsonl"), []byte(text.String()))
+	g.tasks = append(smallBenchmark(g.Lab), sums...)
+	g.urls = g.FreeURLs(*servers)
+	g.WriteConfig(g.Path("experiments.toml"), drill.Settings{
+		"experiment": drill.Settings{"seed": masterSeed},
+		"corpus":     drill.Settings{"source": "vllm", "tasks": g.Path("tasks"), "rollouts_per_task": *rollouts},
+		"model":      []drill.Settings{{"id": modelID}},
+		"benchmark":  []drill.Settings{{"id": "smallbench"}, {"id": "sums"}},
+		"worker":     []drill.Settings{{"name": "fleet", "urls": g.urls}},
+		// The fleet repeats an answer by its seed.
+		"serving": drill.Settings{"hang_seconds": 1, "outage_seconds": 60, "on_loss": "again"},
+	})
+}
+
+func (g *generation) total() int { return len(g.tasks) * *rollouts }
+
+// fleet starts the fleet of a run and waits until every replica is healthy.
+func (g *generation) fleet(name string, flags ...string) *drill.Process {
+	flags = append(flags, "--log", g.log(name), "--restart", "2s",
+		"--seed", strconv.FormatUint(drill.Seed(), 10), "--speed", fmt.Sprint(fleetSpeed(100)))
+	return g.Serve(name+"-fleet.txt", g.Path("experiments.toml"), g.urls, flags...)
+}
+
+// log is where the fleet of a run logs its requests.
+func (g *generation) log(name string) string { return g.Path(name + "-requests.jsonl") }
+
+// stage is the command of the generate stage with its outputs in the folder of that name.
+func (g *generation) stage(name string) []string {
+	return []string{"run", "generate", "--config", g.Path("experiments.toml"), "--out", g.Path(name)}
+}
+
+const (
+	mostRestarts = 9               // times that the stage may give up by itself
+	pause        = 5 * time.Second // before it is started again then: replicas may be down
+)
+
+// disturb runs the stage on a fleet with faults, kills it in every stretch of the run,
+// which is cut into as many equal ones as there are kills, and then lets it end. It
+// prints a line for every kill.
+func (g *generation) disturb(fleet *drill.Process) {
+	const latest = 0.95 // so that the stage cannot be done before the last
+	moments, begun := drill.NewMoments("generate"), time.Now()
+	restarts, journaled := 0, 0
+	gaveUp := func(p *drill.Process) bool { // after it has ended by itself
+		g.asked = append(g.asked, g.settled(g.Lab, g.log("disturbed"))...)
+		switch {
+		case fleet.Gone():
+			g.Fatalf("the fleet ended by itself, exit code %d: %s", fleet.Code(), fleet.Last())
+		case p.Code() == 0:
+			return false
+		case restarts == mostRestarts:
+			g.Fatalf("the stage gave up with exit code %d for the %dth time, see %s", p.Code(), restarts+1, g.Dir)
 		}
+		restarts++
+		g.Wait(pause)
+		return true
 	}
-}
-
-func TestRepeatedRequestsAndLossesAreNoticed(t *testing.T) {
-	all := complete()
-	sound := disturbance{
-		kills: []kill{{seen: 3, found: all[:1]}, {seen: 5, found: all[:3]}},
-		asked: []int64{0, 1, 2, 1, 2, 4, 3, 5, 4},
-	}
-	if err := checkAgain(&sound); err != nil {
-		t.Error(err)
-	}
-	if err := checkKept(&sound, all); err != nil {
-		t.Error(err)
-	}
-	if err := checkAsked(&sound, all); err != nil {
-		t.Error(err)
-	}
-
-	again := sound
-	again.asked = append(slices.Clone(sound.asked), 0, 1)
-	if got := fmt.Sprint(checkAgain(&again)); got != "1 after kill 1, 2 after kill 2" {
-		t.Error(got)
-	}
-	lost := sound
-	lost.kills = []kill{{found: all[:4]}, {found: all[:3]}}
-	if got := fmt.Sprint(checkKept(&lost, all[1:])); got != "1 of kill 1, 1 of kill 2" {
-		t.Error(got)
-	}
-	strange := sound
-	strange.asked = append(slices.Clone(sound.asked), 77)
-	if got := fmt.Sprint(checkAsked(&strange, all)); got != "1 others, such as 77" {
-		t.Error(got)
-	}
-	if err := tiny().checkKills(&disturbance{kills: make([]kill, 1)}); err == nil {
-		t.Error("a missing kill was not noticed")
-	}
-	if checkIdle(&disturbance{}) != nil || checkIdle(&disturbance{idle: 1}) == nil {
-		t.Error("requests after the end are not noticed, or made up")
-	}
-	if got := unstored([]int64{4, 1, 4, 2}, all[:3]); !reflect.DeepEqual(got, []int64{4}) {
-		t.Errorf("in flight: %v", got)
-	}
-}
-
-func TestWrongSeedsAreNoticed(t *testing.T) {
-	l := tiny()
-	sound := complete()
-	for i := range sound {
-		sound[i].Seed = l.seedOf(sound[i])
-	}
-	if err := l.checkSeeds(sound); err != nil {
-		t.Error(err)
-	}
-	same, wrong := slices.Clone(sound), slices.Clone(sound)
-	same[1].Seed = same[0].Seed
-	wrong[1].Seed++
-	for want, places := range map[string][]rollout.Place{"5 seeds for 6 rollouts": same, "the rule says": wrong} {
-		if err := l.checkSeeds(places); !strings.Contains(fmt.Sprint(err), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
-	}
-}
-
-func TestLeftoversAreNoticed(t *testing.T) {
-	l := tiny()
-	l.Dir = t.TempDir()
-	deep := l.Path("disturbed", "generate", "benchmark=b")
-	if err := os.MkdirAll(deep, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for name, left := range map[string]bool{"part-0.parquet": false, "a.journal": true, "b.123.partial": true} {
-		path := filepath.Join(deep, name)
-		if err := os.WriteFile(path, nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.checkLeftovers(); (err != nil) != left {
-			t.Errorf("%s: %v", name, err)
-		}
-		os.Remove(path)
-	}
-}
-
-func TestTheLogIsReadAsItGrows(t *testing.T) {
-	a := &arrivals{log: tail{path: filepath.Join(t.TempDir(), "log.jsonl")}}
-	if err := a.read(); err != nil {
-		t.Fatal(err)
-	}
-	for _, step := range []struct {
-		text   string
-		seeds  []int64
-		others int
-	}{
-		{`{"seed":9007199254740993}` + "\n" + `{"see`, []int64{9007199254740993}, 0},
-		{`d":4`, []int64{9007199254740993}, 0},
-		{"}\n{}\n", []int64{9007199254740993, 4}, 1},
-	} {
-		file, err := os.OpenFile(a.log.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-		if err != nil {
-			t.Fatal(err)
-		}
-		file.WriteString(step.text)
-		file.Close()
-		if err := a.read(); err != nil || !reflect.DeepEqual(a.seeds, step.seeds) || a.others != step.others {
-			t.Errorf("after %q: seeds %v and %d others, %v", step.text, a.seeds, a.others, err)
-		}
-	}
-	if err := os.WriteFile(a.log.path, []byte(strings.Repeat("x", int(a.log.offset))+"garbage\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.read(); err == nil {
-		t.Error("garbage was taken for a request")
-	}
-}
-
-func TestProgressCountsTheLinesOfJournals(t *testing.T) {
-	dir := t.TempDir()
-	p := &progress{folder: filepath.Join(dir, "out")}
-	for i, step := range []struct {
-		file, text string
-		want       int
-	}{
-		{"", "", 0}, {"out/a.journal", "1\n2\n3", 2}, {"out/deep/b.journal", "1\n", 3}, {"out/part.parquet", "\n\n", 3},
-		{"out/a.journal", "1\n2\n3\n4\n", 5},
-	} {
-		path := filepath.Join(dir, filepath.FromSlash(step.file))
-		if step.file != "" {
-			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(step.text), 0o666)); err != nil {
-				t.Fatal(err)
+	for i := range *kills {
+		enough := int((float64(i) + moments.Fraction()) * latest * float64(g.total()) / float64(*kills))
+		delay := moments.Within(100 * time.Millisecond)
+		for len(g.killed) == i {
+			p, start := g.Start(g.stage("disturbed")...), time.Now()
+			p.Until(func() bool {
+				journaled += g.journaled(g.Lab, g.Path("disturbed"))
+				return p.Gone() || journaled >= enough
+			})
+			if p.KillAfter(delay) {
+				k := kill{ran: time.Since(start), found: stored(g.Lab, g.Path("disturbed"))}
+				g.asked = append(g.asked, g.settled(g.Lab, g.log("disturbed"))...)
+				k.seen = len(g.asked)
+				g.killed = append(g.killed, k)
+			} else if !gaveUp(p) {
+				g.Fatalf("the stage was done before kill %d", i+1)
 			}
 		}
-		if err := p.poll(); err != nil || p.rollouts != step.want {
-			t.Errorf("step %d: %d rollouts, %v, want %d", i, p.rollouts, err, step.want)
-		}
 	}
+	for again := true; again; {
+		p := g.Start(g.stage("disturbed")...)
+		p.Wait()
+		again = gaveUp(p)
+	}
+	g.print(time.Since(begun), restarts)
+	g.Do(0, g.stage("disturbed")...)
+	g.idle = len(g.settled(g.Lab, g.log("disturbed")))
 }
 
-func TestMomentsAreInOrderAndComeAgain(t *testing.T) {
-	l := tiny()
-	l.kills, l.rollouts = 50, 1000
-	all := l.killPoints()
-	if !reflect.DeepEqual(all, l.killPoints()) {
-		t.Error("another call gave other moments")
+// print prints all kills as a table.
+func (g *generation) print(took time.Duration, restarts int) {
+	var rows [][]any
+	for i, k := range g.killed {
+		rows = append(rows, []any{i + 1, fmt.Sprintf("%.2f", k.ran.Seconds()), k.seen, len(k.found),
+			len(unstored(g.asked[:k.seen], k.found)), len(sentAgain(g.asked[k.seen:], k.found))})
 	}
-	for i, m := range all {
-		if m.stored < 0 || m.stored >= l.total() || i > 0 && m.stored < all[i-1].stored || m.delay < 0 {
-			t.Errorf("moment %d is %+v", i, m)
-		}
-	}
-	l.Seed++
-	if reflect.DeepEqual(all, l.killPoints()) {
-		t.Error("another seed gave the same moments")
-	}
+	drill.Table([]string{"kill:", "after s:", "requests:", "stored:", "in flight:", "sent again:"}, rows)
+	g.Logf("%d requests in %.1f s for %d rollouts; the run gave up %d times by itself", len(g.asked), took.Seconds(), g.total(), restarts)
 }
 
-func TestTheConfigurationNamesEverything(t *testing.T) {
-	g := &generation{Lab: &lab.Lab{Dir: t.TempDir()}, rollouts: 5, replicas: 3, model: "m"}
-	if err := g.prepare(); err != nil {
-		t.Fatal(err)
+// tails read the lines of files that grow: of each path how far it was read.
+type tails map[string]int64
+
+// lines are the whole lines that were written to a file since the last call.
+func (t tails) lines(l *drill.Lab, path string) [][]byte {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // not there yet, or just removed
 	}
-	c, err := config.Load(g.Path("experiments.toml"), nil)
-	if err != nil || len(g.tasks) != 100 || g.total() != 500 || len(slices.Compact(slices.Sorted(slices.Values(c.Workers[0].URLs)))) != 3 ||
-		c.Corpus.Tasks != g.Path("tasks") || c.Corpus.RolloutsPerTask != 5 {
-		t.Errorf("%v; %d tasks, %d rollouts, %+v", err, len(g.tasks), g.total(), c)
+	l.OK(err)
+	defer file.Close()
+	fresh, err := io.ReadAll(io.NewSectionReader(file, t[path], 1<<40))
+	l.OK(err)
+	lines := bytes.SplitAfter(fresh, []byte("\n"))
+	rest := lines[len(lines)-1] // of a line that is not whole yet
+	t[path] += int64(len(fresh) - len(rest))
+	return lines[:len(lines)-1]
+}
+
+// journaled counts the rollouts that a run has stored since the last call, by the lines
+// of its journals. It need not be exact: it decides when to kill.
+func (t tails) journaled(l *drill.Lab, out string) (n int) {
+	for _, path := range l.Walk(out) {
+		if filepath.Ext(path) == rollout.JournalSuffix {
+			n += len(t.lines(l, path))
+		}
 	}
-	tasks, err := benchmark.ReadTasks(g.Path("tasks", "sums.jsonl"))
-	if err != nil || len(tasks) != 40 || tasks[39].Prompt != "How much is 56 and 159?" || tasks[39].Answer != "215" {
-		t.Errorf("sums: %+v, %v", tasks, err)
+	return n
+}
+
+// noSeed stands for a request without a seed; no rollout has it.
+const noSeed = -1
+
+// requests are the seeds of the requests that a fleet logged since the last call: in order
+// of arrival at each replica, written when the request and all before it have ended.
+func (t tails) requests(l *drill.Lab, log string) (seeds []int64) {
+	for _, line := range t.lines(l, log) {
+		var request struct{ Seed *int64 }
+		l.OK(json.Unmarshal(line, &request))
+		if request.Seed == nil {
+			seeds = append(seeds, noSeed)
+			continue
+		}
+		seeds = append(seeds, *request.Seed)
 	}
+	return seeds
+}
+
+// settled are the requests of a process that was killed. They end when its connections
+// do, at once: all are written when the log has been quiet for a while.
+func (t tails) settled(l *drill.Lab, log string) (seeds []int64) {
+	for before := int64(-1); t[log] != before; {
+		before = t[log]
+		l.Wait(500 * time.Millisecond)
+		seeds = append(seeds, t.requests(l, log)...)
+	}
+	return seeds
+}
+
+// stored are the rollouts that an output folder has.
+func stored(l *drill.Lab, out string) []rollout.Place {
+	places, err := rollout.Stored(out)
+	return drill.Must(l, places, err)
+}
+
+// sentAgain lists the seeds that were requested though they were stored.
+func sentAgain(asked []int64, stored []rollout.Place) []int64 {
+	there := seedsOf(stored)
+	return slices.DeleteFunc(slices.Clone(asked), func(s int64) bool { return !there[s] })
+}
+
+// unstored lists the different seeds that were requested and are not stored.
+func unstored(asked []int64, stored []rollout.Place) []int64 {
+	there := seedsOf(stored)
+	asked = slices.Compact(slices.Sorted(slices.Values(asked)))
+	return slices.DeleteFunc(asked, func(s int64) bool { return there[s] || s == noSeed })
+}
+
+// seedsOf are the different seeds of rollouts.
+func seedsOf(places []rollout.Place) map[int64]bool {
+	seeds := make(map[int64]bool, len(places))
+	for _, p := range places {
+		seeds[p.Seed] = true
+	}
+	return seeds
 }

@@ -1,176 +1,218 @@
-package runs
+//go:build drill
+
+package runs_test
 
 import (
-	"bytes"
+	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-	"testing"
+	"sync"
 	"time"
-
-	"speceval/internal/rollout"
 )
 
-// at is a moment, in seconds.
-func at(seconds float64) time.Time {
-	return time.Unix(1e9, 0).Add(time.Duration(seconds * float64(time.Second)))
+// batch is an array that a run has submitted, as in its batch.json.
+type batch struct {
+	Name      string
+	Job       string
+	Submitted time.Time
+	Elements  [][]struct{ Unit, Key string }
+
+	logs [][]event // of the elements
 }
 
-func TestSpansOfAnElement(t *testing.T) {
-	line := func(seconds float64, what, key string) event {
-		return event{Time: at(seconds), What: what, Key: key}
-	}
-	got := spans("7_1", []event{
-		line(1, "unit started", "a"), line(2, "unit done", "a"),
-		line(2, "unit started", "b"), // killed, and requeued
-		line(9, "unit done", "a"),    // it was done before
-		line(9, "unit started", "b"), // killed for good
-		line(3, "element ended", ""),
-	}, at(11))
-	want := map[string][]span{
-		"a": {{"7_1", at(1), at(2)}},
-		"b": {{"7_1", at(2), at(9)}, {"7_1", at(9), at(11)}},
-	}
-	for key := range want {
-		if !slices.Equal(got[key], want[key]) {
-			t.Errorf("%s: %v, want %v", key, got[key], want[key])
-		}
-	}
+// element names an element by the name of its job. A job's number is not unique: a
+// killed controller that had not saved the job assigns the number again.
+func (b *batch) element(i int) string { return b.Name + "/" + strconv.Itoa(i) }
+
+// event is a line of an element's log.
+type event struct {
+	Time time.Time `json:"time"`
+	What string    `json:"msg"`
+	Key  string    `json:"key"` // of a unit
+	CPU  float64   `json:"cpu_seconds"`
 }
 
-func TestUnitsThatTwoElementsAreAt(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		all  []span
-		want int
-	}{
-		{"one after the other", []span{{"1_0", at(1), at(2)}, {"2_0", at(2), at(3)}}, 0},
-		{"one element twice", []span{{"1_0", at(1), at(3)}, {"1_0", at(2), at(4)}}, 0},
-		{"at once", []span{{"1_0", at(1), at(3)}, {"2_0", at(2), at(4)}}, 1},
-		{"one within the other", []span{{"2_0", at(2), at(3)}, {"1_0", at(1), at(4)}}, 1},
-	} {
-		if got := overlapping(map[string][]span{"key": test.all}); len(got) != test.want {
-			t.Errorf("%s: %q", test.name, got)
-		}
-	}
+// settles reports whether an element has logged the outcome of a unit.
+func (e *event) settles() bool {
+	return slices.Contains([]string{"unit done", "unit failed", "unit stopped"}, e.What)
 }
 
-func TestUnitsSubmittedWhileAJobLives(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		alive   float64 // the first element, last
-		settled float64 // when it logged the outcome of the unit; 0: never
-		want    int
-	}{
-		{"it had ended", 4, 0, 0},
-		{"it lived", 6, 0, 1},
-		{"it lived, and the unit had failed", 6, 3, 0},
-		{"it lived, and the unit failed later", 9, 7, 1},
-	} {
-		first := submission{element: "1_0", at: at(1)}
-		if test.settled > 0 {
-			first.settled = at(test.settled)
-		}
-		alive := func(element string) time.Time {
-			return map[string]time.Time{"1_0": at(test.alive), "2_0": at(20)}[element]
-		}
-		if got := tooOften(map[string][]submission{"key": {first, {element: "2_0", at: at(5)}}}, alive); len(got) != test.want {
-			t.Errorf("%s: %q", test.name, got)
-		}
-	}
-}
-
-func TestEstimatesOfPlans(t *testing.T) {
-	for plan, want := range map[string]float64{
-		"replay  5 of 5 units to run, about 3 s\ntotal   5 units, about 3.5 s with -j 1\n":                     3.5,
-		"total   2869 units, about 21 h 22 min by earlier runs and, for 9 units, by what took 5 s with -j 2\n": 21*3600 + 22*60,
-	} {
-		if got, err := estimate(plan); got != want || err != nil {
-			t.Errorf("%q: %v, %v, want %v", plan, got, err, want)
-		}
-	}
-	if _, err := estimate("total  5 units, time unknown with -j 1"); err == nil || !strings.Contains(err.Error(), "time unknown") {
-		t.Errorf("an unknown time: %v", err)
-	}
-}
-
-// TestDuckDBNoticesWhatIsWrong compares made parts. It needs a Python with
-// duckdb, named by SPECEVAL_PYTHON or else python3, and is skipped without one,
-// except under SPECEVAL_CI=1.
-func TestDuckDBNoticesWhatIsWrong(t *testing.T) {
-	l := tiny()
-	if l.Python = os.Getenv("SPECEVAL_PYTHON"); l.Python == "" {
-		l.Python = "python3"
-	}
-	if output, err := exec.Command(l.Python, "-c", "import duckdb").CombinedOutput(); err != nil {
-		if os.Getenv("SPECEVAL_CI") == "1" {
-			t.Fatalf("%s: %v\n%s", l.Python, err, output)
-		}
-		t.Skipf("%s has no duckdb; name a Python that has in SPECEVAL_PYTHON", l.Python)
-	}
-	for want, spoil := range map[string]func(parts [][]rollout.Rollout){
-		"<nil>":                               func([][]rollout.Rollout) {},
-		"5 rows in 2 parts, 5 different":      func(p [][]rollout.Rollout) { p[1] = p[1][:2] },
-		"6 rows in 2 parts, 5 different":      func(p [][]rollout.Rollout) { p[1][0].Rollout = 1 },
-		"6 rows in 2 parts, 6 different, 1 u": func(p [][]rollout.Rollout) { p[0][2].FinishReason = "" },
-		"1 answers are others":                func(p [][]rollout.Rollout) { p[0][0].Text = "half" },
-	} {
-		l.Dir = t.TempDir()
-		parts := rollouts(6, 3)
-		save(t, l.Path("undisturbed"), rollouts(6, 4)) // cut into parts in another way
-		spoil(parts)
-		save(t, l.Path("disturbed"), parts)
-		if err := l.checkReaders(t.Context()); !strings.Contains(fmt.Sprint(err), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
-	}
-	path := l.Path("disturbed", "model=m", "part-1.parquet")
-	if err := os.WriteFile(path, []byte("PAR1 no more"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.checkReaders(t.Context()); err == nil || !strings.Contains(err.Error(), "part-1.parquet") {
-		t.Errorf("a broken part: %v", err)
-	}
-}
-
-// rollouts makes n rollouts in parts of size.
-func rollouts(n, size int) (parts [][]rollout.Rollout) {
-	for i := range n {
-		if i%size == 0 {
-			parts = append(parts, nil)
-		}
-		last := &parts[len(parts)-1]
-		*last = append(*last, rollout.Rollout{
-			Benchmark: "b", Model: "m", TaskID: "x", Rollout: int32(i), Seed: int64(i), PromptTokens: 3, CompletionTokens: 4,
-			FinishReason: "stop", Text: fmt.Sprint("answer ", i), Server: "http://a", LatencySeconds: float64(size),
-		})
-	}
-	return parts
-}
-
-func save(t *testing.T, folder string, parts [][]rollout.Rollout) {
-	t.Helper()
-	folder = filepath.Join(folder, "model=m")
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for i, part := range parts {
-		var b bytes.Buffer
-		all := func(yield func(*rollout.Rollout, error) bool) {
-			for j := range part {
-				if !yield(&part[j], nil) {
-					return
+// batches reads what was submitted for an output folder, in order, and the elements'
+// logs.
+func (s *site) batches(out string) (all []batch) {
+	files, err := filepath.Glob(filepath.Join(out, "slurm", "*", "batch.json")) // by name, which begins with the time
+	s.OK(err)
+	for _, file := range files {
+		var b batch
+		s.OK(json.Unmarshal(s.Read(file), &b))
+		b.logs = make([][]event, len(b.Elements))
+		for i := range b.Elements {
+			log := filepath.Join(filepath.Dir(file), fmt.Sprintf("element-%d.jsonl", i))
+			for _, line := range (tails{}).lines(s.Lab, log) {
+				var e event
+				if json.Unmarshal(line, &e) == nil { // a killed process may leave half a line
+					b.logs[i] = append(b.logs[i], e)
 				}
 			}
 		}
-		if err := rollout.WritePart(&b, all, nil); err != nil {
-			t.Fatal(err)
+		all = append(all, b)
+	}
+	return all
+}
+
+// work is the sum of the jobs of an output folder.
+type work struct {
+	elements, units int
+	ends            int     // elements that ended by themselves
+	cpu             float64 // seconds of those, whole processes
+	unitCPU         float64 // seconds of the units, as far as they are known
+}
+
+// worked sums up the jobs of an output folder.
+func (s *site) worked(out string) (w work) {
+	for _, b := range s.batches(out) {
+		w.elements += len(b.Elements)
+		for i, units := range b.Elements {
+			w.units += len(units)
+			for _, e := range b.logs[i] {
+				switch e.What {
+				case "unit done":
+					w.unitCPU += e.CPU
+				case "element ended":
+					w.ends++
+					w.cpu += e.CPU
+				}
+			}
 		}
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("part-%d.parquet", i)), b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
+	}
+	return w
+}
+
+// watch polls the queue, so that the times at which elements lived do not come from the
+// program that is tried.
+type watch struct {
+	stop func()   // and waits for the end
+	last sync.Map // when an element was last alive: time.Time by batch.element
+}
+
+// startWatch begins to poll.
+func (s *site) startWatch() *watch {
+	w, done := &watch{}, make(chan struct{})
+	var polling sync.WaitGroup
+	polling.Go(func() {
+		for {
+			now := time.Now() // before the poll: what it shows was alive then
+			// The controller may be dead.
+			text, _ := s.trySlurm("squeue", "--noheader", "--array", "--format=%j/%K")
+			for _, element := range strings.Fields(text) {
+				w.last.Store(element, now)
+			}
+			select {
+			case <-done:
+				return
+			case <-time.After(300 * time.Millisecond):
+			}
 		}
+	})
+	w.stop = func() { close(done); polling.Wait() }
+	return w
+}
+
+// alive is when an element was last alive; zero if the watch never saw it.
+func (w *watch) alive(element string) time.Time {
+	at, _ := w.last.Load(element)
+	alive, _ := at.(time.Time)
+	return alive
+}
+
+// stay is a unit in an element.
+type stay struct {
+	element          string
+	submitted, alive time.Time      // of the element: when it was, and when it was last
+	settled          time.Time      // when the element first logged the outcome of the unit; zero if it did not
+	spans            [][2]time.Time // in which the element worked on the unit
+}
+
+// follow reads the log of an element. A span that was cut off ends when the element begins
+// the unit again, or when the element was last alive.
+func (st *stay) follow(log []event, key string) {
+	var open time.Time
+	end := func(at time.Time) {
+		if !open.IsZero() {
+			st.spans = append(st.spans, [2]time.Time{open, at})
+		}
+		open = time.Time{}
+	}
+	for _, e := range log {
+		switch {
+		case e.Key != key:
+		case e.What == "unit started" && e.Time.Before(st.alive):
+			end(e.Time)
+			open = e.Time
+		case e.What == "unit started":
+			end(st.alive)
+			open = e.Time
+		case e.settles():
+			end(e.Time)
+			if st.settled.IsZero() {
+				st.settled = e.Time
+			}
+		}
+	}
+	end(st.alive)
+}
+
+// busyWith reports whether two elements worked on a unit at the same time.
+func (st *stay) busyWith(other *stay) bool {
+	for _, a := range st.spans {
+		for _, b := range other.spans {
+			if a[0].Before(b[1]) && b[0].Before(a[1]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// count counts the units submitted for an output folder. None may be submitted while an
+// earlier element with it lived and had not logged its outcome, and no two elements may
+// work on one at the same time.
+func (s *site) count(out string) {
+	stays, all := make(map[string][]stay), s.batches(out)
+	submitted, again, together, seen := 0, 0, 0, 0
+	for _, b := range all {
+		for i, units := range b.Elements {
+			alive := s.watch.alive(b.element(i))
+			if !alive.IsZero() {
+				seen++
+			}
+			for _, u := range units {
+				later := stay{element: b.element(i), submitted: b.Submitted, alive: alive}
+				later.follow(b.logs[i], u.Key)
+				submitted++
+				for _, before := range stays[u.Key] {
+					unsettled := before.settled.IsZero() || before.settled.After(later.submitted)
+					if before.alive.After(later.submitted) && unsettled {
+						again++
+						s.Logf("the unit %s was submitted again while an earlier job of it lived: %+v, %+v", u.Unit, before, later)
+					}
+					if before.busyWith(&later) {
+						together++
+						s.Logf("two elements worked on the unit %s at the same time: %+v, %+v", u.Unit, before, later)
+					}
+				}
+				stays[u.Key] = append(stays[u.Key], later)
+			}
+		}
+	}
+	s.Logf("%d units submitted", submitted)
+	if seen == 0 {
+		s.Fatalf("none of the elements of %d arrays was ever in the queue, and their times are unknown", len(all))
+	}
+	if again+together > 0 {
+		s.Errorf("%d units submitted while their job lived, %d in two elements at once", again, together)
 	}
 }

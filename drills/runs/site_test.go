@@ -1,170 +1,256 @@
-package runs
+//go:build drill
+
+// Package runs_test disturbs runs: faults of this machine, of a Slurm cluster and of the
+// servers. What is left is compared with an undisturbed run. It is make drill-generate,
+// drill-faults and drill-slurm.
+package runs_test
 
 import (
-	"context"
-	"errors"
+	"flag"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"testing"
 	"time"
 
-	"speceval/drills/lab"
+	"speceval/data"
+	"speceval/drills/drill"
+	"speceval/internal/benchmark"
 )
 
-// oneProfile is a replay of one profile through Slurm, in seconds.
-var oneProfile = lab.Settings{
-	"model":      []lab.Settings{{"id": "qwen3_5_4b"}},
-	"benchmark":  []lab.Settings{{"id": "aime24"}},
-	"experiment": lab.Settings{"budgets": []int{8}},
-	"replay": lab.Settings{
-		"draws": 64, "replicates": 2, "quadrature_order": 4, "resamples": 2, "resample_draws": 2, "ibn_alphas": []float64{0.1},
-		"ts_neyman":  lab.Settings{"alphas": []float64{0.1}, "warm_starts": []int{2}, "race_draws": 2, "final_draws": 2},
-		"case_study": lab.Settings{"budget": 8, "repetitions": 100},
-	},
-	"executor": lab.Settings{"kind": "slurm", "poll_seconds": 0.5, "settle_seconds": 1, "retries": 0, "element_minutes": 0.01},
+var speed = flag.Float64("speed", -1, "of the fleet; 0: it answers at once; negative: 300, and 100 for generate")
+
+// site is a lab with a small experiment, an undisturbed run of it, and the executor
+// that the faults are made on.
+type site struct {
+	*drill.Lab
+	config  string         // of the experiment
+	urls    []string       // of the replicas, and then of the judge
+	cluster *drill.Cluster // of Slurm; nil: runs are local
+	watch   *watch         // of the cluster's queue
 }
 
-// built is the program, made once.
-var built = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "sl")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "speceval")
-	if text, err := exec.Command("go", "build", "-o", path, "speceval/pipeline").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, text)
-	}
-	return os.ReadFile(path)
-})
-
-// newCluster is a site on a cluster that the test stops, with the experiment. Without Slurm
-// the test is skipped, except under SPECEVAL_CI=1.
-func newCluster(t *testing.T, dir string, more ...string) *onCluster {
-	t.Helper()
-	if err := lab.ClusterInstalled("../.."); err != nil {
-		if os.Getenv("SPECEVAL_CI") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	program, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &lab.Lab{Dir: dir, Program: filepath.Join(dir, "speceval"), Stdout: io.Discard}
-	config := l.Path("experiments.toml")
-	if err := errors.Join(os.WriteFile(l.Program, program, 0o777), lab.WriteConfig(config, oneProfile)); err != nil {
-		t.Fatal(err)
-	}
-	s, err := startSite(t.Context(), l, slurmOptions{root: "../.."}, append([]string{"--memory", "9000"}, more...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.cluster.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return &onCluster{s, config}
+// in is the site in a subtest.
+func (s *site) in(l *drill.Lab) *site {
+	part := *s
+	part.Lab = l
+	return &part
 }
 
-// onCluster is a site with the configuration of a test.
-type onCluster struct {
-	*site
-	config string
-}
-
-// short is a new folder whose path is short enough for a cluster.
-func short(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "sl")
-	if err != nil {
-		t.Fatal(err)
+// fleetSpeed is the flag, or a default.
+func fleetSpeed(otherwise float64) float64 {
+	if *speed >= 0 {
+		return *speed
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
+	return otherwise
 }
 
-// replay is a run of the experiment, with more flags.
-func (l *onCluster) replay(more ...string) []string {
-	return append([]string{"run", "replay", "--config", l.config, "--out", l.Path("out")}, more...)
-}
-
-// wants runs a command that must end with this exit code and say all of this.
-func (l *onCluster) wants(t *testing.T, code int, words []string, want ...string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	c, err := l.Do(ctx, code, words...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	expect(t, c.Text(), want...)
-	return c.Text()
-}
-
-func expect(t *testing.T, text string, want ...string) {
-	t.Helper()
-	for _, words := range want {
-		if !strings.Contains(text, words) {
-			t.Errorf("not a word of %q in:\n%s", words, text)
+// prepare writes the experiment, starts its fleet and makes the undisturbed run, which
+// is local, and a second one on the same rollouts.
+func (s *site) prepare() {
+	s.experiment(s.Small)
+	start := time.Now()
+	s.do(s.undisturbed(), 0, "run")
+	for _, stage := range drill.Stages {
+		if len(s.Units(s.undisturbed(), stage)) == 0 {
+			s.Fatalf("no unit of %s has run", stage)
 		}
 	}
+	again := s.Path("again")
+	s.CopyStage(s.undisturbed(), again, drill.Stages[0])
+	s.do(again, 0, "run")
+	if found := s.Compare(s.undisturbed(), again); len(found) > 0 {
+		s.Fatalf("two undisturbed runs differ: %v", found)
+	}
+	s.OK(os.RemoveAll(again))
+	s.Logf("an undisturbed run and another on its rollouts took %.1f s and gave the same bytes; seed %d",
+		time.Since(start).Seconds(), drill.Seed())
 }
 
-// begin starts a run and waits until Slurm has its jobs.
-func (l *onCluster) begin(t *testing.T, more ...string) *lab.Process {
-	t.Helper()
-	c, err := l.Start(l.replay(more...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Kill)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := c.Until(ctx, func() (bool, error) {
-		all, err := batches(l.Path("out"))
-		return len(all) > 0 && all[0].Job != "", err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return c
+// undisturbed is the output folder of the run without faults.
+func (s *site) undisturbed() string { return s.Path("undisturbed") }
+
+// start starts a command of the program on an output folder.
+func (s *site) start(out string, words ...string) *drill.Process {
+	s.Helper()
+	return s.Start(append(words, "--config", s.config, "--out", out)...)
 }
 
-// ends waits for the end of a run, which must have this exit code, and returns
-// its output.
-func ends(t *testing.T, c *lab.Process, code int, want ...string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	if err := c.Wait(ctx); err != nil {
-		t.Fatalf("%v:\n%s", err, c.Text())
-	}
-	if c.Code() != code {
-		t.Errorf("exit code %d, want %d:\n%s", c.Code(), code, c.Text())
-	}
-	expect(t, c.Text(), want...)
-	return c.Text()
+// do runs a command of the program on an output folder to its end, which must have this
+// exit code and these words.
+func (s *site) do(out string, code int, command string, says ...string) *drill.Process {
+	s.Helper()
+	p := s.start(out, strings.Fields(command)...)
+	p.Wait()
+	p.Says(code, says...)
+	return p
 }
 
-// must runs one of Slurm's commands.
-func (l *onCluster) must(t *testing.T, program string, words ...string) string {
-	t.Helper()
-	text, err := l.slurm(t.Context(), program, words...)
-	if err != nil {
-		t.Fatal(err)
+// run is the command of a run on the site's executor, with more settings.
+func (s *site) run(keys ...string) []string {
+	if s.cluster == nil {
+		return with([]string{"run"}, keys...)
 	}
-	return text
+	return throughSlurm([]string{"run"}, keys...)
 }
 
-// occupy has another job take the node, until it is cancelled.
-func (l *onCluster) occupy(t *testing.T) (job string) {
-	t.Helper()
-	return strings.TrimSpace(l.must(t, "sbatch", "--parsable", "--exclusive", "--partition=urgent", "--output=/dev/null", "--wrap=sleep 600"))
+// with adds settings to a command.
+func with(words []string, keys ...string) []string {
+	for _, key := range keys {
+		words = append(words, "--set", key)
+	}
+	return words
+}
+
+// copied is a copy of the undisturbed outputs, without some stages.
+func (s *site) copied(name string, without ...string) (out string) {
+	s.Helper()
+	out = s.Path(name)
+	s.OK(os.CopyFS(out, os.DirFS(s.undisturbed())))
+	for _, stage := range without {
+		s.Forget(out, stage)
+	}
+	return out
+}
+
+// left is how many units of a stage have no manifest.
+func (s *site) left(out, stage string) int {
+	return len(s.Units(s.undisturbed(), stage)) - len(s.Units(out, stage))
+}
+
+// finish runs the stale units of an output folder, which must end well, and compares
+// the results with the undisturbed ones.
+func (s *site) finish(out string) {
+	s.Helper()
+	p := s.start(out, s.run()...)
+	p.Wait()
+	p.Says(0)
+	s.compare(out)
+}
+
+// compare is finish for a folder whose last run has ended. It removes the folder if the
+// results are the same.
+func (s *site) compare(out string) {
+	s.Helper()
+	s.do(out, 0, "status --check")
+	s.Clean(out)
+	s.Whole(out)
+	if s.watch != nil {
+		s.count(out)
+	}
+	want, differing := s.reference(out), 0
+	found := append(s.CompareRollouts(s.undisturbed(), out), s.Compare(want, out)...)
+	for _, d := range found {
+		s.Logf("%s: %v", out, d)
+		differing += d.Bytes
+	}
+	if len(found) > 0 {
+		s.Fatalf("%d bytes differ", differing)
+	}
+	if want != s.undisturbed() {
+		s.OK(os.RemoveAll(want))
+	}
+	s.OK(os.RemoveAll(out))
+}
+
+// reference is a folder with the results of an undisturbed local run on the rollouts of
+// an output folder: no two runs record the same latencies, and the keys of all later
+// units have the digest of the rollouts.
+func (s *site) reference(out string) string {
+	s.Helper()
+	if s.SameRollouts(s.undisturbed(), out) {
+		return s.undisturbed()
+	}
+	want := s.Path("reference-" + filepath.Base(out))
+	s.CopyStage(out, want, drill.Stages[0])
+	s.do(want, 0, "run")
+	return want
+}
+
+// Files that the small experiment reads, in the lab: additions, tasks of every scorer, and
+// the tests of the task that wants a program.
+const sums, mixed, tests = "sums.csv", "mixed.jsonl", "tests.json"
+
+// inputs are all files that a run reads from outside its output folder.
+func (s *site) inputs() []string {
+	return []string{s.config, s.Path(sums), s.Path(mixed), s.Path(tests)}
+}
+
+// replicas of the fleet, half of them for each model.
+const replicas = 4
+
+// experiment writes a small experiment with all five stages, and starts its fleet, which
+// answers and judges.
+func (s *site) experiment(small bool) {
+	text := "id,prompt,answer,scorer\n"
+	for i := range 16 {
+		text += fmt.Sprintf("sum-%d,How much is %d and %d?,%d,math\n", i, 17+i, 4*i+3, 20+5*i)
+	}
+	s.Write(s.Path(sums), []byte(text))
+	s.writeMixed()
+	s.config, s.urls = s.Path("experiments.toml"), s.FreeURLs(replicas+1)
+	s.WriteConfig(s.config, s.settings(small))
+	s.Serve("fleet.txt", s.config, s.urls, "--speed", fmt.Sprint(fleetSpeed(300)))
+}
+
+// The benchmarks have ids of the paper's, so that the systems stage finds them
+// calibrated; their tasks are other ones.
+const mixedID, sumsID = "hmmt", "math_100"
+
+// writeMixed writes tasks of the small benchmark, the tests of the program in a file of
+// their own.
+func (s *site) writeMixed() {
+	left := map[string]int{"math": 8, "choice": 6, "judge": 4, "code": 1} // to take, by scorer
+	var tasks []benchmark.Task
+	var text strings.Builder
+	for _, t := range smallBenchmark(s.Lab) {
+		if left[t.Scorer]--; left[t.Scorer] < 0 {
+			continue
+		}
+		t.Benchmark, t.Index = mixedID, len(tasks)
+		if t.Scorer == "code" {
+			s.OK(benchmark.WriteTests(&text, t.Tests))
+			t.Tests, t.TestsFile = nil, tests
+		}
+		tasks = append(tasks, t)
+	}
+	s.Write(s.Path(tests), []byte(text.String()))
+	text.Reset()
+	s.OK(benchmark.WriteTasks(&text, tasks))
+	s.Write(s.Path(mixed), []byte(text.String()))
+}
+
+func smallBenchmark(l *drill.Lab) []benchmark.Task {
+	prompts, err := benchmark.ParsePrompts(data.Prompts())
+	l.OK(err)
+	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
+	return drill.Must(l, tasks, err)
+}
+
+// settings are the configuration of the experiment. The small one takes five seconds on two
+// cores.
+func (s *site) settings(small bool) drill.Settings {
+	rollouts, draws, pdf := 32, 2048, "auto" // rollouts of each of the 35 tasks by each of two models
+	if small {
+		rollouts, draws, pdf = 16, 256, "never"
+	}
+	return drill.Settings{
+		"experiment": drill.Settings{"seed": 42, "budgets": []int{8}},
+		"corpus":     drill.Settings{"source": "vllm", "rollouts_per_task": rollouts},
+		"model": []drill.Settings{
+			{"id": "qwen2_5_3b"},
+			{"id": "qwen3_5_4b", "thinking": true, "thinking_budget": 512, "reasoning_parser": "qwen3"},
+		},
+		"benchmark": []drill.Settings{{"id": mixedID, "tasks": s.Path(mixed)}, {"id": sumsID, "tasks": s.Path(sums)}},
+		"sampling":  drill.Settings{"max_tokens": 2048, "context_tokens": 4096},
+		"replay": drill.Settings{
+			"draws": draws, "replicates": 2, "quadrature_order": 8, "resamples": 16, "resample_draws": 16,
+			"ts_neyman": drill.Settings{"alphas": []float64{0.05, 0.20}, "race_draws": 2, "final_draws": 20},
+		},
+		"systems": drill.Settings{"replicas": replicas, "repeats": 2},
+		"worker":  []drill.Settings{{"name": "fleet", "urls": s.urls[:replicas]}},
+		"serving": drill.Settings{"on_loss": "again"}, // the fleet repeats an answer by its seed
+		"judge":   drill.Settings{"urls": s.urls[replicas:], "max_tokens": 256},
+		"report":  drill.Settings{"pdf": pdf},
+	}
 }

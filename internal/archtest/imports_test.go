@@ -38,9 +38,8 @@ var importRules = []importRule{
 	{"stages/report/model", []string{"stages/report/stored", "pipeline/dag", "internal/…"}},
 	{"stages/report/stored", []string{"pipeline/dag", "pipeline/pair", "internal/…"}},
 	{"stages/*", []string{"pipeline/dag", "pipeline/pair", "method/…", "internal/…"}}, // never one another: they meet in files
-	{"drills", []string{"drills/…"}},
-	{"drills/lab", []string{"pipeline/config", "data", "internal/…"}},
-	{"drills/*", []string{"drills/lab", "pipeline/config", "data", "method/…", "internal/…"}}, // they try the built program
+	{"drills/drill", []string{"pipeline/config", "internal/…"}},
+	{"drills/*", []string{"drills/drill", "pipeline/config", "data", "method/…", "internal/…"}}, // they try the built program
 	{"pipeline/config", []string{"internal/files", "internal/profile", "internal/display"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"internal/atomicfile", "internal/files", "internal/process"}},

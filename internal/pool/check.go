@@ -277,6 +277,9 @@ func (p *Pool) inspectAny(ctx context.Context, r *replica, need Requirement) (Se
 	}
 	s.Software = software(proof.Software, m.Owner, proof.Fingerprint)
 	s.Notes = plainNotes(proof, r.Client, s)
+	if !slices.Contains([]string{"", need.Model}, m.ID) || !slices.Contains([]string{"", need.Model}, proof.Model) {
+		s.Notes = append(s.Notes, fmt.Sprintf("was asked for the model %q, lists %q, and %q answers", need.Model, m.ID, proof.Model))
+	}
 	if need.Continues {
 		s.Notes = append(s.Notes, "cannot continue an answer that was lost on the way, which must begin anew: vLLM can")
 	}
@@ -318,7 +321,10 @@ func listed(url string, need Requirement, models []vllm.Model, err error) (vllm.
 	case err != nil:
 		return vllm.Model{}, fmt.Errorf("models: %w", err)
 	}
-	at := slices.IndexFunc(models, func(m vllm.Model) bool { return vllm.SameModel(need.Model, m.ID) })
+	at := slices.IndexFunc(models, func(m vllm.Model) bool { return m.ID == need.Model })
+	if at < 0 {
+		at = slices.IndexFunc(models, func(m vllm.Model) bool { return vllm.Serves(need.Model, m.ID) })
+	}
 	if at < 0 {
 		return vllm.Model{}, fmt.Errorf("%s: serves %s, not %q: ask for one of these, or serve the model under that name", url, Names(models), need.Model)
 	}

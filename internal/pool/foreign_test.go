@@ -139,6 +139,9 @@ func TestCheckOfOtherServers(t *testing.T) {
 		{"a version of no vLLM", func(d *dialect) { d.version = 200 }, nil, "llama.cpp b1", nil},
 		{"a version for those with a key", func(d *dialect) { d.version = 403 }, nil, "llama.cpp b1", nil},
 		{"no seed", func(d *dialect) { d.field = "seed" }, nil, "llama.cpp b1", []string{"takes no seed"}},
+		{"a pattern in its list", func(d *dialect) { d.models = `{"data":[{"id":"x"},{"id":"*"}]}` }, nil, "llama.cpp b1", []string{`lists "*"`}},
+		{"a prefix that answers leave out", func(d *dialect) { d.models = `{"data":[{"id":"m"},{"id":"p/m"}]}` }, func(n *Requirement) { n.Model = "p/m" }, "llama.cpp b1", []string{`"p/m", and "m" answers`}},
+		{"no top_p of 1", func(d *dialect) { d.field = "top_p" }, func(n *Requirement) { n.Sampling.TopP = 1 }, "llama.cpp b1", []string{"takes no top_p"}},
 		{"no temperature", func(d *dialect) { d.field = "temperature" }, nil, "", []string{"temperature"}},
 		{"a wrong key", func(d *dialect) { d.key, d.version = true, 401 }, nil, "", []string{"key refused"}},
 		{"it fails", func(d *dialect) { d.version = 500 }, nil, "", []string{"server fault"}},
@@ -182,6 +185,22 @@ func TestCheckOfOtherServers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHalvesOfCharacters counts what the answers had to lose.
+func TestHalvesOfCharacters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 1)
+		p, end := f.pool(Settings{Window: 1, Attempts: 1})
+		f.servers[0].handler = func(_ *server, w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"\udc00 \ud800"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`+"\n\ndata: [DONE]\n\n")
+		}
+		answer, _, err := p.Stream(t.Context(), vllm.Request{Model: "m", Messages: []vllm.Message{{Role: "user", Content: "?"}}, MaxTokens: 9}, nil)
+		end()
+		if said := strings.Join(f.log(), ""); err != nil || answer.Text != "\ufffd \ufffd" || !strings.Contains(said, "had 2 halves") {
+			t.Errorf("%+v, %v; said %q", answer, err, said)
+		}
+	})
 }
 
 // TestMixedPool has vLLM of two versions beside another server: each is asked in

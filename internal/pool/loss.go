@@ -227,7 +227,7 @@ func (p *Pool) well(ctx context.Context, r *replica, stuck *vllm.Metrics) error 
 	if err != nil {
 		return err
 	}
-	if model != "" && !slices.ContainsFunc(models, func(m vllm.Model) bool { return m.ID == model || r.Client.Plain() && vllm.SameModel(model, m.ID) }) {
+	if model != "" && !slices.ContainsFunc(models, func(m vllm.Model) bool { return m.ID == model || r.Client.Plain() && vllm.Serves(model, m.ID) }) {
 		return fmt.Errorf("%s: no longer serves %s", r.Client.URL(), model)
 	}
 	return nil

@@ -71,6 +71,7 @@ type Pool struct {
 	endOutage   context.CancelFunc // of the watch on an outage
 	requirement *Requirement       // of the last Check
 	resent      int
+	mended      int // halves of characters in answers
 	lost        []string
 }
 
@@ -136,6 +137,9 @@ func (p *Pool) Close() {
 	p.tasks.Wait()
 	for _, r := range p.replicas {
 		r.Client.Close()
+	}
+	if p.mended > 0 {
+		p.settings.Report(fmt.Sprintf("answers had %d halves of surrogate pairs, each of which was replaced by U+FFFD", p.mended))
 	}
 }
 
@@ -225,7 +229,7 @@ func (l *Place) Stream(r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, 
 	l.pool.mu.Unlock()
 	completion, err := replica.Client.Stream(l.lease.ctx, r, seen)
 	if err == nil {
-		l.pool.answered(replica)
+		l.pool.answered(replica, completion.Mended)
 		return completion, nil
 	}
 	cause := context.Cause(l.lease.ctx)
@@ -346,10 +350,11 @@ func (p *Pool) release(l *lease) {
 	p.dispatch()
 }
 
-// answered notes that a replica has served a request.
-func (p *Pool) answered(r *replica) {
+// answered notes that a replica has served a request, in whose answer characters were mended.
+func (p *Pool) answered(r *replica, mended int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.mended += mended
 	r.rests = 0
 }
 

@@ -58,7 +58,7 @@ func (j *job) attempt(ctx context.Context) (vllm.Completion, string, error) {
 		r := l.replica
 		completion, err := j.send(l.ctx, r.Client, *j.request, j.answer.hear)
 		if err == nil {
-			j.pool.answered(r)
+			j.pool.answered(r, completion.Mended)
 			j.pool.release(l)
 			return completion, r.Name, nil
 		}

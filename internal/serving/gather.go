@@ -40,32 +40,14 @@ func (s *Servers) gather(ctx context.Context, m Model) (*group, error) {
 	g := &group{pool: s.newPool(all), places: len(all) * s.settings.Window}
 	if g.served, err = g.pool.Check(ctx, m.Requires); err != nil {
 		g.pool.Close()
-		return nil, fmt.Errorf("%w%s", err, s.keyHint(err))
+		return nil, err
 	}
 	return g, nil
 }
 
-// keyHint says where the key is taken from, if one was refused.
-func (s *Servers) keyHint(err error) string {
-	if e := (*vllm.Error)(nil); errors.As(err, &e) && e.Kind == vllm.Unauthorized {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if hint := s.hints[e.URL]; hint != "" {
-			return "\n" + hint
-		}
-	}
-	return ""
-}
-
 // unserved is the error of a model that no server serves, each for a reason.
 func (s *Servers) unserved(m Model, reasons []error) error {
-	hint := ""
-	for _, reason := range reasons {
-		if hint == "" {
-			hint = s.keyHint(reason)
-		}
-	}
-	return fmt.Errorf("%w %s as %q:\n%w%s", ErrUnserved, m.ID, m.Requires.Model, errors.Join(reasons...), hint)
+	return fmt.Errorf("%w %s as %q:\n%w", ErrUnserved, m.ID, m.Requires.Model, errors.Join(reasons...))
 }
 
 // newPool makes the pool of some replicas.
@@ -132,13 +114,7 @@ func (s *Servers) find(ctx context.Context, m Model) (found, silent []candidate,
 // at the metrics of vLLM, which show a hang sooner and better than silence does: the client
 // notices the silence of one whose metrics do not.
 func (s *Servers) client(w Worker, url string) (*vllm.Client, error) {
-	client, err := vllm.New(url, vllm.Options{Key: w.Key, Clock: s.settings.Clock, Idle: 2 * s.settings.Hang, Connections: s.settings.Window + 2})
-	if err == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.hints[client.URL()] = w.KeyHint
-	}
-	return client, err
+	return vllm.New(url, vllm.Options{Key: w.Key, KeyHint: w.KeyHint, Clock: s.settings.Clock, Idle: 2 * s.settings.Hang, Connections: s.settings.Window + 2})
 }
 
 // notServing says why a server is none for what is required: an *vllm.Error if
@@ -152,7 +128,7 @@ func notServing(ctx context.Context, client *vllm.Client, need pool.Requirement)
 		return err
 	}
 	for _, m := range models {
-		if m.ID == need.Model || need.Foreign && vllm.SameModel(need.Model, m.ID) {
+		if m.ID == need.Model || need.Foreign && vllm.Serves(need.Model, m.ID) {
 			return nil
 		}
 	}

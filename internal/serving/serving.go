@@ -74,7 +74,6 @@ type Servers struct {
 	waiting  map[string]int      // how many want a model and have not got it
 	launched []*launcher.Servers // one a worker with a recipe, all of one model
 	model    string              // that they serve; "" for none
-	hints    map[string]string   // where the key of a server is put, by its address
 }
 
 // mostUsers of a model at a time are enough to keep its replicas busy: when one
@@ -97,7 +96,7 @@ func New(s Settings) *Servers {
 	if s.Clock == nil {
 		s.Clock = clock.Wall{}
 	}
-	return &Servers{settings: s, changed: make(chan struct{}), open: make(map[string]*group), waiting: make(map[string]int), hints: make(map[string]string)}
+	return &Servers{settings: s, changed: make(chan struct{}), open: make(map[string]*group), waiting: make(map[string]int)}
 }
 
 // Lease is the use of a model's replicas.

@@ -5,7 +5,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,166 +17,301 @@ import (
 	"speceval/internal/ending"
 )
 
-// answer is what is read of a chat completion, whole or a chunk of a stream.
-// It has one choice at most, that of index 0: no more are asked for.
-type answer struct {
-	limits          *limits
-	id, fingerprint string
-	model           string // of this answer or the last that told one
-	modelAsJSON     string // the same, as it came
-	chosen          bool   // there is a choice
-	message         bool   // and it has a message
-	text, reasoning string
-	finish          string
-	tokens          []int32
-	prompt          []int32 // ids of the prompt
-	counted         bool    // there is a usage
-	usage           Usage
-	failure
+// reply is a chat completion, whole or one event of a stream. It is reused: names stay
+// until another comes.
+type reply struct {
+	ID          label    `json:"id"`
+	Model       label    `json:"model"`
+	Fingerprint label    `json:"system_fingerprint"`
+	Choices     []choice `json:"choices"`
+	PromptIDs   []int32  `json:"prompt_token_ids"` // next to the choices, where the answer is to a chat
+	Usage       counts   `json:"usage"`
+
+	Error     jsontext.Value `json:"error"` // and other signs of a failure: see failed
+	Errors    jsontext.Value `json:"errors"`
+	Detail    jsontext.Value `json:"detail"`
+	ErrorCode jsontext.Value `json:"error_code"`
+	Object    jsontext.Value `json:"object"`
 }
 
-// read reads a JSON text with a walker.
-func (a *answer) read(w *walker, data []byte) error {
-	*a = answer{limits: a.limits, tokens: a.tokens[:0], prompt: a.prompt[:0], model: a.model, modelAsJSON: a.modelAsJSON}
-	w.start(data)
-	w.fields(func(name jsontext.Value) {
-		switch string(name) {
-		case `"id"`:
-			w.name(&a.id)
-		case `"model"`:
-			a.readModel(w)
-		case `"system_fingerprint"`:
-			w.name(&a.fingerprint)
-		case `"choices"`:
-			w.items(func(int) { a.readChoice(w) })
-		case `"prompt_token_ids"`: // next to the choices, where the answer is to a chat
-			w.ids(&a.prompt, a.limits.prompt)
-		case `"usage"`:
-			a.readUsage(w)
-		case `"error"`:
-			a.Error = []byte(w.raw().Clone())
-		default:
-			w.skip()
-		}
-	})
-	if err := w.end(); err != nil {
-		return &Error{Kind: Garbage, Message: fmt.Sprintf("starts %q", clip(string(data[:min(len(data), 80)]))), Err: err}
+// choice is the one answer that was asked for, which a server need not number.
+type choice struct {
+	Index    number  `json:"index"`
+	Delta    message `json:"delta"`   // of a chunk
+	Message  message `json:"message"` // of a whole answer; chunks may have both, one of them empty
+	Text     content `json:"text"`    // of /v1/completions
+	Finish   label   `json:"finish_reason"`
+	TokenIDs []int32 `json:"token_ids"`
+}
+
+type message struct {
+	Role      label   `json:"role"`
+	Content   content `json:"content"`
+	Reasoning content `json:"reasoning"`
+	Thought   content `json:"reasoning_content"` // the same by other servers, or both with one empty
+	Refusal   content `json:"refusal"`           // of the model's provider, in place of a text
+}
+
+func (m *message) told() bool {
+	return m.Role != "" || m.Content.told || m.Reasoning.told || m.Thought.told
+}
+
+type counts struct {
+	Prompt     number  `json:"prompt_tokens"`
+	Completion number  `json:"completion_tokens"`
+	Details    details `json:"completion_tokens_details"`
+	told       bool
+}
+
+type details struct {
+	Reasoning number `json:"reasoning_tokens"`
+	told      bool
+}
+
+func (c *counts) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	type fields counts
+	*c = counts{Details: details{Reasoning: -1}}
+	return object(d, (*fields)(c), &c.told)
+}
+
+func (s *details) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	type fields details
+	*s = details{Reasoning: -1}
+	return object(d, (*fields)(s), &s.told)
+}
+
+// object reads an object, and sets told. Anything else leaves it unset: some
+// write an empty list.
+func object(d *jsontext.Decoder, into any, told *bool) error {
+	if *told = d.PeekKind() == '{'; !*told {
+		return d.SkipValue()
+	}
+	return json.UnmarshalDecode(d, into)
+}
+
+// label is a name: a string or a number. Anything else is no name, and no fault.
+type label string
+
+func (l *label) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	raw, err := d.ReadValue()
+	switch {
+	case err != nil:
+		return err
+	case len(raw) > longestName:
+		return fmt.Errorf("a name of %d bytes", len(raw))
+	case raw.Kind() == '0':
+		*l = label(raw)
+	case raw.Kind() != '"' || len(raw) == 2 || string(raw[1:len(raw)-1]) == string(*l) && bytes.IndexByte(raw, '\\') < 0:
+	default:
+		name, _ := jsontext.AppendUnquote(nil, raw) // halves of characters are mended
+		*l = label(name)
 	}
 	return nil
 }
 
-// readModel reads the name of the model, of which only a new one takes memory.
-func (a *answer) readModel(w *walker) {
-	if w.next() == 'n' {
-		w.skip()
-		return
-	}
-	raw := w.raw()
-	if string(raw) == a.modelAsJSON {
-		return
-	}
-	if len(raw) > longestName {
-		w.fail(fmt.Errorf("a model's name of %d bytes", len(raw)))
-		return
-	}
-	name, err := jsontext.AppendUnquote(nil, raw)
+// number is a count or an index: a whole number in any notation, also as a string. -1 is
+// null, -2 no such number; what has more than 32 bits is the largest that has not.
+type number int
+
+func (n *number) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	raw, err := d.ReadValue()
 	if err != nil {
-		w.fail(fmt.Errorf("the model's name: %w", err))
-		return
+		return err
 	}
-	a.model, a.modelAsJSON = string(name), string(raw)
-}
-
-// readChoice reads the one choice that was asked for, which a server need not number.
-func (a *answer) readChoice(w *walker) {
-	index := 0
-	var delta, whole, bare message // of which a chunk may have several, and one that is empty
-	w.fields(func(name jsontext.Value) {
-		switch string(name) {
-		case `"index"`:
-			index = w.whole()
-		case `"delta"`:
-			a.message = a.message || w.next() != 'n'
-			delta.read(w)
-		case `"message"`:
-			a.message = a.message || w.next() != 'n'
-			whole.read(w)
-		case `"text"`: // of /v1/completions
-			a.message = a.message || w.next() != 'n'
-			w.kept(&bare.text)
-		case `"finish_reason"`:
-			w.name(&a.finish)
-			if ending.Of(a.finish) == ending.Open {
-				a.finish = "" // "null" of some servers, for one
-			}
-		case `"token_ids"`:
-			w.ids(&a.tokens, a.limits.tokens)
-		default:
-			w.skip()
-		}
-	})
-	a.text = cmp.Or(delta.text, whole.text, bare.text, delta.refusal, whole.refusal)
-	a.reasoning = cmp.Or(delta.reasoning, whole.reasoning)
+	f, err := strconv.ParseFloat(string(bytes.Trim(raw, `"`)), 64)
 	switch {
-	case index != 0:
-		w.fail(fmt.Errorf("choice %d, where one was asked for", index))
-	case a.chosen:
-		w.fail(errors.New("choice 0 twice"))
+	case raw.Kind() == 'n':
+		*n = -1
+	case err != nil && !errors.Is(err, strconv.ErrRange) || f < 0 || f != math.Trunc(f):
+		*n = -2
+	default:
+		*n = number(min(f, math.MaxInt32))
 	}
-	a.chosen = true
+	return nil
 }
 
-// message is the text of a choice, or of a chunk.
-type message struct {
-	text, reasoning string
-	refusal         string // of the model's provider, in place of a text
+// content is text: a string, a part, or a list of these, which may hold the thinking as well.
+type content struct {
+	answer, thought text
+	told            bool
 }
 
-func (m *message) read(w *walker) {
-	w.fields(func(name jsontext.Value) {
-		switch string(name) {
-		case `"content"`:
-			w.kept(&m.text)
-		case `"reasoning"`, `"reasoning_content"`: // the latter by other servers, or both with one empty
-			w.kept(&m.reasoning)
-		case `"refusal"`:
-			w.kept(&m.refusal)
-		default:
-			w.skip()
+func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	c.told = true // a null as well
+	switch d.PeekKind() {
+	case 'n':
+		return d.SkipValue()
+	case '[':
+		var parts []content
+		err := json.UnmarshalDecode(d, &parts)
+		for _, p := range parts {
+			c.answer, c.thought = c.answer.plus(p.answer), c.thought.plus(p.thought)
 		}
-	})
-}
-
-func (a *answer) readUsage(w *walker) {
-	if w.null() {
-		return
+		return err
+	case '{':
+		return c.part(d)
 	}
-	a.counted = true
-	a.usage = Usage{Reasoning: -1}
-	w.fields(func(name jsontext.Value) {
-		switch string(name) {
-		case `"prompt_tokens"`:
-			a.usage.Prompt = w.count()
-		case `"completion_tokens"`:
-			a.usage.Completion = w.count()
-		case `"completion_tokens_details"`:
-			a.readDetails(w)
-		default:
-			w.skip()
-		}
-	})
+	var t text
+	err := t.UnmarshalJSONFrom(d)
+	if t != (text{}) { // an empty text behind another takes nothing away
+		c.answer = t
+	}
+	return err
 }
 
-func (a *answer) readDetails(w *walker) {
-	w.fields(func(name jsontext.Value) {
-		if string(name) != `"reasoning_tokens"` || w.next() == 'n' {
-			w.skip()
-			return
+// part reads a part. What one without a text is, its type has to say.
+func (c *content) part(d *jsontext.Decoder) error {
+	var p struct {
+		Type      label   `json:"type"`
+		Text      content `json:"text"`
+		Content   content `json:"content"`
+		Refusal   content `json:"refusal"`
+		Thinking  content `json:"thinking"`
+		Reasoning content `json:"reasoning"`
+	}
+	err := json.UnmarshalDecode(d, &p)
+	said, thought := cmp.Or(p.Text.all(), p.Content.all(), p.Refusal.all()), p.Thinking.all().plus(p.Reasoning.all())
+	if kind := strings.ToLower(string(p.Type)); strings.Contains(kind, "think") || strings.Contains(kind, "reason") {
+		said, thought = text{}, thought.plus(said)
+	}
+	c.answer, c.thought = said, thought
+	if err == nil && p.Type == "" && said == (text{}) && thought == (text{}) && !p.Text.told {
+		err = errors.New("a part without a type or a text")
+	}
+	return err
+}
+
+// all is the text of a content, whatever it is part of.
+func (c *content) all() text { return c.thought.plus(c.answer) }
+
+// text is a string; raw is the same as JSON if it has halves of surrogate pairs.
+type text struct{ s, raw string }
+
+func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	raw, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	if raw.Kind() != '"' {
+		return fmt.Errorf("%s in place of a text", raw.Kind())
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		t.s = string(raw[1 : len(raw)-1])
+		return nil
+	}
+	s, err := jsontext.AppendUnquote(nil, raw)
+	if t.s = string(s); err != nil {
+		t.raw = string(raw)
+	}
+	return nil
+}
+
+func (t text) quoted() string {
+	if t.raw != "" {
+		return t.raw
+	}
+	quoted, _ := jsontext.AppendQuote(nil, t.s) // its UTF-8 is valid
+	return string(quoted)
+}
+
+func (t text) plus(u text) text {
+	if t.raw == "" && u.raw == "" {
+		return text{s: t.s + u.s}
+	}
+	first, second := t.quoted(), u.quoted()
+	return text{s: t.s + u.s, raw: first[:len(first)-1] + second[1:]}
+}
+
+// joiner joins halves of surrogate pairs that came in two chunks.
+type joiner struct {
+	half   string // the first half that the last chunk has ended with
+	mended int    // halves without another, each of which became U+FFFD
+}
+
+var endsInHalf = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})"$`)
+
+// next is a text of which no half of a pair is left; last says that none follows.
+func (j *joiner) next(t text, last bool) string {
+	if j.half == "" && t.raw == "" {
+		return t.s
+	}
+	raw := `"` + j.half + t.quoted()[1:]
+	if j.half = ""; !last {
+		if m := endsInHalf.FindStringSubmatch(raw); m != nil {
+			j.half = m[1]
+			raw = strings.TrimSuffix(raw, m[1]+`"`) + `"`
 		}
-		if a.usage.Reasoning = w.whole(); a.usage.Reasoning < 0 {
-			w.fail(fmt.Errorf("%d reasoning tokens", a.usage.Reasoning))
+	}
+	s, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil {
+		j.mended += strings.Count(string(s), "\ufffd") - strings.Count(raw, "\ufffd") - strings.Count(strings.ToLower(raw), `\ufffd`)
+	}
+	return string(s)
+}
+
+// lenient takes duplicate names, and halves of surrogate pairs, which joiner mends.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// read reads one JSON text.
+func (c *reply) read(data []byte) error {
+	*c = reply{ID: c.ID, Model: c.Model, Fingerprint: c.Fingerprint, Choices: c.Choices[:0], PromptIDs: c.PromptIDs[:0]}
+	err := json.Unmarshal(data, c, lenient)
+	if err == nil && !utf8.Valid(data) {
+		err = errors.New("invalid UTF-8")
+	}
+	if err != nil {
+		return &Error{Kind: Garbage, Message: "starts " + starts(data), Err: err}
+	}
+	return nil
+}
+
+// failed reports whether a chunk is the failure of a server: {"error"}, {"errors"}, {"detail"},
+// {"text","error_code"} or {"object":"error"}.
+func (c *reply) failed() bool {
+	says := func(v jsontext.Value) bool {
+		switch string(v) {
+		case "", "null", "false", "0", `""`, "{}", "[]":
+			return false
 		}
-	})
+		return true
+	}
+	return says(c.Error) || len(c.Choices) == 0 && !c.Usage.told && (says(c.Errors) || says(c.Detail) || says(c.ErrorCode) || string(c.Object) == `"error"`)
+}
+
+// drawn is what a chunk has brought of the answer.
+type drawn struct {
+	said, thought text
+	finish        string
+	ids           []int32
+	told, whole   bool // there is a text, perhaps an empty one; and it is that of a whole answer
+}
+
+// choose is the one choice of a chunk, of which a server may send parts side by side.
+func (c *reply) choose() (one drawn, err error) {
+	for i := range c.Choices {
+		next := &c.Choices[i]
+		d, m := &next.Delta, &next.Message
+		said := cmp.Or(d.Content.answer, m.Content.answer, next.Text.answer, d.Refusal.all(), m.Refusal.all())
+		switch {
+		case next.Index != 0 && next.Index != -1:
+			return one, garbage(fmt.Sprintf("choice %d, where one was asked for", next.Index))
+		case one.said != (text{}) && said != (text{}):
+			return one, garbage("choice 0 twice")
+		}
+		one.said = cmp.Or(said, one.said)
+		one.thought = cmp.Or(d.thought(), m.thought(), next.Text.thought, one.thought)
+		one.finish, one.ids = cmp.Or(string(next.Finish), one.finish), append(one.ids, next.TokenIDs...)
+		one.told, one.whole = one.told || d.told() || m.told() || next.Text.told, one.whole || m.told()
+	}
+	if ending.Of(one.finish) == ending.Open {
+		one.finish = "" // "null" of some servers, for one
+	}
+	return one, nil
+}
+
+// thought is the thinking, which may stand in the content as well.
+func (m *message) thought() text {
+	return cmp.Or(m.Reasoning.all(), m.Thought.all()).plus(m.Content.thought)
 }
 
 // check says what is wrong with a usage.
@@ -180,72 +319,26 @@ func (u Usage) check() error {
 	switch {
 	case u.Prompt < 1 || u.Completion < 0:
 		return garbage(fmt.Sprintf("usage of %d prompt and %d completion tokens", u.Prompt, u.Completion))
-	case u.Reasoning > u.Completion:
+	case u.Reasoning > u.Completion || u.Reasoning < -1:
 		return garbage(fmt.Sprintf("usage of %d reasoning tokens in %d", u.Reasoning, u.Completion))
 	}
 	return nil
 }
 
-func garbage(message string) error { return &Error{Kind: Garbage, Message: message} }
-
-// decodeAnswer reads a whole chat completion.
-func decodeAnswer(data []byte, plain bool, most *limits, into *Completion) error {
-	a := answer{limits: most}
-	if err := a.read(new(walker), bytes.TrimPrefix(data, byteOrderMark)); err != nil {
-		return err
-	}
-	switch {
-	case a.present():
-		return a.event("")
-	case !a.message && ending.Of(a.finish) < ending.Filtered: // Gemini names the filter that withheld an answer, and sends no message
-		return garbage("no choices in the answer")
-	}
-	into.Model, into.ID, into.Fingerprint, into.Finish, into.TokenIDs, into.PromptIDs = a.model, a.id, a.fingerprint, a.finish, a.tokens, a.prompt
-	into.Text, into.Reasoning = a.text, a.reasoning
-	if err := a.limits.content(len(a.text) + len(a.reasoning)); err != nil {
-		return err
-	}
-	if !a.counted && !plain {
-		return garbage("no usage")
-	}
-	if err := into.count(&a, plain); err != nil {
-		return err
-	}
-	return into.fault(plain)
-}
-
-// count takes in the usage of an answer or a chunk, if it has one. That of a
-// plain server which cannot be counts as none.
-func (c *Completion) count(a *answer, plain bool) error {
-	if !a.counted {
-		return nil
-	}
-	err := a.usage.check()
-	if over := a.limits.usage(a.usage); over != nil {
-		return over
-	}
-	switch {
-	case err == nil:
-		c.Usage = a.usage
-	case plain:
-		a.counted, err = false, nil
-	}
-	return err
-}
-
 // fault says what is wrong with a completion that came to its end.
 func (c *Completion) fault(plain bool) error {
-	if plain && c.contradicts() {
-		c.Usage = untold
+	contradicts := c.Usage.Completion == 0 && (c.Text != "" || c.Reasoning != "" || len(c.TokenIDs) > 0)
+	if plain && contradicts {
+		c.Usage, contradicts = untold, false
 	}
 	if err := c.Ended(""); err != nil {
 		return err
 	}
-	switch {
-	case c.contradicts():
+	switch n := len(c.Text) + len(c.Reasoning); {
+	case contradicts:
 		return garbage("a text of 0 tokens by its usage")
-	case !plain && len(c.Text)+len(c.Reasoning) > textOf(c.Usage.Completion):
-		return garbage(fmt.Sprintf("a text of %d bytes of %d tokens by its usage", len(c.Text)+len(c.Reasoning), c.Usage.Completion))
+	case !plain && n > textOf(c.Usage.Completion):
+		return garbage(fmt.Sprintf("a text of %d bytes of %d tokens by its usage", n, c.Usage.Completion))
 	}
 	return nil
 }
@@ -263,146 +356,4 @@ func (c *Completion) Ended(url string) error {
 	}
 	return &Error{Kind: UnknownEnd, URL: url, Message: fmt.Sprintf("finish_reason %q is in no table of end reasons, so the answer may be whole or cut: "+
 		"find out from the server's documentation, and have the server or a gateway before it say stop or length instead; or ask for the word to be added to speceval", c.Finish)}
-}
-
-// contradicts tells whether there is a text of no tokens.
-func (c *Completion) contradicts() bool {
-	return c.Usage.Completion == 0 && (c.Text != "" || c.Reasoning != "" || len(c.TokenIDs) > 0)
-}
-
-// decode reads JSON of a control answer.
-func decode(data []byte, into any) error {
-	data = bytes.TrimPrefix(data, byteOrderMark)
-	if err := json.Unmarshal(data, into); err != nil {
-		return &Error{Kind: Garbage, Message: fmt.Sprintf("not the JSON expected, starts %q", clip(string(data[:min(len(data), 80)]))), Err: err}
-	}
-	return nil
-}
-
-// errLongLine ends a stream whose line or event has no reasonable end.
-var errLongLine = errors.New("a line too long")
-
-// events reads the data of server-sent events (WHATWG HTML, section 9.2):
-// lines that end in LF, CRLF or CR, comments, and data over several lines.
-// Other fields than data mean nothing here.
-type events struct {
-	source  io.Reader
-	longest int // bytes of a line and of an event
-
-	buffer     []byte
-	start, end int // of what was read and not yet used
-	begun      bool
-	afterCR    bool
-	data       []byte
-}
-
-func newEvents(source io.Reader, longest int) *events {
-	e := &events{buffer: make([]byte, min(8<<10, longest))}
-	e.restart(source, longest)
-	return e
-}
-
-// restart reads from another source, in which lines and events are at most so long.
-func (e *events) restart(source io.Reader, longest int) {
-	e.source, e.longest, e.start, e.end, e.begun, e.afterCR = source, longest, 0, 0, false, false
-}
-
-// byteOrderMark may stand at the beginning of a body.
-var byteOrderMark = []byte("\ufeff")
-
-// next is the data of the next event, valid until the next call. At the end of
-// the source it returns io.EOF, and drops an event that has not ended.
-func (e *events) next() ([]byte, error) {
-	e.data = e.data[:0]
-	seen := false
-	for {
-		line, err := e.line()
-		if err != nil {
-			return nil, err
-		}
-		if !e.begun {
-			e.begun = true
-			line = bytes.TrimPrefix(line, byteOrderMark)
-		}
-		if len(line) == 0 {
-			if seen {
-				return e.data, nil
-			}
-			continue
-		}
-		name, value, _ := bytes.Cut(line, []byte(":")) // a comment has the name ""
-		if string(name) != "data" {
-			continue
-		}
-		if seen {
-			e.data = append(e.data, '\n')
-		}
-		seen = true
-		e.data = append(e.data, bytes.TrimPrefix(value, []byte(" "))...)
-		if len(e.data) > e.longest {
-			return nil, errLongLine
-		}
-	}
-}
-
-// line is the next line without its end.
-func (e *events) line() ([]byte, error) {
-	searched := 0
-	for {
-		if e.afterCR && e.start < e.end {
-			e.afterCR = false
-			if e.buffer[e.start] == '\n' {
-				e.start++
-			}
-		}
-		pending := e.buffer[e.start:e.end]
-		if i := lineEnd(pending[searched:]); i >= 0 {
-			i += searched
-			e.start += i + 1
-			e.afterCR = pending[i] == '\r'
-			return pending[:i], nil
-		}
-		searched = len(pending)
-		if err := e.fill(); err != nil {
-			return nil, err
-		}
-	}
-}
-
-func lineEnd(data []byte) int {
-	lf := bytes.IndexByte(data, '\n')
-	if lf >= 0 {
-		data = data[:lf]
-	}
-	if cr := bytes.IndexByte(data, '\r'); cr >= 0 {
-		return cr
-	}
-	return lf
-}
-
-// fill reads more behind what is pending, and makes room for it first.
-func (e *events) fill() error {
-	if e.start > 0 {
-		e.end = copy(e.buffer, e.buffer[e.start:e.end])
-		e.start = 0
-	}
-	if e.end == len(e.buffer) {
-		if e.end >= e.longest {
-			return errLongLine
-		}
-		larger := make([]byte, min(2*len(e.buffer), e.longest))
-		copy(larger, e.buffer[:e.end])
-		e.buffer = larger
-	}
-	for range 100 { // a reader may return nothing now and then, not for ever
-		n, err := e.source.Read(e.buffer[e.end:])
-		e.end += n
-		if n > 0 {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return io.ErrNoProgress
 }

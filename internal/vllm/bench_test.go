@@ -3,11 +3,9 @@ package vllm
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -86,8 +84,7 @@ func answers() (whole, pieces string) {
 	return whole, b.String()
 }
 
-// BenchmarkComplete compares with net/http and encoding/json alone, which check
-// nothing. The server's share is in both.
+// BenchmarkComplete is of one answer of 256 tokens. The server's share is in it.
 func BenchmarkComplete(b *testing.B) {
 	whole, _ := answers()
 	url := instant(b, whole)
@@ -98,12 +95,6 @@ func BenchmarkComplete(b *testing.B) {
 			if _, err := c.Complete(b.Context(), long()); err != nil {
 				b.Fatal(err)
 			}
-		}
-	})
-	b.Run("bare", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			bare(b, url, func(body io.Reader) { json.NewDecoder(body).Decode(new(plain)) })
 		}
 	})
 }
@@ -122,52 +113,4 @@ func BenchmarkStream(b *testing.B) {
 			}
 		}
 	})
-	b.Run("bare", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			bare(b, url, func(body io.Reader) {
-				for lines := bufio.NewScanner(body); lines.Scan(); {
-					if data, found := bytes.CutPrefix(lines.Bytes(), []byte("data: ")); found {
-						json.Unmarshal(data, new(plain))
-					}
-				}
-			})
-		}
-	})
-}
-
-// plain is what an answer decodes to without this package.
-type plain struct {
-	ID      string `json:"id"`
-	Choices []struct {
-		Message struct {
-			Content   string `json:"content"`
-			Reasoning string `json:"reasoning"`
-		} `json:"message"`
-		Delta struct {
-			Content   string `json:"content"`
-			Reasoning string `json:"reasoning"`
-		} `json:"delta"`
-		Finish   string  `json:"finish_reason"`
-		TokenIDs []int32 `json:"token_ids"`
-	} `json:"choices"`
-	Usage *struct {
-		Prompt     int `json:"prompt_tokens"`
-		Completion int `json:"completion_tokens"`
-	} `json:"usage"`
-}
-
-// bare is a request without this package.
-func bare(b *testing.B, url string, read func(io.Reader)) {
-	question, err := json.Marshal(request())
-	if err != nil {
-		b.Fatal(err)
-	}
-	response, err := http.Post(url, "application/json", bytes.NewReader(question))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer response.Body.Close()
-	read(response.Body)
-	io.Copy(io.Discard, response.Body)
 }

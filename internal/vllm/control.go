@@ -3,12 +3,16 @@ package vllm
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Model is a model that a server serves.
@@ -19,6 +23,9 @@ type Model struct {
 	MaxModelLen int    // tokens of prompt and answer together; 0 if the server does not tell
 }
 
+// controlWithin bounds an answer to a question that needs no engine.
+const controlWithin = 20 * time.Second
+
 // Health asks whether the engine is alive. A hung one still says yes. A server
 // that answers that it is not gives an Error of kind EngineDead. A plain server
 // is asked for its models, and is alive if it answers whatever.
@@ -28,7 +35,7 @@ func (c *Client) Health(ctx context.Context) error {
 	if plain {
 		address = c.api + "/models"
 	}
-	_, err := c.ask(ctx, http.MethodGet, address, nil)
+	_, err := c.question(ctx, http.MethodGet, address, nil)
 	var e *Error
 	switch {
 	case !errors.As(err, &e) || e.Status == 0:
@@ -43,83 +50,51 @@ func (c *Client) Health(ctx context.Context) error {
 
 // Version is the server's version of vLLM, like "0.23.0" or "0.23.0+cpu".
 func (c *Client) Version(ctx context.Context) (string, error) {
-	var answer struct {
-		Version string `json:"version"`
+	var answer struct{ Version string }
+	err := c.control(ctx, "/version", nil, &answer)
+	if err == nil && (answer.Version == "" || len(answer.Version) > longestName) {
+		err = c.blame(garbage(fmt.Sprintf("a version of %d bytes in the answer to /version", len(answer.Version))))
 	}
-	if err := c.get(ctx, c.root+"/version", &answer); err != nil {
-		return "", err
-	}
-	if answer.Version == "" {
-		return "", c.blame(garbage("no version in the answer to /version"))
-	}
-	if len(answer.Version) > longestName {
-		return "", c.blame(garbage(fmt.Sprintf("a version of %d bytes", len(answer.Version))))
-	}
-	return answer.Version, nil
+	return answer.Version, err
 }
 
 // Models lists what the server serves.
 func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	var answer struct {
 		Data []struct {
-			ID          string `json:"id"`
-			Root        string `json:"root"`
-			Owner       string `json:"owned_by"`
-			MaxModelLen int    `json:"max_model_len"`
-		} `json:"data"`
+			ID          label  `json:"id"`
+			Root        label  `json:"root"`
+			Owner       label  `json:"owned_by"`
+			MaxModelLen number `json:"max_model_len"`
+		}
 	}
-	if err := c.get(ctx, c.api+"/models", &answer); err != nil {
+	if err := c.control(ctx, "/v1/models", nil, &answer); err != nil {
 		return nil, err
 	}
 	models := make([]Model, len(answer.Data))
 	for i, m := range answer.Data {
-		if n := max(len(m.ID), len(m.Root), len(m.Owner)); n > longestName {
-			return nil, c.blame(garbage(fmt.Sprintf("a model with a name of %d bytes", n)))
-		}
-		models[i] = Model{ID: m.ID, Root: m.Root, Owner: m.Owner, MaxModelLen: m.MaxModelLen}
+		models[i] = Model{ID: string(m.ID), Root: string(m.Root), Owner: string(m.Owner), MaxModelLen: max(0, int(m.MaxModelLen))}
 	}
 	return models, nil
 }
 
 // Tokenize is the tokens of a bare text, special ones recognised, none added.
 func (c *Client) Tokenize(ctx context.Context, model, text string) ([]int32, error) {
-	question, err := json.Marshal(map[string]any{"model": model, "prompt": text, "add_special_tokens": false})
-	if err != nil {
-		return nil, err
-	}
-	body, err := c.ask(ctx, http.MethodPost, c.root+"/tokenize", question)
-	if err != nil {
-		return nil, err
-	}
-	var answer struct {
-		Tokens []int32 `json:"tokens"`
-	}
-	if err := decode(body, &answer); err != nil {
-		return nil, c.blame(err)
-	}
-	return answer.Tokens, nil
+	var answer struct{ Tokens []int32 }
+	err := c.control(ctx, "/tokenize", map[string]any{"model": model, "prompt": text, "add_special_tokens": false}, &answer)
+	return answer.Tokens, err
 }
 
 // Detokenize is the text of tokens, special ones written out.
 func (c *Client) Detokenize(ctx context.Context, model string, ids []int32) (string, error) {
-	question, err := json.Marshal(map[string]any{"model": model, "tokens": ids})
-	if err != nil {
+	var answer struct{ Prompt *string }
+	if err := c.control(ctx, "/detokenize", map[string]any{"model": model, "tokens": ids}, &answer); err != nil {
 		return "", err
 	}
-	body, err := c.ask(ctx, http.MethodPost, c.root+"/detokenize", question)
-	if err != nil {
-		return "", err
-	}
-	var answer struct {
-		Text *string `json:"prompt"`
-	}
-	if err := decode(body, &answer); err != nil {
-		return "", c.blame(err)
-	}
-	if answer.Text == nil {
+	if answer.Prompt == nil {
 		return "", c.blame(garbage("no text in the answer to /detokenize"))
 	}
-	return *answer.Text, nil
+	return *answer.Prompt, nil
 }
 
 // ResetPrefixCache forgets cached prefixes. Only servers in development mode
@@ -128,16 +103,11 @@ func (c *Client) ResetPrefixCache(ctx context.Context) error {
 	if c.Plain() {
 		return c.notOffered()
 	}
-	_, err := c.ask(ctx, http.MethodPost, c.root+"/reset_prefix_cache", nil)
+	_, err := c.question(ctx, http.MethodPost, c.root+"/reset_prefix_cache", nil)
 	if e := (*Error)(nil); errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {
 		e.Err = ErrNotOffered
 	}
 	return err
-}
-
-// notContinued is the error of an answer that cannot go on from its prefix.
-func (c *Client) notContinued(why string, cause error) error {
-	return &Error{Kind: NotContinued, URL: c.root, Message: why, Err: cause}
 }
 
 // notOffered is the error of what a plain server is not even asked for.
@@ -145,17 +115,35 @@ func (c *Client) notOffered() error {
 	return &Error{Kind: UnknownModel, URL: c.root, Message: "not asked: it may be none of vLLM", Err: ErrNotOffered}
 }
 
-func (c *Client) get(ctx context.Context, address string, into any) error {
-	body, err := c.ask(ctx, http.MethodGet, address, nil)
+// control asks a question at a path, with a body unless it is nil, and reads the answer.
+// Names are of any case.
+func (c *Client) control(ctx context.Context, path string, body map[string]any, into any) error {
+	method, address := http.MethodGet, c.root+path
+	if rest, found := strings.CutPrefix(path, "/v1"); found {
+		address = c.api + rest
+	}
+	var sent []byte
+	if body != nil {
+		method = http.MethodPost
+		var err error
+		if sent, err = json.Marshal(body, json.Deterministic(true)); err != nil {
+			return err
+		}
+	}
+	answer, err := c.question(ctx, method, address, sent)
 	if err != nil {
 		return err
 	}
-	return c.blame(decode(body, into))
+	answer = bytes.TrimSpace(bytes.TrimPrefix(answer, []byte("\ufeff")))
+	if err := json.Unmarshal(answer, into, jsontext.AllowDuplicateNames(true), json.MatchCaseInsensitiveNames(true)); err != nil {
+		return c.blame(&Error{Kind: Garbage, Message: "not the JSON expected from " + path + ", starts " + starts(answer), Err: err})
+	}
+	return nil
 }
 
-// ask sends a short question, which needs no tokens generated, and returns the
+// question sends a short question, which needs no tokens generated, and returns the
 // body of the answer. An Error of kind Idle says that none came in good time.
-func (c *Client) ask(ctx context.Context, method, address string, question []byte) ([]byte, error) {
+func (c *Client) question(ctx context.Context, method, address string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
@@ -163,14 +151,13 @@ func (c *Client) ask(ctx context.Context, method, address string, question []byt
 			cancel(&Error{Kind: Idle, URL: c.root, Message: fmt.Sprintf("no answer to %s within %v", strings.TrimPrefix(address, c.root), controlWithin)})
 		}
 	}()
-	response, err := c.send(ctx, method, address, "", question)
+	response, err := c.send(ctx, method, address, "", body)
 	if err != nil {
 		return nil, err
 	}
 	defer response.Body.Close()
-	var buffer bytes.Buffer
-	err = c.read(ctx, response, &buffer, largestControl)
-	return c.hider.answer(buffer.Bytes()), err
+	said, err := c.read(ctx, response, largestControl)
+	return c.hider.answer(said), err
 }
 
 // Metrics is what matters of a server's /metrics, summed over its engines. The
@@ -188,7 +175,7 @@ func (c *Client) Metrics(ctx context.Context) (Metrics, error) {
 	if c.Plain() {
 		return Metrics{}, c.notOffered()
 	}
-	body, err := c.ask(ctx, http.MethodGet, c.root+"/metrics", nil)
+	body, err := c.question(ctx, http.MethodGet, c.root+"/metrics", nil)
 	if err != nil {
 		return Metrics{}, err
 	}
@@ -196,70 +183,33 @@ func (c *Client) Metrics(ctx context.Context) (Metrics, error) {
 	return m, c.blame(err)
 }
 
-// parseMetrics reads Prometheus' text format: a name, labels in braces, a number.
+var (
+	metric  = regexp.MustCompile(`(?m)^(vllm:(?:num_requests_running|num_requests_waiting|generation_tokens_total|prompt_tokens_total|cache_config_info))(?:\{(.*)\})?(?:[ \t]+(\S*).*)?\r?$`)
+	caching = regexp.MustCompile(`(?:^|,)enable_prefix_caching="([^"]*)"`)
+)
+
+// parseMetrics reads Prometheus' text format: a name, labels in braces, a number, perhaps a time.
 func parseMetrics(text string) (Metrics, error) {
 	var m Metrics
-	var running, waiting, ignored float64
-	sums := map[string]*float64{
-		"vllm:num_requests_running":    &running,
-		"vllm:num_requests_waiting":    &waiting,
-		"vllm:generation_tokens_total": &m.GenerationTokens,
-		"vllm:prompt_tokens_total":     &m.PromptTokens,
-		"vllm:cache_config_info":       &ignored,
-	}
-	found := false
-	for line := range strings.Lines(text) {
-		name, labels, number := split(strings.TrimSpace(line))
-		sum, wanted := sums[name]
-		if !wanted {
-			continue
+	sums := map[string]float64{}
+	for _, line := range metric.FindAllStringSubmatch(text, -1) {
+		value, err := strconv.ParseFloat(line[3], 64)
+		if err == nil && !(value >= 0 && value <= 1<<53) {
+			err = fmt.Errorf("%v is no count", value)
 		}
-		value, err := count(number)
 		if err != nil {
-			return Metrics{}, &Error{Kind: Garbage, Message: fmt.Sprintf("/metrics: line %q", clip(line)), Err: err}
+			return Metrics{}, &Error{Kind: Garbage, Message: fmt.Sprintf("/metrics: line %q", clip(line[0])), Err: err}
 		}
-		*sum += value
-		switch name {
-		case "vllm:num_requests_running":
-			found = true
-		case "vllm:cache_config_info":
-			m.PrefixCaching = label(labels, "enable_prefix_caching")
+		sums[line[1]] += value
+		if said := caching.FindStringSubmatch(line[2]); said != nil {
+			m.PrefixCaching = said[1]
 		}
 	}
+	running, found := sums["vllm:num_requests_running"]
 	if !found {
 		return Metrics{}, &Error{Kind: Garbage, Message: "/metrics has nothing of vLLM", Err: ErrNotOffered}
 	}
-	m.Running, m.Waiting = int(running), int(waiting)
+	m.Running, m.Waiting = int(running), int(sums["vllm:num_requests_waiting"])
+	m.GenerationTokens, m.PromptTokens = sums["vllm:generation_tokens_total"], sums["vllm:prompt_tokens_total"]
 	return m, nil
-}
-
-// split parts a line into name, labels and what follows them.
-func split(line string) (name, labels, number string) {
-	open, end := strings.IndexByte(line, '{'), strings.LastIndexByte(line, '}')
-	if open < 0 || end < open {
-		name, number, _ = strings.Cut(line, " ")
-		return name, "", number
-	}
-	return line[:open], line[open+1 : end], line[end+1:]
-}
-
-// count is the number of a line; a time may follow it.
-func count(text string) (float64, error) {
-	number, _, _ := strings.Cut(strings.TrimSpace(text), " ")
-	value, err := strconv.ParseFloat(number, 64)
-	if err == nil && !(value >= 0 && value <= 1<<53) {
-		err = fmt.Errorf("%v is no count", value)
-	}
-	return value, err
-}
-
-// label is the value of one label of a line; "" if it is not there. Values with
-// escaped quotes do not occur in what is read here.
-func label(labels, name string) string {
-	_, rest, found := strings.Cut(","+labels, ","+name+`="`)
-	if !found {
-		return ""
-	}
-	value, _, _ := strings.Cut(rest, `"`)
-	return value
 }

@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
@@ -108,97 +109,42 @@ other{x="NaN"} NaN`
 	}
 }
 
-func FuzzMetrics(f *testing.F) {
-	f.Add("vllm:num_requests_running{a=\"}\"} 1\nvllm:cache_config_info{enable_prefix_caching=\"True\"} 1")
-	f.Add("}{ 1")
-	f.Fuzz(func(t *testing.T, text string) {
-		if m, err := parseMetrics(text); err == nil && (m.Running < 0 || m.GenerationTokens < 0) {
-			t.Fatalf("%q: %+v", text, m)
-		}
-	})
-}
-
-// all reads every event of a text.
-func all(r io.Reader, longest int) ([]string, error) {
-	e := newEvents(r, longest)
+// lined are the lines of a text.
+func lined(r io.Reader) []string {
+	lines := bufio.NewScanner(r)
+	lines.Split(splitLine)
 	var found []string
-	for {
-		data, err := e.next()
-		if err != nil {
-			return found, err
-		}
-		found = append(found, string(data))
+	for lines.Scan() {
+		found = append(found, lines.Text())
 	}
+	return found
 }
 
-func TestEvents(t *testing.T) {
-	tests := []struct {
-		text string
-		want []string
-		err  error
-	}{
-		{"", nil, io.EOF},
-		{"data: a\n\n", []string{"a"}, io.EOF},
-		{"data: a\r\n\r\ndata: b\r\n\r\n", []string{"a", "b"}, io.EOF},
-		{"data: a\r\rdata: b\n\n", []string{"a", "b"}, io.EOF},
-		{"data: a\ndata: b\n\n", []string{"a\nb"}, io.EOF},
-		{"data: a\r\ndata: b\r\n\r\n", []string{"a\nb"}, io.EOF},
-		{"data\n\n", []string{""}, io.EOF},
-		{"data:  a\n\n", []string{" a"}, io.EOF},
-		{":c\n\n\n\nevent: e\n\ndatum: a\n\ndata: b\nid: 1\n\n", []string{"b"}, io.EOF},
-		{"data: a\n\ndata: b\n", []string{"a"}, io.EOF},
-		{"data: 345678\n\n", []string{"345678"}, io.EOF},
-		{"data: 345678901234567\n\n", nil, errLongLine},
-		{"data: 3456789\ndata: 3456789\ndata: 3456789\n\n", nil, errLongLine},
-	}
-	for _, tt := range tests {
-		for name, r := range map[string]io.Reader{"at once": strings.NewReader(tt.text), "by the byte": iotest.OneByteReader(strings.NewReader(tt.text))} {
-			got, err := all(r, 16)
-			if strings.Join(got, "|") != strings.Join(tt.want, "|") || len(got) != len(tt.want) || !errors.Is(err, tt.err) {
-				t.Errorf("%q %s: %q, %v, want %q, %v", tt.text, name, got, err, tt.want, tt.err)
-			}
-		}
-	}
-	if _, err := all(iotest.ErrReader(io.ErrClosedPipe), 16); err != io.ErrClosedPipe {
-		t.Errorf("error %v of a reader that fails", err)
-	}
-	if _, err := all(idler{}, 16); err != io.ErrNoProgress {
-		t.Errorf("error %v of a reader that never gives anything", err)
-	}
-}
-
-type idler struct{}
-
-func (idler) Read([]byte) (int, error) { return 0, nil }
-
-// FuzzEvents compares with a plain reading of the whole text, and one by
-// single bytes.
-func FuzzEvents(f *testing.F) {
-	for _, s := range []string{"data: a\n\n", "data: a\r\n\r\n:c\rdata:b\r\r", "\n\ndata\n\ndata: x\nevent: y\ndata: z\n\n", "data: a"} {
+// FuzzLines compares with a plain reading of the whole text, and one by single bytes.
+func FuzzLines(f *testing.F) {
+	for _, s := range []string{"", "a\n\n", "a\r\n\r\n:c\rb\r\r", "\n\nx\n\r\n\ry", "\r", "a"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		plain := strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-		var want []string
-		var data []string
-		lines := strings.Split(plain, "\n")
-		for _, line := range lines[:len(lines)-1] { // the last has no end
-			if rest, found := strings.CutPrefix(line, "data:"); found {
-				data = append(data, strings.TrimPrefix(rest, " "))
-			} else if line == "data" {
-				data = append(data, "")
-			} else if line == "" && data != nil {
-				want = append(want, strings.Join(data, "\n"))
-				data = nil
-			}
+		want := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
+		if last := len(want) - 1; want[last] == "" { // after the last end is no line
+			want = want[:last]
 		}
 		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
-			got, err := all(r, 1<<20)
-			if err != io.EOF || strings.Join(got, "|") != strings.Join(want, "|") || len(got) != len(want) {
-				t.Fatalf("%q: %q, %v, want %q", text, got, err, want)
+			if got := lined(r); !slices.Equal(got, want) {
+				t.Fatalf("%q: %q, want %q", text, got, want)
 			}
 		}
 	})
+}
+
+// decoded reads a whole answer.
+func decoded(t testing.TB, data []byte, plain bool) (Completion, error) {
+	c := dial(t, "http://h", Options{Plain: plain})
+	completion := c.blank()
+	r := request()
+	a := assembly{request: &r, completion: &completion, client: c, watch: c.watch(&r, completion.Sent), most: r.limits(1000, plain), plain: plain, whole: true}
+	return completion, a.read(bytes.NewReader(data))
 }
 
 // FuzzAnswer feeds the decoder anything: it must not panic, and what it lets
@@ -210,10 +156,10 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"error":[],"detail":{}}`))
 	f.Add([]byte(`{"choices":[{"index":0,"message":{"content":"\uD800"}}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		refusal("u", 400, "", data)
+		failure(400, data)
 		for _, plain := range []bool{false, true} {
-			c := Completion{Usage: untold}
-			if !sound(t, decodeAnswer(data, plain, mostOf(plain), &c), c, plain) {
+			c, err := decoded(t, data, plain)
+			if !sound(t, err, c, plain) || c.Mended > 0 {
 				continue
 			}
 			if !bytes.ContainsRune(data, utf8.RuneError) && !bytes.Contains(bytes.ToLower(data), []byte("fffd")) && strings.ContainsRune(c.Text, utf8.RuneError) {
@@ -232,26 +178,17 @@ func FuzzPlainStream(f *testing.F) {
 		c := dial(t, "http://h", Options{Plain: true})
 		completion := c.blank()
 		r, text := request(), ""
-		most := r.limits(1000, true)
-		a := assembly{request: &r, completion: &completion, clock: c.options.Clock, watch: new(silence), most: &most, plain: true, seen: func(p Piece) {
+		a := assembly{request: &r, completion: &completion, client: c, watch: c.watch(&r, completion.Sent), most: r.limits(1000, true), plain: true, seen: func(p Piece) {
 			if p.Usage.Told() && p.Usage.check() != nil {
 				t.Fatalf("%q: usage %+v was told", data, p.Usage)
 			}
 			text += p.Text
 		}}
-		a.chunk.limits = &most
-		sound(t, c.assemble(&a, bytes.NewReader(data)), completion, true)
+		sound(t, a.read(bytes.NewReader(data)), completion, true)
 		if text != completion.Text {
 			t.Fatalf("%q: pieces are %q, whole %q", data, text, completion.Text)
 		}
 	})
-}
-
-// mostOf are the limits of answers to the usual request.
-func mostOf(plain bool) *limits {
-	r := request()
-	most := r.limits(1000, plain)
-	return &most
 }
 
 // sound checks what came of an answer, and tells whether it was let through.

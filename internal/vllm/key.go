@@ -41,7 +41,7 @@ const shortKey = 8
 
 // hider hides a key in what a server sends.
 type hider struct {
-	key   Key
+	short bool
 	forms []string       // of the key, as text, JSON, URLs and HTML write it
 	said  *regexp.Regexp // a form, or a long beginning or end of the key, as refusals shorten it
 }
@@ -51,22 +51,22 @@ func (k Key) hider() *hider {
 	if k == "" {
 		return nil
 	}
-	h := &hider{key: k}
-	for _, form := range []string{string(k), url.QueryEscape(string(k)), url.PathEscape(string(k)), html.EscapeString(string(k))} {
+	key, h := string(k), &hider{short: len(k) < shortKey}
+	for _, form := range []string{key, url.QueryEscape(key), url.PathEscape(key), html.EscapeString(key)} {
 		quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(form)
 		h.forms = append(h.forms, form, quoted, strings.ReplaceAll(quoted, "/", `\/`), strings.ReplaceAll(quoted, "/", `\\/`)) // as PHP does, once and twice
 	}
 	h.forms = slices.Compact(slices.Sorted(slices.Values(h.forms)))
-	any := slices.Clone(h.forms)
-	for n := len(k) - 1; n >= max(shortKey, len(k)/3); n-- {
-		any = append(any, string(k[:n]), string(k[len(k)-n:]))
+	said := slices.Clone(h.forms)
+	for n := len(key) - 1; n >= max(shortKey, len(key)/3); n-- {
+		said = append(said, key[:n], key[len(key)-n:])
 	}
-	slices.SortStableFunc(any, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // the longest wins
-	for i, form := range any {
-		any[i] = regexp.QuoteMeta(form)
+	slices.SortStableFunc(said, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // the longest wins
+	for i, form := range said {
+		said[i] = regexp.QuoteMeta(form)
 	}
-	pattern := "(?i:" + strings.Join(any, "|") + ")" // %2f is %2F
-	if len(k) < shortKey {
+	pattern := "(?i:" + strings.Join(said, "|") + ")" // %2f is %2F
+	if h.short {
 		pattern = `\b` + pattern + `\b`
 	}
 	h.said = regexp.MustCompile(pattern)
@@ -83,7 +83,7 @@ func (h *hider) refusal(text string) string {
 
 // answer is an answer, or a part of one, without the key. Most come back as they are.
 func (h *hider) answer(text []byte) []byte {
-	if h == nil || len(h.key) < shortKey {
+	if h == nil || h.short {
 		return text
 	}
 	for _, form := range h.forms {
@@ -98,10 +98,8 @@ func (h *hider) answer(text []byte) []byte {
 func (h *hider) header(header http.Header, refused bool) {
 	for _, values := range header {
 		for i, v := range values {
-			if refused {
+			if values[i] = string(h.answer([]byte(v))); refused {
 				values[i] = h.refusal(v)
-			} else {
-				values[i] = string(h.answer([]byte(v)))
 			}
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
-
-	"speceval/internal/clock"
 )
 
 // limits are what an honest answer to a request can hold at most. Its tokens are bounded
@@ -17,30 +15,25 @@ type limits struct {
 	tokens int   // of the answer, by the server's count or by their ids
 	prompt int   // tokens of the prompt, the same
 	text   int   // bytes of answer and reasoning together
-	whole  int64 // bytes of an answer in one piece, and of an event of a stream
-	stream int64 // bytes of a stream
+	whole  int64 // bytes of a line of an answer, and of an event
+	stream int64 // bytes of an answer
 }
 
 // What a token may take. The longest tokens of GPT-2, cl100k (of which Qwen's vocabulary
 // is made) and o200k have 128 bytes, those of Mistral's Tekken 78. JSON writes a byte of
 // text as six at most, and an id as twelve; a chunk of a stream repeats names and counts.
+// The rest comes once, whatever the tokens are.
 const (
-	textOfToken  = 256     // bytes on average
-	wireOfToken  = 1 << 10 // in JSON, with the token's id, in one piece
-	chunkOfToken = 4 << 10 // in a stream, more
-)
-
-// What comes once, whatever the tokens are.
-const (
+	textOfToken   = 256      // bytes on average
+	wireOfToken   = 1 << 10  // in JSON, with the token's id, in one piece
+	chunkOfToken  = 4 << 10  // in a stream, more
 	someText      = 64 << 10 // bytes of text
 	someWire      = 1 << 20  // bytes of JSON
 	echoOfRequest = 16       // bytes of an answer that a byte of the request may come back as: ids and text of the prompt
 	someTemplate  = 64 << 10 // tokens that a server may add to a prompt
 	plainExcess   = 16       // tokens beyond max_tokens that other servers than vLLM may count: one that ends an answer, those of a draft
+	longestName   = 4 << 10  // bytes of an id, the name of a model and what else a server calls things
 )
-
-// longestName bounds an id, the name of a model and what else a server calls things, in bytes.
-const longestName = 4 << 10
 
 // limits of an answer to the request, whose body has so many bytes. Of an answer that
 // goes on from a prefix they are those of the rest.
@@ -53,28 +46,26 @@ func (r *Request) limits(body int, plain bool) limits {
 	if plain {
 		l.tokens += plainExcess
 	}
-	n := int64(l.tokens)
-	l.text = someText + textOfToken*l.tokens
-	l.whole = someWire + int64(echoOfRequest*body) + wireOfToken*n
-	l.stream = l.whole + chunkOfToken*n
+	l.text = textOf(l.tokens)
+	l.whole = someWire + int64(echoOfRequest*body) + wireOfToken*int64(l.tokens)
+	l.stream = l.whole + chunkOfToken*int64(l.tokens)
 	return l
 }
 
-// usage says that a server counts more than there can be; nil if it does not.
-func (l *limits) usage(u Usage) error {
-	switch {
-	case u.Completion > l.tokens:
-		return garbage(fmt.Sprintf("an answer of %d tokens, where max_tokens is %d", u.Completion, l.asked))
-	case u.Prompt > l.prompt:
-		return garbage(fmt.Sprintf("a prompt of %d tokens, which cannot have more than %d", u.Prompt, l.prompt))
-	}
-	return nil
-}
+// textOf is how many bytes a text of so many tokens may have, by a server that counts
+// every token.
+func textOf(tokens int) int { return someText + textOfToken*tokens }
 
-// content says that the text of an answer is longer than its tokens can be.
-func (l *limits) content(bytes int) error {
-	if bytes > l.text {
+// check says that an answer has more ids, tokens by its usage, of its prompt as well, or bytes
+// of text than it can; nil if it has not.
+func (l *limits) check(ids, prompt, tokens, text int) error {
+	switch {
+	case text > l.text:
 		return garbage(fmt.Sprintf("a text of more than %d bytes, where max_tokens is %d", l.text, l.asked))
+	case max(ids, tokens) > l.tokens:
+		return garbage(fmt.Sprintf("an answer of %d tokens, where max_tokens is %d", max(ids, tokens), l.asked))
+	case prompt > l.prompt:
+		return garbage(fmt.Sprintf("a prompt of %d tokens, which cannot have more than %d", prompt, l.prompt))
 	}
 	return nil
 }
@@ -84,17 +75,13 @@ func (l *limits) tooLong(what string, bytes int64) error {
 	return garbage(fmt.Sprintf("%s of more than %d bytes, where max_tokens is %d", what, bytes, l.asked))
 }
 
-// textOf is how many bytes a text of so many tokens may have, by a server that counts
-// every token.
-func textOf(tokens int) int { return someText + textOfToken*tokens }
-
 // slowestToken is how long a token may take on average, once the first has come.
 const slowestToken = 3 * time.Second
 
 // pace is how long a token may take on average where a server may be silent for so long.
 func pace(silence time.Duration) time.Duration { return max(slowestToken, silence/100) }
 
-// silence ends a stream on which no token is heard for too long, or which takes longer
+// silence ends an answer of which no token is heard for too long, or which takes longer
 // than its tokens can. What a server sends besides tokens does not count: empty pieces,
 // comments, headers.
 //
@@ -103,7 +90,7 @@ func pace(silence time.Duration) time.Duration { return max(slowestToken, silenc
 // of vLLM may have to wait for others at any time, since vLLM puts answers off when its
 // cache is full.
 type silence struct {
-	clock   clock.Clock
+	client  *Client
 	start   time.Time
 	longest time.Duration // without a token
 	alone   bool          // once begun, others do not count
@@ -112,22 +99,13 @@ type silence struct {
 	tokens atomic.Int64 // that were heard
 	first  atomic.Int64 // when the first was heard, in nanoseconds after start; 0: none was
 	last   atomic.Int64 // when the last was heard
-
-	server *atomic.Int64 // when anybody heard something, in nanoseconds after born; nil: others do not count
-	born   time.Time
 }
 
 // watch is the watch on an answer to a request that is sent now.
 func (c *Client) watch(r *Request, now time.Time) *silence {
 	m := c.manner.Load()
-	return &silence{
-		clock: c.options.Clock, start: now, longest: m.idle, alone: m.plain, most: r.MaxTokens,
-		server: &c.heard, born: c.born,
-	}
+	return &silence{client: c, start: now, longest: m.idle, alone: m.plain, most: r.MaxTokens}
 }
-
-// whole watches an answer in one piece, of which nothing is heard before its end.
-func (s *silence) whole() { s.first.Store(1) }
 
 // heard notes how many tokens have come by now.
 func (s *silence) heard(now time.Time, tokens int) {
@@ -138,41 +116,25 @@ func (s *silence) heard(now time.Time, tokens int) {
 	at := int64(now.Sub(s.start))
 	s.last.Store(at)
 	s.first.CompareAndSwap(0, max(at, 1))
-	if s.server != nil {
-		s.server.Store(int64(now.Sub(s.born)))
-	}
+	s.client.heard.Store(int64(now.Sub(s.client.born)))
 }
 
-// latest is when something was heard that counts, or the start.
-func (s *silence) latest() time.Time {
-	own := s.start.Add(time.Duration(s.last.Load()))
-	if s.server == nil || s.alone && s.tokens.Load() > 0 {
-		return own
-	}
-	if others := s.born.Add(time.Duration(s.server.Load())); others.After(own) {
-		return others
-	}
-	return own
-}
-
-// left is how long the stream may go on as it is, and the error of one that may not.
+// left is how long the answer may go on as it is, and the error of one that may not.
 func (s *silence) left() (time.Duration, string) {
-	now := s.clock.Now()
-	first := s.first.Load()
-	silent := s.longest - now.Sub(s.latest())
-	if first == 0 {
+	first := s.first.Load() // before the tokens, which are there by then
+	now, heard := s.client.options.Clock.Now(), int(s.tokens.Load())
+	latest := s.start.Add(time.Duration(s.last.Load()))
+	if others := s.client.born.Add(time.Duration(s.client.heard.Load())); others.After(latest) && !(s.alone && heard > 0) {
+		latest = others
+	}
+	silent, late := s.longest-now.Sub(latest), time.Duration(0)
+	if first > 0 {
+		late = s.longest + time.Duration(s.most)*pace(s.longest) - now.Sub(s.start.Add(time.Duration(first)))
+	}
+	if first == 0 || heard > 0 && silent < late {
 		return silent, fmt.Sprintf("no token came for %v", s.longest)
 	}
-	heard, tokens := int(s.tokens.Load()), s.most
-	if s.alone && heard > 0 {
-		tokens = heard
-	}
-	took := now.Sub(s.start.Add(time.Duration(first)))
-	late := s.longest + time.Duration(tokens)*pace(s.longest) - took
-	if heard > 0 && silent < late {
-		return silent, fmt.Sprintf("no token came for %v", s.longest)
-	}
-	return late, fmt.Sprintf("%d tokens in %v, of at most %d: slower than one in %v", heard, took.Round(time.Second), s.most, pace(s.longest))
+	return late, fmt.Sprintf("%d tokens, of at most %d: slower than one in %v", heard, s.most, pace(s.longest))
 }
 
 func (s *silence) run(ctx context.Context, cancel context.CancelCauseFunc, url string) {
@@ -182,7 +144,7 @@ func (s *silence) run(ctx context.Context, cancel context.CancelCauseFunc, url s
 			cancel(&Error{Kind: Idle, URL: url, Message: why})
 			return
 		}
-		if s.clock.Sleep(ctx, left) != nil {
+		if s.client.options.Clock.Sleep(ctx, left) != nil {
 			return
 		}
 	}

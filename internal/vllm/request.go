@@ -1,14 +1,13 @@
 package vllm
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
 )
 
 // Message is one turn of a chat.
@@ -30,24 +29,15 @@ type Request struct {
 	TopP        float64
 	TopK        int // 0: off
 	MaxTokens   int // of the answer, thinking included; at least 1
-	// IgnoreEOS has the model write on when it would end its answer, so that the
-	// answer has exactly MaxTokens tokens; a vLLM feature.
-	IgnoreEOS bool
 
-	// TemplateArguments are the chat_template_kwargs, such as
-	// {"enable_thinking": true}; none are sent when it is empty.
-	TemplateArguments map[string]any
-	// ThinkingBudget is the thinking_token_budget; 0 sends none. Servers that do
-	// not know it ignore it in silence: see the pool's check.
-	ThinkingBudget int
-	// TokenIDs asks for the ids of the prompt's and the answer's tokens, a vLLM
-	// feature.
-	TokenIDs bool
-	// Prefix is what there is of the answer: the rest of it is asked for, and not
-	// another. nil: nothing.
-	Prefix *Prefix
-	// OnLoss is what a pool does when the answer is lost while it comes in.
-	OnLoss OnLoss
+	// Fields of vLLM. Servers that do not know a budget ignore it in silence: see the pool's check.
+	TemplateArguments map[string]any // chat_template_kwargs, such as {"enable_thinking": true}
+	ThinkingBudget    int            // thinking_token_budget; 0 sends none
+	IgnoreEOS         bool           // write on where the answer would end, up to MaxTokens
+	TokenIDs          bool           // ask for the ids of the prompt's and the answer's tokens
+
+	Prefix *Prefix // what there is of the answer: the rest of it is asked for; nil: nothing
+	OnLoss OnLoss  // what a pool does when the answer is lost while it comes in
 }
 
 // Sampling is how a model is asked: all of a request but the question, its seed
@@ -98,44 +88,33 @@ func (r *Request) fault() error {
 	return nil
 }
 
-// standard are the fields that every OpenAI-compatible server knows.
-type standard struct {
+// wire is a request as it is sent: the fields that every OpenAI-compatible server knows, and
+// those of vLLM. Of these, what is always sent is neutral: it stands there to overrule the
+// defaults of a model or a server.
+type wire struct {
 	Model       string         `json:"model"`
-	Messages    []Message      `json:"messages"`
-	Seed        *int64         `json:"seed,omitempty"`
-	Temperature float64        `json:"temperature"`
-	TopP        float64        `json:"top_p"`
-	MaxTokens   int            `json:"max_tokens,omitempty"`
-	Longest     int            `json:"max_completion_tokens,omitempty"` // MaxTokens, by its other name
-	Stream      bool           `json:"stream,omitempty"`
-	StreamWith  *streamOptions `json:"stream_options,omitempty"`
-}
+	Messages    []Message      `json:"messages,omitzero"`
+	Seed        *int64         `json:"seed,omitzero"`
+	Temperature *float64       `json:"temperature,omitzero"`
+	TopP        *float64       `json:"top_p,omitzero"`
+	MaxTokens   int            `json:"max_tokens,omitzero"`
+	Longest     int            `json:"max_completion_tokens,omitzero"` // MaxTokens, by its other name
+	Stream      bool           `json:"stream,omitzero"`
+	StreamWith  *streamOptions `json:"stream_options,omitzero"`
 
-// extended are the fields of vLLM besides. What is always sent is neutral: it
-// stands there to overrule the defaults of a model or a server.
-type extended struct {
-	standard
-	TopK              int            `json:"top_k"`
-	MinP              float64        `json:"min_p"`
-	RepetitionPenalty float64        `json:"repetition_penalty"`
+	TopK              *int           `json:"top_k,omitzero"`
+	MinP              *int           `json:"min_p,omitzero"`
+	RepetitionPenalty int            `json:"repetition_penalty,omitzero"`
 	TemplateArguments map[string]any `json:"chat_template_kwargs,omitempty"`
-	ThinkingBudget    int            `json:"thinking_token_budget,omitempty"`
-	IgnoreEOS         bool           `json:"ignore_eos,omitempty"`
-	TokenIDs          bool           `json:"return_token_ids,omitempty"`
+	ThinkingBudget    *int           `json:"thinking_token_budget,omitzero"` // may be 0 for the rest of an answer: none is left
+	IgnoreEOS         bool           `json:"ignore_eos,omitzero"`
+	TokenIDs          bool           `json:"return_token_ids,omitzero"`
+	Prompt            []int32        `json:"prompt,omitzero"` // of the rest of an answer, in place of messages
 }
 
 type streamOptions struct {
 	IncludeUsage    bool `json:"include_usage"`
-	ContinuousUsage bool `json:"continuous_usage_stats,omitempty"`
-}
-
-// rest are the fields of a request for the rest of an answer, to a prompt of ids.
-type rest struct {
-	extended
-	Prompt   []int32   `json:"prompt"`
-	Budget   *int      `json:"thinking_token_budget,omitempty"` // may be 0: none is left
-	Messages *struct{} `json:"messages,omitempty"`              // in place of the chat's
-	Template *struct{} `json:"chat_template_kwargs,omitempty"`
+	ContinuousUsage bool `json:"continuous_usage_stats,omitzero"`
 }
 
 // body is the request as JSON, in the manner of a server.
@@ -143,44 +122,31 @@ func (r *Request) body(stream bool, m manner) ([]byte, error) {
 	if err := r.fault(); err != nil {
 		return nil, err
 	}
-	s := standard{
-		Model: r.Model, Messages: r.Messages, Seed: &r.Seed, Temperature: r.Temperature, TopP: r.TopP,
+	w := wire{
+		Model: r.Model, Messages: r.Messages, Seed: &r.Seed, Temperature: &r.Temperature, TopP: &r.TopP,
 		MaxTokens: r.MaxTokens, Stream: stream,
 	}
-	if stream && !m.uncounted {
-		s.StreamWith = &streamOptions{IncludeUsage: true, ContinuousUsage: !m.plain}
+	if stream && m.refused&streamField == 0 {
+		w.StreamWith = &streamOptions{IncludeUsage: true, ContinuousUsage: !m.plain}
 	}
 	if m.plain {
-		return r.plainBody(s, m)
+		if err := r.beyondStandard(); err != nil {
+			return nil, err
+		}
+		m.leaveOut(r, &w)
+		return json.Marshal(w, json.Deterministic(true))
 	}
-	e := extended{
-		standard: s, TopK: r.TopK, RepetitionPenalty: 1,
-		TemplateArguments: r.TemplateArguments, ThinkingBudget: r.ThinkingBudget, IgnoreEOS: r.IgnoreEOS, TokenIDs: r.TokenIDs,
+	w.TopK, w.MinP, w.RepetitionPenalty = &r.TopK, new(int), 1
+	w.TemplateArguments, w.IgnoreEOS, w.TokenIDs = r.TemplateArguments, r.IgnoreEOS, r.TokenIDs
+	if r.ThinkingBudget > 0 {
+		w.ThinkingBudget = &r.ThinkingBudget
 	}
 	if p := r.Prefix; p != nil {
 		seed := ContinuationSeed(r.Seed, len(p.IDs))
-		e.Seed, e.MaxTokens = &seed, r.MaxTokens-len(p.IDs)
-		return json.Marshal(rest{extended: e, Prompt: p.all(), Budget: p.left})
+		w.Seed, w.MaxTokens, w.ThinkingBudget = &seed, r.MaxTokens-len(p.IDs), p.left
+		w.Messages, w.TemplateArguments, w.Prompt = nil, nil, p.all()
 	}
-	return json.Marshal(e)
-}
-
-// plainBody is the request with standard fields alone. Of the seed it has the
-// last 31 bits: servers keep it in a float64 or in 32 bits, of which all ones
-// may stand for none.
-func (r *Request) plainBody(s standard, m manner) ([]byte, error) {
-	if err := r.beyondStandard(); err != nil {
-		return nil, err
-	}
-	seed := r.Seed & (1<<31 - 1)
-	s.Seed = &seed
-	if m.seedless {
-		s.Seed = nil
-	}
-	if m.renamed {
-		s.MaxTokens, s.Longest = 0, r.MaxTokens
-	}
-	return json.Marshal(s)
+	return json.Marshal(w, json.Deterministic(true))
 }
 
 // beyondStandard says what of the request only vLLM is known to take; nil if
@@ -215,6 +181,7 @@ type Completion struct {
 	Software    string  // the Server header; "" if there is none
 	Continued   int     // how often a pool went on with it after a loss; see OnLoss
 	Again       int     // how often a pool began it anew, though a part may have been seen
+	Mended      int     // halves of surrogate pairs without another, each of which became U+FFFD
 
 	Sent     time.Time // when the request was handed to the network
 	First    time.Time // when the first token arrived; zero if not streamed
@@ -229,10 +196,7 @@ type Piece struct {
 	Text      string  // of the answer proper, what is new
 	Reasoning string  // of the thinking, what is new
 	Finish    string  // why the answer ended, on the piece that ends it
-	// Anew says that this piece begins an answer again from nothing: what was
-	// heard of it before is void. A client never sets it; code that retries a lost
-	// request may.
-	Anew bool
+	Anew      bool    // the answer begins again from nothing; set by code that retries, not by a client
 }
 
 // Usage counts tokens as the server does. Of an aborted stream it is the last
@@ -250,110 +214,3 @@ var untold = Usage{Prompt: -1, Completion: -1, Reasoning: -1}
 // Told tells whether the server has counted: only then are Prompt and
 // Completion numbers of tokens.
 func (u Usage) Told() bool { return u.Completion >= 0 }
-
-// manner is how a server is spoken to. One is replaced as a whole, never
-// changed.
-type manner struct {
-	plain bool          // the server is none of vLLM
-	idle  time.Duration // longest silence of a stream; 0: none
-
-	// What a plain server has refused, and is not sent again.
-	renamed   bool // max_tokens, in favour of max_completion_tokens
-	seedless  bool // seed
-	uncounted bool // stream_options, by which streams tell their usage
-}
-
-// TreatAsPlain speaks to the server as to one that may be none of vLLM. It gets
-// standard fields alone; a request that needs another is an error. What many
-// servers leave out of an answer may be missing: counts of tokens, and the
-// [DONE] of a stream. A stream that has begun may be silent for idle; one that
-// has not, while the server says nothing to others either. 0 is no limit.
-func (c *Client) TreatAsPlain(idle time.Duration) {
-	if m := c.manner.Load(); !m.plain || m.idle != idle {
-		c.manner.Store(&manner{plain: true, idle: idle})
-	}
-}
-
-// TreatAsVLLM speaks to the server as New's client does without Options.Plain.
-func (c *Client) TreatAsVLLM() {
-	if c.manner.Load().plain {
-		c.manner.Store(&manner{idle: c.options.Idle})
-	}
-}
-
-// Plain tells whether the server is treated as one that may be none of vLLM.
-func (c *Client) Plain() bool { return c.manner.Load().plain }
-
-// Refused says what of a request the server has turned out not to take, so that
-// it is not sent: a line each.
-func (c *Client) Refused() []string {
-	var lines []string
-	m := c.manner.Load()
-	if m.seedless {
-		lines = append(lines, "takes no seed, so the same answers cannot be asked for again")
-	}
-	if m.uncounted {
-		lines = append(lines, "takes no stream_options, so it may not tell tokens")
-	}
-	return lines
-}
-
-// fields are the names of fields, in what a server says of a request, that a
-// plain server may do without.
-var fields = map[string]*regexp.Regexp{
-	"max_completion_tokens": regexp.MustCompile(`\bmax_completion_tokens\b`),
-	"stream_options":        regexp.MustCompile(`\bstream_options\b`),
-	"seed":                  regexp.MustCompile(`\bseed\b`),
-}
-
-// learn is how to speak to a server after a refusal; ok is false if that
-// teaches nothing.
-func (m manner) learn(err error) (after manner, ok bool) {
-	var e *Error
-	if !m.plain || !errors.As(err, &e) || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
-		return m, false
-	}
-	after = m
-	switch said := e.Param + " " + e.Message; {
-	case !m.renamed && fields["max_completion_tokens"].MatchString(said):
-		after.renamed = true
-	case !m.uncounted && fields["stream_options"].MatchString(said):
-		after.uncounted = true
-	case !m.seedless && fields["seed"].MatchString(said):
-		after.seedless = true
-	}
-	return after, after != m
-}
-
-// SameModel tells whether a server that names a model means the one that was
-// asked for. vLLM names it as it was asked; others may add a publisher in front
-// ("publisher/m"), and a version, tag or revision behind ("m-2024-08-06",
-// "m:latest", "m@main"). What follows a dash must be digits: m-mini is another.
-func SameModel(asked, named string) bool {
-	for name := named; ; {
-		if rest, found := strings.CutPrefix(name, asked); found && asked != "" && isRevision(rest) {
-			return true
-		}
-		var found bool
-		if _, name, found = strings.Cut(name, "/"); !found {
-			return false
-		}
-	}
-}
-
-// isRevision tells whether what follows a model's name leaves it the same model.
-func isRevision(rest string) bool {
-	if rest == "" || rest[0] == ':' || rest[0] == '@' {
-		return true
-	}
-	number, _, _ := strings.Cut(rest[1:], "-")
-	return rest[0] == '-' && len(number) >= 3 && strings.Trim(rest, "0123456789-") == ""
-}
-
-// answeredBy checks the model that an answer names; "" if it names none.
-func (r *Request) answeredBy(named string, plain bool) error {
-	if named == "" || named == r.Model || plain && SameModel(r.Model, named) {
-		return nil
-	}
-	return &Error{Kind: OtherModel, Message: fmt.Sprintf("asked for the model %q, and %q answered: ask for that one, or serve the other under its name", r.Model, named)}
-}

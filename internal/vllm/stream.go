@@ -1,21 +1,31 @@
 package vllm
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
-	"speceval/internal/clock"
+	"speceval/internal/ending"
 )
 
 // lingerWithin is how long a stream may stay open after it said that it is done.
 const lingerWithin = time.Second
+
+// Complete asks for a completion in one piece. With an error, the Completion holds what
+// was received: of most servers times only. The rest of an answer always comes in pieces:
+// see Stream.
+func (c *Client) Complete(ctx context.Context, r Request) (Completion, error) {
+	if r.Prefix != nil {
+		return c.Stream(ctx, r, nil)
+	}
+	return c.ask(ctx, r, false, nil)
+}
 
 // Stream asks for a completion in pieces. Each piece with content is
 // passed to seen, on the caller's goroutine; seen may be nil. After an error or an
@@ -26,43 +36,56 @@ const lingerWithin = time.Second
 // are those of the rest. It is an answer as one in a single piece would be, by the
 // same law. An error of kind NotContinued says why there can be none such.
 func (c *Client) Stream(ctx context.Context, r Request, seen func(Piece)) (Completion, error) {
-	if r.Prefix == nil {
-		return c.stream(ctx, r, seen)
-	}
-	if len(r.Prefix.IDs) == 0 && r.Prefix.Finish == "" { // nothing was drawn
+	if r.Prefix != nil && len(r.Prefix.IDs) == 0 && r.Prefix.Finish == "" { // nothing was drawn
 		r.Prefix, r.TokenIDs = nil, true
-		return c.stream(ctx, r, seen)
 	}
-	return c.resume(ctx, r, seen)
+	if r.Prefix != nil {
+		return c.resume(ctx, r, seen)
+	}
+	return c.ask(ctx, r, true, seen)
 }
 
-// stream is Stream of what the server itself sends.
-func (c *Client) stream(ctx context.Context, r Request, seen func(Piece)) (Completion, error) {
+// blank is the completion of a request that is about to be sent.
+func (c *Client) blank() Completion {
+	completion := Completion{Sent: c.options.Clock.Now(), Usage: Usage{Reasoning: -1}}
+	if c.Plain() {
+		completion.Usage = untold
+	}
+	return completion
+}
+
+// ask sends a request, and reads what the server sends: in pieces or not, as it likes.
+func (c *Client) ask(ctx context.Context, r Request, stream bool, seen func(Piece)) (Completion, error) {
 	completion := c.blank()
-	m := c.manner.Load()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watch := c.watch(&r, completion.Sent)
+	if !stream {
+		watch.first.Store(1) // nothing is heard of it before its end
+	}
 	if watch.longest > 0 {
 		go watch.run(ctx, cancel, c.root)
 	}
-	response, most, err := c.post(ctx, &r, true)
+	plain := c.Plain()
+	response, most, err := c.post(ctx, &r, stream)
 	if err == nil {
-		completion.Software = software(response)
-		a := assembly{request: &r, completion: &completion, clock: c.options.Clock, seen: seen, watch: watch, plain: m.plain, most: most, hider: c.hider}
-		a.chunk.limits = most
-		err = c.blame(c.assemble(&a, response.Body))
-		if err != nil && ctx.Err() != nil {
+		completion.Software = response.Header.Get("Server")
+		completion.Software = completion.Software[:min(len(completion.Software), longestName)]
+		a := assembly{request: &r, completion: &completion, client: c, seen: seen, watch: watch, plain: plain, most: most, whole: !stream}
+		if err = c.blame(a.read(response.Body)); err != nil && ctx.Err() != nil {
 			err = c.ended(ctx)
 		}
-		completion.Finished = c.options.Clock.Now()
+		if !stream {
+			completion.First = time.Time{}
+		}
+	}
+	completion.Finished = c.options.Clock.Now()
+	if response != nil {
 		if err == nil {
 			c.linger(ctx, cancel, response.Body)
 		}
 		response.Body.Close()
-		return completion, err
 	}
-	completion.Finished = c.options.Clock.Now()
 	return completion, err
 }
 
@@ -77,151 +100,232 @@ func (c *Client) linger(ctx context.Context, cancel context.CancelCauseFunc, bod
 	io.Copy(io.Discard, io.LimitReader(body, 64<<10)) // an error costs a connection, no more
 }
 
-// assembly puts the chunks of a stream together.
+// assembly puts the chunks of an answer together.
 type assembly struct {
 	request    *Request
 	completion *Completion
-	clock      clock.Clock
+	client     *Client
 	seen       func(Piece)
 	watch      *silence
 	plain      bool
-	most       *limits
-	hider      *hider
+	most       limits
 
-	walker          walker
-	chunk           answer // the last
+	chunk           reply // the last
 	text, reasoning strings.Builder
-	counted         bool // a usage came
-	pieces          int  // that have brought something
+	said, thought   joiner
+	counted         bool   // a usage came
+	chosen          bool   // a choice came
+	whole           bool   // a whole answer came, which no [DONE] follows
+	pieces          int    // that have brought something
+	pending         []byte // an event of which lines are to come
+	open            bool   // it is no event, but the body itself
+	failing         bool   // the event is an error by its name
+	odd             []byte // what came that is no answer
 }
 
-// assemble reads a stream, with a buffer that other streams have used.
-func (c *Client) assemble(a *assembly, body io.Reader) error {
-	events := c.streams.Get().(*events)
-	defer func() {
-		events.restart(nil, 0)
-		if len(events.buffer)+cap(events.data) < 1<<20 { // memory of one that was very large goes
-			c.streams.Put(events)
-		}
-	}()
-	return a.read(events, body)
-}
+// errDone ends the reading of lines, errHalf is of a line that is the beginning of JSON.
+var errDone, errHalf = errors.New("[DONE]"), errors.New("half of an event")
 
-func (a *assembly) read(events *events, body io.Reader) error {
+// read reads a body: server-sent events (WHATWG HTML, section 9.2), JSON, or JSON in lines.
+func (a *assembly) read(body io.Reader) error {
 	limited := &io.LimitedReader{R: body, N: a.most.stream}
-	events.restart(limited, int(a.most.whole))
-	err := a.chunks(events)
-	a.completion.Text, a.completion.Reasoning = a.text.String(), a.reasoning.String()
-	if a.plain && err == io.EOF && limited.N > 0 {
-		err = nil // other servers may end a stream without [DONE], by its finish_reason
+	lines := bufio.NewScanner(limited)
+	lines.Buffer(make([]byte, 4<<10), int(a.most.whole))
+	lines.Split(splitLine)
+	var err error
+	for mark := []byte("\ufeff"); err == nil && lines.Scan(); mark = nil {
+		err = a.line(bytes.TrimPrefix(lines.Bytes(), mark))
 	}
+	broken := lines.Err()
+	if err == nil && broken == nil {
+		err = a.flush()
+	}
+	a.completion.Text, a.completion.Reasoning = a.text.String(), a.reasoning.String()
+	a.completion.Mended = a.said.mended + a.thought.mended
 	switch {
-	case errors.Is(err, errLongLine):
+	case err == errDone:
+		return a.end(true)
+	case errors.Is(broken, bufio.ErrTooLong):
 		return a.most.tooLong("an event", a.most.whole)
-	case err == io.EOF && limited.N <= 0:
+	case limited.N <= 0:
 		return a.most.tooLong("an answer", a.most.stream)
-	case err == io.EOF:
-		return &Error{Kind: Cut, Message: "the stream ended without [DONE]"}
 	case err != nil:
-		if e := (*Error)(nil); errors.As(err, &e) {
+		return err
+	case broken != nil:
+		return &Error{Kind: Cut, Message: "the answer broke", Err: broken}
+	}
+	return a.end(false)
+}
+
+// splitLine is the next line without its end, which is LF, CRLF or CR.
+func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	end := bytes.IndexByte(data, '\n')
+	before := data
+	if end >= 0 {
+		before = data[:end]
+	}
+	switch cr := bytes.IndexByte(before, '\r'); {
+	case cr >= 0 && cr+1 == len(data) && !atEOF: // LF may follow
+	case cr >= 0 && cr+1 == end:
+		return end + 1, data[:cr], nil
+	case cr >= 0:
+		return cr + 1, data[:cr], nil
+	case end >= 0:
+		return end + 1, before, nil
+	case atEOF && len(data) > 0:
+		return len(data), data, nil
+	}
+	return 0, nil, nil
+}
+
+// line reads a line of an event, or of JSON that is the body itself.
+func (a *assembly) line(line []byte) error {
+	if !a.open {
+		if len(line) == 0 {
+			return a.flush()
+		}
+		name, value, _ := bytes.Cut(line, []byte(":")) // a comment has the name ""
+		switch string(name) {
+		case "data":
+			line = bytes.TrimPrefix(value, []byte(" "))
+		case "error":
+			return failure(0, a.client.hider.answer(value))
+		case "event":
+			a.failing = bytes.Contains(value, []byte("error"))
+			return nil
+		case "", "id", "retry":
+			return nil
+		default:
+			line = bytes.TrimLeft(line, " \t")
+			if a.open = bytes.HasPrefix(line, []byte("{")) || bytes.HasPrefix(line, []byte("[")); !a.open {
+				a.note(line)
+				return nil
+			}
+		}
+	}
+	if len(a.pending) == 0 {
+		err := a.event(line)
+		if a.open = a.open && err == errHalf; err != errHalf {
 			return err
 		}
-		return &Error{Kind: Cut, Message: "the stream broke", Err: err}
-	case a.completion.Finish == "":
+	}
+	a.pending = append(append(a.pending, line...), '\n') // only its end shows whether it is whole
+	if int64(len(a.pending)) > a.most.whole {
+		return a.most.tooLong("an event", a.most.whole)
+	}
+	return nil
+}
+
+// note keeps the beginning of what is no part of an answer, for the error if none comes.
+func (a *assembly) note(line []byte) {
+	if len(a.odd) < longestName {
+		a.odd = append(append(a.odd, line[:min(len(line), longestName)]...), '\n')
+	}
+}
+
+// flush reads an event of several lines.
+func (a *assembly) flush() (err error) {
+	if len(a.pending) > 0 {
+		if err = a.event(a.pending); err == errHalf {
+			err = &Error{Kind: Cut, Message: "half an event, which starts " + starts(a.pending)}
+		}
+	}
+	a.pending, a.failing = nil, false
+	return err
+}
+
+// event reads the data of an event, or JSON that is the body or a line of it.
+func (a *assembly) event(data []byte) error {
+	data = a.client.hider.answer(bytes.TrimSpace(data))
+	switch {
+	case len(data) == 0: // to keep the connection alive
+		return nil
+	case string(data) == "[DONE]":
+		return errDone
+	case a.failing:
+		return failure(0, data)
+	}
+	err := a.chunk.read(data)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF) || bytes.HasPrefix([]byte("[DONE]"), data):
+		return errHalf
+	case err != nil:
+		return err
+	case a.chunk.failed():
+		return failure(0, data)
+	case len(a.chunk.Choices) == 0 && !a.chunk.Usage.told:
+		a.note(data)
+	}
+	return a.add(&a.chunk)
+}
+
+// add adds a chunk to the completion.
+func (a *assembly) add(chunk *reply) error {
+	into, now := a.completion, a.client.options.Clock.Now()
+	one, err := chunk.choose()
+	if err != nil {
+		return err
+	}
+	if model := string(chunk.Model); model != into.Model {
+		if err := a.request.answeredBy(model, a.plain); err != nil {
+			return err
+		}
+		into.Model = model
+	}
+	into.ID, into.Fingerprint, into.Finish = string(chunk.ID), string(chunk.Fingerprint), cmp.Or(one.finish, into.Finish)
+	if a.open && a.chosen && one.whole {
+		return garbage("a second answer")
+	}
+	a.whole = a.whole || a.open
+	a.chosen = a.chosen || one.told || ending.Of(one.finish) >= ending.Filtered // Gemini names the filter that withheld an answer, and sends no message
+	text, reasoning := a.said.next(one.said, one.finish != ""), a.thought.next(one.thought, one.finish != "")
+	a.text.WriteString(text)
+	a.reasoning.WriteString(reasoning)
+	piece := Piece{IDs: one.ids, Text: text, Reasoning: reasoning, Finish: one.finish}
+	into.TokenIDs = append(into.TokenIDs, one.ids...)
+	if into.PromptIDs == nil && len(chunk.PromptIDs) > 0 {
+		into.PromptIDs = slices.Clone(chunk.PromptIDs)
+		piece.PromptIDs = into.PromptIDs
+	}
+	u, counted := Usage{int(chunk.Usage.Prompt), int(chunk.Usage.Completion), int(chunk.Usage.Details.Reasoning)}, chunk.Usage.told
+	if err := a.most.check(len(into.TokenIDs), max(len(chunk.PromptIDs), u.Prompt), u.Completion, a.text.Len()+a.reasoning.Len()); err != nil {
+		return err
+	}
+	if fault := u.check(); counted && fault != nil {
+		if counted = false; !a.plain { // that of a plain server which cannot be counts as none
+			return fault
+		}
+	}
+	if counted {
+		into.Usage, a.counted = u, true
+	}
+	brings := text != "" || reasoning != "" || len(one.ids) > 0
+	if brings {
+		a.pieces++
+	}
+	if into.First.IsZero() && (brings || counted && u.Completion > 0) {
+		into.First = now
+	}
+	a.watch.heard(now, cmp.Or(max(into.Usage.Completion, len(into.TokenIDs), 0), a.pieces)) // those of a server that does not count
+	if piece.Usage = into.Usage; a.seen != nil && (brings || counted || piece.PromptIDs != nil || piece.Finish != "") {
+		a.seen(piece)
+	}
+	return nil
+}
+
+// end says what is wrong with an answer that has ended; done says that its server said so.
+func (a *assembly) end(done bool) error {
+	switch {
+	case !a.chosen && a.completion.Finish == "" && len(a.odd) > 0:
+		return garbage("no choices in the answer, which starts " + starts(bytes.TrimSpace(a.odd)))
+	case a.whole && !a.chosen:
+		return garbage("no choices in the answer")
+	case a.completion.Finish == "" && !a.whole:
 		return &Error{Kind: Cut, Message: "the stream ended without a finish_reason, so that nothing says that the answer is whole"}
+	case !done && !a.plain && !a.whole: // other servers may end a stream by its finish_reason
+		return &Error{Kind: Cut, Message: "the stream ended without [DONE]"}
 	case !a.counted && !a.plain:
 		return garbage("no usage")
 	}
 	return a.completion.fault(a.plain)
 }
-
-// chunks reads events up to [DONE].
-func (a *assembly) chunks(events *events) error {
-	for {
-		data, err := events.next()
-		if err != nil {
-			return err
-		}
-		data = bytes.TrimSpace(data)
-		switch string(data) {
-		case "": // to keep the connection alive
-			continue
-		case "[DONE]":
-			return nil
-		}
-		data = a.hider.answer(data)
-		if err := a.chunk.read(&a.walker, data); err != nil {
-			return err
-		}
-		if a.chunk.present() {
-			return a.chunk.event("")
-		}
-		if err := a.add(&a.chunk); err != nil {
-			return err
-		}
-	}
-}
-
-func (a *assembly) add(chunk *answer) error {
-	into := a.completion
-	now := a.clock.Now()
-	if chunk.model != into.Model {
-		if err := a.request.answeredBy(chunk.model, a.plain); err != nil {
-			return err
-		}
-		into.Model = chunk.model
-	}
-	into.ID, into.Fingerprint = cmp.Or(chunk.id, into.ID), cmp.Or(chunk.fingerprint, into.Fingerprint)
-	if err := a.most.content(a.text.Len() + a.reasoning.Len() + len(chunk.text) + len(chunk.reasoning)); err != nil {
-		return err
-	}
-	a.text.WriteString(chunk.text)
-	a.reasoning.WriteString(chunk.reasoning)
-	before := len(into.TokenIDs)
-	if n := before + len(chunk.tokens); n > a.most.tokens {
-		return garbage(fmt.Sprintf("ids of %d tokens, where max_tokens is %d", n, a.most.asked))
-	}
-	into.TokenIDs = append(into.TokenIDs, chunk.tokens...)
-	first := len(chunk.prompt) > 0 && into.PromptIDs == nil
-	if first {
-		into.PromptIDs = slices.Clone(chunk.prompt)
-	}
-	into.Finish = cmp.Or(chunk.finish, into.Finish)
-	if err := into.count(chunk, a.plain); err != nil {
-		return err
-	}
-	a.counted = a.counted || chunk.counted
-	brings := chunk.text != "" || chunk.reasoning != "" || len(chunk.tokens) > 0
-	if into.First.IsZero() && (brings || chunk.usage.Completion > 0) {
-		into.First = now
-	}
-	if brings {
-		a.pieces++
-	}
-	a.watch.heard(now, a.progress())
-	if a.seen == nil || !brings && !first && !chunk.counted && chunk.finish == "" {
-		return nil
-	}
-	piece := Piece{Usage: into.Usage, IDs: slices.Clip(into.TokenIDs[before:]), Text: chunk.text, Reasoning: chunk.reasoning, Finish: chunk.finish}
-	if first {
-		piece.PromptIDs = into.PromptIDs
-	}
-	a.seen(piece)
-	return nil
-}
-
-// progress is how many tokens have come: as the server counts them or, of one that does
-// not, the pieces. Of those no more count than there may be tokens, unless their text is
-// too short for so many: servers may send less than a token at a time.
-func (a *assembly) progress() int {
-	if told := max(a.completion.Usage.Completion, len(a.completion.TokenIDs)); told > 0 {
-		return told
-	}
-	if bytes := a.text.Len() + a.reasoning.Len(); bytes > shortToken*a.most.asked {
-		return min(a.pieces, a.most.asked)
-	}
-	return a.pieces
-}
-
-// shortToken is how many bytes of text on average show that a token has come.
-const shortToken = 8

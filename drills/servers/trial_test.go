@@ -1,0 +1,206 @@
+//go:build drill
+
+// Package servers_test has the drills of servers: of timed runs over HTTP on the simulated
+// fleet (TestSystems), of faults of real vLLM servers (TestLive), and of real servers
+// compared with their imitation (TestVLLM).
+package servers_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"speceval/drills/drill"
+	"speceval/internal/benchmark"
+	"speceval/internal/profile"
+	"speceval/internal/rollout"
+	"speceval/internal/seed"
+)
+
+// Flags of the drills on real servers. Paths are relative to the folder of the repository.
+var (
+	part  = flag.String("part", "all", `a part of drill-live or drill-vllm, or "all"`)
+	model = flag.String("model", "data/smallmodel", "folder of the small real model; one without weights gets random ones")
+	port  = flag.Int("port", 0, "of the first server of the small model; 0: 8140, of drill-vllm 8100")
+)
+
+// masterSeed is the seed of the experiments.
+const masterSeed = 42
+
+// newLab begins a drill in the folder of the repository, from which the program starts
+// servers.
+func newLab(t *testing.T, most time.Duration) *drill.Lab {
+	t.Chdir(drill.Root())
+	return drill.New(t, most)
+}
+
+// section is a part of a drill.
+type section struct {
+	name string
+	do   func(l *drill.Lab)
+}
+
+// parts makes all parts of a drill, or the one that the flag -part names, each in a folder
+// of its own. A part that is extra is not made with the others.
+func parts(l *drill.Lab, extra string, all ...section) {
+	if *part != "all" && !slices.ContainsFunc(all, func(p section) bool { return p.name == *part }) {
+		l.Fatalf("the drill has no part %q", *part)
+	}
+	for _, p := range all {
+		if *part == p.name || *part == "all" && p.name != extra {
+			l.Sub(p.name, func(l *drill.Lab) {
+				l.Dir = l.Path(p.name)
+				l.OK(os.Mkdir(l.Dir, 0o777))
+				p.do(l)
+			})
+		}
+	}
+}
+
+// trial is an experiment in the lab: a configuration and an output folder.
+type trial struct {
+	*drill.Lab
+	config, out string
+}
+
+// newTrial writes a configuration, named by the trial, in a folder of the drill.
+func newTrial(l *drill.Lab, name string, s drill.Settings) *trial {
+	l.Helper()
+	t := &trial{Lab: l, config: l.Path(name + ".toml"), out: l.Path(name)}
+	l.WriteConfig(t.config, s)
+	return t
+}
+
+// start starts a command of the program on the experiment.
+func (t *trial) start(words ...string) *drill.Process {
+	t.Helper()
+	return t.Start(append(words, "--config", t.config, "--out", t.out)...)
+}
+
+// do runs a command on the experiment to its end, and returns its output.
+func (t *trial) do(words ...string) string {
+	t.Helper()
+	p := t.start(words...)
+	p.Wait()
+	p.Says(0)
+	return p.Text()
+}
+
+// allocate makes designs, and reads the allocations that follow from them.
+func (t *trial) allocate(settings []setting) {
+	t.Helper()
+	t.do("run", "replay")
+	readAllocations(t.Lab, t.do("allocations"), settings)
+}
+
+// stored are the rollouts that are on disk.
+func (t *trial) stored() []rollout.Place {
+	t.Helper()
+	all, err := rollout.Stored(t.out)
+	return drill.Must(t.Lab, all, err)
+}
+
+// store waits until the program has so many rollouts on disk.
+func (t *trial) store(p *drill.Process, n int) {
+	t.Helper()
+	p.Until(func() bool { return len(t.stored()) >= n })
+}
+
+// finishes waits for the end of a generation, of which every rollout must be stored once.
+func (t *trial) finishes(p *drill.Process, g generation, before []rollout.Place) {
+	t.Helper()
+	p.Wait()
+	p.Says(0)
+	t.OK(g.complete(t.stored(), before))
+	t.Logf("it went on from %d rollouts, and each of %d is stored once", len(before), g.total())
+}
+
+// Inputs of an experiment, in the lab's folder.
+const (
+	profilesFile = "profiles.csv"
+	tasksFolder  = "tasks"
+)
+
+// writeInputs writes profiles, and task files with a made question for each of their
+// tasks. Profiles of a benchmark have the same tasks.
+func writeInputs(l *drill.Lab, profiles ...profile.Profile) {
+	l.Helper()
+	l.OK(os.Mkdir(l.Path(tasksFolder), 0o777))
+	l.WriteProfiles(l.Path(profilesFile), profiles)
+	for _, p := range profiles {
+		var tasks []benchmark.Task
+		for i, id := range p.TaskIDs {
+			question := fmt.Sprintf("Task %s: how much is %d and %d?", id, i+2, 7*i+1)
+			tasks = append(tasks, benchmark.Task{
+				Benchmark: p.Benchmark, ID: id, Index: i, Prompt: question, UserPrompt: question,
+				Scorer: "math", Answer: strconv.Itoa(8*i + 3),
+			})
+		}
+		file, err := os.Create(l.Path(tasksFolder, p.Benchmark+".jsonl"))
+		l.OK(err)
+		l.OK(benchmark.WriteTasks(file, tasks), file.Close())
+	}
+}
+
+// quiz is a profile of a few tasks.
+func quiz(benchmark, model string) profile.Profile {
+	return profile.Profile{
+		Benchmark: benchmark, Model: model, TestedK: 64,
+		TaskIDs:    []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"},
+		PassCounts: []int{0, 64, 32, 3, 60, 0, 64, 20, 45, 1, 64, 0},
+	}
+}
+
+// replayPrecision is enough for designs.
+func replayPrecision(draws int) drill.Settings {
+	return drill.Settings{"draws": draws, "replicates": 2, "quadrature_order": 8}
+}
+
+// generation is rollouts to generate: so many of each task by a model.
+type generation struct {
+	benchmark, model string
+	tasks            []string // ids
+	rollouts         int      // of each
+}
+
+func (g generation) total() int { return g.rollouts * len(g.tasks) }
+
+// rollout is a rollout with the seed that it must have, by the rule of the stage.
+func (g generation) rollout(task, number int) rollout.Place {
+	branch := seed.Root(masterSeed).Child("generate").Child(g.benchmark).Child(g.model).Child(g.tasks[task])
+	stream := branch.Index(number).Stream()
+	return rollout.Place{
+		Benchmark: g.benchmark, Model: g.model, TaskIndex: int32(task), Rollout: int32(number), Seed: int64(stream.Uint64() >> 1),
+	}
+}
+
+// complete holds the rollouts that are stored in the end to what was asked: every one once,
+// by the seed of the rule, and all that were there before.
+func (g generation) complete(final, before []rollout.Place) error {
+	times := map[rollout.Place]int{}
+	for _, p := range final {
+		times[p]++
+	}
+	missing, twice, lost := 0, len(final)-len(times), 0
+	for task := range g.tasks {
+		for number := range g.rollouts {
+			if times[g.rollout(task, number)] == 0 {
+				missing++
+			}
+		}
+	}
+	for _, p := range before {
+		if times[p] == 0 {
+			lost++
+		}
+	}
+	if missing+twice+lost > 0 || len(final) != g.total() {
+		return fmt.Errorf("%d rollouts are stored of %d: %d missing or of another seed, %d twice, %d lost of %d that were there before",
+			len(final), g.total(), missing, twice, lost, len(before))
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package vllm
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"html"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"speceval/internal/display"
+)
+
+// Kind is a way in which a server fails, as far as callers must tell them apart.
+type Kind int
+
+// The kinds, in no order that matters.
+const (
+	Unreachable  Kind = iota + 1 // no answer began: refused, reset, no such host
+	Unauthorized                 // the key is wrong or missing (401, 403)
+	UnknownModel                 // the server serves no such model or path (404)
+	Rejected                     // the request is wrong (other 4xx, also inside a stream), or was not fit to be sent
+	EngineDead                   // the HTTP side is up and the engine behind it is not
+	ServerFault                  // any other failure of the server (5xx, also inside a stream), or its wish to be asked later (408, 425, 429)
+	Cut                          // the answer began and did not come to its end
+	Idle                         // nothing came for longer than allowed
+	OtherModel                   // another model answered than was asked for
+	Garbage                      // no answer: not JSON, not UTF-8, no choices, no usage or an impossible one, too large
+	NotContinued                 // the answer cannot go on from its prefix with the law of a whole one; it can be begun anew
+	UnknownEnd                   // the answer ended for an unknown reason, and may be whole or cut
+)
+
+var kinds = [...]string{
+	"", "unreachable", "key refused", "not found", "request rejected", "engine dead", "server fault", "answer cut short",
+	"silent", "another model", "not an answer", "answer not continued", "unknown end of an answer",
+}
+
+// String is the kind in words, for messages.
+func (k Kind) String() string { return kinds[k] }
+
+// Permanent tells whether asking again is useless.
+func (k Kind) Permanent() bool {
+	return slices.Contains([]Kind{Unauthorized, UnknownModel, Rejected, OtherModel, NotContinued, UnknownEnd}, k)
+}
+
+// Error is a failure of a server, or of a request to it. All methods of Client
+// return it, except that a request whose context ended returns the context's
+// error instead.
+type Error struct {
+	Kind    Kind
+	URL     string        // of the server
+	Status  int           // of HTTP, or of the error inside a stream; 0 if there was none
+	Type    string        // the server's name for the error, such as "BadRequestError"
+	Message string        // in the server's words, or ours
+	Param   string        // the field of the request that is wrong, if the server tells
+	Unsent  bool          // the server cannot have had the request
+	Later   time.Duration // for which the server wants to be left alone; 0 if it does not say
+	Hint    string        // where the key is taken from, of a refused one
+	Err     error         // the cause, if there is one
+}
+
+// Error is one line that names the server, the failure and what to look at. What a server
+// says is escaped in it.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", e.URL, e.Kind)
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " (%d)", e.Status)
+	}
+	if e.Message != "" {
+		fmt.Fprintf(&b, ": %s", e.Message)
+	}
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	if e.Kind == Unauthorized {
+		fmt.Fprintf(&b, ": %s", cmp.Or(e.Hint, "give the key that the server was started with"))
+	}
+	return display.EscapedLine(b.String())
+}
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Limited tells whether the server is well and takes no more requests for now.
+func (e *Error) Limited() bool {
+	return e.Kind == ServerFault && (e.Status == http.StatusTooManyRequests || e.Later > 0)
+}
+
+// Worked tells whether the server may have worked on the answer before it failed, so
+// that the failure may tell something of the answer: that it was long, say.
+func (e *Error) Worked() bool {
+	return !e.Unsent && !e.Kind.Permanent() && !e.Limited() && (e.Kind != ServerFault || e.Status != http.StatusServiceUnavailable)
+}
+
+// ErrNotOffered is the cause of an error about something that this server does
+// not do as it was started.
+var ErrNotOffered = errors.New("not offered by this server")
+
+func garbage(message string) error { return &Error{Kind: Garbage, Message: message} }
+
+// failure is what a server reports with a status other than 200, or in an event of a stream,
+// whose status is 0.
+func failure(status int, body []byte) *Error {
+	e := &Error{Status: status}
+	code := e.describe(body)
+	if e.Status == 0 && (strings.HasPrefix(e.Type, "BadRequest") || e.Type == "invalid_request_error") {
+		e.Status = http.StatusBadRequest
+	}
+	switch {
+	case e.Type == "insufficient_quota" || code == "insufficient_quota": // 429 as well, and waiting does not help
+		e.Kind = Rejected
+	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
+		e.Kind = Unauthorized
+	case e.Status == http.StatusNotFound:
+		e.Kind = UnknownModel
+	case slices.Contains([]int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests}, e.Status):
+		e.Kind = ServerFault
+	case e.Status >= 300 && e.Status < 500, e.Status == http.StatusNotImplemented:
+		e.Kind = Rejected
+	case strings.Contains(e.Message, "EngineCore") || strings.Contains(e.Message, "EngineDead"):
+		e.Kind = EngineDead
+	default:
+		e.Kind = ServerFault
+	}
+	return e
+}
+
+// describe fills the words of e from a body: {"error": {"message", "type", "param", "code"}},
+// {"error": "Unauthorized"} of vLLM's key check, {"detail": …} of the framework below it,
+// {"message"}, {"text", "error_code"}, lists of these, a page, or text. It returns the code,
+// if that is a word.
+func (e *Error) describe(body []byte) (code string) {
+	var v any
+	if json.Unmarshal(body, &v, lenient) != nil {
+		e.Message = clip(page(body))
+		return ""
+	}
+	if list, ok := v.([]any); ok && len(list) > 0 {
+		v = list[0]
+	}
+	fields, _ := v.(map[string]any)
+	e.Message, _ = fields["error"].(string)
+	if inner, ok := fields["error"].(map[string]any); ok {
+		fields, v = inner, inner
+	}
+	for _, name := range []string{"message", "msg", "detail", "errors", "text", "title"} {
+		if said := written(fields[name]); said != "" {
+			e.Message = said // {"error": "Internal Server Error", "message": …}
+			break
+		}
+	}
+	e.Message = clip(cmp.Or(e.Message, written(v)))
+	e.Type, e.Param = clip(written(fields["type"])), clip(written(fields["param"]))
+	for _, name := range []string{"code", "error_code", "status"} {
+		word := written(fields[name])
+		if number, err := strconv.ParseFloat(word, 64); err != nil {
+			code = cmp.Or(code, word)
+		} else if e.Status == 0 && number >= 100 && number < 600 {
+			e.Status = int(number)
+		}
+	}
+	return code
+}
+
+// written is a text, or a value as JSON; "" of null.
+func written(v any) string {
+	if s, ok := v.(string); ok || v == nil {
+		return s
+	}
+	text, _ := json.Marshal(v, json.Deterministic(true)) // which came from JSON
+	return string(text)
+}
+
+var (
+	title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title`)
+	tags  = regexp.MustCompile(`(?is)<(script|style).*?</(script|style)>|<[^>]*>`)
+)
+
+// page is what a body says that is not JSON: of a page its title, or its text without one.
+func page(body []byte) string {
+	said := strings.TrimSpace(string(body))
+	if !strings.HasPrefix(said, "<") {
+		return said
+	}
+	words := tags.ReplaceAllString(said, " ")
+	if found := title.FindStringSubmatch(said); found != nil {
+		words = found[1]
+	}
+	words = strings.Join(strings.Fields(html.UnescapeString(words)), " ")
+	return fmt.Sprintf("the web page %q", words[:min(len(words), 200)])
+}
+
+// starts quotes the beginning of what is no answer.
+func starts(body []byte) string {
+	if strings.HasPrefix(string(body), "<") {
+		return page(body) + " in place of an answer: is this the address of the API, and no sign-in or proxy before it?"
+	}
+	return fmt.Sprintf("%q", clip(string(body[:min(len(body), 80)])))
+}
+
+// longestMessage bounds what is kept of a server's error text, in bytes.
+const longestMessage = 1000
+
+// clip makes text from a server fit for a message: valid UTF-8, not too long.
+func clip(text string) string {
+	if len(text) > longestMessage {
+		text = text[:longestMessage] + "…"
+	}
+	return strings.ToValidUTF8(text, "�")
+}
