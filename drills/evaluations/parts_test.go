@@ -74,10 +74,10 @@ func overHTTP(b *bench) {
 	// Rows by the same seeds come out the same every time: what fails by bad luck fails
 	// always, with a probability of 1% for the bias and for the variance each.
 	bound := bonferroni(len(rows))
-	what := fmt.Sprintf("what completes sooner is right more often, by %.2f at least", leastDifference)
-	each(b.Lab, what, rows, func(r *row) (bool, string) {
-		return r.fast >= r.slow+leastDifference, fmt.Sprintf("%.3f and %.3f", r.fast, r.slow)
-	})
+	each(b.Lab, fmt.Sprintf("what completes sooner is right more often, by %.2f at least", leastDifference),
+		rows, func(r *row) (bool, string) {
+			return r.fast >= r.slow+leastDifference, fmt.Sprintf("%.3f and %.3f", r.fast, r.slow)
+		})
 	unbiased(b.Lab, rows, bound)
 	covered(b.Lab, rows, lowest, highest, mostOutside)
 	asPredicted(b.Lab, rows, bound)
@@ -250,13 +250,14 @@ const targetSlack = 0.15
 // onTarget: what stops at a standard error reaches it, by the errors that it states, by
 // those that it has, and by the rollouts that it takes.
 func onTarget(l *drill.Lab, rows []*row, bound float64) {
-	what := fmt.Sprintf("what stops at a standard error has it within %.0f%%, with as many rollouts as forecast", 100*targetSlack)
-	each(l, what, rows, func(r *row) (bool, string) {
-		square, se := meanOf(r.squares)
-		stated, seen, noise := math.Sqrt(r.stated/float64(r.n)), math.Sqrt(square), bound*se/(2*math.Sqrt(square))
-		most := bound*r.spentSE*math.Sqrt(1+float64(r.n)/forecastDraws) + 1e-6
-		return math.Abs(stated/r.target-1) <= targetSlack && math.Abs(seen-r.target)-noise <= targetSlack*r.target &&
-				math.Abs(r.spent-r.predicted.Spent) <= most,
-			fmt.Sprintf("it states %.4f, has %.4f, and took %.2f rollouts per task, forecast are %.2f", stated, seen, r.spent, r.predicted.Spent)
-	})
+	each(l, fmt.Sprintf("what stops at a standard error has it within %.0f%%, with as many rollouts as forecast", 100*targetSlack),
+		rows, func(r *row) (bool, string) {
+			square, se := meanOf(r.squares)
+			stated, seen, noise := math.Sqrt(r.stated/float64(r.n)), math.Sqrt(square), bound*se/(2*math.Sqrt(square))
+			most := bound*r.spentSE*math.Sqrt(1+float64(r.n)/forecastDraws) + 1e-6
+			holds := math.Abs(stated/r.target-1) <= targetSlack && math.Abs(seen-r.target)-noise <= targetSlack*r.target &&
+				math.Abs(r.spent-r.predicted.Spent) <= most
+			return holds, fmt.Sprintf("it states %.4f, has %.4f, and took %.2f rollouts per task, forecast are %.2f",
+				stated, seen, r.spent, r.predicted.Spent)
+		})
 }

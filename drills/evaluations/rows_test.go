@@ -182,11 +182,11 @@ const mostOutside = 2
 // covered: the coverage is in a range, or not outside by more than so many standard
 // deviations of a share at the nearer end. A range up to 1 has no upper end.
 func covered(l *drill.Lab, rows []*row, from, to, most float64) {
-	what := fmt.Sprintf("coverage is %.0f–%.0f%%, or not outside by more than %.1f standard deviations", 100*from, 100*to, most)
-	each(l, what, rows, func(r *row) (bool, string) {
-		share := r.coverage()
-		return share >= from-most*shareError(from, r.n) && share <= to+most*shareError(to, r.n), fmt.Sprintf("%.1f%%", 100*share)
-	})
+	each(l, fmt.Sprintf("coverage is %.0f–%.0f%%, or not outside by more than %.1f standard deviations", 100*from, 100*to, most),
+		rows, func(r *row) (bool, string) {
+			share := r.coverage()
+			return share >= from-most*shareError(from, r.n) && share <= to+most*shareError(to, r.n), fmt.Sprintf("%.1f%%", 100*share)
+		})
 }
 
 // asPredicted: the variance is the predicted one, except by chance.
@@ -199,10 +199,10 @@ func asPredicted(l *drill.Lab, rows []*row, bound float64) {
 
 // killedAndResumed: a share of the evaluations took more than one process.
 func killedAndResumed(l *drill.Lab, rows []*row, least float64) {
-	what := fmt.Sprintf("%.0f%% of the evaluations at least were killed under way and resumed", 100*least)
-	each(l, what, rows, func(r *row) (bool, string) {
-		return float64(r.resumed) >= least*float64(r.n), fmt.Sprintf("only %d of %d took a second process", r.resumed, r.n)
-	})
+	each(l, fmt.Sprintf("%.0f%% of the evaluations at least were killed under way and resumed", 100*least),
+		rows, func(r *row) (bool, string) {
+			return float64(r.resumed) >= least*float64(r.n), fmt.Sprintf("only %d of %d took a second process", r.resumed, r.n)
+		})
 }
 
 // lost: lost rollouts were asked again and none was continued, or the other way round.
