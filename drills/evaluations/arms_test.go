@@ -48,7 +48,7 @@ type arm struct {
 	results    []*evaluation.Result
 	setup      *evaluation.Setup // of the first evaluation; others have its design
 	spans      []float64         // seconds that evaluations have taken so far
-	fast, slow []float64         // pass rates of the halves of pilots that were answered faster and slower; of arms without kills
+	fast, slow float64           // pass rates of the halves of pilots by the time to the answer, means; of arms without kills
 	startup    float64           // seconds until the first request: most of the quiet evaluations
 	hits       int               // kills that met a running process
 }
@@ -73,9 +73,6 @@ func (b *bench) folder(t turn) string {
 	return filepath.Join(b.out, "evaluate", "benchmark="+t.profile.Benchmark, "model="+b.model, name)
 }
 
-// log is the file with what an evaluation prints.
-func (b *bench) log(t turn) string { return b.Path(filepath.Base(b.folder(t)) + ".txt") }
-
 // start starts an evaluation, or resumes it.
 func (b *bench) start(t turn) *drill.Process {
 	b.Helper()
@@ -92,7 +89,7 @@ func (b *bench) start(t turn) *drill.Process {
 	for _, url := range t.urls {
 		words = append(words, "--worker", url)
 	}
-	return b.StartProgram(b.log(t), b.Program, append(words, t.flags...)...)
+	return b.StartProgram(b.Path(filepath.Base(b.folder(t))+".txt"), b.Program, append(words, t.flags...)...)
 }
 
 // paused is the exit code of an evaluation that the same command resumes.
@@ -117,7 +114,6 @@ func (b *bench) run(t turn) *evaluation.Result {
 		b.Fatalf("%s: what it printed is no result: %v\n%s", b.folder(t), err, running.Last())
 	}
 	checkResult(b.Lab, &r, t.budget)
-	b.OK(os.Remove(b.log(t)))
 	return &r
 }
 
@@ -175,15 +171,13 @@ const lastMoment = 0.85
 func (b *bench) evaluate(a *arm, job, i int, random *seed.Stream) {
 	b.Helper()
 	t := turn{a, uint64(i) + 1, b.urls[job*replicas : (job+1)*replicas]}
+	hits := 0
 	if random != nil && a.kills[1] > 0 {
+		a.mu.Lock()
+		usual := median(a.spans)
+		a.mu.Unlock()
 		for range a.kills[0] + int(random.Float64()*float64(a.kills[1]-a.kills[0]+1)) {
-			a.mu.Lock()
-			usual := median(a.spans)
-			a.mu.Unlock()
-			hit := b.strike(t, lastMoment*random.Float64()*usual)
-			a.mu.Lock()
-			a.hits += one(hit)
-			a.mu.Unlock()
+			hits += one(b.strike(t, lastMoment*random.Float64()*usual))
 		}
 	}
 	r, folder := b.run(t), b.folder(t)
@@ -203,9 +197,10 @@ func (b *bench) evaluate(a *arm, job, i int, random *seed.Stream) {
 	}
 	if a.kills[1] == 0 {
 		fast, slow := completion(b.Lab, folder)
-		a.fast, a.slow = append(a.fast, fast), append(a.slow, slow)
+		n := float64(len(a.results))
+		a.fast, a.slow = a.fast+fast/n, a.slow+slow/n
 	}
-	a.results[i], a.spans = r, append(a.spans, r.Seconds)
+	a.results[i], a.spans, a.hits = r, append(a.spans, r.Seconds), a.hits+hits
 	if random == nil || !a.extended { // the quiet ones are made again
 		b.OK(os.RemoveAll(folder))
 	}

@@ -17,58 +17,47 @@ import (
 // coverage draws evaluations of the published profiles and of others that were made to
 // hurt, and holds the estimates and intervals to the truth.
 func coverage(b *bench) {
-	all, _ := published(b.Lab)
-	profiles, _, err := profile.Evaluated(all)
+	profiles, _, err := profile.Evaluated(published(b.Lab))
 	b.OK(err)
-	root := seed.Root(drill.Seed()).Child("drill").Child("coverage")
-	plans := map[int][]plan{}
-	cellsOf := func(s subject, wanted func(policy string) (number int)) (all []*cell) {
-		if plans[s.profile.N()] == nil {
-			plans[s.profile.N()] = plansFor(b.Lab, s.profile.N())
-		}
-		for _, p := range plans[s.profile.N()] {
-			if number := wanted(p.policy); number > 0 {
-				all = append(all, &cell{subject: s, plan: p, number: number})
-			}
-		}
-		return all
-	}
-	var cells, hurt []*cell
+	var subjects []subject
 	for _, p := range profiles {
 		others := slices.DeleteFunc(siblings(p, profiles), func(o profile.Profile) bool { return !slices.Equal(o.TaskIDs, p.TaskIDs) })
-		cells = append(cells, cellsOf(subject{p, passes, others}, func(policy string) int {
-			switch {
-			case policy == hbn || policy == plain:
-				return b.Often(100, 1000)
-			case policy == wellKnown && len(others) == 0:
-				return 0
-			}
-			return b.Often(20, 200) // they take long
-		})...)
+		subjects = append(subjects, subject{profile: p, rewards: passes, others: others})
 	}
-	for _, s := range hardSubjects(root) {
-		hurt = append(hurt, cellsOf(s, func(policy string) int {
-			if policy == plain { // it has only a few values where failures are rare
-				return 0
+	root := seed.Root(drill.Seed()).Child("drill").Child("coverage")
+	var cells []*cell
+	plans := map[int][]plan{}
+	for _, s := range append(subjects, hardSubjects(root)...) {
+		n := s.profile.N()
+		if plans[n] == nil {
+			plans[n] = plansFor(b, n)
+		}
+		for _, p := range plans[n] {
+			number := b.Often(100, 1000)
+			switch {
+			case s.hard && p.policy == plain: // it has only a few values where failures are rare
+				continue
+			case p.donors != nil && len(p.donors(s)) == 0:
+				continue
+			case !s.hard && p.policy != plain && p.policy != hbn: // they take long
+				number = b.Often(20, 200)
 			}
-			return b.Often(100, 1000)
-		})...)
+			cells = append(cells, &cell{subject: s, plan: p, number: number})
+		}
 	}
 	b.Logf("coverage: evaluations of %d published profiles and of others, drawn from seed %d", len(profiles), drill.Seed())
 
 	// On all processors, those first that take longest. Random streams belong to what is
 	// drawn, so that the outcome does not depend on the processor.
-	work := func(c *cell) int { return c.number * c.profile.N() * c.plan.budget }
-	drawn := slices.SortedStableFunc(slices.Values(slices.Concat(cells, hurt)), func(a, b *cell) int { return work(b) - work(a) })
+	work := func(c *cell) int { return c.number * c.profile.N() * c.Budget }
+	drawn := slices.SortedStableFunc(slices.Values(cells), func(a, b *cell) int { return work(b) - work(a) })
 	inParallel(b.Lab, runtime.GOMAXPROCS(0), 0, len(drawn), func(l *drill.Lab, _, i int) { drawn[i].draw(l, b.prior, root) })
 
-	rows := summaries(cells, func(c *cell) string { return fmt.Sprintf("%s at %d", c.plan.policy, c.plan.budget) })
-	slices.SortStableFunc(rows, func(a, b *summary) int { return a.budget - b.budget })
-	hard := summaries(hurt, func(c *cell) string { return c.profile.Model })
+	rows := summaries(cells)
 	coverageTable(rows)
-	coverageTable(hard)
-	coverageChecks(b.Lab, rows)
-	hardChecks(b.Lab, hard)
+	published := slices.IndexFunc(rows, func(s *summary) bool { return s.least.hard })
+	coverageChecks(b.Lab, rows[:published])
+	hardChecks(b.Lab, rows[published:])
 }
 
 // fewEffective is a number of effective tasks below which Uniform's coverage is not
@@ -77,9 +66,9 @@ const fewEffective = 2
 
 // summary is all profiles by one policy at one budget, or one profile by all.
 type summary struct {
-	what, policy string
-	budget       int
-	profiles     int
+	what  string
+	cells []*cell
+	plan  plan // of the first cell
 
 	coverage, coverageSE float64 // mean over profiles, and its Monte Carlo error
 	least                *cell   // the one that is covered least
@@ -94,28 +83,30 @@ type summary struct {
 
 func (s *summary) name() string { return s.what }
 
-// summaries sum up the cells that have a name in common, in their order.
-func summaries(cells []*cell, name func(c *cell) string) (rows []*summary) {
-	byName, byUniform := map[string][]*cell{}, map[string]*cell{}
-	var names []string
-	at := func(c *cell) string { return fmt.Sprint(c.profile.Name(), c.plan.budget) }
+// summaries sum up the published profiles by policy and budget, and each other profile.
+func summaries(cells []*cell) (rows []*summary) {
+	byName, byUniform := map[string]*summary{}, map[string]*cell{}
+	at := func(c *cell) string { return fmt.Sprint(c.profile.Name(), c.Budget) }
 	for _, c := range cells {
-		if byName[name(c)] == nil {
-			names = append(names, name(c))
+		name := fmt.Sprintf("%s at %d", c.policy, c.Budget)
+		if c.hard {
+			name = c.profile.Model
 		}
-		byName[name(c)] = append(byName[name(c)], c)
-		if c.plan.policy == plain {
+		if byName[name] == nil {
+			byName[name] = &summary{what: name, plan: c.plan, judged: 1, least: c}
+			rows = append(rows, byName[name])
+		}
+		byName[name].cells = append(byName[name].cells, c)
+		if c.policy == plain {
 			byUniform[at(c)] = c
 		}
 	}
-	for _, name := range names {
-		all := byName[name]
-		n := float64(len(all))
-		s := &summary{what: name, policy: all[0].plan.policy, budget: all[0].plan.budget, profiles: len(all), judged: 1, least: all[0]}
+	for _, s := range rows {
+		n := float64(len(s.cells))
 		variance, length, seen := 0.0, 0.0, 0.0
-		for _, c := range all {
+		for _, c := range s.cells {
 			share := c.coverage()
-			if c.plan.policy != plain || effective(c.profile) >= fewEffective {
+			if c.policy != plain || effective(c.profile) >= fewEffective {
 				s.judged = min(s.judged, share)
 			}
 			if share < s.least.coverage() {
@@ -124,9 +115,10 @@ func summaries(cells []*cell, name func(c *cell) string) (rows []*summary) {
 			s.coverage += share / n
 			variance += share * (1 - share) / float64(c.n)
 			seen += 1 / (c.calibration() * c.calibration()) / n
-			s.bias = max(s.bias, math.Abs(c.bias()/c.biasError()))
-			square, _ := c.meanSquare()
-			s.ratio += square / uniformVariance(c.profile, float64(c.plan.budget)) / n
+			bias, se := meanOf(c.away)
+			s.bias = max(s.bias, math.Abs(bias/se))
+			square, _ := meanOf(c.squares)
+			s.ratio += square / uniformVariance(c.profile, float64(c.Budget)) / n
 			if u := byUniform[at(c)]; u != nil {
 				length += math.Log(c.meanLength()/u.meanLength()) / n
 			}
@@ -134,7 +126,6 @@ func summaries(cells []*cell, name func(c *cell) string) (rows []*summary) {
 			s.lost, s.wrong = s.lost+c.lost, s.wrong+c.wrong
 		}
 		s.coverageSE, s.length, s.calibration = math.Sqrt(variance)/n, math.Exp(length), 1/math.Sqrt(seen)
-		rows = append(rows, s)
 	}
 	return rows
 }
@@ -156,8 +147,8 @@ func coverageTable(rows []*summary) {
 	var cells [][]any
 	for _, r := range rows {
 		cells = append(cells, []any{
-			r.what, r.profiles, fmt.Sprintf("%.2f%% ± %.2f", 100*r.coverage, 100*r.coverageSE),
-			fmt.Sprintf("%.1f%% of %s by %s at %d", 100*r.least.coverage(), r.least.profile.Name(), r.least.plan.policy, r.least.plan.budget),
+			r.what, len(r.cells), fmt.Sprintf("%.2f%% ± %.2f", 100*r.coverage, 100*r.coverageSE),
+			fmt.Sprintf("%.1f%% of %s by %s at %d", 100*r.least.coverage(), r.least.profile.Name(), r.least.policy, r.least.Budget),
 			fmt.Sprintf("%.3f", r.calibration), fmt.Sprintf("%.1f", r.bias), fmt.Sprintf("%.3f", r.ratio), fmt.Sprintf("%.3f", r.length),
 			fmt.Sprintf("%.1f%%", 100*float64(r.equivalent)/float64(r.drawn)),
 			fmt.Sprintf("%.1f%% of %d", 100*float64(r.wrong)/float64(max(1, r.lost)), r.lost),
@@ -193,15 +184,14 @@ const (
 func coverageChecks(l *drill.Lab, rows []*summary) {
 	n := 0
 	for _, r := range rows {
-		n += r.profiles
+		n += len(r.cells)
 	}
-	informed := func(r *summary) bool { return slices.Contains([]string{wellKnown, misinformed, misled}, r.policy) }
 	each(l, fmt.Sprintf("mean coverage is within %.1f points of 95%%, in stages up to %.1f above, %.0f with donors",
 		100*coverageSlack, 100*stagedAbove, 100*knownAbove), rows, func(r *summary) (bool, string) {
 		above, noise := coverageSlack, 3*r.coverageSE
-		if r.policy == inStages {
+		if r.plan.policy == inStages {
 			above = stagedAbove
-		} else if informed(r) {
+		} else if r.plan.donors != nil {
 			above = knownAbove
 		}
 		return r.coverage >= nominal-coverageSlack-noise && r.coverage <= nominal+above+noise,
@@ -210,7 +200,7 @@ func coverageChecks(l *drill.Lab, rows []*summary) {
 	each(l, fmt.Sprintf("no profile's coverage is below %.0f%% except by chance (Uniform's: %.0f%%, with %d effective tasks or more)",
 		100*leastCoverage, 100*leastUniform, fewEffective), rows, func(r *summary) (bool, string) {
 		floor, allowance := leastCoverage, bonferroni(n)
-		if r.policy == plain {
+		if r.plan.policy == plain {
 			floor, allowance = leastUniform, 3
 		}
 		return r.judged >= floor-allowance*shareError(floor, r.least.n), fmt.Sprintf("%.1f%%", 100*r.judged)
@@ -222,7 +212,7 @@ func coverageChecks(l *drill.Lab, rows []*summary) {
 	each(l, fmt.Sprintf("standard errors are right within %.0f%% on average, with donors not too large by more than %.0f%%",
 		100*calibrationSlack, 100*knownCalibration), rows, func(r *summary) (bool, string) {
 		large := calibrationSlack
-		if informed(r) {
+		if r.plan.donors != nil {
 			large = knownCalibration
 		}
 		return r.calibration >= 1-calibrationSlack && r.calibration <= 1+large, fmt.Sprintf("%.3f", r.calibration)
@@ -248,6 +238,6 @@ func hardChecks(l *drill.Lab, rows []*summary) {
 	each(l, fmt.Sprintf("and %.0f%% by each policy at each budget", 100*leastHardCell), rows, func(r *summary) (bool, string) {
 		c := r.least
 		return c.coverage() >= leastHardCell-4*shareError(leastHardCell, c.n),
-			fmt.Sprintf("by %s at %d: %.1f%%", c.plan.policy, c.plan.budget, 100*c.coverage())
+			fmt.Sprintf("by %s at %d: %.1f%%", c.policy, c.Budget, 100*c.coverage())
 	})
 }

@@ -122,26 +122,21 @@ func inParallel(l *drill.Lab, jobs, first, n int, do func(l *drill.Lab, job, i i
 	}
 }
 
-// fleetProfiles are the published profiles that are evaluated over HTTP: few tasks of all
-// difficulties, many of which nearly all are easy, and many of all difficulties.
-var fleetProfiles = []string{
-	"hmmt__model=qwen3_5_9b",
-	"gpqa_diamond__domain_physics__model=qwen3_5_4b",
-	"livecodebench_gt_2024_03_30__difficulty_medium__model=qwen3_5_9b",
-}
-
-// published are the published profiles, and those of them with these names.
-func published(l *drill.Lab, names ...string) (all, named []profile.Profile) {
+// published are the published profiles.
+func published(l *drill.Lab) []profile.Profile {
 	all, err := profile.Parse(data.Profiles(), data.ProfilesName)
 	l.OK(err)
-	for _, name := range names {
-		i := slices.IndexFunc(all, func(p profile.Profile) bool { return p.Name() == name })
-		if i < 0 {
-			l.Fatalf("no profile %s", name)
-		}
-		named = append(named, all[i])
+	return all
+}
+
+// find is the profile of a benchmark and a model.
+func find(l *drill.Lab, all []profile.Profile, benchmark, model string) profile.Profile {
+	l.Helper()
+	i := slices.IndexFunc(all, func(p profile.Profile) bool { return p.Benchmark == benchmark && p.Model == model })
+	if i < 0 {
+		l.Fatalf("no profile of %s and %s", benchmark, model)
 	}
-	return all, named
+	return all[i]
 }
 
 // The fleet: every evaluation has some replicas to itself. They are so fast that an

