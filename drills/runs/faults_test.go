@@ -3,6 +3,7 @@
 package runs_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -176,7 +177,7 @@ func (s *site) hit(f fault, r *struck, run []string) {
 		case f.says != "" && (hits < wanted || said == 0):
 			s.Fatalf("%d hits, and %d units that %s:\n%s", hits, said, f.says, r.Last())
 		case hits >= wanted:
-			s.Logf("%d hits in %d runs %s", hits, tries+1, r.stage)
+			s.Logf("%s: %d hits in %d runs", cmp.Or(r.stage, "all stages"), hits, tries+1)
 			return
 		}
 	}

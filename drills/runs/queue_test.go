@@ -128,12 +128,12 @@ func (w *watch) alive(element string) time.Time {
 	return alive
 }
 
-// stay is a unit in an element.
+// stay is a unit in an element. Its fields are exported, so that messages show times.
 type stay struct {
-	element          string
-	submitted, alive time.Time      // of the element: when it was, and when it was last
-	settled          time.Time      // when the element first logged the outcome of the unit; zero if it did not
-	spans            [][2]time.Time // in which the element worked on the unit
+	Element          string
+	Submitted, Alive time.Time      // of the element: when it was, and when it was last
+	Settled          time.Time      // when the element first logged the outcome of the unit; zero if it did not
+	Spans            [][2]time.Time // in which the element worked on the unit
 }
 
 // follow reads the log of an element. A span that was cut off ends when the element begins
@@ -142,33 +142,33 @@ func (st *stay) follow(log []event, key string) {
 	var open time.Time
 	end := func(at time.Time) {
 		if !open.IsZero() {
-			st.spans = append(st.spans, [2]time.Time{open, at})
+			st.Spans = append(st.Spans, [2]time.Time{open, at})
 		}
 		open = time.Time{}
 	}
 	for _, e := range log {
 		switch {
 		case e.Key != key:
-		case e.What == "unit started" && e.Time.Before(st.alive):
+		case e.What == "unit started" && e.Time.Before(st.Alive):
 			end(e.Time)
 			open = e.Time
 		case e.What == "unit started":
-			end(st.alive)
+			end(st.Alive)
 			open = e.Time
 		case e.settles():
 			end(e.Time)
-			if st.settled.IsZero() {
-				st.settled = e.Time
+			if st.Settled.IsZero() {
+				st.Settled = e.Time
 			}
 		}
 	}
-	end(st.alive)
+	end(st.Alive)
 }
 
 // busyWith reports whether two elements worked on a unit at the same time.
 func (st *stay) busyWith(other *stay) bool {
-	for _, a := range st.spans {
-		for _, b := range other.spans {
+	for _, a := range st.Spans {
+		for _, b := range other.Spans {
 			if a[0].Before(b[1]) && b[0].Before(a[1]) {
 				return true
 			}
@@ -190,12 +190,12 @@ func (s *site) count(out string) {
 				seen++
 			}
 			for _, u := range units {
-				later := stay{element: b.element(i), submitted: b.Submitted, alive: alive}
+				later := stay{Element: b.element(i), Submitted: b.Submitted, Alive: alive}
 				later.follow(b.logs[i], u.Key)
 				submitted++
 				for _, before := range stays[u.Key] {
-					unsettled := before.settled.IsZero() || before.settled.After(later.submitted)
-					if before.alive.After(later.submitted) && unsettled {
+					unsettled := before.Settled.IsZero() || before.Settled.After(later.Submitted)
+					if before.Alive.After(later.Submitted) && unsettled {
 						again++
 						s.Logf("the unit %s was submitted again while an earlier job of it lived: %+v, %+v", u.Unit, before, later)
 					}
