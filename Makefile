@@ -47,7 +47,8 @@
 #   drill-slurm      runs through a Slurm cluster that it starts on this machine, held
 #                    to local ones: all replays and the report, bytes and CPU (half an
 #                    hour); DRILL="-part faults" kills elements, runs, nodes and the
-#                    controller, DRILL="-part gpus" launches servers on GPU nodes,
+#                    controller, DRILL="-part jobs" has jobs refused and interrupted,
+#                    DRILL="-part gpus" launches servers on GPU nodes,
 #                    DRILL="-part search" runs a slice of the exhaustive TS-Neyman
 #                    search; needs slurm-wlm, munge and root (DRILL=-small a minute)
 #   drill-sandbox    programs that try to break out of the sandbox, or to break it;
