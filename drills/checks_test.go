@@ -174,7 +174,7 @@ func checksOf(all []declaration, root string) (checks []string) {
 }
 
 // reports are the functions whose first text says what was checked.
-var reports = []string{"Errorf", "Error", "Fatalf", "Fatal", "New", "Sub", "skipped", "each", "note", "leaves", "engineDies", "finishes", "refused"}
+var reports = []string{"Errorf", "Error", "Fatalf", "Fatal", "New", "Sub", "skipped", "each", "note", "leaves", "leftBy", "engineDies", "finishes", "refused"}
 
 // checksIn are the texts of errors in a node, and the names in its tables: fields named
 // name or what, and texts that come first in a value with other fields.
