@@ -227,7 +227,7 @@ drill-slurm: build
 
 drill-decisions:
 	$(if $(findstring -part,$(DRILL)),,$(GO) test -count=1 -v -timeout 0 -tags drill -run TestGradedLaws ./method/estimate -args $(filter -small,$(DRILL)))
-	$(if $(findstring -,$(DRILL)),,$(GO) test -count=1 -v -timeout 0 -tags drill -run TestALimitDoesNotChooseAnswers ./internal/evaluation)
+	$(if $(filter -small -part -part=%,$(DRILL)),,$(GO) test -count=1 -v -timeout 0 -tags drill -run TestALimitDoesNotChooseAnswers ./internal/evaluation)
 	@$(call DRILL_TEST,drills/decisions,TestDecisions)
 
 drill-evaluate: build

@@ -17,7 +17,7 @@ import (
 )
 
 // Compare compares the results in an output folder with those in another one, byte for
-// byte: every file but those that [Lab.Results] leaves out, and of the manifests keys,
+// byte: every file of [Lab.Results], and of the manifests keys,
 // inputs and outputs.
 func (l *Lab) Compare(want, got string) []Difference {
 	l.Helper()

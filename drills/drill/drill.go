@@ -38,7 +38,7 @@ type Lab struct {
 	Small       bool            // the short version
 	Environment []string        // of the programs that are started; nil: that of the drill
 
-	commands *int // of the program, started so far
+	started *int // commands of the program
 }
 
 // New begins a drill that is given up after a while. It is in the folder of the
@@ -51,7 +51,7 @@ func New(t *testing.T, most time.Duration) *Lab {
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
 	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("not done after %v", most))
 	t.Cleanup(func() { cancel(); stop() })
-	l := &Lab{T: t, Ctx: ctx, Dir: *dir, Program: FromRoot(*program), Small: *small, commands: new(int)}
+	l := &Lab{T: t, Ctx: ctx, Dir: *dir, Program: FromRoot(*program), Small: *small, started: new(int)}
 	if l.Dir != "" {
 		l.Dir = FromRoot(l.Dir)
 		l.must(os.Mkdir(l.Dir, 0o777))
@@ -190,7 +190,7 @@ func (l *Lab) Read(path string) []byte {
 	return Must(l, text, err)
 }
 
-// Walk lists the files of a folder, "" for one that is not there.
+// Walk lists the files of a folder; a folder that is not there has none.
 func (l *Lab) Walk(folder string) (paths []string) {
 	l.Helper()
 	l.OK(filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {

@@ -46,12 +46,9 @@ func (l *Lab) StartProgram(output string, program string, args ...string) *Proce
 // the folder logs.
 func (l *Lab) Start(words ...string) *Process {
 	l.Helper()
-	*l.commands++
-	return l.StartProgram(l.Path("logs", fmt.Sprintf("%03d-%s.txt", *l.commands, words[0])), l.Program, words...)
+	*l.started++
+	return l.StartProgram(l.Path("logs", fmt.Sprintf("%03d-%s.txt", *l.started, words[0])), l.Program, words...)
 }
-
-// Commands is how many commands of the program were started.
-func (l *Lab) Commands() int { return *l.commands }
 
 // Do runs a command of the program to its end, which must have this exit code.
 func (l *Lab) Do(code int, words ...string) *Process {
@@ -103,7 +100,7 @@ func (p *Process) Wait() {
 // ends first.
 func (p *Process) Until(happens func() bool) {
 	p.l.Helper()
-	p.l.Until("", func() bool {
+	p.l.Until(strings.Join(p.command.Args, " "), func() bool {
 		ended := p.Gone() // before the poll: what happened last is not missed
 		if happens() {
 			return true
@@ -142,8 +139,8 @@ func (p *Process) Signal(s os.Signal) error { return p.command.Process.Signal(s)
 // Code is the exit code of a process that has ended, -1 if a signal ended it.
 func (p *Process) Code() int { return p.command.ProcessState.ExitCode() }
 
-// CPU is the user and system time of a process that has ended, and of those that it
-// has waited for.
+// CPU is the user and system time of a process that has ended, with its children that
+// it has waited for.
 func (p *Process) CPU() time.Duration {
 	return p.command.ProcessState.UserTime() + p.command.ProcessState.SystemTime()
 }

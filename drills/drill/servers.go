@@ -12,7 +12,7 @@ import (
 	"speceval/pipeline/config"
 )
 
-// FreePorts is the first of so many ports in a row that nothing listens on.
+// FreePorts is the first of n ports in a row that nothing listens on.
 func (l *Lab) FreePorts(n int) int {
 	l.Helper()
 next:

@@ -61,7 +61,7 @@ func coverage(b *bench) {
 }
 
 // fewEffective is a number of effective tasks below which Uniform's coverage is not
-// judged: the error is that of a single task, whose passes are counted in steps.
+// judged: a single task makes the error, and its passes are counted in steps.
 const fewEffective = 2
 
 // summary is all profiles by one policy at one budget, or one profile by all.

@@ -34,7 +34,7 @@ var (
 
 // TestMain lets as many jobs run at a time as are wanted: they are parallel subtests.
 func TestMain(m *testing.M) {
-	flag.Func("worker", "live: a server that runs, in the place of those that are started; may be repeated", func(url string) error {
+	flag.Func("worker", "live: a server that runs already; may be repeated", func(url string) error {
 		workers = append(workers, url)
 		return nil
 	})
@@ -101,7 +101,7 @@ func (b *bench) often(small, full int) int {
 	return b.Often(small, full)
 }
 
-// inParallel does something for all numbers from first up to n, in so many jobs at a
+// inParallel does something for all numbers from first up to n, in several jobs at a
 // time. The first job that fails ends it.
 func inParallel(l *drill.Lab, jobs, first, n int, do func(l *drill.Lab, job, i int)) {
 	l.Helper()

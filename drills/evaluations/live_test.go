@@ -21,13 +21,13 @@ import (
 	"speceval/internal/seed"
 )
 
-// workers are servers that run, in the place of those that are started: the flag -worker,
+// workers are servers that run already; without them they are started: the flag -worker,
 // which may be repeated.
 var workers []string
 
 var (
 	liveConfig    = flag.String("config", "experiments-live.toml", "live: the experiment whose servers and model are used")
-	liveOut       = flag.String("out", "out-live", "live: output folder of evaluations; those that are there count")
+	liveOut       = flag.String("out", "out-live", "live: output folder; evaluations that are there count")
 	liveBenchmark = flag.String("benchmark", "primer", "live: benchmark")
 	liveModel     = flag.String("model", "small", "live: model")
 	liveTruth     = flag.String("profiles", "", "live: file with the profile that is the truth (OUT/score/profiles.parquet if it is there, else that of -shipped)")

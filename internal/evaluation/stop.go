@@ -16,8 +16,8 @@ import (
 // limit.
 type Stop struct {
 	StandardError float64 `json:"standard_error,omitempty"` // as soon as it is expected to be no more
-	Rollouts      int     `json:"rollouts,omitempty"`       // in all, those that do not count too
-	Tokens        int64   `json:"tokens,omitempty"`         // of all answers, those that do not count or came to no end too
+	Rollouts      int     `json:"rollouts,omitempty"`       // in all, discarded ones too
+	Tokens        int64   `json:"tokens,omitempty"`         // of all answers, discarded and unfinished ones too
 }
 
 // name is part of the name of an evaluation.
