@@ -14,9 +14,8 @@ const cappedAfter = 4
 
 // Weights of the pilot where tokens are limited. A pilot whose lengths are the first that are
 // known may show that the limit is too small. There is no estimate then, and where there is
-// one its pilot is short: so the pilot has little weight, with which the bias is below 0.06
-// standard errors though nine in ten evaluations are refused. Otherwise it is an eighth of
-// the rollouts, and has as much weight.
+// one its pilot is short: so the pilot has little weight, which bounds the bias however many
+// evaluations are refused. Otherwise it is an eighth of the rollouts, and has as much weight.
 const (
 	probeWeight = 1.0 / 32
 	pilotWeight = 1.0 / 8
