@@ -242,16 +242,7 @@ func TestADamagedPartIsNotKept(t *testing.T) {
 	}
 
 	l.settings.Config = map[string]string{"sampling.temperature": "0.7"}
-	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
-		if n == 9000 {
-			return vllm.Completion{}, errOutage
-		}
-		return echo(n, r)
-	}
-	if _, err := l.try(false); err == nil { // the first part is complete, the second one is not
-		t.Fatal("no error")
-	}
-	l.answer = echo
+	l.stopAt(first[8999])
 	part = l.file("generate/benchmark=quiz/model=m/part-0000.parquet")
 	damage()
 	for _, log := range must(filepath.Glob(l.file("scratch/generate/quiz/m/*/" + sampler.PartialsName))) { // which has the answers, too
@@ -272,16 +263,7 @@ func TestAPartOfOtherSettingsIsNotTakenForDamage(t *testing.T) {
 	l.run()
 	first := l.wantWhole()
 	l.settings.Config = map[string]string{"sampling.temperature": "0.7"}
-	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
-		if n == 9000 {
-			return vllm.Completion{}, errOutage
-		}
-		return echo(n, r)
-	}
-	if _, err := l.try(false); err == nil { // the first part is complete, and in the place of the other
-		t.Fatal("no error")
-	}
-	l.answer = echo
+	l.stopAt(first[8999])
 	l.settings.Config = map[string]string{"sampling.temperature": "0.6"}
 	if n, err := l.try(false); n != 0 || err != nil || !reflect.DeepEqual(first, l.rows()) {
 		t.Errorf("%d requests for what was there before, %v", n, err)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"speceval/internal/benchmark"
 	"speceval/internal/clock"
@@ -116,6 +117,25 @@ func (l *lab) try(force bool) (requests int, err error) {
 		l.t.Errorf("%d leases of servers were not given back", l.leases)
 	}
 	return len(l.asked), err
+}
+
+// stopAt runs until the servers fail at a rollout of the second part, with the first written.
+func (l *lab) stopAt(last rollout.Rollout) {
+	l.t.Helper()
+	answer := l.answer
+	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+		if r.Seed != last.Seed {
+			return answer(n, r)
+		}
+		for len(must(filepath.Glob(l.file("scratch/generate/quiz/m/*/part-0000.sha256")))) == 0 && l.t.Context().Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		return vllm.Completion{}, errOutage
+	}
+	if _, err := l.try(false); err == nil {
+		l.t.Fatal("no error")
+	}
+	l.answer = answer
 }
 
 func (l *lab) run() int {
