@@ -173,11 +173,15 @@ func (e *engine) Next(ctx context.Context) (router.Event, error) {
 	}
 	select {
 	case event := <-e.events:
-		if e.exhausted() { // before the event, of which it may be the cause
+		switch {
+		case ctx.Err() != nil: // which may have aborted the request
+			e.stop(ctx.Err())
+		case e.exhausted(): // before the event, of which it may be the cause
 			e.ready = append(e.ready, event)
 			return e.exhaust()
+		default:
+			return e.deliver(event), nil
 		}
-		return e.deliver(event), nil
 	case <-over:
 		return e.exhaust()
 	case <-e.stopped:
