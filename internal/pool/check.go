@@ -145,11 +145,16 @@ func release(version string) string {
 }
 
 // meets asks one replica whether it is what is required.
-func (p *Pool) meets(ctx context.Context, r *replica, need Requirement) (Served, []error) {
+func (p *Pool) meets(ctx context.Context, r *replica, need Requirement) (s Served, faults []error) {
 	if need.Foreign {
-		return p.inspectAny(ctx, r, need)
+		s, faults = p.inspectAny(ctx, r, need)
+	} else {
+		s, faults = p.inspect(ctx, r, need)
 	}
-	return p.inspect(ctx, r, need)
+	if left := need.Sampling.LeaveOut; left != 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("is not sent %v (sampling.leave_out): its own count", left))
+	}
+	return s, faults
 }
 
 // inspect asks one replica of vLLM. What could not be asked after a fault is left out.
@@ -181,8 +186,13 @@ func (p *Pool) inspect(ctx context.Context, r *replica, need Requirement) (Serve
 		return s, faults
 	}
 	s.Root, s.MaxModelLen = models[at].Root, models[at].MaxModelLen
-	if s.MaxModelLen < need.ContextTokens {
-		wrong("a context of %d tokens, want %d: start it with --max-model-len %d", s.MaxModelLen, need.ContextTokens, need.ContextTokens)
+	switch {
+	case s.MaxModelLen >= need.ContextTokens:
+	case need.Foreign:
+		s.shorten(r.Client, need)
+	default:
+		wrong("a context of %d tokens, want %d: start it with --max-model-len %d, or take what it has by --set sampling.context_tokens=%d --set sampling.max_tokens=%d",
+			s.MaxModelLen, need.ContextTokens, need.ContextTokens, s.MaxModelLen, min(need.Sampling.MaxTokens, s.MaxModelLen/2))
 	}
 	m, err := r.Client.Metrics(ctx)
 	switch {
@@ -208,6 +218,13 @@ func (p *Pool) inspect(ctx context.Context, r *replica, need Requirement) (Serve
 		p.continues(ctx, r.Client, need, &s)
 	}
 	return s, faults
+}
+
+// shorten has answers end where a context that is shorter than asked for does.
+func (s *Served) shorten(c *vllm.Client, need Requirement) {
+	c.ShortContext(s.MaxModelLen)
+	s.Notes = append(s.Notes, fmt.Sprintf("has a context of %d tokens, less than sampling.context_tokens (%d): answers end with it, before sampling.max_tokens (%d) if need be",
+		s.MaxModelLen, need.ContextTokens, need.Sampling.MaxTokens))
 }
 
 // Names lists models for a message, of very many the first.
@@ -271,12 +288,15 @@ func (p *Pool) inspectAny(ctx context.Context, r *replica, need Requirement) (Se
 		return s, []error{err}
 	}
 	s.Root, s.MaxModelLen = m.Root, m.MaxModelLen
+	if s.MaxModelLen > 0 && s.MaxModelLen < need.ContextTokens {
+		s.shorten(r.Client, need)
+	}
 	proof, same, err := p.prove(ctx, r.Client, need)
 	if err != nil {
 		return s, []error{err}
 	}
 	s.Software = software(proof.Software, m.Owner, proof.Fingerprint)
-	s.Notes = plainNotes(proof, r.Client, s)
+	s.Notes = append(s.Notes, plainNotes(proof, r.Client, s, need)...)
 	if !slices.Contains([]string{"", need.Model}, m.ID) || !slices.Contains([]string{"", need.Model}, proof.Model) {
 		s.Notes = append(s.Notes, fmt.Sprintf("was asked for the model %q, lists %q, and %q answers", need.Model, m.ID, proof.Model))
 	}
@@ -328,9 +348,6 @@ func listed(url string, need Requirement, models []vllm.Model, err error) (vllm.
 	if at < 0 {
 		return vllm.Model{}, fmt.Errorf("%s: serves %s, not %q: ask for one of these, or serve the model under that name", url, Names(models), need.Model)
 	}
-	if m := models[at]; m.MaxModelLen > 0 && m.MaxModelLen < need.ContextTokens {
-		return m, fmt.Errorf("%s: a context of %d tokens, want %d: start it with a larger one", url, m.MaxModelLen, need.ContextTokens)
-	}
 	return models[at], nil
 }
 
@@ -371,8 +388,11 @@ func (p *Pool) prove(ctx context.Context, c *vllm.Client, need Requirement) (ans
 }
 
 // plainNotes are what a user should know of results from a plain server.
-func plainNotes(proof vllm.Completion, c *vllm.Client, s Served) []string {
+func plainNotes(proof vllm.Completion, c *vllm.Client, s Served, need Requirement) []string {
 	notes := []string{"is not vLLM: its own top_k, min_p and penalties count, as it was started with"}
+	if need.Sampling.TopK > 0 {
+		notes = []string{fmt.Sprintf("is not vLLM: it may ignore top_k (%d), which is no field of OpenAI, and its own min_p and penalties count", need.Sampling.TopK)}
+	}
 	if s.MaxModelLen == 0 {
 		notes = append(notes, "does not tell how long its context is: answers that end by length may be shorter than asked for")
 	}

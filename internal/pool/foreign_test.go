@@ -121,7 +121,7 @@ func TestCheckOfOtherServers(t *testing.T) {
 		{"llama.cpp", nil, nil, "llama.cpp b1", []string{"top_k", "how long its context is"}},
 		{"Ollama", func(d *dialect) { d.models, d.header = `{"data":[{"id":"m:latest","owned_by":"library"}]}`, "" }, nil, "Ollama", nil},
 		{"a list with its context", func(d *dialect) { d.models = `{"data":[{"id":"m","max_model_len":4096}]}` }, nil, "llama.cpp b1", nil},
-		{"too small a context", func(d *dialect) { d.models = `{"data":[{"id":"m","max_model_len":4095}]}` }, nil, "", []string{"4095", "4096"}},
+		{"a shorter context", func(d *dialect) { d.models = `{"data":[{"id":"m","max_model_len":4095}]}` }, nil, "llama.cpp b1", []string{"a context of 4095 tokens", "sampling.context_tokens (4096)"}},
 		{"hundreds of models", func(d *dialect) {
 			d.models = `{"data":[` + strings.Repeat(`{"id":"x"},`, 300) + `{"id":"p/m"}]}`
 			d.header, d.names = "cloudflare", "m-2024-08-06"
@@ -142,11 +142,12 @@ func TestCheckOfOtherServers(t *testing.T) {
 		{"a pattern in its list", func(d *dialect) { d.models = `{"data":[{"id":"x"},{"id":"*"}]}` }, nil, "llama.cpp b1", []string{`lists "*"`}},
 		{"a prefix that answers leave out", func(d *dialect) { d.models = `{"data":[{"id":"m"},{"id":"p/m"}]}` }, func(n *Requirement) { n.Model = "p/m" }, "llama.cpp b1", []string{`"p/m", and "m" answers`}},
 		{"no top_p of 1", func(d *dialect) { d.field = "top_p" }, func(n *Requirement) { n.Sampling.TopP = 1 }, "llama.cpp b1", []string{"takes no top_p"}},
-		{"no temperature", func(d *dialect) { d.field = "temperature" }, nil, "", []string{"temperature"}},
+		{"no temperature", func(d *dialect) { d.field = "temperature" }, nil, "", []string{"--set sampling.leave_out=temperature"}},
 		{"a wrong key", func(d *dialect) { d.key, d.version = true, 401 }, nil, "", []string{"key refused"}},
 		{"it fails", func(d *dialect) { d.version = 500 }, nil, "", []string{"server fault"}},
 		{"greedy", func(d *dialect) { d.greedy = true }, nil, "llama.cpp b1", []string{"same answer to different seeds"}},
-		{"top_k", nil, func(n *Requirement) { n.Sampling.TopK = 20 }, "", []string{"top_k"}},
+		{"top_k", nil, func(n *Requirement) { n.Sampling.TopK = 20 }, "", []string{"--set sampling.leave_out=top_k"}},
+		{"what is left out", func(d *dialect) { d.field = "temperature" }, func(n *Requirement) { n.Sampling.LeaveOut = vllm.LeaveTemperature | vllm.LeaveStream }, "llama.cpp b1", []string{"temperature, stream"}},
 		{"template arguments", nil, func(n *Requirement) { n.TemplateArguments = map[string]any{"enable_thinking": true} }, "", []string{"chat_template_kwargs"}},
 		{"a thinking budget", nil, func(n *Requirement) { n.ThinkingBudget = true }, "", []string{"thinking budget"}},
 		{"vLLM alone", nil, func(n *Requirement) { n.Foreign = false }, "", []string{"not found (404)"}},

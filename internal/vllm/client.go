@@ -147,7 +147,7 @@ func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Respo
 		}
 		response, err := c.send(ctx, http.MethodPost, c.api+path, r.ID, body)
 		if err == nil {
-			return response, r.limits(len(body), m.plain), nil
+			return response, r.limits(len(body), *m), nil
 		}
 		after, ok := m.learn(r, err)
 		if !ok {

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 // dataOf is an event of JSON.
@@ -237,5 +238,48 @@ func TestNames(t *testing.T) {
 		if _, err := client(t, Options{}, says(200, body)).Complete(t.Context(), r); err == nil {
 			t.Errorf("asked %q of vLLM, answered by %q", tt.asked, tt.named)
 		}
+	}
+}
+
+// TestAContextThatIsShort: an answer of vLLM ends with the context, and one of more tokens
+// than were asked for counts as cut there.
+func TestAContextThatIsShort(t *testing.T) {
+	sent := make(chan string, 1)
+	c := client(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		sent <- string(body)
+		io.WriteString(w, strings.Replace(good, `"completion_tokens":1`, `"completion_tokens":9`, 1))
+	})
+	c.ShortContext(500)
+	r := request()
+	r.TokenIDs = false
+	answer, err := c.Complete(t.Context(), r)
+	if body := <-sent; strings.Contains(body, "max_tokens") {
+		t.Errorf("sent %s", body)
+	}
+	if err != nil || answer.Usage.Completion != 9 || answer.Finish != "length" {
+		t.Errorf("%+v, %v", answer, err)
+	}
+}
+
+// TestAnswersThatComeWhole are asked for without "stream" where the user leaves it out.
+func TestAnswersThatComeWhole(t *testing.T) {
+	c := client(t, Options{Plain: true, Idle: time.Minute}, func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), "stream") {
+			says(400, `{"error":{"message":"streaming is not supported"}}`)(w, r)
+			return
+		}
+		io.WriteString(w, good)
+	})
+	r := plainRequest()
+	_, err := c.Stream(t.Context(), r, nil)
+	if err == nil || !strings.Contains(err.Error(), "--set sampling.leave_out=stream") {
+		t.Errorf("error %v", err)
+	}
+	r.LeaveOut = LeaveStream
+	heard := ""
+	answer, err := c.Stream(t.Context(), r, func(p Piece) { heard += p.Text })
+	if err != nil || answer.Text == "" || heard != answer.Text {
+		t.Errorf("%q, heard %q, %v", answer.Text, heard, err)
 	}
 }

@@ -37,13 +37,16 @@ const (
 
 // limits of an answer to the request, whose body has so many bytes. Of an answer that
 // goes on from a prefix they are those of the rest.
-func (r *Request) limits(body int, plain bool) limits {
+func (r *Request) limits(body int, m manner) limits {
 	rest := r.MaxTokens
+	if m.room(r) == 0 {
+		rest = m.context
+	}
 	if r.Prefix != nil {
 		rest -= len(r.Prefix.IDs)
 	}
 	l := limits{asked: rest, tokens: rest, prompt: body + someTemplate}
-	if plain {
+	if m.plain {
 		l.tokens += plainExcess
 	}
 	l.text = textOf(l.tokens)

@@ -1,10 +1,7 @@
 package vllm
 
 import (
-	"errors"
 	"fmt"
-	"net/http"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -14,66 +11,38 @@ import (
 type manner struct {
 	plain   bool          // the server is none of vLLM
 	idle    time.Duration // longest silence of a stream; 0: none
-	refused field         // what a plain server has refused, and is not sent again
+	refused Fields        // what the server has refused, and is not sent again
+	context int           // tokens of prompt and answer, where that is less than was asked for; 0: it is not
 }
 
-// field is a set of fields that a plain server may do without.
-type field int
+// template is more tokens than a chat template has around a question.
+const template = 512
 
-const (
-	lengthField      field = 1 << iota // max_tokens, in favour of max_completion_tokens
-	streamField                        // stream_options, by which streams tell their usage
-	seedField                          //
-	topPField                          // of 1, which is no top_p at all
-	temperatureField                   // of 1, which is that of the model
-)
-
-// fields are what servers name in a refusal, in the order in which they are left out.
-var fields = []struct {
-	field field
-	named *regexp.Regexp
-	said  string // to a user; "" for nothing
-}{
-	{lengthField, regexp.MustCompile(`\bmax_completion_tokens\b`), ""},
-	{streamField, regexp.MustCompile(`\bstream_options\b`), "takes no stream_options, so it may not tell tokens"},
-	{seedField, regexp.MustCompile(`\bseed\b`), "takes no seed, so the same answers cannot be asked for again"},
-	{topPField, regexp.MustCompile(`\btop_p\b`), "takes no top_p, which is 1 and was left out"},
-	{temperatureField, regexp.MustCompile(`\btemperature\b`), "takes no temperature, which is 1 and was left out"},
+// room is the max_tokens of a request. Where the context is shorter than was asked for
+// and an answer may not fit in, a server of vLLM is sent none, 0, and fills the context. Of
+// another server an answer is asked for that fits in, if each byte of the question is a token.
+func (m manner) room(r *Request) int {
+	if m.context == 0 {
+		return r.MaxTokens
+	}
+	prompt := template
+	for _, message := range r.Messages {
+		prompt += len(message.Content)
+	}
+	switch {
+	case r.MaxTokens+prompt <= m.context:
+		return r.MaxTokens
+	case m.plain:
+		return max(1, min(r.MaxTokens, m.context-prompt))
+	}
+	return 0
 }
 
-// leaveOut takes out of a request what was refused. Of the seed it leaves the last 31 bits:
-// servers keep it in a float64 or in 32 bits, of which all ones may stand for none.
-func (m manner) leaveOut(r *Request, w *wire) {
-	seed := r.Seed & (1<<31 - 1)
-	if w.Seed = &seed; m.refused&seedField != 0 {
-		w.Seed = nil
-	}
-	if m.refused&lengthField != 0 {
-		w.MaxTokens, w.Longest = 0, r.MaxTokens
-	}
-	if m.refused&topPField != 0 && r.TopP == 1 {
-		w.TopP = nil
-	}
-	if m.refused&temperatureField != 0 && r.Temperature == 1 {
-		w.Temperature = nil
-	}
-}
-
-// learn is how to speak to a server after a refusal of a request; ok is false if that
-// teaches nothing.
-func (m manner) learn(r *Request, err error) (after manner, ok bool) {
-	var e *Error
-	if !m.plain || !errors.As(err, &e) || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
-		return m, false
-	}
-	for _, f := range fields {
-		matters := f.field == topPField && r.TopP != 1 || f.field == temperatureField && r.Temperature != 1
-		if m.refused&f.field == 0 && !matters && f.named.MatchString(e.Param+" "+e.Message) {
-			m.refused |= f.field
-			return m, true
-		}
-	}
-	return m, false
+// ShortContext has answers end where the server's context of so many tokens does.
+func (c *Client) ShortContext(tokens int) {
+	m := *c.manner.Load()
+	m.context = tokens
+	c.manner.Store(&m)
 }
 
 // TreatAsPlain speaks to the server as to one that may be none of vLLM. It gets
@@ -96,18 +65,6 @@ func (c *Client) TreatAsVLLM() {
 
 // Plain tells whether the server is treated as one that may be none of vLLM.
 func (c *Client) Plain() bool { return c.manner.Load().plain }
-
-// Refused says what of a request the server has turned out not to take, so that
-// it is not sent: a line each.
-func (c *Client) Refused() []string {
-	var lines []string
-	for _, f := range fields {
-		if c.manner.Load().refused&f.field != 0 && f.said != "" {
-			lines = append(lines, f.said)
-		}
-	}
-	return lines
-}
 
 // Serves tells whether a name in a server's list of models stands for the one that is asked
 // for: see SameModel. Gateways list patterns as well: "*", "openai/*".

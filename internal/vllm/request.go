@@ -16,9 +16,9 @@ type Message struct {
 	Content string `json:"content"`
 }
 
-// Request is a chat completion to ask for. Every sampling parameter is always
-// sent, so that no default of a server or a model counts; of a plain server,
-// its own top_k, min_p and penalties count.
+// Request is a chat completion to ask for. Every sampling parameter is sent that is not
+// left out, so that no default of a server or a model counts; of a plain server, its own
+// min_p and penalties count, and its top_k unless the request has one.
 type Request struct {
 	ID       string // X-Request-Id, for the server's log; "" sends none
 	Model    string // as served
@@ -29,6 +29,7 @@ type Request struct {
 	TopP        float64
 	TopK        int // 0: off
 	MaxTokens   int // of the answer, thinking included; at least 1
+	LeaveOut    Fields
 
 	// Fields of vLLM. Servers that do not know a budget ignore it in silence: see the pool's check.
 	TemplateArguments map[string]any // chat_template_kwargs, such as {"enable_thinking": true}
@@ -48,6 +49,7 @@ type Sampling struct {
 	TopP              float64
 	TopK              int // 0: off
 	MaxTokens         int // of the answer, thinking included
+	LeaveOut          Fields
 	TemplateArguments map[string]any
 	ThinkingBudget    int // 0: none
 }
@@ -55,7 +57,7 @@ type Sampling struct {
 // Request asks a question, after a system prompt unless that is empty.
 func (s Sampling) Request(system, user string) Request {
 	r := Request{
-		Model: s.Model, Temperature: s.Temperature, TopP: s.TopP, TopK: s.TopK, MaxTokens: s.MaxTokens,
+		Model: s.Model, Temperature: s.Temperature, TopP: s.TopP, TopK: s.TopK, MaxTokens: s.MaxTokens, LeaveOut: s.LeaveOut,
 		TemplateArguments: s.TemplateArguments, ThinkingBudget: s.ThinkingBudget,
 	}
 	if system != "" {
@@ -124,16 +126,21 @@ func (r *Request) body(stream bool, m manner) ([]byte, error) {
 	}
 	w := wire{
 		Model: r.Model, Messages: r.Messages, Seed: &r.Seed, Temperature: &r.Temperature, TopP: &r.TopP,
-		MaxTokens: r.MaxTokens, Stream: stream,
+		MaxTokens: m.room(r), Stream: stream,
 	}
-	if stream && m.refused&streamField == 0 {
+	left := m.refused | r.LeaveOut
+	if stream && left&usageOfStreams == 0 {
 		w.StreamWith = &streamOptions{IncludeUsage: true, ContinuousUsage: !m.plain}
 	}
 	if m.plain {
 		if err := r.beyondStandard(); err != nil {
 			return nil, err
 		}
-		m.leaveOut(r, &w)
+		seed := r.Seed & (1<<31 - 1) // servers keep it in a float64 or in 32 bits, of which all ones may stand for none
+		if w.Seed = &seed; r.TopK > 0 {
+			w.TopK = &r.TopK
+		}
+		w.leaveOut(left)
 		return json.Marshal(w, json.Deterministic(true))
 	}
 	w.TopK, w.MinP, w.RepetitionPenalty = &r.TopK, new(int), 1
@@ -143,9 +150,13 @@ func (r *Request) body(stream bool, m manner) ([]byte, error) {
 	}
 	if p := r.Prefix; p != nil {
 		seed := ContinuationSeed(r.Seed, len(p.IDs))
-		w.Seed, w.MaxTokens, w.ThinkingBudget = &seed, r.MaxTokens-len(p.IDs), p.left
-		w.Messages, w.TemplateArguments, w.Prompt = nil, nil, p.all()
+		w.Seed, w.ThinkingBudget, w.Prompt = &seed, p.left, p.all()
+		w.Messages, w.TemplateArguments = nil, nil
+		if w.MaxTokens = r.MaxTokens - len(p.IDs); m.context > 0 {
+			w.MaxTokens = max(1, min(w.MaxTokens, m.context-len(w.Prompt)))
+		}
 	}
+	w.leaveOut(left)
 	return json.Marshal(w, json.Deterministic(true))
 }
 
@@ -153,8 +164,6 @@ func (r *Request) body(stream bool, m manner) ([]byte, error) {
 // nothing.
 func (r *Request) beyondStandard() error {
 	switch {
-	case r.TopK != 0:
-		return fmt.Errorf("top_k %d is a field of vLLM, which this server may ignore: set top_k to 0, which leaves it to the server, or serve the model by vLLM", r.TopK)
 	case len(r.TemplateArguments) > 0:
 		return errors.New("chat_template_kwargs are a field of vLLM, which this server may ignore, and with it the switch for thinking: serve the model by vLLM, or configure a model without that switch")
 	case r.ThinkingBudget > 0:

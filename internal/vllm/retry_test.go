@@ -26,6 +26,8 @@ func TestBody(t *testing.T) {
 	standard.TokenIDs = false
 	large := standard
 	large.Seed = math.MaxInt64
+	left, topK := standard, standard
+	left.LeaveOut, topK.TopK = FieldsNamed([]string{"temperature", "top_p", "top_k", "seed"}), 20
 	plain := manner{plain: true}
 	const (
 		start = `{"model":"m","messages":[{"role":"user","content":"hi"}],"seed":7,`
@@ -45,8 +47,14 @@ func TestBody(t *testing.T) {
 			`"stream_options":{"include_usage":true,"continuous_usage_stats":true},"top_k":0,"min_p":0,"repetition_penalty":1}`},
 		{"plain", standard, false, plain, usual + `}`},
 		{"plain stream", standard, true, plain, usual + `,"stream":true,"stream_options":{"include_usage":true}}`},
-		{"plain, of what was refused nothing", standard, true, manner{plain: true, refused: lengthField | streamField | seedField},
+		{"plain, of what was refused nothing", standard, true, manner{plain: true, refused: lengthField | usageOfStreams | LeaveSeed},
 			`{"model":"m","messages":[{"role":"user","content":"hi"}],"temperature":0.6,"top_p":0.95,"max_completion_tokens":4,"stream":true}`},
+		{"what is left out", left, false, manner{}, `{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":4,"min_p":0,"repetition_penalty":1}`},
+		{"what is left out, plain", left, false, plain, `{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":4}`},
+		{"top_k, plain", topK, false, plain, usual + `,"top_k":20}`},
+		{"a context that may not hold it", bare, false, manner{context: 500}, start + `"temperature":0,"top_p":0.95,"top_k":0,"min_p":0,"repetition_penalty":1}`},
+		{"a context that holds it", bare, false, manner{context: 518}, start + `"temperature":0,"top_p":0.95,"max_tokens":4,"top_k":0,"min_p":0,"repetition_penalty":1}`},
+		{"a context that may not hold it, plain", standard, false, manner{plain: true, context: 517}, strings.Replace(usual, `"max_tokens":4`, `"max_tokens":3`, 1) + `}`},
 		{"plain seed of 31 bits", large, false, plain, strings.Replace(usual, `"seed":7`, `"seed":2147483647`, 1) + `}`},
 	}
 	for _, tt := range tests {
@@ -65,8 +73,6 @@ func TestPlainServersGetNoVLLMFields(t *testing.T) {
 		want  string
 		spoil func(*Request)
 	}{
-		{"top_k", func(r *Request) { r.TopK = 20 }},
-		{"top_k", func(r *Request) { r.TopK = -1 }},
 		{"chat_template_kwargs", func(r *Request) { r.TemplateArguments = map[string]any{"enable_thinking": false} }},
 		{"thinking budget", func(r *Request) { r.ThinkingBudget = 1 }},
 		{"ignore_eos", func(r *Request) { r.IgnoreEOS = true }},

@@ -42,7 +42,7 @@ func (c *Client) Stream(ctx context.Context, r Request, seen func(Piece)) (Compl
 	if r.Prefix != nil {
 		return c.resume(ctx, r, seen)
 	}
-	return c.ask(ctx, r, true, seen)
+	return c.ask(ctx, r, r.LeaveOut&LeaveStream == 0, seen)
 }
 
 // blank is the completion of a request that is about to be sent.
@@ -326,6 +326,8 @@ func (a *assembly) end(done bool) error {
 		return &Error{Kind: Cut, Message: "the stream ended without [DONE]"}
 	case !a.counted && !a.plain:
 		return garbage("no usage")
+	case !a.plain && a.completion.Usage.Completion > a.request.MaxTokens: // it filled the context
+		a.completion.Finish = "length"
 	}
 	return a.completion.fault(a.plain)
 }

@@ -34,6 +34,7 @@ func bind(c *Config, d *document) map[string]string {
 	s.integer("top_k", &c.Sampling.TopK, 0, 1<<20)
 	s.integer("max_tokens", &c.Sampling.MaxTokens, 1, 1<<20)
 	s.integer("context_tokens", &c.Sampling.ContextTokens, 2, 1<<22)
+	s.among("leave_out", &c.Sampling.LeaveOut, "temperature", "top_p", "top_k", "seed", "stream")
 	if c.Sampling.MaxTokens >= c.Sampling.ContextTokens {
 		s.fault("max_tokens", "must be less than sampling.context_tokens, to leave room for the prompt")
 	}

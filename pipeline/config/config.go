@@ -86,11 +86,12 @@ type Benchmark struct {
 
 // Sampling is how a rollout is generated (paper, Appendix B.1).
 type Sampling struct {
-	Temperature   float64 // of the softmax; 0: greedy
-	TopP          float64 // mass of the tokens that are drawn from
-	TopK          int     // 0: no truncation
-	MaxTokens     int     // of a response, thinking included
-	ContextTokens int     // of prompt and response
+	Temperature   float64  // of the softmax; 0: greedy
+	TopP          float64  // mass of the tokens that are drawn from
+	TopK          int      // 0: no truncation
+	MaxTokens     int      // of a response, thinking included
+	ContextTokens int      // of prompt and response
+	LeaveOut      []string // what requests do not say: "temperature", "top_p", "top_k", "seed", "stream"
 }
 
 // Replay is the precision of designs and replays (paper, Appendices B.2–B.4).
@@ -264,6 +265,16 @@ func (c *Config) Slice(keys ...string) map[string]string {
 		slice[key] = c.values[key]
 	}
 	return slice
+}
+
+// Asked is the configuration of how rollouts are asked for, and other keys. What is
+// not left out has no key, as it had none before it could be.
+func (c *Config) Asked(others ...string) map[string]string {
+	keys := append(others, "sampling.temperature", "sampling.top_p", "sampling.top_k", "sampling.max_tokens")
+	if len(c.Sampling.LeaveOut) > 0 {
+		keys = append(keys, "sampling.leave_out")
+	}
+	return c.Slice(keys...)
 }
 
 // Profiles reads the profiles of the corpus, sorted by benchmark and model,

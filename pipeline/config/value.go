@@ -245,6 +245,24 @@ func (t *table) texts(key string, target *[]string) {
 	t.textsIf(key, target, "a list of texts", func(string, []string) bool { return true })
 }
 
+// among reads a list of choices, each once. An override may name them without
+// brackets, with commas between them.
+func (t *table) among(key string, target *[]string, choices ...string) {
+	if text, ok := t.content[key].(string); ok && t.sets[t.join(key)] != "" {
+		parts := []any{}
+		for part := range strings.SplitSeq(text, ",") {
+			parts = append(parts, strings.TrimSpace(part))
+		}
+		t.content[key] = parts
+	}
+	t.textsIf(key, target, "a list of "+canonical(choices), func(s string, before []string) bool {
+		return slices.Contains(choices, s) && !slices.Contains(before, s)
+	})
+	sorted := append([]string{}, *target...)
+	slices.Sort(sorted)
+	t.record(key, sorted)
+}
+
 // textsIf reads a list of strings, each of which passes the test given
 // those before it.
 func (t *table) textsIf(key string, target *[]string, want string, test func(s string, before []string) bool) {

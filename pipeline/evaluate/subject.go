@@ -176,7 +176,7 @@ func namedModel(cfg *config.Config, name string) config.Model {
 func (s *Subject) setup(seed *uint64) evaluation.Setup {
 	setup := evaluation.Setup{
 		Benchmark: s.tasks.ID, Model: s.model.ID, Seed: s.cfg.Experiment.Seed,
-		Asked: s.cfg.Slice("sampling.temperature", "sampling.top_p", "sampling.top_k", "sampling.max_tokens"),
+		Asked: s.cfg.Asked(),
 	}
 	if seed != nil {
 		setup.Seed = *seed
@@ -249,8 +249,7 @@ func (s *Subject) acquire(ctx context.Context, servers *serving.Servers, drain <
 	}()
 	model := experiment.ServedModel(s.cfg, s.model)
 	model.Requires.Foreign, model.Requires.Version = true, ""
-	model.Requires.Continues = experiment.OnLoss(s.cfg) != vllm.AskAgain
-	model.Requires.Sampling = experiment.Sampling(s.cfg, s.model)
+	model.Requires.Continues = experiment.Continues(s.cfg)
 	l, err := servers.Acquire(ctx, model)
 	return lease{experiment.Replicas{Lease: l}}, err
 }

@@ -17,7 +17,6 @@ import (
 	"speceval/internal/profile"
 	"speceval/internal/serving"
 	"speceval/internal/upstream"
-	"speceval/internal/vllm"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
@@ -121,9 +120,8 @@ func (c profileStages) end(ctx context.Context) error {
 func generateSettings(cfg *config.Config, servers *serving.Servers, tasks []TaskFile) (generate.Settings, error) {
 	s := generate.Settings{
 		Seed: cfg.Experiment.Seed, Rollouts: cfg.Corpus.RolloutsPerTask,
-		Config: cfg.Slice("experiment.seed", "corpus.rollouts_per_task", "serving.version",
-			"sampling.temperature", "sampling.top_p", "sampling.top_k", "sampling.max_tokens"),
-		Clock: clock.Wall{}, OnLoss: OnLoss(cfg),
+		Config: cfg.Asked("experiment.seed", "corpus.rollouts_per_task", "serving.version"),
+		Clock:  clock.Wall{}, OnLoss: OnLoss(cfg),
 	}
 	costs, err := publishedCosts()
 	if err != nil {
@@ -132,7 +130,7 @@ func generateSettings(cfg *config.Config, servers *serving.Servers, tasks []Task
 	models := make(map[string]serving.Model)
 	for _, m := range cfg.Models {
 		served := ServedModel(cfg, m)
-		served.Requires.Continues = s.OnLoss != vllm.AskAgain
+		served.Requires.Continues = Continues(cfg)
 		models[m.ID] = served
 		s.Models = append(s.Models, generate.Model{
 			ID: m.ID, Sampling: Sampling(cfg, m), Config: ModelText(m),

@@ -68,6 +68,11 @@ func OnLoss(cfg *config.Config) vllm.OnLoss {
 	return vllm.Continue
 }
 
+// Continues reports whether answers that are lost under way are to go on: they come in pieces.
+func Continues(cfg *config.Config) bool {
+	return OnLoss(cfg) != vllm.AskAgain && vllm.FieldsNamed(cfg.Sampling.LeaveOut)&vllm.LeaveStream == 0
+}
+
 // visibleGPUs are those that CUDA_VISIBLE_DEVICES leaves this process, as in a
 // Slurm job; nil where it says nothing.
 func visibleGPUs(environment []string) []string {
@@ -98,7 +103,7 @@ func ServedModel(cfg *config.Config, m config.Model) serving.Model {
 		},
 		Requires: pool.Requirement{
 			Model: m.Served, ContextTokens: cfg.Sampling.ContextTokens, Version: cfg.Serving.Version,
-			ThinkingBudget: m.ThinkingBudget > 0, TemplateArguments: templateArguments(m),
+			ThinkingBudget: m.ThinkingBudget > 0, TemplateArguments: templateArguments(m), Sampling: Sampling(cfg, m),
 		},
 	}
 }
@@ -116,7 +121,7 @@ func templateArguments(m config.Model) map[string]any {
 func Sampling(cfg *config.Config, m config.Model) vllm.Sampling {
 	return vllm.Sampling{
 		Model: m.Served, Temperature: cfg.Sampling.Temperature, TopP: cfg.Sampling.TopP, TopK: cfg.Sampling.TopK,
-		MaxTokens: cfg.Sampling.MaxTokens, TemplateArguments: templateArguments(m), ThinkingBudget: m.ThinkingBudget,
+		MaxTokens: cfg.Sampling.MaxTokens, LeaveOut: vllm.FieldsNamed(cfg.Sampling.LeaveOut), TemplateArguments: templateArguments(m), ThinkingBudget: m.ThinkingBudget,
 	}
 }
 

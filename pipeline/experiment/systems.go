@@ -101,7 +101,7 @@ func architectures(cfg *config.Config) ([]flops.Architecture, error) {
 
 // samplingText is how rollouts of a model are generated, for their identities.
 func samplingText(cfg *config.Config, model string) map[string]string {
-	text := cfg.Slice("sampling.temperature", "sampling.top_p", "sampling.top_k", "sampling.max_tokens")
+	text := cfg.Asked()
 	if i := slices.IndexFunc(cfg.Models, func(m config.Model) bool { return m.ID == model }); i >= 0 {
 		text["model"] = ModelText(cfg.Models[i])
 	}
