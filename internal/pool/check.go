@@ -121,10 +121,11 @@ type finding struct {
 	faults []error
 }
 
-// dead tells whether the replica did not answer, or has no engine.
+// dead tells whether the replica did not answer, or has no engine, or none yet.
 func (f finding) dead() bool {
 	var e *vllm.Error
-	return len(f.faults) == 1 && errors.As(f.faults[0], &e) && (e.Kind == vllm.Unreachable || e.Kind == vllm.EngineDead)
+	return len(f.faults) == 1 && errors.As(f.faults[0], &e) &&
+		(e.Kind == vllm.Unreachable || e.Kind == vllm.EngineDead || errors.Is(e, vllm.ErrLoading))
 }
 
 // releases lists the different versions of replicas.

@@ -136,10 +136,24 @@ func (p *Pool) takeOut(r *replica, life int, fault error, stuck *vllm.Metrics) {
 	p.settings.Report(fmt.Sprintf("replica %s is out, %d of %d left: %v", r.Name, left, len(p.replicas), fault))
 }
 
+// SayAfter is how long a wait for servers is silent, and Waiting what is said of it then.
+const SayAfter = 3 * time.Second
+
+func Waiting(left time.Duration) string {
+	return fmt.Sprintf("no server answers; waiting up to %v more (serving.outage_seconds)", left.Round(time.Second))
+}
+
 // waitOutage turns requests away if no replica comes back in time.
 func (p *Pool) waitOutage(ctx context.Context) {
-	if p.settings.Clock.Sleep(ctx, p.settings.Outage) != nil {
+	silent := min(SayAfter, p.settings.Outage)
+	if p.settings.Clock.Sleep(ctx, silent) != nil {
 		return
+	}
+	if left := p.settings.Outage - silent; left > 0 {
+		p.settings.Report(Waiting(left))
+		if p.settings.Clock.Sleep(ctx, left) != nil {
+			return
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

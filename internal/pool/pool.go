@@ -24,6 +24,8 @@ var (
 	ErrClosed = errors.New("the pool is closed")
 	// ErrOutage: no replica has been alive for Settings.Outage.
 	ErrOutage = errors.New("no replica is alive")
+	// ErrStopped: StopWaiting was called, and the request had no replica.
+	ErrStopped = errors.New("waiting for a replica was given up")
 	// ErrDeadly: Settings.Deaths replicas died while they worked on the request.
 	ErrDeadly = errors.New("replicas die of this request, or with it")
 )
@@ -62,7 +64,8 @@ type Pool struct {
 
 	mu          sync.Mutex
 	closed      bool
-	held        bool // by Reset: nothing is given out
+	held        bool          // by Reset: nothing is given out
+	stopped     chan struct{} // closed by StopWaiting
 	replicas    []*replica
 	alive       int
 	waiting     []*lease // in order of arrival
@@ -104,7 +107,7 @@ func New(replicas []Replica, s Settings) *Pool {
 	if s.Report == nil {
 		s.Report = func(string) {}
 	}
-	p := &Pool{settings: s, alive: len(replicas)}
+	p := &Pool{settings: s, alive: len(replicas), stopped: make(chan struct{})}
 	p.ctx, p.end = context.WithCancel(context.Background())
 	for i, r := range replicas {
 		if r.Name == "" {
@@ -140,6 +143,52 @@ func (p *Pool) Close() {
 	}
 	if p.mended > 0 {
 		p.settings.Report(fmt.Sprintf("answers had %d halves of surrogate pairs, each of which was replaced by U+FFFD", p.mended))
+	}
+}
+
+// StopWaiting ends all waiting, now and from now on: requests that replicas have go on, others
+// and those that would be tried again return ErrStopped.
+func (p *Pool) StopWaiting() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.stopped:
+	default:
+		close(p.stopped)
+		p.refuse(ErrStopped)
+	}
+}
+
+// patience is the pool's clock, by which nothing sleeps after StopWaiting.
+type patience struct {
+	clock.Clock
+	stopped <-chan struct{}
+}
+
+// Sleep waits between two tries.
+func (c patience) Sleep(ctx context.Context, d time.Duration) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-c.stopped:
+			cancel(ErrStopped)
+		case <-ctx.Done():
+		}
+	}()
+	if c.Clock.Sleep(ctx, d) != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// isStopped reports whether StopWaiting was called.
+func (p *Pool) isStopped() bool {
+	select {
+	case <-p.stopped:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -315,6 +364,8 @@ func (p *Pool) acquire(ctx context.Context, j *job) (*lease, error) {
 		l.err = ErrClosed
 	case p.outage != nil:
 		l.err = p.outage
+	case p.isStopped() && p.leastLoaded() == nil:
+		l.err = ErrStopped
 	default:
 		at, _ := slices.BinarySearchFunc(p.waiting, l, func(a, b *lease) int { return cmp.Compare(a.arrival, b.arrival) })
 		p.waiting = slices.Insert(p.waiting, at, l)

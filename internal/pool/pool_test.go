@@ -193,18 +193,46 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestCloseInAnOutage has requests that wait for no one.
-func TestCloseInAnOutage(t *testing.T) {
+// TestTheEndOfAnOutage has requests that wait for no one, which is said after a while.
+func TestTheEndOfAnOutage(t *testing.T) {
+	for want, stop := range map[error]func(*Pool){ErrClosed: (*Pool).Close, ErrStopped: (*Pool).StopWaiting} {
+		bubble(t, want.Error(), func(t *testing.T) {
+			f := start(t, 1)
+			p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Hour})
+			f.servers[0].kill()
+			wait := ask(p, t.Context(), 0, 3)
+			time.Sleep(SayAfter)
+			synctest.Wait()
+			began := time.Now()
+			stop(p)
+			for _, o := range append(wait(), ask(p, t.Context(), 3, 1)()...) {
+				if !errors.Is(o.err, want) || time.Since(began) > 0 {
+					t.Errorf("error %v after %v, want %v", o.err, time.Since(began), want)
+				}
+			}
+			end()
+			if said := strings.Join(f.log(), "\n"); strings.Count(said, "no server answers; waiting up to 59m57s more (serving.outage_seconds)") != 1 {
+				t.Errorf("said %s", said)
+			}
+		})
+	}
+}
+
+// TestStopWaitingBetweenTries ends the pause before another try; what replicas have goes on.
+func TestStopWaitingBetweenTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Hour})
-		f.servers[0].kill()
-		wait := ask(p, t.Context(), 0, 3)
-		end()
-		for _, o := range wait() {
-			if !errors.Is(o.err, ErrClosed) {
-				t.Errorf("error %v, want ErrClosed", o.err)
-			}
+		p, end := f.pool(Settings{Window: 2, Attempts: 9})
+		defer end()
+		f.servers[0].handler = func(_ *server, w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Retry-After", "86400")
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		wait := ask(p, t.Context(), 0, 1)
+		synctest.Wait()
+		p.StopWaiting()
+		if err := wait()[0].err; !errors.Is(err, ErrStopped) {
+			t.Errorf("error %v", err)
 		}
 	})
 }

@@ -18,7 +18,7 @@ type sender func(ctx context.Context, c *vllm.Client, r vllm.Request, hear func(
 func (p *Pool) request(ctx context.Context, r vllm.Request, a answer, send sender) (completion vllm.Completion, name string, err error) {
 	j := job{pool: p, request: &r, answer: a, send: send, arrival: p.arrive()}
 	retry := vllm.Retry{
-		Attempts: p.settings.Attempts, Clock: p.settings.Clock, Seed: r.Seed,
+		Attempts: p.settings.Attempts, Clock: patience{p.settings.Clock, p.stopped}, Seed: r.Seed,
 		Report: func(attempt int, err error, wait time.Duration) {
 			p.sentAgain()
 			if attempt == 1 {
@@ -149,7 +149,7 @@ func (j *job) putOff(l *lease, err error) bool {
 		return false
 	}
 	until := j.pool.rest(l.replica, e.Later)
-	j.pool.sayOnce(l.replica, e)
+	j.pool.sayOnce(l.replica, until, e)
 	if j.limited.IsZero() {
 		j.limited = j.pool.settings.Clock.Now()
 	}
@@ -185,13 +185,14 @@ func (p *Pool) rest(r *replica, wants time.Duration) (until time.Time) {
 }
 
 // sayOnce reports that a replica is slow for the first time.
-func (p *Pool) sayOnce(r *replica, e *vllm.Error) {
+func (p *Pool) sayOnce(r *replica, until time.Time, e *vllm.Error) {
 	p.mu.Lock()
 	said := r.slow
 	r.slow = true
 	p.mu.Unlock()
 	if !said {
-		p.settings.Report(fmt.Sprintf("replica %s takes no more requests for now, and waits are not reported again: %v", r.Name, e))
+		p.settings.Report(fmt.Sprintf("replica %s takes no more requests for now (the next in %v), and waits are not reported again: %v",
+			r.Name, until.Sub(p.settings.Clock.Now()).Round(time.Millisecond), e))
 	}
 }
 

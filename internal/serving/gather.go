@@ -23,8 +23,34 @@ type candidate struct {
 	restart func(ctx context.Context) error // nil for a server that we did not start
 }
 
-// gather finds the replicas of a model and starts those that recipes can.
+// Pauses between two looks at servers that are not ready yet: they double from the first.
+const (
+	firstLook = 250 * time.Millisecond
+	lastLook  = 5 * time.Second
+)
+
+// gather finds the replicas of a model and starts those that recipes can. Servers that are
+// not ready yet are waited for.
 func (s *Servers) gather(ctx context.Context, m Model) (*group, error) {
+	started, said := s.settings.Clock.Now(), false
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		g, err := s.look(ctx, m)
+		left := s.settings.Outage - s.settings.Clock.Now().Sub(started)
+		if !errors.Is(err, vllm.ErrLoading) || left <= 0 {
+			return g, err
+		}
+		if !said && s.settings.Outage-left >= pool.SayAfter {
+			said = true
+			s.settings.Report(fmt.Sprintf("%s: %v", pool.Waiting(left), err))
+		}
+		if err := s.settings.Clock.Sleep(ctx, min(pause, left)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// look is gather, once.
+func (s *Servers) look(ctx context.Context, m Model) (*group, error) {
 	found, silent, others, err := s.find(ctx, m)
 	if err != nil {
 		return nil, err
@@ -34,6 +60,9 @@ func (s *Servers) gather(ctx context.Context, m Model) (*group, error) {
 		return nil, err
 	}
 	if len(found) == 0 && len(started) == 0 {
+		for _, c := range silent {
+			c.replica.Client.Close()
+		}
 		return nil, s.unserved(m, others)
 	}
 	all := slices.Concat(found, silent, started)
@@ -100,7 +129,7 @@ func (s *Servers) find(ctx context.Context, m Model) (found, silent []candidate,
 		case fault == nil:
 			found = append(found, c)
 			continue
-		case errors.As(fault, &failure) && failure.Kind == vllm.Unreachable:
+		case errors.As(fault, &failure) && (failure.Kind == vllm.Unreachable || errors.Is(fault, vllm.ErrLoading)):
 			silent = append(silent, c)
 		default:
 			clients[i].Close()

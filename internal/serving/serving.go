@@ -44,6 +44,7 @@ type Model struct {
 	ID       string         // for messages
 	Launch   launcher.Model // for workers with a recipe
 	Requires pool.Requirement
+	Drain    <-chan struct{} // closed: nothing is waited for any more; nil: never
 }
 
 // Settings are what all models share.
@@ -109,14 +110,15 @@ type Lease struct {
 	servers  *Servers
 	group    *group
 	once     sync.Once
+	ended    chan struct{}
 	released func() // what else to do then; nil for nothing
 }
 
 var errNoWorkers = errors.New("there is no server to ask: add a [[worker]] with urls of running servers, or with a launch command")
 
 // Acquire finds or starts replicas of a model and checks them. It waits while
-// two others use them, and while recipes serve another model that somebody uses
-// or waits for. Release gives them back.
+// two others use them, while recipes serve another model that somebody uses
+// or waits for, and while no server is ready. Release gives them back.
 func (s *Servers) Acquire(ctx context.Context, m Model) (*Lease, error) {
 	if len(s.settings.Workers) == 0 {
 		return nil, errNoWorkers
@@ -126,6 +128,15 @@ func (s *Servers) Acquire(ctx context.Context, m Model) (*Lease, error) {
 			return nil, w.KeyFault
 		}
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-m.Drain:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting[m.ID]++
@@ -135,7 +146,9 @@ func (s *Servers) Acquire(ctx context.Context, m Model) (*Lease, error) {
 		switch {
 		case g != nil && g.users < mostUsers:
 			g.users++
-			return &Lease{Pool: g.pool, Served: g.served, Places: g.places, servers: s, group: g}, nil
+			l := &Lease{Pool: g.pool, Served: g.served, Places: g.places, servers: s, group: g, ended: make(chan struct{})}
+			go l.drain(m.Drain)
+			return l, nil
 		case g == nil && s.free():
 			if err := s.prepare(ctx, m); err != nil {
 				return nil, err
@@ -172,9 +185,19 @@ func (s *Servers) wait(ctx context.Context) error {
 	}
 }
 
+// drain ends waiting for the replicas when the user's work is to end.
+func (l *Lease) drain(drain <-chan struct{}) {
+	select {
+	case <-drain:
+		l.Pool.StopWaiting()
+	case <-l.ended:
+	}
+}
+
 // Release gives the replicas back. They stay up for the next use.
 func (l *Lease) Release() {
 	l.once.Do(func() {
+		close(l.ended)
 		l.servers.mu.Lock()
 		l.group.users--
 		l.servers.signal()

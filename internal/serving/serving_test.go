@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,9 +16,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"speceval/internal/clock"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/launcher"
 	"speceval/internal/pool"
@@ -175,6 +181,65 @@ func TestAServerThatIsNotThereMayComeLater(t *testing.T) {
 	}
 	until(t, func() bool { return lease.Slots() == 8 })
 	ask(t, lease, "a")
+}
+
+// hasty is a clock that is ten times as fast as the wall's.
+type hasty struct{ began time.Time }
+
+func (h hasty) Now() time.Time { return h.began.Add(10 * time.Since(h.began)) }
+
+func (h hasty) Sleep(ctx context.Context, d time.Duration) error {
+	return clock.Wall{}.Sleep(ctx, d/10)
+}
+
+// TestAServerThatLoadsIsWaitedFor, as long as an outage may last, or until the end of the work.
+func TestAServerThatLoadsIsWaitedFor(t *testing.T) {
+	behind := running(t, imitation.Settings{Model: "a", MaxModelLen: 4096})
+	to, err := url.Parse(behind.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name   string
+		loads  int64 // questions that are answered by 503
+		error  string
+		closed bool
+	}{{"in time", 10, "", false}, {"too long", 1e9, "Loading model", false}, {"interrupted", 1e9, "context canceled", true}} {
+		t.Run(tt.name, func(t *testing.T) {
+			var asked atomic.Int64
+			log, drain := new(said), make(chan struct{})
+			proxy := httputil.NewSingleHostReverseProxy(to)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if n := asked.Add(1); n > tt.loads {
+					proxy.ServeHTTP(w, r)
+					return
+				} else if n == 3 && tt.closed {
+					close(drain)
+				}
+				http.Error(w, `{"error":{"message":"Loading model"}}`, http.StatusServiceUnavailable)
+			}))
+			defer server.Close()
+			s := serving.New(serving.Settings{
+				Workers: []serving.Worker{{Name: "one", URLs: []string{server.URL}}}, Window: 1, Attempts: 1,
+				Outage: 20 * time.Second, Clock: hasty{time.Now()}, Report: log.report,
+			})
+			m := foreign("a")
+			m.Drain = drain
+			lease, err := s.Acquire(t.Context(), m)
+			if tt.error == "" && err != nil || tt.error != "" && (err == nil || !strings.Contains(err.Error(), tt.error)) {
+				t.Fatal(err)
+			}
+			if !tt.closed && strings.Count(log.all(), "(serving.outage_seconds)") != 1 {
+				t.Errorf("said %q", log.all())
+			}
+			if err == nil {
+				lease.Release()
+			}
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 func TestServersThatDoNotFitAreRefused(t *testing.T) {

@@ -90,6 +90,14 @@ func (e *Error) Error() string {
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// ErrLoading: a server is up and not ready yet (503), as one that loads its model.
+var ErrLoading = errors.New("not ready yet")
+
+// Is has errors.Is find ErrLoading.
+func (e *Error) Is(target error) bool {
+	return target == ErrLoading && e.Status == http.StatusServiceUnavailable
+}
+
 // Limited tells whether the server is well and takes no more requests for now.
 func (e *Error) Limited() bool {
 	return e.Kind == ServerFault && (e.Status == http.StatusTooManyRequests || e.Later > 0)

@@ -238,18 +238,10 @@ func workers(named []string) ([]config.Worker, error) {
 // acquire waits for servers of the model, of any kind that speaks OpenAI's
 // protocol, until drain is closed.
 func (s *Subject) acquire(ctx context.Context, servers *serving.Servers, drain <-chan struct{}) (lease, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-drain:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	model := experiment.ServedModel(s.cfg, s.model)
 	model.Requires.Foreign, model.Requires.Version = true, ""
 	model.Requires.Continues = experiment.Continues(s.cfg)
+	model.Drain = drain
 	l, err := servers.Acquire(ctx, model)
 	return lease{experiment.Replicas{Lease: l}}, err
 }

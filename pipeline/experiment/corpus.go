@@ -139,8 +139,10 @@ func generateSettings(cfg *config.Config, servers *serving.Servers, tasks []Task
 			},
 		})
 	}
-	s.Servers = func(ctx context.Context, model string) (generate.Servers, error) {
-		lease, err := servers.Acquire(ctx, models[model])
+	s.Servers = func(ctx context.Context, model string, drain <-chan struct{}) (generate.Servers, error) {
+		served := models[model]
+		served.Drain = drain
+		lease, err := servers.Acquire(ctx, served)
 		if err != nil {
 			return nil, err
 		}

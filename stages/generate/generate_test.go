@@ -159,7 +159,7 @@ func TestADrainEndsWithWhatIsUnderWay(t *testing.T) {
 func TestADrainEndsTheWaitForServers(t *testing.T) {
 	l := newLab(t, 2, 10)
 	l.drain = make(chan struct{})
-	l.settings.Servers = func(ctx context.Context, _ string) (generate.Servers, error) {
+	l.settings.Servers = func(ctx context.Context, _ string, _ <-chan struct{}) (generate.Servers, error) {
 		close(l.drain)
 		<-ctx.Done()
 		return nil, ctx.Err()

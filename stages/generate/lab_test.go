@@ -62,7 +62,7 @@ func echo(_ int, r vllm.Request) (vllm.Completion, error) {
 	}, nil
 }
 
-func (l *lab) servers(_ context.Context, model string) (generate.Servers, error) {
+func (l *lab) servers(_ context.Context, model string, _ <-chan struct{}) (generate.Servers, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if model != "m" {

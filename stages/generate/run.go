@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"speceval/internal/pool"
 	"speceval/internal/rollout"
 	"speceval/internal/vllm"
 	"speceval/pipeline/dag"
@@ -79,7 +80,7 @@ func (c *sampledRollouts) acquire(ctx context.Context, job *dag.Job) (Servers, e
 		case <-ctx.Done():
 		}
 	}()
-	servers, err := c.Servers(ctx, c.model.ID)
+	servers, err := c.Servers(ctx, c.model.ID, job.Draining())
 	if err != nil && errors.Is(context.Cause(ctx), dag.ErrDrained) {
 		return nil, dag.ErrDrained
 	}
@@ -156,7 +157,7 @@ func (f *sampling) one(ctx context.Context, place int) {
 	}
 	r, err := f.ask(ctx, place)
 	if err != nil {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || errors.Is(err, pool.ErrStopped) {
 			return // given up, not failed
 		}
 		if fatal := f.faults.add(place/f.Rollouts, err); fatal != nil {

@@ -47,8 +47,8 @@ type Settings struct {
 	// OnLoss is what to do about an answer that is lost while it comes in.
 	OnLoss vllm.OnLoss
 	// Servers finds replicas that serve a model, called for every unit that
-	// has something to ask.
-	Servers func(ctx context.Context, model string) (Servers, error)
+	// has something to ask. Waiting for them ends when drain is closed.
+	Servers func(ctx context.Context, model string, drain <-chan struct{}) (Servers, error)
 	Clock   clock.Clock
 }
 
