@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -77,8 +78,8 @@ type Client struct {
 var versioned = regexp.MustCompile(`/v[0-9][0-9a-z]*(/|$)`)
 
 // New makes a client of the server at baseURL, like http://127.0.0.1:8000 or
-// https://host/openai/v1. A path without a version gets /v1 at its end. Nothing
-// is sent. It is an error if that is no such address.
+// https://host/openai/v1. A path without a version gets /v1 at its end, and loses
+// /chat/completions. Nothing is sent. It is an error if that is no such address.
 func New(baseURL string, o Options) (*Client, error) {
 	if err := CheckAddress(baseURL); err != nil {
 		return nil, err
@@ -96,8 +97,8 @@ func New(baseURL string, o Options) (*Client, error) {
 	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true) // a connection for each request, so that closing one aborts one
-	api := strings.TrimRight(baseURL, "/")
-	if u, err := url.Parse(baseURL); err == nil && !versioned.MatchString(u.Path) {
+	api := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(baseURL, "/"), "/chat/completions"), "/")
+	if u, err := url.Parse(api); err == nil && !versioned.MatchString(u.Path) {
 		api += "/v1"
 	}
 	c := &Client{
@@ -219,6 +220,9 @@ func (c *Client) unanswered(request *http.Request, err error) string {
 	var op *net.OpError
 	for rest := err; errors.As(rest, &op) && op.Addr == nil; { // "proxyconnect" around it
 		rest = op.Err
+	}
+	if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
+		return "its certificate is of an authority that this machine does not know: name the file of that in SSL_CERT_FILE"
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) || op == nil || op.Addr == nil {
 		return "no answer"

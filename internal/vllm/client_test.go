@@ -15,16 +15,18 @@ import (
 
 func TestNewAddresses(t *testing.T) {
 	for url, want := range map[string][2]string{
-		"http://h:8000":                {"http://h:8000", "http://h:8000/v1"},
-		"http://h:8000/":               {"http://h:8000", "http://h:8000/v1"},
-		"http://h:8000/v1":             {"http://h:8000", "http://h:8000/v1"},
-		"http://h:8000/v1/":            {"http://h:8000", "http://h:8000/v1"},
-		"https://api.example.com/v1":   {"https://api.example.com", "https://api.example.com/v1"},
-		"https://host/openai/v1":       {"https://host/openai", "https://host/openai/v1"},
-		"https://host/vault":           {"https://host/vault", "https://host/vault/v1"},
-		"https://host/api/paas/v4":     {"https://host/api/paas/v4", "https://host/api/paas/v4"},
-		"https://host/v1beta/openai/":  {"https://host/v1beta/openai", "https://host/v1beta/openai"},
-		"https://v1.example.com/proxy": {"https://v1.example.com/proxy", "https://v1.example.com/proxy/v1"},
+		"http://h:8000":                    {"http://h:8000", "http://h:8000/v1"},
+		"http://h:8000/":                   {"http://h:8000", "http://h:8000/v1"},
+		"http://h:8000/v1":                 {"http://h:8000", "http://h:8000/v1"},
+		"http://h:8000/v1/":                {"http://h:8000", "http://h:8000/v1"},
+		"https://api.example.com/v1":       {"https://api.example.com", "https://api.example.com/v1"},
+		"https://host/openai/v1":           {"https://host/openai", "https://host/openai/v1"},
+		"http://[::1]:8000/v1":             {"http://[::1]:8000", "http://[::1]:8000/v1"},
+		"https://host/v1/chat/completions": {"https://host", "https://host/v1"},
+		"https://host/vault":               {"https://host/vault", "https://host/vault/v1"},
+		"https://host/api/paas/v4":         {"https://host/api/paas/v4", "https://host/api/paas/v4"},
+		"https://host/v1beta/openai/":      {"https://host/v1beta/openai", "https://host/v1beta/openai"},
+		"https://v1.example.com/proxy":     {"https://v1.example.com/proxy", "https://v1.example.com/proxy/v1"},
 	} {
 		if c := dial(t, url, Options{}); c.URL() != want[0] || c.api != want[1] {
 			t.Errorf("New(%q) is of %q, asked at %q", url, c.URL(), c.api)

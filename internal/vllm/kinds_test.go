@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -187,8 +190,9 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// TestProxies asks, in a process of its own, for a host that only a proxy knows.
-func TestProxies(t *testing.T) {
+// TestEnvironment asks, in a process of its own, for a host that only a proxy knows, and one
+// whose authority only a file knows.
+func TestEnvironment(t *testing.T) {
 	if address := os.Getenv("VLLM_TEST_ASKS"); address != "" {
 		models, err := dial(t, address, Options{}).Models(t.Context())
 		fmt.Printf("asked: %v, %v\n", models, err)
@@ -197,14 +201,23 @@ func TestProxies(t *testing.T) {
 	proxy := client(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"data":[{"id":"by proxy of %s"}]}`, r.URL.Host)
 	}).URL()
-	for _, tt := range []struct{ address, proxy, without, want string }{
-		{"http://models.invalid", proxy, "", "by proxy of models.invalid"},
-		{"http://models.invalid", proxy, "models.invalid", "no answer"},
-		{"http://models.invalid", "http://127.0.0.1:1", "", "nothing listens on 127.0.0.1:1, the proxy of the environment"},
-		{"http://127.0.0.1:1", proxy, "", "nothing listens on 127.0.0.1:1: "},
+	secret := httptest.NewTLSServer(says(200, `{"data":[{"id":"by an authority"}]}`))
+	defer secret.Close()
+	authority := filepath.Join(t.TempDir(), "ca.pem")
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secret.Certificate().Raw})
+	if err := os.WriteFile(authority, certificate, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ address, proxy, without, authority, want string }{
+		{"http://models.invalid", proxy, "", "", "by proxy of models.invalid"},
+		{"http://models.invalid", proxy, "models.invalid", "", "no answer"},
+		{"http://models.invalid", "http://127.0.0.1:1", "", "", "nothing listens on 127.0.0.1:1, the proxy of the environment"},
+		{"http://127.0.0.1:1", proxy, "", "", "nothing listens on 127.0.0.1:1: "},
+		{secret.URL, "", "", authority, "by an authority"},
+		{secret.URL, "", "", "", "SSL_CERT_FILE"},
 	} {
-		asks := exec.Command(os.Args[0], "-test.run=^TestProxies$")
-		asks.Env = append(os.Environ(), "VLLM_TEST_ASKS="+tt.address, "http_proxy="+tt.proxy, "no_proxy="+tt.without)
+		asks := exec.Command(os.Args[0], "-test.run=^TestEnvironment$")
+		asks.Env = append(os.Environ(), "VLLM_TEST_ASKS="+tt.address, "http_proxy="+tt.proxy, "no_proxy="+tt.without, "SSL_CERT_FILE="+tt.authority)
 		if said, err := asks.CombinedOutput(); err != nil || !strings.Contains(string(said), tt.want) {
 			t.Errorf("%+v: %s, %v", tt, said, err)
 		}
