@@ -249,13 +249,27 @@ func (j *joiner) next(t text, last bool) string {
 	return string(s)
 }
 
+// noNumber is what Python writes for numbers that JSON has not: of probabilities, say.
+// It matches strings as well, which stay.
+var noNumber = regexp.MustCompile(`"(?:\\.|[^"\\])*"|-?(?:NaN|Infinity)`)
+
 // lenient takes duplicate names, and halves of surrogate pairs, which joiner mends.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // read reads one JSON text.
 func (c *reply) read(data []byte) error {
-	*c = reply{ID: c.ID, Model: c.Model, Fingerprint: c.Fingerprint, Choices: c.Choices[:0], PromptIDs: c.PromptIDs[:0]}
+	blank := reply{ID: c.ID, Model: c.Model, Fingerprint: c.Fingerprint, Choices: c.Choices[:0], PromptIDs: c.PromptIDs[:0]}
+	*c = blank
 	err := json.Unmarshal(data, c, lenient)
+	if err != nil && (bytes.Contains(data, []byte("NaN")) || bytes.Contains(data, []byte("Infinity"))) {
+		*c = blank
+		err = json.Unmarshal(noNumber.ReplaceAllFunc(data, func(found []byte) []byte {
+			if found[0] == '"' {
+				return found
+			}
+			return []byte("null")
+		}), c, lenient)
+	}
 	if err == nil && !utf8.Valid(data) {
 		err = errors.New("invalid UTF-8")
 	}

@@ -50,6 +50,7 @@ func TestKindsOfHonestServers(t *testing.T) {
 		"a usage of null":                   {withUsage(`null`), "a", "", untold, 0},
 		"numeric ids":                       {dataOf(`{"id":7,"system_fingerprint":1.5,"choices":[{"index":0,"delta":{"content":"a"}}]}`) + stopped, "a", "", Usage{}, 0},
 		"an id that is a list":              {dataOf(`{"id":[7],"choices":[{"index":0,"delta":{"content":"a"}}]}`) + stopped, "a", "", Usage{}, 0},
+		"no numbers":                        {dataOf(`{"choices":[{"index":0,"delta":{"content":"a\"NaN: -Infinity"},"logprobs":{"content":[{"logprob":-Infinity},{"logprob": NaN}]}}]}`) + stopped, `a"NaN: -Infinity`, "", Usage{}, 0},
 		"index null":                        {strings.ReplaceAll(a+stopped, `"index":0`, `"index":null`), "a", "", Usage{}, 0},
 		"index float":                       {strings.ReplaceAll(a+stopped, `"index":0`, `"index":0.0`), "a", "", Usage{}, 0},
 		"index string":                      {strings.ReplaceAll(a+stopped, `"index":0`, `"index":"0"`), "a", "", Usage{}, 0},
