@@ -24,8 +24,8 @@ func TestCheck(t *testing.T) {
 	}{
 		{"well", func(s *server) {}, nil},
 		{"built otherwise", func(s *server) { s.version = "0.23.0+cpu" }, nil},
-		{"another version", func(s *server) { s.version = "0.22.1" }, []string{"vLLM 0.22.1, want 0.23.0", "different versions of vLLM (0.22.1, 0.23.0)"}},
-		{"another model", func(s *server) { s.model = "x" }, []string{`serves "x", not "m"`, "--served-model-name m"}},
+		{"another version", func(s *server) { s.version = "0.22.1" }, []string{"vLLM 0.22.1, want 0.23.0"}},
+		{"another model", func(s *server) { s.model = "x" }, nil},
 		{"small context", func(s *server) { s.context = 2048 }, []string{"2048", "--max-model-len 4096"}},
 		{"prefix caching", func(s *server) { s.caching = "True" }, []string{"--no-enable-prefix-caching"}},
 		{"no metrics", func(s *server) { s.metrics = "up 1\n" }, []string{"--disable-log-stats"}},
@@ -40,10 +40,9 @@ func TestCheck(t *testing.T) {
 	for _, tt := range tests {
 		bubble(t, tt.name, func(t *testing.T) {
 			f := start(t, 2)
-			p, end := f.pool(Settings{Window: 1, Attempts: 1})
-			defer end()
 			tt.spoil(f.servers[1])
-			served, err := p.Check(t.Context(), need)
+			p, err, end := f.open(Settings{Window: 1, Attempts: 1}, need)
+			defer end()
 			if (err == nil) != (tt.want == nil) {
 				t.Fatalf("error %v", err)
 			}
@@ -53,8 +52,8 @@ func TestCheck(t *testing.T) {
 				}
 			}
 			want := Served{URL: "http://server-0", Version: "0.23.0", Root: "folder", MaxModelLen: 4096, ThinkEnd: 260, Software: "vLLM"}
-			if !reflect.DeepEqual(served[0], want) {
-				t.Errorf("served %+v, want %+v", served[0], want)
+			if err == nil && (!reflect.DeepEqual(p.Served()[0], want) || (p.Slots() == 1) != (tt.name == "another model")) {
+				t.Errorf("served %+v, want %+v, with %d places", p.Served()[0], want, p.Slots())
 			}
 		})
 	}
@@ -69,20 +68,19 @@ func TestCheckOfDeadReplicas(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			f := start(t, 2)
-			p, end := f.pool(Settings{Window: 3, Attempts: 1})
-			defer end()
-			need := Requirement{Model: "m", ContextTokens: 4096}
+			settings, need := Settings{Window: 3, Attempts: 1}, Requirement{Model: "m", ContextTokens: 4096}
 			all := f.servers[:]
 			for _, s := range all {
 				s.set(func() { spoil(s, true) })
 			}
-			if _, err := p.Check(t.Context(), need); err == nil || strings.Count(err.Error(), name) != 2 {
+			if _, err := Open(t.Context(), f.clients, need, settings); !errors.Is(err, ErrUnserved) || strings.Count(err.Error(), name) != 2 {
 				t.Errorf("all are dead: %v", err)
 			}
 			all[1].set(func() { spoil(all[1], false) })
-			served, err := p.Check(t.Context(), need)
-			if err != nil || len(served) != 1 || served[0].URL != "http://server-1" || p.Slots() != 3 {
-				t.Errorf("served %+v with %d places, %v", served, p.Slots(), err)
+			p, err, end := f.open(settings, need)
+			defer end()
+			if err != nil || len(p.Served()) != 1 || p.Served()[0].URL != "http://server-1" || p.Slots() != 3 {
+				t.Fatalf("served %+v with %d places, %v", p.Served(), p.Slots(), err)
 			}
 			all[0].set(func() { spoil(all[0], false); all[0].context = 1 })
 			time.Sleep(time.Minute)
@@ -101,14 +99,13 @@ func TestCheckOfDeadReplicas(t *testing.T) {
 func TestCheckOfManyVersions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 2)
-		p, end := f.pool(Settings{})
-		defer end()
 		f.servers[0].set(func() { f.servers[0].version = "0.24.0" })
-		if _, err := p.Check(t.Context(), Requirement{Model: "m"}); err == nil || !strings.Contains(err.Error(), "different versions") {
+		if _, err := Open(t.Context(), f.clients, Requirement{Model: "m"}, Settings{}); err == nil || !strings.Contains(err.Error(), "different versions") {
 			t.Errorf("error %v", err)
 		}
 		f.servers[1].set(func() { f.servers[1].version = "0.24.0+x" })
-		if _, err := p.Check(t.Context(), Requirement{Model: "m"}); err != nil {
+		_, err, end := f.open(Settings{}, Requirement{Model: "m"})
+		if end(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -119,9 +116,9 @@ func TestCheckOfManyVersions(t *testing.T) {
 func TestReturnMeetsRequirement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 2)
-		p, end := f.pool(Settings{Window: 1, Attempts: 1})
+		p, err, end := f.open(Settings{Window: 1, Attempts: 1}, Requirement{Model: "m", ContextTokens: 4096})
 		defer end()
-		if _, err := p.Check(t.Context(), Requirement{Model: "m", ContextTokens: 4096}); err != nil {
+		if err != nil {
 			t.Fatal(err)
 		}
 		wait := ask(p, t.Context(), 0, 2)
@@ -140,9 +137,9 @@ func TestReturnMeetsRequirement(t *testing.T) {
 func TestReturnHasTheVersionOfTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 2)
-		p, end := f.pool(Settings{Window: 1, Attempts: 1})
+		p, err, end := f.open(Settings{Window: 1, Attempts: 1}, Requirement{Model: "m"})
 		defer end()
-		if _, err := p.Check(t.Context(), Requirement{Model: "m"}); err != nil {
+		if err != nil {
 			t.Fatal(err)
 		}
 		wait := ask(p, t.Context(), 0, 2)

@@ -259,14 +259,17 @@ func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 2)
 		var restarts []int
-		p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Minute, Restart: func(ctx context.Context, i int) error {
-			restarts = append(restarts, i)
-			if len(restarts) == 1 {
-				return errNever
+		for i := range f.clients {
+			f.clients[i].Restart = func(context.Context) error {
+				restarts = append(restarts, i)
+				if len(restarts) == 1 {
+					return errNever
+				}
+				f.servers[i].set(func() { f.servers[i].down = false })
+				return nil
 			}
-			f.servers[i].set(func() { f.servers[i].down = false })
-			return nil
-		}})
+		}
+		p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Minute})
 		defer end()
 		wait := ask(p, t.Context(), 0, 4)
 		f.servers[1].kill()

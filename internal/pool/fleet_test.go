@@ -88,17 +88,31 @@ func start(t *testing.T, n int) *fleet {
 // pool is a pool of the fleet, which is closed, and the servers with it, by the
 // function that is returned.
 func (f *fleet) pool(s Settings) (*Pool, func()) {
-	s.Report = func(text string) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.lines = append(f.lines, text)
-	}
+	s.Report = f.report
 	p := New(f.clients, s)
-	return p, func() {
+	return p, func() { f.close(p) }
+}
+
+// open is a pool of the replicas that are what is required, nil with an error, and the
+// function that closes all.
+func (f *fleet) open(s Settings, need Requirement) (*Pool, error, func()) {
+	s.Report = f.report
+	p, err := Open(f.t.Context(), f.clients, need, s)
+	return p, err, func() { f.close(p) }
+}
+
+func (f *fleet) report(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lines = append(f.lines, text)
+}
+
+func (f *fleet) close(p *Pool) {
+	if p != nil {
 		p.Close()
-		for _, s := range f.servers {
-			s.http.Close()
-		}
+	}
+	for _, s := range f.servers {
+		s.http.Close()
 	}
 }
 

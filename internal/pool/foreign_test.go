@@ -155,19 +155,19 @@ func TestCheckOfOtherServers(t *testing.T) {
 	for _, tt := range tests {
 		bubble(t, tt.name, func(t *testing.T) {
 			f := start(t, 1)
-			p, end := f.pool(Settings{Window: 1, Attempts: 1})
-			defer end()
 			foreigner(tt.change)(f.servers[0])
 			need := foreign
 			if tt.need != nil {
 				tt.need(&need)
 			}
-			served, err := p.Check(t.Context(), need)
+			p, err, end := f.open(Settings{Window: 1, Attempts: 1}, need)
+			defer end()
 			said := fmt.Sprint(err)
 			if (err == nil) != (tt.software != "") {
 				t.Fatal(err)
 			}
 			if err == nil {
+				served := p.Served()
 				said = strings.Join(Notes(served), "\n")
 				if !served[0].Plain || served[0].Software != tt.software || served[0].ThinkEnd != -1 {
 					t.Errorf("served %+v, want %q", served[0], tt.software)
@@ -209,13 +209,16 @@ func TestHalvesOfCharacters(t *testing.T) {
 func TestMixedPool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 3)
-		p, end := f.pool(Settings{Window: 2, Attempts: 1, Hang: time.Minute, Poll: 5 * time.Second})
-		defer end()
 		foreigner(nil)(f.servers[1])
 		f.servers[2].set(func() { f.servers[2].version, f.servers[2].caching = "0.22.0", "True" })
-		served, err := p.Check(t.Context(), foreign)
-		if err != nil || served[0].Plain || !served[1].Plain || served[2].Software != "vLLM" {
-			t.Fatalf("%+v, %v", served, err)
+		p, err, end := f.open(Settings{Window: 2, Attempts: 1, Hang: time.Minute, Poll: 5 * time.Second}, foreign)
+		defer end()
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := p.Served()
+		if served[0].Plain || !served[1].Plain || served[2].Software != "vLLM" {
+			t.Fatalf("%+v", served)
 		}
 		if said := strings.Join(Notes(served), "\n"); !strings.Contains(said, "llama.cpp b1, vLLM 0.22.0, vLLM 0.23.0") {
 			t.Errorf("notes %q", said)
@@ -245,12 +248,12 @@ func TestOtherServerDies(t *testing.T) {
 	} {
 		bubble(t, name, func(t *testing.T) {
 			f := start(t, 2)
-			p, end := f.pool(Settings{Window: 2, Attempts: 1, Hang: 30 * time.Second, Poll: 5 * time.Second, Outage: time.Hour})
-			defer end()
 			for _, s := range f.servers {
 				foreigner(nil)(s)
 			}
-			if _, err := p.Check(t.Context(), foreign); err != nil {
+			p, err, end := f.open(Settings{Window: 2, Attempts: 1, Hang: 30 * time.Second, Poll: 5 * time.Second, Outage: time.Hour}, foreign)
+			defer end()
+			if err != nil {
 				t.Fatal(err)
 			}
 			s := f.servers[1]
@@ -281,9 +284,9 @@ func TestOtherServerDies(t *testing.T) {
 func TestReturnsAsAnotherServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 2)
-		p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Hour})
+		p, err, end := f.open(Settings{Window: 1, Attempts: 1, Outage: time.Hour}, foreign)
 		defer end()
-		if _, err := p.Check(t.Context(), foreign); err != nil {
+		if err != nil {
 			t.Fatal(err)
 		}
 		wait := ask(p, t.Context(), 1, 2)
@@ -304,10 +307,10 @@ func TestReturnsAsAnotherServer(t *testing.T) {
 func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 6, Attempts: 1, Outage: time.Minute})
-		defer end()
 		foreigner(func(d *dialect) { d.window = 2 })(f.servers[0])
-		if _, err := p.Check(t.Context(), foreign); err != nil {
+		p, err, end := f.open(Settings{Window: 6, Attempts: 1, Outage: time.Minute}, foreign)
+		defer end()
+		if err != nil {
 			t.Fatal(err)
 		}
 		started := time.Now()

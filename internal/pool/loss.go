@@ -173,9 +173,9 @@ func (p *Pool) revive(r *replica, stuck *vllm.Metrics) {
 	wait := firstPoll
 	said := ""
 	for poll := 0; p.ctx.Err() == nil; poll++ {
-		if p.settings.Restart != nil && (poll > 0 || stuck != nil) {
+		if r.Restart != nil && (poll > 0 || stuck != nil) {
 			p.settings.Report(fmt.Sprintf("replica %s: starting it again", r.Name))
-			if err := p.settings.Restart(p.ctx, r.index); err != nil {
+			if err := r.Restart(p.ctx); err != nil {
 				p.settings.Report(fmt.Sprintf("replica %s: not started again: %v", r.Name, err))
 			} else {
 				stuck = nil
@@ -228,11 +228,11 @@ func (p *Pool) well(ctx context.Context, r *replica, stuck *vllm.Metrics) error 
 		}
 	}
 	if requirement != nil {
-		served, faults := p.meets(ctx, r, *requirement)
-		if len(faults) == 0 && found != nil && found.Plain != served.Plain {
-			return fmt.Errorf("%s: was %s and is %s now: start the server that was there", served.URL, found.Software, served.Software)
+		served, err := p.settings.probe(ctx, r.Client, *requirement)
+		if err == nil && found != nil && found.Plain != served.Plain {
+			err = fmt.Errorf("%s: was %s and is %s now: start the server that was there", served.URL, found.Software, served.Software)
 		}
-		return errors.Join(faults...)
+		return err
 	}
 	if err := r.Client.Health(ctx); err != nil {
 		return err
@@ -260,7 +260,7 @@ func (p *Pool) moves(ctx context.Context, r *replica, model string, stuck *vllm.
 	if m.Running > 0 {
 		return fmt.Errorf("%s: still hangs with %d requests running: restart it", r.Client.URL(), m.Running)
 	}
-	ctx, cancel := p.within(ctx, p.settings.Hang)
+	ctx, cancel := p.settings.within(ctx, p.settings.Hang)
 	defer cancel()
 	_, err = r.Client.Complete(ctx, vllm.Request{
 		Model: model, Messages: []vllm.Message{{Role: "user", Content: "Hello"}}, TopP: 1, MaxTokens: 1,
@@ -269,17 +269,6 @@ func (p *Pool) moves(ctx context.Context, r *replica, model string, stuck *vllm.
 		return fmt.Errorf("a request of one token: %w", err)
 	}
 	return nil
-}
-
-// within limits a context by the pool's clock.
-func (p *Pool) within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		if p.settings.Clock.Sleep(ctx, limit) == nil {
-			cancel()
-		}
-	}()
-	return ctx, cancel
 }
 
 // How long Reset waits for a replica to drain, and between two polls.

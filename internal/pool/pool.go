@@ -10,7 +10,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,6 +36,9 @@ var (
 type Replica struct {
 	Name   string // in messages and results; "" stands for its URL
 	Client *vllm.Client
+	// Restart brings it up again where it is dead or hung, and returns when it is healthy;
+	// nil: the pool cannot, and waits for others to do it.
+	Restart func(ctx context.Context) error
 }
 
 // Settings are how a pool works. Window and Attempts must be at least 1; a time
@@ -49,9 +54,6 @@ type Settings struct {
 
 	// Report gets lines for the log, from several goroutines; it may be nil.
 	Report func(text string)
-	// Restart brings a dead or hung replica up again and returns when it is
-	// healthy; nil: the pool cannot, and waits for others to do it.
-	Restart func(ctx context.Context, replica int) error
 }
 
 // Pool is a set of replicas and the requests on their way to them. Its methods
@@ -72,7 +74,8 @@ type Pool struct {
 	arrivals    uint64
 	outage      error              // for all requests, once an outage has lasted too long
 	endOutage   context.CancelFunc // of the watch on an outage
-	requirement *Requirement       // of the last Check
+	requirement *Requirement       // of Open; nil: none
+	served      []Served           // what those turned out to be that were there then
 	resent      int
 	mended      int // halves of characters in answers
 	lost        []string
@@ -87,16 +90,15 @@ type replica struct {
 	leases map[*lease]bool
 	model  string  // of the latest request
 	fault  error   // why it is not alive
-	found  *Served // what it was when it was checked; nil if it was not there
+	found  *Served // what it was at Open; nil if it was not there
 
 	rested time.Time // no request goes there before
 	rests  int       // since a request was answered
 	slow   bool      // that it rests has been reported
 }
 
-// New makes a pool of replicas that are taken to be alive until they fail. See
-// Check. It must be closed.
-func New(replicas []Replica, s Settings) *Pool {
+// complete fills in what is not set.
+func (s *Settings) complete() {
 	s.Window, s.Attempts = max(s.Window, 1), max(s.Attempts, 1)
 	if s.Deaths == 0 {
 		s.Deaths = 5
@@ -107,6 +109,72 @@ func New(replicas []Replica, s Settings) *Pool {
 	if s.Report == nil {
 		s.Report = func(string) {}
 	}
+}
+
+// Open makes a pool of the replicas that serve a model as required, and of those that are not
+// there yet. It leaves out servers of other models. Its error names every fault of every
+// replica, and what to do; it wraps ErrUnserved where no replica is left that is there. A
+// replica that comes, or comes back, has to meet the same requirement.
+func Open(ctx context.Context, replicas []Replica, need Requirement, s Settings) (*Pool, error) {
+	s.complete()
+	served, errs := make([]Served, len(replicas)), make([]error, len(replicas))
+	var all sync.WaitGroup
+	for i, r := range replicas {
+		all.Go(func() { served[i], errs[i] = s.probe(ctx, r.Client, need) })
+	}
+	all.Wait()
+	var members []Replica
+	var found []*Served // of each member; nil: it is not there, for a reason
+	var there []Served
+	var faults, reasons, dead []error
+	for i, r := range replicas {
+		switch err := errs[i]; {
+		case err == nil:
+			there = append(there, served[i])
+			members, found = append(members, r), append(found, &served[i])
+		case isDead(err):
+			members, found = append(members, r), append(found, nil)
+			reasons, dead = append(reasons, err), append(dead, err)
+		case isAbsent(err):
+			reasons = append(reasons, err)
+		default:
+			faults = append(faults, err)
+		}
+	}
+	if versions := releases(there); len(versions) > 1 && !need.Foreign {
+		faults = append(faults, fmt.Errorf("replicas run different versions of vLLM (%s): run one", strings.Join(versions, ", ")))
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case len(faults) > 0:
+		return nil, errors.Join(append(faults, reasons...)...)
+	case len(there) == 0:
+		return nil, fmt.Errorf("%w %q:\n%w", ErrUnserved, need.Model, errors.Join(reasons...))
+	}
+	if need.Version == "" && !need.Foreign {
+		need.Version = release(there[0].Version) // for those that come back, or are late
+	}
+	p := New(members, s)
+	p.mu.Lock()
+	p.requirement, p.served = &need, there
+	for i, r := range p.replicas {
+		r.found = found[i]
+	}
+	p.mu.Unlock()
+	for _, r := range p.replicas {
+		if r.found == nil {
+			p.takeOut(r, 0, dead[0], nil)
+			dead = dead[1:]
+		}
+	}
+	return p, nil
+}
+
+// New makes a pool of replicas that are taken to be alive, and good for every model, until
+// they fail. It must be closed.
+func New(replicas []Replica, s Settings) *Pool {
+	s.complete()
 	p := &Pool{settings: s, alive: len(replicas), stopped: make(chan struct{})}
 	p.ctx, p.end = context.WithCancel(context.Background())
 	for i, r := range replicas {
@@ -198,6 +266,30 @@ func (p *Pool) Slots() int {
 	defer p.mu.Unlock()
 	return p.settings.Window * p.alive
 }
+
+// Served is what the replicas turned out to be that were there at Open.
+func (p *Pool) Served() []Served { return p.served }
+
+// Places is how many requests can be outstanding with all replicas there.
+func (p *Pool) Places() int { return p.settings.Window * len(p.replicas) }
+
+// Continues reports whether every replica continues answers from their prefix. It
+// is false unless the requirement asked for that.
+func (p *Pool) Continues() bool {
+	return len(p.served) > 0 && !slices.ContainsFunc(p.served, func(s Served) bool { return !s.Continues })
+}
+
+// Versions are those of the replicas, without repetition, sorted.
+func (p *Pool) Versions() []string {
+	versions := make(map[string]bool)
+	for _, s := range p.served {
+		versions[s.Version] = true
+	}
+	return slices.Sorted(maps.Keys(versions))
+}
+
+// ThinkEnd is the token </think>, the same of all replicas: they serve one model.
+func (p *Pool) ThinkEnd() int32 { return p.served[0].ThinkEnd }
 
 // Resent counts the requests that were sent again, for whatever reason. Timings
 // during which it grew are void.

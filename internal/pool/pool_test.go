@@ -243,8 +243,8 @@ func TestNoReplicas(t *testing.T) {
 	if _, _, err := p.Complete(t.Context(), asked(0)); !errors.Is(err, ErrOutage) {
 		t.Errorf("error %v, want an outage", err)
 	}
-	if _, err := p.Check(t.Context(), Requirement{}); err == nil {
-		t.Error("a pool of nothing passes the check")
+	if _, err := Open(t.Context(), nil, Requirement{}, Settings{}); !errors.Is(err, ErrUnserved) {
+		t.Errorf("error %v of a pool of nothing", err)
 	}
 }
 

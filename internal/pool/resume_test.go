@@ -37,10 +37,7 @@ func TestRulesForLostAnswers(t *testing.T) {
 		"plain":             {servers: plain, rule: vllm.Continue, ids: true, again: true}, // which it is not asked for
 		"plain, and refuse": {servers: plain, rule: vllm.Refuse, refuses: true},
 	} {
-		p, _ := served(t, tt.servers, 1)
-		if _, err := p.Check(t.Context(), pool.Requirement{Model: "m", ContextTokens: 100, Foreign: true}); err != nil {
-			t.Fatal(err)
-		}
+		p, _ := served(t, tt.servers, 1, false)
 		continued, again, anew, refused := 0, 0, 0, 0
 		for seed := range int64(12) {
 			r := asked(seed, tt.ids)
@@ -108,7 +105,7 @@ func TestNoAnswerIsLostThatWasNotBegun(t *testing.T) {
 }
 
 // served are replicas of an imitated model, in a pool.
-func served(t *testing.T, s imitation.Settings, n int) (*pool.Pool, []*imitation.Replica) {
+func served(t *testing.T, s imitation.Settings, n int, continues bool) (*pool.Pool, []*imitation.Replica) {
 	t.Helper()
 	var all []*imitation.Replica
 	var clients []pool.Replica
@@ -126,7 +123,11 @@ func served(t *testing.T, s imitation.Settings, n int) (*pool.Pool, []*imitation
 		}
 		all, clients = append(all, r), append(clients, pool.Replica{Name: fmt.Sprint("r", i), Client: c})
 	}
-	p := pool.New(clients, pool.Settings{Window: 8, Attempts: 20, Deaths: 20})
+	need := pool.Requirement{Model: "m", ContextTokens: 100, Foreign: true, Continues: continues}
+	p, err := pool.Open(t.Context(), clients, need, pool.Settings{Window: 8, Attempts: 20, Deaths: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(p.Close)
 	return p, all
 }
@@ -146,7 +147,7 @@ func TestLostAnswersGoOn(t *testing.T) {
 	p, replicas := served(t, imitation.Settings{
 		Unrepeatable: true, Thinking: true, ReasoningParser: "qwen3", Speed: 20, Faults: imitation.Faults{Cut: 0.4, Crash: 0.05},
 		Timing: fleet.Timing{Base: time.Millisecond},
-	}, 2)
+	}, 2, false)
 	for seed := range int64(12) {
 		var heard vllm.Prefix
 		answer, _, err := p.Stream(t.Context(), asked(seed, true), func(piece vllm.Piece) {
@@ -175,7 +176,7 @@ func TestLostAnswersGoOn(t *testing.T) {
 
 // TestLostAnswersBeginAnew without ids of tokens, and say so.
 func TestLostAnswersBeginAnew(t *testing.T) {
-	p, _ := served(t, imitation.Settings{Unrepeatable: true, Faults: imitation.Faults{Cut: 0.5}, Timing: fleet.Timing{Base: time.Millisecond}}, 1)
+	p, _ := served(t, imitation.Settings{Unrepeatable: true, Faults: imitation.Faults{Cut: 0.5}, Timing: fleet.Timing{Base: time.Millisecond}}, 1, false)
 	anew := 0
 	for seed := range int64(8) {
 		text := ""
@@ -204,10 +205,10 @@ func TestChecksWhoContinues(t *testing.T) {
 		"vLLM": {asked: true, want: true}, "thinking": {Settings: imitation.Settings{Thinking: true, ReasoningParser: "qwen3"}, asked: true, want: true},
 		"nobody asked": {}, "plain": {Settings: imitation.Settings{Plain: true}, asked: true},
 	} {
-		p, _ := served(t, test.Settings, 1)
-		found, err := p.Check(t.Context(), pool.Requirement{Model: "m", ContextTokens: 100, Foreign: true, Continues: test.asked})
-		if err != nil || len(found) != 1 || found[0].Continues != test.want || found[0].Plain != test.Plain {
-			t.Errorf("%s: %+v, %v", name, found, err)
+		p, _ := served(t, test.Settings, 1, test.asked)
+		found := p.Served()
+		if len(found) != 1 || p.Continues() != test.want || found[0].Plain != test.Plain {
+			t.Errorf("%s: %+v", name, found)
 		}
 		if noted := strings.Contains(strings.Join(pool.Notes(found), "\n"), "cannot continue an answer"); noted != (test.asked && !test.want) {
 			t.Errorf("%s: notes %q", name, pool.Notes(found))

@@ -75,13 +75,9 @@ func TestLeftWithItsRequests(t *testing.T) {
 func TestHangIsRestarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 2)
-		s := watched()
 		var let func()
 		restarts := 0
-		s.Restart = func(_ context.Context, i int) error {
-			if i != 1 {
-				t.Errorf("restart of %d", i)
-			}
+		f.clients[1].Restart = func(context.Context) error {
 			restarts++
 			time.Sleep(30 * time.Minute)
 			f.servers[1].kill()
@@ -89,7 +85,7 @@ func TestHangIsRestarted(t *testing.T) {
 			f.servers[1].set(func() { f.servers[1].down = false })
 			return nil
 		}
-		p, end := f.pool(s)
+		p, end := f.pool(watched())
 		defer end()
 		let = f.servers[1].hang()
 		started := time.Now()

@@ -57,8 +57,8 @@ func TestAWorkerHasOneUser(t *testing.T) {
 		serving.Worker{Name: "one", URLs: []string{a1.URL()}},
 		serving.Worker{Name: "two", URLs: []string{a2.URL(), ab.URL()}})
 	first, second := lend(t, w, model("a")), lend(t, w, model("a"))
-	if first.Worker != "one" || second.Worker != "two" || first.Pool == second.Pool || first.Places != 4 || second.Served[0].URL != a2.URL() {
-		t.Errorf("workers %s with %+v and %s with %+v", first.Worker, first.Served, second.Worker, second.Served)
+	if first.Worker != "one" || second.Worker != "two" || first.Pool == second.Pool || first.Places() != 4 || second.Served()[0].URL != a2.URL() {
+		t.Errorf("workers %s with %+v and %s with %+v", first.Worker, first.Served(), second.Worker, second.Served())
 	}
 	inVain(t, w, model("a"))
 	inVain(t, w, model("b")) // its replica is of a worker that is lent
@@ -83,12 +83,12 @@ func TestAModelOfNoWorker(t *testing.T) {
 	a, b := running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "b"})
 	w, _ := workers(t, serving.Worker{Name: "one", URLs: []string{a.URL()}}, serving.Worker{Name: "two", URLs: []string{b.URL()}})
 	_, err := w.Acquire(t.Context(), model("c"))
-	if !errors.Is(err, serving.ErrUnserved) || !strings.Contains(err.Error(), "worker one: no server serves c") || !strings.Contains(err.Error(), b.URL()+" serves \"b\"") {
+	if !errors.Is(err, pool.ErrUnserved) || !strings.Contains(err.Error(), "worker one: no server serves \"c\"") || !strings.Contains(err.Error(), b.URL()+": serves \"b\"") {
 		t.Errorf("error %v", err)
 	}
 	short := model("b")
 	short.Requires.Version = "0.1"
-	if _, err := w.Acquire(t.Context(), short); err == nil || errors.Is(err, serving.ErrUnserved) || !strings.Contains(err.Error(), "worker two:") {
+	if _, err := w.Acquire(t.Context(), short); err == nil || errors.Is(err, pool.ErrUnserved) || !strings.Contains(err.Error(), "worker two:") {
 		t.Errorf("a model that is served otherwise than required: %v", err)
 	}
 	lend(t, w, model("b")).Release()
@@ -110,8 +110,8 @@ func TestWorkersAfterServers(t *testing.T) {
 	}
 	w, log := workers(t, worker)
 	a := lend(t, w, model("a"))
-	if a.Worker != "gpus" || a.Places != 8 || len(a.Served) != 2 {
-		t.Errorf("lent %s with %d places and %+v", a.Worker, a.Places, a.Served)
+	if a.Worker != "gpus" || a.Places() != 8 || len(a.Served()) != 2 {
+		t.Errorf("lent %s with %d places and %+v", a.Worker, a.Places(), a.Served())
 	}
 	ask(t, a, "a")
 
@@ -187,8 +187,8 @@ func TestServersThatAreNotVLLM(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(lease.Served) != 2 || !lease.Served[0].Plain || lease.Served[1].Plain || lease.Places != 4 {
-				t.Errorf("list with %d: served %+v", list, lease.Served)
+			if len(lease.Served()) != 2 || !lease.Served()[0].Plain || lease.Served()[1].Plain || lease.Places() != 4 {
+				t.Errorf("list with %d: served %+v", list, lease.Served())
 			}
 			for range 4 {
 				ask(t, lease, "a")

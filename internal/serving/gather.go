@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,12 +16,6 @@ import (
 // pollEvery is the interval at which the pool polls the metrics of its replicas.
 const pollEvery = 5 * time.Second
 
-// candidate is a replica that may serve a model.
-type candidate struct {
-	replica pool.Replica
-	restart func(ctx context.Context) error // nil for a server that we did not start
-}
-
 // Pauses between two looks at servers that are not ready yet: they double from the first.
 const (
 	firstLook = 250 * time.Millisecond
@@ -31,13 +24,13 @@ const (
 
 // gather finds the replicas of a model and starts those that recipes can. Servers that are
 // not ready yet are waited for.
-func (s *Servers) gather(ctx context.Context, m Model) (*group, error) {
+func (s *Servers) gather(ctx context.Context, m Model) (*pool.Pool, error) {
 	started, said := s.settings.Clock.Now(), false
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		g, err := s.look(ctx, m)
+		p, err := s.look(ctx, m)
 		left := s.settings.Outage - s.settings.Clock.Now().Sub(started)
 		if !errors.Is(err, vllm.ErrLoading) || left <= 0 {
-			return g, err
+			return p, err
 		}
 		if !said && s.settings.Outage-left >= pool.SayAfter {
 			said = true
@@ -50,93 +43,25 @@ func (s *Servers) gather(ctx context.Context, m Model) (*group, error) {
 }
 
 // look is gather, once.
-func (s *Servers) look(ctx context.Context, m Model) (*group, error) {
-	found, silent, others, err := s.find(ctx, m)
+func (s *Servers) look(ctx context.Context, m Model) (*pool.Pool, error) {
+	all, err := s.launch(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	started, err := s.launch(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 && len(started) == 0 {
-		for _, c := range silent {
-			c.replica.Client.Close()
-		}
-		return nil, s.unserved(m, others)
-	}
-	all := slices.Concat(found, silent, started)
-	g := &group{pool: s.newPool(all), places: len(all) * s.settings.Window}
-	if g.served, err = g.pool.Check(ctx, m.Requires); err != nil {
-		g.pool.Close()
-		return nil, err
-	}
-	return g, nil
-}
-
-// unserved is the error of a model that no server serves, each for a reason.
-func (s *Servers) unserved(m Model, reasons []error) error {
-	return fmt.Errorf("%w %s as %q:\n%w", ErrUnserved, m.ID, m.Requires.Model, errors.Join(reasons...))
-}
-
-// newPool makes the pool of some replicas.
-func (s *Servers) newPool(all []candidate) *pool.Pool {
-	settings := pool.Settings{
-		Window: s.settings.Window, Attempts: s.settings.Attempts,
-		Hang: s.settings.Hang, Outage: s.settings.Outage, Poll: pollEvery,
-		Clock: s.settings.Clock, Report: s.settings.Report,
-	}
-	replicas := make([]pool.Replica, len(all))
-	for i, c := range all {
-		replicas[i] = c.replica
-		if c.restart != nil {
-			settings.Restart = func(ctx context.Context, i int) error {
-				if all[i].restart == nil {
-					return errors.New("it was not started here")
-				}
-				return all[i].restart(ctx)
-			}
-		}
-	}
-	return pool.New(replicas, settings)
-}
-
-// find asks every running server what it serves, side by side. Those that do
-// not answer are silent: they may serve the model when they are back. others
-// says of those that are not found why not.
-func (s *Servers) find(ctx context.Context, m Model) (found, silent []candidate, others []error, err error) {
-	var urls []string
-	var clients []*vllm.Client
 	for _, w := range s.settings.Workers {
 		for _, url := range w.URLs {
 			client, err := s.client(w, url)
 			if err != nil {
-				return nil, nil, nil, err
+				return nil, err
 			}
-			urls, clients = append(urls, url), append(clients, client)
+			all = append(all, pool.Replica{Name: url, Client: client})
 		}
 	}
-	faults := make([]error, len(urls))
-	var asking sync.WaitGroup
-	for i, client := range clients {
-		asking.Go(func() { faults[i] = notServing(ctx, client, m.Requires) })
-	}
-	asking.Wait()
-	for i, fault := range faults {
-		c := candidate{replica: pool.Replica{Name: urls[i], Client: clients[i]}}
-		var failure *vllm.Error
-		switch {
-		case fault == nil:
-			found = append(found, c)
-			continue
-		case errors.As(fault, &failure) && (failure.Kind == vllm.Unreachable || errors.Is(fault, vllm.ErrLoading)):
-			silent = append(silent, c)
-		default:
-			clients[i].Close()
-		}
-		others = append(others, fault)
-	}
-	return found, silent, others, ctx.Err()
+	return pool.Open(ctx, all, m.Requires, pool.Settings{
+		Window: s.settings.Window, Attempts: s.settings.Attempts,
+		Hang: s.settings.Hang, Outage: s.settings.Outage, Poll: pollEvery,
+		Clock: s.settings.Clock, Report: s.settings.Report,
+	})
 }
 
 // client makes a client with a connection for every request of the window. The pool looks
@@ -146,27 +71,9 @@ func (s *Servers) client(w Worker, url string) (*vllm.Client, error) {
 	return vllm.New(url, vllm.Options{Key: w.Key, KeyHint: w.KeyHint, Clock: s.settings.Clock, Idle: 2 * s.settings.Hang, Connections: s.settings.Window + 2})
 }
 
-// notServing says why a server is none for what is required: an *vllm.Error if
-// it does not answer. Of one without a list of models the pool's check decides.
-func notServing(ctx context.Context, client *vllm.Client, need pool.Requirement) error {
-	models, err := client.Models(ctx)
-	switch {
-	case need.Foreign && pool.Unlisted(models, err):
-		return nil
-	case err != nil:
-		return err
-	}
-	for _, m := range models {
-		if m.ID == need.Model || need.Foreign && vllm.Serves(need.Model, m.ID) {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s serves %s", client.URL(), pool.Names(models))
-}
-
 // launch starts the model on every worker with a recipe, after it has stopped
 // the model that was there. The caller has made sure that it is not in use.
-func (s *Servers) launch(ctx context.Context, m Model) ([]candidate, error) {
+func (s *Servers) launch(ctx context.Context, m Model) ([]pool.Replica, error) {
 	var recipes []Worker
 	for _, w := range s.settings.Workers {
 		if w.Recipe != nil {
@@ -179,7 +86,7 @@ func (s *Servers) launch(ctx context.Context, m Model) ([]candidate, error) {
 	if err := s.unload(ctx); err != nil {
 		return nil, err
 	}
-	var all []candidate
+	var all []pool.Replica
 	for _, w := range recipes {
 		s.settings.Report(fmt.Sprintf("worker %s: starting %d servers of %s", w.Name, w.Recipe.Replicas, m.ID))
 		servers, err := s.start(ctx, w, m)
@@ -193,7 +100,7 @@ func (s *Servers) launch(ctx context.Context, m Model) ([]candidate, error) {
 				return nil, errors.Join(err, s.stop(context.WithoutCancel(ctx)))
 			}
 			restart := func(ctx context.Context) error { return servers.Restart(ctx, i) }
-			all = append(all, candidate{pool.Replica{Name: url, Client: client}, restart})
+			all = append(all, pool.Replica{Name: url, Client: client, Restart: restart})
 		}
 	}
 	return all, nil
@@ -218,13 +125,10 @@ func (s *Servers) unload(ctx context.Context) error {
 	delete(s.open, s.model)
 	s.mu.Unlock()
 	if old != nil {
-		old.pool.Close()
+		old.Close()
 	}
 	return s.stop(ctx)
 }
-
-// ErrUnserved is in the error about a model that no server serves or starts.
-var ErrUnserved = errors.New("no server serves")
 
 // Workers lends workers one by one and whole, for work that is timed: no
 // other caller gets a replica of theirs meanwhile. Its methods may be called
@@ -281,7 +185,7 @@ func (w *Workers) Acquire(ctx context.Context, m Model) (*Lease, error) {
 			return lease, nil
 		}
 		refusals[i] = fmt.Errorf("worker %s: %w", w.name(i), err)
-		if !errors.Is(err, ErrUnserved) {
+		if !errors.Is(err, pool.ErrUnserved) {
 			return nil, refusals[i]
 		}
 	}

@@ -83,10 +83,8 @@ const mostUsers = 2
 
 // group is the replicas of a model in use or kept for use.
 type group struct {
-	pool   *pool.Pool
-	served []pool.Served
-	places int
-	users  int
+	*pool.Pool
+	users int
 }
 
 // New makes Servers of settings. Nothing is asked or started before Acquire.
@@ -103,9 +101,7 @@ func New(s Settings) *Servers {
 // Lease is the use of a model's replicas.
 type Lease struct {
 	*pool.Pool
-	Served []pool.Served // the replicas that were there, each checked
-	Places int           // requests that can be outstanding with all replicas there
-	Worker string        // that was lent whole; "" if the replicas are of any worker
+	Worker string // that was lent whole; "" if the replicas are of any worker
 
 	servers  *Servers
 	group    *group
@@ -146,7 +142,7 @@ func (s *Servers) Acquire(ctx context.Context, m Model) (*Lease, error) {
 		switch {
 		case g != nil && g.users < mostUsers:
 			g.users++
-			l := &Lease{Pool: g.pool, Served: g.served, Places: g.places, servers: s, group: g, ended: make(chan struct{})}
+			l := &Lease{Pool: g.Pool, servers: s, group: g, ended: make(chan struct{})}
 			go l.drain(m.Drain)
 			return l, nil
 		case g == nil && s.free():
@@ -208,17 +204,6 @@ func (l *Lease) Release() {
 	})
 }
 
-// Continues reports whether every replica continues answers from their prefix. It
-// is false unless the model's requirement asked for that.
-func (l *Lease) Continues() bool {
-	for _, s := range l.Served {
-		if !s.Continues {
-			return false
-		}
-	}
-	return len(l.Served) > 0
-}
-
 // signal wakes those who wait. mu is held.
 func (s *Servers) signal() {
 	close(s.changed)
@@ -229,10 +214,10 @@ func (s *Servers) signal() {
 func (s *Servers) prepare(ctx context.Context, m Model) error {
 	s.busy = true
 	s.mu.Unlock()
-	g, err := s.gather(ctx, m)
+	p, err := s.gather(ctx, m)
 	s.mu.Lock()
 	if err == nil {
-		s.open[m.ID] = g
+		s.open[m.ID] = &group{Pool: p}
 	}
 	s.busy = false
 	s.signal()
@@ -246,7 +231,7 @@ func (s *Servers) Close(ctx context.Context) error {
 	s.open = make(map[string]*group)
 	s.mu.Unlock()
 	for _, g := range groups {
-		g.pool.Close()
+		g.Close()
 	}
 	return s.stop(ctx)
 }

@@ -136,9 +136,11 @@ func (c *Client) Close() { c.transport.CloseIdleConnections() }
 // post sends a request for a completion, and again without what a plain server
 // turns out to refuse. It tells what the answer may hold.
 func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Response, limits, error) {
-	for {
+	for fill := false; ; {
 		m := c.manner.Load()
-		body, err := r.body(stream, *m)
+		now := *m
+		now.fill = fill
+		body, err := r.body(stream, now)
 		if err != nil {
 			return nil, limits{}, &Error{Kind: Rejected, URL: c.root, Message: "not sent", Unsent: true, Err: err}
 		}
@@ -148,7 +150,11 @@ func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Respo
 		}
 		response, err := c.send(ctx, http.MethodPost, c.api+path, r.ID, body)
 		if err == nil {
-			return response, r.limits(len(body), *m), nil
+			return response, r.limits(len(body), now), nil
+		}
+		if !fill && m.exceeded(err) {
+			fill = true
+			continue
 		}
 		after, ok := m.learn(r, err)
 		if !ok {

@@ -255,24 +255,29 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestAContextThatIsShort: an answer of vLLM ends with the context, and one of more tokens
-// than were asked for counts as cut there.
+// TestAContextThatIsShort: an answer of vLLM ends with the context, where it does not hold
+// the prompt and all that was asked for.
 func TestAContextThatIsShort(t *testing.T) {
-	sent := make(chan string, 1)
+	sent := make(chan bool, 9)
 	c := client(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		sent <- string(body)
-		io.WriteString(w, strings.Replace(good, `"completion_tokens":1`, `"completion_tokens":9`, 1))
+		limited := strings.Contains(string(body), "max_tokens")
+		if sent <- limited; limited {
+			says(400, `{"error":{"message":"This model's maximum context length is 256 tokens. However, you requested 4 output tokens","type":"BadRequestError"}}`)(w, r)
+			return
+		}
+		io.WriteString(w, good)
 	})
-	c.ShortContext(500)
 	r := request()
 	r.TokenIDs = false
-	answer, err := c.Complete(t.Context(), r)
-	if body := <-sent; strings.Contains(body, "max_tokens") {
-		t.Errorf("sent %s", body)
-	}
-	if err != nil || answer.Usage.Completion != 9 || answer.Finish != "length" {
+	_, err := c.Complete(t.Context(), r)
+	fails(t, err, Rejected)
+	c.ShortContext(256)
+	if answer, err := c.Complete(t.Context(), r); err != nil || answer.Finish != "stop" {
 		t.Errorf("%+v, %v", answer, err)
+	}
+	if a, b, c := <-sent, <-sent, <-sent; !a || !b || c {
+		t.Errorf("limits of tokens: %t %t %t", a, b, c)
 	}
 }
 

@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,29 +14,36 @@ type manner struct {
 	idle    time.Duration // longest silence of a stream; 0: none
 	refused Fields        // what the server has refused, and is not sent again
 	context int           // tokens of prompt and answer, where that is less than was asked for; 0: it is not
+	fill    bool          // the answer is to fill the context
 }
 
 // template is more tokens than a chat template has around a question.
 const template = 512
 
 // room is the max_tokens of a request. Where the context is shorter than was asked for
-// and an answer may not fit in, a server of vLLM is sent none, 0, and fills the context. Of
+// and an answer does not fit in, a server of vLLM is sent none, 0, and fills the context. Of
 // another server an answer is asked for that fits in, if each byte of the question is a token.
 func (m manner) room(r *Request) int {
 	if m.context == 0 {
+		return r.MaxTokens
+	}
+	if !m.plain && (m.fill || r.MaxTokens >= m.context) {
+		return 0
+	}
+	if !m.plain {
 		return r.MaxTokens
 	}
 	prompt := template
 	for _, message := range r.Messages {
 		prompt += len(message.Content)
 	}
-	switch {
-	case r.MaxTokens+prompt <= m.context:
-		return r.MaxTokens
-	case m.plain:
-		return max(1, min(r.MaxTokens, m.context-prompt))
-	}
-	return 0
+	return max(1, min(r.MaxTokens, m.context-prompt))
+}
+
+// exceeded reports whether a server of vLLM refused a request for which its context is too short.
+func (m manner) exceeded(err error) bool {
+	var e *Error
+	return m.context > 0 && !m.plain && errors.As(err, &e) && e.refuses() && strings.Contains(e.Message, "context length")
 }
 
 // ShortContext has answers end where the server's context of so many tokens does.

@@ -52,8 +52,8 @@ func TestBody(t *testing.T) {
 		{"what is left out", left, false, manner{}, `{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":4,"min_p":0,"repetition_penalty":1}`},
 		{"what is left out, plain", left, false, plain, `{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":4}`},
 		{"top_k, plain", topK, false, plain, usual + `,"top_k":20}`},
-		{"a context that may not hold it", bare, false, manner{context: 500}, start + `"temperature":0,"top_p":0.95,"top_k":0,"min_p":0,"repetition_penalty":1}`},
-		{"a context that holds it", bare, false, manner{context: 518}, start + `"temperature":0,"top_p":0.95,"max_tokens":4,"top_k":0,"min_p":0,"repetition_penalty":1}`},
+		{"a context that does not hold it", bare, false, manner{context: 4}, start + `"temperature":0,"top_p":0.95,"top_k":0,"min_p":0,"repetition_penalty":1}`},
+		{"a context that holds it", bare, false, manner{context: 5}, start + `"temperature":0,"top_p":0.95,"max_tokens":4,"top_k":0,"min_p":0,"repetition_penalty":1}`},
 		{"a context that may not hold it, plain", standard, false, manner{plain: true, context: 517}, strings.Replace(usual, `"max_tokens":4`, `"max_tokens":3`, 1) + `}`},
 		{"plain seed of 31 bits", large, false, plain, strings.Replace(usual, `"seed":7`, `"seed":2147483647`, 1) + `}`},
 	}

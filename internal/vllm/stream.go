@@ -326,8 +326,6 @@ func (a *assembly) end(done bool) error {
 		return &Error{Kind: Cut, Message: "the stream ended without [DONE]"}
 	case !a.counted && !a.plain:
 		return garbage("no usage")
-	case !a.plain && a.completion.Usage.Completion > a.request.MaxTokens: // it filled the context
-		a.completion.Finish = "length"
 	}
 	return a.completion.fault(a.plain)
 }

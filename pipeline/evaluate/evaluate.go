@@ -235,7 +235,7 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 	settings := s.settings(setup, open, scored.rules, h.Commit)
 	settings.OnLoss = experiment.OnLoss(s.cfg)
 	settings.Servers, settings.Began, settings.Drain = lease, h.Began, h.Drain
-	settings.Provenance, settings.Notes = lease.provenance(), pool.Notes(lease.Served)
+	settings.Provenance, settings.Notes = provenance(lease), pool.Notes(lease.Served())
 	for _, note := range settings.Notes {
 		h.Warn(note)
 	}

@@ -200,11 +200,6 @@ func (s *Subject) settings(setup evaluation.Setup, open *opened, rules, commit s
 	}
 }
 
-// lease is replicas of the model, as an evaluation uses them.
-type lease struct{ experiment.Replicas }
-
-var _ evaluation.Servers = lease{}
-
 // keyMark is what comes between an address and the name of a variable.
 const keyMark = ",key_env="
 
@@ -237,22 +232,16 @@ func workers(named []string) ([]config.Worker, error) {
 
 // acquire waits for servers of the model, of any kind that speaks OpenAI's
 // protocol, until drain is closed.
-func (s *Subject) acquire(ctx context.Context, servers *serving.Servers, drain <-chan struct{}) (lease, error) {
+func (s *Subject) acquire(ctx context.Context, servers *serving.Servers, drain <-chan struct{}) (*serving.Lease, error) {
 	model := experiment.ServedModel(s.cfg, s.model)
 	model.Requires.Foreign, model.Requires.Version = true, ""
 	model.Requires.Continues = experiment.Continues(s.cfg)
 	model.Drain = drain
-	l, err := servers.Acquire(ctx, model)
-	return lease{experiment.Replicas{Lease: l}}, err
-}
-
-// Stream asks one of the replicas.
-func (l lease) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, string, error) {
-	return l.Lease.Stream(ctx, r, seen)
+	return servers.Acquire(ctx, model)
 }
 
 // provenance says whether the replicas are simulated ones.
-func (l lease) provenance() string {
+func provenance(l *serving.Lease) string {
 	if strings.Contains(strings.Join(l.Versions(), " "), "simulated") {
 		return measurement.Simulated
 	}

@@ -142,11 +142,7 @@ func generateSettings(cfg *config.Config, servers *serving.Servers, tasks []Task
 	s.Servers = func(ctx context.Context, model string, drain <-chan struct{}) (generate.Servers, error) {
 		served := models[model]
 		served.Drain = drain
-		lease, err := servers.Acquire(ctx, served)
-		if err != nil {
-			return nil, err
-		}
-		return Replicas{lease}, nil
+		return servers.Acquire(ctx, served)
 	}
 	for _, b := range tasks {
 		s.Benchmarks = append(s.Benchmarks, generate.Benchmark{ID: b.ID, Tasks: b.Tasks, Source: b.Prompts()})

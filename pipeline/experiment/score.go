@@ -98,7 +98,7 @@ func ScoreSettings(cfg *config.Config, o Outside, servers *serving.Servers, task
 		}
 		asked := asked // a copy: units run side by side
 		asked.Servers = lease
-		return score.Judge{Settings: asked, Places: lease.Places, Release: lease.Release}, nil
+		return score.Judge{Settings: asked, Places: lease.Places(), Release: lease.Release}, nil
 	}
 	s.Runner = (&programs{cfg: cfg}).runner
 	return s, notes, nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -131,26 +130,7 @@ func ModelText(m config.Model) string {
 	return string(text)
 }
 
-// Replicas are a lease as the generate stage sees it.
-type Replicas struct{ *serving.Lease }
-
-var _ generate.Servers = Replicas{}
-
-// Places count those of replicas that are out for a while, too.
-func (r Replicas) Places() int { return r.Lease.Places }
-
-// Versions are those of vLLM, and of the simulated fleet.
-func (r Replicas) Versions() []string {
-	var all []string
-	for _, s := range r.Served {
-		all = append(all, s.Version)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// ThinkEnd is the same on all replicas: they serve one model.
-func (r Replicas) ThinkEnd() int32 { return r.Served[0].ThinkEnd }
+var _ generate.Servers = (*serving.Lease)(nil)
 
 // grace is the time after an interrupt in which another one cancels the jobs.
 const grace = 10 * time.Second

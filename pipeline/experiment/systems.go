@@ -194,7 +194,7 @@ func measuredRuns(cfg *config.Config, pairs []pair.Pair, timed *timing) (*system
 		}
 		return systems.Lease{
 			Pool: lease.Pool, Release: lease.Release,
-			Simulated: strings.Contains(strings.Join(Replicas{lease}.Versions(), " "), "simulated"),
+			Simulated: strings.Contains(strings.Join(lease.Versions(), " "), "simulated"),
 		}, nil
 	}
 	return m, errors.Join(faults...)
