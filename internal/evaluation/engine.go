@@ -12,7 +12,6 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/ending"
 	"speceval/internal/ledger"
-	"speceval/internal/pool"
 	"speceval/internal/rollout"
 	"speceval/internal/router"
 	"speceval/internal/vllm"
@@ -368,7 +367,7 @@ func (e *engine) keep(answer *rollout.Rollout, r *Request) error {
 // better than stops the evaluation.
 func (e *engine) failure(ctx context.Context, started time.Duration, id controller.ID, err error) (router.Kind, string) {
 	switch {
-	case e.ctx.Err() != nil || errors.Is(err, pool.ErrStopped):
+	case e.ctx.Err() != nil || errors.Is(err, vllm.ErrStopped):
 		return router.Aborted, lost
 	case ctx.Err() != nil && started < 0:
 		return router.Aborted, router.CancelledQueued.String()

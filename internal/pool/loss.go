@@ -136,9 +136,10 @@ func (p *Pool) takeOut(r *replica, life int, fault error, stuck *vllm.Metrics) {
 	p.settings.Report(fmt.Sprintf("replica %s is out, %d of %d left: %v", r.Name, left, len(p.replicas), fault))
 }
 
-// SayAfter is how long a wait for servers is silent, and Waiting what is said of it then.
+// SayAfter is how long a wait for servers is silent.
 const SayAfter = 3 * time.Second
 
+// Waiting is what is said of a wait for servers.
 func Waiting(left time.Duration) string {
 	return fmt.Sprintf("no server answers; waiting up to %v more (serving.outage_seconds)", left.Round(time.Second))
 }

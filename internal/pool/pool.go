@@ -26,8 +26,6 @@ var (
 	ErrClosed = errors.New("the pool is closed")
 	// ErrOutage: no replica has been alive for Settings.Outage.
 	ErrOutage = errors.New("no replica is alive")
-	// ErrStopped: StopWaiting was called, and the request had no replica.
-	ErrStopped = errors.New("waiting for a replica was given up")
 	// ErrDeadly: Settings.Deaths replicas died while they worked on the request.
 	ErrDeadly = errors.New("replicas die of this request, or with it")
 )
@@ -62,12 +60,13 @@ type Pool struct {
 	settings Settings
 	ctx      context.Context // ends with Close
 	end      context.CancelFunc
+	waits    context.Context // ends with StopWaiting
+	stop     context.CancelFunc
 	tasks    sync.WaitGroup // the pool's own goroutines
 
 	mu          sync.Mutex
 	closed      bool
-	held        bool          // by Reset: nothing is given out
-	stopped     chan struct{} // closed by StopWaiting
+	held        bool // by Reset: nothing is given out
 	replicas    []*replica
 	alive       int
 	waiting     []*lease // in order of arrival
@@ -175,8 +174,9 @@ func Open(ctx context.Context, replicas []Replica, need Requirement, s Settings)
 // they fail. It must be closed.
 func New(replicas []Replica, s Settings) *Pool {
 	s.complete()
-	p := &Pool{settings: s, alive: len(replicas), stopped: make(chan struct{})}
+	p := &Pool{settings: s, alive: len(replicas)}
 	p.ctx, p.end = context.WithCancel(context.Background())
+	p.waits, p.stop = context.WithCancel(context.Background())
 	for i, r := range replicas {
 		if r.Name == "" {
 			r.Name = r.Client.URL()
@@ -215,49 +215,29 @@ func (p *Pool) Close() {
 }
 
 // StopWaiting ends all waiting, now and from now on: requests that replicas have go on, others
-// and those that would be tried again return ErrStopped.
+// and those that would be tried again return vllm.ErrStopped.
 func (p *Pool) StopWaiting() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	select {
-	case <-p.stopped:
-	default:
-		close(p.stopped)
-		p.refuse(ErrStopped)
-	}
+	p.stop()
+	p.refuse(vllm.ErrStopped)
 }
 
 // patience is the pool's clock, by which nothing sleeps after StopWaiting.
 type patience struct {
 	clock.Clock
-	stopped <-chan struct{}
+	waits context.Context
 }
 
 // Sleep waits between two tries.
 func (c patience) Sleep(ctx context.Context, d time.Duration) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go func() {
-		select {
-		case <-c.stopped:
-			cancel(ErrStopped)
-		case <-ctx.Done():
-		}
-	}()
+	defer context.AfterFunc(c.waits, func() { cancel(vllm.ErrStopped) })()
 	if c.Clock.Sleep(ctx, d) != nil {
 		return context.Cause(ctx)
 	}
 	return nil
-}
-
-// isStopped reports whether StopWaiting was called.
-func (p *Pool) isStopped() bool {
-	select {
-	case <-p.stopped:
-		return true
-	default:
-		return false
-	}
 }
 
 // Slots is how many requests can be outstanding at the replicas now alive.
@@ -321,86 +301,6 @@ func (p *Pool) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)
 	})
 }
 
-// ErrFull: no replica that is alive has a free place now.
-var ErrFull = errors.New("no replica has a free place")
-
-// Place is room for one request at one replica, for callers who time requests:
-// it is taken at once, in the order in which they ask, and what is sent there
-// is sent once.
-type Place struct {
-	pool    *Pool
-	lease   *lease
-	release sync.Once
-}
-
-// Take takes a place at the replica with the fewest requests, the first of
-// those, without waiting; the error is ErrFull if there is none. ctx is that of
-// the request: its end aborts it. The place must be released.
-func (p *Pool) Take(ctx context.Context) (*Place, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case p.closed:
-		return nil, ErrClosed
-	case p.outage != nil:
-		return nil, p.outage
-	case p.held:
-		return nil, errors.New("the replicas are being reset")
-	}
-	r := p.leastLoaded()
-	if r == nil {
-		return nil, ErrFull
-	}
-	l := &lease{replica: r, life: r.life}
-	l.ctx, l.cancel = context.WithCancelCause(ctx)
-	r.leases[l] = true
-	return &Place{pool: p, lease: l}, nil
-}
-
-// Replica is the number of the replica in the pool, from 0.
-func (l *Place) Replica() int { return l.lease.replica.index }
-
-// Stream sends the one request of this place. With an error, the Completion
-// holds what was received before it. A replica that died of the request or before
-// is taken out of the pool, as with Pool.Stream.
-func (l *Place) Stream(r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, error) {
-	replica := l.lease.replica
-	l.pool.mu.Lock()
-	replica.model = r.Model
-	l.pool.mu.Unlock()
-	completion, err := replica.Client.Stream(l.lease.ctx, r, seen)
-	if err == nil {
-		l.pool.answered(replica, completion.Mended)
-		return completion, nil
-	}
-	cause := context.Cause(l.lease.ctx)
-	switch {
-	case errors.Is(cause, errTakenOut):
-		return completion, fmt.Errorf("replica %s was taken out: %w", replica.Name, l.pool.fault(replica))
-	case errors.Is(cause, ErrClosed):
-		return completion, ErrClosed
-	}
-	j := job{pool: l.pool, request: &r}
-	j.putOff(l.lease, err)
-	if j.lost(l.lease.ctx, l.lease, err) {
-		err = fmt.Errorf("replica %s is lost: %w", replica.Name, err)
-	}
-	return completion, err
-}
-
-// Release gives the place back. Further calls do nothing.
-func (l *Place) Release() { l.release.Do(func() { l.pool.release(l.lease) }) }
-
-// fault says why a replica is out.
-func (p *Pool) fault(r *replica) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if r.fault == nil {
-		return errTakenOut
-	}
-	return r.fault
-}
-
 // Replicas are the names of all replicas, those that are out too.
 func (p *Pool) Replicas() []string {
 	names := make([]string, len(p.replicas))
@@ -456,8 +356,8 @@ func (p *Pool) acquire(ctx context.Context, j *job) (*lease, error) {
 		l.err = ErrClosed
 	case p.outage != nil:
 		l.err = p.outage
-	case p.isStopped() && p.leastLoaded() == nil:
-		l.err = ErrStopped
+	case p.waits.Err() != nil && p.leastLoaded() == nil:
+		l.err = vllm.ErrStopped
 	default:
 		at, _ := slices.BinarySearchFunc(p.waiting, l, func(a, b *lease) int { return cmp.Compare(a.arrival, b.arrival) })
 		p.waiting = slices.Insert(p.waiting, at, l)

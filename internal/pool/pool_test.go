@@ -195,7 +195,7 @@ func TestClose(t *testing.T) {
 
 // TestTheEndOfAnOutage has requests that wait for no one, which is said after a while.
 func TestTheEndOfAnOutage(t *testing.T) {
-	for want, stop := range map[error]func(*Pool){ErrClosed: (*Pool).Close, ErrStopped: (*Pool).StopWaiting} {
+	for want, stop := range map[error]func(*Pool){ErrClosed: (*Pool).Close, vllm.ErrStopped: (*Pool).StopWaiting} {
 		bubble(t, want.Error(), func(t *testing.T) {
 			f := start(t, 1)
 			p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Hour})
@@ -231,7 +231,7 @@ func TestStopWaitingBetweenTries(t *testing.T) {
 		wait := ask(p, t.Context(), 0, 1)
 		synctest.Wait()
 		p.StopWaiting()
-		if err := wait()[0].err; !errors.Is(err, ErrStopped) {
+		if err := wait()[0].err; !errors.Is(err, vllm.ErrStopped) {
 			t.Errorf("error %v", err)
 		}
 	})

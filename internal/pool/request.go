@@ -18,7 +18,7 @@ type sender func(ctx context.Context, c *vllm.Client, r vllm.Request, hear func(
 func (p *Pool) request(ctx context.Context, r vllm.Request, a answer, send sender) (completion vllm.Completion, name string, err error) {
 	j := job{pool: p, request: &r, answer: a, send: send, arrival: p.arrive()}
 	retry := vllm.Retry{
-		Attempts: p.settings.Attempts, Clock: patience{p.settings.Clock, p.stopped}, Seed: r.Seed,
+		Attempts: p.settings.Attempts, Clock: patience{p.settings.Clock, p.waits}, Seed: r.Seed,
 		Report: func(attempt int, err error, wait time.Duration) {
 			p.sentAgain()
 			if attempt == 1 {

@@ -17,7 +17,7 @@ import (
 	"speceval/internal/vllm"
 )
 
-func workers(t *testing.T, all ...serving.Worker) (*serving.Workers, *said) {
+func workers(t *testing.T, all ...serving.Worker) (*serving.Servers, *said) {
 	t.Helper()
 	log := new(said)
 	w := serving.NewWorkers(serving.Settings{
@@ -32,7 +32,7 @@ func workers(t *testing.T, all ...serving.Worker) (*serving.Workers, *said) {
 	return w, log
 }
 
-func lend(t *testing.T, w *serving.Workers, m serving.Model) *serving.Lease {
+func lend(t *testing.T, w *serving.Servers, m serving.Model) *serving.Lease {
 	t.Helper()
 	lease, err := w.Acquire(t.Context(), m)
 	if err != nil {
@@ -42,7 +42,7 @@ func lend(t *testing.T, w *serving.Workers, m serving.Model) *serving.Lease {
 }
 
 // inVain asks for a worker for a short time.
-func inVain(t *testing.T, w *serving.Workers, m serving.Model) {
+func inVain(t *testing.T, w *serving.Servers, m serving.Model) {
 	t.Helper()
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

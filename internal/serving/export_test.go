@@ -10,14 +10,3 @@ func (s *Servers) Waiting() int {
 	}
 	return n
 }
-
-// Waiting is how many wait for any model.
-func (w *Workers) Waiting() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	n := 0
-	for _, waiting := range w.waiting {
-		n += waiting
-	}
-	return n
-}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,23 +64,31 @@ type Settings struct {
 	Report      func(text string)     // lines for the log, from several goroutines; may be nil
 }
 
-// Servers are the replicas of all workers. Its methods may be called
-// concurrently.
+// Servers lend the replicas of workers. They are lent together to two users of a model at
+// a time, or, by NewWorkers, each worker's whole to one, for work that is timed. Methods may be
+// called concurrently. The same workers must not be in use by two Servers.
 type Servers struct {
 	settings Settings
+	whole    bool // workers are lent one by one
 
-	mu       sync.Mutex
-	changed  chan struct{} // closed and replaced whenever what follows changes
-	busy     bool          // somebody finds, starts or stops servers
-	open     map[string]*group
-	waiting  map[string]int      // how many want a model and have not got it
-	launched []*launcher.Servers // one a worker with a recipe, all of one model
-	model    string              // that they serve; "" for none
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced whenever what follows changes
+	sites   []*site
+	waiting map[string]int // how many want a model and have not got it
 }
 
 // mostUsers of a model at a time are enough to keep its replicas busy: when one
 // comes to its end the other fills the places.
 const mostUsers = 2
+
+// site is workers that are lent together. Servers.mu guards it.
+type site struct {
+	workers  []Worker
+	busy     bool // somebody finds, starts or stops servers
+	open     map[string]*group
+	launched []*launcher.Servers // one a worker with a recipe, all of one model
+	model    string              // that they serve; "" for none
+}
 
 // group is the replicas of a model in use or kept for use.
 type group struct {
@@ -88,14 +97,25 @@ type group struct {
 }
 
 // New makes Servers of settings. Nothing is asked or started before Acquire.
-func New(s Settings) *Servers {
+func New(s Settings) *Servers { return lending(s, false, s.Workers) }
+
+// NewWorkers makes Servers that lend each worker whole.
+func NewWorkers(s Settings) *Servers {
+	return lending(s, true, slices.Collect(slices.Chunk(s.Workers, 1))...)
+}
+
+func lending(s Settings, whole bool, workers ...[]Worker) *Servers {
 	if s.Report == nil {
 		s.Report = func(string) {}
 	}
 	if s.Clock == nil {
 		s.Clock = clock.Wall{}
 	}
-	return &Servers{settings: s, changed: make(chan struct{}), open: make(map[string]*group), waiting: make(map[string]int)}
+	l := &Servers{settings: s, whole: whole, changed: make(chan struct{}), waiting: make(map[string]int)}
+	for _, w := range workers {
+		l.sites = append(l.sites, &site{workers: w, open: make(map[string]*group)})
+	}
+	return l
 }
 
 // Lease is the use of a model's replicas.
@@ -103,17 +123,16 @@ type Lease struct {
 	*pool.Pool
 	Worker string // that was lent whole; "" if the replicas are of any worker
 
-	servers  *Servers
-	group    *group
-	once     sync.Once
-	ended    chan struct{}
-	released func() // what else to do then; nil for nothing
+	servers *Servers
+	group   *group
+	once    sync.Once
+	ended   chan struct{}
 }
 
 var errNoWorkers = errors.New("there is no server to ask: add a [[worker]] with urls of running servers, or with a launch command")
 
 // Acquire finds or starts replicas of a model and checks them. It waits while
-// two others use them, while recipes serve another model that somebody uses
+// others use them, while recipes serve another model that somebody uses
 // or waits for, and while no server is ready. Release gives them back.
 func (s *Servers) Acquire(ctx context.Context, m Model) (*Lease, error) {
 	if len(s.settings.Workers) == 0 {
@@ -135,37 +154,88 @@ func (s *Servers) Acquire(ctx context.Context, m Model) (*Lease, error) {
 	}()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.signal() // for those who left a site to us
 	s.waiting[m.ID]++
 	defer func() { s.waiting[m.ID]-- }()
+	refusals := make([]error, len(s.sites))
 	for {
-		g := s.open[m.ID]
+		i, possible := s.choose(m.ID, refusals)
 		switch {
-		case g != nil && g.users < mostUsers:
-			g.users++
-			l := &Lease{Pool: g.Pool, servers: s, group: g, ended: make(chan struct{})}
-			go l.drain(m.Drain)
-			return l, nil
-		case g == nil && s.free():
-			if err := s.prepare(ctx, m); err != nil {
+		case !possible:
+			return nil, errors.Join(refusals...)
+		case i < 0:
+			if err := s.wait(ctx); err != nil {
 				return nil, err
 			}
+		case s.sites[i].open[m.ID] != nil:
+			return s.lease(s.sites[i], m), nil
 		default:
-			if err := s.wait(ctx); err != nil {
+			err := s.prepare(ctx, s.sites[i], m)
+			if s.whole && err != nil {
+				err = fmt.Errorf("worker %s: %w", s.sites[i].workers[0].Name, err)
+			}
+			if refusals[i] = err; err != nil && !errors.Is(err, pool.ErrUnserved) {
 				return nil, err
 			}
 		}
 	}
 }
 
-// free reports whether servers may be found, started and stopped now: no other
-// goroutine does so, and the model that recipes serve is neither in use nor waited
-// for. mu is held.
-func (s *Servers) free() bool {
-	if s.busy {
-		return false
+// choose is a site to ask for a model, one that has it up first; -1 if all that have not
+// refused are in use or left to others. mu is held.
+func (s *Servers) choose(model string, refusals []error) (at int, possible bool) {
+	at = -1
+	for i, one := range s.sites {
+		if refusals[i] != nil {
+			continue
+		}
+		possible = true
+		g, other := one.open[model], one.open[one.model]
+		switch {
+		case one.busy || s.whole && one.users() > 0:
+		case g != nil && g.users < mostUsers:
+			return i, true
+		case at < 0 && g == nil && (other == nil || other.users == 0 && s.waiting[one.model] == 0):
+			at = i
+		}
 	}
-	g := s.open[s.model]
-	return g == nil || g.users == 0 && s.waiting[s.model] == 0
+	return at, possible
+}
+
+func (s *site) users() (n int) {
+	for _, g := range s.open {
+		n += g.users
+	}
+	return n
+}
+
+// lease lends a model that is up. mu is held.
+func (s *Servers) lease(from *site, m Model) *Lease {
+	g := from.open[m.ID]
+	g.users++
+	l := &Lease{Pool: g.Pool, servers: s, group: g, ended: make(chan struct{})}
+	if s.whole {
+		l.Worker = from.workers[0].Name
+	}
+	go func() {
+		select {
+		case <-m.Drain:
+			l.Pool.StopWaiting()
+		case <-l.ended:
+		}
+	}()
+	return l
+}
+
+// Release gives the replicas back. They stay up for the next use.
+func (l *Lease) Release() {
+	l.once.Do(func() {
+		close(l.ended)
+		l.servers.mu.Lock()
+		defer l.servers.mu.Unlock()
+		l.group.users--
+		l.servers.signal()
+	})
 }
 
 // wait waits for a change, without mu.
@@ -181,79 +251,43 @@ func (s *Servers) wait(ctx context.Context) error {
 	}
 }
 
-// drain ends waiting for the replicas when the user's work is to end.
-func (l *Lease) drain(drain <-chan struct{}) {
-	select {
-	case <-drain:
-		l.Pool.StopWaiting()
-	case <-l.ended:
-	}
-}
-
-// Release gives the replicas back. They stay up for the next use.
-func (l *Lease) Release() {
-	l.once.Do(func() {
-		close(l.ended)
-		l.servers.mu.Lock()
-		l.group.users--
-		l.servers.signal()
-		l.servers.mu.Unlock()
-		if l.released != nil {
-			l.released()
-		}
-	})
-}
-
 // signal wakes those who wait. mu is held.
 func (s *Servers) signal() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// prepare opens a group for the model, without mu.
-func (s *Servers) prepare(ctx context.Context, m Model) error {
-	s.busy = true
+// prepare opens a group for the model, without mu. Of a site that is busy others use only
+// groups that are open.
+func (s *Servers) prepare(ctx context.Context, at *site, m Model) error {
+	at.busy = true
 	s.mu.Unlock()
-	p, err := s.gather(ctx, m)
+	p, err := s.gather(ctx, at, m)
 	s.mu.Lock()
 	if err == nil {
-		s.open[m.ID] = &group{Pool: p}
+		at.open[m.ID] = &group{Pool: p}
 	}
-	s.busy = false
+	at.busy = false
 	s.signal()
 	return err
 }
 
 // Close stops what was started, and lets go of the rest. Nothing may be in use.
 func (s *Servers) Close(ctx context.Context) error {
-	s.mu.Lock()
-	groups := s.open
-	s.open = make(map[string]*group)
-	s.mu.Unlock()
-	for _, g := range groups {
-		g.Close()
+	faults := make([]error, len(s.sites))
+	var all sync.WaitGroup
+	for i, one := range s.sites {
+		all.Go(func() {
+			s.mu.Lock()
+			groups := one.open
+			one.open = make(map[string]*group)
+			s.mu.Unlock()
+			for _, g := range groups {
+				g.Close()
+			}
+			faults[i] = s.stop(ctx, one)
+		})
 	}
-	return s.stop(ctx)
-}
-
-// stop ends launched servers.
-func (s *Servers) stop(ctx context.Context) error {
-	s.mu.Lock()
-	launched := s.launched
-	s.launched, s.model = nil, ""
-	s.mu.Unlock()
-	var errs []error
-	for _, l := range launched {
-		if err := l.Stop(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("stop servers: %w", err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// started notes servers that serve a model now.
-func (s *Servers) started(l *launcher.Servers, model string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.launched, s.model = append(s.launched, l), model
+	all.Wait()
+	return errors.Join(faults...)
 }

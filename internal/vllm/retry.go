@@ -108,6 +108,9 @@ const (
 // is Refuse.
 var ErrLost = errors.New("an answer was lost under way, of which something was seen or may have been, and cannot be continued")
 
+// ErrStopped: waiting has been ended, and the request had no server.
+var ErrStopped = errors.New("waiting for a server was given up")
+
 // onLoss are the names of the rules.
 var onLoss = [...]string{Continue: "continue", AskAgain: "again", Refuse: "refuse"}
 

@@ -110,7 +110,7 @@ func samplingText(cfg *config.Config, model string) map[string]string {
 
 // timing is the servers of timed runs.
 type timing struct {
-	workers *serving.Workers
+	workers *serving.Servers
 	// vacate ends the servers that rollouts were sampled from, which may hold the
 	// same devices; nil: there are none. Timed runs begin after the profiles of
 	// all rollouts are there, so that no sampling is in flight.
@@ -138,7 +138,7 @@ func (t *timing) end(ctx context.Context) error {
 }
 
 // timedWorkers are the workers of the experiment, for timed runs.
-func timedWorkers(cfg *config.Config, o Outside) *serving.Workers {
+func timedWorkers(cfg *config.Config, o Outside) *serving.Servers {
 	return serving.NewWorkers(servingSettings(cfg, o))
 }
 

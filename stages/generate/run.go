@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"speceval/internal/pool"
 	"speceval/internal/rollout"
 	"speceval/internal/vllm"
 	"speceval/pipeline/dag"
@@ -157,7 +156,7 @@ func (f *sampling) one(ctx context.Context, place int) {
 	}
 	r, err := f.ask(ctx, place)
 	if err != nil {
-		if ctx.Err() != nil || errors.Is(err, pool.ErrStopped) {
+		if ctx.Err() != nil || errors.Is(err, vllm.ErrStopped) {
 			return // given up, not failed
 		}
 		if fatal := f.faults.add(place/f.Rollouts, err); fatal != nil {
