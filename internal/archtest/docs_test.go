@@ -91,25 +91,3 @@ func TestEverythingExportedIsDocumented(t *testing.T) {
 		report(t, docFaults(f))
 	}
 }
-
-func TestDocRuleCatches(t *testing.T) {
-	const doc = "// Package p is made.\npackage p\n"
-	tests := []struct{ source, want string }{
-		{"package p\n", "package internal/p has no doc comment"},
-		{doc, ""},
-		{doc + "func F() {}\n", "exported F has no doc"},
-		{doc + "// F does.\nfunc F() {}\n", ""},
-		{doc + "func f() {}\n", ""},
-		{doc + "type T struct{}\n", "exported T has no doc"},
-		{doc + "// T is.\ntype T struct{}\nfunc (t *T) M() {}\n", "exported M has no doc"},
-		{doc + "// T is.\ntype T struct{}\nfunc (t T) Error() string { return \"\" }\n", ""},
-		{doc + "type t struct{}\nfunc (t) M() {}\n", ""},
-		{doc + "const C = 1\n", "exported C has no doc"},
-		{doc + "const C = 1 // is one\n", ""},
-		{doc + "// Some.\nconst (\n\tA = 1\n\tB = 2\n)\n", ""},
-		{doc + "var V, w = 1, 2\n", "exported V has no doc"},
-	}
-	for _, test := range tests {
-		catches(t, docFaults(made(t, "internal/p", test.source)), test.want)
-	}
-}

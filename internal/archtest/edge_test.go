@@ -126,32 +126,3 @@ func TestOnlyTheEdgeTouchesTheWorld(t *testing.T) {
 		report(t, edgeFaults(f))
 	}
 }
-
-func TestEdgeRuleCatches(t *testing.T) {
-	tests := []struct{ pkg, imported, use, want string }{
-		{"internal/p", "os", `os.Getenv("X")`, "uses os.Getenv"},
-		{"internal/p", "os", "os.Args", "uses os.Args"},
-		{"internal/p", "os", "os.Stdout", "uses os.Stdout"},
-		{"internal/p", "os", "os.Stderr", "uses os.Stderr"},
-		{"internal/p", "os", "os.Open", ""},
-		{"stages/p", "time", "time.Now()", "uses time.Now"},
-		{"stages/p", "time", "time.Second", ""},
-		{"stages/p", "fmt", "fmt.Println()", "uses fmt.Println"},
-		{"stages/p", "fmt", "fmt.Sprint()", ""},
-		{"stages/p", "log", "log.Fatal", "uses log.Fatal"},
-		{"stages/p", "math/rand", "rand.New", "uses math/rand.New"},
-		{"stages/p", "math/rand/v2", "rand.IntN(3)", "uses math/rand/v2.IntN"},
-		{"stages/p", "math/rand/v2", "rand.New(nil)", ""},
-		{"internal/seed", "math/rand/v2", "rand.NewPCG(1, 2)", ""},
-		{"pipeline", "time", "time.Now()", ""},
-		{"pipeline/dag", "time", "time.Now()", "uses time.Now"},
-		{"pipeline/dag", "time", "time.Sleep", ""},
-		{"pipeline/executor", "os", "os.Exit", "uses os.Exit"},
-	}
-	for _, test := range tests {
-		source := fmt.Sprintf("package p\nimport %q\nvar _ = %s\n", test.imported, test.use)
-		catches(t, edgeFaults(made(t, test.pkg, source)), test.want)
-	}
-	catches(t, edgeFaults(made(t, "internal/p", "package p\nimport clock \"time\"\nvar _ = clock.Now\n")), "uses time.Now")
-	catches(t, edgeFaults(made(t, "internal/p", "package p\nimport . \"os\"\n")), "dot import of os")
-}

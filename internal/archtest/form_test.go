@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -97,24 +96,5 @@ func TestForm(t *testing.T) {
 		if n := exits(f); n > 1 || n == 1 && !slices.Contains(commands, f.path) {
 			t.Errorf("package %s calls os.Exit %d times: main does, once", f.path, n)
 		}
-	}
-}
-
-func TestFormRulesCatch(t *testing.T) {
-	long := "package p\n" + strings.Repeat("// line\n", maxFileLines)
-	catches(t, lengthFaults(made(t, "internal/p", long)), "has 451 lines")
-	catches(t, lengthFaults(made(t, "internal/p", long[:len(long)-8])), "")
-	catches(t, lengthFaults(made(t, "internal/p", "package p\nfunc f() {\n"+strings.Repeat("\n", maxFuncLines)+"}\n")), "f has 122 lines")
-	catches(t, lengthFaults(made(t, "pipeline", "package main\nfunc main() {\n"+strings.Repeat("\n", maxMainLines)+"}\n")), "main has 17 lines")
-
-	catches(t, initFaults(made(t, "internal/p", "package p\nfunc init() {}\n")), "func init")
-	catches(t, initFaults(made(t, "internal/p", "package p\nimport _ \"net/http/pprof\"\n")), "side effects")
-	catches(t, initFaults(made(t, "internal/p", "package p\nimport _ \"embed\"\n")), "")
-
-	catches(t, nameFaults(made(t, "internal/util", "package util\n")), "one idea")
-	catches(t, nameFaults(made(t, "internal/seed", "package seed\n")), "")
-
-	if n := exits(made(t, "pipeline", "package main\nimport \"os\"\nfunc main() { os.Exit(1); os.Exit(2) }\n")); n != 2 {
-		t.Errorf("counts %d calls of os.Exit, want 2", n)
 	}
 }

@@ -93,26 +93,6 @@ func TestMethodNamesNothingInternal(t *testing.T) {
 	}
 }
 
-func TestOutsideRuleCatches(t *testing.T) {
-	for _, test := range []struct{ pkg, source, want string }{
-		{"method/p", "func F(s seed.Seed) {}", "exported with seed.Seed"},
-		{"method/p", "func F() []map[string]*seed.Stream { return nil }", "exported with seed.Stream"},
-		{"method/p", "func f(s seed.Seed) {}", ""},
-		{"method/p", "func F() { _ = seed.Root(1) }", ""},
-		{"method/p", "type T struct{ Seed seed.Seed }", "exported with seed.Seed"},
-		{"method/p", "type T struct{ seed.Seed }", "exported with seed.Seed"},
-		{"method/p", "type T struct{ seed seed.Seed }", ""},
-		{"method/p", "type T = seed.Seed", "exported with seed.Seed"},
-		{"method/p", "type T interface{ F(seed.Seed) }", "exported with seed.Seed"},
-		{"method/p", "type t struct{}; func (t) F(s seed.Seed) {}", ""},
-		{"method/p", "var V = seed.Root(1)", "exported with seed.Root"},
-		{"internal/p", "func F(s seed.Seed) {}", ""},
-	} {
-		source := "package p\nimport \"speceval/internal/seed\"\nvar _ seed.Seed\n" + test.source + "\n"
-		catches(t, outsideFaults(made(t, test.pkg, source)), test.want)
-	}
-}
-
 // outsider is a program of somebody else's.
 const outsider = `package main
 

@@ -91,27 +91,3 @@ func TestPackagesHoldOneIdea(t *testing.T) {
 	}
 	report(t, circleFaults(importRules))
 }
-
-func TestPackageRulesCatch(t *testing.T) {
-	long := made(t, "internal/p", "package p\n"+strings.Repeat("\n", maxPackageLines))
-	catches(t, packageFaults(long), "3601 lines")
-	many := made(t, "internal/p", "package p\n")
-	for range maxPackageFiles {
-		many.files = append(many.files, many.files[0])
-	}
-	catches(t, packageFaults(many), "31 files")
-	catches(t, packageFaults(made(t, "internal/p", "package p\n")), "")
-
-	const reads = "package p\nimport \"os\"\nvar _, _ = os.ReadFile(%q)\n"
-	catches(t, readBackFaults(made(t, "stages/report/tables", fmt.Sprintf(reads, "tables/table1_variance.csv"))), "is a stored table")
-	catches(t, readBackFaults(made(t, "stages/report/explain", fmt.Sprintf(reads, ".csv"))), "is a stored table")
-	catches(t, readBackFaults(made(t, "stages/report/stored", fmt.Sprintf(reads, "report/experiment.json"))), "")
-	stores := made(t, "stages/report", fmt.Sprintf(reads, "tables/table1_variance.csv"))
-	catches(t, readBackFaults(stores), "is a stored table")
-	stores.files[0].name = tableFile
-	catches(t, readBackFaults(stores), "")
-	catches(t, readBackFaults(made(t, "stages/report/figures", "package p\nconst input = `tables/x.tex`\n")), "")
-
-	catches(t, circleFaults([]importRule{{"stages/report/model", nil}, {"stages/report/tables", []string{"stages/report/model"}}}), "which is above it")
-	catches(t, circleFaults([]importRule{{"stages/report/tables", []string{"stages/report/model"}}, {"stages/report/model", nil}}), "")
-}

@@ -51,16 +51,6 @@ func parseFile(set *token.FileSet, name, source string) (file, error) {
 	return file{name: name, lines: strings.Count(source, "\n"), pos: set, ast: parsed}, err
 }
 
-// made is a folder with one made file, for the tests that break rules.
-func made(t *testing.T, dir, source string) folder {
-	t.Helper()
-	f, err := parseFile(token.NewFileSet(), dir+"/made.go", source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return folder{path: dir, files: []file{f}}
-}
-
 // repository reads every package folder of the module. Tests, testdata and
 // hidden folders are not part of it.
 func repository(t *testing.T) []folder {
@@ -113,12 +103,3 @@ func report(t *testing.T, faults []string) {
 
 // catches checks that a rule finds a fault that holds want, or none if want
 // is empty.
-func catches(t *testing.T, faults []string, want string) {
-	t.Helper()
-	if want == "" && len(faults) > 0 {
-		t.Errorf("the rule finds fault with good code: %q", faults)
-	}
-	if want != "" && (len(faults) == 0 || !strings.Contains(strings.Join(faults, "\n"), want)) {
-		t.Errorf("the rule says %q, want %q", faults, want)
-	}
-}

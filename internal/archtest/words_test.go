@@ -56,10 +56,3 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
-
-func TestWordRulesCatch(t *testing.T) {
-	catches(t, wordFaults(made(t, "internal/p", "package p\n\n// What is asked for in\n// vain is kept.\n")), "in vain")
-	catches(t, wordFaults(made(t, "internal/p", "package p\n\n// The caller Is Told so.\n")), "Is Told")
-	catches(t, wordFaults(made(t, "internal/p", "package p\n\ntype tally int\n")), "type tally")
-	catches(t, wordFaults(made(t, "internal/p", "package p\n\n// counts are requests by outcome.\ntype counts int\n")), "")
-}
