@@ -301,7 +301,7 @@ func (p *Pool) hold() error {
 	defer p.mu.Unlock()
 	outstanding := len(p.waiting)
 	for _, r := range p.replicas {
-		outstanding += len(r.leases)
+		outstanding += len(r.places)
 	}
 	switch {
 	case p.closed:

@@ -12,13 +12,21 @@ import (
 // ErrFull: no replica that is alive has a free place now.
 var ErrFull = errors.New("no replica has a free place")
 
-// Place is room for one request at one replica, for callers who time requests:
-// it is taken at once, in the order in which they ask, and what is sent there
-// is sent once.
+// Place is room for one request at one replica. Requests of Complete and Stream wait for one.
+// Take takes one at once, in the order in which its callers ask, for those who time requests:
+// what is sent there is sent once.
 type Place struct {
 	pool    *Pool
-	lease   *lease
-	release sync.Once
+	arrival uint64 // in the queue
+	model   string
+	ctx     context.Context // of the request
+	cancel  context.CancelCauseFunc
+	once    sync.Once
+
+	ready   chan struct{} // closed when one of the following is set
+	err     error         // there will be no place
+	replica *replica
+	life    int // of the replica
 }
 
 // Take takes a place at the replica with the fewest requests, the first of
@@ -39,29 +47,29 @@ func (p *Pool) Take(ctx context.Context) (*Place, error) {
 	if r == nil {
 		return nil, ErrFull
 	}
-	l := &lease{replica: r, life: r.life}
+	l := &Place{pool: p, replica: r, life: r.life}
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
-	r.leases[l] = true
-	return &Place{pool: p, lease: l}, nil
+	r.places[l] = true
+	return l, nil
 }
 
 // Replica is the number of the replica in the pool, from 0.
-func (l *Place) Replica() int { return l.lease.replica.index }
+func (l *Place) Replica() int { return l.replica.index }
 
 // Stream sends the one request of this place. With an error, the Completion
 // holds what was received before it. A replica that died of the request or before
 // is taken out of the pool, as with Pool.Stream.
 func (l *Place) Stream(r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, error) {
-	replica := l.lease.replica
+	replica := l.replica
 	l.pool.mu.Lock()
 	replica.model = r.Model
 	l.pool.mu.Unlock()
-	completion, err := replica.Client.Stream(l.lease.ctx, r, seen)
+	completion, err := replica.Client.Stream(l.ctx, r, seen)
 	if err == nil {
 		l.pool.answered(replica, completion.Mended)
 		return completion, nil
 	}
-	cause := context.Cause(l.lease.ctx)
+	cause := context.Cause(l.ctx)
 	switch {
 	case errors.Is(cause, errTakenOut):
 		return completion, fmt.Errorf("replica %s was taken out: %w", replica.Name, l.pool.fault(replica))
@@ -69,15 +77,15 @@ func (l *Place) Stream(r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, 
 		return completion, ErrClosed
 	}
 	j := job{pool: l.pool, request: &r}
-	j.putOff(l.lease, err)
-	if j.lost(l.lease.ctx, l.lease, err) {
+	j.putOff(l, err)
+	if j.lost(l.ctx, l, err) {
 		err = fmt.Errorf("replica %s is lost: %w", replica.Name, err)
 	}
 	return completion, err
 }
 
 // Release gives the place back. Further calls do nothing.
-func (l *Place) Release() { l.release.Do(func() { l.pool.release(l.lease) }) }
+func (l *Place) Release() { l.once.Do(func() { l.pool.release(l) }) }
 
 // fault says why a replica is out.
 func (p *Pool) fault(r *replica) error {

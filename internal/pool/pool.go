@@ -69,7 +69,7 @@ type Pool struct {
 	held        bool // by Reset: nothing is given out
 	replicas    []*replica
 	alive       int
-	waiting     []*lease // in order of arrival
+	waiting     []*Place // in order of arrival
 	arrivals    uint64
 	outage      error              // for all requests, once an outage has lasted too long
 	endOutage   context.CancelFunc // of the watch on an outage
@@ -86,7 +86,7 @@ type replica struct {
 	index  int
 	alive  bool
 	life   int // how often it came back: failures of an earlier life do not count
-	leases map[*lease]bool
+	places map[*Place]bool
 	model  string  // of the latest request
 	fault  error   // why it is not alive
 	found  *Served // what it was at Open; nil if it was not there
@@ -181,7 +181,7 @@ func New(replicas []Replica, s Settings) *Pool {
 		if r.Name == "" {
 			r.Name = r.Client.URL()
 		}
-		p.replicas = append(p.replicas, &replica{Replica: r, index: i, alive: true, leases: map[*lease]bool{}})
+		p.replicas = append(p.replicas, &replica{Replica: r, index: i, alive: true, places: map[*Place]bool{}})
 	}
 	if len(replicas) == 0 {
 		p.outage = fmt.Errorf("%w: the pool has none", ErrOutage)
@@ -333,22 +333,9 @@ func (p *Pool) Lost() []string {
 // errTakenOut is the cause for which the requests of a replica are aborted.
 var errTakenOut = errors.New("the replica is taken out")
 
-// lease is a request's place: in the queue first, then at a replica.
-type lease struct {
-	arrival uint64
-	model   string
-	ctx     context.Context // of the request
-	cancel  context.CancelCauseFunc
-
-	ready   chan struct{} // closed when one of the following is set
-	err     error         // there will be no place
-	replica *replica
-	life    int // of the replica
-}
-
 // acquire waits for a place at a replica, in order of arrival.
-func (p *Pool) acquire(ctx context.Context, j *job) (*lease, error) {
-	l := &lease{arrival: j.arrival, model: j.request.Model, ready: make(chan struct{})}
+func (p *Pool) acquire(ctx context.Context, j *job) (*Place, error) {
+	l := &Place{pool: p, arrival: j.arrival, model: j.request.Model, ready: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancelCause(ctx)
 	p.mu.Lock()
 	switch {
@@ -359,7 +346,7 @@ func (p *Pool) acquire(ctx context.Context, j *job) (*lease, error) {
 	case p.waits.Err() != nil && p.leastLoaded() == nil:
 		l.err = vllm.ErrStopped
 	default:
-		at, _ := slices.BinarySearchFunc(p.waiting, l, func(a, b *lease) int { return cmp.Compare(a.arrival, b.arrival) })
+		at, _ := slices.BinarySearchFunc(p.waiting, l, func(a, b *Place) int { return cmp.Compare(a.arrival, b.arrival) })
 		p.waiting = slices.Insert(p.waiting, at, l)
 		p.dispatch()
 	}
@@ -381,15 +368,15 @@ func (p *Pool) acquire(ctx context.Context, j *job) (*lease, error) {
 }
 
 // release gives a place back, in the queue or at a replica.
-func (p *Pool) release(l *lease) {
+func (p *Pool) release(l *Place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l.cancel(nil)
 	if l.replica == nil {
-		p.waiting = slices.DeleteFunc(p.waiting, func(w *lease) bool { return w == l })
+		p.waiting = slices.DeleteFunc(p.waiting, func(w *Place) bool { return w == l })
 		return
 	}
-	delete(l.replica.leases, l)
+	delete(l.replica.places, l)
 	p.dispatch()
 }
 
@@ -411,7 +398,7 @@ func (p *Pool) dispatch() {
 		l := p.waiting[0]
 		p.waiting = slices.Delete(p.waiting, 0, 1)
 		l.replica, l.life = r, r.life
-		r.leases[l] = true
+		r.places[l] = true
 		r.model = l.model
 		close(l.ready)
 	}
@@ -425,7 +412,7 @@ func (p *Pool) leastLoaded() *replica {
 		if !r.rested.IsZero() && p.settings.Clock.Now().Before(r.rested) {
 			continue
 		}
-		if r.alive && len(r.leases) < p.settings.Window && (least == nil || len(r.leases) < len(least.leases)) {
+		if r.alive && len(r.places) < p.settings.Window && (least == nil || len(r.places) < len(least.places)) {
 			least = r
 		}
 	}
@@ -443,7 +430,7 @@ func (p *Pool) refuse(err error) {
 
 // revoke aborts the requests at a replica. Pool.mu is held.
 func (r *replica) revoke(cause error) {
-	for l := range r.leases {
+	for l := range r.places {
 		l.cancel(cause)
 	}
 }

@@ -84,7 +84,7 @@ func (j *job) attempt(ctx context.Context) (vllm.Completion, string, error) {
 
 // lost tells whether a request failed because its replica died or hangs, by its
 // metrics or by its silence, takes that replica out, and counts the death, unless the request never got there.
-func (j *job) lost(ctx context.Context, l *lease, err error) bool {
+func (j *job) lost(ctx context.Context, l *Place, err error) bool {
 	if errors.Is(context.Cause(l.ctx), errTakenOut) {
 		j.deaths++
 		return true
@@ -143,7 +143,7 @@ const (
 // putOff tells whether a server takes no more requests for now, and lets it
 // rest, while the request waits for its turn again. One that has been put off
 // for longer than Settings.Outage fails like any other.
-func (j *job) putOff(l *lease, err error) bool {
+func (j *job) putOff(l *Place, err error) bool {
 	var e *vllm.Error
 	if !errors.As(err, &e) || !e.Limited() {
 		return false
@@ -204,7 +204,7 @@ func (p *Pool) watch(r *replica) {
 	var s stillness
 	for p.settings.Clock.Sleep(p.ctx, p.settings.Poll) == nil {
 		p.mu.Lock()
-		busy, life := r.alive && len(r.leases) > 0, r.life
+		busy, life := r.alive && len(r.places) > 0, r.life
 		p.mu.Unlock()
 		if !busy {
 			s = stillness{}
