@@ -46,7 +46,6 @@ var importRules = []importRule{
 	{"data/importer", []string{"method/…", "internal/…"}},
 	{"data/smallbench/make", []string{"data", "method/…", "internal/…"}},
 	{"data/fleet/fit", []string{"data", "method/…", "internal/…"}},
-	{"data/fleet/predict", []string{"data", "method/…", "internal/…"}},
 	{"data", nil},
 
 	// Executing a policy: identities and rewards, the policies themselves, the

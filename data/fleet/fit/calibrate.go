@@ -1,24 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
 
 	"speceval/internal/fleet"
 )
-
-// calibration is what the fit has found.
-type calibration struct {
-	workload fleet.Workload
-	cells    []*cell
-	fits     map[*cell][]fitted
-}
 
 // likeliestBase is the factor of the base that makes what was published likeliest;
 // README.md in this folder has the others that were tried.
@@ -53,36 +47,27 @@ func start(model string, sequences, base, sequence, context, prompt int) fleet.M
 	return m
 }
 
-// calibrate fits model after model and measures what is left unexplained.
-func calibrate(ctx context.Context, facts []*fact, o options, log io.Writer) (*calibration, error) {
-	c := &calibration{fits: map[*cell][]fitted{}}
+// calibrate fits one model after another.
+func calibrate(ctx context.Context, facts []*fact) (*fleet.Workload, error) {
+	workload := &fleet.Workload{}
 	for _, m := range starts {
-		if len(o.models) > 0 && !slices.Contains(o.models, m.Model) {
-			continue
+		if m.ThinkingTokens > 0 {
+			m.Timing.Base = time.Duration(math.Round(likeliestBase * float64(m.Timing.Base)))
 		}
-		s := newSearch(m, facts, o, log)
+		s := newSearch(m, facts)
 		if err := s.run(ctx); err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Model, err)
 		}
-		c.workload.Models = append(c.workload.Models, s.model)
-		c.cells = append(c.cells, s.cells...)
+		workload.Models = append(workload.Models, s.model)
+		for _, c := range s.cells {
+			c.lengths.Loop, c.lengths.Pace = c.loop, math.Exp(c.pace)
+			workload.Lengths = append(workload.Lengths, c.lengths)
+		}
 	}
-	if err := c.measure(ctx); err != nil {
-		return nil, err
-	}
-	slices.SortFunc(c.cells, func(a, b *cell) int { return compareNames(a, b) })
-	for _, cell := range c.cells {
-		c.workload.Lengths = append(c.workload.Lengths, cell.final())
-	}
-	c.summary(log)
-	return c, nil
-}
-
-// final are the lengths of a profile as they go into the file.
-func (c *cell) final() fleet.Lengths {
-	l := c.lengths
-	l.Loop, l.Pace = c.loop, math.Exp(c.pace)
-	return l
+	slices.SortFunc(workload.Lengths, func(a, b fleet.Lengths) int {
+		return cmp.Or(strings.Compare(a.Benchmark, b.Benchmark), strings.Compare(a.Model, b.Model))
+	})
+	return workload, nil
 }
 
 // linear is the problem at a point, as least squares: the normal equations.
@@ -109,7 +94,8 @@ func (s *search) linearize(ctx context.Context) (*linear, error) {
 	if err != nil {
 		return nil, err
 	}
-	size := len(s.timing) + len(s.shape)*len(s.cells)
+	timing, shape := len(s.timing), len(s.shape)
+	size := timing + shape*len(s.cells)
 	l := &linear{cost: cost, normal: mat.NewSymDense(size, nil), slope: mat.NewVecDense(size, nil)}
 	rows := make([][][]float64, len(s.cells)) // by cell and run: derivatives, then the residual, weighted
 	err = s.each(func(i int, c *cell) error {
@@ -121,22 +107,21 @@ func (s *search) linearize(ctx context.Context) (*linear, error) {
 		return nil, err
 	}
 	for i := range s.cells {
-		columns := make([]int, 0, len(s.timing)+len(s.shape))
-		for j := range s.timing {
-			columns = append(columns, j)
-		}
-		for j := range s.shape {
-			columns = append(columns, len(s.timing)+i*len(s.shape)+j)
+		columns := make([]int, timing+shape)
+		for j := range columns {
+			if columns[j] = j; j >= timing {
+				columns[j] += i * shape
+			}
 		}
 		for _, row := range rows[i] {
 			l.add(columns, row)
 		}
 		for j, q := range s.shape {
-			l.add(columns[len(s.timing)+j:][:1], []float64{1 / q.prior.deviation, (q.get(&here.lengths[i]) - q.prior.mean) / q.prior.deviation})
+			l.add(columns[timing+j:][:1], q.residual(&here.lengths[i]))
 		}
 	}
 	for j, q := range s.timing {
-		l.add([]int{j}, []float64{1 / q.prior.deviation, (q.get(&here.model) - q.prior.mean) / q.prior.deviation})
+		l.add([]int{j}, q.residual(&here.model))
 	}
 	return l, nil
 }
@@ -203,42 +188,43 @@ func (s *search) rows(ctx context.Context, c *cell) ([][]float64, error) {
 // parameter is a number that is fitted, on a scale on which it is free, and
 // what it is believed to be.
 type parameter[T any] struct {
-	name  string
-	prior normal
-	step  float64 // for derivatives
-	most  float64 // change at a time
-	get   func(*T) float64
-	set   func(*T, float64)
+	prior  normal
+	pooled bool    // the mean of the prior is that of a model's profiles
+	step   float64 // for derivatives
+	most   float64 // change at a time
+	get    func(*T) float64
+	set    func(*T, float64)
 }
 
-// believed is what a value costs for being off what it is believed to be.
+// residual is how far a value is from what it is believed to be, in standard
+// deviations, after its derivative.
+func (q parameter[T]) residual(t *T) []float64 {
+	return []float64{1 / q.prior.deviation, (q.get(t) - q.prior.mean) / q.prior.deviation}
+}
+
+// believed is what that costs.
 func (q parameter[T]) believed(t *T) float64 {
-	z := (q.get(t) - q.prior.mean) / q.prior.deviation
+	z := q.residual(t)[1]
 	return z * z
 }
-
-// held is the deviation of what is as good as given.
-const held = 1e-3
 
 // timingParameters are those of a model, believed to be near where they start.
 func timingParameters(m fleet.Model) []parameter[fleet.Model] {
 	base := 0.3
 	if m.ThinkingTokens > 0 {
-		base = held // see likeliestBase
+		base = 1e-3 // as good as given, see likeliestBase
 	}
 	p := []parameter[fleet.Model]{
-		scale("base", base, 0.02, 0.2, func(m *fleet.Model) (float64, func(float64)) { return span(&m.Timing.Base) }),
-		scale("sequence", 0.5, 0.05, 0.3, func(m *fleet.Model) (float64, func(float64)) { return span(&m.Timing.Sequence) }),
-		scale("context", 0.7, 0.1, 0.3, func(m *fleet.Model) (float64, func(float64)) { return span(&m.Timing.Context) }),
+		duration(base, 0.02, 0.2, func(t *fleet.Timing) *time.Duration { return &t.Base }),
+		duration(0.5, 0.05, 0.3, func(t *fleet.Timing) *time.Duration { return &t.Sequence }),
+		duration(0.7, 0.1, 0.3, func(t *fleet.Timing) *time.Duration { return &t.Context }),
 	}
 	if m.ThinkingTokens > 0 {
-		p = append(p, scale("late", 1, 0.2, 0.5, func(m *fleet.Model) (float64, func(float64)) { return span(&m.Timing.Late) }))
+		p = append(p, duration(1, 0.2, 0.5, func(t *fleet.Timing) *time.Duration { return &t.Late }))
 	} else {
 		p = append(p,
-			scale("prompt", 0.5, 0.1, 0.3, func(m *fleet.Model) (float64, func(float64)) { return span(&m.Timing.Prompt) }),
-			scale("handling", 0.05, 0.03, 0.1, func(m *fleet.Model) (float64, func(float64)) {
-				return m.Handling, func(v float64) { m.Handling = v }
-			}))
+			duration(0.5, 0.1, 0.3, func(t *fleet.Timing) *time.Duration { return &t.Prompt }),
+			scale(0.05, 0.03, 0.1, func(m *fleet.Model) float64 { return m.Handling }, func(m *fleet.Model, v float64) { m.Handling = v }))
 	}
 	for i := range p {
 		p[i].prior.mean = p[i].get(&m)
@@ -246,20 +232,19 @@ func timingParameters(m fleet.Model) []parameter[fleet.Model] {
 	return p
 }
 
-// shapeParameters are those of a profile. What they are believed to be is their
-// mean over the model's profiles, which the search keeps up to date.
+// shapeParameters are those of a profile.
 func shapeParameters(m fleet.Model) []parameter[fleet.Lengths] {
+	spread := scale(0.4, 0.1, 0.3, func(l *fleet.Lengths) float64 { return l.Spread },
+		func(l *fleet.Lengths, v float64) { l.Spread = math.Max(0.1, math.Min(2, v)) })
+	spread.pooled = true
 	p := []parameter[fleet.Lengths]{
-		scale("spread", 0.4, 0.1, 0.3, func(l *fleet.Lengths) (float64, func(float64)) {
-			return l.Spread, func(v float64) { l.Spread = math.Max(0.1, math.Min(2, v)) }
-		}),
+		spread,
+		plain(hardPrior, func(l *fleet.Lengths) *float64 { return &l.Hard }),
+		plain(noisyPrior, func(l *fleet.Lengths) *float64 { return &l.Noisy }),
 	}
-	p = append(p,
-		plain("hard", hardPrior, func(l *fleet.Lengths) *float64 { return &l.Hard }),
-		plain("noisy", noisyPrior, func(l *fleet.Lengths) *float64 { return &l.Noisy }))
 	if m.ThinkingTokens > 0 {
 		p = append(p, parameter[fleet.Lengths]{
-			name: "endless", prior: normal{0, endlessDeviation}, step: 0.3, most: 1,
+			prior: normal{0, endlessDeviation}, pooled: true, step: 0.3, most: 1,
 			get: func(l *fleet.Lengths) float64 { return math.Log(l.Endless / (1 - l.Endless)) },
 			set: func(l *fleet.Lengths, x float64) { l.Endless = 1 / (1 + math.Exp(-clamp(x, 5))) },
 		})
@@ -272,24 +257,25 @@ func shapeParameters(m fleet.Model) []parameter[fleet.Lengths] {
 const endlessDeviation = 1.8
 
 // scale is a positive parameter, on the scale of its logarithm.
-func scale[T any](name string, deviation, step, most float64, at func(*T) (float64, func(float64))) parameter[T] {
+func scale[T any](deviation, step, most float64, get func(*T) float64, set func(*T, float64)) parameter[T] {
 	return parameter[T]{
-		name: name, prior: normal{0, deviation}, step: step, most: most,
-		get: func(t *T) float64 { v, _ := at(t); return math.Log(v) },
-		set: func(t *T, x float64) { _, set := at(t); set(math.Exp(x)) },
+		prior: normal{0, deviation}, step: step, most: most,
+		get: func(t *T) float64 { return math.Log(get(t)) },
+		set: func(t *T, x float64) { set(t, math.Exp(x)) },
 	}
+}
+
+// duration is a time of a step, likewise.
+func duration(deviation, step, most float64, at func(*fleet.Timing) *time.Duration) parameter[fleet.Model] {
+	return scale(deviation, step, most, func(m *fleet.Model) float64 { return float64(*at(&m.Timing)) },
+		func(m *fleet.Model, v float64) { *at(&m.Timing) = time.Duration(math.Round(v)) })
 }
 
 // plain is a parameter on its own scale.
-func plain[T any](name string, prior normal, at func(*T) *float64) parameter[T] {
+func plain[T any](prior normal, at func(*T) *float64) parameter[T] {
 	return parameter[T]{
-		name: name, prior: prior, step: 0.15, most: 1,
+		prior: prior, step: 0.15, most: 1,
 		get: func(t *T) float64 { return *at(t) },
 		set: func(t *T, x float64) { *at(t) = clamp(x, 4) },
 	}
-}
-
-// span is a duration as a number, and how to set it.
-func span(d *time.Duration) (float64, func(float64)) {
-	return float64(*d), func(v float64) { *d = time.Duration(math.Round(v)) }
 }

@@ -25,24 +25,18 @@ type uniform struct {
 	seconds, flops    float64
 }
 
-// adaptive is what may be known of a run of HBN.
-type adaptive struct {
-	budget int
-	flops  float64 // useful
-}
-
 // fact is what the fit knows of a profile.
 type fact struct {
 	profile.Profile
 	architecture flops.Architecture
 	prompt       int // tokens
 	uniform      []uniform
-	adaptive     []adaptive
-	selected     map[int][]int // rollouts of each task that HBN accepts, by budget
+	adaptive     map[int][]float64 // useful FLOPs of HBN's runs, by budget: all that may be known of them
+	selected     map[int][]int     // rollouts of each task that HBN accepts, by budget
 }
 
-// load reads what is published and leaves out what the fit may not see.
-func load() ([]*fact, error) {
+// read reads what is published and leaves out what the fit may not see.
+func read() ([]*fact, error) {
 	profiles, err := profile.Parse(data.Profiles(), data.ProfilesName)
 	if err != nil {
 		return nil, err
@@ -66,7 +60,7 @@ func load() ([]*fact, error) {
 	var facts []*fact
 	byName := map[string]*fact{}
 	for _, p := range kept {
-		f := &fact{Profile: p, selected: map[int][]int{}}
+		f := &fact{Profile: p, adaptive: map[int][]float64{}, selected: map[int][]int{}}
 		for _, a := range architectures {
 			if a.Model == p.Model {
 				f.architecture = a
@@ -104,7 +98,7 @@ func addRuns(byName map[string]*fact) error {
 				int(m.ReferenceBudget), int(m.Budget), s.Equivalent, m.TimeSeconds, m.UsefulFLOPs,
 			})
 		} else {
-			f.adaptive = append(f.adaptive, adaptive{int(m.Budget), m.UsefulFLOPs})
+			f.adaptive[int(m.Budget)] = append(f.adaptive[int(m.Budget)], m.UsefulFLOPs)
 		}
 	}
 	return nil
@@ -214,15 +208,8 @@ func (c *cell) gaps(means []float64) []float64 {
 		for i, count := range c.selected[b] {
 			selected += float64(count) * means[i]
 		}
-		published, runs := 0.0, 0.0
-		for _, r := range c.adaptive {
-			if r.budget == b {
-				published += r.flops
-				runs++
-			}
-		}
 		rollouts := float64(c.N() * b)
-		published = published/runs/rollouts - c.loop*(c.cost(float64(c.model.MaxTokens))-c.target)
+		published := average(c.adaptive[b])/rollouts - c.loop*(c.cost(float64(c.model.MaxTokens))-c.target)
 		gaps[k] = math.Log(math.Max(published/c.target, 0.3)) - math.Log(selected/rollouts/average(means))
 	}
 	return gaps

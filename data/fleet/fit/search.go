@@ -3,17 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
-
-	"speceval/internal/fleet"
 
 	"gonum.org/v1/gonum/mat"
+
+	"speceval/internal/fleet"
 )
 
 // search fits one model and its profiles: the timing, which they share, and the
@@ -21,71 +18,53 @@ import (
 // and Marquardt's method on the logarithms of times and of HBN's useful FLOPs.
 // The location follows from the mean FLOPs in every trial.
 type search struct {
-	options
-	log     io.Writer
 	model   fleet.Model
 	cells   []*cell
 	timing  []parameter[fleet.Model]
 	shape   []parameter[fleet.Lengths]
+	rounds  int // steps of the fit
+	draws   int // rollouts per task, at least, that a simulated time is the mean of
 	damping float64
 }
 
-func newSearch(m fleet.Model, facts []*fact, o options, log io.Writer) *search {
-	s := &search{options: o, log: log, model: m, damping: 0.1}
-	if m.ThinkingTokens > 0 {
-		s.model.Timing.Base = time.Duration(math.Round(o.base * float64(m.Timing.Base)))
-	}
-	s.timing = timingParameters(s.model)
-	s.shape = shapeParameters(m)
+func newSearch(m fleet.Model, facts []*fact) *search {
+	s := &search{model: m, timing: timingParameters(m), shape: shapeParameters(m), rounds: 12, draws: 32, damping: 0.1}
 	for _, f := range facts {
 		if f.Model == m.Model {
-			s.cells = append(s.cells, newCell(f, &s.model, o.without))
+			s.cells = append(s.cells, newCell(f, &s.model))
 		}
 	}
 	return s
 }
 
-func newCell(f *fact, m *fleet.Model, without []int) *cell {
-	c := &cell{fact: f, model: m, held: func(u uniform) bool {
-		for _, b := range without {
-			if u.reference == b {
-				return true
-			}
-		}
-		return false
-	}}
-	c.lengths = fleet.Lengths{
+func newCell(f *fact, m *fleet.Model) *cell {
+	c := &cell{fact: f, model: m, lengths: fleet.Lengths{
 		Benchmark: f.Benchmark, Model: f.Model, Prompt: f.prompt, TaskSpread: 0.3, Spread: 0.65,
 		Hard: hardPrior.mean, Noisy: noisyPrior.mean, Location: 8,
-	}
-	if m.ThinkingTokens > 0 {
-		c.lengths.Closing, c.lengths.Endless = 500, 0.8
-		flops, rollouts := 0.0, 0.0
-		for _, r := range f.uniform {
-			if !c.held(r) {
-				flops += r.flops
-				rollouts += float64(f.N() * r.budget)
-			}
-		}
-		c.target = flops / rollouts
-	} else {
+	}}
+	if m.ThinkingTokens == 0 {
 		c.lengths.Location, c.lengths.Spread = 6, 0.5
+		return c
 	}
+	c.lengths.Closing, c.lengths.Endless = 500, 0.8
+	flops, rollouts := 0.0, 0.0
+	for _, r := range f.uniform {
+		flops += r.flops
+		rollouts += float64(f.N() * r.budget)
+	}
+	c.target = flops / rollouts
 	return c
 }
 
-// each calls f for every cell.
-func (s *search) each(f func(i int, c *cell) error) error { return each(s.cells, f) }
-
-// each calls f for every cell, on all processors, and gives the first fault.
-func each(cells []*cell, f func(i int, c *cell) error) error {
-	faults := make([]error, len(cells))
+// each calls f for every cell, on all processors, and returns all faults.
+func (s *search) each(f func(i int, c *cell) error) error {
+	faults := make([]error, len(s.cells))
 	next := atomic.Int64{}
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(cells)) {
+	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(cells); i = int(next.Add(1)) - 1 {
-				faults[i] = f(i, cells[i])
+			for i := int(next.Add(1)) - 1; i < len(faults); i = int(next.Add(1)) - 1 {
+				faults[i] = f(i, s.cells[i])
 			}
 		})
 	}
@@ -116,22 +95,25 @@ func (s *search) move(p point) {
 
 // run searches, a few steps with half the draws first.
 func (s *search) run(ctx context.Context) error {
-	if err := s.each(func(_ int, c *cell) error { return c.prepare(ctx, s.draws) }); err != nil {
+	if err := s.each(func(_ int, c *cell) error {
+		if c.model.ThinkingTokens == 0 {
+			c.findLoops(make([]float64, len(c.uniform)))
+		}
+		return c.refresh(ctx, s.draws, true)
+	}); err != nil {
 		return err
 	}
 	if s.model.ThinkingTokens > 0 {
 		draws := s.draws
 		s.draws = max(1, draws/2)
-		if _, err := s.descend(ctx, 4); err != nil {
+		if err := s.descend(ctx, 4); err != nil {
 			return err
 		}
 		s.draws = draws
 	}
-	cost, err := s.descend(ctx, s.rounds)
-	if err != nil {
+	if err := s.descend(ctx, s.rounds); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.log, "%s: base %v, -2 log likelihood %.1f\n", s.model.Model, s.model.Timing.Base, cost+s.norm())
 	return s.each(func(_ int, c *cell) error {
 		r, err := c.residuals(ctx, s.model, c.lengths, s.draws)
 		if err == nil {
@@ -141,8 +123,8 @@ func (s *search) run(ctx context.Context) error {
 	})
 }
 
-// descend takes so many steps, goes where it was best, and returns the cost there.
-func (s *search) descend(ctx context.Context, rounds int) (float64, error) {
+// descend takes so many steps, and goes where it was best.
+func (s *search) descend(ctx context.Context, rounds int) error {
 	least, best := math.Inf(1), s.here()
 	for round := range rounds {
 		if round < rounds/2 {
@@ -150,36 +132,27 @@ func (s *search) descend(ctx context.Context, rounds int) (float64, error) {
 		}
 		if round%3 == 1 && round < rounds-2 {
 			if err := s.each(func(_ int, c *cell) error { return s.reshape(ctx, c) }); err != nil {
-				return 0, err
+				return err
 			}
 		}
 		now, err := s.linearize(ctx)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		if round >= rounds/2 && now.cost < least {
 			least, best = now.cost, s.here()
 		}
-		fmt.Fprintf(s.log, "%s: round %d: cost %.1f, damping %.2g, %s\n", s.model.Model, round+1, now.cost, s.damping, s.describe())
 		if err := s.step(ctx, now); err != nil {
-			return 0, err
+			return err
 		}
 		if err := s.each(func(_ int, c *cell) error {
 			return c.refresh(ctx, s.draws, round < rounds/2 && round%3 == 2)
 		}); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	s.move(best)
-	return least, nil
-}
-
-// prepare makes a first guess of all that follows from FLOPs.
-func (c *cell) prepare(ctx context.Context, draws int) error {
-	if c.model.ThinkingTokens == 0 {
-		c.findLoops(make([]float64, len(c.uniform)))
-	}
-	return c.refresh(ctx, draws, true)
+	return nil
 }
 
 // refresh brings up to date what follows from FLOPs once the model has moved.
@@ -189,7 +162,7 @@ func (c *cell) refresh(ctx context.Context, draws int, all bool) error {
 		bulk := make([]float64, len(c.uniform))
 		for i, r := range c.uniform {
 			var err error
-			if bulk[i], err = c.execution(*c.model, c.lengths, r.budget, 0, "bulk").seconds(ctx); err != nil {
+			if bulk[i], err = c.seconds(ctx, *c.model, c.lengths, load{budget: r.budget}, c.seed("bulk").Index(r.budget)); err != nil {
 				return err
 			}
 		}
@@ -204,15 +177,14 @@ func (c *cell) refresh(ctx context.Context, draws int, all bool) error {
 
 // recenter sets what shapes are believed to be to their mean.
 func (s *search) recenter() {
-	for j := range s.shape {
-		if s.shape[j].name == "hard" || s.shape[j].name == "noisy" {
-			continue
-		}
+	for j, q := range s.shape {
 		sum := 0.0
 		for _, c := range s.cells {
-			sum += s.shape[j].get(&c.lengths)
+			sum += q.get(&c.lengths)
 		}
-		s.shape[j].prior.mean = sum / float64(len(s.cells))
+		if q.pooled {
+			s.shape[j].prior.mean = sum / float64(len(s.cells))
+		}
 	}
 }
 
@@ -248,20 +220,6 @@ func (s *search) costOf(ctx context.Context, c *cell, m fleet.Model, l fleet.Len
 		sum += q.believed(&l)
 	}
 	return sum, err
-}
-
-// norm is the part of −2 times the logarithm of the likelihood that does not hang on
-// residuals: deviations by chance are the model's own.
-func (s *search) norm() float64 {
-	sum := 0.0
-	for _, c := range s.cells {
-		for k, d := range c.deviations {
-			if c.usable(k) {
-				sum += 2 * math.Log(d)
-			}
-		}
-	}
-	return sum
 }
 
 // step goes where the linear problem says it is better. Simulated times jump a
@@ -319,20 +277,9 @@ func (s *search) target(move *mat.VecDense) point {
 	return p
 }
 
-// describe is the model as it stands.
-func (s *search) describe() string {
-	t := s.model.Timing
-	text := fmt.Sprintf("base %v, sequence %v, context %v, late %v, prompt %v, handling %.1f ns", t.Base, t.Sequence, t.Context, t.Late, t.Prompt, s.model.Handling)
-	for _, q := range s.shape {
-		text += fmt.Sprintf(", %s about %.2f", q.name, q.prior.mean)
-	}
-	return text
-}
-
-// Many answers that go on to the limit, or a wide spread of the others: both make the
-// last answers long, and by small changes a search does not get from one to the other.
-
-// Shapes that are tried for a profile, as well as the one that it has.
+// Shapes that are tried for a profile, as well as its own. Many answers that go on to
+// the limit, or a wide spread of the others: both make the last answers long, and by
+// small changes a search does not get from one to the other.
 var (
 	spreads = []float64{0.5, 0.7, 1, 1.4}            // times the spread
 	endless = []float64{0.02, 0.12, 0.5, 0.88, 0.98} // of thinking models
@@ -345,26 +292,23 @@ func (s *search) reshape(ctx context.Context, c *cell) error {
 	if err != nil {
 		return err
 	}
-	try := func(l fleet.Lengths) error {
-		c.locate(&l)
-		cost, err := s.costOf(ctx, c, s.model, l)
-		if cost < least {
-			least, best = cost, l
-		}
-		return err
-	}
 	for _, times := range spreads {
-		l := c.lengths
-		l.Spread = math.Max(0.1, math.Min(2, times*l.Spread))
-		if c.model.ThinkingTokens == 0 {
-			if err := try(l); err != nil {
+		for _, going := range endless {
+			l := c.lengths
+			l.Spread = math.Max(0.1, math.Min(2, times*l.Spread))
+			if c.model.ThinkingTokens > 0 {
+				l.Endless = going
+			}
+			c.locate(&l)
+			cost, err := s.costOf(ctx, c, s.model, l)
+			if err != nil {
 				return err
 			}
-			continue
-		}
-		for _, l.Endless = range endless {
-			if err := try(l); err != nil {
-				return err
+			if cost < least {
+				least, best = cost, l
+			}
+			if c.model.ThinkingTokens == 0 {
+				break
 			}
 		}
 	}

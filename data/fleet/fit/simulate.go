@@ -16,91 +16,57 @@ const (
 	window   = 32
 )
 
-// execution is a run of Uniform to be simulated.
-type execution struct {
-	model  fleet.Model
-	law    *fleet.Law
-	tasks  int
-	budget int
-	seed   seed.Seed
-	loops  int // answers that go to the limit, at random places, besides those of the law
-}
+// load is a run of Uniform to be simulated: besides the loops of the law, so many
+// answers at random places go to the limit.
+type load struct{ budget, loops int }
 
-// seconds is how long the execution takes.
-func (x execution) seconds(ctx context.Context) (float64, error) {
-	total := x.tasks * x.budget
-	lengths := x.law.Sampler(x.seed)
-	looping := x.looping(total)
-	submitted := 0
-	e, err := virtual.New(virtual.Settings{
-		Timing: x.model.Timing, Replicas: replicas, Window: window, MaxSequences: x.model.MaxSequences,
-		Handling: x.model.HandlingOf(x.tasks, x.budget),
+// seconds is how long a run takes on this model with these lengths.
+func (c *cell) seconds(ctx context.Context, m fleet.Model, l fleet.Lengths, at load, branch seed.Seed) (float64, error) {
+	lengths, submitted, looping := fleet.NewLaw(m, l, c.Profile).Sampler(branch), 0, map[int]bool{}
+	random := branch.Child("loops").Stream()
+	for total := c.N() * at.budget; len(looping) < min(at.loops, total/2); {
+		looping[int(random.Float64()*float64(total))] = true
+	}
+	runs, err := virtual.Uniform(ctx, virtual.Settings{
+		Timing: m.Timing, Replicas: replicas, Window: window, MaxSequences: m.MaxSequences, Handling: m.HandlingOf(c.N(), at.budget),
 		Lengths: func(id controller.ID) (prompt, tokens int) {
-			if prompt, tokens = lengths(id); looping[submitted] {
-				tokens = x.model.MaxTokens
+			prompt, tokens = lengths(id)
+			if looping[submitted] {
+				tokens = m.MaxTokens
 			}
+			submitted++
 			return prompt, tokens
 		},
-	})
+	}, c.N(), []int{at.budget})
 	if err != nil {
 		return 0, err
 	}
-	submit := func() {
-		e.Submit(submitted, controller.ID{Task: int32(submitted % x.tasks), Ordinal: int32(submitted/x.tasks + 1)})
-		submitted++
-	}
-	for submitted < min(total, e.Slots()) {
-		submit()
-	}
-	for range total {
-		if _, err := e.Next(ctx); err != nil {
-			return 0, err
-		}
-		if submitted < total {
-			submit()
-		}
-	}
-	return e.Now().Seconds(), nil
+	return runs[0].Time.Seconds(), nil
 }
 
-// looping are the numbers of requests that loop.
-func (x execution) looping(total int) map[int]bool {
-	if x.loops == 0 {
-		return nil
+// repeat simulates a run several times and adds the seconds of each.
+func (c *cell) repeat(ctx context.Context, m fleet.Model, l fleet.Lengths, at load, purpose string, repeats int, add func(seconds float64)) error {
+	for r := range repeats {
+		s, err := c.seconds(ctx, m, l, at, c.seed(purpose).Index(at.budget).Index(r))
+		if err != nil {
+			return err
+		}
+		add(s)
 	}
-	random := x.seed.Child("loops").Stream()
-	at := map[int]bool{}
-	for len(at) < min(x.loops, total/2) {
-		at[int(random.Float64()*float64(total))] = true
-	}
-	return at
+	return nil
+}
+
+// seed is the branch of the seed tree of a profile's simulations.
+func (f *fact) seed(purpose string) seed.Seed {
+	return seed.Root(0).Child("fit").Child(purpose).Child(f.Benchmark).Child(f.Model)
 }
 
 // cost is the FLOPs of an answer of a profile.
 func (f *fact) cost(tokens float64) float64 {
-	return f.architecture.Request(f.prompt, 0) + f.extra(tokens)
-}
-
-// extra is what an answer costs beyond its prompt.
-func (f *fact) extra(tokens float64) float64 {
 	a, p := f.architecture, float64(f.prompt)
 	q := p + tokens
-	return 2*float64(a.ThetaCore+a.ThetaHead)*tokens + 2*float64(a.FullAttentionLayers)*float64(a.AttentionWidth)*(q*(q+1)-p*(p+1))
-}
-
-// meanLog is the mean logarithm of a run's time over repeats.
-func (x execution) meanLog(ctx context.Context, repeats int) (float64, error) {
-	sum := 0.0
-	base := x.seed
-	for r := range repeats {
-		x.seed = base.Index(r)
-		s, err := x.seconds(ctx)
-		if err != nil {
-			return 0, err
-		}
-		sum += math.Log(s)
-	}
-	return sum / float64(repeats), nil
+	answer := 2*float64(a.ThetaCore+a.ThetaHead)*tokens + 2*float64(a.FullAttentionLayers)*float64(a.AttentionWidth)*(q*(q+1)-p*(p+1))
+	return a.Request(f.prompt, 0) + answer
 }
 
 // A model that does not think repeats itself now and then until its answer is
@@ -117,9 +83,7 @@ var loopPrior = normal{math.Log(3e-5), 3}
 func (c *cell) findLoops(bulk []float64) {
 	least := math.Inf(1)
 	for _, r := range c.uniform {
-		if !c.held(r) {
-			least = math.Min(least, r.flops/float64(c.N()*r.budget))
-		}
+		least = math.Min(least, r.flops/float64(c.N()*r.budget))
 	}
 	prompt := c.cost(0)
 	best := math.Inf(-1)
@@ -132,27 +96,33 @@ func (c *cell) findLoops(bulk []float64) {
 			d := (logLoop - loopPrior.mean) / loopPrior.deviation
 			likelihood := -d * d / 2
 			for i, r := range c.uniform {
-				if !c.held(r) {
-					likelihood += c.loopsOf(r, bulk[i], math.Exp(logLoop), body).logLikelihood
-				}
+				likelihood += c.loopsOf(r, bulk[i], math.Exp(logLoop), body).logLikelihood
 			}
 			if likelihood > best {
 				best, c.loop, c.target = likelihood, math.Exp(logLoop), body
 			}
 		}
 	}
-	c.loops = make([]loops, len(c.uniform))
+	c.loops = make([]posterior, len(c.uniform))
 	for i, r := range c.uniform {
-		p := c.loopsOf(r, bulk[i], c.loop, c.target)
-		c.loops[i] = loops{p.mean, p.none < 0.03 || p.none > 0.97}
-		if p.none < 0.5 {
-			c.loops[i].count = math.Max(1, p.mean)
-		}
+		c.loops[i] = c.loopsOf(r, bulk[i], c.loop, c.target)
 	}
 }
 
-// posterior is the number of loops in a run.
+// posterior is what a run's FLOPs and time say of the answers in it that looped.
 type posterior struct{ logLikelihood, mean, none float64 }
+
+// count is the likely number of loops.
+func (p posterior) count() int {
+	loops := int(math.Round(p.mean))
+	if p.none < 0.5 {
+		return max(1, loops)
+	}
+	return loops
+}
+
+// sure reports whether it is known that there are loops, or that there are none.
+func (p posterior) sure() bool { return p.none < 0.03 || p.none > 0.97 }
 
 // loopsOf is the number of loops in a run whose answers loop with a given
 // probability and otherwise cost body FLOPs on average.
@@ -202,19 +172,12 @@ type cell struct {
 	model   *fleet.Model // as it is believed to be now
 	lengths fleet.Lengths
 
-	held   func(uniform) bool // runs that the fit may not use
-	target float64            // mean FLOPs of an answer that does not loop
-	pace   float64            // logarithm
-	loop   float64            // probability that an answer loops; 0 for thinking models
-	loops  []loops            // of each run of Uniform
+	target float64     // mean FLOPs of an answer that does not loop
+	pace   float64     // logarithm
+	loop   float64     // probability that an answer loops; 0 for thinking models
+	loops  []posterior // of each run of Uniform
 
 	deviations []float64 // by which a run's logarithm of time is off by chance
-}
-
-// loops is what a run's FLOPs and time say of the answers in it that looped.
-type loops struct {
-	count float64 // expected
-	sure  bool    // that there are some, or that there are none
 }
 
 // reference is the budget at which long runs are simulated: what comes after is
@@ -224,34 +187,20 @@ const reference = 16
 // longest is the largest budget of a thinking model that the fit simulates.
 const longest = 24
 
-// seed is the branch of the seed tree of a profile's simulations.
-func (f *fact) seed(purpose string) seed.Seed {
-	return seed.Root(0).Child("fit").Child(purpose).Child(f.Benchmark).Child(f.Model)
-}
-
-// execution is a run of Uniform at a budget.
-func (c *cell) execution(m fleet.Model, l fleet.Lengths, budget, loops int, purpose string) execution {
-	m.Timing.Pace = l.Pace
-	return execution{
-		model: m, law: fleet.NewLaw(m, l, c.Profile), tasks: c.N(), budget: budget,
-		seed: c.seed(purpose).Index(budget), loops: loops,
-	}
-}
-
 // residuals are, for every run of Uniform, the logarithm of its time over the
 // simulated one's, less the profile's pace, then that of the mean FLOPs, by budget
 // that of HBN's useful FLOPs relative to Uniform's, and last the pace.
 func (c *cell) residuals(ctx context.Context, m fleet.Model, l fleet.Lengths, draws int) ([]float64, error) {
-	type load struct{ budget, loops int }
 	known := map[load]float64{}
 	simulate := func(at load) (float64, error) {
 		if v, ok := known[at]; ok {
 			return v, nil
 		}
 		repeats := max(1, (draws+at.budget/2)/at.budget)
-		v, err := c.execution(m, l, at.budget, at.loops, "residuals").meanLog(ctx, repeats)
-		known[at] = v
-		return v, err
+		sum := 0.0
+		err := c.repeat(ctx, m, l, at, "residuals", repeats, func(s float64) { sum += math.Log(s) })
+		known[at] = sum / float64(repeats)
+		return known[at], err
 	}
 	more := c.work(m, l) * float64(c.N()) / replicas
 	r := make([]float64, len(c.uniform))
@@ -259,7 +208,7 @@ func (c *cell) residuals(ctx context.Context, m fleet.Model, l fleet.Lengths, dr
 		at := load{budget: run.budget}
 		beyond := 0
 		if m.ThinkingTokens == 0 {
-			at.loops = int(math.Round(c.loops[i].count))
+			at.loops = c.loops[i].count()
 		} else if run.budget > longest {
 			at.budget, beyond = reference, run.budget-reference
 		}
@@ -327,14 +276,11 @@ func (c *cell) chance(ctx context.Context, draws int) error {
 	var deviation [2]float64 // seconds
 	for k, budget := range budgets[:2] {
 		sum, squares := 0.0, 0.0
-		for r := range repeats {
-			x := c.execution(*c.model, c.lengths, budget, 0, "chance")
-			x.seed = x.seed.Index(r)
-			s, err := x.seconds(ctx)
-			if err != nil {
-				return err
-			}
+		err := c.repeat(ctx, *c.model, c.lengths, load{budget: budget}, "chance", repeats, func(s float64) {
 			sum, squares = sum+s, squares+s*s
+		})
+		if err != nil {
+			return err
 		}
 		deviation[k] = math.Sqrt(math.Max(0, squares-sum*sum/repeats) / (repeats - 1))
 	}
@@ -363,5 +309,5 @@ const paceDeviation = 0.03
 
 // usable tells whether the fit may use a residual.
 func (c *cell) usable(i int) bool {
-	return i >= len(c.uniform) || !c.held(c.uniform[i]) && (c.model.ThinkingTokens > 0 || c.loops[i].sure)
+	return i >= len(c.uniform) || c.model.ThinkingTokens > 0 || c.loops[i].sure()
 }
