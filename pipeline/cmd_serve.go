@@ -118,7 +118,7 @@ func (o *fleetOptions) flags(fs *pflag.FlagSet) {
 		return err
 	})
 	seedFlag(fs, &o.Seed, "draw faults and unseeded answers from seed `N` (experiment.seed)")
-	fs.StringVar(&o.log, "log", "", "append a JSON line per request to `FILE`, in order of arrival at each replica")
+	fs.StringVar(&o.log, "log", "", "append a JSON line per request to `FILE`, when it ends")
 	fs.IntVar(&o.Context, "max-model-len", 0, "refuse more than `N` tokens of prompt and answer (sampling.context_tokens)")
 	fs.DurationVar(&o.Restart, "restart", 10*time.Second, "restart a crashed or hung replica after this `TIME`; 0: never")
 }

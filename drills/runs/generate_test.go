@@ -60,7 +60,7 @@ type generation struct {
 
 	// Of the run that is killed over and over:
 	killed []kill
-	asked  []int64 // seeds of all requests, in order of arrival
+	asked  []int64 // seeds of all requests, in the order in which they ended
 	idle   int     // requests of another run after the end
 }
 
@@ -219,8 +219,8 @@ func (t tails) journaled(l *drill.Lab, out string) (n int) {
 // noSeed stands for a request without a seed; no rollout has it.
 const noSeed = -1
 
-// requests are the seeds of the requests that a fleet logged since the last call: in order
-// of arrival at each replica, written when the request and all before it have ended.
+// requests are the seeds of the requests that a fleet logged since the last call, in the
+// order in which they ended.
 func (t tails) requests(l *drill.Lab, log string) (seeds []int64) {
 	for _, line := range t.lines(l, log) {
 		var request struct{ Seed *int64 }

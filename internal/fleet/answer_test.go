@@ -237,8 +237,7 @@ func TestTokensAgree(t *testing.T) {
 	a := author(0.5)
 	limits := []fleet.Limits{
 		free, {Most: 1, Budget: -1}, {Most: 7, Budget: 3}, {Most: 500, Budget: 20}, {Most: 300, Budget: -1, Endless: true},
-		{Most: 900, Budget: 0}, {Most: 5000, Least: 4000, Budget: -1}, {Most: 5000, Budget: 100, Stops: []string{". ", "zzz"}},
-		{Most: 5000, Budget: 100, Stops: []string{"box"}}, {Most: 5000, Budget: -1, StopTokens: []int32{'x', 7}},
+		{Most: 900, Budget: 0}, {Most: 5000, Budget: 100},
 	}
 	for _, thinking := range []bool{true, false} {
 		for i, l := range limits {
@@ -256,34 +255,29 @@ func checkAnswer(t *testing.T, what string, a fleet.Answer, q fleet.Question) {
 	if n < 1 || n > q.Limits.Most {
 		t.Fatalf("%s: %d tokens, at most %d", what, n, q.Limits.Most)
 	}
-	if whole := a.IDs(0, n); len(whole) != n {
-		t.Fatalf("%s: %d ids of %d tokens", what, len(whole), n)
-	}
 	var thinking, text string
 	var ids []int32
 	for from := 0; from < n; {
 		to := min(n, from+1+from%5)
-		p := a.Piece(from, to)
-		part := a.IDs(from, to)
-		if len(part) != to-from || p.Closes != slices.Contains(part, fleet.ThinkEnd) {
-			t.Fatalf("%s: tokens %d to %d are %v, piece %+v", what, from, to, part, p)
+		p := a.Part(from, to)
+		part := p.IDs()
+		if len(part) != to-from || p.Tokens() != to-from || p.Closed != slices.Contains(part, fleet.ThinkEnd) {
+			t.Fatalf("%s: tokens %d to %d are %v, part %+v", what, from, to, part, p)
 		}
 		thinking, text, ids, from = thinking+p.Thinking, text+p.Text, append(ids, part...), to
 	}
-	if thinking != a.Thinking || text != a.Text || !slices.Equal(ids, a.IDs(0, n)) {
-		t.Fatalf("%s: the pieces do not make up the answer", what)
+	if thinking != a.Thinking || text != a.Text || !slices.Equal(ids, a.IDs()) {
+		t.Fatalf("%s: the parts do not make up the answer", what)
 	}
 	switch l := q.Limits; {
 	case q.Thinking && l.Budget >= 0 && len(a.Thinking) > l.Budget:
 		t.Errorf("%s: %d tokens of thinking, budget %d", what, len(a.Thinking), l.Budget)
 	case a.Finish == fleet.Length && n != l.Most:
 		t.Errorf("%s: cut at %d of %d tokens", what, n, l.Most)
-	case a.Finish == fleet.Stop && a.Cause == nil && !a.Ended:
+	case a.Finish == fleet.Stop && !a.Ended:
 		t.Errorf("%s: stops for no reason", what)
 	case l.Endless && n != l.Most:
 		t.Errorf("%s: %d tokens without an end, want %d", what, n, l.Most)
-	case a.Cause == nil && n < min(l.Least, l.Most):
-		t.Errorf("%s: %d tokens, at least %d were asked for", what, n, l.Least)
 	}
 }
 
@@ -307,29 +301,12 @@ func TestBudgetForcesTheEnd(t *testing.T) {
 	for _, budget := range []int{0, 1, 2, 17, n / 2, n - 2, n - 1, n} {
 		q := fleet.Question{User: tasks[0].UserPrompt, Seed: 4, Thinking: true, Limits: fleet.Limits{Most: 4000, Budget: budget}}
 		answer := a.Answer(q)
-		if got := slices.Index(answer.IDs(0, answer.Tokens()), fleet.ThinkEnd); got != budget {
+		if got := slices.Index(answer.IDs(), fleet.ThinkEnd); got != budget {
 			t.Errorf("budget %d: </think> is token %d", budget, got)
 		}
 		if got := result(tasks[0], answer.Text); got != "42" {
 			t.Errorf("budget %d: the answer is %q", budget, got)
 		}
-	}
-}
-
-func TestStopStrings(t *testing.T) {
-	a := author(1)
-	q := fleet.Question{User: tasks[0].UserPrompt, Seed: 4, Limits: fleet.Limits{Most: 4000, Budget: -1, Stops: []string{"}$", "boxed"}}}
-	answer := a.Answer(q)
-	if !strings.HasSuffix(answer.Text, "The answer is $\\") || answer.Tail != "boxed" || answer.Cause != "boxed" || answer.Finish != fleet.Stop {
-		t.Errorf("stopped at %q before %q by %v (%s)", answer.Text, answer.Tail, answer.Cause, answer.Finish)
-	}
-	q.Limits.Stops, q.Limits.StopTokens = nil, []int32{'$'}
-	if answer := a.Answer(q); !strings.HasSuffix(answer.Text, "The answer is ") || answer.Cause != int32('$') {
-		t.Errorf("stopped at %q by %v", answer.Text, answer.Cause)
-	}
-	q.Limits.Least = 4000
-	if answer := a.Answer(q); answer.Cause != nil {
-		t.Errorf("stopped by %v before there are enough tokens", answer.Cause)
 	}
 }
 
@@ -340,13 +317,13 @@ func TestTokens(t *testing.T) {
 	if got := fleet.Tokenize(text); !slices.Equal(got, want) {
 		t.Errorf("Tokenize = %v, want %v", got, want)
 	}
-	if got := fleet.Detokenize([]int32{257, 104, 259, 10, 260, 195, 258, 256, 400, -1}); got != "<|im_start|>h<think>\n</think>\uFFFD<|im_end|><|endoftext|>" {
+	if got := fleet.Valid(fleet.Detokenize([]int32{257, 104, 259, 10, 260, 195, 258, 256, 400, -1})); got != "<|im_start|>h<think>\n</think>\uFFFD<|im_end|><|endoftext|>" {
 		t.Errorf("Detokenize = %q", got)
 	}
 	if got := fleet.Valid("\xa8\x19\xa4\xb6ȏ"); got != "\uFFFD\x19\uFFFD\uFFFDȏ" {
 		t.Errorf("Valid = %q", got)
 	}
-	if got := fleet.Detokenize([]int32{0xe4, 0xbd, 0xa0, 258, 0xe4, 0xff, 65, 0xe4, 0xbd}); got != "你<|im_end|>\uFFFD\uFFFDA\uFFFD" {
+	if got := fleet.Valid(fleet.Detokenize([]int32{0xe4, 0xbd, 0xa0, 258, 0xe4, 0xff, 65, 0xe4, 0xbd})); got != "你<|im_end|>\uFFFD\uFFFDA\uFFFD" {
 		t.Errorf("Detokenize = %q", got)
 	}
 	for text, want := range map[string]int{"": 0, "ab": 2, "aé": 3, "a\xc3": 1, "\xe2\x89": 0, "\xa8\xa8": 0, "x\xff": 1, "\xffx": 2, "x\uFFFD\xff": 1} {
@@ -365,7 +342,7 @@ func FuzzTokens(f *testing.F) {
 		if fleet.CountTokens(text) != len(tokens) {
 			t.Errorf("%q has %d tokens, counted %d", text, len(tokens), fleet.CountTokens(text))
 		}
-		if back := fleet.Detokenize(tokens); back != fleet.Valid(text) {
+		if back := fleet.Detokenize(tokens); back != text {
 			t.Errorf("%q comes back as %q", text, back)
 		}
 	})

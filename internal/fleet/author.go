@@ -1,9 +1,10 @@
 // Package fleet is the simulated fleet: how long a replica takes for a batch of
 // sequences, and what it answers. It has no clock and no network; the package
-// imitation gives it an HTTP face, and a virtual clock may drive it as well.
+// imitation serves it over HTTP, and the package virtual drives it by a virtual clock.
 package fleet
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -58,21 +59,12 @@ type AuthorSettings struct {
 // NewAuthor is an author of these tasks' answers. It is an error if one has an
 // unknown scorer.
 func NewAuthor(s AuthorSettings) (*Author, error) {
+	spread := cmp.Or(s.Spread, 0.7)
 	a := &Author{
-		model: s.Model, passes: s.Passes,
-		tasks:  make(map[string]*known, 2*len(s.Tasks)),
-		others: map[group][]string{},
-		slow:   s.SlowWrong,
+		model: s.Model, passes: s.Passes, tasks: make(map[string]*known, 2*len(s.Tasks)), others: map[group][]string{},
+		answer: lengths{float64(cmp.Or(s.AnswerTokens, 240)), spread}, think: lengths{float64(cmp.Or(s.ThinkingTokens, 600)), spread},
+		slow: cmp.Or(s.SlowWrong, 1),
 	}
-	if a.slow <= 0 {
-		a.slow = 1
-	}
-	spread := s.Spread
-	if spread <= 0 {
-		spread = 0.7
-	}
-	a.answer = lengths{float64(or(s.AnswerTokens, 240)), spread}
-	a.think = lengths{float64(or(s.ThinkingTokens, 600)), spread}
 	all := make([]known, len(s.Tasks))
 	for i := range all {
 		var err error
@@ -105,14 +97,6 @@ func MustAuthor(s AuthorSettings) *Author {
 	return a
 }
 
-// or is n, or otherwise if n is not positive.
-func or(n, otherwise int) int {
-	if n > 0 {
-		return n
-	}
-	return otherwise
-}
-
 // Question is a request as far as its answer depends on it.
 type Question struct {
 	User     string // the last user turn, by which a task is recognised
@@ -128,43 +112,41 @@ type Question struct {
 // begun, the rest. What goes on from a beginning, at any seed, has the law of
 // answers that begin so. A beginning that no answer has is followed by noise.
 func (a *Author) Answer(q Question) Answer {
-	b, ok := readBegun(q.Begun, q.Thinking)
-	if ok {
-		answer := a.whole(q, b)
-		if slices.Equal(answer.IDs(0, min(len(q.Begun), answer.Tokens())), q.Begun) {
-			return q.Limits.bound(answer.after(len(q.Begun)))
+	begun, ok := readBegun(q.Begun, q.Thinking)
+	if n := len(q.Begun); ok {
+		answer := a.whole(q, begun)
+		if n <= answer.Tokens() && slices.Equal(answer.Part(0, n).IDs(), q.Begun) {
+			return q.Limits.bound(answer.Part(n, max(n, answer.Tokens())))
 		}
 	}
-	q.User, q.Prompt = "", q.Prompt+Detokenize(q.Begun)
-	q.Thinking = q.Thinking && !b.closed
-	q.Begun = nil
-	return q.Limits.bound(a.whole(q, begun{}))
+	q.User, q.Prompt, q.Begun = "", q.Prompt+Valid(Detokenize(q.Begun)), nil
+	q.Thinking = q.Thinking && !begun.Closed
+	return q.Limits.bound(a.whole(q, Answer{}))
 }
 
 // whole is an answer from its first token, long enough to be cut.
-func (a *Author) whole(q Question, b begun) Answer {
+func (a *Author) whole(q Question, begun Answer) Answer {
 	task := a.tasks[q.User]
-	d := a.draft(q, task, b.number())
-	answer := Answer{Ended: true}
+	d := a.draft(q, task, begun.number())
+	answer := Answer{}
 	if q.Thinking {
 		thinking := d.thinking.Fork()
 		length := max(numbered, a.think.draw(&thinking, d.slow))
 		answer.Thinking, answer.Closed = d.number.said()+exactly(&thinking, length-numbered), true
-		q.Limits.budget(&answer)
-		if b.closed {
-			answer.Thinking = answer.Thinking[:min(len(b.thinking), len(answer.Thinking))]
+		if most := q.Limits.Budget; most >= 0 {
+			answer.Thinking = answer.Thinking[:min(most, length)]
+		}
+		if begun.Closed {
+			answer.Thinking = answer.Thinking[:min(len(begun.Thinking), len(answer.Thinking))]
 		}
 		answer.Text = afterThinking
 	}
-	unsaid := d.number[len(heard(answer.Thinking, numberDigits)):]
-	text, ends := a.write(d, q, task, unsaid)
+	text, ends := a.write(d, q, task, d.number[len(heard(answer.Thinking, numberDigits)):])
 	answer.Text += text
 	answer.Ended = ends && !q.Limits.Endless
-	missing := len(q.Begun) + q.Limits.least() - answer.Tokens()
 	if !answer.Ended {
-		missing = len(q.Begun) + q.Limits.Most - answer.Tokens()
+		answer.Text += ramble(&d.padding, len(q.Begun)+q.Limits.Most-answer.Tokens())
 	}
-	answer.Text += ramble(&d.padding, missing)
 	return answer
 }
 
@@ -195,12 +177,12 @@ func (a *Author) draft(q Question, task *known, said number) draft {
 		number := said + drawNumber(&numbers)[len(said):]
 		s := of(seed.Root(0).Child("number").Child(string(number))).Stream()
 		d := draft{number: number, slow: 1, thinking: s.Fork(), padding: s.Fork()}
-		d.right = task != nil && s.Float64() < a.Pass(*task.Task)
+		d.right = task != nil && s.Float64() < a.pass(*task.Task)
 		if task != nil && !d.right {
 			d.slow = a.slow
 		}
 		d.text = s
-		if len(said) == numberDigits || !q.Greedy || task == nil || d.right == (a.Pass(*task.Task) > 0.5) {
+		if len(said) == numberDigits || !q.Greedy || task == nil || d.right == (a.pass(*task.Task) > 0.5) {
 			return d
 		}
 	}
@@ -262,8 +244,8 @@ func (a *Author) judged(user string) *known {
 	return found
 }
 
-// Pass is the probability that the task is answered right.
-func (a *Author) Pass(task benchmark.Task) float64 {
+// pass is the probability that the task is answered right.
+func (a *Author) pass(task benchmark.Task) float64 {
 	key := TaskKey{task.Benchmark, task.ID}
 	if p, known := a.passes[key]; known {
 		return p
@@ -280,33 +262,7 @@ func DefaultPass(model string, key TaskKey) float64 {
 	return min(max((s.Float64()-ends)/(1-2*ends), 0), 1)
 }
 
-// prose is exactly n bytes of thoughts, or a little less where the last one
-// would break a character.
-func prose(s *seed.Stream, n int) string {
-	if n <= 0 {
-		return ""
-	}
-	var b strings.Builder
-	b.Grow(n)
-	for b.Len() < n {
-		t := family.Thought(s)
-		if room := n - b.Len(); len(t) > room {
-			t = t[:Complete(t[:room])]
-			b.WriteString(t)
-			break
-		}
-		b.WriteString(t)
-	}
-	return b.String()
-}
-
-// exactly is prose of exactly n bytes.
-func exactly(s *seed.Stream, n int) string {
-	text := prose(s, n)
-	return text + strings.Repeat(".", max(0, n-len(text)))
-}
-
-// ramble is n bytes of prose, the first of endlessly many.
+// ramble is n bytes of thoughts, the first of endlessly many.
 func ramble(s *seed.Stream, n int) string {
 	var b strings.Builder
 	for b.Len() < n {
@@ -315,102 +271,23 @@ func ramble(s *seed.Stream, n int) string {
 	return b.String()[:max(0, n)]
 }
 
+// prose is n bytes of thoughts, or a little less where the last one would break a
+// character.
+func prose(s *seed.Stream, n int) string {
+	text := ramble(s, n)
+	return text[:Complete(text)]
+}
+
+// exactly is prose of exactly n bytes.
+func exactly(s *seed.Stream, n int) string {
+	text := prose(s, n)
+	return text + strings.Repeat(".", max(0, n-len(text)))
+}
+
 // lengths is a log-normal number of tokens.
 type lengths struct{ median, spread float64 }
 
 // draw draws a number that is factor times as large as those of the law.
 func (l lengths) draw(s *seed.Stream, factor float64) int {
-	// Box and Muller; 1−u is never 0.
-	z := math.Sqrt(-2*math.Log(1-s.Float64())) * math.Cos(2*math.Pi*s.Float64())
-	return int(math.Min(factor*l.median*math.Exp(l.spread*z), 1<<20))
-}
-
-// Every answer has a number, drawn from its seed, and says it at its beginning.
-// All of the rest follows from the question and the number alone: whether it is
-// right, how long it is, and its text. So a model of fleet is autoregressive: a
-// prefix that says the whole number has one continuation, and after a part of it
-// the other digits are drawn, each as likely as any.
-const (
-	numberDigits = 12
-	numberBits   = 4 * numberDigits
-	numberBefore = "Try "
-	numberAfter  = ". "
-	alphabet     = "bcdfghjklmnpqrst" // a scorer finds no number in it, and no word
-)
-
-// numbered is the length of what says a number.
-const numbered = len(numberBefore) + numberDigits + len(numberAfter)
-
-// number is the digits of an answer's number, or the first of them.
-type number string
-
-// drawNumber is a number of all digits.
-func drawNumber(s *seed.Stream) number {
-	var digits [numberDigits]byte
-	for bits, i := s.Uint64()>>(64-numberBits), 0; i < numberDigits; bits, i = bits>>4, i+1 {
-		digits[i] = alphabet[bits%uint64(len(alphabet))]
-	}
-	return number(digits[:])
-}
-
-// said is what says the number, or the rest of it.
-func (n number) said() string { return numberBefore + string(n) + numberAfter }
-
-// heard is the digits of a number, at most as many as most, that a text begins to
-// say.
-func heard(text string, most int) number {
-	after, found := strings.CutPrefix(text, numberBefore)
-	if !found {
-		return ""
-	}
-	n := 0
-	for n < min(len(after), most) && strings.IndexByte(alphabet, after[n]) >= 0 {
-		n++
-	}
-	return number(after[:n])
-}
-
-// begun is what there is of an answer already.
-type begun struct {
-	tokens   []int32
-	thinking string
-	closed   bool
-	text     string
-}
-
-// afterThinking stands between the end of the thinking and the answer proper.
-const afterThinking = "\n\n"
-
-// read is the beginning of an answer to a question whose prompt ends inside the
-// thinking, or does not; ok is false if no answer begins so.
-func readBegun(tokens []int32, thinking bool) (b begun, ok bool) {
-	b.tokens = tokens
-	var bytes []byte
-	for _, id := range tokens {
-		switch {
-		case id >= 0 && id < EndOfText:
-			bytes = append(bytes, byte(id))
-		case id == ThinkEnd && thinking && !b.closed:
-			b.thinking, b.closed, bytes = string(bytes), true, nil
-		default:
-			return b, false
-		}
-	}
-	if thinking && !b.closed {
-		b.thinking = string(bytes)
-	} else {
-		b.text = string(bytes)
-	}
-	return b, true
-}
-
-// number is what the beginning says of the answer's number. A budget may end the
-// thinking before all of it is said; what follows says the rest.
-func (b begun) number() number {
-	n := heard(b.thinking, numberDigits)
-	text := b.text
-	if b.closed {
-		text = strings.TrimPrefix(text, afterThinking)
-	}
-	return n + heard(text, numberDigits-len(n))
+	return int(math.Min(factor*l.median*math.Exp(l.spread*normal(s)), 1<<20))
 }

@@ -11,168 +11,139 @@ import (
 	"speceval/internal/csvfile"
 )
 
-// Names of the files in messages.
+// Names of the files of a calibration.
 const (
 	ModelsName  = "models.csv"
 	LengthsName = "lengths.csv"
 )
 
-// field is a column of a file and what it stands for in a T: a number between
-// least and most, in the file's unit.
-type field[T any] struct {
-	name        string
-	whole       bool
-	least, most float64
-	get         func(*T) float64
-	set         func(*T, float64)
+// column is a column of such a file and the value of a row that it holds: a
+// *string, *int, *float64, or a *time.Duration in a unit.
+type column struct {
+	name  string
+	value any
+	unit  time.Duration
 }
 
-// parsedDuration is a column that holds a time in a unit.
-func parsedDuration[T any](name string, unit time.Duration, at func(*T) *time.Duration) field[T] {
-	return field[T]{name, false, 0, 1e6,
-		func(t *T) float64 { return float64(*at(t)) / float64(unit) },
-		func(t *T, v float64) { *at(t) = time.Duration(math.Round(v * float64(unit))) }}
+// columns are those of the models' file.
+func (m *Model) columns() []column {
+	return []column{
+		{name: "model", value: &m.Model},
+		{"base_us", &m.Timing.Base, time.Microsecond},
+		{"sequence_us", &m.Timing.Sequence, time.Microsecond},
+		{"context_ns", &m.Timing.Context, time.Nanosecond},
+		{"late_ns", &m.Timing.Late, time.Nanosecond},
+		{"prompt_us", &m.Timing.Prompt, time.Microsecond},
+		{name: "max_sequences", value: &m.MaxSequences},
+		{name: "max_tokens", value: &m.MaxTokens},
+		{name: "thinking_tokens", value: &m.ThinkingTokens},
+		{name: "handling_ns", value: &m.Handling},
+		{"computation_ms", &m.Computation, time.Millisecond},
+	}
 }
 
-// whole is a column that holds a whole number.
-func whole[T any](name string, least float64, at func(*T) *int) field[T] {
-	return field[T]{name, true, least, 1e6,
-		func(t *T) float64 { return float64(*at(t)) },
-		func(t *T, v float64) { *at(t) = int(v) }}
+// columns are those of the lengths' file.
+func (l *Lengths) columns() []column {
+	return []column{
+		{name: "benchmark", value: &l.Benchmark}, {name: "model", value: &l.Model}, {name: "pace", value: &l.Pace},
+		{name: "prompt_tokens", value: &l.Prompt}, {name: "location", value: &l.Location}, {name: "hard", value: &l.Hard},
+		{name: "noisy", value: &l.Noisy}, {name: "task_spread", value: &l.TaskSpread}, {name: "spread", value: &l.Spread},
+		{name: "closing", value: &l.Closing}, {name: "endless", value: &l.Endless}, {name: "loop", value: &l.Loop},
+	}
 }
 
-// real is a column that holds a number.
-func real[T any](name string, least, most float64, at func(*T) *float64) field[T] {
-	return field[T]{name, false, least, most,
-		func(t *T) float64 { return *at(t) },
-		func(t *T, v float64) { *at(t) = v }}
+// text is the value as the file has it.
+func (c column) text() string {
+	number := 0.0
+	switch v := c.value.(type) {
+	case *string:
+		return *v
+	case *int:
+		return strconv.Itoa(*v)
+	case *float64:
+		number = *v
+	case *time.Duration:
+		number = float64(*v) / float64(c.unit)
+	}
+	return strconv.FormatFloat(number, 'g', -1, 64)
 }
 
-// modelFields are the columns of the models' file, after the model.
-var modelFields = []field[Model]{
-	parsedDuration("base_us", time.Microsecond, func(m *Model) *time.Duration { return &m.Timing.Base }),
-	parsedDuration("sequence_us", time.Microsecond, func(m *Model) *time.Duration { return &m.Timing.Sequence }),
-	parsedDuration("context_ns", time.Nanosecond, func(m *Model) *time.Duration { return &m.Timing.Context }),
-	parsedDuration("late_ns", time.Nanosecond, func(m *Model) *time.Duration { return &m.Timing.Late }),
-	parsedDuration("prompt_us", time.Microsecond, func(m *Model) *time.Duration { return &m.Timing.Prompt }),
-	whole("max_sequences", 1, func(m *Model) *int { return &m.MaxSequences }),
-	whole("max_tokens", 1, func(m *Model) *int { return &m.MaxTokens }),
-	whole("thinking_tokens", 0, func(m *Model) *int { return &m.ThinkingTokens }),
-	real("handling_ns", 0, 1e6, func(m *Model) *float64 { return &m.Handling }),
-	parsedDuration("computation_ms", time.Millisecond, func(m *Model) *time.Duration { return &m.Computation }),
-}
-
-// lengthFields are the columns of the lengths' file, after benchmark and model.
-var lengthFields = []field[Lengths]{
-	real("pace", 0.1, 10, func(l *Lengths) *float64 { return &l.Pace }),
-	whole("prompt_tokens", 0, func(l *Lengths) *int { return &l.Prompt }),
-	real("location", -10, 20, func(l *Lengths) *float64 { return &l.Location }),
-	real("hard", -10, 10, func(l *Lengths) *float64 { return &l.Hard }),
-	real("noisy", -10, 10, func(l *Lengths) *float64 { return &l.Noisy }),
-	real("task_spread", 0, 5, func(l *Lengths) *float64 { return &l.TaskSpread }),
-	real("spread", 0.01, 5, func(l *Lengths) *float64 { return &l.Spread }),
-	real("closing", 0, 1e5, func(l *Lengths) *float64 { return &l.Closing }),
-	real("endless", 0, 1, func(l *Lengths) *float64 { return &l.Endless }),
-	real("loop", 0, 1, func(l *Lengths) *float64 { return &l.Loop }),
+// read sets the value.
+func (c column) read(text string) (err error) {
+	number := 0.0
+	switch v := c.value.(type) {
+	case *string:
+		*v = text
+	case *int:
+		*v, err = strconv.Atoi(text)
+	case *float64:
+		*v, err = strconv.ParseFloat(text, 64)
+	case *time.Duration:
+		number, err = strconv.ParseFloat(text, 64)
+		*v = time.Duration(math.Round(number * float64(c.unit)))
+	}
+	return err
 }
 
 // ParseWorkload reads a calibration: a CSV file of models and one of answer lengths.
-// It checks ranges, and that every profile has its model.
 func ParseWorkload(models, lengths []byte) (*Workload, error) {
 	w := &Workload{}
-	err := parse(models, ModelsName, []string{"model"}, modelFields, func(names []string, m Model) error {
-		m.Model = names[0]
+	err := parse(models, ModelsName, (*Model).columns, func(m Model) {
 		m.Timing.After, m.Timing.Graphs = m.ThinkingTokens, true
-		if _, twice := w.Model(m.Model); twice || m.Model == "" {
-			return fmt.Errorf("model %q is empty or there twice", m.Model)
-		}
 		w.Models = append(w.Models, m)
-		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = parse(lengths, LengthsName, []string{"benchmark", "model"}, lengthFields, func(names []string, l Lengths) error {
-		l.Benchmark, l.Model = names[0], names[1]
-		if _, known := w.Model(l.Model); !known {
-			return fmt.Errorf("model %q is not in %s", l.Model, ModelsName)
-		}
-		if w.Knows(l.Benchmark, l.Model) || l.Benchmark == "" {
-			return fmt.Errorf("benchmark %q is empty or there twice for %s", l.Benchmark, l.Model)
-		}
-		w.Lengths = append(w.Lengths, l)
-		return nil
-	})
+	err = parse(lengths, LengthsName, (*Lengths).columns, func(l Lengths) { w.Lengths = append(w.Lengths, l) })
 	if err != nil {
 		return nil, err
 	}
 	return w, nil
 }
 
-// parse reads rows of names and fields and hands them on.
-func parse[T any](data []byte, file string, names []string, fields []field[T], add func([]string, T) error) error {
-	columns := append([]string{}, names...)
-	for _, f := range fields {
-		columns = append(columns, f.name)
-	}
-	records, faults := csvfile.Parse(data, columns)
+// parse reads rows and hands them on.
+func parse[T any](data []byte, file string, columns func(*T) []column, add func(T)) error {
+	records, faults := csvfile.Parse(data, names(columns(new(T))))
 	if len(faults) > 0 {
 		return fmt.Errorf("%s: %w", file, faults[0])
 	}
 	for _, record := range records {
 		var row T
-		for i, f := range fields {
-			text := record.Fields[len(names)+i]
-			v, err := strconv.ParseFloat(text, 64)
-			if err != nil || !(v >= f.least && v <= f.most) || f.whole && v != math.Trunc(v) {
-				kind := map[bool]string{true: "whole number", false: "number"}[f.whole]
-				return fmt.Errorf("%s: row %d: %s %q is not a %s from %g to %g", file, record.Number, f.name, text, kind, f.least, f.most)
+		for i, c := range columns(&row) {
+			if err := c.read(record.Fields[i]); err != nil {
+				return fmt.Errorf("%s: row %d: %s: %w", file, record.Number, c.name, err)
 			}
-			f.set(&row, v)
 		}
-		if err := add(record.Fields[:len(names)], row); err != nil {
-			return fmt.Errorf("%s: row %d: %w", file, record.Number, err)
-		}
-	}
-	if len(records) == 0 {
-		return fmt.Errorf("%s: there are no rows", file)
+		add(row)
 	}
 	return nil
 }
 
-// Files are the two files of a calibration, as Parse reads them.
+func names(columns []column) []string {
+	var all []string
+	for _, c := range columns {
+		all = append(all, c.name)
+	}
+	return all
+}
+
+// Files are the two files of a calibration, as ParseWorkload reads them.
 func (w *Workload) Files() (models, lengths []byte) {
-	var rows [][]string
-	for i := range w.Models {
-		rows = append(rows, row([]string{w.Models[i].Model}, modelFields, &w.Models[i]))
-	}
-	models = file(header([]string{"model"}, modelFields), rows)
-	rows = nil
-	for i := range w.Lengths {
-		l := &w.Lengths[i]
-		rows = append(rows, row([]string{l.Benchmark, l.Model}, lengthFields, l))
-	}
-	return models, file(header([]string{"benchmark", "model"}, lengthFields), rows)
+	return write(w.Models, (*Model).columns), write(w.Lengths, (*Lengths).columns)
 }
 
-func header[T any](names []string, fields []field[T]) []string {
-	for _, f := range fields {
-		names = append(names, f.name)
-	}
-	return names
-}
-
-func row[T any](names []string, fields []field[T], value *T) []string {
-	for _, f := range fields {
-		names = append(names, strconv.FormatFloat(f.get(value), 'g', -1, 64))
-	}
-	return names
-}
-
-func file(header []string, rows [][]string) []byte {
+func write[T any](rows []T, columns func(*T) []column) []byte {
 	var b bytes.Buffer
 	out := csv.NewWriter(&b)
-	out.Write(header)
-	out.WriteAll(rows) // neither fails on a buffer
+	out.Write(names(columns(new(T)))) // writes to a buffer do not fail
+	for _, row := range rows {
+		var texts []string
+		for _, c := range columns(&row) {
+			texts = append(texts, c.text())
+		}
+		out.Write(texts)
+	}
+	out.Flush()
 	return b.Bytes()
 }

@@ -134,7 +134,7 @@ var bounds = map[string]fleet.Limits{
 
 // rest asks for what follows the first n tokens of an answer.
 func rest(a *fleet.Author, q fleet.Question, whole *fleet.Answer, n int, seed int64) fleet.Answer {
-	q.Begun, q.Seed = whole.IDs(0, n), seed
+	q.Begun, q.Seed = whole.Part(0, n).IDs(), seed
 	q.Limits.Most -= n
 	return a.Answer(q)
 }
@@ -157,7 +157,7 @@ func TestNumberSaysTheRest(t *testing.T) {
 				}
 				for n := said; n < whole.Tokens(); n += 1 + n/3 {
 					more := rest(a, q, &whole, n, at+1000)
-					if got := slices.Concat(whole.IDs(0, n), more.IDs(0, more.Tokens())); !slices.Equal(got, whole.IDs(0, whole.Tokens())) || more.Finish != whole.Finish {
+					if got := slices.Concat(whole.Part(0, n).IDs(), more.IDs()); !slices.Equal(got, whole.IDs()) || more.Finish != whole.Finish {
 						t.Fatalf("%s, thinking %t, seed %d: after %d of %d tokens it goes on with %q", name, thinking, at, n, whole.Tokens(), more.Raw())
 					}
 				}

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf8"
 
 	"speceval/internal/fleet/imitation"
 )
@@ -91,36 +90,21 @@ func TestGarbageFault(t *testing.T) {
 	s.Faults.Garbage = 1
 	r := imitation.New(s)
 	defer r.Close()
-	kinds := map[string]int{}
-	for range 200 {
-		w := post(r, chats, chat(""))
-		body := w.Body.Bytes()
-		var a answer
-		switch err := json.Unmarshal(body, &a); {
-		case !utf8.Valid(body):
-			kinds["no UTF-8"]++
-		case strings.Contains(string(body), "NaN"):
-			kinds["NaN"]++
-		case err != nil:
-			kinds["no JSON"]++
-		case a.Usage == nil:
-			kinds["no usage"]++
-		default:
-			t.Errorf("garbage is %d %s", w.Code, body)
-		}
-		if w.Code != 200 {
-			t.Errorf("garbage comes with %d", w.Code)
-		}
+	if w := post(r, chats, chat("")); w.Code != 200 || json.Valid(w.Body.Bytes()) {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if len(kinds) != 4 {
-		t.Errorf("kinds of garbage are %v", kinds)
+	all := events(t, post(r, chats, chat(`,"stream":true`)).Body)
+	for _, e := range all[:len(all)-1] {
+		if json.Valid([]byte(e)) {
+			t.Errorf("an event is %s", e)
+		}
 	}
 }
 
 func TestSlowFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := timed(1)
-		s.Faults.Slow, s.Slow = 1, 5
+		s.Faults.Slow = 1
 		r := imitation.New(s)
 		defer r.Close()
 		begin := time.Now()
@@ -128,7 +112,7 @@ func TestSlowFault(t *testing.T) {
 		r.SetFaults(imitation.Faults{})
 		slow := time.Since(begin)
 		post(r, chats, chat(`,"max_tokens":20,"ignore_eos":true`))
-		if normal := time.Since(begin) - slow; slow != time.Second || normal != 200*time.Millisecond {
+		if normal := time.Since(begin) - slow; slow != 2*time.Second || normal != 200*time.Millisecond {
 			t.Errorf("slow %v, then %v", slow, normal)
 		}
 	})
@@ -225,7 +209,6 @@ func TestHang(t *testing.T) {
 		s := timed(1)
 		s.Faults.Hang = 1
 		r := imitation.New(s)
-		defer r.Close()
 		code := make(chan int)
 		go func() { code <- post(r, chats, chat(`,"max_tokens":100,"ignore_eos":true`)).Code }()
 		time.Sleep(10 * time.Second)
@@ -235,9 +218,9 @@ func TestHang(t *testing.T) {
 		if health := get(r, "/health").Code; before != after || before >= 100 || running != 1 || health != 200 {
 			t.Errorf("tokens %v, then %v, %v running, health %d", before, after, running, health)
 		}
-		r.Resume()
-		if got := <-code; got != 200 || metric(t, r, "generation_tokens_total") != 100 {
-			t.Errorf("resumed, the request ends with %d", got)
+		r.Close()
+		if got := <-code; got != 500 {
+			t.Errorf("closed, the request ends with %d", got)
 		}
 	})
 }
@@ -245,17 +228,17 @@ func TestHang(t *testing.T) {
 func TestHungReplicaIsRestarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := timed(1)
-		s.Restart = 30 * time.Second
+		s.Restart, s.Faults.Hang = 30*time.Second, 1
 		r := imitation.New(s)
 		defer r.Close()
-		r.Hang()
 		begin := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		if w := postWith(ctx, r, chats, chat("")); w.Code != 500 || time.Since(begin) != 30*time.Second {
+		if w := postWith(ctx, r, chats, chat("")); w.Code != 500 || time.Since(begin) < 30*time.Second || time.Since(begin) > 50*time.Second {
 			t.Errorf("a request in a hung replica ends with %d after %v", w.Code, time.Since(begin))
 		}
 		time.Sleep(31 * time.Second) // down
+		r.SetFaults(imitation.Faults{})
 		if w := post(r, chats, chat("")); w.Code != 200 {
 			t.Errorf("after the restart: %d", w.Code)
 		}
@@ -298,34 +281,25 @@ func TestFaultsRepeat(t *testing.T) {
 	}
 }
 
-func TestLogIsInOrderOfArrival(t *testing.T) {
+func TestLogHasEveryRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log buffer
 		s := timed(1)
 		s.Log, s.Index = &log, 3
 		r := imitation.New(s)
-		done := make(chan bool)
+		defer r.Close()
 		ctx, leave := context.WithCancel(t.Context())
-		for i, more := range []string{`,"max_tokens":40,"request_id":"a"`, `,"max_tokens":10`, `,"max_tokens":900`, `,"temperature":-1`} {
-			go func() {
-				postWith(ctx, r, chats, strings.Replace(chat(`,"ignore_eos":true`+more), `"seed":4`, fmt.Sprintf(`"seed":%d`, i), 1))
-				done <- true
-			}()
+		for i, more := range []string{`,"max_tokens":900`, `,"max_tokens":40`, `,"max_tokens":10`, `,"temperature":-1`} {
+			go postWith(ctx, r, chats, strings.Replace(chat(`,"ignore_eos":true`+more), `"seed":4`, fmt.Sprintf(`"seed":%d`, i), 1))
 			time.Sleep(time.Millisecond)
 		}
-		<-done
-		<-done
-		if log.String() != "" {
-			t.Errorf("logged before the first has ended: %s", log.String())
-		}
-		<-done
+		time.Sleep(500 * time.Millisecond)
 		leave()
-		<-done
-		r.Close()
-		want := `{"seconds":0,"replica":3,"seed":0,"id":"a","fault":"","tokens":40,"outcome":"length"}
-{"seconds":0.001,"replica":3,"seed":1,"id":"","fault":"","tokens":10,"outcome":"length"}
-{"seconds":0.002,"replica":3,"seed":2,"id":"","fault":"","tokens":0,"outcome":"aborted"}
-{"seconds":0.003,"replica":3,"seed":3,"id":"","fault":"","tokens":0,"outcome":"refused"}
+		synctest.Wait()
+		want := `{"seconds":0.003,"replica":3,"seed":3,"id":"","fault":"","tokens":0,"outcome":"refused"}
+{"seconds":0.002,"replica":3,"seed":2,"id":"","fault":"","tokens":10,"outcome":"length"}
+{"seconds":0.001,"replica":3,"seed":1,"id":"","fault":"","tokens":40,"outcome":"length"}
+{"seconds":0,"replica":3,"seed":0,"id":"","fault":"","tokens":50,"outcome":"aborted"}
 `
 		if log.String() != want {
 			t.Errorf("the log is\n%s\nwant\n%s", log.String(), want)

@@ -22,7 +22,6 @@ func TestRefusals(t *testing.T) {
 		{`,"top_p":0`, "BadRequestError", "top_p"},
 		{`,"top_p":1.5`, "BadRequestError", "top_p"},
 		{`,"top_k":-5`, "BadRequestError", ""},
-		{`,"min_p":2`, "BadRequestError", ""},
 		{`,"max_tokens":0`, "BadRequestError", "max_tokens"},
 		{`,"max_tokens":-3`, "BadRequestError", "max_tokens"},
 		{`,"max_tokens":5000`, "BadRequestError", "max_tokens"},
@@ -30,12 +29,6 @@ func TestRefusals(t *testing.T) {
 		{`,"max_completion_tokens":4090`, "BadRequestError", "input_tokens"},
 		{`,"max_tokens":4096`, "BadRequestError", "input_text"},
 		{`,"messages":[{"role":"user","content":"` + long + `"}],"max_tokens":10`, "BadRequestError", "input_tokens"},
-		{`,"n":0`, "BadRequestError", ""},
-		{`,"n":2,"temperature":0`, "BadRequestError", ""},
-		{`,"min_tokens":50,"max_tokens":40`, "BadRequestError", ""},
-		{`,"repetition_penalty":0`, "BadRequestError", ""},
-		{`,"presence_penalty":3`, "BadRequestError", ""},
-		{`,"stop":[""]`, "BadRequestError", ""},
 		{`,"messages":[]`, "BadRequestError", ""},
 		{`,"model":"zz"`, "NotFoundError", "model"},
 		{`,"thinking_token_budget":8`, "BadRequestError", ""},
@@ -50,12 +43,7 @@ func TestRefusals(t *testing.T) {
 		{`,"seed":"x","max_tokens":"y"`, "Bad Request", ""},
 		{`,"messages":"x"`, "Bad Request", ""},
 		{`,"chat_template_kwargs":5`, "Bad Request", ""},
-		{`,"stop":5`, "Bad Request", ""},
-		{`,"stop_token_ids":["a"]`, "Bad Request", ""},
 		{`,"model":5`, "Bad Request", ""},
-		{`,"tools":[]`, "Bad Request", ""},
-		{`,"n":2`, "BadRequestError", ""},
-		{`,"logprobs":true`, "BadRequestError", ""},
 	} {
 		w := post(r, chats, chat(test.more))
 		a := parse(t, w.Body.Bytes())
@@ -84,13 +72,10 @@ func TestBodies(t *testing.T) {
 		want        string
 	}{
 		{"text/plain", chat(""), 400, `"type":"Bad Request","param":null,"code":400}}`},
-		{"application/json", "{bad", 400, `is not JSON","type":"Bad Request"`},
-		{"application/json", `{"model":"m"} x`, 400, `is not JSON","type":"Bad Request"`},
+		{"application/json", "{bad", 400, `"type":"Bad Request"`},
+		{"application/json", `{"model":"m"} x`, 400, `"type":"Bad Request"`},
 		{"application/json", "", 400, `"type":"Bad Request","param":null,"code":400}}`},
 		{"application/json", `{"model":"m"}`, 400, `messages is missing","type":"Bad Request"`},
-		{"application/json", "[1]", 500, `"type":"InternalServerError","param":null,"code":500}}`},
-		{"application/json", "null", 500, `"type":"InternalServerError","param":null,"code":500}}`},
-		{"application/json", "{\"model\":\"a\xff\"}", 400, `{"detail":"There was an error parsing the body"}`},
 		{"Application/JSON; charset=utf-8", chat(`,"typo":1,"max_tokens":5,"stream":false`), 200, `"completion_tokens":5`},
 	}
 	for _, test := range tests {
@@ -104,28 +89,16 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-func TestHugeBodiesAreRefused(t *testing.T) {
-	r := imitation.New(dense())
-	defer r.Close()
-	request := httptest.NewRequest(http.MethodPost, chats, strings.NewReader(""))
-	request.ContentLength = 1 << 40
-	w := httptest.NewRecorder()
-	r.ServeHTTP(w, request)
-	if w.Code != http.StatusRequestEntityTooLarge {
-		t.Errorf("a body of a terabyte: %d %s", w.Code, w.Body)
-	}
-}
-
 func TestCompletionsRefuse(t *testing.T) {
 	r := imitation.New(dense())
 	defer r.Close()
 	for body, want := range map[string]string{
 		`{"model":"m"}`:                             `"param":"prompt"`,
 		`{"model":"m","prompt":""}`:                 `"param":"prompt"`,
-		`{"model":"m","prompt":[300]}`:              "Token 300 is not in the vocabulary.",
-		`{"model":"m","prompt":[]}`:                 "There is no prompt.",
+		`{"model":"m","prompt":[300]}`:              "A token is not in the vocabulary.",
+		`{"model":"m","prompt":[]}`:                 "prompt is not a text or a list of tokens",
 		`{"model":"m","prompt":5}`:                  "prompt is not a text or a list of tokens",
-		`{"model":"m","prompt":["a","b"]}`:          "has no lists of prompts",
+		`{"model":"m","prompt":["a","b"]}`:          "prompt is not a text or a list of tokens",
 		`{"model":"m","prompt":"a","max_tokens":0}`: `"param":"max_tokens"`,
 	} {
 		if w := post(r, "/v1/completions", body); w.Code != 400 || !strings.Contains(w.Body.String(), want) {
@@ -178,12 +151,12 @@ func TestOtherPaths(t *testing.T) {
 		{"GET", chats, "", 405, `{"detail":"Method Not Allowed"}`},
 		{"POST", "/reset_prefix_cache", "", 404, `{"detail":"Not Found"}`},
 		{"POST", "/tokenize", `{"model":"m","prompt":"é<think>"}`, 200, `{"count":3,"max_model_len":4096,"tokens":[195,169,259],"token_strs":null}`},
-		{"POST", "/tokenize", `{"messages":[{"role":"user","content":[{"type":"text","text":"a"}]}]}`, 200, `,259,10],"token_strs":null}`},
+		{"POST", "/tokenize", `{"messages":[{"role":"user","content":"a"}]}`, 200, `,259,10],"token_strs":null}`},
 		{"POST", "/tokenize", `{"messages":[{"role":"user","content":"a"}],"chat_template_kwargs":{"enable_thinking":false}}`, 200, `,259,10,10,260,10,10],"token_strs":null}`},
 		{"POST", "/tokenize", `{"prompt":5}`, 400, "prompt is not a text"},
 		{"POST", "/tokenize", `{"model":"other","prompt":"a"}`, 404, "The model `other` does not exist."},
 		{"POST", "/detokenize", `{"tokens":[257,104,260,195]}`, 200, `{"prompt":"<|im_start|>h</think>` + "\uFFFD" + `"}`},
-		{"POST", "/detokenize", `{"tokens":["a"]}`, 400, "tokens is not a list of integers"},
+		{"POST", "/detokenize", `{"tokens":["a"]}`, 400, "Bad Request"},
 	} {
 		request := httptest.NewRequest(test.method, test.path, strings.NewReader(test.body))
 		request.Header.Set("Content-Type", "application/json")
@@ -200,12 +173,6 @@ func TestOtherPaths(t *testing.T) {
 	text := post(r, "/tokenize", fmt.Sprintf(`{"prompt":%s}`, prompt)).Body.String()
 	if turns := post(r, "/tokenize", `{"messages":[{"role":"user","content":"a"}]}`).Body.String(); turns != text {
 		t.Errorf("a chat's tokens are %s, its prompt's %s", turns, text)
-	}
-	s.Development = true
-	d := imitation.New(s)
-	defer d.Close()
-	if w := post(d, "/reset_prefix_cache", ""); w.Code != 200 {
-		t.Errorf("in development mode the cache cannot be reset: %d", w.Code)
 	}
 }
 
