@@ -16,13 +16,10 @@ type Sequence struct {
 	Generated int // tokens of the answer so far
 }
 
-// left is the number of steps to the sequence's end.
-func (s *Sequence) left() int { return max(1, s.Tokens-s.Generated) }
-
 // Batch is the state of one replica's continuous batching: sequences that run,
 // at most so many, and sequences that wait, first come first served. It moves
-// in steps: Begin says how long the next takes, Advance makes it happen. The
-// zero Batch is of no use; see NewBatch.
+// in steps: Next admits and plans, Begin says how long steps take, Advance makes
+// them happen.
 type Batch struct {
 	timing   Timing
 	most     int
@@ -52,15 +49,8 @@ func (b *Batch) Clone(other func(*Sequence) *Sequence) *Batch {
 // Add puts a sequence at the end of the queue.
 func (b *Batch) Add(s *Sequence) { b.waiting = append(b.waiting, s) }
 
-// Remove takes a sequence out, wherever it is, and reports whether it was there.
-// After Begin it takes no part in the step under way, the duration of which
-// stays what it was.
-func (b *Batch) Remove(s *Sequence) bool {
-	if i := slices.Index(b.running, s); i >= 0 {
-		b.running = slices.Delete(b.running, i, i+1)
-		b.count(s, -1)
-		return true
-	}
+// Withdraw takes a sequence out if it waits, and reports whether it did.
+func (b *Batch) Withdraw(s *Sequence) bool {
 	i := slices.Index(b.waiting, s)
 	if i >= 0 {
 		b.waiting = slices.Delete(b.waiting, i, i+1)
@@ -68,15 +58,21 @@ func (b *Batch) Remove(s *Sequence) bool {
 	return i >= 0
 }
 
-// Running is the number of sequences that run, Waiting of those that wait.
+// Remove takes a sequence out, wherever it is. Between Begin and Advance it takes no
+// part in the steps under way, the duration of which stays what it was.
+func (b *Batch) Remove(s *Sequence) {
+	if i := slices.Index(b.running, s); i >= 0 {
+		b.running = slices.Delete(b.running, i, i+1)
+		b.count(s, -1)
+	}
+	b.Withdraw(s)
+}
+
+// Running is the number of sequences that run.
 func (b *Batch) Running() int { return len(b.running) }
 
 // Waiting is the number of sequences that wait to be admitted.
 func (b *Batch) Waiting() int { return len(b.waiting) }
-
-// Context is the number of tokens, of prompts and answers, that are kept for
-// the running sequences.
-func (b *Batch) Context() int { return b.load.Context }
 
 // Each calls f with every running sequence, in order of admission.
 func (b *Batch) Each(f func(*Sequence)) {
@@ -92,11 +88,9 @@ func (b *Batch) EachWaiting(f func(*Sequence)) {
 	}
 }
 
-// Begin admits what there is room for and says how long the next k steps take,
-// reading the admitted prompts included; k must be at least 1 and at most what
-// Next says after Begin. With nothing to run it is 0.
+// Begin says how long the next k steps take, reading the admitted prompts included; k
+// is at most what Next has said. With nothing to run it is 0.
 func (b *Batch) Begin(k int) time.Duration {
-	b.admit()
 	return b.timing.Steps(b.load, k) + b.timing.Prefill(b.admitted)
 }
 
@@ -114,14 +108,19 @@ func (b *Batch) count(s *Sequence, sign int) {
 }
 
 // Next admits what there is room for and is the number of steps until a running
-// sequence ends or becomes late, 0 with nothing to run. Until then the batch
-// changes only if something is added to a batch that has room, or removed: Begin
-// and Advance may take all these steps at once.
+// sequence ends or becomes late, 0 with nothing to run. Until then the batch changes
+// only by Next or Remove: Begin and Advance may take all these steps at once.
 func (b *Batch) Next() int {
-	b.admit()
+	n := max(0, min(b.most-len(b.running), len(b.waiting)))
+	for _, s := range b.waiting[:n] {
+		b.running = append(b.running, s)
+		b.count(s, 1)
+		b.admitted += s.Prompt
+	}
+	b.waiting = slices.Delete(b.waiting, 0, n)
 	steps := 0
 	for _, s := range b.running {
-		left := s.left()
+		left := max(1, s.Tokens-s.Generated)
 		if young := b.timing.After - s.Generated; young > 0 {
 			left = min(left, young)
 		}
@@ -130,19 +129,6 @@ func (b *Batch) Next() int {
 		}
 	}
 	return steps
-}
-
-func (b *Batch) admit() {
-	n := min(b.most-len(b.running), len(b.waiting))
-	if n <= 0 {
-		return
-	}
-	for _, s := range b.waiting[:n] {
-		b.running = append(b.running, s)
-		b.count(s, 1)
-		b.admitted += s.Prompt
-	}
-	b.waiting = slices.Delete(b.waiting, 0, n)
 }
 
 // Advance ends k steps that Begin announced: every running sequence has k more
@@ -226,7 +212,11 @@ func (t Timing) paced(d time.Duration) time.Duration {
 // rate is the duration of the first step, and by how much each takes longer
 // than the one before.
 func (t Timing) rate(l Load) (first, growth time.Duration) {
-	first = t.Base + t.Sequence*time.Duration(t.counted(l.Sequences)) + t.Context*time.Duration(l.Context) + t.Late*time.Duration(l.Answers)
+	sequences := l.Sequences
+	if t.Graphs {
+		sequences = graphSize(sequences)
+	}
+	first = t.Base + t.Sequence*time.Duration(sequences) + t.Context*time.Duration(l.Context) + t.Late*time.Duration(l.Answers)
 	return first, t.Context*time.Duration(l.Sequences) + t.Late*time.Duration(l.Late)
 }
 
@@ -257,29 +247,19 @@ func (t Timing) Within(l Load, d time.Duration) int {
 // Prefill is what a step takes longer for admitting prompts of so many tokens.
 func (t Timing) Prefill(tokens int) time.Duration { return t.paced(t.Prompt * time.Duration(tokens)) }
 
-// counted is the number of sequences that a step costs as much as.
-func (t Timing) counted(n int) int {
-	if !t.Graphs {
-		return n
-	}
-	return graphSize(n)
-}
-
 // graphSize is the smallest CUDA graph that holds n sequences: vLLM captures 1,
 // 2, 4, multiples of 8 to 256, and of 16 to 512, and runs larger batches as
 // they are.
 func graphSize(n int) int {
 	switch {
-	case n <= 2:
+	case n <= 2 || n > 512:
 		return n
 	case n <= 4:
 		return 4
 	case n <= 256:
 		return (n + 7) / 8 * 8
-	case n <= 512:
-		return (n + 15) / 16 * 16
 	}
-	return n
+	return (n + 15) / 16 * 16
 }
 
 // Small is a toy model of two layers on two cores: 1.6 ms a step alone, 6.3 ms

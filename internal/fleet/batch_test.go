@@ -51,31 +51,30 @@ func TestGraphSizes(t *testing.T) {
 }
 
 func TestFirstComeFirstServed(t *testing.T) {
-	b := fleet.NewBatch(fleet.Timing{Base: 10, Prompt: 1}, 2)
+	b := fleet.NewBatch(fleet.Timing{Base: 10, Context: 100, Prompt: 1}, 2)
 	first, second, third := &fleet.Sequence{Prompt: 5, Tokens: 2}, &fleet.Sequence{Prompt: 7, Tokens: 1}, &fleet.Sequence{Prompt: 3, Tokens: 1}
 	for _, s := range []*fleet.Sequence{first, second, third} {
 		b.Add(s)
 	}
-	if d := b.Begin(1); d != 10+12 || b.Running() != 2 || b.Waiting() != 1 || b.Context() != 12 {
-		t.Fatalf("begin %v, %d run, %d wait, context %d", d, b.Running(), b.Waiting(), b.Context())
+	if n, d := b.Next(), b.Begin(1); n != 1 || d != 10+1200+12 || b.Running() != 2 || b.Waiting() != 1 {
+		t.Fatalf("%d steps, the first takes %v; %d run, %d wait", n, d, b.Running(), b.Waiting())
 	}
-	if ended := b.Advance(1); len(ended) != 1 || ended[0] != second || b.Context() != 6 {
-		t.Fatalf("ended %v, context %d", ended, b.Context())
+	if ended := b.Advance(1); len(ended) != 1 || ended[0] != second {
+		t.Fatalf("ended %v", ended)
 	}
-	if d := b.Begin(1); d != 10+3 {
-		t.Errorf("the step that admits the third takes %v, want 13", d)
+	if n, d := b.Next(), b.Begin(1); n != 1 || d != 10+600+300+3 {
+		t.Errorf("the step that admits the third takes %v, want 913", d)
 	}
-	if !b.Remove(first) || b.Remove(first) {
-		t.Error("a sequence leaves once")
+	if b.Remove(first); b.Running() != 1 || b.Withdraw(third) {
+		t.Errorf("%d run after one was removed", b.Running())
 	}
-	if ended := b.Advance(1); len(ended) != 1 || ended[0] != third || first.Generated != 1 || b.Context() != 0 {
-		t.Errorf("ended %v, the aborted one has %d tokens, context %d", ended, first.Generated, b.Context())
+	if ended := b.Advance(1); len(ended) != 1 || ended[0] != third || first.Generated != 1 {
+		t.Errorf("ended %v, the aborted one has %d tokens", ended, first.Generated)
 	}
-	if b.Begin(1) != 0 || b.Next() != 0 {
+	if b.Next() != 0 || b.Begin(0) != 0 {
 		t.Error("an empty batch takes time")
 	}
-	b.Add(first)
-	if !b.Remove(first) || b.Waiting() != 0 {
+	if b.Add(first); !b.Withdraw(first) || b.Waiting() != 0 {
 		t.Error("a waiting sequence cannot leave")
 	}
 }
@@ -91,8 +90,8 @@ func TestFastForward(t *testing.T) {
 		for i := range load {
 			load[i] = fleet.Sequence{Prompt: int(random.Float64() * 500), Tokens: 1 + int(random.Float64()*300)}
 		}
-		slow := drive(timing, load, func(*fleet.Batch) int { return 1 })
-		fast := drive(timing, load, (*fleet.Batch).Next)
+		slow := drive(timing, load, 1)
+		fast := drive(timing, load, 1<<20)
 		for i := range slow {
 			if slow[i] != fast[i] {
 				t.Fatalf("trial %d: sequence %d ends at %v step by step, %v fast forward", trial, i, slow[i], fast[i])
@@ -101,8 +100,9 @@ func TestFastForward(t *testing.T) {
 	}
 }
 
-// drive runs a load to its end, steps at a time, and gives the time of each end.
-func drive(timing fleet.Timing, load []fleet.Sequence, steps func(*fleet.Batch) int) []time.Duration {
+// drive runs a load to its end, at most so many steps at a time, and gives the time
+// of each end.
+func drive(timing fleet.Timing, load []fleet.Sequence, steps int) []time.Duration {
 	b := fleet.NewBatch(timing, 4)
 	at := map[*fleet.Sequence]int{}
 	for i := range load {
@@ -113,7 +113,7 @@ func drive(timing fleet.Timing, load []fleet.Sequence, steps func(*fleet.Batch) 
 	ends := make([]time.Duration, len(load))
 	now := time.Duration(0)
 	for b.Running()+b.Waiting() > 0 {
-		k := steps(b)
+		k := min(b.Next(), steps)
 		now += b.Begin(k)
 		for _, s := range b.Advance(k) {
 			ends[at[s]] = now

@@ -46,9 +46,9 @@ type Engine struct {
 	flights  []flight // one per place
 	free     []int32  // places that are
 	places   []int32  // of requests, by number
-	pending  queue    // ends that the router has not seen
 	computed time.Duration
-	err      error
+
+	pending []router.Event // ends that the router has not seen, in order
 }
 
 // never is later than everything.
@@ -82,7 +82,7 @@ func New(s Settings) (*Engine, error) {
 		computed: never,
 	}
 	for i := range e.replicas {
-		e.replicas[i] = replica{batch: fleet.NewBatch(s.Timing, s.MaxSequences), most: s.MaxSequences}
+		e.replicas[i] = replica{batch: fleet.NewBatch(s.Timing, s.MaxSequences), most: s.MaxSequences, end: never}
 	}
 	for i := range e.flights {
 		e.free[i] = int32(slots - 1 - i)
@@ -100,10 +100,6 @@ func (e *Engine) Now() time.Duration { return e.now }
 // Submit sends a rollout to the replica with the fewest outstanding requests,
 // the first of those. It joins that replica's next step.
 func (e *Engine) Submit(request int, id controller.ID) {
-	if len(e.free) == 0 || request != len(e.places) {
-		e.fail(fmt.Errorf("request %d (%s) is submitted with %d of %d places free and after %d requests", request, id, len(e.free), len(e.flights), len(e.places)))
-		return
-	}
 	target := 0
 	for i := range e.replicas {
 		if e.replicas[i].outstanding < e.replicas[target].outstanding {
@@ -119,9 +115,6 @@ func (e *Engine) Submit(request int, id controller.ID) {
 	f.aborted, f.over, f.seen, f.started = false, false, 0, -1
 	f.sequence.Generated = 0
 	f.sequence.Prompt, f.sequence.Tokens = e.settings.Lengths(id)
-	if f.sequence.Prompt < 0 || f.sequence.Tokens < 1 {
-		e.fail(fmt.Errorf("%s has %d prompt and %d answer tokens", id, f.sequence.Prompt, f.sequence.Tokens))
-	}
 	e.catchUp(target)
 	e.replicas[target].add(f, e.now)
 }
@@ -130,10 +123,6 @@ func (e *Engine) Submit(request int, id controller.ID) {
 // are there now: a server looks for aborts between steps, and drops what such a
 // step gave. A request that has ended is left as it is.
 func (e *Engine) Abort(request int) {
-	if request < 0 || request >= len(e.places) {
-		e.fail(fmt.Errorf("request %d is to be aborted and was never submitted", request))
-		return
-	}
 	f := &e.flights[e.places[request]]
 	if f.request != request || f.aborted || f.over {
 		return
@@ -147,23 +136,23 @@ func (e *Engine) Abort(request int) {
 // Compute says that f is done once a computation has taken its time. It does
 // not call f, the result of which is only worth its time if somebody wants it.
 func (e *Engine) Compute(func()) {
-	if e.computed != never {
-		e.fail(errors.New("a background computation is asked for while one is under way"))
-	}
 	e.computed = e.now + e.settings.Computation
 }
 
 // Next is the next event: the first in time, then by replica and request. A
 // background computation comes before requests that end in the same instant.
 func (e *Engine) Next(ctx context.Context) (router.Event, error) {
-	for e.err == nil {
-		due := min(e.computed, e.pending.due())
+	for {
+		due := e.computed
+		if len(e.pending) > 0 {
+			due = min(due, e.pending[0].Finished)
+		}
 		first := e.first(due)
 		switch {
 		case first >= 0:
 			e.advance(first)
 		case due == never:
-			e.fail(errors.New("nothing is outstanding, so that no event will come"))
+			return router.Event{}, errors.New("nothing is outstanding, so that no event will come")
 		case ctx.Err() != nil:
 			return router.Event{}, context.Cause(ctx)
 		case e.computed == due:
@@ -171,10 +160,9 @@ func (e *Engine) Next(ctx context.Context) (router.Event, error) {
 			e.now = max(e.now, due)
 			return router.Event{Kind: router.Computed, Request: -1, Replica: -1, Started: -1, Finished: due}, nil
 		default:
-			return e.deliver(e.pending.pop()), nil
+			return e.deliver(), nil
 		}
 	}
-	return router.Event{}, e.err
 }
 
 // first is the replica whose run of steps ends first, by a given time; -1 if
@@ -182,22 +170,25 @@ func (e *Engine) Next(ctx context.Context) (router.Event, error) {
 // same instant is part of them.
 func (e *Engine) first(by time.Duration) int {
 	first := -1
-	for i := range e.replicas {
-		if at := e.replicas[i].due(); at != never && at <= by && (first < 0 || at < by) {
+	earlier := func(i int, at time.Duration) {
+		if at != never && at <= by && (first < 0 || at < by) {
 			first, by = i, at
 		}
 	}
 	for i := range e.replicas {
-		if at := e.replicas[i].next(by); at != never && at <= by && (first < 0 || at < by) {
-			first, by = i, at
-		}
+		earlier(i, e.replicas[i].end)
+	}
+	for i := range e.replicas {
+		earlier(i, e.replicas[i].next(by))
 	}
 	return first
 }
 
-// deliver frees the place of a request that has ended and moves the clock to
-// when the router has dealt with it.
-func (e *Engine) deliver(event router.Event) router.Event {
+// deliver takes the first pending event: it frees the place of its request and moves
+// the clock to when the router has dealt with it.
+func (e *Engine) deliver() router.Event {
+	event := e.pending[0]
+	e.pending = slices.Delete(e.pending, 0, 1)
 	e.replicas[event.Replica].outstanding--
 	e.free = append(e.free, e.places[event.Request])
 	e.now = max(e.now, event.Finished)
@@ -218,8 +209,7 @@ func (e *Engine) catchUp(i int) {
 func (e *Engine) advance(i int) {
 	r := &e.replicas[i]
 	for _, s := range r.advance() {
-		f := s.Owner.(*flight)
-		e.end(f, r.at)
+		e.end(s.Owner.(*flight), r.at)
 	}
 	if r.aborts > 0 {
 		for _, f := range r.removeAborted() {
@@ -241,49 +231,11 @@ func (e *Engine) end(f *flight, at time.Duration) {
 			event.Prompt = 0
 		}
 	}
-	e.pending.push(event)
+	i, _ := slices.BinarySearchFunc(e.pending, event, order)
+	e.pending = slices.Insert(e.pending, i, event)
 }
 
-func (e *Engine) fail(err error) {
-	if e.err == nil {
-		e.err = err
-	}
-}
-
-// queue holds the ends of requests in the order in which the router sees them:
-// by time, then replica, then request. It is short.
-type queue struct{ events []router.Event }
-
-// due is the time of the first, never if there is none.
-func (q *queue) due() time.Duration {
-	if len(q.events) == 0 {
-		return never
-	}
-	return q.events[len(q.events)-1].Finished
-}
-
-// push puts an event in its place. The first is kept last.
-func (q *queue) push(event router.Event) {
-	i := len(q.events)
-	for i > 0 && order(q.events[i-1], event) < 0 {
-		i--
-	}
-	q.events = slices.Insert(q.events, i, event)
-}
-
-func (q *queue) pop() router.Event {
-	last := len(q.events) - 1
-	event := q.events[last]
-	q.events = q.events[:last]
-	return event
-}
-
+// order is the order in which the router sees events.
 func order(a, b router.Event) int {
-	if a.Finished != b.Finished {
-		return cmp.Compare(a.Finished, b.Finished)
-	}
-	if a.Replica != b.Replica {
-		return cmp.Compare(a.Replica, b.Replica)
-	}
-	return cmp.Compare(a.Request, b.Request)
+	return cmp.Or(cmp.Compare(a.Finished, b.Finished), cmp.Compare(a.Replica, b.Replica), cmp.Compare(a.Request, b.Request))
 }

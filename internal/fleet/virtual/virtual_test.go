@@ -200,27 +200,6 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	for want, use := range map[string]func(*virtual.Engine){
-		"0 of 1 places free":   func(e *virtual.Engine) { e.Submit(0, controller.ID{}); e.Submit(1, controller.ID{}) },
-		"after 0 requests":     func(e *virtual.Engine) { e.Submit(1, controller.ID{}) },
-		"was never submitted":  func(e *virtual.Engine) { e.Abort(0) },
-		"while one is under w": func(e *virtual.Engine) { e.Compute(nil); e.Compute(nil) },
-	} {
-		e, err := virtual.New(sound)
-		if err != nil {
-			t.Fatal(err)
-		}
-		use(e)
-		if _, err := e.Next(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
-	sound.Lengths = func(controller.ID) (int, int) { return 1, 0 }
-	e, _ := virtual.New(sound)
-	e.Submit(0, controller.ID{})
-	if _, err := e.Next(context.Background()); err == nil || !strings.Contains(err.Error(), "1 prompt and 0 answer tokens") {
-		t.Errorf("no tokens: %v", err)
-	}
 }
 
 func TestStops(t *testing.T) {
