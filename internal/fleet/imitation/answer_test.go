@@ -70,11 +70,10 @@ func TestWire(t *testing.T) {
 			head + `{"index":0,"delta":{"content":""},"logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":[260]}],"system_fingerprint":"vllm-…"}`,
 			"[DONE]",
 		}},
-		{"completion", d, "/v1/completions", `{"model":"m","prompt":"hi","max_tokens":1,"stream":true}`, []string{
+		{"completion", d, "/v1/completions", `{"model":"m","prompt":[104,105],"max_tokens":1,"stream":true}`, []string{
 			`{"id":"cmpl-…","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":"…","logprobs":null,"finish_reason":"length","stop_reason":null,"prompt_token_ids":null,"token_ids":null}],"system_fingerprint":"vllm-…"}`,
 			"[DONE]",
 		}},
-		{"whole completion", d, "/v1/completions", `{"model":"m","prompt":[104,105],"max_tokens":1,"return_token_ids":true,"seed":1}`, []string{""}},
 		{"a refusal in a stream", d, chats, chat(`,"thinking_token_budget":8,"stream":true`), []string{
 			`{"error":{"message":"thinking_token_budget needs a reasoning parser.","type":"BadRequestError","param":null,"code":400}}`,
 			"[DONE]",
@@ -177,16 +176,10 @@ func TestThinking(t *testing.T) {
 			t.Errorf("budget %d: </think> is token %d, want %d", budget, i, want)
 		}
 	}
-	// A completion on the same prompt writes the same, with the tag in its text.
-	prompt := `<|im_start|>user\nWhat is 17+25?<|im_end|>\n<|im_start|>assistant\n<think>\n`
-	c := parse(t, post(r, "/v1/completions", `{"model":"m","prompt":"`+prompt+`","seed":4,"max_tokens":3000}`).Body.Bytes())
-	if want := *a.Choices[0].Message.Reasoning + "</think>" + *a.Choices[0].Message.Content; c.Choices[0].Text != want {
-		t.Errorf("completed with %q, want %q", c.Choices[0].Text, want)
-	}
 	raw := imitation.New(imitation.Settings{Model: "m", Thinking: true, Author: author()})
 	defer raw.Close()
 	m := parse(t, post(raw, chats, chat("")).Body.Bytes()).Choices[0].Message
-	if m.Reasoning != nil || *m.Content != c.Choices[0].Text {
+	if want := *a.Choices[0].Message.Reasoning + "</think>" + *a.Choices[0].Message.Content; m.Reasoning != nil || *m.Content != want {
 		t.Errorf("without a parser: reasoning %q, content %q", value(m.Reasoning), value(m.Content))
 	}
 }

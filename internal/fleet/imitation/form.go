@@ -37,12 +37,6 @@ func (f *form) wholeChat(content, reasoning string, a fleet.Answer) []byte {
 		f.prefix, content, reasoning, reason(a.Finish), f.ids(a), fingerprint, f.usage(a.Tokens(), `,"prompt_tokens_details":null`), f.promptIDs())
 }
 
-func (f *form) wholeCompletion(text string, a fleet.Answer) []byte {
-	return fmt.Appendf(nil, `%s{"index":0,"text":%s,"logprobs":null,%s,"token_ids":%s,"prompt_logprobs":null,"prompt_token_ids":%s,"routed_experts":null}],`+
-		`"service_tier":null,%s,%s,"kv_transfer_params":null}`,
-		f.prefix, quote(text), reason(a.Finish), f.ids(a), f.promptIDs(), fingerprint, f.usage(a.Tokens(), `,"prompt_tokens_details":null`))
-}
-
 // first is the chunk of a chat that comes before any text.
 func (f *form) first() string {
 	return f.prefix + `{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]` +

@@ -93,21 +93,16 @@ func TestCompletionsRefuse(t *testing.T) {
 	r := imitation.New(dense())
 	defer r.Close()
 	for body, want := range map[string]string{
-		`{"model":"m"}`:                             `"param":"prompt"`,
-		`{"model":"m","prompt":""}`:                 `"param":"prompt"`,
-		`{"model":"m","prompt":[300]}`:              "A token is not in the vocabulary.",
-		`{"model":"m","prompt":[]}`:                 "prompt is not a text or a list of tokens",
-		`{"model":"m","prompt":5}`:                  "prompt is not a text or a list of tokens",
-		`{"model":"m","prompt":["a","b"]}`:          "prompt is not a text or a list of tokens",
-		`{"model":"m","prompt":"a","max_tokens":0}`: `"param":"max_tokens"`,
+		`{"model":"m","stream":true}`:                              `"param":"prompt"`,
+		`{"model":"m","stream":true,"prompt":"a"}`:                 "prompt is not a list of tokens",
+		`{"model":"m","stream":true,"prompt":[]}`:                  "prompt is not a list of tokens",
+		`{"model":"m","stream":true,"prompt":[300]}`:               "A token is not in the vocabulary.",
+		`{"model":"m","stream":true,"prompt":[97],"max_tokens":0}`: `"param":"max_tokens"`,
+		`{"model":"m","prompt":[97]}`:                              "A simulated completion is a stream.",
 	} {
 		if w := post(r, "/v1/completions", body); w.Code != 400 || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: %d %s, want %q", body, w.Code, w.Body, want)
 		}
-	}
-	a := parse(t, post(r, "/v1/completions", `{"model":"m","prompt":"a"}`).Body.Bytes())
-	if a.Usage.Completion != 16 {
-		t.Errorf("%d tokens by default, want 16", a.Usage.Completion)
 	}
 }
 

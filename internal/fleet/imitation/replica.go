@@ -7,7 +7,6 @@ package imitation
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"sync"
@@ -34,8 +33,7 @@ type Replica struct {
 	mu       sync.Mutex
 	process  *engine // nil while the server is down
 	faults   Faults
-	requests int // chats and completions so far
-	ids      seed.Stream
+	requests int    // chats and completions so far
 	address  string // where it listens; "" if it does not
 	server   *http.Server
 }
@@ -45,7 +43,6 @@ var _ http.Handler = (*Replica)(nil)
 // New starts a replica that answers through ServeHTTP at once.
 func New(s Settings) *Replica {
 	r := &Replica{Settings: s.completed(), faults: s.Faults}
-	r.ids = seed.Root(r.Seed).Child("ids").Index(r.Index).Stream()
 	r.journal = journal{w: r.Log, start: wall.Now()}
 	r.end, r.stop = context.WithCancel(context.Background())
 	r.boot()
@@ -91,7 +88,7 @@ func (r *Replica) Close() {
 	r.mu.Lock()
 	r.stop()
 	r.mu.Unlock()
-	r.hangUp()
+	r.shut(0)
 	r.serving.Wait()
 	r.gone.Wait()
 }
@@ -124,45 +121,36 @@ func (r *Replica) supervise() {
 		select {
 		case <-e.hung.Done():
 			if r.Restart > 0 && wall.Sleep(e.end, r.Restart) == nil {
-				r.hangUp() // as if killed: no last words
+				r.shut(0) // as if killed: no last words
 				e.kill()
 			}
+			<-e.died
 		case <-e.died:
-			r.farewell()
 		}
-		<-e.died
+		r.shut(lastWords)
 		r.mu.Lock()
 		r.process = nil
 		r.mu.Unlock()
-		r.hangUp()
 		if r.Restart <= 0 || wall.Sleep(r.end, r.Restart) != nil || !r.reopen() {
 			return
 		}
 	}
 }
 
-// farewell stops listening and waits until the handlers have sent errors to their
-// clients, but not long for clients that do not read.
-func (r *Replica) farewell() {
-	r.mu.Lock()
-	server := r.server
-	r.mu.Unlock()
-	if server != nil {
-		limit, cancel := context.WithTimeout(r.end, lastWords)
-		defer cancel()
-		_ = server.Shutdown(limit) // hangUp closes the rest
-	}
-}
-
-// hangUp stops listening and closes all connections.
-func (r *Replica) hangUp() {
+// shut stops listening, waits for handlers that are about to send errors to their
+// clients, and closes all connections.
+func (r *Replica) shut(wait time.Duration) {
 	r.mu.Lock()
 	server := r.server
 	r.server = nil
 	r.mu.Unlock()
-	if server != nil {
-		_ = server.Close() // an error says only that something was closed before
+	if server == nil {
+		return
 	}
+	limit, cancel := context.WithTimeout(r.end, wait)
+	defer cancel()
+	_ = server.Shutdown(limit) // Close ends the rest
+	_ = server.Close()
 }
 
 // reopen starts a new process and listens again where the old one did. It waits
@@ -191,8 +179,8 @@ func (r *Replica) enter() *engine {
 	return r.process
 }
 
-// arrival numbers a request, draws its fault, and gives it an id.
-func (r *Replica) arrival() (number int, fault mishap, id string) {
+// arrival numbers a request and draws its fault.
+func (r *Replica) arrival() (number int, fault mishap) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	number = r.requests
@@ -200,5 +188,5 @@ func (r *Replica) arrival() (number int, fault mishap, id string) {
 	if r.faults != (Faults{}) {
 		fault = r.faults.draw(seed.Root(r.Seed).Child("faults").Index(r.Index).Index(number).Stream())
 	}
-	return number, fault, fmt.Sprintf("%016x", r.ids.Uint64())
+	return number, fault
 }

@@ -1,6 +1,8 @@
 package imitation
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 
 	"speceval/internal/fleet"
@@ -22,34 +24,31 @@ func (c *call) completion() {
 
 // generate answers a chat or a completion that was read with the problem p.
 func (c *call) generate(q *request, p *problem) {
-	number, fault, id := c.arrival()
+	number, fault := c.arrival()
 	entry := Entry{
-		Seconds: wall.Now().Sub(c.journal.start).Seconds(), Replica: c.Index,
-		ID: c.r.Header.Get("X-Request-Id"), Outcome: "refused",
+		Seconds: wall.Now().Sub(c.journal.start).Seconds(), Replica: c.Index, ID: c.r.Header.Get("X-Request-Id"),
+		Fault: string(fault.kind), Outcome: "refused",
 	}
 	defer func() { c.journal.add(entry) }()
 	if q != nil {
 		entry.Seed = q.Seed
 	}
-	if p == nil && c.engine.end.Err() != nil {
+	switch {
+	case p != nil && p.late && q.Stream:
+		c.head(http.StatusOK, eventStream, -1)
+		_, _ = c.w.Write(lastEvents(p))
+		return
+	case p == nil && c.engine.end.Err() != nil:
 		p = engineDead()
 	}
 	if p != nil {
 		c.refuse(p)
 		return
 	}
-	if p := q.late(&c.Settings); p != nil {
-		c.refuseLate(q, p)
-		return
-	}
 	unseeded := seed.Root(c.Seed).Child("unseeded").Index(c.Index).Index(number).Stream()
 	j := &job{mishap: fault, stream: q.Stream, sequence: fleet.Sequence{Prompt: len(q.tokens)}}
 	j.answer = c.Author.Answer(q.question(&c.Settings, int64(unseeded.Uint64())))
-	j.sequence.Tokens = j.answer.Tokens()
-	if fault.kind != "" {
-		entry.Fault = string(fault.kind)
-		j.at = fault.after(j.sequence.Tokens)
-	}
+	j.sequence.Tokens, j.at = j.answer.Tokens(), fault.after(j.answer.Tokens())
 	if fault.kind == broken || fault.kind == cut {
 		j.sequence.Tokens = j.at
 	}
@@ -57,10 +56,10 @@ func (c *call) generate(q *request, p *problem) {
 		c.refuse(engineDead())
 		return
 	}
-	if entry.ID != "" {
-		id = entry.ID
+	reply := &reply{
+		call: c, j: j, form: newForm(c.Model, cmp.Or(entry.ID, fmt.Sprintf("%04x%012x", c.Index, number)), q),
+		reasoning: q.chat && c.ReasoningParser != "" && !q.ended(), pending: q.half(),
 	}
-	reply := newReply(c, q, j, id)
 	if q.Stream {
 		entry.Outcome = reply.stream()
 	} else {
@@ -69,22 +68,12 @@ func (c *call) generate(q *request, p *problem) {
 	entry.Tokens = c.engine.leave(j)
 }
 
-// refuseLate sends a fault that the engine finds: a stream has begun by then.
-func (c *call) refuseLate(q *request, p *problem) {
-	if !q.Stream {
-		c.refuse(p)
-		return
-	}
-	c.head(http.StatusOK, eventStream, -1)
-	_, _ = c.w.Write(lastEvents(p))
-}
-
 const eventStream = "text/event-stream; charset=utf-8"
 
 // lastEvents is how a stream ends that fails.
-func lastEvents(p *problem) []byte { return []byte("data: " + string(p.body()) + ending) }
+func lastEvents(p *problem) []byte { return fmt.Appendf(nil, "data: %s\n\n%s", p.body(), ending) }
 
-const ending = "\n\ndata: [DONE]\n\n"
+const ending = "data: [DONE]\n\n"
 
 // spoilt is what comes in the place of JSON by the fault "garbage".
 const spoilt = "<html><body>upstream sent too big header</body></html>"
@@ -96,13 +85,6 @@ type reply struct {
 	j         *job
 	reasoning bool   // what comes next is thinking, and the server takes it apart
 	pending   string // bytes of a character that has begun
-}
-
-func newReply(c *call, q *request, j *job, id string) *reply {
-	return &reply{
-		call: c, j: j, form: newForm(c.Model, id, q),
-		reasoning: q.chat && c.ReasoningParser != "" && !q.ended(), pending: q.half(),
-	}
 }
 
 // wait waits for news of the job; it is false once the client is gone.
@@ -118,39 +100,46 @@ func (p *reply) wait() (progress, bool) {
 // aborted is the outcome of a request whose client is gone.
 const aborted = "aborted"
 
+// outcome is how a job has ended, and the error that the client gets.
+func (p *reply) outcome(state int) (string, *problem) {
+	switch kind := p.j.mishap.kind; {
+	case state == lost:
+		return "dead", engineDead()
+	case kind == broken:
+		return string(kind), internal("Internal server error")
+	case kind == cut || kind == garbage:
+		return string(kind), nil
+	}
+	return p.j.answer.Finish, nil
+}
+
 // whole waits for the end and sends one body. It is the request's outcome.
 func (p *reply) whole() string {
 	end, ok := p.wait()
-	kind := p.j.mishap.kind
-	switch {
-	case !ok:
+	if !ok {
 		return aborted
-	case end.state == lost:
-		p.refuse(engineDead())
-		return "dead"
-	case kind == broken:
-		p.refuse(internal("Internal server error"))
-	case kind == cut:
+	}
+	outcome, problem := p.outcome(end.state)
+	switch {
+	case problem != nil:
+		p.refuse(problem)
+	case outcome == string(garbage):
+		p.answer(http.StatusOK, []byte(spoilt))
+	case outcome == string(cut):
 		body := p.body()
 		p.head(http.StatusOK, "application/json", len(body))
 		_, _ = p.w.Write(body[:len(body)/2])
 		p.flush()
 		disconnect(p.w)
-	case kind == garbage:
-		p.answer(http.StatusOK, []byte(spoilt))
 	default:
 		p.answer(http.StatusOK, p.body())
-		return p.j.answer.Finish
 	}
-	return string(kind)
+	return outcome
 }
 
 // body is the whole response.
 func (p *reply) body() []byte {
 	a := p.j.answer
-	if !p.q.chat {
-		return p.wholeCompletion(readable(p.pending+a.Raw()), a)
-	}
 	content, reasoning := optional(true, readable(a.Raw())), "null"
 	switch {
 	case p.reasoning && a.Closed:
@@ -171,8 +160,7 @@ func readable(text string) string { return fleet.Valid(text[:fleet.Complete(text
 func (p *reply) stream() string {
 	p.head(http.StatusOK, eventStream, -1)
 	p.flush()
-	sent := 0
-	for {
+	for sent := 0; ; {
 		now, ok := p.wait()
 		if !ok {
 			return aborted
@@ -185,42 +173,35 @@ func (p *reply) stream() string {
 			events = p.progress(events, sent, now)
 			sent = now.tokens
 		}
+		outcome := ""
 		if now.state != working {
-			return p.finish(events, now)
+			outcome, events = p.finish(events, now)
 		}
 		if _, err := p.w.Write(events); err != nil {
 			return aborted
 		}
 		p.flush()
+		if outcome == string(cut) {
+			disconnect(p.w)
+		}
+		if outcome != "" {
+			return outcome
+		}
 	}
 }
 
-// finish sends the end of a stream.
-func (p *reply) finish(events []byte, end progress) string {
-	outcome := p.j.answer.Finish
-	switch kind := p.j.mishap.kind; {
-	case end.state == lost:
-		outcome = "dead"
-		events = append(events, lastEvents(engineDead())...)
-	case kind == broken:
-		outcome = string(kind)
-		events = append(events, lastEvents(internal("Internal server error"))...)
-	case kind == cut:
-		_, _ = p.w.Write(events)
-		p.flush()
-		disconnect(p.w)
-		return string(kind)
-	default:
-		if kind == garbage {
-			outcome = string(kind)
-		}
-		if p.q.Options.Usage {
-			events = p.event(events, p.total(end.tokens))
-		}
-		events = append(events, ending[2:]...)
+// finish adds the end of a stream.
+func (p *reply) finish(events []byte, end progress) (string, []byte) {
+	outcome, problem := p.outcome(end.state)
+	switch {
+	case problem != nil:
+		return outcome, append(events, lastEvents(problem)...)
+	case outcome == string(cut):
+		return outcome, events
+	case p.q.Options.Usage:
+		events = p.event(events, p.total(end.tokens))
 	}
-	_, _ = p.w.Write(events)
-	return outcome
+	return outcome, append(events, ending...)
 }
 
 // event appends one event, spoilt if the request's fault is garbage.
@@ -233,10 +214,11 @@ func (p *reply) event(b []byte, data string) []byte {
 
 // progress appends the chunk of the tokens from one on, unless it would be empty.
 func (p *reply) progress(events []byte, from int, now progress) []byte {
-	last := now.state == done && p.j.mishap.kind != broken && p.j.mishap.kind != cut
 	part := p.j.answer.Part(from, now.tokens)
+	outcome, _ := p.outcome(now.state)
+	last := now.state == done && outcome == p.j.answer.Finish
 	if last {
-		part.Finish = p.j.answer.Finish
+		part.Finish = outcome
 	}
 	if !p.q.chat {
 		return p.event(events, p.completionChunk(p.decode(part.Raw()), part, from, now.tokens))

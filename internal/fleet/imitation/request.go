@@ -96,36 +96,23 @@ func (s *Settings) readChat(body []byte) (*request, *problem) {
 			q.user = m.Content
 		}
 	}
-	q.render(s.template(q))
+	q.prompt = s.template(q)
+	q.tokens, q.text = fleet.Tokenize(q.prompt), utf8.RuneCountInString(q.prompt)
 	return q, q.check(s)
 }
 
-// readCompletion reads and checks a completion.
+// readCompletion reads and checks a completion: a stream that goes on from ids.
 func (s *Settings) readCompletion(body []byte) (*request, *problem) {
 	q, p := parse(body, false)
 	if p != nil {
 		return nil, p
 	}
-	var text string
-	switch {
-	case json.Unmarshal(q.Prompt, &q.tokens) == nil && len(q.tokens) > 0:
-		q.prompt = fleet.Detokenize(q.tokens)
-	case json.Unmarshal(q.Prompt, &text) == nil && text != "":
-		q.render(text)
-	default:
-		return nil, malformed("prompt", "prompt is not a text or a list of tokens")
+	if json.Unmarshal(q.Prompt, &q.tokens) != nil || len(q.tokens) == 0 {
+		return nil, malformed("prompt", "prompt is not a list of tokens")
 	}
+	q.prompt = fleet.Detokenize(q.tokens)
 	q.user = lastUser(q.prompt)
-	if q.MaxTokens == nil {
-		q.MaxTokens = new(int64)
-		*q.MaxTokens = 16
-	}
 	return q, q.check(s)
-}
-
-// render takes a text as prompt.
-func (q *request) render(text string) {
-	q.prompt, q.tokens, q.text = text, fleet.Tokenize(text), utf8.RuneCountInString(text)
 }
 
 // What the chat template puts before an answer.
@@ -195,6 +182,12 @@ func (q *request) check(s *Settings) *problem {
 		return invalid("", "top_k must be -1 or more.")
 	case q.most(s) < 1:
 		return invalid("max_tokens", "max_tokens must be at least 1.")
+	case q.budget >= 0 && s.ReasoningParser == "" && !s.Plain:
+		p := invalid("", "thinking_token_budget needs a reasoning parser.")
+		p.late = true
+		return p
+	case !q.chat && !q.Stream:
+		return invalid("", "A simulated completion is a stream.")
 	}
 	return nil
 }
@@ -210,14 +203,6 @@ func valueOr[T int64 | float64](p *T, otherwise T) T {
 func (q *request) most(s *Settings) int {
 	room := s.MaxModelLen - len(q.tokens)
 	return min(room, int(valueOr(q.MaxTokens, int64(room))))
-}
-
-// late are the checks of the engine, which a stream sends after its headers.
-func (q *request) late(s *Settings) *problem {
-	if q.budget >= 0 && s.ReasoningParser == "" {
-		return invalid("", "thinking_token_budget needs a reasoning parser.")
-	}
-	return nil
 }
 
 // open reports whether a prompt ends inside the thinking, and how many of its

@@ -211,25 +211,26 @@ type problem struct {
 	kind    string // "BadRequestError", …
 	param   string // "": null
 	raised  bool   // it is a plain exception in vLLM, after which its web server closes the connection
+	late    bool   // the engine finds it, when a stream has begun
 }
 
 // invalid is a 400 for a value that was understood and is not allowed.
 func invalid(param, message string) *problem {
-	return &problem{http.StatusBadRequest, message, "BadRequestError", param, param == ""}
+	return &problem{status: http.StatusBadRequest, message: message, kind: "BadRequestError", param: param, raised: param == ""}
 }
 
 // malformed is a 400 for a request of the wrong form; param is the parameter that
 // vLLM's own checks name.
 func malformed(param, message string) *problem {
-	return &problem{http.StatusBadRequest, message, "Bad Request", param, false}
+	return &problem{status: http.StatusBadRequest, message: message, kind: "Bad Request", param: param}
 }
 
 func unknownModel(name string) *problem {
-	return &problem{http.StatusNotFound, "The model `" + name + "` does not exist.", "NotFoundError", "model", false}
+	return &problem{status: http.StatusNotFound, message: "The model `" + name + "` does not exist.", kind: "NotFoundError", param: "model"}
 }
 
 func internal(message string) *problem {
-	return &problem{http.StatusInternalServerError, message, "InternalServerError", "", false}
+	return &problem{status: http.StatusInternalServerError, message: message, kind: "InternalServerError"}
 }
 
 // engineDead is the answer to requests whose engine dies. Clients read the word
