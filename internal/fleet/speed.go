@@ -71,11 +71,7 @@ func FitSpeed(all []Served) (Speed, error) {
 	}
 	found := coefficients{baseTerm: 1} // a step takes as long whatever it does
 	for range rounds {
-		var rows []speedRow
-		for _, served := range all {
-			rows = append(rows, observe(served, found)...)
-		}
-		next, err := solve(rows)
+		next, err := solve(observe(all, found))
 		if err != nil {
 			return Speed{}, err
 		}
@@ -84,7 +80,22 @@ func FitSpeed(all []Served) (Speed, error) {
 	if found[baseTerm]+found[sequenceTerm] <= 0 {
 		return Speed{}, errors.New("the requests took no time for their tokens")
 	}
-	return found.speed(all), nil
+	missed, squares := 0.0, 0.0
+	for _, r := range observe(all, found) {
+		fitted := 0.0
+		for i, f := range r.factors {
+			fitted += f * found[i]
+		}
+		missed += (r.duration - fitted) * (r.duration - fitted)
+		squares += r.duration * r.duration
+	}
+	duration := func(term int) time.Duration {
+		return time.Duration(math.Round(found[term] * float64(time.Second)))
+	}
+	return Speed{
+		Timing:  Timing{Base: duration(baseTerm), Sequence: duration(sequenceTerm), Prompt: duration(promptTerm)},
+		Latency: duration(latencyTerm), Requests: requests, Residual: math.Sqrt(missed / squares),
+	}, nil
 }
 
 // What a duration is linear in.
@@ -99,35 +110,10 @@ const (
 // coefficients are in seconds.
 type coefficients [terms]float64
 
-// step is the duration of a step of n sequences.
-func (c coefficients) step(n int) float64 { return c[baseTerm] + c[sequenceTerm]*float64(n) }
-
-func (c coefficients) speed(all []Served) Speed {
-	s := Speed{
-		Timing:  Timing{Base: duration(c[baseTerm]), Sequence: duration(c[sequenceTerm]), Prompt: duration(c[promptTerm])},
-		Latency: duration(c[latencyTerm]),
-	}
-	missed, squares := 0.0, 0.0
-	for _, served := range all {
-		for _, r := range observe(served, c) {
-			s.Requests++
-			off := r.duration - r.fitted(c)
-			missed += off * off
-			squares += r.duration * r.duration
-		}
-	}
-	s.Residual = math.Sqrt(missed / squares)
-	return s
-}
-
-func duration(seconds float64) time.Duration {
-	return time.Duration(math.Round(seconds * float64(time.Second)))
-}
-
 // solve is the least squares of the rows, with no coefficient below 0: the most
 // negative one, in the time that it stands for, is taken as 0 until there is none.
 func solve(rows []speedRow) (coefficients, error) {
-	var totals [terms]float64
+	var totals coefficients
 	for _, r := range rows {
 		for i, f := range r.factors {
 			totals[i] += f
@@ -142,29 +128,20 @@ func solve(rows []speedRow) (coefficients, error) {
 	for len(free) > 0 {
 		values, err := squares(rows, free)
 		if err != nil {
-			return coefficients{}, err
+			return values, err
 		}
-		worst, at := 0.0, -1
-		for i, v := range values {
-			if share := v * totals[free[i]]; share < worst {
-				worst, at = share, i
-			}
+		worst := slices.MinFunc(free, func(i, k int) int { return cmp.Compare(values[i]*totals[i], values[k]*totals[k]) })
+		if !(values[worst]*totals[worst] < 0) {
+			return values, nil
 		}
-		if at < 0 {
-			var c coefficients
-			for i, v := range values {
-				c[free[i]] = v
-			}
-			return c, nil
-		}
-		free = append(free[:at:at], free[at+1:]...)
+		free = slices.DeleteFunc(free, func(i int) bool { return i == worst })
 	}
 	return coefficients{}, errors.New("the requests took no time")
 }
 
 // squares are the coefficients of the free terms, the others being 0, without
 // bounds.
-func squares(rows []speedRow, free []int) ([]float64, error) {
+func squares(rows []speedRow, free []int) (found coefficients, err error) {
 	design, target := mat.NewDense(len(rows), len(free), nil), mat.NewVecDense(len(rows), nil)
 	for i, r := range rows {
 		for j, term := range free {
@@ -174,73 +151,58 @@ func squares(rows []speedRow, free []int) ([]float64, error) {
 	}
 	var solution mat.VecDense
 	if err := solution.SolveVec(design, target); err != nil {
-		return nil, errors.New("the requests are too much alike to say how fast a replica is: answers of several lengths are needed, and times with fewer of them")
+		return found, errors.New("the requests are too much alike to say how fast a replica is: answers of several lengths are needed, and times with fewer of them")
 	}
-	return solution.RawVector().Data, nil
+	for j, term := range free {
+		found[term] = solution.AtVec(j)
+	}
+	return found, nil
 }
 
 // speedRow is the duration of one request with the factors that it is linear in.
 type speedRow struct {
 	duration float64
-	factors  [terms]float64
-}
-
-// fitted is the duration by these coefficients.
-func (r speedRow) fitted(c coefficients) float64 {
-	sum := 0.0
-	for i, f := range r.factors {
-		sum += f * c[i]
-	}
-	return sum
-}
-
-// life is a request's time in the batch, by the clock of its replica.
-type life struct {
-	*ServedRequest
-	from, to float64 // steps
+	factors  coefficients
 }
 
 // wait is for the end of the step under way, in steps, on average.
 const wait = 0.5
 
-// steps is how many steps the request takes, the wait included.
-func (l life) steps() float64 { return float64(l.Tokens) + wait }
-
-// stepsIn is how many of its steps the request takes between two times.
-func (l life) stepsIn(from, to float64) float64 {
-	if l.to <= l.from {
-		return 0
-	}
-	shared := min(l.to, to) - max(l.from, from)
-	return max(0, shared) / (l.to - l.from) * l.steps()
+// life is a request's time in the batch, in steps by the clock of its replica.
+type life struct {
+	ServedRequest
+	from, to float64
+	steps    float64 // that it takes, the wait included
 }
 
-// observe are the rows of what a replica served, its clock going by these
+// observe are the rows of all requests, the clocks of their replicas going by these
 // coefficients.
-func observe(served Served, c coefficients) []speedRow {
-	lives := clock(served, c)
-	slices.SortStableFunc(lives, func(a, b life) int { return cmp.Compare(a.from, b.from) })
-	rows := make([]speedRow, len(lives))
-	for i, l := range lives {
-		together, prompts := 0.0, 0
-		for _, other := range lives {
-			if other.from >= l.to {
-				break
+func observe(all []Served, c coefficients) (rows []speedRow) {
+	for _, served := range all {
+		lives := clock(served, c)
+		for _, l := range lives {
+			together, prompts := 0.0, 0 // steps of all, and prompts read, meanwhile
+			for _, other := range lives {
+				if other.from >= l.to {
+					break
+				}
+				if other.to > other.from {
+					shared := min(other.to, l.to) - max(other.from, l.from)
+					together += max(0, shared) / (other.to - other.from) * other.steps
+				}
+				if other.from >= l.from {
+					prompts += other.Prompt
+				}
 			}
-			together += other.stepsIn(l.from, l.to)
-			if other.from >= l.from {
-				prompts += other.Prompt
-			}
-		}
-		rows[i] = speedRow{
-			duration: l.Finished - l.Submitted,
-			factors:  [terms]float64{latencyTerm: 1, baseTerm: l.steps(), sequenceTerm: together, promptTerm: float64(prompts)},
+			rows = append(rows, speedRow{l.Finished - l.Submitted, coefficients{
+				latencyTerm: 1, baseTerm: l.steps, sequenceTerm: together, promptTerm: float64(prompts),
+			}})
 		}
 	}
 	return rows
 }
 
-// clock gives every request its time in the batch, in steps. A request is in
+// clock gives every request its time in the batch, in order of arrival. A request is in
 // the batch from when it has arrived, Latency after its submission. While a
 // prompt is read the clock stands still.
 func clock(served Served, c coefficients) []life {
@@ -250,12 +212,13 @@ func clock(served Served, c coefficients) []life {
 		joins bool
 	}
 	var changes []change
+	lives := make([]life, len(served))
 	for i, r := range served {
+		lives[i] = life{ServedRequest: r, steps: float64(r.Tokens) + wait}
 		joined := min(r.Submitted+c[latencyTerm], r.Finished)
 		changes = append(changes, change{joined, i, true}, change{r.Finished, i, false})
 	}
 	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
-	lives := make([]life, len(served))
 	running, steps, last := 0, 0.0, 0.0
 	reading := 0.0 // seconds of prompts that are still to be read
 	for _, e := range changes {
@@ -263,18 +226,19 @@ func clock(served Served, c coefficients) []life {
 		read := min(passed, reading)
 		reading -= read
 		if running > 0 {
-			steps += (passed - read) / c.step(running)
+			steps += (passed - read) / (c[baseTerm] + c[sequenceTerm]*float64(running))
 		}
 		last = e.at
 		l := &lives[e.life]
 		if e.joins {
 			running++
-			reading += c[promptTerm] * float64(served[e.life].Prompt)
-			l.ServedRequest, l.from = &served[e.life], steps
+			reading += c[promptTerm] * float64(l.Prompt)
+			l.from = steps
 			continue
 		}
 		running--
 		l.to = steps
 	}
+	slices.SortStableFunc(lives, func(a, b life) int { return cmp.Compare(a.from, b.from) })
 	return lives
 }
