@@ -27,9 +27,9 @@ type Author struct {
 	passes map[TaskKey]float64
 	answer lengths
 	think  lengths
-	slow   float64            // factor of both in a wrong answer
-	open   []*known           // those that a judge is asked about
-	others map[group][]string // right answers, for wrong ones
+	slow   float64                // factor of both in a wrong answer
+	open   []*known               // those that a judge is asked about
+	others map[[2]string][]string // right answers by benchmark and family, for wrong ones
 }
 
 // known is a task that an author recognises.
@@ -38,10 +38,7 @@ type known struct {
 	family family.Family
 }
 
-// group are the tasks of a benchmark and family.
-type group struct{ benchmark, family string }
-
-func (k *known) group() group { return group{k.Benchmark, k.family.Name} }
+func (k *known) group() [2]string { return [2]string{k.Benchmark, k.family.Name} }
 
 // AuthorSettings are what an Author works from. The zero value knows no task
 // and answers everything with noise.
@@ -61,7 +58,7 @@ type AuthorSettings struct {
 func NewAuthor(s AuthorSettings) (*Author, error) {
 	spread := cmp.Or(s.Spread, 0.7)
 	a := &Author{
-		model: s.Model, passes: s.Passes, tasks: make(map[string]*known, 2*len(s.Tasks)), others: map[group][]string{},
+		model: s.Model, passes: s.Passes, tasks: make(map[string]*known, 2*len(s.Tasks)), others: map[[2]string][]string{},
 		answer: lengths{float64(cmp.Or(s.AnswerTokens, 240)), spread}, think: lengths{float64(cmp.Or(s.ThinkingTokens, 600)), spread},
 		slow: cmp.Or(s.SlowWrong, 1),
 	}

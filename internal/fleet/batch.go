@@ -1,8 +1,8 @@
 package fleet
 
 import (
-	"math"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -160,10 +160,11 @@ func (b *Batch) Advance(k int) (ended []*Sequence) {
 	return ended
 }
 
-// Within is the number of whole steps, of those that Begin and Next spoke of,
-// that are over after so long.
-func (b *Batch) Within(d time.Duration) int {
-	return b.timing.Within(b.load, d-b.timing.Prefill(b.admitted))
+// Within is the number of whole steps, of at most so many that Next has planned, that are
+// over after a time.
+func (b *Batch) Within(most int, d time.Duration) int {
+	d -= b.timing.Prefill(b.admitted)
+	return sort.Search(most, func(k int) bool { return b.timing.Steps(b.load, k+1) > d })
 }
 
 // Timing is how long one replica takes for a step of its batch: Base +
@@ -197,7 +198,12 @@ func (t Timing) Steps(l Load, k int) time.Duration {
 	if l.Sequences <= 0 || k <= 0 {
 		return 0
 	}
-	first, growth := t.rate(l)
+	sequences := l.Sequences
+	if t.Graphs {
+		sequences = graphSize(sequences)
+	}
+	first := t.Base + t.Sequence*time.Duration(sequences) + t.Context*time.Duration(l.Context) + t.Late*time.Duration(l.Answers)
+	growth := t.Context*time.Duration(l.Sequences) + t.Late*time.Duration(l.Late)
 	return t.paced(time.Duration(k)*first + growth*time.Duration(k*(k-1)/2))
 }
 
@@ -207,41 +213,6 @@ func (t Timing) paced(d time.Duration) time.Duration {
 		return d
 	}
 	return time.Duration(float64(d) * t.Pace)
-}
-
-// rate is the duration of the first step, and by how much each takes longer
-// than the one before.
-func (t Timing) rate(l Load) (first, growth time.Duration) {
-	sequences := l.Sequences
-	if t.Graphs {
-		sequences = graphSize(sequences)
-	}
-	first = t.Base + t.Sequence*time.Duration(sequences) + t.Context*time.Duration(l.Context) + t.Late*time.Duration(l.Answers)
-	return first, t.Context*time.Duration(l.Sequences) + t.Late*time.Duration(l.Late)
-}
-
-// Within is the largest number of steps of the same sequences that take at most
-// d together: 0 if there is none, or if steps take no time.
-func (t Timing) Within(l Load, d time.Duration) int {
-	first, growth := t.rate(l)
-	if l.Sequences <= 0 || first <= 0 || d < t.paced(first) {
-		return 0
-	}
-	all := float64(d)
-	if t.Pace != 0 {
-		all /= t.Pace
-	}
-	// all = k·first + growth·k(k−1)/2, solved for k: in a form that stays exact
-	// when growth is small. What rounding does to it is put right in integers.
-	half := float64(first) - float64(growth)/2
-	k := int(2 * all / (half + math.Sqrt(half*half+2*float64(growth)*all)))
-	for k > 0 && t.Steps(l, k) > d {
-		k--
-	}
-	for t.Steps(l, k+1) <= d {
-		k++
-	}
-	return k
 }
 
 // Prefill is what a step takes longer for admitting prompts of so many tokens.

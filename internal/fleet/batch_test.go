@@ -122,27 +122,6 @@ func drive(timing fleet.Timing, load []fleet.Sequence, steps int) []time.Duratio
 	return ends
 }
 
-func TestWithin(t *testing.T) {
-	timings := []fleet.Timing{{Base: 1}, {Base: 7, Context: 3}, {Context: 1}, {Base: 3, Late: 11}, {Base: 7, Context: 3, Pace: 1.037}, {Base: 100, Pace: 0.3}, {Sequence: 5, Context: 1, Base: 1e9}}
-	for _, timing := range timings {
-		for _, n := range []int{1, 5, 32} {
-			for _, k := range []int{1, 2, 17, 5000} {
-				load := fleet.Load{Sequences: n, Context: 900, Late: 1, Answers: 50}
-				exact := timing.Steps(load, k)
-				if got := timing.Within(load, exact); got != k {
-					t.Errorf("%+v: %d steps of %d sequences are over after %v, want %d", timing, got, n, exact, k)
-				}
-				if got := timing.Within(load, exact-1); got != k-1 {
-					t.Errorf("%+v: %d steps are over a moment before %d are", timing, got, k)
-				}
-			}
-			if got := timing.Within(fleet.Load{Sequences: n}, -5); got != 0 {
-				t.Errorf("%d steps in no time", got)
-			}
-		}
-	}
-}
-
 // servedBy is what two replicas serve of Uniform's requests under a virtual clock.
 func servedBy(t *testing.T, s virtual.Settings, requests int, random seed.Stream) []fleet.Served {
 	t.Helper()

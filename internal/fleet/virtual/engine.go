@@ -70,23 +70,13 @@ func New(s Settings) (*Engine, error) {
 	if s.Replicas < 1 || s.Window < 1 || s.Lengths == nil {
 		return nil, fmt.Errorf("a simulated worker needs replicas, a window and lengths: has %d and %d", s.Replicas, s.Window)
 	}
-	if s.MaxSequences <= 0 {
-		s.MaxSequences = s.Window
-	}
-	slots := s.Replicas * s.Window
-	e := &Engine{
-		settings: s,
-		replicas: make([]replica, s.Replicas),
-		flights:  make([]flight, slots),
-		free:     make([]int32, slots),
-		computed: never,
-	}
-	for i := range e.replicas {
-		e.replicas[i] = replica{batch: fleet.NewBatch(s.Timing, s.MaxSequences), most: s.MaxSequences, end: never}
+	s.MaxSequences = cmp.Or(s.MaxSequences, s.Window)
+	e := &Engine{settings: s, flights: make([]flight, s.Replicas*s.Window), computed: never}
+	for range s.Replicas {
+		e.replicas = append(e.replicas, replica{batch: fleet.NewBatch(s.Timing, s.MaxSequences), most: s.MaxSequences, end: never})
 	}
 	for i := range e.flights {
-		e.free[i] = int32(slots - 1 - i)
-		e.flights[i].sequence.Owner = &e.flights[i]
+		e.free = append(e.free, int32(len(e.flights)-1-i))
 	}
 	return e, nil
 }
@@ -111,9 +101,7 @@ func (e *Engine) Submit(request int, id controller.ID) {
 	e.places = append(e.places, place)
 
 	f := &e.flights[place]
-	f.request, f.replica = request, int32(target)
-	f.aborted, f.over, f.seen, f.started = false, false, 0, -1
-	f.sequence.Generated = 0
+	*f = flight{request: request, replica: int32(target), started: -1, sequence: fleet.Sequence{Owner: f}}
 	f.sequence.Prompt, f.sequence.Tokens = e.settings.Lengths(id)
 	e.catchUp(target)
 	e.replicas[target].add(f, e.now)
@@ -135,9 +123,7 @@ func (e *Engine) Abort(request int) {
 
 // Compute says that f is done once a computation has taken its time. It does
 // not call f, the result of which is only worth its time if somebody wants it.
-func (e *Engine) Compute(func()) {
-	e.computed = e.now + e.settings.Computation
-}
+func (e *Engine) Compute(func()) { e.computed = e.now + e.settings.Computation }
 
 // Next is the next event: the first in time, then by replica and request. A
 // background computation comes before requests that end in the same instant.

@@ -53,7 +53,7 @@ func (r *replica) cut(now time.Duration) {
 	if r.steps == 0 {
 		return
 	}
-	steps := r.batch.Within(now - r.at)
+	steps := r.batch.Within(r.steps, now-r.at)
 	if steps == 0 || r.at+r.batch.Begin(steps) < now {
 		steps++
 	}
@@ -92,7 +92,7 @@ func (r *replica) abort(f *flight, now time.Duration) bool {
 		r.batch.Remove(&f.sequence)
 		return true
 	}
-	f.seen += r.batch.Within(now - r.at)
+	f.seen += r.batch.Within(r.steps, now-r.at)
 	r.cut(now)
 	r.aborts++
 	return false
