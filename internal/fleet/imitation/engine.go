@@ -40,17 +40,15 @@ func (j *job) tell(state int) {
 	j.notice <- progress{j.noticed, state}
 }
 
-// engine is the part of a server process that computes: one goroutine steps
-// the batch in scaled time. It lives until it is killed or kills itself.
+// engine is the part of a server process that computes: its run steps the batch in
+// scaled time, until it is killed or kills itself.
 type engine struct {
 	Settings
 	end  context.Context // done when it has to die
 	kill context.CancelFunc
-	died chan struct{}   // closed when it is dead
-	hung context.Context // done when it has stopped computing
-	hang context.CancelFunc
 	bell chan struct{} // rung when something arrives; holds one
 	due  time.Time     // when the step under way ends
+	hung bool          // it computes no more
 
 	mu    sync.Mutex
 	batch *fleet.Batch
@@ -64,11 +62,9 @@ type engine struct {
 
 func newEngine(server context.Context, s Settings) *engine {
 	e := &engine{
-		Settings: s, died: make(chan struct{}), bell: make(chan struct{}, 1),
-		batch: fleet.NewBatch(s.Timing, s.MaxSequences), finished: map[string]int{},
+		Settings: s, bell: make(chan struct{}, 1), batch: fleet.NewBatch(s.Timing, s.MaxSequences), finished: map[string]int{},
 	}
 	e.end, e.kill = context.WithCancel(server)
-	e.hung, e.hang = context.WithCancel(context.Background())
 	return e
 }
 
@@ -98,7 +94,7 @@ func (e *engine) leave(j *job) (tokens int) {
 	return j.sequence.Generated
 }
 
-// run is the engine's goroutine.
+// run computes until the engine dies.
 func (e *engine) run() {
 	defer e.bury()
 	for idle := true; e.end.Err() == nil; {
@@ -158,11 +154,15 @@ const (
 	lag   = 10 * time.Millisecond
 )
 
-// pause lets the time of a step pass, and waits for the end of an engine that has
-// hung; it is false when the engine has to die.
+// pause lets the time of a step pass; it is false when the engine has to die. One that
+// has hung dies when it would be restarted.
 func (e *engine) pause(took time.Duration) bool {
-	if e.hung.Err() != nil {
-		<-e.end.Done()
+	if e.hung {
+		if e.Restart <= 0 {
+			<-e.end.Done()
+		}
+		_ = wall.Sleep(e.end, e.Restart)
+		return false
 	}
 	if e.Speed > 0 {
 		e.due = e.due.Add(time.Duration(float64(took) / e.Speed))
@@ -211,7 +211,7 @@ func (e *engine) strike(j *job) {
 	case crash:
 		e.kill()
 	case hang:
-		e.hang()
+		e.hung = true
 	}
 }
 
@@ -223,5 +223,4 @@ func (e *engine) bury() {
 	e.dead = true
 	e.batch.Each(func(s *fleet.Sequence) { s.Owner.(*job).tell(lost) })
 	e.batch.EachWaiting(func(s *fleet.Sequence) { s.Owner.(*job).tell(lost) })
-	close(e.died)
 }

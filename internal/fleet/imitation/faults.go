@@ -108,14 +108,7 @@ type journal struct {
 func (j *journal) add(e Entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.w == nil {
-		return
-	}
-	text, err := json.Marshal(e)
-	if err == nil {
-		_, err = j.w.Write(append(text, '\n'))
-	}
-	if err != nil {
-		j.w = nil // a log that cannot be written is given up
+	if j.w != nil {
+		_ = json.NewEncoder(j.w).Encode(e) // a log that cannot be written stops no server
 	}
 }

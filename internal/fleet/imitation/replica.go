@@ -45,18 +45,17 @@ func New(s Settings) *Replica {
 	r := &Replica{Settings: s.completed(), faults: s.Faults}
 	r.journal = journal{w: r.Log, start: wall.Now()}
 	r.end, r.stop = context.WithCancel(context.Background())
-	r.boot()
-	r.gone.Go(r.supervise)
+	e := r.boot()
+	r.gone.Go(func() { r.supervise(e) })
 	return r
 }
 
-// boot starts a new process.
-func (r *Replica) boot() {
-	e := newEngine(r.end, r.Settings)
+// boot makes a new process.
+func (r *Replica) boot() *engine {
 	r.mu.Lock()
-	r.process = e
-	r.mu.Unlock()
-	r.gone.Go(e.run)
+	defer r.mu.Unlock()
+	r.process = newEngine(r.end, r.Settings)
+	return r.process
 }
 
 // Listen serves at a TCP address like "127.0.0.1:8000"; port 0 is any free one.
@@ -112,28 +111,24 @@ func (r *Replica) SetFaults(f Faults) {
 // lastWords is how long a dying server has to send errors to its clients.
 const lastWords = time.Second
 
-// supervise restarts the process when it has died, or has hung for long.
-func (r *Replica) supervise() {
+// supervise runs a process, and another one after it has died.
+func (r *Replica) supervise(e *engine) {
 	for {
-		r.mu.Lock()
-		e := r.process
-		r.mu.Unlock()
-		select {
-		case <-e.hung.Done():
-			if r.Restart > 0 && wall.Sleep(e.end, r.Restart) == nil {
-				r.shut(0) // as if killed: no last words
-				e.kill()
-			}
-			<-e.died
-		case <-e.died:
-		}
+		e.run()
 		r.shut(lastWords)
 		r.mu.Lock()
 		r.process = nil
+		address := r.address
 		r.mu.Unlock()
-		if r.Restart <= 0 || wall.Sleep(r.end, r.Restart) != nil || !r.reopen() {
+		if r.Restart <= 0 || wall.Sleep(r.end, r.Restart) != nil {
 			return
 		}
+		for address != "" && r.Listen(address) != nil {
+			if wall.Sleep(r.end, 100*time.Millisecond) != nil { // until the address is free
+				return
+			}
+		}
+		e = r.boot()
 	}
 }
 
@@ -151,21 +146,6 @@ func (r *Replica) shut(wait time.Duration) {
 	defer cancel()
 	_ = server.Shutdown(limit) // Close ends the rest
 	_ = server.Close()
-}
-
-// reopen starts a new process and listens again where the old one did. It waits
-// until the address is free, and is false when the replica is closed before that.
-func (r *Replica) reopen() bool {
-	r.boot()
-	r.mu.Lock()
-	address := r.address
-	r.mu.Unlock()
-	for address != "" && r.Listen(address) != nil {
-		if wall.Sleep(r.end, 100*time.Millisecond) != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // enter is the process for a new request, nil if there is none.

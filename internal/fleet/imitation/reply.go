@@ -9,21 +9,9 @@ import (
 	"speceval/internal/seed"
 )
 
-func (c *call) chat() {
-	q, p := c.readChat(c.body)
-	if c.Plain && p == nil {
-		q.TokenIDs, q.Options.Continuous, q.budget, q.IgnoreEOS = false, false, -1, false
-	}
-	c.generate(q, p)
-}
-
-func (c *call) completion() {
-	q, p := c.readCompletion(c.body)
-	c.generate(q, p)
-}
-
-// generate answers a chat or a completion that was read with the problem p.
-func (c *call) generate(q *request, p *problem) {
+// generate answers a chat or a completion.
+func (c *call) generate(read func(*Settings, []byte) (*request, *problem)) {
+	q, p := read(&c.Settings, c.body)
 	number, fault := c.arrival()
 	entry := Entry{
 		Seconds: wall.Now().Sub(c.journal.start).Seconds(), Replica: c.Index, ID: c.r.Header.Get("X-Request-Id"),

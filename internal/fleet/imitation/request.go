@@ -96,6 +96,9 @@ func (s *Settings) readChat(body []byte) (*request, *problem) {
 			q.user = m.Content
 		}
 	}
+	if s.Plain {
+		q.TokenIDs, q.Options.Continuous, q.budget, q.IgnoreEOS = false, false, -1, false
+	}
 	q.prompt = s.template(q)
 	q.tokens, q.text = fleet.Tokenize(q.prompt), utf8.RuneCountInString(q.prompt)
 	return q, q.check(s)
@@ -182,7 +185,7 @@ func (q *request) check(s *Settings) *problem {
 		return invalid("", "top_k must be -1 or more.")
 	case q.most(s) < 1:
 		return invalid("max_tokens", "max_tokens must be at least 1.")
-	case q.budget >= 0 && s.ReasoningParser == "" && !s.Plain:
+	case q.budget >= 0 && s.ReasoningParser == "":
 		p := invalid("", "thinking_token_budget needs a reasoning parser.")
 		p.late = true
 		return p

@@ -29,8 +29,8 @@ type route struct {
 }
 
 var routes = map[string]route{
-	"/v1/chat/completions": {http.MethodPost, true, (*call).chat},
-	"/v1/completions":      {http.MethodPost, false, (*call).completion},
+	"/v1/chat/completions": {http.MethodPost, true, func(c *call) { c.generate((*Settings).readChat) }},
+	"/v1/completions":      {http.MethodPost, false, func(c *call) { c.generate((*Settings).readCompletion) }},
 	"/v1/models":           {http.MethodGet, true, (*call).models},
 	"/tokenize":            {http.MethodPost, false, (*call).tokenize},
 	"/detokenize":          {http.MethodPost, false, (*call).detokenize},
