@@ -197,11 +197,6 @@ func (e *Engine) advance(i int) {
 	for _, s := range r.advance() {
 		e.end(s.Owner.(*flight), r.at)
 	}
-	if r.aborts > 0 {
-		for _, f := range r.removeAborted() {
-			e.end(f, r.at)
-		}
-	}
 }
 
 // end makes the event of a request that is over.

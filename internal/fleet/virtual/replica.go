@@ -1,7 +1,6 @@
 package virtual
 
 import (
-	"slices"
 	"time"
 
 	"speceval/internal/fleet"
@@ -19,8 +18,7 @@ type replica struct {
 	steps int           // of the run under way; 0: none is
 	end   time.Duration // of the run under way; never if none is
 
-	queued []*flight // that wait for a place in the batch
-	aborts int       // flights that leave when the run ends
+	unstarted int // flights that came when there was no room, and still wait
 }
 
 // idle reports whether there is nothing to do.
@@ -34,9 +32,13 @@ func (r *replica) next(before time.Duration) time.Duration {
 	}
 	r.steps = r.batch.Next()
 	r.end = r.at + r.batch.Begin(r.steps)
-	for len(r.queued) > r.batch.Waiting() {
-		r.queued[0].started = r.at
-		r.queued = slices.Delete(r.queued, 0, 1)
+	if r.unstarted > r.batch.Waiting() {
+		r.unstarted = r.batch.Waiting()
+		r.batch.Each(func(s *fleet.Sequence) {
+			if f := s.Owner.(*flight); f.started < 0 {
+				f.started = r.at
+			}
+		})
 	}
 	return r.end
 }
@@ -73,19 +75,17 @@ func (r *replica) add(f *flight, now time.Duration) {
 		f.started = now
 		r.cut(now)
 	} else {
-		r.queued = append(r.queued, f)
+		r.unstarted++
 	}
 	r.batch.Add(&f.sequence)
 }
 
-// abort marks a flight to leave with the end of the step under way, and reports
-// whether it has left at once.
+// abort has a flight leave with the end of the step under way, and reports whether it
+// has left at once.
 func (r *replica) abort(f *flight, now time.Duration) bool {
 	f.aborted, f.seen = true, f.sequence.Generated
-	if i := slices.Index(r.queued, f); i >= 0 {
-		r.queued = slices.Delete(r.queued, i, i+1)
-	}
 	if r.batch.Withdraw(&f.sequence) {
+		r.unstarted = min(r.unstarted, r.batch.Waiting())
 		return true
 	}
 	if r.steps == 0 {
@@ -94,21 +94,6 @@ func (r *replica) abort(f *flight, now time.Duration) bool {
 	}
 	f.seen += r.batch.Within(r.steps, now-r.at)
 	r.cut(now)
-	r.aborts++
+	f.sequence.Tokens = f.sequence.Generated + r.steps
 	return false
-}
-
-// removeAborted takes the flights out that were to leave, and returns those
-// that have not ended by themselves.
-func (r *replica) removeAborted() (leaving []*flight) {
-	r.batch.Each(func(s *fleet.Sequence) {
-		if f := s.Owner.(*flight); f.aborted {
-			leaving = append(leaving, f)
-		}
-	})
-	for _, f := range leaving {
-		r.batch.Remove(&f.sequence)
-	}
-	r.aborts = 0
-	return leaving
 }

@@ -87,10 +87,6 @@ func (e *Engine) clone() *Engine {
 	its := func(f *flight) *flight { return &c.flights[e.places[f.request]] }
 	for i := range c.replicas {
 		r := &c.replicas[i]
-		r.queued = slices.Clone(r.queued)
-		for k, f := range r.queued {
-			r.queued[k] = its(f)
-		}
 		r.batch = r.batch.Clone(func(s *fleet.Sequence) *fleet.Sequence { return &its(s.Owner.(*flight)).sequence })
 	}
 	return &c
