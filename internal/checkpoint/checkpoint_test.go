@@ -144,7 +144,7 @@ func TestFiller(t *testing.T) {
 	for thinking, rest := range after {
 		for number, tokens := range []int{100, 101, 600, 35} {
 			text := checkpoint.Filler(tokens, number, thinking)
-			if got := fleet.CountTokens(open + text + turn + assistant + rest); got != tokens {
+			if got := len(fleet.Tokenize(open + text + turn + assistant + rest)); got != tokens {
 				t.Errorf("%d tokens asked for, %d there: %q", tokens, got, text)
 			}
 		}

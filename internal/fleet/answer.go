@@ -133,44 +133,16 @@ next:
 	return tokens
 }
 
-// CountTokens is the number of tokens of a text.
-func CountTokens(text string) int {
-	n := len(text)
-	for _, s := range specials {
-		n -= strings.Count(text, s) * (len(s) - 1)
-	}
-	return n
-}
-
-// tokenText is the text of one token: a byte, which may be part of a character
-// only, or the name of a special token; "" for an unknown id.
-func tokenText(t int32) string {
-	switch {
-	case t >= 0 && t < EndOfText:
-		return string([]byte{byte(t)})
-	case t >= EndOfText && t < Vocabulary:
-		return specials[t-EndOfText]
-	}
-	return ""
-}
-
 // Detokenize is the text of tokens, whose bytes may make no UTF-8. Unknown ids have no
 // text.
 func Detokenize(tokens []int32) string {
 	var b strings.Builder
 	for _, t := range tokens {
-		b.WriteString(tokenText(t))
-	}
-	return b.String()
-}
-
-// Shown is the text of tokens as an answer shows them, its last bytes maybe part of
-// a character: without special tokens, but with the tags of thinking.
-func Shown(tokens []int32) string {
-	var b strings.Builder
-	for _, t := range tokens {
-		if t < EndOfText || t >= ThinkStart {
-			b.WriteString(tokenText(t))
+		switch {
+		case t >= 0 && t < EndOfText:
+			b.WriteByte(byte(t))
+		case t >= EndOfText && t < Vocabulary:
+			b.WriteString(specials[t-EndOfText])
 		}
 	}
 	return b.String()

@@ -145,7 +145,7 @@ func TestDrawnLengthsOfThePublishedProfiles(t *testing.T) {
 		t.Errorf("%d tokens of a prompt and %d of an answer", prompt, tokens)
 	}
 	chat := "<|im_start|>user\n" + d.Prompt("qwen3_5_4b", 1, prompt) + "<|im_end|>\n<|im_start|>assistant\n<think>\n"
-	if n := fleet.CountTokens(chat); n != prompt {
+	if n := len(fleet.Tokenize(chat)); n != prompt {
 		t.Errorf("the prompt that is made has %d tokens", n)
 	}
 	if d, err := drawnLengths(config.Default(), nil); d != nil || err != nil {

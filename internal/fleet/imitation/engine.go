@@ -52,18 +52,14 @@ type engine struct {
 
 	mu    sync.Mutex
 	batch *fleet.Batch
-	dead  bool
 
-	// Counts that /metrics shows. As in vLLM, an aborted request counts with its
-	// tokens, but not as a success.
-	prompts, generated int            // tokens
-	finished           map[string]int // requests by reason
+	// Tokens and requests that /metrics counts. As in vLLM, an aborted request counts
+	// with its tokens, but not as a success.
+	prompts, generated, successes int
 }
 
 func newEngine(server context.Context, s Settings) *engine {
-	e := &engine{
-		Settings: s, bell: make(chan struct{}, 1), batch: fleet.NewBatch(s.Timing, s.MaxSequences), finished: map[string]int{},
-	}
+	e := &engine{Settings: s, bell: make(chan struct{}, 1), batch: fleet.NewBatch(s.Timing, s.MaxSequences)}
 	e.end, e.kill = context.WithCancel(server)
 	return e
 }
@@ -72,7 +68,7 @@ func newEngine(server context.Context, s Settings) *engine {
 func (e *engine) submit(j *job) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.dead {
+	if e.end.Err() != nil {
 		return false
 	}
 	j.notice = make(chan progress, 1)
@@ -189,14 +185,12 @@ func (e *engine) advance(steps int) {
 	})
 	for _, s := range ended {
 		j := s.Owner.(*job)
-		switch e.strike(j); {
-		case e.end.Err() != nil:
+		if e.strike(j); e.end.Err() != nil {
 			j.tell(lost)
 			continue
-		case j.mishap.kind == broken:
-			e.finished["error"]++
-		case j.mishap.kind != cut: // otherwise as if its client had left
-			e.finished[j.answer.Finish]++
+		}
+		if j.mishap.kind != broken && j.mishap.kind != cut {
+			e.successes++
 		}
 		j.tell(done)
 	}
@@ -220,7 +214,6 @@ func (e *engine) bury() {
 	e.kill()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.dead = true
 	e.batch.Each(func(s *fleet.Sequence) { s.Owner.(*job).tell(lost) })
 	e.batch.EachWaiting(func(s *fleet.Sequence) { s.Owner.(*job).tell(lost) })
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"speceval/internal/fleet"
 	"speceval/internal/seed"
@@ -23,13 +24,10 @@ func (c *call) generate(read func(*Settings, []byte) (*request, *problem)) {
 	}
 	switch {
 	case p != nil && p.late && q.Stream:
-		c.head(http.StatusOK, eventStream, -1)
+		c.head(http.StatusOK, eventStream)
 		_, _ = c.w.Write(lastEvents(p))
 		return
-	case p == nil && c.engine.end.Err() != nil:
-		p = engineDead()
-	}
-	if p != nil {
+	case p != nil:
 		c.refuse(p)
 		return
 	}
@@ -115,7 +113,8 @@ func (p *reply) whole() string {
 		p.answer(http.StatusOK, []byte(spoilt))
 	case outcome == string(cut):
 		body := p.body()
-		p.head(http.StatusOK, "application/json", len(body))
+		p.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		p.head(http.StatusOK, "application/json")
 		_, _ = p.w.Write(body[:len(body)/2])
 		p.flush()
 		disconnect(p.w)
@@ -146,7 +145,7 @@ func readable(text string) string { return fleet.Valid(text[:fleet.Complete(text
 // stream sends the answer as it comes. It is the request's outcome. What came
 // while the last chunk was being written goes into one chunk.
 func (p *reply) stream() string {
-	p.head(http.StatusOK, eventStream, -1)
+	p.head(http.StatusOK, eventStream)
 	p.flush()
 	for sent := 0; ; {
 		now, ok := p.wait()

@@ -215,7 +215,7 @@ func open(prompt string) (inside bool, tokens int) {
 	if start <= end {
 		return false, 0
 	}
-	return true, fleet.CountTokens(prompt[start+len("<think>"):])
+	return true, len(fleet.Tokenize(prompt[start+len("<think>"):]))
 }
 
 // split is the prompt of a chat and the tokens of an answer that has begun. All is
@@ -235,17 +235,21 @@ func (q *request) split(s *Settings) (prompt string, begun []int32) {
 	return q.prompt[:at], fleet.Tokenize(q.prompt[at:])
 }
 
-// half is the text of a prompt that ends within a character; "" of any other.
-// vLLM's decoder has held it back when the answer begins, and sends all of it with
-// the first character that becomes whole.
+// half is the text of a prompt that ends within a character, as an answer shows it:
+// without special tokens but the tags of thinking; "" of any other. vLLM's decoder has
+// held it back when the answer begins, and sends all of it with the first character
+// that becomes whole.
 func (q *request) half() string {
 	if q.chat {
 		return ""
 	}
-	if text := fleet.Shown(q.tokens); fleet.Complete(text) < len(text) {
-		return text
+	text := fleet.Detokenize(slices.DeleteFunc(slices.Clone(q.tokens), func(id int32) bool {
+		return id >= fleet.EndOfText && id < fleet.ThinkStart
+	}))
+	if fleet.Complete(text) == len(text) {
+		return ""
 	}
-	return ""
+	return text
 }
 
 // ended reports whether the reasoning is over when the answer begins, as vLLM's

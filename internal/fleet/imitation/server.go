@@ -94,17 +94,14 @@ func (c *call) read() bool {
 
 // answer sends a whole JSON response.
 func (c *call) answer(status int, body []byte) {
-	c.head(status, "application/json", len(body))
+	c.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	c.head(status, "application/json")
 	_, _ = c.w.Write(body) // a client that is gone misses nothing
 }
 
-// head sends status and headers; of a stream, length is -1.
-func (c *call) head(status int, media string, length int) {
-	h := c.w.Header()
-	h.Set("Content-Type", media)
-	if length >= 0 {
-		h.Set("Content-Length", strconv.Itoa(length))
-	}
+// head sends status and headers.
+func (c *call) head(status int, media string) {
+	c.w.Header().Set("Content-Type", media)
 	c.w.WriteHeader(status)
 }
 
@@ -121,11 +118,9 @@ func disconnect(w http.ResponseWriter) {
 
 // health is an empty 200 while the engine is not dead, though it may hang.
 func (c *call) health() {
-	status := http.StatusOK
 	if c.engine.end.Err() != nil {
-		status = http.StatusServiceUnavailable
+		c.w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	c.w.WriteHeader(status)
 }
 
 func (c *call) version() {
@@ -162,11 +157,9 @@ func (c *call) metrics() {
 	add("num_requests_waiting", "", e.batch.Waiting())
 	add("prompt_tokens_total", "", e.prompts)
 	add("generation_tokens_total", "", e.generated)
-	for _, reason := range []string{fleet.Stop, fleet.Length, "error"} {
-		add("request_success_total", fmt.Sprintf("finished_reason=%q,", reason), e.finished[reason])
-	}
+	add("request_success_total", "", e.successes)
 	add("cache_config_info", `enable_prefix_caching="False",`, 1)
-	c.head(http.StatusOK, "text/plain; version=0.0.4; charset=utf-8", len(b))
+	c.head(http.StatusOK, "text/plain; version=0.0.4; charset=utf-8")
 	_, _ = c.w.Write(b)
 }
 
@@ -206,31 +199,28 @@ func (c *call) detokenize() {
 // problem is a refusal: an error body with the status, type, param and code of
 // vLLM. The messages are our own, but for the words that clients read.
 type problem struct {
-	status  int
-	message string
-	kind    string // "BadRequestError", …
-	param   string // "": null
-	raised  bool   // it is a plain exception in vLLM, after which its web server closes the connection
-	late    bool   // the engine finds it, when a stream has begun
+	status               int
+	kind, param, message string // kind: "BadRequestError", …; param "": null
+	late                 bool   // the engine finds it, when a stream has begun
 }
 
 // invalid is a 400 for a value that was understood and is not allowed.
 func invalid(param, message string) *problem {
-	return &problem{status: http.StatusBadRequest, message: message, kind: "BadRequestError", param: param, raised: param == ""}
+	return &problem{http.StatusBadRequest, "BadRequestError", param, message, false}
 }
 
 // malformed is a 400 for a request of the wrong form; param is the parameter that
 // vLLM's own checks name.
 func malformed(param, message string) *problem {
-	return &problem{status: http.StatusBadRequest, message: message, kind: "Bad Request", param: param}
+	return &problem{http.StatusBadRequest, "Bad Request", param, message, false}
 }
 
 func unknownModel(name string) *problem {
-	return &problem{status: http.StatusNotFound, message: "The model `" + name + "` does not exist.", kind: "NotFoundError", param: "model"}
+	return &problem{http.StatusNotFound, "NotFoundError", "model", "The model `" + name + "` does not exist.", false}
 }
 
 func internal(message string) *problem {
-	return &problem{status: http.StatusInternalServerError, message: message, kind: "InternalServerError"}
+	return &problem{http.StatusInternalServerError, "InternalServerError", "", message, false}
 }
 
 // engineDead is the answer to requests whose engine dies. Clients read the word
@@ -242,11 +232,11 @@ func (p *problem) body() []byte {
 	return fmt.Appendf(nil, `{"error":{"message":%s,"type":"%s","param":%s,"code":%d}}`, quote(p.message), p.kind, optional(p.param != "", p.param), p.status)
 }
 
-// refuse sends an error. After some the connection is closed, which no header
-// announces.
+// refuse sends an error. After a plain exception in vLLM its web server closes the
+// connection, which no header announces.
 func (c *call) refuse(p *problem) {
 	c.answer(p.status, p.body())
-	if p.raised {
+	if p.kind == "BadRequestError" && p.param == "" {
 		c.flush()
 		disconnect(c.w)
 	}
