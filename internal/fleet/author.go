@@ -22,12 +22,8 @@ type TaskKey struct{ Benchmark, ID string }
 // response to a known task for a judge is right, it gives a verdict, by which the
 // fleet can serve as a judge model. It is read-only and may be shared.
 type Author struct {
-	model  string
-	tasks  map[string]*known // by user turn
-	passes map[TaskKey]float64
-	answer lengths
-	think  lengths
-	slow   float64                // factor of both in a wrong answer
+	AuthorSettings
+	tasks  map[string]*known      // by user turn
 	open   []*known               // those that a judge is asked about
 	others map[[2]string][]string // right answers by benchmark and family, for wrong ones
 }
@@ -56,12 +52,9 @@ type AuthorSettings struct {
 // NewAuthor is an author of these tasks' answers. It is an error if one has an
 // unknown scorer.
 func NewAuthor(s AuthorSettings) (*Author, error) {
-	spread := cmp.Or(s.Spread, 0.7)
-	a := &Author{
-		model: s.Model, passes: s.Passes, tasks: make(map[string]*known, 2*len(s.Tasks)), others: map[[2]string][]string{},
-		answer: lengths{float64(cmp.Or(s.AnswerTokens, 240)), spread}, think: lengths{float64(cmp.Or(s.ThinkingTokens, 600)), spread},
-		slow: cmp.Or(s.SlowWrong, 1),
-	}
+	s.AnswerTokens, s.ThinkingTokens = cmp.Or(s.AnswerTokens, 240), cmp.Or(s.ThinkingTokens, 600)
+	s.Spread, s.SlowWrong = cmp.Or(s.Spread, 0.7), cmp.Or(s.SlowWrong, 1)
+	a := &Author{AuthorSettings: s, tasks: make(map[string]*known, 2*len(s.Tasks)), others: map[[2]string][]string{}}
 	all := make([]known, len(s.Tasks))
 	for i := range all {
 		var err error
@@ -128,7 +121,7 @@ func (a *Author) whole(q Question, begun Answer) Answer {
 	answer := Answer{}
 	if q.Thinking {
 		thinking := d.thinking.Fork()
-		length := max(numbered, a.think.draw(&thinking, d.slow))
+		length := max(numbered, a.length(a.ThinkingTokens, d.slow, &thinking))
 		answer.Thinking, answer.Closed = d.number.said()+exactly(&thinking, length-numbered), true
 		if most := q.Limits.Budget; most >= 0 {
 			answer.Thinking = answer.Thinking[:min(most, length)]
@@ -163,7 +156,7 @@ func (a *Author) draft(q Question, task *known, said number) draft {
 		node = seed.Root(0).Child("greedy")
 	}
 	of := func(s seed.Seed) seed.Seed {
-		s = s.Child(a.model)
+		s = s.Child(a.Model)
 		if task != nil {
 			return s.Child(task.Benchmark).Child(task.ID)
 		}
@@ -176,7 +169,7 @@ func (a *Author) draft(q Question, task *known, said number) draft {
 		d := draft{number: number, slow: 1, thinking: s.Fork(), padding: s.Fork()}
 		d.right = task != nil && s.Float64() < a.pass(*task.Task)
 		if task != nil && !d.right {
-			d.slow = a.slow
+			d.slow = a.SlowWrong
 		}
 		d.text = s
 		if len(said) == numberDigits || !q.Greedy || task == nil || d.right == (a.pass(*task.Task) > 0.5) {
@@ -192,7 +185,7 @@ func (a *Author) write(d draft, q Question, task *known, unsaid number) (text st
 	s := &d.text
 	if task == nil {
 		if judged := a.judged(q.User); judged != nil {
-			verdict := seed.Root(0).Child("verdict").Child(a.model).Child(q.User).Stream()
+			verdict := seed.Root(0).Child("verdict").Child(a.Model).Child(q.User).Stream()
 			return judged.family.Reply(&verdict, q.User, *judged.Task), true
 		}
 	}
@@ -204,7 +197,7 @@ func (a *Author) write(d draft, q Question, task *known, unsaid number) (text st
 	if unsaid != "" {
 		said = unsaid.said()
 	}
-	return said + prose(s, max(1, a.answer.draw(s, d.slow)-len(said)-len(ending))) + ending, ends
+	return said + prose(s, max(1, a.length(a.AnswerTokens, d.slow, s)-len(said)-len(ending))) + ending, ends
 }
 
 // Shares of wrong answers that cannot be scored.
@@ -244,10 +237,10 @@ func (a *Author) judged(user string) *known {
 // pass is the probability that the task is answered right.
 func (a *Author) pass(task benchmark.Task) float64 {
 	key := TaskKey{task.Benchmark, task.ID}
-	if p, known := a.passes[key]; known {
+	if p, known := a.Passes[key]; known {
 		return p
 	}
-	return DefaultPass(a.model, key)
+	return DefaultPass(a.Model, key)
 }
 
 // DefaultPass is the probability of a task that nothing is known of: 0 for one
@@ -281,10 +274,7 @@ func exactly(s *seed.Stream, n int) string {
 	return text + strings.Repeat(".", max(0, n-len(text)))
 }
 
-// lengths is a log-normal number of tokens.
-type lengths struct{ median, spread float64 }
-
-// draw draws a number that is factor times as large as those of the law.
-func (l lengths) draw(s *seed.Stream, factor float64) int {
-	return int(math.Min(factor*l.median*math.Exp(l.spread*normal(s)), 1<<20))
+// length draws a log-normal number of tokens, factor times as large as the median says.
+func (a *Author) length(median int, factor float64, s *seed.Stream) int {
+	return int(math.Min(factor*float64(median)*math.Exp(a.Spread*normal(s)), 1<<20))
 }

@@ -171,12 +171,12 @@ func (b *Batch) Within(most int, d time.Duration) int {
 // Sequence·n + Context·Σcontext + Late·Σlate, and Prompt for every token of a
 // prompt that the step admits. Whole nanoseconds make sums exact.
 type Timing struct {
-	Base     time.Duration // of every step
-	Sequence time.Duration // for every running sequence
-	Context  time.Duration // for every token of prompt and answer that is attended to
-	Late     time.Duration // for every token of an answer that has After or more
+	Base     time.Duration `csv:"base_us"`     // of every step
+	Sequence time.Duration `csv:"sequence_us"` // for every running sequence
+	Context  time.Duration `csv:"context_ns"`  // for every token of prompt and answer that is attended to
+	Late     time.Duration `csv:"late_ns"`     // for every token of an answer that has After or more
 	After    int           // 0: none is late
-	Prompt   time.Duration // for every prompt token, once
+	Prompt   time.Duration `csv:"prompt_us"` // for every prompt token, once
 	Graphs   bool          // the number of sequences counts as the next CUDA graph size
 	Pace     float64       // that all of this takes so many times as long; 0: 1
 }

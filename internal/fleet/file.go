@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -17,39 +18,29 @@ const (
 	LengthsName = "lengths.csv"
 )
 
-// column is a column of such a file and the value of a row that it holds: a
-// *string, *int, *float64, or a *time.Duration in a unit.
+// column is a column of such a file, a field with a tag of its name, and the place of
+// its value. The name of a time ends in its unit.
 type column struct {
 	name  string
-	value any
-	unit  time.Duration
+	value any // a *string, *int, *float64 or *time.Duration
 }
 
-// columns are those of the models' file.
-func (m *Model) columns() []column {
-	return []column{
-		{name: "model", value: &m.Model},
-		{"base_us", &m.Timing.Base, time.Microsecond},
-		{"sequence_us", &m.Timing.Sequence, time.Microsecond},
-		{"context_ns", &m.Timing.Context, time.Nanosecond},
-		{"late_ns", &m.Timing.Late, time.Nanosecond},
-		{"prompt_us", &m.Timing.Prompt, time.Microsecond},
-		{name: "max_sequences", value: &m.MaxSequences},
-		{name: "max_tokens", value: &m.MaxTokens},
-		{name: "thinking_tokens", value: &m.ThinkingTokens},
-		{name: "handling_ns", value: &m.Handling},
-		{"computation_ms", &m.Computation, time.Millisecond},
-	}
-}
+var units = map[string]time.Duration{"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond}
 
-// columns are those of the lengths' file.
-func (l *Lengths) columns() []column {
-	return []column{
-		{name: "benchmark", value: &l.Benchmark}, {name: "model", value: &l.Model}, {name: "pace", value: &l.Pace},
-		{name: "prompt_tokens", value: &l.Prompt}, {name: "location", value: &l.Location}, {name: "hard", value: &l.Hard},
-		{name: "noisy", value: &l.Noisy}, {name: "task_spread", value: &l.TaskSpread}, {name: "spread", value: &l.Spread},
-		{name: "closing", value: &l.Closing}, {name: "endless", value: &l.Endless}, {name: "loop", value: &l.Loop},
+func (c column) unit() float64 { return float64(units[c.name[len(c.name)-2:]]) }
+
+// columns are those of a pointer to a struct.
+func columns(row any) (all []column) {
+	v := reflect.ValueOf(row).Elem()
+	for i := range v.NumField() {
+		value := v.Field(i).Addr().Interface()
+		if name := v.Type().Field(i).Tag.Get("csv"); name != "" {
+			all = append(all, column{name, value})
+		} else if timing, nested := value.(*Timing); nested {
+			all = append(all, columns(timing)...)
+		}
 	}
+	return all
 }
 
 // text is the value as the file has it.
@@ -63,7 +54,7 @@ func (c column) text() string {
 	case *float64:
 		number = *v
 	case *time.Duration:
-		number = float64(*v) / float64(c.unit)
+		number = float64(*v) / c.unit()
 	}
 	return strconv.FormatFloat(number, 'g', -1, 64)
 }
@@ -80,7 +71,7 @@ func (c column) read(text string) (err error) {
 		*v, err = strconv.ParseFloat(text, 64)
 	case *time.Duration:
 		number, err = strconv.ParseFloat(text, 64)
-		*v = time.Duration(math.Round(number * float64(c.unit)))
+		*v = time.Duration(math.Round(number * c.unit()))
 	}
 	return err
 }
@@ -88,22 +79,21 @@ func (c column) read(text string) (err error) {
 // ParseWorkload reads a calibration: a CSV file of models and one of answer lengths.
 func ParseWorkload(models, lengths []byte) (*Workload, error) {
 	w := &Workload{}
-	err := parse(models, ModelsName, (*Model).columns, func(m Model) {
-		m.Timing.After, m.Timing.Graphs = m.ThinkingTokens, true
-		w.Models = append(w.Models, m)
-	})
-	if err != nil {
+	if err := parse(models, ModelsName, &w.Models); err != nil {
 		return nil, err
 	}
-	err = parse(lengths, LengthsName, (*Lengths).columns, func(l Lengths) { w.Lengths = append(w.Lengths, l) })
-	if err != nil {
+	for i := range w.Models {
+		t := &w.Models[i].Timing
+		t.After, t.Graphs = w.Models[i].ThinkingTokens, true
+	}
+	if err := parse(lengths, LengthsName, &w.Lengths); err != nil {
 		return nil, err
 	}
 	return w, nil
 }
 
-// parse reads rows and hands them on.
-func parse[T any](data []byte, file string, columns func(*T) []column, add func(T)) error {
+// parse appends the rows of a file.
+func parse[T any](data []byte, file string, rows *[]T) error {
 	records, faults := csvfile.Parse(data, names(columns(new(T))))
 	if len(faults) > 0 {
 		return fmt.Errorf("%s: %w", file, faults[0])
@@ -115,13 +105,12 @@ func parse[T any](data []byte, file string, columns func(*T) []column, add func(
 				return fmt.Errorf("%s: row %d: %s: %w", file, record.Number, c.name, err)
 			}
 		}
-		add(row)
+		*rows = append(*rows, row)
 	}
 	return nil
 }
 
-func names(columns []column) []string {
-	var all []string
+func names(columns []column) (all []string) {
 	for _, c := range columns {
 		all = append(all, c.name)
 	}
@@ -129,11 +118,9 @@ func names(columns []column) []string {
 }
 
 // Files are the two files of a calibration, as ParseWorkload reads them.
-func (w *Workload) Files() (models, lengths []byte) {
-	return write(w.Models, (*Model).columns), write(w.Lengths, (*Lengths).columns)
-}
+func (w *Workload) Files() (models, lengths []byte) { return write(w.Models), write(w.Lengths) }
 
-func write[T any](rows []T, columns func(*T) []column) []byte {
+func write[T any](rows []T) []byte {
 	var b bytes.Buffer
 	out := csv.NewWriter(&b)
 	out.Write(names(columns(new(T)))) // writes to a buffer do not fail

@@ -7,6 +7,7 @@ package fleet
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/integrate/quad"
@@ -24,35 +25,36 @@ type Workload struct {
 
 // Model is how a model is served.
 type Model struct {
-	Model          string
+	Model          string `csv:"model"`
 	Timing         Timing // of a replica
-	MaxSequences   int    // that a replica runs at a time
-	MaxTokens      int    // of an answer
-	ThinkingTokens int    // budget of the thinking; 0 if the model does not think
+	MaxSequences   int    `csv:"max_sequences"`   // that a replica runs at a time
+	MaxTokens      int    `csv:"max_tokens"`      // of an answer
+	ThinkingTokens int    `csv:"thinking_tokens"` // budget of the thinking; 0 if the model does not think
 
 	// Handling is for how many nanoseconds the router is busy with a completion
 	// per rollout of the execution, N·b of them: the published one looked through
 	// all of them every time. Computation is how long a provisional allocation
 	// takes it in the background.
-	Handling    float64
-	Computation time.Duration
+	Handling    float64       `csv:"handling_ns"`
+	Computation time.Duration `csv:"computation_ms"`
 }
 
 // Lengths are how long a profile's prompts and answers are, see Law, and how fast it
 // is served.
 type Lengths struct {
-	Benchmark, Model string
+	Benchmark string `csv:"benchmark"`
+	Model     string `csv:"model"`
 
-	Pace       float64 // that the profile's steps take so many times as long as the model's
-	Prompt     int     // tokens
-	Location   float64 // mean logarithm of an easy, sure task's body
-	Hard       float64 // how the mean rises with 1−p
-	Noisy      float64 // and with 4p(1−p)
-	TaskSpread float64 // standard deviation between tasks, and
-	Spread     float64 // within a task
-	Closing    float64 // mean tokens of the answer after the thinking
-	Endless    float64 // probability that an answer goes to the limit once its thinking was cut
-	Loop       float64 // probability that an answer goes to the limit by itself
+	Pace       float64 `csv:"pace"`          // that the profile's steps take so many times as long as the model's
+	Prompt     int     `csv:"prompt_tokens"` // tokens
+	Location   float64 `csv:"location"`      // mean logarithm of an easy, sure task's body
+	Hard       float64 `csv:"hard"`          // how the mean rises with 1−p
+	Noisy      float64 `csv:"noisy"`         // and with 4p(1−p)
+	TaskSpread float64 `csv:"task_spread"`   // standard deviation between tasks, and
+	Spread     float64 `csv:"spread"`        // within a task
+	Closing    float64 `csv:"closing"`       // mean tokens of the answer after the thinking
+	Endless    float64 `csv:"endless"`       // probability that an answer goes to the limit once its thinking was cut
+	Loop       float64 `csv:"loop"`          // probability that an answer goes to the limit by itself
 }
 
 // HandlingOf is how long the router is busy with a completion of an execution of
@@ -63,12 +65,7 @@ func (m Model) HandlingOf(n, budget int) time.Duration {
 
 // Model is a model by its id.
 func (w *Workload) Model(id string) (Model, bool) {
-	for _, m := range w.Models {
-		if m.Model == id {
-			return m, true
-		}
-	}
-	return Model{}, false
+	return find(w.Models, func(m Model) bool { return m.Model == id })
 }
 
 // Knows reports whether there are parameters for a profile.
@@ -78,12 +75,15 @@ func (w *Workload) Knows(benchmark, model string) bool {
 }
 
 func (w *Workload) lengths(benchmark, model string) (Lengths, bool) {
-	for _, l := range w.Lengths {
-		if l.Benchmark == benchmark && l.Model == model {
-			return l, true
-		}
+	return find(w.Lengths, func(l Lengths) bool { return l.Benchmark == benchmark && l.Model == model })
+}
+
+func find[T any](all []T, is func(T) bool) (found T, known bool) {
+	i := slices.IndexFunc(all, is)
+	if i < 0 {
+		return found, false
 	}
-	return Lengths{}, false
+	return all[i], true
 }
 
 // Law is how a profile's model is served and how long its answers are.

@@ -34,13 +34,13 @@ func (f *form) wholeChat(content, reasoning string, a fleet.Answer) []byte {
 	return fmt.Appendf(nil, `%s{"index":0,"message":{"role":"assistant","content":%s,"refusal":null,"annotations":null,"audio":null,"function_call":null,`+
 		`"tool_calls":[],"reasoning":%s},"logprobs":null,%s,"token_ids":%s,"routed_experts":null}],"service_tier":null,%s,%s,`+
 		`"prompt_logprobs":null,"prompt_token_ids":%s,"prompt_text":null,"kv_transfer_params":null}`,
-		f.prefix, content, reasoning, reason(a.Finish), f.ids(a), fingerprint, f.usage(a.Tokens(), `,"prompt_tokens_details":null`), f.promptIDs())
+		f.prefix, content, reasoning, reason(a.Finish), f.ids(a.IDs()), fingerprint, f.usage(a.Tokens(), `,"prompt_tokens_details":null`), f.ids(f.q.tokens))
 }
 
 // first is the chunk of a chat that comes before any text.
 func (f *form) first() string {
 	return f.prefix + `{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]` +
-		f.soFar(0) + `,"prompt_token_ids":` + f.promptIDs() + `,"prompt_text":null}`
+		f.soFar(0) + `,"prompt_token_ids":` + f.ids(f.q.tokens) + `,"prompt_text":null}`
 }
 
 // chatChunk is the chunk of a part of a chat's answer, after which there are so many
@@ -50,17 +50,17 @@ func (f *form) chatChunk(delta string, part fleet.Answer, tokens int) string {
 	if part.Finish != "" {
 		finish = reason(part.Finish)
 	}
-	return f.prefix + `{"index":0,"delta":` + delta + `,"logprobs":null,` + finish + `,"token_ids":` + f.ids(part) + `}]` + f.tail(part, tokens)
+	return f.prefix + `{"index":0,"delta":` + delta + `,"logprobs":null,` + finish + `,"token_ids":` + f.ids(part.IDs()) + `}]` + f.tail(part, tokens)
 }
 
 // completionChunk is a chunk of a completion. The first has the prompt's ids.
 func (f *form) completionChunk(text string, part fleet.Answer, from, tokens int) string {
 	prompt := "null"
 	if from == 0 {
-		prompt = f.promptIDs()
+		prompt = f.ids(f.q.tokens)
 	}
 	return f.prefix + `{"index":0,"text":` + quote(text) + `,"logprobs":null,` + reason(part.Finish) +
-		`,"prompt_token_ids":` + prompt + `,"token_ids":` + f.ids(part) + `}]` + f.tail(part, tokens)
+		`,"prompt_token_ids":` + prompt + `,"token_ids":` + f.ids(part.IDs()) + `}]` + f.tail(part, tokens)
 }
 
 // total is the chunk without choices that has the usage of all.
@@ -95,19 +95,12 @@ func (f *form) usage(tokens int, more string) string {
 	return fmt.Sprintf(`"usage":{"prompt_tokens":%d,"total_tokens":%d,"completion_tokens":%d%s}`, prompt, prompt+tokens, tokens, more)
 }
 
-// ids are those of an answer's tokens, or null if they were not asked for.
-func (f *form) ids(a fleet.Answer) string {
+// ids is a list of ids, or null if they were not asked for.
+func (f *form) ids(ids []int32) string {
 	if !f.q.TokenIDs {
 		return "null"
 	}
-	return list(a.IDs())
-}
-
-func (f *form) promptIDs() string {
-	if !f.q.TokenIDs {
-		return "null"
-	}
-	return list(f.q.tokens)
+	return list(ids)
 }
 
 // list is a JSON list of ids.

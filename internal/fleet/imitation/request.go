@@ -1,7 +1,6 @@
 package imitation
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,7 +51,6 @@ type request struct {
 	chat     bool
 	maxParam string  // the name under which the length of the answer came
 	budget   int64   // tokens of thinking; -1: no limit
-	user     string  // the last user turn, by which the task is known
 	prompt   string  // rendered; its last bytes may be part of a character
 	tokens   []int32 // of the prompt
 	text     int     // characters of a prompt that came as text
@@ -91,11 +89,6 @@ func (s *Settings) readChat(body []byte) (*request, *problem) {
 	case q.Messages == nil:
 		return nil, malformed("", "messages is missing")
 	}
-	for _, m := range q.Messages {
-		if m.Role == "user" {
-			q.user = m.Content
-		}
-	}
 	if s.Plain {
 		q.TokenIDs, q.Options.Continuous, q.budget, q.IgnoreEOS = false, false, -1, false
 	}
@@ -114,7 +107,6 @@ func (s *Settings) readCompletion(body []byte) (*request, *problem) {
 		return nil, malformed("prompt", "prompt is not a list of tokens")
 	}
 	q.prompt = fleet.Detokenize(q.tokens)
-	q.user = lastUser(q.prompt)
 	return q, q.check(s)
 }
 
@@ -162,19 +154,15 @@ func (q *request) check(s *Settings) *problem {
 	case q.chat && len(q.Messages) == 0:
 		return invalid("", "There is no message.")
 	}
-	context, asked := int64(s.MaxModelLen), int64(0)
-	if q.MaxTokens != nil {
-		asked = *q.MaxTokens
-	}
-	room := context - asked
-	message := fmt.Sprintf("The prompt and an answer of %d tokens do not fit in a context of %d.", asked, context)
+	room := int64(s.MaxModelLen) - valueOr(q.MaxTokens, 0)
+	const full = "The prompt and the answer do not fit in the context."
 	switch {
 	case room < 0:
-		return invalid(q.maxParam, message)
+		return invalid(q.maxParam, full)
 	case int64(q.text) > room*int64(fleet.LongestToken):
-		return invalid("input_text", message)
+		return invalid("input_text", full)
 	case int64(len(q.tokens)) > room:
-		return invalid("input_tokens", message)
+		return invalid("input_tokens", full)
 	case slices.Max(q.tokens) >= fleet.Vocabulary || slices.Min(q.tokens) < 0:
 		return invalid("", "A token is not in the vocabulary.")
 	case valueOr(q.Temperature, 1) < 0:
@@ -264,7 +252,7 @@ func (q *request) question(s *Settings, unseeded int64) fleet.Question {
 	prompt, begun := q.split(s)
 	inside, thought := open(prompt)
 	ask := fleet.Question{
-		User: q.user, Prompt: fleet.Valid(prompt), Seed: unseeded, Greedy: valueOr(q.Temperature, 1) < 1e-5, Thinking: inside, Begun: begun,
+		User: lastUser(prompt), Prompt: fleet.Valid(prompt), Seed: unseeded, Greedy: valueOr(q.Temperature, 1) < 1e-5, Thinking: inside, Begun: begun,
 		Limits: fleet.Limits{Most: q.most(s), Endless: q.IgnoreEOS, Budget: -1},
 	}
 	if q.budget >= 0 && inside {

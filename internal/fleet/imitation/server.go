@@ -169,13 +169,12 @@ func (c *call) tokenize() {
 	text := ""
 	switch {
 	case p != nil:
+	case q.Model != "" && q.Model != c.Model:
+		p = unknownModel(q.Model)
 	case q.Messages != nil:
 		text = c.template(q)
 	case json.Unmarshal(q.Prompt, &text) != nil:
 		p = malformed("", "prompt is not a text, and there are no messages")
-	}
-	if p == nil && q.Model != "" && q.Model != c.Model {
-		p = unknownModel(q.Model)
 	}
 	if p != nil {
 		c.refuse(p)

@@ -146,7 +146,15 @@ func (e *Engine) Next(ctx context.Context) (router.Event, error) {
 			e.now = max(e.now, due)
 			return router.Event{Kind: router.Computed, Request: -1, Replica: -1, Started: -1, Finished: due}, nil
 		default:
-			return e.deliver(), nil
+			event := e.pending[0]
+			e.pending = slices.Delete(e.pending, 0, 1)
+			e.replicas[event.Replica].outstanding--
+			e.free = append(e.free, e.places[event.Request])
+			e.now = max(e.now, due)
+			if event.Kind == router.Completed {
+				e.now += e.settings.Handling
+			}
+			return event, nil
 		}
 	}
 }
@@ -168,20 +176,6 @@ func (e *Engine) first(by time.Duration) int {
 		earlier(i, e.replicas[i].next(by))
 	}
 	return first
-}
-
-// deliver takes the first pending event: it frees the place of its request and moves
-// the clock to when the router has dealt with it.
-func (e *Engine) deliver() router.Event {
-	event := e.pending[0]
-	e.pending = slices.Delete(e.pending, 0, 1)
-	e.replicas[event.Replica].outstanding--
-	e.free = append(e.free, e.places[event.Request])
-	e.now = max(e.now, event.Finished)
-	if event.Kind == router.Completed {
-		e.now += e.settings.Handling
-	}
-	return event
 }
 
 // catchUp takes a replica to the present, for its load is about to change.
