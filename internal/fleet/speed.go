@@ -11,8 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ServedRequest is one request that a replica served to its end, in seconds of its
-// run.
+// ServedRequest is one request that a replica served to its end, in seconds of its run.
 type ServedRequest struct {
 	Submitted, Finished float64
 	Prompt, Tokens      int // of the prompt, and of the answer
@@ -26,12 +25,9 @@ type Served []ServedRequest
 type Speed struct {
 	Timing Timing // Base, Sequence and Prompt of it
 
-	// Latency is what a request takes in addition to the steps of its replica: on its
-	// way there and back, and in the server before and after the engine.
-	Latency time.Duration
-
-	Requests int     // that it was fitted to
-	Residual float64 // root mean square, of their durations
+	Latency  time.Duration // of a request in addition to the steps of its replica
+	Requests int           // that it was fitted to
+	Residual float64       // root mean square, of their durations
 }
 
 // rounds are enough for the clocks to settle: more change nothing in the fourth
@@ -47,14 +43,10 @@ const rounds = 12
 //	Latency + Base·(G+½) + Sequence·(tokens that all made meanwhile) + Prompt·(prompt tokens read meanwhile)
 //
 // The half is the wait for the end of the step under way. Least squares give
-// the four, none negative. A second missed counts the same in all requests: the
-// few long ones say how fast few sequences run together, which is what the end
-// of a run takes, and by the inverse of their tokens they would not be heard
-// among the many short ones. How many of its tokens another request made
-// meanwhile follows from the replica's clock, which counts steps and is itself
-// worked out with the speed of the round before.
-//
-// The error says that the requests do not tell.
+// the four, none negative. A second missed counts the same in all requests: the few
+// long ones, by which the end of a run takes its time, are heard among the many short
+// ones. The tokens that another request made meanwhile follow from the replica's
+// clock, which counts steps by the speed of the round before.
 func FitSpeed(all []Served) (Speed, error) {
 	requests := 0
 	for _, served := range all {

@@ -1,7 +1,3 @@
-// The simulated fleet's workload: how fast each model's replicas step, and how long the
-// answers of each profile's tasks are. Its parameters were fitted to published
-// measurements; the page next to the data lists the measurements and the quality of the fit.
-
 package fleet
 
 import (
@@ -17,7 +13,8 @@ import (
 	"speceval/method/controller"
 )
 
-// Workload is a calibration of the simulated fleet.
+// Workload is a calibration of the simulated fleet: how fast each model's replicas step,
+// and how long the answers of each profile's tasks are.
 type Workload struct {
 	Models  []Model   // in file order
 	Lengths []Lengths // in file order
@@ -106,19 +103,14 @@ func (w *Workload) Law(p profile.Profile) (Model, *Law, error) {
 // the mean Location + Hard·(1−p) + Noisy·4p(1−p) + TaskSpread·z and the standard
 // deviation Spread, where p is the task's success probability and z a standard
 // normal number of the task's own, the same in every execution. A model that
-// thinks adds Closing tokens on average, for the answer. If its thinking reaches
-// the budget, it is cut there, and then the model either answers or, with the
-// probability Endless, goes on to the limit. Besides, an answer of any model
-// goes to the limit with a small probability, Loop on average over the tasks: it
-// repeats itself. Hard tasks do so more often than easy ones.
+// thinks adds Closing tokens on average. Thinking is cut at the budget; then the model
+// answers or, with the probability Endless, goes on to the limit. Any answer repeats
+// itself to the limit with a small probability, Loop on average over the tasks, hard
+// tasks more often than easy ones.
 type Law struct {
-	Prompt int // tokens
-
-	budget, limit int // of thinking, 0 if the model does not think, and of the whole answer
-	spread        float64
-	endless       float64
-	closing       float64
-	tasks         []taskLaw
+	Lengths
+	model Model
+	tasks []taskLaw
 }
 
 // taskLaw is what differs between tasks.
@@ -134,10 +126,7 @@ const loopSlope = 1.5
 
 // NewLaw is the law of a profile of a model.
 func NewLaw(m Model, l Lengths, p profile.Profile) *Law {
-	law := &Law{
-		Prompt: l.Prompt, budget: m.ThinkingTokens, limit: m.MaxTokens,
-		spread: l.Spread, endless: l.Endless, closing: l.Closing, tasks: make([]taskLaw, p.N()),
-	}
+	law := &Law{Lengths: l, model: m, tasks: make([]taskLaw, p.N())}
 	effects := seed.Root(0).Child("task lengths").Child(p.Benchmark).Child(p.Model).Stream()
 	sum := 0.0
 	for i := range law.tasks {
@@ -160,20 +149,20 @@ func (l *Law) Draw(task int, random *seed.Stream) int {
 	t := &l.tasks[task]
 	u := random.Float64()
 	if u < t.loop {
-		return l.limit
+		return l.model.MaxTokens
 	}
-	body := math.Exp(t.center + float64(l.spread*normal(random))) // no fused multiply-add
-	if l.budget == 0 {
-		return int(math.Min(math.Max(1, body), float64(l.limit)))
+	body := math.Exp(t.center + float64(l.Spread*normal(random))) // no fused multiply-add
+	if l.model.ThinkingTokens == 0 {
+		return int(math.Min(math.Max(1, body), float64(l.model.MaxTokens)))
 	}
-	closing := 1 + int(l.closing*(0.5+random.Float64()))
-	if body < float64(l.budget) {
+	closing := 1 + int(l.Closing*(0.5+random.Float64()))
+	if body < float64(l.model.ThinkingTokens) {
 		return int(body) + closing
 	}
-	if (u-t.loop)/(1-t.loop) < l.endless {
-		return l.limit
+	if (u-t.loop)/(1-t.loop) < l.Endless {
+		return l.model.MaxTokens
 	}
-	return l.budget + closing
+	return l.model.ThinkingTokens + closing
 }
 
 // normal is a standard normal number, by Box and Muller.
@@ -210,16 +199,16 @@ func legendre() (x, w [nodes]float64) {
 // part in a thousand for an f that is as smooth as a cost in FLOPs.
 func (l *Law) Mean(task int, f func(tokens float64) float64) float64 {
 	t := &l.tasks[task]
-	limit := float64(l.limit)
+	limit := float64(l.model.MaxTokens)
 	bound := limit
-	if l.budget > 0 {
-		bound = float64(l.budget)
+	if l.model.ThinkingTokens > 0 {
+		bound = float64(l.model.ThinkingTokens)
 	}
-	high := (math.Log(bound) - t.center) / l.spread
+	high := (math.Log(bound) - t.center) / l.Spread
 	within := 0.5 * math.Erfc(-high/math.Sqrt2) // probability of a body that ends by itself
 	mean := (1 - within) * f(limit)
-	if l.budget > 0 {
-		mean = (1 - within) * (l.endless*f(limit) + (1-l.endless)*f(bound+l.closing))
+	if l.model.ThinkingTokens > 0 {
+		mean = (1 - within) * (l.Endless*f(limit) + (1-l.Endless)*f(bound+l.Closing))
 	}
 	if high > -reach {
 		half := (math.Min(high, reach) + reach) / 2
@@ -228,7 +217,7 @@ func (l *Law) Mean(task int, f func(tokens float64) float64) float64 {
 			z := half*(1+x) - reach
 			density := math.Exp(-z*z/2) * weights[i]
 			mass += density
-			sum += density * f(math.Exp(t.center+l.spread*z)+l.closing)
+			sum += density * f(math.Exp(t.center+l.Spread*z)+l.Closing)
 		}
 		mean += within * sum / mass
 	}
