@@ -54,20 +54,18 @@ func clamp(n, most int) int { return min(max(n, 0), most) }
 
 // IDs is the ids of the tokens.
 func (a Answer) IDs() []int32 {
-	ids := appendBytes(make([]int32, 0, a.Tokens()), a.Thinking)
+	ids := make([]int32, 0, a.Tokens())
+	for i := range len(a.Thinking) {
+		ids = append(ids, int32(a.Thinking[i]))
+	}
 	if a.Closed {
 		ids = append(ids, ThinkEnd)
 	}
-	ids = appendBytes(ids, a.Text)
+	for i := range len(a.Text) {
+		ids = append(ids, int32(a.Text[i]))
+	}
 	if a.Ended {
 		ids = append(ids, TurnEnd)
-	}
-	return ids
-}
-
-func appendBytes(ids []int32, text string) []int32 {
-	for i := range len(text) {
-		ids = append(ids, int32(text[i]))
 	}
 	return ids
 }

@@ -18,9 +18,8 @@ import (
 // TaskKey names a task among those of all benchmarks.
 type TaskKey struct{ Benchmark, ID string }
 
-// Author writes the answers of one model. It also judges: asked whether a
-// response to a known task for a judge is right, it gives a verdict, by which the
-// fleet can serve as a judge model. It is read-only and may be shared.
+// Author writes the answers of one model. Asked whether a response to a known task for
+// a judge is right, it gives a verdict. It is read-only and may be shared.
 type Author struct {
 	AuthorSettings
 	tasks  map[string]*known      // by user turn
@@ -122,7 +121,8 @@ func (a *Author) whole(q Question, begun Answer) Answer {
 	if q.Thinking {
 		thinking := d.thinking.Fork()
 		length := max(numbered, a.length(a.ThinkingTokens, d.slow, &thinking))
-		answer.Thinking, answer.Closed = d.number.said()+exactly(&thinking, length-numbered), true
+		thought := d.number.said() + prose(&thinking, length-numbered)
+		answer.Thinking, answer.Closed = thought+strings.Repeat(".", length-len(thought)), true
 		if most := q.Limits.Budget; most >= 0 {
 			answer.Thinking = answer.Thinking[:min(most, length)]
 		}
@@ -179,8 +179,7 @@ func (a *Author) draft(q Question, task *known, said number) draft {
 }
 
 // write is the text of an answer to a known task, of a verdict, or of noise, and
-// whether it ends. It says what is unsaid of the answer's number; a verdict, which
-// depends on the question alone, does not.
+// whether it ends. It says the unsaid digits of the answer's number, but for a verdict.
 func (a *Author) write(d draft, q Question, task *known, unsaid number) (text string, ends bool) {
 	s := &d.text
 	if task == nil {
@@ -220,9 +219,8 @@ func (a *Author) conclude(s *seed.Stream, task *known, right bool) (ending strin
 	return task.family.Answer(s, *task.Task, right, a.others[task.group()]), true
 }
 
-// judged is the task about a response to which a user turn asks, as a judge model
-// is asked: a task for a judge whose bare problem and right answer are both in
-// the turn, in whatever words; the one with the longest problem. Nil if there is
+// judged is the task about a response to which a user turn asks a judge: its bare problem
+// and right answer are both in the turn, and its problem is the longest. Nil if there is
 // none.
 func (a *Author) judged(user string) *known {
 	var found *known
@@ -243,9 +241,8 @@ func (a *Author) pass(task benchmark.Task) float64 {
 	return DefaultPass(a.Model, key)
 }
 
-// DefaultPass is the probability of a task that nothing is known of: 0 for one
-// in seven, 1 for another, and between them spread evenly, by a hash of model
-// and task.
+// DefaultPass is the probability of a task without one: 0 for one in seven, 1 for
+// another, and between them spread evenly, by a hash of model and task.
 func DefaultPass(model string, key TaskKey) float64 {
 	s := seed.Root(0).Child("pass").Child(model).Child(key.Benchmark).Child(key.ID).Stream()
 	const ends = 1.0 / 7
@@ -266,12 +263,6 @@ func ramble(s *seed.Stream, n int) string {
 func prose(s *seed.Stream, n int) string {
 	text := ramble(s, n)
 	return text[:Complete(text)]
-}
-
-// exactly is prose of exactly n bytes.
-func exactly(s *seed.Stream, n int) string {
-	text := prose(s, n)
-	return text + strings.Repeat(".", max(0, n-len(text)))
 }
 
 // length draws a log-normal number of tokens, factor times as large as the median says.

@@ -131,9 +131,8 @@ func (b *Batch) Next() int {
 	return steps
 }
 
-// Advance ends k steps that Begin announced: every running sequence has k more
-// tokens, and those that are complete leave and are returned. The slice is good
-// until the next call.
+// Advance ends k steps: every running sequence has k more tokens, and complete ones
+// leave and are returned. The slice is good until the next call.
 func (b *Batch) Advance(k int) (ended []*Sequence) {
 	b.admitted = 0
 	ended = b.ended[:0]

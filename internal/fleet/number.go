@@ -13,7 +13,6 @@ import (
 // the other digits are drawn, each as likely as any.
 const (
 	numberDigits = 12
-	numberBits   = 4 * numberDigits
 	numberBefore = "Try "
 	numberAfter  = ". "
 	alphabet     = "bcdfghjklmnpqrst" // a scorer finds no number in it, and no word
@@ -28,7 +27,7 @@ type number string
 // drawNumber is a number of all digits.
 func drawNumber(s *seed.Stream) number {
 	var digits [numberDigits]byte
-	for bits, i := s.Uint64()>>(64-numberBits), 0; i < numberDigits; bits, i = bits>>4, i+1 {
+	for bits, i := s.Uint64()>>(64-4*numberDigits), 0; i < numberDigits; bits, i = bits>>4, i+1 {
 		digits[i] = alphabet[bits%uint64(len(alphabet))]
 	}
 	return number(digits[:])

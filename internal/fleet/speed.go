@@ -30,10 +30,6 @@ type Speed struct {
 	Residual float64       // root mean square, of their durations
 }
 
-// rounds are enough for the clocks to settle: more change nothing in the fourth
-// digit.
-const rounds = 12
-
 // FitSpeed returns the speed of replicas that have served these requests.
 //
 // A request of G tokens takes G steps, and a step of n sequences Base +
@@ -62,6 +58,7 @@ func FitSpeed(all []Served) (Speed, error) {
 		return Speed{}, fmt.Errorf("%d requests say too little of how fast a replica is: at least %d are needed", requests, least)
 	}
 	found := coefficients{baseTerm: 1} // a step takes as long whatever it does
+	const rounds = 12                  // more change nothing in the fourth digit
 	for range rounds {
 		next, err := solve(observe(all, found))
 		if err != nil {

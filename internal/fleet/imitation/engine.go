@@ -1,7 +1,9 @@
 package imitation
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -118,9 +120,6 @@ func (e *engine) run() {
 	}
 }
 
-// slowed is by how much the fault "slow" lengthens steps.
-const slowed = 10
-
 // begin begins steps and returns their duration: one step where time passes or
 // somebody watches, otherwise all until something ends.
 func (e *engine) begin() (steps int, took time.Duration) {
@@ -132,7 +131,7 @@ func (e *engine) begin() (steps int, took time.Duration) {
 			steps = 1
 		}
 		if j.mishap.kind == slow {
-			factor = slowed
+			factor = 10
 		}
 		if s.Generated == 0 {
 			e.prompts += s.Prompt
@@ -141,10 +140,9 @@ func (e *engine) begin() (steps int, took time.Duration) {
 	return steps, e.batch.Begin(steps) * time.Duration(factor)
 }
 
-// grain is how far the simulation may run ahead of the clock, so that it need
-// not wait for every short step; lag is how far it may be behind it and still
-// catch up: on a machine that is busier than that, the replica is slower, as a
-// real one would be.
+// grain is how far the simulation may run ahead of the clock, so that it need not wait
+// for every short step; lag is how far behind it may still catch up. On a busier machine
+// the replica is slower, as a real one would be.
 const (
 	grain = time.Millisecond
 	lag   = 10 * time.Millisecond
@@ -154,10 +152,7 @@ const (
 // has hung dies when it would be restarted.
 func (e *engine) pause(took time.Duration) bool {
 	if e.hung {
-		if e.Restart <= 0 {
-			<-e.end.Done()
-		}
-		_ = wall.Sleep(e.end, e.Restart)
+		_ = wall.Sleep(e.end, cmp.Or(e.Restart, math.MaxInt64))
 		return false
 	}
 	if e.Speed > 0 {

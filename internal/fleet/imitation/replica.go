@@ -38,24 +38,14 @@ type Replica struct {
 	server   *http.Server
 }
 
-var _ http.Handler = (*Replica)(nil)
-
 // New starts a replica that answers through ServeHTTP at once.
 func New(s Settings) *Replica {
 	r := &Replica{Settings: s.completed(), faults: s.Faults}
 	r.journal = journal{w: r.Log, start: wall.Now()}
 	r.end, r.stop = context.WithCancel(context.Background())
-	e := r.boot()
-	r.gone.Go(func() { r.supervise(e) })
-	return r
-}
-
-// boot makes a new process.
-func (r *Replica) boot() *engine {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.process = newEngine(r.end, r.Settings)
-	return r.process
+	r.gone.Go(r.supervise)
+	return r
 }
 
 // Listen serves at a TCP address like "127.0.0.1:8000"; port 0 is any free one.
@@ -108,14 +98,11 @@ func (r *Replica) SetFaults(f Faults) {
 	r.faults = f
 }
 
-// lastWords is how long a dying server has to send errors to its clients.
-const lastWords = time.Second
-
 // supervise runs a process, and another one after it has died.
-func (r *Replica) supervise(e *engine) {
+func (r *Replica) supervise() {
 	for {
-		e.run()
-		r.shut(lastWords)
+		r.process.run()
+		r.shut(time.Second)
 		r.mu.Lock()
 		r.process = nil
 		address := r.address
@@ -128,7 +115,9 @@ func (r *Replica) supervise(e *engine) {
 				return
 			}
 		}
-		e = r.boot()
+		r.mu.Lock()
+		r.process = newEngine(r.end, r.Settings)
+		r.mu.Unlock()
 	}
 }
 

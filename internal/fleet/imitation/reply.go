@@ -83,9 +83,6 @@ func (p *reply) wait() (progress, bool) {
 	}
 }
 
-// aborted is the outcome of a request whose client is gone.
-const aborted = "aborted"
-
 // outcome is how a job has ended, and the error that the client gets.
 func (p *reply) outcome(state int) (string, *problem) {
 	switch kind := p.j.mishap.kind; {
@@ -103,7 +100,7 @@ func (p *reply) outcome(state int) (string, *problem) {
 func (p *reply) whole() string {
 	end, ok := p.wait()
 	if !ok {
-		return aborted
+		return "aborted"
 	}
 	outcome, problem := p.outcome(end.state)
 	switch {
@@ -150,7 +147,7 @@ func (p *reply) stream() string {
 	for sent := 0; ; {
 		now, ok := p.wait()
 		if !ok {
-			return aborted
+			return "aborted"
 		}
 		var events []byte
 		if now.tokens > sent {
@@ -165,7 +162,7 @@ func (p *reply) stream() string {
 			outcome, events = p.finish(events, now)
 		}
 		if _, err := p.w.Write(events); err != nil {
-			return aborted
+			return "aborted"
 		}
 		p.flush()
 		if outcome == string(cut) {

@@ -15,12 +15,15 @@ import (
 // wire is the body of a request: the fields that this program sends. Others are
 // ignored, as by vLLM. Pointers are nil where nothing was sent.
 type wire struct {
-	Model       string         `json:"model"`
-	Messages    []message      `json:"messages"`
-	Prompt      jsontext.Value `json:"prompt"` // text or ids
-	Seed        *int64         `json:"seed"`
-	Stream      bool           `json:"stream"`
-	Options     *options       `json:"stream_options"`
+	Model    string         `json:"model"`
+	Messages []message      `json:"messages"`
+	Prompt   jsontext.Value `json:"prompt"` // text or ids
+	Seed     *int64         `json:"seed"`
+	Stream   bool           `json:"stream"`
+	Options  struct {
+		Usage      bool `json:"include_usage"`
+		Continuous bool `json:"continuous_usage_stats"`
+	} `json:"stream_options"`
 	TokenIDs    bool           `json:"return_token_ids"`
 	MaxTokens   *int64         `json:"max_tokens"`
 	Longest     *int64         `json:"max_completion_tokens"`
@@ -38,11 +41,6 @@ type wire struct {
 type message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
-}
-
-type options struct {
-	Usage      bool `json:"include_usage"`
-	Continuous bool `json:"continuous_usage_stats"`
 }
 
 // request is a chat or a completion.
@@ -65,9 +63,7 @@ func parse(body []byte, chat bool) (*request, *problem) {
 	if q.Longest != nil {
 		q.MaxTokens, q.maxParam = q.Longest, "max_completion_tokens"
 	}
-	if q.Options == nil {
-		q.Options = new(options)
-	} else if !q.Stream {
+	if q.Options.Usage && !q.Stream {
 		return nil, malformed("stream_options", "stream_options needs stream")
 	}
 	if text := string(q.Budget); text != "" && text != "null" {

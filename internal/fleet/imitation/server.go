@@ -39,8 +39,7 @@ var routes = map[string]route{
 	"/metrics":             {http.MethodGet, false, (*call).metrics},
 }
 
-// maxBody is where a body is refused. The real server has no such limit but its
-// memory.
+// maxBody is where a body is refused. The real server has no such limit.
 const maxBody = 64 << 20
 
 // ServeHTTP answers a request as vLLM would. While the server is down the

@@ -41,9 +41,8 @@ type Settings struct {
 	Seed    uint64        // of drawn faults and of answers to requests without a seed
 	Index   int           // number of this replica, for the log and its seeds
 
-	// Log gets one JSON object a line for every request of a chat or completion when
-	// it ends; see Entry. Replicas may share a Writer that is safe for concurrent use;
-	// nil for none.
+	// Log gets an Entry as a line of JSON for every chat or completion when it ends; nil
+	// for none. Replicas may share a Writer that is safe for concurrent use.
 	Log io.Writer
 }
 

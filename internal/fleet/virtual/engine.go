@@ -23,18 +23,15 @@ type Settings struct {
 	Window       int          // outstanding requests per replica, at least 1
 	MaxSequences int          // that a replica runs at a time, the others wait there; 0: no limit
 
-	// Lengths are the tokens of a rollout: of its prompt and, at least 1, of its
-	// answer. It is asked once for every request.
+	// Lengths are the tokens of a rollout's prompt and, at least 1, of its answer. It is
+	// called once for every request.
 	Lengths func(controller.ID) (prompt, tokens int)
 
 	// Latency is how long a request takes in addition to the steps of its replica. Its
 	// end is reported that much later; its place stays taken meanwhile.
-	Latency time.Duration
-	// Handling is how long the router is busy with a completion before it
-	// dispatches anything new. The replicas go on meanwhile.
-	Handling time.Duration
-	// Computation is how long a background computation takes.
-	Computation time.Duration
+	Latency     time.Duration
+	Handling    time.Duration // the router is busy with a completion; the replicas go on meanwhile
+	Computation time.Duration // of a background computation
 }
 
 // Engine is a worker that is simulated event by event, a router.Engine. It is
@@ -47,8 +44,7 @@ type Engine struct {
 	free     []int32  // places that are
 	places   []int32  // of requests, by number
 	computed time.Duration
-
-	pending []router.Event // ends that the router has not seen, in order
+	pending  []router.Event // ends that the router has not seen, in order
 }
 
 // never is later than everything.
@@ -107,9 +103,8 @@ func (e *Engine) Submit(request int, id controller.ID) {
 	e.replicas[target].add(f, e.now)
 }
 
-// Abort ends a request at the end of the step under way, with the tokens that
-// are there now: a server looks for aborts between steps, and drops what such a
-// step gave. A request that has ended is left as it is.
+// Abort ends a request at the end of the step under way, with the tokens that are
+// there now. A request that has ended is left as it is.
 func (e *Engine) Abort(request int) {
 	f := &e.flights[e.places[request]]
 	if f.request != request || f.aborted || f.over {

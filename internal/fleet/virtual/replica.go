@@ -18,7 +18,7 @@ type replica struct {
 	steps int           // of the run under way; 0: none is
 	end   time.Duration // of the run under way; never if none is
 
-	unstarted int // flights that came when there was no room, and still wait
+	unstarted int // flights that wait for room
 }
 
 // idle reports whether there is nothing to do.

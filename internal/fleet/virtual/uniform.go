@@ -2,7 +2,6 @@ package virtual
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -20,9 +19,8 @@ type UniformRun struct {
 
 // Uniform executes Uniform at several budgets on one simulated worker each, with the
 // same lengths for the same rollouts: as a router under controller.Uniform does, with
-// as many pilots as rollouts. What the budgets have in common is executed once. From
-// where the last rollout of a budget has been submitted a copy of the worker goes on
-// to its end.
+// as many pilots as rollouts. There are tasks and budgets, none 0. What the budgets have in common is executed once: a copy
+// of the worker goes on from the last rollout of a budget to its end.
 func Uniform(ctx context.Context, s Settings, tasks int, budgets []int) ([]UniformRun, error) {
 	e, err := New(s)
 	if err != nil {
@@ -35,9 +33,6 @@ func Uniform(ctx context.Context, s Settings, tasks int, budgets []int) ([]Unifo
 		prompt, answer = lengths(id)
 		tokens.Add(prompt, answer)
 		return prompt, answer
-	}
-	if tasks < 1 || len(budgets) == 0 || slices.Min(budgets) < 1 {
-		return nil, fmt.Errorf("uniform at budgets %d of %d tasks", budgets, tasks)
 	}
 	for submitted, all := 0, tasks*slices.Max(budgets); submitted < all; {
 		for len(e.free) > 0 && submitted < all {

@@ -279,19 +279,3 @@ func TestUniformAtManyBudgetsIsThatOfTheRouter(t *testing.T) {
 		}
 	}
 }
-
-// TestUniformNeedsTasksAndBudgets refuses what is no evaluation.
-func TestUniformNeedsTasksAndBudgets(t *testing.T) {
-	s := virtual.Settings{Replicas: 1, Window: 1, Lengths: func(controller.ID) (int, int) { return 1, 1 }}
-	for _, c := range []struct {
-		tasks   int
-		budgets []int
-	}{{0, []int{1}}, {1, nil}, {1, []int{2, 0}}} {
-		if runs, err := virtual.Uniform(t.Context(), s, c.tasks, c.budgets); err == nil {
-			t.Errorf("%d tasks at %d: %v", c.tasks, c.budgets, runs)
-		}
-	}
-	if _, err := virtual.Uniform(t.Context(), virtual.Settings{}, 1, []int{1}); err == nil {
-		t.Error("a worker without replicas is none")
-	}
-}
