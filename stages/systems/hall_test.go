@@ -324,8 +324,8 @@ const measuredUnit = "measured/quiz__model=qwen3_5_4b/budget=9"
 
 // intrude makes tokens at a server that are none of ours.
 func (s *server) intrude(t *testing.T) {
-	body := `{"model":"m","prompt":"Who goes there?","max_tokens":3500,"ignore_eos":true}`
-	response, err := http.Post(s.url+"/v1/completions", "application/json", bytes.NewBufferString(body))
+	body := `{"model":"m","messages":[{"role":"user","content":"Who goes there?"}],"max_tokens":3500,"ignore_eos":true}`
+	response, err := http.Post(s.url+"/v1/chat/completions", "application/json", bytes.NewBufferString(body))
 	if err != nil {
 		t.Error(err)
 		return
