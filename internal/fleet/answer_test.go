@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"regexp"
@@ -108,21 +107,6 @@ func TestNoScorerIsTakenForAnother(t *testing.T) {
 	}
 }
 
-func TestChanceIsAsGiven(t *testing.T) {
-	const n = 2000
-	for _, pass := range []float64{0.1, 0.5, 0.83} {
-		a, right := author(pass), 0
-		for seed := range int64(n) {
-			if result(tasks[0], ask(a, tasks[0].UserPrompt, seed).Text) == tasks[0].Answer {
-				right++
-			}
-		}
-		if sd := math.Sqrt(pass * (1 - pass) * n); math.Abs(float64(right)-pass*n) > 5*sd {
-			t.Errorf("%d of %d are right, with probability %v", right, n, pass)
-		}
-	}
-}
-
 func TestAnswersAreDetermined(t *testing.T) {
 	a, other := author(0.5), fleet.MustAuthor(fleet.AuthorSettings{Model: "other", Tasks: tasks})
 	texts := map[string]bool{}
@@ -163,54 +147,6 @@ func TestGreedyIsTheLikeliest(t *testing.T) {
 func TestBareProblemIsKnown(t *testing.T) {
 	if got := result(tasks[1], ask(author(1), "bare", 3).Text); got != tasks[1].Answer {
 		t.Errorf("the bare problem is answered %q", got)
-	}
-}
-
-func TestLengthsAreHeavyTailed(t *testing.T) {
-	a := author(1)
-	var tokens []int
-	for seed := range int64(1000) {
-		answer := ask(a, "unknown", seed)
-		tokens = append(tokens, answer.Tokens())
-	}
-	slices.Sort(tokens)
-	if m := tokens[500]; m < 180 || m > 300 || tokens[989] < 3*m {
-		t.Errorf("median %d, 99th percentile %d", m, tokens[989])
-	}
-}
-
-// TestWrongAnswersCanBeSlow checks that they alone are longer, by the factor, and
-// that the factor changes no result.
-func TestWrongAnswersCanBeSlow(t *testing.T) {
-	passes := map[fleet.TaskKey]float64{{Benchmark: "b", ID: "sum"}: 0.5}
-	plain := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
-	slow := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes, SlowWrong: 3})
-	for _, thinking := range []bool{false, true} {
-		for seed := range int64(200) {
-			q := fleet.Question{User: tasks[0].UserPrompt, Seed: seed, Thinking: thinking, Limits: free}
-			a, b := plain.Answer(q), slow.Answer(q)
-			right := result(tasks[0], a.Text) == tasks[0].Answer
-			want := 3.0
-			switch {
-			case right != (result(tasks[0], b.Text) == tasks[0].Answer):
-				t.Fatalf("seed %d: another verdict", seed)
-			case a.Finish == fleet.Length: // it never ends
-				continue
-			case right:
-				want = 1
-			}
-			before, after := a.Tokens(), b.Tokens()
-			if thinking { // what follows it is drawn anew
-				before, after = len(a.Thinking), len(b.Thinking)
-			}
-			if math.Abs(float64(after)-want*float64(before)) > 12 { // rounding, and tokens that are no prose
-				t.Errorf("seed %d, right %t, thinking %t: %d tokens, %d without the factor", seed, right, thinking, after, before)
-			}
-		}
-	}
-	noise := fleet.Question{User: "nobody knows this", Seed: 1, Limits: free}
-	if plain.Answer(noise) != slow.Answer(noise) {
-		t.Error("noise, which is neither right nor wrong, is slow")
 	}
 }
 
@@ -278,19 +214,6 @@ func checkAnswer(t *testing.T, what string, a fleet.Answer, q fleet.Question) {
 		t.Errorf("%s: stops for no reason", what)
 	case l.Endless && n != l.Most:
 		t.Errorf("%s: %d tokens without an end, want %d", what, n, l.Most)
-	}
-}
-
-// TestShorterIsAPrefix: what a request may write does not change what it
-// writes, as far as it goes.
-func TestShorterIsAPrefix(t *testing.T) {
-	a := author(0.5)
-	q := fleet.Question{User: tasks[0].UserPrompt, Seed: 9, Thinking: true, Limits: free}
-	long := a.Answer(q)
-	q.Limits.Most = 40
-	short := a.Answer(q)
-	if short.Finish != fleet.Length || short.Closed || !strings.HasPrefix(long.Thinking, short.Thinking) || len(short.Thinking) != 40 {
-		t.Errorf("cut inside the thinking: %+v", short)
 	}
 }
 

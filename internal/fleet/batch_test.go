@@ -19,20 +19,6 @@ var large = fleet.Timing{
 	Prompt: 610 * time.Microsecond, Graphs: true,
 }
 
-func TestStepsAddUp(t *testing.T) {
-	for _, timing := range []fleet.Timing{large, fleet.Small} {
-		for _, n := range []int{0, 1, 3, 8, 33, 200, 300, 600} {
-			sum := time.Duration(0)
-			for k := range 100 {
-				if got := timing.Steps(fleet.Load{Sequences: n, Context: 70 * n}, k); got != sum {
-					t.Fatalf("%+v: %d steps of %d sequences take %v, one by one %v", timing, k, n, got, sum)
-				}
-				sum += timing.Step(fleet.Load{Sequences: n, Context: 70*n + k*n})
-			}
-		}
-	}
-}
-
 func TestStep(t *testing.T) {
 	// 14.4 ms + 24 × 0.357 ms (the graph for 17 sequences is of 24) + 1000 × 79 ns + 300 × 40 ns
 	want := 14400*time.Microsecond + 24*357*time.Microsecond + 79*time.Microsecond + 12*time.Microsecond
@@ -48,78 +34,6 @@ func TestGraphSizes(t *testing.T) {
 			t.Errorf("%d sequences cost as %d, want %d", n, got, want)
 		}
 	}
-}
-
-func TestFirstComeFirstServed(t *testing.T) {
-	b := fleet.NewBatch(fleet.Timing{Base: 10, Context: 100, Prompt: 1}, 2)
-	first, second, third := &fleet.Sequence{Prompt: 5, Tokens: 2}, &fleet.Sequence{Prompt: 7, Tokens: 1}, &fleet.Sequence{Prompt: 3, Tokens: 1}
-	for _, s := range []*fleet.Sequence{first, second, third} {
-		b.Add(s)
-	}
-	if n, d := b.Next(), b.Begin(1); n != 1 || d != 10+1200+12 || b.Running() != 2 || b.Waiting() != 1 {
-		t.Fatalf("%d steps, the first takes %v; %d run, %d wait", n, d, b.Running(), b.Waiting())
-	}
-	if ended := b.Advance(1); len(ended) != 1 || ended[0] != second {
-		t.Fatalf("ended %v", ended)
-	}
-	if n, d := b.Next(), b.Begin(1); n != 1 || d != 10+600+300+3 {
-		t.Errorf("the step that admits the third takes %v, want 913", d)
-	}
-	if b.Remove(first); b.Running() != 1 || b.Withdraw(third) {
-		t.Errorf("%d run after one was removed", b.Running())
-	}
-	if ended := b.Advance(1); len(ended) != 1 || ended[0] != third || first.Generated != 1 {
-		t.Errorf("ended %v, the aborted one has %d tokens", ended, first.Generated)
-	}
-	if b.Next() != 0 || b.Begin(0) != 0 {
-		t.Error("an empty batch takes time")
-	}
-	if b.Add(first); !b.Withdraw(first) || b.Waiting() != 0 {
-		t.Error("a waiting sequence cannot leave")
-	}
-}
-
-// TestFastForward drives the same random load step by step and by whole runs up
-// to the next end, and compares the time of every end.
-func TestFastForward(t *testing.T) {
-	timing := large
-	for trial := range 50 {
-		random := seed.Root(uint64(trial)).Stream()
-		count := 3 + int(random.Float64()*30)
-		load := make([]fleet.Sequence, count)
-		for i := range load {
-			load[i] = fleet.Sequence{Prompt: int(random.Float64() * 500), Tokens: 1 + int(random.Float64()*300)}
-		}
-		slow := drive(timing, load, 1)
-		fast := drive(timing, load, 1<<20)
-		for i := range slow {
-			if slow[i] != fast[i] {
-				t.Fatalf("trial %d: sequence %d ends at %v step by step, %v fast forward", trial, i, slow[i], fast[i])
-			}
-		}
-	}
-}
-
-// drive runs a load to its end, at most so many steps at a time, and gives the time
-// of each end.
-func drive(timing fleet.Timing, load []fleet.Sequence, steps int) []time.Duration {
-	b := fleet.NewBatch(timing, 4)
-	at := map[*fleet.Sequence]int{}
-	for i := range load {
-		s := load[i]
-		at[&s] = i
-		b.Add(&s)
-	}
-	ends := make([]time.Duration, len(load))
-	now := time.Duration(0)
-	for b.Running()+b.Waiting() > 0 {
-		k := min(b.Next(), steps)
-		now += b.Begin(k)
-		for _, s := range b.Advance(k) {
-			ends[at[s]] = now
-		}
-	}
-	return ends
 }
 
 // servedBy is what two replicas serve of Uniform's requests under a virtual clock.

@@ -73,17 +73,12 @@ func TestVerdictFields(t *testing.T) {
 	judge := fleet.MustAuthor(fleet.AuthorSettings{Model: "j", Tasks: questions})
 	for _, test := range []struct{ response, answer, correct, confidence string }{
 		{"So.\n\nExplanation: e\nAnswer:  the BROCKEN \nConfidence: 70%", "the BROCKEN", "yes", "70"},
-		{"Answer: The Brocken\nConfidence: 5%", "The Brocken", "yes", "5"},
-		{"\nAnswer: The Brocken\nConfidence: 100% and more", "The Brocken", "yes", "100"},
 		{"\nAnswer: The Harz\nConfidence: 9%\nAnswer: The Brocken\nConfidence: 80%", "The Brocken", "yes", "80"},
 		{"\nAnswer: The Brocken, or not\nConfidence: 80%", "The Brocken, or not", "no", "80"},
 		{"\nAnswer: The\nBrocken\nConfidence: 80%", "The Brocken", "no", "80"},
 		{"\nAnswer: The Brocken\nConfidence: high%", "None", "no", "100"},
 		{"\nAnswer: The Brocken\nConfidence: 1000%", "None", "no", "100"},
-		{"\nAnswer: The Brocken\nConfidence: %", "None", "no", "100"},
-		{"\nAnswer: The Brocken", "None", "no", "100"},
 		{"I could not settle this one.", "None", "no", "100"},
-		{"correct: yes", "None", "no", "100"},
 		{"", "None", "no", "100"},
 	} {
 		turn := "Which hill is it?\nThe Brocken\n" + test.response

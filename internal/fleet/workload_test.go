@@ -21,7 +21,7 @@ const (
 		"quiz,plain,1,150,6,1,0.5,0.2,0.5,0,0,0.001\n"
 )
 
-func calibrated(t testing.TB) *fleet.Workload {
+func calibrated(t *testing.T) *fleet.Workload {
 	t.Helper()
 	w, err := fleet.ParseWorkload([]byte(models), []byte(lengths))
 	if err != nil {
@@ -56,13 +56,6 @@ func TestFaultsNameFileRowAndColumn(t *testing.T) {
 		if _, err := fleet.ParseWorkload([]byte(m), []byte(l)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
-	}
-}
-
-func TestServedAtItsPace(t *testing.T) {
-	m, _, err := calibrated(t).Law(quiz("thinker"))
-	if err != nil || m.Timing.Pace != 1.02 {
-		t.Errorf("pace %v, want the profile's; %v", m.Timing.Pace, err)
 	}
 }
 
@@ -130,32 +123,6 @@ func TestHardTasksTakeLonger(t *testing.T) {
 	}
 }
 
-// TestThinkingIsCut: no answer ends within the last thousands of tokens before
-// the limit, or just below the budget's end with nothing after it.
-func TestThinkingIsCut(t *testing.T) {
-	_, law, err := calibrated(t).Law(quiz("thinker"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	random := seed.Root(2).Stream()
-	var natural, answered, endless int
-	for range 20_000 {
-		switch n := law.Draw(2, &random); {
-		case n == 16384:
-			endless++
-		case n > 8192+750:
-			t.Fatalf("an answer of %d tokens", n)
-		case n > 8192+250:
-			answered++
-		default:
-			natural++
-		}
-	}
-	if share := float64(endless) / float64(endless+answered); share < 0.75 || share > 0.85 || natural < 2000 {
-		t.Errorf("%d end by themselves, %d after the cut, %d at the limit", natural, answered, endless)
-	}
-}
-
 func TestSamplerDependsOnTheIDAlone(t *testing.T) {
 	_, law, err := calibrated(t).Law(quiz("thinker"))
 	if err != nil {
@@ -190,35 +157,5 @@ func TestSamplerDependsOnTheIDAlone(t *testing.T) {
 	}
 	if same > 20 || phases > 10 {
 		t.Errorf("%d of %d lengths are those of another execution, %d those of the other phase", same, len(ids), phases)
-	}
-}
-
-func TestSamplerDoesNotAllocate(t *testing.T) {
-	_, law, err := calibrated(t).Law(quiz("thinker"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	draw := law.Sampler(seed.Root(1))
-	if n := testing.AllocsPerRun(100, func() { draw(controller.ID{Task: 3, Ordinal: 2}) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
-func TestHandling(t *testing.T) {
-	m, _ := calibrated(t).Model("thinker")
-	if got := m.HandlingOf(100, 8); got != 512400 {
-		t.Errorf("a completion of 800 rollouts takes %d ns, want 512400", got)
-	}
-}
-
-func BenchmarkSampler(b *testing.B) {
-	_, law, err := calibrated(b).Law(quiz("thinker"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	draw := law.Sampler(seed.Root(1))
-	b.ReportAllocs()
-	for i := range b.N {
-		draw(controller.ID{Task: int32(i % 20), Ordinal: int32(i)})
 	}
 }

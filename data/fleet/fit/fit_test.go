@@ -127,28 +127,6 @@ func TestSearchFindsTheModel(t *testing.T) {
 	}
 }
 
-// TestPaceIsWhatTimesHaveInCommon: one time that is far off does not move it, and a
-// common part is believed only so far.
-func TestPaceIsWhatTimesHaveInCommon(t *testing.T) {
-	m := start("qwen3_5_9b", 128, 5000, 145, 28, 180)
-	c := &cell{fact: &fact{uniform: make([]uniform, 8)}, model: &m}
-	r := make([]float64, 8)
-	for i := range r {
-		r[i], c.deviations = 0.04, append(c.deviations, 0.01)
-	}
-	r[3] = 0.5
-	pace := c.takePace(r)
-	if pace < 0.036 || pace > 0.044 || math.Abs(r[0]-(0.04-pace)) > 1e-12 || math.Abs(r[3]-(0.5-pace)) > 1e-12 {
-		t.Errorf("pace %.4f, left %.4f", pace, r)
-	}
-	for i := range r {
-		c.deviations[i], r[i] = 0.3, 0.04
-	}
-	if pace := c.takePace(r); pace > 0.01 {
-		t.Errorf("pace %.4f of times that are off by chance", pace)
-	}
-}
-
 // TestLoopsAreCounted makes runs of short answers of which some loop.
 func TestLoopsAreCounted(t *testing.T) {
 	m := start("qwen2_5_7b", 192, 5000, 100, 30, 100)

@@ -167,57 +167,6 @@ func TestAbortFreesThePlaceWithinAStep(t *testing.T) {
 	}
 }
 
-func TestWaitingRequestsMayLeave(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := timed(1)
-		s.MaxSequences = 1
-		r := imitation.New(s)
-		defer r.Close()
-		first := make(chan int)
-		go func() {
-			first <- post(r, chats, chat(`,"max_tokens":20,"ignore_eos":true`)).Code
-		}()
-		synctest.Wait()
-		ctx, leave := context.WithCancel(t.Context())
-		second := make(chan int)
-		go func() {
-			second <- postWith(ctx, r, chats, chat(`,"max_tokens":20`)).Body.Len()
-		}()
-		time.Sleep(15 * time.Millisecond)
-		leave()
-		if n := <-second; n != 0 {
-			t.Errorf("%d bytes for a request that was given up", n)
-		}
-		time.Sleep(15 * time.Millisecond)
-		if waiting := metric(t, r, "num_requests_waiting{"); waiting != 0 {
-			t.Errorf("%v still wait", waiting)
-		}
-		if code := <-first; code != 200 || metric(t, r, "generation_tokens_total") != 20 {
-			t.Errorf("the other ends with %d, %v tokens in all", code, metric(t, r, "generation_tokens_total"))
-		}
-	})
-}
-
-func TestMetricsCountWhatWasDone(t *testing.T) {
-	r := imitation.New(dense())
-	defer r.Close()
-	tokens := 0
-	for seed := range 10 {
-		tokens += parse(t, post(r, chats, fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":"What is 17+25?"}],"seed":%d}`, seed)).Body.Bytes()).Usage.Completion
-	}
-	post(r, chats, chat(`,"max_tokens":1`))
-	post(r, chats, chat(`,"temperature":-1`))
-	for name, want := range map[string]float64{
-		"generation_tokens_total": float64(tokens + 1), "prompt_tokens_total": 33 * 11, "num_requests_running": 0,
-		"request_success_total": 11,
-		`cache_config_info{engine="0",enable_prefix_caching="False"`: 1,
-	} {
-		if got := metric(t, r, name); got != want {
-			t.Errorf("%s is %v, want %v", name, got, want)
-		}
-	}
-}
-
 func TestClosedReplicaEndsItsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in which every goroutine has to end
 		r := imitation.New(timed(1))

@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"speceval/internal/benchmark"
@@ -41,7 +40,7 @@ func thinking() imitation.Settings {
 }
 
 // listening is a replica at a free port that is closed when the test ends.
-func listening(t testing.TB, s imitation.Settings) *imitation.Replica {
+func listening(t *testing.T, s imitation.Settings) *imitation.Replica {
 	t.Helper()
 	r := imitation.New(s)
 	t.Cleanup(r.Close)
@@ -100,7 +99,7 @@ type answer struct {
 	}
 }
 
-func parse(t testing.TB, body []byte) answer {
+func parse(t *testing.T, body []byte) answer {
 	t.Helper()
 	var a answer
 	if err := json.Unmarshal(body, &a); err != nil {
@@ -117,7 +116,7 @@ func value(s *string) string {
 }
 
 // events splits a stream; the last is "[DONE]" if it is complete.
-func events(t testing.TB, body io.Reader) []string {
+func events(t *testing.T, body io.Reader) []string {
 	t.Helper()
 	var all []string
 	scanner := bufio.NewScanner(body)
@@ -133,7 +132,7 @@ func events(t testing.TB, body io.Reader) []string {
 }
 
 // metric is a sample of /metrics, summed over labels; want may name labels.
-func metric(t testing.TB, h http.Handler, want string) float64 {
+func metric(t *testing.T, h http.Handler, want string) float64 {
 	t.Helper()
 	sum, found := 0.0, false
 	for line := range strings.Lines(get(h, "/metrics").Body.String()) {
@@ -168,46 +167,4 @@ func (b *buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.b.String()
-}
-
-// BenchmarkChat is whole answers over real sockets from 64 clients in this
-// process, in the mode that never waits.
-func BenchmarkChat(b *testing.B) {
-	s := dense()
-	s.MaxSequences = 256
-	s.Author = fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks})
-	r := listening(b, s)
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
-	body := []byte(chat(`,"temperature":0.6,"top_p":0.95,"top_k":0,"max_tokens":2048`))
-	var failed atomic.Int64
-	b.SetParallelism(32)
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			response, err := client.Post(r.URL()+chats, "application/json", bytes.NewReader(body))
-			if err != nil {
-				failed.Add(1)
-				continue
-			}
-			if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != 200 {
-				failed.Add(1)
-			}
-			response.Body.Close()
-		}
-	})
-	if n := failed.Load(); n > 0 {
-		b.Errorf("%d requests failed", n)
-	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
-}
-
-// BenchmarkAnswer is what it takes to write one answer.
-func BenchmarkAnswer(b *testing.B) {
-	author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks})
-	q := fleet.Question{User: tasks[0].UserPrompt, Limits: fleet.Limits{Most: 2048, Budget: -1}}
-	b.ReportAllocs()
-	for b.Loop() {
-		q.Seed++
-		author.Answer(q)
-	}
 }

@@ -120,130 +120,22 @@ func TestAsStepByStep(t *testing.T) {
 	}
 }
 
-func TestAbort(t *testing.T) {
-	e, err := virtual.New(virtual.Settings{
-		Timing: fleet.Timing{Base: 10, Prompt: 1}, Replicas: 1, Window: 3, MaxSequences: 1,
-		Lengths:     func(id controller.ID) (int, int) { return 4, 100 * int(id.Ordinal) },
-		Computation: 35, // 4 for the prompt, three steps, and one of another
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for request := range 3 {
-		e.Submit(request, controller.ID{Ordinal: int32(request + 1)})
-	}
-	e.Compute(nil)
-	next := func() router.Event {
-		event, err := e.Next(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return event
-	}
-	if event := next(); event.Kind != router.Computed || e.Now() != 35 {
-		t.Fatalf("first event %+v at %d", event, e.Now())
-	}
-	for range 2 { // once is enough
-		e.Abort(0)
-		e.Abort(1)
-	}
-	if event := next(); event != (router.Event{Kind: router.Aborted, Request: 1, Started: -1, Finished: 35}) {
-		t.Errorf("the one that waits: %+v", event)
-	}
-	if event := next(); event != (router.Event{Kind: router.Aborted, Request: 0, Finished: 44, Prompt: 4, Generated: 3}) {
-		t.Errorf("the one that runs: %+v", event)
-	}
-	e.Abort(0) // its place may be another's
-	if event := next(); event != (router.Event{Kind: router.Completed, Request: 2, Started: 44, Finished: 44 + 4 + 3000, Prompt: 4, Generated: 300}) {
-		t.Errorf("the one that is left: %+v", event)
-	}
-	e.Abort(2)
-	if _, err := e.Next(context.Background()); err == nil || !strings.Contains(err.Error(), "nothing is outstanding") {
-		t.Errorf("after the end: %v", err)
-	}
-}
-
-func TestLeastLoaded(t *testing.T) {
-	settings := virtual.Settings{
-		Timing: fleet.Timing{Base: 1}, Replicas: 3, Window: 2,
-		Lengths: func(id controller.ID) (int, int) { return 1, int(id.Ordinal) },
-	}
-	e, err := virtual.New(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for request, length := range []int32{50, 9, 50, 50, 7, 50} {
-		e.Submit(request, controller.ID{Ordinal: length})
-	}
-	for i, want := range []int{1, 1} {
-		event, err := e.Next(context.Background())
-		if err != nil || event.Replica != want {
-			t.Fatalf("event %d: %+v, %v", i, event, err)
-		}
-	}
-	e.Submit(6, controller.ID{Ordinal: 1})
-	if event, err := e.Next(context.Background()); err != nil || event.Replica != 1 || event.Request != 6 {
-		t.Errorf("the free replica gets the next: %+v, %v", event, err)
-	}
-}
-
 func TestFaults(t *testing.T) {
-	sound := virtual.Settings{Replicas: 1, Window: 1, Timing: fleet.Timing{Base: 1}, Lengths: func(controller.ID) (int, int) { return 1, 1 }}
-	for want, spoil := range map[string]func(*virtual.Settings){
-		"needs replicas": func(s *virtual.Settings) { s.Replicas = 0 },
-		"a window":       func(s *virtual.Settings) { s.Window = 0 },
-		"and lengths":    func(s *virtual.Settings) { s.Lengths = nil },
-	} {
-		s := sound
-		spoil(&s)
-		if _, err := virtual.New(s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+	if _, err := virtual.New(virtual.Settings{Replicas: 1, Window: 1}); err == nil || !strings.Contains(err.Error(), "needs replicas, a window and lengths") {
+		t.Errorf("without lengths: %v", err)
 	}
-}
-
-func TestStops(t *testing.T) {
 	e, err := virtual.New(virtual.Settings{Replicas: 1, Window: 1, Timing: fleet.Timing{Base: 1}, Lengths: func(controller.ID) (int, int) { return 1, 1 }})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, err := e.Next(context.Background()); err == nil || !strings.Contains(err.Error(), "nothing is outstanding") {
+		t.Errorf("with nothing to wait for: %v", err)
 	}
 	e.Submit(0, controller.ID{})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := e.Next(ctx); err != context.Canceled {
 		t.Errorf("cancelled: %v", err)
-	}
-}
-
-// BenchmarkUniform is one request from submission to completion, on a full
-// worker of the paper's size.
-func BenchmarkUniform(b *testing.B) {
-	timing := fleet.Timing{Base: 5200 * time.Microsecond, Sequence: 130 * time.Microsecond, Context: 27, Late: 20, After: 8192, Prompt: 180 * time.Microsecond, Graphs: true}
-	for _, handling := range []time.Duration{0, 4 * time.Millisecond} {
-		b.Run(fmt.Sprintf("handling=%v", handling), func(b *testing.B) {
-			lengths := seed.Root(1).Stream()
-			e, err := virtual.New(virtual.Settings{
-				Timing: timing, Replicas: 8, Window: 32, MaxSequences: 128, Handling: handling,
-				Lengths: func(controller.ID) (int, int) { return 200, 500 + int(lengths.Uint64()%8000) },
-			})
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			submitted := 0
-			for range b.N {
-				for ; submitted < min(b.N, e.Slots()); submitted++ {
-					e.Submit(submitted, controller.ID{})
-				}
-				if _, err := e.Next(context.Background()); err != nil {
-					b.Fatal(err)
-				}
-				if submitted < b.N {
-					e.Submit(submitted, controller.ID{})
-					submitted++
-				}
-			}
-		})
 	}
 }
 
