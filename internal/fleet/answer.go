@@ -46,7 +46,7 @@ func (a Answer) Part(from, to int) Answer {
 		Thinking: a.Thinking[min(from, end):min(to, end)],
 		Closed:   a.Closed && from <= end && to > end,
 		Text:     a.Text[clamp(from-thought, len(a.Text)):clamp(to-thought, len(a.Text))],
-		Ended:    a.Ended && from < to && to >= a.Tokens(),
+		Ended:    a.Ended && to >= a.Tokens(),
 	}
 }
 
