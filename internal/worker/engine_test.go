@@ -3,14 +3,10 @@ package worker_test
 import (
 	"context"
 	"errors"
-	"runtime"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"speceval/internal/clock"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/router"
 	"speceval/internal/vllm"
@@ -101,21 +97,6 @@ func TestAbort(t *testing.T) {
 	closes(t, e)
 }
 
-// TestAbortAfterTheEnd aborts what has completed and was not told yet.
-func TestAbortAfterTheEnd(t *testing.T) {
-	b := setUp(t, 1, nil)
-	e := b.begin()
-	e.Submit(0, of(4))
-	e.Submit(1, of(endless))
-	until(t, func() bool { return b.metrics(0).Running == 1 && b.metrics(0).GenerationTokens > 30 })
-	time.Sleep(50 * time.Millisecond) // its end is on the way; if it is late, the next test has the case
-	e.Abort(0)
-	if event := next(t, e); event.Request != 0 || event.Kind == router.Failed || event.Kind == router.Completed && event.Generated != 4 {
-		t.Errorf("event %+v", event)
-	}
-	closes(t, e)
-}
-
 // TestAbortRace aborts requests about when they complete: each has one event,
 // of one kind or the other, and no place is lost.
 func TestAbortRace(t *testing.T) {
@@ -195,42 +176,6 @@ func TestCompute(t *testing.T) {
 		t.Errorf("event %+v, done %v", event, done)
 	}
 	closes(t, e)
-	for name, f := range map[string]func(){
-		"panics": func() { panic("two minus one") },
-		"exits":  runtime.Goexit,
-	} {
-		e := b.begin()
-		e.Compute(f)
-		_, err := e.Next(t.Context())
-		if err == nil || errors.Is(err, worker.ErrVoid) || name == "panics" && !strings.Contains(err.Error(), "two minus one") {
-			t.Errorf("a computation that %s: %v", name, err)
-		}
-		if e.Close(t.Context()) == nil {
-			t.Errorf("a run whose computation %s is well", name)
-		}
-	}
-}
-
-// shifted is the wall clock, put back by so much.
-type shifted struct {
-	clock.Wall
-	back atomic.Int64
-}
-
-func (s *shifted) Now() time.Time { return s.Wall.Now().Add(-time.Duration(s.back.Load())) }
-
-func TestClockThatGoesBack(t *testing.T) {
-	c := new(shifted)
-	b := setUp(t, 1, func(_ int, _ *imitation.Settings, w *worker.Settings) { w.Clock = c })
-	e := b.begin()
-	until(t, func() bool { return e.Now() > 0 })
-	before := e.Now()
-	c.back.Store(int64(time.Hour))
-	if e.Now() != before {
-		t.Errorf("%v after %v", e.Now(), before)
-	}
-	_, err := e.Next(t.Context())
-	voided(t, err, "the clock went back")
 }
 
 // TestScoringHoldsNoPlace scores one answer until the test lets it, while others
@@ -238,7 +183,7 @@ func TestClockThatGoesBack(t *testing.T) {
 func TestScoringHoldsNoPlace(t *testing.T) {
 	let := make(chan struct{})
 	var scored sync.Map
-	b := setUpWindow(t, 1, 1, func(_ int, _ *imitation.Settings, w *worker.Settings) {
+	b := setUp(t, 1, func(_ int, _ *imitation.Settings, w *worker.Settings) {
 		w.Answer = func(ctx context.Context, id controller.ID, c vllm.Completion) error {
 			if id == of(3) {
 				select {
@@ -252,10 +197,11 @@ func TestScoringHoldsNoPlace(t *testing.T) {
 	})
 	e := b.begin()
 	e.Submit(0, of(3))
+	e.Submit(2, of(endless)) // fills the other place
 	if event := next(t, e); event.Request != 0 || event.Kind != router.Answered || event.Generated != 3 {
 		t.Fatalf("the first answer: %+v", event)
 	}
-	e.Submit(1, of(4)) // the only place
+	e.Submit(1, of(4))
 	for _, want := range []router.Kind{router.Answered, router.Completed} {
 		if event := next(t, e); event.Request != 1 || event.Kind != want {
 			t.Errorf("the second answer: %+v, want kind %d", event, want)
@@ -269,22 +215,6 @@ func TestScoringHoldsNoPlace(t *testing.T) {
 	closes(t, e)
 	if n, _ := scored.Load(of(3)); n != 3 {
 		t.Errorf("what was scored had %v tokens", n)
-	}
-}
-
-func TestScoringThatFailsVoidsTheRun(t *testing.T) {
-	broken := errors.New("no judge")
-	b := setUp(t, 1, func(_ int, _ *imitation.Settings, w *worker.Settings) {
-		w.Answer = func(context.Context, controller.ID, vllm.Completion) error { return broken }
-	})
-	e := b.begin()
-	e.Submit(0, of(3))
-	next(t, e)
-	if event := next(t, e); event.Kind != router.Failed || !errors.Is(event.Err, broken) || !errors.Is(event.Err, worker.ErrVoid) {
-		t.Errorf("event %+v", event)
-	}
-	if err := e.Close(t.Context()); !errors.Is(err, broken) {
-		t.Errorf("close: %v", err)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,14 +31,12 @@ type bench struct {
 	clients  []*vllm.Client
 }
 
-// setUp makes n replicas with a window of two requests each, which answer with
-// as many tokens as they may, one in 1.6 ms and more. Tests change the settings.
-func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *worker.Settings)) *bench {
-	t.Helper()
-	return setUpWindow(t, n, 2, change)
-}
+// window is how many requests a replica takes at a time.
+const window = 2
 
-func setUpWindow(t *testing.T, n, window int, change func(i int, s *imitation.Settings, w *worker.Settings)) *bench {
+// setUp makes n replicas, which answer with as many tokens as they may, one in 1.6 ms
+// and more. Tests change the settings.
+func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *worker.Settings)) *bench {
 	t.Helper()
 	author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", AnswerTokens: 2 * endless, Spread: 1e-6})
 	b := &bench{t: t}
@@ -122,6 +119,15 @@ func voided(t *testing.T, err error, words ...string) {
 	}
 }
 
+// named has the URL of replica 1 in texts.
+func (b *bench) named(texts []string) []string {
+	var named []string
+	for _, text := range texts {
+		named = append(named, strings.ReplaceAll(text, "URL", b.replicas[1].URL()))
+	}
+	return named
+}
+
 // metrics asks a replica.
 func (b *bench) metrics(i int) vllm.Metrics {
 	b.t.Helper()
@@ -176,20 +182,17 @@ func TestWarmUpFails(t *testing.T) {
 		}
 	})
 	err := b.WarmUp(t.Context(), question(1))
-	if err == nil || !strings.Contains(err.Error(), "warm-up of replica "+b.replicas[1].URL()) || strings.Contains(err.Error(), b.replicas[0].URL()) {
+	if err == nil || errors.Is(err, worker.ErrVoid) || !strings.HasPrefix(err.Error(), "warm-up: ") || !strings.Contains(err.Error(), b.replicas[1].URL()) {
 		t.Errorf("error %v, want one that names replica 1", err)
 	}
 	b.replicas[1].SetFaults(imitation.Faults{})
 	if err := b.WarmUp(t.Context(), question(1)); err != nil {
 		t.Errorf("the second warm-up: %v", err)
 	}
-	place, err := b.pool.Take(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer place.Release()
-	if err := b.WarmUp(t.Context(), question(1)); err == nil || !strings.Contains(err.Error(), "somebody else") {
-		t.Errorf("a warm-up while a place is taken: %v", err)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.WarmUp(ended, question(1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted warm-up: %v", err)
 	}
 }
 
@@ -200,9 +203,7 @@ func TestBeginRefuses(t *testing.T) {
 	if _, err := b.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 requests are outstanding") {
 		t.Errorf("a run in a run: %v", err)
 	}
-	if err := e.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	closes(t, e)
 	b.ask(0, endless)
 	until(t, func() bool { return b.metrics(0).Running == 1 })
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -225,8 +226,7 @@ func TestBeginWaitsForReplicas(t *testing.T) {
 	e.Submit(0, of(endless))
 	b.running(0, 1, 1)
 	b.replicas[0].Crash()
-	next(t, e) // failed
-	voided(t, e.Close(t.Context()))
+	void(t, e, "request 0, task 0 pilot 30000, failed")
 	if _, err := worker.New(b.pool, worker.Settings{Request: ordinal}).Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 of 2 replicas are out") {
 		t.Errorf("a run without a wait: %v", err)
 	}
@@ -238,33 +238,25 @@ func TestBeginWaitsForReplicas(t *testing.T) {
 	closes(t, again)
 }
 
-// TestNothingIsLeftBehind counts goroutines after runs that end in every way.
+// TestNothingIsLeftBehind counts goroutines after runs whose context ends.
 func TestNothingIsLeftBehind(t *testing.T) {
 	b := setUp(t, 2, func(_ int, _ *imitation.Settings, w *worker.Settings) { w.Look = 5 * time.Millisecond })
 	run := func() {
 		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
 		e, err := b.Begin(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range 4 {
+		for i := range 2 * window {
 			e.Submit(i, of(endless))
 		}
-		b.running(0, 2, 1)
-		var waits sync.WaitGroup
-		waits.Go(func() {
-			if event, err := e.Next(context.Background()); !errors.Is(err, context.Canceled) {
-				t.Errorf("next after the end of the run: %+v, %v", event, err)
-			}
-		})
+		b.running(0, window, 1)
 		cancel()
-		waits.Wait()
+		if event, err := e.Next(context.Background()); !errors.Is(err, context.Canceled) {
+			t.Errorf("next after the end of the run: %+v, %v", event, err)
+		}
 		if err := e.Close(t.Context()); !errors.Is(err, context.Canceled) || errors.Is(err, worker.ErrVoid) {
 			t.Errorf("close after the end of the run: %v", err)
-		}
-		if again := e.Close(t.Context()); again == nil {
-			t.Error("closed again, it is well")
 		}
 		until(t, func() bool { m := b.metrics(0); return m.Running+m.Waiting == 0 })
 		b.clients[0].Close() // what is kept open
