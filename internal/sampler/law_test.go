@@ -85,12 +85,12 @@ func sampled(t *testing.T, dir string, random *rand.Rand, rule rule, n, places, 
 			if random.Float64() < rightAfter(tokens[id]) {
 				r.CompletionTokens = 1
 			}
-			l.deliver(r)
+			l.Deliver(r)
 			delete(tokens, id)
 			ended = true
 		}
 		if rule == perEnd && ended || rule != perEnd && step%every == 0 {
-			l.write()
+			l.Flush()
 		}
 	}
 	l.kill()

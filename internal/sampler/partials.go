@@ -1,11 +1,12 @@
 package sampler
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -18,7 +19,8 @@ import (
 )
 
 // Partials keep answers while they come in, so that one whose request is
-// lost goes on from what has been seen of it.
+// lost goes on from what has been seen of it. Its methods may be called
+// concurrently; those that name a rollout, by one goroutine at a time for each.
 //
 // # Why going on is exact
 //
@@ -51,31 +53,6 @@ import (
 // at the end of an answer, has been known not to have ended in between (vLLM's
 // --stream-interval, 1 by default). A machine that stops, in contrast to a process,
 // may keep answers of the last second and lose pieces.
-
-// PartialsName is the name of the journal of partial answers in its folder. It does not end like that of a
-// journal whose records are rollouts.
-const PartialsName = "partials.log"
-
-// tick is the time between two writes, and so what a killed process forgets at
-// most. Answers wait for the next one, half a tick on average.
-const tick = 50 * time.Millisecond
-
-// PartialsSettings are those of a log of partial answers.
-type PartialsSettings struct {
-	Clock clock.Clock
-	// Has tells whether a whole answer is stored, and Keep stores one. They are
-	// called one at a time.
-	Has  func(rollout.ID) bool
-	Keep func(*rollout.Rollout) error
-	// Sync makes what Keep has stored survive a machine that stops.
-	Sync func() error
-	// Compact is the size in bytes from which the journal is written anew without
-	// what is no longer needed; 0: 16 MiB.
-	Compact int64
-}
-
-// Partials keeps the answers that are in flight. Its methods may be called
-// concurrently; those that name a rollout, by one goroutine at a time for each.
 type Partials struct {
 	PartialsSettings
 	path string
@@ -86,21 +63,25 @@ type Partials struct {
 	answers map[rollout.ID]*answer
 	again   map[rollout.ID]bool // asked for again though more was seen than was left
 	newly   []rollout.ID        // of these, not written yet
-	touched []rollout.ID        // that have something to write, in order
-	whole   []*rollout.Rollout
-	next    *verdict // of the tick to come
-	failed  error    // the first failure of a write
+	whole   []*rollout.Rollout  // not written yet
+	waiting []chan<- error      // for the next tick; with room
 
 	writing sync.Mutex // guards what follows, and is taken before mu
 	journal *journal.Journal[entry, struct{}]
-	prompts map[int32][]int32 // the last that the journal has of each task
-	base    int64             // size of the journal when it was last compacted
+	base    int64 // size of the journal when it was last written anew
+	compact int64 // what is added to it until it is written anew, in bytes
+	failed  error // the first failure of a write
 }
 
-// verdict is whether a tick was written. err is set when done is closed.
-type verdict struct {
-	done chan struct{}
-	err  error
+// PartialsSettings are where whole answers are stored.
+type PartialsSettings struct {
+	Clock clock.Clock
+	// Has tells whether a whole answer is stored, and Keep stores one. They are
+	// called one at a time.
+	Has  func(rollout.ID) bool
+	Keep func(*rollout.Rollout) error
+	// Sync makes what Keep has stored survive a machine that stops.
+	Sync func() error
 }
 
 // Partial is what has been seen of an answer that is not whole.
@@ -114,20 +95,24 @@ type Partial struct {
 	Torn bool
 }
 
+// PartialsName is the name of the journal in its folder. It does not end like that of a
+// journal whose records are rollouts.
+const PartialsName = "partials.log"
+
+// tick is the time between two writes, and so what a killed process forgets at
+// most. Answers wait for the next one, half a tick on average.
+const tick = 50 * time.Millisecond
+
 // OpenPartials opens the journal in a folder, which is made if it is not there. Whole
 // answers that were written and not stored are stored now. damaged is the number of
-// lines that cannot be read; answers that they belong to are torn. The log must be
+// lines that cannot be read; answers that they belong to are torn. The partials must be
 // closed.
 func OpenPartials(folder string, s PartialsSettings) (l *Partials, damaged int, err error) {
-	if s.Compact == 0 {
-		s.Compact = 16 << 20
-	}
 	l = &Partials{
-		PartialsSettings: s, path: path(folder), over: make(chan struct{}),
-		answers: make(map[rollout.ID]*answer), again: make(map[rollout.ID]bool), prompts: make(map[int32][]int32),
-		next: &verdict{done: make(chan struct{})},
+		PartialsSettings: s, path: filepath.Join(folder, PartialsName), over: make(chan struct{}),
+		answers: make(map[rollout.ID]*answer), again: make(map[rollout.ID]bool), compact: 16 << 20,
 	}
-	if l.journal, damaged, err = openJournal(l.path); err != nil {
+	if damaged, err = l.open(); err != nil {
 		return nil, 0, err
 	}
 	if err := l.replay(); err != nil {
@@ -135,22 +120,14 @@ func OpenPartials(folder string, s PartialsSettings) (l *Partials, damaged int, 
 	}
 	var ctx context.Context
 	ctx, l.end = context.WithCancel(context.Background())
-	go l.run(ctx)
+	go func() {
+		defer close(l.over)
+		for l.Clock.Sleep(ctx, tick) == nil {
+			_ = l.Flush() // later writes fail, too
+		}
+		_ = l.Flush()
+	}()
 	return l, damaged, nil
-}
-
-// openJournal opens a journal of entries. None is looked for by an id.
-func openJournal(path string) (*journal.Journal[entry, struct{}], int, error) {
-	return journal.Open(path, func(*entry) struct{} { return struct{}{} })
-}
-
-// run writes at every tick until the log is closed, and then once more.
-func (l *Partials) run(ctx context.Context) {
-	defer close(l.over)
-	for l.Clock.Sleep(ctx, tick) == nil {
-		l.write()
-	}
-	l.write()
 }
 
 // Find is what is there of an answer; nil if nothing has been seen of it.
@@ -178,9 +155,7 @@ func (l *Partials) Asked(id rollout.ID, kept bool) {
 	if a.torn {
 		l.asksAgain(id)
 	}
-	if a.torn == kept {
-		l.tear(id, a, !kept)
-	}
+	a.tear(id, !kept)
 }
 
 // Torn notes that of an answer under way more may have been seen than is kept, or that
@@ -188,9 +163,7 @@ func (l *Partials) Asked(id rollout.ID, kept bool) {
 func (l *Partials) Torn(id rollout.ID, torn bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if a := l.of(id); a.torn != torn {
-		l.tear(id, a, torn)
-	}
+	l.of(id).tear(id, torn)
 }
 
 // Saw notes a piece that is new. A piece without the ids of the prompt or of
@@ -199,19 +172,20 @@ func (l *Partials) Saw(id rollout.ID, p vllm.Piece) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.of(id)
-	if a.prompt == nil {
+	if a.prompt == nil && len(p.PromptIDs) > 0 {
 		a.prompt = slices.Clone(p.PromptIDs)
+		a.fresh(id).Prompt = a.prompt
 	}
-	finish := p.Finish
-	if ending.Of(finish) == ending.Failed {
-		finish = "" // the server has not let the answer come to its end
+	if ending.Of(p.Finish) == ending.Failed {
+		p.Finish = "" // the server has not let the answer come to its end
 	}
-	if len(a.prompt) == 0 || len(p.IDs) == 0 && p.Text == "" && p.Reasoning == "" && finish == "" {
+	if a.prompt == nil || len(p.IDs) == 0 && p.Text == "" && p.Reasoning == "" && p.Finish == "" {
 		return
 	}
-	a.add(p.IDs, p.Text, p.Reasoning, finish)
+	f := a.fresh(id)
+	f.IDs, f.Text, f.Reasoning, f.Finish = append(f.IDs, p.IDs...), f.Text+p.Text, f.Reasoning+p.Reasoning, cmp.Or(p.Finish, f.Finish)
+	a.add(p.IDs, p.Text, p.Reasoning, p.Finish)
 	a.took = a.before + l.Clock.Now().Sub(a.asked)
-	l.touch(id, a)
 }
 
 // Forget throws away what has been seen of an answer, which is asked for anew.
@@ -220,8 +194,26 @@ func (l *Partials) Forget(id rollout.ID) {
 	defer l.mu.Unlock()
 	a := l.of(id)
 	l.asksAgain(id)
-	*a = answer{prompt: a.prompt, asked: l.Clock.Now(), torn: a.torn, touched: a.touched}
-	l.touch(id, a)
+	*a = answer{prompt: a.prompt, asked: l.Clock.Now(), torn: a.torn}
+	a.fresh(id).Prompt = a.prompt
+}
+
+// of is the answer of an id. mu is held.
+func (l *Partials) of(id rollout.ID) *answer {
+	a := l.answers[id]
+	if a == nil {
+		a = new(answer)
+		l.answers[id] = a
+	}
+	return a
+}
+
+// asksAgain counts an answer. mu is held.
+func (l *Partials) asksAgain(id rollout.ID) {
+	if !l.again[id] {
+		l.again[id] = true
+		l.newly = append(l.newly, id)
+	}
 }
 
 // AskedAgain is of how many answers more had been seen than was left when they were
@@ -232,40 +224,15 @@ func (l *Partials) AskedAgain() int {
 	return len(l.again)
 }
 
-// Finish stores a whole answer at the next tick, and waits for it. The answer must
-// not be used before.
-func (l *Partials) Finish(r *rollout.Rollout) error {
-	v := l.deliver(r)
-	select {
-	case <-v.done:
-	case <-l.over:
-	}
-	select {
-	case <-v.done:
-		return v.err
-	default:
-		return fs.ErrClosed
-	}
-}
-
-// Deliver gives a whole answer to the next tick, and does not wait. Sync, Flush and
-// Close say whether it could be stored.
-func (l *Partials) Deliver(r *rollout.Rollout) { l.deliver(r) }
-
-// Flush writes what is there now, in place of the next tick.
-func (l *Partials) Flush() error {
-	l.write()
-	l.writing.Lock()
-	defer l.writing.Unlock()
-	return l.failed
-}
-
-func (l *Partials) deliver(r *rollout.Rollout) *verdict {
+// Deliver gives a whole answer to the next tick, by which it is stored, or not for the
+// error that comes then. The answer must not be used before.
+func (l *Partials) Deliver(r *rollout.Rollout) <-chan error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.whole = append(l.whole, r)
+	stored := make(chan error, 1)
+	l.whole, l.waiting = append(l.whole, r), append(l.waiting, stored)
 	delete(l.answers, r.ID())
-	return l.next
+	return stored
 }
 
 // Sync makes what has been written survive a machine that stops. Its error is that
@@ -289,10 +256,4 @@ func (l *Partials) Close() error {
 }
 
 // RemovePartials removes the journal in a folder, if there is one: all answers are whole.
-func RemovePartials(folder string) error {
-	err := os.Remove(path(folder))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove a journal that is no longer needed: %w", err)
-	}
-	return nil
-}
+func RemovePartials(folder string) error { return os.RemoveAll(filepath.Join(folder, PartialsName)) }

@@ -1,0 +1,195 @@
+package sampler
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"speceval/internal/journal"
+	"speceval/internal/rollout"
+)
+
+// entry is a line of the journal: what a tick has to write.
+type entry struct {
+	Pieces []piece            `json:"pieces,omitempty"`
+	Whole  []*rollout.Rollout `json:"whole,omitempty"`
+	Again  []rollout.ID       `json:"again,omitempty"` // asked for again though torn
+}
+
+// piece is what an answer has got since the last line that has one of it.
+type piece struct {
+	Task    int32 `json:"t"`
+	Rollout int32 `json:"r"`
+	// From is how many tokens there were before. Where there are fewer, a line between
+	// is damaged, and the answer is torn.
+	From      int     `json:"n"`
+	Prompt    []int32 `json:"p,omitempty"` // where the answer begins, or begins anew
+	IDs       []int32 `json:"i,omitempty"`
+	Text      string  `json:"x,omitempty"`
+	Reasoning string  `json:"g,omitempty"`
+	Finish    string  `json:"f,omitempty"`
+	Torn      bool    `json:"torn,omitempty"`
+	Took      int64   `json:"ms"`
+}
+
+// answer is one that is not whole. Its slices only grow, until they are replaced.
+type answer struct {
+	prompt, ids     []int32
+	text, reasoning []byte
+	finish          string
+	asked           time.Time
+	before, took    time.Duration // without the request under way, and with it
+	torn            bool
+
+	unwritten *piece // nil if there is nothing to write
+}
+
+// add adds what is new.
+func (a *answer) add(ids []int32, text, reasoning, finish string) {
+	a.ids, a.text, a.reasoning = append(a.ids, ids...), append(a.text, text...), append(a.reasoning, reasoning...)
+	a.finish = cmp.Or(finish, a.finish)
+}
+
+// fresh is the piece of the answer for the next tick.
+func (a *answer) fresh(id rollout.ID) *piece {
+	if a.unwritten == nil {
+		a.unwritten = &piece{Task: id.Task, Rollout: id.Rollout, From: len(a.ids)}
+	}
+	return a.unwritten
+}
+
+func (a *answer) tear(id rollout.ID, torn bool) {
+	if a.torn != torn {
+		a.torn = torn
+		a.fresh(id)
+	}
+}
+
+// all is the answer as one piece.
+func (a *answer) all(id rollout.ID) *piece {
+	return &piece{Task: id.Task, Rollout: id.Rollout, Prompt: a.prompt, IDs: slices.Clip(a.ids), Text: string(a.text), Reasoning: string(a.reasoning), Finish: a.finish}
+}
+
+// take takes what there is to write; anew, all that the journal has to hold.
+func (l *Partials) take(anew bool) (e entry, waiting []chan<- error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, a := range l.answers {
+		p := a.unwritten
+		if a.unwritten = nil; anew {
+			p = a.all(id)
+		}
+		if p != nil {
+			p.Torn, p.Took = a.torn, a.took.Milliseconds()
+			e.Pieces = append(e.Pieces, *p)
+		}
+	}
+	e.Whole, e.Again, waiting = l.whole, l.newly, l.waiting
+	if anew {
+		e.Again = slices.Collect(maps.Keys(l.again))
+	}
+	l.whole, l.newly, l.waiting = nil, nil, nil
+	return e, waiting
+}
+
+// Flush is a tick: it writes what has come in since the last one, in a line or with all
+// the rest in a journal that has become too long, and then stores answers that are whole.
+// After a failure nothing is written any more.
+func (l *Partials) Flush() error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	anew := l.journal.Size() > l.compact+2*l.base
+	e, waiting := l.take(anew)
+	switch {
+	case l.failed != nil:
+	case anew:
+		l.failed = l.rewrite(e)
+	case len(e.Pieces)+len(e.Whole)+len(e.Again) > 0:
+		l.failed = l.journal.Append(&e)
+	}
+	for _, r := range e.Whole {
+		if l.failed == nil {
+			l.failed = l.Keep(r)
+		}
+	}
+	for _, stored := range waiting {
+		stored <- l.failed
+	}
+	return l.failed
+}
+
+// rewrite writes the journal anew. writing is held.
+func (l *Partials) rewrite(all entry) error {
+	if err := l.PartialsSettings.Sync(); err != nil { // whole answers are not here any more then
+		return err
+	}
+	err := journal.Write(l.path, func(yield func(*entry) bool) {
+		for i := range all.Pieces {
+			if !yield(&entry{Pieces: all.Pieces[i : i+1]}) {
+				return
+			}
+		}
+		yield(&entry{Whole: all.Whole, Again: all.Again})
+	})
+	if err != nil {
+		return err
+	}
+	if err := l.journal.Close(); err != nil {
+		return err
+	}
+	if _, err = l.open(); err == nil {
+		l.base = l.journal.Size()
+	}
+	return err
+}
+
+// open opens the journal. No entry is looked for by an id.
+func (l *Partials) open() (damaged int, err error) {
+	j, damaged, err := journal.Open(l.path, func(*entry) struct{} { return struct{}{} })
+	if err == nil {
+		l.journal = j
+	}
+	return damaged, err
+}
+
+// replay takes up what the journal holds, and stores what is whole.
+func (l *Partials) replay() error {
+	for e, err := range journal.Records[entry](l.path) {
+		if err != nil {
+			return err
+		}
+		for i := range e.Pieces {
+			l.add(&e.Pieces[i])
+		}
+		for _, id := range e.Again {
+			l.again[id] = true
+		}
+		for _, r := range e.Whole {
+			delete(l.answers, r.ID())
+			if l.Has(r.ID()) {
+				continue
+			}
+			if err := l.Keep(r); err != nil {
+				return err
+			}
+		}
+	}
+	maps.DeleteFunc(l.answers, func(id rollout.ID, _ *answer) bool { return l.Has(id) })
+	l.base = l.journal.Size()
+	return nil
+}
+
+// add takes up a piece of the journal.
+func (l *Partials) add(p *piece) {
+	a := l.of(rollout.ID{Task: p.Task, Rollout: p.Rollout})
+	if p.Prompt != nil {
+		*a = answer{prompt: p.Prompt}
+	}
+	if p.From != len(a.ids) || a.prompt == nil && len(p.IDs) > 0 {
+		a.torn = true
+		return
+	}
+	a.add(p.IDs, p.Text, p.Reasoning, p.Finish)
+	a.torn, a.took = p.Torn, time.Duration(p.Took)*time.Millisecond
+}
