@@ -121,34 +121,25 @@ func (r Recipe) fill(m Model, replica int, texts []string) []string {
 	return filled
 }
 
-// check compares a recipe with what there is: GPUs, ports, and memory as memory
-// tells it in bytes, unless that is nil.
+// check compares a recipe with what there is: GPUs, and memory as memory tells it in
+// bytes, unless that is nil.
 func (r Recipe) check(memory func() (int64, error)) error {
-	var faults []error
 	if r.GPUs != nil && len(r.GPUs) < r.Replicas {
-		faults = append(faults, fmt.Errorf("CUDA_VISIBLE_DEVICES leaves %d GPUs for %d replicas: ask for more, or start fewer (systems.replicas)", len(r.GPUs), r.Replicas))
+		return fmt.Errorf("CUDA_VISIBLE_DEVICES leaves %d GPUs for %d replicas: ask for more, or start fewer (systems.replicas)", len(r.GPUs), r.Replicas)
 	}
-	if r.Port+r.Replicas-1 > 65535 {
-		faults = append(faults, fmt.Errorf("ports from %d for %d replicas: ports go from 1 to 65535", r.Port, r.Replicas))
+	if r.MemoryGiB <= 0 || memory == nil {
+		return nil
 	}
-	if r.MemoryGiB > 0 && memory != nil {
-		faults = append(faults, r.checkMemory(memory))
-	}
-	return errors.Join(faults...)
-}
-
-func (r Recipe) checkMemory(memory func() (int64, error)) error {
 	available, err := memory()
 	if err != nil {
 		return fmt.Errorf("how much memory is free: %w (set the worker's memory_gib to 0 to go without this check)", err)
 	}
-	has, need := float64(available)/(1<<30), r.MemoryGiB*float64(r.Replicas)
-	if need <= has {
-		return nil
+	if has, need := float64(available)/(1<<30), r.MemoryGiB*float64(r.Replicas); need > has {
+		return fmt.Errorf("%d replicas of %g GiB need %.1f GiB of memory, and %.1f GiB are available: "+
+			"stop something, set systems.replicas to %d, or correct the worker's memory_gib",
+			r.Replicas, r.MemoryGiB, need, has, max(1, int(has/r.MemoryGiB)))
 	}
-	return fmt.Errorf("%d replicas of %g GiB need %.1f GiB of memory, and %.1f GiB are available: "+
-		"stop something, set systems.replicas to %d, or correct the worker's memory_gib",
-		r.Replicas, r.MemoryGiB, need, has, max(1, int(has/r.MemoryGiB)))
+	return nil
 }
 
 var availableLine = regexp.MustCompile(`(?m)^MemAvailable:\s+(\d+) kB$`)

@@ -85,7 +85,6 @@ func TestChecks(t *testing.T) {
 	}{
 		{Recipe{Replicas: 4, GPUs: []string{"0", "1", "2"}}, nil, "CUDA_VISIBLE_DEVICES leaves 3 GPUs for 4 replicas"},
 		{Recipe{Replicas: 2, GPUs: []string{"0", "1", "2"}}, nil, ""},
-		{Recipe{Replicas: 8, Port: 65530}, nil, "ports from 65530 for 8 replicas"},
 		{three, nil, ""},
 		{three, free(7.5), ""},
 		{three, free(7.4), "3 replicas of 2.5 GiB need 7.5 GiB of memory, and 7.4 GiB are available: stop something, set systems.replicas to 2"},

@@ -67,7 +67,7 @@ func (e *Engine) Submit(number int, id controller.ID) {
 		return
 	}
 	r := &request{number: number, id: id, place: place, ctx: ctx, abort: cancel, load: e.loads[place.Replica()]}
-	r.load.submitted()
+	r.load.outstanding.Add(1)
 	e.outstanding[number] = r
 	e.tasks.Go(func() {
 		if err := e.carry(r); err != nil {
@@ -94,7 +94,11 @@ func (e *Engine) carry(r *request) error {
 			tokens = p.Usage.Completion
 		}
 	})
-	r.load.ended(err != nil)
+	if err != nil {
+		r.load.broken.Add(1)
+	}
+	r.load.left.Add(1)
+	r.load.outstanding.Add(-1) // last, so that no poll misses it
 	event := router.Event{Kind: router.Completed, Request: r.number, Replica: r.place.Replica(), Started: started, Finished: e.since(completion.Finished)}
 	if u := completion.Usage; u.Told() {
 		event.Prompt, event.Generated = u.Prompt, u.Completion

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,14 +20,12 @@ import (
 // tokens that they may be the last ones of requests that we aborted: see
 // unseenTokens.
 type load struct {
-	replica int // number in the pool
-	name    string
-	tokens  atomic.Int64 // of our requests, as seen so far
-
-	mu          sync.Mutex
-	outstanding int
-	left        int // ended since the last poll: the replica may still have them
-	broken      int // ended before their last token
+	replica     int // number in the pool
+	name        string
+	tokens      atomic.Int64 // of our requests, as seen so far
+	outstanding atomic.Int64
+	left        atomic.Int64 // ended since the last poll: the replica may still have them
+	broken      atomic.Int64 // ended before their last token
 
 	before   float64 // the replica's count of tokens at the last poll
 	baseline float64 // and when the run began
@@ -56,37 +53,19 @@ const (
 // errRestarted is a fault that one poll is enough to show.
 var errRestarted = errors.New("was started again")
 
-func (l *load) submitted() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.outstanding++
-}
-
-func (l *load) ended(broken bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.outstanding--
-	l.left++
-	if broken {
-		l.broken++
-	}
-}
-
 // compare returns the fault that a replica's metrics show, nil if there is none.
 // Our counts are read after the metrics were requested, so that they are not less
 // than at that time.
 func (l *load) compare(m vllm.Metrics) error {
-	l.mu.Lock()
-	ours, unseen := l.outstanding+l.left, l.outstanding+l.broken
-	l.left = 0
-	l.mu.Unlock()
+	outstanding := l.outstanding.Load()
+	ours, unseen := outstanding+l.left.Swap(0), outstanding+l.broken.Load()
 	made, seen := m.GenerationTokens-l.baseline, l.tokens.Load()
-	switch has := m.Running + m.Waiting; {
+	switch has := int64(m.Running + m.Waiting); {
 	case m.GenerationTokens < l.before:
 		return fmt.Errorf("replica %s %w: its count of tokens fell from %.0f to %.0f", l.name, errRestarted, l.before, m.GenerationTokens)
 	case has > ours:
 		return fmt.Errorf("replica %s has %d requests, %d of them ours: somebody else uses it", l.name, has, ours)
-	case made > float64(seen+int64(unseen)*unseenTokens+spareTokens):
+	case made > float64(seen+unseen*unseenTokens+spareTokens):
 		return fmt.Errorf("replica %s has made %.0f tokens, %d of them ours: somebody else uses it", l.name, made, seen)
 	}
 	l.before = m.GenerationTokens
