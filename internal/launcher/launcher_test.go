@@ -98,7 +98,7 @@ func TestServersStartAndStop(t *testing.T) {
 	}
 	// The server has the key, and wrote it; the header must not.
 	header, rest, _ := strings.Cut(string(log), "\n")
-	if !strings.HasPrefix(header, "== ") || !strings.Contains(header, "--served-model-name tiny") || strings.Contains(header, "secret") || !strings.Contains(rest, "key secret") {
+	if !strings.HasPrefix(header, "== ") || !strings.Contains(header, ` env "CUDA_VISIBLE_DEVICES=2" `) || !strings.HasSuffix(header, ` "--seed" "2" "--disable-uvicorn-access-log"`) || strings.Contains(header, "secret") || !strings.Contains(rest, "key secret") {
 		t.Errorf("log:\n%s", log)
 	}
 	if err := w.Stop(t.Context()); err != nil || w.Process(0)+w.Process(1)+w.Process(2) != 0 {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,7 +25,8 @@ type process struct {
 }
 
 // launch starts a command whose output goes to the end of a log file, below a
-// line that says when and what. The key is in the environment, not in the log.
+// line that says when and what, as a shell takes it. The key is in the environment, not
+// in the log.
 func launch(words, parent, variables []string, log string, now time.Time, grace time.Duration) (*process, error) {
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return nil, err
@@ -34,7 +36,8 @@ func launch(words, parent, variables []string, log string, now time.Time, grace 
 		return nil, err
 	}
 	defer file.Close() // the process has it, too
-	if _, err := fmt.Fprintf(file, "== %s %s\n", now.Format(time.RFC3339), line(variables, words)); err != nil {
+	shown := slices.DeleteFunc(slices.Concat(variables, words), func(word string) bool { return strings.HasPrefix(word, keyVariable+"=") })
+	if _, err := fmt.Fprintf(file, "== %s env %s\n", now.Format(time.RFC3339), strings.Trim(fmt.Sprintf("%q", shown), "[]")); err != nil {
 		return nil, err
 	}
 	info, err := file.Stat()
@@ -42,7 +45,7 @@ func launch(words, parent, variables []string, log string, now time.Time, grace 
 		return nil, err
 	}
 	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Env = append(append([]string{}, parent...), variables...) // the last of a name counts
+	cmd.Env = slices.Concat(parent, variables) // the last of a name counts
 	cmd.Stdout, cmd.Stderr = file, file
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -64,21 +67,6 @@ func launch(words, parent, variables []string, log string, now time.Time, grace 
 		close(p.exited)
 	}()
 	return p, nil
-}
-
-// line is a command as a shell would take it, without its key.
-func line(variables, words []string) string {
-	var parts []string
-	for _, word := range append(append([]string{}, variables...), words...) {
-		switch {
-		case strings.HasPrefix(word, keyVariable+"="):
-			word = keyVariable + "=…"
-		case word == "" || strings.ContainsAny(word, " \t\n'\"$`\\{}()*?;&|<>#~"):
-			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-		parts = append(parts, word)
-	}
-	return strings.Join(parts, " ")
 }
 
 // keeping is a shell's script. It waits until the other end of its input is closed,

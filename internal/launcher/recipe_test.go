@@ -127,18 +127,3 @@ func TestSplit(t *testing.T) {
 		}
 	}
 }
-
-// What a log shows is taken apart into the same words, but for the backslashes that a
-// shell needs.
-func FuzzSplit(f *testing.F) {
-	f.Add(`a b "d"`)
-	f.Fuzz(func(t *testing.T, text string) {
-		words, err := split(text)
-		if err != nil || strings.Contains(text, "'") {
-			return
-		}
-		if again, err := split(line(nil, words)); err != nil || !slices.Equal(again, words) {
-			t.Errorf("%q became %q, then %q (%v)", text, words, again, err)
-		}
-	})
-}

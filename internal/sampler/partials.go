@@ -1,7 +1,6 @@
 package sampler
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -26,14 +25,14 @@ import (
 //
 // A request is lost when its process is killed, its replica dies, its connection
 // is cut or falls silent. The answers under way then are the long ones more often
-// than not. Drawn anew they come back with the length of any answer, shorter on
-// average; where wrong answers are long, that makes a mean too high.
+// than not. Drawn anew they come back shorter on average; where wrong answers are
+// long, that makes a mean too high.
 //
 // The tokens of an answer are drawn one after the other, each given those before
 // it. So at any moment that is chosen by what has been seen, or by something that
 // has nothing to do with the answers, what is still to come has the law of a
-// continuation of what has been seen. Going on from there draws the rest from just
-// that law: the whole has the law of an answer that nothing has happened to, and is
+// continuation of what has been seen. Going on from there draws the rest from that
+// law: the whole has the law of an answer that nothing has happened to, and is
 // independent of the others. What must not be done is to learn that an answer has
 // not ended, and then to forget its beginning.
 //
@@ -44,15 +43,13 @@ import (
 // were pieces written whenever an answer ends, the last time would tell that none
 // has ended since. So everything is written at the ticks of a clock, in one line
 // that a kill leaves whole or not at all, and an answer is stored, scored and read
-// only after its tick. What was received after the last tick has had no effect, and
-// is lost.
+// only after its tick. What was received after the last tick has had no effect.
 //
-// The moments are exact up to the time that the write of a tick takes, some
-// microseconds by which it is longer for many answers than for few. What a server
-// holds back is not exact either: one that tells tokens some at a time, and the rest
-// at the end of an answer, has been known not to have ended in between (vLLM's
-// --stream-interval, 1 by default). A machine that stops, in contrast to a process,
-// may keep answers of the last second and lose pieces.
+// The moments are exact up to some microseconds, by which a write is longer for many
+// answers than for few. What a server holds back is not exact either: one that tells
+// tokens some at a time, and the rest at the end of an answer, has been known not to
+// have ended in between (vLLM's --stream-interval, 1 by default). A machine that stops,
+// in contrast to a process, may keep answers of the last second and lose pieces.
 type Partials struct {
 	PartialsSettings
 	path string
@@ -135,12 +132,12 @@ func (l *Partials) Find(id rollout.ID) *Partial {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.answers[id]
-	if a == nil || len(a.ids) == 0 && !a.torn {
+	if a == nil || len(a.IDs) == 0 && !a.Torn {
 		return nil
 	}
-	p := &Partial{Took: a.took, Torn: a.torn}
-	if len(a.ids) > 0 {
-		p.Prefix = &vllm.Prefix{PromptIDs: a.prompt, IDs: slices.Clip(a.ids), Text: string(a.text), Reasoning: string(a.reasoning), Finish: a.finish}
+	p := &Partial{Took: time.Duration(a.Took) * time.Millisecond, Torn: a.Torn}
+	if len(a.IDs) > 0 {
+		p.Prefix = &vllm.Prefix{PromptIDs: a.Prompt, IDs: slices.Clip(a.IDs), Text: string(a.Text), Reasoning: string(a.Reasoning), Finish: a.Finish}
 	}
 	return p
 }
@@ -151,11 +148,11 @@ func (l *Partials) Asked(id rollout.ID, kept bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.of(id)
-	a.asked, a.before = l.Clock.Now(), a.took
-	if a.torn {
+	a.asked, a.before = l.Clock.Now(), a.Took
+	if a.Torn {
 		l.asksAgain(id)
 	}
-	a.tear(id, !kept)
+	a.tear(!kept)
 }
 
 // Torn notes that of an answer under way more may have been seen than is kept, or that
@@ -163,7 +160,7 @@ func (l *Partials) Asked(id rollout.ID, kept bool) {
 func (l *Partials) Torn(id rollout.ID, torn bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.of(id).tear(id, torn)
+	l.of(id).tear(torn)
 }
 
 // Saw notes a piece that is new. A piece without the ids of the prompt or of
@@ -172,20 +169,20 @@ func (l *Partials) Saw(id rollout.ID, p vllm.Piece) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.of(id)
-	if a.prompt == nil && len(p.PromptIDs) > 0 {
-		a.prompt = slices.Clone(p.PromptIDs)
-		a.fresh(id).Prompt = a.prompt
+	if a.Prompt == nil && len(p.PromptIDs) > 0 {
+		a.Prompt = slices.Clone(p.PromptIDs)
+		a.fresh().Prompt = a.Prompt
 	}
 	if ending.Of(p.Finish) == ending.Failed {
 		p.Finish = "" // the server has not let the answer come to its end
 	}
-	if a.prompt == nil || len(p.IDs) == 0 && p.Text == "" && p.Reasoning == "" && p.Finish == "" {
+	if a.Prompt == nil || len(p.IDs) == 0 && p.Text == "" && p.Reasoning == "" && p.Finish == "" {
 		return
 	}
-	f := a.fresh(id)
-	f.IDs, f.Text, f.Reasoning, f.Finish = append(f.IDs, p.IDs...), f.Text+p.Text, f.Reasoning+p.Reasoning, cmp.Or(p.Finish, f.Finish)
-	a.add(p.IDs, p.Text, p.Reasoning, p.Finish)
-	a.took = a.before + l.Clock.Now().Sub(a.asked)
+	for _, part := range []*piece{a.fresh(), &a.piece} {
+		part.add(p.IDs, []byte(p.Text), []byte(p.Reasoning), p.Finish)
+	}
+	a.Took = a.before + l.Clock.Now().Sub(a.asked).Milliseconds()
 }
 
 // Forget throws away what has been seen of an answer, which is asked for anew.
@@ -194,15 +191,15 @@ func (l *Partials) Forget(id rollout.ID) {
 	defer l.mu.Unlock()
 	a := l.of(id)
 	l.asksAgain(id)
-	*a = answer{prompt: a.prompt, asked: l.Clock.Now(), torn: a.torn}
-	a.fresh(id).Prompt = a.prompt
+	*a = answer{piece: piece{Task: id.Task, Rollout: id.Rollout, Prompt: a.Prompt, Torn: a.Torn}, asked: l.Clock.Now()}
+	a.fresh().Prompt = a.Prompt
 }
 
 // of is the answer of an id. mu is held.
 func (l *Partials) of(id rollout.ID) *answer {
 	a := l.answers[id]
 	if a == nil {
-		a = new(answer)
+		a = &answer{piece: piece{Task: id.Task, Rollout: id.Rollout}}
 		l.answers[id] = a
 	}
 	return a

@@ -17,7 +17,7 @@ type entry struct {
 	Again  []rollout.ID       `json:"again,omitempty"` // asked for again though torn
 }
 
-// piece is what an answer has got since the last line that has one of it.
+// piece is a part of an answer that is not whole.
 type piece struct {
 	Task    int32 `json:"t"`
 	Rollout int32 `json:"r"`
@@ -26,64 +26,65 @@ type piece struct {
 	From      int     `json:"n"`
 	Prompt    []int32 `json:"p,omitempty"` // where the answer begins, or begins anew
 	IDs       []int32 `json:"i,omitempty"`
-	Text      string  `json:"x,omitempty"`
-	Reasoning string  `json:"g,omitempty"`
+	Text      text    `json:"x,omitempty"`
+	Reasoning text    `json:"g,omitempty"`
 	Finish    string  `json:"f,omitempty"`
-	Torn      bool    `json:"torn,omitempty"`
-	Took      int64   `json:"ms"`
+	Torn      bool    `json:"torn,omitempty"` // the answer, from here on
+	Took      int64   `json:"ms"`             // by all its requests
 }
 
-// answer is one that is not whole. Its slices only grow, until they are replaced.
-type answer struct {
-	prompt, ids     []int32
-	text, reasoning []byte
-	finish          string
-	asked           time.Time
-	before, took    time.Duration // without the request under way, and with it
-	torn            bool
+// text is a string that grows.
+type text []byte
 
-	unwritten *piece // nil if there is nothing to write
+func (t text) MarshalText() ([]byte, error) { return t, nil }
+
+func (t *text) UnmarshalText(s []byte) error {
+	*t = append(*t, s...)
+	return nil
 }
 
 // add adds what is new.
-func (a *answer) add(ids []int32, text, reasoning, finish string) {
-	a.ids, a.text, a.reasoning = append(a.ids, ids...), append(a.text, text...), append(a.reasoning, reasoning...)
-	a.finish = cmp.Or(finish, a.finish)
+func (p *piece) add(ids []int32, words, reasoning []byte, finish string) {
+	p.IDs, p.Text, p.Reasoning = append(p.IDs, ids...), append(p.Text, words...), append(p.Reasoning, reasoning...)
+	p.Finish = cmp.Or(finish, p.Finish)
+}
+
+// answer is what has been seen of one that is not whole, from its beginning. Its slices
+// only grow, until they are replaced.
+type answer struct {
+	piece
+	asked     time.Time
+	before    int64  // that it took without the request under way
+	unwritten *piece // the end of it; nil if there is nothing to write
 }
 
 // fresh is the piece of the answer for the next tick.
-func (a *answer) fresh(id rollout.ID) *piece {
+func (a *answer) fresh() *piece {
 	if a.unwritten == nil {
-		a.unwritten = &piece{Task: id.Task, Rollout: id.Rollout, From: len(a.ids)}
+		a.unwritten = &piece{Task: a.Task, Rollout: a.Rollout, From: len(a.IDs)}
 	}
 	return a.unwritten
 }
 
-func (a *answer) tear(id rollout.ID, torn bool) {
-	if a.torn != torn {
-		a.torn = torn
-		a.fresh(id)
+func (a *answer) tear(torn bool) {
+	if a.Torn != torn {
+		a.Torn = torn
+		a.fresh()
 	}
-}
-
-// all is the answer as one piece.
-func (a *answer) all(id rollout.ID) *piece {
-	return &piece{Task: id.Task, Rollout: id.Rollout, Prompt: a.prompt, IDs: slices.Clip(a.ids), Text: string(a.text), Reasoning: string(a.reasoning), Finish: a.finish}
 }
 
 // take takes what there is to write; anew, all that the journal has to hold.
 func (l *Partials) take(anew bool) (e entry, waiting []chan<- error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for id, a := range l.answers {
-		p := a.unwritten
-		if a.unwritten = nil; anew {
-			p = a.all(id)
-		}
-		if p != nil {
-			p.Torn, p.Took = a.torn, a.took.Milliseconds()
+	for _, a := range l.answers {
+		if anew {
+			e.Pieces = append(e.Pieces, a.piece)
+		} else if p := a.unwritten; p != nil {
+			p.Torn, p.Took = a.Torn, a.Took
 			e.Pieces = append(e.Pieces, *p)
 		}
+		a.unwritten = nil
 	}
 	e.Whole, e.Again, waiting = l.whole, l.newly, l.waiting
 	if anew {
@@ -184,12 +185,12 @@ func (l *Partials) replay() error {
 func (l *Partials) add(p *piece) {
 	a := l.of(rollout.ID{Task: p.Task, Rollout: p.Rollout})
 	if p.Prompt != nil {
-		*a = answer{prompt: p.Prompt}
+		a.piece = piece{Task: p.Task, Rollout: p.Rollout, Prompt: p.Prompt}
 	}
-	if p.From != len(a.ids) || a.prompt == nil && len(p.IDs) > 0 {
-		a.torn = true
+	if p.From != len(a.IDs) || a.Prompt == nil && len(p.IDs) > 0 {
+		a.Torn = true
 		return
 	}
 	a.add(p.IDs, p.Text, p.Reasoning, p.Finish)
-	a.torn, a.took = p.Torn, time.Duration(p.Took)*time.Millisecond
+	a.Torn, a.Took = p.Torn, p.Took
 }
