@@ -12,13 +12,10 @@ import (
 )
 
 // load counts requests and tokens of one replica during a run, and compares them with
-// the replica's metrics.
-//
-// It finds a replica that is gone or was restarted, one with more requests than
-// ours, and one that has made more tokens than ours. It does not find other load
-// on a replica's machine, requests so short that no poll meets them, or so few
-// tokens that they may be the last ones of requests that we aborted: see
-// unseenTokens.
+// the replica's metrics: it finds one that is gone or was restarted, that has more
+// requests than ours, or has made more tokens. It does not find other load on a replica's
+// machine, requests so short that no poll meets them, or so few tokens that they may be
+// the last ones of requests that we aborted.
 type load struct {
 	replica     int // number in the pool
 	name        string
@@ -75,37 +72,30 @@ func (l *load) compare(m vllm.Metrics) error {
 // poll polls a replica's metrics and returns a fault that enough polls have found.
 func (l *load) poll(ctx context.Context, p *pool.Pool) error {
 	m, err := p.Metrics(ctx, l.replica)
-	if err != nil {
-		err = fmt.Errorf("replica %s does not tell its metrics: %w", l.name, err)
-	} else {
+	if err == nil {
 		err = l.compare(m)
 	}
 	if err == nil {
 		l.faults = 0
-		return nil
+	} else if l.faults++; l.faults < faultThreshold && !errors.Is(err, errRestarted) {
+		err = nil
 	}
-	if l.faults++; l.faults >= faultThreshold || errors.Is(err, errRestarted) {
-		return err
-	}
-	return nil
+	return err
 }
 
 // drain waits until the replica has nothing left to do, and compares for the last time.
-func (l *load) drain(ctx context.Context, e *Engine) error {
-	var fault error
+func (l *load) drain(ctx context.Context, e *Engine) (err error) {
 	for waited := time.Duration(0); waited < settleWithin; waited += settlePoll {
-		m, err := e.pool.Metrics(ctx, l.replica)
-		switch {
-		case err != nil:
-			fault = fmt.Errorf("replica %s does not tell its metrics: %w", l.name, err)
-		case m.Running+m.Waiting > 0:
-			fault = fmt.Errorf("replica %s has %d requests, %v after the last of ours: somebody else uses it", l.name, m.Running+m.Waiting, settleWithin)
-		default:
-			return l.compare(m)
+		var m vllm.Metrics
+		if m, err = e.pool.Metrics(ctx, l.replica); err == nil {
+			if m.Running+m.Waiting == 0 {
+				return l.compare(m)
+			}
+			err = fmt.Errorf("replica %s has %d requests, %v after the last of ours: somebody else uses it", l.name, m.Running+m.Waiting, settleWithin)
 		}
 		if err := e.settings.Clock.Sleep(ctx, settlePoll); err != nil {
 			return err
 		}
 	}
-	return fault
+	return err
 }

@@ -13,18 +13,6 @@ import (
 	"speceval/method/controller"
 )
 
-// void waits for a run to be void.
-func void(t *testing.T, e *worker.Engine, words ...string) {
-	t.Helper()
-	for {
-		if _, err := e.Next(t.Context()); err != nil {
-			voided(t, err, words...)
-			voided(t, e.Close(t.Context()), words...)
-			return
-		}
-	}
-}
-
 // ask sends a request that is not the worker's, and waits for its end when the
 // test ends.
 func (b *bench) ask(i, tokens int) (wait func()) {
@@ -44,7 +32,7 @@ func TestVoid(t *testing.T) {
 		look   time.Duration
 		change func(s *imitation.Settings, w *worker.Settings)
 		happen func(b *bench, e *worker.Engine)
-		want   []string // URL for that of replica 1
+		want   []string
 	}{
 		{"a request fails", time.Hour, nil, func(b *bench, e *worker.Engine) {
 			b.replicas[1].SetFaults(imitation.Faults{Error: 1})
@@ -57,7 +45,7 @@ func TestVoid(t *testing.T) {
 		}, []string{"request 1, task 0 pilot 30000, failed", "replica URL is lost"}},
 		{"a replica dies without requests", 20 * time.Millisecond, nil, func(b *bench, _ *worker.Engine) {
 			b.replicas[1].Crash()
-		}, []string{"replica URL does not tell its metrics"}},
+		}, []string{"URL: unreachable"}},
 		{"a replica is restarted between two polls", time.Second,
 			func(s *imitation.Settings, _ *worker.Settings) { s.Restart = time.Millisecond },
 			func(b *bench, _ *worker.Engine) { b.replicas[1].Crash() }, []string{"replica URL was started again"}},
@@ -94,7 +82,7 @@ func TestVoid(t *testing.T) {
 			e := b.begin()
 			e.Submit(0, of(endless))
 			tt.happen(b, e)
-			void(t, e, b.named(tt.want)...)
+			b.void(e, tt.want...)
 		})
 	}
 }
@@ -112,7 +100,7 @@ func TestVoidAtTheEnd(t *testing.T) {
 		if want == "" {
 			closes(t, e) // too few to tell
 		} else {
-			voided(t, e.Close(t.Context()), b.named([]string{want})...)
+			b.voided(e.Close(t.Context()), want)
 		}
 	}
 	// A replica dies of somebody else's request, and is back before a poll.
@@ -135,15 +123,5 @@ func TestVoidAtTheEnd(t *testing.T) {
 	place.Release()
 	next(t, e)
 	until(t, func() bool { return b.pool.Alive() == 2 })
-	voided(t, e.Close(t.Context()), b.named([]string{"replica URL was lost"})...)
-}
-
-// TestAnUnknownEnd is of an interrupt while replicas are to be compared.
-func TestAnUnknownEnd(t *testing.T) {
-	e := setUp(t, 1, nil).begin()
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := e.Close(ended); !errors.Is(err, context.Canceled) || errors.Is(err, worker.ErrVoid) {
-		t.Errorf("close: %v", err)
-	}
+	b.voided(e.Close(t.Context()), "replica URL was lost")
 }

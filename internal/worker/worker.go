@@ -21,7 +21,7 @@ import (
 // replicas may be fit for the same run again.
 var ErrVoid = errors.New("the timed run is void")
 
-// Settings are how a worker works. The zero value of a time is a default.
+// Settings are how a worker works.
 type Settings struct {
 	// Request is what to ask for a rollout. It is called by many goroutines at a
 	// time.
@@ -33,7 +33,7 @@ type Settings struct {
 	Replicas int           // that the pool must have; 0: any number
 	Return   time.Duration // longest wait before a run for replicas that are out; 0: none
 	Look     time.Duration // interval between polls of the replicas' metrics during a run; 0: 5 s
-	Clock    clock.Clock   // nil: clock.Wall
+	Clock    clock.Clock
 }
 
 // Worker is the replicas of one worker, for one run at a time.
@@ -47,9 +47,6 @@ type Worker struct {
 func New(p *pool.Pool, s Settings) *Worker {
 	if s.Look <= 0 {
 		s.Look = 5 * time.Second
-	}
-	if s.Clock == nil {
-		s.Clock = clock.Wall{}
 	}
 	return &Worker{pool: p, settings: s}
 }
@@ -106,7 +103,7 @@ func (w *Worker) Begin(ctx context.Context) (*Engine, error) {
 	for i, name := range w.pool.Replicas() {
 		m, err := w.pool.Metrics(ctx, i)
 		if err != nil {
-			return nil, fmt.Errorf("metrics of replica %s, to tell whether a run is void: %w", name, err)
+			return nil, err
 		}
 		e.loads = append(e.loads, &load{replica: i, name: name, baseline: m.GenerationTokens, before: m.GenerationTokens})
 	}

@@ -5,11 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"speceval/internal/clock"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/pool"
@@ -40,7 +40,7 @@ func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *wor
 	t.Helper()
 	author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", AnswerTokens: 2 * endless, Spread: 1e-6})
 	b := &bench{t: t}
-	settings := worker.Settings{Request: ordinal, Replicas: n, Look: time.Hour}
+	settings := worker.Settings{Request: ordinal, Replicas: n, Look: time.Hour, Clock: clock.Wall{}}
 	var members []pool.Replica
 	for i := range n {
 		s := imitation.Settings{Model: "m", MaxModelLen: 4 * endless, Author: author, Speed: 1, Index: i}
@@ -105,27 +105,30 @@ func closes(t *testing.T, e *worker.Engine) {
 	}
 }
 
-// voided fails the test unless an error says that the run is void, in such
-// words.
-func voided(t *testing.T, err error, words ...string) {
-	t.Helper()
+// voided fails the test unless an error says that the run is void, in such words, in
+// which URL is that of replica 1.
+func (b *bench) voided(err error, words ...string) {
+	b.t.Helper()
 	if !errors.Is(err, worker.ErrVoid) {
-		t.Fatalf("error %v, want a void run", err)
+		b.t.Fatalf("error %v, want a void run", err)
 	}
 	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("error %q does not say %q", err, w)
+		if w = strings.ReplaceAll(w, "URL", b.replicas[len(b.replicas)-1].URL()); !strings.Contains(err.Error(), w) {
+			b.t.Errorf("error %q does not say %q", err, w)
 		}
 	}
 }
 
-// named has the URL of replica 1 in texts.
-func (b *bench) named(texts []string) []string {
-	var named []string
-	for _, text := range texts {
-		named = append(named, strings.ReplaceAll(text, "URL", b.replicas[1].URL()))
+// void waits for a run to be void.
+func (b *bench) void(e *worker.Engine, words ...string) {
+	b.t.Helper()
+	for {
+		if _, err := e.Next(b.t.Context()); err != nil {
+			b.voided(err, words...)
+			b.voided(e.Close(b.t.Context()), words...)
+			return
+		}
 	}
-	return named
 }
 
 // metrics asks a replica.
@@ -211,7 +214,7 @@ func TestBeginRefuses(t *testing.T) {
 	if _, err := b.Begin(soon); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a run while somebody else uses a replica: %v", err)
 	}
-	few := worker.New(b.pool, worker.Settings{Replicas: 3})
+	few := worker.New(b.pool, worker.Settings{Replicas: 3, Clock: clock.Wall{}})
 	if _, err := few.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "2 replicas serve the model, want 3") {
 		t.Errorf("a run on 2 of 3 replicas: %v", err)
 	}
@@ -226,8 +229,8 @@ func TestBeginWaitsForReplicas(t *testing.T) {
 	e.Submit(0, of(endless))
 	b.running(0, 1, 1)
 	b.replicas[0].Crash()
-	void(t, e, "request 0, task 0 pilot 30000, failed")
-	if _, err := worker.New(b.pool, worker.Settings{Request: ordinal}).Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 of 2 replicas are out") {
+	b.void(e, "request 0, task 0 pilot 30000, failed")
+	if _, err := worker.New(b.pool, worker.Settings{Request: ordinal, Clock: clock.Wall{}}).Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 of 2 replicas are out") {
 		t.Errorf("a run without a wait: %v", err)
 	}
 	again := b.begin()
@@ -238,35 +241,25 @@ func TestBeginWaitsForReplicas(t *testing.T) {
 	closes(t, again)
 }
 
-// TestNothingIsLeftBehind counts goroutines after runs whose context ends.
-func TestNothingIsLeftBehind(t *testing.T) {
-	b := setUp(t, 2, func(_ int, _ *imitation.Settings, w *worker.Settings) { w.Look = 5 * time.Millisecond })
-	run := func() {
-		ctx, cancel := context.WithCancel(t.Context())
-		e, err := b.Begin(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range 2 * window {
-			e.Submit(i, of(endless))
-		}
-		b.running(0, window, 1)
-		cancel()
-		if event, err := e.Next(context.Background()); !errors.Is(err, context.Canceled) {
-			t.Errorf("next after the end of the run: %+v, %v", event, err)
-		}
-		if err := e.Close(t.Context()); !errors.Is(err, context.Canceled) || errors.Is(err, worker.ErrVoid) {
-			t.Errorf("close after the end of the run: %v", err)
-		}
-		until(t, func() bool { m := b.metrics(0); return m.Running+m.Waiting == 0 })
-		b.clients[0].Close() // what is kept open
-		b.clients[1].Close()
+func TestInterrupt(t *testing.T) {
+	b := setUp(t, 1, func(_ int, _ *imitation.Settings, w *worker.Settings) { w.Look = 5 * time.Millisecond })
+	ctx, cancel := context.WithCancel(t.Context())
+	e, err := b.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
 	}
-	run()
-	var before int
-	until(t, func() bool { n := runtime.NumGoroutine(); same := n == before; before = n; return same })
-	for range 3 {
-		run()
+	e.Submit(0, of(endless))
+	b.running(0, 1, 1)
+	cancel()
+	if event, err := e.Next(context.Background()); !errors.Is(err, context.Canceled) {
+		t.Errorf("next after the end of the run: %+v, %v", event, err)
 	}
-	until(t, func() bool { return runtime.NumGoroutine() <= before })
+	if err := e.Close(t.Context()); !errors.Is(err, context.Canceled) || errors.Is(err, worker.ErrVoid) {
+		t.Errorf("close after the end of the run: %v", err)
+	}
+	until(t, func() bool { m := b.metrics(0); return m.Running+m.Waiting == 0 })
+	again := b.begin() // ended before the replicas are compared
+	if err := again.Close(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, worker.ErrVoid) {
+		t.Errorf("an interrupted close: %v", err)
+	}
 }
