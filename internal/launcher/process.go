@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ type process struct {
 	keeper io.Closer     // ends the group when it is closed, or when this program is killed
 	exited chan struct{} // closed when the server is gone
 	log    string
-	begin  int64 // where in the log this run's lines begin
+	header string // above the lines of this run in the log
 }
 
 // launch starts a command whose output goes to the end of a log file, below a
@@ -37,11 +38,8 @@ func launch(words, parent, variables []string, log string, now time.Time, grace 
 	}
 	defer file.Close() // the process has it, too
 	shown := slices.DeleteFunc(slices.Concat(variables, words), func(word string) bool { return strings.HasPrefix(word, keyVariable+"=") })
-	if _, err := fmt.Fprintf(file, "== %s env %s\n", now.Format(time.RFC3339), strings.Trim(fmt.Sprintf("%q", shown), "[]")); err != nil {
-		return nil, err
-	}
-	info, err := file.Stat()
-	if err != nil {
+	header := fmt.Sprintf("== %s env %s\n", now.Format(time.RFC3339Nano), strings.Trim(fmt.Sprintf("%q", shown), "[]"))
+	if _, err := file.WriteString(header); err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(words[0], words[1:]...)
@@ -51,7 +49,7 @@ func launch(words, parent, variables []string, log string, now time.Time, grace 
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", words[0], err)
 	}
-	p := &process{cmd: cmd, exited: make(chan struct{}), log: log, begin: info.Size()}
+	p := &process{cmd: cmd, exited: make(chan struct{}), log: log, header: header}
 	keeper, err := p.keep(grace)
 	if err != nil {
 		p.kill()
@@ -63,7 +61,6 @@ func launch(words, parent, variables []string, log string, now time.Time, grace 
 		p.kill()       // an engine that lost its server holds memory
 		_ = keeper.Process.Kill()
 		_ = keeper.Wait() // killed
-		_ = p.keeper.Close()
 		close(p.exited)
 	}()
 	return p, nil
@@ -81,16 +78,12 @@ done
 kill -s KILL -- "-$1"`
 
 // keep starts the shell that ends the group.
-func (p *process) keep(grace time.Duration) (*exec.Cmd, error) {
-	theirs, ours, err := os.Pipe()
-	if err != nil {
+func (p *process) keep(grace time.Duration) (shell *exec.Cmd, err error) {
+	shell = exec.Command("/bin/sh", "-c", keeping, "keeper", strconv.Itoa(p.cmd.Process.Pid), strconv.Itoa(int(grace.Seconds())))
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's signals do not reach it
+	if p.keeper, err = shell.StdinPipe(); err != nil {
 		return nil, err
 	}
-	defer theirs.Close() // the shell has it, too
-	shell := exec.Command("/bin/sh", "-c", keeping, "keeper", strconv.Itoa(p.cmd.Process.Pid), strconv.Itoa(int(grace.Seconds())))
-	shell.Stdin = theirs
-	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's signals do not reach it
-	p.keeper = ours
 	return shell, shell.Start()
 }
 
@@ -119,22 +112,12 @@ func (p *process) stop(ctx context.Context) {
 	}
 }
 
-// words quotes from what this run wrote why it ended: the error, or the last
-// lines if there is none.
+// words quotes from what this run wrote why it ended.
 func (p *process) words() string {
-	file, err := os.Open(p.log)
+	text, err := os.ReadFile(p.log)
 	if err != nil {
 		return err.Error()
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err.Error()
-	}
-	const most = 128 << 10 // bytes
-	text, err := io.ReadAll(io.NewSectionReader(file, max(p.begin, info.Size()-most), most))
-	if err != nil {
-		return err.Error()
-	}
+	_, text, _ = bytes.Cut(text, []byte(p.header))
 	return "    " + strings.Join(cause(string(text)), "\n    ")
 }

@@ -148,7 +148,7 @@ func (l *Partials) Asked(id rollout.ID, kept bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.of(id)
-	a.asked, a.before = l.Clock.Now(), a.Took
+	a.asked = l.Clock.Now().Add(-time.Duration(a.Took) * time.Millisecond)
 	if a.Torn {
 		l.asksAgain(id)
 	}
@@ -182,7 +182,7 @@ func (l *Partials) Saw(id rollout.ID, p vllm.Piece) {
 	for _, part := range []*piece{a.fresh(), &a.piece} {
 		part.add(p.IDs, []byte(p.Text), []byte(p.Reasoning), p.Finish)
 	}
-	a.Took = a.before + l.Clock.Now().Sub(a.asked).Milliseconds()
+	a.Took = l.Clock.Now().Sub(a.asked).Milliseconds()
 }
 
 // Forget throws away what has been seen of an answer, which is asked for anew.

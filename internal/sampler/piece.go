@@ -53,9 +53,8 @@ func (p *piece) add(ids []int32, words, reasoning []byte, finish string) {
 // only grow, until they are replaced.
 type answer struct {
 	piece
-	asked     time.Time
-	before    int64  // that it took without the request under way
-	unwritten *piece // the end of it; nil if there is nothing to write
+	asked     time.Time // or before, by as much as earlier requests took
+	unwritten *piece    // the end of it; nil if there is nothing to write
 }
 
 // fresh is the piece of the answer for the next tick.
