@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,12 +20,11 @@ var _ router.Engine = (*Engine)(nil)
 // Engine is the replicas during one run. Its methods are for one goroutine.
 // When a run becomes void it ends, and Next says so in an error that wraps ErrVoid.
 type Engine struct {
-	pool     *pool.Pool
-	settings Settings
-	slots    int
-	lost     int     // how many replicas the pool had lost when the run began
-	loads    []*load // of the replicas
-	start    time.Time
+	Worker
+	slots int
+	lost  int     // how many replicas the pool had lost when the run began
+	loads []*load // of the replicas
+	start time.Time
 
 	ctx   context.Context // of the run, with the cause of its end
 	end   context.CancelCauseFunc
@@ -48,7 +48,7 @@ type request struct {
 func (e *Engine) Slots() int { return e.slots }
 
 // Now is the time since Begin returned.
-func (e *Engine) Now() time.Duration { return e.since(e.settings.Clock.Now()) }
+func (e *Engine) Now() time.Duration { return e.since(e.Clock.Now()) }
 
 // since is a time of the clock in the run.
 func (e *Engine) since(t time.Time) time.Duration { return max(0, t.Sub(e.start)) }
@@ -60,7 +60,7 @@ func (e *Engine) void(reason error) { e.end(fmt.Errorf("%w: %w", ErrVoid, reason
 // request in the background. Where there is no place the run is void.
 func (e *Engine) Submit(number int, id controller.ID) {
 	ctx, cancel := context.WithCancel(e.ctx)
-	place, err := e.pool.Take(ctx)
+	place, err := e.Pool.Take(ctx)
 	if err != nil {
 		cancel()
 		e.void(fmt.Errorf("request %d, %s: %w", number, id, errors.Join(err, e.losses())))
@@ -85,7 +85,7 @@ var errUncounted = errors.New("an answer without counts of tokens: serve the mod
 // counts of tokens are kept.
 func (e *Engine) carry(r *request) error {
 	started, tokens := time.Duration(-1), 0
-	completion, err := r.place.Stream(e.settings.Request(r.id), func(p vllm.Piece) {
+	completion, err := r.place.Stream(e.Request(r.id), func(p vllm.Piece) {
 		if started < 0 {
 			started = e.Now()
 		}
@@ -110,10 +110,10 @@ func (e *Engine) carry(r *request) error {
 		return err
 	case err != nil:
 		event.Kind = router.Aborted
-	case e.settings.Answer != nil:
+	case e.Answer != nil:
 		event.Kind = router.Answered
 		e.give(event)
-		if err := e.settings.Answer(e.ctx, r.id, completion); err != nil { // not r.ctx: surplus that has completed is scored, too
+		if err := e.Answer(e.ctx, r.id, completion); err != nil { // not r.ctx: surplus that has completed is scored, too
 			return err
 		}
 		event.Kind = router.Completed
@@ -198,8 +198,8 @@ func (e *Engine) Close(ctx context.Context) error {
 
 // watch polls the replicas until the run ends.
 func (e *Engine) watch() {
-	for e.settings.Clock.Sleep(e.ctx, e.settings.Look) == nil {
-		err := e.each(func(l *load) error { return l.poll(e.ctx, e.pool) })
+	for e.Clock.Sleep(e.ctx, cmp.Or(e.Look, 5*time.Second)) == nil {
+		err := e.each(func(l *load) error { return l.poll(e.ctx, e.Pool) })
 		if err = errors.Join(err, e.losses()); err != nil {
 			e.void(err)
 		}
@@ -219,7 +219,7 @@ func (e *Engine) each(do func(l *load) error) error {
 
 // losses tells of replicas that the pool has lost during the run.
 func (e *Engine) losses() error {
-	if lost := e.pool.Lost()[e.lost:]; len(lost) > 0 {
+	if lost := e.Pool.Lost()[e.lost:]; len(lost) > 0 {
 		return fmt.Errorf("replica %s was lost", strings.Join(lost, ", "))
 	}
 	return nil

@@ -67,7 +67,7 @@ func TestPlacesAreTheRouters(t *testing.T) {
 }
 
 func TestAbort(t *testing.T) {
-	b := setUp(t, 1, func(_ int, s *imitation.Settings, _ *worker.Settings) { s.MaxSequences = 1 })
+	b := setUp(t, 1, func(_ int, s *imitation.Settings, _ *worker.Worker) { s.MaxSequences = 1 })
 	e := b.begin()
 	e.Submit(0, of(endless))
 	b.running(0, 1, 20)
@@ -96,7 +96,7 @@ func TestAbort(t *testing.T) {
 // TestAbortRace aborts requests about when they complete: each has one event,
 // of one kind or the other, and no place is lost.
 func TestAbortRace(t *testing.T) {
-	b := setUp(t, 2, func(_ int, s *imitation.Settings, _ *worker.Settings) { s.Speed = 20 })
+	b := setUp(t, 2, func(_ int, s *imitation.Settings, _ *worker.Worker) { s.Speed = 20 })
 	e := b.begin()
 	for round := range 40 {
 		for i := range 4 {
@@ -125,7 +125,7 @@ func TestAbortRace(t *testing.T) {
 // TestClose ends requests, and the scoring of an answer, after Next and Compute.
 func TestClose(t *testing.T) {
 	scored := false
-	b := setUp(t, 2, func(_ int, _ *imitation.Settings, w *worker.Settings) {
+	b := setUp(t, 2, func(_ int, _ *imitation.Settings, w *worker.Worker) {
 		w.Answer = func(ctx context.Context, _ controller.ID, _ vllm.Completion) error {
 			<-ctx.Done()
 			time.Sleep(100 * time.Millisecond)
@@ -172,7 +172,7 @@ func TestClose(t *testing.T) {
 func TestScoringHoldsNoPlace(t *testing.T) {
 	let := make(chan struct{})
 	var scored sync.Map
-	b := setUp(t, 1, func(_ int, _ *imitation.Settings, w *worker.Settings) {
+	b := setUp(t, 1, func(_ int, _ *imitation.Settings, w *worker.Worker) {
 		w.Answer = func(ctx context.Context, id controller.ID, c vllm.Completion) error {
 			if id == of(3) {
 				select {

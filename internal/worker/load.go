@@ -87,13 +87,13 @@ func (l *load) poll(ctx context.Context, p *pool.Pool) error {
 func (l *load) drain(ctx context.Context, e *Engine) (err error) {
 	for waited := time.Duration(0); waited < settleWithin; waited += settlePoll {
 		var m vllm.Metrics
-		if m, err = e.pool.Metrics(ctx, l.replica); err == nil {
+		if m, err = e.Pool.Metrics(ctx, l.replica); err == nil {
 			if m.Running+m.Waiting == 0 {
 				return l.compare(m)
 			}
 			err = fmt.Errorf("replica %s has %d requests, %v after the last of ours: somebody else uses it", l.name, m.Running+m.Waiting, settleWithin)
 		}
-		if err := e.settings.Clock.Sleep(ctx, settlePoll); err != nil {
+		if err := e.Clock.Sleep(ctx, settlePoll); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ func TestVoid(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		look   time.Duration
-		change func(s *imitation.Settings, w *worker.Settings)
+		change func(s *imitation.Settings, w *worker.Worker)
 		happen func(b *bench, e *worker.Engine)
 		want   []string
 	}{
@@ -47,7 +47,7 @@ func TestVoid(t *testing.T) {
 			b.replicas[1].Crash()
 		}, []string{"URL: unreachable"}},
 		{"a replica is restarted between two polls", time.Second,
-			func(s *imitation.Settings, _ *worker.Settings) { s.Restart = time.Millisecond },
+			func(s *imitation.Settings, _ *worker.Worker) { s.Restart = time.Millisecond },
 			func(b *bench, _ *worker.Engine) { b.replicas[1].Crash() }, []string{"replica URL was started again"}},
 		{"there is no place", time.Hour, nil, func(_ *bench, e *worker.Engine) {
 			for i := range 2 * window {
@@ -59,18 +59,18 @@ func TestVoid(t *testing.T) {
 			b.ask(1, endless)
 		}, []string{"replica URL has 2 requests, 1 of them ours: somebody else uses it"}},
 		{"somebody else uses the pool", 20 * time.Millisecond, nil, func(b *bench, _ *worker.Engine) {
-			go b.pool.Complete(b.t.Context(), question(endless))
+			go b.Pool.Complete(b.t.Context(), question(endless))
 		}, []string{"replica URL has 1 requests, 0 of them ours"}},
 		{"tokens of somebody else before a poll", 300 * time.Millisecond,
-			func(s *imitation.Settings, _ *worker.Settings) { s.Speed = 20 },
+			func(s *imitation.Settings, _ *worker.Worker) { s.Speed = 20 },
 			func(b *bench, _ *worker.Engine) { b.ask(1, 1000)() }, []string{"replica URL has", "somebody else uses it"}},
-		{"an answer is not scored", time.Hour, func(_ *imitation.Settings, w *worker.Settings) {
+		{"an answer is not scored", time.Hour, func(_ *imitation.Settings, w *worker.Worker) {
 			w.Answer = func(context.Context, controller.ID, vllm.Completion) error { return noJudge }
 		}, func(_ *bench, e *worker.Engine) { e.Submit(1, of(3)) }, []string{"request 1, task 0 pilot 3, failed", "no judge"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := setUp(t, 2, func(_ int, s *imitation.Settings, w *worker.Settings) {
+			b := setUp(t, 2, func(_ int, s *imitation.Settings, w *worker.Worker) {
 				w.Look = tt.look
 				if tt.change != nil {
 					tt.change(s, w)
@@ -89,7 +89,7 @@ func TestVoid(t *testing.T) {
 
 // TestVoidAtTheEnd is seen by the last comparison alone.
 func TestVoidAtTheEnd(t *testing.T) {
-	b := setUp(t, 2, func(_ int, s *imitation.Settings, _ *worker.Settings) { s.Restart = time.Millisecond })
+	b := setUp(t, 2, func(_ int, s *imitation.Settings, _ *worker.Worker) { s.Restart = time.Millisecond })
 	for tokens, want := range map[int]string{50: "", 200: "replica URL has made 400 tokens, 200 of them ours"} {
 		e := b.begin()
 		e.Submit(0, of(5))
@@ -106,7 +106,7 @@ func TestVoidAtTheEnd(t *testing.T) {
 	// A replica dies of somebody else's request, and is back before a poll.
 	e := b.begin()
 	e.Submit(0, of(5))
-	place, err := b.pool.Take(t.Context())
+	place, err := b.Pool.Take(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +122,6 @@ func TestVoidAtTheEnd(t *testing.T) {
 	}
 	place.Release()
 	next(t, e)
-	until(t, func() bool { return b.pool.Alive() == 2 })
+	until(t, func() bool { return b.Pool.Alive() == 2 })
 	b.voided(e.Close(t.Context()), "replica URL was lost")
 }

@@ -21,8 +21,10 @@ import (
 // replicas may be fit for the same run again.
 var ErrVoid = errors.New("the timed run is void")
 
-// Settings are how a worker works.
-type Settings struct {
+// Worker is the replicas of one worker, for one run at a time. Whatever the pool's
+// settings, no request of a run is sent twice.
+type Worker struct {
+	Pool *pool.Pool // without another user
 	// Request is what to ask for a rollout. It is called by many goroutines at a
 	// time.
 	Request func(controller.ID) vllm.Request
@@ -36,21 +38,6 @@ type Settings struct {
 	Clock    clock.Clock
 }
 
-// Worker is the replicas of one worker, for one run at a time.
-type Worker struct {
-	pool     *pool.Pool
-	settings Settings
-}
-
-// New makes a worker of a pool that has no other user. Whatever the pool's
-// settings, no request of a run is sent twice.
-func New(p *pool.Pool, s Settings) *Worker {
-	if s.Look <= 0 {
-		s.Look = 5 * time.Second
-	}
-	return &Worker{pool: p, settings: s}
-}
-
 const (
 	// warmUpTokens is the length of an answer to warm a replica up.
 	warmUpTokens = 64
@@ -61,17 +48,16 @@ const (
 
 // WarmUp is a run that asks every replica for the beginning of an answer, with the
 // request's seed and the number of the replica added. All must complete.
-func (w *Worker) WarmUp(ctx context.Context, request vllm.Request) error {
-	warm := Worker{pool: w.pool, settings: w.settings}
-	warm.settings.Answer = nil
-	warm.settings.Request = func(id controller.ID) vllm.Request {
+func (w Worker) WarmUp(ctx context.Context, request vllm.Request) error {
+	w.Answer = nil
+	w.Request = func(id controller.ID) vllm.Request {
 		r := request
 		r.Seed, r.MaxTokens = r.Seed+int64(id.Ordinal), warmUpTokens
 		return r
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, warmUpWithin, fmt.Errorf("it took more than %v", warmUpWithin))
 	defer cancel()
-	e, err := warm.Begin(limited)
+	e, err := w.Begin(limited)
 	if err != nil {
 		return err
 	}
@@ -92,16 +78,16 @@ func (w *Worker) WarmUp(ctx context.Context, request vllm.Request) error {
 // Begin waits for replicas that are out, drains and resets all, and begins a run at
 // the present time. When ctx ends the run's requests are aborted. The engine must be
 // closed.
-func (w *Worker) Begin(ctx context.Context) (*Engine, error) {
+func (w Worker) Begin(ctx context.Context) (*Engine, error) {
 	if err := w.whole(ctx); err != nil {
 		return nil, err
 	}
-	if err := w.pool.Reset(ctx); err != nil {
+	if err := w.Pool.Reset(ctx); err != nil {
 		return nil, err
 	}
-	e := &Engine{pool: w.pool, settings: w.settings, slots: w.pool.Slots(), lost: len(w.pool.Lost()), outstanding: make(map[int]*request)}
-	for i, name := range w.pool.Replicas() {
-		m, err := w.pool.Metrics(ctx, i)
+	e := &Engine{Worker: w, slots: w.Pool.Slots(), lost: len(w.Pool.Lost()), outstanding: make(map[int]*request)}
+	for i, name := range w.Pool.Replicas() {
+		m, err := w.Pool.Metrics(ctx, i)
 		if err != nil {
 			return nil, err
 		}
@@ -109,22 +95,22 @@ func (w *Worker) Begin(ctx context.Context) (*Engine, error) {
 	}
 	e.events = make(chan router.Event, e.slots+1)
 	e.ctx, e.end = context.WithCancelCause(ctx)
-	e.start = w.settings.Clock.Now()
+	e.start = w.Clock.Now()
 	e.tasks.Go(e.watch)
 	return e, nil
 }
 
 // whole waits until no replica is out.
-func (w *Worker) whole(ctx context.Context) error {
-	all := len(w.pool.Replicas())
-	if want := w.settings.Replicas; want > 0 && all != want {
+func (w Worker) whole(ctx context.Context) error {
+	all := len(w.Pool.Replicas())
+	if want := w.Replicas; want > 0 && all != want {
 		return fmt.Errorf("%d replicas serve the model, want %d: start the others, or set the number in the configuration", all, want)
 	}
-	for waited := time.Duration(0); w.pool.Alive() < all; waited += returnLook {
-		if waited >= w.settings.Return {
-			return fmt.Errorf("%d of %d replicas are out: start them again", all-w.pool.Alive(), all)
+	for waited := time.Duration(0); w.Pool.Alive() < all; waited += returnLook {
+		if waited >= w.Return {
+			return fmt.Errorf("%d of %d replicas are out: start them again", all-w.Pool.Alive(), all)
 		}
-		if err := w.settings.Clock.Sleep(ctx, returnLook); err != nil {
+		if err := w.Clock.Sleep(ctx, returnLook); err != nil {
 			return err
 		}
 	}

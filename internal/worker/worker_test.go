@@ -24,9 +24,8 @@ const endless = 30000
 
 // bench is some imitated replicas that listen, the pool of them, and a worker.
 type bench struct {
-	*worker.Worker
+	worker.Worker
 	t        *testing.T
-	pool     *pool.Pool
 	replicas []*imitation.Replica
 	clients  []*vllm.Client
 }
@@ -36,11 +35,11 @@ const window = 2
 
 // setUp makes n replicas, which answer with as many tokens as they may, one in 1.6 ms
 // and more. Tests change the settings.
-func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *worker.Settings)) *bench {
+func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *worker.Worker)) *bench {
 	t.Helper()
 	author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", AnswerTokens: 2 * endless, Spread: 1e-6})
 	b := &bench{t: t}
-	settings := worker.Settings{Request: ordinal, Replicas: n, Look: time.Hour, Clock: clock.Wall{}}
+	settings := worker.Worker{Request: ordinal, Replicas: n, Look: time.Hour, Clock: clock.Wall{}}
 	var members []pool.Replica
 	for i := range n {
 		s := imitation.Settings{Model: "m", MaxModelLen: 4 * endless, Author: author, Speed: 1, Index: i}
@@ -59,9 +58,9 @@ func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *wor
 		b.replicas, b.clients = append(b.replicas, r), append(b.clients, c)
 		members = append(members, pool.Replica{Client: c})
 	}
-	b.pool = pool.New(members, pool.Settings{Window: window, Attempts: 1, Outage: time.Hour})
-	t.Cleanup(b.pool.Close)
-	b.Worker = worker.New(b.pool, settings)
+	settings.Pool = pool.New(members, pool.Settings{Window: window, Attempts: 1, Outage: time.Hour})
+	t.Cleanup(settings.Pool.Close)
+	b.Worker = settings
 	return b
 }
 
@@ -162,7 +161,7 @@ func (b *bench) running(i, requests, tokens int) {
 
 func TestWarmUpAsksEveryReplicaOnce(t *testing.T) {
 	var log [3]bytes.Buffer
-	b := setUp(t, 3, func(i int, s *imitation.Settings, _ *worker.Settings) { s.Speed, s.Log = 0, &log[i] })
+	b := setUp(t, 3, func(i int, s *imitation.Settings, _ *worker.Worker) { s.Speed, s.Log = 0, &log[i] })
 	if err := b.WarmUp(t.Context(), question(1000)); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +178,7 @@ func TestWarmUpAsksEveryReplicaOnce(t *testing.T) {
 }
 
 func TestWarmUpFails(t *testing.T) {
-	b := setUp(t, 2, func(i int, s *imitation.Settings, _ *worker.Settings) {
+	b := setUp(t, 2, func(i int, s *imitation.Settings, _ *worker.Worker) {
 		if i == 1 {
 			s.Faults.Error = 1
 		}
@@ -214,7 +213,7 @@ func TestBeginRefuses(t *testing.T) {
 	if _, err := b.Begin(soon); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a run while somebody else uses a replica: %v", err)
 	}
-	few := worker.New(b.pool, worker.Settings{Replicas: 3, Clock: clock.Wall{}})
+	few := worker.Worker{Pool: b.Pool, Replicas: 3}
 	if _, err := few.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "2 replicas serve the model, want 3") {
 		t.Errorf("a run on 2 of 3 replicas: %v", err)
 	}
@@ -222,7 +221,7 @@ func TestBeginRefuses(t *testing.T) {
 
 // TestBeginWaitsForReplicas has a replica die, which is found by a request.
 func TestBeginWaitsForReplicas(t *testing.T) {
-	b := setUp(t, 2, func(_ int, s *imitation.Settings, w *worker.Settings) {
+	b := setUp(t, 2, func(_ int, s *imitation.Settings, w *worker.Worker) {
 		s.Restart, w.Return = 300*time.Millisecond, 20*time.Second
 	})
 	e := b.begin()
@@ -230,7 +229,7 @@ func TestBeginWaitsForReplicas(t *testing.T) {
 	b.running(0, 1, 1)
 	b.replicas[0].Crash()
 	b.void(e, "request 0, task 0 pilot 30000, failed")
-	if _, err := worker.New(b.pool, worker.Settings{Request: ordinal, Clock: clock.Wall{}}).Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 of 2 replicas are out") {
+	if _, err := (worker.Worker{Pool: b.Pool, Request: ordinal, Clock: clock.Wall{}}).Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 of 2 replicas are out") {
 		t.Errorf("a run without a wait: %v", err)
 	}
 	again := b.begin()
@@ -242,7 +241,7 @@ func TestBeginWaitsForReplicas(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
-	b := setUp(t, 1, func(_ int, _ *imitation.Settings, w *worker.Settings) { w.Look = 5 * time.Millisecond })
+	b := setUp(t, 1, func(_ int, _ *imitation.Settings, w *worker.Worker) { w.Look = 5 * time.Millisecond })
 	ctx, cancel := context.WithCancel(t.Context())
 	e, err := b.Begin(ctx)
 	if err != nil {
