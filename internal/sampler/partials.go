@@ -23,33 +23,28 @@ import (
 //
 // # Why going on is exact
 //
-// A request is lost when its process is killed, its replica dies, its connection
-// is cut or falls silent. The answers under way then are the long ones more often
-// than not. Drawn anew they come back shorter on average; where wrong answers are
-// long, that makes a mean too high.
+// When a process is killed, a replica dies or a connection is cut, the answers under way
+// are the long ones more often than not. Drawn anew they come back shorter on average;
+// where wrong answers are long, that makes a mean too high.
 //
-// The tokens of an answer are drawn one after the other, each given those before
-// it. So at any moment that is chosen by what has been seen, or by something that
-// has nothing to do with the answers, what is still to come has the law of a
-// continuation of what has been seen. Going on from there draws the rest from that
-// law: the whole has the law of an answer that nothing has happened to, and is
-// independent of the others. What must not be done is to learn that an answer has
-// not ended, and then to forget its beginning.
+// Tokens are drawn one after the other, each given those before it. So at a moment that
+// is chosen by what has been seen, or by something that has nothing to do with the
+// answers, the rest has the law of a continuation of what has been seen, and the whole
+// that of an answer that nothing has happened to. What must not be done is to learn that
+// an answer has not ended, and then to forget its beginning.
 //
-// A process that is killed forgets what it has not written. What is left must
-// therefore be all that had been seen at one moment, of all answers, and that moment
-// must not follow from the answers. Were whole answers written at once and pieces
-// now and then, those that ended in between would be kept and the others fall back;
-// were pieces written whenever an answer ends, the last time would tell that none
-// has ended since. So everything is written at the ticks of a clock, in one line
-// that a kill leaves whole or not at all, and an answer is stored, scored and read
-// only after its tick. What was received after the last tick has had no effect.
+// A killed process leaves what it has written. That must be all that had been seen at one
+// moment, of all answers, and the moment must not follow from the answers: were whole
+// answers written at once and pieces now and then, those that ended in between would be
+// kept and the others fall back; were pieces written whenever an answer ends, the last
+// time would tell that none has ended since. So everything is written at the ticks of a
+// clock, in one line that a kill leaves whole or not at all, and an answer is stored,
+// scored and read only after its tick.
 //
-// The moments are exact up to some microseconds, by which a write is longer for many
-// answers than for few. What a server holds back is not exact either: one that tells
-// tokens some at a time, and the rest at the end of an answer, has been known not to
-// have ended in between (vLLM's --stream-interval, 1 by default). A machine that stops,
-// in contrast to a process, may keep answers of the last second and lose pieces.
+// The moments are exact up to the microseconds by which a write of many answers is longer.
+// An answer whose end a server holds back with tokens before it has been known not to have
+// ended (vLLM's --stream-interval, 1 by default). A machine that stops, in contrast to a
+// process, may keep answers of the last second and lose pieces.
 type Partials struct {
 	PartialsSettings
 	path string
@@ -65,7 +60,7 @@ type Partials struct {
 
 	writing sync.Mutex // guards what follows, and is taken before mu
 	journal *journal.Journal[entry, struct{}]
-	base    int64 // size of the journal when it was last written anew
+	base    int64 // size of the journal when it was opened or last written anew
 	compact int64 // what is added to it until it is written anew, in bytes
 	failed  error // the first failure of a write
 }
@@ -135,7 +130,7 @@ func (l *Partials) Find(id rollout.ID) *Partial {
 	if a == nil || len(a.IDs) == 0 && !a.Torn {
 		return nil
 	}
-	p := &Partial{Took: time.Duration(a.Took) * time.Millisecond, Torn: a.Torn}
+	p := &Partial{Took: a.Took, Torn: a.Torn}
 	if len(a.IDs) > 0 {
 		p.Prefix = &vllm.Prefix{PromptIDs: a.Prompt, IDs: slices.Clip(a.IDs), Text: string(a.Text), Reasoning: string(a.Reasoning), Finish: a.Finish}
 	}
@@ -148,9 +143,9 @@ func (l *Partials) Asked(id rollout.ID, kept bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.of(id)
-	a.asked = l.Clock.Now().Add(-time.Duration(a.Took) * time.Millisecond)
+	a.asked = l.Clock.Now().Add(-a.Took)
 	if a.Torn {
-		l.asksAgain(id)
+		l.again[id], l.newly = true, append(l.newly, id)
 	}
 	a.tear(!kept)
 }
@@ -182,7 +177,7 @@ func (l *Partials) Saw(id rollout.ID, p vllm.Piece) {
 	for _, part := range []*piece{a.fresh(), &a.piece} {
 		part.add(p.IDs, []byte(p.Text), []byte(p.Reasoning), p.Finish)
 	}
-	a.Took = l.Clock.Now().Sub(a.asked).Milliseconds()
+	a.Took = l.Clock.Now().Sub(a.asked)
 }
 
 // Forget throws away what has been seen of an answer, which is asked for anew.
@@ -190,7 +185,7 @@ func (l *Partials) Forget(id rollout.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.of(id)
-	l.asksAgain(id)
+	l.again[id], l.newly = true, append(l.newly, id)
 	*a = answer{piece: piece{Task: id.Task, Rollout: id.Rollout, Prompt: a.Prompt, Torn: a.Torn}, asked: l.Clock.Now()}
 	a.fresh().Prompt = a.Prompt
 }
@@ -203,14 +198,6 @@ func (l *Partials) of(id rollout.ID) *answer {
 		l.answers[id] = a
 	}
 	return a
-}
-
-// asksAgain counts an answer. mu is held.
-func (l *Partials) asksAgain(id rollout.ID) {
-	if !l.again[id] {
-		l.again[id] = true
-		l.newly = append(l.newly, id)
-	}
 }
 
 // AskedAgain is of how many answers more had been seen than was left when they were

@@ -29,8 +29,9 @@ type piece struct {
 	Text      text    `json:"x,omitempty"`
 	Reasoning text    `json:"g,omitempty"`
 	Finish    string  `json:"f,omitempty"`
-	Torn      bool    `json:"torn,omitempty"` // the answer, from here on
-	Took      int64   `json:"ms"`             // by all its requests
+
+	Torn bool          `json:"torn,omitempty"` // the answer, from here on
+	Took time.Duration `json:"took"`           // by all its requests
 }
 
 // text is a string that grows.
@@ -132,14 +133,11 @@ func (l *Partials) rewrite(all entry) error {
 		}
 		yield(&entry{Whole: all.Whole, Again: all.Again})
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = l.journal.Close()
 	}
-	if err := l.journal.Close(); err != nil {
-		return err
-	}
-	if _, err = l.open(); err == nil {
-		l.base = l.journal.Size()
+	if err == nil {
+		_, err = l.open()
 	}
 	return err
 }
@@ -148,7 +146,7 @@ func (l *Partials) rewrite(all entry) error {
 func (l *Partials) open() (damaged int, err error) {
 	j, damaged, err := journal.Open(l.path, func(*entry) struct{} { return struct{}{} })
 	if err == nil {
-		l.journal = j
+		l.journal, l.base = j, j.Size()
 	}
 	return damaged, err
 }
@@ -176,7 +174,6 @@ func (l *Partials) replay() error {
 		}
 	}
 	maps.DeleteFunc(l.answers, func(id rollout.ID, _ *answer) bool { return l.Has(id) })
-	l.base = l.journal.Size()
 	return nil
 }
 

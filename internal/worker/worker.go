@@ -47,9 +47,10 @@ const (
 )
 
 // WarmUp is a run that asks every replica for the beginning of an answer, with the
-// request's seed and the number of the replica added. All must complete.
+// request's seed and the number of the replica added. All must complete. Replicas are not
+// compared: after a void run their counts of tokens may be late.
 func (w Worker) WarmUp(ctx context.Context, request vllm.Request) error {
-	w.Answer = nil
+	w.Answer, w.Look = nil, warmUpWithin
 	w.Request = func(id controller.ID) vllm.Request {
 		r := request
 		r.Seed, r.MaxTokens = r.Seed+int64(id.Ordinal), warmUpTokens
@@ -69,7 +70,8 @@ func (w Worker) WarmUp(ctx context.Context, request vllm.Request) error {
 			break
 		}
 	}
-	if err := e.Close(limited); err != nil && ctx.Err() == nil {
+	e.end(errClosed)
+	if err := e.Close(limited); !errors.Is(err, errClosed) && ctx.Err() == nil {
 		return fmt.Errorf("warm-up: %v", err) // no run is void by it
 	}
 	return ctx.Err()
