@@ -22,11 +22,9 @@ import (
 	"speceval/internal/flops"
 )
 
-// Shape is the size of a model in one of two architectures. Without linear heads
-// it is Qwen2ForCausalLM, in which every layer has full attention. With them it
-// is the text part of Qwen3_5ForConditionalGeneration, in which three layers with
-// linear attention, of heads of linearHead, come before each one with full
-// attention.
+// Shape is the size of a model: without linear heads of Qwen2ForCausalLM, in which every
+// layer has full attention, with them of the text part of Qwen3_5ForConditionalGeneration,
+// in which three layers with linear attention come before each one with full attention.
 type Shape struct {
 	Model  string // id
 	Hidden int    // width of a token between layers
@@ -48,11 +46,10 @@ const (
 	interval    = 4   // every so many layers, the last has full attention
 )
 
-// shapes are the paper's checkpoints, by the columns of Shape. Those of Qwen2.5 are public. Those of
-// Qwen3.5 are inferred: of all sizes with heads of 256 and multiples of 64 inside,
-// they alone give the exact coefficients of the FLOP proxy with more than one head
-// of keys and values. That the 4B model's head is its embedding, and the longest
-// context, no coefficient tells; both cost memory alone.
+// shapes are the paper's checkpoints, by the columns of Shape. Those of Qwen2.5 are
+// public. Those of Qwen3.5 are inferred: of all sizes with heads of 256, multiples of 64
+// inside and more than one head of keys and values, they alone give the exact coefficients
+// of the FLOP proxy. Tied and Context, which no coefficient tells, cost memory alone.
 var shapes = []Shape{
 	{"qwen2_5_3b", 2048, 11008, 36, 16, 2, 128, 0, 0, 151936, true, 32768},
 	{"qwen2_5_7b", 3584, 18944, 28, 28, 4, 128, 0, 0, 152064, false, 32768},
@@ -233,23 +230,16 @@ func Flags(dir string) ([]string, error) {
 	return flags, nil
 }
 
-// Thinking is the argument about thinking that the chat template receives.
-type Thinking int
+// Thinking is what the chat template writes around a user's turn by its argument about
+// thinking, a space standing for a special token.
+type Thinking string
 
 // Values of Thinking: None for a model that cannot.
 const (
-	None Thinking = iota
-	On
-	Off
+	None Thinking = " user\n \n assistant\n"
+	On            = None + " \n"
+	Off           = None + " \n\n \n\n"
 )
-
-// around is what the template writes around a user's turn, a space standing for a
-// special token.
-var around = [...]string{
-	None: " user\n \n assistant\n",
-	On:   " user\n \n assistant\n \n",
-	Off:  " user\n \n assistant\n \n\n \n\n",
-}
 
 // Filler is a user's turn that makes a prompt of so many tokens by a folder's
 // tokenizer and template: another one for every number. A prompt cannot have
@@ -257,7 +247,7 @@ var around = [...]string{
 func Filler(tokens, number int, thinking Thinking) string {
 	text := fmt.Sprintf("Task %d.", number)
 	const more = " Nobody answers this."
-	missing := max(0, tokens-len(around[thinking])-len(text))
+	missing := max(0, tokens-len(thinking)-len(text))
 	return text + strings.Repeat(more, missing/len(more)+1)[:missing]
 }
 

@@ -23,23 +23,19 @@ type Options struct {
 	Logs        string        // folder for replica-<i>.log, appended to
 	Start       time.Duration // how long a server may take until it is healthy
 	Clock       clock.Clock
-	Environment []string     // of this process, as KEY=VALUE; servers inherit it
-	Key         vllm.Key     // that clients must send; "" none
-	Report      func(string) // takes one line for people, from any goroutine; may be nil
-
-	// Memory is how many bytes new processes can have here; nil: it is not asked.
-	Memory func() (int64, error)
+	Environment []string              // of this process, as KEY=VALUE; servers inherit it
+	Key         vllm.Key              // that clients must send; "" none
+	Report      func(string)          // takes one line for people, from any goroutine; may be nil
+	Memory      func() (int64, error) // how many bytes new processes can have; nil: it is not asked
 }
 
 const (
 	// grace is how long a server may take to end after SIGTERM.
 	grace = 15 * time.Second
-	// A replica may be restarted mostRestarts times within restartSpan. One that
-	// needs more has a fault that no restart mends.
+	// A replica that needs more restarts within restartSpan has a fault that none mends.
 	mostRestarts = 3
 	restartSpan  = 30 * time.Minute
-	// A starting server is polled after firstPause, then after twice as long each
-	// time, up to longestPause.
+	// A starting server is polled after firstPause, then after twice as long each time.
 	firstPause   = 10 * time.Millisecond
 	longestPause = time.Second
 )

@@ -82,8 +82,8 @@ type Partial struct {
 	// Took is how long servers have worked on it, from the request to its last
 	// piece, of all its requests.
 	Took time.Duration
-	// Torn: more of it has been seen than is left, or may have been. It was asked of
-	// servers that cannot continue, or the journal is damaged.
+	// Torn: more of it has been seen than is left, or may have been, by servers that
+	// cannot continue or a journal that is damaged.
 	Torn bool
 }
 
@@ -186,7 +186,7 @@ func (l *Partials) Forget(id rollout.ID) {
 	defer l.mu.Unlock()
 	a := l.of(id)
 	l.again[id], l.newly = true, append(l.newly, id)
-	*a = answer{piece: piece{Task: id.Task, Rollout: id.Rollout, Prompt: a.Prompt, Torn: a.Torn}, asked: l.Clock.Now()}
+	*a = answer{piece: piece{ID: id, Prompt: a.Prompt, Torn: a.Torn}, asked: l.Clock.Now()}
 	a.fresh().Prompt = a.Prompt
 }
 
@@ -194,7 +194,7 @@ func (l *Partials) Forget(id rollout.ID) {
 func (l *Partials) of(id rollout.ID) *answer {
 	a := l.answers[id]
 	if a == nil {
-		a = &answer{piece: piece{Task: id.Task, Rollout: id.Rollout}}
+		a = &answer{piece: piece{ID: id}}
 		l.answers[id] = a
 	}
 	return a

@@ -19,8 +19,7 @@ type entry struct {
 
 // piece is a part of an answer that is not whole.
 type piece struct {
-	Task    int32 `json:"t"`
-	Rollout int32 `json:"r"`
+	ID rollout.ID `json:"id"`
 	// From is how many tokens there were before. Where there are fewer, a line between
 	// is damaged, and the answer is torn.
 	From      int     `json:"n"`
@@ -61,7 +60,7 @@ type answer struct {
 // fresh is the piece of the answer for the next tick.
 func (a *answer) fresh() *piece {
 	if a.unwritten == nil {
-		a.unwritten = &piece{Task: a.Task, Rollout: a.Rollout, From: len(a.IDs)}
+		a.unwritten = &piece{ID: a.ID, From: len(a.IDs)}
 	}
 	return a.unwritten
 }
@@ -179,9 +178,9 @@ func (l *Partials) replay() error {
 
 // add takes up a piece of the journal.
 func (l *Partials) add(p *piece) {
-	a := l.of(rollout.ID{Task: p.Task, Rollout: p.Rollout})
+	a := l.of(p.ID)
 	if p.Prompt != nil {
-		a.piece = piece{Task: p.Task, Rollout: p.Rollout, Prompt: p.Prompt}
+		a.piece = piece{ID: p.ID, Prompt: p.Prompt}
 	}
 	if p.From != len(a.IDs) || a.Prompt == nil && len(p.IDs) > 0 {
 		a.Torn = true

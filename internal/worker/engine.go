@@ -76,10 +76,6 @@ func (e *Engine) Submit(number int, id controller.ID) {
 	})
 }
 
-// errUncounted is of a server that tells no tokens: what a run costs could not
-// be said.
-var errUncounted = errors.New("an answer without counts of tokens: serve the model by vLLM")
-
 // carry streams a request and gives its events: of its end, and where somebody takes
 // the completion, of when that is done. Of the pieces that come in between only the
 // counts of tokens are kept.
@@ -103,7 +99,7 @@ func (e *Engine) carry(r *request) error {
 	if u := completion.Usage; u.Told() {
 		event.Prompt, event.Generated = u.Prompt, u.Completion
 	} else if err == nil {
-		return errUncounted
+		return errors.New("an answer without counts of tokens, which are what a run costs: serve the model by vLLM")
 	}
 	switch {
 	case err != nil && (r.ctx.Err() == nil || !errors.Is(err, context.Canceled)):
