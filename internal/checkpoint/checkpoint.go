@@ -261,18 +261,11 @@ func padded(vocabulary int) (object, error) {
 	}
 	vocab := t["model"].(object)["vocab"].(object) // the file has it
 	for id := len(vocab); id < vocabulary; id++ {
-		vocab[word(id)] = id
+		word := []byte("\u0120aaaa") // a space, as such tokenizers spell it, and letters, different below 26⁴
+		for i, rest := len("\u0120"), id; i < len(word); i, rest = i+1, rest/26 {
+			word[i] += byte(rest % 26)
+		}
+		vocab[string(word)] = id
 	}
 	return t, nil
-}
-
-// word is the text of a made token: a space, as byte-level tokenizers spell it, and four
-// letters, which are different for all ids below 26⁴.
-func word(id int) string {
-	letters := []byte("aaaa")
-	for i := range letters {
-		letters[i] += byte(id % 26)
-		id /= 26
-	}
-	return "\u0120" + string(letters)
 }

@@ -5,7 +5,6 @@ package launcher
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -35,9 +34,8 @@ const (
 	// A replica that needs more restarts within restartSpan has a fault that none mends.
 	mostRestarts = 3
 	restartSpan  = 30 * time.Minute
-	// A starting server is polled after firstPause, then after twice as long each time.
-	firstPause   = 10 * time.Millisecond
-	longestPause = time.Second
+	// startPoll is the pause between polls of a starting server.
+	startPoll = 100 * time.Millisecond
 )
 
 // Servers are the replicas of one worker.
@@ -51,8 +49,7 @@ type replica struct {
 	words, variables []string
 
 	run      atomic.Pointer[process] // the latest, nil before the first
-	starting sync.Mutex
-	restarts []time.Time // recent ones; guarded by starting
+	restarts []time.Time             // recent ones
 }
 
 // Start starts all replicas side by side and returns when each is healthy. If one
@@ -83,7 +80,8 @@ func Start(ctx context.Context, r Recipe, m Model, o Options) (*Servers, error) 
 		}
 	})
 	if err := context.Cause(starting); err != nil {
-		return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
+		_ = s.Stop(context.WithoutCancel(ctx)) // no error, since it has no end
+		return nil, err
 	}
 	return s, nil
 }
@@ -127,11 +125,10 @@ func (s *Servers) Stop(ctx context.Context) error {
 }
 
 // Restart ends a replica, unless it has ended by itself, starts it again, and returns
-// when it is healthy. It fails when the replica was restarted too often lately.
+// when it is healthy. It fails when the replica was restarted too often lately. Others may
+// be restarted meanwhile.
 func (s *Servers) Restart(ctx context.Context, i int) error {
 	p := s.replicas[i]
-	p.starting.Lock()
-	defer p.starting.Unlock()
 	run := p.run.Load()
 	if !run.running() {
 		p.Report(fmt.Sprintf("replica %d died (%s); see %s", i, run.cmd.ProcessState, p.log))
@@ -174,7 +171,7 @@ func (p *replica) start(ctx context.Context) error {
 // healthy waits until the server is healthy, or gone, or its time is over.
 func (p *replica) healthy(ctx context.Context, client *vllm.Client, run *process) error {
 	end := p.Clock.Now().Add(p.Start)
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	for {
 		err := client.Health(ctx)
 		switch {
 		case !run.running():
@@ -186,6 +183,6 @@ func (p *replica) healthy(ctx context.Context, client *vllm.Client, run *process
 		case !p.Clock.Now().Before(end):
 			return fmt.Errorf("not healthy after %s: %w; its log %s says\n%s", p.Start, err, p.log, run.words())
 		}
-		_ = p.Clock.Sleep(ctx, pause) // the next round sees the end of ctx
+		_ = p.Clock.Sleep(ctx, startPoll) // the next round sees the end of ctx
 	}
 }

@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// process is one run of a server's command, in a process group of its own, with
-// its engine and workers.
+// process is one run of a server's command, in a process group of its own.
 type process struct {
 	cmd    *exec.Cmd
 	keeper io.Closer     // ends the group when it is closed, or when this program is killed
@@ -25,9 +24,8 @@ type process struct {
 	header string // above the lines of this run in the log
 }
 
-// launch starts a command whose output goes to the end of a log file, below a
-// line that says when and what, as a shell takes it. The key is in the environment, not
-// in the log.
+// launch starts a command whose output goes to the end of a log file, below a line that
+// says when and what, as a shell takes it, but for the key.
 func launch(words, parent, variables []string, log string, now time.Time, grace time.Duration) (*process, error) {
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return nil, err

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// Recipe says how the servers of one worker are started, whatever they serve.
-// In its texts {model}, {port} and {replica} stand for the model's path, the
-// replica's port and its number, from 0; other braces are left alone.
+// Recipe says how the servers of one worker are started, whatever they serve. In its texts
+// {model}, {port} and {replica} stand for the model's path, the replica's port and number.
 type Recipe struct {
 	Command     string   // such as "vllm serve {model}"; quotes keep blanks together
 	Arguments   []string // words after those of the setting; they win
@@ -36,8 +35,7 @@ type Model struct {
 const (
 	// host is the address that servers listen on.
 	host = "127.0.0.1"
-	// memoryUtilization is the share of a GPU's memory that the engine may use
-	// (paper, Rollout generation and scoring).
+	// memoryUtilization is the share of a GPU's memory that the engine may use (the paper's).
 	memoryUtilization = "0.9"
 	// keepAlive is how many seconds a server keeps an idle connection: longer than
 	// clients do, so that none sends on a connection that is being closed.

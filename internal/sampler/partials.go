@@ -68,8 +68,7 @@ type Partials struct {
 // PartialsSettings are where whole answers are stored.
 type PartialsSettings struct {
 	Clock clock.Clock
-	// Has tells whether a whole answer is stored, and Keep stores one. They are
-	// called one at a time.
+	// Has tells whether a whole answer is stored, Keep stores one; called one at a time.
 	Has  func(rollout.ID) bool
 	Keep func(*rollout.Rollout) error
 	// Sync makes what Keep has stored survive a machine that stops.
@@ -79,26 +78,22 @@ type PartialsSettings struct {
 // Partial is what has been seen of an answer that is not whole.
 type Partial struct {
 	Prefix *vllm.Prefix
-	// Took is how long servers have worked on it, from the request to its last
-	// piece, of all its requests.
+	// Took is how long servers have worked on it, by all its requests.
 	Took time.Duration
 	// Torn: more of it has been seen than is left, or may have been, by servers that
 	// cannot continue or a journal that is damaged.
 	Torn bool
 }
 
-// PartialsName is the name of the journal in its folder. It does not end like that of a
-// journal whose records are rollouts.
+// PartialsName is the name of the journal in its folder, no journal of rollouts.
 const PartialsName = "partials.log"
 
-// tick is the time between two writes, and so what a killed process forgets at
-// most. Answers wait for the next one, half a tick on average.
+// tick is the time between two writes, and so what a killed process forgets at most.
 const tick = 50 * time.Millisecond
 
 // OpenPartials opens the journal in a folder, which is made if it is not there. Whole
-// answers that were written and not stored are stored now. damaged is the number of
-// lines that cannot be read; answers that they belong to are torn. The partials must be
-// closed.
+// answers that were written and not stored are stored now. damaged is the number of lines
+// that cannot be read, whose answers are torn. The partials must be closed.
 func OpenPartials(folder string, s PartialsSettings) (l *Partials, damaged int, err error) {
 	l = &Partials{
 		PartialsSettings: s, path: filepath.Join(folder, PartialsName), over: make(chan struct{}),
@@ -147,7 +142,8 @@ func (l *Partials) Asked(id rollout.ID, kept bool) {
 	if a.Torn {
 		l.again[id], l.newly = true, append(l.newly, id)
 	}
-	a.tear(!kept)
+	a.Torn = !kept
+	a.fresh()
 }
 
 // Torn notes that of an answer under way more may have been seen than is kept, or that
@@ -155,7 +151,9 @@ func (l *Partials) Asked(id rollout.ID, kept bool) {
 func (l *Partials) Torn(id rollout.ID, torn bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.of(id).tear(torn)
+	a := l.of(id)
+	a.Torn = torn
+	a.fresh()
 }
 
 // Saw notes a piece that is new. A piece without the ids of the prompt or of

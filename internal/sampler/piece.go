@@ -57,19 +57,12 @@ type answer struct {
 	unwritten *piece    // the end of it; nil if there is nothing to write
 }
 
-// fresh is the piece of the answer for the next tick.
+// fresh is the piece of the answer for the next tick, which notes Torn and Took as well.
 func (a *answer) fresh() *piece {
 	if a.unwritten == nil {
 		a.unwritten = &piece{ID: a.ID, From: len(a.IDs)}
 	}
 	return a.unwritten
-}
-
-func (a *answer) tear(torn bool) {
-	if a.Torn != torn {
-		a.Torn = torn
-		a.fresh()
-	}
 }
 
 // take takes what there is to write; anew, all that the journal has to hold.

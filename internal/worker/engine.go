@@ -15,9 +15,7 @@ import (
 	"speceval/method/controller"
 )
 
-var _ router.Engine = (*Engine)(nil)
-
-// Engine is the replicas during one run. Its methods are for one goroutine.
+// Engine is the replicas during one run, for the router. Its methods are for one goroutine.
 // When a run becomes void it ends, and Next says so in an error that wraps ErrVoid.
 type Engine struct {
 	Worker
@@ -77,8 +75,7 @@ func (e *Engine) Submit(number int, id controller.ID) {
 }
 
 // carry streams a request and gives its events: of its end, and where somebody takes
-// the completion, of when that is done. Of the pieces that come in between only the
-// counts of tokens are kept.
+// the completion, of when that is done.
 func (e *Engine) carry(r *request) error {
 	started, tokens := time.Duration(-1), 0
 	completion, err := r.place.Stream(e.Request(r.id), func(p vllm.Piece) {

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -12,10 +11,9 @@ import (
 )
 
 // load counts requests and tokens of one replica during a run, and compares them with
-// the replica's metrics: it finds one that is gone or was restarted, that has more
-// requests than ours, or has made more tokens. It does not find other load on a replica's
-// machine, requests so short that no poll meets them, or so few tokens that they may be
-// the last ones of requests that we aborted.
+// the replica's metrics. It does not find other load on a replica's machine, requests so
+// short that no poll meets them, or so few tokens that they may be the last ones of requests
+// that we aborted.
 type load struct {
 	replica     int // number in the pool
 	name        string
@@ -30,11 +28,10 @@ type load struct {
 }
 
 const (
-	// A replica makes some tokens of a request after the last that we see of it
-	// before we leave: those of its next chunk, and those until it notices. Of
-	// requests that complete it counts none that we do not. (Two replicas of vLLM
-	// 0.23.0 made no token more in 2304 rollouts, and 28 more in 29 that were
-	// aborted at once, on processors that were busy eight times over.)
+	// A replica makes some tokens of a request that we abort after the last that we see:
+	// those of its next chunk, and those until it notices. (Two replicas of vLLM 0.23.0 made
+	// no token more in 2304 rollouts, and 28 more in 29 that were aborted at once, on
+	// processors that were busy eight times over.)
 	unseenTokens = 256 // of a request that was aborted, or that runs, at most
 	spareTokens  = 64  // of a replica's count that was late when the run began
 
@@ -47,9 +44,6 @@ const (
 	settlePoll   = 20 * time.Millisecond
 )
 
-// errRestarted is a fault that one poll is enough to show.
-var errRestarted = errors.New("was started again")
-
 // compare returns the fault that a replica's metrics show, nil if there is none.
 // Our counts are read after the metrics were requested, so that they are not less
 // than at that time.
@@ -59,7 +53,8 @@ func (l *load) compare(m vllm.Metrics) error {
 	made, seen := m.GenerationTokens-l.baseline, l.tokens.Load()
 	switch has := int64(m.Running + m.Waiting); {
 	case m.GenerationTokens < l.before:
-		return fmt.Errorf("replica %s %w: its count of tokens fell from %.0f to %.0f", l.name, errRestarted, l.before, m.GenerationTokens)
+		l.faults = faultThreshold // this poll is enough
+		return fmt.Errorf("replica %s was started again: its count of tokens fell from %.0f to %.0f", l.name, l.before, m.GenerationTokens)
 	case has > ours:
 		return fmt.Errorf("replica %s has %d requests, %d of them ours: somebody else uses it", l.name, has, ours)
 	case made > float64(seen+unseen*unseenTokens+spareTokens):
@@ -77,7 +72,7 @@ func (l *load) poll(ctx context.Context, p *pool.Pool) error {
 	}
 	if err == nil {
 		l.faults = 0
-	} else if l.faults++; l.faults < faultThreshold && !errors.Is(err, errRestarted) {
+	} else if l.faults++; l.faults < faultThreshold {
 		err = nil
 	}
 	return err

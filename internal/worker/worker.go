@@ -25,12 +25,10 @@ var ErrVoid = errors.New("the timed run is void")
 // settings, no request of a run is sent twice.
 type Worker struct {
 	Pool *pool.Pool // without another user
-	// Request is what to ask for a rollout. It is called by many goroutines at a
-	// time.
+	// Request is what to ask for a rollout; called by many goroutines at a time.
 	Request func(controller.ID) vllm.Request
-	// Answer takes the completion of a rollout, on a goroutine of the request, whose
-	// place is free by then; the rollout's reward is there when it returns. An error
-	// voids the run. nil: completions are discarded.
+	// Answer takes the completion of a rollout, whose place is free by then; its reward is
+	// there when it returns. An error voids the run. nil: completions are discarded.
 	Answer   func(context.Context, controller.ID, vllm.Completion) error
 	Replicas int           // that the pool must have; 0: any number
 	Return   time.Duration // longest wait before a run for replicas that are out; 0: none
