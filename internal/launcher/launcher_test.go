@@ -35,7 +35,7 @@ type watched struct {
 	logs    string
 }
 
-func start(t *testing.T, r Recipe) (*watched, error) {
+func started(t *testing.T, r Recipe) *watched {
 	t.Helper()
 	w := &watched{t: t, reports: make(chan string, 64), logs: t.TempDir()}
 	var err error
@@ -43,18 +43,10 @@ func start(t *testing.T, r Recipe) (*watched, error) {
 		Logs: w.logs, Start: time.Minute, Clock: &w.clock, Environment: os.Environ(), Key: "secret",
 		Report: func(s string) { w.reports <- s },
 	})
-	if err == nil {
-		t.Cleanup(func() { w.ended() })
-	}
-	return w, err
-}
-
-func started(t *testing.T, r Recipe) *watched {
-	t.Helper()
-	w, err := start(t, r)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(w.ended)
 	return w
 }
 
@@ -83,7 +75,7 @@ func (w *watched) reported(text string) {
 }
 
 func TestServersStartAndStop(t *testing.T) {
-	r := recipeAt(ports(t, 3), 3, "slow")
+	r := recipeAt(ports(t, 3), 3, "ready")
 	w := started(t, r)
 	for i, url := range w.URLs() {
 		response, err := http.Get(url + "/health")
@@ -210,7 +202,7 @@ func TestRestarts(t *testing.T) {
 func TestTheWholeGroupEnds(t *testing.T) {
 	for name, end := range map[string]func(w *watched){
 		"died":    func(w *watched) { _, _ = http.Get(w.URLs()[0] + "/die") },
-		"stopped": func(w *watched) { w.OK(w.Stop(t.Context())) },
+		"stopped": func(w *watched) { _ = w.Stop(t.Context()) },
 		"hurried": func(w *watched) { w.ended() },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -239,13 +231,6 @@ func TestTheWholeGroupEnds(t *testing.T) {
 		_ = parent.Wait() // killed
 		ends(t, engine)
 	})
-}
-
-func (w *watched) OK(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Error(err)
-	}
 }
 
 // A group that does not want to end is killed after the grace.
