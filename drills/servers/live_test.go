@@ -108,7 +108,7 @@ func starts(l *drill.Lab) {
 	v := newLive(l)
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", v.recipe.Port))
 	l.OK(err)
-	v.refused("a port taken by something else", v.experiment(), "is in use: stop what listens there")
+	v.refused("a port taken by something else", v.experiment(), "ddress already in use")
 	l.OK(listener.Close())
 
 	s := v.experiment()
@@ -229,9 +229,16 @@ func (v *live) restarted(servers *launcher.Servers) {
 	v.OK(syscall.Kill(servers.Process(0), syscall.SIGTERM))
 	p.Until(prints(p, 0, "replica "+v.urls[0]+" is out"))
 	v.Logf("SIGTERM of a server with requests in flight: missed after %.1f s", time.Since(begin).Seconds())
+	v.again(servers)
 	p.Until(prints(p, 0, "replica "+v.urls[0]+" is back"))
 	v.Logf("a server started again on the same port: taken back by the same run after %.0f s", time.Since(begin).Seconds())
 	t.finishes(p, v.generation, before)
+}
+
+// again starts the first server again after its end.
+func (v *live) again(servers *launcher.Servers) {
+	v.Until("the server's end", func() bool { return servers.Process(0) == 0 })
+	v.OK(servers.Restart(v.Ctx, 0))
 }
 
 // void kills an engine in the middle of a timed run, which must be made again, and no
@@ -254,7 +261,7 @@ func (v *live) void(servers *launcher.Servers) {
 		v.Errorf("an engine killed in a timed run: no run is void:\n%s", broken.Last())
 	}
 	v.Logf("an engine killed in a timed run: %d void, %d kept", len(voids), len(kept))
-	v.Until("the server started again", func() bool { return servers.Process(0) != 0 && strings.HasPrefix(health(v.urls[0]), "200") })
+	v.again(servers)
 	t.do("run", "systems")
 	all := keptRuns(v.Lab, t.out)
 	unchanged(v.Lab, kept, all)

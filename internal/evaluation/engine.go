@@ -353,7 +353,7 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 
 // keep stores an answer with all that had come in when it did.
 func (e *engine) keep(answer *rollout.Rollout, r *Request) error {
-	if err := e.store.partials.Finish(answer); err != nil {
+	if err := <-e.store.partials.Deliver(answer); err != nil {
 		return err
 	}
 	e.ledger.Answered(answer)

@@ -3,137 +3,146 @@ package launcher
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"speceval/internal/clock"
-	"speceval/internal/vllm"
 )
 
-func TestServersStartAndStop(t *testing.T) {
-	port := ports(t, 3)
-	w, err := start(t, &testClock{}, recipeAt(port, 3, "slow"))
+// later is the wall clock, set forward.
+type later struct {
+	clock.Wall
+	by time.Duration
+}
+
+func (c *later) Now() time.Time { return c.Wall.Now().Add(c.by) }
+
+// watched are servers under test, and what was reported of them.
+type watched struct {
+	*Servers
+	t       *testing.T
+	clock   later
+	reports chan string
+	logs    string
+}
+
+func started(t *testing.T, r Recipe) *watched {
+	t.Helper()
+	w := &watched{t: t, reports: make(chan string, 64), logs: t.TempDir()}
+	var err error
+	w.Servers, err = Start(t.Context(), r, tiny, Options{
+		Logs: w.logs, Start: time.Minute, Clock: &w.clock, Environment: os.Environ(), Key: "secret",
+		Report: func(s string) { w.reports <- s },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	urls := w.URLs()
-	if len(urls) != 3 || urls[2] != recipeAt(port, 3, "").URL(2) {
-		t.Errorf("the servers are at %q", urls)
+	t.Cleanup(w.ended)
+	return w
+}
+
+// ended stops the servers without grace.
+func (w *watched) ended() {
+	hurry, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := w.Stop(hurry); !errors.Is(err, context.Canceled) {
+		w.t.Errorf("a stop in a hurry: %v", err)
 	}
-	for i, url := range urls {
-		client, err := vllm.New(url, vllm.Options{Key: "secret"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := probe(t.Context(), client, "tiny"); err != nil {
-			t.Errorf("replica %d: %v", i, err)
-		}
-		if w.Process(i) == 0 {
-			t.Errorf("replica %d has no process", i)
-		}
-	}
-	if err := w.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
-	for i := range urls {
+	for i := range w.URLs() {
 		if w.Process(i) != 0 {
-			t.Errorf("replica %d is still there", i)
+			w.t.Errorf("replica %d is still there", i)
 		}
-	}
-	if err := (Recipe{Port: port, Replicas: 2}).free(); err != nil {
-		t.Error(err)
-	}
-	if err := w.Restart(t.Context(), 1); !errors.Is(err, errStopped) {
-		t.Errorf("a restart after the stop says %v", err)
 	}
 }
 
-func TestLogHasHeaderAndNoKey(t *testing.T) {
-	w, err := start(t, &testClock{}, recipeAt(ports(t, 1), 1, "ready"))
+func (w *watched) reported(text string) {
+	w.t.Helper()
+	for len(w.reports) > 0 {
+		if strings.Contains(<-w.reports, text) {
+			return
+		}
+	}
+	w.t.Errorf("not reported: %s", text)
+}
+
+func TestServersStartAndStop(t *testing.T) {
+	r := recipeAt(ports(t, 3), 3, "ready")
+	w := started(t, r)
+	for i, url := range w.URLs() {
+		response, err := http.Get(url + "/health")
+		if err != nil || response.StatusCode != http.StatusOK || url != r.url(i) || w.Process(i) == 0 {
+			t.Errorf("replica %d at %s, process %d: %v", i, url, w.Process(i), err)
+		}
+		w.reported("is healthy at http://127.0.0.1:")
+	}
+	log, err := os.ReadFile(filepath.Join(w.logs, "replica-2.log"))
 	if err != nil {
 		t.Fatal(err)
-	}
-	if err := w.Restart(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	log, err := os.ReadFile(filepath.Join(w.logs, "replica-0.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(log)
-	if n := strings.Count(text, "\n== ") + 1; n != 2 || !strings.HasPrefix(text, "== ") {
-		t.Errorf("%d headers for two starts:\n%s", n, text)
-	}
-	if !strings.Contains(text, "--served-model-name tiny") || !strings.Contains(text, "VLLM_API_KEY=…") {
-		t.Errorf("the header lacks the command:\n%s", text)
 	}
 	// The server has the key, and wrote it; the header must not.
-	header, _, _ := strings.Cut(text, "\n")
-	if strings.Contains(header, "secret") || !strings.Contains(text, "key secret") {
-		t.Errorf("the key is in the header, or not in the environment:\n%s", text)
+	header, rest, _ := strings.Cut(string(log), "\n")
+	if !strings.HasPrefix(header, "== ") || !strings.Contains(header, ` env "CUDA_VISIBLE_DEVICES=2" `) || !strings.HasSuffix(header, ` "--seed" "2" "--disable-uvicorn-access-log"`) || strings.Contains(header, "secret") || !strings.Contains(rest, "key secret") {
+		t.Errorf("log:\n%s", log)
+	}
+	if err := w.Stop(t.Context()); err != nil || w.Process(0)+w.Process(1)+w.Process(2) != 0 {
+		t.Errorf("stopped: %v, processes %d, %d, %d", err, w.Process(0), w.Process(1), w.Process(2))
 	}
 }
 
-func TestPortInUse(t *testing.T) {
-	port := ports(t, 2)
-	l, err := net.Listen("tcp", recipeAt(port, 2, "").address(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, err = start(t, &testClock{}, recipeAt(port, 2, "ready"))
-	if err == nil || !strings.Contains(err.Error(), "replica 1") || !strings.Contains(err.Error(), "is in use") {
-		t.Errorf("a port in use: %v", err)
-	}
-}
-
+// A fault of the second replica stops the first, and nothing is left.
 func TestFailedStarts(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		kind string
 		want []string
 	}{
-		{"broken", []string{"ended before it was healthy (exit status 3)", "CUDA out of memory", "replica-"}},
-		{"never", []string{"not healthy after 1m0s", "503", "kind never"}},
-		{"other", []string{"not healthy after 1m0s", `serves ["another"], not "tiny"`}},
-	}
-	for _, test := range tests {
-		t.Run(test.kind, func(t *testing.T) {
-			port := ports(t, 2)
+		{"broken", []string{"replica 1: the server ended before it was healthy (exit status 3)", "CUDA out of memory", "replica-1.log"}},
+		{"taken", []string{"replica 1: the server ended before it was healthy", "address already in use"}},
+		{"answering", []string{"replica 1: a server answers at http://127.0.0.1:", "already: stop it"}},
+		{"never", []string{": not healthy after 1ms: ", "; its log "}},
+		{"missing", []string{"start /no/such/vllm"}},
+		{"unclosed", []string{"launch command: a quote is not closed"}},
+	} {
+		t.Run(tt.kind, func(t *testing.T) {
 			l, tell := listener(t)
-			var c testClock
-			go func() { // the time to start begins when both listen
-				for range 2 {
-					if _, err := l.Accept(); err != nil {
-						return
-					}
+			r := recipeAt(ports(t, 2), 2, "second-"+tt.kind, tell)
+			limit := time.Minute
+			switch tt.kind {
+			case "taken", "answering":
+				other, err := net.Listen("tcp", strings.TrimPrefix(r.url(1), "http://"))
+				if err != nil {
+					t.Fatal(err)
 				}
-				c.moving.Store(true)
-			}()
-			_, err := start(t, &c, recipeAt(port, 2, test.kind, tell))
-			if err == nil {
-				t.Fatal("it started")
+				status := map[string]int{"taken": http.StatusServiceUnavailable, "answering": http.StatusOK}[tt.kind]
+				go http.Serve(other, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+				defer other.Close()
+			case "never":
+				limit = time.Millisecond
+			case "missing":
+				r.Command = "/no/such/vllm serve {model}"
+			case "unclosed":
+				r.Command = "vllm 'serve"
 			}
-			for _, want := range test.want {
-				if !strings.Contains(err.Error(), want) {
+			_, err := Start(t.Context(), r, tiny, Options{Logs: t.TempDir(), Start: limit, Clock: clock.Wall{}, Environment: os.Environ()})
+			for _, want := range tt.want {
+				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("no %q in: %v", want, err)
 				}
 			}
-			if err := (Recipe{Port: port, Replicas: 2}).free(); err != nil {
-				t.Errorf("something was left: %v", err)
+			l.Close()
+			if conn, err := net.Dial("tcp", strings.TrimPrefix(r.url(0), "http://")); err == nil {
+				conn.Close()
+				t.Error("the first replica was left")
 			}
 		})
-	}
-}
-
-func TestNoSuchProgram(t *testing.T) {
-	r := recipeAt(ports(t, 1), 1, "ready")
-	r.Command = "/no/such/vllm serve {model}"
-	if _, err := start(t, &testClock{}, r); err == nil || !strings.Contains(err.Error(), "start /no/such/vllm") {
-		t.Errorf("a program that is not there: %v", err)
 	}
 }
 
@@ -143,7 +152,7 @@ func TestCancelledStart(t *testing.T) {
 	failed := make(chan error, 1)
 	go func() {
 		_, err := Start(ctx, recipeAt(ports(t, 1), 1, "never", tell), tiny,
-			Options{Logs: t.TempDir(), Start: 1 << 60, Clock: &testClock{}, Environment: os.Environ()})
+			Options{Logs: t.TempDir(), Start: time.Hour, Clock: clock.Wall{}, Environment: os.Environ()})
 		failed <- err
 	}()
 	conn, err := l.Accept() // the server runs, but will never be healthy
@@ -157,131 +166,105 @@ func TestCancelledStart(t *testing.T) {
 	ends(t, conn)
 }
 
-func TestStopEndsTheWholeGroup(t *testing.T) {
-	l, tell := listener(t)
-	w, err := start(t, &testClock{}, recipeAt(ports(t, 1), 1, "family", tell))
+func TestRestarts(t *testing.T) {
+	w := started(t, recipeAt(ports(t, 2), 2, "ready"))
+	other, runs := w.Process(0), map[int]bool{w.Process(1): true}
+	restart := func() {
+		t.Helper()
+		if err := w.Restart(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if p := w.Process(1); p == 0 || runs[p] || w.Process(0) != other {
+			t.Errorf("processes %d and %d", w.Process(0), p)
+		}
+		runs[w.Process(1)] = true
+	}
+	restart() // of a server that hangs
+	_, _ = http.Get(w.URLs()[1] + "/die")
+	<-w.replicas[1].run.Load().exited
+	restart()
+	w.reported("replica 1 died (exit status 7); see ")
+	w.clock.by = restartSpan / 2
+	restart()
+	if err := w.Restart(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "replica 1 was restarted too often (3 times in 30m0s)") {
+		t.Errorf("a fourth restart: %v", err)
+	}
+	w.clock.by = restartSpan + time.Minute // two were before
+	restart()
+	log, err := os.ReadFile(filepath.Join(w.logs, "replica-1.log"))
+	if n := strings.Count("\n"+string(log), "\n== "); n != 5 {
+		t.Errorf("%d headers for five starts: %v", n, err)
+	}
+}
+
+// A group ends with its server, with the grace of a stop, and when this program is
+// killed, engines as well, which no signal of the kernel reaches.
+func TestTheWholeGroupEnds(t *testing.T) {
+	for name, end := range map[string]func(w *watched){
+		"died":    func(w *watched) { _, _ = http.Get(w.URLs()[0] + "/die") },
+		"stopped": func(w *watched) { _ = w.Stop(t.Context()) },
+		"hurried": func(w *watched) { w.ended() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, tell := listener(t)
+			w := started(t, recipeAt(ports(t, 1), 1, "family", tell))
+			engine, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			end(w)
+			ends(t, engine)
+		})
+	}
+	t.Run("killed", func(t *testing.T) {
+		l, tell := listener(t)
+		parent := exec.Command(os.Args[0])
+		parent.Env = append(os.Environ(), "SERVER=parent", tell, "PORT="+strconv.Itoa(ports(t, 1)), "LOGS="+t.TempDir())
+		if err := parent.Start(); err != nil {
+			t.Fatal(err)
+		}
+		engine, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = parent.Process.Kill()
+		_ = parent.Wait() // killed
+		ends(t, engine)
+	})
+}
+
+// A group that does not want to end is killed after the grace.
+func TestDeafGroup(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	deaf := []string{"/bin/sh", "-c", `trap "" TERM; echo deaf; while :; do sleep 0.1; done`}
+	p, err := launch(deaf, os.Environ(), nil, log, time.Now(), time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := l.Accept()
+	for !strings.Contains(p.words(), "deaf") {
+		time.Sleep(time.Millisecond)
+	}
+	p.stop(t.Context())
+	if how := p.cmd.ProcessState.Sys().(syscall.WaitStatus); how.Signal() != syscall.SIGKILL {
+		t.Errorf("it ended by %v", p.cmd.ProcessState)
+	}
+}
+
+// listener accepts the connections that tell of a process's life.
+func listener(t *testing.T) (net.Listener, string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Stop(t.Context()); err != nil {
+	t.Cleanup(func() { l.Close() })
+	return l, "TELL=" + l.Addr().String()
+}
+
+// ends waits until the process at the other end of a connection is gone.
+func ends(t *testing.T, conn net.Conn) {
+	t.Helper()
+	if _, err := io.ReadAll(conn); err != nil && !errors.Is(err, syscall.ECONNRESET) {
 		t.Error(err)
-	}
-	ends(t, engine)
-}
-
-func TestDeafServerIsKilled(t *testing.T) {
-	l, tell := listener(t)
-	w, err := start(t, &testClock{hurried: true}, recipeAt(ports(t, 1), 1, "deaf", tell))
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
-	ends(t, conn)
-}
-
-func TestStopInAHurry(t *testing.T) {
-	w, err := start(t, &testClock{}, recipeAt(ports(t, 1), 1, "deaf"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	hurry, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := w.Stop(hurry); !errors.Is(err, context.Canceled) {
-		t.Errorf("a stop without time says %v", err)
-	}
-	if w.Process(0) != 0 {
-		t.Error("the server is still there")
-	}
-}
-
-// die makes a server end by itself.
-func (w *watched) die(i int) {
-	if response, err := http.Get(w.URLs()[i] + "/die"); err == nil {
-		response.Body.Close()
-	}
-}
-
-func TestDeadServerIsRestarted(t *testing.T) {
-	w, err := start(t, &testClock{}, recipeAt(ports(t, 2), 2, "ready"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.await(t, "is healthy")
-	w.await(t, "is healthy")
-	before, other := w.Process(1), w.Process(0)
-	w.die(1)
-	w.await(t, "replica 1 died (exit status 7)")
-	w.await(t, "replica 1 is healthy")
-	if after := w.Process(1); after == 0 || after == before {
-		t.Errorf("the process was %d and is %d", before, after)
-	}
-	if w.Process(0) != other {
-		t.Error("replica 0 was restarted, too")
-	}
-}
-
-func TestServerThatDiesTooOftenStaysDown(t *testing.T) {
-	w, err := start(t, &testClock{}, recipeAt(ports(t, 1), 1, "ready"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.await(t, "is healthy")
-	for range mostRestarts {
-		w.die(0)
-		w.await(t, "is healthy")
-	}
-	w.die(0)
-	w.await(t, "restarted too often")
-	if err := w.Restart(t.Context(), 0); !errors.Is(err, errTooOften) {
-		t.Errorf("a restart says %v", err)
-	}
-}
-
-func TestRestartOfAHungServer(t *testing.T) {
-	w, err := start(t, &testClock{hurried: true}, recipeAt(ports(t, 1), 1, "deaf"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := w.Process(0)
-	if err := w.Restart(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	if after := w.Process(0); after == 0 || after == before {
-		t.Errorf("the process was %d and is %d", before, after)
-	}
-	if err := w.Restart(t.Context(), 1); err == nil {
-		t.Error("a replica that is not there was restarted")
-	}
-}
-
-// A pool that sees a replica dead asks for its restart, which is under way.
-func TestRestartsDoNotAddUp(t *testing.T) {
-	w, err := start(t, clock.Wall{}, recipeAt(ports(t, 1), 1, "ready"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := w.replicas[0]
-	dead := p.current()
-	w.die(0)
-	<-dead.exited
-	if err := p.replace(t.Context(), dead); err != nil {
-		t.Fatal(err)
-	}
-	once := w.Process(0)
-	if err := p.replace(t.Context(), dead); err != nil {
-		t.Fatal(err)
-	}
-	if once == 0 || w.Process(0) != once || len(p.restarts) != 1 {
-		t.Errorf("processes %d and %d after %d restarts", once, w.Process(0), len(p.restarts))
 	}
 }

@@ -6,6 +6,7 @@ package sampler
 import (
 	"fmt"
 	"net/url"
+	"slices"
 
 	"speceval/internal/benchmark"
 	"speceval/internal/rollout"
@@ -74,12 +75,8 @@ func (c *Corpus) reasoningTokens(answer *vllm.Completion, thinkEnd int32) *int32
 	case answer.TokenIDs == nil:
 		return nil
 	default:
-		n = 0
-		for _, id := range answer.TokenIDs {
-			if id == thinkEnd {
-				break
-			}
-			n++
+		if n = int32(slices.Index(answer.TokenIDs, thinkEnd)); n < 0 {
+			n = int32(len(answer.TokenIDs))
 		}
 	}
 	return &n

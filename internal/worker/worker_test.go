@@ -5,12 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"speceval/internal/clock"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/pool"
@@ -25,25 +24,22 @@ const endless = 30000
 
 // bench is some imitated replicas that listen, the pool of them, and a worker.
 type bench struct {
-	*worker.Worker
+	worker.Worker
 	t        *testing.T
-	pool     *pool.Pool
 	replicas []*imitation.Replica
 	clients  []*vllm.Client
 }
 
-// setUp makes n replicas with a window of two requests each, which answer with
-// as many tokens as they may, one in 1.6 ms and more. Tests change the settings.
-func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *worker.Settings)) *bench {
-	t.Helper()
-	return setUpWindow(t, n, 2, change)
-}
+// window is how many requests a replica takes at a time.
+const window = 2
 
-func setUpWindow(t *testing.T, n, window int, change func(i int, s *imitation.Settings, w *worker.Settings)) *bench {
+// setUp makes n replicas, which answer with as many tokens as they may, one in 1.6 ms
+// and more. Tests change the settings.
+func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *worker.Worker)) *bench {
 	t.Helper()
 	author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", AnswerTokens: 2 * endless, Spread: 1e-6})
 	b := &bench{t: t}
-	settings := worker.Settings{Request: ordinal, Replicas: n, Look: time.Hour}
+	settings := worker.Worker{Request: ordinal, Replicas: n, Look: time.Hour, Clock: clock.Wall{}}
 	var members []pool.Replica
 	for i := range n {
 		s := imitation.Settings{Model: "m", MaxModelLen: 4 * endless, Author: author, Speed: 1, Index: i}
@@ -62,9 +58,9 @@ func setUpWindow(t *testing.T, n, window int, change func(i int, s *imitation.Se
 		b.replicas, b.clients = append(b.replicas, r), append(b.clients, c)
 		members = append(members, pool.Replica{Client: c})
 	}
-	b.pool = pool.New(members, pool.Settings{Window: window, Attempts: 1, Outage: time.Hour})
-	t.Cleanup(b.pool.Close)
-	b.Worker = worker.New(b.pool, settings)
+	settings.Pool = pool.New(members, pool.Settings{Window: window, Attempts: 1, Outage: time.Hour})
+	t.Cleanup(settings.Pool.Close)
+	b.Worker = settings
 	return b
 }
 
@@ -108,16 +104,28 @@ func closes(t *testing.T, e *worker.Engine) {
 	}
 }
 
-// voided fails the test unless an error says that the run is void, in such
-// words.
-func voided(t *testing.T, err error, words ...string) {
-	t.Helper()
+// voided fails the test unless an error says that the run is void, in such words, in
+// which URL is that of replica 1.
+func (b *bench) voided(err error, words ...string) {
+	b.t.Helper()
 	if !errors.Is(err, worker.ErrVoid) {
-		t.Fatalf("error %v, want a void run", err)
+		b.t.Fatalf("error %v, want a void run", err)
 	}
 	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("error %q does not say %q", err, w)
+		if w = strings.ReplaceAll(w, "URL", b.replicas[len(b.replicas)-1].URL()); !strings.Contains(err.Error(), w) {
+			b.t.Errorf("error %q does not say %q", err, w)
+		}
+	}
+}
+
+// void waits for a run to be void.
+func (b *bench) void(e *worker.Engine, words ...string) {
+	b.t.Helper()
+	for {
+		if _, err := e.Next(b.t.Context()); err != nil {
+			b.voided(err, words...)
+			b.voided(e.Close(b.t.Context()), words...)
+			return
 		}
 	}
 }
@@ -153,7 +161,7 @@ func (b *bench) running(i, requests, tokens int) {
 
 func TestWarmUpAsksEveryReplicaOnce(t *testing.T) {
 	var log [3]bytes.Buffer
-	b := setUp(t, 3, func(i int, s *imitation.Settings, _ *worker.Settings) { s.Speed, s.Log = 0, &log[i] })
+	b := setUp(t, 3, func(i int, s *imitation.Settings, _ *worker.Worker) { s.Speed, s.Log = 0, &log[i] })
 	if err := b.WarmUp(t.Context(), question(1000)); err != nil {
 		t.Fatal(err)
 	}
@@ -170,26 +178,23 @@ func TestWarmUpAsksEveryReplicaOnce(t *testing.T) {
 }
 
 func TestWarmUpFails(t *testing.T) {
-	b := setUp(t, 2, func(i int, s *imitation.Settings, _ *worker.Settings) {
+	b := setUp(t, 2, func(i int, s *imitation.Settings, _ *worker.Worker) {
 		if i == 1 {
 			s.Faults.Error = 1
 		}
 	})
 	err := b.WarmUp(t.Context(), question(1))
-	if err == nil || !strings.Contains(err.Error(), "warm-up of replica "+b.replicas[1].URL()) || strings.Contains(err.Error(), b.replicas[0].URL()) {
+	if err == nil || errors.Is(err, worker.ErrVoid) || !strings.HasPrefix(err.Error(), "warm-up: ") || !strings.Contains(err.Error(), b.replicas[1].URL()) {
 		t.Errorf("error %v, want one that names replica 1", err)
 	}
 	b.replicas[1].SetFaults(imitation.Faults{})
 	if err := b.WarmUp(t.Context(), question(1)); err != nil {
 		t.Errorf("the second warm-up: %v", err)
 	}
-	place, err := b.pool.Take(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer place.Release()
-	if err := b.WarmUp(t.Context(), question(1)); err == nil || !strings.Contains(err.Error(), "somebody else") {
-		t.Errorf("a warm-up while a place is taken: %v", err)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.WarmUp(ended, question(1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted warm-up: %v", err)
 	}
 }
 
@@ -200,9 +205,7 @@ func TestBeginRefuses(t *testing.T) {
 	if _, err := b.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 requests are outstanding") {
 		t.Errorf("a run in a run: %v", err)
 	}
-	if err := e.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	closes(t, e)
 	b.ask(0, endless)
 	until(t, func() bool { return b.metrics(0).Running == 1 })
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -210,7 +213,7 @@ func TestBeginRefuses(t *testing.T) {
 	if _, err := b.Begin(soon); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a run while somebody else uses a replica: %v", err)
 	}
-	few := worker.New(b.pool, worker.Settings{Replicas: 3})
+	few := worker.Worker{Pool: b.Pool, Replicas: 3}
 	if _, err := few.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "2 replicas serve the model, want 3") {
 		t.Errorf("a run on 2 of 3 replicas: %v", err)
 	}
@@ -218,16 +221,15 @@ func TestBeginRefuses(t *testing.T) {
 
 // TestBeginWaitsForReplicas has a replica die, which is found by a request.
 func TestBeginWaitsForReplicas(t *testing.T) {
-	b := setUp(t, 2, func(_ int, s *imitation.Settings, w *worker.Settings) {
+	b := setUp(t, 2, func(_ int, s *imitation.Settings, w *worker.Worker) {
 		s.Restart, w.Return = 300*time.Millisecond, 20*time.Second
 	})
 	e := b.begin()
 	e.Submit(0, of(endless))
 	b.running(0, 1, 1)
 	b.replicas[0].Crash()
-	next(t, e) // failed
-	voided(t, e.Close(t.Context()))
-	if _, err := worker.New(b.pool, worker.Settings{Request: ordinal}).Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 of 2 replicas are out") {
+	b.void(e, "request 0, task 0 pilot 30000, failed")
+	if _, err := (worker.Worker{Pool: b.Pool, Request: ordinal, Clock: clock.Wall{}}).Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 of 2 replicas are out") {
 		t.Errorf("a run without a wait: %v", err)
 	}
 	again := b.begin()
@@ -238,43 +240,25 @@ func TestBeginWaitsForReplicas(t *testing.T) {
 	closes(t, again)
 }
 
-// TestNothingIsLeftBehind counts goroutines after runs that end in every way.
-func TestNothingIsLeftBehind(t *testing.T) {
-	b := setUp(t, 2, func(_ int, _ *imitation.Settings, w *worker.Settings) { w.Look = 5 * time.Millisecond })
-	run := func() {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		e, err := b.Begin(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range 4 {
-			e.Submit(i, of(endless))
-		}
-		b.running(0, 2, 1)
-		var waits sync.WaitGroup
-		waits.Go(func() {
-			if event, err := e.Next(context.Background()); !errors.Is(err, context.Canceled) {
-				t.Errorf("next after the end of the run: %+v, %v", event, err)
-			}
-		})
-		cancel()
-		waits.Wait()
-		if err := e.Close(t.Context()); !errors.Is(err, context.Canceled) || errors.Is(err, worker.ErrVoid) {
-			t.Errorf("close after the end of the run: %v", err)
-		}
-		if again := e.Close(t.Context()); again == nil {
-			t.Error("closed again, it is well")
-		}
-		until(t, func() bool { m := b.metrics(0); return m.Running+m.Waiting == 0 })
-		b.clients[0].Close() // what is kept open
-		b.clients[1].Close()
+func TestInterrupt(t *testing.T) {
+	b := setUp(t, 1, func(_ int, _ *imitation.Settings, w *worker.Worker) { w.Look = 5 * time.Millisecond })
+	ctx, cancel := context.WithCancel(t.Context())
+	e, err := b.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
 	}
-	run()
-	var before int
-	until(t, func() bool { n := runtime.NumGoroutine(); same := n == before; before = n; return same })
-	for range 3 {
-		run()
+	e.Submit(0, of(endless))
+	b.running(0, 1, 1)
+	cancel()
+	if event, err := e.Next(context.Background()); !errors.Is(err, context.Canceled) {
+		t.Errorf("next after the end of the run: %+v, %v", event, err)
 	}
-	until(t, func() bool { return runtime.NumGoroutine() <= before })
+	if err := e.Close(t.Context()); !errors.Is(err, context.Canceled) || errors.Is(err, worker.ErrVoid) {
+		t.Errorf("close after the end of the run: %v", err)
+	}
+	until(t, func() bool { m := b.metrics(0); return m.Running+m.Waiting == 0 })
+	again := b.begin() // ended before the replicas are compared
+	if err := again.Close(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, worker.ErrVoid) {
+		t.Errorf("an interrupted close: %v", err)
+	}
 }

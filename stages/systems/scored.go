@@ -247,15 +247,14 @@ func (e execution) measure(ctx context.Context, b bench, warm bool) error {
 	if err != nil {
 		return err
 	}
-	settings := worker.Settings{
-		Request: e.requester(lengths), Replicas: e.Measured.Replicas, Return: e.Measured.Return, Clock: e.Measured.Clock,
+	w := worker.Worker{
+		Pool: b.Pool, Request: e.requester(lengths), Replicas: e.Measured.Replicas, Return: e.Measured.Return, Clock: e.Measured.Clock,
 	}
 	reward := e.coupledRewards()
 	if e.rewards == measurement.Scored {
 		v := &verdicts{scorer: b.scorer, passed: make(map[controller.ID]bool)}
-		settings.Answer, reward = v.take, v.reward
+		w.Answer, reward = v.take, v.reward
 	}
-	w := worker.New(b.Pool, settings)
 	if !warm {
 		if err := w.WarmUp(ctx, e.warmUp(lengths)); err != nil {
 			return err

@@ -45,11 +45,11 @@ func (s *shelf) keep(r *rollout.Rollout) error {
 	return s.full
 }
 
-// still is a clock that tests move. Nobody's sleep on it ends but with its context.
+// still is a clock that tests move. No sleep on it ends but with its context.
 type still struct{ now time.Time }
 
-func (c *still) Now() time.Time { return c.now }
-func (c *still) Sleep(ctx context.Context, _ time.Duration) error {
+func (c still) Now() time.Time { return c.now }
+func (still) Sleep(ctx context.Context, _ time.Duration) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -90,7 +90,7 @@ func TestPartialAnswersAreThereAgain(t *testing.T) {
 	l.Asked(at(1, 2), true)
 	clock.now = clock.now.Add(2 * time.Second)
 	l.Saw(at(1, 2), vllm.Piece{PromptIDs: []int32{5, 6}, IDs: []int32{10, 11}, Reasoning: "hm “\n"})
-	l.write()
+	l.Flush()
 	l.Saw(at(1, 2), vllm.Piece{IDs: []int32{12}, Text: "so"})
 	l.Saw(at(1, 2), vllm.Piece{IDs: []int32{13}, Text: " it"})
 	l.Asked(at(1, 3), true)
@@ -152,13 +152,13 @@ func TestAKillLeavesOneMoment(t *testing.T) {
 			l.Saw(at(task, 0), word(task, 100*tick))
 			l.Saw(at(task, 0), word(task, 100*tick+1))
 		}
-		v := l.deliver(whole(9, tick))
+		stored := l.Deliver(whole(9, tick))
 		if s.holds(at(9, tick)) {
 			t.Fatal("an answer is stored before its tick")
 		}
-		l.write()
-		if <-v.done; v.err != nil || !s.holds(at(9, tick)) {
-			t.Fatalf("an answer is not stored at its tick: %v", v.err)
+		l.Flush()
+		if err := <-stored; err != nil || !s.holds(at(9, tick)) {
+			t.Fatalf("an answer is not stored at its tick: %v", err)
 		}
 		ends = append(ends, l.journal.Size())
 	}
@@ -204,7 +204,7 @@ func TestADamagedLineTearsItsAnswers(t *testing.T) {
 		if n != 1 {
 			l.Saw(at(1, 0), word(1, n))
 		}
-		l.write()
+		l.Flush()
 	}
 	l.kill()
 	path := filepath.Join(dir, PartialsName)
@@ -223,9 +223,8 @@ func TestADamagedLineTearsItsAnswers(t *testing.T) {
 		t.Fatalf("%d damaged: %+v, %+v", damaged, p, other)
 	}
 	// It goes on from there, and is whole from then on; unless it is killed before.
-	if err := l.compact(); err != nil {
-		t.Fatal(err)
-	}
+	l.compact, l.base = -1, 0 // the journal is too long
+	l.Flush()
 	l.kill()
 	l, _ = open(t, dir, s.settings())
 	if p := l.Find(at(0, 0)); !p.Torn || !slices.Equal(p.Prefix.IDs, []int32{0}) {
@@ -243,16 +242,15 @@ func TestADamagedLineTearsItsAnswers(t *testing.T) {
 // The journal is as large as what it needs to hold.
 func TestTheJournalDoesNotGrow(t *testing.T) {
 	dir, s := t.TempDir(), newShelf()
-	set := s.settings()
-	set.Compact = 16 << 10
-	l, _ := open(t, dir, set)
+	l, _ := open(t, dir, s.settings())
+	l.compact = 16 << 10
 	for tick := range int32(2000) {
 		l.Saw(at(tick%3, 0), word(tick%3, tick)) // grow
 		l.Saw(at(3, tick/10), word(3, tick))     // come and go
 		if tick%10 == 9 {
-			l.deliver(whole(3, tick/10))
+			l.Deliver(whole(3, tick/10))
 		}
-		l.write()
+		l.Flush()
 	}
 	want := map[rollout.ID]*Partial{}
 	for id := range l.answers {
@@ -262,7 +260,7 @@ func TestTheJournalDoesNotGrow(t *testing.T) {
 		t.Errorf("%d bytes for %d answers", size, len(want))
 	}
 	l.Close()
-	l, _ = open(t, dir, set)
+	l, _ = open(t, dir, s.settings())
 	for id, want := range want {
 		if got := l.Find(id); !reflect.DeepEqual(got, want) {
 			t.Errorf("%v: %+v, want %+v", id, got, want)
@@ -273,7 +271,7 @@ func TestTheJournalDoesNotGrow(t *testing.T) {
 	}
 }
 
-func TestFinishWaitsForTheTick(t *testing.T) {
+func TestTicks(t *testing.T) {
 	s := newShelf()
 	set := s.settings()
 	set.Clock = hasty{}
@@ -282,32 +280,28 @@ func TestFinishWaitsForTheTick(t *testing.T) {
 	for n := range int32(20) {
 		all.Go(func() {
 			l.Saw(at(0, n), word(0, n))
-			if err := l.Finish(whole(0, n)); err != nil || !s.holds(at(0, n)) {
+			if err := <-l.Deliver(whole(0, n)); err != nil || !s.holds(at(0, n)) {
 				t.Errorf("%v: %v", at(0, n), err)
 			}
 		})
 	}
 	all.Wait()
 	s.full = errors.New("the disk is full")
-	if err := l.Finish(whole(1, 1)); !errors.Is(err, s.full) {
+	if err := <-l.Deliver(whole(1, 1)); !errors.Is(err, s.full) {
 		t.Errorf("error %v", err)
 	}
-	if err := l.Sync(); !errors.Is(err, s.full) {
-		t.Errorf("error %v", err)
+	s.full = nil
+	if err := l.Sync(); err == nil {
+		t.Error("the failure is forgotten")
 	}
-	if err := l.Finish(whole(1, 2)); !errors.Is(err, s.full) || s.holds(at(1, 2)) {
-		t.Errorf("error %v", err)
-	}
-	l.Close()
-	if err := l.Finish(whole(1, 3)); err == nil {
-		t.Error("a closed log takes answers")
+	if err := <-l.Deliver(whole(1, 2)); err == nil || s.holds(at(1, 2)) {
+		t.Errorf("stored after a failure: %v", err)
 	}
 }
 
 // hasty is a clock whose ticks come at once.
-type hasty struct{}
+type hasty struct{ still }
 
-func (hasty) Now() time.Time { return time.Now() }
 func (hasty) Sleep(ctx context.Context, _ time.Duration) error {
 	time.Sleep(100 * time.Microsecond)
 	return ctx.Err()
@@ -341,7 +335,7 @@ func TestAnswersThatAreNotKeptAreTorn(t *testing.T) {
 	l.Asked(at(0, 3), true)  // is kept
 	l.Saw(at(0, 3), word(0, 1))
 	l.Saw(at(0, 4), word(0, 1)) // is forgotten
-	l.deliver(whole(0, 0))
+	l.Deliver(whole(0, 0))
 	l.Torn(at(0, 2), false)
 	l.Forget(at(0, 4))
 	look := func(l *Partials, lost *Partial, again int) {
@@ -366,10 +360,9 @@ func TestAnswersThatAreNotKeptAreTorn(t *testing.T) {
 	look(l, nil, 2)
 	l.Asked(at(0, 1), false)
 	l.Asked(at(0, 1), false)
-	l.write()
-	if err := l.compact(); err != nil {
-		t.Fatal(err)
-	}
+	l.Flush()
+	l.compact, l.base = -1, 0
+	l.Flush()
 	again()
 	look(l, &Partial{Torn: true}, 2)
 }

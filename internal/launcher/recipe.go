@@ -1,0 +1,175 @@
+package launcher
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Recipe says how the servers of one worker are started, whatever they serve. In its texts
+// {model}, {port} and {replica} stand for the model's path, the replica's port and number.
+type Recipe struct {
+	Command     string   // such as "vllm serve {model}"; quotes keep blanks together
+	Arguments   []string // words after those of the setting; they win
+	Environment []string // KEY=VALUE; they win, too
+	Port        int      // of replica 0; replica i has Port+i
+	Replicas    int      // one per GPU
+	GPUs        []string // that this process may use, as CUDA calls them, one for each replica; nil: all, by number
+	MemoryGiB   float64  // main memory that a replica needs; 0: not checked
+}
+
+// Model is what all replicas serve.
+type Model struct {
+	Path            string   // folder or name of the checkpoint
+	Served          string   // name in requests
+	MaxSequences    int      // the engine's limit of running sequences
+	ContextTokens   int      // longest prompt and answer together
+	ReasoningParser string   // "" none
+	ThinkingBudget  bool     // requests will carry one
+	Flags           []string // further ones, by which servers load it
+}
+
+const (
+	// host is the address that servers listen on.
+	host = "127.0.0.1"
+	// memoryUtilization is the share of a GPU's memory that the engine may use (the paper's).
+	memoryUtilization = "0.9"
+	// keepAlive is how many seconds a server keeps an idle connection: longer than
+	// clients do, so that none sends on a connection that is being closed.
+	keepAlive = "120"
+	// keyVariable is where vLLM takes the key that clients must send.
+	keyVariable = "VLLM_API_KEY"
+)
+
+// words is the command of a replica: the recipe's command, the flags of the
+// paper's setting, the recipe's arguments.
+func (r Recipe) words(m Model, replica int) ([]string, error) {
+	words, err := split(r.Command)
+	if err != nil {
+		return nil, fmt.Errorf("launch command: %w", err)
+	}
+	words = r.fill(m, replica, words)
+	words = append(words, r.setting(m, replica)...)
+	return append(words, r.fill(m, replica, r.Arguments)...), nil
+}
+
+// setting lists the flags that make a server the paper's.
+func (r Recipe) setting(m Model, replica int) []string {
+	flags := []string{
+		"--host", host,
+		"--port", strconv.Itoa(r.Port + replica),
+		"--served-model-name", m.Served,
+		"--tensor-parallel-size", "1",
+		"--dtype", "bfloat16",
+		"--max-model-len", strconv.Itoa(m.ContextTokens),
+		"--gpu-memory-utilization", memoryUtilization,
+		"--max-num-seqs", strconv.Itoa(m.MaxSequences),
+		"--no-enable-prefix-caching",
+		"--generation-config", "vllm",
+	}
+	if m.ReasoningParser != "" {
+		flags = append(flags, "--reasoning-parser", m.ReasoningParser)
+	}
+	flags = append(flags, m.Flags...)
+	// Requests carry seeds of their own; the server's differ so that none that
+	// does not can draw what another replica draws.
+	return append(flags, "--seed", strconv.Itoa(replica), "--disable-uvicorn-access-log")
+}
+
+// variables lists what a replica's environment has in addition to its parent's, as
+// KEY=VALUE; of a name that is there twice, the last counts. The key that clients
+// must send is among them unless it is "".
+func (r Recipe) variables(m Model, replica int, key string) []string {
+	gpu := strconv.Itoa(replica)
+	if r.GPUs != nil {
+		gpu = r.GPUs[replica]
+	}
+	all := []string{
+		"CUDA_VISIBLE_DEVICES=" + gpu,
+		"HF_HUB_OFFLINE=1",
+		"TRANSFORMERS_OFFLINE=1",
+		"VLLM_HTTP_TIMEOUT_KEEP_ALIVE=" + keepAlive,
+		"VLLM_NO_USAGE_STATS=1",
+	}
+	if m.ThinkingBudget {
+		// In 0.23 the second model runner refuses budgets of thinking.
+		all = append(all, "VLLM_USE_V2_MODEL_RUNNER=0")
+	}
+	if key != "" {
+		all = append(all, keyVariable+"="+key)
+	}
+	return append(all, r.fill(m, replica, r.Environment)...)
+}
+
+// url is where a replica listens.
+func (r Recipe) url(replica int) string {
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(r.Port+replica))
+}
+
+// fill puts the values of a replica in the place of their names in texts.
+func (r Recipe) fill(m Model, replica int, texts []string) []string {
+	values := strings.NewReplacer("{model}", m.Path, "{port}", strconv.Itoa(r.Port+replica), "{replica}", strconv.Itoa(replica))
+	filled := make([]string, len(texts))
+	for i, text := range texts {
+		filled[i] = values.Replace(text)
+	}
+	return filled
+}
+
+// check compares a recipe with what there is: GPUs, and memory as memory tells it in
+// bytes, unless that is nil.
+func (r Recipe) check(memory func() (int64, error)) error {
+	if r.GPUs != nil && len(r.GPUs) < r.Replicas {
+		return fmt.Errorf("CUDA_VISIBLE_DEVICES leaves %d GPUs for %d replicas: ask for more, or start fewer (systems.replicas)", len(r.GPUs), r.Replicas)
+	}
+	if r.MemoryGiB <= 0 || memory == nil {
+		return nil
+	}
+	available, err := memory()
+	if err != nil {
+		return fmt.Errorf("how much memory is free: %w (set the worker's memory_gib to 0 to go without this check)", err)
+	}
+	if has, need := float64(available)/(1<<30), r.MemoryGiB*float64(r.Replicas); need > has {
+		return fmt.Errorf("%d replicas of %g GiB need %.1f GiB of memory, and %.1f GiB are available: "+
+			"stop something, set systems.replicas to %d, or correct the worker's memory_gib",
+			r.Replicas, r.MemoryGiB, need, has, max(1, int(has/r.MemoryGiB)))
+	}
+	return nil
+}
+
+var availableLine = regexp.MustCompile(`(?m)^MemAvailable:\s+(\d+) kB$`)
+
+// AvailableMemory reads from the text of /proc/meminfo how many bytes new
+// processes can have without swapping.
+func AvailableMemory(meminfo string) (int64, error) {
+	found := availableLine.FindStringSubmatch(meminfo)
+	if found == nil {
+		return 0, errors.New("/proc/meminfo has no MemAvailable in kB")
+	}
+	kib, err := strconv.ParseInt(found[1], 10, 54)
+	return kib << 10, err
+}
+
+var (
+	wordPattern   = regexp.MustCompile(`(?:[^\s'"]|'[^']*'|"[^"]*")+`)
+	quotedPattern = regexp.MustCompile(`'([^']*)'|"([^"]*)"`)
+)
+
+// split takes a command line apart at blanks. Single and double quotes keep
+// blanks in a word; nothing else of a shell is known.
+func split(line string) ([]string, error) {
+	words := wordPattern.FindAllString(line, -1)
+	if strings.TrimSpace(wordPattern.ReplaceAllString(line, "")) != "" {
+		return nil, fmt.Errorf("a quote is not closed in %q", line)
+	}
+	if len(words) == 0 {
+		return nil, errors.New("it is empty; a usual one is: vllm serve {model}")
+	}
+	for i, word := range words {
+		words[i] = quotedPattern.ReplaceAllString(word, "$1$2")
+	}
+	return words, nil
+}

@@ -1,0 +1,129 @@
+package launcher
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/internal/golden"
+)
+
+// paper lists the paper's checkpoints with their limits of running sequences.
+func paper() []Model {
+	model := func(name string, sequences int, thinking bool) Model {
+		m := Model{Path: "Qwen/" + name, Served: name, MaxSequences: sequences, ContextTokens: 32768}
+		if thinking {
+			m.ReasoningParser, m.ThinkingBudget = "qwen3", true
+		}
+		return m
+	}
+	return []Model{
+		model("Qwen2.5-3B-Instruct", 256, false), model("Qwen2.5-7B-Instruct", 192, false), model("Qwen2.5-32B-Instruct", 128, false),
+		model("Qwen3.5-4B", 128, true), model("Qwen3.5-9B", 128, true), model("Qwen3.5-27B", 64, true),
+	}
+}
+
+func TestPaperCommands(t *testing.T) {
+	r := Recipe{Command: "vllm serve {model}", Port: 8000, Replicas: 8}
+	var text bytes.Buffer
+	for _, m := range paper() {
+		for _, i := range []int{0, 7} {
+			words, err := r.words(m, i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&text, "%s, replica %d, %s\n", m.Served, i, r.url(i))
+			for _, v := range r.variables(m, i, "secret") {
+				fmt.Fprintf(&text, "  %s\n", v)
+			}
+			fmt.Fprintf(&text, "  %s\n\n", strings.ReplaceAll(strings.Join(words, " "), " --", "\n    --"))
+		}
+	}
+	golden.Check(t, "paper.txt", text.Bytes())
+}
+
+func TestRecipeWins(t *testing.T) {
+	r := Recipe{
+		Command:     `"/opt/my env/python" -m server --model '{model}' --tag {replica}:{port}`,
+		Arguments:   []string{"--max-num-seqs", "32", "--extra", `{"a": "{model}"}`},
+		Environment: []string{"CUDA_VISIBLE_DEVICES=GPU-{replica}", "PORT={port}"},
+		Port:        9000, Replicas: 2, GPUs: []string{"4", "GPU-ab", "7"},
+	}
+	m := Model{Path: "/models/a b", Served: "tiny", MaxSequences: 8, ContextTokens: 64, Flags: []string{"--load-format", "dummy"}}
+	words, err := r.words(m, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := []string{"/opt/my env/python", "-m", "server", "--model", "/models/a b", "--tag", "1:9001", "--host", "127.0.0.1", "--port", "9001"}
+	if !slices.Equal(words[:len(begin)], begin) {
+		t.Errorf("the command begins with %q, want %q", words[:len(begin)], begin)
+	}
+	end := []string{"--load-format", "dummy", "--seed", "1", "--disable-uvicorn-access-log", "--max-num-seqs", "32", "--extra", `{"a": "/models/a b"}`}
+	if got := words[len(words)-len(end):]; !slices.Equal(got, end) {
+		t.Errorf("the command ends with %q, want %q", got, end)
+	}
+	variables := r.variables(m, 1, "")
+	ours, theirs := slices.Index(variables, "CUDA_VISIBLE_DEVICES=GPU-ab"), slices.Index(variables, "CUDA_VISIBLE_DEVICES=GPU-1")
+	if ours < 0 || theirs < ours || variables[len(variables)-1] != "PORT=9001" || slices.ContainsFunc(variables, func(v string) bool { return strings.HasPrefix(v, keyVariable) }) {
+		t.Errorf("variables %q", variables)
+	}
+}
+
+func TestChecks(t *testing.T) {
+	free := func(gib float64) func() (int64, error) {
+		return func() (int64, error) { return int64(gib * (1 << 30)), nil }
+	}
+	unknown := func() (int64, error) { return 0, errors.New("no such file") }
+	three := Recipe{Replicas: 3, MemoryGiB: 2.5}
+	for _, tt := range []struct {
+		r      Recipe
+		memory func() (int64, error)
+		want   string // "" none
+	}{
+		{Recipe{Replicas: 4, GPUs: []string{"0", "1", "2"}}, nil, "CUDA_VISIBLE_DEVICES leaves 3 GPUs for 4 replicas"},
+		{Recipe{Replicas: 2, GPUs: []string{"0", "1", "2"}}, nil, ""},
+		{three, nil, ""},
+		{three, free(7.5), ""},
+		{three, free(7.4), "3 replicas of 2.5 GiB need 7.5 GiB of memory, and 7.4 GiB are available: stop something, set systems.replicas to 2"},
+		{three, unknown, "memory_gib to 0"},
+		{Recipe{Replicas: 3}, unknown, ""},
+	} {
+		if err := tt.r.check(tt.memory); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: got %v, want an error with %q", tt.r, err, tt.want)
+		}
+	}
+}
+
+func TestAvailableMemory(t *testing.T) {
+	if got, err := AvailableMemory("MemTotal: 24 kB\nMemAvailable:    8388608 kB\n"); err != nil || got != 8<<30 {
+		t.Errorf("%d bytes, %v", got, err)
+	}
+	for _, text := range []string{"", "MemAvailable: many kB\n", "MemAvailable: -1 kB\n", "MemAvailable: 18014398509481984 kB\n"} {
+		if got, err := AvailableMemory(text); err == nil {
+			t.Errorf("%q has %d bytes", text, got)
+		}
+	}
+}
+
+func TestSplit(t *testing.T) {
+	for _, tt := range []struct {
+		line string
+		want []string
+	}{
+		{"  a\tb\n c ", []string{"a", "b", "c"}},
+		{`'a b' "c d"e f'g'`, []string{"a b", "c de", "fg"}},
+		{`a '' ""`, []string{"a", "", ""}},
+		{`'say "hi"' "it's"`, []string{`say "hi"`, "it's"}},
+		{`C:\x é`, []string{`C:\x`, "é"}},
+		{" \t", nil},
+		{`serve "a b`, nil},
+		{`it's`, nil},
+	} {
+		if got, err := split(tt.line); !slices.Equal(got, tt.want) || (err == nil) != (tt.want != nil) {
+			t.Errorf("split(%q) = %q, %v, want %q", tt.line, got, err, tt.want)
+		}
+	}
+}
