@@ -34,10 +34,6 @@ var (
 
 // TestMain lets as many jobs run at a time as are wanted: they are parallel subtests.
 func TestMain(m *testing.M) {
-	flag.Func("worker", "live: a server that runs already; may be repeated", func(url string) error {
-		workers = append(workers, url)
-		return nil
-	})
 	flag.Parse()
 	flag.Set("test.parallel", strconv.Itoa(max(*jobs, runtime.GOMAXPROCS(0))))
 	m.Run()

@@ -19,10 +19,6 @@ import (
 var (
 	part   = flag.String("part", "table1", "slurm: table1, faults, jobs, gpus or search")
 	config = flag.String("config", "experiments.toml", "slurm: the experiment of table1 and search")
-	local  = flag.String("local", "", "slurm: output folder of a local `speceval run replay report` of the same program, "+
-		"for table1; empty: it is made")
-	localCPU = flag.Duration("local-cpu", 0, "slurm: CPU time that -local took; 0: unknown, and not compared")
-	cpus     = flag.Int("cpus", 0, "slurm: of the cluster; 0: as many as the machine has")
 )
 
 // TestSlurm tries runs through Slurm on a cluster of its own, which it starts on this
@@ -49,9 +45,6 @@ func TestSlurm(t *testing.T) {
 			continue
 		}
 		l.OK(drill.ClusterInstalled())
-		if *cpus > 0 {
-			p.more = append(p.more, "--cpus", strconv.Itoa(*cpus))
-		}
 		l.OK(os.Mkdir(l.Path("hidden"), 0o777))
 		s := &site{Lab: l, cluster: l.StartCluster(l.Path("c"), p.more...)}
 		s.Environment = append(os.Environ(), s.cluster.Env()...)
@@ -111,12 +104,9 @@ func (s *site) table1() {
 	run := func(out string) []string {
 		return with([]string{"run", "replay", "report", "--config", drill.FromRoot(*config), "--out", out}, keys...)
 	}
-	want, wantCPU := drill.FromRoot(*local), localCPU.Seconds()
-	if *local == "" {
-		want = s.Path("local")
-		wantCPU = s.Do(0, append(run(want), "-j", "2")...).CPU().Seconds()
-		s.Logf("local: CPU %.1f s", wantCPU)
-	}
+	want := s.Path("local")
+	wantCPU := s.Do(0, append(run(want), "-j", "2")...).CPU().Seconds()
+	s.Logf("local: CPU %.1f s", wantCPU)
 	out, start := s.Path("slurm"), time.Now()
 	p := s.Do(0, throughSlurm(run(out), "executor.element_minutes=2")...)
 	w := s.worked(out)
@@ -126,13 +116,11 @@ func (s *site) table1() {
 	if w.ends != w.elements {
 		s.Errorf("%d of %d elements ended by themselves: something was retried, and the CPU time is not whole", w.ends, w.elements)
 	}
-	if wantCPU > 0 {
-		const most = 1.10
-		ratio := (w.cpu + p.CPU().Seconds()) / wantCPU
-		s.Logf("CPU through Slurm: %.3f times that of the local run", ratio)
-		if ratio > most && !s.Small { // with few draws a run consists of starts of processes, and Slurm has more
-			s.Errorf("want %.2f at most", most)
-		}
+	const most = 1.10
+	ratio := (w.cpu + p.CPU().Seconds()) / wantCPU
+	s.Logf("CPU through Slurm: %.3f times that of the local run", ratio)
+	if ratio > most && !s.Small { // with few draws a run consists of starts of processes, and Slurm has more
+		s.Errorf("want %.2f at most", most)
 	}
 	// report.html, manifests' times and the logs of jobs record when and where units ran.
 	found := s.Compare(want, out)
@@ -261,8 +249,8 @@ while [ $# -gt 0 ]; do
 	shift
 done
 echo "$SLURM_ARRAY_JOB_ID"_"$SLURM_ARRAY_TASK_ID $(hostname) $CUDA_VISIBLE_DEVICES $port" >>'%[1]s/servers.txt'
-exec '%[2]s' fleet --config '%[3]s' --replicas 1 --port "$port" --model "$model" --speed %[4]g --log "%[1]s/requests-$port.jsonl"
-`, s.Dir, s.Program, s.config, max(1, fleetSpeed(300)/30))
+exec '%[2]s' fleet --config '%[3]s' --replicas 1 --port "$port" --model "$model" --speed 10 --log "%[1]s/requests-$port.jsonl"
+`, s.Dir, s.Program, s.config)
 	s.OK(os.WriteFile(server, []byte(script), 0o777))
 }
 

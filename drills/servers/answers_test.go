@@ -3,13 +3,14 @@
 package servers_test
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"sync"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"speceval/data"
 	"speceval/drills/drill"
@@ -22,12 +23,11 @@ import (
 // The trial of continued answers: of a task so many whole answers, and as many
 // that are cut, after up to so many tokens, and go on.
 const (
-	lawAnswers      = 500
-	lawTokens       = 512
-	lawCut          = 60
-	lawOutstanding  = 24
-	lawPermutations = 9999
-	lawLeast        = 0.001 // p-value below which the laws differ
+	lawAnswers     = 500
+	lawTokens      = 512
+	lawCut         = 60
+	lawOutstanding = 24
+	lawLeast       = 0.001 // p-value below which the laws differ
 )
 
 // lawTasks are of the benchmark primer: each has several answers that are common.
@@ -50,13 +50,10 @@ func continued(l *drill.Lab) {
 	if len(tasks) != len(lawTasks) {
 		l.Fatalf("%s has %d of the tasks %v", *model, len(tasks), lawTasks)
 	}
-	r := recipe(1)
-	r.Port = cmp.Or(*port, firstPort)
 	m := launcher.Model{Path: *model, Served: "small", MaxSequences: sequences, ContextTokens: 2048}
-	c, err := vllm.New(start(l, r, m, key).URLs()[0], vllm.Options{Key: key, Connections: lawOutstanding})
+	c, err := vllm.New(start(l, recipe(1), m, key).URLs()[0], vllm.Options{Key: key, Connections: lawOutstanding})
 	l.OK(err)
 	defer c.Close()
-	random := seed.Root(1).Child("law").Stream()
 	worst := 1.0
 	for _, task := range tasks {
 		whole, gone := answers(l, c, task, 0, false), answers(l, c, task, lawAnswers, true)
@@ -74,8 +71,7 @@ func continued(l *drill.Lab) {
 			}
 			return fmt.Sprint(class)
 		}
-		p := permuted(&random, whole, gone, func(a answered) string { return a.concluded })
-		q := permuted(&random, whole, gone, eighth)
+		p, q := alike(whole, gone, func(a answered) string { return a.concluded }), alike(whole, gone, eighth)
 		l.Logf("%s: p = %.3f for the conclusions of %d whole and %d continued answers, %.3f for their lengths",
 			task.ID, p, len(whole), len(gone), q)
 		worst = min(worst, p, q)
@@ -151,48 +147,39 @@ func conclusion(text string) string {
 	return ""
 }
 
-// permuted is the p-value of the hypothesis that two groups of answers have one
-// law, by the chi-square statistic of their classes, whose law under it is found by
-// dealing the answers out again.
-func permuted(random *seed.Stream, a, b []answered, class func(answered) string) float64 {
-	number := map[string]int{}
-	var classes []int
-	for _, s := range slices.Concat(a, b) {
-		name := class(s)
-		if _, there := number[name]; !there {
-			number[name] = len(number)
-		}
-		classes = append(classes, number[name])
-	}
-	seen := statistic(classes, len(a), len(number))
-	reached := 1 // the one that was seen
-	for range lawPermutations {
-		for i := range a { // as many as the first group has, without replacement
-			j := i + int(random.Float64()*float64(len(classes)-i))
-			classes[i], classes[j] = classes[j], classes[i]
-		}
-		if statistic(classes, len(a), len(number)) >= seen-1e-9 {
-			reached++
-		}
-	}
-	return float64(reached) / (lawPermutations + 1)
-}
+// leastExpected is how many answers a class has at least of each group, by both groups
+// together: rarer ones are one class.
+const leastExpected = 10
 
-// statistic is Pearson's chi-square of the classes of the first n answers and of
-// the others.
-func statistic(classes []int, n, kinds int) float64 {
-	first, all := make([]float64, kinds), make([]float64, kinds)
-	for i, k := range classes {
-		all[k]++
-		if i < n {
-			first[k]++
+// alike is the p-value of the hypothesis that two groups of as many answers have one law, by
+// Pearson's chi-square of their classes.
+func alike(a, b []answered, class func(answered) string) float64 {
+	counts := map[string][2]float64{}
+	for g, group := range [][]answered{a, b} {
+		for _, s := range group {
+			n := counts[class(s)]
+			n[g]++
+			counts[class(s)] = n
 		}
 	}
-	share := float64(n) / float64(len(classes))
-	sum := 0.0
-	for k := range all {
-		d := first[k] - share*all[k]
-		sum += d * d / (all[k] * share * (1 - share))
+	sum, kinds, rare := 0.0, 0, [2]float64{}
+	add := func(n [2]float64) {
+		d := n[0] - n[1]
+		sum += d * d / (n[0] + n[1])
+		kinds++
 	}
-	return sum
+	for _, n := range counts {
+		if n[0]+n[1] < 2*leastExpected {
+			rare[0], rare[1] = rare[0]+n[0], rare[1]+n[1]
+			continue
+		}
+		add(n)
+	}
+	if rare[0]+rare[1] >= 2*leastExpected {
+		add(rare)
+	}
+	if kinds < 2 {
+		return 1
+	}
+	return distuv.ChiSquared{K: float64(kinds - 1)}.Survival(sum)
 }

@@ -53,6 +53,8 @@ func (v *observed) behave(t *testing.T, record map[string]string) []byte {
 	var all strings.Builder
 	for _, b := range v.behaviours() {
 		t.Run(b.name, func(t *testing.T) {
+			want, there := record[b.name]
+			delete(record, b.name)
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			s := &session{T: t, observed: v, ctx: ctx}
@@ -60,7 +62,6 @@ func (v *observed) behave(t *testing.T, record map[string]string) []byte {
 			seen := strings.TrimRight(s.notes.String(), "\n")
 			t.Log(seen)
 			fmt.Fprintf(&all, "[%s]\n%s\n\n", b.name, seen)
-			want, there := record[b.name]
 			switch {
 			case record == nil || b.name == unjudged:
 			case !there:
@@ -68,7 +69,6 @@ func (v *observed) behave(t *testing.T, record map[string]string) []byte {
 			case seen != want:
 				t.Errorf("%s: the real server that was recorded differs:\n%s", b.about, want)
 			}
-			delete(record, b.name)
 		})
 	}
 	for name := range record {

@@ -46,7 +46,7 @@ type rates struct {
 // the time of its imports.
 func rate(l *drill.Lab) {
 	e := l.LoadExperiment("experiments-live.toml")
-	servers := l.StartWorker(e, cmp.Or(*port, firstPort), l.Path("servers"))
+	servers := l.StartWorker(e, firstPort, l.Path("servers"))
 	defer servers.Stop(context.Background())
 	r := &rates{l, e, primer(l), servers.URLs()}
 	r.prepare()

