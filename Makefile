@@ -66,7 +66,7 @@
 #   drill-inspect    evaluations in Inspect, pinned and newest: its tests, bias and coverage of
 #                    400 on a mock model, a real server of vLLM's CPU build where it is
 #                    installed, and stopping against another rule (half an hour)
-#   drill-decisions  drawn evaluations of all profiles: gates, tests for drift and pass^k;
+#   drill-decisions  drawn evaluations of all profiles: gates and pass^k;
 #                    and of skewed graded rewards (an hour of processor time;
 #                    DRILL=-small a minute)
 #   drill-docs       the commands of the README and of docs/, in a copy of the repository;
