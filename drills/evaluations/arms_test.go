@@ -151,7 +151,7 @@ func (b *bench) make(a *arm, n int) *arm {
 		first = a.quiet
 	}
 	streams := seed.Root(drill.Seed()).Child("drill").Child("kills").Child(a.what).Stream()
-	inParallel(b.Lab, *jobs, first, n, func(l *drill.Lab, job, i int) {
+	inParallel(b.Lab, jobs, first, n, func(l *drill.Lab, job, i int) {
 		on, random := *b, streams.At(uint64(i))
 		on.Lab = l
 		on.evaluate(a, job, i, &random)

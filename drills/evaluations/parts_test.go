@@ -44,7 +44,7 @@ func overHTTP(b *bench) {
 	replay := b.Path("replayed")
 	b.Do(0, "run", "replay", "--config", b.config, "--out", replay)
 	b.Logf("fleet: %d evaluations at a time, each on %d replicas of %d requests, wrong answers %d times as long",
-		*jobs, replicas, places, slowWrong)
+		jobs, replicas, places, slowWrong)
 	run := func(a *arm, n int) *arm {
 		a.what, a.quiet = a.profile.Benchmark+" by "+a.policy, 1
 		return b.make(a, n)

@@ -154,7 +154,7 @@ func (g *generation) disturb(fleet *drill.Process) {
 				return p.Gone() || journaled >= enough
 			})
 			if p.KillAfter(delay) {
-				k := kill{found: stored(g.Lab, g.Path("disturbed"))}
+				k := kill{found: g.Stored(g.Path("disturbed"))}
 				g.asked = append(g.asked, g.settled(g.Lab, g.log("disturbed"))...)
 				k.seen = len(g.asked)
 				g.killed = append(g.killed, k)
@@ -230,12 +230,6 @@ func (t tails) settled(l *drill.Lab, log string) (seeds []int64) {
 		seeds = append(seeds, t.requests(l, log)...)
 	}
 	return seeds
-}
-
-// stored are the rollouts that an output folder has.
-func stored(l *drill.Lab, out string) []rollout.Place {
-	places, err := rollout.Stored(out)
-	return drill.Must(l, places, err)
 }
 
 // sentAgain lists the seeds that were requested though they were stored.

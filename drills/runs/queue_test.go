@@ -35,10 +35,8 @@ type event struct {
 	CPU  float64   `json:"cpu_seconds"`
 }
 
-// settles reports whether an element has logged the outcome of a unit.
-func (e *event) settles() bool {
-	return slices.Contains([]string{"unit done", "unit failed", "unit stopped"}, e.What)
-}
+// outcomes are the events with which an element is done with a unit.
+var outcomes = []string{"unit done", "unit failed", "unit stopped"}
 
 // batches reads what was submitted for an output folder, in order, and the elements'
 // logs.
@@ -65,26 +63,19 @@ func (s *site) batches(out string) (all []batch) {
 
 // work is the sum of the jobs of an output folder.
 type work struct {
-	elements, units int
-	ends            int     // elements that ended by themselves
-	cpu             float64 // seconds of those, whole processes
-	unitCPU         float64 // seconds of the units, as far as they are known
+	elements int
+	ends     int     // elements that ended by themselves
+	cpu      float64 // seconds of those, whole processes
 }
 
 // worked sums up the jobs of an output folder.
 func (s *site) worked(out string) (w work) {
 	for _, b := range s.batches(out) {
 		w.elements += len(b.Elements)
-		for i, units := range b.Elements {
-			w.units += len(units)
-			for _, e := range b.logs[i] {
-				switch e.What {
-				case "unit done":
-					w.unitCPU += e.CPU
-				case "element ended":
-					w.ends++
-					w.cpu += e.CPU
-				}
+		for _, e := range slices.Concat(b.logs...) {
+			if e.What == "element ended" {
+				w.ends++
+				w.cpu += e.CPU
 			}
 		}
 	}
@@ -148,7 +139,7 @@ func (s *site) count(out string) {
 			}
 			for _, u := range units {
 				later := stay{b.element(i), b.Submitted, alive}
-				settled := slices.IndexFunc(b.logs[i], func(e event) bool { return e.Key == u.Key && e.settles() })
+				settled := slices.IndexFunc(b.logs[i], func(e event) bool { return e.Key == u.Key && slices.Contains(outcomes, e.What) })
 				if settled >= 0 && b.logs[i][settled].Time.Before(alive) {
 					later.Until = b.logs[i][settled].Time
 				}

@@ -4,7 +4,6 @@ package servers_test
 
 import (
 	"bytes"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"speceval/drills/drill"
 	"speceval/internal/launcher"
 	"speceval/internal/policy"
+	"speceval/internal/rollout"
 )
 
 // TestLive is the drill of the faults of real vLLM servers. It kills engines in the middle
@@ -46,7 +46,7 @@ const (
 // live is the lab of a part, with the rollouts that are generated and the two servers.
 type live struct {
 	pair
-	generation
+	wanted []rollout.Place // of a generation
 	recipe launcher.Recipe
 	urls   []string
 }
@@ -62,10 +62,10 @@ func newLive(l *drill.Lab) *live {
 		arguments = append(arguments, "--load-format", "dummy")
 	}
 	return &live{
-		pair{l, first}, generation{p.Benchmark, p.Model, p.TaskIDs, liveRollouts}, launcher.Recipe{
+		pair{l, first}, drill.Rollouts(masterSeed, p.Benchmark, p.Model, p.TaskIDs, liveRollouts), launcher.Recipe{
 			Command: "'" + drill.FromRoot(serve) + "' --model {model}", Arguments: arguments, Port: first, Replicas: 2,
 			Environment: append(slices.Clone(w.Environment), "VLLM_KEEP_ALIVE_ON_ENGINE_DEATH={replica}"),
-		}, urlsFrom(first, 2),
+		}, drill.URLs(first, 2),
 	}
 }
 
@@ -73,12 +73,12 @@ func newLive(l *drill.Lab) *live {
 func (v *live) experiment() drill.Settings {
 	return launching(v.recipe, drill.Settings{
 		"experiment": drill.Settings{"seed": masterSeed, "budgets": []int{liveBudget}},
-		"corpus":     drill.Settings{"tasks": v.Path(tasksFolder), "source": "vllm", "rollouts_per_task": v.rollouts},
+		"corpus":     drill.Settings{"tasks": v.Path(tasksFolder), "source": "vllm", "rollouts_per_task": liveRollouts},
 		"model": []drill.Settings{{
 			"id": liveModel, "path": *model, "max_sequences": 32,
 			"theta_core": 493568, "theta_head": 33408, "full_attention_layers": 3, "attention_width": 128,
 		}},
-		"benchmark": []drill.Settings{{"id": v.benchmark}},
+		"benchmark": []drill.Settings{{"id": "quiz"}},
 		"sampling":  drill.Settings{"max_tokens": 150, "context_tokens": liveContext},
 		"replay":    replayPrecision(256),
 		"systems":   drill.Settings{"engine": "vllm", "replicas": 2, "window": liveWindow, "repeats": 1},
@@ -130,20 +130,20 @@ func launched(l *drill.Lab) {
 	t := newTrial(l, "launched", v.experiment())
 	p := t.start("run", "generate")
 	p.Until(func() bool { // both have started their engines, are far from ready, and leave much behind
-		return !slices.ContainsFunc(v.groups(), func(group int) bool { return len(members(group)) < 2 })
+		return !slices.ContainsFunc(v.groups(), func(group int) bool { return len(members(group, "")) < 2 })
 	})
 	v.leftBy(p, syscall.SIGKILL, "SIGKILL of speceval while servers start")
 
 	p = t.start("run", "generate")
-	t.store(p, v.total()/20)
+	t.store(p, len(v.wanted)/20)
 	v.engineDies(p, 1, "SIGKILL of an engine whose API stays")
 	v.engineDies(p, 0, "SIGKILL of an engine")
-	before := t.stored()
+	before := t.Stored(t.out)
 	if p.Gone() {
-		l.Fatalf("it ended with %d of %d rollouts, exit code %d:\n%s", len(before), v.total(), p.Code(), p.Last())
+		l.Fatalf("it ended with %d of %d rollouts, exit code %d:\n%s", len(before), len(v.wanted), p.Code(), p.Last())
 	}
 	v.leftBy(p, syscall.SIGTERM, "SIGTERM of speceval while it generates")
-	t.finishes(t.start("run", "generate"), v.generation, before)
+	t.finishes(t.start("run", "generate"), v.wanted, before)
 }
 
 // engineDies kills the engine of a replica while the program generates. The program must
@@ -152,25 +152,14 @@ func (v *live) engineDies(p *drill.Process, replica int, fault string) {
 	begin, since := time.Now(), len(p.Text())
 	v.OK(killEngine(v.groups()[replica]))
 	p.Until(prints(p, since, "replica "+v.urls[replica]+" is out"))
-	missed, answer := time.Since(begin), health(v.urls[replica])
+	missed, answer := time.Since(begin), drill.Health(v.Ctx, v.urls[replica])
 	p.Until(prints(p, since, "replica "+v.urls[replica]+" is back"))
-	v.Logf("%s: /health answered %s; missed after %.1f s, back after %.0f s", fault, answer, missed.Seconds(), time.Since(begin).Seconds())
+	v.Logf("%s: /health answered %d; missed after %.1f s, back after %.0f s", fault, answer, missed.Seconds(), time.Since(begin).Seconds())
 }
 
 // prints reports whether a process has printed some words since its output had a length.
 func prints(p *drill.Process, since int, words string) func() bool {
 	return func() bool { return strings.Contains(p.Text()[since:], words) }
-}
-
-// health is a server's answer to /health, or why there is none.
-func health(url string) string {
-	client := http.Client{Timeout: 2 * time.Second}
-	response, err := client.Get(url + "/health")
-	if err != nil {
-		return err.Error()
-	}
-	response.Body.Close()
-	return response.Status
 }
 
 // running breaks runs on servers that the drill has started, and starts again, without
@@ -187,14 +176,14 @@ func running(l *drill.Lab) {
 func (v *live) restarted(servers *launcher.Servers) {
 	t := newTrial(v.Lab, "restarted", v.running())
 	p := t.start("run", "generate")
-	t.store(p, v.total()/20)
-	begin, before := time.Now(), t.stored()
+	t.store(p, len(v.wanted)/20)
+	begin, before := time.Now(), t.Stored(t.out)
 	v.OK(syscall.Kill(servers.Process(0), syscall.SIGTERM))
 	p.Until(prints(p, 0, "replica "+v.urls[0]+" is out"))
 	v.Logf("SIGTERM of a server with requests in flight: missed after %.1f s", time.Since(begin).Seconds())
 	p.Until(prints(p, 0, "replica "+v.urls[0]+" is back"))
 	v.Logf("a server started again on the same port: taken back by the same run after %.0f s", time.Since(begin).Seconds())
-	t.finishes(p, v.generation, before)
+	t.finishes(p, v.wanted, before)
 }
 
 // void kills an engine in the middle of a timed run, which must be made again, and no
@@ -217,7 +206,7 @@ func (v *live) void(servers *launcher.Servers) {
 		v.Errorf("an engine killed in a timed run: no run is void:\n%s", broken.Last())
 	}
 	v.Logf("an engine killed in a timed run: %d void, %d kept", len(voids), len(kept))
-	v.Until("the server started again", func() bool { return servers.Process(0) != 0 && strings.HasPrefix(health(v.urls[0]), "200") })
+	v.Until("the server started again", func() bool { return servers.Process(0) != 0 && drill.Health(v.Ctx, v.urls[0]) == 200 })
 	t.do("run", "systems")
 	all := keptRuns(v.Lab, t.out)
 	unchanged(v.Lab, kept, all)

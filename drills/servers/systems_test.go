@@ -161,7 +161,7 @@ func newSystems(l *drill.Lab) *systems {
 	s.trial = newTrial(l, "fleet", experiment)
 	for i, model := range s.models {
 		first := s.port + i*replicas
-		s.urls = append(s.urls, urlsFrom(first, replicas)...)
+		s.urls = append(s.urls, drill.URLs(first, replicas)...)
 		if i == 0 {
 			s.victim = s.serve("victim", model["id"], 1, first)
 			s.serve("others", model["id"], replicas-1, first+1)
@@ -175,16 +175,8 @@ func newSystems(l *drill.Lab) *systems {
 	return s
 }
 
-// urlsFrom are so many servers of this machine, from a port on.
-func urlsFrom(port, n int) (urls []string) {
-	for i := range n {
-		urls = append(urls, fmt.Sprintf("http://127.0.0.1:%d", port+i))
-	}
-	return urls
-}
-
 // serve starts so many replicas of a model, from a port on.
 func (s *systems) serve(name string, model any, n, port int) *drill.Process {
-	return s.Serve(name+".txt", s.Path("fleet.toml"), urlsFrom(port, n), "--model", fmt.Sprint(model),
+	return s.Serve(name+".txt", s.Path("fleet.toml"), drill.URLs(port, n), "--model", fmt.Sprint(model),
 		"--replicas", strconv.Itoa(n), "--port", strconv.Itoa(port), "--speed", fmt.Sprint(speed))
 }

