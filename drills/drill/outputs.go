@@ -119,10 +119,10 @@ type Difference struct {
 
 func (d Difference) String() string { return fmt.Sprintf("%s %s", d.Path, d.Why) }
 
-// Rollouts are so many of each task that a run must store, with the seeds of the rule: of the
-// node generate, benchmark, model, task id, number of the rollout in the tree of the
-// experiment's seed, the first 63 bits. It repeats the rule of the stage, so that neither can
-// change alone.
+// Rollouts are what a run must store: a number of each task, with the seeds of the rule. A
+// seed is the first 63 bits of the node generate, benchmark, model, task id, number of the
+// rollout in the tree of the experiment's seed. The rule of the stage is repeated here, so
+// that neither can change alone.
 func Rollouts(master uint64, benchmark, model string, ids []string, each int) (all []rollout.Place) {
 	node := seed.Root(master).Child("generate").Child(benchmark).Child(model)
 	for task, id := range ids {
@@ -143,8 +143,8 @@ func (l *Lab) Stored(out string) []rollout.Place {
 	return Must(l, all, err)
 }
 
-// Complete fails unless the rollouts that are stored in the end are those that are wanted,
-// each once, with those that were there before.
+// Complete fails unless every wanted rollout is stored in the end, once, and no other one,
+// with all that were there before.
 func (l *Lab) Complete(final, wanted, before []rollout.Place) {
 	l.Helper()
 	times := map[rollout.Place]int{}

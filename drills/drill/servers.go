@@ -30,7 +30,7 @@ next:
 	return 0
 }
 
-// URLs are so many servers of this machine, from a port on.
+// URLs are the addresses of n servers of this machine, from a port on.
 func URLs(port, n int) (urls []string) {
 	for i := range n {
 		urls = append(urls, fmt.Sprintf("http://127.0.0.1:%d", port+i))

@@ -18,7 +18,7 @@ import (
 // boxed is a result in the form in which answers are asked for.
 var boxed = regexp.MustCompile(`\\boxed\{([^{}]*)\}`)
 
-// check ends the drill if a result is not that of its rollouts: the policy of the setup is
+// check ends the drill if a result does not follow from its rollouts: the policy of the setup is
 // run again by the verdicts on them, one rollout after the other, and must come to the same
 // rollouts, weights and estimate. Where answers are known, a rollout passes if the last box in
 // its text holds the task's answer, letter for letter. A rollout that is there twice ends
@@ -101,8 +101,8 @@ func (p prediction) String() string { return fmt.Sprintf("%.3f ± %.4f", p.Ratio
 // predict draws evaluations of a profile whose pass rates are taken for the truth, under a
 // setup, after the setup that it extends, if there is one. It is the mean over draws of
 // Σ p(1−p)·Σ c²/n, the variance of an estimate given the rollouts that decided on it,
-// relative to Uniform's with as many rollouts on average (paper, Section 4.1, of which
-// informed and staged policies are the general case).
+// relative to Uniform's with as many rollouts on average (paper, Section 4.1; informed and
+// staged policies are its general case).
 func (b *bench) predict(p profile.Profile, draws int, number uint64, setups ...*evaluation.Setup) prediction {
 	b.Helper()
 	last := *setups[len(setups)-1]

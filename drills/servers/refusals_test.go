@@ -74,7 +74,7 @@ func (v *observed) ofRefusals() (all []behaviour) {
 		}})
 }
 
-// ofConnections are of those that a server keeps, or gives up.
+// ofConnections are of connections that a server keeps, or gives up.
 var ofConnections = []behaviour{
 	{"connection/kept", "a connection serves several requests", func(s *session) {
 		c := s.dial()

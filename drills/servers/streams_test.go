@@ -162,7 +162,7 @@ func (st *stream) next() (e event, err error) {
 	return e, err
 }
 
-// until reads events until one reports at least so many tokens.
+// until reads events until one reports a number of tokens, or more.
 func (s *session) until(st *stream, tokens int) usage {
 	s.Helper()
 	for {

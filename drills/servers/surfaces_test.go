@@ -121,7 +121,7 @@ const (
 
 var cachingLabel = regexp.MustCompile(`enable_prefix_caching="[A-Za-z]*"`)
 
-// metrics reads the server's metrics; those that differ in labels alone are summed up.
+// metrics reads the server's metrics, each the sum over its labels.
 func (s *session) metrics() map[string]float64 {
 	s.Helper()
 	got := s.get("/metrics")
@@ -148,7 +148,7 @@ func (s *session) metrics() map[string]float64 {
 // pollMetrics is the interval between polls of the metrics.
 const pollMetrics = 5 * time.Millisecond
 
-// await polls the metrics until so many requests are running and waiting.
+// await polls the metrics until these numbers of requests are running and waiting.
 func (s *session) await(running, waiting int) map[string]float64 {
 	s.Helper()
 	for {
