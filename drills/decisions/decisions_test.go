@@ -1,72 +1,62 @@
 //go:build drill
 
 // Package decisions_test is `make drill-decisions`: what evaluations are turned into, on
-// evaluations by HBN that it draws of the published profiles. Gates, tests for drift and
-// intervals of pass^k may be wrong as often as they state.
+// evaluations by HBN that it draws of the published profiles. Gates and intervals of pass^k
+// may be wrong as often as they state.
 package decisions_test
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"speceval/data"
+	"speceval/drills/drill"
 	"speceval/internal/pilot"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
-	"speceval/method/drift"
 	"speceval/method/estimate"
-	"speceval/method/informed"
 	"speceval/method/neyman"
 	"speceval/method/staged"
 )
 
-var (
-	small    = flag.Bool("small", false, "a short version: small benchmarks, few evaluations")
-	only     = flag.String("part", "", "gate, passk or drift; empty: all")
-	number   = flag.Int("n", 0, "evaluations of each profile in each setting, at least 2 (1,000; small: 20)")
-	jobs     = flag.Int("j", runtime.NumCPU(), "profiles at a time")
-	rootSeed = flag.Uint64("seed", 1, "of what is drawn")
-)
-
-// fewest is the number of evaluations of a profile from which on rates are checked.
-const fewest = 100
+var only = flag.String("part", "", "gate or passk; empty: both")
 
 func TestDecisions(t *testing.T) {
+	l := drill.New(t, 4*time.Hour)
 	profiles, _, err := profile.Evaluated(must(profile.Parse(data.Profiles(), data.ProfilesName)))
-	check(err)
-	if *small {
+	l.OK(err)
+	number := l.Often(20, 1000)
+	if l.Small {
 		profiles = slices.DeleteFunc(profiles, func(p profile.Profile) bool { return p.N() > 30 })
 	}
-	if *small && *number == 0 {
-		*number = 20
-	}
-	*number = cmp.Or(*number, 1000)
-	if *number < 2 || *jobs < 1 || !slices.Contains([]string{"", "gate", "passk", "drift"}, *only) {
-		t.Fatalf("-n %d, -j %d, -part %q: want 2, 1, and gate, passk or drift", *number, *jobs, *only)
-	}
 	prior := must(neyman.NewPrior(16))
+	made := 0
 	for _, part := range []struct {
 		name string
 		do   func(s *study)
-	}{{"gate", (*study).gate}, {"passk", (*study).passk}, {"drift", (*study).drift}, {"drift", (*study).siblings}} {
-		if *only == "" || *only == part.name {
-			t.Run(part.name, func(t *testing.T) { part.do(&study{t, profiles, prior}) })
+	}{{"gate", (*study).gate}, {"passk", (*study).passk}} {
+		if drill.Wanted(*only, part.name) {
+			made++
+			l.Sub(part.name, func(l *drill.Lab) { part.do(&study{l, profiles, prior, number}) })
 		}
+	}
+	if made == 0 {
+		l.Fatalf("-part %q: want gate or passk", *only)
 	}
 }
 
 // study is what all parts have in common.
 type study struct {
-	*testing.T
+	*drill.Lab
 	profiles []profile.Profile
 	prior    *neyman.Prior
+	number   int // of evaluations of each profile in each setting
 }
 
 // check and must end the drill with an error that is no fault of a method.
@@ -84,9 +74,9 @@ func must[R any](result R, err error) R {
 // collect does something for every profile, some at a time, with a random stream that is
 // the profile's own under a label, and returns the results.
 func collect[R any](s *study, label string, do func(p profile.Profile, random *seed.Stream) R) []R {
-	root := seed.Root(*rootSeed).Child("drill").Child("decisions").Child(label)
+	root := seed.Root(drill.Seed()).Child("drill").Child("decisions").Child(label)
 	results := make([]R, len(s.profiles))
-	places := make(chan bool, *jobs)
+	places := make(chan bool, runtime.NumCPU())
 	var group sync.WaitGroup
 	for k, p := range s.profiles {
 		group.Go(func() {
@@ -98,17 +88,6 @@ func collect[R any](s *study, label string, do func(p profile.Profile, random *s
 	}
 	group.Wait()
 	return results
-}
-
-// heading prints a part's title and the head of a table, and line a row of it.
-func (s *study) heading(title string, columns ...any) {
-	fmt.Printf("\n%s; %d for each of %d profiles\n\n", title, *number, len(s.profiles))
-	line(columns...)
-	line(slices.Repeat([]any{"---"}, len(columns))...)
-}
-
-func line(cells ...any) {
-	fmt.Printf("|"+strings.Repeat(" %v |", len(cells))+"\n", cells...)
 }
 
 // share is a share with its Monte Carlo error, in percent.
@@ -192,15 +171,6 @@ func average(ps []float64) (mean float64) {
 	return mean
 }
 
-// swap gives a share of the tasks, two by two, one another's probabilities.
-func swap(ps []float64, share float64, random *seed.Stream) {
-	any := func() int { return int(random.Float64() * float64(len(ps))) }
-	for range int(math.Ceil(share * float64(len(ps)) / 2)) {
-		i, j := any(), any()
-		ps[i], ps[j] = ps[j], ps[i]
-	}
-}
-
 // shift moves the logits of all probabilities by the same number, so that their mean
 // moves by the given one, as far as possible.
 func shift(ps []float64, by float64) {
@@ -242,7 +212,7 @@ type verdicts [3]int
 // gate lets models pass a gate whose baseline is the profile, both evaluated by HBN, and
 // compares wrong verdicts with the gate's error rate.
 func (s *study) gate() {
-	s.heading(fmt.Sprintf("gate: no worse than %.0f points, pairs of evaluations", 100*margin), "b at the first look", "looks", "true difference, points", "no worse", "worse")
+	var rows [][]any
 	for _, g := range []gated{{budget: 8, looks: 1}, {budget: 16, looks: 1}, {budget: 64, looks: 1}, {budget: 16, looks: 3}} {
 		for _, g.better = range []float64{-2, -1, 0} {
 			all := collect(s, fmt.Sprintf("gate %+v", g), func(p profile.Profile, random *seed.Stream) verdicts {
@@ -255,9 +225,9 @@ func (s *study) gate() {
 				}
 			}
 			points := 100 * g.better * margin
-			noWorse, noWorseSE := rate(counts[estimate.NoWorse], *number)
-			worse, worseSE := rate(counts[estimate.Worse], *number)
-			line(g.budget, g.looks, fmt.Sprintf("%+.0f", points), share(noWorse, noWorseSE), share(worse, worseSE))
+			noWorse, noWorseSE := rate(counts[estimate.NoWorse], s.number)
+			worse, worseSE := rate(counts[estimate.Worse], s.number)
+			rows = append(rows, []any{g.budget, g.looks, fmt.Sprintf("%+.0f", points), share(noWorse, noWorseSE), share(worse, worseSE)})
 			if g.better <= -1 {
 				s.atMost(noWorse, noWorseSE, estimate.GateRate+allowance, fmt.Sprintf("%+v: models that are %+.0f points better pass", g, points))
 			}
@@ -266,6 +236,7 @@ func (s *study) gate() {
 			}
 		}
 	}
+	drill.Table([]string{"b at the first look", "looks", "true difference, points", "no worse", "worse"}, rows)
 }
 
 // rate is a share over profiles, and its Monte Carlo error.
@@ -281,7 +252,7 @@ func rate(counts []int, number int) (share, se float64) {
 
 // atMost fails if a rate is above its bound by more than chance.
 func (s *study) atMost(rate, se, bound float64, what string) {
-	if *number >= fewest && rate > bound+4*se {
+	if !s.Small && rate > bound+4*se {
 		s.Errorf("%s: %.2f%% ± %.2f, want %.2f%% at most", what, 100*rate, 100*se, 100*bound)
 	}
 }
@@ -300,7 +271,7 @@ func (s *study) passes(g gated, p profile.Profile, random *seed.Stream) (v verdi
 		baseline = slices.Clone(model)
 		shift(baseline, -g.better*margin)
 	}
-	for range *number {
+	for range s.number {
 		v[s.pass(e, g, [2][]float64{model, baseline}, random)]++
 	}
 	return v
@@ -335,7 +306,7 @@ type score struct {
 // passk lets HBN with a floor evaluate every profile, and compares estimates of pass^k
 // and pass@k, and their intervals, with the profile's. The floor is k, or half of it.
 func (s *study) passk() {
-	s.heading("passk: evaluations", "b", "question", "floor", "bias, s.e.", "coverage")
+	var rows [][]any
 	for _, budget := range []int{8, 16, 32} {
 		pilots := plan(budget).Pilots
 		for _, q := range []estimate.Question{{K: 2, Least: 2}, {K: 4, Least: 4}, {K: 4, Least: 2}, {K: 8, Least: 8}} {
@@ -343,30 +314,32 @@ func (s *study) passk() {
 				continue
 			}
 			for _, q.Any = range []bool{false, true} {
-				s.question(budget, q)
+				rows = append(rows, s.question(budget, q))
 			}
 		}
 	}
+	drill.Table([]string{"b", "question", "floor", "bias, s.e.", "coverage"}, rows)
 }
 
-func (s *study) question(budget int, q estimate.Question) {
+// question is a row of the table.
+func (s *study) question(budget int, q estimate.Question) []any {
 	bias, covered := 0.0, []int{}
 	for _, c := range collect(s, fmt.Sprintf("passk %v %d %d", q, budget, q.Least), func(p profile.Profile, random *seed.Stream) score {
 		return s.answers(budget, q, p, random)
 	}) {
-		n := float64(*number)
+		n := float64(s.number)
 		covered = append(covered, c.covered)
 		if spread := c.square - c.off*c.off/n; spread > 1e-6*c.square { // not all estimates are the same
 			bias += c.off / math.Sqrt(max(spread, c.stated)) / math.Sqrt(float64(len(s.profiles)))
 		}
 	}
-	coverage, se := rate(covered, *number)
-	line(budget, q, q.Least, fmt.Sprintf("%+.2f", bias), share(coverage, se))
+	coverage, se := rate(covered, s.number)
 	what := fmt.Sprintf("b = %d, %v with a floor of %d", budget, q, q.Least)
 	s.atMost(1-coverage, se, 0.07, what+": the truth is outside of intervals of 95%")
-	if *number >= fewest && math.Abs(bias) > 4.5 {
+	if !s.Small && math.Abs(bias) > 4.5 {
 		s.Errorf("%s: a bias of %.1f of its errors", what, bias)
 	}
+	return []any{budget, q, q.Least, fmt.Sprintf("%+.2f", bias), share(coverage, se)}
 }
 
 // answers draws evaluations of a profile.
@@ -380,7 +353,7 @@ func (s *study) answers(budget int, q estimate.Question, p profile.Profile, rand
 			truth += math.Pow(x, float64(q.K)) / float64(len(ps))
 		}
 	}
-	for range *number {
+	for range s.number {
 		a := must(q.Of(s.prior, e.evaluate(ps, budget, design, random)))
 		if a.Low-1e-12 <= truth && truth <= a.High+1e-12 { // but for rounding
 			c.covered++
@@ -390,110 +363,4 @@ func (s *study) answers(budget int, q estimate.Question, p profile.Profile, rand
 		c.stated += a.StandardError * a.StandardError
 	}
 	return c
-}
-
-const redraws = 399 // of a pilot by a test
-
-// drift tests models that have changed, and models that have not, and compares false
-// alarms with their rate. Known are 64 rollouts of each task, or an evaluation with the
-// same budget.
-func (s *study) drift() {
-	s.heading("drift: alarms, a tenth of the pilots where the model has changed", "b", "known", "change of the mean", "tasks swapped", "alarms")
-	for _, budget := range []int{8, 16, 32, 64} {
-		for _, known := range []string{"profile", "evaluation"} {
-			for _, c := range []struct{ mean, swapped float64 }{{}, {mean: -0.03}, {mean: -0.05}, {mean: -0.1}, {swapped: 0.1}} {
-				number, changed := *number, c.mean != 0 || c.swapped != 0
-				if changed {
-					number = (number + 9) / 10
-				}
-				what := fmt.Sprintf("drift: b = %d, %s, %+v", budget, known, c)
-				alarms, se := rate(collect(s, what, func(p profile.Profile, random *seed.Stream) (alarms int) {
-					e, before := s.evaluator(), probabilities(p)
-					for range number {
-						references := []drift.Reference{{Tasks: rollouts(before, 64, random)}}
-						if known == "evaluation" {
-							tasks := e.evaluate(before, budget, plan(budget), random)
-							references = []drift.Reference{{Tasks: outcomes(tasks, 0)}, {Tasks: outcomes(tasks, 1)}}
-						}
-						now := slices.Clone(before)
-						if c.mean != 0 {
-							shift(now, c.mean)
-						}
-						swap(now, c.swapped, random)
-						if must(drift.Same(references, rollouts(now, plan(budget).Pilots, random), drift.Settings{Seed: random.Uint64(), Draws: redraws})).Moved {
-							alarms++
-						}
-					}
-					return alarms
-				}), number)
-				line(budget, known, c.mean, c.swapped, share(alarms, se))
-				if !changed {
-					s.atMost(alarms, se, drift.FalseAlarms, what)
-				}
-			}
-		}
-	}
-}
-
-// rollouts draws some of every task.
-func rollouts(ps []float64, each int, random *seed.Stream) (all []drift.Outcome) {
-	for _, p := range ps {
-		all = append(all, drift.Passes(pilot.Binomial(each, p, random), each))
-	}
-	return all
-}
-
-// outcomes are those of a stage of all tasks.
-func outcomes(tasks []estimate.Task, stage int) (all []drift.Outcome) {
-	for _, t := range tasks {
-		all = append(all, drift.Passes(int(t.Stages[stage].Rewards), t.Stages[stage].Rollouts))
-	}
-	return all
-}
-
-// siblings tests whether the other models of a benchmark explain a profile's model. False
-// alarms are those for models that are drawn from the donors' nodes.
-func (s *study) siblings() {
-	number := (*number + 49) / 50
-	s.heading("drift from siblings: alarms, a fiftieth of the pilots", "pilot", "model", "alarms")
-	for _, rollouts := range []int{1, 3, 6, 12} {
-		for _, model := range []string{"of the donors' nodes", "the profile's", "half of its tasks swapped", "all of them swapped"} {
-			what := fmt.Sprintf("siblings: pilots of %d, %s", rollouts, model)
-			alarms, se := rate(collect(s, what, func(p profile.Profile, random *seed.Stream) (alarms int) {
-				prior, passes := must(informed.New(p.N(), s.donors(p))), make([]int, p.N())
-				for range number {
-					ps := probabilities(p)
-					switch model {
-					case "of the donors' nodes":
-						prior.DrawByDonors(random, ps)
-					case "half of its tasks swapped":
-						swap(ps, 0.5, random)
-					case "all of them swapped":
-						swap(ps, 2, random)
-					}
-					for i, q := range ps {
-						passes[i] = pilot.Binomial(rollouts, q, random)
-					}
-					if must(drift.Explained(prior, rollouts, passes, drift.Settings{Seed: random.Uint64(), Draws: redraws})).Left {
-						alarms++
-					}
-				}
-				return alarms
-			}), number)
-			line(rollouts, model, share(alarms, se))
-			if model == "of the donors' nodes" {
-				s.atMost(alarms, se, drift.FalseAlarms, what)
-			}
-		}
-	}
-}
-
-// donors are the other models' profiles of a benchmark.
-func (s *study) donors(p profile.Profile) (donors []informed.Donor) {
-	for _, other := range s.profiles {
-		if other.Benchmark == p.Benchmark && other.Model != p.Model && other.N() == p.N() {
-			donors = append(donors, informed.Donor{Name: other.Model, Passes: other.PassCounts, Rollouts: slices.Repeat([]int{other.TestedK}, p.N())})
-		}
-	}
-	return donors
 }

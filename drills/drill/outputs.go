@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"speceval/internal/files"
+	"speceval/internal/rollout"
+	"speceval/internal/seed"
 )
 
 // Stages are the stages of the pipeline, in order.
@@ -116,3 +118,52 @@ type Difference struct {
 }
 
 func (d Difference) String() string { return fmt.Sprintf("%s %s", d.Path, d.Why) }
+
+// Rollouts are what a run must store: a number of each task, with the seeds of the rule. A
+// seed is the first 63 bits of the node generate, benchmark, model, task id, number of the
+// rollout in the tree of the experiment's seed. The rule of the stage is repeated here, so
+// that neither can change alone.
+func Rollouts(master uint64, benchmark, model string, ids []string, each int) (all []rollout.Place) {
+	node := seed.Root(master).Child("generate").Child(benchmark).Child(model)
+	for task, id := range ids {
+		for n := range each {
+			stream := node.Child(id).Index(n).Stream()
+			all = append(all, rollout.Place{
+				Benchmark: benchmark, Model: model, TaskIndex: int32(task), Rollout: int32(n), Seed: int64(stream.Uint64() >> 1),
+			})
+		}
+	}
+	return all
+}
+
+// Stored are the rollouts that an output folder has.
+func (l *Lab) Stored(out string) []rollout.Place {
+	l.Helper()
+	all, err := rollout.Stored(out)
+	return Must(l, all, err)
+}
+
+// Complete fails unless every wanted rollout is stored in the end, once, and no other one,
+// with all that were there before.
+func (l *Lab) Complete(final, wanted, before []rollout.Place) {
+	l.Helper()
+	times := map[rollout.Place]int{}
+	for _, p := range final {
+		times[p]++
+	}
+	missing, twice, lost := 0, len(final)-len(times), 0
+	for _, p := range wanted {
+		if times[p] == 0 {
+			missing++
+		}
+	}
+	for _, p := range before {
+		if times[p] == 0 {
+			lost++
+		}
+	}
+	if missing+twice+lost > 0 || len(final) != len(wanted) {
+		l.Errorf("%d rollouts are stored of %d: %d missing or of another seed, %d twice, %d lost of %d that were there before",
+			len(final), len(wanted), missing, twice, lost, len(before))
+	}
+}

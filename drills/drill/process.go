@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -180,13 +181,13 @@ func (l *Lab) Serve(log, config string, urls []string, flags ...string) *Process
 	l.Helper()
 	fleet := l.StartProgram(l.Path(log), l.Program, append([]string{"fleet", "--config", config}, flags...)...)
 	for _, url := range urls {
-		fleet.Until(func() bool { return health(l.Ctx, url) != 0 })
+		fleet.Until(func() bool { return Health(l.Ctx, url) != 0 })
 	}
 	return fleet
 }
 
-// health is the status with which a server answers /health, 0 without an answer.
-func health(ctx context.Context, url string) int {
+// Health is the status with which a server answers /health, 0 without an answer.
+func Health(ctx context.Context, url string) int {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/health", nil)
 	if err != nil {
 		return 0
@@ -209,4 +210,18 @@ func (l *Lab) FreeURLs(n int) (urls []string) {
 		urls = append(urls, "http://"+listener.Addr().String())
 	}
 	return urls
+}
+
+// Processes are those of this machine whose command line has a text. Its words are separated
+// by zeros.
+func Processes(text string) (pids []int) {
+	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is good
+	for _, path := range paths {
+		words, err := os.ReadFile(path)
+		if err == nil && len(words) > 0 && strings.Contains(string(words), text) { // otherwise it has ended
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }

@@ -30,6 +30,14 @@ next:
 	return 0
 }
 
+// URLs are the addresses of n servers of this machine, from a port on.
+func URLs(port, n int) (urls []string) {
+	for i := range n {
+		urls = append(urls, fmt.Sprintf("http://127.0.0.1:%d", port+i))
+	}
+	return urls
+}
+
 // StartWorker starts the servers of an experiment's first worker with its first model,
 // from a port on, until the test ends. Their output goes to a folder.
 func (l *Lab) StartWorker(e *config.Config, port int, logs string) *launcher.Servers {

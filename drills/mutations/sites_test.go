@@ -7,10 +7,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
+
+	"speceval/drills/drill"
 )
 
 // site is a place of a file and the text that a mutation puts there.
@@ -35,17 +35,10 @@ var swaps = map[token.Token]token.Token{
 // sitesOf lists the mutations of a file, each within one line: an operator exchanged, a
 // condition negated, a whole number one larger, a statement without a result dropped,
 // an error not returned.
-func sitesOf(root, pkg, file string) ([]site, error) {
-	text, err := os.ReadFile(filepath.Join(root, file))
-	if err != nil {
-		return nil, err
-	}
-	files := token.NewFileSet()
+func sitesOf(l *drill.Lab, pkg, file string) (all []site) {
+	text, files := l.Read(file), token.NewFileSet()
 	tree, err := parser.ParseFile(files, file, text, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
-	}
-	var all []site
+	l.OK(err)
 	put := func(from, to token.Pos, replacement string) {
 		a, b := files.Position(from), files.Position(to)
 		if a.Line != b.Line {
@@ -97,5 +90,5 @@ func sitesOf(root, pkg, file string) ([]site, error) {
 		}
 		return true
 	})
-	return all, nil
+	return all
 }

@@ -20,7 +20,6 @@ import (
 
 var (
 	mib      = flag.Int64("tests", 2200, "benchmarks: MiB of tests in the large files of programs; 0: none are made")
-	megabyte = flag.Int64("memory", 400, "benchmarks: MB that preparing those may take")
 	rollouts = flag.Int("rollouts", 4, "benchmarks: of each task")
 )
 
@@ -38,7 +37,7 @@ func TestBenchmarks(t *testing.T) {
 		b.ids[p.Benchmark] = p.TaskIDs
 	}
 	if *mib > 0 {
-		b.large(*mib<<20, *megabyte*1e6)
+		b.large(*mib<<20, 400e6)
 	}
 	b.compare(b.whole())
 }

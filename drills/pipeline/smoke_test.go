@@ -5,8 +5,6 @@
 package pipeline_test
 
 import (
-	"flag"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -26,11 +24,6 @@ import (
 	"speceval/internal/rowfile"
 )
 
-var (
-	experiment = flag.String("config", "experiments-small.toml", "smoke: the experiment; its servers get free ports")
-	speed      = flag.Float64("speed", 100, "smoke: of the fleet")
-)
-
 // TestSmoke runs all five stages on the small benchmark over HTTP, on the simulated
 // fleet, with every kind of scorer. It checks that the profiles are the ones by which
 // the fleet answers, that no unit is left to run, and that the tables are complete and
@@ -38,9 +31,8 @@ var (
 func TestSmoke(t *testing.T) {
 	l := drill.New(t, 10*time.Minute)
 	s := &smoke{l, l.Path("experiments.toml"), l.Path("out")}
-	urls := s.freePorts(drill.FromRoot(*experiment))
-	l.Serve("fleet.log", s.config, urls, "--speed", fmt.Sprint(*speed))
-	l.Logf("%d simulated servers, at %g times their speed", len(urls), *speed)
+	urls := s.freePorts("experiments-small.toml")
+	l.Serve("fleet.log", s.config, urls, "--speed", "100")
 	s.speceval("run")
 	s.speceval("status", "--check")
 	obtained := filepath.Join(s.out, "score", "profiles.parquet")

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -239,20 +238,7 @@ func elementGets(signal syscall.Signal) func(*site, *struck) bool {
 
 // elementProcesses are the processes of an output folder's elements.
 func elementProcesses(out string) []int {
-	return processesWith("\x00--element\x00" + filepath.Join(out, "slurm") + "/")
-}
-
-// processesWith lists the processes whose command line has this text. Its words are
-// separated by zeros.
-func processesWith(text string) (pids []int) {
-	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is good
-	for _, path := range paths {
-		if words, err := os.ReadFile(path); err == nil && strings.Contains(string(words), text) { // otherwise it has ended
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+	return drill.Processes("\x00--element\x00" + filepath.Join(out, "slurm") + "/")
 }
 
 // running are the elements that run.

@@ -26,10 +26,10 @@ import (
 var (
 	rollouts = flag.Int("rollouts", 200, "generate: rollouts of each of the 100 tasks")
 	kills    = flag.Int("kills", 20, "generate: times that the run is killed")
-	servers  = flag.Int("replicas", 4, "generate: replicas of the fleet")
-	rates    = flag.String("fail", "500=0.02,cut=0.015,garbage=0.01,slow=0.0046,crash=0.0002,hang=0.0002",
-		"generate: rates of the fleet's faults")
 )
+
+// rates are those of the fleet's faults.
+const rates = "500=0.02,cut=0.015,garbage=0.01,slow=0.0046,crash=0.0002,hang=0.0002"
 
 // TestGenerate kills the generate stage with SIGKILL at random moments, on a simulated
 // fleet with injected faults, and starts it again until it is done. Then it compares
@@ -40,8 +40,8 @@ func TestGenerate(t *testing.T) {
 	g := &generation{Lab: drill.New(t, 20*time.Minute), tails: tails{}}
 	g.prepare()
 	g.Logf("%d requests for %d tasks; %d replicas with the faults %s; seed %d",
-		g.total(), len(g.tasks), *servers, *rates, drill.Seed())
-	fleet := g.fleet("disturbed", "--fail", *rates)
+		g.total(), len(g.tasks), replicas, rates, drill.Seed())
+	fleet := g.fleet("disturbed", "--fail", rates)
 	g.disturb(fleet)
 	fleet.Kill()
 	fleet = g.fleet("undisturbed")
@@ -66,7 +66,6 @@ type generation struct {
 
 // kill is what was found after a kill.
 type kill struct {
-	ran   time.Duration   // from the start of the stage to its end
 	seen  int             // requests that had reached the fleet
 	found []rollout.Place // what was stored
 }
@@ -91,7 +90,7 @@ func (g *generation) prepare() {
 	g.OK(benchmark.WriteTasks(&text, sums))
 	g.Write(g.Path("tasks", "sums.jsonl"), []byte(text.String()))
 	g.tasks = append(smallBenchmark(g.Lab), sums...)
-	g.urls = g.FreeURLs(*servers)
+	g.urls = g.FreeURLs(replicas)
 	g.WriteConfig(g.Path("experiments.toml"), drill.Settings{
 		"experiment": drill.Settings{"seed": masterSeed},
 		"corpus":     drill.Settings{"source": "vllm", "tasks": g.Path("tasks"), "rollouts_per_task": *rollouts},
@@ -108,7 +107,7 @@ func (g *generation) total() int { return len(g.tasks) * *rollouts }
 // fleet starts the fleet of a run and waits until every replica is healthy.
 func (g *generation) fleet(name string, flags ...string) *drill.Process {
 	flags = append(flags, "--log", g.log(name), "--restart", "2s",
-		"--seed", strconv.FormatUint(drill.Seed(), 10), "--speed", fmt.Sprint(fleetSpeed(100)))
+		"--seed", strconv.FormatUint(drill.Seed(), 10), "--speed", "100")
 	return g.Serve(name+"-fleet.txt", g.Path("experiments.toml"), g.urls, flags...)
 }
 
@@ -126,11 +125,10 @@ const (
 )
 
 // disturb runs the stage on a fleet with faults, kills it in every stretch of the run,
-// which is cut into as many equal ones as there are kills, and then lets it end. It
-// prints a line for every kill.
+// which is cut into as many equal ones as there are kills, and then lets it end.
 func (g *generation) disturb(fleet *drill.Process) {
 	const latest = 0.95 // so that the stage cannot be done before the last
-	moments, begun := drill.NewMoments("generate"), time.Now()
+	moments := drill.NewMoments("generate")
 	restarts, journaled := 0, 0
 	gaveUp := func(p *drill.Process) bool { // after it has ended by itself
 		g.asked = append(g.asked, g.settled(g.Lab, g.log("disturbed"))...)
@@ -150,13 +148,13 @@ func (g *generation) disturb(fleet *drill.Process) {
 		enough := int((float64(i) + moments.Fraction()) * latest * float64(g.total()) / float64(*kills))
 		delay := moments.Within(100 * time.Millisecond)
 		for len(g.killed) == i {
-			p, start := g.Start(g.stage("disturbed")...), time.Now()
+			p := g.Start(g.stage("disturbed")...)
 			p.Until(func() bool {
 				journaled += g.journaled(g.Lab, g.Path("disturbed"))
 				return p.Gone() || journaled >= enough
 			})
 			if p.KillAfter(delay) {
-				k := kill{ran: time.Since(start), found: stored(g.Lab, g.Path("disturbed"))}
+				k := kill{found: g.Stored(g.Path("disturbed"))}
 				g.asked = append(g.asked, g.settled(g.Lab, g.log("disturbed"))...)
 				k.seen = len(g.asked)
 				g.killed = append(g.killed, k)
@@ -170,20 +168,9 @@ func (g *generation) disturb(fleet *drill.Process) {
 		p.Wait()
 		again = gaveUp(p)
 	}
-	g.print(time.Since(begun), restarts)
+	g.Logf("%d requests for %d rollouts; the run gave up %d times by itself", len(g.asked), g.total(), restarts)
 	g.Do(0, g.stage("disturbed")...)
 	g.idle = len(g.settled(g.Lab, g.log("disturbed")))
-}
-
-// print prints all kills as a table.
-func (g *generation) print(took time.Duration, restarts int) {
-	var rows [][]any
-	for i, k := range g.killed {
-		rows = append(rows, []any{i + 1, fmt.Sprintf("%.2f", k.ran.Seconds()), k.seen, len(k.found),
-			len(unstored(g.asked[:k.seen], k.found)), len(sentAgain(g.asked[k.seen:], k.found))})
-	}
-	drill.Table([]string{"kill:", "after s:", "requests:", "stored:", "in flight:", "sent again:"}, rows)
-	g.Logf("%d requests in %.1f s for %d rollouts; the run gave up %d times by itself", len(g.asked), took.Seconds(), g.total(), restarts)
 }
 
 // tails read the lines of files that grow: of each path how far it was read.
@@ -243,12 +230,6 @@ func (t tails) settled(l *drill.Lab, log string) (seeds []int64) {
 		seeds = append(seeds, t.requests(l, log)...)
 	}
 	return seeds
-}
-
-// stored are the rollouts that an output folder has.
-func stored(l *drill.Lab, out string) []rollout.Place {
-	places, err := rollout.Stored(out)
-	return drill.Must(l, places, err)
 }
 
 // sentAgain lists the seeds that were requested though they were stored.

@@ -54,7 +54,6 @@ func (s *site) jobs() {
 		name string
 		do   func(s *site, out string)
 	}{
-		{"no sbatch", (*site).noSbatch},
 		{"jobs that would wait for ever", (*site).wouldWait},
 		{"a partition of others", (*site).ofOthers},
 		{"a folder that a node does not see", func(s *site, _ string) {
@@ -68,11 +67,6 @@ func (s *site) jobs() {
 	} {
 		s.Sub(test.name, func(l *drill.Lab) { test.do(s.in(l), s.Path(strings.ReplaceAll(test.name, " ", "-"))) })
 	}
-}
-
-func (s *site) noSbatch(out string) {
-	s.Environment = append(slices.Clone(s.Environment), "PATH="+s.Path("logs"))
-	s.do(out, 2, "run replay", "sbatch is not there", "executor.kind")
 }
 
 func (s *site) noController(out string) {

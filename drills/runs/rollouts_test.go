@@ -8,48 +8,29 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"speceval/drills/drill"
 	"speceval/internal/atomicfile"
 	"speceval/internal/rollout"
-	"speceval/internal/seed"
 )
 
 // check compares the stored rollouts with the requests.
 func (g *generation) check() {
-	final, want := stored(g.Lab, g.Path("disturbed")), g.rule()
+	final := g.Stored(g.Path("disturbed"))
 	g.Sub("every kill came before the end", func(l *drill.Lab) {
 		if len(g.killed) != *kills {
 			l.Errorf("%d of %d", len(g.killed), *kills)
 		}
 	})
-	g.Sub("every rollout is there once", func(l *drill.Lab) {
-		count := make(map[rollout.Place]int)
-		for _, p := range final {
-			count[bare(p)]++
+	g.Sub("every rollout is there once, by the seed of the rule, and nothing that was stored was lost", func(l *drill.Lab) {
+		var before []rollout.Place
+		for _, k := range g.killed {
+			before = append(before, k.found...)
 		}
-		missing, twice := 0, 0
-		for p := range want {
-			if n := count[p]; n == 0 {
-				missing++
-			} else if n > 1 {
-				twice++
-			}
-			delete(count, p)
-		}
-		if missing+twice+len(count) > 0 {
-			l.Errorf("of %d rollouts %d are missing and %d are there more than once; %d others are there",
-				g.total(), missing, twice, len(count))
-		}
-	})
-	g.Sub("seeds are different, and those of the rule", func(l *drill.Lab) {
+		l.Complete(final, g.rule(), before)
 		if n := len(seedsOf(final)); n != len(final) {
 			l.Errorf("%d seeds for %d rollouts", n, len(final))
-		}
-		for _, p := range final {
-			if seed := want[bare(p)]; p.Seed != seed {
-				l.Fatalf("%s, task %d, rollout %d has seed %d, the rule says %d", p.Benchmark, p.TaskIndex, p.Rollout, p.Seed, seed)
-			}
 		}
 	})
 	g.Sub("only these seeds were requested", func(l *drill.Lab) {
@@ -61,25 +42,6 @@ func (g *generation) check() {
 		for i, k := range g.killed {
 			if n := len(sentAgain(g.asked[k.seen:], k.found)); n > 0 {
 				l.Errorf("%d after kill %d", n, i+1)
-			}
-		}
-	})
-	g.Sub("nothing that was stored was lost", func(l *drill.Lab) {
-		later := final // what was found after the next kill, or at the end
-		for i := len(g.killed) - 1; i >= 0; i-- {
-			there := make(map[rollout.Place]bool)
-			for _, p := range later {
-				there[p] = true
-			}
-			later = g.killed[i].found
-			lost := 0
-			for _, p := range later {
-				if !there[p] {
-					lost++
-				}
-			}
-			if lost > 0 {
-				l.Errorf("%d of kill %d", lost, i+1)
 			}
 		}
 	})
@@ -98,26 +60,14 @@ func (g *generation) check() {
 	})
 }
 
-// bare is a rollout without its seed.
-func bare(p rollout.Place) rollout.Place {
-	p.Seed = 0
-	return p
-}
-
-// rule has the seed of every rollout: of the node generate, benchmark, model, task id,
-// number of the rollout in the tree of the experiment's seed, the first 63 bits. It
-// repeats the rule of the stage, so that neither can change alone.
-func (g *generation) rule() map[rollout.Place]int64 {
-	seeds := make(map[rollout.Place]int64)
+// rule are the rollouts of both benchmarks.
+func (g *generation) rule() []rollout.Place {
+	ids := map[string][]string{}
 	for _, task := range g.tasks {
-		node := seed.Root(masterSeed).Child("generate").Child(task.Benchmark).Child(modelID).Child(task.ID)
-		for r := range *rollouts {
-			p := rollout.Place{Benchmark: task.Benchmark, Model: modelID, TaskIndex: int32(task.Index), Rollout: int32(r)}
-			stream := node.Index(r).Stream()
-			seeds[p] = int64(stream.Uint64() >> 1)
-		}
+		ids[task.Benchmark] = append(ids[task.Benchmark], task.ID)
 	}
-	return seeds
+	return slices.Concat(drill.Rollouts(masterSeed, "smallbench", modelID, ids["smallbench"], *rollouts),
+		drill.Rollouts(masterSeed, "sums", modelID, ids["sums"], *rollouts))
 }
 
 // readers is a Python program that reads parts with DuckDB.

@@ -6,7 +6,6 @@
 package runs_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,8 +16,6 @@ import (
 	"speceval/drills/drill"
 	"speceval/internal/benchmark"
 )
-
-var speed = flag.Float64("speed", -1, "of the fleet; 0: it answers at once; negative: 300, and 100 for generate")
 
 // site is a lab with a small experiment, an undisturbed run of it, and the executor
 // that the faults are made on.
@@ -35,14 +32,6 @@ func (s *site) in(l *drill.Lab) *site {
 	part := *s
 	part.Lab = l
 	return &part
-}
-
-// fleetSpeed is the flag, or a default.
-func fleetSpeed(otherwise float64) float64 {
-	if *speed >= 0 {
-		return *speed
-	}
-	return otherwise
 }
 
 // prepare writes the experiment, starts its fleet and makes the undisturbed run, which
@@ -190,7 +179,7 @@ func (s *site) experiment(small bool) {
 	s.writeMixed()
 	s.config, s.urls = s.Path("experiments.toml"), s.FreeURLs(replicas+1)
 	s.WriteConfig(s.config, s.settings(small))
-	s.Serve("fleet.txt", s.config, s.urls, "--speed", fmt.Sprint(fleetSpeed(300)))
+	s.Serve("fleet.txt", s.config, s.urls, "--speed", "300")
 }
 
 // The benchmarks have ids of the paper's, so that the systems stage finds them

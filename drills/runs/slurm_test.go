@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,12 +16,8 @@ import (
 )
 
 var (
-	part   = flag.String("part", "table1", "slurm: table1, faults, jobs, gpus or search")
-	config = flag.String("config", "experiments.toml", "slurm: the experiment of table1 and search")
-	local  = flag.String("local", "", "slurm: output folder of a local `speceval run replay report` of the same program, "+
-		"for table1; empty: it is made")
-	localCPU = flag.Duration("local-cpu", 0, "slurm: CPU time that -local took; 0: unknown, and not compared")
-	cpus     = flag.Int("cpus", 0, "slurm: of the cluster; 0: as many as the machine has")
+	part   = flag.String("part", "table1", "slurm: table1, faults, jobs or gpus")
+	config = flag.String("config", "experiments.toml", "slurm: the experiment of table1")
 )
 
 // TestSlurm tries runs through Slurm on a cluster of its own, which it starts on this
@@ -30,8 +25,7 @@ var (
 // Slurm and locally, and compares bytes and CPU. The part faults makes the faults of a
 // cluster, and compares what is left with an undisturbed local run. The part jobs has jobs
 // that Slurm does not take, that never start or that fail, and interrupts. The part gpus
-// runs units that start servers on a node with GPUs. The part search runs a slice of the
-// exhaustive TS-Neyman search, and prints what it took with the estimate.
+// runs units that start servers on a node with GPUs.
 func TestSlurm(t *testing.T) {
 	l := drill.New(t, 2*time.Hour)
 	for _, p := range []struct {
@@ -43,15 +37,11 @@ func TestSlurm(t *testing.T) {
 		{"faults", []string{"--nodes", "2", "--memory", "6000"}, (*site).faults},
 		{"jobs", []string{"--memory", "9000", "--hide", "n1=" + l.Path("hidden")}, (*site).jobs},
 		{"gpus", []string{"--gpus", strconv.Itoa(gpusOfNode)}, (*site).gpus},
-		{"search", nil, (*site).search},
 	} {
 		if p.name != *part {
 			continue
 		}
 		l.OK(drill.ClusterInstalled())
-		if *cpus > 0 {
-			p.more = append(p.more, "--cpus", strconv.Itoa(*cpus))
-		}
 		l.OK(os.Mkdir(l.Path("hidden"), 0o777))
 		s := &site{Lab: l, cluster: l.StartCluster(l.Path("c"), p.more...)}
 		s.Environment = append(os.Environ(), s.cluster.Env()...)
@@ -111,28 +101,22 @@ func (s *site) table1() {
 	run := func(out string) []string {
 		return with([]string{"run", "replay", "report", "--config", drill.FromRoot(*config), "--out", out}, keys...)
 	}
-	want, wantCPU := drill.FromRoot(*local), localCPU.Seconds()
-	if *local == "" {
-		want = s.Path("local")
-		wantCPU = s.Do(0, append(run(want), "-j", "2")...).CPU().Seconds()
-		s.Logf("local: CPU %.1f s", wantCPU)
-	}
+	want := s.Path("local")
+	wantCPU := s.Do(0, append(run(want), "-j", "2")...).CPU().Seconds()
+	s.Logf("local: CPU %.1f s", wantCPU)
 	out, start := s.Path("slurm"), time.Now()
 	p := s.Do(0, throughSlurm(run(out), "executor.element_minutes=2")...)
 	w := s.worked(out)
-	s.Logf("Slurm: %.0f s, CPU %.1f s of the jobs' processes, %.1f s of the coordinator with Slurm's commands; "+
-		"%.1f s of the threads of %d units in %d elements",
-		time.Since(start).Seconds(), w.cpu, p.CPU().Seconds(), w.unitCPU, w.units, w.elements)
+	s.Logf("Slurm: %.0f s, CPU %.1f s of the processes of %d jobs, %.1f s of the coordinator with Slurm's commands",
+		time.Since(start).Seconds(), w.cpu, w.elements, p.CPU().Seconds())
 	if w.ends != w.elements {
 		s.Errorf("%d of %d elements ended by themselves: something was retried, and the CPU time is not whole", w.ends, w.elements)
 	}
-	if wantCPU > 0 {
-		const most = 1.10
-		ratio := (w.cpu + p.CPU().Seconds()) / wantCPU
-		s.Logf("CPU through Slurm: %.3f times that of the local run", ratio)
-		if ratio > most && !s.Small { // with few draws a run consists of starts of processes, and Slurm has more
-			s.Errorf("want %.2f at most", most)
-		}
+	const most = 1.10
+	ratio := (w.cpu + p.CPU().Seconds()) / wantCPU
+	s.Logf("CPU through Slurm: %.3f times that of the local run", ratio)
+	if ratio > most && !s.Small { // with few draws a run consists of starts of processes, and Slurm has more
+		s.Errorf("want %.2f at most", most)
 	}
 	// report.html, manifests' times and the logs of jobs record when and where units ran.
 	found := s.Compare(want, out)
@@ -142,51 +126,6 @@ func (s *site) table1() {
 	s.Logf("%d files compared", len(s.Results(want)))
 	if len(found) > 0 {
 		s.Errorf("%d files differ", len(found))
-	}
-}
-
-// slice is a part of the exhaustive search of TS-Neyman: the shipped precision for one
-// model on benchmarks of three sizes, at two of the prior strengths.
-func slice(draws int) drill.Settings {
-	return drill.Settings{
-		"model":     []drill.Settings{{"id": "qwen3_5_4b"}},
-		"benchmark": []drill.Settings{{"id": "gpqa_diamond__domain_biology"}, {"id": "aime24"}, {"id": "math_100"}},
-		"replay": drill.Settings{
-			"draws": 128, "replicates": 2, "resamples": 4, "resample_draws": 4, "ibn_alphas": []float64{0.1},
-			"ts_neyman":  drill.Settings{"search": "exhaustive", "alphas": []float64{0.05, 0.20}, "draws": draws},
-			"case_study": drill.Settings{"repetitions": 2000},
-		},
-	}
-}
-
-// search plans the whole exhaustive search, runs a slice of it as an array, and prints
-// what it took with the estimate.
-func (s *site) search() {
-	s.plan(drill.FromRoot(*config), "replay.ts_neyman.search=exhaustive")
-	draws, file, out := s.Often(256, 8192), s.Path("slice.toml"), s.Path("slice")
-	s.WriteConfig(file, slice(draws))
-	s.plan(file)
-	s.Do(0, throughSlurm([]string{"run", "replay", "--config", file, "--out", out}, "executor.element_minutes=1")...)
-	w, n := s.worked(out), 0
-	for _, m := range s.Units(out, "replay") {
-		if strings.HasPrefix(m.Parts.Unit, "ts_neyman/exhaustive/") {
-			n++
-		}
-	}
-	s.Logf("a slice, %d units of the search with %d trajectories and %d others, in %d elements: "+
-		"measured %.0f core-seconds in the units and %.0f in the jobs' processes", n, draws, w.units-n, w.elements, w.unitCPU, w.cpu)
-	if n == 0 {
-		s.Error("no unit of the exhaustive search has run")
-	}
-}
-
-// plan prints what a run would do by one core, and how long it takes.
-func (s *site) plan(config string, keys ...string) {
-	plan := with([]string{"plan", "replay", "-j", "1", "--config", config, "--out", s.Path("none")}, keys...)
-	text := strings.TrimSpace(s.Do(0, plan...).Text())
-	s.Logf("speceval %s\n%s", strings.Join(plan, " "), text)
-	if !regexp.MustCompile(`[\d.]+ (h|min|s) by .*$`).MatchString(text) {
-		s.Errorf("the plan does not say how long it takes: %s", text)
 	}
 }
 
@@ -203,7 +142,7 @@ func (s *site) gpus() {
 		"executor.systems.cpus=1", "executor.element_minutes=0.05")...)
 
 	const enough = 100 // rollouts
-	p.Until(func() bool { return len(stored(s.Lab, out)) >= enough })
+	p.Until(func() bool { return len(s.Stored(out)) >= enough })
 	running := s.running()
 	if len(running) == 0 {
 		s.Fatal("rollouts come in and no element runs")
@@ -215,9 +154,9 @@ func (s *site) gpus() {
 		}
 	}
 	s.slurm("scontrol", append([]string{"requeue"}, running...)...)
-	launched := func() []int { return processesWith(s.Dir + "/requests-") }
+	launched := func() []int { return drill.Processes(s.Dir + "/requests-") }
 	s.Until("the end of the servers", func() bool { return len(launched()) == 0 })
-	before, logs := stored(s.Lab, out), tails{}
+	before, logs := s.Stored(out), tails{}
 	requests := func() (all []int64) { // since the last call
 		for i := range gpusOfNode {
 			all = append(all, logs.requests(s.Lab, s.Path(fmt.Sprintf("requests-%d.jsonl", port+i)))...)
@@ -261,8 +200,8 @@ while [ $# -gt 0 ]; do
 	shift
 done
 echo "$SLURM_ARRAY_JOB_ID"_"$SLURM_ARRAY_TASK_ID $(hostname) $CUDA_VISIBLE_DEVICES $port" >>'%[1]s/servers.txt'
-exec '%[2]s' fleet --config '%[3]s' --replicas 1 --port "$port" --model "$model" --speed %[4]g --log "%[1]s/requests-$port.jsonl"
-`, s.Dir, s.Program, s.config, max(1, fleetSpeed(300)/30))
+exec '%[2]s' fleet --config '%[3]s' --replicas 1 --port "$port" --model "$model" --speed 10 --log "%[1]s/requests-$port.jsonl"
+`, s.Dir, s.Program, s.config)
 	s.OK(os.WriteFile(server, []byte(script), 0o777))
 }
 

