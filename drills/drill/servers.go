@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"speceval/internal/clock"
-	"speceval/internal/launcher"
+	"speceval/internal/servers/launcher"
 	"speceval/pipeline/config"
 )
 

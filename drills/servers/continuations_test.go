@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 )
 
 // ofContinuations are what our client builds on where it has a lost answer go on from its

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"speceval/drills/drill"
-	"speceval/internal/launcher"
 	"speceval/internal/policy"
 	"speceval/internal/rollout"
+	"speceval/internal/servers/launcher"
 )
 
 // TestLive is the drill of the faults of real vLLM servers. It kills engines in the middle

@@ -15,7 +15,7 @@ import (
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
 	"speceval/internal/rowfile"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 )
 
 // setting is a profile at an average budget, as it was run.

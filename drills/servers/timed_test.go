@@ -8,13 +8,13 @@ import (
 
 	"speceval/data"
 	"speceval/drills/drill"
-	"speceval/internal/checkpoint"
 	"speceval/internal/fleet"
-	"speceval/internal/launcher"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
+	"speceval/internal/servers/checkpoint"
+	"speceval/internal/servers/launcher"
 )
 
 // timed has the program time every strategy on two servers that it launches itself, and

@@ -14,8 +14,8 @@ import (
 
 	"speceval/drills/drill"
 	"speceval/internal/clock"
-	"speceval/internal/launcher"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/launcher"
+	"speceval/internal/servers/vllm"
 )
 
 var (

@@ -51,7 +51,7 @@ var importRules = []importRule{
 	// Executing a policy: identities and rewards, the policies themselves, the
 	// loop that runs one, and the two kinds of worker that it runs on.
 	{"internal/coupled", []string{"method/controller", "internal/profile", "internal/csvfile"}},
-	{"internal/worker", []string{"internal/router", "method/controller", "internal/pool", "internal/vllm", "internal/clock"}},
+	{"internal/servers/worker", []string{"internal/router", "method/controller", "internal/servers/pool", "internal/servers/vllm", "internal/clock"}},
 	{"internal/fleet/virtual", []string{"internal/router", "method/controller", "internal/fleet", "internal/flops"}},
 	{"internal/fleet", []string{"method/controller", "internal/csvfile", "internal/seed", "internal/profile", "internal/benchmark", "internal/scorer/family"}},
 	{"internal/router", []string{"method/controller", "internal/flops"}},
@@ -59,17 +59,17 @@ var importRules = []importRule{
 
 	// Serving: from the pool of replicas down to one server's client, and the
 	// fleet that stands in for servers.
-	{"internal/serving", []string{"internal/pool", "internal/launcher", "internal/vllm", "internal/clock"}},
-	{"internal/checkpoint", []string{"internal/files", "internal/fleet", "internal/flops", "internal/atomicfile"}},
-	{"internal/launcher", []string{"internal/vllm", "internal/clock"}},
-	{"internal/pool", []string{"internal/vllm", "internal/clock", "internal/display"}},
+	{"internal/servers/serving", []string{"internal/servers/pool", "internal/servers/launcher", "internal/servers/vllm", "internal/clock"}},
+	{"internal/servers/checkpoint", []string{"internal/files", "internal/fleet", "internal/flops", "internal/atomicfile"}},
+	{"internal/servers/launcher", []string{"internal/servers/vllm", "internal/clock"}},
+	{"internal/servers/pool", []string{"internal/servers/vllm", "internal/clock", "internal/display"}},
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/seed", "internal/clock"}},
 
 	// Scoring: tasks, the families of scorers, and what they are made of.
 	{"internal/benchmark", []string{"internal/files", "internal/scorer", "internal/scorer/family", "internal/csvfile", "internal/jsonlist"}},
 	{"internal/scorer/family", []string{"internal/scorer", "internal/scorer/*", "internal/seed", "internal/display"}},
 	{"internal/scorer/maths", []string{"internal/scorer", "internal/latex", "internal/algebra"}},
-	{"internal/scorer/judge", []string{"internal/ending", "internal/scorer", "internal/vllm"}},
+	{"internal/scorer/judge", []string{"internal/ending", "internal/scorer", "internal/servers/vllm"}},
 	{"internal/scorer/code", []string{"internal/scorer", "internal/sandbox"}},
 	{"internal/scorer/command", []string{"internal/files", "internal/scorer", "internal/sandbox"}},
 	{"internal/scorer/regex", []string{"internal/scorer", "internal/scorer/exact"}},
@@ -82,12 +82,12 @@ var importRules = []importRule{
 	{"internal/sandbox/cgroup", nil},
 
 	// A client of one server, and what is made over it.
-	{"internal/vllm", []string{"internal/ending", "internal/seed", "internal/clock", "internal/display"}},
+	{"internal/servers/vllm", []string{"internal/ending", "internal/seed", "internal/clock", "internal/display"}},
 	{"internal/protocol", []string{"internal/evaluation", "internal/journal", "internal/ledger", "method/…"}},
 	{"internal/policy", []string{"method/controller", "internal/pilot", "internal/profile", "method/informed", "method/staged", "internal/tsneyman", "internal/seed", "method/neyman"}},
-	{"internal/evaluation", []string{"internal/atomicfile", "internal/clock", "internal/coupled", "internal/display", "internal/ending", "internal/files", "internal/journal", "internal/ledger", "internal/pilot", "internal/policy", "internal/rollout", "internal/router", "internal/rowfile", "internal/sampler", "internal/seed", "internal/version", "internal/vllm", "method/controller", "method/design", "method/drift", "method/estimate", "method/informed", "method/neyman", "method/staged"}},
-	{"internal/ledger", []string{"internal/rollout", "internal/vllm"}},
-	{"internal/sampler", []string{"internal/ending", "internal/rollout", "internal/vllm", "internal/journal", "internal/clock", "internal/benchmark", "internal/seed"}},
+	{"internal/evaluation", []string{"internal/atomicfile", "internal/clock", "internal/coupled", "internal/display", "internal/ending", "internal/files", "internal/journal", "internal/ledger", "internal/pilot", "internal/policy", "internal/rollout", "internal/router", "internal/rowfile", "internal/servers/sampler", "internal/seed", "internal/version", "internal/servers/vllm", "method/controller", "method/design", "method/drift", "method/estimate", "method/informed", "method/neyman", "method/staged"}},
+	{"internal/ledger", []string{"internal/rollout", "internal/servers/vllm"}},
+	{"internal/servers/sampler", []string{"internal/ending", "internal/rollout", "internal/servers/vllm", "internal/journal", "internal/clock", "internal/benchmark", "internal/seed"}},
 	{"internal/rollout", []string{"internal/rowfile", "internal/journal"}},
 
 	// Statistics, and the rows in which its results are stored.

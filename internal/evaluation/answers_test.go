@@ -9,7 +9,7 @@ import (
 
 	"speceval/internal/ending"
 	"speceval/internal/evaluation"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 )
 
 // TestAnswersThatAreNotWholeAreCounted: in the result, its notes and its JSON, also after a

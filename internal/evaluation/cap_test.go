@@ -19,7 +19,7 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/ledger"
 	"speceval/internal/seed"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 	"speceval/method/neyman"
 )
 

@@ -14,7 +14,7 @@ import (
 	"speceval/internal/ledger"
 	"speceval/internal/rollout"
 	"speceval/internal/router"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 	"speceval/method/controller"
 )
 

@@ -17,8 +17,8 @@ import (
 	"speceval/internal/policy"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
-	"speceval/internal/sampler"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/sampler"
+	"speceval/internal/servers/vllm"
 	"speceval/method/estimate"
 )
 

@@ -18,9 +18,9 @@ import (
 	"speceval/internal/pilot"
 	"speceval/internal/policy"
 	"speceval/internal/rollout"
-	"speceval/internal/sampler"
 	"speceval/internal/seed"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/sampler"
+	"speceval/internal/servers/vllm"
 	"speceval/method/neyman"
 )
 

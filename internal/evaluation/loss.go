@@ -9,7 +9,7 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 	"speceval/method/estimate"
 )
 

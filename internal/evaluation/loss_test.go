@@ -15,7 +15,7 @@ import (
 	"speceval/internal/clock"
 	"speceval/internal/evaluation"
 	"speceval/internal/rollout"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 )
 
 // writers are servers that write token by token and never repeat themselves: after

@@ -24,8 +24,8 @@ import (
 	"speceval/internal/clock"
 	"speceval/internal/rollout"
 	"speceval/internal/router"
-	"speceval/internal/sampler"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/sampler"
+	"speceval/internal/servers/vllm"
 	"speceval/method/controller"
 	"speceval/method/neyman"
 )

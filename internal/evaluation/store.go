@@ -19,7 +19,7 @@ import (
 	"speceval/internal/files"
 	"speceval/internal/journal"
 	"speceval/internal/rollout"
-	"speceval/internal/sampler"
+	"speceval/internal/servers/sampler"
 )
 
 // Request is one request that was sent, as a row of requests.parquet. Times are

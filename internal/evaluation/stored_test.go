@@ -21,7 +21,7 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/internal/rollout"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 )
 
 // keep copies a folder, so that each case has one of its own.

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"speceval/internal/rollout"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 )
 
 // Ledger counts the tokens of all answers as they come in, and holds requests back whose

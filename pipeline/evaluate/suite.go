@@ -12,7 +12,7 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/internal/rollout"
-	"speceval/internal/serving"
+	"speceval/internal/servers/serving"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
 	"speceval/stages/score"

@@ -15,7 +15,7 @@ import (
 	"speceval/internal/clock"
 	"speceval/internal/files"
 	"speceval/internal/profile"
-	"speceval/internal/serving"
+	"speceval/internal/servers/serving"
 	"speceval/internal/upstream"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"

@@ -15,8 +15,8 @@ import (
 	"strings"
 
 	"speceval/internal/page"
-	"speceval/internal/serving"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/serving"
+	"speceval/internal/servers/vllm"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/stages/replay"

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"speceval/internal/fleet"
-	"speceval/internal/launcher"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
-	"speceval/internal/serving"
+	"speceval/internal/servers/launcher"
+	"speceval/internal/servers/serving"
 	"speceval/method/controller"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"

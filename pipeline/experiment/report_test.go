@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/launcher"
 	"speceval/internal/profile"
-	"speceval/internal/serving"
+	"speceval/internal/servers/launcher"
+	"speceval/internal/servers/serving"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"

@@ -13,7 +13,7 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/flops"
 	"speceval/internal/scorer/family"
-	"speceval/internal/serving"
+	"speceval/internal/servers/serving"
 	"speceval/pipeline/config"
 	"speceval/stages/score"
 )

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/pool"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
-	"speceval/internal/sampler"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/pool"
+	"speceval/internal/servers/sampler"
+	"speceval/internal/servers/vllm"
 	"speceval/pipeline/dag"
 	"speceval/stages/generate"
 )

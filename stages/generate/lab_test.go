@@ -15,7 +15,7 @@ import (
 	"speceval/internal/clock"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/generate"

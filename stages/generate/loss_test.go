@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"speceval/internal/rollout"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 	"speceval/stages/generate"
 )
 

@@ -18,7 +18,7 @@ import (
 	"speceval/internal/atomicfile"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 )
 
 // part is a range of places, whose rollouts are in a journal until all are

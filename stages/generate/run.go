@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"speceval/internal/rollout"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 	"speceval/pipeline/dag"
 )
 

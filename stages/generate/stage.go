@@ -16,11 +16,11 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/clock"
-	"speceval/internal/pool"
 	"speceval/internal/rollout"
-	"speceval/internal/sampler"
 	"speceval/internal/seed"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/pool"
+	"speceval/internal/servers/sampler"
+	"speceval/internal/servers/vllm"
 	"speceval/pipeline/dag"
 )
 

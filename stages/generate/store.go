@@ -13,7 +13,7 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/rollout"
-	"speceval/internal/sampler"
+	"speceval/internal/servers/sampler"
 	"speceval/pipeline/dag"
 )
 

@@ -19,7 +19,7 @@ import (
 	"speceval/internal/rowfile"
 	"speceval/internal/scorer/code"
 	"speceval/internal/scorer/judge"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/score"

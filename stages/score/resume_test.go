@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 )
 
 // more gives the open question so many rollouts, of which every second one is

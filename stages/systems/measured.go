@@ -14,10 +14,10 @@ import (
 	"speceval/internal/clock"
 	"speceval/internal/coupled"
 	"speceval/internal/measurement"
-	"speceval/internal/pool"
 	"speceval/internal/router"
-	"speceval/internal/vllm"
-	"speceval/internal/worker"
+	"speceval/internal/servers/pool"
+	"speceval/internal/servers/vllm"
+	"speceval/internal/servers/worker"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )

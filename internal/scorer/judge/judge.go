@@ -23,7 +23,7 @@ import (
 
 	"speceval/internal/ending"
 	"speceval/internal/scorer"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 )
 
 // Versions name the rules of this package in scores and profiles, of verdicts that are

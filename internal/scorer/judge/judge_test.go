@@ -15,7 +15,7 @@ import (
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/scorer"
 	"speceval/internal/scorer/judge"
-	"speceval/internal/vllm"
+	"speceval/internal/servers/vllm"
 )
 
 // script is a judge that gives replies in turn, and remembers what it was asked.

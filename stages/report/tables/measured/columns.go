@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"speceval/internal/agreement"
-	"speceval/internal/checkpoint"
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
 	"speceval/internal/paper"
 	"speceval/internal/policy"
+	"speceval/internal/servers/checkpoint"
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/stages/report/model"

@@ -1,0 +1,408 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"speceval/internal/servers/vllm"
+)
+
+func TestLeastLoadedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 3)
+		p, end := f.pool(Settings{Window: 2, Attempts: 1})
+		defer end()
+		release := make([]chan bool, 20)
+		for i := range release {
+			release[i] = make(chan bool)
+		}
+		for _, s := range f.servers {
+			s.answer = func(w http.ResponseWriter, r *http.Request, seed int) { <-release[seed]; s.say(w, seed) }
+		}
+		seeds := func() string {
+			synctest.Wait()
+			text := ""
+			for _, s := range f.servers {
+				s.set(func() { text += fmt.Sprint(s.seeds) })
+			}
+			return text
+		}
+		wait := ask(p, t.Context(), 0, 8)
+		if got := seeds(); got != "[0 3][1 4][2 5]" || p.Slots() != 6 {
+			t.Errorf("seeds at the replicas %s, %d slots", got, p.Slots())
+		}
+		close(release[4]) // 6 takes its place at once, 7 waits on
+		if got := seeds(); got != "[0 3][1 4 6][2 5]" {
+			t.Errorf("seeds at the replicas %s", got)
+		}
+		close(release[2])
+		close(release[5])
+		if got := seeds(); got != "[0 3][1 4 6][2 5 7]" {
+			t.Errorf("seeds at the replicas %s", got)
+		}
+		wait2 := ask(p, t.Context(), 8, 1) // the third has one free
+		if got := seeds(); got != "[0 3][1 4 6][2 5 7 8]" {
+			t.Errorf("seeds at the replicas %s", got)
+		}
+		for i, c := range release {
+			if i != 2 && i != 4 && i != 5 {
+				close(c)
+			}
+		}
+		answered(t, wait(), 0)
+		answered(t, wait2(), 8)
+	})
+}
+
+// TestWindow keeps every replica full, never fuller, and serves in order.
+func TestWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 2)
+		p, end := f.pool(Settings{Window: 3, Attempts: 1})
+		defer end()
+		started := time.Now()
+		counts := answered(t, ask(p, t.Context(), 0, 30)(), 0)
+		if took := time.Since(started); took != 5*time.Second || counts["r0"] != 15 || counts["r1"] != 15 {
+			t.Errorf("30 requests of 1 s in 6 places took %v, by replica %v", took, counts)
+		}
+		for _, s := range f.servers {
+			if s.most != 3 {
+				t.Errorf("replica %d had up to %d requests, want 3", s.index, s.most)
+			}
+			for i := 3; i < s.arrived(); i += 3 {
+				if slices.Max(s.seeds[:i]) > slices.Min(s.seeds[i:]) {
+					t.Errorf("replica %d had the seeds %v: not in order of arrival", s.index, s.seeds)
+				}
+			}
+		}
+	})
+}
+
+func TestTransientAndPermanentErrors(t *testing.T) {
+	tests := []struct {
+		name     string
+		status   int
+		fail     int // times
+		attempts int
+		requests int
+		want     string // of the error
+	}{
+		{"transient", 500, 2, 3, 3, ""},
+		{"transient too often", 500, 3, 3, 3, "3 attempts"},
+		{"permanent", 400, 1, 3, 1, "rejected"},
+	}
+	for _, tt := range tests {
+		bubble(t, tt.name, func(t *testing.T) {
+			f := start(t, 1)
+			p, end := f.pool(Settings{Window: 1, Attempts: tt.attempts})
+			defer end()
+			s := f.servers[0]
+			s.answer = func(w http.ResponseWriter, r *http.Request, seed int) {
+				if s.arrived() <= tt.fail {
+					w.WriteHeader(tt.status)
+					return
+				}
+				s.say(w, seed)
+			}
+			_, name, err := p.Complete(t.Context(), asked(1))
+			if s.arrived() != tt.requests || name != "r0" || p.Resent() != tt.requests-1 {
+				t.Errorf("%d requests, %d sent again, replica %s", s.arrived(), p.Resent(), name)
+			}
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+			if p.Slots() != 1 {
+				t.Error("the replica was taken out")
+			}
+		})
+	}
+}
+
+func TestStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 1)
+		p, end := f.pool(Settings{Window: 1, Attempts: 2})
+		defer end()
+		s := f.servers[0]
+		s.answer = func(w http.ResponseWriter, r *http.Request, seed int) {
+			io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`+"\n\n")
+			if s.arrived() == 2 {
+				io.WriteString(w, "data: [DONE]\n\n")
+			}
+		}
+		var seen []int
+		got, name, err := p.Stream(t.Context(), asked(1), func(p vllm.Piece) { seen = append(seen, p.Usage.Completion) })
+		if err != nil || got.Text != "a" || name != "r0" || !slices.Equal(seen, []int{2, 2}) {
+			t.Errorf("%q from %s, usage %v, %v", got.Text, name, seen, err)
+		}
+	})
+}
+
+func TestCallerGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 1)
+		p, end := f.pool(Settings{Window: 1, Attempts: 3})
+		defer end()
+		f.servers[0].answer = forever
+		ctx, cancel := context.WithCancel(t.Context())
+		wait := ask(p, ctx, 0, 3) // one runs, two wait
+		cancel()
+		for _, o := range wait() {
+			if !errors.Is(o.err, context.Canceled) {
+				t.Errorf("error %v, want the context's", o.err)
+			}
+		}
+		f.servers[0].set(func() {
+			f.servers[0].answer = func(w http.ResponseWriter, _ *http.Request, seed int) { f.servers[0].say(w, seed) }
+		})
+		answered(t, ask(p, t.Context(), 3, 1)(), 3) // the place is free again
+		if n := f.servers[0].arrived(); n != 2 {
+			t.Errorf("%d requests arrived, want 2: those that waited must not", n)
+		}
+	})
+}
+
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 2)
+		p, end := f.pool(Settings{Window: 1, Attempts: 3, Hang: time.Minute, Poll: time.Second, Outage: time.Hour})
+		for _, s := range f.servers {
+			s.answer = forever
+		}
+		wait := ask(p, t.Context(), 0, 4)
+		f.servers[1].kill() // one is being revived
+		synctest.Wait()
+		arrived := f.servers[0].arrived() + f.servers[1].arrived()
+		end()
+		if now := f.servers[0].arrived() + f.servers[1].arrived(); now != arrived {
+			t.Errorf("%d requests were sent after Close", now-arrived)
+		}
+		for _, o := range append(wait(), ask(p, t.Context(), 4, 1)()...) {
+			if !errors.Is(o.err, ErrClosed) {
+				t.Errorf("error %v, want ErrClosed", o.err)
+			}
+		}
+	})
+}
+
+// TestTheEndOfAnOutage has requests that wait for no one, which is said after a while.
+func TestTheEndOfAnOutage(t *testing.T) {
+	for want, stop := range map[error]func(*Pool){ErrClosed: (*Pool).Close, vllm.ErrStopped: (*Pool).StopWaiting} {
+		bubble(t, want.Error(), func(t *testing.T) {
+			f := start(t, 1)
+			p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Hour})
+			f.servers[0].kill()
+			wait := ask(p, t.Context(), 0, 3)
+			time.Sleep(SayAfter)
+			synctest.Wait()
+			began := time.Now()
+			stop(p)
+			for _, o := range append(wait(), ask(p, t.Context(), 3, 1)()...) {
+				if !errors.Is(o.err, want) || time.Since(began) > 0 {
+					t.Errorf("error %v after %v, want %v", o.err, time.Since(began), want)
+				}
+			}
+			end()
+			if said := strings.Join(f.log(), "\n"); strings.Count(said, "no server answers; waiting up to 59m57s more (serving.outage_seconds)") != 1 {
+				t.Errorf("said %s", said)
+			}
+		})
+	}
+}
+
+// TestStopWaitingBetweenTries ends the pause before another try; what replicas have goes on.
+func TestStopWaitingBetweenTries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 1)
+		p, end := f.pool(Settings{Window: 2, Attempts: 9})
+		defer end()
+		f.servers[0].handler = func(_ *server, w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Retry-After", "86400")
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		wait := ask(p, t.Context(), 0, 1)
+		synctest.Wait()
+		p.StopWaiting()
+		if err := wait()[0].err; !errors.Is(err, vllm.ErrStopped) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestNoReplicas(t *testing.T) {
+	p := New(nil, Settings{})
+	defer p.Close()
+	if _, _, err := p.Complete(t.Context(), asked(0)); !errors.Is(err, ErrOutage) {
+		t.Errorf("error %v, want an outage", err)
+	}
+	if _, err := Open(t.Context(), nil, Requirement{}, Settings{}); !errors.Is(err, ErrUnserved) {
+		t.Errorf("error %v of a pool of nothing", err)
+	}
+}
+
+// takes takes places of requests without an end and lists their replicas.
+func takes(t *testing.T, p *Pool, n int) []*Place {
+	t.Helper()
+	var places []*Place
+	for range n {
+		place, err := p.Take(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		places = append(places, place)
+	}
+	return places
+}
+
+func where(places []*Place) (replicas []int) {
+	for _, place := range places {
+		replicas = append(replicas, place.Replica())
+	}
+	return replicas
+}
+
+// streamed answers a stream of two tokens.
+func streamed(w http.ResponseWriter, r *http.Request, _ int) {
+	if rest(r, time.Second) {
+		io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`+
+			"\n\ndata: [DONE]\n\n")
+	}
+}
+
+func TestTake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 3)
+		p, end := f.pool(Settings{Window: 2, Attempts: 3})
+		defer end()
+		places := takes(t, p, 5)
+		if got := where(places); !slices.Equal(got, []int{0, 1, 2, 0, 1}) {
+			t.Errorf("places at %v, want one after the other", got)
+		}
+		places[4].Release()
+		places[4].Release() // twice is once
+		places[1].Release()
+		places = takes(t, p, 3)
+		if got := where(places); !slices.Equal(got, []int{1, 1, 2}) {
+			t.Errorf("places at %v, want the least loaded", got)
+		}
+		if _, err := p.Take(t.Context()); !errors.Is(err, ErrFull) {
+			t.Errorf("a place too many: %v", err)
+		}
+		f.servers[2].answer = streamed
+		c, err := places[2].Stream(asked(9), nil)
+		if err != nil || c.Usage.Completion != 2 || len(f.servers[2].seeds) != 1 {
+			t.Errorf("%+v, %v", c, err)
+		}
+		if err := p.Reset(t.Context()); err == nil || !strings.Contains(err.Error(), "6 requests are outstanding") {
+			t.Errorf("a reset while places are taken: %v", err)
+		}
+		wait := ask(p, t.Context(), 0, 1) // waits for a place
+		places[0].Release()
+		if answered(t, wait(), 0)["r1"] != 1 {
+			t.Error("who waits did not get the place that was free")
+		}
+		if _, err := p.Metrics(t.Context(), 2); err != nil || !slices.Equal(p.Replicas(), []string{"r0", "r1", "r2"}) || p.Alive() != 3 {
+			t.Errorf("replicas %v, %d alive; metrics %v", p.Replicas(), p.Alive(), err)
+		}
+	})
+}
+
+func TestTakeIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 1)
+		p, end := f.pool(Settings{Window: 1})
+		defer end()
+		f.servers[0].set(func() { f.servers[0].running = 1 })
+		ctx, cancel := context.WithCancel(t.Context())
+		reset := make(chan error)
+		go func() { reset <- p.Reset(ctx) }()
+		synctest.Wait()
+		if _, err := p.Take(t.Context()); err == nil || !strings.Contains(err.Error(), "being reset") {
+			t.Errorf("a place during a reset: %v", err)
+		}
+		cancel()
+		<-reset
+		place := takes(t, p, 1)[0]
+		f.servers[0].answer = forever
+		failed := make(chan error)
+		go func() {
+			_, err := place.Stream(asked(0), nil)
+			failed <- err
+		}()
+		synctest.Wait()
+		p.Close()
+		if err := <-failed; !errors.Is(err, ErrClosed) {
+			t.Errorf("a stream of a pool that is closed: %v", err)
+		}
+		if _, err := p.Take(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Errorf("a place of a pool that is closed: %v", err)
+		}
+	})
+}
+
+// TestPlaceIsSentOnce fails in every way: nothing is sent again, and a replica
+// that is lost is out.
+func TestPlaceIsSentOnce(t *testing.T) {
+	tests := []struct {
+		name  string
+		spoil func(s *server)
+		want  string
+		lost  bool
+	}{
+		{"a fault", func(s *server) {
+			s.answer = func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(500) }
+		}, "server fault (500)", false},
+		{"no server", func(s *server) { s.down = true }, "replica r0 is lost", true},
+		{"hangs", func(s *server) { s.answer = forever }, "replica r0 was taken out: ", true},
+	}
+	for _, tt := range tests {
+		bubble(t, tt.name, func(t *testing.T) {
+			f := start(t, 2)
+			p, end := f.pool(Settings{Window: 2, Attempts: 3, Hang: time.Minute, Poll: time.Second})
+			defer end()
+			tt.spoil(f.servers[0])
+			place := takes(t, p, 1)[0]
+			defer place.Release()
+			_, err := place.Stream(asked(0), func(vllm.Piece) {})
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+			if f.servers[1].arrived() != 0 || f.servers[0].arrived() > 1 || p.Resent() != 0 {
+				t.Error("it was sent again")
+			}
+			if lost := slices.Equal(p.Lost(), []string{"r0"}); lost != tt.lost || lost != (p.Alive() == 1) {
+				t.Errorf("lost %v, %d alive", p.Lost(), p.Alive())
+			}
+		})
+	}
+}
+
+func TestPlaceEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, 1)
+		p, end := f.pool(Settings{Window: 1})
+		defer end()
+		f.servers[0].answer = forever
+		ctx, cancel := context.WithCancel(t.Context())
+		place, err := p.Take(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer place.Release()
+		time.AfterFunc(time.Second, cancel)
+		if _, err := place.Stream(asked(0), nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+		if p.Alive() != 1 {
+			t.Error("the replica is out")
+		}
+	})
+}

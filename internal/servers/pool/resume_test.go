@@ -1,0 +1,217 @@
+package pool_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/internal/fleet"
+	"speceval/internal/fleet/imitation"
+	"speceval/internal/servers/pool"
+	"speceval/internal/servers/vllm"
+)
+
+// cutting are servers that break half of their answers.
+var cutting = imitation.Settings{Unrepeatable: true, Speed: 20, Faults: imitation.Faults{Cut: 0.5}, Timing: fleet.Timing{Base: time.Millisecond}}
+
+// TestRulesForLostAnswers counts what becomes of them.
+func TestRulesForLostAnswers(t *testing.T) {
+	plain := cutting
+	plain.Plain = true
+	for name, tt := range map[string]struct {
+		servers          imitation.Settings
+		rule             vllm.OnLoss
+		ids              bool
+		continues, again bool
+		refuses          bool
+	}{
+		"continue":          {servers: cutting, rule: vllm.Continue, ids: true, continues: true},
+		"again":             {servers: cutting, rule: vllm.AskAgain, ids: true, again: true},
+		"refuse, and can":   {servers: cutting, rule: vllm.Refuse, ids: true, continues: true},
+		"refuse":            {servers: cutting, rule: vllm.Refuse, refuses: true},
+		"plain":             {servers: plain, rule: vllm.Continue, ids: true, again: true}, // which it is not asked for
+		"plain, and refuse": {servers: plain, rule: vllm.Refuse, refuses: true},
+	} {
+		p, _ := served(t, tt.servers, 1, false)
+		continued, again, anew, refused := 0, 0, 0, 0
+		for seed := range int64(12) {
+			r := asked(seed, tt.ids)
+			r.OnLoss = tt.rule
+			begin := time.Now()
+			answer, _, err := p.Stream(t.Context(), r, func(p vllm.Piece) {
+				if p.Anew {
+					anew++
+				}
+			})
+			if errors.Is(err, vllm.ErrLost) && strings.Contains(err.Error(), "seed") {
+				refused++
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if took := answer.Finished.Sub(answer.Sent); took <= 0 || took > time.Since(begin) || answer.First.Before(begin) {
+				t.Errorf("%s: it took %v of %v, first at %v after %v", name, took, time.Since(begin), answer.First, begin)
+			}
+			continued, again = continued+answer.Continued, again+answer.Again
+		}
+		if (continued > 0) != tt.continues || (again > 0) != tt.again || again != anew || (refused > 0) != tt.refuses {
+			t.Errorf("%s: %d continued, %d again, %d anew, %d refused", name, continued, again, anew, refused)
+		}
+	}
+}
+
+// TestNoAnswerIsLostThatWasNotBegun asks a server again that did not begin, or may have
+// worked on an answer for long.
+func TestNoAnswerIsLostThatWasNotBegun(t *testing.T) {
+	const whole = `data: {"model":"m","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+	for name, tt := range map[string]struct {
+		status  int
+		refuses bool
+	}{
+		"busy": {http.StatusTooManyRequests, false}, "away": {http.StatusServiceUnavailable, false},
+		"gone": {http.StatusBadGateway, true}, "late": {http.StatusGatewayTimeout, true},
+	} {
+		asks := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if asks++; asks == 1 {
+				if !tt.refuses {
+					w.Header().Set("Retry-After-Ms", "1")
+				}
+				w.WriteHeader(tt.status)
+				return
+			}
+			fmt.Fprint(w, whole)
+		}))
+		defer server.Close()
+		client, err := vllm.New(server.URL, vllm.Options{Plain: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := pool.New([]pool.Replica{{Client: client}}, pool.Settings{Window: 1, Attempts: 5, Outage: time.Minute})
+		defer p.Close()
+		r := asked(1, false)
+		r.OnLoss = vllm.Refuse
+		answer, _, err := p.Stream(t.Context(), r, nil)
+		if errors.Is(err, vllm.ErrLost) != tt.refuses || !tt.refuses && (err != nil || answer.Again > 0 || asks != 2) {
+			t.Errorf("%s: %d requests, %d again, %v", name, asks, answer.Again, err)
+		}
+	}
+}
+
+// served are replicas of an imitated model, in a pool.
+func served(t *testing.T, s imitation.Settings, n int, continues bool) (*pool.Pool, []*imitation.Replica) {
+	t.Helper()
+	var all []*imitation.Replica
+	var clients []pool.Replica
+	for i := range n {
+		s.Model, s.Index, s.Restart = "m", i, time.Millisecond
+		s.Author = fleet.MustAuthor(fleet.AuthorSettings{Model: "m", AnswerTokens: 100, ThinkingTokens: 200})
+		r := imitation.New(s)
+		t.Cleanup(r.Close)
+		if err := r.Listen("127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+		c, err := vllm.New(r.URL(), vllm.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, clients = append(all, r), append(clients, pool.Replica{Name: fmt.Sprint("r", i), Client: c})
+	}
+	need := pool.Requirement{Model: "m", ContextTokens: 100, Foreign: true, Continues: continues}
+	p, err := pool.Open(t.Context(), clients, need, pool.Settings{Window: 8, Attempts: 20, Deaths: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p, all
+}
+
+// asked is a request with a seed.
+func asked(seed int64, ids bool) vllm.Request {
+	return vllm.Request{
+		Model: "m", Messages: []vllm.Message{{Role: "user", Content: "?"}}, Seed: seed,
+		Temperature: 0.6, TopP: 1, MaxTokens: 10000, TokenIDs: ids,
+	}
+}
+
+// TestLostAnswersGoOn breaks streams after a while, and lets their servers die:
+// what was heard of an answer is its beginning to the end, at servers that do not
+// repeat themselves.
+func TestLostAnswersGoOn(t *testing.T) {
+	p, replicas := served(t, imitation.Settings{
+		Unrepeatable: true, Thinking: true, ReasoningParser: "qwen3", Speed: 20, Faults: imitation.Faults{Cut: 0.4, Crash: 0.05},
+		Timing: fleet.Timing{Base: time.Millisecond},
+	}, 2, false)
+	for seed := range int64(12) {
+		var heard vllm.Prefix
+		answer, _, err := p.Stream(t.Context(), asked(seed, true), func(piece vllm.Piece) {
+			if piece.Anew {
+				t.Error("an answer begins anew")
+			}
+			heard.Add(piece)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if heard.Text != answer.Text || heard.Reasoning != answer.Reasoning || !slices.Equal(heard.IDs, answer.TokenIDs) || answer.Usage.Completion != len(heard.IDs) || answer.Finish != heard.Finish {
+			t.Errorf("seed %d: heard %+v\nof %+v", seed, heard, answer)
+		}
+		if got := fleet.Detokenize(answer.TokenIDs); got != answer.Reasoning+"</think>"+answer.Text+"<|im_end|>" {
+			t.Errorf("seed %d: tokens of %q, and the answer is %q after %q", seed, got, answer.Text, answer.Reasoning)
+		}
+	}
+	if p.Resent() == 0 {
+		t.Error("nothing was lost")
+	}
+	for _, r := range replicas {
+		r.SetFaults(imitation.Faults{})
+	}
+}
+
+// TestLostAnswersBeginAnew without ids of tokens, and say so.
+func TestLostAnswersBeginAnew(t *testing.T) {
+	p, _ := served(t, imitation.Settings{Unrepeatable: true, Faults: imitation.Faults{Cut: 0.5}, Timing: fleet.Timing{Base: time.Millisecond}}, 1, false)
+	anew := 0
+	for seed := range int64(8) {
+		text := ""
+		answer, _, err := p.Stream(t.Context(), asked(seed, false), func(piece vllm.Piece) {
+			if piece.Anew {
+				anew++
+				text = ""
+			}
+			text += piece.Text
+		})
+		if err != nil || text != answer.Text {
+			t.Errorf("seed %d: heard %q of %q, %v", seed, text, answer.Text, err)
+		}
+	}
+	if anew == 0 || anew != p.Resent() {
+		t.Errorf("%d answers began anew, %d requests were sent again", anew, p.Resent())
+	}
+}
+
+// TestChecksWhoContinues asks servers that do and that do not.
+func TestChecksWhoContinues(t *testing.T) {
+	for name, test := range map[string]struct {
+		imitation.Settings
+		asked, want bool
+	}{
+		"vLLM": {asked: true, want: true}, "thinking": {Settings: imitation.Settings{Thinking: true, ReasoningParser: "qwen3"}, asked: true, want: true},
+		"nobody asked": {}, "plain": {Settings: imitation.Settings{Plain: true}, asked: true},
+	} {
+		p, _ := served(t, test.Settings, 1, test.asked)
+		found := p.Served()
+		if len(found) != 1 || p.Continues() != test.want || found[0].Plain != test.Plain {
+			t.Errorf("%s: %+v", name, found)
+		}
+		if noted := strings.Contains(strings.Join(pool.Notes(found), "\n"), "cannot continue an answer"); noted != (test.asked && !test.want) {
+			t.Errorf("%s: notes %q", name, pool.Notes(found))
+		}
+	}
+}

@@ -1,0 +1,302 @@
+package pool
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"speceval/internal/display"
+	"speceval/internal/servers/vllm"
+)
+
+// Requirement is what every replica must be.
+type Requirement struct {
+	Model         string // as served
+	ContextTokens int    // at least, prompt and answer together
+	Version       string // of vLLM, like "0.23.0"; "" for any, the same everywhere
+	// ThinkingBudget asks for a proof that a thinking budget is enforced, on a
+	// short request with TemplateArguments.
+	ThinkingBudget    bool
+	TemplateArguments map[string]any
+	// Continues asks whether answers can be continued from a prefix, on short
+	// requests with TemplateArguments. Those that cannot are no fault.
+	Continues bool
+
+	// Foreign lets any OpenAI-compatible server be a replica: vLLM of any
+	// version and kind, unless Version says which, and others, which get standard
+	// fields and top_k alone. Sampling is how requests will ask: what another server
+	// cannot be asked is a fault.
+	Foreign  bool
+	Sampling vllm.Sampling
+}
+
+// Served is what a replica turned out to be.
+type Served struct {
+	URL         string
+	Version     string // whole, with what follows a "+"
+	Root        string // where the weights came from
+	MaxModelLen int    // tokens
+	ThinkEnd    int32  // id of the token </think>; -1 if that is no single token
+	Continues   bool   // it continues answers from their prefix, as far as Requirement.Continues asked
+
+	Plain    bool     // it is not vLLM
+	Software string   // "vLLM", or what another server calls itself: "llama.cpp b1", "unknown server (nginx)"
+	Notes    []string // what a user should know of its answers; see Notes
+}
+
+// ErrUnserved is in the error about a model that no server serves.
+var ErrUnserved = errors.New("no server serves")
+
+// absent is why a server is none of a model's: it has other models, or says nothing of its own.
+type absent struct{ error }
+
+func (a absent) Unwrap() error { return a.error }
+
+// isAbsent and isDead tell servers that are none of the model's, and those that are not there,
+// or not yet, from those with a fault.
+func isAbsent(err error) bool { return errors.As(err, &absent{}) }
+
+func isDead(err error) bool {
+	var e *vllm.Error
+	return errors.As(err, &e) && (e.Kind == vllm.Unreachable || e.Kind == vllm.EngineDead || errors.Is(e, vllm.ErrLoading))
+}
+
+// probe asks a server whether it is what is required. Its error names every fault, and what
+// to do; what could not be asked after a fault is left out.
+func (s *Settings) probe(ctx context.Context, c *vllm.Client, need Requirement) (served Served, err error) {
+	served = Served{URL: c.URL(), Software: "vLLM", ThinkEnd: -1}
+	models, listing := c.Models(ctx)
+	isVLLM := !need.Foreign
+	if need.Foreign {
+		served.Version, err = c.Version(ctx)
+		if e := (*vllm.Error)(nil); errors.As(err, &e) && !otherServer(e) {
+			return served, absent{fmt.Errorf("%w: is it started, and at this address?", err)}
+		}
+		isVLLM = err == nil && slices.ContainsFunc(models, func(m vllm.Model) bool { return m.Owner == "vllm" })
+	}
+	if isVLLM {
+		c.TreatAsVLLM()
+	} else {
+		c.TreatAsPlain(s.Hang)
+	}
+	m, err := listed(c.URL(), need, models, listing)
+	if err != nil {
+		return served, err
+	}
+	served.Root, served.MaxModelLen = m.Root, m.MaxModelLen
+	short := need.Foreign && served.MaxModelLen > 0 && served.MaxModelLen < need.ContextTokens
+	if c.ShortContext(0); short {
+		c.ShortContext(served.MaxModelLen)
+		served.note("has a context of %d tokens, less than sampling.context_tokens (%d): answers end with it, before sampling.max_tokens (%d) if need be",
+			served.MaxModelLen, need.ContextTokens, need.Sampling.MaxTokens)
+	}
+	if isVLLM {
+		err = s.probeVLLM(ctx, c, need, &served)
+	} else {
+		err = s.probePlain(ctx, c, need, m, &served)
+	}
+	if left := need.Sampling.LeaveOut; left != 0 {
+		served.note("is not sent %v (sampling.leave_out): its own count", left)
+	}
+	return served, err
+}
+
+func (s *Served) note(format string, args ...any) {
+	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
+}
+
+// otherServer tells whether an answer to what only vLLM offers is that of
+// another server, rather than of one that fails.
+func otherServer(e *vllm.Error) bool {
+	return slices.Contains([]vllm.Kind{vllm.UnknownModel, vllm.Rejected, vllm.Garbage, vllm.Unauthorized}, e.Kind)
+}
+
+// listed is the model in a server's list of models, or why it is not there. Of another
+// server than vLLM that has answered and given no list it is nothing: only a request can
+// show whether it serves the model.
+func listed(url string, need Requirement, models []vllm.Model, err error) (vllm.Model, error) {
+	var e *vllm.Error
+	fails := errors.As(err, &e) && !(otherServer(e) && e.Status != 401 || e.Kind == vllm.ServerFault && !e.Limited() && !errors.Is(e, vllm.ErrLoading))
+	switch {
+	case need.Foreign && !fails && len(models) == 0:
+		return vllm.Model{}, nil
+	case isDead(err):
+		return vllm.Model{}, fmt.Errorf("%w: is it started, and at this address?", err)
+	case err != nil:
+		return vllm.Model{}, absent{err}
+	}
+	at := slices.IndexFunc(models, func(m vllm.Model) bool { return m.ID == need.Model })
+	if at < 0 && need.Foreign {
+		at = slices.IndexFunc(models, func(m vllm.Model) bool { return vllm.Serves(need.Model, m.ID) })
+	}
+	if at < 0 {
+		return vllm.Model{}, absent{fmt.Errorf("%s: serves %s, not %q: ask for one of these, or serve the model under that name (--served-model-name of vLLM)",
+			url, names(models), need.Model)}
+	}
+	return models[at], nil
+}
+
+// names lists models for a message, of very many the first.
+func names(models []vllm.Model) string {
+	var ids []string
+	for _, m := range models[:min(len(models), 20)] {
+		ids = append(ids, fmt.Sprintf("%.200q", m.ID))
+	}
+	if more := len(models) - len(ids); more > 0 {
+		ids = append(ids, fmt.Sprintf("and %d more", more))
+	}
+	return display.EscapedLine(strings.Join(ids, ", "))
+}
+
+// probeVLLM asks a server of vLLM for what it has beyond its list.
+func (s *Settings) probeVLLM(ctx context.Context, c *vllm.Client, need Requirement, served *Served) error {
+	var faults []error
+	wrong := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("%s: %s", c.URL(), display.EscapedLine(fmt.Sprintf(format, args...))))
+	}
+	if err := c.Health(ctx); err != nil {
+		return fmt.Errorf("%w: is it started, and at this address?", err)
+	}
+	version, err := c.Version(ctx)
+	served.Version = version
+	switch {
+	case err != nil:
+		faults = append(faults, fmt.Errorf("version: %w", err))
+	case need.Version != "" && release(version) != release(need.Version):
+		wrong("vLLM %s, want %s: install that, or set the version in the configuration", version, need.Version)
+	}
+	if served.MaxModelLen < need.ContextTokens && !need.Foreign {
+		wrong("a context of %d tokens, want %d: start it with --max-model-len %d, or take what it has by --set sampling.context_tokens=%d --set sampling.max_tokens=%d",
+			served.MaxModelLen, need.ContextTokens, need.ContextTokens, served.MaxModelLen, min(need.Sampling.MaxTokens, served.MaxModelLen/2))
+	}
+	m, err := c.Metrics(ctx)
+	switch {
+	case need.Foreign && errors.Is(err, vllm.ErrNotOffered):
+		served.note("has no metrics, by which a hang would be noticed: start it without --disable-log-stats")
+	case need.Foreign && err == nil:
+	case errors.Is(err, vllm.ErrNotOffered):
+		wrong("no metrics of vLLM, by which hung servers are found: start it without --disable-log-stats")
+	case err != nil:
+		faults = append(faults, fmt.Errorf("metrics: %w", err))
+	case strings.EqualFold(m.PrefixCaching, "true"):
+		wrong("prefix caching is on: start it with --no-enable-prefix-caching")
+	}
+	if ids, err := c.Tokenize(ctx, need.Model, "</think>"); err == nil && len(ids) == 1 {
+		served.ThinkEnd = ids[0]
+	}
+	if need.ThinkingBudget {
+		if err := s.proveBudget(ctx, c, need, served.ThinkEnd); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if need.Continues && len(faults) == 0 {
+		err := s.proveContinuation(ctx, c, need)
+		if served.Continues = err == nil; err != nil {
+			served.note("cannot continue an answer that was lost on the way, which must begin anew: %v", err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// probePlain asks another server, of which m is listed, for a few tokens.
+func (s *Settings) probePlain(ctx context.Context, c *vllm.Client, need Requirement, m vllm.Model, served *Served) error {
+	served.Plain, served.Software = true, unknown
+	if need.ThinkingBudget {
+		return fmt.Errorf("%s: is not vLLM, and a thinking budget needs vLLM: set thinking_budget to 0, or serve the model by vLLM", c.URL())
+	}
+	proof, same, err := s.proveSampling(ctx, c, need)
+	if err != nil {
+		return err
+	}
+	served.Software = software(proof.Software, m.Owner, proof.Fingerprint)
+	if k := need.Sampling.TopK; k > 0 {
+		served.note("is not vLLM: it may ignore top_k (%d), which is no field of OpenAI, and its own min_p and penalties count", k)
+	} else {
+		served.note("is not vLLM: its own top_k, min_p and penalties count, as it was started with")
+	}
+	if m.MaxModelLen == 0 {
+		served.note("does not tell how long its context is: answers that end by length may be shorter than asked for")
+	}
+	if !proof.Usage.Told() {
+		served.note("does not tell tokens")
+	}
+	if proof.Model == "" {
+		served.note("does not tell which model answers")
+	}
+	served.Notes = append(served.Notes, c.Refused()...)
+	if known := []string{"", need.Model}; !slices.Contains(known, m.ID) || !slices.Contains(known, proof.Model) {
+		served.note("was asked for the model %q, lists %q, and %q answers", need.Model, m.ID, proof.Model)
+	}
+	if need.Continues {
+		served.note("cannot continue an answer that was lost on the way, which must begin anew: vLLM can")
+	}
+	if same {
+		served.note("gave the same answer to different seeds: if it takes the likeliest token (a top_k of 1) or a seed of its own, " +
+			"rollouts of a task are one rollout, and no error of an estimate holds")
+	}
+	return nil
+}
+
+// releases lists the different versions of replicas.
+func releases(served []Served) []string {
+	versions := map[string]bool{}
+	for _, s := range served {
+		if s.Version != "" {
+			versions[release(s.Version)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(versions))
+}
+
+// release is a version without what follows a "+".
+func release(version string) string {
+	version, _, _ = strings.Cut(version, "+")
+	return version
+}
+
+const unknown = "unknown server"
+
+// marks are what servers call themselves, in the Server header, as owners of
+// models or in the fingerprint of an answer.
+var marks = []struct{ mark, name string }{
+	{"llama.cpp", "llama.cpp"}, {"llamacpp", "llama.cpp"}, {"fp_ollama", "Ollama"}, {"library", "Ollama"},
+	{"sglang", "SGLang"}, {"organization_owner", "LM Studio"}, {"vllm", "vLLM behind another server"},
+}
+
+// software names a server by what it says of itself: its Server header, the
+// owner of its model, and the fingerprint of an answer, which may be "".
+func software(header, owner, fingerprint string) string {
+	for _, m := range marks {
+		if strings.Contains(strings.ToLower(header), m.mark) || owner == m.mark || strings.HasPrefix(fingerprint, m.mark) {
+			if m.name == "llama.cpp" && fingerprint != "" {
+				return m.name + " " + fingerprint // its build
+			}
+			return m.name
+		}
+	}
+	if told := cmp.Or(header, owner); told != "" {
+		return fmt.Sprintf("%s (%s)", unknown, told)
+	}
+	return unknown
+}
+
+// Notes are what a user should know of results from these replicas: a line each,
+// which names them.
+func Notes(served []Served) []string {
+	var lines []string
+	kinds := map[string]bool{}
+	for _, s := range served {
+		for _, note := range s.Notes {
+			lines = append(lines, fmt.Sprintf("%s (%s) %s", s.URL, s.Software, note))
+		}
+		kinds[strings.TrimSpace(s.Software+" "+release(s.Version))] = true
+	}
+	if len(kinds) > 1 {
+		lines = append(lines, "replicas are of different kinds, which need not answer alike: "+strings.Join(slices.Sorted(maps.Keys(kinds)), ", "))
+	}
+	return lines
+}

@@ -1,0 +1,221 @@
+package serving_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/internal/fleet/imitation"
+	"speceval/internal/servers/pool"
+	"speceval/internal/servers/serving"
+	"speceval/internal/servers/vllm"
+)
+
+func workers(t *testing.T, all ...serving.Worker) (*serving.Servers, *said) {
+	t.Helper()
+	log := new(said)
+	w := serving.NewWorkers(serving.Settings{
+		Workers: all, Window: 4, Attempts: 1, Start: time.Minute,
+		Logs: t.TempDir(), Environment: append(os.Environ(), "SERVE=1"), Report: log.report,
+	})
+	t.Cleanup(func() {
+		if err := w.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return w, log
+}
+
+func lend(t *testing.T, w *serving.Servers, m serving.Model) *serving.Lease {
+	t.Helper()
+	lease, err := w.Acquire(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
+
+// inVain asks for a worker for a short time.
+func inVain(t *testing.T, w *serving.Servers, m serving.Model) {
+	t.Helper()
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if lease, err := w.Acquire(short, m); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%s while its workers are lent: %+v, %v", m.ID, lease, err)
+	}
+}
+
+func TestAWorkerHasOneUser(t *testing.T) {
+	a1, a2, ab := running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "b"})
+	w, log := workers(t,
+		serving.Worker{Name: "one", URLs: []string{a1.URL()}},
+		serving.Worker{Name: "two", URLs: []string{a2.URL(), ab.URL()}})
+	first, second := lend(t, w, model("a")), lend(t, w, model("a"))
+	if first.Worker != "one" || second.Worker != "two" || first.Pool == second.Pool || first.Places() != 4 || second.Served()[0].URL != a2.URL() {
+		t.Errorf("workers %s with %+v and %s with %+v", first.Worker, first.Served(), second.Worker, second.Served())
+	}
+	inVain(t, w, model("a"))
+	inVain(t, w, model("b")) // its replica is of a worker that is lent
+	first.Release()
+	first.Release()
+	inVain(t, w, model("b"))
+	second.Release()
+	if b := lend(t, w, model("b")); b.Worker != "two" {
+		t.Errorf("b at worker %s", b.Worker)
+	} else {
+		ask(t, b, "b")
+	}
+	if again := lend(t, w, model("a")); again.Pool != first.Pool {
+		t.Error("worker one has another pool for the same model")
+	}
+	if log.all() != "" {
+		t.Errorf("said %q", log.all())
+	}
+}
+
+func TestAModelOfNoWorker(t *testing.T) {
+	a, b := running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "b"})
+	w, _ := workers(t, serving.Worker{Name: "one", URLs: []string{a.URL()}}, serving.Worker{Name: "two", URLs: []string{b.URL()}})
+	_, err := w.Acquire(t.Context(), model("c"))
+	if !errors.Is(err, pool.ErrUnserved) || !strings.Contains(err.Error(), "worker one: no server serves \"c\"") || !strings.Contains(err.Error(), b.URL()+": serves \"b\"") {
+		t.Errorf("error %v", err)
+	}
+	short := model("b")
+	short.Requires.Version = "0.1"
+	if _, err := w.Acquire(t.Context(), short); err == nil || errors.Is(err, pool.ErrUnserved) || !strings.Contains(err.Error(), "worker two:") {
+		t.Errorf("a model that is served otherwise than required: %v", err)
+	}
+	lend(t, w, model("b")).Release()
+	if _, err := serving.NewWorkers(serving.Settings{}).Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "add a [[worker]]") {
+		t.Errorf("without workers: %v", err)
+	}
+}
+
+// TestWorkersAfterServers uses the ports of a recipe first for shared servers
+// and then, when those are closed, for a worker that is lent whole.
+func TestWorkersAfterServers(t *testing.T) {
+	worker := serving.Worker{Name: "gpus", Recipe: recipe(t, 2)}
+	s, _ := servers(t, worker)
+	shared := acquire(t, s, model("a"))
+	ask(t, shared, "a")
+	shared.Release()
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w, log := workers(t, worker)
+	a := lend(t, w, model("a"))
+	if a.Worker != "gpus" || a.Places() != 8 || len(a.Served()) != 2 {
+		t.Errorf("lent %s with %d places and %+v", a.Worker, a.Places(), a.Served())
+	}
+	ask(t, a, "a")
+
+	// Those who want the model that is up go first.
+	order := make(chan string)
+	for _, id := range []string{"b", "a", "a"} {
+		waiting := w.Waiting()
+		go func() {
+			lease, err := w.Acquire(t.Context(), model(id))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			order <- id
+			lease.Release()
+		}()
+		until(t, func() bool { return w.Waiting() == waiting+1 })
+	}
+	a.Release()
+	if first, second, third := <-order, <-order, <-order; first+second+third != "aab" {
+		t.Errorf("lent in the order %s, %s, %s", first, second, third)
+	}
+	if n := strings.Count(log.all(), "worker gpus: starting 2 servers of "); n != 2 {
+		t.Errorf("%d starts: %s", n, log.all())
+	}
+}
+
+// service is a server that is not vLLM, behind a base path and a key. list is
+// the status of its list of models.
+func service(t *testing.T, list int) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer sesame":
+			w.WriteHeader(401)
+		case r.URL.Path == "/openai/v1/models":
+			w.WriteHeader(list)
+			fmt.Fprint(w, `{"data":[{"id":"publisher/a"},{"id":"b"}]}`)
+		case r.URL.Path == "/openai/v1/chat/completions":
+			fmt.Fprint(w, `data: {"model":"a","choices":[{"index":0,"delta":{"content":"4"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`+"\n\n")
+		default:
+			w.WriteHeader(404)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/openai/v1"
+}
+
+// lender is Servers or Workers.
+type lender interface {
+	Acquire(context.Context, serving.Model) (*serving.Lease, error)
+	Close(context.Context) error
+}
+
+// foreign is a model that any server may serve.
+func foreign(id string) serving.Model {
+	m := model(id)
+	m.Requires = pool.Requirement{Model: id, ContextTokens: 4096, Foreign: true, Sampling: vllm.Sampling{Model: id, Temperature: 1, TopP: 1, MaxTokens: 9}}
+	return m
+}
+
+// TestServersThatAreNotVLLM are found beside vLLM where the model lets them, by
+// those who share workers and those who are lent them whole.
+func TestServersThatAreNotVLLM(t *testing.T) {
+	beside := running(t, imitation.Settings{Model: "a", Key: "sesame"})
+	for _, list := range []int{200, 403, 500} {
+		settings := serving.Settings{
+			Workers: []serving.Worker{{Name: "one", URLs: []string{service(t, list), beside.URL()}, Key: "sesame"}},
+			Window:  2, Attempts: 1,
+		}
+		for _, s := range []lender{serving.New(settings), serving.NewWorkers(settings)} {
+			lease, err := s.Acquire(t.Context(), foreign("a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(lease.Served()) != 2 || !lease.Served()[0].Plain || lease.Served()[1].Plain || lease.Places() != 4 {
+				t.Errorf("list with %d: served %+v", list, lease.Served())
+			}
+			for range 4 {
+				ask(t, lease, "a")
+			}
+			lease.Release()
+			if _, err := s.Acquire(t.Context(), foreign("c")); err == nil || !strings.Contains(err.Error(), `"c"`) {
+				t.Errorf("list with %d: a model that nobody serves: %v", list, err)
+			}
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestOtherServersAreRefusedWhereVLLMIsNeeded(t *testing.T) {
+	s := serving.New(serving.Settings{Workers: []serving.Worker{{Name: "one", URLs: []string{service(t, 200)}, Key: "sesame"}}, Window: 1, Attempts: 1})
+	for _, id := range []string{"publisher/a", "b"} {
+		if _, err := s.Acquire(t.Context(), model(id)); err == nil || !strings.Contains(err.Error(), "not found (404)") {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+func TestAKeyThatAnotherServerRefuses(t *testing.T) {
+	s := serving.New(serving.Settings{Workers: []serving.Worker{{Name: "one", URLs: []string{service(t, 200)}, KeyHint: "the key is taken from the safe"}}, Window: 1, Attempts: 1})
+	if _, err := s.Acquire(t.Context(), foreign("a")); err == nil || !strings.HasSuffix(err.Error(), "the key is taken from the safe") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,423 @@
+package serving_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"speceval/internal/clock"
+	"speceval/internal/fleet/imitation"
+	"speceval/internal/servers/launcher"
+	"speceval/internal/servers/pool"
+	"speceval/internal/servers/serving"
+	"speceval/internal/servers/vllm"
+)
+
+// The test binary is also the server that recipes start.
+func TestMain(m *testing.M) {
+	if os.Getenv("SERVE") != "" {
+		serve()
+	}
+	os.Exit(m.Run())
+}
+
+// serve imitates a server as the flags of a recipe say, until it is killed.
+func serve() {
+	r := imitation.New(imitation.Settings{Model: flagValue("--served-model-name"), MaxModelLen: 4096})
+	if err := r.Listen("127.0.0.1:" + flagValue("--port")); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	for { // no empty select: without cgo the runtime ends it as a deadlock
+		time.Sleep(time.Hour)
+	}
+}
+
+func flagValue(name string) string {
+	for i, word := range os.Args {
+		if word == name {
+			return os.Args[i+1]
+		}
+	}
+	return ""
+}
+
+// running is a server of a model.
+func running(t *testing.T, s imitation.Settings) *imitation.Replica {
+	t.Helper()
+	r := imitation.New(s)
+	t.Cleanup(r.Close)
+	if err := r.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// said collects the lines of reports.
+type said struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (s *said) report(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = append(s.lines, text)
+}
+
+func (s *said) all() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.lines, "\n")
+}
+
+func servers(t *testing.T, workers ...serving.Worker) (*serving.Servers, *said) {
+	t.Helper()
+	log := new(said)
+	s := serving.New(serving.Settings{
+		Workers: workers, Window: 4, Attempts: 2, Start: time.Minute,
+		Logs: t.TempDir(), Environment: append(os.Environ(), "SERVE=1"), Report: log.report,
+	})
+	t.Cleanup(func() {
+		if err := s.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, log
+}
+
+func model(id string) serving.Model {
+	return serving.Model{
+		ID:       id,
+		Launch:   launcher.Model{Path: "weights/" + id, Served: id, MaxSequences: 8, ContextTokens: 4096},
+		Requires: pool.Requirement{Model: id, ContextTokens: 4096, Version: "0.23.0"},
+	}
+}
+
+func acquire(t *testing.T, s *serving.Servers, m serving.Model) *serving.Lease {
+	t.Helper()
+	lease, err := s.Acquire(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
+
+func ask(t *testing.T, l *serving.Lease, model string) {
+	t.Helper()
+	request := vllm.Request{
+		Model: model, Messages: []vllm.Message{{Role: "user", Content: "?"}},
+		Temperature: 1, TopP: 1, MaxTokens: 3, Seed: 1,
+	}
+	if c, server, err := l.Complete(t.Context(), request); err != nil || c.Usage.Completion == 0 {
+		t.Errorf("%s at %q: %+v, %v", model, server, c, err)
+	}
+}
+
+// until waits for something that other goroutines bring about.
+func until(t *testing.T, happens func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !happens(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("timeout")
+		}
+	}
+}
+
+func TestRunningServersAreFoundByTheirModel(t *testing.T) {
+	a1, a2, b := running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "b"})
+	s, log := servers(t, serving.Worker{Name: "one", URLs: []string{a1.URL(), b.URL()}}, serving.Worker{Name: "two", URLs: []string{a2.URL()}})
+	la, lb := acquire(t, s, model("a")), acquire(t, s, model("b"))
+	if len(la.Served()) != 2 || la.Slots() != 8 || len(lb.Served()) != 1 || lb.Slots() != 4 || la.Served()[1].Version != imitation.Version {
+		t.Errorf("a is served by %+v, b by %+v", la.Served(), lb.Served())
+	}
+	ask(t, la, "a")
+	ask(t, lb, "b")
+	if again := acquire(t, s, model("a")); again.Pool != la.Pool {
+		t.Error("the same model has two pools")
+	}
+	la.Release()
+	la.Release() // twice is once
+	ask(t, la, "a")
+	if log.all() != "" {
+		t.Errorf("said %q", log.all())
+	}
+}
+
+func TestAServerThatIsNotThereMayComeLater(t *testing.T) {
+	a := running(t, imitation.Settings{Model: "a"})
+	port := strconv.Itoa(freePorts(t, 1))
+	gone := "http://127.0.0.1:" + port
+	s, log := servers(t, serving.Worker{Name: "one", URLs: []string{gone, a.URL()}})
+	lease := acquire(t, s, model("a"))
+	if len(lease.Served()) != 1 || lease.Slots() != 4 || lease.Places() != 8 || !strings.Contains(log.all(), "replica "+gone+" is out, 1 of 2 left: "+gone+": unreachable") {
+		t.Errorf("served %+v, said %q", lease.Served(), log.all())
+	}
+	ask(t, lease, "a")
+	_, err := s.Acquire(t.Context(), model("c"))
+	if err == nil || !strings.Contains(err.Error(), `no server serves "c"`) ||
+		!strings.Contains(err.Error(), a.URL()+": serves \"a\"") || !strings.Contains(err.Error(), gone) {
+		t.Errorf("error %v", err)
+	}
+	late := imitation.New(imitation.Settings{Model: "a"})
+	t.Cleanup(late.Close)
+	if err := late.Listen("127.0.0.1:" + port); err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() bool { return lease.Slots() == 8 })
+	ask(t, lease, "a")
+}
+
+// hasty is a clock that is ten times as fast as the wall's.
+type hasty struct{ began time.Time }
+
+func (h hasty) Now() time.Time { return h.began.Add(10 * time.Since(h.began)) }
+
+func (h hasty) Sleep(ctx context.Context, d time.Duration) error {
+	return clock.Wall{}.Sleep(ctx, d/10)
+}
+
+// TestAServerThatLoadsIsWaitedFor, as long as an outage may last, or until the end of the work.
+func TestAServerThatLoadsIsWaitedFor(t *testing.T) {
+	behind := running(t, imitation.Settings{Model: "a", MaxModelLen: 4096})
+	to, err := url.Parse(behind.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name   string
+		loads  int64 // questions that are answered by 503
+		error  string
+		closed bool
+	}{{"in time", 10, "", false}, {"too long", 1e9, "Loading model", false}, {"interrupted", 1e9, "context canceled", true}} {
+		t.Run(tt.name, func(t *testing.T) {
+			var asked atomic.Int64
+			log, drain := new(said), make(chan struct{})
+			proxy := httputil.NewSingleHostReverseProxy(to)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if n := asked.Add(1); n > tt.loads {
+					proxy.ServeHTTP(w, r)
+					return
+				} else if n == 3 && tt.closed {
+					close(drain)
+				}
+				http.Error(w, `{"error":{"message":"Loading model"}}`, http.StatusServiceUnavailable)
+			}))
+			defer server.Close()
+			s := serving.New(serving.Settings{
+				Workers: []serving.Worker{{Name: "one", URLs: []string{server.URL}}}, Window: 1, Attempts: 1,
+				Outage: 20 * time.Second, Clock: hasty{time.Now()}, Report: log.report,
+			})
+			m := foreign("a")
+			m.Drain = drain
+			lease, err := s.Acquire(t.Context(), m)
+			if tt.error == "" && err != nil || tt.error != "" && (err == nil || !strings.Contains(err.Error(), tt.error)) {
+				t.Fatal(err)
+			}
+			if !tt.closed && strings.Count(log.all(), "(serving.outage_seconds)") != 1 {
+				t.Errorf("said %q", log.all())
+			}
+			if err == nil {
+				lease.Release()
+			}
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestServersThatDoNotFitAreRefused(t *testing.T) {
+	short := running(t, imitation.Settings{Model: "a", MaxModelLen: 1000})
+	s, _ := servers(t, serving.Worker{Name: "one", URLs: []string{short.URL()}})
+	if _, err := s.Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "1000") {
+		t.Errorf("context too small: %v", err)
+	}
+	other := model("a")
+	other.Requires.ContextTokens, other.Requires.Version = 500, "0.24.0"
+	if _, err := s.Acquire(t.Context(), other); err == nil || !strings.Contains(err.Error(), "0.24.0") {
+		t.Errorf("another version: %v", err)
+	}
+	fitting := model("a")
+	fitting.Requires.ContextTokens = 1000
+	acquire(t, s, fitting) // the refusals have left nothing behind
+}
+
+func TestARefusedKeySaysWhereToPutIt(t *testing.T) {
+	locked := running(t, imitation.Settings{Model: "a", Key: "sesame"})
+	s := serving.New(serving.Settings{Workers: []serving.Worker{{URLs: []string{locked.URL()}, KeyHint: "the key is taken from the safe"}}, Window: 1, Attempts: 1})
+	if _, err := s.Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "key refused (401)") || !strings.HasSuffix(err.Error(), "the key is taken from the safe") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestWithoutWorkersTheErrorSaysWhatToDo(t *testing.T) {
+	s, _ := servers(t)
+	if _, err := s.Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "add a [[worker]]") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// freePorts is the first of so many ports that nobody listens on. They lie below
+// those that the system gives to connections, which would take one at any time.
+func freePorts(t *testing.T, n int) int {
+	t.Helper()
+	first := 10000 + os.Getpid()*16%20000
+	for range 100 {
+		taken := slices.ContainsFunc(portsFrom(first, n), func(port int) bool {
+			l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+			if err == nil {
+				l.Close()
+			}
+			return err != nil
+		})
+		if !taken {
+			return first
+		}
+		first += n
+	}
+	t.Fatal("no free ports")
+	return 0
+}
+
+func portsFrom(first, n int) []int {
+	var ports []int
+	for i := range n {
+		ports = append(ports, first+i)
+	}
+	return ports
+}
+
+func recipe(t *testing.T, replicas int) *launcher.Recipe {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &launcher.Recipe{Command: strconv.Quote(self) + " serve {model}", Port: freePorts(t, replicas), Replicas: replicas}
+}
+
+func TestARecipeServesOneModelAtATime(t *testing.T) {
+	s, log := servers(t, serving.Worker{Name: "gpus", Recipe: recipe(t, 1)})
+	a := acquire(t, s, model("a"))
+	ask(t, a, "a")
+
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.Acquire(short, model("b")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("b while a is in use: %v", err)
+	}
+	got := make(chan *serving.Lease)
+	go func() {
+		lease, err := s.Acquire(t.Context(), model("b"))
+		if err != nil {
+			t.Error(err)
+		}
+		got <- lease
+	}()
+	a.Release()
+	b := <-got
+	ask(t, b, "b")
+	if _, _, err := a.Complete(t.Context(), vllm.Request{}); !errors.Is(err, pool.ErrClosed) {
+		t.Errorf("a after it was given back and stopped: %v", err)
+	}
+	b.Release()
+	if again := acquire(t, s, model("b")); again.Pool != b.Pool {
+		t.Error("b was started again")
+	}
+	if n := strings.Count(log.all(), "worker gpus: starting 1 servers of "); n != 2 {
+		t.Errorf("%d starts: %s", n, log.all())
+	}
+}
+
+func TestTwoUseAModelAtATime(t *testing.T) {
+	a := running(t, imitation.Settings{Model: "a"})
+	s, _ := servers(t, serving.Worker{Name: "one", URLs: []string{a.URL()}})
+	first := acquire(t, s, model("a"))
+	acquire(t, s, model("a"))
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.Acquire(short, model("a")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a third one: %v", err)
+	}
+	first.Release()
+	acquire(t, s, model("a"))
+}
+
+// Starting a model takes minutes: as long as somebody waits for the one that is
+// up, no other is started.
+func TestTheModelThatIsUpGoesFirst(t *testing.T) {
+	s, log := servers(t, serving.Worker{Name: "gpus", Recipe: recipe(t, 1)})
+	one, two := acquire(t, s, model("a")), acquire(t, s, model("a"))
+	var all sync.WaitGroup
+	ids := []string{"b", "a", "b", "a", "a"}
+	for _, id := range ids {
+		all.Go(func() {
+			lease, err := s.Acquire(t.Context(), model(id))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ask(t, lease, id)
+			lease.Release()
+		})
+	}
+	until(t, func() bool { return s.Waiting() == len(ids) })
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // both are given back before anybody looks
+	one.Release()
+	two.Release()
+	all.Wait()
+	if n := strings.Count(log.all(), "worker gpus: starting 1 servers of "); n != 2 {
+		t.Errorf("%d starts: %s", n, log.all())
+	}
+}
+
+func TestAFailedStartLeavesNothingBehind(t *testing.T) {
+	r := recipe(t, 1)
+	good := r.Command
+	s, _ := servers(t, serving.Worker{Name: "gpus", Recipe: r})
+	r.Command = "false {model}"
+	if _, err := s.Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "worker gpus") || !strings.Contains(err.Error(), filepath.Join("gpus", "a", "replica-0.log")) {
+		t.Errorf("error %v", err)
+	}
+	r.Command = good
+	ask(t, acquire(t, s, model("a")), "a")
+}
+
+// TestWhatAWorkerLoads prepares a model before it is started.
+func TestWhatAWorkerLoads(t *testing.T) {
+	prepared, fault := 0, error(nil)
+	worker := serving.Worker{Name: "gpus", Recipe: recipe(t, 1), Prepare: func(m serving.Model) (launcher.Model, error) {
+		prepared++
+		load := m.Launch
+		load.Path, load.Served = "elsewhere", "b" // under another name than the model's, so that it can be told
+		return load, fault
+	}}
+	s, _ := servers(t, worker)
+	m := model("a")
+	m.Requires.Model = "b"
+	acquire(t, s, m).Release()
+	if prepared != 1 {
+		t.Errorf("prepared %d times", prepared)
+	}
+	fault = errors.New("no such shape")
+	s, _ = servers(t, worker)
+	if _, err := s.Acquire(t.Context(), m); err == nil || !strings.Contains(err.Error(), "worker gpus: no such shape") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,219 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"speceval/internal/router"
+	"speceval/internal/servers/pool"
+	"speceval/internal/servers/vllm"
+	"speceval/method/controller"
+)
+
+// Engine is the replicas during one run, for the router. Its methods are for one goroutine.
+// When a run becomes void it ends, and Next says so in an error that wraps ErrVoid.
+type Engine struct {
+	Worker
+	slots int
+	lost  int     // how many replicas the pool had lost when the run began
+	loads []*load // of the replicas
+	start time.Time
+
+	ctx   context.Context // of the run, with the cause of its end
+	end   context.CancelCauseFunc
+	tasks sync.WaitGroup
+
+	events      chan router.Event // with room for the ends of all requests that have a place
+	outstanding map[int]*request  // whose last event was not taken
+}
+
+// request is a rollout on its way.
+type request struct {
+	number int
+	id     controller.ID
+	place  *pool.Place
+	ctx    context.Context
+	abort  context.CancelFunc
+	load   *load // of its replica
+}
+
+// Slots is the window of every replica. It stays the same when one is lost.
+func (e *Engine) Slots() int { return e.slots }
+
+// Now is the time since Begin returned.
+func (e *Engine) Now() time.Duration { return e.since(e.Clock.Now()) }
+
+// since is a time of the clock in the run.
+func (e *Engine) since(t time.Time) time.Duration { return max(0, t.Sub(e.start)) }
+
+// void ends the run because its times mean nothing. The first reason counts.
+func (e *Engine) void(reason error) { e.end(fmt.Errorf("%w: %w", ErrVoid, reason)) }
+
+// Submit takes a place, in the order of the calls, and sends the rollout's
+// request in the background. Where there is no place the run is void.
+func (e *Engine) Submit(number int, id controller.ID) {
+	ctx, cancel := context.WithCancel(e.ctx)
+	place, err := e.Pool.Take(ctx)
+	if err != nil {
+		cancel()
+		e.void(fmt.Errorf("request %d, %s: %w", number, id, errors.Join(err, e.losses())))
+		return
+	}
+	r := &request{number: number, id: id, place: place, ctx: ctx, abort: cancel, load: e.loads[place.Replica()]}
+	r.load.outstanding.Add(1)
+	e.outstanding[number] = r
+	e.tasks.Go(func() {
+		if err := e.carry(r); err != nil {
+			e.void(fmt.Errorf("request %d, %s, failed: %w", number, id, err))
+		}
+	})
+}
+
+// carry streams a request and gives its events: of its end, and where somebody takes
+// the completion, of when that is done.
+func (e *Engine) carry(r *request) error {
+	started, tokens := time.Duration(-1), 0
+	completion, err := r.place.Stream(e.Request(r.id), func(p vllm.Piece) {
+		if started < 0 {
+			started = e.Now()
+		}
+		if p.Usage.Told() {
+			r.load.tokens.Add(int64(p.Usage.Completion - tokens))
+			tokens = p.Usage.Completion
+		}
+	})
+	if err != nil {
+		r.load.broken.Add(1)
+	}
+	r.load.left.Add(1)
+	r.load.outstanding.Add(-1) // last, so that no poll misses it
+	event := router.Event{Kind: router.Completed, Request: r.number, Replica: r.place.Replica(), Started: started, Finished: e.since(completion.Finished)}
+	if u := completion.Usage; u.Told() {
+		event.Prompt, event.Generated = u.Prompt, u.Completion
+	} else if err == nil {
+		return errors.New("an answer without counts of tokens, which are what a run costs: serve the model by vLLM")
+	}
+	switch {
+	case err != nil && (r.ctx.Err() == nil || !errors.Is(err, context.Canceled)):
+		return err
+	case err != nil:
+		event.Kind = router.Aborted
+	case e.Answer != nil:
+		event.Kind = router.Answered
+		e.give(event)
+		if err := e.Answer(e.ctx, r.id, completion); err != nil { // not r.ctx: surplus that has completed is scored, too
+			return err
+		}
+		event.Kind = router.Completed
+	}
+	e.give(event)
+	return nil
+}
+
+// give puts an event where Next finds it, unless the run is over.
+func (e *Engine) give(event router.Event) {
+	select {
+	case e.events <- event:
+	case <-e.ctx.Done():
+	}
+}
+
+// Abort closes the request's connection, which ends it at the replica. Of one
+// that has ended, nothing happens.
+func (e *Engine) Abort(number int) {
+	if r := e.outstanding[number]; r != nil {
+		r.abort()
+	}
+}
+
+// Compute runs f in a goroutine of its own.
+func (e *Engine) Compute(f func()) {
+	e.tasks.Go(func() {
+		started := e.Now()
+		f()
+		e.give(router.Event{Kind: router.Computed, Started: started, Finished: e.Now()})
+	})
+}
+
+// Next waits for the next event. A request keeps its place until its first event is
+// taken. When the run is over, the error says why.
+func (e *Engine) Next(ctx context.Context) (router.Event, error) {
+	var event router.Event
+	select {
+	case event = <-e.events:
+	case <-e.ctx.Done():
+	case <-ctx.Done():
+		return event, ctx.Err()
+	}
+	if e.ctx.Err() != nil { // it may have aborted the event's request
+		return router.Event{}, context.Cause(e.ctx)
+	}
+	if r := e.outstanding[event.Request]; event.Kind != router.Computed {
+		r.place.Release() // nothing, if it was released before
+		if event.Kind != router.Answered {
+			delete(e.outstanding, event.Request)
+			r.abort() // it has ended: this frees its context
+		}
+	}
+	return event, nil
+}
+
+// errClosed is why a run ends that was good.
+var errClosed = errors.New("the run is closed")
+
+// Close aborts what is outstanding, waits until the replicas have nothing left
+// to do, and says whether the run was void. It is outside the run's time. After
+// the end of the context of Begin it says that, and asks the replicas nothing.
+func (e *Engine) Close(ctx context.Context) error {
+	ended := context.Cause(e.ctx)
+	e.end(errClosed)
+	e.tasks.Wait()
+	for _, r := range e.outstanding {
+		r.place.Release()
+	}
+	if ended != nil {
+		return ended
+	}
+	err := errors.Join(e.each(func(l *load) error { return l.drain(ctx, e) }), e.losses())
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("it is not known whether the run is void: %w", err)
+	}
+	return fmt.Errorf("%w: %w", ErrVoid, err)
+}
+
+// watch polls the replicas until the run ends.
+func (e *Engine) watch() {
+	for e.Clock.Sleep(e.ctx, cmp.Or(e.Look, 5*time.Second)) == nil {
+		err := e.each(func(l *load) error { return l.poll(e.ctx, e.Pool) })
+		if err = errors.Join(err, e.losses()); err != nil {
+			e.void(err)
+		}
+	}
+}
+
+// each does something with the loads of all replicas at once.
+func (e *Engine) each(do func(l *load) error) error {
+	faults := make([]error, len(e.loads))
+	var all sync.WaitGroup
+	for i, l := range e.loads {
+		all.Go(func() { faults[i] = do(l) })
+	}
+	all.Wait()
+	return errors.Join(faults...)
+}
+
+// losses tells of replicas that the pool has lost during the run.
+func (e *Engine) losses() error {
+	if lost := e.Pool.Lost()[e.lost:]; len(lost) > 0 {
+		return fmt.Errorf("replica %s was lost", strings.Join(lost, ", "))
+	}
+	return nil
+}

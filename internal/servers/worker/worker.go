@@ -1,0 +1,118 @@
+// Package worker is one worker's vLLM replicas as an engine of the router,
+// under the wall clock. The replicas are warmed up once; before every run they
+// are drained and reset, and during it they are watched: a run during which a
+// replica was lost, a request failed or another client used a replica is void.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"speceval/internal/clock"
+	"speceval/internal/router"
+	"speceval/internal/servers/pool"
+	"speceval/internal/servers/vllm"
+	"speceval/method/controller"
+)
+
+// ErrVoid is what the error of a run wraps whose times mean nothing. The
+// replicas may be fit for the same run again.
+var ErrVoid = errors.New("the timed run is void")
+
+// Worker is the replicas of one worker, for one run at a time. Whatever the pool's
+// settings, no request of a run is sent twice.
+type Worker struct {
+	Pool *pool.Pool // without another user
+	// Request is what to ask for a rollout; called by many goroutines at a time.
+	Request func(controller.ID) vllm.Request
+	// Answer takes the completion of a rollout, whose place is free by then; its reward is
+	// there when it returns. An error voids the run. nil: completions are discarded.
+	Answer   func(context.Context, controller.ID, vllm.Completion) error
+	Replicas int           // that the pool must have; 0: any number
+	Return   time.Duration // longest wait before a run for replicas that are out; 0: none
+	Look     time.Duration // interval between polls of the replicas' metrics during a run; 0: 5 s
+	Clock    clock.Clock
+}
+
+const (
+	// warmUpTokens is the length of an answer to warm a replica up.
+	warmUpTokens = 64
+	warmUpWithin = 600 * time.Second
+	// returnLook is the pause between two looks whether all replicas are back.
+	returnLook = 200 * time.Millisecond
+)
+
+// WarmUp is a run that asks every replica for the beginning of an answer, with the
+// request's seed and the number of the replica added. All must complete. Replicas are not
+// compared: after a void run their counts of tokens may be late.
+func (w Worker) WarmUp(ctx context.Context, request vllm.Request) error {
+	w.Answer, w.Look = nil, warmUpWithin
+	w.Request = func(id controller.ID) vllm.Request {
+		r := request
+		r.Seed, r.MaxTokens = r.Seed+int64(id.Ordinal), warmUpTokens
+		return r
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, warmUpWithin, fmt.Errorf("it took more than %v", warmUpWithin))
+	defer cancel()
+	e, err := w.Begin(limited)
+	if err != nil {
+		return err
+	}
+	for i := range e.loads {
+		e.Submit(i, controller.ID{Ordinal: int32(i)})
+	}
+	for range e.loads {
+		if _, err := e.Next(limited); err != nil {
+			break
+		}
+	}
+	e.end(errClosed)
+	if err := e.Close(limited); !errors.Is(err, errClosed) && ctx.Err() == nil {
+		return fmt.Errorf("warm-up: %v", err) // no run is void by it
+	}
+	return ctx.Err()
+}
+
+// Begin waits for replicas that are out, drains and resets all, and begins a run at
+// the present time. When ctx ends the run's requests are aborted. The engine must be
+// closed.
+func (w Worker) Begin(ctx context.Context) (*Engine, error) {
+	if err := w.whole(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.Pool.Reset(ctx); err != nil {
+		return nil, err
+	}
+	e := &Engine{Worker: w, slots: w.Pool.Slots(), lost: len(w.Pool.Lost()), outstanding: make(map[int]*request)}
+	for i, name := range w.Pool.Replicas() {
+		m, err := w.Pool.Metrics(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		e.loads = append(e.loads, &load{replica: i, name: name, baseline: m.GenerationTokens, before: m.GenerationTokens})
+	}
+	e.events = make(chan router.Event, e.slots+1)
+	e.ctx, e.end = context.WithCancelCause(ctx)
+	e.start = w.Clock.Now()
+	e.tasks.Go(e.watch)
+	return e, nil
+}
+
+// whole waits until no replica is out.
+func (w Worker) whole(ctx context.Context) error {
+	all := len(w.Pool.Replicas())
+	if want := w.Replicas; want > 0 && all != want {
+		return fmt.Errorf("%d replicas serve the model, want %d: start the others, or set the number in the configuration", all, want)
+	}
+	for waited := time.Duration(0); w.Pool.Alive() < all; waited += returnLook {
+		if waited >= w.Return {
+			return fmt.Errorf("%d of %d replicas are out: start them again", all-w.Pool.Alive(), all)
+		}
+		if err := w.Clock.Sleep(ctx, returnLook); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,264 @@
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/internal/clock"
+	"speceval/internal/fleet"
+	"speceval/internal/fleet/imitation"
+	"speceval/internal/router"
+	"speceval/internal/servers/pool"
+	"speceval/internal/servers/vllm"
+	"speceval/internal/servers/worker"
+	"speceval/method/controller"
+)
+
+// endless is a number of tokens that no test waits for.
+const endless = 30000
+
+// bench is some imitated replicas that listen, the pool of them, and a worker.
+type bench struct {
+	worker.Worker
+	t        *testing.T
+	replicas []*imitation.Replica
+	clients  []*vllm.Client
+}
+
+// window is how many requests a replica takes at a time.
+const window = 2
+
+// setUp makes n replicas, which answer with as many tokens as they may, one in 1.6 ms
+// and more. Tests change the settings.
+func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *worker.Worker)) *bench {
+	t.Helper()
+	author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", AnswerTokens: 2 * endless, Spread: 1e-6})
+	b := &bench{t: t}
+	settings := worker.Worker{Request: ordinal, Replicas: n, Look: time.Hour, Clock: clock.Wall{}}
+	var members []pool.Replica
+	for i := range n {
+		s := imitation.Settings{Model: "m", MaxModelLen: 4 * endless, Author: author, Speed: 1, Index: i}
+		if change != nil {
+			change(i, &s, &settings)
+		}
+		r := imitation.New(s)
+		t.Cleanup(r.Close)
+		if err := r.Listen("127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+		c, err := vllm.New(r.URL(), vllm.Options{Connections: window + 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.replicas, b.clients = append(b.replicas, r), append(b.clients, c)
+		members = append(members, pool.Replica{Client: c})
+	}
+	settings.Pool = pool.New(members, pool.Settings{Window: window, Attempts: 1, Outage: time.Hour})
+	t.Cleanup(settings.Pool.Close)
+	b.Worker = settings
+	return b
+}
+
+// ordinal asks for as many tokens as the rollout's ordinal says.
+func ordinal(id controller.ID) vllm.Request { return question(int(id.Ordinal)) }
+
+func question(tokens int) vllm.Request {
+	return vllm.Request{
+		Model: "m", Messages: []vllm.Message{{Role: "user", Content: "What is 17+25?"}},
+		Seed: 7, Temperature: 0.6, TopP: 0.95, MaxTokens: tokens,
+	}
+}
+
+// of is a rollout of so many tokens.
+func of(tokens int) controller.ID { return controller.ID{Ordinal: int32(tokens)} }
+
+func (b *bench) begin() *worker.Engine {
+	b.t.Helper()
+	e, err := b.Begin(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { e.Close(context.Background()) })
+	return e
+}
+
+func next(t *testing.T, e *worker.Engine) router.Event {
+	t.Helper()
+	event, err := e.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return event
+}
+
+// closes fails the test unless the run was good.
+func closes(t *testing.T, e *worker.Engine) {
+	t.Helper()
+	if err := e.Close(t.Context()); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
+
+// voided fails the test unless an error says that the run is void, in such words, in
+// which URL is that of replica 1.
+func (b *bench) voided(err error, words ...string) {
+	b.t.Helper()
+	if !errors.Is(err, worker.ErrVoid) {
+		b.t.Fatalf("error %v, want a void run", err)
+	}
+	for _, w := range words {
+		if w = strings.ReplaceAll(w, "URL", b.replicas[len(b.replicas)-1].URL()); !strings.Contains(err.Error(), w) {
+			b.t.Errorf("error %q does not say %q", err, w)
+		}
+	}
+}
+
+// void waits for a run to be void.
+func (b *bench) void(e *worker.Engine, words ...string) {
+	b.t.Helper()
+	for {
+		if _, err := e.Next(b.t.Context()); err != nil {
+			b.voided(err, words...)
+			b.voided(e.Close(b.t.Context()), words...)
+			return
+		}
+	}
+}
+
+// metrics asks a replica.
+func (b *bench) metrics(i int) vllm.Metrics {
+	b.t.Helper()
+	m, err := b.clients[i].Metrics(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return m
+}
+
+// until waits for something that others bring about.
+func until(t *testing.T, happens func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !happens(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("timeout")
+		}
+	}
+}
+
+// running waits until a replica has made tokens of so many running requests.
+func (b *bench) running(i, requests, tokens int) {
+	b.t.Helper()
+	until(b.t, func() bool {
+		m := b.metrics(i)
+		return m.Running == requests && m.GenerationTokens >= float64(tokens)
+	})
+}
+
+func TestWarmUpAsksEveryReplicaOnce(t *testing.T) {
+	var log [3]bytes.Buffer
+	b := setUp(t, 3, func(i int, s *imitation.Settings, _ *worker.Worker) { s.Speed, s.Log = 0, &log[i] })
+	if err := b.WarmUp(t.Context(), question(1000)); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range b.replicas {
+		r.Close()
+		var entry imitation.Entry
+		if err := json.Unmarshal(log[i].Bytes(), &entry); err != nil {
+			t.Fatalf("replica %d had the requests %q: %v", i, log[i].String(), err)
+		}
+		if entry.Tokens != 64 || *entry.Seed != int64(7+i) {
+			t.Errorf("replica %d was asked for %d tokens with seed %d", i, entry.Tokens, *entry.Seed)
+		}
+	}
+}
+
+func TestWarmUpFails(t *testing.T) {
+	b := setUp(t, 2, func(i int, s *imitation.Settings, _ *worker.Worker) {
+		if i == 1 {
+			s.Faults.Error = 1
+		}
+	})
+	err := b.WarmUp(t.Context(), question(1))
+	if err == nil || errors.Is(err, worker.ErrVoid) || !strings.HasPrefix(err.Error(), "warm-up: ") || !strings.Contains(err.Error(), b.replicas[1].URL()) {
+		t.Errorf("error %v, want one that names replica 1", err)
+	}
+	b.replicas[1].SetFaults(imitation.Faults{})
+	if err := b.WarmUp(t.Context(), question(1)); err != nil {
+		t.Errorf("the second warm-up: %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.WarmUp(ended, question(1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("an interrupted warm-up: %v", err)
+	}
+}
+
+func TestBeginRefuses(t *testing.T) {
+	b := setUp(t, 2, nil)
+	e := b.begin()
+	e.Submit(0, of(endless))
+	if _, err := b.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 requests are outstanding") {
+		t.Errorf("a run in a run: %v", err)
+	}
+	closes(t, e)
+	b.ask(0, endless)
+	until(t, func() bool { return b.metrics(0).Running == 1 })
+	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := b.Begin(soon); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a run while somebody else uses a replica: %v", err)
+	}
+	few := worker.Worker{Pool: b.Pool, Replicas: 3}
+	if _, err := few.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "2 replicas serve the model, want 3") {
+		t.Errorf("a run on 2 of 3 replicas: %v", err)
+	}
+}
+
+// TestBeginWaitsForReplicas has a replica die, which is found by a request.
+func TestBeginWaitsForReplicas(t *testing.T) {
+	b := setUp(t, 2, func(_ int, s *imitation.Settings, w *worker.Worker) {
+		s.Restart, w.Return = 300*time.Millisecond, 20*time.Second
+	})
+	e := b.begin()
+	e.Submit(0, of(endless))
+	b.running(0, 1, 1)
+	b.replicas[0].Crash()
+	b.void(e, "request 0, task 0 pilot 30000, failed")
+	if _, err := (worker.Worker{Pool: b.Pool, Request: ordinal, Clock: clock.Wall{}}).Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 of 2 replicas are out") {
+		t.Errorf("a run without a wait: %v", err)
+	}
+	again := b.begin()
+	again.Submit(0, of(3))
+	if event := next(t, again); event.Kind != router.Completed || event.Replica != 0 {
+		t.Errorf("after its return: %+v", event)
+	}
+	closes(t, again)
+}
+
+func TestInterrupt(t *testing.T) {
+	b := setUp(t, 1, func(_ int, _ *imitation.Settings, w *worker.Worker) { w.Look = 5 * time.Millisecond })
+	ctx, cancel := context.WithCancel(t.Context())
+	e, err := b.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Submit(0, of(endless))
+	b.running(0, 1, 1)
+	cancel()
+	if event, err := e.Next(context.Background()); !errors.Is(err, context.Canceled) {
+		t.Errorf("next after the end of the run: %+v, %v", event, err)
+	}
+	if err := e.Close(t.Context()); !errors.Is(err, context.Canceled) || errors.Is(err, worker.ErrVoid) {
+		t.Errorf("close after the end of the run: %v", err)
+	}
+	until(t, func() bool { m := b.metrics(0); return m.Running+m.Waiting == 0 })
+	again := b.begin() // ended before the replicas are compared
+	if err := again.Close(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, worker.ErrVoid) {
+		t.Errorf("an interrupted close: %v", err)
+	}
+}
