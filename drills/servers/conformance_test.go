@@ -52,9 +52,9 @@ const patience = time.Minute
 func (v *observed) behave(t *testing.T, record map[string]string) []byte {
 	var all strings.Builder
 	for _, b := range v.behaviours() {
+		want, there := record[b.name]
+		delete(record, b.name)
 		t.Run(b.name, func(t *testing.T) {
-			want, there := record[b.name]
-			delete(record, b.name)
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			s := &session{T: t, observed: v, ctx: ctx}
