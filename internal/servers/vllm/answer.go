@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -20,12 +21,12 @@ import (
 // reply is a chat completion, whole or one event of a stream. It is reused: names stay
 // until another comes.
 type reply struct {
-	ID          label    `json:"id"`
-	Model       label    `json:"model"`
-	Fingerprint label    `json:"system_fingerprint"`
-	Choices     []choice `json:"choices"`
-	PromptIDs   []int32  `json:"prompt_token_ids"` // next to the choices, where the answer is to a chat
-	Usage       counts   `json:"usage"`
+	ID          label          `json:"id"`
+	Model       label          `json:"model"`
+	Fingerprint label          `json:"system_fingerprint"`
+	Choices     []choice       `json:"choices"`
+	PromptIDs   []int32        `json:"prompt_token_ids"` // next to the choices, where the answer is to a chat
+	Usage       object[counts] `json:"usage"`
 
 	Error     jsontext.Value `json:"error"` // and other signs of a failure: see failed
 	Errors    jsontext.Value `json:"errors"`
@@ -56,37 +57,31 @@ func (m *message) told() bool {
 	return m.Role != "" || m.Content.told || m.Reasoning.told || m.Thought.told
 }
 
+// counts are of tokens.
 type counts struct {
-	Prompt     number  `json:"prompt_tokens"`
-	Completion number  `json:"completion_tokens"`
-	Details    details `json:"completion_tokens_details"`
-	told       bool
+	Prompt     number `json:"prompt_tokens"`
+	Completion number `json:"completion_tokens"`
+	Details    object[struct {
+		Reasoning number `json:"reasoning_tokens"`
+	}] `json:"completion_tokens_details"`
 }
 
-type details struct {
-	Reasoning number `json:"reasoning_tokens"`
-	told      bool
+func (c *counts) usage() Usage {
+	return Usage{c.Prompt.value(), c.Completion.value(), c.Details.is.Reasoning.value()}
 }
 
-func (c *counts) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	type fields counts
-	*c = counts{Details: details{Reasoning: -1}}
-	return object(d, (*fields)(c), &c.told)
+// object is one that a server may leave out, or write an empty list for.
+type object[T any] struct {
+	is   T
+	told bool
 }
 
-func (s *details) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	type fields details
-	*s = details{Reasoning: -1}
-	return object(d, (*fields)(s), &s.told)
-}
-
-// object reads an object, and sets told. Anything else leaves it unset: some
-// write an empty list.
-func object(d *jsontext.Decoder, into any, told *bool) error {
-	if *told = d.PeekKind() == '{'; !*told {
+func (o *object[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	*o = object[T]{told: d.PeekKind() == '{'}
+	if !o.told {
 		return d.SkipValue()
 	}
-	return json.UnmarshalDecode(d, into)
+	return json.UnmarshalDecode(d, &o.is)
 }
 
 // label is a name: a string or a number. Anything else is no name, and no fault.
@@ -109,35 +104,34 @@ func (l *label) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return nil
 }
 
-// number is a count or an index: a whole number in any notation, also as a string. -1 is
-// null, -2 no such number; what has more than 32 bits is the largest that has not.
+// number is one more than a count or an index: a whole number in any notation, also as a
+// string, of at most 32 bits. 0 is of none, -1 of what is no such number.
 type number int
+
+// value is -1 of none, -2 of what is no such number.
+func (n number) value() int { return int(n) - 1 }
 
 func (n *number) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	raw, err := d.ReadValue()
-	if err != nil {
+	if err != nil || raw.Kind() == 'n' {
+		*n = 0
 		return err
 	}
 	f, err := strconv.ParseFloat(string(bytes.Trim(raw, `"`)), 64)
-	switch {
-	case raw.Kind() == 'n':
-		*n = -1
-	case err != nil && !errors.Is(err, strconv.ErrRange) || f < 0 || f != math.Trunc(f):
-		*n = -2
-	default:
-		*n = number(min(f, math.MaxInt32))
+	if *n = -1; (err == nil || errors.Is(err, strconv.ErrRange)) && f >= 0 && f == math.Trunc(f) {
+		*n = number(min(f, math.MaxInt32)) + 1
 	}
 	return nil
 }
 
 // content is text: a string, a part, or a list of these, which may hold the thinking as well.
 type content struct {
-	answer, thought text
-	told            bool
+	answer, thought string
+	told            bool // if as null
 }
 
 func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	c.told = true // a null as well
+	c.told = true
 	switch d.PeekKind() {
 	case 'n':
 		return d.SkipValue()
@@ -145,16 +139,19 @@ func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		var parts []content
 		err := json.UnmarshalDecode(d, &parts)
 		for _, p := range parts {
-			c.answer, c.thought = c.answer.plus(p.answer), c.thought.plus(p.thought)
+			c.answer, c.thought = c.answer+p.answer, c.thought+p.thought
 		}
 		return err
 	case '{':
 		return c.part(d)
 	}
-	var t text
-	err := t.UnmarshalJSONFrom(d)
-	if t != (text{}) { // an empty text behind another takes nothing away
-		c.answer = t
+	raw, err := d.ReadValue()
+	switch {
+	case err != nil:
+	case raw.Kind() != '"':
+		err = fmt.Errorf("%s in place of a text", raw.Kind())
+	case len(raw) > 2: // an empty text behind another takes nothing away
+		c.answer = unquote(raw)
 	}
 	return err
 }
@@ -170,56 +167,40 @@ func (c *content) part(d *jsontext.Decoder) error {
 		Reasoning content `json:"reasoning"`
 	}
 	err := json.UnmarshalDecode(d, &p)
-	said, thought := cmp.Or(p.Text.all(), p.Content.all(), p.Refusal.all()), p.Thinking.all().plus(p.Reasoning.all())
+	c.answer, c.thought = cmp.Or(p.Text.all(), p.Content.all(), p.Refusal.all()), p.Thinking.all()+p.Reasoning.all()
 	if kind := strings.ToLower(string(p.Type)); strings.Contains(kind, "think") || strings.Contains(kind, "reason") {
-		said, thought = text{}, thought.plus(said)
+		c.answer, c.thought = "", c.thought+c.answer
 	}
-	c.answer, c.thought = said, thought
-	if err == nil && p.Type == "" && said == (text{}) && thought == (text{}) && !p.Text.told {
+	if err == nil && p.Type == "" && c.all() == "" && !p.Text.told {
 		err = errors.New("a part without a type or a text")
 	}
 	return err
 }
 
 // all is the text of a content, whatever it is part of.
-func (c *content) all() text { return c.thought.plus(c.answer) }
+func (c *content) all() string { return c.thought + c.answer }
 
-// text is a string; raw is the same as JSON if it has halves of surrogate pairs.
-type text struct{ s, raw string }
+// escape is one of JSON; of a whole pair of surrogates it is both.
+var escape = regexp.MustCompile(`\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|.)`)
 
-func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	raw, err := d.ReadValue()
-	if err != nil {
-		return err
-	}
-	if raw.Kind() != '"' {
-		return fmt.Errorf("%s in place of a text", raw.Kind())
-	}
+// unquote is the text of a string of JSON. Of half a pair of surrogates it has the three bytes
+// that UTF-8 would have if there were such characters; joiner makes whole ones of them.
+func unquote(raw []byte) string {
 	if bytes.IndexByte(raw, '\\') < 0 {
-		t.s = string(raw[1 : len(raw)-1])
-		return nil
+		return string(raw[1 : len(raw)-1])
 	}
 	s, err := jsontext.AppendUnquote(nil, raw)
-	if t.s = string(s); err != nil {
-		t.raw = string(raw)
+	if err != nil {
+		s = escape.ReplaceAllFunc(raw[1:len(raw)-1], func(one []byte) []byte {
+			char, err := jsontext.AppendUnquote(nil, []byte(`"`+string(one)+`"`))
+			if err != nil { // which is the one fault that a string that was read can have
+				half, _ := strconv.ParseUint(string(one[2:]), 16, 16)
+				char = []byte{0xed, 0x80 | byte(half>>6)&0x3f, 0x80 | byte(half)&0x3f}
+			}
+			return char
+		})
 	}
-	return nil
-}
-
-func (t text) quoted() string {
-	if t.raw != "" {
-		return t.raw
-	}
-	quoted, _ := jsontext.AppendQuote(nil, t.s) // its UTF-8 is valid
-	return string(quoted)
-}
-
-func (t text) plus(u text) text {
-	if t.raw == "" && u.raw == "" {
-		return text{s: t.s + u.s}
-	}
-	first, second := t.quoted(), u.quoted()
-	return text{s: t.s + u.s, raw: first[:len(first)-1] + second[1:]}
+	return string(s)
 }
 
 // joiner joins halves of surrogate pairs that came in two chunks.
@@ -228,25 +209,39 @@ type joiner struct {
 	mended int    // halves without another, each of which became U+FFFD
 }
 
-var endsInHalf = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})"$`)
-
 // next is a text of which no half of a pair is left; last says that none follows.
-func (j *joiner) next(t text, last bool) string {
-	if j.half == "" && t.raw == "" {
-		return t.s
+func (j *joiner) next(s string, last bool) string {
+	if s == "" && !last || j.half == "" && utf8.ValidString(s) {
+		return s
 	}
-	raw := `"` + j.half + t.quoted()[1:]
-	if j.half = ""; !last {
-		if m := endsInHalf.FindStringSubmatch(raw); m != nil {
-			j.half = m[1]
-			raw = strings.TrimSuffix(raw, m[1]+`"`) + `"`
+	s = j.half + s
+	j.half = ""
+	var whole strings.Builder
+	for s != "" {
+		char, n := utf8.DecodeRuneInString(s)
+		if first := surrogate(s); first != 0 {
+			n = 3
+			if pair := utf16.DecodeRune(first, surrogate(s[3:])); pair != utf8.RuneError {
+				char, n = pair, 6
+			} else if !last && len(s) == 3 && first < 0xdc00 {
+				j.half = s
+				break
+			} else {
+				j.mended++
+			}
 		}
+		whole.WriteRune(char)
+		s = s[n:]
 	}
-	s, err := jsontext.AppendUnquote(nil, raw)
-	if err != nil {
-		j.mended += strings.Count(string(s), "\ufffd") - strings.Count(raw, "\ufffd") - strings.Count(strings.ToLower(raw), `\ufffd`)
+	return whole.String()
+}
+
+// surrogate is the half of a pair that a text begins with; 0 for none.
+func surrogate(s string) rune {
+	if len(s) < 3 || s[0] != 0xed || s[1] < 0xa0 {
+		return 0
 	}
-	return string(s)
+	return 0xd000 | rune(s[1]&0x3f)<<6 | rune(s[2]&0x3f)
 }
 
 // noNumber is what Python writes for numbers that JSON has not: of probabilities, say.
@@ -258,25 +253,21 @@ var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Allo
 
 // read reads one JSON text.
 func (c *reply) read(data []byte) error {
-	blank := reply{ID: c.ID, Model: c.Model, Fingerprint: c.Fingerprint, Choices: c.Choices[:0], PromptIDs: c.PromptIDs[:0]}
-	*c = blank
+	*c = reply{ID: c.ID, Model: c.Model, Fingerprint: c.Fingerprint, Choices: c.Choices[:0], PromptIDs: c.PromptIDs[:0]}
 	err := json.Unmarshal(data, c, lenient)
-	if err != nil && (bytes.Contains(data, []byte("NaN")) || bytes.Contains(data, []byte("Infinity"))) {
-		*c = blank
-		err = json.Unmarshal(noNumber.ReplaceAllFunc(data, func(found []byte) []byte {
-			if found[0] == '"' {
-				return found
-			}
-			return []byte("null")
-		}), c, lenient)
+	if err == nil && utf8.Valid(data) {
+		return nil
 	}
-	if err == nil && !utf8.Valid(data) {
-		err = errors.New("invalid UTF-8")
+	numbers := noNumber.ReplaceAllFunc(data, func(found []byte) []byte {
+		if found[0] == '"' {
+			return found
+		}
+		return []byte("null")
+	})
+	if err != nil && !bytes.Equal(numbers, data) {
+		return c.read(numbers)
 	}
-	if err != nil {
-		return &Error{Kind: Garbage, Message: "starts " + starts(data), Err: err}
-	}
-	return nil
+	return &Error{Kind: Garbage, Message: "starts " + starts(data), Err: cmp.Or(err, errors.New("invalid UTF-8"))}
 }
 
 // failed reports whether a chunk is the failure of a server: {"error"}, {"errors"}, {"detail"},
@@ -294,7 +285,7 @@ func (c *reply) failed() bool {
 
 // drawn is what a chunk has brought of the answer.
 type drawn struct {
-	said, thought text
+	said, thought string
 	finish        string
 	ids           []int32
 	told, whole   bool // there is a text, perhaps an empty one; and it is that of a whole answer
@@ -307,9 +298,9 @@ func (c *reply) choose() (one drawn, err error) {
 		d, m := &next.Delta, &next.Message
 		said := cmp.Or(d.Content.answer, m.Content.answer, next.Text.answer, d.Refusal.all(), m.Refusal.all())
 		switch {
-		case next.Index != 0 && next.Index != -1:
-			return one, garbage(fmt.Sprintf("choice %d, where one was asked for", next.Index))
-		case one.said != (text{}) && said != (text{}):
+		case next.Index.value() != 0 && next.Index != 0:
+			return one, garbage(fmt.Sprintf("choice %d, where one was asked for", next.Index.value()))
+		case one.said != "" && said != "":
 			return one, garbage("choice 0 twice")
 		}
 		one.said = cmp.Or(said, one.said)
@@ -324,8 +315,8 @@ func (c *reply) choose() (one drawn, err error) {
 }
 
 // thought is the thinking, which may stand in the content as well.
-func (m *message) thought() text {
-	return cmp.Or(m.Reasoning.all(), m.Thought.all()).plus(m.Content.thought)
+func (m *message) thought() string {
+	return cmp.Or(m.Reasoning.all(), m.Thought.all()) + m.Content.thought
 }
 
 // check says what is wrong with a usage.
@@ -345,10 +336,10 @@ func (c *Completion) fault(plain bool) error {
 	if plain && contradicts {
 		c.Usage, contradicts = untold, false
 	}
-	if err := c.Ended(""); err != nil {
+	err, n := c.Ended(""), len(c.Text)+len(c.Reasoning)
+	switch {
+	case err != nil:
 		return err
-	}
-	switch n := len(c.Text) + len(c.Reasoning); {
 	case contradicts:
 		return garbage("a text of 0 tokens by its usage")
 	case !plain && n > textOf(c.Usage.Completion):

@@ -279,6 +279,25 @@ func (c *Client) read(ctx context.Context, response *http.Response, limit int64)
 	return said, &Error{Kind: Cut, URL: c.root, Message: fmt.Sprintf("the connection broke after %d bytes", len(said)), Err: err}
 }
 
+// within ends a request, with an Error of kind Idle, when no time is left for it. It may have
+// no bound, nil.
+func (c *Client) within(ctx context.Context, left func() (time.Duration, string)) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		for left != nil {
+			wait, why := left()
+			if wait <= 0 {
+				cancel(&Error{Kind: Idle, URL: c.root, Message: why})
+				return
+			}
+			if c.options.Clock.Sleep(ctx, wait) != nil {
+				return
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
 // ended is the error of a request whose context is done: the context's, or the
 // *Error for which this package ended it.
 func (c *Client) ended(ctx context.Context) error {

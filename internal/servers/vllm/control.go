@@ -73,7 +73,7 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	}
 	models := make([]Model, len(answer.Data))
 	for i, m := range answer.Data {
-		models[i] = Model{ID: string(m.ID), Root: string(m.Root), Owner: string(m.Owner), MaxModelLen: max(0, int(m.MaxModelLen))}
+		models[i] = Model{ID: string(m.ID), Root: string(m.Root), Owner: string(m.Owner), MaxModelLen: max(0, m.MaxModelLen.value())}
 	}
 	return models, nil
 }
@@ -144,13 +144,11 @@ func (c *Client) control(ctx context.Context, path string, body map[string]any, 
 // question sends a short question, which needs no tokens generated, and returns the
 // body of the answer. An Error of kind Idle says that none came in good time.
 func (c *Client) question(ctx context.Context, method, address string, body []byte) ([]byte, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		if c.options.Clock.Sleep(ctx, controlWithin) == nil {
-			cancel(&Error{Kind: Idle, URL: c.root, Message: fmt.Sprintf("no answer to %s within %v", strings.TrimPrefix(address, c.root), controlWithin)})
-		}
-	}()
+	until := c.options.Clock.Now().Add(controlWithin)
+	ctx, cancel := c.within(ctx, func() (time.Duration, string) {
+		return until.Sub(c.options.Clock.Now()), fmt.Sprintf("no answer to %s within %v", strings.TrimPrefix(address, c.root), controlWithin)
+	})
+	defer cancel()
 	response, err := c.send(ctx, method, address, "", body)
 	if err != nil {
 		return nil, err

@@ -143,7 +143,7 @@ func decoded(t testing.TB, data []byte, plain bool) (Completion, error) {
 	c := dial(t, "http://h", Options{Plain: plain})
 	completion := c.blank()
 	r := request()
-	a := assembly{request: &r, completion: &completion, client: c, watch: c.watch(&r, completion.Sent), most: r.limits(1000, manner{plain: plain}), plain: plain, whole: true}
+	a := assembly{request: &r, completion: &completion, client: c, watch: c.watch(&r, completion.Sent, true), most: r.limits(1000, manner{plain: plain}), whole: true}
 	return completion, a.read(bytes.NewReader(data))
 }
 
@@ -178,7 +178,7 @@ func FuzzPlainStream(f *testing.F) {
 		c := dial(t, "http://h", Options{Plain: true})
 		completion := c.blank()
 		r, text := request(), ""
-		a := assembly{request: &r, completion: &completion, client: c, watch: c.watch(&r, completion.Sent), most: r.limits(1000, manner{plain: true}), plain: true, seen: func(p Piece) {
+		a := assembly{request: &r, completion: &completion, client: c, watch: c.watch(&r, completion.Sent, false), most: r.limits(1000, manner{plain: true}), seen: func(p Piece) {
 			if p.Usage.Told() && p.Usage.check() != nil {
 				t.Fatalf("%q: usage %+v was told", data, p.Usage)
 			}

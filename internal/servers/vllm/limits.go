@@ -1,22 +1,19 @@
 package vllm
 
 import (
-	"context"
 	"fmt"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
-// limits are what an honest answer to a request can hold at most. Its tokens are bounded
-// by max_tokens, and its bytes by its tokens, so that a server that says more than it was
-// asked for takes neither memory nor a place in a result.
+// limits are what an honest answer to a request can hold at most. Its tokens are bounded by
+// max_tokens, and its bytes by its tokens: no more of an answer takes memory.
 type limits struct {
+	plain  bool
 	asked  int   // max_tokens of the request
 	tokens int   // of the answer, by the server's count or by their ids
 	prompt int   // tokens of the prompt, the same
-	text   int   // bytes of answer and reasoning together
-	whole  int64 // bytes of a line of an answer, and of an event
-	stream int64 // bytes of an answer
+	bytes  int64 // of the body
 }
 
 // What a token may take. The longest tokens of GPT-2, cl100k (of which Qwen's vocabulary
@@ -25,8 +22,7 @@ type limits struct {
 // The rest comes once, whatever the tokens are.
 const (
 	textOfToken   = 256      // bytes on average
-	wireOfToken   = 1 << 10  // in JSON, with the token's id, in one piece
-	chunkOfToken  = 4 << 10  // in a stream, more
+	wireOfToken   = 5 << 10  // bytes in a chunk of a stream
 	someText      = 64 << 10 // bytes of text
 	someWire      = 1 << 20  // bytes of JSON
 	echoOfRequest = 16       // bytes of an answer that a byte of the request may come back as: ids and text of the prompt
@@ -36,7 +32,7 @@ const (
 )
 
 // limits of an answer to the request, whose body has so many bytes. Of an answer that
-// goes on from a prefix they are those of the rest.
+// continues a prefix they are those of the rest.
 func (r *Request) limits(body int, m manner) limits {
 	rest := r.MaxTokens
 	if m.room(r) == 0 {
@@ -45,13 +41,11 @@ func (r *Request) limits(body int, m manner) limits {
 	if r.Prefix != nil {
 		rest -= len(r.Prefix.IDs)
 	}
-	l := limits{asked: rest, tokens: rest, prompt: body + someTemplate}
+	l := limits{plain: m.plain, asked: rest, tokens: rest, prompt: body + someTemplate}
 	if m.plain {
 		l.tokens += plainExcess
 	}
-	l.text = textOf(l.tokens)
-	l.whole = someWire + int64(echoOfRequest*body) + wireOfToken*int64(l.tokens)
-	l.stream = l.whole + chunkOfToken*int64(l.tokens)
+	l.bytes = someWire + int64(echoOfRequest*body) + wireOfToken*int64(l.tokens)
 	return l
 }
 
@@ -62,9 +56,9 @@ func textOf(tokens int) int { return someText + textOfToken*tokens }
 // check says that an answer has more ids, tokens by its usage, of its prompt as well, or bytes
 // of text than it can; nil if it has not.
 func (l *limits) check(ids, prompt, tokens, text int) error {
-	switch {
-	case text > l.text:
-		return garbage(fmt.Sprintf("a text of more than %d bytes, where max_tokens is %d", l.text, l.asked))
+	switch most := textOf(l.tokens); {
+	case text > most:
+		return garbage(fmt.Sprintf("a text of more than %d bytes, where max_tokens is %d", most, l.asked))
 	case max(ids, tokens) > l.tokens:
 		return garbage(fmt.Sprintf("an answer of %d tokens, where max_tokens is %d", max(ids, tokens), l.asked))
 	case prompt > l.prompt:
@@ -73,20 +67,13 @@ func (l *limits) check(ids, prompt, tokens, text int) error {
 	return nil
 }
 
-// tooLong is the error of an answer that does not end.
-func (l *limits) tooLong(what string, bytes int64) error {
-	return garbage(fmt.Sprintf("%s of more than %d bytes, where max_tokens is %d", what, bytes, l.asked))
-}
-
-// slowestToken is how long a token may take on average, once the first has come.
+// slowestToken is how long a token may take on average, once the first has come. Where a
+// server may be silent for longer than 100 of these, it is a hundredth of that.
 const slowestToken = 3 * time.Second
-
-// pace is how long a token may take on average where a server may be silent for so long.
-func pace(silence time.Duration) time.Duration { return max(slowestToken, silence/100) }
 
 // silence ends an answer of which no token is heard for too long, or which takes longer
 // than its tokens can. What a server sends besides tokens does not count: empty pieces,
-// comments, headers.
+// comments, headers. An answer that comes whole has the time of its tokens.
 //
 // A stream of a plain server that has not begun may wait for others, at a server that
 // works on a few at a time: until it begins, what the others hear counts as well. A stream
@@ -94,61 +81,51 @@ func pace(silence time.Duration) time.Duration { return max(slowestToken, silenc
 // cache is full.
 type silence struct {
 	client  *Client
-	start   time.Time
-	longest time.Duration // without a token
+	longest time.Duration // without a token; 0: any
 	alone   bool          // once begun, others do not count
+	whole   bool          // nothing is heard before the end
 	most    int           // tokens that the answer may have
 
-	tokens atomic.Int64 // that were heard
-	first  atomic.Int64 // when the first was heard, in nanoseconds after start; 0: none was
-	last   atomic.Int64 // when the last was heard
+	mu          sync.Mutex
+	tokens      int       // that were heard
+	first, last time.Time // when the first and the last were
 }
 
 // watch is the watch on an answer to a request that is sent now.
-func (c *Client) watch(r *Request, now time.Time) *silence {
+func (c *Client) watch(r *Request, now time.Time, whole bool) *silence {
 	m := c.manner.Load()
-	return &silence{client: c, start: now, longest: m.idle, alone: m.plain, most: r.MaxTokens}
+	s := &silence{client: c, longest: m.idle, alone: m.plain, whole: whole, most: r.MaxTokens, last: now}
+	if whole {
+		s.first = now
+	}
+	return s
 }
 
 // heard notes how many tokens have come by now.
 func (s *silence) heard(now time.Time, tokens int) {
-	if int64(tokens) <= s.tokens.Load() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if tokens <= s.tokens {
 		return
 	}
-	s.tokens.Store(int64(tokens))
-	at := int64(now.Sub(s.start))
-	s.last.Store(at)
-	s.first.CompareAndSwap(0, max(at, 1))
+	s.tokens, s.last = tokens, now
+	if s.first.IsZero() {
+		s.first = now
+	}
 	s.client.heard.Store(int64(now.Sub(s.client.born)))
 }
 
-// left is how long the answer may go on as it is, and the error of one that may not.
+// left is how long the answer may take from now on, and the error of one that takes longer.
 func (s *silence) left() (time.Duration, string) {
-	first := s.first.Load() // before the tokens, which are there by then
-	now, heard := s.client.options.Clock.Now(), int(s.tokens.Load())
-	latest := s.start.Add(time.Duration(s.last.Load()))
-	if others := s.client.born.Add(time.Duration(s.client.heard.Load())); others.After(latest) && !(s.alone && heard > 0) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, latest, pace := s.client.options.Clock.Now(), s.last, max(slowestToken, s.longest/100)
+	if others := s.client.born.Add(time.Duration(s.client.heard.Load())); others.After(latest) && !(s.alone && s.tokens > 0) {
 		latest = others
 	}
-	silent, late := s.longest-now.Sub(latest), time.Duration(0)
-	if first > 0 {
-		late = s.longest + time.Duration(s.most)*pace(s.longest) - now.Sub(s.start.Add(time.Duration(first)))
+	silent := s.longest - now.Sub(latest)
+	if late := s.longest + time.Duration(s.most)*pace - now.Sub(s.first); s.whole || !s.first.IsZero() && late <= silent {
+		return late, fmt.Sprintf("%d tokens, of at most %d: slower than one in %v", s.tokens, s.most, pace)
 	}
-	if first == 0 || heard > 0 && silent < late {
-		return silent, fmt.Sprintf("no token came for %v", s.longest)
-	}
-	return late, fmt.Sprintf("%d tokens, of at most %d: slower than one in %v", heard, s.most, pace(s.longest))
-}
-
-func (s *silence) run(ctx context.Context, cancel context.CancelCauseFunc, url string) {
-	for {
-		left, why := s.left()
-		if left <= 0 {
-			cancel(&Error{Kind: Idle, URL: url, Message: why})
-			return
-		}
-		if s.client.options.Clock.Sleep(ctx, left) != nil {
-			return
-		}
-	}
+	return silent, fmt.Sprintf("no token came for %v", s.longest)
 }

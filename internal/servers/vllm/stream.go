@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -57,21 +58,19 @@ func (c *Client) blank() Completion {
 // ask sends a request, and reads what the server sends: in pieces or not, as it likes.
 func (c *Client) ask(ctx context.Context, r Request, stream bool, seen func(Piece)) (Completion, error) {
 	completion := c.blank()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	watch := c.watch(&r, completion.Sent)
-	if !stream {
-		watch.first.Store(1) // nothing is heard of it before its end
+	a := assembly{request: &r, completion: &completion, client: c, seen: seen, watch: c.watch(&r, completion.Sent, !stream), whole: !stream}
+	left := a.watch.left
+	if a.watch.longest == 0 {
+		left = nil
 	}
-	if watch.longest > 0 {
-		go watch.run(ctx, cancel, c.root)
-	}
-	plain := c.Plain()
+	ctx, cancel := c.within(ctx, left)
+	defer cancel()
 	response, most, err := c.post(ctx, &r, stream)
 	if err == nil {
-		completion.Software = response.Header.Get("Server")
-		completion.Software = completion.Software[:min(len(completion.Software), longestName)]
-		a := assembly{request: &r, completion: &completion, client: c, seen: seen, watch: watch, plain: plain, most: most, whole: !stream}
+		defer response.Body.Close()
+		server := c.hider.answer([]byte(response.Header.Get("Server")))
+		completion.Software = string(server[:min(len(server), longestName)])
+		a.most = most
 		if err = c.blame(a.read(response.Body)); err != nil && ctx.Err() != nil {
 			err = c.ended(ctx)
 		}
@@ -80,24 +79,15 @@ func (c *Client) ask(ctx context.Context, r Request, stream bool, seen func(Piec
 		}
 	}
 	completion.Finished = c.options.Clock.Now()
-	if response != nil {
-		if err == nil {
-			c.linger(ctx, cancel, response.Body)
-		}
-		response.Body.Close()
+	if err == nil { // a body that is read to its end lets its connection be used again
+		go func() {
+			if c.options.Clock.Sleep(ctx, lingerWithin) == nil {
+				cancel()
+			}
+		}()
+		io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // an error costs a connection, no more
 	}
 	return completion, err
-}
-
-// linger reads a stream that is done to its end, so that its connection can be
-// used again, but not for long.
-func (c *Client) linger(ctx context.Context, cancel context.CancelCauseFunc, body io.Reader) {
-	go func() {
-		if c.options.Clock.Sleep(ctx, lingerWithin) == nil {
-			cancel(nil)
-		}
-	}()
-	io.Copy(io.Discard, io.LimitReader(body, 64<<10)) // an error costs a connection, no more
 }
 
 // assembly puts the chunks of an answer together.
@@ -107,20 +97,18 @@ type assembly struct {
 	client     *Client
 	seen       func(Piece)
 	watch      *silence
-	plain      bool
 	most       limits
 
 	chunk           reply // the last
 	text, reasoning strings.Builder
 	said, thought   joiner
-	counted         bool   // a usage came
 	chosen          bool   // a choice came
 	whole           bool   // a whole answer came, which no [DONE] follows
 	pieces          int    // that have brought something
 	pending         []byte // an event of which lines are to come
 	open            bool   // it is no event, but the body itself
 	failing         bool   // the event is an error by its name
-	odd             []byte // what came that is no answer
+	odd             []byte // the beginning of what came that is no answer, for the error if none comes
 }
 
 // errDone ends the reading of lines, errHalf is of a line that is the beginning of JSON.
@@ -128,9 +116,9 @@ var errDone, errHalf = errors.New("[DONE]"), errors.New("half of an event")
 
 // read reads a body: server-sent events (WHATWG HTML, section 9.2), JSON, or JSON in lines.
 func (a *assembly) read(body io.Reader) error {
-	limited := &io.LimitedReader{R: body, N: a.most.stream}
+	limited := &io.LimitedReader{R: body, N: a.most.bytes}
 	lines := bufio.NewScanner(limited)
-	lines.Buffer(make([]byte, 4<<10), int(a.most.whole))
+	lines.Buffer(make([]byte, 4<<10), int(a.most.bytes)+1)
 	lines.Split(splitLine)
 	var err error
 	for mark := []byte("\ufeff"); err == nil && lines.Scan(); mark = nil {
@@ -143,18 +131,14 @@ func (a *assembly) read(body io.Reader) error {
 	a.completion.Text, a.completion.Reasoning = a.text.String(), a.reasoning.String()
 	a.completion.Mended = a.said.mended + a.thought.mended
 	switch {
-	case err == errDone:
-		return a.end(true)
-	case errors.Is(broken, bufio.ErrTooLong):
-		return a.most.tooLong("an event", a.most.whole)
-	case limited.N <= 0:
-		return a.most.tooLong("an answer", a.most.stream)
-	case err != nil:
+	case err != errDone && limited.N <= 0:
+		return garbage(fmt.Sprintf("an answer of more than %d bytes, where max_tokens is %d", a.most.bytes, a.most.asked))
+	case err != nil && err != errDone:
 		return err
 	case broken != nil:
 		return &Error{Kind: Cut, Message: "the answer broke", Err: broken}
 	}
-	return a.end(false)
+	return a.end(err == errDone)
 }
 
 // splitLine is the next line without its end, which is LF, CRLF or CR.
@@ -210,13 +194,9 @@ func (a *assembly) line(line []byte) error {
 		}
 	}
 	a.pending = append(append(a.pending, line...), '\n') // only its end shows whether it is whole
-	if int64(len(a.pending)) > a.most.whole {
-		return a.most.tooLong("an event", a.most.whole)
-	}
 	return nil
 }
 
-// note keeps the beginning of what is no part of an answer, for the error if none comes.
 func (a *assembly) note(line []byte) {
 	if len(a.odd) < longestName {
 		a.odd = append(append(a.odd, line[:min(len(line), longestName)]...), '\n')
@@ -253,7 +233,7 @@ func (a *assembly) event(data []byte) error {
 		return err
 	case a.chunk.failed():
 		return failure(0, data)
-	case len(a.chunk.Choices) == 0 && !a.chunk.Usage.told:
+	case len(a.chunk.Choices) == 0:
 		a.note(data)
 	}
 	return a.add(&a.chunk)
@@ -267,7 +247,7 @@ func (a *assembly) add(chunk *reply) error {
 		return err
 	}
 	if model := string(chunk.Model); model != into.Model {
-		if err := a.request.answeredBy(model, a.plain); err != nil {
+		if err := a.request.answeredBy(model, a.most.plain); err != nil {
 			return err
 		}
 		into.Model = model
@@ -287,17 +267,16 @@ func (a *assembly) add(chunk *reply) error {
 		into.PromptIDs = slices.Clone(chunk.PromptIDs)
 		piece.PromptIDs = into.PromptIDs
 	}
-	u, counted := Usage{int(chunk.Usage.Prompt), int(chunk.Usage.Completion), int(chunk.Usage.Details.Reasoning)}, chunk.Usage.told
+	u, counted := chunk.Usage.is.usage(), chunk.Usage.told
 	if err := a.most.check(len(into.TokenIDs), max(len(chunk.PromptIDs), u.Prompt), u.Completion, a.text.Len()+a.reasoning.Len()); err != nil {
 		return err
 	}
-	if fault := u.check(); counted && fault != nil {
-		if counted = false; !a.plain { // that of a plain server which cannot be counts as none
-			return fault
-		}
-	}
 	if counted {
-		into.Usage, a.counted = u, true
+		if err := u.check(); err == nil {
+			into.Usage = u
+		} else if counted = false; !a.most.plain { // that of a plain server which cannot be counts as none
+			return err
+		}
 	}
 	brings := text != "" || reasoning != "" || len(one.ids) > 0
 	if brings {
@@ -316,16 +295,16 @@ func (a *assembly) add(chunk *reply) error {
 // end says what is wrong with an answer that has ended; done says that its server said so.
 func (a *assembly) end(done bool) error {
 	switch {
-	case !a.chosen && a.completion.Finish == "" && len(a.odd) > 0:
+	case !a.chosen && (a.whole || a.completion.Finish == "" && len(a.odd) > 0):
 		return garbage("no choices in the answer, which starts " + starts(bytes.TrimSpace(a.odd)))
-	case a.whole && !a.chosen:
-		return garbage("no choices in the answer")
-	case a.completion.Finish == "" && !a.whole:
+	case a.whole:
+	case a.completion.Finish == "":
 		return &Error{Kind: Cut, Message: "the stream ended without a finish_reason, so that nothing says that the answer is whole"}
-	case !done && !a.plain && !a.whole: // other servers may end a stream by its finish_reason
+	case !done && !a.most.plain: // other servers may end a stream by its finish_reason
 		return &Error{Kind: Cut, Message: "the stream ended without [DONE]"}
-	case !a.counted && !a.plain:
+	}
+	if !a.most.plain && a.completion.Usage.Prompt < 1 {
 		return garbage("no usage")
 	}
-	return a.completion.fault(a.plain)
+	return a.completion.fault(a.most.plain)
 }
