@@ -136,25 +136,19 @@ func (c *Client) Close() { c.transport.CloseIdleConnections() }
 // post sends a request for a completion, and again without what a plain server
 // turns out to refuse. It tells what the answer may hold.
 func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Response, limits, error) {
-	for fill := false; ; {
+	address := c.api + "/chat/completions"
+	if r.Prefix != nil {
+		address = c.api + "/completions"
+	}
+	for {
 		m := c.manner.Load()
-		now := *m
-		now.fill = fill
-		body, err := r.body(stream, now)
+		body, err := r.body(stream, *m)
 		if err != nil {
-			return nil, limits{}, &Error{Kind: Rejected, URL: c.root, Message: "not sent", Unsent: true, Err: err}
+			return nil, limits{}, c.unsent(err)
 		}
-		path := "/chat/completions"
-		if r.Prefix != nil {
-			path = "/completions"
-		}
-		response, err := c.send(ctx, http.MethodPost, c.api+path, r.ID, body)
+		response, err := c.send(ctx, http.MethodPost, address, r.ID, body)
 		if err == nil {
-			return response, r.limits(len(body), now), nil
-		}
-		if !fill && m.exceeded(err) {
-			fill = true
-			continue
+			return response, r.limits(len(body), *m), nil
 		}
 		after, ok := m.learn(r, err)
 		if !ok {
@@ -162,6 +156,10 @@ func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Respo
 		}
 		c.manner.CompareAndSwap(m, &after)
 	}
+}
+
+func (c *Client) unsent(err error) error {
+	return &Error{Kind: Rejected, URL: c.root, Message: "not sent", Unsent: true, Err: err}
 }
 
 // send sends one request and returns the response if its status is 200. Its
@@ -173,7 +171,7 @@ func (c *Client) send(ctx context.Context, method, address, id string, body []by
 	})
 	request, err := http.NewRequestWithContext(traced, method, address, bytes.NewReader(body))
 	if err != nil {
-		return nil, &Error{Kind: Rejected, URL: c.root, Message: "not sent", Unsent: true, Err: err}
+		return nil, c.unsent(err)
 	}
 	// An empty key says to the transport, and to no one else, that the request
 	// may be sent again when a kept connection turns out to be closed before a
@@ -190,35 +188,22 @@ func (c *Client) send(ctx context.Context, method, address, id string, body []by
 	}
 	response, err := c.transport.RoundTrip(request)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, c.ended(ctx)
-		}
-		return nil, &Error{Kind: Unreachable, URL: c.root, Message: c.unanswered(request, err), Unsent: !sent.Load(), Err: c.hider.cause(err)}
+		return nil, c.blame(ctx, &Error{Kind: Unreachable, Message: c.unanswered(request, err), Unsent: !sent.Load(), Err: err})
 	}
-	if c.hider != nil {
-		c.hider.header(response.Header, response.StatusCode != http.StatusOK)
-	}
-	if err := unpacked(response); err != nil {
-		response.Body.Close()
-		if ctx.Err() != nil {
-			return nil, c.ended(ctx)
-		}
-		return nil, c.blame(err)
-	}
-	if response.StatusCode == http.StatusOK {
+	if err = unpacked(response); err == nil && response.StatusCode == http.StatusOK {
 		return response, nil
 	}
 	defer response.Body.Close()
-	said, err := c.read(ctx, response, largestRefusal)
-	if err != nil && ctx.Err() != nil {
-		return nil, err
+	if err != nil {
+		return nil, c.blame(ctx, err)
 	}
+	said, _ := c.read(ctx, response, largestRefusal)
 	e := failure(response.StatusCode, []byte(c.hider.refusal(string(said))))
 	if location := response.Header.Get("Location"); location != "" {
 		e.Message = "the server says it is at " + clip(location) + ": use that address"
 	}
 	e.Later = later(response.Header, c.options.Clock.Now())
-	return nil, c.blame(e) // whose words may be escaped twice
+	return nil, c.blame(ctx, e) // whose words may be escaped twice
 }
 
 // unanswered says why there is no answer, where the system's error does not show it.
@@ -249,16 +234,14 @@ func unpacked(response *http.Response) error {
 		return nil
 	case "gzip", "x-gzip":
 		unpacker, err := gzip.NewReader(response.Body)
-		if errors.Is(err, io.EOF) {
-			return nil // no body at all
-		}
-		if err != nil {
+		if err == nil {
+			response.Body = struct {
+				io.Reader
+				io.Closer
+			}{unpacker, response.Body}
+		} else if !errors.Is(err, io.EOF) { // of no body at all
 			return &Error{Kind: Garbage, Message: "said to be gzip", Err: err}
 		}
-		response.Body = struct {
-			io.Reader
-			io.Closer
-		}{unpacker, response.Body}
 		return nil
 	default:
 		return garbage(fmt.Sprintf("packed as %q, which was not asked for", clip(encoding)))
@@ -268,15 +251,12 @@ func unpacked(response *http.Response) error {
 // read reads a whole body of at most limit bytes.
 func (c *Client) read(ctx context.Context, response *http.Response, limit int64) ([]byte, error) {
 	said, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
-	switch {
-	case int64(len(said)) > limit:
-		return said[:limit], &Error{Kind: Garbage, URL: c.root, Message: fmt.Sprintf("an answer of more than %d bytes", limit)}
-	case err == nil:
-		return said, nil
-	case ctx.Err() != nil:
-		return said, c.ended(ctx)
+	if err != nil {
+		err = &Error{Kind: Cut, Message: fmt.Sprintf("the connection broke after %d bytes", len(said)), Err: err}
+	} else if int64(len(said)) > limit {
+		said, err = said[:limit], garbage(fmt.Sprintf("an answer of more than %d bytes", limit))
 	}
-	return said, &Error{Kind: Cut, URL: c.root, Message: fmt.Sprintf("the connection broke after %d bytes", len(said)), Err: err}
+	return said, c.blame(ctx, err)
 }
 
 // within ends a request, with an Error of kind Idle, when no time is left for it. It may have
@@ -298,21 +278,25 @@ func (c *Client) within(ctx context.Context, left func() (time.Duration, string)
 	return ctx, func() { cancel(nil) }
 }
 
-// ended is the error of a request whose context is done: the context's, or the
-// *Error for which this package ended it.
-func (c *Client) ended(ctx context.Context) error {
-	var own *Error
-	if errors.As(context.Cause(ctx), &own) && own.Kind == Idle {
-		return own
-	}
-	return fmt.Errorf("%s: request given up: %w", c.root, ctx.Err())
-}
-
-// blame names the server in an error that its bytes caused, and hides the key in its words.
-func (c *Client) blame(err error) error {
-	if e := (*Error)(nil); errors.As(err, &e) {
+// blame is the error of a request that an answer, or none, has caused: with the server in it,
+// and without the key. A request whose context is done has the context's error, or the *Error
+// for which this package ended it.
+func (c *Client) blame(ctx context.Context, err error) error {
+	var e *Error
+	switch {
+	case err == nil:
+	case ctx.Err() != nil && errors.As(context.Cause(ctx), &e) && e.Kind == Idle:
+		return e
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: request given up: %w", c.root, ctx.Err())
+	case errors.As(err, &e):
 		e.URL, e.Hint = c.root, c.options.KeyHint
-		e.Message, e.Type, e.Param = c.hider.refusal(e.Message), c.hider.refusal(e.Type), c.hider.refusal(e.Param)
+		for _, words := range []*string{&e.Message, &e.Type, &e.Param} {
+			*words = c.hider.refusal(*words)
+		}
+		if e.Err != nil && c.hider.refusal(e.Err.Error()) != e.Err.Error() {
+			e.Err = errors.New(c.hider.refusal(e.Err.Error())) // without its own cause
+		}
 	}
 	return err
 }

@@ -120,7 +120,7 @@ func (x *continuation) usage() Usage {
 // rest asks for the rest, if there is one; into gets what is no part of the answer.
 func (x *continuation) rest(ctx context.Context, into *Completion) error {
 	if err := errors.Join(x.request.fault(), x.now.fault()); err != nil {
-		return &Error{Kind: Rejected, URL: x.client.root, Message: "not sent", Unsent: true, Err: err}
+		return x.client.unsent(err)
 	}
 	if x.now.Finish != "" {
 		return nil
@@ -134,30 +134,30 @@ func (x *continuation) rest(ctx context.Context, into *Completion) error {
 	}
 	r := x.request
 	r.Prefix, r.TokenIDs = &before, true
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var fault error
-	rest, err := x.client.ask(ctx, r, true, func(p Piece) {
+	rest, err := x.client.ask(asking, r, true, func(p Piece) {
 		if fault == nil {
-			fault = x.hear(ctx, p)
+			fault = x.hear(asking, p)
 		}
 		if fault != nil {
-			cancel(fault)
+			cancel()
 		}
 	})
 	into.ID, into.Model, into.Fingerprint, into.Software, into.First = rest.ID, rest.Model, rest.Fingerprint, rest.Software, rest.First
 	read := len(before.PromptIDs) + len(before.IDs)
 	switch e := (*Error)(nil); {
 	case fault != nil:
-		return x.client.blame(fault)
+		return x.client.blame(ctx, fault)
 	case errors.As(err, &e) && (e.Kind == Rejected || e.Kind == UnknownModel):
 		return x.client.notContinued("it refuses what would", err)
 	case err != nil:
 		return err
 	case len(rest.TokenIDs) != rest.Usage.Completion:
-		return x.client.blame(garbage(fmt.Sprintf("%d ids of %d tokens", len(rest.TokenIDs), rest.Usage.Completion)))
+		return x.client.blame(ctx, garbage(fmt.Sprintf("%d ids of %d tokens", len(rest.TokenIDs), rest.Usage.Completion)))
 	case rest.Usage.Prompt != read:
-		return x.client.blame(garbage(fmt.Sprintf("continued %d tokens of a prompt and an answer, and it has read %d", read, rest.Usage.Prompt)))
+		return x.client.blame(ctx, garbage(fmt.Sprintf("continued %d tokens of a prompt and an answer, and it has read %d", read, rest.Usage.Prompt)))
 	}
 	return nil
 }

@@ -23,6 +23,47 @@ type Model struct {
 	MaxModelLen int    // tokens of prompt and answer together; 0 if the server does not tell
 }
 
+// Serves tells whether a name in a server's list of models stands for the one that is asked
+// for: see SameModel. Gateways list patterns as well: "*", "openai/*".
+func Serves(asked, listed string) bool {
+	start, pattern := strings.CutSuffix(listed, "*")
+	return SameModel(asked, listed) || pattern && asked != "" && len(asked) > len(start) && strings.HasPrefix(asked, start)
+}
+
+// SameModel tells whether a server that names a model means the one that was
+// asked for. vLLM names it as it was asked; others may add a publisher in front
+// ("publisher/m"), and a version, tag or revision behind ("m-2024-08-06",
+// "m:latest", "m@main"). What follows a dash must be digits: m-mini is another.
+func SameModel(asked, named string) bool {
+	for name := named; ; {
+		if len(name) >= len(asked) && asked != "" && strings.EqualFold(name[:len(asked)], asked) && isRevision(name[len(asked):]) {
+			return true
+		}
+		var found bool
+		if _, name, found = strings.Cut(name, "/"); !found {
+			return false
+		}
+	}
+}
+
+// isRevision tells whether what follows a model's name leaves it the same model.
+func isRevision(rest string) bool {
+	if rest == "" || rest[0] == ':' || rest[0] == '@' {
+		return true
+	}
+	number, _, _ := strings.Cut(rest[1:], "-")
+	return rest[0] == '-' && len(number) >= 3 && strings.Trim(rest, "0123456789-") == ""
+}
+
+// answeredBy checks the model that an answer names; "" if it names none. An answer may leave
+// out what the name that was asked for has in front or behind: "openai/m", "m:free".
+func (r *Request) answeredBy(named string, plain bool) error {
+	if named == "" || named == r.Model || plain && (SameModel(r.Model, named) || SameModel(named, r.Model)) {
+		return nil
+	}
+	return &Error{Kind: OtherModel, Message: fmt.Sprintf("asked for the model %q, and %q answered: ask for that one, or serve the other under its name", r.Model, named)}
+}
+
 // controlWithin bounds an answer to a question that needs no engine.
 const controlWithin = 20 * time.Second
 
@@ -53,7 +94,7 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	var answer struct{ Version string }
 	err := c.control(ctx, "/version", nil, &answer)
 	if err == nil && (answer.Version == "" || len(answer.Version) > longestName) {
-		err = c.blame(garbage(fmt.Sprintf("a version of %d bytes in the answer to /version", len(answer.Version))))
+		err = c.blame(ctx, garbage(fmt.Sprintf("a version of %d bytes in the answer to /version", len(answer.Version))))
 	}
 	return answer.Version, err
 }
@@ -92,7 +133,7 @@ func (c *Client) Detokenize(ctx context.Context, model string, ids []int32) (str
 		return "", err
 	}
 	if answer.Prompt == nil {
-		return "", c.blame(garbage("no text in the answer to /detokenize"))
+		return "", c.blame(ctx, garbage("no text in the answer to /detokenize"))
 	}
 	return *answer.Prompt, nil
 }
@@ -136,7 +177,7 @@ func (c *Client) control(ctx context.Context, path string, body map[string]any, 
 	}
 	answer = bytes.TrimSpace(bytes.TrimPrefix(answer, []byte("\ufeff")))
 	if err := json.Unmarshal(answer, into, jsontext.AllowDuplicateNames(true), json.MatchCaseInsensitiveNames(true)); err != nil {
-		return c.blame(&Error{Kind: Garbage, Message: "not the JSON expected from " + path + ", starts " + starts(answer), Err: err})
+		return c.blame(ctx, &Error{Kind: Garbage, Message: "not the JSON expected from " + path + ", starts " + starts(answer), Err: err})
 	}
 	return nil
 }
@@ -178,7 +219,7 @@ func (c *Client) Metrics(ctx context.Context) (Metrics, error) {
 		return Metrics{}, err
 	}
 	m, err := parseMetrics(string(body))
-	return m, c.blame(err)
+	return m, c.blame(ctx, err)
 }
 
 var (

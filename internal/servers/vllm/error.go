@@ -81,9 +81,8 @@ func (e *Error) Error() string {
 	}
 	if e.Kind == Unauthorized {
 		fmt.Fprintf(&b, ": %s", cmp.Or(e.Hint, "give the key that the server was started with"))
-	} else if way := e.leave(); way != "" {
-		fmt.Fprintf(&b, " (%s)", way)
 	}
+	b.WriteString(e.leave())
 	return display.EscapedLine(b.String())
 }
 

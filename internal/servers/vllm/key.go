@@ -1,11 +1,8 @@
 package vllm
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"html"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -42,8 +39,8 @@ const shortKey = 8
 // hider hides a key in what a server sends.
 type hider struct {
 	short bool
-	forms []string       // of the key, as text, JSON, URLs and HTML write it
-	said  *regexp.Regexp // a form, or a long beginning or end of the key, as refusals shorten it
+	whole *regexp.Regexp // the key, as text, JSON, URLs and HTML write it
+	parts *regexp.Regexp // it in any case, or a long beginning or end, as refusals shorten it
 }
 
 // hider of the key; nil of none.
@@ -51,25 +48,29 @@ func (k Key) hider() *hider {
 	if k == "" {
 		return nil
 	}
-	key, h := string(k), &hider{short: len(k) < shortKey}
-	for _, form := range []string{key, url.QueryEscape(key), url.PathEscape(key), html.EscapeString(key)} {
-		quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(form)
-		h.forms = append(h.forms, form, quoted, strings.ReplaceAll(quoted, "/", `\/`), strings.ReplaceAll(quoted, "/", `\\/`)) // as PHP does, once and twice
+	h := &hider{short: len(k) < shortKey}
+	chars := make([]string, len(k))
+	for i, c := range strings.Split(string(k), "") {
+		for _, form := range slices.Compact([]string{c, url.QueryEscape(c), url.PathEscape(c), html.EscapeString(c)}) {
+			chars[i] += "|" + regexp.QuoteMeta(form)
+		}
+		if chars[i] = chars[i][1:]; strings.Contains(`/"\`, c) {
+			chars[i] = `\\{0,3}` + regexp.QuoteMeta(c) + "|" + chars[i] // as PHP writes it, once and twice
+		}
+		if strings.Contains(chars[i], "|") {
+			chars[i] = "(?:" + chars[i] + ")"
+		}
 	}
-	h.forms = slices.Compact(slices.Sorted(slices.Values(h.forms)))
-	said := slices.Clone(h.forms)
-	for n := len(key) - 1; n >= max(shortKey, len(key)/3); n-- {
-		said = append(said, key[:n], key[len(key)-n:])
-	}
-	slices.SortStableFunc(said, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // the longest wins
-	for i, form := range said {
-		said[i] = regexp.QuoteMeta(form)
+	said := []string{strings.Join(chars, "")}
+	h.whole = regexp.MustCompile(said[0])
+	for n := len(k) - 1; n >= max(shortKey, len(k)/3); n-- { // the longest wins
+		said = append(said, strings.Join(chars[:n], ""), strings.Join(chars[len(k)-n:], ""))
 	}
 	pattern := "(?i:" + strings.Join(said, "|") + ")" // %2f is %2F
 	if h.short {
 		pattern = `\b` + pattern + `\b`
 	}
-	h.said = regexp.MustCompile(pattern)
+	h.parts = regexp.MustCompile(pattern)
 	return h
 }
 
@@ -78,37 +79,13 @@ func (h *hider) refusal(text string) string {
 	if h == nil {
 		return text
 	}
-	return h.said.ReplaceAllLiteralString(text, hidden)
+	return h.parts.ReplaceAllLiteralString(text, hidden)
 }
 
 // answer is an answer, or a part of one, without the key. Most come back as they are.
 func (h *hider) answer(text []byte) []byte {
-	if h == nil || h.short {
+	if h == nil || h.short || !h.whole.Match(text) {
 		return text
 	}
-	for _, form := range h.forms {
-		if bytes.Contains(text, []byte(form)) {
-			text = bytes.ReplaceAll(text, []byte(form), []byte(hidden))
-		}
-	}
-	return text
-}
-
-// header hides the key in every field of the header of an answer or a refusal.
-func (h *hider) header(header http.Header, refused bool) {
-	for _, values := range header {
-		for i, v := range values {
-			if values[i] = string(h.answer([]byte(v))); refused {
-				values[i] = h.refusal(v)
-			}
-		}
-	}
-}
-
-// cause is an error without the key. One that repeats it loses its own cause.
-func (h *hider) cause(err error) error {
-	if text := err.Error(); h.refusal(text) != text {
-		return errors.New(h.refusal(text))
-	}
-	return err
+	return h.whole.ReplaceAllLiteral(text, []byte(hidden))
 }

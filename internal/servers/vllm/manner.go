@@ -3,6 +3,9 @@ package vllm
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -14,7 +17,6 @@ type manner struct {
 	idle    time.Duration // longest silence of a stream; 0: none
 	refused Fields        // what the server has refused, and is not sent again
 	context int           // tokens of prompt and answer, where that is less than was asked for; 0: it is not
-	fill    bool          // the answer is to fill the context
 }
 
 // template is more tokens than a chat template has around a question.
@@ -24,26 +26,17 @@ const template = 512
 // and an answer does not fit in, a server of vLLM is sent none, 0, and fills the context. Of
 // another server an answer is asked for that fits in, if each byte of the question is a token.
 func (m manner) room(r *Request) int {
-	if m.context == 0 {
+	switch {
+	case m.context == 0, !m.plain && !r.fill && r.MaxTokens < m.context:
 		return r.MaxTokens
-	}
-	if !m.plain && (m.fill || r.MaxTokens >= m.context) {
+	case !m.plain:
 		return 0
-	}
-	if !m.plain {
-		return r.MaxTokens
 	}
 	prompt := template
 	for _, message := range r.Messages {
 		prompt += len(message.Content)
 	}
 	return max(1, min(r.MaxTokens, m.context-prompt))
-}
-
-// exceeded reports whether a server of vLLM refused a request for which its context is too short.
-func (m manner) exceeded(err error) bool {
-	var e *Error
-	return m.context > 0 && !m.plain && errors.As(err, &e) && e.refuses() && strings.Contains(e.Message, "context length")
 }
 
 // ShortContext has answers end where the server's context of so many tokens does.
@@ -74,43 +67,108 @@ func (c *Client) TreatAsVLLM() {
 // Plain tells whether the server is treated as one that may be none of vLLM.
 func (c *Client) Plain() bool { return c.manner.Load().plain }
 
-// Serves tells whether a name in a server's list of models stands for the one that is asked
-// for: see SameModel. Gateways list patterns as well: "*", "openai/*".
-func Serves(asked, listed string) bool {
-	start, pattern := strings.CutSuffix(listed, "*")
-	return SameModel(asked, listed) || pattern && asked != "" && len(asked) > len(start) && strings.HasPrefix(asked, start)
+// Fields are fields of a request that are not sent.
+type Fields int
+
+// The fields that servers may do without. Those that a user can leave out have a name.
+const (
+	lengthField      Fields = 1 << iota // max_tokens, in favour of max_completion_tokens
+	usageOfStreams                      // by which streams tell their usage
+	LeaveSeed                           // the same answers cannot be asked for again
+	LeaveTopP                           // counts as the server has it, as the next two
+	LeaveTopK                           //
+	LeaveTemperature                    //
+	LeaveStream                         // answers come whole: one that is lost begins anew
+)
+
+// fields are what servers name in a refusal, in the order in which they are left out.
+var fields = []struct {
+	field   Fields
+	name    string // for users; "" of what they cannot leave out
+	named   *regexp.Regexp
+	neutral func(*Request) bool // without it the answers are the same
+	said    string              // of what was left out; "" for nothing
+}{
+	{lengthField, "", regexp.MustCompile(`\bmax_completion_tokens\b`), always, ""},
+	{usageOfStreams, "", regexp.MustCompile(`\bstream_options\b`), always, "takes no stream_options, so it may not tell tokens"},
+	{LeaveSeed, "seed", regexp.MustCompile(`\bseed\b`), always, "takes no seed, so the same answers cannot be asked for again"},
+	{LeaveTopP, "top_p", regexp.MustCompile(`\btop_?p\b`), func(r *Request) bool { return r.TopP == 1 }, "takes no top_p, which is 1 and was left out"},
+	{LeaveTopK, "top_k", regexp.MustCompile(`\btop_?k\b`), func(r *Request) bool { return r.TopK == 0 }, "takes no top_k, which is off and was left out"},
+	{LeaveTemperature, "temperature", regexp.MustCompile(`\btemperature\b`), func(r *Request) bool { return r.Temperature == 1 }, "takes no temperature, which is 1 and was left out"},
+	{LeaveStream, "stream", regexp.MustCompile(`\b[Ss]tream(ing)?\b`), func(*Request) bool { return false }, ""},
 }
 
-// SameModel tells whether a server that names a model means the one that was
-// asked for. vLLM names it as it was asked; others may add a publisher in front
-// ("publisher/m"), and a version, tag or revision behind ("m-2024-08-06",
-// "m:latest", "m@main"). What follows a dash must be digits: m-mini is another.
-func SameModel(asked, named string) bool {
-	for name := named; ; {
-		if len(name) >= len(asked) && asked != "" && strings.EqualFold(name[:len(asked)], asked) && isRevision(name[len(asked):]) {
-			return true
+func always(*Request) bool { return true }
+
+// FieldsNamed are the fields of some names; those of no field count for nothing.
+func FieldsNamed(names []string) Fields {
+	var all Fields
+	for _, f := range fields {
+		if f.name != "" && slices.Contains(names, f.name) {
+			all |= f.field
 		}
-		var found bool
-		if _, name, found = strings.Cut(name, "/"); !found {
-			return false
+	}
+	return all
+}
+
+// refuses reports whether a server said that it does not take a field of a request.
+func (e *Error) refuses(named *regexp.Regexp) bool {
+	return (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity) && named.MatchString(e.Param+" "+e.Message)
+}
+
+// leave names the way around the refusal of a field; "" if there is none.
+func (e *Error) leave() string {
+	for _, f := range fields {
+		if f.name != "" && e.refuses(f.named) {
+			return fmt.Sprintf(" (leave it out by --set sampling.leave_out=%s)", f.name)
 		}
 	}
+	return ""
 }
 
-// isRevision tells whether what follows a model's name leaves it the same model.
-func isRevision(rest string) bool {
-	if rest == "" || rest[0] == ':' || rest[0] == '@' {
-		return true
+// tooLong is what vLLM says of a request for which its context is too short.
+var tooLong = regexp.MustCompile("context length")
+
+// learn is how to speak to a server after it refused a request: without a field that it
+// names, where the answers are the same without; or, to vLLM, for an answer that fills the
+// context. ok is false if that teaches nothing.
+func (m manner) learn(r *Request, err error) (after manner, ok bool) {
+	var e *Error
+	if !errors.As(err, &e) {
+		return m, false
 	}
-	number, _, _ := strings.Cut(rest[1:], "-")
-	return rest[0] == '-' && len(number) >= 3 && strings.Trim(rest, "0123456789-") == ""
+	if m.context > 0 && !m.plain && !r.fill && e.refuses(tooLong) {
+		r.fill = true
+		return m, true
+	}
+	for _, f := range fields {
+		if (m.refused|r.LeaveOut)&f.field == 0 && f.neutral(r) && (m.plain || f.field >= LeaveTopP) && e.refuses(f.named) {
+			m.refused |= f.field
+			return m, true
+		}
+	}
+	return m, false
 }
 
-// answeredBy checks the model that an answer names; "" if it names none. An answer may leave
-// out what the name that was asked for has in front or behind: "openai/m", "m:free".
-func (r *Request) answeredBy(named string, plain bool) error {
-	if named == "" || named == r.Model || plain && (SameModel(r.Model, named) || SameModel(named, r.Model)) {
-		return nil
+// Refused says what of a request the server has turned out not to take, so that
+// it is not sent: a line each.
+func (c *Client) Refused() []string {
+	var lines []string
+	for _, f := range fields {
+		if c.manner.Load().refused&f.field != 0 && f.said != "" {
+			lines = append(lines, f.said)
+		}
 	}
-	return &Error{Kind: OtherModel, Message: fmt.Sprintf("asked for the model %q, and %q answered: ask for that one, or serve the other under its name", r.Model, named)}
+	return lines
+}
+
+// String lists the names of the fields.
+func (f Fields) String() string {
+	var names []string
+	for _, one := range fields {
+		if f&one.field != 0 && one.name != "" {
+			names = append(names, one.name)
+		}
+	}
+	return strings.Join(names, ", ")
 }

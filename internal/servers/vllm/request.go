@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -39,6 +40,8 @@ type Request struct {
 
 	Prefix *Prefix // what there is of the answer: the rest of it is asked for; nil: nothing
 	OnLoss OnLoss  // what a pool does when the answer is lost while it comes in
+
+	fill bool // the answer is to fill the context of the server, which is too short for MaxTokens
 }
 
 // Sampling is how a model is asked: all of a request but the question, its seed
@@ -67,8 +70,7 @@ func (s Sampling) Request(system, user string) Request {
 	return r
 }
 
-// fault says what is wrong with the request before a server sees it; nil if
-// nothing is.
+// fault says what is wrong with the request before a server sees it; nil if nothing is.
 func (r *Request) fault() error {
 	switch {
 	case r.Model == "":
@@ -121,49 +123,52 @@ type streamOptions struct {
 
 // body is the request as JSON, in the manner of a server.
 func (r *Request) body(stream bool, m manner) ([]byte, error) {
-	if err := r.fault(); err != nil {
+	if err := cmp.Or(r.fault(), r.beyond(m)); err != nil {
 		return nil, err
 	}
-	w := wire{
-		Model: r.Model, Messages: r.Messages, Seed: &r.Seed, Temperature: &r.Temperature, TopP: &r.TopP,
-		MaxTokens: m.room(r), Stream: stream,
-	}
-	left := m.refused | r.LeaveOut
+	seed, left := r.Seed, m.refused|r.LeaveOut
+	w := wire{Model: r.Model, Messages: r.Messages, MaxTokens: m.room(r), Stream: stream}
 	if stream && left&usageOfStreams == 0 {
 		w.StreamWith = &streamOptions{IncludeUsage: true, ContinuousUsage: !m.plain}
 	}
 	if m.plain {
-		if err := r.beyondStandard(); err != nil {
-			return nil, err
+		seed &= 1<<31 - 1 // servers keep it in a float64 or in 32 bits, of which all ones may stand for none
+	} else {
+		w.MinP, w.RepetitionPenalty = new(int), 1
+		w.TemplateArguments, w.IgnoreEOS, w.TokenIDs = r.TemplateArguments, r.IgnoreEOS, r.TokenIDs
+		if r.ThinkingBudget > 0 {
+			w.ThinkingBudget = &r.ThinkingBudget
 		}
-		seed := r.Seed & (1<<31 - 1) // servers keep it in a float64 or in 32 bits, of which all ones may stand for none
-		if w.Seed = &seed; r.TopK > 0 {
-			w.TopK = &r.TopK
-		}
-		w.leaveOut(left)
-		return json.Marshal(w, json.Deterministic(true))
-	}
-	w.TopK, w.MinP, w.RepetitionPenalty = &r.TopK, new(int), 1
-	w.TemplateArguments, w.IgnoreEOS, w.TokenIDs = r.TemplateArguments, r.IgnoreEOS, r.TokenIDs
-	if r.ThinkingBudget > 0 {
-		w.ThinkingBudget = &r.ThinkingBudget
 	}
 	if p := r.Prefix; p != nil {
-		seed := ContinuationSeed(r.Seed, len(p.IDs))
-		w.Seed, w.ThinkingBudget, w.Prompt = &seed, p.left, p.all()
-		w.Messages, w.TemplateArguments = nil, nil
+		seed = ContinuationSeed(r.Seed, len(p.IDs))
+		w.ThinkingBudget, w.Prompt, w.Messages, w.TemplateArguments = p.left, p.all(), nil, nil
 		if w.MaxTokens = r.MaxTokens - len(p.IDs); m.context > 0 {
 			w.MaxTokens = max(1, min(w.MaxTokens, m.context-len(w.Prompt)))
 		}
 	}
-	w.leaveOut(left)
+	w.Seed, w.Temperature, w.TopP = unless(left&LeaveSeed, &seed), unless(left&LeaveTemperature, &r.Temperature), unless(left&LeaveTopP, &r.TopP)
+	if !m.plain || r.TopK > 0 {
+		w.TopK = unless(left&LeaveTopK, &r.TopK)
+	}
+	if left&lengthField != 0 {
+		w.MaxTokens, w.Longest = 0, w.MaxTokens
+	}
 	return json.Marshal(w, json.Deterministic(true))
 }
 
-// beyondStandard says what of the request only vLLM is known to take; nil if
-// nothing.
-func (r *Request) beyondStandard() error {
+// unless is a value to send, nil if it is left out.
+func unless[T any](left Fields, value *T) *T {
+	if left != 0 {
+		return nil
+	}
+	return value
+}
+
+// beyond says what of the request only vLLM is known to take, where the server may be another.
+func (r *Request) beyond(m manner) error {
 	switch {
+	case !m.plain:
 	case len(r.TemplateArguments) > 0:
 		return errors.New("chat_template_kwargs are a field of vLLM, which this server may ignore, and with it the switch for thinking: serve the model by vLLM, or configure a model without that switch")
 	case r.ThinkingBudget > 0:

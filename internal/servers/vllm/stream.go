@@ -71,9 +71,7 @@ func (c *Client) ask(ctx context.Context, r Request, stream bool, seen func(Piec
 		server := c.hider.answer([]byte(response.Header.Get("Server")))
 		completion.Software = string(server[:min(len(server), longestName)])
 		a.most = most
-		if err = c.blame(a.read(response.Body)); err != nil && ctx.Err() != nil {
-			err = c.ended(ctx)
-		}
+		err = c.blame(ctx, a.read(response.Body))
 		if !stream {
 			completion.First = time.Time{}
 		}
