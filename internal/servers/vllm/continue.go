@@ -66,44 +66,50 @@ func ContinuationSeed(of int64, n int) int64 {
 
 // fault says what is wrong with a prefix before a server sees it; nil if nothing is.
 func (p *Prefix) fault() error {
-	if len(p.PromptIDs) == 0 {
-		return errors.New("the prefix has no ids of the prompt: ask for TokenIDs when it is begun")
-	}
-	if len(p.IDs) == 0 && p.Text+p.Reasoning != "" {
-		return errors.New("the prefix has a text and no ids of tokens")
-	}
 	all := p.all()
-	if at := slices.IndexFunc(all, func(id int32) bool { return id < 0 }); at >= 0 {
+	switch at := slices.IndexFunc(all, func(id int32) bool { return id < 0 }); {
+	case len(p.PromptIDs) == 0:
+		return errors.New("the prefix has no ids of the prompt: ask for TokenIDs when it is begun")
+	case len(p.IDs) == 0 && p.Text+p.Reasoning != "":
+		return errors.New("the prefix has a text and no ids of tokens")
+	case at >= 0:
 		return fmt.Errorf("the prefix has the token %d", all[at])
 	}
 	return nil
 }
 
-// all are the ids that the model has read when it goes on.
+// all are the ids that the model has read when it continues.
 func (p *Prefix) all() []int32 { return slices.Concat(p.PromptIDs, p.IDs) }
 
-// continuation is an answer that goes on from its prefix.
+// continuation is an answer that continues its prefix.
 type continuation struct {
 	client  *Client
 	request Request // with the prefix as it came
 	seen    func(Piece)
 
-	now       Prefix // as far as the answer is
-	separator separator
-	half      *half // the character that the prefix ends within, until it is whole; nil for none
+	now      Prefix // as far as the answer is
+	tags     tags
+	thinking bool // the answer proper has not begun
+
+	// The character that the prefix ends within, until it is whole. A server reads the
+	// prompt's half of it without having written it, and writes the text of the whole prompt
+	// with the first whole character: so what is before is asked for, and taken off.
+	half   []int32 // ids of it, nil for none
+	before []int32 // ids of the tokens before it, of the last of them at least
+	text   string  // of those
 }
 
 // resume asks for the rest of an answer. The rest comes from /v1/completions, to
-// a prompt of the very ids that the model would have read had it gone on.
+// a prompt of the very ids that the model would have read had it not been lost.
 func (c *Client) resume(ctx context.Context, r Request, seen func(Piece)) (Completion, error) {
-	whole := c.blank()
 	x := continuation{client: c, request: r, seen: seen, now: *r.Prefix}
 	x.now.IDs = slices.Clip(r.Prefix.IDs)
 	if x.now.Finish == "" && len(x.now.IDs) >= r.MaxTokens {
 		x.now.Finish = "length"
 	}
-	err := x.rest(ctx, &whole)
-	whole.Finished = c.options.Clock.Now()
+	sent := c.options.Clock.Now()
+	whole, err := x.rest(ctx)
+	whole.Sent, whole.Finished = sent, c.options.Clock.Now()
 	whole.Model = cmp.Or(whole.Model, r.Model) // whose answer it was when it began
 	whole.PromptIDs, whole.TokenIDs = x.now.PromptIDs, x.now.IDs
 	whole.Text, whole.Reasoning, whole.Finish, whole.Usage = x.now.Text, x.now.Reasoning, x.now.Finish, x.usage()
@@ -117,27 +123,28 @@ func (x *continuation) usage() Usage {
 	return Usage{Prompt: len(x.now.PromptIDs), Completion: len(x.now.IDs), Reasoning: -1}
 }
 
-// rest asks for the rest, if there is one; into gets what is no part of the answer.
-func (x *continuation) rest(ctx context.Context, into *Completion) error {
+// rest asks for the rest, if there is one.
+func (x *continuation) rest(ctx context.Context) (rest Completion, err error) {
+	c := x.client
 	if err := errors.Join(x.request.fault(), x.now.fault()); err != nil {
-		return x.client.unsent(err)
+		return rest, c.unsent(err)
 	}
 	if x.now.Finish != "" {
-		return nil
+		return rest, nil
 	}
-	if x.client.Plain() {
-		return x.client.notContinued("it may be none of vLLM, and other servers take no prompt of token ids", nil)
+	if c.Plain() {
+		return rest, c.notContinued("it may be none of vLLM, and other servers take no prompt of token ids", nil)
 	}
-	before := x.now
-	if err := x.prepare(ctx, &before); err != nil {
-		return err
+	prefix := x.now
+	if prefix.left, err = x.prepare(ctx); err != nil {
+		return rest, err
 	}
 	r := x.request
-	r.Prefix, r.TokenIDs = &before, true
+	r.Prefix, r.TokenIDs = &prefix, true
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var fault error
-	rest, err := x.client.ask(asking, r, true, func(p Piece) {
+	rest, err = c.ask(asking, r, true, func(p Piece) {
 		if fault == nil {
 			fault = x.hear(asking, p)
 		}
@@ -145,60 +152,57 @@ func (x *continuation) rest(ctx context.Context, into *Completion) error {
 			cancel()
 		}
 	})
-	into.ID, into.Model, into.Fingerprint, into.Software, into.First = rest.ID, rest.Model, rest.Fingerprint, rest.Software, rest.First
-	read := len(before.PromptIDs) + len(before.IDs)
-	switch e := (*Error)(nil); {
+	switch read := len(prefix.all()); {
 	case fault != nil:
-		return x.client.blame(ctx, fault)
-	case errors.As(err, &e) && (e.Kind == Rejected || e.Kind == UnknownModel):
-		return x.client.notContinued("it refuses what would", err)
+		err = fault
+	case refuses(err):
+		err = c.notContinued("it refuses what would", err)
 	case err != nil:
-		return err
 	case len(rest.TokenIDs) != rest.Usage.Completion:
-		return x.client.blame(ctx, garbage(fmt.Sprintf("%d ids of %d tokens", len(rest.TokenIDs), rest.Usage.Completion)))
+		err = garbage(fmt.Sprintf("%d ids of %d tokens", len(rest.TokenIDs), rest.Usage.Completion))
 	case rest.Usage.Prompt != read:
-		return x.client.blame(ctx, garbage(fmt.Sprintf("continued %d tokens of a prompt and an answer, and it has read %d", read, rest.Usage.Prompt)))
+		err = garbage(fmt.Sprintf("continued %d tokens of a prompt and an answer, and it has read %d", read, rest.Usage.Prompt))
 	}
-	return nil
+	return rest, c.blame(ctx, err)
 }
 
-// prepare finds out where in an answer, and in which character, the prefix ends.
-func (x *continuation) prepare(ctx context.Context, before *Prefix) error {
-	marks, err := x.client.marks(ctx, x.request.Model)
-	if err != nil {
-		return err
+// refuses reports whether a server does not do what it was asked for.
+func refuses(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.Kind == Rejected || e.Kind == UnknownModel)
+}
+
+// prepare finds out where in an answer, and in which character, the prefix ends, and the
+// thinking budget to ask for.
+func (x *continuation) prepare(ctx context.Context) (left *int, err error) {
+	c := x.client
+	if x.tags, err = c.tagsOf(ctx, x.request.Model); err != nil {
+		return nil, err
 	}
-	thinking, err := before.thinking(marks)
+	x.thinking, err = x.now.thinking(x.tags)
 	if errors.Is(err, errUnseen) {
-		thinking, err = x.client.separates(ctx, x.request)
+		x.thinking, err = c.separates(ctx, x.request)
 	}
 	if err == nil {
-		before.left, err = before.budget(x.request.ThinkingBudget, marks)
+		left, err = x.now.budget(x.request.ThinkingBudget, x.tags)
 	}
 	if err != nil {
-		return x.client.notContinued(err.Error(), nil)
+		return nil, c.notContinued(err.Error(), nil)
 	}
-	x.separator = separator{marks: marks, thinking: thinking}
-	x.half, err = x.client.halfCharacter(ctx, x.request.Model, before.all())
-	if e := (*Error)(nil); errors.As(err, &e) && (e.Kind == Rejected || e.Kind == UnknownModel) {
-		return x.client.notContinued("its text is unknown", err)
+	if err = x.findHalf(ctx, x.now.all()); refuses(err) {
+		err = c.notContinued("its text is unknown", err)
 	}
-	return err
+	return left, err
 }
 
-// hear takes in a piece of the rest, and gives it on as a piece of the whole.
-func (x *continuation) hear(ctx context.Context, p Piece) error {
+// hear takes in a piece of the rest, and tells it on as a piece of the whole.
+func (x *continuation) hear(ctx context.Context, p Piece) (err error) {
 	if x.half != nil {
-		text, err := x.half.add(ctx, p)
-		if err != nil {
+		if p.Text, err = x.complete(ctx, p); err != nil {
 			return err
 		}
-		if p.Text = text; text != "" {
-			x.half = nil
-		}
 	}
-	var err error
-	if p.Text, p.Reasoning, err = x.separator.split(p.Text, p.IDs); err != nil {
+	if p.Text, p.Reasoning, err = x.split(p.Text, p.IDs); err != nil {
 		return x.client.notContinued(err.Error(), nil)
 	}
 	if most := textOf(x.request.MaxTokens); len(x.now.Text)+len(x.now.Reasoning)+len(p.Text)+len(p.Reasoning) > most {
@@ -212,7 +216,7 @@ func (x *continuation) hear(ctx context.Context, p Piece) error {
 	return nil
 }
 
-// notContinued is the error of an answer that cannot go on from its prefix.
+// notContinued is the error of an answer that cannot continue its prefix.
 func (c *Client) notContinued(why string, cause error) error {
 	return &Error{Kind: NotContinued, URL: c.root, Message: why, Err: cause}
 }
@@ -221,66 +225,54 @@ func (c *Client) notContinued(why string, cause error) error {
 // server writes nothing while its text would end in it.
 const unfinished = "�"
 
-// nearby is how many tokens before its end a text is looked at for a character
-// that has begun; where all of them are of unfinished ones, as many again.
+// nearby is how many tokens show whether a character ends with the last of them.
 const nearby = 32
 
-// half is a character that a text of tokens ends within. A server reads the prompt's half of
-// it without having written it, and writes the text of the whole prompt with the first whole
-// character: so its text counts from there on only, and what is before is asked for.
-type half struct {
-	client *Client
-	model  string
-	base   []int32 // ids of the tokens before it, the last of them at least
-	text   string  // of those
-	tail   []int32 // ids of its own so far
-}
-
-// halfCharacter is the character that a text ends within; nil if it ends with a
-// whole one.
-func (c *Client) halfCharacter(ctx context.Context, model string, ids []int32) (*half, error) {
-	for window := nearby; ; window *= 2 {
-		from := max(0, len(ids)-window)
-		for end := len(ids); end > from || end == 0; end-- {
-			text, err := c.Detokenize(ctx, model, ids[from:end])
-			switch {
-			case err != nil:
-				return nil, err
-			case strings.HasSuffix(text, unfinished):
-			case end == len(ids):
-				return nil, nil
-			case strings.Contains(strings.TrimLeft(text, unfinished), unfinished):
-				return nil, c.notContinued("it ends within a character that a special token interrupts", nil)
-			default:
-				return &half{client: c, model: model, base: slices.Clone(ids[from:end]), text: text, tail: slices.Clone(ids[end:])}, nil
-			}
+// findHalf finds the character that a text ends within.
+func (x *continuation) findHalf(ctx context.Context, ids []int32) error {
+	for end := len(ids); end > 0; end-- {
+		before := ids[max(0, end-nearby):end]
+		text, err := x.client.Detokenize(ctx, x.request.Model, before)
+		switch {
+		case err != nil:
+			return err
+		case strings.HasSuffix(text, unfinished):
+			continue
+		case end == len(ids):
+			return nil
+		case strings.Contains(strings.TrimLeft(text, unfinished), unfinished):
+			return x.client.notContinued("it ends within a character that a special token interrupts", nil)
 		}
-		if from == 0 {
-			return &half{client: c, model: model, tail: slices.Clone(ids)}, nil
-		}
+		x.half, x.before, x.text = ids[end:], before, text
+		return nil
 	}
+	x.half = ids
+	return nil
 }
 
-// add is the text from the character on once a piece has followed, "" while it is unfinished.
-func (h *half) add(ctx context.Context, p Piece) (string, error) {
+// complete is the text from the half character on once a piece has followed, "" while it is
+// unfinished.
+func (x *continuation) complete(ctx context.Context, p Piece) (string, error) {
 	ids := p.IDs
 	if p.Finish == "stop" && len(ids) > 0 {
 		ids = ids[:len(ids)-1] // the end, which no text shows
 	}
-	h.tail = append(h.tail, ids...)
+	x.half = slices.Concat(x.half, ids)
 	if p.Text == "" {
 		return "", nil
 	}
-	all, err := h.client.Detokenize(ctx, h.model, slices.Concat(h.base, h.tail))
+	all, err := x.client.Detokenize(ctx, x.request.Model, slices.Concat(x.before, x.half))
 	if err != nil {
 		return "", err
 	}
-	text, found := strings.CutPrefix(all, h.text)
-	if !found {
-		return "", h.client.notContinued("its texts do not grow with the tokens", nil)
-	}
-	if strings.HasSuffix(text, unfinished) && p.Finish == "" {
+	text, found := strings.CutPrefix(all, x.text)
+	switch {
+	case !found:
+		return "", x.client.notContinued("its texts do not grow with the tokens", nil)
+	case strings.HasSuffix(text, unfinished) && p.Finish == "":
 		return "", nil
+	case text != "":
+		x.half = nil
 	}
 	return text, nil
 }

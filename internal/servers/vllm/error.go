@@ -188,8 +188,8 @@ func written(v any) string {
 }
 
 var (
-	title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title`)
-	tags  = regexp.MustCompile(`(?is)<(script|style).*?</(script|style)>|<[^>]*>`)
+	title  = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title`)
+	markup = regexp.MustCompile(`(?is)<(script|style).*?</(script|style)>|<[^>]*>`)
 )
 
 // page is what a body says that is not JSON: of a page its title, or its text without one.
@@ -198,7 +198,7 @@ func page(body []byte) string {
 	if !strings.HasPrefix(said, "<") {
 		return said
 	}
-	words := tags.ReplaceAllString(said, " ")
+	words := markup.ReplaceAllString(said, " ")
 	if found := title.FindStringSubmatch(said); found != nil {
 		words = found[1]
 	}

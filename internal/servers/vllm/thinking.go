@@ -16,22 +16,22 @@ const (
 	toolCall   = "<tool_call>" // ends the thinking as well, to some parsers
 )
 
-// marks are the ids of the tags; -1 of one that is no single token.
-type marks struct{ start, end int32 }
+// tags are the ids of both; -1 of one that is no single token.
+type tags struct{ start, end int32 }
 
-// marks asks for them, once for a model.
-func (c *Client) marks(ctx context.Context, model string) (marks, error) {
+// tagsOf asks for those of a model, once.
+func (c *Client) tagsOf(ctx context.Context, model string) (tags, error) {
 	if known, ok := c.tags.Load(model); ok {
-		return known.(marks), nil
+		return known.(tags), nil
 	}
-	found := marks{-1, -1}
+	found := tags{-1, -1}
 	for tag, id := range map[string]*int32{thinkStart: &found.start, thinkEnd: &found.end} {
 		ids, err := c.Tokenize(ctx, model, tag)
 		switch e := (*Error)(nil); {
 		case errors.As(err, &e) && e.Kind == UnknownModel:
-			return marks{}, c.notContinued("it has no /tokenize, and so its tokens are unknown", err)
+			return found, c.notContinued("it has no /tokenize, and so its tokens are unknown", err)
 		case err != nil:
-			return marks{}, err
+			return found, err
 		case len(ids) == 1:
 			*id = ids[0]
 		}
@@ -45,30 +45,20 @@ var errUnseen = errors.New("nothing is seen yet of how thinking is separated fro
 
 // thinking tells whether the prefix ends within what its server separates as
 // reasoning. By then an answer without a parser is all text, and so it goes on.
-func (p *Prefix) thinking(m marks) (bool, error) {
-	switch ended := m.end >= 0 && slices.Contains(p.IDs, m.end); {
+func (p *Prefix) thinking(t tags) (bool, error) {
+	switch ended := t.end >= 0 && slices.Contains(p.IDs, t.end); {
 	case ended:
 		return false, nil
-	case p.Reasoning != "" && m.end < 0:
+	case p.Reasoning != "" && t.end < 0:
 		return false, fmt.Errorf("its thinking does not end with a token %s", thinkEnd)
 	case p.Reasoning != "" && p.Text != "":
 		return false, fmt.Errorf("its thinking has ended without %s", thinkEnd)
 	case p.Reasoning != "":
 		return true, nil
-	case p.Text != "" || m.end < 0 || m.last(p.PromptIDs) == m.end:
+	case p.Text != "" || t.end < 0 || lastIndex(p.PromptIDs, t.end) > lastIndex(p.PromptIDs, t.start):
 		return false, nil
 	}
 	return false, errUnseen
-}
-
-// last is the tag that comes last among ids, -1 for none.
-func (m marks) last(ids []int32) int32 {
-	for _, id := range slices.Backward(ids) {
-		if id >= 0 && (id == m.start || id == m.end) {
-			return id
-		}
-	}
-	return -1
 }
 
 // probeTokens show whether a server separates thinking.
@@ -88,54 +78,44 @@ func (c *Client) separates(ctx context.Context, r Request) (bool, error) {
 	return answer.Reasoning != "", nil
 }
 
-// separator separates thinking from the answer as a server does whose reasoning
-// parser reads token by token.
-type separator struct {
-	marks
-	thinking bool // the answer proper has not begun
-}
-
-// split is what of a text, which tokens of the given ids have brought, belongs
-// to the answer proper and to the thinking.
-func (s *separator) split(text string, ids []int32) (answer, reasoning string, err error) {
-	if !s.thinking {
+// split is what of a text, which tokens of the given ids have brought, belongs to the answer
+// proper and to the thinking, by a reasoning parser that reads token by token.
+func (x *continuation) split(text string, ids []int32) (answer, reasoning string, err error) {
+	switch before, after, found := strings.Cut(text, thinkEnd); {
+	case !x.thinking:
 		return text, "", nil
-	}
-	if !slices.Contains(ids, s.end) {
-		if slices.Contains(ids, s.start) {
-			text = strings.Replace(text, thinkStart, "", 1)
+	case slices.Contains(ids, x.tags.end):
+		if !found && text != "" {
+			return "", "", errors.New("its text does not show where the thinking ends")
 		}
-		if strings.Contains(text, toolCall) {
-			return "", "", fmt.Errorf("it thinks of %s, by which some servers end the thinking", toolCall)
-		}
-		return "", text, nil
+		x.thinking = false
+		return after, strings.Replace(before, thinkStart, "", 1), nil
+	case strings.Contains(text, toolCall):
+		return "", "", fmt.Errorf("it thinks of %s, by which some servers end the thinking", toolCall)
+	case slices.Contains(ids, x.tags.start):
+		text = strings.Replace(text, thinkStart, "", 1)
 	}
-	before, after, found := strings.Cut(text, thinkEnd)
-	if !found && text != "" {
-		return "", "", fmt.Errorf("its text does not show where the thinking ends")
-	}
-	s.thinking = false
-	return after, strings.Replace(before, thinkStart, "", 1), nil
+	return "", text, nil
 }
 
 // budget is what must be asked for, as thinking_token_budget of the rest, so that
 // the thinking ends where it would have: nil for none. vLLM 0.23 counts from the
 // last <think> among the prompt's ids and, once the thinking has ended, does not
 // count again; of an answer it counts from the first <think> of all.
-func (p *Prefix) budget(whole int, m marks) (*int, error) {
+func (p *Prefix) budget(whole int, t tags) (*int, error) {
 	if whole == 0 {
 		return nil, nil
 	}
-	if m.start < 0 || m.end < 0 {
+	if t.start < 0 || t.end < 0 {
 		return nil, fmt.Errorf("it has a thinking budget, and %s or %s is no token of its model", thinkStart, thinkEnd)
 	}
-	first := -1 // where the thinking has begun, among all ids
-	if m.last(p.PromptIDs) == m.start {
-		first = lastIndex(p.PromptIDs, m.start)
-	} else if at := slices.Index(p.IDs, m.start); at >= 0 {
-		first = len(p.PromptIDs) + at
+	first := lastIndex(p.PromptIDs, t.start) // where the thinking has begun, among all ids
+	if first <= lastIndex(p.PromptIDs, t.end) {
+		if first = slices.Index(p.IDs, t.start); first >= 0 {
+			first += len(p.PromptIDs)
+		}
 	}
-	switch end := slices.Index(p.IDs, m.end); {
+	switch end := slices.Index(p.IDs, t.end); {
 	case first < 0:
 		return &whole, nil
 	case end >= 0 && len(p.PromptIDs)+end < first:
@@ -147,7 +127,7 @@ func (p *Prefix) budget(whole int, m marks) (*int, error) {
 	if len(all)-first-1 > whole {
 		return nil, fmt.Errorf("its thinking is longer than its budget of %d tokens: the server does not end it with %s alone", whole, thinkEnd)
 	}
-	left := max(0, whole-(lastIndex(all, m.start)-first))
+	left := max(0, whole-(lastIndex(all, t.start)-first))
 	return &left, nil
 }
 

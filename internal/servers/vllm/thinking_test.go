@@ -36,7 +36,7 @@ func TestAnswersOfAnotherShapeAreGarbage(t *testing.T) {
 // TestBudgetOfTheRest has prompts that end inside the thinking (s for <think>, e
 // for </think>), and answers.
 func TestBudgetOfTheRest(t *testing.T) {
-	m := marks{start: 's', end: 'e'}
+	m := tags{start: 's', end: 'e'}
 	ids := func(text string) []int32 {
 		var ids []int32
 		for _, c := range text {
@@ -81,16 +81,16 @@ func TestBudgetOfTheRest(t *testing.T) {
 			}
 		}
 	}
-	if _, err := (&Prefix{PromptIDs: ids("u"), IDs: ids("a")}).budget(3, marks{-1, 5}); err == nil {
+	if _, err := (&Prefix{PromptIDs: ids("u"), IDs: ids("a")}).budget(3, tags{-1, 5}); err == nil {
 		t.Error("a budget without a tag")
 	}
 }
 
 func TestWhereAPrefixEnds(t *testing.T) {
-	m := marks{start: 1, end: 2}
+	m := tags{start: 1, end: 2}
 	for name, test := range map[string]struct {
 		Prefix
-		marks
+		tags
 		want bool
 		err  string
 	}{
@@ -98,13 +98,13 @@ func TestWhereAPrefixEnds(t *testing.T) {
 		"answer":                 {Prefix{IDs: []int32{9, 2, 8}, Reasoning: "a", Text: "b"}, m, false, ""},
 		"the tag itself":         {Prefix{IDs: []int32{9, 2}, Reasoning: "a"}, m, false, ""},
 		"no parser":              {Prefix{IDs: []int32{9}, Text: "a"}, m, false, ""},
-		"no tags":                {Prefix{IDs: []int32{9}}, marks{-1, -1}, false, ""},
-		"tags of several tokens": {Prefix{IDs: []int32{9}, Reasoning: "a"}, marks{-1, -1}, false, "does not end with a token"},
+		"no tags":                {Prefix{IDs: []int32{9}}, tags{-1, -1}, false, ""},
+		"tags of several tokens": {Prefix{IDs: []int32{9}, Reasoning: "a"}, tags{-1, -1}, false, "does not end with a token"},
 		"ended otherwise":        {Prefix{IDs: []int32{9}, Reasoning: "a", Text: "b"}, m, false, "without </think>"},
 		"closed by the template": {Prefix{PromptIDs: []int32{1, 2, 7}, IDs: []int32{9}}, m, false, ""},
 		"nothing seen":           {Prefix{PromptIDs: []int32{1, 7}, IDs: []int32{9}}, m, false, errUnseen.Error()},
 	} {
-		got, err := test.thinking(test.marks)
+		got, err := test.thinking(test.tags)
 		if got != test.want || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%s: %t, %v", name, got, err)
 		}
@@ -112,7 +112,7 @@ func TestWhereAPrefixEnds(t *testing.T) {
 }
 
 func TestSplit(t *testing.T) {
-	s := separator{marks: marks{start: 1, end: 2}, thinking: true}
+	s := continuation{tags: tags{start: 1, end: 2}, thinking: true}
 	for _, step := range []struct {
 		text              string
 		ids               []int32
@@ -181,26 +181,31 @@ func TestHalfCharacter(t *testing.T) {
 		}
 		fmt.Fprintf(w, `{"prompt":%s}`, text)
 	})
+	half := func(ids []int32) *continuation {
+		x := &continuation{client: c}
+		if err := x.findHalf(t.Context(), ids); err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
 	for _, before := range []int{0, 1, 31, 32, 33, 100} {
 		ids := append(slices.Repeat([]int32{'a'}, before), 0xe4, 0xbd)
-		if h, err := c.halfCharacter(t.Context(), "m", ids[:before]); h != nil || err != nil {
-			t.Errorf("after %d whole characters there is a half: %+v, %v", before, h, err)
+		if x := half(ids[:before]); len(x.half) > 0 {
+			t.Errorf("after %d whole characters there is a half: %v", before, x.half)
 		}
-		h, err := c.halfCharacter(t.Context(), "m", ids)
-		if err != nil || h == nil || len(h.tail) != 2 {
-			t.Fatalf("after %d characters: %+v, %v", before, h, err)
+		x := half(ids)
+		if len(x.half) != 2 {
+			t.Fatalf("after %d characters: %v", before, x.half)
 		}
-		if text, err := h.add(t.Context(), Piece{IDs: nil}); text != "" || err != nil {
+		if text, err := x.complete(t.Context(), Piece{IDs: nil}); text != "" || err != nil {
 			t.Errorf("nothing completes it: %q, %v", text, err)
 		}
-		if text, err := h.add(t.Context(), Piece{IDs: []int32{0xa0}, Text: "all of it"}); text != "你" || err != nil {
+		if text, err := x.complete(t.Context(), Piece{IDs: []int32{0xa0}, Text: "all of it"}); text != "你" || err != nil || x.half != nil {
 			t.Errorf("%q, %v", text, err)
 		}
 	}
-	// Bytes that are none, longer than what is looked at first.
-	bad := slices.Repeat([]int32{0xff}, 70)
-	h, err := c.halfCharacter(t.Context(), "m", append([]int32{'a'}, bad...))
-	if err != nil || h == nil || h.text != "a" || len(h.tail) != len(bad) {
-		t.Errorf("%+v, %v", h, err)
+	// Bytes that are none, longer than what is looked at.
+	if x := half(append([]int32{'a'}, slices.Repeat([]int32{0xff}, 70)...)); x.text != "a" || len(x.half) != 70 {
+		t.Errorf("%+v", x)
 	}
 }
