@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -51,6 +52,11 @@ type message struct {
 	Reasoning content `json:"reasoning"`
 	Thought   content `json:"reasoning_content"` // the same by other servers, or both with one empty
 	Refusal   content `json:"refusal"`           // of the model's provider, in place of a text
+}
+
+// thought is the thinking, which may stand in the content as well.
+func (m *message) thought() string {
+	return cmp.Or(m.Reasoning.all(), m.Thought.all()) + m.Content.thought
 }
 
 func (m *message) told() bool {
@@ -273,92 +279,71 @@ func (c *reply) read(data []byte) error {
 // failed reports whether a chunk is the failure of a server: {"error"}, {"errors"}, {"detail"},
 // {"text","error_code"} or {"object":"error"}.
 func (c *reply) failed() bool {
-	says := func(v jsontext.Value) bool {
-		switch string(v) {
-		case "", "null", "false", "0", `""`, "{}", "[]":
-			return false
-		}
-		return true
+	says := func(values ...jsontext.Value) bool {
+		return slices.ContainsFunc(values, func(v jsontext.Value) bool { return !nothing.Match(v) })
 	}
-	return says(c.Error) || len(c.Choices) == 0 && !c.Usage.told && (says(c.Errors) || says(c.Detail) || says(c.ErrorCode) || string(c.Object) == `"error"`)
+	return says(c.Error) || len(c.Choices) == 0 && !c.Usage.told && (says(c.Errors, c.Detail, c.ErrorCode) || string(c.Object) == `"error"`)
 }
 
-// drawn is what a chunk has brought of the answer.
-type drawn struct {
-	said, thought string
-	finish        string
-	ids           []int32
-	told, whole   bool // there is a text, perhaps an empty one; and it is that of a whole answer
-}
+var nothing = regexp.MustCompile(`^(null|false|0|""|{}|\[\])?$`)
 
-// choose is the one choice of a chunk, of which a server may send parts side by side.
-func (c *reply) choose() (one drawn, err error) {
+// piece is what a chunk has brought of the answer, of which a server may send parts side by
+// side. It reports whether there is a text, perhaps an empty one, and whether it is that of a
+// whole answer.
+func (c *reply) piece() (p Piece, told, whole bool, err error) {
 	for i := range c.Choices {
 		next := &c.Choices[i]
 		d, m := &next.Delta, &next.Message
 		said := cmp.Or(d.Content.answer, m.Content.answer, next.Text.answer, d.Refusal.all(), m.Refusal.all())
-		switch {
-		case next.Index.value() != 0 && next.Index != 0:
-			return one, garbage(fmt.Sprintf("choice %d, where one was asked for", next.Index.value()))
-		case one.said != "" && said != "":
-			return one, garbage("choice 0 twice")
+		if next.Index.value() > 0 || next.Index < 0 || p.Text != "" && said != "" {
+			return p, told, whole, garbage(fmt.Sprintf("a second choice, of index %d, where one was asked for", next.Index.value()))
 		}
-		one.said = cmp.Or(said, one.said)
-		one.thought = cmp.Or(d.thought(), m.thought(), next.Text.thought, one.thought)
-		one.finish, one.ids = cmp.Or(string(next.Finish), one.finish), append(one.ids, next.TokenIDs...)
-		one.told, one.whole = one.told || d.told() || m.told() || next.Text.told, one.whole || m.told()
+		p.Text = cmp.Or(said, p.Text)
+		p.Reasoning = cmp.Or(d.thought(), m.thought(), next.Text.thought, p.Reasoning)
+		p.Finish, p.IDs = cmp.Or(string(next.Finish), p.Finish), append(p.IDs, next.TokenIDs...)
+		told, whole = told || d.told() || m.told() || next.Text.told, whole || m.told()
 	}
-	if ending.Of(one.finish) == ending.Open {
-		one.finish = "" // "null" of some servers, for one
+	if ending.Of(p.Finish) == ending.Open {
+		p.Finish = "" // "null" of some servers, for one
 	}
-	return one, nil
-}
-
-// thought is the thinking, which may stand in the content as well.
-func (m *message) thought() string {
-	return cmp.Or(m.Reasoning.all(), m.Thought.all()) + m.Content.thought
+	return p, told, whole, nil
 }
 
 // check says what is wrong with a usage.
 func (u Usage) check() error {
-	switch {
-	case u.Prompt < 1 || u.Completion < 0:
-		return garbage(fmt.Sprintf("usage of %d prompt and %d completion tokens", u.Prompt, u.Completion))
-	case u.Reasoning > u.Completion || u.Reasoning < -1:
-		return garbage(fmt.Sprintf("usage of %d reasoning tokens in %d", u.Reasoning, u.Completion))
+	if u.Prompt < 1 || u.Completion < 0 || u.Reasoning < -1 || u.Reasoning > u.Completion {
+		return garbage(fmt.Sprintf("usage of %d prompt and %d completion tokens, %d of these of reasoning", u.Prompt, u.Completion, u.Reasoning))
 	}
 	return nil
 }
 
 // fault says what is wrong with a completion that came to its end.
 func (c *Completion) fault(plain bool) error {
-	contradicts := c.Usage.Completion == 0 && (c.Text != "" || c.Reasoning != "" || len(c.TokenIDs) > 0)
-	if plain && contradicts {
-		c.Usage, contradicts = untold, false
+	n, tokens := len(c.Text)+len(c.Reasoning), c.Usage.Completion
+	wrong := tokens == 0 && n+len(c.TokenIDs) > 0
+	if plain && wrong {
+		c.Usage = untold
 	}
-	err, n := c.Ended(""), len(c.Text)+len(c.Reasoning)
-	switch {
-	case err != nil:
+	if err := c.Ended(""); err != nil || plain || !wrong && n <= textOf(tokens) {
 		return err
-	case contradicts:
-		return garbage("a text of 0 tokens by its usage")
-	case !plain && n > textOf(c.Usage.Completion):
-		return garbage(fmt.Sprintf("a text of %d bytes of %d tokens by its usage", n, c.Usage.Completion))
 	}
-	return nil
+	return garbage(fmt.Sprintf("a text of %d bytes of %d tokens by its usage", n, tokens))
 }
 
 // Ended is an *Error of the server at a URL unless the completion came to an end by which
 // it is a rollout: see ending.Of.
 func (c *Completion) Ended(url string) error {
-	switch e := ending.Of(c.Finish); {
-	case e.Answers():
+	e := &Error{Kind: UnknownEnd, URL: url}
+	switch end := ending.Of(c.Finish); {
+	case end.Answers():
 		return nil
-	case e == ending.Open:
-		return &Error{Kind: Garbage, URL: url, Message: "no finish_reason, so that nothing says that the answer is whole: serve the model by a server that names one"}
-	case e == ending.Failed:
-		return &Error{Kind: Cut, URL: url, Message: fmt.Sprintf("the server ended the request itself (finish_reason %q)", c.Finish)}
+	case end == ending.Open:
+		e.Kind, e.Message = Garbage, "no finish_reason, so that nothing says that the answer is whole: serve the model by a server that names one"
+	case end == ending.Failed:
+		e.Kind, e.Message = Cut, fmt.Sprintf("the server ended the request itself (finish_reason %q)", c.Finish)
+	default:
+		e.Message = fmt.Sprintf("finish_reason %q is in no table of end reasons, so the answer may be whole or cut: find out from the server's documentation, "+
+			"and have the server or a gateway before it say stop or length instead; or ask for the word to be added to speceval", c.Finish)
 	}
-	return &Error{Kind: UnknownEnd, URL: url, Message: fmt.Sprintf("finish_reason %q is in no table of end reasons, so the answer may be whole or cut: "+
-		"find out from the server's documentation, and have the server or a gateway before it say stop or length instead; or ask for the word to be added to speceval", c.Finish)}
+	return e
 }

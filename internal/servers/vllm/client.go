@@ -173,9 +173,8 @@ func (c *Client) send(ctx context.Context, method, address, id string, body []by
 	if err != nil {
 		return nil, c.unsent(err)
 	}
-	// An empty key says to the transport, and to no one else, that the request
-	// may be sent again when a kept connection turns out to be closed before a
-	// byte of an answer came.
+	// An empty key says to the transport, and to no one else, that the request may be sent again
+	// when a kept connection turns out to be closed before a byte of an answer came.
 	request.Header["Idempotency-Key"] = nil
 	if len(body) > 0 {
 		request.Header["Content-Type"] = []string{"application/json"}

@@ -51,11 +51,10 @@ func (c *Completion) Prefix() *Prefix {
 	return p
 }
 
-// ContinuationSeed is the seed of what follows n tokens of an answer to a request
-// with the given seed. It is another for every n: a sampler that starts again with
-// the seed that made the prefix draws the prefix's own random numbers, and what
-// follows would depend on it in a way in which no answer does. 0 tokens are no
-// prefix, and their seed is the request's own.
+// ContinuationSeed is the seed of what follows n tokens of an answer to a request with the given
+// seed. It is another for every n: a sampler that starts again with the seed that made the prefix
+// draws the prefix's own random numbers, and what follows would depend on it in a way in which no
+// answer does. 0 tokens are no prefix, and their seed is the request's own.
 func ContinuationSeed(of int64, n int) int64 {
 	if n == 0 {
 		return of

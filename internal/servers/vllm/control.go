@@ -64,23 +64,18 @@ func (r *Request) answeredBy(named string, plain bool) error {
 	return &Error{Kind: OtherModel, Message: fmt.Sprintf("asked for the model %q, and %q answered: ask for that one, or serve the other under its name", r.Model, named)}
 }
 
-// controlWithin bounds an answer to a question that needs no engine.
-const controlWithin = 20 * time.Second
-
 // Health asks whether the engine is alive. A hung one still says yes. A server
 // that answers that it is not gives an Error of kind EngineDead. A plain server
 // is asked for its models, and is alive if it answers whatever.
 func (c *Client) Health(ctx context.Context) error {
-	address := c.root + "/health"
-	plain := c.Plain()
+	plain, what := c.Plain(), "GET /health"
 	if plain {
-		address = c.api + "/models"
+		what = "GET /v1/models"
 	}
-	_, err := c.question(ctx, http.MethodGet, address, nil)
+	err := c.question(ctx, what, nil, nil)
 	var e *Error
 	switch {
 	case !errors.As(err, &e) || e.Status == 0:
-		return err
 	case e.Status == http.StatusServiceUnavailable:
 		e.Kind = EngineDead
 	case plain:
@@ -92,7 +87,7 @@ func (c *Client) Health(ctx context.Context) error {
 // Version is the server's version of vLLM, like "0.23.0" or "0.23.0+cpu".
 func (c *Client) Version(ctx context.Context) (string, error) {
 	var answer struct{ Version string }
-	err := c.control(ctx, "/version", nil, &answer)
+	err := c.question(ctx, "GET /version", nil, &answer)
 	if err == nil && (answer.Version == "" || len(answer.Version) > longestName) {
 		err = c.blame(ctx, garbage(fmt.Sprintf("a version of %d bytes in the answer to /version", len(answer.Version))))
 	}
@@ -109,7 +104,7 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 			MaxModelLen number `json:"max_model_len"`
 		}
 	}
-	if err := c.control(ctx, "/v1/models", nil, &answer); err != nil {
+	if err := c.question(ctx, "GET /v1/models", nil, &answer); err != nil {
 		return nil, err
 	}
 	models := make([]Model, len(answer.Data))
@@ -122,18 +117,19 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 // Tokenize is the tokens of a bare text, special ones recognised, none added.
 func (c *Client) Tokenize(ctx context.Context, model, text string) ([]int32, error) {
 	var answer struct{ Tokens []int32 }
-	err := c.control(ctx, "/tokenize", map[string]any{"model": model, "prompt": text, "add_special_tokens": false}, &answer)
+	err := c.question(ctx, "POST /tokenize", map[string]any{"model": model, "prompt": text, "add_special_tokens": false}, &answer)
 	return answer.Tokens, err
 }
 
 // Detokenize is the text of tokens, special ones written out.
 func (c *Client) Detokenize(ctx context.Context, model string, ids []int32) (string, error) {
 	var answer struct{ Prompt *string }
-	if err := c.control(ctx, "/detokenize", map[string]any{"model": model, "tokens": ids}, &answer); err != nil {
-		return "", err
+	err := c.question(ctx, "POST /detokenize", map[string]any{"model": model, "tokens": ids}, &answer)
+	if err == nil && answer.Prompt == nil {
+		err = c.blame(ctx, garbage("no text in the answer to /detokenize"))
 	}
-	if answer.Prompt == nil {
-		return "", c.blame(ctx, garbage("no text in the answer to /detokenize"))
+	if err != nil {
+		return "", err
 	}
 	return *answer.Prompt, nil
 }
@@ -144,7 +140,7 @@ func (c *Client) ResetPrefixCache(ctx context.Context) error {
 	if c.Plain() {
 		return c.notOffered()
 	}
-	_, err := c.question(ctx, http.MethodPost, c.root+"/reset_prefix_cache", nil)
+	err := c.question(ctx, "POST /reset_prefix_cache", nil, nil)
 	if e := (*Error)(nil); errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {
 		e.Err = ErrNotOffered
 	}
@@ -156,47 +152,46 @@ func (c *Client) notOffered() error {
 	return &Error{Kind: UnknownModel, URL: c.root, Message: "not asked: it may be none of vLLM", Err: ErrNotOffered}
 }
 
-// control asks a question at a path, with a body unless it is nil, and reads the answer.
-// Names are of any case.
-func (c *Client) control(ctx context.Context, path string, body map[string]any, into any) error {
-	method, address := http.MethodGet, c.root+path
+// questionWithin bounds an answer to a question that needs no tokens.
+const questionWithin = 20 * time.Second
+
+// question asks for a method and a path, with a body unless it is nil. The answer is JSON, of
+// names in any case, or a text where it is read into one. An Error of kind Idle says that none
+// came in good time.
+func (c *Client) question(ctx context.Context, what string, body map[string]any, into any) error {
+	method, path, _ := strings.Cut(what, " ")
+	address := c.root + path
 	if rest, found := strings.CutPrefix(path, "/v1"); found {
 		address = c.api + rest
 	}
 	var sent []byte
 	if body != nil {
-		method = http.MethodPost
-		var err error
-		if sent, err = json.Marshal(body, json.Deterministic(true)); err != nil {
-			return err
-		}
+		sent, _ = json.Marshal(body, json.Deterministic(true)) // of names, texts and numbers
 	}
-	answer, err := c.question(ctx, method, address, sent)
+	until := c.options.Clock.Now().Add(questionWithin)
+	ctx, cancel := c.within(ctx, func() (time.Duration, string) {
+		return until.Sub(c.options.Clock.Now()), fmt.Sprintf("no answer to %s within %v", path, questionWithin)
+	})
+	defer cancel()
+	response, err := c.send(ctx, method, address, "", sent)
 	if err != nil {
 		return err
+	}
+	defer response.Body.Close()
+	answer, err := c.read(ctx, response, largestControl)
+	if err != nil || into == nil {
+		return err
+	}
+	answer = c.hider.answer(answer)
+	if text, ok := into.(*string); ok {
+		*text = string(answer)
+		return nil
 	}
 	answer = bytes.TrimSpace(bytes.TrimPrefix(answer, []byte("\ufeff")))
 	if err := json.Unmarshal(answer, into, jsontext.AllowDuplicateNames(true), json.MatchCaseInsensitiveNames(true)); err != nil {
 		return c.blame(ctx, &Error{Kind: Garbage, Message: "not the JSON expected from " + path + ", starts " + starts(answer), Err: err})
 	}
 	return nil
-}
-
-// question sends a short question, which needs no tokens generated, and returns the
-// body of the answer. An Error of kind Idle says that none came in good time.
-func (c *Client) question(ctx context.Context, method, address string, body []byte) ([]byte, error) {
-	until := c.options.Clock.Now().Add(controlWithin)
-	ctx, cancel := c.within(ctx, func() (time.Duration, string) {
-		return until.Sub(c.options.Clock.Now()), fmt.Sprintf("no answer to %s within %v", strings.TrimPrefix(address, c.root), controlWithin)
-	})
-	defer cancel()
-	response, err := c.send(ctx, method, address, "", body)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	said, err := c.read(ctx, response, largestControl)
-	return c.hider.answer(said), err
 }
 
 // Metrics is what matters of a server's /metrics, summed over its engines. The
@@ -210,15 +205,14 @@ type Metrics struct {
 
 // Metrics reads /metrics. The error of a server that has none of vLLM's, being
 // another or started with --disable-log-stats, wraps ErrNotOffered.
-func (c *Client) Metrics(ctx context.Context) (Metrics, error) {
+func (c *Client) Metrics(ctx context.Context) (m Metrics, err error) {
 	if c.Plain() {
-		return Metrics{}, c.notOffered()
+		return m, c.notOffered()
 	}
-	body, err := c.question(ctx, http.MethodGet, c.root+"/metrics", nil)
-	if err != nil {
-		return Metrics{}, err
+	var text string
+	if err = c.question(ctx, "GET /metrics", nil, &text); err == nil {
+		m, err = parseMetrics(text)
 	}
-	m, err := parseMetrics(string(body))
 	return m, c.blame(ctx, err)
 }
 
@@ -233,11 +227,8 @@ func parseMetrics(text string) (Metrics, error) {
 	sums := map[string]float64{}
 	for _, line := range metric.FindAllStringSubmatch(text, -1) {
 		value, err := strconv.ParseFloat(line[3], 64)
-		if err == nil && !(value >= 0 && value <= 1<<53) {
-			err = fmt.Errorf("%v is no count", value)
-		}
-		if err != nil {
-			return Metrics{}, &Error{Kind: Garbage, Message: fmt.Sprintf("/metrics: line %q", clip(line[0])), Err: err}
+		if err != nil || !(value >= 0 && value <= 1<<53) {
+			return m, garbage(fmt.Sprintf("/metrics: no count in the line %q", clip(line[0])))
 		}
 		sums[line[1]] += value
 		if said := caching.FindStringSubmatch(line[2]); said != nil {
@@ -246,7 +237,7 @@ func parseMetrics(text string) (Metrics, error) {
 	}
 	running, found := sums["vllm:num_requests_running"]
 	if !found {
-		return Metrics{}, &Error{Kind: Garbage, Message: "/metrics has nothing of vLLM", Err: ErrNotOffered}
+		return m, &Error{Kind: Garbage, Message: "/metrics has nothing of vLLM", Err: ErrNotOffered}
 	}
 	m.Running, m.Waiting = int(running), int(sums["vllm:num_requests_waiting"])
 	m.GenerationTokens, m.PromptTokens = sums["vllm:generation_tokens_total"], sums["vllm:prompt_tokens_total"]

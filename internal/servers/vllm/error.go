@@ -49,9 +49,8 @@ func (k Kind) Permanent() bool {
 	return slices.Contains([]Kind{Unauthorized, UnknownModel, Rejected, OtherModel, NotContinued, UnknownEnd}, k)
 }
 
-// Error is a failure of a server, or of a request to it. All methods of Client
-// return it, except that a request whose context ended returns the context's
-// error instead.
+// Error is a failure of a server, or of a request to it. All methods of Client return it, except
+// that a request whose context ended returns the context's error instead.
 type Error struct {
 	Kind    Kind
 	URL     string        // of the server

@@ -75,10 +75,9 @@ const slowestToken = 3 * time.Second
 // than its tokens can. What a server sends besides tokens does not count: empty pieces,
 // comments, headers. An answer that comes whole has the time of its tokens.
 //
-// A stream of a plain server that has not begun may wait for others, at a server that
-// works on a few at a time: until it begins, what the others hear counts as well. A stream
-// of vLLM may have to wait for others at any time, since vLLM puts answers off when its
-// cache is full.
+// A stream of a plain server that has not begun may wait for others, at a server that works on a
+// few at a time: until it begins, what the others hear counts as well. A stream of vLLM may have
+// to wait for others at any time, since vLLM puts answers off when its cache is full.
 type silence struct {
 	client  *Client
 	longest time.Duration // without a token; 0: any

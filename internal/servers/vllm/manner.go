@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// manner is how a server is spoken to. One is replaced as a whole, never
-// changed.
+// manner is how a server is spoken to. One is replaced as a whole, never changed.
 type manner struct {
 	plain   bool          // the server is none of vLLM
 	idle    time.Duration // longest silence of a stream; 0: none
@@ -46,11 +45,10 @@ func (c *Client) ShortContext(tokens int) {
 	c.manner.Store(&m)
 }
 
-// TreatAsPlain speaks to the server as to one that may be none of vLLM. It gets
-// standard fields alone; a request that needs another is an error. What many
-// servers leave out of an answer may be missing: counts of tokens, and the
-// [DONE] of a stream. A stream that has begun may be silent for idle; one that
-// has not, while the server says nothing to others either. 0 is no limit.
+// TreatAsPlain speaks to the server as to one that may be none of vLLM. It gets standard fields
+// alone; a request that needs another is an error. What many servers leave out of an answer may
+// be missing: counts of tokens, and the [DONE] of a stream. A stream that has begun may be silent
+// for idle; one that has not, while the server says nothing to others either. 0 is no limit.
 func (c *Client) TreatAsPlain(idle time.Duration) {
 	if m := c.manner.Load(); !m.plain || m.idle != idle {
 		c.manner.Store(&manner{plain: true, idle: idle})

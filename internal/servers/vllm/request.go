@@ -44,8 +44,7 @@ type Request struct {
 	fill bool // the answer is to fill the context of the server, which is too short for MaxTokens
 }
 
-// Sampling is how a model is asked: all of a request but the question, its seed
-// and its id.
+// Sampling is how a model is asked: all of a request but the question, its seed and its id.
 type Sampling struct {
 	Model             string // as served
 	Temperature       float64

@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,13 +58,7 @@ func (r Retry) Do(ctx context.Context, f func(context.Context) error) error {
 
 // wait is the time between an attempt, counted from 1, and the next.
 func (r Retry) wait(attempt int) time.Duration {
-	whole, most := r.First, r.Most
-	if whole == 0 {
-		whole = 250 * time.Millisecond
-	}
-	if most == 0 {
-		most = 30 * time.Second
-	}
+	whole, most := cmp.Or(r.First, 250*time.Millisecond), cmp.Or(r.Most, 30*time.Second)
 	for n := 1; n < attempt && whole < most; n++ {
 		whole *= 2
 	}
@@ -104,8 +99,7 @@ const (
 	Refuse                 // goes on, and fails where no server can
 )
 
-// ErrLost: an answer was lost while it came in, no server continues it, and the rule
-// is Refuse.
+// ErrLost: an answer was lost while it came in, no server continues it, and the rule is Refuse.
 var ErrLost = errors.New("an answer was lost under way, of which something was seen or may have been, and cannot be continued")
 
 // ErrStopped: waiting has been ended, and the request had no server.

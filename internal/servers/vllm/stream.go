@@ -18,9 +18,8 @@ import (
 // lingerWithin is how long a stream may stay open after it said that it is done.
 const lingerWithin = time.Second
 
-// Complete asks for a completion in one piece. With an error, the Completion holds what
-// was received: of most servers times only. The rest of an answer always comes in pieces:
-// see Stream.
+// Complete asks for a completion in one piece. With an error, the Completion holds what was
+// received: of most servers times only. The rest of an answer always comes in pieces: see Stream.
 func (c *Client) Complete(ctx context.Context, r Request) (Completion, error) {
 	if r.Prefix != nil {
 		return c.Stream(ctx, r, nil)
@@ -141,23 +140,21 @@ func (a *assembly) read(body io.Reader) error {
 
 // splitLine is the next line without its end, which is LF, CRLF or CR.
 func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
-	end := bytes.IndexByte(data, '\n')
-	before := data
-	if end >= 0 {
-		before = data[:end]
+	lf, before := bytes.IndexByte(data, '\n'), data
+	if lf >= 0 {
+		before = data[:lf]
 	}
 	switch cr := bytes.IndexByte(before, '\r'); {
-	case cr >= 0 && cr+1 == len(data) && !atEOF: // LF may follow
-	case cr >= 0 && cr+1 == end:
-		return end + 1, data[:cr], nil
-	case cr >= 0:
+	case len(data) == 0, !atEOF && (cr+1 == len(data) || cr < 0 && lf < 0): // LF may follow
+		return 0, nil, nil
+	case cr >= 0 && cr+1 != lf:
 		return cr + 1, data[:cr], nil
-	case end >= 0:
-		return end + 1, before, nil
-	case atEOF && len(data) > 0:
-		return len(data), data, nil
+	case cr >= 0:
+		return lf + 1, data[:cr], nil
+	case lf >= 0:
+		return lf + 1, before, nil
 	}
-	return 0, nil, nil
+	return len(data), data, nil
 }
 
 // line reads a line of an event, or of JSON that is the body itself.
@@ -240,27 +237,24 @@ func (a *assembly) event(data []byte) error {
 // add adds a chunk to the completion.
 func (a *assembly) add(chunk *reply) error {
 	into, now := a.completion, a.client.options.Clock.Now()
-	one, err := chunk.choose()
+	piece, told, whole, err := chunk.piece()
+	if err == nil && string(chunk.Model) != into.Model {
+		err = a.request.answeredBy(string(chunk.Model), a.most.plain)
+	}
+	if err == nil && a.open && a.chosen && whole {
+		err = garbage("a second answer")
+	}
 	if err != nil {
 		return err
 	}
-	if model := string(chunk.Model); model != into.Model {
-		if err := a.request.answeredBy(model, a.most.plain); err != nil {
-			return err
-		}
-		into.Model = model
-	}
-	into.ID, into.Fingerprint, into.Finish = string(chunk.ID), string(chunk.Fingerprint), cmp.Or(one.finish, into.Finish)
-	if a.open && a.chosen && one.whole {
-		return garbage("a second answer")
-	}
+	into.ID, into.Model, into.Fingerprint = string(chunk.ID), string(chunk.Model), string(chunk.Fingerprint)
+	into.Finish = cmp.Or(piece.Finish, into.Finish)
 	a.whole = a.whole || a.open
-	a.chosen = a.chosen || one.told || ending.Of(one.finish) >= ending.Filtered // Gemini names the filter that withheld an answer, and sends no message
-	text, reasoning := a.said.next(one.said, one.finish != ""), a.thought.next(one.thought, one.finish != "")
-	a.text.WriteString(text)
-	a.reasoning.WriteString(reasoning)
-	piece := Piece{IDs: one.ids, Text: text, Reasoning: reasoning, Finish: one.finish}
-	into.TokenIDs = append(into.TokenIDs, one.ids...)
+	a.chosen = a.chosen || told || ending.Of(piece.Finish) >= ending.Filtered // Gemini names the filter that withheld an answer, and sends no message
+	piece.Text, piece.Reasoning = a.said.next(piece.Text, piece.Finish != ""), a.thought.next(piece.Reasoning, piece.Finish != "")
+	a.text.WriteString(piece.Text)
+	a.reasoning.WriteString(piece.Reasoning)
+	into.TokenIDs = append(into.TokenIDs, piece.IDs...)
 	if into.PromptIDs == nil && len(chunk.PromptIDs) > 0 {
 		into.PromptIDs = slices.Clone(chunk.PromptIDs)
 		piece.PromptIDs = into.PromptIDs
@@ -276,7 +270,7 @@ func (a *assembly) add(chunk *reply) error {
 			return err
 		}
 	}
-	brings := text != "" || reasoning != "" || len(one.ids) > 0
+	brings := piece.Text != "" || piece.Reasoning != "" || len(piece.IDs) > 0
 	if brings {
 		a.pieces++
 	}
