@@ -32,8 +32,8 @@ import (
 	"speceval/internal/display"
 )
 
-// Options are what a client needs besides an address. The zero value is good
-// for one request at a time to a server without a key.
+// Options are what a client needs besides an address. The zero value is good for one request
+// at a time to a server without a key.
 type Options struct {
 	Key         Key           // sent as bearer; "" sends none
 	KeyHint     string        // where the key is taken from, for the error of one that is refused
@@ -46,18 +46,11 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Limits on what a server may send to what is no request for tokens, so that a broken one
-// cannot take all memory. Those of an answer follow from its request: see limits.
 const (
-	largestControl = 8 << 20   // bytes of a list of models, of metrics and the like
+	largestControl = 8 << 20   // bytes of a list of models, of metrics and the like; of an answer: see limits
 	largestRefusal = 256 << 10 // bytes of a body that says why not
-)
-
-// Times of connections. A server of vLLM closes a connection that was idle for
-// five seconds; ours are given up before.
-const (
-	connectWithin = 10 * time.Second
-	idleWithin    = 4 * time.Second
+	connectWithin  = 10 * time.Second
+	idleWithin     = 4 * time.Second // of a connection, which vLLM closes after five seconds
 )
 
 // Client talks to one server. Its methods may be called concurrently.
@@ -68,7 +61,7 @@ type Client struct {
 	hider     *hider // of the key, in all that the server sends
 	transport *http.Transport
 	manner    atomic.Pointer[manner]
-	tags      sync.Map // of marks, by model
+	tags      sync.Map // of tags, by model
 
 	born  time.Time
 	heard atomic.Int64 // when the server last told a piece of any stream, in nanoseconds after born
@@ -118,10 +111,10 @@ func New(baseURL string, o Options) (*Client, error) {
 // may be secret; nil if nothing is.
 func CheckAddress(address string) error {
 	u, err := url.Parse(address)
-	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" {
+	switch {
+	case err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "":
 		return nil
-	}
-	if display.HasCredentials(address) {
+	case display.HasCredentials(address):
 		return fmt.Errorf("server address %s has a user or a password in it: leave them out; a key is taken from the environment variable that key_env names", display.Address(address))
 	}
 	return fmt.Errorf("server address %s: want one like http://127.0.0.1:8000", display.Address(address))
@@ -211,18 +204,19 @@ func (c *Client) unanswered(request *http.Request, err error) string {
 	for rest := err; errors.As(rest, &op) && op.Addr == nil; { // "proxyconnect" around it
 		rest = op.Err
 	}
-	if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
+	switch {
+	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return "its certificate is of an authority that this machine does not know: name the file of that in SSL_CERT_FILE"
-	}
-	if !errors.Is(err, syscall.ECONNREFUSED) || op == nil || op.Addr == nil {
+	case !errors.Is(err, syscall.ECONNREFUSED) || op == nil || op.Addr == nil:
 		return "no answer"
 	}
+	said := fmt.Sprintf("nothing listens on %s", op.Addr)
 	if c.transport.Proxy != nil {
 		if proxy, err := c.transport.Proxy(request); err == nil && proxy != nil {
-			return fmt.Sprintf("nothing listens on %s, the proxy of the environment (http_proxy, https_proxy; no_proxy names hosts without one)", op.Addr)
+			said += ", the proxy of the environment (http_proxy, https_proxy; no_proxy names hosts without one)"
 		}
 	}
-	return fmt.Sprintf("nothing listens on %s", op.Addr)
+	return said
 }
 
 // unpacked has the body of a response read as it was before a server packed it. No server

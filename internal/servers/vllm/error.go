@@ -49,8 +49,8 @@ func (k Kind) Permanent() bool {
 	return slices.Contains([]Kind{Unauthorized, UnknownModel, Rejected, OtherModel, NotContinued, UnknownEnd}, k)
 }
 
-// Error is a failure of a server, or of a request to it. All methods of Client return it, except
-// that a request whose context ended returns the context's error instead.
+// Error is a failure of a server, or of a request to it. All methods of Client return it,
+// except that a request whose context ended returns the context's error instead.
 type Error struct {
 	Kind    Kind
 	URL     string        // of the server
@@ -64,8 +64,7 @@ type Error struct {
 	Err     error         // the cause, if there is one
 }
 
-// Error is one line that names the server, the failure and what to look at. What a server
-// says is escaped in it.
+// Error is one line, in which what the server says is escaped.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", e.URL, e.Kind)
@@ -73,16 +72,15 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, " (%d)", e.Status)
 	}
 	if e.Message != "" {
-		fmt.Fprintf(&b, ": %s", e.Message)
+		b.WriteString(": " + e.Message)
 	}
 	if e.Err != nil {
 		fmt.Fprintf(&b, ": %v", e.Err)
 	}
 	if e.Kind == Unauthorized {
-		fmt.Fprintf(&b, ": %s", cmp.Or(e.Hint, "give the key that the server was started with"))
+		b.WriteString(": " + cmp.Or(e.Hint, "give the key that the server was started with"))
 	}
-	b.WriteString(e.leave())
-	return display.EscapedLine(b.String())
+	return display.EscapedLine(b.String() + e.leave())
 }
 
 // Unwrap is the cause.
@@ -107,8 +105,7 @@ func (e *Error) Worked() bool {
 	return !e.Unsent && !e.Kind.Permanent() && !e.Limited() && (e.Kind != ServerFault || e.Status != http.StatusServiceUnavailable)
 }
 
-// ErrNotOffered is the cause of an error about something that this server does
-// not do as it was started.
+// ErrNotOffered: this server does not do what is asked, as it was started.
 var ErrNotOffered = errors.New("not offered by this server")
 
 func garbage(message string) error { return &Error{Kind: Garbage, Message: message} }
@@ -116,7 +113,7 @@ func garbage(message string) error { return &Error{Kind: Garbage, Message: messa
 // failure is what a server reports with a status other than 200, or in an event of a stream,
 // whose status is 0.
 func failure(status int, body []byte) *Error {
-	e := &Error{Status: status}
+	e := &Error{Status: status, Kind: ServerFault}
 	code := e.describe(body)
 	if e.Status == 0 && (strings.HasPrefix(e.Type, "BadRequest") || e.Type == "invalid_request_error") {
 		e.Status = http.StatusBadRequest
@@ -129,13 +126,10 @@ func failure(status int, body []byte) *Error {
 	case e.Status == http.StatusNotFound:
 		e.Kind = UnknownModel
 	case slices.Contains([]int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests}, e.Status):
-		e.Kind = ServerFault
 	case e.Status >= 300 && e.Status < 500, e.Status == http.StatusNotImplemented:
 		e.Kind = Rejected
 	case strings.Contains(e.Message, "EngineCore") || strings.Contains(e.Message, "EngineDead"):
 		e.Kind = EngineDead
-	default:
-		e.Kind = ServerFault
 	}
 	return e
 }
@@ -158,14 +152,10 @@ func (e *Error) describe(body []byte) (code string) {
 	if inner, ok := fields["error"].(map[string]any); ok {
 		fields, v = inner, inner
 	}
-	for _, name := range []string{"message", "msg", "detail", "errors", "text", "title"} {
-		if said := written(fields[name]); said != "" {
-			e.Message = said // {"error": "Internal Server Error", "message": …}
-			break
-		}
+	for _, name := range []string{"title", "text", "errors", "detail", "msg", "message"} { // {"error": "Internal Server Error", "message": …}
+		e.Message = cmp.Or(written(fields[name]), e.Message)
 	}
-	e.Message = clip(cmp.Or(e.Message, written(v)))
-	e.Type, e.Param = clip(written(fields["type"])), clip(written(fields["param"]))
+	e.Message, e.Type, e.Param = clip(cmp.Or(e.Message, written(v))), clip(written(fields["type"])), clip(written(fields["param"]))
 	for _, name := range []string{"code", "error_code", "status"} {
 		word := written(fields[name])
 		if number, err := strconv.ParseFloat(word, 64); err != nil {
@@ -213,9 +203,6 @@ func starts(body []byte) string {
 	return fmt.Sprintf("%q", clip(string(body[:min(len(body), 80)])))
 }
 
-// longestMessage bounds what is kept of a server's error text, in bytes.
-const longestMessage = 1000
-
 // clip makes text from a server fit for a message: valid UTF-8, not too long.
 func clip(text string) string {
 	if len(text) > longestMessage {
@@ -223,3 +210,6 @@ func clip(text string) string {
 	}
 	return strings.ToValidUTF8(text, "�")
 }
+
+// longestMessage bounds what is kept of a server's error text, in bytes.
+const longestMessage = 1000
