@@ -14,38 +14,23 @@ import (
 // instant answers requests as fast as a connection carries them, without
 // reading more of them than their length.
 func instant(b *testing.B, answer string) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			c, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				for reader := bufio.NewReader(c); ; {
-					length := 0
-					for line := []byte{0}; len(line) > 0; {
-						var err error
-						if line, err = reader.ReadSlice('\n'); err != nil {
-							return
-						}
-						line = bytes.TrimSpace(line)
-						if n, found := bytes.CutPrefix(line, []byte("Content-Length: ")); found {
-							length, _ = strconv.Atoi(string(n))
-						}
-					}
-					reader.Discard(length)
-					io.WriteString(c, answer)
+	return raw(b, func(_ int, c net.Conn) {
+		for reader := bufio.NewReader(c); ; {
+			length := 0
+			for line := []byte{0}; len(line) > 0; {
+				var err error
+				if line, err = reader.ReadSlice('\n'); err != nil {
+					return
 				}
-			}()
+				line = bytes.TrimSpace(line)
+				if n, found := bytes.CutPrefix(line, []byte("Content-Length: ")); found {
+					length, _ = strconv.Atoi(string(n))
+				}
+			}
+			reader.Discard(length)
+			io.WriteString(c, answer)
 		}
-	}()
-	return "http://" + listener.Addr().String()
+	})
 }
 
 const chunksOfStream = 256

@@ -1,8 +1,6 @@
 package vllm
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -11,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
-	"unicode/utf8"
 )
 
 // paths answers each path with a body, others with vLLM's 404.
@@ -107,104 +103,4 @@ other{x="NaN"} NaN`
 			t.Errorf("%q passes", line)
 		}
 	}
-}
-
-// lined are the lines of a text.
-func lined(r io.Reader) []string {
-	lines := bufio.NewScanner(r)
-	lines.Split(splitLine)
-	var found []string
-	for lines.Scan() {
-		found = append(found, lines.Text())
-	}
-	return found
-}
-
-// FuzzLines compares with a plain reading of the whole text, and one by single bytes.
-func FuzzLines(f *testing.F) {
-	for _, s := range []string{"", "a\n\n", "a\r\n\r\n:c\rb\r\r", "\n\nx\n\r\n\ry", "\r", "a"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		want := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
-		if last := len(want) - 1; want[last] == "" { // after the last end is no line
-			want = want[:last]
-		}
-		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
-			if got := lined(r); !slices.Equal(got, want) {
-				t.Fatalf("%q: %q, want %q", text, got, want)
-			}
-		}
-	})
-}
-
-// decoded reads a whole answer.
-func decoded(t testing.TB, data []byte, plain bool) (Completion, error) {
-	c := dial(t, "http://h", Options{Plain: plain})
-	completion := c.blank()
-	r := request()
-	a := assembly{request: &r, completion: &completion, client: c, watch: c.watch(&r, completion.Sent, true), most: r.limits(1000, manner{plain: plain}), whole: true}
-	return completion, a.read(bytes.NewReader(data))
-}
-
-// FuzzAnswer feeds the decoder anything: it must not panic, and what it lets
-// through must be sound and, apart from what it drops, the text that was sent.
-func FuzzAnswer(f *testing.F) {
-	f.Add([]byte(good))
-	f.Add([]byte(`{"choices":[{"index":0,"message":{"content":"\ud83d\ude00\\u00ff","reasoning":"r"},"finish_reason":"stop","token_ids":[1]}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`))
-	f.Add([]byte(`{"error":{"message":5,"code":"x"}}`))
-	f.Add([]byte(`{"error":[],"detail":{}}`))
-	f.Add([]byte(`{"choices":[{"index":0,"message":{"content":"\uD800"}}]}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		failure(400, data)
-		for _, plain := range []bool{false, true} {
-			c, err := decoded(t, data, plain)
-			if !sound(t, err, c, plain) || c.Mended > 0 {
-				continue
-			}
-			if !bytes.ContainsRune(data, utf8.RuneError) && !bytes.Contains(bytes.ToLower(data), []byte("fffd")) && strings.ContainsRune(c.Text, utf8.RuneError) {
-				t.Fatalf("%q: text mended to %q", data, c.Text)
-			}
-		}
-	})
-}
-
-// FuzzPlainStream is FuzzAnswer of a stream of a server that may leave out much.
-func FuzzPlainStream(f *testing.F) {
-	for _, d := range dialects {
-		f.Add([]byte(d.body))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		c := dial(t, "http://h", Options{Plain: true})
-		completion := c.blank()
-		r, text := request(), ""
-		a := assembly{request: &r, completion: &completion, client: c, watch: c.watch(&r, completion.Sent, false), most: r.limits(1000, manner{plain: true}), seen: func(p Piece) {
-			if p.Usage.Told() && p.Usage.check() != nil {
-				t.Fatalf("%q: usage %+v was told", data, p.Usage)
-			}
-			text += p.Text
-		}}
-		sound(t, a.read(bytes.NewReader(data)), completion, true)
-		if text != completion.Text {
-			t.Fatalf("%q: pieces are %q, whole %q", data, text, completion.Text)
-		}
-	})
-}
-
-// sound checks what came of an answer, and tells whether it was let through.
-func sound(t *testing.T, err error, c Completion, plain bool) bool {
-	t.Helper()
-	if err != nil {
-		if e := (*Error)(nil); !errors.As(err, &e) || e.Kind == 0 || !utf8.ValidString(e.Message) {
-			t.Fatalf("error %#v", err)
-		}
-	}
-	u := c.Usage
-	if told := u.Prompt >= 1 && u.Completion >= 0 && u.Reasoning >= -1 && u.Reasoning <= u.Completion; !told && (!plain || u != untold) && err == nil {
-		t.Fatalf("usage %+v", u)
-	}
-	if err == nil && (c.Finish == "" || !utf8.ValidString(c.Text+c.Reasoning)) {
-		t.Fatalf("let through as %+v", c)
-	}
-	return err == nil
 }

@@ -18,88 +18,6 @@ import (
 	"time"
 )
 
-// dataOf is an event of JSON.
-func dataOf(json string) string { return "data: " + json + "\n\n" }
-
-// stopped ends a stream.
-var stopped = dataOf(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":3}}`) + done
-
-// delta is an event with a field of a delta.
-func delta(field string) string { return dataOf(`{"choices":[{"index":0,"delta":{` + field + `}}]}`) }
-
-// TestKindsOfHonestServers has streams and answers of which every honest server may send one.
-func TestKindsOfHonestServers(t *testing.T) {
-	a := delta(`"content":"a"`)
-	withUsage := func(usage string) string {
-		return a + dataOf(`{"choices":[{"delta":{},"finish_reason":"stop"}],"usage":`+usage+`}`) + done
-	}
-	told := Usage{20, 8, -1}
-	for name, tt := range map[string]struct {
-		body            string
-		text, reasoning string
-		usage           Usage // the zero value: any
-		mended          int
-	}{
-		"counts as floats":                  {withUsage(`{"prompt_tokens":20.0,"completion_tokens":8.0,"total_tokens":28.0}`), "a", "", told, 0},
-		"counts with an exponent":           {withUsage(`{"prompt_tokens":2e1,"completion_tokens":0.8E+1}`), "a", "", told, 0},
-		"counts as strings":                 {withUsage(`{"prompt_tokens":"20","completion_tokens":"8"}`), "a", "", told, 0},
-		"counts of parts of tokens":         {withUsage(`{"prompt_tokens":20.5,"completion_tokens":8.25}`), "a", "", untold, 0},
-		"reasoning counted as a float":      {withUsage(`{"prompt_tokens":20,"completion_tokens":8,"completion_tokens_details":{"reasoning_tokens":3.0}}`), "a", "", Usage{20, 8, 3}, 0},
-		"a usage that is a list":            {withUsage(`[]`), "a", "", untold, 0},
-		"details that are a list":           {withUsage(`{"prompt_tokens":20,"completion_tokens":8,"completion_tokens_details":[]}`), "a", "", told, 0},
-		"a usage of null":                   {withUsage(`null`), "a", "", untold, 0},
-		"numeric ids":                       {dataOf(`{"id":7,"system_fingerprint":1.5,"choices":[{"index":0,"delta":{"content":"a"}}]}`) + stopped, "a", "", Usage{}, 0},
-		"an id that is a list":              {dataOf(`{"id":[7],"choices":[{"index":0,"delta":{"content":"a"}}]}`) + stopped, "a", "", Usage{}, 0},
-		"no numbers":                        {dataOf(`{"choices":[{"index":0,"delta":{"content":"a\"NaN: -Infinity"},"logprobs":{"content":[{"logprob":-Infinity},{"logprob": NaN}]}}]}`) + stopped, `a"NaN: -Infinity`, "", Usage{}, 0},
-		"index null":                        {strings.ReplaceAll(a+stopped, `"index":0`, `"index":null`), "a", "", Usage{}, 0},
-		"index float":                       {strings.ReplaceAll(a+stopped, `"index":0`, `"index":0.0`), "a", "", Usage{}, 0},
-		"index string":                      {strings.ReplaceAll(a+stopped, `"index":0`, `"index":"0"`), "a", "", Usage{}, 0},
-		"a text and its end side by side":   {dataOf(`{"choices":[{"index":0,"delta":{"content":"a"}},{"index":0,"delta":{},"finish_reason":"stop"}]}`) + done, "a", "", Usage{}, 0},
-		"parts":                             {delta(`"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]`) + stopped, "ab", "", Usage{}, 0},
-		"parts with thinking":               {delta(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"r"}]},{"type":"text","text":"a"}]`) + stopped, "a", "r", Usage{}, 0},
-		"parts of other names":              {delta(`"content":[{"type":"reasoning","text":"r"},{"type":"thinking","thinking":"s"},{"type":"output_text","text":"a"},{"type":"reference","ids":[1]}]`) + stopped, "a", "rs", Usage{}, 0},
-		"a part alone, and texts":           {delta(`"content":{"type":"text","text":"a"}`) + delta(`"content":["b","c"]`) + delta(`"content":[]`) + stopped, "abc", "", Usage{}, 0},
-		"thinking in parts":                 {delta(`"reasoning_content":[{"type":"text","text":"r"}]`) + a + stopped, "a", "r", Usage{}, 0},
-		"a pair in two chunks":              {delta(`"content":"x \ud83d"`) + delta(`"content":"\ude00 y"`) + stopped, "x 😀 y", "", Usage{}, 0},
-		"a pair around an empty chunk":      {delta(`"content":"\\\uD83D"`) + delta(`"content":""`) + delta(`"role":"assistant"`) + delta(`"content":"\uDE00"`) + stopped, "\\😀", "", Usage{}, 0},
-		"pairs of thinking and text":        {delta(`"reasoning":"\ud83d"`) + delta(`"reasoning":"\ude00"`) + delta(`"content":"\ud83d"`) + delta(`"content":"\ude01"`) + stopped, "😁", "😀", Usage{}, 0},
-		"a pair in two parts":               {delta(`"content":[{"type":"text","text":"\ud83d"},{"type":"text","text":"\ude00"}]`) + stopped, "😀", "", Usage{}, 0},
-		"a first half alone":                {delta(`"content":"x \ud83d"`) + delta(`"content":"y"`) + stopped, "x \ufffdy", "", Usage{}, 1},
-		"a second half alone":               {delta(`"content":"x \udcaf"`) + stopped, "x \ufffd", "", Usage{}, 1},
-		"a first half at the end":           {delta(`"content":"x \ud83d"`) + stopped, "x \ufffd", "", Usage{}, 1},
-		"halves, and a character like them": {delta(`"content":"\ufffd\ud83d\ud83d�\\ud83d"`) + stopped, "\ufffd\ufffd\ufffd\ufffd\\ud83d", "", Usage{}, 2},
-		"a whole answer":                    {strings.Replace(good, `"a"`, `"a\u2028\ud83d\ude00"`, 1), "a\u2028😀", "", Usage{1, 1, -1}, 0},
-		"a whole answer in lines":           {"\ufeff\r\n \r\n" + strings.ReplaceAll(good, ",", ",\r\n\r\n  "), "a", "", Usage{1, 1, -1}, 0},
-		"a whole answer in an event":        {dataOf(good), "a", "", Usage{1, 1, -1}, 0},
-		"chunks in lines, not events":       {strings.NewReplacer("data: [DONE]\n\n", "", "data: ", "", "\n\n", "\n").Replace(a + a + stopped), "aa", "", Usage{}, 0},
-		"events with single line ends":      {strings.ReplaceAll(a+a+stopped, "\n\n", "\n"), "aa", "", Usage{}, 0},
-		"errors of nothing": {dataOf(`{"error":{},"choices":[{"index":0,"delta":{"content":"a"}}]}`) + dataOf(`{"error":"","choices":[{"index":0,"delta":{"content":"b"}}]}`) +
-			dataOf(`{"error":false,"choices":[{"index":0,"delta":{"content":"c"}}]}`) + stopped, "abc", "", Usage{}, 0},
-	} {
-		for _, packed := range []bool{false, true} {
-			c := client(t, Options{Plain: true}, func(w http.ResponseWriter, r *http.Request) {
-				io.Copy(io.Discard, r.Body)
-				if !packed {
-					io.WriteString(w, tt.body)
-					return
-				}
-				w.Header().Set("Content-Encoding", "gzip")
-				packer := gzip.NewWriter(w)
-				io.WriteString(packer, tt.body)
-				packer.Close()
-			})
-			text, reasoning := "", ""
-			got, err := c.Stream(t.Context(), plainRequest(), func(p Piece) { text, reasoning = text+p.Text, reasoning+p.Reasoning })
-			if err != nil || got.Text != tt.text || got.Reasoning != tt.reasoning || got.Finish != "stop" || got.Mended != tt.mended {
-				t.Errorf("%s, packed %t: %+v, %v", name, packed, got, err)
-			}
-			if text != got.Text || reasoning != got.Reasoning || tt.usage != (Usage{}) && got.Usage != tt.usage {
-				t.Errorf("%s, packed %t: pieces %q and %q, usage %+v", name, packed, text, reasoning, got.Usage)
-			}
-		}
-	}
-}
-
 // TestCauses: an error names the cause that the server gave, whatever form it has, and the server.
 func TestCauses(t *testing.T) {
 	const cause = "CUDA out of memory at layer 7"
@@ -227,31 +145,6 @@ func TestEnvironment(t *testing.T) {
 	c := dial(t, "http://h", Options{Dial: func(context.Context, string, string) (net.Conn, error) { dialled = true; return nil, io.EOF }})
 	if _, err := c.Models(t.Context()); err == nil || !dialled || c.transport.Proxy != nil {
 		t.Errorf("connections of one's own go by a proxy: %v", err)
-	}
-}
-
-func TestNames(t *testing.T) {
-	for _, tt := range []struct {
-		asked, listed string
-		want          bool
-	}{{"m", "*", true}, {"openai/m", "openai/*", true}, {"m", "openai/*", false}, {"openai/", "openai/*", false}, {"pub/m:free", "pub/m:free", true}, {"m", "p/m", true}, {"m", "mm", false}} {
-		if Serves(tt.asked, tt.listed) != tt.want {
-			t.Errorf("asked %q, listed %q: %t", tt.asked, tt.listed, !tt.want)
-		}
-	}
-	for _, tt := range []struct {
-		asked, named string
-		want         bool
-	}{{"openai/gpt-x", "gpt-x", true}, {"pub/m:free", "pub/m", true}, {"pub/m:free", "m", true}, {"m", "M", true}, {"pub/m", "x", false}, {"pub/m-mini", "pub/m", false}, {"pub/m", "pub", false}} {
-		r := plainRequest()
-		r.Model = tt.asked
-		body := strings.Replace(good, `{"choices"`, fmt.Sprintf(`{"model":%q,"choices"`, tt.named), 1)
-		if _, err := client(t, Options{Plain: true}, says(200, body)).Complete(t.Context(), r); (err == nil) != tt.want {
-			t.Errorf("asked %q, answered by %q: %v", tt.asked, tt.named, err)
-		}
-		if _, err := client(t, Options{}, says(200, body)).Complete(t.Context(), r); err == nil {
-			t.Errorf("asked %q of vLLM, answered by %q", tt.asked, tt.named)
-		}
 	}
 }
 

@@ -2,17 +2,13 @@ package vllm
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
 // TestAnswersBeyondTheirTokens are what no server sends that was asked for four tokens.
@@ -21,43 +17,20 @@ func TestAnswersBeyondTheirTokens(t *testing.T) {
 	ids := `"token_ids":[` + strings.TrimSuffix(strings.Repeat("1,", 5+plainExcess), ",") + `]`
 	name := strings.Repeat("n", longestName+1)
 	nested := strings.Repeat("[", 1<<15) + strings.Repeat("]", 1<<15)
-	for what, change := range map[string]func(string) string{
-		"more tokens than asked for": func(s string) string {
-			return strings.ReplaceAll(s, `"completion_tokens":1`, `"completion_tokens":100000`)
-		},
-		"billions of tokens": func(s string) string {
-			return strings.ReplaceAll(s, `"completion_tokens":1`, `"completion_tokens":2147483647`)
-		},
-		"more than 32 bits of tokens": func(s string) string {
-			return strings.ReplaceAll(s, `"completion_tokens":1`, `"completion_tokens":1e999`)
-		},
-		"billions of tokens of prompt":  func(s string) string { return strings.ReplaceAll(s, `"prompt_tokens":1`, `"prompt_tokens":2147483647`) },
-		"a text longer than its tokens": func(s string) string { return strings.ReplaceAll(s, `"content":"a"`, `"content":"`+long+`"`) },
-		"a thought longer than its tokens": func(s string) string {
-			return strings.ReplaceAll(s, `"content":"a"`, `"content":"a","reasoning":"`+long+`"`)
-		},
-		"more ids than tokens": func(s string) string { return strings.ReplaceAll(s, `"index":0`, `"index":0,`+ids) },
-		"ids of a prompt without end": func(s string) string {
-			return strings.ReplaceAll(s, `"usage"`, `"prompt_token_ids":[`+strings.Repeat("1,", someTemplate*2)+`1],"usage"`)
-		},
-		"an id of megabytes": func(s string) string { return strings.ReplaceAll(s, `"choices"`, `"id":"`+name+`","choices"`) },
-		"a fingerprint of megabytes": func(s string) string {
-			return strings.ReplaceAll(s, `"choices"`, `"system_fingerprint":"`+name+`","choices"`)
-		},
-		"a model of megabytes":  func(s string) string { return strings.ReplaceAll(s, `"choices"`, `"model":"`+name+`","choices"`) },
-		"a reason of megabytes": func(s string) string { return strings.ReplaceAll(s, `"stop"`, `"`+name+`"`) },
-		"more JSON than tokens": func(s string) string {
-			return strings.ReplaceAll(s, `"choices"`, `"more":"`+strings.Repeat("m", 2<<20)+`","choices"`)
-		},
-		"JSON that is too deep": func(s string) string { return strings.ReplaceAll(s, `"choices"`, `"more":`+nested+`,"choices"`) },
-		"a second choice": func(s string) string {
-			return strings.ReplaceAll(s, `"choices":[`, `"choices":[{"index":1,"delta":{"content":"b"}},`)
-		},
-		"a choice of another index": func(s string) string { return strings.ReplaceAll(s, `"index":0`, `"index":7`) },
-		"the same choice twice": func(s string) string {
-			return strings.ReplaceAll(s, `"choices":[`, `"choices":[{"index":0,"delta":{"content":"b"}},`)
-		},
+	for what, change := range map[string][2]string{
+		"more tokens than asked for":       {`"completion_tokens":1`, `"completion_tokens":100000`},
+		"more than 32 bits of tokens":      {`"completion_tokens":1`, `"completion_tokens":1e999`},
+		"billions of tokens of prompt":     {`"prompt_tokens":1`, `"prompt_tokens":2147483647`},
+		"a text longer than its tokens":    {`"content":"a"`, `"content":"` + long + `"`},
+		"a thought longer than its tokens": {`"content":"a"`, `"content":"a","reasoning":"` + long + `"`},
+		"more ids than tokens":             {`"index":0`, `"index":0,` + ids},
+		"ids of a prompt without end":      {`"usage"`, `"prompt_token_ids":[` + strings.Repeat("1,", someTemplate*2) + `1],"usage"`},
+		"an id of megabytes":               {`"choices"`, `"id":"` + name + `","choices"`},
+		"a reason of megabytes":            {`"stop"`, `"` + name + `"`},
+		"more JSON than tokens":            {`"choices"`, `"more":"` + strings.Repeat("m", 2<<20) + `","choices"`},
+		"JSON that is too deep":            {`"choices"`, `"more":` + nested + `,"choices"`},
 	} {
+		change := func(s string) string { return strings.ReplaceAll(s, change[0], change[1]) }
 		for _, plain := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, plain %t", what, plain), func(t *testing.T) {
 				o := Options{Plain: plain}
@@ -97,172 +70,69 @@ func TestLongestHonestAnswers(t *testing.T) {
 
 // TestEndlessAnswers never end what they say.
 func TestEndlessAnswers(t *testing.T) {
+	stream := func(c *Client) error { _, err := c.Stream(t.Context(), plainRequest(), nil); return err }
+	models := func(c *Client) error { _, err := c.Models(t.Context()); return err }
+	metrics := func(c *Client) error { _, err := c.Metrics(t.Context()); return err }
+	list := strings.Repeat(`{"id":"another one, and yet another one"},`, 400)
 	for what, tt := range map[string]struct {
+		ask    func(*Client) error
 		status int
 		start  string
 		piece  string
 		want   Kind
 	}{
-		"text":             {200, "", chunk(strings.Repeat("x", 9000), "null", 1), Garbage},
-		"one event":        {200, "data: ", strings.Repeat("x", 9000), Garbage},
-		"lines of one":     {200, "", "data: " + strings.Repeat("x", 9000) + "\n", Garbage},
-		"comments":         {200, "", ":" + strings.Repeat("x", 9000) + "\n\n", Garbage},
-		"empty pieces":     {200, "", chunk("", "null", 0), Garbage},
-		"a refusal":        {400, "", strings.Repeat("no ", 3000), Rejected},
-		"a server's fault": {500, "", strings.Repeat("no ", 3000), ServerFault},
+		"text":             {stream, 200, "", chunk(strings.Repeat("x", 9000), "null", 1), Garbage},
+		"one event":        {stream, 200, "data: ", strings.Repeat("x", 9000), Garbage},
+		"lines of one":     {stream, 200, "", "data: " + strings.Repeat("x", 9000) + "\n", Garbage},
+		"comments":         {stream, 200, "", ":" + strings.Repeat("x", 9000) + "\n\n", Garbage},
+		"empty pieces":     {stream, 200, "", chunk("", "null", 0), Garbage},
+		"a refusal":        {stream, 400, "", strings.Repeat("no ", 3000), Rejected},
+		"a server's fault": {stream, 500, "", strings.Repeat("no ", 3000), ServerFault},
+		"models":           {models, 200, `{"data":[`, list, Garbage},
+		"metrics":          {metrics, 200, `{"data":[`, list, Garbage},
 	} {
 		t.Run(what, func(t *testing.T) {
 			said := 0
-			c := client(t, Options{Plain: true}, func(w http.ResponseWriter, r *http.Request) {
+			c := client(t, Options{Plain: what != "metrics"}, func(w http.ResponseWriter, r *http.Request) {
 				io.Copy(io.Discard, r.Body)
 				w.WriteHeader(tt.status)
 				for n, err := io.WriteString(w, tt.start); err == nil && said < 64<<20; n, err = io.WriteString(w, tt.piece) {
 					said += n
 				}
+				if said > 4*largestControl {
+					t.Errorf("%d bytes were read", said)
+				}
 			})
-			_, err := c.Stream(t.Context(), plainRequest(), nil)
-			fails(t, err, tt.want)
+			fails(t, tt.ask(c), tt.want)
 			c.Close()
 		})
 	}
-}
-
-// TestControlAnswersWithoutEnd are lists of models and metrics that do not end.
-func TestControlAnswersWithoutEnd(t *testing.T) {
-	c := client(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, `{"data":[`)
-		said := 0
-		for n, err := 0, error(nil); err == nil && said < 64<<20; said += n {
-			n, err = io.WriteString(w, strings.Repeat(`{"id":"another one, and yet another one"},`, 400))
-		}
-		if said > 4*largestControl {
-			t.Errorf("%s: %d bytes were read", r.URL.Path, said)
-		}
-	})
-	if models, err := c.Models(t.Context()); len(models) > 0 {
-		t.Errorf("%d models", len(models))
-	} else {
-		fails(t, err, Garbage)
-	}
-	_, err := c.Metrics(t.Context())
-	fails(t, err, Garbage)
-	_, err = c.Tokenize(t.Context(), "m", "x")
-	fails(t, err, Garbage)
 	name := strings.Repeat("n", longestName+1)
-	_, err = client(t, Options{}, says(200, `{"data":[{"id":"m"},{"id":"`+name+`"}]}`)).Models(t.Context())
-	fails(t, err, Garbage)
-	_, err = client(t, Options{}, says(200, `{"version":"`+name+`"}`)).Version(t.Context())
+	fails(t, models(client(t, Options{}, says(200, `{"data":[{"id":"m"},{"id":"`+name+`"}]}`))), Garbage)
+	_, err := client(t, Options{}, says(200, `{"version":"`+name+`"}`)).Version(t.Context())
 	fails(t, err, Garbage)
 }
 
 // TestContinuationsAreBoundedToo: a server that goes on with an answer within a character
 // writes the text of that itself, and is asked for a token at a time.
 func TestContinuationsAreBoundedToo(t *testing.T) {
-	const half = "\ufffd"
-	rest := func(n int) string {
-		return `data: {"choices":[{"index":0,"text":"x","finish_reason":"length","token_ids":[7]}],"usage":{"prompt_tokens":` + fmt.Sprint(n) + `,"completion_tokens":1}}` + "\n\n" + done
-	}
-	serve := func(text func(ids int) string) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			var q struct {
-				Prompt any
-				Tokens []int32
-			}
-			json.NewDecoder(r.Body).Decode(&q)
-			switch r.URL.Path {
-			case "/tokenize":
-				io.WriteString(w, `{"tokens":[1,2]}`)
-			case "/detokenize":
-				json.NewEncoder(w).Encode(map[string]string{"prompt": text(len(q.Tokens))})
-			default:
-				ids, _ := q.Prompt.([]any)
-				io.WriteString(w, rest(len(ids)))
-			}
-		}
-	}
 	r := request()
 	r.MaxTokens = 40
 	r.Prefix = &Prefix{PromptIDs: []int32{1}, IDs: []int32{5}, Text: "a"}
-	long := strings.Repeat("x", textOf(r.MaxTokens)+1)
-	_, err := client(t, Options{}, serve(func(ids int) string {
-		switch ids {
-		case 1:
-			return "a"
-		case 2:
-			return "a" + half
+	texts := []string{"", "a", "a\ufffd", "a" + strings.Repeat("x", textOf(r.MaxTokens)+1)} // of so many tokens
+	_, err := client(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ Tokens []int32 }
+		json.NewDecoder(r.Body).Decode(&q)
+		switch r.URL.Path {
+		case "/tokenize":
+			io.WriteString(w, `{"tokens":[1,2]}`)
+		case "/detokenize":
+			json.NewEncoder(w).Encode(map[string]string{"prompt": texts[len(q.Tokens)]})
+		default:
+			io.WriteString(w, dataOf(`{"choices":[{"index":0,"text":"x","finish_reason":"length","token_ids":[7]}],"usage":{"prompt_tokens":2,"completion_tokens":1}}`)+done)
 		}
-		return "a" + long
-	})).Stream(t.Context(), r, nil)
+	}).Stream(t.Context(), r, nil)
 	fails(t, err, Garbage)
-}
-
-// TestTimeIsThatOfTokens: what is no token keeps no stream alive, and tokens only those
-// that may come.
-func TestTimeIsThatOfTokens(t *testing.T) {
-	role := `data: {"choices":[{"index":0,"delta":{"role":"assistant"}}]}` + "\n\n"
-	untold := `data: {"choices":[{"index":0,"delta":{"content":" word"}}]}` + "\n\n"
-	for what, tt := range map[string]struct {
-		head, piece string
-		every       time.Duration
-		counted     bool             // the piece has a %d for a count
-		at          [2]time.Duration // of the end, of vLLM and others
-		want        Kind
-	}{
-		"empty pieces":             {"", role, time.Second, false, [2]time.Duration{60 * time.Second, 60 * time.Second}, Idle},
-		"comments":                 {"", ": alive\n\n", time.Second, false, [2]time.Duration{60 * time.Second, 60 * time.Second}, Idle},
-		"the same count":           {"", chunk("", "null", 0), time.Second, false, [2]time.Duration{60 * time.Second, 60 * time.Second}, Idle},
-		"a token, and nothing":     {chunk("a", "null", 1), role, time.Second, false, [2]time.Duration{60 * time.Second, 60 * time.Second}, Idle},
-		"tokens past the last":     {"", "counted", time.Second, true, [2]time.Duration{11 * time.Second, 27 * time.Second}, Garbage},
-		"pieces past the last":     {"", untold, time.Second, false, [2]time.Duration{91 * time.Second, 91 * time.Second}, Idle},
-		"a token now and then":     {"", "counted", 59 * time.Second, true, [2]time.Duration{149 * time.Second, 149 * time.Second}, Idle},
-		"headers that never end":   {"headers", "X-More: 1\r\n", time.Second, false, [2]time.Duration{60 * time.Second, 60 * time.Second}, Idle},
-		"a refusal without an end": {"refusal", "no ", time.Second, false, [2]time.Duration{60 * time.Second, 60 * time.Second}, Idle},
-	} {
-		for i, plain := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, plain %t", what, plain), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var servers sync.WaitGroup
-					defer servers.Wait()
-					c := dial(t, "http://h", Options{Plain: plain, Idle: time.Minute, Dial: func(context.Context, string, string) (net.Conn, error) {
-						ours, theirs := net.Pipe()
-						servers.Go(func() {
-							defer theirs.Close()
-							r, _ := http.ReadRequest(bufio.NewReader(theirs))
-							io.Copy(io.Discard, r.Body)
-							switch tt.head {
-							case "headers":
-								io.WriteString(theirs, "HTTP/1.0 200 OK\r\n")
-							case "refusal":
-								io.WriteString(theirs, "HTTP/1.0 500 No\r\n\r\n")
-							default:
-								io.WriteString(theirs, "HTTP/1.0 200 OK\r\n\r\n"+tt.head)
-							}
-							for n := 1; ; n++ {
-								time.Sleep(tt.every)
-								piece := tt.piece
-								if tt.counted {
-									piece = chunk(" w", "null", n)
-								}
-								if _, err := io.WriteString(theirs, piece); err != nil {
-									return
-								}
-							}
-						})
-						return ours, nil
-					}})
-					r := plainRequest()
-					r.MaxTokens = 10
-					started := time.Now()
-					_, err := c.Stream(t.Context(), r, nil)
-					fails(t, err, tt.want)
-					if took := time.Since(started); took != tt.at[i] {
-						t.Errorf("ended after %v, want %v: %v", took, tt.at[i], err)
-					}
-					c.Close()
-				})
-			})
-		}
-	}
 }
 
 // TestHostileTransport are attacks below the JSON: the client ends each, takes little, and
