@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -282,104 +281,71 @@ func TestNotAnswers(t *testing.T) {
 	}
 }
 
-// TestRecordedAnswer reads an answer that vLLM 0.23.0 gave.
-func TestRecordedAnswer(t *testing.T) {
-	recorded, err := os.ReadFile("testdata/answer.json")
-	if err != nil {
+// TestRecorded reads an answer and a stream that vLLM 0.23.0 gave, with every change that
+// server-sent events allow.
+func TestRecorded(t *testing.T) {
+	whole, err := os.ReadFile("testdata/answer.json")
+	stream, errOfStream := os.ReadFile("testdata/stream.txt")
+	if err := errors.Join(err, errOfStream); err != nil {
 		t.Fatal(err)
 	}
-	var path, id, key, kind string
-	var sent map[string]any
-	c := client(t, Options{Key: "secret"}, func(w http.ResponseWriter, r *http.Request) {
-		path, id = r.URL.Path, r.Header.Get("X-Request-Id")
-		key, kind = r.Header.Get("Authorization"), r.Header.Get("Content-Type")
-		json.NewDecoder(r.Body).Decode(&sent)
-		w.Write(recorded)
-	})
-	r := request()
-	r.ID, r.Model = "trace", "tiny-dense"
-	got, err := c.Complete(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if path != "/v1/chat/completions" || id != "trace" || key != "Bearer secret" || kind != "application/json" || sent["seed"] != 7.0 {
-		t.Errorf("sent %s, id %q, key %q, %q, %v", path, id, key, kind, sent)
-	}
-	if got.Finished.Before(got.Sent) || got.Sent.IsZero() || !got.First.IsZero() {
-		t.Errorf("times %v, %v, %v", got.Sent, got.First, got.Finished)
-	}
-	checkRecorded(t, got)
-}
-
-// promptIDs are of the prompt of the recorded answer.
-var promptIDs = []int32{257, 117, 115, 101, 114, 10, 104, 105, 258, 10, 257, 97, 115, 115, 105, 115, 116, 97, 110, 116, 10}
-
-// checkRecorded compares with the recorded answer, which was streamed as well.
-func checkRecorded(t *testing.T, got Completion) {
-	t.Helper()
-	want := Completion{
-		ID: "chatcmpl-trace", Model: "tiny-dense", Text: "���H", Finish: "length", Usage: Usage{Prompt: 21, Completion: 4, Reasoning: -1},
-		TokenIDs: []int32{132, 131, 169, 72}, PromptIDs: promptIDs, Fingerprint: "vllm-0.23.0-564dff19",
-		Sent: got.Sent, First: got.First, Finished: got.Finished,
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("completion %+v\nwant %+v", got, want)
-	}
-}
-
-// TestRecordedStream reads a stream that vLLM 0.23.0 sent, with every change
-// that server-sent events allow.
-func TestRecordedStream(t *testing.T) {
-	recorded, err := os.ReadFile("testdata/stream.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(recorded)
-	tests := map[string]string{
+	text := string(stream)
+	for name, text := range map[string]string{
+		"whole":         string(whole),
 		"as recorded":   text,
 		"CRLF":          strings.ReplaceAll(text, "\n", "\r\n"),
 		"CR":            strings.ReplaceAll(text, "\n", "\r"),
 		"comments":      ": hello\n\n" + strings.ReplaceAll(text, "data:", ":ping\nid: 1\nevent: message\nretry: 5\ndata:"),
 		"several lines": strings.ReplaceAll(text, `,"object"`, ",\ndata:\"object\""),
 		"no space":      strings.ReplaceAll(text, "data: ", "data:"),
-	}
-	for name, text := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
+			var sent string
+			c := client(t, Options{Key: "secret"}, func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				sent = fmt.Sprint(r.URL.Path, r.Header["X-Request-Id"], r.Header["Authorization"], r.Header["Content-Type"], strings.Contains(string(body), `"seed":7`))
+				io.WriteString(w, text)
+			})
+			r := request()
+			r.ID, r.Model = "trace", "tiny-dense"
 			var counts []int
 			var pieces Completion
-			r := request()
-			r.Model = "tiny-dense"
-			got, err := client(t, Options{}, says(200, text)).Stream(t.Context(), r, func(p Piece) {
-				counts = append(counts, p.Usage.Completion)
-				pieces.PromptIDs, pieces.TokenIDs = append(pieces.PromptIDs, p.PromptIDs...), append(pieces.TokenIDs, p.IDs...)
-				pieces.Text += p.Text
-			})
-			if err != nil {
-				t.Fatal(err)
+			ask := func(ctx context.Context, r Request) (Completion, error) {
+				return c.Stream(ctx, r, func(p Piece) {
+					counts = append(counts, p.Usage.Completion)
+					pieces.PromptIDs, pieces.TokenIDs = append(pieces.PromptIDs, p.PromptIDs...), append(pieces.TokenIDs, p.IDs...)
+					pieces.Text += p.Text
+				})
 			}
-			checkRecorded(t, got)
+			if name == "whole" {
+				ask = c.Complete
+			}
+			got, err := ask(t.Context(), r)
+			want := Completion{
+				ID: "chatcmpl-trace", Model: "tiny-dense", Text: "���H", Finish: "length", Usage: Usage{Prompt: 21, Completion: 4, Reasoning: -1},
+				TokenIDs: []int32{132, 131, 169, 72}, PromptIDs: []int32{257, 117, 115, 101, 114, 10, 104, 105, 258, 10, 257, 97, 115, 115, 105, 115, 116, 97, 110, 116, 10},
+				Fingerprint: "vllm-0.23.0-564dff19", Sent: got.Sent, First: got.First, Finished: got.Finished,
+			}
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("completion %+v, %v\nwant %+v", got, err, want)
+			}
+			if sent != "/v1/chat/completions[trace] [Bearer secret] [application/json] true" {
+				t.Errorf("sent %s", sent)
+			}
+			if got.Sent.IsZero() || got.Finished.Before(got.Sent) || got.First.Before(got.Sent) != (name == "whole") || got.First.IsZero() != (name == "whole") {
+				t.Errorf("times %v, %v, %v", got.Sent, got.First, got.Finished)
+			}
+			if name == "whole" {
+				return
+			}
 			if want := []int{0, 1, 2, 3, 4, 4}; !slices.Equal(counts, want) {
 				t.Errorf("usage seen %v, want %v", counts, want)
 			}
 			if pieces.Text != got.Text || !slices.Equal(pieces.TokenIDs, got.TokenIDs) || !slices.Equal(pieces.PromptIDs, got.PromptIDs) {
 				t.Errorf("pieces %+v of %+v", pieces, got)
 			}
-			if got.First.Before(got.Sent) || got.Finished.Before(got.First) {
-				t.Errorf("times %v, %v, %v", got.Sent, got.First, got.Finished)
-			}
 		})
 	}
-}
-
-// lined are the lines of a text.
-func lined(r io.Reader) []string {
-	lines := bufio.NewScanner(r)
-	lines.Split(splitLine)
-	var found []string
-	for lines.Scan() {
-		found = append(found, lines.Text())
-	}
-	return found
 }
 
 // FuzzLines compares with a plain reading of the whole text, and one by single bytes.
@@ -393,7 +359,12 @@ func FuzzLines(f *testing.F) {
 			want = want[:last]
 		}
 		for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
-			if got := lined(r); !slices.Equal(got, want) {
+			var got []string
+			lines := bufio.NewScanner(r)
+			for lines.Split(splitLine); lines.Scan(); {
+				got = append(got, lines.Text())
+			}
+			if !slices.Equal(got, want) {
 				t.Fatalf("%q: %q, want %q", text, got, want)
 			}
 		}

@@ -44,20 +44,14 @@ func asked(seed int64) vllm.Request {
 	}
 }
 
-// parts are the prefixes of an answer as a stream told them, one for each token.
-func parts(t *testing.T, c *vllm.Client, r vllm.Request) (whole vllm.Completion, parts []vllm.Prefix) {
+// answered is the answer in one piece.
+func answered(t *testing.T, c *vllm.Client, r vllm.Request) vllm.Completion {
 	t.Helper()
-	var now vllm.Prefix
-	whole, err := c.Stream(t.Context(), r, func(p vllm.Piece) {
-		now.Add(p)
-		part := now
-		part.IDs = slices.Clone(now.IDs)
-		parts = append(parts, part)
-	})
+	whole, err := c.Stream(t.Context(), r, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return whole, parts
+	return whole
 }
 
 // saidWithin is how many tokens an imitated answer needs to say by which number
@@ -92,10 +86,10 @@ func TestContinuedIsWhole(t *testing.T) {
 				r.TemplateArguments = map[string]any{"enable_thinking": false}
 			}
 			// Seven of eight answers have a character of several bytes.
-			whole, _ := parts(t, c, r)
+			whole := answered(t, c, r)
 			for len(whole.Text) == len([]rune(whole.Text)) {
 				r.Seed++
-				whole, _ = parts(t, c, r)
+				whole = answered(t, c, r)
 			}
 			for n := 1; n <= len(whole.TokenIDs); n++ {
 				if n > 200 && n%7 > 0 && n < len(whole.TokenIDs) && s.StreamInterval > 1 {
@@ -103,10 +97,7 @@ func TestContinuedIsWhole(t *testing.T) {
 				}
 				cut := r
 				cut.MaxTokens = n
-				begun, err := c.Stream(t.Context(), cut, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				begun := answered(t, c, cut)
 				on := r
 				on.Prefix = begun.Prefix()
 				if n < len(whole.TokenIDs) {
@@ -165,11 +156,10 @@ func TestWholePrefix(t *testing.T) {
 func TestContinuationIsCut(t *testing.T) {
 	c := imitated(t, imitation.Settings{Thinking: true, ReasoningParser: "qwen3"})
 	r := asked(11)
-	whole, _ := parts(t, c, r)
-	begun, err := c.Stream(t.Context(), func() vllm.Request { q := r; q.MaxTokens = saidWithin; return q }(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := answered(t, c, r)
+	cut := r
+	cut.MaxTokens = saidWithin
+	begun := answered(t, c, cut)
 	r.Prefix = begun.Prefix()
 	r.Prefix.Finish = ""
 	for step := 0; ; step++ {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,25 +19,22 @@ import (
 func TestStreamConnectionIsReused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		connections := 0
-		c := dial(t, "http://h", Options{Dial: func(context.Context, string, string) (net.Conn, error) {
-			connections++
-			ours, theirs := net.Pipe()
-			go func() {
-				defer theirs.Close()
-				for reader := bufio.NewReader(theirs); ; {
-					r, err := http.ReadRequest(reader)
-					if err != nil {
-						return
-					}
-					io.Copy(io.Discard, r.Body)
-					body := chunk("a", `"stop"`, 1) + done
-					fmt.Fprintf(theirs, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(body), body)
-					time.Sleep(10 * time.Millisecond)
-					io.WriteString(theirs, "0\r\n\r\n")
+		var servers sync.WaitGroup
+		defer servers.Wait()
+		c := dial(t, "http://h", Options{Dial: piped(&servers, func(theirs net.Conn, n int) {
+			connections = n + 1
+			for reader := bufio.NewReader(theirs); ; {
+				body := chunk("a", `"stop"`, 1) + done
+				fmt.Fprintf(theirs, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(body), body)
+				time.Sleep(10 * time.Millisecond)
+				io.WriteString(theirs, "0\r\n\r\n")
+				r, err := http.ReadRequest(reader)
+				if err != nil {
+					return
 				}
-			}()
-			return ours, nil
-		}})
+				io.Copy(io.Discard, r.Body)
+			}
+		})})
 		for range 5 {
 			if _, err := c.Stream(t.Context(), request(), nil); err != nil {
 				t.Fatal(err)
