@@ -95,16 +95,16 @@ type label string
 
 func (l *label) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	raw, err := d.ReadValue()
+	name := bytes.Trim(raw, `"`)
 	switch {
 	case err != nil:
 		return err
 	case len(raw) > longestName:
 		return fmt.Errorf("a name of %d bytes", len(raw))
-	case raw.Kind() == '0':
-		*l = label(raw)
-	case raw.Kind() != '"' || len(raw) == 2 || string(raw[1:len(raw)-1]) == string(*l) && bytes.IndexByte(raw, '\\') < 0:
-	default:
-		name, _ := jsontext.AppendUnquote(nil, raw) // halves of characters are mended
+	case bytes.IndexByte(raw, '\\') >= 0:
+		name, _ = jsontext.AppendUnquote(nil, raw) // halves of characters are mended
+	}
+	if kind := raw.Kind(); (kind == '"' || kind == '0') && len(name) > 0 && string(name) != string(*l) {
 		*l = label(name)
 	}
 	return nil
@@ -287,9 +287,8 @@ func (c *reply) failed() bool {
 
 var nothing = regexp.MustCompile(`^(null|false|0|""|{}|\[\])?$`)
 
-// piece is what a chunk has brought of the answer, of which a server may send parts side by
-// side. It reports whether there is a text, perhaps an empty one, and whether it is that of a
-// whole answer.
+// piece is what a chunk has brought of the answer, perhaps in parts side by side; told of any
+// text, if empty; and whole of that of a whole answer.
 func (c *reply) piece() (p Piece, told, whole bool, err error) {
 	for i := range c.Choices {
 		next := &c.Choices[i]

@@ -1,8 +1,6 @@
-// Package vllm is a client of one vLLM server: chat completions, streamed or
-// not, and what the server says of itself. It holds what the paper's
-// experiment needs of vLLM 0.23. Of another OpenAI-compatible server it asks
-// only what all of them know: see Client.TreatAsPlain. A request is aborted by
-// cancelling its context, which closes its connection; nothing is retried here but by Retry.
+// Package vllm is a client of one vLLM server, as of 0.23: chat completions, streamed or not,
+// and what the server says of itself. Of another OpenAI-compatible server it asks only what all
+// of them know: see Client.TreatAsPlain. A request is aborted by cancelling its context.
 //
 // It stands on net/http and structs of json/v2. OpenAI's SDK for Go (v3.98.0), tried on 88
 // dialects of servers, took six times the CPU of a chunk, and was wrong in silence in 11: a
@@ -70,9 +68,8 @@ type Client struct {
 // versioned tells a base path that has the version of the API in it already.
 var versioned = regexp.MustCompile(`/v[0-9][0-9a-z]*(/|$)`)
 
-// New makes a client of the server at baseURL, like http://127.0.0.1:8000 or
-// https://host/openai/v1. A path without a version gets /v1 at its end, and loses
-// /chat/completions. Nothing is sent. It is an error if that is no such address.
+// New makes a client of the server at a URL, like http://127.0.0.1:8000 or
+// https://host/openai/v1. A path without a version gets /v1, and loses /chat/completions.
 func New(baseURL string, o Options) (*Client, error) {
 	if err := CheckAddress(baseURL); err != nil {
 		return nil, err
@@ -271,9 +268,8 @@ func (c *Client) within(ctx context.Context, left func() (time.Duration, string)
 	return ctx, func() { cancel(nil) }
 }
 
-// blame is the error of a request that an answer, or none, has caused: with the server in it,
-// and without the key. A request whose context is done has the context's error, or the *Error
-// for which this package ended it.
+// blame is the error of a request: with the server in it, and without the key. One whose
+// context is done has the context's error, or the *Error for which this package ended it.
 func (c *Client) blame(ctx context.Context, err error) error {
 	var e *Error
 	switch {

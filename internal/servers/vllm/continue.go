@@ -51,10 +51,9 @@ func (c *Completion) Prefix() *Prefix {
 	return p
 }
 
-// ContinuationSeed is the seed of what follows n tokens of an answer to a request with the given
-// seed. It is another for every n: a sampler that starts again with the seed that made the prefix
-// draws the prefix's own random numbers, and what follows would depend on it in a way in which no
-// answer does. 0 tokens are no prefix, and their seed is the request's own.
+// ContinuationSeed is the seed of what follows n tokens of an answer to a request with a seed.
+// It is another for every n but 0: a sampler that started again with the seed that made the
+// prefix would draw the prefix's own random numbers.
 func ContinuationSeed(of int64, n int) int64 {
 	if n == 0 {
 		return of
@@ -90,9 +89,8 @@ type continuation struct {
 	tags     tags
 	thinking bool // the answer proper has not begun
 
-	// The character that the prefix ends within, until it is whole. A server reads the
-	// prompt's half of it without having written it, and writes the text of the whole prompt
-	// with the first whole character: so what is before is asked for, and taken off.
+	// The character that the prefix ends within, until it is whole. With it a server writes
+	// the text of the whole prompt: so what is before is asked for, and taken off.
 	half   []int32 // ids of it, nil for none
 	before []int32 // ids of the tokens before it, of the last of them at least
 	text   string  // of those

@@ -30,10 +30,9 @@ func Serves(asked, listed string) bool {
 	return SameModel(asked, listed) || pattern && asked != "" && len(asked) > len(start) && strings.HasPrefix(asked, start)
 }
 
-// SameModel tells whether a server that names a model means the one that was
-// asked for. vLLM names it as it was asked; others may add a publisher in front
-// ("publisher/m"), and a version, tag or revision behind ("m-2024-08-06",
-// "m:latest", "m@main"). What follows a dash must be digits: m-mini is another.
+// SameModel tells whether a server that names a model means the one that was asked for. Servers
+// may add a publisher in front ("publisher/m"), and a version, tag or revision behind
+// ("m-2024-08-06", "m:latest", "m@main"). What follows a dash must be digits: m-mini is another.
 func SameModel(asked, named string) bool {
 	for name := named; ; {
 		if len(name) >= len(asked) && asked != "" && strings.EqualFold(name[:len(asked)], asked) && isRevision(name[len(asked):]) {
@@ -64,9 +63,8 @@ func (r *Request) answeredBy(named string, plain bool) error {
 	return &Error{Kind: OtherModel, Message: fmt.Sprintf("asked for the model %q, and %q answered: ask for that one, or serve the other under its name", r.Model, named)}
 }
 
-// Health asks whether the engine is alive. A hung one still says yes. A server
-// that answers that it is not gives an Error of kind EngineDead. A plain server
-// is asked for its models, and is alive if it answers whatever.
+// Health asks whether the engine is alive, which a hung one is; a dead one is an Error of kind
+// EngineDead. A plain server is asked for its models, and is alive if it answers whatever.
 func (c *Client) Health(ctx context.Context) error {
 	plain, what := c.Plain(), "GET /health"
 	if plain {
@@ -156,8 +154,7 @@ func (c *Client) notOffered() error {
 const questionWithin = 20 * time.Second
 
 // question asks for a method and a path, with a body unless it is nil. The answer is JSON, of
-// names in any case, or a text where it is read into one. An Error of kind Idle says that none
-// came in good time.
+// names in any case, or a text where it is read into one.
 func (c *Client) question(ctx context.Context, what string, body map[string]any, into any) error {
 	method, path, _ := strings.Cut(what, " ")
 	address := c.root + path

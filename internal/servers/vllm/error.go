@@ -135,9 +135,8 @@ func failure(status int, body []byte) *Error {
 }
 
 // describe fills the words of e from a body: {"error": {"message", "type", "param", "code"}},
-// {"error": "Unauthorized"} of vLLM's key check, {"detail": …} of the framework below it,
-// {"message"}, {"text", "error_code"}, lists of these, a page, or text. It returns the code,
-// if that is a word.
+// {"error": "Unauthorized"}, {"detail": …}, {"message"}, {"text", "error_code"}, lists of these,
+// a page, or text. It returns the code, if that is a word.
 func (e *Error) describe(body []byte) (code string) {
 	var v any
 	if json.Unmarshal(body, &v, lenient) != nil {

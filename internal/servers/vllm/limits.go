@@ -16,10 +16,9 @@ type limits struct {
 	bytes  int64 // of the body
 }
 
-// What a token may take. The longest tokens of GPT-2, cl100k (of which Qwen's vocabulary
-// is made) and o200k have 128 bytes, those of Mistral's Tekken 78. JSON writes a byte of
-// text as six at most, and an id as twelve; a chunk of a stream repeats names and counts.
-// The rest comes once, whatever the tokens are.
+// What a token may take, and an answer besides. The longest tokens of cl100k (of which Qwen's
+// vocabulary is made) and o200k have 128 bytes. JSON writes a byte of text as six at most, and
+// an id as twelve; a chunk of a stream repeats names and counts.
 const (
 	textOfToken   = 256      // bytes on average
 	wireOfToken   = 5 << 10  // bytes in a chunk of a stream
@@ -71,13 +70,11 @@ func (l *limits) check(ids, prompt, tokens, text int) error {
 // server may be silent for longer than 100 of these, it is a hundredth of that.
 const slowestToken = 3 * time.Second
 
-// silence ends an answer of which no token is heard for too long, or which takes longer
-// than its tokens can. What a server sends besides tokens does not count: empty pieces,
-// comments, headers. An answer that comes whole has the time of its tokens.
+// silence ends an answer of which no token is heard for too long, or which takes longer than its
+// tokens can. An answer that comes whole has the time of its tokens.
 //
-// A stream of a plain server that has not begun may wait for others, at a server that works on a
-// few at a time: until it begins, what the others hear counts as well. A stream of vLLM may have
-// to wait for others at any time, since vLLM puts answers off when its cache is full.
+// A stream of a plain server may wait for others until it begins: what these hear counts as
+// well. One of vLLM may at any time, since vLLM puts answers off when its cache is full.
 type silence struct {
 	client  *Client
 	longest time.Duration // without a token; 0: any

@@ -46,9 +46,8 @@ func (c *Client) ShortContext(tokens int) {
 }
 
 // TreatAsPlain speaks to the server as to one that may be none of vLLM. It gets standard fields
-// alone; a request that needs another is an error. What many servers leave out of an answer may
-// be missing: counts of tokens, and the [DONE] of a stream. A stream that has begun may be silent
-// for idle; one that has not, while the server says nothing to others either. 0 is no limit.
+// alone; a request that needs another is an error. An answer may leave out counts of tokens, and
+// the [DONE] of a stream. A stream may be silent for idle; 0 is no limit.
 func (c *Client) TreatAsPlain(idle time.Duration) {
 	if m := c.manner.Load(); !m.plain || m.idle != idle {
 		c.manner.Store(&manner{plain: true, idle: idle})
@@ -127,9 +126,8 @@ func (e *Error) leave() string {
 // tooLong is what vLLM says of a request for which its context is too short.
 var tooLong = regexp.MustCompile("context length")
 
-// learn is how to speak to a server after it refused a request: without a field that it
-// names, where the answers are the same without; or, to vLLM, for an answer that fills the
-// context. ok is false if that teaches nothing.
+// learn is how to speak to a server after it refused a request: without a field that it names,
+// where the answers are the same without; or, to vLLM, for an answer that fills the context.
 func (m manner) learn(r *Request, err error) (after manner, ok bool) {
 	var e *Error
 	if !errors.As(err, &e) {

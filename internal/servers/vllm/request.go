@@ -92,8 +92,7 @@ func (r *Request) fault() error {
 }
 
 // wire is a request as it is sent: the fields that every OpenAI-compatible server knows, and
-// those of vLLM. Of these, what is always sent is neutral: it stands there to overrule the
-// defaults of a model or a server.
+// those of vLLM, some of them neutral, to overrule the defaults of a model or a server.
 type wire struct {
 	Model       string         `json:"model"`
 	Messages    []Message      `json:"messages,omitzero"`
@@ -212,9 +211,8 @@ type Piece struct {
 	Anew      bool    // the answer begins again from nothing; set by code that retries, not by a client
 }
 
-// Usage counts tokens as the server does. Of an aborted stream it is the last
-// that was reported, a lower bound. vLLM always tells Prompt and Completion; of
-// a plain server that does not, all three are -1.
+// Usage counts tokens as the server does; of an aborted stream those of the last report. vLLM
+// always tells Prompt and Completion; of a plain server that does not, all three are -1.
 type Usage struct {
 	Prompt     int
 	Completion int // reasoning included

@@ -14,10 +14,9 @@ import (
 	"speceval/internal/seed"
 )
 
-// Retry tries something again that failed on a server's side, after waiting
-// First, then twice as long each time, up to Most; of each wait a random half
-// is left out, so that callers who failed together do not return together. A
-// server that says how long it wants to be left alone is left alone so long.
+// Retry tries something again that failed on a server's side, after waiting First, then twice as
+// long each time, up to Most, less a random half of it, so that callers who failed together do
+// not return together; and no sooner than the server wants.
 type Retry struct {
 	Attempts int                                              // in all; less than 1 counts as 1
 	First    time.Duration                                    // 0: 250 ms
@@ -27,9 +26,8 @@ type Retry struct {
 	Report   func(attempt int, err error, wait time.Duration) // of failures that another attempt follows; may be nil
 }
 
-// Do calls f until it succeeds, fails for good, or has been tried Attempts
-// times, and returns its last error. An error fails for good if it is no *Error
-// or its kind is permanent. Nothing is tried after ctx has ended.
+// Do calls f until it succeeds, fails for good, being no *Error or of a permanent kind, or has
+// been tried Attempts times, and returns its last error. Nothing is tried after ctx has ended.
 func (r Retry) Do(ctx context.Context, f func(context.Context) error) error {
 	if r.Clock == nil {
 		r.Clock = clock.Wall{}
@@ -70,9 +68,8 @@ func (r Retry) wait(attempt int) time.Duration {
 // longestLater bounds what a server may ask for.
 const longestLater = 10 * time.Minute
 
-// later is how long a server wants to be left alone, by the header of an answer:
-// Retry-After in seconds or as a date, or the field in milliseconds that some
-// services send next to it. 0 if the answer has neither.
+// later is how long a server wants to be left alone: Retry-After in seconds or as a date, or the
+// field in milliseconds that some services send next to it. 0 if the answer has neither.
 func later(h http.Header, now time.Time) time.Duration {
 	seconds, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64)
 	if seconds /= 1000; err != nil {

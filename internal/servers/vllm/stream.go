@@ -27,14 +27,11 @@ func (c *Client) Complete(ctx context.Context, r Request) (Completion, error) {
 	return c.ask(ctx, r, false, nil)
 }
 
-// Stream asks for a completion in pieces. Each piece with content is
-// passed to seen, on the caller's goroutine; seen may be nil. After an error or an
-// abort, the Completion holds what was received.
-//
-// A request with a Prefix gets the rest of that answer, and seen its pieces. The
-// Completion is that of the whole answer, its tokens, texts and usage; its times
-// are those of the rest. It is an answer as one in a single piece would be, by the
-// same law. An error of kind NotContinued says why there can be none such.
+// Stream asks for a completion in pieces. Each piece with content is passed to seen, on the
+// caller's goroutine; seen may be nil. After an error or an abort, the Completion holds what was
+// received. To a request with a Prefix, the pieces and the times are those of the rest, and the
+// Completion is that of the whole answer, by the law of one in a single piece. An error of kind
+// NotContinued says why there can be none such.
 func (c *Client) Stream(ctx context.Context, r Request, seen func(Piece)) (Completion, error) {
 	if r.Prefix != nil && len(r.Prefix.IDs) == 0 && r.Prefix.Finish == "" { // nothing was drawn
 		r.Prefix, r.TokenIDs = nil, true

@@ -98,10 +98,9 @@ func (x *continuation) split(text string, ids []int32) (answer, reasoning string
 	return "", text, nil
 }
 
-// budget is what must be asked for, as thinking_token_budget of the rest, so that
-// the thinking ends where it would have: nil for none. vLLM 0.23 counts from the
-// last <think> among the prompt's ids and, once the thinking has ended, does not
-// count again; of an answer it counts from the first <think> of all.
+// budget is the thinking_token_budget of the rest by which the thinking ends where it would
+// have: nil for none. vLLM 0.23 counts once, from the last <think> among the prompt's ids; of an
+// answer it counts from the first <think> of all.
 func (p *Prefix) budget(whole int, t tags) (*int, error) {
 	if whole == 0 {
 		return nil, nil
