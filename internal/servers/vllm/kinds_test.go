@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestCauses: an error names the cause that the server gave, whatever form it has, and the server.
@@ -143,53 +142,5 @@ func TestEnvironment(t *testing.T) {
 	c := dial(t, "http://h", Options{Dial: func(context.Context, string, string) (net.Conn, error) { dialled = true; return nil, io.EOF }})
 	if _, err := c.Models(t.Context()); err == nil || !dialled || c.transport.Proxy != nil {
 		t.Errorf("connections of one's own go by a proxy: %v", err)
-	}
-}
-
-// TestAContextThatIsShort: an answer of vLLM ends with the context, where it does not hold
-// the prompt and all that was asked for.
-func TestAContextThatIsShort(t *testing.T) {
-	sent := make(chan bool, 9)
-	c := client(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		limited := strings.Contains(string(body), "max_tokens")
-		if sent <- limited; limited {
-			says(400, `{"error":{"message":"This model's maximum context length is 256 tokens. However, you requested 4 output tokens","type":"BadRequestError"}}`)(w, r)
-			return
-		}
-		io.WriteString(w, good)
-	})
-	r := request()
-	r.TokenIDs = false
-	_, err := c.Complete(t.Context(), r)
-	fails(t, err, Rejected)
-	c.ShortContext(256)
-	if answer, err := c.Complete(t.Context(), r); err != nil || answer.Finish != "stop" {
-		t.Errorf("%+v, %v", answer, err)
-	}
-	if a, b, c := <-sent, <-sent, <-sent; !a || !b || c {
-		t.Errorf("limits of tokens: %t %t %t", a, b, c)
-	}
-}
-
-// TestAnswersThatComeWhole are asked for without "stream" where the user leaves it out.
-func TestAnswersThatComeWhole(t *testing.T) {
-	c := client(t, Options{Plain: true, Idle: time.Minute}, func(w http.ResponseWriter, r *http.Request) {
-		if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), "stream") {
-			says(400, `{"error":{"message":"streaming is not supported"}}`)(w, r)
-			return
-		}
-		io.WriteString(w, good)
-	})
-	r := plainRequest()
-	_, err := c.Stream(t.Context(), r, nil)
-	if err == nil || !strings.Contains(err.Error(), "--set sampling.leave_out=stream") {
-		t.Errorf("error %v", err)
-	}
-	r.LeaveOut = LeaveStream
-	heard := ""
-	answer, err := c.Stream(t.Context(), r, func(p Piece) { heard += p.Text })
-	if err != nil || answer.Text == "" || heard != answer.Text {
-		t.Errorf("%q, heard %q, %v", answer.Text, heard, err)
 	}
 }

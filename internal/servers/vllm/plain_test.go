@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -58,90 +57,82 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// picky is a server that refuses some fields, and keeps what it was sent.
-type picky struct {
-	status  int
-	refusal map[string]string // by field
-	mu      sync.Mutex
-	sent    []map[string]any
-}
-
-func (p *picky) serve(w http.ResponseWriter, r *http.Request) {
-	var body map[string]any
-	json.NewDecoder(r.Body).Decode(&body)
-	p.mu.Lock()
-	p.sent = append(p.sent, body)
-	p.mu.Unlock()
-	for field, refusal := range p.refusal {
-		if _, found := body[field]; found {
-			says(p.status, refusal)(w, r)
-			return
-		}
-	}
-	if body["stream"] == true {
-		io.WriteString(w, chunk("a", `"stop"`, 1)+done)
-		return
-	}
-	io.WriteString(w, good)
-}
-
-const (
-	wantsTheOtherName = `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}`
-	wantsLess         = `{"detail":[{"type":"extra_forbidden","loc":["body","FIELD"],"msg":"Extra inputs are not permitted"}]}`
-)
-
-// TestRefusedFields: what a server can do without is left out or renamed, once
-// and for all; what would change the answers is an error.
+// TestRefusedFields: what a server can do without is left out or renamed, once and for all;
+// what would change the answers is an error.
 func TestRefusedFields(t *testing.T) {
-	without := func(field string) string { return strings.Replace(wantsLess, "FIELD", field, 1) }
-	tests := []struct {
-		name     string
-		server   *picky
-		requests int // for two streams; 0: an error
-		refused  string
+	const (
+		otherName = `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}`
+		less      = `{"detail":[{"type":"extra_forbidden","loc":["body","FIELD"],"msg":"Extra inputs are not permitted"}]}`
+		tooLong   = `{"error":{"message":"This model's maximum context length is 256 tokens. However, you requested 4 output tokens","type":"BadRequestError"}}`
+	)
+	for name, tt := range map[string]struct {
+		status   int
+		refusals [][2]string // of a field
+		context  int         // of a server of vLLM; 0: of another
+		requests int         // for three answers; 0: an error
+		says     string
 	}{
-		{"max_tokens", &picky{status: 400, refusal: map[string]string{"max_tokens": wantsTheOtherName}}, 3, ""},
-		{"seed", &picky{status: 422, refusal: map[string]string{"seed": without("seed")}}, 3, "takes no seed"},
-		{"stream_options", &picky{status: 422, refusal: map[string]string{"stream_options": without("stream_options")}}, 3, "may not tell tokens"},
-		{"all three", &picky{status: 400, refusal: map[string]string{"seed": without("seed"), "max_tokens": wantsTheOtherName, "stream_options": without("stream_options")}}, 5, "seed"},
-		{"temperature", &picky{status: 400, refusal: map[string]string{"temperature": `{"error":{"message":"Unsupported value: 'temperature' does not support 0.6 with this model.","type":"invalid_request_error","param":"temperature"}}`}}, 0, "'temperature' does not support 0.6"},
-		{"top_p", &picky{status: 400, refusal: map[string]string{"top_p": `{"error":{"message":"top_p must be 1"}}`}}, 0, "top_p must be 1"},
-		{"the other name, too", &picky{status: 400, refusal: map[string]string{"max_tokens": wantsTheOtherName, "max_completion_tokens": `{"error":{"message":"max_completion_tokens is too large: 4"}}`}}, 0, "too large"},
-		{"seeds by a server that fails", &picky{status: 500, refusal: map[string]string{"seed": "no seed"}}, 0, "no seed"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := client(t, Options{Plain: true}, tt.server.serve)
-			for range 2 {
-				_, err := c.Stream(t.Context(), plainRequest(), nil)
-				if tt.requests == 0 {
-					if err == nil || !strings.Contains(err.Error(), tt.refused) {
-						t.Errorf("error %v, want %q", err, tt.refused)
+		"max_tokens":                    {400, [][2]string{{"max_tokens", otherName}}, 0, 4, ""},
+		"seed":                          {422, [][2]string{{"seed", less}}, 0, 4, "takes no seed"},
+		"all three":                     {400, [][2]string{{"seed", less}, {"max_tokens", otherName}, {"stream_options", less}}, 0, 6, "may not tell tokens; takes no seed"},
+		"temperature":                   {400, [][2]string{{"temperature", `{"error":{"message":"it does not support 0.6","param":"temperature"}}`}}, 0, 0, "does not support 0.6"},
+		"top_p":                         {400, [][2]string{{"top_p", `{"error":{"message":"top_p must be 1"}}`}}, 0, 0, "--set sampling.leave_out=top_p"},
+		"stream":                        {400, [][2]string{{"stream", `{"error":{"message":"streaming is not supported"}}`}}, 0, 0, "--set sampling.leave_out=stream"},
+		"the other name, too":           {400, [][2]string{{"max_tokens", otherName}, {"max_completion_tokens", `max_completion_tokens is too large: 4`}}, 0, 0, "too large"},
+		"seed by a server that fails":   {500, [][2]string{{"seed", "no seed"}}, 0, 0, "no seed"},
+		"max_tokens of vLLM":            {400, [][2]string{{"max_tokens", otherName}}, 1000, 0, "Unsupported"},
+		"a context that is short":       {400, [][2]string{{"max_tokens", tooLong}}, 256, 6, ""},
+		"a context that is not known":   {400, [][2]string{{"max_tokens", tooLong}}, -1, 0, "context length"},
+		"seed of vLLM, which has to be": {400, [][2]string{{"seed", less}}, 1000, 0, "seed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var sent []map[string]any
+			c := client(t, Options{Plain: tt.context == 0}, func(w http.ResponseWriter, r *http.Request) {
+				var body map[string]any
+				json.NewDecoder(r.Body).Decode(&body)
+				sent = append(sent, body)
+				for _, refusal := range tt.refusals {
+					if _, found := body[refusal[0]]; found {
+						says(tt.status, strings.Replace(refusal[1], "FIELD", refusal[0], 1))(w, r)
+						return
 					}
-				} else if err != nil {
-					t.Fatal(err)
+				}
+				io.WriteString(w, map[bool]string{true: chunk("a", `"stop"`, 1) + done, false: good}[body["stream"] == true])
+			})
+			c.ShortContext(max(tt.context, 0))
+			for range 2 {
+				if _, err := c.Stream(t.Context(), plainRequest(), nil); tt.requests == 0 && (err == nil || !strings.Contains(err.Error(), tt.says)) || tt.requests > 0 && err != nil {
+					t.Errorf("error %v, want %q", err, tt.says)
 				}
 			}
-			if _, err := c.Complete(t.Context(), plainRequest()); (err == nil) != (tt.requests > 0) {
+			if tt.requests == 0 {
+				if wasted := len(sent) - 2; wasted > 0 && name != "the other name, too" {
+					t.Errorf("%d requests that nothing was learnt for", wasted)
+				}
+				return
+			}
+			if _, err := c.Complete(t.Context(), plainRequest()); err != nil {
 				t.Error(err)
 			}
-			sent := tt.server.sent
 			last := sent[len(sent)-1]
-			if tt.requests > 0 && len(sent) != tt.requests+1 {
-				t.Errorf("%d requests for three, want %d", len(sent), tt.requests+1)
+			if len(sent) != tt.requests || tt.context == 0 && last["max_tokens"] != 4.0 && last["max_completion_tokens"] != 4.0 {
+				t.Errorf("%d requests for three, want %d; the last was %v", len(sent), tt.requests, last)
 			}
-			if tt.requests > 0 && last["max_tokens"] != 4.0 && last["max_completion_tokens"] != 4.0 {
-				t.Errorf("sent %v, without a limit of tokens", last)
-			}
-			if said := strings.Join(c.Refused(), "; "); tt.requests > 0 && (said == "") != (tt.refused == "") || tt.requests > 0 && !strings.Contains(said, tt.refused) {
+			if said := strings.Join(c.Refused(), "; "); (said == "") != (tt.says == "") || !strings.Contains(strings.ReplaceAll(said, "takes no stream_options, so it ", ""), tt.says) {
 				t.Errorf("says %q", said)
 			}
 		})
 	}
-	server := &picky{status: 400, refusal: map[string]string{"max_tokens": wantsTheOtherName}}
-	_, err := client(t, Options{}, server.serve).Complete(t.Context(), request())
-	if fails(t, err, Rejected); len(server.sent) != 1 {
-		t.Errorf("vLLM is asked %d times for what it refuses", len(server.sent))
+	r := plainRequest()
+	r.LeaveOut = LeaveStream
+	heard := ""
+	c := client(t, Options{Plain: true, Idle: time.Minute}, func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); !strings.Contains(string(body), "stream") {
+			io.WriteString(w, good)
+		}
+	})
+	if answer, err := c.Stream(t.Context(), r, func(p Piece) { heard += p.Text }); err != nil || answer.Text == "" || heard != answer.Text {
+		t.Errorf("%q, heard %q, %v", answer.Text, heard, err)
 	}
 }
 

@@ -119,11 +119,9 @@ func TestRetry(t *testing.T) {
 	}{
 		{"at once", 3, nil, 1, true},
 		{"second", 3, []error{transient}, 2, true},
-		{"last", 3, []error{transient, transient}, 3, true},
 		{"too often", 3, []error{transient, transient, transient}, 3, false},
 		{"zero is one", 0, []error{transient}, 1, false},
 		{"unauthorized", 3, []error{&Error{Kind: Unauthorized}}, 1, false},
-		{"unknown model", 3, []error{&Error{Kind: UnknownModel}}, 1, false},
 		{"rejected", 3, []error{transient, &Error{Kind: Rejected}}, 2, false},
 		{"not a server's", 3, []error{io.ErrUnexpectedEOF}, 1, false},
 		{"unreachable, dead, cut, silent, garbage", 9,
