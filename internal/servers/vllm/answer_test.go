@@ -180,6 +180,7 @@ func notAnswers() []notAnswer {
 		{"page", `<html>busy</html>`, Garbage, Garbage, 0},
 		{"half", good[:len(good)/2], Cut, Cut, 0},
 		{"more", good + good, Garbage, Garbage, 0},
+		{"more in lines", good + "\n" + good, Garbage, Garbage, 0},
 		{"more than JSON", good + `x`, Garbage, Garbage, 0},
 		{"null", `null`, Garbage, Garbage, 0},
 		{"a list", `[]`, Garbage, Garbage, 0},
