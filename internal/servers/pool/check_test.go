@@ -41,7 +41,7 @@ func TestCheck(t *testing.T) {
 		bubble(t, tt.name, func(t *testing.T) {
 			f := start(t, 2)
 			tt.spoil(f.servers[1])
-			p, err, end := f.open(Settings{Window: 1, Attempts: 1}, need)
+			p, end, err := f.open(Settings{Window: 1, Attempts: 1}, need)
 			defer end()
 			if (err == nil) != (tt.want == nil) {
 				t.Fatalf("error %v", err)
@@ -77,7 +77,7 @@ func TestCheckOfDeadReplicas(t *testing.T) {
 				t.Errorf("all are dead: %v", err)
 			}
 			all[1].set(func() { spoil(all[1], false) })
-			p, err, end := f.open(settings, need)
+			p, end, err := f.open(settings, need)
 			defer end()
 			if err != nil || len(p.Served()) != 1 || p.Served()[0].URL != "http://server-1" || p.Slots() != 3 {
 				t.Fatalf("served %+v with %d places, %v", p.Served(), p.Slots(), err)
@@ -104,7 +104,7 @@ func TestCheckOfManyVersions(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		f.servers[1].set(func() { f.servers[1].version = "0.24.0+x" })
-		_, err, end := f.open(Settings{}, Requirement{Model: "m"})
+		_, end, err := f.open(Settings{}, Requirement{Model: "m"})
 		if end(); err != nil {
 			t.Error(err)
 		}
@@ -116,7 +116,7 @@ func TestCheckOfManyVersions(t *testing.T) {
 func TestReturnMeetsRequirement(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 2)
-		p, err, end := f.open(Settings{Window: 1, Attempts: 1}, Requirement{Model: "m", ContextTokens: 4096})
+		p, end, err := f.open(Settings{Window: 1, Attempts: 1}, Requirement{Model: "m", ContextTokens: 4096})
 		defer end()
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +137,7 @@ func TestReturnMeetsRequirement(t *testing.T) {
 func TestReturnHasTheVersionOfTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 2)
-		p, err, end := f.open(Settings{Window: 1, Attempts: 1}, Requirement{Model: "m"})
+		p, end, err := f.open(Settings{Window: 1, Attempts: 1}, Requirement{Model: "m"})
 		defer end()
 		if err != nil {
 			t.Fatal(err)

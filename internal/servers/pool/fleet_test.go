@@ -95,10 +95,10 @@ func (f *fleet) pool(s Settings) (*Pool, func()) {
 
 // open is a pool of the replicas that are what is required, nil with an error, and the
 // function that closes all.
-func (f *fleet) open(s Settings, need Requirement) (*Pool, error, func()) {
+func (f *fleet) open(s Settings, need Requirement) (*Pool, func(), error) {
 	s.Report = f.report
 	p, err := Open(f.t.Context(), f.clients, need, s)
-	return p, err, func() { f.close(p) }
+	return p, func() { f.close(p) }, err
 }
 
 func (f *fleet) report(text string) {

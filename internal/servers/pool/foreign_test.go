@@ -160,7 +160,7 @@ func TestCheckOfOtherServers(t *testing.T) {
 			if tt.need != nil {
 				tt.need(&need)
 			}
-			p, err, end := f.open(Settings{Window: 1, Attempts: 1}, need)
+			p, end, err := f.open(Settings{Window: 1, Attempts: 1}, need)
 			defer end()
 			said := fmt.Sprint(err)
 			if (err == nil) != (tt.software != "") {
@@ -211,7 +211,7 @@ func TestMixedPool(t *testing.T) {
 		f := start(t, 3)
 		foreigner(nil)(f.servers[1])
 		f.servers[2].set(func() { f.servers[2].version, f.servers[2].caching = "0.22.0", "True" })
-		p, err, end := f.open(Settings{Window: 2, Attempts: 1, Hang: time.Minute, Poll: 5 * time.Second}, foreign)
+		p, end, err := f.open(Settings{Window: 2, Attempts: 1, Hang: time.Minute, Poll: 5 * time.Second}, foreign)
 		defer end()
 		if err != nil {
 			t.Fatal(err)
@@ -251,7 +251,7 @@ func TestOtherServerDies(t *testing.T) {
 			for _, s := range f.servers {
 				foreigner(nil)(s)
 			}
-			p, err, end := f.open(Settings{Window: 2, Attempts: 1, Hang: 30 * time.Second, Poll: 5 * time.Second, Outage: time.Hour}, foreign)
+			p, end, err := f.open(Settings{Window: 2, Attempts: 1, Hang: 30 * time.Second, Poll: 5 * time.Second, Outage: time.Hour}, foreign)
 			defer end()
 			if err != nil {
 				t.Fatal(err)
@@ -284,7 +284,7 @@ func TestOtherServerDies(t *testing.T) {
 func TestReturnsAsAnotherServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 2)
-		p, err, end := f.open(Settings{Window: 1, Attempts: 1, Outage: time.Hour}, foreign)
+		p, end, err := f.open(Settings{Window: 1, Attempts: 1, Outage: time.Hour}, foreign)
 		defer end()
 		if err != nil {
 			t.Fatal(err)
@@ -308,7 +308,7 @@ func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 1)
 		foreigner(func(d *dialect) { d.window = 2 })(f.servers[0])
-		p, err, end := f.open(Settings{Window: 6, Attempts: 1, Outage: time.Minute}, foreign)
+		p, end, err := f.open(Settings{Window: 6, Attempts: 1, Outage: time.Minute}, foreign)
 		defer end()
 		if err != nil {
 			t.Fatal(err)
