@@ -65,6 +65,12 @@ func TestCheckOfDeadReplicas(t *testing.T) {
 	for name, spoil := range map[string]func(s *server, dead bool){
 		"unreachable": func(s *server, dead bool) { s.down = dead },
 		"engine dead": func(s *server, dead bool) { s.unhealthy = dead },
+		"server fault": func(s *server, fails bool) {
+			s.handler = nil
+			if fails {
+				s.handler = func(_ *server, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }
+			}
+		},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			f := start(t, 2)

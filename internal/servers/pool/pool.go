@@ -131,10 +131,10 @@ func Open(ctx context.Context, replicas []Replica, need Requirement, s Settings)
 		case err == nil:
 			there = append(there, served[i])
 			members, found = append(members, r), append(found, &served[i])
-		case isDead(err):
+		case isLate(err):
 			members, found = append(members, r), append(found, nil)
 			reasons, dead = append(reasons, err), append(dead, err)
-		case isAbsent(err):
+		case errors.Is(err, errServes):
 			reasons = append(reasons, err)
 		default:
 			faults = append(faults, err)

@@ -51,18 +51,19 @@ type Served struct {
 // ErrUnserved is in the error about a model that no server serves.
 var ErrUnserved = errors.New("no server serves")
 
-// absent is why a server is none of a model's: it has other models, or says nothing of its own.
-type absent struct{ error }
+// errServes is in the error about a server of other models.
+var errServes = errors.New("serves")
 
-func (a absent) Unwrap() error { return a.error }
+// late is why a server does not even say what it serves; it may later.
+type late struct{ error }
 
-// isAbsent and isDead tell servers that are none of the model's, and those that are not there,
-// or not yet, from those with a fault.
-func isAbsent(err error) bool { return errors.As(err, &absent{}) }
+func (l late) Unwrap() error { return l.error }
 
-func isDead(err error) bool {
+// isLate tells servers that are not there, or not yet, from those with a fault.
+func isLate(err error) bool {
 	var e *vllm.Error
-	return errors.As(err, &e) && (e.Kind == vllm.Unreachable || e.Kind == vllm.EngineDead || errors.Is(e, vllm.ErrLoading))
+	return errors.As(err, &late{}) ||
+		errors.As(err, &e) && (e.Kind == vllm.Unreachable || e.Kind == vllm.EngineDead || errors.Is(e, vllm.ErrLoading))
 }
 
 // probe asks a server whether it is what is required. Its error names every fault, and what
@@ -74,7 +75,7 @@ func (s *Settings) probe(ctx context.Context, c *vllm.Client, need Requirement) 
 	if need.Foreign {
 		served.Version, err = c.Version(ctx)
 		if e := (*vllm.Error)(nil); errors.As(err, &e) && !otherServer(e) {
-			return served, absent{fmt.Errorf("%w: is it started, and at this address?", err)}
+			return served, late{fmt.Errorf("%w: is it started, and at this address?", err)}
 		}
 		isVLLM = err == nil && slices.ContainsFunc(models, func(m vllm.Model) bool { return m.Owner == "vllm" })
 	}
@@ -124,18 +125,18 @@ func listed(url string, need Requirement, models []vllm.Model, err error) (vllm.
 	switch {
 	case need.Foreign && !fails && len(models) == 0:
 		return vllm.Model{}, nil
-	case isDead(err):
+	case isLate(err):
 		return vllm.Model{}, fmt.Errorf("%w: is it started, and at this address?", err)
 	case err != nil:
-		return vllm.Model{}, absent{err}
+		return vllm.Model{}, late{err}
 	}
 	at := slices.IndexFunc(models, func(m vllm.Model) bool { return m.ID == need.Model })
 	if at < 0 && need.Foreign {
 		at = slices.IndexFunc(models, func(m vllm.Model) bool { return vllm.Serves(need.Model, m.ID) })
 	}
 	if at < 0 {
-		return vllm.Model{}, absent{fmt.Errorf("%s: serves %s, not %q: ask for one of these, or serve the model under that name (--served-model-name of vLLM)",
-			url, names(models), need.Model)}
+		return vllm.Model{}, fmt.Errorf("%s: %w %s, not %q: ask for one of these, or serve the model under that name (--served-model-name of vLLM)",
+			url, errServes, names(models), need.Model)
 	}
 	return models[at], nil
 }
