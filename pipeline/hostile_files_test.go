@@ -222,7 +222,7 @@ var attacks = map[string]struct {
 	"100,000 tokens":         {piece: `{"choices":[{"index":0,"delta":{"content":" word"}}],"usage":{"prompt_tokens":5,"completion_tokens":%d}}`, pieces: 100_000, want: "where max_tokens is 512"},
 	"2,147,483,647 tokens":   {piece: `{"choices":[{"index":0,"delta":{"content":"2"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":2147483647}}`, pieces: 1, want: "where max_tokens is 512"},
 	"a prompt of billions":   {piece: `{"choices":[{"index":0,"delta":{"content":"2"},"finish_reason":"stop"}],"usage":{"prompt_tokens":2147483647,"completion_tokens":1}}`, pieces: 1, want: "a prompt of 2147483647 tokens"},
-	"the wrong choice first": {piece: `{"choices":[{"index":1,"delta":{"content":"2"},"finish_reason":"stop"},{"index":0,"delta":{"content":"3"},"finish_reason":"stop"}]}`, pieces: 1, want: "choice 1, where one was asked for"},
+	"the wrong choice first": {piece: `{"choices":[{"index":1,"delta":{"content":"2"},"finish_reason":"stop"},{"index":0,"delta":{"content":"3"},"finish_reason":"stop"}]}`, pieces: 1, want: "of index 1, where one was asked for"},
 	"nothing, for ever":      {piece: `{"choices":[{"index":0,"delta":{"content":""}}]}`, pieces: 100, every: 100 * time.Millisecond, want: "no token came for 2s"},
 }
 

@@ -14,6 +14,7 @@ type limits struct {
 	tokens int   // of the answer, by the server's count or by their ids
 	prompt int   // tokens of the prompt, the same
 	bytes  int64 // of the body
+	event  int   // bytes of a line of it, and of an event
 }
 
 // What a token may take, and an answer besides. The longest tokens of cl100k (of which Qwen's
@@ -21,7 +22,8 @@ type limits struct {
 // an id as twelve; a chunk of a stream repeats names and counts.
 const (
 	textOfToken   = 256      // bytes on average
-	wireOfToken   = 5 << 10  // bytes in a chunk of a stream
+	eventOfToken  = 1 << 10  // bytes of JSON, with its id, in one piece
+	chunkOfToken  = 4 << 10  // bytes of a stream, more
 	someText      = 64 << 10 // bytes of text
 	someWire      = 1 << 20  // bytes of JSON
 	echoOfRequest = 16       // bytes of an answer that a byte of the request may come back as: ids and text of the prompt
@@ -44,7 +46,8 @@ func (r *Request) limits(body int, m manner) limits {
 	if m.plain {
 		l.tokens += plainExcess
 	}
-	l.bytes = someWire + int64(echoOfRequest*body) + wireOfToken*int64(l.tokens)
+	l.event = someWire + echoOfRequest*body + eventOfToken*l.tokens
+	l.bytes = int64(l.event) + chunkOfToken*int64(l.tokens)
 	return l
 }
 

@@ -112,10 +112,10 @@ var errDone, errHalf = errors.New("[DONE]"), errors.New("half of an event")
 func (a *assembly) read(body io.Reader) error {
 	limited := &io.LimitedReader{R: body, N: a.most.bytes}
 	lines := bufio.NewScanner(limited)
-	lines.Buffer(make([]byte, 4<<10), int(a.most.bytes)+1)
+	lines.Buffer(make([]byte, 4<<10), a.most.event)
 	lines.Split(splitLine)
 	var err error
-	for mark := []byte("\ufeff"); err == nil && lines.Scan(); mark = nil {
+	for mark := []byte("\ufeff"); err == nil && len(a.pending) <= a.most.event && lines.Scan(); mark = nil {
 		err = a.line(bytes.TrimPrefix(lines.Bytes(), mark))
 	}
 	broken := lines.Err()
@@ -125,6 +125,8 @@ func (a *assembly) read(body io.Reader) error {
 	a.completion.Text, a.completion.Reasoning = a.text.String(), a.reasoning.String()
 	a.completion.Mended = a.said.mended + a.thought.mended
 	switch {
+	case errors.Is(broken, bufio.ErrTooLong) || len(a.pending) > a.most.event:
+		return garbage(fmt.Sprintf("an event of more than %d bytes, where max_tokens is %d", a.most.event, a.most.asked))
 	case err != errDone && limited.N <= 0:
 		return garbage(fmt.Sprintf("an answer of more than %d bytes, where max_tokens is %d", a.most.bytes, a.most.asked))
 	case err != nil && err != errDone:
