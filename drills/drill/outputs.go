@@ -119,7 +119,7 @@ type Difference struct {
 
 func (d Difference) String() string { return fmt.Sprintf("%s %s", d.Path, d.Why) }
 
-// Rollouts are what a run must store: a number of each task, with the seeds of the rule. A
+// Rollouts lists the rollouts that a run must store, a number of each task, with their seeds. A
 // seed is the first 63 bits of the node generate, benchmark, model, task id, number of the
 // rollout in the tree of the experiment's seed. The rule of the stage is repeated here, so
 // that neither can change alone.

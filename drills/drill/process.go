@@ -212,8 +212,8 @@ func (l *Lab) FreeURLs(n int) (urls []string) {
 	return urls
 }
 
-// Processes are those of this machine whose command line has a text. Its words are separated
-// by zeros.
+// Processes lists the processes of this machine whose command line has a text, with zeros
+// between its words.
 func Processes(text string) (pids []int) {
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is good
 	for _, path := range paths {

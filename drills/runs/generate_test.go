@@ -28,7 +28,7 @@ var (
 	kills    = flag.Int("kills", 20, "generate: times that the run is killed")
 )
 
-// rates are those of the fleet's faults.
+// rates of faults, as `speceval fleet --fail` takes them.
 const rates = "500=0.02,cut=0.015,garbage=0.01,slow=0.0046,crash=0.0002,hang=0.0002"
 
 // TestGenerate kills the generate stage with SIGKILL at random moments, on a simulated

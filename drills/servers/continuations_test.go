@@ -7,8 +7,7 @@ import (
 	"speceval/internal/servers/vllm"
 )
 
-// ofContinuations are what our client builds on where it has a lost answer go on from its
-// prefix.
+// ofContinuations are behaviours by which our client continues a lost answer from its prefix.
 var ofContinuations = []behaviour{
 	{"continuation/ids", "a completion reads the ids of its prompt as they are, and tells them", func(s *session) {
 		ids := s.rendered('H', 'i')

@@ -36,7 +36,7 @@ func (s *session) ok(err error) {
 // connection may find it closed (connection/after a refusal).
 var oneEach = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// fields are those of a request's JSON body.
+// fields is the JSON body of a request.
 type fields map[string]any
 
 const (

@@ -51,6 +51,9 @@ func bind(c *Config, d *document) map[string]string {
 	if len(c.Systems.ScoredRepeats) > 0 && c.Systems.Engine != EngineVLLM {
 		systems.fault("scored_repeats", `needs engine = "vllm": the simulated engine writes no responses to score`)
 	}
+	if c.Systems.Engine == EngineVLLM && slices.Contains(c.Sampling.LeaveOut, "stream") {
+		s.fault("leave_out", `must not have "stream" with systems.engine = "vllm": timed runs count the tokens of streams`)
+	}
 	systems.choice("lengths", &c.Systems.Lengths, LengthsNatural, LengthsDrawn)
 	if c.Systems.Lengths == LengthsDrawn && len(c.Systems.ScoredRepeats) > 0 {
 		systems.fault("scored_repeats", `needs lengths = "natural": what is cut at a drawn length cannot be scored`)

@@ -287,7 +287,7 @@ func TestWhatServersAreToldOfThinking(t *testing.T) {
 		{config.Model{ID: "could think", ReasoningParser: "qwen3"}, map[string]any{"enable_thinking": false}, false},
 	} {
 		m := ServedModel(config.Default(), tt.model)
-		if !reflect.DeepEqual(m.Requires.TemplateArguments, tt.want) || m.Requires.ThinkingBudget != tt.proof || m.Launch.ThinkingBudget != tt.proof {
+		if !reflect.DeepEqual(m.Requires.Sampling.TemplateArguments, tt.want) || m.Requires.Sampling.ThinkingBudget > 0 != tt.proof || m.Launch.ThinkingBudget != tt.proof {
 			t.Errorf("%s: %+v", tt.model.ID, m)
 		}
 	}

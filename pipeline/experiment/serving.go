@@ -102,7 +102,7 @@ func ServedModel(cfg *config.Config, m config.Model) serving.Model {
 		},
 		Requires: pool.Requirement{
 			Model: m.Served, ContextTokens: cfg.Sampling.ContextTokens, Version: cfg.Serving.Version,
-			ThinkingBudget: m.ThinkingBudget > 0, TemplateArguments: templateArguments(m), Sampling: Sampling(cfg, m),
+			Sampling: Sampling(cfg, m),
 		},
 	}
 }

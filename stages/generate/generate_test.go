@@ -159,10 +159,10 @@ func TestADrainEndsWithWhatIsUnderWay(t *testing.T) {
 func TestADrainEndsTheWaitForServers(t *testing.T) {
 	l := newLab(t, 2, 10)
 	l.drain = make(chan struct{})
-	l.settings.Servers = func(ctx context.Context, _ string, _ <-chan struct{}) (generate.Servers, error) {
+	l.settings.Servers = func(_ context.Context, _ string, drain <-chan struct{}) (generate.Servers, error) {
 		close(l.drain)
-		<-ctx.Done()
-		return nil, ctx.Err()
+		<-drain
+		return nil, context.Canceled
 	}
 	var run *dag.Error
 	if _, err := l.try(false); !errors.As(err, &run) || !run.Interrupted || len(run.Failures) > 0 {

@@ -48,9 +48,14 @@ func (c *sampledRollouts) run(ctx context.Context, job *dag.Job) (err error) {
 
 // sample asks servers for every rollout that is missing.
 func (c *sampledRollouts) sample(ctx context.Context, job *dag.Job, s *store) error {
-	servers, err := c.acquire(ctx, job)
+	servers, err := c.Servers(ctx, c.model.ID, job.Draining())
 	if err != nil {
-		return err
+		select {
+		case <-job.Draining(): // which ended the wait
+			return dag.ErrDrained
+		default:
+			return err
+		}
 	}
 	defer servers.Release()
 	if err := s.asked(servers.Versions()); err != nil {
@@ -65,25 +70,6 @@ func (c *sampledRollouts) sample(ctx context.Context, job *dag.Job, s *store) er
 	cancel(nil)
 	background.Wait()
 	return err
-}
-
-// acquire waits for servers, which may take minutes to start, as long as the
-// run goes on.
-func (c *sampledRollouts) acquire(ctx context.Context, job *dag.Job) (Servers, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-job.Draining():
-			cancel(dag.ErrDrained)
-		case <-ctx.Done():
-		}
-	}()
-	servers, err := c.Servers(ctx, c.model.ID, job.Draining())
-	if err != nil && errors.Is(context.Cause(ctx), dag.ErrDrained) {
-		return nil, dag.ErrDrained
-	}
-	return servers, err
 }
 
 // sampling is the requests of a unit under way.

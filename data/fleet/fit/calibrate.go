@@ -189,7 +189,7 @@ func (s *search) rows(ctx context.Context, c *cell) ([][]float64, error) {
 // what it is believed to be.
 type parameter[T any] struct {
 	prior  normal
-	pooled bool    // the mean of the prior is that of a model's profiles
+	pooled bool    // the prior has the mean of a model's profiles
 	step   float64 // for derivatives
 	most   float64 // change at a time
 	get    func(*T) float64
@@ -202,13 +202,13 @@ func (q parameter[T]) residual(t *T) []float64 {
 	return []float64{1 / q.prior.deviation, (q.get(t) - q.prior.mean) / q.prior.deviation}
 }
 
-// believed is what that costs.
+// believed is the cost of that distance, in units of −2 log likelihood.
 func (q parameter[T]) believed(t *T) float64 {
 	z := q.residual(t)[1]
 	return z * z
 }
 
-// timingParameters are those of a model, believed to be near where they start.
+// timingParameters lists the timing of a model, with priors around where it starts.
 func timingParameters(m fleet.Model) []parameter[fleet.Model] {
 	base := 0.3
 	if m.ThinkingTokens > 0 {
@@ -232,7 +232,7 @@ func timingParameters(m fleet.Model) []parameter[fleet.Model] {
 	return p
 }
 
-// shapeParameters are those of a profile.
+// shapeParameters lists the shape of a profile's lengths.
 func shapeParameters(m fleet.Model) []parameter[fleet.Lengths] {
 	spread := scale(0.4, 0.1, 0.3, func(l *fleet.Lengths) float64 { return l.Spread },
 		func(l *fleet.Lengths, v float64) { l.Spread = math.Max(0.1, math.Min(2, v)) })

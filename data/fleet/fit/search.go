@@ -123,7 +123,7 @@ func (s *search) run(ctx context.Context) error {
 	})
 }
 
-// descend takes so many steps, and goes where it was best.
+// descend takes a number of steps, and ends at the best of them.
 func (s *search) descend(ctx context.Context, rounds int) error {
 	least, best := math.Inf(1), s.here()
 	for round := range rounds {

@@ -16,8 +16,8 @@ const (
 	window   = 32
 )
 
-// load is a run of Uniform to be simulated: besides the loops of the law, so many
-// answers at random places go to the limit.
+// load is a run of Uniform to be simulated: a budget, and the number of answers at
+// random places that go to the limit, besides the loops of the law.
 type load struct{ budget, loops int }
 
 // seconds is how long a run takes on this model with these lengths.
@@ -109,7 +109,7 @@ func (c *cell) findLoops(bulk []float64) {
 	}
 }
 
-// posterior is what a run's FLOPs and time say of the answers in it that looped.
+// posterior is of the number of answers that looped, given a run's FLOPs and time.
 type posterior struct{ logLikelihood, mean, none float64 }
 
 // count is the likely number of loops.

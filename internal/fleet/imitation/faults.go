@@ -42,7 +42,7 @@ type rate struct {
 	value *float64
 }
 
-// rates are those of all faults, in the order in which they are drawn.
+// rates of all faults, in the order in which they are drawn.
 func (f *Faults) rates() []rate {
 	return []rate{{crash, &f.Crash}, {hang, &f.Hang}, {broken, &f.Error}, {cut, &f.Cut}, {garbage, &f.Garbage}, {slow, &f.Slow}}
 }

@@ -10,12 +10,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"speceval/internal/servers/vllm"
 )
 
 func TestCheck(t *testing.T) {
 	need := Requirement{
-		Model: "m", ContextTokens: 4096, Version: "0.23.0", ThinkingBudget: true,
-		TemplateArguments: map[string]any{"enable_thinking": true},
+		Model: "m", ContextTokens: 4096, Version: "0.23.0",
+		Sampling: vllm.Sampling{ThinkingBudget: 8, TemplateArguments: map[string]any{"enable_thinking": true}},
 	}
 	tests := []struct {
 		name  string
@@ -118,46 +120,30 @@ func TestCheckOfManyVersions(t *testing.T) {
 }
 
 // TestReturnMeetsRequirement checks a replica that comes back as it was checked
-// at first.
+// at first. Where any version will do, it has that of the others.
 func TestReturnMeetsRequirement(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 2)
-		p, end, err := f.open(Settings{Window: 1, Attempts: 1}, Requirement{Model: "m", ContextTokens: 4096})
-		defer end()
-		if err != nil {
-			t.Fatal(err)
-		}
-		wait := ask(p, t.Context(), 0, 2)
-		s := f.servers[1]
-		s.kill()
-		answered(t, wait(), 0)
-		s.set(func() { s.down, s.context = false, 100 })
-		time.Sleep(time.Minute)
-		if p.Slots() != 1 || !f.reported("r1 stays out", "--max-model-len") {
-			t.Errorf("%d slots; log %q", p.Slots(), f.log())
-		}
-	})
-}
-
-// Where any version will do, those that come back have that of the others.
-func TestReturnHasTheVersionOfTheOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 2)
-		p, end, err := f.open(Settings{Window: 1, Attempts: 1}, Requirement{Model: "m"})
-		defer end()
-		if err != nil {
-			t.Fatal(err)
-		}
-		wait := ask(p, t.Context(), 0, 2)
-		s := f.servers[1]
-		s.kill()
-		answered(t, wait(), 0)
-		s.set(func() { s.down, s.version = false, "0.24.0" })
-		time.Sleep(time.Minute)
-		if p.Slots() != 1 || !f.reported("r1 stays out", "vLLM 0.24.0") {
-			t.Errorf("%d slots; log %q", p.Slots(), f.log())
-		}
-	})
+	for want, spoil := range map[string]func(s *server){
+		"--max-model-len": func(s *server) { s.context = 100 },
+		"vLLM 0.24.0":     func(s *server) { s.version = "0.24.0" },
+	} {
+		bubble(t, want, func(t *testing.T) {
+			f := start(t, 2)
+			p, end, err := f.open(Settings{Window: 1, Attempts: 1}, Requirement{Model: "m", ContextTokens: 4096})
+			defer end()
+			if err != nil {
+				t.Fatal(err)
+			}
+			wait := ask(p, t.Context(), 0, 2)
+			s := f.servers[1]
+			s.kill()
+			answered(t, wait(), 0)
+			s.set(func() { s.down = false; spoil(s) })
+			time.Sleep(time.Minute)
+			if p.Slots() != 1 || !f.reported("r1 stays out", want) {
+				t.Errorf("%d slots; log %q", p.Slots(), f.log())
+			}
+		})
+	}
 }
 
 func TestReset(t *testing.T) {

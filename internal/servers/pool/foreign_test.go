@@ -148,8 +148,8 @@ func TestCheckOfOtherServers(t *testing.T) {
 		{"greedy", func(d *dialect) { d.greedy = true }, nil, "llama.cpp b1", []string{"same answer to different seeds"}},
 		{"top_k", nil, func(n *Requirement) { n.Sampling.TopK = 20 }, "", []string{"--set sampling.leave_out=top_k"}},
 		{"what is left out", func(d *dialect) { d.field = "temperature" }, func(n *Requirement) { n.Sampling.LeaveOut = vllm.LeaveTemperature | vllm.LeaveStream }, "llama.cpp b1", []string{"temperature, stream"}},
-		{"template arguments", nil, func(n *Requirement) { n.TemplateArguments = map[string]any{"enable_thinking": true} }, "", []string{"chat_template_kwargs"}},
-		{"a thinking budget", nil, func(n *Requirement) { n.ThinkingBudget = true }, "", []string{"thinking budget"}},
+		{"template arguments", nil, func(n *Requirement) { n.Sampling.TemplateArguments = map[string]any{"enable_thinking": true} }, "", []string{"chat_template_kwargs"}},
+		{"a thinking budget", nil, func(n *Requirement) { n.Sampling.ThinkingBudget = 8 }, "", []string{"thinking budget"}},
 		{"vLLM alone", nil, func(n *Requirement) { n.Foreign = false }, "", []string{"not found (404)"}},
 	}
 	for _, tt := range tests {

@@ -44,7 +44,7 @@ func (s *Settings) within(ctx context.Context, limit time.Duration) (context.Con
 func (need *Requirement) question(text string, tokens int) vllm.Request {
 	return vllm.Request{
 		Model: need.Model, Messages: []vllm.Message{{Role: "user", Content: text}},
-		Seed: 1, Temperature: 0.6, TopP: 0.95, MaxTokens: tokens, TemplateArguments: need.TemplateArguments, TokenIDs: true,
+		Seed: 1, Temperature: 0.6, TopP: 0.95, MaxTokens: tokens, TemplateArguments: need.Sampling.TemplateArguments, TokenIDs: true,
 	}
 }
 
@@ -102,9 +102,6 @@ func (s *Settings) proveSampling(ctx context.Context, c *vllm.Client, need Requi
 	r.Model, r.MaxTokens = need.Model, proofTokens
 	if need.Sampling.TopP == 0 { // nothing is said of sampling
 		r.Temperature, r.TopP = 1, 1
-	}
-	if len(r.TemplateArguments) == 0 {
-		r.TemplateArguments = need.TemplateArguments
 	}
 	err = s.prove(ctx, func(ctx context.Context) (err error) {
 		answer, err = c.Stream(ctx, r, nil)

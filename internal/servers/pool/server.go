@@ -18,20 +18,17 @@ type Requirement struct {
 	Model         string // as served
 	ContextTokens int    // at least, prompt and answer together
 	Version       string // of vLLM, like "0.23.0"; "" for any, the same everywhere
-	// ThinkingBudget asks for a proof that a thinking budget is enforced, on a
-	// short request with TemplateArguments.
-	ThinkingBudget    bool
-	TemplateArguments map[string]any
-	// Continues asks whether answers can be continued from a prefix, on short
-	// requests with TemplateArguments. Those that cannot are no fault.
+	// Sampling is how requests will ask: what another server than vLLM cannot be asked is a
+	// fault, and so is a budget of thinking that a short request does not show to be enforced.
+	Sampling vllm.Sampling
+	// Continues asks whether answers can be continued from a prefix, on short requests.
+	// Servers that cannot are no fault.
 	Continues bool
 
 	// Foreign lets any OpenAI-compatible server be a replica: vLLM of any
 	// version and kind, unless Version says which, and others, which get standard
-	// fields and top_k alone. Sampling is how requests will ask: what another server
-	// cannot be asked is a fault.
-	Foreign  bool
-	Sampling vllm.Sampling
+	// fields and top_k alone.
+	Foreign bool
 }
 
 // Served is what a replica turned out to be.
@@ -189,7 +186,7 @@ func (s *Settings) probeVLLM(ctx context.Context, c *vllm.Client, need Requireme
 	if ids, err := c.Tokenize(ctx, need.Model, "</think>"); err == nil && len(ids) == 1 {
 		served.ThinkEnd = ids[0]
 	}
-	if need.ThinkingBudget {
+	if need.Sampling.ThinkingBudget > 0 {
 		if err := s.proveBudget(ctx, c, need, served.ThinkEnd); err != nil {
 			faults = append(faults, err)
 		}
@@ -206,7 +203,7 @@ func (s *Settings) probeVLLM(ctx context.Context, c *vllm.Client, need Requireme
 // probePlain asks another server, of which m is listed, for a few tokens.
 func (s *Settings) probePlain(ctx context.Context, c *vllm.Client, need Requirement, m vllm.Model, served *Served) error {
 	served.Plain, served.Software = true, unknown
-	if need.ThinkingBudget {
+	if need.Sampling.ThinkingBudget > 0 {
 		return fmt.Errorf("%s: is not vLLM, and a thinking budget needs vLLM: set thinking_budget to 0, or serve the model by vLLM", c.URL())
 	}
 	proof, same, err := s.proveSampling(ctx, c, need)
