@@ -173,9 +173,15 @@ func (e *engine) Next(ctx context.Context) (router.Event, error) {
 	}
 	select {
 	case event := <-e.events:
-		switch {
-		case ctx.Err() != nil: // which may have aborted the request
+		select { // what may have ended the request counts, and not its end
+		case <-e.Drain:
+			e.stop(ErrStopped)
+		case <-ctx.Done():
 			e.stop(ctx.Err())
+		default:
+		}
+		switch {
+		case e.why() != nil:
 		case e.exhausted(): // before the event, of which it may be the cause
 			e.ready = append(e.ready, event)
 			return e.exhaust()

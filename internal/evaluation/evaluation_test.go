@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -189,6 +190,45 @@ func TestInterruptedEvaluationsEndTheSame(t *testing.T) {
 				rows := read[evaluation.Request](t, l, "requests.parquet")
 				if len(rows) != sent {
 					t.Errorf("%d requests are recorded, %d were sent", len(rows), sent)
+				}
+			}
+		}
+	}
+}
+
+// A pause names what was asked for, and not what that did to requests under way: of both,
+// either may be heard of first.
+func TestAPauseNamesItsCause(t *testing.T) {
+	for want, ends := range map[error]error{evaluation.ErrStopped: vllm.ErrStopped, context.Canceled: context.Canceled} {
+		for range 20 {
+			l := newLab(t, "hbn-async", 8, 3, quiz...)
+			ctx, cancel := context.WithCancel(t.Context())
+			drain := make(chan struct{})
+			l.settings.Drain = drain
+			var once sync.Once
+			l.fail = func(n int, _ vllm.Request) error {
+				if n < 5 {
+					return nil
+				}
+				once.Do(func() {
+					if want == context.Canceled {
+						cancel()
+					} else {
+						close(drain)
+					}
+				})
+				return ends
+			}
+			if paused := l.paused(ctx, "paused"); !errors.Is(paused, want) {
+				t.Fatalf("%v, want %v", paused, want)
+			}
+			cancel()
+			l.calm()
+			l.settings.Drain = nil
+			l.run()
+			for _, r := range read[evaluation.Request](t, l, "requests.parquet") {
+				if r.State == "faulty" {
+					t.Fatalf("%+v", r)
 				}
 			}
 		}
