@@ -14,6 +14,7 @@ import (
 	"speceval/internal/flops"
 	"speceval/internal/scorer/family"
 	"speceval/internal/servers/serving"
+	"speceval/internal/servers/vllm"
 	"speceval/pipeline/config"
 	"speceval/stages/score"
 )
@@ -289,6 +290,35 @@ func TestWhatServersAreToldOfThinking(t *testing.T) {
 		m := ServedModel(config.Default(), tt.model)
 		if !reflect.DeepEqual(m.Requires.Sampling.TemplateArguments, tt.want) || m.Requires.Sampling.ThinkingBudget > 0 != tt.proof || m.Launch.ThinkingBudget != tt.proof {
 			t.Errorf("%s: %+v", tt.model.ID, m)
+		}
+	}
+}
+
+// What is left out of requests is part of how they ask, and of the keys only where it is.
+func TestWhatRequestsLeaveOut(t *testing.T) {
+	for set, want := range map[string]struct {
+		left      vllm.Fields
+		continues bool
+		key       string
+	}{
+		"":            {0, true, ""},
+		"seed, top_p": {vllm.LeaveSeed | vllm.LeaveTopP, true, `["seed","top_p"]`},
+		"top_p,seed":  {vllm.LeaveSeed | vllm.LeaveTopP, true, `["seed","top_p"]`},
+		"stream":      {vllm.LeaveStream, false, `["stream"]`},
+	} {
+		sets := []string{"sampling.leave_out=" + set}
+		if set == "" {
+			sets = nil
+		}
+		cfg, err := config.Parse(nil, "defaults", sets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Sampling(cfg, cfg.Models[0]).LeaveOut; got != want.left || Continues(cfg) != want.continues || cfg.Asked()["sampling.leave_out"] != want.key {
+			t.Errorf("%q: %v, %t, key %q", set, got, Continues(cfg), cfg.Asked()["sampling.leave_out"])
+		}
+		if _, there := cfg.Asked()["sampling.leave_out"]; there != (set != "") {
+			t.Errorf("%q: a key that older manifests have not", set)
 		}
 	}
 }

@@ -170,6 +170,29 @@ func TestADrainEndsTheWaitForServers(t *testing.T) {
 	}
 }
 
+func TestADrainEndsWaitsForAPlace(t *testing.T) {
+	l := newLab(t, 2, 50)
+	drain := make(chan struct{})
+	l.drain = drain
+	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+		if n == 20 {
+			close(drain)
+		}
+		if n >= 20 {
+			return vllm.Completion{}, fmt.Errorf("given up: %w", vllm.ErrStopped)
+		}
+		return echo(n, r)
+	}
+	var run *dag.Error
+	if _, err := l.try(false); !errors.As(err, &run) || !run.Interrupted || len(run.Failures) > 0 {
+		t.Errorf("error %v", err)
+	}
+	l.drain, l.answer = nil, echo
+	if n := l.run(); n != 81 {
+		t.Errorf("%d requests, want the rest", n)
+	}
+}
+
 func TestAnyStopBetweenJournalAndPartIsHealed(t *testing.T) {
 	l := newLab(t, 1, 10)
 	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {

@@ -17,7 +17,7 @@ import (
 func TestCheck(t *testing.T) {
 	need := Requirement{
 		Model: "m", ContextTokens: 4096, Version: "0.23.0",
-		Sampling: vllm.Sampling{ThinkingBudget: 8, TemplateArguments: map[string]any{"enable_thinking": true}},
+		Sampling: vllm.Sampling{MaxTokens: 4000, ThinkingBudget: 8, TemplateArguments: map[string]any{"enable_thinking": true}},
 	}
 	tests := []struct {
 		name  string
@@ -28,7 +28,7 @@ func TestCheck(t *testing.T) {
 		{"built otherwise", func(s *server) { s.version = "0.23.0+cpu" }, nil},
 		{"another version", func(s *server) { s.version = "0.22.1" }, []string{"vLLM 0.22.1, want 0.23.0"}},
 		{"another model", func(s *server) { s.model = "x" }, nil},
-		{"small context", func(s *server) { s.context = 2048 }, []string{"2048", "--max-model-len 4096"}},
+		{"small context", func(s *server) { s.context = 2048 }, []string{"2048", "--max-model-len 4096", "--set sampling.context_tokens=2048 --set sampling.max_tokens=1024"}},
 		{"prefix caching", func(s *server) { s.caching = "True" }, []string{"--no-enable-prefix-caching"}},
 		{"no metrics", func(s *server) { s.metrics = "up 1\n" }, []string{"--disable-log-stats"}},
 		{"budget ignored", func(s *server) { s.ids = "[1,2,3,4,5,6,7,8,9,10,260]" }, []string{"ignores thinking_token_budget"}},

@@ -243,9 +243,16 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	case "/reset_prefix_cache":
 		s.resets++
 	case "/v1/chat/completions":
-		var body struct{ Seed int }
+		var body struct {
+			Seed      int
+			MaxTokens int `json:"max_tokens"`
+		}
 		json.NewDecoder(r.Body).Decode(&body)
 		io.Copy(io.Discard, r.Body)
+		if body.MaxTokens > s.context {
+			w.WriteHeader(400)
+			break
+		}
 		s.seeds = append(s.seeds, body.Seed)
 		s.running++
 		s.most = max(s.most, s.running)

@@ -37,6 +37,7 @@ type dialect struct {
 	window  int                   // most requests at a time; more get 429
 	greedy  bool                  // seeds do not count
 	end     func(seed int) string // the finish_reason; nil: stop
+	most    int                   // tokens of an answer; more are refused; 0: any
 }
 
 func (d *dialect) serve(s *server, w http.ResponseWriter, r *http.Request) {
@@ -66,9 +67,15 @@ func (d *dialect) chat(s *server, w http.ResponseWriter, r *http.Request, body s
 			return
 		}
 	}
-	var seed int
-	if _, rest, found := strings.Cut(body, `"seed":`); found {
-		fmt.Sscan(rest, &seed)
+	number := func(field string) (n int) {
+		_, rest, _ := strings.Cut(body, `"`+field+`":`)
+		fmt.Sscan(rest, &n)
+		return n
+	}
+	seed := number("seed")
+	if d.most > 0 && number("max_tokens") > d.most {
+		w.WriteHeader(400)
+		return
 	}
 	full := false
 	s.set(func() {
@@ -121,7 +128,6 @@ func TestCheckOfOtherServers(t *testing.T) {
 		{"llama.cpp", nil, nil, "llama.cpp b1", []string{"top_k", "how long its context is"}},
 		{"Ollama", func(d *dialect) { d.models, d.header = `{"data":[{"id":"m:latest","owned_by":"library"}]}`, "" }, nil, "Ollama", nil},
 		{"a list with its context", func(d *dialect) { d.models = `{"data":[{"id":"m","max_model_len":4096}]}` }, nil, "llama.cpp b1", nil},
-		{"a shorter context", func(d *dialect) { d.models = `{"data":[{"id":"m","max_model_len":4095}]}` }, nil, "llama.cpp b1", []string{"a context of 4095 tokens", "sampling.context_tokens (4096)"}},
 		{"hundreds of models", func(d *dialect) {
 			d.models = `{"data":[` + strings.Repeat(`{"id":"x"},`, 300) + `{"id":"p/m"}]}`
 			d.header, d.names = "cloudflare", "m-2024-08-06"
@@ -183,6 +189,32 @@ func TestCheckOfOtherServers(t *testing.T) {
 				if !strings.Contains(said, want) {
 					t.Errorf("said %q, want %q", said, want)
 				}
+			}
+		})
+	}
+}
+
+// TestAShortContext: what is asked for fits in, of another server and of vLLM.
+func TestAShortContext(t *testing.T) {
+	for name, change := range map[string]func(*server){
+		"plain": foreigner(func(d *dialect) { d.models, d.most = `{"data":[{"id":"m","max_model_len":2000}]}`, 1500 }),
+		"vLLM":  func(s *server) { s.context = 2000 },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			f := start(t, 1)
+			change(f.servers[0])
+			p, end, err := f.open(Settings{Window: 1, Attempts: 1}, foreign)
+			defer end()
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := asked(1)
+			r.MaxTokens = 3000
+			if _, _, err := p.Stream(t.Context(), r, nil); err != nil {
+				t.Error(err)
+			}
+			if notes := strings.Join(Notes(p.Served()), ""); !strings.Contains(notes, "a context of 2000 tokens") {
+				t.Errorf("notes %q", notes)
 			}
 		})
 	}

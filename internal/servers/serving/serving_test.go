@@ -242,6 +242,31 @@ func TestAServerThatLoadsIsWaitedFor(t *testing.T) {
 	}
 }
 
+// TestADrainEndsTheWaitForAPlace, where no replica is left.
+func TestADrainEndsTheWaitForAPlace(t *testing.T) {
+	a := running(t, imitation.Settings{Model: "a", MaxModelLen: 4096})
+	s := serving.New(serving.Settings{
+		Workers: []serving.Worker{{Name: "one", URLs: []string{a.URL()}}}, Window: 1, Attempts: 1, Outage: time.Hour,
+	})
+	m, drain := foreign("a"), make(chan struct{})
+	m.Drain = drain
+	lease := acquire(t, s, m)
+	a.Close()
+	failed := make(chan error)
+	go func() {
+		_, _, err := lease.Complete(t.Context(), vllm.Request{Model: "a", Messages: []vllm.Message{{Role: "user", Content: "?"}}, MaxTokens: 9})
+		failed <- err
+	}()
+	close(drain)
+	if err := <-failed; !errors.Is(err, vllm.ErrStopped) {
+		t.Errorf("error %v", err)
+	}
+	lease.Release()
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestServersThatDoNotFitAreRefused(t *testing.T) {
 	short := running(t, imitation.Settings{Model: "a", MaxModelLen: 1000})
 	s, _ := servers(t, serving.Worker{Name: "one", URLs: []string{short.URL()}})
